@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The only build file.
+#
+#   make            build/iostrata
+#   make run        install what is missing, build, and show the breakdown of a real workload
+#   make test       install what is missing, build, and run all tests
+#   make unit       tests of functions; house: of the sources; cli: of the command line (root)
+#   make live       accuracy on this machine (root); matrix [K="6.1 6.12"]: on other kernels, in VMs
+#   make bench      what tracing costs
+#   make fuzz       [FUZZ_SECONDS=30] for each fuzzer
+#   make man        build/iostrata.1
+#   make install    [DESTDIR=...] [PREFIX=/usr/local]
+#   make clean
+#
+# V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, each in a directory
+# of its own: build/debug, build/san.
+
+B := build
+PREFIX ?= /usr/local
+KERNELS := 5.10 6.1 6.12 6.12-rt 7.2
+TEST_KERNELS ?= 5.10 6.1 6.12
+FUZZ_SECONDS ?= 30
+PATH := $(PATH):/usr/sbin:/sbin
+export PATH
+Q := $(if $(V),,@)
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
+JOBS := -j$(shell nproc 2>/dev/null || echo 1)
+
+# The first clang that is new enough, be its name clang or clang-NN.
+ifeq ($(origin CLANG),undefined)
+CLANG := $(shell for c in clang $$(ls /usr/bin /usr/local/bin 2>/dev/null | \
+	grep -x 'clang-[0-9]*' | sort -t- -k2 -rn); do \
+	v=$$($$c -dumpversion 2>/dev/null) && [ "$${v%%.*}" -ge 14 ] && echo $$c && break; done)
+endif
+# Ubuntu's is a wrapper that wants the running kernel's own; any of its versions will do.
+ifeq ($(origin BPFTOOL),undefined)
+BPFTOOL := $(shell for c in bpftool /usr/lib/linux-tools*/*/bpftool /usr/lib/linux-tools/*/bpftool; do \
+	$$c version >/dev/null 2>&1 && echo $$c && break; done)
+endif
+
+O := $(B)
+OPT := -O2
+ifdef DEBUG
+O := $(B)/debug
+OPT := -O0
+endif
+ifdef SAN
+O := $(B)/san
+OPT := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+endif
+ifdef FUZZ # by the rule fuzz
+O := $(B)/fuzz
+CC := $(CLANG)
+OPT := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all
+endif
+
+CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g $(OPT) \
+	$(CPPFLAGS) $(CFLAGS)
+LIBS := -lbpf -lelf -lz -ljansson -lcap
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter
+
+SRCS := $(wildcard src/*.c)
+LIB_OBJS := $(patsubst src/%.c,$(O)/%.o,$(filter-out src/main.c,$(SRCS)))
+SKELS := $(patsubst src/bpf/%.bpf.c,$(B)/%.skel.h,$(wildcard src/bpf/*.bpf.c))
+UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+all: $(O)/iostrata
+
+$(O) $(O)/unit:
+	$(Q)mkdir -p $@
+
+$(B)/%.bpf.o: src/bpf/%.bpf.c Makefile | $(O)
+	@echo "  BPF   $@"
+	@[ -n "$(CLANG)" ] || { echo "error: no clang 14 or newer; see tests/setup --build" >&2; exit 1; }
+	@[ -n "$(BPFTOOL)" ] || { echo "error: no bpftool; see tests/setup --build" >&2; exit 1; }
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
+	$(Q)$(BPFTOOL) gen object $@ $@.full && rm $@.full
+
+$(B)/%.skel.h: $(B)/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
+
+$(O)/session.o: $(SKELS)
+
+$(O)/%.o: src/%.c Makefile | $(O)
+	@echo "  CC    $@"
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+$(O)/libiostrata.a: $(LIB_OBJS)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/iostrata: $(O)/main.o $(O)/libiostrata.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/unit/%: tests/unit/%.c $(O)/libiostrata.a Makefile | $(O)/unit
+	@echo "  UNIT  $@"
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -MMD -MP -MF $@.d $< $(O)/libiostrata.a -lcmocka $(LIBS) -o $@
+
+$(O)/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libiostrata.a Makefile
+	@echo "  FUZZ  $@"
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -fsanitize=fuzzer $< $(O)/libiostrata.a $(LIBS) -o $@
+
+# Each ends with a line "N passed, N failed, N skipped".
+unit: $(UNIT)
+	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP tests/tap $(UNIT)
+
+house: all man
+	$(Q)tests/tap "bats --tap tests/house"
+
+cli: all man
+	$(Q)$(SUDO) BATS_TEST_TIMEOUT=120 tests/tap "bats --tap tests/cli"
+
+live: all
+	$(Q)$(SUDO) tests/gate/run --native
+
+matrix: all
+	$(Q)tests/vm/matrix $(or $(K),$(KERNELS))
+
+test:
+	$(Q)tests/setup --test
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all man
+	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" 'matrix K="$(TEST_KERNELS)"'
+
+run:
+	$(Q)tests/setup --build
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all
+	$(Q)tests/demo
+
+bench: all
+	$(Q)tests/bench/bench
+
+fuzz:
+	$(Q)$(MAKE) --no-print-directory $(JOBS) FUZZ=1 fuzzers
+	$(Q)set -e; for f in $(FUZZERS:$(O)/%=$(B)/fuzz/%); do mkdir -p $$f.corpus; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $$f.corpus >$$f.log 2>&1 || \
+			{ tail -n 50 $$f.log; exit 1; }; \
+		sed -n "s,^stat::number_of_executed_units:,$$f:,p" $$f.log; done
+
+fuzzers: $(FUZZERS)
+
+# The sections about commands come from the tables that -h is printed from.
+man: $(B)/iostrata.1
+
+$(B)/iostrata.1: man/iostrata.1.scd $(O)/iostrata
+	@echo "  MAN   $@"
+	$(Q)$(O)/iostrata --scdoc | sed 's/^\*iostrata \([a-z]*\)\* .*/## iostrata \1\n\n&/' >$@.commands
+	$(Q)sed -e "s/@VERSION@/$$($(O)/iostrata --version)/" -e '/^@COMMANDS@$$/{r $@.commands' \
+		-e 'd}' $< | scdoc >$@.new
+	$(Q)rm $@.commands && mv $@.new $@
+
+install: all man
+	install -D -m 755 $(O)/iostrata $(DESTDIR)$(PREFIX)/bin/iostrata
+	install -D -m 644 $(B)/iostrata.1 $(DESTDIR)$(PREFIX)/share/man/man1/iostrata.1
+
+clean:
+	rm -rf $(B)
+
+-include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
+.SECONDARY:
+.DELETE_ON_ERROR:
+.PHONY: all unit house cli live matrix test run bench fuzz fuzzers man install clean

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The layer rule: who may include, call and know what. See docs/ARCHITECTURE.md.
+
+load lib
+
+sources=(src/*.c)
+headers=(src/*.h)
+bpf=(src/bpf/*.h src/bpf/*.c)
+
+but() { # FILES -- NAMES: the files without those
+	local file names
+	names=" ${*: -1} "
+	for file in "${@:1:$#-1}"; do
+		[[ $names == *" $file "* ]] || echo "$file"
+	done
+}
+
+@test "event.h includes nothing" {
+	none finds '#[ \t]*include' src/event.h
+}
+
+@test "cell.h includes event.h alone, and does no I/O" {
+	[[ $(finds '#[ \t]*include' src/cell.h | sed 's/.*://') == '#include "event.h"' ]]
+	none finds '(printf|fopen|open|read|write|malloc)[ ]*\(' src/cell.h
+}
+
+@test "only session.c includes a skeleton" {
+	[[ -n $(finds '\.skel\.h"' src/session.c) ]]
+	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" src/session.c)
+	none finds '\.skel\.h' "${others[@]}"
+}
+
+@test "a command includes no other command" {
+	none finds '#[ \t]*include "cmd_' "${sources[@]}" "${headers[@]}"
+	none finds 'extern.*cmd_' src/cmd_*.c
+	# and nothing that is no command knows of commands
+	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" "src/main.c src/cmd.c src/cmd.h $(echo src/cmd_*.c)")
+	none finds '#[ \t]*include "cmd\.h"' "${others[@]}"
+}
+
+@test "only compat.bpf.h and feature.c ask whether the kernel has something" {
+	[[ -n $(finds 'bpf_core_[a-z_]*_exists' src/bpf/compat.bpf.h) ]]
+	mapfile -t others < <(but "${bpf[@]}" "${sources[@]}" "${headers[@]}" "src/bpf/compat.bpf.h src/feature.c")
+	none finds 'bpf_core_[a-z_]*_exists|LINUX_KERNEL_VERSION|kconfig' "${others[@]}"
+	# types with a flavour are known there alone, too
+	none finds '___(pre_)?[0-9]' "${others[@]}"
+}
+
+@test "kernel versions decide nothing in user space" {
+	none finds 'KERNEL_VERSION|uts\.release.*(sscanf|strto|strcmp|atoi)' "${sources[@]}"
+}
+
+@test "every difference between kernels says WHAT, WHEN and DROP" {
+	what=$(grep -c '^ \* WHAT  ' src/bpf/compat.bpf.h)
+	((what >= 5))
+	[[ $(grep -c '^ \* WHEN  ' src/bpf/compat.bpf.h) == "$what" ]]
+	[[ $(grep -c '^ \* DROP  ' src/bpf/compat.bpf.h) == "$what" ]]
+}
+
+@test "exit() is called in main.c alone, _exit() in child.c" {
+	mapfile -t others < <(but "${sources[@]}" src/main.c)
+	none finds '(^|[^_a-zA-Z])(exit|abort|err|errx)[ ]*\(' "${others[@]}"
+	mapfile -t others < <(but "${sources[@]}" src/child.c)
+	none finds '(^|[^a-zA-Z])_exit[ ]*\(' "${others[@]}"
+}
+
+@test "commands print, the rest returns" {
+	mapfile -t others < <(but "${sources[@]}" "src/main.c src/cmd.c $(echo src/cmd_*.c)")
+	none finds '(^|[^_a-zA-Z])(printf|perror|puts|putchar)[ ]*\(|(^|[^v])fprintf[ ]*\(std' "${others[@]}"
+	none finds 'stdout' "${others[@]}"
+}
+
+@test "the kernel's types are those of vmlinux.h" {
+	none finds '#[ \t]*include *<(linux|asm|sys|std)' "${bpf[@]}"
+}
+
+@test "programs have no scratch per CPU" {
+	# what a program keeps per CPU another may change under it; the mark and the rows may be
+	[[ $(finds 'BPF_MAP_TYPE_PERCPU_ARRAY' "${bpf[@]}" | grep -vc 'vmlinux.h') -le 1 ]]
+}
+
+@test "an option's letter means the same in every command" {
+	grep -hoE "\{ '[A-Za-z]', \"[a-z-]+\"" "${sources[@]}" | sort -u >"$BATS_TEST_TMPDIR/letters"
+	(($(wc -l <"$BATS_TEST_TMPDIR/letters") >= 8))
+	none bash -c "cut -d, -f1 '$BATS_TEST_TMPDIR/letters' | uniq -d"
+}
+
+# Before 6.4 the kernel may look for a fault's fix-up in the wrong one of two entries for the main
+# function of a program that has others, finds no table there, and crashes (kernel commit
+# 0108a4e9f358, "bpf: ensure main program has an extable"; not in 5.10). Functions end up in .text.
+@test "programs call no functions of their own" {
+	none finds '__noinline|\(noinline\)' "${bpf[@]}"
+	for program in src/bpf/*.bpf.c; do
+		readelf -SW "build/$(basename "$program" .c).o" >"$BATS_TEST_TMPDIR/sections"
+		grep -q 'tp_btf/sys_enter' "$BATS_TEST_TMPDIR/sections"
+		none grep -E ' \.text +PROGBITS +0+ [0-9a-f]+ 0*[1-9a-f][0-9a-f]* ' "$BATS_TEST_TMPDIR/sections"
+	done
+}
