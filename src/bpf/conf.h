@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * conf.h - what session.c tells the programs before they are loaded.
+ *
+ * All of it is read-only data, so the verifier folds it: what is off costs nothing.
+ */
+#ifndef IOSTRATA_CONF_H
+#define IOSTRATA_CONF_H
+
+#include "../event.h"
+
+enum {
+	MAX_DEVS = 64,
+	HELPER_WAITS = 8,	/* waits of a helper thread that are kept */
+	BIO_WALK = 64,		/* bios of a request that are looked at */
+	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
+	TASK_SLOTS = 8192,	/* threads whose state is found without a search; see task.bpf.h */
+	FS_SLOTS = 8,		/* file system types whose rows are found without a search */
+	PID_LIMIT = 4 << 20,	/* PID_MAX_LIMIT, include/linux/threads.h */
+};
+
+/* Which argument of a system call names its file. */
+enum call_file {
+	FILE_NONE,	/* by path, or no file */
+	FILE_ARG0,	/* descriptor */
+	FILE_ARG1,
+	FILE_ARG0_OR_2,	/* splice: whichever is not a pipe */
+	FILE_RESULT,	/* open: the descriptor that it returns */
+};
+
+/* One system call: kind, file, and whether it goes through vfs_read or vfs_write; 0: not traced. */
+#define CALL_DESC(kind, file) ((unsigned char)((kind) | (file) << 4))
+#define CALL_THROUGH_VFS      0x80
+#define CALL_KIND(desc)	      ((desc) & 15)
+#define CALL_FILE(desc)	      ((desc) >> 4 & 7)
+
+/* Where the call's offset comes from, for records. */
+enum call_offset { OFFSET_NONE, OFFSET_POS, OFFSET_ARG3 };
+
+struct conf {
+	/* whose I/O */
+	unsigned int tgid;		/* 0: everybody's; in the pid namespace below */
+	unsigned int tool_tgid;		/* our own I/O is not traced */
+	unsigned long long pidns_dev;	/* the tool's pid namespace; 0: the initial one */
+	unsigned long long pidns_ino;
+	unsigned long long cgroup;	/* id of a cgroup v2; 0: any */
+	unsigned int cgroup_level;
+	unsigned char tracked;		/* only the tool's child and descendants: on_fork() */
+	unsigned char has_comm;
+	unsigned char all_files;
+	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
+	unsigned char file_from_vfs;	/* vfs_read, vfs_write are probed: they know the file */
+	unsigned long long comm[COMM_LEN / 8];
+	/* which I/O */
+	unsigned long long min_ns;
+	unsigned long long file_ino;	/* 0: any file */
+	unsigned int file_dev;
+	unsigned int n_devs;		/* 0: any device */
+	unsigned int devs[MAX_DEVS];	/* dev_t of files' file systems and of disks */
+	/* what to do with it */
+	unsigned char layer;		/* enum layer */
+	unsigned char by;		/* enum by_key */
+	unsigned char direct;		/* rows are found by operation and file system alone */
+	unsigned char queued;		/* histogram of requests: queue and tag too */
+	unsigned char records;		/* send slow operations as records */
+	unsigned char waits;		/* cut sleeps by layer */
+	/* which argument of a tracepoint is the bio, the request, ...: arity differs */
+	unsigned char arg_bio_queue, arg_getrq, arg_backmerge, arg_frontmerge, arg_split;
+	unsigned char arg_issue, arg_requeue, arg_rq_merge;
+	unsigned char arg_pause;	/* balance_dirty_pages' pause */
+	unsigned char rqf_flush_seq;	/* bit of RQF_FLUSH_SEQ in request.rq_flags */
+	unsigned char has_prev_state;	/* sched_switch tells prev's state */
+};
+
+/* Index of a cell in direct_cells: by CPU, interval (even or odd), file system and operation. */
+#define DIRECT_CELLS(cpus) ((cpus) * 2 * FS_SLOTS * OP_N)
+#define DIRECT_CELL(cpu, epoch, slot, op)                                                          \
+	((((cpu) * 2 + ((epoch) & 1)) * FS_SLOTS + (slot)) * OP_N + (op))
+
+/* Written by both sides while the programs run; shared by all objects. */
+struct live {
+	unsigned long long slow_ns;	/* operations that took longer are sent as records */
+	unsigned long long lost[LOST_N];
+	unsigned long long fs[FS_SLOTS];	/* identities; 0 (not known) has the first slot */
+	unsigned int overflown;		/* threads whose state is not in its slot */
+	unsigned char epoch;		/* see session_snapshot() */
+};
+
+#endif

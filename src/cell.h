@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * cell.h - what is summed per key, and how a value finds its histogram bucket.
+ *
+ * Plain C for BPF and user space alike, no I/O: a recording and a live view of the same run are
+ * added up by the same code, so they give the same numbers.
+ */
+#ifndef IOSTRATA_CELL_H
+#define IOSTRATA_CELL_H
+
+#include "event.h"
+
+/*
+ * Log-linear histogram of ns, 5 sub-bits: values below 32 have a bucket each, above that every
+ * power of two is cut into 32, so a bucket is at most 1/32 of its lower bound wide. The last
+ * bucket takes all from 2^41 ns (36 minutes) on; the exact maximum is kept beside it.
+ */
+enum {
+	HIST_SUB_BITS = 5,
+	HIST_SUB = 1 << HIST_SUB_BITS,
+	HIST_MAX_LOG2 = 40,
+	HIST_N = (HIST_MAX_LOG2 - HIST_SUB_BITS + 2) * HIST_SUB,
+};
+
+/* Bucket counts wrap; whoever reads a cell more often than every 2^32 events loses nothing. */
+struct op_key {
+	unsigned long long fs;		/* identity of the file system type; 0: not known */
+	unsigned short call;		/* -T syscall: number | CALL_COMPAT; else 0 */
+	unsigned char op;		/* enum op_kind */
+	unsigned char cache;		/* enum cache_class with BY_CACHE, else 0 */
+	unsigned char epoch;		/* which interval; see session_snapshot() */
+	unsigned char pad[3];
+	unsigned long long by[2];	/* pid | comm | dev, ino | cgroup | dev */
+};
+
+struct op_cell {
+	unsigned long long count;
+	unsigned long long errors;
+	unsigned long long bytes;	/* returned, not asked for */
+	unsigned long long total_ns;
+	unsigned long long max_ns;
+	unsigned long long strata[ST_N];
+	unsigned int hist[HIST_N];	/* of the elapsed time */
+};
+
+struct rq_key {
+	unsigned int dev;		/* kernel dev_t of the whole disk */
+	unsigned char op;		/* enum rq_op */
+	unsigned char epoch;
+	unsigned char bio_based;	/* no tag and no queue to be measured */
+	unsigned char pad;
+};
+
+struct rq_cell {
+	unsigned long long count;
+	unsigned long long errors;
+	unsigned long long bytes;
+	unsigned long long requeues;
+	unsigned long long unqueued;	/* of count: submission not seen, tag and queue unknown */
+	unsigned long long tag_ns;
+	unsigned long long queue_ns;
+	unsigned long long device_ns;
+	unsigned long long max_ns;	/* of what hist shows */
+	unsigned int hist[HIST_N];	/* of device time, or of the whole with -Q */
+};
+
+_Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
+_Static_assert(sizeof(struct rq_key) == 8, "rq_key has no holes");
+
+/* floor(log2(v)), v > 0; without clz, which BPF has not. */
+static inline __attribute__((always_inline)) unsigned int hist_log2(unsigned long long v)
+{
+	unsigned int r = 0;
+
+	if (v >> 32) { v >>= 32; r = 32; }
+	if (v >> 16) { v >>= 16; r += 16; }
+	if (v >> 8) { v >>= 8; r += 8; }
+	if (v >> 4) { v >>= 4; r += 4; }
+	if (v >> 2) { v >>= 2; r += 2; }
+	return r + (unsigned int)(v >> 1);
+}
+
+/* Bucket of @ns: 0 .. HIST_N - 1, never outside. */
+static inline __attribute__((always_inline)) unsigned int hist_bucket(unsigned long long ns)
+{
+	unsigned long long b = ns;
+	unsigned int log2;
+
+	if (ns >= HIST_SUB) {
+		log2 = hist_log2(ns);
+		b = (log2 - HIST_SUB_BITS + 1) * HIST_SUB +
+		    ((ns >> (log2 - HIST_SUB_BITS)) & (HIST_SUB - 1));
+	}
+	/* the verifier must see the limit on the very value that is used as index */
+	__asm__ volatile("" : "+r"(b));
+	return b < HIST_N ? b : HIST_N - 1;
+}
+
+/* Lowest value that falls into bucket @b; the bucket ends one below hist_low(b + 1). */
+static inline __attribute__((always_inline)) unsigned long long hist_low(unsigned int b)
+{
+	if (b < HIST_SUB)
+		return b;
+	return (unsigned long long)(HIST_SUB + b % HIST_SUB) << (b / HIST_SUB - 1);
+}
+
+/*
+ * Adding is atomic so that it is exact whoever interrupts whom (a per-CPU cell is written from
+ * tasks that preempt one another, a shared one from all CPUs). Only the maximum may, in a race of
+ * several writers, be that of a loser; the histogram still shows the winner's bucket.
+ */
+#define cell_sum(dst, v)                                                                           \
+	do {                                                                                       \
+		unsigned long long v_ = (v);                                                       \
+		if (v_)                                                                            \
+			__sync_fetch_and_add(&(dst), v_);                                          \
+	} while (0)
+
+static inline __attribute__((always_inline)) void cell_max(volatile unsigned long long *max,
+							     unsigned long long v)
+{
+	if (*max < v)
+		*max = v;
+	if (*max < v)
+		*max = v;
+}
+
+/* Adds one operation to its cell. */
+static inline __attribute__((always_inline)) void cell_add(struct op_cell *c,
+							     unsigned long long total_ns,
+							   long long ret, unsigned long long bytes)
+{
+	__sync_fetch_and_add(&c->count, 1);
+	__sync_fetch_and_add(&c->total_ns, total_ns);
+	__sync_fetch_and_add(&c->hist[hist_bucket(total_ns)], 1);
+	cell_sum(c->bytes, bytes);
+	if (ret < 0)
+		__sync_fetch_and_add(&c->errors, 1);
+	cell_max(&c->max_ns, total_ns);
+}
+
+/* Adds the strata from @first to before @end, which are constants, of one operation. */
+static inline __attribute__((always_inline)) void cell_add_strata(struct op_cell *c,
+								  const unsigned long long *strata,
+								    int first, int end)
+{
+#ifdef __clang__
+#pragma unroll
+#endif
+	for (int i = first; i < end; i++)
+		cell_sum(c->strata[i], strata[i]);
+}
+
+#endif

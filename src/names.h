@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * names.h - the names of the ids in event.h, as they are typed, printed and stored in JSON. An id
+ * that is out of range (a damaged record) is "?".
+ */
+#ifndef IOSTRATA_NAMES_H
+#define IOSTRATA_NAMES_H
+
+#include "event.h"
+
+const char *op_name(unsigned int op);		/* read write open close fsync copy meta */
+const char *stratum_name(unsigned int st);	/* syscall vfs fs ... sleep */
+const char *cache_name(unsigned int cache);	/* hit miss readahead direct; "-": none */
+const char *rq_op_name(unsigned int op);	/* read write flush ... */
+const char *rq_op_code(unsigned int op);	/* as blkparse: R W F D DE WZ Z N */
+const char *by_name(unsigned int by);		/* pid comm file cgroup dev cache */
+const char *layer_name(unsigned int layer);	/* ops syscall vfs fs blk */
+const char *lost_name(unsigned int lost);	/* ring map_full unmatched_start unmatched_end */
+
+#endif
