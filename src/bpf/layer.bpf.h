@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * layer.bpf.h - entry and return of a function that bounds a layer (VFS or file system): within an
+ * operation it says which layer is on CPU; with -T it is timed by itself, nested calls too.
+ */
+#ifndef IOSTRATA_LAYER_BPF_H
+#define IOSTRATA_LAYER_BPF_H
+
+#include "op.bpf.h"
+
+enum { EIOCBQUEUED = 529 };
+
+/* The same operation on the same file, one function inside the other (ext4_file_read_iter calls
+ * generic_file_read_iter, which other types have as theirs): it is one. */
+static __always_inline bool is_nested(const struct task_state *t, const struct frame *f, u32 depth)
+{
+	const struct frame *outer;
+	u64 below = depth - 1;
+
+	/* the verifier must see the limit on the very value that is used as index */
+	asm volatile("" : "+r"(below));
+	if (below >= FRAMES)
+		return false;
+	outer = &t->frames[below];
+	return outer->op == f->op && outer->row.file == f->row.file;
+}
+
+static __always_inline void frame_push(u8 op, struct file *file, bool typed)
+{
+	struct file_info fi;
+	u64 id = bpf_get_current_pid_tgid();
+	u32 tid = id, depth;
+	struct task_state *t;
+	struct frame *f;
+
+	if (!current_wanted(id))
+		return;
+	t = task_lookup(tid);
+	if (!t)
+		t = task_create(tid);
+	if (!t)
+		return;
+	depth = t->depth++;
+	if (depth >= FRAMES)
+		return;
+	file_info(file, typed, &fi);
+	f = &t->frames[depth];
+	f->op = op;
+	f->row = fi.row;
+	f->wanted = file_wanted(&fi) && !is_nested(t, f, depth);
+	f->start = bpf_ktime_get_ns();
+}
+
+static __always_inline void frame_count(struct task_state *t, const struct frame *f, u64 now,
+					long ret)
+{
+	u64 total = now > f->start ? now - f->start : 0;
+	u64 bytes = 0;
+	struct op_cell *cell;
+
+	if (total < conf.min_ns)
+		return;
+	if (ret > 0 && (f->op == OP_READ || f->op == OP_WRITE || f->op == OP_COPY))
+		bytes = ret;
+	cell = row_find(&f->row, f->op, 0, 0, &t->fs_slot);
+	if (cell)
+		cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);
+}
+
+static __always_inline void frame_pop(u8 op, long ret)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct task_state *t = current_lookup();
+	struct frame *f;
+	u32 depth;
+
+	if (!t)
+		return;
+	if (!t->depth) {
+		count_lost(LOST_UNMATCHED_END);
+		return;
+	}
+	depth = --t->depth;
+	if (depth >= FRAMES) {
+		count_lost(LOST_UNMATCHED_START);
+		return;
+	}
+	f = &t->frames[depth];
+	if (f->op != op) {
+		count_lost(LOST_UNMATCHED_END);
+		t->depth = 0;
+		return;
+	}
+	/* at the entry of vfs_open() the file has no inode yet */
+	if (op == OP_OPEN && !f->row.mode && ret >= 0) {
+		struct file_info fi;
+
+		file_info((struct file *)f->row.file, false, &fi);
+		f->row = fi.row;
+		f->wanted = file_wanted(&fi) && !is_nested(t, f, depth);
+	}
+	/* EIOCBQUEUED: goes on without the caller, and ends elsewhere */
+	if (f->wanted && ret != -EIOCBQUEUED)
+		frame_count(t, f, now, ret);
+}
+
+/* Entry of a function of a layer. A function of the VFS knows the file that a system call names. */
+static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, bool typed)
+{
+	struct task_state *t;
+
+	if (conf.layer == LAYER_VFS || conf.layer == LAYER_FS) {
+		frame_push(op, file, typed);
+		return;
+	}
+	t = current_lookup();
+	if (!t || !t->active)
+		return;
+	if (stratum == ST_VFS && t->file_pending && !op_learn_file(t, file, typed))
+		return;
+	if (conf.layer == LAYER_OPS)
+		op_enter_layer(t, stratum);
+}
+
+static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
+{
+	struct task_state *t;
+
+	if (conf.layer != LAYER_OPS) {
+		frame_pop(op, ret);
+		return;
+	}
+	t = current_lookup();
+	if (t && t->active)
+		op_leave_layer(t, stratum);
+}
+
+/*
+ * The four programs of one function: fentry and fexit, or kprobe and kretprobe where there is no
+ * fentry. @file_arg is the number of the struct file * argument, @n_args that of all arguments.
+ */
+#define LAYER_PROBES(tag, target, stratum, op, file_arg, n_args)                                  \
+	SEC("?fentry" target)                                                                      \
+	int enter_##tag(u64 *ctx)                                                                  \
+	{                                                                                          \
+		layer_enter(stratum, op, (struct file *)ctx[file_arg], true);                      \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?fexit" target)                                                                       \
+	int leave_##tag(u64 *ctx)                                                                  \
+	{                                                                                          \
+		layer_leave(stratum, op, (long)ctx[n_args]);                                       \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kprobe" target)                                                                      \
+	int kenter_##tag(struct pt_regs *ctx)                                                      \
+	{                                                                                          \
+		layer_enter(stratum, op, (struct file *)kprobe_arg(ctx, file_arg), false);         \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kretprobe" target)                                                                   \
+	int kleave_##tag(struct pt_regs *ctx)                                                      \
+	{                                                                                          \
+		layer_leave(stratum, op, kprobe_ret(ctx));                                         \
+		return 0;                                                                          \
+	}
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * maps.bpf.h - the programs' memory: all maps, and the state that they keep per thread, helper
+ * thread, bio and request. Sizes are adjusted to the machine by session.c.
+ */
+#ifndef IOSTRATA_MAPS_BPF_H
+#define IOSTRATA_MAPS_BPF_H
+
+#include "compat.bpf.h"
+#include "../cell.h"
+
+/* The times of one request, ns: submission, request allocated, dispatch, completion. A bio-based
+ * device holds a bio from @held until it hands it down (@q); without, @held == @q. */
+struct cut {
+	u64 held, q, g, d, c;
+};
+
+enum task_on { ON_CPU, OFF_PREEMPTED, OFF_ASLEEP };
+
+/* Sleep, as far as it can be told apart by the time of the waking. */
+struct split {
+	u64 tag, queue, device, complete, runq;
+};
+
+/* What a row needs to know of a file. */
+struct row_file {
+	u64 file;	/* struct file *, only for names, may be gone; 0: none */
+	u64 fs, ino;
+	u32 dev;
+	u16 mode;
+	u16 pad;
+};
+
+/* A timed call in progress; see layer.bpf.h. */
+struct frame {
+	u64 start;
+	struct row_file row;
+	u8 op;
+	u8 wanted;
+	u8 pad[6];
+};
+
+enum { FRAMES = 6 };
+
+/* What a thread is doing. With whole operations: the one in progress, and its wait; everything is
+ * charged up to @mark. With a layer alone: the calls of that layer that it is in. */
+struct task_state {
+	u32 tid;			/* whose state it is; 0: nobody's */
+	u8 active;			/* an op is in progress; all of the below are valid */
+	u8 depth;			/* frames in use, may be more than FRAMES */
+	u8 fs_slot;			/* where the file system was found last */
+	u8 unused;
+	union {
+		struct {
+			u64 start, mark;
+			u64 wake;	/* last waking; 0: none since it last ran */
+			u64 last_bio;	/* the bio submitted last; 0: none in this op */
+			struct row_file row;
+			u64 offset, len;
+			u32 requests;	/* bios submitted by this op */
+			u16 call;
+			u8 kind;
+			u8 direct;
+			/* all 0 when an op starts: ON_CPU, ST_SYSCALL */
+			union {
+				u64 now;
+				struct {
+					u8 on;		/* enum task_on */
+					u8 layer;	/* stratum on CPU, ST_SYSCALL to ST_FS */
+					u8 vfs_depth, fs_depth;
+					u8 helped : 1;	/* woken by a helper thread */
+					u8 throttled : 1; /* will sleep in balance_dirty_pages */
+					u8 own_reads : 1; /* it submitted a read */
+					u8 waited_read : 1; /* it waited for a read */
+					u8 waited : 1;	/* it was off the CPU */
+					u8 file_pending : 1; /* vfs_read or vfs_write will tell */
+				};
+			};
+			struct split split;
+			u64 strata[ST_N];
+		};
+		struct frame frames[FRAMES];
+	};
+};
+
+/* A wait of a helper thread: off CPU, woken, on CPU again; and the request that it waited for. */
+struct helper_wait {
+	u64 out, wake, in;
+	struct cut cut;			/* cut.c == 0: not for a request */
+	u8 is_read;
+};
+
+struct helper {
+	u64 last_bio;
+	u32 n;				/* waits seen; the last HELPER_WAITS are kept */
+	u8 on;
+	u8 current_is_read;
+	u64 out, wake;
+	struct cut cut;
+	struct helper_wait waits[HELPER_WAITS];
+};
+
+/* A bio from submission until it is bound to a request, or done. */
+struct bio_state {
+	u64 q, g;			/* g == 0: waits for a request */
+	u32 tid;
+	u32 dev;
+	u32 bytes;
+	u8 op;				/* enum rq_op */
+	u8 bio_based;
+	u8 counted;			/* passed the filters */
+	u8 pad;
+};
+
+struct request_state {
+	u64 held, q, g, d;		/* q == 0: submission not seen */
+	u64 bytes;			/* completed so far */
+	u32 tid;			/* owner: who submitted its first bio; 0: nobody known */
+	u32 dev;
+	u32 requeues;
+	u8 op;
+	u8 counted;
+	u8 requeued;			/* waits to be dispatched again */
+	u8 failed;
+};
+
+/* The completion that this CPU is in the middle of. */
+struct mark {
+	struct cut cut;			/* cut.c == 0: none */
+	u32 level;
+	u32 pid;
+	u8 is_read;
+};
+
+/* The last request that a thread submitted and that is done. */
+struct done {
+	u32 tid;
+	u8 is_read;
+	struct cut cut;
+};
+
+struct fs_seen {
+	char name[FS_NAME_LEN];
+	u64 read_iter, write_iter, fsync, open;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TASK_SLOTS);
+	__type(key, u32);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+/* Thread that owns a slot of tasks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TASK_SLOTS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, u32);
+} task_owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, struct task_state);
+} tasks_overflown SEC(".maps");
+
+/* A bit per thread id: it was seen to begin a call that was not asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PID_LIMIT / 64);
+	__type(key, u32);
+	__type(value, u64);
+} seen SEC(".maps");
+
+/* A bit per thread id: the tool's child and its descendants. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PID_LIMIT / 64);
+	__type(key, u32);
+	__type(value, u64);
+} tracked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2048);
+	__type(key, u32);
+	__type(value, struct helper);
+} helpers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, struct bio_state);
+} bios SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);
+	__type(value, struct request_state);
+} requests SEC(".maps");
+
+/* When a device's flush machinery last sent a flush to the driver. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u64);
+} flushes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct mark);
+} marks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, DONE_SLOTS);
+	__type(key, u32);
+	__type(value, struct done);
+} dones SEC(".maps");
+
+/* Type and key size are set by session.c: per CPU and short without --by, shared and long with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__uint(key_size, sizeof(struct op_key));
+	__uint(value_size, sizeof(struct op_cell));
+} op_cells SEC(".maps");
+
+/* The rows without --by, where an array index will do; see DIRECT_CELL(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct op_cell);
+} direct_cells SEC(".maps");
+
+/* Who has a slot of live.fs; the value is of no use. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FS_SLOTS);
+	__type(key, u32);
+	__type(value, u32);
+} fs_slot_owners SEC(".maps");
+
+/* Preallocated: updated in interrupts. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 128);
+	__type(key, struct rq_key);
+	__type(value, struct rq_cell);
+} rq_cells SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 128);
+	__type(key, u64);
+	__type(value, struct fs_seen);
+} fs_seen SEC(".maps");
+
+struct file_id {
+	u64 dev, ino;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, struct file_id);
+	__type(value, struct file_name);
+} file_names SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} ring SEC(".maps");
+
+/* What every new row begins as; read-only data, since the stack is 512 bytes. */
+const char zeroes[sizeof(struct op_cell)];
+
+_Static_assert(sizeof(zeroes) >= sizeof(struct rq_cell), "rq_cell");
+_Static_assert(sizeof(zeroes) >= sizeof(struct helper), "helper");
+_Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
+_Static_assert(sizeof(zeroes) >= sizeof(struct file_name), "file_name");
+
+volatile struct live live;
+
+static __always_inline void count_lost(u32 what)
+{
+	__sync_fetch_and_add(&live.lost[what], 1);
+}
+
+#endif

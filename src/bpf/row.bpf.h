@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * row.bpf.h - which row an operation or a timed call is added to, found or made.
+ *
+ * Without --by there are few rows, and most are found by an array index: a slot for each of the
+ * first file system types, times the operations, times the CPUs. All others are in a hash.
+ */
+#ifndef IOSTRATA_ROW_BPF_H
+#define IOSTRATA_ROW_BPF_H
+
+#include "task.bpf.h"
+
+#define S_IFMT	0170000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+#define S_IFDIR 0040000
+
+/* The high bit of a file's device: it is that block device, not a file on it. */
+static __always_inline u64 file_dev(u32 dev, u16 mode)
+{
+	return dev | ((mode & S_IFMT) == S_IFBLK ? 1ULL << 32 : 0);
+}
+
+/* Names of @file from the leaf up, each ended by a NUL. */
+static __always_inline void file_name_read(struct file_name *name, u64 file, u64 ino)
+{
+	struct dentry *d = BPF_CORE_READ((struct file *)file, f_path.dentry), *up;
+	u32 off = 0;
+	long n;
+
+	name->len = 0;
+	name->complete = 0;
+	if (BPF_CORE_READ(d, d_inode, i_ino) != ino)
+		return;
+	for (int i = 0; i < PATH_DEPTH; i++) {
+		up = BPF_CORE_READ(d, d_parent);
+		if (up == d) {
+			name->complete = 1;
+			break;
+		}
+		if (off > PATH_BYTES / 2 - 1)
+			break;
+		n = bpf_probe_read_kernel_str(name->names + (off & (PATH_BYTES / 2 - 1)),
+					      PATH_BYTES / 2, BPF_CORE_READ(d, d_name.name));
+		if (n <= 0)
+			break;
+		off += n;
+		d = up;
+	}
+	name->len = off;
+}
+
+/* Remembers what a file system type is called and which functions it reads and writes with. */
+static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
+{
+	struct fs_seen seen = {}, *old;
+	const struct file_operations *fop;
+	bool regular = file && (mode & S_IFMT) == S_IFREG;
+
+	if (fs <= FS_BDEV)
+		return;
+	old = bpf_map_lookup_elem(&fs_seen, &fs);
+	if (old && (old->read_iter || !regular))
+		return;
+	bpf_probe_read_kernel_str(seen.name, sizeof(seen.name),
+				  BPF_CORE_READ((struct file_system_type *)fs, name));
+	if (regular) {
+		fop = BPF_CORE_READ((struct file *)file, f_op);
+		seen.read_iter = (u64)BPF_CORE_READ(fop, read_iter);
+		seen.write_iter = (u64)BPF_CORE_READ(fop, write_iter);
+		seen.fsync = (u64)BPF_CORE_READ(fop, fsync);
+		seen.open = (u64)BPF_CORE_READ(fop, open);
+	}
+	if (bpf_map_update_elem(&fs_seen, &fs, &seen, BPF_ANY))
+		count_lost(LOST_MAP_FULL);
+}
+
+/*
+ * The slot of @fs, FS_SLOTS if there is none left. Two CPUs that meet a type for the first time
+ * may give it two slots; whoever reads the rows adds them up.
+ */
+static __always_inline u32 fs_slot_find(u64 fs, u64 file, u16 mode)
+{
+	u32 slot;
+
+	fs_note(fs, file, mode);
+	if (!fs)
+		return 0;
+	for (u32 i = 1; i < FS_SLOTS; i++) {
+		if (!live.fs[i]) {
+			slot = i;
+			if (!bpf_map_update_elem(&fs_slot_owners, &slot, &slot, BPF_NOEXIST))
+				live.fs[i] = fs;
+		}
+		if (live.fs[i] == fs)
+			return i;
+	}
+	return FS_SLOTS;
+}
+
+/* @slot is a guess, and is set right. NULL if the row must be looked for in the hash. */
+static __always_inline struct op_cell *row_direct(const struct row_file *f, u8 op, u8 *slot)
+{
+	u32 i = *slot % FS_SLOTS, cell;
+
+	if (live.fs[i] != f->fs || !f->fs) {
+		i = fs_slot_find(f->fs, f->file, f->mode);
+		if (i >= FS_SLOTS)
+			return NULL;
+		*slot = i;
+	}
+	cell = DIRECT_CELL(bpf_get_smp_processor_id(), live.epoch, i, op);
+	return bpf_map_lookup_elem(&direct_cells, &cell);
+}
+
+static __always_inline void key_set_by(struct op_key *key, const struct row_file *f)
+{
+	switch (conf.by) {
+	case BY_PID:
+		key->by[0] = current_pid_tgid() >> 32;
+		break;
+	case BY_COMM:
+		bpf_get_current_comm(key->by, sizeof(key->by));
+		break;
+	case BY_FILE:
+		key->by[0] = file_dev(f->dev, f->mode);
+		key->by[1] = f->ino;
+		break;
+	case BY_CGROUP:
+		key->by[0] = bpf_get_current_cgroup_id();
+		break;
+	case BY_DEV:
+		key->by[0] = f->dev;
+		break;
+	}
+}
+
+/* A new row, and what user space needs to name it. */
+static __always_inline struct op_cell *row_create(const struct op_key *key,
+						  const struct row_file *f)
+{
+	struct file_id id = { file_dev(f->dev, f->mode), f->ino };
+	struct file_name *name;
+
+	fs_note(f->fs, f->file, f->mode);
+	bpf_map_update_elem(&op_cells, key, zeroes, BPF_NOEXIST);
+	if (conf.by == BY_FILE && f->file && f->ino &&
+	    !bpf_map_update_elem(&file_names, &id, zeroes, BPF_NOEXIST)) {
+		name = bpf_map_lookup_elem(&file_names, &id);
+		if (name)
+			file_name_read(name, f->file, f->ino);
+	}
+	return bpf_map_lookup_elem(&op_cells, key);
+}
+
+/* The row of an operation; @call and @cache are 0 where they make no rows. NULL: no room. */
+static __always_inline struct op_cell *row_find(const struct row_file *f, u8 op, u16 call,
+						u8 cache, u8 *slot)
+{
+	struct op_key key = {};
+	struct op_cell *cell;
+
+	if (conf.direct) {
+		cell = row_direct(f, op, slot);
+		if (cell)
+			return cell;
+	}
+	key.fs = f->fs;
+	key.call = call;
+	key.op = op;
+	key.cache = cache;
+	key.epoch = live.epoch;
+	key_set_by(&key, f);
+	cell = bpf_map_lookup_elem(&op_cells, &key);
+	if (!cell)
+		cell = row_create(&key, f);
+	if (!cell)
+		count_lost(LOST_MAP_FULL);
+	return cell;
+}
+
+#endif

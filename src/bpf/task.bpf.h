@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * task.bpf.h - who runs: the state of a thread, whether its I/O is asked for, and how time is
+ * charged to its operation. The only place that knows where states are kept.
+ */
+#ifndef IOSTRATA_TASK_BPF_H
+#define IOSTRATA_TASK_BPF_H
+
+#include "maps.bpf.h"
+
+#define PF_IO_WORKER 0x00000010
+#define PF_KTHREAD   0x00200000
+
+/* A thread that works for others: kernel threads, and io_uring's workers. */
+static __always_inline bool is_helper(u32 flags)
+{
+	return flags & (PF_KTHREAD | PF_IO_WORKER);
+}
+
+/*
+ * A thread's state is in the slot that its id's low bits name, which costs a few instructions; task
+ * storage costs a hundred, and does not exist for tracing before 5.12. The first thread that needs
+ * a slot owns it until it exits (task_owners arbitrates); another with the same low bits has its
+ * state in a hash.
+ *
+ * NULL if the thread has no state. Safe with the run-queue lock held.
+ */
+static __always_inline struct task_state *task_lookup(u32 tid)
+{
+	u32 slot = tid % TASK_SLOTS;
+	struct task_state *t = bpf_map_lookup_elem(&tasks, &slot);
+
+	if (t && t->tid == tid)
+		return t;
+	if (!live.overflown)
+		return NULL;
+	return bpf_map_lookup_elem(&tasks_overflown, &tid);
+}
+
+static __always_inline struct task_state *current_lookup(void)
+{
+	return task_lookup(bpf_get_current_pid_tgid());
+}
+
+/* Gives thread @tid a state. Never where the run-queue lock is held: it allocates. */
+static __always_inline struct task_state *task_create(u32 tid)
+{
+	u32 slot = tid % TASK_SLOTS;
+	struct task_state *t;
+
+	if (!bpf_map_update_elem(&task_owners, &slot, &tid, BPF_NOEXIST)) {
+		t = bpf_map_lookup_elem(&tasks, &slot);
+		if (!t)
+			return NULL;
+		t->active = 0;
+		t->depth = 0;
+		t->tid = tid;
+		return t;
+	}
+	if (!bpf_map_update_elem(&tasks_overflown, &tid, zeroes, BPF_NOEXIST))
+		__sync_fetch_and_add(&live.overflown, 1);
+	t = bpf_map_lookup_elem(&tasks_overflown, &tid);
+	if (t)
+		t->tid = tid;
+	else
+		count_lost(LOST_MAP_FULL);
+	return t;
+}
+
+static __always_inline void task_forget(u32 tid)
+{
+	u32 slot = tid % TASK_SLOTS;
+	struct task_state *t = bpf_map_lookup_elem(&tasks, &slot);
+
+	if (t && t->tid == tid) {
+		t->tid = 0;
+		bpf_map_delete_elem(&task_owners, &slot);
+	} else if (live.overflown && !bpf_map_delete_elem(&tasks_overflown, &tid)) {
+		__sync_fetch_and_add(&live.overflown, -1);
+	}
+}
+
+/* A set of thread ids, a bit each. */
+static __always_inline u64 *tid_word(void *set, u32 tid)
+{
+	u32 word = tid / 64;
+
+	return bpf_map_lookup_elem(set, &word);
+}
+
+static __always_inline bool tid_in(void *set, u32 tid)
+{
+	u64 *word = tid_word(set, tid);
+
+	return word && *word >> tid % 64 & 1;
+}
+
+/* Bits are set and cleared by addition, which kernels before 5.12 have as an atomic. */
+static __always_inline void tid_add(void *set, u32 tid)
+{
+	u64 *word = tid_word(set, tid);
+
+	if (word && !(*word >> tid % 64 & 1))
+		__sync_fetch_and_add(word, 1ULL << tid % 64);
+}
+
+static __always_inline void tid_remove(void *set, u32 tid)
+{
+	u64 *word = tid_word(set, tid);
+
+	if (word && *word >> tid % 64 & 1)
+		__sync_fetch_and_add(word, -(1ULL << tid % 64));
+}
+
+static __always_inline bool current_tracked(void)
+{
+	return tid_in(&tracked, bpf_get_current_pid_tgid());
+}
+
+/* Thread group and thread as the tool's pid namespace numbers them. */
+static __always_inline u64 current_pid_tgid(void)
+{
+	struct bpf_pidns_info ns;
+
+	if (!conf.pidns_ino)
+		return bpf_get_current_pid_tgid();
+	if (bpf_get_ns_current_pid_tgid(conf.pidns_dev, conf.pidns_ino, &ns, sizeof(ns)))
+		return 0;
+	return (u64)ns.tgid << 32 | ns.pid;
+}
+
+/* Whether the filters by process let current, whose id is @id, through. */
+static __always_inline bool current_wanted(u64 id)
+{
+	u64 comm[COMM_LEN / 8] = {}; /* 6.1 writes no further than the NUL */
+	u32 tgid;
+
+	if (conf.tracked && !tid_in(&tracked, id))
+		return false;
+	if (!conf.tracked) {
+		tgid = (conf.pidns_ino ? current_pid_tgid() : id) >> 32;
+		if (conf.tgid && tgid != conf.tgid)
+			return false;
+		if (tgid == conf.tool_tgid)
+			return false;
+	}
+	if (conf.cgroup &&
+	    bpf_get_current_ancestor_cgroup_id(conf.cgroup_level) != conf.cgroup)
+		return false;
+	if (conf.has_comm) {
+		bpf_get_current_comm(comm, sizeof(comm));
+		if (comm[0] != conf.comm[0] || comm[1] != conf.comm[1])
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool has_process_filter(void)
+{
+	return conf.tgid || conf.cgroup || conf.has_comm || conf.tracked;
+}
+
+/* True if @dev is asked for; file systems' and disks' dev_t alike. */
+static __always_inline bool dev_wanted(u32 dev)
+{
+	if (!conf.n_devs)
+		return true;
+	for (u32 i = 0; i < MAX_DEVS && i < conf.n_devs; i++)
+		if (conf.devs[i] == dev)
+			return true;
+	return false;
+}
+
+/*
+ * Charges the time since the last mark to @stratum. The clock is CLOCK_MONOTONIC as NMIs read it,
+ * which may step back by a little around an update: then nothing is charged and the mark stays.
+ */
+static __always_inline void task_charge(struct task_state *t, u32 stratum, u64 now)
+{
+	if (now <= t->mark)
+		return;
+	t->strata[stratum] += now - t->mark;
+	t->mark = now;
+}
+
+/* The same for time on CPU; the mask is for the verifier, ST_SYSCALL to ST_FS fit it. */
+static __always_inline void task_charge_cpu(struct task_state *t, u64 now)
+{
+	task_charge(t, t->layer & 3, now);
+}
+
+#endif

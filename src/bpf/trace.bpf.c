@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * trace.bpf.c - the programs: thin, one per hook. What they do stands in the headers.
+ *
+ * All are optional ("?"): session.c loads those that are wanted and that the kernel has.
+ */
+#include "layer.bpf.h"
+#include "request.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Low byte: the 64-bit call of that number, high byte: the 32-bit one. */
+const volatile unsigned short calls[CALL_MAX];
+/* Where its offset is: enum call_offset, likewise. */
+const volatile unsigned short call_offsets[CALL_MAX];
+
+/* Loads of arguments that a constant chooses must stay loads at fixed offsets of the context. */
+#define CTX(n)                                                                                     \
+	({                                                                                         \
+		u64 value_;                                                                        \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                                              \
+			     : "=r"(value_)                                                        \
+			     : "r"(ctx), "i"((n) * 8));                                            \
+		value_;                                                                            \
+	})
+#define CTX_ARG(n) ((n) == 0 ? CTX(0) : (n) == 1 ? CTX(1) : CTX(2))
+
+static __always_inline u32 call_desc(u32 nr, bool compat)
+{
+	return compat ? calls[nr] >> 8 : calls[nr] & 0xff;
+}
+
+static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
+{
+	switch (n) {
+	case 0:
+		return compat ? (u32)regs->bx : regs->di;
+	case 1:
+		return compat ? (u32)regs->cx : regs->si;
+	case 2:
+		return compat ? (u32)regs->dx : regs->dx;
+	default:
+		/* the only use is an offset, which 32-bit calls split in two */
+		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;
+	}
+}
+
+/* The file that a call names, if it names one; false: not asked for. */
+static __always_inline bool call_file_wanted(struct pt_regs *regs, u32 desc, bool compat,
+					     struct file_info *fi)
+{
+	u32 how = CALL_FILE(desc);
+	bool found;
+
+	if (how == FILE_RESULT)
+		return true;
+	if (how == FILE_NONE)
+		return !file_filtered();
+	found = fd_file(call_arg(regs, how == FILE_ARG1, compat), fi);
+	if (how == FILE_ARG0_OR_2 && (!found || !mode_is_storage(fi->row.mode)))
+		found = fd_file(call_arg(regs, 2, compat), fi);
+	if (!found) /* a bad descriptor: an error to be counted */
+		return !file_filtered();
+	return file_wanted(fi);
+}
+
+/* What only a record shows. */
+static __always_inline void call_note_range(struct task_state *t, struct pt_regs *regs, u32 nr,
+					    bool compat, bool pending)
+{
+	u32 where = compat ? call_offsets[nr] >> 8 : call_offsets[nr] & 0xff;
+	struct file *file = (struct file *)t->row.file;
+
+	t->offset = OFFSET_UNKNOWN;
+	t->len = ~0ULL;
+	if (!where)
+		return;
+	t->len = call_arg(regs, 2, compat);
+	if (where == OFFSET_ARG3)
+		t->offset = call_arg(regs, 3, compat);
+	else if (pending)
+		t->offset = OFFSET_LATER;
+	else if (file)
+		t->offset = BPF_CORE_READ(file, f_pos);
+}
+
+static __always_inline int call_begins(struct pt_regs *regs, u32 nr)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	bool compat = current_is_compat(), pending;
+	struct file_info fi = {};
+	struct task_state *t;
+	u32 tid = id, desc;
+
+	nr %= CALL_MAX;
+	desc = call_desc(nr, compat);
+	if (!desc || !current_wanted(id))
+		return 0;
+	pending = conf.file_from_vfs && desc & CALL_THROUGH_VFS;
+	if (!pending && !call_file_wanted(regs, desc, compat, &fi)) {
+		tid_add(&seen, tid);
+		return 0;
+	}
+	t = task_lookup(tid);
+	if (!t)
+		t = task_create(tid);
+	if (!t)
+		return 0;
+	if (!pending)
+		op_set_file(t, &fi);
+	if (conf.records)
+		call_note_range(t, regs, nr, compat, pending);
+	op_start(t, CALL_KIND(desc), nr | (compat ? CALL_COMPAT : 0), bpf_ktime_get_ns());
+	t->file_pending = pending;
+	return 0;
+}
+
+SEC("?tp_btf/sys_enter")
+int on_sys_enter(u64 *ctx)
+{
+	u64 nr = ctx[1];
+
+	if (nr < CALL_MAX && calls[nr])
+		call_begins((struct pt_regs *)ctx[0], nr);
+	return 0;
+}
+
+/* A call that ended, but was not seen to begin: was it one to be counted? */
+static __always_inline void call_unmatched(struct pt_regs *regs, u32 nr)
+{
+	bool compat = current_is_compat();
+	u32 desc = call_desc(nr, compat);
+	struct file_info fi = {};
+	u64 id = bpf_get_current_pid_tgid();
+
+	if (!desc || conf.tracked || !current_wanted(id))
+		return;
+	/* it was seen to begin, and found not to be asked for */
+	if (tid_in(&seen, id))
+		return;
+	tid_add(&seen, id);
+	if (call_file_wanted(regs, desc, compat, &fi))
+		count_lost(LOST_UNMATCHED_END);
+}
+
+/* The file of a call that never came to vfs_read or vfs_write (a bad descriptor, say). */
+static __always_inline bool call_file_late(struct task_state *t, struct pt_regs *regs)
+{
+	bool compat = t->call & CALL_COMPAT;
+	struct file_info fi = {};
+
+	t->file_pending = 0;
+	if (!call_file_wanted(regs, FILE_ARG0 << 4, compat, &fi))
+		return false;
+	op_set_file(t, &fi);
+	return true;
+}
+
+/* The file that an open returned; false: it is not asked for. A failed open has none. */
+static __always_inline bool open_result_wanted(struct task_state *t, long fd)
+{
+	struct file_info fi = {};
+
+	if (fd < 0 || !fd_file(fd, &fi))
+		return !file_filtered();
+	op_set_file(t, &fi);
+	return file_wanted(&fi);
+}
+
+static __always_inline int call_ends(struct pt_regs *regs, u32 nr, long ret)
+{
+	struct task_state *t = current_lookup();
+	u64 now;
+
+	if (!t)
+		call_unmatched(regs, nr % CALL_MAX);
+	if (!t || !t->active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if ((t->file_pending && !call_file_late(t, regs)) ||
+	    (t->kind == OP_OPEN && !open_result_wanted(t, ret))) {
+		t->active = 0;
+		return 0;
+	}
+	op_finish(t, ret, now);
+	return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int on_sys_exit(u64 *ctx)
+{
+	struct pt_regs *regs = (void *)ctx[0];
+	u64 nr = regs->orig_ax;
+
+	if (nr < CALL_MAX && calls[nr])
+		call_ends(regs, nr, ctx[1]);
+	return 0;
+}
+
+/* sched_switch(preempt, prev, next[, prev_state]) */
+SEC("?tp_btf/sched_switch")
+int on_sched_switch(u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	u64 now = bpf_ktime_get_ns();
+	bool asleep = !ctx[0] && (conf.has_prev_state ? (u32)CTX(3) : task_state_bits(prev));
+	struct task_state *t;
+	struct helper *h;
+	u32 tid;
+
+	mark_clear();
+	tid = prev->pid;
+	if (!is_helper(prev->flags)) {
+		t = task_lookup(tid);
+		if (t && t->active)
+			task_off(t, asleep, now);
+	} else if (tid) {
+		h = bpf_map_lookup_elem(&helpers, &tid);
+		if (!h) {
+			if (bpf_map_update_elem(&helpers, &tid, zeroes, BPF_NOEXIST))
+				count_lost(LOST_MAP_FULL);
+			h = bpf_map_lookup_elem(&helpers, &tid);
+		}
+		if (h)
+			helper_off(h, asleep, now);
+	}
+	tid = next->pid;
+	if (!is_helper(next->flags)) {
+		t = task_lookup(tid);
+		if (t && t->active)
+			task_on_cpu(t, tid, now);
+	} else if (tid) {
+		h = bpf_map_lookup_elem(&helpers, &tid);
+		if (h)
+			helper_on_cpu(h, tid, now);
+	}
+	return 0;
+}
+
+static __always_inline int sched_waking(u64 *ctx, bool level_known)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 tid = p->pid;
+	struct task_state *t;
+	struct helper *h;
+
+	if (!is_helper(p->flags)) {
+		t = task_lookup(tid);
+		if (t && t->active)
+			task_woken(t, tid, bpf_ktime_get_ns(), level_known);
+		return 0;
+	}
+	h = bpf_map_lookup_elem(&helpers, &tid);
+	if (h)
+		helper_woken(h, bpf_ktime_get_ns(), level_known);
+	return 0;
+}
+
+/* A program that looks at the interrupt level has a twin for kernels that hide it. */
+#define LEVEL_PROGRAMS(name, hook, func)                                                           \
+	SEC("?tp_btf/" hook) int name(u64 *ctx)                                                    \
+	{                                                                                          \
+		return func(ctx, true);                                                            \
+	}                                                                                          \
+	SEC("?tp_btf/" hook) int name##_no_level(u64 *ctx)                                         \
+	{                                                                                          \
+		return func(ctx, false);                                                           \
+	}
+
+LEVEL_PROGRAMS(on_sched_waking, "sched_waking", sched_waking)
+
+/*
+ * sched_process_fork(parent, child): the tool forks one child after its probes are live; that and
+ * all its descendants are tracked.
+ */
+SEC("?tp_btf/sched_process_fork")
+int on_fork(u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[1];
+
+	if (current_tracked() || current_pid_tgid() >> 32 == conf.tool_tgid)
+		tid_add(&tracked, child->pid);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exit")
+int on_exit(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 tid = p->pid;
+	struct task_state *t = task_lookup(tid);
+
+	if (t && (t->active || t->depth))
+		count_lost(LOST_UNMATCHED_START);
+	if (t)
+		task_forget(tid);
+	if (conf.tracked)
+		tid_remove(&tracked, tid);
+	if (is_helper(p->flags))
+		bpf_map_delete_elem(&helpers, &tid);
+	return 0;
+}
+
+/* Before it sleeps because it dirtied too much; a pause that is not positive is no sleep. */
+SEC("?tp_btf/balance_dirty_pages")
+int on_throttle(u64 *ctx)
+{
+	struct task_state *t;
+	long pause = 0;
+
+	if (conf.arg_pause == 6)
+		pause = CTX(6);
+	else if (conf.arg_pause == 10)
+		pause = CTX(10);
+	if (pause <= 0)
+		return 0;
+	t = current_lookup();
+	if (t && t->active)
+		t->throttled = 1;
+	return 0;
+}
+
+SEC("?tp_btf/block_bio_queue")
+int on_bio_queue(u64 *ctx)
+{
+	bio_queued((struct bio *)CTX_ARG(conf.arg_bio_queue));
+	return 0;
+}
+
+SEC("?tp_btf/block_getrq")
+int on_getrq(u64 *ctx)
+{
+	bio_got_request((struct bio *)CTX_ARG(conf.arg_getrq));
+	return 0;
+}
+
+SEC("?tp_btf/block_bio_backmerge")
+int on_backmerge(u64 *ctx)
+{
+	bio_taken_in((struct bio *)CTX_ARG(conf.arg_backmerge));
+	return 0;
+}
+
+/* Stays known: it is the request's first bio from now on. */
+SEC("?tp_btf/block_bio_frontmerge")
+int on_frontmerge(u64 *ctx)
+{
+	bio_got_request((struct bio *)CTX_ARG(conf.arg_frontmerge));
+	return 0;
+}
+
+SEC("?tp_btf/block_rq_merge")
+int on_rq_merge(u64 *ctx)
+{
+	struct request *rq = (struct request *)CTX_ARG(conf.arg_rq_merge);
+
+	bio_taken_in(rq->bio);
+	return 0;
+}
+
+SEC("?tp_btf/block_split")
+int on_split(u64 *ctx)
+{
+	bio_split_off((struct bio *)CTX_ARG(conf.arg_split));
+	return 0;
+}
+
+SEC("?tp_btf/block_rq_issue")
+int on_rq_issue(u64 *ctx)
+{
+	request_issued((struct request *)CTX_ARG(conf.arg_issue));
+	return 0;
+}
+
+SEC("?tp_btf/block_rq_requeue")
+int on_rq_requeue(u64 *ctx)
+{
+	request_requeued((struct request *)CTX_ARG(conf.arg_requeue));
+	return 0;
+}
+
+static __always_inline int rq_complete(u64 *ctx, bool level_known)
+{
+	request_completed((struct request *)ctx[0], (int)ctx[1], ctx[2], level_known);
+	return 0;
+}
+
+LEVEL_PROGRAMS(on_rq_complete, "block_rq_complete", rq_complete)
+
+/* block_bio_complete(q, bio) */
+static __always_inline int bio_complete(u64 *ctx, bool level_known)
+{
+	bio_completed((struct bio *)ctx[1], level_known);
+	return 0;
+}
+
+LEVEL_PROGRAMS(on_bio_complete, "block_bio_complete", bio_complete)
+
+/* The completion is over. */
+SEC("?tp_btf/block_io_done")
+int on_io_done(u64 *ctx)
+{
+	mark_clear();
+	return 0;
+}
+
+/* Every open file says which functions its file system reads and writes with. */
+SEC("?iter/task_file")
+int on_task_file(struct bpf_iter__task_file *ctx)
+{
+	struct file *file = ctx->file;
+
+	if (file)
+		fs_note((u64)file->f_inode->i_sb->s_type, (u64)file, file->f_inode->i_mode);
+	return 0;
+}
+
+LAYER_PROBES(vfs_read, "/vfs_read", ST_VFS, OP_READ, 0, 4)
+LAYER_PROBES(vfs_readv, "/vfs_readv", ST_VFS, OP_READ, 0, 5)
+LAYER_PROBES(vfs_iter_read, "/vfs_iter_read", ST_VFS, OP_READ, 0, 4)
+LAYER_PROBES(vfs_write, "/vfs_write", ST_VFS, OP_WRITE, 0, 4)
+LAYER_PROBES(vfs_writev, "/vfs_writev", ST_VFS, OP_WRITE, 0, 5)
+LAYER_PROBES(vfs_iter_write, "/vfs_iter_write", ST_VFS, OP_WRITE, 0, 4)
+LAYER_PROBES(vfs_open, "/vfs_open", ST_VFS, OP_OPEN, 1, 2)
+LAYER_PROBES(vfs_fsync_range, "/vfs_fsync_range", ST_VFS, OP_FSYNC, 0, 4)
+LAYER_PROBES(vfs_copy_file_range, "/vfs_copy_file_range", ST_VFS, OP_COPY, 0, 6)
+LAYER_PROBES(vfs_fallocate, "/vfs_fallocate", ST_VFS, OP_META, 0, 4)
+LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
+
+/*
+ * Templates: the functions of the file systems that this machine has. session.c loads them as if
+ * for functions that every kernel has, and then once more for each function of a file system.
+ */
+
+/* read_iter and write_iter: (struct kiocb *, struct iov_iter *). The file is of no use within an
+ * operation, and not looked at. */
+#define ITER_FILE(typed, arg)                                                                      \
+	(conf.layer == LAYER_OPS ? NULL : READ(typed, (struct kiocb *)(arg), ki_filp))
+
+#define ITER_PROBES(tag, op)                                                                       \
+	SEC("?fentry")                                                                             \
+	int enter_##tag(u64 *ctx)                                                                  \
+	{                                                                                          \
+		layer_enter(ST_FS, op, ITER_FILE(true, ctx[0]), true);                             \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?fexit")                                                                              \
+	int leave_##tag(u64 *ctx)                                                                  \
+	{                                                                                          \
+		layer_leave(ST_FS, op, (long)ctx[2]);                                              \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kprobe")                                                                             \
+	int kenter_##tag(struct pt_regs *ctx)                                                      \
+	{                                                                                          \
+		layer_enter(ST_FS, op, ITER_FILE(false, kprobe_arg(ctx, 0)), false);               \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kretprobe")                                                                          \
+	int kleave_##tag(struct pt_regs *ctx)                                                      \
+	{                                                                                          \
+		layer_leave(ST_FS, op, kprobe_ret(ctx));                                           \
+		return 0;                                                                          \
+	}
+
+ITER_PROBES(read, OP_READ)
+ITER_PROBES(write, OP_WRITE)
+/* fsync(struct file *, loff_t, loff_t, int); open(struct inode *, struct file *) */
+LAYER_PROBES(fsync, "", ST_FS, OP_FSYNC, 0, 4)
+LAYER_PROBES(open, "", ST_FS, OP_OPEN, 1, 2)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vmlinux.h - the kernel's types, only those fields that the programs touch, by hand.
+ *
+ * Offsets are of no meaning here: CO-RE finds them in the running kernel's BTF. A field that not
+ * every supported kernel has belongs in compat.bpf.h. tests/vmlinux-check compares this file with
+ * a running kernel.
+ */
+#ifndef IOSTRATA_VMLINUX_H
+#define IOSTRATA_VMLINUX_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u16 __le16;
+typedef __u32 __le32;
+typedef __u64 __le64;
+typedef __u32 __wsum;
+typedef __u16 __sum16;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_HASH = 5,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
+	BPF_F_NO_PREALLOC = 1,
+};
+
+struct bpf_pidns_info {
+	u32 pid;
+	u32 tgid;
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs {
+	unsigned long di, si, dx, r10, bx, cx, ax, orig_ax;
+};
+
+struct thread_info {
+	u32 status;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int flags;
+	int pid;
+	int tgid;
+	char comm[16];
+	struct files_struct *files;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct file_system_type {
+	const char *name;
+};
+
+struct super_block {
+	unsigned int s_dev;
+	struct file_system_type *s_type;
+};
+
+struct file_operations {
+	void *read_iter;
+	void *write_iter;
+	void *fsync;
+	void *open;
+};
+
+struct inode {
+	unsigned short i_mode;
+	unsigned int i_rdev;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	const struct file_operations *f_op;
+	struct inode *f_inode;
+	unsigned int f_flags;
+	long long f_pos;
+	struct path f_path;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+	struct request_queue *queue;
+};
+
+struct request_queue {
+	const void *mq_ops;
+};
+
+struct block_device {
+	unsigned int bd_dev;
+	struct gendisk *bd_disk;
+};
+
+struct bvec_iter {
+	unsigned int bi_size;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	u8 bi_status;
+	struct bvec_iter bi_iter;
+	void *bi_private;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int rq_flags;
+	unsigned int __data_len;
+	struct bio *bio;
+};
+
+struct bpf_iter__task_file {
+	struct file *file;
+};
+
+#pragma clang attribute pop
+
+#endif
