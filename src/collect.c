@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "bpf/conf.h"
+#include "path.h"
+
+#define DEV_MAJOR(dev) ((dev) >> 20)
+#define DEV_MINOR(dev) ((dev) & 0xfffffU)
+
+/* First bytes of the kernel side's struct fs_seen. */
+struct fs_seen_head {
+	char name[FS_NAME_LEN];
+	uint64_t functions[4];
+};
+
+void collect_fs_name(const struct cell_maps *maps, unsigned long long fs,
+		     char ret_name[FS_NAME_LEN])
+{
+	struct fs_seen_head seen;
+
+	snprintf(ret_name, FS_NAME_LEN, "%s", fs == FS_BDEV ? "bdev" : "");
+	if (fs <= FS_BDEV || bpf_map_lookup_elem(maps->fs_seen, &fs, &seen))
+		return;
+	memcpy(ret_name, seen.name, FS_NAME_LEN);
+	ret_name[FS_NAME_LEN - 1] = '\0';
+}
+
+void collect_dev_name(const struct mounts *mounts, unsigned int dev, char *name, size_t cap)
+{
+	char link[64], target[PATH_MAX];
+	const struct mount *m;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
+	n = readlink(link, target, sizeof(target) - 1);
+	if (n > 0) {
+		target[n] = '\0';
+		snprintf(name, cap, "%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+		return;
+	}
+	m = mounts_by_dev(mounts, dev);
+	if (m)
+		snprintf(name, cap, "%s", m->point);
+	else
+		snprintf(name, cap, "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
+}
+
+/* A block device, not a file of the file system with that number; see key_set_by(). */
+#define BY_BLOCK_DEVICE (1ULL << 32)
+
+/* "/mnt" + "/a/b", or "<8:1>/a/b" if that file system is not mounted where we can see it. */
+static char *file_path(const struct cell_maps *maps, const struct mounts *mounts,
+		       const unsigned long long by[2])
+{
+	const struct mount *m = mounts_by_dev(mounts, by[0]);
+	struct file_name fn;
+	char path[PATH_CAP] = "", *text = NULL;
+	int err;
+
+	if (!by[1])
+		return strdup("(no file)");
+	if (!bpf_map_lookup_elem(maps->file_names, by, &fn))
+		path_join(path, sizeof(path), &fn);
+	if (!path[0])
+		err = asprintf(&text, "<%u:%u>/inode %llu", DEV_MAJOR((unsigned int)by[0]),
+			       DEV_MINOR((unsigned int)by[0]), by[1]);
+	else if (by[0] & BY_BLOCK_DEVICE)
+		err = asprintf(&text, "/dev%s", path);
+	else if (!m)
+		err = asprintf(&text, "<%u:%u>%s", DEV_MAJOR((unsigned int)by[0]),
+			       DEV_MINOR((unsigned int)by[0]), path);
+	else
+		err = asprintf(&text, "%s%s", strcmp(m->point, "/") ? m->point : "", path);
+	return err < 0 ? NULL : text;
+}
+
+/* A kernfs file handle is the cgroup's id (type FILEID_KERNFS, include/linux/exportfs.h). */
+static char *cgroup_path(unsigned long long id)
+{
+	struct {
+		struct file_handle head;
+		unsigned long long id;
+	} handle = { .head = { .handle_bytes = 8, .handle_type = 0xfe } };
+	const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+	char link[64], target[PATH_MAX], *text = NULL;
+	ssize_t n = -1;
+	int root, fd;
+
+	memcpy(handle.head.f_handle, &id, sizeof(id));
+	for (size_t i = 0; i < 2 && n < 0; i++) {
+		root = open(roots[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = root < 0 ? -1 : open_by_handle_at(root, &handle.head, O_PATH | O_CLOEXEC);
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		if (fd >= 0)
+			n = readlink(link, target, sizeof(target) - 1);
+		if (n > 0) {
+			target[n] = '\0';
+			text = strdup(strlen(roots[i]) < (size_t)n ? target + strlen(roots[i]) :
+								     target);
+		}
+		if (fd >= 0)
+			close(fd);
+		if (root >= 0)
+			close(root);
+	}
+	if (!text && asprintf(&text, "cgroup %llu", id) < 0)
+		text = NULL;
+	return text;
+}
+
+static char *by_text(const struct cell_maps *maps, const struct mounts *mounts,
+		     const struct op_key *key)
+{
+	char text[PATH_MAX];
+
+	switch (maps->by) {
+	case BY_PID:
+		snprintf(text, sizeof(text), "%llu", key->by[0]);
+		return strdup(text);
+	case BY_COMM:
+		memcpy(text, key->by, COMM_LEN);
+		text[COMM_LEN] = '\0';
+		return strdup(text);
+	case BY_FILE:
+		return file_path(maps, mounts, key->by);
+	case BY_CGROUP:
+		return cgroup_path(key->by[0]);
+	case BY_DEV:
+		collect_dev_name(mounts, key->by[0], text, sizeof(text));
+		return strdup(key->by[0] ? text : "(no file)");
+	default:
+		return NULL;
+	}
+}
+
+static void op_row_add(struct op_row *row, const struct op_cell *c)
+{
+	row->count += c->count;
+	row->errors += c->errors;
+	row->bytes += c->bytes;
+	row->total_ns += c->total_ns;
+	if (row->max_ns < c->max_ns)
+		row->max_ns = c->max_ns;
+	for (int i = 0; i < ST_N; i++)
+		row->strata[i] += c->strata[i];
+	for (int i = 0; i < HIST_N; i++)
+		row->hist[i] += c->hist[i];
+}
+
+static void rq_row_set(struct rq_row *row, const struct rq_cell *c)
+{
+	row->count = c->count;
+	row->errors = c->errors;
+	row->bytes = c->bytes;
+	row->requeues = c->requeues;
+	row->unqueued = c->unqueued;
+	row->tag_ns = c->tag_ns;
+	row->queue_ns = c->queue_ns;
+	row->device_ns = c->device_ns;
+	row->max_ns = c->max_ns;
+	for (int i = 0; i < HIST_N; i++)
+		row->hist[i] = c->hist[i];
+}
+
+/* All keys of a map, @key_size bytes each; the caller frees. */
+static int map_keys(int fd, size_t key_size, void **ret_keys, size_t *ret_n)
+{
+	size_t n = 0, cap = 0;
+	char *keys = NULL, *more;
+
+	for (;;) {
+		if (n == cap) {
+			cap = cap ? 2 * cap : 64;
+			more = reallocarray(keys, cap, key_size);
+			if (!more) {
+				free(keys);
+				return -ENOMEM;
+			}
+			keys = more;
+		}
+		if (bpf_map_get_next_key(fd, n ? keys + (n - 1) * key_size : NULL,
+					 keys + n * key_size))
+			break;
+		n++;
+	}
+	*ret_keys = keys;
+	*ret_n = n;
+	return 0;
+}
+
+static int collect_op(const struct cell_maps *maps, const struct mounts *mounts,
+		      const struct op_key *key, struct op_cell *cells, struct op_row *row)
+{
+	int n = maps->per_cpu ? maps->n_cpus : 1;
+
+	if (bpf_map_lookup_elem(maps->ops, key, cells))
+		return -errno;
+	row->key = *key;
+	for (int i = 0; i < n; i++)
+		op_row_add(row, &cells[i]);
+	collect_fs_name(maps, key->fs, row->fs);
+	row->by = by_text(maps, mounts, key);
+	bpf_map_delete_elem(maps->ops, key);
+	return 0;
+}
+
+/* The row of @fs and @op, a new one if there is none; without --by they are all the key. */
+static struct op_row *row_of(const struct cell_maps *maps, struct snapshot *sn,
+			     unsigned long long fs, unsigned char op)
+{
+	struct op_row *row;
+
+	for (size_t i = 0; i < sn->n_ops; i++)
+		if (sn->ops[i].key.fs == fs && sn->ops[i].key.op == op)
+			return &sn->ops[i];
+	row = &sn->ops[sn->n_ops++];
+	row->key.fs = fs;
+	row->key.op = op;
+	collect_fs_name(maps, fs, row->fs);
+	return row;
+}
+
+/* Adds the cells that are found by index to the rows. */
+static void collect_direct(const struct cell_maps *maps, unsigned char epoch, struct snapshot *sn)
+{
+	struct op_cell *cell;
+
+	for (int cpu = 0; cpu < maps->n_cpus; cpu++) {
+		for (int slot = 0; slot < FS_SLOTS; slot++) {
+			for (int op = 0; op < OP_N; op++) {
+				cell = &maps->direct[DIRECT_CELL(cpu, epoch, slot, op)];
+				if (!cell->count)
+					continue;
+				op_row_add(row_of(maps, sn, maps->fs_slots[slot], op), cell);
+				memset(cell, 0, sizeof(*cell));
+			}
+		}
+	}
+}
+
+static int collect_ops(const struct cell_maps *maps, const struct mounts *mounts,
+		       unsigned char epoch, struct snapshot *sn)
+{
+	struct op_cell *cells = NULL;
+	void *keys = NULL;
+	size_t n = 0;
+	int err;
+
+	if (maps->ops < 0)
+		return 0;
+	err = map_keys(maps->ops, maps->op_key_size, &keys, &n);
+	if (err)
+		return err;
+	cells = calloc(maps->per_cpu ? maps->n_cpus : 1, sizeof(*cells));
+	sn->ops = calloc(n + FS_SLOTS * OP_N, sizeof(*sn->ops));
+	if (!cells || !sn->ops)
+		err = -ENOMEM;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct op_key key = {};
+
+		memcpy(&key, (char *)keys + i * maps->op_key_size, maps->op_key_size);
+		if (key.epoch != epoch)
+			continue;
+		if (!collect_op(maps, mounts, &key, cells, &sn->ops[sn->n_ops]))
+			sn->n_ops++;
+	}
+	if (!err && maps->direct)
+		collect_direct(maps, epoch, sn);
+	free(cells);
+	free(keys);
+	return err;
+}
+
+static int collect_rqs(const struct cell_maps *maps, const struct mounts *mounts,
+		       unsigned char epoch, struct snapshot *sn)
+{
+	struct rq_cell cell;
+	struct rq_key *keys;
+	struct rq_row *row;
+	size_t n;
+	int err;
+
+	if (maps->rqs < 0)
+		return 0;
+	err = map_keys(maps->rqs, sizeof(*keys), (void **)&keys, &n);
+	if (err)
+		return err;
+	sn->rqs = calloc(n ? n : 1, sizeof(*sn->rqs));
+	for (size_t i = 0; sn->rqs && i < n; i++) {
+		if (keys[i].epoch != epoch || bpf_map_lookup_elem(maps->rqs, &keys[i], &cell))
+			continue;
+		row = &sn->rqs[sn->n_rqs++];
+		row->key = keys[i];
+		row->major = DEV_MAJOR(keys[i].dev);
+		row->minor = DEV_MINOR(keys[i].dev);
+		collect_dev_name(mounts, keys[i].dev, row->disk, sizeof(row->disk));
+		rq_row_set(row, &cell);
+		bpf_map_delete_elem(maps->rqs, &keys[i]);
+	}
+	free(keys);
+	return sn->rqs ? 0 : -ENOMEM;
+}
+
+int collect(const struct cell_maps *maps, unsigned char epoch, struct snapshot *sn)
+{
+	struct mounts mounts = {};
+	int err;
+
+	mounts_read(&mounts); /* without it names are numbers */
+	err = collect_ops(maps, &mounts, epoch, sn);
+	if (!err)
+		err = collect_rqs(maps, &mounts, epoch, sn);
+	mounts_free(&mounts);
+	return err;
+}

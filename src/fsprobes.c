@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fsprobes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "feature.h"
+#include "fsfuncs.h"
+#include "links.h"
+#include "mounts.h"
+
+enum { MAX_FS = 24, MAX_KNOWN = 4 * MAX_FS };
+
+struct fsprobes {
+	struct bpf_object *obj;
+	struct feature *feat;
+	const char *only;
+	struct links links;		/* kprobes */
+	int clones[MAX_LINKS];		/* a program loaded from a template, its link, and so on */
+	int n_clones;
+	struct {
+		char function[FUNC_NAME_LEN];
+		char module[FUNC_NAME_LEN];	/* that a kprobe does not keep; "": none */
+	} probed[MAX_LINKS];
+	int n_probed;
+	struct {
+		char name[FS_NAME_LEN];
+		unsigned int methods;	/* set of 1 << enum fs_method that are probed */
+	} types[MAX_FS];
+	int n_types;
+	unsigned long long known[MAX_KNOWN];	/* types that were dealt with */
+	int n_known;
+};
+
+const char *fsprobes_template_target(const struct bpf_program *prog)
+{
+	const char *section = bpf_program__section_name(prog), *tag;
+
+	if (strcmp(section, "fentry") && strcmp(section, "fexit"))
+		return NULL;
+	tag = strrchr(bpf_program__name(prog), '_') + 1;
+
+	if (!strcmp(tag, "read"))
+		return "generic_file_read_iter";
+	if (!strcmp(tag, "write"))
+		return "generic_file_write_iter";
+	return !strcmp(tag, "fsync") ? "generic_file_fsync" : "generic_file_open";
+}
+
+static bool is_probed(const struct fsprobes *p, const char *function)
+{
+	for (int i = 0; i < p->n_probed; i++)
+		if (!strcmp(p->probed[i].function, function))
+			return true;
+	return false;
+}
+
+/* Loads @template once more, for another function. Returns a descriptor or -errno. */
+static int template_load(struct fsprobes *p, const struct bpf_program *template,
+			 const char *function, const char *module)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	unsigned int id;
+	int btf_fd, err;
+
+	err = feature_function(p->feat, function, module, &id, &btf_fd);
+	if (err)
+		return err;
+	opts.expected_attach_type = bpf_program__expected_attach_type(template);
+	opts.attach_btf_id = id;
+	opts.attach_btf_obj_fd = btf_fd;
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, bpf_program__name(template), "GPL",
+			     bpf_program__insns(template), bpf_program__insn_cnt(template), &opts);
+}
+
+/* Both programs of a function by fentry and fexit, or none. */
+static bool clone_attach(struct fsprobes *p, const char *tag, const char *function,
+			 const char *module)
+{
+	const struct bpf_program *from[] = { links_program(p->obj, "leave_", tag),
+					     links_program(p->obj, "enter_", tag) };
+	int fds[4] = { -1, -1, -1, -1 };
+
+	if (p->n_clones + 4 > MAX_LINKS)
+		return false;
+	for (int i = 0; i < 2 && bpf_program__fd(from[i]) >= 0; i++) {
+		fds[2 * i] = template_load(p, from[i], function, module);
+		if (fds[2 * i] >= 0)
+			fds[2 * i + 1] = bpf_raw_tracepoint_open(NULL, fds[2 * i]);
+	}
+	if (fds[1] >= 0 && fds[3] >= 0) {
+		memcpy(p->clones + p->n_clones, fds, sizeof(fds));
+		p->n_clones += 4;
+		return true;
+	}
+	for (int i = 3; i >= 0; i--)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return false;
+}
+
+/* The same by kprobe and kretprobe. */
+static bool kprobe_attach(struct fsprobes *p, const char *tag, const char *function)
+{
+	struct bpf_program *enter = links_program(p->obj, "kenter_", tag);
+	struct bpf_program *leave = links_program(p->obj, "kleave_", tag);
+
+	if (bpf_program__fd(enter) < 0 || bpf_program__fd(leave) < 0)
+		return false;
+	return links_add_pair(&p->links, bpf_program__attach_kprobe(leave, true, function),
+			      bpf_program__attach_kprobe(enter, false, function));
+}
+
+/*
+ * Functions that types without their own share (generic_file_read_iter) are called by many others
+ * from within their own; probing them would cost each read of ext4 some 400 instructions. So they
+ * are only for those who ask for one type.
+ */
+static bool is_worth_it(const struct fsprobes *p, const char *function)
+{
+	return function[0] && (p->only || strncmp(function, "generic_", 8) != 0);
+}
+
+/* Probes one function, unless another type had it probed; false if it cannot be. */
+static bool function_attach(struct fsprobes *p, const char *tag, const char *function,
+			    const char *module)
+{
+	if (is_probed(p, function))
+		return true;
+	if (!is_worth_it(p, function) || p->n_probed == MAX_LINKS)
+		return false;
+	if (clone_attach(p, tag, function, module))
+		module = ""; /* a program keeps its module from being unloaded */
+	else if (!kprobe_attach(p, tag, function))
+		return false;
+	strcpy(p->probed[p->n_probed].function, function);
+	strcpy(p->probed[p->n_probed].module, module);
+	p->n_probed++;
+	return true;
+}
+
+static void fs_attach(struct fsprobes *p, const struct fs_type *type)
+{
+	static const char *const tags[FS_METHODS] = { "read", "write", "fsync", "open" };
+	unsigned int methods = 0;
+
+	for (int m = 0; m < FS_METHODS; m++)
+		if (function_attach(p, tags[m], type->func[m], type->module[m]))
+			methods |= 1U << m;
+	if (!methods || p->n_types == MAX_FS)
+		return;
+	strcpy(p->types[p->n_types].name, type->name);
+	p->types[p->n_types++].methods = methods;
+}
+
+/* Methods without which the file system's part of an operation cannot be told. */
+static unsigned int methods_of(enum op_kind op)
+{
+	switch (op) {
+	case OP_READ:
+		return 1U << FS_READ;
+	case OP_WRITE:
+		return 1U << FS_WRITE;
+	case OP_FSYNC:
+		return 1U << FS_FSYNC;
+	case OP_OPEN:
+		return 1U << FS_OPEN;
+	case OP_COPY:
+		return 1U << FS_READ | 1U << FS_WRITE;
+	default:
+		return 0;
+	}
+}
+
+bool fsprobes_can_tell(const struct fsprobes *p, const char *type, enum op_kind op)
+{
+	unsigned int needed = methods_of(op);
+
+	for (int i = 0; needed && i < p->n_types; i++)
+		if (!strcmp(p->types[i].name, type) && (p->types[i].methods & needed) == needed)
+			return true;
+	return false;
+}
+
+bool fsprobes_module_gone(struct fsprobes *p, char ret_module[FUNC_NAME_LEN])
+{
+	char path[FUNC_NAME_LEN + 16];
+	int kept = 0;
+
+	ret_module[0] = '\0';
+	for (int i = 0; i < p->n_probed; i++) {
+		snprintf(path, sizeof(path), "/sys/module/%s", p->probed[i].module);
+		if (p->probed[i].module[0] && access(path, F_OK))
+			strcpy(ret_module, p->probed[i].module);
+		else
+			p->probed[kept++] = p->probed[i];
+	}
+	p->n_probed = kept;
+	return ret_module[0];
+}
+
+struct type_list {
+	struct fs_type at[MAX_FS];
+	size_t n;
+};
+
+static struct fs_type *type_add(const struct fsprobes *p, struct type_list *l, const char *name)
+{
+	if (p->only && strcmp(p->only, name))
+		return NULL;
+	for (size_t i = 0; i < l->n; i++)
+		if (!strncmp(l->at[i].name, name, FS_NAME_LEN - 1))
+			return &l->at[i];
+	if (l->n == MAX_FS)
+		return NULL;
+	snprintf(l->at[l->n].name, FS_NAME_LEN, "%s", name);
+	return &l->at[l->n++];
+}
+
+/* Types that are mounted and keep data: those on a block device, and some that are not. */
+static void types_mounted(const struct fsprobes *p, struct type_list *l)
+{
+	static const char *const no_device[] = { "btrfs", "overlay", "tmpfs", "nfs",	"nfs4",
+						 "cifs",  "smb3",    "9p",    "virtiofs", "fuse",
+						 "zfs",	  "ceph" };
+	struct mounts mounts;
+
+	if (mounts_read(&mounts))
+		return;
+	for (size_t i = 0; i < mounts.n; i++) {
+		bool keeps = mounts.list[i].dev >> 20;
+
+		for (size_t k = 0; k < sizeof(no_device) / sizeof(*no_device); k++)
+			keeps |= !strcmp(mounts.list[i].type, no_device[k]);
+		if (keeps)
+			type_add(p, l, mounts.list[i].type);
+	}
+	mounts_free(&mounts);
+	type_add(p, l, p->only ? p->only : "bdev");
+}
+
+/* The kernel side's struct fs_seen. */
+struct fs_seen_value {
+	char name[FS_NAME_LEN];
+	uint64_t addr[FS_METHODS];
+};
+
+static bool fs_is_known(struct fsprobes *p, unsigned long long fs)
+{
+	for (int i = 0; i < p->n_known; i++)
+		if (p->known[i] == fs)
+			return true;
+	if (p->n_known < MAX_KNOWN)
+		p->known[p->n_known++] = fs;
+	return p->n_known == MAX_KNOWN;
+}
+
+/* Types that operations have touched, or that files are open on, since the last look. */
+static void types_seen(struct fsprobes *p, struct type_list *l)
+{
+	int fd = bpf_object__find_map_fd_by_name(p->obj, "fs_seen");
+	unsigned long long fs, *prev = NULL;
+	struct fs_seen_value v;
+	struct fs_type *t;
+
+	for (; !bpf_map_get_next_key(fd, prev, &fs); prev = &fs) {
+		if (bpf_map_lookup_elem(fd, &fs, &v) || !v.addr[FS_READ] || fs_is_known(p, fs))
+			continue;
+		v.name[FS_NAME_LEN - 1] = '\0';
+		t = type_add(p, l, v.name);
+		if (t)
+			memcpy(t->addr, v.addr, sizeof(t->addr));
+	}
+}
+
+static void types_attach(struct fsprobes *p, struct type_list *l)
+{
+	const char *names[MAX_FS * FS_METHODS];
+	int n = 0;
+
+	if (!l->n || fsfuncs_resolve(l->at, l->n))
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		for (int m = 0; m < FS_METHODS; m++)
+			names[n++] = l->at[i].func[m];
+	feature_look_for(p->feat, names, n);
+	for (size_t i = 0; i < l->n; i++)
+		fs_attach(p, &l->at[i]);
+	feature_forget_types(p->feat);
+}
+
+/* Runs the program that looks at every open file. */
+static void run_task_iter(struct fsprobes *p)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(p->obj, "on_task_file");
+	struct bpf_link *link;
+	char buf[64];
+	int fd;
+
+	if (bpf_program__fd(prog) < 0)
+		return;
+	link = bpf_program__attach_iter(prog, NULL);
+	if (!link)
+		return;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
+		;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+}
+
+void fsprobes_attach(struct fsprobes *p)
+{
+	struct type_list *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return;
+	run_task_iter(p);
+	types_mounted(p, l);
+	types_seen(p, l);
+	types_attach(p, l);
+	free(l);
+}
+
+void fsprobes_attach_new(struct fsprobes *p)
+{
+	struct type_list *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return;
+	types_seen(p, l);
+	types_attach(p, l);
+	free(l);
+}
+
+struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat, const char *only)
+{
+	struct fsprobes *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->obj = obj;
+	p->feat = feat;
+	p->only = only;
+	return p;
+}
+
+void fsprobes_free(struct fsprobes *p)
+{
+	if (!p)
+		return;
+	for (int i = p->n_clones - 1; i >= 0; i--)
+		close(p->clones[i]);
+	links_done(&p->links);
+	free(p);
+}
+
+int fsprobes_count(const struct fsprobes *p)
+{
+	return p ? p->n_probed : 0;
+}
+
+void fsprobes_programs(const struct fsprobes *p, void (*fn)(void *arg, int prog_fd), void *arg)
+{
+	for (int i = 0; p && i < p->n_clones; i += 2)
+		fn(arg, p->clones[i]);
+}
