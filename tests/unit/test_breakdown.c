@@ -1,0 +1,749 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A snapshot as text (80 columns, safe, exact) and as JSON (read back, sums kept). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "breakdown_json.h"
+#include "breakdown_text.h"
+#include "text.h"
+
+#define assert_has(text, part) assert_non_null(strstr(text, part))
+#define assert_has_not(text, part) assert_null(strstr(text, part))
+#define HOSTILE "\033[2J\xff\xe2\x80\xae\n</script>"
+
+static const char *call_name(unsigned short call)
+{
+	return call == 17 ? "pread64" : NULL;
+}
+
+static const struct missing nothing_missing;
+
+static const struct breakdown_view plain = {
+	.kernel = "6.1.0", .call_name = call_name, .missing = &nothing_missing,
+};
+
+/* What is printed, and released by fixture_done(). */
+struct fixture {
+	struct snapshot sn;
+	struct op_record records[2];
+	char *text;
+};
+
+static void fixture_init(struct fixture *f)
+{
+	*f = (struct fixture){ .sn = { .duration_ns = 5000000000, .n_ops = 3, .n_rqs = 2 } };
+	f->sn.ops = calloc(f->sn.n_ops, sizeof(*f->sn.ops));
+	f->sn.rqs = calloc(f->sn.n_rqs, sizeof(*f->sn.rqs));
+	assert_true(f->sn.ops && f->sn.rqs);
+}
+
+static void fixture_done(struct fixture *f)
+{
+	snapshot_free(&f->sn);
+	free(f->text);
+}
+
+/* @count operations of equal strata, 1 ns times @scale times (stratum + 1) each. */
+static void fill_op(struct op_row *r, enum op_kind op, const char *fs, uint64_t count,
+		    uint64_t scale)
+{
+	uint64_t each = 0;
+
+	r->key.op = op;
+	r->key.fs = 0x1000 + fs[0];
+	r->key.call = 17;
+	memcpy(r->fs, fs, strnlen(fs, sizeof(r->fs)));
+	for (int i = 0; i < ST_N; i++) {
+		r->strata[i] = count * scale * (i + 1);
+		each += scale * (i + 1);
+	}
+	r->count = count;
+	r->bytes = count * 4096;
+	r->total_ns = count * each;
+	r->max_ns = each;
+	r->hist[hist_bucket(each)] = count;
+}
+
+static void fill_rq(struct rq_row *r, const char *disk, enum rq_op op, uint64_t count,
+		    uint64_t each)
+{
+	r->key.op = op;
+	r->major = 254;
+	snprintf(r->disk, sizeof(r->disk), "%s", disk);
+	r->count = count;
+	r->bytes = count * 4096;
+	r->queue_ns = count * (each / 4);
+	r->device_ns = count * each;
+	r->max_ns = each;
+	r->hist[hist_bucket(each)] = count;
+}
+
+static void fill_record(struct op_record *r)
+{
+	r->kind = OP_READ;
+	r->call = 17;
+	r->fs = 0x1000 + 'e';
+	r->cache = CACHE_MISS;
+	for (int i = 0; i < ST_N; i++)
+		r->total_ns += r->strata[i] = 1000 * (i + 1);
+	r->offset = 8192;
+	r->len = r->ret = 4096;
+	r->dev = 254 << 20 | 1;
+	r->ino = 12;
+	r->pid = 100;
+	r->tid = 101;
+	r->requests = 1;
+	memcpy(r->comm, "dd", 3);
+	memcpy(r->file.names, "b\0a\0", 4);
+	r->file.len = 4;
+	r->file.complete = 1;
+}
+
+static void fixture_usual(struct fixture *f)
+{
+	fixture_init(f);
+	fill_op(&f->sn.ops[0], OP_WRITE, "ext4", 23, 10);
+	fill_op(&f->sn.ops[1], OP_READ, "ext4", 1009, 1000);
+	fill_op(&f->sn.ops[2], OP_FSYNC, "xfs", 7, 50000);
+	f->sn.ops[0].errors = 2;
+	fill_rq(&f->sn.rqs[0], "vda", RQ_READ, 1009, 40000);
+	fill_rq(&f->sn.rqs[1], "dm-0", RQ_WRITE, 23, 80000);
+	f->sn.rqs[1].key.bio_based = 1;
+	fill_record(&f->records[0]);
+	fill_record(&f->records[1]);
+}
+
+static void fixture_hostile(struct fixture *f, uint64_t n)
+{
+	fixture_usual(f);
+	for (size_t i = 0; i < f->sn.n_ops; i++) {
+		struct op_row *r = &f->sn.ops[i];
+
+		memcpy(r->fs, HOSTILE HOSTILE, sizeof(r->fs));
+		r->by = strdup("/" HOSTILE "/\xe6\x97\xa5\xe6\x9c\xac/" HOSTILE "/a/path/to/it");
+		r->count = r->errors = r->bytes = r->total_ns = r->max_ns = n;
+		for (int s = 0; s < ST_N; s++)
+			r->strata[s] = n / ST_N;
+		r->strata[0] += n % ST_N;
+		r->hist[0] = r->hist[HIST_N - 1] = n / 4;
+	}
+	for (size_t i = 0; i < f->sn.n_rqs; i++) {
+		struct rq_row *r = &f->sn.rqs[i];
+
+		memset(r->disk, 0xff, sizeof(r->disk));
+		r->count = r->errors = r->requeues = r->unqueued = n;
+		r->tag_ns = r->queue_ns = r->device_ns = n / 3;
+		r->max_ns = n;
+	}
+	for (int i = 0; i < LOST_N; i++)
+		f->sn.lost[i] = n;
+	f->sn.missed = f->sn.bpf_run_ns = f->sn.bpf_run_cnt = n;
+	f->sn.has_overhead = true;
+	f->sn.duration_ns = n;
+	memset(&f->records[1], 0xff, sizeof(f->records[1]));
+}
+
+typedef int print_fn(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
+		     const struct op_record *slowest, size_t n_slowest);
+
+/* Prints into f->text. */
+static void print(struct fixture *f, print_fn *fn, const struct breakdown_view *v, size_t n_slowest)
+{
+	FILE *out;
+	size_t len;
+
+	free(f->text);
+	f->text = NULL;
+	out = open_memstream(&f->text, &len);
+	assert_non_null(out);
+	assert_int_equal(fn(out, v, &f->sn, n_slowest ? f->records : NULL, n_slowest), 0);
+	fclose(out);
+}
+
+/* Text */
+
+static void text_is_as_always(void **state)
+{
+	static const char expected[] =
+		"traced 5.00 s on Linux 6.1.0\n"
+		"\n"
+		"read ext4        count    rate    bytes    mean     p50     p99   p99.9     max\n"
+		"                 1,009   202/s 3.94 MiB 78.0 us 78.0 us 78.0 us 78.0 us 78.0 us\n"
+		"  syscall    #                                                  1.3 %    1.00 us\n"
+		"  vfs        #                                                  2.6 %    2.00 us\n"
+		"  ext4       ##                                                 3.8 %    3.00 us\n"
+		"  throttle   ##                                                 5.1 %    4.00 us\n"
+		"  tag        ###                                                6.4 %    5.00 us\n"
+		"  queue      ####                                               7.7 %    6.00 us\n"
+		"  device     ####                                               9.0 %    7.00 us\n"
+		"  complete   #####                                             10.3 %    8.00 us\n"
+		"  runq       ######                                            11.5 %    9.00 us\n"
+		"  preempt    ######                                            12.8 %    10.0 us\n"
+		"  helper     #######                                           14.1 %    11.0 us\n"
+		"  sleep      #######                                           15.4 %    12.0 us\n"
+		"  sum        = total 78.7 ms                                  100.0 %    78.0 us\n"
+		"\n"
+		"disk  requests  count   rate   tag    queue   device      p99      max  errors\n"
+		"vda   read      1,009  202/s  0 ns  10.0 us  40.0 us  40.0 us  40.0 us       0\n"
+		"tag, queue and device are means; p99 and max are of device\n";
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.ops[0].count = f.sn.ops[2].count = 0;
+	f.sn.rqs[1].count = 0;
+	print(&f, breakdown_text, &plain, 0);
+	assert_string_equal(f.text, expected);
+	fixture_done(&f);
+}
+
+static void rows_are_sorted_by_total_time(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	print(&f, breakdown_text, &plain, 0);
+	assert_true(strstr(f.text, "read ext4") < strstr(f.text, "fsync xfs"));
+	assert_true(strstr(f.text, "fsync xfs") < strstr(f.text, "write ext4"));
+	assert_has(f.text, "\n  2 failed");
+	fixture_done(&f);
+}
+
+/* Drops colours, so that what remains is what takes columns. */
+static void strip_colors(char *s)
+{
+	char *to = s;
+
+	while (*s) {
+		if (!strncmp(s, "\033[", 2)) {
+			s += strcspn(s, "m") + 1;
+			continue;
+		}
+		*to++ = *s++;
+	}
+	*to = '\0';
+}
+
+static void check_lines(char *text, int width)
+{
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		char safe[4096];
+
+		text_safe(safe, sizeof(safe), line);
+		assert_string_equal(safe, line);
+		if (text_width(line) > width)
+			fail_msg("%d columns: %s", text_width(line), line);
+		assert_int_not_equal(line[strlen(line) - 1], ' ');
+	}
+}
+
+static void every_view_of(struct fixture *f, const struct missing *missing)
+{
+	for (int i = 0; i < 7 * 5 * 64; i++) {
+		struct breakdown_view v = plain;
+
+		v.by = i % 7;
+		v.layer = i / 7 % 5;
+		v.queued = i / 35 & 1;
+		v.milliseconds = i / 35 & 2;
+		v.histograms = i / 35 & 4;
+		v.color = i / 35 & 8;
+		v.width = i / 35 & 16 ? 132 : 0;
+		v.fs_filter = i / 35 & 32 ? "no\033such" : NULL;
+		v.looked_for = "--comm " HOSTILE " --file /a/long/path/" HOSTILE "/b -p 4194304";
+		v.missing = missing;
+		v.kernel = "6.1.0-" HOSTILE "-a-very-long-name-of-a-kernel-that-somebody-built";
+		print(f, breakdown_text, &v, 2);
+		if (v.color)
+			strip_colors(f->text);
+		check_lines(f->text, v.width ? v.width : 80);
+	}
+}
+
+static void no_line_is_too_long_or_unsafe(void **state)
+{
+	static const uint64_t extremes[] = { 1, 999999, 99999999999, INT64_MAX, UINT64_MAX };
+	struct missing missing = { .requests = "a reason so long that it needs another line" };
+	struct fixture f;
+
+	(void)state;
+	for (int i = 0; i < ST_N; i++)
+		missing.stratum[i] = i & 1 ? missing.requests : "another reason";
+	for (size_t i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++) {
+		fixture_hostile(&f, extremes[i]);
+		every_view_of(&f, i & 1 ? &missing : &nothing_missing);
+		fixture_done(&f);
+	}
+}
+
+static void missing_strata_are_named_with_their_reason(void **state)
+{
+	struct missing missing = { .requests = "no tracepoint" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	missing.stratum[ST_VFS] = missing.stratum[ST_FS] = "no kprobes";
+	v.missing = &missing;
+	fixture_usual(&f);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nnot measured: vfs, fs (no kprobes)\n"
+		   "not measured: requests (no tracepoint)\n");
+	v.layer = LAYER_FS;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nnot measured: fs (no kprobes)\n");
+	fixture_done(&f);
+}
+
+static void a_sum_that_is_wrong_is_told(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.ops[1].strata[ST_SLEEP] /= 2;
+	print(&f, breakdown_text, &plain, 0);
+	assert_has(f.text, "  sum        72.6 ms, but total 78.7 ms ");
+	fixture_done(&f);
+}
+
+static void losses_are_told_only_if_there_are_any(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	print(&f, breakdown_text, &plain, 0);
+	assert_has_not(f.text, "lost");
+	f.sn.lost[LOST_MAP_FULL] = 3;
+	print(&f, breakdown_text, &plain, 0);
+	assert_has(f.text, "\nlost, so the figures are not complete:\n"
+		   "            3 rows, requests or threads found no room");
+	fixture_done(&f);
+}
+
+static void a_layer_alone_is_a_histogram_per_operation(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.layer = LAYER_VFS;
+	fixture_usual(&f);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nvfs read ext4: count 1,009, total 78.7 ms, mean 78.0 us");
+	assert_has(f.text, "\n   65.5 us -> 131 us   :       1,009 |****");
+	assert_has_not(f.text, "runq");
+	assert_has_not(f.text, "vda");
+	v.layer = LAYER_SYSCALL;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\npread64 ext4: count 1,009");
+	v.layer = LAYER_BLK;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nvda read: count 1,009, total 40.4 ms, mean 40.0 us\n");
+	v.queued = v.milliseconds = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nvda read with tag and queue: count 1,009, total 50.45 ms");
+	fixture_done(&f);
+}
+
+static void one_file_system_alone(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.fs_filter = "xfs";
+	fixture_usual(&f);
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "ext4");
+	assert_has(f.text, "fsync xfs");
+	fixture_done(&f);
+}
+
+static void nothing_seen_is_told(void **state)
+{
+	struct breakdown_view v = plain;
+	struct snapshot sn = { .duration_ns = 1000000000 };
+	struct fixture f = { .sn = sn };
+
+	(void)state;
+	v.fs_filter = "xfs";
+	v.looked_for = "-p 12";
+	print(&f, breakdown_text, &v, 0);
+	assert_string_equal(f.text, "traced 1.00 s on Linux 6.1.0\n\nno I/O seen in 1.00 s: no "
+				    "operation on xfs ended (looked for -p 12)\n");
+	v.layer = LAYER_BLK;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "no block request ended (looked for -p 12)\n");
+	fixture_done(&f);
+}
+
+static void keys_get_a_line_each(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.by = BY_FILE;
+	fixture_usual(&f);
+	f.sn.ops[1].by = strdup("/var/lib/some/where/very/far/down/file");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n...ry/far/down/file read  ext4 1.01k 78.0 us 78.0 us "
+		   "78.7 ms  8% 14%  9% 24% 45%\n");
+	assert_has_not(f.text, "= total");
+	fixture_done(&f);
+}
+
+static void the_slowest_are_shown_whole(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.records[1].ret = -ENOSPC;
+	f.records[1].file.complete = 0;
+	print(&f, breakdown_text, &plain, 2);
+	assert_has(f.text, "\n1. read (pread64) ext4: 78.0 us\n"
+		   "   /a/b\n"
+		   "   offset 8192  length 4,096  result 4,096  1 request  miss\n"
+		   "   pid 100  tid 101  dd\n"
+		   "  syscall    #  ");
+	assert_has(f.text, "\n   .../a/b\n");
+	assert_has(f.text, "  result ENOSPC  ");
+	fixture_done(&f);
+}
+
+/* JSON */
+
+/* Prints, checks that it is one line of ASCII, reads it back. */
+static json_t *read_back(struct fixture *f, const struct breakdown_view *v, size_t n_slowest)
+{
+	json_t *root;
+
+	print(f, breakdown_json, v, n_slowest);
+	for (const char *s = f->text; *s; s++)
+		assert_true((*s >= 0x20 && *s < 0x7f) || (*s == '\n' && !s[1]));
+	root = json_loads(f->text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	return root;
+}
+
+static json_int_t int_of(const json_t *o, const char *name)
+{
+	const json_t *v = json_object_get(o, name);
+
+	assert_true(json_is_integer(v));
+	return json_integer_value(v);
+}
+
+static const char *string_of(const json_t *o, const char *name)
+{
+	const json_t *v = json_object_get(o, name);
+
+	assert_true(json_is_string(v));
+	return json_string_value(v);
+}
+
+static json_int_t strata_sum(const json_t *row)
+{
+	json_int_t sum = 0;
+	const char *name;
+	json_t *v;
+
+	json_object_foreach(json_object_get(row, "strata"), name, v)
+		sum += json_integer_value(v);
+	return sum;
+}
+
+static json_int_t hist_sum(const json_t *row)
+{
+	json_int_t sum = 0, last = -1;
+	json_t *bucket;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, "hist"), i, bucket) {
+		json_int_t low = json_integer_value(json_array_get(bucket, 0));
+		json_int_t high = json_integer_value(json_array_get(bucket, 1));
+
+		assert_int_equal(json_array_size(bucket), 3);
+		assert_true(low > last && high >= low);
+		assert_true(json_integer_value(json_array_get(bucket, 2)) > 0);
+		last = high;
+		sum += json_integer_value(json_array_get(bucket, 2));
+	}
+	return sum;
+}
+
+static void json_keeps_all_sums(void **state)
+{
+	json_t *root, *row;
+	struct fixture f;
+	size_t i;
+
+	(void)state;
+	fixture_usual(&f);
+	root = read_back(&f, &plain, 0);
+	assert_string_equal(string_of(root, "schema"), "iostrata.breakdown/1");
+	assert_string_equal(string_of(root, "kernel"), "6.1.0");
+	assert_int_equal(int_of(root, "duration_ns"), 5000000000);
+	assert_int_equal(json_array_size(json_object_get(root, "ops")), 3);
+	json_array_foreach(json_object_get(root, "ops"), i, row) {
+		assert_int_equal(strata_sum(row), int_of(row, "total_ns"));
+		assert_int_equal(hist_sum(row), int_of(row, "count"));
+		assert_int_equal(json_object_size(json_object_get(row, "strata")), ST_N);
+		assert_true(json_is_null(json_object_get(row, "key")));
+		assert_true(json_is_null(json_object_get(row, "cache")));
+	}
+	row = json_array_get(json_object_get(root, "ops"), 0);
+	assert_string_equal(string_of(row, "op"), "read");
+	assert_string_equal(string_of(row, "fs"), "ext4");
+	assert_int_equal(int_of(row, "count"), 1009);
+	assert_int_equal(int_of(row, "p999_ns"), hist_percentile(f.sn.ops[1].hist, 99.9, 78000));
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_keeps_the_largest_sums(void **state)
+{
+	json_t *root, *row;
+	struct fixture f;
+	size_t i;
+
+	(void)state;
+	fixture_hostile(&f, INT64_MAX);
+	root = read_back(&f, &plain, 0);
+	json_array_foreach(json_object_get(root, "ops"), i, row) {
+		assert_int_equal(int_of(row, "total_ns"), INT64_MAX);
+		assert_int_equal(strata_sum(row), INT64_MAX);
+		hist_sum(row);
+	}
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_has_requests(void **state)
+{
+	json_t *root, *row;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.rqs[0].unqueued = 5;
+	root = read_back(&f, &plain, 0);
+	row = json_array_get(json_object_get(root, "requests"), 0);
+	assert_string_equal(string_of(row, "dev"), "vda");
+	assert_string_equal(string_of(row, "op"), "R");
+	assert_int_equal(int_of(row, "major"), 254);
+	assert_int_equal(int_of(row, "tag_ns"), 0);
+	assert_int_equal(int_of(row, "queue_ns"), 1009 * 10000);
+	assert_int_equal(int_of(row, "device_ns"), 1009 * 40000);
+	assert_int_equal(int_of(row, "unqueued"), 5);
+	assert_int_equal(int_of(row, "requeues"), 0);
+	assert_int_equal(hist_sum(row), 1009);
+	row = json_array_get(json_object_get(root, "requests"), 1);
+	assert_true(json_is_null(json_object_get(row, "tag_ns")));
+	assert_true(json_is_null(json_object_get(row, "queue_ns")));
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_has_null_for_what_is_missing(void **state)
+{
+	struct missing missing = { .requests = "no tracepoint" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+	json_t *root, *strata;
+
+	(void)state;
+	missing.stratum[ST_VFS] = missing.stratum[ST_FS] = "no kprobes";
+	v.missing = &missing;
+	fixture_usual(&f);
+	root = read_back(&f, &v, 0);
+	strata = json_object_get(json_array_get(json_object_get(root, "ops"), 0), "strata");
+	assert_true(json_is_null(json_object_get(strata, "vfs")));
+	assert_true(json_is_null(json_object_get(strata, "fs")));
+	assert_true(json_is_integer(json_object_get(strata, "throttle")));
+	assert_true(json_is_null(json_object_get(root, "requests")));
+	assert_int_equal(json_array_size(json_object_get(root, "missing")), 3);
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_has_losses_and_overhead(void **state)
+{
+	json_t *root, *lost;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.lost[LOST_UNMATCHED_END] = 7;
+	root = read_back(&f, &plain, 0);
+	lost = json_object_get(root, "lost");
+	assert_int_equal(int_of(lost, "ring") + int_of(lost, "map_full"), 0);
+	assert_int_equal(int_of(lost, "unmatched_start") + int_of(lost, "missed"), 0);
+	assert_int_equal(int_of(lost, "unmatched_end"), 7);
+	assert_true(json_is_null(json_object_get(root, "overhead")));
+	json_decref(root);
+	f.sn.has_overhead = true;
+	f.sn.bpf_run_cnt = 11;
+	root = read_back(&f, &plain, 0);
+	assert_int_equal(int_of(json_object_get(root, "overhead"), "bpf_run_cnt"), 11);
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_of_a_layer_alone(void **state)
+{
+	struct breakdown_view v = plain;
+	json_t *root, *row;
+	struct fixture f;
+
+	(void)state;
+	v.layer = LAYER_SYSCALL;
+	fixture_usual(&f);
+	root = read_back(&f, &v, 0);
+	assert_int_equal(json_array_size(json_object_get(root, "ops")), 0);
+	assert_int_equal(json_array_size(json_object_get(root, "layers")), 3);
+	row = json_array_get(json_object_get(root, "layers"), 0);
+	assert_string_equal(string_of(row, "layer"), "syscall");
+	assert_string_equal(string_of(row, "call"), "pread64");
+	assert_null(json_object_get(row, "strata"));
+	json_decref(root);
+	v.layer = LAYER_BLK;
+	root = read_back(&f, &v, 0);
+	assert_int_equal(json_array_size(json_object_get(root, "layers")), 0);
+	assert_int_equal(json_array_size(json_object_get(root, "requests")), 2);
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_of_keys_and_caches(void **state)
+{
+	struct breakdown_view v = plain;
+	json_t *root, *row;
+	struct fixture f;
+
+	(void)state;
+	v.by = BY_CACHE;
+	fixture_usual(&f);
+	f.sn.ops[1].key.cache = CACHE_READAHEAD;
+	f.sn.ops[1].by = strdup("k\xff" "ey");
+	memset(f.sn.ops[1].fs, 0, sizeof(f.sn.ops[1].fs));
+	root = read_back(&f, &v, 0);
+	row = json_array_get(json_object_get(root, "ops"), 0);
+	assert_string_equal(string_of(row, "cache"), "readahead");
+	assert_string_equal(string_of(row, "key"), "k\xef\xbf\xbd" "ey");
+	assert_true(json_is_null(json_object_get(row, "fs")));
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_of_the_slowest(void **state)
+{
+	json_t *root, *row;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.records[1].ret = -EIO;
+	f.records[1].offset = ~0ULL;
+	f.records[1].ino = UINT64_MAX;
+	root = read_back(&f, &plain, 2);
+	row = json_array_get(json_object_get(root, "slowest"), 0);
+	assert_int_equal(strata_sum(row), int_of(row, "total_ns"));
+	assert_string_equal(string_of(row, "path"), "/a/b");
+	assert_string_equal(string_of(row, "fs"), "ext4");
+	assert_string_equal(string_of(row, "dev"), "254:1");
+	assert_string_equal(string_of(row, "comm"), "dd");
+	assert_true(json_is_null(json_object_get(row, "error")));
+	row = json_array_get(json_object_get(root, "slowest"), 1);
+	assert_string_equal(string_of(row, "error"), "EIO");
+	assert_string_equal(string_of(row, "ino"), "18446744073709551615");
+	assert_true(json_is_null(json_object_get(row, "offset")));
+	json_decref(root);
+	root = read_back(&f, &plain, 0);
+	assert_null(json_object_get(root, "slowest"));
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_takes_damaged_records(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_hostile(&f, 1);
+	json_decref(read_back(&f, &plain, 2));
+	fixture_done(&f);
+}
+
+static void json_of_nothing(void **state)
+{
+	struct fixture f = { .sn = { .duration_ns = 1 } };
+	json_t *root;
+
+	(void)state;
+	root = read_back(&f, &plain, 0);
+	assert_int_equal(json_array_size(json_object_get(root, "ops")), 0);
+	assert_int_equal(json_array_size(json_object_get(root, "requests")), 0);
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void a_full_disk_is_reported(void **state)
+{
+	FILE *full = fopen("/dev/full", "w");
+	struct fixture f;
+
+	(void)state;
+	if (!full) {
+		print_message("skipped: there is no /dev/full\n");
+		skip();
+	}
+	fixture_usual(&f);
+	assert_int_equal(breakdown_text(full, &plain, &f.sn, NULL, 0), -ENOSPC);
+	clearerr(full);
+	assert_int_equal(breakdown_json(full, &plain, &f.sn, NULL, 0), -ENOSPC);
+	fclose(full);
+	fixture_done(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_as_always),
+		cmocka_unit_test(rows_are_sorted_by_total_time),
+		cmocka_unit_test(no_line_is_too_long_or_unsafe),
+		cmocka_unit_test(missing_strata_are_named_with_their_reason),
+		cmocka_unit_test(a_sum_that_is_wrong_is_told),
+		cmocka_unit_test(losses_are_told_only_if_there_are_any),
+		cmocka_unit_test(a_layer_alone_is_a_histogram_per_operation),
+		cmocka_unit_test(one_file_system_alone),
+		cmocka_unit_test(nothing_seen_is_told),
+		cmocka_unit_test(keys_get_a_line_each),
+		cmocka_unit_test(the_slowest_are_shown_whole),
+		cmocka_unit_test(json_keeps_all_sums),
+		cmocka_unit_test(json_keeps_the_largest_sums),
+		cmocka_unit_test(json_has_requests),
+		cmocka_unit_test(json_has_null_for_what_is_missing),
+		cmocka_unit_test(json_has_losses_and_overhead),
+		cmocka_unit_test(json_of_a_layer_alone),
+		cmocka_unit_test(json_of_keys_and_caches),
+		cmocka_unit_test(json_of_the_slowest),
+		cmocka_unit_test(json_takes_damaged_records),
+		cmocka_unit_test(json_of_nothing),
+		cmocka_unit_test(a_full_disk_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Paths from what the kernel side copies, whole, clipped and damaged. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "path.h"
+
+/* A file_name of @len bytes of @names. */
+static struct file_name *name_of(const char *names, size_t len, int complete)
+{
+	struct file_name *fn = calloc(1, sizeof(*fn));
+
+	assert_non_null(fn);
+	memcpy(fn->names, names, len);
+	fn->len = len;
+	fn->complete = complete;
+	return fn;
+}
+
+static void joins_to(const char *names, size_t len, int complete, size_t cap, const char *expected)
+{
+	struct file_name *fn = name_of(names, len, complete);
+	char *dst = malloc(cap);
+
+	assert_non_null(dst);
+	assert_int_equal(path_join(dst, cap, fn), strlen(expected));
+	assert_string_equal(dst, expected);
+	free(dst);
+	free(fn);
+}
+
+#define NAMES(s) s, sizeof(s) - 1
+
+static void whole_paths(void **state)
+{
+	(void)state;
+	joins_to(NAMES("c\0b\0a\0"), 1, 64, "/a/b/c");
+	joins_to(NAMES("file\0"), 1, 64, "/file");
+	joins_to(NAMES("c\0b\0/\0"), 1, 64, "/b/c");
+	joins_to(NAMES("\x1b[31m\0\xff\xfe\0"), 1, 64, "/\xff\xfe/\x1b[31m");
+}
+
+static void the_root_itself(void **state)
+{
+	(void)state;
+	joins_to(NAMES(""), 1, 64, "/");
+	joins_to(NAMES("/\0"), 1, 64, "/");
+}
+
+static void nothing_known_is_empty(void **state)
+{
+	(void)state;
+	joins_to(NAMES(""), 0, 64, "");
+}
+
+static void clipped_paths_begin_with_dots(void **state)
+{
+	(void)state;
+	joins_to(NAMES("c\0b\0"), 0, 64, ".../b/c");
+	joins_to(NAMES("c\0b\0cut"), 0, 64, ".../b/c");
+}
+
+static void what_does_not_fit_gives_way_to_dots(void **state)
+{
+	(void)state;
+	joins_to(NAMES("c\0b\0a\0"), 1, 10, "/a/b/c");
+	joins_to(NAMES("c\0b\0a\0"), 1, 9, ".../b/c");
+	joins_to(NAMES("c\0b\0a\0"), 1, 8, ".../b/c");
+	joins_to(NAMES("a name too long\0dir\0"), 1, 8, "");
+}
+
+static void damaged_records_do_no_harm(void **state)
+{
+	struct file_name *fn = name_of("", 0, 1);
+	char dst[PATH_CAP];
+
+	(void)state;
+	joins_to(NAMES("\0\0\0a\0\0b\0\0"), 1, 64, "/b/a");
+	joins_to(NAMES("unended"), 1, 64, "");
+	fn->len = 65535;
+	memset(fn->names, 'x', sizeof(fn->names));
+	assert_int_equal(path_join(dst, sizeof(dst), fn), 0);
+	fn->names[PATH_BYTES - 1] = '\0';
+	assert_int_equal(path_join(dst, sizeof(dst), fn), PATH_BYTES);
+	memset(fn->names, '\0', sizeof(fn->names));
+	assert_int_equal(path_join(dst, sizeof(dst), fn), 1);
+	for (int i = 0; i < PATH_BYTES; i += 2)
+		fn->names[i] = 'a' + i % 26;
+	assert_int_equal(path_join(dst, sizeof(dst), fn), PATH_BYTES);
+	free(fn);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_paths),
+		cmocka_unit_test(the_root_itself),
+		cmocka_unit_test(nothing_known_is_empty),
+		cmocka_unit_test(clipped_paths_begin_with_dots),
+		cmocka_unit_test(what_does_not_fit_gives_way_to_dots),
+		cmocka_unit_test(damaged_records_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

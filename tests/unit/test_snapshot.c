@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Percentiles against exact ones of sorted values; lifetime of a snapshot. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot.h"
+
+static const double pcts[] = { 0.1, 1, 10, 50, 90, 99, 99.9, 100 };
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The smallest value that at least @pct percent of the sorted @v are not above, in integers. */
+static uint64_t exact_percentile(const uint64_t *v, size_t n, double pct)
+{
+	size_t permille = (size_t)(pct * 10 + 0.5), rank = (n * permille + 999) / 1000;
+
+	return v[rank ? rank - 1 : 0];
+}
+
+static void compare(uint64_t *v, size_t n)
+{
+	uint64_t *hist = calloc(HIST_N, sizeof(*hist));
+
+	assert_non_null(hist);
+	qsort(v, n, sizeof(*v), by_value);
+	for (size_t i = 0; i < n; i++)
+		hist[hist_bucket(v[i])]++;
+	for (size_t i = 0; i < sizeof(pcts) / sizeof(pcts[0]); i++) {
+		uint64_t exact = exact_percentile(v, n, pcts[i]);
+		uint64_t got = hist_percentile(hist, pcts[i], v[n - 1]);
+		uint64_t diff = got > exact ? got - exact : exact - got;
+
+		assert_true(diff * 64 <= exact);
+		assert_true(got <= v[n - 1]);
+	}
+	free(hist);
+}
+
+static uint64_t next(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	return *x ^= *x << 17;
+}
+
+static void percentiles_are_within_a_bucket(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 3, 23, 101, 1000, 1009, 10007 };
+	uint64_t seed = 88172645463325252ull;
+	uint64_t *v = calloc(10007, sizeof(*v));
+
+	(void)state;
+	assert_non_null(v);
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		for (int spread = 4; spread <= 40; spread += 6) {
+			for (size_t i = 0; i < sizes[s]; i++)
+				v[i] = next(&seed) >> (64 - spread) >> next(&seed) % spread;
+			compare(v, sizes[s]);
+		}
+	}
+	free(v);
+}
+
+static void percentile_of_a_thousand_is_not_off_by_one(void **state)
+{
+	uint64_t hist[HIST_N] = { 0 };
+
+	(void)state;
+	hist[1] = 999;
+	hist[2] = 1;
+	assert_int_equal(hist_percentile(hist, 99.9, 2), 1);
+	assert_int_equal(hist_percentile(hist, 100, 2), 2);
+}
+
+static void percentile_of_nothing_is_zero(void **state)
+{
+	uint64_t hist[HIST_N] = { 0 };
+
+	(void)state;
+	assert_int_equal(hist_percentile(hist, 50, 0), 0);
+}
+
+static void percentile_is_never_above_the_maximum(void **state)
+{
+	uint64_t hist[HIST_N] = { 0 };
+
+	(void)state;
+	hist[hist_bucket(1000)] = 1;
+	assert_int_equal(hist_percentile(hist, 99, 993), 993);
+}
+
+static void overflow_bucket_ends_at_the_maximum(void **state)
+{
+	uint64_t hist[HIST_N] = { 0 }, max = 1ULL << 50, got;
+
+	(void)state;
+	hist[HIST_N - 1] = 1;
+	got = hist_percentile(hist, 50, max);
+	assert_true(got > hist_low(HIST_N) && got <= max);
+}
+
+static void free_takes_null_empty_and_full(void **state)
+{
+	struct snapshot sn = { .duration_ns = 1 };
+
+	(void)state;
+	snapshot_free(NULL);
+	snapshot_free(&sn);
+	sn.ops = calloc(2, sizeof(*sn.ops));
+	sn.rqs = calloc(1, sizeof(*sn.rqs));
+	assert_true(sn.ops && sn.rqs);
+	sn.n_ops = 2;
+	sn.n_rqs = 1;
+	sn.ops[1].by = strdup("postgres");
+	snapshot_free(&sn);
+	assert_null(sn.ops);
+	assert_int_equal(sn.n_ops + sn.n_rqs, 0);
+	snapshot_free(&sn);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(percentiles_are_within_a_bucket),
+		cmocka_unit_test(percentile_of_a_thousand_is_not_off_by_one),
+		cmocka_unit_test(percentile_of_nothing_is_zero),
+		cmocka_unit_test(percentile_is_never_above_the_maximum),
+		cmocka_unit_test(overflow_bucket_ends_at_the_maximum),
+		cmocka_unit_test(free_takes_null_empty_and_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
