@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "reason.h"
+#include "text.h"
+
+static void say(const char *what, const char *text)
+{
+	char safe[TEXT_SAFE_CAP(320)];
+
+	text_safe(safe, sizeof(safe), text);
+	fprintf(stderr, "%s: %s\n", what, safe);
+}
+
+int cmd_fail(const struct reason *why)
+{
+	say("error", why->error);
+	if (why->hint[0])
+		say("hint", why->hint);
+	return why->exit;
+}
+
+int cmd_written(int err)
+{
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = errno ? -errno : -EIO;
+	if (!err)
+		return 0;
+	fprintf(stderr, "error: cannot write the output: %s\n", strerror(-err));
+	return EXIT_FAILED;
+}
+
+int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct opts_result *res)
+{
+	int got = opts_parse(cmd->table, argc, argv, out, res);
+
+	switch (got) {
+	case 0:
+		return -1;
+	case OPTS_HELP:
+		return cmd_written(opts_help(stdout, cmd->table));
+	case OPTS_VERSION:
+		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -errno : 0);
+	}
+	say("error", res->error);
+	if (res->hint[0])
+		say("hint", res->hint);
+	return EXIT_USAGE;
+}

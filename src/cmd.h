@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* cmd.h - what a command is to main.c. */
+#ifndef IOSTRATA_CMD_H
+#define IOSTRATA_CMD_H
+
+#include "opts.h"
+
+#define IOSTRATA_VERSION "0.1"
+
+struct cmd {
+	const char *name;
+	const struct opt_table *table;
+	/* Returns the exit code. argv[0] is the command's name. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct cmd cmd_breakdown, cmd_doctor;
+
+/*
+ * What every command begins with: parses, and answers --help, --version and mistakes itself.
+ * Returns -1 if the command is to go on, else the exit code.
+ */
+int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct opts_result *res);
+
+/* What printing to stdout came to, 0 or -errno, as an exit code; flushes, and tells of an error. */
+int cmd_written(int err);
+
+/* Prints "error: ..." and "hint: ..." of @why on stderr and returns its exit code. */
+struct reason;
+int cmd_fail(const struct reason *why);
+
+#endif

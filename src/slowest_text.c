@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * slowest_text.c - prints op records; see slowest_text.h. Nothing in a record is trusted.
+ */
+#include "slowest_text.h"
+
+#include <string.h>
+
+#include "names.h"
+#include "path.h"
+#include "waterfall.h"
+
+/* A line of safe text, cut to the width; @cut at the end that matters less. */
+static void put_line(struct text_out *o, const struct breakdown_view *v, const char *line,
+		     enum text_cut cut)
+{
+	char fit[TEXT_SAFE_CAP(PATH_CAP)];
+
+	text_fit(fit, sizeof(fit), line, view_width(v) - 3, cut);
+	text_put(o, "   %s\n", fit);
+}
+
+static void put_path(struct text_out *o, const struct breakdown_view *v,
+		     const struct file_name *file)
+{
+	char path[PATH_CAP], safe[TEXT_SAFE_CAP(PATH_CAP)];
+	size_t len = path_join(path, sizeof(path), file);
+
+	if (!len)
+		return;
+	text_safe_n(safe, sizeof(safe), path, len);
+	put_line(o, v, safe, TEXT_CUT_HEAD);
+}
+
+static void put_who(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
+{
+	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[128];
+
+	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
+	snprintf(line, sizeof(line), "pid %u  tid %u  %s", r->pid, r->tid, comm);
+	put_line(o, v, line, TEXT_CUT_TAIL);
+}
+
+/* "4,096", or the name of the error. */
+static struct text_num result_text(long long ret)
+{
+	const char *name = ret < 0 && ret >= -4095 ? strerrorname_np(-ret) : NULL;
+	struct text_num t;
+
+	if (ret >= 0)
+		return text_count(ret);
+	if (name)
+		snprintf(t.s, sizeof(t.s), "%.20s", name);
+	else
+		snprintf(t.s, sizeof(t.s), "%lld", ret);
+	return t;
+}
+
+static void put_range(struct text_out *o, const struct breakdown_view *v,
+		      const struct op_record *r)
+{
+	char line[160];
+	int n = 0;
+
+	if (r->offset != ~0ULL)
+		n = snprintf(line, sizeof(line), "offset %llu  ", r->offset);
+	if (r->len)
+		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->len).s);
+	n += snprintf(line + n, sizeof(line) - n, "result %s  %u request%s", result_text(r->ret).s,
+		      r->requests, r->requests == 1 ? "" : "s");
+	if (r->cache != CACHE_NONE)
+		snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
+	put_line(o, v, line, TEXT_CUT_TAIL);
+}
+
+/* "1. read (pread64) ext4: 780 us" */
+static void put_title(struct text_out *o, const struct breakdown_view *v, const char *fs,
+		      const struct op_record *r, size_t number)
+{
+	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], fit[FS_NAME_LEN + 1], buf[16];
+
+	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
+	text_fit(fit, sizeof(fit), safe, FS_NAME_LEN, TEXT_CUT_TAIL);
+	text_put(o, "\n%s%zu. %s (%s)%s%s: %s%s\n", view_paint(v, PAINT_TITLE), number,
+		 op_name(r->kind), breakdown_call_name(v, r->call, buf), *fit ? " " : "", fit,
+		 view_time(v, r->total_ns).s, view_paint(v, PAINT_OFF));
+}
+
+static void put_record(struct text_out *o, const struct breakdown_view *v, const char *fs,
+		       const struct op_record *r, size_t number)
+{
+	struct waterfall w = { .fs = fs, .total_ns = r->total_ns, .count = 1, .stairs = true };
+	uint64_t strata[ST_N];
+
+	for (int i = 0; i < ST_N; i++)
+		strata[i] = r->strata[i];
+	w.strata = strata;
+	put_title(o, v, fs, r, number);
+	put_path(o, v, &r->file);
+	put_range(o, v, r);
+	put_who(o, v, r);
+	waterfall_put(o, v, &w);
+}
+
+void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		 const struct op_record *slowest, size_t n)
+{
+	if (!n)
+		return;
+	text_put(o, "\nslowest (shares of each, not in order of time)\n");
+	for (size_t i = 0; i < n; i++)
+		put_record(o, v, breakdown_fs_name(sn, slowest[i].fs), &slowest[i], i + 1);
+}

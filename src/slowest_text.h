@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * slowest_text.h - single operations as text, each with its waterfall.
+ */
+#ifndef IOSTRATA_SLOWEST_TEXT_H
+#define IOSTRATA_SLOWEST_TEXT_H
+
+#include "breakdown_view.h"
+#include "text.h"
+
+/* In the order given; @sn knows the names of the file systems. */
+void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		 const struct op_record *slowest, size_t n);
+
+#endif
