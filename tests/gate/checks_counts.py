@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A1 for operations: every class's count, bytes and errors are those of the workload."""
+from __future__ import annotations
+
+import fileio
+import machine
+import oracles
+from harness import Broken, Gate, Skip
+from oracles import Workload, all_kinds, prime_counts
+from places import place
+from stages import Steps, stage
+from tool import Trace
+
+FILE_SYSTEMS = ("ext4", "xfs", "btrfs", "overlay")
+# On a disk itself there are no names beside it, and nothing to be truncated.
+FD_KINDS = ["read", "pread", "readv", "preadv", "preadv2", "write", "pwrite", "writev", "pwritev",
+            "pwritev2", "dread", "rand_dread", "dwrite", "osync", "open", "openat", "close", "fsync",
+            "fdatasync", "fstat", "stat", "pipe_read"]
+
+
+def compare(gate: Gate, name: str, w: Workload, trace: Trace, fs: str) -> None:
+    """Per class; and what is done through a descriptor is under the name of its file system."""
+    oracles.compare_classes(gate, name, oracles.classes_of(trace, key=w.key), w.classes())
+    named = oracles.classes_of(trace, key=w.key, fs=fs)
+    reads = w.said["read"]["count"] - w.said["calls"].get("read", {}).get("errors", 0)
+    gate.check(f"{name}.fs", named.get("read", (0,))[0] == reads, fs=fs, reads=reads,
+               found=str(sorted({str(r["fs"]) for r in trace.rows(key=w.key)})))
+
+
+for _fs in FILE_SYSTEMS:
+    @stage(f"A1.counts.{_fs}")
+    def all_kinds_on(gate: Gate, fs: str = _fs) -> Steps:
+        at = place(gate, fs).point
+        w = Workload(gate.stack, f"{at}/all", prime_counts(all_kinds()))
+        threads = Workload(gate.stack, f"{at}/four", {"read": 23, "write": 101, "fsync": 7,
+                                                      "open": 13, "stat": 11}, "-t", "4")
+        yield
+        w.go()
+        threads.go()
+        trace = yield
+        assert trace
+        compare(gate, "all", w, trace, fs)
+        compare(gate, "4-threads", threads, trace, fs)
+
+
+@stage("A1.counts.disk")
+def on_the_disk(gate: Gate) -> Steps:
+    disk = machine.loop(gate.stack, gate.kept, 16)
+    w = Workload(gate.stack, disk.path, prime_counts(FD_KINDS))
+    yield
+    w.go()
+    trace = yield
+    assert trace
+    oracles.compare_classes(gate, "all", oracles.classes_of(trace, key=w.key), w.classes())
+
+
+@stage("A1.counts.32-bit")
+def compat_calls(gate: Gate) -> Steps:
+    file = fileio.make_file(f"{place(gate, 'ext4').point}/int80", 1)
+    a = oracles.actor(gate.stack, "int80", file)
+    yield
+    try:
+        a.go()
+    except Broken as error:
+        raise Skip("this kernel has no 32-bit calls") from error
+    trace = yield
+    assert trace
+    oracles.compare_classes(gate, "all", oracles.classes_of(trace, key=a.key), a.classes())

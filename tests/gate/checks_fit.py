@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A3, A4 and A7 where nothing was put in: our times against the disk's statistics and fio's, what
+has no explanation, and which layers are measured at all."""
+from __future__ import annotations
+
+import os
+
+import fileio
+import machine
+import oracles
+from checks_inject import Times, compare_mean
+from harness import Figure, Gate, Skip
+from oracles import Workload
+from places import place
+from stages import Steps, stage, watch
+from tool import Trace
+
+MIB = 1 << 20
+
+
+@stage("A3.loop")
+def mean_of_loop(gate: Gate) -> Steps:
+    """The way from our tracepoints to where the kernel takes the time must be short for that."""
+    if machine.slowness() > 5:
+        raise Skip(f"emulated: a call takes {machine.slowness():.0f} times as long, see A3.null_blk")
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    entry = watch(gate, "mean-of-loop", disk)
+    w = Workload(gate.stack, disk.path, {"rand_dread": 1009})
+    yield
+    w.go()
+    trace = yield
+    assert trace
+    compare_mean(gate, "reads", trace, entry, "R")
+
+
+@stage("A4.fio")
+def against_fio(gate: Gate) -> Steps:
+    """What the application saw: fio's clat includes the call itself, and the cost of its clock."""
+    file = fileio.make_file(f"{place(gate, 'xfs').point}/fio", 8)
+    yield
+    n = 503
+    job = oracles.fio("--thread", f"--filename={file}", "--rw=randread", "--bs=4k", "--direct=1",
+                      "--ioengine=psync", f"--number_ios={n}", "--size=8m")
+    trace = yield
+    assert trace
+    rows = [r for r in trace.rows(op="read", fs="xfs") if r["count"] == n]
+    if len(rows) != 1:
+        found = [(r["key"], r["count"]) for r in trace.rows(op="read", fs="xfs")]
+        gate.check("count", False, fio=job["read"]["total_ios"], found=str(found))
+        return
+    theirs = job["read"]["clat_ns"]["mean"]
+    ours = rows[0]["total_ns"] / n
+    gate.check("count", job["read"]["total_ios"] == n and job["read"]["io_bytes"] == rows[0]["bytes"],
+               ours=n, fio=job["read"]["total_ios"], bytes=rows[0]["bytes"])
+    gate.check("clat", 0.9 * theirs <= ours <= theirs, ours_us=ours / 1000, fio_clat_us=theirs / 1000,
+               ratio=ours / theirs, wanted="0.9..1")
+
+
+def unexplained(gate: Gate, name: str, times: Times, strata: tuple[str, ...], limit: float) -> None:
+    share = times.of(strata) / max(1, times.total)
+    figures = {s: f"{ns / max(1, times.total):.2%}" for s, ns in times.strata.items() if ns}
+    gate.check(name, times.n > 0 and share <= limit, unexplained="+".join(strata), share=f"{share:.3%}",
+               wanted=f"<={limit:.0%}", n=times.n, mean_us=times.total / max(1, times.n) / 1000,
+               **figures)
+
+
+for _below in ("loop", "null_blk"):
+    @stage(f"A7.ext4-on-{_below}")
+    def explained(gate: Gate, below: str = _below) -> Steps:
+        at = place(gate, "ext4", below).point
+        files = {name: fileio.make_file(f"{at}/a7-{name}", 4) for name in ("direct", "buffered")}
+        direct = Workload(gate.stack, files["direct"], {"rand_dread": 211})
+        buffered = Workload(gate.stack, files["buffered"], {"read": 1009}, "-c")
+        syncing = Workload(gate.stack, f"{at}/a7-sync", {"pwrite": 1, "fsync": 1}, "-l", "53")
+        osync = Workload(gate.stack, f"{at}/a7-osync", {"osync": 53})
+        yield
+        for w in (direct, buffered, syncing, osync):
+            w.go()
+        trace = yield
+        assert trace
+        unexplained(gate, "direct", Times(trace, direct, "read"), ("sleep", "helper"), 0.01)
+        unexplained(gate, "buffered-cold", Times(trace, buffered, "read"), ("sleep", "helper"), 0.01)
+        unexplained(gate, "fsync", Times(trace, syncing, "fsync"), ("sleep",), 0.05)
+        unexplained(gate, "osync-writes", Times(trace, osync, "write"), ("sleep",), 0.05)
+        gate.check("osync-is-no-fsync", not trace.rows(key=osync.key, op="fsync"),
+                   writes=trace.total("count", key=osync.key, op="write"),
+                   fsyncs=trace.total("count", key=osync.key, op="fsync"))
+
+
+def functions_can_be_probed() -> bool:
+    return os.path.exists("/sys/kernel/tracing/kprobe_events")
+
+
+def layers_of(gate: Gate, name: str, trace: Trace, key: str) -> None:
+    """vfs and fs are measured, and it is there that cached reads and writes spend most."""
+    if {"vfs", "fs"} & set(trace.json["missing"]):
+        if functions_can_be_probed():
+            gate.check(name, False, missing=",".join(trace.json["missing"]))
+        else:
+            raise Skip("this kernel has no kprobes and no fentry")
+        return
+    figures: dict[str, Figure] = {}
+    good = True
+    for op in ("read", "write", "fsync"):
+        strata = trace.strata(key=key, op=op)
+        cpu = sum(strata.get(s, 0) for s in ("syscall", "vfs", "fs"))
+        for layer in ("vfs", "fs"):
+            figures[f"{op}_{layer}"] = f"{strata.get(layer, 0) / max(1, cpu):.1%}"
+            good &= strata.get(layer, 0) > 0
+    gate.check(name, good, of="time on CPU", **figures)
+
+
+for _fs in ("ext4", "xfs", "btrfs", "overlay"):
+    @stage(f"layers.{_fs}")
+    def layers(gate: Gate, fs: str = _fs) -> Steps:
+        at = place(gate, fs).point
+        w = Workload(gate.stack, f"{at}/layers", {"pread": 101, "pwrite": 101, "fsync": 7})
+        yield
+        w.go()
+        trace = yield
+        assert trace
+        layers_of(gate, "measured", trace, w.key)

@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A6: time that was put in at a known place is found in that stratum; with A2 and A3 of the disks.
+
+Each case is a run without and one with the time put in. Of what the second takes longer, at least
+90 % must be in the stratum that it belongs to.
+"""
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from typing import Callable, Iterator
+
+import fileio
+import machine
+from checks_requests import prime_requests
+from harness import Gate, Skip
+from machine import Disk
+from oracles import Process, Workload, actor
+from places import place
+from stages import Steps, Watched, stage, watch
+from tool import Trace
+
+MS = 1_000_000
+SHARE = 0.9
+BUSY = ("runq", "preempt")  # others had the CPU
+ON_CPU = ("syscall", "vfs", "fs")
+ALL = ("all",)
+
+
+class Times:
+    """What the operations @op of one process took, all together and by stratum, ns."""
+
+    def __init__(self, trace: Trace, process: Process, op: str) -> None:
+        self.process = process
+        self.n = trace.total("count", op=op, key=process.key)
+        self.total = trace.total("total_ns", op=op, key=process.key)
+        self.strata = trace.strata(op=op, key=process.key)
+
+    def of(self, strata: tuple[str, ...]) -> int:
+        return self.total if strata == ALL else sum(self.strata.get(name, 0) for name in strata)
+
+    def mean(self, strata: tuple[str, ...]) -> float:
+        return self.of(strata) / max(1, self.n)
+
+    def largest_others(self, strata: tuple[str, ...]) -> str:
+        rest = sorted((-ns, name) for name, ns in self.strata.items() if name not in strata)
+        return ",".join(f"{name}:{-ns / max(1, self.total):.2%}" for ns, name in rest[:2] if ns)
+
+
+def compare_scheduler(gate: Gate, times: Times, busy_too: bool = False) -> None:
+    """Operations are not longer on a CPU than the scheduler says that their process was (which leaves
+    out interrupts and what a hypervisor took), nor do they wait longer for one; and not much less,
+    if they are all that it does after it has begun."""
+    cpu, waited = times.process.cpu_ns, times.process.waited_ns
+    if not cpu:
+        raise Skip("this kernel has no schedstat")
+    gate.check("scheduler.cpu", 0 < times.of(ON_CPU) <= 1.15 * cpu, ours_ms=times.of(ON_CPU) / MS,
+               schedstat_ms=cpu / MS, wanted="<=1.15")
+    if busy_too:
+        ratio = times.of(BUSY) / max(1, waited)
+        gate.check("scheduler.waited", 0.65 <= ratio <= 1.02, ours_ms=times.of(BUSY) / MS,
+                   schedstat_ms=waited / MS, ratio=ratio, wanted="0.65..1.02")
+
+
+class Rounds:
+    """Runs of both kinds in turn, each @n times. The shortest of each is compared: others that use
+    the machine, and of an emulated one the machine below, make runs longer. But where a busy CPU is
+    what is put in, that is the run that had most of it."""
+
+    def __init__(self, n: int, base: Callable[[], Workload], slow: Callable[[], Workload]) -> None:
+        self.base = [base() for _ in range(n)]
+        self.slow = [slow() for _ in range(n)]
+
+    def go(self) -> None:
+        for base, slow in zip(self.base, self.slow):
+            base.go()
+            slow.go()
+
+    def times(self, trace: Trace, op: str, busy: bool = False) -> tuple[Times, Times]:
+        base, slow = ([Times(trace, p, op) for p in side] for side in (self.base, self.slow))
+        return (min(base, key=lambda t: t.total),
+                max(slow, key=lambda t: t.of(BUSY)) if busy else min(slow, key=lambda t: t.total))
+
+
+def compare_added(gate: Gate, name: str, base: Times, slow: Times, strata: tuple[str, ...],
+                  at_least_ns: float) -> None:
+    """@at_least_ns: what was put in, per operation; less was measured: it was not put in, or lost.
+    Unless that is what is put in, the time that others had the CPU is nobody's, and left out. If it
+    is, the time on the CPU is: who has others on his CPU is slower there, too."""
+    left_out = ON_CPU if set(strata) & set(BUSY) else BUSY
+    added = slow.mean(ALL) - base.mean(ALL) - (slow.mean(left_out) - base.mean(left_out))
+    found = slow.mean(strata) - base.mean(strata)
+    share = found / added if added > 0 else 0.0
+    gate.check(name, share >= SHARE and added >= at_least_ns, stratum="+".join(strata), share=share,
+               wanted=f">={SHARE}", added_ms=added / MS, put_in_ms=f">={at_least_ns / MS:g}", n=slow.n,
+               left_out_ms=slow.mean(left_out) / MS, others=slow.largest_others(strata))
+
+
+def compare_share(gate: Gate, times: Times, nominal_ns: int) -> None:
+    """At least what the disk takes, and 95 % of all but the time that a busy CPU took, is in device."""
+    device, cpu = times.of(("device",)), times.of(BUSY)
+    share = device / max(1, times.total - cpu)
+    gate.check("device-share", share >= 0.95 and device >= times.n * nominal_ns > 0, share=share,
+               wanted=">=0.95", device_ms=device / max(1, times.n) / MS, nominal_ms=nominal_ns / MS,
+               others=times.largest_others(("device",)))
+
+
+def compare_nominal(gate: Gate, name: str, trace: Trace, entry: Watched, op: str, ns: int) -> None:
+    """A2: no request was faster than the disk can be."""
+    buckets = [b for r in trace.rows("requests", dev=entry.disk.name, op=op) for b in r["hist"]]
+    fastest = min((b[1] for b in buckets), default=0)
+    gate.check(f"{name}.A2.nominal", fastest >= ns, fastest_us=fastest / 1000, nominal_us=ns / 1000)
+
+
+def compare_mean(gate: Gate, name: str, trace: Trace, entry: Watched, op: str,
+                 bio_based: bool = False) -> None:
+    """A3: the statistics count from the allocation of the request, so queue time is in theirs; and
+    bio-based disks' are in jiffies of up to 4 ms, whose error of the mean (three sigma) is added."""
+    assert entry.delta
+    n = max(1, entry.delta.ios[op])
+    theirs = entry.delta.ms[op] * MS / n
+    apart = difference(trace, entry, op)
+    limit = max(theirs / 100, 20_000 + MS / n)
+    if bio_based:
+        limit += 3 * 4 * MS / math.sqrt(6 * n)
+    gate.check(f"{name}.A3.mean", theirs > 0 and abs(apart) <= limit, ours_us=(theirs + apart) / 1000,
+               diskstats_us=theirs / 1000, difference_us=apart / 1000, limit_us=limit / 1000, n=n)
+
+
+def difference(trace: Trace, entry: Watched, op: str) -> float:
+    """Our mean of queue and device time minus the statistics', ns."""
+    assert entry.delta
+    rows = trace.rows("requests", dev=entry.disk.name, op=op)
+    ours: int = sum(r["device_ns"] + (r["queue_ns"] or 0) for r in rows)
+    return (ours - entry.delta.ms[op] * MS) / max(1, entry.delta.ios[op])
+
+
+def reader(gate: Gate, disk: Disk, n: int, *options: str) -> Workload:
+    return Workload(gate.stack, disk.path, {"rand_dread": n}, *options)
+
+
+def warm_up(disk: Disk) -> None:
+    """An emulator translates a path of the kernel when it is first gone."""
+    fileio.read_at(disk.path, fileio.spread(7, 4096, 1 << 24), 4096, os.O_DIRECT)
+
+
+def slow_null_blk(gate: Gate, ms: int, **settings: int) -> Disk:
+    return machine.null_blk(gate.stack, gate.kept, irqmode=2, completion_nsec=ms * MS, **settings)
+
+
+def ten_and_fifteen(gate: Gate, label: str, mode: int) -> Steps:
+    disks = [slow_null_blk(gate, ms, queue_mode=mode) for ms in (10, 15)]
+    # a bio-based null_blk keeps no statistics
+    watched = [watch(gate, f"{label}.{ms}ms", d, "RW") if mode == 2 else Watched("", d, "")
+               for ms, d in zip((10, 15), disks)]
+    rounds = Rounds(3, lambda: reader(gate, disks[0], 11), lambda: reader(gate, disks[1], 11))
+    yield
+    warm_up(disks[0])
+    rounds.go()
+    trace = yield
+    assert trace
+    base, slow = rounds.times(trace, "read")
+    compare_added(gate, "plus-5ms", base, slow, ("device",), 2 * MS)
+    compare_share(gate, base, 10 * MS)
+    compare_nominal(gate, "10ms", trace, watched[0], "R", 10 * MS)
+    compare_nominal(gate, "15ms", trace, watched[1], "R", 15 * MS)
+
+
+@stage("A3.null_blk")
+def mean_of_null_blk(gate: Gate) -> Steps:
+    """Of three disks the one that agrees best: a preempted completion makes the kernel's longer."""
+    disks = [slow_null_blk(gate, 50, queue_mode=2) for _ in range(3)]
+    watched = [watch(gate, f"delayed-null_blk.50ms.{n}", d) for n, d in enumerate(disks, 1)]
+    readers = [reader(gate, disk, 11) for disk in disks]
+    yield
+    warm_up(disks[0])
+    for r in readers:
+        r.go()
+    trace = yield
+    assert trace
+    apart = [abs(difference(trace, entry, "R")) for entry in watched]
+    compare_mean(gate, "50ms", trace, watched[apart.index(min(apart))], "R")
+
+
+@stage("A6.null_blk")
+def null_blk_request_based(gate: Gate) -> Steps:
+    yield from ten_and_fifteen(gate, "delayed-null_blk", 2)
+
+
+@stage("A6.null_blk-bio")
+def null_blk_bio_based(gate: Gate) -> Steps:
+    yield from ten_and_fifteen(gate, "delayed-null_blk-bio", 0)
+
+
+SCSI_DEBUG = "/sys/bus/pseudo/drivers/scsi_debug"
+BAD_SECTOR, MEDIUM_ERRORS = 0x1234, 2  # where the driver has them, and how it is told to
+
+
+def failing_reads(disk: Disk, n: int) -> int:
+    """@n direct reads of a place that cannot be read; how many said so."""
+    machine.put(f"{SCSI_DEBUG}/opts", MEDIUM_ERRORS)
+    failed = 0
+    for _ in range(n):
+        try:
+            fileio.read_at(disk.path, [BAD_SECTOR * 512], 512, os.O_DIRECT)
+        except OSError:
+            failed += 1
+    machine.put(f"{SCSI_DEBUG}/opts", 0)
+    return failed
+
+
+def compare_errors(gate: Gate, trace: Trace, disk: Disk, failed: int) -> None:
+    """Reads that failed are errors, as operations and as requests; that they are counted, without
+    bytes, is part of the comparison with the disk's statistics."""
+    operations = trace.total("errors", key=str(os.getpid()), op="read")
+    requests = trace.total("errors", "requests", dev=disk.name, op="R")
+    gate.check("errors", operations == requests == failed == 7, operations=operations,
+               requests=requests, failed=failed)
+
+
+@stage("A6.scsi_debug")
+def scsi_debug(gate: Gate) -> Steps:
+    """The same disk, first without a delay (A1), then with 10 and with 15 ms, then with errors."""
+    disk = machine.scsi_debug(gate.stack, lbpu=1)
+    entry = watch(gate, "scsi_debug", disk)
+    rounds = Rounds(3, lambda: reader(gate, disk, 11), lambda: reader(gate, disk, 11))
+    yield
+    for scheduler in ("none", "mq-deadline"):
+        disk.scheduler(scheduler)
+        prime_requests(disk)
+    for processes, ms in ((rounds.base, 10), (rounds.slow, 15)):
+        machine.put(f"{SCSI_DEBUG}/ndelay", ms * MS)
+        for process in processes:
+            process.go()
+    failed = failing_reads(disk, 7)
+    entry.failed_bytes = failed * 512
+    trace = yield
+    assert trace
+    base, slow = rounds.times(trace, "read")
+    compare_added(gate, "plus-5ms", base, slow, ("device",), 2 * MS)
+    compare_share(gate, base, 10 * MS)
+    compare_errors(gate, trace, disk, failed)
+
+
+@stage("A6.dm-delay")
+def dm_delay(gate: Gate) -> Steps:
+    """Below 50 ms, newer kernels have a thread that polls, and takes CPU and lock from the reader."""
+    below = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1)
+    disk = machine.dm_delay(gate.stack, gate.kept, below, 60)
+    watch(gate, "below-dm-delay", below)
+    entry = watch(gate, "dm-delay", disk, "RW")
+    rounds = Rounds(3, lambda: reader(gate, below, 11), lambda: reader(gate, disk, 11))
+    yield
+    warm_up(disk)
+    rounds.go()
+    trace = yield
+    assert trace
+    base, slow = rounds.times(trace, "read")
+    compare_added(gate, "plus-60ms", base, slow, ("device",), 50 * MS)
+    compare_nominal(gate, "60ms", trace, entry, "R", 45 * MS)  # jiffies lag behind
+    compare_mean(gate, "60ms", trace, entry, "R", bio_based=True)
+
+
+def seven_readers(gate: Gate, scheduler: str, stratum: str) -> Steps:
+    """A disk that does one request at a time, in 10 ms, and who has to wait for it."""
+    disk = slow_null_blk(gate, 10, queue_mode=2, hw_queue_depth=1)
+    disk.scheduler(scheduler)
+    if scheduler != "none":
+        disk.set("nr_requests", 64)
+    entry = watch(gate, f"depth-1.{scheduler}", disk)
+    rounds = Rounds(3, lambda: reader(gate, disk, 11), lambda: reader(gate, disk, 3, "-t", "7"))
+    yield
+    rounds.go()
+    trace = yield
+    assert trace
+    base, slow = rounds.times(trace, "read")
+    # each of them waits for most of the six others
+    compare_added(gate, "seven-readers", base, slow, (stratum,), 30 * MS)
+    rows = trace.rows("requests", dev=entry.disk.name, op="R")
+    waited = sum(r[f"{stratum}_ns"] or 0 for r in rows)
+    of_all = sum(Times(trace, p, "read").of((stratum,)) for p in rounds.base + rounds.slow)
+    gate.check("requests", abs(waited - of_all) <= 0.1 * waited > 0, requests_ms=waited / MS,
+               operations_ms=of_all / MS, wanted="+-10%")
+
+
+@stage("A6.tag")
+def tag_wait(gate: Gate) -> Steps:
+    yield from seven_readers(gate, "none", "tag")
+
+
+@stage("A6.queue")
+def scheduler_queue(gate: Gate) -> Steps:
+    yield from seven_readers(gate, "mq-deadline", "queue")
+
+
+@stage("A6.frozen")
+def lock_of_another_task(gate: Gate) -> Steps:
+    """A write into a frozen file system sleeps until whoever froze it lets go: 50 ms later."""
+    at = place(gate, "xfs").point
+    make = lambda: Workload(gate.stack, f"{at}/frozen", {"pwrite": 11})  # noqa: E731
+    rounds = Rounds(3, make, make)
+    yield
+    for base, slow in zip(rounds.base, rounds.slow):
+        base.go()
+        with fileio.frozen(str(at)):
+            slow.begin()
+            time.sleep(0.05)
+        slow.end()
+    trace = yield
+    assert trace
+    compare_added(gate, "plus-50ms", *rounds.times(trace, "write"), ("sleep",), 25 * MS / 11)
+
+
+@stage("churn.killed-in-a-write")
+def killed_in_a_write(gate: Gate) -> Steps:
+    """A process that is killed in an uninterruptible sleep: its call ends when that does."""
+    at = place(gate, "xfs").point
+    killed = Workload(gate.stack, f"{at}/killed", {"pwrite": 11})
+    yield
+    with fileio.frozen(str(at)):
+        killed.begin()
+        time.sleep(0.05)
+        killed.proc.kill()
+    killed.proc.wait()
+    trace = yield
+    assert trace
+    times = Times(trace, killed, "write")
+    gate.check("write", times.n == 1 and times.total >= 25 * MS, writes=times.n, total_ms=times.total / MS,
+               **trace.lost())
+
+
+@stage("A6.inode-lock")
+def inode_lock(gate: Gate) -> Steps:
+    """Who writes through the page cache waits for who writes directly, with the inode locked."""
+    disk = slow_null_blk(gate, 10, queue_mode=2, memory_backed=1, size=96)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    file = f"{point}/locked"
+    alone = Workload(gate.stack, file, {"pwrite": 5})
+    holder = Workload(gate.stack, file, {"dwrite": 17})
+    waiter = Workload(gate.stack, file, {"pwrite": 5})
+    yield
+    alone.go()
+    holder.begin()
+    time.sleep(0.02)
+    waiter.go()
+    holder.end()
+    trace = yield
+    assert trace
+    waited = Times(trace, waiter, "write")
+    # before it sleeps it spins, that is in fs
+    compare_added(gate, "waiter", Times(trace, alone, "write"), waited, ("sleep", "fs"), MS / 4)
+    others = waited.of(("tag", "queue", "device", "complete", "helper")) / max(1, waited.total)
+    gate.check("not-the-disk", others <= 0.02, disk_or_helper=others, wanted="<=0.02",
+               sleep=waited.of(("sleep",)) / max(1, waited.total))
+
+
+def with_cpu_taken(gate: Gate, rounds: Rounds, hogs: int, patient: bool) -> None:
+    """Runs the base as it is, the others with @hogs on their CPU. A patient one does not take the
+    CPU away from who has it."""
+    cpu = max(os.sched_getaffinity(0))
+    for base in rounds.base:
+        base.go()
+    busy = actor(gate.stack, "hogs", str(cpu), str(hogs))
+    for victim in rounds.slow:
+        os.sched_setaffinity(victim.pid, {cpu})
+        os.setpriority(os.PRIO_PROCESS, victim.pid, 5)
+        if patient:
+            os.sched_setscheduler(victim.pid, os.SCHED_BATCH, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, victim.pid, 19)
+        victim.go()
+    busy.go()
+
+
+@stage("A6.preempted")
+def preempted(gate: Gate) -> Steps:
+    """Cached reads, long ones, of a thread that shares its CPU with seven others."""
+    file = fileio.make_file(f"{place(gate, 'ext4').point}/preempted", 4)
+    rounds = Rounds(3, lambda: long_reads(gate, file, 97), lambda: long_reads(gate, file, 97))
+    yield
+    fileio.read_at(file, [i % 4 << 20 for i in range(61)], 1 << 20)
+    with_cpu_taken(gate, rounds, 7, False)
+    trace = yield
+    assert trace
+    base, slow = rounds.times(trace, "read", busy=True)
+    compare_added(gate, "cached-reads", base, slow, BUSY, slow.mean(ALL) / 4)
+    compare_scheduler(gate, slow, busy_too=True)
+
+
+def long_reads(gate: Gate, file: str, n: int) -> Workload:
+    return Workload(gate.stack, file, {"read": f"{n},size={1 << 20}"})
+
+
+def timed_by_an_interrupt(gate: Gate) -> str:
+    """A file or disk whose reads need no thread, that could be kept from the CPU as well."""
+    try:
+        return slow_null_blk(gate, 1, queue_mode=2).path
+    except Skip:
+        return fileio.make_file(str(machine.scratch(gate.kept) / "runq"), 4)
+
+
+@stage("A6.runq")
+def run_queue(gate: Gate) -> Steps:
+    """Direct reads of a thread that is woken, but gets the CPU only when a busy one lets go."""
+    file = timed_by_an_interrupt(gate)
+    make = lambda: Workload(gate.stack, file, {"rand_dread": 29})  # noqa: E731
+    rounds = Rounds(3, make, make)
+    yield
+    fileio.read_at(file, fileio.spread(7, 4096, 1 << 22), 4096, os.O_DIRECT)
+    with_cpu_taken(gate, rounds, 2, True)
+    trace = yield
+    assert trace
+    base, slow = rounds.times(trace, "read", busy=True)
+    compare_added(gate, "direct-reads", base, slow, BUSY, MS / 4)
+    compare_scheduler(gate, slow, busy_too=True)
+
+
+@stage("A6.quota")
+def cpu_quota(gate: Gate) -> Steps:
+    """Cached reads in a cgroup that gets a twentieth of a CPU."""
+    file = fileio.make_file(f"{place(gate, 'ext4').point}/quota", 4)
+    procs = machine.cpu_quota(gate.stack, 5)
+    victims = [long_reads(gate, file, 307) for _ in range(2)]
+    yield
+    fileio.read_at(file, [i % 4 << 20 for i in range(61)], 1 << 20)
+    victims[0].go()
+    machine.put(procs, victims[1].pid)
+    victims[1].go()
+    trace = yield
+    assert trace
+    base, slow = (Times(trace, v, "read") for v in victims)
+    longer = victims[1].said["elapsed_ns"] - victims[0].said["elapsed_ns"]
+    if slow.of(BUSY) - base.of(BUSY) < longer / 10 and longer > 20 * MS:
+        raise Skip(f"this kernel takes the CPU away only on the way to user space: {longer / MS:.0f} "
+                   f"ms longer, {(slow.of(BUSY) - base.of(BUSY)) / MS:.1f} ms of it in operations")
+    compare_added(gate, "cached-reads", base, slow, BUSY, longer / 10 / slow.n)
+    compare_scheduler(gate, slow)
+
+
+@contextlib.contextmanager
+def few_dirty_pages() -> Iterator[None]:
+    vm = "/proc/sys/vm/"
+    ratios = {name: machine.get(vm + name) for name in ("dirty_ratio", "dirty_background_ratio")}
+    machine.put(vm + "dirty_background_bytes", 1 << 20)
+    machine.put(vm + "dirty_bytes", 2 << 20)
+    try:
+        yield
+    finally:
+        for name, ratio in ratios.items():  # which takes the place of the bytes
+            machine.put(vm + name, ratio)
+
+
+@stage("A6.throttle")
+def throttled(gate: Gate) -> Steps:
+    """Buffered writes, faster than the disk, with room for few dirty pages."""
+    gate.not_native("few dirty pages")
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, mbps=2, size=96)
+    disk.set("max_sectors_kb", 32)  # what is more than a fiftieth of mbps would never be done
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    make = lambda: Workload(gate.stack, f"{point}/file", {"pwrite": f"3,size={1 << 20}"}, "-s",
+                            str(3 << 20))  # noqa: E731
+    rounds = Rounds(2, make, make)
+    yield
+    for fast, throttled_one in zip(rounds.base, rounds.slow):
+        fast.go()
+        os.sync()
+        with few_dirty_pages():
+            throttled_one.go()
+            os.sync()
+    trace = yield
+    assert trace
+    base, slow = rounds.times(trace, "write")
+    # what it does on a CPU to find out that it has to wait, again and again, is in fs
+    compare_added(gate, "buffered-writes", base, slow, ("throttle", "fs"), 10 * MS)
+    share = slow.of(("throttle",)) / max(1, slow.total - slow.of(BUSY) - slow.of(ON_CPU))
+    gate.check("asleep", share >= SHARE, throttle_of_time_asleep=share, wanted=f">={SHARE}",
+               others=slow.largest_others(("throttle",)))
+    compare_scheduler(gate, slow)
+

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The gate's frame: suites of checks, the line that each check prints, and what must be undone."""
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Callable, Iterator, TextIO, Union
+
+Figure = Union[int, float, str]
+
+
+class Skip(Exception):
+    """What a suite needs is not here; the text says what."""
+
+
+class Broken(Exception):
+    """The tool, or a workload, did not do what every check rests on."""
+
+
+class TooLong(Exception):
+    """A suite took longer than it may."""
+
+
+@dataclass
+class Result:
+    name: str
+    status: str
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+    def line(self) -> str:
+        shown = "  ".join(f"{k}={show(v)}" for k, v in self.figures.items())
+        return f"{self.status:<4}  {self.name:<36}  {shown}".rstrip()
+
+
+def show(value: Figure) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return str(value)
+
+
+class Gate:
+    """Takes the results. `stack` is undone at the end of a suite, `kept` at the end of the run."""
+
+    def __init__(self, only: str | None, native: bool, results: TextIO | None) -> None:
+        self.only = re.compile(only) if only else None
+        self.native = native
+        self.count = {"ok": 0, "FAIL": 0, "skip": 0}
+        self.stack = contextlib.ExitStack()
+        self.kept = contextlib.ExitStack()
+        self.prefix = ""
+        self._results = results
+
+    def wants(self, name: str) -> bool:
+        return not self.only or bool(self.only.search(name))
+
+    def _add(self, result: Result) -> None:
+        self.count[result.status] += 1
+        print(result.line(), flush=True)
+        if self._results:
+            json.dump(vars(result), self._results)
+            self._results.write("\n")
+            self._results.flush()
+
+    def check(self, name: str, ok: bool, /, **figures: Figure) -> bool:
+        self._add(Result(self.prefix + name, "ok" if ok else "FAIL", figures))
+        return ok
+
+    def fail(self, name: str, why: str) -> None:
+        self._add(Result(self.prefix + name, "FAIL", {"why": why}))
+
+    def skip(self, name: str, why: str) -> None:
+        self._add(Result(self.prefix + name, "skip", {"why": why}))
+
+    def not_native(self, what: str) -> None:
+        if self.native:
+            raise Skip(f"{what}: the rest of this machine would notice, so not with --native")
+
+    @contextlib.contextmanager
+    def guarded(self, name: str, limit_s: int) -> Iterator[None]:
+        """Whatever goes wrong inside is one line, and the end of what is inside."""
+        self.prefix = name + "."
+        signal.signal(signal.SIGALRM, _on_alarm)
+        signal.alarm(limit_s)
+        try:
+            yield
+        except Skip as why:
+            self.skip("all", _one_line(str(why)))
+        except TooLong as error:
+            self.fail("all", f"not done after {limit_s} s, at {_where(error)}")
+        except Exception as error:  # pylint: disable=broad-except
+            self.fail("all", f"{type(error).__name__}: {_one_line(str(error))} at {_where(error)}")
+        finally:
+            signal.alarm(0)
+
+
+@dataclass
+class Suite:
+    name: str
+    limit_s: int
+    run: Callable[[Gate], None]
+    parts: list[str] = field(default_factory=list)  # names that --only may mean, too
+    always: bool = False
+
+
+SUITES: list[Suite] = []
+
+
+def suite(name: str, limit_s: int = 120) -> Callable[[Callable[[Gate], None]], Callable[[Gate], None]]:
+    """Registers a function that makes checks. What it skips or fails as a whole has its name."""
+
+    def register(run: Callable[[Gate], None]) -> Callable[[Gate], None]:
+        SUITES.append(Suite(name, limit_s, run))
+        return run
+
+    return register
+
+
+def _on_alarm(_signo: int, _frame: FrameType | None) -> None:
+    raise TooLong
+
+
+def _where(error: BaseException) -> str:
+    """The place in the gate that the error came from."""
+    here = Path(__file__).parent
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == here]
+    return " ".join(f"{Path(f.filename).name}:{f.lineno}" for f in frames[-2:])
+
+
+def _one_line(text: str) -> str:
+    return " / ".join(line.strip() for line in text.strip().splitlines())[:400]
+
+
+class Stopwatch:
+    """What took how long, on stderr, if anybody wants to know."""
+
+    shown = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        self.start = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        if Stopwatch.shown:
+            print(f"      {time.monotonic() - self.start:6.1f} s  {self.name}", file=sys.stderr,
+                  flush=True)
+
+
+def run_suites(gate: Gate) -> None:
+    for todo in SUITES:
+        if todo.always or any(gate.wants(name) for name in [todo.name, *todo.parts]):
+            with Stopwatch(todo.name), gate.guarded(todo.name, todo.limit_s), gate.stack:
+                todo.run(gate)

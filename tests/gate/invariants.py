@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What holds in every row of every JSON, whatever was traced: parts of A2, A4 and A5.
+
+Every object that the tool prints during a run of the gate is looked at; the last suite reports.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+LIMIT = 1 << 63
+
+rules = {
+    "A2.range": "every time is an integer from 0 to the length of the run",
+    "A4.sum": "the strata add up to total_ns, and none is above it",
+    "A5.histogram": "the histogram counts every operation once, the maximum is in its last bucket",
+    "A5.order": "p50 <= p90 <= p99 <= p999 <= max",
+    "A1.rows": "a key has one row; errors <= count; a missing layer is null, never 0",
+}
+looked_at = dict.fromkeys(rules, 0)
+violations: dict[str, list[str]] = {rule: [] for rule in rules}
+
+
+def _expect(rule: str, ok: bool, where: str, what: object) -> None:
+    looked_at[rule] += 1
+    if not ok:
+        violations[rule].append(f"{where}: {what}")
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LIMIT
+
+
+def _histogram(row: Json, where: str) -> None:
+    hist, rule = row["hist"], "A5.histogram"
+    _expect(rule, sum(b[2] for b in hist) == row["count"], where, ("count", row["count"], hist[:3]))
+    before = -1
+    for low, high, count in hist:
+        _expect(rule, before < low <= high and count > 0 and high - low <= max(1, low // 32),
+                where, ("bucket", low, high, count))
+        before = high
+    if hist:
+        _expect(rule, hist[-1][0] <= row["max_ns"] <= hist[-1][1], where,
+                ("max", row["max_ns"], hist[-1]))
+
+
+def _null_or_not(name: str, ns: int | None, missing: list[str]) -> bool:
+    """fs is also missing in the rows of a file system whose functions are not probed."""
+    return (ns is None) == (name in missing) or (name == "fs" and ns is None)
+
+
+def _strata(row: Json, missing: list[str], where: str) -> None:
+    strata = row["strata"]
+    values = [ns for ns in strata.values() if ns is not None]
+    _expect("A4.sum", sum(values) == row["total_ns"], where, (sum(values), row["total_ns"], strata))
+    for name, ns in strata.items():
+        _expect("A1.rows", _null_or_not(name, ns, missing), where, (name, ns, missing))
+        _expect("A2.range", ns is None or _whole(ns) and ns <= row["total_ns"], where, (name, ns))
+
+
+def _op_row(row: Json, missing: list[str], wall_ns: int, where: str) -> None:
+    for name in ("count", "errors", "bytes", "total_ns", "max_ns"):
+        _expect("A2.range", _whole(row[name]), where, (name, row[name]))
+    _expect("A2.range", row["max_ns"] <= min(wall_ns, row["total_ns"]), where,
+            ("max_ns", row["max_ns"], "total_ns", row["total_ns"], "wall", wall_ns))
+    _expect("A2.range", row["total_ns"] <= row["max_ns"] * row["count"], where, ("total", row))
+    _expect("A1.rows", 0 <= row["errors"] <= row["count"] > 0, where, ("errors", row["errors"]))
+    order = [row["p50_ns"], row["p90_ns"], row["p99_ns"], row["p999_ns"], row["max_ns"]]
+    _expect("A5.order", order == sorted(order), where, order)
+    _histogram(row, where)
+    if "strata" in row:
+        _strata(row, missing, where)
+
+
+def _request_row(row: Json, wall_ns: int, where: str) -> None:
+    for name in ("count", "errors", "bytes", "requeues", "unqueued", "device_ns", "max_ns"):
+        _expect("A2.range", _whole(row[name]), where, (name, row[name]))
+    for name in ("tag_ns", "queue_ns"):
+        _expect("A2.range", row[name] is None or _whole(row[name]), where, (name, row[name]))
+    _expect("A2.range", row["max_ns"] <= wall_ns, where, ("max_ns", row["max_ns"], wall_ns))
+    _expect("A1.rows", row["errors"] <= row["count"] > 0 and row["unqueued"] <= row["count"], where,
+            ("count", row["count"], row["errors"], row["unqueued"]))
+    _histogram(row, where)
+
+
+def _record(row: Json, missing: list[str], wall_ns: int, where: str) -> None:
+    values = [ns for ns in row["strata"].values() if ns is not None]
+    _expect("A4.sum", sum(values) == row["total_ns"], where, ("record", row))
+    _expect("A2.range", _whole(row["total_ns"]) and row["total_ns"] <= wall_ns, where, row["total_ns"])
+    for name, ns in row["strata"].items():
+        _expect("A2.range", ns is None or _whole(ns) and ns <= row["total_ns"], where, (name, ns))
+        _expect("A1.rows", _null_or_not(name, ns, missing), where, (name, ns))
+
+
+def _one_row_each(keys: list[Any], where: str) -> None:
+    _expect("A1.rows", len(set(keys)) == len(keys), where, ("twice", sorted(map(str, keys))[:6]))
+
+
+def look(one: Json, wall_ns: int, args: str) -> None:
+    """Looks at @one, what the tool printed when called with @args; it ran for at most @wall_ns."""
+    where = f"[{args}]"
+    missing = one["missing"]
+    _expect("A2.range", _whole(one["duration_ns"]) and one["duration_ns"] <= wall_ns, where,
+            ("duration", one["duration_ns"], wall_ns))
+    for row in one["ops"] + one["layers"]:
+        _op_row(row, missing, wall_ns, f"{where} {row['op']} {row['fs']} {row['key']}")
+    _one_row_each([(r["op"], r["fs"], r["cache"], r["key"]) for r in one["ops"]], where)
+    _one_row_each([(r["layer"], r.get("call"), r["op"], r["fs"], r["key"]) for r in one["layers"]],
+                  where)
+    for row in one["requests"] or []:
+        _request_row(row, wall_ns, f"{where} {row['dev']} {row['op']}")
+    _one_row_each([(r["dev"], r["op"]) for r in one["requests"] or []], where)
+    for row in one.get("slowest") or []:
+        _record(row, missing, wall_ns, f"{where} {row['call']} {row['path']}")
+    for name, value in one["lost"].items():
+        _expect("A2.range", _whole(value), where, (name, value))

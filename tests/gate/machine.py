@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What this machine has, and disks, file systems and cgroups made for one suite or for the run.
+
+Everything that is made is put onto an ExitStack in the same step, so it goes away on every exit.
+What is not there raises Skip with the reason.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Callable
+
+from harness import Skip
+
+CONFIGFS = Path("/sys/kernel/config")
+_scratch: list[Path] = []
+
+
+def run(*argv: str, timeout: float = 60) -> str:
+    """Runs a program to its end; what it printed. Its failure raises with what it said."""
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {done.stderr or done.stdout}")
+    return done.stdout
+
+
+def put(path: Path | str, value: object) -> None:
+    with open(path, "w", encoding="ascii") as f:
+        f.write(f"{value}\n")
+
+
+def get(path: Path | str) -> str:
+    return Path(path).read_text(encoding="ascii", errors="replace").strip()
+
+
+def slowness() -> float:
+    """How much longer a system call takes here than on a computer: about 1 there, 20 if emulated."""
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter_ns()
+        for _ in range(1000):
+            os.getppid()
+        best = min(best, (time.perf_counter_ns() - start) / 1000)
+    return best / 150
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def setting(stack: ExitStack, path: Path | str, value: object, old: str | None = None) -> None:
+    """Changes a setting of the machine until @stack is undone."""
+    old = get(path) if old is None else old
+    put(path, value)
+    stack.callback(put, path, old)
+
+
+def scratch(kept: ExitStack) -> Path:
+    """A directory on a disk (not a tmpfs where there is a choice), gone at the end of the run."""
+    if not _scratch:
+        base = "/var/tmp" if os.access("/var/tmp", os.W_OK) else "/tmp"
+        made = Path(run("mktemp", "-d", f"{base}/iostrata-gate.XXXXXX").strip())
+        kept.callback(_scratch.clear)
+        kept.callback(shutil.rmtree, made, ignore_errors=True)
+        _scratch.append(made)
+    return _scratch[0]
+
+
+def need_module(stack: ExitStack, name: str, *params: str) -> None:
+    """Loads a module, if it is one and not there yet, and unloads it again."""
+    if Path(f"/sys/module/{name.replace('-', '_')}").exists() and not params:
+        return
+    done = subprocess.run(["modprobe", name, *params], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Skip(f"no {name}: {done.stderr or done.stdout}")
+    stack.callback(unload, name)
+
+
+def unload(name: str) -> None:
+    """Unloads a module and what only it needed, if nobody uses it."""
+    subprocess.run(["modprobe", "-r", name], capture_output=True, check=False)
+
+
+def need_fs(stack: ExitStack, fs: str) -> None:
+    if not shutil.which(f"mkfs.{fs}"):
+        raise Skip(f"no mkfs.{fs}")
+    if f"\t{fs}\n" not in Path("/proc/filesystems").read_text(encoding="ascii"):
+        need_module(stack, fs)
+
+
+class Disk:
+    """A block device by its kernel name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.path = f"/dev/{name}"
+        self.sys = Path("/sys/block", name)
+
+    def set(self, attribute: str, value: object) -> None:
+        put(self.sys / "queue" / attribute, value)
+
+    def scheduler(self, name: str) -> None:
+        if name not in get(self.sys / "queue/scheduler"):
+            subprocess.run(["modprobe", name], capture_output=True, check=False)
+        if name not in get(self.sys / "queue/scheduler"):
+            raise Skip(f"{self.name} has no scheduler {name}")
+        self.set("scheduler", name)
+
+
+def _settle(disk: Disk) -> Disk:
+    if not wait_for(lambda: os.path.exists(disk.path)):
+        raise RuntimeError(f"no {disk.path}")
+    return disk
+
+
+def loop(stack: ExitStack, kept: ExitStack, mib: int) -> Disk:
+    need_module(kept, "loop")
+    image = scratch(kept) / f"loop.{time.monotonic_ns()}"
+    with open(image, "wb") as f:
+        f.truncate(mib << 20)
+    stack.callback(image.unlink)
+    path = run("losetup", "--find", "--show", str(image)).strip()
+    stack.callback(run, "losetup", "-d", path)
+    return Disk(path.removeprefix("/dev/"))
+
+
+def _null_blk_remove(where: Path) -> None:
+    with contextlib.suppress(OSError):
+        put(where / "power", 0)
+    where.rmdir()
+
+
+def null_blk(stack: ExitStack, kept: ExitStack, **settings: int) -> Disk:
+    """A null_blk disk with @settings; by default 64 MiB, one queue, blocks of 512 bytes."""
+    need_module(kept, "null_blk", "nr_devices=0")
+    if not os.path.ismount(CONFIGFS):
+        run("mount", "-t", "configfs", "config", str(CONFIGFS))
+        kept.callback(run, "umount", str(CONFIGFS))
+    n = next(n for n in range(64) if not os.path.exists(f"/sys/block/nullb{n}"))
+    where = CONFIGFS / "nullb" / f"nullb{n}"
+    where.mkdir()
+    stack.callback(_null_blk_remove, where)
+    for name, value in ({"size": 64, "blocksize": 512, "submit_queues": 1} | settings).items():
+        try:
+            put(where / name, value)
+        except FileNotFoundError as error:
+            raise Skip(f"null_blk has no {name}") from error
+    put(where / "power", 1)
+    if get(where / "queue_mode") != str(settings.get("queue_mode", 2)):
+        raise Skip(f"null_blk has no queue_mode {settings['queue_mode']} any more")
+    return _settle(Disk(f"nullb{get(where / 'index')}"))
+
+
+def scsi_debug(stack: ExitStack, **params: int) -> Disk:
+    need_module(stack, "sd_mod")
+    if Path("/sys/module/scsi_debug").exists():
+        raise Skip("somebody else has loaded scsi_debug")
+    given = {"dev_size_mb": 64, "delay": 0} | params
+    need_module(stack, "scsi_debug", *(f"{k}={v}" for k, v in given.items()))
+    found: list[Path] = []
+
+    def look() -> bool:
+        found[:] = Path("/sys/bus/pseudo/drivers/scsi_debug").glob("adapter*/host*/target*/*/block/*")
+        return bool(found) and os.path.exists(f"/dev/{found[0].name}")
+
+    if not wait_for(look, 10):
+        raise RuntimeError("scsi_debug made no disk")
+    return Disk(found[0].name)
+
+
+def dm_delay(stack: ExitStack, kept: ExitStack, below: Disk, ms: int) -> Disk:
+    need_module(kept, "dm_delay")
+    sectors = int(get(below.sys / "size"))
+    name = f"iostrata-gate-{os.getpid()}-{below.name}"
+    run("dmsetup", "create", "--noudevsync", "--noudevrules", name, "--table",
+        f"0 {sectors} delay {below.path} 0 {ms}")
+    stack.callback(run, "dmsetup", "remove", "--noudevsync", "--noudevrules", name)
+    minor = run("dmsetup", "info", "-c", "--noheadings", "-o", "minor", name).strip()
+    return _settle(Disk(f"dm-{minor}"))
+
+
+def zram(stack: ExitStack, kept: ExitStack, mib: int) -> Disk:
+    control = Path("/sys/class/zram-control")
+    if not control.exists():
+        need_module(kept, "zram", "num_devices=1")
+    number = get(control / "hot_add")
+    stack.callback(put, control / "hot_remove", number)
+    disk = Disk(f"zram{number}")
+    put(disk.sys / "disksize", f"{mib}M")
+    stack.callback(put, disk.sys / "reset", 1)
+    return _settle(disk)
+
+
+MKFS = {
+    "ext4": ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
+    "xfs": ["-q", "-f", "-K"],
+    "btrfs": ["-q", "-f", "-K"],
+}
+
+
+def mounted(stack: ExitStack, kept: ExitStack, disk: Disk, fs: str, options: str = "noatime") -> Path:
+    """@disk with a new file system, mounted; nothing dirty is left behind."""
+    need_fs(kept, fs)
+    run(f"mkfs.{fs}", *MKFS[fs], disk.path)
+    point = Path(run("mktemp", "-d", str(scratch(kept) / "mnt.XXXXXX")).strip())
+    stack.callback(point.rmdir)
+    run("mount", "-t", fs, "-o", options, disk.path, str(point))
+    stack.callback(run, "umount", str(point))
+    os.sync()
+    return point
+
+
+def overlay(stack: ExitStack, kept: ExitStack, below: Path) -> Path:
+    """An overlayfs whose upper and lower layers are in @below."""
+    if "\toverlay\n" not in Path("/proc/filesystems").read_text(encoding="ascii"):
+        need_module(kept, "overlay")
+    dirs = {name: below / name for name in ("lower", "upper", "work", "merged")}
+    for made in dirs.values():
+        made.mkdir()
+        stack.callback(shutil.rmtree, made, ignore_errors=True)
+    run("mount", "-t", "overlay", "overlay", "-o",
+        f"lowerdir={dirs['lower']},upperdir={dirs['upper']},workdir={dirs['work']}",
+        str(dirs["merged"]))
+    stack.callback(run, "umount", str(dirs["merged"]))
+    return dirs["merged"]
+
+
+def cpu_quota(stack: ExitStack, percent: int) -> Path:
+    """The file to write a pid into, of a new cgroup that gets @percent of one CPU."""
+    v2, v1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpu")
+    name = f"iostrata-gate-{os.getpid()}"
+    if (v2 / "cgroup.controllers").exists():
+        if "cpu" not in get(v2 / "cgroup.controllers").split():
+            raise Skip("cgroup v2 has no cpu controller")
+        put(v2 / "cgroup.subtree_control", "+cpu")
+        group = v2 / name
+        group.mkdir()
+        stack.callback(_cgroup_remove, group)
+        put(group / "cpu.max", f"{percent * 1000} 100000")
+    elif (v1 / "cpu.cfs_quota_us").exists():
+        group = v1 / name
+        group.mkdir()
+        stack.callback(_cgroup_remove, group)
+        put(group / "cpu.cfs_period_us", 100000)
+        put(group / "cpu.cfs_quota_us", percent * 1000)
+    else:
+        raise Skip("no cgroup cpu controller")
+    return group / "cgroup.procs"
+
+
+def _cgroup_remove(group: Path) -> None:
+    def removed() -> bool:
+        try:
+            group.rmdir()
+        except OSError:
+            return False
+        return True
+
+    wait_for(removed)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Numbers that are known from elsewhere: the kernel's disk statistics, fio, exact workloads."""
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Mapping
+
+import machine
+from harness import Broken, Figure, Gate
+from tool import ROOT, Trace
+
+BUILD = ROOT / "build" / "gate"
+WORKLOAD = ROOT / "tests" / "workload.c"
+ACTOR = Path(__file__).parent / "actor.c"
+CLASSES = ("read", "write", "open", "close", "fsync", "copy", "meta")
+
+Json = dict[str, Any]
+
+
+@dataclass
+class DiskStat:
+    """/sys/block/DISK/stat (Documentation/block/stat.rst): finished requests, sectors, ms."""
+
+    ios: dict[str, int]
+    sectors: dict[str, int]
+    ms: dict[str, int]
+    merges: dict[str, int]
+
+    @staticmethod
+    def of(disk: machine.Disk) -> "DiskStat":
+        v = [int(x) for x in machine.get(disk.sys / "stat").split()] + [0] * 8
+        return DiskStat(ios={"R": v[0], "W": v[4], "D": v[11], "F": v[15]},
+                        sectors={"R": v[2], "W": v[6], "D": v[13], "F": 0},
+                        ms={"R": v[3], "W": v[7], "D": v[14], "F": v[16]},
+                        merges={"R": v[1], "W": v[5], "D": v[12], "F": 0})
+
+    def __sub__(self, old: "DiskStat") -> "DiskStat":
+        def less(new: dict[str, int], before: dict[str, int]) -> dict[str, int]:
+            return {k: new[k] - before[k] for k in new}
+
+        return DiskStat(less(self.ios, old.ios), less(self.sectors, old.sectors),
+                        less(self.ms, old.ms), less(self.merges, old.merges))
+
+
+def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, trace: Trace,
+                     types: str = "RWDF", failed_bytes: int = 0) -> None:
+    """One line: count and bytes of each type against the statistics', which have no bytes of
+    flushes, but those of reads that failed."""
+    figures: dict[str, Figure] = {}
+    same = True
+    for op in types:
+        count = trace.total("count", "requests", dev=disk.name, op=op)
+        size = trace.total("bytes", "requests", dev=disk.name, op=op)
+        their_size = stat.sectors[op] * 512 - (failed_bytes if op == "R" else 0)
+        same &= count == stat.ios[op] and (op == "F" or size == their_size)
+        if count or stat.ios[op]:
+            figures[op] = f"{count}=={stat.ios[op]}"
+            if op != "F":
+                figures[f"{op}_bytes"] = f"{size}=={their_size}"
+    figures |= {f"{op}_merged": n for op, n in stat.merges.items() if n}
+    gate.check(name, same and any(stat.ios[op] for op in types), **figures)
+
+
+def program(source: Path) -> str:
+    """A test's C program, built if it is not or is older than its source."""
+    made = BUILD / source.stem
+    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        machine.run("gcc", "-O2", "-Wall", "-pthread", "-o", f"{made}.new", str(source))
+        Path(f"{made}.new").rename(made)
+    return str(made)
+
+
+def build_all() -> None:
+    for source in (WORKLOAD, ACTOR):
+        program(source)
+
+
+class Process:
+    """A program that says "ready", waits for a line on stdin, works, and says a line of JSON."""
+
+    def __init__(self, stack: ExitStack, *argv: str) -> None:
+        self.argv = argv
+        self.said: Json = {}
+        self.line = ""
+        self._before = (0, 0)
+        self.cpu_ns = self.waited_ns = 0
+        self.proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.callback(self._end)
+        self._expect("ready")
+
+    @property
+    def pid(self) -> int:
+        return self.proc.pid
+
+    @property
+    def key(self) -> str:
+        """What the tool calls it in `--by pid`."""
+        return str(self.proc.pid)
+
+    def _end(self) -> None:
+        if self.proc.poll() is None:
+            self.proc.kill()
+        self.proc.communicate()
+
+    def _expect(self, what: str) -> str:
+        assert self.proc.stdout
+        line = self.proc.stdout.readline()
+        if not line.startswith(what):
+            raise Broken(f"{' '.join(self.argv)} said {line!r}, not {what!r}")
+        return line
+
+    def _schedstat(self) -> tuple[int, int]:
+        """What the scheduler says that its first thread was on a CPU, and waited for one, ns."""
+        try:
+            cpu, waited, _ = machine.get(f"/proc/{self.pid}/schedstat").split()
+        except FileNotFoundError:
+            return 0, 0
+        return int(cpu), int(waited)
+
+    def begin(self) -> None:
+        self._before = self._schedstat()
+        assert self.proc.stdin
+        self.proc.stdin.write("\n")
+        self.proc.stdin.flush()
+
+    def end(self) -> Json:
+        self.line = self._expect("{")
+        self.said = json.loads(self.line)
+        after = self._schedstat()
+        self.cpu_ns, self.waited_ns = (b - a for a, b in zip(self._before, after))
+        if self.proc.wait(timeout=60):
+            raise Broken(f"{' '.join(self.argv)}: exit {self.proc.returncode}: {self.said}")
+        return self.said
+
+    def go(self) -> Json:
+        self.begin()
+        return self.end()
+
+
+class Counted(Process):
+    """A process whose JSON has its calls by class."""
+
+    def classes(self) -> dict[str, tuple[int, int, int]]:
+        """Count, bytes and errors of each class that it used."""
+        return {c: (v["count"], v["bytes"], v["errors"]) for c in CLASSES
+                if (v := self.said[c])["count"]}
+
+
+class Workload(Counted):
+    """tests/workload: exactly as many operations as asked for."""
+
+    def __init__(self, stack: ExitStack, file: str, kinds: Mapping[str, int | str],
+                 *options: str) -> None:
+        super().__init__(stack, program(WORKLOAD), "-w", *options, file,
+                         *(f"{kind}={n}" for kind, n in kinds.items()))
+
+
+def actor(stack: ExitStack, *argv: str) -> Counted:
+    """actor.c, which says what it can do."""
+    return Counted(stack, program(ACTOR), *argv)
+
+
+def all_kinds() -> list[str]:
+    """What tests/workload knows, by its source: so a kind that is added is tested at once."""
+    kinds = re.findall(r'^\s*\{\s*"(\w+)", run_', WORKLOAD.read_text(encoding="utf-8"), re.MULTILINE)
+    if len(kinds) < 40:
+        raise Broken(f"only {len(kinds)} kinds found in {WORKLOAD}")
+    return kinds
+
+
+def prime_counts(kinds: list[str]) -> dict[str, int]:
+    """23 reads, 101 writes, 7 fsyncs, and of all else some small prime or other."""
+    primes = (3, 5, 11, 13, 17, 19, 29)
+    counts = {kind: primes[i % len(primes)] for i, kind in enumerate(kinds)}
+    return counts | {k: n for k, n in {"read": 23, "write": 101, "fsync": 7, "sync": 2}.items()
+                     if k in counts}
+
+
+def classes_of(trace: Trace, what: str = "ops", **match: Any) -> dict[str, tuple[int, int, int]]:
+    """Count, bytes and errors of each class that the tool saw."""
+    found = {}
+    for op in CLASSES:
+        rows = trace.rows(what, op=op, **match)
+        if rows:
+            found[op] = tuple(sum(r[m] for r in rows) for m in ("count", "bytes", "errors"))
+    return found  # type: ignore[return-value]
+
+
+def compare_classes(gate: Gate, name: str, ours: dict[str, tuple[int, int, int]],
+                    theirs: dict[str, tuple[int, int, int]], **more: Figure) -> None:
+    """One line: count/bytes/errors of each class, equal or not."""
+    figures: dict[str, Figure] = {}
+    for op in sorted(set(ours) | set(theirs)):
+        a, b = ours.get(op, (0, 0, 0)), theirs.get(op, (0, 0, 0))
+        text = "/".join(map(str, b))
+        figures[op] = text if a == b else f"{'/'.join(map(str, a))}!={text}"
+    gate.check(name, ours == theirs and bool(theirs), **figures, **more)
+
+
+def fio(*options: str) -> Json:
+    """The one job of a fio run."""
+    argv = ["fio", "--name=gate", "--output-format=json", *options]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
+    job: Json = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]
+    return job

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs iostrata. Whatever it prints as JSON goes through invariants.py, whoever asked for it."""
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import invariants
+from harness import Broken
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILT = Path(os.environ.get("IOSTRATA") or ROOT / "build" / "iostrata")
+START_S, STOP_S = 120, 60
+
+Json = dict[str, Any]
+_copied: list[str] = []
+
+
+def take(directory: Path) -> None:
+    """A copy is what is run: that another is built meanwhile makes no difference."""
+    _copied.append(shutil.copy(BUILT, directory / "iostrata"))
+
+
+class Trace:
+    """A run of `iostrata breakdown -j`; entered: its probes are live; left: it has ended."""
+
+    def __init__(self, *args: str, command: list[str] | None = None) -> None:
+        self.args = list(args)
+        self.argv = [_copied[-1], "breakdown", "-j", *self.args]
+        if command:
+            self.argv += ["--", *command]
+        self.stderr = ""
+        self.code = 0
+        self.objects: list[Json] = []
+        self._begin = 0.0
+        self._proc: subprocess.Popen[str] | None = None
+
+    @property
+    def proc(self) -> subprocess.Popen[str]:
+        assert self._proc
+        return self._proc
+
+    def launch(self) -> "Trace":
+        self._begin = time.monotonic()
+        self._proc = subprocess.Popen(self.argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      stdin=subprocess.DEVNULL, text=True, errors="surrogateescape")
+        return self
+
+    def wait_live(self) -> "Trace":
+        try:
+            self._wait_live()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def start(self) -> "Trace":
+        return self.launch().wait_live()
+
+    def _wait_live(self) -> None:
+        assert self.proc.stderr
+        end = time.monotonic() + START_S
+        fd = self.proc.stderr.fileno()
+        seen = b""
+        while not any(l.startswith(b"tracing") for l in seen.split(b"\n")[:-1]):
+            ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
+            more = os.read(fd, 4096) if ready else b""
+            if not more:
+                why = "ended" if ready else f"said nothing for {START_S} s"
+                raise Broken(f"iostrata {' '.join(self.args)} {why} before 'tracing': {seen!r}")
+            seen += more
+        self.stderr = seen.decode(errors="surrogateescape")
+
+    def kill(self) -> None:
+        if self._proc:
+            self._proc.kill()
+            self._proc.communicate()
+
+    def signal(self, signo: int) -> None:
+        """Nothing if it ends with its command."""
+        if "--" not in self.argv and self.proc.poll() is None:
+            self.proc.send_signal(signo)
+
+    def stop(self) -> "Trace":
+        """Ends it and reads what it has to say."""
+        self.signal(signal.SIGINT)
+        try:
+            out, err = self.proc.communicate(timeout=STOP_S)
+        except BaseException:
+            self.kill()
+            raise
+        self.code = self.proc.returncode
+        self.stderr += err
+        wall_ns = int((time.monotonic() - self._begin) * 1e9)
+        for line in out.splitlines():
+            self.objects.append(json.loads(line))
+            invariants.look(self.objects[-1], wall_ns, " ".join(self.args))
+        if not self.objects:
+            raise Broken(f"iostrata {' '.join(self.args)}: exit {self.code}, no JSON: {self.stderr}")
+        return self
+
+    def __enter__(self) -> "Trace":
+        return self.start()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind:
+            self.kill()
+        else:
+            self.stop()
+
+    # What it said.
+
+    @property
+    def json(self) -> Json:
+        return self.objects[-1]
+
+    def rows(self, what: str = "ops", **match: Any) -> list[Json]:
+        """The rows of all intervals whose members are as in @match."""
+        return [row for one in self.objects for row in one[what] or []
+                if all(row[k] == v for k, v in match.items())]
+
+    def total(self, member: str, what: str = "ops", **match: Any) -> int:
+        return sum(row[member] for row in self.rows(what, **match))
+
+    def strata(self, **match: Any) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for row in self.rows("ops", **match):
+            for name, ns in row["strata"].items():
+                sums[name] = sums.get(name, 0) + (ns or 0)
+        return sums
+
+    def lost(self) -> dict[str, int]:
+        return {k: sum(o["lost"][k] for o in self.objects) for k in self.json["lost"]}
+
+
+class Traces:
+    """Several at once: entered, all are live; left, all have ended. By name."""
+
+    def __init__(self, traces: dict[str, Trace]) -> None:
+        self.by_name = traces
+
+    def __getitem__(self, name: str) -> Trace:
+        return self.by_name[name]
+
+    def __enter__(self) -> "Traces":
+        try:
+            for trace in self.by_name.values():
+                trace.launch()
+            for trace in self.by_name.values():
+                trace.wait_live()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def kill(self) -> None:
+        for trace in self.by_name.values():
+            trace.kill()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind:
+            self.kill()
+            return
+        for trace in self.by_name.values():
+            trace.signal(signal.SIGINT)
+        for trace in self.by_name.values():
+            trace.stop()
