@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# iostrata breakdown -- CMD: exit codes, who runs it, when.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
+
+load lib
+
+setup() { need_root; }
+
+teardown() { end_spawned; }
+
+writer() { # FILE
+	while :; do
+		echo text >"$1"
+		sleep 0.002
+	done
+}
+
+@test "the exit code is the command's" {
+	expect 0 breakdown -- true
+	expect 1 breakdown -- false
+	expect 7 breakdown -- sh -c 'exit 7'
+	expect 255 breakdown -- sh -c 'exit 255'
+}
+
+@test "a command that a signal ends: 128 + signal" {
+	{
+		expect 137 breakdown -- sh -c 'kill -9 $$'
+		[[ $output == traced* ]]
+		expect 143 breakdown -- sh -c 'kill -15 $$'
+		expect 130 breakdown -- sh -c 'kill -2 $$'
+	}
+}
+
+@test "a command that cannot be executed: 126 and 127" {
+	expect 127 breakdown -- "$tmp/nosuch"
+	says "cannot execute.*No such file"
+	expect 127 breakdown -- nosuch-command-anywhere
+	says "cannot execute.*No such file"
+	echo text >"$tmp/text"
+	expect 126 breakdown -- "$tmp/text"
+	says "cannot execute.*Permission denied"
+	expect 126 breakdown -- "$tmp"
+	says "cannot execute.*Permission denied"
+}
+
+@test "the tool itself failed: 125, and the command did not run" {
+	expect 125 breakdown -d nosuchdisk -- touch "$tmp/ran"
+	says "no such disk"
+	expect 125 breakdown -T nosuchlayer -- touch "$tmp/ran"
+	says "no layer"
+	[[ ! -e $tmp/ran ]]
+}
+
+@test "the command gets its arguments as they are" {
+	expect 0 breakdown -D 60 -- printf '<%s>\n' -p --json 'a b' ''
+	[[ $output == $'<-p>\n<--json>\n<a b>\n<>\n'* ]]
+}
+
+@test "the command has the caller's stdin, stdout, stderr and directory" {
+	cd "$tmp"
+	run --separate-stderr "$iostrata" breakdown -- sh -c 'cat; pwd; echo error >&2' <<<input
+	[[ $output == $'input\n'"$tmp"$'\ntraced '* ]]
+	[[ $stderr == *$'\nerror' ]]
+}
+
+@test "the command has the usual signals" {
+	# SIGPIPE ends it, as it would without us
+	expect 0 breakdown -- bash -c 'trap; grep -E "Sig(Blk|Ign)" /proc/self/status'
+	mine=$(bash -c 'trap; grep -E "SigBlk" /proc/self/status')
+	[[ $output == *"$mine"* ]]
+	ignored=$(sed -n 's/^SigIgn:\t//p' <<<"$output")
+	((!(0x$ignored & 1 << 12))) # 13, SIGPIPE
+}
+
+@test "nothing is started before the probes are live" {
+	"$iostrata" breakdown -- sh -c 'echo command >&2' >"$tmp/out" 2>"$tmp/err"
+	[[ $(cat "$tmp/err") == $'tracing the command\ncommand' ]]
+	# the same with --json
+	"$iostrata" breakdown -j -- sh -c 'echo command >&2' >"$tmp/out" 2>"$tmp/err"
+	[[ $(cat "$tmp/err") == $'tracing the command\ncommand' ]]
+}
+
+@test "only the command and its descendants are seen" {
+	dir=$(disk_dir)
+	spawn writer "$dir/other"
+	export python
+	# 23 fsyncs in a grandchild
+	expect 0 breakdown -j --op fsync -- sh -c \
+		'($python -c "import os, sys
+f = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
+	[[ $(jq '[.ops[] | select(.op == "fsync") | .count] | add' <<<"$output") == 23 ]]
+	expect 0 breakdown -j --op open --by comm -- true
+	[[ $(jq '[.ops[] | select(.key != "true" and .key != "iostrata")] | length' <<<"$output") == 0 ]]
+	end_spawned
+	rm -r "$dir"
+}
+
+@test "--system sees others too" {
+	dir=$(disk_dir)
+	spawn writer "$dir/other"
+	expect 0 breakdown -j --system --by pid -- sleep 0.3
+	json --arg pid "$spawned_pid" '[.ops[] | select(.key == $pid)] | length > 0'
+	end_spawned
+	rm -r "$dir"
+}
+
+@test "under sudo the command runs as the caller" {
+	SUDO_USER=nobody SUDO_UID=65534 SUDO_GID=65534 expect 0 breakdown -- \
+		sh -c 'id -u; id -g; id -G; touch /no || true; grep ^CapEff: /proc/self/status'
+	[[ $output == $'65534\n65534\n65534\nCapEff:\t0000000000000000\n'* ]]
+}
+
+@test "what sudo left behind must make sense" {
+	for uid in '' abc -1 4294967295 99999999999; do
+		SUDO_USER=nobody SUDO_UID=$uid SUDO_GID=65534 expect 0 breakdown -- id -u
+		[[ $output == 0$'\n'* ]]
+	done
+}
+
+@test "the tool ends with the command, not with its children" {
+	begin=$SECONDS
+	expect 0 breakdown -- sh -c 'sleep 20 >/dev/null 2>&1 3>&- & echo $!'
+	((SECONDS - begin < 10))
+	kill "${output%%$'\n'*}"
+}
+
+@test "-D ends the tracing; the command goes on" {
+	begin=$SECONDS
+	"$iostrata" breakdown -D 0.3 -- sh -c "sleep 2; touch '$tmp/done'" >"$tmp/out" 2>"$tmp/err" 3>&-
+	grep -q '^traced' "$tmp/out"
+	wait_until test -e "$tmp/done"
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What the tests of the command line share. Run from the top of the tree: bats tests/cli
+# shellcheck shell=bash disable=SC2034,SC2154 # bats sets them and reads them
+
+bats_require_minimum_version 1.5.0
+iostrata=${IOSTRATA:-$PWD/build/iostrata}
+tmp=$BATS_TEST_TMPDIR
+# The program itself, and no wrapper that starts ten others.
+python=/usr/bin/python3
+[[ -x $python ]] || python=python3
+unset SUDO_UID SUDO_GID SUDO_USER NO_COLOR
+export LC_ALL=C.UTF-8
+
+# In a test "! command" fails nothing.
+not() {
+	! "$@" || { echo "should have failed: $*"; return 1; }
+}
+
+need_root() {
+	((EUID == 0)) || skip "tracing needs root"
+}
+
+# A file system that keeps data, for what is to be seen; bats' own directory may be in a tmpfs.
+disk_dir() {
+	mkdir -p build/test/tmp
+	mktemp -d "$PWD/build/test/tmp/XXXXXX"
+}
+
+# expect STATUS ARGS...: runs iostrata; its exit status is STATUS. Leaves $output and $stderr.
+expect() {
+	local want=$1
+	shift
+	if ((want == 127)); then # or bats warns
+		run -127 --separate-stderr "$iostrata" "$@"
+	else
+		run --separate-stderr "$iostrata" "$@"
+	fi
+	if ((status != want)); then
+		echo "iostrata $*: exit status $status, not $want; stderr: $stderr"
+		return 1
+	fi
+}
+
+# says REGEX [HINT-REGEX]: stderr is one "error:" line that matches, and one "hint:" line if asked
+# for; nothing is on stdout. What traces may have said so before.
+says() {
+	local text
+	text=$(grep -v '^tracing' <<<"$stderr")
+	[[ -z $output ]] || { echo "unexpected output: $output"; return 1; }
+	[[ $text == "error: "* && ${text%%$'\n'*} =~ $1 ]] || { echo "no error /$1/: $stderr"; return 1; }
+	if [[ -z ${2:-} ]]; then return; fi
+	[[ $text == *$'\n'"hint: "* && ${text#*$'\n'} =~ $2 ]] || { echo "no hint /$2/: $stderr"; return 1; }
+}
+
+# spawn COMMAND...: in the background until the test ends; leaves $spawned_pid.
+spawned=()
+spawn() {
+	"$@" 3>&- 9>&- &
+	spawned_pid=$!
+	spawned+=("$spawned_pid")
+}
+
+# For teardown().
+end_spawned() {
+	local it
+	for it in "${spawned[@]}"; do
+		kill -9 "$it" 2>/dev/null || true
+	done
+}
+
+# start ARGS...: runs iostrata in the background, waits until it traces. Leaves $pid; its output
+# goes to $tmp/out and $tmp/err.
+start() {
+	: >"$tmp/err"
+	"$iostrata" "$@" >"$tmp/out" 2>"$tmp/err" 3>&- 9>&- &
+	pid=$!
+	spawned+=("$pid")
+	wait_until tracing_or_gone
+	kill -0 "$pid" || { cat "$tmp/err"; return 1; }
+}
+
+tracing_or_gone() { grep -q '^tracing' "$tmp/err" || ! kill -0 "$pid" 2>/dev/null; }
+
+# finish SIGNAL: ends what start began; leaves $status.
+finish() {
+	kill "-$1" "$pid"
+	status=0
+	wait "$pid" || status=$?
+}
+
+# wait_until COMMAND...: at most 20 s
+wait_until() {
+	local i
+	for ((i = 0; i < 400; i++)); do
+		! "$@" || return 0
+		sleep 0.05
+	done
+	echo "waited in vain for: $*"
+	return 1
+}
+
+# Ids of the BPF programs and links that process $1 holds, as "prog N" and "link N".
+bpf_ids() {
+	cat /proc/"$1"/fdinfo/* 2>/dev/null | awk '
+		/^prog_id:/ { print "prog", $2 } /^link_id:/ { print "link", $2 }' | sort -u
+}
+
+# gone IDS: none of them exists in the kernel any more
+gone() {
+	local kind id
+	while read -r kind id; do
+		! PATH=$PATH:/usr/sbin bpftool "$kind" show id "$id" >/dev/null 2>&1 || return 1
+	done <<<"$1"
+}
+
+# Nothing in it but printable well-formed UTF-8 and newlines.
+printable() { # FILE
+	iconv -f UTF-8 -t UTF-8 "$1" >/dev/null || { echo "not UTF-8: $1"; return 1; }
+	! LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]' "$1" || { echo "control characters in $1"; return 1; }
+}
+
+fits_80_columns() { # FILE
+	(($(wc -L <"$1") <= 80)) || { awk 'length > 80' "$1"; return 1; }
+}
+
+# json [--arg NAME VALUE]... FILTER [FILE]: what FILTER says of the output, or of FILE, is true.
+# Unlike "jq -e", which takes nothing at all for yes.
+json() {
+	local file=${*: -1}
+	if [[ -f $file ]]; then
+		set -- "${@:1:$#-1}"
+	else
+		file=$tmp/json
+		printf '%s\n' "$output" >"$file"
+	fi
+	if [[ ! -s $file || $(jq -s "${@:1:$#-1}" "map(${*: -1}) | length > 0 and all" "$file") != true ]]; then
+		echo "not true: ${*: -1}"
+		return 1
+	fi
+}

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What comes out: where it cannot be written, what is in it, hostile names.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
+
+load lib
+
+setup() {
+	need_root
+	dir=$(disk_dir)
+}
+
+teardown() { rm -rf "${dir:?}"; }
+
+# A process that opens, writes, syncs, reads and closes 23 times.
+work() { # FILE [COMMAND...]: how to run python
+	local file=$1
+	shift
+	"${@:-$python}" - "$file" <<'PY'
+import os, sys
+for i in range(23):
+    f = os.open(os.fsencode(sys.argv[1]), os.O_CREAT | os.O_RDWR)
+    os.write(f, b"x" * 4096)
+    os.fsync(f)
+    os.pread(f, 4096, 0)
+    os.close(f)
+    os.stat(os.fsencode(sys.argv[1]))
+PY
+}
+export -f work
+export python
+
+breakdown_of_work() { # FILE OPTIONS...: stdout to $tmp/out
+	local file=$1
+	shift
+	"$iostrata" breakdown "$@" -- bash -c 'work "$0"' "$file" >"$tmp/out" 2>"$tmp/err"
+}
+
+every_mode=('' -H -m '-H -m' '--slowest 3' '--by pid' '--by comm' '--by file' '--by cgroup' '--by dev'
+	'--by cache' '-T syscall' '-T blk' '-T blk -Q -m' '--overhead' '--by file -m' '--slowest 3 -m')
+
+@test "stdout that cannot be written is an error that is told" {
+	for args in --help --version "breakdown --help" "breakdown --version" "doctor --help" doctor \
+		"doctor --json" "doctor --probes" "breakdown -D 0.1" "breakdown -j -D 0.1" "breakdown 0.1 3"; do
+		for to in /dev/full closed; do
+			# shellcheck disable=SC2086 # words
+			if [[ $to == closed ]]; then
+				run bash -c '"$0" "$@" 2>&1 >&-' "$iostrata" $args
+			else
+				run bash -c '"$0" "$@" 2>&1 >/dev/full' "$iostrata" $args
+			fi
+			((status == 1)) || { echo "$args, $to: exit status $status"; false; }
+			[[ $output == *"error: cannot write the output: "* ]] || {
+				echo "$args, $to: said '$output'"
+				false
+			}
+		done
+	done
+}
+
+@test "a closed stdout is called what it is" {
+	run bash -c '"$0" "$@" 2>&1 >&-' "$iostrata" breakdown -D 0.1
+	[[ $output == *"cannot write the output: Bad file descriptor"* ]]
+}
+
+@test "with a command, too: 125" {
+	run bash -c '"$0" "$@" 2>&1 >/dev/full' "$iostrata" breakdown -- true
+	((status == 125))
+	[[ $output == *"error: cannot write the output: No space left on device"* ]]
+}
+
+@test "a reader that goes away ends it" {
+	begin=$SECONDS
+	run bash -c '"$0" breakdown 0.1 300 2>/dev/null | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
+	((SECONDS - begin < 15))
+	[[ ${lines[0]} == traced* && ${lines[1]} == 1 ]]
+}
+
+@test "every line fits 80 columns" {
+	name=$dir/$(printf 'a-long-name-%.0s' {1..19})$'\u6f22\u5b57'
+	for mode in "${every_mode[@]}"; do
+		# shellcheck disable=SC2086 # words
+		breakdown_of_work "$name" $mode
+		[[ $(head -n 1 "$tmp/out") == traced* ]]
+		(($(wc -l <"$tmp/out") >= 3))
+		fits_80_columns "$tmp/out" || { echo "in mode '$mode'"; false; }
+	done
+}
+
+@test "no colours unless on a terminal, and not with NO_COLOR" {
+	breakdown_of_work "$dir/file"
+	not grep -q $'\e' "$tmp/out"
+	TERM=xterm script -qec "$iostrata breakdown -- cat $dir/file" /dev/null </dev/null >"$tmp/terminal"
+	grep -q $'\e\[' "$tmp/terminal"
+	NO_COLOR=1 TERM=xterm script -qec "$iostrata breakdown -- cat $dir/file" /dev/null \
+		</dev/null >"$tmp/terminal"
+	grep -q traced "$tmp/terminal"
+	not grep -q $'\e' "$tmp/terminal"
+}
+
+@test "JSON is one object a line, and its figures agree with each other" {
+	for mode in '' '-H' '--slowest 3' '--by pid' '--by comm' '--by file' '--by cgroup' '--by dev' \
+		'--by cache' '--overhead'; do
+		# shellcheck disable=SC2086 # words
+		breakdown_of_work "$dir/file" -j $mode
+		[[ $(wc -l <"$tmp/out") == 1 ]]
+		json '.schema == "iostrata.breakdown/1" and (.ops | length >= 5) and .duration_ns > 0' "$tmp/out"
+		# the strata of every row add up to its time; bucket counts to its count; no time is negative
+		json '[.ops[], .slowest[]?] | all(([.strata[] | select(. != null)] | add) == .total_ns
+			and ([.strata[] | select(. != null)] | min) >= 0)' "$tmp/out"
+		json '[.ops[], .requests[]] | all(([.hist[][2]] | add) == .count and .hist[-1][0] <= .max_ns
+			and all(.hist[]; .[0] <= .[1]))' "$tmp/out"
+		json '.ops | all(.p50_ns <= .p90_ns and .p90_ns <= .p99_ns and .p99_ns <= .p999_ns
+			and .p999_ns <= .max_ns and .max_ns <= .total_ns)' "$tmp/out"
+		json '.lost | [.[]] | length == 5' "$tmp/out"
+	done
+}
+
+@test "JSON of a layer alone" {
+	breakdown_of_work "$dir/file" -j -T syscall
+	json '.ops == [] and (.layers | length > 0) and (.layers | all(.layer == "syscall" and .call != null))
+		and ([.layers[] | select(.call == "fsync") | .count] | add) == 23' "$tmp/out"
+	breakdown_of_work "$dir/file" -j -T blk
+	json '.ops == [] and .layers == []' "$tmp/out"
+	# a directory in memory has no requests
+	[[ $(findmnt -n -o SOURCE -T "$dir") != /dev/* ]] ||
+		json '.requests | map(select(.op == "W" and .count > 0)) | length > 0' "$tmp/out"
+}
+
+@test "what is counted is what was done" {
+	breakdown_of_work "$dir/file" -j --by file
+	for op in write fsync read close; do
+		json --arg f "$dir/file" --arg op $op \
+			'[.ops[] | select(.key == $f and .op == $op) | .count] == [23]' "$tmp/out" ||
+			{ jq -c '.ops[] | del(.hist, .strata)' "$tmp/out"; false; }
+	done
+	json --arg f "$dir/file" '[.ops[] | select(.key == $f and .op == "write") | .bytes] == [23 * 4096]' \
+		"$tmp/out"
+}
+
+@test "what is missing is null and has its name in the list" {
+	breakdown_of_work "$dir/file" -j
+	json '.missing as $m | .ops | all(.strata | to_entries | all((.value == null) == (.key | IN($m[]))))' \
+		"$tmp/out"
+	# and the text has a line about it
+	missing=$(jq '.missing | length' "$tmp/out")
+	breakdown_of_work "$dir/file"
+	[[ $(grep -c '^not measured: ' "$tmp/out") -gt 0 || $missing == 0 ]]
+}
+
+# A directory and a file in it; a name has no slash.
+hostile=$'h\e[31m\n\x01\xff</script>&"\'\\\u202e'
+hostile_safe='h\x1b[31m\x0a\x01\xff</script>&"'"'"'\\xe2\x80\xae'
+
+@test "hostile file names in text" {
+	mkdir "$dir/${hostile%/*}"
+	for mode in '--by file' '--slowest 1000'; do
+		# shellcheck disable=SC2086 # words
+		breakdown_of_work "$dir/$hostile" $mode
+		# its end: the table cuts the head of a path
+		grep -qF "${hostile_safe: -10}" "$tmp/out"
+		[[ $mode != --slowest* ]] || grep -qF "$hostile_safe" "$tmp/out"
+		printable "$tmp/out"
+		fits_80_columns "$tmp/out"
+	done
+}
+
+@test "hostile file names in JSON" {
+	mkdir "$dir/${hostile%/*}"
+	for mode in '--by file' '--slowest 1000'; do
+		# shellcheck disable=SC2086 # words
+		breakdown_of_work "$dir/$hostile" -j $mode
+		printable "$tmp/out"
+		jq -r '(.ops[].key, .slowest[]?.path) // empty' "$tmp/out" >"$tmp/names"
+		printf '%s' $'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e' >"$tmp/want"
+		python3 -c 'import sys; sys.exit(open(sys.argv[2]).read() not in open(sys.argv[1]).read())' \
+			"$tmp/names" "$tmp/want"
+	done
+}
+
+@test "hostile process names" {
+	name=$'c\e[1m\xff</script>'
+	echo text >"$dir/file"
+	named=("$python" -c 'import os, sys
+open("/proc/self/comm", "wb").write(os.fsencode(sys.argv[1]))
+open(sys.argv[2]).read()' "$name" "$dir/file")
+	for mode in '--by comm' '--slowest 1000'; do
+		# shellcheck disable=SC2086 # words
+		"$iostrata" breakdown $mode -- "${named[@]}" >"$tmp/out"
+		# the table cuts the tail of a name
+		grep -qF 'c\x1b[1m\xff' "$tmp/out"
+		[[ $mode != --slowest* ]] || grep -qF 'c\x1b[1m\xff</script>' "$tmp/out"
+		printable "$tmp/out"
+		fits_80_columns "$tmp/out"
+		# shellcheck disable=SC2086 # words
+		"$iostrata" breakdown -j $mode -- "${named[@]}" >"$tmp/out"
+		printable "$tmp/out"
+		json --arg name $'c\e[1m\ufffd</script>' '[.ops[].key, .slowest[]?.comm] | any(. == $name)' "$tmp/out"
+	done
+}
+
+@test "hostile names that are asked for" {
+	"$iostrata" breakdown --comm $'\e[31m\xff' -D 0.2 >"$tmp/out" 2>"$tmp/err"
+	grep -qF -- '--comm \x1b[31m\xff' "$tmp/out"
+	printable "$tmp/out"
+	printable "$tmp/err"
+	mkdir "$dir/${hostile%/*}"
+	echo text >"$dir/$hostile"
+	"$iostrata" breakdown --file "$dir/$hostile" -D 0.2 >"$tmp/out" 2>"$tmp/err"
+	grep -qF "$hostile_safe" "$tmp/err"
+	printable "$tmp/out"
+	printable "$tmp/err"
+}
+
+@test "nothing to show is told" {
+	"$iostrata" breakdown --comm nobody-is-called -D 0.2 >"$tmp/out"
+	grep -q '^no I/O seen in .*--comm nobody-is-called' "$tmp/out"
+	"$iostrata" breakdown -j --comm nobody-is-called -D 0.2 >"$tmp/out"
+	json '.ops == []' "$tmp/out"
+}
+
+@test "doctor says what works" {
+	expect 0 doctor
+	[[ $output =~ syscall\ +yes ]]
+	echo "$output" >"$tmp/out"
+	fits_80_columns "$tmp/out"
+	printable "$tmp/out"
+	expect 0 doctor -j
+	json '.schema == "iostrata.doctor/1" and (.findings | map(select(.works)) | length > 3)'
+	expect 0 doctor --probes
+	[[ $output == *on_sys_enter* ]]
+	echo "$output" >"$tmp/out"
+	fits_80_columns "$tmp/out"
+	expect 0 doctor --probes -j
+	json '.probes | map(select(.loads)) | length > 10'
+}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What is asked for and is not there, or not allowed.
+# shellcheck disable=SC2154 # bats sets them
+
+load lib
+
+setup() { need_root; }
+
+# A pid that is free: of a child that has ended.
+dead_pid() { sh -c 'echo $$'; }
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"; }
+
+@test "an unknown disk" {
+	expect 1 breakdown -d nosuchdisk -D 1
+	says "no such disk 'nosuchdisk'" "lsblk"
+	expect 1 breakdown -d /dev/null -D 1
+	says "no such disk '/dev/null'"
+	expect 1 breakdown -d $'\e[31m' -D 1
+	says "no such disk '.x1b"
+	[[ $stderr != *$'\e'* ]]
+}
+
+@test "a pid that is gone" {
+	gone=$(dead_pid)
+	expect 1 breakdown -p "$gone" -D 1
+	says "no process has pid $gone"
+}
+
+@test "an unknown layer" {
+	expect 1 breakdown -T nosuchlayer -D 1
+	says "no layer or file system 'nosuchlayer'" "syscall, vfs, fs and blk"
+}
+
+@test "an unknown file system type" {
+	expect 1 breakdown --fs nosuchfs -D 0.1
+	says "'nosuchfs'"
+}
+
+@test "an unknown cgroup" {
+	expect 1 breakdown --cgroup /no/such/cgroup -D 1
+	says "no such cgroup '/no/such/cgroup'|no cgroup v2"
+}
+
+@test "an unknown file" {
+	expect 1 breakdown --file /no/such/file -D 1
+	says "'/no/such/file': No such file or directory"
+}
+
+@test "without permission: exit status 4, and what to do" {
+	for args in "breakdown -D 1" "breakdown -T syscall -D 1" doctor; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr as_nobody "$iostrata" $args
+		((status == 4))
+		says "Operation not permitted|permission denied" "run as root"
+	done
+}
+
+@test "without permission the command does not run" {
+	run --separate-stderr as_nobody "$iostrata" breakdown -- echo ran
+	((status == 125))
+	says "Operation not permitted" "run as root"
+}

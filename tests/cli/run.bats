@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Beginning, ending, intervals; what is left behind.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
+
+load lib
+
+setup() {
+	need_root
+	dir=$(disk_dir)
+}
+
+teardown() {
+	end_spawned
+	rm -rf "${dir:?}"
+}
+
+# Some I/O that all can see.
+some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none; }
+
+@test "SIGINT, SIGTERM and SIGHUP print a result, and nothing stays in the kernel" {
+	for signal in INT TERM HUP; do
+		start breakdown
+		ids=$(bpf_ids "$pid")
+		[[ $(grep -c prog <<<"$ids") -gt 5 && $(grep -c link <<<"$ids") -gt 5 ]]
+		not gone "$(head -n 1 <<<"$ids")" # they are there now
+		some_io
+		finish $signal
+		((status == 0)) || { echo "SIG$signal: exit status $status"; false; }
+		grep -q '^traced' "$tmp/out"
+		grep -q '^fsync' "$tmp/out"
+		wait_until gone "$ids"
+	done
+}
+
+@test "kill -9 leaves no programs and no links" {
+	start breakdown --slowest 5
+	ids=$(bpf_ids "$pid")
+	[[ $(grep -c prog <<<"$ids") -gt 5 && $(grep -c link <<<"$ids") -gt 5 ]]
+	finish KILL
+	((status == 137))
+	wait_until gone "$ids"
+}
+
+@test "SIGINT at full load" {
+	load() { while :; do cat /etc/passwd >/dev/null; done; }
+	spawn load
+	spawn load
+	start breakdown --by file
+	sleep 1
+	begin=$SECONDS
+	finish INT
+	((status == 0 && SECONDS - begin < 10))
+	grep -q '^traced' "$tmp/out"
+}
+
+@test "two instances at once count the same" {
+	start breakdown -j --file "$(touch "$dir/file"; echo "$dir/file")"
+	"$iostrata" breakdown -j --by file -- dd if=/dev/zero of="$dir/file" bs=4k count=23 \
+		conv=fsync,notrunc status=none >"$tmp/second" 2>/dev/null
+	finish INT
+	((status == 0))
+	json '[.ops[] | select(.op == "write") | .count] == [23]' "$tmp/out"
+	json --arg f "$dir/file" '[.ops[] | select(.op == "write" and .key == $f) | .count] == [23]' "$tmp/second"
+}
+
+@test "INTERVAL COUNT prints COUNT times, and at their times" {
+	expect 0 breakdown -j 0.3 3
+	((${#lines[@]} == 3))
+	jq -es 'map(.duration_ns) | min > 0 and (add > 0.85e9 and add < 5e9)' <<<"$output"
+	expect 0 breakdown 0.3 3
+	[[ $(grep -c '^traced' <<<"$output") == 3 ]]
+}
+
+@test "an interval has what happened in it, once" {
+	start breakdown -j --comm dd 0.5 4
+	sleep 0.7
+	some_io
+	status=0
+	wait "$pid" || status=$?
+	((status == 0))
+	[[ $(wc -l <"$tmp/out") == 4 ]]
+	jq -es '[.[].ops[] | select(.op == "write") | .count] | add == 23' "$tmp/out"
+	jq -es '.[0].ops == [] and .[3].ops == []' "$tmp/out"
+}
+
+@test "-D ends it in time" {
+	begin=$(date +%s%N)
+	expect 0 breakdown -D 700ms
+	took=$((($(date +%s%N) - begin) / 1000000))
+	((took >= 700 && took < 5000))
+	expect 0 breakdown -j -D 0.5
+	json '.duration_ns > 0.45e9 and .duration_ns < 5e9'
+}
+
+@test "-D and INTERVAL: the last interval may be short" {
+	expect 0 breakdown -j -D 0.5 0.2
+	((${#lines[@]} == 3))
+}
+
+@test "a process that ends, ends it" {
+	spawn sleep 1
+	begin=$SECONDS
+	expect 0 breakdown -p "$spawned_pid"
+	((SECONDS - begin < 10))
+	[[ $output == traced* ]]
+}
+
+# cat waits in read(2) when tracing begins: that call is seen to end, not to begin.
+call_in_flight() { # OPTIONS...
+	mkfifo "$dir/fifo"
+	spawn cat "$dir/fifo"
+	cat=$spawned_pid
+	exec 9>"$dir/fifo"
+	# 0 is read(2) where syscall numbers are x86-64's
+	wait_until grep -q '^0 ' "/proc/$cat/syscall"
+	start breakdown --all-files -p "$cat" "$@"
+	echo text >&9
+	exec 9>&-
+	status=0
+	wait "$pid" || status=$?
+}
+
+@test "--strict: exit status 5 when something was lost" {
+	call_in_flight --strict
+	cat "$tmp/out"
+	((status == 5))
+	grep -q 'ended and were never seen to begin' "$tmp/out"
+}
+
+@test "without --strict it is only told" {
+	call_in_flight -j
+	((status == 0))
+	json '.lost.unmatched_end > 0' "$tmp/out"
+}
+
+# Something may be lost in I/O of others: then it is 5 again, but not every time.
+@test "--strict: exit status 0 when nothing was lost" {
+	for _ in 1 2 3 4 5; do
+		run --separate-stderr "$iostrata" breakdown --strict -j -- true
+		json --argjson status "$status" '.lost | ([.[]] | add == 0) == ($status == 0)'
+		((status == 5)) || break
+	done
+	((status == 0))
+}
+
+@test "--strict: a command's own failure comes first" {
+	expect 3 breakdown --strict -- sh -c 'exit 3'
+}
+
+@test "few privileges are kept while it traces" {
+	start breakdown
+	[[ $(sed -n 's/^NoNewPrivs:\t//p' "/proc/$pid/status") == 1 ]]
+	left=$((0x$(sed -n 's/^CapEff:\t//p' "/proc/$pid/status")))
+	# not one of CHOWN, DAC_OVERRIDE, KILL, SETUID, SYS_MODULE, SYS_PTRACE
+	((!(left & (1 << 0 | 1 << 1 | 1 << 5 | 1 << 7 | 1 << 16 | 1 << 19))))
+	finish INT
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What needs no kernel: help, version, mistakes in the command line.
+# shellcheck disable=SC2154 # bats sets them
+
+load lib
+
+@test "--help lists the commands and fits the screen" {
+	for arg in --help -h help; do
+		expect 0 "$arg"
+		[[ $output == *breakdown* && $output == *doctor* && -z $stderr ]]
+		echo "$output" >"$tmp/help"
+		fits_80_columns "$tmp/help"
+	done
+}
+
+@test "each command has --help with examples that fits the screen" {
+	for command in breakdown doctor; do
+		expect 0 "$command" --help
+		[[ $output == "Usage: iostrata $command"* && $output == *Examples:* && -z $stderr ]]
+		echo "$output" >"$tmp/help"
+		fits_80_columns "$tmp/help"
+		expect 0 "$command" -h
+		[[ $output == "$(cat "$tmp/help")" ]]
+	done
+}
+
+@test "--version is a name and a number" {
+	expect 0 --version
+	[[ $output =~ ^iostrata\ [0-9]+\.[0-9.]+$ ]]
+	local version=$output
+	expect 0 breakdown --version
+	[[ $output == "$version" ]]
+	expect 0 -V
+	[[ $output == "$version" ]]
+}
+
+@test "no command is a mistake that shows the help" {
+	expect 2
+	[[ -z $output && $stderr == Usage:* ]]
+}
+
+@test "an unknown command is named, made safe" {
+	expect 2 frobnicate
+	says "'frobnicate'" "--help"
+	expect 2 $'a\e[31mb\xff'
+	says '\\x1b.*\\xff'
+	[[ $stderr != *$'\e'* ]]
+}
+
+@test "an unknown option is named, made safe" {
+	expect 2 breakdown --frobnicate
+	says "'--frobnicate'" "iostrata breakdown --help"
+	expect 2 breakdown -Z
+	says "'-Z'"
+	expect 2 breakdown $'--a\e]0;x'
+	says '\\x1b'
+	[[ $stderr != *$'\e'* ]]
+}
+
+@test "options that need a value, and that take none" {
+	expect 2 breakdown -p
+	says "--pid needs a value: PID"
+	expect 2 breakdown --json=1
+	says "--json takes no value"
+	expect 2 breakdown --comm ''
+	says "''.*empty"
+}
+
+# Every option that takes a number, with what no number is.
+@test "numbers are strict" {
+	for option in --pid --slowest --duration --min; do
+		for value in abc 1x x1 0x10 1e3 -1 +1 ' 1' '1 ' '' '1,' 99999999999999999999 \
+			18446744073709551616; do
+			expect 2 breakdown "$option=$value"
+			says "invalid value '.*' for $option: " "iostrata breakdown --help|durations are like"
+		done
+	done
+}
+
+@test "arguments are strict" {
+	for value in abc 1x 0x10 1e3 '' 99999999999999999999; do
+		expect 2 breakdown "$value"
+		says "invalid value '$value' for INTERVAL: " "put -- before a command"
+		expect 2 breakdown 1 "$value"
+		says "invalid value '$value' for COUNT: " "put -- before a command"
+	done
+	expect 2 breakdown -- # nothing follows
+	says "no command after --"
+	expect 2 breakdown 1 2 3
+	says "unexpected argument '3'"
+	expect 2 breakdown -1
+	expect 2 breakdown 1 -1
+	expect 2 doctor 1
+	says "unexpected argument '1'"
+}
+
+@test "numbers have limits" {
+	for args in --pid=0 --pid=2147483648 --slowest=0 --slowest=1001 --duration=0 0 0.001; do
+		expect 2 breakdown "$args"
+		says "must be .* or (more|less)"
+	done
+	expect 2 breakdown 1 0
+	says "'0' for COUNT: must be 1 or more"
+}
+
+@test "choices are listed" {
+	expect 2 breakdown --op frob
+	says "must be read, write, open, close, fsync, copy or meta"
+	expect 2 breakdown --by frob
+	says "must be pid, comm, file, cgroup, dev or cache"
+}
+
+@test "options that contradict each other" {
+	expect 2 breakdown --slowest 3 -T vfs
+	says "--slowest .* -T"
+	expect 2 breakdown --by file -T blk
+	says "--by .* -T blk"
+	expect 2 doctor -- true
+	says "no command after --"
+}
+
+@test "every option of -h is in the manual page" {
+	[[ -s build/iostrata.1 ]]
+	# hyphens may be escaped there
+	sed 's/\\//g' build/iostrata.1 >"$tmp/man"
+	for command in breakdown doctor; do
+		"$iostrata" "$command" --help >"$tmp/help"
+		grep -oE -- '--[a-z][a-z-]+|^ +-[A-Za-z],' "$tmp/help" | tr -d ' ,' | sort -u >"$tmp/options"
+		(($(wc -l <"$tmp/options") >= 3))
+		awk -v c="iostrata $command" '/^\.S[HS]/ { on = 0 } $0 ~ "^\\.SS .*" c { on = 1 } on' \
+			"$tmp/man" >"$tmp/section"
+		while read -r option; do
+			grep -qF -- "$option" "$tmp/section" || { echo "$command $option is not in the manual"; false; }
+		done <"$tmp/options"
+	done
+}
