@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compares figures with budget.json.
+
+An entry says what is measured, and has
+  goal     what it is to be (docs and issues promise it); null: nothing is promised
+  reached  what it is; lowered by hand whenever a change lowers it
+A figure may be up to TOLERANCE over the higher of the two: until the goal is reached, nothing may
+get worse; from then on, nothing may get worse than the goal. Verdicts, of which the last two fail:
+  ok       as good as the goal
+  behind   as good as before, which is not yet the goal
+  worse    as good as the goal, but not as good as before
+  over     neither
+  missing  could not be measured
+"""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import report
+
+TOLERANCE = 1.02
+USUAL_READ_NS = 690		# the base that times in budget.json are for
+
+
+def _guest_figure(entry: dict, result: dict) -> float | None:
+    rows = result["kernels"][entry["kernel"]]["rows"]
+    return report.extra(rows, entry["row"], entry["workload"])
+
+
+def _native_figure(entry: dict, result: dict) -> float | None:
+    row = result["native"]["rows"].get(entry["row"], {"failed": ["not measured"]})
+    if row["failed"]:
+        return None
+    figures = {"start_ms": lambda: row["start_ns"] / 1e6,
+               "memory_mb": lambda: (row["hwm_bytes"] + row["map_bytes"]) / 1e6,
+               "read_ns": lambda: row["extra_ns"] * USUAL_READ_NS / row["base_ns"]}
+    return figures[entry["what"]]()
+
+
+def _verdict(entry: dict, figure: float | None, limit: float) -> str:
+    if figure is None:
+        return "missing"
+    if figure > TOLERANCE * limit:
+        return "over"
+    if entry["goal"] is not None and figure > TOLERANCE * entry["goal"]:
+        return "behind"
+    if entry["reached"] is not None and figure > TOLERANCE * entry["reached"]:
+        return "worse"
+    return "ok"
+
+
+def _name(entry: dict) -> str:
+    if "kernel" in entry:
+        return f"{entry['row']}, {entry['workload']}, {entry['kernel']}"
+    return f"{entry['row']}, {entry['what']}, native"
+
+
+def check(file: Path, result: dict, partial: bool) -> list[dict]:
+    """A verdict for each entry of what was run. @partial: not all rows were asked for."""
+    checks = []
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        if "kernel" in entry and entry["kernel"] in result["kernels"]:
+            figure = _guest_figure(entry, result)
+        elif "what" in entry and "native" in result:
+            figure = _native_figure(entry, result)
+        else:
+            continue
+        if figure is None and partial:
+            continue
+        limit = max(n for n in (entry["goal"], entry["reached"]) if n is not None)
+        checks.append({"name": _name(entry), "figure": figure, "budget": limit,
+                       "goal": entry["goal"], "reached": entry["reached"],
+                       "verdict": _verdict(entry, figure, limit)})
+    return checks

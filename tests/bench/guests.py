@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs tests/bench/guest in a guest, and makes a dictionary of its lines."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent
+
+# Kinds of loop.c, and how many operations. What these are is in report.WORKLOADS.
+FULL = "clock:200 pread:2000 read:2000 write:2000 openclose:1000 fsync:300 dread:600 getppid:4000"
+QUICK = "clock:200 pread:2000 getppid:4000"
+QUICK_ROWS = "floor*|breakdown*"
+
+# In the order in which loop.c prints its calls: what breakdown calls them.
+COUNTED = ("read", "write", "open", "fsync")
+# What a mode counts, if not all of them.
+COUNTS_ONLY = {"breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",)}
+
+
+def _line(got: dict, fields: list[str]) -> None:
+    what, name = fields[0], fields[1]
+    row = got["rows"].setdefault(name, {"ops": {}, "calls": dict.fromkeys(COUNTED, 0), "seen": {},
+                                        "failed": []})
+    if what == "op":
+        for op, n in zip(COUNTED, fields[7:]):
+            row["calls"][op] += int(n)
+        if not fields[2].startswith("-"):
+            row["ops"][fields[2]] = {"n": int(fields[3]), "median": float(fields[4]),
+                                     "mean": float(fields[5]), "best": float(fields[6])}
+    elif what == "start":
+        row["start_cpu_ns"] = int(fields[2])
+    elif what == "memory":
+        row["hwm_bytes"], row["map_bytes"] = int(fields[2]), int(fields[3])
+    elif what == "seen":
+        row["seen"][fields[2]] = int(fields[3])
+    elif what == "failed":
+        row["failed"].append(fields[2] if len(fields) > 2 else "")
+
+
+def is_ours(row: str) -> bool:
+    """Whether it is a mode of iostrata."""
+    return row.startswith("breakdown")
+
+
+def _miscounted(name: str, row: dict) -> list[str]:
+    """What a tool of ours counted, where that is not what was done."""
+    wrong = []
+    for op in COUNTED:
+        calls = row["calls"][op] if op in COUNTS_ONLY.get(name, COUNTED) else 0
+        seen = row["seen"].get(op, 0)
+        if seen != calls:
+            wrong.append(f"it counted {seen} of {calls} {op} calls")
+    return wrong
+
+
+def fetch(kernel: str) -> None:
+    """What is not in the cache; boot complains if it does not come. Headers are for bcc."""
+    fetched = 1
+    if shutil.which("ext4dist-bpfcc"):
+        fetched = subprocess.run([TESTS / "vm/fetch", "--headers", kernel], check=False,
+                                 stdout=subprocess.DEVNULL).returncode
+    if fetched:
+        subprocess.run([TESTS / "vm/fetch", kernel], check=False, stdout=subprocess.DEVNULL)
+
+
+def _read_lines(kernel: str, vm: subprocess.Popen, got: dict) -> None:
+    for line in vm.stdout or ():
+        fields = line.rstrip("\n").split("\t")
+        if fields[0] == "start" and sys.stderr.isatty():
+            print(f"\r\033[K{kernel}: {fields[1]}", end="", file=sys.stderr, flush=True)
+        if len(fields) > 1:
+            _line(got, fields)
+
+
+def run(kernel: str, work: Path, rows: str, workloads: str) -> dict:
+    """Rows and their figures; "error" says why there are none or not all."""
+    env = os.environ | {"ICOUNT": "0", "SMP": "1", "DISK": "0", "TMO": "1800"}
+    command = [TESTS / "vm/boot", kernel, TESTS / "bench/guest", work, "base|" + rows, workloads]
+    got: dict = {"rows": {}, "error": None}
+    began = time.monotonic()
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as vm:
+        try:
+            _read_lines(kernel, vm, got)
+        except BaseException:
+            vm.terminate()
+            raise
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    if vm.returncode:
+        got["error"] = f"the guest ended with {vm.returncode}"
+    for name, row in got["rows"].items():
+        if is_ours(name) and row["ops"]:
+            row["failed"] += _miscounted(name, row)
+    got["seconds"] = round(time.monotonic() - began, 1)
+    return got
+
+
+def broken(result: dict) -> bool:
+    """Whether a guest, or a mode of ours in it, did not run."""
+    return any(got["error"] or any(is_ours(name) and row["failed"]
+                                   for name, row in got["rows"].items())
+               for got in result["kernels"].values())

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * loop.c - does one kind of I/O again and again, and says what one costs.
+ *
+ * loop KIND FILE N
+ *
+ * FILE is made, and given SIZE bytes, if need be. N operations are done in BATCHES batches, after a
+ * warm-up of one more. What a batch needs beforehand is not timed. One line on stdout:
+ *
+ *   KIND N MEDIAN MEAN BEST READS WRITES OPENS FSYNCS
+ *
+ * are ns per operation (of the batch in the middle, of all, of the fastest batch), and how many
+ * calls it has made altogether, for those who count them.
+ *
+ * In a guest whose clock advances 1 ns per instruction, these are instructions; "clock" shows
+ * whether it does: it executes 1000 of them per operation, and nothing else.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, SIZE = 8 << 20, RECORD = 8, BATCHES = 20 };
+
+static char *page;	/* aligned, for O_DIRECT */
+static const char *path;
+static int fd;
+static struct {
+	long reads, writes, opens, fsyncs;
+} calls;
+
+static int file_read(off_t at)
+{
+	calls.reads++;
+	return pread(fd, page, PAGE, at) == PAGE ? 0 : -1;
+}
+
+static int file_write(off_t at, size_t len)
+{
+	calls.writes++;
+	return pwrite(fd, page, len, at) == (ssize_t)len ? 0 : -1;
+}
+
+static int file_open(int flags)
+{
+	calls.opens++;
+	return open(path, flags, 0600);
+}
+
+static int file_sync(void)
+{
+	calls.fsyncs++;
+	return fsync(fd);
+}
+
+static int do_pread(long i)
+{
+	(void)i;
+	return file_read(0);
+}
+
+/* Read on from where the last one ended: lseek_start() went back to the start. */
+static int do_read(long i)
+{
+	(void)i;
+	calls.reads++;
+	return read(fd, page, PAGE) == PAGE ? 0 : -1;
+}
+
+static int do_write(long i)
+{
+	(void)i;
+	return file_write(0, PAGE);
+}
+
+static int do_openclose(long i)
+{
+	int other = file_open(O_RDONLY);
+
+	(void)i;
+	return other < 0 ? -1 : close(other);
+}
+
+/* The file grows, so there always is something for the journal to commit. */
+static int do_fsync(long i)
+{
+	return file_write(SIZE + i * RECORD, RECORD) || file_sync() ? -1 : 0;
+}
+
+static int do_getppid(long i)
+{
+	(void)i;
+	return syscall(SYS_getppid) < 0 ? -1 : 0;
+}
+
+static int do_clock(long i)
+{
+	long n = 499;
+
+	(void)i;
+#ifdef __x86_64__
+	asm volatile("1: dec %0\n\tjnz 1b\n\tnop\n\tnop" : "+r"(n) : : "cc");
+#endif
+	return n;
+}
+
+static int lseek_start(void)
+{
+	return lseek(fd, 0, SEEK_SET);
+}
+
+/* What was appended goes; nothing of it is left to be done in the next batch. */
+static int cut_appended(void)
+{
+	return ftruncate(fd, SIZE) || file_sync() ? -1 : 0;
+}
+
+static const struct kind {
+	const char *name;
+	int (*run)(long i);
+	int (*before)(void);
+	int flags;
+	long max;	/* operations in a batch, 0: any */
+} kinds[] = {
+	{ "pread", do_pread, NULL, 0, 0 },
+	{ "read", do_read, lseek_start, 0, SIZE / PAGE },
+	{ "write", do_write, NULL, 0, 0 },
+	{ "openclose", do_openclose, NULL, 0, 0 },
+	{ "fsync", do_fsync, cut_appended, 0, 0 },
+	{ "dread", do_pread, NULL, O_DIRECT, 0 },
+	{ "getppid", do_getppid, NULL, 0, 0 },
+	{ "clock", do_clock, NULL, 0, 0 },
+	{},
+};
+
+static double now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static int file_prepare(int flags)
+{
+	struct stat st;
+
+	fd = file_open(O_RDWR | O_CREAT);
+	if (fd < 0 || fstat(fd, &st))
+		return -1;
+	if (st.st_size != SIZE && ftruncate(fd, 0))
+		return -1;
+	for (off_t at = 0; at < SIZE; at += PAGE)	/* or else read them, to have them cached */
+		if (st.st_size == SIZE ? file_read(at) : file_write(at, PAGE))
+			return -1;
+	if (file_sync())
+		return -1;
+	return flags ? fcntl(fd, F_SETFL, flags) : 0;
+}
+
+static int batch_run(const struct kind *k, long n, double *ret_ns)
+{
+	double start;
+
+	if (k->before && k->before() < 0)
+		return -1;
+	start = now_ns();
+	for (long i = 0; i < n; i++)
+		if (k->run(i))
+			return -1;
+	*ret_ns = now_ns() - start;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int run(const struct kind *k, long n)
+{
+	double ns[BATCHES], sum = 0;
+	long each = n / BATCHES ? n / BATCHES : 1;
+
+	if (k->max && each > k->max)
+		each = k->max;
+	if (batch_run(k, each, &ns[0]))
+		return -1;
+	for (int b = 0; b < BATCHES; b++) {
+		if (batch_run(k, each, &ns[b]))
+			return -1;
+		sum += ns[b];
+	}
+	qsort(ns, BATCHES, sizeof(ns[0]), compare);
+	printf("%s %ld %f %f %f %ld %ld %ld %ld\n", k->name, each * BATCHES,
+	       (ns[BATCHES / 2 - 1] + ns[BATCHES / 2]) / 2 / each, sum / BATCHES / each,
+	       ns[0] / each, calls.reads, calls.writes, calls.opens, calls.fsyncs);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct kind *k = kinds;
+	char *end;
+	long n;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: loop KIND FILE N\n");
+		return 2;
+	}
+	while (k->name && strcmp(k->name, argv[1]))
+		k++;
+	n = strtol(argv[3], &end, 10);
+	if (!k->name || *end || n < 1) {
+		fprintf(stderr, "loop: no such kind, or not a number\n");
+		return 2;
+	}
+	path = argv[2];
+	page = aligned_alloc(PAGE, PAGE);
+	if (!page || !memset(page, 1, PAGE) || file_prepare(k->flags) || run(k, n)) {
+		fprintf(stderr, "loop: cannot do '%s' on '%s': %s\n", k->name, path,
+			strerror(errno));
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figures as text, and as tables for the README."""
+from __future__ import annotations
+
+# Kind of loop.c: what it is.
+WORKLOADS = {
+    "pread": "pread of a cached 4 KiB page, ext4",
+    "read": "the same with read",
+    "write": "pwrite of a cached 4 KiB page, ext4",
+    "openclose": "open and close of a file, ext4",
+    "fsync": "append of 8 bytes and fsync, ext4 on null_blk",
+    "dread": "O_DIRECT read of 4 KiB, ext4 on null_blk",
+    "getppid": "getppid, which is no I/O",
+}
+# In the README's table.
+COLUMNS = {"pread": "read", "write": "write", "openclose": "open, close",
+           "fsync": "append, fsync", "dread": "direct read", "getppid": "getppid"}
+# Which empty programs a row is to be compared with; "floor" if it is not here.
+FLOORS = {
+    "breakdown -T syscall": "floor syscall",
+    "breakdown -T vfs": "floor vfs",
+    "breakdown -T ext4": "floor ext4",
+    "breakdown -T blk": "floor blk",
+}
+# The batch in the middle has nothing of the timer's ticks, but nothing either of the process to
+# which this tool hands each event: for it, the mean.
+MEAN_ROWS = {"perf trace -s"}
+
+
+def figure(rows: dict, row: str, workload: str) -> float | None:
+    """Instructions an operation, None if not measured."""
+    op = rows.get(row, {"ops": {}})["ops"].get(workload)
+    return op and op["mean" if row in MEAN_ROWS else "median"]
+
+
+def extra(rows: dict, row: str, workload: str) -> float | None:
+    """How many of them are more than base."""
+    with_tool, base = figure(rows, row, workload), figure(rows, "base", workload)
+    return None if with_tool is None or base is None else with_tool - base
+
+
+def _ratio(a: float | None, b: float | None) -> str:
+    return f"{a / b:.2f}" if a is not None and b and b >= 20 else "-"
+
+
+def _number(value: float | None, form: str = ",d") -> str:
+    return "-" if value is None else format(round(value), form)
+
+
+def _workload_text(rows: dict, workload: str) -> list[str]:
+    base = figure(rows, "base", workload)
+    lines = ["", f"{WORKLOADS[workload]}: {_number(base)}",
+             f"  {'':34}{'an op':>9}{'extra':>9}{'/base':>7}{'/floor':>7}{'/ours':>7}"]
+    for name in rows:
+        value, more = figure(rows, name, workload), extra(rows, name, workload)
+        if name != "base" and value is not None:
+            floor = extra(rows, FLOORS.get(name, "floor"), workload)
+            lines.append(f"  {name:34}{_number(value):>9}{_number(more):>9}{_ratio(value, base):>7}"
+                         f"{_ratio(more, floor):>7}"
+                         f"{_ratio(more, extra(rows, 'breakdown', workload)):>7}")
+    return lines
+
+
+def _mib(row: dict) -> str:
+    if "hwm_bytes" not in row:
+        return f"{'-':>9}{'-':>9}"
+    return f"{row['hwm_bytes'] / 2**20:9.1f}{row['map_bytes'] / 2**20:9.1f}"
+
+
+def _ms(ns: float | None) -> str:
+    return _number(ns / 1e6 if ns else None)
+
+
+def _failures(rows: dict) -> list[str]:
+    return [f"failed: {name}: {why}" for name, row in rows.items() for why in row["failed"]]
+
+
+def kernel_text(kernel: str, got: dict) -> str:
+    """One kernel's figures."""
+    rows = got["rows"]
+    lines = [f"Linux {kernel}: guest instructions an operation ({got['seconds']:.0f} s)"]
+    for workload in WORKLOADS:
+        if figure(rows, "base", workload) is not None:
+            lines += _workload_text(rows, workload)
+    lines += ["", f"  {'':34}{'start 1e6':>9}{'MiB':>9}{'maps MiB':>9}"]
+    lines += [f"  {name:34}{_ms(row['start_cpu_ns']):>9}{_mib(row)}"
+              for name, row in rows.items() if "start_cpu_ns" in row]
+    lines += _failures(rows)
+    if got["error"]:
+        lines.append(f"failed: {got['error']}")
+    return "\n".join(lines) + "\n"
+
+
+def native_text(got: dict) -> str:
+    """The machine's own figures."""
+    lines = [f"this machine, Linux {got['kernel']}: read of a cached 4 KiB page",
+             f"  {'':34}{'base ns':>9}{'extra':>9}{'/base':>7}{'start ms':>9}{'cpu ms':>9}{'MiB':>9}"
+             f"{'maps MiB':>9}"]
+    lines += [f"  {name:34}{row['base_ns']:9.0f}{row['extra_ns']:9.0f}{row['ratio']:7.2f}"
+              f"{_ms(row['start_ns']):>9}{_ms(row['start_cpu_ns']):>9}{_mib(row)}"
+              for name, row in got["rows"].items() if not row["failed"]]
+    return "\n".join(lines + _failures(got["rows"])) + "\n"
+
+
+def checks_text(checks: list[dict]) -> str:
+    """A line each: "over" is what fails."""
+    return "\n".join(f"{c['verdict']:8}{_number(c['figure']):>7} of {_number(c['budget']):>7}"
+                     f"  {c['name']} (goal {_number(c['goal'])}, reached {_number(c['reached'])})"
+                     for c in checks)
+
+
+def _kernel_markdown(kernel: str, rows: dict) -> list[str]:
+    lines = [f"Instructions more an operation, Linux {kernel} in a guest:", "",
+             "| | " + " | ".join(COLUMNS.values()) + " |", "|---|" + "---:|" * len(COLUMNS),
+             "| without any tool | " +
+             " | ".join(_number(figure(rows, "base", w)) for w in COLUMNS) + " |"]
+    for name, row in rows.items():
+        if name == "base" or not row["ops"] or name.startswith("floor "):
+            continue
+        shown = {"floor": "empty programs on the same hooks"}.get(name, name)
+        if name.startswith("breakdown"):
+            shown = f"**iostrata {name}**"
+        lines.append(f"| {shown} | " +
+                     " | ".join(_number(extra(rows, name, w), "+,d") for w in COLUMNS) + " |")
+    return lines + [""]
+
+
+def _native_markdown(got: dict) -> list[str]:
+    lines = [f"A cached 4 KiB read on a real machine (Linux {got['kernel'].split('-')[0]}, "
+             "tracepoints only):", "",
+             "| | ns more | times base | start, ms | memory, MB |", "|---|---:|---:|---:|---:|"]
+    for name, row in got["rows"].items():
+        if not row["failed"]:
+            memory = (row["hwm_bytes"] + row["map_bytes"]) / 1e6
+            lines.append(f"| {name} | {row['extra_ns']:+.0f} | {row['ratio']:.2f} | "
+                         f"{_ms(row['start_ns'])} | {memory:.1f} |")
+    return lines + [""]
+
+
+def markdown(result: dict) -> str:
+    """Tables for the README."""
+    lines = []
+    for kernel, got in result["kernels"].items():
+        lines += _kernel_markdown(kernel, got["rows"])
+    if "native" in result:
+        lines += _native_markdown(result["native"])
+    return "\n".join(lines)
