@@ -226,6 +226,18 @@ static bool anything_lost(const struct snapshot *sn)
 	return sum;
 }
 
+static void say_module_gone(const struct run *r)
+{
+	const char *module = session_module_gone(r->session);
+	char safe[128];
+
+	if (!module)
+		return;
+	text_safe(safe, sizeof(safe), module);
+	fprintf(stderr, "warning: module '%s' was unloaded; its file system is traced without its "
+			"own layer\n", safe);
+}
+
 /* Prints what the last interval summed up. 0, or -1 with @why. */
 static int report(struct run *r, struct reason *why)
 {
@@ -233,6 +245,7 @@ static int report(struct run *r, struct reason *why)
 	int err;
 
 	session_tick(r->session);
+	say_module_gone(r);
 	if (session_snapshot(r->session, &sn, why))
 		return -1;
 	err = (r->opts.json ? breakdown_json : breakdown_text)(
@@ -285,18 +298,6 @@ static bool signals_end(struct run *r)
 		}
 	}
 	return end;
-}
-
-static void say_module_gone(const struct run *r)
-{
-	const char *module = session_module_gone(r->session);
-	char safe[128];
-
-	if (!module)
-		return;
-	text_safe(safe, sizeof(safe), module);
-	fprintf(stderr, "warning: module '%s' was unloaded; its file system is traced without its "
-			"own layer\n", safe);
 }
 
 /* Waits until @until or something to do; true if the run is over. */
