@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "names.h"
-#include "path.h"
 #include "text.h"
 
 struct writer {
@@ -212,12 +211,13 @@ static json_t *error_json(long long ret)
 	return name ? json_string(name) : json_null();
 }
 
-static json_t *path_json(const struct file_name *file)
+static json_t *path_json(const struct breakdown_view *v, const struct op_record *r)
 {
-	char path[PATH_CAP];
-	size_t len = path_join(path, sizeof(path), file);
+	char *path = breakdown_record_path(v, r);
+	json_t *j = path ? text_n(path, strlen(path)) : text_n("", 0);
 
-	return text_n(path, len);
+	free(path);
+	return j;
 }
 
 static json_t *dev_json(unsigned int dev)
@@ -228,9 +228,9 @@ static json_t *dev_json(unsigned int dev)
 	return json_string(buf);
 }
 
-static json_t *with_file(json_t *j, const struct op_record *r)
+static json_t *with_file(json_t *j, const struct breakdown_view *v, const struct op_record *r)
 {
-	j = with(j, "path", path_json(&r->file));
+	j = with(j, "path", path_json(v, r));
 	j = with(j, "dev", dev_json(r->dev));
 	j = with(j, "ino", identity(r->ino));
 	j = with(j, "offset", number_or_null(r->offset, r->offset != ~0ULL));
@@ -255,7 +255,7 @@ static json_t *record_json(const struct writer *w, const struct op_record *r)
 	j = with(j, "start_ns", json_integer(r->start_ns));
 	j = with(j, "total_ns", json_integer(r->total_ns));
 	j = with(j, "strata", strata(w, ns, false));
-	j = with_file(j, r);
+	j = with_file(j, w->v, r);
 	j = with(j, "pid", json_integer(r->pid));
 	j = with(j, "tid", json_integer(r->tid));
 	j = with(j, "comm", text_n(r->comm, sizeof(r->comm)));

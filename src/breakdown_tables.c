@@ -166,6 +166,10 @@ void by_table_put(struct text_out *o, const struct breakdown_view *v, const stru
 
 	if (v->by == BY_FILE || v->by == BY_CGROUP)
 		t.cols[0].cut = TEXT_CUT_HEAD;
+	if (v->by == BY_FILE) { /* its path says where it is, and needs the room */
+		t.n_cols--;
+		memmove(&t.cols[2], &t.cols[3], (t.n_cols - 2) * sizeof(t.cols[0]));
+	}
 	text_put(o, "\n");
 	table_put(o, &t, (const void *const *)rows->ops, rows->n_ops);
 	text_put(o, "%sshares of the total: cpu is syscall+vfs+fs, que tag+queue, dev device,\n"

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path.h"
+
 static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 {
 	if (v->layer == LAYER_BLK || !r->count)
@@ -83,6 +85,13 @@ const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs)
 			return sn->ops[i].fs;
 	}
 	return "";
+}
+
+char *breakdown_record_path(const struct breakdown_view *v, const struct op_record *r)
+{
+	struct path_file f = { r->dev, r->fs == FS_BDEV, r->ino, &r->file };
+
+	return r->ino ? path_full(v->mounts, &f) : NULL;
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)

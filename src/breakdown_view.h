@@ -8,6 +8,8 @@
 
 #include "snapshot.h"
 
+struct mounts;
+
 struct breakdown_view {
 	enum layer layer;
 	const char *layer_name;		/* as the user typed it: "ext4" */
@@ -22,6 +24,7 @@ struct breakdown_view {
 	const char *looked_for;		/* filters as the user gave them, "-p 12 --comm dd", for the
 					 * line that says nothing was found; NULL: none. Hostile */
 	const struct missing *missing;
+	const struct mounts *mounts;	/* for the paths of records; NULL: none known */
 	const char *(*call_name)(unsigned short call);	/* NULL, or may return NULL */
 };
 
@@ -40,6 +43,9 @@ void breakdown_rows_done(struct breakdown_rows *r);
 /* Name of the file system @fs as the rows of @sn know it, "" if none does; hostile. Bytes of
  * op_row.fs, so maybe without a NUL: FS_NAME_LEN of them at most. */
 const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs);
+
+/* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
+char *breakdown_record_path(const struct breakdown_view *v, const struct op_record *r);
 
 /* What a histogram shows of a request row: device time, with -Q tag, queue and device. */
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -17,13 +18,14 @@
 #include "child.h"
 #include "cmd.h"
 #include "filters.h"
+#include "mounts.h"
 #include "privilege.h"
 #include "reason.h"
 #include "session.h"
 #include "syscalls.h"
 #include "text.h"
 
-enum { MAX_SLOWEST = 1000, TICK_MS = 500 };
+enum { MAX_SLOWEST = 1000, TICK_MS = 500, MAX_COLUMNS = 160 };
 
 struct breakdown_opts {
 	struct filters filters;
@@ -178,6 +180,16 @@ static int resolve(struct run *r, bool command, struct reason *why)
 	return 0;
 }
 
+/* Columns of the terminal, 0: not known, or less than the 80 that everything fits in. */
+static int terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 80)
+		return 0;
+	return size.ws_col < MAX_COLUMNS ? size.ws_col : MAX_COLUMNS;
+}
+
 static void view_fill(struct run *r)
 {
 	struct breakdown_view *v = &r->view;
@@ -189,6 +201,7 @@ static void view_fill(struct run *r)
 	v->queued = r->opts.queued;
 	v->milliseconds = r->opts.milliseconds;
 	v->histograms = r->opts.histograms;
+	v->width = terminal_width();
 	v->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	v->kernel = r->uts.release;
 	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
@@ -241,6 +254,7 @@ static void say_module_gone(const struct run *r)
 /* Prints what the last interval summed up. 0, or -1 with @why. */
 static int report(struct run *r, struct reason *why)
 {
+	struct mounts mounts = {};
 	struct snapshot sn;
 	int err;
 
@@ -248,11 +262,15 @@ static int report(struct run *r, struct reason *why)
 	say_module_gone(r);
 	if (session_snapshot(r->session, &sn, why))
 		return -1;
+	if (r->n_slowest && !mounts_read(&mounts))
+		r->view.mounts = &mounts;
 	err = (r->opts.json ? breakdown_json : breakdown_text)(
 		stdout, &r->view, &sn, r->slowest, r->n_slowest);
 	if (r->opts.strict && anything_lost(&sn) && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
 	snapshot_free(&sn);
+	mounts_free(&mounts);
+	r->view.mounts = NULL;
 	r->n_slowest = 0;
 	session_set_slow_ns(r->session, 0);
 	if (err)
@@ -386,6 +404,14 @@ static int run(struct run *r, char **command, struct reason *why)
 	return trace(r, why);
 }
 
+/* The options were not understood, but a command was to be run: its exit codes are not ours. */
+static bool has_command(char **argv)
+{
+	while (*argv && strcmp(*argv, "--") != 0)
+		argv++;
+	return *argv && argv[1];
+}
+
 static int breakdown(int argc, char **argv)
 {
 	struct run r = { .signals = -1, .pidfd = -1 };
@@ -394,7 +420,7 @@ static int breakdown(int argc, char **argv)
 	int done = cmd_parse(&cmd_breakdown, argc, argv, &r.opts, &res);
 
 	if (done >= 0)
-		return done;
+		return done == EXIT_USAGE && has_command(argv) ? EXIT_TOOL : done;
 	if (run(&r, res.command, &why)) {
 		r.exit = cmd_fail(&why);
 		if (res.command && r.exit < EXIT_TOOL)

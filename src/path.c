@@ -4,8 +4,10 @@
  */
 #include "path.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "mounts.h"
 
 /* Length of the name at @s; false if it is not ended within @left bytes. */
 static bool name_len(const char *s, size_t left, size_t *ret_len)
@@ -43,4 +45,25 @@ size_t path_join(char *dst, size_t cap, const struct file_name *fn)
 	memmove(dst, p, n);
 	dst[n] = '\0';
 	return n;
+}
+
+char *path_full(const struct mounts *mounts, const struct path_file *f)
+{
+	const struct mount *m = mounts ? mounts_by_dev(mounts, f->dev) : NULL;
+	unsigned int major = f->dev >> 20, minor = f->dev & 0xfffff;
+	char path[PATH_CAP] = "", *text;
+	int err;
+
+	if (f->name)
+		path_join(path, sizeof(path), f->name);
+	if (!path[0])
+		err = asprintf(&text, "<%u:%u>/inode %llu", major, minor, f->ino);
+	else if (f->is_bdev)
+		err = asprintf(&text, "/dev%s", path);
+	else if (!m)
+		err = asprintf(&text, "<%u:%u>%s%s", major, minor, *path == '/' ? "" : "/", path);
+	else
+		err = asprintf(&text, "%s%s%s", strcmp(m->point, "/") ? m->point : "",
+			       *path == '/' ? "" : "/", path);
+	return err < 0 ? NULL : text;
 }

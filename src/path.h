@@ -7,7 +7,10 @@
 
 #include "event.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+
+struct mounts;
 
 /* Bytes that any path fits in. */
 enum { PATH_CAP = 2 * PATH_BYTES + 8 };
@@ -19,5 +22,20 @@ enum { PATH_CAP = 2 * PATH_BYTES + 8 };
  * 0 (and "") if nothing is known of the file.
  */
 size_t path_join(char *dst, size_t cap, const struct file_name *fn);
+
+/* A file as the kernel knows it. */
+struct path_file {
+	unsigned int dev;		/* dev_t of its file system, or of the block device it is */
+	bool is_bdev;
+	unsigned long long ino;
+	const struct file_name *name;	/* NULL: not known */
+};
+
+/*
+ * The same with the place in front where its file system is mounted: "/mnt/a/b", "/dev/vda" for a
+ * block device itself, "<8:1>/a/b" if it is mounted nowhere that @mounts (NULL: none) knows, and
+ * "<8:1>/inode 12" if no name is known. Hostile; for free(). NULL: out of memory.
+ */
+char *path_full(const struct mounts *mounts, const struct path_file *f);
 
 #endif

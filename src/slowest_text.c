@@ -4,32 +4,32 @@
  */
 #include "slowest_text.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "names.h"
-#include "path.h"
 #include "waterfall.h"
 
 /* A line of safe text, cut to the width; @cut at the end that matters less. */
 static void put_line(struct text_out *o, const struct breakdown_view *v, const char *line,
 		     enum text_cut cut)
 {
-	char fit[TEXT_SAFE_CAP(PATH_CAP)];
+	char fit[TEXT_SAFE_CAP(PATH_MAX)];
 
 	text_fit(fit, sizeof(fit), line, view_width(v) - 3, cut);
 	text_put(o, "   %s\n", fit);
 }
 
-static void put_path(struct text_out *o, const struct breakdown_view *v,
-		     const struct file_name *file)
+static void put_path(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
 {
-	char path[PATH_CAP], safe[TEXT_SAFE_CAP(PATH_CAP)];
-	size_t len = path_join(path, sizeof(path), file);
+	char *path = breakdown_record_path(v, r), safe[TEXT_SAFE_CAP(PATH_MAX)];
 
-	if (!len)
+	if (!path)
 		return;
-	text_safe_n(safe, sizeof(safe), path, len);
+	text_safe_n(safe, sizeof(safe), path, strlen(path));
 	put_line(o, v, safe, TEXT_CUT_HEAD);
+	free(path);
 }
 
 static void put_who(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
@@ -96,7 +96,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v, const
 		strata[i] = r->strata[i];
 	w.strata = strata;
 	put_title(o, v, fs, r, number);
-	put_path(o, v, &r->file);
+	put_path(o, v, r);
 	put_range(o, v, r);
 	put_who(o, v, r);
 	waterfall_put(o, v, &w);

@@ -86,6 +86,8 @@ load lib
 	done
 	expect 2 breakdown -- # nothing follows
 	says "no command after --"
+	expect 125 breakdown -p abc -- true # the other codes are the command's
+	says "invalid value 'abc'"
 	expect 2 breakdown 1 2 3
 	says "unexpected argument '3'"
 	expect 2 breakdown -1

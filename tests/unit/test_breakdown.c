@@ -13,6 +13,7 @@
 
 #include "breakdown_json.h"
 #include "breakdown_text.h"
+#include "mounts.h"
 #include "text.h"
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
@@ -398,7 +399,7 @@ static void keys_get_a_line_each(void **state)
 	fixture_usual(&f);
 	f.sn.ops[1].by = strdup("/var/lib/some/where/very/far/down/file");
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\n...ry/far/down/file read  ext4 1.01k 78.0 us 78.0 us "
+	assert_has(f.text, "\n...re/very/far/down/file read  1.01k 78.0 us 78.0 us "
 		   "78.7 ms  8% 14%  9% 24% 45%\n");
 	assert_has_not(f.text, "= total");
 	fixture_done(&f);
@@ -406,19 +407,23 @@ static void keys_get_a_line_each(void **state)
 
 static void the_slowest_are_shown_whole(void **state)
 {
+	struct mount mount = { .dev = 254 << 20 | 1, .root = "/", .point = "/mnt", .type = "ext4" };
+	struct mounts mounts = { &mount, 1 };
+	struct breakdown_view v = plain;
 	struct fixture f;
 
 	(void)state;
+	v.mounts = &mounts;
 	fixture_usual(&f);
 	f.records[1].ret = -ENOSPC;
 	f.records[1].file.complete = 0;
-	print(&f, breakdown_text, &plain, 2);
+	print(&f, breakdown_text, &v, 2);
 	assert_has(f.text, "\n1. read (pread64) ext4: 78.0 us\n"
-		   "   /a/b\n"
+		   "   /mnt/a/b\n"
 		   "   offset 8192  length 4,096  result 4,096  1 request  miss\n"
 		   "   pid 100  tid 101  dd\n"
 		   "  syscall    #  ");
-	assert_has(f.text, "\n   .../a/b\n");
+	assert_has(f.text, "\n   /mnt/.../a/b\n");
 	assert_has(f.text, "  result ENOSPC  ");
 	fixture_done(&f);
 }
@@ -661,7 +666,7 @@ static void json_of_the_slowest(void **state)
 	root = read_back(&f, &plain, 2);
 	row = json_array_get(json_object_get(root, "slowest"), 0);
 	assert_int_equal(strata_sum(row), int_of(row, "total_ns"));
-	assert_string_equal(string_of(row, "path"), "/a/b");
+	assert_string_equal(string_of(row, "path"), "<254:1>/a/b");
 	assert_string_equal(string_of(row, "fs"), "ext4");
 	assert_string_equal(string_of(row, "dev"), "254:1");
 	assert_string_equal(string_of(row, "comm"), "dd");
