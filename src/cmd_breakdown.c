@@ -63,7 +63,7 @@ static const struct opt output_opts[] = {
 	{ 'j', "json", OPT_FLAG(struct breakdown_opts, json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 'D', "duration", OPT_DURATION(struct breakdown_opts, duration_ns), .arg = "DUR", .min = 1,
-	  .help = "end after this time" },
+	  .help = "end after this time; a command goes on" },
 	{ 0, "strict", OPT_FLAG(struct breakdown_opts, strict),
 	  .help = "exit with 5 if anything was lost" },
 	{ 0, "overhead", OPT_FLAG(struct breakdown_opts, overhead),

@@ -92,6 +92,24 @@ static void add_layers(struct findings *l, struct feature *f)
 	add_tracepoints(l, f, "completion's end", done, "tracepoint block_io_done");
 }
 
+static void add_preemption(struct findings *l, struct feature *f)
+{
+	bool functions = f->preemptible && f->func == FUNC_FENTRY;
+	bool calls = f->preemptible_tracepoints && !f->perf_calls;
+
+	if (functions)
+		add(l, "preemption", false, "fentry's programs are preempted, and may miss what other"
+					    " threads do on that CPU",
+		    "what is missed is counted; its time is in the layer above");
+	else if (calls)
+		add(l, "preemption", false, "a program that is preempted misses calls of others on"
+					    " that CPU",
+		    "mount tracefs at /sys/kernel/tracing: perf's tracepoints are not preempted");
+	else
+		add(l, "preemption", true, f->preemptible ? "hooks whose programs are not preempted" :
+							     "programs are not preempted", NULL);
+}
+
 static void add_features(struct findings *l, struct feature *f)
 {
 	add(l, "BTF", true, "/sys/kernel/btf/vmlinux", NULL);
@@ -107,6 +125,7 @@ static void add_features(struct findings *l, struct feature *f)
 				 "programs cannot see the preemption count",
 	    "a newer kernel, or one with CONFIG_KALLSYMS_ALL; a wake-up by an interrupt may be "
 	    "taken for one by the thread that it interrupted");
+	add_preemption(l, f);
 	add(l, "open files", f->task_iter,
 	    f->task_iter ? "iterator over open files" : "no iterator over open files",
 	    "file systems' functions are found by name");

@@ -58,30 +58,17 @@ void collect_dev_name(const struct mounts *mounts, unsigned int dev, char *name,
 /* A block device, not a file of the file system with that number; see key_set_by(). */
 #define BY_BLOCK_DEVICE (1ULL << 32)
 
-/* "/mnt" + "/a/b", or "<8:1>/a/b" if that file system is not mounted where we can see it. */
 static char *file_path(const struct cell_maps *maps, const struct mounts *mounts,
 		       const unsigned long long by[2])
 {
-	const struct mount *m = mounts_by_dev(mounts, by[0]);
-	struct file_name fn;
-	char path[PATH_CAP] = "", *text = NULL;
-	int err;
+	struct file_name name;
+	struct path_file f = { .dev = by[0], .is_bdev = by[0] & BY_BLOCK_DEVICE, .ino = by[1] };
 
 	if (!by[1])
 		return strdup("(no file)");
-	if (!bpf_map_lookup_elem(maps->file_names, by, &fn))
-		path_join(path, sizeof(path), &fn);
-	if (!path[0])
-		err = asprintf(&text, "<%u:%u>/inode %llu", DEV_MAJOR((unsigned int)by[0]),
-			       DEV_MINOR((unsigned int)by[0]), by[1]);
-	else if (by[0] & BY_BLOCK_DEVICE)
-		err = asprintf(&text, "/dev%s", path);
-	else if (!m)
-		err = asprintf(&text, "<%u:%u>%s", DEV_MAJOR((unsigned int)by[0]),
-			       DEV_MINOR((unsigned int)by[0]), path);
-	else
-		err = asprintf(&text, "%s%s", strcmp(m->point, "/") ? m->point : "", path);
-	return err < 0 ? NULL : text;
+	if (!bpf_map_lookup_elem(maps->file_names, by, &name))
+		f.name = &name;
+	return path_full(mounts, &f);
 }
 
 /* A kernfs file handle is the cgroup's id (type FILEID_KERNFS, include/linux/exportfs.h). */
@@ -214,36 +201,38 @@ static int collect_op(const struct cell_maps *maps, const struct mounts *mounts,
 	return 0;
 }
 
-/* The row of @fs and @op, a new one if there is none; without --by they are all the key. */
+/* The row of a slot, a new one if there is none. */
 static struct op_row *row_of(const struct cell_maps *maps, struct snapshot *sn,
-			     unsigned long long fs, unsigned char op)
+			     const struct row_slot *slot)
 {
+	struct op_key key = { .fs = slot->fs, .call = WHAT_CALL(slot->what),
+			      .op = WHAT_OP(slot->what), .cache = WHAT_CACHE(slot->what) };
 	struct op_row *row;
 
-	for (size_t i = 0; i < sn->n_ops; i++)
-		if (sn->ops[i].key.fs == fs && sn->ops[i].key.op == op)
-			return &sn->ops[i];
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		row = &sn->ops[i];
+		if (row->key.fs == key.fs && row->key.call == key.call && row->key.op == key.op &&
+		    row->key.cache == key.cache)
+			return row;
+	}
 	row = &sn->ops[sn->n_ops++];
-	row->key.fs = fs;
-	row->key.op = op;
-	collect_fs_name(maps, fs, row->fs);
+	row->key = key;
+	collect_fs_name(maps, key.fs, row->fs);
 	return row;
 }
 
-/* Adds the cells that are found by index to the rows. */
+/* Adds the cells of slots to the rows. */
 static void collect_direct(const struct cell_maps *maps, unsigned char epoch, struct snapshot *sn)
 {
 	struct op_cell *cell;
 
 	for (int cpu = 0; cpu < maps->n_cpus; cpu++) {
-		for (int slot = 0; slot < FS_SLOTS; slot++) {
-			for (int op = 0; op < OP_N; op++) {
-				cell = &maps->direct[DIRECT_CELL(cpu, epoch, slot, op)];
-				if (!cell->count)
-					continue;
-				op_row_add(row_of(maps, sn, maps->fs_slots[slot], op), cell);
-				memset(cell, 0, sizeof(*cell));
-			}
+		for (int slot = 0; slot < ROW_SLOTS; slot++) {
+			cell = &maps->direct[DIRECT_CELL(cpu, epoch, slot)];
+			if (!cell->count)
+				continue;
+			op_row_add(row_of(maps, sn, &maps->slots[slot]), cell);
+			memset(cell, 0, sizeof(*cell));
 		}
 	}
 }
@@ -262,7 +251,7 @@ static int collect_ops(const struct cell_maps *maps, const struct mounts *mounts
 	if (err)
 		return err;
 	cells = calloc(maps->per_cpu ? maps->n_cpus : 1, sizeof(*cells));
-	sn->ops = calloc(n + FS_SLOTS * OP_N, sizeof(*sn->ops));
+	sn->ops = calloc(n + ROW_SLOTS, sizeof(*sn->ops));
 	if (!cells || !sn->ops)
 		err = -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++) {

@@ -11,13 +11,15 @@
 #include "mounts.h"
 #include "snapshot.h"
 
+struct row_slot;
+
 /* Descriptors of the maps, not owned. */
 struct cell_maps {
 	int ops, rqs, fs_seen, file_names;	/* -1: not there */
 	int n_cpus;
 	bool per_cpu;				/* the ops map has a cell per CPU */
 	struct op_cell *direct;			/* DIRECT_CELLS() or NULL; emptied */
-	const unsigned long long *fs_slots;	/* FS_SLOTS of them, for direct */
+	const struct row_slot *slots;		/* ROW_SLOTS of them, whose cells direct has */
 	unsigned int op_key_size;
 	enum by_key by;
 };

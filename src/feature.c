@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -14,6 +15,7 @@
 
 #include <uthash.h>
 
+#include "privilege.h"
 #include "reason.h"
 
 /* The kernel's types; they were there when feature_probe() looked. */
@@ -63,8 +65,7 @@ void feature_look_for(struct feature *f, const char *const names[], int n)
 	}
 }
 
-/* Type of a function, typedef or variable of that name; 0 if there is none. */
-static __u32 type_of(struct feature *f, const char *name)
+unsigned int feature_type(struct feature *f, const char *name)
 {
 	struct known_name *k;
 
@@ -143,7 +144,7 @@ int feature_function(struct feature *f, const char *function, const char *module
 		m = module_types(f, module);
 		id = m && m->btf ? btf__find_by_name_kind(m->btf, function, BTF_KIND_FUNC) : -1;
 	} else {
-		id = type_of(f, function);
+		id = feature_type(f, function);
 	}
 	if (id <= 0)
 		return -ENOENT;
@@ -160,7 +161,7 @@ static const struct btf_type *tracepoint_proto(struct feature *f, const char *na
 	__u32 id;
 
 	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
-	id = type_of(f, type_name);
+	id = feature_type(f, type_name);
 	if (!id)
 		return NULL;
 	t = btf__type_by_id(types(f), btf__type_by_id(types(f), id)->type);
@@ -177,7 +178,7 @@ bool feature_has_tracepoint(struct feature *f, const char *name)
 
 bool feature_has_function(struct feature *f, const char *name)
 {
-	return type_of(f, name);
+	return feature_type(f, name);
 }
 
 int feature_tracepoint_args(struct feature *f, const char *name)
@@ -217,7 +218,7 @@ int feature_tracepoint_arg_named(struct feature *f, const char *name, const char
 	__u32 id;
 
 	snprintf(func, sizeof(func), "__traceiter_%s", name);
-	id = type_of(f, func);
+	id = feature_type(f, func);
 	if (!id)
 		return -1;
 	proto = btf__type_by_id(types(f), btf__type_by_id(types(f), id)->type);
@@ -250,7 +251,7 @@ static void probe_fentry(struct feature *f)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
 	int prog, link = -1, err = 0;
-	__u32 id = type_of(f, "vfs_read");
+	__u32 id = feature_type(f, "vfs_read");
 
 	if (!id) {
 		snprintf(f->no_fentry, sizeof(f->no_fentry), "vfs_read is not in the kernel's BTF");
@@ -278,7 +279,7 @@ static void probe_fentry(struct feature *f)
  * hide it all the same (no CONFIG_KALLSYMS_ALL). */
 static bool probe_variable(struct feature *f, const char *name)
 {
-	int id = type_of(f, name), fd;
+	int id = feature_type(f, name), fd;
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_BTF_ID,
 		  .imm = id },
@@ -303,6 +304,33 @@ static void probe_kprobe(struct feature *f)
 	snprintf(f->no_kprobe, sizeof(f->no_kprobe), "this kernel was built without kprobes");
 }
 
+/*
+ * Whether the kernel preempts itself: a program that is preempted is busy on that CPU, and misses
+ * what other threads do there. The guard's type came with tracepoints under SRCU, to kernels that
+ * have only the models full and lazy. Where debugfs cannot be read, the model of a kernel with
+ * PREEMPT_DYNAMIC is not known, and taken for distributions' default.
+ */
+static void probe_preemption(struct feature *f)
+{
+	const char *const model = "/sys/kernel/debug/sched/preempt";
+	struct utsname uts;
+	char text[64] = "";
+	FILE *file = fopen(model, "re");
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	uname(&uts);
+	f->preemptible_tracepoints = feature_type(f, "class_srcu_fast_notrace_t");
+	f->realtime = !access("/sys/kernel/realtime", F_OK);
+	f->preemptible = f->preemptible_tracepoints || f->realtime ||
+			 strstr(uts.version, " PREEMPT ") || strstr(text, "(full)") ||
+			 strstr(text, "(lazy)");
+	f->perf_calls = !access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", R_OK) ||
+			!access("/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id", R_OK);
+}
+
 /* Whether BPF is allowed at all; tells lack of permission from lack of BPF. */
 static int probe_permission(struct reason *why)
 {
@@ -315,7 +343,7 @@ static int probe_permission(struct reason *why)
 	}
 	if (fd == -EPERM || fd == -EACCES) {
 		reason_set(why, EXIT_PERMISSION, "cannot use BPF: %s", strerror(-fd));
-		return reason_hint(why, "run as root, or grant CAP_BPF and CAP_PERFMON");
+		return reason_hint(why, PRIVILEGE_HINT);
 	}
 	reason_set(why, EXIT_KERNEL, "cannot use BPF: %s", strerror(-fd));
 	return reason_hint(why, "'iostrata doctor' tells what this kernel can");
@@ -340,7 +368,7 @@ static int probe_btf(struct feature *f, struct reason *why)
 /* What feature_probe() and its callers will ask for. */
 static const char *const looked_for[] = {
 	"vfs_read", "bpf_rdonly_cast", "bpf_iter_task_file", "btf_module_notify", "__preempt_count",
-	"pcpu_hot", "__traceiter_balance_dirty_pages",
+	"pcpu_hot", "class_srcu_fast_notrace_t", "__traceiter_balance_dirty_pages",
 };
 
 int feature_probe(struct feature *f, struct reason *why)
@@ -357,7 +385,13 @@ int feature_probe(struct feature *f, struct reason *why)
 	f->module_btf = feature_has_function(f, "btf_module_notify");
 	probe_fentry(f);
 	probe_kprobe(f);
-	f->func = !f->no_fentry[0] ? FUNC_FENTRY : !f->no_kprobe[0] ? FUNC_KPROBE : FUNC_NONE;
+	probe_preemption(f);
+	f->func = FUNC_NONE;
+	if (!f->no_kprobe[0])
+		f->func = FUNC_KPROBE;
+	/* a PREEMPT_RT kernel takes half a second to remove a kprobe, and there are some eighty */
+	if (!f->no_fentry[0] && (f->func == FUNC_NONE || !f->preemptible || f->realtime))
+		f->func = FUNC_FENTRY;
 	return 0;
 }
 

@@ -23,8 +23,12 @@ struct feature {
 	bool module_btf;		/* modules describe their types, too (5.11) */
 	bool task_iter;			/* iter/task_file */
 	bool interrupt_level;		/* programs may look at the preemption count */
+	bool preemptible;		/* programs on functions can be preempted */
+	bool realtime;			/* PREEMPT_RT */
+	bool preemptible_tracepoints;	/* those of tp_btf, too (7.0) */
+	bool perf_calls;		/* perf's sys_enter and sys_exit can be had (tracefs) */
 	bool bpf_token_caps;		/* CAP_BPF and CAP_PERFMON exist (5.8) */
-	enum func_probe func;
+	enum func_probe func;		/* kprobes where fentry's programs can be preempted */
 	char no_fentry[160];		/* why not, "" if it works */
 	char no_kprobe[160];
 };
@@ -50,6 +54,9 @@ void feature_look_for(struct feature *f, const char *const names[], int n);
  */
 int feature_function(struct feature *f, const char *function, const char *module,
 		     unsigned int *ret_id, int *ret_btf_fd);
+
+/* Type of a function, typedef or variable of that name; 0 if there is none. */
+unsigned int feature_type(struct feature *f, const char *name);
 
 bool feature_has_tracepoint(struct feature *f, const char *name);
 bool feature_has_function(struct feature *f, const char *name);

@@ -50,7 +50,7 @@ const char *fsprobes_template_target(const struct bpf_program *prog)
 		return "generic_file_read_iter";
 	if (!strcmp(tag, "write"))
 		return "generic_file_write_iter";
-	return !strcmp(tag, "fsync") ? "generic_file_fsync" : "generic_file_open";
+	return !strcmp(tag, "fsync") ? "vfs_fsync_range" : "generic_file_open";
 }
 
 static bool is_probed(const struct fsprobes *p, const char *function)

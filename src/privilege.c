@@ -40,3 +40,14 @@ int privilege_drop(void)
 	cap_free(now);
 	return err;
 }
+
+bool privilege_is_admin(void)
+{
+	cap_flag_value_t have = CAP_CLEAR;
+	cap_t now = cap_get_proc();
+
+	if (now)
+		cap_get_flag(now, CAP_SYS_ADMIN, CAP_EFFECTIVE, &have);
+	cap_free(now);
+	return have == CAP_SET;
+}

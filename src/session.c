@@ -25,8 +25,10 @@
 #include "feature.h"
 #include "fsprobes.h"
 #include "links.h"
+#include "privilege.h"
 #include "reason.h"
 #include "syscalls.h"
+#include "twins.h"
 
 #include "trace.skel.h"
 
@@ -40,6 +42,7 @@ struct session {
 	struct op_cell *direct;		/* mapped, direct_len bytes; NULL: not in use */
 	size_t direct_len;
 	struct links links;
+	struct twins twins;
 	int vfs_functions;		/* that are probed */
 	struct fsprobes *fs;		/* NULL: functions of file systems are not probed */
 	char module_gone[FUNC_NAME_LEN];
@@ -113,6 +116,16 @@ static bool tracepoint_wanted(const struct session_conf *c, const char *hook)
 	return c->layer == LAYER_OPS;
 }
 
+/* Of the programs on sys_enter and sys_exit those that are not preempted, if there are any. */
+static bool calls_fit(const struct session *s, const char *section)
+{
+	bool perf = starts_with(section, "tp/");
+
+	if (!perf && strcmp(section, "tp_btf/sys_enter") && strcmp(section, "tp_btf/sys_exit"))
+		return true;
+	return perf == (s->feat.preemptible_tracepoints && s->feat.perf_calls);
+}
+
 /* A program at entry or return of a function, of the kind that this kernel has. */
 static bool function_wanted(const struct session *s, const char *section)
 {
@@ -162,8 +175,11 @@ static bool program_wanted(struct session *s, const struct bpf_program *prog)
 	const char *section = bpf_program__section_name(prog);
 	const char *hook = strchr(section, '/') ? strchr(section, '/') + 1 : "";
 
-	if (is_refused(s, bpf_program__name(prog)) || !level_fits(s, bpf_program__name(prog)))
+	if (is_refused(s, bpf_program__name(prog)) || !level_fits(s, bpf_program__name(prog)) ||
+	    !calls_fit(s, section))
 		return false;
+	if (starts_with(section, "tp/"))
+		return s->conf.layer == LAYER_OPS || s->conf.layer == LAYER_SYSCALL;
 	if (starts_with(section, "tp_btf/"))
 		return tracepoint_wanted(&s->conf, hook) && feature_has_tracepoint(&s->feat, hook);
 	if (starts_with(section, "iter/"))
@@ -213,10 +229,10 @@ static void conf_set_pidns(struct conf *c)
 	c->pidns_ino = st.st_ino;
 }
 
-/* Rows that are told apart by operation and file system alone. */
+/* Few enough rows to have a slot each. */
 static bool rows_direct(const struct session_conf *sc)
 {
-	return sc->by == BY_NONE && sc->layer != LAYER_SYSCALL && sc->layer != LAYER_BLK;
+	return (sc->by == BY_NONE || sc->by == BY_CACHE) && sc->layer != LAYER_BLK;
 }
 
 static void conf_fill(struct conf *c, struct session *s)
@@ -247,6 +263,11 @@ static void conf_fill(struct conf *c, struct session *s)
 	c->queued = sc->queued;
 	c->records = sc->records;
 	c->waits = sc->layer == LAYER_OPS;
+	c->twins = s->feat.preemptible_tracepoints;
+	c->process_filter = c->tgid || c->cgroup || c->has_comm || c->tracked;
+	c->file_filter = c->file_ino || c->n_devs;
+	c->file_details = c->file_filter || c->records || c->by == BY_FILE || c->by == BY_DEV ||
+			  c->by == BY_CACHE;
 	conf_set_args(c, &s->feat);
 }
 
@@ -353,9 +374,9 @@ static void trace_configure(struct session *s)
 
 static int load_failed(struct reason *why, int err)
 {
-	if (err == -EPERM || err == -EACCES) {
+	if (err == -EPERM || err == -EACCES || !privilege_is_admin()) {
 		reason_set(why, EXIT_PERMISSION, "cannot load BPF programs: %s", strerror(-err));
-		return reason_hint(why, "run as root, or grant CAP_BPF and CAP_PERFMON");
+		return reason_hint(why, PRIVILEGE_HINT);
 	}
 	reason_set(why, EXIT_KERNEL, "cannot load BPF programs: %s", strerror(-err));
 	return reason_hint(why, "'iostrata doctor --probes' tells which programs load here");
@@ -386,6 +407,7 @@ static int trace_load(struct session *s, struct reason *why)
 	return load_failed(why, err);
 }
 
+/* A template's section has no function. */
 static void vfs_attach(struct session *s)
 {
 	struct bpf_program *prog, *leave;
@@ -394,6 +416,7 @@ static void vfs_attach(struct session *s)
 	bpf_object__for_each_program(prog, s->trace->obj) {
 		name = bpf_program__name(prog);
 		if (bpf_program__fd(prog) < 0 ||
+		    !strchr(bpf_program__section_name(prog), '/') ||
 		    !(starts_with(name, "enter_") || starts_with(name, "kenter_")))
 			continue;
 		leave = links_program(s->trace->obj, *name == 'k' ? "kleave_" : "leave_",
@@ -406,20 +429,31 @@ static void vfs_attach(struct session *s)
 	}
 }
 
+static void tracepoint_attach(struct session *s, const struct bpf_program *prog)
+{
+	const char *hook = strchr(bpf_program__section_name(prog), '/') + 1;
+
+	if (links_add(&s->links, bpf_program__attach(prog)) && s->trace->rodata->conf.twins &&
+	    starts_with(hook, "block_"))
+		twins_add(&s->twins, &s->feat, prog, hook);
+}
+
 /* Tracepoints in an order in which nothing is missed that others rely on: calls are seen to begin
  * last, when all that happens inside them is seen. */
 static void tracepoints_attach(struct session *s)
 {
 	struct bpf_program *prog, *last[] = { s->trace->progs.on_sys_exit,
-					      s->trace->progs.on_sys_enter };
+					      s->trace->progs.on_sys_exit_perf,
+					      s->trace->progs.on_sys_enter,
+					      s->trace->progs.on_sys_enter_perf };
 
 	bpf_object__for_each_program(prog, s->trace->obj) {
-		if (bpf_program__fd(prog) < 0 || prog == last[0] || prog == last[1] ||
+		if (bpf_program__fd(prog) < 0 || strstr(bpf_program__name(prog), "on_sys_e") ||
 		    !starts_with(bpf_program__section_name(prog), "tp_btf/"))
 			continue;
-		links_add(&s->links, bpf_program__attach(prog));
+		tracepoint_attach(s, prog);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 4; i++)
 		if (bpf_program__fd(last[i]) >= 0)
 			links_add(&s->links, bpf_program__attach(last[i]));
 }
@@ -485,8 +519,9 @@ static int layer_check(struct session *s, struct reason *why)
 	switch (s->conf.layer) {
 	case LAYER_OPS:
 	case LAYER_SYSCALL:
-		if (!program_live(s->trace->progs.on_sys_enter) ||
-		    !program_live(s->trace->progs.on_sys_exit))
+		if (!either_live(s->trace->progs.on_sys_enter,
+				 s->trace->progs.on_sys_enter_perf) ||
+		    !either_live(s->trace->progs.on_sys_exit, s->trace->progs.on_sys_exit_perf))
 			no = "the kernel does not let system calls be traced";
 		break;
 	case LAYER_VFS:
@@ -587,6 +622,7 @@ void session_close(struct session *s)
 {
 	if (!s)
 		return;
+	twins_done(&s->twins);
 	links_done(&s->links);
 	fsprobes_free(s->fs);
 	if (s->direct)
@@ -611,18 +647,38 @@ static void wait_for_programs(void)
 		usleep(50000);
 }
 
-/* Adds what the kernel knows of a program's runs; all misses so far, not only the interval's. */
-static void program_stats(void *arg, int fd)
+/* Adds what the kernel knows of a program's runs. Returns how often it was refused. */
+static uint64_t run_stats(struct snapshot *sn, int fd)
 {
 	struct bpf_prog_info info = {};
 	__u32 len = sizeof(info);
-	struct snapshot *sn = arg;
 
 	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
-		return;
-	sn->missed += info.recursion_misses;
+		return 0;
 	sn->bpf_run_ns += info.run_time_ns;
 	sn->bpf_run_cnt += info.run_cnt;
+	return info.recursion_misses;
+}
+
+/* All misses so far, not only the interval's. */
+static void program_stats(void *arg, int fd)
+{
+	struct snapshot *sn = arg;
+
+	sn->missed += run_stats(sn, fd);
+}
+
+/* What a program missed was lost only if its twin missed it, too: at most the smaller number. */
+static void twins_stats(const struct session *s, struct snapshot *sn, int fd)
+{
+	uint64_t missed = run_stats(sn, fd), by_twin;
+	int twin = twins_of(&s->twins, fd);
+
+	if (twin >= 0) {
+		by_twin = run_stats(sn, twin);
+		missed = by_twin < missed ? by_twin : missed;
+	}
+	sn->missed += missed;
 }
 
 static void snapshot_stats(struct session *s, struct snapshot *sn)
@@ -631,7 +687,7 @@ static void snapshot_stats(struct session *s, struct snapshot *sn)
 	uint64_t missed, lost;
 
 	bpf_object__for_each_program(prog, s->trace->obj)
-		program_stats(sn, bpf_program__fd(prog));
+		twins_stats(s, sn, bpf_program__fd(prog));
 	if (s->fs)
 		fsprobes_programs(s->fs, program_stats, sn);
 	sn->has_overhead = sn->bpf_run_cnt;
@@ -659,7 +715,7 @@ static void cell_maps_fill(const struct session *s, struct cell_maps *maps)
 	maps->n_cpus = libbpf_num_possible_cpus();
 	maps->per_cpu = bpf_map__type(t->maps.op_cells) == BPF_MAP_TYPE_PERCPU_HASH;
 	maps->direct = s->direct;
-	maps->fs_slots = s->live->fs;
+	maps->slots = s->live->rows;
 }
 
 static bool op_tells_fs(const struct session *s, const struct op_row *row)
@@ -745,7 +801,7 @@ static const char *not_to_try(struct session *s, const struct bpf_program *prog)
 
 	if (starts_with(section, "tp_btf/") && !feature_has_tracepoint(&s->feat, hook))
 		return "this kernel has no such tracepoint";
-	if (!level_fits(s, bpf_program__name(prog)))
+	if (!level_fits(s, bpf_program__name(prog)) || !calls_fit(s, section))
 		return "its twin fits this kernel";
 	if (starts_with(section, "iter/") && !s->feat.task_iter)
 		return "this kernel has no such iterator";

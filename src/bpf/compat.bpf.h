@@ -156,6 +156,23 @@ static __always_inline struct file *file_typed(struct file *file)
 	return bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
 }
 
+/*
+ * WHAT  programs of tp_btf can be preempted, and a hit by another thread of that CPU meanwhile is
+ *       refused as recursion; those of perf's tracepoints cannot, but see no registers
+ * WHEN  7.0 (tracepoints are guarded by SRCU); session.c chooses
+ * DROP  never
+ */
+struct perf_sys_event {
+	u64 common;
+	u64 nr;
+	u64 ret;	/* sys_enter: the first argument */
+};
+
+static __always_inline struct pt_regs *current_regs(void)
+{
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
 /* x86: the first two arguments, and the result, of the function that a kprobe is on. */
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

@@ -15,7 +15,9 @@ enum {
 	BIO_WALK = 64,		/* bios of a request that are looked at */
 	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
 	TASK_SLOTS = 8192,	/* threads whose state is found without a search; see task.bpf.h */
-	FS_SLOTS = 8,		/* file system types whose rows are found without a search */
+	ROW_SLOTS = 64,		/* rows that are found without a search; see row.bpf.h */
+	SLOT_SEARCH = 8,	/* slots that are tried for a row */
+	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for twins */
 	PID_LIMIT = 4 << 20,	/* PID_MAX_LIMIT, include/linux/threads.h */
 };
 
@@ -48,6 +50,10 @@ struct conf {
 	unsigned char tracked;		/* only the tool's child and descendants: on_fork() */
 	unsigned char has_comm;
 	unsigned char all_files;
+	/* summaries, so that a program looks at one of them instead of many */
+	unsigned char process_filter;	/* tgid, cgroup, comm or tracked */
+	unsigned char file_filter;	/* file_ino or n_devs */
+	unsigned char file_details;	/* inode, device or flags of a file are of use */
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
 	unsigned char file_from_vfs;	/* vfs_read, vfs_write are probed: they know the file */
 	unsigned long long comm[COMM_LEN / 8];
@@ -64,6 +70,7 @@ struct conf {
 	unsigned char queued;		/* histogram of requests: queue and tag too */
 	unsigned char records;		/* send slow operations as records */
 	unsigned char waits;		/* cut sleeps by layer */
+	unsigned char twins;		/* programs on block tracepoints are there twice */
 	/* which argument of a tracepoint is the bio, the request, ...: arity differs */
 	unsigned char arg_bio_queue, arg_getrq, arg_backmerge, arg_frontmerge, arg_split;
 	unsigned char arg_issue, arg_requeue, arg_rq_merge;
@@ -72,16 +79,28 @@ struct conf {
 	unsigned char has_prev_state;	/* sched_switch tells prev's state */
 };
 
-/* Index of a cell in direct_cells: by CPU, interval (even or odd), file system and operation. */
-#define DIRECT_CELLS(cpus) ((cpus) * 2 * FS_SLOTS * OP_N)
-#define DIRECT_CELL(cpu, epoch, slot, op)                                                          \
-	((((cpu) * 2 + ((epoch) & 1)) * FS_SLOTS + (slot)) * OP_N + (op))
+/* Which row of direct_cells: by CPU, interval (even or odd) and slot. */
+#define DIRECT_CELLS(cpus)	       ((cpus) * 2 * ROW_SLOTS)
+#define DIRECT_CELL(cpu, epoch, slot) (((cpu) * 2 + ((epoch) & 1)) * ROW_SLOTS + (slot))
+
+/* What a row is of, beside its file system: call, operation and class as one number, never 0. */
+#define ROW_WHAT(call, op, cache) ((unsigned int)(call) | (op) << 16 | (cache) << 24)
+#define WHAT_CALL(what)		   ((what) & 0xffff)
+#define WHAT_OP(what)		   ((what) >> 16 & 0xff)
+#define WHAT_CACHE(what)	   ((what) >> 24)
+
+/* Who has a slot, for good. */
+struct row_slot {
+	unsigned long long fs;
+	unsigned int what;		/* 0: nobody */
+	unsigned int pad;
+};
 
 /* Written by both sides while the programs run; shared by all objects. */
 struct live {
 	unsigned long long slow_ns;	/* operations that took longer are sent as records */
 	unsigned long long lost[LOST_N];
-	unsigned long long fs[FS_SLOTS];	/* identities; 0 (not known) has the first slot */
+	struct row_slot rows[ROW_SLOTS];
 	unsigned int overflown;		/* threads whose state is not in its slot */
 	unsigned char epoch;		/* see session_snapshot() */
 };

@@ -12,13 +12,12 @@ enum { EIOCBQUEUED = 529 };
 
 /* The same operation on the same file, one function inside the other (ext4_file_read_iter calls
  * generic_file_read_iter, which other types have as theirs): it is one. */
-static __always_inline bool is_nested(const struct task_state *t, const struct frame *f, u32 depth)
+static __always_inline bool is_nested(const struct task_state *t, const struct frame *f, u64 depth)
 {
 	const struct frame *outer;
 	u64 below = depth - 1;
 
-	/* the verifier must see the limit on the very value that is used as index */
-	asm volatile("" : "+r"(below));
+	barrier_var(below); /* the verifier must see the limit on the register that is used */
 	if (below >= FRAMES)
 		return false;
 	outer = &t->frames[below];
@@ -27,20 +26,19 @@ static __always_inline bool is_nested(const struct task_state *t, const struct f
 
 static __always_inline void frame_push(u8 op, struct file *file, bool typed)
 {
-	struct file_info fi;
-	u64 id = bpf_get_current_pid_tgid();
-	u32 tid = id, depth;
+	struct file_info fi = {};
+	u64 id = bpf_get_current_pid_tgid(), depth;
 	struct task_state *t;
 	struct frame *f;
 
 	if (!current_wanted(id))
 		return;
-	t = task_lookup(tid);
-	if (!t)
-		t = task_create(tid);
+	t = task_get(id);
 	if (!t)
 		return;
-	depth = t->depth++;
+	depth = t->depth;
+	t->depth = depth + 1;
+	barrier_var(depth);
 	if (depth >= FRAMES)
 		return;
 	file_info(file, typed, &fi);
@@ -62,7 +60,7 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 		return;
 	if (ret > 0 && (f->op == OP_READ || f->op == OP_WRITE || f->op == OP_COPY))
 		bytes = ret;
-	cell = row_find(&f->row, f->op, 0, 0, &t->fs_slot);
+	cell = row_find(&f->row, f->op, 0, 0);
 	if (cell)
 		cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);
 }
@@ -72,7 +70,7 @@ static __always_inline void frame_pop(u8 op, long ret)
 	u64 now = bpf_ktime_get_ns();
 	struct task_state *t = current_lookup();
 	struct frame *f;
-	u32 depth;
+	u64 depth;
 
 	if (!t)
 		return;
@@ -80,7 +78,9 @@ static __always_inline void frame_pop(u8 op, long ret)
 		count_lost(LOST_UNMATCHED_END);
 		return;
 	}
-	depth = --t->depth;
+	depth = t->depth - 1ULL;
+	t->depth = depth;
+	barrier_var(depth);
 	if (depth >= FRAMES) {
 		count_lost(LOST_UNMATCHED_START);
 		return;
@@ -93,7 +93,7 @@ static __always_inline void frame_pop(u8 op, long ret)
 	}
 	/* at the entry of vfs_open() the file has no inode yet */
 	if (op == OP_OPEN && !f->row.mode && ret >= 0) {
-		struct file_info fi;
+		struct file_info fi = {};
 
 		file_info((struct file *)f->row.file, false, &fi);
 		f->row = fi.row;
@@ -107,9 +107,10 @@ static __always_inline void frame_pop(u8 op, long ret)
 /* Entry of a function of a layer. A function of the VFS knows the file that a system call names. */
 static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, bool typed)
 {
+	u8 layer = conf.layer;	/* volatile: loaded each time that it is named */
 	struct task_state *t;
 
-	if (conf.layer == LAYER_VFS || conf.layer == LAYER_FS) {
+	if (layer == LAYER_VFS || layer == LAYER_FS) {
 		frame_push(op, file, typed);
 		return;
 	}
@@ -118,7 +119,7 @@ static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, b
 		return;
 	if (stratum == ST_VFS && t->file_pending && !op_learn_file(t, file, typed))
 		return;
-	if (conf.layer == LAYER_OPS)
+	if (layer == LAYER_OPS)
 		op_enter_layer(t, stratum);
 }
 
@@ -136,14 +137,15 @@ static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
 }
 
 /*
- * The four programs of one function: fentry and fexit, or kprobe and kretprobe where there is no
- * fentry. @file_arg is the number of the struct file * argument, @n_args that of all arguments.
+ * The four programs of one function: fentry and fexit, or kprobe and kretprobe. @fentry_file and
+ * @kprobe_file are its file, made from ctx, @typed whether the former can be read without a helper;
+ * @n_args is the number of all arguments.
  */
-#define LAYER_PROBES(tag, target, stratum, op, file_arg, n_args)                                  \
+#define FUNCTION_PROBES(tag, target, stratum, op, fentry_file, typed, kprobe_file, n_args)         \
 	SEC("?fentry" target)                                                                      \
 	int enter_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		layer_enter(stratum, op, (struct file *)ctx[file_arg], true);                      \
+		layer_enter(stratum, op, fentry_file, typed);                                      \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?fexit" target)                                                                       \
@@ -155,7 +157,7 @@ static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
 	SEC("?kprobe" target)                                                                      \
 	int kenter_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		layer_enter(stratum, op, (struct file *)kprobe_arg(ctx, file_arg), false);         \
+		layer_enter(stratum, op, kprobe_file, false);                                      \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kretprobe" target)                                                                   \
@@ -164,5 +166,10 @@ static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
 		layer_leave(stratum, op, kprobe_ret(ctx));                                         \
 		return 0;                                                                          \
 	}
+
+/* The same of a function whose argument number @file_arg is the struct file *. */
+#define LAYER_PROBES(tag, target, stratum, op, file_arg, n_args)                                   \
+	FUNCTION_PROBES(tag, target, stratum, op, (struct file *)ctx[file_arg], true,              \
+			(struct file *)kprobe_arg(ctx, file_arg), n_args)
 
 #endif

@@ -48,8 +48,7 @@ struct task_state {
 	u32 tid;			/* whose state it is; 0: nobody's */
 	u8 active;			/* an op is in progress; all of the below are valid */
 	u8 depth;			/* frames in use, may be more than FRAMES */
-	u8 fs_slot;			/* where the file system was found last */
-	u8 unused;
+	u8 unused[2];
 	union {
 		struct {
 			u64 start, mark;
@@ -144,12 +143,17 @@ struct fs_seen {
 	u64 read_iter, write_iter, fsync, open;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TASK_SLOTS);
-	__type(key, u32);
-	__type(value, struct task_state);
-} tasks SEC(".maps");
+/* A variable, not a map of their own: a slot's address is a multiplication, without the checks and
+ * the key on the stack that an element of an array needs. */
+static struct task_state tasks[TASK_SLOTS];
+
+/* Block events that a thread's first program has dealt with, for the second; see first_to_see(). */
+struct handled {
+	u64 obj[2];
+	u8 event[2];	/* 0: none; two, for an interrupt between the programs has its own */
+	u32 tid;
+};
+static struct handled handled[HANDLED_SLOTS];
 
 /* Thread that owns a slot of tasks. */
 struct {
@@ -236,7 +240,7 @@ struct {
 	__uint(value_size, sizeof(struct op_cell));
 } op_cells SEC(".maps");
 
-/* The rows without --by, where an array index will do; see DIRECT_CELL(). */
+/* The cells of rows that have a slot; see DIRECT_CELL(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
@@ -245,13 +249,13 @@ struct {
 	__type(value, struct op_cell);
 } direct_cells SEC(".maps");
 
-/* Who has a slot of live.fs; the value is of no use. */
+/* Slots of live.rows that are taken; the value is of no use. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, FS_SLOTS);
+	__uint(max_entries, ROW_SLOTS);
 	__type(key, u32);
 	__type(value, u32);
-} fs_slot_owners SEC(".maps");
+} row_slots_taken SEC(".maps");
 
 /* Preallocated: updated in interrupts. */
 struct {

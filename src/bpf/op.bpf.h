@@ -25,31 +25,32 @@ struct file_info {
 /* A typed pointer is read as such, any other through a helper. */
 #define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
 
+/* What is of no use is not read: a field is some ten instructions. */
 static __always_inline void inode_info(struct inode *inode, bool typed, struct file_info *fi)
 {
 	struct super_block *sb = READ(typed, inode, i_sb);
+	/* a block device is not a file of the file system that its name is in */
+	bool bdev;
 
 	fi->row.mode = READ(typed, inode, i_mode);
+	bdev = (fi->row.mode & S_IFMT) == S_IFBLK;
+	fi->row.fs = bdev ? FS_BDEV : (u64)READ(typed, sb, s_type);
+	if (!conf.file_details)
+		return;
 	fi->row.ino = READ(typed, inode, i_ino);
-	/* a block device is not a file of the file system that its name is in */
-	if ((fi->row.mode & S_IFMT) == S_IFBLK) {
-		fi->row.fs = FS_BDEV;
-		fi->row.dev = READ(typed, inode, i_rdev);
-	} else {
-		fi->row.fs = (u64)READ(typed, sb, s_type);
-		fi->row.dev = READ(typed, sb, s_dev);
-	}
+	fi->row.dev = bdev ? READ(typed, inode, i_rdev) : READ(typed, sb, s_dev);
 }
 
 static __always_inline void file_info(struct file *file, bool typed, struct file_info *fi)
 {
 	fi->row.file = (u64)file;
-	fi->flags = READ(typed, file, f_flags);
+	if (conf.file_details)
+		fi->flags = READ(typed, file, f_flags);
 	inode_info(READ(typed, file, f_inode), typed, fi);
 }
 
-/* Descriptor @fd of current; false if there is none. */
-static __always_inline bool fd_file(u32 fd, struct file_info *fi)
+/* Descriptor @fd of current, not to be read as typed; NULL if there is none. */
+static __always_inline struct file *current_file(u32 fd)
 {
 	bool typed = have_current_btf();
 	struct file *file = NULL;
@@ -59,8 +60,15 @@ static __always_inline bool fd_file(u32 fd, struct file_info *fi)
 	task = typed ? bpf_get_current_task_btf() : (void *)bpf_get_current_task();
 	fdt = typed ? task->files->fdt : BPF_CORE_READ(task, files, fdt);
 	if (!fdt || fd >= READ(typed, fdt, max_fds))
-		return false;
+		return NULL;
 	bpf_probe_read_kernel(&file, sizeof(file), READ(typed, fdt, fd) + fd);
+	return file;
+}
+
+static __always_inline bool fd_file(u32 fd, struct file_info *fi)
+{
+	struct file *file = current_file(fd);
+
 	if (!file)
 		return false;
 	if (conf.rdonly_cast)
@@ -80,7 +88,7 @@ static __always_inline bool mode_is_storage(u16 mode)
 /* Certain files are asked for: an operation whose file is not known is none of them. */
 static __always_inline bool file_filtered(void)
 {
-	return conf.file_ino || conf.n_devs;
+	return conf.file_filter;
 }
 
 /* Whether the filters by file let @fi through. */
@@ -88,6 +96,8 @@ static __always_inline bool file_wanted(const struct file_info *fi)
 {
 	if (!conf.all_files && !mode_is_storage(fi->row.mode))
 		return false;
+	if (!conf.file_filter)
+		return true;
 	if (conf.file_ino && (fi->row.ino != conf.file_ino || fi->row.dev != conf.file_dev))
 		return false;
 	return dev_wanted(fi->row.dev);
@@ -111,14 +121,17 @@ static __always_inline void op_start(struct task_state *t, u32 kind, u32 call, u
 	t->call = call;
 	t->kind = kind;
 	t->active = 1;
-	__builtin_memset(&t->now, 0, sizeof(t->now));
-	__builtin_memset(t->strata, 0, sizeof(t->strata));
+	t->now = 0;
+	/* the others when it waits: task_off() */
+	t->strata[ST_SYSCALL] = t->strata[ST_VFS] = t->strata[ST_FS] = 0;
+	if (conf.records)
+		__builtin_memset(t->strata, 0, sizeof(t->strata));
 }
 
 /* The file of an operation that was started without; false: it is not asked for, and dropped. */
 static __always_inline bool op_learn_file(struct task_state *t, struct file *file, bool typed)
 {
-	struct file_info fi;
+	struct file_info fi = {};
 
 	file_info(file, typed, &fi);
 	t->file_pending = 0;
@@ -212,10 +225,10 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 	total = t->mark - t->start;
 	if (total < conf.min_ns)
 		return;
-	if (ret > 0 && (t->kind == OP_READ || t->kind == OP_WRITE || t->kind == OP_COPY))
+	if (ret > 0 && (t->kind <= OP_WRITE || t->kind == OP_COPY))
 		bytes = ret;
 	cell = row_find(&t->row, t->kind, conf.layer == LAYER_SYSCALL ? t->call : 0,
-			conf.by == BY_CACHE ? op_cache_class(t) : 0, &t->fs_slot);
+			conf.by == BY_CACHE ? op_cache_class(t) : 0);
 	if (!cell)
 		return;
 	cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);

@@ -44,6 +44,44 @@ static __always_inline u8 rq_op(u32 flags)
 	return (flags & REQ_OP_MASK) >= REQ_OP_DRV ? RQ_OTHER : RQ_ZONE;
 }
 
+/* Block tracepoints whose programs have twins. */
+enum block_event {
+	EV_BIO_QUEUE = 1, EV_GETRQ, EV_BACKMERGE, EV_FRONTMERGE, EV_RQ_MERGE, EV_SPLIT, EV_ISSUE,
+	EV_REQUEUE, EV_COMPLETE, EV_BIO_COMPLETE,
+};
+
+/*
+ * Whether this program is to deal with the event @ev of @obj. Where programs can be preempted, each
+ * has a twin behind it with the cookie 1. The first leaves word that it was there, under the thread
+ * that both run in; a twin that finds none knows that the first was refused.
+ */
+static __always_inline bool first_to_see(void *ctx, enum block_event ev, const void *obj)
+{
+	struct handled *h;
+	u32 tid, i;
+
+	if (!conf.twins)
+		return true;
+	tid = bpf_get_current_pid_tgid();
+	h = &handled[tid % HANDLED_SLOTS];
+	if (!bpf_get_attach_cookie(ctx)) {
+		if (h->tid != tid)
+			h->event[0] = 0;
+		h->tid = tid;
+		i = h->event[0] ? 1 : 0;
+		h->obj[i] = (u64)obj;
+		h->event[i] = ev;
+		return true;
+	}
+	for (i = 0; i < 2; i++) {
+		if (h->tid == tid && h->event[i] == ev && h->obj[i] == (u64)obj) {
+			h->event[i] = 0;
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Adds one finished request, or bio of a bio-based device. */
 static __always_inline void request_count(u32 dev, u8 op, bool bio_based, const struct cut *cut,
 					  bool queued_known, u64 bytes, u32 requeues, bool failed)
@@ -208,7 +246,7 @@ static __always_inline struct request_state *request_new(struct request *rq)
 	request_bind_bios(rq, r);
 	/* without a bio of its own it is nobody's: a flush, passthrough */
 	if (!r->q)
-		r->counted = !has_process_filter() && dev_wanted(r->dev);
+		r->counted = !conf.process_filter && dev_wanted(r->dev);
 	return r;
 }
 

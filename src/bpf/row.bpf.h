@@ -2,8 +2,9 @@
 /*
  * row.bpf.h - which row an operation or a timed call is added to, found or made.
  *
- * Without --by there are few rows, and most are found by an array index: a slot for each of the
- * first file system types, times the operations, times the CPUs. All others are in a hash.
+ * Without --by there are few rows. Each takes one of the slots near the one that its key hashes to,
+ * and has a cell per CPU and interval there; a row that finds none free is in a hash, as are all
+ * with --by.
  */
 #ifndef IOSTRATA_ROW_BPF_H
 #define IOSTRATA_ROW_BPF_H
@@ -75,41 +76,46 @@ static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
 		count_lost(LOST_MAP_FULL);
 }
 
-/*
- * The slot of @fs, FS_SLOTS if there is none left. Two CPUs that meet a type for the first time
- * may give it two slots; whoever reads the rows adds them up.
- */
-static __always_inline u32 fs_slot_find(u64 fs, u64 file, u16 mode)
+/* Where the search for a row's slot begins. */
+static __always_inline u32 slot_hash(u64 fs, u32 what)
 {
-	u32 slot;
-
-	fs_note(fs, file, mode);
-	if (!fs)
-		return 0;
-	for (u32 i = 1; i < FS_SLOTS; i++) {
-		if (!live.fs[i]) {
-			slot = i;
-			if (!bpf_map_update_elem(&fs_slot_owners, &slot, &slot, BPF_NOEXIST))
-				live.fs[i] = fs;
-		}
-		if (live.fs[i] == fs)
-			return i;
-	}
-	return FS_SLOTS;
+	return (what ^ what >> 16 ^ (u32)fs >> 6) % ROW_SLOTS;
 }
 
-/* @slot is a guess, and is set right. NULL if the row must be looked for in the hash. */
-static __always_inline struct op_cell *row_direct(const struct row_file *f, u8 op, u8 *slot)
+/*
+ * The slot of a row that is not in its first one; ROW_SLOTS if it has none and gets none. Two CPUs
+ * that meet a row for the first time may give it two slots: whoever reads the cells adds them up.
+ */
+static __always_inline u32 slot_search(const struct row_file *f, u32 what)
 {
-	u32 i = *slot % FS_SLOTS, cell;
+	u32 slot = slot_hash(f->fs, what);
+	volatile struct row_slot *row;
 
-	if (live.fs[i] != f->fs || !f->fs) {
-		i = fs_slot_find(f->fs, f->file, f->mode);
-		if (i >= FS_SLOTS)
-			return NULL;
-		*slot = i;
+	fs_note(f->fs, f->file, f->mode);
+	for (u32 i = 0; i < SLOT_SEARCH; i++, slot = (slot + 1) % ROW_SLOTS) {
+		row = &live.rows[slot];
+		if (!row->what &&
+		    !bpf_map_update_elem(&row_slots_taken, &slot, &slot, BPF_NOEXIST)) {
+			row->fs = f->fs;
+			row->what = what; /* last: now it is valid */
+		}
+		if (row->what == what && row->fs == f->fs)
+			return slot;
 	}
-	cell = DIRECT_CELL(bpf_get_smp_processor_id(), live.epoch, i, op);
+	return ROW_SLOTS;
+}
+
+/* NULL if the row must be looked for in the hash. */
+static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 what)
+{
+	u32 slot = slot_hash(f->fs, what), cell;
+
+	if (live.rows[slot].what != what || live.rows[slot].fs != f->fs) {
+		slot = slot_search(f, what);
+		if (slot >= ROW_SLOTS)
+			return NULL;
+	}
+	cell = DIRECT_CELL(bpf_get_smp_processor_id(), live.epoch, slot);
 	return bpf_map_lookup_elem(&direct_cells, &cell);
 }
 
@@ -153,18 +159,12 @@ static __always_inline struct op_cell *row_create(const struct op_key *key,
 	return bpf_map_lookup_elem(&op_cells, key);
 }
 
-/* The row of an operation; @call and @cache are 0 where they make no rows. NULL: no room. */
-static __always_inline struct op_cell *row_find(const struct row_file *f, u8 op, u16 call,
-						u8 cache, u8 *slot)
+static __always_inline struct op_cell *row_hashed(const struct row_file *f, u8 op, u16 call,
+						  u8 cache)
 {
 	struct op_key key = {};
 	struct op_cell *cell;
 
-	if (conf.direct) {
-		cell = row_direct(f, op, slot);
-		if (cell)
-			return cell;
-	}
 	key.fs = f->fs;
 	key.call = call;
 	key.op = op;
@@ -177,6 +177,15 @@ static __always_inline struct op_cell *row_find(const struct row_file *f, u8 op,
 	if (!cell)
 		count_lost(LOST_MAP_FULL);
 	return cell;
+}
+
+/* The row of an operation; @call and @cache are 0 where they make no rows. NULL: no room. */
+static __always_inline struct op_cell *row_find(const struct row_file *f, u8 op, u16 call,
+						u8 cache)
+{
+	struct op_cell *cell = conf.direct ? row_direct(f, ROW_WHAT(call, op, cache)) : NULL;
+
+	return cell ? cell : row_hashed(f, op, call, cache);
 }
 
 #endif

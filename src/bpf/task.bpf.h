@@ -27,10 +27,9 @@ static __always_inline bool is_helper(u32 flags)
  */
 static __always_inline struct task_state *task_lookup(u32 tid)
 {
-	u32 slot = tid % TASK_SLOTS;
-	struct task_state *t = bpf_map_lookup_elem(&tasks, &slot);
+	struct task_state *t = &tasks[tid % TASK_SLOTS];
 
-	if (t && t->tid == tid)
+	if (t->tid == tid)
 		return t;
 	if (!live.overflown)
 		return NULL;
@@ -49,9 +48,7 @@ static __always_inline struct task_state *task_create(u32 tid)
 	struct task_state *t;
 
 	if (!bpf_map_update_elem(&task_owners, &slot, &tid, BPF_NOEXIST)) {
-		t = bpf_map_lookup_elem(&tasks, &slot);
-		if (!t)
-			return NULL;
+		t = &tasks[tid % TASK_SLOTS];
 		t->active = 0;
 		t->depth = 0;
 		t->tid = tid;
@@ -67,12 +64,19 @@ static __always_inline struct task_state *task_create(u32 tid)
 	return t;
 }
 
+static __always_inline struct task_state *task_get(u32 tid)
+{
+	struct task_state *t = task_lookup(tid);
+
+	return t ? t : task_create(tid);
+}
+
 static __always_inline void task_forget(u32 tid)
 {
 	u32 slot = tid % TASK_SLOTS;
-	struct task_state *t = bpf_map_lookup_elem(&tasks, &slot);
+	struct task_state *t = &tasks[tid % TASK_SLOTS];
 
-	if (t && t->tid == tid) {
+	if (t->tid == tid) {
 		t->tid = 0;
 		bpf_map_delete_elem(&task_owners, &slot);
 	} else if (live.overflown && !bpf_map_delete_elem(&tasks_overflown, &tid)) {
@@ -130,18 +134,16 @@ static __always_inline u64 current_pid_tgid(void)
 }
 
 /* Whether the filters by process let current, whose id is @id, through. */
-static __always_inline bool current_wanted(u64 id)
+static __always_inline bool current_passes(u64 id)
 {
 	u64 comm[COMM_LEN / 8] = {}; /* 6.1 writes no further than the NUL */
 	u32 tgid;
 
 	if (conf.tracked && !tid_in(&tracked, id))
 		return false;
-	if (!conf.tracked) {
+	if (conf.tgid) {
 		tgid = (conf.pidns_ino ? current_pid_tgid() : id) >> 32;
-		if (conf.tgid && tgid != conf.tgid)
-			return false;
-		if (tgid == conf.tool_tgid)
+		if (tgid != conf.tgid)
 			return false;
 	}
 	if (conf.cgroup &&
@@ -155,9 +157,13 @@ static __always_inline bool current_wanted(u64 id)
 	return true;
 }
 
-static __always_inline bool has_process_filter(void)
+static __always_inline bool current_wanted(u64 id)
 {
-	return conf.tgid || conf.cgroup || conf.has_comm || conf.tracked;
+	if (conf.process_filter && !current_passes(id))
+		return false;
+	if (conf.tracked) /* the tool is not its own descendant */
+		return true;
+	return (u32)((conf.pidns_ino ? current_pid_tgid() : id) >> 32) != conf.tool_tgid;
 }
 
 /* True if @dev is asked for; file systems' and disks' dev_t alike. */

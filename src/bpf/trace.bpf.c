@@ -25,9 +25,10 @@ const volatile unsigned short call_offsets[CALL_MAX];
 	})
 #define CTX_ARG(n) ((n) == 0 ? CTX(0) : (n) == 1 ? CTX(1) : CTX(2))
 
-static __always_inline u32 call_desc(u32 nr, bool compat)
+/* @descs: of the 64-bit and the 32-bit call of one number. */
+static __always_inline u32 call_desc(u32 descs, bool compat)
 {
-	return compat ? calls[nr] >> 8 : calls[nr] & 0xff;
+	return compat ? descs >> 8 : descs & 0xff;
 }
 
 static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
@@ -84,44 +85,60 @@ static __always_inline void call_note_range(struct task_state *t, struct pt_regs
 		t->offset = BPF_CORE_READ(file, f_pos);
 }
 
-static __always_inline int call_begins(struct pt_regs *regs, u32 nr)
+static __always_inline void call_begins(struct pt_regs *regs, u32 nr, u32 descs)
 {
 	u64 id = bpf_get_current_pid_tgid();
-	bool compat = current_is_compat(), pending;
+	bool compat = current_is_compat();
+	u32 desc = call_desc(descs, compat), call = nr | (compat ? CALL_COMPAT : 0);
 	struct file_info fi = {};
 	struct task_state *t;
-	u32 tid = id, desc;
 
 	nr %= CALL_MAX;
-	desc = call_desc(nr, compat);
 	if (!desc || !current_wanted(id))
-		return 0;
-	pending = conf.file_from_vfs && desc & CALL_THROUGH_VFS;
-	if (!pending && !call_file_wanted(regs, desc, compat, &fi)) {
-		tid_add(&seen, tid);
-		return 0;
+		return;
+	/* the way of most calls, kept apart from the other so that it is short */
+	if (conf.file_from_vfs && desc & CALL_THROUGH_VFS) {
+		t = task_get(id);
+		if (!t)
+			return;
+		if (conf.records)
+			call_note_range(t, regs, nr, compat, true);
+		op_start(t, CALL_KIND(desc), call, bpf_ktime_get_ns());
+		t->file_pending = 1;
+		return;
 	}
-	t = task_lookup(tid);
+	if (!call_file_wanted(regs, desc, compat, &fi)) {
+		tid_add(&seen, id);
+		return;
+	}
+	t = task_get(id);
 	if (!t)
-		t = task_create(tid);
-	if (!t)
-		return 0;
-	if (!pending)
-		op_set_file(t, &fi);
+		return;
+	op_set_file(t, &fi);
 	if (conf.records)
-		call_note_range(t, regs, nr, compat, pending);
-	op_start(t, CALL_KIND(desc), nr | (compat ? CALL_COMPAT : 0), bpf_ktime_get_ns());
-	t->file_pending = pending;
-	return 0;
+		call_note_range(t, regs, nr, compat, false);
+	op_start(t, CALL_KIND(desc), call, bpf_ktime_get_ns());
 }
 
 SEC("?tp_btf/sys_enter")
 int on_sys_enter(u64 *ctx)
 {
 	u64 nr = ctx[1];
+	u32 descs = nr < CALL_MAX ? calls[nr] : 0;
 
-	if (nr < CALL_MAX && calls[nr])
-		call_begins((struct pt_regs *)ctx[0], nr);
+	if (descs)
+		call_begins((struct pt_regs *)ctx[0], nr, descs);
+	return 0;
+}
+
+SEC("?tp/raw_syscalls/sys_enter")
+int on_sys_enter_perf(struct perf_sys_event *ctx)
+{
+	u64 nr = ctx->nr;
+	u32 descs = nr < CALL_MAX ? calls[nr] : 0;
+
+	if (descs)
+		call_begins(current_regs(), nr, descs);
 	return 0;
 }
 
@@ -129,7 +146,7 @@ int on_sys_enter(u64 *ctx)
 static __always_inline void call_unmatched(struct pt_regs *regs, u32 nr)
 {
 	bool compat = current_is_compat();
-	u32 desc = call_desc(nr, compat);
+	u32 desc = call_desc(calls[nr], compat);
 	struct file_info fi = {};
 	u64 id = bpf_get_current_pid_tgid();
 
@@ -167,7 +184,7 @@ static __always_inline bool open_result_wanted(struct task_state *t, long fd)
 	return file_wanted(&fi);
 }
 
-static __always_inline int call_ends(struct pt_regs *regs, u32 nr, long ret)
+static __always_inline void call_ends(struct pt_regs *regs, u32 nr, long ret)
 {
 	struct task_state *t = current_lookup();
 	u64 now;
@@ -175,15 +192,14 @@ static __always_inline int call_ends(struct pt_regs *regs, u32 nr, long ret)
 	if (!t)
 		call_unmatched(regs, nr % CALL_MAX);
 	if (!t || !t->active)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	if ((t->file_pending && !call_file_late(t, regs)) ||
 	    (t->kind == OP_OPEN && !open_result_wanted(t, ret))) {
 		t->active = 0;
-		return 0;
+		return;
 	}
 	op_finish(t, ret, now);
-	return 0;
 }
 
 SEC("?tp_btf/sys_exit")
@@ -194,6 +210,16 @@ int on_sys_exit(u64 *ctx)
 
 	if (nr < CALL_MAX && calls[nr])
 		call_ends(regs, nr, ctx[1]);
+	return 0;
+}
+
+SEC("?tp/raw_syscalls/sys_exit")
+int on_sys_exit_perf(struct perf_sys_event *ctx)
+{
+	u64 nr = ctx->nr;
+
+	if (nr < CALL_MAX && calls[nr])
+		call_ends(current_regs(), nr, ctx->ret);
 	return 0;
 }
 
@@ -323,21 +349,30 @@ int on_throttle(u64 *ctx)
 SEC("?tp_btf/block_bio_queue")
 int on_bio_queue(u64 *ctx)
 {
-	bio_queued((struct bio *)CTX_ARG(conf.arg_bio_queue));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_bio_queue);
+
+	if (first_to_see(ctx, EV_BIO_QUEUE, bio))
+		bio_queued(bio);
 	return 0;
 }
 
 SEC("?tp_btf/block_getrq")
 int on_getrq(u64 *ctx)
 {
-	bio_got_request((struct bio *)CTX_ARG(conf.arg_getrq));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_getrq);
+
+	if (first_to_see(ctx, EV_GETRQ, bio))
+		bio_got_request(bio);
 	return 0;
 }
 
 SEC("?tp_btf/block_bio_backmerge")
 int on_backmerge(u64 *ctx)
 {
-	bio_taken_in((struct bio *)CTX_ARG(conf.arg_backmerge));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_backmerge);
+
+	if (first_to_see(ctx, EV_BACKMERGE, bio))
+		bio_taken_in(bio);
 	return 0;
 }
 
@@ -345,7 +380,10 @@ int on_backmerge(u64 *ctx)
 SEC("?tp_btf/block_bio_frontmerge")
 int on_frontmerge(u64 *ctx)
 {
-	bio_got_request((struct bio *)CTX_ARG(conf.arg_frontmerge));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_frontmerge);
+
+	if (first_to_see(ctx, EV_FRONTMERGE, bio))
+		bio_got_request(bio);
 	return 0;
 }
 
@@ -354,34 +392,47 @@ int on_rq_merge(u64 *ctx)
 {
 	struct request *rq = (struct request *)CTX_ARG(conf.arg_rq_merge);
 
-	bio_taken_in(rq->bio);
+	if (first_to_see(ctx, EV_RQ_MERGE, rq))
+		bio_taken_in(rq->bio);
 	return 0;
 }
 
 SEC("?tp_btf/block_split")
 int on_split(u64 *ctx)
 {
-	bio_split_off((struct bio *)CTX_ARG(conf.arg_split));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_split);
+
+	if (first_to_see(ctx, EV_SPLIT, bio))
+		bio_split_off(bio);
 	return 0;
 }
 
 SEC("?tp_btf/block_rq_issue")
 int on_rq_issue(u64 *ctx)
 {
-	request_issued((struct request *)CTX_ARG(conf.arg_issue));
+	struct request *rq = (struct request *)CTX_ARG(conf.arg_issue);
+
+	if (first_to_see(ctx, EV_ISSUE, rq))
+		request_issued(rq);
 	return 0;
 }
 
 SEC("?tp_btf/block_rq_requeue")
 int on_rq_requeue(u64 *ctx)
 {
-	request_requeued((struct request *)CTX_ARG(conf.arg_requeue));
+	struct request *rq = (struct request *)CTX_ARG(conf.arg_requeue);
+
+	if (first_to_see(ctx, EV_REQUEUE, rq))
+		request_requeued(rq);
 	return 0;
 }
 
 static __always_inline int rq_complete(u64 *ctx, bool level_known)
 {
-	request_completed((struct request *)ctx[0], (int)ctx[1], ctx[2], level_known);
+	struct request *rq = (void *)ctx[0];
+
+	if (first_to_see(ctx, EV_COMPLETE, rq))
+		request_completed(rq, (int)ctx[1], ctx[2], level_known);
 	return 0;
 }
 
@@ -390,7 +441,10 @@ LEVEL_PROGRAMS(on_rq_complete, "block_rq_complete", rq_complete)
 /* block_bio_complete(q, bio) */
 static __always_inline int bio_complete(u64 *ctx, bool level_known)
 {
-	bio_completed((struct bio *)ctx[1], level_known);
+	struct bio *bio = (void *)ctx[1];
+
+	if (first_to_see(ctx, EV_BIO_COMPLETE, bio))
+		bio_completed(bio, level_known);
 	return 0;
 }
 
@@ -415,6 +469,9 @@ int on_task_file(struct bpf_iter__task_file *ctx)
 	return 0;
 }
 
+/* Only for a layer by itself: an operation knows its file. */
+#define FD_FILE(fd) (conf.layer == LAYER_OPS ? NULL : current_file(fd))
+
 LAYER_PROBES(vfs_read, "/vfs_read", ST_VFS, OP_READ, 0, 4)
 LAYER_PROBES(vfs_readv, "/vfs_readv", ST_VFS, OP_READ, 0, 5)
 LAYER_PROBES(vfs_iter_read, "/vfs_iter_read", ST_VFS, OP_READ, 0, 4)
@@ -423,6 +480,9 @@ LAYER_PROBES(vfs_writev, "/vfs_writev", ST_VFS, OP_WRITE, 0, 5)
 LAYER_PROBES(vfs_iter_write, "/vfs_iter_write", ST_VFS, OP_WRITE, 0, 4)
 LAYER_PROBES(vfs_open, "/vfs_open", ST_VFS, OP_OPEN, 1, 2)
 LAYER_PROBES(vfs_fsync_range, "/vfs_fsync_range", ST_VFS, OP_FSYNC, 0, 4)
+/* do_fsync(int fd, int datasync), which has vfs_fsync_range() inlined since 7.x */
+FUNCTION_PROBES(do_fsync, "/do_fsync", ST_VFS, OP_FSYNC, FD_FILE(ctx[0]), false,
+		FD_FILE(kprobe_arg(ctx, 0)), 2)
 LAYER_PROBES(vfs_copy_file_range, "/vfs_copy_file_range", ST_VFS, OP_COPY, 0, 6)
 LAYER_PROBES(vfs_fallocate, "/vfs_fallocate", ST_VFS, OP_META, 0, 4)
 LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
@@ -438,30 +498,8 @@ LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
 	(conf.layer == LAYER_OPS ? NULL : READ(typed, (struct kiocb *)(arg), ki_filp))
 
 #define ITER_PROBES(tag, op)                                                                       \
-	SEC("?fentry")                                                                             \
-	int enter_##tag(u64 *ctx)                                                                  \
-	{                                                                                          \
-		layer_enter(ST_FS, op, ITER_FILE(true, ctx[0]), true);                             \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?fexit")                                                                              \
-	int leave_##tag(u64 *ctx)                                                                  \
-	{                                                                                          \
-		layer_leave(ST_FS, op, (long)ctx[2]);                                              \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?kprobe")                                                                             \
-	int kenter_##tag(struct pt_regs *ctx)                                                      \
-	{                                                                                          \
-		layer_enter(ST_FS, op, ITER_FILE(false, kprobe_arg(ctx, 0)), false);               \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?kretprobe")                                                                          \
-	int kleave_##tag(struct pt_regs *ctx)                                                      \
-	{                                                                                          \
-		layer_leave(ST_FS, op, kprobe_ret(ctx));                                           \
-		return 0;                                                                          \
-	}
+	FUNCTION_PROBES(tag, "", ST_FS, op, ITER_FILE(true, ctx[0]), true,                         \
+			ITER_FILE(false, kprobe_arg(ctx, 0)), 2)
 
 ITER_PROBES(read, OP_READ)
 ITER_PROBES(write, OP_WRITE)

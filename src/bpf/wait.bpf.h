@@ -128,7 +128,7 @@ static __always_inline void own_request_split(struct task_state *t, u32 tid, u64
 static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, bool level_known)
 {
 	u32 waker = bpf_get_current_pid_tgid();
-	struct helper *h = NULL;
+	struct helper *h;
 	struct mark *m;
 
 	t->wake = now;
@@ -136,18 +136,19 @@ static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, b
 	if (t->on != OFF_ASLEEP || t->throttled)
 		return;
 	__builtin_memset(&t->split, 0, sizeof(t->split));
+	t->helped = waker && !interrupt_level(level_known) && is_helper(current_flags());
 	m = mark_current(level_known);
 	if (m) {
+		/* without block_io_done (6.5) nothing tells when a completion is over: a helper
+		 * whose own request was done at once may have worked on since, and what the cut
+		 * leaves is its time */
 		split_add(&t->split, &m->cut, t->mark, now);
 		t->waited_read |= m->is_read;
 		return;
 	}
-	if (waker && !interrupt_level(level_known) && is_helper(current_flags()))
-		h = bpf_map_lookup_elem(&helpers, &waker);
-	if (h) {
-		t->helped = 1;
+	h = t->helped ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
+	if (h)
 		helper_split(h, t, t->mark, now);
-	}
 	own_request_split(t, tid, t->mark, now);
 }
 
@@ -193,7 +194,10 @@ static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
 {
 	task_charge_cpu(t, now);
 	t->on = asleep ? OFF_ASLEEP : OFF_PREEMPTED;
+	if (t->waited)
+		return;
 	t->waited = 1;
+	__builtin_memset(t->strata + ST_FS + 1, 0, (ST_N - ST_FS - 1) * sizeof(*t->strata));
 }
 
 /* Charges the sleep [t->mark, wake) to its parts; what is left has no better name. */

@@ -56,6 +56,18 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	done
 }
 
+@test "capabilities that are not enough are told" {
+	caps=+bpf,+perfmon,+syslog,+dac_read_search
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--inh-caps=$caps --ambient-caps=$caps "$iostrata" breakdown -D 0.2
+	((status == 4))
+	says "cannot load BPF programs" "CAP_SYS_ADMIN"
+	caps=+bpf,+perfmon,+sys_admin
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--inh-caps=$caps --ambient-caps=$caps "$iostrata" breakdown -D 0.2
+	((status == 0))
+}
+
 @test "without permission the command does not run" {
 	run --separate-stderr as_nobody "$iostrata" breakdown -- echo ran
 	((status == 125))
