@@ -55,12 +55,13 @@ OPT := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all
 endif
 
-CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g $(OPT) \
+CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -Isrc/trace -Isrc/show -I$(B) -g \
+	$(OPT) \
 	$(CPPFLAGS) $(CFLAGS)
 LIBS := -lbpf -lelf -lz -ljansson -lcap
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter
 
-SRCS := $(wildcard src/*.c)
+SRCS := $(wildcard src/*.c src/trace/*.c src/show/*.c)
 LIB_OBJS := $(patsubst src/%.c,$(O)/%.o,$(filter-out src/main.c,$(SRCS)))
 SKELS := $(patsubst src/bpf/%.bpf.c,$(B)/%.skel.h,$(wildcard src/bpf/*.bpf.c))
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -68,7 +69,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(O)/iostrata
 
-$(O) $(O)/unit:
+$(O) $(O)/unit $(O)/trace $(O)/show:
 	$(Q)mkdir -p $@
 
 $(B)/%.bpf.o: src/bpf/%.bpf.c Makefile | $(O)
@@ -81,9 +82,9 @@ $(B)/%.bpf.o: src/bpf/%.bpf.c Makefile | $(O)
 $(B)/%.skel.h: $(B)/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
 
-$(O)/session.o: $(SKELS)
+$(O)/trace/session.o: $(SKELS)
 
-$(O)/%.o: src/%.c Makefile | $(O)
+$(O)/%.o: src/%.c Makefile | $(O) $(O)/trace $(O)/show
 	@echo "  CC    $@"
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 

@@ -94,20 +94,19 @@ static void add_layers(struct findings *l, struct feature *f)
 
 static void add_preemption(struct findings *l, struct feature *f)
 {
-	bool functions = f->preemptible && f->func == FUNC_FENTRY;
-	bool calls = f->preemptible_tracepoints && !f->perf_calls;
+	const char *what = "preemption";
 
-	if (functions)
-		add(l, "preemption", false, "fentry's programs are preempted, and may miss what other"
-					    " threads do on that CPU",
+	if (f->preemptible && f->func == FUNC_FENTRY)
+		add(l, what, false,
+		    "fentry's programs are preempted, and may miss what others do on that CPU",
 		    "what is missed is counted; its time is in the layer above");
-	else if (calls)
-		add(l, "preemption", false, "a program that is preempted misses calls of others on"
-					    " that CPU",
+	else if (f->preemptible_tracepoints && !f->perf_calls)
+		add(l, what, false,
+		    "a program that is preempted misses calls of others on that CPU",
 		    "mount tracefs at /sys/kernel/tracing: perf's tracepoints are not preempted");
 	else
-		add(l, "preemption", true, f->preemptible ? "hooks whose programs are not preempted" :
-							     "programs are not preempted", NULL);
+		add(l, what, true, f->preemptible ? "hooks whose programs are not preempted" :
+						    "programs are not preempted", NULL);
 }
 
 static void add_features(struct findings *l, struct feature *f)

@@ -3,8 +3,8 @@
 
 load lib
 
-sources=(src/*.c)
-headers=(src/*.h)
+sources=(src/*.c src/trace/*.c src/show/*.c)
+headers=(src/*.h src/trace/*.h src/show/*.h)
 bpf=(src/bpf/*.h src/bpf/*.c)
 
 but() { # FILES -- NAMES: the files without those
@@ -25,9 +25,21 @@ but() { # FILES -- NAMES: the files without those
 }
 
 @test "only session.c includes a skeleton" {
-	[[ -n $(finds '\.skel\.h"' src/session.c) ]]
-	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" src/session.c)
+	[[ -n $(finds '\.skel\.h"' src/trace/session.c) ]]
+	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" src/trace/session.c)
 	none finds '\.skel\.h' "${others[@]}"
+}
+
+@test "what shows knows nothing of the kernel, what traces nothing of showing" {
+	for header in src/trace/*.h; do
+		[[ $header == */snapshot.h || $header == */mounts.h ]] ||
+			none finds "#include \"${header##*/}\"" src/show/*.[ch]
+	done
+	for header in src/show/*.h; do
+		[[ $header == */path.h || $header == */text.h ]] ||
+			none finds "#include \"${header##*/}\"" src/trace/*.[ch]
+	done
+	none finds '#include <bpf/' src/show/*.[ch] src/*.[ch]
 }
 
 @test "a command includes no other command" {
@@ -40,7 +52,7 @@ but() { # FILES -- NAMES: the files without those
 
 @test "only compat.bpf.h and feature.c ask whether the kernel has something" {
 	[[ -n $(finds 'bpf_core_[a-z_]*_exists' src/bpf/compat.bpf.h) ]]
-	mapfile -t others < <(but "${bpf[@]}" "${sources[@]}" "${headers[@]}" "src/bpf/compat.bpf.h src/feature.c")
+	mapfile -t others < <(but "${bpf[@]}" "${sources[@]}" "${headers[@]}" "src/bpf/compat.bpf.h src/trace/feature.c")
 	none finds 'bpf_core_[a-z_]*_exists|LINUX_KERNEL_VERSION|kconfig' "${others[@]}"
 	# types with a flavour are known there alone, too
 	none finds '___(pre_)?[0-9]' "${others[@]}"

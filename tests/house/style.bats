@@ -60,7 +60,7 @@ long_lines() { # COLUMNS TAB FILE
 }
 
 @test "every file of src says what it is" {
-	for file in src/*.h src/bpf/*.[ch] src/cmd_*.c; do
+	for file in src/*.h src/{trace,show}/*.h src/bpf/*.[ch] src/cmd_*.c; do
 		sed -n '2,4p' "$file" | grep -qE '^(/\*| \*) ?'"${file##*/} - |^/\* ${file##*/} - " ||
 			{ echo "$file"; false; }
 	done
