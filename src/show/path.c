@@ -52,18 +52,19 @@ char *path_full(const struct mounts *mounts, const struct path_file *f)
 	const struct mount *m = mounts ? mounts_by_dev(mounts, f->dev) : NULL;
 	unsigned int major = f->dev >> 20, minor = f->dev & 0xfffff;
 	char path[PATH_CAP] = "", *text;
+	const char *slash;
 	int err;
 
 	if (f->name)
 		path_join(path, sizeof(path), f->name);
+	slash = path[0] == '/' ? "" : "/"; /* "..." has none */
 	if (!path[0])
 		err = asprintf(&text, "<%u:%u>/inode %llu", major, minor, f->ino);
 	else if (f->is_bdev)
-		err = asprintf(&text, "/dev%s", path);
+		err = asprintf(&text, "/dev%s%s", slash, path);
 	else if (!m)
-		err = asprintf(&text, "<%u:%u>%s%s", major, minor, *path == '/' ? "" : "/", path);
+		err = asprintf(&text, "<%u:%u>%s%s", major, minor, slash, path);
 	else
-		err = asprintf(&text, "%s%s%s", strcmp(m->point, "/") ? m->point : "",
-			       *path == '/' ? "" : "/", path);
+		err = asprintf(&text, "%s%s%s", strcmp(m->point, "/") ? m->point : "", slash, path);
 	return err < 0 ? NULL : text;
 }

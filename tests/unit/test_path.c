@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mounts.h"
 #include "path.h"
 
 /* A file_name of @len bytes of @names. */
@@ -96,6 +97,36 @@ static void damaged_records_do_no_harm(void **state)
 	free(fn);
 }
 
+static void full_path_is(const struct mounts *m, struct path_file f, const char *expected)
+{
+	char *path = path_full(m, &f);
+
+	assert_non_null(path);
+	assert_string_equal(path, expected);
+	free(path);
+}
+
+static void full_paths_begin_at_the_mount(void **state)
+{
+	struct mount list[] = {
+		{ .dev = 8 << 20 | 1, .root = "/", .point = "/", .type = "ext4" },
+		{ .dev = 8 << 20 | 2, .root = "/", .point = "/mnt", .type = "xfs" },
+	};
+	const struct mounts m = { list, 2 };
+	struct file_name *whole = name_of(NAMES("b\0a\0/\0"), 1), *part = name_of(NAMES("b\0"), 0);
+
+	(void)state;
+	full_path_is(&m, (struct path_file){ 8 << 20 | 1, false, 7, whole }, "/a/b");
+	full_path_is(&m, (struct path_file){ 8 << 20 | 2, false, 7, whole }, "/mnt/a/b");
+	full_path_is(&m, (struct path_file){ 8 << 20 | 2, false, 7, part }, "/mnt/.../b");
+	full_path_is(&m, (struct path_file){ 8 << 20 | 3, false, 7, whole }, "<8:3>/a/b");
+	full_path_is(NULL, (struct path_file){ 8 << 20 | 1, false, 7, part }, "<8:1>/.../b");
+	full_path_is(&m, (struct path_file){ 8 << 20 | 1, false, 7, NULL }, "<8:1>/inode 7");
+	full_path_is(&m, (struct path_file){ 8 << 20 | 1, true, 7, part }, "/dev/.../b");
+	free(whole);
+	free(part);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,6 +136,7 @@ int main(void)
 		cmocka_unit_test(clipped_paths_begin_with_dots),
 		cmocka_unit_test(what_does_not_fit_gives_way_to_dots),
 		cmocka_unit_test(damaged_records_do_no_harm),
+		cmocka_unit_test(full_paths_begin_at_the_mount),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
