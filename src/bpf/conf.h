@@ -14,7 +14,7 @@ enum {
 	HELPER_WAITS = 8,	/* waits of a helper thread that are kept */
 	BIO_WALK = 64,		/* bios of a request that are looked at */
 	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
-	TASK_SLOTS = 8192,	/* threads whose state is found without a search; see task.bpf.h */
+	TASK_SLOTS = 4096,	/* threads whose state is found without a search; see task.bpf.h */
 	ROW_SLOTS = 64,		/* rows that are found without a search; see row.bpf.h */
 	SLOT_SEARCH = 8,	/* slots that are tried for a row */
 	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for twins */

@@ -60,7 +60,7 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 		return;
 	if (ret > 0 && (f->op == OP_READ || f->op == OP_WRITE || f->op == OP_COPY))
 		bytes = ret;
-	cell = row_find(&f->row, f->op, 0, 0);
+	cell = row_find(&f->row, f->op, 0, 0, &t->row_slot);
 	if (cell)
 		cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);
 }

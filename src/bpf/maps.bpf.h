@@ -48,7 +48,8 @@ struct task_state {
 	u32 tid;			/* whose state it is; 0: nobody's */
 	u8 active;			/* an op is in progress; all of the below are valid */
 	u8 depth;			/* frames in use, may be more than FRAMES */
-	u8 unused[2];
+	u8 row_slot;			/* of the row that it was last counted in */
+	u8 unused;
 	union {
 		struct {
 			u64 start, mark;

@@ -228,7 +228,7 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 	if (ret > 0 && (t->kind <= OP_WRITE || t->kind == OP_COPY))
 		bytes = ret;
 	cell = row_find(&t->row, t->kind, conf.layer == LAYER_SYSCALL ? t->call : 0,
-			conf.by == BY_CACHE ? op_cache_class(t) : 0);
+			conf.by == BY_CACHE ? op_cache_class(t) : 0, &t->row_slot);
 	if (!cell)
 		return;
 	cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);

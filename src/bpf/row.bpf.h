@@ -3,8 +3,8 @@
  * row.bpf.h - which row an operation or a timed call is added to, found or made.
  *
  * Without --by there are few rows. Each takes one of the slots near the one that its key hashes to,
- * and has a cell per CPU and interval there; a row that finds none free is in a hash, as are all
- * with --by.
+ * and has a cell per CPU and interval there; a thread remembers its last. A row that finds no slot
+ * free is in a hash, as are all with --by.
  */
 #ifndef IOSTRATA_ROW_BPF_H
 #define IOSTRATA_ROW_BPF_H
@@ -76,46 +76,50 @@ static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* Where the search for a row's slot begins. */
-static __always_inline u32 slot_hash(u64 fs, u32 what)
+static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
 {
-	return (what ^ what >> 16 ^ (u32)fs >> 6) % ROW_SLOTS;
+	return live.rows[slot].what == what && live.rows[slot].fs == fs;
 }
 
 /*
- * The slot of a row that is not in its first one; ROW_SLOTS if it has none and gets none. Two CPUs
- * that meet a row for the first time may give it two slots: whoever reads the cells adds them up.
+ * The slot of a row; ROW_SLOTS if it has none and gets none. Two CPUs that meet a row for the first
+ * time may give it two slots: whoever reads the cells adds them up.
  */
-static __always_inline u32 slot_search(const struct row_file *f, u32 what)
+static __always_inline u64 slot_find(const struct row_file *f, u32 what)
 {
-	u32 slot = slot_hash(f->fs, what);
-	volatile struct row_slot *row;
+	u64 slot = (what ^ what >> 14 ^ f->fs >> 6) % ROW_SLOTS;
+	u32 key;
 
-	fs_note(f->fs, f->file, f->mode);
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot = (slot + 1) % ROW_SLOTS) {
-		row = &live.rows[slot];
-		if (!row->what &&
-		    !bpf_map_update_elem(&row_slots_taken, &slot, &slot, BPF_NOEXIST)) {
-			row->fs = f->fs;
-			row->what = what; /* last: now it is valid */
-		}
-		if (row->what == what && row->fs == f->fs)
+		barrier_var(slot);
+		slot %= ROW_SLOTS; /* for the verifier */
+		if (slot_is_of(slot, f->fs, what))
 			return slot;
+		key = slot;
+		if (live.rows[slot].what ||
+		    bpf_map_update_elem(&row_slots_taken, &key, &key, BPF_NOEXIST))
+			continue;
+		fs_note(f->fs, f->file, f->mode);
+		live.rows[slot].fs = f->fs;
+		live.rows[slot].what = what; /* last: now it is valid */
+		return slot;
 	}
 	return ROW_SLOTS;
 }
 
-/* NULL if the row must be looked for in the hash. */
-static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 what)
+/* @slot is a guess, and is set right. NULL if the row must be looked for in the hash. */
+static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 what, u8 *slot)
 {
-	u32 slot = slot_hash(f->fs, what), cell;
+	u64 i = *slot % ROW_SLOTS;
+	u32 cell;
 
-	if (live.rows[slot].what != what || live.rows[slot].fs != f->fs) {
-		slot = slot_search(f, what);
-		if (slot >= ROW_SLOTS)
+	if (!slot_is_of(i, f->fs, what)) {
+		i = slot_find(f, what);
+		if (i >= ROW_SLOTS)
 			return NULL;
+		*slot = i;
 	}
-	cell = DIRECT_CELL(bpf_get_smp_processor_id(), live.epoch, slot);
+	cell = DIRECT_CELL(bpf_get_smp_processor_id(), live.epoch, i);
 	return bpf_map_lookup_elem(&direct_cells, &cell);
 }
 
@@ -181,9 +185,12 @@ static __always_inline struct op_cell *row_hashed(const struct row_file *f, u8 o
 
 /* The row of an operation; @call and @cache are 0 where they make no rows. NULL: no room. */
 static __always_inline struct op_cell *row_find(const struct row_file *f, u8 op, u16 call,
-						u8 cache)
+						u8 cache, u8 *slot)
 {
-	struct op_cell *cell = conf.direct ? row_direct(f, ROW_WHAT(call, op, cache)) : NULL;
+	struct op_cell *cell = NULL;
+
+	if (conf.direct)
+		cell = row_direct(f, ROW_WHAT(call, op, cache), slot);
 
 	return cell ? cell : row_hashed(f, op, call, cache);
 }
