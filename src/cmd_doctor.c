@@ -96,17 +96,16 @@ static void add_preemption(struct findings *l, struct feature *f)
 {
 	const char *what = "preemption";
 
-	if (f->preemptible && f->func == FUNC_FENTRY)
-		add(l, what, false,
-		    "fentry's programs are preempted, and may miss what others do on that CPU",
-		    "what is missed is counted; its time is in the layer above");
-	else if (f->preemptible_tracepoints && !f->perf_calls)
+	if (f->preemptible_tracepoints && !f->perf_calls)
 		add(l, what, false,
 		    "a program that is preempted misses calls of others on that CPU",
 		    "mount tracefs at /sys/kernel/tracing: perf's tracepoints are not preempted");
+	else if (f->preemptible)
+		add(l, what, false,
+		    "programs on functions are preempted, and may miss what others do on that CPU",
+		    "what is missed is counted; its time is in the layer above");
 	else
-		add(l, what, true, f->preemptible ? "hooks whose programs are not preempted" :
-						    "programs are not preempted", NULL);
+		add(l, what, true, "programs are not preempted", NULL);
 }
 
 static void add_features(struct findings *l, struct feature *f)

@@ -173,6 +173,28 @@ static __always_inline struct pt_regs *current_regs(void)
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
+/*
+ * WHAT  programs can forbid that they are preempted, which keeps a switch from coming between two
+ *       writes to the state of a thread; not that they are refused (see above): the switch comes
+ *       when they allow it again, still inside
+ * WHEN  6.10; conf.guarded tells
+ * DROP  never
+ */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void preemption_off(void)
+{
+	if (conf.guarded)
+		bpf_preempt_disable();
+}
+
+static __always_inline void preemption_on(void)
+{
+	if (conf.guarded)
+		bpf_preempt_enable();
+}
+
 /* x86: the first two arguments, and the result, of the function that a kprobe is on. */
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

@@ -55,6 +55,7 @@ struct conf {
 	unsigned char file_filter;	/* file_ino or n_devs */
 	unsigned char file_details;	/* inode, device or flags of a file are of use */
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
+	unsigned char guarded;		/* fentry's programs forbid that they are preempted */
 	unsigned char file_from_vfs;	/* vfs_read, vfs_write are probed: they know the file */
 	unsigned long long comm[COMM_LEN / 8];
 	/* which I/O */

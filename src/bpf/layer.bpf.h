@@ -24,7 +24,28 @@ static __always_inline bool is_nested(const struct task_state *t, const struct f
 	return outer->op == f->op && outer->row.file == f->row.file;
 }
 
-static __always_inline void frame_push(u8 op, struct file *file, bool typed)
+/*
+ * Calls whose return was not seen: its program was refused, or the kretprobes were used up (a
+ * function has as many as the machine has CPUs, if the kernel does not preempt itself, and each
+ * thread that sleeps in it needs one). A call that encloses this one began higher on the stack.
+ */
+static __always_inline void frames_drop_stale(struct task_state *t, const void *sp)
+{
+	u64 top;
+
+	/* a pointer is not compared with a number, but a number that was stored is one */
+	*(volatile u64 *)&t->sp = (u64)sp;
+	for (int i = 0; i < FRAMES && t->depth; i++) {
+		top = t->depth - 1ULL;
+		barrier_var(top);
+		if (top >= FRAMES || t->frames[top].sp > *(volatile u64 *)&t->sp)
+			return;
+		t->depth = top;
+		count_lost(LOST_UNMATCHED_START);
+	}
+}
+
+static __always_inline void frame_push(u8 op, struct file *file, bool typed, const void *sp)
 {
 	struct file_info fi = {};
 	u64 id = bpf_get_current_pid_tgid(), depth;
@@ -36,6 +57,8 @@ static __always_inline void frame_push(u8 op, struct file *file, bool typed)
 	t = task_get(id);
 	if (!t)
 		return;
+	if (t->depth)
+		frames_drop_stale(t, sp);
 	depth = t->depth;
 	t->depth = depth + 1;
 	barrier_var(depth);
@@ -44,6 +67,7 @@ static __always_inline void frame_push(u8 op, struct file *file, bool typed)
 	file_info(file, typed, &fi);
 	f = &t->frames[depth];
 	f->op = op;
+	f->sp = (u64)sp;
 	f->row = fi.row;
 	f->wanted = file_wanted(&fi) && !is_nested(t, f, depth);
 	f->start = bpf_ktime_get_ns();
@@ -104,14 +128,16 @@ static __always_inline void frame_pop(u8 op, long ret)
 		frame_count(t, f, now, ret);
 }
 
-/* Entry of a function of a layer. A function of the VFS knows the file that a system call names. */
-static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, bool typed)
+/* Entry of a function of a layer. A function of the VFS knows the file that a system call names.
+ * @sp: something on the stack: a trampoline's arguments are there, too. */
+static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, bool typed,
+					const void *sp)
 {
 	u8 layer = conf.layer;	/* volatile: loaded each time that it is named */
 	struct task_state *t;
 
 	if (layer == LAYER_VFS || layer == LAYER_FS) {
-		frame_push(op, file, typed);
+		frame_push(op, file, typed, sp);
 		return;
 	}
 	t = current_lookup();
@@ -145,19 +171,23 @@ static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
 	SEC("?fentry" target)                                                                      \
 	int enter_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		layer_enter(stratum, op, fentry_file, typed);                                      \
+		preemption_off();                                                                  \
+		layer_enter(stratum, op, fentry_file, typed, ctx);                                 \
+		preemption_on();                                                                   \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?fexit" target)                                                                       \
 	int leave_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
+		preemption_off();                                                                  \
 		layer_leave(stratum, op, (long)ctx[n_args]);                                       \
+		preemption_on();                                                                   \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kprobe" target)                                                                      \
 	int kenter_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		layer_enter(stratum, op, kprobe_file, false);                                      \
+		layer_enter(stratum, op, kprobe_file, false, (void *)ctx->sp);                     \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kretprobe" target)                                                                   \

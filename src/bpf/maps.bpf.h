@@ -34,6 +34,7 @@ struct row_file {
 /* A timed call in progress; see layer.bpf.h. */
 struct frame {
 	u64 start;
+	u64 sp;			/* where the stack was at the entry */
 	struct row_file row;
 	u8 op;
 	u8 wanted;
@@ -79,7 +80,10 @@ struct task_state {
 			struct split split;
 			u64 strata[ST_N];
 		};
-		struct frame frames[FRAMES];
+		struct {
+			struct frame frames[FRAMES];
+			u64 sp;		/* of the call that is being entered */
+		};
 	};
 };
 

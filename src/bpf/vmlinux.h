@@ -58,7 +58,7 @@ struct bpf_pidns_info {
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct pt_regs {
-	unsigned long di, si, dx, r10, bx, cx, ax, orig_ax;
+	unsigned long di, si, dx, r10, bx, cx, ax, orig_ax, sp;
 };
 
 struct thread_info {

@@ -323,8 +323,8 @@ static void probe_preemption(struct feature *f)
 		fclose(file);
 	uname(&uts);
 	f->preemptible_tracepoints = feature_type(f, "class_srcu_fast_notrace_t");
-	f->realtime = !access("/sys/kernel/realtime", F_OK);
-	f->preemptible = f->preemptible_tracepoints || f->realtime ||
+	f->preempt_disable = feature_has_function(f, "bpf_preempt_disable");
+	f->preemptible = f->preemptible_tracepoints || !access("/sys/kernel/realtime", F_OK) ||
 			 strstr(uts.version, " PREEMPT ") || strstr(text, "(full)") ||
 			 strstr(text, "(lazy)");
 	f->perf_calls = !access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", R_OK) ||
@@ -368,7 +368,8 @@ static int probe_btf(struct feature *f, struct reason *why)
 /* What feature_probe() and its callers will ask for. */
 static const char *const looked_for[] = {
 	"vfs_read", "bpf_rdonly_cast", "bpf_iter_task_file", "btf_module_notify", "__preempt_count",
-	"pcpu_hot", "class_srcu_fast_notrace_t", "__traceiter_balance_dirty_pages",
+	"pcpu_hot", "class_srcu_fast_notrace_t",
+	"bpf_preempt_disable", "__traceiter_balance_dirty_pages",
 };
 
 int feature_probe(struct feature *f, struct reason *why)
@@ -386,12 +387,7 @@ int feature_probe(struct feature *f, struct reason *why)
 	probe_fentry(f);
 	probe_kprobe(f);
 	probe_preemption(f);
-	f->func = FUNC_NONE;
-	if (!f->no_kprobe[0])
-		f->func = FUNC_KPROBE;
-	/* a PREEMPT_RT kernel takes half a second to remove a kprobe, and there are some eighty */
-	if (!f->no_fentry[0] && (f->func == FUNC_NONE || !f->preemptible || f->realtime))
-		f->func = FUNC_FENTRY;
+	f->func = !f->no_fentry[0] ? FUNC_FENTRY : !f->no_kprobe[0] ? FUNC_KPROBE : FUNC_NONE;
 	return 0;
 }
 

@@ -250,6 +250,7 @@ static void conf_fill(struct conf *c, struct session *s)
 		memcpy(c->comm, sc->comm, strnlen(sc->comm, COMM_LEN - 1));
 	c->all_files = sc->all_files;
 	c->rdonly_cast = s->feat.rdonly_cast;
+	c->guarded = s->feat.preemptible && s->feat.preempt_disable;
 	c->file_from_vfs = (sc->layer == LAYER_OPS || sc->layer == LAYER_SYSCALL) &&
 			   s->feat.func != FUNC_NONE;
 	c->min_ns = sc->min_ns;
