@@ -82,7 +82,7 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 
 	if (total < conf.min_ns)
 		return;
-	if (ret > 0 && (f->op == OP_READ || f->op == OP_WRITE || f->op == OP_COPY))
+	if (ret > 0 && returns_bytes(f->op))
 		bytes = ret;
 	cell = row_find(&f->row, f->op, 0, 0, &t->row_slot);
 	if (cell)

@@ -214,6 +214,12 @@ static __always_inline void op_record_send(const struct task_state *t, u64 total
 	bpf_ringbuf_submit(r, 0);
 }
 
+/* Whether the result of such an operation is a number of bytes. */
+static __always_inline bool returns_bytes(u8 op)
+{
+	return op <= OP_WRITE || op == OP_COPY;
+}
+
 /* Ends current's operation with @ret. */
 static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 {
@@ -225,7 +231,7 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 	total = t->mark - t->start;
 	if (total < conf.min_ns)
 		return;
-	if (ret > 0 && (t->kind <= OP_WRITE || t->kind == OP_COPY))
+	if (ret > 0 && returns_bytes(t->kind))
 		bytes = ret;
 	cell = row_find(&t->row, t->kind, conf.layer == LAYER_SYSCALL ? t->call : 0,
 			conf.by == BY_CACHE ? op_cache_class(t) : 0, &t->row_slot);

@@ -368,8 +368,8 @@ static int probe_btf(struct feature *f, struct reason *why)
 /* What feature_probe() and its callers will ask for. */
 static const char *const looked_for[] = {
 	"vfs_read", "bpf_rdonly_cast", "bpf_iter_task_file", "btf_module_notify", "__preempt_count",
-	"pcpu_hot", "class_srcu_fast_notrace_t",
-	"bpf_preempt_disable", "__traceiter_balance_dirty_pages",
+	"pcpu_hot", "class_srcu_fast_notrace_t", "bpf_preempt_disable",
+	"__traceiter_balance_dirty_pages",
 };
 
 int feature_probe(struct feature *f, struct reason *why)
@@ -380,7 +380,6 @@ int feature_probe(struct feature *f, struct reason *why)
 	feature_look_for(f, looked_for, sizeof(looked_for) / sizeof(*looked_for));
 	f->rdonly_cast = feature_has_function(f, "bpf_rdonly_cast");
 	f->task_iter = feature_has_function(f, "bpf_iter_task_file");
-	f->bpf_token_caps = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) == 1;
 	f->interrupt_level = probe_variable(f, "__preempt_count") ||
 			     probe_variable(f, "pcpu_hot");
 	f->module_btf = feature_has_function(f, "btf_module_notify");

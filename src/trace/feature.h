@@ -27,7 +27,6 @@ struct feature {
 	bool preempt_disable;		/* programs can forbid that (6.10) */
 	bool preemptible_tracepoints;	/* those of tp_btf, too (7.0) */
 	bool perf_calls;		/* perf's sys_enter and sys_exit can be had (tracefs) */
-	bool bpf_token_caps;		/* CAP_BPF and CAP_PERFMON exist (5.8) */
 	enum func_probe func;
 	char no_fentry[160];		/* why not, "" if it works */
 	char no_kprobe[160];
