@@ -111,14 +111,14 @@ static json_t *with(json_t *j, const char *name, json_t *value)
 	return NULL;
 }
 
-/* @no_fs: of this row the file system's share could not be measured. */
-static json_t *strata(const struct writer *w, const uint64_t *ns, bool no_fs)
+/* @untold: as in struct op_row. */
+static json_t *strata(const struct writer *w, const uint64_t *ns, unsigned int untold)
 {
 	const struct missing *m = w->v->missing;
 	json_t *j = json_object();
 
 	for (int i = 0; i < ST_N; i++) {
-		bool known = (!m || !m->stratum[i]) && !(no_fs && i == ST_FS);
+		bool known = (!m || !m->stratum[i]) && (ns[i] || !(untold >> i & 1));
 
 		j = with(j, stratum_name(i), number_or_null(ns[i], known));
 	}
@@ -179,7 +179,7 @@ static json_t *op_json(const struct writer *w, const struct op_row *r)
 	j = with(j, "key", text(r->by));
 	j = with_sums(j, r);
 	if (layer == LAYER_OPS)
-		j = with(j, "strata", strata(w, r->strata, r->no_fs));
+		j = with(j, "strata", strata(w, r->strata, r->untold));
 	return with(j, "hist", hist(r->hist, r->max_ns));
 }
 
@@ -254,7 +254,7 @@ static json_t *record_json(const struct writer *w, const struct op_record *r)
 	j = with(j, "cache", cache(r->cache));
 	j = with(j, "start_ns", json_integer(r->start_ns));
 	j = with(j, "total_ns", json_integer(r->total_ns));
-	j = with(j, "strata", strata(w, ns, false));
+	j = with(j, "strata", strata(w, ns, breakdown_untold(w->sn, r)));
 	j = with_file(j, w->v, r);
 	j = with(j, "pid", json_integer(r->pid));
 	j = with(j, "tid", json_integer(r->tid));

@@ -87,6 +87,15 @@ const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs)
 	return "";
 }
 
+unsigned int breakdown_untold(const struct snapshot *sn, const struct op_record *r)
+{
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		if (sn->ops[i].key.fs == r->fs && sn->ops[i].key.op == r->kind)
+			return sn->ops[i].untold;
+	}
+	return 0;
+}
+
 char *breakdown_record_path(const struct breakdown_view *v, const struct op_record *r)
 {
 	struct path_file f = { r->dev, r->fs == FS_BDEV, r->ino, &r->file };

@@ -44,6 +44,9 @@ void breakdown_rows_done(struct breakdown_rows *r);
  * op_row.fs, so maybe without a NUL: FS_NAME_LEN of them at most. */
 const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs);
 
+/* Layers that are not told of the operation @r; see op_row.untold. */
+unsigned int breakdown_untold(const struct snapshot *sn, const struct op_record *r);
+
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
 char *breakdown_record_path(const struct breakdown_view *v, const struct op_record *r);
 

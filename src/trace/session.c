@@ -43,7 +43,8 @@ struct session {
 	size_t direct_len;
 	struct links links;
 	struct twins twins;
-	int vfs_functions;		/* that are probed */
+	unsigned int vfs_kinds;		/* of operations whose VFS functions are probed, 1 << op */
+	int attach_err;			/* of the first program that could not be attached */
 	struct fsprobes *fs;		/* NULL: functions of file systems are not probed */
 	char module_gone[FUNC_NAME_LEN];
 	char refused[MAX_REFUSED][NAME_LEN];	/* programs that the kernel does not take */
@@ -373,8 +374,25 @@ static void trace_configure(struct session *s)
 	}
 }
 
+/* A limit of this process, which says nothing of the kernel. EBADF is what libbpf makes of a
+ * descriptor that it could not duplicate. */
+static bool is_limit(int err)
+{
+	return err == EMFILE || err == EBADF || err == ENFILE || err == ENOMEM;
+}
+
+static int limit_reached(struct reason *why, const char *what, int err)
+{
+	reason_set(why, EXIT_FAILED, "cannot %s BPF programs: %s", what, strerror(err));
+	if (err == EMFILE || err == EBADF)
+		return reason_hint(why, "raise the limit of open files: ulimit -n 1024");
+	return -1;
+}
+
 static int load_failed(struct reason *why, int err)
 {
+	if (is_limit(-err))
+		return limit_reached(why, "load", -err);
 	if (err == -EPERM || err == -EACCES || !privilege_is_admin()) {
 		reason_set(why, EXIT_PERMISSION, "cannot load BPF programs: %s", strerror(-err));
 		return reason_hint(why, PRIVILEGE_HINT);
@@ -400,7 +418,8 @@ static int trace_load(struct session *s, struct reason *why)
 			return 0;
 		trace_bpf__destroy(s->trace);
 		s->trace = NULL;
-		if (refused_name[0] && s->n_refused < MAX_REFUSED && !is_refused(s, refused_name))
+		if (refused_name[0] && !is_limit(-err) && s->n_refused < MAX_REFUSED &&
+		    !is_refused(s, refused_name))
 			snprintf(s->refused[s->n_refused++], NAME_LEN, "%s", refused_name);
 		else
 			break;
@@ -408,10 +427,38 @@ static int trace_load(struct session *s, struct reason *why)
 	return load_failed(why, err);
 }
 
+/* What is not attached counts as not there. */
+static bool attach(struct session *s, struct bpf_program *prog)
+{
+	if (links_add(&s->links, bpf_program__attach(prog)))
+		return true;
+	if (!s->attach_err)
+		s->attach_err = errno;
+	bpf_program__unload(prog);
+	return false;
+}
+
+/* Kind of the operations that go through function @name of the VFS, all of them or, OP_NONE, only
+ * some. */
+static enum op_kind vfs_kind(const char *name)
+{
+	static const struct {
+		const char *part;
+		enum op_kind kind;
+	} kinds[] = { { "read", OP_READ },   { "write", OP_WRITE },   { "open", OP_OPEN },
+		      { "fsync", OP_FSYNC }, { "copy_file", OP_COPY } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strstr(name, kinds[i].part))
+			return kinds[i].kind;
+	return OP_NONE;
+}
+
 /* A template's section has no function. */
 static void vfs_attach(struct session *s)
 {
 	struct bpf_program *prog, *leave;
+	unsigned int failed = 0, kind;
 	const char *name;
 
 	bpf_object__for_each_program(prog, s->trace->obj) {
@@ -422,20 +469,24 @@ static void vfs_attach(struct session *s)
 			continue;
 		leave = links_program(s->trace->obj, *name == 'k' ? "kleave_" : "leave_",
 			     strchr(name, '_') + 1);
+		kind = 1U << vfs_kind(name);
 		if (s->conf.layer == LAYER_SYSCALL)
-			links_add(&s->links, bpf_program__attach(prog));
-		else if (bpf_program__fd(leave) >= 0)
-			s->vfs_functions += links_add_pair(&s->links, bpf_program__attach(leave),
-							   bpf_program__attach(prog));
+			attach(s, prog);
+		else if (bpf_program__fd(leave) >= 0 &&
+			 links_add_pair(&s->links, bpf_program__attach(leave),
+					bpf_program__attach(prog)))
+			s->vfs_kinds |= kind;
+		else
+			failed |= kind;
 	}
+	s->vfs_kinds &= ~failed;
 }
 
-static void tracepoint_attach(struct session *s, const struct bpf_program *prog)
+static void tracepoint_attach(struct session *s, struct bpf_program *prog)
 {
 	const char *hook = strchr(bpf_program__section_name(prog), '/') + 1;
 
-	if (links_add(&s->links, bpf_program__attach(prog)) && s->trace->rodata->conf.twins &&
-	    starts_with(hook, "block_"))
+	if (attach(s, prog) && s->trace->rodata->conf.twins && starts_with(hook, "block_"))
 		twins_add(&s->twins, &s->feat, prog, hook);
 }
 
@@ -456,7 +507,7 @@ static void tracepoints_attach(struct session *s)
 	}
 	for (int i = 0; i < 4; i++)
 		if (bpf_program__fd(last[i]) >= 0)
-			links_add(&s->links, bpf_program__attach(last[i]));
+			attach(s, last[i]);
 }
 
 static bool program_live(struct bpf_program *prog)
@@ -489,7 +540,7 @@ static void missing_fill(struct session *s)
 	const char *no_switch = "the kernel does not let sched_switch and sched_waking be traced";
 	const char *no_block = "the kernel does not let its block tracepoints be traced";
 
-	if (!s->vfs_functions)
+	if (!s->vfs_kinds)
 		m->stratum[ST_VFS] = why_no_layer(s, 0);
 	if (!fsprobes_count(s->fs))
 		m->stratum[ST_FS] = why_no_layer(s, 1);
@@ -502,6 +553,8 @@ static void missing_fill(struct session *s)
 			 s->trace->progs.on_rq_complete_no_level) ||
 	    !program_live(s->trace->progs.on_bio_queue))
 		m->requests = no_block;
+	if (!program_live(s->trace->progs.on_getrq))
+		m->stratum[ST_TAG] = "block_getrq is not traced here; its time is in queue";
 	for (int st = ST_TAG; st <= ST_COMPLETE && m->requests; st++)
 		m->stratum[st] = no_block;
 	if (program_live(s->trace->progs.on_sched_switch) &&
@@ -517,6 +570,8 @@ static int layer_check(struct session *s, struct reason *why)
 {
 	const char *no = NULL;
 
+	if (is_limit(s->attach_err))
+		return limit_reached(why, "attach", s->attach_err);
 	switch (s->conf.layer) {
 	case LAYER_OPS:
 	case LAYER_SYSCALL:
@@ -719,9 +774,16 @@ static void cell_maps_fill(const struct session *s, struct cell_maps *maps)
 	maps->slots = s->live->rows;
 }
 
-static bool op_tells_fs(const struct session *s, const struct op_row *row)
+/* Layers whose functions are not probed for operations like those of @row. */
+static unsigned int untold(const struct session *s, const struct op_row *row)
 {
-	return s->fs && fsprobes_can_tell(s->fs, row->fs, row->key.op);
+	unsigned int set = 0;
+
+	if (row->key.op >= OP_N || !(s->vfs_kinds >> row->key.op & 1))
+		set |= 1U << ST_VFS;
+	if (!s->fs || !fsprobes_can_tell(s->fs, row->fs, row->key.op))
+		set |= 1U << ST_FS;
+	return set;
 }
 
 /*
@@ -746,7 +808,7 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 		return reason_set(why, EXIT_FAILED, "cannot read the counters: %s", strerror(-err));
 	}
 	for (size_t i = 0; i < sn.n_ops; i++)
-		sn.ops[i].no_fs = !sn.ops[i].strata[ST_FS] && !op_tells_fs(s, &sn.ops[i]);
+		sn.ops[i].untold = untold(s, &sn.ops[i]);
 	sn.duration_ns = now - s->since_ns;
 	s->since_ns = now;
 	snapshot_stats(s, &sn);

@@ -22,7 +22,8 @@ struct op_row {
 				 * without --by; owned by the snapshot; hostile text */
 	uint64_t count, errors, bytes, total_ns, max_ns;
 	uint64_t strata[ST_N];	/* sum == total_ns; all 0 with a layer alone (-T) */
-	bool no_fs;		/* this file system's functions are not probed: ST_FS is missing */
+	unsigned int untold;	/* set of 1 << stratum: layers whose functions are not probed for
+				 * such operations; one of them that is 0 was not measured */
 	uint64_t hist[HIST_N];
 };
 

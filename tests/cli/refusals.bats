@@ -68,6 +68,14 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	((status == 0))
 }
 
+@test "a limit that stands in the way is told, whichever program it hits" {
+	for limit in 14 20 22 25 30 35 40 45; do
+		run --separate-stderr bash -c "ulimit -n $limit; exec '$iostrata' breakdown -D 0.1"
+		((status == 1))
+		says "cannot (load|attach) BPF programs: (Too many open files|Bad file descriptor)" "ulimit -n"
+	done
+}
+
 @test "without permission the command does not run" {
 	run --separate-stderr as_nobody "$iostrata" breakdown -- echo ran
 	((status == 125))

@@ -653,6 +653,30 @@ static void json_of_keys_and_caches(void **state)
 	fixture_done(&f);
 }
 
+/* A share that is 0 where nothing would have told it is not known; what was told stays. */
+static void json_has_null_for_untold_layers(void **state)
+{
+	json_t *root, *row, *found = NULL;
+	struct fixture f;
+	size_t n;
+
+	(void)state;
+	fixture_usual(&f);
+	for (size_t i = 0; i < f.sn.n_ops; i++)
+		f.sn.ops[i].untold = 1U << ST_VFS | 1U << ST_FS;
+	f.sn.ops[0].strata[ST_SYSCALL] += f.sn.ops[0].strata[ST_VFS];
+	f.sn.ops[0].strata[ST_VFS] = 0;
+	f.sn.ops[0].strata[ST_FS] = 7;
+	root = read_back(&f, &plain, 1);
+	json_array_foreach(json_object_get(root, "ops"), n, row)
+		if (int_of(json_object_get(row, "strata"), "fs") == 7)
+			found = json_object_get(row, "strata");
+	assert_non_null(found);
+	assert_true(json_is_null(json_object_get(found, "vfs")));
+	json_decref(root);
+	fixture_done(&f);
+}
+
 static void json_of_the_slowest(void **state)
 {
 	json_t *root, *row;
@@ -744,6 +768,7 @@ int main(void)
 		cmocka_unit_test(json_has_losses_and_overhead),
 		cmocka_unit_test(json_of_a_layer_alone),
 		cmocka_unit_test(json_of_keys_and_caches),
+		cmocka_unit_test(json_has_null_for_untold_layers),
 		cmocka_unit_test(json_of_the_slowest),
 		cmocka_unit_test(json_takes_damaged_records),
 		cmocka_unit_test(json_of_nothing),
