@@ -113,6 +113,9 @@ static __always_inline bool request_in_flush_sequence(struct request *rq)
 	return rq->rq_flags >> conf.rqf_flush_seq & 1;
 }
 
+/* bpf_get_smp_processor_id(), declared as wide as it returns: a u32 would first be cut to size. */
+static u64 (*const current_cpu)(void) = (void *)8;
+
 /*
  * WHAT  bpf_get_current_task_btf(), whose result can be read without a helper call
  * WHEN  5.11
@@ -183,15 +186,18 @@ static __always_inline struct pt_regs *current_regs(void)
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
-static __always_inline void preemption_off(void)
+static __always_inline bool preemption_off(void)
 {
-	if (conf.guarded)
+	bool guarded = conf.guarded;
+
+	if (guarded)
 		bpf_preempt_disable();
+	return guarded;
 }
 
-static __always_inline void preemption_on(void)
+static __always_inline void preemption_on(bool guarded)
 {
-	if (conf.guarded)
+	if (guarded)
 		bpf_preempt_enable();
 }
 

@@ -17,6 +17,9 @@ enum {
 	TASK_SLOTS = 4096,	/* threads whose state is found without a search; see task.bpf.h */
 	ROW_SLOTS = 64,		/* rows that are found without a search; see row.bpf.h */
 	SLOT_SEARCH = 8,	/* slots that are tried for a row */
+	IO_SLOTS = 8192,	/* bios that are found without a search; see io.bpf.h */
+	MAX_SEARCH = 256,	/* CPUs whose bios are searched for one; the verifier walks it */
+	MARK_SLOTS = 256,	/* CPUs whose completion is known; a collision forgets one */
 	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for twins */
 	PID_LIMIT = 4 << 20,	/* PID_MAX_LIMIT, include/linux/threads.h */
 };
@@ -64,6 +67,8 @@ struct conf {
 	unsigned int file_dev;
 	unsigned int n_devs;		/* 0: any device */
 	unsigned int devs[MAX_DEVS];	/* dev_t of files' file systems and of disks */
+	unsigned int io_rows;		/* that are searched for a bio */
+	unsigned int io_row_len;	/* how many of IO_SLOTS each CPU has; a power of two */
 	/* what to do with it */
 	unsigned char layer;		/* enum layer */
 	unsigned char by;		/* enum by_key */
@@ -84,15 +89,19 @@ struct conf {
 #define DIRECT_CELLS(cpus)	       ((cpus) * 2 * ROW_SLOTS)
 #define DIRECT_CELL(cpu, epoch, slot) (((cpu) * 2 + ((epoch) & 1)) * ROW_SLOTS + (slot))
 
-/* What a row is of, beside its file system: call, operation and class as one number, never 0. */
+/* What a row is of, beside its file system: call, operation and class as one number, never 0; or,
+ * beside its disk, the operation of requests or of bios. */
 #define ROW_WHAT(call, op, cache) ((unsigned int)(call) | (op) << 16 | (cache) << 24)
 #define WHAT_CALL(what)		   ((what) & 0xffff)
 #define WHAT_OP(what)		   ((what) >> 16 & 0xff)
 #define WHAT_CACHE(what)	   ((what) >> 24)
+#define ROW_REQUESTS		   0x80000000U
+#define REQUESTS_WHAT(op, is_bio)  (ROW_REQUESTS | (op) << 16 | (is_bio))
+#define WHAT_IS_BIO(what)	   ((what) & 1)
 
 /* Who has a slot, for good. */
 struct row_slot {
-	unsigned long long fs;
+	unsigned long long fs;		/* or disk */
 	unsigned int what;		/* 0: nobody */
 	unsigned int pad;
 };
@@ -103,6 +112,7 @@ struct live {
 	unsigned long long lost[LOST_N];
 	struct row_slot rows[ROW_SLOTS];
 	unsigned int overflown;		/* threads whose state is not in its slot */
+	unsigned int hashed;		/* bios and requests whose state is not */
 	unsigned char epoch;		/* see session_snapshot() */
 };
 

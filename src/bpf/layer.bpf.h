@@ -52,7 +52,7 @@ static __always_inline void frame_push(u8 op, struct file *file, bool typed, con
 	struct task_state *t;
 	struct frame *f;
 
-	if (!current_wanted(id))
+	if (!current_passes(id))
 		return;
 	t = task_get(id);
 	if (!t)
@@ -171,17 +171,19 @@ static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
 	SEC("?fentry" target)                                                                      \
 	int enter_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		preemption_off();                                                                  \
+		bool guarded = preemption_off();                                                   \
+		                                                                                   \
 		layer_enter(stratum, op, fentry_file, typed, ctx);                                 \
-		preemption_on();                                                                   \
+		preemption_on(guarded);                                                            \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?fexit" target)                                                                       \
 	int leave_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		preemption_off();                                                                  \
+		bool guarded = preemption_off();                                                   \
+		                                                                                   \
 		layer_leave(stratum, op, (long)ctx[n_args]);                                       \
-		preemption_on();                                                                   \
+		preemption_on(guarded);                                                            \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kprobe" target)                                                                      \

@@ -46,7 +46,10 @@ enum { FRAMES = 6 };
 /* What a thread is doing. With whole operations: the one in progress, and its wait; everything is
  * charged up to @mark. With a layer alone: the calls of that layer that it is in. */
 struct task_state {
-	u32 tid;			/* whose state it is; 0: nobody's */
+	union {				/* whose state it is; 0: nobody's */
+		u64 id;			/* as bpf_get_current_pid_tgid() has it */
+		u32 tid;
+	};
 	u8 active;			/* an op is in progress; all of the below are valid */
 	u8 depth;			/* frames in use, may be more than FRAMES */
 	u8 row_slot;			/* of the row that it was last counted in */
@@ -59,6 +62,7 @@ struct task_state {
 			struct row_file row;
 			u64 offset, len;
 			u32 requests;	/* bios submitted by this op */
+			u32 bio_cpu;	/* that last_bio was submitted on */
 			u16 call;
 			u8 kind;
 			u8 direct;
@@ -96,6 +100,7 @@ struct helper_wait {
 
 struct helper {
 	u64 last_bio;
+	u32 bio_cpu;
 	u32 n;				/* waits seen; the last HELPER_WAITS are kept */
 	u8 on;
 	u8 current_is_read;
@@ -104,33 +109,31 @@ struct helper {
 	struct helper_wait waits[HELPER_WAITS];
 };
 
-/* A bio from submission until it is bound to a request, or done. */
-struct bio_state {
-	u64 q, g;			/* g == 0: waits for a request */
-	u32 tid;
-	u32 dev;
-	u32 bytes;
-	u8 op;				/* enum rq_op */
-	u8 bio_based;
-	u8 counted;			/* passed the filters */
-	u8 pad;
-};
-
-struct request_state {
-	u64 held, q, g, d;		/* q == 0: submission not seen */
-	u64 bytes;			/* completed so far */
-	u32 tid;			/* owner: who submitted its first bio; 0: nobody known */
+/*
+ * An I/O: a bio from its submission until it is done, or until the request is that it is the first
+ * of; a request, if that has no such bio. See io.bpf.h.
+ */
+struct io_state {
+	u64 key;			/* the bio, or the request; 0: a free slot */
+	u64 q, g, d;			/* 0: submission was not seen; waits for a request; waits
+					 * to be dispatched */
+	u64 bytes;			/* of a bio; of a request: completed so far */
+	u32 tid;			/* who submitted it; 0: nobody known */
 	u32 dev;
 	u32 requeues;
-	u8 op;
-	u8 counted;
+	u8 op;				/* enum rq_op */
+	u8 bio_based;			/* of a device that has no requests */
+	u8 counted;			/* passed the filters */
 	u8 requeued;			/* waits to be dispatched again */
 	u8 failed;
+	u8 hashed;			/* kept in the hash */
+	u8 pad[6];
 };
 
-/* The completion that this CPU is in the middle of. */
+/* The completion that a CPU is in the middle of. */
 struct mark {
 	struct cut cut;			/* cut.c == 0: none */
+	u32 cpu;
 	u32 level;
 	u32 pid;
 	u8 is_read;
@@ -148,9 +151,12 @@ struct fs_seen {
 	u64 read_iter, write_iter, fsync, open;
 };
 
-/* A variable, not a map of their own: a slot's address is a multiplication, without the checks and
+/* Variables, not maps of their own: a slot's address is a multiplication, without the checks and
  * the key on the stack that an element of an array needs. */
 static struct task_state tasks[TASK_SLOTS];
+static struct io_state io_slots[IO_SLOTS];
+static struct mark marks[MARK_SLOTS];
+static struct done dones[DONE_SLOTS];
 
 /* Block events that a thread's first program has dealt with, for the second; see first_to_see(). */
 struct handled {
@@ -204,15 +210,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u64);
-	__type(value, struct bio_state);
-} bios SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, u64);
-	__type(value, struct request_state);
-} requests SEC(".maps");
+	__type(value, struct io_state);
+} ios SEC(".maps");
 
 /* When a device's flush machinery last sent a flush to the driver. */
 struct {
@@ -221,20 +220,6 @@ struct {
 	__type(key, u32);
 	__type(value, u64);
 } flushes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct mark);
-} marks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, DONE_SLOTS);
-	__type(key, u32);
-	__type(value, struct done);
-} dones SEC(".maps");
 
 /* Type and key size are set by session.c: per CPU and short without --by, shared and long with. */
 struct {
@@ -253,6 +238,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct op_cell);
 } direct_cells SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rq_cell);
+} direct_rq_cells SEC(".maps");
 
 /* Slots of live.rows that are taken; the value is of no use. */
 struct {

@@ -149,7 +149,10 @@ static __always_inline void op_enter_layer(struct task_state *t, u32 stratum)
 
 	if ((*depth)++ || t->layer >= stratum)
 		return;
-	task_charge_cpu(t, bpf_ktime_get_ns());
+	if (stratum == ST_VFS)
+		task_charge(t, ST_SYSCALL, bpf_ktime_get_ns());
+	else
+		task_charge_cpu(t, bpf_ktime_get_ns());
 	t->layer = stratum;
 }
 
@@ -163,7 +166,7 @@ static __always_inline void op_leave_layer(struct task_state *t, u32 stratum)
 	}
 	if (--*depth || t->layer > stratum)
 		return;
-	task_charge_cpu(t, bpf_ktime_get_ns());
+	task_charge(t, stratum, bpf_ktime_get_ns());
 	t->layer = stratum == ST_FS && t->vfs_depth ? ST_VFS : ST_SYSCALL;
 }
 

@@ -3,14 +3,16 @@
  * request.bpf.h - block I/O from a bio's submission (Q) over its request (G), dispatch (D) to the
  * completion (C).
  *
- * A bio is known from Q until a request is dispatched with it, or another takes it in; a request
- * from its first dispatch until it is finished for good. Both are keyed by pointer, and dropped
- * at once, for the pointers are soon used again. C is block_rq_complete, which also covers
- * batched completion; it may come several times for one request.
+ * A bio is known from Q until it is done, or another takes it in. If it is the first of a request,
+ * its state is also that request's, until it is finished for good; a request without such a bio has
+ * one from its first dispatch. They are dropped at once, for bios and requests are soon used again.
+ * C is block_rq_complete, which also covers batched completion; it may come several times for one
+ * request.
  */
 #ifndef IOSTRATA_REQUEST_BPF_H
 #define IOSTRATA_REQUEST_BPF_H
 
+#include "row.bpf.h"
 #include "wait.bpf.h"
 
 #define REQ_OP_MASK 0xff /* include/linux/blk_types.h, as are the operations; 5.4 to 7.2 */
@@ -82,22 +84,43 @@ static __always_inline bool first_to_see(void *ctx, enum block_event ev, const v
 	return true;
 }
 
-/* Adds one finished request, or bio of a bio-based device. */
-static __always_inline void request_count(u32 dev, u8 op, bool bio_based, const struct cut *cut,
-					  bool queued_known, u64 bytes, u32 requeues, bool failed)
+/* The row of @io in the hash. NULL: no room. */
+static __always_inline struct rq_cell *request_row_hashed(const struct io_state *io)
 {
-	struct rq_key key = { .dev = dev, .op = op, .epoch = live.epoch, .bio_based = bio_based };
-	u64 device = cut->c - cut->d, queue = cut->d - cut->g, tag = cut->g - cut->q, shown;
+	struct rq_key key = { .dev = io->dev, .op = io->op, .epoch = live.epoch,
+			      .bio_based = io->bio_based };
 	struct rq_cell *cell = bpf_map_lookup_elem(&rq_cells, &key);
 
 	if (!cell) {
 		bpf_map_update_elem(&rq_cells, &key, zeroes, BPF_NOEXIST);
 		cell = bpf_map_lookup_elem(&rq_cells, &key);
 	}
-	if (!cell) {
+	if (!cell)
 		count_lost(LOST_MAP_FULL);
-		return;
+	return cell;
+}
+
+static __always_inline struct rq_cell *request_row(const struct io_state *io)
+{
+	u64 slot = slot_find(io->dev, REQUESTS_WHAT(io->op, io->bio_based), NULL);
+	struct rq_cell *cell = NULL;
+	u32 i;
+
+	if (slot < ROW_SLOTS) {
+		i = DIRECT_CELL(current_cpu(), live.epoch, slot);
+		cell = bpf_map_lookup_elem(&direct_rq_cells, &i);
 	}
+	return cell ? cell : request_row_hashed(io);
+}
+
+/* Adds one finished request, or bio of a bio-based device. */
+static __always_inline void request_count(const struct io_state *io, const struct cut *cut)
+{
+	u64 device = cut->c - cut->d, queue = cut->d - cut->g, tag = cut->g - cut->q, shown;
+	struct rq_cell *cell = request_row(io);
+
+	if (!cell)
+		return;
 	shown = conf.queued ? cut->c - cut->q : device;
 	__sync_fetch_and_add(&cell->count, 1);
 	__sync_fetch_and_add(&cell->device_ns, device);
@@ -105,13 +128,13 @@ static __always_inline void request_count(u32 dev, u8 op, bool bio_based, const 
 	cell_max(&cell->max_ns, shown);
 	cell_sum(cell->queue_ns, queue);
 	cell_sum(cell->tag_ns, tag);
-	cell_sum(cell->requeues, requeues);
-	if (!queued_known)
+	cell_sum(cell->requeues, io->requeues);
+	if (!io->q)
 		__sync_fetch_and_add(&cell->unqueued, 1);
-	if (failed)
+	if (io->failed)
 		__sync_fetch_and_add(&cell->errors, 1);
 	else
-		cell_sum(cell->bytes, bytes);
+		cell_sum(cell->bytes, io->bytes);
 }
 
 /* Tells the waits that this request is done: those that are woken by this very completion, and
@@ -119,135 +142,205 @@ static __always_inline void request_count(u32 dev, u8 op, bool bio_based, const 
 static __always_inline void request_tell(const struct cut *cut, u32 tid, bool is_read,
 					 bool level_known)
 {
-	u32 slot = tid % DONE_SLOTS;
-	struct done *d;
+	struct done *d = &dones[tid % DONE_SLOTS];
 
 	if (!conf.waits)
 		return;
 	mark_set(cut, is_read, level_known);
 	if (!tid)
 		return;
-	d = bpf_map_lookup_elem(&dones, &slot);
-	if (!d)
-		return;
 	d->tid = tid;
 	d->is_read = is_read;
 	d->cut = *cut;
+}
+
+static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id)
+{
+	io->key = bio_key(bio);
+	io->q = bpf_ktime_get_ns();
+	io->g = 0;
+	io->d = 0;
+	io->bytes = bio->bi_iter.bi_size;
+	io->tid = id;
+	io->dev = dev;
+	io->requeues = 0;
+	io->op = op;
+	io->failed = 0;
+	io->requeued = 0;
+	io->bio_based = 0;
+	io->counted = (dev_wanted(dev) || dev_wanted(bio_part_dev(bio))) && current_wanted(id);
+}
+
+/* Current, whose id is @id, has submitted @bio. */
+static __always_inline void submitter_note(u64 id, struct bio *bio, u32 cpu, bool is_read)
+{
+	struct task_state *t = task_of_id(id);
+	struct helper *h;
+	u32 tid = id;
+
+	if (t && t->active) {
+		t->last_bio = bio_key(bio);
+		t->bio_cpu = cpu;
+		t->requests++;
+		t->own_reads |= is_read;
+	} else if (!t) {
+		h = bpf_map_lookup_elem(&helpers, &tid);
+		if (!h)
+			return;
+		h->last_bio = bio_key(bio);
+		h->bio_cpu = cpu;
+	}
 }
 
 /* Q */
 static __always_inline void bio_queued(struct bio *bio)
 {
 	struct gendisk *disk = bio_disk(bio);
-	u64 key = (u64)bio, now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
-	struct bio_state b = {
-		.q = now,
-		.tid = id,
-		.dev = disk_dev(disk),
-		.bytes = bio->bi_iter.bi_size,
-		.op = rq_op(bio->bi_opf),
-		.bio_based = !disk->queue->mq_ops,
-	};
-	struct task_state *t = NULL;
-	struct helper *h;
+	u64 id = bpf_get_current_pid_tgid();
+	u64 cpu = current_cpu();
+	u32 dev = disk_dev(disk);
+	struct io_state *slot = io_slot_for(bio_key(bio), cpu), io = {};
+	u8 op = rq_op(bio->bi_opf);
 
-	if (conf.waits)
-		t = task_lookup(b.tid);
-	b.counted = (dev_wanted(b.dev) || dev_wanted(bio_part_dev(bio))) && current_wanted(id);
-	if (bpf_map_update_elem(&bios, &key, &b, BPF_ANY))
-		count_lost(LOST_MAP_FULL);
-	if (!conf.waits)
-		return;
-	if (t && t->active) {
-		t->last_bio = key;
-		t->requests++;
-		t->own_reads |= b.op == RQ_READ;
-	} else if (!t) {
-		h = bpf_map_lookup_elem(&helpers, &b.tid);
-		if (h)
-			h->last_bio = key;
+	/* nothing tells which CPU was that of a bio without a request when it is done */
+	if (slot && disk->queue->mq_ops) {
+		io_fill(slot, bio, dev, op, id);
+	} else {
+		io_fill(&io, bio, dev, op, id);
+		io.bio_based = !disk->queue->mq_ops;
+		io_hash(&io);
 	}
+	if (conf.waits)
+		submitter_note(id, bio, cpu, op == RQ_READ);
+}
+
+/* State of @bio in an event that follows its submission; NULL: that was not seen. */
+static __always_inline struct io_state *bio_io(struct bio *bio)
+{
+	u64 key = bio_key(bio);
+	struct io_state *io = io_find(key, current_cpu());
+
+	if (!io && io_search(key))
+		io = io_hashed(key);
+	return io;
 }
 
 /* G */
 static __always_inline void bio_got_request(struct bio *bio)
 {
-	u64 id = (u64)bio;
-	struct bio_state *b = bpf_map_lookup_elem(&bios, &id);
+	struct io_state *io = bio_io(bio);
 
-	if (b)
-		b->g = bpf_ktime_get_ns();
+	if (io)
+		io->g = bpf_ktime_get_ns();
+}
+
+/* Put before the first bio of a request, whose software queue is not that of its own CPU. */
+static __always_inline void bio_front_merged(struct bio *bio)
+{
+	struct io_state *io = bio_io(bio);
+
+	if (!io)
+		return;
+	io->g = bpf_ktime_get_ns();
+	if (!io->hashed)
+		io_move(io, io->key);
 }
 
 /* Joined to the end of a request that has its times already. */
-static __always_inline void bio_taken_in(struct bio *bio)
+static __always_inline void io_taken_in(struct io_state *io)
 {
-	u64 id = (u64)bio;
-
-	bpf_map_delete_elem(&bios, &id);
+	if (io)
+		io_drop(io);
 }
 
 /* @split is the first part of the bio that its bi_private points to; it has no Q of its own. */
 static __always_inline void bio_split_off(struct bio *split)
 {
-	u64 id = (u64)split, parent = (u64)split->bi_private;
-	struct bio_state *b = bpf_map_lookup_elem(&bios, &parent), first;
+	struct io_state *io = bio_io(split->bi_private), first;
 
-	if (!b || b->bio_based)
+	if (!io || io->bio_based)
 		return;
-	first = *b;
+	first = *io;
+	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
-	if (bpf_map_update_elem(&bios, &id, &first, BPF_ANY))
-		count_lost(LOST_MAP_FULL);
+	io_hash(&first);
 }
 
-/* Binds the bios at the front of @rq that have a state of their own (more than one only after
- * front merges and merges of requests); the first to be submitted owns the request. */
-static __always_inline void request_bind_bios(struct request *rq, struct request_state *r)
+/* State of @rq: of its first bio, @bio, or its own. NULL: none, or not in the usual place. */
+static __always_inline struct io_state *request_io(struct request *rq, struct bio *bio)
 {
-	struct bio *bio = rq->bio;
-	struct bio_state *b;
-	u64 id;
+	struct io_state *io = NULL;
 
+	if (bio)
+		io = io_find(bio_key(bio), rq->mq_ctx->cpu);
+	return io ? io : io_hashed(request_key(rq));
+}
+
+/* The same, wherever it is. */
+static __always_inline struct io_state *request_io_anywhere(struct request *rq, struct bio *bio)
+{
+	struct io_state *io = request_io(rq, bio);
+
+	if (!io && bio && io_search(bio_key(bio)))
+		io = io_hashed(bio_key(bio));
+	return io;
+}
+
+/* A state for @rq, whose bio has none; NULL if there is no room. */
+static __always_inline struct io_state *request_new(struct request *rq)
+{
+	struct io_state io = {
+		.key = request_key(rq),
+		.dev = request_dev(rq),
+		.op = rq_op(rq->cmd_flags),
+	};
+
+	/* of which process it is can only be told by a bio: a flush, say, is nobody's */
+	io.counted = dev_wanted(io.dev) && !conf.process_filter;
+	io_hash(&io);
+	return io_hashed(io.key);
+}
+
+/* The bio of @other is behind the first of the request @io: who was submitted first owns it. */
+static __always_inline void io_absorb(struct io_state *io, const struct io_state *other)
+{
+	/* 0, not known, is later than all */
+	if (other->q - 1 < io->q - 1) {
+		io->q = other->q;
+		io->tid = other->tid;
+		io->counted = other->counted;
+	}
+	if (other->g - 1 < io->g - 1)
+		io->g = other->g;
+}
+
+/*
+ * Takes over from the bios behind @bio, the first of @rq, that have a state of their own. There are
+ * some only after merges to its front. Those are in the hash; the last may be in a slot, that was
+ * the first bio before them.
+ */
+static __always_inline void request_absorb(struct request *rq, struct bio *bio, u64 key)
+{
+	struct io_state *io = io_hashed(key), *other;
+
+	if (!io || !bio)
+		return;
+	bio = bio->bi_next;
 	for (int i = 0; i < BIO_WALK && bio; i++) {
-		id = (u64)bio;
-		b = bpf_map_lookup_elem(&bios, &id);
-		if (!b)
+		other = io_hashed(bio_key(bio));
+		if (!other)
 			break;
-		if (!r->q || b->q < r->q) {
-			r->q = b->q;
-			r->tid = b->tid;
-			r->counted = b->counted;
-		}
-		if (b->g && (!r->g || b->g < r->g))
-			r->g = b->g;
-		bpf_map_delete_elem(&bios, &id);
+		io_absorb(io, other);
+		io_unhash(bio_key(bio));
 		bio = bio->bi_next;
 	}
-	if (r->q && r->g < r->q)
-		r->g = r->q;
-	r->held = r->q;
-}
-
-/* A new entry for @rq with what is known of its past; NULL if there is no room. */
-static __always_inline struct request_state *request_new(struct request *rq)
-{
-	u64 id = (u64)rq;
-	struct request_state *r;
-
-	bpf_map_update_elem(&requests, &id, zeroes, BPF_ANY);
-	r = bpf_map_lookup_elem(&requests, &id);
-	if (!r) {
-		count_lost(LOST_MAP_FULL);
-		return NULL;
+	if (!bio)
+		return;
+	other = io_slot(bio_key(bio), rq->mq_ctx->cpu);
+	if (other->key == bio_key(bio)) {
+		io_absorb(io, other);
+		io_drop(other);
 	}
-	r->dev = request_dev(rq);
-	r->op = rq_op(rq->cmd_flags);
-	request_bind_bios(rq, r);
-	/* without a bio of its own it is nobody's: a flush, passthrough */
-	if (!r->q)
-		r->counted = !conf.process_filter && dev_wanted(r->dev);
-	return r;
 }
 
 /* When the flush machinery of @dev began to work for a request that was allocated at @g. */
@@ -258,60 +351,86 @@ static __always_inline u64 flush_since(u32 dev, u64 g, u64 otherwise)
 	return d && *d >= g && *d < otherwise ? *d : otherwise;
 }
 
+/* A device without requests gave its bio @io to one that has them, and is not told when it is done:
+ * it is counted as a request of the other, unless that is hidden (paths of NVMe multipath). */
+static __always_inline void bio_passed_on(struct io_state *io, struct request *rq)
+{
+	u32 dev = request_dev(rq);
+
+	io->bio_based = 0;
+	if (!dev)
+		return;
+	io->dev = dev;
+	if (!conf.process_filter)
+		io->counted = dev_wanted(dev);
+}
+
 /* D */
 static __always_inline void request_issued(struct request *rq)
 {
-	u64 id = (u64)rq, now = bpf_ktime_get_ns();
-	struct request_state *r = bpf_map_lookup_elem(&requests, &id);
+	u64 now = bpf_ktime_get_ns(), key = request_key(rq);
+	struct bio *bio = rq->bio;
+	struct io_state *io = request_io_anywhere(rq, bio);
 	u32 dev;
 
-	if (r && r->requeued) {
-		r->requeued = 0;
-		r->d = now;
+	if (io && io->requeued) {
+		io->requeued = 0;
+		io->d = now;
 		return;
 	}
-	if (r && r->counted)
-		count_lost(LOST_UNMATCHED_START);
-	r = request_new(rq);
-	if (!r)
+	if (io && io->d) {
+		if (io->counted)
+			count_lost(LOST_UNMATCHED_START);
+		if (io->key == key) {
+			io_drop(io);
+			io = NULL;
+		}
+	}
+	if (!io)
+		io = request_new(rq);
+	if (!io)
 		return;
-	r->d = now;
-	dev = r->dev;
-	if (r->op == RQ_FLUSH) {
+	if (io->bio_based)
+		bio_passed_on(io, rq);
+	if (io->hashed)
+		request_absorb(rq, bio, io->key);
+	if (io->g < io->q)
+		io->g = io->q;
+	io->bytes = 0;
+	io->d = now;
+	dev = io->dev;
+	if (io->op == RQ_FLUSH) {
 		if (bpf_map_update_elem(&flushes, &dev, &now, BPF_ANY))
 			count_lost(LOST_MAP_FULL);
 	} else if (request_in_flush_sequence(rq)) {
-		r->d = flush_since(dev, r->g, now);
+		io->d = flush_since(dev, io->g, now);
 	}
 }
 
 static __always_inline void request_requeued(struct request *rq)
 {
-	u64 id = (u64)rq;
-	struct request_state *r = bpf_map_lookup_elem(&requests, &id);
+	struct io_state *io = request_io(rq, rq->bio);
 
-	if (!r)
+	if (!io || !io->d)
 		return;
-	r->requeued = 1;
-	r->requeues++;
+	io->requeued = 1;
+	io->requeues++;
 }
 
 /* A request that is finished for good. */
-static __always_inline void request_finish(struct request_state *r, u64 now, bool level_known)
+static __always_inline void request_finish(const struct io_state *io, u64 now, bool level_known)
 {
-	bool queued_known = r->q;
-	struct cut cut = { .held = r->held, .q = r->q, .g = r->g, .d = r->d, .c = now };
+	struct cut cut = { .held = io->q, .q = io->q, .g = io->g, .d = io->d, .c = now };
 
-	if (!queued_known)
+	if (!io->q)
 		cut.held = cut.q = cut.g = cut.d;
 	if (cut.d < cut.g)
 		cut.d = cut.g;
 	if (cut.c < cut.d)
 		cut.c = cut.d;
-	if (r->counted)
-		request_count(r->dev, r->op, false, &cut, queued_known, r->bytes, r->requeues,
-			      r->failed);
-	request_tell(&cut, r->tid, r->op == RQ_READ, level_known);
+	if (io->counted)
+		request_count(io, &cut);
+	request_tell(&cut, io->tid, io->op == RQ_READ, level_known);
 }
 
 /*
@@ -323,49 +442,55 @@ static __always_inline void request_finish(struct request_state *r, u64 now, boo
 static __always_inline void request_completed(struct request *rq, int error, u32 bytes,
 					      bool level_known)
 {
-	u64 id = (u64)rq, now = bpf_ktime_get_ns();
-	struct request_state *r = bpf_map_lookup_elem(&requests, &id);
-	bool in_sequence = request_in_flush_sequence(rq), begun = r;
+	u64 now = bpf_ktime_get_ns();
+	struct io_state *io = request_io_anywhere(rq, rq->bio);
+	bool in_sequence = request_in_flush_sequence(rq);
 
-	if (!r)
-		r = request_new(rq);
-	if (!r)
-		return;
-	if (!begun && !r->q) {
-		if (!in_sequence && r->counted)
+	if (!io) {
+		if (!in_sequence && !conf.process_filter && dev_wanted(request_dev(rq)))
 			count_lost(LOST_UNMATCHED_END);
-		bpf_map_delete_elem(&requests, &id);
 		return;
 	}
-	if (!begun)
-		r->d = flush_since(r->dev, r->g, now);
+	if (!io->d) {
+		if (io->g < io->q)
+			io->g = io->q;
+		io->bytes = 0;
+		io->d = flush_since(io->dev, io->g, now);
+	}
 	if (error)
-		r->failed = 1;
+		io->failed = 1;
 	else
-		r->bytes += bytes;
-	if (bytes < rq->__data_len || (in_sequence && r->op != RQ_FLUSH))
+		io->bytes += bytes;
+	if (bytes < rq->__data_len) {
+		/* the first bio may be done, and will not be that of the next completion */
+		if (io->key != request_key(rq))
+			io_move(io, request_key(rq));
 		return;
-	request_finish(r, now, level_known);
-	bpf_map_delete_elem(&requests, &id);
+	}
+	if (in_sequence && io->op != RQ_FLUSH)
+		return;
+	request_finish(io, now, level_known);
+	io_drop(io);
 }
 
 /* The completion of a bio-based device's bio, and of bios that never became a request. */
 static __always_inline void bio_completed(struct bio *bio, bool level_known)
 {
-	u64 id = (u64)bio, now = bpf_ktime_get_ns();
-	struct bio_state *b = bpf_map_lookup_elem(&bios, &id), done;
+	struct io_state *io = bio_io(bio), done;
 	struct mark *m;
 	struct cut cut;
 
-	if (!b)
+	if (!io)
 		return;
-	done = *b;
-	bpf_map_delete_elem(&bios, &id);
+	done = *io;
+	io_drop(io);
 	if (!done.bio_based)
 		return;
-	cut = (struct cut){ .held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = now };
+	done.failed = !!bio->bi_status;
+	cut = (struct cut){ .held = done.q, .q = done.q, .g = done.q, .d = done.q,
+			    .c = bpf_ktime_get_ns() };
 	if (done.counted)
-		request_count(done.dev, done.op, true, &cut, true, done.bytes, 0, bio->bi_status);
+		request_count(&done, &cut);
 	/* the request below, whose completion this is part of, says more */
 	m = conf.waits ? mark_current(level_known) : NULL;
 	if (m && m->cut.held >= done.q) {

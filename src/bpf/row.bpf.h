@@ -83,24 +83,25 @@ static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
 
 /*
  * The slot of a row; ROW_SLOTS if it has none and gets none. Two CPUs that meet a row for the first
- * time may give it two slots: whoever reads the cells adds them up.
+ * time may give it two slots: whoever reads the cells adds them up. @f: one of its files, or NULL.
  */
-static __always_inline u64 slot_find(const struct row_file *f, u32 what)
+static __always_inline u64 slot_find(u64 fs, u32 what, const struct row_file *f)
 {
-	u64 slot = (what ^ what >> 14 ^ f->fs >> 6) % ROW_SLOTS;
+	u64 slot = (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
 	u32 key;
 
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot = (slot + 1) % ROW_SLOTS) {
 		barrier_var(slot);
 		slot %= ROW_SLOTS; /* for the verifier */
-		if (slot_is_of(slot, f->fs, what))
+		if (slot_is_of(slot, fs, what))
 			return slot;
 		key = slot;
 		if (live.rows[slot].what ||
 		    bpf_map_update_elem(&row_slots_taken, &key, &key, BPF_NOEXIST))
 			continue;
-		fs_note(f->fs, f->file, f->mode);
-		live.rows[slot].fs = f->fs;
+		if (f)
+			fs_note(fs, f->file, f->mode);
+		live.rows[slot].fs = fs;
 		live.rows[slot].what = what; /* last: now it is valid */
 		return slot;
 	}
@@ -114,12 +115,12 @@ static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 
 	u32 cell;
 
 	if (!slot_is_of(i, f->fs, what)) {
-		i = slot_find(f, what);
+		i = slot_find(f->fs, what, f);
 		if (i >= ROW_SLOTS)
 			return NULL;
 		*slot = i;
 	}
-	cell = DIRECT_CELL(bpf_get_smp_processor_id(), live.epoch, i);
+	cell = DIRECT_CELL(current_cpu(), live.epoch, i);
 	return bpf_map_lookup_elem(&direct_cells, &cell);
 }
 

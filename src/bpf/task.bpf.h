@@ -36,39 +36,73 @@ static __always_inline struct task_state *task_lookup(u32 tid)
 	return bpf_map_lookup_elem(&tasks_overflown, &tid);
 }
 
-static __always_inline struct task_state *current_lookup(void)
+/* The same for current, whose id is @id: compared as a whole, which is less than with a half. */
+static __always_inline struct task_state *task_of_id(u64 id)
 {
-	return task_lookup(bpf_get_current_pid_tgid());
+	struct task_state *t = &tasks[id % TASK_SLOTS];
+	u32 tid;
+
+	if (t->id == id)
+		return t;
+	if (!live.overflown)
+		return NULL;
+	tid = id;
+	return bpf_map_lookup_elem(&tasks_overflown, &tid);
 }
 
-/* Gives thread @tid a state. Never where the run-queue lock is held: it allocates. */
-static __always_inline struct task_state *task_create(u32 tid)
+static __always_inline struct task_state *current_lookup(void)
 {
-	u32 slot = tid % TASK_SLOTS;
+	return task_of_id(bpf_get_current_pid_tgid());
+}
+
+/* Thread group and thread as the tool's pid namespace numbers them. */
+static __always_inline u64 current_pid_tgid(void)
+{
+	struct bpf_pidns_info ns;
+
+	if (!conf.pidns_ino)
+		return bpf_get_current_pid_tgid();
+	if (bpf_get_ns_current_pid_tgid(conf.pidns_dev, conf.pidns_ino, &ns, sizeof(ns)))
+		return 0;
+	return (u64)ns.tgid << 32 | ns.pid;
+}
+
+/* The tool's own I/O is not traced: its threads have no state. */
+static __always_inline bool is_tool(u64 id)
+{
+	return (u32)((conf.pidns_ino ? current_pid_tgid() : id) >> 32) == conf.tool_tgid;
+}
+
+/* Gives current, whose id is @id, a state. Never where the run-queue lock is held: it allocates. */
+static __always_inline struct task_state *task_create(u64 id)
+{
+	u32 tid = id, slot = tid % TASK_SLOTS;
 	struct task_state *t;
 
+	if (is_tool(id))
+		return NULL;
 	if (!bpf_map_update_elem(&task_owners, &slot, &tid, BPF_NOEXIST)) {
 		t = &tasks[tid % TASK_SLOTS];
 		t->active = 0;
 		t->depth = 0;
-		t->tid = tid;
+		t->id = id;
 		return t;
 	}
 	if (!bpf_map_update_elem(&tasks_overflown, &tid, zeroes, BPF_NOEXIST))
 		__sync_fetch_and_add(&live.overflown, 1);
 	t = bpf_map_lookup_elem(&tasks_overflown, &tid);
 	if (t)
-		t->tid = tid;
+		t->id = id;
 	else
 		count_lost(LOST_MAP_FULL);
 	return t;
 }
 
-static __always_inline struct task_state *task_get(u32 tid)
+static __always_inline struct task_state *task_get(u64 id)
 {
-	struct task_state *t = task_lookup(tid);
+	struct task_state *t = task_of_id(id);
 
-	return t ? t : task_create(tid);
+	return t ? t : task_create(id);
 }
 
 static __always_inline void task_forget(u32 tid)
@@ -77,7 +111,7 @@ static __always_inline void task_forget(u32 tid)
 	struct task_state *t = &tasks[tid % TASK_SLOTS];
 
 	if (t->tid == tid) {
-		t->tid = 0;
+		t->id = 0;
 		bpf_map_delete_elem(&task_owners, &slot);
 	} else if (live.overflown && !bpf_map_delete_elem(&tasks_overflown, &tid)) {
 		__sync_fetch_and_add(&live.overflown, -1);
@@ -121,24 +155,14 @@ static __always_inline bool current_tracked(void)
 	return tid_in(&tracked, bpf_get_current_pid_tgid());
 }
 
-/* Thread group and thread as the tool's pid namespace numbers them. */
-static __always_inline u64 current_pid_tgid(void)
-{
-	struct bpf_pidns_info ns;
-
-	if (!conf.pidns_ino)
-		return bpf_get_current_pid_tgid();
-	if (bpf_get_ns_current_pid_tgid(conf.pidns_dev, conf.pidns_ino, &ns, sizeof(ns)))
-		return 0;
-	return (u64)ns.tgid << 32 | ns.pid;
-}
-
 /* Whether the filters by process let current, whose id is @id, through. */
 static __always_inline bool current_passes(u64 id)
 {
 	u64 comm[COMM_LEN / 8] = {}; /* 6.1 writes no further than the NUL */
 	u32 tgid;
 
+	if (!conf.process_filter)
+		return true;
 	if (conf.tracked && !tid_in(&tracked, id))
 		return false;
 	if (conf.tgid) {
@@ -159,11 +183,7 @@ static __always_inline bool current_passes(u64 id)
 
 static __always_inline bool current_wanted(u64 id)
 {
-	if (conf.process_filter && !current_passes(id))
-		return false;
-	if (conf.tracked) /* the tool is not its own descendant */
-		return true;
-	return (u32)((conf.pidns_ino ? current_pid_tgid() : id) >> 32) != conf.tool_tgid;
+	return current_passes(id) && !is_tool(id);
 }
 
 /* True if @dev is asked for; file systems' and disks' dev_t alike. */

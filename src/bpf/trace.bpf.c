@@ -94,7 +94,7 @@ static __always_inline void call_begins(struct pt_regs *regs, u32 nr, u32 descs)
 	struct task_state *t;
 
 	nr %= CALL_MAX;
-	if (!desc || !current_wanted(id))
+	if (!desc || !current_passes(id))
 		return;
 	/* the way of most calls, kept apart from the other so that it is short */
 	if (conf.file_from_vfs && desc & CALL_THROUGH_VFS) {
@@ -372,18 +372,17 @@ int on_backmerge(u64 *ctx)
 	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_backmerge);
 
 	if (first_to_see(ctx, EV_BACKMERGE, bio))
-		bio_taken_in(bio);
+		io_taken_in(bio_io(bio));
 	return 0;
 }
 
-/* Stays known: it is the request's first bio from now on. */
 SEC("?tp_btf/block_bio_frontmerge")
 int on_frontmerge(u64 *ctx)
 {
 	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_frontmerge);
 
 	if (first_to_see(ctx, EV_FRONTMERGE, bio))
-		bio_got_request(bio);
+		bio_front_merged(bio);
 	return 0;
 }
 
@@ -393,7 +392,7 @@ int on_rq_merge(u64 *ctx)
 	struct request *rq = (struct request *)CTX_ARG(conf.arg_rq_merge);
 
 	if (first_to_see(ctx, EV_RQ_MERGE, rq))
-		bio_taken_in(rq->bio);
+		io_taken_in(request_io_anywhere(rq, rq->bio));
 	return 0;
 }
 

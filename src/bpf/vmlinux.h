@@ -160,8 +160,13 @@ struct bio {
 	void *bi_private;
 };
 
+struct blk_mq_ctx {
+	unsigned int cpu;
+};
+
 struct request {
 	struct request_queue *q;
+	struct blk_mq_ctx *mq_ctx;
 	unsigned int cmd_flags;
 	unsigned int rq_flags;
 	unsigned int __data_len;

@@ -11,6 +11,7 @@
 #ifndef IOSTRATA_WAIT_BPF_H
 #define IOSTRATA_WAIT_BPF_H
 
+#include "io.bpf.h"
 #include "task.bpf.h"
 
 /* Length of what [a, b) and [x, y) have in common. */
@@ -40,10 +41,10 @@ static __always_inline u64 split_sum(const struct split *s)
  * interrupt or another thread on this CPU is not ours: level and thread tell. */
 static __always_inline struct mark *mark_current(bool level_known)
 {
-	u32 zero = 0;
-	struct mark *m = bpf_map_lookup_elem(&marks, &zero);
+	u64 cpu = current_cpu();
+	struct mark *m = &marks[cpu % MARK_SLOTS];
 
-	if (!m || !m->cut.c || m->pid != (u32)bpf_get_current_pid_tgid() ||
+	if (!m->cut.c || m->cpu != cpu || m->pid != (u32)bpf_get_current_pid_tgid() ||
 	    m->level != interrupt_level(level_known))
 		return NULL;
 	return m;
@@ -51,12 +52,11 @@ static __always_inline struct mark *mark_current(bool level_known)
 
 static __always_inline void mark_set(const struct cut *cut, bool is_read, bool level_known)
 {
-	u32 zero = 0;
-	struct mark *m = bpf_map_lookup_elem(&marks, &zero);
+	u64 cpu = current_cpu();
+	struct mark *m = &marks[cpu % MARK_SLOTS];
 
-	if (!m)
-		return;
 	m->cut = *cut;
+	m->cpu = cpu;
 	m->level = interrupt_level(level_known);
 	m->pid = bpf_get_current_pid_tgid();
 	m->is_read = is_read;
@@ -64,11 +64,7 @@ static __always_inline void mark_set(const struct cut *cut, bool is_read, bool l
 
 static __always_inline void mark_clear(void)
 {
-	u32 zero = 0;
-	struct mark *m = bpf_map_lookup_elem(&marks, &zero);
-
-	if (m)
-		m->cut.c = 0;
+	marks[current_cpu() % MARK_SLOTS].cut.c = 0;
 }
 
 /* The last thing @h waited for before now, if it was a request that was on its way after @since. */
@@ -108,13 +104,12 @@ static __always_inline void helper_split(struct helper *h, struct task_state *t,
  */
 static __always_inline void own_request_split(struct task_state *t, u32 tid, u64 from, u64 to)
 {
-	u32 slot = tid % DONE_SLOTS;
-	struct done *d = bpf_map_lookup_elem(&dones, &slot);
+	const struct done *d = &dones[tid % DONE_SLOTS];
 	u64 runq = t->split.runq;
 
 	if (t->split.tag + t->split.queue + t->split.device)
 		return;
-	if (!d || d->tid != tid || d->cut.c <= from || d->cut.held < t->start)
+	if (d->tid != tid || d->cut.c <= from || d->cut.held < t->start)
 		return;
 	split_add(&t->split, &d->cut, from, to);
 	/* after the completion it waited for the helper, which is a stratum of its own */
@@ -179,15 +174,15 @@ static __always_inline void helper_woken(struct helper *h, u64 now, bool level_k
 	h->current_is_read = w->is_read;
 }
 
-/* Whether the thread that submitted @last_bio still waits for a request for it. */
-static __always_inline bool waits_for_tag(u64 last_bio, u32 tid)
+/* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. */
+static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 {
-	struct bio_state *b;
+	struct io_state *io;
 
 	if (!last_bio)
 		return false;
-	b = bpf_map_lookup_elem(&bios, &last_bio);
-	return b && b->tid == tid && !b->g && !b->bio_based;
+	io = io_find(last_bio, cpu);
+	return io && io->tid == tid && !io->g && !io->d && !io->bio_based;
 }
 
 static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
@@ -208,7 +203,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 
 	if (t->throttled) {
 		task_charge(t, ST_THROTTLE, wake);
-	} else if (waits_for_tag(t->last_bio, tid)) {
+	} else if (waits_for_tag(t->last_bio, t->bio_cpu, tid)) {
 		task_charge(t, ST_TAG, wake);
 	} else if (sum && sum <= len) {
 		t->strata[ST_TAG] += t->split.tag;
@@ -261,7 +256,7 @@ static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
 	w->in = now;
 	w->cut = h->cut;
 	w->is_read = h->current_is_read;
-	if (waits_for_tag(h->last_bio, tid)) {
+	if (waits_for_tag(h->last_bio, h->bio_cpu, tid)) {
 		w->cut = (struct cut){ .held = w->out, .q = w->out, .g = w->wake,
 				       .d = w->wake, .c = w->wake };
 	}

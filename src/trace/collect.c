@@ -144,19 +144,20 @@ static void op_row_add(struct op_row *row, const struct op_cell *c)
 		row->hist[i] += c->hist[i];
 }
 
-static void rq_row_set(struct rq_row *row, const struct rq_cell *c)
+static void rq_row_add(struct rq_row *row, const struct rq_cell *c)
 {
-	row->count = c->count;
-	row->errors = c->errors;
-	row->bytes = c->bytes;
-	row->requeues = c->requeues;
-	row->unqueued = c->unqueued;
-	row->tag_ns = c->tag_ns;
-	row->queue_ns = c->queue_ns;
-	row->device_ns = c->device_ns;
-	row->max_ns = c->max_ns;
+	row->count += c->count;
+	row->errors += c->errors;
+	row->bytes += c->bytes;
+	row->requeues += c->requeues;
+	row->unqueued += c->unqueued;
+	row->tag_ns += c->tag_ns;
+	row->queue_ns += c->queue_ns;
+	row->device_ns += c->device_ns;
+	if (row->max_ns < c->max_ns)
+		row->max_ns = c->max_ns;
 	for (int i = 0; i < HIST_N; i++)
-		row->hist[i] = c->hist[i];
+		row->hist[i] += c->hist[i];
 }
 
 /* All keys of a map, @key_size bytes each; the caller frees. */
@@ -270,12 +271,50 @@ static int collect_ops(const struct cell_maps *maps, const struct mounts *mounts
 	return err;
 }
 
+/* The row of @key, a new one if there is none. */
+static struct rq_row *rq_row_of(const struct mounts *mounts, struct snapshot *sn,
+				const struct rq_key *key)
+{
+	struct rq_row *row;
+
+	for (size_t i = 0; i < sn->n_rqs; i++) {
+		row = &sn->rqs[i];
+		if (!memcmp(&row->key, key, sizeof(*key)))
+			return row;
+	}
+	row = &sn->rqs[sn->n_rqs++];
+	row->key = *key;
+	row->major = DEV_MAJOR(key->dev);
+	row->minor = DEV_MINOR(key->dev);
+	collect_dev_name(mounts, key->dev, row->disk, sizeof(row->disk));
+	return row;
+}
+
+static void collect_direct_rqs(const struct cell_maps *maps, const struct mounts *mounts,
+			       unsigned char epoch, struct snapshot *sn)
+{
+	struct rq_cell *cell;
+	struct rq_key key;
+
+	for (int cpu = 0; cpu < maps->n_cpus; cpu++) {
+		for (int slot = 0; slot < ROW_SLOTS; slot++) {
+			cell = &maps->direct_rqs[DIRECT_CELL(cpu, epoch, slot)];
+			if (!cell->count)
+				continue;
+			key = (struct rq_key){ .dev = maps->slots[slot].fs, .epoch = epoch,
+					       .op = WHAT_OP(maps->slots[slot].what),
+					       .bio_based = WHAT_IS_BIO(maps->slots[slot].what) };
+			rq_row_add(rq_row_of(mounts, sn, &key), cell);
+			memset(cell, 0, sizeof(*cell));
+		}
+	}
+}
+
 static int collect_rqs(const struct cell_maps *maps, const struct mounts *mounts,
 		       unsigned char epoch, struct snapshot *sn)
 {
 	struct rq_cell cell;
 	struct rq_key *keys;
-	struct rq_row *row;
 	size_t n;
 	int err;
 
@@ -284,18 +323,15 @@ static int collect_rqs(const struct cell_maps *maps, const struct mounts *mounts
 	err = map_keys(maps->rqs, sizeof(*keys), (void **)&keys, &n);
 	if (err)
 		return err;
-	sn->rqs = calloc(n ? n : 1, sizeof(*sn->rqs));
+	sn->rqs = calloc(n + ROW_SLOTS, sizeof(*sn->rqs));
 	for (size_t i = 0; sn->rqs && i < n; i++) {
 		if (keys[i].epoch != epoch || bpf_map_lookup_elem(maps->rqs, &keys[i], &cell))
 			continue;
-		row = &sn->rqs[sn->n_rqs++];
-		row->key = keys[i];
-		row->major = DEV_MAJOR(keys[i].dev);
-		row->minor = DEV_MINOR(keys[i].dev);
-		collect_dev_name(mounts, keys[i].dev, row->disk, sizeof(row->disk));
-		rq_row_set(row, &cell);
+		rq_row_add(rq_row_of(mounts, sn, &keys[i]), &cell);
 		bpf_map_delete_elem(maps->rqs, &keys[i]);
 	}
+	if (sn->rqs && maps->direct_rqs)
+		collect_direct_rqs(maps, mounts, epoch, sn);
 	free(keys);
 	return sn->rqs ? 0 : -ENOMEM;
 }

@@ -19,7 +19,8 @@ struct cell_maps {
 	int n_cpus;
 	bool per_cpu;				/* the ops map has a cell per CPU */
 	struct op_cell *direct;			/* DIRECT_CELLS() or NULL; emptied */
-	const struct row_slot *slots;		/* ROW_SLOTS of them, whose cells direct has */
+	struct rq_cell *direct_rqs;		/* likewise */
+	const struct row_slot *slots;		/* ROW_SLOTS of them, whose cells the two have */
 	unsigned int op_key_size;
 	enum by_key by;
 };

@@ -41,6 +41,8 @@ struct session {
 	struct live *live;		/* of all programs */
 	struct op_cell *direct;		/* mapped, direct_len bytes; NULL: not in use */
 	size_t direct_len;
+	struct rq_cell *direct_rqs;	/* likewise */
+	size_t direct_rqs_len;
 	struct links links;
 	struct twins twins;
 	unsigned int vfs_kinds;		/* of operations whose VFS functions are probed, 1 << op */
@@ -239,6 +241,7 @@ static bool rows_direct(const struct session_conf *sc)
 static void conf_fill(struct conf *c, struct session *s)
 {
 	const struct session_conf *sc = &s->conf;
+	unsigned int cpus = libbpf_num_possible_cpus();
 
 	c->tgid = sc->pid;
 	c->tool_tgid = getpid();
@@ -259,6 +262,9 @@ static void conf_fill(struct conf *c, struct session *s)
 	c->file_dev = sc->file_dev;
 	c->n_devs = sc->n_devs;
 	memcpy(c->devs, sc->devs, sizeof(c->devs));
+	for (c->io_row_len = IO_SLOTS; c->io_row_len > 1 && cpus * c->io_row_len > IO_SLOTS;)
+		c->io_row_len /= 2;
+	c->io_rows = cpus > MAX_SEARCH ? MAX_SEARCH : cpus;
 	c->layer = sc->layer;
 	c->by = sc->by;
 	c->direct = rows_direct(sc);
@@ -278,7 +284,14 @@ static bool map_wanted(const struct session *s, const char *name)
 {
 	if (!strcmp(name, "tracked"))
 		return s->conf.follow;
+	if (!strcmp(name, "file_names"))
+		return s->conf.by == BY_FILE;
 	return strcmp(name, "ring") || s->conf.records;
+}
+
+static bool has_requests(const struct session *s)
+{
+	return s->conf.layer == LAYER_OPS || s->conf.layer == LAYER_BLK;
 }
 
 static void map_resize(struct bpf_object *obj, const char *name, unsigned int entries)
@@ -294,10 +307,11 @@ static void maps_resize(const struct session *s, struct bpf_object *obj)
 
 	cpus = cpus < 2 ? 2 : cpus > 256 ? 256 : cpus;
 	map_resize(obj, "helpers", waits ? 512 + 256 * cpus : 1);
-	map_resize(obj, "bios", 4096 * cpus);
-	map_resize(obj, "requests", 2048 * cpus);
+	map_resize(obj, "ios", 2048 * cpus);
 	if (rows_direct(&s->conf))
 		map_resize(obj, "direct_cells", DIRECT_CELLS(libbpf_num_possible_cpus()));
+	if (has_requests(s))
+		map_resize(obj, "direct_rq_cells", DIRECT_CELLS(libbpf_num_possible_cpus()));
 }
 
 /* Kernels before 6.1 warn in their log when a kprobe's program uses a map that grows; those that
@@ -616,17 +630,16 @@ static void attach_all(struct session *s)
 }
 
 /* The kernel's array of rows is memory of ours, too. */
-static int direct_map(struct session *s, struct reason *why)
+static int cells_map(const struct bpf_map *cells, void **ret_map, size_t *ret_len,
+		     struct reason *why)
 {
-	size_t len = DIRECT_CELLS(libbpf_num_possible_cpus()) * sizeof(struct op_cell);
-	void *map;
+	size_t len = (size_t)bpf_map__max_entries(cells) * bpf_map__value_size(cells);
+	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(cells), 0);
 
-	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   bpf_map__fd(s->trace->maps.direct_cells), 0);
 	if (map == MAP_FAILED)
 		return reason_set(why, EXIT_FAILED, "cannot map the counters: %s", strerror(errno));
-	s->direct = map;
-	s->direct_len = len;
+	*ret_map = map;
+	*ret_len = len;
 	return 0;
 }
 
@@ -635,7 +648,11 @@ static int session_start(struct session *s, struct reason *why)
 	if (feature_probe(&s->feat, why) || trace_load(s, why))
 		return -1;
 	s->live = (struct live *)&s->trace->bss->live;
-	if (rows_direct(&s->conf) && direct_map(s, why))
+	if (rows_direct(&s->conf) &&
+	    cells_map(s->trace->maps.direct_cells, (void **)&s->direct, &s->direct_len, why))
+		return -1;
+	if (has_requests(s) && cells_map(s->trace->maps.direct_rq_cells, (void **)&s->direct_rqs,
+					 &s->direct_rqs_len, why))
 		return -1;
 	if (s->conf.stats)
 		s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -683,6 +700,8 @@ void session_close(struct session *s)
 	fsprobes_free(s->fs);
 	if (s->direct)
 		munmap(s->direct, s->direct_len);
+	if (s->direct_rqs)
+		munmap(s->direct_rqs, s->direct_rqs_len);
 	ring_buffer__free(s->ring);
 	trace_bpf__destroy(s->trace);
 	if (s->stats_fd >= 0)
@@ -763,7 +782,7 @@ static void cell_maps_fill(const struct session *s, struct cell_maps *maps)
 	bool blk = s->conf.layer == LAYER_BLK;
 
 	maps->ops = blk ? -1 : bpf_map__fd(t->maps.op_cells);
-	maps->rqs = s->conf.layer == LAYER_OPS || blk ? bpf_map__fd(t->maps.rq_cells) : -1;
+	maps->rqs = has_requests(s) ? bpf_map__fd(t->maps.rq_cells) : -1;
 	maps->fs_seen = bpf_map__fd(t->maps.fs_seen);
 	maps->file_names = bpf_map__fd(t->maps.file_names);
 	maps->by = s->conf.by;
@@ -771,6 +790,7 @@ static void cell_maps_fill(const struct session *s, struct cell_maps *maps)
 	maps->n_cpus = libbpf_num_possible_cpus();
 	maps->per_cpu = bpf_map__type(t->maps.op_cells) == BPF_MAP_TYPE_PERCPU_HASH;
 	maps->direct = s->direct;
+	maps->direct_rqs = s->direct_rqs;
 	maps->slots = s->live->rows;
 }
 

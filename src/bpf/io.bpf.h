@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * io.bpf.h - where the states of bios and requests are kept, and how they are found.
+ *
+ * The usual place is a slot: each CPU has a row of io_slots, and only programs on that CPU take a
+ * slot of it, so that it costs neither an atomic nor a search; whoever is done with the state, on
+ * any CPU, gives the slot back with one store. What finds its slot taken, and what has no bio of
+ * its own, is in a hash, which is not even looked at while it is empty (live.hashed).
+ *
+ * To find a slot one must guess the CPU. An event of a bio is on the CPU that submitted it, or so
+ * close to it in time that only a migration lies between; that of a request is kept in its software
+ * queue. Where a miss would be a loss, the rows of the others are searched.
+ */
+#ifndef IOSTRATA_IO_BPF_H
+#define IOSTRATA_IO_BPF_H
+
+#include "maps.bpf.h"
+
+static __always_inline u64 bio_key(struct bio *bio)
+{
+	return (u64)bio;
+}
+
+static __always_inline u64 request_key(struct request *rq)
+{
+	return (u64)rq;
+}
+
+/* The low half of what may be a pointer: as a number, which a program may calculate with. */
+static __always_inline u64 low_half(u64 key)
+{
+	u64 half;
+
+	asm volatile("r0 = %1\n"
+		     "w0 = w0\n"
+		     "%0 = r0"
+		     : "=r"(half)
+		     : "r"(key)
+		     : "r0");
+	return half;
+}
+
+/* Slot that @key has in the row of @cpu, whoever is in it. */
+static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
+{
+	/* multiplicative hashing: the high half of the product depends on all bits of the key's */
+	u64 hash = low_half(key) * 0x61c88647 >> 32, len = conf.io_row_len;
+	u64 i = cpu * len + (hash & (len - 1));
+
+	barrier_var(i);
+	return &io_slots[i % IO_SLOTS];
+}
+
+static __always_inline struct io_state *io_hashed(u64 key)
+{
+	return live.hashed ? bpf_map_lookup_elem(&ios, &key) : NULL;
+}
+
+/* State of @key, whose slot is in the row of @cpu if it has one. */
+static __always_inline struct io_state *io_find(u64 key, u64 cpu)
+{
+	struct io_state *io = io_slot(key, cpu);
+
+	return io->key == key ? io : io_hashed(key);
+}
+
+static __always_inline void io_hash(struct io_state *io)
+{
+	u64 key = io->key;
+
+	io->hashed = 1;
+	if (!bpf_map_update_elem(&ios, &key, io, BPF_NOEXIST))
+		__sync_fetch_and_add(&live.hashed, 1);
+	else if (bpf_map_update_elem(&ios, &key, io, BPF_EXIST))
+		count_lost(LOST_MAP_FULL);
+}
+
+/* The slot that @key may take in the row of @cpu, which is this one. NULL: none. */
+static __always_inline struct io_state *io_slot_for(u64 key, u64 cpu)
+{
+	struct io_state *slot = io_slot(key, cpu);
+
+	return !slot->key || slot->key == key ? slot : NULL;
+}
+
+static __always_inline void io_unhash(u64 key)
+{
+	if (!bpf_map_delete_elem(&ios, &key))
+		__sync_fetch_and_add(&live.hashed, -1);
+}
+
+/* Ends the state @io, which is not to be looked at again. */
+static __always_inline void io_drop(struct io_state *io)
+{
+	if (io->hashed) {
+		io_unhash(io->key);
+	} else {
+		barrier(); /* all that was read of it was read before */
+		io->key = 0;
+	}
+}
+
+/* Lets the state @io be found for @key: from now on in the hash. */
+static __always_inline void io_move(struct io_state *io, u64 key)
+{
+	struct io_state moved = *io;
+
+	io_drop(io);
+	moved.key = key;
+	io_hash(&moved);
+}
+
+/* For a @key that was not found: looks in the rows of all CPUs (MAX_SEARCH at most), and moves what
+ * is there to the hash. True if it was there. */
+static __always_inline bool io_search(u64 key)
+{
+	u64 rows = conf.io_rows, cpu = 0;
+	struct io_state *io;
+
+	do {
+		io = io_slot(key, cpu);
+		if (io->key == key) {
+			io_move(io, key);
+			return true;
+		}
+	} while (++cpu < rows);
+	return false;
+}
+
+#endif
