@@ -35,7 +35,8 @@ def mean_of_loop(gate: Gate) -> Steps:
 
 @stage("A4.fio")
 def against_fio(gate: Gate) -> Steps:
-    """What the application saw: fio's clat includes the call itself, and the cost of its clock."""
+    """What the application saw: fio's clat includes the call itself, and the cost of its clock, some
+    1 us, which may be more than a tenth of a fast read."""
     file = fileio.make_file(f"{place(gate, 'xfs').point}/fio", 8)
     yield
     n = 503
@@ -52,8 +53,9 @@ def against_fio(gate: Gate) -> Steps:
     ours = rows[0]["total_ns"] / n
     gate.check("count", job["read"]["total_ios"] == n and job["read"]["io_bytes"] == rows[0]["bytes"],
                ours=n, fio=job["read"]["total_ios"], bytes=rows[0]["bytes"])
-    gate.check("clat", 0.9 * theirs <= ours <= theirs, ours_us=ours / 1000, fio_clat_us=theirs / 1000,
-               ratio=ours / theirs, wanted="0.9..1")
+    least = min(0.9 * theirs, theirs - 2000)
+    gate.check("clat", least <= ours <= theirs, ours_us=ours / 1000, fio_clat_us=theirs / 1000,
+               ratio=ours / theirs, wanted="0.9..1, or 2 us below")
 
 
 def unexplained(gate: Gate, name: str, times: Times, strata: tuple[str, ...], limit: float) -> None:
