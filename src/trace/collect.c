@@ -26,13 +26,22 @@ struct fs_seen_head {
 void collect_fs_name(const struct cell_maps *maps, unsigned long long fs,
 		     char ret_name[FS_NAME_LEN])
 {
+	/* types are objects of the kernel, at least a cache line apart */
+	size_t slot = fs / 64 % FS_NAMES;
+	char *name = maps->names->at[slot].name;
 	struct fs_seen_head seen;
 
 	snprintf(ret_name, FS_NAME_LEN, "%s", fs == FS_BDEV ? "bdev" : "");
-	if (fs <= FS_BDEV || bpf_map_lookup_elem(maps->fs_seen, &fs, &seen))
+	if (fs <= FS_BDEV)
 		return;
-	memcpy(ret_name, seen.name, FS_NAME_LEN);
-	ret_name[FS_NAME_LEN - 1] = '\0';
+	if (maps->names->at[slot].fs != fs) {
+		if (bpf_map_lookup_elem(maps->fs_seen, &fs, &seen))
+			return;
+		maps->names->at[slot].fs = fs;
+		memcpy(name, seen.name, FS_NAME_LEN);
+		name[FS_NAME_LEN - 1] = '\0';
+	}
+	memcpy(ret_name, name, FS_NAME_LEN);
 }
 
 void collect_dev_name(const struct mounts *mounts, unsigned int dev, char *name, size_t cap)

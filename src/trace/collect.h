@@ -13,6 +13,17 @@
 
 struct row_slot;
 
+enum { FS_NAMES = 64 };
+
+/* Names of file systems that were looked up already: a slot by identity. While bpf() looks into a
+ * map, programs of perf's tracepoints are refused on that CPU, the longer if it is preempted. */
+struct fs_names {
+	struct {
+		unsigned long long fs;
+		char name[FS_NAME_LEN];
+	} at[FS_NAMES];
+};
+
 /* Descriptors of the maps, not owned. */
 struct cell_maps {
 	int ops, rqs, fs_seen, file_names;	/* -1: not there */
@@ -21,6 +32,7 @@ struct cell_maps {
 	struct op_cell *direct;			/* DIRECT_CELLS() or NULL; emptied */
 	struct rq_cell *direct_rqs;		/* likewise */
 	const struct row_slot *slots;		/* ROW_SLOTS of them, whose cells the two have */
+	struct fs_names *names;
 	unsigned int op_key_size;
 	enum by_key by;
 };

@@ -251,13 +251,11 @@ struct fs_seen_value {
 	uint64_t addr[FS_METHODS];
 };
 
-static bool fs_is_known(struct fsprobes *p, unsigned long long fs)
+static bool fs_is_known(const struct fsprobes *p, unsigned long long fs)
 {
 	for (int i = 0; i < p->n_known; i++)
 		if (p->known[i] == fs)
 			return true;
-	if (p->n_known < MAX_KNOWN)
-		p->known[p->n_known++] = fs;
 	return p->n_known == MAX_KNOWN;
 }
 
@@ -270,8 +268,9 @@ static void types_seen(struct fsprobes *p, struct type_list *l)
 	struct fs_type *t;
 
 	for (; !bpf_map_get_next_key(fd, prev, &fs); prev = &fs) {
-		if (bpf_map_lookup_elem(fd, &fs, &v) || !v.addr[FS_READ] || fs_is_known(p, fs))
+		if (fs_is_known(p, fs) || bpf_map_lookup_elem(fd, &fs, &v) || !v.addr[FS_READ])
 			continue;
+		p->known[p->n_known++] = fs;
 		v.name[FS_NAME_LEN - 1] = '\0';
 		t = type_add(p, l, v.name);
 		if (t)

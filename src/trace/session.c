@@ -51,6 +51,7 @@ struct session {
 	char module_gone[FUNC_NAME_LEN];
 	char refused[MAX_REFUSED][NAME_LEN];	/* programs that the kernel does not take */
 	int n_refused;
+	struct fs_names fs_names;
 	struct ring_buffer *ring;
 	session_record_fn *on_record;
 	void *on_record_arg;
@@ -776,7 +777,7 @@ static void snapshot_stats(struct session *s, struct snapshot *sn)
 	}
 }
 
-static void cell_maps_fill(const struct session *s, struct cell_maps *maps)
+static void cell_maps_fill(struct session *s, struct cell_maps *maps)
 {
 	const struct trace_bpf *t = s->trace;
 	bool blk = s->conf.layer == LAYER_BLK;
@@ -785,6 +786,7 @@ static void cell_maps_fill(const struct session *s, struct cell_maps *maps)
 	maps->rqs = has_requests(s) ? bpf_map__fd(t->maps.rq_cells) : -1;
 	maps->fs_seen = bpf_map__fd(t->maps.fs_seen);
 	maps->file_names = bpf_map__fd(t->maps.file_names);
+	maps->names = &s->fs_names;
 	maps->by = s->conf.by;
 	maps->op_key_size = bpf_map__key_size(t->maps.op_cells);
 	maps->n_cpus = libbpf_num_possible_cpus();
