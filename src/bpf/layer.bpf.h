@@ -149,15 +149,11 @@ static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, b
 		op_enter_layer(t, stratum);
 }
 
-static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
+/* Return from one, within an operation. */
+static __always_inline void layer_leave(u32 stratum)
 {
-	struct task_state *t;
+	struct task_state *t = current_lookup();
 
-	if (conf.layer != LAYER_OPS) {
-		frame_pop(op, ret);
-		return;
-	}
-	t = current_lookup();
 	if (t && t->active)
 		op_leave_layer(t, stratum);
 }
@@ -182,7 +178,10 @@ static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
 	{                                                                                          \
 		bool guarded = preemption_off();                                                   \
 		                                                                                   \
-		layer_leave(stratum, op, (long)ctx[n_args]);                                       \
+		if (conf.layer == LAYER_OPS)                                                       \
+			layer_leave(stratum);                                                      \
+		else                                                                               \
+			frame_pop(op, (long)ctx[n_args]);                                          \
 		preemption_on(guarded);                                                            \
 		return 0;                                                                          \
 	}                                                                                          \
@@ -195,7 +194,10 @@ static __always_inline void layer_leave(u32 stratum, u8 op, long ret)
 	SEC("?kretprobe" target)                                                                   \
 	int kleave_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		layer_leave(stratum, op, kprobe_ret(ctx));                                         \
+		if (conf.layer == LAYER_OPS)                                                       \
+			layer_leave(stratum);                                                      \
+		else                                                                               \
+			frame_pop(op, kprobe_ret(ctx));                                            \
 		return 0;                                                                          \
 	}
 

@@ -74,11 +74,13 @@ struct task_state {
 					u8 layer;	/* stratum on CPU, ST_SYSCALL to ST_FS */
 					u8 vfs_depth, fs_depth;
 					u8 helped : 1;	/* woken by a helper thread */
-					u8 throttled : 1; /* will sleep in balance_dirty_pages */
-					u8 own_reads : 1; /* it submitted a read */
 					u8 waited_read : 1; /* it waited for a read */
 					u8 waited : 1;	/* it was off the CPU */
 					u8 file_pending : 1; /* vfs_read or vfs_write will tell */
+					/* bytes of their own: where programs can be preempted,
+					 * a switch may come while one sets them */
+					u8 throttled;	/* will sleep in balance_dirty_pages */
+					u8 own_reads;	/* it submitted a read */
 				};
 			};
 			struct split split;

@@ -182,7 +182,8 @@ static __always_inline void submitter_note(u64 id, struct bio *bio, u32 cpu, boo
 		t->last_bio = bio_key(bio);
 		t->bio_cpu = cpu;
 		t->requests++;
-		t->own_reads |= is_read;
+		if (is_read)
+			t->own_reads = 1;
 	} else if (!t) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (!h)
