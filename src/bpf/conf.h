@@ -16,7 +16,9 @@ enum {
 	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
 	TASK_SLOTS = 4096,	/* threads whose state is found without a search; see task.bpf.h */
 	ROW_SLOTS = 64,		/* rows that are found without a search; see row.bpf.h */
-	SLOT_SEARCH = 8,	/* slots that are tried for a row */
+	SLOT_SEARCH = 8,	/* slots that are tried for a row, or a type of file systems */
+	FS_SLOTS = 128,		/* types of file systems */
+	RQ_CPUS = 16,		/* CPUs whose rows of requests are apart; others share with them */
 	IO_SLOTS = 8192,	/* bios that are found without a search; see io.bpf.h */
 	MAX_SEARCH = 256,	/* CPUs whose bios are searched for one; the verifier walks it */
 	MARK_SLOTS = 256,	/* CPUs whose completion is known; a collision forgets one */
@@ -106,11 +108,20 @@ struct row_slot {
 	unsigned int pad;
 };
 
+/* A type of file systems, and the functions of its regular files. */
+struct fs_seen {
+	unsigned long long fs;		/* its identity; 0: a free slot */
+	char name[FS_NAME_LEN];
+	unsigned long long write_iter, fsync, open;
+	unsigned long long read_iter;	/* 0: none is known yet */
+};
+
 /* Written by both sides while the programs run; shared by all objects. */
 struct live {
 	unsigned long long slow_ns;	/* operations that took longer are sent as records */
 	unsigned long long lost[LOST_N];
 	struct row_slot rows[ROW_SLOTS];
+	struct fs_seen fs_seen[FS_SLOTS];
 	unsigned int overflown;		/* threads whose state is not in its slot */
 	unsigned int hashed;		/* bios and requests whose state is not */
 	unsigned char epoch;		/* see session_snapshot() */

@@ -148,11 +148,6 @@ struct done {
 	struct cut cut;
 };
 
-struct fs_seen {
-	char name[FS_NAME_LEN];
-	u64 read_iter, write_iter, fsync, open;
-};
-
 /* Variables, not maps of their own: a slot's address is a multiplication, without the checks and
  * the key on the stack that an element of an array needs. */
 static struct task_state tasks[TASK_SLOTS];
@@ -249,13 +244,13 @@ struct {
 	__type(value, struct rq_cell);
 } direct_rq_cells SEC(".maps");
 
-/* Slots of live.rows that are taken; the value is of no use. */
+/* Slots of live.rows that are taken, then those of live.fs_seen; the value is of no use. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ROW_SLOTS);
+	__uint(max_entries, ROW_SLOTS + FS_SLOTS);
 	__type(key, u32);
 	__type(value, u32);
-} row_slots_taken SEC(".maps");
+} slots_taken SEC(".maps");
 
 /* Preallocated: updated in interrupts. */
 struct {
@@ -264,13 +259,6 @@ struct {
 	__type(key, struct rq_key);
 	__type(value, struct rq_cell);
 } rq_cells SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 128);
-	__type(key, u64);
-	__type(value, struct fs_seen);
-} fs_seen SEC(".maps");
 
 struct file_id {
 	u64 dev, ino;

@@ -102,12 +102,13 @@ static __always_inline struct rq_cell *request_row_hashed(const struct io_state 
 
 static __always_inline struct rq_cell *request_row(const struct io_state *io)
 {
-	u64 slot = slot_find(io->dev, REQUESTS_WHAT(io->op, io->bio_based), NULL);
+	bool is_new;
+	u64 slot = slot_find(io->dev, REQUESTS_WHAT(io->op, io->bio_based), &is_new);
 	struct rq_cell *cell = NULL;
 	u32 i;
 
 	if (slot < ROW_SLOTS) {
-		i = DIRECT_CELL(current_cpu(), live.epoch, slot);
+		i = DIRECT_CELL(current_cpu() % RQ_CPUS, live.epoch, slot);
 		cell = bpf_map_lookup_elem(&direct_rq_cells, &i);
 	}
 	return cell ? cell : request_row_hashed(io);

@@ -51,29 +51,51 @@ static __always_inline void file_name_read(struct file_name *name, u64 file, u64
 	name->len = off;
 }
 
+/* The slot of a file system type, with its name; FS_SLOTS if there is none. */
+static __always_inline u64 fs_slot(u64 fs)
+{
+	u64 slot = fs / 64; /* how far such objects are apart */
+	u32 key;
+
+	for (u32 i = 0; i < SLOT_SEARCH; i++, slot++) {
+		barrier_var(slot);
+		slot %= FS_SLOTS; /* for the verifier */
+		if (live.fs_seen[slot].fs == fs)
+			return slot;
+		key = ROW_SLOTS + slot;
+		if (live.fs_seen[slot].fs ||
+		    bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST))
+			continue;
+		bpf_probe_read_kernel_str((char *)live.fs_seen[slot].name, FS_NAME_LEN,
+					  BPF_CORE_READ((struct file_system_type *)fs, name));
+		live.fs_seen[slot].fs = fs;
+		return slot;
+	}
+	return FS_SLOTS;
+}
+
 /* Remembers what a file system type is called and which functions it reads and writes with. */
 static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
 {
-	struct fs_seen seen = {}, *old;
 	const struct file_operations *fop;
-	bool regular = file && (mode & S_IFMT) == S_IFREG;
+	volatile struct fs_seen *seen;
+	u64 slot;
 
 	if (fs <= FS_BDEV)
 		return;
-	old = bpf_map_lookup_elem(&fs_seen, &fs);
-	if (old && (old->read_iter || !regular))
-		return;
-	bpf_probe_read_kernel_str(seen.name, sizeof(seen.name),
-				  BPF_CORE_READ((struct file_system_type *)fs, name));
-	if (regular) {
-		fop = BPF_CORE_READ((struct file *)file, f_op);
-		seen.read_iter = (u64)BPF_CORE_READ(fop, read_iter);
-		seen.write_iter = (u64)BPF_CORE_READ(fop, write_iter);
-		seen.fsync = (u64)BPF_CORE_READ(fop, fsync);
-		seen.open = (u64)BPF_CORE_READ(fop, open);
-	}
-	if (bpf_map_update_elem(&fs_seen, &fs, &seen, BPF_ANY))
+	slot = fs_slot(fs);
+	if (slot >= FS_SLOTS) {
 		count_lost(LOST_MAP_FULL);
+		return;
+	}
+	seen = &live.fs_seen[slot];
+	if (seen->read_iter || !file || (mode & S_IFMT) != S_IFREG)
+		return;
+	fop = BPF_CORE_READ((struct file *)file, f_op);
+	seen->write_iter = (u64)BPF_CORE_READ(fop, write_iter);
+	seen->fsync = (u64)BPF_CORE_READ(fop, fsync);
+	seen->open = (u64)BPF_CORE_READ(fop, open);
+	seen->read_iter = (u64)BPF_CORE_READ(fop, read_iter); /* last: now they are valid */
 }
 
 static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
@@ -83,13 +105,14 @@ static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
 
 /*
  * The slot of a row; ROW_SLOTS if it has none and gets none. Two CPUs that meet a row for the first
- * time may give it two slots: whoever reads the cells adds them up. @f: one of its files, or NULL.
+ * time may give it two slots: whoever reads the cells adds them up.
  */
-static __always_inline u64 slot_find(u64 fs, u32 what, const struct row_file *f)
+static __always_inline u64 slot_find(u64 fs, u32 what, bool *ret_new)
 {
 	u64 slot = (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
 	u32 key;
 
+	*ret_new = false;
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot = (slot + 1) % ROW_SLOTS) {
 		barrier_var(slot);
 		slot %= ROW_SLOTS; /* for the verifier */
@@ -97,12 +120,11 @@ static __always_inline u64 slot_find(u64 fs, u32 what, const struct row_file *f)
 			return slot;
 		key = slot;
 		if (live.rows[slot].what ||
-		    bpf_map_update_elem(&row_slots_taken, &key, &key, BPF_NOEXIST))
+		    bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST))
 			continue;
-		if (f)
-			fs_note(fs, f->file, f->mode);
 		live.rows[slot].fs = fs;
 		live.rows[slot].what = what; /* last: now it is valid */
+		*ret_new = true;
 		return slot;
 	}
 	return ROW_SLOTS;
@@ -112,13 +134,16 @@ static __always_inline u64 slot_find(u64 fs, u32 what, const struct row_file *f)
 static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 what, u8 *slot)
 {
 	u64 i = *slot % ROW_SLOTS;
+	bool is_new;
 	u32 cell;
 
 	if (!slot_is_of(i, f->fs, what)) {
-		i = slot_find(f->fs, what, f);
+		i = slot_find(f->fs, what, &is_new);
 		if (i >= ROW_SLOTS)
 			return NULL;
 		*slot = i;
+		if (is_new)
+			fs_note(f->fs, f->file, f->mode);
 	}
 	cell = DIRECT_CELL(current_cpu(), live.epoch, i);
 	return bpf_map_lookup_elem(&direct_cells, &cell);

@@ -17,31 +17,16 @@
 #define DEV_MAJOR(dev) ((dev) >> 20)
 #define DEV_MINOR(dev) ((dev) & 0xfffffU)
 
-/* First bytes of the kernel side's struct fs_seen. */
-struct fs_seen_head {
-	char name[FS_NAME_LEN];
-	uint64_t functions[4];
-};
-
-void collect_fs_name(const struct cell_maps *maps, unsigned long long fs,
-		     char ret_name[FS_NAME_LEN])
+void collect_fs_name(const struct fs_seen *seen, unsigned long long fs, char ret_name[FS_NAME_LEN])
 {
-	/* types are objects of the kernel, at least a cache line apart */
-	size_t slot = fs / 64 % FS_NAMES;
-	char *name = maps->names->at[slot].name;
-	struct fs_seen_head seen;
-
 	snprintf(ret_name, FS_NAME_LEN, "%s", fs == FS_BDEV ? "bdev" : "");
-	if (fs <= FS_BDEV)
+	for (int i = 0; i < FS_SLOTS && fs > FS_BDEV; i++) {
+		if (seen[i].fs != fs)
+			continue;
+		memcpy(ret_name, seen[i].name, FS_NAME_LEN);
+		ret_name[FS_NAME_LEN - 1] = '\0';
 		return;
-	if (maps->names->at[slot].fs != fs) {
-		if (bpf_map_lookup_elem(maps->fs_seen, &fs, &seen))
-			return;
-		maps->names->at[slot].fs = fs;
-		memcpy(name, seen.name, FS_NAME_LEN);
-		name[FS_NAME_LEN - 1] = '\0';
 	}
-	memcpy(ret_name, name, FS_NAME_LEN);
 }
 
 void collect_dev_name(const struct mounts *mounts, unsigned int dev, char *name, size_t cap)
@@ -205,7 +190,7 @@ static int collect_op(const struct cell_maps *maps, const struct mounts *mounts,
 	row->key = *key;
 	for (int i = 0; i < n; i++)
 		op_row_add(row, &cells[i]);
-	collect_fs_name(maps, key->fs, row->fs);
+	collect_fs_name(maps->fs_seen, key->fs, row->fs);
 	row->by = by_text(maps, mounts, key);
 	bpf_map_delete_elem(maps->ops, key);
 	return 0;
@@ -227,7 +212,7 @@ static struct op_row *row_of(const struct cell_maps *maps, struct snapshot *sn,
 	}
 	row = &sn->ops[sn->n_ops++];
 	row->key = key;
-	collect_fs_name(maps, key.fs, row->fs);
+	collect_fs_name(maps->fs_seen, key.fs, row->fs);
 	return row;
 }
 
@@ -305,7 +290,7 @@ static void collect_direct_rqs(const struct cell_maps *maps, const struct mounts
 	struct rq_cell *cell;
 	struct rq_key key;
 
-	for (int cpu = 0; cpu < maps->n_cpus; cpu++) {
+	for (int cpu = 0; cpu < maps->n_cpus && cpu < RQ_CPUS; cpu++) {
 		for (int slot = 0; slot < ROW_SLOTS; slot++) {
 			cell = &maps->direct_rqs[DIRECT_CELL(cpu, epoch, slot)];
 			if (!cell->count)

@@ -11,28 +11,18 @@
 #include "mounts.h"
 #include "snapshot.h"
 
+struct fs_seen;
 struct row_slot;
-
-enum { FS_NAMES = 64 };
-
-/* Names of file systems that were looked up already: a slot by identity. While bpf() looks into a
- * map, programs of perf's tracepoints are refused on that CPU, the longer if it is preempted. */
-struct fs_names {
-	struct {
-		unsigned long long fs;
-		char name[FS_NAME_LEN];
-	} at[FS_NAMES];
-};
 
 /* Descriptors of the maps, not owned. */
 struct cell_maps {
-	int ops, rqs, fs_seen, file_names;	/* -1: not there */
+	int ops, rqs, file_names;		/* -1: not there */
 	int n_cpus;
 	bool per_cpu;				/* the ops map has a cell per CPU */
 	struct op_cell *direct;			/* DIRECT_CELLS() or NULL; emptied */
 	struct rq_cell *direct_rqs;		/* likewise */
 	const struct row_slot *slots;		/* ROW_SLOTS of them, whose cells the two have */
-	struct fs_names *names;
+	const struct fs_seen *fs_seen;		/* FS_SLOTS of them */
 	unsigned int op_key_size;
 	enum by_key by;
 };
@@ -43,8 +33,8 @@ struct cell_maps {
  */
 int collect(const struct cell_maps *maps, unsigned char epoch, struct snapshot *sn);
 
-/* Name of a file system by identity; "" if not known. */
-void collect_fs_name(const struct cell_maps *maps, unsigned long long fs,
+/* Name of a file system by identity, looked for in the FS_SLOTS of @seen; "" if not known. */
+void collect_fs_name(const struct fs_seen *seen, unsigned long long fs,
 		     char ret_name[FS_NAME_LEN]);
 
 /* Name of a disk or file system by kernel dev_t: "vda", "/mnt", else "8:0". */

@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf/conf.h"
 #include "feature.h"
 #include "fsfuncs.h"
 #include "links.h"
@@ -20,6 +21,7 @@ enum { MAX_FS = 24, MAX_KNOWN = 4 * MAX_FS };
 struct fsprobes {
 	struct bpf_object *obj;
 	struct feature *feat;
+	const struct fs_seen *seen;
 	const char *only;
 	struct links links;		/* kprobes */
 	int clones[MAX_LINKS];		/* a program loaded from a template, its link, and so on */
@@ -245,12 +247,6 @@ static void types_mounted(const struct fsprobes *p, struct type_list *l)
 	type_add(p, l, p->only ? p->only : "bdev");
 }
 
-/* The kernel side's struct fs_seen. */
-struct fs_seen_value {
-	char name[FS_NAME_LEN];
-	uint64_t addr[FS_METHODS];
-};
-
 static bool fs_is_known(const struct fsprobes *p, unsigned long long fs)
 {
 	for (int i = 0; i < p->n_known; i++)
@@ -262,19 +258,23 @@ static bool fs_is_known(const struct fsprobes *p, unsigned long long fs)
 /* Types that operations have touched, or that files are open on, since the last look. */
 static void types_seen(struct fsprobes *p, struct type_list *l)
 {
-	int fd = bpf_object__find_map_fd_by_name(p->obj, "fs_seen");
-	unsigned long long fs, *prev = NULL;
-	struct fs_seen_value v;
+	const volatile struct fs_seen *seen;
+	char name[FS_NAME_LEN];
 	struct fs_type *t;
 
-	for (; !bpf_map_get_next_key(fd, prev, &fs); prev = &fs) {
-		if (fs_is_known(p, fs) || bpf_map_lookup_elem(fd, &fs, &v) || !v.addr[FS_READ])
+	for (int i = 0; i < FS_SLOTS; i++) {
+		seen = &p->seen[i];
+		if (!seen->read_iter || fs_is_known(p, seen->fs))
 			continue;
-		p->known[p->n_known++] = fs;
-		v.name[FS_NAME_LEN - 1] = '\0';
-		t = type_add(p, l, v.name);
-		if (t)
-			memcpy(t->addr, v.addr, sizeof(t->addr));
+		p->known[p->n_known++] = seen->fs;
+		snprintf(name, sizeof(name), "%.*s", FS_NAME_LEN - 1, (const char *)seen->name);
+		t = type_add(p, l, name);
+		if (!t)
+			continue;
+		t->addr[FS_READ] = seen->read_iter;
+		t->addr[FS_WRITE] = seen->write_iter;
+		t->addr[FS_FSYNC] = seen->fsync;
+		t->addr[FS_OPEN] = seen->open;
 	}
 }
 
@@ -339,7 +339,8 @@ void fsprobes_attach_new(struct fsprobes *p)
 	free(l);
 }
 
-struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat, const char *only)
+struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat,
+			      const struct fs_seen *seen, const char *only)
 {
 	struct fsprobes *p = calloc(1, sizeof(*p));
 
@@ -347,6 +348,7 @@ struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat, cons
 		return NULL;
 	p->obj = obj;
 	p->feat = feat;
+	p->seen = seen;
 	p->only = only;
 	return p;
 }

@@ -17,11 +17,13 @@
 struct bpf_object;
 struct bpf_program;
 struct feature;
+struct fs_seen;
 struct fsprobes;
 
-/* @obj is loaded; it and @feat outlive the result. @only: this type alone, or NULL. NULL if there
- * is no memory. */
-struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat, const char *only);
+/* @obj is loaded; it, @feat and @seen (FS_SLOTS types) outlive the result. @only: this type alone,
+ * or NULL. NULL if there is no memory. */
+struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat,
+			      const struct fs_seen *seen, const char *only);
 void fsprobes_free(struct fsprobes *p);	/* detaches; NULL is fine */
 
 /* Probes the functions of what is mounted or has files open. */

@@ -51,7 +51,6 @@ struct session {
 	char module_gone[FUNC_NAME_LEN];
 	char refused[MAX_REFUSED][NAME_LEN];	/* programs that the kernel does not take */
 	int n_refused;
-	struct fs_names fs_names;
 	struct ring_buffer *ring;
 	session_record_fn *on_record;
 	void *on_record_arg;
@@ -307,12 +306,12 @@ static void maps_resize(const struct session *s, struct bpf_object *obj)
 	bool waits = s->conf.layer == LAYER_OPS;
 
 	cpus = cpus < 2 ? 2 : cpus > 256 ? 256 : cpus;
-	map_resize(obj, "helpers", waits ? 512 + 256 * cpus : 1);
-	map_resize(obj, "ios", 2048 * cpus);
+	map_resize(obj, "helpers", waits ? 512 + 128 * cpus : 1);
+	map_resize(obj, "ios", 2048 * (cpus > 32 ? 32 : cpus));
 	if (rows_direct(&s->conf))
 		map_resize(obj, "direct_cells", DIRECT_CELLS(libbpf_num_possible_cpus()));
 	if (has_requests(s))
-		map_resize(obj, "direct_rq_cells", DIRECT_CELLS(libbpf_num_possible_cpus()));
+		map_resize(obj, "direct_rq_cells", DIRECT_CELLS(cpus > RQ_CPUS ? RQ_CPUS : cpus));
 }
 
 /* Kernels before 6.1 warn in their log when a kprobe's program uses a map that grows; those that
@@ -624,7 +623,7 @@ static void attach_all(struct session *s)
 {
 	vfs_attach(s);
 	if (has_fs_layer(s))
-		s->fs = fsprobes_new(s->trace->obj, &s->feat, s->conf.fs);
+		s->fs = fsprobes_new(s->trace->obj, &s->feat, s->live->fs_seen, s->conf.fs);
 	if (s->fs)
 		fsprobes_attach(s->fs);
 	tracepoints_attach(s);
@@ -777,16 +776,15 @@ static void snapshot_stats(struct session *s, struct snapshot *sn)
 	}
 }
 
-static void cell_maps_fill(struct session *s, struct cell_maps *maps)
+static void cell_maps_fill(const struct session *s, struct cell_maps *maps)
 {
 	const struct trace_bpf *t = s->trace;
 	bool blk = s->conf.layer == LAYER_BLK;
 
 	maps->ops = blk ? -1 : bpf_map__fd(t->maps.op_cells);
 	maps->rqs = has_requests(s) ? bpf_map__fd(t->maps.rq_cells) : -1;
-	maps->fs_seen = bpf_map__fd(t->maps.fs_seen);
+	maps->fs_seen = s->live->fs_seen;
 	maps->file_names = bpf_map__fd(t->maps.file_names);
-	maps->names = &s->fs_names;
 	maps->by = s->conf.by;
 	maps->op_key_size = bpf_map__key_size(t->maps.op_cells);
 	maps->n_cpus = libbpf_num_possible_cpus();
@@ -851,10 +849,7 @@ void session_set_slow_ns(struct session *s, uint64_t threshold_ns)
 
 void session_fs_name(struct session *s, uint64_t fs, char ret_name[FS_NAME_LEN])
 {
-	struct cell_maps maps;
-
-	cell_maps_fill(s, &maps);
-	collect_fs_name(&maps, fs, ret_name);
+	collect_fs_name(s->live->fs_seen, fs, ret_name);
 }
 
 void session_tick(struct session *s)
