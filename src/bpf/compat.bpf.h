@@ -159,6 +159,29 @@ static __always_inline struct file *file_typed(struct file *file)
 	return bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
 }
 
+/* For each pointer that is read through an argument or current, which are trusted, verifiers since
+ * 6.4 search all types of the kernel several times. They do not through one that was cast. */
+static __always_inline struct task_struct *task_untrusted(struct task_struct *task)
+{
+	if (!conf.rdonly_cast)
+		return task;
+	return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+}
+
+static __always_inline struct bio *bio_untrusted(struct bio *bio)
+{
+	if (!conf.rdonly_cast)
+		return bio;
+	return bpf_rdonly_cast(bio, bpf_core_type_id_kernel(struct bio));
+}
+
+static __always_inline struct request *request_untrusted(struct request *rq)
+{
+	if (!conf.rdonly_cast)
+		return rq;
+	return bpf_rdonly_cast(rq, bpf_core_type_id_kernel(struct request));
+}
+
 /*
  * WHAT  programs of tp_btf can be preempted, and a hit by another thread of that CPU meanwhile is
  *       refused as recursion; those of perf's tracepoints cannot, but see no registers
