@@ -44,8 +44,6 @@ static __always_inline void inode_info(struct inode *inode, bool typed, struct f
 static __always_inline void file_info(struct file *file, bool typed, struct file_info *fi)
 {
 	fi->row.file = (u64)file;
-	if (typed && conf.rdonly_cast)
-		file = file_typed(file);
 	if (conf.file_details)
 		fi->flags = READ(typed, file, f_flags);
 	inode_info(READ(typed, file, f_inode), typed, fi);
@@ -74,7 +72,7 @@ static __always_inline bool fd_file(u32 fd, struct file_info *fi)
 	if (!file)
 		return false;
 	if (conf.rdonly_cast)
-		file_info(file, true, fi);
+		file_info(file_typed(file), true, fi);
 	else
 		file_info(file, false, fi);
 	return true;

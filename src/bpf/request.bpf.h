@@ -327,7 +327,7 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
 
 	if (!io || !bio)
 		return;
-	bio = bio->bi_next;
+	bio = bio_untrusted(bio)->bi_next;
 	for (int i = 0; i < BIO_WALK && bio; i++) {
 		other = io_hashed(bio_key(bio));
 		if (!other)
@@ -338,7 +338,7 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
 	}
 	if (!bio)
 		return;
-	other = io_slot(bio_key(bio), rq->mq_ctx->cpu);
+	other = io_slot(bio_key(bio), request_untrusted(rq)->mq_ctx->cpu);
 	if (other->key == bio_key(bio)) {
 		io_absorb(io, other);
 		io_drop(other);

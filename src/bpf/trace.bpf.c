@@ -349,7 +349,7 @@ int on_throttle(u64 *ctx)
 SEC("?tp_btf/block_bio_queue")
 int on_bio_queue(u64 *ctx)
 {
-	struct bio *bio = bio_untrusted((void *)CTX_ARG(conf.arg_bio_queue));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_bio_queue);
 
 	if (first_to_see(ctx, EV_BIO_QUEUE, bio))
 		bio_queued(bio);
@@ -359,7 +359,7 @@ int on_bio_queue(u64 *ctx)
 SEC("?tp_btf/block_getrq")
 int on_getrq(u64 *ctx)
 {
-	struct bio *bio = bio_untrusted((void *)CTX_ARG(conf.arg_getrq));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_getrq);
 
 	if (first_to_see(ctx, EV_GETRQ, bio))
 		bio_got_request(bio);
@@ -369,7 +369,7 @@ int on_getrq(u64 *ctx)
 SEC("?tp_btf/block_bio_backmerge")
 int on_backmerge(u64 *ctx)
 {
-	struct bio *bio = bio_untrusted((void *)CTX_ARG(conf.arg_backmerge));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_backmerge);
 
 	if (first_to_see(ctx, EV_BACKMERGE, bio))
 		io_taken_in(bio_io(bio));
@@ -379,7 +379,7 @@ int on_backmerge(u64 *ctx)
 SEC("?tp_btf/block_bio_frontmerge")
 int on_frontmerge(u64 *ctx)
 {
-	struct bio *bio = bio_untrusted((void *)CTX_ARG(conf.arg_frontmerge));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_frontmerge);
 
 	if (first_to_see(ctx, EV_FRONTMERGE, bio))
 		bio_front_merged(bio);
@@ -389,7 +389,7 @@ int on_frontmerge(u64 *ctx)
 SEC("?tp_btf/block_rq_merge")
 int on_rq_merge(u64 *ctx)
 {
-	struct request *rq = request_untrusted((void *)CTX_ARG(conf.arg_rq_merge));
+	struct request *rq = (struct request *)CTX_ARG(conf.arg_rq_merge);
 
 	if (first_to_see(ctx, EV_RQ_MERGE, rq))
 		io_taken_in(request_io_anywhere(rq, rq->bio));
@@ -399,7 +399,7 @@ int on_rq_merge(u64 *ctx)
 SEC("?tp_btf/block_split")
 int on_split(u64 *ctx)
 {
-	struct bio *bio = bio_untrusted((void *)CTX_ARG(conf.arg_split));
+	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_split);
 
 	if (first_to_see(ctx, EV_SPLIT, bio))
 		bio_split_off(bio);
@@ -409,7 +409,7 @@ int on_split(u64 *ctx)
 SEC("?tp_btf/block_rq_issue")
 int on_rq_issue(u64 *ctx)
 {
-	struct request *rq = request_untrusted((void *)CTX_ARG(conf.arg_issue));
+	struct request *rq = (struct request *)CTX_ARG(conf.arg_issue);
 
 	if (first_to_see(ctx, EV_ISSUE, rq))
 		request_issued(rq);
@@ -419,7 +419,7 @@ int on_rq_issue(u64 *ctx)
 SEC("?tp_btf/block_rq_requeue")
 int on_rq_requeue(u64 *ctx)
 {
-	struct request *rq = request_untrusted((void *)CTX_ARG(conf.arg_requeue));
+	struct request *rq = (struct request *)CTX_ARG(conf.arg_requeue);
 
 	if (first_to_see(ctx, EV_REQUEUE, rq))
 		request_requeued(rq);
@@ -428,7 +428,7 @@ int on_rq_requeue(u64 *ctx)
 
 static __always_inline int rq_complete(u64 *ctx, bool level_known)
 {
-	struct request *rq = request_untrusted((void *)ctx[0]);
+	struct request *rq = (void *)ctx[0];
 
 	if (first_to_see(ctx, EV_COMPLETE, rq))
 		request_completed(rq, (int)ctx[1], ctx[2], level_known);
@@ -440,7 +440,7 @@ LEVEL_PROGRAMS(on_rq_complete, "block_rq_complete", rq_complete)
 /* block_bio_complete(q, bio) */
 static __always_inline int bio_complete(u64 *ctx, bool level_known)
 {
-	struct bio *bio = bio_untrusted((void *)ctx[1]);
+	struct bio *bio = (void *)ctx[1];
 
 	if (first_to_see(ctx, EV_BIO_COMPLETE, bio))
 		bio_completed(bio, level_known);

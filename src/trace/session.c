@@ -7,6 +7,7 @@
  */
 #include "session.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <stdarg.h>
@@ -299,6 +300,20 @@ static void map_resize(struct bpf_object *obj, const char *name, unsigned int en
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, name), entries);
 }
 
+/* Rows of requests, in both epochs, of the disks that may find no slot; they are allocated at once. */
+static unsigned int hashed_request_rows(void)
+{
+	enum { DISKS_WITH_SLOTS = ROW_SLOTS / 4, OPS = 4 };
+	unsigned int disks = 0;
+	DIR *dir = opendir("/sys/block");
+
+	while (dir && readdir(dir))
+		disks++;
+	if (dir)
+		closedir(dir);
+	return 32 + (disks > DISKS_WITH_SLOTS ? (disks - DISKS_WITH_SLOTS) * 2 * OPS : 0);
+}
+
 /* What is in flight grows with the CPUs; these maps are allocated at once. */
 static void maps_resize(const struct session *s, struct bpf_object *obj)
 {
@@ -308,6 +323,7 @@ static void maps_resize(const struct session *s, struct bpf_object *obj)
 	cpus = cpus < 2 ? 2 : cpus > 256 ? 256 : cpus;
 	map_resize(obj, "helpers", waits ? 512 + 128 * cpus : 1);
 	map_resize(obj, "ios", 2048 * (cpus > 32 ? 32 : cpus));
+	map_resize(obj, "rq_cells", hashed_request_rows());
 	if (rows_direct(&s->conf))
 		map_resize(obj, "direct_cells", DIRECT_CELLS(libbpf_num_possible_cpus()));
 	if (has_requests(s))
