@@ -160,8 +160,8 @@ static __always_inline struct file *file_typed(struct file *file)
 }
 
 /* For each pointer that is read through current, an argument, or a pointer from there, verifiers
- * since 6.4 search all types of the kernel several times: 64 times in a loop. They do not through one
- * that was cast; at run time that costs a few instructions. */
+ * since 6.4 search all types of the kernel several times: 64 times in a loop. They do not through
+ * one that was cast; at run time that costs a few instructions. */
 static __always_inline struct task_struct *task_untrusted(struct task_struct *task)
 {
 	if (!conf.rdonly_cast)

@@ -300,7 +300,7 @@ static void map_resize(struct bpf_object *obj, const char *name, unsigned int en
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, name), entries);
 }
 
-/* Rows of requests, in both epochs, of the disks that may find no slot; they are allocated at once. */
+/* Rows of requests, in both epochs, of the disks that may find no slot; allocated at once. */
 static unsigned int hashed_request_rows(void)
 {
 	enum { DISKS_WITH_SLOTS = ROW_SLOTS / 4, OPS = 4 };
