@@ -347,7 +347,7 @@ def inode_lock(gate: Gate) -> Steps:
     yield
     alone.go()
     holder.begin()
-    time.sleep(0.02)
+    machine.wait_for(lambda: machine.get(disk.sys / "inflight").split() != ["0", "0"])
     waiter.go()
     holder.end()
     trace = yield
