@@ -53,8 +53,9 @@ class Times:
 def compare_scheduler(gate: Gate, times: Times, busy_too: bool = False) -> None:
     """Operations are not longer on a CPU than the scheduler says that their process was (which leaves
     out interrupts and what a hypervisor took), nor do they wait longer for one; and not much less,
-    if they are all that it does after it has begun. (A PREEMPT_RT kernel takes the CPU away when a
-    call returns, after its operation, wherever it can.)"""
+    if they are all that it does after it has begun: the wait before the first of them, and those on
+    the way to user space, are not theirs. (A PREEMPT_RT kernel takes the CPU away when a call
+    returns, after its operation, wherever it can.)"""
     cpu, waited = times.process.cpu_ns, times.process.waited_ns
     if not cpu:
         raise Skip("this kernel has no schedstat")
@@ -62,7 +63,7 @@ def compare_scheduler(gate: Gate, times: Times, busy_too: bool = False) -> None:
                schedstat_ms=cpu / MS, wanted="<=1.15")
     if busy_too:
         ratio = times.of(BUSY) / max(1, waited)
-        least = 0.0 if Path("/sys/kernel/realtime").exists() else 0.65
+        least = 0.0 if Path("/sys/kernel/realtime").exists() else 0.5
         gate.check("scheduler.waited", least <= ratio <= 1.02, ours_ms=times.of(BUSY) / MS,
                    schedstat_ms=waited / MS, ratio=ratio, wanted=f"{least}..1.02")
 
@@ -417,7 +418,7 @@ def timed_by_an_interrupt(gate: Gate) -> str:
 def run_queue(gate: Gate) -> Steps:
     """Direct reads of a thread that is woken, but gets the CPU only when a busy one lets go."""
     file = timed_by_an_interrupt(gate)
-    make = lambda: Workload(gate.stack, file, {"rand_dread": 29})  # noqa: E731
+    make = lambda: Workload(gate.stack, file, {"rand_dread": 97})  # noqa: E731
     rounds = Rounds(3, make, make)
     yield
     fileio.read_at(file, fileio.spread(7, 4096, 1 << 22), 4096, os.O_DIRECT)
