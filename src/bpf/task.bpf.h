@@ -40,14 +40,8 @@ static __always_inline struct task_state *task_lookup(u32 tid)
 static __always_inline struct task_state *task_of_id(u64 id)
 {
 	struct task_state *t = &tasks[id % TASK_SLOTS];
-	u32 tid;
 
-	if (t->id == id)
-		return t;
-	if (!live.overflown)
-		return NULL;
-	tid = id;
-	return bpf_map_lookup_elem(&tasks_overflown, &tid);
+	return t->id == id ? t : task_lookup(id);
 }
 
 static __always_inline struct task_state *current_lookup(void)
@@ -102,7 +96,15 @@ static __always_inline struct task_state *task_get(u64 id)
 {
 	struct task_state *t = task_of_id(id);
 
-	return t ? t : task_create(id);
+	if (!t)
+		return task_create(id);
+	if (t->id != id) {
+		/* of a thread whose end was not seen, or that has another id since its exec() */
+		t->active = 0;
+		t->depth = 0;
+		t->id = id;
+	}
+	return t;
 }
 
 static __always_inline void task_forget(u32 tid)
