@@ -59,7 +59,7 @@ CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -Isrc/trace -
 	$(OPT) \
 	$(CPPFLAGS) $(CFLAGS)
 LIBS := -lbpf -lelf -lz -ljansson -lcap
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
 
 SRCS := $(wildcard src/*.c src/trace/*.c src/show/*.c)
 LIB_OBJS := $(patsubst src/%.c,$(O)/%.o,$(filter-out src/main.c,$(SRCS)))

@@ -12,7 +12,18 @@
 
 #include "conf.h"
 
-const volatile struct conf conf;
+/* dev_t of files' file systems and of disks that are asked for; CONF(n_devs) of them. */
+const volatile unsigned int devs[MAX_DEVS];
+
+/* A number of struct conf. Volatile: to have it once more is cheaper than to keep it. */
+#define CONF(field)                                                                                \
+	({                                                                                         \
+		u64 value_;                                                                        \
+		asm volatile("%0 = %1 ll"                                                          \
+			     : "=r"(value_)                                                        \
+			     : "i"((u64)CONF_MARK << 32 | CONF_WHERE(field)));                     \
+		value_;                                                                            \
+	})
 
 #define MINOR_BITS 20
 
@@ -110,7 +121,7 @@ static __always_inline u32 request_dev(struct request *rq)
  */
 static __always_inline bool request_in_flush_sequence(struct request *rq)
 {
-	return rq->rq_flags >> conf.rqf_flush_seq & 1;
+	return rq->rq_flags >> CONF(rqf_flush_seq) & 1;
 }
 
 /* bpf_get_smp_processor_id(), declared as wide as it returns: a u32 would first be cut to size. */
@@ -164,21 +175,21 @@ static __always_inline struct file *file_typed(struct file *file)
  * one that was cast; at run time that costs a few instructions. */
 static __always_inline struct task_struct *task_untrusted(struct task_struct *task)
 {
-	if (!conf.rdonly_cast)
+	if (!CONF(rdonly_cast))
 		return task;
 	return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
 }
 
 static __always_inline struct request *request_untrusted(struct request *rq)
 {
-	if (!conf.rdonly_cast)
+	if (!CONF(rdonly_cast))
 		return rq;
 	return bpf_rdonly_cast(rq, bpf_core_type_id_kernel(struct request));
 }
 
 static __always_inline struct bio *bio_untrusted(struct bio *bio)
 {
-	if (!conf.rdonly_cast)
+	if (!CONF(rdonly_cast))
 		return bio;
 	return bpf_rdonly_cast(bio, bpf_core_type_id_kernel(struct bio));
 }
@@ -210,18 +221,15 @@ static __always_inline struct pt_regs *current_regs(void)
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
-static __always_inline bool preemption_off(void)
+static __always_inline void preemption_off(void)
 {
-	bool guarded = conf.guarded;
-
-	if (guarded)
+	if (CONF(guarded))
 		bpf_preempt_disable();
-	return guarded;
 }
 
-static __always_inline void preemption_on(bool guarded)
+static __always_inline void preemption_on(void)
 {
-	if (guarded)
+	if (CONF(guarded))
 		bpf_preempt_enable();
 }
 

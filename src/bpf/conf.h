@@ -2,7 +2,9 @@
 /*
  * conf.h - what session.c tells the programs before they are loaded.
  *
- * All of it is read-only data, so the verifier folds it: what is off costs nothing.
+ * The numbers of struct conf are written into the instructions that name them (CONF(), conf_write()),
+ * so that the verifier folds what depends on them: what is off costs nothing, what is on one
+ * instruction.
  */
 #ifndef IOSTRATA_CONF_H
 #define IOSTRATA_CONF_H
@@ -67,8 +69,7 @@ struct conf {
 	unsigned long long min_ns;
 	unsigned long long file_ino;	/* 0: any file */
 	unsigned int file_dev;
-	unsigned int n_devs;		/* 0: any device */
-	unsigned int devs[MAX_DEVS];	/* dev_t of files' file systems and of disks */
+	unsigned int n_devs;		/* of devs[]; 0: any device */
 	unsigned int io_rows;		/* that are searched for a bio */
 	unsigned int io_row_len;	/* how many of IO_SLOTS each CPU has; a power of two */
 	/* what to do with it */
@@ -86,6 +87,13 @@ struct conf {
 	unsigned char rqf_flush_seq;	/* bit of RQF_FLUSH_SEQ in request.rq_flags */
 	unsigned char has_prev_state;	/* sched_switch tells prev's state */
 };
+
+/* What stands for a field in a program, as a 64-bit constant: its high half, and the low half. */
+#define CONF_MARK  0x636f6e66U
+#define CONF_WHERE(field)                                                                          \
+	(sizeof(((struct conf *)0)->field) << 16 | __builtin_offsetof(struct conf, field))
+#define CONF_SIZE(where)   ((where) >> 16)
+#define CONF_OFFSET(where) ((where) & 0xffff)
 
 /* Which row of direct_cells: by CPU, interval (even or odd) and slot. */
 #define DIRECT_CELLS(cpus)	       ((cpus) * 2 * ROW_SLOTS)

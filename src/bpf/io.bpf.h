@@ -44,7 +44,7 @@ static __always_inline u64 low_half(u64 key)
 static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 {
 	/* multiplicative hashing: the high half of the product depends on all bits of the key's */
-	u64 hash = low_half(key) * 0x61c88647 >> 32, len = conf.io_row_len;
+	u64 hash = low_half(key) * 0x61c88647 >> 32, len = CONF(io_row_len);
 	u64 i = cpu * len + (hash & (len - 1));
 
 	barrier_var(i);
@@ -114,7 +114,7 @@ static __always_inline void io_move(struct io_state *io, u64 key)
  * is there to the hash. True if it was there. */
 static __always_inline bool io_search(u64 key)
 {
-	u64 rows = conf.io_rows, cpu = 0;
+	u64 rows = CONF(io_rows), cpu = 0;
 	struct io_state *io;
 
 	do {

@@ -80,7 +80,7 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 	u64 bytes = 0;
 	struct op_cell *cell;
 
-	if (total < conf.min_ns)
+	if (total < CONF(min_ns))
 		return;
 	if (ret > 0 && returns_bytes(f->op))
 		bytes = ret;
@@ -133,7 +133,7 @@ static __always_inline void frame_pop(u8 op, long ret)
 static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, bool typed,
 					const void *sp)
 {
-	u8 layer = conf.layer;	/* volatile: loaded each time that it is named */
+	u64 layer = CONF(layer);
 	struct task_state *t;
 
 	if (layer == LAYER_VFS || layer == LAYER_FS) {
@@ -167,22 +167,20 @@ static __always_inline void layer_leave(u32 stratum)
 	SEC("?fentry" target)                                                                      \
 	int enter_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		bool guarded = preemption_off();                                                   \
-		                                                                                   \
+		preemption_off();                                                                  \
 		layer_enter(stratum, op, fentry_file, typed, ctx);                                 \
-		preemption_on(guarded);                                                            \
+		preemption_on();                                                                   \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?fexit" target)                                                                       \
 	int leave_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		bool guarded = preemption_off();                                                   \
-		                                                                                   \
-		if (conf.layer == LAYER_OPS)                                                       \
+		preemption_off();                                                                  \
+		if (CONF(layer) == LAYER_OPS)                                                       \
 			layer_leave(stratum);                                                      \
 		else                                                                               \
 			frame_pop(op, (long)ctx[n_args]);                                          \
-		preemption_on(guarded);                                                            \
+		preemption_on();                                                                   \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kprobe" target)                                                                      \
@@ -194,7 +192,7 @@ static __always_inline void layer_leave(u32 stratum)
 	SEC("?kretprobe" target)                                                                   \
 	int kleave_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		if (conf.layer == LAYER_OPS)                                                       \
+		if (CONF(layer) == LAYER_OPS)                                                       \
 			layer_leave(stratum);                                                      \
 		else                                                                               \
 			frame_pop(op, kprobe_ret(ctx));                                            \

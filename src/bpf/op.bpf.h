@@ -35,7 +35,7 @@ static __always_inline void inode_info(struct inode *inode, bool typed, struct f
 	fi->row.mode = READ(typed, inode, i_mode);
 	bdev = (fi->row.mode & S_IFMT) == S_IFBLK;
 	fi->row.fs = bdev ? FS_BDEV : (u64)READ(typed, sb, s_type);
-	if (!conf.file_details)
+	if (!CONF(file_details))
 		return;
 	fi->row.ino = READ(typed, inode, i_ino);
 	fi->row.dev = bdev ? READ(typed, inode, i_rdev) : READ(typed, sb, s_dev);
@@ -44,7 +44,7 @@ static __always_inline void inode_info(struct inode *inode, bool typed, struct f
 static __always_inline void file_info(struct file *file, bool typed, struct file_info *fi)
 {
 	fi->row.file = (u64)file;
-	if (conf.file_details)
+	if (CONF(file_details))
 		fi->flags = READ(typed, file, f_flags);
 	inode_info(READ(typed, file, f_inode), typed, fi);
 }
@@ -71,7 +71,7 @@ static __always_inline bool fd_file(u32 fd, struct file_info *fi)
 
 	if (!file)
 		return false;
-	if (conf.rdonly_cast)
+	if (CONF(rdonly_cast))
 		file_info(file_typed(file), true, fi);
 	else
 		file_info(file, false, fi);
@@ -88,17 +88,17 @@ static __always_inline bool mode_is_storage(u16 mode)
 /* Certain files are asked for: an operation whose file is not known is none of them. */
 static __always_inline bool file_filtered(void)
 {
-	return conf.file_filter;
+	return CONF(file_filter);
 }
 
 /* Whether the filters by file let @fi through. */
 static __always_inline bool file_wanted(const struct file_info *fi)
 {
-	if (!conf.all_files && !mode_is_storage(fi->row.mode))
+	if (!CONF(all_files) && !mode_is_storage(fi->row.mode))
 		return false;
-	if (!conf.file_filter)
+	if (!CONF(file_filter))
 		return true;
-	if (conf.file_ino && (fi->row.ino != conf.file_ino || fi->row.dev != conf.file_dev))
+	if (CONF(file_ino) && (fi->row.ino != CONF(file_ino) || fi->row.dev != CONF(file_dev)))
 		return false;
 	return dev_wanted(fi->row.dev);
 }
@@ -124,7 +124,7 @@ static __always_inline void op_start(struct task_state *t, u32 kind, u32 call, u
 	t->now = 0;
 	/* the others when it waits: task_off() */
 	t->strata[ST_SYSCALL] = t->strata[ST_VFS] = t->strata[ST_FS] = 0;
-	if (conf.records)
+	if (CONF(records))
 		__builtin_memset(t->strata, 0, sizeof(t->strata));
 }
 
@@ -136,7 +136,7 @@ static __always_inline bool op_learn_file(struct task_state *t, struct file *fil
 	file_info(file, typed, &fi);
 	t->file_pending = 0;
 	op_set_file(t, &fi);
-	if (conf.records && t->offset == OFFSET_LATER)
+	if (CONF(records) && t->offset == OFFSET_LATER)
 		t->offset = READ(typed, file, f_pos);
 	t->active = file_wanted(&fi);
 	return t->active;
@@ -232,21 +232,21 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 	task_charge_cpu(t, now);
 	t->active = 0;
 	total = t->mark - t->start;
-	if (total < conf.min_ns)
+	if (total < CONF(min_ns))
 		return;
 	if (ret > 0 && returns_bytes(t->kind))
 		bytes = ret;
-	cell = row_find(&t->row, t->kind, conf.layer == LAYER_SYSCALL ? t->call : 0,
-			conf.by == BY_CACHE ? op_cache_class(t) : 0, &t->row_slot);
+	cell = row_find(&t->row, t->kind, CONF(layer) == LAYER_SYSCALL ? t->call : 0,
+			CONF(by) == BY_CACHE ? op_cache_class(t) : 0, &t->row_slot);
 	if (!cell)
 		return;
 	cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);
-	if (conf.layer == LAYER_OPS) {
+	if (CONF(layer) == LAYER_OPS) {
 		cell_add_strata(cell, t->strata, ST_SYSCALL, ST_FS + 1);
 		if (t->waited)
 			cell_add_strata(cell, t->strata, ST_FS + 1, ST_N);
 	}
-	if (conf.records && total > live.slow_ns)
+	if (CONF(records) && total > live.slow_ns)
 		op_record_send(t, total, ret);
 }
 

@@ -62,7 +62,7 @@ static __always_inline bool first_to_see(void *ctx, enum block_event ev, const v
 	struct handled *h;
 	u32 tid, i;
 
-	if (!conf.twins)
+	if (!CONF(twins))
 		return true;
 	tid = bpf_get_current_pid_tgid();
 	h = &handled[tid % HANDLED_SLOTS];
@@ -122,7 +122,7 @@ static __always_inline void request_count(const struct io_state *io, const struc
 
 	if (!cell)
 		return;
-	shown = conf.queued ? cut->c - cut->q : device;
+	shown = CONF(queued) ? cut->c - cut->q : device;
 	__sync_fetch_and_add(&cell->count, 1);
 	__sync_fetch_and_add(&cell->device_ns, device);
 	__sync_fetch_and_add(&cell->hist[hist_bucket(shown)], 1);
@@ -145,7 +145,7 @@ static __always_inline void request_tell(const struct cut *cut, u32 tid, bool is
 {
 	struct done *d = &dones[tid % DONE_SLOTS];
 
-	if (!conf.waits)
+	if (!CONF(waits))
 		return;
 	mark_set(cut, is_read, level_known);
 	if (!tid)
@@ -212,7 +212,7 @@ static __always_inline void bio_queued(struct bio *bio)
 		io.bio_based = !disk->queue->mq_ops;
 		io_hash(&io);
 	}
-	if (conf.waits)
+	if (CONF(waits))
 		submitter_note(id, bio, cpu, op == RQ_READ);
 }
 
@@ -298,7 +298,7 @@ static __always_inline struct io_state *request_new(struct request *rq)
 	};
 
 	/* of which process it is can only be told by a bio: a flush, say, is nobody's */
-	io.counted = dev_wanted(io.dev) && !conf.process_filter;
+	io.counted = dev_wanted(io.dev) && !CONF(process_filter);
 	io_hash(&io);
 	return io_hashed(io.key);
 }
@@ -363,7 +363,7 @@ static __always_inline void bio_passed_on(struct io_state *io, struct request *r
 	if (!dev)
 		return;
 	io->dev = dev;
-	if (!conf.process_filter)
+	if (!CONF(process_filter))
 		io->counted = dev_wanted(dev);
 }
 
@@ -449,7 +449,7 @@ static __always_inline void request_completed(struct request *rq, int error, u32
 	bool in_sequence = request_in_flush_sequence(rq);
 
 	if (!io) {
-		if (!in_sequence && !conf.process_filter && dev_wanted(request_dev(rq)))
+		if (!in_sequence && !CONF(process_filter) && dev_wanted(request_dev(rq)))
 			count_lost(LOST_UNMATCHED_END);
 		return;
 	}
@@ -494,7 +494,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	if (done.counted)
 		request_count(&done, &cut);
 	/* the request below, whose completion this is part of, says more */
-	m = conf.waits ? mark_current(level_known) : NULL;
+	m = CONF(waits) ? mark_current(level_known) : NULL;
 	if (m && m->cut.held >= done.q) {
 		cut = m->cut;
 		cut.held = done.q;

@@ -151,7 +151,7 @@ static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 
 
 static __always_inline void key_set_by(struct op_key *key, const struct row_file *f)
 {
-	switch (conf.by) {
+	switch (CONF(by)) {
 	case BY_PID:
 		key->by[0] = current_pid_tgid() >> 32;
 		break;
@@ -180,7 +180,7 @@ static __always_inline struct op_cell *row_create(const struct op_key *key,
 
 	fs_note(f->fs, f->file, f->mode);
 	bpf_map_update_elem(&op_cells, key, zeroes, BPF_NOEXIST);
-	if (conf.by == BY_FILE && f->file && f->ino &&
+	if (CONF(by) == BY_FILE && f->file && f->ino &&
 	    !bpf_map_update_elem(&file_names, &id, zeroes, BPF_NOEXIST)) {
 		name = bpf_map_lookup_elem(&file_names, &id);
 		if (name)
@@ -215,7 +215,7 @@ static __always_inline struct op_cell *row_find(const struct row_file *f, u8 op,
 {
 	struct op_cell *cell = NULL;
 
-	if (conf.direct)
+	if (CONF(direct))
 		cell = row_direct(f, ROW_WHAT(call, op, cache), slot);
 
 	return cell ? cell : row_hashed(f, op, call, cache);

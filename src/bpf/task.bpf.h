@@ -54,9 +54,9 @@ static __always_inline u64 current_pid_tgid(void)
 {
 	struct bpf_pidns_info ns;
 
-	if (!conf.pidns_ino)
+	if (!CONF(pidns_ino))
 		return bpf_get_current_pid_tgid();
-	if (bpf_get_ns_current_pid_tgid(conf.pidns_dev, conf.pidns_ino, &ns, sizeof(ns)))
+	if (bpf_get_ns_current_pid_tgid(CONF(pidns_dev), CONF(pidns_ino), &ns, sizeof(ns)))
 		return 0;
 	return (u64)ns.tgid << 32 | ns.pid;
 }
@@ -64,7 +64,7 @@ static __always_inline u64 current_pid_tgid(void)
 /* The tool's own I/O is not traced: its threads have no state. */
 static __always_inline bool is_tool(u64 id)
 {
-	return (u32)((conf.pidns_ino ? current_pid_tgid() : id) >> 32) == conf.tool_tgid;
+	return (u32)((CONF(pidns_ino) ? current_pid_tgid() : id) >> 32) == CONF(tool_tgid);
 }
 
 /* Gives current, whose id is @id, a state. Never where the run-queue lock is held: it allocates. */
@@ -163,21 +163,21 @@ static __always_inline bool current_passes(u64 id)
 	u64 comm[COMM_LEN / 8] = {}; /* 6.1 writes no further than the NUL */
 	u32 tgid;
 
-	if (!conf.process_filter)
+	if (!CONF(process_filter))
 		return true;
-	if (conf.tracked && !tid_in(&tracked, id))
+	if (CONF(tracked) && !tid_in(&tracked, id))
 		return false;
-	if (conf.tgid) {
-		tgid = (conf.pidns_ino ? current_pid_tgid() : id) >> 32;
-		if (tgid != conf.tgid)
+	if (CONF(tgid)) {
+		tgid = (CONF(pidns_ino) ? current_pid_tgid() : id) >> 32;
+		if (tgid != CONF(tgid))
 			return false;
 	}
-	if (conf.cgroup &&
-	    bpf_get_current_ancestor_cgroup_id(conf.cgroup_level) != conf.cgroup)
+	if (CONF(cgroup) &&
+	    bpf_get_current_ancestor_cgroup_id(CONF(cgroup_level)) != CONF(cgroup))
 		return false;
-	if (conf.has_comm) {
+	if (CONF(has_comm)) {
 		bpf_get_current_comm(comm, sizeof(comm));
-		if (comm[0] != conf.comm[0] || comm[1] != conf.comm[1])
+		if (comm[0] != CONF(comm[0]) || comm[1] != CONF(comm[1]))
 			return false;
 	}
 	return true;
@@ -191,10 +191,10 @@ static __always_inline bool current_wanted(u64 id)
 /* True if @dev is asked for; file systems' and disks' dev_t alike. */
 static __always_inline bool dev_wanted(u32 dev)
 {
-	if (!conf.n_devs)
+	if (!CONF(n_devs))
 		return true;
-	for (u32 i = 0; i < MAX_DEVS && i < conf.n_devs; i++)
-		if (conf.devs[i] == dev)
+	for (u32 i = 0; i < MAX_DEVS && i < CONF(n_devs); i++)
+		if (devs[i] == dev)
 			return true;
 	return false;
 }

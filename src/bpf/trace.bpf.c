@@ -23,7 +23,11 @@ const volatile unsigned short call_offsets[CALL_MAX];
 			     : "r"(ctx), "i"((n) * 8));                                            \
 		value_;                                                                            \
 	})
-#define CTX_ARG(n) ((n) == 0 ? CTX(0) : (n) == 1 ? CTX(1) : CTX(2))
+#define CTX_ARG(n)                                                                                 \
+	({                                                                                         \
+		u64 n_ = (n);                                                                      \
+		n_ == 0 ? CTX(0) : n_ == 1 ? CTX(1) : CTX(2);                                      \
+	})
 
 /* @descs: of the 64-bit and the 32-bit call of one number. */
 static __always_inline u32 call_desc(u32 descs, bool compat)
@@ -97,11 +101,11 @@ static __always_inline void call_begins(struct pt_regs *regs, u32 nr, u32 descs)
 	if (!desc || !current_passes(id))
 		return;
 	/* the way of most calls, kept apart from the other so that it is short */
-	if (conf.file_from_vfs && desc & CALL_THROUGH_VFS) {
+	if (CONF(file_from_vfs) && desc & CALL_THROUGH_VFS) {
 		t = task_get(id);
 		if (!t)
 			return;
-		if (conf.records)
+		if (CONF(records))
 			call_note_range(t, regs, nr, compat, true);
 		op_start(t, CALL_KIND(desc), call, bpf_ktime_get_ns());
 		t->file_pending = 1;
@@ -115,7 +119,7 @@ static __always_inline void call_begins(struct pt_regs *regs, u32 nr, u32 descs)
 	if (!t)
 		return;
 	op_set_file(t, &fi);
-	if (conf.records)
+	if (CONF(records))
 		call_note_range(t, regs, nr, compat, false);
 	op_start(t, CALL_KIND(desc), call, bpf_ktime_get_ns());
 }
@@ -150,7 +154,7 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u32 nr)
 	struct file_info fi = {};
 	u64 id = bpf_get_current_pid_tgid();
 
-	if (!desc || conf.tracked || !current_wanted(id))
+	if (!desc || CONF(tracked) || !current_wanted(id))
 		return;
 	/* it was seen to begin, and found not to be asked for */
 	if (tid_in(&seen, id))
@@ -229,7 +233,7 @@ int on_sched_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	u64 now = bpf_ktime_get_ns();
-	bool asleep = !ctx[0] && (conf.has_prev_state ? (u32)CTX(3) : task_state_bits(prev));
+	bool asleep = !ctx[0] && (CONF(has_prev_state) ? (u32)CTX(3) : task_state_bits(prev));
 	struct task_state *t;
 	struct helper *h;
 	u32 tid;
@@ -304,7 +308,7 @@ int on_fork(u64 *ctx)
 {
 	struct task_struct *child = (void *)ctx[1];
 
-	if (current_tracked() || current_pid_tgid() >> 32 == conf.tool_tgid)
+	if (current_tracked() || current_pid_tgid() >> 32 == CONF(tool_tgid))
 		tid_add(&tracked, child->pid);
 	return 0;
 }
@@ -320,7 +324,7 @@ int on_exit(u64 *ctx)
 		count_lost(LOST_UNMATCHED_START);
 	if (t)
 		task_forget(tid);
-	if (conf.tracked)
+	if (CONF(tracked))
 		tid_remove(&tracked, tid);
 	if (is_helper(p->flags))
 		bpf_map_delete_elem(&helpers, &tid);
@@ -332,11 +336,12 @@ SEC("?tp_btf/balance_dirty_pages")
 int on_throttle(u64 *ctx)
 {
 	struct task_state *t;
+	u64 arg = CONF(arg_pause);
 	long pause = 0;
 
-	if (conf.arg_pause == 6)
+	if (arg == 6)
 		pause = CTX(6);
-	else if (conf.arg_pause == 10)
+	else if (arg == 10)
 		pause = CTX(10);
 	if (pause <= 0)
 		return 0;
@@ -349,7 +354,7 @@ int on_throttle(u64 *ctx)
 SEC("?tp_btf/block_bio_queue")
 int on_bio_queue(u64 *ctx)
 {
-	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_bio_queue);
+	struct bio *bio = (struct bio *)CTX_ARG(CONF(arg_bio_queue));
 
 	if (first_to_see(ctx, EV_BIO_QUEUE, bio))
 		bio_queued(bio);
@@ -359,7 +364,7 @@ int on_bio_queue(u64 *ctx)
 SEC("?tp_btf/block_getrq")
 int on_getrq(u64 *ctx)
 {
-	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_getrq);
+	struct bio *bio = (struct bio *)CTX_ARG(CONF(arg_getrq));
 
 	if (first_to_see(ctx, EV_GETRQ, bio))
 		bio_got_request(bio);
@@ -369,7 +374,7 @@ int on_getrq(u64 *ctx)
 SEC("?tp_btf/block_bio_backmerge")
 int on_backmerge(u64 *ctx)
 {
-	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_backmerge);
+	struct bio *bio = (struct bio *)CTX_ARG(CONF(arg_backmerge));
 
 	if (first_to_see(ctx, EV_BACKMERGE, bio))
 		io_taken_in(bio_io(bio));
@@ -379,7 +384,7 @@ int on_backmerge(u64 *ctx)
 SEC("?tp_btf/block_bio_frontmerge")
 int on_frontmerge(u64 *ctx)
 {
-	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_frontmerge);
+	struct bio *bio = (struct bio *)CTX_ARG(CONF(arg_frontmerge));
 
 	if (first_to_see(ctx, EV_FRONTMERGE, bio))
 		bio_front_merged(bio);
@@ -389,7 +394,7 @@ int on_frontmerge(u64 *ctx)
 SEC("?tp_btf/block_rq_merge")
 int on_rq_merge(u64 *ctx)
 {
-	struct request *rq = (struct request *)CTX_ARG(conf.arg_rq_merge);
+	struct request *rq = (struct request *)CTX_ARG(CONF(arg_rq_merge));
 
 	if (first_to_see(ctx, EV_RQ_MERGE, rq))
 		io_taken_in(request_io_anywhere(rq, rq->bio));
@@ -399,7 +404,7 @@ int on_rq_merge(u64 *ctx)
 SEC("?tp_btf/block_split")
 int on_split(u64 *ctx)
 {
-	struct bio *bio = (struct bio *)CTX_ARG(conf.arg_split);
+	struct bio *bio = (struct bio *)CTX_ARG(CONF(arg_split));
 
 	if (first_to_see(ctx, EV_SPLIT, bio))
 		bio_split_off(bio);
@@ -409,7 +414,7 @@ int on_split(u64 *ctx)
 SEC("?tp_btf/block_rq_issue")
 int on_rq_issue(u64 *ctx)
 {
-	struct request *rq = (struct request *)CTX_ARG(conf.arg_issue);
+	struct request *rq = (struct request *)CTX_ARG(CONF(arg_issue));
 
 	if (first_to_see(ctx, EV_ISSUE, rq))
 		request_issued(rq);
@@ -419,7 +424,7 @@ int on_rq_issue(u64 *ctx)
 SEC("?tp_btf/block_rq_requeue")
 int on_rq_requeue(u64 *ctx)
 {
-	struct request *rq = (struct request *)CTX_ARG(conf.arg_requeue);
+	struct request *rq = (struct request *)CTX_ARG(CONF(arg_requeue));
 
 	if (first_to_see(ctx, EV_REQUEUE, rq))
 		request_requeued(rq);
@@ -469,7 +474,7 @@ int on_task_file(struct bpf_iter__task_file *ctx)
 }
 
 /* Only for a layer by itself: an operation knows its file. */
-#define FD_FILE(fd) (conf.layer == LAYER_OPS ? NULL : current_file(fd))
+#define FD_FILE(fd) (CONF(layer) == LAYER_OPS ? NULL : current_file(fd))
 
 LAYER_PROBES(vfs_read, "/vfs_read", ST_VFS, OP_READ, 0, 4)
 LAYER_PROBES(vfs_readv, "/vfs_readv", ST_VFS, OP_READ, 0, 5)
@@ -494,7 +499,7 @@ LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
 /* read_iter and write_iter: (struct kiocb *, struct iov_iter *). The file is of no use within an
  * operation, and not looked at. */
 #define ITER_FILE(typed, arg)                                                                      \
-	(conf.layer == LAYER_OPS ? NULL : READ(typed, (struct kiocb *)(arg), ki_filp))
+	(CONF(layer) == LAYER_OPS ? NULL : READ(typed, (struct kiocb *)(arg), ki_filp))
 
 #define ITER_PROBES(tag, op)                                                                       \
 	FUNCTION_PROBES(tag, "", ST_FS, op, ITER_FILE(true, ctx[0]), true,                         \

@@ -23,6 +23,7 @@
 #include <bpf/libbpf.h>
 
 #include "collect.h"
+#include "constants.h"
 #include "feature.h"
 #include "fsprobes.h"
 #include "links.h"
@@ -37,6 +38,7 @@ enum { MAX_REFUSED = 32, MAX_HOOKS = 128, NAME_LEN = PROGRAM_NAME_LEN };
 
 struct session {
 	struct session_conf conf;
+	struct conf told;		/* to the programs */
 	struct feature feat;
 	struct trace_bpf *trace;
 	struct live *live;		/* of all programs */
@@ -262,7 +264,6 @@ static void conf_fill(struct conf *c, struct session *s)
 	c->file_ino = sc->file_ino;
 	c->file_dev = sc->file_dev;
 	c->n_devs = sc->n_devs;
-	memcpy(c->devs, sc->devs, sizeof(c->devs));
 	for (c->io_row_len = IO_SLOTS; c->io_row_len > 1 && cpus * c->io_row_len > IO_SLOTS;)
 		c->io_row_len /= 2;
 	c->io_rows = cpus > MAX_SEARCH ? MAX_SEARCH : cpus;
@@ -387,13 +388,16 @@ static void look_for_hooks(struct session *s)
 	feature_look_for(&s->feat, names, n);
 }
 
-static void trace_configure(struct session *s)
+static int trace_configure(struct session *s)
 {
 	struct bpf_program *prog;
 	const char *target;
+	int err = 0;
 
 	look_for_hooks(s);
-	conf_fill(&s->trace->rodata->conf, s);
+	conf_fill(&s->told, s);
+	for (unsigned int i = 0; i < s->conf.n_devs; i++)
+		s->trace->rodata->devs[i] = s->conf.devs[i];
 	syscalls_fill(s->trace->rodata->calls, s->trace->rodata->call_offsets, s->conf.kinds);
 	maps_configure(s, s->trace->obj);
 	bpf_object__for_each_program(prog, s->trace->obj) {
@@ -401,7 +405,10 @@ static void trace_configure(struct session *s)
 		target = fsprobes_template_target(prog);
 		if (target && bpf_program__autoload(prog))
 			bpf_program__set_attach_target(prog, 0, target);
+		if (bpf_program__autoload(prog) && !err)
+			err = constants_write(prog, &s->told);
 	}
+	return err;
 }
 
 /* A limit of this process, which says nothing of the kernel. EBADF is what libbpf makes of a
@@ -440,10 +447,11 @@ static int trace_load(struct session *s, struct reason *why)
 		s->trace = trace_bpf__open();
 		if (!s->trace)
 			return load_failed(why, -errno);
-		trace_configure(s);
-		feature_forget_types(&s->feat);
 		refused_name[0] = '\0';
-		err = trace_bpf__load(s->trace);
+		err = trace_configure(s);
+		feature_forget_types(&s->feat);
+		if (!err)
+			err = trace_bpf__load(s->trace);
 		if (!err)
 			return 0;
 		trace_bpf__destroy(s->trace);
@@ -516,7 +524,7 @@ static void tracepoint_attach(struct session *s, struct bpf_program *prog)
 {
 	const char *hook = strchr(bpf_program__section_name(prog), '/') + 1;
 
-	if (attach(s, prog) && s->trace->rodata->conf.twins && starts_with(hook, "block_"))
+	if (attach(s, prog) && s->told.twins && starts_with(hook, "block_"))
 		twins_add(&s->twins, &s->feat, prog, hook);
 }
 
@@ -575,7 +583,7 @@ static void missing_fill(struct session *s)
 	if (!fsprobes_count(s->fs))
 		m->stratum[ST_FS] = why_no_layer(s, 1);
 	if (!program_live(s->trace->progs.on_throttle) ||
-	    !s->trace->rodata->conf.arg_pause)
+	    !s->told.arg_pause)
 		m->stratum[ST_THROTTLE] = "balance_dirty_pages is not traced here; its time is in"
 					  " sleep";
 	if (!program_live(s->trace->progs.on_rq_issue) ||
