@@ -25,6 +25,10 @@ const volatile unsigned int devs[MAX_DEVS];
 		value_;                                                                            \
 	})
 
+/* Which way is the straight one. */
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
 #define MINOR_BITS 20
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -145,17 +149,27 @@ static __always_inline u32 current_flags(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
 }
 
-/* x86: a 32-bit call (TS_COMPAT). */
+/* Current, and whether its call is a 32-bit one (x86: TS_COMPAT). */
+static __always_inline u64 current_caller(bool *ret_compat)
+{
+	struct task_struct *task;
+
+	if (have_current_btf()) {
+		task = bpf_get_current_task_btf();
+		*ret_compat = task->thread_info.status & 2;
+	} else {
+		task = (void *)bpf_get_current_task();
+		*ret_compat = BPF_CORE_READ(task, thread_info.status) & 2;
+	}
+	return (u64)task;
+}
+
 static __always_inline bool current_is_compat(void)
 {
-	u32 status;
+	bool compat;
 
-	if (have_current_btf())
-		status = bpf_get_current_task_btf()->thread_info.status;
-	else
-		status = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(),
-				       thread_info.status);
-	return status & 2;
+	current_caller(&compat);
+	return compat;
 }
 
 /*

@@ -16,7 +16,8 @@ enum {
 	HELPER_WAITS = 8,	/* waits of a helper thread that are kept */
 	BIO_WALK = 64,		/* bios of a request that are looked at */
 	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
-	TASK_SLOTS = 4096,	/* threads whose state is found without a search; see task.bpf.h */
+	TASK_SLOTS_LOG2 = 12,
+	TASK_SLOTS = 1 << TASK_SLOTS_LOG2, /* threads whose state is found without a search */
 	ROW_SLOTS = 64,		/* rows that are found without a search; see row.bpf.h */
 	SLOT_SEARCH = 8,	/* slots that are tried for a row, or a type of file systems */
 	FS_SLOTS = 128,		/* types of file systems */
@@ -63,7 +64,6 @@ struct conf {
 	unsigned char file_details;	/* inode, device or flags of a file are of use */
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
 	unsigned char guarded;		/* fentry's programs forbid that they are preempted */
-	unsigned char file_from_vfs;	/* vfs_read, vfs_write are probed: they know the file */
 	unsigned long long comm[COMM_LEN / 8];
 	/* which I/O */
 	unsigned long long min_ns;
@@ -78,6 +78,7 @@ struct conf {
 	unsigned char direct;		/* rows are found by operation and file system alone */
 	unsigned char queued;		/* histogram of requests: queue and tag too */
 	unsigned char records;		/* send slow operations as records */
+	unsigned char call_noted;	/* the number of an operation's call is of use */
 	unsigned char waits;		/* cut sleeps by layer */
 	unsigned char twins;		/* programs on block tracepoints are there twice */
 	/* which argument of a tracepoint is the bio, the request, ...: arity differs */
@@ -130,7 +131,6 @@ struct live {
 	unsigned long long lost[LOST_N];
 	struct row_slot rows[ROW_SLOTS];
 	struct fs_seen fs_seen[FS_SLOTS];
-	unsigned int overflown;		/* threads whose state is not in its slot */
 	unsigned int hashed;		/* bios and requests whose state is not */
 	unsigned char epoch;		/* see session_snapshot() */
 };

@@ -26,25 +26,11 @@ static __always_inline u64 request_key(struct request *rq)
 	return (u64)rq;
 }
 
-/* The low half of what may be a pointer: as a number, which a program may calculate with. */
-static __always_inline u64 low_half(u64 key)
-{
-	u64 half;
-
-	asm volatile("r0 = %1\n"
-		     "w0 = w0\n"
-		     "%0 = r0"
-		     : "=r"(half)
-		     : "r"(key)
-		     : "r0");
-	return half;
-}
-
 /* Slot that @key has in the row of @cpu, whoever is in it. */
 static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 {
 	/* multiplicative hashing: the high half of the product depends on all bits of the key's */
-	u64 hash = low_half(key) * 0x61c88647 >> 32, len = CONF(io_row_len);
+	u64 hash = (u64)low_half(key) * HASH_FACTOR >> 32, len = CONF(io_row_len);
 	u64 i = cpu * len + (hash & (len - 1));
 
 	barrier_var(i);

@@ -45,16 +45,13 @@ static __always_inline void frames_drop_stale(struct task_state *t, const void *
 	}
 }
 
+/* Opens a frame. @sp: something on the stack. */
 static __always_inline void frame_push(u8 op, struct file *file, bool typed, const void *sp)
 {
-	struct file_info fi = {};
-	u64 id = bpf_get_current_pid_tgid(), depth;
-	struct task_state *t;
+	struct task_state *t = task_get(current_task());
 	struct frame *f;
+	u64 depth;
 
-	if (!current_passes(id))
-		return;
-	t = task_get(id);
 	if (!t)
 		return;
 	if (t->depth)
@@ -64,12 +61,10 @@ static __always_inline void frame_push(u8 op, struct file *file, bool typed, con
 	barrier_var(depth);
 	if (depth >= FRAMES)
 		return;
-	file_info(file, typed, &fi);
 	f = &t->frames[depth];
 	f->op = op;
 	f->sp = (u64)sp;
-	f->row = fi.row;
-	f->wanted = file_wanted(&fi) && !is_nested(t, f, depth);
+	f->wanted = file_learn(&f->row, file, typed) && !is_nested(t, f, depth);
 	f->start = bpf_ktime_get_ns();
 }
 
@@ -77,21 +72,19 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 					long ret)
 {
 	u64 total = now > f->start ? now - f->start : 0;
-	u64 bytes = 0;
 	struct op_cell *cell;
 
-	if (total < CONF(min_ns))
+	if (CONF(min_ns) && total < CONF(min_ns))
 		return;
-	if (ret > 0 && returns_bytes(f->op))
-		bytes = ret;
-	cell = row_find(&f->row, f->op, 0, 0, &t->row_slot);
+	cell = row_find(&f->row, ROW_WHAT(0, (u32)f->op, 0), &t->row_slot);
 	if (cell)
-		cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);
+		cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
+			 ret > 0 && returns_bytes(f->op) ? ret : 0);
 }
 
-static __always_inline void frame_pop(u8 op, long ret)
+/* Closes the last frame at time @now. */
+static __always_inline void frame_pop(u8 op, long ret, u64 now)
 {
-	u64 now = bpf_ktime_get_ns();
 	struct task_state *t = current_lookup();
 	struct frame *f;
 	u64 depth;
@@ -117,46 +110,83 @@ static __always_inline void frame_pop(u8 op, long ret)
 	}
 	/* at the entry of vfs_open() the file has no inode yet */
 	if (op == OP_OPEN && !f->row.mode && ret >= 0) {
-		struct file_info fi = {};
-
-		file_info((struct file *)f->row.file, false, &fi);
-		f->row = fi.row;
-		f->wanted = file_wanted(&fi) && !is_nested(t, f, depth);
+		f->wanted = file_learn(&f->row, (struct file *)f->row.file, false) &&
+			    !is_nested(t, f, depth);
 	}
 	/* EIOCBQUEUED: goes on without the caller, and ends elsewhere */
 	if (f->wanted && ret != -EIOCBQUEUED)
 		frame_count(t, f, now, ret);
 }
 
-/* Entry of a function of a layer. A function of the VFS knows the file that a system call names.
- * @sp: something on the stack: a trampoline's arguments are there, too. */
-static __always_inline void layer_enter(u32 stratum, u8 op, struct file *file, bool typed,
-					const void *sp)
+/* Entry of a function of a layer, within an operation. One of the VFS knows the file that the system
+ * call names; with @only_file that is all that is asked of it. */
+static __always_inline void layer_enter(u32 stratum, struct file *file, bool typed, bool only_file)
 {
-	u64 layer = CONF(layer);
-	struct task_state *t;
+	struct task_state *t = current_lookup();
+	u32 stage;
 
-	if (layer == LAYER_VFS || layer == LAYER_FS) {
-		frame_push(op, file, typed, sp);
+	if (!t)
 		return;
-	}
-	t = current_lookup();
-	if (!t || !t->active)
-		return;
-	if (stratum == ST_VFS && t->file_pending && !op_learn_file(t, file, typed))
-		return;
-	if (layer == LAYER_OPS)
-		op_enter_layer(t, stratum);
+	stage = t->stage;
+	if (stratum == ST_VFS && likely(stage == STAGE(OP_BEGUN, ST_SYSCALL, 0, 0)))
+		stage = op_learn_file(t, file, typed) ? stage_before(ST_VFS) : 0;
+	if (only_file)
+		t->stage = stage;
+	else
+		op_enter_layer(t, stratum, stage);
 }
 
-/* Return from one, within an operation. */
+/* Return from one. */
 static __always_inline void layer_leave(u32 stratum)
 {
 	struct task_state *t = current_lookup();
 
-	if (t && t->active)
+	if (t)
 		op_leave_layer(t, stratum);
 }
+
+/*
+ * What a run makes of a function's entry and return. @sp: something on the stack; a trampoline's
+ * arguments are there, too. The branches must not begin alike: the compiler would do that part
+ * before them, and what the others need later would have to be kept in registers meanwhile.
+ */
+#define FUNCTION_ENTERED(stratum, op, its_file, typed, sp)                                         \
+	do {                                                                                       \
+		struct file *file_ = NULL;                                                         \
+		                                                                                   \
+		if (CONF(layer) == LAYER_OPS) {                                                    \
+			if (stratum == ST_VFS)                                                     \
+				file_ = its_file;                                                  \
+			preemption_off();                                                          \
+			layer_enter(stratum, file_, typed, false);                                 \
+			preemption_on();                                                           \
+		} else if (CONF(layer) == LAYER_SYSCALL) {                                         \
+			layer_enter(stratum, its_file, typed, true);                               \
+		} else if (current_passes()) {                                                     \
+			file_ = its_file;                                                          \
+			preemption_off();                                                          \
+			frame_push(op, file_, typed, sp);                                          \
+			preemption_on();                                                           \
+		}                                                                                  \
+	} while (0)
+
+#define FUNCTION_LEFT(stratum, op, result)                                                         \
+	do {                                                                                       \
+		u64 now_;                                                                          \
+		long ret_;                                                                         \
+		                                                                                   \
+		if (CONF(layer) == LAYER_OPS) {                                                    \
+			preemption_off();                                                          \
+			layer_leave(stratum);                                                      \
+			preemption_on();                                                           \
+		} else {                                                                           \
+			ret_ = result;                                                             \
+			now_ = bpf_ktime_get_ns();                                                 \
+			preemption_off();                                                          \
+			frame_pop(op, ret_, now_);                                                 \
+			preemption_on();                                                           \
+		}                                                                                  \
+	} while (0)
 
 /*
  * The four programs of one function: fentry and fexit, or kprobe and kretprobe. @fentry_file and
@@ -167,35 +197,25 @@ static __always_inline void layer_leave(u32 stratum)
 	SEC("?fentry" target)                                                                      \
 	int enter_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		preemption_off();                                                                  \
-		layer_enter(stratum, op, fentry_file, typed, ctx);                                 \
-		preemption_on();                                                                   \
+		FUNCTION_ENTERED(stratum, op, fentry_file, typed, ctx);                            \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?fexit" target)                                                                       \
 	int leave_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		preemption_off();                                                                  \
-		if (CONF(layer) == LAYER_OPS)                                                       \
-			layer_leave(stratum);                                                      \
-		else                                                                               \
-			frame_pop(op, (long)ctx[n_args]);                                          \
-		preemption_on();                                                                   \
+		FUNCTION_LEFT(stratum, op, (long)ctx[n_args]);                                     \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kprobe" target)                                                                      \
 	int kenter_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		layer_enter(stratum, op, kprobe_file, false, (void *)ctx->sp);                     \
+		FUNCTION_ENTERED(stratum, op, kprobe_file, false, (void *)ctx->sp);                \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kretprobe" target)                                                                   \
 	int kleave_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		if (CONF(layer) == LAYER_OPS)                                                       \
-			layer_leave(stratum);                                                      \
-		else                                                                               \
-			frame_pop(op, kprobe_ret(ctx));                                            \
+		FUNCTION_LEFT(stratum, op, kprobe_ret(ctx));                                       \
 		return 0;                                                                          \
 	}
 

@@ -25,10 +25,12 @@ struct split {
 /* What a row needs to know of a file. */
 struct row_file {
 	u64 file;	/* struct file *, only for names, may be gone; 0: none */
-	u64 fs, ino;
+	u64 fs;
+	u64 ino;		/* this, dev and direct: only with file_details */
 	u32 dev;
 	u16 mode;
-	u16 pad;
+	u8 direct;		/* opened with O_DIRECT */
+	u8 pad;
 };
 
 /* A timed call in progress; see layer.bpf.h. */
@@ -43,44 +45,52 @@ struct frame {
 
 enum { FRAMES = 6 };
 
+/* No operation; one whose file vfs_read() or vfs_write() will tell; one that is known. */
+enum op_progress { OP_IDLE, OP_BEGUN, OP_ACTIVE };
+
+/* How far an operation is, as one number. */
+#define STAGE(progress, layer, vfs_depth, fs_depth)                                                \
+	((u32)(progress) | (layer) << 8 | (vfs_depth) << 16 | (fs_depth) << 24)
+
 /* What a thread is doing. With whole operations: the one in progress, and its wait; everything is
  * charged up to @mark. With a layer alone: the calls of that layer that it is in. */
 struct task_state {
-	union {				/* whose state it is; 0: nobody's */
-		u64 id;			/* as bpf_get_current_pid_tgid() has it */
-		u32 tid;
+	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
+	union {
+		u32 stage;		/* 0: no op is in progress, its fields are not valid */
+		struct {
+			u8 progress;	/* enum op_progress */
+			u8 layer;	/* stratum on CPU, ST_SYSCALL to ST_FS */
+			u8 vfs_depth, fs_depth;
+		};
 	};
-	u8 active;			/* an op is in progress; all of the below are valid */
+	u32 crowd;			/* of the slot: threads that have their state elsewhere */
 	u8 depth;			/* frames in use, may be more than FRAMES */
 	u8 row_slot;			/* of the row that it was last counted in */
-	u8 unused;
 	union {
 		struct {
 			u64 start, mark;
 			u64 wake;	/* last waking; 0: none since it last ran */
-			u64 last_bio;	/* the bio submitted last; 0: none in this op */
+			u64 last_bio;	/* the bio submitted last, if @submitted */
 			struct row_file row;
 			u64 offset, len;
-			u32 requests;	/* bios submitted by this op */
+			u32 requests;	/* bios submitted by this op, likewise */
 			u32 bio_cpu;	/* that last_bio was submitted on */
-			u16 call;
+			u16 call;	/* only with call_noted */
 			u8 kind;
-			u8 direct;
-			/* all 0 when an op starts: ON_CPU, ST_SYSCALL */
+			/* all 0 when an op starts: ON_CPU */
 			union {
 				u64 now;
 				struct {
 					u8 on;		/* enum task_on */
-					u8 layer;	/* stratum on CPU, ST_SYSCALL to ST_FS */
-					u8 vfs_depth, fs_depth;
 					u8 helped : 1;	/* woken by a helper thread */
 					u8 waited_read : 1; /* it waited for a read */
 					u8 waited : 1;	/* it was off the CPU */
-					u8 file_pending : 1; /* vfs_read or vfs_write will tell */
 					/* bytes of their own: where programs can be preempted,
 					 * a switch may come while one sets them */
 					u8 throttled;	/* will sleep in balance_dirty_pages */
-					u8 own_reads;	/* it submitted a read */
+					u8 submitted;	/* bios */
+					u8 own_reads;	/* among them */
 				};
 			};
 			struct split split;
@@ -163,7 +173,7 @@ struct handled {
 };
 static struct handled handled[HANDLED_SLOTS];
 
-/* Thread that owns a slot of tasks. */
+/* Slots of tasks that have an owner; the value is of no use. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TASK_SLOTS);
@@ -176,7 +186,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, u32);
+	__type(key, u64);
 	__type(value, struct task_state);
 } tasks_overflown SEC(".maps");
 
@@ -286,6 +296,18 @@ _Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
 _Static_assert(sizeof(zeroes) >= sizeof(struct file_name), "file_name");
 
 volatile struct live live;
+
+/* The low half of what may be a pointer: as a number, which a program may calculate with. */
+static __always_inline u32 low_half(u64 key)
+{
+	u32 half;
+
+	asm volatile("%0 = %1" : "=w"(half) : "w"((u32)key));
+	return half;
+}
+
+/* Multiplicative hashing: the high bits of the product depend on all bits of the key. */
+enum { HASH_FACTOR = 0x61c88647 };
 
 static __always_inline void count_lost(u32 what)
 {

@@ -16,37 +16,69 @@ enum { MAX_ERRNO = 4095 };
 #define OFFSET_UNKNOWN (~0ULL)
 #define OFFSET_LATER   (~1ULL)
 
-/* What an operation needs to know of its file. */
-struct file_info {
-	struct row_file row;
-	u32 flags;
-};
-
 /* A typed pointer is read as such, any other through a helper. */
 #define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
 
-/* What is of no use is not read: a field is some ten instructions. */
-static __always_inline void inode_info(struct inode *inode, bool typed, struct file_info *fi)
+static __always_inline bool mode_is_storage(u16 mode)
 {
-	struct super_block *sb = READ(typed, inode, i_sb);
-	/* a block device is not a file of the file system that its name is in */
-	bool bdev;
+	u16 type = mode & S_IFMT;
 
-	fi->row.mode = READ(typed, inode, i_mode);
-	bdev = (fi->row.mode & S_IFMT) == S_IFBLK;
-	fi->row.fs = bdev ? FS_BDEV : (u64)READ(typed, sb, s_type);
-	if (!CONF(file_details))
-		return;
-	fi->row.ino = READ(typed, inode, i_ino);
-	fi->row.dev = bdev ? READ(typed, inode, i_rdev) : READ(typed, sb, s_dev);
+	return type == S_IFREG || type == S_IFDIR || type == S_IFBLK;
 }
 
-static __always_inline void file_info(struct file *file, bool typed, struct file_info *fi)
+/* Certain files are asked for: an operation whose file is not known is none of them. */
+static __always_inline bool file_filtered(void)
 {
-	fi->row.file = (u64)file;
-	if (CONF(file_details))
-		fi->flags = READ(typed, file, f_flags);
-	inode_info(READ(typed, file, f_inode), typed, fi);
+	return CONF(file_filter);
+}
+
+static __always_inline bool file_passes(const struct row_file *row)
+{
+	if (CONF(file_ino) && (row->ino != CONF(file_ino) || row->dev != CONF(file_dev)))
+		return false;
+	return dev_wanted(row->dev);
+}
+
+/* A block device is not a file of the file system that its name is in. */
+static __always_inline u64 file_fs(struct inode *inode, bool typed, u16 mode)
+{
+	struct super_block *sb = READ(typed, inode, i_sb);
+
+	if (unlikely((mode & S_IFMT) == S_IFBLK))
+		return FS_BDEV;
+	return (u64)READ(typed, sb, s_type);
+}
+
+/* The device that it is, or that its file system is on. */
+static __always_inline u32 file_own_dev(struct inode *inode, bool typed, u16 mode)
+{
+	struct super_block *sb = READ(typed, inode, i_sb);
+
+	if ((mode & S_IFMT) == S_IFBLK)
+		return READ(typed, inode, i_rdev);
+	return READ(typed, sb, s_dev);
+}
+
+/*
+ * What an operation needs to know of @file; false if the filters by file do not let it through.
+ * What is of no use is not read, a field is some ten instructions, and keeps the value that it has.
+ */
+static __always_inline bool file_learn(struct row_file *row, struct file *file, bool typed)
+{
+	struct inode *inode = READ(typed, file, f_inode);
+	u64 mode = READ(typed, inode, i_mode);
+
+	row->file = (u64)file;
+	row->fs = file_fs(inode, typed, mode);
+	row->mode = mode;
+	if (CONF(file_details)) {
+		row->direct = !!(READ(typed, file, f_flags) & O_DIRECT);
+		row->ino = READ(typed, inode, i_ino);
+		row->dev = file_own_dev(inode, typed, mode);
+		if (file_filtered() && !file_passes(row))
+			return false;
+	}
+	return likely(mode_is_storage(mode)) || CONF(all_files);
 }
 
 /* Descriptor @fd of current, not to be read as typed; NULL if there is none. */
@@ -65,94 +97,65 @@ static __always_inline struct file *current_file(u32 fd)
 	return file;
 }
 
-static __always_inline bool fd_file(u32 fd, struct file_info *fi)
+/* What is known of descriptor @fd of current. @ret_wanted: the filters by file let it through. */
+static __always_inline bool fd_learn(struct row_file *row, u32 fd, bool *ret_wanted)
 {
 	struct file *file = current_file(fd);
 
 	if (!file)
 		return false;
-	if (CONF(rdonly_cast))
-		file_info(file_typed(file), true, fi);
-	else
-		file_info(file, false, fi);
+	*ret_wanted = CONF(rdonly_cast) ? file_learn(row, file_typed(file), true) :
+					  file_learn(row, file, false);
 	return true;
 }
 
-static __always_inline bool mode_is_storage(u16 mode)
+/* Starts an operation, whose file the caller has set already unless it is only OP_BEGUN. */
+static __always_inline void op_start(struct task_state *t, u32 kind, enum op_progress progress,
+				     u64 now)
 {
-	u16 type = mode & S_IFMT;
-
-	return type == S_IFREG || type == S_IFDIR || type == S_IFBLK;
-}
-
-/* Certain files are asked for: an operation whose file is not known is none of them. */
-static __always_inline bool file_filtered(void)
-{
-	return CONF(file_filter);
-}
-
-/* Whether the filters by file let @fi through. */
-static __always_inline bool file_wanted(const struct file_info *fi)
-{
-	if (!CONF(all_files) && !mode_is_storage(fi->row.mode))
-		return false;
-	if (!CONF(file_filter))
-		return true;
-	if (CONF(file_ino) && (fi->row.ino != CONF(file_ino) || fi->row.dev != CONF(file_dev)))
-		return false;
-	return dev_wanted(fi->row.dev);
-}
-
-static __always_inline void op_set_file(struct task_state *t, const struct file_info *fi)
-{
-	t->row = fi->row;
-	t->direct = !!(fi->flags & O_DIRECT);
-}
-
-/* Starts an operation; the caller has set the file already, or sets file_pending. */
-static __always_inline void op_start(struct task_state *t, u32 kind, u32 call, u64 now)
-{
-	if (t->active)
+	if (t->progress)
 		count_lost(LOST_UNMATCHED_START);
 	t->start = t->mark = now;
-	t->wake = 0;
-	t->last_bio = 0;
-	t->requests = 0;
-	t->call = call;
-	t->kind = kind;
-	t->active = 1;
+	t->stage = STAGE(progress, ST_SYSCALL, 0, 0);
 	t->now = 0;
+	t->kind = kind;
 	/* the others when it waits: task_off() */
 	t->strata[ST_SYSCALL] = t->strata[ST_VFS] = t->strata[ST_FS] = 0;
-	if (CONF(records))
-		__builtin_memset(t->strata, 0, sizeof(t->strata));
 }
 
-/* The file of an operation that was started without; false: it is not asked for, and dropped. */
+/* The file of an operation that was begun without; false: it is not asked for. */
 static __always_inline bool op_learn_file(struct task_state *t, struct file *file, bool typed)
 {
-	struct file_info fi = {};
-
-	file_info(file, typed, &fi);
-	t->file_pending = 0;
-	op_set_file(t, &fi);
 	if (CONF(records) && t->offset == OFFSET_LATER)
 		t->offset = READ(typed, file, f_pos);
-	t->active = file_wanted(&fi);
-	return t->active;
+	return file_learn(&t->row, file, typed);
 }
 
-/* Enters a layer of current's operation; only the outermost entry of each counts. */
-static __always_inline void op_enter_layer(struct task_state *t, u32 stratum)
+/* Where an operation usually is when it comes to a layer, and when it is in it. */
+static __always_inline u32 stage_before(u32 stratum)
+{
+	return stratum == ST_FS ? STAGE(OP_ACTIVE, ST_VFS, 1, 0) : STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0);
+}
+
+static __always_inline u32 stage_inside(u32 stratum)
+{
+	return stratum == ST_FS ? STAGE(OP_ACTIVE, ST_FS, 1, 1) : STAGE(OP_ACTIVE, ST_VFS, 1, 0);
+}
+
+/* Current's operation, which is at @stage, enters a layer; only the outermost entry counts. */
+static __always_inline void op_enter_layer(struct task_state *t, u32 stratum, u32 stage)
 {
 	u8 *depth = stratum == ST_FS ? &t->fs_depth : &t->vfs_depth;
 
-	if ((*depth)++ || t->layer >= stratum)
+	if (likely(stage == stage_before(stratum))) {
+		task_charge(t, stratum - 1, bpf_ktime_get_ns());
+		t->stage = stage_inside(stratum);
 		return;
-	if (stratum == ST_VFS)
-		task_charge(t, ST_SYSCALL, bpf_ktime_get_ns());
-	else
-		task_charge_cpu(t, bpf_ktime_get_ns());
+	}
+	t->stage = stage;
+	if (!stage || (*depth)++ || t->layer >= stratum)
+		return;
+	task_charge_cpu(t, bpf_ktime_get_ns());
 	t->layer = stratum;
 }
 
@@ -160,6 +163,13 @@ static __always_inline void op_leave_layer(struct task_state *t, u32 stratum)
 {
 	u8 *depth = stratum == ST_FS ? &t->fs_depth : &t->vfs_depth;
 
+	if (likely(t->stage == stage_inside(stratum))) {
+		task_charge(t, stratum, bpf_ktime_get_ns());
+		t->stage = stage_before(stratum);
+		return;
+	}
+	if (!t->stage)
+		return;
 	if (!*depth) {
 		count_lost(LOST_UNMATCHED_END);
 		return;
@@ -174,7 +184,7 @@ static __always_inline u8 op_cache_class(const struct task_state *t)
 {
 	if (t->kind != OP_READ && t->kind != OP_WRITE)
 		return CACHE_NONE;
-	if (t->direct)
+	if (t->row.direct)
 		return CACHE_DIRECT;
 	if (!t->waited_read)
 		return CACHE_HIT;
@@ -203,7 +213,7 @@ static __always_inline void op_record_send(const struct task_state *t, u64 total
 	r->dev = t->row.dev;
 	r->pid = id >> 32;
 	r->tid = id;
-	r->requests = t->requests;
+	r->requests = t->submitted ? t->requests : 0;
 	r->call = t->call;
 	r->kind = t->kind;
 	r->cache = op_cache_class(t);
@@ -223,24 +233,34 @@ static __always_inline bool returns_bytes(u8 op)
 	return op <= OP_WRITE || op == OP_COPY;
 }
 
-/* Ends current's operation with @ret. */
-static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
+/* What an operation's row is of, beside its file system. */
+static __always_inline u32 op_what(const struct task_state *t)
 {
-	u64 total, bytes = 0;
-	struct op_cell *cell;
+	u32 what = ROW_WHAT(0, (u32)t->kind, 0);
 
-	task_charge_cpu(t, now);
-	t->active = 0;
+	if (CONF(layer) == LAYER_SYSCALL)
+		what |= ROW_WHAT(t->call, 0, 0);
+	if (CONF(by) == BY_CACHE)
+		what |= ROW_WHAT(0, 0, (u32)op_cache_class(t));
+	return what;
+}
+
+/* Ends current's operation, which is at @stage, with @ret. */
+static __always_inline void op_finish(struct task_state *t, u32 stage, long ret, u64 now)
+{
+	struct op_cell *cell;
+	u64 total;
+
+	task_charge_last(t, stage, now);
+	t->stage = 0;
 	total = t->mark - t->start;
-	if (total < CONF(min_ns))
+	if (CONF(min_ns) && total < CONF(min_ns))
 		return;
-	if (ret > 0 && returns_bytes(t->kind))
-		bytes = ret;
-	cell = row_find(&t->row, t->kind, CONF(layer) == LAYER_SYSCALL ? t->call : 0,
-			CONF(by) == BY_CACHE ? op_cache_class(t) : 0, &t->row_slot);
+	cell = row_find(&t->row, op_what(t), &t->row_slot);
 	if (!cell)
 		return;
-	cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0, bytes);
+	cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
+		 ret > 0 && returns_bytes(t->kind) ? ret : 0);
 	if (CONF(layer) == LAYER_OPS) {
 		cell_add_strata(cell, t->strata, ST_SYSCALL, ST_FS + 1);
 		if (t->waited)

@@ -172,17 +172,17 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->counted = (dev_wanted(dev) || dev_wanted(bio_part_dev(bio))) && current_wanted(id);
 }
 
-/* Current, whose id is @id, has submitted @bio. */
-static __always_inline void submitter_note(u64 id, struct bio *bio, u32 cpu, bool is_read)
+/* Current, whose thread id is @tid, has submitted @bio. */
+static __always_inline void submitter_note(u32 tid, struct bio *bio, u32 cpu, bool is_read)
 {
-	struct task_state *t = task_of_id(id);
+	struct task_state *t = current_lookup();
 	struct helper *h;
-	u32 tid = id;
 
-	if (t && t->active) {
+	if (t && t->stage) {
 		t->last_bio = bio_key(bio);
 		t->bio_cpu = cpu;
-		t->requests++;
+		t->requests = t->submitted ? t->requests + 1 : 1;
+		t->submitted = 1;
 		if (is_read)
 			t->own_reads = 1;
 	} else if (!t) {

@@ -189,16 +189,15 @@ static __always_inline struct op_cell *row_create(const struct op_key *key,
 	return bpf_map_lookup_elem(&op_cells, key);
 }
 
-static __always_inline struct op_cell *row_hashed(const struct row_file *f, u8 op, u16 call,
-						  u8 cache)
+static __always_inline struct op_cell *row_hashed(const struct row_file *f, u32 what)
 {
 	struct op_key key = {};
 	struct op_cell *cell;
 
 	key.fs = f->fs;
-	key.call = call;
-	key.op = op;
-	key.cache = cache;
+	key.call = WHAT_CALL(what);
+	key.op = WHAT_OP(what);
+	key.cache = WHAT_CACHE(what);
 	key.epoch = live.epoch;
 	key_set_by(&key, f);
 	cell = bpf_map_lookup_elem(&op_cells, &key);
@@ -209,16 +208,15 @@ static __always_inline struct op_cell *row_hashed(const struct row_file *f, u8 o
 	return cell;
 }
 
-/* The row of an operation; @call and @cache are 0 where they make no rows. NULL: no room. */
-static __always_inline struct op_cell *row_find(const struct row_file *f, u8 op, u16 call,
-						u8 cache, u8 *slot)
+/* The row of an operation, which is of ROW_WHAT() @what. NULL: no room. */
+static __always_inline struct op_cell *row_find(const struct row_file *f, u32 what, u8 *slot)
 {
 	struct op_cell *cell = NULL;
 
 	if (CONF(direct))
-		cell = row_direct(f, ROW_WHAT(call, op, cache), slot);
+		cell = row_direct(f, what, slot);
 
-	return cell ? cell : row_hashed(f, op, call, cache);
+	return likely(cell) ? cell : row_hashed(f, what);
 }
 
 #endif

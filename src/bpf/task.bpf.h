@@ -8,6 +8,11 @@
 
 #include "maps.bpf.h"
 
+static __always_inline u64 task_slot(u64 task)
+{
+	return low_half(task) * HASH_FACTOR >> (32 - TASK_SLOTS_LOG2);
+}
+
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD   0x00200000
 
@@ -17,36 +22,42 @@ static __always_inline bool is_helper(u32 flags)
 	return flags & (PF_KTHREAD | PF_IO_WORKER);
 }
 
+/* A copy of the key is on the stack, not the caller's, which can stay in a register. */
+static __always_inline struct task_state *task_overflown(u64 task)
+{
+	u64 key = task;
+
+	barrier_var(key);
+	return bpf_map_lookup_elem(&tasks_overflown, &key);
+}
+
 /*
- * A thread's state is in the slot that its id's low bits name, which costs a few instructions; task
- * storage costs a hundred, and does not exist for tracing before 5.12. The first thread that needs
- * a slot owns it until it exits (task_owners arbitrates); another with the same low bits has its
- * state in a hash.
+ * A thread is known by the address of its task_struct, which is the cheapest thing to have of
+ * current (its ids are as much again). Its state is in the slot that the address hashes to; task
+ * storage costs a hundred instructions a look-up, and does not exist for tracing before 5.12. The
+ * first thread that needs a slot owns it until it exits (task_owners arbitrates); others whose slot
+ * that would be have their state in a hash, at which only such a crowd looks.
  *
  * NULL if the thread has no state. Safe with the run-queue lock held.
  */
-static __always_inline struct task_state *task_lookup(u32 tid)
+static __always_inline struct task_state *task_lookup(u64 task)
 {
-	struct task_state *t = &tasks[tid % TASK_SLOTS];
+	struct task_state *t = &tasks[task_slot(task)];
 
-	if (t->tid == tid)
+	barrier_var(t); /* one address, from which all fields are reached */
+	if (likely(t->task == task))
 		return t;
-	if (!live.overflown)
-		return NULL;
-	return bpf_map_lookup_elem(&tasks_overflown, &tid);
+	return t->crowd ? task_overflown(task) : NULL;
 }
 
-/* The same for current, whose id is @id: compared as a whole, which is less than with a half. */
-static __always_inline struct task_state *task_of_id(u64 id)
+static __always_inline u64 current_task(void)
 {
-	struct task_state *t = &tasks[id % TASK_SLOTS];
-
-	return t->id == id ? t : task_lookup(id);
+	return bpf_get_current_task();
 }
 
 static __always_inline struct task_state *current_lookup(void)
 {
-	return task_of_id(bpf_get_current_pid_tgid());
+	return task_lookup(current_task());
 }
 
 /* Thread group and thread as the tool's pid namespace numbers them. */
@@ -67,56 +78,48 @@ static __always_inline bool is_tool(u64 id)
 	return (u32)((CONF(pidns_ino) ? current_pid_tgid() : id) >> 32) == CONF(tool_tgid);
 }
 
-/* Gives current, whose id is @id, a state. Never where the run-queue lock is held: it allocates. */
-static __always_inline struct task_state *task_create(u64 id)
+/* Gives current, which is @task, a state. Never where the run-queue lock is held: it allocates. */
+static __always_inline struct task_state *task_create(u64 task)
 {
-	u32 tid = id, slot = tid % TASK_SLOTS;
+	u32 slot = task_slot(task);
 	struct task_state *t;
 
-	if (is_tool(id))
+	if (is_tool(bpf_get_current_pid_tgid()))
 		return NULL;
-	if (!bpf_map_update_elem(&task_owners, &slot, &tid, BPF_NOEXIST)) {
-		t = &tasks[tid % TASK_SLOTS];
-		t->active = 0;
+	t = &tasks[task_slot(task)];
+	if (!bpf_map_update_elem(&task_owners, &slot, &slot, BPF_NOEXIST)) {
+		t->stage = 0;
 		t->depth = 0;
-		t->id = id;
+		t->task = task;
 		return t;
 	}
-	if (!bpf_map_update_elem(&tasks_overflown, &tid, zeroes, BPF_NOEXIST))
-		__sync_fetch_and_add(&live.overflown, 1);
-	t = bpf_map_lookup_elem(&tasks_overflown, &tid);
+	if (!bpf_map_update_elem(&tasks_overflown, &task, zeroes, BPF_NOEXIST))
+		__sync_fetch_and_add(&t->crowd, 1);
+	t = bpf_map_lookup_elem(&tasks_overflown, &task);
 	if (t)
-		t->id = id;
+		t->task = task;
 	else
 		count_lost(LOST_MAP_FULL);
 	return t;
 }
 
-static __always_inline struct task_state *task_get(u64 id)
+static __always_inline struct task_state *task_get(u64 task)
 {
-	struct task_state *t = task_of_id(id);
+	struct task_state *t = task_lookup(task);
 
-	if (!t)
-		return task_create(id);
-	if (t->id != id) {
-		/* of a thread whose end was not seen, or that has another id since its exec() */
-		t->active = 0;
-		t->depth = 0;
-		t->id = id;
-	}
-	return t;
+	return t ? t : task_create(task);
 }
 
-static __always_inline void task_forget(u32 tid)
+static __always_inline void task_forget(u64 task)
 {
-	u32 slot = tid % TASK_SLOTS;
-	struct task_state *t = &tasks[tid % TASK_SLOTS];
+	struct task_state *t = &tasks[task_slot(task)];
+	u32 slot = task_slot(task);
 
-	if (t->tid == tid) {
-		t->id = 0;
+	if (t->task == task) {
+		t->task = 0;
 		bpf_map_delete_elem(&task_owners, &slot);
-	} else if (live.overflown && !bpf_map_delete_elem(&tasks_overflown, &tid)) {
-		__sync_fetch_and_add(&live.overflown, -1);
+	} else if (t->crowd && !bpf_map_delete_elem(&tasks_overflown, &task)) {
+		__sync_fetch_and_add(&t->crowd, -1);
 	}
 }
 
@@ -157,14 +160,13 @@ static __always_inline bool current_tracked(void)
 	return tid_in(&tracked, bpf_get_current_pid_tgid());
 }
 
-/* Whether the filters by process let current, whose id is @id, through. */
-static __always_inline bool current_passes(u64 id)
+/* Whether the filters by process, if there are any, let current through. */
+static __always_inline bool current_filtered(void)
 {
 	u64 comm[COMM_LEN / 8] = {}; /* 6.1 writes no further than the NUL */
+	u64 id = bpf_get_current_pid_tgid();
 	u32 tgid;
 
-	if (!CONF(process_filter))
-		return true;
 	if (CONF(tracked) && !tid_in(&tracked, id))
 		return false;
 	if (CONF(tgid)) {
@@ -183,9 +185,14 @@ static __always_inline bool current_passes(u64 id)
 	return true;
 }
 
+static __always_inline bool current_passes(void)
+{
+	return !CONF(process_filter) || current_filtered();
+}
+
 static __always_inline bool current_wanted(u64 id)
 {
-	return current_passes(id) && !is_tool(id);
+	return current_passes() && !is_tool(id);
 }
 
 /* True if @dev is asked for; file systems' and disks' dev_t alike. */
@@ -215,6 +222,15 @@ static __always_inline void task_charge(struct task_state *t, u32 stratum, u64 n
 static __always_inline void task_charge_cpu(struct task_state *t, u64 now)
 {
 	task_charge(t, t->layer & 3, now);
+}
+
+/* The same, at the end of an operation: usually in no layer below the system call. */
+static __always_inline void task_charge_last(struct task_state *t, u32 stage, u64 now)
+{
+	if (stage == STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0))
+		task_charge(t, ST_SYSCALL, now);
+	else
+		task_charge_cpu(t, now);
 }
 
 #endif

@@ -51,31 +51,32 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 }
 
 /* The file that a call names, if it names one; false: not asked for. */
-static __always_inline bool call_file_wanted(struct pt_regs *regs, u32 desc, bool compat,
-					     struct file_info *fi)
+static __always_inline bool call_file_learn(struct row_file *row, struct pt_regs *regs, u32 desc,
+					    bool compat)
 {
 	u32 how = CALL_FILE(desc);
-	bool found;
+	bool found, wanted = false;
 
 	if (how == FILE_RESULT)
 		return true;
 	if (how == FILE_NONE)
 		return !file_filtered();
-	found = fd_file(call_arg(regs, how == FILE_ARG1, compat), fi);
-	if (how == FILE_ARG0_OR_2 && (!found || !mode_is_storage(fi->row.mode)))
-		found = fd_file(call_arg(regs, 2, compat), fi);
+	found = fd_learn(row, call_arg(regs, how == FILE_ARG1, compat), &wanted);
+	if (how == FILE_ARG0_OR_2 && (!found || !mode_is_storage(row->mode)))
+		found = fd_learn(row, call_arg(regs, 2, compat), &wanted);
 	if (!found) /* a bad descriptor: an error to be counted */
 		return !file_filtered();
-	return file_wanted(fi);
+	return wanted;
 }
 
 /* What only a record shows. */
 static __always_inline void call_note_range(struct task_state *t, struct pt_regs *regs, u32 nr,
-					    bool compat, bool pending)
+					    bool compat, bool begun)
 {
 	u32 where = compat ? call_offsets[nr] >> 8 : call_offsets[nr] & 0xff;
 	struct file *file = (struct file *)t->row.file;
 
+	__builtin_memset(t->strata, 0, sizeof(t->strata));
 	t->offset = OFFSET_UNKNOWN;
 	t->len = ~0ULL;
 	if (!where)
@@ -83,45 +84,65 @@ static __always_inline void call_note_range(struct task_state *t, struct pt_regs
 	t->len = call_arg(regs, 2, compat);
 	if (where == OFFSET_ARG3)
 		t->offset = call_arg(regs, 3, compat);
-	else if (pending)
+	else if (begun)
 		t->offset = OFFSET_LATER;
 	else if (file)
 		t->offset = BPF_CORE_READ(file, f_pos);
 }
 
-static __always_inline void call_begins(struct pt_regs *regs, u32 nr, u32 descs)
+/* What not every run needs. */
+static __always_inline void call_note(struct task_state *t, struct pt_regs *regs, u32 nr,
+				      bool compat, bool begun)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	t->call = nr | (compat ? CALL_COMPAT : 0);
+	if (CONF(records))
+		call_note_range(t, regs, nr % CALL_MAX, compat, begun);
+}
+
+static __always_inline struct pt_regs *call_regs(void *ctx, bool perf)
+{
+	return perf ? current_regs() : (struct pt_regs *)((u64 *)ctx)[0];
+}
+
+/* A call whose file, if it has one, is looked for here. */
+static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, u32 desc)
+{
 	bool compat = current_is_compat();
-	u32 desc = call_desc(descs, compat), call = nr | (compat ? CALL_COMPAT : 0);
-	struct file_info fi = {};
+	struct row_file row = {};
 	struct task_state *t;
 
-	nr %= CALL_MAX;
-	if (!desc || !current_passes(id))
-		return;
-	/* the way of most calls, kept apart from the other so that it is short */
-	if (CONF(file_from_vfs) && desc & CALL_THROUGH_VFS) {
-		t = task_get(id);
-		if (!t)
-			return;
-		if (CONF(records))
-			call_note_range(t, regs, nr, compat, true);
-		op_start(t, CALL_KIND(desc), call, bpf_ktime_get_ns());
-		t->file_pending = 1;
+	if (!call_file_learn(&row, regs, desc, compat)) {
+		tid_add(&seen, bpf_get_current_pid_tgid());
 		return;
 	}
-	if (!call_file_wanted(regs, desc, compat, &fi)) {
-		tid_add(&seen, id);
-		return;
-	}
-	t = task_get(id);
+	t = task_get(current_task());
 	if (!t)
 		return;
-	op_set_file(t, &fi);
-	if (CONF(records))
-		call_note_range(t, regs, nr, compat, false);
-	op_start(t, CALL_KIND(desc), call, bpf_ktime_get_ns());
+	t->row = row;
+	if (CONF(call_noted))
+		call_note(t, regs, nr, compat, false);
+	op_start(t, CALL_KIND(desc), OP_ACTIVE, bpf_ktime_get_ns());
+}
+
+static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
+{
+	struct task_state *t;
+	bool compat;
+	u64 task = current_caller(&compat);
+	u32 desc = call_desc(descs, compat);
+
+	if (!desc || !current_passes())
+		return;
+	if (desc < CALL_THROUGH_VFS) {
+		call_begins_with_file(call_regs(ctx, perf), nr, desc);
+		return;
+	}
+	t = task_get(task);
+	if (!t)
+		return;
+	if (CONF(call_noted))
+		call_note(t, call_regs(ctx, perf), nr, compat, true);
+	op_start(t, CALL_KIND(desc), OP_BEGUN, bpf_ktime_get_ns());
 }
 
 SEC("?tp_btf/sys_enter")
@@ -131,7 +152,7 @@ int on_sys_enter(u64 *ctx)
 	u32 descs = nr < CALL_MAX ? calls[nr] : 0;
 
 	if (descs)
-		call_begins((struct pt_regs *)ctx[0], nr, descs);
+		call_begins(ctx, false, nr, descs);
 	return 0;
 }
 
@@ -142,17 +163,17 @@ int on_sys_enter_perf(struct perf_sys_event *ctx)
 	u32 descs = nr < CALL_MAX ? calls[nr] : 0;
 
 	if (descs)
-		call_begins(current_regs(), nr, descs);
+		call_begins(ctx, true, nr, descs);
 	return 0;
 }
 
 /* A call that ended, but was not seen to begin: was it one to be counted? */
-static __always_inline void call_unmatched(struct pt_regs *regs, u32 nr)
+static __always_inline void call_unmatched(struct pt_regs *regs)
 {
 	bool compat = current_is_compat();
-	u32 desc = call_desc(calls[nr], compat);
-	struct file_info fi = {};
+	u32 desc = call_desc(calls[regs->orig_ax % CALL_MAX], compat);
 	u64 id = bpf_get_current_pid_tgid();
+	struct row_file row = {};
 
 	if (!desc || CONF(tracked) || !current_wanted(id))
 		return;
@@ -160,50 +181,54 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u32 nr)
 	if (tid_in(&seen, id))
 		return;
 	tid_add(&seen, id);
-	if (call_file_wanted(regs, desc, compat, &fi))
+	if (call_file_learn(&row, regs, desc, compat))
 		count_lost(LOST_UNMATCHED_END);
 }
 
 /* The file of a call that never came to vfs_read or vfs_write (a bad descriptor, say). */
 static __always_inline bool call_file_late(struct task_state *t, struct pt_regs *regs)
 {
-	bool compat = t->call & CALL_COMPAT;
-	struct file_info fi = {};
+	struct row_file row = {};
 
-	t->file_pending = 0;
-	if (!call_file_wanted(regs, FILE_ARG0 << 4, compat, &fi))
+	if (!call_file_learn(&row, regs, FILE_ARG0 << 4, current_is_compat()))
 		return false;
-	op_set_file(t, &fi);
+	t->row = row;
 	return true;
 }
 
 /* The file that an open returned; false: it is not asked for. A failed open has none. */
 static __always_inline bool open_result_wanted(struct task_state *t, long fd)
 {
-	struct file_info fi = {};
+	struct row_file row = {};
+	bool wanted;
 
-	if (fd < 0 || !fd_file(fd, &fi))
+	if (fd < 0 || !fd_learn(&row, fd, &wanted))
 		return !file_filtered();
-	op_set_file(t, &fi);
-	return file_wanted(&fi);
+	t->row = row;
+	return wanted;
 }
 
-static __always_inline void call_ends(struct pt_regs *regs, u32 nr, long ret)
+static __always_inline void call_ends(void *ctx, bool perf, long ret)
 {
 	struct task_state *t = current_lookup();
+	u32 stage;
 	u64 now;
 
-	if (!t)
-		call_unmatched(regs, nr % CALL_MAX);
-	if (!t || !t->active)
-		return;
-	now = bpf_ktime_get_ns();
-	if ((t->file_pending && !call_file_late(t, regs)) ||
-	    (t->kind == OP_OPEN && !open_result_wanted(t, ret))) {
-		t->active = 0;
+	if (!t) {
+		call_unmatched(call_regs(ctx, perf));
 		return;
 	}
-	op_finish(t, ret, now);
+	stage = t->stage;
+	if (!stage)
+		return;
+	now = bpf_ktime_get_ns();
+	if (unlikely(stage != STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0)) && t->progress == OP_BEGUN &&
+	    !call_file_late(t, call_regs(ctx, perf)))
+		t->stage = 0;
+	else if (t->kind == OP_OPEN && !open_result_wanted(t, ret))
+		t->stage = 0;
+	else
+		op_finish(t, stage, ret, now);
 }
 
 SEC("?tp_btf/sys_exit")
@@ -213,7 +238,7 @@ int on_sys_exit(u64 *ctx)
 	u64 nr = regs->orig_ax;
 
 	if (nr < CALL_MAX && calls[nr])
-		call_ends(regs, nr, ctx[1]);
+		call_ends(ctx, false, ctx[1]);
 	return 0;
 }
 
@@ -223,7 +248,7 @@ int on_sys_exit_perf(struct perf_sys_event *ctx)
 	u64 nr = ctx->nr;
 
 	if (nr < CALL_MAX && calls[nr])
-		call_ends(current_regs(), nr, ctx->ret);
+		call_ends(ctx, true, ctx->ret);
 	return 0;
 }
 
@@ -239,12 +264,12 @@ int on_sched_switch(u64 *ctx)
 	u32 tid;
 
 	mark_clear();
-	tid = prev->pid;
 	if (!is_helper(prev->flags)) {
-		t = task_lookup(tid);
-		if (t && t->active)
+		t = task_lookup((u64)prev);
+		if (t && t->stage)
 			task_off(t, asleep, now);
-	} else if (tid) {
+	} else if (prev->pid) {
+		tid = prev->pid;
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (!h) {
 			if (bpf_map_update_elem(&helpers, &tid, zeroes, BPF_NOEXIST))
@@ -254,12 +279,12 @@ int on_sched_switch(u64 *ctx)
 		if (h)
 			helper_off(h, asleep, now);
 	}
-	tid = next->pid;
 	if (!is_helper(next->flags)) {
-		t = task_lookup(tid);
-		if (t && t->active)
-			task_on_cpu(t, tid, now);
-	} else if (tid) {
+		t = task_lookup((u64)next);
+		if (t && t->stage)
+			task_on_cpu(t, next->pid, now);
+	} else if (next->pid) {
+		tid = next->pid;
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (h)
 			helper_on_cpu(h, tid, now);
@@ -270,16 +295,17 @@ int on_sched_switch(u64 *ctx)
 static __always_inline int sched_waking(u64 *ctx, bool level_known)
 {
 	struct task_struct *p = (void *)ctx[0];
-	u32 tid = p->pid;
 	struct task_state *t;
 	struct helper *h;
+	u32 tid;
 
 	if (!is_helper(p->flags)) {
-		t = task_lookup(tid);
-		if (t && t->active)
-			task_woken(t, tid, bpf_ktime_get_ns(), level_known);
+		t = task_lookup((u64)p);
+		if (t && t->stage)
+			task_woken(t, p->pid, bpf_ktime_get_ns(), level_known);
 		return 0;
 	}
+	tid = p->pid;
 	h = bpf_map_lookup_elem(&helpers, &tid);
 	if (h)
 		helper_woken(h, bpf_ktime_get_ns(), level_known);
@@ -318,12 +344,12 @@ int on_exit(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	u32 tid = p->pid;
-	struct task_state *t = task_lookup(tid);
+	struct task_state *t = task_lookup((u64)p);
 
-	if (t && (t->active || t->depth))
+	if (t && (t->stage || t->depth))
 		count_lost(LOST_UNMATCHED_START);
 	if (t)
-		task_forget(tid);
+		task_forget((u64)p);
 	if (CONF(tracked))
 		tid_remove(&tracked, tid);
 	if (is_helper(p->flags))
@@ -346,7 +372,7 @@ int on_throttle(u64 *ctx)
 	if (pause <= 0)
 		return 0;
 	t = current_lookup();
-	if (t && t->active)
+	if (t && t->stage)
 		t->throttled = 1;
 	return 0;
 }
@@ -496,10 +522,8 @@ LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
  * for functions that every kernel has, and then once more for each function of a file system.
  */
 
-/* read_iter and write_iter: (struct kiocb *, struct iov_iter *). The file is of no use within an
- * operation, and not looked at. */
-#define ITER_FILE(typed, arg)                                                                      \
-	(CONF(layer) == LAYER_OPS ? NULL : READ(typed, (struct kiocb *)(arg), ki_filp))
+/* read_iter and write_iter: (struct kiocb *, struct iov_iter *) */
+#define ITER_FILE(typed, arg) READ(typed, (struct kiocb *)(arg), ki_filp)
 
 #define ITER_PROBES(tag, op)                                                                       \
 	FUNCTION_PROBES(tag, "", ST_FS, op, ITER_FILE(true, ctx[0]), true,                         \

@@ -192,6 +192,8 @@ static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
 	if (t->waited)
 		return;
 	t->waited = 1;
+	if (t->wake < t->start)
+		t->wake = 0;
 	__builtin_memset(t->strata + ST_FS + 1, 0, (ST_N - ST_FS - 1) * sizeof(*t->strata));
 }
 
@@ -203,7 +205,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 
 	if (t->throttled) {
 		task_charge(t, ST_THROTTLE, wake);
-	} else if (waits_for_tag(t->last_bio, t->bio_cpu, tid)) {
+	} else if (t->submitted && waits_for_tag(t->last_bio, t->bio_cpu, tid)) {
 		task_charge(t, ST_TAG, wake);
 	} else if (sum && sum <= len) {
 		t->strata[ST_TAG] += t->split.tag;

@@ -258,8 +258,6 @@ static void conf_fill(struct conf *c, struct session *s)
 	c->all_files = sc->all_files;
 	c->rdonly_cast = s->feat.rdonly_cast;
 	c->guarded = s->feat.preemptible && s->feat.preempt_disable;
-	c->file_from_vfs = (sc->layer == LAYER_OPS || sc->layer == LAYER_SYSCALL) &&
-			   s->feat.func != FUNC_NONE;
 	c->min_ns = sc->min_ns;
 	c->file_ino = sc->file_ino;
 	c->file_dev = sc->file_dev;
@@ -272,6 +270,7 @@ static void conf_fill(struct conf *c, struct session *s)
 	c->direct = rows_direct(sc);
 	c->queued = sc->queued;
 	c->records = sc->records;
+	c->call_noted = sc->records || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->twins = s->feat.preemptible_tracepoints;
 	c->process_filter = c->tgid || c->cgroup || c->has_comm || c->tracked;
@@ -398,7 +397,8 @@ static int trace_configure(struct session *s)
 	conf_fill(&s->told, s);
 	for (unsigned int i = 0; i < s->conf.n_devs; i++)
 		s->trace->rodata->devs[i] = s->conf.devs[i];
-	syscalls_fill(s->trace->rodata->calls, s->trace->rodata->call_offsets, s->conf.kinds);
+	syscalls_fill(s->trace->rodata->calls, s->trace->rodata->call_offsets, s->conf.kinds,
+		      s->feat.func != FUNC_NONE);
 	maps_configure(s, s->trace->obj);
 	bpf_object__for_each_program(prog, s->trace->obj) {
 		bpf_program__set_autoload(prog, program_wanted(s, prog));

@@ -131,19 +131,21 @@ static unsigned char through_vfs(const struct call *c)
 	return c->offset == OFFSET_NONE ? 0 : CALL_THROUGH_VFS;
 }
 
-void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds)
+void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
+		   bool vfs_tells)
 {
 	for (size_t i = 0; i < LIST_N; i++) {
 		const struct call *c = &list[i];
+		unsigned char desc = c->desc | (vfs_tells ? through_vfs(c) : 0);
 
 		if (!(kinds & 1u << CALL_KIND(c->desc)))
 			continue;
 		if (c->nr >= 0) {
-			calls[c->nr] |= c->desc | through_vfs(c);
+			calls[c->nr] |= desc;
 			offsets[c->nr] |= c->offset;
 		}
 		if (c->nr32 >= 0) {
-			calls[c->nr32] |= (uint16_t)((c->desc | through_vfs(c)) << 8);
+			calls[c->nr32] |= (uint16_t)(desc << 8);
 			offsets[c->nr32] |= (uint16_t)(c->offset << 8);
 		}
 	}
