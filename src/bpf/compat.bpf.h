@@ -179,9 +179,14 @@ static __always_inline bool current_is_compat(void)
  */
 extern void *bpf_rdonly_cast(void *obj, u32 btf_id) __ksym __weak;
 
-static __always_inline struct file *file_typed(struct file *file)
+/* The file that @from points to, typed: as if it were the first field of a structure that has one. */
+static __always_inline struct file *file_pointed_to(struct file **from)
 {
-	return bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
+	u64 base = (u64)from - bpf_core_field_offset(struct kiocb, ki_filp);
+	struct kiocb *kiocb;
+
+	kiocb = bpf_rdonly_cast((void *)base, bpf_core_type_id_kernel(struct kiocb));
+	return kiocb->ki_filp;
 }
 
 /* For each pointer that is read through current, an argument, or a pointer from there, verifiers

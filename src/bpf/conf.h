@@ -76,6 +76,7 @@ struct conf {
 	unsigned char layer;		/* enum layer */
 	unsigned char by;		/* enum by_key */
 	unsigned char direct;		/* rows are found by operation and file system alone */
+	unsigned char alone;		/* nobody else writes such a row meanwhile */
 	unsigned char queued;		/* histogram of requests: queue and tag too */
 	unsigned char records;		/* send slow operations as records */
 	unsigned char call_noted;	/* the number of an operation's call is of use */

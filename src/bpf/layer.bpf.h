@@ -45,6 +45,16 @@ static __always_inline void frames_drop_stale(struct task_state *t, const void *
 	}
 }
 
+/* Its file, if that is asked for; otherwise only that it is another than that of a nested call. */
+static __always_inline bool frame_learn(struct frame *f, struct file *file, bool typed)
+{
+	struct open_file look = file_look(file, typed);
+
+	f->row.file = (u64)file;
+	f->row.mode = look.mode;
+	return mode_wanted(look.mode) && file_learn(&f->row, look, typed);
+}
+
 /* Opens a frame. @sp: something on the stack. */
 static __always_inline void frame_push(u8 op, struct file *file, bool typed, const void *sp)
 {
@@ -64,7 +74,7 @@ static __always_inline void frame_push(u8 op, struct file *file, bool typed, con
 	f = &t->frames[depth];
 	f->op = op;
 	f->sp = (u64)sp;
-	f->wanted = file_learn(&f->row, file, typed) && !is_nested(t, f, depth);
+	f->wanted = frame_learn(f, file, typed) && !is_nested(t, f, depth);
 	f->start = bpf_ktime_get_ns();
 }
 
@@ -79,7 +89,7 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 	cell = row_find(&f->row, ROW_WHAT(0, (u32)f->op, 0), &t->row_slot);
 	if (cell)
 		cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-			 ret > 0 && returns_bytes(f->op) ? ret : 0);
+			 ret > 0 && returns_bytes(f->op) ? ret : 0, false);
 }
 
 /* Closes the last frame at time @now. */
@@ -110,7 +120,7 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 	}
 	/* at the entry of vfs_open() the file has no inode yet */
 	if (op == OP_OPEN && !f->row.mode && ret >= 0) {
-		f->wanted = file_learn(&f->row, (struct file *)f->row.file, false) &&
+		f->wanted = frame_learn(f, (struct file *)f->row.file, false) &&
 			    !is_nested(t, f, depth);
 	}
 	/* EIOCBQUEUED: goes on without the caller, and ends elsewhere */

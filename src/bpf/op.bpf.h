@@ -26,6 +26,12 @@ static __always_inline bool mode_is_storage(u16 mode)
 	return type == S_IFREG || type == S_IFDIR || type == S_IFBLK;
 }
 
+/* Whether files of this kind are asked for. */
+static __always_inline bool mode_wanted(u16 mode)
+{
+	return likely(mode_is_storage(mode)) || CONF(all_files);
+}
+
 /* Certain files are asked for: an operation whose file is not known is none of them. */
 static __always_inline bool file_filtered(void)
 {
@@ -39,74 +45,75 @@ static __always_inline bool file_passes(const struct row_file *row)
 	return dev_wanted(row->dev);
 }
 
-/* A block device is not a file of the file system that its name is in. */
-static __always_inline u64 file_fs(struct inode *inode, bool typed, u16 mode)
+/* An open file, with what all need to know of it. */
+struct open_file {
+	struct file *file;		/* NULL: none */
+	struct inode *inode;
+	u64 mode;
+};
+
+static __always_inline struct open_file file_look(struct file *file, bool typed)
 {
-	struct super_block *sb = READ(typed, inode, i_sb);
+	struct inode *inode = READ(typed, file, f_inode);
 
-	if (unlikely((mode & S_IFMT) == S_IFBLK))
-		return FS_BDEV;
-	return (u64)READ(typed, sb, s_type);
-}
-
-/* The device that it is, or that its file system is on. */
-static __always_inline u32 file_own_dev(struct inode *inode, bool typed, u16 mode)
-{
-	struct super_block *sb = READ(typed, inode, i_sb);
-
-	if ((mode & S_IFMT) == S_IFBLK)
-		return READ(typed, inode, i_rdev);
-	return READ(typed, sb, s_dev);
+	return (struct open_file){ file, inode, READ(typed, inode, i_mode) };
 }
 
 /*
- * What an operation needs to know of @file; false if the filters by file do not let it through.
+ * What an operation needs to know of a file; false if the filters by file do not let it through.
  * What is of no use is not read, a field is some ten instructions, and keeps the value that it has.
+ * A block device is not a file of the file system that its name is in.
  */
-static __always_inline bool file_learn(struct row_file *row, struct file *file, bool typed)
+static __always_inline bool file_learn(struct row_file *row, struct open_file f, bool typed)
 {
-	struct inode *inode = READ(typed, file, f_inode);
-	u64 mode = READ(typed, inode, i_mode);
+	struct inode *inode = f.inode; /* CO-RE would look for a field of f in the kernel */
+	struct file *file = f.file;
+	struct super_block *sb = READ(typed, inode, i_sb);
+	bool bdev = unlikely((f.mode & S_IFMT) == S_IFBLK);
 
 	row->file = (u64)file;
-	row->fs = file_fs(inode, typed, mode);
-	row->mode = mode;
-	if (CONF(file_details)) {
-		row->direct = !!(READ(typed, file, f_flags) & O_DIRECT);
-		row->ino = READ(typed, inode, i_ino);
-		row->dev = file_own_dev(inode, typed, mode);
-		if (file_filtered() && !file_passes(row))
-			return false;
-	}
-	return likely(mode_is_storage(mode)) || CONF(all_files);
+	row->fs = bdev ? FS_BDEV : (u64)READ(typed, sb, s_type);
+	row->mode = f.mode;
+	if (!CONF(file_details))
+		return true;
+	row->direct = !!(READ(typed, file, f_flags) & O_DIRECT);
+	row->ino = READ(typed, inode, i_ino);
+	row->dev = bdev ? READ(typed, inode, i_rdev) : READ(typed, sb, s_dev);
+	return !file_filtered() || file_passes(row);
 }
 
-/* Descriptor @fd of current, not to be read as typed; NULL if there is none. */
-static __always_inline struct file *current_file(u32 fd)
+/* Descriptor @fd of current; NULL if there is none. @cast: of a kernel with bpf_rdonly_cast(), whose
+ * result can be read as typed. */
+static __always_inline struct file *current_file(u32 fd, bool cast)
 {
 	bool typed = have_current_btf();
 	struct file *file = NULL;
 	struct task_struct *task;
 	struct fdtable *fdt;
+	struct file **slot;
 
 	task = typed ? task_untrusted(bpf_get_current_task_btf()) : (void *)bpf_get_current_task();
 	fdt = typed ? task->files->fdt : BPF_CORE_READ(task, files, fdt);
 	if (!fdt || fd >= READ(typed, fdt, max_fds))
 		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), READ(typed, fdt, fd) + fd);
+	slot = READ(typed, fdt, fd) + fd;
+	if (cast)
+		return file_pointed_to(slot);
+	bpf_probe_read_kernel(&file, sizeof(file), slot);
 	return file;
 }
 
-/* What is known of descriptor @fd of current. @ret_wanted: the filters by file let it through. */
-static __always_inline bool fd_learn(struct row_file *row, u32 fd, bool *ret_wanted)
+static __always_inline struct open_file fd_look(u32 fd, bool cast)
 {
-	struct file *file = current_file(fd);
+	struct file *file = current_file(fd, cast);
 
-	if (!file)
-		return false;
-	*ret_wanted = CONF(rdonly_cast) ? file_learn(row, file_typed(file), true) :
-					  file_learn(row, file, false);
-	return true;
+	return file ? file_look(file, cast) : (struct open_file){};
+}
+
+/* Nothing is known of the file, or there is none. */
+static __always_inline void row_clear(struct row_file *row)
+{
+	*row = (struct row_file){};
 }
 
 /* Starts an operation, whose file the caller has set already unless it is only OP_BEGUN. */
@@ -126,9 +133,12 @@ static __always_inline void op_start(struct task_state *t, u32 kind, enum op_pro
 /* The file of an operation that was begun without; false: it is not asked for. */
 static __always_inline bool op_learn_file(struct task_state *t, struct file *file, bool typed)
 {
+	struct open_file f;
+
 	if (CONF(records) && t->offset == OFFSET_LATER)
 		t->offset = READ(typed, file, f_pos);
-	return file_learn(&t->row, file, typed);
+	f = file_look(file, typed);
+	return mode_wanted(f.mode) && file_learn(&t->row, f, typed);
 }
 
 /* Where an operation usually is when it comes to a layer, and when it is in it. */
@@ -245,6 +255,19 @@ static __always_inline u32 op_what(const struct task_state *t)
 	return what;
 }
 
+/* Adds an operation that took @total and returned @ret. */
+static __always_inline void op_count(const struct task_state *t, struct op_cell *cell, u64 total,
+				     long ret, bool alone)
+{
+	cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
+		 ret > 0 && returns_bytes(t->kind) ? ret : 0, alone);
+	if (CONF(layer) != LAYER_OPS)
+		return;
+	cell_add_strata(cell, t->strata, ST_SYSCALL, ST_FS + 1, alone);
+	if (t->waited)
+		cell_add_strata(cell, t->strata, ST_FS + 1, ST_N, alone);
+}
+
 /* Ends current's operation, which is at @stage, with @ret. */
 static __always_inline void op_finish(struct task_state *t, u32 stage, long ret, u64 now)
 {
@@ -259,13 +282,10 @@ static __always_inline void op_finish(struct task_state *t, u32 stage, long ret,
 	cell = row_find(&t->row, op_what(t), &t->row_slot);
 	if (!cell)
 		return;
-	cell_add(cell, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-		 ret > 0 && returns_bytes(t->kind) ? ret : 0);
-	if (CONF(layer) == LAYER_OPS) {
-		cell_add_strata(cell, t->strata, ST_SYSCALL, ST_FS + 1);
-		if (t->waited)
-			cell_add_strata(cell, t->strata, ST_FS + 1, ST_N);
-	}
+	if (CONF(alone))
+		op_count(t, cell, total, ret, true);
+	else
+		op_count(t, cell, total, ret, false);
 	if (CONF(records) && total > live.slow_ns)
 		op_record_send(t, total, ret);
 }

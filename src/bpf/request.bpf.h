@@ -127,15 +127,15 @@ static __always_inline void request_count(const struct io_state *io, const struc
 	__sync_fetch_and_add(&cell->device_ns, device);
 	__sync_fetch_and_add(&cell->hist[hist_bucket(shown)], 1);
 	cell_max(&cell->max_ns, shown);
-	cell_sum(cell->queue_ns, queue);
-	cell_sum(cell->tag_ns, tag);
-	cell_sum(cell->requeues, io->requeues);
+	cell_sum(false, cell->queue_ns, queue);
+	cell_sum(false, cell->tag_ns, tag);
+	cell_sum(false, cell->requeues, io->requeues);
 	if (!io->q)
 		__sync_fetch_and_add(&cell->unqueued, 1);
 	if (io->failed)
 		__sync_fetch_and_add(&cell->errors, 1);
 	else
-		cell_sum(cell->bytes, io->bytes);
+		cell_sum(false, cell->bytes, io->bytes);
 }
 
 /* Tells the waits that this request is done: those that are woken by this very completion, and

@@ -50,23 +50,26 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	}
 }
 
-/* The file that a call names, if it names one; false: not asked for. */
-static __always_inline bool call_file_learn(struct row_file *row, struct pt_regs *regs, u32 desc,
-					    bool compat)
+/* The file that a call names by its descriptor, if there is one. */
+static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc, bool compat,
+						  bool cast)
 {
 	u32 how = CALL_FILE(desc);
-	bool found, wanted = false;
+	struct open_file f;
 
-	if (how == FILE_RESULT)
+	f = fd_look(call_arg(regs, how == FILE_ARG1, compat), cast);
+	if (how == FILE_ARG0_OR_2 && (!f.file || !mode_is_storage(f.mode)))
+		f = fd_look(call_arg(regs, 2, compat), cast);
+	return f;
+}
+
+/* Whether a call may be asked for, as far as its file says that; without one (a bad descriptor, a
+ * path) it is none of certain files. */
+static __always_inline bool call_file_wanted(u32 desc, const struct open_file *f)
+{
+	if (CALL_FILE(desc) == FILE_RESULT)
 		return true;
-	if (how == FILE_NONE)
-		return !file_filtered();
-	found = fd_learn(row, call_arg(regs, how == FILE_ARG1, compat), &wanted);
-	if (how == FILE_ARG0_OR_2 && (!found || !mode_is_storage(row->mode)))
-		found = fd_learn(row, call_arg(regs, 2, compat), &wanted);
-	if (!found) /* a bad descriptor: an error to be counted */
-		return !file_filtered();
-	return wanted;
+	return f->file ? mode_wanted(f->mode) : !file_filtered();
 }
 
 /* What only a record shows. */
@@ -105,20 +108,25 @@ static __always_inline struct pt_regs *call_regs(void *ctx, bool perf)
 }
 
 /* A call whose file, if it has one, is looked for here. */
-static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, u32 desc)
+static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, u32 desc,
+						  bool compat, u64 task, bool cast)
 {
-	bool compat = current_is_compat();
-	struct row_file row = {};
+	struct open_file f = {};
 	struct task_state *t;
 
-	if (!call_file_learn(&row, regs, desc, compat)) {
+	if (CALL_FILE(desc) != FILE_RESULT && CALL_FILE(desc) != FILE_NONE)
+		f = call_file(regs, desc, compat, cast);
+	if (!call_file_wanted(desc, &f)) {
 		tid_add(&seen, bpf_get_current_pid_tgid());
 		return;
 	}
-	t = task_get(current_task());
+	t = task_get(task);
 	if (!t)
 		return;
-	t->row = row;
+	if (!f.file)
+		row_clear(&t->row);
+	else if (!file_learn(&t->row, f, cast))
+		return;
 	if (CONF(call_noted))
 		call_note(t, regs, nr, compat, false);
 	op_start(t, CALL_KIND(desc), OP_ACTIVE, bpf_ktime_get_ns());
@@ -134,7 +142,10 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 	if (!desc || !current_passes())
 		return;
 	if (desc < CALL_THROUGH_VFS) {
-		call_begins_with_file(call_regs(ctx, perf), nr, desc);
+		if (CONF(rdonly_cast))
+			call_begins_with_file(call_regs(ctx, perf), nr, desc, compat, task, true);
+		else
+			call_begins_with_file(call_regs(ctx, perf), nr, desc, compat, task, false);
 		return;
 	}
 	t = task_get(task);
@@ -167,13 +178,25 @@ int on_sys_enter_perf(struct perf_sys_event *ctx)
 	return 0;
 }
 
-/* A call that ended, but was not seen to begin: was it one to be counted? */
+/* The file that current's @fd is, learnt; false: it is not asked for. */
+static __always_inline bool fd_learn(struct task_state *t, u32 fd, bool cast)
+{
+	struct open_file f = fd_look(fd, cast);
+
+	if (f.file)
+		return mode_wanted(f.mode) && file_learn(&t->row, f, cast);
+	row_clear(&t->row);
+	return !file_filtered();
+}
+
+/* A call that ended, but was not seen to begin: was it one to be counted? Of certain files it is not
+ * known. */
 static __always_inline void call_unmatched(struct pt_regs *regs)
 {
 	bool compat = current_is_compat();
 	u32 desc = call_desc(calls[regs->orig_ax % CALL_MAX], compat);
 	u64 id = bpf_get_current_pid_tgid();
-	struct row_file row = {};
+	struct open_file f = {};
 
 	if (!desc || CONF(tracked) || !current_wanted(id))
 		return;
@@ -181,37 +204,17 @@ static __always_inline void call_unmatched(struct pt_regs *regs)
 	if (tid_in(&seen, id))
 		return;
 	tid_add(&seen, id);
-	if (call_file_learn(&row, regs, desc, compat))
+	if (CALL_FILE(desc) != FILE_RESULT && CALL_FILE(desc) != FILE_NONE)
+		f = call_file(regs, desc, compat, false);
+	if (call_file_wanted(desc, &f))
 		count_lost(LOST_UNMATCHED_END);
-}
-
-/* The file of a call that never came to vfs_read or vfs_write (a bad descriptor, say). */
-static __always_inline bool call_file_late(struct task_state *t, struct pt_regs *regs)
-{
-	struct row_file row = {};
-
-	if (!call_file_learn(&row, regs, FILE_ARG0 << 4, current_is_compat()))
-		return false;
-	t->row = row;
-	return true;
-}
-
-/* The file that an open returned; false: it is not asked for. A failed open has none. */
-static __always_inline bool open_result_wanted(struct task_state *t, long fd)
-{
-	struct row_file row = {};
-	bool wanted;
-
-	if (fd < 0 || !fd_learn(&row, fd, &wanted))
-		return !file_filtered();
-	t->row = row;
-	return wanted;
 }
 
 static __always_inline void call_ends(void *ctx, bool perf, long ret)
 {
 	struct task_state *t = current_lookup();
-	u32 stage;
+	bool late, wanted = true;
+	u32 stage, fd;
 	u64 now;
 
 	if (!t) {
@@ -222,13 +225,17 @@ static __always_inline void call_ends(void *ctx, bool perf, long ret)
 	if (!stage)
 		return;
 	now = bpf_ktime_get_ns();
-	if (unlikely(stage != STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0)) && t->progress == OP_BEGUN &&
-	    !call_file_late(t, call_regs(ctx, perf)))
-		t->stage = 0;
-	else if (t->kind == OP_OPEN && !open_result_wanted(t, ret))
-		t->stage = 0;
-	else
+	/* a call that never came to vfs_read or vfs_write (a bad descriptor, say); an open's file is
+	 * the descriptor that it returns */
+	late = unlikely(stage != STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0)) && t->progress == OP_BEGUN;
+	if (unlikely(late || t->kind == OP_OPEN)) {
+		fd = late ? call_arg(call_regs(ctx, perf), 0, current_is_compat()) : ret;
+		wanted = CONF(rdonly_cast) ? fd_learn(t, fd, true) : fd_learn(t, fd, false);
+	}
+	if (likely(wanted))
 		op_finish(t, stage, ret, now);
+	else
+		t->stage = 0;
 }
 
 SEC("?tp_btf/sys_exit")
@@ -500,7 +507,7 @@ int on_task_file(struct bpf_iter__task_file *ctx)
 }
 
 /* Only for a layer by itself: an operation knows its file. */
-#define FD_FILE(fd) (CONF(layer) == LAYER_OPS ? NULL : current_file(fd))
+#define FD_FILE(fd) (CONF(layer) == LAYER_OPS ? NULL : current_file(fd, false))
 
 LAYER_PROBES(vfs_read, "/vfs_read", ST_VFS, OP_READ, 0, 4)
 LAYER_PROBES(vfs_readv, "/vfs_readv", ST_VFS, OP_READ, 0, 5)

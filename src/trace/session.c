@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,9 @@ static void conf_fill(struct conf *c, struct session *s)
 	c->layer = sc->layer;
 	c->by = sc->by;
 	c->direct = rows_direct(sc);
+	/* such a row is of one CPU, and written to at the end of a system call, which no interrupt
+	 * has; up to 6.19 the tracepoint or BPF itself forbids preemption there (4aadde89d81f) */
+	c->alone = c->direct && !s->feat.preemptible_tracepoints;
 	c->queued = sc->queued;
 	c->records = sc->records;
 	c->call_noted = sc->records || sc->layer == LAYER_SYSCALL;
@@ -438,6 +442,18 @@ static int load_failed(struct reason *why, int err)
 	return reason_hint(why, "'iostrata doctor --probes' tells which programs load here");
 }
 
+/* libbpf has copied what it needs of the object file: its pages, 1 MB, need not stay. */
+static void object_file_release(void)
+{
+	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
+	size_t len;
+
+	from = (uintptr_t)trace_bpf__elf_bytes(&len);
+	to = (from + len) / page * page;
+	from = (from + page - 1) / page * page;
+	madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 /* Loads what the kernel takes: a program that is refused is left out, and all is tried again. */
 static int trace_load(struct session *s, struct reason *why)
 {
@@ -447,6 +463,7 @@ static int trace_load(struct session *s, struct reason *why)
 		s->trace = trace_bpf__open();
 		if (!s->trace)
 			return load_failed(why, -errno);
+		object_file_release();
 		refused_name[0] = '\0';
 		err = trace_configure(s);
 		feature_forget_types(&s->feat);
@@ -669,6 +686,9 @@ static int cells_map(const struct bpf_map *cells, void **ret_map, size_t *ret_le
 
 static int session_start(struct session *s, struct reason *why)
 {
+	/* libbpf has the kernel's types twice for a moment, 5 MB each: without this, glibc would
+	 * keep what was freed of them (it raises the threshold to what was freed last) */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	if (feature_probe(&s->feat, why) || trace_load(s, why))
 		return -1;
 	s->live = (struct live *)&s->trace->bss->live;

@@ -104,8 +104,8 @@ static void add_sums_everything(void **state)
 		for (int s = 0; s < ST_N; s++)
 			t += strata[s] = i * (s + 1) % 97;
 		total += t;
-		cell_add(c, t, 512, 512);
-		cell_add_strata(c, strata, ST_SYSCALL, ST_N);
+		cell_add(c, t, 512, 512, i % 2);
+		cell_add_strata(c, strata, ST_SYSCALL, ST_N, i % 2);
 	}
 	for (int s = 0; s < ST_N; s++)
 		strata_sum += c->strata[s];
@@ -123,9 +123,9 @@ static void add_counts_errors_and_keeps_the_maximum(void **state)
 	struct op_cell *c = new_cell();
 
 	(void)state;
-	cell_add(c, 50, -5, 0);
-	cell_add(c, 700, 0, 0);
-	cell_add(c, 60, -28, 0);
+	cell_add(c, 50, -5, 0, 0);
+	cell_add(c, 700, 0, 0, 1);
+	cell_add(c, 60, -28, 0, 1);
 	assert_int_equal(c->count, 3);
 	assert_int_equal(c->errors, 2);
 	assert_int_equal(c->bytes, 0);
