@@ -33,7 +33,7 @@ def _native_figure(entry: dict, result: dict) -> float | None:
     if row["failed"]:
         return None
     figures = {"start_ms": lambda: row["start_ns"] / 1e6,
-               "memory_mb": lambda: (row["hwm_bytes"] + row["map_bytes"]) / 1e6,
+               "memory_mb": lambda: max(row["peak_bytes"], row["held_bytes"]) / 1e6,
                "read_ns": lambda: row["extra_ns"] * USUAL_READ_NS / row["base_ns"]}
     return figures[entry["what"]]()
 

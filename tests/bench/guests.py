@@ -35,7 +35,7 @@ def _line(got: dict, fields: list[str]) -> None:
     elif what == "start":
         row["start_cpu_ns"] = int(fields[2])
     elif what == "memory":
-        row["hwm_bytes"], row["map_bytes"] = int(fields[2]), int(fields[3])
+        row["peak_bytes"], row["held_bytes"] = int(fields[2]), int(fields[3])
     elif what == "seen":
         row["seen"][fields[2]] = int(fields[3])
     elif what == "failed":

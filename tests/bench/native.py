@@ -93,8 +93,9 @@ def _wait(tool: subprocess.Popen, errors: Path, says: bool) -> None:
 
 
 def _memory(pid: int) -> tuple[int, int]:
-    """The most that was resident, and the memory of its maps."""
+    """The most that was resident; what it holds now: its own, and its maps, mapped or not."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    smaps = Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8")
     maps = {}
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
         text = info.read_text(encoding="utf-8")
@@ -102,7 +103,10 @@ def _memory(pid: int) -> tuple[int, int]:
         if "map_id" in fields:
             maps[fields["map_id"]] = int(fields["memlock"])
     hwm = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
-    return int(hwm[1]) * 1024 if hwm else 0, sum(maps.values())
+    own = sum(int(kib) for name, kib in re.findall(r"^[0-9a-f]+-\S+ \S+ \S+ \S+ \S+ *(.*)\n"
+                                                   r"(?:\w+: .*\n)*?Rss: +(\d+) kB$", smaps,
+                                                   re.MULTILINE) if "bpf-map" not in name)
+    return int(hwm[1]) * 1024 if hwm else 0, own * 1024 + sum(maps.values())
 
 
 @contextlib.contextmanager
@@ -128,10 +132,10 @@ def _round(command: list[str], work: Path, says: bool) -> dict:
     with _running(command, work, says) as (pid, start):
         cpu = int(Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()[0])
         ns = _reads(work)
-        hwm, maps = _memory(pid)
+        peak, held = _memory(pid)
     base = (base + _reads(work)) / 2
     return {"base_ns": base, "ns": ns, "ratio": ns / base, "start_ns": start * 1e9,
-            "start_cpu_ns": cpu, "hwm_bytes": hwm, "map_bytes": maps}
+            "start_cpu_ns": cpu, "peak_bytes": peak, "held_bytes": held}
 
 
 def _measure(name: str, command: list[str], work: Path) -> dict:

@@ -62,9 +62,9 @@ def _workload_text(rows: dict, workload: str) -> list[str]:
 
 
 def _mib(row: dict) -> str:
-    if "hwm_bytes" not in row:
+    if "peak_bytes" not in row:
         return f"{'-':>9}{'-':>9}"
-    return f"{row['hwm_bytes'] / 2**20:9.1f}{row['map_bytes'] / 2**20:9.1f}"
+    return f"{row['peak_bytes'] / 2**20:9.1f}{row['held_bytes'] / 2**20:9.1f}"
 
 
 def _ms(ns: float | None) -> str:
@@ -82,7 +82,7 @@ def kernel_text(kernel: str, got: dict) -> str:
     for workload in WORKLOADS:
         if figure(rows, "base", workload) is not None:
             lines += _workload_text(rows, workload)
-    lines += ["", f"  {'':34}{'start 1e6':>9}{'MiB':>9}{'maps MiB':>9}"]
+    lines += ["", f"  {'':34}{'start 1e6':>9}{'peak MiB':>9}{'held MiB':>9}"]
     lines += [f"  {name:34}{_ms(row['start_cpu_ns']):>9}{_mib(row)}"
               for name, row in rows.items() if "start_cpu_ns" in row]
     lines += _failures(rows)
@@ -94,8 +94,8 @@ def kernel_text(kernel: str, got: dict) -> str:
 def native_text(got: dict) -> str:
     """The machine's own figures."""
     lines = [f"this machine, Linux {got['kernel']}: read of a cached 4 KiB page",
-             f"  {'':34}{'base ns':>9}{'extra':>9}{'/base':>7}{'start ms':>9}{'cpu ms':>9}{'MiB':>9}"
-             f"{'maps MiB':>9}"]
+             f"  {'':34}{'base ns':>9}{'extra':>9}{'/base':>7}{'start ms':>9}{'cpu ms':>9}"
+             f"{'peak MiB':>9}{'held MiB':>9}"]
     lines += [f"  {name:34}{row['base_ns']:9.0f}{row['extra_ns']:9.0f}{row['ratio']:7.2f}"
               f"{_ms(row['start_ns']):>9}{_ms(row['start_cpu_ns']):>9}{_mib(row)}"
               for name, row in got["rows"].items() if not row["failed"]]
@@ -128,12 +128,13 @@ def _kernel_markdown(kernel: str, rows: dict) -> list[str]:
 def _native_markdown(got: dict) -> list[str]:
     lines = [f"A cached 4 KiB read on a real machine (Linux {got['kernel'].split('-')[0]}, "
              "tracepoints only):", "",
-             "| | ns more | times base | start, ms | memory, MB |", "|---|---:|---:|---:|---:|"]
+             "| | ns more | times base | start, ms | resident at most, MB | "
+             "with its maps, MB |", "|---|---:|---:|---:|---:|---:|"]
     for name, row in got["rows"].items():
         if not row["failed"]:
-            memory = (row["hwm_bytes"] + row["map_bytes"]) / 1e6
             lines.append(f"| {name} | {row['extra_ns']:+.0f} | {row['ratio']:.2f} | "
-                         f"{_ms(row['start_ns'])} | {memory:.1f} |")
+                         f"{_ms(row['start_ns'])} | {row['peak_bytes'] / 1e6:.1f} | "
+                         f"{row['held_bytes'] / 1e6:.1f} |")
     return lines + [""]
 
 
