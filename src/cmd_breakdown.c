@@ -239,6 +239,15 @@ static bool anything_lost(const struct snapshot *sn)
 	return sum;
 }
 
+static void say_refused(const struct run *r)
+{
+	const char *program;
+
+	for (int i = 0; (program = session_refused(r->session, i)); i++)
+		fprintf(stderr, "warning: this kernel refuses the program %s; "
+				"'iostrata doctor --probes' tells why\n", program);
+}
+
 static void say_module_gone(const struct run *r)
 {
 	const char *module = session_module_gone(r->session);
@@ -396,6 +405,7 @@ static int run(struct run *r, char **command, struct reason *why)
 	view_fill(r);
 	session_on_record(r->session, on_record, r);
 	privilege_drop(); /* as far as the kernel allows */
+	say_refused(r);
 	say_tracing(r);
 	if (r->has_child && child_release(&r->child, why)) {
 		r->has_child = false;

@@ -179,7 +179,7 @@ static __always_inline bool current_is_compat(void)
  */
 extern void *bpf_rdonly_cast(void *obj, u32 btf_id) __ksym __weak;
 
-/* The file that @from points to, typed: as if it were the first field of a structure that has one. */
+/* The file that @from points to, typed: read as if it were the field of a structure. */
 static __always_inline struct file *file_pointed_to(struct file **from)
 {
 	u64 base = (u64)from - bpf_core_field_offset(struct kiocb, ki_filp);

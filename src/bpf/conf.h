@@ -2,9 +2,8 @@
 /*
  * conf.h - what session.c tells the programs before they are loaded.
  *
- * The numbers of struct conf are written into the instructions that name them (CONF(), conf_write()),
- * so that the verifier folds what depends on them: what is off costs nothing, what is on one
- * instruction.
+ * The numbers of struct conf are written into the instructions that name them, by CONF(field); see
+ * constants_write(). The verifier folds what depends on them: what is off costs one instruction.
  */
 #ifndef IOSTRATA_CONF_H
 #define IOSTRATA_CONF_H

@@ -128,8 +128,8 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 		frame_count(t, f, now, ret);
 }
 
-/* Entry of a function of a layer, within an operation. One of the VFS knows the file that the system
- * call names; with @only_file that is all that is asked of it. */
+/* Entry of a function of a layer, within an operation. One of the VFS knows the file that the call
+ * names; with @only_file that is all that is asked of it. */
 static __always_inline void layer_enter(u32 stratum, struct file *file, bool typed, bool only_file)
 {
 	struct task_state *t = current_lookup();

@@ -82,7 +82,7 @@ static __always_inline bool file_learn(struct row_file *row, struct open_file f,
 	return !file_filtered() || file_passes(row);
 }
 
-/* Descriptor @fd of current; NULL if there is none. @cast: of a kernel with bpf_rdonly_cast(), whose
+/* Descriptor @fd of current; NULL if there is none. @cast: the kernel has bpf_rdonly_cast(), and the
  * result can be read as typed. */
 static __always_inline struct file *current_file(u32 fd, bool cast)
 {
@@ -144,7 +144,8 @@ static __always_inline bool op_learn_file(struct task_state *t, struct file *fil
 /* Where an operation usually is when it comes to a layer, and when it is in it. */
 static __always_inline u32 stage_before(u32 stratum)
 {
-	return stratum == ST_FS ? STAGE(OP_ACTIVE, ST_VFS, 1, 0) : STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0);
+	return stratum == ST_FS ? STAGE(OP_ACTIVE, ST_VFS, 1, 0) :
+				  STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0);
 }
 
 static __always_inline u32 stage_inside(u32 stratum)

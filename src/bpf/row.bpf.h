@@ -54,7 +54,7 @@ static __always_inline void file_name_read(struct file_name *name, u64 file, u64
 /* The slot of a file system type, with its name; FS_SLOTS if there is none. */
 static __always_inline u64 fs_slot(u64 fs)
 {
-	u64 slot = fs / 64; /* how far such objects are apart */
+	u64 slot = low_half(fs) / 64; /* how far such objects are apart */
 	u32 key;
 
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot++) {

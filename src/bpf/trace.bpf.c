@@ -189,14 +189,14 @@ static __always_inline bool fd_learn(struct task_state *t, u32 fd, bool cast)
 	return !file_filtered();
 }
 
-/* A call that ended, but was not seen to begin: was it one to be counted? Of certain files it is not
- * known. */
+/* A call that ended, but was not seen to begin: was it one to be counted? */
 static __always_inline void call_unmatched(struct pt_regs *regs)
 {
 	bool compat = current_is_compat();
 	u32 desc = call_desc(calls[regs->orig_ax % CALL_MAX], compat);
 	u64 id = bpf_get_current_pid_tgid();
 	struct open_file f = {};
+	struct row_file row;
 
 	if (!desc || CONF(tracked) || !current_wanted(id))
 		return;
@@ -206,7 +206,7 @@ static __always_inline void call_unmatched(struct pt_regs *regs)
 	tid_add(&seen, id);
 	if (CALL_FILE(desc) != FILE_RESULT && CALL_FILE(desc) != FILE_NONE)
 		f = call_file(regs, desc, compat, false);
-	if (call_file_wanted(desc, &f))
+	if (call_file_wanted(desc, &f) && (!f.file || file_learn(&row, f, false)))
 		count_lost(LOST_UNMATCHED_END);
 }
 
@@ -225,8 +225,8 @@ static __always_inline void call_ends(void *ctx, bool perf, long ret)
 	if (!stage)
 		return;
 	now = bpf_ktime_get_ns();
-	/* a call that never came to vfs_read or vfs_write (a bad descriptor, say); an open's file is
-	 * the descriptor that it returns */
+	/* a call that never came to vfs_read or vfs_write has a bad descriptor, or nothing to do;
+	 * an open's file is the descriptor that it returns */
 	late = unlikely(stage != STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0)) && t->progress == OP_BEGUN;
 	if (unlikely(late || t->kind == OP_OPEN)) {
 		fd = late ? call_arg(call_regs(ctx, perf), 0, current_is_compat()) : ret;

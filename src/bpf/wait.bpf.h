@@ -14,13 +14,21 @@
 #include "io.bpf.h"
 #include "task.bpf.h"
 
+/* @v, 0 if it is negative. By arithmetic: the verifier follows both ways of each branch, and there
+ * would be dozens in a row. */
+static __always_inline s64 positive(s64 v)
+{
+	barrier_var(v); /* the compiler would make branches of it */
+	return v & ~(v >> 63);
+}
+
 /* Length of what [a, b) and [x, y) have in common. */
 static __always_inline u64 overlap(u64 a, u64 b, u64 x, u64 y)
 {
-	u64 lo = a > x ? a : x;
-	u64 hi = b < y ? b : y;
+	u64 lo = x + positive(a - x);
+	u64 hi = b - positive(b - y);
 
-	return hi > lo ? hi - lo : 0;
+	return positive(hi - lo);
 }
 
 /* Adds to @s how [from, to) was spent, given the request that was waited for. */

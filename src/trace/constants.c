@@ -32,18 +32,26 @@ static int constant_fill(struct bpf_insn *insn, const struct conf *conf)
 	return 0;
 }
 
+int constants_fill(struct bpf_insn *insns, size_t n, const struct conf *conf)
+{
+	int err = 0;
+
+	for (size_t i = 0; i + 1 < n && !err; i++)
+		if (is_placeholder(insns + i))
+			err = constant_fill(insns + i, conf);
+	return err;
+}
+
 int constants_write(struct bpf_program *prog, const struct conf *conf)
 {
 	size_t n = bpf_program__insn_cnt(prog);
 	struct bpf_insn *insns = malloc(n * sizeof(*insns));
-	int err = 0;
+	int err;
 
 	if (!insns)
 		return -ENOMEM;
 	memcpy(insns, bpf_program__insns(prog), n * sizeof(*insns));
-	for (size_t i = 0; i + 1 < n && !err; i++)
-		if (is_placeholder(insns + i))
-			err = constant_fill(insns + i, conf);
+	err = constants_fill(insns, n, conf);
 	if (!err)
 		err = bpf_program__set_insns(prog, insns, n);
 	free(insns);

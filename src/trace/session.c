@@ -409,7 +409,7 @@ static int trace_configure(struct session *s)
 		target = fsprobes_template_target(prog);
 		if (target && bpf_program__autoload(prog))
 			bpf_program__set_attach_target(prog, 0, target);
-		if (bpf_program__autoload(prog) && !err)
+		if (!err)
 			err = constants_write(prog, &s->told);
 	}
 	return err;
@@ -754,6 +754,11 @@ void session_close(struct session *s)
 	free(s);
 }
 
+const char *session_refused(const struct session *s, int i)
+{
+	return i < s->n_refused ? s->refused[i] : NULL;
+}
+
 const struct missing *session_missing(const struct session *s)
 {
 	return &s->missing;
@@ -944,12 +949,14 @@ static const char *not_to_try(struct session *s, const struct bpf_program *prog)
 static int try_program(struct session *s, int n, struct session_probe *p)
 {
 	struct bpf_program *prog, *only = NULL;
-	int i = 0;
+	int i = 0, err;
 
 	s->trace = trace_bpf__open();
 	if (!s->trace)
 		return -ENOMEM;
-	trace_configure(s);
+	err = trace_configure(s);
+	if (err)
+		return err;
 	bpf_object__for_each_program(prog, s->trace->obj) {
 		bpf_program__set_autoload(prog, i == n);
 		if (i++ == n)

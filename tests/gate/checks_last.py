@@ -1,9 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Registered last: what held in every row of every JSON of this run, see invariants.py."""
+"""Registered last: what held in every row of every JSON of this run, see invariants.py; and whether
+all programs that this kernel has hooks for load on it."""
 from __future__ import annotations
 
+import errno
+import json
+import os
+import subprocess
+
 import invariants
-from harness import SUITES, Gate, Suite
+import tool
+from harness import SUITES, Gate, Suite, suite
+
+
+@suite("programs", 300)
+def programs(gate: Gate) -> None:
+    """One that is not to be loaded has a reason, other than that the kernel does not take it."""
+    run = subprocess.run([tool.BUILT, "doctor", "-j", "--probes"], check=False, text=True,
+                         stdout=subprocess.PIPE)
+    refusals = {os.strerror(e) for e in errno.errorcode}
+    probes = json.loads(run.stdout)["probes"]
+    refused = [p["program"] for p in probes if not p["loads"] and p["why"] in refusals]
+    gate.check("load", not refused and any(p["loads"] for p in probes), programs=len(probes),
+               loaded=sum(p["loads"] for p in probes), refused=refused or "none")
 
 
 def every_row(gate: Gate) -> None:

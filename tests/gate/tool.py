@@ -98,6 +98,8 @@ class Trace:
             raise
         self.code = self.proc.returncode
         self.stderr += err
+        if "this kernel refuses" in self.stderr:
+            raise Broken(f"iostrata {' '.join(self.args)}: {self.stderr}")
         wall_ns = int((time.monotonic() - self._begin) * 1e9)
         for line in out.splitlines():
             self.objects.append(json.loads(line))
