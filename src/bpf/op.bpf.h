@@ -82,7 +82,7 @@ static __always_inline bool file_learn(struct row_file *row, struct open_file f,
 	return !file_filtered() || file_passes(row);
 }
 
-/* Descriptor @fd of current; NULL if there is none. @cast: the kernel has bpf_rdonly_cast(), and the
+/* Descriptor @fd of current; NULL if there is none. @cast: the kernel has bpf_rdonly_cast(), so the
  * result can be read as typed. */
 static __always_inline struct file *current_file(u32 fd, bool cast)
 {

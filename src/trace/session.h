@@ -50,7 +50,7 @@ int session_open(const struct session_conf *conf, struct session **ret_session,
 		 struct reason *why);
 void session_close(struct session *s);	/* NULL is fine */
 
-/* Program number @i (0 ...) that the kernel refused, and that is left out; NULL: there are no more. */
+/* Program number @i (0 ...) that the kernel refused, and that is left out; NULL: no more. */
 const char *session_refused(const struct session *s, int i);
 
 /* What could not be measured, with reasons; lives as long as the session. */
