@@ -56,7 +56,7 @@ static __always_inline void io_hash(struct io_state *io)
 
 	io->hashed = 1;
 	if (!bpf_map_update_elem(&ios, &key, io, BPF_NOEXIST))
-		__sync_fetch_and_add(&live.hashed, 1);
+		atomic_add(&live.hashed, 1);
 	else if (bpf_map_update_elem(&ios, &key, io, BPF_EXIST))
 		count_lost(LOST_MAP_FULL);
 }
@@ -72,7 +72,7 @@ static __always_inline struct io_state *io_slot_for(u64 key, u64 cpu)
 static __always_inline void io_unhash(u64 key)
 {
 	if (!bpf_map_delete_elem(&ios, &key))
-		__sync_fetch_and_add(&live.hashed, -1);
+		atomic_add(&live.hashed, -1);
 }
 
 /* Ends the state @io, which is not to be looked at again. */

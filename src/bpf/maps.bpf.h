@@ -311,7 +311,7 @@ enum { HASH_FACTOR = 0x61c88647 };
 
 static __always_inline void count_lost(u32 what)
 {
-	__sync_fetch_and_add(&live.lost[what], 1);
+	atomic_add(&live.lost[what], 1);
 }
 
 #endif

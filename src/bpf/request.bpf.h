@@ -123,17 +123,17 @@ static __always_inline void request_count(const struct io_state *io, const struc
 	if (!cell)
 		return;
 	shown = CONF(queued) ? cut->c - cut->q : device;
-	__sync_fetch_and_add(&cell->count, 1);
-	__sync_fetch_and_add(&cell->device_ns, device);
-	__sync_fetch_and_add(&cell->hist[hist_bucket(shown)], 1);
+	atomic_add(&cell->count, 1);
+	atomic_add(&cell->device_ns, device);
+	atomic_add(&cell->hist[hist_bucket(shown)], 1);
 	cell_max(&cell->max_ns, shown);
 	cell_sum(false, cell->queue_ns, queue);
 	cell_sum(false, cell->tag_ns, tag);
 	cell_sum(false, cell->requeues, io->requeues);
 	if (!io->q)
-		__sync_fetch_and_add(&cell->unqueued, 1);
+		atomic_add(&cell->unqueued, 1);
 	if (io->failed)
-		__sync_fetch_and_add(&cell->errors, 1);
+		atomic_add(&cell->errors, 1);
 	else
 		cell_sum(false, cell->bytes, io->bytes);
 }

@@ -77,7 +77,7 @@ static __always_inline u64 fs_slot(u64 fs)
 /* Remembers what a file system type is called and which functions it reads and writes with. */
 static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
 {
-	const struct file_operations *fop;
+	struct file_operations *fop;
 	volatile struct fs_seen *seen;
 	u64 slot;
 

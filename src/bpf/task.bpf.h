@@ -94,7 +94,7 @@ static __always_inline struct task_state *task_create(u64 task)
 		return t;
 	}
 	if (!bpf_map_update_elem(&tasks_overflown, &task, zeroes, BPF_NOEXIST))
-		__sync_fetch_and_add(&t->crowd, 1);
+		atomic_add(&t->crowd, 1);
 	t = bpf_map_lookup_elem(&tasks_overflown, &task);
 	if (t)
 		t->task = task;
@@ -119,7 +119,7 @@ static __always_inline void task_forget(u64 task)
 		t->task = 0;
 		bpf_map_delete_elem(&task_owners, &slot);
 	} else if (t->crowd && !bpf_map_delete_elem(&tasks_overflown, &task)) {
-		__sync_fetch_and_add(&t->crowd, -1);
+		atomic_add(&t->crowd, -1);
 	}
 }
 
@@ -144,7 +144,7 @@ static __always_inline void tid_add(void *set, u32 tid)
 	u64 *word = tid_word(set, tid);
 
 	if (word && !(*word >> tid % 64 & 1))
-		__sync_fetch_and_add(word, 1ULL << tid % 64);
+		atomic_add(word, 1ULL << tid % 64);
 }
 
 static __always_inline void tid_remove(void *set, u32 tid)
@@ -152,7 +152,7 @@ static __always_inline void tid_remove(void *set, u32 tid)
 	u64 *word = tid_word(set, tid);
 
 	if (word && *word >> tid % 64 & 1)
-		__sync_fetch_and_add(word, -(1ULL << tid % 64));
+		atomic_add(word, -(1ULL << tid % 64));
 }
 
 static __always_inline bool current_tracked(void)

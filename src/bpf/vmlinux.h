@@ -121,7 +121,7 @@ struct path {
 };
 
 struct file {
-	const struct file_operations *f_op;
+	struct file_operations *f_op; /* const there; newer compilers want none to read it into */
 	struct inode *f_inode;
 	unsigned int f_flags;
 	long long f_pos;
