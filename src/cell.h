@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) unsigned long long hist_low(unsigne
 	return (unsigned long long)(HIST_SUB + b % HIST_SUB) << (b / HIST_SUB - 1);
 }
 
-/* Relaxed: for a stronger order clang (since 20) takes an instruction that 5.10 does not have. */
+/* Relaxed: for a stronger order clang 22 takes an instruction that 5.10 does not have. */
 #define atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 
 /*
