@@ -241,11 +241,13 @@ static bool anything_lost(const struct snapshot *sn)
 
 static void say_refused(const struct run *r)
 {
-	const char *program;
+	const char *first;
+	int n = session_refused(r->session, &first);
 
-	for (int i = 0; (program = session_refused(r->session, i)); i++)
-		fprintf(stderr, "warning: this kernel refuses the program %s; "
-				"'iostrata doctor --probes' tells why\n", program);
+	if (n)
+		fprintf(stderr, "warning: this kernel refuses %d of the programs (%s%s)\n"
+				"hint: 'iostrata doctor --probes' tells which, and why\n",
+			n, first, n > 1 ? " ..." : "");
 }
 
 static void say_module_gone(const struct run *r)

@@ -45,7 +45,8 @@ static __always_inline void frames_drop_stale(struct task_state *t, const void *
 	}
 }
 
-/* Its file, if that is asked for; otherwise only that it is another than that of a nested call. */
+/* What is known of its file; false: it is not asked for. Which one it is and of what kind is noted
+ * anyway, for calls inside it and for its return. */
 static __always_inline bool frame_learn(struct frame *f, struct file *file, bool typed)
 {
 	struct open_file look = file_look(file, typed);

@@ -754,9 +754,10 @@ void session_close(struct session *s)
 	free(s);
 }
 
-const char *session_refused(const struct session *s, int i)
+int session_refused(const struct session *s, const char **ret_first)
 {
-	return i < s->n_refused ? s->refused[i] : NULL;
+	*ret_first = s->n_refused ? s->refused[0] : NULL;
+	return s->n_refused;
 }
 
 const struct missing *session_missing(const struct session *s)

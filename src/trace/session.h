@@ -50,8 +50,8 @@ int session_open(const struct session_conf *conf, struct session **ret_session,
 		 struct reason *why);
 void session_close(struct session *s);	/* NULL is fine */
 
-/* Program number @i (0 ...) that the kernel refused, and that is left out; NULL: no more. */
-const char *session_refused(const struct session *s, int i);
+/* How many programs the kernel refused, which are left out; @ret_first is one of them, or NULL. */
+int session_refused(const struct session *s, const char **ret_first);
 
 /* What could not be measured, with reasons; lives as long as the session. */
 const struct missing *session_missing(const struct session *s);

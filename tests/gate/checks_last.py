@@ -16,7 +16,7 @@ from harness import SUITES, Gate, Suite, suite
 @suite("programs", 300)
 def programs(gate: Gate) -> None:
     """One that is not to be loaded has a reason, other than that the kernel does not take it."""
-    run = subprocess.run([tool.BUILT, "doctor", "-j", "--probes"], check=False, text=True,
+    run = subprocess.run([tool.copy(), "doctor", "-j", "--probes"], check=False, text=True,
                          stdout=subprocess.PIPE)
     refusals = {os.strerror(e) for e in errno.errorcode}
     probes = json.loads(run.stdout)["probes"]

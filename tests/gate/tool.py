@@ -28,12 +28,16 @@ def take(directory: Path) -> None:
     _copied.append(shutil.copy(BUILT, directory / "iostrata"))
 
 
+def copy() -> str:
+    return _copied[-1]
+
+
 class Trace:
     """A run of `iostrata breakdown -j`; entered: its probes are live; left: it has ended."""
 
     def __init__(self, *args: str, command: list[str] | None = None) -> None:
         self.args = list(args)
-        self.argv = [_copied[-1], "breakdown", "-j", *self.args]
+        self.argv = [copy(), "breakdown", "-j", *self.args]
         if command:
             self.argv += ["--", *command]
         self.stderr = ""
