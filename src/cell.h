@@ -22,36 +22,42 @@ enum {
 	HIST_N = (HIST_MAX_LOG2 - HIST_SUB_BITS + 2) * HIST_SUB,
 };
 
-/* Bucket counts wrap; whoever reads a cell more often than every 2^32 events loses nothing. */
 struct op_key {
-	unsigned long long fs;		/* identity of the file system type; 0: not known */
+	unsigned long long fs;		/* identity of the file system type; see FS_UNKNOWN */
 	unsigned short call;		/* -T syscall: number | CALL_COMPAT; else 0 */
 	unsigned char op;		/* enum op_kind */
 	unsigned char cache;		/* enum cache_class with BY_CACHE, else 0 */
-	unsigned char epoch;		/* which interval; see session_snapshot() */
-	unsigned char pad[3];
-	unsigned long long by[2];	/* pid | comm | dev, ino | cgroup | dev */
+	unsigned short bucket;		/* in the programs' hash: of these operations; else 0 */
+	unsigned char pad[2];
+	unsigned long long by[2];	/* pid | tid | pid << 32 | tid | comm | FILE_KEY(), ino |
+					 * cgroup | dev */
 };
 
-struct op_cell {
+struct op_sums {
 	unsigned long long count;
 	unsigned long long errors;
-	unsigned long long bytes;	/* returned, not asked for */
+	unsigned long long bytes;	/* returned, not requested */
 	unsigned long long total_ns;
 	unsigned long long max_ns;
 	unsigned long long strata[ST_N];
+};
+
+/* Bucket counts wrap; a reader that comes more often than every 2^32 events loses nothing. */
+struct op_cell {
+	struct op_sums sums;
 	unsigned int hist[HIST_N];	/* of the elapsed time */
 };
 
 struct rq_key {
 	unsigned int dev;		/* kernel dev_t of the whole disk */
 	unsigned char op;		/* enum rq_op */
-	unsigned char epoch;
 	unsigned char bio_based;	/* no tag and no queue to be measured */
-	unsigned char pad;
+	unsigned short bucket;		/* as in op_key, of what the histogram shows */
+	unsigned long long by[2];	/* as in op_key, of the submitter; 0: not known. With
+					 * BY_TASK the second is enum behalf */
 };
 
-struct rq_cell {
+struct rq_sums {
 	unsigned long long count;
 	unsigned long long errors;
 	unsigned long long bytes;
@@ -61,11 +67,25 @@ struct rq_cell {
 	unsigned long long queue_ns;
 	unsigned long long device_ns;
 	unsigned long long max_ns;	/* of what hist shows */
+};
+
+struct rq_cell {
+	struct rq_sums sums;
 	unsigned int hist[HIST_N];	/* of device time, or of the whole with -Q */
 };
 
+/*
+ * A file is identified by device, inode and generation, since inode numbers are used again. A dev_t
+ * leaves its high bit free (block devices' majors end at 511, BLKDEV_MAJOR_MAX): if it is set, the
+ * file is that block device, not a file on it.
+ */
+#define FILE_KEY(dev, is_bdev, generation)                                                         \
+	((unsigned long long)(generation) << 32 | (unsigned int)!!(is_bdev) << 31 | (dev))
+#define FILE_KEY_DEV(key)     ((unsigned int)(key) & 0x7fffffff)
+#define FILE_KEY_IS_BDEV(key) ((key) >> 31 & 1)
+
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
-_Static_assert(sizeof(struct rq_key) == 8, "rq_key has no holes");
+_Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */
 #define LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
@@ -76,7 +96,7 @@ static const unsigned char hist_log2_byte[256] = {
 	LOG2_16(7),
 };
 
-/* floor(log2(v)), v > 0; without clz, which BPF has not. Short for what is below 65 us. */
+/* floor(log2(v)), v > 0; without clz, which BPF lacks. Short for values below 65 us. */
 static inline __attribute__((always_inline)) unsigned long long hist_log2(unsigned long long v)
 {
 	unsigned long long r = 0;
@@ -116,19 +136,19 @@ static inline __attribute__((always_inline)) unsigned long long hist_low(unsigne
 	return (unsigned long long)(HIST_SUB + b % HIST_SUB) << (b / HIST_SUB - 1);
 }
 
-/* Relaxed: for a stronger order clang 22 takes an instruction that 5.10 does not have. */
+/* Relaxed: for a stronger order clang 22 uses an instruction that 5.10 does not have. */
 #define atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 
 /*
- * Adding is atomic where several may write a cell at a time: all CPUs a shared one, tasks that
- * preempt one another one of their CPU. A writer that is @alone saves that, which is 5 ns a number.
- * Only the maximum may, in a race of several writers, be that of a loser; the histogram still shows
- * the winner's bucket.
+ * Addition is atomic where a cell may have several writers at a time: all CPUs if they share it, or
+ * tasks that preempt one another on its CPU. With a @single_writer it is not, which saves 5 ns a
+ * number. Only the maximum may, after a race of several writers, be that of a loser; the histogram
+ * still shows the winner's bucket.
  */
-#define cell_sum(alone, dst, v)                                                                    \
+#define cell_sum(single_writer, dst, v)                                                            \
 	do {                                                                                       \
 		unsigned long long v_ = (v);                                                       \
-		if (alone)                                                                         \
+		if (single_writer)                                                                 \
 			(dst) += v_;                                                               \
 		else if (v_)                                                                       \
 			atomic_add(&(dst), v_);                                                    \
@@ -144,31 +164,31 @@ static inline __attribute__((always_inline)) void cell_max(volatile unsigned lon
 	}
 }
 
-/* Adds one operation to its cell. @alone, here and below: a constant. */
-static inline __attribute__((always_inline)) void cell_add(struct op_cell *c,
+/* Adds one operation to its sums. @single_writer, here and below: a constant. */
+static inline __attribute__((always_inline)) void sums_add(struct op_sums *s,
 							   unsigned long long total_ns,
 							   long long ret, unsigned long long bytes,
-							   int alone)
+							   int single_writer)
 {
-	cell_sum(alone, c->count, 1);
-	cell_sum(alone, c->total_ns, total_ns);
-	cell_sum(alone, c->hist[hist_bucket(total_ns)], 1);
-	cell_sum(alone, c->bytes, bytes);
+	cell_sum(single_writer, s->count, 1);
+	cell_sum(single_writer, s->total_ns, total_ns);
+	cell_sum(single_writer, s->bytes, bytes);
 	if (ret < 0)
-		cell_sum(alone, c->errors, 1);
-	cell_max(&c->max_ns, total_ns);
+		cell_sum(single_writer, s->errors, 1);
+	cell_max(&s->max_ns, total_ns);
 }
 
 /* Adds the strata from @first to before @end, which are constants, of one operation. */
-static inline __attribute__((always_inline)) void cell_add_strata(struct op_cell *c,
+static inline __attribute__((always_inline)) void sums_add_strata(struct op_sums *s,
 								  const unsigned long long *strata,
-								  int first, int end, int alone)
+								  int first, int end,
+								  int single_writer)
 {
 #ifdef __clang__
 #pragma unroll
 #endif
 	for (int i = first; i < end; i++)
-		cell_sum(alone, c->strata[i], strata[i]);
+		cell_sum(single_writer, s->strata[i], strata[i]);
 }
 
 #endif

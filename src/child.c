@@ -3,55 +3,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opts.h"
-#include "reason.h"
+#include "base/reason.h"
 
-/* An id that sudo left in the environment; false if there is none that makes sense. */
-static bool sudo_id(const char *variable, unsigned int *ret_id)
+/*
+ * The child is traced already: until exec it must do nothing that would be counted as the command's
+ * I/O, not even read or close a pipe. So it polls, and closes nothing.
+ */
+static int wait_for_release(const struct child *c)
 {
-	const char *text = getenv(variable), *why;
-	uint64_t id;
+	struct pollfd fds[] = { { .fd = c->go, .events = POLLIN },
+				{ .fd = c->self, .events = POLLIN } };
 
-	if (!text || opts_uint(text, &id, &why) || id >= UINT_MAX)
-		return false;
-	*ret_id = id;
-	return true;
+	while (poll(fds, 2, -1) < 0)
+		if (errno != EINTR)
+			return -1;
+	return fds[0].revents & POLLIN ? 0 : -1;
 }
 
-/* Under sudo, back to who called it: all or nothing. */
-static int become_caller(void)
+static void child_run(const struct child *c, char **argv, int failed)
 {
-	const char *user = getenv("SUDO_USER");
-	unsigned int uid, gid;
-
-	if (geteuid() != 0 || !user || !sudo_id("SUDO_UID", &uid) || !sudo_id("SUDO_GID", &gid))
-		return 0;
-	if (initgroups(user, gid) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
-		return -1;
-	return 0;
-}
-
-static void child_run(char **argv, int go, int failed)
-{
-	sigset_t none;
-	char byte;
 	int err;
 
-	signal(SIGPIPE, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (read(go, &byte, 1) != 1)
+	if (wait_for_release(c))
 		_exit(EXIT_TOOL);
-	if (!become_caller())
+	if (c->output_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		_exit(EXIT_TOOL);
+	if (!rlimits_restore(&c->limits) && !caller_become(&c->caller))
 		execvp(argv[0], argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) < 0)
@@ -59,66 +47,137 @@ static void child_run(char **argv, int go, int failed)
 	_exit(err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
+static int cannot_execute(const struct child *c, int err, struct reason *why)
+{
+	return reason_set(why, err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
+			  "cannot execute '%.200s': %s", c->name, strerror(err));
+}
+
+/* Whether execvp(3) would find a file, of whatever kind. */
+static bool is_found(const char *name)
+{
+	const char *dir = getenv("PATH");
+	char path[PATH_MAX];
+	int len;
+
+	if (strchr(name, '/') || !dir)
+		return !access(name, F_OK) || errno != ENOENT;
+	for (;; dir += len + 1) {
+		len = strcspn(dir, ":");
+		snprintf(path, sizeof(path), "%.*s%s%s", len, dir, len ? "/" : "", name);
+		if (!access(path, F_OK) || errno != ENOENT)
+			return true;
+		if (!dir[len])
+			return false;
+	}
+}
+
+static int cannot(struct reason *why, const char *what, int err)
+{
+	return reason_set(why, EXIT_TOOL, "cannot %s the command: %s", what, strerror(err));
+}
+
+int child_prepare(struct child *c, const char *name, struct reason *why)
+{
+	c->name = name;
+	if (!is_found(name))
+		return cannot_execute(c, ENOENT, why);
+	if (caller_find(&c->caller, why))
+		return -1;
+	c->go = eventfd(0, EFD_CLOEXEC);
+	c->self = syscall(SYS_pidfd_open, getpid(), 0);
+	if (c->go < 0 || c->self < 0)
+		return cannot(why, "prepare", errno);
+	return 0;
+}
+
 int child_start(struct child *c, char **argv, struct reason *why)
 {
-	int go[2], failed[2];
+	int failed[2];
 
-	if (pipe2(go, O_CLOEXEC))
-		return reason_set(why, EXIT_FAILED, "cannot start '%s': %s", argv[0],
-				  strerror(errno));
-	if (pipe2(failed, O_CLOEXEC)) {
-		reason_set(why, EXIT_FAILED, "cannot start '%s': %s", argv[0], strerror(errno));
-		close(go[0]);
-		close(go[1]);
-		return -1;
-	}
+	if (pipe2(failed, O_CLOEXEC))
+		return cannot(why, "start", errno);
 	c->pid = fork();
-	if (c->pid == 0) {
-		close(go[1]);
-		close(failed[0]);
-		child_run(argv, go[0], failed[1]);
-	}
-	close(go[0]);
-	close(failed[1]);
-	c->go = go[1];
+	if (c->pid == 0)
+		child_run(c, argv, failed[1]);
 	c->failed = failed[0];
 	if (c->pid > 0)
-		return 0;
-	reason_set(why, EXIT_FAILED, "cannot start '%s': %s", argv[0], strerror(errno));
-	close(c->go);
-	close(c->failed);
-	return -1;
+		c->ended = syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->ended < 0)
+		cannot(why, "start", errno);
+	close(failed[1]);
+	return c->ended < 0 ? -1 : 0;
 }
 
-int child_release(struct child *c, struct reason *why)
+void child_release(struct child *c)
+{
+	eventfd_write(c->go, 1); /* the counter has room for it */
+}
+
+int child_executed(struct child *c, struct reason *why)
 {
 	int err = 0;
-	ssize_t n;
+	ssize_t n = read(c->failed, &err, sizeof(err));
 
-	n = write(c->go, "", 1);
-	close(c->go);
-	c->go = -1;
-	if (n == 1)
-		n = read(c->failed, &err, sizeof(err));
 	close(c->failed);
 	c->failed = -1;
-	if (n == 0)
-		return 0;
 	if (n != sizeof(err))
-		return reason_set(why, EXIT_TOOL, "cannot start the command: it is gone");
+		return 0;
 	waitpid(c->pid, NULL, 0);
-	return reason_set(why, err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
-			  "cannot execute the command: %s", strerror(err));
+	return cannot_execute(c, err, why);
 }
 
-void child_abandon(struct child *c)
+int child_reap(struct child *c)
 {
-	close(c->go);
-	close(c->failed);
-	waitpid(c->pid, NULL, 0);
-}
+	int status;
 
-int child_exit_code(int status)
-{
+	if (waitpid(c->pid, &status, 0) < 0)
+		return EXIT_TOOL;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void child_done(struct child *c)
+{
+	caller_done(&c->caller);
+	close_fd(&c->self);
+	close_fd(&c->go);
+	close_fd(&c->ended);
+	close_fd(&c->failed);
+}
+
+/* It has no terminal and closes our output; otherwise readers of that would wait for it to end. */
+static void hold_open(int parent)
+{
+	char none;
+
+	setsid();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	while (read(parent, &none, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+void child_hold_open(void)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		hold_open(ends[0]);
+	}
+	close(ends[0]);
+	if (pid < 0)
+		close(ends[1]); /* else it stays open until this process ends */
 }

@@ -1,31 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* child.h - the command after "--": held until the probes are live, run as the caller. */
+/*
+ * child.h - the command after "--": held until the probes are live, run as the caller, with the
+ * signals and limits that the caller gave us.
+ */
 #ifndef IOSTRATA_CHILD_H
 #define IOSTRATA_CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+#include "base/rlimits.h"
+#include "caller.h"
 
 struct reason;
 
 struct child {
+	struct rlimits limits;	/* the caller's, for the command */
+	struct caller caller;
+	int self;		/* a pidfd of the tool */
+	int go;			/* an eventfd; any number lets the child go on */
 	pid_t pid;
-	int go;		/* a byte releases it, closing ends it */
-	int failed;	/* errno of a failed exec comes from here */
+	int ended;		/* a pidfd: readable when it has ended */
+	int failed;		/* errno of a failed exec; end of file: the command runs */
+	bool output_to_stderr;	/* the command's, since our stdout is for our own output */
+	const char *name;	/* of the command */
 };
 
+/* No child; child_done() takes it. */
+#define CHILD_NONE { .self = -1, .go = -1, .ended = -1, .failed = -1 }
+
 /*
- * Forks a child that waits to become @argv. Under sudo it will run as the user who called sudo.
- * 0, or -1 with @why.
+ * Does what reads files or may fail early. Call it before the probes are live, since from
+ * child_start() on, what the child does counts as the command's. @name is what will be executed; if
+ * there is no such file, this fails already. 0, or -1 with @why.
+ */
+int child_prepare(struct child *c, const char *name, struct reason *why);
+
+/*
+ * Forks a child that waits to become @argv; under sudo, as the user who called sudo. Signals must
+ * be as we got them. 0, or -1 with @why.
  */
 int child_start(struct child *c, char **argv, struct reason *why);
 
-/* Lets it run. 0, or -1 with @why (.exit is 126 or 127) if it could not be executed. */
-int child_release(struct child *c, struct reason *why);
+/* Lets it run; c->failed reports the result. */
+void child_release(struct child *c);
 
-/* Ends a child that was not released, and waits for it. */
-void child_abandon(struct child *c);
+/* Call it when c->failed is readable: 0 if the command runs, or -1 with @why (.exit is 126 or 127).
+ * Does not wait. */
+int child_executed(struct child *c, struct reason *why);
 
-/* Exit code for others of a wait status: the child's, or 128 + its signal. */
-int child_exit_code(int status);
+/* Call it when c->ended is readable. Returns the command's exit code, or 128 + its signal. */
+int child_reap(struct child *c);
+
+/*
+ * Forks a process that shares our open files and ends after us. Files that the kernel takes long to
+ * close (minutes for hundreds of kprobes) are then closed without delaying our exit. If the fork
+ * fails, closing them takes that long.
+ */
+void child_hold_open(void);
+
+/* Closes what belongs to @c. A child that was not released ends when the tool does. */
+void child_done(struct child *c);
 
 #endif

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "reason.h"
-#include "text.h"
+#include "base/reason.h"
+#include "base/text.h"
 
 static void say(const char *what, const char *text)
 {
@@ -15,19 +15,29 @@ static void say(const char *what, const char *text)
 	fprintf(stderr, "%s: %s\n", what, safe);
 }
 
-int cmd_fail(const struct reason *why)
+static void say_reason(const char *what, const struct reason *why)
 {
-	say("error", why->error);
+	say(what, why->error);
 	if (why->hint[0])
 		say("hint", why->hint);
+}
+
+int cmd_fail(const struct reason *why)
+{
+	say_reason("error", why);
 	return why->exit;
+}
+
+void cmd_warn(const struct reason *why)
+{
+	say_reason("warning", why);
 }
 
 int cmd_written(int err)
 {
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		err = errno ? -errno : -EIO;
-	if (!err)
+	if (!err || err == -EPIPE) /* the reader has seen enough */
 		return 0;
 	fprintf(stderr, "error: cannot write the output: %s\n", strerror(-err));
 	return EXIT_FAILED;
@@ -45,8 +55,8 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct op
 	case OPTS_VERSION:
 		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -errno : 0);
 	}
-	say("error", res->error);
+	fprintf(stderr, "error: %s\n", res->error); /* already safe */
 	if (res->hint[0])
-		say("hint", res->hint);
+		fprintf(stderr, "hint: %s\n", res->hint);
 	return EXIT_USAGE;
 }

@@ -3,7 +3,7 @@
 #ifndef IOSTRATA_CMD_H
 #define IOSTRATA_CMD_H
 
-#include "opts.h"
+#include "base/opts.h"
 
 #define IOSTRATA_VERSION "0.1"
 
@@ -14,19 +14,24 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cmd cmd_breakdown, cmd_doctor;
+extern const struct cmd cmd_breakdown, cmd_doctor, cmd_export, cmd_funcs, cmd_record, cmd_report,
+			cmd_top;
 
 /*
- * What every command begins with: parses, and answers --help, --version and mistakes itself.
- * Returns -1 if the command is to go on, else the exit code.
+ * The start of every command: parses, and answers --help, --version and mistakes itself. Returns -1
+ * if the command is to go on, else the exit code.
  */
 int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct opts_result *res);
 
-/* What printing to stdout came to, 0 or -errno, as an exit code; flushes, and tells of an error. */
+/* Turns the result of printing to stdout, 0 or -errno, into an exit code; flushes, and reports an
+ * error. */
 int cmd_written(int err);
 
 /* Prints "error: ..." and "hint: ..." of @why on stderr and returns its exit code. */
 struct reason;
 int cmd_fail(const struct reason *why);
+
+/* The same as "warning: ...", for a failure that does not stop the command. */
+void cmd_warn(const struct reason *why);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef IOSTRATA_EVENT_H
 #define IOSTRATA_EVENT_H
 
-/* One I/O call of one thread; which system call is which kind is decided in syscalls.c. */
+/* One I/O call of one thread; syscalls.c decides which system call is of which kind. */
 enum op_kind {
 	OP_NONE,
 	OP_READ,
@@ -29,7 +29,7 @@ enum stratum {
 	ST_SYSCALL,	/* on CPU in the call, outside the layers below */
 	ST_VFS,		/* on CPU in the VFS, outside the file system */
 	ST_FS,		/* on CPU in the file system and all that it calls */
-	ST_THROTTLE,	/* asleep in balance_dirty_pages */
+	ST_THROTTLE,	/* asleep in balance_dirty_pages, or while blk-throttle kept its bio */
 	ST_TAG,		/* asleep until its bio got a request */
 	ST_QUEUE,	/* asleep while its request waited in plug, scheduler or requeue */
 	ST_DEVICE,	/* asleep while driver and device worked */
@@ -73,6 +73,15 @@ enum by_key {
 	BY_CGROUP,
 	BY_DEV,
 	BY_CACHE,
+	BY_TID,
+	BY_TASK,	/* BY_TID with the process, and the rows' threads listed: struct task */
+};
+
+/* Why a request counts for a thread other than its submitter. */
+enum behalf {
+	BEHALF_NONE,		/* it does not */
+	BEHALF_WRITEBACK,	/* who made the page dirty */
+	BEHALF_N,
 };
 
 /* A layer timed as a whole (inclusive time), as single-layer tools do. */
@@ -90,21 +99,35 @@ enum lost {
 	LOST_MAP_FULL,		/* a row, bio, request or thread that found no room */
 	LOST_UNMATCHED_START,	/* began, never seen to end */
 	LOST_UNMATCHED_END,	/* ended, never seen to begin */
+	LOST_NAMES,		/* files whose name could not be read any more */
+	LOST_UNATTRIBUTED,	/* a request whose owner is not known */
+	LOST_OPS,		/* operations missing from a recording */
+	LOST_REQUESTS,		/* requests missing from a recording */
 	LOST_N,
 };
 
-/* Identity of the file system of block devices themselves; that of others is an address. */
-enum { FS_BDEV = 1 };
+/* Identity of the file system of block devices themselves, and of operations whose file is not
+ * known; any other identity is an address. */
+enum { FS_BDEV = 1, FS_UNKNOWN = 2, FS_BDEV_NAME = 0x76656462 /* "bdev" */ };
 
-enum { COMM_LEN = 16, FS_NAME_LEN = 16, PATH_BYTES = 512, PATH_DEPTH = 24 };
+enum { COMM_LEN = 16, FS_NAME_LEN = 16, PATH_BYTES = 512, PATH_DEPTH = 32 };
 
-/* The path of a file as the kernel holds it: names from the file up to the root of its file
- * system, each ended by a NUL; unclipped if complete. */
+/* The path of a file as its user sees it: names from the file up to the root directory of the
+ * process, across all mounts in between, each ending with a NUL; not truncated if @complete. */
 struct file_name {
 	unsigned short len;
 	unsigned char complete;
-	unsigned char pad[5];
+	unsigned char unmounted;	/* up to the root of its file system: not mounted */
+	unsigned char deleted;
+	unsigned char unread;		/* it could not be read */
+	unsigned char pad[2];
 	char names[PATH_BYTES];
+};
+
+/* The name of a thread, and with BY_TASK the id of its cgroup. */
+struct task_name {
+	unsigned long long cgroup;
+	char comm[COMM_LEN];
 };
 
 /* One finished operation as a record; times in ns, CLOCK_MONOTONIC. */
@@ -112,10 +135,10 @@ struct op_record {
 	unsigned long long start_ns;
 	unsigned long long total_ns;
 	unsigned long long strata[ST_N];
-	unsigned long long fs;		/* identity of the file system type, see struct fs_seen */
+	unsigned long long fs;		/* identity of the file system type, see struct fs_entry */
 	unsigned long long ino;
 	unsigned long long offset;	/* ~0: not known */
-	unsigned long long len;		/* bytes asked for */
+	unsigned long long len;		/* bytes requested; ~0: not known */
 	long long ret;
 	unsigned long long cgroup;
 	unsigned int dev;		/* kernel dev_t of the file system */
@@ -132,7 +155,78 @@ struct op_record {
 
 enum { CALL_COMPAT = 0x8000, CALL_MAX = 512 };
 
+/* What the programs send for each finished operation and request while a run is recorded. Whole
+ * words without holes; the first byte says what it is. */
+enum sent {
+	SENT_OP = 1,		/* an operation that was never off the CPU */
+	SENT_OP_WAITED,
+	SENT_REQUEST,
+	SENT_FILE,
+};
+
+/* Whose it is: pid and tid as the tool's pid namespace numbers them. */
+struct sent_who {
+	unsigned int pid, tid;
+	unsigned long long cgroup;
+	char comm[COMM_LEN];
+};
+
+/* Which file: FILE_KEY() and inode; inode 0: none, or not known. */
+struct sent_file_id {
+	unsigned long long key, ino;
+};
+
+enum { SENT_ON_CPU = ST_FS + 1 };	/* strata of an operation that was never off the CPU */
+
+struct sent_op {
+	unsigned char what;
+	unsigned char kind;		/* enum op_kind */
+	unsigned char cache;		/* enum cache_class */
+	unsigned char fs;		/* slot of its type, + SENT_FS_FIRST */
+	unsigned short call;
+	unsigned short open_flags;	/* of the open file: O_..., the low half */
+	struct sent_who who;
+	struct sent_file_id file;
+	unsigned long long start_ns;
+	unsigned long long offset, len;	/* as in op_record */
+	long long ret;
+	unsigned int requests;
+	int fd;				/* descriptor; -1: none */
+	unsigned long long on_cpu[SENT_ON_CPU];
+};
+
+enum { SENT_FS_UNKNOWN, SENT_FS_BDEV, SENT_FS_FIRST };
+
+struct sent_op_waited {
+	struct sent_op op;
+	unsigned long long waits[ST_N - SENT_ON_CPU];
+};
+
+struct sent_request {
+	unsigned char what;
+	unsigned char op;		/* enum rq_op */
+	unsigned char failed, bio_based;
+	unsigned int dev;		/* dev_t of the whole disk */
+	unsigned int cmd_flags;
+	int error;			/* as the tracepoint reports it */
+	unsigned int requeues, merges;
+	unsigned long long sector, bytes;
+	unsigned long long q, g, d, c;	/* q 0: submission not seen */
+	struct sent_file_id file;
+	struct sent_who who;		/* tid 0: not known */
+};
+
+/* The name of a file, sent before the first record that refers to it, in a ring for names. */
+struct sent_file {
+	unsigned long long what;
+	struct sent_file_id id;
+	struct file_name name;
+};
+
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct op_record) == 200 + 8 + PATH_BYTES, "op_record is stored");
+_Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
+_Static_assert(sizeof(struct sent_op_waited) == 192, "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 
 #endif

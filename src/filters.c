@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,29 +10,34 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "mounts.h"
-#include "reason.h"
+#include "base/mounts.h"
+#include "base/reason.h"
+#include "base/text.h"
+#include "filter_paths.h"
 
-static const struct opt_choice ops[] = {
+_Static_assert((int)OPT_LIST_MAX == MAX_PIDS && MAX_PIDS == MAX_COMMS, "lists");
+_Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES, "lists");
+
+const struct opt_choice filter_ops[] = {
 	{ "read", OP_READ },   { "write", OP_WRITE }, { "open", OP_OPEN }, { "close", OP_CLOSE },
 	{ "fsync", OP_FSYNC }, { "copy", OP_COPY },   { "meta", OP_META }, {},
 };
 
 const struct opt filter_opts[] = {
-	{ 'p', "pid", OPT_UINT(struct filters, pid), .arg = "PID", .min = 1, .max = INT_MAX,
+	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
 	  .help = "only this process, all its threads" },
-	{ 0, "comm", OPT_STRING(struct filters, comm), .arg = "NAME",
+	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",
 	  .help = "only threads of this name" },
-	{ 0, "cgroup", OPT_STRING(struct filters, cgroup), .arg = "PATH",
+	{ 0, "cgroup", OPT_PATHS(struct filters, cgroups), .arg = "PATH",
 	  .help = "only this cgroup (v2) and those below it" },
-	{ 'd', "disk", OPT_STRING(struct filters, disk), .arg = "DISK",
+	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK",
 	  .help = "only files on and requests of this disk or partition" },
 	{ 0, "fs", OPT_STRING(struct filters, fs), .arg = "TYPE",
 	  .help = "only files of this file system type" },
-	{ 0, "op", OPT_CHOICE(struct filters, op, ops), .arg = "OP",
+	{ 0, "op", OPT_CHOICES(struct filters, ops, filter_ops), .arg = "OP",
 	  .help = "only operations of this kind" },
-	{ 0, "file", OPT_STRING(struct filters, file), .arg = "PATH",
-	  .help = "only operations on this file" },
+	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
+	  .help = "only operations on this file, or on all below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
 	  .help = "only operations that took at least this long" },
 	{ 0, "all-files", OPT_FLAG(struct filters, all_files),
@@ -43,20 +47,14 @@ const struct opt filter_opts[] = {
 	{},
 };
 
-/* From user space's dev_t to the kernel's. */
-static unsigned int kernel_dev(dev_t dev)
+static int dev_add(struct filter_lists *lists, unsigned int dev, struct reason *why)
 {
-	return major(dev) << 20 | (minor(dev) & 0xfffff);
-}
-
-static int dev_add(struct session_conf *conf, unsigned int dev, struct reason *why)
-{
-	for (unsigned int i = 0; i < conf->n_devs; i++)
-		if (conf->devs[i] == dev)
+	for (unsigned int i = 0; i < lists->n_devs; i++)
+		if (lists->devs[i] == dev)
 			return 0;
-	if (conf->n_devs == MAX_DEVS)
-		return reason_set(why, EXIT_FAILED, "more than %d partitions", MAX_DEVS);
-	conf->devs[conf->n_devs++] = dev;
+	if (lists->n_devs == MAX_DEVS)
+		return reason_set(why, EXIT_FAILED, "more than %d disks and partitions", MAX_DEVS);
+	lists->devs[lists->n_devs++] = dev;
 	return 0;
 }
 
@@ -79,7 +77,7 @@ static bool sysfs_dev(const char *dir, const char *entry, unsigned int *ret_dev)
 	return ok;
 }
 
-static int partitions_add(struct session_conf *conf, const char *sysfs, struct reason *why)
+static int partitions_add(struct filter_lists *lists, const char *sysfs, struct reason *why)
 {
 	DIR *dir = opendir(sysfs);
 	struct dirent *e;
@@ -88,14 +86,14 @@ static int partitions_add(struct session_conf *conf, const char *sysfs, struct r
 
 	while (dir && !err && (e = readdir(dir)))
 		if (e->d_name[0] != '.' && e->d_type == DT_DIR && sysfs_dev(sysfs, e->d_name, &dev))
-			err = dev_add(conf, dev, why);
+			err = dev_add(lists, dev, why);
 	if (dir)
 		closedir(dir);
 	return err;
 }
 
-/* File systems without a device number of their own (btrfs) that are on one of the devices. */
-static int mounts_add(struct session_conf *conf, struct reason *why)
+/* Adds file systems without a device number of their own (btrfs) that are on one of the devices. */
+static int mounts_add(struct filter_lists *lists, struct reason *why)
 {
 	struct mounts mounts;
 	struct stat st;
@@ -109,15 +107,15 @@ static int mounts_add(struct session_conf *conf, struct reason *why)
 		if (m->dev >> 20 || m->source[0] != '/' || stat(m->source, &st) ||
 		    !S_ISBLK(st.st_mode))
 			continue;
-		for (unsigned int d = 0; d < conf->n_devs && !err; d++)
-			if (conf->devs[d] == kernel_dev(st.st_rdev))
-				err = dev_add(conf, m->dev, why);
+		for (unsigned int d = 0; d < lists->n_devs && !err; d++)
+			if (lists->devs[d] == filter_kernel_dev(st.st_rdev))
+				err = dev_add(lists, m->dev, why);
 	}
 	mounts_free(&mounts);
 	return err;
 }
 
-static int resolve_disk(const char *disk, struct session_conf *conf, struct reason *why)
+static int add_disk(const char *disk, struct filter_lists *lists, struct reason *why)
 {
 	char node[PATH_MAX], sysfs[64];
 	struct stat st;
@@ -129,79 +127,10 @@ static int resolve_disk(const char *disk, struct session_conf *conf, struct reas
 	}
 	snprintf(sysfs, sizeof(sysfs), "/sys/dev/block/%u:%u", major(st.st_rdev),
 		 minor(st.st_rdev));
-	if (dev_add(conf, kernel_dev(st.st_rdev), why) || partitions_add(conf, sysfs, why))
+	if (dev_add(lists, filter_kernel_dev(st.st_rdev), why) ||
+	    partitions_add(lists, sysfs, why))
 		return -1;
-	return mounts_add(conf, why);
-}
-
-/* stat(2) tells another device than the kernel's super block for some file systems (btrfs); the
- * mount that the file is on knows it. */
-static unsigned int file_fs_dev(const char *path, const struct stat *st)
-{
-	unsigned int dev = kernel_dev(st->st_dev);
-	struct mounts mounts;
-	struct statx sx;
-
-	if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &sx) || !(sx.stx_mask & STATX_MNT_ID) ||
-	    mounts_read(&mounts))
-		return dev;
-	for (size_t i = 0; i < mounts.n; i++)
-		if (mounts.list[i].id == sx.stx_mnt_id)
-			dev = mounts.list[i].dev;
-	mounts_free(&mounts);
-	return dev;
-}
-
-static int resolve_file(const char *path, struct session_conf *conf, struct reason *why)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return reason_set(why, EXIT_FAILED, "cannot look at '%.200s': %s", path,
-				  strerror(errno));
-	conf->file_ino = st.st_ino;
-	conf->file_dev = S_ISBLK(st.st_mode) ? kernel_dev(st.st_rdev) : file_fs_dev(path, &st);
-	return 0;
-}
-
-static bool cgroup_root(char root[PATH_MAX])
-{
-	struct mounts mounts;
-	bool found = false;
-
-	if (mounts_read(&mounts))
-		return false;
-	for (size_t i = 0; i < mounts.n && !found; i++) {
-		found = !strcmp(mounts.list[i].type, "cgroup2");
-		if (found)
-			snprintf(root, PATH_MAX, "%s", mounts.list[i].point);
-	}
-	mounts_free(&mounts);
-	return found;
-}
-
-/* "/a/b" as a cgroup or as a directory below where cgroups are mounted. A cgroup's id is its
- * directory's inode number (kernfs, 64 bit). */
-static int resolve_cgroup(const char *path, struct session_conf *conf, struct reason *why)
-{
-	char root[PATH_MAX], full[2 * PATH_MAX];
-	const char *below = path;
-	struct stat st;
-
-	if (!cgroup_root(root)) {
-		reason_set(why, EXIT_FAILED, "no cgroup v2 is mounted");
-		return reason_hint(why, "mount -t cgroup2 none /sys/fs/cgroup");
-	}
-	if (!strncmp(path, root, strlen(root)))
-		below = path + strlen(root);
-	snprintf(full, sizeof(full), "%s/%s", root, below);
-	if (stat(full, &st) || !S_ISDIR(st.st_mode))
-		return reason_set(why, EXIT_FAILED, "no such cgroup '%.200s' in '%.60s'", path,
-				  root);
-	conf->cgroup = st.st_ino;
-	for (const char *p = below; *p; p++)
-		conf->cgroup_level += *p != '/' && (p == below || p[-1] == '/');
-	return 0;
+	return mounts_add(lists, why);
 }
 
 bool filters_fs_type_known(const char *type)
@@ -218,27 +147,96 @@ bool filters_fs_type_known(const char *type)
 	return found;
 }
 
+/* The process of thread @tid; 0 if not in /proc. */
+static unsigned int process_of(uint64_t tid)
+{
+	char path[64], line[128];
+	unsigned int tgid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)tid);
+	f = fopen(path, "re");
+	while (f && !tgid && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %u", &tgid) != 1)
+			tgid = 0;
+	if (f)
+		fclose(f);
+	return tgid;
+}
+
+/* PF_KTHREAD (include/linux/sched.h) from the flags in /proc/PID/stat, after a name in brackets. */
+bool filters_kernel_thread(uint64_t pid)
+{
+	char path[64], line[512] = "", *end;
+	unsigned int flags = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
+	f = fopen(path, "re");
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	end = strrchr(line, ')');
+	if (!end || sscanf(end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		return false;
+	return flags & 0x00200000;
+}
+
+static int add_pid(uint64_t pid, struct filter_lists *lists, struct reason *why)
+{
+	unsigned int process = process_of(pid);
+
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return reason_set(why, EXIT_FAILED, "no process has pid %llu",
+				  (unsigned long long)pid);
+	if (process && process != pid) {
+		reason_set(why, EXIT_FAILED, "%llu is a thread of process %u",
+			   (unsigned long long)pid, process);
+		return reason_hint(why, "'-p %u' traces all its threads", process);
+	}
+	lists->pids[lists->n_pids++] = (unsigned int)pid;
+	return 0;
+}
+
+static int add_comm(const char *comm, struct filter_lists *lists, struct reason *why)
+{
+	if (strlen(comm) >= COMM_LEN) {
+		reason_set(why, EXIT_USAGE, "no thread is called '%.60s': the kernel keeps %d "
+			   "characters", comm, COMM_LEN - 1);
+		return reason_hint(why, "--comm %.15s", comm);
+	}
+	memcpy(lists->comms[lists->n_comms++], comm, strlen(comm));
+	return 0;
+}
+
+static int lists_fill(const struct filters *f, struct filter_lists *lists, struct reason *why)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < f->pids.n && !err; i++)
+		err = add_pid(f->pids.at[i], lists, why);
+	for (unsigned int i = 0; i < f->comms.n && !err; i++)
+		err = add_comm(f->comms.at[i], lists, why);
+	for (unsigned int i = 0; i < f->disks.n && !err; i++)
+		err = add_disk(f->disks.at[i], lists, why);
+	for (unsigned int i = 0; i < f->files.n && !err; i++)
+		err = filter_add_file(f->files.at[i], lists, why);
+	for (unsigned int i = 0; i < f->cgroups.n && !err; i++)
+		err = filter_add_cgroup(f->cgroups.at[i], lists, why);
+	return err;
+}
+
 int filters_resolve(const struct filters *f, struct session_conf *conf, struct reason *why)
 {
-	if (f->pid && kill((pid_t)f->pid, 0) && errno == ESRCH)
-		return reason_set(why, EXIT_FAILED, "no process has pid %llu",
-				  (unsigned long long)f->pid);
-	conf->pid = (pid_t)f->pid;
-	conf->comm = f->comm;
 	conf->min_ns = f->min_ns;
 	conf->all_files = f->all_files;
-	conf->kinds = f->op ? 1U << f->op : ~0U;
+	conf->kinds = f->ops ? f->ops : ~0U;
 	if (f->fs && !filters_fs_type_known(f->fs)) {
 		reason_set(why, EXIT_FAILED, "no file system type '%.60s'", f->fs);
 		return reason_hint(why, "those that the kernel knows are in /proc/filesystems");
 	}
-	if (f->disk && resolve_disk(f->disk, conf, why))
-		return -1;
-	if (f->file && resolve_file(f->file, conf, why))
-		return -1;
-	if (f->cgroup && resolve_cgroup(f->cgroup, conf, why))
-		return -1;
-	return 0;
+	return lists_fill(f, &conf->lists, why);
 }
 
 static void text_add(char *text, size_t cap, const char *option, const char *value)
@@ -246,7 +244,15 @@ static void text_add(char *text, size_t cap, const char *option, const char *val
 	size_t len = strlen(text);
 
 	if (value)
-		snprintf(text + len, cap - len, "%s%s %s", len ? " " : "", option, value);
+		snprintf(text + len, cap - len, "%s%s%s%s", len ? " " : "", option,
+			 *value ? " " : "", value);
+}
+
+static void text_add_list(char *text, size_t cap, const char *option,
+			  const struct opt_strings *list)
+{
+	for (unsigned int i = 0; i < list->n; i++)
+		text_add(text, cap, option, list->at[i]);
 }
 
 void filters_text(const struct filters *f, char *text, size_t cap)
@@ -254,13 +260,19 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 	char number[32];
 
 	text[0] = '\0';
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)f->pid);
-	text_add(text, cap, "-p", f->pid ? number : NULL);
-	text_add(text, cap, "--comm", f->comm);
-	text_add(text, cap, "--cgroup", f->cgroup);
-	text_add(text, cap, "-d", f->disk);
+	for (unsigned int i = 0; i < f->pids.n; i++) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->pids.at[i]);
+		text_add(text, cap, "-p", number);
+	}
+	text_add_list(text, cap, "--comm", &f->comms);
+	text_add_list(text, cap, "--cgroup", &f->cgroups);
+	text_add_list(text, cap, "-d", &f->disks);
 	text_add(text, cap, "--fs", f->fs);
-	text_add(text, cap, "--file", f->file);
-	for (const struct opt_choice *c = ops; c->name; c++)
-		text_add(text, cap, "--op", f->op == c->value ? c->name : NULL);
+	text_add_list(text, cap, "--file", &f->files);
+	for (const struct opt_choice *c = filter_ops; c->name; c++)
+		text_add(text, cap, "--op", f->ops & 1U << c->value ? c->name : NULL);
+	if (f->min_ns)
+		text_add(text, cap, "--min", text_ns(f->min_ns).s);
+	if (f->all_files)
+		text_add(text, cap, "--all-files", "");
 }

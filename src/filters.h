@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * filters.h - the options that say whose and which I/O, the same in every command, and what they
- * mean to the kernel.
+ * filters.h - the options that select I/O, by whom and of which kind: the same in every command,
+ * and translated for the kernel here.
  */
 #ifndef IOSTRATA_FILTERS_H
 #define IOSTRATA_FILTERS_H
@@ -9,26 +9,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "opts.h"
-#include "session.h"
+#include "base/opts.h"
+#include "trace/session.h"
 
 struct filters {
-	uint64_t pid;		/* 0: not given */
-	const char *comm, *cgroup, *disk, *fs, *file;
-	int op;			/* enum op_kind, OP_NONE: all */
+	struct opt_uints pids;
+	struct opt_strings comms, disks, cgroups, files;
+	const char *fs;
+	unsigned int ops;	/* set of 1 << enum op_kind, 0: all */
 	uint64_t min_ns;
 	bool all_files, system;
 };
 
+extern const struct opt_choice filter_ops[];	/* kinds of operations */
 extern const struct opt filter_opts[];	/* over struct filters */
 
-/* Translates into @conf; looks things up in /proc and /sys. 0, or -1 with @why. */
+/* Translates them into @conf, with look-ups in /proc and /sys. 0, or -1 with @why. */
 int filters_resolve(const struct filters *f, struct session_conf *conf, struct reason *why);
 
-/* Whether the kernel, as it is now, knows file system type @type. */
+/* Whether the running kernel currently knows file system type @type. */
 bool filters_fs_type_known(const char *type);
 
-/* Writes them as they were given, for messages: "-p 12 --comm dd"; raw, hostile. */
+/* Whether process @pid is a kernel thread: it makes no system calls, but has requests. */
+bool filters_kernel_thread(uint64_t pid);
+
+/* Writes the filters as they were given, for messages: "-p 12 --comm dd"; raw, hostile. */
 void filters_text(const struct filters *f, char *text, size_t cap);
 
 #endif

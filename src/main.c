@@ -8,11 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+#include "base/privilege.h"
+#include "base/reason.h"
+#include "base/text.h"
 #include "cmd.h"
-#include "reason.h"
-#include "text.h"
 
-static const struct cmd *const commands[] = { &cmd_breakdown, &cmd_doctor };
+static const struct cmd *const commands[] = {
+	&cmd_breakdown, &cmd_top,    &cmd_funcs, &cmd_record,
+	&cmd_report,	&cmd_export, &cmd_doctor,
+};
 
 enum { COMMANDS_N = sizeof(commands) / sizeof(*commands) };
 
@@ -23,14 +28,16 @@ static void help(FILE *f)
 		   "Commands:\n");
 	for (int i = 0; i < COMMANDS_N; i++)
 		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->table->summary);
-	fprintf(f, "\n'iostrata COMMAND --help' tells about a command, with examples.\n\n"
+	fprintf(f, "\n'iostrata help COMMAND' tells about a command, with examples.\n\n"
 		   "Examples:\n"
 		   "  iostrata breakdown                 everybody's I/O until Ctrl-C\n"
 		   "  iostrata breakdown -- make         where the I/O time of a build goes\n"
+		   "  iostrata top                       which processes make the I/O, live\n"
+		   "  iostrata funcs 'ext4_*'            count and time of kernel functions\n"
 		   "  iostrata doctor                    what this kernel can, what is missing\n");
 }
 
-/* The manual's sections about commands; see the Makefile. */
+/* Prints the manual's sections about commands; see the Makefile. */
 static int scdoc(void)
 {
 	for (int i = 0; i < COMMANDS_N; i++)
@@ -41,17 +48,45 @@ static int scdoc(void)
 
 static int unknown(const char *name)
 {
+	struct nearest meant = { .typed = name };
 	char safe[128];
 
+	for (int i = 0; i < COMMANDS_N; i++)
+		nearest_try(&meant, commands[i]->name);
 	text_safe(safe, sizeof(safe), name);
 	fprintf(stderr, "error: no command '%s'\n", safe);
-	fprintf(stderr, "hint: 'iostrata --help' lists the commands\n");
+	if (meant.name)
+		fprintf(stderr, "hint: did you mean 'iostrata %s'?\n", meant.name);
+	else
+		fprintf(stderr, "hint: 'iostrata --help' lists the commands\n");
 	return EXIT_USAGE;
 }
 
+static const struct cmd *find(const char *name)
+{
+	for (int i = 0; i < COMMANDS_N; i++)
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	return NULL;
+}
+
+/* Prints help for command @name, or general help if it is NULL. */
+static int help_of(const char *name)
+{
+	const struct cmd *cmd = name ? find(name) : NULL;
+	char *argv[] = { (char *)name, "--help", NULL };
+
+	if (cmd)
+		return cmd->run(2, argv);
+	if (name)
+		return unknown(name);
+	help(stdout);
+	return cmd_written(0);
+}
+
 /*
- * A standard descriptor that is closed would be given to the next file that is opened, and what is
- * written to stdout would go there. Its place is taken by something that refuses.
+ * If a standard descriptor is closed, the next file opened would get its number, and output to
+ * stdout would go there. So something that refuses the I/O takes its place.
  */
 static void keep_standard_descriptors(void)
 {
@@ -62,20 +97,49 @@ static void keep_standard_descriptors(void)
 			exit(EXIT_FAILED);
 }
 
+/* The file's privileges would go to everyone who may run it, and to the command that it runs. */
+static int refuse_file(char **argv)
+{
+	fprintf(stderr, "error: refusing to run as a setuid or setgid program, or with file "
+			"capabilities\nhint: use sudo, or setpriv --ambient-caps\n");
+	while (*argv && strcmp(*argv, "--") != 0)
+		argv++;
+	return *argv ? EXIT_TOOL : EXIT_PERMISSION;
+}
+
+static void on_failed_write(int signo)
+{
+	(void)signo;
+}
+
+/* Writing to an output that is closed or may not grow must fail with an error, which is reported. A
+ * signal that is ignored already stays ignored, for the command we may run; exec undoes a
+ * handler. */
+static void handle_failed_writes(void)
+{
+	static const int signals[] = { SIGPIPE, SIGXFSZ };
+	struct sigaction was, act = { .sa_handler = on_failed_write, .sa_flags = SA_RESTART };
+
+	for (int i = 0; i < 2; i++)
+		if (!sigaction(signals[i], NULL, &was) && was.sa_handler == SIG_DFL)
+			sigaction(signals[i], &act, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
 	keep_standard_descriptors();
+	if (privilege_by_file())
+		return refuse_file(argv);
 	setlocale(LC_CTYPE, "C.UTF-8");
-	signal(SIGPIPE, SIG_IGN); /* a closed output is an error that is told */
-	for (int i = 0; i < COMMANDS_N; i++)
-		if (!strcmp(name, commands[i]->name))
-			return commands[i]->run(argc - 1, argv + 1);
-	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
-		help(stdout);
-		return cmd_written(0);
-	}
+	handle_failed_writes();
+	if (find(name))
+		return find(name)->run(argc - 1, argv + 1);
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		return help_of(NULL);
+	if (!strcmp(name, "help"))
+		return help_of(argc > 2 ? argv[2] : NULL);
 	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
 		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -EIO : 0);
 	if (!strcmp(name, "--scdoc"))

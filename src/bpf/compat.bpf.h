@@ -12,20 +12,16 @@
 
 #include "conf.h"
 
-/* dev_t of files' file systems and of disks that are asked for; CONF(n_devs) of them. */
-const volatile unsigned int devs[MAX_DEVS];
+/* Whose and which I/O to trace. */
+const volatile struct filter_lists lists;
 
-/* A number of struct conf. Volatile: to have it once more is cheaper than to keep it. */
-#define CONF(field)                                                                                \
-	({                                                                                         \
-		u64 value_;                                                                        \
-		asm volatile("%0 = %1 ll"                                                          \
-			     : "=r"(value_)                                                        \
-			     : "i"((u64)CONF_MARK << 32 | CONF_WHERE(field)));                     \
-		value_;                                                                            \
-	})
+const volatile struct bpf_conf conf;
+#define CONF(field) (conf.field)
 
-/* Which way is the straight one. */
+/* Each index of one of the lists. Unrolled, the loops would be most of some programs. */
+#define FOR_LISTED(i, n) _Pragma("clang loop unroll(disable)") for (u64 i = 0; i < CONF(n); i++)
+
+/* Which branch is the usual one. */
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -38,6 +34,15 @@ struct task_struct___pre_5_14 {
 struct task_struct___5_14 {
 	unsigned int __state;
 };
+struct task_struct___5_17 {
+	void *worker_private;
+};
+struct workqueue_struct___pre_6_9 {
+	char name[24];
+};
+struct bio___with_cgroups {
+	struct blkcg_gq *bi_blkg;
+};
 struct bio___pre_5_12 {
 	struct gendisk *bi_disk;
 };
@@ -46,6 +51,15 @@ struct request_queue___5_15 {
 };
 struct request___pre_5_16 {
 	struct gendisk *rq_disk;
+};
+struct cgroup___pre_6_1 {
+	u64 ancestor_ids[1];
+};
+struct page___pre_7_1 {
+	unsigned long compound_head;
+};
+struct page___7_1 {
+	unsigned long compound_info;
 };
 struct pcpu_hot___6_2 {
 	int preempt_count;
@@ -82,6 +96,46 @@ static __always_inline struct gendisk *bio_disk(struct bio *bio)
 	if (bpf_core_field_exists(old->bi_disk))
 		return old->bi_disk;
 	return bio->bi_bdev->bd_disk;
+}
+
+/*
+ * WHAT  a bio's cgroup: only with CONFIG_BLK_CGROUP; NULL without, or if the io controller is not
+ *       cgroup v2's
+ * WHEN  never changed
+ * DROP  never
+ */
+static __always_inline struct cgroup *bio_cgroup(struct bio *bio)
+{
+	struct bio___with_cgroups *with = (void *)bio;
+	struct cgroup *cgroup;
+
+	if (!bpf_core_field_exists(with->bi_blkg))
+		return NULL;
+	cgroup = BPF_CORE_READ(with, bi_blkg, blkcg, css.cgroup);
+	/* the default hierarchy, v2's, is number 0 */
+	return cgroup && !BPF_CORE_READ(cgroup, root, hierarchy_id) ? cgroup : NULL;
+}
+
+/*
+ * WHAT  page.compound_head, the first page's address | 1, became page.compound_info: where the size
+ *       of a page is a power of two, a mask that gives that address from the page's own
+ * WHEN  7.1
+ * DROP  with the last kernel before it in tests/vm/kernels.txt
+ *
+ * The first page of @page's folio. A mask has more leading ones than the address of any page.
+ */
+static __always_inline struct page *page_head(struct page *page)
+{
+	struct page___7_1 *now = (void *)page;
+	u64 info;
+
+	if (bpf_core_field_exists(now->compound_info))
+		info = BPF_CORE_READ(now, compound_info);
+	else
+		info = BPF_CORE_READ((struct page___pre_7_1 *)page, compound_head);
+	if (!(info & 1))
+		return page;
+	return (void *)(info >> 32 == 0xffffffff ? (u64)page & info : info - 1);
 }
 
 static __always_inline u32 disk_dev(struct gendisk *disk)
@@ -128,11 +182,11 @@ static __always_inline bool request_in_flush_sequence(struct request *rq)
 	return rq->rq_flags >> CONF(rqf_flush_seq) & 1;
 }
 
-/* bpf_get_smp_processor_id(), declared as wide as it returns: a u32 would first be cut to size. */
+/* bpf_get_smp_processor_id(), declared as wide as it returns: a u32 would first be truncated. */
 static u64 (*const current_cpu)(void) = (void *)8;
 
 /*
- * WHAT  bpf_get_current_task_btf(), whose result can be read without a helper call
+ * WHAT  bpf_get_current_task_btf(), whose result can be read without a BPF helper call
  * WHEN  5.11
  * DROP  with the last kernel before it in tests/vm/kernels.txt
  */
@@ -147,6 +201,41 @@ static __always_inline u32 current_flags(void)
 	if (have_current_btf())
 		return bpf_get_current_task_btf()->flags;
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
+}
+
+/*
+ * WHAT  a kernel thread's struct kthread was in set_child_tid, now in worker_private; and the array
+ *       with a workqueue's name grew
+ * WHEN  5.17; 6.9
+ * DROP  with the last kernel before it in tests/vm/kernels.txt
+ */
+static __always_inline struct kthread *task_kthread(struct task_struct *task)
+{
+	struct task_struct___5_17 *now = (void *)task;
+
+	if (bpf_core_field_exists(now->worker_private))
+		return BPF_CORE_READ(now, worker_private);
+	return (void *)BPF_CORE_READ(task, set_child_tid);
+}
+
+/* Whether @task, a worker, works for the workqueue called @name just now; compares 8 bytes. */
+static __always_inline bool worker_is_for(struct task_struct *task, const char name[8])
+{
+	struct worker *worker = BPF_CORE_READ(task_kthread(task), data);
+	struct workqueue_struct___pre_6_9 *wq;
+	u64 is = 0;
+
+	wq = (void *)BPF_CORE_READ(worker, current_pwq, wq);
+	bpf_core_read(&is, sizeof(is), &wq->name);
+	return !__builtin_memcmp(&is, name, sizeof(is));
+}
+
+/* CLOCK_MONOTONIC, ns. */
+static __always_inline u64 current_start_time(void)
+{
+	if (have_current_btf())
+		return bpf_get_current_task_btf()->start_time;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time);
 }
 
 /* Current, and whether its call is a 32-bit one (x86: TS_COMPAT). */
@@ -173,7 +262,34 @@ static __always_inline bool current_is_compat(void)
 }
 
 /*
- * WHAT  bpf_rdonly_cast(): any kernel pointer can be read as typed, without a helper call a field
+ * WHAT  a cgroup had an array of its ancestors' ids; tracing programs could not call the BPF helper
+ *       for them at first
+ * WHEN  6.1 (cgroup.ancestor_ids became cgroup.ancestors)
+ * DROP  with the last kernel before it in tests/vm/kernels.txt
+ *
+ * Id of the ancestor of current's cgroup at @level, or of that cgroup itself if @level is its own;
+ * 0: @level is further down.
+ */
+static __always_inline u64 current_ancestor_cgroup(int level)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct cgroup___pre_6_1 *old = NULL;
+	struct cgroup *cgrp;
+	u64 id = 0;
+
+	if (!bpf_core_field_exists(old->ancestor_ids))
+		return bpf_get_current_ancestor_cgroup_id(level);
+	cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	if (level > BPF_CORE_READ(cgrp, level))
+		return 0;
+	bpf_probe_read_kernel(&id, sizeof(id), (void *)cgrp + level * sizeof(id) +
+						       bpf_core_field_offset(old->ancestor_ids));
+	return id;
+}
+
+/*
+ * WHAT  bpf_rdonly_cast(): any kernel pointer can be read as typed, without a BPF helper call for
+ *       each field
  * WHEN  6.2; conf.rdonly_cast tells
  * DROP  with the last kernel before it in tests/vm/kernels.txt
  */
@@ -189,9 +305,9 @@ static __always_inline struct file *file_pointed_to(struct file **from)
 	return kiocb->ki_filp;
 }
 
-/* For each pointer that is read through current, an argument, or a pointer from there, verifiers
- * since 6.4 search all types of the kernel several times: 64 times in a loop. They do not through
- * one that was cast; at run time that costs a few instructions. */
+/* Since 6.4 the verifier searches all types of the kernel several times for each pointer that is
+ * read through current, an argument, or a pointer from there; in a loop, 64 times. It does not for
+ * one that was cast; at run time a cast costs a few instructions. */
 static __always_inline struct task_struct *task_untrusted(struct task_struct *task)
 {
 	if (!CONF(rdonly_cast))
@@ -215,7 +331,7 @@ static __always_inline struct bio *bio_untrusted(struct bio *bio)
 
 /*
  * WHAT  programs of tp_btf can be preempted, and a hit by another thread of that CPU meanwhile is
- *       refused as recursion; those of perf's tracepoints cannot, but see no registers
+ *       refused as recursion; programs on perf's tracepoints cannot, but see no registers
  * WHEN  7.0 (tracepoints are guarded by SRCU); session.c chooses
  * DROP  never
  */
@@ -230,28 +346,6 @@ static __always_inline struct pt_regs *current_regs(void)
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
-/*
- * WHAT  programs can forbid that they are preempted, which keeps a switch from coming between two
- *       writes to the state of a thread; not that they are refused (see above): the switch comes
- *       when they allow it again, still inside
- * WHEN  6.10; conf.guarded tells
- * DROP  never
- */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-static __always_inline void preemption_off(void)
-{
-	if (CONF(guarded))
-		bpf_preempt_disable();
-}
-
-static __always_inline void preemption_on(void)
-{
-	if (CONF(guarded))
-		bpf_preempt_enable();
-}
-
 /* x86: the first two arguments, and the result, of the function that a kprobe is on. */
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {
@@ -264,21 +358,23 @@ static __always_inline long kprobe_ret(struct pt_regs *ctx)
 }
 
 /*
- * WHAT  where x86 keeps the preemption count: __preempt_count, in pcpu_hot, __preempt_count again
+ * WHAT  where x86 keeps the preemption count: __preempt_count, then pcpu_hot, then again
+ *       __preempt_count
  * WHEN  6.2, 6.15
  * DROP  never; other architectures keep it in thread_info
  *
- * Which interrupt level this is: hard interrupt and NMI bits, and the bit of a softirq being
- * served (include/linux/preempt.h). A kernel without CONFIG_KALLSYMS_ALL does not let programs
- * have that variable, even unused: they must be loaded in the variant without it (@known false),
- * where every level is 0.
+ * Which interrupt level this is: hard interrupt and NMI bits, and the bit of a softirq being served
+ * (include/linux/preempt.h). Without CONFIG_KALLSYMS_ALL, programs may not refer to that variable,
+ * even unused: the variant without it must be loaded (@known false), where every level is 0.
  */
 extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot___6_2 pcpu_hot __ksym __weak;
 
+enum { HARD_INTERRUPT = 0xff0000, SOFT_INTERRUPT = 0x100 };
+
 static __always_inline u32 interrupt_level(bool known)
 {
-	const u32 mask = 0xff0000 | 0x100;
+	const u32 mask = HARD_INTERRUPT | SOFT_INTERRUPT;
 
 	if (!known)
 		return 0;

@@ -2,8 +2,8 @@
 /*
  * conf.h - what session.c tells the programs before they are loaded.
  *
- * The numbers of struct conf are written into the instructions that name them, by CONF(field); see
- * constants_write(). The verifier folds what depends on them: what is off costs one instruction.
+ * struct bpf_conf is read-only data of the programs: the verifier folds what depends on it, so a
+ * feature that is off costs nothing, or one load.
  */
 #ifndef IOSTRATA_CONF_H
 #define IOSTRATA_CONF_H
@@ -12,19 +12,31 @@
 
 enum {
 	MAX_DEVS = 64,
+	MAX_PIDS = 16,		/* as many as an option takes; see opts.h */
+	MAX_COMMS = 16,
+	MAX_CGROUPS = 16,
+	MAX_FILES = 16,
+	CGROUP_LEVELS = 32,	/* of the hierarchy, searched for a cgroup */
+	DIR_LEVELS = 32,	/* above a file, searched for a directory */
 	HELPER_WAITS = 8,	/* waits of a helper thread that are kept */
-	BIO_WALK = 64,		/* bios of a request that are looked at */
+	BIO_WALK = 256,		/* bios of a request that are looked at: NVME_DSM_MAX_RANGES */
+	ABSORB_WALK = 8,
 	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
 	TASK_SLOTS_LOG2 = 12,
 	TASK_SLOTS = 1 << TASK_SLOTS_LOG2, /* threads whose state is found without a search */
 	ROW_SLOTS = 64,		/* rows that are found without a search; see row.bpf.h */
-	SLOT_SEARCH = 8,	/* slots that are tried for a row, or a type of file systems */
-	FS_SLOTS = 128,		/* types of file systems */
-	RQ_CPUS = 16,		/* CPUs whose rows of requests are apart; others share with them */
+	SLOT_SEARCH = 8,	/* slots that are tried for a row, or a file system type */
+	FS_SLOTS = 128,		/* file system types */
+	RQ_CPUS = 16,		/* CPUs with rows of requests of their own; others share these */
+	HIST_CPUS = 32,		/* the same for the histograms of operations; a power of two */
 	IO_SLOTS = 8192,	/* bios that are found without a search; see io.bpf.h */
-	MAX_SEARCH = 256,	/* CPUs whose bios are searched for one; the verifier walks it */
+	MAX_SEARCH = 256,	/* CPUs whose slots are searched; the verifier walks them all */
 	MARK_SLOTS = 256,	/* CPUs whose completion is known; a collision forgets one */
-	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for twins */
+	MARK_LEVELS = 3,	/* threads, software and hardware interrupts */
+	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for backups */
+	IDLE_SLOTS = 1024,	/* CPUs for whose idle threads they are kept */
+	MAX_RINGS = 16,		/* for records, one for each group of CPUs */
+	FILES_SENT = 4096,	/* files whose name was sent; a collision forgets one */
 	PID_LIMIT = 4 << 20,	/* PID_MAX_LIMIT, include/linux/threads.h */
 };
 
@@ -46,62 +58,85 @@ enum call_file {
 /* Where the call's offset comes from, for records. */
 enum call_offset { OFFSET_NONE, OFFSET_POS, OFFSET_ARG3 };
 
-struct conf {
+/* A file to trace, or a directory: then with all that is below it in its file system. */
+struct filter_file {
+	unsigned long long ino;
+	unsigned int dev;
+	unsigned int is_dir;
+};
+
+/* Whose and which I/O to trace. An empty list lets all pass; of several lists, I/O must pass each.
+ * Read-only data of the programs, which take the lengths from struct bpf_conf. */
+struct filter_lists {
+	unsigned int n_pids, n_comms, n_cgroups, n_files, n_devs;
+	unsigned int pids[MAX_PIDS];	/* of thread groups; in the tool's pid namespace */
+	unsigned long long comms[MAX_COMMS][COMM_LEN / 8];
+	unsigned long long cgroups[MAX_CGROUPS]; /* ids of cgroups v2, with those below them */
+	struct filter_file files[MAX_FILES];
+	unsigned int devs[MAX_DEVS];	/* dev_t, of files' file systems and of disks */
+};
+
+struct bpf_conf {
 	/* whose I/O */
-	unsigned int tgid;		/* 0: everybody's; in the pid namespace below */
 	unsigned int tool_tgid;		/* our own I/O is not traced */
 	unsigned long long pidns_dev;	/* the tool's pid namespace; 0: the initial one */
 	unsigned long long pidns_ino;
-	unsigned long long cgroup;	/* id of a cgroup v2; 0: any */
-	unsigned int cgroup_level;
+	unsigned char n_pids, n_comms, n_cgroups; /* of struct filter_lists; 0: everybody's */
 	unsigned char tracked;		/* only the tool's child and descendants: on_fork() */
-	unsigned char has_comm;
 	unsigned char all_files;
 	/* summaries, so that a program looks at one of them instead of many */
-	unsigned char process_filter;	/* tgid, cgroup, comm or tracked */
-	unsigned char file_filter;	/* file_ino or n_devs */
-	unsigned char file_details;	/* inode, device or flags of a file are of use */
+	unsigned char thread_filter;	/* pids, comms or tracked */
+	unsigned char process_filter;	/* these, or cgroups */
+	unsigned char file_filter;	/* n_files or n_devs */
+	unsigned char file_details;	/* inode, device or flags of a file are needed */
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
-	unsigned char guarded;		/* fentry's programs forbid that they are preempted */
-	unsigned long long comm[COMM_LEN / 8];
 	/* which I/O */
 	unsigned long long min_ns;
-	unsigned long long file_ino;	/* 0: any file */
-	unsigned int file_dev;
-	unsigned int n_devs;		/* of devs[]; 0: any device */
-	unsigned int io_rows;		/* that are searched for a bio */
-	unsigned int io_row_len;	/* how many of IO_SLOTS each CPU has; a power of two */
+	unsigned long long record_fs[FS_NAME_LEN / 8]; /* records of this type only; 0: of all */
+	unsigned char n_files, n_devs;	/* of struct filter_lists; 0: all */
+	unsigned char has_dirs;		/* among those files */
+	unsigned int io_cpus;		/* CPUs that are searched for a bio */
+	unsigned int io_slots_per_cpu;	/* how many of IO_SLOTS each CPU has; a power of two */
+	unsigned int op_rows_limit;	/* rows in a hash at which it must be drained */
+	unsigned int rq_rows_limit;
 	/* what to do with it */
 	unsigned char layer;		/* enum layer */
 	unsigned char by;		/* enum by_key */
-	unsigned char direct;		/* rows are found by operation and file system alone */
-	unsigned char alone;		/* nobody else writes such a row meanwhile */
+	unsigned char rq_by;		/* rows of requests are keyed by it, too */
+	unsigned char issuers;		/* the submitter of a bio matters: rq_by, process_filter */
+	unsigned char row_slots;	/* rows are found by operation and file system alone */
+	unsigned char single_writer;		/* nobody else writes such a row meanwhile */
 	unsigned char queued;		/* histogram of requests: queue and tag too */
 	unsigned char records;		/* send slow operations as records */
-	unsigned char call_noted;	/* the number of an operation's call is of use */
+	unsigned char sent_ops, sent_requests; /* send all, struct sent_...; see send.bpf.h */
+	unsigned char uncounted;	/* add nothing to rows */
+	unsigned char rings;		/* that they are sent in; at most MAX_RINGS */
+	unsigned int wake_mask;		/* user space is woken after wake_mask + 1 bytes */
+	unsigned char call_noted;	/* the number of an operation's call is needed */
 	unsigned char waits;		/* cut sleeps by layer */
-	unsigned char twins;		/* programs on block tracepoints are there twice */
+	unsigned char misses_counted;	/* the kernel counts returns that fexit misses */
+	unsigned char hists_apart;	/* slot_cells are sums alone; see row_hist_add() */
+	unsigned char backups;		/* programs on block tracepoints are attached twice */
+	/* offsets in bytes: of btrfs from an inode back to its root, and from there to its device;
+	 * of overlayfs from an inode to its upper layer's dentry; 0: not known */
+	unsigned short btrfs_root, btrfs_dev, overlay_upper;
+	unsigned char file_identity;	/* any of these is known */
 	/* which argument of a tracepoint is the bio, the request, ...: arity differs */
 	unsigned char arg_bio_queue, arg_getrq, arg_backmerge, arg_frontmerge, arg_split;
 	unsigned char arg_issue, arg_requeue, arg_rq_merge;
 	unsigned char arg_pause;	/* balance_dirty_pages' pause */
 	unsigned char rqf_flush_seq;	/* bit of RQF_FLUSH_SEQ in request.rq_flags */
-	unsigned char has_prev_state;	/* sched_switch tells prev's state */
 };
 
-/* What stands for a field in a program, as a 64-bit constant: its high half, and the low half. */
-#define CONF_MARK  0x636f6e66U
-#define CONF_WHERE(field)                                                                          \
-	(sizeof(((struct conf *)0)->field) << 16 | __builtin_offsetof(struct conf, field))
-#define CONF_SIZE(where)   ((where) >> 16)
-#define CONF_OFFSET(where) ((where) & 0xffff)
+/* Which row of slot_cells: by CPU, epoch (0 or 1, see drain.h) and slot. */
+#define SLOT_CELLS(cpus)	       ((cpus) * 2 * ROW_SLOTS)
+#define SLOT_CELL(cpu, epoch, slot) (((cpu) * 2 + (epoch)) * ROW_SLOTS + (slot))
 
-/* Which row of direct_cells: by CPU, interval (even or odd) and slot. */
-#define DIRECT_CELLS(cpus)	       ((cpus) * 2 * ROW_SLOTS)
-#define DIRECT_CELL(cpu, epoch, slot) (((cpu) * 2 + ((epoch) & 1)) * ROW_SLOTS + (slot))
+/* A bit in the inode number of a file's name in the hash: the name was read again. */
+#define FILE_ID_AGAIN (1ULL << 63)
 
-/* What a row is of, beside its file system: call, operation and class as one number, never 0; or,
- * beside its disk, the operation of requests or of bios. */
+/* What a row stands for, beside its file system: call, operation and cache class as one number,
+ * never 0; or, beside its disk, the operation of requests or of bios. */
 #define ROW_WHAT(call, op, cache) ((unsigned int)(call) | (op) << 16 | (cache) << 24)
 #define WHAT_CALL(what)		   ((what) & 0xffff)
 #define WHAT_OP(what)		   ((what) >> 16 & 0xff)
@@ -110,29 +145,47 @@ struct conf {
 #define REQUESTS_WHAT(op, is_bio)  (ROW_REQUESTS | (op) << 16 | (is_bio))
 #define WHAT_IS_BIO(what)	   ((what) & 1)
 
-/* Who has a slot, for good. */
+/* The row that owns a slot, for good. */
+#define SLOT_OF_DEV (1ULL << 32)
 struct row_slot {
-	unsigned long long fs;		/* or disk */
+	unsigned long long fs;		/* or SLOT_OF_DEV | disk; never 0 */
 	unsigned int what;		/* 0: nobody */
 	unsigned int pad;
 };
 
-/* A type of file systems, and the functions of its regular files. */
-struct fs_seen {
+/* A file system type, and the functions of its regular files. */
+struct fs_entry {
 	unsigned long long fs;		/* its identity; 0: a free slot */
 	char name[FS_NAME_LEN];
 	unsigned long long write_iter, fsync, open;
 	unsigned long long read_iter;	/* 0: none is known yet */
 };
 
+/* Rows by such a key have the names of threads. */
+#define BY_NAMES_TASKS(by) ((by) == BY_PID || (by) == BY_TID || (by) == BY_TASK)
+
+/*
+ * The total time of the tracked threads, as one number, so that it changes at once: each thread
+ * that is alive adds THREAD_ONE less the time at which it began, each that has ended adds its
+ * lifetime. Times are since live.since_ns, in units of 1 << THREAD_TIME_SHIFT ns.
+ */
+#define THREAD_ONE (1ULL << 48)
+enum { THREAD_TIME_SHIFT = 10 };
+
 /* Written by both sides while the programs run; shared by all objects. */
 struct live {
 	unsigned long long slow_ns;	/* operations that took longer are sent as records */
+	unsigned long long since_ns;	/* when all probes were live, CLOCK_MONOTONIC; 0: not yet */
 	unsigned long long lost[LOST_N];
+	unsigned long long threads;	/* see THREAD_ONE */
+	unsigned long long returns_missed; /* of functions, unless the kernel counts them itself */
 	struct row_slot rows[ROW_SLOTS];
-	struct fs_seen fs_seen[FS_SLOTS];
-	unsigned int hashed;		/* bios and requests whose state is not */
-	unsigned char epoch;		/* see session_snapshot() */
+	struct fs_entry fs_types[FS_SLOTS];
+	unsigned int hashed;		/* bios and requests whose state is in the hash */
+	unsigned int op_rows_made[2];	/* in the hash of an epoch, so far */
+	unsigned int rq_rows_made[2];
+	unsigned int drain_wanted;	/* one of them has reached its limit */
+	unsigned char epoch;		/* 0 or 1: which rows are added to; see drain.h */
 };
 
 #endif

@@ -2,14 +2,15 @@
 /*
  * io.bpf.h - where the states of bios and requests are kept, and how they are found.
  *
- * The usual place is a slot: each CPU has a row of io_slots, and only programs on that CPU take a
- * slot of it, so that it costs neither an atomic nor a search; whoever is done with the state, on
- * any CPU, gives the slot back with one store. What finds its slot taken, and what has no bio of
- * its own, is in a hash, which is not even looked at while it is empty (live.hashed).
+ * The usual place is a slot. Each CPU has a row of io_slots, and only programs on that CPU take a
+ * slot there, so this needs neither an atomic nor a search. The program that is done with the
+ * state, on any CPU, gives the slot back with one store. States that find their slot taken, and
+ * those of requests without a bio of their own, are in a hash, which is not even looked at while it
+ * is empty (live.hashed).
  *
- * To find a slot one must guess the CPU. An event of a bio is on the CPU that submitted it, or so
- * close to it in time that only a migration lies between; that of a request is kept in its software
- * queue. Where a miss would be a loss, the rows of the others are searched.
+ * To find a slot, a program must guess the CPU. Events of a bio come on the CPU that submitted it,
+ * or so soon after that only a migration lies between; a request keeps its CPU in its software
+ * queue. Where a miss would be a loss, the rows of the other CPUs are searched.
  */
 #ifndef IOSTRATA_IO_BPF_H
 #define IOSTRATA_IO_BPF_H
@@ -26,11 +27,12 @@ static __always_inline u64 request_key(struct request *rq)
 	return (u64)rq;
 }
 
-/* Slot that @key has in the row of @cpu, whoever is in it. */
+/* The slot of @key in the row of @cpu, whoever uses it. */
 static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 {
-	/* multiplicative hashing: the high half of the product depends on all bits of the key's */
-	u64 hash = (u64)low_half(key) * HASH_FACTOR >> 32, len = CONF(io_row_len);
+	/* multiplicative hashing: the high half of the product depends on all bits of the key's low
+	 * half */
+	u64 hash = (u64)low_half(key) * HASH_FACTOR >> 32, len = CONF(io_slots_per_cpu);
 	u64 i = cpu * len + (hash & (len - 1));
 
 	barrier_var(i);
@@ -61,12 +63,20 @@ static __always_inline void io_hash(struct io_state *io)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The slot that @key may take in the row of @cpu, which is this one. NULL: none. */
+/* The slot that @key may take in the row of @cpu, the current CPU. NULL: none. If it has a state
+ * there that was dispatched, that is of an earlier bio at the same address, whose end was not
+ * seen. */
 static __always_inline struct io_state *io_slot_for(u64 key, u64 cpu)
 {
 	struct io_state *slot = io_slot(key, cpu);
 
-	return !slot->key || slot->key == key ? slot : NULL;
+	if (likely(!slot->key))
+		return slot;
+	if (slot->key != key)
+		return NULL;
+	if (slot->d && slot->counted)
+		count_lost(LOST_UNMATCHED_START);
+	return slot;
 }
 
 static __always_inline void io_unhash(u64 key)
@@ -75,18 +85,18 @@ static __always_inline void io_unhash(u64 key)
 		atomic_add(&live.hashed, -1);
 }
 
-/* Ends the state @io, which is not to be looked at again. */
+/* Ends the state @io, which must not be used afterwards. */
 static __always_inline void io_drop(struct io_state *io)
 {
 	if (io->hashed) {
 		io_unhash(io->key);
 	} else {
-		barrier(); /* all that was read of it was read before */
+		barrier(); /* all reads of it come before */
 		io->key = 0;
 	}
 }
 
-/* Lets the state @io be found for @key: from now on in the hash. */
+/* Moves the state @io into the hash, under @key. */
 static __always_inline void io_move(struct io_state *io, u64 key)
 {
 	struct io_state moved = *io;
@@ -100,7 +110,7 @@ static __always_inline void io_move(struct io_state *io, u64 key)
  * is there to the hash. True if it was there. */
 static __always_inline bool io_search(u64 key)
 {
-	u64 rows = CONF(io_rows), cpu = 0;
+	u64 rows = CONF(io_cpus), cpu = 0;
 	struct io_state *io;
 
 	do {

@@ -10,125 +10,168 @@
 #include "../cell.h"
 
 /* The times of one request, ns: submission, request allocated, dispatch, completion. A bio-based
- * device holds a bio from @held until it hands it down (@q); without, @held == @q. */
-struct cut {
+ * device holds a bio from @held until it passes it down (@q); on others @held == @q. @held 0:
+ * blk-throttle kept it back until @q, since when is not known. */
+struct rq_times {
 	u64 held, q, g, d, c;
 };
 
-enum task_on { ON_CPU, OFF_PREEMPTED, OFF_ASLEEP };
-
-/* Sleep, as far as it can be told apart by the time of the waking. */
+/* A sleep, split as far as is known at the time of the waking. */
 struct split {
-	u64 tag, queue, device, complete, runq;
+	u64 throttle, tag, queue, device, complete, runq;
 };
 
 /* What a row needs to know of a file. */
-struct row_file {
+struct file_info {
 	u64 file;	/* struct file *, only for names, may be gone; 0: none */
 	u64 fs;
 	u64 ino;		/* this, dev and direct: only with file_details */
 	u32 dev;
+	u32 generation;		/* only with BY_FILE */
 	u16 mode;
 	u8 direct;		/* opened with O_DIRECT */
+	u8 op, wanted;		/* only for a frame: here they take no room */
 	u8 pad;
+	u16 open_flags;		/* the low half; only with sent_ops */
 };
 
 /* A timed call in progress; see layer.bpf.h. */
 struct frame {
 	u64 start;
 	u64 sp;			/* where the stack was at the entry */
-	struct row_file row;
-	u8 op;
-	u8 wanted;
-	u8 pad[6];
+	struct file_info info;
 };
 
 enum { FRAMES = 6 };
 
-/* No operation; one whose file vfs_read() or vfs_write() will tell; one that is known. */
-enum op_progress { OP_IDLE, OP_BEGUN, OP_ACTIVE };
+/* No operation; one whose file vfs_read() or vfs_write() will tell; one whose file is known; one
+ * that has been in the file system and returns from it. */
+enum op_progress { OP_IDLE, OP_BEGUN, OP_ACTIVE, OP_RETURNS };
 
-/* How far an operation is, as one number. */
+/* How far an operation has come, as one number. */
 #define STAGE(progress, layer, vfs_depth, fs_depth)                                                \
 	((u32)(progress) | (layer) << 8 | (vfs_depth) << 16 | (fs_depth) << 24)
 
-/* What a thread is doing. With whole operations: the one in progress, and its wait; everything is
- * charged up to @mark. With a layer alone: the calls of that layer that it is in. */
-struct task_state {
-	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
+/* Offset of an operation: not known; and the file's position, to be read when the file is known. */
+#define OFFSET_UNKNOWN (~0ULL)
+#define OFFSET_LATER   (~1ULL)
+
+/* The times of an operation. All time before AT_CHARGED is charged to its strata, if @settled; the
+ * others are boundaries, which it has crossed since if they are later. */
+enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
+
+/*
+ * An operation. Its own thread writes it, and so does the CPU that switches to or from that thread.
+ * The two never write at once: at most, a switch comes between two instructions of a program that
+ * can be preempted.
+ */
+struct op {
 	union {
-		u32 stage;		/* 0: no op is in progress, its fields are not valid */
+		u32 stage;		/* 0: none is in progress, nothing else is valid */
 		struct {
 			u8 progress;	/* enum op_progress */
 			u8 layer;	/* stratum on CPU, ST_SYSCALL to ST_FS */
 			u8 vfs_depth, fs_depth;
 		};
 	};
-	u32 crowd;			/* of the slot: threads that have their state elsewhere */
-	u8 depth;			/* frames in use, may be more than FRAMES */
-	u8 row_slot;			/* of the row that it was last counted in */
+	u16 call;			/* only with call_noted */
+	u8 kind;
+	u64 start;
+	u64 at[AT_N];
+	/* all 0 when an op starts; bytes, so that a switch may come while another is written */
 	union {
+		u64 flags;
 		struct {
-			u64 start, mark;
-			u64 wake;	/* last waking; 0: none since it last ran */
-			u64 last_bio;	/* the bio submitted last, if @submitted */
-			struct row_file row;
-			u64 offset, len;
-			u32 requests;	/* bios submitted by this op, likewise */
-			u32 bio_cpu;	/* that last_bio was submitted on */
-			u16 call;	/* only with call_noted */
-			u8 kind;
-			/* all 0 when an op starts: ON_CPU */
-			union {
-				u64 now;
-				struct {
-					u8 on;		/* enum task_on */
-					u8 helped : 1;	/* woken by a helper thread */
-					u8 waited_read : 1; /* it waited for a read */
-					u8 waited : 1;	/* it was off the CPU */
-					/* bytes of their own: where programs can be preempted,
-					 * a switch may come while one sets them */
-					u8 throttled;	/* will sleep in balance_dirty_pages */
-					u8 submitted;	/* bios */
-					u8 own_reads;	/* among them */
-				};
-			};
-			struct split split;
-			u64 strata[ST_N];
-		};
-		struct {
-			struct frame frames[FRAMES];
-			u64 sp;		/* of the call that is being entered */
+			u8 settled;	/* its strata are valid */
+			u8 charging;	/* right now: a switch leaves it alone */
+			u8 throttled;	/* will sleep in balance_dirty_pages */
+			u8 waited_read;	/* waited for a read */
+			u8 submitted;	/* bios */
+			u8 own_reads;	/* among them */
 		};
 	};
+	struct file_info file;
+	u64 offset, len;
+	int fd;				/* only with sent_ops */
+	u64 last_bio;			/* the bio submitted last, if @submitted */
+	u32 bio_cpu;			/* the CPU that it was submitted on */
+	u32 requests;			/* bios submitted, if @submitted */
+	u64 strata[ST_N];
+};
+
+/* When a layer is timed alone: the calls of that layer that a thread is in. */
+struct calls {
+	u32 depth;			/* frames in use, may be more than FRAMES */
+	u64 sp;				/* of the call that is being entered */
+	struct frame frames[FRAMES];
+};
+
+/* A thread's time off the CPU. The CPU that switches to or from it writes this; wakers read
+ * @asleep. */
+struct wait {
+	u64 off;			/* since when; 0: it is on a CPU */
+	u64 asleep;			/* the same if it sleeps; else 0 */
+	u64 woken;			/* time of the waking that ended its last sleep */
+};
+
+/* The last waking of a thread. Its waker alone writes this (see wait.bpf.h). */
+struct waking {
+	u64 at;
+	u64 asleep;			/* since when; 0: it was not yet off the CPU */
+	struct split split;		/* of that sleep */
+	u8 helped;			/* by a helper thread */
+	u8 is_read;			/* what it waited for */
+};
+
+/* What a thread is doing. */
+struct task_state {
+	union {
+		u32 busy;		/* both begin with what is 0 if it does nothing */
+		struct {
+			struct op op;	/* first: it has the state's address, one register */
+			struct wait wait;
+			struct waking waking;
+		};
+		struct calls calls;
+	};
+	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
+	u32 collisions;			/* of the slot: threads whose state is elsewhere */
+	u8 row_slot;			/* of the row that it was last counted in */
 };
 
 /* A wait of a helper thread: off CPU, woken, on CPU again; and the request that it waited for. */
 struct helper_wait {
 	u64 out, wake, in;
-	struct cut cut;			/* cut.c == 0: not for a request */
+	struct rq_times times;			/* times.c == 0: not for a request */
+	u8 is_read;
+};
+
+/* The last waking of a helper, like struct waking. */
+struct helper_waking {
+	u64 at;
+	u64 asleep;
+	struct rq_times times;			/* the request that it waited for, as above */
 	u8 is_read;
 };
 
 struct helper {
-	u64 last_bio;
-	u32 bio_cpu;
+	/* written by the CPU that switches to or from it; its wakers read @wait.asleep, it reads
+	 * the others itself when it wakes somebody */
+	struct wait wait;
 	u32 n;				/* waits seen; the last HELPER_WAITS are kept */
-	u8 on;
-	u8 current_is_read;
-	u64 out, wake;
-	struct cut cut;
 	struct helper_wait waits[HELPER_WAITS];
+	/* written by the thread itself */
+	u32 bio_cpu;
+	u64 last_bio;
+	/* written by its waker */
+	struct helper_waking waking;
 };
 
-/*
- * An I/O: a bio from its submission until it is done, or until the request is that it is the first
- * of; a request, if that has no such bio. See io.bpf.h.
- */
+/* An I/O: a bio from its submission until it is done or, if it is the first of a request, until the
+ * request is; or a request without such a bio. See io.bpf.h. */
 struct io_state {
 	u64 key;			/* the bio, or the request; 0: a free slot */
-	u64 q, g, d;			/* 0: submission was not seen; waits for a request; waits
-					 * to be dispatched */
+	u64 q, g, d;			/* 0: submission not seen; no request yet; not dispatched */
 	u64 bytes;			/* of a bio; of a request: completed so far */
 	u32 tid;			/* who submitted it; 0: nobody known */
 	u32 dev;
@@ -139,41 +182,53 @@ struct io_state {
 	u8 requeued;			/* waits to be dispatched again */
 	u8 failed;
 	u8 hashed;			/* kept in the hash */
-	u8 pad[6];
+	u8 throttled;			/* by blk-throttle, before its submission was seen */
+	u8 pad[1];
+	int error;			/* the last; only with sent_requests, as those below */
+	u64 by[2];			/* of its row, as in rq_key; only with conf.rq_by */
+	u64 sector;			/* of the whole disk */
+	u32 cmd_flags;
+	u32 merges;			/* bios of a request beside the first, when dispatched */
+	struct sent_who who;
+	struct sent_file_id file;
 };
 
-/* The completion that a CPU is in the middle of. */
+/* The completion in progress at an interrupt level of a CPU. What runs there writes it. On kernels
+ * that hide the level, all levels share one. */
 struct mark {
-	struct cut cut;			/* cut.c == 0: none */
+	struct rq_times times;			/* times.c == 0: none */
+	u64 until;			/* over then, if nothing says so before */
 	u32 cpu;
-	u32 level;
 	u32 pid;
 	u8 is_read;
 };
 
-/* The last request that a thread submitted and that is done. */
+/* The last finished request that a thread submitted. Completions on several CPUs may write it at
+ * once; @check reveals a torn copy. */
 struct done {
-	u32 tid;
-	u8 is_read;
-	struct cut cut;
+	u64 whose;			/* thread id, | DONE_READ */
+	struct rq_times times;
+	u64 check;			/* exclusive or of all others */
 };
 
-/* Variables, not maps of their own: a slot's address is a multiplication, without the checks and
- * the key on the stack that an element of an array needs. */
+#define DONE_READ (1ULL << 32)
+
+/* Variables, not maps of their own: the address of a slot takes one multiplication, without the
+ * checks and the key on the stack that an array's element needs. */
 static struct task_state tasks[TASK_SLOTS];
 static struct io_state io_slots[IO_SLOTS];
-static struct mark marks[MARK_SLOTS];
+static struct mark marks[MARK_SLOTS][MARK_LEVELS];
 static struct done dones[DONE_SLOTS];
 
-/* Block events that a thread's first program has dealt with, for the second; see first_to_see(). */
+/* Block events that a thread's first program has handled, for the backup; see first_to_see(). */
 struct handled {
 	u64 obj[2];
-	u8 event[2];	/* 0: none; two, for an interrupt between the programs has its own */
+	u8 event[2];	/* 0: none; two: an interrupt between the programs needs its own */
 	u32 tid;
 };
-static struct handled handled[HANDLED_SLOTS];
+static struct handled handled[HANDLED_SLOTS + IDLE_SLOTS];
 
-/* Slots of tasks that have an owner; the value is of no use. */
+/* Slots of tasks that have an owner; the value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TASK_SLOTS);
@@ -190,15 +245,7 @@ struct {
 	__type(value, struct task_state);
 } tasks_overflown SEC(".maps");
 
-/* A bit per thread id: it was seen to begin a call that was not asked for. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PID_LIMIT / 64);
-	__type(key, u32);
-	__type(value, u64);
-} seen SEC(".maps");
-
-/* A bit per thread id: the tool's child and its descendants. */
+/* A bit per thread group: the tool's child and its descendants; see on_fork(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PID_LIMIT / 64);
@@ -228,23 +275,51 @@ struct {
 	__type(value, u64);
 } flushes SEC(".maps");
 
-/* Type and key size are set by session.c: per CPU and short without --by, shared and long with. */
+/*
+ * Rows that have no slot, of the even and of the odd epoch: a key has an entry for each bucket of
+ * its histogram that counts something. Preallocated; user space empties them before they are full.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
-	__uint(key_size, sizeof(struct op_key));
-	__uint(value_size, sizeof(struct op_cell));
-} op_cells SEC(".maps");
+	__type(key, struct op_key);
+	__type(value, struct op_sums);
+} op_rows_even SEC(".maps"), op_rows_odd SEC(".maps");
 
-/* The cells of rows that have a slot; see DIRECT_CELL(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct rq_key);
+	__type(value, struct rq_sums);
+} rq_rows_even SEC(".maps"), rq_rows_odd SEC(".maps");
+
+/* Wakes user space to drain them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wakes SEC(".maps");
+
+/* The cells of rows that have a slot; see SLOT_CELL(). With conf.hists_apart only their sums. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct op_cell);
-} direct_cells SEC(".maps");
+	__uint(value_size, sizeof(struct op_cell));
+} slot_cells SEC(".maps");
+
+/* With conf.hists_apart, their histograms, which CPUs share; see row_hist_add(). */
+struct slot_hist {
+	u32 n[HIST_N];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct slot_hist);
+} slot_hists SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -252,9 +327,9 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct rq_cell);
-} direct_rq_cells SEC(".maps");
+} slot_rq_cells SEC(".maps");
 
-/* Slots of live.rows that are taken, then those of live.fs_seen; the value is of no use. */
+/* Slots of live.rows that are taken, then those of live.fs_types; the value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ROW_SLOTS + FS_SLOTS);
@@ -262,42 +337,44 @@ struct {
 	__type(value, u32);
 } slots_taken SEC(".maps");
 
-/* Preallocated: updated in interrupts. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 128);
-	__type(key, struct rq_key);
-	__type(value, struct rq_cell);
-} rq_cells SEC(".maps");
-
+/* The names of the files that an epoch has rows of, by FILE_KEY() and inode. */
 struct file_id {
-	u64 dev, ino;
+	u64 key, ino;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 1);
 	__type(key, struct file_id);
 	__type(value, struct file_name);
-} file_names SEC(".maps");
+} file_names_even SEC(".maps"), file_names_odd SEC(".maps");
+
+/* The names of the threads or processes that an epoch has rows of, by id. If there are many more
+ * than fit, some are dropped; only their names are lost then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct task_name);
+} task_names_even SEC(".maps"), task_names_odd SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
-/* What every new row begins as; read-only data, since the stack is 512 bytes. */
-const char zeroes[sizeof(struct op_cell)];
+/* The initial value of every new entry; read-only data, since the stack is 512 bytes. */
+const char zeroes[1024];
 
-_Static_assert(sizeof(zeroes) >= sizeof(struct rq_cell), "rq_cell");
+_Static_assert(sizeof(zeroes) >= sizeof(struct op_sums), "op_sums");
+_Static_assert(sizeof(zeroes) >= sizeof(struct rq_sums), "rq_sums");
+_Static_assert(sizeof(zeroes) >= sizeof(struct file_name), "file_name");
 _Static_assert(sizeof(zeroes) >= sizeof(struct helper), "helper");
 _Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
-_Static_assert(sizeof(zeroes) >= sizeof(struct file_name), "file_name");
 
 volatile struct live live;
 
-/* The low half of what may be a pointer: as a number, which a program may calculate with. */
+/* The low half of what may be a pointer, as a number that a program may do arithmetic on. */
 static __always_inline u32 low_half(u64 key)
 {
 	u32 half;

@@ -1,74 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * row.bpf.h - which row an operation or a timed call is added to, found or made.
+ * row.bpf.h - finds or makes the row that an operation or a timed call is added to.
  *
  * Without --by there are few rows. Each takes one of the slots near the one that its key hashes to,
- * and has a cell per CPU and interval there; a thread remembers its last. A row that finds no slot
- * free is in a hash, as are all with --by.
+ * and has a cell per CPU and epoch there; a thread remembers the slot that it used last. A row that
+ * finds no free slot is in a hash, as are all rows with --by, with an entry per bucket of its
+ * histogram, so that a row of few operations is small. User space drains the hash long before it is
+ * full.
  */
 #ifndef IOSTRATA_ROW_BPF_H
 #define IOSTRATA_ROW_BPF_H
 
-#include "task.bpf.h"
-
-#define S_IFMT	0170000
-#define S_IFREG 0100000
-#define S_IFBLK 0060000
-#define S_IFDIR 0040000
-
-/* The high bit of a file's device: it is that block device, not a file on it. */
-static __always_inline u64 file_dev(u32 dev, u16 mode)
-{
-	return dev | ((mode & S_IFMT) == S_IFBLK ? 1ULL << 32 : 0);
-}
-
-/* Names of @file from the leaf up, each ended by a NUL. */
-static __always_inline void file_name_read(struct file_name *name, u64 file, u64 ino)
-{
-	struct dentry *d = BPF_CORE_READ((struct file *)file, f_path.dentry), *up;
-	u32 off = 0;
-	long n;
-
-	name->len = 0;
-	name->complete = 0;
-	if (BPF_CORE_READ(d, d_inode, i_ino) != ino)
-		return;
-	for (int i = 0; i < PATH_DEPTH; i++) {
-		up = BPF_CORE_READ(d, d_parent);
-		if (up == d) {
-			name->complete = 1;
-			break;
-		}
-		if (off > PATH_BYTES / 2 - 1)
-			break;
-		n = bpf_probe_read_kernel_str(name->names + (off & (PATH_BYTES / 2 - 1)),
-					      PATH_BYTES / 2, BPF_CORE_READ(d, d_name.name));
-		if (n <= 0)
-			break;
-		off += n;
-		d = up;
-	}
-	name->len = off;
-}
+#include "name.bpf.h"
 
 /* The slot of a file system type, with its name; FS_SLOTS if there is none. */
 static __always_inline u64 fs_slot(u64 fs)
 {
-	u64 slot = low_half(fs) / 64; /* how far such objects are apart */
+	u64 slot = low_half(fs) / 64; /* how far apart such objects are */
 	u32 key;
 
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot++) {
 		barrier_var(slot);
 		slot %= FS_SLOTS; /* for the verifier */
-		if (live.fs_seen[slot].fs == fs)
+		if (live.fs_types[slot].fs == fs)
 			return slot;
 		key = ROW_SLOTS + slot;
-		if (live.fs_seen[slot].fs ||
+		if (live.fs_types[slot].fs ||
 		    bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST))
 			continue;
-		bpf_probe_read_kernel_str((char *)live.fs_seen[slot].name, FS_NAME_LEN,
+		bpf_probe_read_kernel_str((char *)live.fs_types[slot].name, FS_NAME_LEN,
 					  BPF_CORE_READ((struct file_system_type *)fs, name));
-		live.fs_seen[slot].fs = fs;
+		live.fs_types[slot].fs = fs;
 		return slot;
 	}
 	return FS_SLOTS;
@@ -78,17 +40,17 @@ static __always_inline u64 fs_slot(u64 fs)
 static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
 {
 	struct file_operations *fop;
-	volatile struct fs_seen *seen;
+	volatile struct fs_entry *seen;
 	u64 slot;
 
-	if (fs <= FS_BDEV)
+	if (fs <= FS_UNKNOWN)
 		return;
 	slot = fs_slot(fs);
 	if (slot >= FS_SLOTS) {
 		count_lost(LOST_MAP_FULL);
 		return;
 	}
-	seen = &live.fs_seen[slot];
+	seen = &live.fs_types[slot];
 	if (seen->read_iter || !file || (mode & S_IFMT) != S_IFREG)
 		return;
 	fop = BPF_CORE_READ((struct file *)file, f_op);
@@ -98,15 +60,15 @@ static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
 	seen->read_iter = (u64)BPF_CORE_READ(fop, read_iter); /* last: now they are valid */
 }
 
+/* Another CPU may see only one of the two in a slot that is just being taken. It does not mistake
+ * the slot for its own: neither is ever 0 in a slot that is taken, and no slot is taken twice. */
 static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
 {
 	return live.rows[slot].what == what && live.rows[slot].fs == fs;
 }
 
-/*
- * The slot of a row; ROW_SLOTS if it has none and gets none. Two CPUs that meet a row for the first
- * time may give it two slots: whoever reads the cells adds them up.
- */
+/* The slot of a row; ROW_SLOTS if it has none and gets none. Two CPUs that meet a row for the first
+ * time may give it two slots: the reader of the cells adds them up. */
 static __always_inline u64 slot_find(u64 fs, u32 what, bool *ret_new)
 {
 	u64 slot = (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
@@ -123,19 +85,20 @@ static __always_inline u64 slot_find(u64 fs, u32 what, bool *ret_new)
 		    bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST))
 			continue;
 		live.rows[slot].fs = fs;
-		live.rows[slot].what = what; /* last: now it is valid */
+		live.rows[slot].what = what;
 		*ret_new = true;
 		return slot;
 	}
 	return ROW_SLOTS;
 }
 
-/* @slot is a guess, and is set right. NULL if the row must be looked for in the hash. */
-static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 what, u8 *slot)
+/* The cell of a row that has a slot, for this CPU and epoch, and its SLOT_CELL(). @slot is a guess,
+ * and is corrected. NULL: the row must be looked up in the hash. */
+static __always_inline struct op_cell *row_in_slot(const struct file_info *f, u32 what, u8 *slot,
+						   u32 *ret_index)
 {
 	u64 i = *slot % ROW_SLOTS;
 	bool is_new;
-	u32 cell;
 
 	if (!slot_is_of(i, f->fs, what)) {
 		i = slot_find(f->fs, what, &is_new);
@@ -145,78 +108,164 @@ static __always_inline struct op_cell *row_direct(const struct row_file *f, u32 
 		if (is_new)
 			fs_note(f->fs, f->file, f->mode);
 	}
-	cell = DIRECT_CELL(current_cpu(), live.epoch, i);
-	return bpf_map_lookup_elem(&direct_cells, &cell);
+	*ret_index = SLOT_CELL(current_cpu(), live.epoch, i);
+	return bpf_map_lookup_elem(&slot_cells, ret_index);
 }
 
-static __always_inline void key_set_by(struct op_key *key, const struct row_file *f)
+/*
+ * Counts an operation that took @total in its row's histogram. Machines with more than HIST_CPUS
+ * possible CPUs have fewer histograms than sums, since a histogram takes 4.7 KB; CPUs whose numbers
+ * differ by a multiple of that share one.
+ */
+static __always_inline void row_hist_add(struct op_cell *cell, const u32 *index, u64 total,
+					 bool single_writer)
+{
+	struct slot_hist *hist;
+	u32 i;
+
+	if (!CONF(hists_apart)) {
+		cell_sum(single_writer, cell->hist[hist_bucket(total)], 1);
+		return;
+	}
+	i = *index % SLOT_CELLS(HIST_CPUS);
+	hist = bpf_map_lookup_elem(&slot_hists, &i);
+	if (hist)
+		atomic_add(&hist->n[hist_bucket(total)], 1);
+}
+
+/* Sets @by, which is all 0, to the key of the row of current's operation on @f. */
+static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 {
 	switch (CONF(by)) {
 	case BY_PID:
-		key->by[0] = current_pid_tgid() >> 32;
+		by[0] = current_pid_tgid() >> 32;
+		break;
+	case BY_TID:
+		by[0] = (u32)current_pid_tgid();
+		break;
+	case BY_TASK:
+		by[0] = current_pid_tgid();
 		break;
 	case BY_COMM:
-		bpf_get_current_comm(key->by, sizeof(key->by));
+		bpf_get_current_comm(by, 2 * sizeof(*by));
 		break;
 	case BY_FILE:
-		key->by[0] = file_dev(f->dev, f->mode);
-		key->by[1] = f->ino;
+		by[0] = FILE_KEY(f->dev, (f->mode & S_IFMT) == S_IFBLK, f->generation);
+		by[1] = f->ino;
 		break;
 	case BY_CGROUP:
-		key->by[0] = bpf_get_current_cgroup_id();
+		by[0] = bpf_get_current_cgroup_id();
 		break;
 	case BY_DEV:
-		key->by[0] = f->dev;
+		by[0] = f->dev;
 		break;
 	}
 }
 
-/* A new row, and what user space needs to name it. */
-static __always_inline struct op_cell *row_create(const struct op_key *key,
-						  const struct row_file *f)
-{
-	struct file_id id = { file_dev(f->dev, f->mode), f->ino };
-	struct file_name *name;
+/* Look up or insert a key in the hash of the even or of the odd epoch. */
+#define ROWS_LOOKUP(even, rows, key)                                                               \
+	((even) ? (void *)bpf_map_lookup_elem(&rows##_even, key)                                   \
+		: (void *)bpf_map_lookup_elem(&rows##_odd, key))
+#define ROWS_INSERT(even, rows, key)                                                               \
+	((even) ? bpf_map_update_elem(&rows##_even, key, zeroes, BPF_NOEXIST)                      \
+		: bpf_map_update_elem(&rows##_odd, key, zeroes, BPF_NOEXIST))
 
-	fs_note(f->fs, f->file, f->mode);
-	bpf_map_update_elem(&op_cells, key, zeroes, BPF_NOEXIST);
-	if (CONF(by) == BY_FILE && f->file && f->ino &&
-	    !bpf_map_update_elem(&file_names, &id, zeroes, BPF_NOEXIST)) {
-		name = bpf_map_lookup_elem(&file_names, &id);
-		if (name)
-			file_name_read(name, f->file, f->ino);
-	}
-	return bpf_map_lookup_elem(&op_cells, key);
+/* A row was added to a hash. At @limit, which leaves room, user space is woken to drain it. */
+static __always_inline void row_made(volatile u32 *made, u32 limit)
+{
+	u32 nothing = 0;
+
+	atomic_add(made, 1);
+	if (*made < limit || live.drain_wanted)
+		return;
+	live.drain_wanted = 1;
+	bpf_ringbuf_output(&wakes, &nothing, sizeof(nothing), 0);
 }
 
-static __always_inline struct op_cell *row_hashed(const struct row_file *f, u32 what)
+/* Notes the name of current, or of its process, for which the epoch has a row; @id as the tool sees
+ * it. */
+static __always_inline void row_name_task(u64 id, bool even)
 {
+	struct task_struct *task = (void *)current_task();
+	struct task_name name = {};
+
+	if (CONF(by) == BY_PID)
+		task = BPF_CORE_READ(task, group_leader);
+	if (CONF(by) == BY_TASK)
+		name.cgroup = bpf_get_current_cgroup_id();
+	BPF_CORE_READ_STR_INTO(&name.comm, task, comm);
+	if (even)
+		bpf_map_update_elem(&task_names_even, &id, &name, BPF_ANY);
+	else
+		bpf_map_update_elem(&task_names_odd, &id, &name, BPF_ANY);
+}
+
+/* The same for a submitter @id, whose request gets into a row only when it is done. After exec the
+ * name is the new one. */
+static __always_inline void row_name_submitter(u64 id)
+{
+	bool even = !live.epoch;
+	struct task_name *name = ROWS_LOOKUP(even, task_names, &id);
+
+	if (!name)
+		row_name_task(id, even);
+	else if (CONF(by) != BY_PID) /* nobody else writes it */
+		bpf_get_current_comm(name->comm, sizeof(name->comm));
+}
+
+/*
+ * Reads the name of a file for which the epoch has a row. Only the program that makes the entry
+ * reads it: two at once would mix their names. If it cannot be read (the call that closes a file
+ * may be the first that is seen of it), the next program tries again, into an entry of its own.
+ */
+static __always_inline void row_name_file(const struct op_key *key, const struct file_info *f,
+					  bool even)
+{
+	struct file_id id = { key->by[0], key->by[1] };
+	struct file_name *name;
+	bool mine;
+
+	if (!f->file || !f->ino)
+		return;
+	mine = !ROWS_INSERT(even, file_names, &id);
+	name = ROWS_LOOKUP(even, file_names, &id);
+	if (!mine && name && name->unread) {
+		id.ino |= FILE_ID_AGAIN;
+		mine = !ROWS_INSERT(even, file_names, &id);
+		name = ROWS_LOOKUP(even, file_names, &id);
+	}
+	if (mine && name)
+		file_name_read(name, f);
+}
+
+/* The entry of a row in the hash for operations that take @total. NULL: no room, or the kernel
+ * refused to make it (-EBUSY); the operation is lost then. */
+static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32 what, u64 total)
+{
+	bool even = !live.epoch;
+	struct op_sums *sums;
 	struct op_key key = {};
-	struct op_cell *cell;
 
 	key.fs = f->fs;
 	key.call = WHAT_CALL(what);
 	key.op = WHAT_OP(what);
 	key.cache = WHAT_CACHE(what);
-	key.epoch = live.epoch;
-	key_set_by(&key, f);
-	cell = bpf_map_lookup_elem(&op_cells, &key);
-	if (!cell)
-		cell = row_create(&key, f);
-	if (!cell)
+	key.bucket = hist_bucket(total);
+	key_set_by(key.by, f);
+	sums = ROWS_LOOKUP(even, op_rows, &key);
+	if (sums)
+		return sums;
+	fs_note(f->fs, f->file, f->mode);
+	if (CONF(by) == BY_FILE)
+		row_name_file(&key, f, even);
+	if (BY_NAMES_TASKS(CONF(by)))
+		row_name_task(key.by[0], even);
+	if (!ROWS_INSERT(even, op_rows, &key))
+		row_made(&live.op_rows_made[!even], CONF(op_rows_limit));
+	sums = ROWS_LOOKUP(even, op_rows, &key);
+	if (!sums)
 		count_lost(LOST_MAP_FULL);
-	return cell;
-}
-
-/* The row of an operation, which is of ROW_WHAT() @what. NULL: no room. */
-static __always_inline struct op_cell *row_find(const struct row_file *f, u32 what, u8 *slot)
-{
-	struct op_cell *cell = NULL;
-
-	if (CONF(direct))
-		cell = row_direct(f, what, slot);
-
-	return likely(cell) ? cell : row_hashed(f, what);
+	return sums;
 }
 
 #endif

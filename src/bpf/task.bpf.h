@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * task.bpf.h - who runs: the state of a thread, whether its I/O is asked for, and how time is
- * charged to its operation. The only place that knows where states are kept.
+ * task.bpf.h - who runs: the state of a thread, whether its I/O is traced, and how time is charged
+ * to its operation. The only place that knows where states are kept.
  */
 #ifndef IOSTRATA_TASK_BPF_H
 #define IOSTRATA_TASK_BPF_H
@@ -13,6 +13,7 @@ static __always_inline u64 task_slot(u64 task)
 	return low_half(task) * HASH_FACTOR >> (32 - TASK_SLOTS_LOG2);
 }
 
+#define PF_EXITING   0x00000004
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD   0x00200000
 
@@ -22,7 +23,7 @@ static __always_inline bool is_helper(u32 flags)
 	return flags & (PF_KTHREAD | PF_IO_WORKER);
 }
 
-/* A copy of the key is on the stack, not the caller's, which can stay in a register. */
+/* Puts a copy of the key on the stack, so that the caller's can stay in a register. */
 static __always_inline struct task_state *task_overflown(u64 task)
 {
 	u64 key = task;
@@ -32,11 +33,11 @@ static __always_inline struct task_state *task_overflown(u64 task)
 }
 
 /*
- * A thread is known by the address of its task_struct, which is the cheapest thing to have of
- * current (its ids are as much again). Its state is in the slot that the address hashes to; task
- * storage costs a hundred instructions a look-up, and does not exist for tracing before 5.12. The
- * first thread that needs a slot owns it until it exits (task_owners arbitrates); others whose slot
- * that would be have their state in a hash, at which only such a crowd looks.
+ * A thread is identified by the address of its task_struct: nothing of current is cheaper to get
+ * (its ids cost as much again). Its state is in the slot that the address hashes to; task storage
+ * costs a hundred instructions a look-up, and tracing programs cannot use it before 5.12. The first
+ * thread that needs a slot owns it until it exits (task_owners arbitrates). Others that hash to
+ * that slot have their state in a map, which is looked at only if the slot has such collisions.
  *
  * NULL if the thread has no state. Safe with the run-queue lock held.
  */
@@ -47,7 +48,7 @@ static __always_inline struct task_state *task_lookup(u64 task)
 	barrier_var(t); /* one address, from which all fields are reached */
 	if (likely(t->task == task))
 		return t;
-	return t->crowd ? task_overflown(task) : NULL;
+	return t->collisions ? task_overflown(task) : NULL;
 }
 
 static __always_inline u64 current_task(void)
@@ -78,7 +79,14 @@ static __always_inline bool is_tool(u64 id)
 	return (u32)((CONF(pidns_ino) ? current_pid_tgid() : id) >> 32) == CONF(tool_tgid);
 }
 
-/* Gives current, which is @task, a state. Never where the run-queue lock is held: it allocates. */
+/*
+ * Creates a state for current, which is @task. Never where the run-queue lock is held: it
+ * allocates.
+ *
+ * Only the thread, the CPUs that switch to it or from it, and its wakers look up a state: the
+ * scheduler's own locks let them see what the thread wrote before, and no other ordering is needed.
+ * Earlier waits and wakings in it mean nothing, see wait.bpf.h.
+ */
 static __always_inline struct task_state *task_create(u64 task)
 {
 	u32 slot = task_slot(task);
@@ -88,13 +96,13 @@ static __always_inline struct task_state *task_create(u64 task)
 		return NULL;
 	t = &tasks[task_slot(task)];
 	if (!bpf_map_update_elem(&task_owners, &slot, &slot, BPF_NOEXIST)) {
-		t->stage = 0;
-		t->depth = 0;
+		t->busy = 0;
+		barrier();
 		t->task = task;
 		return t;
 	}
 	if (!bpf_map_update_elem(&tasks_overflown, &task, zeroes, BPF_NOEXIST))
-		atomic_add(&t->crowd, 1);
+		atomic_add(&t->collisions, 1);
 	t = bpf_map_lookup_elem(&tasks_overflown, &task);
 	if (t)
 		t->task = task;
@@ -118,76 +126,117 @@ static __always_inline void task_forget(u64 task)
 	if (t->task == task) {
 		t->task = 0;
 		bpf_map_delete_elem(&task_owners, &slot);
-	} else if (t->crowd && !bpf_map_delete_elem(&tasks_overflown, &task)) {
-		atomic_add(&t->crowd, -1);
+	} else if (t->collisions && !bpf_map_delete_elem(&tasks_overflown, &task)) {
+		atomic_add(&t->collisions, -1);
 	}
 }
 
-/* A set of thread ids, a bit each. */
-static __always_inline u64 *tid_word(void *set, u32 tid)
+static __always_inline u64 *tracked_word(u32 tgid)
 {
-	u32 word = tid / 64;
+	u32 word = tgid / 64;
 
-	return bpf_map_lookup_elem(set, &word);
+	return bpf_map_lookup_elem(&tracked, &word);
 }
 
-static __always_inline bool tid_in(void *set, u32 tid)
+static __always_inline bool group_tracked(u32 tgid)
 {
-	u64 *word = tid_word(set, tid);
+	u64 *word = tracked_word(tgid);
 
-	return word && *word >> tid % 64 & 1;
+	return word && *word >> tgid % 64 & 1;
 }
 
-/* Bits are set and cleared by addition, which kernels before 5.12 have as an atomic. */
-static __always_inline void tid_add(void *set, u32 tid)
+/* Each bit has one writer at a time, see on_fork(), but its neighbours have others. So bits are set
+ * and cleared by addition, which is an atomic on kernels before 5.12, too. */
+static __always_inline void group_track(u32 tgid, bool on)
 {
-	u64 *word = tid_word(set, tid);
+	u64 *word = tracked_word(tgid), bit = 1ULL << tgid % 64;
 
-	if (word && !(*word >> tid % 64 & 1))
-		atomic_add(word, 1ULL << tid % 64);
+	if (word && on != !!(*word & bit))
+		atomic_add(word, on ? bit : -bit);
 }
 
-static __always_inline void tid_remove(void *set, u32 tid)
+/* A tracked thread begins or ends. Their time is kept in live.threads; see there. */
+static __always_inline void thread_counts(bool begins)
 {
-	u64 *word = tid_word(set, tid);
+	u64 at = (bpf_ktime_get_ns() - live.since_ns) >> THREAD_TIME_SHIFT;
 
-	if (word && *word >> tid % 64 & 1)
-		atomic_add(word, -(1ULL << tid % 64));
+	atomic_add(&live.threads, begins ? THREAD_ONE - at : at - THREAD_ONE);
 }
 
-static __always_inline bool current_tracked(void)
+/* A thread that io_uring created: no event reports its birth. Older kernels (6.1) have cleared
+ * PF_IO_WORKER by the time it ends, so it is recognised by its name. */
+static __always_inline bool is_io_thread(struct task_struct *p)
 {
-	return tid_in(&tracked, bpf_get_current_pid_tgid());
+	char comm[COMM_LEN] = {};
+
+	BPF_CORE_READ_STR_INTO(&comm, p, comm);
+	return comm[0] == 'i' && comm[1] == 'o' && comm[2] == 'u' && comm[3] == '-';
 }
 
-/* Whether the filters by process, if there are any, let current through. */
-static __always_inline bool current_filtered(void)
+static __always_inline bool tgid_listed(u32 tgid)
+{
+	FOR_LISTED(i, n_pids)
+		if (lists.pids[i] == tgid)
+			return true;
+	return false;
+}
+
+static __always_inline bool current_comm_listed(void)
 {
 	u64 comm[COMM_LEN / 8] = {}; /* 6.1 writes no further than the NUL */
-	u64 id = bpf_get_current_pid_tgid();
-	u32 tgid;
+	struct task_struct *task = (void *)current_task();
 
-	if (CONF(tracked) && !tid_in(&tracked, id))
-		return false;
-	if (CONF(tgid)) {
-		tgid = (CONF(pidns_ino) ? current_pid_tgid() : id) >> 32;
-		if (tgid != CONF(tgid))
-			return false;
-	}
-	if (CONF(cgroup) &&
-	    bpf_get_current_ancestor_cgroup_id(CONF(cgroup_level)) != CONF(cgroup))
-		return false;
-	if (CONF(has_comm)) {
+	/* io_uring's threads have names of their own, but are their process's */
+	if (current_flags() & PF_IO_WORKER)
+		BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
+	else
 		bpf_get_current_comm(comm, sizeof(comm));
-		if (comm[0] != CONF(comm[0]) || comm[1] != CONF(comm[1]))
+	FOR_LISTED(i, n_comms)
+		if (lists.comms[i][0] == comm[0] && lists.comms[i][1] == comm[1])
+			return true;
+	return false;
+}
+
+/* Looks from the root down to current's own cgroup: in a cgroup namespace user space cannot know at
+ * which level the listed one is. */
+static __always_inline bool current_cgroup_listed(void)
+{
+	u64 id;
+
+#pragma clang loop unroll(disable)
+	for (int level = 0; level < CGROUP_LEVELS; level++) {
+		id = current_ancestor_cgroup(level);
+		if (!id)
 			return false;
+		FOR_LISTED(i, n_cgroups)
+			if (lists.cgroups[i] == id)
+				return true;
 	}
-	return true;
+	return false;
+}
+
+/* Whether current passes the filters by process, except the one by cgroup. */
+static __always_inline bool current_thread_passes(u64 id)
+{
+	if (CONF(tracked) && !group_tracked(id >> 32))
+		return false;
+	if (CONF(n_pids) && !tgid_listed((CONF(pidns_ino) ? current_pid_tgid() : id) >> 32))
+		return false;
+	return !CONF(n_comms) || current_comm_listed();
+}
+
+/* Whether current passes the filters by process, if there are any. */
+static __always_inline bool current_filtered(void)
+{
+	return current_thread_passes(bpf_get_current_pid_tgid()) &&
+	       (!CONF(n_cgroups) || current_cgroup_listed());
 }
 
 static __always_inline bool current_passes(void)
 {
-	return !CONF(process_filter) || current_filtered();
+	if (likely(!CONF(process_filter)))
+		return true;
+	return current_filtered();
 }
 
 static __always_inline bool current_wanted(u64 id)
@@ -195,42 +244,84 @@ static __always_inline bool current_wanted(u64 id)
 	return current_passes() && !is_tool(id);
 }
 
-/* True if @dev is asked for; file systems' and disks' dev_t alike. */
+/* Current existed before tracing began, so it may be in a call whose entry was not seen. */
+static __always_inline bool current_is_older(void)
+{
+	return current_start_time() < live.since_ns;
+}
+
+/* Whether @dev is traced: the dev_t of a file system or of a disk. */
 static __always_inline bool dev_wanted(u32 dev)
 {
 	if (!CONF(n_devs))
 		return true;
-	for (u32 i = 0; i < MAX_DEVS && i < CONF(n_devs); i++)
-		if (devs[i] == dev)
+	FOR_LISTED(i, n_devs)
+		if (lists.devs[i] == dev)
 			return true;
 	return false;
 }
 
+/* @v, or 0 if it is negative. By arithmetic: the verifier follows both sides of each branch, and
+ * there would be dozens in a row. */
+static __always_inline u64 positive(s64 v)
+{
+	s64 sign = v >> 63;
+
+	barrier_var(sign); /* the compiler would make a branch of it */
+	return v & ~sign;
+}
+
 /*
- * Charges the time since the last mark to @stratum. The clock is CLOCK_MONOTONIC as NMIs read it,
- * which may step back by a little around an update: then nothing is charged and the mark stays.
+ * Adds the time from @from to @to to @sum. Returns the end of what is charged now: @to, or @from if
+ * that is later. The clock is CLOCK_MONOTONIC as NMIs read it, which may step back a little around
+ * an update. And where programs can be preempted, a boundary may be noted after a later switch.
  */
-static __always_inline void task_charge(struct task_state *t, u32 stratum, u64 now)
+static __always_inline u64 time_add(u64 *sum, u64 from, u64 to)
 {
-	if (now <= t->mark)
-		return;
-	t->strata[stratum] += now - t->mark;
-	t->mark = now;
+	u64 len = positive(to - from);
+
+	*sum += len;
+	return from + len;
 }
 
-/* The same for time on CPU; the mask is for the verifier, ST_SYSCALL to ST_FS fit it. */
-static __always_inline void task_charge_cpu(struct task_state *t, u64 now)
+/* Charges all time up to @to to @stratum: nothing else is known of it. */
+static __always_inline void op_charge(struct op *op, u32 stratum, u64 to)
 {
-	task_charge(t, t->layer & 3, now);
+	op->at[AT_CHARGED] = time_add(&op->strata[stratum], op->at[AT_CHARGED], to);
 }
 
-/* The same, at the end of an operation: usually in no layer below the system call. */
-static __always_inline void task_charge_last(struct task_state *t, u32 stage, u64 now)
+/* Current's operation has submitted a bio, on @cpu. */
+static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, bool is_read)
 {
-	if (stage == STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0))
-		task_charge(t, ST_SYSCALL, now);
-	else
-		task_charge_cpu(t, now);
+	op->last_bio = bio;
+	op->bio_cpu = cpu;
+	op->requests = op->submitted ? op->requests + 1 : 1;
+	op->submitted = 1;
+	if (is_read)
+		op->own_reads = 1;
+}
+
+/*
+ * Charges the time on the CPU up to @now, when @layer is running. A boundary that was not crossed
+ * since the last time has an earlier time, of this operation or of one before, and adds nothing.
+ * Whatever is charged is added to one stratum and moves at[AT_CHARGED] by as much, so the strata
+ * always add up to the time that has passed.
+ */
+static __always_inline void op_settle(struct op *op, u32 layer, u64 now)
+{
+	u64 *strata = op->strata, end = op->at[AT_CHARGED];
+
+	if (!op->settled) {
+		op->settled = 1;
+		__builtin_memset(strata, 0, sizeof(op->strata));
+		end = op->start;
+	}
+	end = time_add(&strata[ST_SYSCALL], end, op->at[AT_VFS_IN]);
+	end = time_add(&strata[ST_VFS], end, op->at[AT_FS_IN]);
+	end = time_add(&strata[ST_FS], end, op->at[AT_FS_OUT]);
+	end = time_add(&strata[ST_VFS], end, op->at[AT_VFS_OUT]);
+	/* for the verifier: ST_SYSCALL to ST_FS fit */
+	op->at[AT_CHARGED] = time_add(&strata[layer & 3], end, now);
 }
 
 #endif

@@ -38,8 +38,10 @@ typedef _Bool bool;
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_PERCPU_HASH = 5,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
@@ -48,6 +50,11 @@ enum {
 	BPF_NOEXIST = 1,
 	BPF_EXIST = 2,
 	BPF_F_NO_PREALLOC = 1,
+};
+
+enum {
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
 };
 
 struct bpf_pidns_info {
@@ -70,8 +77,40 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	u64 start_time;
+	int *set_child_tid;
+	struct task_struct *group_leader;
 	char comm[16];
+	struct fs_struct *fs;
 	struct files_struct *files;
+	struct css_set *cgroups;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	int level;
+	int nr_descendants;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
 struct files_struct {
@@ -89,6 +128,7 @@ struct file_system_type {
 
 struct super_block {
 	unsigned int s_dev;
+	unsigned long s_magic;
 	struct file_system_type *s_type;
 };
 
@@ -104,20 +144,55 @@ struct inode {
 	unsigned int i_rdev;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	u32 i_generation;
+	struct address_space *i_mapping;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
 };
 
 struct qstr {
 	const unsigned char *name;
 };
 
+struct hlist_bl_node {
+	struct hlist_bl_node **pprev;
+};
+
 struct dentry {
+	struct hlist_bl_node d_hash;
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
 };
 
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	struct mnt_namespace *mnt_ns;
+};
+
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path root;
 };
 
 struct file {
@@ -130,6 +205,14 @@ struct file {
 
 struct kiocb {
 	struct file *ki_filp;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
 };
 
 struct gendisk {
@@ -148,7 +231,9 @@ struct block_device {
 };
 
 struct bvec_iter {
+	unsigned long long bi_sector;
 	unsigned int bi_size;
+	unsigned int bi_idx;
 };
 
 struct bio {
@@ -158,6 +243,7 @@ struct bio {
 	u8 bi_status;
 	struct bvec_iter bi_iter;
 	void *bi_private;
+	struct bio_vec *bi_io_vec;
 };
 
 struct blk_mq_ctx {
@@ -170,7 +256,20 @@ struct request {
 	unsigned int cmd_flags;
 	unsigned int rq_flags;
 	unsigned int __data_len;
+	unsigned long long __sector;
 	struct bio *bio;
+};
+
+struct kthread {
+	void *data;
+};
+
+struct pool_workqueue {
+	struct workqueue_struct *wq;
+};
+
+struct worker {
+	struct pool_workqueue *current_pwq;
 };
 
 struct bpf_iter__task_file {

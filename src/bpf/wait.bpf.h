@@ -1,28 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * wait.bpf.h - what a thread waited for: an interval off the CPU is cut along the critical path
- * through whoever woke it. All of this runs with the run-queue lock held or in interrupts, so it
+ * through its waker. All of this runs with the run-queue lock held or in interrupts, so it
  * allocates nothing.
  *
- * The last waking before a thread runs again is the waking that ended its sleep: a thread that is
- * already awake gets no further sched_waking. It may come before the sched_switch that takes the
- * thread off its CPU (the waker does not wait for that); then all of the wait is for a CPU.
+ * Who writes what. Three write to a thread's state: the thread itself; sched_switch, on the CPU
+ * that the thread leaves or gets; and sched_waking, on any CPU. The first two are never at the same
+ * time. The third may be at the same time as either, so it writes a struct of its own, the waking,
+ * and nothing else. Wakers exclude each other: they hold the thread's pi_lock from before
+ * sched_waking until the thread is awake. Only a thread that wakes itself does not, nor does an
+ * interrupt that wakes the thread it interrupted. Such a thread is on its CPU: the waking ends no
+ * sleep, and is ignored.
+ *
+ * Which waking ends a sleep: the last one before the thread runs again, since a thread that is
+ * awake gets no further one. It may come
+ * - after the switch, usually. The waker sees since when the thread sleeps, and cuts that sleep. It
+ *   is done before the thread can be switched to.
+ * - before the switch or during it: the thread has set its state, but is still on its CPU, or was
+ *   preempted there. The waker does not wait for the switch. If the switch wins, the thread does
+ *   sleep, but only until the waker goes on. The waking is older than this sleep, so all of the
+ *   sleep counts as waiting for a CPU. If the waker wins, the thread is runnable again when it is
+ *   switched from, and does not sleep. The waking says which sleep it cut, and is used for no
+ *   other.
+ * - from a signal: the same. A thread with a signal pending is not put to sleep, although it has
+ *   set its state; see task_sleeps().
+ * - twice: the second finds the thread awake, and there is no second sched_waking.
+ * - late: a thread that set its state might not sleep after all. Its waker may still be writing
+ *   when the thread is in its next operation, or when its state belongs to another thread. The next
+ *   waking overwrites what that leaves, and the next sleep does not end before it.
+ *
+ * So no waking has to be taken back. One that was used already is recognised by its time. The
+ * reader takes a copy and checks it: whatever it says, the strata add up.
  */
 #ifndef IOSTRATA_WAIT_BPF_H
 #define IOSTRATA_WAIT_BPF_H
 
+#include "completion.bpf.h"
 #include "io.bpf.h"
 #include "task.bpf.h"
 
-/* @v, 0 if it is negative. By arithmetic: the verifier follows both ways of each branch, and there
- * would be dozens in a row. */
-static __always_inline s64 positive(s64 v)
-{
-	barrier_var(v); /* the compiler would make branches of it */
-	return v & ~(v >> 63);
-}
-
-/* Length of what [a, b) and [x, y) have in common. */
+/* Length of the overlap of [a, b) and [x, y). */
 static __always_inline u64 overlap(u64 a, u64 b, u64 x, u64 y)
 {
 	u64 lo = x + positive(a - x);
@@ -32,9 +49,13 @@ static __always_inline u64 overlap(u64 a, u64 b, u64 x, u64 y)
 }
 
 /* Adds to @s how [from, to) was spent, given the request that was waited for. */
-static __always_inline void split_add(struct split *s, const struct cut *c, u64 from, u64 to)
+static __always_inline void split_add(struct split *s, const struct rq_times *c, u64 from, u64 to)
 {
-	s->device += overlap(from, to, c->held, c->q) + overlap(from, to, c->d, c->c);
+	u64 held = overlap(from, to, c->held, c->q);
+	u64 throttled = held & (s64)(c->held - 1) >> 63; /* all, if c->held is 0 */
+
+	s->throttle += throttled;
+	s->device += held - throttled + overlap(from, to, c->d, c->c);
 	s->tag += overlap(from, to, c->q, c->g);
 	s->queue += overlap(from, to, c->g, c->d);
 	s->complete += overlap(from, to, c->c, to);
@@ -42,50 +63,36 @@ static __always_inline void split_add(struct split *s, const struct cut *c, u64 
 
 static __always_inline u64 split_sum(const struct split *s)
 {
-	return s->tag + s->queue + s->device + s->complete + s->runq;
+	return s->throttle + s->tag + s->queue + s->device + s->complete + s->runq;
 }
 
-/* The completion that the running code is part of, or NULL. A mark that was left behind by an
- * interrupt or another thread on this CPU is not ours: level and thread tell. */
-static __always_inline struct mark *mark_current(bool level_known)
+/* Charges what is in @s, unless it would reach beyond @to. */
+static __always_inline void split_charge(struct op *op, const struct split *s, u64 to)
 {
-	u64 cpu = current_cpu();
-	struct mark *m = &marks[cpu % MARK_SLOTS];
+	u64 sum = split_sum(s);
 
-	if (!m->cut.c || m->cpu != cpu || m->pid != (u32)bpf_get_current_pid_tgid() ||
-	    m->level != interrupt_level(level_known))
-		return NULL;
-	return m;
+	if (sum > positive(to - op->at[AT_CHARGED]))
+		return;
+	op->strata[ST_THROTTLE] += s->throttle;
+	op->strata[ST_TAG] += s->tag;
+	op->strata[ST_QUEUE] += s->queue;
+	op->strata[ST_DEVICE] += s->device;
+	op->strata[ST_COMPLETE] += s->complete;
+	op->strata[ST_RUNQ] += s->runq;
+	op->at[AT_CHARGED] += sum;
 }
 
-static __always_inline void mark_set(const struct cut *cut, bool is_read, bool level_known)
-{
-	u64 cpu = current_cpu();
-	struct mark *m = &marks[cpu % MARK_SLOTS];
-
-	m->cut = *cut;
-	m->cpu = cpu;
-	m->level = interrupt_level(level_known);
-	m->pid = bpf_get_current_pid_tgid();
-	m->is_read = is_read;
-}
-
-static __always_inline void mark_clear(void)
-{
-	marks[current_cpu() % MARK_SLOTS].cut.c = 0;
-}
-
-/* The last thing @h waited for before now, if it was a request that was on its way after @since. */
+/* The last wait of @h, if it was for a request that was still in flight after @since. */
 static __always_inline const struct helper_wait *helper_last_request(struct helper *h, u64 since)
 {
 	const struct helper_wait *w = &h->waits[(h->n - 1) % HELPER_WAITS];
 
-	return h->n && w->cut.c > since ? w : NULL;
+	return h->n && w->times.c > since ? w : NULL;
 }
 
-/* How [from, to), the sleep of somebody whom @h woke, was spent by @h itself. Its waits are
+/* Adds to @wk how @h itself spent [from, to), the sleep of the thread that it wakes. Its waits are
  * disjoint, so no instant is counted twice. */
-static __always_inline void helper_split(struct helper *h, struct task_state *t, u64 from, u64 to)
+static __always_inline void helper_split(struct helper *h, struct waking *wk, u64 from, u64 to)
 {
 	struct helper_wait *w;
 	u64 lo, hi;
@@ -94,92 +101,104 @@ static __always_inline void helper_split(struct helper *h, struct task_state *t,
 		w = &h->waits[i];
 		if (w->in <= from || w->out >= to)
 			continue;
-		t->split.runq += overlap(from, to, w->wake, w->in);
-		if (!w->cut.c)
+		wk->split.runq += overlap(from, to, w->wake, w->in);
+		if (!w->times.c)
 			continue;
 		lo = from > w->out ? from : w->out;
 		hi = to < w->wake ? to : w->wake;
 		if (lo >= hi)
 			continue;
-		split_add(&t->split, &w->cut, lo, hi);
-		t->waited_read |= w->is_read;
+		split_add(&wk->split, &w->times, lo, hi);
+		wk->is_read |= w->is_read;
 	}
 }
 
 /*
- * The waker could not say which request [from, to) was spent on: then it may have been this
- * thread's own last one (a helper that is busy with many completions has no waits to show).
+ * If the waker cannot tell which request [from, to) was spent on, it may have been the last one
+ * that thread @tid submitted itself since @start. (A helper that is busy with many completions has
+ * no waits to show.) True if that was a read.
  */
-static __always_inline void own_request_split(struct task_state *t, u32 tid, u64 from, u64 to)
+static __always_inline bool own_request_split(struct split *s, u32 tid, u64 start, u64 from, u64 to)
 {
-	const struct done *d = &dones[tid % DONE_SLOTS];
-	u64 runq = t->split.runq;
+	u64 runq = s->runq;
+	struct done d;
 
-	if (t->split.tag + t->split.queue + t->split.device)
-		return;
-	if (d->tid != tid || d->cut.c <= from || d->cut.held < t->start)
-		return;
-	split_add(&t->split, &d->cut, from, to);
+	if (s->tag + s->queue + s->device)
+		return false;
+	if (!done_get(tid, &d) || d.times.c <= from || d.times.held < start)
+		return false;
+	split_add(s, &d.times, from, to);
 	/* after the completion it waited for the helper, which is a stratum of its own */
-	t->split.complete = 0;
-	if (split_sum(&t->split) > to - from)
-		t->split.runq -= runq;
-	t->waited_read |= d->is_read;
+	s->complete = 0;
+	if (split_sum(s) > to - from)
+		s->runq -= runq;
+	return d.whose & DONE_READ;
+}
+
+/* The thread id of current, the waker, if it is a helper and not interrupted; else 0. */
+static __always_inline u32 waker_helper(u32 level)
+{
+	return !level && is_helper(current_flags()) ? bpf_get_current_pid_tgid() : 0;
+}
+
+/* As its waker, cuts the sleep of thread @tid in the operation that began at @start, into @w. */
+static __always_inline void waking_split(struct waking *w, u32 tid, u64 start, u64 now, u32 level)
+{
+	struct mark *m = mark_current(now, level);
+	u32 waker = waker_helper(level);
+	struct helper *h;
+
+	w->helped = waker != 0;
+	if (m) {
+		/* without block_io_done (6.5) nothing tells when a completion is over: a helper
+		 * whose own request was done at once may have worked on since, and what remains is
+		 * charged to it */
+		split_add(&w->split, &m->times, w->asleep, now);
+		w->is_read = m->is_read;
+		return;
+	}
+	h = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
+	if (h)
+		helper_split(h, w, w->asleep, now);
+	w->is_read |= own_request_split(&w->split, tid, start, w->asleep, now);
 }
 
 /* Notes when and by whom thread @tid is woken, and cuts its sleep so far. */
-static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, bool level_known)
+static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, u32 level)
 {
-	u32 waker = bpf_get_current_pid_tgid();
-	struct helper *h;
-	struct mark *m;
+	struct waking *w = &t->waking;
 
-	t->wake = now;
-	t->helped = 0;
-	if (t->on != OFF_ASLEEP || t->throttled)
-		return;
-	__builtin_memset(&t->split, 0, sizeof(t->split));
-	t->helped = waker && !interrupt_level(level_known) && is_helper(current_flags());
-	m = mark_current(level_known);
-	if (m) {
-		/* without block_io_done (6.5) nothing tells when a completion is over: a helper
-		 * whose own request was done at once may have worked on since, and what the cut
-		 * leaves is its time */
-		split_add(&t->split, &m->cut, t->mark, now);
-		t->waited_read |= m->is_read;
-		return;
-	}
-	h = t->helped ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
-	if (h)
-		helper_split(h, t, t->mark, now);
-	own_request_split(t, tid, t->mark, now);
+	__builtin_memset(w, 0, sizeof(*w));
+	w->asleep = *(volatile u64 *)&t->wait.asleep;
+	if (w->asleep)
+		waking_split(w, tid, t->op.start, now, level);
+	w->at = now;
 }
 
-static __always_inline void helper_woken(struct helper *h, u64 now, bool level_known)
+static __always_inline void helper_woken(struct helper *h, u64 now, u32 level)
 {
-	u32 waker = bpf_get_current_pid_tgid();
+	struct helper_waking *woken = &h->waking;
 	const struct helper_wait *w;
 	struct helper *by;
 	struct mark *m;
+	u32 waker;
 
-	h->wake = now;
-	h->cut.c = 0;
-	m = mark_current(level_known);
+	__builtin_memset(woken, 0, sizeof(*woken));
+	woken->at = now;
+	woken->asleep = *(volatile u64 *)&h->wait.asleep;
+	m = mark_current(now, level);
 	if (m) {
-		h->cut = m->cut;
-		h->current_is_read = m->is_read;
+		woken->times = m->times;
+		woken->is_read = m->is_read;
 		return;
 	}
-	if (!waker || interrupt_level(level_known) || !is_helper(current_flags()))
-		return;
-	by = bpf_map_lookup_elem(&helpers, &waker);
-	if (!by)
-		return;
-	w = helper_last_request(by, h->out);
+	waker = waker_helper(level);
+	by = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
+	w = by ? helper_last_request(by, woken->asleep) : NULL;
 	if (!w)
 		return;
-	h->cut = w->cut;
-	h->current_is_read = w->is_read;
+	woken->times = w->times;
+	woken->is_read = w->is_read;
 }
 
 /* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. */
@@ -193,87 +212,130 @@ static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 	return io && io->tid == tid && !io->g && !io->d && !io->bio_based;
 }
 
-static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
+/*
+ * Whether @p, which is being switched from, sleeps. This reads its state, not the tracepoint's
+ * argument (5.18), which is the state before the kernel reset it for a pending signal. If @p does
+ * sleep, its state is not 0 now: a waker that comes now leaves it at TASK_WAKING until the switch
+ * is done.
+ */
+static __always_inline bool task_sleeps(struct task_struct *p, bool preempted)
 {
-	task_charge_cpu(t, now);
-	t->on = asleep ? OFF_ASLEEP : OFF_PREEMPTED;
-	if (t->waited)
-		return;
-	t->waited = 1;
-	if (t->wake < t->start)
-		t->wake = 0;
-	__builtin_memset(t->strata + ST_FS + 1, 0, (ST_N - ST_FS - 1) * sizeof(*t->strata));
+	return !preempted && task_state_bits(p);
 }
 
-/* Charges the sleep [t->mark, wake) to its parts; what is left has no better name. */
-static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64 wake)
+static __always_inline void wait_begin(struct wait *w, bool asleep, u64 now)
 {
-	u64 len = wake > t->mark ? wake - t->mark : 0;
-	u64 sum = split_sum(&t->split);
+	w->off = now;
+	w->asleep = asleep ? now : 0;
+}
 
-	if (t->throttled) {
-		task_charge(t, ST_THROTTLE, wake);
-	} else if (t->submitted && waits_for_tag(t->last_bio, t->bio_cpu, tid)) {
-		task_charge(t, ST_TAG, wake);
-	} else if (sum && sum <= len) {
-		t->strata[ST_TAG] += t->split.tag;
-		t->strata[ST_QUEUE] += t->split.queue;
-		t->strata[ST_DEVICE] += t->split.device;
-		t->strata[ST_COMPLETE] += t->split.complete;
-		t->strata[ST_RUNQ] += t->split.runq;
-		t->mark += sum;
+static __always_inline void wait_end(struct wait *w)
+{
+	w->off = 0;
+	w->asleep = 0;
+}
+
+/* Whether the waking at @at is the one that ends the sleep @w. If it was used before, the waking
+ * that ended @w was not seen: it came in an interrupt while that CPU was already in the program. */
+static __always_inline bool wait_takes(struct wait *w, u64 at)
+{
+	if (at == w->woken)
+		return false;
+	w->woken = at;
+	return true;
+}
+
+static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
+{
+	if (t->op.charging)
+		return;
+	op_settle(&t->op, t->op.layer, now);
+	wait_begin(&t->wait, asleep, t->op.at[AT_CHARGED]);
+}
+
+/* Charges the sleep of thread @tid that ends now: up to its waking to what it waited for, if that
+ * is known, and the rest to its run queue. */
+static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64 now)
+{
+	struct waking wk = t->waking;
+	struct op *op = &t->op;
+	u64 from = t->wait.asleep, wake = now;
+
+	barrier(); /* from now on the copy */
+	if (wk.at >= op->start && wait_takes(&t->wait, wk.at)) {
+		wake -= positive(now - wk.at);
+	} else {
+		/* when the waking came is not known, but what this thread waited for may be */
+		__builtin_memset(&wk, 0, sizeof(wk));
+		wk.asleep = from;
+		wk.is_read = own_request_split(&wk.split, tid, op->start, from, now);
 	}
-	task_charge(t, t->helped ? ST_HELPER : ST_SLEEP, wake);
+	if (op->throttled) {
+		op_charge(op, ST_THROTTLE, wake);
+		op->throttled = 0;
+	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
+		op_charge(op, ST_TAG, wake);
+	} else if (wk.asleep == from) {
+		split_charge(op, &wk.split, wake);
+		op->waited_read |= wk.is_read;
+	}
+	op_charge(op, wk.helped ? ST_HELPER : ST_SLEEP, wake);
+	op_charge(op, ST_RUNQ, now);
 }
 
 static __always_inline void task_on_cpu(struct task_state *t, u32 tid, u64 now)
 {
-	if (t->on == OFF_ASLEEP) {
-		/* a waking that was not seen (its CPU ran no programs just then): when it came is
-		 * not known, but what this thread waited for may be */
-		if (!t->wake)
-			own_request_split(t, tid, t->mark, now);
-		task_charge_sleep(t, tid, t->wake && t->wake < now ? t->wake : now);
-		task_charge(t, ST_RUNQ, now);
-	} else if (t->on == OFF_PREEMPTED) {
-		task_charge(t, ST_PREEMPT, now);
-	}
-	if (t->on == OFF_ASLEEP)
-		t->throttled = 0;
-	__builtin_memset(&t->split, 0, sizeof(t->split));
-	t->on = ON_CPU;
-	t->wake = 0;
-	t->helped = 0;
+	if (!t->wait.off)
+		return;
+	if (t->wait.asleep)
+		task_charge_sleep(t, tid, now);
+	else
+		op_charge(&t->op, ST_PREEMPT, now);
+	wait_end(&t->wait);
 }
 
-static __always_inline void helper_off(struct helper *h, bool asleep, u64 now)
+/* The waits of helper thread @p. A thread that exits gets none: nobody would use them, and nothing
+ * would remove them. */
+static __always_inline struct helper *helper_get(struct task_struct *p)
 {
-	h->on = asleep ? OFF_ASLEEP : OFF_PREEMPTED;
-	h->out = now;
-	/* woken before it was off (see above): keep that */
-	if (!asleep)
-		h->wake = now;
+	u32 tid = p->pid;
+	struct helper *h = bpf_map_lookup_elem(&helpers, &tid);
+
+	if (h || p->flags & PF_EXITING)
+		return h;
+	if (bpf_map_update_elem(&helpers, &tid, zeroes, BPF_NOEXIST))
+		count_lost(LOST_MAP_FULL);
+	return bpf_map_lookup_elem(&helpers, &tid);
 }
 
 static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
 {
 	struct helper_wait *w = &h->waits[h->n % HELPER_WAITS];
+	struct helper_waking wk = h->waking;
+	u64 from = h->wait.off, wake = from;
 
-	if (h->on == ON_CPU)
+	barrier(); /* from now on the copy */
+	if (!from)
 		return;
-	w->out = h->out;
-	w->wake = h->wake > h->out ? h->wake : h->out;
-	w->in = now;
-	w->cut = h->cut;
-	w->is_read = h->current_is_read;
-	if (waits_for_tag(h->last_bio, h->bio_cpu, tid)) {
-		w->cut = (struct cut){ .held = w->out, .q = w->out, .g = w->wake,
-				       .d = w->wake, .c = w->wake };
+	__builtin_memset(&w->times, 0, sizeof(w->times));
+	w->is_read = 0;
+	if (h->wait.asleep && !wait_takes(&h->wait, wk.at)) {
+		wake = now;
+	} else if (h->wait.asleep) {
+		wake += positive(wk.at - from);
+		if (wk.asleep == from) {
+			w->times = wk.times;
+			w->is_read = wk.is_read;
+		}
 	}
+	if (waits_for_tag(h->last_bio, h->bio_cpu, tid))
+		w->times =
+			(struct rq_times){.held = from, .q = from, .g = wake, .d = wake, .c = wake};
+	w->out = from;
+	w->wake = wake;
+	w->in = now;
 	h->n++;
-	h->on = ON_CPU;
-	h->wake = 0;
-	h->cut.c = 0;
+	wait_end(&h->wait);
 }
 
 #endif

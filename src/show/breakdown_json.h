@@ -4,40 +4,44 @@
  *
  * Others rely on it: members are added, never renamed, removed or given another meaning.
  *
- *	schema, kernel, duration_ns
- *	missing		names of the strata that this run could not measure, and "requests"
- *	ops		a row per operation, file system and key (empty with a layer alone):
- *			op, fs (null: not known), cache (null: not asked for by --by cache, or not a
- *			read or write), key (null without --by), count, errors, bytes, total_ns,
- *			max_ns, p50_ns, p90_ns, p99_ns, p999_ns, strata, hist
+ *	schema, kernel
+ *	time		when the interval ended, ISO 8601
+ *	duration_ns	how long it was
+ *	command		its name, if it alone is traced; null: none
+ *	threads_ns	time of all its threads, each from its beginning to its end; null: none
+ *	io_ns, strata	time of all ops, and by stratum; io_ns is null with a single layer
+ *	missing		names of what was wanted but could not be measured: strata, "requests"
+ *	ops		a row per operation, file system and key (empty with a single layer): the
+ *			columns of op_columns.c that have a name, strata, hist
  *	strata		a member per stratum, null if missing (fs also in the rows of a file
  *			system whose functions are not probed); the others add up to total_ns
  *	hist		[low_ns, high_ns, count] per bucket that is not empty; both ends inclusive
- *	layers		with a layer alone the same rows without strata, with layer (syscall, vfs,
- *			fs) and, for syscall, call
- *	requests	null if missing; a row per disk and operation: dev, major, minor, op (as
- *			blkparse: R W F D DE WZ Z N), count, errors, bytes, requeues, unqueued (of
- *			count: tag and queue time not known), tag_ns and queue_ns (null if the disk
- *			has none), device_ns, max_ns, hist (of device time; of all three with -Q)
- *	lost		ring, map_full, unmatched_start, unmatched_end, missed
+ *	layers		with a single layer, the same rows without strata, but with layer (syscall,
+ *			vfs, fs) and, for syscall, call
+ *	requests	null if missing, or not traced (another single layer); a row per disk and
+ *			operation: the columns of rq_columns.c that have a name, hist (of device
+ *			time; of all three with -Q)
+ *	in_progress	operations that had not ended, oldest first (empty with a single layer): op,
+ *			fs, age_ns, stratum (that it is in, if this is known before its end)
+ *	lost		ring, map_full, unmatched_start, unmatched_end, names, unattributed, missed
  *	overhead	bpf_run_ns, bpf_run_cnt; null if not measured
- *	slowest		only if asked for: op, call, fs, cache, start_ns, total_ns, strata, path
- *			(".../" in front: upper directories not known; null: not known), dev, ino,
- *			offset (null: none), len, result, error (name, null: none), requests, pid,
+ *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path
+ *			(as the process saw it, see path_full(); null: no file), dev, ino, offset
+ *			and len (null: none), result, error (name, null: none), requests, pid,
  *			tid, comm, cgroup (id)
  *
- * Times are integers in ns. Text that is not UTF-8 has U+FFFD for each byte that is wrong. Beyond
- * ASCII everything is escaped, so the line is safe on any terminal. An ino, cgroup or len above
- * 2^63 - 1 is a string.
+ * Times are integers in ns. In text that is not UTF-8, U+FFFD replaces each invalid byte, and a
+ * second member, NAME_bytes, has all bytes in base64. Everything beyond ASCII is escaped, so the
+ * line is safe on any terminal. A number above 2^63 - 1 (an ino, cgroup or len) is a string.
  */
 #ifndef IOSTRATA_BREAKDOWN_JSON_H
 #define IOSTRATA_BREAKDOWN_JSON_H
 
 #include <stdio.h>
 
-#include "breakdown_view.h"
+#include "show/breakdown_view.h"
 
-/* Writes the line and flushes. @slowest NULL: not asked for. 0 or -errno. */
+/* Writes the line and flushes. @slowest NULL: not wanted. 0 or -errno. */
 int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct op_record *slowest, size_t n_slowest);
 

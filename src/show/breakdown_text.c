@@ -5,18 +5,20 @@
  * Owns the sections and their order; bars, histograms, tables and single operations have files of
  * their own.
  */
-#include "breakdown_text.h"
+#include "show/breakdown_text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
-#include "breakdown_tables.h"
-#include "hist_text.h"
-#include "names.h"
-#include "slowest_text.h"
-#include "waterfall.h"
+#include "base/names.h"
+#include "show/first_screen.h"
+#include "show/hist_text.h"
+#include "show/slowest_text.h"
+#include "show/view_text.h"
+#include "show/waterfall.h"
 
-enum { TITLE_COLUMNS = 14 };
+enum { TITLE_CAP = TEXT_SAFE_CAP(PATH_MAX) + 128, TITLE_LEAST = 20 };
 
 static void put_safe(char *dst, size_t cap, const char *src, size_t max)
 {
@@ -25,20 +27,24 @@ static void put_safe(char *dst, size_t cap, const char *src, size_t max)
 
 static void put_head(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
-	char safe[256], kernel[64];
+	char safe[256], text[512];
 
 	text_safe(safe, sizeof(safe), v->kernel ? v->kernel : "");
-	text_fit(kernel, sizeof(kernel), safe, 50, TEXT_CUT_TAIL);
-	text_put(o, "traced %s%s%s\n", text_ns(sn->duration_ns).s, *kernel ? " on Linux " : "",
-		 kernel);
+	if (v->repeats)
+		snprintf(text, sizeof(text), "%s, %s", view_clock(v).s,
+			 text_ns(sn->duration_ns).s);
+	else
+		snprintf(text, sizeof(text), "traced %s%s%s", text_ns(sn->duration_ns).s,
+			 *safe ? " on Linux " : "", safe);
+	view_line(o, v, text);
 }
 
-/* What stands for a row in a heading: "read ext4", "vfs read ext4", "pread64 ext4", then the key
- * if there is one. */
+/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", then the key if there is
+ * one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		      const struct op_row *r)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[512] = "", buf[16];
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", buf[16];
 	const char *op = op_name(r->key.op), *layer = v->layer == LAYER_VFS ? "vfs " : "";
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
@@ -50,72 +56,58 @@ static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		 *key ? by_name(v->by) : "", *key ? " " : "", key);
 }
 
-/* The titles above the figures of a row. */
-static void put_titles(struct text_out *o, const struct breakdown_view *v, const struct op_row *r)
+/* Titles can contain a path, so they are cut for terminals only. */
+static void put_title(struct text_out *o, const struct breakdown_view *v, const char *title,
+		      int room)
 {
-	const char *titles = v->milliseconds ? "mean ms  p50 ms  p99 ms p99.9 ms  max ms"
-					     : "   mean     p50     p99   p99.9     max";
-	char title[256], fit[64];
-	int cols;
+	char fit[TITLE_CAP];
 
-	row_title(title, sizeof(title), v, r);
-	cols = text_fit(fit, sizeof(fit), title, TITLE_COLUMNS, TEXT_CUT_TAIL);
+	text_fit(fit, sizeof(fit), title, v->terminal ? view_width(v) - room : TITLE_CAP,
+		 TEXT_CUT_MIDDLE);
 	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
-	text_fill(o, ' ', TITLE_COLUMNS - cols);
-	text_put(o, "%8s%8s%9s %s\n", "count", "rate", "bytes", titles);
 }
 
-/* A row of the default view in columns of 8, 9 where the title is longer. */
-static void put_figures(struct text_out *o, const struct breakdown_view *v,
-			const struct snapshot *sn, const struct op_row *r)
-{
-	uint64_t p50 = hist_percentile(r->hist, 50, r->max_ns);
-	uint64_t p99 = hist_percentile(r->hist, 99, r->max_ns);
-	uint64_t p999 = hist_percentile(r->hist, 99.9, r->max_ns);
-	char errors[40] = "";
-
-	put_titles(o, v, r);
-	if (r->errors)
-		snprintf(errors, sizeof(errors), "  %s failed", text_short(r->errors).s);
-	text_put(o, "%-*s%8s%8s%9s", TITLE_COLUMNS, errors, text_count7(r->count).s,
-		 text_rate(r->count, sn->duration_ns).s, text_bytes(r->bytes).s);
-	text_put(o, "%8s%8s%8s%*s%8s\n", view_cell(v, r->total_ns / r->count).s,
-		 view_cell(v, p50).s, view_cell(v, p99).s, v->milliseconds ? 9 : 8,
-		 view_cell(v, p999).s, view_cell(v, r->max_ns).s);
-}
-
-static void put_op(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
-		   const struct op_row *r)
+static void put_op(struct text_out *o, const struct breakdown_view *v,
+		   const struct breakdown_whole *whole, const struct op_row *r)
 {
 	struct waterfall w = { .fs = r->fs, .strata = r->strata, .total_ns = r->total_ns,
-			       .count = r->count };
+			       .count = r->count, .indent = 2 };
+	char title[TITLE_CAP];
 
-	put_figures(o, v, sn, r);
+	row_title(title, sizeof(title), v, r);
+	put_title(o, v, title, 0);
+	text_put(o, "\n");
+	view_figures(o, v, whole, r);
 	waterfall_put(o, v, &w);
 	if (v->histograms)
-		hist_put(o, r->hist, r->max_ns, v->milliseconds, view_width(v));
+		hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
 }
 
 /* Heading of a histogram: @title, how many, how long. */
 static void put_hist_title(struct text_out *o, const struct breakdown_view *v, const char *title,
 			   uint64_t count, uint64_t total_ns)
 {
-	char sums[128], fit[256];
+	char sums[128];
 
 	snprintf(sums, sizeof(sums), ": count %s, total %s, mean %s", text_count(count).s,
 		 view_time(v, total_ns).s, view_time(v, total_ns / count).s);
-	text_fit(fit, sizeof(fit), title, view_width(v) - strlen(sums), TEXT_CUT_TAIL);
-	text_put(o, "\n%s%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF),
-		 sums);
+	if (view_width(v) - (int)strlen(sums) < TITLE_LEAST) {
+		put_title(o, v, title, 0);
+		text_put(o, "\n");
+		view_line(o, v, sums + 2);
+	} else {
+		put_title(o, v, title, strlen(sums));
+		text_put(o, "%s\n", sums);
+	}
 }
 
 static void put_op_hist(struct text_out *o, const struct breakdown_view *v, const struct op_row *r)
 {
-	char title[1024];
+	char title[TITLE_CAP];
 
 	row_title(title, sizeof(title), v, r);
 	put_hist_title(o, v, title, r->count, r->total_ns);
-	hist_put(o, r->hist, r->max_ns, v->milliseconds, view_width(v));
+	hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
 }
 
 static void put_rq_hist(struct text_out *o, const struct breakdown_view *v, const struct rq_row *r)
@@ -126,53 +118,25 @@ static void put_rq_hist(struct text_out *o, const struct breakdown_view *v, cons
 	snprintf(title, sizeof(title), "%s %s%s", disk, rq_op_name(r->key.op),
 		 v->queued ? " with tag and queue" : "");
 	put_hist_title(o, v, title, r->count, breakdown_rq_total(v, r));
-	hist_put(o, r->hist, r->max_ns, v->milliseconds, view_width(v));
+	hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
 }
 
-/* Strata that have something to do with what is shown; all with LAYER_OPS. */
-static bool stratum_matters(const struct breakdown_view *v, int st)
-{
-	switch (v->layer) {
-	case LAYER_OPS:
-		return true;
-	case LAYER_VFS:
-		return st == ST_VFS;
-	case LAYER_FS:
-		return st == ST_FS;
-	default:
-		return false;
-	}
-}
-
-/* Reason why stratum @i, or with ST_N the requests, could not be measured; NULL if it was, or does
- * not matter here. */
-static const char *missing_reason(const struct breakdown_view *v, int i)
-{
-	bool requests_matter = v->layer == LAYER_OPS || v->layer == LAYER_BLK;
-
-	if (!v->missing)
-		return NULL;
-	if (i == ST_N)
-		return requests_matter ? v->missing->requests : NULL;
-	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
-}
-
-/* Names of all that is missing for the same reason as @first, it included: "vfs, fs"; "" if they
- * were told with one before it. */
+/* Names of all that is missing for the same reason as @first, which is included: "vfs, fs"; "" if
+ * they were listed with an earlier one. */
 static void missing_alike(char *dst, size_t cap, const struct breakdown_view *v, int first)
 {
 	size_t len = 0;
 
 	*dst = '\0';
 	for (int i = 0; i <= ST_N && len < cap; i++) {
-		const char *reason = missing_reason(v, i);
+		const char *reason = breakdown_missing(v, i);
 
-		if (!reason || strcmp(reason, missing_reason(v, first)))
+		if (!reason || strcmp(reason, breakdown_missing(v, first)))
 			continue;
 		if (i < first)
 			return;
 		len += snprintf(dst + len, cap - len, "%s%s", len ? ", " : "",
-				i < ST_N ? stratum_name(i) : "requests");
+				i < ST_N ? stratum_label(i) : "requests");
 	}
 }
 
@@ -182,7 +146,7 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 	bool told = false;
 
 	for (int i = 0; i <= ST_N; i++) {
-		const char *reason = missing_reason(v, i);
+		const char *reason = breakdown_missing(v, i);
 
 		if (!reason)
 			continue;
@@ -196,13 +160,15 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 	}
 }
 
-static void put_lost(struct text_out *o, const struct snapshot *sn)
+static void put_lost(struct text_out *o, const struct breakdown_view *v,
+		     const struct snapshot *sn)
 {
 	static const char *const what[LOST_N + 1] = {
 		[LOST_RING] = "records found the ring buffer full",
 		[LOST_MAP_FULL] = "rows, requests or threads found no room in a table",
 		[LOST_UNMATCHED_START] = "began and were never seen to end",
-		[LOST_UNMATCHED_END] = "ended and were never seen to begin",
+		[LOST_NAMES] = "files have no name, only their inode",
+		[LOST_UNATTRIBUTED] = "requests may have been of the processes asked for",
 		[LOST_N] = "probe hits were not run by the kernel",
 	};
 	bool told = false;
@@ -210,24 +176,44 @@ static void put_lost(struct text_out *o, const struct snapshot *sn)
 	for (int i = 0; i <= LOST_N; i++) {
 		uint64_t n = i < LOST_N ? sn->lost[i] : sn->missed;
 
-		if (!n)
+		if (!n || !what[i])
 			continue;
-		text_put(o, "%s%13s %s\n", told ? "" : "\nlost, so the figures are not complete:\n",
-			 text_count(n).s, what[i]);
+		if (!told)
+			text_put(o, "\nlost, so the figures are not complete:\n");
+		text_put(o, "%13s ", text_count(n).s);
+		text_wrap(o, what[i], 14, 14, view_width(v));
 		told = true;
 	}
 }
 
-static void put_overhead(struct text_out *o, const struct snapshot *sn)
+/* Not a loss: these operations began before tracing did. */
+static void put_begun_before(struct text_out *o, const struct breakdown_view *v,
+			     const struct snapshot *sn)
 {
-	if (!sn->has_overhead || !sn->bpf_run_cnt)
+	char text[128];
+
+	if (!sn->lost[LOST_UNMATCHED_END])
 		return;
-	text_put(o, "\noverhead: %s probe runs took %s of CPU time, %s each\n",
-		 text_count(sn->bpf_run_cnt).s, text_ns(sn->bpf_run_ns).s,
-		 text_ns(sn->bpf_run_ns / sn->bpf_run_cnt).s);
+	snprintf(text, sizeof(text), "%s in progress when tracing began: not counted",
+		 text_count(sn->lost[LOST_UNMATCHED_END]).s);
+	text_put(o, "\n");
+	view_line(o, v, text);
 }
 
-/* What was looked for where nothing was found. */
+static void put_overhead(struct text_out *o, const struct breakdown_view *v,
+			 const struct snapshot *sn)
+{
+	char text[128];
+
+	if (!sn->has_overhead || !sn->bpf_run_cnt)
+		return;
+	snprintf(text, sizeof(text), "overhead: %s probe runs took %s of CPU time, %s each",
+		 text_count(sn->bpf_run_cnt).s, text_ns(sn->bpf_run_ns).s,
+		 text_ns(sn->bpf_run_ns / sn->bpf_run_cnt).s);
+	view_line(o, v, text);
+}
+
+/* Says what was looked for, if nothing was found. */
 static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
@@ -241,57 +227,114 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 
 	text_safe(filters, sizeof(filters), v->looked_for ? v->looked_for : "");
 	text_safe(fs, sizeof(fs), fs_named ? v->fs_filter : "");
-	snprintf(text, sizeof(text), "no I/O seen in %s: no %s%s%s ended%s%s%s",
+	snprintf(text, sizeof(text), "%s%sno I/O seen in %s: no %s%s%s ended%s%s%s",
+		 v->repeats ? view_clock(v).s : "", v->repeats ? ", " : "",
 		 text_ns(sn->duration_ns).s, what[v->layer], *fs ? " on " : "", fs,
 		 *filters ? " (looked for " : "", filters, *filters ? ")" : "");
-	text_put(o, "\n");
 	text_wrap(o, text, 0, 2, view_width(v));
 }
 
-static void put_ops(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+/* A line for each disk and operation with submissions that were not seen. */
+static void put_unqueued(struct text_out *o, const struct breakdown_rows *rows, int width)
+{
+	for (size_t i = 0; i < rows->n_rqs; i++) {
+		const struct rq_row *r = rows->rqs[i];
+		char disk[TEXT_SAFE_CAP(sizeof(r->disk))], text[sizeof(disk) + 128];
+
+		if (!r->unqueued || r->key.bio_based)
+			continue;
+		put_safe(disk, sizeof(disk), r->disk, sizeof(r->disk));
+		snprintf(text, sizeof(text), "%s %s: tag and queue not known of %s, submitted "
+			 "unseen", disk, rq_op_name(r->key.op), text_count(r->unqueued).s);
+		text_wrap(o, text, 0, 2, width);
+	}
+}
+
+static size_t rows_at_most(const struct breakdown_view *v, size_t n)
+{
+	return v->rows_max && v->rows_max < n ? v->rows_max : n;
+}
+
+static void put_ops(struct text_out *o, const struct breakdown_view *v,
 		    const struct breakdown_rows *rows)
 {
-	bool table = v->by != BY_NONE && v->layer == LAYER_OPS && rows->n_ops;
+	bool table = v->by != BY_NONE && v->layer == LAYER_OPS && v->detail < 2 && rows->n_ops;
 
-	if (table)
-		by_table_put(o, v, sn, rows);
-	for (size_t i = 0; i < rows->n_ops; i++) {
+	if (table) {
+		text_put(o, "\n");
+		view_ops(o, v, rows, rows_at_most(v, rows->n_ops));
+	}
+	for (size_t i = 0; i < rows_at_most(v, rows->n_ops); i++) {
 		if (v->layer != LAYER_OPS || (table && v->histograms))
 			put_op_hist(o, v, rows->ops[i]);
 		else if (!table)
-			put_op(o, v, sn, rows->ops[i]);
+			put_op(o, v, &rows->whole, rows->ops[i]);
 	}
 }
 
 static void put_requests(struct text_out *o, const struct breakdown_view *v,
-			 const struct snapshot *sn, const struct breakdown_rows *rows)
+			 const struct breakdown_rows *rows)
 {
+	char text[256];
+
 	if (!rows->n_rqs || (v->layer != LAYER_OPS && v->layer != LAYER_BLK))
 		return;
-	rq_table_put(o, v, sn, rows);
+	text_put(o, "\n");
+	view_requests(o, v, rows, rows_at_most(v, rows->n_rqs));
+	snprintf(text, sizeof(text), "%stag, queue and device are means; p99 and max are of %s%s%s",
+		 v->milliseconds ? "times in ms; " : "", v->queued ? "all three" : "device",
+		 v->ignored && *v->ignored ? "; requests are not chosen by " : "",
+		 v->ignored ? v->ignored : "");
+	text_wrap(o, text, 0, 2, view_width(v));
+	put_unqueued(o, rows, view_width(v));
 	for (size_t i = 0; i < rows->n_rqs && (v->histograms || v->layer == LAYER_BLK); i++)
 		put_rq_hist(o, v, rows->rqs[i]);
+}
+
+/* All that was seen, in blocks. */
+static void put_blocks(struct text_out *o, const struct breakdown_view *v,
+		       const struct snapshot *sn, const struct breakdown_rows *rows)
+{
+	put_head(o, v, sn);
+	put_ops(o, v, rows);
+	put_requests(o, v, rows);
+}
+
+static bool is_nothing(const struct breakdown_view *v, const struct breakdown_rows *rows)
+{
+	return !rows->n_ops && (!breakdown_has_requests(v) || !rows->n_rqs);
 }
 
 int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct op_record *slowest, size_t n_slowest)
 {
+	bool first = v->layer == LAYER_OPS && !v->detail && !v->histograms, told = false;
 	struct text_out o = { .f = f };
 	struct breakdown_rows rows;
 	int err = breakdown_rows_init(&rows, v, sn);
 
 	if (err)
 		return err;
-	put_head(&o, v, sn);
-	if (v->layer == LAYER_BLK ? !rows.n_rqs : !rows.n_ops)
-		put_nothing(&o, v, sn);
-	put_ops(&o, v, sn, &rows);
-	put_requests(&o, v, sn, &rows);
+	if (first && !is_nothing(v, &rows)) {
+		err = first_screen_put(&o, v, sn, &rows);
+		told = true;
+	} else {
+		text_put(&o, "%s", v->later ? "\n" : "");
+		unfinished_put(&o, v, sn);
+		if (is_nothing(v, &rows))
+			put_nothing(&o, v, sn);
+		else
+			put_blocks(&o, v, sn, &rows);
+	}
 	if (slowest)
 		slowest_put(&o, v, sn, slowest, n_slowest);
-	put_lost(&o, sn);
-	put_missing(&o, v);
-	put_overhead(&o, sn);
+	if (!told) {
+		put_lost(&o, v, sn);
+		put_begun_before(&o, v, sn);
+	}
+	if (!told && !v->later)
+		put_missing(&o, v);
+	put_overhead(&o, v, sn);
 	breakdown_rows_done(&rows);
-	return text_end(&o);
+	return err ? err : text_end(&o);
 }

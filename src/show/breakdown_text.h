@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "breakdown_view.h"
+#include "show/breakdown_view.h"
 
 /* Prints and flushes. @slowest may be NULL. 0 or -errno (-ENOMEM, or of a failed write). */
 int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,

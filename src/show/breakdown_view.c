@@ -2,14 +2,15 @@
 /*
  * breakdown_view.c - chooses and orders the rows of a snapshot; see breakdown_view.h.
  */
-#include "breakdown_view.h"
+#include "show/breakdown_view.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
+#include "base/columns.h"
+#include "base/path.h"
 
 static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 {
@@ -23,14 +24,32 @@ static int by_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Biggest total first; equal ones by key, so that the order is the same in every run. */
-static int op_order(const void *a, const void *b)
+/* By --sort, then biggest total first; ties by key, so that the order is the same in every run. */
+static int op_order(const void *a, const void *b, void *arg)
 {
 	const struct op_row *x = *(const struct op_row *const *)a;
 	const struct op_row *y = *(const struct op_row *const *)b;
-	int order = by_u64(y->total_ns, x->total_ns);
+	const struct breakdown_whole *whole = arg;
+	const struct columns columns = { .ctx = whole };
+	int order = 0;
 
+	if (whole->v->sort)
+		order = columns_compare(&columns, whole->v->sort, x, y);
+	if (!order)
+		order = by_u64(y->total_ns, x->total_ns);
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+static void ops_sort(struct breakdown_rows *r)
+{
+	qsort_r(r->ops, r->n_ops, sizeof(*r->ops), op_order, &r->whole);
+}
+
+static void whole_add(struct breakdown_whole *whole, const struct op_row *r)
+{
+	whole->io_ns += r->total_ns;
+	for (int i = 0; i < ST_N; i++)
+		whole->strata[i] += r->strata[i];
 }
 
 static uint64_t rq_whole(const struct rq_row *r)
@@ -51,6 +70,7 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 			const struct snapshot *sn)
 {
 	*r = (struct breakdown_rows){
+		.whole = { .v = v, .duration_ns = sn->duration_ns },
 		.ops = calloc(sn->n_ops + 1, sizeof(*r->ops)),
 		.rqs = calloc(sn->n_rqs + 1, sizeof(*r->rqs)),
 	};
@@ -59,20 +79,94 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < sn->n_ops; i++) {
-		if (op_shown(v, &sn->ops[i]))
-			r->ops[r->n_ops++] = &sn->ops[i];
+		if (!op_shown(v, &sn->ops[i]))
+			continue;
+		r->ops[r->n_ops++] = &sn->ops[i];
+		whole_add(&r->whole, &sn->ops[i]);
 	}
 	for (size_t i = 0; i < sn->n_rqs; i++) {
 		if (sn->rqs[i].count)
 			r->rqs[r->n_rqs++] = &sn->rqs[i];
 	}
-	qsort(r->ops, r->n_ops, sizeof(*r->ops), op_order);
+	ops_sort(r);
 	qsort(r->rqs, r->n_rqs, sizeof(*r->rqs), rq_order);
 	return 0;
 }
 
+static int key_compare(const struct op_row *x, const struct op_row *y)
+{
+	int order = memcmp(x->key.by, y->key.by, sizeof(x->key.by));
+
+	return order ? order : (int)x->key.cache - y->key.cache;
+}
+
+/* By key; within a key, the operation that took most comes first. */
+static int by_key(const void *a, const void *b)
+{
+	const struct op_row *x = *(const struct op_row *const *)a;
+	const struct op_row *y = *(const struct op_row *const *)b;
+	int order = key_compare(x, y);
+
+	return order ? order : by_u64(y->total_ns, x->total_ns);
+}
+
+/* Adds @from to the row of its key. What differs between them is not known of the row. */
+static int row_merge(struct op_row *to, const struct op_row *from)
+{
+	int err = 0;
+
+	to->kinds |= 1U << from->key.op;
+	if (memcmp(to->fs, from->fs, sizeof(to->fs)))
+		to->fs[0] = '\0';
+	to->count += from->count;
+	to->errors += from->errors;
+	to->bytes += from->bytes;
+	to->total_ns += from->total_ns;
+	to->max_ns = to->max_ns > from->max_ns ? to->max_ns : from->max_ns;
+	for (int i = 0; i < ST_N; i++)
+		to->strata[i] += from->strata[i];
+	for (unsigned int i = 0; i < from->hist.n && !err; i++)
+		err = hist_add(&to->hist, from->hist.bins[i].bucket, from->hist.bins[i].count);
+	return err;
+}
+
+/* An empty row: only the key and names of @first, the operation of the key that took most. */
+static struct op_row row_of_key(const struct op_row *first)
+{
+	struct op_row row = { .key = first->key, .by = first->by };
+
+	memcpy(row.fs, first->fs, sizeof(row.fs));
+	memcpy(row.comm, first->comm, sizeof(row.comm));
+	return row;
+}
+
+int breakdown_rows_merge(struct breakdown_rows *r)
+{
+	struct op_row *to = NULL;
+	int err = 0;
+
+	r->merged = calloc(r->n_ops + 1, sizeof(*r->merged));
+	if (!r->merged)
+		return -ENOMEM;
+	qsort(r->ops, r->n_ops, sizeof(*r->ops), by_key);
+	for (size_t i = 0; i < r->n_ops && !err; i++) {
+		if (!to || key_compare(to, r->ops[i])) {
+			to = &r->merged[r->n_merged++];
+			*to = row_of_key(r->ops[i]);
+		}
+		err = row_merge(to, r->ops[i]);
+	}
+	for (r->n_ops = 0; r->n_ops < r->n_merged; r->n_ops++)
+		r->ops[r->n_ops] = &r->merged[r->n_ops];
+	ops_sort(r);
+	return err;
+}
+
 void breakdown_rows_done(struct breakdown_rows *r)
 {
+	for (size_t i = 0; i < r->n_merged; i++)
+		free(r->merged[i].hist.bins);
+	free(r->merged);
 	free(r->ops);
 	free(r->rqs);
 	*r = (struct breakdown_rows){};
@@ -87,20 +181,49 @@ const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs)
 	return "";
 }
 
-unsigned int breakdown_untold(const struct snapshot *sn, const struct op_record *r)
+unsigned int breakdown_unprobed_layers(const struct snapshot *sn, const struct op_record *r)
 {
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		if (sn->ops[i].key.fs == r->fs && sn->ops[i].key.op == r->kind)
-			return sn->ops[i].untold;
+			return sn->ops[i].unprobed_layers;
 	}
 	return 0;
 }
 
-char *breakdown_record_path(const struct breakdown_view *v, const struct op_record *r)
+char *breakdown_record_path(const struct op_record *r)
 {
-	struct path_file f = { r->dev, r->fs == FS_BDEV, r->ino, &r->file };
+	struct path_file f = { r->dev, r->ino, &r->file };
 
-	return r->ino ? path_full(v->mounts, &f) : NULL;
+	return r->ino ? path_full(&f) : NULL;
+}
+
+/* Whether the traced layer has stratum @st; LAYER_OPS has all of them. */
+static bool stratum_matters(const struct breakdown_view *v, int st)
+{
+	switch (v->layer) {
+	case LAYER_OPS:
+		return true;
+	case LAYER_VFS:
+		return st == ST_VFS;
+	case LAYER_FS:
+		return st == ST_FS;
+	default:
+		return false;
+	}
+}
+
+bool breakdown_has_requests(const struct breakdown_view *v)
+{
+	return v->layer == LAYER_OPS || v->layer == LAYER_BLK;
+}
+
+const char *breakdown_missing(const struct breakdown_view *v, int i)
+{
+	if (!v->missing)
+		return NULL;
+	if (i == ST_N)
+		return breakdown_has_requests(v) ? v->missing->requests : NULL;
+	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown_view.h - how a snapshot is to be shown, and which rows in what order: what the text
- * and the JSON have in common.
+ * breakdown_view.h - how to show a snapshot, and which rows in what order: what text and JSON have
+ * in common.
  */
 #ifndef IOSTRATA_BREAKDOWN_VIEW_H
 #define IOSTRATA_BREAKDOWN_VIEW_H
 
-#include "snapshot.h"
+#include <time.h>
 
-struct mounts;
+#include "base/snapshot.h"
+
+struct column;
 
 struct breakdown_view {
 	enum layer layer;
@@ -18,37 +20,68 @@ struct breakdown_view {
 	bool milliseconds;		/* -m; text only */
 	bool histograms;		/* -H; text only */
 	bool color;			/* text only */
+	bool terminal;			/* text is for a terminal: paths are cut to its width */
 	int width;			/* columns of the text, 0: 80 */
+	int detail;			/* of text: 0 the first screen, 1 operations, 2 all rows */
+	uint64_t rows_max;		/* of a text table; 0: as many as there is room for */
+	const struct column *sort;	/* of op_columns; NULL: by total time */
+	bool repeats;			/* one of several intervals */
+	bool later;			/* not the first: skip what never changes */
+	const char *command;		/* its name, if it alone is traced; else NULL. Hostile */
+	unsigned int cpus;		/* of the machine; 0: not known */
 	const char *kernel;		/* release */
 	const char *fs_filter;		/* rows of other file systems are not shown; NULL: all */
 	const char *looked_for;		/* filters as the user gave them, "-p 12 --comm dd", for the
 					 * line that says nothing was found; NULL: none. Hostile */
+	const char *ignored;		/* filters that do not choose requests: "--op, --min" */
+	time_t until;			/* when the interval ended */
 	const struct missing *missing;
-	const struct mounts *mounts;	/* for the paths of records; NULL: none known */
 	const char *(*call_name)(unsigned short call);	/* NULL, or may return NULL */
 };
 
-/* Rows to show, biggest total first, owned by the snapshot; the lists are the caller's to free. */
+/* The totals that the figures of a row are shares of: .ctx of its columns. */
+struct breakdown_whole {
+	const struct breakdown_view *v;
+	uint64_t duration_ns;
+	uint64_t io_ns;			/* total time of all operations that are shown */
+	uint64_t strata[ST_N];		/* the same by stratum */
+};
+
+/* Rows to show in order, owned by the snapshot; the lists are the caller's to free. */
 struct breakdown_rows {
 	const struct op_row **ops;
 	size_t n_ops;
 	const struct rq_row **rqs;
 	size_t n_rqs;
+	struct breakdown_whole whole;
+	struct op_row *merged;		/* see breakdown_rows_merge() */
+	size_t n_merged;
 };
 
 int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v,
 			const struct snapshot *sn);
 void breakdown_rows_done(struct breakdown_rows *r);
 
-/* Name of the file system @fs as the rows of @sn know it, "" if none does; hostile. Bytes of
- * op_row.fs, so maybe without a NUL: FS_NAME_LEN of them at most. */
+/* Replaces the rows of operations by one for each key of --by, with their sums, in order. 0 or
+ * -ENOMEM. */
+int breakdown_rows_merge(struct breakdown_rows *r);
+
+/* Name of the file system @fs from the rows of @sn, "" if none has it; hostile. Points into
+ * op_row.fs: at most FS_NAME_LEN bytes, maybe without a NUL. */
 const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs);
 
-/* Layers that are not told of the operation @r; see op_row.untold. */
-unsigned int breakdown_untold(const struct snapshot *sn, const struct op_record *r);
+/* Layers that are not probed for the operation @r; see op_row.unprobed_layers. */
+unsigned int breakdown_unprobed_layers(const struct snapshot *sn, const struct op_record *r);
 
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
-char *breakdown_record_path(const struct breakdown_view *v, const struct op_record *r);
+char *breakdown_record_path(const struct op_record *r);
+
+/* Whether requests are traced, and not just another layer. */
+bool breakdown_has_requests(const struct breakdown_view *v);
+
+/* Why stratum @i (ST_N: the requests) could not be measured; NULL if it was, or is not in the
+ * traced layer. */
+const char *breakdown_missing(const struct breakdown_view *v, int i);
 
 /* What a histogram shows of a request row: device time, with -Q tag, queue and device. */
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r);

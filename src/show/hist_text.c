@@ -2,20 +2,24 @@
 /*
  * hist_text.c - folds the log-linear buckets into powers of two and prints them.
  */
-#include "hist_text.h"
+#include "show/hist_text.h"
+
+#include <string.h>
 
 enum {
 	ROWS = HIST_MAX_LOG2 + 1,
-	FIXED_COLUMNS = 39,	/* of a line, all but the bar */
+	FIXED_COLUMNS = 39,	/* of a line, without the bar */
+	BAR_LEAST = 1,
+	BAR_MOST = 60,		/* even on wide terminals */
 };
 
-/* Row r counts what is in [2^r, 2^(r+1)), row 0 also 0. */
-static void fold(const uint64_t hist[HIST_N], uint64_t rows[ROWS])
+/* Row r counts what is in [2^r, 2^(r+1)); row 0 also counts 0. */
+static void fold(const struct hist *h, uint64_t rows[ROWS])
 {
 	for (int i = 0; i < ROWS; i++)
 		rows[i] = 0;
-	for (unsigned int b = 0; b < HIST_N; b++)
-		rows[hist_log2(hist_low(b) | 1)] += hist[b];
+	for (unsigned int i = 0; i < h->n; i++)
+		rows[hist_log2(hist_low(h->bins[i].bucket) | 1)] += h->bins[i].count;
 }
 
 static struct text_num time_text(uint64_t ns, bool milliseconds)
@@ -38,13 +42,13 @@ static void put_row(struct text_out *o, int row, uint64_t count, uint64_t most, 
 	text_put(o, "|\n");
 }
 
-void hist_put(struct text_out *o, const uint64_t hist[HIST_N], uint64_t max_ns, bool milliseconds,
+void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool milliseconds,
 	      int width)
 {
 	uint64_t rows[ROWS], most = 0;
-	int first = ROWS, last = -1;
+	int first = ROWS, last = -1, bar = width - FIXED_COLUMNS;
 
-	fold(hist, rows);
+	fold(h, rows);
 	for (int i = 0; i < ROWS; i++) {
 		if (!rows[i])
 			continue;
@@ -54,8 +58,9 @@ void hist_put(struct text_out *o, const uint64_t hist[HIST_N], uint64_t max_ns, 
 	}
 	if (last < 0)
 		return;
-	text_put(o, "  %8s    %-8s   %11s  distribution\n", "from", milliseconds ? "to (ms)" : "to",
-		 "count");
+	bar = bar < BAR_LEAST ? BAR_LEAST : bar > BAR_MOST ? BAR_MOST : bar;
+	text_put(o, "  %8s    %-8s   %11s%s\n", "from", milliseconds ? "to (ms)" : "to", "count",
+		 bar < (int)strlen("distribution") ? "" : "  distribution");
 	for (int i = first; i <= last; i++)
-		put_row(o, i, rows[i], most, max_ns, milliseconds, width - FIXED_COLUMNS);
+		put_row(o, i, rows[i], most, max_ns, milliseconds, bar);
 }

@@ -5,12 +5,13 @@
 #ifndef IOSTRATA_HIST_TEXT_H
 #define IOSTRATA_HIST_TEXT_H
 
+#include "base/snapshot.h"
+#include "base/text.h"
 #include "cell.h"
-#include "text.h"
 
-/* From the first line that is not empty to the last; @max_ns is where the last bucket ends if
- * times were too long for it. Lines have at most @width columns (60 at least). */
-void hist_put(struct text_out *o, const uint64_t hist[HIST_N], uint64_t max_ns, bool milliseconds,
+/* From the first line that is not empty to the last; @max_ns ends the last bucket if times were too
+ * long for it. Lines have at most @width columns (at least 40). */
+void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool milliseconds,
 	      int width);
 
 #endif

@@ -2,33 +2,34 @@
 /*
  * slowest_text.c - prints op records; see slowest_text.h. Nothing in a record is trusted.
  */
-#include "slowest_text.h"
+#include "show/slowest_text.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
-#include "waterfall.h"
+#include "base/names.h"
+#include "show/view_text.h"
+#include "show/waterfall.h"
 
-/* A line of safe text, cut to the width; @cut at the end that matters less. */
-static void put_line(struct text_out *o, const struct breakdown_view *v, const char *line,
-		     enum text_cut cut)
+/* A line of safe text; on a terminal, cut to its width. */
+static void put_line(struct text_out *o, const struct breakdown_view *v, const char *line)
 {
 	char fit[TEXT_SAFE_CAP(PATH_MAX)];
 
-	text_fit(fit, sizeof(fit), line, view_width(v) - 3, cut);
+	text_fit(fit, sizeof(fit), line, v->terminal ? view_width(v) - 3 : (int)sizeof(fit),
+		 TEXT_CUT_MIDDLE);
 	text_put(o, "   %s\n", fit);
 }
 
 static void put_path(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
 {
-	char *path = breakdown_record_path(v, r), safe[TEXT_SAFE_CAP(PATH_MAX)];
+	char *path = breakdown_record_path(r), safe[TEXT_SAFE_CAP(PATH_MAX)];
 
 	if (!path)
 		return;
 	text_safe_n(safe, sizeof(safe), path, strlen(path));
-	put_line(o, v, safe, TEXT_CUT_HEAD);
+	put_line(o, v, safe);
 	free(path);
 }
 
@@ -38,7 +39,7 @@ static void put_who(struct text_out *o, const struct breakdown_view *v, const st
 
 	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
 	snprintf(line, sizeof(line), "pid %u  tid %u  %s", r->pid, r->tid, comm);
-	put_line(o, v, line, TEXT_CUT_TAIL);
+	put_line(o, v, line);
 }
 
 /* "4,096", or the name of the error. */
@@ -64,32 +65,33 @@ static void put_range(struct text_out *o, const struct breakdown_view *v,
 
 	if (r->offset != ~0ULL)
 		n = snprintf(line, sizeof(line), "offset %llu  ", r->offset);
-	if (r->len)
+	if (r->len != ~0ULL)
 		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->len).s);
 	n += snprintf(line + n, sizeof(line) - n, "result %s  %u request%s", result_text(r->ret).s,
 		      r->requests, r->requests == 1 ? "" : "s");
 	if (r->cache != CACHE_NONE)
 		snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
-	put_line(o, v, line, TEXT_CUT_TAIL);
+	put_line(o, v, line);
 }
 
-/* "1. read (pread64) ext4: 780 us" */
+/* "1. read (pread64): 780 us on ext4" */
 static void put_title(struct text_out *o, const struct breakdown_view *v, const char *fs,
 		      const struct op_record *r, size_t number)
 {
-	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], fit[FS_NAME_LEN + 1], buf[16];
+	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], text[192], fit[192], buf[16];
 
 	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
-	text_fit(fit, sizeof(fit), safe, FS_NAME_LEN, TEXT_CUT_TAIL);
-	text_put(o, "\n%s%zu. %s (%s)%s%s: %s%s\n", view_paint(v, PAINT_TITLE), number,
-		 op_name(r->kind), breakdown_call_name(v, r->call, buf), *fit ? " " : "", fit,
-		 view_time(v, r->total_ns).s, view_paint(v, PAINT_OFF));
+	snprintf(text, sizeof(text), "%zu. %s (%s): %s%s%s", number, op_name(r->kind),
+		 breakdown_call_name(v, r->call, buf), view_time(v, r->total_ns).s,
+		 *safe ? " on " : "", safe);
+	text_fit(fit, sizeof(fit), text, view_width(v), TEXT_CUT_TAIL);
+	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
 
 static void put_record(struct text_out *o, const struct breakdown_view *v, const char *fs,
 		       const struct op_record *r, size_t number)
 {
-	struct waterfall w = { .fs = fs, .total_ns = r->total_ns, .count = 1, .stairs = true };
+	struct waterfall w = { .fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2 };
 	uint64_t strata[ST_N];
 
 	for (int i = 0; i < ST_N; i++)
@@ -107,7 +109,7 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 {
 	if (!n)
 		return;
-	text_put(o, "\nslowest (shares of each, not in order of time)\n");
+	text_put(o, "\nslowest\n");
 	for (size_t i = 0; i < n; i++)
 		put_record(o, v, breakdown_fs_name(sn, slowest[i].fs), &slowest[i], i + 1);
 }

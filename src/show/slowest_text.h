@@ -5,8 +5,8 @@
 #ifndef IOSTRATA_SLOWEST_TEXT_H
 #define IOSTRATA_SLOWEST_TEXT_H
 
-#include "breakdown_view.h"
-#include "text.h"
+#include "base/text.h"
+#include "show/breakdown_view.h"
 
 /* In the order given; @sn knows the names of the file systems. */
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,

@@ -1,138 +1,131 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * waterfall.c - bars of strata; see waterfall.h.
- */
-#include "waterfall.h"
+#include "show/waterfall.h"
 
 #include <string.h>
 
-#include "names.h"
+#include "base/names.h"
+#include "show/view_text.h"
 
 enum {
-	NAME_COLUMNS = 10,
-	FIXED_COLUMNS = 2 + NAME_COLUMNS + 1 + 1 + 7 + 1 + 10,	/* of a line, all but the bar */
+	NAME_COLUMNS = 13,
+	FIXED_COLUMNS = NAME_COLUMNS + 1 + 7 + 1 + 10 + 2,	/* of a line, without the bar */
+	BAR_COLUMNS = 40,	/* even on wide terminals: longer bars say no more */
 };
-
-int view_width(const struct breakdown_view *v)
-{
-	return v->width > 80 ? v->width : 80;
-}
-
-struct text_num view_cell(const struct breakdown_view *v, uint64_t ns)
-{
-	return v->milliseconds ? text_ms(ns) : text_ns(ns);
-}
-
-struct text_num view_time(const struct breakdown_view *v, uint64_t ns)
-{
-	struct text_num t = view_cell(v, ns);
-
-	if (v->milliseconds)
-		strcat(t.s, " ms");
-	return t;
-}
-
-const char *view_paint(const struct breakdown_view *v, enum paint p)
-{
-	static const char *const sgr[] = { "\033[0m",  "\033[1m",  "\033[32m", "\033[33m",
-					   "\033[34m", "\033[35m", "\033[36m" };
-
-	return v->color ? sgr[p] : "";
-}
 
 static enum paint stratum_paint(int st)
 {
 	static const enum paint paints[ST_N] = {
-		PAINT_CPU,	/* syscall */
-		PAINT_CPU,	/* vfs */
-		PAINT_CPU,	/* fs */
-		PAINT_QUEUE,	/* throttle */
-		PAINT_QUEUE,	/* tag */
-		PAINT_QUEUE,	/* queue */
-		PAINT_DEVICE,	/* device */
-		PAINT_DEVICE,	/* complete */
-		PAINT_RUNQ,	/* runq */
-		PAINT_RUNQ,	/* preempt */
-		PAINT_OTHER,	/* helper */
-		PAINT_OTHER,	/* sleep */
+		[ST_SYSCALL] = PAINT_CPU,    [ST_VFS] = PAINT_CPU,	   [ST_FS] = PAINT_CPU,
+		[ST_THROTTLE] = PAINT_QUEUE, [ST_TAG] = PAINT_QUEUE,	   [ST_QUEUE] = PAINT_QUEUE,
+		[ST_DEVICE] = PAINT_DEVICE,  [ST_COMPLETE] = PAINT_DEVICE, [ST_RUNQ] = PAINT_RUNQ,
+		[ST_PREEMPT] = PAINT_RUNQ,   [ST_HELPER] = PAINT_OTHER,	   [ST_SLEEP] = PAINT_OTHER,
 	};
 
 	return paints[st];
 }
 
-static int scale(uint64_t part, uint64_t whole, int columns)
+/* A share too small for a column is a dot. */
+static void put_bar(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
+		    uint64_t ns)
 {
-	double at = whole ? (double)part * columns / whole + 0.5 : 0;
+	int columns = view_width(v) - w->indent - FIXED_COLUMNS;
+	double length;
 
-	return at < columns ? at : columns;
-}
-
-/* A bar from @from to @to of @total; what is too small for a column is a dot. */
-static void put_bar(struct text_out *o, uint64_t from, uint64_t to, uint64_t total, int columns)
-{
-	int begin = scale(from, total, columns), end = scale(to, total, columns);
-
-	if (begin == columns)
-		begin--;
-	text_fill(o, ' ', begin);
-	text_fill(o, '#', end - begin);
-	if (end <= begin) {
+	columns = columns < BAR_COLUMNS ? columns : BAR_COLUMNS;
+	length = w->total_ns ? (double)ns * columns / w->total_ns + 0.5 : 0;
+	if (length < 1 && columns > 0)
 		text_put(o, ".");
-		end = begin + 1;
-	}
-	text_fill(o, ' ', columns - end);
+	else
+		text_fill(o, '#', length < columns ? length : columns);
 }
 
-/* Name of a stratum in its column; that of the file system for ST_FS. */
+/* Name of a stratum in its column; for ST_FS, that of the file system. */
 static void put_name(struct text_out *o, const char *fs, int st)
 {
 	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], fit[sizeof(safe)];
 	int cols;
 
 	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
-	cols = text_fit(fit, sizeof(fit), st == ST_FS && *safe ? safe : stratum_name(st),
+	cols = text_fit(fit, sizeof(fit), st == ST_FS && *safe ? safe : stratum_label(st),
 			NAME_COLUMNS, TEXT_CUT_TAIL);
-	text_put(o, "  %s", fit);
+	text_put(o, "%s", fit);
 	text_fill(o, ' ', NAME_COLUMNS + 1 - cols);
 }
 
 static void put_stratum(struct text_out *o, const struct breakdown_view *v,
-			const struct waterfall *w, int st, uint64_t before)
+			const struct waterfall *w, int st)
 {
-	uint64_t ns = w->strata[st], from = w->stairs ? before : 0;
+	uint64_t ns = w->strata[st];
 
 	put_name(o, w->fs, st);
-	text_put(o, "%s", view_paint(v, stratum_paint(st)));
-	put_bar(o, from, from + ns, w->total_ns, view_width(v) - FIXED_COLUMNS);
-	text_put(o, "%s %7s %10s\n", view_paint(v, PAINT_OFF), text_percent(ns, w->total_ns).s,
-		 view_time(v, ns / w->count).s);
+	text_put(o, "%7s %10s  %s", text_percent(ns, w->total_ns).s, view_time(v, ns / w->count).s,
+		 view_paint(v, stratum_paint(st)));
+	put_bar(o, v, w, ns);
+	text_put(o, "%s\n", view_paint(v, PAINT_OFF));
 }
 
-static void put_sum(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
-		    uint64_t sum)
+static void put_sum(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w)
 {
-	int bar = view_width(v) - FIXED_COLUMNS;
-	char text[96];
+	char text[128], fit[128];
+	uint64_t sum = 0;
 
-	if (sum == w->total_ns)
-		snprintf(text, sizeof(text), "= total %s", view_time(v, sum).s);
-	else
-		snprintf(text, sizeof(text), "%s, but total %s", view_time(v, sum).s,
-			 view_time(v, w->total_ns).s);
-	text_put(o, "  %-*s %-*s %7s %10s\n", NAME_COLUMNS, "sum", bar, text,
-		 text_percent(sum, w->total_ns).s, view_time(v, sum / w->count).s);
+	for (int st = 0; st < ST_N; st++)
+		sum += w->strata[st];
+	snprintf(text, sizeof(text), "%-*s %7s %10s  = total %s%s%s", NAME_COLUMNS, "sum",
+		 text_percent(sum, w->total_ns).s, view_time(v, sum / w->count).s,
+		 view_time(v, sum).s, sum == w->total_ns ? "" : ", but was ",
+		 sum == w->total_ns ? "" : view_time(v, w->total_ns).s);
+	text_fit(fit, sizeof(fit), text, view_width(v) - w->indent, TEXT_CUT_TAIL);
+	text_put(o, "%s\n", fit);
+}
+
+/* The strata without a line of their own. */
+static void put_rest(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
+		     const int *list, int n)
+{
+	char text[256], fit[256];
+	uint64_t sum = 0;
+	int len = 0;
+
+	for (int i = 0; i < n; i++) {
+		sum += w->strata[list[i]];
+		len += snprintf(text + len, sizeof(text) - len, "%s%s %.1f", i ? ", " : "",
+				stratum_label(list[i]), 100.0 * w->strata[list[i]] / w->total_ns);
+	}
+	text_fit(fit, sizeof(fit), text, view_width(v) - w->indent - FIXED_COLUMNS, TEXT_CUT_TAIL);
+	text_put(o, "%-*s %7s %10s  %s\n", NAME_COLUMNS, "other", text_percent(sum, w->total_ns).s,
+		 view_time(v, sum / w->count).s, fit);
+}
+
+/* The strata that are not 0; with @by_size, biggest first. Returns how many. */
+static int strata_list(const uint64_t *strata, bool by_size, int list[ST_N])
+{
+	int n = 0, at;
+
+	for (int st = 0; st < ST_N; st++) {
+		if (!strata[st])
+			continue;
+		for (at = n++; by_size && at > 0 && strata[list[at - 1]] < strata[st]; at--)
+			list[at] = list[at - 1];
+		list[at] = st;
+	}
+	return n;
 }
 
 void waterfall_put(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w)
 {
-	uint64_t sum = 0;
+	int list[ST_N], n = strata_list(w->strata, w->lines, list);
+	int lines = w->lines && n > w->lines ? w->lines - 1 : n, at = w->at;
 
 	if (!w->count)
 		return;
-	for (int st = 0; st < ST_N; st++) {
-		if (w->strata[st])
-			put_stratum(o, v, w, st, sum);
-		sum += w->strata[st];
+	for (int i = 0; i < lines; i++, at = 0) {
+		text_fill(o, ' ', w->indent - at);
+		put_stratum(o, v, w, list[i]);
 	}
-	put_sum(o, v, w, sum);
+	text_fill(o, ' ', lines < n || !w->lines ? w->indent : 0);
+	if (lines < n)
+		put_rest(o, v, w, list + lines, n - lines);
+	else if (!w->lines)
+		put_sum(o, v, w);
 }

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "collect.h"
+#include "trace/collect.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/lookup.h"
 #include "bpf/conf.h"
-#include "path.h"
+#include "trace/rowmaps.h"
 
 #define DEV_MAJOR(dev) ((dev) >> 20)
 #define DEV_MINOR(dev) ((dev) & 0xfffffU)
 
-void collect_fs_name(const struct fs_seen *seen, unsigned long long fs, char ret_name[FS_NAME_LEN])
+void collect_fs_name(const struct fs_entry *seen, unsigned long long fs, char ret_name[FS_NAME_LEN])
 {
 	snprintf(ret_name, FS_NAME_LEN, "%s", fs == FS_BDEV ? "bdev" : "");
-	for (int i = 0; i < FS_SLOTS && fs > FS_BDEV; i++) {
+	for (int i = 0; i < FS_SLOTS && fs > FS_UNKNOWN; i++) {
 		if (seen[i].fs != fs)
 			continue;
 		memcpy(ret_name, seen[i].name, FS_NAME_LEN);
@@ -29,316 +28,246 @@ void collect_fs_name(const struct fs_seen *seen, unsigned long long fs, char ret
 	}
 }
 
-void collect_dev_name(const struct mounts *mounts, unsigned int dev, char *name, size_t cap)
-{
-	char link[64], target[PATH_MAX];
-	const struct mount *m;
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
-	n = readlink(link, target, sizeof(target) - 1);
-	if (n > 0) {
-		target[n] = '\0';
-		snprintf(name, cap, "%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
-		return;
-	}
-	m = mounts_by_dev(mounts, dev);
-	if (m)
-		snprintf(name, cap, "%s", m->point);
-	else
-		snprintf(name, cap, "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
-}
-
-/* A block device, not a file of the file system with that number; see key_set_by(). */
-#define BY_BLOCK_DEVICE (1ULL << 32)
-
-static char *file_path(const struct cell_maps *maps, const struct mounts *mounts,
-		       const unsigned long long by[2])
-{
-	struct file_name name;
-	struct path_file f = { .dev = by[0], .is_bdev = by[0] & BY_BLOCK_DEVICE, .ino = by[1] };
-
-	if (!by[1])
-		return strdup("(no file)");
-	if (!bpf_map_lookup_elem(maps->file_names, by, &name))
-		f.name = &name;
-	return path_full(mounts, &f);
-}
-
-/* A kernfs file handle is the cgroup's id (type FILEID_KERNFS, include/linux/exportfs.h). */
-static char *cgroup_path(unsigned long long id)
-{
-	struct {
-		struct file_handle head;
-		unsigned long long id;
-	} handle = { .head = { .handle_bytes = 8, .handle_type = 0xfe } };
-	const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
-	char link[64], target[PATH_MAX], *text = NULL;
-	ssize_t n = -1;
-	int root, fd;
-
-	memcpy(handle.head.f_handle, &id, sizeof(id));
-	for (size_t i = 0; i < 2 && n < 0; i++) {
-		root = open(roots[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		fd = root < 0 ? -1 : open_by_handle_at(root, &handle.head, O_PATH | O_CLOEXEC);
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-		if (fd >= 0)
-			n = readlink(link, target, sizeof(target) - 1);
-		if (n > 0) {
-			target[n] = '\0';
-			text = strdup(strlen(roots[i]) < (size_t)n ? target + strlen(roots[i]) :
-								     target);
-		}
-		if (fd >= 0)
-			close(fd);
-		if (root >= 0)
-			close(root);
-	}
-	if (!text && asprintf(&text, "cgroup %llu", id) < 0)
-		text = NULL;
-	return text;
-}
-
 static char *by_text(const struct cell_maps *maps, const struct mounts *mounts,
-		     const struct op_key *key)
+		     const unsigned long long by[2])
 {
 	char text[PATH_MAX];
 
 	switch (maps->by) {
 	case BY_PID:
-		snprintf(text, sizeof(text), "%llu", key->by[0]);
+	case BY_TID:
+		snprintf(text, sizeof(text), "%llu", by[0]);
 		return strdup(text);
 	case BY_COMM:
-		memcpy(text, key->by, COMM_LEN);
+		memcpy(text, by, COMM_LEN);
 		text[COMM_LEN] = '\0';
 		return strdup(text);
-	case BY_FILE:
-		return file_path(maps, mounts, key->by);
+	case BY_FILE: /* named once all names are known: filenames_name() */
+		return NULL;
 	case BY_CGROUP:
-		return cgroup_path(key->by[0]);
+		return lookup_cgroup(by[0]);
 	case BY_DEV:
-		collect_dev_name(mounts, key->by[0], text, sizeof(text));
-		return strdup(key->by[0] ? text : "(no file)");
+		lookup_dev(mounts, by[0], text, sizeof(text));
+		return strdup(by[0] ? text : "(no file)");
 	default:
 		return NULL;
 	}
 }
 
-static void op_row_add(struct op_row *row, const struct op_cell *c)
+/* What one collect() works with. */
+struct collecting {
+	const struct cell_maps *maps;
+	struct mounts mounts;
+	unsigned int epoch;
+	struct rows *rows;
+	struct filenames *files;
+	struct tasknames *tasks;
+};
+
+static struct op_row *op_row(struct collecting *c, const struct op_key *key)
 {
-	row->count += c->count;
-	row->errors += c->errors;
-	row->bytes += c->bytes;
-	row->total_ns += c->total_ns;
-	if (row->max_ns < c->max_ns)
-		row->max_ns = c->max_ns;
-	for (int i = 0; i < ST_N; i++)
-		row->strata[i] += c->strata[i];
-	for (int i = 0; i < HIST_N; i++)
-		row->hist[i] += c->hist[i];
-}
+	struct op_row *row = rows_op(c->rows, key);
 
-static void rq_row_add(struct rq_row *row, const struct rq_cell *c)
-{
-	row->count += c->count;
-	row->errors += c->errors;
-	row->bytes += c->bytes;
-	row->requeues += c->requeues;
-	row->unqueued += c->unqueued;
-	row->tag_ns += c->tag_ns;
-	row->queue_ns += c->queue_ns;
-	row->device_ns += c->device_ns;
-	if (row->max_ns < c->max_ns)
-		row->max_ns = c->max_ns;
-	for (int i = 0; i < HIST_N; i++)
-		row->hist[i] += c->hist[i];
-}
-
-/* All keys of a map, @key_size bytes each; the caller frees. */
-static int map_keys(int fd, size_t key_size, void **ret_keys, size_t *ret_n)
-{
-	size_t n = 0, cap = 0;
-	char *keys = NULL, *more;
-
-	for (;;) {
-		if (n == cap) {
-			cap = cap ? 2 * cap : 64;
-			more = reallocarray(keys, cap, key_size);
-			if (!more) {
-				free(keys);
-				return -ENOMEM;
-			}
-			keys = more;
-		}
-		if (bpf_map_get_next_key(fd, n ? keys + (n - 1) * key_size : NULL,
-					 keys + n * key_size))
-			break;
-		n++;
-	}
-	*ret_keys = keys;
-	*ret_n = n;
-	return 0;
-}
-
-static int collect_op(const struct cell_maps *maps, const struct mounts *mounts,
-		      const struct op_key *key, struct op_cell *cells, struct op_row *row)
-{
-	int n = maps->per_cpu ? maps->n_cpus : 1;
-
-	if (bpf_map_lookup_elem(maps->ops, key, cells))
-		return -errno;
-	row->key = *key;
-	for (int i = 0; i < n; i++)
-		op_row_add(row, &cells[i]);
-	collect_fs_name(maps->fs_seen, key->fs, row->fs);
-	row->by = by_text(maps, mounts, key);
-	bpf_map_delete_elem(maps->ops, key);
-	return 0;
-}
-
-/* The row of a slot, a new one if there is none. */
-static struct op_row *row_of(const struct cell_maps *maps, struct snapshot *sn,
-			     const struct row_slot *slot)
-{
-	struct op_key key = { .fs = slot->fs, .call = WHAT_CALL(slot->what),
-			      .op = WHAT_OP(slot->what), .cache = WHAT_CACHE(slot->what) };
-	struct op_row *row;
-
-	for (size_t i = 0; i < sn->n_ops; i++) {
-		row = &sn->ops[i];
-		if (row->key.fs == key.fs && row->key.call == key.call && row->key.op == key.op &&
-		    row->key.cache == key.cache)
-			return row;
-	}
-	row = &sn->ops[sn->n_ops++];
-	row->key = key;
-	collect_fs_name(maps->fs_seen, key.fs, row->fs);
+	if (!row || row->count)
+		return row;
+	collect_fs_name(c->maps->live->fs_types, key->fs, row->fs);
+	row->by = by_text(c->maps, &c->mounts, key->by);
 	return row;
 }
 
-/* Adds the cells of slots to the rows. */
-static void collect_direct(const struct cell_maps *maps, unsigned char epoch, struct snapshot *sn)
+static struct rq_row *rq_row(struct collecting *c, const struct rq_key *key)
 {
-	struct op_cell *cell;
+	struct rq_row *row = rows_rq(c->rows, key);
 
-	for (int cpu = 0; cpu < maps->n_cpus; cpu++) {
-		for (int slot = 0; slot < ROW_SLOTS; slot++) {
-			cell = &maps->direct[DIRECT_CELL(cpu, epoch, slot)];
-			if (!cell->count)
-				continue;
-			op_row_add(row_of(maps, sn, &maps->slots[slot]), cell);
-			memset(cell, 0, sizeof(*cell));
-		}
-	}
+	if (!row || row->count)
+		return row;
+	row->major = DEV_MAJOR(key->dev);
+	row->minor = DEV_MINOR(key->dev);
+	lookup_dev(&c->mounts, key->dev, row->disk, sizeof(row->disk));
+	if (!rowmaps_rq_by(c->maps->by))
+		return row;
+	if (key->by[0])
+		row->by = by_text(c->maps, &c->mounts, key->by);
+	return row;
 }
 
-static int collect_ops(const struct cell_maps *maps, const struct mounts *mounts,
-		       unsigned char epoch, struct snapshot *sn)
+static int op_entry_add(struct collecting *c, const void *key, const void *sums)
 {
-	struct op_cell *cells = NULL;
-	void *keys = NULL;
-	size_t n = 0;
-	int err;
+	const struct op_key *k = key;
+	const struct op_sums *s = sums;
+	struct op_row *row = op_row(c, k);
 
-	if (maps->ops < 0)
-		return 0;
-	err = map_keys(maps->ops, maps->op_key_size, &keys, &n);
-	if (err)
-		return err;
-	cells = calloc(maps->per_cpu ? maps->n_cpus : 1, sizeof(*cells));
-	sn->ops = calloc(n + ROW_SLOTS, sizeof(*sn->ops));
-	if (!cells || !sn->ops)
-		err = -ENOMEM;
-	for (size_t i = 0; i < n && !err; i++) {
-		struct op_key key = {};
+	if (!row)
+		return -ENOMEM;
+	op_row_add(row, s);
+	return hist_add(&row->hist, k->bucket, s->count);
+}
 
-		memcpy(&key, (char *)keys + i * maps->op_key_size, maps->op_key_size);
-		if (key.epoch != epoch)
-			continue;
-		if (!collect_op(maps, mounts, &key, cells, &sn->ops[sn->n_ops]))
-			sn->n_ops++;
+static int rq_entry_add(struct collecting *c, const void *key, const void *sums)
+{
+	const struct rq_key *k = key;
+	const struct rq_sums *s = sums;
+	struct rq_row *row = rq_row(c, k);
+
+	if (!row)
+		return -ENOMEM;
+	rq_row_add(row, s);
+	return hist_add(&row->hist, k->bucket, s->count);
+}
+
+static int name_entry_add(struct collecting *c, const void *key, const void *name)
+{
+	const unsigned long long *id = key, by[2] = { id[0], id[1] & ~FILE_ID_AGAIN };
+
+	return filenames_add(c->files, by, name);
+}
+
+static int task_entry_add(struct collecting *c, const void *key, const void *name)
+{
+	const unsigned long long *id = key;
+
+	return tasknames_add(c->tasks, *id, name);
+}
+
+typedef int entry_add_fn(struct collecting *c, const void *key, const void *sums);
+
+/* Entries per batch: more than a bucket of the kernel's hash can have, since a batch never splits
+ * one. */
+enum { BATCH = 512 };
+
+/* Takes all entries out of the hash @fd. */
+static int hash_empty(struct collecting *c, int fd, size_t key_size, size_t value_size,
+		      entry_add_fn *add)
+{
+	char *keys = malloc(BATCH * key_size), *values = malloc(BATCH * value_size);
+	unsigned int at, n;
+	bool first = true, last = false;
+	int err = keys && values ? 0 : -ENOMEM;
+
+	while (!err && !last) {
+		n = BATCH;
+		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &at, &at, keys, values, &n,
+						    NULL)) {
+			last = errno == ENOENT;
+			err = last ? 0 : -errno;
+		}
+		for (unsigned int i = 0; i < n && !err; i++)
+			err = add(c, keys + i * key_size, values + i * value_size);
+		first = false;
 	}
-	if (!err && maps->direct)
-		collect_direct(maps, epoch, sn);
-	free(cells);
+	free(values);
 	free(keys);
 	return err;
 }
 
-/* The row of @key, a new one if there is none. */
-static struct rq_row *rq_row_of(const struct mounts *mounts, struct snapshot *sn,
-				const struct rq_key *key)
+/* The cell of one slot and CPU; if the histograms are apart, only its sums. */
+static struct op_cell *slot_cell(const struct collecting *c, int cpu, int slot)
 {
-	struct rq_row *row;
+	size_t size = c->maps->hists ? sizeof(struct op_sums) : sizeof(struct op_cell);
+	size_t i = SLOT_CELL((size_t)cpu, c->epoch, slot);
 
-	for (size_t i = 0; i < sn->n_rqs; i++) {
-		row = &sn->rqs[i];
-		if (!memcmp(&row->key, key, sizeof(*key)))
-			return row;
-	}
-	row = &sn->rqs[sn->n_rqs++];
-	row->key = *key;
-	row->major = DEV_MAJOR(key->dev);
-	row->minor = DEV_MINOR(key->dev);
-	collect_dev_name(mounts, key->dev, row->disk, sizeof(row->disk));
-	return row;
+	return (struct op_cell *)((char *)c->maps->slots + i * size);
 }
 
-static void collect_direct_rqs(const struct cell_maps *maps, const struct mounts *mounts,
-			       unsigned char epoch, struct snapshot *sn)
+static int slot_hists_add(const struct collecting *c, int slot, struct op_row *row)
 {
-	struct rq_cell *cell;
-	struct rq_key key;
+	unsigned int *counts;
+	int err = 0;
 
-	for (int cpu = 0; cpu < maps->n_cpus && cpu < RQ_CPUS; cpu++) {
-		for (int slot = 0; slot < ROW_SLOTS; slot++) {
-			cell = &maps->direct_rqs[DIRECT_CELL(cpu, epoch, slot)];
-			if (!cell->count)
-				continue;
-			key = (struct rq_key){ .dev = maps->slots[slot].fs, .epoch = epoch,
-					       .op = WHAT_OP(maps->slots[slot].what),
-					       .bio_based = WHAT_IS_BIO(maps->slots[slot].what) };
-			rq_row_add(rq_row_of(mounts, sn, &key), cell);
-			memset(cell, 0, sizeof(*cell));
-		}
+	for (int cpu = 0; cpu < HIST_CPUS && !err; cpu++) {
+		counts = c->maps->hists + (size_t)SLOT_CELL(cpu, c->epoch, slot) * HIST_N;
+		err = hist_take(&row->hist, counts);
 	}
+	return err;
 }
 
-static int collect_rqs(const struct cell_maps *maps, const struct mounts *mounts,
-		       unsigned char epoch, struct snapshot *sn)
+/* Moves the cells of one slot to its row. */
+static int slot_add(struct collecting *c, int slot)
 {
-	struct rq_cell cell;
-	struct rq_key *keys;
-	size_t n;
-	int err;
+	const struct row_slot *s = &c->maps->live->rows[slot];
+	struct op_key key = { .fs = s->fs, .call = WHAT_CALL(s->what), .op = WHAT_OP(s->what),
+			      .cache = WHAT_CACHE(s->what) };
+	struct op_row *row = NULL;
+	struct op_cell *cell;
+	int err = 0;
 
-	if (maps->rqs < 0)
-		return 0;
-	err = map_keys(maps->rqs, sizeof(*keys), (void **)&keys, &n);
-	if (err)
-		return err;
-	sn->rqs = calloc(n + ROW_SLOTS, sizeof(*sn->rqs));
-	for (size_t i = 0; sn->rqs && i < n; i++) {
-		if (keys[i].epoch != epoch || bpf_map_lookup_elem(maps->rqs, &keys[i], &cell))
+	for (int cpu = 0; cpu < c->maps->n_cpus && !err; cpu++) {
+		cell = slot_cell(c, cpu, slot);
+		if (!cell->sums.count)
 			continue;
-		rq_row_add(rq_row_of(mounts, sn, &keys[i]), &cell);
-		bpf_map_delete_elem(maps->rqs, &keys[i]);
+		row = op_row(c, &key);
+		if (!row)
+			return -ENOMEM;
+		op_row_add(row, &cell->sums);
+		memset(&cell->sums, 0, sizeof(cell->sums));
+		if (!c->maps->hists)
+			err = hist_take(&row->hist, cell->hist);
 	}
-	if (sn->rqs && maps->direct_rqs)
-		collect_direct_rqs(maps, mounts, epoch, sn);
-	free(keys);
-	return sn->rqs ? 0 : -ENOMEM;
+	return c->maps->hists && row ? slot_hists_add(c, slot, row) : err;
 }
 
-int collect(const struct cell_maps *maps, unsigned char epoch, struct snapshot *sn)
+static int slot_rqs_add(struct collecting *c, int slot)
 {
-	struct mounts mounts = {};
-	int err;
+	const struct row_slot *s = &c->maps->live->rows[slot];
+	struct rq_key key = { .dev = (unsigned int)s->fs, .op = WHAT_OP(s->what),
+			      .bio_based = WHAT_IS_BIO(s->what) };
+	struct rq_cell *cell;
+	struct rq_row *row;
+	int err = 0;
 
-	mounts_read(&mounts); /* without it names are numbers */
-	err = collect_ops(maps, &mounts, epoch, sn);
+	for (int cpu = 0; cpu < c->maps->n_cpus && cpu < RQ_CPUS && !err; cpu++) {
+		cell = &c->maps->slot_rqs[SLOT_CELL(cpu, c->epoch, slot)];
+		if (!cell->sums.count)
+			continue;
+		row = rq_row(c, &key);
+		if (!row)
+			return -ENOMEM;
+		rq_row_add(row, &cell->sums);
+		memset(&cell->sums, 0, sizeof(cell->sums));
+		err = hist_take(&row->hist, cell->hist);
+	}
+	return err;
+}
+
+static int slots_empty(struct collecting *c)
+{
+	unsigned int what;
+	int err = 0;
+
+	for (int slot = 0; slot < ROW_SLOTS && !err; slot++) {
+		what = c->maps->live->rows[slot].what;
+		if (what & ROW_REQUESTS)
+			err = slot_rqs_add(c, slot);
+		else if (what && c->maps->slots)
+			err = slot_add(c, slot);
+	}
+	return err;
+}
+
+int collect(const struct cell_maps *maps, unsigned int epoch, struct rows *rows,
+	    struct filenames *files, struct tasknames *tasks)
+{
+	struct collecting c = { .maps = maps, .epoch = epoch, .rows = rows, .files = files,
+				.tasks = tasks };
+	int err = 0;
+
+	if (maps->by == BY_DEV)
+		mounts_read(&c.mounts); /* if this fails, names are numbers */
+	/* most runs have no such rows, and a map lookup keeps perf's tracepoints out */
+	if (maps->live->op_rows_made[epoch])
+		err = hash_empty(&c, maps->ops[epoch], sizeof(struct op_key),
+				 sizeof(struct op_sums), op_entry_add);
+	if (!err && maps->by == BY_FILE && maps->live->op_rows_made[epoch])
+		err = hash_empty(&c, maps->file_names[epoch], 2 * sizeof(unsigned long long),
+				 sizeof(struct file_name), name_entry_add);
+	if (!err && BY_NAMES_TASKS(maps->by))
+		err = hash_empty(&c, maps->task_names[epoch], sizeof(unsigned long long),
+				 sizeof(struct task_name), task_entry_add);
+	if (!err && maps->live->rq_rows_made[epoch])
+		err = hash_empty(&c, maps->rqs[epoch], sizeof(struct rq_key),
+				 sizeof(struct rq_sums), rq_entry_add);
 	if (!err)
-		err = collect_rqs(maps, &mounts, epoch, sn);
-	mounts_free(&mounts);
+		err = slots_empty(&c);
+	mounts_free(&c.mounts);
 	return err;
 }

@@ -23,13 +23,14 @@ struct feature {
 	bool module_btf;		/* modules describe their types, too (5.11) */
 	bool task_iter;			/* iter/task_file */
 	bool interrupt_level;		/* programs may look at the preemption count */
-	bool preemptible;		/* programs on functions can be preempted */
-	bool preempt_disable;		/* programs can forbid that (6.10) */
-	bool preemptible_tracepoints;	/* those of tp_btf, too (7.0) */
-	bool perf_calls;		/* perf's sys_enter and sys_exit can be had (tracefs) */
+	bool preemptible;		/* programs on functions can be preempted, or may be */
+	bool preemptible_tracepoints;	/* those of tp_btf, too (7.0), or may be */
+	char preemption[160];		/* how preemptible and preemptible_tracepoints are known */
+	bool perf_calls;		/* perf's sys_enter and sys_exit are available (tracefs) */
 	enum func_probe func;
-	char no_fentry[160];		/* why not, "" if it works */
+	char no_fentry[160];		/* why fentry does not work, "" if it does */
 	char no_kprobe[160];
+	char no_functions[176];		/* why neither way works, "" if functions can be probed */
 };
 
 struct reason;
@@ -38,21 +39,25 @@ struct reason;
 int feature_probe(struct feature *f, struct reason *why);
 void feature_done(struct feature *f);
 
-/* Frees the kernel's types (some MiB) until they are asked for again. */
+/* Frees the kernel's types (some MiB) until they are needed again. */
 void feature_forget_types(struct feature *f);
 
 /*
- * Looks for many names at once, since each search goes through all of the kernel's types: a
- * tracepoint's as "btf_trace_NAME", a function's or variable's as it is.
+ * Looks up many names at once, since each search goes through all of the kernel's types: a
+ * tracepoint as "btf_trace_NAME", a function or variable by its own name.
  */
 void feature_look_for(struct feature *f, const char *const names[], int n);
 
 /*
- * Where the type of @function stands: its id, and a descriptor of the module's types (0 for the
- * kernel's own; owned by @f). @module is "" for none. 0 or -ENOENT.
+ * Finds the type of @function: its id, and a descriptor of the module's types (0 for the kernel's
+ * own; owned by @f). @module is "" for none. 0 or -ENOENT.
  */
 int feature_function(struct feature *f, const char *function, const char *module,
 		     unsigned int *ret_id, int *ret_btf_fd);
+
+/* Offset of @member in struct @type of @module, or of the kernel if the module is not loaded;
+ * -ENOENT. */
+int feature_member(struct feature *f, const char *module, const char *type, const char *member);
 
 /* Type of a function, typedef or variable of that name; 0 if there is none. */
 unsigned int feature_type(struct feature *f, const char *name);
@@ -60,11 +65,11 @@ unsigned int feature_type(struct feature *f, const char *name);
 bool feature_has_tracepoint(struct feature *f, const char *name);
 bool feature_has_function(struct feature *f, const char *name);
 
-/* Number of arguments that a BPF program at tracepoint @name sees, -1 if there is none. */
-int feature_tracepoint_args(struct feature *f, const char *name);
-
 /* Which argument of tracepoint @name is a pointer to struct @type, counted from 0; -1 if none. */
 int feature_tracepoint_arg(struct feature *f, const char *name, const char *type);
+
+/* Offset of @field in struct @type, in bytes; -1 if there is none. */
+int feature_field_offset(struct feature *f, const char *type, const char *field);
 
 /* Value of enumerator @name of any enum, also one without a name; @otherwise if there is none. */
 int feature_enumerator(struct feature *f, const char *name, int otherwise);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fsfuncs.h"
+#include "trace/fsfuncs.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ static const char *const patterns[FS_METHODS][PATTERNS] = {
 	[FS_OPEN] = { "%s_file_open", "%s_open", "%s_open_file" },
 };
 
-/* What a type's functions begin with, where that is not its name. */
+/* The prefix of a type's functions, where it is not the type's name. */
 static const char *prefix_of(const char *type)
 {
 	static const char *const other[][2] = {
@@ -32,7 +32,7 @@ static const char *prefix_of(const char *type)
 	return type;
 }
 
-/* A symbol that somebody asks for, by name or by address. */
+/* A symbol to look up, by name or by address. */
 struct wanted {
 	char name[FUNC_NAME_LEN];
 	char module[FUNC_NAME_LEN];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * fsfuncs.h - which kernel functions a file system type reads, writes, syncs and opens files with:
- * those that an open file's operations point to, else those that are called as such functions
- * usually are, if the kernel has them.
+ * those in an open file's operations, else those with the usual names, if the kernel has them.
  */
 #ifndef IOSTRATA_FSFUNCS_H
 #define IOSTRATA_FSFUNCS_H
@@ -27,7 +26,7 @@ struct fs_type {
 /* Fills .func of @n types from /proc/kallsyms. 0 or -errno. */
 int fsfuncs_resolve(struct fs_type *types, size_t n);
 
-/* The same from any file of that form. */
+/* The same from any file in that format. */
 int fsfuncs_resolve_from(FILE *f, struct fs_type *types, size_t n);
 
 #endif

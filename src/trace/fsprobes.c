@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fsprobes.h"
+#include "trace/fsprobes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,50 +10,35 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/mounts.h"
 #include "bpf/conf.h"
-#include "feature.h"
-#include "fsfuncs.h"
-#include "links.h"
-#include "mounts.h"
+#include "trace/feature.h"
+#include "trace/fsfuncs.h"
+#include "trace/links.h"
 
 enum { MAX_FS = 24, MAX_KNOWN = 4 * MAX_FS };
 
 struct fsprobes {
-	struct bpf_object *obj;
+	struct fs_templates templates;
 	struct feature *feat;
-	const struct fs_seen *seen;
+	const struct fs_entry *seen;
 	const char *only;
 	struct links links;		/* kprobes */
 	int clones[MAX_LINKS];		/* a program loaded from a template, its link, and so on */
 	int n_clones;
 	struct {
 		char function[FUNC_NAME_LEN];
-		char module[FUNC_NAME_LEN];	/* that a kprobe does not keep; "": none */
+		char module[FUNC_NAME_LEN];	/* a module that a kprobe does not pin; "": none */
 	} probed[MAX_LINKS];
 	int n_probed;
 	struct {
 		char name[FS_NAME_LEN];
-		unsigned int methods;	/* set of 1 << enum fs_method that are probed */
+		unsigned int methods;	/* set of 1 << enum fs_method: those probed */
 	} types[MAX_FS];
 	int n_types;
-	unsigned long long known[MAX_KNOWN];	/* types that were dealt with */
+	unsigned long long known[MAX_KNOWN];	/* types already handled */
 	int n_known;
 };
-
-const char *fsprobes_template_target(const struct bpf_program *prog)
-{
-	const char *section = bpf_program__section_name(prog), *tag;
-
-	if (strcmp(section, "fentry") && strcmp(section, "fexit"))
-		return NULL;
-	tag = strrchr(bpf_program__name(prog), '_') + 1;
-
-	if (!strcmp(tag, "read"))
-		return "generic_file_read_iter";
-	if (!strcmp(tag, "write"))
-		return "generic_file_write_iter";
-	return !strcmp(tag, "fsync") ? "vfs_fsync_range" : "generic_file_open";
-}
 
 static bool is_probed(const struct fsprobes *p, const char *function)
 {
@@ -82,11 +67,11 @@ static int template_load(struct fsprobes *p, const struct bpf_program *template,
 }
 
 /* Both programs of a function by fentry and fexit, or none. */
-static bool clone_attach(struct fsprobes *p, const char *tag, const char *function,
+static bool clone_attach(struct fsprobes *p, enum fs_method method, const char *function,
 			 const char *module)
 {
-	const struct bpf_program *from[] = { links_program(p->obj, "leave_", tag),
-					     links_program(p->obj, "enter_", tag) };
+	const struct bpf_program *from[] = { p->templates.fexit[method],
+					     p->templates.fentry[method] };
 	int fds[4] = { -1, -1, -1, -1 };
 
 	if (p->n_clones + 4 > MAX_LINKS)
@@ -107,11 +92,11 @@ static bool clone_attach(struct fsprobes *p, const char *tag, const char *functi
 	return false;
 }
 
-/* The same by kprobe and kretprobe. */
-static bool kprobe_attach(struct fsprobes *p, const char *tag, const char *function)
+/* The same with kprobe and kretprobe. */
+static bool kprobe_attach(struct fsprobes *p, enum fs_method method, const char *function)
 {
-	struct bpf_program *enter = links_program(p->obj, "kenter_", tag);
-	struct bpf_program *leave = links_program(p->obj, "kleave_", tag);
+	struct bpf_program *enter = p->templates.kprobe[method];
+	struct bpf_program *leave = p->templates.kretprobe[method];
 
 	if (bpf_program__fd(enter) < 0 || bpf_program__fd(leave) < 0)
 		return false;
@@ -120,26 +105,26 @@ static bool kprobe_attach(struct fsprobes *p, const char *tag, const char *funct
 }
 
 /*
- * Functions that types without their own share (generic_file_read_iter) are called by many others
- * from within their own; probing them would cost each read of ext4 some 400 instructions. So they
- * are only for those who ask for one type.
+ * File systems without functions of their own share generic ones (generic_file_read_iter), which
+ * many other file systems call from within theirs. Probing those would cost each read of ext4 some
+ * 400 instructions, so they are probed only if a single type was requested.
  */
 static bool is_worth_it(const struct fsprobes *p, const char *function)
 {
 	return function[0] && (p->only || strncmp(function, "generic_", 8) != 0);
 }
 
-/* Probes one function, unless another type had it probed; false if it cannot be. */
-static bool function_attach(struct fsprobes *p, const char *tag, const char *function,
+/* Probes one function, unless it is probed for another type already; false if it cannot be. */
+static bool function_attach(struct fsprobes *p, enum fs_method method, const char *function,
 			    const char *module)
 {
 	if (is_probed(p, function))
 		return true;
 	if (!is_worth_it(p, function) || p->n_probed == MAX_LINKS)
 		return false;
-	if (clone_attach(p, tag, function, module))
+	if (clone_attach(p, method, function, module))
 		module = ""; /* a program keeps its module from being unloaded */
-	else if (!kprobe_attach(p, tag, function))
+	else if (!kprobe_attach(p, method, function))
 		return false;
 	strcpy(p->probed[p->n_probed].function, function);
 	strcpy(p->probed[p->n_probed].module, module);
@@ -149,11 +134,10 @@ static bool function_attach(struct fsprobes *p, const char *tag, const char *fun
 
 static void fs_attach(struct fsprobes *p, const struct fs_type *type)
 {
-	static const char *const tags[FS_METHODS] = { "read", "write", "fsync", "open" };
 	unsigned int methods = 0;
 
 	for (int m = 0; m < FS_METHODS; m++)
-		if (function_attach(p, tags[m], type->func[m], type->module[m]))
+		if (function_attach(p, m, type->func[m], type->module[m]))
 			methods |= 1U << m;
 	if (!methods || p->n_types == MAX_FS)
 		return;
@@ -161,7 +145,7 @@ static void fs_attach(struct fsprobes *p, const struct fs_type *type)
 	p->types[p->n_types++].methods = methods;
 }
 
-/* Methods without which the file system's part of an operation cannot be told. */
+/* The methods that must be probed to tell the file system's part of an operation. */
 static unsigned int methods_of(enum op_kind op)
 {
 	switch (op) {
@@ -225,7 +209,7 @@ static struct fs_type *type_add(const struct fsprobes *p, struct type_list *l, c
 	return &l->at[l->n++];
 }
 
-/* Types that are mounted and keep data: those on a block device, and some that are not. */
+/* Mounted types that keep data: those on a block device, and some that are not. */
 static void types_mounted(const struct fsprobes *p, struct type_list *l)
 {
 	static const char *const no_device[] = { "btrfs", "overlay", "tmpfs", "nfs",	"nfs4",
@@ -255,10 +239,10 @@ static bool fs_is_known(const struct fsprobes *p, unsigned long long fs)
 	return p->n_known == MAX_KNOWN;
 }
 
-/* Types that operations have touched, or that files are open on, since the last look. */
+/* Types that operations have touched, or that have open files, since the last look. */
 static void types_seen(struct fsprobes *p, struct type_list *l)
 {
-	const volatile struct fs_seen *seen;
+	const volatile struct fs_entry *seen;
 	char name[FS_NAME_LEN];
 	struct fs_type *t;
 
@@ -294,10 +278,10 @@ static void types_attach(struct fsprobes *p, struct type_list *l)
 	feature_forget_types(p->feat);
 }
 
-/* Runs the program that looks at every open file. */
+/* Runs the program that iterates over all open files. */
 static void run_task_iter(struct fsprobes *p)
 {
-	struct bpf_program *prog = bpf_object__find_program_by_name(p->obj, "on_task_file");
+	struct bpf_program *prog = p->templates.iter;
 	struct bpf_link *link;
 	char buf[64];
 	int fd;
@@ -339,14 +323,14 @@ void fsprobes_attach_new(struct fsprobes *p)
 	free(l);
 }
 
-struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat,
-			      const struct fs_seen *seen, const char *only)
+struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
+			      const struct fs_entry *seen, const char *only)
 {
 	struct fsprobes *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	p->obj = obj;
+	p->templates = *templates;
 	p->feat = feat;
 	p->seen = seen;
 	p->only = only;
@@ -372,4 +356,9 @@ void fsprobes_programs(const struct fsprobes *p, void (*fn)(void *arg, int prog_
 {
 	for (int i = 0; p && i < p->n_clones; i += 2)
 		fn(arg, p->clones[i]);
+}
+
+unsigned long long fsprobes_missed(const struct fsprobes *p)
+{
+	return p ? links_missed(&p->links) : 0;
 }

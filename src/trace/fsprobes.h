@@ -3,8 +3,9 @@
  * fsprobes.h - probes on the functions of file systems: those that are mounted, and those that
  * operations touch.
  *
- * The programs are templates in the one object: loaded for a function that every kernel has, then
- * once more for each function of a file system (fentry), or attached to it as they are (kprobe).
+ * The programs are templates in the one object. With fentry, a template is loaded for a function
+ * that every kernel has, then once more for each function of a file system; with kprobes, it is
+ * attached as it is.
  */
 #ifndef IOSTRATA_FSPROBES_H
 #define IOSTRATA_FSPROBES_H
@@ -12,34 +13,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fsfuncs.h"
+#include "trace/fsfuncs.h"
 
-struct bpf_object;
 struct bpf_program;
 struct feature;
-struct fs_seen;
+struct fs_entry;
 struct fsprobes;
 
-/* @obj is loaded; it, @feat and @seen (FS_SLOTS types) outlive the result. @only: this type alone,
- * or NULL. NULL if there is no memory. */
-struct fsprobes *fsprobes_new(struct bpf_object *obj, struct feature *feat,
-			      const struct fs_seen *seen, const char *only);
+/* The template programs, by method, and the program that iterates over all open files. */
+struct fs_templates {
+	struct bpf_program *fentry[FS_METHODS], *fexit[FS_METHODS];
+	struct bpf_program *kprobe[FS_METHODS], *kretprobe[FS_METHODS];
+	struct bpf_program *iter;
+};
+
+/* The loaded programs of @templates, @feat and @seen (FS_SLOTS types) outlive the result. @only:
+ * probe this type alone, or NULL. NULL if there is no memory. */
+struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
+			      const struct fs_entry *seen, const char *only);
 void fsprobes_free(struct fsprobes *p);	/* detaches; NULL is fine */
 
-/* Probes the functions of what is mounted or has files open. */
+/* Probes the functions of file systems that are mounted or have open files. */
 void fsprobes_attach(struct fsprobes *p);
 
-/* Probes those of types that operations have touched since; cheap if there are none. */
+/* Probes the functions of types that operations have touched since; cheap if there are none. */
 void fsprobes_attach_new(struct fsprobes *p);
 
 /*
- * Whether a module was unloaded under kprobes, which the kernel allows without a word: its name.
- * Its functions count as not probed from then on; if it comes back they are probed anew.
+ * Whether a module was unloaded under kprobes, which the kernel allows silently, and its name. Its
+ * functions count as not probed from then on; if it is loaded again they are probed anew.
  */
 bool fsprobes_module_gone(struct fsprobes *p, char ret_module[FUNC_NAME_LEN]);
 
-/* Whether the time in file system @type can be told from the VFS's in operations of kind @op: the
- * functions that they go through are probed. Not so for close and meta, which go through many. */
+/* Whether time in file system @type can be told from time in the VFS for operations of kind @op:
+ * the functions that they go through are probed. Never for close and meta, which go through
+ * many. */
 bool fsprobes_can_tell(const struct fsprobes *p, const char *type, enum op_kind op);
 
 /* How many functions are probed. */
@@ -48,7 +56,7 @@ int fsprobes_count(const struct fsprobes *p);
 /* Calls @fn with the descriptor of every program that was loaded from a template. */
 void fsprobes_programs(const struct fsprobes *p, void (*fn)(void *arg, int prog_fd), void *arg);
 
-/* A function that every kernel has, to load template @prog for; NULL if it is none. */
-const char *fsprobes_template_target(const struct bpf_program *prog);
+/* Hits of kretprobes that had no instance left; see links_missed(). */
+unsigned long long fsprobes_missed(const struct fsprobes *p);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "links.h"
+#include "trace/links.h"
 
-#include <stdio.h>
-
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 bool links_add(struct links *l, struct bpf_link *link)
@@ -32,10 +31,30 @@ void links_done(struct links *l)
 		bpf_link__destroy(l->list[--l->n]);
 }
 
-struct bpf_program *links_program(struct bpf_object *obj, const char *prefix, const char *tag)
-{
-	char name[PROGRAM_NAME_LEN];
+/* The beginning of struct bpf_link_info for a kprobe, include/uapi/linux/bpf.h since 6.7. */
+struct kprobe_link_info {
+	__u32 type, id, prog_id, pad;
+	__u32 perf_type, perf_pad;
+	__u64 func_name;
+	__u32 name_len, offset;
+	__u64 addr, missed, cookie;
+};
 
-	snprintf(name, sizeof(name), "%s%s", prefix, tag);
-	return bpf_object__find_program_by_name(obj, name);
+enum { LINK_PERF_EVENT = 7, PERF_KPROBE = 3, PERF_KRETPROBE = 4 };
+
+unsigned long long links_missed(const struct links *l)
+{
+	unsigned long long sum = 0;
+
+	for (int i = 0; i < l->n; i++) {
+		struct kprobe_link_info info = {};
+		__u32 len = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(bpf_link__fd(l->list[i]), &info, &len) ||
+		    info.type != LINK_PERF_EVENT ||
+		    (info.perf_type != PERF_KPROBE && info.perf_type != PERF_KRETPROBE))
+			continue;
+		sum += info.missed;
+	}
+	return sum;
 }

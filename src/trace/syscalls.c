@@ -2,11 +2,11 @@
 /*
  * syscalls.c - the one list of system calls that are operations.
  *
- * The numbers of 64-bit calls come from the headers, those of 32-bit calls (i386, fixed for ever;
- * arch/x86/entry/syscalls/syscall_32.tbl) stand here, for the two headers exclude one another.
- * "access" and its like read an inode and nothing else, but that may take a device's time.
+ * The numbers of 64-bit calls come from the headers. Those of 32-bit calls (i386, which never
+ * change; arch/x86/entry/syscalls/syscall_32.tbl) are written here, since the two headers exclude
+ * each other. Calls like "access" read only an inode, but that may take a device's time.
  */
-#include "syscalls.h"
+#include "trace/syscalls.h"
 
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -125,7 +125,7 @@ static const struct call list[] = {
 
 enum { LIST_N = sizeof(list) / sizeof(*list) };
 
-/* Calls that end up in vfs_read() or vfs_write() are those that have one buffer. */
+/* The calls that end up in vfs_read() or vfs_write() are those with one buffer. */
 static unsigned char through_vfs(const struct call *c)
 {
 	return c->offset == OFFSET_NONE ? 0 : CALL_THROUGH_VFS;

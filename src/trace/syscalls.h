@@ -11,12 +11,12 @@
 /*
  * Fills the tables of trace.bpf.c: low byte the 64-bit call of that number, high byte the 32-bit
  * one. @kinds is a set of bits 1 << enum op_kind: calls of other kinds are left out. @vfs_tells:
- * vfs_read() and vfs_write() are probed, and know the file.
+ * vfs_read() and vfs_write() are probed and give the file.
  */
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
 		   bool vfs_tells);
 
-/* Name of a call number, | CALL_COMPAT for a 32-bit one; "?" if it is none of ours. */
+/* Name of a call number, | CALL_COMPAT for a 32-bit one; "?" if it is not in the list. */
 const char *syscall_name(unsigned short call);
 
 #endif

@@ -14,12 +14,14 @@ TESTS = Path(__file__).resolve().parent.parent
 # Kinds of loop.c, and how many operations. What these are is in report.WORKLOADS.
 FULL = "clock:200 pread:2000 read:2000 write:2000 openclose:1000 fsync:300 dread:600 getppid:4000"
 QUICK = "clock:200 pread:2000 getppid:4000"
-QUICK_ROWS = "floor*|breakdown*"
+QUICK_ROWS = "floor*|breakdown*|funcs*"
 
 # In the order in which loop.c prints its calls: what breakdown calls them.
 COUNTED = ("read", "write", "open", "fsync")
 # What a mode counts, if not all of them.
-COUNTS_ONLY = {"breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",)}
+COUNTS_ONLY = {"breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",),
+               "funcs": ("read",), "funcs --probe kprobe": ("read",), "funcs --tree": ("read",),
+               "funcs --probe kprobe.session": ("read",), "funcs -p 1": ()}
 
 
 def _line(got: dict, fields: list[str]) -> None:
@@ -44,7 +46,7 @@ def _line(got: dict, fields: list[str]) -> None:
 
 def is_ours(row: str) -> bool:
     """Whether it is a mode of iostrata."""
-    return row.startswith("breakdown")
+    return row.startswith(("breakdown", "funcs"))
 
 
 def _miscounted(name: str, row: dict) -> list[str]:

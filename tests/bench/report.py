@@ -21,6 +21,10 @@ FLOORS = {
     "breakdown -T vfs": "floor vfs",
     "breakdown -T ext4": "floor ext4",
     "breakdown -T blk": "floor blk",
+    "funcs": "floor ext4",
+    "funcs --probe kprobe": "floor ext4",
+    "funcs --probe kprobe.session": "floor ext4",
+    "funcs --tree": "floor ext4",
 }
 # The batch in the middle has nothing of the timer's ticks, but nothing either of the process to
 # which this tool hands each event: for it, the mean.

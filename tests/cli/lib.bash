@@ -69,10 +69,10 @@ end_spawned() {
 }
 
 # start ARGS...: runs iostrata in the background, waits until it traces. Leaves $pid; its output
-# goes to $tmp/out and $tmp/err.
+# goes to $tmp/out, or $to, and to $tmp/err. The shell lets what is in the background ignore INT.
 start() {
 	: >"$tmp/err"
-	"$iostrata" "$@" >"$tmp/out" 2>"$tmp/err" 3>&- 9>&- &
+	env --default-signal=HUP,INT,TERM "$iostrata" "$@" >"${to:-$tmp/out}" 2>"$tmp/err" 3>&- 9>&- &
 	pid=$!
 	spawned+=("$pid")
 	wait_until tracing_or_gone
@@ -84,6 +84,21 @@ tracing_or_gone() { grep -q '^tracing' "$tmp/err" || ! kill -0 "$pid" 2>/dev/nul
 # finish SIGNAL: ends what start began; leaves $status.
 finish() {
 	kill "-$1" "$pid"
+	status=0
+	wait "$pid" || status=$?
+}
+
+# Whether what start began is over.
+has_ended() { ! kill -0 "$pid" 2>/dev/null || grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; }
+
+# ends_within SECONDS: what start began; leaves $status.
+ends_within() {
+	local i
+	for ((i = 0; i < $1 * 20; i++)); do
+		has_ended && break
+		sleep 0.05
+	done
+	has_ended || { echo "still runs after $1 s"; return 1; }
 	status=0
 	wait "$pid" || status=$?
 }
@@ -121,6 +136,14 @@ printable() { # FILE
 
 fits_80_columns() { # FILE
 	(($(wc -L <"$1") <= 80)) || { awk 'length > 80' "$1"; return 1; }
+}
+
+# on_terminal COMMAND...: what it shows on one of 80 columns, without colours, to $tmp/out.
+on_terminal() {
+	local command
+	printf -v command '%q ' "$@"
+	NO_COLOR=1 TERM=xterm script -qec "stty cols 80 rows 24; $command 2>/dev/null" /dev/null </dev/null |
+		tr -d '\r' >"$tmp/out"
 }
 
 # json [--arg NAME VALUE]... FILTER [FILE]: what FILTER says of the output, or of FILE, is true.

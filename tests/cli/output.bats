@@ -35,7 +35,8 @@ breakdown_of_work() { # FILE OPTIONS...: stdout to $tmp/out
 	"$iostrata" breakdown "$@" -- bash -c 'work "$0"' "$file" >"$tmp/out" 2>"$tmp/err"
 }
 
-every_mode=('' -H -m '-H -m' '--slowest 3' '--by pid' '--by comm' '--by file' '--by cgroup' '--by dev'
+every_mode=('' -v -vv '--by file -v' '--by pid -vv'
+	-H -m '-H -m' '--slowest 3' '--by pid' '--by comm' '--by file' '--by cgroup' '--by dev'
 	'--by cache' '-T syscall' '-T blk' '-T blk -Q -m' '--overhead' '--by file -m' '--slowest 3 -m')
 
 @test "stdout that cannot be written is an error that is told" {
@@ -70,16 +71,21 @@ every_mode=('' -H -m '-H -m' '--slowest 3' '--by pid' '--by comm' '--by file' '-
 
 @test "a reader that goes away ends it" {
 	begin=$SECONDS
-	run bash -c '"$0" breakdown 0.1 300 2>/dev/null | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
+	run --separate-stderr bash -c '"$0" breakdown 0.1 300 | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
 	((SECONDS - begin < 15))
-	[[ ${lines[0]} == traced* && ${lines[1]} == 1 ]]
+	[[ ${lines[0]} =~ ^[0-9:]{8}, && ${lines[1]} == 0 ]]
+	[[ $stderr =~ ^tracing[^$'\n']*$ ]]
+	# a command goes on, and its exit code is there
+	run --separate-stderr bash -c '"$0" breakdown -j 0.1 -- sh -c "sleep 1; exit 7" | head -n 1
+		echo "${PIPESTATUS[0]}"' "$iostrata"
+	[[ ${lines[1]} == 7 && $stderr == "tracing the command" ]]
 }
 
 @test "every line fits 80 columns" {
 	name=$dir/$(printf 'a-long-name-%.0s' {1..19})$'\u6f22\u5b57'
 	for mode in "${every_mode[@]}"; do
 		# shellcheck disable=SC2086 # words
-		breakdown_of_work "$name" $mode
+		on_terminal "$iostrata" breakdown $mode -- bash -c 'work "$0"' "$name"
 		[[ $(head -n 1 "$tmp/out") == traced* ]]
 		(($(wc -l <"$tmp/out") >= 3))
 		fits_80_columns "$tmp/out" || { echo "in mode '$mode'"; false; }
@@ -111,7 +117,8 @@ every_mode=('' -H -m '-H -m' '--slowest 3' '--by pid' '--by comm' '--by file' '-
 			and all(.hist[]; .[0] <= .[1]))' "$tmp/out"
 		json '.ops | all(.p50_ns <= .p90_ns and .p90_ns <= .p99_ns and .p99_ns <= .p999_ns
 			and .p999_ns <= .max_ns and .max_ns <= .total_ns)' "$tmp/out"
-		json '.lost | [.[]] | length == 5' "$tmp/out"
+		json '.lost | keys == ["map_full", "missed", "names", "ops", "requests", "ring", "unattributed",
+			"unmatched_end", "unmatched_start"]' "$tmp/out"
 	done
 }
 
@@ -143,24 +150,24 @@ every_mode=('' -H -m '-H -m' '--slowest 3' '--by pid' '--by comm' '--by file' '-
 		"$tmp/out"
 	# and the text has a line about it
 	missing=$(jq '.missing | length' "$tmp/out")
-	breakdown_of_work "$dir/file"
+	breakdown_of_work "$dir/file" -v
 	[[ $(grep -c '^not measured: ' "$tmp/out") -gt 0 || $missing == 0 ]]
+	breakdown_of_work "$dir/file"
+	[[ $(grep -c 'not measured: .*-v says why$' "$tmp/out") == 1 || $missing == 0 ]]
 }
 
 # A directory and a file in it; a name has no slash.
 hostile=$'h\e[31m\n\x01\xff</script>&"\'\\\u202e'
-hostile_safe='h\x1b[31m\x0a\x01\xff</script>&"'"'"'\\xe2\x80\xae'
+hostile_safe='h\x1b[31m\x0a\x01\xff</script>&"'"'"'\\\xe2\x80\xae'
+hostile_utf8=$'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e'
 
 @test "hostile file names in text" {
 	mkdir "$dir/${hostile%/*}"
 	for mode in '--by file' '--slowest 1000'; do
 		# shellcheck disable=SC2086 # words
 		breakdown_of_work "$dir/$hostile" $mode
-		# its end: the table cuts the head of a path
-		grep -qF "${hostile_safe: -10}" "$tmp/out"
-		[[ $mode != --slowest* ]] || grep -qF "$hostile_safe" "$tmp/out"
+		grep -qF "$hostile_safe" "$tmp/out"
 		printable "$tmp/out"
-		fits_80_columns "$tmp/out"
 	done
 }
 
@@ -171,10 +178,37 @@ hostile_safe='h\x1b[31m\x0a\x01\xff</script>&"'"'"'\\xe2\x80\xae'
 		breakdown_of_work "$dir/$hostile" -j $mode
 		printable "$tmp/out"
 		jq -r '(.ops[].key, .slowest[]?.path) // empty' "$tmp/out" >"$tmp/names"
-		printf '%s' $'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e' >"$tmp/want"
+		printf '%s' "$hostile_utf8" >"$tmp/want"
 		python3 -c 'import sys; sys.exit(open(sys.argv[2]).read() not in open(sys.argv[1]).read())' \
 			"$tmp/names" "$tmp/want"
+		# and its bytes, which another name could have been
+		jq -r '(.ops[].key_bytes, .slowest[]?.path_bytes) // empty' "$tmp/out" | sort -u | base64 -d >"$tmp/bytes"
+		[[ $(<"$tmp/bytes") == "$dir/$hostile" ]]
 	done
+}
+
+@test "a name that looks like an escape is not taken for one" {
+	name='x\x1b[31m'
+	breakdown_of_work "$dir/$name" --by file
+	grep -qF '/x\\x1b[31m ' "$tmp/out"
+	breakdown_of_work "$dir/$name" -j --by file
+	json --arg f "$dir/$name" '[.ops[] | select(.key == $f)] | length > 3 and all(has("key_bytes") | not)' "$tmp/out"
+	run --separate-stderr "$iostrata" breakdown --comm "$name" -D 0.1
+	[[ $stderr$output == *'--comm x\\x1b[31m'* ]]
+	expect 2 breakdown -p "$name"
+	says "'x..x1b.31m'"
+	expect 1 breakdown -d "$name"
+	says "'x..x1b.31m'"
+}
+
+@test "the length of an operation without one is not known" {
+	"$iostrata" breakdown -j --slowest 1000 --op fsync -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
+	json '.slowest | length == 23 and all(.len == null)' "$tmp/out"
+	"$iostrata" breakdown -j --slowest 1000 --op write -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
+	json --arg f "$dir/file" '[.slowest[] | select(.path == $f)] | length == 23 and all(.len == 4096)' "$tmp/out"
+	"$iostrata" breakdown --slowest 1000 --op fsync -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
+	grep -q '^   result 0' "$tmp/out"
+	not grep -q length "$tmp/out"
 }
 
 @test "hostile process names" {
@@ -186,15 +220,14 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	for mode in '--by comm' '--slowest 1000'; do
 		# shellcheck disable=SC2086 # words
 		"$iostrata" breakdown $mode -- "${named[@]}" >"$tmp/out"
-		# the table cuts the tail of a name
-		grep -qF 'c\x1b[1m\xff' "$tmp/out"
-		[[ $mode != --slowest* ]] || grep -qF 'c\x1b[1m\xff</script>' "$tmp/out"
+		grep -qF 'c\x1b[1m\xff</script>' "$tmp/out"
 		printable "$tmp/out"
-		fits_80_columns "$tmp/out"
 		# shellcheck disable=SC2086 # words
 		"$iostrata" breakdown -j $mode -- "${named[@]}" >"$tmp/out"
 		printable "$tmp/out"
 		json --arg name $'c\e[1m\ufffd</script>' '[.ops[].key, .slowest[]?.comm] | any(. == $name)' "$tmp/out"
+		jq -r '(.ops[].key_bytes, .slowest[]?.comm_bytes) // empty' "$tmp/out" | sort -u | base64 -d >"$tmp/bytes"
+		[[ $(<"$tmp/bytes") == "$name" ]]
 	done
 }
 
@@ -212,15 +245,20 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 }
 
 @test "nothing to show is told" {
-	"$iostrata" breakdown --comm nobody-is-called -D 0.2 >"$tmp/out"
-	grep -q '^no I/O seen in .*--comm nobody-is-called' "$tmp/out"
-	"$iostrata" breakdown -j --comm nobody-is-called -D 0.2 >"$tmp/out"
+	"$iostrata" breakdown --comm nobody-has-it -D 0.2 >"$tmp/out"
+	grep -q '^no I/O seen in .*--comm nobody-has-it' "$tmp/out"
+	"$iostrata" breakdown -j --comm nobody-has-it -D 0.2 >"$tmp/out"
 	json '.ops == []' "$tmp/out"
 }
 
 @test "doctor says what works" {
 	expect 0 doctor
 	[[ $output =~ syscall\ +yes ]]
+	[[ ${lines[-1]} == "breakdown works here"* ]]
+	for part in vfs 'file systems' waits block; do
+		said=$(grep -cE "[:,] $part(,|$)" <<<"${lines[-1]}" || true)
+		[[ $(grep -cE "^$part +no " <<<"$output") == "$said" ]]
+	done
 	echo "$output" >"$tmp/out"
 	fits_80_columns "$tmp/out"
 	printable "$tmp/out"
@@ -232,4 +270,14 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	fits_80_columns "$tmp/out"
 	expect 0 doctor --probes -j
 	json '.probes | map(select(.loads)) | length > 10'
+}
+
+@test "the slowest of one file system: those of others are not sent" {
+	local file=/dev/shm/iostrata-slowest
+	head -c 8192 /dev/zero >"$file"
+	expect 0 breakdown -j --slowest 5 --fs tmpfs -- cmp "$file" "$file"
+	json '.slowest | length > 0 and all(.fs == "tmpfs")'
+	expect 0 breakdown -j --slowest 1000 --fs tmpfs -- dd if=/etc/passwd of=/dev/null bs=1 status=none
+	json '(.slowest | all(.fs == "tmpfs")) and .lost.ring == 0'
+	rm "$file"
 }

@@ -14,7 +14,7 @@ load lib
 }
 
 @test "each command has --help with examples that fits the screen" {
-	for command in breakdown doctor; do
+	for command in breakdown funcs doctor top; do
 		expect 0 "$command" --help
 		[[ $output == "Usage: iostrata $command"* && $output == *Examples:* && -z $stderr ]]
 		echo "$output" >"$tmp/help"
@@ -109,7 +109,7 @@ load lib
 	expect 2 breakdown --op frob
 	says "must be read, write, open, close, fsync, copy or meta"
 	expect 2 breakdown --by frob
-	says "must be pid, comm, file, cgroup, dev or cache"
+	says "must be pid, tid, comm, file, cgroup, dev or cache"
 }
 
 @test "options that contradict each other" {
@@ -125,7 +125,7 @@ load lib
 	[[ -s build/iostrata.1 ]]
 	# hyphens may be escaped there
 	sed 's/\\//g' build/iostrata.1 >"$tmp/man"
-	for command in breakdown doctor; do
+	for command in breakdown funcs doctor top; do
 		"$iostrata" "$command" --help >"$tmp/help"
 		grep -oE -- '--[a-z][a-z-]+|^ +-[A-Za-z],' "$tmp/help" | tr -d ' ,' | sort -u >"$tmp/options"
 		(($(wc -l <"$tmp/options") >= 3))
@@ -135,4 +135,61 @@ load lib
 			grep -qF -- "$option" "$tmp/section" || { echo "$command $option is not in the manual"; false; }
 		done <"$tmp/options"
 	done
+}
+
+@test "did you mean: commands, options, choices, columns" {
+	expect 2 braekdown
+	says "'braekdown'" "did you mean 'iostrata breakdown'"
+	expect 2 breakdown --slowset 3
+	says "'--slowset'" "did you mean '--slowest'.*iostrata breakdown --help"
+	expect 2 breakdown --op raed
+	says "'raed'" "did you mean 'read'"
+	expect 2 breakdown --by chache
+	says "'chache'" "did you mean 'cache'"
+	expect 2 breakdown --sort totl
+	says "'totl'" "did you mean 'total'"
+	# what is like nothing gets no advice
+	expect 2 breakdown --sort xyz
+	[[ $stderr != *"did you mean"* ]]
+}
+
+@test "help COMMAND is COMMAND --help" {
+	for command in breakdown doctor; do
+		expect 0 "$command" --help
+		help=$output
+		expect 0 help "$command"
+		[[ $output == "$help" ]]
+	done
+	expect 2 help brekdown
+	says "'brekdown'" "did you mean 'iostrata breakdown'"
+}
+
+@test "help says what each stratum is" {
+	expect 0 breakdown --help
+	for label in syscall vfs fs throttle tag queue device wake-up 'run queue' preempted 'kernel thread' sleep; do
+		grep -qE "^  $label  +[a-z]+" <<<"$output" || { echo "$label"; false; }
+	done
+}
+
+@test "what would be ignored is a mistake" {
+	for args in "--by pid --by file" "-T vfs -T blk" "--fs ext4 --fs xfs" "-D 1 -D 2"; do
+		# shellcheck disable=SC2086 # words
+		expect 2 breakdown $args
+		says "is given twice"
+	done
+	expect 2 breakdown --system -D 1
+	says "--system has no meaning without a command"
+	expect 2 breakdown -Q -T vfs -D 1
+	says "-Q is about requests, -T vfs shows none"
+	for args in "--op read" "--min 1ms" "--file /etc/passwd" "--fs ext4"; do
+		# shellcheck disable=SC2086 # words
+		expect 2 breakdown -T blk $args
+		says "-T blk shows requests, which ${args%% *} cannot choose"
+	done
+	expect 2 breakdown --comm a-name-of-16-cha
+	says "'a-name-of-16-cha': the kernel keeps 15" "--comm a-name-of-16-ch$"
+	expect 2 breakdown -j -n 3
+	expect 2 breakdown -j -v
+	expect 2 breakdown .2
+	says "no digit before the point"
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opts.h"
-#include "text.h"
+#include "base/opts.h"
+#include "base/text.h"
 
 #define CHECK(what)                                                                                \
 	do {                                                                                       \
@@ -19,6 +19,9 @@ struct fuzz_opts {
 	uint64_t number, duration_ns;
 	const char *string;
 	int choice;
+	struct opt_uints numbers;
+	struct opt_strings strings, paths;
+	unsigned int chosen;
 	uint64_t interval_ns, count;
 };
 
@@ -33,6 +36,13 @@ static const struct opt options[] = {
 	{ 's', "string", OPT_STRING(struct fuzz_opts, string), .arg = "TEXT", .help = "a string" },
 	{ 0, "choice", OPT_CHOICE(struct fuzz_opts, choice, choices), .arg = "NAME",
 	  .help = "one of several" },
+	{ 'N', "numbers", OPT_UINTS(struct fuzz_opts, numbers), .arg = "N", .min = 3, .max = 1009,
+	  .help = "numbers" },
+	{ 'S', "strings", OPT_STRINGS(struct fuzz_opts, strings), .arg = "TEXT",
+	  .help = "strings" },
+	{ 'P', "path", OPT_PATHS(struct fuzz_opts, paths), .arg = "PATH", .help = "paths" },
+	{ 'C', "chosen", OPT_CHOICES(struct fuzz_opts, chosen, choices), .arg = "NAME",
+	  .help = "some of several" },
 	{}
 };
 
@@ -55,6 +65,15 @@ static void check_values(const struct fuzz_opts *o)
 	CHECK(o->duration_ns <= 1000000000000);
 	CHECK(!o->string || *o->string);
 	CHECK(o->choice >= 0 && o->choice <= 2);
+	CHECK(!(o->chosen & ~(1U << 1 | 1U << 2)));
+	CHECK(o->numbers.n <= OPT_LIST_MAX);
+	for (unsigned int i = 0; i < o->numbers.n; i++)
+		CHECK(o->numbers.at[i] >= 3 && o->numbers.at[i] <= 1009);
+	CHECK(o->strings.n <= OPT_LIST_MAX && o->paths.n <= OPT_LIST_MAX);
+	for (unsigned int i = 0; i < o->strings.n; i++)
+		CHECK(*o->strings.at[i] && !strchr(o->strings.at[i], ','));
+	for (unsigned int i = 0; i < o->paths.n; i++)
+		CHECK(*o->paths.at[i]);
 }
 
 static void check_parse(const struct opt_table *t, int argc, char **argv)
@@ -66,6 +85,8 @@ static void check_parse(const struct opt_table *t, int argc, char **argv)
 
 	CHECK(err == 0 || err == OPTS_HELP || err == OPTS_VERSION || err == -EINVAL);
 	CHECK((err == -EINVAL) == (*res.error != '\0'));
+	for (char *escape = res.error; (escape = strchr(escape, '\\'));)
+		*escape = '/';
 	text_safe(safe, sizeof(safe), res.error);
 	CHECK(!strcmp(safe, res.error));
 	check_values(&o);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
-#include "text.h"
+#include "base/path.h"
+#include "base/text.h"
 
 #define CHECK(what)                                                                                \
 	do {                                                                                       \
@@ -24,32 +24,84 @@ static void check_fit(const char *safe, int width, size_t cap, enum text_cut cut
 	free(dst);
 }
 
-/* In @cap bytes: what is safe stays as it is, however often. */
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+
+	CHECK(at);
+	return at - digits;
+}
+
+/* The bytes that safe text stands for, in place; how many. */
+static size_t unescape(char *safe)
+{
+	char *to = safe;
+
+	for (const char *s = safe; *s; to++) {
+		if (*s != '\\') {
+			*to = *s++;
+		} else if (s[1] == '\\') {
+			*to = '\\';
+			s += 2;
+		} else {
+			CHECK(s[1] == 'x');
+			*to = (char)(hex_digit(s[2]) << 4 | hex_digit(s[3]));
+			s += 4;
+		}
+	}
+	return to - safe;
+}
+
+/* In @cap bytes: nothing but what is printable, and it stands for the bytes that fitted. */
 static void check_safe(const char *src, size_t len, size_t cap)
 {
-	char *dst = malloc(cap), *again = malloc(cap);
+	char *dst = malloc(cap);
 	size_t n;
 
-	CHECK(dst && again);
+	CHECK(dst);
 	n = text_safe_n(dst, cap, src, len);
 	CHECK(n < cap && strlen(dst) == n);
 	for (size_t i = 0; i < n; i++)
 		CHECK((unsigned char)dst[i] >= 0x20 && dst[i] != 0x7f);
-	CHECK(text_safe(again, cap, dst) == n && !strcmp(dst, again));
 	check_fit(dst, len % 97, 1 + cap / 2, cap & 1);
 	check_fit(dst, len % 7, cap, cap & 1);
-	free(again);
+	n = unescape(dst);
+	CHECK(n <= len && !memcmp(dst, src, n) && (n == len || cap < TEXT_SAFE_CAP(len)));
 	free(dst);
+}
+
+/* The bytes of base64 text, in place; how many. */
+static size_t unbase64(char *text)
+{
+	const char *digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at;
+	unsigned int v = 0, bits = 0;
+	char *to = text;
+
+	CHECK(strlen(text) % 4 == 0);
+	for (const char *s = text; *s && *s != '='; s++) {
+		at = strchr(digits, *s);
+		CHECK(at);
+		v = v << 6 | (unsigned int)(at - digits);
+		bits += 6;
+		if (bits >= 8)
+			*to++ = (char)(v >> (bits -= 8));
+	}
+	return to - text;
 }
 
 static void check_json(const char *src, size_t len)
 {
-	char *utf8 = text_json_n(src, len), *again;
+	char *utf8 = text_json_n(src, len), *bytes = text_base64(src, len), *again;
 
-	CHECK(utf8);
+	CHECK(utf8 && bytes);
 	again = text_json(utf8);
 	CHECK(again && !strcmp(utf8, again));
+	CHECK(text_is_utf8(utf8, strlen(utf8)));
+	CHECK(!text_is_utf8(src, len) || !memcmp(src, utf8, len));
+	CHECK(unbase64(bytes) == len && !memcmp(bytes, src, len));
 	free(again);
+	free(bytes);
 	free(utf8);
 }
 
@@ -57,9 +109,14 @@ static void check_path(const uint8_t *data, size_t size)
 {
 	char dst[PATH_CAP], small[8];
 	struct file_name fn = {};
+	struct path_file f = { size, size, &fn };
+	char *full;
 	size_t n;
 
 	memcpy(&fn, data, size < sizeof(fn) ? size : sizeof(fn));
+	full = path_full(&f);
+	CHECK(full && strlen(full) < sizeof(dst) + 64);
+	free(full);
 	n = path_join(dst, sizeof(dst), &fn);
 	CHECK(n < sizeof(dst) && strlen(dst) == n);
 	CHECK(!n || dst[0] == '/' || !strncmp(dst, ".../", 4));

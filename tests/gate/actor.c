@@ -8,13 +8,19 @@
  *   actor die FILE N     N processes, named "gate-die", that read FILE three times, and are killed
  *                        when all of them sleep in the read of a pipe
  *   actor forks FILE N   N processes, one after the other, each of which reads FILE once
+ *   actor keys FILE N    N reads of FILE, each under another name of the thread
+ *   actor together DIR N two threads that read the files DIR/0 to DIR/N-1, each at the same time
  *   actor hogs CPU N     N processes that use CPU from "ready" to the line, and go behind the
  *                        kernel's own threads
+ *   actor late FILE N    N direct writes to FILE, each followed by 15 ms of nothing but CPU, before
+ *                        a process named "gate-late", which sleeps in the read of a pipe all the
+ *                        time, is woken; of which so many without leaving the CPU meanwhile
  *
  * FILE has 4 KiB or more.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +28,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SIZE = 4096 };
@@ -158,6 +166,63 @@ static int forks(const char *name, int n)
 	return 0;
 }
 
+static int keys(const char *name, int n)
+{
+	int file = open(name, O_RDONLY), reads = 0;
+	char buf[SIZE], key[16];
+
+	check(file >= 0, name);
+	wait_for_line();
+	for (int i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "key-%d", i);
+		check(!prctl(PR_SET_NAME, key), key);
+		reads += pread(file, buf, SIZE, 0) == SIZE;
+	}
+	printf("{\"reads\":%d}\n", reads);
+	return 0;
+}
+
+static const char *together_dir;
+static int together_n, together_turn;
+
+static void *read_together(void *cpu)
+{
+	char name[SIZE], byte;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((long)cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set); /* where there are two */
+	for (int i = 0; i < together_n; i++) {
+		int file;
+
+		snprintf(name, sizeof(name), "%s/%d", together_dir, i);
+		file = open(name, O_RDONLY);
+		check(file >= 0, name);
+		__atomic_add_fetch(&together_turn, 1, __ATOMIC_SEQ_CST);
+		while (__atomic_load_n(&together_turn, __ATOMIC_SEQ_CST) < 2 * (i + 1))
+			sched_yield();
+		check(pread(file, &byte, 1, 0) == 1, "read");
+		close(file);
+	}
+	return NULL;
+}
+
+static int together(const char *dir, int n)
+{
+	pthread_t threads[2];
+
+	together_dir = dir;
+	together_n = n;
+	wait_for_line();
+	for (long i = 0; i < 2; i++)
+		check(!pthread_create(&threads[i], NULL, read_together, (void *)i), "thread");
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("{\"files\":%d}\n", n);
+	return 0;
+}
+
 static void use_cpu(int cpu)
 {
 	cpu_set_t set;
@@ -190,6 +255,61 @@ static int hogs(int cpu, int n)
 	return 0;
 }
 
+/* ---- a thread that goes on for long after its I/O was completed ---- */
+
+static long switches(void)
+{
+	struct rusage use;
+
+	getrusage(RUSAGE_THREAD, &use);
+	return use.ru_nvcsw + use.ru_nivcsw;
+}
+
+static void spin_ms(long ms)
+{
+	struct timespec now, from;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < ms);
+}
+
+static int late(const char *name, int n)
+{
+	char *page = aligned_alloc(SIZE, SIZE), byte;
+	int file = open(name, O_WRONLY | O_DIRECT), wake[2], unswitched = 0;
+	struct sched_param first = { .sched_priority = 1 };
+	long before;
+	pid_t pid;
+
+	check(file >= 0 && page && !pipe(wake), name);
+	memset(page, 1, SIZE);
+	pid = fork();
+	check(pid >= 0, "fork");
+	if (!pid) {
+		prctl(PR_SET_NAME, "gate-late");
+		close(wake[1]);
+		while (read(wake[0], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	sched_setscheduler(0, SCHED_FIFO, &first); /* if it may */
+	wait_for_line();
+	for (int i = 0; i < n; i++) {
+		usleep(5000);
+		before = switches();
+		check(pwrite(file, page, SIZE, 0) == SIZE, "write");
+		spin_ms(15);
+		unswitched += switches() == before;
+		check(write(wake[1], "", 1) == 1, "pipe");
+	}
+	close(wake[1]);
+	waitpid(pid, NULL, 0);
+	printf("{\"rounds\":%d,\"unswitched\":%d}\n", n, unswitched);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOFBF, SIZE);
@@ -199,8 +319,15 @@ int main(int argc, char **argv)
 		return die(argv[2], atoi(argv[3]));
 	if (argc == 4 && !strcmp(argv[1], "forks"))
 		return forks(argv[2], atoi(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "keys"))
+		return keys(argv[2], atoi(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "together"))
+		return together(argv[2], atoi(argv[3]));
 	if (argc == 4 && !strcmp(argv[1], "hogs"))
 		return hogs(atoi(argv[2]), atoi(argv[3]));
-	fprintf(stderr, "usage: actor int80 FILE | die FILE N | forks FILE N | hogs CPU N\n");
+	if (argc == 4 && !strcmp(argv[1], "late"))
+		return late(argv[2], atoi(argv[3]));
+	fprintf(stderr, "usage: actor int80 FILE | die FILE N | forks FILE N | keys FILE N |\n"
+			"             together DIR N | hogs CPU N | late FILE N\n");
 	return 2;
 }

@@ -6,14 +6,16 @@ So this is also the check that runs of the tool do not get into one another's wa
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fileio
 import machine
 import oracles
-from harness import Gate, Skip, suite
+from harness import Gate, suite
 from oracles import DiskStat, Workload, all_kinds, classes_of, prime_counts
 from tool import Trace, Traces
 
@@ -242,6 +244,88 @@ def ways_to_ask(gate: Gate) -> None:
     compare_slowest(gate, c, traces)
 
 
+@dataclass
+class Crowd:
+    """Four processes with a name of their own, each with a file and a cgroup."""
+
+    who: list[oracles.Counted]
+    files: list[str]
+    groups: list[Path]
+    disks: list[machine.Disk]
+
+    def some(self, *numbers: int) -> dict[str, tuple[int, int, int]]:
+        return plus(*(self.who[i].classes() for i in numbers))
+
+
+def collisions(gate: Gate) -> Crowd:
+    disks = [machine.loop(gate.stack, gate.kept, 96) for _ in range(2)]
+    a, b = (machine.mounted(gate.stack, gate.kept, disk, "ext4") for disk in disks)
+    files = [f"{a}/x/y/z/0", f"{a}/x/1", f"{a}/xx/2", f"{b}/3"]
+    groups = [machine.cgroup(gate.stack, name) for name in ("a/below", "b", "c", "d")]
+    who = []
+    for i, file in enumerate(files):
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        program = machine.scratch(gate.kept) / f"gate-{i}"
+        shutil.copy(oracles.program(oracles.WORKLOAD), program)
+        counts = (f"{kind}={n + 2 * i}" for kind, n in ON_FILE.items())
+        who.append(oracles.Counted(gate.stack, str(program), "-w", file, *counts))
+        machine.put(groups[i] / "cgroup.procs", who[i].pid)
+    return Crowd(who, files, groups, disks)
+
+
+@suite("A1.lists", 200)
+def filter_lists(gate: Gate) -> None:
+    """Each filter that takes several, with some of those that do I/O, and not the others."""
+    c = collisions(gate)
+    pid, at, disk = [str(w.pid) for w in c.who], c.files, [d.name for d in c.disks]
+    slow = machine.slowness() > 3
+    quick = ["-T", "syscall"] if slow else []
+    everybody = ["-p", ",".join(pid)]
+    by_pid = ["--by", "pid"]  # the workload has a child that removes what it made
+    asked: dict[str, tuple[list[str], tuple[int, ...]]] = {
+        "pids": ([*quick, "-p", f"{pid[0]},{pid[1]}", "-p", pid[3]], (0, 1, 3)),
+        "comms": ([*quick, *by_pid, "--comm", "gate-0,gate-2", "--comm", "gate-3"], (0, 2, 3)),
+        "cgroups": ([*quick, *everybody, "--cgroup", str(c.groups[0].parent), "--cgroup",
+                     str(c.groups[2])], (0, 2)),
+        "files": (["--file", at[1], "--file", at[3]], (1, 3)),
+        "directory": ([*by_pid, "--file", str(Path(at[1]).parent)], (0, 1)),
+        "directories": ([*quick, *by_pid, "--file", str(Path(at[0]).parent), "--file",
+                         str(Path(at[3]).parent), "--file", str(Path(at[2]).parent)], (0, 2, 3)),
+        "disk": ([*quick, *everybody, "-d", disk[0]], (0, 1, 2)),
+        "disks": ([*everybody, "-d", f"{disk[0]},{disk[1]}"], (0, 1, 2, 3)),
+    }
+    traces = {name: Trace(*args) for name, (args, _) in asked.items()}
+    traces["ops"] = Trace(*quick, *everybody, "--op", "read,fsync", "--op", "open")
+    for layer in probed_layers()[:2]:
+        traces[f"directory-{layer}"] = Trace("-T", layer, *by_pid, "--file",
+                                             str(Path(at[1]).parent))
+    with Traces(traces) as t:
+        for w in c.who:
+            w.begin()
+        for w in c.who:
+            w.end()
+    for name, (_, numbers) in asked.items():
+        what = "layers" if t[name].json["layers"] else "ops"
+        ours = [classes_of(t[name], what, key=p) for p in [*pid, None]]
+        oracles.compare_classes(gate, name, plus(*ours), c.some(*numbers))
+    every = c.some(0, 1, 2, 3)
+    oracles.compare_classes(gate, "ops", classes_of(t["ops"], "layers" if quick else "ops"),
+                            {op: every[op] for op in ("read", "fsync", "open")})
+    for layer in probed_layers()[:2]:
+        compare_layer_below(gate, t[f"directory-{layer}"], layer, c, range(2))
+
+
+def compare_layer_below(gate: Gate, trace: Trace, layer: str, c: Crowd, numbers: range) -> None:
+    """O_SYNC's writes sync, too."""
+    wanted = {"open": sum(ON_FILE["openat"] + 2 * i for i in numbers),
+              "fsync": sum(ON_FILE["fsync"] + ON_FILE["osync"] + 4 * i for i in numbers)}
+    lost = sum(trace.lost().values())
+    for op, n in wanted.items():
+        ours = sum(trace.total("count", "layers", op=op, key=str(c.who[i].pid)) for i in numbers)
+        gate.check(f"directory-{layer}.{op}", 0 <= n - ours <= lost, counted=ours, wanted=n,
+                   lost=lost)
+
+
 @suite("A8.overload")
 def full_ring(gate: Gate) -> None:
     """More records than the ring holds while the tool cannot read them: rows stay exact, and what
@@ -263,17 +347,17 @@ def full_ring(gate: Gate) -> None:
 
 @suite("A8.rows")
 def full_table(gate: Gate) -> None:
-    """More files than there are rows: what has no row is counted as lost."""
-    if machine.slowness() > 3:
-        raise Skip("emulated: 20011 files take too long")
-    disk = machine.loop(gate.stack, gate.kept, 256)
-    at = machine.mounted(gate.stack, gate.kept, disk, "ext4")
-    n = 20011
-    for i in range(n):
-        os.close(os.open(f"{at}/{i}", os.O_CREAT | os.O_WRONLY))
-    with Trace("-p", str(os.getpid()), "--by", "file", "--op", "close") as trace:
-        for i in range(n):
-            os.close(os.open(f"{at}/{i}", os.O_RDONLY))
-    counted, lost = trace.total("count", fs="ext4"), trace.lost()["map_full"]
-    gate.check("sum", counted + lost == n, counted=counted, lost=lost, closes=n, rows=len(trace.rows()))
+    """More keys than there is room for while the tool cannot take them: what has no row is counted
+    as lost."""
+    n = 50021
+    file = fileio.make_file(str(machine.scratch(gate.kept) / "full"), 1)
+    keys = oracles.actor(gate.stack, "keys", file, str(n))
+    with Trace("--by", "comm", "--file", file, "--op", "read") as trace:
+        trace.proc.send_signal(signal.SIGSTOP)
+        try:
+            keys.go()
+        finally:
+            trace.proc.send_signal(signal.SIGCONT)
+    counted, lost = trace.total("count"), trace.lost()["map_full"]
+    gate.check("sum", counted + lost == n, counted=counted, lost=lost, reads=n, rows=len(trace.rows()))
     gate.check("some-lost", lost > 0, lost=lost)

@@ -106,8 +106,9 @@ def compare_share(gate: Gate, times: Times, nominal_ns: int) -> None:
     """At least what the disk takes, and 95 % of all but the time that a busy CPU took, is in device."""
     device, cpu = times.of(("device",)), times.of(BUSY)
     share = device / max(1, times.total - cpu)
-    gate.check("device-share", share >= 0.95 and device >= times.n * nominal_ns > 0, share=share,
-               wanted=">=0.95", device_ms=device / max(1, times.n) / MS, nominal_ms=nominal_ns / MS,
+    # an emulated machine with a busy host has up to 1 ms of CPU in each read
+    gate.check("device-share", share >= SHARE and device >= times.n * nominal_ns > 0, share=share,
+               wanted=f">={SHARE}", device_ms=device / max(1, times.n) / MS, nominal_ms=nominal_ns / MS,
                others=times.largest_others(("device",)))
 
 

@@ -111,8 +111,26 @@ def look(one: Json, wall_ns: int, args: str) -> None:
                   where)
     for row in one["requests"] or []:
         _request_row(row, wall_ns, f"{where} {row['dev']} {row['op']}")
-    _one_row_each([(r["dev"], r["op"]) for r in one["requests"] or []], where)
+    _one_row_each([(r["dev"], r["op"], r["key"]) for r in one["requests"] or []], where)
     for row in one.get("slowest") or []:
         _record(row, missing, wall_ns, f"{where} {row['call']} {row['path']}")
+    for name, value in one["lost"].items():
+        _expect("A2.range", _whole(value), where, (name, value))
+
+
+def look_at_top(one: Json, wall_ns: int, args: str) -> None:
+    """The same of @one that top printed."""
+    where = f"[top {args}]"
+    for row in one["rows"]:
+        spans = [row[name] for name in ("tag_ns", "queue_ns", "device_ns")]
+        _expect("A2.range", all(map(_whole, spans)) and row["max_ns"] <= wall_ns, where, row)
+        _expect("A4.sum", sum(spans) == row["total_ns"], where, row)
+        _expect("A5.order", row["p99_ns"] <= row["max_ns"] <= row["total_ns"], where, row)
+        _expect("A1.rows", 0 <= row["errors"] <= row["count"] > 0, where, row)
+    for row in one["ops"]:
+        _expect("A4.sum", sum(ns or 0 for ns in row["strata"].values()) == row["total_ns"], where, row)
+        _expect("A5.order", row["p99_ns"] <= row["max_ns"] <= row["total_ns"], where, row)
+    _one_row_each([(r["pid"], r["tid"], r["comm"], r["cgroup"], r["container"], r["file"], r["dev"],
+                    r["op"], r["on_behalf"]) for r in one["rows"]], where)
     for name, value in one["lost"].items():
         _expect("A2.range", _whole(value), where, (name, value))

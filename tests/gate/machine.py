@@ -258,6 +258,48 @@ def cpu_quota(stack: ExitStack, percent: int) -> Path:
     return group / "cgroup.procs"
 
 
+def cgroup(stack: ExitStack, name: str) -> Path:
+    """A new cgroup (v2), with as many above it as @name has slashes; it is left empty by whoever uses
+    it."""
+    found = run("findmnt", "-n", "-t", "cgroup2", "-o", "TARGET").split() if \
+        "cgroup2" in Path("/proc/self/mounts").read_text(encoding="ascii", errors="replace") else []
+    root = Path(found[0] if found else run("mktemp", "-d").strip())
+    if not found:
+        run("mount", "-t", "cgroup2", "none", str(root))
+        stack.callback(root.rmdir)
+        stack.callback(run, "umount", str(root))
+    group = root / f"iostrata-gate-{os.getpid()}"
+    for part in ["", *name.split("/")]:
+        group = group / part
+        if not group.exists():
+            group.mkdir()
+            stack.callback(_cgroup_remove, group)
+    return group
+
+
+def few_reads(stack: ExitStack, disk: Disk, per_second: int) -> Path:
+    """A new cgroup, v2 if that has the io controller, that may read from @disk so often."""
+    v2, v1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/blkio")
+    name, dev = f"iostrata-gate-{os.getpid()}", get(disk.sys / "dev")
+    if (v2 / "cgroup.controllers").exists():
+        if "io" not in get(v2 / "cgroup.controllers").split():
+            raise Skip("cgroup v2 has no io controller")
+        put(v2 / "cgroup.subtree_control", "+io")
+        root, file, limit = v2, "io.max", f"{dev} riops={per_second}"
+    else:
+        root, file, limit = v1, "blkio.throttle.read_iops_device", f"{dev} {per_second}"
+    if not root.exists():
+        raise Skip("no cgroup io controller")
+    group = root / name
+    group.mkdir()
+    stack.callback(_cgroup_remove, group)
+    try:
+        put(group / file, limit)
+    except FileNotFoundError as error:
+        raise Skip(f"no {file}") from error
+    return group
+
+
 def _cgroup_remove(group: Path) -> None:
     def removed() -> bool:
         try:

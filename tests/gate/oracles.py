@@ -16,7 +16,12 @@ from tool import ROOT, Trace
 
 BUILD = ROOT / "build" / "gate"
 WORKLOAD = ROOT / "tests" / "workload.c"
+CALLS = ROOT / "tests" / "calls.c"
 ACTOR = Path(__file__).parent / "actor.c"
+INTRUDER = Path(__file__).parent / "intruder.c"
+LIBRARY = ROOT / "build" / "libiostrata.a"
+STORM = Path(__file__).parent / "storm.c"
+ISSUER = Path(__file__).parent / "issuer.c"
 CLASSES = ("read", "write", "open", "close", "fsync", "copy", "meta")
 
 Json = dict[str, Any]
@@ -48,14 +53,15 @@ class DiskStat:
 
 
 def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, trace: Trace,
-                     types: str = "RWDF", failed_bytes: int = 0) -> None:
+                     types: str = "RWDF", failed_bytes: int = 0, rows: str = "requests",
+                     name_of: str = "dev") -> None:
     """One line: count and bytes of each type against the statistics', which have no bytes of
-    flushes, but those of reads that failed."""
+    flushes, but those of reads that failed. @rows have the disk's name in @name_of."""
     figures: dict[str, Figure] = {}
     same = True
     for op in types:
-        count = trace.total("count", "requests", dev=disk.name, op=op)
-        size = trace.total("bytes", "requests", dev=disk.name, op=op)
+        count = trace.total("count", rows, op=op, **{name_of: disk.name})
+        size = trace.total("bytes", rows, op=op, **{name_of: disk.name})
         their_size = stat.sectors[op] * 512 - (failed_bytes if op == "R" else 0)
         same &= count == stat.ios[op] and (op == "F" or size == their_size)
         if count or stat.ios[op]:
@@ -67,17 +73,20 @@ def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, 
 
 
 def program(source: Path) -> str:
-    """A test's C program, built if it is not or is older than its source."""
+    """A test's C program, built if it is not or is older than its source. INTRUDER calls the tool's
+    own functions."""
     made = BUILD / source.stem
-    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+    own = [f"-I{ROOT}/src", "-D_GNU_SOURCE", str(LIBRARY), "-lcap"] if source == INTRUDER else []
+    newest = max(f.stat().st_mtime for f in [source] + [LIBRARY] * bool(own))
+    if not made.exists() or made.stat().st_mtime < newest:
         BUILD.mkdir(parents=True, exist_ok=True)
-        machine.run("gcc", "-O2", "-Wall", "-pthread", "-o", f"{made}.new", str(source))
+        machine.run("gcc", "-O2", "-Wall", "-pthread", "-o", f"{made}.new", str(source), *own)
         Path(f"{made}.new").rename(made)
     return str(made)
 
 
 def build_all() -> None:
-    for source in (WORKLOAD, ACTOR):
+    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER):
         program(source)
 
 
@@ -161,9 +170,9 @@ class Workload(Counted):
                          *(f"{kind}={n}" for kind, n in kinds.items()))
 
 
-def actor(stack: ExitStack, *argv: str) -> Counted:
-    """actor.c, which says what it can do."""
-    return Counted(stack, program(ACTOR), *argv)
+def actor(stack: ExitStack, *argv: str, source: Path = ACTOR) -> Counted:
+    """actor.c, or issuer.c, which say what they can do."""
+    return Counted(stack, program(source), *argv)
 
 
 def all_kinds() -> list[str]:

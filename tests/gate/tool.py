@@ -35,15 +35,18 @@ def copy() -> str:
 class Trace:
     """A run of `iostrata breakdown -j`; entered: its probes are live; left: it has ended."""
 
+    tool = "breakdown"
+
     def __init__(self, *args: str, command: list[str] | None = None) -> None:
         self.args = list(args)
-        self.argv = [copy(), "breakdown", "-j", *self.args]
+        self.argv = [copy(), self.tool, "-j", *self.args]
         if command:
             self.argv += ["--", *command]
         self.stderr = ""
         self.code = 0
         self.objects: list[Json] = []
         self._begin = 0.0
+        self._asked = False  # to end
         self._proc: subprocess.Popen[str] | None = None
 
     @property
@@ -88,8 +91,10 @@ class Trace:
             self._proc.communicate()
 
     def signal(self, signo: int) -> None:
-        """Nothing if it ends with its command."""
-        if "--" not in self.argv and self.proc.poll() is None:
+        """Asks it to end, once: the second time would end it at once, without what it has to say.
+        Nothing if it ends with its command."""
+        if "--" not in self.argv and self.proc.poll() is None and not self._asked:
+            self._asked = True
             self.proc.send_signal(signo)
 
     def stop(self) -> "Trace":
@@ -107,10 +112,13 @@ class Trace:
         wall_ns = int((time.monotonic() - self._begin) * 1e9)
         for line in out.splitlines():
             self.objects.append(json.loads(line))
-            invariants.look(self.objects[-1], wall_ns, " ".join(self.args))
+            self.look(self.objects[-1], wall_ns)
         if not self.objects:
             raise Broken(f"iostrata {' '.join(self.args)}: exit {self.code}, no JSON: {self.stderr}")
         return self
+
+    def look(self, one: Json, wall_ns: int) -> None:
+        invariants.look(one, wall_ns, " ".join(self.args))
 
     def __enter__(self) -> "Trace":
         return self.start()
@@ -144,6 +152,15 @@ class Trace:
 
     def lost(self) -> dict[str, int]:
         return {k: sum(o["lost"][k] for o in self.objects) for k in self.json["lost"]}
+
+
+class Top(Trace):
+    """A run of `iostrata top -j`: its requests are "rows"."""
+
+    tool = "top"
+
+    def look(self, one: Json, wall_ns: int) -> None:
+        invariants.look_at_top(one, wall_ns, " ".join(self.args))
 
 
 class Traces:

@@ -3,8 +3,8 @@
 
 load lib
 
-sources=(src/*.c src/trace/*.c src/show/*.c)
-headers=(src/*.h src/trace/*.h src/show/*.h)
+sources=(src/*.c src/{base,capture,cmd,export,trace,show}/*.c)
+headers=(src/*.h src/{base,capture,export,trace,show}/*.h)
 bpf=(src/bpf/*.h src/bpf/*.c)
 
 but() { # FILES -- NAMES: the files without those
@@ -24,30 +24,64 @@ but() { # FILES -- NAMES: the files without those
 	none finds '(printf|fopen|open|read|write|malloc)[ ]*\(' src/cell.h
 }
 
-@test "only session.c includes a skeleton" {
-	[[ -n $(finds '\.skel\.h"' src/trace/session.c) ]]
-	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" src/trace/session.c)
-	none finds '\.skel\.h' "${others[@]}"
+@test "only what traces includes a skeleton" {
+	[[ -n $(finds '\.skel\.h"' src/trace/plan.c) ]]
+	none finds '\.skel\.h' src/*.[ch] src/{base,capture,export,show}/*.[ch] src/trace/*.h
 }
 
-@test "what shows knows nothing of the kernel, what traces nothing of showing" {
-	for header in src/trace/*.h; do
-		[[ $header == */snapshot.h || $header == */mounts.h ]] ||
-			none finds "#include \"${header##*/}\"" src/show/*.[ch]
-	done
-	for header in src/show/*.h; do
-		[[ $header == */path.h || $header == */text.h ]] ||
-			none finds "#include \"${header##*/}\"" src/trace/*.[ch]
-	done
-	none finds '#include <bpf/' src/show/*.[ch] src/*.[ch]
+@test "programs are known by their rows in the plan, not by pieces of their names" {
+	none finds 'str(n?cmp|str|chr|rchr)[ ]*\([^)]*bpf_program__(section_)?name|find_program_by_name' src/trace/*.c
+	# and every program has a row
+	sed -n '/^struct trace_bpf {/,/^};/p' build/trace.skel.h |
+		sed -n '/struct {/,/} progs;/s/.*struct bpf_program \*\(.*\);/\1/p' >"$BATS_TEST_TMPDIR/programs"
+	(($(wc -l <"$BATS_TEST_TMPDIR/programs") > 50))
+	rows=$(cc -E -P -Isrc -Ibuild -D_GNU_SOURCE src/trace/plan.c | tr -d " \n")
+	while read -r program; do
+		[[ $rows == *"progs.$program)"* ]] || { echo "$program"; false; }
+	done <"$BATS_TEST_TMPDIR/programs"
 }
 
-@test "a command includes no other command" {
-	none finds '#[ \t]*include "cmd_' "${sources[@]}" "${headers[@]}"
-	none finds 'extern.*cmd_' src/cmd_*.c
-	# and nothing that is no command knows of commands
-	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" "src/main.c src/cmd.c src/cmd.h $(echo src/cmd_*.c)")
+# The folders that each may include from, beside its own and event.h and cell.h, which are for all.
+may_include() { # FOLDER
+	case $1 in
+	base) ;;
+	capture) echo base ;;
+	trace) echo base bpf ;;
+	show) echo base capture ;;
+	export) echo base capture ;;
+	.) echo base trace show bpf ;;
+	cmd) echo base capture export trace show bpf . ;;
+	esac
+}
+
+@test "no folder looks upwards, and includes name their folder" {
+	for file in "${sources[@]}" "${headers[@]}"; do
+		folder=$(dirname "${file#src/}")
+		allowed=" $folder $(may_include "$folder" | tr '\n' ' ') "
+		sed -n 's/^#include "\(.*\)"/\1/p' "$file" | grep -vE '^(event|cell|[a-z]*\.skel)\.h$' |
+			while read -r header; do
+				[[ -f src/$header && $allowed == *" $(dirname "$header") "* ]] || echo "$file: $header"
+			done
+	done >"$BATS_TEST_TMPDIR/upwards"
+	none cat "$BATS_TEST_TMPDIR/upwards"
+	none finds '#include <bpf/' src/{base,capture,cmd,export,show}/*.[ch] src/*.[ch]
+}
+
+@test "a command is one file, which knows no other" {
+	[[ -z $(compgen -G 'src/cmd/*.h') ]]
+	none finds '#[ \t]*include "(cmd/|[a-z_]*\.c)' "${sources[@]}" "${headers[@]}"
+	none finds 'extern.*cmd_' src/cmd/*.c
+	# and nothing that is no command knows of commands, but for the run, which is one's whole life
+	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" \
+		"src/main.c src/cmd.c src/cmd.h src/run.h $(echo src/cmd/*.c)")
 	none finds '#[ \t]*include "cmd\.h"' "${others[@]}"
+}
+
+@test "signals, descriptors to wait for and the child are the run's alone" {
+	# but that who owns the terminal gives it back before a signal ends or stops the process
+	mapfile -t others < <(but "${sources[@]}" \
+		"src/run.c src/child.c src/main.c src/filters.c src/show/screen.c")
+	none finds '(^|[^_a-z])(ppoll|poll|signal|sigaction|waitpid|fork|kill)[ ]*\(' "${others[@]}"
 }
 
 @test "only compat.bpf.h and feature.c ask whether the kernel has something" {
@@ -77,7 +111,7 @@ but() { # FILES -- NAMES: the files without those
 }
 
 @test "commands print, the rest returns" {
-	mapfile -t others < <(but "${sources[@]}" "src/main.c src/cmd.c $(echo src/cmd_*.c)")
+	mapfile -t others < <(but "${sources[@]}" "src/main.c src/cmd.c src/run.c src/run_say.c $(echo src/cmd/*.c)")
 	none finds '(^|[^_a-zA-Z])(printf|perror|puts|putchar)[ ]*\(|(^|[^v])fprintf[ ]*\(std' "${others[@]}"
 	none finds 'stdout' "${others[@]}"
 }
@@ -104,7 +138,7 @@ but() { # FILES -- NAMES: the files without those
 	none finds '__noinline|\(noinline\)' "${bpf[@]}"
 	for program in src/bpf/*.bpf.c; do
 		readelf -SW "build/$(basename "$program" .c).o" >"$BATS_TEST_TMPDIR/sections"
-		grep -q 'tp_btf/sys_enter' "$BATS_TEST_TMPDIR/sections"
+		grep -q 'tp_btf/sched_process_exit' "$BATS_TEST_TMPDIR/sections"
 		none grep -E ' \.text +PROGBITS +0+ [0-9a-f]+ 0*[1-9a-f][0-9a-f]* ' "$BATS_TEST_TMPDIR/sections"
 	done
 }

@@ -60,7 +60,7 @@ long_lines() { # COLUMNS TAB FILE
 }
 
 @test "every file of src says what it is" {
-	for file in src/*.h src/{trace,show}/*.h src/bpf/*.[ch] src/cmd_*.c; do
+	for file in src/*.h src/{base,trace,show}/*.h src/bpf/*.[ch] src/cmd/*.c; do
 		sed -n '2,4p' "$file" | grep -qE '^(/\*| \*) ?'"${file##*/} - |^/\* ${file##*/} - " ||
 			{ echo "$file"; false; }
 	done
@@ -122,4 +122,14 @@ long_lines() { # COLUMNS TAB FILE
 
 @test "vmlinux.h is true of the running kernel" {
 	tests/vmlinux-check
+}
+
+@test "no source file is longer than 400 lines" {
+	mapfile -t files < <(c_files | grep '^src/' | grep -v vmlinux.h)
+	((${#files[@]} > 60))
+	none awk 'FNR == 401 { print FILENAME }' "${files[@]}"
+}
+
+@test "each mutant fits the sources" {
+	tests/mutants --check
 }

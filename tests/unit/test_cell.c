@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Buckets at every edge, and what cell_add() sums. */
+/* Buckets at every edge, and what sums_add() sums. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -75,27 +75,10 @@ static void buckets_never_fall(void **state)
 	}
 }
 
-static struct op_cell *new_cell(void)
-{
-	struct op_cell *c = calloc(1, sizeof(*c));
-
-	assert_non_null(c);
-	return c;
-}
-
-static unsigned long long hist_sum(const struct op_cell *c)
-{
-	unsigned long long n = 0;
-
-	for (int i = 0; i < HIST_N; i++)
-		n += c->hist[i];
-	return n;
-}
-
 static void add_sums_everything(void **state)
 {
-	struct op_cell *c = new_cell();
 	unsigned long long total = 0, strata_sum = 0;
+	struct op_sums c = {};
 
 	(void)state;
 	for (unsigned long long i = 1; i <= 1009; i++) {
@@ -104,36 +87,32 @@ static void add_sums_everything(void **state)
 		for (int s = 0; s < ST_N; s++)
 			t += strata[s] = i * (s + 1) % 97;
 		total += t;
-		cell_add(c, t, 512, 512, i % 2);
-		cell_add_strata(c, strata, ST_SYSCALL, ST_N, i % 2);
+		sums_add(&c, t, 512, 512, i % 2);
+		sums_add_strata(&c, strata, ST_SYSCALL, ST_N, i % 2);
 	}
 	for (int s = 0; s < ST_N; s++)
-		strata_sum += c->strata[s];
-	assert_int_equal(c->count, 1009);
-	assert_int_equal(c->errors, 0);
-	assert_int_equal(c->bytes, 1009 * 512);
-	assert_int_equal(c->total_ns, total);
+		strata_sum += c.strata[s];
+	assert_int_equal(c.count, 1009);
+	assert_int_equal(c.errors, 0);
+	assert_int_equal(c.bytes, 1009 * 512);
+	assert_int_equal(c.total_ns, total);
 	assert_int_equal(strata_sum, total);
-	assert_int_equal(hist_sum(c), 1009);
-	free(c);
 }
 
 static void add_counts_errors_and_keeps_the_maximum(void **state)
 {
-	struct op_cell *c = new_cell();
+	struct op_sums c = {};
 
 	(void)state;
-	cell_add(c, 50, -5, 0, 0);
-	cell_add(c, 700, 0, 0, 1);
-	cell_add(c, 60, -28, 0, 1);
-	assert_int_equal(c->count, 3);
-	assert_int_equal(c->errors, 2);
-	assert_int_equal(c->bytes, 0);
-	assert_int_equal(c->max_ns, 700);
-	assert_int_equal(c->hist[hist_bucket(700)], 1);
+	sums_add(&c, 50, -5, 0, 0);
+	sums_add(&c, 700, 0, 0, 1);
+	sums_add(&c, 60, -28, 0, 1);
+	assert_int_equal(c.count, 3);
+	assert_int_equal(c.errors, 2);
+	assert_int_equal(c.bytes, 0);
+	assert_int_equal(c.max_ns, 700);
 	for (int s = 0; s < ST_N; s++)
-		assert_int_equal(c->strata[s], 0);
-	free(c);
+		assert_int_equal(c.strata[s], 0);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opts.h"
+#include "base/opts.h"
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
 
@@ -19,6 +19,9 @@ struct filters {
 	uint64_t pid;
 	const char *comm;
 	uint64_t min_ns;
+	struct opt_uints tids;
+	struct opt_strings disks, files;
+	unsigned int kinds;
 };
 
 struct my_opts {
@@ -35,6 +38,11 @@ static const struct opt filter_opts[] = {
 	  .help = "trace this process only, with all its threads and none of its children" },
 	{ 0, "comm", OPT_STRING(struct filters, comm), .arg = "NAME", .help = "only this name" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR", .help = "not faster" },
+	{ 't', "tid", OPT_UINTS(struct filters, tids), .arg = "TID", .min = 1, .max = 99,
+	  .help = "these threads" },
+	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK", .help = "these disks" },
+	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH", .help = "these files" },
+	{ 0, "kind", OPT_CHOICES(struct filters, kinds, keys), .arg = "KIND", .help = "of these" },
 	{}
 };
 
@@ -188,7 +196,7 @@ static void bad_durations(void **state)
 	refused("-D 1S",
 		"invalid value '1S' for --duration: the unit is none of ns, us, ms, s, m, h");
 	refused("-D 1.", "invalid value '1.' for --duration: no digit after the point");
-	refused("-D .5", "invalid value '.5' for --duration: not a number");
+	refused("-D .5", "invalid value '.5' for --duration: no digit before the point");
 	refused("-D 1.5ns", "invalid value '1.5ns' for --duration: finer than a nanosecond");
 	refused("-D 999ns", "invalid value '999ns' for --duration: must be 1.00 us or more");
 	refused("-D 3600.1", "invalid value '3600.1' for --duration: must be 3600 s or less");
@@ -206,6 +214,7 @@ static void bad_options(void **state)
 	refused("--json=1", "--json takes no value");
 	refused("-D", "--duration needs a value: DUR");
 	refused("-p \033[2J", "invalid value '\\x1b[2J' for --pid: not a number");
+	refused("-p \\x1b", "invalid value '\\\\x1b' for --pid: not a number");
 }
 
 static void bad_arguments(void **state)
@@ -219,6 +228,58 @@ static void bad_arguments(void **state)
 	refused("1 1.5", "invalid value '1.5' for COUNT: not a whole number");
 	assert_int_equal(parse(&table, "dd if=x", &o, &res), -EINVAL);
 	assert_string_equal(res.hint, "put -- before a command to run");
+}
+
+static void lists_add_up(void **state)
+{
+	struct opts_result res;
+	struct my_opts o;
+
+	(void)state;
+	assert_int_equal(parse(&table, "-t 7,5 --disk=a,bc --tid 9 -d d --file x,y --file z", &o,
+			       &res), 0);
+	assert_int_equal(o.filters.tids.n, 3);
+	assert_int_equal(o.filters.tids.at[0], 7);
+	assert_int_equal(o.filters.tids.at[1], 5);
+	assert_int_equal(o.filters.tids.at[2], 9);
+	assert_int_equal(o.filters.disks.n, 3);
+	assert_string_equal(o.filters.disks.at[0], "a");
+	assert_string_equal(o.filters.disks.at[1], "bc");
+	assert_string_equal(o.filters.disks.at[2], "d");
+	/* a path may have a comma in it */
+	assert_int_equal(o.filters.files.n, 2);
+	assert_string_equal(o.filters.files.at[0], "x,y");
+	assert_string_equal(o.filters.files.at[1], "z");
+	assert_int_equal(parse(&table, "--kind file,pid --kind file", &o, &res), 0);
+	assert_int_equal(o.filters.kinds, 1 << 3 | 1 << 1);
+}
+
+static void bad_lists(void **state)
+{
+	(void)state;
+	refused("-t 1,x", "invalid value 'x' for --tid: not a number");
+	refused("-t 1,", "invalid value '' for --tid: empty");
+	refused("-t ,1", "invalid value '' for --tid: empty");
+	refused("-t 1,,2", "invalid value '' for --tid: empty");
+	refused("-t 1,100", "invalid value '100' for --tid: must be 99 or less");
+	refused("-d a,", "invalid value '' for --disk: empty");
+	refused("-d ''", "invalid value '' for --disk: empty");
+	refused("--file ''", "invalid value '' for --file: empty");
+	refused("--kind pid,frob", "invalid value 'frob' for --kind: must be pid, comm or file");
+	refused("--kind ''", "invalid value '' for --kind: must be pid, comm or file");
+	refused("-t 1,2,3,4,5,6,7,8 -t 9,10,11,12,13,14,15,16,17", "more than 16 values for --tid");
+}
+
+static void a_full_list_is_taken(void **state)
+{
+	struct opts_result res;
+	struct my_opts o;
+
+	(void)state;
+	assert_int_equal(parse(&table, "-t 1,2,3,4,5,6,7,8 -t 9,10,11,12,13,14,15,16", &o,
+			       &res), 0);
+	assert_int_equal(o.filters.tids.n, OPT_LIST_MAX);
+	assert_int_equal(o.filters.tids.at[OPT_LIST_MAX - 1], 16);
 }
 
 static void many_arguments(void **state)
@@ -310,6 +371,9 @@ static void help_has_all_and_fits(void **state)
 	assert_has(text, "Usage: tool cmd [OPTION]... [INTERVAL [COUNT]] [-- CMD ARGS]");
 	assert_has(text, "  -p, --pid=PID             trace this process only, with");
 	assert_has(text, "      --by=KEY              a row per key: pid, comm or file");
+	assert_has(text, "  -t, --tid=TID,...         these threads\n");
+	assert_has(text, "      --file=PATH           these files; may be repeated\n");
+	assert_has(text, "      --kind=KIND,...       of these: pid, comm or file\n");
 	assert_has(text, "  -h, --help");
 	assert_has(text, "  tool cmd -p 1234\n        what process 1234 does\n");
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
@@ -357,6 +421,9 @@ int main(void)
 		cmocka_unit_test(bad_durations),
 		cmocka_unit_test(bad_options),
 		cmocka_unit_test(bad_arguments),
+		cmocka_unit_test(lists_add_up),
+		cmocka_unit_test(bad_lists),
+		cmocka_unit_test(a_full_list_is_taken),
 		cmocka_unit_test(many_arguments),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(whole_numbers),

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mounts.h"
-#include "path.h"
+#include "base/mounts.h"
+#include "base/path.h"
 
 /* A file_name of @len bytes of @names. */
 static struct file_name *name_of(const char *names, size_t len, int complete)
@@ -97,34 +97,42 @@ static void damaged_records_do_no_harm(void **state)
 	free(fn);
 }
 
-static void full_path_is(const struct mounts *m, struct path_file f, const char *expected)
+/* Of inode 7 of the file system 8:1. */
+static void full_path_is(struct file_name fn, const char *names, size_t len, const char *expected)
 {
-	char *path = path_full(m, &f);
+	struct path_file f = { 8 << 20 | 1, 7, &fn };
+	char *path;
 
+	memcpy(fn.names, names, len);
+	fn.len = len;
+	path = path_full(&f);
 	assert_non_null(path);
 	assert_string_equal(path, expected);
 	free(path);
 }
 
-static void full_paths_begin_at_the_mount(void **state)
+static void full_paths_are_as_the_process_sees_them(void **state)
 {
-	struct mount list[] = {
-		{ .dev = 8 << 20 | 1, .root = "/", .point = "/", .type = "ext4" },
-		{ .dev = 8 << 20 | 2, .root = "/", .point = "/mnt", .type = "xfs" },
-	};
-	const struct mounts m = { list, 2 };
-	struct file_name *whole = name_of(NAMES("b\0a\0/\0"), 1), *part = name_of(NAMES("b\0"), 0);
+	const struct file_name part = {}, whole = { .complete = 1 };
+	const struct file_name deleted = { .complete = 1, .deleted = 1 };
 
 	(void)state;
-	full_path_is(&m, (struct path_file){ 8 << 20 | 1, false, 7, whole }, "/a/b");
-	full_path_is(&m, (struct path_file){ 8 << 20 | 2, false, 7, whole }, "/mnt/a/b");
-	full_path_is(&m, (struct path_file){ 8 << 20 | 2, false, 7, part }, "/mnt/.../b");
-	full_path_is(&m, (struct path_file){ 8 << 20 | 3, false, 7, whole }, "<8:3>/a/b");
-	full_path_is(NULL, (struct path_file){ 8 << 20 | 1, false, 7, part }, "<8:1>/.../b");
-	full_path_is(&m, (struct path_file){ 8 << 20 | 1, false, 7, NULL }, "<8:1>/inode 7");
-	full_path_is(&m, (struct path_file){ 8 << 20 | 1, true, 7, part }, "/dev/.../b");
-	free(whole);
-	free(part);
+	full_path_is(whole, NAMES("b\0a\0"), "/a/b");
+	full_path_is(whole, NAMES(""), "/");
+	full_path_is(part, NAMES("b\0a\0"), ".../a/b");
+	full_path_is(part, NAMES(""), "<8:1>/inode 7");
+	full_path_is(deleted, NAMES("b\0a\0"), "/a/b (deleted)");
+}
+
+static void what_no_mount_leads_to_has_its_device(void **state)
+{
+	const struct file_name whole = { .complete = 1, .unmounted = 1 };
+	const struct file_name deleted = { .complete = 1, .unmounted = 1, .deleted = 1 };
+
+	(void)state;
+	full_path_is(whole, NAMES("b\0a\0"), "<8:1>/a/b");
+	full_path_is(deleted, NAMES("b\0a\0"), "<8:1>/a/b (deleted)");
+	full_path_is(whole, NAMES(""), "<8:1>/inode 7"); /* a pipe */
 }
 
 int main(void)
@@ -136,7 +144,8 @@ int main(void)
 		cmocka_unit_test(clipped_paths_begin_with_dots),
 		cmocka_unit_test(what_does_not_fit_gives_way_to_dots),
 		cmocka_unit_test(damaged_records_do_no_harm),
-		cmocka_unit_test(full_paths_begin_at_the_mount),
+		cmocka_unit_test(full_paths_are_as_the_process_sees_them),
+		cmocka_unit_test(what_no_mount_leads_to_has_its_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

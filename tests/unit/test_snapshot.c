@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot.h"
+#include "base/hist.h"
+#include "base/snapshot.h"
 
 static const double pcts[] = { 0.1, 1, 10, 50, 90, 99, 99.9, 100 };
 
@@ -30,21 +31,20 @@ static uint64_t exact_percentile(const uint64_t *v, size_t n, double pct)
 
 static void compare(uint64_t *v, size_t n)
 {
-	uint64_t *hist = calloc(HIST_N, sizeof(*hist));
+	struct hist hist = {};
 
-	assert_non_null(hist);
 	qsort(v, n, sizeof(*v), by_value);
 	for (size_t i = 0; i < n; i++)
-		hist[hist_bucket(v[i])]++;
+		assert_int_equal(hist_add(&hist, hist_bucket(v[i]), 1), 0);
 	for (size_t i = 0; i < sizeof(pcts) / sizeof(pcts[0]); i++) {
 		uint64_t exact = exact_percentile(v, n, pcts[i]);
-		uint64_t got = hist_percentile(hist, pcts[i], v[n - 1]);
+		uint64_t got = hist_percentile(&hist, pcts[i], v[n - 1]);
 		uint64_t diff = got > exact ? got - exact : exact - got;
 
 		assert_true(diff * 64 <= exact);
 		assert_true(got <= v[n - 1]);
 	}
-	free(hist);
+	free(hist.bins);
 }
 
 static uint64_t next(uint64_t *x)
@@ -72,42 +72,77 @@ static void percentiles_are_within_a_bucket(void **state)
 	free(v);
 }
 
-static void percentile_of_a_thousand_is_not_off_by_one(void **state)
+/* Whatever the order, and as often as a bucket has it. */
+static void histogram_keeps_its_bins_in_order(void **state)
 {
-	uint64_t hist[HIST_N] = { 0 };
+	struct hist hist = {};
+	uint64_t seed = 88172645463325252ull, n = 0;
 
 	(void)state;
-	hist[1] = 999;
-	hist[2] = 1;
-	assert_int_equal(hist_percentile(hist, 99.9, 2), 1);
-	assert_int_equal(hist_percentile(hist, 100, 2), 2);
+	for (int i = 0; i < 10007; i++)
+		assert_int_equal(hist_add(&hist, next(&seed) % HIST_N, i), 0);
+	assert_int_equal(hist.n, HIST_N);
+	for (unsigned int i = 0; i < hist.n; i++) {
+		assert_int_equal(hist.bins[i].bucket, i);
+		n += hist.bins[i].count;
+	}
+	assert_int_equal(n, 10007ull * 10006 / 2);
+	free(hist.bins);
+}
+
+/* A cell's counters have 32 bits, those of a row more. */
+static void bins_count_beyond_32_bits(void **state)
+{
+	struct hist hist = {};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(hist_add(&hist, 7, 0xffffffffull), 0);
+	assert_int_equal(hist.n, 1);
+	assert_true(hist.bins[0].count == 3 * 0xffffffffull);
+	free(hist.bins);
+}
+
+static void percentile_of_a_thousand_is_not_off_by_one(void **state)
+{
+	struct hist hist = {};
+
+	(void)state;
+	assert_int_equal(hist_add(&hist, 1, 999), 0);
+	assert_int_equal(hist_add(&hist, 2, 1), 0);
+	assert_int_equal(hist_percentile(&hist, 99.9, 2), 1);
+	assert_int_equal(hist_percentile(&hist, 100, 2), 2);
+	free(hist.bins);
 }
 
 static void percentile_of_nothing_is_zero(void **state)
 {
-	uint64_t hist[HIST_N] = { 0 };
+	struct hist hist = {};
 
 	(void)state;
-	assert_int_equal(hist_percentile(hist, 50, 0), 0);
+	assert_int_equal(hist_percentile(&hist, 50, 0), 0);
 }
 
 static void percentile_is_never_above_the_maximum(void **state)
 {
-	uint64_t hist[HIST_N] = { 0 };
+	struct hist hist = {};
 
 	(void)state;
-	hist[hist_bucket(1000)] = 1;
-	assert_int_equal(hist_percentile(hist, 99, 993), 993);
+	assert_int_equal(hist_add(&hist, hist_bucket(1000), 1), 0);
+	assert_int_equal(hist_percentile(&hist, 99, 993), 993);
+	free(hist.bins);
 }
 
 static void overflow_bucket_ends_at_the_maximum(void **state)
 {
-	uint64_t hist[HIST_N] = { 0 }, max = 1ULL << 50, got;
+	struct hist hist = {};
+	uint64_t max = 1ULL << 50, got;
 
 	(void)state;
-	hist[HIST_N - 1] = 1;
-	got = hist_percentile(hist, 50, max);
+	assert_int_equal(hist_add(&hist, HIST_N - 1, 1), 0);
+	got = hist_percentile(&hist, 50, max);
 	assert_true(got > hist_low(HIST_N) && got <= max);
+	free(hist.bins);
 }
 
 static void free_takes_null_empty_and_full(void **state)
@@ -133,6 +168,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(percentiles_are_within_a_bucket),
+		cmocka_unit_test(histogram_keeps_its_bins_in_order),
+		cmocka_unit_test(bins_count_beyond_32_bits),
 		cmocka_unit_test(percentile_of_a_thousand_is_not_off_by_one),
 		cmocka_unit_test(percentile_of_nothing_is_zero),
 		cmocka_unit_test(percentile_is_never_above_the_maximum),

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static void safe_is(const char *src, const char *expected)
 {
@@ -29,6 +29,8 @@ static void every_byte_alone(void **state)
 		char src = c;
 
 		snprintf(expected, sizeof(expected), c >= 0x20 && c < 0x7f ? "%c" : "\\x%02x", c);
+		if (c == '\\')
+			strcpy(expected, "\\\\");
 		assert_int_equal(text_safe_n(dst, sizeof(dst), &src, 1), strlen(expected));
 		assert_string_equal(dst, expected);
 	}
@@ -37,7 +39,7 @@ static void every_byte_alone(void **state)
 static void printable_utf8_stays(void **state)
 {
 	(void)state;
-	safe_is("a \"b\" \\ ~", "a \"b\" \\ ~");
+	safe_is("a \"b\" / ~", "a \"b\" / ~");
 	safe_is("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
 	safe_is("\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac");
 	safe_is("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80");
@@ -70,6 +72,20 @@ static void controls_are_escaped(void **state)
 	safe_is("\xe2\x80\xa8", "\\xe2\\x80\\xa8");		/* line separator */
 	safe_is("\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81");	/* tag */
 	safe_is("a\tb\nc\r", "a\\x09b\\x0ac\\x0d");
+}
+
+static void a_backslash_is_not_taken_for_an_escape(void **state)
+{
+	char dst[3];
+
+	(void)state;
+	safe_is("\\x1b", "\\\\x1b");
+	safe_is("\033\\\033", "\\x1b\\\\\\x1b");
+	safe_is("\\", "\\\\");
+	text_safe(dst, 2, "\\");
+	assert_string_equal(dst, "");
+	text_safe(dst, 3, "\\");
+	assert_string_equal(dst, "\\\\");
 }
 
 static void safe_text_ends_on_a_whole_character(void **state)
@@ -145,6 +161,19 @@ static void fit_never_cuts_a_character(void **state)
 	fits(wide, 1, TEXT_CUT_TAIL, "");
 }
 
+static void fit_never_cuts_an_escape(void **state)
+{
+	(void)state;
+	fits("ab\\\\x1b", 7, TEXT_CUT_TAIL, "ab\\\\x1b");
+	fits("ab\\\\x1b", 6, TEXT_CUT_TAIL, "ab...");
+	fits("abcd\\\\x1b", 7, TEXT_CUT_HEAD, "...x1b");
+	fits("abcd\\\\x1b", 8, TEXT_CUT_HEAD, "...\\\\x1b");
+	fits("abcd\\x1bz", 7, TEXT_CUT_HEAD, "...z");
+	fits("a\\x1bcdef", 7, TEXT_CUT_TAIL, "a...");
+	fits("\\", 1, TEXT_CUT_TAIL, "\\");	/* not safe text, but no harm */
+	fits("a\\x1", 3, TEXT_CUT_TAIL, "a");
+}
+
 static void fit_obeys_the_buffer(void **state)
 {
 	char dst[8];
@@ -178,6 +207,38 @@ static void json_text_is_always_utf8(void **state)
 	json_is("a\xc0\xaf" "b", "a\xef\xbf\xbd\xef\xbf\xbd" "b");
 	json_is("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	json_is("\xe6\x97", "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void base64_is(const char *src, size_t len, const char *expected)
+{
+	char *got = text_base64(src, len);
+
+	assert_non_null(got);
+	assert_string_equal(got, expected);
+	free(got);
+}
+
+/* The vectors of RFC 4648, and all bits. */
+static void bytes_in_base64(void **state)
+{
+	(void)state;
+	base64_is("", 0, "");
+	base64_is("f", 1, "Zg==");
+	base64_is("fo", 2, "Zm8=");
+	base64_is("foo", 3, "Zm9v");
+	base64_is("foob", 4, "Zm9vYg==");
+	base64_is("fooba", 5, "Zm9vYmE=");
+	base64_is("foobar", 6, "Zm9vYmFy");
+	base64_is("\xff\0\xfb\xef\xbe", 5, "/wD7774=");
+}
+
+static void what_is_utf8(void **state)
+{
+	(void)state;
+	assert_true(text_is_utf8("", 0));
+	assert_true(text_is_utf8("gr\xc3\xbcn \033 \xef\xbf\xbd", 11));
+	assert_false(text_is_utf8("gr\xfcn", 4));
+	assert_false(text_is_utf8("\xc3", 1));
 }
 
 static void durations(void **state)
@@ -312,13 +373,17 @@ int main(void)
 		cmocka_unit_test(printable_utf8_stays),
 		cmocka_unit_test(malformed_utf8_is_escaped),
 		cmocka_unit_test(controls_are_escaped),
+		cmocka_unit_test(a_backslash_is_not_taken_for_an_escape),
 		cmocka_unit_test(safe_text_ends_on_a_whole_character),
 		cmocka_unit_test(safe_cap_is_enough),
 		cmocka_unit_test(widths),
 		cmocka_unit_test(fit_cuts_either_end),
 		cmocka_unit_test(fit_never_cuts_a_character),
+		cmocka_unit_test(fit_never_cuts_an_escape),
 		cmocka_unit_test(fit_obeys_the_buffer),
 		cmocka_unit_test(json_text_is_always_utf8),
+		cmocka_unit_test(bytes_in_base64),
+		cmocka_unit_test(what_is_utf8),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(sizes_and_counts),
 		cmocka_unit_test(rates_and_shares),

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* clock.h - the clock of all times: CLOCK_MONOTONIC, which bpf_ktime_get_ns() also reads. */
+#ifndef IOSTRATA_CLOCK_H
+#define IOSTRATA_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+enum { NS_PER_S = 1000000000, NS_PER_MS = 1000000 };
+
+static inline uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/columns.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CELL = TEXT_SAFE_CAP(PATH_MAX),
+	COLUMNS_MAX = 32,
+	FLEXIBLE_LEAST = 4,	/* how narrow a column that may be cut can get */
+	FLEXIBLE_GOOD = 20,	/* other columns are left out before it gets narrower */
+};
+
+/* The columns shown of a list, and their widths. */
+struct layout {
+	const struct column *cols[COLUMNS_MAX];
+	int widths[COLUMNS_MAX], n, gap;
+};
+
+static bool is_left(const struct column *c)
+{
+	return c->kind == VALUE_TEXT;
+}
+
+static bool is_ratio(const struct column *c)
+{
+	return c->kind == VALUE_RATE || c->kind == VALUE_SHARE;
+}
+
+static void value_get(struct value *v, const struct columns *t, const struct column *c,
+		      const void *row)
+{
+	*v = (struct value){ .max = SIZE_MAX };
+	if (c->get)
+		c->get(v, row, t->ctx);
+	else
+		v->n = *(const uint64_t *)((const char *)row + c->at);
+	if (c->kind == VALUE_TEXT) {
+		v->text = v->text ? v->text : v->buf;
+		v->max = strnlen(v->text, v->max);
+		v->unknown = !v->max;
+	}
+	if (is_ratio(c) && !v->of)
+		v->unknown = true;
+}
+
+static struct text_num number_text(const struct columns *t, const struct column *c,
+				   const struct value *v)
+{
+	struct text_num num;
+
+	switch (c->kind) {
+	case VALUE_TIME:
+		return t->milliseconds ? text_ms(v->n) : text_ns(v->n);
+	case VALUE_BYTES:
+		return v->n ? text_bytes(v->n) : (struct text_num){ "-" };
+	case VALUE_RATE:
+		return text_rate(v->n, v->of);
+	case VALUE_SHARE:
+		snprintf(num.s, sizeof(num.s), "%.0f%%", 100.0 * v->n / v->of);
+		return num;
+	case VALUE_ID:
+		snprintf(num.s, sizeof(num.s), "%llu", (unsigned long long)v->n);
+		return num;
+	default:
+		return c->max && c->max < 7 ? text_short(v->n) : text_count7(v->n);
+	}
+}
+
+/* The cell as text safe for a terminal, in @dst of CELL bytes. */
+static void cell_text(char *dst, const struct columns *t, const struct column *c, const void *row)
+{
+	struct value v;
+
+	value_get(&v, t, c, row);
+	if (v.unknown)
+		strcpy(dst, "-");
+	else if (c->kind == VALUE_TEXT)
+		text_safe_n(dst, CELL, v.text, v.max);
+	else
+		strcpy(dst, number_text(t, c, &v).s);
+}
+
+/* Width of the widest cell or title, in terminal columns. */
+static int natural_width(const struct columns *t, const struct column *c, const void *const *rows,
+			 size_t n_rows)
+{
+	int widest = text_width(c->title);
+	char cell[CELL];
+
+	for (size_t i = 0; i < n_rows; i++) {
+		int width;
+
+		cell_text(cell, t, c, rows[i]);
+		width = text_width(cell);
+		widest = width > widest ? width : widest;
+	}
+	return c->max && widest > c->max ? c->max : widest;
+}
+
+static bool says_something(const struct columns *t, const struct column *c,
+			   const void *const *rows, size_t n_rows)
+{
+	struct value v;
+
+	for (size_t i = 0; i < n_rows && c->optional; i++) {
+		value_get(&v, t, c, rows[i]);
+		if (!v.unknown && (v.n || c->kind == VALUE_TEXT))
+			return true;
+	}
+	return !c->optional;
+}
+
+/* Width of a line in terminal columns, with @gap between cells, if all that may be cut are. */
+static int least_width(const struct layout *l, int gap)
+{
+	int sum = (l->n - 1) * gap;
+
+	for (int i = 0; i < l->n; i++)
+		sum += l->cols[i]->max || l->widths[i] < FLEXIBLE_GOOD ? l->widths[i] :
+									 FLEXIBLE_GOOD;
+	return sum;
+}
+
+static int whole_width(const struct layout *l, int gap)
+{
+	int sum = (l->n - 1) * gap;
+
+	for (int i = 0; i < l->n; i++)
+		sum += l->widths[i];
+	return sum;
+}
+
+/* Leaves out the column with the highest rank; false if none may go. */
+static bool leave_out(struct layout *l)
+{
+	int last = -1;
+
+	for (int i = 0; i < l->n; i++)
+		if (l->cols[i]->rank && (last < 0 || l->cols[i]->rank >= l->cols[last]->rank))
+			last = i;
+	if (last < 0)
+		return false;
+	l->n--;
+	memmove(l->cols + last, l->cols + last + 1, (l->n - last) * sizeof(*l->cols));
+	memmove(l->widths + last, l->widths + last + 1, (l->n - last) * sizeof(*l->widths));
+	return true;
+}
+
+static void layout_init(struct layout *l, const struct columns *t, const void *const *rows,
+			size_t n_rows)
+{
+	*l = (struct layout){};
+	for (const struct column *c = t->list; column_is(c) && l->n < COLUMNS_MAX; c++) {
+		if (!c->title || !says_something(t, c, rows, n_rows))
+			continue;
+		l->widths[l->n] = natural_width(t, c, rows, n_rows);
+		l->cols[l->n++] = c;
+	}
+	while (least_width(l, 1) > t->width && leave_out(l))
+		;
+	for (int i = 0; i < l->n; i++) {
+		int excess = whole_width(l, 1) - t->width, spare = l->widths[i] - FLEXIBLE_LEAST;
+
+		if (!t->uncut && !l->cols[i]->max && excess > 0 && spare > 0)
+			l->widths[i] -= excess < spare ? excess : spare;
+	}
+	l->gap = whole_width(l, 2) <= t->width ? 2 : 1;
+}
+
+/* Writes one cell, after the blanks that earlier cells still owe (@owed), so that no line ends in
+ * blanks; returns the blanks owed now. */
+static int put_cell(struct text_out *o, const struct column *c, const char *text, int width,
+		    int owed)
+{
+	char fit[CELL];
+	int pad = width - text_fit(fit, sizeof(fit), text, width, c->cut);
+
+	text_fill(o, ' ', owed + (is_left(c) ? 0 : pad));
+	text_put(o, "%s", fit);
+	return is_left(c) ? pad : 0;
+}
+
+void columns_text(struct text_out *o, const struct columns *t, const void *const *rows,
+		  size_t n_rows)
+{
+	char cell[CELL];
+	struct layout l;
+	int owed = 0;
+
+	layout_init(&l, t, rows, n_rows);
+	for (int c = 0; c < l.n; c++)
+		owed = put_cell(o, l.cols[c], l.cols[c]->title, l.widths[c], owed) + l.gap;
+	text_put(o, "\n");
+	for (size_t i = 0; i < n_rows; i++) {
+		owed = 0;
+		for (int c = 0; c < l.n; c++) {
+			cell_text(cell, t, l.cols[c], rows[i]);
+			owed = put_cell(o, l.cols[c], cell, l.widths[c], owed) + l.gap;
+		}
+		text_put(o, "\n");
+	}
+}
+
+static double ratio(const struct column *c, const struct value *v)
+{
+	return (c->kind == VALUE_RATE ? 1e9 : 1) * v->n / v->of;
+}
+
+void columns_json(struct json *j, const struct columns *t, const void *row)
+{
+	for (const struct column *c = t->list; column_is(c); c++) {
+		struct value v;
+
+		if (!c->name)
+			continue;
+		value_get(&v, t, c, row);
+		if (v.unknown)
+			json_put_null(j, c->name);
+		else if (c->kind == VALUE_TEXT)
+			json_put_text(j, c->name, v.text, v.max);
+		else if (is_ratio(c))
+			json_put_real(j, c->name, ratio(c, &v));
+		else
+			json_put_uint(j, c->name, v.n);
+	}
+}
+
+/* In quotes; quotes inside are doubled. */
+static void csv_text(struct text_out *o, const struct value *v)
+{
+	size_t cap = TEXT_SAFE_CAP(v->max);
+	char *safe = malloc(cap);
+
+	if (!safe) {
+		o->err = o->err ? o->err : -ENOMEM;
+		return;
+	}
+	text_safe_n(safe, cap, v->text, v->max);
+	text_put(o, "\"");
+	for (const char *s = safe; *s; s++)
+		text_put(o, *s == '"' ? "\"\"" : "%c", *s);
+	text_put(o, "\"");
+	free(safe);
+}
+
+void columns_csv_titles(struct text_out *o, const struct columns *t)
+{
+	const char *comma = "";
+
+	for (const struct column *c = t->list; column_is(c); c++) {
+		if (!c->name)
+			continue;
+		text_put(o, "%s%s", comma, c->name);
+		comma = ",";
+	}
+	text_put(o, "\n");
+}
+
+void columns_csv(struct text_out *o, const struct columns *t, const void *row)
+{
+	const char *comma = "";
+
+	for (const struct column *c = t->list; column_is(c); c++) {
+		struct value v;
+
+		if (!c->name)
+			continue;
+		value_get(&v, t, c, row);
+		text_put(o, "%s", comma);
+		comma = ",";
+		if (v.unknown)
+			continue;
+		if (c->kind == VALUE_TEXT)
+			csv_text(o, &v);
+		else if (is_ratio(c))
+			text_put(o, "%.6f", ratio(c, &v));
+		else
+			text_put(o, "%llu", (unsigned long long)v.n);
+	}
+	text_put(o, "\n");
+}
+
+const struct column *columns_find(const struct column *list, const char *name)
+{
+	for (const struct column *c = list; column_is(c); c++)
+		if ((c->name && !strcmp(c->name, name)) || (c->title && !strcmp(c->title, name)))
+			return c;
+	return NULL;
+}
+
+static int text_compare(const struct value *a, const struct value *b)
+{
+	int order = memcmp(a->text, b->text, a->max < b->max ? a->max : b->max);
+
+	return order ? order : (a->max > b->max) - (a->max < b->max);
+}
+
+int columns_compare(const struct columns *t, const struct column *c, const void *a, const void *b)
+{
+	struct value x, y;
+
+	value_get(&x, t, c, a);
+	value_get(&y, t, c, b);
+	if (x.unknown || y.unknown)
+		return x.unknown - y.unknown;
+	if (c->kind == VALUE_TEXT)
+		return text_compare(&x, &y);
+	if (is_ratio(c))
+		return (ratio(c, &y) > ratio(c, &x)) - (ratio(c, &y) < ratio(c, &x));
+	return (y.n > x.n) - (y.n < x.n);
+}

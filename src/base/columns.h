@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * columns.h - one description of a table's columns, which gives its text, its members in JSON, its
+ * CSV, its order and its list in the manual. Knows nothing of what is shown.
+ *
+ * A column says what its figure is, never how it looks: units, digits and alignment follow from its
+ * kind, and are the same in every table.
+ */
+#ifndef IOSTRATA_COLUMNS_H
+#define IOSTRATA_COLUMNS_H
+
+#include "base/json.h"
+#include "base/text.h"
+
+enum value_kind {
+	VALUE_COUNT,	/* n */
+	VALUE_ID,	/* n; a number that is a name: no digits are left out */
+	VALUE_TIME,	/* n ns */
+	VALUE_BYTES,	/* n; in text 0 is "-" */
+	VALUE_RATE,	/* n in @of ns, shown per second */
+	VALUE_SHARE,	/* n of @of, shown in percent; in JSON and CSV 0 to 1 */
+	VALUE_TEXT,	/* at most @max bytes at @text, hostile */
+};
+
+/* The figure of a row in a column; its kind is the column's. */
+struct value {
+	bool unknown;		/* "-", in JSON null: not measured, or it does not apply */
+	uint64_t n, of;
+	const char *text;	/* may be NULL: unknown */
+	size_t max;
+	char buf[32];		/* storage for a @text that .get composes */
+};
+
+struct column {
+	const char *name;	/* in JSON and CSV; NULL: in neither */
+	const char *title;	/* in text; NULL: not shown */
+	enum value_kind kind;
+	size_t at;		/* offset in the row of the uint64_t to show, if there is no .get */
+	/* Sets the members of @ret that apply; @ret is all 0 except max, which is SIZE_MAX. */
+	void (*get)(struct value *ret, const void *row, const void *ctx);
+	const char *help;	/* for the manual; no capital, no full stop */
+	int max;		/* maximum width in text; 0: what the others leave */
+	int rank;		/* if lines are too long, the highest rank goes first; 0: never */
+	enum text_cut cut;
+	bool optional;		/* left out of text if it is 0 or unknown in all rows */
+};
+
+/* A list of columns ends with an empty row. */
+static inline bool column_is(const struct column *c)
+{
+	return c->name || c->title;
+}
+
+struct columns {
+	const struct column *list;
+	const void *ctx;	/* for .get */
+	int width;		/* of a line */
+	bool uncut;		/* lines are as long as it takes to show all text */
+	bool milliseconds;	/* times in ms without the unit, which titles do not name either */
+};
+
+/* Titles, then a line per row. Lines do not end in blanks. */
+void columns_text(struct text_out *o, const struct columns *t, const void *const *rows,
+		  size_t n_rows);
+
+/* The members of one row, into the object that is open. */
+void columns_json(struct json *j, const struct columns *t, const void *row);
+
+/* One line of names; one line for a row (RFC 4180, but lines end in LF). text_safe() makes text
+ * safe. */
+void columns_csv_titles(struct text_out *o, const struct columns *t);
+void columns_csv(struct text_out *o, const struct columns *t, const void *row);
+
+/* The column with that name or title; NULL: there is none. */
+const struct column *columns_find(const struct column *list, const char *name);
+
+/* For qsort: biggest figure first, text from A to Z, what is unknown last. */
+int columns_compare(const struct columns *t, const struct column *c, const void *a, const void *b);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * funcs.h - functions that are traced, and what their calls summed up to, as plain data: made by
+ * src/trace, shown by src/show.
+ */
+#ifndef IOSTRATA_FUNCS_H
+#define IOSTRATA_FUNCS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hist.h"
+
+/* A function. Names are hostile text. */
+struct func {
+	char *name;			/* owned */
+	const char *where;		/* its module, or the path of its file; "": the kernel */
+	uint64_t addr;			/* in the kernel, or the offset in its file */
+	const char *refused;		/* why it cannot be traced, or NULL */
+};
+
+/* Functions by number; owned. */
+struct func_list {
+	struct func *at;
+	size_t n, cap;
+	char **places;			/* what func.where points to; owned */
+	size_t n_places;
+};
+
+/* Adds a copy of @name. @where lives as long as the list. 0 or -ENOMEM. */
+int func_list_add(struct func_list *l, const char *name, const char *where, uint64_t addr);
+
+/* Returns the list's copy of @where, which lives as long as the list; equal texts share one. NULL:
+ * no memory. */
+const char *func_list_place(struct func_list *l, const char *where, size_t len);
+
+void func_list_free(struct func_list *l);	/* leaves it empty */
+
+/* Sums over calls that returned; times in ns. */
+struct func_figures {
+	uint64_t count;
+	uint64_t total_ns, self_ns;
+	uint64_t min_ns, max_ns;	/* 0 if count is 0 */
+	uint64_t calls, below;		/* traced calls made directly; those and all below */
+};
+
+void func_figures_add(struct func_figures *sum, const struct func_figures *f);
+
+struct func_row {
+	unsigned int func;		/* in the list */
+	char *by;			/* key of --by as text, or NULL; owned; hostile */
+	uint64_t path, parent;		/* ids in the tree: of this row, of its parent or 0 */
+	struct func_figures sum;
+	uint64_t unreturned;		/* calls that were not seen to return; not in the sums */
+	struct hist hist;		/* of the calls that returned; empty in the tree */
+};
+
+/* Every way to lose a call. */
+enum func_loss {
+	FUNC_LOSS_THREADS,		/* no room for a thread's state */
+	FUNC_LOSS_ROWS,			/* no room for a row */
+	FUNC_LOSS_DEPTH,		/* too deep in traced functions */
+	FUNC_LOSS_END,			/* returned, but not seen to begin */
+	FUNC_LOSS_RETURN,		/* not seen to return; the function is not known */
+	FUNC_LOSS_MISSED,		/* the kernel did not run the probe */
+	FUNC_LOSS_N,
+};
+
+struct func_snapshot {
+	struct func_row *rows;		/* by function, or by function and key; not sorted */
+	size_t n_rows;
+	struct func_row *tree;		/* with a tree; not sorted */
+	size_t n_tree;
+	uint64_t duration_ns;
+	uint64_t lost[FUNC_LOSS_N];
+	bool has_overhead;
+	uint64_t bpf_run_ns, bpf_run_cnt;	/* time and runs of our programs, so far */
+};
+
+void func_snapshot_free(struct func_snapshot *sn);	/* leaves it empty */
+
+/* What one probe costs, measured on a function that does nothing; ns, 0: not known. */
+struct func_cost {
+	double call_ns;		/* by which a call takes longer */
+	double inside_ns;	/* the part of it in the call's own time */
+};
+
+/* Subtracts the probes' cost from @f: that of these calls and of the calls below them; never below
+ * 0. */
+void func_figures_subtract(struct func_figures *f, const struct func_cost *cost);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/hist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Index of the first bin that is not below @bucket. */
+static unsigned int bin_find(const struct hist *h, unsigned int bucket)
+{
+	unsigned int lo = 0, hi = h->n, mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (h->bins[mid].bucket < bucket)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Grows by a quarter: there can be rows by the hundred thousand. */
+static int bins_grow(struct hist *h)
+{
+	unsigned int cap = h->cap + h->cap / 4 + 2;
+	struct hist_bin *bins = reallocarray(h->bins, cap, sizeof(*bins));
+
+	if (!bins)
+		return -ENOMEM;
+	h->bins = bins;
+	h->cap = cap;
+	return 0;
+}
+
+int hist_add(struct hist *h, unsigned int bucket, uint64_t count)
+{
+	unsigned int i = bin_find(h, bucket);
+
+	if (i < h->n && h->bins[i].bucket == bucket) {
+		h->bins[i].count += count;
+		return 0;
+	}
+	if (h->n == h->cap && bins_grow(h))
+		return -ENOMEM;
+	memmove(h->bins + i + 1, h->bins + i, (h->n - i) * sizeof(*h->bins));
+	h->bins[i] = (struct hist_bin){ .bucket = bucket, .count = count };
+	h->n++;
+	return 0;
+}
+
+/* How many of @n values lie at or below the percentile: at least one, at most all. */
+static uint64_t rank_of(uint64_t n, double pct)
+{
+	double exact = pct * n / 100 - 1e-6;	/* 99.9 % of 1000 is 999, not the next after it */
+	uint64_t rank = exact > 0 ? exact : 0;
+
+	if (rank < exact)
+		rank++;
+	if (rank > n)
+		return n;
+	return rank ? rank : 1;
+}
+
+/* The last bucket takes everything above the others: it ends at the maximum. */
+static uint64_t bucket_middle(unsigned int b, uint64_t max_ns)
+{
+	uint64_t low = hist_low(b), end = hist_low(b + 1);
+
+	if (b == HIST_N - 1 && max_ns >= end)
+		end = max_ns;
+	return low + (end - low) / 2;
+}
+
+uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns)
+{
+	uint64_t n = 0, seen = 0, rank, middle;
+	unsigned int b = 0;
+
+	for (unsigned int i = 0; i < h->n; i++)
+		n += h->bins[i].count;
+	if (!n)
+		return 0;
+	rank = rank_of(n, pct);
+	if (rank == n) /* the longest, whose value is known */
+		return max_ns;
+	while ((seen += h->bins[b].count) < rank)
+		b++;
+	middle = bucket_middle(h->bins[b].bucket, max_ns);
+	return middle < max_ns ? middle : max_ns;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* hist.h - histograms of times and their percentiles; counts are 64-bit here, see cell.h. */
+#ifndef IOSTRATA_HIST_H
+#define IOSTRATA_HIST_H
+
+#include <stdint.h>
+
+#include "cell.h"
+
+/* A histogram with the buckets of cell.h; it stores only those that count something, in most rows
+ * few. */
+struct hist_bin {
+	uint64_t bucket : 16;
+	uint64_t count : 48;
+};
+
+struct hist {
+	struct hist_bin *bins;	/* by bucket, lowest first; owned */
+	unsigned short n, cap;
+};
+
+/* Adds @count values to @bucket. 0 or -ENOMEM. */
+int hist_add(struct hist *h, unsigned int bucket, uint64_t count);
+
+/* Value below which @pct percent (0 < pct <= 100) of the values lie: the middle of the bucket,
+ * never above @max_ns, and exactly @max_ns for the longest; 0 if empty. Within 1.6 % of the exact
+ * value. */
+uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns);
+
+#endif

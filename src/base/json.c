@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_name(struct json *j, const char *name)
+{
+	text_put(&j->out, "%s", j->comma ? "," : "");
+	if (name)
+		text_put(&j->out, "\"%s\":", name);
+	j->comma = true;
+}
+
+void json_put_begin(struct json *j, const char *name, char bracket)
+{
+	put_name(j, name);
+	text_put(&j->out, "%c", bracket);
+	j->comma = false;
+}
+
+void json_put_end(struct json *j, char bracket)
+{
+	text_put(&j->out, "%c", bracket);
+	j->comma = true;
+}
+
+void json_put_null(struct json *j, const char *name)
+{
+	put_name(j, name);
+	text_put(&j->out, "null");
+}
+
+void json_put_bool(struct json *j, const char *name, bool value)
+{
+	put_name(j, name);
+	text_put(&j->out, value ? "true" : "false");
+}
+
+void json_put_int(struct json *j, const char *name, int64_t value)
+{
+	put_name(j, name);
+	text_put(&j->out, "%lld", (long long)value);
+}
+
+void json_put_uint(struct json *j, const char *name, uint64_t value)
+{
+	put_name(j, name);
+	text_put(&j->out, value > INT64_MAX ? "\"%llu\"" : "%llu", (unsigned long long)value);
+}
+
+void json_put_real(struct json *j, const char *name, double value)
+{
+	put_name(j, name);
+	text_put(&j->out, "%.6f", value);
+}
+
+/* Code point of the well-formed UTF-8 at *@s; advances *@s past it. */
+static uint32_t next_char(const char **s)
+{
+	unsigned char first = *(*s)++;
+	uint32_t cp = first < 0x80 ? first : first & (first < 0xe0 ? 0x1f : first < 0xf0 ? 0xf : 7);
+
+	while (first >= 0x80 && (**s & 0xc0) == 0x80)
+		cp = cp << 6 | (*(*s)++ & 0x3f);
+	return cp;
+}
+
+static void put_char(struct json *j, uint32_t cp)
+{
+	if (cp == '"' || cp == '\\')
+		text_put(&j->out, "\\%c", (int)cp);
+	else if (cp >= 0x20 && cp < 0x7f)
+		text_put(&j->out, "%c", (int)cp);
+	else if (cp < 0x10000)
+		text_put(&j->out, "\\u%04X", cp);
+	else
+		text_put(&j->out, "\\u%04X\\u%04X", 0xd800 + ((cp - 0x10000) >> 10),
+			 0xdc00 + (cp & 0x3ff));
+}
+
+/* Writes @utf8 as a string and frees it; NULL: there was no memory for it. */
+static void put_owned(struct json *j, const char *name, char *utf8)
+{
+	if (!utf8 && !j->out.err)
+		j->out.err = -ENOMEM;
+	put_name(j, name);
+	text_put(&j->out, "\"");
+	for (const char *s = utf8; s && *s;)
+		put_char(j, next_char(&s));
+	text_put(&j->out, "\"");
+	free(utf8);
+}
+
+void json_put_text(struct json *j, const char *name, const char *text, size_t max)
+{
+	size_t len = text ? strnlen(text, max) : 0;
+	char bytes_name[40];
+
+	if (!len) {
+		json_put_null(j, name);
+		return;
+	}
+	put_owned(j, name, text_json_n(text, len));
+	if (!name || text_is_utf8(text, len))
+		return;
+	snprintf(bytes_name, sizeof(bytes_name), "%s_bytes", name);
+	put_owned(j, bytes_name, text_base64(text, len));
+}
+
+void json_put_string(struct json *j, const char *name, const char *text)
+{
+	json_put_text(j, name, text, SIZE_MAX);
+}
+
+int json_end_line(struct json *j)
+{
+	text_put(&j->out, "\n");
+	return text_end(&j->out);
+}

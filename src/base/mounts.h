@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* mounts.h - what is mounted where, as the tool sees it. All text in it is hostile. */
+#ifndef IOSTRATA_MOUNTS_H
+#define IOSTRATA_MOUNTS_H
+
+#include <stddef.h>
+
+struct libmnt_table;
+
+struct mount {
+	unsigned int id;
+	unsigned int dev;	/* kernel dev_t: major << 20 | minor */
+	const char *root;	/* of the mount, inside its file system */
+	const char *point;
+	const char *type;
+	const char *source;
+};
+
+struct mounts {
+	struct mount *list;
+	size_t n;
+	struct libmnt_table *table;	/* has the text */
+};
+
+/* 0 or -errno; @ret_mounts is untouched on failure. */
+int mounts_read(struct mounts *ret_mounts);
+
+void mounts_free(struct mounts *m);
+
+/* A mount of file system @dev, preferably of its root; NULL if none. */
+const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
+
+#endif

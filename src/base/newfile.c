@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/newfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/reason.h"
+#include "base/sudo.h"
+
+FILE *newfile_open(const char *path, struct reason *why)
+{
+	int by_sudo, fd;
+	uid_t uid;
+	gid_t gid;
+
+	by_sudo = sudo_ids(&uid, &gid, why);
+	if (by_sudo < 0)
+		return NULL;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || (by_sudo && fchown(fd, uid, gid))) {
+		reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(errno));
+		if (errno == EEXIST)
+			reason_hint(why, "remove it, or choose another name");
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	return fdopen(fd, "w");
+}

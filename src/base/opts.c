@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * opts.c - parses a command line by its table; see opts.h.
+ *
+ * Owns the syntax of values, and none of their meaning.
+ */
+#include "base/opts.h"
+#include "base/opts_table.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/text.h"
+
+enum {
+	MAX_OPTS = 64,		/* of one command, its groups together */
+	LONGEST_NAME = 64,
+	LONG_ONLY = 256,	/* getopt's value of the first option; above any character */
+};
+
+/* A parse under way: the options of all groups in one list, as getopt_long wants them. */
+struct parse {
+	const struct opt_table *t;
+	struct opts_result *res;
+	char *out;
+	const struct opt *opts[MAX_OPTS];
+	size_t base[MAX_OPTS];
+	bool given[MAX_OPTS];
+	int n;
+	struct option longs[MAX_OPTS + 1];
+	char shorts[2 * MAX_OPTS + 3];
+	const struct opt *next_arg;
+};
+
+__attribute__((format(printf, 3, 4))) static int fail(struct parse *p, const char *hint,
+						      const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p->res->error, sizeof(p->res->error), fmt, ap);
+	va_end(ap);
+	if (hint)
+		snprintf(p->res->hint, sizeof(p->res->hint), "%s", hint);
+	else
+		snprintf(p->res->hint, sizeof(p->res->hint), "see '%s --help'", p->t->name);
+	return -EINVAL;
+}
+
+/* What the user typed, made safe to print. */
+struct quoted {
+	char s[80];
+};
+
+static struct quoted quote(const char *typed)
+{
+	struct quoted q;
+	char safe[256];
+
+	text_safe(safe, sizeof(safe), typed);
+	text_fit(q.s, sizeof(q.s), safe, 40, TEXT_CUT_TAIL);
+	return q;
+}
+
+static int bad_value(struct parse *p, const struct opt *o, const char *value, const char *why,
+		     const char *hint)
+{
+	return fail(p, hint, "invalid value '%s' for %s%s: %s", quote(value).s,
+		    o->long_name ? "--" : "", o->long_name ? o->long_name : o->arg, why);
+}
+
+/* A limit as the user would type it. */
+static struct text_num limit_text(const struct opt *o, uint64_t v)
+{
+	struct text_num t;
+
+	if (o->type == OPT_TYPE_DURATION)
+		return text_ns(v);
+	snprintf(t.s, sizeof(t.s), "%llu", (unsigned long long)v);
+	return t;
+}
+
+static int check_limits(struct parse *p, const struct opt *o, const char *text, uint64_t v)
+{
+	char why[80];
+
+	if (v < o->min)
+		snprintf(why, sizeof(why), "must be %s or more", limit_text(o, o->min).s);
+	else if (o->max && v > o->max)
+		snprintf(why, sizeof(why), "must be %s or less", limit_text(o, o->max).s);
+	else
+		return 0;
+	return bad_value(p, o, text, why, NULL);
+}
+
+static bool is_duration(const struct opt *o)
+{
+	return o->type == OPT_TYPE_DURATION;
+}
+
+static int parse_number(struct parse *p, const struct opt *o, const char *text, uint64_t *ret_value)
+{
+	const char *why = "";
+	uint64_t v = 0;
+	int err = is_duration(o) ? opts_duration(text, &v, &why) : opts_uint(text, &v, &why);
+
+	if (err && !o->long_name && p->t->command)
+		return bad_value(p, o, text, why, "put -- before a command to run");
+	if (err)
+		return bad_value(p, o, text, why,
+				 is_duration(o) ? "durations are like 5, 1.5s, 100us, 2m" : NULL);
+	err = check_limits(p, o, text, v);
+	if (!err)
+		*ret_value = v;
+	return err;
+}
+
+static int parse_choice(struct parse *p, const struct opt *o, const char *text, int *ret_value)
+{
+	struct nearest meant = { .typed = text };
+	char names[160], why[sizeof(p->res->error)], hint[80];
+
+	for (const struct opt_choice *c = o->choices; c->name; c++) {
+		if (!strcmp(c->name, text)) {
+			*ret_value = c->value;
+			return 0;
+		}
+		nearest_try(&meant, c->name);
+	}
+	opts_list_choices(names, sizeof(names), o->choices);
+	snprintf(why, sizeof(why), "must be %s", names);
+	snprintf(hint, sizeof(hint), "did you mean '%s'?", meant.name ? meant.name : "");
+	return bad_value(p, o, text, why, meant.name ? hint : NULL);
+}
+
+static int parse_string(struct parse *p, const struct opt *o, const char *text,
+			const char **ret_value)
+{
+	if (!*text)
+		return bad_value(p, o, text, "empty", NULL);
+	*ret_value = text;
+	return 0;
+}
+
+static int list_full(struct parse *p, const struct opt *o)
+{
+	return fail(p, NULL, "more than %d values for --%s", OPT_LIST_MAX, o->long_name);
+}
+
+static int add_uint(struct parse *p, const struct opt *o, struct opt_uints *list, const char *text)
+{
+	int err = list->n == OPT_LIST_MAX ? list_full(p, o) :
+					    parse_number(p, o, text, &list->at[list->n]);
+
+	if (!err)
+		list->n++;
+	return err;
+}
+
+static int add_string(struct parse *p, const struct opt *o, struct opt_strings *list,
+		      const char *text)
+{
+	int err = list->n == OPT_LIST_MAX ? list_full(p, o) :
+					    parse_string(p, o, text, &list->at[list->n]);
+
+	if (!err)
+		list->n++;
+	return err;
+}
+
+static int add_choice(struct parse *p, const struct opt *o, unsigned int *set, const char *text)
+{
+	int value, err = parse_choice(p, o, text, &value);
+
+	if (!err)
+		*set |= 1U << value;
+	return err;
+}
+
+/* One value of an option or argument. */
+static int store_one(struct parse *p, const struct opt *o, void *dst, const char *text)
+{
+	switch (o->type) {
+	case OPT_TYPE_FLAG:
+		*(bool *)dst = true;
+		return 0;
+	case OPT_TYPE_TIMES:
+		++*(int *)dst;
+		return 0;
+	case OPT_TYPE_UINT:
+	case OPT_TYPE_DURATION:
+		return parse_number(p, o, text, dst);
+	case OPT_TYPE_CHOICE:
+		return parse_choice(p, o, text, dst);
+	case OPT_TYPE_STRING:
+		return parse_string(p, o, text, dst);
+	case OPT_TYPE_UINTS:
+		return add_uint(p, o, dst, text);
+	case OPT_TYPE_STRINGS:
+	case OPT_TYPE_PATHS:
+		return add_string(p, o, dst, text);
+	case OPT_TYPE_CHOICES:
+		return add_choice(p, o, dst, text);
+	}
+	return -EINVAL;
+}
+
+static int store(struct parse *p, const struct opt *o, size_t base, char *text)
+{
+	void *dst = p->out + base + o->offset;
+	int err = 0;
+
+	if (!opts_has_commas(o))
+		return store_one(p, o, dst, text);
+	for (char *comma; text && !err; text = comma) {
+		comma = strchr(text, ',');
+		if (comma)
+			*comma++ = '\0';
+		err = store_one(p, o, dst, text);
+	}
+	return err;
+}
+
+/* Stores an argument; those of a .many argument are collected at the start of argv, which getopt
+ * has already passed. */
+static int store_arg(struct parse *p, char **argv, char *text)
+{
+	const struct opt *a = p->next_arg;
+
+	if (!a || !a->arg)
+		return fail(p, p->t->command ? "put -- before a command to run" : NULL,
+			    "unexpected argument '%s'", quote(text).s);
+	if (a->many) {
+		p->res->rest = argv + 1;
+		argv[1 + p->res->n_rest++] = text;
+		return 0;
+	}
+	p->next_arg++;
+	return store(p, a, 0, text);
+}
+
+static int add_opts(struct parse *p, const struct opt *o, size_t base)
+{
+	for (; o->long_name; o++) {
+		bool flag = o->type == OPT_TYPE_FLAG || o->type == OPT_TYPE_TIMES;
+
+		if (p->n == MAX_OPTS)
+			return -E2BIG;
+		p->opts[p->n] = o;
+		p->base[p->n] = base;
+		p->longs[p->n] = (struct option){ o->long_name,
+						  flag ? no_argument : required_argument, NULL,
+						  LONG_ONLY + p->n };
+		p->n++;
+		if (o->short_name)
+			strcat(p->shorts, (char[]){ o->short_name, flag ? '\0' : ':', '\0' });
+	}
+	return 0;
+}
+
+/* Collects the options of all groups for getopt_long: in order ("-"), silent (":"). */
+static int parse_init(struct parse *p)
+{
+	int err;
+
+	strcpy(p->shorts, "-:");
+	p->next_arg = p->t->args;
+	err = add_opts(p, opts_builtin, 0);
+	for (const struct opt_group *g = p->t->groups; !err && g && g->opts; g++)
+		err = add_opts(p, g->opts, g->base);
+	if (err)
+		return fail(p, NULL, "%s has more than %d options", p->t->name, MAX_OPTS);
+	opterr = 0;
+	optind = 0;
+	return 0;
+}
+
+/* Index of the option that getopt calls @val, -1 if none. */
+static int find_opt(const struct parse *p, int val)
+{
+	if (val >= LONG_ONLY)
+		return val - LONG_ONLY;
+	for (int i = 0; i < p->n; i++) {
+		if (val && p->opts[i]->short_name == val)
+			return i;
+	}
+	return -1;
+}
+
+static int unknown_option(struct parse *p, const char *typed)
+{
+	char name[LONGEST_NAME], hint[128];
+	struct nearest meant = { .typed = name };
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+	for (int i = 0; i < p->n; i++)
+		nearest_try(&meant, p->opts[i]->long_name);
+	snprintf(hint, sizeof(hint), "did you mean '--%s'? see '%s --help'",
+		 meant.name ? meant.name : "", p->t->name);
+	return fail(p, meant.name ? hint : NULL, "unknown option '%s'", quote(typed).s);
+}
+
+/* getopt refused @typed, or the option with the value @val. */
+static int fail_option(struct parse *p, bool no_value, int val, const char *typed)
+{
+	int i = find_opt(p, val);
+
+	if (i >= 0 && no_value)
+		return fail(p, NULL, "--%s needs a value: %s", p->opts[i]->long_name,
+			    p->opts[i]->arg);
+	if (i >= 0)
+		return fail(p, NULL, "--%s takes no value", p->opts[i]->long_name);
+	if (val)
+		return fail(p, NULL, "unknown option '-%s'", quote((char[]){ val, '\0' }).s);
+	return unknown_option(p, typed);
+}
+
+static bool takes_one_value(const struct opt *o)
+{
+	return o->type == OPT_TYPE_UINT || o->type == OPT_TYPE_DURATION ||
+	       o->type == OPT_TYPE_STRING || o->type == OPT_TYPE_CHOICE;
+}
+
+static int parse_one(struct parse *p, int val, char **argv)
+{
+	int i;
+
+	if (val == 1)
+		return store_arg(p, argv, optarg);
+	if (val == ':' || val == '?')
+		return fail_option(p, val == ':', optopt, argv[optind - 1]);
+	i = find_opt(p, val);
+	if (i == 0)
+		return OPTS_HELP;
+	if (i == 1)
+		return OPTS_VERSION;
+	if (p->given[i] && takes_one_value(p->opts[i]))
+		return fail(p, NULL, "--%s is given twice", p->opts[i]->long_name);
+	p->given[i] = true;
+	return store(p, p->opts[i], p->base[i], optarg);
+}
+
+/* Splits off what follows the first "--"; returns how many of argv remain. */
+static int split_command(struct parse *p, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--")) {
+			p->res->command = argv + i + 1;
+			return i;
+		}
+	}
+	return argc;
+}
+
+static int check_command(struct parse *p)
+{
+	const struct opt *a = p->next_arg;
+
+	if (a && a->arg && a->required && !p->res->n_rest)
+		return fail(p, NULL, "%s is missing", a->arg);
+	if (!p->res->command)
+		return 0;
+	if (!p->t->command)
+		return fail(p, NULL, "%s takes no command after --", p->t->name);
+	if (!*p->res->command)
+		return fail(p, NULL, "no command after --");
+	return 0;
+}
+
+int opts_parse(const struct opt_table *t, int argc, char **argv, void *out,
+	       struct opts_result *res)
+{
+	struct parse p = { .t = t, .res = res, .out = out };
+	int val, err;
+
+	*res = (struct opts_result){};
+	argc = split_command(&p, argc, argv);
+	err = parse_init(&p);
+	while (!err && (val = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != -1)
+		err = parse_one(&p, val, argv);
+	return err ? err : check_command(&p);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * opts.h - typed option tables: what is accepted, what -h says and what the manual says are
+ * printed from the same rows, so they cannot differ.
+ *
+ * An option is a row: names, type, where its value goes in the command's struct of options, and
+ * one sentence. Options that several commands share are a table of their own over a struct that
+ * each command embeds:
+ *
+ *	static const struct opt output_opts[] = {
+ *		{ 'm', "milliseconds", OPT_FLAG(struct my_opts, milliseconds),
+ *		  .help = "print times in milliseconds" },
+ *		{ 'D', "duration", OPT_DURATION(struct my_opts, duration_ns), .arg = "DUR",
+ *		  .min = 1, .help = "end after this time" },
+ *		{}
+ *	};
+ *	static const struct opt_group groups[] = {
+ *		{ "Filters", filter_opts, offsetof(struct my_opts, filter) },
+ *		{ "Output", output_opts, 0 },
+ *		{}
+ *	};
+ *
+ * -h, --help and -V, --version are known to every command and need no row. Nothing is printed but
+ * by opts_help() and opts_scdoc(), nothing exits.
+ */
+#ifndef IOSTRATA_OPTS_H
+#define IOSTRATA_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum opt_type {
+	OPT_TYPE_FLAG,		/* bool */
+	OPT_TYPE_UINT,		/* uint64_t */
+	OPT_TYPE_DURATION,	/* uint64_t, ns */
+	OPT_TYPE_STRING,	/* const char *, points into argv; empty is refused */
+	OPT_TYPE_CHOICE,	/* int */
+	OPT_TYPE_UINTS,		/* struct opt_uints */
+	OPT_TYPE_STRINGS,	/* struct opt_strings */
+	OPT_TYPE_PATHS,		/* struct opt_strings, where a comma is part of the value */
+	OPT_TYPE_CHOICES,	/* unsigned int, a set of 1 << value */
+	OPT_TYPE_TIMES,		/* int: how often it is given, -vv */
+};
+
+/*
+ * Options that take a list may be given several times, each time with several values separated by
+ * commas; argv is cut at the commas. All values add up.
+ */
+enum { OPT_LIST_MAX = 16 };
+
+struct opt_uints {
+	uint64_t at[OPT_LIST_MAX];
+	unsigned int n;
+};
+
+struct opt_strings {
+	const char *at[OPT_LIST_MAX];	/* point into argv; none is empty */
+	unsigned int n;
+};
+
+/* A list of choices ends with an empty row. */
+struct opt_choice {
+	const char *name;
+	int value;
+};
+
+/* Offset of a member; does not compile if the member's type is not the option's. */
+#define OPT_AT(s, m, type)                                                                         \
+	(offsetof(s, m) +                                                                          \
+	 0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((s *)0)->m), type) ? 1 : -1]))
+
+#define OPT_FLAG(s, m)	   .type = OPT_TYPE_FLAG, .offset = OPT_AT(s, m, bool)
+#define OPT_UINT(s, m)	   .type = OPT_TYPE_UINT, .offset = OPT_AT(s, m, uint64_t)
+#define OPT_DURATION(s, m) .type = OPT_TYPE_DURATION, .offset = OPT_AT(s, m, uint64_t)
+#define OPT_STRING(s, m)   .type = OPT_TYPE_STRING, .offset = OPT_AT(s, m, const char *)
+#define OPT_CHOICE(s, m, list)                                                                     \
+	.type = OPT_TYPE_CHOICE, .offset = OPT_AT(s, m, int), .choices = (list)
+#define OPT_TIMES(s, m)	  .type = OPT_TYPE_TIMES, .offset = OPT_AT(s, m, int)
+#define OPT_UINTS(s, m)	  .type = OPT_TYPE_UINTS, .offset = OPT_AT(s, m, struct opt_uints)
+#define OPT_STRINGS(s, m) .type = OPT_TYPE_STRINGS, .offset = OPT_AT(s, m, struct opt_strings)
+#define OPT_PATHS(s, m)	  .type = OPT_TYPE_PATHS, .offset = OPT_AT(s, m, struct opt_strings)
+#define OPT_CHOICES(s, m, list)                                                                    \
+	.type = OPT_TYPE_CHOICES, .offset = OPT_AT(s, m, unsigned int), .choices = (list)
+
+/*
+ * A list of options or arguments ends with an empty row. Options have a long name, arguments have
+ * none (only .arg, .type, .offset, .help, limits). A value that is not given leaves its member
+ * unchanged: the caller sets the defaults. An option with a value may be given only once, unless it
+ * takes a list.
+ */
+struct opt {
+	char short_name;		/* 0: none */
+	const char *long_name;
+	enum opt_type type;
+	size_t offset;
+	const struct opt_choice *choices;
+	const char *arg;		/* name of the value in the help: "PID" */
+	const char *help;		/* one sentence, no capital, no full stop */
+	uint64_t min, max;		/* for uint and duration (ns); max 0: no limit */
+	bool required;			/* an argument that must be given */
+	bool many;			/* the last argument: it and all after it go to .rest */
+};
+
+struct opt_group {
+	const char *title;
+	const struct opt *opts;
+	size_t base;			/* added to every offset: where the struct is embedded */
+};
+
+struct column;
+
+struct opt_example {
+	const char *command;
+	const char *what;
+};
+
+/* The columns of a command's output, for the manual. */
+struct opt_columns {
+	const char *title;		/* "Operations" */
+	const struct column *list;
+};
+
+/* A word in a command's output, for help and manual. */
+struct opt_term {
+	const char *name;		/* in JSON */
+	const char *label;		/* in text */
+	const char *help;
+};
+
+/* One command: everything that -h and the manual say. Lists end with an empty row or are NULL. */
+struct opt_table {
+	const char *name;		/* as typed: "iostrata breakdown" */
+	const char *summary;		/* one line */
+	const char *about;		/* a paragraph, or NULL */
+	const struct opt_group *groups;
+	const struct opt *args;		/* in order */
+	bool command;			/* takes "-- CMD ARGS" */
+	const struct opt_example *examples;
+	const struct opt_columns *columns;
+	const struct opt_term *terms;
+	const char *terms_title;
+};
+
+struct opts_result {
+	char **command;			/* what followed "--", ends with NULL; NULL: no command */
+	char **rest;			/* values of a .many argument, inside argv */
+	int n_rest;
+	char error[256];		/* one line, safe to print: "invalid value 'abc' for ..." */
+	char hint[256];			/* what to do about it, or "" */
+};
+
+/* Results of opts_parse() other than 0 and -EINVAL. */
+enum { OPTS_HELP = 1, OPTS_VERSION = 2 };
+
+/*
+ * Parses argv[1..] (argv[0] is the command's name). Options and arguments may be mixed; the first
+ * "--" ends both and begins the command. argv before it may be reordered. Values go into @out.
+ * Returns 0, OPTS_HELP or OPTS_VERSION as soon as one is met, or -EINVAL with res->error and
+ * res->hint set; @out may then hold some of the values. Not reentrant, because getopt_long(3) is
+ * not.
+ */
+int opts_parse(const struct opt_table *t, int argc, char **argv, void *out,
+	       struct opts_result *res);
+
+/* Usage, options in groups, examples; fits 80 columns. 0 or -errno of a failed write. */
+int opts_help(FILE *f, const struct opt_table *t);
+
+/* The same as a section of a manual page in scdoc(5) syntax, under a heading that the caller
+ * writes. */
+int opts_scdoc(FILE *f, const struct opt_table *t);
+
+/*
+ * The strict parsers. Decimal digits only: no sign, space, hexadecimal or exponent; the whole text
+ * must match. 0, or -EINVAL / -ERANGE with @ret_why saying what is wrong ("not a number").
+ */
+int opts_uint(const char *s, uint64_t *ret_value, const char **ret_why);
+
+/* Digits, optionally a point and more digits, then ns us ms s m h or nothing (seconds). A value
+ * finer than a nanosecond is refused, not rounded. */
+int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why);
+
+#endif

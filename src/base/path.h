@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * path.h - builds the path of a file from what the kernel side could copy of it.
+ */
+#ifndef IOSTRATA_PATH_H
+#define IOSTRATA_PATH_H
+
+#include "event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Enough bytes for any path. */
+enum { PATH_CAP = 2 * PATH_BYTES + 8 };
+
+/*
+ * Writes "/a/b/c", relative to where the names of @fn end ("/" is that place), as raw bytes: still
+ * hostile, pass it to text_safe() or text_json(). If upper directories are not known or do not fit
+ * in @cap (8 at least), "..." stands for them: ".../b/c". @fn may hold any bytes. Returns the
+ * length, 0 (and "") if nothing is known of the file.
+ */
+size_t path_join(char *dst, size_t cap, const struct file_name *fn);
+
+/* A file as the kernel knows it. */
+struct path_file {
+	unsigned int dev;		/* dev_t of its file system, or of the block device it is */
+	unsigned long long ino;
+	const struct file_name *name;
+};
+
+/*
+ * The path of @f as seen by the process that used it: "/mnt/a/b", ".../b" if upper directories are
+ * not known, "/mnt/a/b (deleted)" as in /proc/PID/fd; "<8:1>/a/b" within its file system if no
+ * mount leads to it, "<8:1>/inode 12" if no name is known. Hostile; the caller frees it. NULL: out
+ * of memory.
+ */
+char *path_full(const struct path_file *f);
+
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/pattern.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/reason.h"
+
+enum { NAME_MAX_LEN = 128 };
+
+struct pattern {
+	bool excludes, user;
+	char *scope;		/* owned */
+	const char *name;
+	pcre2_code *regex;	/* NULL: a glob */
+	pcre2_match_data *match;
+};
+
+/* Where the scope ends, or NULL. A path may contain colons, and so may a regular expression. */
+static const char *scope_end(const char *text)
+{
+	size_t len = strlen(text);
+	const char *end;
+	char *path;
+	bool is_file;
+
+	if (text[0] != '/' && !strchr(text, '/'))
+		return strchr(text, ':');
+	if (text[0] != '/' && text[len - 1] == '/')
+		return strstr(text, ":/");
+	if (len < 2 || text[len - 1] != '/')
+		return strrchr(text, ':');
+	end = strstr(text, ":/");
+	if (!end)
+		return NULL;
+	path = strndup(text, end - text);
+	is_file = path && !access(path, F_OK);
+	free(path);
+	return is_file ? end : NULL;
+}
+
+static int regex_open(struct pattern *p, struct reason *why)
+{
+	const char *text = p->name + 1;
+	size_t len = strlen(text) - 1, at;
+	PCRE2_UCHAR said[128];
+	int err;
+
+	p->regex = pcre2_compile((PCRE2_SPTR)text, len, 0, &err, &at, NULL);
+	if (!p->regex) {
+		pcre2_get_error_message(err, said, sizeof(said));
+		reason_set(why, EXIT_USAGE, "wrong regular expression '%.100s': %s", p->name,
+			   (char *)said);
+		return reason_hint(why, "at character %zu: %.*s <-- here", at + 1, (int)at, text);
+	}
+	p->match = pcre2_match_data_create(1, NULL);
+	return p->match ? 0 : reason_set(why, EXIT_FAILED, "out of memory");
+}
+
+static int pattern_read(struct pattern *p, const char *text, struct reason *why)
+{
+	const char *end, *whole = text;
+	size_t len;
+
+	if (text[0] == '!') {
+		p->excludes = true;
+		text++;
+	}
+	end = scope_end(text);
+	p->scope = end ? strndup(text, end - text) : strdup("");
+	if (!p->scope)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	p->name = end ? end + 1 : text;
+	p->user = strchr(p->scope, '/') || !strcmp(p->scope, "c");
+	len = strlen(p->name);
+	if (!len || (end && !*p->scope)) {
+		reason_set(why, EXIT_USAGE, "'%.100s' names no function", whole);
+		return reason_hint(why, "for example 'ext4_*', '/^ext4_.*write/', 'xfs:*' or "
+					"'c:pread*'");
+	}
+	return len > 1 && p->name[0] == '/' && p->name[len - 1] == '/' ? regex_open(p, why) : 0;
+}
+
+int pattern_open(const char *text, struct pattern **ret_pattern, struct reason *why)
+{
+	struct pattern *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	if (pattern_read(p, text, why)) {
+		pattern_free(p);
+		return -1;
+	}
+	*ret_pattern = p;
+	return 0;
+}
+
+void pattern_free(struct pattern *p)
+{
+	if (!p)
+		return;
+	pcre2_match_data_free(p->match);
+	pcre2_code_free(p->regex);
+	free(p->scope);
+	free(p);
+}
+
+bool pattern_excludes(const struct pattern *p)
+{
+	return p->excludes;
+}
+
+bool pattern_is_user(const struct pattern *p)
+{
+	return p->user;
+}
+
+const char *pattern_scope(const struct pattern *p)
+{
+	return p->scope;
+}
+
+const char *pattern_name(const struct pattern *p)
+{
+	return p->name;
+}
+
+bool pattern_matches(const struct pattern *p, const char *name)
+{
+	if (!p->regex)
+		return !fnmatch(p->name, name, 0);
+	return pcre2_match(p->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, p->match, NULL) >= 0;
+}
+
+static unsigned int least(unsigned int a, unsigned int b, unsigned int c)
+{
+	unsigned int d = a < b ? a : b;
+
+	return d < c ? d : c;
+}
+
+/* Edit distance row by row; '*' matches any number of characters at no cost. */
+unsigned int pattern_distance(const struct pattern *p, const char *name)
+{
+	unsigned int row[NAME_MAX_LEN + 1], diagonal, above;
+	size_t len = strlen(name);
+
+	if (p->regex || len > NAME_MAX_LEN)
+		return PATTERN_FAR;
+	for (size_t i = 0; i <= len; i++)
+		row[i] = i;
+	for (const char *c = p->name; *c; c++) {
+		diagonal = row[0];
+		row[0] += *c != '*';
+		for (size_t i = 1; i <= len; i++) {
+			above = row[i];
+			if (*c == '*')
+				row[i] = above < row[i - 1] ? above : row[i - 1];
+			else
+				row[i] = least(diagonal + (*c != name[i - 1] && *c != '?'),
+					       above + 1, row[i - 1] + 1);
+			diagonal = above;
+		}
+	}
+	return row[len];
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * pattern.h - which functions to trace: "ext4_*", "/^ext4_(da_)?write/", "xfs:*", "c:pread*",
+ * "/usr/bin/x:main", "!ext4_es_*".
+ */
+#ifndef IOSTRATA_PATTERN_H
+#define IOSTRATA_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct reason;
+struct pattern;
+
+/*
+ * Reads @text, which outlives the result: [!][SCOPE:]GLOB or [!][SCOPE:]/REGEX/. A scope with a
+ * slash is the path of a program or library, "c" is the C library, any other a module. 0 with
+ * @ret_pattern, or -1 with @why: what is wrong with the regular expression, and where.
+ */
+int pattern_open(const char *text, struct pattern **ret_pattern, struct reason *why);
+void pattern_free(struct pattern *p);	/* NULL is fine */
+
+bool pattern_excludes(const struct pattern *p);
+
+/* Whether it is for a program or library, and not for the kernel. */
+bool pattern_is_user(const struct pattern *p);
+
+/* The module, the path or "c"; "" for none. */
+const char *pattern_scope(const struct pattern *p);
+
+/* What names are matched against: a glob, or a regular expression with its slashes. */
+const char *pattern_name(const struct pattern *p);
+
+/* Whether function @name matches; the scope is not checked. */
+bool pattern_matches(const struct pattern *p, const char *name);
+
+/*
+ * How unlike @name is to the text of the pattern: the number of edits (Levenshtein), at most
+ * PATTERN_FAR. Characters that a glob leaves open cost little, so "ext4_*_wirte" is near to
+ * "ext4_buffered_write".
+ */
+enum { PATTERN_FAR = 1000 };
+unsigned int pattern_distance(const struct pattern *p, const char *name);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * snapshot.h - what a run (or one interval of it) summed up, as plain data in user space.
+ *
+ * session.c fills it from the kernel's cells; the printers (breakdown_text.c, breakdown_json.c)
+ * only read it. Knows nothing of BPF.
+ */
+#ifndef IOSTRATA_SNAPSHOT_H
+#define IOSTRATA_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hist.h"
+#include "cell.h"
+
+/* One row of operations: key and sums. Its key's bucket is 0. */
+struct op_row {
+	struct op_key key;
+	char fs[FS_NAME_LEN];	/* name of the file system type, "" if not known; hostile text */
+	char *by;		/* the --by key as text (pid, comm, path, cgroup path, disk), NULL
+				 * without --by; owned by the snapshot; hostile text */
+	char comm[COMM_LEN];	/* with BY_PID, BY_TID: its name, "" if not known; hostile text, may
+				 * lack a NUL */
+	uint64_t count, errors, bytes, total_ns, max_ns;
+	uint64_t strata[ST_N];	/* sum == total_ns; all 0 with a layer alone (-T) */
+	/* set of 1 << stratum: layers whose functions are not probed for such operations; if one of
+	 * these strata is 0, it was not measured */
+	unsigned int unprobed_layers;
+	unsigned int kinds;	/* of several operations: set of 1 << enum op_kind; else 0 */
+	struct hist hist;
+};
+
+struct rq_row {
+	struct rq_key key;
+	char disk[32];		/* kernel's name, "major:minor" if not known */
+	unsigned int major, minor;
+	char *by;		/* the submitter's, as in op_row; NULL if not known, and with
+				 * BY_DEV, BY_CACHE */
+	char comm[COMM_LEN];	/* as in op_row */
+	uint64_t count, errors, bytes, requeues, unqueued;
+	uint64_t tag_ns, queue_ns, device_ns, max_ns;
+	struct hist hist;
+};
+
+/* An operation that had not ended. */
+struct unfinished {
+	uint64_t age_ns;
+	unsigned int op;	/* enum op_kind */
+	unsigned int stratum;	/* what its time is charged to now, as far as known */
+	char fs[FS_NAME_LEN];	/* as in struct op_row */
+};
+
+/* A thread that has rows, with BY_TASK. */
+struct task {
+	unsigned long long id;		/* its process's id << 32 | its own */
+	unsigned long long cgroup;	/* id; 0: not known */
+	char comm[COMM_LEN];		/* its last name in the interval; as in op_row */
+};
+
+struct snapshot {
+	struct op_row *ops;	/* not sorted */
+	size_t n_ops;
+	struct rq_row *rqs;	/* not sorted */
+	size_t n_rqs;
+	struct unfinished *unfinished;	/* oldest first; none if a layer is measured alone */
+	size_t n_unfinished;
+	struct task *tasks;	/* by id */
+	size_t n_tasks;
+	uint64_t duration_ns;
+	uint64_t threads_ns;	/* sum over the traced threads; 0: not known */
+	uint64_t lost[LOST_N];
+	uint64_t missed;	/* hits for which no program ran (recursion, nmissed) */
+	bool has_overhead;
+	uint64_t bpf_run_ns, bpf_run_cnt;
+};
+
+/* What could not be measured; the same for all of a run. */
+struct missing {
+	const char *stratum[ST_N];	/* reason, NULL if the stratum is measured */
+	const char *requests;		/* reason why there are no requests, or NULL */
+	const char *calls;		/* reason why system calls are not traced, or NULL */
+};
+
+void snapshot_free(struct snapshot *sn);	/* frees rows and their text, leaves it empty */
+
+#endif

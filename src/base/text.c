@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * text.c - hostile text made safe, and lines of text; see text.h.
+ *
+ * Knows UTF-8 and widths; knows nothing of what is printed.
+ */
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+	uint32_t first, last;
+};
+
+/* Controls that show nothing but change how text reads. */
+static const struct range unsafe[] = {
+	{ 0x0000, 0x001f }, { 0x007f, 0x009f }, { 0x00ad, 0x00ad }, { 0x034f, 0x034f },
+	{ 0x061c, 0x061c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f },
+	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
+	{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb },
+	{ 0xfffe, 0xffff }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+};
+
+static const struct range combining[] = {
+	{ 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x05bf, 0x05bf },
+	{ 0x05c1, 0x05c2 }, { 0x05c4, 0x05c5 }, { 0x0610, 0x061a }, { 0x064b, 0x065f },
+	{ 0x0670, 0x0670 }, { 0x06d6, 0x06dc }, { 0x06df, 0x06e4 }, { 0x0900, 0x0902 },
+	{ 0x093c, 0x093c }, { 0x0941, 0x0948 }, { 0x094d, 0x094d }, { 0x0e31, 0x0e31 },
+	{ 0x0e34, 0x0e3a }, { 0x0e47, 0x0e4e }, { 0x1160, 0x11ff }, { 0x1ab0, 0x1aff },
+	{ 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0x302a, 0x302d }, { 0x3099, 0x309a },
+	{ 0xfe20, 0xfe2f },
+};
+
+static const struct range wide[] = {
+	{ 0x1100, 0x115f }, { 0x231a, 0x231b }, { 0x2329, 0x232a }, { 0x23e9, 0x23f3 },
+	{ 0x25fd, 0x25fe }, { 0x2614, 0x2615 }, { 0x2648, 0x2653 }, { 0x26a1, 0x26a1 },
+	{ 0x26bd, 0x26be }, { 0x26c4, 0x26c5 }, { 0x26ce, 0x26ce }, { 0x26d4, 0x26d4 },
+	{ 0x26ea, 0x26fd }, { 0x2705, 0x2705 }, { 0x270a, 0x270b }, { 0x2728, 0x2728 },
+	{ 0x274c, 0x274e }, { 0x2753, 0x2757 }, { 0x2795, 0x2797 }, { 0x27b0, 0x27bf },
+	{ 0x2b1b, 0x2b1c }, { 0x2b50, 0x2b55 }, { 0x2e80, 0x303e }, { 0x3041, 0x33ff },
+	{ 0x3400, 0x4dbf }, { 0x4e00, 0xa4cf }, { 0xa960, 0xa97f }, { 0xac00, 0xd7a3 },
+	{ 0xf900, 0xfaff }, { 0xfe10, 0xfe19 }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 },
+	{ 0xffe0, 0xffe6 }, { 0x16fe0, 0x18cff }, { 0x1b000, 0x1b2ff }, { 0x1f004, 0x1f004 },
+	{ 0x1f0cf, 0x1f0cf }, { 0x1f18e, 0x1f19a }, { 0x1f200, 0x1f320 }, { 0x1f32d, 0x1f64f },
+	{ 0x1f680, 0x1f6ff }, { 0x1f7e0, 0x1f7f0 }, { 0x1f900, 0x1faff }, { 0x20000, 0x3fffd },
+};
+
+#define in_ranges(set, cp) ranges_have(set, sizeof(set) / sizeof((set)[0]), cp)
+
+static bool ranges_have(const struct range *set, size_t n, uint32_t cp)
+{
+	for (size_t i = 0; i < n && set[i].first <= cp; i++) {
+		if (cp <= set[i].last)
+			return true;
+	}
+	return false;
+}
+
+/* Length of the sequence that @c begins, 0 if none begins so. */
+static size_t utf8_len(unsigned char c)
+{
+	if (c < 0x80)
+		return 1;
+	if (c < 0xc2 || c > 0xf4)
+		return 0;
+	return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+/* Decodes one character of @s[@n]; its length, or 0 if it is not well-formed UTF-8 (cut short,
+ * overlong, a surrogate, beyond U+10FFFF). */
+static size_t utf8_decode(const char *s, size_t n, uint32_t *ret_cp)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t len = n ? utf8_len(s[0]) : 0;
+	uint32_t cp;
+
+	if (!len || len > n)
+		return 0;
+	cp = len == 1 ? (unsigned char)s[0] : (unsigned char)s[0] & (0x7f >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		cp = cp << 6 | (s[i] & 0x3f);
+	}
+	if (cp < least[len] || cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
+		return 0;
+	*ret_cp = cp;
+	return len;
+}
+
+/* Writes @n bytes as \xNN; returns the bytes written, 0 if there is no room for all. */
+static size_t escape(char *dst, size_t cap, const char *src, size_t n)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	if (cap < 4 * n)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = src[i];
+
+		memcpy(dst, (char[]){ '\\', 'x', hex[c >> 4], hex[c & 15] }, 4);
+		dst += 4;
+	}
+	return 4 * n;
+}
+
+/* Writes a character of @n bytes unchanged, a backslash twice; returns as escape() does. */
+static size_t keep(char *dst, size_t cap, const char *src, size_t n)
+{
+	if (*src == '\\') {
+		src = "\\\\";
+		n = 2;
+	}
+	if (cap < n)
+		return 0;
+	memcpy(dst, src, n);
+	return n;
+}
+
+size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len)
+{
+	size_t out = 0;
+
+	while (len) {
+		uint32_t cp = 0;
+		size_t n = utf8_decode(src, len, &cp), put;
+
+		if (n && !in_ranges(unsafe, cp)) {
+			put = keep(dst + out, cap - 1 - out, src, n);
+		} else {
+			n = n ? n : 1;
+			put = escape(dst + out, cap - 1 - out, src, n);
+		}
+		if (!put)
+			break;
+		out += put;
+		src += n;
+		len -= n;
+	}
+	dst[out] = '\0';
+	return out;
+}
+
+size_t text_safe(char *dst, size_t cap, const char *src)
+{
+	return text_safe_n(dst, cap, src, strlen(src));
+}
+
+/* Length of the escape at the start of @s, which must not be cut; 0 if there is none. */
+static size_t escape_len(const char *s, size_t len)
+{
+	size_t n = len > 1 && s[0] == '\\' ? s[1] == 'x' ? 4 : 2 : 0;
+
+	return n > len ? len : n;
+}
+
+/* Length of the first character or escape of @s (not empty), and its columns. */
+static size_t char_width(const char *s, size_t len, int *ret_cols)
+{
+	uint32_t cp = 0;
+	size_t n = escape_len(s, len);
+
+	if (n) {
+		*ret_cols = n;
+		return n;
+	}
+	n = utf8_decode(s, len, &cp);
+	*ret_cols = in_ranges(combining, cp) ? 0 : in_ranges(wide, cp) ? 2 : 1;
+	return n ? n : 1;
+}
+
+int text_width(const char *safe)
+{
+	size_t len = strlen(safe), n;
+	int width = 0, cols;
+
+	for (; len; safe += n, len -= n) {
+		n = char_width(safe, len, &cols);
+		width += cols;
+	}
+	return width;
+}
+
+/* Length of the longest prefix of @s with at most @width columns and @cap bytes. */
+static size_t head_bytes(const char *s, size_t cap, int width, int *ret_cols)
+{
+	size_t len = strlen(s), used = 0, n;
+	int cols, total = 0;
+
+	for (; used < len; used += n, total += cols) {
+		n = char_width(s + used, len - used, &cols);
+		if (total + cols > width || used + n > cap)
+			break;
+	}
+	*ret_cols = total;
+	return used;
+}
+
+/* Start of the longest suffix of @s with at most @width columns and @cap bytes. */
+static const char *tail_start(const char *s, size_t cap, int width, int *ret_cols)
+{
+	size_t len = strlen(s), n;
+	int cols, total = text_width(s);
+
+	for (; len && (total > width || len > cap); s += n, len -= n) {
+		n = char_width(s, len, &cols);
+		total -= cols;
+	}
+	*ret_cols = total;
+	return s;
+}
+
+/* The end gets two thirds of the room: that is where a path has the file's name. */
+static int fit_middle(char *dst, size_t cap, const char *safe, int width)
+{
+	int head_cols, tail_cols;
+	size_t n = head_bytes(safe, (cap - 4) / 3, (width - 3) / 3, &head_cols);
+	const char *tail = tail_start(safe + n, cap - 4 - n, width - 3 - head_cols, &tail_cols);
+
+	memcpy(dst, safe, n);
+	memcpy(dst + n, "...", 3);
+	strcpy(dst + n + 3, tail);
+	return head_cols + 3 + tail_cols;
+}
+
+int text_fit(char *dst, size_t cap, const char *safe, int width, enum text_cut cut)
+{
+	int dots, cols = text_width(safe);
+	size_t n;
+
+	if (cols <= width && strlen(safe) < cap) {
+		strcpy(dst, safe);
+		return cols;
+	}
+	dots = width > 3 && cap > 4 ? 3 : 0;
+	if (cut == TEXT_CUT_HEAD) {
+		memcpy(dst, "...", dots);
+		safe = tail_start(safe, cap - dots - 1, width - dots, &cols);
+		strcpy(dst + dots, safe);
+		return cols + dots;
+	}
+	if (cut == TEXT_CUT_MIDDLE && dots)
+		return fit_middle(dst, cap, safe, width);
+	n = head_bytes(safe, cap - dots - 1, width - dots, &cols);
+	memcpy(dst, safe, n);
+	memcpy(dst + n, "...", dots);
+	dst[n + dots] = '\0';
+	return cols + dots;
+}
+
+char *text_json_n(const char *src, size_t len)
+{
+	char *dst = malloc(3 * len + 1), *p = dst;
+
+	if (!dst)
+		return NULL;
+	while (len) {
+		uint32_t cp;
+		size_t n = utf8_decode(src, len, &cp);
+
+		memcpy(p, n ? src : "\xef\xbf\xbd", n ? n : 3);
+		p += n ? n : 3;
+		n = n ? n : 1;
+		src += n;
+		len -= n;
+	}
+	*p = '\0';
+	return dst;
+}
+
+char *text_json(const char *src)
+{
+	return text_json_n(src, strlen(src));
+}
+
+bool text_is_utf8(const char *src, size_t len)
+{
+	uint32_t cp;
+	size_t n;
+
+	for (; len; src += n, len -= n) {
+		n = utf8_decode(src, len, &cp);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+char *text_base64(const char *src, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *s = (const unsigned char *)src;
+	char *dst = malloc((len + 2) / 3 * 4 + 1), *p = dst;
+
+	if (!dst)
+		return NULL;
+	for (size_t i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		uint32_t v = s[i] << 16 | (left > 1 ? s[i + 1] << 8 : 0) |
+			     (left > 2 ? s[i + 2] : 0);
+
+		*p++ = digits[v >> 18];
+		*p++ = digits[v >> 12 & 63];
+		*p++ = left > 1 ? digits[v >> 6 & 63] : '=';
+		*p++ = left > 2 ? digits[v & 63] : '=';
+	}
+	*p = '\0';
+	return dst;
+}
+
+void text_put(struct text_out *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (o->err)
+		return;
+	va_start(ap, fmt);
+	if (vfprintf(o->f, fmt, ap) < 0)
+		o->err = errno ? -errno : -EIO;
+	va_end(ap);
+}
+
+void text_fill(struct text_out *o, char c, int n)
+{
+	while (n-- > 0 && !o->err) {
+		if (fputc(c, o->f) == EOF)
+			o->err = errno ? -errno : -EIO;
+	}
+}
+
+void text_wrap(struct text_out *o, const char *text, int at, int indent, int width)
+{
+	char word[256], fit[256];
+	int col = at;
+
+	while (*(text += strspn(text, " \n"))) {
+		size_t len = strcspn(text, " \n");
+		int cols;
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		cols = text_fit(fit, sizeof(fit), word, width - indent, TEXT_CUT_TAIL);
+		if (col > at && col + 1 + cols > width) {
+			text_put(o, "\n");
+			text_fill(o, ' ', indent);
+			col = at = indent;
+		}
+		text_put(o, "%s%s", col > at ? " " : "", fit);
+		col += cols + (col > at);
+		text += len;
+	}
+	text_put(o, "\n");
+}
+
+int text_end(struct text_out *o)
+{
+	if (fflush(o->f) && !o->err)
+		o->err = errno ? -errno : -EIO;
+	if (ferror(o->f) && !o->err)
+		o->err = -EIO;
+	return o->err;
+}

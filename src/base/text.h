@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * text.h - text that is safe for a terminal or a JSON reader, and numbers that people can read.
+ *
+ * All text that comes from the kernel or a file (comm, path, cgroup, file system, device) is
+ * hostile; it may leave the program only through text_safe() and text_json(). The rules are the
+ * same in every locale: text is UTF-8, everything we add ourselves is ASCII.
+ */
+#ifndef IOSTRATA_TEXT_H
+#define IOSTRATA_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Makes @src safe for a terminal: printable well-formed UTF-8 stays, but a backslash becomes two;
+ * control characters (C0, DEL, C1), bytes that are not UTF-8, bidirectional and zero-width controls
+ * become \xNN, one group per byte. So the original bytes can be recovered from the text. Writes
+ * what fits into @cap (1 at least), ending on a whole character or escape, and always a NUL. Do not
+ * apply it twice. Returns the length written, without the NUL.
+ */
+size_t text_safe(char *dst, size_t cap, const char *src);
+size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len);
+
+/* Bytes that text_safe_n() needs at most for @len bytes, NUL included. */
+#define TEXT_SAFE_CAP(len) (4 * (len) + 1)
+
+/* Terminal columns of safe text: 2 for East Asian wide, 0 for combining marks. */
+int text_width(const char *safe);
+
+/* Which part of a text that is too long "..." replaces: a name's tail, a path's head or, to tell
+ * files of one name apart, its middle. */
+enum text_cut { TEXT_CUT_TAIL, TEXT_CUT_HEAD, TEXT_CUT_MIDDLE };
+
+/*
+ * Copies @safe, cut to at most @width columns and to @cap bytes, never inside a character or an
+ * escape. Below 4 columns it is cut without dots. @dst may not overlap @safe. Returns the columns
+ * used.
+ */
+int text_fit(char *dst, size_t cap, const char *safe, int width, enum text_cut cut);
+
+/*
+ * Makes any bytes well-formed UTF-8 for JSON: each byte that is not part of a well-formed sequence
+ * becomes U+FFFD, all else stays (the JSON writer escapes controls). The caller frees the result;
+ * NULL if there is no memory.
+ */
+char *text_json(const char *src);
+char *text_json_n(const char *src, size_t len);
+
+/* Whether text_json_n() keeps @src as it is. */
+bool text_is_utf8(const char *src, size_t len);
+
+/* Any bytes in base64 (RFC 4648, padded). Allocated; NULL if there is no memory. */
+char *text_base64(const char *src, size_t len);
+
+/* A number as text, returned by value so that it can be an argument of printf: text_ns(t).s */
+struct text_num {
+	char s[24];
+};
+
+/* Three significant digits and the unit that fits: "690 ns", "55.3 us", "99999 s", "27.8 h",
+ * "585 y". At most 7 columns. */
+struct text_num text_ns(uint64_t ns);
+
+/* Milliseconds without a unit: "0.0553", "1234"; at most 7 columns (1.8e+13). */
+struct text_num text_ms(uint64_t ns);
+
+/* "512 B", "4.00 KiB", "1023 MiB"; at most 8 columns. */
+struct text_num text_bytes(uint64_t bytes);
+
+/* "999", "1.23k", "12.3M"; at most 5 columns. */
+struct text_num text_short(uint64_t n);
+
+/* "12,345"; from 10^9 on as text_short(); at most 11 columns. */
+struct text_num text_count(uint64_t n);
+
+/* The same in 7 columns: from 10^6 on as text_short(). */
+struct text_num text_count7(uint64_t n);
+
+/* Events per second: "4.60/s", "12.3k/s", "<0.01/s"; "-" if the duration is 0; at most 7
+ * columns. */
+struct text_num text_rate(uint64_t n, uint64_t duration_ns);
+
+/* "33.0 %", "<0.1 %" for little but not 0, "-" if @whole is 0; at most 7 columns. */
+struct text_num text_percent(uint64_t part, uint64_t whole);
+
+/* Where text goes: the first error stays and ends all writing. */
+struct text_out {
+	FILE *f;
+	int err;	/* 0 or -errno */
+};
+
+void text_put(struct text_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes @c @n times. */
+void text_fill(struct text_out *o, char c, int n);
+
+/*
+ * Writes @text word by word in lines of at most @width columns. The first line begins at column
+ * @at, where the caller stopped; the others are indented to @indent. Ends with a newline. A word
+ * that is too long for a line is cut.
+ */
+void text_wrap(struct text_out *o, const char *text, int at, int indent, int width);
+
+/* Flushes; 0 or the first error. */
+int text_end(struct text_out *o);
+
+#endif

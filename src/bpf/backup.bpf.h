@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * backup.bpf.h - which of the two programs on a block tracepoint handles an event, where the first
+ * may be refused.
+ */
+#ifndef IOSTRATA_BACKUP_BPF_H
+#define IOSTRATA_BACKUP_BPF_H
+
+#include "maps.bpf.h"
+
+/* Tracepoints whose programs have backups, and must not handle an event twice. */
+enum block_event {
+	EV_BIO_QUEUE = 1,
+	EV_GETRQ,
+	EV_BACKMERGE,
+	EV_FRONTMERGE,
+	EV_RQ_MERGE,
+	EV_SPLIT,
+	EV_ISSUE,
+	EV_REQUEUE,
+	EV_COMPLETE,
+	EV_BIO_COMPLETE,
+	EV_FORK,
+	EV_EXIT,
+};
+
+/*
+ * Whether this program must handle the event @ev of @obj. Where programs can be preempted, each has
+ * a backup after it, with the cookie 1. The first leaves a note under the thread that both run in;
+ * a backup that finds no note knows that the first was refused.
+ */
+static __always_inline bool first_to_see(void *ctx, enum block_event ev, const void *obj)
+{
+	struct handled *h;
+	u32 tid, slot, i;
+
+	if (!CONF(backups))
+		return true;
+	tid = bpf_get_current_pid_tgid();
+	/* idle threads, one on each CPU, are all thread 0 */
+	slot = tid ? tid % HANDLED_SLOTS : HANDLED_SLOTS + current_cpu() % IDLE_SLOTS;
+	h = &handled[slot];
+	if (!bpf_get_attach_cookie(ctx)) {
+		if (h->tid != tid)
+			h->event[0] = h->event[1] = 0;
+		h->tid = tid;
+		i = h->event[0] ? 1 : 0;
+		h->obj[i] = (u64)obj;
+		h->event[i] = ev;
+		return true;
+	}
+	for (i = 0; i < 2; i++) {
+		if (h->tid == tid && h->event[i] == ev && h->obj[i] == (u64)obj) {
+			h->event[i] = 0;
+			return false;
+		}
+	}
+	return true;
+}
+
+#endif

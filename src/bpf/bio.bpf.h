@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * bio.bpf.h - a bio from its submission (Q) to its request (G), or to its end if it has none.
+ *
+ * Its owner is known at its submission. Its state becomes that of the request whose first bio it is
+ * (request.bpf.h), and ends when it is merged into another bio or request.
+ */
+#ifndef IOSTRATA_BIO_BPF_H
+#define IOSTRATA_BIO_BPF_H
+
+#include "behalf.bpf.h"
+#include "done.bpf.h"
+#include "wait.bpf.h"
+
+#define REQ_OP_MASK 0xff /* include/linux/blk_types.h, as are the operations; 5.4 to 7.2 */
+
+enum {
+	REQ_OP_READ = 0,
+	REQ_OP_WRITE = 1,
+	REQ_OP_FLUSH = 2,
+	REQ_OP_DISCARD = 3,
+	REQ_OP_SECURE_ERASE = 5,
+	REQ_OP_WRITE_ZEROES = 9,
+	REQ_OP_DRV = 32, /* first of passthrough: SCSI (old) and driver private */
+};
+
+static __always_inline u8 rq_op(u32 flags)
+{
+	switch (flags & REQ_OP_MASK) {
+	case REQ_OP_READ:
+		return RQ_READ;
+	case REQ_OP_WRITE:
+		return RQ_WRITE;
+	case REQ_OP_FLUSH:
+		return RQ_FLUSH;
+	case REQ_OP_DISCARD:
+		return RQ_DISCARD;
+	case REQ_OP_SECURE_ERASE:
+		return RQ_SECURE_ERASE;
+	case REQ_OP_WRITE_ZEROES:
+		return RQ_WRITE_ZEROES;
+	}
+	return (flags & REQ_OP_MASK) >= REQ_OP_DRV ? RQ_OTHER : RQ_ZONE;
+}
+
+/* @throttled: see owner.bpf.h. */
+static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
+				    bool throttled)
+{
+	io->key = bio_key(bio);
+	io->q = bpf_ktime_get_ns();
+	io->g = 0;
+	io->d = 0;
+	io->bytes = bio->bi_iter.bi_size;
+	io->tid = id;
+	io->dev = dev;
+	io->requeues = 0;
+	io->op = op;
+	io->failed = 0;
+	io->requeued = 0;
+	io->bio_based = 0;
+	if (CONF(sent_requests)) {
+		io->error = 0;
+		io->sector = bio->bi_iter.bi_sector;
+		io->cmd_flags = bio->bi_opf;
+		io->merges = 0;
+		io_note_who(io, bio, id, throttled);
+	}
+	io->throttled = throttled;
+	if (CONF(rq_by))
+		io_set_by(io, bio, id, throttled);
+	if (CONF(by) == BY_TASK)
+		io_set_behalf(io, bio);
+	if (!dev_wanted(dev) && !dev_wanted(bio_part_dev(bio)))
+		io->counted = 0;
+	else if (CONF(by) == BY_TASK && io->by[1])
+		io->counted = 1;
+	else if (CONF(issuers))
+		io->counted = id ? bio_wanted(bio, id, throttled, &io->tid) : !CONF(process_filter);
+	else
+		io->counted = !id || !is_tool(id);
+}
+
+/* Current, whose thread id is @tid, queues @bio. False: it is in no operation, and never was in
+ * one. */
+static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bool is_read)
+{
+	struct task_state *t = current_lookup();
+	struct helper *h;
+
+	if (t && t->op.stage) {
+		op_submitted(&t->op, bio_key(bio), cpu, is_read);
+	} else if (!t) {
+		h = bpf_map_lookup_elem(&helpers, &tid);
+		if (!h)
+			return false;
+		h->last_bio = bio_key(bio);
+		h->bio_cpu = cpu;
+	}
+	return t;
+}
+
+/* Q. In an interrupt current is not the submitter: nobody is known. */
+static __always_inline void bio_queued(struct bio *bio, bool level_known)
+{
+	struct gendisk *disk = bio_disk(bio);
+	u64 id = interrupt_level(level_known) ? 0 : bpf_get_current_pid_tgid();
+	u64 cpu = current_cpu();
+	u32 dev = disk_dev(disk);
+	struct io_state *slot = io_slot_for(bio_key(bio), cpu), io = {};
+	u8 op = rq_op(bio->bi_opf);
+	bool throttled = CONF(waits) || CONF(issuers);
+
+	if (CONF(waits) && id)
+		throttled = !submitter_note(id, bio, cpu, op == RQ_READ);
+	throttled = throttled && id && current_is_kthrotld();
+	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
+	 * merged without an event, see request_absorb() */
+	if (slot && disk->queue->mq_ops && op != RQ_DISCARD) {
+		io_fill(slot, bio, dev, op, id, throttled);
+	} else {
+		io_fill(&io, bio, dev, op, id, throttled);
+		io.bio_based = !disk->queue->mq_ops;
+		io_hash(&io);
+	}
+}
+
+/* The state of @bio in an event after its submission; NULL: the submission was not seen. */
+static __always_inline struct io_state *bio_io(struct bio *bio)
+{
+	u64 key = bio_key(bio);
+	struct io_state *io = io_find(key, current_cpu());
+
+	if (!io && io_search(key))
+		io = io_hashed(key);
+	return io;
+}
+
+/* G */
+static __always_inline void bio_got_request(struct bio *bio)
+{
+	struct io_state *io = bio_io(bio);
+
+	if (io)
+		io->g = bpf_ktime_get_ns();
+}
+
+/* Put before the first bio of a request, whose software queue need not be that of its own CPU. */
+static __always_inline void bio_front_merged(struct bio *bio)
+{
+	struct io_state *io = bio_io(bio);
+
+	if (!io)
+		return;
+	io->g = bpf_ktime_get_ns();
+	if (!io->hashed)
+		io_move(io, io->key);
+}
+
+/* Joined to the end of a request, which already has its times. */
+static __always_inline void bio_back_merged(struct io_state *io)
+{
+	if (io)
+		io_drop(io);
+}
+
+/* @split is the first part of the bio that its bi_private points to; it has no Q of its own. */
+static __always_inline void bio_split_off(struct bio *split)
+{
+	struct io_state *io = bio_io(split->bi_private), first;
+
+	if (!io || io->bio_based)
+		return;
+	first = *io;
+	first.key = bio_key(split);
+	first.bytes = split->bi_iter.bi_size;
+	io_hash(&first);
+}
+
+/* The completion of a bio-based device's bio, and of bios that never became a request. */
+static __always_inline void bio_completed(struct bio *bio, bool level_known)
+{
+	struct io_state *io = bio_io(bio), done;
+	struct mark *m;
+	struct rq_times times;
+	u64 until;
+
+	if (!io)
+		return;
+	done = *io;
+	io_drop(io);
+	if (!done.bio_based)
+		return;
+	done.failed = !!bio->bi_status;
+	times = (struct rq_times){
+		.held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = bpf_ktime_get_ns()};
+	if (done.counted)
+		request_done(&done, &times);
+	until = times.c + BIO_END_NS;
+	/* this is part of the completion of the request below, which says more */
+	m = CONF(waits) ? mark_current(times.c, interrupt_level(level_known)) : NULL;
+	if (m && m->times.held >= done.q) {
+		until = m->until;
+		times = m->times;
+		times.held = done.q;
+	}
+	if (done.throttled && CONF(arg_pause))
+		times.held = 0;
+	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
+}
+
+#endif

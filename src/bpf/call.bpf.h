@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * call.bpf.h - a system call that is an operation: its file, offset and length, from its registers.
+ */
+#ifndef IOSTRATA_CALL_BPF_H
+#define IOSTRATA_CALL_BPF_H
+
+#include "op.bpf.h"
+
+/* Low byte: the 64-bit call of that number, high byte: the 32-bit one. */
+const volatile unsigned short calls[CALL_MAX];
+/* Where the call's offset is, enum call_offset; bytes as above. */
+const volatile unsigned short call_offsets[CALL_MAX];
+
+/* @descs: one entry of calls[], for the 64-bit and the 32-bit call of a number. */
+static __always_inline u32 call_desc(u32 descs, bool compat)
+{
+	return compat ? descs >> 8 : descs & 0xff;
+}
+
+static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
+{
+	switch (n) {
+	case 0:
+		return compat ? (u32)regs->bx : regs->di;
+	case 1:
+		return compat ? (u32)regs->cx : regs->si;
+	case 2:
+		return compat ? (u32)regs->dx : regs->dx;
+	default:
+		/* only used for an offset, which 32-bit calls split in two */
+		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;
+	}
+}
+
+/* The file that a call names by its descriptor, if there is one. */
+static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc, bool compat,
+						  bool cast)
+{
+	u32 how = CALL_FILE(desc);
+	struct open_file f;
+
+	f = fd_look(call_arg(regs, how == FILE_ARG1, compat), cast);
+	if (how == FILE_ARG0_OR_2 && (!f.file || !mode_is_storage(f.mode)))
+		f = fd_look(call_arg(regs, 2, compat), cast);
+	return f;
+}
+
+/* Whether a call may be traced, judged by its file. Without a file (a bad descriptor, a path), only
+ * if there is no filter by file. */
+static __always_inline bool call_file_wanted(u32 desc, const struct open_file *f)
+{
+	if (CALL_FILE(desc) == FILE_RESULT)
+		return true;
+	return f->file ? mode_wanted(f->mode) : !file_filtered();
+}
+
+/* Notes what only records show. */
+static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr,
+					    bool compat, bool begun)
+{
+	u32 where = compat ? call_offsets[nr] >> 8 : call_offsets[nr] & 0xff;
+	struct file *file = (struct file *)op->file.file;
+
+	op->offset = OFFSET_UNKNOWN;
+	op->len = ~0ULL;
+	if (!where)
+		return;
+	op->len = call_arg(regs, 2, compat);
+	if (where == OFFSET_ARG3)
+		op->offset = call_arg(regs, 3, compat);
+	else if (begun)
+		op->offset = OFFSET_LATER;
+	else if (file)
+		op->offset = BPF_CORE_READ(file, f_pos);
+}
+
+/* The file descriptor that a call is given; -1: none, or the call returns it. */
+static __always_inline int call_fd(struct pt_regs *regs, u32 desc, bool compat)
+{
+	u32 how = CALL_FILE(desc);
+
+	if (how == FILE_NONE || how == FILE_RESULT)
+		return -1;
+	return call_arg(regs, how == FILE_ARG1, compat);
+}
+
+/* Notes what not every run needs. */
+static __always_inline void call_note(struct op *op, struct pt_regs *regs, u32 nr, u32 desc,
+				      bool compat, bool begun)
+{
+	op->call = nr | (compat ? CALL_COMPAT : 0);
+	if (CONF(sent_ops))
+		op->fd = call_fd(regs, desc, compat);
+	if (CONF(records) || CONF(sent_ops))
+		call_note_range(op, regs, nr % CALL_MAX, compat, begun);
+}
+
+static __always_inline struct pt_regs *call_regs(void *ctx, bool perf)
+{
+	return perf ? current_regs() : (struct pt_regs *)((u64 *)ctx)[0];
+}
+
+/* Begins a call whose file, if it has one, is looked up at its entry. */
+static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, u32 desc,
+						  bool compat, u64 task, bool cast)
+{
+	struct open_file f = {};
+	struct task_state *t;
+	bool wanted;
+
+	if (CALL_FILE(desc) != FILE_RESULT && CALL_FILE(desc) != FILE_NONE)
+		f = call_file(regs, desc, compat, cast);
+	wanted = call_file_wanted(desc, &f);
+	/* when a close ends, its file is gone: only the thread's state tells that its entry was
+	 * seen */
+	if (!wanted && (CALL_KIND(desc) != OP_CLOSE || !current_is_older()))
+		return;
+	t = task_get(task);
+	if (!t || !wanted)
+		return;
+	if (!f.file)
+		row_clear(&t->op.file);
+	else if (!file_learn(&t->op.file, f, cast))
+		return;
+	if (CONF(call_noted))
+		call_note(&t->op, regs, nr, desc, compat, false);
+	op_start(&t->op, CALL_KIND(desc), OP_ACTIVE, bpf_ktime_get_ns());
+}
+
+static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
+{
+	struct task_state *t;
+	bool compat;
+	u64 task = current_caller(&compat);
+	u32 desc = call_desc(descs, compat);
+
+	if (!desc || !current_passes())
+		return;
+	if (desc < CALL_THROUGH_VFS) {
+		if (CONF(rdonly_cast))
+			call_begins_with_file(call_regs(ctx, perf), nr, desc, compat, task, true);
+		else
+			call_begins_with_file(call_regs(ctx, perf), nr, desc, compat, task, false);
+		return;
+	}
+	t = task_get(task);
+	if (!t)
+		return;
+	if (CONF(call_noted))
+		call_note(&t->op, call_regs(ctx, perf), nr, desc, compat, true);
+	op_start(&t->op, CALL_KIND(desc), OP_BEGUN, bpf_ktime_get_ns());
+}
+
+/* Learns the file behind current's @fd; false: it is not traced. */
+static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
+{
+	struct open_file f = fd_look(fd, cast);
+
+	if (f.file)
+		return mode_wanted(f.mode) && file_learn(&op->file, f, cast);
+	row_clear(&op->file);
+	return !file_filtered();
+}
+
+/*
+ * A call returned whose entry was not seen: counts it as lost if it would have been traced. It was
+ * in progress when tracing began, so its thread is older than that, and has only one such call. (A
+ * call that seccomp or ptrace denies has no entry event.)
+ */
+static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
+{
+	u32 descs = nr < CALL_MAX ? calls[nr] : 0, desc;
+	u64 id = bpf_get_current_pid_tgid();
+	struct open_file f = {};
+	struct file_info info;
+	bool compat;
+
+	if (!descs)
+		return;
+	compat = current_is_compat();
+	desc = call_desc(descs, compat);
+	if (!desc || CONF(tracked) || !current_is_older() || !current_wanted(id))
+		return;
+	if (CALL_FILE(desc) != FILE_RESULT && CALL_FILE(desc) != FILE_NONE)
+		f = call_file(regs, desc, compat, false);
+	if (!call_file_wanted(desc, &f) || (f.file && !file_learn(&info, f, false)))
+		return;
+	count_lost(LOST_UNMATCHED_END);
+	task_get(current_task());
+}
+
+static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf, long ret)
+{
+	struct op *op = &t->op;
+	bool late, wanted = true;
+	u64 now;
+	u32 fd;
+
+	if (!op->stage)
+		return;
+	now = bpf_ktime_get_ns();
+
+	/* a call that never reached vfs_read or vfs_write has a bad descriptor, or nothing to do;
+	 * an open's file is the descriptor that it returns */
+	late = op->progress == OP_BEGUN;
+	if (unlikely(late || op->kind == OP_OPEN)) {
+		fd = late ? call_arg(call_regs(ctx, perf), 0, current_is_compat()) : ret;
+		wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true) : fd_learn(op, fd, false);
+	}
+	if (likely(wanted))
+		op_finish(t, ret, now);
+	else
+		op->stage = 0;
+}
+
+#endif

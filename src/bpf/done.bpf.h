@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * done.bpf.h - the one place where an operation or a request is done: what is kept of it. It is
+ * added to a cell, or sent as a record, or both; a slow operation is also sent with its file's
+ * name, if that is requested.
+ */
+#ifndef IOSTRATA_DONE_BPF_H
+#define IOSTRATA_DONE_BPF_H
+
+#include "row.bpf.h"
+#include "send.bpf.h"
+
+enum { MAX_ERRNO = 4095 };
+
+static __always_inline u8 op_cache_class(const struct op *op)
+{
+	if (op->kind != OP_READ && op->kind != OP_WRITE)
+		return CACHE_NONE;
+	if (op->file.direct)
+		return CACHE_DIRECT;
+	if (!op->waited_read)
+		return CACHE_HIT;
+	return op->own_reads ? CACHE_MISS : CACHE_READAHEAD;
+}
+
+/* Whether records of operations on files of type @fs are requested. */
+static __always_inline bool record_fs_wanted(u64 fs)
+{
+	u64 name[FS_NAME_LEN / 8] = {};
+	const char *from;
+
+	if (!CONF(record_fs[0]))
+		return true;
+	if (fs == FS_BDEV) {
+		name[0] = FS_BDEV_NAME;
+	} else if (fs > FS_UNKNOWN) {
+		from = BPF_CORE_READ((struct file_system_type *)fs, name);
+		bpf_probe_read_kernel_str(name, sizeof(name), from);
+	}
+	return name[0] == CONF(record_fs[0]) && name[1] == CONF(record_fs[1]);
+}
+
+static __always_inline void op_record_send(const struct op *op, u64 total, long ret)
+{
+	struct op_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	u64 id;
+
+	if (!r) {
+		count_lost(LOST_RING);
+		return;
+	}
+	id = current_pid_tgid();
+	r->start_ns = op->start;
+	r->total_ns = total;
+	__builtin_memcpy(r->strata, op->strata, sizeof(r->strata));
+	r->fs = op->file.fs;
+	r->ino = op->file.ino;
+	r->offset = op->offset;
+	r->len = op->len;
+	r->ret = ret;
+	r->cgroup = bpf_get_current_cgroup_id();
+	r->dev = op->file.dev;
+	r->pid = id >> 32;
+	r->tid = id;
+	r->requests = op->submitted ? op->requests : 0;
+	r->call = op->call;
+	r->kind = op->kind;
+	r->cache = op_cache_class(op);
+	r->pad = 0;
+	__builtin_memset(r->comm, 0, sizeof(r->comm));
+	bpf_get_current_comm(r->comm, sizeof(r->comm));
+	file_name_read(&r->file, &op->file);
+	bpf_ringbuf_submit(r, 0);
+}
+
+/* Whether the result of such an operation is a number of bytes. */
+static __always_inline bool returns_bytes(u8 op)
+{
+	return op <= OP_WRITE || op == OP_COPY;
+}
+
+/* What an operation's row stands for, beside its file system. */
+static __always_inline u32 op_what(const struct op *op)
+{
+	u32 what = ROW_WHAT(0, (u32)op->kind, 0);
+
+	if (CONF(layer) == LAYER_SYSCALL)
+		what |= ROW_WHAT(op->call, 0, 0);
+	if (CONF(by) == BY_CACHE)
+		what |= ROW_WHAT(0, 0, (u32)op_cache_class(op));
+	return what;
+}
+
+/* Adds an operation to @sums: it returned @ret and took @total, of which @cpu on the CPU. Its row's
+ * histogram is left out. */
+static __always_inline void op_add(const struct op *op, struct op_sums *sums, u64 total,
+				   const u64 cpu[ST_FS + 1], long ret, bool single_writer)
+{
+	sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
+		 ret > 0 && returns_bytes(op->kind) ? ret : 0, single_writer);
+	if (CONF(layer) != LAYER_OPS)
+		return;
+	sums_add_strata(sums, cpu, ST_SYSCALL, ST_FS + 1, single_writer);
+	if (op->settled)
+		sums_add_strata(sums, op->strata, ST_FS + 1, ST_N, single_writer);
+}
+
+/* The same for a row that has a slot, with its histogram; false if it has none. */
+static __always_inline bool op_add_in_slot(struct task_state *t, u32 what, u64 total,
+					   const u64 cpu[ST_FS + 1], long ret)
+{
+	struct op_cell *cell;
+	u32 index;
+
+	cell = row_in_slot(&t->op.file, what, &t->row_slot, &index);
+	if (unlikely(!cell))
+		return false;
+	if (CONF(single_writer)) {
+		op_add(&t->op, &cell->sums, total, cpu, ret, true);
+		row_hist_add(cell, &index, total, true);
+	} else {
+		op_add(&t->op, &cell->sums, total, cpu, ret, false);
+		row_hist_add(cell, &index, total, false);
+	}
+	return true;
+}
+
+/* Current's operation of @t is done: it returned @ret and took @total, of which @cpu on the CPU. */
+static __always_inline void op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
+				    long ret)
+{
+	struct op *op = &t->op;
+	u32 what = op_what(op);
+	struct op_sums *sums;
+
+	if (CONF(sent_ops))
+		op_send(op, op_cache_class(op), cpu, ret);
+	if (CONF(uncounted))
+		return;
+	if (!CONF(row_slots) || unlikely(!op_add_in_slot(t, what, total, cpu, ret))) {
+		sums = row_hashed(&op->file, what, total);
+		if (!sums)
+			return;
+		op_add(op, sums, total, cpu, ret, false);
+	}
+	if (CONF(records) && total > live.slow_ns && record_fs_wanted(op->file.fs))
+		op_record_send(op, total, ret);
+}
+
+/* The entry of @io's row in the hash for @bucket. NULL: no room, or refused, as in row_hashed(). */
+static __always_inline struct rq_sums *request_row_hashed(const struct io_state *io, u32 bucket)
+{
+	struct rq_key key = { .dev = io->dev, .op = io->op, .bio_based = io->bio_based,
+			      .bucket = bucket };
+	bool even = !live.epoch;
+	struct rq_sums *sums;
+
+	if (CONF(rq_by)) {
+		key.by[0] = io->by[0];
+		key.by[1] = io->by[1];
+	}
+	sums = ROWS_LOOKUP(even, rq_rows, &key);
+	if (sums)
+		return sums;
+	if (!ROWS_INSERT(even, rq_rows, &key))
+		row_made(&live.rq_rows_made[!even], CONF(rq_rows_limit));
+	sums = ROWS_LOOKUP(even, rq_rows, &key);
+	if (!sums)
+		count_lost(LOST_MAP_FULL);
+	return sums;
+}
+
+/* The row of @io. The request is counted in @bucket of its histogram. */
+static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket)
+{
+	struct rq_cell *cell = NULL;
+	bool is_new;
+	u64 slot;
+	u32 i;
+
+	if (CONF(rq_by))
+		return request_row_hashed(io, bucket);
+	slot = slot_find(SLOT_OF_DEV | io->dev, REQUESTS_WHAT(io->op, io->bio_based), &is_new);
+	if (slot < ROW_SLOTS) {
+		i = SLOT_CELL(current_cpu() % RQ_CPUS, live.epoch, slot);
+		cell = bpf_map_lookup_elem(&slot_rq_cells, &i);
+	}
+	if (!cell)
+		return request_row_hashed(io, bucket);
+	atomic_add(&cell->hist[bucket], 1);
+	return &cell->sums;
+}
+
+/* A request is done, or a bio of a bio-based device. */
+static __always_inline void request_done(const struct io_state *io, const struct rq_times *times)
+{
+	u64 device = times->c - times->d, queue = times->d - times->g, tag = times->g - times->q,
+	    shown;
+	struct rq_sums *sums;
+
+	if (CONF(sent_requests))
+		request_send(io, times);
+	if (CONF(uncounted))
+		return;
+	shown = CONF(queued) ? times->c - times->q : device;
+	sums = request_row(io, hist_bucket(shown));
+	if (!sums)
+		return;
+	atomic_add(&sums->count, 1);
+	atomic_add(&sums->device_ns, device);
+	cell_max(&sums->max_ns, shown);
+	cell_sum(false, sums->queue_ns, queue);
+	cell_sum(false, sums->tag_ns, tag);
+	cell_sum(false, sums->requeues, io->requeues);
+	if (!io->q)
+		atomic_add(&sums->unqueued, 1);
+	if (io->failed)
+		atomic_add(&sums->errors, 1);
+	else
+		cell_sum(false, sums->bytes, io->bytes);
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * file.bpf.h - what is learnt of an open file, and whether it is traced.
+ */
+#ifndef IOSTRATA_FILE_BPF_H
+#define IOSTRATA_FILE_BPF_H
+
+#include "name.bpf.h"
+#include "task.bpf.h"
+
+#define O_DIRECT 00040000 /* x86 */
+
+/* A typed pointer is read directly, any other through a BPF helper. */
+#define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
+
+static __always_inline bool mode_is_storage(u16 mode)
+{
+	u16 type = mode & S_IFMT;
+
+	return type == S_IFREG || type == S_IFDIR || type == S_IFBLK;
+}
+
+/* Whether files of this kind are traced. */
+static __always_inline bool mode_wanted(u16 mode)
+{
+	return likely(mode_is_storage(mode)) || CONF(all_files);
+}
+
+/* Whether only certain files are traced: then an operation whose file is not known is not. */
+static __always_inline bool file_filtered(void)
+{
+	return CONF(file_filter);
+}
+
+/* Whether the file is listed, or a directory above it in its file system. */
+static __always_inline bool file_listed(const struct file_info *info)
+{
+	bool walk = CONF(has_dirs) && (info->mode & S_IFMT) != S_IFBLK;
+	u64 file = info->file, ino = info->ino; /* or CO-RE would look for it in the kernel */
+	struct dentry *d = NULL, *up;
+
+	if (walk)
+		d = BPF_CORE_READ((struct file *)file, f_path.dentry);
+#pragma clang loop unroll(disable)
+	for (int level = 0; level < DIR_LEVELS; level++) {
+		FOR_LISTED(i, n_files)
+		if (lists.files[i].ino == ino && lists.files[i].dev == info->dev &&
+		    (!level || lists.files[i].is_dir))
+			return true;
+		if (!walk)
+			return false;
+		up = BPF_CORE_READ(d, d_parent);
+		if (up == d)
+			return false;
+		d = up;
+		ino = BPF_CORE_READ(d, d_inode, i_ino);
+	}
+	return false;
+}
+
+static __always_inline bool file_passes(const struct file_info *info)
+{
+	return (!CONF(n_files) || file_listed(info)) && dev_wanted(info->dev);
+}
+
+/* An open file, with what every run needs to know of it. */
+struct open_file {
+	struct file *file; /* NULL: none */
+	struct inode *inode;
+	u64 mode;
+};
+
+static __always_inline struct open_file file_look(struct file *file, bool typed)
+{
+	struct inode *inode = READ(typed, file, f_inode);
+
+	return (struct open_file){file, inode, READ(typed, inode, i_mode)};
+}
+
+/*
+ * Reads what an operation needs to know of a file; false if the filters by file reject it. A field
+ * that the run does not need is not read, since each costs some ten instructions; it keeps its old
+ * value. A block device is not a file of the file system that its name is in.
+ */
+static __always_inline bool file_learn(struct file_info *info, struct open_file f, bool typed)
+{
+	struct inode *inode = f.inode; /* CO-RE would look for a field of f in the kernel */
+	struct file *file = f.file;
+	struct super_block *sb = READ(typed, inode, i_sb);
+	bool bdev = unlikely((f.mode & S_IFMT) == S_IFBLK);
+
+	info->file = (u64)file;
+	info->fs = bdev ? FS_BDEV : (u64)READ(typed, sb, s_type);
+	info->mode = f.mode;
+	if (!CONF(file_details))
+		return true;
+	info->direct = !!(READ(typed, file, f_flags) & O_DIRECT);
+	info->ino = READ(typed, inode, i_ino);
+	info->dev = bdev ? READ(typed, inode, i_rdev) : READ(typed, sb, s_dev);
+	if (unlikely(CONF(file_filter)) && !file_passes(info))
+		return false;
+	if (CONF(sent_ops))
+		info->open_flags = READ(typed, file, f_flags);
+	if (CONF(by) == BY_FILE || CONF(sent_ops))
+		info->generation = READ(typed, inode, i_generation);
+	if (CONF(file_identity))
+		file_identify(info, READ(typed, sb, s_magic), (u64)inode);
+	return true;
+}
+
+/* The file behind current's descriptor @fd; NULL if there is none. @cast: the kernel has
+ * bpf_rdonly_cast(), so the result can be read as typed. */
+static __always_inline struct file *current_file(u32 fd, bool cast)
+{
+	bool typed = have_current_btf();
+	struct file *file = NULL;
+	struct task_struct *task;
+	struct fdtable *fdt;
+	struct file **slot;
+
+	task = typed ? task_untrusted(bpf_get_current_task_btf()) : (void *)bpf_get_current_task();
+	fdt = typed ? task->files->fdt : BPF_CORE_READ(task, files, fdt);
+	if (!fdt || fd >= READ(typed, fdt, max_fds))
+		return NULL;
+	slot = READ(typed, fdt, fd) + fd;
+	if (cast)
+		return file_pointed_to(slot);
+	bpf_probe_read_kernel(&file, sizeof(file), slot);
+	return file;
+}
+
+static __always_inline struct open_file fd_look(u32 fd, bool cast)
+{
+	struct file *file = current_file(fd, cast);
+
+	return file ? file_look(file, cast) : (struct open_file){};
+}
+
+/* For when there is no file, or nothing is known of it. */
+static __always_inline void row_clear(struct file_info *info)
+{
+	*info = (struct file_info){.fs = FS_UNKNOWN};
+}
+
+#endif

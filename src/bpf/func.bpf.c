@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * func.bpf.c - the programs on functions: a pair for each way to probe them, or one for entry and
+ * return. func.bpf.h does the work.
+ *
+ * All are optional ("?"): func_load.c loads those that the chosen way needs. For ways that probe
+ * one function at a time it loads a copy for each, which has the function's number in its
+ * instructions.
+ */
+#include "func.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static __always_inline u32 func_own(void)
+{
+	u64 id;
+
+	asm volatile("%0 = %1" : "=r"(id) : "i"(FUNC_ID_MARK));
+	return id;
+}
+
+/* The number of the function, where many share a program. */
+static __always_inline u32 func_cookie(void *ctx)
+{
+	return bpf_get_attach_cookie(ctx);
+}
+
+static u64 (*const func_is_return)(void *ctx) = (void *)FUNC_IS_RETURN_MARK;
+
+/* The programs at entry and return of a call run in one trampoline, so the address of their context
+ * tells which call it is. The verifier allows no arithmetic on that address; once negated, it is a
+ * number. */
+static __always_inline u64 func_context(u64 *ctx)
+{
+	u64 at = (u64)ctx;
+
+	asm volatile("%0 = -%0" : "+r"(at));
+	return -at;
+}
+
+SEC("?fentry/vfs_read")
+int func_fentry(u64 *ctx)
+{
+	func_enter(func_own(), func_context(ctx));
+	return 0;
+}
+
+SEC("?fexit/vfs_read")
+int func_fexit(u64 *ctx)
+{
+	func_leave(func_own(), func_context(ctx));
+	return 0;
+}
+
+/* Where the stack was at the entry of the function that returns. */
+static __always_inline u64 func_entry_sp(struct pt_regs *ctx)
+{
+	return ctx->sp + func_live.sp_shift;
+}
+
+SEC("?kprobe")
+int func_kprobe(struct pt_regs *ctx)
+{
+	func_enter(func_own(), ctx->sp);
+	return 0;
+}
+
+SEC("?kretprobe")
+int func_kretprobe(struct pt_regs *ctx)
+{
+	func_leave(func_own(), func_entry_sp(ctx));
+	return 0;
+}
+
+SEC("?kprobe")
+int func_multi(struct pt_regs *ctx)
+{
+	func_enter(func_cookie(ctx), ctx->sp);
+	return 0;
+}
+
+SEC("?kretprobe")
+int func_multi_return(struct pt_regs *ctx)
+{
+	func_leave(func_cookie(ctx), func_entry_sp(ctx));
+	return 0;
+}
+
+/* Returns 1 at the entry if the return need not be seen. */
+SEC("?kprobe")
+int func_session(struct pt_regs *ctx)
+{
+	if (!(func_is_return(ctx) & 1))
+		return !func_enter(func_cookie(ctx), ctx->sp);
+	if (!func_leave_paired(func_entry_sp(ctx)))
+		func_leave(func_cookie(ctx), func_entry_sp(ctx));
+	return 0;
+}
+
+/* Calls that a thread is in when it exits do not return. It goes on to call others, which do. */
+SEC("?tp_btf/sched_process_exit")
+int func_on_exit(u64 *ctx)
+{
+	u64 task = ctx[0];
+	struct func_thread *t = func_thread_find(task);
+
+	if (t && t->depth) {
+		func_frames_end(t);
+		func_thread_leave(task, t);
+	}
+	return 0;
+}
+
+/* Frees the state of a thread for another. */
+SEC("?tp_btf/sched_process_free")
+int func_on_free(u64 *ctx)
+{
+	u64 task = ctx[0];
+	u32 slot = func_slot(task);
+	struct func_thread *t = func_thread_find(task);
+
+	if (!t)
+		return 0;
+	func_frames_end(t);
+	if (func_threads[func_slot(task)].task != task) {
+		func_thread_leave(task, t);
+		return 0;
+	}
+	func_threads[func_slot(task)].task = 0;
+	bpf_map_delete_elem(&func_owners, &slot);
+	return 0;
+}
+
+/* The child that the tool forks for the command after "--", and all descendants. */
+SEC("?tp_btf/sched_process_fork")
+int func_on_fork(u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[1];
+
+	if (child->pid == child->tgid)
+		func_group_track(child->tgid,
+				 func_group_tracked(bpf_get_current_pid_tgid() >> 32) ||
+					 func_pid_tgid() >> 32 == FUNC_CONF(tool_tgid));
+	return 0;
+}

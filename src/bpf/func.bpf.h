@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * func.bpf.h - entry and return of a traced function.
+ *
+ * A thread has a stack of frames, one for each call of a traced function that it is in. A call is
+ * charged with the time since its entry; its self time is that less what the calls below it were
+ * charged with.
+ *
+ * A program may be interrupted between any two instructions by others for the same thread, in an
+ * interrupt or because it called a traced function itself. Those add frames and take them away
+ * again; so a frame is reserved before it is written, and is not used after it is given up.
+ *
+ * The return of a call may not be seen: it was missed, or the function never returned to its
+ * caller. Its place on the stack tells: see func_frames_outlive() and func_frames_unwind().
+ */
+#ifndef IOSTRATA_FUNC_BPF_H
+#define IOSTRATA_FUNC_BPF_H
+
+#include "func_row.bpf.h"
+
+/* 1 if @f, which is in use, is older than a call at @sp or further up; else 0. Without a branch:
+ * the verifier follows both sides of each. Calls on another stack were interrupted. */
+static __always_inline u64 func_is_older(const struct func_frame *f, u64 sp)
+{
+	u64 apart = (f->sp ^ sp) >> FUNC_CONF(stack_shift);
+
+	return (apart | -apart | (sp - f->sp)) >> 63;
+}
+
+/* How many of @depth frames are older than a call at @sp: the stack grows down, so they are in
+ * order. A binary search takes six steps; one by one would take 64, and cost some 20 ms of the
+ * verifier for each function, since it looks at a copy for each. */
+static __always_inline u64 func_frames_older(struct func_thread *t, u64 depth, u64 sp)
+{
+	u64 n = 0, next, below;
+
+	_Static_assert(FUNC_FRAMES == 64, "steps");
+#pragma clang loop unroll(full)
+	for (u64 step = FUNC_FRAMES; step; step /= 2) {
+		next = n + step;
+		below = (next - depth - 1) >> 63;
+		below &= func_is_older(func_frame_at(t, next - 1), sp);
+		barrier_var(below); /* or the compiler makes branches of it */
+		n += step * below;
+	}
+	return n;
+}
+
+/* Gives up the frames from @keep on: their calls did not return, or were not seen to. The first
+ * FUNCS_COUNTED are counted by function, the others only as lost. */
+static __always_inline void func_frames_drop(struct func_thread *t, u64 depth, u64 keep)
+{
+	enum { FUNCS_COUNTED = 4 };
+
+#pragma clang loop unroll(full)
+	for (u64 i = 0; i < FUNCS_COUNTED && keep + i < depth; i++)
+		func_count_unreturned(func_frame_at(t, keep + i)->func);
+	if (keep + FUNCS_COUNTED < depth)
+		atomic_add(&func_live.lost[FUNC_LOST_RETURN], depth - keep - FUNCS_COUNTED);
+	t->depth = keep;
+}
+
+/* Gives up all frames of a thread that ends. */
+static __always_inline void func_frames_end(struct func_thread *t)
+{
+#pragma clang loop unroll(disable)
+	for (u64 i = 0; i < FUNC_FRAMES && i < t->depth; i++)
+		func_count_unreturned(func_frame_at(t, i)->func);
+	t->depth = 0;
+}
+
+/*
+ * Gives up frames of calls that cannot be in progress any more when @func is entered at @sp.
+ * Returns how many remain. Another function at the same place may have called @func in its last
+ * statement (a jump); the same function there is one whose return was missed.
+ */
+static __always_inline u64 func_frames_outlive(struct func_thread *t, u64 depth, u32 func, u64 sp)
+{
+	u64 keep = func_frames_older(t, depth, sp - 1);
+	struct func_frame *f = func_frame_at(t, keep - 1);
+
+	if (keep && f->sp == sp && f->func == func)
+		keep--;
+	if (keep < depth)
+		func_frames_drop(t, depth, keep);
+	return keep;
+}
+
+/* False: the call is not counted, and its return need not be seen. */
+static __always_inline bool func_enter(u32 func, u64 sp)
+{
+	u64 above = 0, was, depth;
+	struct func_thread *t;
+	struct func_frame *f;
+
+	if (!func_passes(func))
+		return false;
+	t = func_thread_get(bpf_get_current_task());
+	if (!t)
+		return false;
+	depth = t->depth;
+	was = t->filling;
+	if (depth && likely(!was)) {
+		f = func_frame_at(t, depth - 1);
+		if (unlikely(f->sp <= sp))
+			depth = func_frames_outlive(t, depth, func, sp);
+	}
+	if (unlikely(depth >= FUNC_FRAMES)) {
+		func_count_lost(FUNC_LOST_DEPTH);
+		return false;
+	}
+	t->filling = 1;
+	t->depth = depth + 1;
+	barrier();
+	if (FUNC_CONF(rows) == FUNC_ROWS_TREE && depth)
+		above = func_frame_at(t, depth - 1)->path;
+	f = func_frame_at(t, depth);
+	f->func = func;
+	f->sp = sp;
+	f->nested_ns = 0;
+	if (FUNC_CONF(subtract))
+		f->calls = f->below = 0;
+	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
+		f->path = func_path(above, func);
+	f->start = bpf_ktime_get_ns();
+	barrier();
+	t->filling = was;
+	return true;
+}
+
+static __always_inline bool func_frame_is(struct func_frame *f, u32 func, u64 sp)
+{
+	return f->func == func && f->sp == sp;
+}
+
+/* @func returns at @sp: gives up the frames above its own. Returns how many remain; 0: it has none,
+ * and nothing is changed. */
+static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u64 sp)
+{
+	u64 depth = t->depth, n = func_frames_older(t, depth, sp);
+
+	/* of several at one place, which jumped to one another, the last returns first */
+	if (n + 1 < depth && func_frame_is(func_frame_at(t, n + 1), func, sp))
+		n++;
+	if (n >= depth || !func_frame_is(func_frame_at(t, n), func, sp))
+		return 0;
+	func_frames_drop(t, depth, n + 1);
+	return n + 1;
+}
+
+/* How far from its entry a function returns on the stack depends on the kernel. It is learned from
+ * the first calls of a function that calls no other, before anything is traced. */
+static __always_inline bool func_learn(struct func_frame *f, u32 func, u64 sp)
+{
+	if (!func_live.learning || func < FUNC_CONF(n_funcs) || f->func != func)
+		return false;
+	func_live.learned = f->sp - sp + func_live.sp_shift;
+	func_live.sp_seen = 1;
+	return true;
+}
+
+static __always_inline u64 func_positive(s64 v)
+{
+	return v < 0 ? 0 : v;
+}
+
+/* Calls that were in progress when tracing began count, too: they cannot be told apart. */
+static __always_inline void func_unmatched(u32 func)
+{
+	if (func_live.since_ns && func_passes(func))
+		func_count_lost(FUNC_LOST_END);
+}
+
+/* Charges the frame of the call that returned, the last of @depth, and gives it up. */
+static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 depth)
+{
+	struct func_frame *f = func_frame_at(t, depth - 1), *above;
+	struct func_call c = { .func = f->func };
+
+	/* the clock is one that NMIs can read: it may step back a little around an update */
+	c.dur = func_positive(bpf_ktime_get_ns() - f->start);
+	c.self = func_positive(c.dur - f->nested_ns);
+	if (FUNC_CONF(subtract)) {
+		c.calls = f->calls;
+		c.below = f->below;
+	}
+	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
+		c.path = f->path;
+	if (depth > 1) {
+		above = func_frame_at(t, depth - 2);
+		above->nested_ns += c.dur;
+		if (FUNC_CONF(subtract)) {
+			above->calls++;
+			above->below += c.below + 1;
+		}
+		if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
+			c.parent = above->path;
+	}
+	barrier();
+	t->depth = depth - 1;
+	if (depth == 1)
+		func_thread_leave(task, t);
+	func_call_add(&c);
+}
+
+/* The call of @func that was entered at @sp returns. */
+static __always_inline void func_leave(u32 func, u64 sp)
+{
+	u64 task = bpf_get_current_task();
+	struct func_thread *t = func_thread_find(task);
+	struct func_frame *f;
+	u64 depth;
+
+	if (!t || !t->depth) {
+		func_unmatched(func);
+		return;
+	}
+	depth = t->depth;
+	f = func_frame_at(t, depth - 1);
+	if (unlikely(!func_frame_is(f, func, sp)) && !func_learn(f, func, sp)) {
+		depth = func_frames_unwind(t, func, sp);
+		if (!depth) {
+			func_unmatched(func);
+			return;
+		}
+	}
+	func_frame_end(t, task, depth);
+}
+
+/* The same where a return is seen only if its entry was. Then @sp identifies the call; to find out
+ * the function would cost a search. False: use func_leave(). */
+static __always_inline bool func_leave_paired(u64 sp)
+{
+	u64 task = bpf_get_current_task();
+	struct func_thread *t = func_thread_find(task);
+
+	if (!t || !t->depth || func_frame_at(t, t->depth - 1)->sp != sp)
+		return false;
+	func_frame_end(t, task, t->depth);
+	return true;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * name.bpf.h - what a file is known by: device, inode and generation, and its path: its name and
+ * those of the directories above it, from mount to mount, as d_path() in the kernel walks.
+ */
+#ifndef IOSTRATA_NAME_BPF_H
+#define IOSTRATA_NAME_BPF_H
+
+#include "task.bpf.h"
+
+#define S_IFMT	0170000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+#define S_IFDIR 0040000
+
+enum { BTRFS_SUPER_MAGIC = 0x9123683e, OVERLAYFS_SUPER_MAGIC = 0x794c7630 }; /* linux/magic.h */
+
+enum { NAME_BYTES = PATH_BYTES / 2 }; /* of one name, at most; a power of two */
+
+/* The number at @addr, in a module's structure; 0 if it cannot be read. */
+static __always_inline u64 read_u64(u64 addr)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (void *)addr);
+	return value;
+}
+
+/*
+ * For file systems whose inodes alone do not identify a file. Each btrfs subvolume numbers its
+ * inodes by itself, and snapshots share generations, too; the device tells them apart. Inodes of
+ * overlayfs have no generation, but those of the upper layer have one.
+ */
+static __always_inline void file_identify(struct file_info *info, u64 magic, u64 inode)
+{
+	struct dentry *upper;
+	u32 dev;
+
+	barrier_var(inode); /* now a number, on which the verifier allows arithmetic */
+	if (magic == BTRFS_SUPER_MAGIC && CONF(btrfs_dev)) {
+		dev = read_u64(read_u64(inode - CONF(btrfs_root)) + CONF(btrfs_dev));
+		info->dev = dev ? dev : info->dev;
+	}
+	if (magic == OVERLAYFS_SUPER_MAGIC && CONF(overlay_upper)) {
+		upper = (struct dentry *)read_u64(inode + CONF(overlay_upper));
+		info->generation = BPF_CORE_READ(upper, d_inode, i_generation);
+	}
+}
+
+static __always_inline struct mount *mount_of(struct vfsmount *mnt)
+{
+	return (void *)mnt - bpf_core_field_offset(struct mount, mnt);
+}
+
+/* Whether @mount is in a tree that processes see: not if it was detached, or is one of the kernel's
+ * own, whose namespace is an error (MNT_NS_INTERNAL). */
+static __always_inline bool mount_is_seen(struct mount *mount)
+{
+	u64 ns = (u64)BPF_CORE_READ(mount, mnt_ns);
+
+	return ns && ns < -4095ULL;
+}
+
+static __always_inline struct path current_root(void)
+{
+	struct fs_struct *fs = BPF_CORE_READ((struct task_struct *)current_task(), fs);
+
+	return (struct path){ BPF_CORE_READ(fs, root.mnt), BPF_CORE_READ(fs, root.dentry) };
+}
+
+/*
+ * Reads the names from @d, which was reached through @mnt, up to @root. Their length is kept in
+ * memory, whose contents the verifier does not follow: to it each iteration of the loop is like the
+ * one before.
+ */
+static __always_inline void names_read(struct file_name *name, struct dentry *d,
+				       struct vfsmount *mnt, struct path root)
+{
+	struct mount *mount = mount_of(mnt), *above;
+	struct dentry *up, *top = BPF_CORE_READ(mnt, mnt_root);
+	u32 off;
+	long n;
+
+	for (int i = 0; i < PATH_DEPTH; i++) {
+		above = BPF_CORE_READ(mount, mnt_parent);
+		if (d == root.dentry && mount == mount_of(root.mnt)) {
+			name->complete = 1;
+			break;
+		}
+		if (d == top && above != mount) { /* on to where it is mounted */
+			d = BPF_CORE_READ(mount, mnt_mountpoint);
+			top = BPF_CORE_READ(above, mnt.mnt_root);
+			mount = above;
+			continue;
+		}
+		if (d == top && mount_is_seen(mount)) {
+			name->complete = 1;
+			break;
+		}
+		up = BPF_CORE_READ(d, d_parent);
+		if (up == d) {
+			name->complete = name->unmounted = 1;
+			break;
+		}
+		off = *(volatile u16 *)&name->len;
+		if (off > NAME_BYTES - 1)
+			break;
+		barrier_var(off); /* or the mask that the verifier needs is left out */
+		n = bpf_probe_read_kernel_str(name->names + (off & (NAME_BYTES - 1)), NAME_BYTES,
+					      BPF_CORE_READ(d, d_name.name));
+		if (n <= 0)
+			break;
+		*(volatile u16 *)&name->len = off + n;
+		d = up;
+	}
+}
+
+/* Reads the path of @f, where it can be known. Nobody else uses @name now. */
+static __always_inline void file_name_read(struct file_name *name, const struct file_info *f)
+{
+	struct file *file = (struct file *)f->file;
+	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
+
+	name->len = name->complete = name->unmounted = name->deleted = 0;
+	/* if it was closed meanwhile, it may be another file */
+	if (file && f->ino && BPF_CORE_READ(d, d_inode, i_ino) == f->ino) {
+		name->deleted = !BPF_CORE_READ(d, d_hash.pprev) && BPF_CORE_READ(d, d_parent) != d;
+		names_read(name, d, BPF_CORE_READ(file, f_path.mnt), current_root());
+	}
+	name->unread = !*(volatile u16 *)&name->len && !name->complete;
+}
+
+#endif

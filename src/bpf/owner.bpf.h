@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * owner.bpf.h - who owns a bio, and which file it is for.
+ *
+ * blk-throttle keeps back a bio that is over a limit (io.max) before it is queued; later its own
+ * worker, kthrotld, queues it. Only the function that keeps it back sees who submitted it. Where
+ * that cannot be probed, only the cgroup of such a bio is known.
+ */
+#ifndef IOSTRATA_OWNER_BPF_H
+#define IOSTRATA_OWNER_BPF_H
+
+#include "io.bpf.h"
+#include "row.bpf.h"
+
+#define PF_WQ_WORKER 0x00000020
+
+/* The first page of @bio. */
+static __always_inline struct page *bio_page(struct bio *bio)
+{
+	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec);
+
+	return BPF_CORE_READ(vec + bio->bi_iter.bi_idx, bv_page);
+}
+
+/*
+ * The inode whose data @bio carries, found by its first page; NULL: the page belongs to no file. A
+ * page outside the page cache may have anything in its mapping field, but not a mapping whose inode
+ * points back to it.
+ */
+static __always_inline struct inode *bio_inode(struct bio *bio)
+{
+	const u64 not_file = 3; /* PAGE_MAPPING_FLAGS, include/linux/page-flags.h */
+	struct address_space *mapping = BPF_CORE_READ(page_head(bio_page(bio)), mapping);
+	struct inode *inode = BPF_CORE_READ(mapping, host);
+
+	if (!bio->bi_iter.bi_size || (u64)mapping & not_file)
+		return NULL;
+	return BPF_CORE_READ(inode, i_mapping) == mapping ? inode : NULL;
+}
+
+/* The file that @bio is for: that of current's operation, or that of its data. False: not known. */
+static __always_inline bool bio_file(struct bio *bio, struct file_info *f)
+{
+	struct task_state *t = CONF(layer) == LAYER_OPS ? current_lookup() : NULL;
+	struct inode *inode;
+	bool bdev;
+
+	if (t && t->op.progress > OP_BEGUN && t->op.file.ino) {
+		*f = t->op.file;
+		return true;
+	}
+	inode = bio_inode(bio);
+	if (!inode)
+		return false;
+	f->mode = BPF_CORE_READ(inode, i_mode);
+	bdev = (f->mode & S_IFMT) == S_IFBLK;
+	f->dev = bdev ? BPF_CORE_READ(inode, i_rdev) : BPF_CORE_READ(inode, i_sb, s_dev);
+	f->ino = BPF_CORE_READ(inode, i_ino);
+	f->generation = BPF_CORE_READ(inode, i_generation);
+	if (CONF(file_identity))
+		file_identify(f, BPF_CORE_READ(inode, i_sb, s_magic), (u64)inode);
+	return true;
+}
+
+/* Id of the cgroup that @bio is charged to; 0: none. */
+static __always_inline u64 bio_cgroup_id(struct bio *bio)
+{
+	struct cgroup *cgroup = bio_cgroup(bio);
+
+	return cgroup ? BPF_CORE_READ(cgroup, kn, id) : 0;
+}
+
+/*
+ * The key of @bio's row: that of the operation that queues it. What a kernel thread queues counts
+ * as its own (writeback is kworker's), except that cgroup and file are the bio's. @known: current
+ * is the submitter.
+ */
+static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known)
+{
+	struct file_info f = {};
+	u64 cgroup = 0;
+
+	if (CONF(by) == BY_FILE) {
+		if (bio_file(bio, &f))
+			key_set_by(by, &f);
+		return;
+	}
+	if (CONF(by) == BY_CGROUP && (!known || current_flags() & PF_KTHREAD))
+		cgroup = bio_cgroup_id(bio);
+	if (cgroup) {
+		by[0] = cgroup;
+	} else if (known) {
+		key_set_by(by, &f);
+		if (BY_NAMES_TASKS(CONF(by)))
+			row_name_submitter(by[0]);
+	}
+}
+
+/* Sets the key of @io's row. Its @bio is queued in the context of thread @id (0: an interrupt);
+ * @throttled: by kthrotld. */
+static __always_inline void io_set_by(struct io_state *io, struct bio *bio, u64 id, bool throttled)
+{
+	struct io_state *before = throttled ? io_hashed(bio_key(bio)) : NULL;
+
+	io->by[0] = io->by[1] = 0;
+	if (before) {
+		io->by[0] = before->by[0];
+		io->by[1] = before->by[1];
+	} else if (!is_tool(id)) {
+		bio_key_by(io->by, bio, id && !throttled);
+	}
+}
+
+/* Notes for its record who submits @bio and which file it is for, by the rules for the key of its
+ * row. */
+static __always_inline void bio_note_who(struct io_state *io, struct bio *bio, bool known)
+{
+	u64 id = current_pid_tgid();
+	struct file_info f = {};
+
+	if (bio_file(bio, &f)) {
+		io->file.key = FILE_KEY(f.dev, (f.mode & S_IFMT) == S_IFBLK, f.generation);
+		io->file.ino = f.ino;
+	}
+	if (!known || current_flags() & PF_KTHREAD)
+		io->who.cgroup = bio_cgroup_id(bio);
+	if (!known)
+		return;
+	if (!io->who.cgroup)
+		io->who.cgroup = bpf_get_current_cgroup_id();
+	io->who.pid = id >> 32;
+	io->who.tid = id;
+	bpf_get_current_comm(io->who.comm, COMM_LEN);
+}
+
+static __always_inline void io_note_who(struct io_state *io, struct bio *bio, u64 id,
+					bool throttled)
+{
+	struct io_state *before = throttled ? io_hashed(bio_key(bio)) : NULL;
+
+	__builtin_memset(&io->who, 0, sizeof(io->who));
+	io->file.key = io->file.ino = 0;
+	if (before) {
+		io->who = before->who;
+		io->file = before->file;
+	} else if (!is_tool(id)) {
+		bio_note_who(io, bio, id && !throttled);
+	}
+}
+
+/* Current is the worker that queues what blk-throttle has kept back. */
+static __always_inline bool current_is_kthrotld(void)
+{
+	return current_flags() & PF_WQ_WORKER && worker_is_for((void *)current_task(), "kthrotld");
+}
+
+/* Whether @cgroup or one above it is listed. */
+static __always_inline bool cgroup_listed(struct cgroup *cgroup)
+{
+	u64 id;
+
+#pragma clang loop unroll(disable)
+	for (int level = 0; level < CGROUP_LEVELS && cgroup; level++) {
+		id = BPF_CORE_READ(cgroup, kn, id);
+		FOR_LISTED(i, n_cgroups)
+		if (lists.cgroups[i] == id)
+			return true;
+		cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
+	}
+	return false;
+}
+
+enum verdict { NO, YES, UNKNOWN };
+
+/* A bio's cgroup is the nearest one with the io controller on: the process may be in one below
+ * that. */
+static __always_inline enum verdict bio_cgroup_passes(struct bio *bio)
+{
+	struct cgroup *cgroup;
+
+	if (!CONF(n_cgroups))
+		return YES;
+	cgroup = bio_cgroup(bio);
+	if (!cgroup)
+		return UNKNOWN;
+	if (cgroup_listed(cgroup))
+		return YES;
+	return BPF_CORE_READ(cgroup, nr_descendants) ? UNKNOWN : NO;
+}
+
+/* Whether a bio that kthrotld queues is traced though nobody saw it submitted. */
+static __always_inline bool throttled_bio_wanted(struct bio *bio)
+{
+	enum verdict in_cgroup = bio_cgroup_passes(bio);
+
+	if (in_cgroup == YES && !CONF(thread_filter))
+		return true;
+	if (in_cgroup != NO)
+		count_lost(LOST_UNATTRIBUTED);
+	return false;
+}
+
+/* Whether a bio that is current's, and was not kept back, passes the filters by process. Kernel
+ * threads submit for others, but in the bio's cgroup. */
+static __always_inline bool own_bio_wanted(struct bio *bio, u64 id)
+{
+	if (!CONF(n_cgroups) || !(current_flags() & PF_KTHREAD))
+		return current_wanted(id);
+	return bio_cgroup_passes(bio) == YES && current_thread_passes(id);
+}
+
+/* Whether @bio, which current queues, passes them. @throttled: current is kthrotld. */
+static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, u32 *tid)
+{
+	u64 key = bio_key(bio);
+	struct io_state *io;
+	bool wanted;
+
+	if (!throttled)
+		return own_bio_wanted(bio, id);
+	io = io_hashed(key);
+	if (!io)
+		return throttled_bio_wanted(bio);
+	*tid = io->tid;
+	wanted = io->counted;
+	io_unhash(key);
+	return wanted;
+}
+
+/* blk-throttle keeps back @bio, which current submits. It may do so again for each cgroup above
+ * that has a limit; then current may be any thread. */
+static __always_inline void bio_throttled(struct bio *bio)
+{
+	u64 id = bpf_get_current_pid_tgid(), key = bio_key(bio);
+	struct io_state io = {.key = key, .tid = id, .hashed = 1};
+
+	if (!dev_wanted(disk_dev(bio_disk(bio))) && !dev_wanted(bio_part_dev(bio)))
+		return;
+	if (CONF(rq_by))
+		io_set_by(&io, bio, id, false);
+	if (CONF(sent_requests))
+		io_note_who(&io, bio, id, false);
+	io.counted = own_bio_wanted(bio, id);
+	if (!bpf_map_update_elem(&ios, &key, &io, BPF_NOEXIST))
+		atomic_add(&live.hashed, 1);
+	else if (!bpf_map_lookup_elem(&ios, &key))
+		count_lost(LOST_MAP_FULL);
+}
+
+#endif

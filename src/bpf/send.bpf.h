@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * send.bpf.h - finished operations and requests as records for user space (struct sent_... in
+ * event.h), and the names of their files, once each.
+ *
+ * There is a ring for each group of CPUs. A record that finds no room in it is counted as lost.
+ */
+#ifndef IOSTRATA_SEND_BPF_H
+#define IOSTRATA_SEND_BPF_H
+
+#include "name.bpf.h"
+#include "row.bpf.h"
+
+/* User space makes as many rings as there are groups. */
+struct sent_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAX_RINGS);
+	__type(key, u32);
+	__array(values, struct sent_ring);
+} rings SEC(".maps");
+
+/* Names have a ring of their own, so that user space can read them before the records that refer to
+ * them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} sent_files SEC(".maps");
+
+/* Files whose names were sent, by their hash; after a torn entry a name is sent again, or is
+ * missing. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FILES_SENT);
+	__type(key, u32);
+	__type(value, struct sent_file_id);
+} files_sent SEC(".maps");
+
+static __always_inline void *ring_here(void)
+{
+	u32 group = current_cpu() % CONF(rings);
+
+	return bpf_map_lookup_elem(&rings, &group);
+}
+
+/*
+ * User space looks at the rings now and then by itself. It is also woken each time that
+ * conf.wake_mask + 1 bytes have come: by the first record at a multiple of that, which its address
+ * tells.
+ */
+static __always_inline void sent_submit(void *record, u32 size)
+{
+	u32 at = low_half((u64)record) & CONF(wake_mask);
+
+	bpf_ringbuf_submit(record, at < size + 8 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline u64 file_key_of(const struct file_info *f)
+{
+	return FILE_KEY(f->dev, (f->mode & S_IFMT) == S_IFBLK, f->generation);
+}
+
+/* Sends the name of a file that is seen for the first time, or whose name could not be read
+ * before. */
+static __always_inline void file_send(const struct file_info *f, u64 key)
+{
+	u32 slot = (u32)(f->ino ^ key ^ key >> 32) * HASH_FACTOR >> 16, i = slot % FILES_SENT;
+	struct sent_file_id *sent = bpf_map_lookup_elem(&files_sent, &i);
+	struct sent_file *s;
+
+	if (!sent || (sent->ino == f->ino && sent->key == key))
+		return;
+	s = bpf_ringbuf_reserve(&sent_files, sizeof(*s), 0);
+	if (!s)
+		return; /* the next one may find room */
+	s->what = SENT_FILE;
+	s->id.key = key;
+	s->id.ino = f->ino;
+	file_name_read(&s->name, f);
+	if (!s->name.unread) {
+		sent->ino = f->ino;
+		sent->key = key;
+	}
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline u8 fs_sent_as(const struct file_info *f)
+{
+	u64 slot;
+
+	if (f->fs <= FS_UNKNOWN)
+		return f->fs == FS_BDEV ? SENT_FS_BDEV : SENT_FS_UNKNOWN;
+	slot = fs_slot(f->fs);
+	if (slot >= FS_SLOTS)
+		return SENT_FS_UNKNOWN;
+	if (!live.fs_types[slot].read_iter)
+		fs_note(f->fs, f->file, f->mode);
+	return SENT_FS_FIRST + slot;
+}
+
+static __always_inline void op_fill_sent(struct sent_op *s, u8 what, const struct op *op, u8 cache,
+					 const u64 cpu[SENT_ON_CPU], long ret)
+{
+	u64 id = current_pid_tgid(), *comm = (u64 *)s->who.comm;
+
+	s->what = what;
+	s->kind = op->kind;
+	s->cache = cache;
+	s->fs = fs_sent_as(&op->file);
+	s->call = op->call;
+	s->open_flags = op->file.ino ? op->file.open_flags : 0;
+	s->who.pid = id >> 32;
+	s->who.tid = id;
+	s->who.cgroup = bpf_get_current_cgroup_id();
+	comm[0] = comm[1] = 0; /* 6.1 writes no further than the NUL */
+	bpf_get_current_comm(comm, COMM_LEN);
+	s->file.key = op->file.ino ? file_key_of(&op->file) : 0;
+	s->file.ino = op->file.ino;
+	s->start_ns = op->start;
+	s->offset = op->offset == OFFSET_LATER ? OFFSET_UNKNOWN : op->offset;
+	s->len = op->len;
+	s->ret = ret;
+	s->requests = op->submitted ? op->requests : 0;
+	s->fd = op->kind == OP_OPEN && ret >= 0 ? ret : op->fd;
+	for (int i = 0; i < SENT_ON_CPU; i++)
+		s->on_cpu[i] = cpu[i];
+}
+
+/* Sends current's operation; see op_done(). */
+static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
+				    long ret)
+{
+	void *ring = ring_here();
+	struct sent_op_waited *w;
+	struct sent_op *s;
+
+	if (op->file.ino)
+		file_send(&op->file, file_key_of(&op->file));
+	if (ring && !op->settled) {
+		s = bpf_ringbuf_reserve(ring, sizeof(*s), 0);
+		if (s) {
+			op_fill_sent(s, SENT_OP, op, cache, cpu, ret);
+			sent_submit(s, sizeof(*s));
+			return;
+		}
+	} else if (ring) {
+		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
+		if (w) {
+			op_fill_sent(&w->op, SENT_OP_WAITED, op, cache, cpu, ret);
+			for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
+				w->waits[i] = op->strata[SENT_ON_CPU + i];
+			sent_submit(w, sizeof(*w));
+			return;
+		}
+	}
+	count_lost(LOST_OPS);
+}
+
+static __always_inline void request_send(const struct io_state *io, const struct rq_times *times)
+{
+	void *ring = ring_here();
+	struct sent_request *s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
+
+	if (!s) {
+		count_lost(LOST_REQUESTS);
+		return;
+	}
+	__builtin_memset(s, 0, sizeof(*s));
+	s->what = SENT_REQUEST;
+	s->op = io->op;
+	s->failed = io->failed;
+	s->bio_based = io->bio_based;
+	s->dev = io->dev;
+	s->cmd_flags = io->cmd_flags;
+	s->error = io->error;
+	s->requeues = io->requeues;
+	s->merges = io->merges;
+	s->sector = io->sector;
+	s->bytes = io->bytes;
+	s->q = io->q ? times->q : 0;
+	s->g = times->g;
+	s->d = times->d;
+	s->c = times->c;
+	s->who = io->who;
+	s->file = io->file;
+	sent_submit(s, sizeof(*s));
+}
+
+#endif

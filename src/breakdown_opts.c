@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "breakdown_opts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/columns.h"
+#include "base/nearest.h"
+#include "base/reason.h"
+#include "show/breakdown_columns.h"
+#include "trace/syscalls.h"
+
+enum { WIDTH_LEAST = 40, WIDTH_MOST = 500 };
+
+const struct opt_choice breakdown_by_choices[] = {
+	{ "pid", BY_PID },   { "tid", BY_TID },	      { "comm", BY_COMM },
+	{ "file", BY_FILE }, { "cgroup", BY_CGROUP }, { "dev", BY_DEV },
+	{ "cache", BY_CACHE }, {},
+};
+
+const struct opt breakdown_measure_opts[] = {
+	{ 'T', "layer", OPT_STRING(struct breakdown_opts, layer), .arg = "LAYER",
+	  .help = "this layer alone: syscall, vfs, fs, a file system type (ext4 ...) or blk; a "
+		  "histogram per operation and total time" },
+	{ 'Q', "queued", OPT_FLAG(struct breakdown_opts, queued),
+	  .help = "count the time in queues to the requests' time" },
+	{ 0, "by", OPT_CHOICE(struct breakdown_opts, by, breakdown_by_choices), .arg = "KEY",
+	  .help = "a row per key" },
+	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
+	  .max = SLOWEST_MAX,
+	  .help = "show the N slowest operations, each with its whole waterfall" },
+	{},
+};
+
+const struct opt breakdown_output_opts[] = {
+	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
+	  .help = "all operations, each with its strata; given twice, with --by, of every key" },
+	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
+	  .max = 1000000,
+	  .help = "at most so many rows of a table" },
+	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
+	  .help = "by this column of the operations, by its title or its name in JSON (default: "
+		  "total)" },
+	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
+	  .help = "write to this new file instead of standard output" },
+	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),
+	  .help = "a histogram for every row" },
+	{ 'm', "milliseconds", OPT_FLAG(struct breakdown_opts, milliseconds),
+	  .help = "times in milliseconds (default: the unit that fits)" },
+	{},
+};
+
+int breakdown_layer(const char *text, enum layer *ret_layer)
+{
+	static const struct opt_choice layers[] = {
+		{ "syscall", LAYER_SYSCALL }, { "vfs", LAYER_VFS }, { "fs", LAYER_FS },
+		{ "blk", LAYER_BLK },	      {},
+	};
+
+	for (const struct opt_choice *c = layers; c->name; c++) {
+		if (!strcmp(text, c->name)) {
+			*ret_layer = c->value;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/* Width of the output in columns, from the user or else the terminal; 0: neither gives one. */
+static int width(int fd)
+{
+	const char *columns = getenv("COLUMNS"), *why;
+	struct winsize size = {};
+	uint64_t n = 0;
+
+	if ((!columns || opts_uint(columns, &n, &why)) && !ioctl(fd, TIOCGWINSZ, &size))
+		n = size.ws_col;
+	if (!n)
+		return 0;
+	return n < WIDTH_LEAST ? WIDTH_LEAST : n > WIDTH_MOST ? WIDTH_MOST : n;
+}
+
+/* no-color.org: NO_COLOR counts if it is set and not empty. */
+static bool wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static int check_sort(const struct breakdown_opts *o, struct reason *why)
+{
+	struct nearest meant = { .typed = o->sort };
+
+	if (!o->sort || columns_find(op_columns, o->sort))
+		return 0;
+	for (const struct column *c = op_columns; column_is(c); c++)
+		nearest_try(&meant, c->title ? c->title : c->name);
+	reason_set(why, EXIT_USAGE, "no column '%.40s' to sort by", o->sort);
+	if (meant.name)
+		return reason_hint(why, "did you mean '%s'?", meant.name);
+	return reason_hint(why, "operation, fs, count, bytes, mean, p99, max, total ...: as they "
+				"are titled");
+}
+
+int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
+		    struct reason *why)
+{
+	if (o->slowest_max && layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
+	if (layer == LAYER_BLK && o->by)
+		return reason_set(why, EXIT_USAGE, "--by has no meaning with -T blk");
+	if (o->queued && layer != LAYER_OPS && layer != LAYER_BLK)
+		return reason_set(why, EXIT_USAGE, "-Q is about requests, -T %s shows none",
+				  o->layer);
+	if (json && (o->rows_max || o->detail))
+		return reason_set(why, EXIT_USAGE, "--json has all rows; -n and -v are for text");
+	return check_sort(o, why);
+}
+
+void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o,
+			 enum layer layer, int fd)
+{
+	v->layer = layer;
+	v->layer_name = o->layer;
+	v->by = o->by;
+	v->queued = o->queued;
+	v->milliseconds = o->milliseconds;
+	v->histograms = o->histograms;
+	v->detail = o->detail;
+	v->rows_max = o->rows_max;
+	v->sort = o->sort ? columns_find(op_columns, o->sort) : NULL;
+	v->width = width(fd);
+	v->terminal = isatty(fd);
+	v->color = v->terminal && wants_color();
+	v->call_name = syscall_name;
+}

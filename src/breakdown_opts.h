@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * breakdown_opts.h - the options of breakdown's tables, the same in every command that prints them,
+ * and what they mean to the printers.
+ */
+#ifndef IOSTRATA_BREAKDOWN_OPTS_H
+#define IOSTRATA_BREAKDOWN_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/opts.h"
+#include "show/breakdown_view.h"
+
+struct reason;
+
+enum { SLOWEST_MAX = 1000 };
+
+struct breakdown_opts {
+	const char *layer;		/* NULL: whole operations */
+	int by;				/* enum by_key */
+	uint64_t slowest_max;		/* 0: none */
+	bool queued, milliseconds, histograms;
+	int detail;			/* how often -v is given */
+	uint64_t rows_max;		/* 0: not given */
+	const char *sort, *output;	/* NULL: not given */
+};
+
+extern const struct opt_choice breakdown_by_choices[];
+extern const struct opt breakdown_measure_opts[];	/* over struct breakdown_opts */
+extern const struct opt breakdown_output_opts[];	/* over struct breakdown_opts */
+
+/* syscall, vfs, fs or blk. 0, or -ENOENT. */
+int breakdown_layer(const char *text, enum layer *ret_layer);
+
+/* Checks that the options make sense together, so that none is ignored. @layer is the value of
+ * o->layer. 0, or -1 with @why. */
+int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
+		    struct reason *why);
+
+/* Sets what follows from the options and, if @fd is one, from the terminal. */
+void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o,
+			 enum layer layer, int fd);
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/header.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/json.h"
+#include "base/mounts.h"
+#include "base/names.h"
+#include "base/snapshot.h"
+
+static void put_clock(struct json *j, const char *name, clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	json_put_int(j, name, ts.tv_sec * 1000000000LL + ts.tv_nsec);
+}
+
+/* The first line of a file; null if there is none. */
+static void put_line_of(struct json *j, const char *name, int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	char line[128];
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = read(fd, line, sizeof(line) - 1);
+		close(fd);
+	}
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	json_put_string(j, name, line);
+}
+
+/* The entries of directory @path below @dir. */
+static void put_entries(struct json *j, const char *name, int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+
+	json_put_begin(j, name, '[');
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			json_put_string(j, NULL, e->d_name);
+	json_put_end(j, ']');
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* A partition's directory is inside that of its disk: ".../vda/vda1". */
+static void put_part_of(struct json *j, int dir, const char *entry)
+{
+	char path[NAME_MAX + 16], target[PATH_MAX], *slash;
+	ssize_t n = -1;
+
+	snprintf(path, sizeof(path), "%s/partition", entry);
+	if (!faccessat(dir, path, F_OK, 0))
+		n = readlinkat(dir, entry, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	slash = strrchr(target, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	slash = strrchr(target, '/');
+	json_put_string(j, "part_of", slash ? slash + 1 : target);
+}
+
+/* Disks and partitions: what each is part of, and what it is stacked on. */
+static void put_devices(struct json *j)
+{
+	DIR *d = opendir("/sys/class/block");
+	char path[NAME_MAX + 16];
+	struct dirent *e;
+
+	json_put_begin(j, "devices", '[');
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "name", e->d_name);
+		snprintf(path, sizeof(path), "%s/dev", e->d_name);
+		put_line_of(j, "dev", dirfd(d), path);
+		snprintf(path, sizeof(path), "%s/slaves", e->d_name);
+		put_entries(j, "on", dirfd(d), path);
+		put_part_of(j, dirfd(d), e->d_name);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+	if (d)
+		closedir(d);
+}
+
+static void put_mounts(struct json *j)
+{
+	struct mounts mounts = {};
+	char dev[24];
+
+	json_put_begin(j, "mounts", '[');
+	mounts_read(&mounts); /* on failure there are none */
+	for (size_t i = 0; i < mounts.n; i++) {
+		const struct mount *m = &mounts.list[i];
+
+		snprintf(dev, sizeof(dev), "%u:%u", m->dev >> 20, m->dev & 0xfffff);
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "dev", dev);
+		json_put_string(j, "type", m->type);
+		json_put_string(j, "source", m->source);
+		json_put_string(j, "root", m->root);
+		json_put_string(j, "point", m->point);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+	mounts_free(&mounts);
+}
+
+static void put_missing(struct json *j, const struct missing *m)
+{
+	json_put_begin(j, "missing", '{');
+	for (int i = 0; i < ST_N; i++)
+		if (m->stratum[i])
+			json_put_string(j, stratum_name(i), m->stratum[i]);
+	if (m->requests)
+		json_put_string(j, "requests", m->requests);
+	json_put_end(j, '}');
+}
+
+static void put_kinds(struct json *j, const char *name, unsigned int kinds)
+{
+	json_put_begin(j, name, '[');
+	for (int i = 0; i < OP_N; i++)
+		if (kinds >> i & 1)
+			json_put_string(j, NULL, op_name(i));
+	json_put_end(j, ']');
+}
+
+static void put_argv(struct json *j, char *const *argv)
+{
+	json_put_begin(j, "argv", '[');
+	for (; *argv; argv++)
+		json_put_string(j, NULL, *argv);
+	json_put_end(j, ']');
+}
+
+static void put_header(struct json *j, const struct header_run *run)
+{
+	struct utsname uts;
+
+	uname(&uts);
+	json_put_begin(j, NULL, '{');
+	json_put_string(j, "schema", "iostrata.capture/1");
+	json_put_string(j, "version", run->version);
+	put_argv(j, run->argv);
+	json_put_string(j, "kernel", uts.release);
+	json_put_string(j, "host", uts.nodename);
+	put_line_of(j, "boot_id", AT_FDCWD, "/proc/sys/kernel/random/boot_id");
+	put_clock(j, "monotonic_ns", CLOCK_MONOTONIC);
+	put_clock(j, "realtime_ns", CLOCK_REALTIME);
+	json_put_int(j, "cpus", get_nprocs());
+	json_put_bool(j, "ops", run->has_ops);
+	json_put_bool(j, "requests", run->has_requests);
+	put_missing(j, run->missing);
+	put_kinds(j, "vfs_ops", run->vfs_kinds);
+	put_devices(j);
+	put_mounts(j);
+	json_put_end(j, '}');
+}
+
+/* Finishes JSON that @j writes to an open_memstream(), which sets @text. */
+static char *text_taken(struct json *j, char **text)
+{
+	int err = text_end(&j->out);
+
+	if (j->out.f && fclose(j->out.f))
+		err = -ENOMEM;
+	if (!err)
+		return *text;
+	free(*text);
+	return NULL;
+}
+
+char *header_text(const struct header_run *run)
+{
+	char *text = NULL;
+	size_t len;
+	struct json j = { .out = { .f = open_memstream(&text, &len) } };
+
+	if (!j.out.f)
+		return NULL;
+	put_header(&j, run);
+	return text_taken(&j, &text);
+}
+
+static int member_text(const json_t *j, const char *name, char **ret_text)
+{
+	const char *s = json_string_value(json_object_get(j, name));
+
+	if (!s)
+		return 0;
+	*ret_text = strdup(s);
+	return *ret_text ? 0 : -ENOMEM;
+}
+
+static uint64_t member_number(const json_t *j, const char *name)
+{
+	return json_integer_value(json_object_get(j, name));
+}
+
+static int mounts_parse(struct header *h, const json_t *list)
+{
+	unsigned int maj, min;
+	const char *dev;
+	json_t *one;
+	size_t i;
+	int err = 0;
+
+	h->mounts = calloc(json_array_size(list) + 1, sizeof(*h->mounts));
+	if (!h->mounts)
+		return -ENOMEM;
+	json_array_foreach(list, i, one) {
+		struct header_mount *m = &h->mounts[h->n_mounts];
+
+		dev = json_string_value(json_object_get(one, "dev"));
+		if (err || !dev || sscanf(dev, "%u:%u", &maj, &min) != 2)
+			continue;
+		m->dev = maj << 20 | (min & 0xfffff);
+		h->n_mounts++;
+		err = member_text(one, "point", &m->point);
+		if (!err)
+			err = member_text(one, "source", &m->source);
+	}
+	return err;
+}
+
+const struct header_mount *header_mount(const struct header *h, unsigned int dev)
+{
+	for (size_t i = 0; i < h->n_mounts; i++)
+		if (h->mounts[i].dev == dev && h->mounts[i].point && h->mounts[i].source)
+			return &h->mounts[i];
+	return NULL;
+}
+
+int header_parse(struct header *h, const char *text, size_t len)
+{
+	json_t *j = json_loadb(text, len, JSON_ALLOW_NUL, NULL), *missing, *kind;
+	const char *name;
+	size_t i;
+	int err;
+
+	*h = (struct header){};
+	if (!json_is_object(j)) {
+		json_decref(j);
+		return -EBADMSG;
+	}
+	h->monotonic_ns = member_number(j, "monotonic_ns");
+	h->realtime_ns = member_number(j, "realtime_ns");
+	h->has_ops = json_is_true(json_object_get(j, "ops"));
+	h->has_requests = json_is_true(json_object_get(j, "requests"));
+	missing = json_object_get(j, "missing");
+	err = member_text(j, "kernel", &h->kernel);
+	if (!err)
+		err = member_text(j, "host", &h->host);
+	if (!err)
+		err = mounts_parse(h, json_object_get(j, "mounts"));
+	for (int st = 0; st < ST_N && !err; st++)
+		err = member_text(missing, stratum_name(st), &h->stratum[st]);
+	if (!err)
+		err = member_text(missing, "requests", &h->requests);
+	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind) {
+		name = json_string_value(kind);
+		for (int op = 0; name && op < OP_N; op++)
+			if (!strcmp(name, op_name(op)))
+				h->vfs_kinds |= 1U << op;
+	}
+	json_decref(j);
+	return err;
+}
+
+void header_done(struct header *h)
+{
+	free(h->kernel);
+	free(h->host);
+	for (size_t i = 0; i < h->n_mounts; i++) {
+		free(h->mounts[i].point);
+		free(h->mounts[i].source);
+	}
+	free(h->mounts);
+	free(h->requests);
+	for (int st = 0; st < ST_N; st++)
+		free(h->stratum[st]);
+	*h = (struct header){};
+}
+
+static void put_ending(struct json *j, const struct ending *e, const char *how)
+{
+	json_put_begin(j, NULL, '{');
+	json_put_string(j, "ended", how);
+	json_put_uint(j, "duration_ns", e->duration_ns);
+	json_put_uint(j, "ops", e->ops);
+	json_put_uint(j, "requests", e->requests);
+	json_put_begin(j, "lost", '{');
+	for (int i = 0; i < LOST_N; i++)
+		json_put_uint(j, lost_name(i), e->lost[i]);
+	json_put_uint(j, "missed", e->missed);
+	json_put_end(j, '}');
+	json_put_uint(j, "dropped_ops", e->dropped_ops);
+	json_put_uint(j, "dropped_requests", e->dropped_requests);
+	json_put_end(j, '}');
+}
+
+char *ending_text(const struct ending *e, const char *how)
+{
+	char *text = NULL;
+	size_t len;
+	struct json j = { .out = { .f = open_memstream(&text, &len) } };
+
+	if (!j.out.f)
+		return NULL;
+	put_ending(&j, e, how);
+	return text_taken(&j, &text);
+}
+
+int ending_parse(struct ending *ret_ending, const char *text, size_t len)
+{
+	json_t *j = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
+	json_t *lost = json_object_get(j, "lost");
+	struct ending e = {};
+
+	if (!json_is_object(j)) {
+		json_decref(j);
+		return -EBADMSG;
+	}
+	e.duration_ns = member_number(j, "duration_ns");
+	e.ops = member_number(j, "ops");
+	e.requests = member_number(j, "requests");
+	e.dropped_ops = member_number(j, "dropped_ops");
+	e.dropped_requests = member_number(j, "dropped_requests");
+	for (int i = 0; i < LOST_N; i++)
+		e.lost[i] = member_number(lost, lost_name(i));
+	e.missed = member_number(lost, "missed");
+	json_decref(j);
+	*ret_ending = e;
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * header.h - what a capture file says of the run itself. At the beginning: the machine, and what
+ * could not be measured. At the end: what is not in the file. Both are JSON.
+ */
+#ifndef IOSTRATA_HEADER_H
+#define IOSTRATA_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct missing;
+struct snapshot;
+
+struct header_mount {
+	unsigned int dev;		/* major << 20 | minor */
+	char *point, *source;		/* owned */
+};
+
+/* Text is hostile; owned, and freed by header_done(). */
+struct header {
+	char *kernel, *host;		/* NULL: not known */
+	char *stratum[ST_N], *requests;	/* why it was not measured; NULL: it was */
+	unsigned int vfs_kinds;		/* operations for which the VFS is probed, 1 << op */
+	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
+	bool has_ops, has_requests;
+	struct header_mount *mounts;	/* owned */
+	size_t n_mounts;
+};
+
+/* What header_text() needs to know of the run. */
+struct header_run {
+	const char *version;		/* of the tool */
+	char *const *argv;		/* its command line; NULL at the end */
+	const struct missing *missing;
+	unsigned int vfs_kinds;
+	bool has_ops, has_requests;
+};
+
+/* Describes a run that begins now on this machine, as JSON. For free(); NULL: out of memory. */
+char *header_text(const struct header_run *run);
+
+/* Reads @len hostile bytes. 0, -EBADMSG or -ENOMEM; call header_done() in any case. */
+int header_parse(struct header *h, const char *text, size_t len);
+void header_done(struct header *h);
+
+/* Where file system @dev was mounted, or NULL. */
+const struct header_mount *header_mount(const struct header *h, unsigned int dev);
+
+/* How the run ended. */
+struct ending {
+	uint64_t duration_ns;
+	uint64_t ops, requests;		/* in the file */
+	uint64_t lost[LOST_N], missed;
+	uint64_t dropped_ops, dropped_requests;	/* too old, with --keep */
+};
+
+char *ending_text(const struct ending *e, const char *how);
+int ending_parse(struct ending *ret_ending, const char *text, size_t len);
+
+#endif

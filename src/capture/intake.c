@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/intake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/lookup.h"
+#include "cell.h"
+
+/* If there is no memory for one of these, records refer to id 0: no thread, no file. */
+struct intake_file {
+	struct sent_file_id id;
+	uint64_t number;
+	bool named;
+	UT_hash_handle hh;
+};
+
+struct intake_thread {
+	struct sent_who who;
+	uint64_t number;
+	UT_hash_handle hh;
+};
+
+struct intake_known {
+	uint64_t id;
+	UT_hash_handle hh;
+};
+
+/* Adds @id to a set. False: it was there already, or out of memory. */
+static bool known_add(struct intake_known **set, uint64_t id)
+{
+	struct intake_known *k;
+
+	HASH_FIND(hh, *set, &id, sizeof(id), k);
+	if (k || !(k = calloc(1, sizeof(*k))))
+		return false;
+	k->id = id;
+	HASH_ADD(hh, *set, id, sizeof(id), k);
+	return true;
+}
+
+static void known_free(struct intake_known **set)
+{
+	struct intake_known *k, *next;
+
+	HASH_ITER(hh, *set, k, next) {
+		HASH_DEL(*set, k);
+		free(k);
+	}
+}
+
+void intake_done(struct intake *in)
+{
+	struct intake_thread *t, *next_t;
+	struct intake_file *f, *next_f;
+
+	HASH_ITER(hh, in->files, f, next_f) {
+		HASH_DEL(in->files, f);
+		free(f);
+	}
+	HASH_ITER(hh, in->threads, t, next_t) {
+		HASH_DEL(in->threads, t);
+		free(t);
+	}
+	known_free(&in->cgroups);
+	known_free(&in->devices);
+	mounts_free(&in->mounts);
+}
+
+static void write_text(struct intake *in, enum cap_name_type type, uint64_t id, uint64_t a,
+		       const char *text)
+{
+	struct cap_name n = { .type = type, .id = id, .a = a, .text_len = strlen(text) };
+
+	writer_name(in->w, &n, text);
+}
+
+static void device_meet(struct intake *in, unsigned int dev)
+{
+	char name[PATH_BYTES];
+
+	if (!dev || !known_add(&in->devices, dev))
+		return;
+	if (!in->mounts.table)
+		mounts_read(&in->mounts); /* if this fails, some names are numbers */
+	lookup_dev(&in->mounts, dev, name, sizeof(name));
+	write_text(in, NAME_DEVICE, dev, 0, name);
+}
+
+static void cgroup_meet(struct intake *in, uint64_t id)
+{
+	char *path;
+
+	if (!id || !known_add(&in->cgroups, id))
+		return;
+	path = lookup_cgroup(id);
+	if (path)
+		write_text(in, NAME_CGROUP, id, 0, path);
+	free(path);
+}
+
+static void fs_meet(struct intake *in, unsigned int fs)
+{
+	char name[FS_NAME_LEN] = "";
+	unsigned int probed = 0;
+
+	if (fs < SENT_FS_FIRST || !in->fs(in->arg, fs - SENT_FS_FIRST, name, &probed) ||
+	    in->fs_probed[fs] == probed + 1)
+		return;
+	in->fs_probed[fs] = probed + 1;
+	write_text(in, NAME_FS, fs, probed, name);
+}
+
+static struct intake_thread *thread_meet(struct intake *in, const struct sent_who *who)
+{
+	struct cap_name n = { .type = NAME_THREAD, .a = who->pid, .b = who->tid,
+			      .c = who->cgroup, .text_len = strnlen(who->comm, COMM_LEN) };
+	struct intake_thread *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->who = *who;
+	t->number = n.id = ++in->n_threads;
+	HASH_ADD(hh, in->threads, who, sizeof(t->who), t);
+	cgroup_meet(in, who->cgroup);
+	writer_name(in->w, &n, who->comm);
+	return t;
+}
+
+/* The id of a thread; 0: not known. */
+static uint64_t thread_id(struct intake *in, const struct sent_who *who)
+{
+	struct intake_thread *t = in->last_thread;
+
+	if (!who->tid && !who->pid && !who->cgroup)
+		return 0;
+	if (!t || memcmp(&t->who, who, sizeof(*who))) {
+		HASH_FIND(hh, in->threads, who, sizeof(*who), t);
+		if (!t)
+			t = thread_meet(in, who);
+		in->last_thread = t;
+	}
+	return t ? t->number : 0;
+}
+
+static void file_write(struct intake *in, const struct intake_file *f,
+		       const struct file_name *name)
+{
+	struct cap_name n = { .type = NAME_FILE, .id = f->number, .a = f->id.key,
+			      .b = f->id.ino };
+
+	if (!name) {
+		n.c = CAP_FILE_UNREAD;
+		writer_name(in->w, &n, "");
+		return;
+	}
+	n.c = (name->complete ? CAP_FILE_COMPLETE : 0) |
+	      (name->unmounted ? CAP_FILE_UNMOUNTED : 0) |
+	      (name->deleted ? CAP_FILE_DELETED : 0) | (name->unread ? CAP_FILE_UNREAD : 0);
+	n.text_len = name->len < PATH_BYTES ? name->len : PATH_BYTES;
+	writer_name(in->w, &n, name->names);
+}
+
+static struct intake_file *file_find(struct intake *in, const struct sent_file_id *id)
+{
+	struct intake_file *f = in->last_file;
+
+	if (f && f->id.ino == id->ino && f->id.key == id->key)
+		return f;
+	HASH_FIND(hh, in->files, id, sizeof(*id), f);
+	if (f)
+		in->last_file = f;
+	return f;
+}
+
+/* Adds a file that is new here, with its @name if known. NULL: out of memory. */
+static struct intake_file *file_meet(struct intake *in, const struct sent_file_id *id,
+				     const struct file_name *name)
+{
+	struct intake_file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->id = *id;
+	f->number = ++in->n_files;
+	f->named = name && !name->unread;
+	in->unnamed += !f->named;
+	HASH_ADD(hh, in->files, id, sizeof(f->id), f);
+	device_meet(in, FILE_KEY_DEV(id->key));
+	file_write(in, f, name);
+	return f;
+}
+
+/* The id of a file; 0: none. */
+static uint64_t file_id(struct intake *in, const struct sent_file_id *id)
+{
+	struct intake_file *f;
+
+	if (!id->ino)
+		return 0;
+	f = file_find(in, id);
+	if (!f) {
+		in->names(in->arg);
+		f = file_find(in, id);
+	}
+	if (!f)
+		f = file_meet(in, id, NULL);
+	return f ? f->number : 0;
+}
+
+void intake_name(struct intake *in, const void *data, size_t len)
+{
+	const struct sent_file *s = data;
+	struct intake_file *f;
+
+	if (len < sizeof(*s) || s->what != SENT_FILE || !s->id.ino)
+		return;
+	f = file_find(in, &s->id);
+	if (!f) {
+		file_meet(in, &s->id, &s->name);
+	} else if (!f->named && !s->name.unread) {
+		f->named = true;
+		in->unnamed--;
+		file_write(in, f, &s->name);
+	}
+}
+
+static void op_take(struct intake *in, const struct sent_op *s, const unsigned long long *waits)
+{
+	struct cap_op op = {
+		.start_ns = s->start_ns, .owner = thread_id(in, &s->who),
+		.file = file_id(in, &s->file), .kind = s->kind, .call = s->call,
+		.cache = s->cache, .fs = s->fs, .open_flags = s->open_flags,
+		.offset = s->offset, .len = s->len, .ret = s->ret, .fd = (int64_t)s->fd,
+		.requests = s->requests,
+	};
+
+	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
+		fs_meet(in, s->fs);
+	for (int i = 0; i < SENT_ON_CPU; i++)
+		op.strata[i] = s->on_cpu[i];
+	for (int i = SENT_ON_CPU; waits && i < ST_N; i++)
+		op.strata[i] = waits[i - SENT_ON_CPU];
+	writer_op(in->w, &op);
+}
+
+static void request_take(struct intake *in, const struct sent_request *s)
+{
+	struct cap_request rq = {
+		.q_ns = s->q ? s->q : s->g, .tag_ns = s->q ? s->g - s->q : 0,
+		.queue_ns = s->d - s->g, .device_ns = s->c - s->d,
+		.owner = thread_id(in, &s->who), .file = file_id(in, &s->file), .dev = s->dev,
+		.sector = s->sector, .bytes = s->bytes, .op = s->op, .cmd_flags = s->cmd_flags,
+		.flags = (s->q ? 0 : CAP_RQ_UNQUEUED) | (s->failed ? CAP_RQ_FAILED : 0) |
+			 (s->bio_based ? CAP_RQ_BIO_BASED : 0),
+		.requeues = s->requeues, .merges = s->merges,
+		.error = (unsigned int)(s->error < 0 ? -s->error : s->error),
+	};
+
+	device_meet(in, s->dev);
+	writer_request(in->w, &rq);
+}
+
+void intake_record(struct intake *in, const void *data, size_t len)
+{
+	const struct sent_op_waited *waited = data;
+	unsigned char what = len ? *(const unsigned char *)data : 0;
+
+	if (what == SENT_OP && len >= sizeof(struct sent_op))
+		op_take(in, data, NULL);
+	else if (what == SENT_OP_WAITED && len >= sizeof(*waited))
+		op_take(in, data, waited->waits);
+	else if (what == SENT_REQUEST && len >= sizeof(struct sent_request))
+		request_take(in, data);
+}
+
+void intake_end(struct intake *in)
+{
+	for (unsigned int fs = SENT_FS_FIRST; fs < 256; fs++)
+		if (in->fs_probed[fs])
+			fs_meet(in, fs);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * intake.h - turns what the programs send into records of a capture file. Whatever is seen for the
+ * first time gets an id and a name there.
+ *
+ * Knows neither rings nor maps; their owner calls it.
+ */
+#ifndef IOSTRATA_INTAKE_H
+#define IOSTRATA_INTAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mounts.h"
+#include "capture/writer.h"
+
+struct intake_file;
+struct intake_known;
+struct intake_thread;
+
+struct intake {
+	struct writer *w;
+	/* Delivers the names that were sent before the current record, by calling
+	 * intake_name(). */
+	void (*names)(void *arg);
+	/* What is known of a file system type. False: nothing. */
+	bool (*fs)(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
+		   unsigned int *ret_probed);
+	void *arg;
+	uint64_t unnamed;	/* files so far without a name */
+	/* private */
+	struct mounts mounts;
+	struct intake_file *files, *last_file;
+	struct intake_thread *threads, *last_thread;
+	struct intake_known *cgroups, *devices;
+	uint64_t n_files, n_threads;
+	unsigned int fs_probed[256];	/* as last written, + 1; 0: not written */
+};
+
+void intake_done(struct intake *in);
+
+/* Takes one record of @len bytes, hostile or not: what makes no sense is left out. */
+void intake_record(struct intake *in, const void *data, size_t len);
+void intake_name(struct intake *in, const void *data, size_t len);
+
+/* Call at the end: writes again what is known better now than when it was first seen. */
+void intake_end(struct intake *in);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/recording.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/reason.h"
+
+uint64_t cap_op_total(const struct cap_op *op)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < ST_N; i++)
+		total += op->strata[i];
+	return total;
+}
+
+uint64_t cap_request_end(const struct cap_request *rq)
+{
+	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
+}
+
+/* Sets @why for @err, from parsing the contents of a chunk. Returns -1. */
+static int chunk_failed(const struct recording *r, int err, struct reason *why)
+{
+	if (err == -ENOMEM)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	return reader_damaged(&r->reader, "the chunk before makes no sense", why);
+}
+
+static int header_read(struct recording *r, struct reason *why)
+{
+	const char *text;
+	int got = reader_next(&r->reader, why), err;
+
+	if (got < 0)
+		return -1;
+	if (!got || r->reader.head.kind != CHUNK_HEADER)
+		return reader_damaged(&r->reader, "its header is missing", why);
+	text = reader_text(&r->reader, why);
+	if (!text)
+		return -1;
+	err = header_parse(&r->header, text, r->reader.head.raw);
+	return err ? chunk_failed(r, err, why) : 0;
+}
+
+int recording_open(struct recording *r, FILE *f, const char *name, struct reason *why)
+{
+	*r = (struct recording){ .to_ns = UINT64_MAX };
+	if (catalog_init(&r->catalog))
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	if (reader_begin(&r->reader, f, name, why))
+		return -1;
+	return header_read(r, why);
+}
+
+void recording_close(struct recording *r)
+{
+	reader_done(&r->reader);
+	catalog_done(&r->catalog);
+	header_done(&r->header);
+}
+
+static int names_read(struct recording *r, struct reason *why)
+{
+	struct cursor rows;
+	int err;
+
+	if (reader_rows(&r->reader, CAP_COLUMNS(struct cap_name), &rows, why))
+		return -1;
+	err = catalog_add(&r->catalog, &rows);
+	return err ? chunk_failed(r, err, why) : 0;
+}
+
+static int ending_read(struct recording *r, struct reason *why)
+{
+	const char *text = reader_text(&r->reader, why);
+	int err;
+
+	if (!text)
+		return -1;
+	err = ending_parse(&r->ending, text, r->reader.head.raw);
+	return err ? chunk_failed(r, err, why) : 0;
+}
+
+static int records_begin(struct recording *r, unsigned int columns, struct reason *why)
+{
+	const struct chunk_head *h = &r->reader.head;
+
+	if (h->last_ns > r->last_ns)
+		r->last_ns = h->last_ns;
+	if (h->kind != CHUNK_LOSSES && (h->last_ns < r->from_ns || h->first_ns >= r->to_ns))
+		return 0;
+	r->in_chunk = true;
+	return reader_rows(&r->reader, columns, &r->rows, why);
+}
+
+/* Reads a chunk: adds names, enters a chunk of records. Returns what reader_next() does. */
+static int chunk_read(struct recording *r, struct reason *why)
+{
+	int got = reader_next(&r->reader, why), err = 0;
+
+	if (got < 0)
+		return -1;
+	if (!got && r->reader.ended)
+		return 0;
+	if (!got) {
+		reason_set(why, EXIT_FAILED, "'%.100s' ends without an end: what came after its "
+					     "last chunk is missing", r->reader.name);
+		return reason_hint(why, "it was not closed in order, or is still being written");
+	}
+	switch (r->reader.head.kind) {
+	case CHUNK_NAMES:
+		err = names_read(r, why);
+		break;
+	case CHUNK_OPS:
+		err = records_begin(r, CAP_COLUMNS(struct cap_op), why);
+		break;
+	case CHUNK_REQUESTS:
+		err = records_begin(r, CAP_COLUMNS(struct cap_request), why);
+		break;
+	case CHUNK_LOSSES:
+		err = records_begin(r, CAP_COLUMNS(struct cap_loss), why);
+		break;
+	case CHUNK_END:
+		err = ending_read(r, why);
+		break;
+	}
+	return err ? err : 1;
+}
+
+int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why)
+{
+	int got;
+
+	for (;;) {
+		if (r->in_chunk) {
+			ret_event->kind = r->reader.head.kind;
+			got = cursor_next(&r->rows, (uint64_t *)&ret_event->op);
+			if (got < 0)
+				return chunk_failed(r, got, why);
+			if (got && ret_event->kind == CHUNK_LOSSES && !r->reader.ended &&
+			    ret_event->loss.kind < LOST_N)
+				r->ending.lost[ret_event->loss.kind] += ret_event->loss.count;
+			if (got)
+				return 1;
+			r->in_chunk = false;
+		}
+		got = chunk_read(r, why);
+		if (got <= 0)
+			return got;
+	}
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/replay.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/reason.h"
+#include "capture/replay_names.h"
+
+/* A file system type; in keys it is FS_KEY_FIRST + its number. */
+struct replay_fs {
+	char name[FS_NAME_LEN];
+	unsigned int probed;		/* in all recordings */
+};
+
+enum { FS_KEY_FIRST = 16, MAX_ERRNO = 4095 };
+
+static int out_of_memory(struct reason *why)
+{
+	return reason_set(why, EXIT_FAILED, "out of memory");
+}
+
+/* What stands for a file system of @rec in keys; 0: out of memory. */
+static uint64_t fs_key(struct replay *r, const struct recording *rec, uint64_t fs)
+{
+	const char *name = catalog_fs(&rec->catalog, fs);
+	struct replay_fs *list;
+	size_t i;
+
+	if (fs == CAP_FS_BDEV)
+		return FS_BDEV;
+	if (!name[0])
+		return FS_UNKNOWN;
+	for (i = 0; i < r->n_fs; i++)
+		if (!strcmp(r->fs[i].name, name))
+			return FS_KEY_FIRST + i;
+	list = reallocarray(r->fs, r->n_fs + 1, sizeof(*list));
+	if (!list)
+		return 0;
+	r->fs = list;
+	list[r->n_fs].probed = ~0U;
+	memcpy(list[r->n_fs].name, name, FS_NAME_LEN);
+	return FS_KEY_FIRST + r->n_fs++;
+}
+
+/* The interval of what ended at @ns. Real time puts several recordings on one timeline. */
+static struct replay_interval *interval_at(struct replay *r, const struct recording *rec,
+					   uint64_t ns, struct reason *why)
+{
+	uint64_t real_ns = ns - rec->header.monotonic_ns + rec->header.realtime_ns, i = 0;
+	struct replay_interval *list;
+
+	if (r->conf.every_ns && real_ns > r->conf.first_ns)
+		i = (real_ns - r->conf.first_ns) / r->conf.every_ns;
+	if (i >= REPLAY_INTERVALS) {
+		reason_set(why, EXIT_FAILED, "more than %d intervals", REPLAY_INTERVALS);
+		reason_hint(why, "choose a longer one, or a part by --from and --to");
+		return NULL;
+	}
+	if (i < r->n_intervals)
+		return &r->intervals[i];
+	list = reallocarray(r->intervals, i + 1, sizeof(*list));
+	if (!list) {
+		out_of_memory(why);
+		return NULL;
+	}
+	memset(list + r->n_intervals, 0, (i + 1 - r->n_intervals) * sizeof(*list));
+	r->intervals = list;
+	r->n_intervals = i + 1;
+	return &list[i];
+}
+
+/* Starts a row with key @by: sets its text, or keeps the name of @f for later. 0 or -ENOMEM. */
+static int row_begin(struct replay *r, struct replay_interval *iv, const struct recording *rec,
+		     const struct catalog_file *f, const unsigned long long by[2], char **ret_by)
+{
+	enum by_key what = r->conf.by;
+	struct file_name name;
+
+	*ret_by = row_key_text(rec, what, by);
+	if (what == BY_FILE && f->ino && !(f->flags & CAP_FILE_UNREAD)) {
+		catalog_file_name(f, &name);
+		return filenames_add(&iv->names, by, &name);
+	}
+	return *ret_by || what == BY_NONE || what == BY_FILE || what == BY_CACHE ? 0 : -ENOMEM;
+}
+
+static bool returns_bytes(unsigned int kind)
+{
+	return kind <= OP_WRITE || kind == OP_COPY;
+}
+
+static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
+		  const struct cap_op *op)
+{
+	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
+	struct op_key key = { .fs = fs_key(r, rec, op->fs), .op = op->kind };
+	uint64_t total = cap_op_total(op);
+	unsigned long long strata[ST_N];
+	int64_t ret = op->ret;
+	struct op_sums sums = {};
+	struct op_row *row;
+
+	if (r->conf.layer == LAYER_SYSCALL)
+		key.call = op->call;
+	if (r->conf.by == BY_CACHE)
+		key.cache = op->cache;
+	row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, op->owner), f);
+	row = key.fs ? rows_op(&iv->rows, &key) : NULL;
+	if (!row || (!row->count && row_begin(r, iv, rec, f, row->key.by, &row->by)))
+		return -ENOMEM;
+	if (!row->count)
+		snprintf(row->fs, sizeof(row->fs), "%s", catalog_fs(&rec->catalog, op->fs));
+	sums_add(&sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
+		 ret > 0 && returns_bytes(op->kind) ? ret : 0, 1);
+	for (int i = 0; i < ST_N; i++)
+		strata[i] = op->strata[i];
+	if (r->conf.layer == LAYER_OPS)
+		sums_add_strata(&sums, strata, 0, ST_N, 1);
+	op_row_add(row, &sums);
+	return hist_add(&row->hist, hist_bucket(total), 1);
+}
+
+/* Requests can have a row for each submitter, but not for the device of their file system. */
+static bool requests_are_by(enum by_key by)
+{
+	return by != BY_NONE && by != BY_DEV && by != BY_CACHE;
+}
+
+static int request_row_begin(struct replay *r, struct replay_interval *iv,
+			     const struct recording *rec, const struct cap_request *rq,
+			     struct rq_row *row)
+{
+	const struct catalog_file *f = catalog_file(&rec->catalog, rq->file);
+	char *name = device_text(rec, row->key.dev);
+
+	if (!name)
+		return -ENOMEM;
+	row->major = row->key.dev >> 20;
+	row->minor = row->key.dev & 0xfffff;
+	snprintf(row->disk, sizeof(row->disk), "%s", name);
+	free(name);
+	if (!requests_are_by(r->conf.by) || !row->key.by[0])
+		return 0;
+	return row_begin(r, iv, rec, f, row->key.by, &row->by);
+}
+
+static int request_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
+		       const struct cap_request *rq)
+{
+	struct rq_key key = { .dev = rq->dev, .op = rq->op,
+			      .bio_based = !!(rq->flags & CAP_RQ_BIO_BASED) };
+	bool failed = rq->flags & CAP_RQ_FAILED;
+	struct rq_sums sums = {
+		.count = 1, .errors = failed, .bytes = failed ? 0 : rq->bytes,
+		.requeues = rq->requeues, .unqueued = !!(rq->flags & CAP_RQ_UNQUEUED),
+		.tag_ns = rq->tag_ns, .queue_ns = rq->queue_ns, .device_ns = rq->device_ns,
+	};
+	struct rq_row *row;
+
+	if (requests_are_by(r->conf.by))
+		row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, rq->owner),
+		       catalog_file(&rec->catalog, rq->file));
+	row = rows_rq(&iv->rows, &key);
+	if (!row || (!row->count && request_row_begin(r, iv, rec, rq, row)))
+		return -ENOMEM;
+	sums.max_ns = sums.device_ns + (r->conf.queued ? sums.tag_ns + sums.queue_ns : 0);
+	rq_row_add(row, &sums);
+	return hist_add(&row->hist, hist_bucket(sums.max_ns), 1);
+}
+
+static void record_fill(struct replay *r, struct op_record *ret, const struct recording *rec,
+			const struct cap_op *op)
+{
+	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
+	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
+
+	*ret = (struct op_record){
+		.start_ns = op->start_ns, .total_ns = cap_op_total(op),
+		.fs = fs_key(r, rec, op->fs), .ino = f->ino, .offset = op->offset,
+		.len = op->len, .ret = op->ret, .cgroup = t->cgroup, .dev = FILE_KEY_DEV(f->key),
+		.pid = t->pid, .tid = t->tid, .requests = op->requests, .call = op->call,
+		.kind = op->kind, .cache = op->cache,
+	};
+	for (int i = 0; i < ST_N; i++)
+		ret->strata[i] = op->strata[i];
+	memcpy(ret->comm, t->comm, COMM_LEN);
+	catalog_file_name(f, &ret->file);
+}
+
+/* Keeps the slowest operations, biggest first. */
+static int slowest_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
+		       const struct cap_op *op)
+{
+	uint64_t total = cap_op_total(op);
+	size_t max = r->conf.slowest_max, i;
+	struct op_record *s;
+
+	if (iv->n_slowest == max && total <= iv->slowest[max - 1].total_ns)
+		return 0;
+	if (r->conf.slowest_fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->conf.slowest_fs))
+		return 0;
+	if (!iv->slowest)
+		iv->slowest = calloc(max, sizeof(*iv->slowest));
+	s = iv->slowest;
+	if (!s)
+		return -ENOMEM;
+	if (iv->n_slowest < max)
+		iv->n_slowest++;
+	for (i = iv->n_slowest - 1; i > 0 && s[i - 1].total_ns < total; i--)
+		s[i] = s[i - 1];
+	record_fill(r, &s[i], rec, op);
+	return 0;
+}
+
+int replay_add(struct replay *r, const struct recording *rec, const struct cap_event *ev,
+	       struct reason *why)
+{
+	bool is_op = ev->kind == CHUNK_OPS;
+	struct replay_interval *iv;
+	uint64_t end;
+	int err = 0;
+
+	if (!is_op && ev->kind != CHUNK_REQUESTS)
+		return 0;
+	end = is_op ? ev->op.start_ns + cap_op_total(&ev->op) : cap_request_end(&ev->request);
+	if (end < rec->from_ns || end >= rec->to_ns)
+		return 0;
+	iv = interval_at(r, rec, end, why);
+	if (!iv)
+		return -1;
+	if (is_op && r->conf.layer != LAYER_BLK)
+		err = op_add(r, iv, rec, &ev->op);
+	if (is_op && r->conf.slowest_max && !err)
+		err = slowest_add(r, iv, rec, &ev->op);
+	if (!is_op && r->conf.layer != LAYER_SYSCALL)
+		err = request_add(r, iv, rec, &ev->request);
+	return err ? out_of_memory(why) : 0;
+}
+
+void replay_end(struct replay *r, const struct recording *rec)
+{
+	uint64_t key;
+
+	if (r->conf.by == BY_PID || r->conf.by == BY_TID)
+		replay_name_tasks(r, &rec->catalog);
+
+	r->vfs_kinds |= rec->header.vfs_kinds;
+	for (int fs = CAP_FS_FIRST; fs < CATALOG_FS; fs++) {
+		key = rec->catalog.fs[fs].name[0] ? fs_key(r, rec, fs) : 0;
+		if (key >= FS_KEY_FIRST)
+			r->fs[key - FS_KEY_FIRST].probed &= rec->catalog.fs[fs].probed;
+	}
+}
+
+/* Layers whose functions were not probed for operations like those of @row; see op_row. */
+static unsigned int unprobed_layers(const struct replay *r, const struct op_row *row)
+{
+	unsigned int probed = 0, set = 0;
+
+	if (row->key.fs >= FS_KEY_FIRST)
+		probed = r->fs[row->key.fs - FS_KEY_FIRST].probed;
+	if (row->key.op >= OP_N || !(r->vfs_kinds >> row->key.op & 1))
+		set |= 1U << ST_VFS;
+	if (row->key.op >= OP_N || !(probed >> row->key.op & 1))
+		set |= 1U << ST_FS;
+	return set;
+}
+
+int replay_take(struct replay *r, size_t i, struct snapshot *sn)
+{
+	struct replay_interval *iv = &r->intervals[i];
+
+	*sn = (struct snapshot){};
+	rows_take(&iv->rows, sn);
+	for (size_t n = 0; n < sn->n_ops; n++)
+		sn->ops[n].unprobed_layers = unprobed_layers(r, &sn->ops[n]);
+	return r->conf.by == BY_FILE ? filenames_name(&iv->names, sn) : 0;
+}
+
+void replay_done(struct replay *r)
+{
+	for (size_t i = 0; i < r->n_intervals; i++) {
+		rows_done(&r->intervals[i].rows);
+		filenames_done(&r->intervals[i].names);
+		free(r->intervals[i].slowest);
+	}
+	free(r->intervals);
+	free(r->fs);
+	*r = (struct replay){};
+}

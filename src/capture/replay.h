@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * replay.h - sums up recordings into the rows that a live session would have had, with the code in
+ * cell.h that the programs use, too.
+ */
+#ifndef IOSTRATA_REPLAY_H
+#define IOSTRATA_REPLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/filenames.h"
+#include "base/rows.h"
+#include "capture/recording.h"
+
+struct reason;
+
+struct replay_conf {
+	enum layer layer;		/* LAYER_OPS, LAYER_SYSCALL or LAYER_BLK */
+	enum by_key by;
+	bool queued;			/* request histograms from submission instead of dispatch */
+	uint64_t every_ns;		/* length of an interval; 0: one for everything */
+	uint64_t first_ns;		/* when they begin, CLOCK_REALTIME */
+	uint64_t slowest_max;		/* operations to keep */
+	const char *slowest_fs;		/* only on this file system type; NULL: all */
+};
+
+struct replay_interval {
+	struct rows rows;
+	struct filenames names;
+	struct op_record *slowest;	/* biggest first; owned */
+	size_t n_slowest;
+};
+
+struct replay {
+	struct replay_conf conf;
+	/* private */
+	struct replay_interval *intervals;
+	size_t n_intervals;
+	struct replay_fs *fs;		/* file system types in all recordings */
+	size_t n_fs;
+	unsigned int vfs_kinds;
+};
+
+enum { REPLAY_INTERVALS = 10000 };
+
+/* Adds @ev of @rec. At first @r is all 0, except for its conf. 0, or -1 with @why. */
+int replay_add(struct replay *r, const struct recording *rec, const struct cap_event *ev,
+	       struct reason *why);
+
+/* Call after the last event of @rec: adds what is known of it as a whole. */
+void replay_end(struct replay *r, const struct recording *rec);
+
+/* Moves the rows of interval @i to @sn; the caller then owns its lists. 0 or -ENOMEM. */
+int replay_take(struct replay *r, size_t i, struct snapshot *sn);
+
+void replay_done(struct replay *r);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rowpack.c - see rowpack.h.
+ *
+ * While all rows of a column are the same, each costs one comparison; their bytes are written when
+ * the first different value comes.
+ */
+#include "capture/rowpack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t zigzag(uint64_t difference)
+{
+	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static uint64_t unzigzag(uint64_t v)
+{
+	return v >> 1 ^ -(v & 1);
+}
+
+static uint8_t *varint_put(uint8_t *p, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*p++ = v | 0x80;
+	*p++ = v;
+	return p;
+}
+
+static int column_reserve(struct packed_column *c, size_t bytes)
+{
+	size_t cap;
+	uint8_t *p;
+
+	if (c->cap - c->len >= bytes)
+		return 0;
+	cap = 2 * c->cap + bytes + 4096;
+	p = realloc(c->bytes, cap);
+	if (!p)
+		return -ENOMEM;
+	c->bytes = p;
+	c->cap = cap;
+	return 0;
+}
+
+/* Reserves room for one more row, and for all rows so far of columns that it makes vary. */
+static int rowpack_reserve(struct rowpack *c, const uint64_t *row)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < c->n && !err; i++) {
+		struct packed_column *col = &c->at[i];
+
+		if (col->varied)
+			err = column_reserve(col, VARINT_MAX);
+		else if (c->rows && row[i] != col->first)
+			err = column_reserve(col, (c->rows + 1) * (size_t)VARINT_MAX);
+	}
+	return err;
+}
+
+/* Writes the rows so far, which were all the same. */
+static uint8_t *column_begin(struct packed_column *c, enum pack_code code, unsigned int rows)
+{
+	uint8_t *p = c->bytes;
+
+	if (code == PACK_DELTA) {
+		p = varint_put(p, zigzag(c->first));
+		memset(p, 0, rows - 1);
+		return p + rows - 1;
+	}
+	while (rows--)
+		p = varint_put(p, c->first);
+	return p;
+}
+
+static void column_add(struct packed_column *c, enum pack_code code, unsigned int rows, uint64_t v)
+{
+	uint8_t *p;
+
+	p = c->varied ? c->bytes + c->len : column_begin(c, code, rows);
+	p = varint_put(p, code == PACK_DELTA ? zigzag(v - c->last) : v);
+	c->varied = true;
+	c->len = p - c->bytes;
+}
+
+int rowpack_add(struct rowpack *c, const uint64_t *row)
+{
+	int err = rowpack_reserve(c, row);
+
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < c->n; i++) {
+		struct packed_column *col = &c->at[i];
+
+		if (!c->rows)
+			col->first = row[i];
+		else if (col->varied || row[i] != col->first)
+			column_add(col, c->codes[i], c->rows, row[i]);
+		col->last = row[i];
+	}
+	c->rows++;
+	return 0;
+}
+
+size_t rowpack_size(const struct rowpack *c)
+{
+	size_t size = VARINT_MAX + (c->n + 1) * (1 + 2 * VARINT_MAX);
+
+	for (unsigned int i = 0; i < c->n; i++)
+		size += c->at[i].len;
+	return size;
+}
+
+static uint8_t *bytes_put(uint8_t *p, enum pack_code code, const void *bytes, size_t len)
+{
+	*p++ = code;
+	p = varint_put(p, len);
+	if (len)
+		memcpy(p, bytes, len);
+	return p + len;
+}
+
+static uint8_t *column_put(uint8_t *p, const struct packed_column *c, enum pack_code code)
+{
+	uint8_t same[VARINT_MAX];
+
+	if (c->varied)
+		return bytes_put(p, code, c->bytes, c->len);
+	return bytes_put(p, PACK_SAME, same, varint_put(same, c->first) - same);
+}
+
+size_t rowpack_put(struct rowpack *c, uint8_t *dst, const void *tail, size_t tail_len)
+{
+	uint8_t *p = varint_put(dst, c->n + !!tail);
+
+	for (unsigned int i = 0; i < c->n; i++) {
+		p = column_put(p, &c->at[i], c->codes[i]);
+		c->at[i].len = 0;
+		c->at[i].varied = false;
+	}
+	c->rows = 0;
+	return (tail ? bytes_put(p, PACK_BYTES, tail, tail_len) : p) - dst;
+}
+
+void rowpack_done(struct rowpack *c)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		free(c->at[i].bytes);
+	*c = (struct rowpack){ .codes = c->codes, .n = c->n };
+}
+
+/* False: it ends too early or is longer than 64 bits. */
+static bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v)
+{
+	const uint8_t *p = *at;
+	uint64_t v = 0;
+
+	for (unsigned int shift = 0; p < end && shift < 64; shift += 7) {
+		v |= (uint64_t)(*p & 0x7f) << shift;
+		if (*p++ & 0x80)
+			continue;
+		*at = p;
+		*ret_v = v;
+		return p[-1] <= 1 || shift < 63;
+	}
+	return false;
+}
+
+/* Opens the column at *@at as @ret_column, and moves *@at past it. */
+static bool column_open(const uint8_t **at, const uint8_t *end, struct cursor_column *ret_column)
+{
+	struct cursor_column c = {};
+	uint64_t len;
+
+	if (*at == end)
+		return false;
+	c.code = *(*at)++;
+	if (c.code > PACK_BYTES || !varint_get(at, end, &len) || len > (size_t)(end - *at))
+		return false;
+	c.at = *at;
+	c.end = *at += len;
+	if (c.code == PACK_SAME && (!varint_get(&c.at, c.end, &c.last) || c.at != c.end))
+		return false;
+	*ret_column = c;
+	return true;
+}
+
+int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8_t *bytes,
+		size_t len)
+{
+	const uint8_t *at = bytes, *end = bytes + len;
+	struct cursor_column column;
+	unsigned int numbers = 0;
+	uint64_t there;
+
+	*c = (struct cursor){ .n = n, .rows = rows };
+	if (!varint_get(&at, end, &there))
+		return -EBADMSG;
+	for (uint64_t i = 0; i < there; i++) {
+		if (!column_open(&at, end, &column))
+			return -EBADMSG;
+		if (column.code == PACK_BYTES) {
+			c->tail = column.at;
+			c->tail_len = column.end - column.at;
+		} else if (numbers < n) {
+			c->at[numbers++] = column;
+		}
+	}
+	for (; numbers < n; numbers++)
+		c->at[numbers] = (struct cursor_column){ .code = PACK_SAME };
+	return at == end ? 0 : -EBADMSG;
+}
+
+static bool column_next(struct cursor_column *c)
+{
+	uint64_t v;
+
+	if (c->code == PACK_SAME)
+		return true;
+	if (c->at < c->end && *c->at < 0x80)
+		v = *c->at++;
+	else if (!varint_get(&c->at, c->end, &v))
+		return false;
+	c->last = c->code == PACK_DELTA ? c->last + unzigzag(v) : v;
+	return true;
+}
+
+int cursor_next(struct cursor *c, uint64_t *row)
+{
+	if (!c->rows)
+		return 0;
+	c->rows--;
+	for (unsigned int i = 0; i < c->n; i++) {
+		if (!column_next(&c->at[i]))
+			return -EBADMSG;
+		row[i] = c->at[i].last;
+	}
+	return 1;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * rowpack.h - rows of numbers as columns of bytes, and back: how a chunk stores its records.
+ *
+ * A row is an array of uint64_t, one for each column of the chunk's table. Knows neither files nor
+ * what the numbers mean. docs/FORMAT.md describes the bytes.
+ */
+#ifndef IOSTRATA_ROWPACK_H
+#define IOSTRATA_ROWPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ids are stored. */
+enum pack_code {
+	PACK_VALUE,	/* a varint for each row */
+	PACK_DELTA,	/* a varint for each row: zigzag of the difference to the row before */
+	PACK_SAME,	/* one varint, the value of all rows */
+	PACK_BYTES,	/* no numbers */
+};
+
+enum { PACK_COLUMNS = 32, VARINT_MAX = 10 };
+
+/* How a column is written, if its values are not all the same: VALUE or DELTA. */
+typedef unsigned char pack_codes[PACK_COLUMNS];
+
+struct packed_column {
+	uint8_t *bytes;		/* of the rows so far, unless they are all the same; owned */
+	size_t len, cap;
+	uint64_t first, last;
+	bool varied;
+};
+
+/* Columns being written. Empty: all 0, except for the first two members. */
+struct rowpack {
+	const unsigned char *codes;
+	unsigned int n;
+	unsigned int rows;
+	struct packed_column at[PACK_COLUMNS];
+};
+
+/* Adds a row of c->n values. 0, or -ENOMEM with the columns unchanged. */
+int rowpack_add(struct rowpack *c, const uint64_t *row);
+
+/* Bytes that rowpack_put() needs at most. */
+size_t rowpack_size(const struct rowpack *c);
+
+/* Writes the columns, with @tail, a column of bytes, if there is one, and empties them. Returns the
+ * length. */
+size_t rowpack_put(struct rowpack *c, uint8_t *dst, const void *tail, size_t tail_len);
+
+void rowpack_done(struct rowpack *c);
+
+/* Columns being read; the caller owns the bytes. */
+struct cursor_column {
+	const uint8_t *at, *end;
+	uint64_t last;
+	enum pack_code code;
+};
+
+struct cursor {
+	unsigned int n, rows;	/* columns that the reader wants; rows left */
+	struct cursor_column at[PACK_COLUMNS];
+	const uint8_t *tail;	/* the column of bytes; NULL: none */
+	size_t tail_len;
+};
+
+/*
+ * Opens @n columns of @rows rows in @len hostile bytes. Columns that the bytes lack are 0 in all
+ * rows; those beyond @n are skipped. 0 or -EBADMSG.
+ */
+int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8_t *bytes,
+		size_t len);
+
+/* The next row, of c->n values. 1, 0 after the last, or -EBADMSG. */
+int cursor_next(struct cursor *c, uint64_t *row);
+
+#endif

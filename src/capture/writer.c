@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#include "capture/chunk.h"
+
+enum { ZSTD_LEVEL = 1, INDEX_ROWS = 1 << 19 };
+
+#define D PACK_DELTA
+#define V PACK_VALUE
+
+/* In the order of the members of the records in format.h. */
+static const pack_codes op_codes = { D, D, D, V, V, V, V, V, D, D, D, D, V };
+static const pack_codes request_codes = { D, V, V, V, D, D, D, D, D, V, V, V, V, V, V };
+static const pack_codes name_codes = { V, D, V, V, V, V };
+static const pack_codes loss_codes = { D, D, V, V };
+static const pack_codes index_codes = { D, V, V, D, D };
+
+#undef D
+#undef V
+
+_Static_assert(PACK_VALUE == 0, "the strata, which have no codes, are values");
+_Static_assert(CAP_COLUMNS(struct cap_op) <= PACK_COLUMNS, "op");
+
+static void batch_init(struct writer *w, enum chunk_kind kind, const unsigned char *codes,
+		       unsigned int n)
+{
+	w->batches[kind] = (struct batch){ .kind = kind, .columns = { .codes = codes, .n = n } };
+}
+
+static int write_all(int fd, const uint8_t *p, size_t len)
+{
+	ssize_t n;
+
+	for (; len; p += n, len -= n) {
+		n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			return n ? -errno : -EIO;
+	}
+	return 0;
+}
+
+static bool is_records(unsigned int kind)
+{
+	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
+}
+
+/* Counts the records of a chunk that is not, or no longer, in the file. */
+static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_recorded)
+{
+	if (!is_records(h->kind))
+		return;
+	*(h->kind == CHUNK_OPS ? &w->lost_ops : &w->lost_requests) += h->rows;
+	if (was_recorded)
+		*(h->kind == CHUNK_OPS ? &w->ops : &w->requests) -= h->rows;
+}
+
+/* Notes the first error; truncates what was written of the chunk. */
+static void writer_fail(struct writer *w, int err)
+{
+	if (!w->err)
+		w->err = err;
+	if (w->is_file && (ftruncate(w->fd, w->bytes) || lseek(w->fd, w->bytes, SEEK_SET) < 0))
+		w->is_file = false;
+}
+
+static int buffer_reserve(uint8_t **buf, size_t *cap, size_t size)
+{
+	uint8_t *p;
+
+	if (*cap >= size)
+		return 0;
+	p = realloc(*buf, size);
+	if (!p)
+		return -ENOMEM;
+	*buf = p;
+	*cap = size;
+	return 0;
+}
+
+/* Writes a chunk whose bytes, head included, are ready. 0 or -errno. */
+static int chunk_write(struct writer *w, const struct chunk_head *h, const uint8_t *bytes)
+{
+	struct cap_index i = { w->bytes, h->kind, h->rows, h->first_ns, h->last_ns };
+	size_t len = CHUNK_HEAD + h->packed;
+	int err;
+
+	if (w->max_bytes && is_records(h->kind) && w->bytes + len > w->max_bytes)
+		return -EFBIG;
+	err = write_all(w->fd, bytes, len);
+	if (err)
+		return err;
+	if (is_records(h->kind)) {
+		w->last = *h;
+		w->last_at = w->bytes;
+	}
+	w->bytes += len;
+	if (w->index.rows < INDEX_ROWS)
+		rowpack_add(&w->index, (const uint64_t *)&i);
+	return 0;
+}
+
+/* Packs h->raw bytes of w->raw after the head in w->packed. 0 or -errno. */
+static int chunk_pack(struct writer *w, struct chunk_head *h)
+{
+	size_t room = ZSTD_compressBound(h->raw), n;
+
+	if (buffer_reserve(&w->packed, &w->packed_cap, CHUNK_HEAD + room))
+		return -ENOMEM;
+	n = ZSTD_compress2(w->zstd, w->packed + CHUNK_HEAD, room, w->raw, h->raw);
+	if (ZSTD_isError(n))
+		return -ENOMEM;
+	h->packed = n;
+	head_put(w->packed, h);
+	return 0;
+}
+
+/* Keeps the chunk in w->packed, and drops chunks whose records are too old. */
+static int chunk_keep(struct writer *w, const struct chunk_head *h)
+{
+	size_t len = CHUNK_HEAD + h->packed;
+	struct kept_chunk *k = malloc(sizeof(*k) + len), **at = &w->kept;
+
+	if (!k)
+		return -ENOMEM;
+	*k = (struct kept_chunk){ .head = *h, .len = len };
+	memcpy(k->bytes, w->packed, len);
+	*w->kept_end = k;
+	w->kept_end = &k->next;
+	while ((k = *at)) {
+		if (!is_records(k->head.kind) || k->head.last_ns + w->keep_ns >= h->last_ns) {
+			at = &k->next;
+			continue;
+		}
+		w->dropped_ops += k->head.kind == CHUNK_OPS ? k->head.rows : 0;
+		w->dropped_requests += k->head.kind == CHUNK_OPS ? 0 : k->head.rows;
+		*(k->head.kind == CHUNK_OPS ? &w->ops : &w->requests) -= k->head.rows;
+		*at = k->next;
+		if (w->kept_end == &k->next)
+			w->kept_end = at;
+		free(k);
+	}
+	return 0;
+}
+
+/* Packs and writes what is in w->raw. */
+static void chunk_end(struct writer *w, struct chunk_head *h, int err)
+{
+	err = err ? err : w->err;
+	if (!err)
+		err = chunk_pack(w, h);
+	if (!err)
+		err = w->keep_ns && h->kind != CHUNK_HEADER ? chunk_keep(w, h) :
+							      chunk_write(w, h, w->packed);
+	if (err) {
+		chunk_lose(w, h, false);
+		writer_fail(w, err);
+	} else if (is_records(h->kind)) {
+		*(h->kind == CHUNK_OPS ? &w->ops : &w->requests) += h->rows;
+	}
+}
+
+static void text_write(struct writer *w, enum chunk_kind kind, const char *text)
+{
+	struct chunk_head h = { .kind = kind, .raw = strlen(text), .rows = 1 };
+	int err = buffer_reserve(&w->raw, &w->raw_cap, h.raw);
+
+	if (!err)
+		memcpy(w->raw, text, h.raw);
+	chunk_end(w, &h, err);
+}
+
+static void batch_write(struct writer *w, enum chunk_kind kind)
+{
+	struct batch *b = &w->batches[kind];
+	struct chunk_head h = { .kind = kind, .rows = b->columns.rows, .first_ns = b->first_ns,
+				.last_ns = b->last_ns };
+	int err;
+
+	if (!h.rows)
+		return;
+	err = buffer_reserve(&w->raw, &w->raw_cap, rowpack_size(&b->columns) + b->text_len);
+	if (!err)
+		h.raw = rowpack_put(&b->columns, w->raw, b->text, b->text_len);
+	chunk_end(w, &h, err);
+	b->columns.rows = 0;
+	b->text_len = 0;
+}
+
+/* Adds a record that ended at @ns; writes those before it if there are enough. */
+static int batch_add(struct writer *w, enum chunk_kind kind, const void *record, uint64_t ns)
+{
+	struct batch *b = &w->batches[kind];
+
+	if (b->columns.rows == CHUNK_ROWS) {
+		batch_write(w, CHUNK_NAMES);
+		batch_write(w, kind);
+	}
+	if (!b->columns.rows || ns < b->first_ns)
+		b->first_ns = ns;
+	if (!b->columns.rows || ns > b->last_ns)
+		b->last_ns = ns;
+	return rowpack_add(&b->columns, record);
+}
+
+void writer_op(struct writer *w, const struct cap_op *op)
+{
+	uint64_t end = op->start_ns;
+
+	for (int i = 0; i < ST_N; i++)
+		end += op->strata[i];
+	if (w->err || batch_add(w, CHUNK_OPS, op, end))
+		w->lost_ops++;
+}
+
+void writer_request(struct writer *w, const struct cap_request *rq)
+{
+	uint64_t end = rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
+
+	if (w->err || batch_add(w, CHUNK_REQUESTS, rq, end))
+		w->lost_requests++;
+}
+
+void writer_loss(struct writer *w, const struct cap_loss *loss)
+{
+	if (!w->err)
+		batch_add(w, CHUNK_LOSSES, loss, loss->to_ns);
+}
+
+void writer_name(struct writer *w, const struct cap_name *n, const char *text)
+{
+	struct batch *b = &w->batches[CHUNK_NAMES];
+
+	if (w->err || n->text_len > CHUNK_TEXT)
+		return;
+	if (b->columns.rows == CHUNK_ROWS || b->text_len + n->text_len > CHUNK_TEXT)
+		batch_write(w, CHUNK_NAMES);
+	if (rowpack_add(&b->columns, (const uint64_t *)n))
+		return;
+	memcpy(b->text + b->text_len, text, n->text_len);
+	b->text_len += n->text_len;
+}
+
+void writer_flush(struct writer *w)
+{
+	for (int kind = CHUNK_NAMES; kind <= CHUNK_LOSSES; kind++)
+		batch_write(w, kind);
+}
+
+static int zstd_begin(struct writer *w)
+{
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+	return 0;
+}
+
+int writer_begin(struct writer *w, int fd, const char *header)
+{
+	uint8_t head[CAPTURE_HEAD] = CAPTURE_MAGIC;
+	struct stat st;
+	int err;
+
+	w->fd = fd;
+	w->is_file = !fstat(fd, &st) && S_ISREG(st.st_mode);
+	w->kept_end = &w->kept;
+	batch_init(w, CHUNK_OPS, op_codes, CAP_COLUMNS(struct cap_op));
+	batch_init(w, CHUNK_REQUESTS, request_codes, CAP_COLUMNS(struct cap_request));
+	batch_init(w, CHUNK_NAMES, name_codes, CAP_COLUMNS(struct cap_name));
+	batch_init(w, CHUNK_LOSSES, loss_codes, CAP_COLUMNS(struct cap_loss));
+	w->index = (struct rowpack){ .codes = index_codes, .n = CAP_COLUMNS(struct cap_index) };
+	w->batches[CHUNK_NAMES].text = malloc(CHUNK_TEXT);
+	if (!w->batches[CHUNK_NAMES].text || zstd_begin(w))
+		return -ENOMEM;
+	put_u32(head + 8, CAPTURE_VERSION);
+	err = write_all(fd, head, sizeof(head));
+	w->bytes = sizeof(head);
+	if (!err)
+		text_write(w, CHUNK_HEADER, header);
+	return err ? err : w->err;
+}
+
+/* Writes what was kept, oldest first. */
+static void kept_write(struct writer *w)
+{
+	struct kept_chunk *k;
+	int err;
+
+	w->keep_ns = 0;
+	while ((k = w->kept)) {
+		w->kept = k->next;
+		err = w->err ? w->err : chunk_write(w, &k->head, k->bytes);
+		if (err) {
+			chunk_lose(w, &k->head, true);
+			writer_fail(w, err);
+		}
+		free(k);
+	}
+	w->kept_end = &w->kept;
+}
+
+void writer_close(struct writer *w)
+{
+	writer_flush(w);
+	kept_write(w);
+}
+
+/* Drops the last chunk of records and everything after it. False: there is none. */
+static bool last_take_back(struct writer *w)
+{
+	if (!w->is_file || !w->last.rows)
+		return false;
+	chunk_lose(w, &w->last, true);
+	w->last = (struct chunk_head){};
+	w->bytes = w->last_at;
+	writer_fail(w, -ENOSPC);
+	rowpack_done(&w->index); /* it would list what is gone; nobody needs it */
+	w->index.rows = INDEX_ROWS;
+	return true;
+}
+
+static void index_write(struct writer *w)
+{
+	struct chunk_head h = { .kind = CHUNK_INDEX, .rows = w->index.rows };
+	uint8_t trailer[CAPTURE_TRAILER];
+	uint64_t at = w->bytes;
+	int err;
+
+	if (!h.rows || h.rows == INDEX_ROWS || rowpack_size(&w->index) > CHUNK_RAW)
+		return;
+	err = buffer_reserve(&w->raw, &w->raw_cap, rowpack_size(&w->index));
+	if (!err)
+		h.raw = rowpack_put(&w->index, w->raw, NULL, 0);
+	chunk_end(w, &h, err);
+	put_u64(trailer, at);
+	memcpy(trailer + 8, CAPTURE_INDEX_MAGIC, 8);
+	if (!w->err)
+		write_all(w->fd, trailer, sizeof(trailer));
+}
+
+bool writer_end(struct writer *w, const char *end)
+{
+	int err = w->err, failed;
+
+	w->err = 0; /* this may still succeed */
+	text_write(w, CHUNK_END, end);
+	failed = w->err;
+	w->err = err ? err : failed;
+	if (failed)
+		return !last_take_back(w);
+	if (!err)
+		index_write(w);
+	return true;
+}
+
+void writer_done(struct writer *w)
+{
+	struct kept_chunk *k;
+
+	while ((k = w->kept)) {
+		w->kept = k->next;
+		free(k);
+	}
+	for (int kind = 0; kind < CHUNK_KINDS; kind++)
+		rowpack_done(&w->batches[kind].columns);
+	rowpack_done(&w->index);
+	free(w->batches[CHUNK_NAMES].text);
+	ZSTD_freeCCtx(w->zstd);
+	free(w->raw);
+	free(w->packed);
+	*w = (struct writer){ .fd = -1 };
+}

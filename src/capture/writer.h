@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * writer.h - writes a capture file: collects records in columns, and writes a chunk when it is full
+ * or when told to. Names that a record refers to must be added before it.
+ *
+ * Owns the chunks, not the descriptor. Does not know where records come from.
+ */
+#ifndef IOSTRATA_WRITER_H
+#define IOSTRATA_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/rowpack.h"
+#include "capture/format.h"
+
+/* The contents of a chunk until it is written. */
+struct batch {
+	enum chunk_kind kind;
+	struct rowpack columns;
+	uint64_t first_ns, last_ns;
+	char *text;		/* of names; owned */
+	size_t text_len;
+};
+
+/* A chunk that is kept in memory until it is known whether it will be written. */
+struct kept_chunk {
+	struct kept_chunk *next;
+	struct chunk_head head;
+	size_t len;
+	uint8_t bytes[];
+};
+
+struct writer {
+	int fd;
+	bool is_file;			/* else a pipe: nothing written can be undone */
+	uint64_t max_bytes;		/* limit of the file; 0: as many as there is room for */
+	uint64_t keep_ns;		/* write only this last part, at the end; 0: all, at once */
+	uint64_t bytes;			/* written so far */
+	uint64_t ops, requests;		/* recorded: in the file, or kept */
+	uint64_t lost_ops, lost_requests; /* that found no room in the file */
+	uint64_t dropped_ops, dropped_requests;	/* too old to be kept */
+	int err;			/* 0, or of the first failure; -EFBIG: max_bytes */
+	/* private */
+	struct batch batches[CHUNK_KINDS];
+	struct rowpack index;
+	struct kept_chunk *kept, **kept_end;
+	struct chunk_head last;		/* the last chunk of ops or requests, and where it is */
+	uint64_t last_at;
+	void *zstd;
+	uint8_t *raw, *packed;
+	size_t raw_cap, packed_cap;
+};
+
+/*
+ * Starts a file at @fd, which must be empty, with the text of its header chunk. @w must be all 0,
+ * except for max_bytes and keep_ns. 0 or -errno; call writer_done() in any case.
+ */
+int writer_begin(struct writer *w, int fd, const char *header);
+
+/*
+ * Each adds a record. After a failed write, records are counted as lost, including those of the
+ * chunk that was not written; w->err says why.
+ */
+void writer_op(struct writer *w, const struct cap_op *op);
+void writer_request(struct writer *w, const struct cap_request *rq);
+void writer_loss(struct writer *w, const struct cap_loss *loss);
+
+/* @text: n->text_len bytes. */
+void writer_name(struct writer *w, const struct cap_name *n, const char *text);
+
+/* Writes what there is, so that it survives whatever happens next. */
+void writer_flush(struct writer *w);
+
+/* Call before writer_end(), with no more records after it: writes what there is and what was
+ * kept. */
+void writer_close(struct writer *w);
+
+/* Writes @end, the text of the last chunk, and the index. False: there was no room, so a chunk of
+ * records was dropped and counts as lost; make @end again, and retry. */
+bool writer_end(struct writer *w, const char *end);
+
+void writer_done(struct writer *w);
+
+#endif

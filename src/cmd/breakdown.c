@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* breakdown.c - one run, all layers: where the time of I/O operations went. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/names.h"
+#include "base/newfile.h"
+#include "base/reason.h"
+#include "breakdown_opts.h"
+#include "run.h"
+#include "show/breakdown_columns.h"
+#include "show/breakdown_json.h"
+#include "show/breakdown_text.h"
+
+struct breakdown {
+	struct run run;
+	struct breakdown_opts opts;
+	/* state */
+	FILE *out;			/* where output goes */
+	char ignored[64];
+	struct breakdown_view view;
+	struct op_record *slowest;	/* biggest first, n_slowest of slowest_max */
+	size_t n_slowest;
+	struct utsname uts;
+};
+
+static const struct opt_group groups[] = {
+	{ "What to measure", breakdown_measure_opts, offsetof(struct breakdown, opts) },
+	{ "Output", breakdown_output_opts, offsetof(struct breakdown, opts) },
+	RUN_GROUPS,
+	{},
+};
+
+static const struct opt_example examples[] = {
+	{ "iostrata breakdown", "everybody's I/O, until Ctrl-C" },
+	{ "iostrata breakdown -- make -j8", "of a command and all that it starts" },
+	{ "iostrata breakdown -p 6681 1", "of a process, every second" },
+	{ "iostrata breakdown --by file -D 10", "which files, for 10 seconds" },
+	{ "iostrata breakdown --slowest 5 --op fsync", "the five slowest fsyncs, step by step" },
+	{ "iostrata breakdown -T ext4",
+	  "ext4 alone: a histogram per operation (where 'iostrata doctor' has file systems)" },
+	{ "iostrata breakdown -T blk -d nvme0n1 -Q", "a disk's requests with their queue time" },
+	{},
+};
+
+static const struct opt_columns columns[] = {
+	{ "Operations", op_columns }, { "Requests", rq_columns }, {},
+};
+
+static const struct opt_table table = {
+	.name = "iostrata breakdown",
+	.summary = "where every nanosecond of an I/O operation went",
+	.about = "Accounts for each operation (read, write, open, close, fsync, copy, meta) as a "
+		 "whole: its time on CPU by layer, and its waits by what they were for. The parts "
+		 "are disjoint and add up to the operation's elapsed time.",
+	.groups = groups,
+	.args = run_args,
+	.command = true,
+	.examples = examples,
+	.columns = columns,
+	.terms = strata_terms,
+	.terms_title = "What a thread was doing",
+};
+
+static struct breakdown *breakdown_of(struct run *r)
+{
+	return (struct breakdown *)r; /* its first member */
+}
+
+static int resolve_layer(struct breakdown *b, struct reason *why)
+{
+	struct session_conf *conf = &b->run.conf;
+
+	if (!b->opts.layer || !breakdown_layer(b->opts.layer, &conf->layer))
+		return 0;
+	if (!filters_fs_type_known(b->opts.layer)) {
+		reason_set(why, EXIT_FAILED, "no layer or file system '%.60s'", b->opts.layer);
+		return reason_hint(why, "layers are syscall, vfs, fs and blk; file systems are "
+					"those in /proc/filesystems");
+	}
+	conf->layer = LAYER_FS;
+	conf->fs = b->opts.layer;
+	b->view.fs_filter = b->opts.layer;
+	return 0;
+}
+
+/* The filters in use that do not apply to requests: "--op, --min". */
+static void ignored_by_requests(const struct filters *f, char *text, size_t cap)
+{
+	const char *const names[] = { f->fs ? "--fs" : NULL, f->ops ? "--op" : NULL,
+				      f->files.n ? "--file" : NULL, f->min_ns ? "--min" : NULL };
+	size_t n = 0;
+
+	for (int i = 0; i < 4; i++)
+		if (names[i])
+			n += snprintf(text + n, cap - n, "%s%s", n ? ", " : "", names[i]);
+}
+
+static int resolve(struct run *r, struct reason *why)
+{
+	struct breakdown *b = breakdown_of(r);
+
+	if (resolve_layer(b, why) || breakdown_check(&b->opts, r->conf.layer, r->opts.json, why))
+		return -1;
+	ignored_by_requests(&r->opts.filters, b->ignored, sizeof(b->ignored));
+	if (r->conf.layer == LAYER_BLK && b->ignored[0])
+		return reason_set(why, EXIT_USAGE, "-T blk shows requests, which %s cannot choose",
+				  b->ignored);
+	b->out = b->opts.output ? newfile_open(b->opts.output, why) : stdout;
+	if (!b->out)
+		return -1;
+	r->own_stdout = b->opts.output;
+	if (b->opts.slowest_max) {
+		b->slowest = calloc(b->opts.slowest_max, sizeof(*b->slowest));
+		if (!b->slowest)
+			return reason_set(why, EXIT_FAILED, "out of memory");
+	}
+	r->conf.by = b->opts.by;
+	r->conf.queued = b->opts.queued;
+	r->conf.records = b->opts.slowest_max;
+	r->conf.record_fs = r->opts.filters.fs;
+	if (r->opts.filters.fs)
+		b->view.fs_filter = r->opts.filters.fs;
+	return 0;
+}
+
+static void view_fill(struct breakdown *b)
+{
+	struct breakdown_view *v = &b->view;
+	const struct run *r = &b->run;
+
+	uname(&b->uts);
+	breakdown_view_fill(v, &b->opts, r->conf.layer, fileno(b->out));
+	v->repeats = r->opts.interval_ns;
+	v->command = r->conf.follow ? r->command[0] : NULL;
+	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	v->ignored = b->ignored;
+	v->kernel = b->uts.release;
+	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
+	v->missing = session_missing(r->session);
+}
+
+/* Keeps the slowest operations, and raises the threshold once there are enough. */
+static void on_record(void *arg, const struct op_record *rec)
+{
+	struct breakdown *b = arg;
+	struct session *session = b->run.session;
+	size_t max = b->opts.slowest_max, i;
+
+	if (b->n_slowest == max && rec->total_ns <= b->slowest[max - 1].total_ns)
+		return;
+	if (b->n_slowest < max)
+		b->n_slowest++;
+	for (i = b->n_slowest - 1; i > 0 && b->slowest[i - 1].total_ns < rec->total_ns; i--)
+		b->slowest[i] = b->slowest[i - 1];
+	b->slowest[i] = *rec;
+	if (b->n_slowest == max)
+		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
+}
+
+static int start(struct run *r, struct reason *why)
+{
+	(void)why;
+	view_fill(breakdown_of(r));
+	session_on_record(r->session, on_record, r);
+	return 0;
+}
+
+static int report(struct run *r, struct snapshot *sn)
+{
+	struct breakdown *b = breakdown_of(r);
+	int err;
+
+	b->view.until = time(NULL);
+	err = (r->opts.json ? breakdown_json : breakdown_text)(b->out, &b->view, sn, b->slowest,
+							       b->n_slowest);
+	b->view.later = true;
+	b->n_slowest = 0;
+	session_set_slow_ns(r->session, 0);
+	return err;
+}
+
+static const struct run_ops ops = { .resolve = resolve, .start = start, .report = report };
+
+static int breakdown(int argc, char **argv)
+{
+	struct breakdown b = {};
+	int status = run_main(&b.run, &ops, &cmd_breakdown, argc, argv);
+
+	free(b.slowest);
+	if (b.opts.output && b.out)
+		fclose(b.out);
+	return status;
+}
+
+const struct cmd cmd_breakdown = { "breakdown", &table, breakdown };

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* doctor.c - what this kernel supports, what is missing, why, and what to do about it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/json.h"
+#include "base/reason.h"
+#include "base/rlimits.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "trace/feature.h"
+#include "trace/plan.h"
+#include "trace/session.h"
+#include "trace/trials.h"
+
+struct doctor_opts {
+	bool probes, json;
+};
+
+static const struct opt doctor_opts[] = {
+	{ 0, "probes", OPT_FLAG(struct doctor_opts, probes),
+	  .help = "try every program: its hook, its size and whether it loads here" },
+	{ 'j', "json", OPT_FLAG(struct doctor_opts, json), .help = "one JSON object" },
+	{},
+};
+
+static const struct opt_group groups[] = { { "Options", doctor_opts, 0 }, {} };
+
+static const struct opt_example examples[] = {
+	{ "iostrata doctor", "what works here, and what would help" },
+	{ "iostrata doctor --probes", "every program by itself" },
+	{},
+};
+
+static const struct opt_table table = {
+	.name = "iostrata doctor",
+	.summary = "what this kernel can, what is missing and why",
+	.about = "Looks at the running kernel and tries what the other commands rely on. Exit code "
+		 "0 if operations can be traced, 3 if this kernel cannot, 4 without permission.",
+	.groups = groups,
+	.examples = examples,
+};
+
+/* One line of the report. */
+struct finding {
+	const char *what;
+	const char *label;	/* for text output, worded so that "yes" fits */
+	bool works;
+	const char *how;	/* what it uses, or why it does not work; one sentence */
+	const char *advice;	/* what to do, or NULL */
+};
+
+struct findings {
+	struct finding at[32];
+	int n;
+};
+
+static void add(struct findings *l, const char *what, bool works, const char *how,
+		const char *advice)
+{
+	l->at[l->n++] = (struct finding){ what, what, works, how, works ? NULL : advice };
+}
+
+/* A capability that needs tracepoints of the plan: it works if every program whose absence leaves
+ * something unmeasured has its hook. */
+static void add_capability(struct findings *l, const struct plan *plan, const char *what,
+			   enum capability cap, const char *how)
+{
+	const char *why;
+
+	for (const struct program *row = programs; row < programs + programs_n; row++) {
+		why = plan_why_not(plan, row);
+		if (!(row->caps & cap) || !row->without || !why || !plan_is_for(plan, row))
+			continue;
+		add(l, what, false, row->target, why);
+		return;
+	}
+	add(l, what, true, how, NULL);
+}
+
+/* A minor capability that depends on a single program. */
+static void add_program(struct findings *l, const struct plan *plan, const char *what,
+			const char *target)
+{
+	for (const struct program *row = programs; row < programs + programs_n; row++) {
+		const char *why = plan_why_not(plan, row);
+
+		if (strcmp(row->target, target) || !plan_is_for(plan, row) || !why)
+			continue;
+		add(l, what, false, why, NULL);
+		return;
+	}
+	add(l, what, true, target, NULL);
+}
+
+static void add_layers(struct findings *l, const struct plan *plan, const struct feature *f)
+{
+	const char *func = f->func == FUNC_FENTRY ? "fentry and fexit" : "kprobe and kretprobe";
+	const char *advice = "use a kernel with CONFIG_KPROBES and CONFIG_FUNCTION_TRACER";
+
+	add_capability(l, plan, "syscall", CAP_CALLS, "tracepoints sys_enter and sys_exit");
+	add(l, "vfs", f->func, f->func ? func : f->no_functions, advice);
+	add(l, "file systems", f->func, f->func ? func : f->no_functions, advice);
+	add_capability(l, plan, "waits", CAP_WAITS,
+		       "tracepoints sched_switch, sched_waking and balance_dirty_pages");
+	add_capability(l, plan, "block", CAP_REQUESTS, "block tracepoints");
+	add_program(l, plan, "completion's end", "block_io_done");
+}
+
+static void add_preemption(struct findings *l, struct feature *f)
+{
+	if (f->preemptible_tracepoints && !f->perf_calls)
+		add(l, "preemption", false, f->preemption,
+		    "mount tracefs at /sys/kernel/tracing: perf's tracepoints are not preempted");
+	else
+		add(l, "preemption", !f->preemptible, f->preemption,
+		    "a program that is preempted misses what others do on that CPU; what is missed "
+		    "is counted, and its time is in the layer above");
+	l->at[l->n - 1].label = "no preemption";
+}
+
+static void add_features(struct findings *l, struct feature *f)
+{
+	add(l, "BTF", true, "/sys/kernel/btf/vmlinux", NULL);
+	add(l, "fentry", !f->no_fentry[0], f->no_fentry[0] ? f->no_fentry : "function entry, exit",
+	    "a kernel with CONFIG_FUNCTION_TRACER; not locked down");
+	add(l, "kprobes", !f->no_kprobe[0], f->no_kprobe[0] ? f->no_kprobe : "any function",
+	    "a kernel with CONFIG_KPROBES");
+	add(l, "module types", f->module_btf,
+	    f->module_btf ? "modules describe their types" : "modules have no BTF",
+	    f->no_kprobe[0] ? "their functions would need kprobes" :
+			      "modules' functions are probed by kprobe instead");
+	add(l, "interrupt level", f->interrupt_level,
+	    f->interrupt_level ? "tells interrupts from threads" :
+				 "programs cannot see the preemption count",
+	    "a newer kernel, or one with CONFIG_KALLSYMS_ALL; a wake-up by an interrupt may be "
+	    "taken for one by the thread that it interrupted");
+	add_preemption(l, f);
+	add(l, "open files", f->task_iter,
+	    f->task_iter ? "iterator over open files" : "no iterator over open files",
+	    "file systems' functions are found by name");
+}
+
+/* What that means for the user: "breakdown works here, but without: vfs, file systems". */
+static void verdict(const struct findings *l, char *text, size_t cap)
+{
+	static const char *const parts[] = { "vfs", "file systems", "waits", "block" };
+	size_t n = snprintf(text, cap, "breakdown %s here",
+			    l->at[0].works ? "works" : "does not work");
+	int without = 0;
+
+	for (int i = 1; i < l->n && l->at[0].works; i++)
+		for (int p = 0; p < 4; p++)
+			if (!l->at[i].works && !strcmp(l->at[i].what, parts[p]))
+				n += snprintf(text + n, cap - n, "%s%s",
+					      without++ ? ", " : ", but without: ", parts[p]);
+}
+
+static int print_findings(const struct findings *l)
+{
+	struct text_out o = { .f = stdout };
+	char text[160];
+
+	text_put(&o, "%-17s %-6s %s\n", "what", "works", "how, or why not");
+	for (int i = 0; i < l->n; i++) {
+		const struct finding *f = &l->at[i];
+
+		text_put(&o, "%-17s %-6s ", f->label, f->works ? "yes" : "no");
+		text_wrap(&o, f->how, 25, 25, 80);
+		if (!f->advice)
+			continue;
+		text_put(&o, "%25s", "");
+		text_wrap(&o, f->advice, 25, 25, 80);
+	}
+	verdict(l, text, sizeof(text));
+	text_put(&o, "\n%s\n", text);
+	return text_end(&o);
+}
+
+static void json_findings(struct json *j, const struct findings *l)
+{
+	json_put_begin(j, "findings", '[');
+	for (int i = 0; i < l->n; i++) {
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "what", l->at[i].what);
+		json_put_bool(j, "works", l->at[i].works);
+		json_put_string(j, "how", l->at[i].how);
+		json_put_string(j, "advice", l->at[i].advice);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
+static void print_probe(void *arg, const struct trial *p)
+{
+	struct text_out *o = arg;
+
+	text_put(o, "%-26s %6zu ", p->program, p->insns);
+	if (p->other) {
+		text_put(o, "-   another program is for this kernel\n");
+	} else if (p->why || p->err) {
+		text_put(o, "no  ");
+		text_wrap(o, p->why ? p->why : strerror(-p->err), 38, 38, 80);
+	} else {
+		text_put(o, "yes %s\n", p->hook);
+	}
+}
+
+static void json_probe(void *arg, const struct trial *p)
+{
+	struct json *j = arg;
+
+	json_put_begin(j, NULL, '{');
+	json_put_string(j, "program", p->program);
+	json_put_string(j, "hook", p->hook);
+	json_put_uint(j, "insns", p->insns);
+	json_put_bool(j, "loads", !p->why && !p->err);
+	json_put_string(j, "why", p->why ? p->why : p->err ? strerror(-p->err) : NULL);
+	json_put_end(j, '}');
+}
+
+static int not_written(int err, struct reason *why)
+{
+	if (err == -EPIPE)
+		return 0;
+	return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
+}
+
+static int show_text(const struct findings *l, struct feature *f, bool probes,
+		     struct reason *why)
+{
+	struct text_out o = { .f = stdout };
+
+	int err = print_findings(l);
+
+	if (err)
+		return not_written(err, why);
+	if (!probes)
+		return 0;
+	text_put(&o, "\n%-26s %6s %s\n", "program", "insns", "loads here, and its hook or why not");
+	if (trials_run(print_probe, &o, f))
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	err = text_end(&o);
+	return err ? not_written(err, why) : 0;
+}
+
+static int show_json(const struct findings *l, struct feature *f, bool probes,
+		     struct reason *why)
+{
+	struct json j = { .out = { .f = stdout } };
+	struct utsname uts;
+	char text[160];
+	int err;
+
+	uname(&uts);
+	json_put_begin(&j, NULL, '{');
+	json_put_string(&j, "schema", "iostrata.doctor/1");
+	json_put_string(&j, "kernel", uts.release);
+	json_findings(&j, l);
+	verdict(l, text, sizeof(text));
+	json_put_string(&j, "verdict", text);
+	if (probes) {
+		json_put_begin(&j, "probes", '[');
+		if (trials_run(json_probe, &j, f))
+			return reason_set(why, EXIT_FAILED, "out of memory");
+		json_put_end(&j, ']');
+	}
+	json_put_end(&j, '}');
+	err = json_end_line(&j);
+	return err ? not_written(err, why) : 0;
+}
+
+static int doctor(int argc, char **argv)
+{
+	struct doctor_opts opts = {};
+	struct findings list = {};
+	struct opts_result res;
+	struct reason why = {};
+	struct rlimits limits;
+	struct feature f;
+	struct plan plan;
+	int done = cmd_parse(&cmd_doctor, argc, argv, &opts, &res);
+
+	if (done >= 0)
+		return done;
+	rlimits_raise(&limits);
+	if (feature_probe(&f, &why))
+		return cmd_fail(&why);
+	plan_init(&plan, &f, ~0U);
+	add_layers(&list, &plan, &f);
+	add_features(&list, &f);
+	done = (opts.json ? show_json : show_text)(&list, &f, opts.probes, &why);
+	feature_done(&f);
+	if (done)
+		return cmd_fail(&why);
+	return list.at[0].works ? 0 : EXIT_KERNEL;
+}
+
+const struct cmd cmd_doctor = { "doctor", &table, doctor };

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* funcs.c - count and time of every function that matches. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/reason.h"
+#include "run.h"
+#include "show/funcs_text.h"
+#include "trace/func_session.h"
+
+enum { MAX_COLUMNS = 160, MOST_FUNCTIONS = 2000 };
+
+struct funcs {
+	struct run run;
+	/* options */
+	int by, sort, probe;
+	uint64_t most, max;
+	bool tree, folded, csv, list, subtract, histograms, milliseconds;
+	/* state */
+	struct func_session *session;
+	struct func_session_conf conf;
+	struct funcs_view view;
+	struct utsname uts;
+};
+
+static const struct opt_choice by_choices[] = {
+	{ "pid", FUNC_ROWS_PID }, { "tid", FUNC_ROWS_TID }, { "comm", FUNC_ROWS_COMM },
+	{ "cgroup", FUNC_ROWS_CGROUP }, {},
+};
+
+enum { SORT_TOTAL, SORT_SELF, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_P99 };
+
+static const struct opt_choice sort_choices[] = {
+	{ "total", SORT_TOTAL }, { "self", SORT_SELF }, { "count", SORT_COUNT },
+	{ "mean", SORT_MEAN }, { "max", SORT_MAX }, { "p99", SORT_P99 }, {},
+};
+
+enum {
+	PROBE_BEST,
+	KPROBE_SESSION,
+	KPROBE_MULTI,
+	FENTRY,
+	KPROBE,
+	UPROBE_SESSION,
+	UPROBE_MULTI,
+	UPROBE,
+};
+
+static const struct opt_choice probe_choices[] = {
+	{ "kprobe.session", KPROBE_SESSION }, { "kprobe.multi", KPROBE_MULTI },
+	{ "fentry", FENTRY }, { "kprobe", KPROBE }, { "uprobe.session", UPROBE_SESSION },
+	{ "uprobe.multi", UPROBE_MULTI }, { "uprobe", UPROBE }, {},
+};
+
+static const struct opt measure_opts[] = {
+	{ 0, "by", OPT_CHOICE(struct funcs, by, by_choices), .arg = "KEY",
+	  .help = "a row per function and key" },
+	{ 0, "tree", OPT_FLAG(struct funcs, tree),
+	  .help = "also who called whom among the traced functions" },
+	{ 0, "subtract", OPT_FLAG(struct funcs, subtract),
+	  .help = "take what the probes cost off the times" },
+	{ 0, "probe", OPT_CHOICE(struct funcs, probe, probe_choices), .arg = "KIND",
+	  .help = "how functions are probed (default: the best way that the kernel has)" },
+	{ 0, "max", OPT_UINT(struct funcs, max), .arg = "N", .min = 1, .max = 100000,
+	  .help = "functions at most (default: 2000)" },
+	{},
+};
+
+static const struct opt output_opts[] = {
+	{ 0, "list", OPT_FLAG(struct funcs, list),
+	  .help = "only show which functions are meant, and why some cannot be traced" },
+	{ 0, "sort", OPT_CHOICE(struct funcs, sort, sort_choices), .arg = "COLUMN",
+	  .help = "the biggest of this first (default: total)" },
+	{ 'n', "rows", OPT_UINT(struct funcs, most), .arg = "N",
+	  .help = "rows of a table at most, 0: all (default: 40)" },
+	{ 'H', "histograms", OPT_FLAG(struct funcs, histograms),
+	  .help = "a histogram for every row" },
+	{ 'm', "milliseconds", OPT_FLAG(struct funcs, milliseconds),
+	  .help = "times in milliseconds (default: the unit that fits)" },
+	{ 0, "csv", OPT_FLAG(struct funcs, csv), .help = "lines of name(),count,total_us" },
+	{ 0, "folded", OPT_FLAG(struct funcs, folded),
+	  .help = "lines of a;b;c and the self time of c in ns, for flame graphs" },
+	{},
+};
+
+static const struct opt who_opts[] = {
+	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = 2147483647,
+	  .help = "only this process, all its threads" },
+	{ 0, "system", OPT_FLAG(struct filters, system),
+	  .help = "with -- CMD: everybody, not only the command" },
+	{},
+};
+
+static const struct opt_group groups[] = {
+	{ "What to measure", measure_opts, 0 },
+	{ "Output", output_opts, 0 },
+	{ "Whose calls", who_opts, offsetof(struct run, opts.filters) },
+	{ "The run", run_opts, 0 },
+	{},
+};
+
+static const struct opt args[] = {
+	{ OPT_STRING(struct funcs, conf.probe), .arg = "PATTERN", .required = true, .many = true,
+	  .help = "functions: a glob, /regex/, MODULE:glob, PATH:glob or c:glob (the C library); "
+		  "!PATTERN leaves out; then, if a table is to be printed now and then, INTERVAL "
+		  "and COUNT" },
+	{},
+};
+
+static const struct opt_example examples[] = {
+	{ "iostrata funcs 'ext4_*'", "all functions of ext4, until Ctrl-C" },
+	{ "iostrata funcs 'xfs:*' '!xfs_trans_*' 1 10", "of a module, every second, ten times" },
+	{ "iostrata funcs --tree 'vfs_*' -- tar cf x /usr", "who calls whom, in a command" },
+	{ "iostrata funcs --sort p99 -p 6681 'blk_*'", "in a process" },
+	{ "iostrata funcs '/^(vfs|ext4)_.*write/' --list", "what the regular expression means" },
+	{ "iostrata funcs 'c:pread*' -p 6681", "functions of the C library" },
+	{},
+};
+
+static const struct opt_columns columns[] = { { "Functions", funcs_columns }, {} };
+
+static const struct opt_table table = {
+	.name = "iostrata funcs",
+	.summary = "count and time of every function that matches",
+	.about = "Counts the calls of functions of the kernel, or of programs and libraries, and "
+		 "adds up the time that they took: with all that they called (total), and without "
+		 "the traced functions that they called (self). Exact under nesting and recursion.",
+	.groups = groups,
+	.args = args,
+	.command = true,
+	.examples = examples,
+	.columns = columns,
+};
+
+static struct funcs *funcs_of(struct run *r)
+{
+	return (struct funcs *)r; /* its first member */
+}
+
+/* No function begins with a digit. */
+static bool is_number(const char *arg)
+{
+	return isdigit((unsigned char)arg[0]);
+}
+
+static int numbers_read(struct run *r, int n, struct reason *why)
+{
+	char **at = r->rest + r->n_rest - n;
+	const char *said;
+
+	if (n > 2)
+		return reason_set(why, EXIT_USAGE, "more than INTERVAL and COUNT: '%.60s'", at[2]);
+	if (n > 0 && (opts_duration(at[0], &r->opts.interval_ns, &said) ||
+		      r->opts.interval_ns < 10000000))
+		return reason_set(why, EXIT_USAGE, "invalid value '%.60s' for INTERVAL", at[0]);
+	if (n > 1 && (opts_uint(at[1], &r->opts.count, &said) || !r->opts.count))
+		return reason_set(why, EXIT_USAGE, "invalid value '%.60s' for COUNT", at[1]);
+	return 0;
+}
+
+static int arguments_read(struct funcs *f, struct reason *why)
+{
+	struct run *r = &f->run;
+	int n = 0;
+
+	while (n < r->n_rest && is_number(r->rest[r->n_rest - 1 - n]))
+		n++;
+	if (n == r->n_rest)
+		return reason_set(why, EXIT_USAGE, "PATTERN is missing");
+	f->conf.patterns = r->rest;
+	f->conf.n_patterns = r->n_rest - n;
+	return numbers_read(r, n, why);
+}
+
+static int options_check(const struct funcs *f, struct reason *why)
+{
+	bool tree = f->tree || f->folded;
+
+	if (tree && f->by)
+		return reason_set(why, EXIT_USAGE, "--by and a tree exclude one another");
+	if (f->csv + f->folded + f->run.opts.json > 1)
+		return reason_set(why, EXIT_USAGE, "of --json, --csv and --folded only one can be "
+						   "printed");
+	if (f->csv && f->by)
+		return reason_set(why, EXIT_USAGE, "--csv has no column for --by");
+	return 0;
+}
+
+static const char *name_of(const struct opt_choice *list, int value)
+{
+	for (const struct opt_choice *c = list; c->name; c++)
+		if (c->value == value)
+			return c->name;
+	return NULL;
+}
+
+static void progress(size_t done, size_t all)
+{
+	enum { WIDTH = 40 };
+	int stars = all ? done * WIDTH / all : WIDTH;
+
+	if (done == all)
+		fprintf(stderr, "\r\033[K");
+	else if (done % 8 == 0)
+		fprintf(stderr, "\rattaching [%.*s%*s] %zu/%zu", stars,
+			"****************************************", WIDTH - stars, "", done, all);
+	fflush(stderr);
+}
+
+static void conf_fill(struct funcs *f)
+{
+	struct func_session_conf *c = &f->conf;
+
+	c->probe = name_of(probe_choices, f->probe);
+	c->rows = f->tree || f->folded ? FUNC_ROWS_TREE : f->by;
+	c->subtract = f->subtract;
+	c->stats = f->run.conf.stats;
+	c->follow = f->run.conf.follow;
+	c->pids = f->run.conf.lists.pids;
+	c->n_pids = f->run.conf.lists.n_pids;
+	c->max = f->max;
+	c->progress = isatty(STDERR_FILENO) ? progress : NULL;
+	/* names of cgroups are looked up when they are printed */
+	f->run.conf.by = f->by == FUNC_ROWS_CGROUP ? BY_CGROUP : BY_NONE;
+}
+
+static int list(struct funcs *f, struct reason *why)
+{
+	struct func_list l;
+
+	if (func_session_list(&f->conf, &l, why))
+		return -1;
+	f->run.exit = cmd_written(funcs_list_text(stdout, &l));
+	func_list_free(&l);
+	return 1;
+}
+
+static int resolve(struct run *r, struct reason *why)
+{
+	struct funcs *f = funcs_of(r);
+
+	if (options_check(f, why) || arguments_read(f, why))
+		return -1;
+	conf_fill(f);
+	return f->list ? list(f, why) : 0;
+}
+
+static int open_session(struct run *r, struct reason *why)
+{
+	struct funcs *f = funcs_of(r);
+
+	return func_session_open(&f->conf, &f->session, why);
+}
+
+static void close_session(struct run *r)
+{
+	struct func_session *s = funcs_of(r)->session;
+
+	if (s && func_session_is_slow_to_close(s))
+		child_hold_open();
+	func_session_close(s);
+}
+
+static void tick(struct run *r)
+{
+	func_session_tick(funcs_of(r)->session);
+}
+
+/* Columns of the terminal. 0: not known, or fewer than 80, in which everything fits. */
+static int terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 80)
+		return 0;
+	return size.ws_col < MAX_COLUMNS ? size.ws_col : MAX_COLUMNS;
+}
+
+/* In the line that says what is traced, the functions come before the filters. */
+static int start(struct run *r, struct reason *why)
+{
+	struct funcs *f = funcs_of(r);
+	struct funcs_view *v = &f->view;
+	char filters[sizeof(r->looked_for)];
+	size_t n = 0;
+
+	(void)why;
+	uname(&f->uts);
+	v->funcs = func_session_funcs(f->session);
+	v->probe = func_session_probe(f->session);
+	v->cost = func_session_cost(f->session);
+	v->by = name_of(by_choices, f->by);
+	v->sort = name_of(sort_choices, f->sort);
+	v->most = f->most;
+	v->tree = f->tree || f->folded;
+	v->subtract = f->subtract;
+	v->histograms = f->histograms;
+	v->milliseconds = f->milliseconds;
+	v->width = terminal_width();
+	v->kernel = f->uts.release;
+	for (size_t i = 0; i < v->funcs->n; i++)
+		n += !v->funcs->at[i].refused;
+	memcpy(filters, r->looked_for, sizeof(filters));
+	snprintf(r->looked_for, sizeof(r->looked_for), "%zu function%s by %s%s%.300s", n,
+		 n == 1 ? "" : "s", v->probe, filters[0] ? ", " : "", filters);
+	return 0;
+}
+
+static int print(struct funcs *f, const struct func_snapshot *sn)
+{
+	if (f->run.opts.json)
+		return funcs_json(stdout, &f->view, sn);
+	if (f->csv)
+		return funcs_csv(stdout, &f->view, sn);
+	return (f->folded ? funcs_folded : funcs_text)(stdout, &f->view, sn);
+}
+
+static int report(struct run *r, struct reason *why)
+{
+	struct funcs *f = funcs_of(r);
+	struct func_snapshot sn;
+	uint64_t lost = 0;
+	int err;
+
+	if (func_session_snapshot(f->session, &sn, why))
+		return -1;
+	for (int i = 0; i < FUNC_LOSS_N; i++)
+		lost += sn.lost[i];
+	if (r->opts.strict && lost && !r->exit)
+		r->exit = EXIT_INCOMPLETE;
+	if (f->subtract)
+		funcs_subtract(&f->view.cost[0], &sn);
+	err = print(f, &sn);
+	func_snapshot_free(&sn);
+	if (err)
+		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
+	return 0;
+}
+
+static const struct run_source source = { open_session, tick, report, close_session };
+
+static const struct run_ops ops = { .source = &source, .resolve = resolve, .start = start };
+
+static int funcs(int argc, char **argv)
+{
+	struct funcs f = { .max = MOST_FUNCTIONS, .most = 40 };
+
+	return run_main(&f.run, &ops, &cmd_funcs, argc, argv);
+}
+
+const struct cmd cmd_funcs = { "funcs", &table, funcs };

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* report.c - breakdown's tables, or the records one by one, from recordings. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/newfile.h"
+#include "base/reason.h"
+#include "base/snapshot.h"
+#include "breakdown_opts.h"
+#include "capture/replay.h"
+#include "cmd.h"
+#include "filters.h"
+#include "show/breakdown_json.h"
+#include "show/breakdown_text.h"
+#include "show/events.h"
+#include "trace/syscalls.h"
+
+struct report {
+	/* options */
+	struct breakdown_opts opts;
+	uint64_t from_ns, to_ns, every_ns;
+	struct opt_uints pids;
+	struct opt_strings comms;
+	unsigned int kinds;		/* set of 1 << enum op_kind, 0: all */
+	uint64_t min_ns;
+	const char *fs;
+	int events;			/* enum events_format */
+	bool json, strict;
+	/* state */
+	FILE *out;			/* where output goes */
+	struct breakdown_view view;
+	struct replay replay;
+	struct header header;		/* of the first file */
+	struct missing missing;		/* of the first file */
+	uint64_t first_ns, last_ns;	/* of all files, CLOCK_REALTIME */
+	uint64_t duration_ns, lost[LOST_N], missed;
+	bool damaged;
+};
+
+static const struct opt_choice event_choices[] = {
+	{ "text", EVENTS_TEXT }, { "csv", EVENTS_CSV }, { "json", EVENTS_JSON }, {},
+};
+
+static const struct opt time_opts[] = {
+	{ 0, "from", OPT_DURATION(struct report, from_ns), .arg = "DUR",
+	  .help = "leave out what ended before, counted from the beginning" },
+	{ 0, "to", OPT_DURATION(struct report, to_ns), .arg = "DUR", .min = 1,
+	  .help = "leave out what ended then or later" },
+	{ 0, "every", OPT_DURATION(struct report, every_ns), .arg = "DUR", .min = 1000000,
+	  .help = "a table for each interval of this length" },
+	{},
+};
+
+static const struct opt whose_opts[] = {
+	{ 'p', "pid", OPT_UINTS(struct report, pids), .arg = "PID", .min = 1, .max = INT_MAX,
+	  .help = "only this process, all its threads" },
+	{ 0, "comm", OPT_STRINGS(struct report, comms), .arg = "NAME",
+	  .help = "only threads of this name" },
+	{ 0, "op", OPT_CHOICES(struct report, kinds, filter_ops), .arg = "OP",
+	  .help = "only operations of this kind" },
+	{ 0, "min", OPT_DURATION(struct report, min_ns), .arg = "DUR",
+	  .help = "only operations that took at least this long" },
+	{ 0, "fs", OPT_STRING(struct report, fs), .arg = "TYPE",
+	  .help = "only files of this file system type" },
+	{},
+};
+
+static const struct opt what_opts[] = {
+	{ 0, "events", OPT_CHOICE(struct report, events, event_choices), .arg = "FORMAT",
+	  .help = "the operations and requests one by one" },
+	{ 'j', "json", OPT_FLAG(struct report, json),
+	  .help = "one JSON object per interval, times in ns" },
+	{ 0, "strict", OPT_FLAG(struct report, strict),
+	  .help = "exit with 5 if anything was lost" },
+	{},
+};
+
+static const struct opt_group groups[] = {
+	{ "What to show", breakdown_measure_opts, offsetof(struct report, opts) },
+	{ "Output", breakdown_output_opts, offsetof(struct report, opts) },
+	{ "Time", time_opts, 0 },
+	{ "Whose I/O", whose_opts, 0 },
+	{ "Form", what_opts, 0 },
+	{},
+};
+
+static const struct opt args[] = {
+	{ .arg = "FILE", .type = OPT_TYPE_STRING, .required = true, .many = true,
+	  .help = "recordings, one timeline; - is the standard input" },
+	{},
+};
+
+static const struct opt_example examples[] = {
+	{ "iostrata report trace.ios", "where the time went" },
+	{ "iostrata report --by file trace.ios", "in which files" },
+	{ "iostrata report --from 10 --to 20 --every 1 trace.ios", "second by second" },
+	{ "iostrata report --slowest 5 trace.ios", "the five slowest, step by step" },
+	{ "iostrata report --events csv trace.ios", "every operation and request" },
+	{},
+};
+
+static const struct opt_columns columns[] = { { "Events", event_columns }, {} };
+
+static const struct opt_table table = {
+	.name = "iostrata report",
+	.summary = "show a recording, as breakdown would have",
+	.about = "Adds up what 'iostrata record' has recorded, by the code that breakdown uses, "
+		 "and prints breakdown's tables. A recording that is cut off or damaged is shown "
+		 "as far as it can be read; then the exit code is 1.",
+	.groups = groups,
+	.args = args,
+	.examples = examples,
+	.columns = columns,
+};
+
+static int resolve(struct report *r, struct reason *why)
+{
+	enum layer layer = LAYER_OPS;
+
+	if (r->opts.layer && (breakdown_layer(r->opts.layer, &layer) || layer == LAYER_VFS ||
+			      layer == LAYER_FS)) {
+		reason_set(why, EXIT_USAGE, "a recording has no times of '%.60s' alone",
+			   r->opts.layer);
+		return reason_hint(why, "-T syscall and -T blk can be shown; 'iostrata breakdown "
+					"-T' measures the others");
+	}
+	if (breakdown_check(&r->opts, layer, r->json, why))
+		return -1;
+	r->out = r->opts.output ? newfile_open(r->opts.output, why) : stdout;
+	if (!r->out)
+		return -1;
+	if (r->to_ns && r->to_ns <= r->from_ns)
+		return reason_set(why, EXIT_USAGE, "--to is not after --from");
+	r->replay.conf = (struct replay_conf){
+		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
+		.every_ns = r->every_ns, .slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
+	};
+	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
+	r->view.repeats = r->every_ns;
+	r->view.fs_filter = r->fs;
+	return 0;
+}
+
+/* What the first recording says of its machine applies to all. */
+static void header_keep(struct report *r, struct recording *rec)
+{
+	if (r->header.monotonic_ns)
+		return;
+	r->header = rec->header;
+	rec->header = (struct header){ .monotonic_ns = r->header.monotonic_ns,
+				       .realtime_ns = r->header.realtime_ns,
+				       .vfs_kinds = r->header.vfs_kinds };
+	for (int i = 0; i < ST_N; i++)
+		r->missing.stratum[i] = r->header.stratum[i];
+	r->missing.requests = r->header.has_requests ? r->header.requests : "not recorded";
+	r->view.kernel = r->header.kernel;
+	r->view.missing = &r->missing;
+	r->first_ns = r->header.realtime_ns;
+	r->replay.conf.first_ns = r->first_ns + r->from_ns;
+}
+
+/* The part of @rec to report: --from and --to count from the start of the first recording. */
+static void window_set(const struct report *r, struct recording *rec)
+{
+	uint64_t start = r->first_ns - rec->header.realtime_ns + rec->header.monotonic_ns;
+
+	if (r->from_ns)
+		rec->from_ns = start + r->from_ns;
+	if (r->to_ns)
+		rec->to_ns = start + r->to_ns;
+}
+
+/* Whether @owner passes the filters. */
+static bool owner_wanted(const struct report *r, const struct recording *rec, uint64_t owner)
+{
+	const struct catalog_thread *t = catalog_thread(&rec->catalog, owner);
+	bool pid = !r->pids.n, comm = !r->comms.n;
+
+	for (unsigned int i = 0; i < r->pids.n; i++)
+		pid |= r->pids.at[i] == t->pid;
+	for (unsigned int i = 0; i < r->comms.n; i++)
+		comm |= !strncmp(r->comms.at[i], t->comm, COMM_LEN - 1);
+	return pid && comm;
+}
+
+static bool op_wanted(const struct report *r, const struct recording *rec, const struct cap_op *op)
+{
+	if (r->kinds && (op->kind >= OP_N || !(r->kinds >> op->kind & 1)))
+		return false;
+	if (r->fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->fs) != 0)
+		return false;
+	return cap_op_total(op) >= r->min_ns;
+}
+
+static bool is_wanted(const struct report *r, const struct recording *rec,
+		      const struct cap_event *ev)
+{
+	if (ev->kind == CHUNK_LOSSES)
+		return false;
+	if (ev->kind == CHUNK_REQUESTS)
+		return owner_wanted(r, rec, ev->request.owner);
+	return op_wanted(r, rec, &ev->op) && owner_wanted(r, rec, ev->op.owner);
+}
+
+static bool in_window(const struct recording *rec, const struct cap_event *ev)
+{
+	uint64_t end;
+
+	end = ev->kind == CHUNK_OPS ? ev->op.start_ns + cap_op_total(&ev->op) :
+				      cap_request_end(&ev->request);
+	return end >= rec->from_ns && end < rec->to_ns;
+}
+
+static int event(struct report *r, const struct recording *rec, const struct cap_event *ev,
+		 struct reason *why)
+{
+	int err;
+
+	if (!is_wanted(r, rec, ev))
+		return 0;
+	if (!r->events)
+		return replay_add(&r->replay, rec, ev, why);
+	if (!in_window(rec, ev))
+		return 0;
+	err = events_put(r->out, r->events, rec, ev, syscall_name);
+	if (err)
+		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
+	return 0;
+}
+
+static void totals_add(struct report *r, const struct recording *rec)
+{
+	const struct ending *e = &rec->ending;
+	uint64_t duration = e->duration_ns;
+
+	if (!rec->reader.ended && rec->last_ns > rec->header.monotonic_ns)
+		duration = rec->last_ns - rec->header.monotonic_ns;
+	r->duration_ns += duration;
+	for (int i = 0; i < LOST_N; i++)
+		r->lost[i] += e->lost[i];
+	r->missed += e->missed;
+	replay_end(&r->replay, rec);
+}
+
+/* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: do not go on. */
+static int file_read(struct report *r, FILE *f, const char *name, struct reason *why)
+{
+	struct recording rec;
+	struct cap_event ev;
+	int got = recording_open(&rec, f, name, why), err = 0;
+
+	if (!got) {
+		header_keep(r, &rec);
+		window_set(r, &rec);
+		while (!err && (got = recording_next(&rec, &ev, why)) > 0)
+			err = event(r, &rec, &ev, why);
+		totals_add(r, &rec);
+	}
+	recording_close(&rec);
+	return err ? err : got < 0;
+}
+
+static int file_report(struct report *r, const char *name, struct reason *why)
+{
+	bool is_stdin = !strcmp(name, "-");
+	FILE *f = is_stdin ? stdin : fopen(name, "re");
+	int got;
+
+	if (!f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", name,
+				  strerror(errno));
+	got = file_read(r, f, name, why);
+	if (!is_stdin)
+		fclose(f);
+	return got;
+}
+
+static bool anything_lost(const struct report *r)
+{
+	uint64_t sum = r->missed;
+
+	for (int i = 0; i < LOST_N; i++)
+		sum += r->lost[i];
+	return sum;
+}
+
+/* Duration of the part of interval @i that is shown. */
+static uint64_t interval_ns(const struct report *r, size_t i)
+{
+	uint64_t to = r->to_ns && r->to_ns < r->duration_ns ? r->to_ns : r->duration_ns, left;
+
+	left = to > r->from_ns ? to - r->from_ns : 0;
+	if (!r->every_ns)
+		return left;
+	left = left > i * r->every_ns ? left - i * r->every_ns : 0;
+	return left < r->every_ns ? left : r->every_ns;
+}
+
+static int interval_print(struct report *r, size_t i)
+{
+	struct replay_interval none = {}, *iv = &none;
+	struct snapshot sn = {};
+	int err = 0;
+
+	if (i < r->replay.n_intervals) {
+		iv = &r->replay.intervals[i];
+		err = replay_take(&r->replay, i, &sn);
+	}
+	sn.duration_ns = interval_ns(r, i);
+	for (int l = 0; l < LOST_N && !i; l++) /* loss times are too coarse for intervals */
+		sn.lost[l] += r->lost[l];
+	sn.missed = i ? 0 : r->missed;
+	r->view.later = i;
+	r->view.until = (r->first_ns + r->from_ns + i * r->every_ns + sn.duration_ns) / 1000000000;
+	if (!err)
+		err = (r->json ? breakdown_json : breakdown_text)(r->out, &r->view, &sn,
+								  iv->slowest, iv->n_slowest);
+	snapshot_free(&sn);
+	return err;
+}
+
+static int tables_print(struct report *r)
+{
+	size_t i = 0;
+	int err;
+
+	do {
+		err = interval_print(r, i++);
+	} while (!err && i < r->replay.n_intervals);
+	return err;
+}
+
+/* The exit code. */
+static int report_files(struct report *r, char **names, int n)
+{
+	struct reason why;
+	int got, err = r->events ? events_head(r->out, r->events) : 0, status = 0;
+
+	r->view.looked_for = names[0];
+	for (int i = 0; i < n && !err; i++) {
+		got = file_report(r, names[i], &why);
+		if (got)
+			status = cmd_fail(&why);
+		if (got < 0)
+			return status;
+	}
+	if (!r->events && !err && r->header.monotonic_ns)
+		err = tables_print(r);
+	err = cmd_written(err);
+	if (!status && r->strict && anything_lost(r))
+		status = EXIT_INCOMPLETE;
+	return err ? err : status;
+}
+
+static int report(int argc, char **argv)
+{
+	struct report r = {};
+	struct opts_result res;
+	struct reason why;
+	int status = cmd_parse(&cmd_report, argc, argv, &r, &res);
+
+	if (status >= 0)
+		return status;
+	status = resolve(&r, &why) ? cmd_fail(&why) : report_files(&r, res.rest, res.n_rest);
+	replay_done(&r.replay);
+	header_done(&r.header);
+	if (r.opts.output && r.out)
+		fclose(r.out);
+	return status;
+}
+
+const struct cmd cmd_report = { "report", &table, report };

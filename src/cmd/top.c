@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* top.c - who makes the I/O, live. */
+#include <string.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/lookup.h"
+#include "base/reason.h"
+#include "run.h"
+#include "show/screen.h"
+#include "show/top_json.h"
+#include "show/top_text.h"
+#include "top_total.h"
+#include "show/top_ui.h"
+
+enum { TEXT_WIDTH = 160 };
+
+struct top {
+	struct run run;
+	/* options */
+	int view;
+	const char *sort;
+	uint64_t max_rows;
+	bool batch, no_clear;
+	/* state */
+	bool screen, clear;
+	struct top_names names;
+	struct snapshot interval;	/* the one on the screen */
+	struct top_total total;
+	struct op_record slowest[TOP_SLOWEST];
+	struct top_key slowest_of;	/* the row they belong to, if its page is open */
+	struct top_ui ui;
+	struct utsname uts;
+	char load[64];
+	char gone[256];			/* filter targets that are gone; safe */
+};
+
+static const struct opt_choice by_choices[] = {
+	{ "pid", TOP_PROCESS }, { "tid", TOP_THREAD },	  { "comm", TOP_COMM },
+	{ "file", TOP_FILE },	{ "dev", TOP_DISK },	  { "cgroup", TOP_CGROUP },
+	{ "container", TOP_CONTAINER }, {},
+};
+
+static const struct opt output_opts[] = {
+	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .arg = "KEY",
+	  .help = "what a row stands for (default pid); keys change it on the screen" },
+	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COL",
+	  .help = "biggest first in this column (default bytes)" },
+	{ 'r', "rows", OPT_UINT(struct top, max_rows), .arg = "ROWS", .min = 1,
+	  .help = "at most so many rows of text (default 20)" },
+	{ 'b', "batch", OPT_FLAG(struct top, batch), .help = "text, as if it were no terminal" },
+	{ 'C', "no-clear", OPT_FLAG(struct top, no_clear),
+	  .help = "do not clear the terminal before each table of text" },
+	{},
+};
+
+static const struct opt_group groups[] = {
+	{ "Output", output_opts, 0 },
+	RUN_GROUPS,
+	{},
+};
+
+static const struct opt_example examples[] = {
+	{ "iostrata top", "a full screen, every second; h lists the keys" },
+	{ "iostrata top -b 5 3", "three tables of text, one every 5 seconds" },
+	{ "iostrata top --by cgroup --sort p99", "whose requests are slow" },
+	{ "iostrata top -d nvme0n1 --by file", "which files are on a busy disk" },
+	{ "iostrata top --json 10 >top.json", "for a program to read" },
+	{},
+};
+
+static const struct opt_columns columns[] = {
+	{ "Requests (rows)", top_json_requests }, { "Operations (ops)", top_json_ops },
+	{},
+};
+
+static const struct opt_table table = {
+	.name = "iostrata top",
+	.summary = "who makes the I/O, live",
+	.about = "Shows both sides of each process: what it asked of files, and what reached disks "
+		 "for it. On a terminal it is a full screen with keys; elsewhere, and with -- CMD, "
+		 "it is text as biotop(8) prints it: requests by process, disk and operation.",
+	.groups = groups,
+	.args = run_args,
+	.command = true,
+	.examples = examples,
+	.columns = columns,
+};
+
+static struct top *top_of(struct run *r)
+{
+	return (struct top *)r; /* its first member */
+}
+
+static int sort_resolve(const struct top *t, struct reason *why)
+{
+	struct top_columns c = top_columns_whole(t->view);
+	char names[256] = "";
+
+	if (columns_find(c.list, t->sort))
+		return 0;
+	for (const struct column *col = c.list; column_is(col); col++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 col == c.list ? "" : ", ", col->name);
+	reason_set(why, EXIT_USAGE, "no column '%.60s'", t->sort);
+	return reason_hint(why, "columns are %s", names);
+}
+
+static int resolve(struct run *r, struct reason *why)
+{
+	struct top *t = top_of(r);
+
+	if (sort_resolve(t, why))
+		return -1;
+	if (!r->opts.interval_ns)
+		r->opts.interval_ns = NS_PER_S;
+	t->screen = !t->batch && !r->opts.json && !r->command && screen_possible(stdin, stdout);
+	t->clear = !t->no_clear && !r->opts.json && screen_possible(stdin, stdout);
+	r->conf.by = t->view == TOP_FILE ? BY_FILE : BY_TASK;
+	r->conf.queued = true; /* percentiles cover the same time as total_ns */
+	r->conf.records = t->screen;
+	return 0;
+}
+
+/* Keeps the slowest operations of the row whose page is open. */
+static void on_record(void *arg, const struct op_record *rec)
+{
+	struct top *t = arg;
+	size_t *n = &t->ui.data.n_slowest, i;
+
+	if (!top_ui_record_wanted(&t->ui, rec) ||
+	    (*n == TOP_SLOWEST && rec->total_ns <= t->slowest[TOP_SLOWEST - 1].total_ns))
+		return;
+	if (*n < TOP_SLOWEST)
+		++*n;
+	for (i = *n - 1; i > 0 && t->slowest[i - 1].total_ns < rec->total_ns; i--)
+		t->slowest[i] = t->slowest[i - 1];
+	t->slowest[i] = *rec;
+	if (*n == TOP_SLOWEST)
+		session_set_slow_ns(t->run.session, t->slowest[TOP_SLOWEST - 1].total_ns);
+}
+
+/* Enables records only while the page of a row is open, and only those above its mean. */
+static void records_follow(struct top *t)
+{
+	bool wanted = t->ui.page == TOP_ROW_PAGE;
+	const struct top_row *r = wanted ? top_ui_row(&t->ui) : NULL;
+
+	if (wanted && !memcmp(&t->slowest_of, &t->ui.selected, sizeof(t->slowest_of)))
+		return;
+	t->ui.data.n_slowest = 0;
+	t->slowest_of = wanted ? t->ui.selected : (struct top_key){};
+	session_set_slow_ns(t->run.session,
+			    r && r->ops.count ? r->ops.total_ns / r->ops.count : UINT64_MAX);
+}
+
+static void ui_fill(struct top *t)
+{
+	struct top_ui *ui = &t->ui;
+
+	ui->view = t->view;
+	ui->by_file = t->view == TOP_FILE;
+	snprintf(ui->sort, sizeof(ui->sort), "%s", t->sort);
+	ui->interval_ns = t->run.opts.interval_ns;
+	ui->data.missing = session_missing(t->run.session);
+	ui->data.names = &t->names;
+	ui->data.slowest = t->slowest;
+	ui->data.load = t->load;
+	ui->data.gone = t->gone;
+}
+
+/* Whatever must be read from files is read here, while they can still be opened. */
+static int start(struct run *r, struct reason *why)
+{
+	struct top *t = top_of(r);
+
+	uname(&t->uts);
+	tzset();
+	t->names.cgroup_path = lookup_cgroup;
+	ui_fill(t);
+	if (!t->screen)
+		return 0;
+	session_on_record(r->session, on_record, t);
+	session_set_slow_ns(r->session, UINT64_MAX);
+	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))
+		return -1;
+	r->keyboard = true;
+	top_ui_draw(&t->ui);
+	return 0;
+}
+
+static void gone_add(struct top *t, const char *what, unsigned long long a, const char *rest)
+{
+	size_t len = strlen(t->gone);
+
+	snprintf(t->gone + len, sizeof(t->gone) - len, "%s%s %llu%s", len ? ", " : "gone: ", what,
+		 a, rest);
+}
+
+/* Finds the targets of --pid, --disk and --cgroup that no longer exist. */
+static void gone_look(struct top *t)
+{
+	const struct filter_lists *l = &t->run.conf.lists;
+	char path[64], minor[16];
+
+	t->gone[0] = '\0';
+	for (unsigned int i = 0; i < l->n_pids; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", l->pids[i]);
+		if (access(path, F_OK))
+			gone_add(t, "process", l->pids[i], "");
+	}
+	for (unsigned int i = 0; i < l->n_devs; i++) {
+		snprintf(minor, sizeof(minor), ":%u", l->devs[i] & 0xfffff);
+		snprintf(path, sizeof(path), "/sys/dev/block/%u%s", l->devs[i] >> 20, minor);
+		if (l->devs[i] >> 20 && access(path, F_OK))
+			gone_add(t, "disk", l->devs[i] >> 20, minor);
+	}
+	for (unsigned int i = 0; i < l->n_cgroups && t->run.conf.by == BY_TASK; i++) {
+		char *cgroup = lookup_cgroup(l->cgroups[i]);
+
+		if (cgroup && cgroup[0] != '/')
+			gone_add(t, "cgroup", l->cgroups[i], "");
+		free(cgroup);
+	}
+}
+
+/* "0.52 0.40 0.30": the first three words of /proc/loadavg. */
+static void load_read(char *load, size_t cap)
+{
+	FILE *f = fopen("/proc/loadavg", "re");
+	double a, b, c;
+
+	snprintf(load, cap, "-");
+	if (f && fscanf(f, "%lf %lf %lf", &a, &b, &c) == 3)
+		snprintf(load, cap, "%.2f %.2f %.2f", a, b, c);
+	if (f)
+		fclose(f);
+}
+
+static int report_text(struct top *t, const struct snapshot *sn)
+{
+	char head[128], clock[16] = "";
+	struct top_text v = {
+		.view = t->view, .names = &t->names, .head = head, .sort = t->sort,
+		.max_rows = t->max_rows, .width = TEXT_WIDTH, .clear = t->clear,
+		.gone = t->gone,
+		.missing = session_missing(t->run.session),
+	};
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (localtime_r(&now, &tm))
+		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	snprintf(head, sizeof(head), "%s loadavg: %s", clock, t->load);
+	return top_text(stdout, &v, sn);
+}
+
+static int report_json(struct top *t, const struct snapshot *sn)
+{
+	struct top_json v = {
+		.view = t->view, .names = &t->names, .kernel = t->uts.release,
+		.time_s = time(NULL), .missing = session_missing(t->run.session),
+	};
+
+	return top_json(stdout, &v, sn);
+}
+
+/* Takes over the snapshot. While paused, the screen does not change and only the total grows. */
+static int report_screen(struct top *t, struct snapshot *sn)
+{
+	int err;
+
+	if (!t->ui.paused)
+		snapshot_free(&t->interval); /* before the next one arrives, to save memory */
+	err = top_total_add(&t->total, sn);
+	if (err || t->ui.paused || t->ui.quit)
+		return err;
+	t->interval = *sn;
+	*sn = (struct snapshot){};
+	t->ui.data.interval = &t->interval;
+	t->ui.data.total = &t->total.sum;
+	t->ui.data.time = time(NULL);
+	top_ui_new(&t->ui);
+	return top_ui_draw(&t->ui);
+}
+
+static int report(struct run *r, struct snapshot *sn)
+{
+	struct top *t = top_of(r);
+
+	load_read(t->load, sizeof(t->load));
+	gone_look(t);
+	if (t->screen)
+		return report_screen(t, sn);
+	return r->opts.json ? report_json(t, sn) : report_text(t, sn);
+}
+
+static bool tick(struct run *r)
+{
+	struct top *t = top_of(r);
+
+	if (!t->screen || !top_ui_keys(&t->ui))
+		return false;
+	r->opts.interval_ns = t->ui.interval_ns;
+	top_ui_draw(&t->ui);
+	records_follow(t);
+	return t->ui.quit;
+}
+
+static const struct run_ops ops = {
+	.resolve = resolve, .start = start, .tick = tick, .report = report,
+};
+
+static int top(int argc, char **argv)
+{
+	struct top t = { .sort = "bytes", .max_rows = 20 };
+	int status = run_main(&t.run, &ops, &cmd_top, argc, argv);
+
+	screen_close();
+	top_ui_done(&t.ui);
+	top_total_done(&t.total);
+	snapshot_free(&t.interval);
+	top_names_done(&t.names);
+	return status;
+}
+
+const struct cmd cmd_top = { "top", &table, top };

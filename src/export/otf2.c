@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* otf2.c - what of a recording becomes which event of OTF2; see otf2.h. */
+#include "export/otf2.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/reason.h"
+#include "export/order.h"
+#include "export/otf2_names.h"
+
+static bool is_io(uint64_t kind)
+{
+	return kind == OP_READ || kind == OP_WRITE || kind == OP_FSYNC || kind == OP_COPY;
+}
+
+static uint32_t region_of(struct exporting *x, const struct cap_op *op)
+{
+	uint32_t *r = &x->regions[!!(op->call & CALL_COMPAT)][op->call % CALL_MAX];
+	const char *name = x->call_name(op->call);
+	char text[32];
+
+	if (*r)
+		return *r - 1;
+	snprintf(text, sizeof(text), "call %u", (unsigned int)op->call);
+	*r = 1 + otf2_region(&x->a, name ? name : text,
+			     is_io(op->kind) ? OTF2_REGION_ROLE_FILE_IO :
+					       OTF2_REGION_ROLE_FILE_IO_METADATA);
+	return *r - 1;
+}
+
+static OTF2_IoOperationMode io_mode(const struct cap_op *op)
+{
+	switch (op->kind) {
+	case OP_FSYNC:
+		return OTF2_IO_OPERATION_MODE_FLUSH;
+	case OP_WRITE:
+		return OTF2_IO_OPERATION_MODE_WRITE;
+	case OP_COPY: /* one of its two files is known: what it was opened for tells which */
+		return (op->open_flags & 3) == 1 ? OTF2_IO_OPERATION_MODE_WRITE :
+						   OTF2_IO_OPERATION_MODE_READ;
+	default:
+		return OTF2_IO_OPERATION_MODE_READ;
+	}
+}
+
+static void io_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+		   uint64_t end)
+{
+	OTF2_EvtWriter *w = x->a.locations[l].w;
+	bool flush = op->kind == OP_FSYNC;
+	uint64_t id = 2 * x->a.operations++; /* those of requests are odd */
+	int64_t ret = op->ret;
+
+	if (op->offset != ~0ULL)
+		attr_u64(x, ATTR_OFFSET, op->offset);
+	otf2_note(&x->a, OTF2_EvtWriter_IoOperationBegin(
+				 w, x->list, otf2_time(&x->a, l, op->start_ns), handle,
+				 io_mode(op), OTF2_IO_OPERATION_FLAG_NONE,
+				 flush ? OTF2_UNDEFINED_UINT64 : op->len, id));
+	attr_errno(x, ret);
+	if (op->cache)
+		attr_u64(x, ATTR_CACHE, op->cache);
+	if (op->requests)
+		attr_u64(x, ATTR_REQUESTS, op->requests);
+	attr_strata(x, op->strata);
+	otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(
+				 w, x->list, otf2_time(&x->a, l, end), handle,
+				 flush || ret < 0 ? OTF2_UNDEFINED_UINT64 : (uint64_t)ret, id));
+}
+
+/* Values of asm-generic/fcntl.h, which x86 has. */
+static OTF2_IoStatusFlag status_flags(uint64_t open_flags)
+{
+	return (open_flags & 02000 ? OTF2_IO_STATUS_FLAG_APPEND : 0) |
+	       (open_flags & 04000 ? OTF2_IO_STATUS_FLAG_NON_BLOCKING : 0) |
+	       (open_flags & 010000 ? OTF2_IO_STATUS_FLAG_DATA_SYNC : 0) |
+	       (open_flags & 040000 ? OTF2_IO_STATUS_FLAG_AVOID_CACHING : 0);
+}
+
+static void destroy_put(struct exporting *x, size_t l, uint32_t handle, uint64_t ns)
+{
+	if (handle == NO_HANDLE)
+		return;
+	otf2_note(&x->a, OTF2_EvtWriter_IoDestroyHandle(x->a.locations[l].w, NULL,
+							otf2_time(&x->a, l, ns), handle));
+}
+
+static void open_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+		     uint64_t end)
+{
+	uint32_t handle;
+
+	/* closed unseen */
+	destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
+	handle = handle_begin(x, op, pid);
+	otf2_note(&x->a, OTF2_EvtWriter_IoCreateHandle(
+				 x->a.locations[l].w, NULL, otf2_time(&x->a, l, end), handle,
+				 access_mode(op->open_flags), OTF2_IO_CREATION_FLAG_NONE,
+				 status_flags(op->open_flags)));
+}
+
+/* The descriptor is free as soon as the call begins. */
+static void close_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid)
+{
+	if (handle_of(x, op, pid) != NO_HANDLE)
+		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
+}
+
+static int op_put(void *arg, const struct recording *rec, const struct cap_op *op,
+		  struct reason *why)
+{
+	struct exporting *x = arg;
+	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
+	uint64_t end = op->start_ns + cap_op_total(op);
+	uint32_t region, handle = NO_HANDLE;
+	int64_t ret = op->ret;
+	size_t l;
+
+	x->rec = rec;
+	l = thread_location(x, t);
+	if (l == SIZE_MAX)
+		return reason_set(why, EXIT_FAILED, "no room for thread %u: %s", t->tid,
+				  OTF2_Error_GetDescription(x->a.err));
+	region = region_of(x, op);
+	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
+					      otf2_time(&x->a, l, op->start_ns), region));
+	if (op->kind == OP_OPEN && ret >= 0 && op->file)
+		open_put(x, l, op, t->pid, end);
+	else if (op->kind == OP_CLOSE && ret >= 0)
+		close_put(x, l, op, t->pid);
+	else if (is_io(op->kind))
+		handle = op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
+								       handle_of(x, op, t->pid);
+	if (handle != NO_HANDLE) {
+		io_put(x, l, op, handle, end);
+	} else {
+		attr_errno(x, ret);
+		attr_strata(x, op->strata);
+	}
+	otf2_note(&x->a, OTF2_EvtWriter_Leave(x->a.locations[l].w,
+					      handle == NO_HANDLE ? x->list : NULL,
+					      otf2_time(&x->a, l, end), region));
+	x->counts->ops++;
+	return 0;
+}
+
+static OTF2_IoOperationMode request_mode(const struct cap_request *rq)
+{
+	switch (rq->op) {
+	case RQ_READ:
+		return OTF2_IO_OPERATION_MODE_READ;
+	case RQ_FLUSH:
+		return OTF2_IO_OPERATION_MODE_FLUSH;
+	default: /* discards and write zeroes, too; their flags tell */
+		return OTF2_IO_OPERATION_MODE_WRITE;
+	}
+}
+
+/* Bytes as OTF2 wants them: only those that were read or written. */
+static uint64_t request_bytes(const struct cap_request *rq)
+{
+	bool data = rq->op == RQ_READ || rq->op == RQ_WRITE;
+
+	return data && !(rq->flags & CAP_RQ_FAILED) ? rq->bytes : OTF2_UNDEFINED_UINT64;
+}
+
+static void begin_attrs(struct exporting *x, const struct cap_request *rq)
+{
+	const struct catalog_thread *t = catalog_thread(&x->rec->catalog, rq->owner);
+	size_t issuer = rq->owner && t->pid ? thread_location(x, t) : SIZE_MAX;
+
+	if (rq->sector != ~0ULL)
+		attr_u64(x, ATTR_OFFSET, rq->sector * 512);
+	attr_u64(x, ATTR_BLOCK_FLAGS, rq->cmd_flags);
+	if (rq->owner)
+		attr_u64(x, ATTR_THREAD, t->tid);
+	if (issuer != SIZE_MAX)
+		otf2_note(&x->a, OTF2_AttributeList_AddLocationRef(x->list, x->attrs[ATTR_ISSUER],
+								   issuer));
+}
+
+static void end_attrs(struct exporting *x, const struct cap_request *rq)
+{
+	const uint64_t strata[ST_N] = { [ST_TAG] = rq->tag_ns, [ST_QUEUE] = rq->queue_ns,
+					[ST_DEVICE] = rq->device_ns };
+
+	if (rq->flags & CAP_RQ_FAILED)
+		attr_errno(x, rq->error ? -(int64_t)rq->error : -EIO);
+	if (rq->merges)
+		attr_u64(x, ATTR_MERGES, rq->merges);
+	if (rq->requeues)
+		attr_u64(x, ATTR_REQUEUES, rq->requeues);
+	attr_strata(x, strata);
+}
+
+static int request_put(void *arg, const struct recording *rec, const struct request_event *ev,
+		       struct reason *why)
+{
+	uint64_t id = 2 * ev->number + 1, bytes = request_bytes(&ev->rq), ns;
+	struct exporting *x = arg;
+	struct known *disk;
+	OTF2_EvtWriter *w;
+
+	x->rec = rec;
+	disk = disk_known(x, ev->rq.dev);
+	if (!disk)
+		return reason_set(why, EXIT_FAILED, "no room for a disk: %s",
+				  OTF2_Error_GetDescription(x->a.err));
+	if (ev->step == REQUEST_BEGINS)
+		begin_attrs(x, &ev->rq); /* may add a location */
+	w = x->a.locations[disk->ref].w;
+	ns = otf2_time(&x->a, disk->ref, ev->at_ns);
+	if (ev->step == REQUEST_BEGINS) {
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationBegin(
+					 w, x->list, ns, disk->handle, request_mode(&ev->rq),
+					 OTF2_IO_OPERATION_FLAG_NON_BLOCKING, bytes, id));
+		return 0;
+	}
+	if (ev->step == REQUEST_ISSUED) {
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, disk->handle, id));
+		return 0;
+	}
+	end_attrs(x, &ev->rq);
+	otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(w, x->list, ns, disk->handle, bytes,
+							    id));
+	x->counts->requests++;
+	return 0;
+}
+
+/* What was lost was nobody's that is known: a location says when. */
+static int loss_put(void *arg, const struct cap_loss *loss, struct reason *why)
+{
+	struct exporting *x = arg;
+	struct otf2_location *l;
+
+	(void)why;
+	x->counts->lost += loss->count;
+	if (!x->losses)
+		x->losses = otf2_location(&x->a, "lost",
+					  otf2_group(&x->a, "iostrata", x->machine)) + 1;
+	if (!x->losses)
+		return reason_set(why, EXIT_FAILED, "no room for a location");
+	l = &x->a.locations[x->losses - 1];
+	if (loss->to_ns <= l->last_ns)
+		return 0; /* of another kind at the same time */
+	otf2_note(&x->a, OTF2_EvtWriter_MeasurementOnOff(
+				 l->w, NULL, otf2_time(&x->a, x->losses - 1, loss->from_ns),
+				 OTF2_MEASUREMENT_OFF));
+	otf2_note(&x->a, OTF2_EvtWriter_MeasurementOnOff(
+				 l->w, NULL, otf2_time(&x->a, x->losses - 1, loss->to_ns),
+				 OTF2_MEASUREMENT_ON));
+	return 0;
+}
+
+static void losses_write(struct exporting *x, const struct recording *rec)
+{
+	char name[64], value[24];
+
+	for (int i = 0; i < LOST_N; i++) {
+		if (!rec->ending.lost[i])
+			continue;
+		snprintf(name, sizeof(name), "IOSTRATA::LOST_%s", lost_name(i));
+		for (char *c = name; *c; c++)
+			*c = *c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c;
+		snprintf(value, sizeof(value), "%llu", rec->ending.lost[i] + 0ULL);
+		otf2_note(&x->a, OTF2_Archive_SetProperty(x->a.a, name, value, true));
+	}
+}
+
+/* The clock's properties need what was learnt, and the same moment by the other clock. */
+static void clock_write(struct exporting *x, const struct order_span *s, const struct header *h)
+{
+	otf2_note(&x->a, OTF2_GlobalDefWriter_WriteClockProperties(
+				 x->a.defs, 1000000000, s->first_ns, s->last_ns - s->first_ns + 1,
+				 h->realtime_ns + (s->first_ns - h->monotonic_ns)));
+}
+
+static int recording_put(struct exporting *x, const struct order *o, FILE *f, const char *name,
+			 struct reason *why)
+{
+	const struct order_target to = { op_put, request_put, loss_put, x };
+	struct recording rec;
+	int got = recording_open(&rec, f, name, why);
+
+	if (!got) {
+		clock_write(x, &o->span, &rec.header);
+		names_begin(x, rec.header.host ? rec.header.host : "machine");
+		got = order_deliver(o, &rec, &to, why);
+		losses_write(x, &rec);
+	}
+	recording_close(&rec);
+	return got;
+}
+
+int otf2_export(FILE *f, const char *name, const char *dir,
+		const char *(*call_name)(unsigned short call), struct otf2_counts *ret_counts,
+		struct reason *why)
+{
+	struct exporting *x = calloc(1, sizeof(*x));
+	struct order order = {};
+	int got;
+
+	if (!x)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	x->call_name = call_name;
+	x->counts = ret_counts;
+	got = order_learn(&order, f, name, why);
+	if (!got) {
+		rewind(f);
+		otf2_open(&x->a, dir);
+		if (!x->a.err)
+			got = recording_put(x, &order, f, name, why);
+		ret_counts->locations = x->a.n_locations;
+		ret_counts->handles = x->a.handles;
+		if (otf2_close(&x->a) && got >= 0)
+			got = reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", dir,
+					 OTF2_Error_GetDescription(x->a.err));
+	}
+	names_done(x);
+	order_done(&order);
+	free(x);
+	return got;
+}

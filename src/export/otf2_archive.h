@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * otf2_archive.h - an OTF2 archive that is being written: its definitions, each with the next id of
+ * its kind, and its locations. Knows nothing of recordings.
+ *
+ * The first error stays in .err and ends all writing. Text is hostile: it is written as UTF-8.
+ */
+#ifndef IOSTRATA_OTF2_ARCHIVE_H
+#define IOSTRATA_OTF2_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <otf2/otf2.h>
+
+/* A thread or a disk. */
+struct otf2_location {
+	OTF2_EvtWriter *w;
+	uint64_t last_ns;		/* of its last event */
+	uint32_t group, name;
+};
+
+struct otf2_archive {
+	OTF2_Archive *a;
+	OTF2_GlobalDefWriter *defs;
+	int err;			/* 0, or an OTF2_ErrorCode that failed */
+	uint64_t operations;		/* matching ids given so far: one counter for all */
+	uint64_t moved;			/* events that would have been before the last */
+	/* the next id of each kind */
+	uint32_t strings, nodes, groups, regions, files, handles, attributes, paradigms;
+	struct otf2_location *locations;
+	size_t n_locations, locations_cap;
+};
+
+/* Makes the archive in @dir, which is there and empty. Its clock is ns. 0, or an error. */
+int otf2_open(struct otf2_archive *a, const char *dir);
+
+/* Writes what is known at the end (the locations), and closes. 0, or the first error. Once. */
+int otf2_close(struct otf2_archive *a);
+
+/* Definitions: each returns its id. */
+uint32_t otf2_string(struct otf2_archive *a, const char *text);
+uint32_t otf2_node(struct otf2_archive *a, const char *name, const char *class_name,
+		   uint32_t parent);
+uint32_t otf2_group(struct otf2_archive *a, const char *name, uint32_t node);
+uint32_t otf2_region(struct otf2_archive *a, const char *name, OTF2_RegionRole role);
+uint32_t otf2_paradigm(struct otf2_archive *a, const char *id);
+uint32_t otf2_attribute(struct otf2_archive *a, const char *name, const char *what,
+			OTF2_Type type);
+uint32_t otf2_file(struct otf2_archive *a, const char *path, uint32_t node);
+void otf2_file_property(struct otf2_archive *a, uint32_t file, const char *name,
+			const char *value);
+
+/* @file OTF2_UNDEFINED_IO_FILE: none. One that is there from the beginning has its @mode. */
+uint32_t otf2_handle(struct otf2_archive *a, const char *name, uint32_t file, uint32_t paradigm);
+uint32_t otf2_handle_there(struct otf2_archive *a, const char *name, uint32_t file,
+			   uint32_t paradigm, OTF2_IoHandleFlag flags, OTF2_IoAccessMode mode);
+
+/* A location in @group; its number, which is its id. SIZE_MAX: it could not be made. */
+size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group);
+
+/* When an event at @ns is to be told: not before the last of the location. */
+uint64_t otf2_time(struct otf2_archive *a, size_t location, uint64_t ns);
+
+/* Notes what a call of the library returned. */
+void otf2_note(struct otf2_archive *a, OTF2_ErrorCode err);
+
+#endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export/otf2_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/path.h"
+#include "cell.h"
+
+static struct known *known_find(struct known **set, uint64_t a, uint64_t b)
+{
+	uint64_t key[2] = { a, b };
+	struct known *k;
+
+	HASH_FIND(hh, *set, key, sizeof(key), k);
+	return k;
+}
+
+static struct known *known_new(struct exporting *x, struct known **set, uint64_t a, uint64_t b)
+{
+	struct known *k = calloc(1, sizeof(*k));
+
+	if (!k) {
+		otf2_note(&x->a, OTF2_ERROR_MEM_ALLOC_FAILED);
+		return NULL;
+	}
+	k->key[0] = a;
+	k->key[1] = b;
+	HASH_ADD(hh, *set, key, sizeof(k->key), k);
+	return k;
+}
+
+static void known_drop(struct known **set, struct known *k)
+{
+	HASH_DEL(*set, k);
+	free(k);
+}
+
+static void known_free(struct known **set)
+{
+	struct known *k, *next;
+
+	HASH_ITER(hh, *set, k, next)
+		known_drop(set, k);
+}
+
+void attr_u64(struct exporting *x, int which, uint64_t v)
+{
+	otf2_note(&x->a, OTF2_AttributeList_AddUint64(x->list, x->attrs[which], v));
+}
+
+void attr_errno(struct exporting *x, int64_t ret)
+{
+	if (ret < 0)
+		otf2_note(&x->a, OTF2_AttributeList_AddInt32(x->list, x->attrs[ATTR_ERRNO], -ret));
+}
+
+static void attrs_define(struct exporting *x)
+{
+	static const struct {
+		int which;
+		const char *name, *what;
+		OTF2_Type type;
+	} list[] = {
+		{ ATTR_OFFSET, "Offset", "in the file, or on the disk", OTF2_TYPE_UINT64 },
+		{ ATTR_ERRNO, "OTF2::IO_ERRNO", "error number", OTF2_TYPE_INT32 },
+		{ ATTR_BLOCK_FLAGS, "OTF2::BLOCK_FLAGS", "the kernel's cmd_flags",
+		  OTF2_TYPE_UINT64 },
+		{ ATTR_THREAD, "ThreadId", "who submitted it", OTF2_TYPE_UINT64 },
+		{ ATTR_ISSUER, "OTF2::IO_ISSUER", "location of who submitted it",
+		  OTF2_TYPE_LOCATION },
+		{ ATTR_CACHE, "IOSTRATA::CACHE", "1 hit, 2 miss, 3 readahead, 4 direct",
+		  OTF2_TYPE_UINT64 },
+		{ ATTR_REQUESTS, "IOSTRATA::REQUESTS", "bios that it submitted",
+		  OTF2_TYPE_UINT64 },
+		{ ATTR_MERGES, "IOSTRATA::MERGES", "bios beside the first", OTF2_TYPE_UINT64 },
+		{ ATTR_REQUEUES, "IOSTRATA::REQUEUES", "how often", OTF2_TYPE_UINT64 },
+	};
+	char name[48];
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		x->attrs[list[i].which] =
+			otf2_attribute(&x->a, list[i].name, list[i].what, list[i].type);
+	for (int st = 0; st < ST_N; st++) {
+		snprintf(name, sizeof(name), "IOSTRATA::%s_NS", stratum_name(st));
+		for (char *c = name; *c; c++)
+			*c = *c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c;
+		x->attrs[ATTR_STRATA + st] =
+			otf2_attribute(&x->a, name, "a stratum of its time", OTF2_TYPE_UINT64);
+	}
+}
+
+static uint32_t process_group(struct exporting *x, const struct catalog_thread *t)
+{
+	struct known *k = known_find(&x->processes, t->pid, 0);
+	char name[64];
+
+	if (!k && (k = known_new(x, &x->processes, t->pid, 0))) {
+		snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->pid);
+		k->ref = otf2_group(&x->a, t->pid ? name : "not known", x->machine);
+	}
+	return k ? k->ref : 0;
+}
+
+size_t thread_location(struct exporting *x, const struct catalog_thread *t)
+{
+	struct known *k = known_find(&x->threads, t->pid, t->tid);
+	char name[64];
+	size_t l;
+
+	if (k)
+		return k->ref;
+	snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->tid);
+	l = otf2_location(&x->a, name, process_group(x, t));
+	k = l == SIZE_MAX ? NULL : known_new(x, &x->threads, t->pid, t->tid);
+	if (!k)
+		return SIZE_MAX;
+	k->ref = l;
+	return l;
+}
+
+struct known *disk_known(struct exporting *x, uint64_t dev)
+{
+	struct known *k = known_find(&x->disks, dev, 0);
+	const char *name = catalog_device(&x->rec->catalog, dev);
+	uint32_t group, file;
+	char path[64];
+	size_t l;
+
+	if (k)
+		return k;
+	if (name)
+		snprintf(path, sizeof(path), "/dev/%.50s", name);
+	else
+		snprintf(path, sizeof(path), "%u:%u", (unsigned int)dev >> 20,
+			 (unsigned int)dev & 0xfffff);
+	group = otf2_group(&x->a, path, otf2_node(&x->a, path, "block device", x->machine));
+	l = otf2_location(&x->a, path, group);
+	k = l == SIZE_MAX ? NULL : known_new(x, &x->disks, dev, 0);
+	if (!k)
+		return NULL;
+	file = otf2_file(&x->a, path, x->machine);
+	k->ref = l;
+	k->handle = otf2_handle_there(&x->a, path, file, x->block, OTF2_IO_HANDLE_FLAG_NONE,
+				      OTF2_IO_ACCESS_MODE_READ_WRITE);
+	return k;
+}
+
+static char *file_path(const struct exporting *x, uint64_t id)
+{
+	const struct catalog_file *f = catalog_file(&x->rec->catalog, id);
+	struct file_name name;
+	struct path_file file = { FILE_KEY_DEV(f->key), f->ino, &name };
+
+	catalog_file_name(f, &name);
+	return path_full(&file);
+}
+
+static void file_properties(struct exporting *x, uint32_t ref, uint64_t id, uint64_t fs)
+{
+	unsigned int dev = FILE_KEY_DEV(catalog_file(&x->rec->catalog, id)->key);
+	const struct header_mount *m = header_mount(&x->rec->header, dev);
+
+	otf2_file_property(&x->a, ref, "File system", catalog_fs(&x->rec->catalog, fs));
+	if (!m)
+		return;
+	otf2_file_property(&x->a, ref, "Mount Point", m->point);
+	otf2_file_property(&x->a, ref, "Mount Source", m->source);
+}
+
+static uint32_t file_ref(struct exporting *x, uint64_t id, uint64_t fs)
+{
+	size_t cap = id + id / 2 + 64;
+	uint32_t *files;
+	char *path;
+
+	if (id >= x->files_cap) {
+		files = reallocarray(x->files, cap, sizeof(*files));
+		if (!files) {
+			otf2_note(&x->a, OTF2_ERROR_MEM_ALLOC_FAILED);
+			return OTF2_UNDEFINED_UINT32;
+		}
+		memset(files + x->files_cap, 0, (cap - x->files_cap) * sizeof(*files));
+		x->files = files;
+		x->files_cap = cap;
+	}
+	if (!x->files[id]) {
+		path = file_path(x, id);
+		x->files[id] = otf2_file(&x->a, path ? path : "", x->machine) + 1;
+		file_properties(x, x->files[id] - 1, id, fs);
+		free(path);
+	}
+	return x->files[id] - 1;
+}
+
+OTF2_IoAccessMode access_mode(uint64_t open_flags)
+{
+	static const OTF2_IoAccessMode modes[] = {
+		OTF2_IO_ACCESS_MODE_READ_ONLY, OTF2_IO_ACCESS_MODE_WRITE_ONLY,
+		OTF2_IO_ACCESS_MODE_READ_WRITE, OTF2_IO_ACCESS_MODE_READ_WRITE,
+	};
+
+	return modes[open_flags & 3];
+}
+
+/* The handle of a descriptor that was there before it was seen: inherited, duplicated, or open when
+ * the recording began. */
+static uint32_t handle_inherited(struct exporting *x, const struct cap_op *op)
+{
+	char *path = file_path(x, op->file);
+	uint32_t h = otf2_handle_there(&x->a, path ? path : "", file_ref(x, op->file, op->fs),
+				       x->posix, OTF2_IO_HANDLE_FLAG_NONE,
+				       access_mode(op->open_flags));
+
+	free(path);
+	return h;
+}
+
+uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid)
+{
+	struct known *k;
+
+	if (!op->file)
+		return NO_HANDLE;
+	k = known_find(&x->descriptors, pid, op->fd);
+	if (k && k->file == op->file)
+		return k->ref;
+	/* closed unseen, and used again */
+	if (!k)
+		k = known_new(x, &x->descriptors, pid, op->fd);
+	if (!k)
+		return NO_HANDLE;
+	k->file = op->file;
+	k->ref = handle_inherited(x, op);
+	return k->ref;
+}
+
+uint32_t handle_of_everything(struct exporting *x)
+{
+	if (!x->everything)
+		x->everything = 1 + otf2_handle_there(&x->a, "everything", OTF2_UNDEFINED_UINT32,
+						      x->posix, OTF2_IO_HANDLE_FLAG_ALL_PROXY,
+						      OTF2_IO_ACCESS_MODE_READ_WRITE);
+	return x->everything - 1;
+}
+
+void attr_strata(struct exporting *x, const uint64_t *strata)
+{
+	for (int st = 0; st < ST_N; st++)
+		if (strata[st])
+			attr_u64(x, ATTR_STRATA + st, strata[st]);
+}
+
+uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid)
+{
+	struct known *k = known_new(x, &x->descriptors, pid, op->fd);
+	char *path;
+
+	if (!k)
+		return NO_HANDLE;
+	path = file_path(x, op->file);
+	k->file = op->file;
+	k->ref = otf2_handle(&x->a, path ? path : "", file_ref(x, op->file, op->fs), x->posix);
+	free(path);
+	return k->ref;
+}
+
+uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd)
+{
+	struct known *k = known_find(&x->descriptors, pid, fd);
+	uint32_t ref = k ? k->ref : NO_HANDLE;
+
+	if (k)
+		known_drop(&x->descriptors, k);
+	return ref;
+}
+
+void names_begin(struct exporting *x, const char *machine)
+{
+	x->machine = otf2_node(&x->a, machine, "machine", OTF2_UNDEFINED_UINT32);
+	x->posix = otf2_paradigm(&x->a, "POSIX");
+	x->block = otf2_paradigm(&x->a, "BLOCK");
+	attrs_define(x);
+	x->list = OTF2_AttributeList_New();
+	if (!x->list)
+		otf2_note(&x->a, OTF2_ERROR_MEM_ALLOC_FAILED);
+}
+
+void names_done(struct exporting *x)
+{
+	known_free(&x->threads);
+	known_free(&x->processes);
+	known_free(&x->disks);
+	known_free(&x->descriptors);
+	free(x->files);
+	if (x->list)
+		OTF2_AttributeList_Delete(x->list);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * otf2_names.h - who and what of a recording is called what in an archive: threads, processes,
+ * disks, files, descriptors, attributes. Each is defined when it is first met.
+ *
+ * Owns these tables, which grow with threads, files and open descriptors, not with events.
+ */
+#ifndef IOSTRATA_OTF2_NAMES_H
+#define IOSTRATA_OTF2_NAMES_H
+
+#include <uthash.h>
+
+#include "capture/recording.h"
+#include "export/otf2.h"
+#include "export/otf2_archive.h"
+
+#define NO_HANDLE OTF2_UNDEFINED_UINT32
+
+/* What is known by a number of the recording: a thread (pid, tid), a disk, a process, a descriptor
+ * of a process. */
+struct known {
+	uint64_t key[2];
+	uint32_t ref;			/* location, group or handle */
+	uint32_t handle;		/* of a disk */
+	uint64_t file;			/* that a descriptor is of */
+	UT_hash_handle hh;
+};
+
+enum attr {
+	ATTR_OFFSET, ATTR_ERRNO, ATTR_BLOCK_FLAGS, ATTR_THREAD, ATTR_ISSUER, ATTR_CACHE,
+	ATTR_REQUESTS, ATTR_MERGES, ATTR_REQUEUES, ATTR_STRATA, ATTR_N = ATTR_STRATA + ST_N,
+};
+
+struct exporting {
+	struct otf2_archive a;
+	const struct recording *rec;	/* that is being read */
+	const char *(*call_name)(unsigned short call);
+	struct otf2_counts *counts;
+	uint32_t machine, posix, block;
+	uint32_t attrs[ATTR_N];
+	OTF2_AttributeList *list;	/* the library empties it with each event */
+	uint32_t regions[2][CALL_MAX];	/* 64-bit and 32-bit, + 1; 0: none yet */
+	uint32_t everything;		/* handle of sync(), + 1 */
+	uint32_t *files;		/* by number in the recording, + 1 */
+	size_t files_cap;
+	struct known *threads, *processes, *disks, *descriptors;
+	size_t losses;			/* location, + 1 */
+};
+
+/* Defines what is there from the beginning. */
+void names_begin(struct exporting *x, const char *machine);
+void names_done(struct exporting *x);
+
+/* Attributes of the next event. */
+void attr_u64(struct exporting *x, int which, uint64_t v);
+void attr_errno(struct exporting *x, int64_t ret);	/* if it is negative */
+void attr_strata(struct exporting *x, const uint64_t *strata);
+
+/* The location of a thread. SIZE_MAX: it could not be made, which is noted. */
+size_t thread_location(struct exporting *x, const struct catalog_thread *t);
+
+/* A disk, which has a node, a group and a location of its own. NULL: likewise. */
+struct known *disk_known(struct exporting *x, uint64_t dev);
+
+/* The handle that an operation goes through; NO_HANDLE: its file is not known. */
+uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid);
+
+/* One for what has no file: sync(), msync(). */
+uint32_t handle_of_everything(struct exporting *x);
+
+/* A descriptor of process @pid begins; NO_HANDLE: no memory. */
+uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid);
+
+/* It ends; its handle, or NO_HANDLE if it is not known. */
+uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
+
+OTF2_IoAccessMode access_mode(uint64_t open_flags);
+
+#endif

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * run.c - see run.h.
+ *
+ * Signals: after the first INT, TERM or HUP the run ends and the result is printed; with a command,
+ * the run waits for that to end (it was interrupted, too). The second ends at once: the run if it
+ * waits, else the process, which may be stuck in a write to a full pipe.
+ */
+#include "run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/privilege.h"
+#include "base/reason.h"
+#include "base/rlimits.h"
+#include "run_say.h"
+
+enum { TICK_NS = 500000000, SAME_SIGNAL_NS = 50000000, FDS_OF_RUN = 4, TOOL_NICE = -10 };
+
+const struct opt run_opts[] = {
+	{ 'j', "json", OPT_FLAG(struct run, opts.json),
+	  .help = "one JSON object per interval, times in ns" },
+	{ 'D', "duration", OPT_DURATION(struct run, opts.duration_ns), .arg = "DUR", .min = 1,
+	  .help = "end after this time; a command goes on" },
+	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
+	  .help = "exit with 5 if anything was lost" },
+	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
+	  .help = "let the kernel measure what tracing costs" },
+	{},
+};
+
+const struct opt run_args[] = {
+	{ OPT_DURATION(struct run, opts.interval_ns), .arg = "INTERVAL", .min = 10000000,
+	  .max = 1000000000000000000, .help = "print every so often (seconds)" },
+	{ OPT_UINT(struct run, opts.count), .arg = "COUNT", .min = 1,
+	  .help = "end after so many intervals" },
+	{},
+};
+
+static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+enum { END_SIGNALS_N = sizeof(end_signals) / sizeof(*end_signals) };
+
+/* The signals' actions before the run set its own. */
+static struct sigaction signals_before[NSIG];
+
+/* Written by the handler: how many signals came, and the last. */
+static volatile sig_atomic_t signals_n, signal_last;
+/* The run waits and will handle signals at once. */
+static volatile sig_atomic_t run_waits;
+
+/* timeout(1) sends its signal twice, to the process and to its group: both count as one. */
+static void on_signal(int signo)
+{
+	static uint64_t last_ns;
+	uint64_t now = clock_ns();
+
+	if (now - last_ns < SAME_SIGNAL_NS)
+		return;
+	last_ns = now;
+	signal_last = signo;
+	if (signals_n++ == 0 || run_waits)
+		return;
+	sigaction(signo, &signals_before[signo], NULL);
+	raise(signo); /* ends the process when this handler returns */
+}
+
+static void end_signals_set(sigset_t *set)
+{
+	sigemptyset(set);
+	for (int i = 0; i < END_SIGNALS_N; i++)
+		sigaddset(set, end_signals[i]);
+}
+
+/* Signals ignored when we were started stay ignored: HUP under nohup(1), INT in the background.
+ * With SIGCHLD ignored the command's status would be lost. */
+static void signals_take(void)
+{
+	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	sigset_t set;
+
+	end_signals_set(&act.sa_mask);
+	for (int i = 0; i < END_SIGNALS_N; i++) {
+		struct sigaction *was = &signals_before[end_signals[i]];
+
+		if (!sigaction(end_signals[i], NULL, was) && was->sa_handler != SIG_IGN)
+			sigaction(end_signals[i], &act, NULL);
+	}
+	signal(SIGCHLD, SIG_DFL);
+	end_signals_set(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static bool is_ignored(int signo)
+{
+	struct sigaction now;
+
+	return !sigaction(signo, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
+/* 584 years after boot stands for never. */
+static uint64_t later(uint64_t ns, uint64_t by)
+{
+	return ns + by < ns ? UINT64_MAX : ns + by;
+}
+
+static int resolve(struct run *r, struct reason *why)
+{
+	const struct filters *f = &r->opts.filters;
+
+	if (r->command && f->pids.n && !f->system)
+		return reason_set(why, EXIT_USAGE, "-p and a command exclude one another");
+	if (f->system && !r->command)
+		return reason_set(why, EXIT_USAGE, "--system has no meaning without a command");
+	if (filters_resolve(f, &r->conf, why))
+		return -1;
+	r->conf.follow = r->command && !f->system;
+	r->conf.stats = r->opts.overhead;
+	filters_text(f, r->looked_for, sizeof(r->looked_for));
+	return r->ops->resolve ? r->ops->resolve(r, why) : 0;
+}
+
+static bool anything_lost(const struct snapshot *sn)
+{
+	uint64_t sum = sn->missed;
+
+	for (int i = 0; i < LOST_N; i++)
+		sum += i == LOST_UNMATCHED_END ? 0 : sn->lost[i]; /* began before tracing */
+	return sum;
+}
+
+/* True: the command is done. */
+static bool tick(struct run *r)
+{
+	if (r->ops->source) {
+		r->ops->source->tick(r);
+		return false;
+	}
+	session_tick(r->session);
+	run_say_module_gone(r);
+	return r->ops->tick && r->ops->tick(r);
+}
+
+/* Shows what was seen since the last time. 0, or -1 with @why. */
+static int report(struct run *r, struct reason *why)
+{
+	struct snapshot sn;
+	int err;
+
+	tick(r);
+	if (r->ops->source)
+		return r->ops->source->report(r, why);
+	if (session_snapshot(r->session, &sn, why))
+		return -1;
+	if (r->opts.strict && anything_lost(&sn) && !r->exit)
+		r->exit = EXIT_INCOMPLETE;
+	err = r->no_reader ? 0 : r->ops->report(r, &sn);
+	snapshot_free(&sn);
+	if (err == -EPIPE) {
+		r->no_reader = true;
+		return 0;
+	}
+	if (err)
+		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
+	return 0;
+}
+
+/* Waits at most @ns for one of @fds or for a new signal. */
+static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
+{
+	struct timespec time = { ns / 1000000000, ns % 1000000000 };
+	sigset_t set, mask;
+
+	end_signals_set(&set);
+	sigprocmask(SIG_BLOCK, &set, &mask);
+	run_waits = 1;
+	if (signals_n == r->answered)
+		ppoll(fds, n, &time, &mask);
+	else
+		ppoll(fds, n, &(struct timespec){}, &mask);
+	run_waits = 0;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+/* True if a signal ends the run. */
+static bool signals_end(struct run *r)
+{
+	if (signals_n == r->answered)
+		return false;
+	r->answered = signals_n;
+	if (!r->command) {
+		run_say_interrupted(signal_last);
+		return true;
+	}
+	if (r->answered == 1)
+		return false; /* wait for the command to end */
+	r->exit = 128 + signal_last;
+	return true;
+}
+
+/* True if all processes of --pid have ended. */
+static bool processes_end(struct run *r, const struct pollfd *fds)
+{
+	int left = 0;
+
+	if (!r->conf.lists.n_pids)
+		return false;
+	for (int i = 0; i < r->n_pidfds; i++) {
+		if (fds[i].revents)
+			close(r->pidfds[i]);
+		else
+			r->pidfds[left++] = r->pidfds[i];
+	}
+	r->n_pidfds = left;
+	if (!left)
+		run_say_ended(r);
+	return !left;
+}
+
+/* Waits until @until or until there is something to do. 1: the run is over; else 0, or -1 with
+ * @why. */
+static int wait_until(struct run *r, uint64_t until, struct reason *why)
+{
+	struct pollfd fds[FDS_OF_RUN + MAX_PIDS] = {
+		{ .fd = r->session ? session_poll_fd(r->session) : -1, .events = POLLIN },
+		{ .fd = r->child.failed, .events = POLLIN },
+		{ .fd = r->child.ended, .events = POLLIN },
+		{ .fd = r->keyboard ? STDIN_FILENO : -1, .events = POLLIN },
+	};
+	uint64_t now = clock_ns(), ns = until < now ? 0 : until - now;
+
+	for (int i = 0; i < r->n_pidfds; i++)
+		fds[FDS_OF_RUN + i] = (struct pollfd){ .fd = r->pidfds[i], .events = POLLIN };
+	wait_for(r, fds, FDS_OF_RUN + r->n_pidfds, ns < TICK_NS ? ns : TICK_NS);
+	if (fds[1].revents && child_executed(&r->child, why))
+		return -1;
+	if (fds[2].revents) {
+		r->exit = child_reap(&r->child);
+		return 1;
+	}
+	/* the last condition: the terminal is gone */
+	if (signals_end(r) || processes_end(r, fds + FDS_OF_RUN) || fds[3].revents & ~POLLIN)
+		return 1;
+	return tick(r);
+}
+
+/* End of the interval that began at @begin; intervals that have passed already are skipped. */
+static uint64_t interval_end(const struct run *r, uint64_t begin, uint64_t now)
+{
+	uint64_t interval = r->opts.interval_ns;
+
+	return later(begin, ((now - begin) / interval + 1) * interval);
+}
+
+static int trace(struct run *r, struct reason *why)
+{
+	uint64_t start = clock_ns(), end = UINT64_MAX, next = UINT64_MAX;
+	uint64_t begun = start, reached = start, intervals = 0;
+	int over;
+
+	if (r->opts.duration_ns)
+		end = later(start, r->opts.duration_ns);
+	for (;;) {
+		if (r->opts.interval_ns) /* a key may have changed it */
+			next = interval_end(r, begun, begun);
+		over = wait_until(r, next < end ? next : end, why);
+		if (over < 0)
+			return -1;
+		over = over || clock_ns() >= end;
+		if (!over && clock_ns() < next)
+			continue;
+		if (report(r, why))
+			return -1;
+		if (over || (r->no_reader && !r->command))
+			break;
+		reached = clock_ns();
+		if (++intervals == r->opts.count)
+			break;
+		begun = interval_end(r, next, reached) - r->opts.interval_ns;
+	}
+	if (!r->keyboard)
+		run_say_interval_reached(r, intervals, reached - start);
+	return 0;
+}
+
+/* Opens pidfds to see the processes end; there is none for one that has ended since
+ * filters_resolve() looked. */
+static int processes_open(struct run *r, struct reason *why)
+{
+	const struct filter_lists *lists = &r->conf.lists;
+	int fd;
+
+	for (unsigned int i = 0; i < lists->n_pids; i++) {
+		fd = syscall(SYS_pidfd_open, lists->pids[i], 0);
+		if (fd >= 0)
+			r->pidfds[r->n_pidfds++] = fd;
+		else if (errno != ESRCH)
+			return reason_set(why, EXIT_FAILED, "cannot watch process %u: %s",
+					  lists->pids[i], strerror(errno));
+	}
+	return 0;
+}
+
+/* The command is forked before we change anything that it would inherit, and released last. */
+static int start(struct run *r, struct reason *why)
+{
+	rlimits_raise(&r->child.limits);
+	/* otherwise the command's output would be mixed with output for a program */
+	r->child.output_to_stderr = r->opts.json && !r->own_stdout;
+	if (r->command && child_prepare(&r->child, r->command[0], why))
+		return -1;
+	if (processes_open(r, why))
+		return -1;
+	if (r->ops->source ? r->ops->source->open(r, why) :
+			     session_open(&r->conf, &r->session, why))
+		return -1;
+	if (r->command && child_start(&r->child, r->command, why))
+		return -1;
+	/* rows must be drained before they are full, however busy the machine is; the command is
+	 * forked already and keeps the caller's priority. If this fails, only the priority is
+	 * missing. */
+	setpriority(PRIO_PROCESS, 0, TOOL_NICE);
+	if (r->ops->start && r->ops->start(r, why))
+		return -1;
+	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))
+		cmd_warn(why);
+	signals_take();
+	if (r->session)
+		run_say_refused(r);
+	run_say_kernel_threads(r);
+	run_say_tracing(r, !is_ignored(SIGINT));
+	if (r->command)
+		child_release(&r->child);
+	return 0;
+}
+
+/* The options are wrong, but a command was to be run: its exit codes are not ours to use. */
+static bool command_given(char **argv)
+{
+	while (*argv && strcmp(*argv, "--") != 0)
+		argv++;
+	return *argv && argv[1];
+}
+
+int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, int argc, char **argv)
+{
+	struct reason why = {};
+	struct opts_result res;
+	int done = cmd_parse(cmd, argc, argv, r, &res);
+
+	if (done >= 0)
+		return done == EXIT_USAGE && command_given(argv) ? EXIT_TOOL : done;
+	r->ops = ops;
+	r->command = res.command;
+	r->rest = res.rest;
+	r->n_rest = res.n_rest;
+	r->child = (struct child)CHILD_NONE;
+	done = resolve(r, &why);
+	if (done < 0 || (!done && (start(r, &why) || trace(r, &why)))) {
+		r->exit = cmd_fail(&why);
+		if (r->command && r->exit < EXIT_TOOL)
+			r->exit = EXIT_TOOL;
+	}
+	child_done(&r->child);
+	for (int i = 0; i < r->n_pidfds; i++)
+		close(r->pidfds[i]);
+	session_close(r->session);
+	if (ops->source)
+		ops->source->close(r);
+	return r->exit;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * run.h - runs every command that traces: shared options, signals, the command after "--",
+ * processes that end, duration and intervals, messages, exit codes.
+ *
+ * A command that traces has a struct for its options and its state, whose first member is a struct
+ * run; option tables that end with RUN_GROUPS, and run_args or arguments of its own; and a struct
+ * run_ops. It decides what is traced and how it is shown; the rest is here.
+ */
+#ifndef IOSTRATA_RUN_H
+#define IOSTRATA_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "child.h"
+#include "cmd.h"
+#include "filters.h"
+#include "trace/session.h"
+
+struct reason;
+struct run;
+
+/* What a command traces if it has no session; called in place of one. */
+struct run_source {
+	/* All probes are live on return. 0, or -1 with @why. */
+	int (*open)(struct run *r, struct reason *why);
+	/* Periodic work, called at least every second. */
+	void (*tick)(struct run *r);
+	/* Prints what was seen since the last call. With opts.strict, any loss sets run->exit to
+	 * EXIT_INCOMPLETE. 0, or -1 with @why. */
+	int (*report)(struct run *r, struct reason *why);
+	/* Called even if it was never opened. */
+	void (*close)(struct run *r);
+};
+
+/* Each may be NULL except the last, which is not called if there is a source. */
+struct run_ops {
+	const struct run_source *source;
+	/* Translates the options: adds to run->conf, which has the filters. 0, 1: all is done,
+	 * nothing to trace; or -1 with @why. */
+	int (*resolve)(struct run *r, struct reason *why);
+	/* The probes are live; nothing is printed and no privilege given up yet. Files to be
+	 * written are opened here. 0, or -1 with @why. */
+	int (*start)(struct run *r, struct reason *why);
+	/* Called at least every second, and for each key. True: the run is over. */
+	bool (*tick)(struct run *r);
+	/* An interval or the run is over: prints it. It may take what @sn has and leave @sn empty.
+	 * 0 or -errno of a failed write. */
+	int (*report)(struct run *r, struct snapshot *sn);
+};
+
+/* The options given. */
+struct run_opts {
+	struct filters filters;
+	uint64_t duration_ns, interval_ns, count;	/* 0: not given */
+	bool json, strict, overhead;
+};
+
+struct run {
+	struct run_opts opts;
+	struct session_conf conf;
+	struct session *session;
+	char looked_for[512];		/* the filters as text; hostile */
+	char **command;			/* the command to run and trace; NULL: none */
+	bool own_stdout;		/* output goes elsewhere, so stdout is the command's; set by
+					 * .resolve */
+	int exit;			/* exit code of the run, unless it fails */
+	char **rest;			/* arguments of a list, inside argv */
+	int n_rest;
+	bool keyboard;			/* the run waits for keys on stdin; set by start() */
+	/* private to run.c */
+	const struct run_ops *ops;
+	bool no_reader;			/* the output's pipe was closed */
+	struct child child;
+	int pidfds[MAX_PIDS], n_pidfds;	/* of --pid; those that have not ended */
+	int answered;			/* signals already handled */
+};
+
+extern const struct opt run_opts[];	/* over struct run */
+extern const struct opt run_args[];	/* INTERVAL COUNT, over struct run */
+
+#define RUN_GROUPS                                                                                 \
+	{ "Whose I/O", filter_opts, offsetof(struct run, opts.filters) }, { "The run", run_opts, 0 }
+
+/*
+ * Parses the command line, traces, and returns the exit code. @r is the first member of the
+ * command's own struct, which is zeroes but for the defaults of its options.
+ */
+int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, int argc,
+	     char **argv);
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run_say.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+void run_say_refused(const struct run *r)
+{
+	const char *first;
+	int n = session_refused(r->session, &first);
+
+	if (n)
+		fprintf(stderr, "warning: this kernel refuses %d of the programs (%s%s)\n"
+				"hint: 'iostrata doctor --probes' tells which, and why\n",
+			n, first, n > 1 ? " ..." : "");
+}
+
+void run_say_module_gone(const struct run *r)
+{
+	const char *module = session_module_gone(r->session);
+	char safe[128];
+
+	if (!module)
+		return;
+	text_safe(safe, sizeof(safe), module);
+	fprintf(stderr, "warning: module '%s' was unloaded; its file system is traced without its "
+			"own layer\n", safe);
+}
+
+void run_say_kernel_threads(const struct run *r)
+{
+	const struct opt_uints *pids = &r->opts.filters.pids;
+
+	for (unsigned int i = 0; i < pids->n; i++)
+		if (filters_kernel_thread(pids->at[i]))
+			fprintf(stderr, "warning: %llu is a kernel thread: it has requests, but "
+					"makes no system calls\n",
+				(unsigned long long)pids->at[i]);
+}
+
+void run_say_tracing(const struct run *r, bool interruptible)
+{
+	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];
+
+	text_safe(safe, sizeof(safe), r->looked_for);
+	if (r->command)
+		fprintf(stderr, "tracing the command%s%s\n", safe[0] ? ", " : "", safe);
+	else
+		fprintf(stderr, "tracing%s%s%s\n", safe[0] ? " " : "", safe,
+			r->opts.duration_ns || r->opts.count || !interruptible ? "" :
+									 ", Ctrl-C ends");
+}
+
+void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t took_ns)
+{
+	uint64_t each = intervals ? took_ns / intervals : 0;
+
+	if (each > r->opts.interval_ns + r->opts.interval_ns / 4)
+		fprintf(stderr, "warning: an interval took %s, not %s\n", text_ns(each).s,
+			text_ns(r->opts.interval_ns).s);
+}
+
+void run_say_ended(const struct run *r)
+{
+	if (r->opts.filters.pids.n == 1)
+		fprintf(stderr, "process %llu has ended\n",
+			(unsigned long long)r->opts.filters.pids.at[0]);
+	else
+		fprintf(stderr, "the processes have ended\n");
+}
+
+void run_say_interrupted(int signo)
+{
+	/* the terminal echoes ^C at the cursor */
+	if (signo == SIGINT && isatty(STDERR_FILENO))
+		fprintf(stderr, "\n");
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/funcs_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hist.h"
+#include "show/hist_text.h"
+
+enum { WIDTH = 80, NAME_COLUMNS = 40 };
+
+static int width_of(const struct funcs_view *v)
+{
+	return v->width ? v->width : WIDTH;
+}
+
+/* Text that is safe, and no longer than @width columns. */
+static void put_safe(struct text_out *o, const char *text, int width)
+{
+	char safe[1024], fit[1024];
+
+	text_safe(safe, sizeof(safe), text);
+	text_fit(fit, sizeof(fit), safe, width, TEXT_CUT_TAIL);
+	text_put(o, "%s", fit);
+}
+
+static void put_head(struct text_out *o, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	size_t traced = 0;
+
+	for (size_t i = 0; i < v->funcs->n; i++)
+		traced += !v->funcs->at[i].refused;
+	text_put(o, "traced %s", text_ns(sn->duration_ns).s);
+	if (v->kernel) {
+		text_put(o, " on Linux ");
+		put_safe(o, v->kernel, 40);
+	}
+	text_put(o, "\n%zu function%s by %s; a probe costs %s a call%s\n", traced,
+		 traced == 1 ? "" : "s", v->probe, text_ns(v->cost->call_ns).s,
+		 v->subtract ? ", which is taken off" : "");
+}
+
+/* What could not be traced: how many, and the first. */
+static void put_refused(struct text_out *o, const struct funcs_view *v)
+{
+	const struct func *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->funcs->n; i++) {
+		if (!v->funcs->at[i].refused)
+			continue;
+		first = first ? first : &v->funcs->at[i];
+		n++;
+	}
+	if (!n)
+		return;
+	text_put(o, "\n%zu of the functions that match %s not traced; ", n, n == 1 ? "is" : "are");
+	put_safe(o, first->name, NAME_COLUMNS);
+	text_put(o, ":\n  %s\n", first->refused);
+}
+
+static void put_lost(struct text_out *o, const struct func_snapshot *sn)
+{
+	bool any = false;
+
+	for (int i = 0; i < FUNC_LOSS_N; i++) {
+		if (!sn->lost[i])
+			continue;
+		text_put(o, "%s  %s %s\n", any ? "" : "\nlost:\n", text_count(sn->lost[i]).s,
+			 funcs_loss_text(i));
+		any = true;
+	}
+}
+
+static void put_overhead(struct text_out *o, const struct func_snapshot *sn)
+{
+	if (sn->has_overhead)
+		text_put(o, "\noverhead so far: %s in %s runs of the programs\n",
+			 text_ns(sn->bpf_run_ns).s, text_count(sn->bpf_run_cnt).s);
+}
+
+static uint64_t unreturned(const struct func_snapshot *sn)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sn->n_rows; i++)
+		sum += sn->rows[i].unreturned;
+	return sum;
+}
+
+static void put_unreturned(struct text_out *o, const struct func_snapshot *sn)
+{
+	uint64_t n = unreturned(sn);
+
+	if (n)
+		text_put(o, "\n%s call%s not seen to return: counted, but in no time\n",
+			 text_count(n).s, n == 1 ? " was" : "s were");
+}
+
+static void put_table(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)
+{
+	const struct columns cols = { .list = funcs_columns, .ctx = v, .width = width_of(v),
+				      .milliseconds = v->milliseconds };
+	size_t n = v->most && v->most < rows->n ? v->most : rows->n;
+
+	text_put(o, "\n");
+	columns_text(o, &cols, (const void *const *)rows->at, n);
+	if (n < rows->n)
+		text_put(o, "%zu more rows; -n 0 shows all\n", rows->n - n);
+	text_put(o, "\nself time of all: %s\n", text_ns(rows->self_ns).s);
+}
+
+static void put_hists(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)
+{
+	size_t n = v->most && v->most < rows->n ? v->most : rows->n;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct func_row *r = rows->at[i];
+
+		if (!r->sum.count)
+			continue;
+		text_put(o, "\n");
+		put_safe(o, v->funcs->at[r->func].name, NAME_COLUMNS);
+		if (r->by) {
+			text_put(o, ", %s ", v->by);
+			put_safe(o, r->by, NAME_COLUMNS / 2);
+		}
+		text_put(o, "\n");
+		hist_put(o, &r->hist, r->sum.max_ns, v->milliseconds, width_of(v));
+	}
+}
+
+static int put_tree(struct text_out *o, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	const struct columns cols = { .list = funcs_tree_columns, .ctx = v, .width = width_of(v),
+				      .milliseconds = v->milliseconds };
+	struct funcs_tree tree;
+	const void **rows;
+	int err = funcs_tree_init(&tree, v, sn);
+
+	if (err)
+		return err;
+	rows = calloc(tree.n + 1, sizeof(*rows));
+	for (size_t i = 0; rows && i < tree.n; i++)
+		rows[i] = &tree.at[i];
+	text_put(o, "\n");
+	if (rows)
+		columns_text(o, &cols, rows, tree.n);
+	else
+		err = -ENOMEM;
+	free(rows);
+	funcs_tree_done(&tree);
+	return err;
+}
+
+int funcs_text(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	struct text_out o = { .f = f };
+	struct funcs_rows rows;
+	int err = funcs_rows_init(&rows, v, sn);
+
+	if (err)
+		return err;
+	put_head(&o, v, sn);
+	if (!rows.n)
+		text_put(&o, "\nno call of these functions was seen\n");
+	else
+		put_table(&o, v, &rows);
+	if (rows.n && v->tree)
+		err = put_tree(&o, v, sn);
+	if (v->histograms)
+		put_hists(&o, v, &rows);
+	put_unreturned(&o, sn);
+	put_refused(&o, v);
+	put_lost(&o, sn);
+	put_overhead(&o, sn);
+	funcs_rows_done(&rows);
+	return err ? err : text_end(&o);
+}
+
+/* A name in a line that other programs parse: separators in it are replaced. */
+static void put_name(struct text_out *o, const char *name, const char *separators)
+{
+	char safe[1024];
+
+	text_safe(safe, sizeof(safe), name);
+	for (char *c = safe; *c; c++)
+		if (strchr(separators, *c))
+			*c = '_';
+	text_put(o, "%s", safe);
+}
+
+int funcs_csv(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	struct text_out o = { .f = f };
+	struct funcs_rows rows;
+	int err = funcs_rows_init(&rows, v, sn);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < rows.n && (!v->most || i < v->most); i++) {
+		const struct func_row *r = rows.at[i];
+
+		put_name(&o, v->funcs->at[r->func].name, ",\"");
+		text_put(&o, "(),%llu,%llu.%03llu\n",
+			 (unsigned long long)(r->sum.count + r->unreturned),
+			 (unsigned long long)r->sum.total_ns / 1000,
+			 (unsigned long long)r->sum.total_ns % 1000);
+	}
+	funcs_rows_done(&rows);
+	return text_end(&o);
+}
+
+int funcs_folded(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	const struct funcs_node *stack[64 + 1];
+	struct text_out o = { .f = f };
+	struct funcs_tree tree;
+	int err = funcs_tree_init(&tree, v, sn);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < tree.n; i++) {
+		stack[tree.at[i].depth] = &tree.at[i];
+		for (int d = 0; d <= tree.at[i].depth; d++) {
+			text_put(&o, "%s", d ? ";" : "");
+			put_name(&o, v->funcs->at[stack[d]->row->func].name, "; ");
+		}
+		text_put(&o, " %llu\n", (unsigned long long)tree.at[i].row->sum.self_ns);
+	}
+	funcs_tree_done(&tree);
+	return text_end(&o);
+}
+
+int funcs_list_text(FILE *f, const struct func_list *l)
+{
+	struct text_out o = { .f = f };
+	size_t refused = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct func *fn = &l->at[i];
+
+		put_safe(&o, fn->name, 1000);
+		if (*fn->where) {
+			text_put(&o, " [");
+			put_safe(&o, fn->where, 1000);
+			text_put(&o, "]");
+		}
+		if (fn->refused)
+			text_put(&o, ": not traced: %s", fn->refused);
+		text_put(&o, "\n");
+		refused += !!fn->refused;
+	}
+	text_put(&o, "%zu functions, %zu of them not traced\n", l->n, refused);
+	return text_end(&o);
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/funcs_view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hist.h"
+
+static const struct func *func_of(const struct func_row *r, const void *ctx)
+{
+	const struct funcs_view *v = ctx;
+
+	return &v->funcs->at[r->func];
+}
+
+static void get_name(struct value *ret, const void *row, const void *ctx)
+{
+	ret->text = func_of(row, ctx)->name;
+}
+
+static void get_module(struct value *ret, const void *row, const void *ctx)
+{
+	ret->text = func_of(row, ctx)->where;
+}
+
+static void get_key(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	ret->text = r->by;
+}
+
+static void get_count(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	ret->n = r->sum.count + r->unreturned;
+}
+
+/* A figure that is known only for calls that returned. */
+static void known(struct value *ret, const struct func_row *r, uint64_t n)
+{
+	ret->unknown = !r->sum.count;
+	ret->n = n;
+}
+
+static void get_total(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	known(ret, r, r->sum.total_ns);
+}
+
+static void get_self(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	known(ret, r, r->sum.self_ns);
+}
+
+static void get_mean(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	known(ret, r, r->sum.count ? r->sum.total_ns / r->sum.count : 0);
+}
+
+static void get_min(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	known(ret, r, r->sum.min_ns);
+}
+
+static void get_max(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	known(ret, r, r->sum.max_ns);
+}
+
+static void get_p50(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	known(ret, r, hist_percentile(&r->hist, 50, r->sum.max_ns));
+}
+
+static void get_p99(struct value *ret, const void *row, const void *ctx)
+{
+	const struct func_row *r = row;
+
+	(void)ctx;
+	known(ret, r, hist_percentile(&r->hist, 99, r->sum.max_ns));
+}
+
+#define AT(member) offsetof(struct func_row, member)
+
+const struct column funcs_columns[] = {
+	{ "name", "function", VALUE_TEXT, .get = get_name, .help = "of the function" },
+	{ "module", "module", VALUE_TEXT, .get = get_module, .max = 16, .rank = 3, .optional = true,
+	  .cut = TEXT_CUT_HEAD, .help = "that it is in, or the file of the program or library" },
+	{ "key", "key", VALUE_TEXT, .get = get_key, .max = 24, .optional = true,
+	  .cut = TEXT_CUT_HEAD, .help = "with --by" },
+	{ "count", "count", VALUE_COUNT, .get = get_count,
+	  .help = "calls that returned, and those of which the return was not seen" },
+	{ "total_ns", "total", VALUE_TIME, .get = get_total,
+	  .help = "time from entry to return; a call within another of the same function counts "
+		  "in both" },
+	{ "self_ns", "self", VALUE_TIME, .get = get_self,
+	  .help = "the same without the time of traced functions below" },
+	{ "mean_ns", "mean", VALUE_TIME, .get = get_mean, .rank = 1, .help = "total by call" },
+	{ "min_ns", "min", VALUE_TIME, .get = get_min, .rank = 5, .help = "the shortest call" },
+	{ "p50_ns", "p50", VALUE_TIME, .get = get_p50, .rank = 4, .help = "the median of calls" },
+	{ "p99_ns", "p99", VALUE_TIME, .get = get_p99, .rank = 2, .help = "the 99th percentile" },
+	{ "max_ns", "max", VALUE_TIME, .get = get_max, .rank = 1, .help = "the longest call" },
+	{ "unreturned", NULL, VALUE_COUNT, AT(unreturned),
+	  .help = "of count: calls whose return was not seen; they are in no time" },
+	{},
+};
+
+static void node_label(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct funcs_node *)row)->label;
+}
+
+static void node_count(struct value *ret, const void *row, const void *ctx)
+{
+	get_count(ret, ((const struct funcs_node *)row)->row, ctx);
+}
+
+static void node_total(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct funcs_node *)row)->row->sum.total_ns;
+}
+
+static void node_self(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct funcs_node *)row)->row->sum.self_ns;
+}
+
+static void node_mean(struct value *ret, const void *row, const void *ctx)
+{
+	get_mean(ret, ((const struct funcs_node *)row)->row, ctx);
+}
+
+const struct column funcs_tree_columns[] = {
+	{ NULL, "called", VALUE_TEXT, .get = node_label, .help = "by the function above" },
+	{ NULL, "count", VALUE_COUNT, .get = node_count, .help = "" },
+	{ NULL, "total", VALUE_TIME, .get = node_total, .help = "" },
+	{ NULL, "self", VALUE_TIME, .get = node_self, .help = "" },
+	{ NULL, "mean", VALUE_TIME, .get = node_mean, .help = "" },
+	{},
+};
+
+/* qsort() has no argument for it. */
+static const struct columns *sorting;
+static const struct column *sort_column;
+
+static int compare(const void *a, const void *b)
+{
+	const struct func_row *const *x = a, *const *y = b;
+
+	return columns_compare(sorting, sort_column, *x, *y);
+}
+
+int funcs_rows_init(struct funcs_rows *r, const struct funcs_view *v,
+		    const struct func_snapshot *sn)
+{
+	const struct columns cols = { .list = funcs_columns, .ctx = v };
+
+	*r = (struct funcs_rows){ .at = calloc(sn->n_rows + 1, sizeof(*r->at)) };
+	if (!r->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < sn->n_rows; i++) {
+		r->at[r->n++] = &sn->rows[i];
+		r->self_ns += sn->rows[i].sum.self_ns;
+	}
+	sorting = &cols;
+	sort_column = columns_find(funcs_columns, v->sort);
+	qsort(r->at, r->n, sizeof(*r->at), compare);
+	return 0;
+}
+
+void funcs_rows_done(struct funcs_rows *r)
+{
+	free(r->at);
+}
+
+void funcs_subtract(const struct func_cost *cost, struct func_snapshot *sn)
+{
+	for (size_t i = 0; i < sn->n_rows; i++)
+		func_figures_subtract(&sn->rows[i].sum, cost);
+	for (size_t i = 0; i < sn->n_tree; i++)
+		func_figures_subtract(&sn->tree[i].sum, cost);
+}
+
+static const struct {
+	const char *name, *text;
+} losses[FUNC_LOSS_N] = {
+	[FUNC_LOSS_THREADS] = { "threads", "calls of threads for whose state there was no room" },
+	[FUNC_LOSS_ROWS] = { "rows", "calls for whose row there was no room" },
+	[FUNC_LOSS_DEPTH] = { "depth", "calls from more than 64 traced functions deep" },
+	[FUNC_LOSS_END] = { "unmatched_end", "calls that ended and were never seen to begin" },
+	[FUNC_LOSS_RETURN] = { "returns", "more calls that were not seen to return" },
+	[FUNC_LOSS_MISSED] = { "missed", "entries or returns that the kernel did not take" },
+};
+
+const char *funcs_loss_name(enum func_loss what)
+{
+	return losses[what].name;
+}
+
+const char *funcs_loss_text(enum func_loss what)
+{
+	return losses[what].text;
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * screen.c - ncurses, and the signals that end or stop a process; see screen.h.
+ *
+ * Signals: every signal that ends the process restores the terminal first. The run takes over INT,
+ * TERM and HUP later, and gives them back to these handlers when it cannot respond. SIGTSTP is only
+ * noted, and handled where keys are read, because ncurses may be in the middle of drawing. ncurses
+ * handles SIGWINCH itself.
+ */
+#include "show/screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+#include <locale.h>
+#include <term.h>
+
+#include "base/reason.h"
+#include "base/text.h"
+#include "show/said.h"
+
+enum { LINE_CELLS = 1024, ESCAPE_MS = 25, ALT_STACK = 32 << 10 };
+
+static struct {
+	SCREEN *curses;			/* NULL: not open */
+	int in, out;			/* descriptors */
+	struct termios modes;		/* as they were */
+	char restore[256];		/* what to send to the terminal at the end */
+	size_t restore_len;
+	bool utf8;
+	int attributes[STYLE_N];
+	int clicked;
+} screen;
+
+static volatile sig_atomic_t stop_asked;
+
+/* Restores the terminal; may be called at any time, even in a signal handler. */
+static void restore_now(void)
+{
+	ssize_t n = write(screen.out, screen.restore, screen.restore_len);
+
+	(void)n;
+	tcsetattr(screen.in, TCSANOW, &screen.modes);
+}
+
+static const int deadly[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS,
+			      SIGILL, SIGFPE,  SIGABRT, SIGSYS,	 SIGXCPU };
+
+enum { DEADLY_N = sizeof(deadly) / sizeof(*deadly) };
+
+static struct sigaction before[DEADLY_N], before_stop;
+
+/* SA_RESETHAND: the signal raised here ends the process when this returns. */
+static void on_death(int signo)
+{
+	restore_now();
+	raise(signo);
+}
+
+static void on_stop(int signo)
+{
+	(void)signo;
+	stop_asked = 1;
+}
+
+/* Handlers have their own stack, since an overflow of the other one can end the process, too. */
+static void signals_take(void)
+{
+	static char stack[ALT_STACK];
+	stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction act = { .sa_handler = on_death, .sa_flags = SA_RESETHAND | SA_ONSTACK };
+
+	sigaltstack(&alternative, NULL);
+	for (int i = 0; i < DEADLY_N; i++) {
+		sigaction(deadly[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(deadly[i], &act, NULL);
+	}
+	act = (struct sigaction){ .sa_handler = on_stop };
+	sigaction(SIGTSTP, NULL, &before_stop);
+	if (before_stop.sa_handler != SIG_IGN)
+		sigaction(SIGTSTP, &act, NULL);
+}
+
+static void signals_give_back(void)
+{
+	for (int i = 0; i < DEADLY_N; i++)
+		sigaction(deadly[i], &before[i], NULL);
+	sigaction(SIGTSTP, &before_stop, NULL);
+}
+
+/* Stops the process, with the terminal restored, until it is continued. */
+static void stop(void)
+{
+	struct sigaction act;
+
+	stop_asked = 0;
+	def_prog_mode();
+	endwin();
+	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = SIG_DFL }, &act);
+	raise(SIGTSTP);
+	sigaction(SIGTSTP, &act, NULL);
+	reset_prog_mode();
+	clearok(curscr, TRUE);
+}
+
+static bool is_known(const char *term)
+{
+	int err;
+
+	return term && *term && setupterm(term, screen.out, &err) == OK &&
+	       cursor_address && cursor_address != (char *)-1 && clear_screen;
+}
+
+bool screen_possible(FILE *in, FILE *out)
+{
+	screen.in = fileno(in);
+	screen.out = fileno(out);
+	return isatty(screen.in) && isatty(screen.out) && is_known(getenv("TERM"));
+}
+
+/* Whether the caller's locale is a UTF-8 one, even if it is not installed. */
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *value = NULL;
+
+	for (int i = 0; i < 3 && !(value && *value); i++)
+		value = getenv(names[i]);
+	return value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8"));
+}
+
+static int restore_putc(int c)
+{
+	if (screen.restore_len < sizeof(screen.restore))
+		screen.restore[screen.restore_len++] = (char)c;
+	return c;
+}
+
+/* Prepares what restores the terminal, since a signal handler cannot call ncurses. */
+static void restore_prepare(void)
+{
+	const char *const ends[] = { exit_attribute_mode, orig_pair, cursor_normal, keypad_local,
+				     exit_ca_mode };
+	static const char mouse_off[] = "\033[?1000l\033[?1006l";
+
+	screen.restore_len = 0;
+	if (key_mouse) {
+		memcpy(screen.restore, mouse_off, sizeof(mouse_off) - 1);
+		screen.restore_len = sizeof(mouse_off) - 1;
+	}
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (ends[i])
+			tputs(ends[i], 1, restore_putc);
+	if (!exit_ca_mode)
+		restore_putc('\n');
+}
+
+/* Everybody can tell blue, yellow, cyan and magenta apart on black or white, and the text says
+ * the same anyway. */
+static void attributes_set(bool color)
+{
+	static const short colors[STYLE_N] = {
+		[STYLE_CPU] = COLOR_CYAN, [STYLE_QUEUE] = COLOR_YELLOW,
+		[STYLE_DEVICE] = COLOR_BLUE, [STYLE_OTHER] = COLOR_MAGENTA,
+	};
+
+	screen.attributes[STYLE_BOLD] = A_BOLD;
+	screen.attributes[STYLE_DIM] = A_DIM;
+	screen.attributes[STYLE_TITLES] = A_REVERSE;
+	screen.attributes[STYLE_SELECTED] = A_REVERSE | A_BOLD;
+	if (!color || !has_colors())
+		return;
+	start_color();
+	use_default_colors();
+	for (short i = 0; i < STYLE_N; i++) {
+		if (!colors[i])
+			continue;
+		init_pair(i, colors[i], -1);
+		screen.attributes[i] = COLOR_PAIR(i);
+	}
+}
+
+int screen_open(FILE *in, FILE *out, bool color, struct reason *why)
+{
+	screen.in = fileno(in);
+	screen.out = fileno(out);
+	screen.utf8 = locale_is_utf8();
+	tcgetattr(screen.in, &screen.modes);
+	setlocale(LC_CTYPE, screen.utf8 ? "C.UTF-8" : "C");
+	use_env(TRUE);
+	screen.curses = newterm(NULL, out, in);
+	if (!screen.curses)
+		return reason_set(why, EXIT_FAILED, "cannot use the terminal");
+	restore_prepare();
+	signals_take();
+	set_escdelay(ESCAPE_MS);
+	cbreak();
+	noecho();
+	nonl();
+	nodelay(stdscr, TRUE);
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mouseinterval(0);
+	attributes_set(color);
+	said_keep();
+	return 0;
+}
+
+void screen_close(void)
+{
+	if (!screen.curses)
+		return;
+	endwin();
+	restore_now(); /* to be sure */
+	signals_give_back();
+	delscreen(screen.curses);
+	screen.curses = NULL;
+	said_give_back();
+}
+
+int screen_height(void)
+{
+	return getmaxy(stdscr);
+}
+
+int screen_width(void)
+{
+	return getmaxx(stdscr);
+}
+
+void screen_begin(void)
+{
+	erase();
+}
+
+void screen_show(void)
+{
+	refresh();
+}
+
+/* Converts text to cells of the terminal; wcwidth(3) decides what fits, as it does in ncurses. */
+static int to_cells(wchar_t *dst, int max, const char *safe, int width)
+{
+	mbstate_t state = {};
+	int used = 0, n = 0, cols;
+	wchar_t c;
+	size_t len;
+
+	for (; *safe && n < max - 1; safe += len) {
+		len = mbrtowc(&c, safe, strlen(safe), &state);
+		if (len == (size_t)-1 || len == (size_t)-2 || (!screen.utf8 && c > 126)) {
+			len = 1;
+			while (!screen.utf8 && (safe[len] & 0xc0) == 0x80)
+				len++;
+			c = L'?';
+			state = (mbstate_t){};
+		}
+		cols = wcwidth(c);
+		if (cols < 0) {
+			c = L'?';
+			cols = 1;
+		}
+		if (used + cols > width)
+			break;
+		used += cols;
+		dst[n++] = c;
+	}
+	dst[n] = L'\0';
+	return used;
+}
+
+int screen_put(int y, int x, int width, enum screen_style style, const char *safe)
+{
+	wchar_t cells[LINE_CELLS];
+	int used;
+
+	if (width > screen_width() - x)
+		width = screen_width() - x;
+	if (y < 0 || y >= screen_height() || x < 0 || width <= 0)
+		return 0;
+	used = to_cells(cells, LINE_CELLS, safe, width);
+	attrset(screen.attributes[style]);
+	mvaddwstr(y, x, cells);
+	attrset(A_NORMAL);
+	return used;
+}
+
+void screen_cell(int y, int x, int width, bool right, enum screen_style style, const char *safe)
+{
+	char fit[LINE_CELLS];
+	int pad;
+
+	if (width >= LINE_CELLS)
+		width = LINE_CELLS - 1;
+	pad = width - text_fit(fit, sizeof(fit), safe, width, TEXT_CUT_TAIL);
+	if (pad < 0)
+		pad = 0;
+	for (int i = 0; i < pad; i++)
+		screen_put(y, x + (right ? i : width - pad + i), 1, style, " ");
+	screen_put(y, x + (right ? pad : 0), width - (right ? pad : 0), style, fit);
+}
+
+static int mouse_key(void)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return SCREEN_NO_KEY;
+	screen.clicked = event.y;
+	if (event.bstate & BUTTON4_PRESSED)
+		return SCREEN_WHEEL_UP;
+	if (event.bstate & BUTTON5_PRESSED)
+		return SCREEN_WHEEL_DOWN;
+	return SCREEN_CLICK;
+}
+
+/* Translates ncurses' code of a key; any other key is not one of ours. */
+static int special_key(wint_t key)
+{
+	static const struct {
+		wint_t theirs;
+		int ours;
+	} keys[] = {
+		{ KEY_UP, SCREEN_UP }, { KEY_DOWN, SCREEN_DOWN }, { KEY_LEFT, SCREEN_LEFT },
+		{ KEY_RIGHT, SCREEN_RIGHT }, { KEY_PPAGE, SCREEN_PAGE_UP },
+		{ KEY_NPAGE, SCREEN_PAGE_DOWN }, { KEY_HOME, SCREEN_HOME }, { KEY_END, SCREEN_END },
+		{ KEY_ENTER, SCREEN_ENTER }, { KEY_BACKSPACE, SCREEN_BACKSPACE },
+		{ KEY_RESIZE, SCREEN_RESIZED },
+	};
+
+	if (key == KEY_MOUSE)
+		return mouse_key();
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i].theirs == key)
+			return keys[i].ours;
+	return 0;
+}
+
+static int character_key(wint_t c)
+{
+	switch (c) {
+	case '\r':
+	case '\n':
+		return SCREEN_ENTER;
+	case 27:
+		return SCREEN_ESCAPE;
+	case 8:
+	case 127:
+		return SCREEN_BACKSPACE;
+	}
+	return (int)c;
+}
+
+int screen_key(void)
+{
+	wint_t key;
+	int got;
+
+	if (stop_asked) {
+		stop();
+		return SCREEN_RESIZED;
+	}
+	got = get_wch(&key);
+	if (got == ERR)
+		return SCREEN_NO_KEY;
+	return got == KEY_CODE_YES ? special_key(key) : character_key(key);
+}
+
+int screen_clicked(void)
+{
+	return screen.clicked;
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/top_columns.h"
+
+#include <string.h>
+
+#include "base/names.h"
+
+static const struct top_table *table_of(const void *ctx)
+{
+	return ((const struct top_figures *)ctx)->table;
+}
+
+const char *top_row_name(enum top_view view, const struct top_row *r)
+{
+	const char *name = NULL;
+
+	switch (view) {
+	case TOP_FILE:
+		name = r->file;
+		break;
+	case TOP_DISK:
+		name = r->disk;
+		break;
+	case TOP_CGROUP:
+		name = r->cgroup;
+		break;
+	case TOP_CONTAINER:
+		name = r->container;
+		break;
+	default:
+		name = r->task ? r->task->comm : NULL;
+	}
+	return name ? name : "";
+}
+
+/* The columns of the view's key; the id of a process comes from those of its threads. */
+
+static uint64_t task_id(const struct top_row *r)
+{
+	return r->task ? r->task->id : 0;
+}
+
+static void get_pid(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	v->n = task_id(r) >> 32;
+	v->unknown = !r->task || table_of(ctx)->view > TOP_THREAD;
+}
+
+static void get_tid(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	v->n = (uint32_t)task_id(r);
+	v->unknown = !r->task || table_of(ctx)->view != TOP_THREAD;
+}
+
+static void get_comm(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	if (!r->task || table_of(ctx)->view > TOP_COMM)
+		return;
+	v->text = r->task->comm;
+	v->max = COMM_LEN;
+}
+
+static void get_file(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->text = ((const struct top_row *)row)->file;
+}
+
+static void get_cgroup(struct value *v, const void *row, const void *ctx)
+{
+	enum top_view view = table_of(ctx)->view;
+
+	if (view == TOP_CGROUP || view <= TOP_THREAD)
+		v->text = ((const struct top_row *)row)->cgroup;
+}
+
+static void get_container(struct value *v, const void *row, const void *ctx)
+{
+	enum top_view view = table_of(ctx)->view;
+
+	if (view == TOP_CONTAINER || view == TOP_CGROUP || view <= TOP_THREAD)
+		v->text = ((const struct top_row *)row)->container;
+}
+
+static void get_disk(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->text = ((const struct top_row *)row)->disk;
+}
+
+static void get_dev(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	(void)ctx;
+	snprintf(v->buf, sizeof(v->buf), "%u:%u", r->major, r->minor);
+}
+
+static void get_major(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->n = ((const struct top_row *)row)->major;
+}
+
+static void get_minor(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->n = ((const struct top_row *)row)->minor;
+}
+
+static void get_rq_op(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->text = rq_op_code(((const struct top_row *)row)->key.op & 0xff);
+}
+
+static void get_on_behalf(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->text = top_behalf_name(((const struct top_row *)row)->key.op >> 8);
+}
+
+static void get_op(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->text = op_name(((const struct top_row *)row)->key.op);
+}
+
+/* Figures. */
+
+static uint64_t per_second(const void *ctx, uint64_t n)
+{
+	uint64_t ns = ((const struct top_figures *)ctx)->per_second_of;
+
+	return ns ? (uint64_t)((double)n * 1e9 / ns + 0.5) : n;
+}
+
+static void get_mean(struct value *v, const struct top_side *s, uint64_t ns)
+{
+	v->unknown = !s->count;
+	v->n = s->count ? ns / s->count : 0;
+}
+
+static const struct top_side *side_with_p99(const void *row, const void *ctx, bool ops)
+{
+	const struct top_row *r = row;
+
+	top_row_p99(table_of(ctx), (struct top_row *)r); /* in the table, which is not const */
+	return ops ? &r->ops : &r->rqs;
+}
+
+static void get_ops(struct value *v, const void *row, const void *ctx)
+{
+	v->n = per_second(ctx, ((const struct top_row *)row)->ops.count);
+}
+
+static void get_ops_bytes(struct value *v, const void *row, const void *ctx)
+{
+	v->n = per_second(ctx, ((const struct top_row *)row)->ops.bytes);
+}
+
+static void get_ops_mean(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	(void)ctx;
+	get_mean(v, &r->ops, r->ops.total_ns);
+}
+
+static void get_ops_p99(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_side *s = side_with_p99(row, ctx, true);
+
+	v->unknown = !s->count;
+	v->n = s->p99_ns;
+}
+
+static void get_where(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+	unsigned int st = top_row_stratum(r);
+
+	(void)ctx;
+	if (st < ST_N)
+		snprintf(v->buf, sizeof(v->buf), "%s %.0f%%", stratum_name(st),
+			 100.0 * r->strata[st] / r->ops.total_ns);
+}
+
+static void get_rqs(struct value *v, const void *row, const void *ctx)
+{
+	v->n = per_second(ctx, ((const struct top_row *)row)->rqs.count);
+}
+
+static void get_rqs_bytes(struct value *v, const void *row, const void *ctx)
+{
+	v->n = per_second(ctx, ((const struct top_row *)row)->rqs.bytes);
+}
+
+static void get_kbytes(struct value *v, const void *row, const void *ctx)
+{
+	v->n = (per_second(ctx, ((const struct top_row *)row)->rqs.bytes) + 512) / 1024;
+}
+
+static void get_rqs_mean(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	(void)ctx;
+	get_mean(v, &r->rqs, r->rqs.total_ns);
+}
+
+static void get_rqs_p99(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_side *s = side_with_p99(row, ctx, false);
+
+	v->unknown = !s->count;
+	v->n = s->p99_ns;
+}
+
+static void get_queue(struct value *v, const void *row, const void *ctx)
+{
+	const struct top_row *r = row;
+
+	(void)ctx;
+	get_mean(v, &r->rqs, r->tag_ns + r->queue_ns);
+}
+
+static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
+{
+	v->n = per_second(ctx, ((const struct top_row *)row)->behalf_bytes);
+}
+
+#define AT(member) .at = offsetof(struct top_row, member)
+
+#define COLUMN_PID                                                                                 \
+	{ .name = "pid", .title = "PID", .kind = VALUE_ID, .get = get_pid, .help = "its id" }
+#define COLUMN_TID                                                                                 \
+	{ .name = "tid", .title = "TID", .kind = VALUE_ID, .get = get_tid, .help = "its id" }
+#define COLUMN_COMM                                                                                \
+	{ .name = "comm", .title = "COMM", .kind = VALUE_TEXT, .get = get_comm, .max = 16,         \
+	  .help = "its name" }
+#define COLUMN_FILE                                                                                \
+	{ .name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = get_file,                    \
+	  .cut = TEXT_CUT_HEAD, .help = "its path" }
+#define COLUMN_DISK                                                                                \
+	{ .name = "disk", .title = "DISK", .kind = VALUE_TEXT, .get = get_disk, .max = 16,         \
+	  .help = "its kernel name" }
+#define COLUMN_CGROUP                                                                              \
+	{ .name = "cgroup", .title = "CGROUP", .kind = VALUE_TEXT, .get = get_cgroup,              \
+	  .cut = TEXT_CUT_HEAD, .help = "its path" }
+#define COLUMN_CONTAINER                                                                           \
+	{ .name = "container", .title = "CONTAINER", .kind = VALUE_TEXT, .get = get_container,     \
+	  .max = 20, .help = "its id or name" }
+
+static const struct column of_process[] = { COLUMN_PID, COLUMN_COMM, {} };
+static const struct column of_thread[] = { COLUMN_TID, COLUMN_COMM, {} };
+static const struct column of_comm[] = { COLUMN_COMM, {} };
+static const struct column of_file[] = { COLUMN_FILE, {} };
+static const struct column of_disk[] = { COLUMN_DISK, {} };
+static const struct column of_cgroup[] = { COLUMN_CGROUP, {} };
+static const struct column of_container[] = { COLUMN_CONTAINER, {} };
+
+static const struct column *const of_view[TOP_VIEWS] = {
+	of_process, of_thread, of_comm, of_file, of_disk, of_cgroup, of_container,
+};
+
+/* On a narrow screen, those with the highest rank are dropped first. */
+static const struct column both[] = {
+	{ .name = "ops", .title = "OPS", .get = get_ops, .max = 7, .rank = 5,
+	  .help = "operations on files that ended" },
+	{ .name = "data", .title = "DATA", .kind = VALUE_BYTES, .get = get_ops_bytes, .max = 8,
+	  .rank = 6, .help = "bytes that they read or wrote" },
+	{ .name = "time", .title = "TIME", .kind = VALUE_TIME, .get = get_ops_mean, .max = 7,
+	  .rank = 7, .help = "their mean time" },
+	{ .name = "t99", .title = "T99", .kind = VALUE_TIME, .get = get_ops_p99, .max = 7,
+	  .rank = 9, .help = "99th percentile of their time" },
+	{ .name = "where", .title = "WHERE", .kind = VALUE_TEXT, .get = get_where, .max = 13,
+	  .rank = 4, .help = "the largest stratum of their time" },
+	{ .name = "io", .title = "I/O", .get = get_rqs, .max = 7, .rank = 1,
+	  .help = "requests that disks completed" },
+	{ .name = "bytes", .title = "BYTES", .kind = VALUE_BYTES, .get = get_rqs_bytes, .max = 8,
+	  .help = "bytes that they moved" },
+	{ .name = "avg", .title = "AVG", .kind = VALUE_TIME, .get = get_rqs_mean, .max = 7,
+	  .rank = 2, .help = "mean time from submission to completion" },
+	{ .name = "p99", .title = "P99", .kind = VALUE_TIME, .get = get_rqs_p99, .max = 7,
+	  .rank = 8, .help = "99th percentile of that" },
+	{ .name = "queue", .title = "QUEUE", .kind = VALUE_TIME, .get = get_queue, .max = 7,
+	  .rank = 10, .help = "mean time until the driver got them" },
+	{ .name = "for", .title = "FOR", .kind = VALUE_BYTES, .get = get_behalf_bytes, .max = 8,
+	  .rank = 11, .optional = true,
+	  .help = "bytes that others, kernel threads mostly, submitted on its behalf" },
+	{},
+};
+
+static const struct column whole_disk = { .name = "disk", .title = "DISK", .kind = VALUE_TEXT,
+					  .get = get_disk, .max = 9, .rank = 3,
+					  .help = "the disk that most bytes are of" };
+
+/* As biotop(8) calls them. */
+static const struct column text[] = {
+	{ .title = "D", .kind = VALUE_TEXT, .get = get_rq_op, .max = 2 },
+	{ .title = "MAJ", .kind = VALUE_ID, .get = get_major, .help = "of the disk" },
+	{ .title = "MIN", .kind = VALUE_ID, .get = get_minor, .help = "of the disk" },
+	COLUMN_DISK,
+	{ .name = "io", .title = "I/O", .kind = VALUE_ID, .get = get_rqs },
+	{ .name = "bytes", .title = "Kbytes", .kind = VALUE_ID, .get = get_kbytes },
+	{ .name = "avg", .title = "AVGms", .kind = VALUE_TIME, .get = get_rqs_mean },
+	{},
+};
+
+static void add(struct top_columns *to, const struct column *list)
+{
+	size_t n = 0;
+
+	while (column_is(&to->list[n]))
+		n++;
+	for (; column_is(list) && n < TOP_COLUMNS_MAX - 1; list++)
+		to->list[n++] = *list;
+}
+
+struct top_columns top_columns_whole(enum top_view view)
+{
+	struct top_columns c = {};
+
+	add(&c, of_view[view]);
+	/* the disk of an operation is not known */
+	add(&c, view == TOP_DISK ? columns_find(both, "io") : both);
+	if (view != TOP_DISK)
+		add(&c, (const struct column[]){ whole_disk, {} });
+	return c;
+}
+
+struct top_columns top_columns_text(enum top_view view)
+{
+	struct top_columns c = {};
+
+	if (view != TOP_DISK)
+		add(&c, of_view[view]);
+	add(&c, text);
+	return c;
+}
+
+const struct column top_json_requests[] = {
+	COLUMN_PID,
+	COLUMN_TID,
+	COLUMN_COMM,
+	COLUMN_CGROUP,
+	COLUMN_CONTAINER,
+	COLUMN_FILE,
+	{ .name = "dev", .kind = VALUE_TEXT, .get = get_dev,
+	  .help = "\"major:minor\" of the disk" },
+	{ .name = "major", .kind = VALUE_ID, .get = get_major, .help = "of the disk" },
+	{ .name = "minor", .kind = VALUE_ID, .get = get_minor, .help = "of the disk" },
+	COLUMN_DISK,
+	{ .name = "op", .kind = VALUE_TEXT, .get = get_rq_op,
+	  .help = "as blkparse has them: R, W, F for flush, D for discard ..." },
+	{ .name = "on_behalf", .kind = VALUE_TEXT, .get = get_on_behalf,
+	  .help = "why they count for another than who submitted them" },
+	{ .name = "count", AT(rqs.count), .help = "how many" },
+	{ .name = "errors", AT(rqs.errors), .help = "how many of them failed" },
+	{ .name = "bytes", AT(rqs.bytes), .help = "that were moved" },
+	{ .name = "total_ns", AT(rqs.total_ns),
+	  .help = "from submission to completion, the sum of the next three" },
+	{ .name = "tag_ns", AT(tag_ns), .help = "until they got a request" },
+	{ .name = "queue_ns", AT(queue_ns), .help = "until the driver got them" },
+	{ .name = "device_ns", AT(device_ns), .help = "until they were complete" },
+	{ .name = "max_ns", AT(rqs.max_ns), .help = "of the slowest" },
+	{ .name = "p99_ns", .get = get_rqs_p99, .help = "99th percentile of their time" },
+	{},
+};
+
+const struct column top_json_ops[] = {
+	COLUMN_PID,
+	COLUMN_TID,
+	COLUMN_COMM,
+	COLUMN_CGROUP,
+	COLUMN_CONTAINER,
+	COLUMN_FILE,
+	{ .name = "op", .kind = VALUE_TEXT, .get = get_op,
+	  .help = "kind of operation" },
+	{ .name = "count", AT(ops.count), .help = "how many" },
+	{ .name = "errors", AT(ops.errors), .help = "how many of them failed" },
+	{ .name = "bytes", AT(ops.bytes), .help = "that were moved" },
+	{ .name = "total_ns", AT(ops.total_ns), .help = "their time" },
+	{ .name = "max_ns", AT(ops.max_ns), .help = "of the slowest" },
+	{ .name = "p99_ns", .get = get_ops_p99, .help = "99th percentile of their time" },
+	{},
+};

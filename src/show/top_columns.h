@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * top_columns.h - the columns of top: what a row of a table shows. The text, the screen, the
+ * members of JSON and the sort keys come from here.
+ */
+#ifndef IOSTRATA_TOP_COLUMNS_H
+#define IOSTRATA_TOP_COLUMNS_H
+
+#include "base/columns.h"
+#include "show/top_table.h"
+
+enum { TOP_COLUMNS_MAX = 24 };
+
+/* What the figures of a table are of; the context of all columns. */
+struct top_figures {
+	struct top_table *table;	/* percentiles are computed on demand */
+	uint64_t per_second_of;		/* ns: counts and bytes per second. 0: as they are */
+};
+
+struct top_columns {
+	struct column list[TOP_COLUMNS_MAX];
+};
+
+/* The columns of a row with both sides, for the screen. */
+struct top_columns top_columns_whole(enum top_view view);
+
+/* The columns of biotop(8), for a table of requests. */
+struct top_columns top_columns_text(enum top_view view);
+
+/* Members of JSON, the same in all views; those that a view does not have are unknown. */
+extern const struct column top_json_requests[], top_json_ops[];
+
+/* The name of a row, hostile: for a process, its name; else the view's key. */
+const char *top_row_name(enum top_view view, const struct top_row *r);
+
+#endif

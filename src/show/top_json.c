@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/top_json.h"
+
+#include "base/json.h"
+#include "base/names.h"
+
+static void put_strata(struct json *j, const struct top_json *v, const struct top_row *r)
+{
+	json_put_begin(j, "strata", '{');
+	for (int i = 0; i < ST_N; i++) {
+		if (v->missing && v->missing->stratum[i])
+			json_put_null(j, stratum_name(i));
+		else
+			json_put_uint(j, stratum_name(i), r->strata[i]);
+	}
+	json_put_end(j, '}');
+}
+
+/* The rows of @sn, separated by @split, as list @name with the members @list. */
+static int put_rows(struct json *j, const struct top_json *v, const struct snapshot *sn,
+		    enum top_split split, const char *name, const struct column *list)
+{
+	struct top_table table;
+	struct top_figures figures = { .table = &table };
+	struct columns t = { .list = list, .ctx = &figures };
+	int err = top_table_init(&table, sn, v->view, split, v->names);
+
+	if (err)
+		return err;
+	json_put_begin(j, name, '[');
+	for (size_t i = 0; i < table.n; i++) {
+		json_put_begin(j, NULL, '{');
+		columns_json(j, &t, &table.rows[i]);
+		if (split == TOP_OPS)
+			put_strata(j, v, &table.rows[i]);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+	top_table_done(&table);
+	return 0;
+}
+
+static void put_missing(struct json *j, const struct missing *m)
+{
+	json_put_begin(j, "missing", '[');
+	for (int i = 0; i < ST_N; i++)
+		if (m && m->stratum[i])
+			json_put_string(j, NULL, stratum_name(i));
+	if (m && m->requests)
+		json_put_string(j, NULL, "requests");
+	if (m && m->calls)
+		json_put_string(j, NULL, "calls");
+	json_put_end(j, ']');
+}
+
+static void put_lost(struct json *j, const struct snapshot *sn)
+{
+	json_put_begin(j, "lost", '{');
+	for (int i = 0; i < LOST_N; i++)
+		json_put_uint(j, lost_name(i), sn->lost[i]);
+	json_put_uint(j, "missed", sn->missed);
+	json_put_end(j, '}');
+}
+
+int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
+{
+	struct json j = { .out = { .f = f } };
+	int err;
+
+	json_put_begin(&j, NULL, '{');
+	json_put_string(&j, "schema", "iostrata.top/1");
+	json_put_string(&j, "kernel", v->kernel);
+	json_put_uint(&j, "time", v->time_s);
+	json_put_uint(&j, "duration_ns", sn->duration_ns);
+	json_put_string(&j, "by", top_view_name(v->view));
+	err = put_rows(&j, v, sn, TOP_REQUESTS, "rows", top_json_requests);
+	if (!err)
+		err = put_rows(&j, v, sn, TOP_OPS, "ops", top_json_ops);
+	if (err)
+		return err;
+	put_missing(&j, v->missing);
+	put_lost(&j, sn);
+	json_put_end(&j, '}');
+	return json_end_line(&j);
+}

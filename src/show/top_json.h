@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * top_json.h - an interval of top as one line of JSON, schema "iostrata.top/1".
+ *
+ * Others rely on it: members are added, never renamed, removed or given another meaning.
+ *
+ *	schema, kernel, time (seconds since 1970), duration_ns
+ *	by		what a row stands for: pid, tid, comm, file, dev, cgroup, container
+ *	rows		requests: a row per key, disk, operation and on_behalf: pid, tid, comm,
+ *			cgroup, container, file, dev ("8:0"), major, minor, disk, op (as blkparse:
+ *			R W F D ...), on_behalf (why it is charged to another than its submitter:
+ *			"writeback"; null: it is not), count, errors, bytes, total_ns (sum of the
+ *			next three), tag_ns, queue_ns, device_ns, max_ns and p99_ns (of the total)
+ *	ops		operations on files: a row per key and kind: pid, tid, comm, cgroup,
+ *			container, file, op, count, errors, bytes, total_ns, max_ns, p99_ns, strata
+ *	missing		names of what could not be measured: strata, "requests", "calls"
+ *	lost		as in breakdown
+ *
+ * Members of the key that "by" does not determine are null. Times are in ns. Text is as in
+ * breakdown.
+ */
+#ifndef IOSTRATA_TOP_JSON_H
+#define IOSTRATA_TOP_JSON_H
+
+#include "show/top_columns.h"
+
+struct top_json {
+	enum top_view view;
+	struct top_names *names;
+	const char *kernel;
+	uint64_t time_s;
+	const struct missing *missing;
+};
+
+/* Writes the line and flushes. 0 or -errno. */
+int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn);
+
+#endif

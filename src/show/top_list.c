@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/top_list.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+
+static bool has_text(const char *text, size_t max, const char *part)
+{
+	char copy[TOP_LINE];
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)(max < TOP_LINE ? max : TOP_LINE - 1),
+		 text ? text : "");
+	return strcasestr(copy, part);
+}
+
+/* Whether @filter is in the name, ids, disk or cgroup of @r. */
+static bool passes(const struct top_table *t, const struct top_row *r, const char *filter)
+{
+	char ids[48] = "";
+
+	if (!filter || !*filter)
+		return true;
+	if (r->task && t->view <= TOP_THREAD)
+		snprintf(ids, sizeof(ids), "%llu %llu", r->task->id >> 32,
+			 r->task->id & 0xffffffff);
+	return has_text(top_row_name(t->view, r), SIZE_MAX, filter) ||
+	       has_text(ids, sizeof(ids), filter) || has_text(r->disk, SIZE_MAX, filter) ||
+	       (t->view <= TOP_THREAD && has_text(r->cgroup, SIZE_MAX, filter));
+}
+
+struct sorting {
+	struct columns columns;
+	const struct top_order *order;
+};
+
+static int by_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Breaks ties by key, so that rows do not jump. */
+static int key_compare(const struct top_key *a, const struct top_key *b)
+{
+	int order = by_u64(a->who[0], b->who[0]);
+
+	order = order ? order : by_u64(a->who[1], b->who[1]);
+	order = order ? order : by_u64(a->dev, b->dev);
+	return order ? order : by_u64(a->op, b->op);
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct top_row *x = *(struct top_row *const *)a, *y = *(struct top_row *const *)b;
+	const struct sorting *s = arg;
+	int order;
+
+	if (x->marked != y->marked)
+		return y->marked - x->marked;
+	order = columns_compare(&s->columns, s->order->by, x, y);
+	if (order)
+		return s->order->reverse ? -order : order;
+	return key_compare(&x->key, &y->key);
+}
+
+int top_list_init(struct top_list *l, const struct top_figures *f, const struct top_order *order)
+{
+	struct sorting s = { .columns = { .ctx = f }, .order = order };
+
+	*l = (struct top_list){ .rows = calloc(f->table->n + 1, sizeof(*l->rows)) };
+	if (!l->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->table->n; i++)
+		if (passes(f->table, &f->table->rows[i], order->filter))
+			l->rows[l->n++] = &f->table->rows[i];
+	qsort_r(l->rows, l->n, sizeof(*l->rows), compare, &s);
+	return 0;
+}
+
+void top_list_done(struct top_list *l)
+{
+	free(l->rows);
+	*l = (struct top_list){};
+}
+
+/* Appends what still fits to a line. */
+static void __attribute__((format(printf, 2, 3))) add(char dst[TOP_LINE], const char *fmt, ...)
+{
+	size_t len = strlen(dst);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(dst + len, TOP_LINE - len, fmt, args);
+	va_end(args);
+}
+
+void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn)
+{
+	uint64_t counts[RQ_N] = {}, bytes[RQ_N] = {}, ops = 0, data = 0;
+
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		ops += sn->ops[i].count;
+		data += sn->ops[i].bytes;
+	}
+	for (size_t i = 0; i < sn->n_rqs; i++) {
+		unsigned int op = sn->rqs[i].key.op < RQ_N ? sn->rqs[i].key.op : RQ_OTHER;
+
+		counts[op] += sn->rqs[i].count;
+		bytes[op] += sn->rqs[i].bytes;
+	}
+	dst[0] = '\0';
+	add(dst, "files: %s ops, %s;  disks:", text_count(ops).s, text_bytes(data).s);
+	for (int op = 0; op < RQ_N; op++) {
+		if (op > RQ_WRITE && !counts[op])
+			continue;
+		add(dst, " %s %s", text_count(counts[op]).s, rq_op_code(op));
+		if (bytes[op])
+			add(dst, " %s", text_bytes(bytes[op]).s);
+		add(dst, op < RQ_WRITE ? "," : "");
+	}
+}
+
+static void add_lost(char dst[TOP_LINE], const struct snapshot *sn)
+{
+	const char *before = "lost: ";
+
+	for (unsigned int i = 0; i < LOST_N; i++) {
+		if (!sn->lost[i])
+			continue;
+		add(dst, "%s%s %s", before, text_count(sn->lost[i]).s, lost_name(i));
+		before = ", ";
+	}
+	if (sn->missed)
+		add(dst, "%s%s missed", before, text_count(sn->missed).s);
+	if (sn->missed || before[0] == ',')
+		add(dst, "; ");
+}
+
+void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot *sn,
+		   const struct missing *m)
+{
+	uint64_t behalf = 0, nobody = 0;
+	size_t len;
+
+	dst[0] = '\0';
+	add_lost(dst, sn);
+	for (size_t i = 0; i < sn->n_rqs; i++) {
+		const struct rq_row *r = &sn->rqs[i];
+
+		if (view != TOP_FILE && r->key.by[1])
+			behalf += r->bytes;
+		if (!r->key.by[0])
+			nobody += r->bytes;
+	}
+	if (behalf)
+		add(dst, "%s submitted by others for who asked; ", text_bytes(behalf).s);
+	if (nobody)
+		add(dst, "%s are %s; ", text_bytes(nobody).s,
+		    view == TOP_FILE ? "of no file" : "nobody's");
+	if (m && m->requests)
+		add(dst, "no requests: %s; ", m->requests);
+	if (m && m->calls)
+		add(dst, "no operations: %s; ", m->calls);
+	len = strlen(dst);
+	if (len > 1)
+		dst[len - 2] = '\0';
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * top_names.h - what the rows of top are called: views, cgroups, containers.
+ */
+#ifndef IOSTRATA_TOP_NAMES_H
+#define IOSTRATA_TOP_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uthash.h>
+
+enum top_view {
+	TOP_PROCESS,
+	TOP_THREAD,
+	TOP_COMM,
+	TOP_FILE,
+	TOP_DISK,
+	TOP_CGROUP,
+	TOP_CONTAINER,
+	TOP_VIEWS,
+};
+
+/* "pid", "tid" ...: as the user types it. */
+const char *top_view_name(enum top_view view);
+
+/* Why a request is charged to another than its submitter: "writeback"; NULL: it is not. */
+const char *top_behalf_name(unsigned int behalf);
+
+enum { CONTAINER_LEN = 64 };
+
+/* A cgroup that was looked up. */
+struct top_name {
+	uint64_t id;
+	char *path;			/* hostile; NULL: not known */
+	char container[CONTAINER_LEN];	/* hostile; "": none */
+	uint64_t container_id;		/* of the first cgroup that has this container; 0: none */
+	UT_hash_handle hh;
+};
+
+/* Cgroups by id. */
+struct top_names {
+	char *(*cgroup_path)(unsigned long long id);	/* for free(); NULL: not known */
+	struct top_name *list;			/* in the order of lookups */
+};
+
+/* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */
+const struct top_name *top_names_find(struct top_names *names, uint64_t id);
+
+void top_names_done(struct top_names *names);
+
+/* The container in a cgroup's path, in @buf: docker, podman, containerd and CRI-O by the first 12
+ * digits of the id, LXC and machined by name. False: none. */
+bool top_container(const char *cgroup, char buf[CONTAINER_LEN]);
+
+#endif

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * top_table.c - the join; see top_table.h.
+ *
+ * An open hash of row numbers finds a row of the table by its key, since there may be 20,000 rows,
+ * and a hundred thousand of the kernel's, every second. Histograms are summed up only for rows
+ * whose percentile is shown.
+ */
+#include "show/top_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hist.h"
+
+_Static_assert(sizeof(((struct top_key *)0)->who) == COMM_LEN, "a name is a key");
+
+static int task_order(const void *a, const void *b)
+{
+	const struct task *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static const struct task *task_of(const struct snapshot *sn, uint64_t id)
+{
+	struct task key = { .id = id };
+
+	return bsearch(&key, sn->tasks, sn->n_tasks, sizeof(key), task_order);
+}
+
+/* Who a row of the kernel's belongs to, in this view. */
+struct whose {
+	struct top_key key;
+	const struct task *task;
+	const struct top_name *name;
+};
+
+static struct whose whose_of(const struct top_table *t, struct top_names *names,
+			     const unsigned long long by[2])
+{
+	struct whose w = { .task = task_of(t->sn, by[0]) };
+
+	if (w.task && names)
+		w.name = top_names_find(names, w.task->cgroup);
+	switch (t->view) {
+	case TOP_PROCESS:
+		w.key.who[0] = by[0] >> 32;
+		break;
+	case TOP_THREAD:
+		w.key.who[0] = by[0];
+		break;
+	case TOP_COMM:
+		if (w.task)
+			memcpy(w.key.who, w.task->comm, strnlen(w.task->comm, COMM_LEN));
+		break;
+	case TOP_CGROUP:
+		w.key.who[0] = w.task ? w.task->cgroup : 0;
+		break;
+	case TOP_CONTAINER:
+		w.key.who[0] = w.name ? w.name->container_id : 0;
+		break;
+	case TOP_FILE:
+		if (by[1]) /* an inode; else it is not a file */
+			memcpy(w.key.who, by, sizeof(w.key.who));
+		break;
+	default:
+		break;
+	}
+	return w;
+}
+
+static uint64_t key_hash(const struct top_key *key)
+{
+	uint64_t h = key->who[0] * 0x9e3779b97f4a7c15ULL;
+
+	h = (h ^ h >> 32 ^ key->who[1]) * 0x9e3779b97f4a7c15ULL;
+	h = (h ^ h >> 32 ^ ((uint64_t)key->dev << 32 | key->op)) * 0x9e3779b97f4a7c15ULL;
+	return h ^ h >> 32;
+}
+
+/* Place of @key in the index, which has room. */
+static unsigned int *place_of(const struct top_table *t, const struct top_key *key)
+{
+	size_t i = key_hash(key) & (t->index_len - 1);
+
+	while (t->index[i] && memcmp(&t->rows[t->index[i] - 1].key, key, sizeof(*key)) != 0)
+		i = (i + 1) & (t->index_len - 1);
+	return &t->index[i];
+}
+
+struct top_row *top_table_find(const struct top_table *t, const struct top_key *key)
+{
+	unsigned int number = t->index ? *place_of(t, key) : 0;
+
+	return number ? &t->rows[number - 1] : NULL;
+}
+
+static struct top_row *row_of(struct top_table *t, const struct whose *w)
+{
+	unsigned int *place = place_of(t, &w->key);
+	struct top_row *r;
+
+	if (!*place) {
+		r = &t->rows[t->n++];
+		r->key = w->key;
+		*place = t->n;
+	}
+	r = &t->rows[*place - 1];
+	/* a process has the name of its first thread, if that has rows */
+	if (w->task && (!r->task || w->task->id >> 32 == (uint32_t)w->task->id))
+		r->task = w->task;
+	if (w->name && !r->cgroup) {
+		r->cgroup = w->name->path;
+		r->container = w->name->container[0] ? w->name->container : NULL;
+	}
+	return r;
+}
+
+static void side_add(struct top_side *s, uint64_t count, uint64_t errors, uint64_t bytes,
+		     uint64_t total_ns, uint64_t max_ns)
+{
+	s->count += count;
+	s->errors += errors;
+	s->bytes += bytes;
+	s->total_ns += total_ns;
+	if (s->max_ns < max_ns)
+		s->max_ns = max_ns;
+}
+
+static void op_add(struct top_table *t, struct top_names *names, size_t i)
+{
+	const struct op_row *op = &t->sn->ops[i];
+	struct whose w = whose_of(t, names, op->key.by);
+	struct top_row *r;
+
+	if (t->split == TOP_OPS)
+		w.key.op = op->key.op;
+	r = row_of(t, &w);
+	side_add(&r->ops, op->count, op->errors, op->bytes, op->total_ns, op->max_ns);
+	for (int st = 0; st < ST_N; st++)
+		r->strata[st] += op->strata[st];
+	if (t->view == TOP_FILE)
+		r->file = op->by;
+	t->next_op[i] = r->first_op;
+	r->first_op = i + 1;
+}
+
+static void rq_add(struct top_table *t, struct top_names *names, size_t i)
+{
+	const struct rq_row *rq = &t->sn->rqs[i];
+	uint32_t behalf = t->view == TOP_FILE ? BEHALF_NONE : rq->key.by[1];
+	struct whose w = whose_of(t, names, rq->key.by);
+	struct top_row *r;
+
+	if (t->split == TOP_REQUESTS)
+		w.key.op = rq->key.op | behalf << 8;
+	if (t->split == TOP_REQUESTS || t->view == TOP_DISK)
+		w.key.dev = rq->key.dev;
+	r = row_of(t, &w);
+	side_add(&r->rqs, rq->count, rq->errors, rq->bytes,
+		 rq->tag_ns + rq->queue_ns + rq->device_ns, rq->max_ns);
+	r->tag_ns += rq->tag_ns;
+	r->queue_ns += rq->queue_ns;
+	r->device_ns += rq->device_ns;
+	if (behalf)
+		r->behalf_bytes += rq->bytes;
+	if (!r->disk || rq->bytes > r->disk_bytes) {
+		r->disk = rq->disk;
+		r->major = rq->major;
+		r->minor = rq->minor;
+		r->disk_bytes = rq->bytes;
+	}
+	if (t->view == TOP_FILE)
+		r->file = rq->by;
+	t->next_rq[i] = r->first_rq;
+	r->first_rq = i + 1;
+}
+
+static int table_alloc(struct top_table *t, size_t n_ops, size_t n_rqs)
+{
+	for (t->index_len = 64; t->index_len < 2 * (n_ops + n_rqs); t->index_len *= 2)
+		;
+	t->rows = calloc(n_ops + n_rqs + 1, sizeof(*t->rows));
+	t->next_op = calloc(n_ops + 1, sizeof(*t->next_op));
+	t->next_rq = calloc(n_rqs + 1, sizeof(*t->next_rq));
+	t->index = calloc(t->index_len, sizeof(*t->index));
+	return t->rows && t->next_op && t->next_rq && t->index ? 0 : -ENOMEM;
+}
+
+int top_table_init(struct top_table *t, const struct snapshot *sn, enum top_view view,
+		   enum top_split split, struct top_names *names)
+{
+	/* the disk of an operation is not known */
+	size_t n_ops = split == TOP_REQUESTS || view == TOP_DISK ? 0 : sn->n_ops;
+	size_t n_rqs = split == TOP_OPS ? 0 : sn->n_rqs;
+	int err;
+
+	*t = (struct top_table){ .view = view, .split = split, .sn = sn };
+	err = table_alloc(t, n_ops, n_rqs);
+	if (err) {
+		top_table_done(t);
+		return err;
+	}
+	for (size_t i = 0; i < n_ops; i++)
+		if (sn->ops[i].count)
+			op_add(t, names, i);
+	for (size_t i = 0; i < n_rqs; i++)
+		if (sn->rqs[i].count)
+			rq_add(t, names, i);
+	return 0;
+}
+
+void top_table_done(struct top_table *t)
+{
+	free(t->rows);
+	free(t->next_op);
+	free(t->next_rq);
+	free(t->index);
+	*t = (struct top_table){};
+}
+
+static int hist_add_all(struct hist *h, const struct hist *more)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < more->n && !err; i++)
+		err = hist_add(h, more->bins[i].bucket, more->bins[i].count);
+	return err;
+}
+
+int top_row_hists(const struct top_table *t, const struct top_row *r, struct hist *ret_ops,
+		  struct hist *ret_rqs)
+{
+	struct hist ops = {}, rqs = {};
+	int err = 0;
+
+	for (unsigned int i = r->first_op; i && !err; i = t->next_op[i - 1])
+		err = hist_add_all(&ops, &t->sn->ops[i - 1].hist);
+	for (unsigned int i = r->first_rq; i && !err; i = t->next_rq[i - 1])
+		err = hist_add_all(&rqs, &t->sn->rqs[i - 1].hist);
+	if (err) {
+		free(ops.bins);
+		free(rqs.bins);
+		return err;
+	}
+	*ret_ops = ops;
+	*ret_rqs = rqs;
+	return 0;
+}
+
+void top_row_p99(const struct top_table *t, struct top_row *r)
+{
+	struct hist ops, rqs;
+
+	if (r->p99_known || top_row_hists(t, r, &ops, &rqs))
+		return;
+	r->ops.p99_ns = hist_percentile(&ops, 99, r->ops.max_ns);
+	r->rqs.p99_ns = hist_percentile(&rqs, 99, r->rqs.max_ns);
+	r->p99_known = true;
+	free(ops.bins);
+	free(rqs.bins);
+}
+
+unsigned int top_row_stratum(const struct top_row *r)
+{
+	unsigned int largest = ST_N;
+	uint64_t ns = 0;
+
+	for (unsigned int i = 0; i < ST_N; i++) {
+		if (r->strata[i] <= ns)
+			continue;
+		ns = r->strata[i];
+		largest = i;
+	}
+	return largest;
+}

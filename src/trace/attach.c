@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/attach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "trace/feature.h"
+#include "trace/fsprobes.h"
+#include "trace/plan.h"
+#include "trace/session.h"
+
+#include "trace.skel.h"
+
+static bool is_loaded(const struct bpf_program *prog)
+{
+	return bpf_program__fd(prog) >= 0;
+}
+
+static struct bpf_link *link_tracepoint(struct bpf_program *prog, const char *target)
+{
+	char group[64];
+	const char *name = strchr(target, '/');
+
+	snprintf(group, sizeof(group), "%.*s", (int)(name - target), target);
+	return bpf_program__attach_tracepoint(prog, group, name + 1);
+}
+
+static struct bpf_link *link_program(struct bpf_program *prog, const struct program *row)
+{
+	switch (row->hook) {
+	case HOOK_TP_BTF:
+	case HOOK_FENTRY:
+	case HOOK_FEXIT:
+		return bpf_program__attach_trace(prog);
+	case HOOK_TP:
+		return link_tracepoint(prog, row->target);
+	case HOOK_KPROBE:
+	case HOOK_KRETPROBE:
+		return bpf_program__attach_kprobe(prog, row->hook == HOOK_KRETPROBE, row->target);
+	default:
+		return NULL;
+	}
+}
+
+static bool attach(struct attached *a, struct bpf_program *prog, const struct program *row)
+{
+	if (links_add(&a->links, link_program(prog, row)))
+		return true;
+	if (!a->err)
+		a->err = errno;
+	bpf_program__unload(prog);
+	return false;
+}
+
+static bool is_entry(const struct program *row)
+{
+	return (row->hook == HOOK_FENTRY || row->hook == HOOK_KPROBE) && !row->is_template &&
+	       !row->fentry_only;
+}
+
+/* A function's entry, and its return if that is loaded. The entry alone still gives the file. */
+static bool function_attach(struct attached *a, const struct trace_bpf *obj,
+			    const struct program *entry)
+{
+	const struct program *ret = entry - 1;
+	struct bpf_program *prog = program_of(obj, entry), *leave = program_of(obj, ret);
+
+	if (!is_loaded(leave))
+		return attach(a, prog, entry);
+	return links_add_pair(&a->links, link_program(leave, ret), link_program(prog, entry));
+}
+
+static void functions_attach(struct attached *a, const struct trace_bpf *obj,
+			     const struct plan *plan)
+{
+	unsigned int failed = 0;
+
+	for (const struct program *row = programs; row < programs + programs_n; row++) {
+		if (!is_entry(row) || !is_loaded(program_of(obj, row)))
+			continue;
+		/* the kernel refused the return: an entry alone would never be left */
+		if ((plan->asked & CAP_VFS) && !is_loaded(program_of(obj, row - 1)))
+			failed |= 1U << row->op;
+		else if (function_attach(a, obj, row))
+			a->vfs_kinds |= 1U << row->op;
+		else
+			failed |= 1U << row->op;
+	}
+	a->vfs_kinds &= ~failed;
+	if (!(plan->asked & CAP_VFS))
+		a->vfs_kinds = 0;
+}
+
+static void tracepoint_attach(struct attached *a, const struct trace_bpf *obj,
+			      const struct program *row, struct feature *f)
+{
+	struct bpf_program *prog = program_of(obj, row);
+
+	if (!is_loaded(prog) || !attach(a, prog, row))
+		return;
+	if (row->backup && f->preemptible_tracepoints)
+		backups_add(&a->backups, f, prog, row->target);
+}
+
+static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj, struct feature *f,
+			       bool last)
+{
+	for (const struct program *row = programs; row < programs + programs_n; row++)
+		if ((row->hook <= HOOK_TP || row->fentry_only) && row->last == last)
+			tracepoint_attach(a, obj, row, f);
+}
+
+static struct fs_templates templates_of(const struct trace_bpf *obj)
+{
+	struct fs_templates t = {};
+	struct bpf_program **at;
+
+	for (const struct program *row = programs; row < programs + programs_n; row++) {
+		if (!row->is_template)
+			continue;
+		at = row->hook == HOOK_FENTRY ? t.fentry :
+		     row->hook == HOOK_FEXIT  ? t.fexit :
+		     row->hook == HOOK_KPROBE ? t.kprobe :
+						t.kretprobe;
+		at[row->method] = program_of(obj, row);
+	}
+	t.iter = obj->progs.on_task_file;
+	return t;
+}
+
+void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *plan,
+		const struct session_conf *sc, struct feature *f, const struct fs_entry *seen)
+{
+	struct fs_templates templates = templates_of(obj);
+
+	functions_attach(a, obj, plan);
+	if ((plan->asked & CAP_FS) && f->func != FUNC_NONE)
+		a->fs = fsprobes_new(&templates, f, seen, sc->fs);
+	if (a->fs)
+		fsprobes_attach(a->fs);
+	tracepoints_attach(a, obj, f, false);
+	tracepoints_attach(a, obj, f, true);
+}
+
+void attach_done(struct attached *a)
+{
+	backups_done(&a->backups);
+	links_done(&a->links);
+	fsprobes_free(a->fs);
+	a->fs = NULL;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/backups.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "trace/feature.h"
+
+/* libbpf 1.1 gives tracepoints no cookie. */
+static int attach_with_cookie(int prog_fd)
+{
+	union bpf_attr attr = {
+		.link_create = { .prog_fd = prog_fd, .attach_type = BPF_TRACE_RAW_TP,
+				 .tracing.cookie = 1 },
+	};
+	int fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+int backups_add(struct backups *b, struct feature *feat, const struct bpf_program *prog,
+		const char *name)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = BPF_TRACE_RAW_TP);
+	char type[96];
+	int fd, link;
+
+	if (b->n == MAX_BACKUPS)
+		return -ENOSPC;
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	load.attach_btf_id = feature_type(feat, type);
+	if (!load.attach_btf_id)
+		return -ENOENT;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, bpf_program__name(prog), "GPL",
+			   bpf_program__insns(prog), bpf_program__insn_cnt(prog), &load);
+	if (fd < 0)
+		return fd;
+	link = attach_with_cookie(fd);
+	if (link < 0) {
+		close(fd);
+		return link;
+	}
+	b->at[b->n].original = bpf_program__fd(prog);
+	b->at[b->n].prog = fd;
+	b->at[b->n++].link = link;
+	return 0;
+}
+
+int backups_of(const struct backups *b, int prog_fd)
+{
+	for (int i = 0; i < b->n; i++)
+		if (b->at[i].original == prog_fd)
+			return b->at[i].prog;
+	return -1;
+}
+
+void backups_done(struct backups *b)
+{
+	while (b->n) {
+		b->n--;
+		close(b->at[b->n].link);
+		close(b->at[b->n].prog);
+	}
+}

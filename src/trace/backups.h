@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * backups.h - second copies of programs on tracepoints that the kernel may preempt (7.0).
+ *
+ * A program is refused while a preempted thread is inside it on the same CPU. Its backup, on the
+ * same tracepoint, then does the work. See first_to_see() in request.bpf.h.
+ */
+#ifndef IOSTRATA_BACKUPS_H
+#define IOSTRATA_BACKUPS_H
+
+#include <stdint.h>
+
+struct bpf_program;
+struct feature;
+
+enum { MAX_BACKUPS = 24 };
+
+struct backups {
+	struct {
+		int original;		/* descriptor, not owned */
+		int prog, link;
+	} at[MAX_BACKUPS];
+	int n;
+};
+
+/* Loads a copy of @prog (loaded, on tracepoint @name) and attaches it after @prog, with the cookie
+ * 1. 0 or -errno: the tracepoint has only @prog. */
+int backups_add(struct backups *b, struct feature *feat, const struct bpf_program *prog,
+		const char *name);
+
+/* Descriptor of the backup of program @prog_fd; -1 if it has none. */
+int backups_of(const struct backups *b, int prog_fd);
+
+void backups_done(struct backups *b);	/* detaches */
+
+#endif

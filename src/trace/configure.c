@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/configure.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "trace/feature.h"
+#include "trace/maps.h"
+#include "trace/rowmaps.h"
+#include "trace/session.h"
+#include "trace/stream.h"
+
+static unsigned char arg_of(struct feature *f, const char *tracepoint, const char *type)
+{
+	int arg = feature_tracepoint_arg(f, tracepoint, type);
+
+	return arg < 0 ? 0 : arg;
+}
+
+/* Where this kernel's hooks keep what the programs need. */
+static void conf_set_args(struct bpf_conf *c, struct feature *f)
+{
+	int pause = feature_tracepoint_arg_named(f, "balance_dirty_pages", "pause");
+
+	c->arg_bio_queue = arg_of(f, "block_bio_queue", "bio");
+	c->arg_getrq = arg_of(f, "block_getrq", "bio");
+	c->arg_backmerge = arg_of(f, "block_bio_backmerge", "bio");
+	c->arg_frontmerge = arg_of(f, "block_bio_frontmerge", "bio");
+	c->arg_split = arg_of(f, "block_split", "bio");
+	c->arg_issue = arg_of(f, "block_rq_issue", "request");
+	c->arg_requeue = arg_of(f, "block_rq_requeue", "request");
+	c->arg_rq_merge = arg_of(f, "block_rq_merge", "request");
+	c->arg_pause = pause == 6 || pause == 10 ? pause : 0;
+	c->rqf_flush_seq = feature_enumerator(f, "__RQF_FLUSH_SEQ", 4);
+}
+
+/* Where btrfs keeps the device of a subvolume, which stat(2) uses to tell files apart, and where
+ * overlayfs keeps the file of the upper layer. */
+static void conf_set_identity(struct bpf_conf *c, struct feature *f)
+{
+	int inode = feature_member(f, "btrfs", "btrfs_inode", "vfs_inode");
+	int root = feature_member(f, "btrfs", "btrfs_inode", "root");
+	int dev = feature_member(f, "btrfs", "btrfs_root", "anon_dev");
+	int overlay_inode = feature_member(f, "overlay", "ovl_inode", "vfs_inode");
+	int upper = feature_member(f, "overlay", "ovl_inode", "__upperdentry");
+
+	if (root >= 0 && inode > root && dev > 0) {
+		c->btrfs_root = inode - root;
+		c->btrfs_dev = dev;
+	}
+	if (overlay_inode >= 0 && upper > overlay_inode)
+		c->overlay_upper = upper - overlay_inode;
+	c->file_identity = c->btrfs_dev || c->overlay_upper;
+}
+
+/* The tool's own pid namespace, unless it is the initial one (whose inode is PROC_PID_INIT_INO). */
+static void conf_set_pidns(struct bpf_conf *c)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)
+		return;
+	c->pidns_dev = st.st_dev;
+	c->pidns_ino = st.st_ino;
+}
+
+static void conf_set_lists(struct bpf_conf *c, const struct filter_lists *l)
+{
+	c->n_pids = l->n_pids;
+	c->n_comms = l->n_comms;
+	c->n_cgroups = l->n_cgroups;
+	c->n_files = l->n_files;
+	c->n_devs = l->n_devs;
+	for (unsigned int i = 0; i < l->n_files; i++)
+		c->has_dirs |= l->files[i].is_dir;
+}
+
+void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
+{
+	unsigned int cpus = libbpf_num_possible_cpus();
+	struct rowmaps_size rows;
+
+	c->tool_tgid = getpid();
+	conf_set_pidns(c);
+	c->tracked = sc->follow;
+	conf_set_lists(c, &sc->lists);
+	c->all_files = sc->all_files;
+	c->rdonly_cast = f->rdonly_cast;
+	c->min_ns = sc->min_ns;
+	c->io_slots_per_cpu = IO_SLOTS;
+	while (c->io_slots_per_cpu > 1 && cpus * c->io_slots_per_cpu > IO_SLOTS)
+		c->io_slots_per_cpu /= 2;
+	c->io_cpus = cpus > MAX_SEARCH ? MAX_SEARCH : cpus;
+	c->layer = sc->layer;
+	c->by = sc->by;
+	maps_rows_size(sc, &rows);
+	rowmaps_conf(&rows, c);
+	c->row_slots = rows.slot_cells > 1;
+	/* only one CPU writes such a row, at the end of a system call, so never in an interrupt; up
+	 * to 6.19 the tracepoint or BPF itself forbids preemption there (4aadde89d81f) */
+	c->single_writer = c->row_slots && !f->preemptible_tracepoints;
+	c->queued = sc->queued;
+	c->records = sc->records;
+	c->sent_ops = sc->sent_ops;
+	c->sent_requests = sc->sent_requests;
+	c->uncounted = sc->uncounted;
+	if (sc->sent_ops || sc->sent_requests)
+		stream_conf(sc, c);
+	if (sc->record_fs)
+		memcpy(c->record_fs, sc->record_fs, strnlen(sc->record_fs, FS_NAME_LEN - 1));
+	c->call_noted = sc->records || sc->sent_ops || sc->layer == LAYER_SYSCALL;
+	c->waits = sc->layer == LAYER_OPS;
+	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
+	c->backups = f->preemptible_tracepoints;
+	c->thread_filter = c->n_pids || c->n_comms || c->tracked;
+	c->process_filter = c->thread_filter || c->n_cgroups;
+	c->rq_by = rowmaps_rq_by(sc->by);
+	c->issuers = c->rq_by || c->process_filter || c->sent_requests;
+	c->file_filter = c->n_files || c->n_devs;
+	c->file_details = c->file_filter || c->records || c->sent_ops || c->by == BY_FILE ||
+			  c->by == BY_DEV || c->by == BY_CACHE;
+	conf_set_args(c, f);
+	if (c->by == BY_FILE || c->records || sc->sent_ops)
+		conf_set_identity(c, f);
+}

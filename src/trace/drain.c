@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/drain.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "bpf/conf.h"
+
+/*
+ * To overflow a bucket of 32 bits in that time takes 400 million operations a second; with --by
+ * only requests have such buckets, and it takes 14 million. The two differ because of 7.x: a hash
+ * lookup, which --by needs, keeps perf's tracepoints out on that CPU.
+ */
+enum { DRAIN_CELLS_S = 10, DRAIN_REQUESTS_S = 300 };
+
+int drain_open(struct drain *d, const struct cell_maps *maps, struct live *live)
+{
+	*d = (struct drain){ .maps = *maps, .live = live, .drained_ns = clock_ns() };
+	return grace_open(&d->grace);
+}
+
+void drain_done(struct drain *d)
+{
+	if (!d->live)
+		return;
+	grace_done(&d->grace);
+	rows_done(&d->rows);
+	filenames_done(&d->files);
+	tasknames_done(&d->tasks);
+	*d = (struct drain){};
+}
+
+static int drain(struct drain *d)
+{
+	volatile struct live *live = d->live;
+	unsigned int old = live->epoch & 1;
+	int err;
+
+	live->op_rows_made[!old] = live->rq_rows_made[!old] = 0;
+	live->drain_wanted = 0;
+	__atomic_store_n(&live->epoch, !old, __ATOMIC_RELEASE);
+	d->drained_ns = clock_ns();
+	err = grace_wait(&d->grace);
+	return err ? err : collect(&d->maps, old, &d->rows, &d->files, &d->tasks);
+}
+
+void drain_tick(struct drain *d)
+{
+	uint64_t every_s = d->maps.slots ? DRAIN_CELLS_S : DRAIN_REQUESTS_S;
+	const volatile struct live *live = d->live;
+	int err;
+
+	if (!live->drain_wanted && clock_ns() - d->drained_ns < every_s * NS_PER_S)
+		return;
+	err = drain(d);
+	if (err)
+		d->err = err;
+}
+
+int drain_take(struct drain *d, struct snapshot *sn)
+{
+	int err = d->err;
+
+	d->err = 0;
+	if (!err)
+		err = drain(d);
+	if (err)
+		return err;
+	rows_take(&d->rows, sn);
+	if (d->maps.by == BY_TASK && tasknames_list(&d->tasks, sn))
+		return -ENOMEM;
+	if (BY_NAMES_TASKS(d->maps.by))
+		tasknames_name(&d->tasks, sn);
+	return d->maps.by == BY_FILE ? filenames_name(&d->files, sn) : 0;
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * feature_types.c - looks things up in the kernel's types (BTF) and in those of modules; see
+ * feature.h.
+ */
+#include "trace/feature.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include <uthash.h>
+
+/* The kernel's types, which feature_probe() has already read once. NULL: out of memory. */
+static const struct btf *types(struct feature *f)
+{
+	if (!f->btf)
+		f->btf = btf__load_vmlinux_btf();
+	return f->btf;
+}
+
+/* A name that was looked up, and the id of its type; 0: none. */
+struct known_name {
+	char name[96];
+	__u32 id;
+	UT_hash_handle hh;
+};
+
+static void name_add(struct feature *f, const char *name)
+{
+	struct known_name *k;
+
+	HASH_FIND_STR(f->known, name, k);
+	if (k || strlen(name) >= sizeof(k->name))
+		return;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return;
+	strcpy(k->name, name);
+	HASH_ADD_STR(f->known, name, k);
+}
+
+void feature_look_for(struct feature *f, const char *const names[], int n)
+{
+	const struct btf *btf = types(f);
+	const struct btf_type *t;
+	struct known_name *k;
+
+	for (int i = 0; i < n; i++)
+		name_add(f, names[i]);
+	for (__u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
+		t = btf__type_by_id(btf, id);
+		if (!btf_is_func(t) && !btf_is_typedef(t) && !btf_is_var(t))
+			continue;
+		HASH_FIND_STR(f->known, btf__name_by_offset(btf, t->name_off), k);
+		if (k)
+			k->id = id;
+	}
+}
+
+unsigned int feature_type(struct feature *f, const char *name)
+{
+	struct known_name *k;
+
+	HASH_FIND_STR(f->known, name, k);
+	if (k)
+		return k->id;
+	feature_look_for(f, &name, 1);
+	HASH_FIND_STR(f->known, name, k);
+	return k ? k->id : 0;
+}
+
+/* The types of a module, by name. */
+struct module_types {
+	char name[64];
+	int fd;
+	struct btf *btf;
+	UT_hash_handle hh;
+};
+
+/* Descriptor of the BTF object named @name, and its id; -ENOENT if there is none. */
+static int module_types_open(const char *name, __u32 *ret_id)
+{
+	struct bpf_btf_info info;
+	__u32 id = 0, len;
+	char text[64];
+	int fd;
+
+	while (!bpf_btf_get_next_id(id, &id)) {
+		fd = bpf_btf_get_fd_by_id(id);
+		if (fd < 0)
+			continue;
+		memset(&info, 0, sizeof(info));
+		info.name = (uintptr_t)text;
+		info.name_len = sizeof(text);
+		len = sizeof(info);
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.kernel_btf &&
+		    !strcmp(text, name)) {
+			*ret_id = id;
+			return fd;
+		}
+		close(fd);
+	}
+	return -ENOENT;
+}
+
+static struct module_types *module_types(struct feature *f, const char *name)
+{
+	struct module_types *m;
+	__u32 id;
+	int fd;
+
+	HASH_FIND_STR(f->modules, name, m);
+	if (m || strlen(name) >= sizeof(m->name))
+		return m;
+	fd = module_types_open(name, &id);
+	m = fd < 0 ? NULL : calloc(1, sizeof(*m));
+	if (!m) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	strcpy(m->name, name);
+	m->fd = fd;
+	m->btf = btf__load_from_kernel_by_id_split(id, (struct btf *)types(f));
+	HASH_ADD_STR(f->modules, name, m);
+	return m;
+}
+
+int feature_function(struct feature *f, const char *function, const char *module,
+		     unsigned int *ret_id, int *ret_btf_fd)
+{
+	struct module_types *m = NULL;
+	int id;
+
+	if (*module) {
+		m = module_types(f, module);
+		id = m && m->btf ? btf__find_by_name_kind(m->btf, function, BTF_KIND_FUNC) : -1;
+	} else {
+		id = feature_type(f, function);
+	}
+	if (id <= 0)
+		return -ENOENT;
+	*ret_id = id;
+	*ret_btf_fd = m ? m->fd : 0;
+	return 0;
+}
+
+int feature_member(struct feature *f, const char *module, const char *type, const char *member)
+{
+	struct module_types *m = module_types(f, module);
+	const struct btf *btf = m && m->btf ? m->btf : types(f);
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
+
+		if (!strcmp(name, member))
+			return btf_member_bit_offset(t, i) / 8;
+	}
+	return -ENOENT;
+}
+
+/* The prototype behind typedef btf_trace_<name>, whose first argument is the tracepoint's data. */
+static const struct btf_type *tracepoint_proto(struct feature *f, const char *name)
+{
+	char type_name[96];
+	const struct btf_type *t;
+	__u32 id;
+
+	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
+	id = feature_type(f, type_name);
+	if (!id || !types(f))
+		return NULL;
+	t = btf__type_by_id(types(f), btf__type_by_id(types(f), id)->type);
+	if (!t || !btf_is_ptr(t))
+		return NULL;
+	t = btf__type_by_id(types(f), t->type);
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+bool feature_has_tracepoint(struct feature *f, const char *name)
+{
+	return tracepoint_proto(f, name);
+}
+
+bool feature_has_function(struct feature *f, const char *name)
+{
+	return feature_type(f, name);
+}
+
+static bool is_pointer_to(const struct btf *btf, unsigned int id, const char *type)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+
+	if (!t || !btf_is_ptr(t))
+		return false;
+	t = btf__type_by_id(btf, t->type);
+	while (t && btf_is_mod(t))
+		t = btf__type_by_id(btf, t->type);
+	return t && btf_is_struct(t) && !strcmp(btf__name_by_offset(btf, t->name_off), type);
+}
+
+int feature_tracepoint_arg(struct feature *f, const char *name, const char *type)
+{
+	const struct btf_type *proto = tracepoint_proto(f, name);
+
+	for (int i = 1; proto && i < btf_vlen(proto); i++)
+		if (is_pointer_to(types(f), btf_params(proto)[i].type, type))
+			return i - 1;
+	return -1;
+}
+
+/* The typedef's prototype has no argument names; the function that calls the probes has them. */
+int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg)
+{
+	char func[96];
+	const struct btf_type *proto;
+	__u32 id;
+
+	snprintf(func, sizeof(func), "__traceiter_%s", name);
+	id = feature_type(f, func);
+	if (!id || !types(f))
+		return -1;
+	proto = btf__type_by_id(types(f), btf__type_by_id(types(f), id)->type);
+	for (int i = 1; proto && i < btf_vlen(proto); i++)
+		if (!strcmp(btf__name_by_offset(types(f), btf_params(proto)[i].name_off), arg))
+			return i - 1;
+	return -1;
+}
+
+int feature_enumerator(struct feature *f, const char *name, int otherwise)
+{
+	for (__u32 id = 1; types(f) && id < btf__type_cnt(types(f)); id++) {
+		const struct btf_type *t = btf__type_by_id(types(f), id);
+
+		if (!btf_is_enum(t))
+			continue;
+		for (int i = 0; i < btf_vlen(t); i++)
+			if (!strcmp(btf__name_by_offset(types(f), btf_enum(t)[i].name_off), name))
+				return btf_enum(t)[i].val;
+	}
+	return otherwise;
+}
+
+/* Offset of @field in @t, whose anonymous members may hold it; -1 if it is not there. */
+static int field_offset(const struct btf *btf, const struct btf_type *t, const char *field)
+{
+	const struct btf_member *m = btf_members(t);
+	const struct btf_type *inner;
+	int at;
+
+	for (int i = 0; i < btf_vlen(t); i++) {
+		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), field))
+			return btf_member_bit_offset(t, i) / 8;
+		inner = btf__type_by_id(btf, m[i].type);
+		at = m[i].name_off || !btf_is_composite(inner) ? -1 :
+								   field_offset(btf, inner, field);
+		if (at >= 0)
+			return btf_member_bit_offset(t, i) / 8 + at;
+	}
+	return -1;
+}
+
+int feature_field_offset(struct feature *f, const char *type, const char *field)
+{
+	int id = types(f) ? btf__find_by_name_kind(types(f), type, BTF_KIND_STRUCT) : -1;
+
+	return id > 0 ? field_offset(types(f), btf__type_by_id(types(f), id), field) : -1;
+}
+
+void feature_forget_types(struct feature *f)
+{
+	struct module_types *m, *next;
+
+	HASH_ITER(hh, f->modules, m, next) {
+		HASH_DEL(f->modules, m);
+		btf__free(m->btf);
+		close(m->fd);
+		free(m);
+	}
+	btf__free(f->btf);
+	f->btf = NULL;
+}
+
+void feature_done(struct feature *f)
+{
+	struct known_name *k, *next;
+
+	feature_forget_types(f);
+	HASH_ITER(hh, f->known, k, next) {
+		HASH_DEL(f->known, k);
+		free(k);
+	}
+}

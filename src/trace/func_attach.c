@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/func_attach.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/funcs.h"
+#include "trace/feature.h"
+#include "trace/func_link.h"
+#include "trace/func_load.h"
+
+#include "func.skel.h"
+
+/* One function at a time. */
+
+/* Reads a number from a sysfs file, possibly after "config:"; -1. */
+static int sysfs_number(const char *pmu, const char *file)
+{
+	char path[128];
+	int value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/%s", pmu, file);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "config:%d", &value) != 1) {
+		rewind(f);
+		if (fscanf(f, "%d", &value) != 1)
+			value = -1;
+	}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static int event_open(const struct func_method *probe, const struct func *f, bool is_return)
+{
+	const char *pmu = probe->user ? "uprobe" : "kprobe";
+	int type = sysfs_number(pmu, "type"), bit = sysfs_number(pmu, "format/retprobe"), fd;
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+
+	if (type < 0 || bit < 0)
+		return -EOPNOTSUPP;
+	attr.type = type;
+	attr.config = is_return ? 1ULL << bit : 0;
+	attr.config1 = probe->user ? (uintptr_t)f->where : f->addr ? 0 : (uintptr_t)f->name;
+	attr.config2 = f->addr;
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Attaches by a link, which reports misses; before 5.15 the program is set on the event itself. */
+static int event_run(struct func_attached *a, int event, int prog)
+{
+	struct func_link attr = { .prog_fd = prog, .target_fd = event,
+				    .attach_type = BPF_PERF_EVENT };
+	int link = func_link_create(&attr);
+
+	if (link >= 0 && func_fd_keep(a, link, FD_LINK))
+		return -ENOMEM;
+	if (link < 0 && ioctl(event, PERF_EVENT_IOC_SET_BPF, prog))
+		return -errno;
+	return ioctl(event, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+static int event_attach(struct func_attached *a, const struct func_method *how,
+			const struct func *f, int prog, bool is_return)
+{
+	int event = event_open(how, f, is_return), err;
+
+	if (event < 0)
+		return event;
+	err = func_fd_keep(a, event, FD_EVENT);
+	return err ? err : event_run(a, event, prog);
+}
+
+/* The kernel's type of the function, for fentry. */
+static int type_find(const struct func_attached *a, const struct func_method *how,
+		     const struct func *f, unsigned int *ret_type, int *ret_btf_fd)
+{
+	*ret_type = *ret_btf_fd = 0;
+	if (!how->attach_type)
+		return 0;
+	return feature_function(a->feat, f->name, f->where, ret_type, ret_btf_fd);
+}
+
+/* A copy of one of the two programs, attached. */
+static int end_attach(struct func_attached *a, const struct func_method *how,
+		      const struct func *f, unsigned int id, bool leave)
+{
+	const struct bpf_program *prog = leave ? func_leave_program(a->obj, how) :
+						 func_enter_program(a->obj, how);
+	int fd, link, btf_fd, err;
+	unsigned int type;
+
+	err = type_find(a, how, f, &type, &btf_fd);
+	if (err)
+		return err;
+	fd = func_copy(prog, id, type, btf_fd);
+	err = fd < 0 ? fd : func_fd_keep(a, fd, FD_PROGRAM);
+	if (err)
+		return err;
+	if (!how->attach_type)
+		return event_attach(a, how, f, fd, leave);
+	link = bpf_raw_tracepoint_open(NULL, fd);
+	return link < 0 ? link : func_fd_keep(a, link, FD_LINK);
+}
+
+/* Attaches both ends or none; the return first, so that every call seen to begin is seen to end. */
+static int pair_attach(struct func_attached *a, const struct func_method *how, const struct func *f,
+		       unsigned int id)
+{
+	size_t keep = a->n;
+	int err = end_attach(a, how, f, id, true);
+
+	if (!err)
+		err = end_attach(a, how, f, id, false);
+	if (err)
+		func_detach(a, keep);
+	return err;
+}
+
+static int each_attach(struct func_attached *a, struct func *f, unsigned int id)
+{
+	int err = pair_attach(a, a->probe, f, id);
+
+	if (err && !func_is_limit(err) && a->second) {
+		err = pair_attach(a, a->second, f, id);
+		a->n_second += !err;
+	}
+	if (!err || func_is_limit(err))
+		return err;
+	if (!a->err)
+		a->err = -err;
+	f->refused = func_why_refused(err);
+	return 0;
+}
+
+static void types_look_for(const struct func_attached *a, const struct func *funcs, size_t n)
+{
+	const char **names = a->probe->attach_type ? calloc(n, sizeof(*names)) : NULL;
+	int count = 0;
+
+	for (size_t i = 0; names && i < n; i++)
+		if (!*funcs[i].where)
+			names[count++] = funcs[i].name;
+	if (names)
+		feature_look_for(a->feat, names, count);
+	free(names);
+}
+
+static int all_each(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
+		    func_progress_fn *progress)
+{
+	int err = 0;
+
+	types_look_for(a, funcs, n);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (progress)
+			progress(i, n);
+		if (!funcs[i].refused)
+			err = each_attach(a, &funcs[i], first + i);
+	}
+	if (progress)
+		progress(n, n);
+	return err;
+}
+
+/* All at once. */
+
+/* Functions of one link: all in the kernel, or all in one file. */
+struct batch {
+	struct func **funcs;
+	uint64_t *addrs, *cookies;
+	const char *path;
+	size_t n;
+};
+
+static int batch_link(const struct func_attached *a, const struct batch *b, size_t from, size_t n,
+		      bool leave)
+{
+	const struct bpf_program *prog = leave ? func_leave_program(a->obj, a->probe) :
+						 func_enter_program(a->obj, a->probe);
+	unsigned int flags = leave && a->probe->way == FUNC_MULTI ? FUNC_MULTI_RETURN : 0;
+	struct func_link attr = { .prog_fd = bpf_program__fd(prog),
+				    .attach_type = a->probe->attach_type };
+
+	if (a->probe->user) {
+		attr.uprobes.path = (uintptr_t)b->path;
+		attr.uprobes.offsets = (uintptr_t)(b->addrs + from);
+		attr.uprobes.cookies = (uintptr_t)(b->cookies + from);
+		attr.uprobes.n = n;
+		attr.uprobes.flags = flags;
+	} else {
+		attr.kprobes.addrs = (uintptr_t)(b->addrs + from);
+		attr.kprobes.cookies = (uintptr_t)(b->cookies + from);
+		attr.kprobes.n = n;
+		attr.kprobes.flags = flags;
+	}
+	return func_link_create(&attr);
+}
+
+static int batch_attach(struct func_attached *a, const struct batch *b, size_t from, size_t n)
+{
+	size_t keep = a->n;
+	int err, fd = batch_link(a, b, from, n, true);
+
+	err = fd < 0 ? fd : func_fd_keep(a, fd, FD_LINK);
+	if (err || a->probe->way == FUNC_SESSION)
+		return err;
+	fd = batch_link(a, b, from, n, false);
+	err = fd < 0 ? fd : func_fd_keep(a, fd, FD_LINK);
+	if (err)
+		func_detach(a, keep);
+	return err;
+}
+
+/* One function that cannot be probed makes the kernel refuse the whole batch: halve it to find
+ * which. */
+static int batch_try(struct func_attached *a, const struct batch *b)
+{
+	struct { size_t from, n; } todo[64] = { { 0, b->n } };
+	int left = b->n ? 1 : 0;
+
+	while (left) {
+		size_t from = todo[left - 1].from, n = todo[left - 1].n, half = n / 2;
+		int err = batch_attach(a, b, from, n);
+
+		left--;
+		if (func_is_limit(err))
+			return err;
+		if (err && !a->err)
+			a->err = -err;
+		if (err && n == 1)
+			b->funcs[from]->refused = func_why_refused(err == -ENOENT ? -EINVAL : err);
+		if (!err || n == 1)
+			continue;
+		todo[left].from = from + half;
+		todo[left++].n = n - half;
+		todo[left].from = from;
+		todo[left++].n = half;
+	}
+	return 0;
+}
+
+static int batch_init(struct batch *b, size_t n)
+{
+	*b = (struct batch){ .funcs = calloc(n, sizeof(*b->funcs)),
+			     .addrs = calloc(n, sizeof(*b->addrs)),
+			     .cookies = calloc(n, sizeof(*b->cookies)) };
+	return b->funcs && b->addrs && b->cookies ? 0 : -ENOMEM;
+}
+
+static void batch_done(struct batch *b)
+{
+	free(b->funcs);
+	free(b->addrs);
+	free(b->cookies);
+}
+
+/* Functions of one file are neighbours. */
+static int all_batched(struct func_attached *a, struct func *funcs, size_t n, unsigned int first)
+{
+	struct batch b;
+	int err = batch_init(&b, n);
+
+	for (size_t i = 0; i < n && !err;) {
+		const char *where = funcs[i].where;
+
+		b.n = 0;
+		b.path = where;
+		for (; i < n && (!a->probe->user || funcs[i].where == where); i++) {
+			if (funcs[i].refused)
+				continue;
+			b.funcs[b.n] = &funcs[i];
+			b.addrs[b.n] = funcs[i].addr;
+			b.cookies[b.n++] = first + i;
+		}
+		err = batch_try(a, &b);
+	}
+	batch_done(&b);
+	return err;
+}
+
+int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
+		func_progress_fn *progress)
+{
+	int err, live = 0;
+
+	if (a->probe->way == FUNC_EACH)
+		err = all_each(a, funcs, n, first, progress);
+	else
+		err = all_batched(a, funcs, n, first);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		live += !funcs[i].refused;
+	return live;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* func_attach.h - probes on functions, to be detached together. */
+#ifndef IOSTRATA_FUNC_ATTACH_H
+#define IOSTRATA_FUNC_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct feature;
+struct func;
+struct func_bpf;
+struct func_method;
+
+enum func_fd_kind { FD_PROGRAM, FD_EVENT, FD_LINK };
+
+struct func_fd {
+	int fd;
+	enum func_fd_kind kind;
+};
+
+struct func_attached {
+	const struct func_method *probe;
+	const struct func_method *second;	/* for functions that @probe cannot probe, or NULL;
+						 * both are FUNC_EACH */
+	struct func_bpf *obj;
+	struct feature *feat;
+	struct func_fd *fds;	/* owned */
+	size_t n, cap;
+	size_t n_second;	/* functions that @second probes */
+	int err;		/* errno of the first that was refused, or 0 */
+};
+
+/* Called now and then with the progress. */
+typedef void func_progress_fn(size_t done, size_t all);
+
+/*
+ * Probes @n functions, which are numbered from @first. For each that cannot be probed, func.refused
+ * says why. Returns how many are probed, or -errno if descriptors or memory run out. In @a the
+ * caller has set the method, the object (loaded for that method) and the features; they outlive @a.
+ */
+int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
+		func_progress_fn *progress);
+
+/* Hits for which no program ran, as far as the kernel reports them. */
+unsigned long long func_missed(const struct func_attached *a);
+
+/* Adds up the run times that the kernel has measured for the programs, if it was asked to. */
+void func_run_time(const struct func_attached *a, unsigned long long *ret_ns,
+		   unsigned long long *ret_cnt);
+
+/* Detaches what was attached after the first @keep descriptors. */
+void func_detach(struct func_attached *a, size_t keep);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* func_collect.h - what the programs on functions have counted since the last look. */
+#ifndef IOSTRATA_FUNC_COLLECT_H
+#define IOSTRATA_FUNC_COLLECT_H
+
+#include "base/funcs.h"
+
+struct func_collect;
+struct func_memory;
+
+/* @mem outlives the result. NULL: no memory. */
+struct func_collect *func_collect_open(const struct func_memory *mem);
+void func_collect_free(struct func_collect *c);	/* NULL is fine */
+
+/* Collects what is new. Call it at least once in 2^32 calls of a function, since histogram counts
+ * wrap. 0 or -errno. */
+int func_collect_more(struct func_collect *c);
+
+/* Moves what was collected since the last call to the rows of @sn. 0 or -errno. */
+int func_collect_take(struct func_collect *c, struct func_snapshot *sn);
+
+#endif

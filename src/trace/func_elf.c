@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/func_elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <lzma.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/funcs.h"
+#include "base/pattern.h"
+#include "base/reason.h"
+
+enum { MAX_DEBUGDATA = 256 << 20, MAX_DEBUGDATA_GROWTH = 64 };
+
+/* Called for each function symbol; a result other than 0 ends the search. */
+typedef int symbol_fn(void *arg, const char *name, uint64_t offset);
+
+/* File offset of @addr, by the segment that is loaded there. 0: none. */
+static uint64_t file_offset(Elf *elf, uint64_t addr)
+{
+	GElf_Phdr ph;
+	size_t n;
+
+	if (elf_getphdrnum(elf, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(elf, i, &ph) && ph.p_type == PT_LOAD && (ph.p_flags & PF_X) &&
+		    addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz)
+			return addr - ph.p_vaddr + ph.p_offset;
+	return 0;
+}
+
+/* Reads the functions of one symbol table; @file has the segments. Returns how many, or what @fn
+ * returned. */
+static int table_read(Elf *elf, Elf *file, Elf_Scn *scn, const GElf_Shdr *sh, symbol_fn *fn,
+		      void *arg)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	const char *name;
+	uint64_t offset;
+	GElf_Sym sym;
+	int err;
+
+	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+		if (GELF_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		offset = file_offset(file, sym.st_value);
+		err = name && *name && offset ? fn(arg, name, offset) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static Elf_Scn *section_find(Elf *elf, const char *name, GElf_Word type, GElf_Shdr *ret_sh)
+{
+	Elf_Scn *scn = NULL;
+	const char *is;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		if (!gelf_getshdr(scn, ret_sh) || ret_sh->sh_type != type)
+			continue;
+		is = elf_strptr(elf, names, ret_sh->sh_name);
+		if (!name || (is && !strcmp(is, name)))
+			return scn;
+	}
+	return NULL;
+}
+
+/* 1: there is no such table. */
+static int tables_read(Elf *elf, Elf *file, GElf_Word type, symbol_fn *fn, void *arg)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = section_find(elf, NULL, type, &sh);
+
+	return scn ? table_read(elf, file, scn, &sh, fn, arg) : 1;
+}
+
+/* Unpacks data that claims to be xz; NULL if it is not, or is too large. */
+static char *unpack(const void *from, size_t len, size_t *ret_len)
+{
+	uint64_t limit = 64 << 20;
+	size_t in = 0, out = 0, cap = len * MAX_DEBUGDATA_GROWTH;
+	char *to;
+	lzma_ret err;
+
+	if (len > MAX_DEBUGDATA / MAX_DEBUGDATA_GROWTH)
+		cap = MAX_DEBUGDATA;
+	to = malloc(cap);
+	if (!to)
+		return NULL;
+	err = lzma_stream_buffer_decode(&limit, 0, NULL, from, &in, len, (uint8_t *)to, &out, cap);
+	if (err != LZMA_OK) {
+		free(to);
+		return NULL;
+	}
+	*ret_len = out;
+	return to;
+}
+
+/* The small symbol table that distributions leave in stripped files. */
+static int debugdata_read(Elf *elf, symbol_fn *fn, void *arg)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = section_find(elf, ".gnu_debugdata", SHT_PROGBITS, &sh);
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	Elf *inner;
+	char *image;
+	size_t len;
+	int err = 1;
+
+	image = data && data->d_buf ? unpack(data->d_buf, data->d_size, &len) : NULL;
+	if (!image)
+		return 1;
+	inner = elf_memory(image, len);
+	if (inner)
+		err = tables_read(inner, elf, SHT_SYMTAB, fn, arg);
+	elf_end(inner);
+	free(image);
+	return err;
+}
+
+/* Reads the best table there is. 0, 1: none, or what @fn returned. */
+static int elf_read(int fd, symbol_fn *fn, void *arg)
+{
+	Elf *elf;
+	int err, more;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		elf_end(elf);
+		return -ENOEXEC;
+	}
+	err = tables_read(elf, elf, SHT_SYMTAB, fn, arg);
+	if (err == 1) {
+		err = tables_read(elf, elf, SHT_DYNSYM, fn, arg);
+		more = err < 0 ? 1 : debugdata_read(elf, fn, arg);
+		err = more == 1 ? err : more;
+	}
+	elf_end(elf);
+	return err;
+}
+
+/* One file, and the patterns that apply to it. */
+struct reading {
+	struct func_list *l;
+	struct pattern *const *patterns;
+	size_t n;
+	const char *scope, *path;
+	size_t seen;
+};
+
+static int function_add(void *arg, const char *name, uint64_t offset)
+{
+	struct reading *r = arg;
+	bool meant = false;
+
+	r->seen++;
+	for (size_t i = 0; i < r->n; i++) {
+		const char *scope = pattern_scope(r->patterns[i]);
+
+		if ((*scope && strcmp(scope, r->scope)) || !pattern_matches(r->patterns[i], name))
+			continue;
+		if (pattern_excludes(r->patterns[i]))
+			return 0;
+		meant = true;
+	}
+	return meant ? func_list_add(r->l, name, r->path, offset) : 0;
+}
+
+/* The C library that this program itself uses. */
+static const char *libc_path(struct func_list *l)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[PATH_MAX + 128], path[PATH_MAX];
+	const char *found = NULL, *base;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*s %*s %*s %*s %*s %4095s", path) != 1)
+			continue;
+		base = strrchr(path, '/');
+		if (base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6) ||
+			     !strncmp(base, "/ld-musl", 8)))
+			found = func_list_place(l, path, strlen(path));
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int file_failed(const char *path, int err, struct reason *why)
+{
+	if (err == 1) {
+		reason_set(why, EXIT_FAILED, "'%.200s' has no symbols", path);
+		return reason_hint(why, "install its debuginfo, or a build of it that is not "
+					"stripped or has .gnu_debugdata, and name that file");
+	}
+	if (err == -ENOEXEC)
+		return reason_set(why, EXIT_FAILED, "'%.200s' is no program or library", path);
+	return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(-err));
+}
+
+static int file_list(struct reading *r, struct reason *why)
+{
+	int fd, err;
+
+	if (!strcmp(r->scope, "c"))
+		r->path = libc_path(r->l);
+	else
+		r->path = func_list_place(r->l, r->scope, strlen(r->scope));
+	if (!r->path)
+		return reason_set(why, EXIT_FAILED, "cannot find the C library");
+	fd = open(r->path, O_RDONLY | O_CLOEXEC);
+	err = fd < 0 ? -errno : elf_read(fd, function_add, r);
+	if (fd >= 0)
+		close(fd);
+	if (!err && !r->seen)
+		err = 1;
+	return err ? file_failed(r->path, err, why) : 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct func *x = a, *y = b;
+	int by = strcmp(x->where, y->where);
+
+	if (by)
+		return by;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* A function with several names is listed once, under the first. */
+static void aliases_remove(struct func_list *l)
+{
+	size_t kept = 0;
+
+	qsort(l->at, l->n, sizeof(*l->at), by_place);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct func *last = kept ? &l->at[kept - 1] : NULL;
+
+		if (last && last->addr == l->at[i].addr && last->where == l->at[i].where)
+			free(l->at[i].name);
+		else
+			l->at[kept++] = l->at[i];
+	}
+	l->n = kept;
+}
+
+int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
+		  struct reason *why)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct reading r = { .l = l, .patterns = patterns, .n = n,
+				     .scope = pattern_scope(patterns[i]) };
+		bool again = pattern_excludes(patterns[i]);
+
+		for (size_t k = 0; k < i; k++)
+			again |= !pattern_excludes(patterns[k]) &&
+				 !strcmp(pattern_scope(patterns[k]), r.scope);
+		if (!again && file_list(&r, why))
+			return -1;
+	}
+	aliases_remove(l);
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* func_elf.h - the functions of a program or library, from its symbols, including those for
+ * debugging and those in .gnu_debugdata. */
+#ifndef IOSTRATA_FUNC_ELF_H
+#define IOSTRATA_FUNC_ELF_H
+
+#include <stddef.h>
+
+struct func_list;
+struct pattern;
+struct reason;
+
+/*
+ * Adds to @l the functions that match one of @patterns (all for programs and libraries) and that
+ * none excludes. 0, or -1 with @why: a file does not exist or has no symbols.
+ */
+int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
+		  struct reason *why);
+
+#endif

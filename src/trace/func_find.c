@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/func_find.h"
+
+#include <stdlib.h>
+
+#include "base/funcs.h"
+#include "base/pattern.h"
+#include "base/reason.h"
+#include "trace/func_elf.h"
+#include "trace/func_kernel.h"
+#include "trace/func_session.h"
+
+/* The patterns of the command line; free with patterns_done(). */
+struct patterns {
+	struct pattern **at;
+	size_t n;
+	bool user;
+};
+
+static void patterns_done(struct patterns *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		pattern_free(p->at[i]);
+	free(p->at);
+}
+
+/* The kernel and a program have separate stacks, so their calls cannot be traced together. */
+static int patterns_check(struct patterns *p, struct reason *why)
+{
+	size_t kernel = 0, user = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (pattern_excludes(p->at[i]))
+			continue;
+		kernel += !pattern_is_user(p->at[i]);
+		user += pattern_is_user(p->at[i]);
+	}
+	if (!kernel && !user) {
+		reason_set(why, EXIT_USAGE, "all patterns leave functions out");
+		return reason_hint(why, "name those that are to be traced, too: 'ext4_*' "
+					"'!ext4_es_*'");
+	}
+	if (kernel && user)
+		return reason_set(why, EXIT_USAGE, "functions of the kernel and of programs cannot "
+						   "be traced together");
+	p->user = user;
+	return 0;
+}
+
+static int patterns_open(struct patterns *p, const struct func_session_conf *conf,
+			 struct reason *why)
+{
+	p->at = calloc(conf->n_patterns, sizeof(*p->at));
+	if (!p->at)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	for (; p->n < conf->n_patterns; p->n++)
+		if (pattern_open(conf->patterns[p->n], &p->at[p->n], why))
+			return -1;
+	return patterns_check(p, why);
+}
+
+static int nothing_matches(const struct patterns *p, const struct func_session_conf *conf,
+			   struct reason *why)
+{
+	char near[256] = "";
+
+	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", conf->patterns[0],
+		   conf->n_patterns > 1 ? " ..." : "");
+	if (!p->user)
+		func_kernel_nearest(p->at, p->n, near, sizeof(near));
+	if (near[0])
+		return reason_hint(why, "did you mean: %s", near);
+	return reason_hint(why, "a function may be inlined wherever it is called; 'funcs --list' "
+				"shows what a pattern means");
+}
+
+static int list_patterns(const struct patterns *p, const struct func_session_conf *conf,
+			 bool explain, struct func_list *l, struct reason *why)
+{
+	int err = p->user ? func_elf_list(l, p->at, p->n, why) :
+			    func_kernel_list(l, p->at, p->n, explain, why);
+
+	if (err)
+		return err;
+	return l->n ? 0 : nothing_matches(p, conf, why);
+}
+
+int func_find(const struct func_session_conf *conf, bool explain, struct func_list *l,
+	      bool *ret_user, struct reason *why)
+{
+	struct patterns p = {};
+	int err = patterns_open(&p, conf, why);
+
+	if (!err)
+		err = list_patterns(&p, conf, explain, l, why);
+	*ret_user = p.user;
+	patterns_done(&p);
+	return err;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * func_kernel.c - reads the kernel's functions from /proc/kallsyms; see func_kernel.h.
+ *
+ * A program at the entry of a function that the program itself calls recurses, and only some
+ * kernels stop that. So functions that programs and the probes themselves call are never traced,
+ * even if requested.
+ */
+#include "trace/func_kernel.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/funcs.h"
+#include "base/pattern.h"
+#include "base/reason.h"
+
+enum { MAX_NEAREST = 3, NAME_LEN = 128 };
+
+static const char *const ours[] = {
+	/* BPF itself, its maps and its helpers */
+	"bpf_*", "__bpf_*", "___bpf_*", "*_map_lookup_elem*", "*_map_update_elem*", "htab_*",
+	"__htab_*", "array_map_*", "*pcpu_freelist_*", "percpu_array_*", "trace_call_bpf*",
+	"btf_*", "ktime_get*", "timekeeping_*", "get_current_*", "cgroup_id*", "this_cpu_*",
+	"*bpf_link*", "bstr_*", "copy_from_kernel_nofault*", "*probe_read*",
+	"task_active_pid_ns", "ns_match", "pid_nr_ns", "__task_pid_nr_ns", "read_tsc",
+	"kvm_clock_*", "pvclock_*", "sched_clock*", "native_sched_clock*", "_raw_*", "__raw_*",
+	"queued_spin_*", "native_queued_*", "lock_acquire*", "lock_release*", "lock_is_held*",
+	"__pv_*", "jhash*", "memcpy*", "memset*", "__memcpy*", "__memset*", "memcmp", "strncpy*",
+	"strscpy*", "__get_task_comm",
+	/* what runs programs */
+	"kprobe*", "kretprobe*", "__kretprobe*", "opt_pre_handler*", "optimized_callback*",
+	"arch_rethook*", "rethook_*", "fprobe_*", "__fprobe_*", "ftrace_*", "__ftrace_*",
+	"function_graph_*", "arch_ftrace_*", "prepare_ftrace_*", "perf_*", "__perf_*", "trace_*",
+	"__trace_*", "tracing_*", "ring_buffer_*", "aggr_*", "get_kprobe*", "uprobe*",
+	"uretprobe*", "handler_chain*", "return_to_handler*", "prepare_uretprobe*",
+	/* entry, interrupts, and what RCU and preemption are counted with */
+	"rcu_*", "__rcu_*", "srcu_*", "__srcu_*", "ct_*", "context_tracking_*", "preempt_*",
+	"migrate_enable*", "migrate_disable*", "irqentry_*", "*_entry_from_*", "*_exit_to_*",
+	"exc_*", "asm_*", "do_int3*", "do_error_trap*", "fixup_*", "search_*extable*",
+	"search_exception_*", "nmi_*", "do_nmi*", "default_do_nmi*", "poke_int3_*", "text_poke*",
+	"smp_text_poke*", "notify_die*", "atomic_notifier_*", "notifier_call_*", "lockdep_*",
+	"in_*_section", "core_kernel_text", "kernel_text_address*", "__kernel_text_address*",
+	"is_*_kprobe*", "__x86_*", "__sanitizer_*", "__kcsan_*", "__asan_*", "stack_trace_*",
+	"unwind_*", "mcount*", "__fentry__", "this_cpu_in_panic", "panic*",
+	"debug_smp_processor_id", "check_preemption_disabled",
+};
+
+/* Pieces of functions, and symbols that are not functions. */
+static const char *const no_functions[] = { "*.cold", "*.cold.*", "__pfx_*", "__cfi_*", "__SCT__*",
+					     "__traceiter_*", "__SCK__*", "__bpf_trace_*",
+					     "__ksymtab_*", "*.llvm.*", "__crc_*" };
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static bool is_one_of(const char *name, const char *const list[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!fnmatch(list[i], name, 0))
+			return true;
+	return false;
+}
+
+struct symbol {
+	unsigned long long addr;
+	char type;
+	char name[NAME_LEN], module[64];
+};
+
+/* The address range of functions that were used at boot and are gone. */
+struct init_text {
+	unsigned long long from, to;
+};
+
+static bool is_meant(const struct symbol *s, struct pattern *const patterns[], size_t n)
+{
+	bool meant = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *scope = pattern_scope(patterns[i]);
+
+		if ((*scope && strcmp(scope, s->module)) || !pattern_matches(patterns[i], s->name))
+			continue;
+		if (pattern_excludes(patterns[i]))
+			return false;
+		meant = true;
+	}
+	return meant;
+}
+
+static bool is_function(const struct symbol *s)
+{
+	return strchr("tTwW", s->type) && strcmp(s->module, "bpf") &&
+	       strncmp(s->module, "__builtin__", 11) != 0 &&
+	       !is_one_of(s->name, no_functions, COUNT(no_functions));
+}
+
+static bool symbol_read(FILE *f, struct symbol *ret_s)
+{
+	char line[512];
+
+	while (fgets(line, sizeof(line), f)) {
+		ret_s->module[0] = '\0';
+		if (sscanf(line, "%llx %c %127s [%63[^]]", &ret_s->addr, &ret_s->type, ret_s->name,
+			   ret_s->module) >= 3)
+			return true;
+	}
+	return false;
+}
+
+static FILE *symbols_open(struct reason *why)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+
+	if (f)
+		return f;
+	if (errno == ENOENT) {
+		reason_set(why, EXIT_KERNEL, "this kernel does not list its functions");
+		reason_hint(why, "use a kernel built with CONFIG_KALLSYMS");
+	} else {
+		reason_set(why, EXIT_FAILED, "cannot read '/proc/kallsyms': %s", strerror(errno));
+	}
+	return NULL;
+}
+
+static void init_note(struct init_text *init, const struct symbol *s)
+{
+	if (!strcmp(s->name, "_sinittext"))
+		init->from = s->addr;
+	else if (!strcmp(s->name, "_einittext"))
+		init->to = s->addr;
+}
+
+static int symbols_add(struct func_list *l, FILE *f, struct pattern *const patterns[], size_t n,
+		       struct init_text *init)
+{
+	const char *where;
+	struct symbol s;
+
+	while (symbol_read(f, &s)) {
+		init_note(init, &s);
+		if (!is_meant(&s, patterns, n) || !is_function(&s))
+			continue;
+		where = func_list_place(l, s.module, strlen(s.module));
+		if (!where || func_list_add(l, s.name, where, s.addr))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct func *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* The functions sorted by name. NULL: no memory. */
+static struct func **sorted(struct func_list *l)
+{
+	struct func **by = calloc(l->n ? l->n : 1, sizeof(*by));
+
+	for (size_t i = 0; by && i < l->n; i++)
+		by[i] = &l->at[i];
+	if (by)
+		qsort(by, l->n, sizeof(*by), by_name);
+	return by;
+}
+
+static struct func **find(struct func **by, size_t n, const char *name)
+{
+	struct func key = { .name = (char *)name }, *p = &key;
+
+	return bsearch(&p, by, n, sizeof(*by), by_name);
+}
+
+/* Marks functions that the kernel never lets anybody probe. */
+static void blacklist_refuse(struct func **by, size_t n)
+{
+	FILE *f = fopen("/sys/kernel/debug/kprobes/blacklist", "re");
+	char line[256], name[NAME_LEN];
+	struct func **found;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		found = sscanf(line, "%*s %127s", name) == 1 ? find(by, n, name) : NULL;
+		if (found && !(*found)->refused)
+			(*found)->refused = "blacklisted by the kernel";
+	}
+	if (f)
+		fclose(f);
+}
+
+static FILE *traceable_open(void)
+{
+	FILE *f = fopen("/sys/kernel/tracing/available_filter_functions", "re");
+
+	return f ? f : fopen("/sys/kernel/debug/tracing/available_filter_functions", "re");
+}
+
+/* Marks functions that ftrace does not know. Names are sorted, so equal ones are neighbours. */
+static void untraceable_refuse(struct func **by, size_t n)
+{
+	FILE *f = traceable_open();
+	char line[256], name[NAME_LEN], *seen = calloc(n + 1, 1);
+	struct func **found;
+
+	while (f && seen && fgets(line, sizeof(line), f)) {
+		found = sscanf(line, "%127s", name) == 1 ? find(by, n, name) : NULL;
+		if (found)
+			seen[found - by] = 1;
+	}
+	for (size_t i = 0; f && seen && i < n; i++) {
+		if (i && seen[i - 1] && !by_name(&by[i - 1], &by[i]))
+			seen[i] = 1;
+		if (!seen[i] && !by[i]->refused)
+			by[i]->refused = "notrace: the compiler was told to leave no room for a "
+					 "probe";
+	}
+	free(seen);
+	if (f)
+		fclose(f);
+}
+
+static void refuse(struct func_list *l, struct func **by, const struct init_text *init,
+		   bool explain)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct func *f = &l->at[i];
+
+		if (is_one_of(f->name, ours, COUNT(ours)))
+			f->refused = "BPF programs or probes run it themselves";
+		else if (f->addr && f->addr >= init->from && f->addr < init->to)
+			f->refused = "used at boot only";
+	}
+	blacklist_refuse(by, l->n);
+	if (explain)
+		untraceable_refuse(by, l->n);
+}
+
+int func_kernel_list(struct func_list *l, struct pattern *const patterns[], size_t n, bool explain,
+		     struct reason *why)
+{
+	struct init_text init = {};
+	FILE *f = symbols_open(why);
+	struct func **by;
+	int err;
+
+	if (!f)
+		return -1;
+	err = symbols_add(l, f, patterns, n, &init);
+	fclose(f);
+	by = err ? NULL : sorted(l);
+	if (!by)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	refuse(l, by, &init, explain);
+	free(by);
+	return 0;
+}
+
+struct near {
+	char name[NAME_LEN];
+	unsigned int distance;
+};
+
+static void near_add(struct near near[MAX_NEAREST], const char *name, unsigned int distance)
+{
+	int i = MAX_NEAREST;
+
+	for (int k = 0; k < MAX_NEAREST; k++)
+		if (!strcmp(near[k].name, name))
+			return;
+	while (i > 0 && distance < near[i - 1].distance) {
+		if (i < MAX_NEAREST)
+			near[i] = near[i - 1];
+		i--;
+	}
+	if (i == MAX_NEAREST)
+		return;
+	near[i].distance = distance;
+	snprintf(near[i].name, sizeof(near[i].name), "%s", name);
+}
+
+/* The distance to the nearest pattern; more than a third of the pattern's length is not near. */
+static unsigned int distance_of(struct pattern *const patterns[], size_t n, const char *name)
+{
+	unsigned int least = PATTERN_FAR, d;
+
+	for (size_t i = 0; i < n; i++) {
+		if (pattern_excludes(patterns[i]))
+			continue;
+		d = pattern_distance(patterns[i], name);
+		if (d < least && 3 * d <= strlen(pattern_name(patterns[i])))
+			least = d;
+	}
+	return least;
+}
+
+void func_kernel_nearest(struct pattern *const patterns[], size_t n, char *dst, size_t cap)
+{
+	struct near near[MAX_NEAREST];
+	struct reason why;
+	FILE *f = symbols_open(&why);
+	struct symbol s;
+	size_t len = 0;
+
+	dst[0] = '\0';
+	for (int i = 0; i < MAX_NEAREST; i++)
+		near[i] = (struct near){ .distance = PATTERN_FAR };
+	while (f && symbol_read(f, &s))
+		if (is_function(&s))
+			near_add(near, s.name, distance_of(patterns, n, s.name));
+	if (f)
+		fclose(f);
+	for (int i = 0; i < MAX_NEAREST && near[i].distance < PATTERN_FAR && len < cap; i++)
+		len += snprintf(dst + len, cap - len, "%s%s", i ? ", " : "", near[i].name);
+}
+

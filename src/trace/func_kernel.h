@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* func_kernel.h - the kernel's functions: which exist, and which must not or cannot be traced. */
+#ifndef IOSTRATA_FUNC_KERNEL_H
+#define IOSTRATA_FUNC_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct func_list;
+struct pattern;
+struct reason;
+
+/*
+ * Adds to @l the functions that match one of @patterns and that none excludes; for those that must
+ * not be traced, func.refused says why. With @explain it also finds those that the kernel does not
+ * allow to be traced, which takes some 100 ms; without, attaching finds them. 0, or -1 with @why.
+ */
+int func_kernel_list(struct func_list *l, struct pattern *const patterns[], size_t n, bool explain,
+		     struct reason *why);
+
+/* Writes up to three names of functions that resemble @patterns: "a, b, c", or "". */
+void func_kernel_nearest(struct pattern *const patterns[], size_t n, char *dst, size_t cap);
+
+#endif

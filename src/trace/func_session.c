@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/func_session.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/reason.h"
+#include "trace/feature.h"
+#include "trace/func_attach.h"
+#include "trace/func_collect.h"
+#include "trace/func_cost.h"
+#include "trace/func_find.h"
+#include "trace/func_load.h"
+#include "trace/func_memory.h"
+#include "trace/load.h"
+
+#include "func.skel.h"
+
+enum {
+	ROWS_MAX = 16384,		/* in the hash of rows */
+	HISTS_BYTES = 32 << 20,		/* histograms in total, if one for all CPUs takes no more */
+	COLLECT_S = 30,
+	FEW_FUNCS = 16,
+};
+
+struct func_session {
+	struct func_session_conf conf;
+	struct feature feat;
+	struct func_list list;
+	struct func_conf bpf_conf;
+	struct func_bpf *obj;
+	struct bpf_link *on_exit, *on_free, *on_fork;
+	struct func_attached attached;
+	struct func_cost cost;
+	char probe_name[64];
+	struct func_live *live;
+	struct func_memory mem;
+	struct func_collect *collect;
+	int stats_fd;
+	uint64_t since_ns, collected_ns;
+	unsigned long long lost[FUNC_LOSS_N];	/* at the last snapshot */
+};
+
+int func_session_list(const struct func_session_conf *conf, struct func_list *ret_list,
+		      struct reason *why)
+{
+	struct func_list l = {};
+	bool user;
+
+	if (func_find(conf, true, &l, &user, why)) {
+		func_list_free(&l);
+		return -1;
+	}
+	*ret_list = l;
+	return 0;
+}
+
+static int limit_check(const struct func_session *s, struct reason *why)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->list.n; i++)
+		n += !s->list.at[i].refused;
+	if (!n) {
+		reason_set(why, EXIT_FAILED, "none of the %zu functions can be traced: %s: %s",
+			   s->list.n, s->list.at[0].name, s->list.at[0].refused);
+		return reason_hint(why, "'funcs --list' tells of each");
+	}
+	if (!s->conf.max || n <= s->conf.max)
+		return 0;
+	reason_set(why, EXIT_USAGE, "%zu functions match, more than %zu", n, s->conf.max);
+	return reason_hint(why, "'--max %zu' traces them all; '--list' shows them", n);
+}
+
+static void conf_fill(struct func_session *s, bool user)
+{
+	struct func_conf *c = &s->bpf_conf;
+	unsigned int cpus = libbpf_num_possible_cpus();
+	struct stat st;
+
+	c->n_funcs = s->list.n;
+	for (c->hists = 1; c->hists < cpus && 2ULL * c->hists * (c->n_funcs + 1) * HIST_N *
+							      sizeof(int) <= HISTS_BYTES;)
+		c->hists *= 2;
+	/* THREAD_SIZE_ORDER: kernel stacks are 16 KB and aligned to that; those of programs grow,
+	 * and a longer jump leads to another stack */
+	c->stack_shift = user ? 20 : 14;
+	c->rows = s->conf.rows;
+	c->subtract = s->conf.subtract;
+	c->tracked = s->conf.follow;
+	c->n_pids = s->conf.n_pids;
+	memcpy(c->pids, s->conf.pids, s->conf.n_pids * sizeof(*c->pids));
+	c->tool_tgid = getpid();
+	/* the tool's pid namespace, unless it is the initial one (inode PROC_PID_INIT_INO) */
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)
+		return;
+	c->pidns_dev = st.st_dev;
+	c->pidns_ino = st.st_ino;
+}
+
+static int try_load(struct func_session *s, const struct func_method *how,
+		    const struct func_method *second)
+{
+	struct func_sizes sizes = {
+		.cells = libbpf_num_possible_cpus() * (s->list.n + 1),
+		.hists = s->bpf_conf.hists * (s->list.n + 1),
+		.funcs = s->list.n + 1,
+		.rows = s->conf.rows == FUNC_ROWS ? 1 : ROWS_MAX,
+	};
+	int err = func_load(how, second, &s->bpf_conf, &sizes, &s->feat, &s->obj);
+
+	if (err)
+		return err;
+	s->attached = (struct func_attached){ .obj = s->obj, .feat = &s->feat };
+	s->live = (struct func_live *)&s->obj->bss->func_live;
+	return func_memory_open(&s->mem, s->obj);
+}
+
+static void try_undo(struct func_session *s)
+{
+	func_detach(&s->attached, 0);
+	func_memory_done(&s->mem);
+	func_bpf__destroy(s->obj);
+	s->obj = NULL;
+}
+
+static int cost_measure(struct func_session *s, const struct func_method *how)
+{
+	s->attached.probe = how;
+	return func_cost_measure(&s->attached, s->live, s->list.n, s->mem.cells + s->list.n,
+				 s->list.n + 1, s->mem.n_cpus, &s->cost);
+}
+
+/* Loads the programs of one way to probe, and tries them on a function that does nothing. */
+static int try_method(struct func_session *s, const struct func_method *how,
+		      const struct func_method *second)
+{
+	int err = try_load(s, how, second);
+
+	/* measure the second first, to learn its distance; the cost of the best is shown */
+	if (!err && second)
+		err = cost_measure(s, second);
+	if (!err)
+		err = cost_measure(s, how);
+	s->attached.second = second;
+	if (err)
+		try_undo(s);
+	return err;
+}
+
+static int no_probe(const struct func_session *s, bool user, int err, struct reason *why)
+{
+	if (load_is_limit(-err))
+		return load_limit_reached(why, "load", -err);
+	if (s->conf.probe) {
+		reason_set(why, EXIT_KERNEL, "this kernel cannot probe functions by %s: %s",
+			   s->conf.probe, strerror(-err));
+		return reason_hint(why, "without --probe the best way that it has is taken");
+	}
+	if (user) {
+		reason_set(why, EXIT_KERNEL, "functions of programs cannot be probed: %s",
+			   strerror(-err));
+		return reason_hint(why, "use a kernel built with CONFIG_UPROBE_EVENTS");
+	}
+	reason_set(why, EXIT_KERNEL, "%s", s->feat.no_functions[0] ?
+						   s->feat.no_functions :
+						   "functions of the kernel cannot be probed");
+	return reason_hint(why, "use a kernel built with CONFIG_KPROBE_EVENTS or CONFIG_FPROBE; "
+				"functions of programs can be traced: 'c:pread*'");
+}
+
+/* Whether fentry can probe a function depends on the function: not those of modules without types,
+ * nor those with many arguments. The next best way may do for them. */
+static int try_with_second(struct func_session *s, const struct func_method *how)
+{
+	bool may_mix = !s->conf.probe && how->way == FUNC_EACH && how[1].way == FUNC_EACH &&
+		       how[1].user == how->user;
+	int err = try_method(s, how, may_mix ? how + 1 : NULL);
+
+	return err && may_mix ? try_method(s, how, NULL) : err;
+}
+
+/* For few functions fentry is cheaper to run than probing all at once, and no dearer to attach. But
+ * on some kernels its program can be preempted, and then misses other calls on that CPU. */
+static bool is_first_choice(const struct func_session *s, const struct func_method *m)
+{
+	return m->way == FUNC_EACH && m->attach_type && s->list.n <= FEW_FUNCS &&
+	       !s->feat.preemptible;
+}
+
+static bool is_candidate(const struct func_session *s, const struct func_method *m, bool user)
+{
+	return s->conf.probe ? !strcmp(s->conf.probe, m->name) : m->user == user;
+}
+
+static int probe_choose(struct func_session *s, bool user, struct reason *why)
+{
+	int err = -EOPNOTSUPP;
+
+	for (int choice = 1; choice <= 2 && err && !load_is_limit(-err); choice++)
+		for (const struct func_method *m = func_methods; m->name && err; m++)
+			if (is_candidate(s, m, user) && (choice == 2 || is_first_choice(s, m)) &&
+			    !load_is_limit(-err))
+				err = try_with_second(s, m);
+	return err ? no_probe(s, user, err, why) : 0;
+}
+
+static int probe_check(const struct func_session *s, bool user, struct reason *why)
+{
+	const struct func_method *p = s->conf.probe ? func_method_find(s->conf.probe) : NULL;
+
+	if (p && p->user != user)
+		return reason_set(why, EXIT_USAGE, "%s does not probe functions of %s", p->name,
+				  user ? "programs" : "the kernel");
+	return 0;
+}
+
+static int tracepoints_attach(struct func_session *s, struct reason *why)
+{
+	s->on_exit = bpf_program__attach_trace(s->obj->progs.func_on_exit);
+	s->on_free = bpf_program__attach_trace(s->obj->progs.func_on_free);
+	if (s->conf.follow)
+		s->on_fork = bpf_program__attach_trace(s->obj->progs.func_on_fork);
+	if (s->on_exit && s->on_free && (s->on_fork || !s->conf.follow))
+		return 0;
+	if (load_is_limit(errno))
+		return load_limit_reached(why, "attach", errno);
+	return reason_set(why, EXIT_KERNEL, "cannot follow threads: %s", strerror(errno));
+}
+
+static void probe_name_set(struct func_session *s, size_t n_live)
+{
+	const struct func_attached *a = &s->attached;
+
+	snprintf(s->probe_name, sizeof(s->probe_name), "%s%s%s",
+		 a->n_second < n_live ? a->probe->name : "",
+		 a->n_second && a->n_second < n_live ? " and " : "",
+		 a->n_second ? a->second->name : "");
+}
+
+static int functions_attach(struct func_session *s, struct reason *why)
+{
+	int got = func_attach(&s->attached, s->list.at, s->list.n, 0, s->conf.progress);
+
+	if (got < 0)
+		return load_limit_reached(why, "attach", -got);
+	if (!got)
+		return limit_check(s, why);
+	probe_name_set(s, got);
+	return 0;
+}
+
+static int session_start(struct func_session *s, struct reason *why)
+{
+	bool user;
+
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	if (func_find(&s->conf, false, &s->list, &user, why) || limit_check(s, why) ||
+	    probe_check(s, user, why) || feature_probe(&s->feat, why))
+		return -1;
+	conf_fill(s, user);
+	if (probe_choose(s, user, why) || tracepoints_attach(s, why) || functions_attach(s, why))
+		return -1;
+	if (s->conf.stats)
+		s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	feature_forget_types(&s->feat);
+	s->collect = func_collect_open(&s->mem);
+	if (!s->collect)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	s->live->since_ns = s->since_ns = s->collected_ns = clock_ns();
+	return 0;
+}
+
+int func_session_open(const struct func_session_conf *conf, struct func_session **ret_session,
+		      struct reason *why)
+{
+	struct func_session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	s->conf = *conf;
+	s->stats_fd = -1;
+	if (session_start(s, why)) {
+		func_session_close(s);
+		return -1;
+	}
+	*ret_session = s;
+	return 0;
+}
+
+void func_session_close(struct func_session *s)
+{
+	if (!s)
+		return;
+	bpf_link__destroy(s->on_fork);
+	bpf_link__destroy(s->on_free);
+	bpf_link__destroy(s->on_exit);
+	func_detach(&s->attached, 0);
+	func_collect_free(s->collect);
+	func_memory_done(&s->mem);
+	func_bpf__destroy(s->obj);
+	if (s->stats_fd >= 0)
+		close(s->stats_fd);
+	func_list_free(&s->list);
+	feature_done(&s->feat);
+	free(s);
+}
+
+const struct func_list *func_session_funcs(const struct func_session *s)
+{
+	return &s->list;
+}
+
+const char *func_session_probe(const struct func_session *s)
+{
+	return s->probe_name;
+}
+
+bool func_session_is_slow_to_close(const struct func_session *s)
+{
+	return s->attached.probe->way == FUNC_EACH && s->list.n > FEW_FUNCS;
+}
+
+const struct func_cost *func_session_cost(const struct func_session *s)
+{
+	return &s->cost;
+}
+
+void func_session_tick(struct func_session *s)
+{
+	if (clock_ns() - s->collected_ns < (uint64_t)COLLECT_S * NS_PER_S)
+		return;
+	func_collect_more(s->collect);
+	s->collected_ns = clock_ns();
+}
+
+static void losses_take(struct func_session *s, struct func_snapshot *sn)
+{
+	unsigned long long now[FUNC_LOSS_N] = {
+		[FUNC_LOSS_THREADS] = s->live->lost[FUNC_LOST_THREADS],
+		[FUNC_LOSS_ROWS] = s->live->lost[FUNC_LOST_ROWS],
+		[FUNC_LOSS_DEPTH] = s->live->lost[FUNC_LOST_DEPTH],
+		[FUNC_LOSS_END] = s->live->lost[FUNC_LOST_END],
+		[FUNC_LOSS_RETURN] = s->live->lost[FUNC_LOST_RETURN],
+		[FUNC_LOSS_MISSED] = func_missed(&s->attached),
+	};
+
+	for (int i = 0; i < FUNC_LOSS_N; i++)
+		sn->lost[i] = now[i] - s->lost[i];
+	memcpy(s->lost, now, sizeof(now));
+}
+
+static void overhead_take(const struct func_session *s, struct func_snapshot *sn)
+{
+	unsigned long long ns, cnt;
+
+	func_run_time(&s->attached, &ns, &cnt);
+	sn->bpf_run_ns = ns;
+	sn->bpf_run_cnt = cnt;
+}
+
+int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn,
+			  struct reason *why)
+{
+	struct func_snapshot sn = {};
+	uint64_t now;
+	int err = func_collect_take(s->collect, &sn);
+
+	if (err) {
+		func_snapshot_free(&sn);
+		return reason_set(why, EXIT_FAILED, "cannot read the counters: %s", strerror(-err));
+	}
+	now = clock_ns();
+	sn.duration_ns = now - s->since_ns;
+	s->since_ns = s->collected_ns = now;
+	losses_take(s, &sn);
+	sn.has_overhead = s->stats_fd >= 0;
+	if (sn.has_overhead)
+		overhead_take(s, &sn);
+	*ret_sn = sn;
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * func_session.h - one run of probes on functions: which functions, how they are probed, attached,
+ * read and detached. Nothing here prints.
+ */
+#ifndef IOSTRATA_FUNC_SESSION_H
+#define IOSTRATA_FUNC_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/funcs.h"
+#include "bpf/func.h"
+
+struct func_session;
+struct reason;
+
+/* What the command requests. */
+struct func_session_conf {
+	char **patterns;
+	size_t n_patterns;
+	const char *probe;		/* how; NULL: the best there is */
+	enum func_rows rows;
+	bool subtract;			/* sums of nested calls are needed */
+	bool stats;			/* let the kernel time our programs */
+	bool follow;			/* only the process forked next, and its descendants */
+	const unsigned int *pids;	/* only these thread groups */
+	unsigned int n_pids;		/* 0: all */
+	size_t max;			/* functions at most; 0: any number */
+	void (*progress)(size_t done, size_t all);	/* of attaching; or NULL */
+};
+
+/*
+ * Lists the functions that match, with the reason for those that cannot be traced; probes nothing.
+ * Free with func_list_free(). 0, or -1 with @why: nothing matches, or a pattern is wrong.
+ */
+int func_session_list(const struct func_session_conf *conf, struct func_list *ret_list,
+		      struct reason *why);
+
+/* Probes the functions; all probes are live on return. 0 with @ret_session to be closed by the
+ * caller, or -1 with @why. */
+int func_session_open(const struct func_session_conf *conf, struct func_session **ret_session,
+		      struct reason *why);
+void func_session_close(struct func_session *s);	/* detaches; NULL is fine */
+
+/* The functions traced, and how; lives as long as the session. */
+const struct func_list *func_session_funcs(const struct func_session *s);
+const char *func_session_probe(const struct func_session *s);
+const struct func_cost *func_session_cost(const struct func_session *s);
+
+/* Whether detaching is slow: there are many functions, probed one by one. */
+bool func_session_is_slow_to_close(const struct func_session *s);
+
+/* Call it at least every minute. */
+void func_session_tick(struct func_session *s);
+
+/* What was summed up since the last call (or since the probes went live). The caller owns the rows,
+ * see func_snapshot_free(). 0, or -1 with @why. */
+int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn,
+			  struct reason *why);
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/load.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/privilege.h"
+#include "base/reason.h"
+#include "base/rlimits.h"
+#include "trace/feature.h"
+#include "trace/maps.h"
+#include "trace/plan.h"
+#include "trace/session.h"
+#include "trace/syscalls.h"
+
+#include "trace.skel.h"
+
+/* A load in progress. libbpf calls before_load() for each program with this as the cookie. A load
+ * is done by one thread. */
+static struct loading {
+	struct trace_bpf *obj;
+	struct feature *feat;
+	const struct program *prog;	/* that is being loaded */
+} loading;
+
+/* The kernel's type of a hook that has one; without it, libbpf would search all types for each
+ * program. */
+static unsigned int hook_type(const struct program *prog, struct feature *f)
+{
+	char name[96];
+
+	switch (prog->hook) {
+	case HOOK_TP_BTF:
+		snprintf(name, sizeof(name), "btf_trace_%s", prog->target);
+		return feature_type(f, name);
+	case HOOK_ITER:
+		snprintf(name, sizeof(name), "bpf_iter_%s", prog->target);
+		return feature_type(f, name);
+	case HOOK_FENTRY:
+	case HOOK_FEXIT:
+		return feature_type(f, prog->target);
+	default:
+		return 0;
+	}
+}
+
+/* Notes which program libbpf is about to load, and sets the type of its hook. */
+static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+{
+	struct loading *l = (struct loading *)cookie;
+
+	l->prog = program_row(l->obj, prog);
+	if (!l->prog)
+		return -ENOENT;
+	opts->attach_btf_id = hook_type(l->prog, l->feat);
+	return 0;
+}
+
+/* Once for the process: libbpf keeps pointers to its handlers in programs. */
+static int handlers_register(void)
+{
+	static const struct {
+		const char *section;
+		enum bpf_prog_type type;
+		enum bpf_attach_type attach;
+	} sections[] = {
+		{ "tp_btf+", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP },
+		{ "tp+", BPF_PROG_TYPE_TRACEPOINT, 0 },
+		{ "iter+", BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER },
+		{ "fentry+", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY },
+		{ "fexit+", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT },
+		{ "kprobe+", BPF_PROG_TYPE_KPROBE, 0 },
+		{ "kretprobe+", BPF_PROG_TYPE_KPROBE, 0 },
+	};
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)&loading,
+		    .prog_prepare_load_fn = before_load);
+	static bool registered;
+	int id;
+
+	for (size_t i = 0; !registered && i < sizeof(sections) / sizeof(*sections); i++) {
+		id = libbpf_register_prog_handler(sections[i].section, sections[i].type,
+						  sections[i].attach, &opts);
+		if (id < 0)
+			return id;
+	}
+	registered = true;
+	return 0;
+}
+
+/* libbpf has copied what it needs from the object file: its pages, 1 MB, can go. */
+static void object_file_release(void)
+{
+	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
+	size_t len;
+
+	from = (uintptr_t)trace_bpf__elf_bytes(&len);
+	to = (from + len) / page * page;
+	from = (from + page - 1) / page * page;
+	madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+/* Opens the object: nothing is in the kernel yet, and no program is set to load. */
+static struct trace_bpf *object_open(const struct session_conf *sc, const struct bpf_conf *conf,
+				     struct feature *f)
+{
+	struct bpf_program *prog;
+	int err;
+
+	err = handlers_register();
+	if (err) {
+		errno = -err;
+		return NULL;
+	}
+	loading = (struct loading){ .feat = f, .obj = trace_bpf__open() };
+	if (!loading.obj)
+		return NULL;
+	object_file_release();
+	memcpy((void *)&loading.obj->rodata->conf, conf, sizeof(*conf));
+	loading.obj->rodata->lists = sc->lists;
+	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets, sc->kinds,
+		      f->func != FUNC_NONE);
+	maps_configure(loading.obj->obj, sc, f);
+	bpf_object__for_each_program(prog, loading.obj->obj)
+		bpf_program__set_autoload(prog, false);
+	return loading.obj;
+}
+
+bool load_is_limit(int err)
+{
+	/* libbpf returns EBADF for a descriptor that it could not duplicate */
+	return err == EMFILE || err == EBADF || err == ENFILE || err == ENOMEM;
+}
+
+int load_limit_reached(struct reason *why, const char *what, int err)
+{
+	const char *hint = rlimits_hint(err);
+
+	reason_set(why, EXIT_FAILED, "cannot %s BPF programs: %s", what, strerror(err));
+	return hint ? reason_hint(why, "%s", hint) : -1;
+}
+
+static int load_failed(struct reason *why, int err)
+{
+	if (err == -ESRCH) /* libbpf could not read the types, which feature_probe() could */
+		err = -ENOMEM;
+	if (load_is_limit(-err) || (err == -EPERM && privilege_is_admin() && rlimits_hint(-err)))
+		return load_limit_reached(why, "load", -err);
+	if (err == -EPERM || err == -EACCES || !privilege_is_admin()) {
+		reason_set(why, EXIT_PERMISSION, "cannot load BPF programs: %s", strerror(-err));
+		return reason_hint(why, PRIVILEGE_HINT);
+	}
+	reason_set(why, EXIT_KERNEL, "cannot load BPF programs: %s", strerror(-err));
+	return reason_hint(why, "'iostrata doctor --probes' tells which programs load here");
+}
+
+int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
+	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why)
+{
+	struct trace_bpf *obj;
+	int err;
+
+	feature_forget_types(f);
+	do {
+		obj = object_open(sc, conf, f);
+		if (!obj)
+			return load_failed(why, -errno);
+		for (size_t i = 0; i < programs_n; i++)
+			bpf_program__set_autoload(program_of(obj, &programs[i]),
+						  plan_wants(plan, &programs[i]));
+		err = trace_bpf__load(obj);
+		if (!err) {
+			*ret_obj = obj;
+			return 0;
+		}
+		trace_bpf__destroy(obj);
+	} while (!load_is_limit(-err) && plan_refuse(plan, loading.prog));
+	return load_failed(why, err);
+}
+
+int load_alone(const struct program *prog, const struct session_conf *sc,
+	       const struct bpf_conf *conf, struct feature *f)
+{
+	struct trace_bpf *obj = object_open(sc, conf, f);
+	int err;
+
+	if (!obj)
+		return -errno;
+	bpf_program__set_autoload(program_of(obj, prog), true);
+	err = trace_bpf__load(obj);
+	trace_bpf__destroy(obj);
+	return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * load.h - loads the programs of a plan, each on its own: one that the kernel refuses is left out
+ * of the plan, and all others are loaded.
+ *
+ * Attaches nothing.
+ */
+#ifndef IOSTRATA_LOAD_H
+#define IOSTRATA_LOAD_H
+
+#include <stdbool.h>
+
+struct bpf_conf;
+struct feature;
+struct plan;
+struct program;
+struct reason;
+struct session_conf;
+struct trace_bpf;
+
+/*
+ * Opens, configures and loads the programs of @plan. Frees the kernel's types that @f holds. 0 with
+ * @ret_obj for trace_bpf__destroy(), or -1 with @why.
+ */
+int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
+	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why);
+
+/* Tries @prog alone; 0 or -errno. */
+int load_alone(const struct program *prog, const struct session_conf *sc,
+	       const struct bpf_conf *conf, struct feature *f);
+
+/* Whether @err (an errno) is a limit of this process or of the machine's memory, and so says
+ * nothing about the kernel. */
+bool load_is_limit(int err);
+
+/* Sets @why: cannot @what ("load") BPF programs because of such a limit. Returns -1. */
+int load_limit_reached(struct reason *why, const char *what, int err);
+
+#endif

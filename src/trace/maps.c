@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/reason.h"
+#include "bpf/conf.h"
+#include "cell.h"
+#include "trace/feature.h"
+#include "trace/rowmaps.h"
+#include "trace/session.h"
+#include "trace/stream.h"
+
+/* Maps that this run does not need are not created; programs refer to them only in dead code. */
+static bool map_wanted(const struct session_conf *sc, const char *name)
+{
+	if (!strcmp(name, "tracked"))
+		return sc->follow;
+	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") ||
+	    !strcmp(name, "files_sent"))
+		return sc->sent_ops || sc->sent_requests;
+	return strcmp(name, "ring") || sc->records;
+}
+
+bool maps_have_requests(const struct session_conf *sc)
+{
+	return sc->layer == LAYER_OPS || sc->layer == LAYER_BLK;
+}
+
+static unsigned int disks_count(void)
+{
+	unsigned int disks = 0;
+	DIR *dir = opendir("/sys/block");
+
+	while (dir && readdir(dir))
+		disks++;
+	if (dir)
+		closedir(dir);
+	return disks;
+}
+
+void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size)
+{
+	struct rowmaps r = { .ops = sc->layer != LAYER_BLK && !sc->uncounted,
+			     .requests = maps_have_requests(sc) && !sc->uncounted,
+			     .calls = sc->layer == LAYER_SYSCALL, .by = sc->by,
+			     .cpus = libbpf_num_possible_cpus(), .disks = disks_count() };
+
+	rowmaps_size(&r, ret_size);
+}
+
+/* Kernel threads that wait: on few CPUs each has many workers, on many CPUs each has few. */
+static unsigned int helpers_max(unsigned int cpus)
+{
+	enum { BUSY_CPUS = 32, MOST_CPUS = 512 };
+	unsigned int busy = cpus > BUSY_CPUS ? BUSY_CPUS : cpus;
+
+	if (cpus > MOST_CPUS)
+		cpus = MOST_CPUS;
+	return 512 + 128 * busy + 16 * (cpus - busy);
+}
+
+static void map_resize(struct bpf_object *obj, const char *name, unsigned int entries)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, name), entries);
+}
+
+/* What is in flight grows with the CPUs; these maps are allocated at once. */
+static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
+{
+	unsigned int cpus = libbpf_num_possible_cpus();
+	bool waits = sc->layer == LAYER_OPS;
+
+	cpus = cpus < 2 ? 2 : cpus;
+	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
+	if (sc->sent_ops || sc->sent_requests)
+		map_resize(obj, "rings", stream_rings(cpus));
+	map_resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);
+}
+
+/* Kernels before 6.1 warn in their log when a kprobe's program uses a map that is not preallocated;
+ * those that need kprobes for modules are among them. */
+static void maps_preallocate(struct bpf_object *obj)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, obj) {
+		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
+			continue;
+		bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
+		if (bpf_map__max_entries(map) > 2048)
+			bpf_map__set_max_entries(map, 2048);
+	}
+}
+
+void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct feature *f)
+{
+	struct rowmaps_size rows;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, obj)
+		bpf_map__set_autocreate(map, map_wanted(sc, bpf_map__name(map)));
+	maps_resize(sc, obj);
+	maps_rows_size(sc, &rows);
+	rowmaps_resize(&rows, obj);
+	if (!f->module_btf)
+		maps_preallocate(obj);
+}
+
+int maps_map(const struct bpf_map *array, void **ret_map, size_t *ret_len, struct reason *why)
+{
+	size_t len = (size_t)bpf_map__max_entries(array) * bpf_map__value_size(array);
+	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(array), 0);
+
+	if (map == MAP_FAILED)
+		return reason_set(why, EXIT_FAILED, "cannot map the counters: %s", strerror(errno));
+	*ret_map = map;
+	*ret_len = len;
+	return 0;
+}

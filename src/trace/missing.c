@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/missing.h"
+
+#include <stdio.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/reason.h"
+#include "bpf/conf.h"
+#include "trace/attach.h"
+#include "trace/feature.h"
+#include "trace/fsprobes.h"
+#include "trace/load.h"
+#include "trace/plan.h"
+
+#include "trace.skel.h"
+
+/* Why a layer that needs function probes is missing. */
+static const char *why_no_layer(const struct feature *f)
+{
+	return f->func == FUNC_NONE ? f->no_functions : "none of its functions could be probed";
+}
+
+/* The first reason stays: rows are ordered so that it says most. */
+static void missing_add(struct missing *m, const struct program *row)
+{
+	for (int st = 0; st < ST_N; st++)
+		if (row->strata >> st & 1 && !m->stratum[st])
+			m->stratum[st] = row->without;
+	if (row->requests)
+		m->requests = row->without;
+	if (row->caps & CAP_CALLS)
+		m->calls = row->without;
+}
+
+void missing_fill(struct missing *m, const struct plan *plan, const struct trace_bpf *obj,
+		  const struct attached *a, const struct feature *f)
+{
+	for (const struct program *row = programs; row < programs + programs_n; row++)
+		if (row->without && plan_is_for(plan, row) &&
+		    bpf_program__fd(program_of(obj, row)) < 0)
+			missing_add(m, row);
+	if ((plan->asked & CAP_VFS) && !a->vfs_kinds)
+		m->stratum[ST_VFS] = why_no_layer(f);
+	if ((plan->asked & CAP_FS) && !fsprobes_count(a->fs))
+		m->stratum[ST_FS] = why_no_layer(f);
+}
+
+int missing_check(const struct missing *m, enum layer layer, const struct attached *a,
+		  struct reason *why)
+{
+	const char *const missing[] = {
+		[LAYER_OPS] = m->calls,		[LAYER_SYSCALL] = m->calls,
+		[LAYER_VFS] = m->stratum[ST_VFS], [LAYER_FS] = m->stratum[ST_FS],
+		[LAYER_BLK] = m->requests,
+	};
+
+	if (load_is_limit(a->err))
+		return load_limit_reached(why, "attach", a->err);
+	if (!missing[layer])
+		return 0;
+	reason_set(why, EXIT_KERNEL, "this layer cannot be traced: %s", missing[layer]);
+	return reason_hint(why, "'iostrata doctor' tells what this kernel can");
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "trace/session.h"
+#include "trace/rowmaps.h"
+
+#include "trace.skel.h"
+
+#define PROG(name) offsetof(struct trace_bpf, progs.name)
+
+#define STRATA_BLOCK (1U << ST_TAG | 1U << ST_QUEUE | 1U << ST_DEVICE | 1U << ST_COMPLETE)
+#define STRATA_WAITS                                                                               \
+	(1U << ST_THROTTLE | STRATA_BLOCK | 1U << ST_RUNQ | 1U << ST_PREEMPT | 1U << ST_HELPER |   \
+	 1U << ST_SLEEP)
+
+static const char no_block[] = "the kernel does not let its block tracepoints be traced";
+static const char no_switch[] =
+	"the kernel does not let sched_switch and sched_waking be traced";
+
+#define TRACEPOINT(prog, name, ...)                                                                \
+	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
+
+#define CALLS(prog, kind, name, need)                                                              \
+	{ .at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS, .needs = need,        \
+	  .last = true, .without = "the kernel does not let system calls be traced" }
+
+/* Waits and requests depend on these; @... are further members. */
+#define BLOCK(prog, name, ...)                                                                     \
+	TRACEPOINT(prog, name, .caps = CAP_REQUESTS, .backup = true, __VA_ARGS__)
+
+#define BLOCK_VITAL(prog, name, ...)                                                               \
+	BLOCK(prog, name, .strata = STRATA_BLOCK, .requests = true, .without = no_block,           \
+	      ##__VA_ARGS__)
+
+#define FUNCTION(tag, func, kind, entry_caps)                                                      \
+	{ .at = PROG(leave_##tag), .hook = HOOK_FEXIT, .target = func, .caps = CAP_VFS,            \
+	  .op = kind },                                                                            \
+	{ .at = PROG(enter_##tag), .hook = HOOK_FENTRY, .target = func, .caps = entry_caps,        \
+	  .op = kind },                                                                            \
+	{ .at = PROG(kleave_##tag), .hook = HOOK_KRETPROBE, .target = func, .caps = CAP_VFS,       \
+	  .op = kind },                                                                            \
+	{ .at = PROG(kenter_##tag), .hook = HOOK_KPROBE, .target = func, .caps = entry_caps,       \
+	  .op = kind }
+
+#define TEMPLATE_OF(tag, kind, stand_in, which)                                                    \
+	{ .at = PROG(tag), .hook = kind, .target = stand_in, .caps = CAP_FS, .is_template = true,  \
+	  .method = which }
+
+#define TEMPLATE(tag, stand_in, which)                                                             \
+	TEMPLATE_OF(leave_##tag, HOOK_FEXIT, stand_in, which),                                     \
+	TEMPLATE_OF(enter_##tag, HOOK_FENTRY, stand_in, which),                                    \
+	TEMPLATE_OF(kleave_##tag, HOOK_KRETPROBE, stand_in, which),                                \
+	TEMPLATE_OF(kenter_##tag, HOOK_KPROBE, stand_in, which)
+
+const struct program programs[] = {
+	TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
+	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_DIRTIERS),
+	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_DIRTIERS),
+	TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
+
+	TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS, .strata = STRATA_WAITS,
+		   .without = no_switch),
+	TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS, .needs = NEED_LEVEL,
+		   .strata = STRATA_WAITS, .without = no_switch),
+	TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS,
+		   .needs = NEED_NO_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
+	TRACEPOINT(on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
+		   .strata = 1U << ST_THROTTLE,
+		   .without = "balance_dirty_pages is not traced here; its time is in sleep"),
+
+	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
+	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
+	BLOCK_VITAL(on_rq_issue, "block_rq_issue"),
+	BLOCK_VITAL(on_rq_complete, "block_rq_complete", .needs = NEED_LEVEL),
+	BLOCK_VITAL(on_rq_complete_no_level, "block_rq_complete", .needs = NEED_NO_LEVEL),
+	BLOCK(on_getrq, "block_getrq", .strata = 1U << ST_TAG,
+	      .without = "block_getrq is not traced here; its time is in queue"),
+	BLOCK(on_backmerge, "block_bio_backmerge"),
+	BLOCK(on_frontmerge, "block_bio_frontmerge"),
+	BLOCK(on_rq_merge, "block_rq_merge"),
+	BLOCK(on_split, "block_split"),
+	BLOCK(on_rq_requeue, "block_rq_requeue"),
+	BLOCK(on_bio_complete, "block_bio_complete", .needs = NEED_LEVEL),
+	BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
+	BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
+	BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
+	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
+	  .caps = CAP_ISSUERS, .fentry_only = true },
+
+	FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
+	FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),
+	FUNCTION(vfs_iter_read, "vfs_iter_read", OP_READ, CAP_VFS),
+	FUNCTION(vfs_write, "vfs_write", OP_WRITE, CAP_VFS | CAP_CALL_FILES),
+	FUNCTION(vfs_writev, "vfs_writev", OP_WRITE, CAP_VFS),
+	FUNCTION(vfs_iter_write, "vfs_iter_write", OP_WRITE, CAP_VFS),
+	FUNCTION(vfs_open, "vfs_open", OP_OPEN, CAP_VFS),
+	FUNCTION(vfs_fsync_range, "vfs_fsync_range", OP_FSYNC, CAP_VFS),
+	FUNCTION(do_fsync, "do_fsync", OP_FSYNC, CAP_VFS),
+	FUNCTION(vfs_copy_file_range, "vfs_copy_file_range", OP_COPY, CAP_VFS),
+	/* some operations of kind meta go through these, others through none */
+	FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, CAP_VFS),
+	FUNCTION(iterate_dir, "iterate_dir", OP_NONE, CAP_VFS),
+
+	{ .at = PROG(on_task_file), .hook = HOOK_ITER, .target = "task_file", .caps = CAP_FS,
+	  .needs = NEED_TASK_ITER },
+	TEMPLATE(read, "generic_file_read_iter", FS_READ),
+	TEMPLATE(write, "generic_file_write_iter", FS_WRITE),
+	TEMPLATE(fsync, "vfs_fsync_range", FS_FSYNC),
+	TEMPLATE(open, "generic_file_open", FS_OPEN),
+
+	/* System calls come last: when they are seen to begin, all that happens inside them is
+	 * seen, too. */
+	CALLS(on_sys_exit, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),
+	CALLS(on_sys_exit_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
+	CALLS(on_sys_enter, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
+	CALLS(on_sys_enter_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
+};
+
+const size_t programs_n = sizeof(programs) / sizeof(*programs);
+
+_Static_assert(sizeof(programs) / sizeof(*programs) <= MAX_PROGRAMS, "plan.why_not");
+
+unsigned int plan_asked(const struct session_conf *conf)
+{
+	static const unsigned int of_layer[] = {
+		[LAYER_OPS] = CAP_CALLS | CAP_WAITS | CAP_REQUESTS | CAP_VFS | CAP_FS,
+		[LAYER_SYSCALL] = CAP_CALLS | CAP_CALL_FILES,
+		[LAYER_VFS] = CAP_VFS,
+		[LAYER_FS] = CAP_FS,
+		[LAYER_BLK] = CAP_REQUESTS,
+	};
+	const struct filter_lists *l = &conf->lists;
+	unsigned int caps = CAP_THREADS | of_layer[conf->layer];
+
+	if (conf->follow)
+		caps |= CAP_CHILD;
+	if (conf->by == BY_TASK)
+		caps |= CAP_DIRTIERS;
+	if ((caps & CAP_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
+				      rowmaps_rq_by(conf->by) || conf->sent_requests))
+		caps |= CAP_ISSUERS;
+	return caps;
+}
+
+static bool is_function(const struct program *prog)
+{
+	return prog->hook >= HOOK_FENTRY;
+}
+
+static bool is_kprobe(const struct program *prog)
+{
+	return prog->hook == HOOK_KPROBE || prog->hook == HOOK_KRETPROBE;
+}
+
+/* The name of a hook in the kernel's types; false if it need not be there. */
+static bool hook_type_name(const struct program *prog, char *name, size_t cap)
+{
+	if (prog->hook == HOOK_TP_BTF)
+		snprintf(name, cap, "btf_trace_%s", prog->target);
+	else if (is_function(prog))
+		snprintf(name, cap, "%s", prog->target);
+	else
+		return false;
+	return true;
+}
+
+/* Looks up all hooks at once: each search goes through all of the kernel's types. */
+static void look_for_hooks(struct feature *f)
+{
+	enum { HOOK_NAME_LEN = 64 };
+	char texts[MAX_PROGRAMS][HOOK_NAME_LEN];
+	const char *names[MAX_PROGRAMS];
+	int n = 0;
+
+	for (size_t i = 0; i < programs_n; i++) {
+		if (!hook_type_name(&programs[i], texts[n], HOOK_NAME_LEN))
+			continue;
+		names[n] = texts[n];
+		n++;
+	}
+	feature_look_for(f, names, n);
+}
+
+static unsigned int needs_met(struct feature *f)
+{
+	bool perf = f->preemptible_tracepoints && f->perf_calls;
+	int pause = feature_tracepoint_arg_named(f, "balance_dirty_pages", "pause");
+
+	return (f->interrupt_level ? NEED_LEVEL : NEED_NO_LEVEL) |
+	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
+	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0);
+}
+
+static const char other_fits[] = "another program fits this kernel";
+
+static const char *why_unmet(unsigned int needs)
+{
+	if (needs & NEED_TASK_ITER)
+		return "this kernel has no such iterator";
+	if (needs & NEED_PAUSE)
+		return "this kernel's tracepoint does not tell the pause";
+	return other_fits;
+}
+
+static const char *why_no_function(struct feature *f, const struct program *prog)
+{
+	if (is_kprobe(prog) && f->no_kprobe[0])
+		return f->no_kprobe;
+	if (!is_kprobe(prog) && f->no_fentry[0])
+		return f->no_fentry;
+	if (!feature_has_function(f, prog->target))
+		return "this kernel has no such function, or has it inlined";
+	return NULL;
+}
+
+static const char *why_no_hook(struct feature *f, const struct program *prog, unsigned int met)
+{
+	if (prog->hook == HOOK_TP_BTF && !feature_has_tracepoint(f, prog->target))
+		return "this kernel has no such tracepoint";
+	if (prog->needs & ~met)
+		return why_unmet(prog->needs & ~met);
+	return is_function(prog) ? why_no_function(f, prog) : NULL;
+}
+
+void plan_init(struct plan *p, struct feature *feat, unsigned int asked)
+{
+	unsigned int met;
+
+	*p = (struct plan){ .asked = asked, .func = feat->func, .module_btf = feat->module_btf };
+	look_for_hooks(feat);
+	met = needs_met(feat);
+	for (size_t i = 0; i < programs_n; i++)
+		p->why_not[i] = why_no_hook(feat, &programs[i], met);
+}
+
+const char *plan_why_not(const struct plan *p, const struct program *prog)
+{
+	return p->why_not[prog - programs];
+}
+
+/* Whether functions are probed here in the way @prog needs. */
+static bool probe_fits(const struct plan *p, const struct program *prog)
+{
+	if (prog->hook == HOOK_ITER)
+		return p->func != FUNC_NONE; /* it finds functions to probe */
+	if (!is_function(prog))
+		return true;
+	/* fentry cannot probe functions of modules without types */
+	if (prog->is_template && is_kprobe(prog) && !p->module_btf)
+		return p->func != FUNC_NONE;
+	return p->func == (is_kprobe(prog) ? FUNC_KPROBE : FUNC_FENTRY);
+}
+
+bool plan_is_for(const struct plan *p, const struct program *prog)
+{
+	return (prog->caps & p->asked) && plan_why_not(p, prog) != other_fits;
+}
+
+bool plan_wants(const struct plan *p, const struct program *prog)
+{
+	for (int i = 0; i < p->n_refused; i++)
+		if (p->refused[i] == prog)
+			return false;
+	return (prog->caps & p->asked) && probe_fits(p, prog) && !plan_why_not(p, prog);
+}
+
+bool plan_refuse(struct plan *p, const struct program *prog)
+{
+	if (!prog || !plan_wants(p, prog) || p->n_refused == MAX_REFUSED)
+		return false;
+	p->refused[p->n_refused++] = prog;
+	return true;
+}
+
+struct bpf_program *program_of(const struct trace_bpf *obj, const struct program *prog)
+{
+	return *(struct bpf_program *const *)((const char *)obj + prog->at);
+}
+
+const struct program *program_row(const struct trace_bpf *obj, const struct bpf_program *prog)
+{
+	for (size_t i = 0; i < programs_n; i++)
+		if (program_of(obj, &programs[i]) == prog)
+			return &programs[i];
+	return NULL;
+}
+
+void program_hook_text(const struct program *prog, char *text, size_t cap)
+{
+	static const char *const kinds[] = {
+		[HOOK_TP_BTF] = "tp_btf",     [HOOK_TP] = "tp",	      [HOOK_ITER] = "iter",
+		[HOOK_FENTRY] = "fentry",     [HOOK_FEXIT] = "fexit", [HOOK_KPROBE] = "kprobe",
+		[HOOK_KRETPROBE] = "kretprobe",
+	};
+
+	snprintf(text, cap, "%s/%s", kinds[prog->hook],
+		 prog->is_template ? "<function>" : prog->target);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/reason.h"
+#include "trace/session.h"
+
+#include "trace.skel.h"
+
+/* RECORDS_AT_A_TIME is per ring: some 100 ms of work. */
+enum { RECORDS_AT_A_TIME = 100000, RING_MIN = 4096, WAKE_BYTES = 65536 };
+
+unsigned int stream_rings(unsigned int cpus)
+{
+	return cpus < MAX_RINGS ? cpus : MAX_RINGS;
+}
+
+/* Size of each ring; the kernel requires a power of two. */
+static size_t ring_bytes(size_t bytes, unsigned int rings)
+{
+	size_t size = RING_MIN;
+
+	while (2 * size * rings <= bytes)
+		size *= 2;
+	return size;
+}
+
+void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
+{
+	size_t bytes;
+
+	c->rings = stream_rings(libbpf_num_possible_cpus());
+	bytes = ring_bytes(sc->buffer_bytes, c->rings) / 8;
+	c->wake_mask = (bytes < WAKE_BYTES ? bytes : WAKE_BYTES) - 1;
+}
+
+static int on_record(void *ctx, void *data, size_t len)
+{
+	struct stream_target *t = ctx;
+
+	if (t->record)
+		t->record(t->arg, data, len);
+	return --t->left ? 0 : -EAGAIN;
+}
+
+static int on_name(void *ctx, void *data, size_t len)
+{
+	struct stream_target *t = ctx;
+
+	if (t->name)
+		t->name(t->arg, data, len);
+	return 0;
+}
+
+static int ring_make(struct stream *s, int rings, unsigned int i, size_t size)
+{
+	s->fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "sent", 0, 0, size, NULL);
+	if (s->fds[i] < 0)
+		return -errno;
+	s->n++;
+	if (bpf_map_update_elem(rings, &i, &s->fds[i], BPF_ANY))
+		return -errno;
+	s->rings[i] = ring_buffer__new(s->fds[i], on_record, s->target, NULL);
+	return s->rings[i] ? 0 : -errno;
+}
+
+int stream_open(struct stream *s, const struct trace_bpf *obj, size_t bytes,
+		struct stream_target *target, struct reason *why)
+{
+	unsigned int n = bpf_map__max_entries(obj->maps.rings);
+	int err = 0;
+
+	*s = (struct stream){ .target = target };
+	for (unsigned int i = 0; i < n && !err; i++)
+		err = ring_make(s, bpf_map__fd(obj->maps.rings), i, ring_bytes(bytes, n));
+	if (!err) {
+		s->names = ring_buffer__new(bpf_map__fd(obj->maps.sent_files), on_name, target,
+					    NULL);
+		err = s->names ? 0 : -errno;
+	}
+	return err ? reason_set(why, EXIT_FAILED, "cannot make the ring buffers: %s",
+				strerror(-err)) : 0;
+}
+
+void stream_close(struct stream *s)
+{
+	for (unsigned int i = 0; i < s->n; i++) {
+		ring_buffer__free(s->rings[i]);
+		close(s->fds[i]);
+	}
+	ring_buffer__free(s->names);
+	*s = (struct stream){};
+}
+
+int stream_consume(struct stream *s)
+{
+	int more = 0;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		s->target->left = RECORDS_AT_A_TIME;
+		more |= ring_buffer__consume(s->rings[i]) == -EAGAIN;
+	}
+	return more;
+}
+
+void stream_names(struct stream *s)
+{
+	ring_buffer__consume(s->names);
+}
+
+int stream_watch(const struct stream *s, int epoll)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	for (unsigned int i = 0; i < s->n; i++)
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->rings[i]), &ev))
+			return -errno;
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->names), &ev) ? -errno : 0;
+}

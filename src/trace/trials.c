@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/trials.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "trace/configure.h"
+#include "trace/feature.h"
+#include "trace/load.h"
+#include "trace/plan.h"
+#include "trace/session.h"
+
+#include "trace.skel.h"
+
+/* Sets the program's name and hook; both are known before the object is loaded. */
+static void name_of(const struct trace_bpf *obj, const struct program *row, struct trial *t)
+{
+	snprintf(t->program, sizeof(t->program), "%s", bpf_program__name(program_of(obj, row)));
+	program_hook_text(row, t->hook, sizeof(t->hook));
+}
+
+/* What programs access depends on these settings; all are tried, with all of their maps. */
+static const struct session_conf variants[] = {
+	{ .follow = true, .records = true, .by = BY_FILE },
+	{ .follow = true, .records = true, .by = BY_FILE, .sent_ops = true, .sent_requests = true,
+	  .buffer_bytes = 1 },
+	{ .follow = true, .records = true, .by = BY_PID },
+	{ .follow = true, .records = true, .by = BY_CGROUP },
+	{ .follow = true, .sent_ops = true, .sent_requests = true, .buffer_bytes = 1 },
+	{ .follow = true, .records = true, .by = BY_TASK },
+};
+
+/* The first error of any variant; 0: the kernel takes all. */
+static int load_variants(const struct program *row, struct feature *f)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants) && !err; i++) {
+		struct bpf_conf conf = {};
+
+		configure(&conf, &variants[i], f);
+		err = load_alone(row, &variants[i], &conf, f);
+	}
+	return err;
+}
+
+int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct feature *f)
+{
+	struct trace_bpf *names = trace_bpf__open();
+	struct plan plan;
+
+	if (!names)
+		return -errno;
+	plan_init(&plan, f, plan_asked(&variants[0]));
+	for (const struct program *row = programs; row < programs + programs_n; row++) {
+		struct trial t = { .why = plan_why_not(&plan, row),
+				   .other = !plan_is_for(&plan, row) };
+
+		name_of(names, row, &t);
+		t.insns = bpf_program__insn_cnt(program_of(names, row));
+		if (!t.why)
+			t.err = load_variants(row, f);
+		fn(arg, &t);
+	}
+	trace_bpf__destroy(names);
+	return 0;
+}

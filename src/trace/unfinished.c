@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace/unfinished.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "trace/collect.h"
+
+/* The least progress of an operation whose file is known; see enum op_progress in maps.bpf.h. */
+enum { PROGRESS_ACTIVE = 2 };
+
+/* Finds member @name of the struct or union @type, also inside an unnamed one; its type, or 0. */
+static unsigned int member_find(const struct btf *btf, unsigned int type, const char *name,
+				size_t *at)
+{
+	const struct btf_type *t = btf__type_by_id(btf, type);
+	const struct btf_member *m = btf_members(t);
+
+	for (int i = 0; btf_is_composite(t) && i < btf_vlen(t); i++) {
+		const char *found = btf__name_by_offset(btf, m[i].name_off);
+		size_t inner = *at + btf_member_bit_offset(t, i) / 8;
+		unsigned int member = m[i].type;
+
+		if (strcmp(found, name) != 0)
+			member = *found ? 0 : member_find(btf, member, name, &inner);
+		if (!member)
+			continue;
+		*at = inner;
+		return member;
+	}
+	return 0;
+}
+
+/* Offset of a path like "op.file.fs" in @type. */
+static int path_find(const struct btf *btf, unsigned int type, const char *path, size_t *ret_at)
+{
+	char name[32];
+	size_t at = 0;
+
+	while (*path) {
+		int len = strcspn(path, ".");
+
+		snprintf(name, sizeof(name), "%.*s", len, path);
+		type = member_find(btf, type, name, &at);
+		if (!type)
+			return -ENOENT;
+		path += len + (path[len] == '.');
+	}
+	*ret_at = at;
+	return 0;
+}
+
+/* Finds array variable @name in .bss; the type of its elements, or 0. */
+static unsigned int array_find(const struct btf *btf, const char *name, size_t *ret_at,
+			       size_t *ret_size, size_t *ret_n)
+{
+	int section = btf__find_by_name_kind(btf, ".bss", BTF_KIND_DATASEC);
+	const struct btf_type *t = section < 0 ? NULL : btf__type_by_id(btf, section), *var, *array;
+	const struct btf_var_secinfo *v = t ? btf_var_secinfos(t) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++) {
+		var = btf__type_by_id(btf, v[i].type);
+		array = btf__type_by_id(btf, var->type);
+		if (strcmp(btf__name_by_offset(btf, var->name_off), name) || !btf_is_array(array))
+			continue;
+		*ret_at = v[i].offset;
+		*ret_n = btf_array(array)->nelems;
+		*ret_size = v[i].size / *ret_n;
+		return btf_array(array)->type;
+	}
+	return 0;
+}
+
+int state_layout_init(struct state_layout *l, const struct bpf_object *obj)
+{
+	const struct btf *btf = bpf_object__btf(obj);
+	unsigned int task = array_find(btf, "tasks", &l->tasks, &l->task_size, &l->n_tasks);
+	unsigned int io = array_find(btf, "io_slots", &l->ios, &l->io_size, &l->n_ios);
+	const struct {
+		unsigned int type;
+		const char *path;
+		size_t *at;
+	} all[] = {
+		{ task, "op.progress", &l->progress },
+		{ task, "op.layer", &l->layer },
+		{ task, "op.kind", &l->kind },
+		{ task, "op.throttled", &l->throttled },
+		{ task, "op.submitted", &l->submitted },
+		{ task, "op.start", &l->start },
+		{ task, "op.last_bio", &l->last_bio },
+		{ task, "op.file.fs", &l->fs },
+		{ task, "wait.off", &l->off },
+		{ task, "wait.asleep", &l->asleep },
+		{ task, "waking.at", &l->waking_at },
+		{ task, "waking.asleep", &l->waking_asleep },
+		{ io, "key", &l->key },
+		{ io, "g", &l->g },
+		{ io, "d", &l->d },
+	};
+	int err = task && io ? 0 : -ENOENT;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !err; i++)
+		err = path_find(btf, all[i].type, all[i].path, all[i].at);
+	return err;
+}
+
+static uint64_t u64_at(const char *p, size_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, p + at, sizeof(v));
+	return v;
+}
+
+static unsigned char u8_at(const char *p, size_t at)
+{
+	return p[at];
+}
+
+/* What a sleeping thread waits for, if it waits for the bio that it submitted last. */
+static enum stratum bio_stratum(const struct state_layout *l, const char *bss, uint64_t bio)
+{
+	for (size_t i = 0; i < l->n_ios; i++) {
+		const char *io = bss + l->ios + i * l->io_size;
+
+		if (u64_at(io, l->key) != bio)
+			continue;
+		return u64_at(io, l->d) ? ST_DEVICE : u64_at(io, l->g) ? ST_QUEUE : ST_TAG;
+	}
+	return ST_SLEEP;
+}
+
+/* The stratum that is charged right now, as far as that is known before the wake-up. */
+static enum stratum stratum_now(const struct state_layout *l, const char *bss, const char *task)
+{
+	uint64_t asleep = u64_at(task, l->asleep);
+
+	if (!u64_at(task, l->off))
+		return u8_at(task, l->layer) <= ST_FS ? u8_at(task, l->layer) : ST_SYSCALL;
+	if (!asleep)
+		return ST_PREEMPT;
+	if (u64_at(task, l->waking_asleep) == asleep && u64_at(task, l->waking_at) >= asleep)
+		return ST_RUNQ;
+	if (u8_at(task, l->throttled))
+		return ST_THROTTLE;
+	if (u8_at(task, l->submitted))
+		return bio_stratum(l, bss, u64_at(task, l->last_bio));
+	return ST_SLEEP;
+}
+
+static int older_first(const void *a, const void *b)
+{
+	const struct unfinished *x = a, *y = b;
+
+	return (y->age_ns > x->age_ns) - (y->age_ns < x->age_ns);
+}
+
+static int add(struct snapshot *sn, const struct unfinished *op)
+{
+	struct unfinished *list = reallocarray(sn->unfinished, sn->n_unfinished + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	sn->unfinished = list;
+	list[sn->n_unfinished++] = *op;
+	return 0;
+}
+
+int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
+		    uint64_t now, uint64_t min_ns, struct snapshot *sn)
+{
+	char task[l->task_size];
+	int err = 0;
+
+	for (size_t i = 0; i < l->n_tasks && !err; i++) {
+		const char *slot = (const char *)bss + l->tasks + i * l->task_size;
+		struct unfinished op = {};
+		uint64_t start;
+
+		if (u8_at(slot, l->progress) < PROGRESS_ACTIVE)
+			continue;
+		memcpy(task, slot, sizeof(task));
+		start = u64_at(task, l->start);
+		/* it may have ended meanwhile, and another may have begun */
+		if (u8_at(slot, l->progress) < PROGRESS_ACTIVE || u64_at(slot, l->start) != start ||
+		    start >= now || now - start < min_ns)
+			continue;
+		op.age_ns = now - start;
+		op.op = u8_at(task, l->kind);
+		op.stratum = stratum_now(l, bss, task);
+		collect_fs_name(types, u64_at(task, l->fs), op.fs);
+		err = add(sn, &op);
+	}
+	if (sn->n_unfinished)
+		qsort(sn->unfinished, sn->n_unfinished, sizeof(*sn->unfinished), older_first);
+	return err;
+}

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads recordings, by docs/FORMAT.md alone."""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import json
+import struct
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Iterator
+
+HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX = range(1, 8)
+STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
+          "helper", "sleep")
+COLUMNS = {
+    NAMES: ("type", "id", "a", "b", "c", "length"),
+    OPS: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "offset", "len",
+          "ret", "fd", "requests", *STRATA),
+    REQUESTS: ("q", "tag", "queue", "device", "owner", "file", "dev", "sector", "bytes", "op",
+               "cmd_flags", "flags", "requeues", "merges", "error"),
+    LOSSES: ("from", "to", "kind", "count"),
+    INDEX: ("offset", "kind", "rows", "first", "last"),
+}
+OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta")
+LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
+        "requests")
+THREAD, FILE, CGROUP, DEVICE, FS = range(1, 6)
+M64 = (1 << 64) - 1
+HEAD = struct.Struct("<4sIIIIIQQ")
+
+Row = dict[str, int]
+_zstd = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+_zstd.ZSTD_decompress.restype = ctypes.c_size_t
+
+
+class Damaged(Exception):
+    """The file is damaged, or no recording."""
+
+
+def unpack(packed: bytes, length: int) -> bytes:
+    raw = ctypes.create_string_buffer(length + 1)
+    got = _zstd.ZSTD_decompress(raw, ctypes.c_size_t(length), packed, ctypes.c_size_t(len(packed)))
+    if got != length:
+        raise Damaged("payload")
+    return raw.raw[:length]
+
+
+def varints(data: bytes) -> Iterator[int]:
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield value & M64
+            value = shift = 0
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    end = at
+    while data[end] & 0x80:
+        end += 1
+    return next(varints(data[at:end + 1])), end + 1
+
+
+def column(code: int, data: bytes, rows: int) -> list[int]:
+    if code == 2:
+        return [next(varints(data))] * rows
+    values = list(varints(data))
+    if len(values) != rows:
+        raise Damaged("column")
+    if code == 1:
+        last = 0
+        for i, v in enumerate(values):
+            last = values[i] = last + (v >> 1 ^ -(v & 1)) & M64
+    return values
+
+
+def columns(kind: int, rows: int, raw: bytes) -> tuple[list[Row], bytes]:
+    names, found, text = COLUMNS[kind], [], b""
+    n, at = varint(raw, 0)
+    for _ in range(n):
+        code, (length, begin) = raw[at], varint(raw, at + 1)
+        at = begin + length
+        if code == 3:
+            text = raw[begin:at]
+        else:
+            found.append(column(code, raw[begin:at], rows))
+    found += [[0] * rows] * (len(names) - len(found))
+    return [dict(zip(names, row)) for row in zip(*found[:len(names)])], text
+
+
+@dataclass
+class Chunk:
+    kind: int
+    offset: int
+    rows: int
+    first: int
+    last: int
+    raw: bytes
+
+
+def chunks(data: bytes) -> Iterator[Chunk]:
+    if data[:8] != b"iostrata" or struct.unpack_from("<I", data, 8) != (1,):
+        raise Damaged("no recording")
+    at, kind = 16, HEADER
+    while at < len(data) and kind != INDEX:
+        if len(data) < at + 40:
+            raise Damaged("cut off")
+        magic, kind, packed, length, rows, crc, first, last = HEAD.unpack_from(data, at)
+        if magic != b"CHNK" or zlib.crc32(data[at:at + 20] + bytes(4) + data[at + 24:at + 40]) != crc:
+            raise Damaged("head")
+        if len(data) < at + 40 + packed:
+            raise Damaged("cut off")
+        yield Chunk(kind, at, rows, first, last, unpack(data[at + 40:at + 40 + packed], length))
+        at += 40 + packed
+
+
+@dataclass
+class Recording:
+    header: dict[str, Any] = field(default_factory=dict)
+    end: dict[str, Any] | None = None
+    ops: list[Row] = field(default_factory=list)
+    requests: list[Row] = field(default_factory=list)
+    losses: list[Row] = field(default_factory=list)
+    index: list[Row] = field(default_factory=list)
+    names: dict[tuple[int, int], tuple[Row, bytes]] = field(default_factory=dict)
+
+    def path(self, file: int) -> str:
+        row, text = self.names[FILE, file]
+        parts = [p for p in text.split(b"\0") if p not in (b"", b"/")]
+        return ("/" if row["c"] & 1 else ".../") + b"/".join(reversed(parts)).decode(errors="replace")
+
+
+def read(path: str | Path) -> Recording:
+    data, it = Path(path).read_bytes(), Recording()
+    for chunk in chunks(data):
+        if chunk.kind == HEADER:
+            it.header = json.loads(chunk.raw)
+        elif chunk.kind == END:
+            it.end = json.loads(chunk.raw)
+        elif chunk.kind in COLUMNS:
+            rows, text = columns(chunk.kind, chunk.rows, chunk.raw)
+            if chunk.kind == NAMES:
+                at = 0
+                for row in rows:
+                    it.names[row["type"], row["id"]] = row, text[at:at + row["length"]]
+                    at += row["length"]
+            else:
+                {OPS: it.ops, REQUESTS: it.requests, LOSSES: it.losses,
+                 INDEX: it.index}[chunk.kind].extend(rows)
+    return it

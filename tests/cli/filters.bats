@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Whose I/O: processes, names, kinds, files and cgroups, one or several.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
+
+load lib
+
+setup() {
+	need_root
+	dir=$(disk_dir)
+}
+
+teardown() {
+	end_spawned
+	rm -rf "${dir:?}"
+	[[ -z ${group:-} ]] || remove_groups
+}
+
+# Python that reads FILE so many times when a line comes; leaves $spawned_pid, its stdin is $tmp/NAME.
+reader() { # NAME FILE TIMES
+	mkfifo "$tmp/$1"
+	spawn "$python" -c 'import os, sys
+open("/proc/self/comm", "w").write(sys.argv[1])
+f = os.open(sys.argv[2], os.O_RDONLY)
+open(sys.argv[4])
+for i in range(int(sys.argv[3])): os.pread(f, 1, 0)' "$1" "$2" "$3" "$tmp/$1"
+	wait_until grep -qx "$1" "/proc/$spawned_pid/comm"
+}
+
+go() { : >"$tmp/$1"; } # NAME
+
+reads() { jq '[.ops[] | select(.op == "read") | .count] | add // 0' "$1"; }
+
+@test "a thread is no process: whose it is is told" {
+	spawn "$python" -c 'import sys, threading, time
+def run():
+	open(sys.argv[1], "w").write(str(threading.get_native_id()))
+	time.sleep(60)
+threading.Thread(target=run).start()' "$tmp/tid"
+	wait_until test -s "$tmp/tid"
+	tid=$(cat "$tmp/tid")
+	expect 1 breakdown -p "$tid" -D 1
+	says "$tid is a thread of process $spawned_pid" "-p $spawned_pid"
+}
+
+@test "a kernel thread is told: it makes no system calls" {
+	kthread=$(ps -o pid= --ppid 2 | head -n 1)
+	[[ -n $kthread ]] || skip "no kernel threads are seen here"
+	expect 0 breakdown -p "$((kthread))" -D 0.1
+	[[ $stderr == *"warning: $((kthread)) is a kernel thread"* ]]
+	expect 0 breakdown -p $$ -D 0.1
+	[[ $stderr != *warning* ]]
+}
+
+@test "that a process has ended is told" {
+	spawn sleep 0.5
+	expect 0 breakdown -p "$spawned_pid"
+	[[ $stderr == *$'\n'"process $spawned_pid has ended" ]]
+}
+
+@test "several processes, until the last has ended" {
+	echo text >"$dir/file"
+	reader one "$dir/file" 23
+	pids=$spawned_pid
+	reader two "$dir/file" 101
+	pids+=,$spawned_pid
+	reader three "$dir/file" 7
+	last=$spawned_pid
+	reader none "$dir/file" 1009
+	start breakdown -j --file "$dir/file" -p "$pids" -p "$last"
+	go none
+	go one
+	go two
+	sleep 1
+	not has_ended
+	go three
+	ends_within 10
+	[[ $(reads "$tmp/out") == $((23 + 101 + 7)) ]]
+}
+
+@test "several names" {
+	echo text >"$dir/file"
+	for name in one two three none; do reader $name "$dir/file" 23; done
+	start breakdown -j --file "$dir/file" --comm one,two --comm three
+	for name in one two three none; do go $name; done
+	sleep 0.5
+	finish INT
+	[[ $(reads "$tmp/out") == $((3 * 23)) ]]
+}
+
+@test "several kinds of operations" {
+	"$iostrata" breakdown -j --op read,fsync --op open -- dd if=/dev/zero of="$dir/file" bs=4k count=23 \
+		conv=fsync status=none >"$tmp/out"
+	[[ $(jq -r '[.ops[].op] | unique | join(" ")' "$tmp/out") == "fsync open read" ]]
+}
+
+@test "several disks: each must be one" {
+	disk=$(lsblk -nrdo NAME | head -n 1)
+	[[ -n $disk ]] || skip "no disk"
+	expect 0 breakdown -j -D 0.1 -d "$disk" -d "$disk,/dev/$disk"
+	expect 1 breakdown -D 1 -d "$disk,nosuchdisk"
+	says "no such disk 'nosuchdisk'"
+}
+
+@test "a directory is all that is below it; several files" {
+	mkdir -p "$dir/a/b/c" "$dir/ab"
+	for file in a/1 a/b/2 a/b/c/3 ab/4 5 6; do echo text >"$dir/$file"; done
+	files() { # OPTIONS...: whose reads are seen
+		"$iostrata" breakdown -j --op read --by file "$@" -- \
+			cat "$dir"/a/1 "$dir"/a/b/2 "$dir"/a/b/c/3 "$dir"/ab/4 "$dir"/5 "$dir"/6 | cat >"$tmp/all"
+		grep schema "$tmp/all" | jq -r '.ops[].key' | sed "s,^$dir/,," | sort | xargs
+	}
+	[[ $(files --file "$dir/a") == "a/1 a/b/2 a/b/c/3" ]]
+	[[ $(files --file "$dir/a/b/") == "a/b/2 a/b/c/3" ]]
+	[[ $(files --file "$dir/a/b/../../ab") == "ab/4" ]]
+	[[ $(files --file "$dir/5" --file "$dir/6" --file "$dir/a/b/c") == "5 6 a/b/c/3" ]]
+	[[ $(files --file "$dir") == "5 6 a/1 a/b/2 a/b/c/3 ab/4" ]]
+}
+
+@test "a file below it that was opened before" {
+	mkdir -p "$dir/a/b"
+	echo text >"$dir/a/b/file"
+	reader one "$dir/a/b/file" 23
+	start breakdown -j --file "$dir/a"
+	mv "$dir/a/b" "$dir/b" # it is where it is now
+	mv "$dir/b" "$dir/a/c"
+	go one
+	sleep 0.5
+	finish INT
+	[[ $(reads "$tmp/out") == 23 ]]
+}
+
+# ---- cgroups ----
+
+remove_groups() {
+	wait_until rmdir "$group/below" 2>/dev/null
+	wait_until rmdir "$group" 2>/dev/null
+}
+
+# Makes $group, whose name is $name, with "below" in it, in $root.
+make_group() {
+	root=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+	[[ -n $root ]] || skip "no cgroup v2 is mounted"
+	name=iostrata-test-$$
+	group=$root/$name
+	mkdir -p "$group/below"
+}
+
+in_group() { # DIR COMMAND...
+	sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$@"
+}
+
+@test "a cgroup by any path that leads to it" {
+	make_group
+	echo text >"$dir/file"
+	for path in "$name" "/$name" "./$name" "$name/" "$name/." "nosuch/../$name" "$name/below/.." "$group" \
+		"$root/./$name" "../${root##*/}/$name" "//$name"; do
+		[[ $path != nosuch* ]] || path=$name/below/../../$name
+		start breakdown -j --file "$dir/file" --cgroup "$path"
+		in_group "$group" cat "$dir/file" >/dev/null
+		in_group "$group/below" cat "$dir/file" "$dir/file" >/dev/null
+		cat "$dir/file" "$dir/file" "$dir/file" "$dir/file" >/dev/null
+		finish INT
+		[[ $(jq '[.ops[] | select(.op == "open") | .count] | add' "$tmp/out") == 3 ]] ||
+			{ echo "--cgroup $path:"; cat "$tmp/out"; false; }
+	done
+	(cd "$group" && expect 0 breakdown --cgroup below -D 0.1 && expect 0 breakdown --cgroup . -D 0.1)
+}
+
+@test "what is no cgroup is none, wherever it is" {
+	make_group
+	for path in ../../../../root ../.. /tmp "$name/nosuch" "$name/cgroup.procs" "$root/.." nosuch; do
+		expect 1 breakdown --cgroup "$path" -D 0.1
+		says "no such cgroup '$path'"
+	done
+}
+
+@test "several cgroups" {
+	make_group
+	mkdir "$group/other" "$group/third"
+	echo text >"$dir/file"
+	start breakdown -j --file "$dir/file" --cgroup "$name/below" --cgroup "$name/other"
+	in_group "$group/below" cat "$dir/file" >/dev/null
+	in_group "$group/other" cat "$dir/file" "$dir/file" >/dev/null
+	in_group "$group/third" cat "$dir/file" "$dir/file" "$dir/file" "$dir/file" >/dev/null
+	finish INT
+	wait_until rmdir "$group/other" "$group/third" 2>/dev/null
+	[[ $(jq '[.ops[] | select(.op == "open") | .count] | add' "$tmp/out") == 3 ]]
+}
+
+@test "a cgroup within a cgroup namespace" {
+	make_group
+	echo text >"$dir/file"
+	mkdir "$tmp/root"
+	in_group "$group" unshare --cgroup --mount sh -c 'mount -t cgroup2 none "$1" || exit 77
+		exec "$0" breakdown -j --file "$2" --cgroup /below -- sh -c "
+			cat \"\$1\"
+			echo \$\$ >\"\$0/below/cgroup.procs\"
+			cat \"\$1\" \"\$1\"
+			echo \$\$ >\"\$0/cgroup.procs\"" "$1" "$2"' \
+		"$iostrata" "$tmp/root" "$dir/file" >"$tmp/all" || status=$?
+	((${status:-0} != 77)) || skip "cgroup v2 cannot be mounted again"
+	grep schema "$tmp/all" >"$tmp/out"
+	[[ $(jq '[.ops[] | select(.op == "open") | .count] | add' "$tmp/out") == 2 ]]
+}

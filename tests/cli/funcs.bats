@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# funcs: what it says, what it prints, what it refuses. Functions of programs can be traced everywhere.
+# shellcheck disable=SC2154,SC2016 # bats sets them; jq has dollars of its own
+
+load lib
+
+setup_file() {
+	cc -O1 -fno-optimize-sibling-calls -pthread -o "$BATS_FILE_TMPDIR/calls" tests/calls.c
+	cp "$BATS_FILE_TMPDIR/calls" "$BATS_FILE_TMPDIR/stripped"
+	strip -s "$BATS_FILE_TMPDIR/stripped"
+}
+
+setup() {
+	need_root
+	calls=$BATS_FILE_TMPDIR/calls
+}
+
+teardown() { end_spawned; }
+
+# funcs_of_calls OPTIONS...: of the program; its own output goes elsewhere. Leaves $tmp/out, $tmp/err.
+funcs_of_calls() {
+	"$iostrata" funcs "$@" -- bash -c '"$0" /etc/passwd >"$1"' "$calls" "$tmp/said" >"$tmp/out" 2>"$tmp/err"
+}
+
+# What calls.c says of itself.
+counts='{"calls_top": 23, "calls_mid": 46, "calls_leaf": 233, "calls_again": 1111, "calls_tail": 101,
+	"calls_throw": 13, "calls_catch": 13, "calls_die": 7}'
+
+is_exact='(.functions | map({(.name): .count}) | add | del(.calls_deep)) == $counts
+	and (.functions[] | select(.name == "calls_deep") | .count) == 64 and .lost.depth == 36
+	and ([.functions[].unreturned] | add) == 20 and .missed == 0 and .lost.unmatched_end == 0'
+
+has_probe() { # KIND
+	"$iostrata" funcs --probe "$1" "$calls:calls_top" -D 0.01 >/dev/null 2>&1
+}
+
+@test "counts are exact by every kind of probe: nesting, recursion, jumps, threads that end inside" {
+	tried=0
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		funcs_of_calls -j --probe "$probe" "$calls:calls_*"
+		json --argjson counts "$counts" "$is_exact" "$tmp/out"
+		json --arg probe "$probe" '.schema == "iostrata.funcs/1" and .probe == $probe' "$tmp/out"
+	done
+	((tried > 0)) || skip "no uprobes here"
+}
+
+@test "the self times of all are the totals of the outermost calls" {
+	funcs_of_calls -j --tree "$calls:calls_*"
+	json --argjson counts "$counts" "$is_exact" "$tmp/out"
+	json '([.functions[].self_ns // 0] | add) as $self |
+		([.tree[] | select(.depth == 0) | .total_ns] | add) == $self and $self > 0' "$tmp/out"
+	json '.tree | map(select(.name == "calls_mid")) | length == 1 and .[0].depth == 1' "$tmp/out"
+	# tail calls are below who jumped
+	json '[.tree[] | select(.name == "calls_leaf") | [.depth, .count]] | sort ==
+		[[0, 17], [1, 23], [1, 101], [2, 92]]' "$tmp/out"
+	# each row's count is that of its histogram
+	json '.functions | all(.count - .unreturned == ([.hist[][2]] | add // 0))' "$tmp/out"
+}
+
+@test "times are those that the program measures itself" {
+	funcs_of_calls -j 'c:pread64'
+	json --slurpfile said "$tmp/said" '.functions[0] | .count == 1009 and
+		.total_ns / .count < $said[0].pread_ns and .total_ns / .count > $said[0].pread_ns * 0.5' "$tmp/out"
+}
+
+@test "text: a table, a tree, histograms, in 80 columns" {
+	funcs_of_calls --tree -H "$calls:calls_*"
+	grep -qE '^calls_leaf +[^ ]+ +233 ' "$tmp/out"
+	grep -qE '^calls_again +[^ ]+ +1,111 ' "$tmp/out"
+	grep -qE '^    calls_leaf +92 ' "$tmp/out"
+	grep -q '20 calls were not seen to return' "$tmp/out"
+	grep -q '36 calls from more than 64 traced functions deep' "$tmp/out"
+	grep -q 'a probe costs ' "$tmp/out"
+	grep -q 'distribution' "$tmp/out"
+	grep -q '^tracing the command, 9 functions by uprobe' "$tmp/err"
+	fits_80_columns "$tmp/out"
+	printable "$tmp/out"
+}
+
+@test "--csv is what trace-cmd's readers take, --folded what flame graphs are made of" {
+	funcs_of_calls --csv "$calls:calls_*"
+	grep -qxE 'calls_mid\(\),46,[0-9]+\.[0-9]{3}' "$tmp/out"
+	(($(wc -l <"$tmp/out") == 9))
+	funcs_of_calls --folded "$calls:calls_*" '!calls_deep' '!calls_again'
+	grep -qxE 'calls_top;calls_mid;calls_leaf [0-9]+' "$tmp/out"
+	not grep -vE '^[a-z_;]+ [0-9]+$' "$tmp/out"
+}
+
+@test "--by: a row per thread, process and command; --sort and -n" {
+	funcs_of_calls -j --by tid "$calls:calls_die"
+	json '.functions == []' "$tmp/out" # none of them returned
+	funcs_of_calls -j --by comm "$calls:calls_*"
+	json '[.functions[] | select(.name == "calls_leaf") | [.key, .count]] == [["calls", 233]]' "$tmp/out"
+	json '.functions | all(.count == ([.hist[][2]] | add))' "$tmp/out"
+	funcs_of_calls -n 2 --sort count "$calls:calls_*"
+	grep -q '^7 more rows' "$tmp/out"
+	grep -A1 '^function' "$tmp/out" | grep -q '^calls_again'
+}
+
+@test "--subtract takes the cost of the probes off, and says so" {
+	# the least of some runs: whatever else the machine does makes it more
+	total='[.functions[] | select(.name == "calls_top") | .total_ns] | add'
+	for i in 1 2 3; do
+		funcs_of_calls -j "$calls:calls_*"
+		jq "$total" "$tmp/out" >>"$tmp/with"
+		funcs_of_calls -j --subtract "$calls:calls_*"
+		json '.cost.subtracted' "$tmp/out"
+		jq "$total" "$tmp/out" >>"$tmp/without"
+	done
+	(($(sort -n "$tmp/without" | head -n 1) < $(sort -n "$tmp/with" | head -n 1)))
+	funcs_of_calls --subtract "$calls:calls_*"
+	grep -q 'which is taken off' "$tmp/out"
+}
+
+@test "INTERVAL and COUNT: what happened in each, once" {
+	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$calls"
+	expect 0 funcs -j "$calls:calls_top" 0.2 3
+	[[ $(grep -c '' <<<"$output") == 3 ]]
+	json '.functions | all(.count % 23 < 23)'
+	expect 2 funcs 'c:pread*' 1 2 3
+	says 'more than INTERVAL and COUNT'
+	expect 2 funcs 1
+	says 'PATTERN is missing'
+	expect 2 funcs 'c:pread*' 0
+	says 'for INTERVAL'
+}
+
+@test "--list says what is meant" {
+	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
+	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions, 0 of them not traced"* ]]
+	expect 0 funcs --list "$calls:calls_*" '!*t*'
+	[[ $output != *calls_top* && $output == *calls_mid* ]]
+	expect 0 funcs --list 'vfs_re*' 'bpf_prog_load'
+	[[ $output == *vfs_read* && $output == *"bpf_prog_load: not traced: BPF programs or probes"* ]]
+}
+
+@test "patterns that mean nothing" {
+	expect 1 funcs 'vfs_raed'
+	says "no function matches 'vfs_raed'" 'did you mean: .*vfs_read'
+	expect 1 funcs "$calls:nothing_*"
+	says 'no function matches' 'inlined'
+	expect 2 funcs '/vfs_(read/'
+	says 'wrong regular expression' 'at character 10: vfs_\(read <-- here'
+	expect 2 funcs '!vfs_*'
+	says 'all patterns leave functions out'
+	expect 2 funcs ':x'
+	says 'names no function'
+	expect 2 funcs vfs_read 'c:pread'
+	says 'cannot be traced together'
+	expect 1 funcs "$BATS_FILE_TMPDIR/stripped:calls_top"
+	says 'has no symbols|no function matches' 'debuginfo|inlined'
+	expect 1 funcs /nowhere/prog:x
+	says 'No such file'
+	expect 1 funcs /etc/passwd:x
+	says 'is no program or library'
+}
+
+@test "options that exclude one another, and limits" {
+	expect 2 funcs --tree --by pid vfs_read
+	says 'exclude one another'
+	expect 2 funcs --csv -j vfs_read
+	says 'only one can be printed'
+	expect 2 funcs --max 1 "$calls:calls_*"
+	says '9 functions match, more than 1' "'--max 9' traces them all"
+	expect 2 funcs --probe kprobe "$calls:calls_top"
+	says 'kprobe does not probe functions of programs'
+	expect 2 funcs --probe frob vfs_read
+	says "'frob' for --probe"
+}
+
+@test "a kernel without function probes: kernel functions exit 3, with what would help" {
+	[[ ! -e /sys/bus/event_source/devices/kprobe ]] || skip "this kernel has kprobes"
+	expect 3 funcs vfs_read -D 0.1
+	says 'functions cannot be probed' 'CONFIG_KPROBE_EVENTS.*c:pread'
+}
+
+@test "the end: by a signal, by kill -9; nothing stays in the kernel" {
+	start funcs "$calls:calls_*"
+	ids=$(bpf_ids "$pid")
+	[[ -n $ids ]]
+	finish INT
+	((status == 0))
+	grep -q 'no call of these functions was seen' "$tmp/out"
+	wait_until gone "$ids"
+	start funcs "$calls:calls_*"
+	ids=$(bpf_ids "$pid")
+	kill -9 "$pid"
+	wait_until gone "$ids"
+}
+
+@test "many functions one by one: detached when it has ended, and nothing waits for that" {
+	has_probe uprobe || skip "no uprobes here"
+	# a copy that nobody else runs
+	cp "$(ldd "$iostrata" | awk '/libc\.so/ { print $3 }')" "$tmp/libc.so.6"
+	start funcs --probe uprobe "$tmp/libc.so.6:a*"
+	ids=$(bpf_ids "$pid")
+	(($(wc -l <<<"$ids") > 60))
+	finish INT
+	((status == 0))
+	wait_until gone "$ids"
+	# who reads the output is not kept waiting
+	[[ $(timeout 20 "$iostrata" funcs --probe uprobe "$tmp/libc.so.6:a*" -D 0.1 2>/dev/null) == traced* ]]
+}
+
+@test "two instances count the same" {
+	start funcs -j "$calls:calls_*"
+	funcs_of_calls -j "$calls:calls_*"
+	cp "$tmp/out" "$tmp/second"
+	sleep 0.5
+	kill -INT "$pid"
+	wait "$pid" || true
+	json --argjson counts "$counts" "$is_exact" "$tmp/second"
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The first screen: its size, and that its figures are those of JSON.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016 # bats sets them; jq and sh have dollars of their own
+
+load lib
+
+setup() {
+	need_root
+	dir=$(disk_dir)
+}
+
+teardown() { rm -rf "${dir:?}"; }
+
+@test "the screens of the documentation: at most 24 lines, and as wide as the terminal" {
+	for size in 40x24 80x24 200x50; do
+		SIZES=$size MINUTE=1 tests/screens sqlite git fio idle minute >"$tmp/screens"
+		# what is between two fences, without the command
+		awk -v width="${size%x*}" '/^```/ { on = !on; n = 0; next } !on || /^# iostrata/ { next }
+			{ n++; if (n > 24) print "line " n ": " $0; if (length > width) print "wide: " $0 }
+			END { if (on) print "no end" }' "$tmp/screens" >"$tmp/wrong"
+		[[ ! -s $tmp/wrong ]] || { cat "$tmp/wrong"; false; }
+		(($(grep -cE '^(traced|no I/O seen)' "$tmp/screens") == 5)) || { cat "$tmp/screens"; false; }
+	done
+	# the page is of this script
+	for name in sqlite git fio idle minute hang; do
+		title=$(sed -n "/^screens_$name()/,/^}/s/.*title ['\"]\([^'\"]*\)['\"].*/\1/p" tests/screens)
+		[[ -n $title ]] && grep -qxF "## $title" docs/SCREENS.md
+	done
+}
+
+# What was recorded is printed twice, as text and as JSON: the figures are the same.
+@test "a figure on the first screen is in JSON under the name that the manual has" {
+	"$iostrata" record -o "$dir/trace" -- sh -c \
+		'dd if=/dev/zero of="$0/file" bs=4k count=101 conv=fsync; cat "$0/file"' "$dir" >"$tmp/ignored" 2>&1
+	COLUMNS=300 "$iostrata" report "$dir/trace" >"$tmp/text"
+	"$iostrata" report -j "$dir/trace" >"$tmp/json"
+	"$python" - "$tmp/text" "$tmp/json" build/iostrata.1 <<'PY'
+import json, re, sys
+text, page = open(sys.argv[1]).read(), open(sys.argv[3]).read().replace("\\", "")
+data = json.load(open(sys.argv[2]))
+UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KiB": 1024, "MiB": 1024 ** 2}
+def value(cell):
+    m = re.fullmatch(r"<?([0-9.,]+)(?: (\w+)|(%|[kM]?)(/s)?)", cell)
+    scale = UNITS[m[2]] if m[2] else {"%": 0.01, "k": 1e3, "M": 1e6, "": 1}[m[3]]
+    return float(m[1].replace(",", "")) * scale
+def names(section): # title -> name in JSON, as the manual lists them
+    part = page.split(section + " in JSON, and their columns")[1].split(" in JSON, and")[0]
+    return {t: n for n, t in re.findall(r"^fI(\w+)fR \(([^)]*)\)", part, re.M)}
+def compare(block, rows, named, find):
+    lines = block.split("\n")
+    columns = re.split(r"  +", lines[0].strip())
+    n = 0
+    for line in lines[1:]:
+        if " more, " in line: continue
+        cells = dict(zip(columns, re.split(r"  +", line.strip())))
+        row = next(r for r in rows if find(r, cells))
+        for title, name in named.items():
+            if title not in cells or cells[title] == "-" or not re.match(r"[<0-9]", cells[title]): continue
+            want, got = row[name], value(cells[title])
+            assert abs(got - want) <= max(0.006 * abs(want), 0.006), (title, name, cells[title], want)
+            n += 1
+    return n
+blocks = text.split("\n\n")
+n = compare(blocks[1], data["ops"], names("Operations"),
+            lambda r, c: r["op"] == c["operation"] and (r["fs"] or "-") == c["fs"])
+assert n >= 20, n
+total = re.search(r": ([0-9.]+ \w+) in I/O", text)[1]
+assert abs(value(total) - data["io_ns"]) <= 0.006 * data["io_ns"]
+assert sum(r["total_ns"] for r in data["ops"]) == data["io_ns"]
+PY
+}
+
+@test "how much of a command's time was I/O: that of all its threads" {
+	expect 0 breakdown -j -- sh -c 'sleep 1 & sleep 1 & sleep 1; wait'
+	# four processes of a second each
+	json '.threads_ns > 3.9e9 and .threads_ns < 6e9 and .threads_ns > .io_ns'
+	expect 0 breakdown -j -- "$python" -c 'import threading, time
+threads = [threading.Thread(target=time.sleep, args=(1,)) for i in range(5)]
+for t in threads: t.start()
+for t in threads: t.join()'
+	json '.threads_ns > 6 * 0.95e9 and .threads_ns < 6 * 1.6e9'
+	# in intervals, each has its own
+	"$iostrata" breakdown -j 0.4 -- sleep 1 >"$tmp/out"
+	jq -es 'length == 3 and all(.threads_ns > 0.5 * .duration_ns and .threads_ns < 1.5 * .duration_ns)' "$tmp/out"
+	# nobody's command, nothing known
+	expect 0 breakdown -j -D 0.2
+	json '.threads_ns == null and .command == null'
+	expect 0 breakdown -- sh -c 'sleep 0.5'
+	[[ $output =~ \(0\ %\ of\ its\ threads\'\ time\) ]]
+}
+
+files() { # NUMBER: reads of so many files, each more often than the one before
+	for i in $(seq "$1"); do echo text >"$dir/f$i"; done
+	# shellcheck disable=SC2086 # words
+	"$python" -c 'import sys
+for i in range(1, int(sys.argv[2]) + 1):
+	for _ in range(i): open("%s/f%d" % (sys.argv[1], i)).read()' "$dir" "$1"
+}
+export -f files
+
+@test "--by has one row per key, -v one per operation, -n and --sort choose" {
+	export dir python
+	run_files() { "$iostrata" breakdown --by file --file "$dir" "$@" -- bash -c 'files 23' >"$tmp/out"; }
+	run_files -n 101
+	[[ $(grep -c "^$dir/f23 " "$tmp/out") == 1 && $(grep -c "^$dir/f" "$tmp/out") == 23 ]]
+	run_files -v
+	(($(grep -c "^$dir/f23 " "$tmp/out") >= 3))
+	run_files -n 3 --sort count
+	[[ $(grep -oE "^$dir/f[0-9]+" "$tmp/out" | head -n 3 | xargs -n 1 basename | xargs) == "f23 f22 f21" ]]
+	grep -qE '^2[0-9] more, ' "$tmp/out"
+	run_files
+	(($(wc -l <"$tmp/out") <= 24))
+}
+
+@test "-o FILE: new, its user's alone, and stdout is the command's" {
+	run --separate-stderr "$iostrata" breakdown -j -o "$dir/out" -- echo text
+	[[ $status == 0 && $output == text && $(stat -c %a "$dir/out") == 600 ]]
+	json '.schema == "iostrata.breakdown/1"' "$dir/out"
+	expect 125 breakdown -o "$dir/out" -- true
+	says "cannot create '$dir/out': File exists" "another name"
+	ln -s "$dir/nowhere" "$dir/link"
+	expect 1 breakdown -o "$dir/link" -D 0.1
+	[[ ! -e $dir/nowhere ]]
+	SUDO_USER=nobody SUDO_UID=65534 SUDO_GID=65534 expect 0 breakdown -o "$dir/theirs" -D 0.1
+	[[ $(stat -c %u:%g "$dir/theirs") == 65534:65534 ]]
+	# without it a command's output goes to stderr, where JSON is on stdout
+	run --separate-stderr "$iostrata" breakdown -j -- echo text
+	json '.command == "echo"'
+	[[ $stderr == *$'\n'text ]]
+}
+
+@test "intervals have the time of day, in JSON with the zone" {
+	expect 0 breakdown -j 0.3 2
+	now=$(date +%s)
+	for t in $(jq -r .time <<<"$output"); do
+		((now - $(date -d "$t" +%s) <= 5))
+	done
+	expect 0 breakdown 0.3 2
+	[[ ${lines[0]} =~ ^([0-9]{2}:){2}[0-9]{2},\  ]]
+}
+
+@test "colours: on terminals, unless NO_COLOR is set and not empty, or TERM is dumb" {
+	shown() { script -qec "env $* '$iostrata' breakdown -- true" /dev/null </dev/null; }
+	shown TERM=xterm | grep -q $'\e\['
+	shown TERM=xterm NO_COLOR= | grep -q $'\e\['
+	not bash -c "$(declare -f shown); iostrata='$iostrata'; shown TERM=dumb | grep -q $'\e\['"
+	not bash -c "$(declare -f shown); iostrata='$iostrata'; shown TERM=xterm NO_COLOR=1 | grep -q $'\e\['"
+}

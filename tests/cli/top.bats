@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Who makes the I/O: as text, as JSON, and on a real screen with all its keys.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # bats sets them; jq and the pane have their dollars
+
+load lib
+load tmux
+
+setup() { need_root; }
+
+teardown() {
+	pane_end
+	end_spawned
+	[[ -z ${dir:-} ]] || rm -rf "${dir:?}"
+}
+
+# read_direct FILE COUNT: so many reads of 4 KiB that reach the disk, by a process named "reader"
+read_direct() {
+	cp "$(command -v dd)" "$dir/reader"
+	"$dir/reader" if="$1" of=/dev/null iflag=direct bs=4096 count="$2" status=none
+}
+
+data() {
+	dir=$(disk_dir)
+	head -c 1M /dev/urandom >"$dir/data"
+	sync "$dir/data"
+}
+
+# In the pane: takes the screen, and is there. Leaves the process in $top_pid.
+top() { # OPTIONS
+	cat >"$tmp/top" <<-'EOT'
+		stty -g >$T/before
+		sh -c 'echo $$ >$T/pid; exec "$IOSTRATA" top "$@" 2>$T/err' top "$@"
+		echo $? >$T/status
+		stty -g >$T/after
+		echo done
+	EOT
+	types ". \$T/top $*"
+	wait_until shows 'load .* in '
+	top_pid=$(<"$tmp/pid")
+}
+
+# It has ended with STATUS, and has left the terminal as it was.
+top_ended() { # STATUS
+	wait_until test -s "$tmp/after"
+	wait_until shows '^done'
+	cmp "$tmp/before" "$tmp/after"
+	is_restored || { terminal_state; false; }
+	[[ $(<"$tmp/status") == "$1" ]] || { cat "$tmp/status" "$tmp/err"; false; }
+}
+
+@test "top: a column that there is not is a mistake, and the others are listed" {
+	expect 2 top --sort size
+	says "no column 'size'" 'pid, comm, ops, .*bytes'
+	expect 2 top --by colour
+	says 'colour'
+}
+
+@test "top: a table an interval, as text" {
+	data
+	to=$tmp/out start top -b 0.5
+	read_direct "$dir/data" 23
+	sleep 1
+	finish INT
+	((status == 0))
+	grep -qE '^[0-9:]{8} loadavg: [0-9.]+ [0-9.]+ [0-9.]+$' "$tmp/out"
+	grep -qE '^ *PID +COMM +D +MAJ +MIN +DISK +I/O +Kbytes +AVGms$' "$tmp/out"
+	# whichever intervals it was in
+	awk '$2 == "reader" && $3 == "R" { io += $(NF - 2); kb += $(NF - 1) }
+		END { exit !(io == 23 && kb == 92) }' "$tmp/out" || { cat "$tmp/out"; false; }
+	not grep -q '?' "$tmp/out"
+	printable "$tmp/out"
+	expect 0 top -b -r 3 0.2 3
+	(($(grep -c loadavg <<<"$output") == 3))
+}
+
+@test "top: JSON has both sides of a process that has ended" {
+	data
+	to=$tmp/out start top --json 0.5
+	read_direct "$dir/data" 101
+	sleep 1
+	finish INT
+	((status == 0))
+	jq -s '[.[].rows[] | select(.comm == "reader" and .op == "R")] |
+		{ count: map(.count) | add, bytes: map(.bytes) | add, disk: .[0].disk, pid: .[0].pid }' \
+		"$tmp/out" >"$tmp/sum"
+	json '.count == 101 and .bytes == 101 * 4096 and .disk != null and .pid > 0' "$tmp/sum"
+	# dd reads nothing else from a file on a disk but its libraries
+	json '[.ops[] | select(.comm == "reader" and .op == "read") | .count] | (add // 0) >= 0' "$tmp/out"
+	json '.schema == "iostrata.top/1" and .by == "pid" and (.lost | add) != null' "$tmp/out"
+	json '.rows | all(.total_ns == .tag_ns + .queue_ns + .device_ns)' "$tmp/out"
+	json '.ops | all(.total_ns == ([.strata[] // 0] | add))' "$tmp/out"
+}
+
+@test "top: what is no terminal for a full screen gets text" {
+	for term in dumb unknown-terminal ''; do
+		run -0 script -qec "env TERM='$term' '$iostrata' top 0.2 1" /dev/null
+		[[ $output == *loadavg:* && $output == *COMM* && $output != *error* ]] ||
+			{ echo "TERM='$term': $output"; false; }
+	done
+	expect 0 top 0.2 1 </dev/null
+	[[ $output == *loadavg:* ]]
+}
+
+@test "top: a command's output has the terminal, and the table comes as text" {
+	expect 7 top -- sh -c 'sleep 0.2; exit 7'
+	[[ $output == *loadavg:* ]]
+}
+
+@test "top: the terminal is as it was, however it ends" {
+	pane 80 24
+	local how
+	for how in q INT TERM HUP SEGV ABRT QUIT; do
+		rm -f "$tmp"/{after,status}
+		types 'clear'
+		top
+		[[ $(terminal_state) == "alternate 1 cursor 0"* ]]
+		case $how in
+		q) keys q; top_ended 0 ;;
+		INT) keys C-c; top_ended 0 ;;
+		TERM | HUP) kill "-$how" "$top_pid"; top_ended 0 ;;
+		*) kill "-$how" "$top_pid"; top_ended $((128 + $(kill -l "$how"))) ;;
+		esac
+	done
+}
+
+@test "top: it stops and goes on, and the terminal is the shell's meanwhile" {
+	pane 80 24
+	types '"$IOSTRATA" top 2>$T/err'
+	wait_until shows 'load .* in '
+	keys C-z
+	wait_until shows 'Stopped'
+	is_restored
+	types 'echo "still $((1 + 1))"'
+	wait_until shows '^still 2'
+	types 'fg'
+	wait_until shows 'load .* in '
+	[[ $(flag alternate_on) == 1 ]]
+	keys q
+	wait_until is_restored
+}
+
+@test "top: the screen at three sizes, and while it changes" {
+	data
+	pane 80 24
+	top 0.3
+	local size
+	for size in 40x10 200x60 80x24 40x10 80x24; do
+		in_tmux resize-window -x "${size%x*}" -y "${size#*x}"
+		sleep 0.7
+		is_clean
+		[[ $(screen | sed -n 3p) == *BYTES* ]] || { screen; false; }
+		screen | sed -n 1p | grep -q 'load'
+		# the foot, or what is said there, is the last line
+		[[ -n $(screen | tail -n 1) ]]
+	done
+	keys q
+	top_ended 0
+}
+
+@test "top: what is shown is what JSON says of the same I/O" {
+	data
+	pane 120 30
+	top 0.3
+	to=$tmp/out start top --json 0.3
+	read_direct "$dir/data" 101
+	sleep 1
+	finish INT
+	jq -s '[.[].rows[] | select(.comm == "reader")] | map(.count) | add' "$tmp/out" >"$tmp/count"
+	[[ $(<"$tmp/count") == 101 ]]
+	keys t
+	wait_until shows 'per second of'
+	keys t
+	wait_until shows 'total of'
+	types '/reader'
+	wait_until shows 'with reader'
+	wait_until shows 'reader .* 101 +404 KiB '
+	(($(screen | grep -c 'reader .*KiB') == 1))
+	keys q
+	top_ended 0
+}
+
+@test "top: keys" {
+	data
+	pane 100 24
+	top 0.3
+	keys h
+	wait_until shows 'iostrata top: keys'
+	keys h
+	wait_until hides 'iostrata top: keys'
+	local view
+	for view in tid comm dev cgroup container pid; do
+		keys v
+		wait_until shows "load .* by $view in "
+	done
+	keys V
+	wait_until shows 'by container in'
+	keys v
+	wait_until shows 'BYTES\*'
+	keys '<'
+	wait_until shows 'I/O\*'
+	keys '>'
+	wait_until shows 'BYTES\*'
+	keys ' '
+	wait_until shows 'paused'
+	screen >"$tmp/one"
+	sleep 1
+	screen >"$tmp/two"
+	cmp "$tmp/one" "$tmp/two"
+	keys ' '
+	wait_until hides 'paused'
+	keys -l '+'
+	wait_until shows ' in 2[0-9][0-9] ms'
+	keys -l '-'
+	keys -l '-'
+	wait_until shows ' in (1.0|99|98)'
+	types '/no such name'
+	wait_until shows 'with no such name'
+	keys Escape
+	wait_until hides 'with no such name'
+	keys Down
+	keys m
+	keys Enter
+	wait_until shows '^pid .*[0-9]+'
+	keys Escape
+	wait_until shows 'BYTES\*'
+	keys q
+	top_ended 0
+}
+
+@test "top: hostile names are safe on the screen" {
+	data
+	local name=$'e\u0301\u202e\u4e2d\e[31m'
+	pane 80 24
+	top 0.3
+	cat >"$tmp/named.py" <<'PY'
+import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(15, os.fsencode(sys.argv[2])[:15], 0, 0, 0)
+end = time.monotonic() + 8
+while time.monotonic() < end:
+    os.close(os.open(sys.argv[1], os.O_RDONLY))
+    time.sleep(0.01)
+PY
+	spawn "$python" "$tmp/named.py" "$dir/data" "$name"
+	types '/[31m'
+	wait_until shows 'e.*\\xe2\\x80'
+	is_clean
+	keys q
+	top_ended 0
+}
+
+@test "top: random keys and sizes leave it alive" {
+	pane 80 24
+	top 0.2
+	local all=(q h v V '<' '>' r / ' ' t + - m M a 1 Up Down PPage NPage Home End Enter Escape BSpace
+		Left Right Tab C-l F5)
+	local i key
+	RANDOM=4711
+	for ((i = 0; i < ${RANDOM_KEYS:-1000}; i++)); do
+		key=${all[RANDOM % ${#all[@]}]}
+		[[ $key != q ]] || key=x
+		keys "$key"
+		((i % 50)) || in_tmux resize-window -x $((RANDOM % 200 + 2)) -y $((RANDOM % 60 + 1))
+	done
+	sleep 1
+	kill -0 "$top_pid"
+	in_tmux resize-window -x 80 -y 24
+	keys Enter Escape Escape h h Escape
+	wait_until shows 'load'
+	is_clean
+	keys q
+	top_ended 0
+}
+
+@test "top: what goes away while it runs is told in the foot, and the rest goes on" {
+	sleep 60 3>&- &
+	local one=$!
+	spawned+=("$one")
+	sleep 60 3>&- &
+	spawned+=("$!")
+	pane 80 24
+	top -p "$one,$!" 0.3
+	hides 'gone'
+	kill "$one"
+	wait "$one" || true
+	wait_until shows "gone: process $one"
+	kill -0 "$top_pid"
+	keys q
+	top_ended 0
+	to=$tmp/out start top -b -p "$!" 0.2
+	kill "$!"
+	wait_until has_ended
+}
+
+@test "top: a row that is looked into has its strata, latencies and slowest operations" {
+	data
+	cat >"$tmp/reads.py" <<'PY'
+import ctypes, mmap, os, sys, time
+ctypes.CDLL(None).prctl(15, b"looked-into", 0, 0, 0)
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+page = mmap.mmap(-1, 4096)
+end = time.monotonic() + 15
+while time.monotonic() < end:
+    os.preadv(fd, [page], 0)
+    time.sleep(0.005)
+PY
+	spawn "$python" "$tmp/reads.py" "$dir/data"
+	pane 80 30
+	top 0.3
+	types '/looked-into'
+	wait_until shows 'looked-into .*vda|looked-into .*KiB'
+	keys Down Enter
+	wait_until shows '^pid looked-into, [0-9]+'
+	wait_until shows '^device +[0-9.]+ % .*#'
+	wait_until shows "^read .*$dir/data"
+	wait_until shows 'latencies, an interval a column'
+	wait_until shows 'times of operations'
+	is_clean
+	keys Escape
+	wait_until hides '^pid looked-into'
+	keys q
+	top_ended 0
+}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""funcs: counts of calls that are known, and times that add up, by every kind of probe."""
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import fileio
+import machine
+import oracles
+import tool
+from harness import Broken, Gate, Skip, suite
+from places import place
+
+Json = dict[str, Any]
+KINDS = ("kprobe.session", "kprobe.multi", "fentry", "kprobe")
+USER_KINDS = ("uprobe.session", "uprobe.multi", "uprobe")
+CANNOT = 3
+# What tests/calls.c says of itself; calls_deep is deeper than what is kept.
+CALLS = {"calls_top": 23, "calls_mid": 46, "calls_leaf": 233, "calls_again": 1111,
+         "calls_tail": 101, "calls_throw": 13, "calls_catch": 13, "calls_die": 7, "calls_deep": 64}
+# Works when it is told to, and sends itself no signals: what it calls is what is asked of it.
+WORKER = """
+import os, sys, time
+over, file = sys.argv[1:3]
+fd = os.open(file, os.O_RDWR)
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(23):
+    os.close(os.open(over, os.O_RDONLY))
+for i in range(1009):
+    os.pread(fd, 4096, 0)
+for i in range(101):
+    os.pwrite(fd, b"x" * 4096, 0)
+for i in range(23):
+    os.fsync(fd)
+begin = time.monotonic_ns()
+for i in range(23):
+    time.sleep(0.02)
+print('{"slept_ns": %d}' % (time.monotonic_ns() - begin), flush=True)
+"""
+READS, WRITES, SYNCS, OPENS, SLEEPS = 1009, 101, 23, 23, 23
+PATTERNS = ("ext4_file_read_iter", "ext4_file_write_iter", "ext4_sync_file", "do_dentry_open",
+            "vfs_read", "vfs_write", "hrtimer_nanosleep")
+# What interrupts and idle threads run, and what they interrupt.
+OF_ALL = ("hrtimer_interrupt", "tick_do_update_jiffies64", "tick_program_event", "handle_irq_event",
+          "blk_mq_submit_bio", "submit_bio", "vfs_read", "vfs_write", "ext4_file_write_iter",
+          "ext4_sync_file")
+
+
+class Funcs:
+    """A run of `iostrata funcs -j`; entered: its probes are live; left: it has ended."""
+
+    def __init__(self, *args: str) -> None:
+        self.args = args
+        self.json: Json = {}
+        self.stderr = ""
+        self.code = 0
+
+    def __enter__(self) -> "Funcs":
+        self.proc = subprocess.Popen([tool.copy(), "funcs", "-j", *self.args], text=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     stdin=subprocess.DEVNULL)
+        assert self.proc.stderr
+        for line in self.proc.stderr:
+            self.stderr += line
+            if line.startswith("tracing"):
+                return self
+        self.code = self.proc.wait()
+        if self.code == CANNOT:
+            raise Skip(self.stderr.splitlines()[0])
+        raise Broken(f"funcs {' '.join(self.args)}: exit {self.code}: {self.stderr}")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self.proc.poll() is None and not kind:
+            self.proc.send_signal(signal.SIGINT)
+        if kind:
+            self.proc.kill()
+        out, err = self.proc.communicate(timeout=120)
+        self.stderr += err
+        self.code = self.proc.returncode
+        if not kind:
+            self.json = json.loads(out.splitlines()[-1])
+
+    def counts(self) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for row in self.json["functions"]:
+            name = row["name"].split(".")[0]
+            sums[name] = sums.get(name, 0) + row["count"]
+        return sums
+
+    def total_ns(self, name: str) -> int:
+        return int(next(row["total_ns"] for row in self.json["functions"] if row["name"] == name))
+
+    def sums(self) -> tuple[int, int]:
+        """Self times of all, totals of the outermost calls."""
+        return (sum(row["self_ns"] or 0 for row in self.json["functions"]),
+                sum(row["total_ns"] for row in self.json["tree"] if row["depth"] == 0))
+
+    def lost(self) -> str:
+        return " ".join(f"{k}={v}" for k, v in self.json["lost"].items() if v) or "none"
+
+
+def sums_agree(gate: Gate, name: str, trace: Funcs) -> None:
+    """1 %: calls that are in progress at the end are in neither, but what they called is."""
+    own, outermost = trace.sums()
+    gate.check(f"{name}.self-is-total", abs(own - outermost) <= outermost / 100 and own > 0,
+               self_ns=own, total_ns=outermost)
+
+
+def histograms_agree(gate: Gate, name: str, trace: Funcs) -> None:
+    wrong = [row["name"] for row in trace.json["functions"]
+             if row["count"] - row["unreturned"] != sum(b[2] for b in row["hist"])]
+    gate.check(f"{name}.histograms", not wrong, functions=len(trace.json["functions"]),
+               wrong=" ".join(wrong) or "none")
+
+
+def worker(gate: Gate) -> oracles.Process:
+    base = place(gate, "ext4").point
+    over = fileio.make_file(f"{place(gate, 'overlay').point}/over", 1)
+    file = fileio.make_file(f"{base}/funcs", 1)
+    return oracles.Process(gate.stack, "python3", "-c", WORKER, over, file)
+
+
+def work(gate: Gate, *args: str) -> tuple[Funcs, int]:
+    """What the worker does, traced; and for how long it says that it slept, ns."""
+    w = worker(gate)
+    with Funcs("-p", str(w.pid), *args) as trace:
+        said = w.go()
+    return trace, said["slept_ns"]
+
+
+def compare(gate: Gate, kind: str, trace: Funcs) -> None:
+    got = trace.counts()
+    want = {"ext4_file_read_iter": READS, "ext4_file_write_iter": WRITES, "ext4_sync_file": SYNCS,
+            "hrtimer_nanosleep": SLEEPS}
+    # fentry cannot be on functions of modules whose types are not described
+    refused = {row["name"] for row in trace.json["refused"]}
+    wrong = [f"{name}={got.get(name)}" for name, n in want.items()
+             if got.get(name) != n and name not in refused]
+    if "do_dentry_open" in got and got["do_dentry_open"] != 2 * OPENS:
+        wrong.append(f"do_dentry_open={got['do_dentry_open']}")
+    gate.check(f"{kind}.counts", not wrong, wrong=" ".join(wrong) or "none", reads=READS,
+               recursive=got.get("do_dentry_open", "not traceable"), refused=len(refused), lost=trace.lost())
+
+
+def inner_opens(trace: Funcs) -> int:
+    """Opens of the file below, from within those of the file above."""
+    return sum(row["count"] for row in trace.json["tree"]
+               if row["name"].startswith("do_dentry_open") and row["depth"] > 0)
+
+
+@suite("funcs.kernel", 300)
+def kernel(gate: Gate) -> None:
+    percent: dict[str, float] = {}
+    for kind in KINDS:
+        try:
+            trace, slept_ns = work(gate, "--probe", kind, "--tree", *PATTERNS)
+        except Skip as why:
+            gate.skip(kind, str(why))
+            continue
+        compare(gate, kind, trace)
+        sums_agree(gate, kind, trace)
+        histograms_agree(gate, kind, trace)
+        if "do_dentry_open" in trace.counts():
+            gate.check(f"{kind}.recursion", inner_opens(trace) == OPENS, inner=inner_opens(trace))
+        gate.check(f"{kind}.probe", trace.json["probe"] == kind, probe=trace.json["probe"])
+        percent[kind] = round(100 * trace.total_ns("hrtimer_nanosleep") / slept_ns, 2)
+    if not percent:
+        raise Skip("functions cannot be probed")
+    gate.check("times", all(95 <= p <= 100 for p in percent.values()), **percent)
+
+
+@suite("funcs.best", 240)
+def best(gate: Gate) -> None:
+    """Many functions of a module, without saying how."""
+    trace, _ = work(gate, "ext4_[fs]*")
+    got = trace.counts()
+    gate.check("counts", (got.get("ext4_file_read_iter"), got.get("ext4_sync_file")) == (READS, SYNCS),
+               reads=got.get("ext4_file_read_iter"), syncs=got.get("ext4_sync_file"),
+               probe=trace.json["probe"], functions=trace.stderr.split()[1])
+    histograms_agree(gate, "many", trace)
+
+
+@suite("funcs.instances", 180)
+def instances(gate: Gate) -> None:
+    w = worker(gate)
+    with Funcs("-p", str(w.pid), *PATTERNS) as first, Funcs("-p", str(w.pid), *PATTERNS) as second:
+        w.go()
+    gate.check("same", first.counts() == second.counts() and bool(first.counts()),
+               **{k: v for k, v in first.counts().items()})
+
+
+@suite("funcs.interrupts", 240)
+def interrupts(gate: Gate) -> None:
+    """Functions of interrupts run over others, and over the idle threads; nobody is chosen."""
+    gate.not_native("traces what everybody does")
+    base = place(gate, "ext4").point
+    for kind in KINDS:
+        try:
+            with Funcs("--probe", kind, "--tree", *OF_ALL) as trace:
+                for i in range(7):
+                    subprocess.run(["dd", "if=/dev/zero", f"of={base}/irq{i}", "bs=64k", "count=23",
+                                    "conv=fsync", "status=none"], check=True, timeout=60)
+        except Skip as why:
+            gate.skip(kind, str(why))
+            continue
+        sums_agree(gate, kind, trace)
+        histograms_agree(gate, kind, trace)
+        timers = trace.counts().get("hrtimer_interrupt", 0)
+        gate.check(f"{kind}.lives", timers > 0 and not trace.json["lost"]["rows"], timers=timers,
+                   functions=len(trace.json["functions"]), lost=trace.lost())
+
+
+@suite("funcs.user", 120)
+def user(gate: Gate) -> None:
+    calls, said = oracles.program(oracles.CALLS), machine.scratch(gate.kept) / "said"
+    tried = 0
+    for kind in USER_KINDS:
+        done = subprocess.run([tool.copy(), "funcs", "-j", "--tree", "--probe", kind,
+                               f"{calls}:calls_*", "--", "bash", "-c", f"{calls} /etc/passwd >{said}"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        if "cannot probe functions" in done.stderr:
+            gate.skip(kind, done.stderr.splitlines()[0])
+            continue
+        tried += 1
+        trace = Funcs()
+        trace.json = json.loads(done.stdout.splitlines()[-1])
+        gate.check(f"{kind}.counts", trace.counts() == CALLS, lost=trace.lost(),
+                   wrong=str({k: v for k, v in trace.counts().items() if CALLS[k] != v}) or "none")
+        sums_agree(gate, kind, trace)
+    if not tried:
+        raise Skip("no uprobes")
+
+
+@suite("funcs.profiler", 120)
+def profiler(gate: Gate) -> None:
+    """Beside ftrace's own function profiler: the same calls, and about the same mean."""
+    gate.not_native("ftrace's profiler is everybody's")
+    tracing = Path("/sys/kernel/tracing")
+    if not (tracing / "function_profile_enabled").exists():
+        raise Skip("this kernel has no function profiler")
+    machine.setting(gate.stack, tracing / "set_ftrace_filter", "ext4_file_read_iter", "")
+    with Funcs("ext4_file_read_iter") as trace:
+        machine.setting(gate.stack, tracing / "function_profile_enabled", 1, "0")
+        worker(gate).go()
+        machine.put(tracing / "function_profile_enabled", 0)
+    hits, total_us = 0, 0.0
+    for stat in (tracing / "trace_stat").glob("function*"):
+        for line in stat.read_text(encoding="ascii").splitlines():
+            words = line.split()
+            if words and words[0] == "ext4_file_read_iter":
+                hits, total_us = hits + int(words[1]), total_us + float(words[2])
+    ours = trace.counts().get("ext4_file_read_iter", 0)
+    gate.check("counts", hits == ours == READS, ftrace=hits, ours=ours)

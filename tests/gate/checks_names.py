@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Names of files: as the process that uses them sees them, whatever is mounted where; and one name
+for one file, also when the number of an inode is used again."""
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import machine
+import oracles
+import places
+from harness import Gate, Skip, suite
+from machine import run
+from tool import Trace
+
+REUSED, UNLINKED = 499, 23
+BUSYBOX = "/bin/busybox"
+
+
+def read(file: str) -> str:
+    return f"head -c 3 <{file} >/dev/null\n"
+
+
+def compare(gate: Gate, name: str, trace: Trace, wanted: set[str]) -> None:
+    """The files that were read, and no other of those directories."""
+    keys = {row["key"] for row in trace.rows(op="read")}
+    top = os.path.commonpath([w for w in wanted if w.startswith("/var") or w.startswith("/tmp")])
+    found = {k for k in keys if k in wanted or k.startswith(top + "/")}
+    lost = trace.lost()["names"]
+    gate.check(name, found == wanted and not lost, files=len(wanted), lost=lost,
+               missed=",".join(sorted(wanted - found)) or "none",
+               others=",".join(sorted(found - wanted)) or "none")
+
+
+def fill(directory: Path, *names: str) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (directory / name).write_text(name, encoding="ascii")
+
+
+def new_point(gate: Gate) -> Path:
+    point = Path(run("mktemp", "-d", str(machine.scratch(gate.kept) / "mnt.XXXXXX")).strip())
+    gate.stack.callback(point.rmdir)
+    return point
+
+
+def mount(gate: Gate, *argv: str) -> Path:
+    point = new_point(gate)
+    run("mount", *argv, str(point))
+    gate.stack.callback(run, "umount", str(point))
+    return point
+
+
+def types_of(module: str) -> bool:
+    """Whether the kernel says what is where in structures of @module: before 5.11 it has it built in."""
+    return Path("/sys/kernel/btf", module).exists() or not Path("/sys/module", module, "initstate").exists()
+
+
+@suite("names.subvolumes")
+def subvolumes(gate: Gate) -> None:
+    """Two subvolumes of one btrfs at two places, one in the other, and a snapshot: their files have
+    the same inode number, and the snapshot's have the same generation, too."""
+    disk = machine.loop(gate.stack, gate.kept, places.SIZE_MIB["btrfs"])
+    top = machine.mounted(gate.stack, gate.kept, disk, "btrfs")
+    for name in ("@", "@home", "@home/inner"):
+        run("btrfs", "subvolume", "create", str(top / name))
+    for where, name in (("@/etc", "conf"), ("@home", "same"), ("@home/inner", "deep")):
+        fill(top / where, name)
+        run("btrfs", "filesystem", "sync", str(top))  # each of another generation
+    run("btrfs", "subvolume", "snapshot", str(top / "@home"), str(top / "@snap"))
+    root, home = (mount(gate, "-t", "btrfs", "-o", f"subvol={name}", disk.path)
+                  for name in ("@", "@home"))
+    files = {str(root / "etc/conf"), str(home / "same"), str(home / "inner/deep")}
+    if types_of("btrfs"):
+        files.add(str(top / "@snap/same"))
+    with Trace("--by", "file", command=["sh", "-c", "".join(map(read, sorted(files)))]) as trace:
+        pass
+    compare(gate, "paths", trace, files)
+
+
+@suite("names.mounts")
+def mounts(gate: Gate) -> None:
+    """Bind mounts, a mount that others do not see, one that moves below an open file, chroot."""
+    at = places.place(gate, "ext4").point
+    fill(at / "dir", "bound", "private", "moved", "plain")
+    bound = mount(gate, "--bind", str(at / "dir"))
+    private, before, after = (new_point(gate) for _ in range(3))
+    script = read(f"{bound}/bound") + read(f"{at}/dir/plain") + f"""unshare -m sh -ec '
+mount --bind {at}/dir {private}
+{read(f"{private}/private")}
+mount --bind {at}/dir {before}
+exec 3<{before}/moved
+mount --move {before} {after}
+head -c 3 <&3 >/dev/null'
+"""
+    with Trace("--by", "file", "--op", "read", command=["sh", "-ec", script]) as trace:
+        pass
+    compare(gate, "paths", trace, {f"{bound}/bound", f"{at}/dir/plain", f"{private}/private",
+                                   f"{after}/moved"})
+    gate.check("command", trace.code == 0, exit=trace.code)
+
+
+@suite("names.chroot")
+def chroot(gate: Gate) -> None:
+    if not os.access(BUSYBOX, os.X_OK):
+        raise Skip(f"no {BUSYBOX}")
+    at = places.place(gate, "ext4").point
+    fill(at / "jail" / "sub", "inside")
+    shutil.copy(BUSYBOX, at / "jail" / "busybox")
+    name = f"/sub/{os.getpid()}"
+    (at / "jail" / "sub" / "inside").rename(at / "jail" / name[1:])
+    script = f"chroot {at}/jail /busybox cat {name} >/dev/null"
+    with Trace("--by", "file", command=["sh", "-c", script]) as trace:
+        pass
+    keys = {row["key"] for row in trace.rows(fs="ext4") if str(os.getpid()) in row["key"]}
+    gate.check("path", keys == {name}, seen=",".join(keys), wanted=name)
+
+
+@suite("names.overlay")
+def overlay(gate: Gate) -> None:
+    at = places.place(gate, "overlay").point
+    fill(at / "dir", "file")
+    with Trace("--by", "file", command=["sh", "-c", read(f"{at}/dir/file")]) as trace:
+        pass
+    compare(gate, "paths", trace, {f"{at}/dir/file"})
+
+
+@suite("names.deleted")
+def deleted(gate: Gate) -> None:
+    """Deleted before it was seen, and while it was: all rows of a file have one name."""
+    at = places.place(gate, "ext4").point
+    gone = os.open(f"{at}/gone", os.O_CREAT | os.O_RDWR)
+    os.unlink(f"{at}/gone")
+    paths = [f"{at}/u{i}" for i in range(UNLINKED)]
+    with Trace("-p", str(os.getpid()), "--by", "file") as trace:
+        os.write(gone, b"x")
+        for path in paths:
+            fd = os.open(path, os.O_CREAT | os.O_RDWR)
+            os.unlink(path)
+            os.write(fd, b"x")
+            os.close(fd)
+    os.close(gone)
+    keys = [row["key"] for row in trace.rows(op="write", fs="ext4")]
+    gate.check("before", f"{at}/gone (deleted)" in keys, seen=len(keys))
+    rows = [(row["op"], row["key"], row["count"]) for row in trace.rows() if row["key"] in paths]
+    wanted = {(op, path, 1) for op in ("open", "write", "close") for path in paths}
+    gate.check("meanwhile", len(rows) == len(wanted) and set(rows) == wanted, rows=len(rows),
+               wanted=len(wanted), **trace.lost())
+
+
+@suite("names.together")
+def together(gate: Gate) -> None:
+    """Two threads that use a file for the first time at the same moment."""
+    at = machine.scratch(gate.kept) / "together" / "a" / "b" / "c" / "d"
+    fill(at, *map(str, range(REUSED)))
+    readers = oracles.actor(gate.stack, "together", str(at), str(REUSED))
+    with Trace("-p", str(readers.pid), "--by", "file", "--op", "read") as trace:
+        readers.go()
+    counts = {row["key"]: row["count"] for row in trace.rows() if row["key"].rsplit("/")[-1].isdigit()}
+    wanted = {f"{at}/{i}": 2 for i in range(REUSED)}
+    wrong = sorted(set(counts) - set(wanted))
+    gate.check("paths", counts == wanted, files=REUSED, wrong=len(wrong), first=",".join(wrong[:1]),
+               **trace.lost())
+
+
+@suite("names.reuse", 200)
+def reuse(gate: Gate) -> None:
+    """Files that come and go, each with the inode of the one before."""
+    for fs in ("ext4", "xfs", "btrfs", "overlay"):
+        at = places.place(gate, fs).point
+        if fs == "overlay" and not types_of(fs):
+            gate.skip(fs, "the kernel's modules have no types, and it has no generations without")
+            continue
+        inodes = set()
+        with Trace("-p", str(os.getpid()), "--by", "file", "--op", "read") as trace:
+            for i in range(REUSED):
+                fd = os.open(f"{at}/f{i}", os.O_CREAT | os.O_RDWR)
+                inodes.add(os.fstat(fd).st_ino)
+                os.write(fd, b"x")
+                os.pread(fd, 1, 0)
+                os.close(fd)
+                os.unlink(f"{at}/f{i}")
+        counts = {row["key"]: row["count"] for row in trace.rows(fs=fs)}
+        wanted = {f"{at}/f{i}": 1 for i in range(REUSED)}
+        gate.check(fs, counts == wanted and not trace.lost()["names"], files=REUSED, rows=len(counts),
+                   inodes=len(inodes), **trace.lost())

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whose a request is: of a command, whoever of its threads submits it; and not of strangers."""
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import subprocess
+from pathlib import Path
+
+import machine
+import oracles
+from harness import Broken, Gate, Skip, suite
+from tool import Trace, Traces
+
+READS, SIZE = 101, 4096
+WHO = ("plain", "async", "sqpoll", "orphan", "exec", "vfork", "daemon")
+NO_URING = 77
+CLONE3 = 435
+
+
+def issuer(who: str, disk: machine.Disk, n: int = READS) -> list[str]:
+    return [oracles.program(oracles.ISSUER), who, disk.path, str(n)]
+
+
+def requests_of(trace: Trace, disk: machine.Disk) -> int:
+    return trace.total("count", "requests", dev=disk.name, op="R")
+
+
+@suite("owner.command", 180)
+def of_a_command(gate: Gate) -> None:
+    """All at the same time on one disk, so that each has the others for strangers."""
+    disk = machine.loop(gate.stack, gate.kept, 16)
+    with Traces({who: Trace("-T", "blk", "-d", disk.name, command=issuer(who, disk))
+                 for who in WHO}) as traces:
+        pass
+    for who, trace in traces.by_name.items():
+        if trace.code == NO_URING:
+            gate.skip(who, "no io_uring")
+            continue
+        n, size = requests_of(trace, disk), trace.total("bytes", "requests", dev=disk.name, op="R")
+        gate.check(who, n == READS and size == READS * SIZE and not trace.code, requests=n,
+                   reads=READS, bytes=size, exit=trace.code, lost=sum(trace.lost().values()))
+
+
+@suite("owner.comm")
+def of_a_name(gate: Gate) -> None:
+    """io_uring's threads have names of their own."""
+    disk = machine.loop(gate.stack, gate.kept, 16)
+    with Trace("-T", "blk", "-d", disk.name, "--comm", "issuer") as trace:
+        codes = {subprocess.run(issuer(who, disk), check=False).returncode for who in ("async", "sqpoll")}
+    if NO_URING in codes:
+        raise Skip("no io_uring")
+    gate.check("uring", codes == {0} and requests_of(trace, disk) == 2 * READS,
+               requests=requests_of(trace, disk), reads=2 * READS)
+
+
+def born_as(pid: int, argv: list[str]) -> int:
+    """A child of the id @pid, which must be free, executes @argv; its status."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    ids = (ctypes.c_int32 * 1)(pid)
+    args = struct.pack("11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(ids), 1, 0)
+    child = libc.syscall(CLONE3, args, len(args))
+    if child == 0:
+        try:
+            os.execv(argv[0], argv)
+        finally:
+            os._exit(127)
+    if child < 0:
+        raise Broken(f"clone3 with pid {pid}: {os.strerror(ctypes.get_errno())}")
+    return os.waitpid(child, 0)[1]
+
+
+@suite("owner.id-again")
+def id_used_again(gate: Gate) -> None:
+    """A stranger gets the id of a child of the command that is dead."""
+    disk = machine.loop(gate.stack, gate.kept, 16)
+    dead, go = (machine.scratch(gate.kept) / name for name in ("dead", "go"))
+    script = (f"true & echo $! >{dead}.new; wait; mv {dead}.new {dead}; "
+              f"while [ ! -e {go} ]; do sleep 0.02; done")
+    gate.stack.callback(go.touch)
+    with Trace("-T", "blk", "-d", disk.name, command=["sh", "-c", script]) as trace:
+        if not machine.wait_for(dead.exists, 30):
+            raise Broken("the command did nothing")
+        status = born_as(int(machine.get(dead)), issuer("plain", disk))
+        go.touch()
+    gate.check("stranger", not status and requests_of(trace, disk) == 0, status=status,
+               requests=requests_of(trace, disk), reads=READS)
+
+
+def limited(group: Path, who: str, disk: machine.Disk) -> list[str]:
+    command = " ".join(issuer(who, disk))
+    return ["sh", "-c", f"echo $$ >{group}/cgroup.procs && exec {command}"]
+
+
+@suite("owner.throttled")
+def kept_back(gate: Gate) -> None:
+    """Under io.max a worker of blk-throttle's queues what was kept back. It is the command's, or
+    counted as nobody's; its cgroup's in any case; and the wait for it is throttle."""
+    disk = machine.loop(gate.stack, gate.kept, 16)
+    group = machine.few_reads(gate.stack, disk, 100)
+    v2, functions = (group / "io.max").exists(), os.path.exists("/sys/kernel/tracing/kprobe_events")
+    by_cgroup = Trace("-T", "blk", "-d", disk.name, *(["--cgroup", str(group)] if v2 else []))
+    with by_cgroup:
+        for who in ("plain", "async"):
+            with Trace("-d", disk.name, command=limited(group, who, disk)) as trace:
+                pass
+            if trace.code == NO_URING:
+                gate.skip(who, "no io_uring")
+                continue
+            n, nobodys = requests_of(trace, disk), trace.lost()["unattributed"]
+            gate.check(who, n + nobodys == READS and bool(nobodys) != functions and not trace.code,
+                       requests=n, unattributed=nobodys, reads=READS, exit=trace.code)
+            if who == "plain":
+                ms = {name: ns / 1e6 for name, ns in trace.strata(op="read").items()}
+                others = ms["sleep"] + ms["helper"] + ms["tag"]
+                gate.check("time", ms["throttle"] > 500 and others <= ms["throttle"] / 20,
+                           throttle_ms=ms["throttle"], sleep_helper_tag_ms=others, wanted="<=5%")
+    n = requests_of(by_cgroup, disk)
+    gate.check("cgroup" if v2 else "everybody", n == 2 * READS and not sum(by_cgroup.lost().values()),
+               found=n, reads=2 * READS, **by_cgroup.lost())
+
+
+@suite("owner.unmatched")
+def not_in_progress(gate: Gate) -> None:
+    """Calls that end without having been seen to begin, or almost, and were not in progress when
+    tracing began: those that seccomp denies, in younger threads; closed pipes, which nobody asked
+    for, in an older thread that did nothing else."""
+    file = machine.scratch(gate.kept) / "unmatched"
+    file.write_bytes(b"x")
+    denied, pipes = (oracles.actor(gate.stack, who, str(file), "23", source=oracles.ISSUER)
+                     for who in ("denied", "pipes"))
+    with Trace("-T", "syscall", "--comm", "issuer", "--strict") as trace:
+        said = denied.go() | pipes.go()
+    gate.check("none", not sum(trace.lost().values()) and not trace.code, exit=trace.code,
+               **said, **trace.lost())

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rows of requests by whoever submitted them: known programs read and write known files, all at the
+same time, and each row has what its key did; together they are what the disk did."""
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+import fileio
+import machine
+import oracles
+from harness import Gate, suite
+from oracles import DiskStat
+from places import place
+from tool import Trace, Traces
+
+READS = {"a": 23, "b": 41}
+WRITTEN = 640 << 10
+KEYS = ("pid", "tid", "comm", "file", "cgroup")
+
+
+def dd(*args: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(["dd", "status=none", *args])
+
+
+def found(trace: Trace, what: str, **match: Any) -> dict[str, int]:
+    """@what of the requests by key."""
+    sums: dict[str, int] = {}
+    for row in trace.rows("requests", **match):
+        who = row["key"] or "nobody"
+        sums[who] = sums.get(who, 0) + row[what]
+    return sums
+
+
+@suite("A1.submitters", 300)
+def submitters(gate: Gate) -> None:
+    there = place(gate, "ext4")
+    files = {name: fileio.make_file(str(there.point / name), 1) for name in READS}
+    written = str(there.point / "written")
+    os.sync()
+    stat = DiskStat.of(there.disk)
+    with Traces({by: Trace("--by", by, "-d", there.disk.name) for by in KEYS}) as traces:
+        readers = {name: dd(f"if={file}", "of=/dev/null", "bs=4k", f"count={READS[name]}", "iflag=direct")
+                   for name, file in files.items()}
+        writer = dd("if=/dev/zero", f"of={written}", "bs=64k", f"count={WRITTEN >> 16}")
+        for process in (*readers.values(), writer):
+            process.wait()
+        os.sync()
+    stat = DiskStat.of(there.disk) - stat
+    for by in ("pid", "tid"):
+        mine = {name: found(traces[by], "count", op="R").get(str(p.pid), 0) for name, p in readers.items()}
+        called = {row["comm"] for row in traces[by].rows("requests")
+                  if row["key"] in {str(p.pid) for p in readers.values()}}
+        gate.check(by, mine == READS and called == {"dd"}, reads=str(mine), wanted=str(READS),
+                   comm=",".join(map(str, called)))
+    by_comm = found(traces["comm"], "count", op="R")
+    gate.check("comm", by_comm.get("dd") == sum(READS.values()), reads=by_comm.get("dd"),
+               wanted=sum(READS.values()))
+    by_file = found(traces["file"], "count", op="R")
+    gate.check("file.direct", {n: by_file.get(f) for n, f in files.items()} == READS,
+               reads=str({n: by_file.get(f) for n, f in files.items()}), wanted=str(READS))
+    # written back by a kernel thread: its data say of which file they are
+    back = found(traces["file"], "bytes", op="W").get(written)
+    gate.check("file.writeback", back == WRITTEN, bytes=back, wanted=WRITTEN)
+    for by, trace in traces.by_name.items():
+        sums = {op: sum(found(trace, "count", op=op).values()) for op in ("R", "W")}
+        wanted = {"R": stat.ios["R"], "W": stat.ios["W"]}
+        gate.check(f"{by}.sum", sums == wanted, requests=str(sums), diskstats=str(wanted),
+                   lost=sum(trace.lost().values()))
+
+
+@suite("A1.submitters.throttled")
+def held_back(gate: Gate) -> None:
+    """What blk-throttle has kept is queued by its own worker, and belongs to whoever submitted it; where
+    that function cannot be probed it is nobody's."""
+    disk = machine.loop(gate.stack, gate.kept, 16)
+    group = machine.few_reads(gate.stack, disk, 200)
+    functions = os.path.exists("/sys/kernel/tracing/kprobe_events")
+    command = f"echo $$ >{group}/cgroup.procs; exec dd if={disk.path} of=/dev/null bs=4k count=101 iflag=direct"
+    with Trace("--by", "comm", "-d", disk.name) as trace:
+        subprocess.run(["sh", "-c", f"{command} status=none"], check=True)
+    reads = found(trace, "count", op="R")
+    gate.check("comm", sum(reads.values()) == 101 and set(reads) <= ({"dd"} if functions else {"dd", "nobody"}),
+               found=str(reads))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""top: who makes the I/O, against what each did and against the disks' own statistics."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import checks_requests
+import machine
+import oracles
+from harness import Gate, suite
+from oracles import DiskStat
+from tool import Top, Traces
+
+MIB = 1 << 20
+
+
+def idle(disk: machine.Disk) -> None:
+    os.sync()
+    machine.wait_for(lambda: not int(machine.get(disk.sys / "stat").split()[8]))
+
+
+@suite("top.diskstats", 180)
+def against_diskstats(gate: Gate) -> None:
+    """The sum over all rows and intervals, by whatever key: direct, merged, split, flushed,
+    discarded, written back, of a journal; and each request once, also if it spans two intervals."""
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    fs_disk = machine.loop(gate.stack, gate.kept, 96)
+    # the tools begin one after the other, and nobody else shall read or write meanwhile
+    point = machine.mounted(gate.stack, gate.kept, fs_disk, "ext4", "noatime,noinit_itable")
+    idle(fs_disk)
+    # by tid, name, cgroup and container it is the kernel's same rows; each tool that starts takes
+    # half a minute on an emulated 7.x
+    tops = {by: Top("--by", by, "0.3") for by in ("pid", "file")}
+    with Traces(dict(tops)):
+        before = {d: DiskStat.of(d) for d in (disk, fs_disk)}
+        checks_requests.prime_requests(disk)
+        checks_requests.journal_work(str(point))
+        idle(disk)
+        idle(fs_disk)
+        deltas = {d: DiskStat.of(d) - before[d] for d in (disk, fs_disk)}
+    for by, top in tops.items():
+        for label, d in (("bare", disk), ("ext4", fs_disk)):
+            oracles.compare_requests(gate, f"{by}.{label}", d, deltas[d], top, rows="rows",
+                                     name_of="disk")
+        gate.check(f"{by}.lost", not top.lost()["map_full"], intervals=len(top.objects), **top.lost())
+
+
+def dd(gate: Gate, name: str, *args: str) -> None:
+    """dd under a name of its own."""
+    program = machine.scratch(gate.kept) / name
+    if not program.exists():
+        program.write_bytes(Path(machine.run("which", "dd").strip()).read_bytes())
+        program.chmod(0o755)
+    machine.run(str(program), "status=none", *args)
+
+
+def bytes_of(top: Top, disk: machine.Disk, name: str, op: str) -> tuple[int, int]:
+    match = {"disk": disk.name, "comm": name, "op": op}
+    return top.total("count", "rows", **match), top.total("bytes", "rows", **match)
+
+
+@suite("top.processes")
+def each_its_own(gate: Gate) -> None:
+    """Processes that are gone when the interval ends, at once on a disk."""
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    reads = {"reader23": (23, 4096), "reader101": (101, 8192), "reader1009": (1009, 512)}
+    with Top("0.3") as top:
+        for name, (n, size) in reads.items():
+            dd(gate, name, f"if={disk.path}", "of=/dev/null", "iflag=direct", f"bs={size}", f"count={n}")
+        dd(gate, "writer53", "if=/dev/zero", f"of={disk.path}", "oflag=direct", "bs=8192", "count=53")
+    for name, (n, size) in reads.items():
+        got = bytes_of(top, disk, name, "R")
+        gate.check(name, got == (n, n * size), count=got[0], bytes=got[1], wanted=n * size)
+    got = bytes_of(top, disk, "writer53", "W")
+    gate.check("writer53", got == (53, 53 * 8192), count=got[0], bytes=got[1], wanted=53 * 8192)
+
+
+@suite("top.on-behalf")
+def written_back(gate: Gate) -> None:
+    """What is written back is of who made it dirty, even if that has ended, and not of who writes
+    it back: a kernel thread, or who calls sync. What a process writes itself is its own."""
+    disk = machine.loop(gate.stack, gate.kept, 96)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    idle(disk)
+    with Top("0.3") as top:
+        dd(gate, "buffered", "if=/dev/zero", f"of={point}/a", "bs=65536", "count=67")
+        dd(gate, "synced", "if=/dev/zero", f"of={point}/b", "bs=8192", "count=53", "conv=fsync")
+        dd(gate, "direct", "if=/dev/zero", f"of={point}/c", "bs=4096", "count=101", "oflag=direct")
+        idle(disk)
+    wanted = {"buffered": 67 * 65536, "synced": 53 * 8192, "direct": 101 * 4096}
+    for name, size in wanted.items():
+        behalf = "writeback" if name == "buffered" else None
+        match = {"disk": disk.name, "comm": name, "op": "W", "on_behalf": behalf}
+        got = top.total("bytes", "rows", **match)
+        gate.check(name, abs(got - size) <= size / 100, bytes=got, wanted=size, allowed="1%")
+    workers = sum(row["bytes"] for row in top.rows("rows", disk=disk.name, op="W")
+                  if (row["comm"] or "").startswith("kworker"))
+    gate.check("kworker", workers <= sum(wanted.values()) / 100, bytes=workers, allowed="1%")

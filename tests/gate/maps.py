@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the programs of a running tool keep in the kernel: its maps, looked at from outside."""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import re
+import struct
+from pathlib import Path
+from typing import Any, Callable
+
+from machine import run
+
+SYS_BPF, BPF_MAP_GET_FD_BY_ID = 321, 14  # x86
+
+Json = dict[str, Any]
+
+
+def _map_fd(ident: int) -> int:
+    attr = struct.pack("=I", ident).ljust(128, b"\0")
+    fd: int = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, BPF_MAP_GET_FD_BY_ID, attr, len(attr))
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), f"map {ident}")
+    return fd
+
+
+def _map_ids(pid: int) -> set[int]:
+    ids = set()
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            ids |= {int(i) for i in re.findall(r"^map_id:\s*(\d+)", info.read_text(), re.MULTILINE)}
+    return ids
+
+
+def _bpftool(*args: str) -> Any:
+    """What it has to say. It may complain first, of a kernel that is older than it."""
+    text = run("bpftool", "-j", *args)
+    while True:
+        found, end = json.JSONDecoder().raw_decode(text)
+        if not isinstance(found, dict) or "error" not in found:
+            return found
+        text = text[end:].lstrip(", \n")
+
+
+class Maps:
+    """Those of process @pid. Elements are bytes: the kernel's types say where in them what is."""
+
+    def __init__(self, pid: int) -> None:
+        ids = _map_ids(pid)
+        mine = [m for m in _bpftool("map", "list") if m["id"] in ids]
+        self._maps = {m["name"]: m for m in mine if "name" in m}
+        self._bss = next(m for name, m in self._maps.items() if name.endswith(".bss"))
+        raw = _bpftool("btf", "dump", "id", str(self._bss["btf_id"]), "format", "raw")
+        self._types = {t["id"]: t for t in raw["types"]}
+
+    def elements(self, name: str) -> list[tuple[bytes, bytes]]:
+        def data(values: list[str]) -> bytes:
+            return bytes(int(v, 16) for v in values)
+
+        return [(data(e["key"]), data(e["value"])) for e in _bpftool("map", "dump", "id", str(self._maps[name]["id"]))]
+
+    def _find(self, matches: Callable[[Json], bool]) -> Json:
+        return next(t for t in self._types.values() if matches(t))
+
+    def member(self, struct_name: str, member: str) -> int:
+        """Its offset, bytes."""
+        found = self._find(lambda t: t["kind"] == "STRUCT" and t["name"] == struct_name)
+        return next(m["bits_offset"] for m in found["members"] if m["name"] == member) // 8
+
+    def variable(self, name: str) -> list[bytes]:
+        """The elements of an array that is no map of its own."""
+        var = self._find(lambda t: t["kind"] == "VAR" and t["name"] == name)
+        where = next(v for v in self._find(lambda t: t["name"] == ".bss")["vars"]
+                     if v["type_id"] == var["id"])
+        n = self._types[var["type_id"]]["nr_elems"]
+        size = where["size"] // n
+        fd = _map_fd(self._bss["id"])
+        try:
+            page = mmap.PAGESIZE
+            length = (self._bss["bytes_value"] + page - 1) // page * page
+            with mmap.mmap(fd, length, prot=mmap.PROT_READ) as memory:
+                data = memory[where["offset"]:where["offset"] + where["size"]]
+        finally:
+            os.close(fd)
+        return [data[i * size:(i + 1) * size] for i in range(n)]
+
+
+def number(data: bytes, offset: int, size: int) -> int:
+    return int.from_bytes(data[offset:offset + size], "little")

@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""otf2check.py ARCHIVE: what otf2-print does not look at. For the system's python3, which has otf2.
+
+Every operation that begins completes once, on the same location and handle; events of a location
+are in order of time, calls are entered and left; handles are open when they are used; counts are
+those of the definitions. Prints a line of JSON: bytes read and written per file, and counts.
+"""
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, defaultdict
+from typing import Any
+
+import otf2
+from otf2.enums import IoHandleFlag
+
+UNDEFINED = (1 << 64) - 1
+
+
+class Checker:
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.last: dict[Any, int] = {}
+        self.calls: dict[Any, list[Any]] = defaultdict(list)
+        self.events: Counter[Any] = Counter()
+        self.begun: dict[int, tuple[Any, Any, Any]] = {}
+        self.done: set[int] = set()
+        self.open: set[Any] = set()
+        self.closed: set[Any] = set()
+        self.bytes: dict[str, dict[str, int]] = defaultdict(lambda: {"READ": 0, "WRITE": 0, "FLUSH": 0})
+        self.count: Counter[str] = Counter()
+
+    def wrong(self, what: str) -> None:
+        self.problems.append(what)
+
+    def usable(self, handle: Any, event: Any) -> None:
+        there = handle.io_handle_flags.value & IoHandleFlag.PRE_CREATED.value
+        if handle in self.closed or (not there and handle not in self.open):
+            self.wrong(f"{handle.name} is not open at {event.time}")
+
+    def look(self, location: Any, e: Any) -> None:
+        name = type(e).__name__
+        self.events[location] += 1
+        self.count[name] += 1
+        if e.time < self.last.get(location, 0):
+            self.wrong(f"{location.name}: {e.time} is before {self.last[location]}")
+        self.last[location] = e.time
+        handler = getattr(self, name, None)
+        if handler:
+            handler(location, e)
+
+    def Enter(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.calls[location].append(e.region)
+
+    def Leave(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        if not self.calls[location] or self.calls[location].pop() != e.region:
+            self.wrong(f"{location.name} leaves {e.region.name}, which it is not in")
+
+    def IoCreateHandle(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        if e.handle in self.open | self.closed:
+            self.wrong(f"{e.handle.name} is made twice")
+        self.open.add(e.handle)
+
+    def IoDestroyHandle(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.usable(e.handle, e)
+        self.open.discard(e.handle)
+        self.closed.add(e.handle)
+
+    def IoOperationBegin(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.usable(e.handle, e)
+        if e.matching_id in self.begun or e.matching_id in self.done:
+            self.wrong(f"{e.matching_id} begins twice")
+        self.begun[e.matching_id] = location, e.handle, e.mode
+
+    def IoOperationIssued(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        if self.begun.get(e.matching_id, (None, None))[:2] != (location, e.handle):
+            self.wrong(f"{e.matching_id} is issued and has not begun")
+
+    def IoOperationComplete(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        begun = self.begun.pop(e.matching_id, None)
+        if not begun or begun[:2] != (location, e.handle):
+            self.wrong(f"{e.matching_id} completes and has not begun there")
+            return
+        self.done.add(e.matching_id)
+        where = e.handle.file.name if e.handle.file else ""
+        mode = str(begun[2]).rsplit(".", maxsplit=1)[-1]
+        self.count[f"{mode} {e.handle.io_paradigm.name}"] += 1
+        if e.bytes_result != UNDEFINED:
+            self.bytes[where][mode] += e.bytes_result
+
+    def end(self, definitions: Any) -> None:
+        if self.begun:
+            self.wrong(f"{len(self.begun)} operations never complete")
+        for location, calls in self.calls.items():
+            if calls:
+                self.wrong(f"{location.name} never leaves {calls[-1].name}")
+        for location in definitions.locations:
+            if location.number_of_events != self.events[location]:
+                self.wrong(f"{location.name}: {self.events[location]} events, not "
+                           f"{location.number_of_events}")
+
+
+def main() -> int:
+    checker = Checker()
+    with otf2.reader.open(sys.argv[1]) as trace:
+        for location, event in trace.events:
+            checker.look(location, event)
+        checker.end(trace.definitions)
+    print(json.dumps({"problems": len(checker.problems), "first": checker.problems[:3],
+                      "bytes": checker.bytes, "count": checker.count}))
+    return bool(checker.problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One description of columns as text, JSON, CSV and order. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/columns.h"
+
+struct row {
+	const char *name;
+	uint64_t count, ns, failed;
+};
+
+static void name(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct row *)row)->name;
+}
+
+static void rate(struct value *ret, const void *row, const void *ctx)
+{
+	ret->n = ((const struct row *)row)->count;
+	ret->of = *(const uint64_t *)ctx;
+}
+
+static void share(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct row *)row)->failed;
+	ret->of = ((const struct row *)row)->count;
+}
+
+static const struct column list[] = {
+	{ "name", "who", VALUE_TEXT, .get = name, .cut = TEXT_CUT_MIDDLE },
+	{ "count", "count", VALUE_COUNT, .at = offsetof(struct row, count), .max = 7 },
+	{ "failed", "failed", VALUE_COUNT, .at = offsetof(struct row, failed), .max = 6,
+	  .optional = true },
+	{ "total_ns", "total", VALUE_TIME, .at = offsetof(struct row, ns), .max = 7 },
+	{ "rate", "rate", VALUE_RATE, .get = rate, .max = 7, .rank = 1 },
+	{ NULL, "share", VALUE_SHARE, .get = share, .max = 5, .rank = 2 },
+	{ "id", NULL, VALUE_ID, .at = offsetof(struct row, ns) },
+	{}
+};
+
+static const uint64_t second = 1000000000;
+static const struct row one = { "one", 23, 1500, 0 }, two = { "a\"b\033\xff", 1009, 780000, 101 },
+			none = { NULL, 0, 7, 0 };
+static const void *const rows[] = { &one, &two, &none };
+
+static const struct columns usual = { .list = list, .ctx = &second, .width = 80 };
+
+struct printed {
+	struct text_out out;
+	char *text;
+	size_t len;
+};
+
+static void print_begin(struct printed *p)
+{
+	*p = (struct printed){};
+	p->out.f = open_memstream(&p->text, &p->len);
+	assert_non_null(p->out.f);
+}
+
+static void print_end(struct printed *p, const char *expected)
+{
+	fclose(p->out.f);
+	assert_string_equal(p->text, expected);
+	free(p->text);
+}
+
+static void text_is_aligned_and_safe(void **state)
+{
+	struct printed p;
+
+	(void)state;
+	print_begin(&p);
+	columns_text(&p.out, &usual, rows, 3);
+	print_end(&p, "who          count  failed    total     rate  share\n"
+		      "one             23       0  1.50 us   23.0/s     0%\n"
+		      "a\"b\\x1b\\xff  1,009     101   780 us  1.01k/s    10%\n"
+		      "-                0       0     7 ns      0/s      -\n");
+}
+
+static void what_all_rows_lack_is_left_out(void **state)
+{
+	struct printed p;
+
+	(void)state;
+	print_begin(&p);
+	columns_text(&p.out, &usual, rows, 1);
+	print_end(&p, "who  count    total    rate  share\n"
+		      "one     23  1.50 us  23.0/s     0%\n");
+}
+
+static void narrow_lines_lose_columns_then_letters(void **state)
+{
+	struct columns t = usual;
+	struct printed p;
+	struct row row = { "/a/rather/long/path/of/some/file.c", 23, 1500, 1 };
+	const void *const path[] = { &row };
+
+	(void)state;
+	t.width = 50;
+	print_begin(&p);
+	columns_text(&p.out, &t, path, 1);
+	print_end(&p, "who                    count failed   total   rate\n"
+		      "/a/rat...f/some/file.c    23      1 1.50 us 23.0/s\n");
+}
+
+static void milliseconds_have_no_unit(void **state)
+{
+	struct columns t = usual;
+	struct printed p;
+
+	(void)state;
+	t.milliseconds = true;
+	print_begin(&p);
+	columns_text(&p.out, &t, rows, 1);
+	print_end(&p, "who  count    total    rate  share\n"
+		      "one     23  0.00150  23.0/s     0%\n");
+}
+
+static void json_has_what_has_a_name(void **state)
+{
+	struct printed p;
+	struct json j = {};
+
+	(void)state;
+	print_begin(&p);
+	j.out.f = p.out.f;
+	json_put_begin(&j, NULL, '{');
+	columns_json(&j, &usual, &two);
+	json_put_end(&j, '}');
+	json_put_begin(&j, NULL, '{');
+	columns_json(&j, &usual, &none);
+	json_put_end(&j, '}');
+	print_end(&p, "{\"name\":\"a\\\"b\\u001B\\uFFFD\",\"name_bytes\":\"YSJiG/8=\","
+		      "\"count\":1009,"
+		      "\"failed\":101,\"total_ns\":780000,\"rate\":1009.000000,\"id\":780000},"
+		      "{\"name\":null,\"count\":0,\"failed\":0,\"total_ns\":7,\"rate\":0.000000,"
+		      "\"id\":7}");
+}
+
+static void csv_quotes_text(void **state)
+{
+	struct printed p;
+
+	(void)state;
+	print_begin(&p);
+	columns_csv_titles(&p.out, &usual);
+	columns_csv(&p.out, &usual, &two);
+	columns_csv(&p.out, &usual, &none);
+	print_end(&p, "name,count,failed,total_ns,rate,id\n"
+		      "\"a\"\"b\\x1b\\xff\",1009,101,780000,1009.000000,780000\n"
+		      ",0,0,7,0.000000,7\n");
+}
+
+static void rows_are_ordered_by_any_column(void **state)
+{
+	const struct column *c = columns_find(list, "total");
+
+	(void)state;
+	assert_ptr_equal(c, columns_find(list, "total_ns"));
+	assert_null(columns_find(list, "tot"));
+	assert_true(columns_compare(&usual, c, &two, &one) < 0);
+	assert_int_equal(columns_compare(&usual, c, &one, &one), 0);
+	c = columns_find(list, "who");
+	assert_true(columns_compare(&usual, c, &two, &one) < 0);
+	assert_true(columns_compare(&usual, c, &none, &one) > 0);
+	c = columns_find(list, "share");
+	assert_true(columns_compare(&usual, c, &one, &two) > 0);
+	assert_true(columns_compare(&usual, c, &one, &none) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_aligned_and_safe),
+		cmocka_unit_test(what_all_rows_lack_is_left_out),
+		cmocka_unit_test(narrow_lines_lose_columns_then_letters),
+		cmocka_unit_test(milliseconds_have_no_unit),
+		cmocka_unit_test(json_has_what_has_a_name),
+		cmocka_unit_test(csv_quotes_text),
+		cmocka_unit_test(rows_are_ordered_by_any_column),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rows of one file have one name: the best of those that were read. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/filenames.h"
+
+enum { DEV = 8 << 20 | 1 };
+
+/* A name that was read: of the file of that generation and inode. */
+static void name_read(struct filenames *n, unsigned int generation, unsigned long long ino,
+		      const char *leaf, bool deleted)
+{
+	const unsigned long long by[2] = { FILE_KEY(DEV, false, generation), ino };
+	struct file_name name = { .complete = leaf != NULL, .deleted = deleted };
+
+	if (leaf) {
+		strcpy(name.names, leaf);
+		name.len = strlen(leaf) + 1;
+	}
+	assert_int_equal(filenames_add(n, by, &name), 0);
+}
+
+/* What two rows of two operations on a file are called. */
+static void assert_called(struct filenames *n, unsigned int generation, unsigned long long ino,
+			  const char *expected, uint64_t lost)
+{
+	struct snapshot sn = { .n_ops = 2, .ops = calloc(2, sizeof(*sn.ops)) };
+
+	assert_non_null(sn.ops);
+	for (size_t i = 0; i < 2; i++) {
+		sn.ops[i].key.op = i;
+		sn.ops[i].key.by[0] = FILE_KEY(DEV, false, generation);
+		sn.ops[i].key.by[1] = ino;
+	}
+	assert_int_equal(filenames_name(n, &sn), 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_string_equal(sn.ops[i].by, expected);
+	assert_int_equal(sn.lost[LOST_NAMES], lost);
+	assert_null(n->files);
+	snapshot_free(&sn);
+}
+
+static void the_best_name_is_that_of_all(void **state)
+{
+	struct filenames n = {};
+
+	(void)state;
+	name_read(&n, 1, 12, NULL, false);
+	name_read(&n, 1, 12, "a", true);
+	name_read(&n, 1, 12, "a", false);
+	name_read(&n, 1, 12, "renamed", false);
+	name_read(&n, 1, 12, NULL, false);
+	assert_called(&n, 1, 12, "/a", 0);
+	name_read(&n, 1, 12, "a", true);
+	name_read(&n, 1, 12, NULL, false);
+	assert_called(&n, 1, 12, "/a (deleted)", 0);
+}
+
+static void an_inode_used_again_is_another_file(void **state)
+{
+	struct filenames n = {};
+
+	(void)state;
+	name_read(&n, 1, 12, "a", false);
+	name_read(&n, 2, 12, "b", false);
+	assert_called(&n, 2, 12, "/b", 0);
+	name_read(&n, 1, 12, "a", false);
+	assert_called(&n, 2, 12, "<8:1>/inode 12", 1);
+}
+
+static void a_file_without_a_name_is_counted_once(void **state)
+{
+	struct filenames n = {};
+
+	(void)state;
+	name_read(&n, 1, 12, NULL, false);
+	assert_called(&n, 1, 12, "<8:1>/inode 12", 1);
+	name_read(&n, 1, 12, NULL, false);
+	assert_called(&n, 1, 13, "<8:1>/inode 13", 2);
+	assert_called(&n, 1, 0, "(no file)", 0);
+}
+
+static void a_key_has_room_for_all_of_a_file(void **state)
+{
+	unsigned long long key = FILE_KEY(511U << 20 | 0xfffff, true, 0xffffffff);
+
+	(void)state;
+	assert_int_equal(FILE_KEY_DEV(key), 511U << 20 | 0xfffff);
+	assert_int_equal(key >> 32, 0xffffffff);
+	assert_int_equal(key, FILE_KEY(511U << 20 | 0xfffff, false, 0xffffffff) | 1U << 31);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_best_name_is_that_of_all),
+		cmocka_unit_test(an_inode_used_again_is_another_file),
+		cmocka_unit_test(a_file_without_a_name_is_counted_once),
+		cmocka_unit_test(a_key_has_room_for_all_of_a_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Patterns of functions, sums of calls, the order of a tree. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/funcs.h"
+#include "base/pattern.h"
+#include "base/reason.h"
+#include "show/funcs_text.h"
+#include "show/funcs_view.h"
+
+static struct pattern *open_pattern(const char *text)
+{
+	struct reason why = {};
+	struct pattern *p = NULL;
+
+	assert_int_equal(pattern_open(text, &p, &why), 0);
+	return p;
+}
+
+static bool matches(const char *text, const char *name)
+{
+	struct pattern *p = open_pattern(text);
+	bool is = pattern_matches(p, name);
+
+	pattern_free(p);
+	return is;
+}
+
+static void patterns_match(void **state)
+{
+	(void)state;
+	assert_true(matches("ext4_*", "ext4_sync_file"));
+	assert_false(matches("ext4_*", "xext4_sync_file"));
+	assert_true(matches("vfs_?ead", "vfs_read"));
+	assert_true(matches("vfs_[rw]*", "vfs_write"));
+	assert_true(matches("/^vfs_(read|write)$/", "vfs_write"));
+	assert_false(matches("/^vfs_(read|write)$/", "vfs_writev"));
+	assert_true(matches("/write/", "ext4_file_write_iter"));
+	assert_true(matches("xfs:*", "anything"));
+	assert_true(matches("xfs:/^x.s/", "xfs_read"));
+}
+
+static void check_scope(const char *text, const char *scope, const char *name, bool user,
+			bool excludes)
+{
+	struct pattern *p = open_pattern(text);
+
+	assert_string_equal(pattern_scope(p), scope);
+	assert_string_equal(pattern_name(p), name);
+	assert_int_equal(pattern_is_user(p), user);
+	assert_int_equal(pattern_excludes(p), excludes);
+	pattern_free(p);
+}
+
+static void patterns_have_scopes(void **state)
+{
+	(void)state;
+	check_scope("vfs_read", "", "vfs_read", false, false);
+	check_scope("xfs:xfs_*", "xfs", "xfs_*", false, false);
+	check_scope("!xfs:xfs_*", "xfs", "xfs_*", false, true);
+	check_scope("c:p*", "c", "p*", true, false);
+	check_scope("/bin/sh:main", "/bin/sh", "main", true, false);
+	check_scope("./a:b:main", "./a:b", "main", true, false);
+	check_scope("/a:b/", "", "/a:b/", false, false);
+	check_scope("/bin/sh:/^m/", "/bin/sh", "/^m/", true, false);
+	check_scope("/nowhere:/^m/", "", "/nowhere:/^m/", false, false);
+	check_scope("/", "", "/", false, false);
+}
+
+static void patterns_refused(void **state)
+{
+	static const char *const texts[] = { "", "!", ":x", "xfs:", "c:", "/(/", "c:/[a/" };
+	struct pattern *untouched = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct reason why = {};
+
+		assert_int_equal(pattern_open(texts[i], &untouched, &why), -1);
+		assert_int_equal(why.exit, EXIT_USAGE);
+		assert_null(untouched);
+	}
+}
+
+static unsigned int distance(const char *text, const char *name)
+{
+	struct pattern *p = open_pattern(text);
+	unsigned int d = pattern_distance(p, name);
+
+	pattern_free(p);
+	return d;
+}
+
+static void patterns_near(void **state)
+{
+	char name[300];
+
+	(void)state;
+	assert_int_equal(distance("vfs_read", "vfs_read"), 0);
+	assert_int_equal(distance("vfs_raed", "vfs_read"), 2);
+	assert_int_equal(distance("vfs_reat", "vfs_read"), 1);
+	assert_int_equal(distance("vfs_red", "vfs_read"), 1);
+	assert_int_equal(distance("ext4_*_wirte", "ext4_buffered_write"), 2);
+	assert_int_equal(distance("vfs_?ead", "vfs_read"), 0);
+	assert_int_equal(distance("/read/", "read"), PATTERN_FAR);
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(distance("a*", name), PATTERN_FAR);
+}
+
+static void figures_add_up(void **state)
+{
+	struct func_figures sum = {};
+
+	(void)state;
+	func_figures_add(&sum, &(struct func_figures){ .count = 2, .total_ns = 30, .self_ns = 20,
+						       .min_ns = 10, .max_ns = 20 });
+	func_figures_add(&sum, &(struct func_figures){ .count = 1, .total_ns = 5, .self_ns = 5,
+						       .min_ns = 5, .max_ns = 5 });
+	func_figures_add(&sum, &(struct func_figures){});
+	assert_int_equal(sum.count, 3);
+	assert_int_equal(sum.total_ns, 35);
+	assert_int_equal(sum.self_ns, 25);
+	assert_int_equal(sum.min_ns, 5);
+	assert_int_equal(sum.max_ns, 20);
+}
+
+static void cost_is_taken_off(void **state)
+{
+	const struct func_cost cost = { .call_ns = 100, .inside_ns = 40 };
+	struct func_figures f = { .count = 10, .total_ns = 5000, .self_ns = 3000, .calls = 20,
+				  .below = 30 };
+
+	(void)state;
+	func_figures_subtract(&f, &cost);
+	assert_int_equal(f.total_ns, 5000 - 10 * 40 - 30 * 100);
+	assert_int_equal(f.self_ns, 3000 - 10 * 40 - 20 * 60);
+	f = (struct func_figures){ .count = 10, .total_ns = 100, .self_ns = 100 };
+	func_figures_subtract(&f, &cost);
+	assert_int_equal(f.total_ns, 0);
+	assert_int_equal(f.self_ns, 0);
+}
+
+/* a calls b, which calls a; b is also called by nobody; d by one that has not returned. */
+static struct func_row tree_rows[] = {
+	{ .func = 1, .path = 22, .parent = 11,
+	  .sum = { .count = 2, .total_ns = 40, .self_ns = 30 } },
+	{ .func = 0, .path = 33, .parent = 22,
+	  .sum = { .count = 1, .total_ns = 10, .self_ns = 10 } },
+	{ .func = 0, .path = 11, .sum = { .count = 1, .total_ns = 100, .self_ns = 60 } },
+	{ .func = 1, .path = 44, .sum = { .count = 5, .total_ns = 500, .self_ns = 500 } },
+	{ .func = 2, .path = 55, .parent = 99, .sum = { .count = 1, .total_ns = 7, .self_ns = 7 } },
+};
+static struct func functions[] = { { .name = "a", .where = "" }, { .name = "b;c", .where = "" },
+				   { .name = "d e", .where = "" } };
+static const struct func_list function_list = { .at = functions, .n = 3 };
+static const struct func_cost no_cost;
+static const struct funcs_view view = { .funcs = &function_list, .cost = &no_cost, .sort = "total",
+					.tree = true, .probe = "kprobe" };
+
+static void tree_is_in_order(void **state)
+{
+	static const struct { unsigned int func; int depth; } want[] = {
+		{ 1, 0 }, { 0, 0 }, { 1, 1 }, { 0, 2 }, { 2, 0 },
+	};
+	struct func_snapshot sn = { .tree = tree_rows, .n_tree = 5 };
+	struct funcs_tree tree;
+
+	(void)state;
+	assert_int_equal(funcs_tree_init(&tree, &view, &sn), 0);
+	assert_int_equal(tree.n, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(tree.at[i].row->func, want[i].func);
+		assert_int_equal(tree.at[i].depth, want[i].depth);
+	}
+	assert_string_equal(tree.at[3].label, "    a");
+	funcs_tree_done(&tree);
+}
+
+/* A row that is its own parent, as no kernel makes them, is not followed. */
+static void tree_without_a_top(void **state)
+{
+	struct func_row rows[] = { { .path = 1, .parent = 2 }, { .path = 2, .parent = 1 } };
+	struct func_snapshot sn = { .tree = rows, .n_tree = 2 };
+	struct funcs_tree tree;
+
+	(void)state;
+	assert_int_equal(funcs_tree_init(&tree, &view, &sn), 0);
+	assert_true(tree.n <= 2);
+	funcs_tree_done(&tree);
+}
+
+static char *printed(int (*fn)(FILE *, const struct funcs_view *, const struct func_snapshot *),
+		     const struct func_snapshot *sn)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	assert_int_equal(fn(f, &view, sn), 0);
+	fclose(f);
+	return text;
+}
+
+static void lines_for_others(void **state)
+{
+	struct func_snapshot sn = { .tree = tree_rows, .n_tree = 5, .rows = tree_rows,
+				    .n_rows = 5 };
+	char *text = printed(funcs_folded, &sn);
+
+	(void)state;
+	assert_string_equal(text, "b_c 500\na 60\na;b_c 30\na;b_c;a 10\nd_e 7\n");
+	free(text);
+	sn.n_rows = 1;
+	text = printed(funcs_csv, &sn);
+	assert_string_equal(text, "b;c(),2,0.040\n");
+	free(text);
+}
+
+static void unreturned_calls_count(void **state)
+{
+	struct func_row row = { .func = 0, .unreturned = 7 };
+	struct func_snapshot sn = { .rows = &row, .n_rows = 1, .duration_ns = 1 };
+	char *text = printed(funcs_json, &sn);
+
+	(void)state;
+	assert_non_null(strstr(text, "\"count\":7,\"total_ns\":null"));
+	assert_non_null(strstr(text, "\"unreturned\":7"));
+	free(text);
+	text = printed(funcs_text, &sn);
+	assert_non_null(strstr(text, "7 calls were not seen to return"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(patterns_match),
+		cmocka_unit_test(patterns_have_scopes),
+		cmocka_unit_test(patterns_refused),
+		cmocka_unit_test(patterns_near),
+		cmocka_unit_test(figures_add_up),
+		cmocka_unit_test(cost_is_taken_off),
+		cmocka_unit_test(tree_is_in_order),
+		cmocka_unit_test(tree_without_a_top),
+		cmocka_unit_test(lines_for_others),
+		cmocka_unit_test(unreturned_calls_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

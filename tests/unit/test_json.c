@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The writer of JSON: what it writes is read back by another library. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+struct written {
+	struct json json;
+	char *text;
+	size_t len;
+};
+
+static void begin(struct written *w)
+{
+	*w = (struct written){};
+	w->json.out.f = open_memstream(&w->text, &w->len);
+	assert_non_null(w->json.out.f);
+	json_put_begin(&w->json, NULL, '{');
+}
+
+/* Ends the object, checks that it is a line of ASCII, reads it back. */
+static json_t *end(struct written *w)
+{
+	json_t *root;
+
+	json_put_end(&w->json, '}');
+	assert_int_equal(json_end_line(&w->json), 0);
+	fclose(w->json.out.f);
+	for (const char *s = w->text; *s; s++)
+		assert_true((*s >= 0x20 && *s < 0x7f) || (*s == '\n' && !s[1]));
+	root = json_loads(w->text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	free(w->text);
+	return root;
+}
+
+static void members_and_elements_have_commas(void **state)
+{
+	struct written w;
+
+	(void)state;
+	begin(&w);
+	json_put_begin(&w.json, "a", '[');
+	json_put_end(&w.json, ']');
+	json_put_begin(&w.json, "b", '[');
+	json_put_uint(&w.json, NULL, 1);
+	json_put_begin(&w.json, NULL, '{');
+	json_put_end(&w.json, '}');
+	json_put_null(&w.json, NULL);
+	json_put_end(&w.json, ']');
+	json_put_bool(&w.json, "c", true);
+	json_put_real(&w.json, "d", 0.25);
+	json_put_int(&w.json, "e", -5);
+	json_put_end(&w.json, '}');
+	json_end_line(&w.json);
+	assert_string_equal(w.text,
+			    "{\"a\":[],\"b\":[1,{},null],\"c\":true,\"d\":0.250000,\"e\":-5}\n");
+	fclose(w.json.out.f);
+	free(w.text);
+}
+
+static void every_byte_and_character_comes_back(void **state)
+{
+	char text[0x400], *out = text;
+	struct written w;
+	json_t *root;
+
+	(void)state;
+	for (int c = 1; c < 0x80; c++)
+		*out++ = c;
+	strcpy(out, "\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
+	begin(&w);
+	json_put_string(&w.json, "text", text);
+	json_put_text(&w.json, "part", text + 'a' - 1, 3);
+	json_put_string(&w.json, "empty", "");
+	json_put_string(&w.json, "none", NULL);
+	root = end(&w);
+	assert_string_equal(json_string_value(json_object_get(root, "text")), text);
+	assert_string_equal(json_string_value(json_object_get(root, "part")), "abc");
+	assert_true(json_is_null(json_object_get(root, "empty")));
+	assert_true(json_is_null(json_object_get(root, "none")));
+	assert_null(json_object_get(root, "text_bytes"));
+	json_decref(root);
+}
+
+static void what_is_not_utf8_has_its_bytes_beside_it(void **state)
+{
+	struct written w;
+	json_t *root;
+
+	(void)state;
+	begin(&w);
+	json_put_string(&w.json, "key", "k\xff" "ey");
+	root = end(&w);
+	assert_string_equal(json_string_value(json_object_get(root, "key")),
+			    "k\xef\xbf\xbd" "ey");
+	assert_string_equal(json_string_value(json_object_get(root, "key_bytes")), "a/9leQ==");
+	json_decref(root);
+}
+
+static void numbers_that_readers_cannot_hold_are_strings(void **state)
+{
+	struct written w;
+	json_t *root;
+
+	(void)state;
+	begin(&w);
+	json_put_uint(&w.json, "most", INT64_MAX);
+	json_put_uint(&w.json, "more", UINT64_MAX);
+	root = end(&w);
+	assert_int_equal(json_integer_value(json_object_get(root, "most")), INT64_MAX);
+	assert_string_equal(json_string_value(json_object_get(root, "more")),
+			    "18446744073709551615");
+	json_decref(root);
+}
+
+static void a_full_disk_is_reported(void **state)
+{
+	struct json json = { .out = { .f = fopen("/dev/full", "w") } };
+
+	(void)state;
+	if (!json.out.f)
+		skip();
+	json_put_string(&json, NULL, "text");
+	assert_int_equal(json_end_line(&json), -ENOSPC);
+	fclose(json.out.f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(members_and_elements_have_commas),
+		cmocka_unit_test(every_byte_and_character_comes_back),
+		cmocka_unit_test(what_is_not_utf8_has_its_bytes_beside_it),
+		cmocka_unit_test(numbers_that_readers_cannot_hold_are_strings),
+		cmocka_unit_test(a_full_disk_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

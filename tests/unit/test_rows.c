@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rows that come in many drains are one row a key, and keep everything. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/conf.h"
+#include "trace/rowmaps.h"
+#include "base/rows.h"
+
+enum { KEYS = 10007, DRAINS = 3 };
+
+static struct op_key op_key(uint64_t pid, enum op_kind op, unsigned short bucket)
+{
+	return (struct op_key){ .fs = 0xffff888000001000, .op = op, .bucket = bucket,
+				.by = { pid } };
+}
+
+static void add(struct rows *rows, uint64_t pid, uint64_t ns)
+{
+	struct op_key key = op_key(pid, OP_READ, hist_bucket(ns));
+	struct op_sums sums = { .count = 1, .bytes = 512, .total_ns = ns, .max_ns = ns };
+	struct op_row *row;
+
+	sums.strata[ST_SYSCALL] = ns;
+	row = rows_op(rows, &key);
+	assert_non_null(row);
+	op_row_add(row, &sums);
+	assert_int_equal(hist_add(&row->hist, key.bucket, sums.count), 0);
+}
+
+static void check_row(const struct op_row *row)
+{
+	uint64_t pid = row->key.by[0], n = 0;
+
+	assert_int_equal(row->key.bucket, 0);
+	assert_int_equal(row->count, DRAINS);
+	assert_int_equal(row->bytes, DRAINS * 512);
+	assert_int_equal(row->total_ns, DRAINS * pid + 3000);
+	assert_int_equal(row->strata[ST_SYSCALL], row->total_ns);
+	assert_int_equal(row->max_ns, pid + 2000);
+	for (unsigned int i = 0; i < row->hist.n; i++)
+		n += row->hist.bins[i].count;
+	assert_int_equal(n, DRAINS);
+}
+
+static void every_key_has_one_row_after_many_drains(void **state)
+{
+	struct rows rows = {};
+	struct snapshot sn = {};
+	char *seen = calloc(KEYS + 1, 1);
+
+	(void)state;
+	assert_non_null(seen);
+	for (int drain = 0; drain < DRAINS; drain++)
+		for (uint64_t pid = 1; pid <= KEYS; pid++)
+			add(&rows, pid, pid + 1000 * drain);
+	rows_take(&rows, &sn);
+	assert_int_equal(sn.n_ops, KEYS);
+	for (size_t i = 0; i < sn.n_ops; i++) {
+		check_row(&sn.ops[i]);
+		assert_false(seen[sn.ops[i].key.by[0]]++);
+	}
+	snapshot_free(&sn);
+	free(seen);
+}
+
+static void keys_differ_in_every_member_but_the_bucket(void **state)
+{
+	struct op_key keys[6];
+	struct rows rows = {};
+	struct op_row *row;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		keys[i] = op_key(1, OP_READ, 17);
+	keys[1].fs++;
+	keys[2].op = OP_WRITE;
+	keys[3].call = 1;
+	keys[4].cache = CACHE_HIT;
+	keys[5].by[1] = 1;
+	for (int i = 0; i < 6; i++) {
+		row = rows_op(&rows, &keys[i]);
+		assert_int_equal(row->count++, 0);
+		keys[i].bucket = 4;
+		assert_int_equal(rows_op(&rows, &keys[i])->count, 1);
+	}
+	assert_int_equal(rows.ops.n, 6);
+	rows_done(&rows);
+}
+
+static void rows_of_requests_are_apart(void **state)
+{
+	struct rq_sums sums = { 1, 1, 4096, 1, 1, 10, 20, 30, 60 };
+	struct rq_key key = { .dev = 8 << 20, .op = RQ_WRITE, .bucket = 3 };
+	struct rows rows = {};
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		rq_row_add(rows_rq(&rows, &key), &sums);
+	key.bio_based = 1;
+	assert_int_equal(rows_rq(&rows, &key)->count, 0);
+	key.bio_based = 0;
+	assert_int_equal(rows.rqs.n, 2);
+	assert_int_equal(rows_rq(&rows, &key)->device_ns, 60);
+	assert_int_equal(rows_rq(&rows, &key)->max_ns, 60);
+	assert_int_equal(rows_rq(&rows, &key)->requeues, 2);
+	rows_done(&rows);
+}
+
+static void a_taken_histogram_is_empty(void **state)
+{
+	unsigned int counts[HIST_N] = { [3] = 7, [HIST_N - 1] = 0xffffffff };
+	struct hist hist = {};
+
+	(void)state;
+	assert_int_equal(hist_take(&hist, counts), 0);
+	assert_int_equal(hist_take(&hist, counts), 0);
+	assert_int_equal(counts[3] | counts[HIST_N - 1], 0);
+	assert_int_equal(hist.n, 2);
+	assert_int_equal(hist.bins[0].count, 7);
+	assert_true(hist.bins[1].count == 0xffffffff);
+	free(hist.bins);
+}
+
+static void a_taken_table_is_empty(void **state)
+{
+	struct rows rows = {};
+	struct snapshot sn = {};
+
+	(void)state;
+	add(&rows, 1, 1);
+	rows_take(&rows, &sn);
+	snapshot_free(&sn);
+	add(&rows, 2, 1);
+	rows_take(&rows, &sn);
+	assert_int_equal(sn.n_ops, 1);
+	assert_int_equal(sn.ops[0].key.by[0], 2);
+	snapshot_free(&sn);
+	rows_done(&rows);
+}
+
+/* A row of few operations: 100,000 of them are some 30 MB. */
+static void a_row_is_small(void **state)
+{
+	(void)state;
+	assert_true(sizeof(struct op_row) <= 240);
+}
+
+static size_t bytes_of(const struct rowmaps_size *z)
+{
+	enum { OP_ENTRY = 48 + sizeof(struct op_key) + sizeof(struct op_sums),
+	       RQ_ENTRY = 48 + sizeof(struct rq_key) + sizeof(struct rq_sums) };
+	size_t cell = z->hists_apart ? sizeof(struct op_sums) : sizeof(struct op_cell);
+
+	return 2 * (z->op_rows * OP_ENTRY + z->rq_rows * RQ_ENTRY) + z->slot_cells * cell +
+	       z->slot_hists * HIST_N * sizeof(unsigned int) +
+	       z->slot_rq_cells * sizeof(struct rq_cell);
+}
+
+static void maps_do_not_grow_with_possible_cpus(void **state)
+{
+	static const struct {
+		unsigned int cpus, most_kb;
+	} bounds[] = { { 2, 3200 }, { 8, 10700 }, { 32, 31000 }, { 256, 36000 }, { 1024, 50000 } };
+	struct rowmaps r = { .ops = true, .requests = true, .disks = 9 };
+	struct rowmaps_size z;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+		r.cpus = bounds[i].cpus;
+		rowmaps_size(&r, &z);
+		assert_int_equal(z.hists_apart, r.cpus > HIST_CPUS);
+		assert_true(bytes_of(&z) <= bounds[i].most_kb * 1000ull);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_key_has_one_row_after_many_drains),
+		cmocka_unit_test(keys_differ_in_every_member_but_the_bucket),
+		cmocka_unit_test(rows_of_requests_are_apart),
+		cmocka_unit_test(a_taken_histogram_is_empty),
+		cmocka_unit_test(a_taken_table_is_empty),
+		cmocka_unit_test(a_row_is_small),
+		cmocka_unit_test(maps_do_not_grow_with_possible_cpus),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

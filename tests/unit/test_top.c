@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The two sides of a process joined, in every view; as text, as JSON, and added up. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hist.h"
+#include "show/top_json.h"
+#include "show/top_text.h"
+#include "top_total.h"
+
+#define assert_has(text, part) assert_non_null(strstr(text, part))
+#define assert_has_not(text, part) assert_null(strstr(text, part))
+#define HOSTILE "\033[2J\xff\xe2\x80\xae"
+#define TASK(pid, tid) ((unsigned long long)(pid) << 32 | (tid))
+#define DEV(major, minor) ((major) << 20 | (minor))
+
+enum { OPS = 4, RQS = 6, TASKS = 4 };
+
+/*
+ * Process 100 (threads 100 and 101, "dd" and "dd-2", in cgroup 7), process 200 (a hostile name, in
+ * cgroup 8), 300 (cgroup 8), and requests of nobody.
+ */
+static const struct task tasks[TASKS] = {
+	{ TASK(100, 100), 7, "dd" },
+	{ TASK(100, 101), 7, "dd-2" },
+	{ TASK(200, 200), 8, HOSTILE },
+	{ TASK(300, 300), 8, "dd" },
+};
+
+static void fill_op(struct op_row *r, unsigned long long task, enum op_kind op, uint64_t count,
+		    uint64_t each_ns)
+{
+	r->key.op = op;
+	r->key.by[0] = task;
+	r->count = count;
+	r->bytes = count * 4096;
+	r->total_ns = count * each_ns;
+	r->max_ns = each_ns;
+	r->strata[ST_FS] = count * (each_ns / 4);
+	r->strata[ST_DEVICE] = r->total_ns - r->strata[ST_FS];
+	assert_int_equal(hist_add(&r->hist, hist_bucket(each_ns), count), 0);
+}
+
+static void fill_rq(struct rq_row *r, unsigned long long task, const char *disk, unsigned int minor,
+		    enum rq_op op, uint64_t count, uint64_t each_ns)
+{
+	r->key.op = op;
+	r->key.by[0] = task;
+	r->key.dev = DEV(8U, minor);
+	r->major = 8;
+	r->minor = minor;
+	strcpy(r->disk, disk);
+	r->count = count;
+	r->bytes = count * 512;
+	r->tag_ns = count * 10;
+	r->queue_ns = count * 20;
+	r->device_ns = count * (each_ns - 30);
+	r->max_ns = each_ns;
+	assert_int_equal(hist_add(&r->hist, hist_bucket(each_ns), count), 0);
+}
+
+static void sample(struct snapshot *sn)
+{
+	*sn = (struct snapshot){ .duration_ns = 1000000000, .n_ops = OPS, .n_rqs = RQS,
+				 .n_tasks = TASKS };
+	sn->ops = calloc(OPS, sizeof(*sn->ops));
+	sn->rqs = calloc(RQS, sizeof(*sn->rqs));
+	sn->tasks = calloc(TASKS, sizeof(*sn->tasks));
+	assert_true(sn->ops && sn->rqs && sn->tasks);
+	memcpy(sn->tasks, tasks, sizeof(tasks));
+	fill_op(&sn->ops[0], TASK(100, 100), OP_READ, 23, 1000);
+	fill_op(&sn->ops[1], TASK(100, 101), OP_WRITE, 7, 3000);
+	fill_op(&sn->ops[2], TASK(200, 200), OP_FSYNC, 3, 900000);
+	fill_op(&sn->ops[3], TASK(300, 300), OP_READ, 11, 1000);
+	fill_rq(&sn->rqs[0], TASK(100, 100), "sda", 0, RQ_READ, 101, 100000);
+	fill_rq(&sn->rqs[1], TASK(100, 101), "sdb", 16, RQ_WRITE, 13, 200000);
+	fill_rq(&sn->rqs[2], TASK(200, 200), "sda", 0, RQ_FLUSH, 5, 700000);
+	fill_rq(&sn->rqs[3], TASK(200, 200), "sda", 0, RQ_WRITE, 17, 100000);
+	fill_rq(&sn->rqs[4], 0, "sda", 0, RQ_WRITE, 19, 100000);
+	fill_rq(&sn->rqs[5], TASK(300, 300), "sda", 0, RQ_READ, 2, 50000);
+	sn->rqs[2].bytes = 0;
+	sn->rqs[3].key.by[1] = BEHALF_WRITEBACK;
+}
+
+static char *cgroup_path(unsigned long long id)
+{
+	return strdup(id == 7 ? "/system.slice/docker-"
+				"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+				".scope" :
+				"/user.slice");
+}
+
+struct fixture {
+	struct snapshot sn;
+	struct top_names names;
+	struct top_table t;
+	struct top_figures figures;
+};
+
+static void begin(struct fixture *f, enum top_view view, enum top_split split)
+{
+	*f = (struct fixture){ .names.cgroup_path = cgroup_path };
+	sample(&f->sn);
+	assert_int_equal(top_table_init(&f->t, &f->sn, view, split, &f->names), 0);
+	f->figures.table = &f->t;
+}
+
+static void end(struct fixture *f)
+{
+	top_table_done(&f->t);
+	top_names_done(&f->names);
+	snapshot_free(&f->sn);
+}
+
+static struct top_row *row(const struct fixture *f, uint64_t who)
+{
+	struct top_key key = { .who = { who } };
+	struct top_row *r = top_table_find(&f->t, &key);
+
+	assert_non_null(r);
+	return r;
+}
+
+/* Whatever the view, nothing is lost and nothing counted twice. */
+static void test_sums(void **state)
+{
+	(void)state;
+	for (int view = 0; view < TOP_VIEWS; view++) {
+		for (int split = 0; split <= TOP_OPS; split++) {
+			uint64_t ops = 0, rqs = 0, bytes = 0;
+			struct fixture f;
+
+			begin(&f, view, split);
+			for (size_t i = 0; i < f.t.n; i++) {
+				ops += f.t.rows[i].ops.count;
+				rqs += f.t.rows[i].rqs.count;
+				bytes += f.t.rows[i].rqs.bytes;
+			}
+			assert_int_equal(ops, split == TOP_REQUESTS || view == TOP_DISK ? 0 : 44);
+			assert_int_equal(rqs, split == TOP_OPS ? 0 : 157);
+			assert_int_equal(bytes, split == TOP_OPS ? 0 : 152 * 512);
+			end(&f);
+		}
+	}
+}
+
+static void test_process(void **state)
+{
+	struct top_row *r;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, TOP_PROCESS, TOP_WHOLE);
+	assert_int_equal(f.t.n, 4);
+	r = row(&f, 100);
+	assert_int_equal(r->ops.count, 30);
+	assert_int_equal(r->ops.bytes, 30 * 4096);
+	assert_int_equal(r->ops.total_ns, 23 * 1000 + 7 * 3000);
+	assert_int_equal(r->ops.max_ns, 3000);
+	assert_int_equal(r->rqs.count, 114);
+	assert_int_equal(r->rqs.total_ns, 101 * 100000 + 13 * 200000);
+	assert_int_equal(r->tag_ns, 114 * 10);
+	assert_int_equal(top_row_stratum(r), ST_DEVICE);
+	assert_string_equal(r->disk, "sda");
+	assert_string_equal(r->container, "0123456789ab");
+	assert_string_equal(r->task->comm, "dd");
+	top_row_p99(&f.t, r);
+	assert_true(r->ops.p99_ns > 2900 && r->ops.p99_ns <= 3000); /* 7 of 30 are such */
+	assert_true(r->rqs.p99_ns > 193000 && r->rqs.p99_ns <= 200000);
+	r = row(&f, 200);
+	assert_int_equal(r->rqs.count, 22);
+	assert_int_equal(r->behalf_bytes, 17 * 512);
+	assert_null(r->container);
+	r = row(&f, 0); /* nobody's are a row, too */
+	assert_int_equal(r->rqs.count, 19);
+	assert_null(r->task);
+	end(&f);
+}
+
+static void test_views(void **state)
+{
+	struct top_key sdb = { .dev = DEV(8U, 16) };
+	struct fixture f;
+
+	(void)state;
+	begin(&f, TOP_THREAD, TOP_WHOLE);
+	assert_int_equal(f.t.n, 5);
+	assert_int_equal(row(&f, TASK(100, 101))->ops.count, 7);
+	end(&f);
+	begin(&f, TOP_COMM, TOP_WHOLE);
+	assert_int_equal(row(&f, 'd' | 'd' << 8)->rqs.count, 103);
+	end(&f);
+	begin(&f, TOP_DISK, TOP_WHOLE);
+	assert_int_equal(f.t.n, 2);
+	assert_int_equal(top_table_find(&f.t, &sdb)->rqs.count, 13);
+	end(&f);
+	begin(&f, TOP_CGROUP, TOP_WHOLE);
+	assert_int_equal(row(&f, 8)->rqs.count, 24);
+	assert_string_equal(row(&f, 8)->cgroup, "/user.slice");
+	end(&f);
+	begin(&f, TOP_CONTAINER, TOP_WHOLE);
+	assert_int_equal(row(&f, 7)->rqs.count, 114);
+	assert_int_equal(row(&f, 0)->rqs.count, 43); /* in none */
+	end(&f);
+}
+
+static void check_container(const char *cgroup, const char *container)
+{
+	char buf[CONTAINER_LEN] = "";
+
+	assert_int_equal(top_container(cgroup, buf), !!container);
+	assert_string_equal(buf, container ? container : "");
+}
+
+#define ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+
+static void test_container(void **state)
+{
+	(void)state;
+	check_container("/", NULL);
+	check_container("/user.slice/user-0.slice/session-1.scope", NULL);
+	check_container("/docker/" ID, "fedcba987654");
+	check_container("/docker/" ID "/init.scope", "fedcba987654");
+	check_container("/machine.slice/libpod-" ID ".scope/container", "fedcba987654");
+	check_container("/kubepods.slice/kubepods-pod1.slice/cri-containerd-" ID ".scope",
+			"fedcba987654");
+	check_container("/kubepods/burstable/pod1/" ID, "fedcba987654");
+	check_container("/kubepods/burstable/pod1", NULL);
+	check_container("/docker-compose.service", NULL);
+	check_container("/lxc.payload.web/init.scope", "web");
+	check_container("/lxc/db", "db");
+	check_container("/machine.slice/machine-arch.scope", "arch");
+	check_container("/lxc/", NULL);
+}
+
+/* The names of the rows in the order of a column. */
+static void check_order(enum top_view view, const char *column, bool reverse, const char *filter,
+			const char *want)
+{
+	struct top_columns c = top_columns_whole(view);
+	struct top_order order = { columns_find(c.list, column), reverse, filter };
+	char got[256] = "";
+	struct top_list list;
+	struct fixture f;
+
+	assert_non_null(order.by);
+	begin(&f, view, TOP_WHOLE);
+	f.t.rows[f.t.n - 1].marked = !filter && reverse;
+	assert_int_equal(top_list_init(&list, &f.figures, &order), 0);
+	for (size_t i = 0; i < list.n; i++)
+		sprintf(got + strlen(got), "%llu ",
+			list.rows[i]->task ? list.rows[i]->task->id >> 32 : 0);
+	assert_string_equal(got, want);
+	top_list_done(&list);
+	end(&f);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	check_order(TOP_PROCESS, "bytes", false, "", "100 0 200 300 ");
+	check_order(TOP_PROCESS, "bytes", true, "", "300 200 0 100 ");
+	check_order(TOP_PROCESS, "ops", false, "", "100 300 200 0 ");
+	check_order(TOP_PROCESS, "p99", false, "", "200 100 0 300 ");
+	check_order(TOP_PROCESS, "comm", false, "", "200 100 300 0 ");
+	check_order(TOP_PROCESS, "io", false, "DD", "100 300 ");
+	check_order(TOP_PROCESS, "io", false, "00", "100 200 300 ");
+	check_order(TOP_PROCESS, "io", false, "user.sl", "200 300 ");
+	check_order(TOP_PROCESS, "io", false, "sdb", "");
+	/* the last, which is marked, is first */
+	check_order(TOP_PROCESS, "bytes", true, NULL, "0 300 200 100 ");
+}
+
+static char *text_of(const struct top_text *v, const struct snapshot *sn)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	assert_int_equal(top_text(f, v, sn), 0);
+	fclose(f);
+	return text;
+}
+
+static void test_text(void **state)
+{
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct top_text v = { .names = &names, .head = "12:00:00 loadavg: 1 2 3", .sort = "bytes",
+			      .max_rows = 20, .width = 100 };
+	struct snapshot sn;
+	char *text;
+
+	(void)state;
+	sample(&sn);
+	sn.lost[LOST_MAP_FULL] = 5;
+	text = text_of(&v, &sn);
+	assert_int_equal(strncmp(text, "12:00:00 loadavg: 1 2 3\n\n", 25), 0);
+	assert_has(text, "PID  COMM");
+	assert_has(text, "  D  MAJ  MIN  DISK  I/O  Kbytes");
+	assert_has(text, "AVGms\n100  dd ");
+	assert_has(text, "200  \\x1b[2J\\xff...");
+	assert_has(text, "8.50 KiB submitted by others");
+	assert_has(text, "9.50 KiB are nobody's");
+	assert_has(text, "lost: 5 map_full");
+	free(text);
+	v.max_rows = 1;
+	text = text_of(&v, &sn);
+	assert_has(text, "(5 more)\n");
+	assert_has_not(text, "200");
+	free(text);
+	v.sort = "where"; /* only the screen has it: by bytes */
+	v.view = TOP_DISK;
+	text = text_of(&v, &sn);
+	assert_has(text, "\nD  MAJ");
+	free(text);
+	top_names_done(&names);
+	snapshot_free(&sn);
+}
+
+static json_t *json_of(enum top_view view, struct snapshot *sn)
+{
+	static const struct missing m = { .stratum[ST_VFS] = "no function" };
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct top_json v = { .view = view, .names = &names, .kernel = "6.1.0", .missing = &m };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	json_t *j;
+
+	assert_non_null(f);
+	assert_int_equal(top_json(f, &v, sn), 0);
+	fclose(f);
+	assert_ptr_equal(strchr(text, '\n'), text + len - 1);
+	j = json_loads(text, 0, NULL);
+	assert_non_null(j);
+	free(text);
+	top_names_done(&names);
+	return j;
+}
+
+static json_int_t number(const json_t *row, const char *member)
+{
+	return json_integer_value(json_object_get(row, member));
+}
+
+static void test_json(void **state)
+{
+	json_t *j, *row, *rows;
+	struct snapshot sn;
+	json_int_t sum = 0;
+	size_t i;
+
+	(void)state;
+	sample(&sn);
+	sn.lost[LOST_RING] = 3;
+	j = json_of(TOP_PROCESS, &sn);
+	assert_string_equal(json_string_value(json_object_get(j, "schema")), "iostrata.top/1");
+	assert_int_equal(number(json_object_get(j, "lost"), "ring"), 3);
+	rows = json_object_get(j, "rows");
+	assert_int_equal(json_array_size(rows), RQS);
+	json_array_foreach(rows, i, row) {
+		sum += number(row, "count");
+		assert_int_equal(number(row, "total_ns"), number(row, "tag_ns") +
+				 number(row, "queue_ns") + number(row, "device_ns"));
+		assert_true(json_is_null(json_object_get(row, "tid")));
+		if (number(row, "pid") == 200 && number(row, "count") == 17)
+			assert_string_equal(json_string_value(json_object_get(row, "on_behalf")),
+					    "writeback");
+		else
+			assert_true(json_is_null(json_object_get(row, "on_behalf")));
+	}
+	assert_int_equal(sum, 157);
+	row = json_array_get(json_object_get(j, "ops"), 0);
+	assert_true(json_is_null(json_object_get(json_object_get(row, "strata"), "vfs")));
+	assert_int_equal(number(json_object_get(row, "strata"), "fs"), 23 * 250);
+	json_decref(j);
+	snapshot_free(&sn);
+}
+
+/* Two intervals are the double of one, and a name that has changed is the newer. */
+static void test_total(void **state)
+{
+	struct top_total total = {};
+	struct snapshot sn;
+	uint64_t ops = 0, rqs = 0, in_hist = 0;
+
+	(void)state;
+	sample(&sn);
+	assert_int_equal(top_total_add(&total, &sn), 0);
+	strcpy(sn.tasks[3].comm, "renamed");
+	assert_int_equal(top_total_add(&total, &sn), 0);
+	assert_int_equal(total.sum.n_ops, OPS);
+	assert_int_equal(total.sum.n_rqs, RQS);
+	for (size_t i = 0; i < OPS; i++)
+		ops += total.sum.ops[i].count;
+	for (size_t i = 0; i < RQS; i++) {
+		rqs += total.sum.rqs[i].count;
+		in_hist += total.sum.rqs[i].hist.bins[0].count;
+	}
+	assert_int_equal(ops, 2 * 44);
+	assert_int_equal(rqs, 2 * 157);
+	assert_int_equal(in_hist, 2 * 157);
+	assert_int_equal(total.sum.n_tasks, TASKS);
+	assert_string_equal(total.sum.tasks[3].comm, "renamed");
+	assert_int_equal(total.sum.duration_ns, 2000000000);
+	snapshot_free(&sn);
+	top_total_done(&total);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),  cmocka_unit_test(test_process),
+		cmocka_unit_test(test_views), cmocka_unit_test(test_container),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_json),  cmocka_unit_test(test_total),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
