@@ -3,9 +3,9 @@
  * order.h - sorts a recording by time: operations by their end, requests by their steps (begin,
  * dispatch, end).
  *
- * A recording is nearly sorted, per CPU. It is read twice: the first pass learns, for each chunk, the
- * earliest time in all chunks behind it. The second holds only what overlaps, so memory does not
- * grow with the recording.
+ * A recording is nearly sorted, per CPU. It is read twice: the first pass learns, for each chunk,
+ * the earliest time in all chunks behind it. The second holds only what overlaps, so memory does
+ * not grow with the recording.
  */
 #ifndef IOSTRATA_ORDER_H
 #define IOSTRATA_ORDER_H
@@ -55,8 +55,8 @@ struct order {
 	bool cut_off;			/* the recording is damaged behind these chunks */
 };
 
-/* The first pass over @f, which must be seekable. 0, or -1 with @why if nothing in it is readable. A
- * truncated recording is used up to the damage. */
+/* The first pass over @f, which must be seekable. 0, or -1 with @why if nothing in it is readable.
+ * A truncated recording is used up to the damage. */
 int order_learn(struct order *o, FILE *f, const char *name, struct reason *why);
 
 /* The second pass. 0; 1 with @why: truncated, but all before the damage was delivered; -1 with
