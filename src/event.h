@@ -38,6 +38,7 @@ enum stratum {
 	ST_PREEMPT,	/* runnable, but taken off the CPU */
 	ST_HELPER,	/* asleep while a kernel thread worked for it */
 	ST_SLEEP,	/* asleep for any other reason */
+	ST_LOCK,	/* asleep for a kernel lock that somebody else holds */
 	ST_N,
 };
 
@@ -224,9 +225,9 @@ struct sent_file {
 };
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
-_Static_assert(sizeof(struct op_record) == 200 + 8 + PATH_BYTES, "op_record is stored");
+_Static_assert(sizeof(struct op_record) == 208 + 8 + PATH_BYTES, "op_record is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
-_Static_assert(sizeof(struct sent_op_waited) == 192, "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_op_waited) == 200, "sent_op_waited has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 
 #endif

@@ -88,11 +88,13 @@ struct op {
 			u8 waited_read;	/* waited for a read */
 			u8 submitted;	/* bios */
 			u8 own_reads;	/* among them */
+			u8 locked;	/* waits for @lock */
 		};
 	};
 	struct file_info file;
 	u64 offset, len;
 	int fd;				/* only with sent_ops */
+	u64 lock;			/* a kernel lock's address, if @locked */
 	u64 last_bio;			/* the bio submitted last, if @submitted */
 	u32 bio_cpu;			/* the CPU that it was submitted on */
 	u32 requests;			/* bios submitted, if @submitted */

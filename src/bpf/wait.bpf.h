@@ -201,6 +201,27 @@ static __always_inline void helper_woken(struct helper *h, u64 now, u32 level)
 	woken->is_read = w->is_read;
 }
 
+/* Current wakes @p. */
+static __always_inline void woken(struct task_struct *p, bool level_known)
+{
+	struct task_state *t;
+	struct helper *h;
+	u32 tid = p->pid;
+
+	/* it is on its CPU; see above */
+	if ((u64)p == current_task())
+		return;
+	if (!is_helper(p->flags)) {
+		t = task_lookup((u64)p);
+		if (t && t->op.stage)
+			task_woken(t, tid, bpf_ktime_get_ns(), interrupt_level(level_known));
+		return;
+	}
+	h = bpf_map_lookup_elem(&helpers, &tid);
+	if (h)
+		helper_woken(h, bpf_ktime_get_ns(), interrupt_level(level_known));
+}
+
 /* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. */
 static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 {
@@ -273,6 +294,8 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 	if (op->throttled) {
 		op_charge(op, ST_THROTTLE, wake);
 		op->throttled = 0;
+	} else if (op->locked) {
+		op_charge(op, ST_LOCK, wake);
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {
@@ -281,6 +304,35 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 	}
 	op_charge(op, wk.helped ? ST_HELPER : ST_SLEEP, wake);
 	op_charge(op, ST_RUNQ, now);
+}
+
+/* flags of contention_begin(); see include/trace/events/lock.h */
+enum { LCB_F_SPIN = 1 };
+
+/*
+ * Current begins to wait for @lock: until it has it, it may sleep several times, and spin for locks
+ * of the lock's own. What spins stays on its CPU and is of no interest.
+ */
+static __always_inline void lock_wanted(u64 lock, u32 flags)
+{
+	struct task_state *t;
+
+	if (flags & LCB_F_SPIN)
+		return;
+	t = current_lookup();
+	if (!t || !t->op.stage)
+		return;
+	t->op.lock = lock;
+	barrier();
+	t->op.locked = 1;
+}
+
+static __always_inline void lock_taken(u64 lock)
+{
+	struct task_state *t = current_lookup();
+
+	if (t && t->op.stage && t->op.locked && t->op.lock == lock)
+		t->op.locked = 0;
 }
 
 static __always_inline void task_on_cpu(struct task_state *t, u32 tid, u64 now)

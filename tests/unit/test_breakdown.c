@@ -54,7 +54,7 @@ static void fixture_done(struct fixture *f)
 	free(f->text);
 }
 
-/* @count operations of equal strata, 1 ns times @scale times (stratum + 1) each. */
+/* @count operations of equal strata, 1 ns times @scale times (stratum + 1) each; none for a lock. */
 static void fill_op(struct op_row *r, enum op_kind op, const char *fs, uint64_t count,
 		    uint64_t scale)
 {
@@ -64,7 +64,7 @@ static void fill_op(struct op_row *r, enum op_kind op, const char *fs, uint64_t 
 	r->key.fs = 0x1000 + fs[0];
 	r->key.call = 17;
 	memcpy(r->fs, fs, strnlen(fs, sizeof(r->fs)));
-	for (int i = 0; i < ST_N; i++) {
+	for (int i = 0; i <= ST_SLEEP; i++) {
 		r->strata[i] = count * scale * (i + 1);
 		each += scale * (i + 1);
 	}
@@ -95,7 +95,7 @@ static void fill_record(struct op_record *r)
 	r->call = 17;
 	r->fs = 0x1000 + 'e';
 	r->cache = CACHE_MISS;
-	for (int i = 0; i < ST_N; i++)
+	for (int i = 0; i <= ST_SLEEP; i++)
 		r->total_ns += r->strata[i] = 1000 * (i + 1);
 	r->offset = 8192;
 	r->len = r->ret = 4096;
