@@ -37,6 +37,7 @@
 
 #include "completion.bpf.h"
 #include "io.bpf.h"
+#include "lock.bpf.h"
 #include "task.bpf.h"
 
 /* Length of the overlap of [a, b) and [x, y). */
@@ -168,10 +169,12 @@ static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, u
 {
 	struct waking *w = &t->waking;
 
-	__builtin_memset(w, 0, sizeof(*w));
+	__builtin_memset(w, 0, offsetof(struct waking, waker));
 	w->asleep = *(volatile u64 *)&t->wait.asleep;
 	if (w->asleep)
 		waking_split(w, tid, t->op.start, now, level);
+	if (CONF(records))
+		waker_note(&w->waker, level);
 	w->at = now;
 }
 
@@ -295,7 +298,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 		op_charge(op, ST_THROTTLE, wake);
 		op->throttled = 0;
 	} else if (op->locked) {
-		op_charge(op, ST_LOCK, wake);
+		lock_waited(op, &t->waking.waker, wake);
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {
@@ -304,35 +307,6 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 	}
 	op_charge(op, wk.helped ? ST_HELPER : ST_SLEEP, wake);
 	op_charge(op, ST_RUNQ, now);
-}
-
-/* flags of contention_begin(); see include/trace/events/lock.h */
-enum { LCB_F_SPIN = 1 };
-
-/*
- * Current begins to wait for @lock: until it has it, it may sleep several times, and spin for locks
- * of the lock's own. What spins stays on its CPU and is of no interest.
- */
-static __always_inline void lock_wanted(u64 lock, u32 flags)
-{
-	struct task_state *t;
-
-	if (flags & LCB_F_SPIN)
-		return;
-	t = current_lookup();
-	if (!t || !t->op.stage)
-		return;
-	t->op.lock = lock;
-	barrier();
-	t->op.locked = 1;
-}
-
-static __always_inline void lock_taken(u64 lock)
-{
-	struct task_state *t = current_lookup();
-
-	if (t && t->op.stage && t->op.locked && t->op.lock == lock)
-		t->op.locked = 0;
 }
 
 static __always_inline void task_on_cpu(struct task_state *t, u32 tid, u64 now)

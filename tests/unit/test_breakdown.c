@@ -496,6 +496,14 @@ static void the_slowest_are_shown_whole(void **state)
 		   "  syscall         1.3 %    1.00 us  #\n");
 	assert_has(f.text, "\n   .../a/b\n");
 	assert_has(f.text, "\n   offset 8192  result ENOSPC  ");
+	assert_has_not(f.text, "lock");
+	f.records[0].lock_ns = 20000000;
+	print(&f, breakdown_text, &plain, 2);
+	assert_has(f.text, "\n   waited 20.0 ms for a lock\n");
+	f.records[0].lock_holder = (struct waker){ .pid = 7, .tid = 8, .op = OP_FSYNC,
+						   .comm = "c\x1b[1m" };
+	print(&f, breakdown_text, &plain, 2);
+	assert_has(f.text, "for a lock that c\\x1b[1m had (pid 7, tid 8, in fsync)\n");
 	fixture_done(&f);
 }
 
