@@ -131,8 +131,8 @@ struct task_name {
 	char comm[COMM_LEN];
 };
 
-/* Who woke a thread: its ids as the tool's pid namespace numbers them, and the operation that it was
- * in itself, if it was in one. tid 0: not known. */
+/* Who woke a thread: its ids as the tool's pid namespace numbers them, and the operation that it
+ * was in itself, if it was in one. tid 0: not known. */
 struct waker {
 	unsigned int pid, tid;
 	unsigned char op;		/* enum op_kind */

@@ -2,8 +2,8 @@
 /*
  * lock.bpf.h - waits for the kernel's own locks: of an inode, a journal, a frozen file system.
  *
- * Who writes what. The lock and the longest wait belong to the operation, so its thread writes them,
- * and the CPU that switches to it. The waker is part of the waking; see wait.bpf.h.
+ * Who writes what. The lock and the longest wait belong to the operation, so its thread writes
+ * them, and the CPU that switches to it. The waker is part of the waking; see wait.bpf.h.
  */
 #ifndef IOSTRATA_LOCK_BPF_H
 #define IOSTRATA_LOCK_BPF_H

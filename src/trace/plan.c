@@ -21,8 +21,8 @@
 static const char no_block[] = "the kernel does not let its block tracepoints be traced";
 static const char no_switch[] =
 	"the kernel does not let sched_switch and sched_waking be traced";
-
-static const char no_locks[] = "this kernel does not tell (5.19 and later do); its time is in sleep";
+static const char no_locks[] =
+	"this kernel does not tell (5.19 and later do); its time is in sleep";
 
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }

@@ -54,7 +54,7 @@ static void fixture_done(struct fixture *f)
 	free(f->text);
 }
 
-/* @count operations of equal strata, 1 ns times @scale times (stratum + 1) each; none for a lock. */
+/* @count operations of equal strata, 1 ns times @scale times (stratum + 1) each; no locks. */
 static void fill_op(struct op_row *r, enum op_kind op, const char *fs, uint64_t count,
 		    uint64_t scale)
 {
