@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/hist.h"
 #include "base/mounts.h"
 #include "base/text.h"
@@ -256,6 +257,111 @@ static void the_answer_is_first(void **state)
 	fixture_done(&f);
 }
 
+/* Prints the first screen of operations that each took 1 ms, half or all of it in one stratum. */
+static void cause_is(enum stratum st, uint64_t ns, const char *expected)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	v.detail = 0;
+	v.width = 120;
+	fixture_usual(&f);
+	for (size_t i = 0; i < f.sn.n_ops; i++) {
+		struct op_row *r = &f.sn.ops[i];
+
+		memset(r->strata, 0, sizeof(r->strata));
+		r->total_ns = r->count * 1000;
+		r->strata[ST_SLEEP] = r->count * (1000 - ns);
+		r->strata[st] += r->count * ns;
+	}
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, expected);
+	fixture_done(&f);
+}
+
+static void the_answer_has_its_cause(void **state)
+{
+	(void)state;
+	cause_is(ST_FS, 510, "97 % of it read ext4, mostly on CPU\n");
+	cause_is(ST_FS, 500, "97 % of it read ext4\n");
+	cause_is(ST_DEVICE, 510, "mostly waiting for the device\n");
+	cause_is(ST_TAG, 510, ", mostly waiting in the queues of the block layer\n");
+	cause_is(ST_PREEMPT, 510, "mostly waiting for a CPU\n");
+	cause_is(ST_HELPER, 510, "mostly waiting for a kernel thread\n");
+	cause_is(ST_THROTTLE, 510, "mostly throttled\n");
+	cause_is(ST_COMPLETE, 510, "97 % of it read ext4\n");
+	/* a share below a per cent is part of the rest */
+	cause_is(ST_DEVICE, 9, "\no other 99 %, rest 0.9 %\n");
+	cause_is(ST_DEVICE, 10, "\no other 99 %, D device 1 %\n");
+}
+
+/* What the first screen says of the run and of its losses. */
+static void the_answer_is_of_what_was_asked(void **state)
+{
+	struct missing missing = { .stratum[ST_VFS] = "no function", .requests = "no tracepoint" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	v.cpus = 2;
+	v.looked_for = "--comm dd";
+	v.ignored = "--op, --min";
+	v.missing = &missing;
+	v.sort = columns_find(op_columns, "count");
+	fixture_usual(&f);
+	f.sn.ops[2].count = 2000; /* first, but not what took most */
+	f.sn.missed = 5;
+	f.sn.lost[LOST_NAMES] = 2;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "traced --comm dd for 5.00 s: 106 ms in I/O, 74 % of it read ext4\n");
+	assert_has(f.text, "C cpu 8 %; on CPU 0.1 % of 2 CPUs\n");
+	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
+	assert_has(f.text, "\nread ext4       sleep");
+	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
+	assert_has(f.text, "\n7 lost; not measured: vfs, requests; -v says why\n");
+	v.command = "sqlite3";
+	v.repeats = v.later = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, ": 106 ms in I/O, 74 %");
+	assert_has_not(f.text, "traced");
+	assert_has_not(f.text, "CPUs");
+	assert_has(f.text, "\n7 lost; -v says why\n");
+	fixture_done(&f);
+}
+
+/* Rows that have no room: how many and how much they are. */
+static void the_rest_is_in_one_line(void **state)
+{
+	struct unfinished hung[4] = {};
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	fixture_usual(&f);
+	f.sn.unfinished = calloc(4, sizeof(hung[0]));
+	assert_non_null(f.sn.unfinished);
+	for (int i = 0; i < 4; i++)
+		f.sn.unfinished[i] = (struct unfinished){ .age_ns = 1000000000, .op = OP_READ };
+	f.sn.n_unfinished = 4;
+	v.rows_max = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "in syscall\nand 2 more\n");
+	assert_has(f.text, "\n2 more, 25.8 % of I/O; -v shows them\n");
+	assert_has(f.text, "\n1 more; -v shows them\n");
+	/* without a limit, those below a per cent; but one alone is shown */
+	v.rows_max = 0;
+	f.sn.ops[2].total_ns = f.sn.ops[0].total_ns;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n2 more, <0.1 % of I/O; -v shows them\n");
+	f.sn.ops[2].count = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nwrite ");
+	assert_has_not(f.text, "of I/O; -v shows them");
+	fixture_done(&f);
+}
+
 static void rows_are_sorted_by_total_time(void **state)
 {
 	struct fixture f;
@@ -476,6 +582,41 @@ static void keys_get_a_line_each(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "far/down/file read ");
 	assert_has_not(f.text, "= total");
+	fixture_done(&f);
+}
+
+/* On the first screen a key has one line, for all that was done; what took most comes first. */
+static void keys_are_sums_on_the_first_screen(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.by = BY_PID;
+	v.detail = 0;
+	v.width = 100;
+	fixture_usual(&f);
+	for (size_t i = 0; i < f.sn.n_ops; i++) {
+		f.sn.ops[i].key.by[0] = i == 1 ? 13 : 12;
+		f.sn.ops[i].by = strdup(i == 1 ? "13" : "12");
+		strcpy(f.sn.ops[i].comm, i == 1 ? "dd" : "cat");
+	}
+	f.sn.ops[2].errors = 3;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "74 % of it dd 13\n");
+	assert_has(f.text, "\n13  dd   read      ext4 1,009      0 3.94 MiB ");
+	assert_has(f.text, "\n12  cat  fsync +1  -       30      5  120 KiB  911 us 3.90 ms ");
+	assert_true(strstr(f.text, "\n13 ") < strstr(f.text, "\n12 "));
+	v.by = BY_CACHE;
+	for (size_t i = 0; i < f.sn.n_ops; i++) {
+		f.sn.ops[i].key.by[0] = 0;
+		f.sn.ops[i].key.cache = i == 2 ? CACHE_MISS : CACHE_HIT;
+		free(f.sn.ops[i].by);
+		f.sn.ops[i].by = NULL;
+	}
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nhit ");
+	assert_has(f.text, "\nmiss ");
 	fixture_done(&f);
 }
 
@@ -862,6 +1003,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_as_always),
 		cmocka_unit_test(the_answer_is_first),
+		cmocka_unit_test(the_answer_has_its_cause),
+		cmocka_unit_test(the_answer_is_of_what_was_asked),
+		cmocka_unit_test(the_rest_is_in_one_line),
 		cmocka_unit_test(rows_are_sorted_by_total_time),
 		cmocka_unit_test(no_line_is_too_long_or_unsafe),
 		cmocka_unit_test(missing_strata_are_named_with_their_reason),
@@ -871,6 +1015,7 @@ int main(void)
 		cmocka_unit_test(one_file_system_alone),
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
+		cmocka_unit_test(keys_are_sums_on_the_first_screen),
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(json_keeps_the_largest_sums),

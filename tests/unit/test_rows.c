@@ -105,7 +105,7 @@ static void rows_of_requests_are_apart(void **state)
 				.max_ns = 60 };
 	struct rq_key key = { .dev = 8 << 20, .op = RQ_WRITE, .bucket = 3 };
 	struct rows rows = {};
-	struct snapshot sn;
+	struct snapshot sn = {};
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
