@@ -244,6 +244,7 @@ static void the_answer_is_first(void **state)
 	(void)state;
 	v.detail = 0;
 	v.command = "sqlite3";
+	v.looked_for = "--op read,write,fsync";
 	fixture_usual(&f);
 	f.sn.ops[0].total_ns = 1000; /* too little for a line of its own, but for one of all such */
 	f.sn.threads_ns = 10000000000;
@@ -413,6 +414,33 @@ static int lines_of(const char *text)
 	for (; *text; text++)
 		n += *text == '\n';
 	return n;
+}
+
+/* As much as there is of everything: the screen is full, and no more than that. */
+static void a_screen_is_full(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f = { .sn = { .duration_ns = 5000000000, .n_ops = 20, .n_rqs = 9,
+				     .n_unfinished = 4 } };
+
+	(void)state;
+	v.detail = 0;
+	v.command = "a-command-of-a-long-name";
+	f.sn.ops = calloc(f.sn.n_ops, sizeof(*f.sn.ops));
+	f.sn.rqs = calloc(f.sn.n_rqs, sizeof(*f.sn.rqs));
+	f.sn.unfinished = calloc(f.sn.n_unfinished, sizeof(*f.sn.unfinished));
+	assert_true(f.sn.ops && f.sn.rqs && f.sn.unfinished);
+	for (size_t i = 0; i < f.sn.n_ops; i++)
+		fill_op(&f.sn.ops[i], OP_READ, "ext4", 1009, 1000 + i);
+	for (size_t i = 0; i < f.sn.n_rqs; i++)
+		fill_rq(&f.sn.rqs[i], "vda", RQ_READ, 1009, 40000);
+	for (size_t i = 0; i < f.sn.n_unfinished; i++)
+		f.sn.unfinished[i] = (struct unfinished){ .age_ns = 1000000000, .op = OP_READ };
+	f.sn.threads_ns = 10000000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_int_equal(lines_of(f.text), 24);
+	assert_has(f.text, "\n18 more, ");
+	fixture_done(&f);
 }
 
 static void every_view_of(struct fixture *f, const struct missing *missing)
@@ -1006,6 +1034,7 @@ int main(void)
 		cmocka_unit_test(the_answer_has_its_cause),
 		cmocka_unit_test(the_answer_is_of_what_was_asked),
 		cmocka_unit_test(the_rest_is_in_one_line),
+		cmocka_unit_test(a_screen_is_full),
 		cmocka_unit_test(rows_are_sorted_by_total_time),
 		cmocka_unit_test(no_line_is_too_long_or_unsafe),
 		cmocka_unit_test(missing_strata_are_named_with_their_reason),
