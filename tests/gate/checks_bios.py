@@ -33,9 +33,9 @@ def compare_left(gate: Gate, trace: Trace, disk: Disk) -> None:
 class Watched:
     """A trace of one disk, whose requests are then compared with its statistics."""
 
-    def __init__(self, gate: Gate, disk: Disk) -> None:
+    def __init__(self, gate: Gate, disk: Disk, *args: str) -> None:
         self.gate, self.disk = gate, disk
-        self.trace = Trace("-d", disk.name, "--strict")
+        self.trace = Trace("-d", disk.name, "--strict", *args)
 
     def __enter__(self) -> Trace:
         self.quiet()
@@ -100,6 +100,27 @@ def merged_away(gate: Gate) -> None:
         gate.check("merged", merges == 3, merges=merges)
     else:
         gate.skip("merged", "this kernel merged none of the writes (6.12.117 with mq-deadline)")
+
+
+@suite("bios.first-submitter")
+def whose_is_merged(gate: Gate) -> None:
+    """A write is put before another that waits: the request is of who submitted first, though the
+    second's bio is the first of it."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=1,
+                            completion_nsec=900 * MS)
+    disk.scheduler("mq-deadline")
+    machine.put(disk.sys / "queue/nr_requests", 16)
+    merges = DiskStat.of(disk).merges["W"]
+    with Watched(gate, disk, "--by", "tid") as trace:
+        # the first two are the disk's and the dispatcher's, and not merged
+        writers = [write_alone(disk, sector) for sector in (8000, 9000, 800, 792)]
+        for writer in writers:
+            writer.join()
+    if DiskStat.of(disk).merges["W"] == merges:
+        raise Skip("this kernel did not merge the writes")
+    found = {row["key"]: row["count"] for row in trace.rows("requests", op="W")}
+    gate.check("owner", found == {str(w.native_id): 1 for w in writers[:3]}, found=str(found),
+               wanted=str([w.native_id for w in writers[:3]]))
 
 
 def many_extents(point: Path) -> None:
