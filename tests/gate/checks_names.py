@@ -206,7 +206,8 @@ def of_threads(gate: Gate) -> None:
     program = ("import mmap, os, sys; os.preadv(os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), "
                "[mmap.mmap(-1, 4096)], 0); os.execvp('dd', sys.argv[2:])")
     argv = ["dd", f"if={disk.path}", "of=/dev/null", "bs=4k", "count=23", "iflag=direct", "status=none"]
-    with Trace("-T", "blk", "--by", "tid", "-d", disk.name,
+    # without its operations, whose rows would name it, too
+    with Trace("--op", "fsync", "--by", "tid", "-d", disk.name,
                command=[sys.executable, "-c", program, disk.path, *argv]) as trace:
         pass
     rows = {row["comm"]: row["count"] for row in trace.rows("requests", op="R")}

@@ -545,7 +545,8 @@ static void replayed(void **state)
 	fclose(f);
 }
 
-/* Three threads of two processes; five operations and four requests, unlike in all that a row has. */
+/* Three threads of two processes; five operations and four requests, unlike in all that a row
+ * has. */
 static void few_write(FILE *f)
 {
 	static const struct cap_name names[] = {
@@ -556,7 +557,8 @@ static void few_write(FILE *f)
 		{ NAME_CGROUP, 14, 0, 0, 0, 3 }, /* renamed */
 		{ NAME_FS, CAP_FS_FIRST, 1 << OP_READ, 0, 0, 4 },
 	};
-	static const char *const texts[] = { "main", "io", "sh", "f\0d", "/x", "sda", "/cg", "ext4" };
+	static const char *const texts[] = { "main", "io", "sh", "f\0d", "/x", "sda", "/cg",
+					     "ext4" };
 	const struct cap_op read = { .start_ns = 2000, .owner = 2, .file = 1, .kind = OP_READ,
 				     .fs = CAP_FS_BDEV, .offset = 8192, .len = 4096, .ret = 512,
 				     .cache = CACHE_MISS, .call = 17, .requests = 3,

@@ -60,7 +60,8 @@ static void a_name_is_kept_while_it_is_used(void **state)
 static void threads_are_listed_once(void **state)
 {
 	static const unsigned long long ids[] = { 7, 5, 7, 0, 9 };
-	static const struct task expected[] = { { 5, 105, "five" }, { 7, 107, "seven" }, { .id = 9 } };
+	static const struct task expected[] = { { 5, 105, "five" }, { 7, 107, "seven" },
+						{ .id = 9 } };
 	struct tasknames n = {};
 	struct op_row ops[5] = {};
 	struct rq_row rqs[5] = {};

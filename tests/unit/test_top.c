@@ -421,8 +421,8 @@ static void assert_rq_doubled(const struct rq_row *sum, const struct rq_row *one
 	assert_int_equal(sum->hist.bins[0].count, 2 * one->count);
 }
 
-/* Two intervals are the double of one, a thread of either is in the sum, and a name that has changed
- * is the newer. */
+/* Two intervals are the double of one, a thread of either is in the sum, and a name that has
+ * changed is the newer. */
 static void test_total(void **state)
 {
 	struct top_total total = {};
