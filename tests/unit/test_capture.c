@@ -501,6 +501,34 @@ static void chunks_say_of_what_time_they_are(void **state)
 	fclose(f);
 }
 
+static void beginning_and_end_are_as_written(void **state)
+{
+	const struct missing missing = { .stratum[ST_FS] = "no functions", .requests = "no hooks" };
+	char *argv[] = { "iostrata", "record", NULL };
+	struct header_run run = { "1", argv, &missing, 1 << OP_READ | 1 << OP_FSYNC, true, false };
+	struct ending e, end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6 };
+	char *text = header_text(&run);
+	struct header h;
+
+	(void)state;
+	assert_non_null(text);
+	assert_int_equal(header_parse(&h, text, strlen(text)), 0);
+	assert_string_equal(h.stratum[ST_FS], "no functions");
+	assert_null(h.stratum[ST_VFS]);
+	assert_string_equal(h.requests, "no hooks");
+	assert_int_equal(h.vfs_kinds, run.vfs_kinds);
+	assert_true(h.has_ops && !h.has_requests);
+	assert_true(h.kernel && h.host && h.n_mounts);
+	assert_true(h.monotonic_ns && h.realtime_ns > h.monotonic_ns);
+	header_done(&h);
+	free(text);
+	text = ending_text(&end, "ended");
+	assert_non_null(text);
+	assert_int_equal(ending_parse(&e, text, strlen(text)), 0);
+	assert_memory_equal(&e, &end, sizeof(end));
+	free(text);
+}
+
 /* What a live run would have said of it. */
 static void replayed(void **state)
 {
@@ -775,6 +803,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_is_longer_than_all_text),
 		cmocka_unit_test(what_is_no_recording),
 		cmocka_unit_test(chunks_say_of_what_time_they_are),
+		cmocka_unit_test(beginning_and_end_are_as_written),
 		cmocka_unit_test(replayed),
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
 		cmocka_unit_test(rows_have_the_key_that_is_asked_for),
