@@ -814,8 +814,8 @@ static void json_has_every_member(void **state)
 	f.sn.n_ops = f.sn.n_rqs = f.sn.n_unfinished = 1;
 	op = &f.sn.ops[0];
 	*op = (struct op_row){ .key = { .op = OP_WRITE, .fs = 1, .cache = CACHE_MISS },
-			       .fs = "ext4", .by = strdup("12"), .comm = "dd", .count = 1000, .errors = 3,
-			       .bytes = 4097, .max_ns = 100000000 };
+			       .fs = "ext4", .by = strdup("12"), .comm = "dd", .count = 1000,
+			       .errors = 3, .bytes = 4097, .max_ns = 100000000 };
 	for (int i = 0; i < ST_N; i++)
 		op->total_ns += op->strata[i] = 1000 + i;
 	rq = &f.sn.rqs[0];
