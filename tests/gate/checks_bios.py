@@ -151,6 +151,20 @@ def discards(gate: Gate) -> None:
                    merges=DiskStat.of(disk).merges["D"] - merges)
 
 
+@suite("bios.requeued")
+def requeued(gate: Gate) -> None:
+    """A driver that is busy at every fifth command: what it puts back is one request nevertheless, and
+    how often it did is told."""
+    disk, driver = machine.scsi_debug(gate.stack), Path("/sys/bus/pseudo/drivers/scsi_debug")
+    with Trace("-T", "blk", "-d", disk.name) as trace:
+        machine.put(driver / "opts", "0x8000")  # SDEBUG_OPT_HOST_BUSY
+        machine.put(driver / "every_nth", 5)
+        fileio.read_at(disk.path, fileio.spread(101, 4096, 1 << 24), 4096, os.O_DIRECT)
+        machine.put(driver / "every_nth", 0)
+    n, again = (trace.total(what, "requests", op="R") for what in ("count", "requeues"))
+    gate.check("counted", n == 101 and 20 <= again <= 30, requests=n, requeues=again, wanted="20..30")
+
+
 def in_flight(maps: Maps, disk: Disk) -> tuple[int, bytes]:
     """The slot of the only request that @disk works on, and what is in it."""
     key, dev = maps.member("io_state", "key"), maps.member("io_state", "dev")
