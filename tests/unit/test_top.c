@@ -385,6 +385,67 @@ static void test_json(void **state)
 	snapshot_free(&sn);
 }
 
+/* JSON in which every member has its own value, which no other has. */
+static const char every_member[] =
+	"{\"schema\":\"iostrata.top/1\",\"kernel\":\"6.1.0\",\"time\":3,"
+	"\"duration_ns\":1000,\"by\":\"tid\",\"rows\":[{\"pid\":100,\"tid\":101,"
+	"\"comm\":\"dd-2\","
+	"\"cgroup\":\"/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\","
+	"\"container\":\"0123456789ab\",\"file\":null,\"dev\":\"8:16\",\"major\":8,"
+	"\"minor\":16,\"disk\":\"sdb\",\"op\":\"D\",\"on_behalf\":\"writeback\","
+	"\"count\":1001,\"errors\":5,\"bytes\":512,\"total_ns\":2002000,"
+	"\"tag_ns\":10010,\"queue_ns\":20020,\"device_ns\":1971970,\"max_ns\":2100,"
+	"\"p99_ns\":2000}],\"ops\":[{\"pid\":100,\"tid\":101,\"comm\":\"dd-2\","
+	"\"cgroup\":\"/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\","
+	"\"container\":\"0123456789ab\",\"file\":null,\"op\":\"write\","
+	"\"count\":1000,\"errors\":3,\"bytes\":4096,\"total_ns\":1266,"
+	"\"max_ns\":1100,\"p99_ns\":1000,\"strata\":{\"syscall\":100,\"vfs\":101,"
+	"\"fs\":102,\"throttle\":103,\"tag\":104,\"queue\":105,\"device\":106,"
+	"\"complete\":107,\"runq\":108,\"preempt\":109,\"helper\":110,"
+	"\"sleep\":111}}],\"missing\":[],\"lost\":{\"ring\":301,\"map_full\":302,"
+	"\"unmatched_start\":303,\"unmatched_end\":304,\"names\":305,"
+	"\"unattributed\":306,\"ops\":307,\"requests\":308,\"missed\":310}}\n";
+
+static void test_json_members(void **state)
+{
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct top_json v = { .view = TOP_THREAD, .names = &names, .kernel = "6.1.0", .time_s = 3 };
+	struct snapshot sn = { .duration_ns = 1000, .n_ops = 1, .n_rqs = 1, .n_tasks = 1,
+			       .missed = 310 };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	struct op_row *op = calloc(1, sizeof(*op));
+	struct rq_row *rq = calloc(1, sizeof(*rq));
+
+	(void)state;
+	sn.ops = op;
+	sn.rqs = rq;
+	sn.tasks = calloc(1, sizeof(*sn.tasks));
+	assert_true(f && op && rq && sn.tasks);
+	*sn.tasks = tasks[1];
+	fill_op(op, TASK(100, 101), OP_WRITE, 1000, 1000);
+	fill_rq(rq, TASK(100, 101), "sdb", 16, RQ_DISCARD, 1001, 2000);
+	op->errors = 3;
+	op->bytes = 4096;
+	op->max_ns = 1100;
+	op->total_ns = 0;
+	for (int i = 0; i < ST_N; i++)
+		op->total_ns += op->strata[i] = 100 + i;
+	rq->errors = 5;
+	rq->bytes = 512;
+	rq->max_ns = 2100;
+	rq->key.by[1] = BEHALF_WRITEBACK;
+	for (int i = 0; i < LOST_N; i++)
+		sn.lost[i] = 301 + i;
+	assert_int_equal(top_json(f, &v, &sn), 0);
+	fclose(f);
+	assert_string_equal(text, every_member);
+	free(text);
+	top_names_done(&names);
+	snapshot_free(&sn);
+}
+
 /* All of a row twice: what adds up is the double, the rest as it was. */
 static void assert_doubled(const struct op_row *sum, const struct op_row *one)
 {
@@ -492,7 +553,7 @@ int main(void)
 		cmocka_unit_test(test_views), cmocka_unit_test(test_container),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_text),
 		cmocka_unit_test(test_json),  cmocka_unit_test(test_total),
-		cmocka_unit_test(test_full_total),
+		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
