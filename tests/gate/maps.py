@@ -10,7 +10,7 @@ import os
 import re
 import struct
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 from machine import run
 
@@ -70,32 +70,22 @@ class Maps:
         found = self._find(lambda t: t["kind"] == "STRUCT" and t["name"] == struct_name)
         return next(m["bits_offset"] for m in found["members"] if m["name"] == member) // 8
 
-    @contextlib.contextmanager
-    def _memory(self, name: str) -> Iterator[tuple[mmap.mmap, int, int, int]]:
-        """Where an array is that is no map of its own: its offset, and size and number of elements."""
+    def variable(self, name: str) -> list[bytes]:
+        """The elements of an array that is no map of its own."""
         var = self._find(lambda t: t["kind"] == "VAR" and t["name"] == name)
         where = next(v for v in self._find(lambda t: t["name"] == ".bss")["vars"]
                      if v["type_id"] == var["id"])
         n = self._types[var["type_id"]]["nr_elems"]
+        size = where["size"] // n
         fd = _map_fd(self._bss["id"])
         try:
             page = mmap.PAGESIZE
             length = (self._bss["bytes_value"] + page - 1) // page * page
-            with mmap.mmap(fd, length) as memory:
-                yield memory, where["offset"], where["size"] // n, n
+            with mmap.mmap(fd, length, prot=mmap.PROT_READ) as memory:
+                data = memory[where["offset"]:where["offset"] + where["size"]]
         finally:
             os.close(fd)
-
-    def variable(self, name: str) -> list[bytes]:
-        """The elements of such an array."""
-        with self._memory(name) as (memory, offset, size, n):
-            data = memory[offset:offset + n * size]
         return [data[i * size:(i + 1) * size] for i in range(n)]
-
-    def put(self, name: str, i: int, data: bytes) -> None:
-        """Changes one of them."""
-        with self._memory(name) as (memory, offset, size, _):
-            memory[offset + i * size:offset + (i + 1) * size] = data
 
 
 def number(data: bytes, offset: int, size: int) -> int:
