@@ -768,43 +768,42 @@ static void json_keeps_all_sums(void **state)
 
 /* JSON in which every member has its own value, which no other has. */
 static const char every_member[] =
-	"{\"schema\":\"iostrata.breakdown/1\",\"kernel\":\"6.1.0\","
-	"\"time\":null,\"duration_ns\":5000000000,\"command\":\"sqlite3\","
-	"\"threads_ns\":320,\"io_ns\":12066,\"strata\":{\"syscall\":1000,"
-	"\"vfs\":1001,\"fs\":1002,\"throttle\":1003,\"tag\":1004,"
-	"\"queue\":1005,\"device\":1006,\"complete\":1007,\"runq\":1008,"
-	"\"preempt\":1009,\"helper\":1010,\"sleep\":1011},\"missing\":[],"
-	"\"ops\":[{\"comm\":\"dd\",\"op\":\"write\",\"fs\":\"ext4\","
-	"\"cache\":\"miss\",\"key\":\"12\",\"count\":1000,\"rate\":200.000000,"
-	"\"errors\":3,\"bytes\":4097,\"mean_ns\":12,\"p50_ns\":860160,"
-	"\"p90_ns\":7405568,\"p99_ns\":17039360,\"p999_ns\":63438848,"
-	"\"max_ns\":100000000,\"total_ns\":12066,\"io_share\":1.000000,"
-	"\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
+	"{\"schema\":\"iostrata.breakdown/1\",\"kernel\":\"6.1.0\",\"time\":null,"
+	"\"duration_ns\":5000000000,\"command\":\"sqlite3\",\"threads_ns\":320,"
+	"\"io_ns\":13078,\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
-	"\"sleep\":1011},\"hist\":[[851968,868351,510],[7340032,7471103,400],"
-	"[16777216,17301503,85],[62914560,63963135,4],[100663296,102760447,"
-	"1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\",\"comm\":\"cat\","
-	"\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\",\"count\":24,"
-	"\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
+	"\"sleep\":1011,\"lock\":1012},\"missing\":[],\"ops\":[{\"comm\":\"dd\","
+	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
+	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
+	"\"mean_ns\":13,\"p50_ns\":860160,\"p90_ns\":7405568,\"p99_ns\":17039360,"
+	"\"p999_ns\":63438848,\"max_ns\":100000000,\"total_ns\":13078,"
+	"\"io_share\":1.000000,\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
+	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
+	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
+	"\"sleep\":1011,\"lock\":1012},\"hist\":[[851968,868351,510],[7340032,"
+	"7471103,400],[16777216,17301503,85],[62914560,63963135,4],[100663296,"
+	"102760447,1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\","
+	"\"comm\":\"cat\",\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\","
+	"\"count\":24,\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
 	"\"unqueued\":4,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
 	"\"tag_mean_ns\":5,\"queue_mean_ns\":12,\"device_mean_ns\":20,"
-	"\"p99_ns\":17563648,\"max_ns\":100000001,\"hist\":[[868352,884735,"
-	"510],[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,"
-	"4],[102760448,104857599,1]]}],\"in_progress\":[{\"op\":\"close\","
+	"\"p99_ns\":17563648,\"max_ns\":100000001,\"hist\":[[868352,884735,510],"
+	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
+	"[102760448,104857599,1]]}],\"in_progress\":[{\"op\":\"close\","
 	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\"}],"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
-	"\"bpf_run_cnt\":331},\"slowest\":[{\"op\":\"read\","
-	"\"call\":\"pread64\",\"fs\":\"ext4\",\"cache\":\"miss\","
-	"\"start_ns\":401,\"total_ns\":78000,\"strata\":{\"syscall\":1000,"
-	"\"vfs\":2000,\"fs\":3000,\"throttle\":4000,\"tag\":5000,"
-	"\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
-	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000},\"path\":\"/a/b\","
-	"\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
+	"\"bpf_run_cnt\":331},\"slowest\":[{\"op\":\"read\",\"call\":\"pread64\","
+	"\"fs\":\"ext4\",\"cache\":\"miss\",\"start_ns\":401,\"total_ns\":78000,"
+	"\"strata\":{\"syscall\":1000,\"vfs\":2000,\"fs\":3000,\"throttle\":4000,"
+	"\"tag\":5000,\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
+	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0},"
+	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
 	"\"result\":402,\"error\":null,\"requests\":1,\"pid\":100,\"tid\":101,"
-	"\"comm\":\"dd\",\"cgroup\":403}]}\n";
+	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
+	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"}}]}\n";
 
 static void json_has_every_member(void **state)
 {
@@ -849,6 +848,9 @@ static void json_has_every_member(void **state)
 	f.records[0].start_ns = 401;
 	f.records[0].ret = 402;
 	f.records[0].cgroup = 403;
+	f.records[0].lock_ns = 404;
+	f.records[0].lock_holder = (struct waker){ .pid = 405, .tid = 406, .op = OP_FSYNC,
+						   .stratum = ST_FS, .comm = "jbd2" };
 	f.records[0].fs = 1;
 	v.command = "sqlite3";
 	v.by = BY_PID;
