@@ -199,10 +199,10 @@ static const char *name_of(const struct opt_choice *list, int value)
 	return NULL;
 }
 
-static void progress(size_t done, size_t all)
+static void progress_draw(size_t done, size_t all)
 {
 	enum { WIDTH = 40 };
-	int stars = all ? done * WIDTH / all : WIDTH;
+	int stars = done * WIDTH / all;
 
 	if (done == all)
 		fprintf(stderr, "\r\033[K");
@@ -210,6 +210,16 @@ static void progress(size_t done, size_t all)
 		fprintf(stderr, "\rattaching [%.*s%*s] %zu/%zu", stars,
 			"****************************************", WIDTH - stars, "", done, all);
 	fflush(stderr);
+}
+
+/* The bar is for many functions: with few, it is gone before it is seen. */
+static bool progress(size_t done, size_t all)
+{
+	enum { MANY = 16 };
+
+	if (all > MANY && isatty(STDERR_FILENO))
+		progress_draw(done, all);
+	return !run_interrupted();
 }
 
 static void conf_fill(struct funcs *f)
@@ -224,7 +234,7 @@ static void conf_fill(struct funcs *f)
 	c->pids = f->run.conf.lists.pids;
 	c->n_pids = f->run.conf.lists.n_pids;
 	c->max = f->max;
-	c->progress = isatty(STDERR_FILENO) ? progress : NULL;
+	c->progress = progress;
 	/* names of cgroups are looked up when they are printed */
 	f->run.conf.by = f->by == FUNC_ROWS_CGROUP ? BY_CGROUP : BY_NONE;
 }
@@ -261,7 +271,7 @@ static void close_session(struct run *r)
 {
 	struct func_session *s = funcs_of(r)->session;
 
-	if (s && func_session_is_slow_to_close(s))
+	if (func_session_is_slow_to_close(s))
 		child_hold_open();
 	func_session_close(s);
 }

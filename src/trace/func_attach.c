@@ -165,9 +165,9 @@ static int all_each(struct func_attached *a, struct func *funcs, size_t n, unsig
 
 	types_look_for(a, funcs, n);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (progress)
-			progress(i, n);
-		if (!funcs[i].refused)
+		if (progress && !progress(i, n))
+			err = -EINTR;
+		else if (!funcs[i].refused)
 			err = each_attach(a, &funcs[i], first + i);
 	}
 	if (progress)
@@ -200,6 +200,7 @@ static int batch_link(const struct func_attached *a, const struct batch *b, size
 		attr.uprobes.cookies = (uintptr_t)(b->cookies + from);
 		attr.uprobes.n = n;
 		attr.uprobes.flags = flags;
+		attr.uprobes.pid = a->pid;
 	} else {
 		attr.kprobes.addrs = (uintptr_t)(b->addrs + from);
 		attr.kprobes.cookies = (uintptr_t)(b->cookies + from);
@@ -226,16 +227,18 @@ static int batch_attach(struct func_attached *a, const struct batch *b, size_t f
 
 /* One function that cannot be probed makes the kernel refuse the whole batch: halve it to find
  * which. */
-static int batch_try(struct func_attached *a, const struct batch *b)
+static int batch_try(struct func_attached *a, const struct batch *b, func_progress_fn *progress)
 {
 	struct { size_t from, n; } todo[64] = { { 0, b->n } };
 	int left = b->n ? 1 : 0;
 
 	while (left) {
 		size_t from = todo[left - 1].from, n = todo[left - 1].n, half = n / 2;
-		int err = batch_attach(a, b, from, n);
+		int err = progress && !progress(0, b->n) ? -EINTR : batch_attach(a, b, from, n);
 
 		left--;
+		if (err == -EINTR)
+			return err;
 		if (func_is_limit(err))
 			return err;
 		if (err && !a->err)
@@ -268,7 +271,8 @@ static void batch_done(struct batch *b)
 }
 
 /* Functions of one file are neighbours. */
-static int all_batched(struct func_attached *a, struct func *funcs, size_t n, unsigned int first)
+static int all_batched(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
+		       func_progress_fn *progress)
 {
 	struct batch b;
 	int err = batch_init(&b, n);
@@ -285,10 +289,30 @@ static int all_batched(struct func_attached *a, struct func *funcs, size_t n, un
 			b.addrs[b.n] = funcs[i].addr;
 			b.cookies[b.n++] = first + i;
 		}
-		err = batch_try(a, &b);
+		err = batch_try(a, &b, progress);
 	}
+	if (progress)
+		progress(n, n);
 	batch_done(&b);
 	return err;
+}
+
+/*
+ * Links on many functions do this by process since 6.12, which has this member; before, some took
+ * only the first thread. An event of perf ceases to be in the process when its first thread ends,
+ * while others may go on.
+ */
+void func_only_in(struct func_attached *a, unsigned int pid)
+{
+	char exe[32], to[1];
+
+	if (!a->probe->user || a->probe->way == FUNC_EACH ||
+	    feature_field_offset(a->feat, "bpf_uprobe", "uprobe") < 0)
+		return;
+	/* there is none if the first thread has ended already */
+	snprintf(exe, sizeof(exe), "/proc/%u/exe", pid);
+	if (readlink(exe, to, sizeof(to)) > 0)
+		a->pid = pid;
 }
 
 int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
@@ -299,7 +323,7 @@ int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned 
 	if (a->probe->way == FUNC_EACH)
 		err = all_each(a, funcs, n, first, progress);
 	else
-		err = all_batched(a, funcs, n, first);
+		err = all_batched(a, funcs, n, first, progress);
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++)

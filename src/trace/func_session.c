@@ -30,6 +30,7 @@ enum {
 	HISTS_BYTES = 32 << 20,		/* histograms in total, if one for all CPUs takes no more */
 	COLLECT_S = 30,
 	FEW_FUNCS = 16,
+	FDS_EACH = 4,			/* at least, of a function that has programs of its own */
 };
 
 struct func_session {
@@ -249,8 +250,13 @@ static void probe_name_set(struct func_session *s, size_t n_live)
 
 static int functions_attach(struct func_session *s, struct reason *why)
 {
-	int got = func_attach(&s->attached, s->list.at, s->list.n, 0, s->conf.progress);
+	int got;
 
+	if (s->conf.n_pids == 1)
+		func_only_in(&s->attached, s->conf.pids[0]);
+	got = func_attach(&s->attached, s->list.at, s->list.n, 0, s->conf.progress);
+	if (got == -EINTR)
+		return reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
 	if (got < 0)
 		return load_limit_reached(why, "attach", -got);
 	if (!got)
@@ -289,12 +295,8 @@ int func_session_open(const struct func_session_conf *conf, struct func_session 
 		return reason_set(why, EXIT_FAILED, "out of memory");
 	s->conf = *conf;
 	s->stats_fd = -1;
-	if (session_start(s, why)) {
-		func_session_close(s);
-		return -1;
-	}
 	*ret_session = s;
-	return 0;
+	return session_start(s, why);
 }
 
 void func_session_close(struct func_session *s)
@@ -327,7 +329,7 @@ const char *func_session_probe(const struct func_session *s)
 
 bool func_session_is_slow_to_close(const struct func_session *s)
 {
-	return s->attached.probe->way == FUNC_EACH && s->list.n > FEW_FUNCS;
+	return s && s->attached.n > FDS_EACH * FEW_FUNCS;
 }
 
 const struct func_cost *func_session_cost(const struct func_session *s)
