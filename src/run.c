@@ -153,10 +153,10 @@ static bool tick(struct run *r)
 {
 	if (r->ops->source) {
 		r->ops->source->tick(r);
-		return false;
+	} else {
+		session_tick(r->session);
+		run_say_module_gone(r);
 	}
-	session_tick(r->session);
-	run_say_module_gone(r);
 	return r->ops->tick && r->ops->tick(r);
 }
 

@@ -72,8 +72,13 @@ static int limit_check(const struct func_session *s, struct reason *why)
 	for (size_t i = 0; i < s->list.n; i++)
 		n += !s->list.at[i].refused;
 	if (!n) {
+		const struct func *f = &s->list.at[0];
+
+		if (s->list.n == 1)
+			return reason_set(why, EXIT_FAILED, "%s cannot be traced: %s", f->name,
+					  f->refused);
 		reason_set(why, EXIT_FAILED, "none of the %zu functions can be traced: %s: %s",
-			   s->list.n, s->list.at[0].name, s->list.at[0].refused);
+			   s->list.n, f->name, f->refused);
 		return reason_hint(why, "'funcs --list' tells of each");
 	}
 	if (!s->conf.max || n <= s->conf.max)
