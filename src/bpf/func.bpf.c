@@ -52,6 +52,19 @@ int func_fexit(u64 *ctx)
 	return 0;
 }
 
+/* Both of them in one; the kernel refuses it if it may return anything but 0. */
+SEC("?fentry/vfs_read")
+int func_fsession(u64 *ctx)
+{
+	u64 at = func_context(ctx);
+
+	if (!(func_is_return(ctx) & 1))
+		func_enter(func_own(), at);
+	else if (!func_leave_paired(at))
+		func_leave(func_own(), at);
+	return 0;
+}
+
 /* Where the stack was at the entry of the function that returns. */
 static __always_inline u64 func_entry_sp(struct pt_regs *ctx)
 {

@@ -48,20 +48,15 @@ static const struct opt_choice sort_choices[] = {
 };
 
 enum {
-	PROBE_BEST,
-	KPROBE_SESSION,
-	KPROBE_MULTI,
-	FENTRY,
-	KPROBE,
-	UPROBE_SESSION,
-	UPROBE_MULTI,
-	UPROBE,
+	PROBE_BEST, KPROBE_SESSION, KPROBE_MULTI, FSESSION, FENTRY, KPROBE,
+	UPROBE_SESSION, UPROBE_MULTI, UPROBE,
 };
 
 static const struct opt_choice probe_choices[] = {
 	{ "kprobe.session", KPROBE_SESSION }, { "kprobe.multi", KPROBE_MULTI },
-	{ "fentry", FENTRY }, { "kprobe", KPROBE }, { "uprobe.session", UPROBE_SESSION },
-	{ "uprobe.multi", UPROBE_MULTI }, { "uprobe", UPROBE }, {},
+	{ "fsession", FSESSION }, { "fentry", FENTRY }, { "kprobe", KPROBE },
+	{ "uprobe.session", UPROBE_SESSION }, { "uprobe.multi", UPROBE_MULTI },
+	{ "uprobe", UPROBE }, {},
 };
 
 static const struct opt measure_opts[] = {

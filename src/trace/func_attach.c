@@ -115,14 +115,15 @@ static int end_attach(struct func_attached *a, const struct func_method *how,
 	return link < 0 ? link : func_fd_keep(a, link, FD_LINK);
 }
 
-/* Attaches both ends or none; the return first, so that every call seen to begin is seen to end. */
+/* Attaches both ends or none; the return first, so that every call seen to begin is seen to end. A
+ * program for both is attached once. */
 static int pair_attach(struct func_attached *a, const struct func_method *how, const struct func *f,
 		       unsigned int id)
 {
 	size_t keep = a->n;
 	int err = end_attach(a, how, f, id, true);
 
-	if (!err)
+	if (!err && how->way != FUNC_EACH_SESSION)
 		err = end_attach(a, how, f, id, false);
 	if (err)
 		func_detach(a, keep);
@@ -306,7 +307,7 @@ void func_only_in(struct func_attached *a, unsigned int pid)
 {
 	char exe[32], to[1];
 
-	if (!a->probe->user || a->probe->way == FUNC_EACH ||
+	if (!a->probe->user || func_is_each(a->probe) ||
 	    feature_field_offset(a->feat, "bpf_uprobe", "uprobe") < 0)
 		return;
 	/* there is none if the first thread has ended already */
@@ -320,7 +321,7 @@ int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned 
 {
 	int err, live = 0;
 
-	if (a->probe->way == FUNC_EACH)
+	if (func_is_each(a->probe))
 		err = all_each(a, funcs, n, first, progress);
 	else
 		err = all_batched(a, funcs, n, first, progress);

@@ -21,7 +21,7 @@ struct func_fd {
 struct func_attached {
 	const struct func_method *probe;
 	const struct func_method *second;	/* for functions that @probe cannot probe, or NULL;
-						 * both are FUNC_EACH */
+						 * both have programs for each */
 	struct func_bpf *obj;
 	struct feature *feat;
 	struct func_fd *fds;	/* owned */

@@ -30,7 +30,6 @@ enum {
 	HISTS_BYTES = 32 << 20,		/* histograms in total, if one for all CPUs takes no more */
 	COLLECT_S = 30,
 	FEW_FUNCS = 16,
-	FDS_EACH = 4,			/* at least, of a function that has programs of its own */
 };
 
 struct func_session {
@@ -188,18 +187,18 @@ static int no_probe(const struct func_session *s, bool user, int err, struct rea
  * nor those with many arguments. The next best way may do for them. */
 static int try_with_second(struct func_session *s, const struct func_method *how)
 {
-	bool may_mix = !s->conf.probe && how->way == FUNC_EACH && how[1].way == FUNC_EACH &&
-		       how[1].user == how->user;
-	int err = try_method(s, how, may_mix ? how + 1 : NULL);
+	bool may_mix = !s->conf.probe && func_is_each(how) && how->attach_type;
+	const struct func_method *second = may_mix ? func_method_find("kprobe") : NULL;
+	int err = try_method(s, how, second);
 
-	return err && may_mix ? try_method(s, how, NULL) : err;
+	return err && second ? try_method(s, how, NULL) : err;
 }
 
 /* For few functions fentry is cheaper to run than probing all at once, and no dearer to attach. But
  * on some kernels its program can be preempted, and then misses other calls on that CPU. */
 static bool is_first_choice(const struct func_session *s, const struct func_method *m)
 {
-	return m->way == FUNC_EACH && m->attach_type && s->list.n <= FEW_FUNCS &&
+	return func_is_each(m) && m->attach_type && s->list.n <= FEW_FUNCS &&
 	       !s->feat.preemptible;
 }
 
@@ -334,7 +333,7 @@ const char *func_session_probe(const struct func_session *s)
 
 bool func_session_is_slow_to_close(const struct func_session *s)
 {
-	return s && s->attached.n > FDS_EACH * FEW_FUNCS;
+	return s && s->attached.probe && func_is_each(s->attached.probe) && s->list.n > FEW_FUNCS;
 }
 
 const struct func_cost *func_session_cost(const struct func_session *s)
