@@ -256,6 +256,20 @@ static int batch_try(struct func_attached *a, const struct batch *b, func_progre
 	return 0;
 }
 
+/* One of several functions at a slot has it; the others are known by their cookies. */
+static void ids_set(struct func_attached *a, const struct func *funcs, size_t n, unsigned int first)
+{
+	struct func_id *id;
+
+	for (size_t i = 0; i < n && !a->probe->user; i++) {
+		id = (struct func_id *)&a->obj->bss->func_ids[func_id_slot(funcs[i].addr)];
+		if (id->addr && id->addr != funcs[i].addr)
+			continue;
+		id->func = first + i;
+		id->addr = funcs[i].addr;
+	}
+}
+
 static int batch_init(struct batch *b, size_t n)
 {
 	*b = (struct batch){ .funcs = calloc(n, sizeof(*b->funcs)),
@@ -278,6 +292,7 @@ static int all_batched(struct func_attached *a, struct func *funcs, size_t n, un
 	struct batch b;
 	int err = batch_init(&b, n);
 
+	ids_set(a, funcs, n, first);
 	for (size_t i = 0; i < n && !err;) {
 		const char *where = funcs[i].where;
 
