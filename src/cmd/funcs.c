@@ -192,7 +192,8 @@ static int options_check(const struct funcs *f, struct reason *why)
 	if (f->csv && f->by)
 		return reason_set(why, EXIT_USAGE, "--csv has no column for --by");
 	if (f->csv && f->tree)
-		return reason_set(why, EXIT_USAGE, "--csv has no tree; --folded prints it in lines");
+		return reason_set(why, EXIT_USAGE, "--csv has no tree; --folded prints it in "
+						   "lines");
 	return 0;
 }
 

@@ -91,8 +91,9 @@ static int nothing_matches(const struct patterns *p, const struct func_session_c
 		return reason_hint(why, "'%.60s' is a file: quote patterns, or the shell puts the "
 					"names of files in their place", conf->patterns[0]);
 	if (module)
-		return reason_hint(why, "no module '%.60s' is loaded; what is built into the kernel "
-					"is named without, a program by its path: '/usr/bin/%.60s:...'",
+		return reason_hint(why, "no module '%.60s' is loaded; what is built into the "
+					"kernel is named without, a program by its path: "
+					"'/usr/bin/%.60s:...'",
 				   module, module);
 	if (!p->user)
 		func_kernel_nearest(p->at, p->n, near, sizeof(near));

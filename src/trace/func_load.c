@@ -12,8 +12,8 @@
 
 #include "func.skel.h"
 
-/* enum bpf_attach_type, include/uapi/linux/bpf.h since 6.6, 6.10, 6.13 and 7.0; the headers at build
- * time may be older. */
+/* enum bpf_attach_type, include/uapi/linux/bpf.h since 6.6, 6.10, 6.13 and 7.0; the headers at
+ * build time may be older. */
 enum {
 	TRACE_UPROBE_MULTI = 48,
 	TRACE_KPROBE_SESSION = 56,

@@ -13,8 +13,8 @@ struct bpf_program;
 struct feature;
 struct func_bpf;
 
-/* How many functions a program serves: one, for which a copy of it is loaded (EACH), or all at once;
- * and whether there is one program per end or one for both (SESSION). */
+/* How many functions a program serves: one, for which a copy of it is loaded (EACH), or all at
+ * once; and whether there is one program per end or one for both (SESSION). */
 enum func_way { FUNC_EACH, FUNC_EACH_SESSION, FUNC_MULTI, FUNC_SESSION };
 
 /* A way to probe functions. */

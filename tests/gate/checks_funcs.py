@@ -69,7 +69,7 @@ print('{"syncs": %d}' % syncs, flush=True)
 """
 SOAK_S, INTERVALS = float(os.environ.get("SOAK_SECONDS") or 9), 9
 # To attach all of them takes longer than the soak, where they are attached one by one.
-SOAKED = "ext4_*" if "SOAK_SECONDS" in os.environ else "ext4_[fs]*"
+SOAKED = ["ext4_*"] if "SOAK_SECONDS" in os.environ else ["ext4_file_*", "ext4_sync_*", "ext4_ev*"]
 READS, WRITES, SYNCS, OPENS, SLEEPS = 1009, 101, 23, 23, 23
 PATTERNS = ("ext4_file_read_iter", "ext4_file_write_iter", "ext4_sync_file", "do_dentry_open",
             "vfs_read", "vfs_write", "hrtimer_nanosleep")
@@ -261,8 +261,8 @@ def soak(gate: Gate) -> None:
     base = Path(place(gate, "ext4").point)
     w = oracles.Process(gate.stack, "python3", "-c", WRITER, str(base), str(SOAK_S))
     rss: list[int] = []
-    with (Funcs("-p", str(w.pid), SOAKED) as second,
-          Intervals("-p", str(w.pid), SOAKED, str(SOAK_S / INTERVALS)) as first):
+    with (Funcs("-p", str(w.pid), *SOAKED) as second,
+          Intervals("-p", str(w.pid), *SOAKED, str(SOAK_S / INTERVALS)) as first):
         w.begin()
         for _ in range(INTERVALS - 1):
             first.interval()
