@@ -47,6 +47,8 @@ static __always_inline u8 rq_op(u32 flags)
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
 				    bool throttled)
 {
+	bool behalf = false;
+
 	io->key = bio_key(bio);
 	io->q = bpf_ktime_get_ns();
 	io->g = 0;
@@ -70,13 +72,13 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	if (CONF(rq_by))
 		io_set_by(io, bio, id, throttled);
 	if (CONF(by) == BY_TASK)
-		io_set_behalf(io, bio);
+		behalf = io_set_behalf(io, bio);
 	if (!dev_wanted(dev) && !dev_wanted(bio_part_dev(bio)))
 		io->counted = 0;
-	else if (CONF(by) == BY_TASK && io->by[1])
-		io->counted = 1;
+	else if (CONF(issuers) && id)
+		io->counted = bio_wanted(bio, id, throttled, behalf, &io->tid);
 	else if (CONF(issuers))
-		io->counted = id ? bio_wanted(bio, id, throttled, &io->tid) : !CONF(process_filter);
+		io->counted = behalf || !CONF(process_filter);
 	else
 		io->counted = !id || !is_tool(id);
 }
