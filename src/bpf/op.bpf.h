@@ -30,7 +30,7 @@ static __always_inline bool op_learn_file(struct op *op, struct file *file, bool
 {
 	struct open_file f;
 
-	if ((CONF(records) || CONF(sent_ops)) && op->offset == OFFSET_LATER)
+	if (CONF(call_noted) && op->offset == OFFSET_LATER)
 		op->offset = READ(typed, file, f_pos);
 	f = file_look(file, typed);
 	return mode_wanted(f.mode) && file_learn(&op->file, f, typed);
@@ -160,8 +160,6 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 		total = op_times(op, stage, now, cpu);
 	else
 		total = positive(now - op->start);
-	if (CONF(min_ns) && total < CONF(min_ns))
-		return;
 	op_done(t, total, cpu, ret);
 }
 
