@@ -102,6 +102,17 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 	return t;
 }
 
+/* The same for a bio that gets no slot. */
+static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bool throttled,
+				     bool bio_based)
+{
+	struct io_state io = {};
+
+	io_fill(&io, bio, dev, op, id, throttled);
+	io.bio_based = bio_based;
+	io_hash(&io);
+}
+
 /* Q. In an interrupt current is not the submitter: nobody is known. */
 static __always_inline void bio_queued(struct bio *bio, bool level_known)
 {
@@ -109,7 +120,7 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	u64 id = interrupt_level(level_known) ? 0 : bpf_get_current_pid_tgid();
 	u64 cpu = current_cpu();
 	u32 dev = disk_dev(disk);
-	struct io_state *slot = io_slot_for(bio_key(bio), cpu), io = {};
+	struct io_state *slot = io_slot_for(bio_key(bio), cpu);
 	u8 op = rq_op(bio->bi_opf);
 	bool throttled = CONF(waits) || CONF(issuers);
 
@@ -118,13 +129,10 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	throttled = throttled && id && current_is_kthrotld();
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
-	if (slot && disk->queue->mq_ops && op != RQ_DISCARD) {
+	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
 		io_fill(slot, bio, dev, op, id, throttled);
-	} else {
-		io_fill(&io, bio, dev, op, id, throttled);
-		io.bio_based = !disk->queue->mq_ops;
-		io_hash(&io);
-	}
+	else
+		bio_hash(bio, dev, op, id, throttled, !disk->queue->mq_ops);
 }
 
 /* The state of @bio in an event after its submission; NULL: the submission was not seen. */
