@@ -109,7 +109,9 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 	if (!stage)
 		return;
 	if (!*depth) {
-		count_lost(LOST_UNMATCHED_END);
+		/* its entry was missed, which is no lost operation, and may be counted already */
+		if (!CONF(misses_counted))
+			count_lost(LOST_UNMATCHED_END);
 		return;
 	}
 	if (--*depth || op->layer > stratum)
