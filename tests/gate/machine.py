@@ -284,7 +284,9 @@ def few_ios(stack: ExitStack, disk: Disk, op: str, per_second: int) -> Path:
     if (v2 / "cgroup.controllers").exists():
         if "io" not in get(v2 / "cgroup.controllers").split():
             raise Skip("cgroup v2 has no io controller")
-        put(v2 / "cgroup.subtree_control", "+io")
+        # with the memory, what is written back is of the cgroup that wrote it
+        memory = " +memory" * ("memory" in get(v2 / "cgroup.controllers").split())
+        put(v2 / "cgroup.subtree_control", f"+io{memory}")
         root, file, limit = v2, "io.max", f"{dev} {op[0]}iops={per_second}"
     else:
         root, file, limit = v1, f"blkio.throttle.{op}_iops_device", f"{dev} {per_second}"
