@@ -6,7 +6,7 @@
 #   make test       install what is missing, build, and run all tests
 #   make unit       tests of functions; house: of the sources; cli: of the command line (root)
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
-#                   kernels, in VMs;
+#                   kernels, in VMs; guests: what make test has of that;
 #                   many: what a machine with 256 possible CPUs needs
 #   make bench      what tracing costs
 #   make fuzz       [FUZZ_SECONDS=30] for each fuzzer
@@ -130,6 +130,10 @@ live: all
 matrix: all
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(or $(K),$(KERNELS))
 
+# What make test has of the matrix.
+guests: all
+	$(Q)tests/vm/matrix $(TEST_KERNELS:%='%=^(?!$(COMMANDS))') $(COMMAND_KERNELS:%='%=$(COMMANDS)')
+
 # A machine with as many CPUs as 6.1 can be told that there may be.
 many: all
 	$(Q)tests/vm/fetch 6.1 >/dev/null && tests/gate/run --build
@@ -138,9 +142,7 @@ many: all
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man
-	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" \
-		"matrix K='$(TEST_KERNELS)' ONLY='^(?!$(COMMANDS))'" \
-		"matrix K='$(COMMAND_KERNELS)' ONLY='$(COMMANDS)'" "many"
+	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" "guests" "many"
 
 run:
 	$(Q)tests/setup --build
@@ -179,4 +181,4 @@ clean:
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all unit house cli live matrix many test run bench fuzz fuzzers man install clean
+.PHONY: all unit house cli live matrix guests many test run bench fuzz fuzzers man install clean

@@ -27,7 +27,7 @@ static int list_reserve(void **list, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
-/* A chunk begins. 0 or -ENOMEM. */
+/* Starts the next chunk. 0 or -ENOMEM. */
 static int mark_add(struct order_marks *m)
 {
 	if (list_reserve((void **)&m->after, &m->cap, m->n, sizeof(*m->after)))
@@ -42,7 +42,7 @@ static void mark_lower(struct order_marks *m, uint64_t ns)
 		m->after[m->n - 1] = ns;
 }
 
-/* From the earliest in each chunk to the earliest in all chunks behind it. */
+/* Turns the earliest time of each chunk into the earliest time of all chunks behind it. */
 static void marks_finish(struct order_marks *m)
 {
 	uint64_t least = UINT64_MAX, own;
@@ -78,7 +78,7 @@ static void event_learn(struct order *o, const struct cap_event *ev)
 	}
 }
 
-/* Which chunk an event is in: it has another than the one before if the reader is further. */
+/* The reader moves on only when it takes a chunk: its position tells whether this is a new one. */
 static bool chunk_is_new(const struct recording *rec, uint64_t *at)
 {
 	bool is_new = rec->reader.bytes != *at;
@@ -117,7 +117,7 @@ void order_done(struct order *o)
 	*o = (struct order){};
 }
 
-/* What was read and not yet delivered. */
+/* Read, but not delivered yet. */
 struct waiting {
 	struct cap_op *ops;
 	size_t n_ops, ops_cap;
@@ -148,7 +148,7 @@ static int by_time(const void *a, const void *b)
 	return (int)x->step - (int)y->step;
 }
 
-/* Delivers what is before @safe_ns. */
+/* Delivers the operations that end before @safe_ns. */
 static int ops_deliver(struct waiting *w, const struct recording *rec, uint64_t safe_ns,
 		       const struct order_target *to, struct reason *why)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * order.h - the records of a recording in the order that traces want: operations as they ended, and
- * the beginnings, dispatches and ends of requests as they happened.
+ * order.h - sorts a recording by time: operations by their end, requests by their steps (begin,
+ * dispatch, end).
  *
- * A recording is only about in order, by CPU. It is read twice: first to learn how early what comes
- * later began. So only what overlaps is held in memory, however long the recording is.
+ * A recording is nearly sorted, per CPU. It is read twice: the first pass learns, for each chunk,
+ * the earliest time in all chunks behind it. The second holds only what overlaps, so memory does
+ * not grow with the recording.
  */
 #ifndef IOSTRATA_ORDER_H
 #define IOSTRATA_ORDER_H
@@ -21,12 +22,12 @@ enum request_step { REQUEST_BEGINS, REQUEST_ISSUED, REQUEST_ENDS };
 
 struct request_event {
 	uint64_t at_ns;
-	uint64_t number;		/* of the request, the same in all its steps */
+	uint64_t number;		/* identifies the request in all its steps */
 	enum request_step step;
 	struct cap_request rq;
 };
 
-/* To whom they are delivered. Each returns 0, or -1 with @why: then no more comes. */
+/* Callbacks, in order of time. Each returns 0, or -1 with @why, which ends the delivery. */
 struct order_target {
 	int (*op)(void *arg, const struct recording *rec, const struct cap_op *op,
 		  struct reason *why);
@@ -36,29 +37,29 @@ struct order_target {
 	void *arg;
 };
 
-/* What is known of a recording before the first record is delivered. */
+/* Known before the first record is delivered. */
 struct order_span {
 	uint64_t first_ns, last_ns;	/* earliest beginning, latest end; CLOCK_MONOTONIC */
 };
 
-/* The latest times that are safe, by chunk of a kind. */
+/* For each chunk of a kind: up to when its records can be delivered. */
 struct order_marks {
-	uint64_t *after;		/* nothing that comes after chunk i began before */
+	uint64_t *after;		/* no record behind chunk i began earlier */
 	size_t n, cap;
 };
 
 struct order {
 	struct order_span span;
-	/* its own */
+	/* private */
 	struct order_marks ops, requests;
-	bool cut_off;			/* the recording is damaged behind so many chunks */
+	bool cut_off;			/* the recording is damaged behind these chunks */
 };
 
-/* Reads all of @f once, which can be read again from its beginning. 0, or -1 with @why: nothing of
- * it makes sense. A recording that is cut off is in order up to there. */
+/* The first pass over @f, which must be seekable. 0, or -1 with @why if nothing in it is readable.
+ * A truncated recording is used up to the damage. */
 int order_learn(struct order *o, FILE *f, const char *name, struct reason *why);
 
-/* Reads it again and delivers. 0; 1 with @why: it is cut off, all before was delivered; -1 with
+/* The second pass. 0; 1 with @why: truncated, but all before the damage was delivered; -1 with
  * @why. */
 int order_deliver(const struct order *o, struct recording *rec, const struct order_target *to,
 		  struct reason *why);

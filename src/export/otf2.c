@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* otf2.c - what of a recording becomes which event of OTF2; see otf2.h. */
+/* otf2.c - maps the records of a recording to events of OTF2; see otf2.h. */
 #include "export/otf2.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static OTF2_IoOperationMode io_mode(const struct cap_op *op)
 		return OTF2_IO_OPERATION_MODE_FLUSH;
 	case OP_WRITE:
 		return OTF2_IO_OPERATION_MODE_WRITE;
-	case OP_COPY: /* one of its two files is known: what it was opened for tells which */
+	case OP_COPY: /* only one of its two files is known: its open mode tells which */
 		return (op->open_flags & 3) == 1 ? OTF2_IO_OPERATION_MODE_WRITE :
 						   OTF2_IO_OPERATION_MODE_READ;
 	default:
@@ -51,7 +51,7 @@ static void io_put(struct exporting *x, size_t l, const struct cap_op *op, uint3
 {
 	OTF2_EvtWriter *w = x->a.locations[l].w;
 	bool flush = op->kind == OP_FSYNC;
-	uint64_t id = 2 * x->a.operations++; /* those of requests are odd */
+	uint64_t id = 2 * x->a.operations++; /* requests have odd ids */
 	int64_t ret = op->ret;
 
 	if (op->offset != ~0ULL)
@@ -93,7 +93,7 @@ static void open_put(struct exporting *x, size_t l, const struct cap_op *op, uns
 {
 	uint32_t handle;
 
-	/* closed unseen */
+	/* its close was not recorded */
 	destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
 	handle = handle_begin(x, op, pid);
 	otf2_note(&x->a, OTF2_EvtWriter_IoCreateHandle(
@@ -154,12 +154,12 @@ static OTF2_IoOperationMode request_mode(const struct cap_request *rq)
 		return OTF2_IO_OPERATION_MODE_READ;
 	case RQ_FLUSH:
 		return OTF2_IO_OPERATION_MODE_FLUSH;
-	default: /* discards and write zeroes, too; their flags tell */
+	default: /* discards and write zeroes too: their flags say so */
 		return OTF2_IO_OPERATION_MODE_WRITE;
 	}
 }
 
-/* Bytes as OTF2 wants them: only those that were read or written. */
+/* OTF2 counts only bytes that were read or written. */
 static uint64_t request_bytes(const struct cap_request *rq)
 {
 	bool data = rq->op == RQ_READ || rq->op == RQ_WRITE;
@@ -230,7 +230,7 @@ static int request_put(void *arg, const struct recording *rec, const struct requ
 	return 0;
 }
 
-/* What was lost was nobody's that is known: a location says when. */
+/* Nobody knows whose the lost records were: a location of their own says when. */
 static int loss_put(void *arg, const struct cap_loss *loss, struct reason *why)
 {
 	struct exporting *x = arg;
@@ -245,7 +245,7 @@ static int loss_put(void *arg, const struct cap_loss *loss, struct reason *why)
 		return reason_set(why, EXIT_FAILED, "no room for a location");
 	l = &x->a.locations[x->losses - 1];
 	if (loss->to_ns <= l->last_ns)
-		return 0; /* of another kind at the same time */
+		return 0; /* already told for this moment, of the other kind */
 	otf2_note(&x->a, OTF2_EvtWriter_MeasurementOnOff(
 				 l->w, NULL, otf2_time(&x->a, x->losses - 1, loss->from_ns),
 				 OTF2_MEASUREMENT_OFF));
@@ -270,7 +270,7 @@ static void losses_write(struct exporting *x, const struct recording *rec)
 	}
 }
 
-/* The clock's properties need what was learnt, and the same moment by the other clock. */
+/* The clock's properties need the span, and the same moment on the realtime clock. */
 static void clock_write(struct exporting *x, const struct order_span *s, const struct header *h)
 {
 	otf2_note(&x->a, OTF2_GlobalDefWriter_WriteClockProperties(

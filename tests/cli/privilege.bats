@@ -75,7 +75,7 @@ kept() {
 @test "privileges that cannot be given up are told, and it goes on" {
 	run --separate-stderr setpriv --bounding-set=-setuid --inh-caps=-setuid "$iostrata" breakdown -D 0.2
 	((status == 0))
-	[[ $output == traced* ]]
+	[[ $output == traced* || $output == "no I/O seen "* ]] # on an idle machine
 	[[ $stderr == "warning: more privileges are kept than needed: cannot become another user: "* ]]
 	[[ $stderr == *$'\nhint: '*$'\ntracing' ]]
 }
