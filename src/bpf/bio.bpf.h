@@ -43,12 +43,41 @@ static __always_inline u8 rq_op(u32 flags)
 	return (flags & REQ_OP_MASK) >= REQ_OP_DRV ? RQ_OTHER : RQ_ZONE;
 }
 
+/* Whether this disk or partition is traced. */
+static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
+{
+	return dev_wanted(dev) || dev_wanted(bio_part_dev(bio));
+}
+
+/* Whose it is, and whether that is traced, where that matters (conf.issuers). */
+static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio, u32 dev, u64 id,
+					   bool throttled)
+{
+	bool behalf = false;
+
+	if (CONF(sent_requests)) {
+		io->error = 0;
+		io->sector = bio->bi_iter.bi_sector;
+		io->cmd_flags = bio->bi_opf;
+		io->merges = 0;
+		io_note_who(io, bio, id, throttled);
+	}
+	if (CONF(rq_by))
+		io_set_by(io, bio, id, throttled);
+	if (CONF(by) == BY_TASK)
+		behalf = io_set_behalf(io, bio);
+	if (!bio_dev_wanted(bio, dev))
+		io->counted = 0;
+	else if (id)
+		io->counted = bio_wanted(bio, id, throttled, behalf, &io->tid);
+	else
+		io->counted = behalf || !CONF(process_filter);
+}
+
 /* @throttled: see owner.bpf.h. */
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
 				    bool throttled)
 {
-	bool behalf = false;
-
 	io->key = bio_key(bio);
 	io->q = bpf_ktime_get_ns();
 	io->g = 0;
@@ -61,26 +90,11 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->failed = 0;
 	io->requeued = 0;
 	io->bio_based = 0;
-	if (CONF(sent_requests)) {
-		io->error = 0;
-		io->sector = bio->bi_iter.bi_sector;
-		io->cmd_flags = bio->bi_opf;
-		io->merges = 0;
-		io_note_who(io, bio, id, throttled);
-	}
 	io->throttled = throttled;
-	if (CONF(rq_by))
-		io_set_by(io, bio, id, throttled);
-	if (CONF(by) == BY_TASK)
-		behalf = io_set_behalf(io, bio);
-	if (!dev_wanted(dev) && !dev_wanted(bio_part_dev(bio)))
-		io->counted = 0;
-	else if (CONF(issuers) && id)
-		io->counted = bio_wanted(bio, id, throttled, behalf, &io->tid);
-	else if (CONF(issuers))
-		io->counted = behalf || !CONF(process_filter);
+	if (CONF(issuers))
+		io_fill_issuer(io, bio, dev, id, throttled);
 	else
-		io->counted = !id || !is_tool(id);
+		io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
 }
 
 /* Current, whose thread id is @tid, queues @bio. False: it is in no operation, and never was in
