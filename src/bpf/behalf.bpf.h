@@ -4,8 +4,9 @@
  * back counts for the thread that made it dirty, whoever writes it back: a kernel thread, sync(1),
  * or a thread that needs memory.
  *
- * The last such thread is kept for each inode; for a block device, whose pages belong to many
- * files, for each page. A write to a page that is already dirty is not seen.
+ * The last such thread is kept for each inode, unless the filters reject it; for a block device,
+ * whose pages belong to many files, for each page. A write to a page that is already dirty is not
+ * seen.
  */
 #ifndef IOSTRATA_BEHALF_BPF_H
 #define IOSTRATA_BEHALF_BPF_H
