@@ -101,7 +101,7 @@ def ids_alike(gate: Gate) -> None:
         failed = sum(bool(os.waitpid(child, 0)[1]) for child in children)
     n = requests_of(trace, disk)
     lost = {what: count for what, count in trace.lost().items() if what != "missed"}
-    gate.check("requests", not failed and n == threads * reads and not sum(lost.values()), requests=n,
+    gate.check("requests", not failed and n == threads * reads and not sum(lost.values()), counted=n,
                reads=threads * reads, failed=failed, **trace.lost())
 
 
