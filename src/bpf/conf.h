@@ -34,6 +34,7 @@ enum {
 	MARK_SLOTS = 256,	/* CPUs whose completion is known; a collision forgets one */
 	MARK_LEVELS = 3,	/* threads, software and hardware interrupts */
 	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for backups */
+	HANDLED_TRIES = 4,	/* of them, that a thread may have */
 	IDLE_SLOTS = 1024,	/* CPUs for whose idle threads they are kept */
 	MAX_RINGS = 16,		/* for records, one for each group of CPUs */
 	FILES_SENT = 4096,	/* files whose name was sent; a collision forgets one */
@@ -89,6 +90,7 @@ struct bpf_conf {
 	unsigned char process_filter;	/* these, or cgroups */
 	unsigned char file_filter;	/* n_files or n_devs */
 	unsigned char file_details;	/* inode, device or flags of a file are needed */
+	unsigned char op_extras;	/* what op_extras() looks at is asked for */
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
 	/* which I/O */
 	unsigned long long min_ns;
