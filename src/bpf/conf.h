@@ -34,7 +34,6 @@ enum {
 	MARK_SLOTS = 256,	/* CPUs whose completion is known; a collision forgets one */
 	MARK_LEVELS = 3,	/* threads, software and hardware interrupts */
 	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for backups */
-	HANDLED_TRIES = 4,	/* of them, that a thread may have */
 	IDLE_SLOTS = 1024,	/* CPUs for whose idle threads they are kept */
 	MAX_RINGS = 16,		/* for records, one for each group of CPUs */
 	FILES_SENT = 4096,	/* files whose name was sent; a collision forgets one */

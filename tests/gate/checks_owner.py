@@ -57,7 +57,7 @@ def of_a_name(gate: Gate) -> None:
 
 
 def born_as(pid: int, argv: list[str]) -> int:
-    """A child of the id @pid, which must be free, executes @argv."""
+    """A child of the id @pid, which must be free, executes @argv; its status."""
     libc = ctypes.CDLL(None, use_errno=True)
     ids = (ctypes.c_int32 * 1)(pid)
     args = struct.pack("11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(ids), 1, 0)
@@ -69,7 +69,7 @@ def born_as(pid: int, argv: list[str]) -> int:
             os._exit(127)
     if child < 0:
         raise Broken(f"clone3 with pid {pid}: {os.strerror(ctypes.get_errno())}")
-    return int(child)
+    return os.waitpid(child, 0)[1]
 
 
 @suite("owner.id-again")
@@ -83,26 +83,10 @@ def id_used_again(gate: Gate) -> None:
     with Trace("-T", "blk", "-d", disk.name, command=["sh", "-c", script]) as trace:
         if not machine.wait_for(dead.exists, 30):
             raise Broken("the command did nothing")
-        status = os.waitpid(born_as(int(machine.get(dead)), issuer("plain", disk)), 0)[1]
+        status = born_as(int(machine.get(dead)), issuer("plain", disk))
         go.touch()
     gate.check("stranger", not status and requests_of(trace, disk) == 0, status=status,
                requests=requests_of(trace, disk), reads=READS)
-
-
-@suite("owner.ids-alike", 300)
-def ids_alike(gate: Gate) -> None:
-    """Threads whose ids are the same but for high bits: what is kept by id is of each of them, also where
-    they interrupt one another inside the programs (7.x)."""
-    gate.not_native("processes with chosen ids")
-    threads, reads = 6, 4001
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, submit_queues=2)
-    with Trace("-d", disk.name) as trace:
-        children = [born_as(6007 + (n << 12), issuer("plain", disk, reads)) for n in range(threads)]
-        failed = sum(bool(os.waitpid(child, 0)[1]) for child in children)
-    n = requests_of(trace, disk)
-    lost = {what: count for what, count in trace.lost().items() if what != "missed"}
-    gate.check("requests", not failed and n == threads * reads and not sum(lost.values()), counted=n,
-               reads=threads * reads, failed=failed, **trace.lost())
 
 
 def limited(group: Path, who: str, disk: machine.Disk) -> list[str]:
