@@ -184,12 +184,12 @@ static void get_ops_p99(struct value *v, const void *row, const void *ctx)
 static void get_where(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
-	unsigned int st = top_row_stratum(r);
+	struct top_strata strata = top_row_strata(table_of(ctx), r);
+	unsigned int st = top_strata_largest(&strata);
 
-	(void)ctx;
 	if (st < ST_N)
 		snprintf(v->buf, sizeof(v->buf), "%s %.0f%%", stratum_name(st),
-			 100.0 * r->strata[st] / r->ops.total_ns);
+			 100.0 * strata.ns[st] / r->ops.total_ns);
 }
 
 static void get_rqs(struct value *v, const void *row, const void *ctx)
