@@ -78,7 +78,8 @@ const struct column *columns_find(const struct column *list, const char *name);
 void columns_value(struct value *ret, const struct columns *t, const struct column *c,
 		   const void *row);
 
-/* For qsort, of figures and of rows: biggest figure first, text from A to Z, what is unknown last. */
+/* For qsort, of figures and of rows: biggest figure first, text from A to Z, what is unknown
+ * last. */
 int columns_order(const struct column *c, const struct value *a, const struct value *b);
 int columns_compare(const struct columns *t, const struct column *c, const void *a, const void *b);
 

@@ -3,8 +3,8 @@
  * top_table.c - the join; see top_table.h.
  *
  * An open hash of row numbers finds a row of the table by its key, since there may be 20,000 rows,
- * and a hundred thousand of the kernel's, every second. Strata and histograms are summed up only for
- * rows that show them.
+ * and a hundred thousand of the kernel's, every second. Strata and histograms are summed up only
+ * for rows that show them.
  */
 #include "show/top_table.h"
 

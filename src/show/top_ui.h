@@ -71,8 +71,8 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r);
 
 void top_ui_done(struct top_ui *ui);
 
-/* For the files of the screen: makes the table and the list of the snapshot that is shown, until the
- * next drawing, 0 or -ENOMEM; the selected row, or NULL; that snapshot. */
+/* For the files of the screen: makes the table and the list of the snapshot that is shown, until
+ * the next drawing, 0 or -ENOMEM; the selected row, or NULL; that snapshot. */
 int top_ui_table(struct top_ui *ui);
 struct top_row *top_ui_row(const struct top_ui *ui);
 const struct snapshot *top_ui_snapshot(const struct top_ui *ui);
