@@ -125,6 +125,8 @@ static __always_inline int sched_waking(u64 *ctx, bool level_known)
 	h = bpf_map_lookup_elem(&helpers, &tid);
 	if (h)
 		helper_woken(h, bpf_ktime_get_ns(), interrupt_level(level_known));
+	if (CONF(by) == BY_TASK && p->flags & PF_KTHREAD)
+		client_set(tid, bpf_ktime_get_ns(), level_known);
 	return 0;
 }
 
@@ -179,6 +181,8 @@ int on_exit(u64 *ctx)
 	 * on older kernels (5.15, 6.1) */
 	if (CONF(waits))
 		bpf_map_delete_elem(&helpers, &tid);
+	if (CONF(waits) && CONF(by) == BY_TASK)
+		bpf_map_delete_elem(&clients, &tid);
 	if (CONF(tracked) && group_tracked(p->tgid) && !is_io_thread(p) &&
 	    first_to_see(ctx, EV_EXIT, p))
 		thread_counts(false);
