@@ -211,7 +211,8 @@ is_json() { screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$t
 	pane 200 60
 	draw
 	shows '1009 +naïve '
-	keys Home Down Enter
+	types '/made-up-11' # it has both sides
+	keys Home Enter
 	wait_until shows '^pid .*, [0-9]+'
 	in_tmux capture-pane -p -e | grep -qE "$color"
 	keys q
@@ -219,7 +220,8 @@ is_json() { screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$t
 	types 'export NO_COLOR=1 LC_ALL=C'
 	draw
 	shows '1009 +na(\?|\\xc3\\xaf)+ve ' || { screen; false; }
-	keys Home Down Enter
+	types '/made-up-11'
+	keys Home Enter
 	wait_until shows '^pid .*, [0-9]+'
 	in_tmux capture-pane -p -e >"$tmp/shown"
 	grep -q '#' "$tmp/shown"
