@@ -147,3 +147,19 @@ def of_a_loop_device(gate: Gate) -> None:
         left = helpers_bytes(top, d, "W")
         gate.check(label, got >= size, bytes=got, wanted=size, everything=everything)
         gate.check(f"{label}.helpers", sum(left.values()) <= everything / 100, allowed="1%", **left)
+
+
+@suite("top.on-behalf.device")
+def written_to_a_device(gate: Gate) -> None:
+    """Of a block device each page is somebody's: who made it dirty, not who was the last on the
+    device."""
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    wanted = {"first": 67 * 65536, "second": 101 * 65536}
+    with open(disk.path, "rb"), Top("0.3") as top:  # nobody is the last to close it, and writes all back
+        for seek, (name, size) in zip((0, 200), wanted.items()):
+            dd(gate, name, "if=/dev/zero", f"of={disk.path}", "bs=65536", f"count={size >> 16}", f"seek={seek}",
+               "conv=notrunc")
+        idle(disk)
+    for name, size in wanted.items():
+        got = top.total("bytes", "rows", disk=disk.name, comm=name, op="W", on_behalf="writeback")
+        gate.check(name, got == size, bytes=got, wanted=size)
