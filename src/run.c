@@ -4,7 +4,8 @@
  *
  * Signals: after the first INT, TERM or HUP the run ends and the result is printed; with a command,
  * the run waits for that to end (it was interrupted, too). The second ends at once: the run if it
- * waits, else the process, which may be stuck in a write to a full pipe.
+ * waits, else the process, which may be stuck in a write to a full pipe. USR1 ends the runs that
+ * want that, even if a command goes on.
  */
 #include "run.h"
 
@@ -31,6 +32,10 @@ const struct opt run_opts[] = {
 	  .help = "end after this time; a command goes on" },
 	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
 	  .help = "exit with 5 if anything was lost" },
+	{ 0, "all-files", OPT_FLAG(struct run, opts.filters.all_files),
+	  .help = "pipes, sockets and terminals too" },
+	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
+	  .help = "with -- CMD: everybody, not only the command" },
 	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
 	  .help = "let the kernel measure what tracing costs" },
 	{},
@@ -53,6 +58,8 @@ static struct sigaction signals_before[NSIG];
 
 /* Written by the handler: how many signals came, and the last. */
 static volatile sig_atomic_t signals_n, signal_last;
+/* SIGUSR1 came. */
+static volatile sig_atomic_t usr1_came;
 /* The run waits and will handle signals at once. */
 static volatile sig_atomic_t run_waits;
 
@@ -72,16 +79,23 @@ static void on_signal(int signo)
 	raise(signo); /* ends the process when this handler returns */
 }
 
+static void on_usr1(int signo)
+{
+	(void)signo;
+	usr1_came = 1;
+}
+
 static void end_signals_set(sigset_t *set)
 {
 	sigemptyset(set);
+	sigaddset(set, SIGUSR1);
 	for (int i = 0; i < END_SIGNALS_N; i++)
 		sigaddset(set, end_signals[i]);
 }
 
 /* Signals ignored when we were started stay ignored: HUP under nohup(1), INT in the background.
  * With SIGCHLD ignored the command's status would be lost. */
-static void signals_take(void)
+static void signals_take(bool usr1_ends)
 {
 	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	sigset_t set;
@@ -93,6 +107,9 @@ static void signals_take(void)
 		if (!sigaction(end_signals[i], NULL, was) && was->sa_handler != SIG_IGN)
 			sigaction(end_signals[i], &act, NULL);
 	}
+	act.sa_handler = on_usr1;
+	if (usr1_ends)
+		sigaction(SIGUSR1, &act, NULL);
 	signal(SIGCHLD, SIG_DFL);
 	end_signals_set(&set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -181,7 +198,7 @@ static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
 	end_signals_set(&set);
 	sigprocmask(SIG_BLOCK, &set, &mask);
 	run_waits = 1;
-	if (signals_n == r->answered)
+	if (signals_n == r->answered && !usr1_came)
 		ppoll(fds, n, &time, &mask);
 	else
 		ppoll(fds, n, &(struct timespec){}, &mask);
@@ -192,6 +209,8 @@ static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
 /* True if a signal ends the run. */
 static bool signals_end(struct run *r)
 {
+	if (usr1_came)
+		return true;
 	if (signals_n == r->answered)
 		return false;
 	r->answered = signals_n;
@@ -331,7 +350,7 @@ static int start(struct run *r, struct reason *why)
 		return -1;
 	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))
 		cmd_warn(why);
-	signals_take();
+	signals_take(r->usr1_ends);
 	if (r->session)
 		run_say_refused(r);
 	run_say_kernel_threads(r);
