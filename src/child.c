@@ -152,6 +152,83 @@ void child_done(struct child *c)
 	close_fd(&c->failed);
 }
 
+static void helper_signals(void (*action)(int))
+{
+	signal(SIGINT, action);
+	signal(SIGTERM, action);
+	signal(SIGHUP, action);
+}
+
+static void helper_run(const struct helper_work *w, int go, int ready)
+{
+	struct caller caller = {};
+	struct reason why;
+	ssize_t n;
+	int err;
+	char any;
+
+	helper_signals(SIG_IGN);
+	err = caller_find(&caller, &why) ? -EPERM : caller_become(&caller) ? -errno : 0;
+	if (!err)
+		err = w->prepare(w->arg);
+	if (write(ready, &err, sizeof(err)) < 0 || err)
+		_exit(EXIT_TOOL);
+	close(ready);
+	while ((n = read(go, &any, 1)) < 0 && errno == EINTR)
+		;
+	helper_signals(SIG_DFL);
+	if (n == 1)
+		_exit(w->work(w->arg));
+	w->give_up(w->arg);
+	_exit(0);
+}
+
+int helper_start(struct helper *h, const struct helper_work *work)
+{
+	int go[2], ready[2], err = -EIO;
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(ready, O_CLOEXEC)) {
+		err = -errno;
+		close(go[0]);
+		close(go[1]);
+		return err;
+	}
+	h->pid = fork();
+	if (!h->pid) {
+		close(go[1]);
+		close(ready[0]);
+		helper_run(work, go[0], ready[1]);
+	}
+	if (h->pid < 0)
+		err = -errno;
+	close(go[0]);
+	close(ready[1]);
+	if (h->pid > 0 && read(ready[0], &err, sizeof(err)) != sizeof(err))
+		err = -EIO;
+	close(ready[0]);
+	h->go = go[1];
+	if (err)
+		helper_end(h, false);
+	return err;
+}
+
+int helper_end(struct helper *h, bool work)
+{
+	int status = 0;
+
+	if (h->pid <= 0)
+		return 0;
+	if (work && write(h->go, "", 1) != 1)
+		work = false;
+	close(h->go);
+	while (waitpid(h->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	h->pid = 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TOOL;
+}
+
 /* It has no terminal and closes our output; otherwise readers of that would wait for it to end. */
 static void hold_open(int parent)
 {

@@ -59,6 +59,28 @@ int child_reap(struct child *c);
  */
 void child_hold_open(void);
 
+/* A process of the tool's own that works after the run, when the tool itself can do little more. */
+struct helper {
+	pid_t pid;
+	int go;			/* any byte lets it work; closed: it gives up */
+};
+
+/* What it does: at once, to see whether it can, then, or if that is not wanted. 0 or -errno; the
+ * exit code; nothing. All run as the caller under sudo, and not as what the tool is. */
+struct helper_work {
+	int (*prepare)(void *arg);
+	int (*work)(void *arg);
+	void (*give_up)(void *arg);
+	void *arg;
+};
+
+/* Forks it, as the tool is now; signals do not end it until it works. 0, or -errno of
+ * .prepare. */
+int helper_start(struct helper *h, const struct helper_work *work);
+
+/* Lets it work, or give up, and waits for it to end. Returns its exit code. */
+int helper_end(struct helper *h, bool work);
+
 /* Closes what belongs to @c. A child that was not released ends when the tool does. */
 void child_done(struct child *c);
 

@@ -40,10 +40,6 @@ const struct opt filter_opts[] = {
 	  .help = "only operations on this file, or on all below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
 	  .help = "only operations that took at least this long" },
-	{ 0, "all-files", OPT_FLAG(struct filters, all_files),
-	  .help = "pipes, sockets and terminals too" },
-	{ 0, "system", OPT_FLAG(struct filters, system),
-	  .help = "with -- CMD: everybody, not only the command" },
 	{},
 };
 

@@ -22,7 +22,8 @@ struct filters {
 };
 
 extern const struct opt_choice filter_ops[];	/* kinds of operations */
-extern const struct opt filter_opts[];	/* over struct filters */
+extern const struct opt filter_opts[];	/* over struct filters, but for its last row, which is
+					 * set by options of run.h */
 
 /* Translates them into @conf, with look-ups in /proc and /sys. 0, or -1 with @why. */
 int filters_resolve(const struct filters *f, struct session_conf *conf, struct reason *why);

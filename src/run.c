@@ -5,7 +5,8 @@
  * Signals: after the first INT, TERM or HUP the run ends and the result is printed; with a command,
  * the run waits for that to end (it was interrupted, too). The second ends at once: the run if it
  * waits, else the process, which may be stuck in a write to a full pipe. So it is while a source
- * opens, too; then signals are as we got them, until the run begins.
+ * opens, too; then signals are as we got them, until the run begins. USR1 ends the runs that want
+ * that, even if a command goes on.
  */
 #include "run.h"
 
@@ -25,26 +26,6 @@
 
 enum { TICK_NS = 500000000, SAME_SIGNAL_NS = 50000000, FDS_OF_RUN = 4, TOOL_NICE = -10 };
 
-const struct opt run_opts[] = {
-	{ 'j', "json", OPT_FLAG(struct run, opts.json),
-	  .help = "one JSON object per interval, times in ns" },
-	{ 'D', "duration", OPT_DURATION(struct run, opts.duration_ns), .arg = "DUR", .min = 1,
-	  .help = "end after this time; a command goes on" },
-	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
-	  .help = "exit with 5 if anything was lost" },
-	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
-	  .help = "let the kernel measure what tracing costs" },
-	{},
-};
-
-const struct opt run_args[] = {
-	{ OPT_DURATION(struct run, opts.interval_ns), .arg = "INTERVAL", .min = 10000000,
-	  .max = 1000000000000000000, .help = "print every so often (seconds)" },
-	{ OPT_UINT(struct run, opts.count), .arg = "COUNT", .min = 1,
-	  .help = "end after so many intervals" },
-	{},
-};
-
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 enum { END_SIGNALS_N = sizeof(end_signals) / sizeof(*end_signals) };
@@ -55,6 +36,8 @@ static sigset_t mask_before;
 
 /* Written by the handler: how many signals came, and the last. */
 static volatile sig_atomic_t signals_n, signal_last;
+/* SIGUSR1 came. */
+static volatile sig_atomic_t usr1_came;
 /* The run waits and will handle signals at once. */
 static volatile sig_atomic_t run_waits;
 
@@ -74,9 +57,16 @@ static void on_signal(int signo)
 	raise(signo); /* ends the process when this handler returns */
 }
 
+static void on_usr1(int signo)
+{
+	(void)signo;
+	usr1_came = 1;
+}
+
 static void end_signals_set(sigset_t *set)
 {
 	sigemptyset(set);
+	sigaddset(set, SIGUSR1);
 	for (int i = 0; i < END_SIGNALS_N; i++)
 		sigaddset(set, end_signals[i]);
 }
@@ -193,7 +183,7 @@ static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
 	end_signals_set(&set);
 	sigprocmask(SIG_BLOCK, &set, &mask);
 	run_waits = 1;
-	if (signals_n != r->answered)
+	if (signals_n != r->answered || usr1_came)
 		time = (struct timespec){};
 	ppoll(fds, n, &time, &mask);
 	run_waits = 0;
@@ -203,6 +193,8 @@ static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
 /* True if a signal ends the run. */
 static bool signals_end(struct run *r)
 {
+	if (usr1_came)
+		return true;
 	if (signals_n == r->answered)
 		return false;
 	r->answered = signals_n;
@@ -353,6 +345,8 @@ static int start(struct run *r, struct reason *why)
 	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))
 		cmd_warn(why);
 	signals_take();
+	if (r->usr1_ends)
+		signal(SIGUSR1, on_usr1);
 	signal(SIGCHLD, SIG_DFL); /* ignored, the command's status would be lost */
 	if (r->session)
 		run_say_refused(r);

@@ -66,6 +66,8 @@ struct run {
 	char **command;			/* the command to run and trace; NULL: none */
 	bool own_stdout;		/* output goes elsewhere, so stdout is the command's; set by
 					 * .resolve */
+	bool usr1_ends;			/* SIGUSR1 ends the run, too, but not a command; set by
+					 * .resolve */
 	int exit;			/* exit code of the run, unless it fails */
 	char **rest;			/* arguments of a list, inside argv */
 	int n_rest;

@@ -7,6 +7,7 @@ import ctypes.util
 import json
 import struct
 import zlib
+from collections import namedtuple
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterator
@@ -31,6 +32,7 @@ M64 = (1 << 64) - 1
 HEAD = struct.Struct("<4sIIIIIQQ")
 
 Row = dict[str, int]
+Chunk = namedtuple("Chunk", "kind offset rows first last raw")
 _zstd = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
 _zstd.ZSTD_decompress.restype = ctypes.c_size_t
 
@@ -89,16 +91,6 @@ def columns(kind: int, rows: int, raw: bytes) -> tuple[list[Row], bytes]:
             found.append(column(code, raw[begin:at], rows))
     found += [[0] * rows] * (len(names) - len(found))
     return [dict(zip(names, row)) for row in zip(*found[:len(names)])], text
-
-
-@dataclass
-class Chunk:
-    kind: int
-    offset: int
-    rows: int
-    first: int
-    last: int
-    raw: bytes
 
 
 def chunks(data: bytes) -> Iterator[Chunk]:

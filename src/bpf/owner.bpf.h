@@ -56,6 +56,8 @@ static __always_inline bool bio_file(struct bio *bio, struct file_info *f)
 	bdev = (f->mode & S_IFMT) == S_IFBLK;
 	f->dev = bdev ? BPF_CORE_READ(inode, i_rdev) : BPF_CORE_READ(inode, i_sb, s_dev);
 	f->ino = BPF_CORE_READ(inode, i_ino);
+	if (bdev && !f->ino) /* before 5.11; later it is the device's number, as here */
+		f->ino = f->dev;
 	f->generation = BPF_CORE_READ(inode, i_generation);
 	if (CONF(file_identity))
 		file_identify(f, BPF_CORE_READ(inode, i_sb, s_magic), (u64)inode);

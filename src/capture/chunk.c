@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/chunk.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <zlib.h>
 
@@ -54,4 +57,32 @@ bool head_get(const uint8_t *p, struct chunk_head *h)
 	h->first_ns = get_u64(p + 24);
 	h->last_ns = get_u64(p + 32);
 	return get_u32(p) == CHUNK_MAGIC && crc32(0, head, CHUNK_HEAD) == get_u32(p + 20);
+}
+
+int bytes_write(int fd, const uint8_t *p, size_t len)
+{
+	ssize_t n;
+
+	for (; len; p += n, len -= n) {
+		n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			return n ? -errno : -EIO;
+	}
+	return 0;
+}
+
+int bytes_reserve(uint8_t **buf, size_t *cap, size_t size)
+{
+	uint8_t *p;
+
+	if (*cap >= size)
+		return 0;
+	p = realloc(*buf, size);
+	if (!p)
+		return -ENOMEM;
+	*buf = p;
+	*cap = size;
+	return 0;
 }

@@ -246,6 +246,36 @@ static int mounts_parse(struct header *h, const json_t *list)
 	return err;
 }
 
+static int parts_parse(struct header *h, const json_t *list)
+{
+	json_t *one;
+	size_t i;
+	int err = 0;
+
+	h->parts = calloc(json_array_size(list) + 1, sizeof(*h->parts));
+	if (!h->parts)
+		return -ENOMEM;
+	json_array_foreach(list, i, one) {
+		struct header_part *p = &h->parts[h->n_parts];
+
+		if (err || !json_is_string(json_object_get(one, "part_of")))
+			continue;
+		h->n_parts++;
+		err = member_text(one, "name", &p->name);
+		if (!err)
+			err = member_text(one, "part_of", &p->disk);
+	}
+	return err;
+}
+
+const char *header_disk(const struct header *h, const char *name)
+{
+	for (size_t i = 0; name && i < h->n_parts; i++)
+		if (h->parts[i].name && !strcmp(h->parts[i].name, name))
+			return h->parts[i].disk;
+	return NULL;
+}
+
 const struct header_mount *header_mount(const struct header *h, unsigned int dev)
 {
 	for (size_t i = 0; i < h->n_mounts; i++)
@@ -276,6 +306,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 		err = member_text(j, "host", &h->host);
 	if (!err)
 		err = mounts_parse(h, json_object_get(j, "mounts"));
+	if (!err)
+		err = parts_parse(h, json_object_get(j, "devices"));
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
 	if (!err)
@@ -299,6 +331,11 @@ void header_done(struct header *h)
 		free(h->mounts[i].source);
 	}
 	free(h->mounts);
+	for (size_t i = 0; i < h->n_parts; i++) {
+		free(h->parts[i].name);
+		free(h->parts[i].disk);
+	}
+	free(h->parts);
 	free(h->requests);
 	for (int st = 0; st < ST_N; st++)
 		free(h->stratum[st]);

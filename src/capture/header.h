@@ -20,6 +20,11 @@ struct header_mount {
 	char *point, *source;		/* owned */
 };
 
+/* A partition and its disk. */
+struct header_part {
+	char *name, *disk;		/* owned */
+};
+
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
 	char *kernel, *host;		/* NULL: not known */
@@ -29,6 +34,8 @@ struct header {
 	bool has_ops, has_requests;
 	struct header_mount *mounts;	/* owned */
 	size_t n_mounts;
+	struct header_part *parts;	/* owned */
+	size_t n_parts;
 };
 
 /* What header_text() needs to know of the run. */
@@ -50,12 +57,15 @@ void header_done(struct header *h);
 /* Where file system @dev was mounted, or NULL. */
 const struct header_mount *header_mount(const struct header *h, unsigned int dev);
 
+/* The disk that @name is a partition of; NULL: none. */
+const char *header_disk(const struct header *h, const char *name);
+
 /* How the run ended. */
 struct ending {
 	uint64_t duration_ns;
 	uint64_t ops, requests;		/* in the file */
 	uint64_t lost[LOST_N], missed;
-	uint64_t dropped_ops, dropped_requests;	/* too old, with --keep */
+	uint64_t dropped_ops, dropped_requests;	/* too old, with --keep; replaced, in a ring */
 };
 
 char *ending_text(const struct ending *e, const char *how);

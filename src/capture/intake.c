@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "base/lookup.h"
+#include "capture/recording.h"
 #include "cell.h"
 
 /* If there is no memory for one of these, records refer to id 0: no thread, no file. */
@@ -227,6 +228,12 @@ void intake_name(struct intake *in, const void *data, size_t len)
 	}
 }
 
+static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
+{
+	if (counts && took_ns > u->above_ns && !u->met_ns)
+		u->met_ns = took_ns;
+}
+
 static void op_take(struct intake *in, const struct sent_op *s, const unsigned long long *waits)
 {
 	struct cap_op op = {
@@ -243,6 +250,8 @@ static void op_take(struct intake *in, const struct sent_op *s, const unsigned l
 		op.strata[i] = s->on_cpu[i];
 	for (int i = SENT_ON_CPU; waits && i < ST_N; i++)
 		op.strata[i] = waits[i - SENT_ON_CPU];
+	if (in->until.kinds)
+		until_look(&in->until, in->until.kinds >> op.kind & 1, cap_op_total(&op));
 	writer_op(in->w, &op);
 }
 
@@ -260,6 +269,7 @@ static void request_take(struct intake *in, const struct sent_request *s)
 	};
 
 	device_meet(in, s->dev);
+	until_look(&in->until, in->until.requests, cap_request_end(&rq) - rq.q_ns);
 	writer_request(in->w, &rq);
 }
 

@@ -19,6 +19,14 @@ struct intake_file;
 struct intake_known;
 struct intake_thread;
 
+/* Looks out for one that took longer. */
+struct intake_until {
+	unsigned int kinds;	/* operations, 1 << kind; 0: none */
+	bool requests;
+	uint64_t above_ns;
+	uint64_t met_ns;	/* how long the first one took; 0: none yet */
+};
+
 struct intake {
 	struct writer *w;
 	/* Delivers the names that were sent before the current record, by calling
@@ -29,6 +37,7 @@ struct intake {
 		   unsigned int *ret_probed);
 	void *arg;
 	uint64_t unnamed;	/* files so far without a name */
+	struct intake_until until;
 	/* private */
 	struct mounts mounts;
 	struct intake_file *files, *last_file;

@@ -73,16 +73,7 @@ void reader_done(struct reader *r)
 
 static int buffer_reserve(uint8_t **buf, size_t *cap, size_t size, struct reason *why)
 {
-	uint8_t *p;
-
-	if (*cap >= size)
-		return 0;
-	p = realloc(*buf, size);
-	if (!p)
-		return reason_set(why, EXIT_FAILED, "out of memory");
-	*buf = p;
-	*cap = size;
-	return 0;
+	return bytes_reserve(buf, cap, size) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
 }
 
 static bool head_is_sane(const struct chunk_head *h)

@@ -20,6 +20,20 @@ uint64_t cap_request_end(const struct cap_request *rq)
 	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
 }
 
+uint64_t cap_event_end(const struct cap_event *ev)
+{
+	if (ev->kind == CHUNK_OPS)
+		return ev->op.start_ns + cap_op_total(&ev->op);
+	return cap_request_end(&ev->request);
+}
+
+uint64_t cap_event_total(const struct cap_event *ev)
+{
+	if (ev->kind == CHUNK_OPS)
+		return cap_op_total(&ev->op);
+	return cap_request_end(&ev->request) - ev->request.q_ns;
+}
+
 /* Sets @why for @err, from parsing the contents of a chunk. Returns -1. */
 static int chunk_failed(const struct recording *r, int err, struct reason *why)
 {

@@ -226,7 +226,7 @@ int replay_add(struct replay *r, const struct recording *rec, const struct cap_e
 
 	if (!is_op && ev->kind != CHUNK_REQUESTS)
 		return 0;
-	end = is_op ? ev->op.start_ns + cap_op_total(&ev->op) : cap_request_end(&ev->request);
+	end = cap_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
 	iv = interval_at(r, rec, end, why);

@@ -35,20 +35,6 @@ static void batch_init(struct writer *w, enum chunk_kind kind, const unsigned ch
 	w->batches[kind] = (struct batch){ .kind = kind, .columns = { .codes = codes, .n = n } };
 }
 
-static int write_all(int fd, const uint8_t *p, size_t len)
-{
-	ssize_t n;
-
-	for (; len; p += n, len -= n) {
-		n = write(fd, p, len);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0)
-			return n ? -errno : -EIO;
-	}
-	return 0;
-}
-
 static bool is_records(unsigned int kind)
 {
 	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
@@ -73,18 +59,12 @@ static void writer_fail(struct writer *w, int err)
 		w->is_file = false;
 }
 
-static int buffer_reserve(uint8_t **buf, size_t *cap, size_t size)
+/* Whether chunk @h would make the file too large. However many names there are, each of several
+ * files has records, too. */
+static bool file_is_full(const struct writer *w, const struct chunk_head *h)
 {
-	uint8_t *p;
-
-	if (*cap >= size)
-		return 0;
-	p = realloc(*buf, size);
-	if (!p)
-		return -ENOMEM;
-	*buf = p;
-	*cap = size;
-	return 0;
+	return w->max_bytes && is_records(h->kind) && (!w->next || w->last.rows) &&
+	       w->bytes + CHUNK_HEAD + h->packed > w->max_bytes;
 }
 
 /* Writes a chunk whose bytes, head included, are ready. 0 or -errno. */
@@ -94,9 +74,9 @@ static int chunk_write(struct writer *w, const struct chunk_head *h, const uint8
 	size_t len = CHUNK_HEAD + h->packed;
 	int err;
 
-	if (w->max_bytes && is_records(h->kind) && w->bytes + len > w->max_bytes)
+	if (file_is_full(w, h))
 		return -EFBIG;
-	err = write_all(w->fd, bytes, len);
+	err = bytes_write(w->fd, bytes, len);
 	if (err)
 		return err;
 	if (is_records(h->kind)) {
@@ -114,7 +94,7 @@ static int chunk_pack(struct writer *w, struct chunk_head *h)
 {
 	size_t room = ZSTD_compressBound(h->raw), n;
 
-	if (buffer_reserve(&w->packed, &w->packed_cap, CHUNK_HEAD + room))
+	if (bytes_reserve(&w->packed, &w->packed_cap, CHUNK_HEAD + room))
 		return -ENOMEM;
 	n = ZSTD_compress2(w->zstd, w->packed + CHUNK_HEAD, room, w->raw, h->raw);
 	if (ZSTD_isError(n))
@@ -124,32 +104,53 @@ static int chunk_pack(struct writer *w, struct chunk_head *h)
 	return 0;
 }
 
-/* Keeps the chunk in w->packed, and drops chunks whose records are too old. */
-static int chunk_keep(struct writer *w, const struct chunk_head *h)
+/* Drops chunks whose records are too old at @now. */
+static void kept_drop(struct writer *w, uint64_t now)
 {
-	size_t len = CHUNK_HEAD + h->packed;
-	struct kept_chunk *k = malloc(sizeof(*k) + len), **at = &w->kept;
+	struct kept_chunk *before = NULL, *k;
+	bool is_op;
 
-	if (!k)
-		return -ENOMEM;
-	*k = (struct kept_chunk){ .head = *h, .len = len };
-	memcpy(k->bytes, w->packed, len);
-	*w->kept_end = k;
-	w->kept_end = &k->next;
-	while ((k = *at)) {
-		if (!is_records(k->head.kind) || k->head.last_ns + w->keep_ns >= h->last_ns) {
-			at = &k->next;
+	while ((k = before ? before->next : w->kept.first)) {
+		if (!is_records(k->head.kind) || k->head.last_ns + w->keep_ns >= now) {
+			before = k;
 			continue;
 		}
-		w->dropped_ops += k->head.kind == CHUNK_OPS ? k->head.rows : 0;
-		w->dropped_requests += k->head.kind == CHUNK_OPS ? 0 : k->head.rows;
-		*(k->head.kind == CHUNK_OPS ? &w->ops : &w->requests) -= k->head.rows;
-		*at = k->next;
-		if (w->kept_end == &k->next)
-			w->kept_end = at;
-		free(k);
+		is_op = k->head.kind == CHUNK_OPS;
+		*(is_op ? &w->dropped_ops : &w->dropped_requests) += k->head.rows;
+		*(is_op ? &w->ops : &w->requests) -= k->head.rows;
+		free(kept_take(&w->kept, before));
 	}
-	return 0;
+}
+
+/* Writes the chunk in w->packed to the next file. 0 or -errno. */
+static int chunk_put_next(struct writer *w, const struct chunk_head *h)
+{
+	struct kept_chunk *k = kept_copy(h, w->packed); /* end and header need the buffers */
+	int err = k ? w->next(w->next_arg) : -ENOMEM;
+
+	if (!err)
+		err = chunk_write(w, h, k->bytes);
+	free(k);
+	return err;
+}
+
+/* Writes the chunk in w->packed, or keeps it. 0 or -errno. */
+static int chunk_put(struct writer *w, const struct chunk_head *h)
+{
+	int err;
+
+	if (w->keep_ns && h->kind != CHUNK_HEADER) {
+		err = kept_add(&w->kept, h, w->packed);
+		if (!err)
+			kept_drop(w, h->last_ns);
+		return err;
+	}
+	if (w->next && file_is_full(w, h))
+		return chunk_put_next(w, h);
+	err = chunk_write(w, h, w->packed);
+	if (!err && w->next && h->kind == CHUNK_NAMES)
+		err = kept_add(&w->kept, h, w->packed);
+	return err;
 }
 
 /* Packs and writes what is in w->raw. */
@@ -159,8 +160,7 @@ static void chunk_end(struct writer *w, struct chunk_head *h, int err)
 	if (!err)
 		err = chunk_pack(w, h);
 	if (!err)
-		err = w->keep_ns && h->kind != CHUNK_HEADER ? chunk_keep(w, h) :
-							      chunk_write(w, h, w->packed);
+		err = chunk_put(w, h);
 	if (err) {
 		chunk_lose(w, h, false);
 		writer_fail(w, err);
@@ -172,7 +172,7 @@ static void chunk_end(struct writer *w, struct chunk_head *h, int err)
 static void text_write(struct writer *w, enum chunk_kind kind, const char *text)
 {
 	struct chunk_head h = { .kind = kind, .raw = strlen(text), .rows = 1 };
-	int err = buffer_reserve(&w->raw, &w->raw_cap, h.raw);
+	int err = bytes_reserve(&w->raw, &w->raw_cap, h.raw);
 
 	if (!err)
 		memcpy(w->raw, text, h.raw);
@@ -188,7 +188,7 @@ static void batch_write(struct writer *w, enum chunk_kind kind)
 
 	if (!h.rows)
 		return;
-	err = buffer_reserve(&w->raw, &w->raw_cap, rowpack_size(&b->columns) + b->text_len);
+	err = bytes_reserve(&w->raw, &w->raw_cap, rowpack_size(&b->columns) + b->text_len);
 	if (!err)
 		h.raw = rowpack_put(&b->columns, w->raw, b->text, b->text_len);
 	chunk_end(w, &h, err);
@@ -266,7 +266,7 @@ static int zstd_begin(struct writer *w)
 	return 0;
 }
 
-int writer_begin(struct writer *w, int fd, const char *header)
+static int file_begin(struct writer *w, int fd, const char *header)
 {
 	uint8_t head[CAPTURE_HEAD] = CAPTURE_MAGIC;
 	struct stat st;
@@ -274,7 +274,16 @@ int writer_begin(struct writer *w, int fd, const char *header)
 
 	w->fd = fd;
 	w->is_file = !fstat(fd, &st) && S_ISREG(st.st_mode);
-	w->kept_end = &w->kept;
+	put_u32(head + 8, CAPTURE_VERSION);
+	err = bytes_write(fd, head, sizeof(head));
+	w->bytes = sizeof(head);
+	if (!err)
+		text_write(w, CHUNK_HEADER, header);
+	return err ? err : w->err;
+}
+
+int writer_begin(struct writer *w, int fd, const char *header)
+{
 	batch_init(w, CHUNK_OPS, op_codes, CAP_COLUMNS(struct cap_op));
 	batch_init(w, CHUNK_REQUESTS, request_codes, CAP_COLUMNS(struct cap_request));
 	batch_init(w, CHUNK_NAMES, name_codes, CAP_COLUMNS(struct cap_name));
@@ -283,12 +292,19 @@ int writer_begin(struct writer *w, int fd, const char *header)
 	w->batches[CHUNK_NAMES].text = malloc(CHUNK_TEXT);
 	if (!w->batches[CHUNK_NAMES].text || zstd_begin(w))
 		return -ENOMEM;
-	put_u32(head + 8, CAPTURE_VERSION);
-	err = write_all(fd, head, sizeof(head));
-	w->bytes = sizeof(head);
-	if (!err)
-		text_write(w, CHUNK_HEADER, header);
-	return err ? err : w->err;
+	return file_begin(w, fd, header);
+}
+
+int writer_restart(struct writer *w, int fd, const char *header)
+{
+	int err;
+
+	w->last = (struct chunk_head){};
+	rowpack_done(&w->index);
+	err = file_begin(w, fd, header);
+	for (struct kept_chunk *k = w->kept.first; k && !err; k = k->next)
+		err = chunk_write(w, &k->head, k->bytes);
+	return err;
 }
 
 /* Writes what was kept, oldest first. */
@@ -298,8 +314,7 @@ static void kept_write(struct writer *w)
 	int err;
 
 	w->keep_ns = 0;
-	while ((k = w->kept)) {
-		w->kept = k->next;
+	while ((k = kept_take(&w->kept, NULL))) {
 		err = w->err ? w->err : chunk_write(w, &k->head, k->bytes);
 		if (err) {
 			chunk_lose(w, &k->head, true);
@@ -307,13 +322,13 @@ static void kept_write(struct writer *w)
 		}
 		free(k);
 	}
-	w->kept_end = &w->kept;
 }
 
 void writer_close(struct writer *w)
 {
 	writer_flush(w);
-	kept_write(w);
+	if (w->keep_ns)
+		kept_write(w);
 }
 
 /* Drops the last chunk of records and everything after it. False: there is none. */
@@ -339,14 +354,14 @@ static void index_write(struct writer *w)
 
 	if (!h.rows || h.rows == INDEX_ROWS || rowpack_size(&w->index) > CHUNK_RAW)
 		return;
-	err = buffer_reserve(&w->raw, &w->raw_cap, rowpack_size(&w->index));
+	err = bytes_reserve(&w->raw, &w->raw_cap, rowpack_size(&w->index));
 	if (!err)
 		h.raw = rowpack_put(&w->index, w->raw, NULL, 0);
 	chunk_end(w, &h, err);
 	put_u64(trailer, at);
 	memcpy(trailer + 8, CAPTURE_INDEX_MAGIC, 8);
 	if (!w->err)
-		write_all(w->fd, trailer, sizeof(trailer));
+		bytes_write(w->fd, trailer, sizeof(trailer));
 }
 
 bool writer_end(struct writer *w, const char *end)
@@ -366,12 +381,7 @@ bool writer_end(struct writer *w, const char *end)
 
 void writer_done(struct writer *w)
 {
-	struct kept_chunk *k;
-
-	while ((k = w->kept)) {
-		w->kept = k->next;
-		free(k);
-	}
+	kept_done(&w->kept);
 	for (int kind = 0; kind < CHUNK_KINDS; kind++)
 		rowpack_done(&w->batches[kind].columns);
 	rowpack_done(&w->index);

@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/rowpack.h"
 #include "capture/format.h"
+#include "capture/kept.h"
+#include "capture/rowpack.h"
 
 /* The contents of a chunk until it is written. */
 struct batch {
@@ -24,20 +25,16 @@ struct batch {
 	size_t text_len;
 };
 
-/* A chunk that is kept in memory until it is known whether it will be written. */
-struct kept_chunk {
-	struct kept_chunk *next;
-	struct chunk_head head;
-	size_t len;
-	uint8_t bytes[];
-};
-
 struct writer {
 	int fd;
 	bool is_file;			/* else a pipe: nothing written can be undone */
 	uint64_t max_bytes;		/* limit of the file; 0: as many as there is room for */
 	uint64_t keep_ns;		/* write only this last part, at the end; 0: all, at once */
-	uint64_t bytes;			/* written so far */
+	/* The file has max_bytes: ends it by writer_end(), and goes on by writer_restart(). 0 or
+	 * -errno. NULL: the recording ends. */
+	int (*next)(void *arg);
+	void *next_arg;
+	uint64_t bytes;			/* written so far, to this file */
 	uint64_t ops, requests;		/* recorded: in the file, or kept */
 	uint64_t lost_ops, lost_requests; /* that found no room in the file */
 	uint64_t dropped_ops, dropped_requests;	/* too old to be kept */
@@ -45,7 +42,7 @@ struct writer {
 	/* private */
 	struct batch batches[CHUNK_KINDS];
 	struct rowpack index;
-	struct kept_chunk *kept, **kept_end;
+	struct kept kept;		/* with keep_ns all, with next names for other files */
 	struct chunk_head last;		/* the last chunk of ops or requests, and where it is */
 	uint64_t last_at;
 	void *zstd;
@@ -55,9 +52,13 @@ struct writer {
 
 /*
  * Starts a file at @fd, which must be empty, with the text of its header chunk. @w must be all 0,
- * except for max_bytes and keep_ns. 0 or -errno; call writer_done() in any case.
+ * except for max_bytes, and keep_ns or next. 0 or -errno; call writer_done() in any case.
  */
 int writer_begin(struct writer *w, int fd, const char *header);
+
+/* Goes on in another empty file, which gets a header of its own, and all names so far. 0 or
+ * -errno. */
+int writer_restart(struct writer *w, int fd, const char *header);
 
 /*
  * Each adds a record. After a failed write, records are counted as lost, including those of the

@@ -2,16 +2,13 @@
 /* export.c - recordings in the formats of other tools. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/reason.h"
-#include "base/rlimits.h"
-#include "base/text.h"
 #include "cmd.h"
-#include "export/otf2.h"
-#include "trace/syscalls.h"
+#include "export_dir.h"
 
 enum format { FORMAT_NONE, FORMAT_OTF2 };
 
@@ -68,25 +65,12 @@ static int resolve(const struct export *e, struct reason *why)
 	return 0;
 }
 
-/* 0; 1 with @why, though there is an archive; -1 with @why. */
-static int export_file(const struct export *e, struct otf2_counts *counts, struct reason *why)
+/* It must be new: the library overwrites an existing archive. */
+static int dir_make(const char *path, struct reason *why)
 {
-	FILE *f = fopen(e->file, "re");
-	struct rlimits limits;
-	int got;
-
-	if (!f)
-		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", e->file,
-				  strerror(errno));
-	rlimits_raise(&limits); /* each location has a file */
-	/* it must be new: the library overwrites an existing archive */
-	if (mkdir(e->output, 0700))
-		got = reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", e->output,
-				 strerror(errno));
-	else
-		got = otf2_export(f, e->file, e->output, syscall_name, counts, why);
-	fclose(f);
-	return got;
+	if (!mkdir(path, 0700))
+		return 0;
+	return reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", path, strerror(errno));
 }
 
 static int export(int argc, char **argv)
@@ -95,20 +79,19 @@ static int export(int argc, char **argv)
 	struct export e = {};
 	struct opts_result res;
 	struct reason why;
-	char safe[TEXT_SAFE_CAP(256)];
 	int got = cmd_parse(&cmd_export, argc, argv, &e, &res);
 
 	if (got >= 0)
 		return got;
 	if (resolve(&e, &why))
 		return cmd_fail(&why);
-	got = export_file(&e, &counts, &why);
+	if (access(e.file, R_OK))
+		reason_set(&why, EXIT_FAILED, "cannot open '%.200s': %s", e.file, strerror(errno));
+	else if (!dir_make(e.output, &why))
+		got = export_dir(e.file, e.output, &counts, &why);
 	if (got < 0)
 		return cmd_fail(&why);
-	text_safe(safe, sizeof(safe), e.output);
-	fprintf(stderr, "%s: %llu operations, %llu requests, %llu locations, %llu handles\n", safe,
-		(unsigned long long)counts.ops, (unsigned long long)counts.requests,
-		(unsigned long long)counts.locations, (unsigned long long)counts.handles);
+	export_dir_say(stderr, e.output, &counts);
 	return got ? cmd_fail(&why) : 0;
 }
 

@@ -4,18 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/newfile.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "breakdown_opts.h"
 #include "capture/header.h"
 #include "capture/intake.h"
+#include "export_dir.h"
+#include "record_files.h"
+#include "record_otf2.h"
+#include "record_until.h"
 #include "run.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
@@ -26,18 +27,18 @@ struct record {
 	struct run run;
 	/* options */
 	const char *file;
-	uint64_t buffer_kib, max_mib, keep_ns;
-	bool ops, requests, force, breakdown;
+	struct record_otf2 otf2;
+	uint64_t buffer_kib, max_mib;
+	const char *until;
+	bool ops, requests, breakdown;
 	struct breakdown_opts opts;
 	/* state */
-	int argc;
 	char **argv;
-	char name[256];			/* of the file; hostile */
-	FILE *out;			/* the file; writes go to its descriptor */
-	struct writer writer;
+	struct record_files files;
 	struct intake intake;
 	uint64_t lost[LOST_N];		/* as last written to the file */
 	uint64_t start_ns, flushed_ns, said_ns;
+	bool until_said, ended;
 	struct breakdown_view view;
 	struct utsname uts;
 };
@@ -46,11 +47,20 @@ static const struct opt file_opts[] = {
 	{ 'o', "output", OPT_STRING(struct record, file), .arg = "FILE",
 	  .help = "write this file (default: iostrata-COMMAND-TIME.ios); - is the standard "
 		  "output" },
-	{ 0, "force", OPT_FLAG(struct record, force), .help = "replace a file that exists" },
+	{ 0, "otf2", OPT_STRING(struct record, otf2.dir), .arg = "DIR",
+	  .help = "make this directory, with an OTF2 archive instead of a recording" },
+	{ 0, "force", OPT_FLAG(struct record, files.replace),
+	  .help = "replace a file that exists" },
 	{ 0, "max-size", OPT_UINT(struct record, max_mib), .arg = "MIB", .min = 1,
 	  .max = 1 << 30, .help = "end when the file has this size" },
-	{ 0, "keep", OPT_DURATION(struct record, keep_ns), .arg = "DUR", .min = 1000000000,
+	{ 0, "max-files", OPT_UINT(struct record, files.max_files), .arg = "N", .min = 2,
+	  .max = 1000,
+	  .help = "with --max-size: go on in another file, FILE.1 to FILE.N; each replaces the "
+		  "oldest" },
+	{ 0, "keep", OPT_DURATION(struct record, files.keep_ns), .arg = "DUR", .min = 1000000000,
 	  .help = "keep in memory, and write at the end, only what happened last" },
+	{ 0, "until", OPT_STRING(struct record, until), .arg = "COND",
+	  .help = "end as soon as one took longer: 'fsync>100ms', 'any>1', 'request>50ms'" },
 	{},
 };
 
@@ -80,6 +90,9 @@ static const struct opt_example examples[] = {
 	{ "iostrata record -o trace.ios -D 10", "everybody's I/O, for 10 seconds" },
 	{ "iostrata record --requests -d nvme0n1", "a disk's requests" },
 	{ "iostrata record --keep 60 -o last.ios", "the last minute, until Ctrl-C" },
+	{ "iostrata record --keep 60 --until 'fsync>100ms'", "what led to a slow fsync" },
+	{ "iostrata record --max-size 100 --max-files 5 -o a.ios", "the last 400 MiB or more" },
+	{ "iostrata record --otf2 trace -- make", "for Vampir and others" },
 	{ "iostrata record -o - -- dd if=a of=b | iostrata report -", "through a pipe" },
 	{},
 };
@@ -89,7 +102,8 @@ static const struct opt_table table = {
 	.summary = "record every operation and request in a file",
 	.about = "Writes a record of each operation and each block request when it is over: who, "
 		 "which file or disk, when, how long, and in which layer. 'iostrata report' shows "
-		 "the file. What cannot be recorded is counted, in the file, too.",
+		 "the file. What cannot be recorded is counted, in the file, too. SIGUSR1 ends the "
+		 "recording, but not a command.",
 	.groups = groups,
 	.command = true,
 	.examples = examples,
@@ -98,6 +112,48 @@ static const struct opt_table table = {
 static struct record *record_of(struct run *r)
 {
 	return (struct record *)r; /* its first member */
+}
+
+static int check_files(const struct record *rec, struct reason *why)
+{
+	if (rec->files.max_files && !rec->max_mib) {
+		reason_set(why, EXIT_USAGE, "--max-files says how many, but not how large");
+		return reason_hint(why, "--max-size MIB");
+	}
+	if (rec->files.max_files && rec->file && !strcmp(rec->file, "-"))
+		return reason_set(why, EXIT_USAGE, "--max-files and -o - exclude one another");
+	if (rec->otf2.dir && (rec->file || rec->files.max_files))
+		return reason_set(why, EXIT_USAGE, "--otf2 excludes -o and --max-files");
+	if (rec->files.max_files && rec->files.keep_ns)
+		return reason_set(why, EXIT_USAGE, "--max-files and --keep exclude one another");
+	return 0;
+}
+
+static int check_until(struct record *rec, struct reason *why)
+{
+	const struct intake_until *u = &rec->intake.until;
+
+	if (record_until_parse(rec->until, &rec->intake.until, why))
+		return -1;
+	if (u->requests ? rec->run.conf.sent_requests : rec->run.conf.sent_ops)
+		return 0;
+	return reason_set(why, EXIT_USAGE, "--until is about %s, which are not recorded",
+			  u->requests ? "requests" : "operations");
+}
+
+/* In a process of its own. */
+static int otf2_work(void *arg)
+{
+	const struct record_otf2 *o = arg;
+	struct otf2_counts counts = {};
+	struct reason why;
+	int got = export_dir(o->recording, o->dir, &counts, &why);
+
+	if (got < 0)
+		return cmd_fail(&why); /* the recording stays */
+	export_dir_say(stderr, o->dir, &counts);
+	unlink(o->recording);
+	return got ? cmd_fail(&why) : 0;
 }
 
 static int resolve(struct run *r, struct reason *why)
@@ -120,47 +176,15 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.uncounted = !rec->breakdown;
 	r->conf.by = rec->opts.by;
 	r->conf.buffer_bytes = rec->buffer_kib * 1024;
-	return 0;
-}
-
-/* "iostrata-dd-20260131-120000.ios" */
-static void name_make(struct record *rec)
-{
-	const char *comm = "system", *slash;
-	char when[32];
-	time_t now = time(NULL);
-
-	for (int i = 1; i < rec->argc; i++) {
-		if (strcmp(rec->argv[i - 1], "--") != 0)
-			continue;
-		slash = strrchr(rec->argv[i], '/');
-		comm = slash && slash[1] ? slash + 1 : rec->argv[i];
-		break;
-	}
-	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime(&now));
-	snprintf(rec->name, sizeof(rec->name), "iostrata-%.100s-%s.ios", comm, when);
-}
-
-/* Removes a file or a symbolic link, nothing else; the target of a link stays. */
-static void file_remove(const char *name)
-{
-	struct stat st;
-
-	if (!lstat(name, &st) && (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)))
-		unlink(name);
-}
-
-/* A new file of the caller's own. 0, or -1 with @why. */
-static int file_create(struct record *rec, struct reason *why)
-{
-	struct stat st;
-
-	if (rec->force)
-		file_remove(rec->name);
-	rec->out = newfile_open(rec->name, why);
-	if (rec->out)
+	r->usr1_ends = true;
+	if (check_files(rec, why))
+		return -1;
+	if (rec->until && check_until(rec, why))
+		return -1;
+	if (!rec->otf2.dir)
 		return 0;
-	return lstat(rec->name, &st) ? -1 : reason_hint(why, "--force replaces it");
+	rec->file = rec->otf2.recording;
+	return record_otf2_start(&rec->otf2, otf2_work, why);
 }
 
 static void names_come(void *arg)
@@ -192,14 +216,10 @@ static void on_sent_name(void *arg, const void *data, size_t len)
 	intake_name(&rec->intake, data, len);
 }
 
-static int begin_failed(const struct record *rec, int err, struct reason *why)
+/* For free(); NULL: out of memory. */
+static char *header_of(void *arg)
 {
-	return reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", rec->name,
-			  strerror(-err));
-}
-
-static int writer_start(struct record *rec, int fd, struct reason *why)
-{
+	const struct record *rec = arg;
 	const struct run *r = &rec->run;
 	struct header_run run = {
 		.version = IOSTRATA_VERSION, .argv = rec->argv,
@@ -207,36 +227,36 @@ static int writer_start(struct record *rec, int fd, struct reason *why)
 		.vfs_kinds = session_vfs_kinds(r->session),
 		.has_ops = r->conf.sent_ops, .has_requests = r->conf.sent_requests,
 	};
-	char *header = header_text(&run);
-	int err = header ? 0 : -ENOMEM;
 
-	rec->writer.max_bytes = rec->max_mib << 20;
-	rec->writer.keep_ns = rec->keep_ns;
-	if (!err)
-		err = writer_begin(&rec->writer, fd, header);
-	free(header);
-	return err ? begin_failed(rec, err, why) : 0;
+	return header_text(&run);
+}
+
+static struct ending ending_of(void *arg)
+{
+	const struct record *rec = arg;
+	struct ending so_far = { .duration_ns = clock_ns() - rec->start_ns };
+
+	memcpy(so_far.lost, rec->lost, sizeof(so_far.lost));
+	return so_far;
 }
 
 static int start(struct run *r, struct reason *why)
 {
 	struct record *rec = record_of(r);
-	bool is_stdout = rec->file && !strcmp(rec->file, "-");
 
-	if (rec->file)
-		snprintf(rec->name, sizeof(rec->name), "%s", rec->file);
-	else
-		name_make(rec);
-	if (is_stdout)
-		rec->out = stdout;
-	else if (file_create(rec, why))
-		return -1;
-	if (writer_start(rec, fileno(rec->out), why))
-		return -1;
-	rec->intake = (struct intake){ .w = &rec->writer, .names = names_come, .fs = fs_known,
-				       .arg = rec };
-	session_on_sent(r->session, on_sent, on_sent_name, rec);
+	rec->files.max_bytes = rec->max_mib << 20;
+	rec->files.standard = stdout;
+	rec->files.header = header_of;
+	rec->files.ending = ending_of;
+	rec->files.arg = rec;
 	rec->start_ns = rec->flushed_ns = clock_ns();
+	if (record_files_open(&rec->files, rec->file, rec->argv, why))
+		return -1;
+	rec->intake.w = &rec->files.w;
+	rec->intake.names = names_come;
+	rec->intake.fs = fs_known;
+	rec->intake.arg = rec;
+	session_on_sent(r->session, on_sent, on_sent_name, rec);
 	breakdown_view_fill(&rec->view, &rec->opts, r->conf.layer, STDOUT_FILENO);
 	rec->view.repeats = r->opts.interval_ns;
 	rec->view.command = r->conf.follow ? r->command[0] : NULL;
@@ -259,26 +279,27 @@ static void losses_tell(struct record *rec, uint64_t now)
 		loss.kind = i;
 		loss.count = lost - rec->lost[i];
 		rec->lost[i] = lost;
-		writer_loss(&rec->writer, &loss);
+		writer_loss(&rec->files.w, &loss);
 	}
 }
 
 static uint64_t lost_records(const struct record *rec)
 {
-	return rec->lost[LOST_OPS] + rec->lost[LOST_REQUESTS] + rec->writer.lost_ops +
-	       rec->writer.lost_requests;
+	return rec->lost[LOST_OPS] + rec->lost[LOST_REQUESTS] + rec->files.w.lost_ops +
+	       rec->files.w.lost_requests;
 }
 
 static void progress(struct record *rec, uint64_t now, const char *end)
 {
-	const struct writer *w = &rec->writer;
+	const struct writer *w = &rec->files.w;
 	uint64_t ops = w->ops + w->batches[CHUNK_OPS].columns.rows;
 	uint64_t requests = w->requests + w->batches[CHUNK_REQUESTS].columns.rows;
 	uint64_t took = now - rec->start_ns;
 
 	fprintf(stderr, "%s%.1f s: %s ops, %s requests, %s, %s, %s lost%s",
 		isatty(STDERR_FILENO) ? "\r\033[K" : "", took / 1e9, text_count(ops).s,
-		text_count(requests).s, text_bytes(w->bytes).s, text_rate(ops, took).s,
+		text_count(requests).s, text_bytes(record_files_size(&rec->files).bytes).s,
+		text_rate(ops, took).s,
 		text_count(lost_records(rec)).s, end);
 }
 
@@ -290,62 +311,46 @@ static bool tick(struct run *r)
 
 	if (now - rec->flushed_ns >= FLUSH_NS) {
 		losses_tell(rec, now);
-		writer_flush(&rec->writer);
+		writer_flush(&rec->files.w);
 		rec->flushed_ns = now;
 	}
 	if (isatty(STDERR_FILENO) && now - rec->said_ns >= FLUSH_NS) {
 		progress(rec, now, "");
 		rec->said_ns = now;
 	}
-	return rec->writer.err && !r->command;
-}
-
-static char *end_text(const struct record *rec, const struct snapshot *sn)
-{
-	const struct writer *w = &rec->writer;
-	struct ending e = {
-		.duration_ns = sn->duration_ns, .ops = w->ops, .requests = w->requests,
-		.missed = sn->missed, .dropped_ops = w->dropped_ops,
-		.dropped_requests = w->dropped_requests,
-	};
-
-	for (int i = 0; i < LOST_N; i++)
-		e.lost[i] = sn->lost[i];
-	e.lost[LOST_OPS] += w->lost_ops;
-	e.lost[LOST_REQUESTS] += w->lost_requests;
-	e.lost[LOST_NAMES] += rec->intake.unnamed;
-	return ending_text(&e, w->err == -EFBIG ? "max-size" : w->err ? "full" : "ended");
+	if (rec->intake.until.met_ns && !rec->until_said) {
+		fprintf(stderr, "%sone took %s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+			text_ns(rec->intake.until.met_ns).s, rec->until);
+		rec->until_said = true;
+	}
+	return rec->until_said || (rec->files.w.err && !r->command);
 }
 
 /* 0, or -1 with @why. */
-static int file_end(struct record *rec, const struct snapshot *sn, struct reason *why)
+static int recording_end(struct record *rec, const struct snapshot *sn, struct reason *why)
 {
-	struct writer *w = &rec->writer;
-	bool done;
-	char *text;
+	struct ending total = { .duration_ns = sn->duration_ns, .missed = sn->missed };
 
 	intake_end(&rec->intake);
 	losses_tell(rec, clock_ns());
-	writer_close(w);
-	do {
-		text = end_text(rec, sn);
-		done = !text || writer_end(w, text);
-		free(text);
-	} while (!done);
-	if (rec->out != stdout && fclose(rec->out) && !w->err)
-		w->err = -errno;
-	return w->err && w->err != -EFBIG ? begin_failed(rec, w->err, why) : 0;
+	memcpy(total.lost, sn->lost, sizeof(total.lost));
+	total.lost[LOST_NAMES] += rec->intake.unnamed;
+	rec->ended = true;
+	return record_files_end(&rec->files, &total, why);
 }
 
 static void say_recorded(const struct record *rec, const struct snapshot *sn)
 {
-	const struct writer *w = &rec->writer;
-	char safe[TEXT_SAFE_CAP(sizeof(rec->name))];
+	struct record_files_size size = record_files_size(&rec->files);
+	const struct record_files *f = &rec->files;
+	const struct writer *w = &f->w;
+	char safe[TEXT_SAFE_CAP(sizeof(f->name))];
 
-	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : rec->name);
-	fprintf(stderr, "%s%s: %llu operations, %llu requests, %s\n",
-		isatty(STDERR_FILENO) ? "\r\033[K" : "", safe, (unsigned long long)w->ops,
-		(unsigned long long)w->requests, text_bytes(w->bytes).s);
+	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : f->name);
+	fprintf(stderr, "%s%s%s: %llu operations, %llu requests, %s\n",
+		isatty(STDERR_FILENO) ? "\r\033[K" : "", safe, f->max_files ? ".*" : "",
+		(unsigned long long)size.ops, (unsigned long long)size.requests,
+		text_bytes(size.bytes).s);
 	if (sn->lost[LOST_OPS] + w->lost_ops + sn->lost[LOST_REQUESTS] + w->lost_requests)
 		fprintf(stderr, "warning: lost %llu operations, %llu requests\n",
 			(unsigned long long)(sn->lost[LOST_OPS] + w->lost_ops),
@@ -359,7 +364,7 @@ static int report(struct run *r, struct snapshot *sn)
 	int err = 0;
 
 	session_tick(r->session); /* what was counted in the meantime */
-	if (file_end(rec, sn, &why)) {
+	if (recording_end(rec, sn, &why)) {
 		cmd_fail(&why);
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
@@ -376,11 +381,14 @@ static const struct run_ops ops = {
 
 static int record(int argc, char **argv)
 {
-	struct record rec = { .buffer_kib = BUFFER_KIB, .argc = argc, .argv = argv };
-	int status = run_main(&rec.run, &ops, &cmd_record, argc, argv);
+	struct record rec = { .buffer_kib = BUFFER_KIB, .argv = argv };
+	int status = run_main(&rec.run, &ops, &cmd_record, argc, argv), exported;
 
 	intake_done(&rec.intake);
-	writer_done(&rec.writer);
+	exported = helper_end(&rec.otf2.exporter, rec.ended);
+	if (exported && !status)
+		status = rec.run.command ? EXIT_TOOL : exported;
+	record_files_close(&rec.files);
 	return status;
 }
 

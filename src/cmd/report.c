@@ -5,30 +5,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/newfile.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
+#include "base/text.h"
 #include "breakdown_opts.h"
 #include "capture/replay.h"
 #include "cmd.h"
 #include "filters.h"
+#include "interrupt.h"
+#include "report_filter.h"
+#include "report_order.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 #include "show/events.h"
+#include "show/heat.h"
+#include "show/progress.h"
 #include "trace/syscalls.h"
+
+enum { SHOW_EVENTS = 16384 };
 
 struct report {
 	/* options */
 	struct breakdown_opts opts;
 	uint64_t from_ns, to_ns, every_ns;
-	struct opt_uints pids;
-	struct opt_strings comms;
-	unsigned int kinds;		/* set of 1 << enum op_kind, 0: all */
-	uint64_t min_ns;
-	const char *fs;
+	struct report_filter filter;
 	int events;			/* enum events_format */
-	bool json, strict;
+	bool json, strict, heat;
 	/* state */
 	FILE *out;			/* where output goes */
 	struct breakdown_view view;
@@ -37,7 +42,9 @@ struct report {
 	struct missing missing;		/* of the first file */
 	uint64_t first_ns, last_ns;	/* of all files, CLOCK_REALTIME */
 	uint64_t duration_ns, lost[LOST_N], missed;
-	bool damaged;
+	struct heat ops_heat, rqs_heat;
+	struct progress progress;
+	uint64_t done_bytes;		/* of the files before */
 };
 
 static const struct opt_choice event_choices[] = {
@@ -54,23 +61,11 @@ static const struct opt time_opts[] = {
 	{},
 };
 
-static const struct opt whose_opts[] = {
-	{ 'p', "pid", OPT_UINTS(struct report, pids), .arg = "PID", .min = 1, .max = INT_MAX,
-	  .help = "only this process, all its threads" },
-	{ 0, "comm", OPT_STRINGS(struct report, comms), .arg = "NAME",
-	  .help = "only threads of this name" },
-	{ 0, "op", OPT_CHOICES(struct report, kinds, filter_ops), .arg = "OP",
-	  .help = "only operations of this kind" },
-	{ 0, "min", OPT_DURATION(struct report, min_ns), .arg = "DUR",
-	  .help = "only operations that took at least this long" },
-	{ 0, "fs", OPT_STRING(struct report, fs), .arg = "TYPE",
-	  .help = "only files of this file system type" },
-	{},
-};
-
 static const struct opt what_opts[] = {
 	{ 0, "events", OPT_CHOICE(struct report, events, event_choices), .arg = "FORMAT",
 	  .help = "the operations and requests one by one" },
+	{ 0, "heat", OPT_FLAG(struct report, heat),
+	  .help = "a map of how long they took: time across, latency up" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 0, "strict", OPT_FLAG(struct report, strict),
@@ -82,7 +77,7 @@ static const struct opt_group groups[] = {
 	{ "What to show", breakdown_measure_opts, offsetof(struct report, opts) },
 	{ "Output", breakdown_output_opts, offsetof(struct report, opts) },
 	{ "Time", time_opts, 0 },
-	{ "Whose I/O", whose_opts, 0 },
+	{ "Whose I/O", filter_opts, offsetof(struct report, filter.given) },
 	{ "Form", what_opts, 0 },
 	{},
 };
@@ -99,6 +94,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata report --from 10 --to 20 --every 1 trace.ios", "second by second" },
 	{ "iostrata report --slowest 5 trace.ios", "the five slowest, step by step" },
 	{ "iostrata report --events csv trace.ios", "every operation and request" },
+	{ "iostrata report --heat --op fsync trace.ios", "when fsync was slow" },
 	{},
 };
 
@@ -109,7 +105,8 @@ static const struct opt_table table = {
 	.summary = "show a recording, as breakdown would have",
 	.about = "Adds up what 'iostrata record' has recorded, by the code that breakdown uses, "
 		 "and prints breakdown's tables. A recording that is cut off or damaged is shown "
-		 "as far as it can be read; then the exit code is 1.",
+		 "as far as it can be read; then the exit code is 1. Ctrl-C shows what has been "
+		 "read.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,
@@ -129,6 +126,8 @@ static int resolve(struct report *r, struct reason *why)
 	}
 	if (breakdown_check(&r->opts, layer, r->json, why))
 		return -1;
+	if (r->heat && (r->json || r->events || r->every_ns))
+		return reason_set(why, EXIT_USAGE, "--heat is a text of its own");
 	r->out = r->opts.output ? newfile_open(r->opts.output, why) : stdout;
 	if (!r->out)
 		return -1;
@@ -136,11 +135,13 @@ static int resolve(struct report *r, struct reason *why)
 		return reason_set(why, EXIT_USAGE, "--to is not after --from");
 	r->replay.conf = (struct replay_conf){
 		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
-		.every_ns = r->every_ns, .slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
+		.every_ns = r->every_ns, .slowest_max = r->opts.slowest_max,
+		.slowest_fs = r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.repeats = r->every_ns;
-	r->view.fs_filter = r->fs;
+	r->view.fs_filter = r->filter.given.fs;
+	report_filter_init(&r->filter);
 	return 0;
 }
 
@@ -150,11 +151,14 @@ static void header_keep(struct report *r, struct recording *rec)
 	if (r->header.monotonic_ns)
 		return;
 	r->header = rec->header;
-	rec->header = (struct header){ .monotonic_ns = r->header.monotonic_ns,
-				       .realtime_ns = r->header.realtime_ns,
-				       .vfs_kinds = r->header.vfs_kinds };
-	for (int i = 0; i < ST_N; i++)
+	r->header.n_mounts = r->header.n_parts = 0; /* these stay where they are */
+	r->header.mounts = NULL;
+	r->header.parts = NULL;
+	rec->header.kernel = rec->header.host = rec->header.requests = NULL;
+	for (int i = 0; i < ST_N; i++) {
 		r->missing.stratum[i] = r->header.stratum[i];
+		rec->header.stratum[i] = NULL;
+	}
 	r->missing.requests = r->header.has_requests ? r->header.requests : "not recorded";
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
@@ -173,58 +177,32 @@ static void window_set(const struct report *r, struct recording *rec)
 		rec->to_ns = start + r->to_ns;
 }
 
-/* Whether @owner passes the filters. */
-static bool owner_wanted(const struct report *r, const struct recording *rec, uint64_t owner)
+static void heat_note(struct report *r, const struct recording *rec, const struct cap_event *ev)
 {
-	const struct catalog_thread *t = catalog_thread(&rec->catalog, owner);
-	bool pid = !r->pids.n, comm = !r->comms.n;
+	uint64_t real_ns = cap_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
+	int64_t at = real_ns - r->replay.conf.first_ns;
 
-	for (unsigned int i = 0; i < r->pids.n; i++)
-		pid |= r->pids.at[i] == t->pid;
-	for (unsigned int i = 0; i < r->comms.n; i++)
-		comm |= !strncmp(r->comms.at[i], t->comm, COMM_LEN - 1);
-	return pid && comm;
-}
-
-static bool op_wanted(const struct report *r, const struct recording *rec, const struct cap_op *op)
-{
-	if (r->kinds && (op->kind >= OP_N || !(r->kinds >> op->kind & 1)))
-		return false;
-	if (r->fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->fs) != 0)
-		return false;
-	return cap_op_total(op) >= r->min_ns;
-}
-
-static bool is_wanted(const struct report *r, const struct recording *rec,
-		      const struct cap_event *ev)
-{
-	if (ev->kind == CHUNK_LOSSES)
-		return false;
-	if (ev->kind == CHUNK_REQUESTS)
-		return owner_wanted(r, rec, ev->request.owner);
-	return op_wanted(r, rec, &ev->op) && owner_wanted(r, rec, ev->op.owner);
-}
-
-static bool in_window(const struct recording *rec, const struct cap_event *ev)
-{
-	uint64_t end;
-
-	end = ev->kind == CHUNK_OPS ? ev->op.start_ns + cap_op_total(&ev->op) :
-				      cap_request_end(&ev->request);
-	return end >= rec->from_ns && end < rec->to_ns;
+	heat_add_at(ev->kind == CHUNK_OPS ? &r->ops_heat : &r->rqs_heat, at < 0 ? 0 : at,
+		    cap_event_total(ev));
 }
 
 static int event(struct report *r, const struct recording *rec, const struct cap_event *ev,
 		 struct reason *why)
 {
+	uint64_t end;
 	int err;
 
-	if (!is_wanted(r, rec, ev))
+	if (!report_filter_passes(&r->filter, rec, ev))
 		return 0;
-	if (!r->events)
+	if (!r->events && !r->heat)
 		return replay_add(&r->replay, rec, ev, why);
-	if (!in_window(rec, ev))
+	end = cap_event_end(ev);
+	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
+	if (r->heat) {
+		heat_note(r, rec, ev);
+		return 0;
+	}
 	err = events_put(r->out, r->events, rec, ev, syscall_name);
 	if (err)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
@@ -251,14 +229,22 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	struct recording rec;
 	struct cap_event ev;
 	int got = recording_open(&rec, f, name, why), err = 0;
+	unsigned int n = 0;
 
 	if (!got) {
 		header_keep(r, &rec);
 		window_set(r, &rec);
-		while (!err && (got = recording_next(&rec, &ev, why)) > 0)
+		report_filter_begin(&r->filter);
+		while (!err && !interrupt_came() && (got = recording_next(&rec, &ev, why)) > 0) {
 			err = event(r, &rec, &ev, why);
+			if (n++ % SHOW_EVENTS == 0)
+				progress_show(&r->progress, r->done_bytes + rec.reader.bytes);
+		}
 		totals_add(r, &rec);
 	}
+	if (interrupt_came() && !err)
+		got = 0; /* what was read is shown; a read in progress has failed */
+	r->done_bytes += rec.reader.bytes;
 	recording_close(&rec);
 	return err ? err : got < 0;
 }
@@ -333,22 +319,51 @@ static int tables_print(struct report *r)
 	return err;
 }
 
+static int heat_print(struct report *r)
+{
+	uint64_t end_ns = interval_ns(r, 0);
+	int err = heat_text(r->out, &r->ops_heat, "operations", end_ns);
+
+	if (!err)
+		err = heat_text(r->out, &r->rqs_heat, "requests", end_ns);
+	return err;
+}
+
+static void say_interrupted(const struct report *r)
+{
+	if (!interrupt_came())
+		return;
+	fprintf(stderr, "%swarning: interrupted after %s", isatty(STDERR_FILENO) ? "\n" : "",
+		text_bytes(r->done_bytes).s);
+	if (r->progress.total)
+		fprintf(stderr, " of %s", text_bytes(r->progress.total).s);
+	fprintf(stderr, "\n");
+}
+
 /* The exit code. */
 static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
 	int got, err = r->events ? events_head(r->out, r->events) : 0, status = 0;
+	uint64_t total;
 
+	total = report_order(names, n);
+	if (!r->events || !isatty(fileno(r->out))) /* else records are on that terminal */
+		progress_begin(&r->progress, stderr, total);
 	r->view.looked_for = names[0];
-	for (int i = 0; i < n && !err; i++) {
+	for (int i = 0; i < n && !err && !interrupt_came(); i++) {
 		got = file_report(r, names[i], &why);
+		if (got)
+			progress_end(&r->progress);
 		if (got)
 			status = cmd_fail(&why);
 		if (got < 0)
 			return status;
 	}
+	progress_end(&r->progress);
+	say_interrupted(r);
 	if (!r->events && !err && r->header.monotonic_ns)
-		err = tables_print(r);
+		err = r->heat ? heat_print(r) : tables_print(r);
 	err = cmd_written(err);
 	if (!status && r->strict && anything_lost(r))
 		status = EXIT_INCOMPLETE;
@@ -364,9 +379,11 @@ static int report(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	interrupt_catch();
 	status = resolve(&r, &why) ? cmd_fail(&why) : report_files(&r, res.rest, res.n_rest);
 	replay_done(&r.replay);
 	header_done(&r.header);
+	report_filter_done(&r.filter);
 	if (r.opts.output && r.out)
 		fclose(r.out);
 	return status;

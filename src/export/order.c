@@ -155,6 +155,8 @@ static int ops_deliver(struct waiting *w, const struct recording *rec, uint64_t 
 	size_t n = 0;
 	int err = 0;
 
+	if (!w->n_ops)
+		return 0;
 	qsort(w->ops, w->n_ops, sizeof(*w->ops), by_end);
 	while (n < w->n_ops && !err &&
 	       w->ops[n].start_ns + cap_op_total(&w->ops[n]) < safe_ns)
@@ -170,6 +172,8 @@ static int steps_deliver(struct waiting *w, const struct recording *rec, uint64_
 	size_t n = 0;
 	int err = 0;
 
+	if (!w->n_steps)
+		return 0;
 	qsort(w->steps, w->n_steps, sizeof(*w->steps), by_time);
 	while (n < w->n_steps && !err && w->steps[n].at_ns < safe_ns)
 		err = to->request(to->arg, rec, &w->steps[n++], why);

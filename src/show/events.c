@@ -120,16 +120,19 @@ static void text_result(struct text_out *o, const struct shown *s)
 
 static void text_event(struct text_out *o, const struct shown *s)
 {
-	uint64_t since = s->start_ns - s->rec->header.monotonic_ns;
+	int64_t since = s->start_ns - s->rec->header.monotonic_ns;
+	uint64_t ns = since < 0 ? -since : since; /* it may have begun before this file */
 	char comm[TEXT_SAFE_CAP(COMM_LEN)] = "-", fit[64], name[TEXT_SAFE_CAP(PATH_CAP + 64)];
+	char when[32];
 	const char *subject = s->op ? s->path : s->disk;
 
 	if (s->who && s->who->tid)
 		text_safe_n(comm, sizeof(comm), s->who->comm,
 			    strnlen(s->who->comm, COMM_LEN));
 	text_safe(name, sizeof(name), subject ? subject : "-");
-	text_put(o, "%5lld.%09llu %-8s %-5s %9s", (long long)since / 1000000000,
-		 (unsigned long long)since % 1000000000, s->op ? "op" : "request", s->op_name,
+	snprintf(when, sizeof(when), "%s%llu.%09llu", since < 0 ? "-" : "",
+		 (unsigned long long)ns / 1000000000, (unsigned long long)ns % 1000000000);
+	text_put(o, "%15s %-8s %-5s %9s", when, s->op ? "op" : "request", s->op_name,
 		 text_ns(s->total_ns).s);
 	text_put_number(o, 7, s->len, s->len != ~0ULL);
 	text_put_number(o, 14, s->offset, s->offset != ~0ULL);
@@ -221,6 +224,9 @@ STRATUM(runq, ST_RUNQ)
 STRATUM(preempt, ST_PREEMPT)
 STRATUM(helper, ST_HELPER)
 STRATUM(sleep, ST_SLEEP)
+STRATUM(lock, ST_LOCK)
+
+_Static_assert(ST_LOCK == ST_N - 1, "each stratum has a column");
 
 #define COLUMN(col, which, what, text)                                                             \
 	{ .name = col, .title = col, .kind = which, .get = get_##what, .help = text }
@@ -265,6 +271,7 @@ const struct column event_columns[] = {
 	COLUMN("preempt_ns", VALUE_TIME, preempt, "likewise"),
 	COLUMN("helper_ns", VALUE_TIME, helper, "likewise"),
 	COLUMN("sleep_ns", VALUE_TIME, sleep, "likewise"),
+	COLUMN("lock_ns", VALUE_TIME, lock, "likewise"),
 	{},
 };
 

@@ -187,7 +187,7 @@ static void on_enter(struct top_ui *ui)
 		select_at(ui, ui->first);
 	if (!ui->has_selected || ui->page == TOP_ROW_PAGE)
 		return;
-	ui->heat = (struct top_heat){};
+	ui->heat = (struct heat){};
 	ui->page = TOP_ROW_PAGE;
 }
 

@@ -168,7 +168,7 @@ static int put_heat(int y, const struct top_ui *ui)
 	if (height < 2)
 		return y;
 	screen_put(y, x, screen_width() - x, STYLE_BOLD, "latencies, an interval a column");
-	top_heat_draw(&ui->heat, y + 1, x, screen_width() - x, height);
+	heat_draw(&ui->heat, y + 1, x, screen_width() - x, height);
 	return x ? y : y + 1 + height;
 }
 

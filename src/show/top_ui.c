@@ -162,7 +162,7 @@ void top_ui_new(struct top_ui *ui)
 		return;
 	r = top_table_find(&table, &ui->selected);
 	if (!r || !top_row_hists(&table, r, &ops, &rqs))
-		top_heat_add(&ui->heat, ops.n ? &ops : &rqs);
+		heat_add(&ui->heat, ops.n ? &ops : &rqs);
 	free(ops.bins);
 	free(rqs.bins);
 	top_table_done(&table);

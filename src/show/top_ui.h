@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "show/top_heat.h"
+#include "show/heat.h"
 #include "show/top_list.h"
 
 enum { TOP_FILTER = 64, TOP_MARKS = 64, TOP_SLOWEST = 16 };
@@ -48,7 +48,7 @@ struct top_ui {
 	struct top_key selected;	/* the row, with has_selected */
 	bool has_selected;
 	size_t at, first;		/* its place, and that of the first row on the screen */
-	struct top_heat heat;		/* of the row whose page is open */
+	struct heat heat;		/* of the row whose page is open */
 	/* what is being drawn, or what keys refer to */
 	struct top_table table;
 	struct top_figures figures;

@@ -198,3 +198,176 @@ assert all(int(r["total_ns"]) == sum(int(v) for k, v in r.items() if k.endswith(
 	expect 0 record --force -o "$file" --max-size 1 -- dd if="$iostrata" of=/dev/null bs=64 count=20011
 	(($(stat -c %s "$file") <= 1100000))
 }
+
+# reader CODE FILE...: of the recordings, by the reader in Python, as a list r.
+reader() {
+	"$python" -c "import sys; sys.path.append('tests'); import capture
+r = [capture.read(f) for f in sys.argv[1:]]
+$1" "${@:2}"
+}
+
+@test "a ring of files: each a recording, together one timeline" {
+	need_root
+	expect 0 record -o "$file" --max-size 1 --max-files 3 -- dd if="$iostrata" of=/dev/null bs=64 count=10007
+	[[ $stderr == *"a.ios.*: "* ]]
+	for i in 1 2 3; do
+		[[ $(stat -c %a "$file.$i") == 600 ]]
+		expect 0 report "$file.$i"
+	done
+	[[ ! -e $file ]]
+	# a file that exists is no reason to leave others behind
+	rm "$file".[12]
+	expect 125 record -o "$file" --max-size 1 --max-files 3 -- true
+	says "cannot create '.*a.ios.3': File exists" "--force replaces it"
+	[[ ! -e $file.1 && ! -e $file.2 ]]
+	# calls whose offsets and times are all over the place, so that they take room
+	expect 0 record --force -o "$file" --max-size 1 --max-files 3 -- "$python" -c '
+import os, random, sys
+f = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(700001):
+    os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))' "$iostrata"
+	reader '
+r.sort(key=lambda one: one.header["monotonic_ns"])
+ops = [len(one.ops) for one in r]
+assert ops == [one.end["ops"] for one in r] and min(ops) > 1009, ops
+assert r[0].header["monotonic_ns"] < r[1].header["monotonic_ns"]
+last = r[-1].end
+assert last["dropped_ops"] > 0 == sum(one.end["lost"]["ops"] for one in r), last
+assert sum(ops) + last["dropped_ops"] >= 700001
+assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file"])
+' "$file".[123]
+	(($(stat -c %s "$file".[123] | sort -n | tail -n 1) <= 1100000))
+	# in whatever order they are named
+	expect 0 report -j --op read "$file".[123]
+	one=$(jq '[.ops[].count] | add' <<<"$output")
+	expect 0 report -j --op read --every 100s "$file".3 "$file".2 "$file".1
+	[[ $(jq -s 'length' <<<"$output") == 1 && $(jq '[.ops[].count] | add' <<<"$output") == "$one" ]]
+	((one > 3000))
+}
+
+@test "what ends a recording: SIGUSR1, and an operation that took long" {
+	need_root
+	start record -o "$file" --keep 60 -- sh -c 'read -r _ <"$0"; exec sleep 15' "$iostrata"
+	sleep 0.5
+	kill -USR1 "$pid"
+	ends_within 10
+	((status == 0))
+	reader 'assert len(r[0].ops) == r[0].end["ops"] > 0' "$file"
+	expect 0 record --force -o "$file" --keep 60 --until 'any>0ns' -D 60 -- sleep 3
+	[[ $stderr == *"one took "*": any>0ns"* ]]
+	expect 0 record --force -o "$file" --until 'fsync>50s' -D 0.5
+	[[ $stderr != *"one took"* ]]
+	for wrong in 'fsync' '>1' 'fsyncs>1' 'fsync>' 'fsync>1x'; do
+		expect 2 record -o "$file" --until "$wrong"
+		says "invalid --until '$wrong'"
+	done
+	expect 2 record --requests --until 'fsync>1'
+	says "operations, which are not recorded"
+	expect 2 record --max-files 3
+	says "--max-files" "--max-size"
+	expect 2 record --max-files 3 --max-size 1 --keep 3
+	says "--max-files and --keep exclude one another"
+	expect 2 record --max-files 3 --max-size 1 -o -
+}
+
+@test "report: by cgroup, disk and file, as it was recorded" {
+	need_root
+	dir=$(disk_dir)
+	mkdir "$dir/below"
+	echo one >"$dir/below/one"
+	echo two >"$dir/two"
+	expect 0 record -o "$file" -- cat "$dir/below/one" "$dir/two" "$dir/two"
+	rm -r "$dir"
+	expect 0 report -j --by file --op open --file "$dir" "$file"
+	json --arg d "$dir" '[.ops[] | [.key, .count]] | sort == [[$d + "/below/one", 1], [$d + "/two", 2]]'
+	expect 0 report -j --by file --op open --file "$dir/below/" --file "$dir/tw" "$file"
+	json --arg d "$dir" '[.ops[].key] == [$d + "/below/one"]'
+	expect 0 report -j --by cgroup "$file"
+	path=$(jq -r '.ops[0].key' <<<"$output")
+	all=$(jq '[.ops[].count] | add' <<<"$output")
+	expect 0 report -j --cgroup "$path" "$file"
+	json --argjson n "$all" '([.ops[].count] | add) == $n'
+	expect 0 report -j --cgroup "$path/nowhere" "$file"
+	json '.ops == [] and .requests == []'
+	disk=$("$iostrata" report -j --by dev --op open "$file" | jq -r '.ops[0].key')
+	expect 0 report -j -d "$disk" --by dev "$file"
+	json --arg d "$disk" '([.ops[].key] | unique) == [$d]'
+	expect 0 report -j -d nosuch0 "$file"
+	json '.ops == [] and .requests == []'
+}
+
+@test "report: a map of latencies" {
+	recorded "$file"
+	expect 0 report --heat --op read "$file"
+	[[ $output == "operations: each column "*" |"* ]]
+	printf '%s\n' "$output" >"$tmp/out"
+	printable "$tmp/out"
+	fits_80_columns "$tmp/out"
+	expect 2 report --heat -j "$file"
+	says "--heat"
+}
+
+# slow FILE FIFO SECONDS: FILE through FIFO, its end only after SECONDS.
+slow() {
+	local at
+	at=$("$python" -c 'import sys; sys.path.append("tests"); import capture
+print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c.kind == capture.END))' "$1")
+	mkfifo "$2"
+	spawn bash -c 'exec >"$2"; head -c "$0" "$1"; sleep "$3"; tail -c "+$(($0 + 1))" "$1"' "$at" "$1" "$2" "$3"
+}
+
+@test "report: Ctrl-C shows what was read" {
+	recorded "$file"
+	slow "$file" "$tmp/fifo" 60
+	env --default-signal=INT "$iostrata" report "$tmp/fifo" >"$tmp/out" 2>"$tmp/err" 3>&- 9>&- &
+	pid=$!
+	spawned+=("$pid")
+	sleep 1
+	not has_ended
+	finish INT
+	((status == 0))
+	grep -q '^read' "$tmp/out"
+	grep -q '^warning: interrupted after ' "$tmp/err"
+}
+
+@test "report: how far it is, on a terminal, if it takes longer than a second" {
+	recorded "$file"
+	slow "$file" "$tmp/fifo" 1.5
+	script -qec "$iostrata report $tmp/fifo $file >$tmp/out" /dev/null </dev/null >"$tmp/shown"
+	grep -q 'iB read' "$tmp/shown"
+	# and not if it is none
+	rm "$tmp/fifo"
+	slow "$file" "$tmp/fifo" 1.5
+	expect 0 report "$tmp/fifo" "$file"
+	[[ $stderr == "" ]]
+}
+
+@test "record --otf2 is record and export" {
+	need_root
+	expect 0 record --otf2 "$tmp/trace" -- dd if="$iostrata" of=/dev/null bs=512 count=23
+	[[ $stderr == *"trace: "*" operations, "*" locations"* ]]
+	[[ $(cd "$tmp/trace" && echo *) == "traces traces.def traces.otf2" && $(stat -c %a "$tmp/trace") == 700 ]]
+	if [[ -n $(type -p otf2-print) ]]; then
+		(($(otf2-print "$tmp/trace/traces.otf2" | grep -c '^ENTER.*"read"') >= 23))
+	fi
+	expect 125 record --otf2 "$tmp/trace" -- true
+	says "cannot make '.*trace': File exists"
+	expect 127 record --otf2 "$tmp/none" -- "$tmp/nosuch"
+	[[ ! -e $tmp/none ]]
+	expect 2 record --otf2 "$tmp/none" -o "$file"
+	says "--otf2 excludes -o and --max-files"
+	expect 3 record --otf2 "$tmp/three" -- sh -c 'exit 3'
+	[[ -e $tmp/three/traces.otf2 ]]
+	# Ctrl-C ends the recording, not what comes then
+	start record --otf2 "$tmp/stopped" -p "$$"
+	read -r _ <"$iostrata" || true
+	finish INT
+	((status == 0))
+	[[ -e $tmp/stopped/traces.otf2 && ! -e $tmp/stopped/recording.ios ]]
+	# under sudo all of it is the caller's, and made by him
+	mkdir "$tmp/his"
+	chown 12345:54321 "$tmp/his"
+	chmod 711 "$tmp" "${tmp%/*}" "${tmp%/*/*}"
+	SUDO_UID=12345 SUDO_GID=54321 SUDO_USER=nobody expect 0 record --otf2 "$tmp/his/trace" -D 0.3
+	[[ -z $(find "$tmp/his" ! -uid 12345) && -e $tmp/his/trace/traces.otf2 ]]
+}

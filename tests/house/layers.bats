@@ -49,7 +49,7 @@ may_include() { # FOLDER
 	trace) echo base bpf ;;
 	show) echo base capture ;;
 	export) echo base capture ;;
-	.) echo base trace show bpf ;;
+	.) echo base capture export trace show bpf ;;
 	cmd) echo base capture export trace show bpf . ;;
 	esac
 }
@@ -78,9 +78,10 @@ may_include() { # FOLDER
 }
 
 @test "signals, descriptors to wait for and the child are the run's alone" {
-	# but that who owns the terminal gives it back before a signal ends or stops the process
+	# but that who owns the terminal gives it back before a signal ends or stops the process, and
+	# that commands which do not trace, and so have no run, can be interrupted
 	mapfile -t others < <(but "${sources[@]}" \
-		"src/run.c src/child.c src/main.c src/filters.c src/show/screen.c")
+		"src/run.c src/child.c src/interrupt.c src/main.c src/filters.c src/show/screen.c")
 	none finds '(^|[^_a-z])(ppoll|poll|signal|sigaction|waitpid|fork|kill)[ ]*\(' "${others[@]}"
 }
 

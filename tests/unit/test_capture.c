@@ -338,6 +338,64 @@ static void a_size_is_kept_to(void **state)
 	fclose(f);
 }
 
+enum { RING = 3 };
+
+/* Files of a ring, as a recorder has them. */
+struct ring {
+	struct writer w;
+	int fds[RING];
+	unsigned int at, used;
+	uint64_t closed, removed;	/* operations in full files, and in those replaced */
+	uint64_t in[RING];		/* operations of each that is full */
+};
+
+static int ring_next(void *arg)
+{
+	struct ring *r = arg;
+	unsigned int next = (r->at + 1) % RING;
+
+	assert_true(writer_end(&r->w, "{\"ended\":\"full\"}"));
+	r->in[r->at] = r->w.ops - r->closed;
+	r->closed = r->w.ops;
+	assert_int_equal(ftruncate(r->fds[next], 0), 0);
+	assert_int_equal(lseek(r->fds[next], 0, SEEK_SET), 0);
+	r->removed += r->in[next];
+	r->at = next;
+	r->used++;
+	return writer_restart(&r->w, r->fds[next], header);
+}
+
+/* Each is a recording of its own, with all the names; what is in none was in one that is gone. */
+static void a_ring_of_files(void **state)
+{
+	enum { N = 100003 };
+	struct ring r = { .w = { .max_bytes = 30000, .next = ring_next, .next_arg = &r } };
+	struct counts c;
+	uint64_t ops = 0;
+	FILE *f[RING];
+
+	(void)state;
+	for (int i = 0; i < RING; i++) {
+		f[i] = tmpfile();
+		r.fds[i] = fileno(f[i]);
+	}
+	file_write(r.fds[0], N, &r.w);
+	assert_int_equal(r.w.err, 0);
+	assert_int_equal(r.w.ops, N);
+	assert_true(r.used > RING);
+	for (int i = 0; i < RING; i++) {
+		assert_true(lseek(r.fds[i], 0, SEEK_END) < 31000);
+		rewind(f[i]);
+		c = file_read(f[i]);
+		assert_true(c.ended && c.ops > 0);
+		assert_true(c.named == c.ops);
+		ops += c.ops;
+		fclose(f[i]);
+	}
+	assert_int_equal(ops + r.removed, N);
+	writer_done(&r.w);
+}
+
 static void a_name_is_before_what_refers_to_it(void **state)
 {
 	struct cap_op op = an_op(0);
@@ -798,6 +856,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk),
 		cmocka_unit_test(only_the_last_is_kept),
 		cmocka_unit_test(a_size_is_kept_to),
+		cmocka_unit_test(a_ring_of_files),
 		cmocka_unit_test(a_name_is_before_what_refers_to_it),
 		cmocka_unit_test(a_chunk_that_is_too_large),
 		cmocka_unit_test(a_name_that_is_longer_than_all_text),

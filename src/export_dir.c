@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export_dir.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/reason.h"
+#include "base/rlimits.h"
+#include "base/text.h"
+#include "trace/syscalls.h"
+
+int export_dir(const char *file, const char *dir, struct otf2_counts *counts, struct reason *why)
+{
+	FILE *f = fopen(file, "re");
+	struct rlimits limits;
+	int got;
+
+	if (!f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
+				  strerror(errno));
+	rlimits_raise(&limits); /* each location has a file */
+	got = otf2_export(f, file, dir, syscall_name, counts, why);
+	fclose(f);
+	return got;
+}
+
+void export_dir_say(FILE *f, const char *dir, const struct otf2_counts *counts)
+{
+	char safe[TEXT_SAFE_CAP(256)];
+
+	text_safe(safe, sizeof(safe), dir);
+	fprintf(f, "%s: %llu operations, %llu requests, %llu locations, %llu handles\n", safe,
+		(unsigned long long)counts->ops, (unsigned long long)counts->requests,
+		(unsigned long long)counts->locations, (unsigned long long)counts->handles);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "record_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/newfile.h"
+#include "base/reason.h"
+
+/* "iostrata-dd-20260131-120000.ios" */
+static void name_make(struct record_files *f, char *const *argv)
+{
+	const char *comm = "system", *slash;
+	char when[32];
+	time_t now = time(NULL);
+
+	while (*argv && strcmp(*argv, "--") != 0)
+		argv++;
+	if (*argv && argv[1]) {
+		slash = strrchr(argv[1], '/');
+		comm = slash && slash[1] ? slash + 1 : argv[1];
+	}
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime(&now));
+	snprintf(f->name, sizeof(f->name), "iostrata-%.100s-%s.ios", comm, when);
+}
+
+static void path_of(const struct record_files *f, unsigned int i, char *ret_path, size_t cap)
+{
+	if (f->n == 1)
+		snprintf(ret_path, cap, "%s", f->name);
+	else
+		snprintf(ret_path, cap, "%s.%u", f->name, i + 1);
+}
+
+/* Removes a file or a symbolic link, nothing else; the target of a link stays. */
+static void file_remove(const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)))
+		unlink(path);
+}
+
+/* A new file of the caller's own. 0, or -1 with @why. */
+static int file_create(struct record_files *f, unsigned int i, struct reason *why)
+{
+	char path[sizeof(f->name) + 16];
+	struct stat st;
+
+	path_of(f, i, path, sizeof(path));
+	if (f->replace)
+		file_remove(path);
+	f->list[i].out = newfile_open(path, why);
+	if (f->list[i].out)
+		return 0;
+	return lstat(path, &st) ? -1 : reason_hint(why, "--force replaces it");
+}
+
+/* 0, or -1 with @why: then there is none. */
+static int files_create(struct record_files *f, struct reason *why)
+{
+	char path[sizeof(f->name) + 16];
+
+	for (unsigned int i = 0; i < f->n; i++) {
+		if (!file_create(f, i, why))
+			continue;
+		while (i--) {
+			path_of(f, i, path, sizeof(path));
+			file_remove(path);
+		}
+		return -1;
+	}
+	return 0;
+}
+
+static void add(struct ending *sum, const struct ending *more)
+{
+	sum->duration_ns += more->duration_ns;
+	sum->ops += more->ops;
+	sum->requests += more->requests;
+	for (int i = 0; i < LOST_N; i++)
+		sum->lost[i] += more->lost[i];
+	sum->missed += more->missed;
+}
+
+/* What is to be said at the end of the file being written, if @total is that of the run. */
+static struct ending ending_of(const struct record_files *f, const struct ending *total)
+{
+	struct ending e = *total;
+
+	e.duration_ns -= f->closed.duration_ns;
+	e.ops = f->w.ops - f->closed.ops;
+	e.requests = f->w.requests - f->closed.requests;
+	e.lost[LOST_OPS] += f->w.lost_ops;
+	e.lost[LOST_REQUESTS] += f->w.lost_requests;
+	for (int i = 0; i < LOST_N; i++)
+		e.lost[i] -= f->closed.lost[i];
+	e.missed -= f->closed.missed;
+	/* what was lost meanwhile is not told by any other file, either */
+	e.dropped_ops = f->w.dropped_ops + f->removed.ops + f->removed.lost[LOST_OPS];
+	e.dropped_requests = f->w.dropped_requests + f->removed.requests +
+			     f->removed.lost[LOST_REQUESTS];
+	return e;
+}
+
+/* Ends the file being written. */
+static void file_end(struct record_files *f, const struct ending *total)
+{
+	struct record_file *file = &f->list[f->at];
+	struct writer *w = &f->w;
+	bool done;
+	char *text;
+
+	do {
+		file->end = ending_of(f, total);
+		text = ending_text(&file->end,
+				   w->err == -EFBIG ? "max-size" : w->err ? "full" : "ended");
+		done = !text || writer_end(w, text);
+		free(text);
+	} while (!done);
+	file->bytes = w->bytes;
+	f->bytes += w->bytes;
+	add(&f->closed, &file->end);
+	f->ended = true;
+}
+
+/* Empties @file, if it is in use. 0 or -errno. */
+static int file_empty(struct record_files *f, struct record_file *file)
+{
+	int fd = fileno(file->out);
+
+	if (!file->used)
+		return 0;
+	if (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	add(&f->removed, &file->end);
+	f->bytes -= file->bytes;
+	return 0;
+}
+
+/* For the writer: the file is full. The next one is emptied first, which may make room on the disk
+ * for the end of this one. */
+static int file_next(void *arg)
+{
+	struct record_files *f = arg;
+	unsigned int next = (f->at + 1) % f->n;
+	struct ending total = f->ending(f->arg);
+	int err = file_empty(f, &f->list[next]);
+	char *header;
+
+	if (err)
+		return err;
+	file_end(f, &total);
+	if (f->w.err)
+		return f->w.err;
+	header = f->header(f->arg);
+	if (!header)
+		return -ENOMEM;
+	f->at = next;
+	f->list[next].used = true;
+	f->ended = false;
+	err = writer_restart(&f->w, fileno(f->list[next].out), header);
+	free(header);
+	return err;
+}
+
+static int write_failed(const struct record_files *f, int err, struct reason *why)
+{
+	return reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", f->name, strerror(-err));
+}
+
+/* 0, or -1 with @why. */
+static int file_first(struct record_files *f, struct reason *why)
+{
+	char *header = f->header(f->arg);
+	int err = header ? 0 : -ENOMEM;
+
+	f->w.max_bytes = f->max_bytes;
+	f->w.keep_ns = f->keep_ns;
+	if (f->n > 1) {
+		f->w.next = file_next;
+		f->w.next_arg = f;
+	}
+	f->list[0].used = true;
+	if (!err)
+		err = writer_begin(&f->w, fileno(f->list[0].out), header);
+	free(header);
+	return err ? write_failed(f, err, why) : 0;
+}
+
+int record_files_open(struct record_files *f, const char *name, char *const *argv,
+		      struct reason *why)
+{
+	if (name)
+		snprintf(f->name, sizeof(f->name), "%s", name);
+	else
+		name_make(f, argv);
+	f->n = f->max_files ? f->max_files : 1;
+	f->list = calloc(f->n, sizeof(*f->list));
+	if (!f->list)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	if (!strcmp(f->name, "-"))
+		f->list[0].out = f->standard;
+	else if (files_create(f, why))
+		return -1;
+	return file_first(f, why);
+}
+
+/* Files of a ring that were not needed become recordings of nothing. */
+static void files_fill(struct record_files *f)
+{
+	const struct ending nothing = {};
+	char *header = f->header(f->arg), *end = ending_text(&nothing, "ended");
+
+	for (unsigned int i = 0; i < f->n && header && end; i++) {
+		struct writer w = {};
+
+		if (f->list[i].used)
+			continue;
+		if (!writer_begin(&w, fileno(f->list[i].out), header))
+			writer_end(&w, end);
+		writer_done(&w);
+	}
+	free(header);
+	free(end);
+}
+
+int record_files_end(struct record_files *f, const struct ending *total, struct reason *why)
+{
+	struct writer *w = &f->w;
+
+	writer_close(w);
+	if (!f->ended) /* else the disk was full just when one file followed the other */
+		file_end(f, total);
+	if (f->n > 1)
+		files_fill(f);
+	for (unsigned int i = 0; i < f->n; i++) {
+		if (f->list[i].out != f->standard && fclose(f->list[i].out) && !w->err)
+			w->err = -errno;
+		f->list[i].out = NULL;
+	}
+	return w->err && w->err != -EFBIG ? write_failed(f, w->err, why) : 0;
+}
+
+struct record_files_size record_files_size(const struct record_files *f)
+{
+	return (struct record_files_size){ f->w.ops - f->removed.ops,
+					   f->w.requests - f->removed.requests,
+					   f->bytes + (f->ended ? 0 : f->w.bytes) };
+}
+
+void record_files_close(struct record_files *f)
+{
+	for (unsigned int i = 0; f->list && i < f->n; i++)
+		if (f->list[i].out && f->list[i].out != f->standard)
+			fclose(f->list[i].out);
+	free(f->list);
+	writer_done(&f->w);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "report_filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "cell.h"
+
+static const char *without(const char *text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(text, prefix, len) ? text : text + len;
+}
+
+void report_filter_init(struct report_filter *f)
+{
+	struct filters *g = &f->given;
+
+	for (unsigned int i = 0; i < g->files.n; i++)
+		f->real_files[i] = realpath(g->files.at[i], NULL);
+	for (unsigned int i = 0; i < g->disks.n; i++)
+		g->disks.at[i] = without(g->disks.at[i], "/dev/");
+	for (unsigned int i = 0; i < g->cgroups.n; i++)
+		g->cgroups.at[i] = without(without(g->cgroups.at[i], "/sys/fs/cgroup"),
+					   "/unified");
+}
+
+/* Whether @path is @above or below it. Slashes at their beginning and end do not matter. */
+static bool is_below(const char *path, const char *above)
+{
+	size_t len;
+
+	path += strspn(path, "/");
+	above += strspn(above, "/");
+	len = strlen(above);
+	while (len && above[len - 1] == '/')
+		len--;
+	return !len || (!strncmp(path, above, len) && (!path[len] || path[len] == '/'));
+}
+
+static bool cgroup_passes(const struct report_filter *f, const struct recording *rec, uint64_t id)
+{
+	const char *path = catalog_cgroup(&rec->catalog, id);
+
+	for (unsigned int i = 0; path && i < f->given.cgroups.n; i++)
+		if (is_below(path, f->given.cgroups.at[i]))
+			return true;
+	return !f->given.cgroups.n;
+}
+
+static bool owner_passes(const struct report_filter *f, const struct recording *rec,
+			 uint64_t owner)
+{
+	const struct catalog_thread *t = catalog_thread(&rec->catalog, owner);
+	const struct filters *g = &f->given;
+	bool pid = !g->pids.n, comm = !g->comms.n;
+
+	for (unsigned int i = 0; i < g->pids.n; i++)
+		pid |= g->pids.at[i] == t->pid;
+	for (unsigned int i = 0; i < g->comms.n; i++)
+		comm |= !strncmp(g->comms.at[i], t->comm, COMM_LEN - 1);
+	return pid && comm && cgroup_passes(f, rec, t->cgroup);
+}
+
+/* Whether the disk or partition called @name, or the disk that it is part of, is asked for. */
+static bool disk_listed(const struct report_filter *f, const struct header *h, const char *name)
+{
+	const char *disk = header_disk(h, name);
+
+	for (unsigned int i = 0; name && i < f->given.disks.n; i++)
+		if (!strcmp(f->given.disks.at[i], name) ||
+		    (disk && !strcmp(f->given.disks.at[i], disk)))
+			return true;
+	return false;
+}
+
+/* A file system without a device number of its own (btrfs) is known by what is mounted. */
+static bool dev_passes(struct report_filter *f, const struct recording *rec, uint64_t dev)
+{
+	const struct header_mount *m;
+
+	if (!f->given.disks.n || (f->dev == dev && dev))
+		return !f->given.disks.n || f->dev_wanted;
+	m = header_mount(&rec->header, dev);
+	f->dev = dev;
+	f->dev_wanted = disk_listed(f, &rec->header, catalog_device(&rec->catalog, dev)) ||
+			(m && disk_listed(f, &rec->header, without(m->source, "/dev/")));
+	return f->dev_wanted;
+}
+
+/* Whether @file is, or is below, one that is asked for: as its processes saw it. */
+static bool file_matches(const struct report_filter *f, const struct catalog_file *file)
+{
+	struct file_name name;
+	char path[PATH_CAP];
+
+	catalog_file_name(file, &name);
+	if (!file->ino || name.unread || name.unmounted || !name.complete)
+		return false;
+	path_join(path, sizeof(path), &name);
+	for (unsigned int i = 0; i < f->given.files.n; i++)
+		if (is_below(path, f->given.files.at[i]) ||
+		    (f->real_files[i] && is_below(path, f->real_files[i])))
+			return true;
+	return false;
+}
+
+static bool file_passes(struct report_filter *f, const struct recording *rec, uint64_t id)
+{
+	const struct catalog_file *file = catalog_file(&rec->catalog, id);
+	size_t n = rec->catalog.n_files;
+	unsigned char *files;
+
+	if (!f->given.files.n)
+		return true;
+	if (n > f->n_files && (files = realloc(f->files, 2 * n))) {
+		memset(files + f->n_files, 0, 2 * n - f->n_files);
+		f->files = files;
+		f->n_files = 2 * n;
+	}
+	if (id >= f->n_files || file->flags & CAP_FILE_UNREAD)
+		return file_matches(f, file); /* its name may be known later */
+	if (!f->files[id])
+		f->files[id] = file_matches(f, file) ? 2 : 1;
+	return f->files[id] == 2;
+}
+
+static bool op_passes(struct report_filter *f, const struct recording *rec,
+		      const struct cap_op *op)
+{
+	const struct filters *g = &f->given;
+	const struct catalog_file *file = catalog_file(&rec->catalog, op->file);
+
+	if (g->ops && (op->kind >= OP_N || !(g->ops >> op->kind & 1)))
+		return false;
+	if (g->fs && strcmp(catalog_fs(&rec->catalog, op->fs), g->fs) != 0)
+		return false;
+	return cap_op_total(op) >= g->min_ns && owner_passes(f, rec, op->owner) &&
+	       dev_passes(f, rec, FILE_KEY_DEV(file->key)) && file_passes(f, rec, op->file);
+}
+
+bool report_filter_passes(struct report_filter *f, const struct recording *rec,
+			  const struct cap_event *ev)
+{
+	if (ev->kind == CHUNK_OPS)
+		return op_passes(f, rec, &ev->op);
+	return ev->kind == CHUNK_REQUESTS && owner_passes(f, rec, ev->request.owner) &&
+	       dev_passes(f, rec, ev->request.dev);
+}
+
+void report_filter_begin(struct report_filter *f)
+{
+	free(f->files);
+	f->files = NULL;
+	f->n_files = 0;
+	f->dev = 0;
+}
+
+void report_filter_done(struct report_filter *f)
+{
+	free(f->files);
+	for (unsigned int i = 0; i < OPT_LIST_MAX; i++)
+		free(f->real_files[i]);
+}

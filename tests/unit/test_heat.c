@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Maps of latencies, and the line that says how far something is. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "show/heat.h"
+#include "show/progress.h"
+
+static void columns_get_wider(void **state)
+{
+	struct heat *h = calloc(1, sizeof(*h));
+	struct heat_rows rows;
+	uint64_t sum = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10007; i++) /* 100 s */
+		heat_add_at(h, i * 10000000, i % 7 ? 1500 : 3000000);
+	assert_int_equal(h->column_ns, 2048000000);
+	assert_int_equal(h->n, 49);
+	for (int c = 0; c < HEAT_COLUMNS; c++)
+		for (int i = 0; i < HEAT_LOG2; i++)
+			sum += h->counts[c][i];
+	assert_int_equal(sum, 10007);
+	assert_true(heat_rows(h, 4, &rows));
+	assert_int_equal(rows.low, 10);
+	assert_int_equal(rows.high, 21);
+	assert_int_equal(rows.step, 3);
+	heat_add_at(h, 0, UINT64_MAX);
+	heat_add_at(h, 1ULL << 62, 0); /* however long */
+	assert_true(h->n <= HEAT_COLUMNS);
+	free(h);
+}
+
+static void a_map_as_text(void **state)
+{
+	struct heat *h = calloc(1, sizeof(*h));
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	(void)state;
+	assert_int_equal(heat_text(f, h, "nothing", 1), 0);
+	for (int i = 0; i < 100; i++)
+		heat_add_at(h, 0, 1000);
+	heat_add_at(h, 2000000, 2100);
+	assert_int_equal(heat_text(f, h, "things", 3000000), 0);
+	fclose(f);
+	assert_string_equal(text, "nothing: none\n\n"
+				  "things: each column 1.00 ms, up to 100 of them in a place\n"
+				  " 2.05 us |  :\n"
+				  " 1.02 us |   \n"
+				  "  512 ns |@  \n"
+				  "         0    3.00 ms\n\n");
+	free(text);
+	free(h);
+}
+
+static void how_far(void **state)
+{
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+	struct progress p;
+	char shown[256] = "";
+	FILE *f;
+
+	(void)state;
+	assert_true(terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal));
+	f = fopen(ptsname(terminal), "w");
+	setbuf(f, NULL);
+	progress_begin(&p, f, 200);
+	progress_show(&p, 50);
+	assert_int_equal(read(terminal, shown, sizeof(shown)), -1); /* not yet a second */
+	p.start_ns -= 2000000000;
+	progress_show(&p, 50);
+	assert_true(read(terminal, shown, sizeof(shown) - 1) > 0);
+	assert_non_null(strstr(shown, "[##########..............................] 25 %, 6 s left"));
+	progress_end(&p);
+	fclose(f);
+	close(terminal);
+	f = fopen("/dev/null", "w");
+	progress_begin(&p, f, 200);
+	assert_null(p.terminal);
+	fclose(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_get_wider),
+		cmocka_unit_test(a_map_as_text),
+		cmocka_unit_test(how_far),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
