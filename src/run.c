@@ -124,6 +124,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.follow = r->command && !f->system;
 	r->conf.stats = r->opts.overhead;
 	filters_text(f, r->looked_for, sizeof(r->looked_for));
+	filters_of_ops(f, r->of_ops, sizeof(r->of_ops));
 	return r->ops->resolve ? r->ops->resolve(r, why) : 0;
 }
 

@@ -41,6 +41,12 @@ void run_say_kernel_threads(const struct run *r)
 				(unsigned long long)pids->at[i]);
 }
 
+void run_say_of_ops(const char *of_ops)
+{
+	if (*of_ops)
+		fprintf(stderr, "warning: requests are not chosen by %s\n", of_ops);
+}
+
 void run_say_tracing(const struct run *r, bool interruptible)
 {
 	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];

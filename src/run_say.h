@@ -14,6 +14,9 @@ void run_say_module_gone(const struct run *r);
 /* That a process of --pid is a kernel thread, which has no operations. */
 void run_say_kernel_threads(const struct run *r);
 
+/* That the filters @of_ops, if there are any, do not choose requests. */
+void run_say_of_ops(const char *of_ops);
+
 /* The line that all probes are live. @interruptible: SIGINT ends it. */
 void run_say_tracing(const struct run *r, bool interruptible);
 

@@ -92,7 +92,7 @@ struct bpf_conf {
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
 	/* which I/O */
 	unsigned long long min_ns;
-	unsigned long long record_fs[FS_NAME_LEN / 8]; /* records of this type only; 0: of all */
+	unsigned long long record_fs[FS_NAME_LEN / 8]; /* records on this type only; 0: on all */
 	unsigned char n_files, n_devs;	/* of struct filter_lists; 0: all */
 	unsigned char has_dirs;		/* among those files */
 	unsigned int io_cpus;		/* CPUs that are searched for a bio */

@@ -133,7 +133,7 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 	u32 what = op_what(op);
 	struct op_sums *sums;
 
-	if (CONF(sent_ops))
+	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
 		op_send(op, op_cache_class(op), cpu, ret);
 	if (CONF(uncounted))
 		return;

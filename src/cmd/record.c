@@ -17,6 +17,7 @@
 #include "capture/header.h"
 #include "capture/intake.h"
 #include "run.h"
+#include "run_say.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 
@@ -58,7 +59,7 @@ static const struct opt what_opts[] = {
 	{ 0, "ops", OPT_FLAG(struct record, ops), .help = "operations, not requests" },
 	{ 0, "requests", OPT_FLAG(struct record, requests), .help = "requests, not operations" },
 	{ 0, "breakdown", OPT_FLAG(struct record, breakdown),
-	  .help = "print breakdown's tables of the same run, too" },
+	  .help = "print breakdown's tables of the same run, too; so do the options about them" },
 	{ 0, "by", OPT_CHOICE(struct record, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .help = "the same with a row per key" },
 	{ 0, "buffer", OPT_UINT(struct record, buffer_kib), .arg = "KIB", .min = 4,
@@ -70,7 +71,7 @@ static const struct opt what_opts[] = {
 static const struct opt_group groups[] = {
 	{ "What to record", what_opts, 0 },
 	{ "The file", file_opts, 0 },
-	{ "Of --breakdown", breakdown_output_opts, offsetof(struct record, opts) },
+	{ "Of --breakdown", breakdown_table_opts, offsetof(struct record, opts) },
 	RUN_GROUPS,
 	{},
 };
@@ -109,14 +110,20 @@ static int resolve(struct run *r, struct reason *why)
 		reason_set(why, EXIT_USAGE, "a recording is not for a terminal");
 		return reason_hint(why, "-o FILE writes a file");
 	}
+	rec->breakdown |= !!breakdown_table_option(&rec->opts);
 	if (rec->file && !strcmp(rec->file, "-") && rec->breakdown)
 		return reason_set(why, EXIT_USAGE, "--breakdown and -o - exclude one another");
 	if (r->opts.json && !rec->breakdown)
 		return reason_set(why, EXIT_USAGE, "--json is the form of --breakdown's tables");
 	r->conf.layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
+	if (r->conf.layer == LAYER_BLK &&
+	    filters_check_requests(&r->opts.filters, "--requests", why))
+		return -1;
+	if (breakdown_check(&rec->opts, r->conf.layer, r->opts.json, why))
+		return -1;
 	r->conf.sent_ops = rec->ops || both;
 	r->conf.sent_requests = rec->requests || both;
-	rec->breakdown |= rec->opts.by;
+	r->conf.record_fs = r->opts.filters.fs;
 	r->conf.uncounted = !rec->breakdown;
 	r->conf.by = rec->opts.by;
 	r->conf.buffer_bytes = rec->buffer_kib * 1024;
@@ -243,6 +250,12 @@ static int start(struct run *r, struct reason *why)
 	uname(&rec->uts);
 	rec->view.kernel = rec->uts.release;
 	rec->view.missing = session_missing(r->session);
+	rec->view.fs_filter = r->opts.filters.fs;
+	rec->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
+	rec->view.cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	rec->view.of_ops = r->of_ops;
+	if (rec->ops == rec->requests)
+		run_say_of_ops(r->of_ops);
 	return 0;
 }
 

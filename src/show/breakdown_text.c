@@ -283,8 +283,8 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	view_requests(o, v, rows, rows_at_most(v, rows->n_rqs));
 	snprintf(text, sizeof(text), "%stag, queue and device are means; p99 and max are of %s%s%s",
 		 v->milliseconds ? "times in ms; " : "", v->queued ? "all three" : "device",
-		 v->ignored && *v->ignored ? "; requests are not chosen by " : "",
-		 v->ignored ? v->ignored : "");
+		 v->of_ops && *v->of_ops ? "; requests are not chosen by " : "",
+		 v->of_ops ? v->of_ops : "");
 	text_wrap(o, text, 0, 2, view_width(v));
 	put_unqueued(o, rows, view_width(v));
 	for (size_t i = 0; i < rows->n_rqs && (v->histograms || v->layer == LAYER_BLK); i++)

@@ -73,7 +73,7 @@ static size_t room(const struct breakdown_view *v, const struct snapshot *sn,
 	used += v->by == BY_NONE ? 1 + is_narrow(v) + strata_lines(v) : 0;
 	used += rows->n_rqs ? 2 + (int)rq_rows(v, rows->n_rqs) + 1 : 0;
 	used += unfinished_lines(sn);
-	used += 1 + v->later + (v->ignored && *v->ignored) + sn->has_overhead;
+	used += 1 + v->later + (v->of_ops && *v->of_ops) + sn->has_overhead;
 	left = SCREEN_LINES - used;
 	return left < 1 ? 1 : left > ROWS_MOST ? ROWS_MOST : left;
 }
@@ -269,8 +269,8 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	view_requests(o, v, rows, n);
 	if (n < rows->n_rqs)
 		text_put(o, "%zu more; -v shows them\n", rows->n_rqs - n);
-	snprintf(text, sizeof(text), "requests are not chosen by %s", v->ignored ? v->ignored : "");
-	if (v->ignored && *v->ignored)
+	snprintf(text, sizeof(text), "requests are not chosen by %s", v->of_ops ? v->of_ops : "");
+	if (v->of_ops && *v->of_ops)
 		view_line(o, v, text);
 }
 
