@@ -295,10 +295,10 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 
 	filters_of_ops(f, names, sizeof(names));
 	if (names[0])
-		return reason_set(why, EXIT_USAGE, "%s is of requests, which %s cannot choose",
+		return reason_set(why, EXIT_USAGE, "%s is about requests, which %s cannot choose",
 				  option, names);
 	if (f->all_files)
-		return reason_set(why, EXIT_USAGE, "%s is of requests, --all-files of operations",
+		return reason_set(why, EXIT_USAGE, "%s is about requests, --all-files about operations",
 				  option);
 	return 0;
 }

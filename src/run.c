@@ -160,6 +160,8 @@ static int report(struct run *r, struct reason *why)
 		return r->ops->source->report(r, why);
 	if (session_snapshot(r->session, &sn, why))
 		return -1;
+	if (r->opts.filters.fs)
+		snapshot_keep_fs(&sn, r->opts.filters.fs);
 	if (r->opts.strict && anything_lost(&sn) && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
 	err = r->no_reader ? 0 : r->ops->report(r, &sn);

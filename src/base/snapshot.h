@@ -49,7 +49,9 @@ struct unfinished {
 	uint64_t age_ns;
 	unsigned int op;	/* enum op_kind */
 	unsigned int stratum;	/* what its time is charged to now, as far as known */
+	unsigned int pid, tid;
 	char fs[FS_NAME_LEN];	/* as in struct op_row */
+	char comm[COMM_LEN];	/* of the thread, "" if not known; hostile text */
 };
 
 /* A thread that has rows, with BY_TASK. */
@@ -66,6 +68,7 @@ struct snapshot {
 	size_t n_rqs;
 	struct unfinished *unfinished;	/* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
+	uint64_t unseen_threads;	/* whose operations in progress are not among them */
 	struct task *tasks;	/* by id */
 	size_t n_tasks;
 	uint64_t duration_ns;
@@ -82,6 +85,9 @@ struct missing {
 	const char *requests;		/* reason why there are no requests, or NULL */
 	const char *calls;		/* reason why system calls are not traced, or NULL */
 };
+
+/* Drops operations, finished and unfinished, on file systems that are not of type @fs. */
+void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 
 void snapshot_free(struct snapshot *sn);	/* frees rows and their text, leaves it empty */
 

@@ -134,6 +134,7 @@ struct task_state {
 		};
 		struct calls calls;
 	};
+	u64 id;				/* of that thread, for user space: process << 32 | thread */
 	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
 	u32 collisions;			/* of the slot: threads whose state is elsewhere */
 	u8 row_slot;			/* of the row that it was last counted in */

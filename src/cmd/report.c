@@ -13,6 +13,7 @@
 #include "capture/replay.h"
 #include "cmd.h"
 #include "filters.h"
+#include "run_say.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 #include "show/events.h"
@@ -30,6 +31,7 @@ struct report {
 	int events;			/* enum events_format */
 	bool json, strict;
 	/* state */
+	char of_ops[64];		/* filters that do not choose requests */
 	FILE *out;			/* where output goes */
 	struct breakdown_view view;
 	struct replay replay;
@@ -116,6 +118,25 @@ static const struct opt_table table = {
 	.columns = columns,
 };
 
+/* That no option is ignored. */
+static int check(struct report *r, enum layer layer, struct reason *why)
+{
+	const struct filters f = { .ops = r->kinds, .min_ns = r->min_ns, .fs = r->fs };
+	const char *of_table = breakdown_table_option(&r->opts);
+
+	if (breakdown_check(&r->opts, layer, r->json, why))
+		return -1;
+	if (layer == LAYER_BLK && filters_check_requests(&f, "-T blk", why))
+		return -1;
+	if (r->events && (of_table || r->json || r->every_ns))
+		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of tables",
+				  of_table ? of_table : r->json ? "--json" : "--every");
+	if (r->to_ns && r->to_ns <= r->from_ns)
+		return reason_set(why, EXIT_USAGE, "--to is not after --from");
+	filters_of_ops(&f, r->of_ops, sizeof(r->of_ops));
+	return 0;
+}
+
 static int resolve(struct report *r, struct reason *why)
 {
 	enum layer layer = LAYER_OPS;
@@ -127,13 +148,13 @@ static int resolve(struct report *r, struct reason *why)
 		return reason_hint(why, "-T syscall and -T blk can be shown; 'iostrata breakdown "
 					"-T' measures the others");
 	}
-	if (breakdown_check(&r->opts, layer, r->json, why))
+	if (check(r, layer, why))
 		return -1;
 	r->out = r->opts.output ? newfile_open(r->opts.output, why) : stdout;
 	if (!r->out)
 		return -1;
-	if (r->to_ns && r->to_ns <= r->from_ns)
-		return reason_set(why, EXIT_USAGE, "--to is not after --from");
+	if (r->events || r->json)
+		run_say_of_ops(r->of_ops);
 	r->replay.conf = (struct replay_conf){
 		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
 		.every_ns = r->every_ns, .slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
@@ -141,6 +162,7 @@ static int resolve(struct report *r, struct reason *why)
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.repeats = r->every_ns;
 	r->view.fs_filter = r->fs;
+	r->view.of_ops = r->of_ops;
 	return 0;
 }
 

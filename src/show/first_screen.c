@@ -16,6 +16,7 @@ enum {
 	ROWS_MOST = 12,		/* of operations, however much room there is */
 	LEAST_PERCENT = 1,	/* of I/O: smaller rows go into the line about the others */
 	MOST_PERCENT = 50,	/* "mostly" */
+	DISK_PERCENT = 90,	/* of all requests' device time: the disk is named */
 	SUBJECT_COLUMNS = 30,
 	TITLE_COLUMNS = 16,	/* what the waterfall is of */
 	NARROW = 70,		/* below this width, the title has its own line */
@@ -54,11 +55,17 @@ static size_t long_ones(const struct snapshot *sn)
 	return n;
 }
 
-static int unfinished_lines(const struct snapshot *sn)
+/* Of the line about an operation in progress: on narrow terminals it is two. */
+static int unfinished_columns(const struct breakdown_view *v)
 {
-	size_t n = long_ones(sn);
+	return is_narrow(v) ? 2 * view_width(v) - 16 : view_width(v);
+}
 
-	return n > UNFINISHED_ROWS ? UNFINISHED_ROWS + 1 : n;
+static int unfinished_lines(const struct breakdown_view *v, const struct snapshot *sn)
+{
+	int n = long_ones(sn), lines = n > UNFINISHED_ROWS ? UNFINISHED_ROWS : n;
+
+	return lines * (1 + is_narrow(v)) + (n > lines);
 }
 
 /* Rows of operations that the screen has room for: what all other parts leave, each at its
@@ -72,7 +79,7 @@ static size_t room(const struct breakdown_view *v, const struct snapshot *sn,
 	used += 1 + 1 + 1;				/* titles, what is left out */
 	used += v->by == BY_NONE ? 1 + is_narrow(v) + strata_lines(v) : 0;
 	used += rows->n_rqs ? 2 + (int)rq_rows(v, rows->n_rqs) + 1 : 0;
-	used += unfinished_lines(sn);
+	used += unfinished_lines(v, sn);
 	used += 1 + v->later + (v->of_ops && *v->of_ops) + sn->has_overhead;
 	left = SCREEN_LINES - used;
 	return left < 1 ? 1 : left > ROWS_MOST ? ROWS_MOST : left;
@@ -85,6 +92,28 @@ static void subject(char *dst, size_t cap, const struct breakdown_view *v)
 
 	text_safe(safe, sizeof(safe), v->command ? v->command : v->looked_for ? v->looked_for : "");
 	text_fit(dst, cap, *safe ? safe : "everybody", SUBJECT_COLUMNS, TEXT_CUT_TAIL);
+}
+
+/*
+ * The disk that an operation waited for, as the figures show it: it has 90 % of the requests' device
+ * time, and what the others have is less than a tenth of the operation's. NULL: there is none.
+ */
+static const struct rq_row *disk_of(const struct breakdown_rows *rows, const struct op_row *r)
+{
+	uint64_t all_ns = 0, disk_ns = 0;
+	const struct rq_row *most = NULL;
+
+	for (size_t i = 0; i < rows->n_rqs; i++) {
+		all_ns += rows->rqs[i]->device_ns;
+		if (!most || rows->rqs[i]->device_ns > most->device_ns)
+			most = rows->rqs[i];
+	}
+	for (size_t i = 0; i < rows->n_rqs; i++)
+		if (rows->rqs[i]->key.dev == most->key.dev)
+			disk_ns += rows->rqs[i]->device_ns;
+	if (percent(disk_ns, all_ns) < DISK_PERCENT || 10 * (all_ns - disk_ns) > r->strata[ST_DEVICE])
+		return NULL;
+	return most;
 }
 
 /* What took most of an operation's time, for the end of a sentence; "" if nothing did. */
@@ -134,27 +163,40 @@ static const struct op_row *most_of(const struct breakdown_rows *rows)
 	return most;
 }
 
+/* "not finished: fsync ext4, for 12.0 s, in sleep, by dd (1234)" */
+static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
+			   const struct unfinished *u)
+{
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[320], fit[320];
+
+	text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
+	text_safe_n(comm, sizeof(comm), u->comm, strnlen(u->comm, sizeof(u->comm)));
+	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, in %s, by %s (%u)",
+		 op_name(u->op), *fs ? " " : "", fs, text_ns(u->age_ns).s,
+		 stratum_label(u->stratum), *comm ? comm : "pid", u->pid);
+	text_fit(fit, sizeof(fit), text, unfinished_columns(v), TEXT_CUT_TAIL);
+	text_wrap(o, fit, 0, 2, view_width(v));
+}
+
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
 	size_t n = long_ones(sn), lines = n > UNFINISHED_ROWS ? UNFINISHED_ROWS : n;
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[192];
 
-	for (size_t i = 0; i < lines; i++) {
-		const struct unfinished *u = &sn->unfinished[i];
-
-		text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
-		snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, in %s", op_name(u->op),
-			 *fs ? " " : "", fs, text_ns(u->age_ns).s, stratum_label(u->stratum));
-		view_line(o, v, text);
-	}
+	for (size_t i = 0; i < lines; i++)
+		put_unfinished(o, v, &sn->unfinished[i]);
 	if (lines < n)
 		text_put(o, "and %zu more\n", n - lines);
+}
+
+static void disk_name(char *dst, size_t cap, const struct rq_row *r)
+{
+	text_safe_n(dst, cap, r ? r->disk : "", r ? strnlen(r->disk, sizeof(r->disk)) : 0);
 }
 
 static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char who[128], name[128], text[512];
+	char who[128], name[128], disk[TEXT_SAFE_CAP(32)] = "", text[640];
 	const struct op_row *most = rows->n_ops ? most_of(rows) : NULL;
 	uint64_t io_ns = rows->whole.io_ns;
 	int n;
@@ -171,8 +213,11 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 			      percent(io_ns, sn->threads_ns));
 	if (most && io_ns) {
 		row_name(name, sizeof(name), v, most, SUBJECT_COLUMNS);
-		snprintf(text + n, sizeof(text) - n, ", %.0f %% of it %s%s",
-			 percent(most->total_ns, io_ns), name, cause(most));
+		n += snprintf(text + n, sizeof(text) - n, ", %.0f %% of it %s%s",
+			      percent(most->total_ns, io_ns), name, cause(most));
+		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
+			disk_name(disk, sizeof(disk), disk_of(rows, most));
+		snprintf(text + n, sizeof(text) - n, "%s%s", *disk ? " " : "", disk);
 	}
 	text_put(o, "%s", view_paint(v, PAINT_TITLE));
 	text_wrap(o, text, 0, 2, view_width(v));
@@ -304,7 +349,10 @@ static void put_notes(struct text_out *o, const struct breakdown_view *v, const 
 		n += snprintf(text + n, sizeof(text) - n, "; %s had begun before",
 			      text_count(sn->lost[LOST_UNMATCHED_END]).s);
 	if (sn->n_unfinished)
-		snprintf(text + n, sizeof(text) - n, "; %zu in progress", sn->n_unfinished);
+		n += snprintf(text + n, sizeof(text) - n, "; %zu in progress", sn->n_unfinished);
+	if (sn->unseen_threads)
+		snprintf(text + n, sizeof(text) - n, "; of %s threads not known",
+			 text_count(sn->unseen_threads).s);
 	view_line(o, v, text);
 }
 
