@@ -10,6 +10,7 @@
 #include "base/columns.h"
 #include "base/nearest.h"
 #include "base/reason.h"
+#include "run.h"
 #include "show/breakdown_columns.h"
 #include "trace/syscalls.h"
 
@@ -39,7 +40,8 @@ const struct opt breakdown_output_opts[] = {
 	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
 	  .help = "write to this new file instead of standard output" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
-	  .help = "all operations, each with its strata; given twice, with --by, of every key" },
+	  .help = "all operations, each with its strata, and meta by call (stat, unlink, "
+		  "rename ...); given twice, with --by, of every key" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
 	  .max = 1000000,
 	  .help = "at most so many rows of a table" },
@@ -127,6 +129,11 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 	return check_sort(o, layer, why);
 }
 
+bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer)
+{
+	return o->detail && layer == LAYER_OPS && !o->by;
+}
+
 const char *breakdown_table_option(const struct breakdown_opts *o)
 {
 	const struct {
@@ -161,4 +168,15 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->terminal = isatty(fd);
 	v->color = v->terminal && wants_color();
 	v->call_name = syscall_name;
+}
+
+void breakdown_view_run(struct breakdown_view *v, const struct run *r)
+{
+	v->repeats = r->opts.interval_ns;
+	v->command = r->conf.follow ? r->command[0] : NULL;
+	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
+	v->of_ops = r->of_ops;
+	v->fs_filter = r->conf.fs ? r->conf.fs : r->opts.filters.fs;
+	v->missing = session_missing(r->session);
 }

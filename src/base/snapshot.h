@@ -39,7 +39,7 @@ struct rq_row {
 	char *by;		/* the submitter's, as in op_row; NULL if not known, and with
 				 * BY_DEV, BY_CACHE */
 	char comm[COMM_LEN];	/* as in op_row */
-	uint64_t count, errors, bytes, requeues, unqueued;
+	uint64_t count, errors, bytes, requeues, unqueued, outside;
 	uint64_t tag_ns, queue_ns, device_ns, max_ns;
 	struct hist hist;
 };

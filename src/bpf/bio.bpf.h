@@ -83,12 +83,15 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 
 /* Current, whose thread id is @tid, queues @bio. False: it is in no operation, and never was in
  * one. */
-static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bool is_read)
+static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bool is_read,
+					   bool *ret_outside)
 {
 	struct task_state *t = current_lookup();
 	struct helper *h;
 
+	*ret_outside = true;
 	if (t && t->op.stage) {
+		*ret_outside = false;
 		op_submitted(&t->op, bio_key(bio), cpu, is_read);
 	} else if (!t) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
@@ -109,17 +112,19 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	u32 dev = disk_dev(disk);
 	struct io_state *slot = io_slot_for(bio_key(bio), cpu), io = {};
 	u8 op = rq_op(bio->bi_opf);
-	bool throttled = CONF(waits) || CONF(issuers);
+	bool throttled = CONF(waits) || CONF(issuers), outside = CONF(waits);
 
 	if (CONF(waits) && id)
-		throttled = !submitter_note(id, bio, cpu, op == RQ_READ);
+		throttled = !submitter_note(id, bio, cpu, op == RQ_READ, &outside);
 	throttled = throttled && id && current_is_kthrotld();
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
 	if (slot && disk->queue->mq_ops && op != RQ_DISCARD) {
 		io_fill(slot, bio, dev, op, id, throttled);
+		slot->outside = outside && !throttled;
 	} else {
 		io_fill(&io, bio, dev, op, id, throttled);
+		io.outside = outside && !throttled;
 		io.bio_based = !disk->queue->mq_ops;
 		io_hash(&io);
 	}

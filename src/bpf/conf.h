@@ -112,6 +112,7 @@ struct bpf_conf {
 	unsigned char uncounted;	/* add nothing to rows */
 	unsigned char rings;		/* that they are sent in; at most MAX_RINGS */
 	unsigned int wake_mask;		/* user space is woken after wake_mask + 1 bytes */
+	unsigned char meta_calls;	/* operations of kind meta have a row for each call */
 	unsigned char call_noted;	/* the number of an operation's call is needed */
 	unsigned char waits;		/* cut sleeps by layer */
 	unsigned char misses_counted;	/* the kernel counts returns that fexit misses */

@@ -84,7 +84,7 @@ static __always_inline u32 op_what(const struct op *op)
 {
 	u32 what = ROW_WHAT(0, (u32)op->kind, 0);
 
-	if (CONF(layer) == LAYER_SYSCALL)
+	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META))
 		what |= ROW_WHAT(op->call, 0, 0);
 	if (CONF(by) == BY_CACHE)
 		what |= ROW_WHAT(0, 0, (u32)op_cache_class(op));
@@ -214,6 +214,8 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	cell_sum(false, sums->requeues, io->requeues);
 	if (!io->q)
 		atomic_add(&sums->unqueued, 1);
+	if (io->outside)
+		atomic_add(&sums->outside, 1);
 	if (io->failed)
 		atomic_add(&sums->errors, 1);
 	else

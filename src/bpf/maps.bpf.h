@@ -184,7 +184,7 @@ struct io_state {
 	u8 failed;
 	u8 hashed;			/* kept in the hash */
 	u8 throttled;			/* by blk-throttle, before its submission was seen */
-	u8 pad[1];
+	u8 outside;			/* submitted outside of any operation */
 	int error;			/* the last; only with sent_requests, as those below */
 	u64 by[2];			/* of its row, as in rq_key; only with conf.rq_by */
 	u64 sector;			/* of the whole disk */

@@ -83,7 +83,6 @@ static int resolve_layer(struct breakdown *b, struct reason *why)
 	}
 	conf->layer = LAYER_FS;
 	conf->fs = b->opts.layer;
-	b->view.fs_filter = b->opts.layer;
 	return 0;
 }
 
@@ -109,10 +108,9 @@ static int resolve(struct run *r, struct reason *why)
 	}
 	r->conf.by = b->opts.by;
 	r->conf.queued = b->opts.queued;
+	r->conf.meta_calls = breakdown_meta_calls(&b->opts, r->conf.layer);
 	r->conf.records = b->opts.slowest_max;
 	r->conf.record_fs = r->opts.filters.fs;
-	if (r->opts.filters.fs)
-		b->view.fs_filter = r->opts.filters.fs;
 	return 0;
 }
 
@@ -123,13 +121,8 @@ static void view_fill(struct breakdown *b)
 
 	uname(&b->uts);
 	breakdown_view_fill(v, &b->opts, r->conf.layer, fileno(b->out));
-	v->repeats = r->opts.interval_ns;
-	v->command = r->conf.follow ? r->command[0] : NULL;
-	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	v->of_ops = r->of_ops;
+	breakdown_view_run(v, r);
 	v->kernel = b->uts.release;
-	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
-	v->missing = session_missing(r->session);
 }
 
 /* Keeps the slowest operations, and raises the threshold once there are enough. */

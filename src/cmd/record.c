@@ -126,6 +126,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.record_fs = r->opts.filters.fs;
 	r->conf.uncounted = !rec->breakdown;
 	r->conf.by = rec->opts.by;
+	r->conf.meta_calls = breakdown_meta_calls(&rec->opts, r->conf.layer);
 	r->conf.buffer_bytes = rec->buffer_kib * 1024;
 	return 0;
 }
@@ -245,15 +246,9 @@ static int start(struct run *r, struct reason *why)
 	session_on_sent(r->session, on_sent, on_sent_name, rec);
 	rec->start_ns = rec->flushed_ns = clock_ns();
 	breakdown_view_fill(&rec->view, &rec->opts, r->conf.layer, STDOUT_FILENO);
-	rec->view.repeats = r->opts.interval_ns;
-	rec->view.command = r->conf.follow ? r->command[0] : NULL;
+	breakdown_view_run(&rec->view, r);
 	uname(&rec->uts);
 	rec->view.kernel = rec->uts.release;
-	rec->view.missing = session_missing(r->session);
-	rec->view.fs_filter = r->opts.filters.fs;
-	rec->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
-	rec->view.cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	rec->view.of_ops = r->of_ops;
 	if (rec->ops == rec->requests)
 		run_say_of_ops(r->of_ops);
 	return 0;
@@ -377,6 +372,7 @@ static int report(struct run *r, struct snapshot *sn)
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
 	say_recorded(rec, sn);
+	rec->view.until = time(NULL);
 	if (rec->breakdown)
 		err = (r->opts.json ? breakdown_json : breakdown_text)(stdout, &rec->view, sn,
 								       NULL, 0);

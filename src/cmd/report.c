@@ -157,7 +157,7 @@ static int resolve(struct report *r, struct reason *why)
 		run_say_of_ops(r->of_ops);
 	r->replay.conf = (struct replay_conf){
 		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
-		.every_ns = r->every_ns, .slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
+		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->every_ns, .slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.repeats = r->every_ns;
@@ -177,6 +177,7 @@ static void header_keep(struct report *r, struct recording *rec)
 				       .vfs_kinds = r->header.vfs_kinds };
 	for (int i = 0; i < ST_N; i++)
 		r->missing.stratum[i] = r->header.stratum[i];
+	r->missing.calls = r->header.has_ops ? NULL : "not recorded";
 	r->missing.requests = r->header.has_requests ? r->header.requests : "not recorded";
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;

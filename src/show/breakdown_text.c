@@ -39,21 +39,24 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	view_line(o, v, text);
 }
 
-/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", then the key if there is
+/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key if there is
  * one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		      const struct op_row *r)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", buf[16];
-	const char *op = op_name(r->key.op), *layer = v->layer == LAYER_VFS ? "vfs " : "";
+	const char *op = op_name(r->key.op), *call = "", *layer = v->layer == LAYER_VFS ? "vfs " : "";
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)
 		text_safe(key, sizeof(key), r->by);
 	if (v->layer == LAYER_SYSCALL)
-		op = breakdown_call_name(v, r->key.call, buf);
-	snprintf(dst, cap, "%s%s%s%s%s%s%s%s", layer, op, *fs ? " " : "", fs, *key ? ", " : "",
-		 *key ? by_name(v->by) : "", *key ? " " : "", key);
+		op = "";
+	if (v->layer == LAYER_SYSCALL || (r->key.op == OP_META && r->key.call))
+		call = breakdown_call_name(v, r->key.call, buf);
+	snprintf(dst, cap, "%s%s%s%s%s%s%s%s%s%s", layer, op, *op && *call ? " " : "", call,
+		 *fs ? " " : "", fs, *key ? ", " : "", *key ? by_name(v->by) : "", *key ? " " : "",
+		 key);
 }
 
 /* Titles can contain a path, so they are cut for terminals only. */

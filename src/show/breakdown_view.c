@@ -218,6 +218,11 @@ static bool stratum_matters(const struct breakdown_view *v, int st)
 	}
 }
 
+bool breakdown_has_ops(const struct breakdown_view *v)
+{
+	return v->layer == LAYER_OPS && !(v->missing && v->missing->calls);
+}
+
 bool breakdown_has_requests(const struct breakdown_view *v)
 {
 	return v->layer == LAYER_OPS || v->layer == LAYER_BLK;

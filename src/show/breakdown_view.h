@@ -77,6 +77,9 @@ unsigned int breakdown_unprobed_layers(const struct snapshot *sn, const struct o
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
 char *breakdown_record_path(const struct op_record *r);
 
+/* Whether whole operations are traced. */
+bool breakdown_has_ops(const struct breakdown_view *v);
+
 /* Whether requests are traced, and not just another layer. */
 bool breakdown_has_requests(const struct breakdown_view *v);
 

@@ -302,18 +302,40 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 	waterfall_put(o, v, &w);
 }
 
+/* "23 of 1,009 belong to no operation above". Where operations were chosen that requests are not,
+ * such a number would mean nothing. */
+static int outside_text(char *dst, size_t cap, const struct breakdown_view *v,
+			const struct breakdown_rows *rows)
+{
+	uint64_t outside = 0, all = 0;
+
+	for (size_t i = 0; i < rows->n_rqs; i++) {
+		outside += rows->rqs[i]->outside;
+		all += rows->rqs[i]->count;
+	}
+	if (!outside || !breakdown_has_ops(v) || (v->of_ops && *v->of_ops))
+		return 0;
+	return snprintf(dst, cap, "%s of %s belong to no operation above", text_count(outside).s,
+			text_count(all).s);
+}
+
 static void put_requests(struct text_out *o, const struct breakdown_view *v,
 			 const struct breakdown_rows *rows)
 {
 	size_t n = rq_rows(v, rows->n_rqs);
-	char text[128];
+	char text[192];
+	int len;
 
 	if (!n)
 		return;
 	text_put(o, "\n");
 	view_requests(o, v, rows, n);
+	len = outside_text(text, sizeof(text), v, rows);
 	if (n < rows->n_rqs)
-		text_put(o, "%zu more; -v shows them\n", rows->n_rqs - n);
+		snprintf(text + len, sizeof(text) - len, "%s%zu more; -v shows them",
+			 len ? "; " : "", rows->n_rqs - n);
+	if (len || n < rows->n_rqs)
+		view_line(o, v, text);
 	snprintf(text, sizeof(text), "requests are not chosen by %s", v->of_ops ? v->of_ops : "");
 	if (v->of_ops && *v->of_ops)
 		view_line(o, v, text);

@@ -33,6 +33,7 @@ struct session_conf {
 	bool sent_ops, sent_requests;	/* every one is sent; see session_on_sent() */
 	bool uncounted;			/* nothing is added up: there are no rows */
 	size_t buffer_bytes;		/* for records sent but not yet delivered */
+	bool meta_calls;		/* operations of kind meta have a row for each call */
 	bool stats;			/* let the kernel time our programs */
 	bool follow;			/* only the process forked next, and its descendants */
 	uint64_t min_ns;

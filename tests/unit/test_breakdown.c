@@ -214,10 +214,10 @@ static void text_is_as_always(void **state)
 static void the_answer_is_first(void **state)
 {
 	struct unfinished hung[] = { { .age_ns = 12000000000, .op = OP_FSYNC, .stratum = ST_SLEEP,
-				       .fs = "xfs" },
+				       .fs = "xfs", .pid = 23, .comm = "dd" },
 				     { .age_ns = 1000, .op = OP_READ } };
 	static const char expected[] =
-		"not finished: fsync xfs, for 12.0 s, in sleep\n"
+		"not finished: fsync xfs, for 12.0 s, in sleep, by dd (23)\n"
 		"traced sqlite3 for 5.00 s: 106 ms in I/O (1 % of its threads' time), 74 % of it\n"
 		"  read ext4\n"
 		"o other 31 %, r run queue 24 %, q queue 14 %, k kernel thread 14 %, D device 9\n"
@@ -236,6 +236,7 @@ static void the_answer_is_first(void **state)
 		"disk requests count   rate    bytes  tag   queue  device     p99     max\n"
 		"vda  read     1,009  202/s 3.94 MiB 0 ns 10.0 us 40.0 us 40.0 us 40.0 us\n"
 		"dm-0 write       23 4.60/s 92.0 KiB    -       - 80.0 us 80.0 us 80.0 us\n"
+		"7 of 1,032 belong to no operation above\n"
 		"nothing lost; 3 had begun before; 2 in progress\n";
 	struct breakdown_view v = plain;
 	struct fixture f;
@@ -250,6 +251,7 @@ static void the_answer_is_first(void **state)
 	assert_non_null(f.sn.unfinished);
 	memcpy(f.sn.unfinished, hung, sizeof(hung));
 	f.sn.n_unfinished = 2;
+	f.sn.rqs[0].outside = 7;
 	f.sn.lost[LOST_UNMATCHED_END] = 3;
 	print(&f, breakdown_text, &v, 0);
 	assert_string_equal(f.text, expected);
@@ -323,10 +325,10 @@ static void every_view_of(struct fixture *f, const struct missing *missing)
 		v.detail = i / (35 * 64);
 		v.terminal = true;
 		v.repeats = v.later = i / 35 & 2;
-		v.sort = i / 35 & 4 ? op_columns + 5 : NULL;
+		v.sort = i / 35 & 4 ? (v.layer == LAYER_BLK ? rq_columns : op_columns) + 5 : NULL;
 		v.command = i / 35 & 8 ? HOSTILE "/a/command/of/a/long/name/" HOSTILE : NULL;
 		v.cpus = 256;
-		v.ignored = "--fs, --op, --file, --min";
+		v.of_ops = "--fs, --op, --file, --min";
 		v.width = i / 35 & 16 ? 132 : i / 35 & 4 ? 60 : i / 35 & 8 ? 40 : 0;
 		v.fs_filter = i / 35 & 32 ? "no\033such" : NULL;
 		v.looked_for = "--comm " HOSTILE " --file /a/long/path/" HOSTILE "/b -p 4194304";

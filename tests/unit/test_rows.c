@@ -96,7 +96,7 @@ static void keys_differ_in_every_member_but_the_bucket(void **state)
 
 static void rows_of_requests_are_apart(void **state)
 {
-	struct rq_sums sums = { 1, 1, 4096, 1, 1, 10, 20, 30, 60 };
+	struct rq_sums sums = { 1, 1, 4096, 1, 1, 1, 10, 20, 30, 60 };
 	struct rq_key key = { .dev = 8 << 20, .op = RQ_WRITE, .bucket = 3 };
 	struct rows rows = {};
 
@@ -110,6 +110,7 @@ static void rows_of_requests_are_apart(void **state)
 	assert_int_equal(rows_rq(&rows, &key)->device_ns, 60);
 	assert_int_equal(rows_rq(&rows, &key)->max_ns, 60);
 	assert_int_equal(rows_rq(&rows, &key)->requeues, 2);
+	assert_int_equal(rows_rq(&rows, &key)->outside, 2);
 	rows_done(&rows);
 }
 
