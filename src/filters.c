@@ -298,7 +298,7 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 		return reason_set(why, EXIT_USAGE, "%s is about requests, which %s cannot choose",
 				  option, names);
 	if (f->all_files)
-		return reason_set(why, EXIT_USAGE, "%s is about requests, --all-files about operations",
-				  option);
+		return reason_set(why, EXIT_USAGE,
+				  "%s is about requests, --all-files about operations", option);
 	return 0;
 }

@@ -35,7 +35,8 @@ bool filters_fs_type_known(const char *type);
 /* Whether process @pid is a kernel thread: it makes no system calls, but has requests. */
 bool filters_kernel_thread(uint64_t pid);
 
-/* Writes those in use that choose operations and cannot choose requests: "--op, --min"; "": none. */
+/* Writes those in use that choose operations and cannot choose requests: "--op, --min"; "": there
+ * are none. */
 void filters_of_ops(const struct filters *f, char *text, size_t cap);
 
 /* Where @option ("-T blk") leaves only requests: that no filter is one of these. 0, or -1 with

@@ -157,7 +157,8 @@ static int resolve(struct report *r, struct reason *why)
 		run_say_of_ops(r->of_ops);
 	r->replay.conf = (struct replay_conf){
 		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
-		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->every_ns, .slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
+		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->every_ns,
+		.slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.repeats = r->every_ns;

@@ -39,13 +39,14 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	view_line(o, v, text);
 }
 
-/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key if there is
- * one. */
+/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key if
+ * there is one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		      const struct op_row *r)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", buf[16];
-	const char *op = op_name(r->key.op), *call = "", *layer = v->layer == LAYER_VFS ? "vfs " : "";
+	const char *layer = v->layer == LAYER_VFS ? "vfs " : "";
+	const char *op = op_name(r->key.op), *call = "";
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)

@@ -95,8 +95,9 @@ static void subject(char *dst, size_t cap, const struct breakdown_view *v)
 }
 
 /*
- * The disk that an operation waited for, as the figures show it: it has 90 % of the requests' device
- * time, and what the others have is less than a tenth of the operation's. NULL: there is none.
+ * The disk that an operation waited for, as the figures show it: it has 90 % of the requests'
+ * device time, and what the others have is less than a tenth of the operation's. NULL: there is
+ * none.
  */
 static const struct rq_row *disk_of(const struct breakdown_rows *rows, const struct op_row *r)
 {
@@ -111,9 +112,9 @@ static const struct rq_row *disk_of(const struct breakdown_rows *rows, const str
 	for (size_t i = 0; i < rows->n_rqs; i++)
 		if (rows->rqs[i]->key.dev == most->key.dev)
 			disk_ns += rows->rqs[i]->device_ns;
-	if (percent(disk_ns, all_ns) < DISK_PERCENT || 10 * (all_ns - disk_ns) > r->strata[ST_DEVICE])
-		return NULL;
-	return most;
+	all_ns -= disk_ns;
+	return percent(disk_ns, all_ns + disk_ns) >= DISK_PERCENT &&
+	       10 * all_ns <= r->strata[ST_DEVICE] ? most : NULL;
 }
 
 /* What took most of an operation's time, for the end of a sentence; "" if nothing did. */

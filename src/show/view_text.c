@@ -9,7 +9,8 @@
 
 enum { LIST_MAX = 40 };
 
-/* The title of the key column is the name of the key. */
+/* The title of the key column is the name of the key. The column that rows are sorted by is always
+ * shown. */
 static void columns_of(const struct breakdown_view *v, const struct column *from,
 		       struct column list[LIST_MAX])
 {
@@ -19,6 +20,11 @@ static void columns_of(const struct breakdown_view *v, const struct column *from
 		list[n] = *from;
 		if (from->title && !strcmp(from->title, "key"))
 			list[n].title = by_name(v->by);
+		if (from != v->sort)
+			continue;
+		list[n].title = list[n].title ? list[n].title : from->name;
+		list[n].rank = 0;
+		list[n].optional = false;
 	}
 	list[n] = (struct column){};
 }
