@@ -106,7 +106,7 @@ static int export(int argc, char **argv)
 	if (got < 0)
 		return cmd_fail(&why);
 	text_safe(safe, sizeof(safe), e.output);
-	fprintf(stderr, "%s: %llu operations, %llu requests, %llu locations, %llu handles\n", safe,
+	cmd_say("%s: %llu operations, %llu requests, %llu locations, %llu handles", safe,
 		(unsigned long long)counts.ops, (unsigned long long)counts.requests,
 		(unsigned long long)counts.locations, (unsigned long long)counts.handles);
 	return got ? cmd_fail(&why) : 0;

@@ -351,11 +351,12 @@ static void say_recorded(const struct record *rec, const struct snapshot *sn)
 	char safe[TEXT_SAFE_CAP(sizeof(rec->name))];
 
 	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : rec->name);
-	fprintf(stderr, "%s%s: %llu operations, %llu requests, %s\n",
-		isatty(STDERR_FILENO) ? "\r\033[K" : "", safe, (unsigned long long)w->ops,
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	cmd_say("%s: %llu operations, %llu requests, %s", safe, (unsigned long long)w->ops,
 		(unsigned long long)w->requests, text_bytes(w->bytes).s);
 	if (sn->lost[LOST_OPS] + w->lost_ops + sn->lost[LOST_REQUESTS] + w->lost_requests)
-		fprintf(stderr, "warning: lost %llu operations, %llu requests\n",
+		cmd_say("warning: lost %llu operations, %llu requests",
 			(unsigned long long)(sn->lost[LOST_OPS] + w->lost_ops),
 			(unsigned long long)(sn->lost[LOST_REQUESTS] + w->lost_requests));
 }

@@ -39,8 +39,8 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	view_line(o, v, text);
 }
 
-/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key if
- * there is one. */
+/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key
+ * if there is one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		      const struct op_row *r)
 {

@@ -495,7 +495,8 @@ static void the_slowest_are_shown_whole(void **state)
 		   "   /a/b\n"
 		   "   offset 8192  length 4,096  result 4,096  1 request  miss\n"
 		   "   pid 100  tid 101  dd\n"
-		   "  syscall         1.3 %    1.00 us  #\n");
+		   "  sleep          15.4 %    12.0 us  ######\n" /* by size, not in order */
+		   "  kernel thread  14.1 %    11.0 us  ######\n");
 	assert_has(f.text, "\n   .../a/b\n");
 	assert_has(f.text, "\n   offset 8192  result ENOSPC  ");
 	fixture_done(&f);
