@@ -146,7 +146,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 		expect 2 $command -D 0.1 --all-files
 		says "is about requests, --all-files about operations"
 	done
-	for args in "-H" "-v" "--by file" "--slowest 3" "-j" "--every 1"; do
+	for args in "-H" "-v" "--by file" "--slowest 3" "--json" "--every 1"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 report --events csv $args "$dir/file"
 		says "--events lists records, ${args%% *}.* is of tables"
@@ -271,4 +271,14 @@ in_group() { # DIR COMMAND...
 	((${status:-0} != 77)) || skip "cgroup v2 cannot be mounted again"
 	grep schema "$tmp/all" >"$tmp/out"
 	[[ $(jq '[.ops[] | select(.op == "open") | .count] | add' "$tmp/out") == 2 ]]
+}
+
+@test "--by cgroup has the path from the root of the hierarchy" {
+	make_group
+	echo text >"$dir/file"
+	start breakdown -j --file "$dir/file" --by cgroup
+	in_group "$group/below" cat "$dir/file" >/dev/null
+	in_group "$root" cat "$dir/file" >/dev/null
+	finish INT
+	json --arg name "/$name/below" '[.ops[].key] | unique == ["/", $name]' "$tmp/out"
 }
