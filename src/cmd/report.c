@@ -23,15 +23,13 @@ struct report {
 	/* options */
 	struct breakdown_opts opts;
 	uint64_t from_ns, to_ns, every_ns;
-	struct opt_uints pids;
-	struct opt_strings comms;
-	unsigned int kinds;		/* set of 1 << enum op_kind, 0: all */
-	uint64_t min_ns;
-	const char *fs;
+	struct filters filters;
 	int events;			/* enum events_format */
 	bool json, strict;
 	/* state */
-	char of_ops[64];		/* filters that do not choose requests */
+	char looked_for[512];		/* the filters as text; hostile */
+	char of_ops[64];		/* those that do not choose requests */
+	bool no_reader;			/* the output's pipe was closed */
 	FILE *out;			/* where output goes */
 	struct breakdown_view view;
 	struct replay replay;
@@ -57,15 +55,15 @@ static const struct opt time_opts[] = {
 };
 
 static const struct opt whose_opts[] = {
-	{ 'p', "pid", OPT_UINTS(struct report, pids), .arg = "PID", .min = 1, .max = INT_MAX,
+	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
 	  .help = "only this process, all its threads" },
-	{ 0, "comm", OPT_STRINGS(struct report, comms), .arg = "NAME",
+	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",
 	  .help = "only threads of this name" },
-	{ 0, "op", OPT_CHOICES(struct report, kinds, filter_ops), .arg = "OP",
+	{ 0, "op", OPT_CHOICES(struct filters, ops, filter_ops), .arg = "OP",
 	  .help = "only operations of this kind" },
-	{ 0, "min", OPT_DURATION(struct report, min_ns), .arg = "DUR",
+	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
 	  .help = "only operations that took at least this long" },
-	{ 0, "fs", OPT_STRING(struct report, fs), .arg = "TYPE",
+	{ 0, "fs", OPT_STRING(struct filters, fs), .arg = "TYPE",
 	  .help = "only files of this file system type" },
 	{},
 };
@@ -84,7 +82,7 @@ static const struct opt_group groups[] = {
 	{ "What to show", breakdown_measure_opts, offsetof(struct report, opts) },
 	{ "Output", breakdown_output_opts, offsetof(struct report, opts) },
 	{ "Time", time_opts, 0 },
-	{ "Whose I/O", whose_opts, 0 },
+	{ "Whose I/O", whose_opts, offsetof(struct report, filters) },
 	{ "Form", what_opts, 0 },
 	{},
 };
@@ -121,19 +119,19 @@ static const struct opt_table table = {
 /* That no option is ignored. */
 static int check(struct report *r, enum layer layer, struct reason *why)
 {
-	const struct filters f = { .ops = r->kinds, .min_ns = r->min_ns, .fs = r->fs };
 	const char *of_table = breakdown_table_option(&r->opts);
 
 	if (breakdown_check(&r->opts, layer, r->json, why))
 		return -1;
-	if (layer == LAYER_BLK && filters_check_requests(&f, "-T blk", why))
+	if (layer == LAYER_BLK && filters_check_requests(&r->filters, "-T blk", why))
 		return -1;
 	if (r->events && (of_table || r->json || r->every_ns))
 		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of tables",
 				  of_table ? of_table : r->json ? "--json" : "--every");
 	if (r->to_ns && r->to_ns <= r->from_ns)
 		return reason_set(why, EXIT_USAGE, "--to is not after --from");
-	filters_of_ops(&f, r->of_ops, sizeof(r->of_ops));
+	filters_of_ops(&r->filters, r->of_ops, sizeof(r->of_ops));
+	filters_text(&r->filters, r->looked_for, sizeof(r->looked_for));
 	return 0;
 }
 
@@ -158,12 +156,13 @@ static int resolve(struct report *r, struct reason *why)
 	r->replay.conf = (struct replay_conf){
 		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
 		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->every_ns,
-		.slowest_max = r->opts.slowest_max, .slowest_fs = r->fs,
+		.slowest_max = r->opts.slowest_max, .slowest_fs = r->filters.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.repeats = r->every_ns;
-	r->view.fs_filter = r->fs;
+	r->view.fs_filter = r->filters.fs;
 	r->view.of_ops = r->of_ops;
+	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
 	return 0;
 }
 
@@ -201,22 +200,22 @@ static void window_set(const struct report *r, struct recording *rec)
 static bool owner_wanted(const struct report *r, const struct recording *rec, uint64_t owner)
 {
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, owner);
-	bool pid = !r->pids.n, comm = !r->comms.n;
+	bool pid = !r->filters.pids.n, comm = !r->filters.comms.n;
 
-	for (unsigned int i = 0; i < r->pids.n; i++)
-		pid |= r->pids.at[i] == t->pid;
-	for (unsigned int i = 0; i < r->comms.n; i++)
-		comm |= !strncmp(r->comms.at[i], t->comm, COMM_LEN - 1);
+	for (unsigned int i = 0; i < r->filters.pids.n; i++)
+		pid |= r->filters.pids.at[i] == t->pid;
+	for (unsigned int i = 0; i < r->filters.comms.n; i++)
+		comm |= !strncmp(r->filters.comms.at[i], t->comm, COMM_LEN - 1);
 	return pid && comm;
 }
 
 static bool op_wanted(const struct report *r, const struct recording *rec, const struct cap_op *op)
 {
-	if (r->kinds && (op->kind >= OP_N || !(r->kinds >> op->kind & 1)))
+	if (r->filters.ops && (op->kind >= OP_N || !(r->filters.ops >> op->kind & 1)))
 		return false;
-	if (r->fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->fs) != 0)
+	if (r->filters.fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->filters.fs) != 0)
 		return false;
-	return cap_op_total(op) >= r->min_ns;
+	return cap_op_total(op) >= r->filters.min_ns;
 }
 
 static bool is_wanted(const struct report *r, const struct recording *rec,
@@ -231,10 +230,9 @@ static bool is_wanted(const struct report *r, const struct recording *rec,
 
 static bool in_window(const struct recording *rec, const struct cap_event *ev)
 {
-	uint64_t end;
+	uint64_t end = ev->kind == CHUNK_OPS ? ev->op.start_ns + cap_op_total(&ev->op) :
+						       cap_request_end(&ev->request);
 
-	end = ev->kind == CHUNK_OPS ? ev->op.start_ns + cap_op_total(&ev->op) :
-				      cap_request_end(&ev->request);
 	return end >= rec->from_ns && end < rec->to_ns;
 }
 
@@ -250,6 +248,7 @@ static int event(struct report *r, const struct recording *rec, const struct cap
 	if (!in_window(rec, ev))
 		return 0;
 	err = events_put(r->out, r->events, rec, ev, syscall_name);
+	r->no_reader = err == -EPIPE;
 	if (err)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
 	return 0;
@@ -363,9 +362,11 @@ static int report_files(struct report *r, char **names, int n)
 	struct reason why;
 	int got, err = r->events ? events_head(r->out, r->events) : 0, status = 0;
 
-	r->view.looked_for = names[0];
+	r->view.recording = names[0];
 	for (int i = 0; i < n && !err; i++) {
 		got = file_report(r, names[i], &why);
+		if (r->no_reader) /* it has seen enough */
+			return status;
 		if (got)
 			status = cmd_fail(&why);
 		if (got < 0)

@@ -15,6 +15,7 @@
 #include "show/first_screen.h"
 #include "show/hist_text.h"
 #include "show/slowest_text.h"
+#include "show/unfinished_text.h"
 #include "show/view_text.h"
 #include "show/waterfall.h"
 

@@ -34,6 +34,7 @@ struct breakdown_view {
 	const char *fs_filter;		/* rows of other file systems are not shown; NULL: all */
 	const char *looked_for;		/* filters as the user gave them, "-p 12 --comm dd", for the
 					 * line that says nothing was found; NULL: none. Hostile */
+	const char *recording;		/* whose records are shown; NULL: live. Hostile */
 	const char *of_ops;		/* filters that do not choose requests: "--op, --min" */
 	time_t until;			/* when the interval ended */
 	const struct missing *missing;

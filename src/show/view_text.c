@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "show/breakdown_columns.h"
 
-enum { LIST_MAX = 40 };
+enum { LIST_MAX = 40, NARROW = 70 };
 
 /* The title of the key column is the name of the key. The column that rows are sorted by is always
  * shown. */
@@ -32,6 +32,11 @@ static void columns_of(const struct breakdown_view *v, const struct column *from
 int view_width(const struct breakdown_view *v)
 {
 	return v->width ? v->width : 80;
+}
+
+bool view_is_narrow(const struct breakdown_view *v)
+{
+	return view_width(v) < NARROW;
 }
 
 struct text_num view_time(const struct breakdown_view *v, uint64_t ns)

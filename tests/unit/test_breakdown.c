@@ -237,7 +237,7 @@ static void the_answer_is_first(void **state)
 		"vda  read     1,009  202/s 3.94 MiB 0 ns 10.0 us 40.0 us 40.0 us 40.0 us\n"
 		"dm-0 write       23 4.60/s 92.0 KiB    -       - 80.0 us 80.0 us 80.0 us\n"
 		"7 of 1,032 belong to no operation above\n"
-		"nothing lost; 3 had begun before; 2 in progress\n";
+		"nothing lost; 2 in progress; 3 had begun before\n";
 	struct breakdown_view v = plain;
 	struct fixture f;
 
