@@ -120,7 +120,8 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 	if (o->slowest_max && layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
 	if (layer == LAYER_BLK && o->by)
-		return reason_set(why, EXIT_USAGE, "--by has no meaning with -T blk");
+		return reason_set(why, EXIT_USAGE, "--by has no meaning with %s",
+				  o->layer ? "-T blk" : "--requests");
 	if (o->queued && layer != LAYER_OPS && layer != LAYER_BLK)
 		return reason_set(why, EXIT_USAGE, "-Q is about requests, -T %s shows none",
 				  o->layer);

@@ -316,6 +316,15 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v)
 	return n;
 }
 
+/* "1 file", "23 files" */
+static struct text_num files_text(uint64_t n)
+{
+	struct text_num t = text_count(n);
+
+	strcat(t.s, n == 1 ? " file" : " files");
+	return t;
+}
+
 /* What is missing from the figures above, in one line. */
 static void put_notes(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
@@ -324,9 +333,12 @@ static void put_notes(struct text_out *o, const struct breakdown_view *v, const 
 	int n, missing;
 
 	for (int i = 0; i < LOST_N; i++)
-		lost += i == LOST_UNMATCHED_END ? 0 : sn->lost[i];
+		lost += i == LOST_UNMATCHED_END || i == LOST_NAMES ? 0 : sn->lost[i];
 	n = lost ? snprintf(text, sizeof(text), "%s lost", text_count(lost).s) :
 		   snprintf(text, sizeof(text), "nothing lost");
+	if (sn->lost[LOST_NAMES])
+		n += snprintf(text + n, sizeof(text) - n, "; %s without a name",
+			      files_text(sn->lost[LOST_NAMES]).s);
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %zu in progress", sn->n_unfinished);
 	if (sn->unseen_threads)

@@ -91,14 +91,14 @@ for label, percent, mean in lines:
     assert abs(value(mean) - ns / top["count"]) <= 1 + 0.006 * ns / top["count"], (label, mean)
 # requests, and the last lines
 table = blocks[3].split("\n")
-requests = [line for line in table if re.match(r"disk|\S+ +(read|write|flush|discard|\w+) +[0-9]", line)]
+requests = [line for line in table if re.match(r"disk |\S+ +(read|write|flush|discard) +[0-9]", line)]
 CODES = {"read": "R", "write": "W", "flush": "F", "discard": "D"}
 n = compare("\n".join(requests), data["requests"], names("Requests"),
             lambda r, c: r["dev"] == c["disk"] and r["op"] == CODES[c["requests"]])
 assert n >= 8 and len(requests) > 1, n
 outside = re.search(r"([0-9,]+) of ([0-9,]+) belong to no operation above", text)
 assert (int(outside[1].replace(",", "")) if outside else 0) == sum(r["outside"] for r in data["requests"])
-lost = sum(n for kind, n in data["lost"].items() if kind != "unmatched_end")
+lost = sum(n for kind, n in data["lost"].items() if kind not in ("unmatched_end", "names"))
 assert table[-2].startswith(f"{lost:,} lost" if lost else "nothing lost"), table[-2]
 PY
 }
