@@ -38,6 +38,7 @@ enum stratum {
 	ST_PREEMPT,	/* runnable, but taken off the CPU */
 	ST_HELPER,	/* asleep while a kernel thread worked for it */
 	ST_SLEEP,	/* asleep for any other reason */
+	ST_LOCK,	/* asleep for a kernel lock that somebody else holds */
 	ST_N,
 };
 
@@ -130,6 +131,16 @@ struct task_name {
 	char comm[COMM_LEN];
 };
 
+/* Who woke a thread: its ids as the tool's pid namespace numbers them, and the operation that it
+ * was in itself, if it was in one. tid 0: not known. */
+struct waker {
+	unsigned int pid, tid;
+	unsigned char op;		/* enum op_kind */
+	unsigned char stratum;		/* enum stratum, on CPU */
+	unsigned char pad[6];
+	char comm[COMM_LEN];
+};
+
 /* One finished operation as a record; times in ns, CLOCK_MONOTONIC. */
 struct op_record {
 	unsigned long long start_ns;
@@ -150,6 +161,8 @@ struct op_record {
 	unsigned char cache;		/* enum cache_class */
 	unsigned int pad;
 	char comm[COMM_LEN];
+	unsigned long long lock_ns;	/* its longest wait for a lock; 0: none */
+	struct waker lock_holder;	/* who let go of that */
 	struct file_name file;
 };
 
@@ -226,9 +239,9 @@ struct sent_file {
 };
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
-_Static_assert(sizeof(struct op_record) == 200 + 8 + PATH_BYTES, "op_record is stored");
+_Static_assert(sizeof(struct op_record) == 248 + 8 + PATH_BYTES, "op_record is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
-_Static_assert(sizeof(struct sent_op_waited) == 192, "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_op_waited) == 200, "sent_op_waited has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 
 #endif

@@ -13,7 +13,7 @@ from typing import Any, Iterator
 
 HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX = range(1, 8)
 STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
-          "helper", "sleep")
+          "helper", "sleep", "lock")
 COLUMNS = {
     NAMES: ("type", "id", "a", "b", "c", "length"),
     OPS: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "offset", "len",

@@ -37,7 +37,10 @@ const struct opt_term strata_terms[] = {
 			"asleep while a kernel thread worked for it (journal, loop device, device "
 			"mapper, workqueue); while that waited itself, for a request or a CPU, it "
 			"is the stratum of that" },
-	[ST_SLEEP] = { "sleep", "sleep", "asleep for any other reason, for example a lock" },
+	[ST_SLEEP] = { "sleep", "sleep", "asleep for any other reason" },
+	[ST_LOCK] = { "lock", "lock",
+		      "asleep for a lock of the kernel that somebody else held (of an inode, a "
+		      "journal ...; Linux 5.19 and later, before that it is in sleep)" },
 	{}
 };
 

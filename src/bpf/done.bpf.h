@@ -69,6 +69,8 @@ static __always_inline void op_record_send(const struct op *op, u64 total, long 
 	r->pad = 0;
 	__builtin_memset(r->comm, 0, sizeof(r->comm));
 	bpf_get_current_comm(r->comm, sizeof(r->comm));
+	r->lock_ns = op->lock_held ? op->lock_ns : 0;
+	r->lock_holder = op->lock_holder;
 	file_name_read(&r->file, &op->file);
 	bpf_ringbuf_submit(r, 0);
 }

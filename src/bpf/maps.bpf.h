@@ -88,11 +88,16 @@ struct op {
 			u8 waited_read;	/* waited for a read */
 			u8 submitted;	/* bios */
 			u8 own_reads;	/* among them */
+			u8 locked;	/* waits for @lock */
+			u8 lock_held;	/* has waited for one */
 		};
 	};
 	struct file_info file;
 	u64 offset, len;
 	int fd;				/* only with sent_ops */
+	u64 lock;			/* a kernel lock's address, if @locked */
+	u64 lock_ns;			/* the longest wait, if @lock_held; for a record */
+	struct waker lock_holder;
 	u64 last_bio;			/* the bio submitted last, if @submitted */
 	u32 bio_cpu;			/* the CPU that it was submitted on */
 	u32 requests;			/* bios submitted, if @submitted */
@@ -106,8 +111,7 @@ struct calls {
 	struct frame frames[FRAMES];
 };
 
-/* A thread's time off the CPU. The CPU that switches to or from it writes this; wakers read
- * @asleep. */
+/* A thread's time off the CPU. The CPU that switches writes this; wakers read @asleep. */
 struct wait {
 	u64 off;			/* since when; 0: it is on a CPU */
 	u64 asleep;			/* the same if it sleeps; else 0 */
@@ -121,6 +125,7 @@ struct waking {
 	struct split split;		/* of that sleep */
 	u8 helped;			/* by a helper thread */
 	u8 is_read;			/* what it waited for */
+	struct waker waker;		/* last, and only with conf.records */
 };
 
 /* What a thread is doing. */

@@ -107,24 +107,7 @@ int on_sched_switch(u64 *ctx)
 
 static __always_inline int sched_waking(u64 *ctx, bool level_known)
 {
-	struct task_struct *p = (void *)ctx[0];
-	struct task_state *t;
-	struct helper *h;
-	u32 tid;
-
-	/* it is on its CPU; see wait.bpf.h */
-	if ((u64)p == current_task())
-		return 0;
-	if (!is_helper(p->flags)) {
-		t = task_lookup((u64)p);
-		if (t && t->op.stage)
-			task_woken(t, p->pid, bpf_ktime_get_ns(), interrupt_level(level_known));
-		return 0;
-	}
-	tid = p->pid;
-	h = bpf_map_lookup_elem(&helpers, &tid);
-	if (h)
-		helper_woken(h, bpf_ktime_get_ns(), interrupt_level(level_known));
+	woken((struct task_struct *)ctx[0], level_known);
 	return 0;
 }
 
@@ -202,6 +185,22 @@ int on_throttle(u64 *ctx)
 	t = current_lookup();
 	if (t && t->op.stage)
 		t->op.throttled = 1;
+	return 0;
+}
+
+/* contention_begin(lock, flags), contention_end(lock, ret): harmless twice, so their backups, too,
+ * run each time. */
+SEC("?tp_btf/contention_begin")
+int on_lock_wanted(u64 *ctx)
+{
+	lock_wanted(ctx[0], ctx[1]);
+	return 0;
+}
+
+SEC("?tp_btf/contention_end")
+int on_lock_taken(u64 *ctx)
+{
+	lock_taken(ctx[0]);
 	return 0;
 }
 

@@ -37,6 +37,7 @@
 
 #include "completion.bpf.h"
 #include "io.bpf.h"
+#include "lock.bpf.h"
 #include "task.bpf.h"
 
 /* Length of the overlap of [a, b) and [x, y). */
@@ -168,10 +169,12 @@ static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, u
 {
 	struct waking *w = &t->waking;
 
-	__builtin_memset(w, 0, sizeof(*w));
+	__builtin_memset(w, 0, offsetof(struct waking, waker));
 	w->asleep = *(volatile u64 *)&t->wait.asleep;
 	if (w->asleep)
 		waking_split(w, tid, t->op.start, now, level);
+	if (CONF(records))
+		waker_note(&w->waker, level);
 	w->at = now;
 }
 
@@ -199,6 +202,27 @@ static __always_inline void helper_woken(struct helper *h, u64 now, u32 level)
 		return;
 	woken->times = w->times;
 	woken->is_read = w->is_read;
+}
+
+/* Current wakes @p. */
+static __always_inline void woken(struct task_struct *p, bool level_known)
+{
+	struct task_state *t;
+	struct helper *h;
+	u32 tid = p->pid;
+
+	/* it is on its CPU; see above */
+	if ((u64)p == current_task())
+		return;
+	if (!is_helper(p->flags)) {
+		t = task_lookup((u64)p);
+		if (t && t->op.stage)
+			task_woken(t, tid, bpf_ktime_get_ns(), interrupt_level(level_known));
+		return;
+	}
+	h = bpf_map_lookup_elem(&helpers, &tid);
+	if (h)
+		helper_woken(h, bpf_ktime_get_ns(), interrupt_level(level_known));
 }
 
 /* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. */
@@ -273,6 +297,8 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 	if (op->throttled) {
 		op_charge(op, ST_THROTTLE, wake);
 		op->throttled = 0;
+	} else if (op->locked) {
+		lock_waited(op, &t->waking.waker, wake);
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {

@@ -104,6 +104,8 @@ static void add_layers(struct findings *l, const struct plan *plan, const struct
 	add(l, "file systems", f->func, f->func ? func : f->no_functions, advice);
 	add_capability(l, plan, "waits", CAP_WAITS,
 		       "tracepoints sched_switch, sched_waking and balance_dirty_pages");
+	add_capability(l, plan, "locks", CAP_LOCKS,
+		       "tracepoints contention_begin and contention_end");
 	add_capability(l, plan, "block", CAP_REQUESTS, "block tracepoints");
 	add_program(l, plan, "completion's end", "block_io_done");
 }

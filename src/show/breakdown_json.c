@@ -105,6 +105,28 @@ static void put_result(struct json *j, long long ret)
 	json_put_string(j, "error", ret < 0 && ret >= -4095 ? strerrorname_np(-ret) : NULL);
 }
 
+/* Who let go of the lock that it waited for longest; null: it waited for none. */
+static void put_lock(struct json *j, const struct op_record *r)
+{
+	const struct waker *h = &r->lock_holder;
+
+	if (!r->lock_ns) {
+		json_put_null(j, "lock");
+		return;
+	}
+	json_put_begin(j, "lock", '{');
+	json_put_uint(j, "wait_ns", r->lock_ns);
+	put_known(j, "pid", h->pid, h->tid);
+	put_known(j, "tid", h->tid, h->tid);
+	if (h->tid)
+		json_put_text(j, "comm", h->comm, sizeof(h->comm));
+	else
+		json_put_null(j, "comm");
+	json_put_string(j, "op", h->op ? op_name(h->op) : NULL);
+	json_put_string(j, "stratum", h->op ? stratum_name(h->stratum) : NULL);
+	json_put_end(j, '}');
+}
+
 static void put_record(struct writer *w, const struct op_record *r)
 {
 	struct json *j = &w->json;
@@ -128,6 +150,7 @@ static void put_record(struct writer *w, const struct op_record *r)
 	json_put_uint(j, "tid", r->tid);
 	json_put_text(j, "comm", r->comm, sizeof(r->comm));
 	json_put_uint(j, "cgroup", r->cgroup);
+	put_lock(j, r);
 	json_put_end(j, '}');
 }
 

@@ -111,6 +111,7 @@ static const char *cause(const struct op_row *r)
 		[SHARE_QUEUE] = ", mostly waiting in the queues of the block layer",
 		[SHARE_RUNQ] = ", mostly waiting for a CPU",
 		[SHARE_HELPER] = ", mostly waiting for a kernel thread",
+		[SHARE_LOCK] = ", mostly waiting for a lock",
 	};
 
 	if (percent(r->strata[ST_THROTTLE], r->total_ns) > MOST_PERCENT)

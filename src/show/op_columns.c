@@ -154,6 +154,11 @@ static void op_helper(struct value *ret, const void *row, const void *ctx)
 	share_value(ret, row, ctx, SHARE_HELPER);
 }
 
+static void op_lock(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_LOCK);
+}
+
 static void op_other(struct value *ret, const void *row, const void *ctx)
 {
 	share_value(ret, row, ctx, SHARE_OTHER);
@@ -219,6 +224,7 @@ const struct column op_columns[] = {
 	{ NULL, "device", VALUE_SHARE, .get = op_device, .max = 6, .rank = 20 },
 	{ NULL, "run queue", VALUE_SHARE, .get = op_runq, .max = 9, .rank = 20 },
 	{ NULL, "kernel thread", VALUE_SHARE, .get = op_helper, .max = 13, .rank = 20 },
+	{ NULL, "lock", VALUE_SHARE, .get = op_lock, .max = 4, .rank = 20 },
 	{ NULL, "other", VALUE_SHARE, .get = op_other, .max = 5, .rank = 20 },
 	{ NULL, "where it went", VALUE_TEXT, .get = op_bar, .max = BAR_COLUMNS, .rank = 11,
 	  .optional = true },

@@ -13,6 +13,7 @@ static const struct {
 	[SHARE_QUEUE] = { "queue", 'q', 1 << ST_TAG | 1 << ST_QUEUE },
 	[SHARE_RUNQ] = { "run queue", 'r', 1 << ST_RUNQ | 1 << ST_PREEMPT },
 	[SHARE_HELPER] = { "kernel thread", 'k', 1 << ST_HELPER },
+	[SHARE_LOCK] = { "lock", 'l', 1 << ST_LOCK },
 	[SHARE_OTHER] = { "other", 'o', 1 << ST_THROTTLE | 1 << ST_COMPLETE | 1 << ST_SLEEP },
 };
 

@@ -7,7 +7,16 @@
 
 #include "event.h"
 
-enum share { SHARE_CPU, SHARE_DEVICE, SHARE_QUEUE, SHARE_RUNQ, SHARE_HELPER, SHARE_OTHER, SHARE_N };
+enum share {
+	SHARE_CPU,
+	SHARE_DEVICE,
+	SHARE_QUEUE,
+	SHARE_RUNQ,
+	SHARE_HELPER,
+	SHARE_LOCK,
+	SHARE_OTHER,
+	SHARE_N,
+};
 
 const char *share_name(enum share s);
 char share_letter(enum share s);	/* in the bars of the column "where it went" */

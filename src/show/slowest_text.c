@@ -88,6 +88,23 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
 
+/* "waited 20.1 ms for a lock of dd (pid 100, tid 101), in write ext4" */
+static void put_lock(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
+{
+	const struct waker *h = &r->lock_holder;
+	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[192];
+	int n;
+
+	if (!r->lock_ns)
+		return;
+	text_safe_n(comm, sizeof(comm), h->comm, strnlen(h->comm, sizeof(h->comm)));
+	n = snprintf(line, sizeof(line), "waited %s for a lock", view_time(v, r->lock_ns).s);
+	if (h->tid)
+		n += snprintf(line + n, sizeof(line) - n, " that %s had (pid %u, tid %u%s%s)", comm,
+			      h->pid, h->tid, h->op ? ", in " : "", h->op ? op_name(h->op) : "");
+	put_line(o, v, line);
+}
+
 static void put_record(struct text_out *o, const struct breakdown_view *v, const char *fs,
 		       const struct op_record *r, size_t number)
 {
@@ -103,6 +120,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v, const
 	put_path(o, v, r);
 	put_range(o, v, r);
 	put_who(o, v, r);
+	put_lock(o, v, r);
 	waterfall_put(o, v, &w);
 }
 

@@ -16,11 +16,13 @@
 #define STRATA_BLOCK (1U << ST_TAG | 1U << ST_QUEUE | 1U << ST_DEVICE | 1U << ST_COMPLETE)
 #define STRATA_WAITS                                                                               \
 	(1U << ST_THROTTLE | STRATA_BLOCK | 1U << ST_RUNQ | 1U << ST_PREEMPT | 1U << ST_HELPER |   \
-	 1U << ST_SLEEP)
+	 1U << ST_SLEEP | 1U << ST_LOCK)
 
 static const char no_block[] = "the kernel does not let its block tracepoints be traced";
 static const char no_switch[] =
 	"the kernel does not let sched_switch and sched_waking be traced";
+static const char no_locks[] =
+	"this kernel does not tell (5.19 and later do); its time is in sleep";
 
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
@@ -72,6 +74,11 @@ const struct program programs[] = {
 	TRACEPOINT(on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
 		   .strata = 1U << ST_THROTTLE,
 		   .without = "balance_dirty_pages is not traced here; its time is in sleep"),
+
+	TRACEPOINT(on_lock_wanted, "contention_begin", .caps = CAP_LOCKS, .backup = true,
+		   .strata = 1U << ST_LOCK, .without = no_locks),
+	TRACEPOINT(on_lock_taken, "contention_end", .caps = CAP_LOCKS, .backup = true,
+		   .strata = 1U << ST_LOCK, .without = no_locks),
 
 	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
 	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
@@ -128,7 +135,8 @@ _Static_assert(sizeof(programs) / sizeof(*programs) <= MAX_PROGRAMS, "plan.why_n
 unsigned int plan_asked(const struct session_conf *conf)
 {
 	static const unsigned int of_layer[] = {
-		[LAYER_OPS] = CAP_CALLS | CAP_WAITS | CAP_REQUESTS | CAP_VFS | CAP_FS,
+		[LAYER_OPS] = CAP_CALLS | CAP_WAITS | CAP_LOCKS | CAP_REQUESTS | CAP_VFS |
+			     CAP_FS,
 		[LAYER_SYSCALL] = CAP_CALLS | CAP_CALL_FILES,
 		[LAYER_VFS] = CAP_VFS,
 		[LAYER_FS] = CAP_FS,

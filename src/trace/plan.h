@@ -32,6 +32,7 @@ enum capability {
 	CAP_FS = 1 << 7,	/* functions of file systems */
 	CAP_ISSUERS = 1 << 8,	/* who submitted bios that another thread queues */
 	CAP_DIRTIERS = 1 << 9,	/* who made pages dirty that another writes back */
+	CAP_LOCKS = 1 << 10,	/* which sleeps are for a lock of the kernel */
 };
 
 enum hook {

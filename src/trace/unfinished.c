@@ -93,6 +93,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj)
 		{ task, "op.layer", &l->layer },
 		{ task, "op.kind", &l->kind },
 		{ task, "op.throttled", &l->throttled },
+		{ task, "op.locked", &l->locked },
 		{ task, "op.submitted", &l->submitted },
 		{ task, "op.start", &l->start },
 		{ task, "op.last_bio", &l->last_bio },
@@ -153,6 +154,8 @@ static enum stratum stratum_now(const struct state_layout *l, const char *bss, c
 		return ST_RUNQ;
 	if (u8_at(task, l->throttled))
 		return ST_THROTTLE;
+	if (u8_at(task, l->locked))
+		return ST_LOCK;
 	if (u8_at(task, l->submitted))
 		return bio_stratum(l, bss, u64_at(task, l->last_bio));
 	return ST_SLEEP;

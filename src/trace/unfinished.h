@@ -18,7 +18,8 @@ struct state_layout {
 	size_t tasks, task_size, n_tasks;	/* the array */
 	size_t ios, io_size, n_ios;		/* the array */
 	/* in an element of tasks */
-	size_t progress, layer, kind, throttled, submitted, start, last_bio, fs, id, collisions;
+	size_t progress, layer, kind, throttled, locked, submitted, start, last_bio, fs;
+	size_t id, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
 	size_t key, g, d;			/* in an element of ios */
 };

@@ -73,9 +73,9 @@ share, of = re.search(r", (\d+) % of it (\w+ \w+)", text.replace("\n", " ")).gro
 assert abs(int(share) - 100 * top["io_share"]) <= 0.51 and of == f"{top['op']} {top['fs']}", (share, of)
 # where the time went: the strata that the letters stand for
 SHARES = {"C cpu": ("syscall", "vfs", "fs"), "D device": ("device",), "q queue": ("tag", "queue"),
-          "r run queue": ("runq", "preempt"), "k kernel thread": ("helper",),
+          "r run queue": ("runq", "preempt"), "k kernel thread": ("helper",), "l lock": ("lock",),
           "o other": ("throttle", "complete", "sleep")}
-shares = re.findall(r"([CDqrko] [a-z ]+) (\d+) %", blocks[0])
+shares = re.findall(r"([CDqrklo] [a-z ]+) (\d+) %", blocks[0])
 assert shares
 for name, percent in shares:
     ns = sum(data["strata"][st] or 0 for st in SHARES[name])

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who held the lock that a slow operation waited for."""
+from __future__ import annotations
+
+import machine
+from checks_inject import MS, lock_strata, slow_null_blk
+from harness import Gate, Skip, suite
+from oracles import Workload
+from tool import Trace
+
+
+@suite("A6.lock-holder")
+def lock_holder(gate: Gate) -> None:
+    """One writes directly to a slow disk, with the inode locked; another wants to write to that file."""
+    if lock_strata() != ("lock",):
+        raise Skip("before 5.19 the kernel does not tell of locks")
+    disk = slow_null_blk(gate, 10, queue_mode=2, memory_backed=1, size=96)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    file = f"{point}/locked"
+    holder = Workload(gate.stack, file, {"dwrite": 17})
+    waiter = Workload(gate.stack, file, {"pwrite": 5})
+    with Trace("--slowest", "100", "--op", "write") as trace:
+        holder.begin()
+        machine.wait_for(lambda: machine.get(disk.sys / "inflight").split() != ["0", "0"])
+        waiter.go()
+        holder.end()
+    records = [r for r in trace.json["slowest"] if r["pid"] == waiter.pid and r["lock"]]
+    longest = max((r["lock"] for r in records), key=lambda lock: lock["wait_ns"], default={})
+    gate.check("named", longest.get("pid") == holder.pid and longest["op"] == "write", **longest,
+               wanted=holder.pid)
+    gate.check("waited", all(MS < r["lock"]["wait_ns"] <= r["strata"]["lock"] <= r["total_ns"]
+                             for r in records) and bool(records),
+               longest_ms=longest.get("wait_ns", 0) / MS, records=len(records))
