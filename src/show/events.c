@@ -221,6 +221,7 @@ STRATUM(runq, ST_RUNQ)
 STRATUM(preempt, ST_PREEMPT)
 STRATUM(helper, ST_HELPER)
 STRATUM(sleep, ST_SLEEP)
+STRATUM(lock, ST_LOCK)
 
 #define COLUMN(col, which, what, text)                                                             \
 	{ .name = col, .title = col, .kind = which, .get = get_##what, .help = text }
@@ -265,6 +266,7 @@ const struct column event_columns[] = {
 	COLUMN("preempt_ns", VALUE_TIME, preempt, "likewise"),
 	COLUMN("helper_ns", VALUE_TIME, helper, "likewise"),
 	COLUMN("sleep_ns", VALUE_TIME, sleep, "likewise"),
+	COLUMN("lock_ns", VALUE_TIME, lock, "likewise"),
 	{},
 };
 
