@@ -17,6 +17,8 @@ void snapshot_keep_fs(struct snapshot *sn, const char *fs)
 {
 	size_t n = 0;
 
+	if (!fs)
+		return;
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		if (strncmp(sn->ops[i].fs, fs, FS_NAME_LEN))
 			op_row_free(&sn->ops[i]);

@@ -86,7 +86,7 @@ struct missing {
 	const char *calls;		/* reason why system calls are not traced, or NULL */
 };
 
-/* Drops operations, finished and unfinished, on file systems that are not of type @fs. */
+/* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */
 void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 
 void snapshot_free(struct snapshot *sn);	/* frees rows and their text, leaves it empty */

@@ -97,3 +97,19 @@ def written_back(gate: Gate) -> None:
     workers = sum(row["bytes"] for row in top.rows("rows", disk=disk.name, op="W")
                   if (row["comm"] or "").startswith("kworker"))
     gate.check("kworker", workers <= sum(wanted.values()) / 100, bytes=workers, allowed="1%")
+
+
+@suite("top.on-behalf.device")
+def written_to_a_device(gate: Gate) -> None:
+    """Of a block device each page is somebody's: who made it dirty, not who was the last on the
+    device."""
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    wanted = {"first": 67 * 65536, "second": 101 * 65536}
+    with open(disk.path, "rb"), Top("0.3") as top:  # nobody is the last to close it, and writes all back
+        for seek, (name, size) in zip((0, 200), wanted.items()):
+            dd(gate, name, "if=/dev/zero", f"of={disk.path}", "bs=65536", f"count={size >> 16}", f"seek={seek}",
+               "conv=notrunc")
+        idle(disk)
+    for name, size in wanted.items():
+        got = top.total("bytes", "rows", disk=disk.name, comm=name, op="W", on_behalf="writeback")
+        gate.check(name, got == size, bytes=got, wanted=size)
