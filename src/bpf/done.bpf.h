@@ -81,18 +81,6 @@ static __always_inline bool returns_bytes(u8 op)
 	return op <= OP_WRITE || op == OP_COPY;
 }
 
-/* What an operation's row stands for, beside its file system. */
-static __always_inline u32 op_what(const struct op *op)
-{
-	u32 what = ROW_WHAT(0, (u32)op->kind, 0);
-
-	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META))
-		what |= ROW_WHAT(op->call, 0, 0);
-	if (CONF(by) == BY_CACHE)
-		what |= ROW_WHAT(0, 0, (u32)op_cache_class(op));
-	return what;
-}
-
 /* Adds an operation to @sums: it returned @ret and took @total, of which @cpu on the CPU. Its row's
  * histogram is left out. */
 static __always_inline void op_add(const struct op *op, struct op_sums *sums, u64 total,
@@ -127,17 +115,30 @@ static __always_inline bool op_add_in_slot(struct task_state *t, u32 what, u64 t
 	return true;
 }
 
+/* What few runs ask for of an operation that is done. @what: of its row. False: it is in no row. */
+static __always_inline bool op_extras(const struct op *op, u64 total, const u64 cpu[ST_FS + 1],
+				      long ret, u32 *what)
+{
+	if (CONF(min_ns) && total < CONF(min_ns))
+		return false;
+	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
+		op_send(op, op_cache_class(op), cpu, ret);
+	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META))
+		*what |= ROW_WHAT(op->call, 0, 0);
+	if (CONF(by) == BY_CACHE)
+		*what |= ROW_WHAT(0, 0, (u32)op_cache_class(op));
+	return !CONF(uncounted);
+}
+
 /* Current's operation of @t is done: it returned @ret and took @total, of which @cpu on the CPU. */
 static __always_inline void op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
 				    long ret)
 {
 	struct op *op = &t->op;
-	u32 what = op_what(op);
+	u32 what = ROW_WHAT(0, (u32)op->kind, 0);
 	struct op_sums *sums;
 
-	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
-		op_send(op, op_cache_class(op), cpu, ret);
-	if (CONF(uncounted))
+	if (CONF(op_extras) && !op_extras(op, total, cpu, ret, &what))
 		return;
 	if (!CONF(row_slots) || unlikely(!op_add_in_slot(t, what, total, cpu, ret))) {
 		sums = row_hashed(&op->file, what, total);

@@ -114,6 +114,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->meta_calls = sc->meta_calls;
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls ||
 			sc->layer == LAYER_SYSCALL;
+	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
+		       sc->meta_calls || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
 	c->backups = f->preemptible_tracepoints;
