@@ -82,6 +82,7 @@ enum by_key {
 enum behalf {
 	BEHALF_NONE,		/* it does not */
 	BEHALF_WRITEBACK,	/* who made the page dirty */
+	BEHALF_HELPER,		/* who woke the kernel thread that submitted it */
 	BEHALF_N,
 };
 

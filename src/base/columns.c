@@ -29,8 +29,8 @@ static bool is_ratio(const struct column *c)
 	return c->kind == VALUE_RATE || c->kind == VALUE_SHARE;
 }
 
-static void value_get(struct value *v, const struct columns *t, const struct column *c,
-		      const void *row)
+void columns_value(struct value *v, const struct columns *t, const struct column *c,
+		   const void *row)
 {
 	*v = (struct value){ .max = SIZE_MAX };
 	if (c->get)
@@ -74,7 +74,7 @@ static void cell_text(char *dst, const struct columns *t, const struct column *c
 {
 	struct value v;
 
-	value_get(&v, t, c, row);
+	columns_value(&v, t, c, row);
 	if (v.unknown)
 		strcpy(dst, "-");
 	else if (c->kind == VALUE_TEXT)
@@ -106,7 +106,7 @@ static bool says_something(const struct columns *t, const struct column *c,
 	struct value v;
 
 	for (size_t i = 0; i < n_rows && c->optional; i++) {
-		value_get(&v, t, c, rows[i]);
+		columns_value(&v, t, c, rows[i]);
 		if (!v.unknown && (v.n || c->kind == VALUE_TEXT))
 			return true;
 	}
@@ -216,7 +216,7 @@ void columns_json(struct json *j, const struct columns *t, const void *row)
 
 		if (!c->name)
 			continue;
-		value_get(&v, t, c, row);
+		columns_value(&v, t, c, row);
 		if (v.unknown)
 			json_put_null(j, c->name);
 		else if (c->kind == VALUE_TEXT)
@@ -268,7 +268,7 @@ void columns_csv(struct text_out *o, const struct columns *t, const void *row)
 
 		if (!c->name)
 			continue;
-		value_get(&v, t, c, row);
+		columns_value(&v, t, c, row);
 		text_put(o, "%s", comma);
 		comma = ",";
 		if (v.unknown)
@@ -298,17 +298,22 @@ static int text_compare(const struct value *a, const struct value *b)
 	return order ? order : (a->max > b->max) - (a->max < b->max);
 }
 
+int columns_order(const struct column *c, const struct value *a, const struct value *b)
+{
+	if (a->unknown || b->unknown)
+		return a->unknown - b->unknown;
+	if (c->kind == VALUE_TEXT)
+		return text_compare(a, b);
+	if (is_ratio(c))
+		return (ratio(c, b) > ratio(c, a)) - (ratio(c, b) < ratio(c, a));
+	return (b->n > a->n) - (b->n < a->n);
+}
+
 int columns_compare(const struct columns *t, const struct column *c, const void *a, const void *b)
 {
 	struct value x, y;
 
-	value_get(&x, t, c, a);
-	value_get(&y, t, c, b);
-	if (x.unknown || y.unknown)
-		return x.unknown - y.unknown;
-	if (c->kind == VALUE_TEXT)
-		return text_compare(&x, &y);
-	if (is_ratio(c))
-		return (ratio(c, &y) > ratio(c, &x)) - (ratio(c, &y) < ratio(c, &x));
-	return (y.n > x.n) - (y.n < x.n);
+	columns_value(&x, t, c, a);
+	columns_value(&y, t, c, b);
+	return columns_order(c, &x, &y);
 }

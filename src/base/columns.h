@@ -74,7 +74,13 @@ void columns_csv(struct text_out *o, const struct columns *t, const void *row);
 /* The column with that name or title; NULL: there is none. */
 const struct column *columns_find(const struct column *list, const char *name);
 
-/* For qsort: biggest figure first, text from A to Z, what is unknown last. */
+/* The figure of @row; it points into @row, or into itself. */
+void columns_value(struct value *ret, const struct columns *t, const struct column *c,
+		   const void *row);
+
+/* For qsort, of figures and of rows: biggest figure first, text from A to Z, what is unknown
+ * last. */
+int columns_order(const struct column *c, const struct value *a, const struct value *b);
 int columns_compare(const struct columns *t, const struct column *c, const void *a, const void *b);
 
 #endif

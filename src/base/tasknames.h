@@ -12,18 +12,24 @@
 struct known_task;
 struct task_name;
 
+/* Known tasks in an array that grows, with an index of 4 bytes per entry: there may be 20,000. */
 struct tasknames {
-	struct known_task *tasks;	/* by id */
+	struct known_task *tasks;
+	size_t n, cap;
+	unsigned int *index;		/* number of a task + 1, or 0; by the id's hash */
+	size_t index_len;		/* a power of two, or 0 */
 	unsigned int interval;
 };
 
 /* Keeps the last name of a thread or process, by the key of its rows. 0 or -ENOMEM. */
 int tasknames_add(struct tasknames *n, unsigned long long id, const struct task_name *name);
 
-/* Lists in sn->tasks the threads that the rows of @sn belong to. 0 or -ENOMEM. */
+/* Ends an interval, whose rows are in @sn: lists in sn->tasks the threads that they belong to. 0 or
+ * -ENOMEM. */
 int tasknames_list(struct tasknames *n, struct snapshot *sn);
 
-/* Names the rows of @sn, which are by process or thread; "" if a name is not known. */
+/* Ends an interval: names the rows of @sn, which are by process or thread; "" if a name is not
+ * known. */
 void tasknames_name(struct tasknames *n, struct snapshot *sn);
 
 void tasknames_done(struct tasknames *n);

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * behalf.bpf.h - with BY_TASK: who a write counts for if another submits it. A page that is written
- * back counts for the thread that made it dirty, whoever writes it back: a kernel thread, sync(1),
- * or a thread that needs memory.
+ * behalf.bpf.h - with BY_TASK: who an I/O counts for if another submits it.
  *
- * The last such thread is kept for each inode, unless the filters reject it; for a block device,
- * whose pages belong to many files, for each page. A write to a page that is already dirty is not
- * seen.
+ * A page that is written back counts for the thread that made it dirty, whoever writes it back: a
+ * kernel thread, sync(1), or a thread that needs memory. The last such thread is kept for each
+ * inode, unless the filters reject it; for a block device, whose pages belong to many files, for
+ * each page. A write to a page that is already dirty is not seen.
+ *
+ * All else that a kernel thread submits (of a journal, a log, a loop device, swap ...) counts for
+ * its client: the thread that woke it, or the client of a kernel thread that woke it, in at most
+ * CLIENT_STEPS steps. While it waits for its own requests it keeps its client. Who is woken by an
+ * interrupt, as by a timer, has none, and its I/O is its own.
  */
 #ifndef IOSTRATA_BEHALF_BPF_H
 #define IOSTRATA_BEHALF_BPF_H
 
+#include "completion.bpf.h"
 #include "owner.bpf.h"
 
 struct dirty_key {
@@ -29,6 +34,84 @@ struct {
 	__type(value, struct dirtier);
 } dirtiers SEC(".maps");
 
+enum { CLIENT_STEPS = 3 };
+
+/* Who a kernel thread works for. Its waker writes this, and wakers exclude each other (see
+ * wait.bpf.h); the thread reads it when it submits something, which it does not do between setting
+ * its state and going to sleep, when it may be woken. */
+struct client {
+	u64 task;			/* current_pid_tgid(); 0: nobody known */
+	struct task_name name;
+	u32 steps;
+};
+
+/* By thread id of the kernel thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct client);
+} clients SEC(".maps");
+
+/* The client of current; NULL: it has none, or is no kernel thread. */
+static __always_inline struct client *current_client(void)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	struct client *c;
+
+	if (!(current_flags() & PF_KTHREAD))
+		return NULL;
+	c = bpf_map_lookup_elem(&clients, &tid);
+	return c && c->task ? c : NULL;
+}
+
+/* Whether current can be the waker. If the kernel hides interrupts it may be whom one interrupted,
+ * which is not likely to be in an operation just then. */
+static __always_inline bool current_may_wake(bool level_known)
+{
+	struct task_state *t = level_known ? NULL : current_lookup();
+
+	return level_known || (t && t->op.stage);
+}
+
+/* Whom a kernel thread works for that current wakes now; nobody if current is the tool or does not
+ * pass the filters. */
+static __always_inline void client_of_waker(struct client *ret, bool level_known)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct client *mine;
+
+	if (current_flags() & PF_KTHREAD) {
+		mine = current_client();
+		if (!mine || mine->steps >= CLIENT_STEPS)
+			return;
+		*ret = *mine;
+		ret->steps++;
+	} else if (current_may_wake(level_known) && current_wanted(id)) {
+		ret->task = current_pid_tgid();
+		ret->name.cgroup = bpf_get_current_cgroup_id();
+		bpf_get_current_comm(ret->name.comm, sizeof(ret->name.comm));
+		ret->steps = 1;
+	}
+}
+
+/* Kernel thread @tid is woken. */
+static __always_inline void client_set(u32 tid, u64 now, bool level_known)
+{
+	u32 level = interrupt_level(level_known);
+	struct client *c, found = {};
+
+	if (mark_current(now, level))
+		return;
+	if (!level)
+		client_of_waker(&found, level_known);
+	c = bpf_map_lookup_elem(&clients, &tid);
+	if (c)
+		*c = found;
+	else if (found.task && bpf_map_update_elem(&clients, &tid, &found, BPF_NOEXIST))
+		count_lost(LOST_MAP_FULL);
+}
+
 static __always_inline struct dirty_key dirty_key(struct page *head, struct inode *inode)
 {
 	bool is_device = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK;
@@ -36,27 +119,35 @@ static __always_inline struct dirty_key dirty_key(struct page *head, struct inod
 	return (struct dirty_key){ (u64)inode, is_device ? (u64)head : 0 };
 }
 
-/* Current makes a clean page of @mapping dirty. The verifier assumes that @mapping may be NULL. */
+/* Current, or the client for which it works, makes a clean page of @mapping dirty. The verifier
+ * assumes that @mapping may be NULL. */
 static __always_inline void page_dirtied(struct page *head, struct address_space *mapping)
 {
 	u64 id = bpf_get_current_pid_tgid(), task = current_pid_tgid();
+	struct client *client = current_client();
 	struct dirtier *was, d = {};
 	struct dirty_key key;
 
 	if (!mapping)
 		return;
 	key = dirty_key(head, BPF_CORE_READ(mapping, host));
+	if (client)
+		task = client->task;
 	was = bpf_map_lookup_elem(&dirtiers, &key);
 	if (was && was->task == task)
 		return;
-	if (!current_wanted(id)) {
+	if (!client && !current_wanted(id)) {
 		if (was) /* what is written now is no longer that thread's */
 			bpf_map_delete_elem(&dirtiers, &key);
 		return;
 	}
 	d.task = task;
-	d.name.cgroup = bpf_get_current_cgroup_id();
-	bpf_get_current_comm(d.name.comm, sizeof(d.name.comm));
+	if (client) {
+		d.name = client->name;
+	} else {
+		d.name.cgroup = bpf_get_current_cgroup_id();
+		bpf_get_current_comm(d.name.comm, sizeof(d.name.comm));
+	}
 	if (bpf_map_update_elem(&dirtiers, &key, &d, BPF_ANY))
 		count_lost(LOST_MAP_FULL);
 }
@@ -73,21 +164,36 @@ static __always_inline struct dirtier *bio_dirtier(struct bio *bio)
 	return bpf_map_lookup_elem(&dirtiers, &key);
 }
 
+static __always_inline void io_charge(struct io_state *io, u64 task, struct task_name *name,
+				      enum behalf why)
+{
+	io->by[0] = task;
+	io->by[1] = why;
+	if (live.epoch)
+		bpf_map_update_elem(&task_names_odd, &io->by[0], name, BPF_NOEXIST);
+	else
+		bpf_map_update_elem(&task_names_even, &io->by[0], name, BPF_NOEXIST);
+}
+
 /* Makes @io, whose key by submitter is set, count for the thread that made its data dirty, if that
- * is in another process; true if it does. Only threads that pass the filters are known. */
+ * is in another process, or else for the client of the kernel thread that submits it; true if it
+ * does. Only threads that pass the filters are known. */
 static __always_inline bool io_set_behalf(struct io_state *io, struct bio *bio)
 {
 	struct dirtier *d = io->op == RQ_WRITE ? bio_dirtier(bio) : NULL;
+	struct client *c;
 
-	if (!d || d->task >> 32 == io->by[0] >> 32)
-		return false;
-	io->by[0] = d->task;
-	io->by[1] = BEHALF_WRITEBACK;
-	if (live.epoch)
-		bpf_map_update_elem(&task_names_odd, &io->by[0], &d->name, BPF_NOEXIST);
-	else
-		bpf_map_update_elem(&task_names_even, &io->by[0], &d->name, BPF_NOEXIST);
-	return true;
+	if (d) {
+		if (d->task >> 32 == io->by[0] >> 32)
+			return false;
+		io_charge(io, d->task, &d->name, BEHALF_WRITEBACK);
+		return true;
+	}
+	/* it is another's if an interrupt or kthrotld submits it */
+	c = io->by[0] == current_pid_tgid() ? current_client() : NULL;
+	if (c)
+		io_charge(io, c->task, &c->name, BEHALF_HELPER);
+	return c;
 }
 
 #endif

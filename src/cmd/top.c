@@ -313,8 +313,8 @@ static bool tick(struct run *r)
 	if (!t->screen || !top_ui_keys(&t->ui))
 		return t->ui.quit; /* it may have been read at the end of an interval */
 	r->opts.interval_ns = t->ui.interval_ns;
-	top_ui_draw(&t->ui);
 	records_follow(t);
+	top_ui_draw(&t->ui);
 	return t->ui.quit;
 }
 

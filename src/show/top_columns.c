@@ -184,12 +184,12 @@ static void get_ops_p99(struct value *v, const void *row, const void *ctx)
 static void get_where(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
-	unsigned int st = top_row_stratum(r);
+	struct top_strata strata = top_row_strata(table_of(ctx), r);
+	unsigned int st = top_strata_largest(&strata);
 
-	(void)ctx;
 	if (st < ST_N)
 		snprintf(v->buf, sizeof(v->buf), "%s %.0f%%", stratum_name(st),
-			 100.0 * r->strata[st] / r->ops.total_ns);
+			 100.0 * strata.ns[st] / r->ops.total_ns);
 }
 
 static void get_rqs(struct value *v, const void *row, const void *ctx)
@@ -238,36 +238,44 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 
 #define AT(member) .at = offsetof(struct top_row, member)
 
-#define COLUMN_PID                                                                                 \
-	{ .name = "pid", .title = "PID", .kind = VALUE_ID, .get = get_pid, .help = "its id" }
-#define COLUMN_TID                                                                                 \
-	{ .name = "tid", .title = "TID", .kind = VALUE_ID, .get = get_tid, .help = "its id" }
-#define COLUMN_COMM                                                                                \
-	{ .name = "comm", .title = "COMM", .kind = VALUE_TEXT, .get = get_comm, .max = 16,         \
-	  .help = "its name" }
-#define COLUMN_FILE                                                                                \
-	{ .name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = get_file,                    \
-	  .cut = TEXT_CUT_HEAD, .help = "its path" }
 #define COLUMN_DISK                                                                                \
 	{ .name = "disk", .title = "DISK", .kind = VALUE_TEXT, .get = get_disk, .max = 16,         \
 	  .help = "its kernel name" }
-#define COLUMN_CGROUP                                                                              \
+
+/* What a row may stand for. */
+#define COLUMNS_KEYS                                                                               \
+	{ .name = "pid", .title = "PID", .kind = VALUE_ID, .get = get_pid, .help = "its id" },     \
+	{ .name = "tid", .title = "TID", .kind = VALUE_ID, .get = get_tid, .help = "its id" },     \
+	{ .name = "comm", .title = "COMM", .kind = VALUE_TEXT, .get = get_comm, .max = 16,         \
+	  .help = "its name" },                                                                    \
 	{ .name = "cgroup", .title = "CGROUP", .kind = VALUE_TEXT, .get = get_cgroup,              \
-	  .cut = TEXT_CUT_HEAD, .help = "its path" }
-#define COLUMN_CONTAINER                                                                           \
+	  .cut = TEXT_CUT_HEAD, .help = "its path" },                                              \
 	{ .name = "container", .title = "CONTAINER", .kind = VALUE_TEXT, .get = get_container,     \
-	  .max = 20, .help = "its id or name" }
+	  .max = 20, .help = "its id or name" },                                                   \
+	{ .name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = get_file,                    \
+	  .cut = TEXT_CUT_HEAD, .help = "its path" }
 
-static const struct column of_process[] = { COLUMN_PID, COLUMN_COMM, {} };
-static const struct column of_thread[] = { COLUMN_TID, COLUMN_COMM, {} };
-static const struct column of_comm[] = { COLUMN_COMM, {} };
-static const struct column of_file[] = { COLUMN_FILE, {} };
-static const struct column of_disk[] = { COLUMN_DISK, {} };
-static const struct column of_cgroup[] = { COLUMN_CGROUP, {} };
-static const struct column of_container[] = { COLUMN_CONTAINER, {} };
+/* The figures of one side, in JSON. */
+#define COLUMNS_SUMS(side)                                                                         \
+	{ .name = "count", AT(side.count), .help = "how many" },                                   \
+	{ .name = "errors", AT(side.errors), .help = "how many of them failed" },                  \
+	{ .name = "bytes", AT(side.bytes), .help = "that were moved" }
 
-static const struct column *const of_view[TOP_VIEWS] = {
-	of_process, of_thread, of_comm, of_file, of_disk, of_cgroup, of_container,
+#define COLUMNS_SLOWEST(side, get_p99)                                                             \
+	{ .name = "max_ns", AT(side.max_ns), .help = "of the slowest" },                           \
+	{ .name = "p99_ns", .get = get_p99, .help = "99th percentile of their time" }
+
+static const struct column keys[] = { COLUMNS_KEYS, COLUMN_DISK, {} };
+
+/* The names of the columns of a view's key. */
+static const char *const of_view[TOP_VIEWS][2] = {
+	[TOP_PROCESS] = { "pid", "comm" },
+	[TOP_THREAD] = { "tid", "comm" },
+	[TOP_COMM] = { "comm" },
+	[TOP_FILE] = { "file" },
+	[TOP_DISK] = { "disk" },
+	[TOP_CGROUP] = { "cgroup" },
+	[TOP_CONTAINER] = { "container" },
 };
 
 /* On a narrow screen, those with the highest rank are dropped first. */
@@ -324,11 +332,17 @@ static void add(struct top_columns *to, const struct column *list)
 		to->list[n++] = *list;
 }
 
+static void add_keys(struct top_columns *to, enum top_view view)
+{
+	for (int i = 0; i < 2 && of_view[view][i]; i++)
+		add(to, (const struct column[]){ *columns_find(keys, of_view[view][i]), {} });
+}
+
 struct top_columns top_columns_whole(enum top_view view)
 {
 	struct top_columns c = {};
 
-	add(&c, of_view[view]);
+	add_keys(&c, view);
 	/* the disk of an operation is not known */
 	add(&c, view == TOP_DISK ? columns_find(both, "io") : both);
 	if (view != TOP_DISK)
@@ -341,18 +355,13 @@ struct top_columns top_columns_text(enum top_view view)
 	struct top_columns c = {};
 
 	if (view != TOP_DISK)
-		add(&c, of_view[view]);
+		add_keys(&c, view);
 	add(&c, text);
 	return c;
 }
 
 const struct column top_json_requests[] = {
-	COLUMN_PID,
-	COLUMN_TID,
-	COLUMN_COMM,
-	COLUMN_CGROUP,
-	COLUMN_CONTAINER,
-	COLUMN_FILE,
+	COLUMNS_KEYS,
 	{ .name = "dev", .kind = VALUE_TEXT, .get = get_dev,
 	  .help = "\"major:minor\" of the disk" },
 	{ .name = "major", .kind = VALUE_ID, .get = get_major, .help = "of the disk" },
@@ -362,33 +371,22 @@ const struct column top_json_requests[] = {
 	  .help = "as blkparse has them: R, W, F for flush, D for discard ..." },
 	{ .name = "on_behalf", .kind = VALUE_TEXT, .get = get_on_behalf,
 	  .help = "why they count for another than who submitted them" },
-	{ .name = "count", AT(rqs.count), .help = "how many" },
-	{ .name = "errors", AT(rqs.errors), .help = "how many of them failed" },
-	{ .name = "bytes", AT(rqs.bytes), .help = "that were moved" },
+	COLUMNS_SUMS(rqs),
 	{ .name = "total_ns", AT(rqs.total_ns),
 	  .help = "from submission to completion, the sum of the next three" },
 	{ .name = "tag_ns", AT(tag_ns), .help = "until they got a request" },
 	{ .name = "queue_ns", AT(queue_ns), .help = "until the driver got them" },
 	{ .name = "device_ns", AT(device_ns), .help = "until they were complete" },
-	{ .name = "max_ns", AT(rqs.max_ns), .help = "of the slowest" },
-	{ .name = "p99_ns", .get = get_rqs_p99, .help = "99th percentile of their time" },
+	COLUMNS_SLOWEST(rqs, get_rqs_p99),
 	{},
 };
 
 const struct column top_json_ops[] = {
-	COLUMN_PID,
-	COLUMN_TID,
-	COLUMN_COMM,
-	COLUMN_CGROUP,
-	COLUMN_CONTAINER,
-	COLUMN_FILE,
+	COLUMNS_KEYS,
 	{ .name = "op", .kind = VALUE_TEXT, .get = get_op,
 	  .help = "kind of operation" },
-	{ .name = "count", AT(ops.count), .help = "how many" },
-	{ .name = "errors", AT(ops.errors), .help = "how many of them failed" },
-	{ .name = "bytes", AT(ops.bytes), .help = "that were moved" },
+	COLUMNS_SUMS(ops),
 	{ .name = "total_ns", AT(ops.total_ns), .help = "their time" },
-	{ .name = "max_ns", AT(ops.max_ns), .help = "of the slowest" },
-	{ .name = "p99_ns", .get = get_ops_p99, .help = "99th percentile of their time" },
+	COLUMNS_SLOWEST(ops, get_ops_p99),
 	{},
 };

@@ -4,14 +4,14 @@
 #include "base/json.h"
 #include "base/names.h"
 
-static void put_strata(struct json *j, const struct top_json *v, const struct top_row *r)
+static void put_strata(struct json *j, const struct top_json *v, struct top_strata strata)
 {
 	json_put_begin(j, "strata", '{');
 	for (int i = 0; i < ST_N; i++) {
 		if (v->missing && v->missing->stratum[i])
 			json_put_null(j, stratum_name(i));
 		else
-			json_put_uint(j, stratum_name(i), r->strata[i]);
+			json_put_uint(j, stratum_name(i), strata.ns[i]);
 	}
 	json_put_end(j, '}');
 }
@@ -32,7 +32,7 @@ static int put_rows(struct json *j, const struct top_json *v, const struct snaps
 		json_put_begin(j, NULL, '{');
 		columns_json(j, &t, &table.rows[i]);
 		if (split == TOP_OPS)
-			put_strata(j, v, &table.rows[i]);
+			put_strata(j, v, top_row_strata(&table, &table.rows[i]));
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');

@@ -284,6 +284,8 @@ bool top_ui_keys(struct top_ui *ui)
 	int key;
 
 	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
+		if (!any && ui->data.interval)
+			top_ui_table(ui);
 		key_do(ui, key);
 		any = true;
 	}

@@ -32,11 +32,6 @@ static bool passes(const struct top_table *t, const struct top_row *r, const cha
 	       (t->view <= TOP_THREAD && has_text(r->cgroup, SIZE_MAX, filter));
 }
 
-struct sorting {
-	struct columns columns;
-	const struct top_order *order;
-};
-
 static int by_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -52,32 +47,62 @@ static int key_compare(const struct top_key *a, const struct top_key *b)
 	return order ? order : by_u64(a->op, b->op);
 }
 
+/* A row with its figure in the column that rows are sorted by, which is read once. */
+struct sorted {
+	struct top_row *row;
+	struct value value;
+};
+
 static int compare(const void *a, const void *b, void *arg)
 {
-	const struct top_row *x = *(struct top_row *const *)a, *y = *(struct top_row *const *)b;
-	const struct sorting *s = arg;
+	const struct sorted *x = *(struct sorted *const *)a, *y = *(struct sorted *const *)b;
+	const struct top_order *o = arg;
 	int order;
 
-	if (x->marked != y->marked)
-		return y->marked - x->marked;
-	order = columns_compare(&s->columns, s->order->by, x, y);
+	if (x->row->marked != y->row->marked)
+		return y->row->marked - x->row->marked;
+	order = columns_order(o->by, &x->value, &y->value);
 	if (order)
-		return s->order->reverse ? -order : order;
-	return key_compare(&x->key, &y->key);
+		return o->reverse ? -order : order;
+	return key_compare(&x->row->key, &y->row->key);
+}
+
+static size_t sorted_fill(struct sorted *all, const struct top_figures *f,
+			  const struct top_order *order)
+{
+	const struct columns columns = { .ctx = f };
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->table->n; i++) {
+		if (!passes(f->table, &f->table->rows[i], order->filter))
+			continue;
+		all[n].row = &f->table->rows[i];
+		columns_value(&all[n].value, &columns, order->by, all[n].row);
+		n++;
+	}
+	return n;
 }
 
 int top_list_init(struct top_list *l, const struct top_figures *f, const struct top_order *order)
 {
-	struct sorting s = { .columns = { .ctx = f }, .order = order };
+	size_t cap = f->table->n + 1;
+	struct sorted *all = malloc(cap * sizeof(*all));
+	struct sorted **by = malloc(cap * sizeof(*by)); /* a value may point into itself */
 
-	*l = (struct top_list){ .rows = calloc(f->table->n + 1, sizeof(*l->rows)) };
-	if (!l->rows)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->table->n; i++)
-		if (passes(f->table, &f->table->rows[i], order->filter))
-			l->rows[l->n++] = &f->table->rows[i];
-	qsort_r(l->rows, l->n, sizeof(*l->rows), compare, &s);
-	return 0;
+	*l = (struct top_list){ .rows = malloc(cap * sizeof(*l->rows)) };
+	if (all && by && l->rows) {
+		l->n = sorted_fill(all, f, order);
+		for (size_t i = 0; i < l->n; i++)
+			by[i] = &all[i];
+		qsort_r(by, l->n, sizeof(*by), compare, (void *)order);
+		for (size_t i = 0; i < l->n; i++)
+			l->rows[i] = by[i]->row;
+	}
+	if (!all || !by)
+		top_list_done(l);
+	free(all);
+	free(by);
+	return l->rows ? 0 : -ENOMEM;
 }
 
 void top_list_done(struct top_list *l)

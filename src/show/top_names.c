@@ -17,7 +17,7 @@ const char *top_view_name(enum top_view view)
 
 const char *top_behalf_name(unsigned int behalf)
 {
-	static const char *const names[BEHALF_N] = { NULL, "writeback" };
+	static const char *const names[BEHALF_N] = { NULL, "writeback", "helper" };
 
 	return behalf < BEHALF_N ? names[behalf] : NULL;
 }

@@ -24,7 +24,8 @@ enum top_view {
 /* "pid", "tid" ...: as the user types it. */
 const char *top_view_name(enum top_view view);
 
-/* Why a request is charged to another than its submitter: "writeback"; NULL: it is not. */
+/* Why a request is charged to another than its submitter: "writeback", "helper"; NULL: it is
+ * not. */
 const char *top_behalf_name(unsigned int behalf);
 
 enum { CONTAINER_LEN = 64 };

@@ -97,18 +97,18 @@ static void put_bar(int y, int x, uint64_t part, uint64_t whole, enum screen_sty
 }
 
 /* Where the time of the row's operations went. Returns the next line. */
-static int put_strata(int y, const struct top_row *r)
+static int put_strata(int y, const struct top_row *r, struct top_strata strata)
 {
 	char text[64];
 
 	for (int st = 0; st < ST_N && lines_left(y); st++) {
-		if (!r->strata[st])
+		if (!strata.ns[st])
 			continue;
 		snprintf(text, sizeof(text), "%-9s %7s %9s ", stratum_name(st),
-			 text_percent(r->strata[st], r->ops.total_ns).s,
-			 text_ns(r->strata[st] / r->ops.count).s);
+			 text_percent(strata.ns[st], r->ops.total_ns).s,
+			 text_ns(strata.ns[st] / r->ops.count).s);
 		screen_put(y, 0, screen_width(), STYLE_NORMAL, text);
-		put_bar(y++, 28, r->strata[st], r->ops.total_ns, stratum_style(st));
+		put_bar(y++, 28, strata.ns[st], r->ops.total_ns, stratum_style(st));
 	}
 	return y;
 }
@@ -201,7 +201,7 @@ void top_page_row(struct top_ui *ui, int y)
 
 	if (r) {
 		y = put_row_head(y, ui, r);
-		y = put_strata(y, r);
+		y = put_strata(y, r, top_row_strata(&ui->table, r));
 	} else {
 		screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, "no I/O of it now");
 	}

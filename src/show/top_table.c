@@ -3,8 +3,8 @@
  * top_table.c - the join; see top_table.h.
  *
  * An open hash of row numbers finds a row of the table by its key, since there may be 20,000 rows,
- * and a hundred thousand of the kernel's, every second. Histograms are summed up only for rows
- * whose percentile is shown.
+ * and a hundred thousand of the kernel's, every second. Strata and histograms are summed up only
+ * for rows that show them.
  */
 #include "show/top_table.h"
 
@@ -30,45 +30,44 @@ static const struct task *task_of(const struct snapshot *sn, uint64_t id)
 	return bsearch(&key, sn->tasks, sn->n_tasks, sizeof(key), task_order);
 }
 
-/* Who a row of the kernel's belongs to, in this view. */
-struct whose {
-	struct top_key key;
-	const struct task *task;
-	const struct top_name *name;
-};
-
-static struct whose whose_of(const struct top_table *t, struct top_names *names,
-			     const unsigned long long by[2])
+static const struct top_name *name_of(struct top_names *names, const struct task *task)
 {
-	struct whose w = { .task = task_of(t->sn, by[0]) };
+	return task && names ? top_names_find(names, task->cgroup) : NULL;
+}
 
-	if (w.task && names)
-		w.name = top_names_find(names, w.task->cgroup);
+/* Sets what stands for the owner of a row of the kernel's in this view. */
+static void who_set(uint64_t who[2], const struct top_table *t, struct top_names *names,
+		    const unsigned long long by[2])
+{
+	/* looked for only where it is needed: there are many */
+	const struct task *task = t->view > TOP_THREAD ? task_of(t->sn, by[0]) : NULL;
+	const struct top_name *name;
+
 	switch (t->view) {
 	case TOP_PROCESS:
-		w.key.who[0] = by[0] >> 32;
+		who[0] = by[0] >> 32;
 		break;
 	case TOP_THREAD:
-		w.key.who[0] = by[0];
+		who[0] = by[0];
 		break;
 	case TOP_COMM:
-		if (w.task)
-			memcpy(w.key.who, w.task->comm, strnlen(w.task->comm, COMM_LEN));
+		if (task)
+			memcpy(who, task->comm, strnlen(task->comm, COMM_LEN));
 		break;
 	case TOP_CGROUP:
-		w.key.who[0] = w.task ? w.task->cgroup : 0;
+		who[0] = task ? task->cgroup : 0;
 		break;
 	case TOP_CONTAINER:
-		w.key.who[0] = w.name ? w.name->container_id : 0;
+		name = name_of(names, task);
+		who[0] = name ? name->container_id : 0;
 		break;
 	case TOP_FILE:
 		if (by[1]) /* an inode; else it is not a file */
-			memcpy(w.key.who, by, sizeof(w.key.who));
+			memcpy(who, by, 2 * sizeof(*who));
 		break;
 	default:
 		break;
 	}
-	return w;
 }
 
 static uint64_t key_hash(const struct top_key *key)
@@ -97,24 +96,39 @@ struct top_row *top_table_find(const struct top_table *t, const struct top_key *
 	return number ? &t->rows[number - 1] : NULL;
 }
 
-static struct top_row *row_of(struct top_table *t, const struct whose *w)
+/* Gives @r the thread @id, unless it has one. A process has the name of its first thread, if that
+ * has rows. */
+static void row_set_task(struct top_row *r, const struct top_table *t, struct top_names *names,
+			 uint64_t id)
 {
-	unsigned int *place = place_of(t, &w->key);
+	const struct task *task;
+	const struct top_name *name;
+
+	if (r->task && (r->task->id == id || id >> 32 != (uint32_t)id))
+		return;
+	task = task_of(t->sn, id);
+	r->task = task ? task : r->task;
+	name = r->cgroup ? NULL : name_of(names, task);
+	if (!name)
+		return;
+	r->cgroup = name->path;
+	r->container = name->container[0] ? name->container : NULL;
+}
+
+/* The row of @key, for a row of the kernel's that thread @id owns. */
+static struct top_row *row_of(struct top_table *t, struct top_names *names,
+			      const struct top_key *key, uint64_t id)
+{
+	unsigned int *place = place_of(t, key);
 	struct top_row *r;
 
 	if (!*place) {
 		r = &t->rows[t->n++];
-		r->key = w->key;
+		r->key = *key;
 		*place = t->n;
 	}
 	r = &t->rows[*place - 1];
-	/* a process has the name of its first thread, if that has rows */
-	if (w->task && (!r->task || w->task->id >> 32 == (uint32_t)w->task->id))
-		r->task = w->task;
-	if (w->name && !r->cgroup) {
-		r->cgroup = w->name->path;
-		r->container = w->name->container[0] ? w->name->container : NULL;
-	}
+	row_set_task(r, t, names, id);
 	return r;
 }
 
@@ -132,15 +146,14 @@ static void side_add(struct top_side *s, uint64_t count, uint64_t errors, uint64
 static void op_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct op_row *op = &t->sn->ops[i];
-	struct whose w = whose_of(t, names, op->key.by);
+	struct top_key key = {};
 	struct top_row *r;
 
+	who_set(key.who, t, names, op->key.by);
 	if (t->split == TOP_OPS)
-		w.key.op = op->key.op;
-	r = row_of(t, &w);
+		key.op = op->key.op;
+	r = row_of(t, names, &key, op->key.by[0]);
 	side_add(&r->ops, op->count, op->errors, op->bytes, op->total_ns, op->max_ns);
-	for (int st = 0; st < ST_N; st++)
-		r->strata[st] += op->strata[st];
 	if (t->view == TOP_FILE)
 		r->file = op->by;
 	t->next_op[i] = r->first_op;
@@ -151,14 +164,15 @@ static void rq_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct rq_row *rq = &t->sn->rqs[i];
 	uint32_t behalf = t->view == TOP_FILE ? BEHALF_NONE : rq->key.by[1];
-	struct whose w = whose_of(t, names, rq->key.by);
+	struct top_key key = {};
 	struct top_row *r;
 
+	who_set(key.who, t, names, rq->key.by);
 	if (t->split == TOP_REQUESTS)
-		w.key.op = rq->key.op | behalf << 8;
+		key.op = rq->key.op | behalf << 8;
 	if (t->split == TOP_REQUESTS || t->view == TOP_DISK)
-		w.key.dev = rq->key.dev;
-	r = row_of(t, &w);
+		key.dev = rq->key.dev;
+	r = row_of(t, names, &key, rq->key.by[0]);
 	side_add(&r->rqs, rq->count, rq->errors, rq->bytes,
 		 rq->tag_ns + rq->queue_ns + rq->device_ns, rq->max_ns);
 	r->tag_ns += rq->tag_ns;
@@ -263,15 +277,25 @@ void top_row_p99(const struct top_table *t, struct top_row *r)
 	free(rqs.bins);
 }
 
-unsigned int top_row_stratum(const struct top_row *r)
+struct top_strata top_row_strata(const struct top_table *t, const struct top_row *r)
+{
+	struct top_strata s = {};
+
+	for (unsigned int i = r->first_op; i; i = t->next_op[i - 1])
+		for (int st = 0; st < ST_N; st++)
+			s.ns[st] += t->sn->ops[i - 1].strata[st];
+	return s;
+}
+
+unsigned int top_strata_largest(const struct top_strata *s)
 {
 	unsigned int largest = ST_N;
 	uint64_t ns = 0;
 
 	for (unsigned int i = 0; i < ST_N; i++) {
-		if (r->strata[i] <= ns)
+		if (s->ns[i] <= ns)
 			continue;
-		ns = r->strata[i];
+		ns = s->ns[i];
 		largest = i;
 	}
 	return largest;

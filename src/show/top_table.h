@@ -41,7 +41,6 @@ struct top_row {
 	const char *cgroup, *container;	/* NULL: not known, or none; hostile */
 	unsigned int major, minor;	/* of the disk */
 	struct top_side ops;
-	uint64_t strata[ST_N];		/* of the operations */
 	struct top_side rqs;		/* total_ns: from submission to completion */
 	uint64_t tag_ns, queue_ns, device_ns;
 	uint64_t behalf_bytes;		/* of rqs.bytes, those that others submitted for it */
@@ -81,7 +80,14 @@ int top_row_hists(const struct top_table *t, const struct top_row *r, struct his
 /* The row of @key, or NULL. */
 struct top_row *top_table_find(const struct top_table *t, const struct top_key *key);
 
-/* Stratum that took most of the operations' time; ST_N if there is none. */
-unsigned int top_row_stratum(const struct top_row *r);
+/* The strata of a row's operations, ns. */
+struct top_strata {
+	uint64_t ns[ST_N];
+};
+
+struct top_strata top_row_strata(const struct top_table *t, const struct top_row *r);
+
+/* Stratum that took most of the time; ST_N if there is none. */
+unsigned int top_strata_largest(const struct top_strata *s);
 
 #endif

@@ -50,7 +50,7 @@ struct top_ui {
 	bool has_selected;
 	size_t at, first;		/* its place, and that of the first row on the screen */
 	struct top_heat heat;		/* of the row whose page is open */
-	/* what was drawn last */
+	/* what is being drawn, or what keys refer to */
 	struct top_table table;
 	struct top_figures figures;
 	struct top_columns columns;
@@ -72,7 +72,9 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r);
 
 void top_ui_done(struct top_ui *ui);
 
-/* For the files of the screen: the selected row, or NULL; the snapshot that is shown. */
+/* For the files of the screen: makes the table and the list of the snapshot that is shown, until
+ * the next drawing, 0 or -ENOMEM; the selected row, or NULL; that snapshot. */
+int top_ui_table(struct top_ui *ui);
 struct top_row *top_ui_row(const struct top_ui *ui);
 const struct snapshot *top_ui_snapshot(const struct top_ui *ui);
 

@@ -62,6 +62,8 @@ struct collecting {
 	struct rows *rows;
 	struct filenames *files;
 	struct tasknames *tasks;
+	unsigned int disk_dev;	/* of the last row of requests, and its name; 0: none */
+	char disk[sizeof(((struct rq_row *)0)->disk)];
 };
 
 static struct op_row *op_row(struct collecting *c, const struct op_key *key)
@@ -83,7 +85,10 @@ static struct rq_row *rq_row(struct collecting *c, const struct rq_key *key)
 		return row;
 	row->major = DEV_MAJOR(key->dev);
 	row->minor = DEV_MINOR(key->dev);
-	lookup_dev(&c->mounts, key->dev, row->disk, sizeof(row->disk));
+	if (key->dev != c->disk_dev || !c->disk_dev)
+		lookup_dev(&c->mounts, key->dev, c->disk, sizeof(c->disk));
+	c->disk_dev = key->dev;
+	memcpy(row->disk, c->disk, sizeof(row->disk));
 	if (!rowmaps_rq_by(c->maps->by))
 		return row;
 	if (key->by[0])

@@ -67,8 +67,8 @@ int drain_take(struct drain *d, struct snapshot *sn)
 	if (err)
 		return err;
 	rows_take(&d->rows, sn);
-	if (d->maps.by == BY_TASK && tasknames_list(&d->tasks, sn))
-		return -ENOMEM;
+	if (d->maps.by == BY_TASK)
+		return tasknames_list(&d->tasks, sn);
 	if (BY_NAMES_TASKS(d->maps.by))
 		tasknames_name(&d->tasks, sn);
 	return d->maps.by == BY_FILE ? filenames_name(&d->files, sn) : 0;

@@ -78,6 +78,7 @@ static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
 
 	cpus = cpus < 2 ? 2 : cpus;
 	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
+	map_resize(obj, "clients", waits && sc->by == BY_TASK ? helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
 		map_resize(obj, "rings", stream_rings(cpus));
 	map_resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);

@@ -179,6 +179,79 @@ top_ended() { # STATUS
 	top_ended 0
 }
 
+# In the pane: the screen of an interval that is made up, and its JSON in $tmp/json.
+draw() {
+	cc -std=gnu11 -D_GNU_SOURCE -Isrc -o "$tmp/drawn" tests/drawn.c build/libiostrata.a -lncursesw
+	types 'clear; "$T/drawn" "$T/json"'
+	wait_until shows 'load 1 2 3 by pid'
+}
+
+is_json() { screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$tmp/shown"; }
+
+@test "top: each figure on the screen is that of the JSON of its interval" {
+	pane 200 60
+	draw
+	is_json
+	keys t
+	wait_until shows 'per second of'
+	is_json per-second
+	not is_json
+	keys t
+	wait_until shows 'total of'
+	is_json
+	keys '<' r
+	wait_until shows 'I/O\*'
+	is_json
+	keys q
+	wait_until is_restored
+}
+
+@test "top: colours, and none with NO_COLOR; letters, and none beyond ASCII in a plain locale" {
+	local color=$'\e\\[(3[0-7]|38;5;[0-7])m'
+	pane 200 60
+	draw
+	shows '1009 +naïve '
+	types '/made-up-11' # it has both sides
+	keys Home Enter
+	wait_until shows '^pid .*, [0-9]+'
+	in_tmux capture-pane -p -e | grep -qE "$color"
+	keys q
+	wait_until is_restored
+	types 'export NO_COLOR=1 LC_ALL=C'
+	draw
+	shows '1009 +na(\?|\\xc3\\xaf)+ve ' || { screen; false; }
+	types '/made-up-11'
+	keys Home Enter
+	wait_until shows '^pid .*, [0-9]+'
+	in_tmux capture-pane -p -e >"$tmp/shown"
+	grep -q '#' "$tmp/shown"
+	not grep -qE "$color" "$tmp/shown"
+	keys q
+	wait_until is_restored
+}
+
+# pid_at LINE: of the screen, beginning with 1
+pid_at() { screen | sed -n "$1p" | awk '{ print $1 }'; }
+
+@test "top: a click selects the row under it, and the wheel moves on" {
+	local fifth sixth
+	pane 200 60
+	draw
+	[[ $(flag mouse_any_flag) == 1 ]]
+	fifth=$(pid_at 8) sixth=$(pid_at 9)
+	# button, column and line, each 32 more, as the pane's terminal type says: pressed, released
+	in_tmux send-keys -l $'\e[M )(\e[M#)('
+	keys Enter
+	wait_until shows "^pid .*, $fifth"
+	keys Escape
+	wait_until shows 'BYTES\*'
+	in_tmux send-keys -l $'\e[Ma)('
+	keys Enter
+	wait_until shows "^pid .*, $sixth"
+	keys Escape q
+	wait_until is_restored
+}
+
 @test "top: keys" {
 	data
 	pane 100 24

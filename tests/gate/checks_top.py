@@ -104,6 +104,56 @@ def written_back(gate: Gate) -> None:
     gate.check("kworker", workers <= sum(wanted.values()) / 100, bytes=workers, allowed="1%")
 
 
+def helpers_bytes(top: Top, disk: machine.Disk, op: str) -> dict[str, int]:
+    """What stands at kernel threads of those that may work for others, by name."""
+    names = ("kworker", "jbd2", "loop", "xfs")
+    rows = [row for row in top.rows("rows", disk=disk.name, op=op)
+            if (row["comm"] or "").startswith(names)]
+    return {row["comm"]: row["bytes"] for row in rows}
+
+
+@suite("top.helpers.journal")
+def of_the_journal(gate: Gate) -> None:
+    """What the journal's thread writes is of who made it commit, and marked."""
+    disk = machine.loop(gate.stack, gate.kept, 96)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable")
+    idle(disk)
+    with Top("0.3") as top:
+        for n in range(7):
+            dd(gate, "committer", "if=/dev/zero", f"of={point}/{n}", "bs=4096", "count=5", "conv=fsync")
+        idle(disk)
+    own = top.total("bytes", "rows", disk=disk.name, comm="committer", op="W", on_behalf=None)
+    journal = top.total("bytes", "rows", disk=disk.name, comm="committer", op="W", on_behalf="helper")
+    everything = top.total("bytes", "rows", disk=disk.name, op="W")
+    left = helpers_bytes(top, disk, "W")
+    gate.check("own", own >= 7 * 5 * 4096, bytes=own, wanted=7 * 5 * 4096)
+    # a commit is a descriptor, at least one block of metadata, and the commit block
+    gate.check("journal", journal >= 7 * 3 * 1024, bytes=journal, everything=everything)
+    gate.check("helpers", sum(left.values()) <= everything / 100, allowed="1%", **left)
+
+
+@suite("top.helpers.loop")
+def of_a_loop_device(gate: Gate) -> None:
+    """What a loop device's thread writes to the disk below is of who wrote to the device."""
+    below = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=160)
+    host = machine.mounted(gate.stack, gate.kept, below, "ext4", "noatime,noinit_itable")
+    disk = machine.loop(gate.stack, gate.kept, 96, host)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable")
+    idle(disk)
+    idle(below)
+    with Top("0.3") as top:
+        dd(gate, "through-loop", "if=/dev/zero", f"of={point}/a", "bs=65536", "count=67", "conv=fsync")
+        idle(disk)
+        idle(below)
+    size = 67 * 65536
+    for label, d in (("loop", disk), ("below", below)):
+        everything = top.total("bytes", "rows", disk=d.name, op="W")
+        got = top.total("bytes", "rows", disk=d.name, comm="through-loop", op="W")
+        left = helpers_bytes(top, d, "W")
+        gate.check(label, got >= size, bytes=got, wanted=size, everything=everything)
+        gate.check(f"{label}.helpers", sum(left.values()) <= everything / 100, allowed="1%", **left)
+
+
 @suite("top.on-behalf.device")
 def written_to_a_device(gate: Gate) -> None:
     """Of a block device each page is somebody's: who made it dirty, not who was the last on the

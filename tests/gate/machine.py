@@ -123,9 +123,9 @@ def _settle(disk: Disk) -> Disk:
     return disk
 
 
-def loop(stack: ExitStack, kept: ExitStack, mib: int) -> Disk:
+def loop(stack: ExitStack, kept: ExitStack, mib: int, where: Path | None = None) -> Disk:
     need_module(kept, "loop")
-    image = scratch(kept) / f"loop.{time.monotonic_ns()}"
+    image = (where or scratch(kept)) / f"loop.{time.monotonic_ns()}"
     with open(image, "wb") as f:
         f.truncate(mib << 20)
     stack.callback(image.unlink)

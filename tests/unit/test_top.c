@@ -153,6 +153,7 @@ static void test_sums(void **state)
 
 static void test_process(void **state)
 {
+	struct top_strata strata;
 	struct top_row *r;
 	struct fixture f;
 
@@ -167,7 +168,8 @@ static void test_process(void **state)
 	assert_int_equal(r->rqs.count, 114);
 	assert_int_equal(r->rqs.total_ns, 101 * 100000 + 13 * 200000);
 	assert_int_equal(r->tag_ns, 114 * 10);
-	assert_int_equal(top_row_stratum(r), ST_DEVICE);
+	strata = top_row_strata(&f.t, r);
+	assert_int_equal(top_strata_largest(&strata), ST_DEVICE);
 	assert_string_equal(r->disk, "sda");
 	assert_string_equal(r->container, "0123456789ab");
 	assert_string_equal(r->task->comm, "dd");
