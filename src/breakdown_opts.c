@@ -9,6 +9,7 @@
 #include "base/columns.h"
 #include "base/nearest.h"
 #include "base/reason.h"
+#include "run.h"
 #include "show/breakdown_columns.h"
 #include "terminal.h"
 #include "trace/syscalls.h"
@@ -34,16 +35,17 @@ const struct opt breakdown_measure_opts[] = {
 };
 
 const struct opt breakdown_output_opts[] = {
+	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
+	  .help = "write to this new file instead of standard output" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
-	  .help = "all operations, each with its strata; given twice, with --by, of every key" },
+	  .help = "all operations, each with its strata, and meta by call (stat, unlink, "
+		  "rename ...); given twice, with --by, of every key" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
 	  .max = 1000000,
 	  .help = "at most so many rows of a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
-	  .help = "by this column of the operations, by its title or its name in JSON (default: "
-		  "total)" },
-	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
-	  .help = "write to this new file instead of standard output" },
+	  .help = "by this column of the operations (-T blk: of the requests), by its title or "
+		  "its name in JSON (default: total)" },
 	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),
 	  .help = "a histogram for every row" },
 	{ 'm', "milliseconds", OPT_FLAG(struct breakdown_opts, milliseconds),
@@ -75,19 +77,25 @@ static bool wants_color(void)
 	return !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-static int check_sort(const struct breakdown_opts *o, struct reason *why)
+/* The columns of the table that --sort is about. */
+static const struct column *sorted_columns(enum layer layer)
+{
+	return layer == LAYER_BLK ? rq_columns : op_columns;
+}
+
+static int check_sort(const struct breakdown_opts *o, enum layer layer, struct reason *why)
 {
 	struct nearest meant = { .typed = o->sort };
+	const struct column *columns = sorted_columns(layer);
 
-	if (!o->sort || columns_find(op_columns, o->sort))
+	if (!o->sort || columns_find(columns, o->sort))
 		return 0;
-	for (const struct column *c = op_columns; column_is(c); c++)
+	for (const struct column *c = columns; column_is(c); c++)
 		nearest_try(&meant, c->title ? c->title : c->name);
 	reason_set(why, EXIT_USAGE, "no column '%.40s' to sort by", o->sort);
 	if (meant.name)
 		return reason_hint(why, "did you mean '%s'?", meant.name);
-	return reason_hint(why, "operation, fs, count, bytes, mean, p99, max, total ...: as they "
-				"are titled");
+	return reason_hint(why, "count, rate, bytes, p99, max ...: as they are titled");
 }
 
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
@@ -96,13 +104,37 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 	if (o->slowest_max && layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
 	if (layer == LAYER_BLK && o->by)
-		return reason_set(why, EXIT_USAGE, "--by has no meaning with -T blk");
+		return reason_set(why, EXIT_USAGE, "--by has no meaning with %s",
+				  o->layer ? "-T blk" : "--requests");
 	if (o->queued && layer != LAYER_OPS && layer != LAYER_BLK)
 		return reason_set(why, EXIT_USAGE, "-Q is about requests, -T %s shows none",
 				  o->layer);
 	if (json && (o->rows_max || o->detail))
 		return reason_set(why, EXIT_USAGE, "--json has all rows; -n and -v are for text");
-	return check_sort(o, why);
+	return check_sort(o, layer, why);
+}
+
+bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer)
+{
+	return o->detail && layer == LAYER_OPS && !o->by;
+}
+
+const char *breakdown_table_option(const struct breakdown_opts *o)
+{
+	const struct {
+		const char *name;
+		bool used;
+	} all[] = {
+		{ "--by", o->by },	    { "-v", o->detail },	  { "-n", o->rows_max },
+		{ "--sort", o->sort },	    { "-H", o->histograms },	  { "-m", o->milliseconds },
+		{ "-T", o->layer },	    { "-Q", o->queued },
+		{ "--slowest", o->slowest_max },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].used)
+			return all[i].name;
+	return NULL;
 }
 
 void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o,
@@ -116,9 +148,20 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->histograms = o->histograms;
 	v->detail = o->detail;
 	v->rows_max = o->rows_max;
-	v->sort = o->sort ? columns_find(op_columns, o->sort) : NULL;
+	v->sort = o->sort ? columns_find(sorted_columns(layer), o->sort) : NULL;
 	v->width = terminal_width(fd);
 	v->terminal = isatty(fd);
 	v->color = v->terminal && wants_color();
 	v->call_name = syscall_name;
+}
+
+void breakdown_view_run(struct breakdown_view *v, const struct run *r)
+{
+	v->repeats = r->opts.interval_ns;
+	v->command = r->conf.follow ? r->command[0] : NULL;
+	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
+	v->of_ops = r->of_ops;
+	v->fs_filter = r->conf.fs ? r->conf.fs : r->opts.filters.fs;
+	v->missing = session_missing(r->session);
 }

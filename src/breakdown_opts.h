@@ -13,6 +13,7 @@
 #include "show/breakdown_view.h"
 
 struct reason;
+struct run;
 
 enum { SLOWEST_MAX = 1000 };
 
@@ -28,7 +29,8 @@ struct breakdown_opts {
 
 extern const struct opt_choice breakdown_by_choices[];
 extern const struct opt breakdown_measure_opts[];	/* over struct breakdown_opts */
-extern const struct opt breakdown_output_opts[];	/* over struct breakdown_opts */
+extern const struct opt breakdown_output_opts[];	/* likewise */
+#define breakdown_table_opts (breakdown_output_opts + 1)	/* without --output */
 
 /* syscall, vfs, fs or blk. 0, or -ENOENT. */
 int breakdown_layer(const char *text, enum layer *ret_layer);
@@ -38,8 +40,17 @@ int breakdown_layer(const char *text, enum layer *ret_layer);
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 		    struct reason *why);
 
+/* Whether operations of kind meta are to have a row for each call. */
+bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);
+
+/* An option in use that is about tables: "--by"; NULL: there is none. */
+const char *breakdown_table_option(const struct breakdown_opts *o);
+
 /* Sets what follows from the options and, if @fd is one, from the terminal. */
 void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o,
 			 enum layer layer, int fd);
+
+/* Sets what a run that traces knows; its session is open. */
+void breakdown_view_run(struct breakdown_view *v, const struct run *r);
 
 #endif

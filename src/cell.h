@@ -24,7 +24,8 @@ enum {
 
 struct op_key {
 	unsigned long long fs;		/* identity of the file system type; see FS_UNKNOWN */
-	unsigned short call;		/* -T syscall: number | CALL_COMPAT; else 0 */
+	unsigned short call;		/* -T syscall: number | CALL_COMPAT; else 0, but for
+					 * meta_calls */
 	unsigned char op;		/* enum op_kind */
 	unsigned char cache;		/* enum cache_class with BY_CACHE, else 0 */
 	unsigned short bucket;		/* in the programs' hash: of these operations; else 0 */
@@ -63,6 +64,7 @@ struct rq_sums {
 	unsigned long long bytes;
 	unsigned long long requeues;
 	unsigned long long unqueued;	/* of count: submission not seen, tag and queue unknown */
+	unsigned long long outside;	/* of count: submitted outside of any operation */
 	unsigned long long tag_ns;
 	unsigned long long queue_ns;
 	unsigned long long device_ns;

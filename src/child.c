@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,6 +55,13 @@ static int cannot_execute(const struct child *c, int err, struct reason *why)
 }
 
 /* Whether execvp(3) would find a file, of whatever kind. */
+static bool is_directory(const char *name)
+{
+	struct stat st;
+
+	return strchr(name, '/') && !stat(name, &st) && S_ISDIR(st.st_mode);
+}
+
 static bool is_found(const char *name)
 {
 	const char *dir = getenv("PATH");
@@ -82,6 +90,8 @@ int child_prepare(struct child *c, const char *name, struct reason *why)
 	c->name = name;
 	if (!is_found(name))
 		return cannot_execute(c, ENOENT, why);
+	if (is_directory(name))
+		return cannot_execute(c, EACCES, why);
 	if (caller_find(&c->caller, why))
 		return -1;
 	c->go = eventfd(0, EFD_CLOEXEC);

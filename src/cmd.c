@@ -2,17 +2,29 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/reason.h"
 #include "base/text.h"
+
+void cmd_say(const char *fmt, ...)
+{
+	char text[TEXT_SAFE_CAP(512)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	text_message(stderr, text);
+}
 
 static void say(const char *what, const char *text)
 {
 	char safe[TEXT_SAFE_CAP(320)];
 
 	text_safe(safe, sizeof(safe), text);
-	fprintf(stderr, "%s: %s\n", what, safe);
+	cmd_say("%s: %s", what, safe);
 }
 
 static void say_reason(const char *what, const struct reason *why)
@@ -39,7 +51,7 @@ int cmd_written(int err)
 		err = errno ? -errno : -EIO;
 	if (!err || err == -EPIPE) /* the reader has seen enough */
 		return 0;
-	fprintf(stderr, "error: cannot write the output: %s\n", strerror(-err));
+	cmd_say("error: cannot write the output: %s", strerror(-err));
 	return EXIT_FAILED;
 }
 
@@ -55,8 +67,8 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct op
 	case OPTS_VERSION:
 		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -errno : 0);
 	}
-	fprintf(stderr, "error: %s\n", res->error); /* already safe */
+	cmd_say("error: %s", res->error); /* already safe */
 	if (res->hint[0])
-		fprintf(stderr, "hint: %s\n", res->hint);
+		cmd_say("hint: %s", res->hint);
 	return EXIT_USAGE;
 }

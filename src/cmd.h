@@ -27,6 +27,9 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct op
  * error. */
 int cmd_written(int err);
 
+/* Prints a message, safe already, on stderr. */
+void cmd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Prints "error: ..." and "hint: ..." of @why on stderr and returns its exit code. */
 struct reason;
 int cmd_fail(const struct reason *why);

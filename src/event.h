@@ -216,10 +216,12 @@ struct sent_op_waited {
 	unsigned long long waits[ST_N - SENT_ON_CPU];
 };
 
+enum sent_request_flag { SENT_FAILED = 1, SENT_OUTSIDE = 2 };
+
 struct sent_request {
 	unsigned char what;
 	unsigned char op;		/* enum rq_op */
-	unsigned char failed, bio_based;
+	unsigned char flags, bio_based;	/* SENT_FAILED ... */
 	unsigned int dev;		/* dev_t of the whole disk */
 	unsigned int cmd_flags;
 	int error;			/* as the tracepoint reports it */

@@ -272,3 +272,29 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 	if (f->all_files)
 		text_add(text, cap, "--all-files", "");
 }
+
+void filters_of_ops(const struct filters *f, char *text, size_t cap)
+{
+	const char *const names[] = { f->fs ? "--fs" : NULL, f->ops ? "--op" : NULL,
+				      f->files.n ? "--file" : NULL, f->min_ns ? "--min" : NULL };
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < 4; i++)
+		if (names[i])
+			n += snprintf(text + n, cap - n, "%s%s", n ? ", " : "", names[i]);
+}
+
+int filters_check_requests(const struct filters *f, const char *option, struct reason *why)
+{
+	char names[64];
+
+	filters_of_ops(f, names, sizeof(names));
+	if (names[0])
+		return reason_set(why, EXIT_USAGE, "%s is about requests, which %s cannot choose",
+				  option, names);
+	if (f->all_files)
+		return reason_set(why, EXIT_USAGE,
+				  "%s is about requests, --all-files about operations", option);
+	return 0;
+}

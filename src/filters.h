@@ -12,6 +12,8 @@
 #include "base/opts.h"
 #include "trace/session.h"
 
+struct reason;
+
 struct filters {
 	struct opt_uints pids;
 	struct opt_strings comms, disks, cgroups, files;
@@ -33,6 +35,14 @@ bool filters_fs_type_known(const char *type);
 
 /* Whether process @pid is a kernel thread: it makes no system calls, but has requests. */
 bool filters_kernel_thread(uint64_t pid);
+
+/* Writes those in use that choose operations and cannot choose requests: "--op, --min"; "": there
+ * are none. */
+void filters_of_ops(const struct filters *f, char *text, size_t cap);
+
+/* Where @option ("-T blk") leaves only requests: that no filter is one of these. 0, or -1 with
+ * @why. */
+int filters_check_requests(const struct filters *f, const char *option, struct reason *why);
 
 /* Writes the filters as they were given, for messages: "-p 12 --comm dd"; raw, hostile. */
 void filters_text(const struct filters *f, char *text, size_t cap);

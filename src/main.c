@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "base/privilege.h"
@@ -54,11 +55,11 @@ static int unknown(const char *name)
 	for (int i = 0; i < COMMANDS_N; i++)
 		nearest_try(&meant, commands[i]->name);
 	text_safe(safe, sizeof(safe), name);
-	fprintf(stderr, "error: no command '%s'\n", safe);
+	cmd_say("error: no command '%s'", safe);
 	if (meant.name)
-		fprintf(stderr, "hint: did you mean 'iostrata %s'?\n", meant.name);
+		cmd_say("hint: did you mean 'iostrata %s'?", meant.name);
 	else
-		fprintf(stderr, "hint: 'iostrata --help' lists the commands\n");
+		cmd_say("hint: 'iostrata --help' lists the commands");
 	return EXIT_USAGE;
 }
 
@@ -100,8 +101,8 @@ static void keep_standard_descriptors(void)
 /* The file's privileges would go to everyone who may run it, and to the command that it runs. */
 static int refuse_file(char **argv)
 {
-	fprintf(stderr, "error: refusing to run as a setuid or setgid program, or with file "
-			"capabilities\nhint: use sudo, or setpriv --ambient-caps\n");
+	cmd_say("error: refusing to run as a setuid or setgid program, or with file capabilities");
+	cmd_say("hint: use sudo, or setpriv --ambient-caps");
 	while (*argv && strcmp(*argv, "--") != 0)
 		argv++;
 	return *argv ? EXIT_TOOL : EXIT_PERMISSION;
@@ -125,6 +126,17 @@ static void handle_failed_writes(void)
 			sigaction(signals[i], &act, NULL);
 }
 
+/* Whether the user's locale is one of UTF-8. */
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *locale = NULL;
+
+	for (int i = 0; i < 3 && !(locale && *locale); i++)
+		locale = getenv(names[i]);
+	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -133,6 +145,8 @@ int main(int argc, char **argv)
 	if (privilege_by_file())
 		return refuse_file(argv);
 	setlocale(LC_CTYPE, "C.UTF-8");
+	if (!locale_is_utf8() && (isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
+		text_ascii_only();
 	handle_failed_writes();
 	if (find(name))
 		return find(name)->run(argc - 1, argv + 1);

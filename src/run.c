@@ -126,6 +126,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.follow = r->command && !f->system;
 	r->conf.stats = r->opts.overhead;
 	filters_text(f, r->looked_for, sizeof(r->looked_for));
+	filters_of_ops(f, r->of_ops, sizeof(r->of_ops));
 	return r->ops->resolve ? r->ops->resolve(r, why) : 0;
 }
 
@@ -161,6 +162,7 @@ static int report(struct run *r, struct reason *why)
 		return r->ops->source->report(r, why);
 	if (session_snapshot(r->session, &sn, why))
 		return -1;
+	snapshot_keep_fs(&sn, r->opts.filters.fs);
 	if (r->opts.strict && anything_lost(&sn) && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
 	err = r->no_reader ? 0 : r->ops->report(r, &sn);
@@ -227,8 +229,7 @@ static bool processes_end(struct run *r, const struct pollfd *fds)
 	return !left;
 }
 
-/* Waits until @until or until there is something to do. 1: the run is over; else 0, or -1 with
- * @why. */
+/* Waits until @until or until something happens. 0; 1: the run is over; -1 with @why. */
 static int wait_until(struct run *r, uint64_t until, struct reason *why)
 {
 	struct pollfd fds[FDS_OF_RUN + MAX_PIDS] = {
@@ -293,8 +294,7 @@ static int trace(struct run *r, struct reason *why)
 	return 0;
 }
 
-/* Opens pidfds to see the processes end; there is none for one that has ended since
- * filters_resolve() looked. */
+/* Opens pidfds to see the processes end; there is none for one that has ended already. */
 static int processes_open(struct run *r, struct reason *why)
 {
 	const struct filter_lists *lists = &r->conf.lists;

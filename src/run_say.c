@@ -13,9 +13,10 @@ void run_say_refused(const struct run *r)
 	int n = session_refused(r->session, &first);
 
 	if (n)
-		fprintf(stderr, "warning: this kernel refuses %d of the programs (%s%s)\n"
-				"hint: 'iostrata doctor --probes' tells which, and why\n",
-			n, first, n > 1 ? " ..." : "");
+		cmd_say("warning: this kernel refuses %d of the programs (%s%s)", n, first,
+			n > 1 ? " ..." : "");
+	if (n)
+		cmd_say("hint: 'iostrata doctor --probes' tells which, and why");
 }
 
 void run_say_module_gone(const struct run *r)
@@ -26,8 +27,8 @@ void run_say_module_gone(const struct run *r)
 	if (!module)
 		return;
 	text_safe(safe, sizeof(safe), module);
-	fprintf(stderr, "warning: module '%s' was unloaded; its file system is traced without its "
-			"own layer\n", safe);
+	cmd_say("warning: module '%s' was unloaded; its file system is traced without its own "
+		"layer", safe);
 }
 
 void run_say_kernel_threads(const struct run *r)
@@ -36,9 +37,14 @@ void run_say_kernel_threads(const struct run *r)
 
 	for (unsigned int i = 0; i < pids->n; i++)
 		if (filters_kernel_thread(pids->at[i]))
-			fprintf(stderr, "warning: %llu is a kernel thread: it has requests, but "
-					"makes no system calls\n",
-				(unsigned long long)pids->at[i]);
+			cmd_say("warning: %llu is a kernel thread: it has requests, but makes no "
+				"system calls", (unsigned long long)pids->at[i]);
+}
+
+void run_say_of_ops(const char *of_ops)
+{
+	if (*of_ops)
+		cmd_say("warning: requests are not chosen by %s", of_ops);
 }
 
 void run_say_attaching(size_t done, size_t all)
@@ -62,9 +68,9 @@ void run_say_tracing(const struct run *r, bool interruptible)
 
 	text_safe(safe, sizeof(safe), r->looked_for);
 	if (r->command)
-		fprintf(stderr, "tracing the command%s%s\n", safe[0] ? ", " : "", safe);
+		cmd_say("tracing the command%s%s", safe[0] ? ", " : "", safe);
 	else
-		fprintf(stderr, "tracing%s%s%s\n", safe[0] ? " " : "", safe,
+		cmd_say("tracing%s%s%s", safe[0] ? " " : "", safe,
 			r->opts.duration_ns || r->opts.count || !interruptible ? "" :
 									 ", Ctrl-C ends");
 }
@@ -74,17 +80,17 @@ void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t 
 	uint64_t each = intervals ? took_ns / intervals : 0;
 
 	if (each > r->opts.interval_ns + r->opts.interval_ns / 4)
-		fprintf(stderr, "warning: an interval took %s, not %s\n", text_ns(each).s,
+		cmd_say("warning: an interval took %s, not %s", text_ns(each).s,
 			text_ns(r->opts.interval_ns).s);
 }
 
 void run_say_ended(const struct run *r)
 {
 	if (r->opts.filters.pids.n == 1)
-		fprintf(stderr, "process %llu has ended\n",
+		cmd_say("process %llu has ended",
 			(unsigned long long)r->opts.filters.pids.at[0]);
 	else
-		fprintf(stderr, "the processes have ended\n");
+		cmd_say("the processes have ended");
 }
 
 void run_say_interrupted(int signo)

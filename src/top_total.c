@@ -43,7 +43,8 @@ static int rq_merge(struct top_total *t, const struct rq_row *more)
 {
 	struct rq_sums sums = {
 		.count = more->count, .errors = more->errors, .bytes = more->bytes,
-		.requeues = more->requeues, .unqueued = more->unqueued, .tag_ns = more->tag_ns,
+		.requeues = more->requeues, .unqueued = more->unqueued,
+		.outside = more->outside, .tag_ns = more->tag_ns,
 		.queue_ns = more->queue_ns, .device_ns = more->device_ns, .max_ns = more->max_ns,
 	};
 	struct rq_row *row = rows_rq(&t->rows, &more->key);

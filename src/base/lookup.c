@@ -33,6 +33,16 @@ void lookup_dev(const struct mounts *mounts, unsigned int dev, char *name, size_
 		snprintf(name, cap, "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
 }
 
+/* The path of @target from @root; unchanged if it is not below it. */
+static const char *below(const char *target, const char *root)
+{
+	size_t n = strlen(root);
+
+	if (strncmp(target, root, n) || (target[n] && target[n] != '/'))
+		return target;
+	return target[n] ? target + n : "/";
+}
+
 /* A kernfs file handle is the cgroup's id (type FILEID_KERNFS, include/linux/exportfs.h). */
 char *lookup_cgroup(unsigned long long id)
 {
@@ -54,8 +64,7 @@ char *lookup_cgroup(unsigned long long id)
 			n = readlink(link, target, sizeof(target) - 1);
 		if (n > 0) {
 			target[n] = '\0';
-			text = strdup(strlen(roots[i]) < (size_t)n ? target + strlen(roots[i]) :
-								     target);
+			text = strdup(below(target, roots[i]));
 		}
 		if (fd >= 0)
 			close(fd);

@@ -118,6 +118,7 @@ void rq_row_add(struct rq_row *row, const struct rq_sums *s)
 	row->bytes += s->bytes;
 	row->requeues += s->requeues;
 	row->unqueued += s->unqueued;
+	row->outside += s->outside;
 	row->tag_ns += s->tag_ns;
 	row->queue_ns += s->queue_ns;
 	row->device_ns += s->device_ns;

@@ -5,15 +5,40 @@
 #include "base/snapshot.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static void op_row_free(struct op_row *r)
+{
+	free(r->by);
+	free(r->hist.bins);
+}
+
+void snapshot_keep_fs(struct snapshot *sn, const char *fs)
+{
+	size_t n = 0;
+
+	if (!fs)
+		return;
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		if (strncmp(sn->ops[i].fs, fs, FS_NAME_LEN))
+			op_row_free(&sn->ops[i]);
+		else
+			sn->ops[n++] = sn->ops[i];
+	}
+	sn->n_ops = n;
+	n = 0;
+	for (size_t i = 0; i < sn->n_unfinished; i++)
+		if (!strncmp(sn->unfinished[i].fs, fs, FS_NAME_LEN))
+			sn->unfinished[n++] = sn->unfinished[i];
+	sn->n_unfinished = n;
+}
 
 void snapshot_free(struct snapshot *sn)
 {
 	if (!sn)
 		return;
-	for (size_t i = 0; i < sn->n_ops; i++) {
-		free(sn->ops[i].by);
-		free(sn->ops[i].hist.bins);
-	}
+	for (size_t i = 0; i < sn->n_ops; i++)
+		op_row_free(&sn->ops[i]);
 	for (size_t i = 0; i < sn->n_rqs; i++) {
 		free(sn->rqs[i].by);
 		free(sn->rqs[i].hist.bins);

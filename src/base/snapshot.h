@@ -39,7 +39,7 @@ struct rq_row {
 	char *by;		/* the submitter's, as in op_row; NULL if not known, and with
 				 * BY_DEV, BY_CACHE */
 	char comm[COMM_LEN];	/* as in op_row */
-	uint64_t count, errors, bytes, requeues, unqueued;
+	uint64_t count, errors, bytes, requeues, unqueued, outside;
 	uint64_t tag_ns, queue_ns, device_ns, max_ns;
 	struct hist hist;
 };
@@ -49,7 +49,9 @@ struct unfinished {
 	uint64_t age_ns;
 	unsigned int op;	/* enum op_kind */
 	unsigned int stratum;	/* what its time is charged to now, as far as known */
+	unsigned int pid, tid;
 	char fs[FS_NAME_LEN];	/* as in struct op_row */
+	char comm[COMM_LEN];	/* of the thread, "" if not known; hostile text */
 };
 
 /* A thread that has rows, with BY_TASK. */
@@ -66,6 +68,7 @@ struct snapshot {
 	size_t n_rqs;
 	struct unfinished *unfinished;	/* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
+	uint64_t unseen_threads;	/* whose operations in progress are not among them */
 	struct task *tasks;	/* by id */
 	size_t n_tasks;
 	uint64_t duration_ns;
@@ -82,6 +85,9 @@ struct missing {
 	const char *requests;		/* reason why there are no requests, or NULL */
 	const char *calls;		/* reason why system calls are not traced, or NULL */
 };
+
+/* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */
+void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 
 void snapshot_free(struct snapshot *sn);	/* frees rows and their text, leaves it empty */
 

@@ -10,6 +10,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { WORD_MAX = 1024, MESSAGE_COLUMNS = 80 };
 
 struct range {
 	uint32_t first, last;
@@ -120,6 +123,14 @@ static size_t keep(char *dst, size_t cap, const char *src, size_t n)
 	return n;
 }
 
+/* Global, as the terminal is. */
+static bool ascii_only;
+
+void text_ascii_only(void)
+{
+	ascii_only = true;
+}
+
 size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len)
 {
 	size_t out = 0;
@@ -128,7 +139,7 @@ size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len)
 		uint32_t cp = 0;
 		size_t n = utf8_decode(src, len, &cp), put;
 
-		if (n && !in_ranges(unsafe, cp)) {
+		if (n && !in_ranges(unsafe, cp) && (cp < 0x80 || !ascii_only)) {
 			put = keep(dst + out, cap - 1 - out, src, n);
 		} else {
 			n = n ? n : 1;
@@ -332,9 +343,10 @@ void text_fill(struct text_out *o, char c, int n)
 	}
 }
 
-void text_wrap(struct text_out *o, const char *text, int at, int indent, int width)
+/* As text_wrap(); words have at most @most columns. */
+static void wrap(struct text_out *o, const char *text, int at, int indent, int width, int most)
 {
-	char word[256], fit[256];
+	char word[WORD_MAX], fit[WORD_MAX];
 	int col = at;
 
 	while (*(text += strspn(text, " \n"))) {
@@ -342,7 +354,7 @@ void text_wrap(struct text_out *o, const char *text, int at, int indent, int wid
 		int cols;
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		cols = text_fit(fit, sizeof(fit), word, width - indent, TEXT_CUT_TAIL);
+		cols = text_fit(fit, sizeof(fit), word, most, TEXT_CUT_TAIL);
 		if (col > at && col + 1 + cols > width) {
 			text_put(o, "\n");
 			text_fill(o, ' ', indent);
@@ -353,6 +365,21 @@ void text_wrap(struct text_out *o, const char *text, int at, int indent, int wid
 		text += len;
 	}
 	text_put(o, "\n");
+}
+
+void text_wrap(struct text_out *o, const char *text, int at, int indent, int width)
+{
+	wrap(o, text, at, indent, width, width - indent);
+}
+
+void text_message(FILE *f, const char *text)
+{
+	struct text_out o = { .f = f };
+
+	if (isatty(fileno(f)))
+		wrap(&o, text, 0, 2, MESSAGE_COLUMNS, WORD_MAX);
+	else
+		text_put(&o, "%s\n", text);
 }
 
 int text_end(struct text_out *o)

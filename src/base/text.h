@@ -3,8 +3,8 @@
  * text.h - text that is safe for a terminal or a JSON reader, and numbers that people can read.
  *
  * All text that comes from the kernel or a file (comm, path, cgroup, file system, device) is
- * hostile; it may leave the program only through text_safe() and text_json(). The rules are the
- * same in every locale: text is UTF-8, everything we add ourselves is ASCII.
+ * hostile; it may leave the program only through text_safe() and text_json(). Text is UTF-8,
+ * everything we add ourselves is ASCII.
  */
 #ifndef IOSTRATA_TEXT_H
 #define IOSTRATA_TEXT_H
@@ -23,6 +23,10 @@
  */
 size_t text_safe(char *dst, size_t cap, const char *src);
 size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len);
+
+/* For a terminal that does not know UTF-8: from now on nothing but ASCII is printable. Such a
+ * terminal takes some bytes of UTF-8 characters for controls. */
+void text_ascii_only(void);
 
 /* Bytes that text_safe_n() needs at most for @len bytes, NUL included. */
 #define TEXT_SAFE_CAP(len) (4 * (len) + 1)
@@ -103,6 +107,10 @@ void text_fill(struct text_out *o, char c, int n);
  * that is too long for a line is cut.
  */
 void text_wrap(struct text_out *o, const char *text, int at, int indent, int width);
+
+/* Writes the message @text, safe, as one line; on a terminal in lines of at most 80 columns, where
+ * no word is cut. */
+void text_message(FILE *f, const char *text);
 
 /* Flushes; 0 or the first error. */
 int text_end(struct text_out *o);

@@ -76,7 +76,7 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 
 /* @throttled: see owner.bpf.h. */
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
-				    bool throttled)
+				    bool throttled, bool outside)
 {
 	io->key = bio_key(bio);
 	io->q = bpf_ktime_get_ns();
@@ -91,6 +91,7 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->requeued = 0;
 	io->bio_based = 0;
 	io->throttled = throttled;
+	io->outside = outside && !throttled; /* then its thread may have been in one */
 	if (CONF(issuers))
 		io_fill_issuer(io, bio, dev, id, throttled);
 	else
@@ -99,12 +100,15 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 
 /* Current, whose thread id is @tid, queues @bio. False: it is in no operation, and never was in
  * one. */
-static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bool is_read)
+static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bool is_read,
+					   bool *ret_outside)
 {
 	struct task_state *t = current_lookup();
 	struct helper *h;
 
+	*ret_outside = true;
 	if (t && t->op.stage) {
+		*ret_outside = false;
 		op_submitted(&t->op, bio_key(bio), cpu, is_read);
 	} else if (!t) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
@@ -118,11 +122,11 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 
 /* The same for a bio that gets no slot. */
 static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bool throttled,
-				     bool bio_based)
+				     bool outside, bool bio_based)
 {
 	struct io_state io = {};
 
-	io_fill(&io, bio, dev, op, id, throttled);
+	io_fill(&io, bio, dev, op, id, throttled, outside);
 	io.bio_based = bio_based;
 	io_hash(&io);
 }
@@ -136,17 +140,17 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	u32 dev = disk_dev(disk);
 	struct io_state *slot = io_slot_for(bio_key(bio), cpu);
 	u8 op = rq_op(bio->bi_opf);
-	bool throttled = CONF(waits) || CONF(issuers);
+	bool throttled = CONF(waits) || CONF(issuers), outside = CONF(waits);
 
 	if (CONF(waits) && id)
-		throttled = !submitter_note(id, bio, cpu, op == RQ_READ);
+		throttled = !submitter_note(id, bio, cpu, op == RQ_READ, &outside);
 	throttled = throttled && id && current_is_kthrotld();
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
 	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
-		io_fill(slot, bio, dev, op, id, throttled);
+		io_fill(slot, bio, dev, op, id, throttled, outside);
 	else
-		bio_hash(bio, dev, op, id, throttled, !disk->queue->mq_ops);
+		bio_hash(bio, dev, op, id, throttled, outside, !disk->queue->mq_ops);
 }
 
 /* The state of @bio in an event after its submission; NULL: the submission was not seen. */

@@ -93,7 +93,7 @@ struct bpf_conf {
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
 	/* which I/O */
 	unsigned long long min_ns;
-	unsigned long long record_fs[FS_NAME_LEN / 8]; /* records of this type only; 0: of all */
+	unsigned long long record_fs[FS_NAME_LEN / 8]; /* records on this type only; 0: on all */
 	unsigned char n_files, n_devs;	/* of struct filter_lists; 0: all */
 	unsigned char has_dirs;		/* among those files */
 	unsigned int io_cpus;		/* CPUs that are searched for a bio */
@@ -113,6 +113,7 @@ struct bpf_conf {
 	unsigned char uncounted;	/* add nothing to rows */
 	unsigned char rings;		/* that they are sent in; at most MAX_RINGS */
 	unsigned int wake_mask;		/* user space is woken after wake_mask + 1 bytes */
+	unsigned char meta_calls;	/* operations of kind meta have a row for each call */
 	unsigned char call_noted;	/* the number of an operation's call is needed */
 	unsigned char waits;		/* cut sleeps by layer */
 	unsigned char misses_counted;	/* the kernel counts returns that fexit misses */

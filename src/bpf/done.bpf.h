@@ -121,9 +121,9 @@ static __always_inline bool op_extras(const struct op *op, u64 total, const u64 
 {
 	if (CONF(min_ns) && total < CONF(min_ns))
 		return false;
-	if (CONF(sent_ops))
+	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
 		op_send(op, op_cache_class(op), cpu, ret);
-	if (CONF(layer) == LAYER_SYSCALL)
+	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META))
 		*what |= ROW_WHAT(op->call, 0, 0);
 	if (CONF(by) == BY_CACHE)
 		*what |= ROW_WHAT(0, 0, (u32)op_cache_class(op));
@@ -217,6 +217,8 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	cell_sum(false, sums->requeues, io->requeues);
 	if (!io->q)
 		atomic_add(&sums->unqueued, 1);
+	if (io->outside)
+		atomic_add(&sums->outside, 1);
 	if (io->failed)
 		atomic_add(&sums->errors, 1);
 	else

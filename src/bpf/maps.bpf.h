@@ -111,8 +111,7 @@ struct calls {
 	struct frame frames[FRAMES];
 };
 
-/* A thread's time off the CPU. The CPU that switches to or from it writes this; wakers read
- * @asleep. */
+/* A thread's time off the CPU. The CPU that switches writes this; wakers read @asleep. */
 struct wait {
 	u64 off;			/* since when; 0: it is on a CPU */
 	u64 asleep;			/* the same if it sleeps; else 0 */
@@ -140,6 +139,7 @@ struct task_state {
 		};
 		struct calls calls;
 	};
+	u64 id;				/* of that thread, for user space: process << 32 | thread */
 	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
 	u32 collisions;			/* of the slot: threads whose state is elsewhere */
 	u8 row_slot;			/* of the row that it was last counted in */
@@ -189,7 +189,7 @@ struct io_state {
 	u8 failed;
 	u8 hashed;			/* kept in the hash */
 	u8 throttled;			/* by blk-throttle, before its submission was seen */
-	u8 pad[1];
+	u8 outside;			/* submitted outside of any operation */
 	int error;			/* the last; only with sent_requests, as those below */
 	u64 by[2];			/* of its row, as in rq_key; only with conf.rq_by */
 	u64 sector;			/* of the whole disk */

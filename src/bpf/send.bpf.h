@@ -172,7 +172,7 @@ static __always_inline void request_send(const struct io_state *io, const struct
 	__builtin_memset(s, 0, sizeof(*s));
 	s->what = SENT_REQUEST;
 	s->op = io->op;
-	s->failed = io->failed;
+	s->flags = (io->failed ? SENT_FAILED : 0) | (io->outside ? SENT_OUTSIDE : 0);
 	s->bio_based = io->bio_based;
 	s->dev = io->dev;
 	s->cmd_flags = io->cmd_flags;

@@ -97,6 +97,7 @@ static __always_inline struct task_state *task_create(u64 task)
 	t = &tasks[task_slot(task)];
 	if (!bpf_map_update_elem(&task_owners, &slot, &slot, BPF_NOEXIST)) {
 		t->busy = 0;
+		t->id = current_pid_tgid();
 		barrier();
 		t->task = task;
 		return t;

@@ -74,7 +74,9 @@ struct cap_request {
 	uint64_t error;			/* blk_status_t or errno, from the kernel; 0: none */
 };
 
-enum cap_rq_flag { CAP_RQ_UNQUEUED = 1, CAP_RQ_FAILED = 2, CAP_RQ_BIO_BASED = 4 };
+enum cap_rq_flag {
+	CAP_RQ_UNQUEUED = 1, CAP_RQ_FAILED = 2, CAP_RQ_BIO_BASED = 4, CAP_RQ_OUTSIDE = 8,
+};
 
 /* Text and numbers that records refer to. A later one of the same type and id replaces it. */
 struct cap_name {

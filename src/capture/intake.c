@@ -262,7 +262,9 @@ static void request_take(struct intake *in, const struct sent_request *s)
 		.queue_ns = s->d - s->g, .device_ns = s->c - s->d,
 		.owner = thread_id(in, &s->who), .file = file_id(in, &s->file), .dev = s->dev,
 		.sector = s->sector, .bytes = s->bytes, .op = s->op, .cmd_flags = s->cmd_flags,
-		.flags = (s->q ? 0 : CAP_RQ_UNQUEUED) | (s->failed ? CAP_RQ_FAILED : 0) |
+		.flags = (s->q ? 0 : CAP_RQ_UNQUEUED) |
+			 (s->flags & SENT_FAILED ? CAP_RQ_FAILED : 0) |
+			 (s->flags & SENT_OUTSIDE ? CAP_RQ_OUTSIDE : 0) |
 			 (s->bio_based ? CAP_RQ_BIO_BASED : 0),
 		.requeues = s->requeues, .merges = s->merges,
 		.error = (unsigned int)(s->error < 0 ? -s->error : s->error),

@@ -104,7 +104,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	struct op_sums sums = {};
 	struct op_row *row;
 
-	if (r->conf.layer == LAYER_SYSCALL)
+	if (r->conf.layer == LAYER_SYSCALL || (r->conf.meta_calls && op->kind == OP_META))
 		key.call = op->call;
 	if (r->conf.by == BY_CACHE)
 		key.cache = op->cache;
@@ -157,6 +157,7 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 	struct rq_sums sums = {
 		.count = 1, .errors = failed, .bytes = failed ? 0 : rq->bytes,
 		.requeues = rq->requeues, .unqueued = !!(rq->flags & CAP_RQ_UNQUEUED),
+		.outside = !!(rq->flags & CAP_RQ_OUTSIDE),
 		.tag_ns = rq->tag_ns, .queue_ns = rq->queue_ns, .device_ns = rq->device_ns,
 	};
 	struct rq_row *row;

@@ -11,6 +11,7 @@
 #include "base/reason.h"
 #include "breakdown_opts.h"
 #include "run.h"
+#include "run_say.h"
 #include "show/breakdown_columns.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
@@ -20,7 +21,6 @@ struct breakdown {
 	struct breakdown_opts opts;
 	/* state */
 	FILE *out;			/* where output goes */
-	char ignored[64];
 	struct breakdown_view view;
 	struct op_record *slowest;	/* biggest first, n_slowest of slowest_max */
 	size_t n_slowest;
@@ -83,20 +83,7 @@ static int resolve_layer(struct breakdown *b, struct reason *why)
 	}
 	conf->layer = LAYER_FS;
 	conf->fs = b->opts.layer;
-	b->view.fs_filter = b->opts.layer;
 	return 0;
-}
-
-/* The filters in use that do not apply to requests: "--op, --min". */
-static void ignored_by_requests(const struct filters *f, char *text, size_t cap)
-{
-	const char *const names[] = { f->fs ? "--fs" : NULL, f->ops ? "--op" : NULL,
-				      f->files.n ? "--file" : NULL, f->min_ns ? "--min" : NULL };
-	size_t n = 0;
-
-	for (int i = 0; i < 4; i++)
-		if (names[i])
-			n += snprintf(text + n, cap - n, "%s%s", n ? ", " : "", names[i]);
 }
 
 static int resolve(struct run *r, struct reason *why)
@@ -105,10 +92,11 @@ static int resolve(struct run *r, struct reason *why)
 
 	if (resolve_layer(b, why) || breakdown_check(&b->opts, r->conf.layer, r->opts.json, why))
 		return -1;
-	ignored_by_requests(&r->opts.filters, b->ignored, sizeof(b->ignored));
-	if (r->conf.layer == LAYER_BLK && b->ignored[0])
-		return reason_set(why, EXIT_USAGE, "-T blk shows requests, which %s cannot choose",
-				  b->ignored);
+	if (r->conf.layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "-T blk", why))
+		return -1;
+	if (r->conf.fs && r->opts.filters.fs)
+		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
+				  b->opts.layer);
 	b->out = b->opts.output ? newfile_open(b->opts.output, why) : stdout;
 	if (!b->out)
 		return -1;
@@ -120,10 +108,9 @@ static int resolve(struct run *r, struct reason *why)
 	}
 	r->conf.by = b->opts.by;
 	r->conf.queued = b->opts.queued;
+	r->conf.meta_calls = breakdown_meta_calls(&b->opts, r->conf.layer);
 	r->conf.records = b->opts.slowest_max;
 	r->conf.record_fs = r->opts.filters.fs;
-	if (r->opts.filters.fs)
-		b->view.fs_filter = r->opts.filters.fs;
 	return 0;
 }
 
@@ -134,13 +121,8 @@ static void view_fill(struct breakdown *b)
 
 	uname(&b->uts);
 	breakdown_view_fill(v, &b->opts, r->conf.layer, fileno(b->out));
-	v->repeats = r->opts.interval_ns;
-	v->command = r->conf.follow ? r->command[0] : NULL;
-	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	v->ignored = b->ignored;
+	breakdown_view_run(v, r);
 	v->kernel = b->uts.release;
-	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
-	v->missing = session_missing(r->session);
 }
 
 /* Keeps the slowest operations, and raises the threshold once there are enough. */
@@ -165,6 +147,8 @@ static int start(struct run *r, struct reason *why)
 {
 	(void)why;
 	view_fill(breakdown_of(r));
+	if (r->opts.json && breakdown_has_requests(&breakdown_of(r)->view))
+		run_say_of_ops(r->of_ops);
 	session_on_record(r->session, on_record, r);
 	return 0;
 }

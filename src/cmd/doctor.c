@@ -144,25 +144,48 @@ static void add_features(struct findings *l, struct feature *f)
 	    "file systems' functions are found by name");
 }
 
-/* What that means for the user: "breakdown works here, but without: vfs, file systems". */
-static void verdict(const struct findings *l, char *text, size_t cap)
+static bool works(const struct findings *l, const char *what)
+{
+	for (int i = 0; i < l->n; i++)
+		if (!strcmp(l->at[i].what, what))
+			return l->at[i].works;
+	return false;
+}
+
+/* What that means for the user, a line for all commands that are alike: "breakdown, top and record
+ * work here, but without: vfs, file systems". */
+struct verdict {
+	char tracing[160];
+	const char *funcs, *others;
+};
+
+static void verdict_make(struct verdict *v, const struct findings *l)
 {
 	static const char *const parts[] = { "vfs", "file systems", "waits", "block" };
-	size_t n = snprintf(text, cap, "breakdown %s here",
-			    l->at[0].works ? "works" : "does not work");
-	int without = 0;
+	bool calls = works(l, "syscall"), first = true;
+	size_t n;
 
-	for (int i = 1; i < l->n && l->at[0].works; i++)
-		for (int p = 0; p < 4; p++)
-			if (!l->at[i].works && !strcmp(l->at[i].what, parts[p]))
-				n += snprintf(text + n, cap - n, "%s%s",
-					      without++ ? ", " : ", but without: ", parts[p]);
+	n = snprintf(v->tracing, sizeof(v->tracing), "breakdown, top and record %s here",
+		     calls		 ? "work" :
+		     works(l, "block") ? "show requests alone" :
+					   "do not work");
+	for (int i = 0; i < 4 && calls; i++) {
+		if (works(l, parts[i]))
+			continue;
+		n += snprintf(v->tracing + n, sizeof(v->tracing) - n, "%s%s",
+			      first ? ", but without: " : ", ", parts[i]);
+		first = false;
+	}
+	v->funcs = works(l, "fentry") || works(l, "kprobes") ?
+			   "funcs works here" :
+			   "funcs works here for functions of programs, not for the kernel's";
+	v->others = "report and export work everywhere";
 }
 
 static int print_findings(const struct findings *l)
 {
 	struct text_out o = { .f = stdout };
-	char text[160];
+	struct verdict v;
 
 	text_put(&o, "%-17s %-6s %s\n", "what", "works", "how, or why not");
 	for (int i = 0; i < l->n; i++) {
@@ -175,8 +198,10 @@ static int print_findings(const struct findings *l)
 		text_put(&o, "%25s", "");
 		text_wrap(&o, f->advice, 25, 25, 80);
 	}
-	verdict(l, text, sizeof(text));
-	text_put(&o, "\n%s\n", text);
+	verdict_make(&v, l);
+	text_put(&o, "\n");
+	text_wrap(&o, v.tracing, 0, 2, 80);
+	text_put(&o, "%s\n%s\n", v.funcs, v.others);
 	return text_end(&o);
 }
 
@@ -252,7 +277,8 @@ static int show_json(const struct findings *l, struct feature *f, bool probes,
 {
 	struct json j = { .out = { .f = stdout } };
 	struct utsname uts;
-	char text[160];
+	char text[320];
+	struct verdict v;
 	int err;
 
 	uname(&uts);
@@ -260,7 +286,8 @@ static int show_json(const struct findings *l, struct feature *f, bool probes,
 	json_put_string(&j, "schema", "iostrata.doctor/1");
 	json_put_string(&j, "kernel", uts.release);
 	json_findings(&j, l);
-	verdict(l, text, sizeof(text));
+	verdict_make(&v, l);
+	snprintf(text, sizeof(text), "%s; %s; %s", v.tracing, v.funcs, v.others);
 	json_put_string(&j, "verdict", text);
 	if (probes) {
 		json_put_begin(&j, "probes", '[');

@@ -18,6 +18,7 @@
 #include "record_otf2.h"
 #include "record_until.h"
 #include "run.h"
+#include "run_say.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 
@@ -68,7 +69,7 @@ static const struct opt what_opts[] = {
 	{ 0, "ops", OPT_FLAG(struct record, ops), .help = "operations, not requests" },
 	{ 0, "requests", OPT_FLAG(struct record, requests), .help = "requests, not operations" },
 	{ 0, "breakdown", OPT_FLAG(struct record, breakdown),
-	  .help = "print breakdown's tables of the same run, too" },
+	  .help = "print breakdown's tables of the same run, too; so do the options about them" },
 	{ 0, "by", OPT_CHOICE(struct record, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .help = "the same with a row per key" },
 	{ 0, "buffer", OPT_UINT(struct record, buffer_kib), .arg = "KIB", .min = 4,
@@ -80,7 +81,7 @@ static const struct opt what_opts[] = {
 static const struct opt_group groups[] = {
 	{ "What to record", what_opts, 0 },
 	{ "The file", file_opts, 0 },
-	{ "Of --breakdown", breakdown_output_opts, offsetof(struct record, opts) },
+	{ "Of --breakdown", breakdown_table_opts, offsetof(struct record, opts) },
 	RUN_GROUPS,
 	{},
 };
@@ -165,16 +166,23 @@ static int resolve(struct run *r, struct reason *why)
 		reason_set(why, EXIT_USAGE, "a recording is not for a terminal");
 		return reason_hint(why, "-o FILE writes a file");
 	}
+	rec->breakdown |= !!breakdown_table_option(&rec->opts);
 	if (rec->file && !strcmp(rec->file, "-") && rec->breakdown)
 		return reason_set(why, EXIT_USAGE, "--breakdown and -o - exclude one another");
 	if (r->opts.json && !rec->breakdown)
 		return reason_set(why, EXIT_USAGE, "--json is the form of --breakdown's tables");
 	r->conf.layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
+	if (r->conf.layer == LAYER_BLK &&
+	    filters_check_requests(&r->opts.filters, "--requests", why))
+		return -1;
+	if (breakdown_check(&rec->opts, r->conf.layer, r->opts.json, why))
+		return -1;
 	r->conf.sent_ops = rec->ops || both;
 	r->conf.sent_requests = rec->requests || both;
-	rec->breakdown |= rec->opts.by;
+	r->conf.record_fs = r->opts.filters.fs;
 	r->conf.uncounted = !rec->breakdown;
 	r->conf.by = rec->opts.by;
+	r->conf.meta_calls = breakdown_meta_calls(&rec->opts, r->conf.layer);
 	r->conf.buffer_bytes = rec->buffer_kib * 1024;
 	r->usr1_ends = true;
 	if (check_files(rec, why))
@@ -245,24 +253,17 @@ static int start(struct run *r, struct reason *why)
 	struct record *rec = record_of(r);
 
 	rec->files.max_bytes = rec->max_mib << 20;
-	rec->files.standard = stdout;
-	rec->files.header = header_of;
-	rec->files.ending = ending_of;
-	rec->files.arg = rec;
 	rec->start_ns = rec->flushed_ns = clock_ns();
 	if (record_files_open(&rec->files, rec->file, rec->argv, why))
 		return -1;
 	rec->intake.w = &rec->files.w;
-	rec->intake.names = names_come;
-	rec->intake.fs = fs_known;
-	rec->intake.arg = rec;
 	session_on_sent(r->session, on_sent, on_sent_name, rec);
 	breakdown_view_fill(&rec->view, &rec->opts, r->conf.layer, STDOUT_FILENO);
-	rec->view.repeats = r->opts.interval_ns;
-	rec->view.command = r->conf.follow ? r->command[0] : NULL;
+	breakdown_view_run(&rec->view, r);
 	uname(&rec->uts);
 	rec->view.kernel = rec->uts.release;
-	rec->view.missing = session_missing(r->session);
+	if (rec->ops == rec->requests)
+		run_say_of_ops(r->of_ops);
 	return 0;
 }
 
@@ -299,8 +300,7 @@ static void progress(struct record *rec, uint64_t now, const char *end)
 	fprintf(stderr, "%s%.1f s: %s ops, %s requests, %s, %s, %s lost%s",
 		isatty(STDERR_FILENO) ? "\r\033[K" : "", took / 1e9, text_count(ops).s,
 		text_count(requests).s, text_bytes(record_files_size(&rec->files).bytes).s,
-		text_rate(ops, took).s,
-		text_count(lost_records(rec)).s, end);
+		text_rate(ops, took).s, text_count(lost_records(rec)).s, end);
 }
 
 /* True if there is nothing more to record. */
@@ -341,27 +341,28 @@ static int recording_end(struct record *rec, const struct snapshot *sn, struct r
 
 static void say_recorded(const struct record *rec, const struct snapshot *sn)
 {
-	struct record_files_size size = record_files_size(&rec->files);
 	const struct record_files *f = &rec->files;
+	struct record_files_size size = record_files_size(f);
 	const struct writer *w = &f->w;
+	uint64_t lost_ops = sn->lost[LOST_OPS] + w->lost_ops;
+	uint64_t lost_requests = sn->lost[LOST_REQUESTS] + w->lost_requests;
 	char safe[TEXT_SAFE_CAP(sizeof(f->name))];
 
 	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : f->name);
-	fprintf(stderr, "%s%s%s: %llu operations, %llu requests, %s\n",
-		isatty(STDERR_FILENO) ? "\r\033[K" : "", safe, f->max_files ? ".*" : "",
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	cmd_say("%s%s: %llu operations, %llu requests, %s", safe, f->max_files ? ".*" : "",
 		(unsigned long long)size.ops, (unsigned long long)size.requests,
 		text_bytes(size.bytes).s);
-	if (sn->lost[LOST_OPS] + w->lost_ops + sn->lost[LOST_REQUESTS] + w->lost_requests)
-		fprintf(stderr, "warning: lost %llu operations, %llu requests\n",
-			(unsigned long long)(sn->lost[LOST_OPS] + w->lost_ops),
-			(unsigned long long)(sn->lost[LOST_REQUESTS] + w->lost_requests));
+	if (lost_ops || lost_requests)
+		cmd_say("warning: lost %llu operations, %llu requests",
+			(unsigned long long)lost_ops, (unsigned long long)lost_requests);
 }
 
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct record *rec = record_of(r);
 	struct reason why;
-	int err = 0;
 
 	session_tick(r->session); /* what was counted in the meantime */
 	if (recording_end(rec, sn, &why)) {
@@ -369,10 +370,10 @@ static int report(struct run *r, struct snapshot *sn)
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
 	say_recorded(rec, sn);
-	if (rec->breakdown)
-		err = (r->opts.json ? breakdown_json : breakdown_text)(stdout, &rec->view, sn,
-								       NULL, 0);
-	return err;
+	rec->view.until = time(NULL);
+	if (!rec->breakdown)
+		return 0;
+	return (r->opts.json ? breakdown_json : breakdown_text)(stdout, &rec->view, sn, NULL, 0);
 }
 
 static const struct run_ops ops = {
@@ -381,7 +382,11 @@ static const struct run_ops ops = {
 
 static int record(int argc, char **argv)
 {
-	struct record rec = { .buffer_kib = BUFFER_KIB, .argv = argv };
+	struct record rec = { .buffer_kib = BUFFER_KIB, .argv = argv,
+		.files = { .standard = stdout, .header = header_of, .ending = ending_of,
+			   .arg = &rec },
+		.intake = { .names = names_come, .fs = fs_known, .arg = &rec },
+	};
 	int status = run_main(&rec.run, &ops, &cmd_record, argc, argv), exported;
 
 	intake_done(&rec.intake);

@@ -17,7 +17,9 @@
 #include "filters.h"
 #include "interrupt.h"
 #include "report_filter.h"
+#include "report_heat.h"
 #include "report_order.h"
+#include "run_say.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 #include "show/events.h"
@@ -35,6 +37,9 @@ struct report {
 	int events;			/* enum events_format */
 	bool json, strict, heat;
 	/* state */
+	char looked_for[512];		/* the filters as text; hostile */
+	char of_ops[64];		/* those that do not choose requests */
+	bool no_reader;			/* the output's pipe was closed */
 	FILE *out;			/* where output goes */
 	struct breakdown_view view;
 	struct replay replay;
@@ -42,7 +47,7 @@ struct report {
 	struct missing missing;		/* of the first file */
 	uint64_t first_ns, last_ns;	/* of all files, CLOCK_REALTIME */
 	uint64_t duration_ns, lost[LOST_N], missed;
-	struct heat ops_heat, rqs_heat;
+	struct report_heat heats;
 	struct progress progress;
 	uint64_t done_bytes;		/* of the files before */
 };
@@ -113,6 +118,25 @@ static const struct opt_table table = {
 	.columns = columns,
 };
 
+/* That no option is ignored. */
+static int check(struct report *r, enum layer layer, struct reason *why)
+{
+	const char *of_table = breakdown_table_option(&r->opts);
+
+	if (breakdown_check(&r->opts, layer, r->json, why))
+		return -1;
+	if (layer == LAYER_BLK && filters_check_requests(&r->filter.given, "-T blk", why))
+		return -1;
+	if (r->events && (of_table || r->json || r->every_ns))
+		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of tables",
+				  of_table ? of_table : r->json ? "--json" : "--every");
+	if (r->to_ns && r->to_ns <= r->from_ns)
+		return reason_set(why, EXIT_USAGE, "--to is not after --from");
+	filters_of_ops(&r->filter.given, r->of_ops, sizeof(r->of_ops));
+	filters_text(&r->filter.given, r->looked_for, sizeof(r->looked_for));
+	return 0;
+}
+
 static int resolve(struct report *r, struct reason *why)
 {
 	enum layer layer = LAYER_OPS;
@@ -124,23 +148,25 @@ static int resolve(struct report *r, struct reason *why)
 		return reason_hint(why, "-T syscall and -T blk can be shown; 'iostrata breakdown "
 					"-T' measures the others");
 	}
-	if (breakdown_check(&r->opts, layer, r->json, why))
+	if (check(r, layer, why))
 		return -1;
 	if (r->heat && (r->json || r->events || r->every_ns))
 		return reason_set(why, EXIT_USAGE, "--heat is a text of its own");
 	r->out = r->opts.output ? newfile_open(r->opts.output, why) : stdout;
 	if (!r->out)
 		return -1;
-	if (r->to_ns && r->to_ns <= r->from_ns)
-		return reason_set(why, EXIT_USAGE, "--to is not after --from");
+	if (r->events || r->json)
+		run_say_of_ops(r->of_ops);
 	r->replay.conf = (struct replay_conf){
 		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
-		.every_ns = r->every_ns, .slowest_max = r->opts.slowest_max,
-		.slowest_fs = r->filter.given.fs,
+		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->every_ns,
+		.slowest_max = r->opts.slowest_max, .slowest_fs = r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.repeats = r->every_ns;
 	r->view.fs_filter = r->filter.given.fs;
+	r->view.of_ops = r->of_ops;
+	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
 	report_filter_init(&r->filter);
 	return 0;
 }
@@ -159,6 +185,7 @@ static void header_keep(struct report *r, struct recording *rec)
 		r->missing.stratum[i] = r->header.stratum[i];
 		rec->header.stratum[i] = NULL;
 	}
+	r->missing.calls = r->header.has_ops ? NULL : "not recorded";
 	r->missing.requests = r->header.has_requests ? r->header.requests : "not recorded";
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
@@ -177,15 +204,6 @@ static void window_set(const struct report *r, struct recording *rec)
 		rec->to_ns = start + r->to_ns;
 }
 
-static void heat_note(struct report *r, const struct recording *rec, const struct cap_event *ev)
-{
-	uint64_t real_ns = cap_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
-	int64_t at = real_ns - r->replay.conf.first_ns;
-
-	heat_add_at(ev->kind == CHUNK_OPS ? &r->ops_heat : &r->rqs_heat, at < 0 ? 0 : at,
-		    cap_event_total(ev));
-}
-
 static int event(struct report *r, const struct recording *rec, const struct cap_event *ev,
 		 struct reason *why)
 {
@@ -200,10 +218,11 @@ static int event(struct report *r, const struct recording *rec, const struct cap
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
 	if (r->heat) {
-		heat_note(r, rec, ev);
+		report_heat_add(&r->heats, rec, ev, r->replay.conf.first_ns);
 		return 0;
 	}
 	err = events_put(r->out, r->events, rec, ev, syscall_name);
+	r->no_reader = err == -EPIPE;
 	if (err)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
 	return 0;
@@ -211,15 +230,14 @@ static int event(struct report *r, const struct recording *rec, const struct cap
 
 static void totals_add(struct report *r, const struct recording *rec)
 {
-	const struct ending *e = &rec->ending;
-	uint64_t duration = e->duration_ns;
+	uint64_t duration = rec->ending.duration_ns;
 
 	if (!rec->reader.ended && rec->last_ns > rec->header.monotonic_ns)
 		duration = rec->last_ns - rec->header.monotonic_ns;
 	r->duration_ns += duration;
 	for (int i = 0; i < LOST_N; i++)
-		r->lost[i] += e->lost[i];
-	r->missed += e->missed;
+		r->lost[i] += rec->ending.lost[i];
+	r->missed += rec->ending.missed;
 	replay_end(&r->replay, rec);
 }
 
@@ -242,8 +260,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 		}
 		totals_add(r, &rec);
 	}
-	if (interrupt_came() && !err)
-		got = 0; /* what was read is shown; a read in progress has failed */
+	got *= !interrupt_came(); /* what was read is shown; a read in progress has failed */
 	r->done_bytes += rec.reader.bytes;
 	recording_close(&rec);
 	return err ? err : got < 0;
@@ -266,11 +283,10 @@ static int file_report(struct report *r, const char *name, struct reason *why)
 
 static bool anything_lost(const struct report *r)
 {
-	uint64_t sum = r->missed;
-
 	for (int i = 0; i < LOST_N; i++)
-		sum += r->lost[i];
-	return sum;
+		if (r->lost[i])
+			return true;
+	return r->missed;
 }
 
 /* Duration of the part of interval @i that is shown. */
@@ -319,16 +335,6 @@ static int tables_print(struct report *r)
 	return err;
 }
 
-static int heat_print(struct report *r)
-{
-	uint64_t end_ns = interval_ns(r, 0);
-	int err = heat_text(r->out, &r->ops_heat, "operations", end_ns);
-
-	if (!err)
-		err = heat_text(r->out, &r->rqs_heat, "requests", end_ns);
-	return err;
-}
-
 static void say_interrupted(const struct report *r)
 {
 	if (!interrupt_came())
@@ -345,25 +351,27 @@ static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
 	int got, err = r->events ? events_head(r->out, r->events) : 0, status = 0;
-	uint64_t total;
+	uint64_t total = report_order(names, n);
 
-	total = report_order(names, n);
 	if (!r->events || !isatty(fileno(r->out))) /* else records are on that terminal */
 		progress_begin(&r->progress, stderr, total);
-	r->view.looked_for = names[0];
+	r->view.recording = names[0];
 	for (int i = 0; i < n && !err && !interrupt_came(); i++) {
 		got = file_report(r, names[i], &why);
-		if (got)
-			progress_end(&r->progress);
-		if (got)
-			status = cmd_fail(&why);
+		if (r->no_reader) /* it has seen enough */
+			return status;
+		if (!got)
+			continue;
+		progress_end(&r->progress);
+		status = cmd_fail(&why);
 		if (got < 0)
 			return status;
 	}
 	progress_end(&r->progress);
 	say_interrupted(r);
 	if (!r->events && !err && r->header.monotonic_ns)
-		err = r->heat ? heat_print(r) : tables_print(r);
+		err = r->heat ? report_heat_print(r->out, &r->heats, interval_ns(r, 0)) :
+				tables_print(r);
 	err = cmd_written(err);
 	if (!status && r->strict && anything_lost(r))
 		status = EXIT_INCOMPLETE;

@@ -10,6 +10,7 @@
 #include "base/lookup.h"
 #include "base/reason.h"
 #include "run.h"
+#include "run_say.h"
 #include "show/screen.h"
 #include "show/top_json.h"
 #include "show/top_text.h"
@@ -119,9 +120,13 @@ static int resolve(struct run *r, struct reason *why)
 		r->opts.interval_ns = NS_PER_S;
 	t->screen = !t->batch && !r->opts.json && !r->command && screen_possible(stdin, stdout);
 	t->clear = !t->no_clear && !r->opts.json && screen_possible(stdin, stdout);
+	if (!t->screen && !r->opts.json &&
+	    filters_check_requests(&r->opts.filters, "top's text", why))
+		return reason_hint(why, "the full screen and --json have operations, too");
 	r->conf.by = t->view == TOP_FILE ? BY_FILE : BY_TASK;
 	r->conf.queued = true; /* percentiles cover the same time as total_ns */
 	r->conf.records = t->screen;
+	r->conf.record_fs = r->opts.filters.fs;
 	return 0;
 }
 
@@ -170,6 +175,7 @@ static void ui_fill(struct top *t)
 	ui->data.slowest = t->slowest;
 	ui->data.load = t->load;
 	ui->data.gone = t->gone;
+	ui->data.of_ops = t->run.of_ops;
 }
 
 /* Whatever must be read from files is read here, while they can still be opened. */
@@ -181,8 +187,10 @@ static int start(struct run *r, struct reason *why)
 	tzset();
 	t->names.cgroup_path = lookup_cgroup;
 	ui_fill(t);
-	if (!t->screen)
+	if (!t->screen) {
+		run_say_of_ops(r->of_ops);
 		return 0;
+	}
 	session_on_record(r->session, on_record, t);
 	session_set_slow_ns(r->session, UINT64_MAX);
 	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))

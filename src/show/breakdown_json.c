@@ -250,9 +250,13 @@ static void put_unfinished(struct writer *w)
 		json_put_text(j, "fs", u->fs, sizeof(u->fs));
 		json_put_uint(j, "age_ns", u->age_ns);
 		json_put_string(j, "stratum", stratum_name(u->stratum));
+		json_put_uint(j, "pid", u->pid);
+		json_put_uint(j, "tid", u->tid);
+		json_put_text(j, "comm", u->comm, sizeof(u->comm));
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
+	json_put_uint(j, "unseen_threads", w->sn->unseen_threads);
 }
 
 static void put_slowest(struct writer *w, const struct op_record *slowest, size_t n)

@@ -22,7 +22,9 @@
  *			operation: the columns of rq_columns.c that have a name, hist (of device
  *			time; of all three with -Q)
  *	in_progress	operations that had not ended, oldest first (empty with a single layer): op,
- *			fs, age_ns, stratum (that it is in, if this is known before its end)
+ *			fs, age_ns, stratum (that it is in, if this is known before its end), pid,
+ *			tid, comm (null: not known)
+ *	unseen_threads	threads whose operations in progress are not looked at
  *	lost		ring, map_full, unmatched_start, unmatched_end, names, unattributed, missed
  *	overhead	bpf_run_ns, bpf_run_cnt; null if not measured
  *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path

@@ -15,6 +15,7 @@
 #include "show/first_screen.h"
 #include "show/hist_text.h"
 #include "show/slowest_text.h"
+#include "show/unfinished_text.h"
 #include "show/view_text.h"
 #include "show/waterfall.h"
 
@@ -39,21 +40,25 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	view_line(o, v, text);
 }
 
-/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", then the key if there is
- * one. */
+/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key
+ * if there is one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		      const struct op_row *r)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", buf[16];
-	const char *op = op_name(r->key.op), *layer = v->layer == LAYER_VFS ? "vfs " : "";
+	const char *layer = v->layer == LAYER_VFS ? "vfs " : "";
+	const char *op = op_name(r->key.op), *call = "";
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)
 		text_safe(key, sizeof(key), r->by);
 	if (v->layer == LAYER_SYSCALL)
-		op = breakdown_call_name(v, r->key.call, buf);
-	snprintf(dst, cap, "%s%s%s%s%s%s%s%s", layer, op, *fs ? " " : "", fs, *key ? ", " : "",
-		 *key ? by_name(v->by) : "", *key ? " " : "", key);
+		op = "";
+	if (v->layer == LAYER_SYSCALL || (r->key.op == OP_META && r->key.call))
+		call = breakdown_call_name(v, r->key.call, buf);
+	snprintf(dst, cap, "%s%s%s%s%s%s%s%s%s%s", layer, op, *op && *call ? " " : "", call,
+		 *fs ? " " : "", fs, *key ? ", " : "", *key ? by_name(v->by) : "", *key ? " " : "",
+		 key);
 }
 
 /* Titles can contain a path, so they are cut for terminals only. */
@@ -283,8 +288,8 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	view_requests(o, v, rows, rows_at_most(v, rows->n_rqs));
 	snprintf(text, sizeof(text), "%stag, queue and device are means; p99 and max are of %s%s%s",
 		 v->milliseconds ? "times in ms; " : "", v->queued ? "all three" : "device",
-		 v->ignored && *v->ignored ? "; requests are not chosen by " : "",
-		 v->ignored ? v->ignored : "");
+		 v->of_ops && *v->of_ops ? "; requests are not chosen by " : "",
+		 v->of_ops ? v->of_ops : "");
 	text_wrap(o, text, 0, 2, view_width(v));
 	put_unqueued(o, rows, view_width(v));
 	for (size_t i = 0; i < rows->n_rqs && (v->histograms || v->layer == LAYER_BLK); i++)

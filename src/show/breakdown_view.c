@@ -57,12 +57,18 @@ static uint64_t rq_whole(const struct rq_row *r)
 	return r->tag_ns + r->queue_ns + r->device_ns;
 }
 
-static int rq_order(const void *a, const void *b)
+static int rq_order(const void *a, const void *b, void *arg)
 {
 	const struct rq_row *x = *(const struct rq_row *const *)a;
 	const struct rq_row *y = *(const struct rq_row *const *)b;
-	int order = by_u64(rq_whole(y), rq_whole(x));
+	const struct breakdown_whole *whole = arg;
+	const struct columns columns = { .ctx = whole };
+	int order = 0;
 
+	if (whole->v->sort && whole->v->layer == LAYER_BLK)
+		order = columns_compare(&columns, whole->v->sort, x, y);
+	if (!order)
+		order = by_u64(rq_whole(y), rq_whole(x));
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
@@ -89,7 +95,7 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 			r->rqs[r->n_rqs++] = &sn->rqs[i];
 	}
 	ops_sort(r);
-	qsort(r->rqs, r->n_rqs, sizeof(*r->rqs), rq_order);
+	qsort_r(r->rqs, r->n_rqs, sizeof(*r->rqs), rq_order, &r->whole);
 	return 0;
 }
 
@@ -210,6 +216,11 @@ static bool stratum_matters(const struct breakdown_view *v, int st)
 	default:
 		return false;
 	}
+}
+
+bool breakdown_has_ops(const struct breakdown_view *v)
+{
+	return v->layer == LAYER_OPS && !(v->missing && v->missing->calls);
 }
 
 bool breakdown_has_requests(const struct breakdown_view *v)

@@ -24,7 +24,8 @@ struct breakdown_view {
 	int width;			/* columns of the text, 0: 80 */
 	int detail;			/* of text: 0 the first screen, 1 operations, 2 all rows */
 	uint64_t rows_max;		/* of a text table; 0: as many as there is room for */
-	const struct column *sort;	/* of op_columns; NULL: by total time */
+	const struct column *sort;	/* of op_columns, with LAYER_BLK of rq_columns; NULL: by
+					 * total time */
 	bool repeats;			/* one of several intervals */
 	bool later;			/* not the first: skip what never changes */
 	const char *command;		/* its name, if it alone is traced; else NULL. Hostile */
@@ -33,7 +34,8 @@ struct breakdown_view {
 	const char *fs_filter;		/* rows of other file systems are not shown; NULL: all */
 	const char *looked_for;		/* filters as the user gave them, "-p 12 --comm dd", for the
 					 * line that says nothing was found; NULL: none. Hostile */
-	const char *ignored;		/* filters that do not choose requests: "--op, --min" */
+	const char *recording;		/* whose records are shown; NULL: live. Hostile */
+	const char *of_ops;		/* filters that do not choose requests: "--op, --min" */
 	time_t until;			/* when the interval ended */
 	const struct missing *missing;
 	const char *(*call_name)(unsigned short call);	/* NULL, or may return NULL */
@@ -75,6 +77,9 @@ unsigned int breakdown_unprobed_layers(const struct snapshot *sn, const struct o
 
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
 char *breakdown_record_path(const struct op_record *r);
+
+/* Whether whole operations are traced. */
+bool breakdown_has_ops(const struct breakdown_view *v);
 
 /* Whether requests are traced, and not just another layer. */
 bool breakdown_has_requests(const struct breakdown_view *v);

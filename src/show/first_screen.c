@@ -6,19 +6,18 @@
 
 #include "base/names.h"
 #include "show/shares.h"
+#include "show/unfinished_text.h"
 #include "show/view_text.h"
 #include "show/waterfall.h"
 
 enum {
 	SCREEN_LINES = 24,
-	UNFINISHED_ROWS = 2,
-	LONG_NS = 100000000,
 	ROWS_MOST = 12,		/* of operations, however much room there is */
 	LEAST_PERCENT = 1,	/* of I/O: smaller rows go into the line about the others */
 	MOST_PERCENT = 50,	/* "mostly" */
+	DISK_PERCENT = 90,	/* of all requests' device time: the disk is named */
 	SUBJECT_COLUMNS = 30,
 	TITLE_COLUMNS = 16,	/* what the waterfall is of */
-	NARROW = 70,		/* below this width, the title has its own line */
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -26,39 +25,17 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-static bool is_narrow(const struct breakdown_view *v)
-{
-	return view_width(v) < NARROW;
-}
-
 static int strata_lines(const struct breakdown_view *v)
 {
-	return is_narrow(v) ? 3 : 4;
+	return view_is_narrow(v) ? 3 : 4;
 }
 
 /* Rows of requests to show. A single row left over takes no more room than the line about it. */
 static size_t rq_rows(const struct breakdown_view *v, size_t n)
 {
-	size_t max = v->rows_max ? v->rows_max : is_narrow(v) ? 1 : 3;
+	size_t max = v->rows_max ? v->rows_max : view_is_narrow(v) ? 1 : 3;
 
 	return n > max + !v->rows_max ? max : n;
-}
-
-/* Operations in progress for too long to be there by chance. */
-static size_t long_ones(const struct snapshot *sn)
-{
-	size_t n = 0;
-
-	while (n < sn->n_unfinished && sn->unfinished[n].age_ns >= LONG_NS)
-		n++;
-	return n;
-}
-
-static int unfinished_lines(const struct snapshot *sn)
-{
-	size_t n = long_ones(sn);
-
-	return n > UNFINISHED_ROWS ? UNFINISHED_ROWS + 1 : n;
 }
 
 /* Rows of operations that the screen has room for: what all other parts leave, each at its
@@ -66,25 +43,63 @@ static int unfinished_lines(const struct snapshot *sn)
 static size_t room(const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct breakdown_rows *rows)
 {
-	int used = is_narrow(v) ? 4 + 3 : 2 + 2;	/* the answer, the shares */
+	int used = view_is_narrow(v) ? 4 + 3 : 2 + 2;	/* the answer, the shares */
 	int left;
 
 	used += 1 + 1 + 1;				/* titles, what is left out */
-	used += v->by == BY_NONE ? 1 + is_narrow(v) + strata_lines(v) : 0;
+	used += v->by == BY_NONE ? 1 + view_is_narrow(v) + strata_lines(v) : 0;
 	used += rows->n_rqs ? 2 + (int)rq_rows(v, rows->n_rqs) + 1 : 0;
-	used += unfinished_lines(sn);
-	used += 1 + v->later + (v->ignored && *v->ignored) + sn->has_overhead;
+	used += unfinished_lines(v, sn);
+	used += 1 + v->later + (v->of_ops && *v->of_ops) + sn->has_overhead;
 	left = SCREEN_LINES - used;
 	return left < 1 ? 1 : left > ROWS_MOST ? ROWS_MOST : left;
 }
 
-/* Whose I/O it is. */
-static void subject(char *dst, size_t cap, const struct breakdown_view *v)
+/* @text made safe and short. */
+static void put_short(char *dst, size_t cap, const char *text)
 {
 	char safe[TEXT_SAFE_CAP(512)];
 
-	text_safe(safe, sizeof(safe), v->command ? v->command : v->looked_for ? v->looked_for : "");
-	text_fit(dst, cap, *safe ? safe : "everybody", SUBJECT_COLUMNS, TEXT_CUT_TAIL);
+	text_safe(safe, sizeof(safe), text);
+	text_fit(dst, cap, safe, SUBJECT_COLUMNS, TEXT_CUT_MIDDLE);
+}
+
+/* Whose I/O it is, and of how long: "traced sqlite3 for 5.00 s with --fs ext4". */
+static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64_t ns)
+{
+	char who[128] = "", filters[128] = "";
+
+	if (v->command || v->recording)
+		put_short(who, sizeof(who), v->command ? v->command : v->recording);
+	if (v->looked_for)
+		put_short(filters, sizeof(filters), v->looked_for);
+	else if (!*who)
+		strcpy(who, "everybody");
+	return snprintf(dst, cap, "%s%s%s for %s%s%s", v->recording ? "recorded in" : "traced",
+			*who ? " " : "", who, text_ns(ns).s, *filters ? " with " : "", filters);
+}
+
+/*
+ * The disk that an operation waited for, as the figures show it: it has 90 % of the requests'
+ * device time, and what the others have is less than a tenth of the operation's. NULL: there is
+ * none.
+ */
+static const struct rq_row *disk_of(const struct breakdown_rows *rows, const struct op_row *r)
+{
+	uint64_t all_ns = 0, disk_ns = 0;
+	const struct rq_row *most = NULL;
+
+	for (size_t i = 0; i < rows->n_rqs; i++) {
+		all_ns += rows->rqs[i]->device_ns;
+		if (!most || rows->rqs[i]->device_ns > most->device_ns)
+			most = rows->rqs[i];
+	}
+	for (size_t i = 0; i < rows->n_rqs; i++)
+		if (rows->rqs[i]->key.dev == most->key.dev)
+			disk_ns += rows->rqs[i]->device_ns;
+	all_ns -= disk_ns;
+	return percent(disk_ns, all_ns + disk_ns) >= DISK_PERCENT &&
+	       10 * all_ns <= r->strata[ST_DEVICE] ? most : NULL;
 }
 
 /* What took most of an operation's time, for the end of a sentence; "" if nothing did. */
@@ -120,8 +135,11 @@ static void row_name(char *dst, size_t cap, const struct breakdown_view *v, cons
 		snprintf(text, sizeof(text), "%s%s%s", op_name(r->key.op), *fs ? " " : "", fs);
 	else if (*r->comm)
 		snprintf(text, sizeof(text), "%s %s", comm, r->by ? r->by : "");
+	else if (v->by == BY_CACHE)
+		snprintf(text, sizeof(text), "%s", r->key.cache == CACHE_NONE ?
+			 "neither read nor write" : cache_name(r->key.cache));
 	else
-		text_safe(text, sizeof(text), r->by ? r->by : cache_name(r->key.cache));
+		text_safe(text, sizeof(text), r->by ? r->by : "");
 	text_fit(dst, cap, text, columns, TEXT_CUT_MIDDLE);
 }
 
@@ -135,45 +153,35 @@ static const struct op_row *most_of(const struct breakdown_rows *rows)
 	return most;
 }
 
-void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+static void disk_name(char *dst, size_t cap, const struct rq_row *r)
 {
-	size_t n = long_ones(sn), lines = n > UNFINISHED_ROWS ? UNFINISHED_ROWS : n;
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[192];
-
-	for (size_t i = 0; i < lines; i++) {
-		const struct unfinished *u = &sn->unfinished[i];
-
-		text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
-		snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, in %s", op_name(u->op),
-			 *fs ? " " : "", fs, text_ns(u->age_ns).s, stratum_label(u->stratum));
-		view_line(o, v, text);
-	}
-	if (lines < n)
-		text_put(o, "and %zu more\n", n - lines);
+	text_safe_n(dst, cap, r ? r->disk : "", r ? strnlen(r->disk, sizeof(r->disk)) : 0);
 }
 
 static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char who[128], name[128], text[512];
+	char name[128], disk[TEXT_SAFE_CAP(32)] = "", text[640];
 	const struct op_row *most = rows->n_ops ? most_of(rows) : NULL;
 	uint64_t io_ns = rows->whole.io_ns;
 	int n;
 
-	subject(who, sizeof(who), v);
 	if (v->repeats)
-		n = snprintf(text, sizeof(text), "%s, %s: %s in I/O", view_clock(v).s,
-			     text_ns(sn->duration_ns).s, text_ns(io_ns).s);
+		n = snprintf(text, sizeof(text), "%s, %s", view_clock(v).s,
+			     text_ns(sn->duration_ns).s);
 	else
-		n = snprintf(text, sizeof(text), "traced %s for %s: %s in I/O", who,
-			     text_ns(sn->duration_ns).s, text_ns(io_ns).s);
+		n = subject(text, sizeof(text), v, sn->duration_ns);
+	n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
 	if (sn->threads_ns)
 		n += snprintf(text + n, sizeof(text) - n, " (%.0f %% of its threads' time)",
 			      percent(io_ns, sn->threads_ns));
 	if (most && io_ns) {
 		row_name(name, sizeof(name), v, most, SUBJECT_COLUMNS);
-		snprintf(text + n, sizeof(text) - n, ", %.0f %% of it %s%s",
-			 percent(most->total_ns, io_ns), name, cause(most));
+		n += snprintf(text + n, sizeof(text) - n, ", %.0f %% of it %s%s",
+			      percent(most->total_ns, io_ns), name, cause(most));
+		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
+			disk_name(disk, sizeof(disk), disk_of(rows, most));
+		snprintf(text + n, sizeof(text) - n, "%s%s", *disk ? " " : "", disk);
 	}
 	text_put(o, "%s", view_paint(v, PAINT_TITLE));
 	text_wrap(o, text, 0, 2, view_width(v));
@@ -250,7 +258,7 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 	row_name(name, sizeof(name), v, r, TITLE_COLUMNS - 1);
 	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), name, view_paint(v, PAINT_OFF));
 	w.at = text_width(name);
-	if (is_narrow(v)) {
+	if (view_is_narrow(v)) {
 		text_put(o, "\n");
 		w.at = 0;
 		w.indent = 2;
@@ -258,20 +266,42 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 	waterfall_put(o, v, &w);
 }
 
+/* "23 of 1,009 belong to no operation above". Where operations were chosen that requests are not,
+ * such a number would mean nothing. */
+static int outside_text(char *dst, size_t cap, const struct breakdown_view *v,
+			const struct breakdown_rows *rows)
+{
+	uint64_t outside = 0, all = 0;
+
+	for (size_t i = 0; i < rows->n_rqs; i++) {
+		outside += rows->rqs[i]->outside;
+		all += rows->rqs[i]->count;
+	}
+	if (!outside || !breakdown_has_ops(v) || (v->of_ops && *v->of_ops))
+		return 0;
+	return snprintf(dst, cap, "%s of %s belong to no operation above", text_count(outside).s,
+			text_count(all).s);
+}
+
 static void put_requests(struct text_out *o, const struct breakdown_view *v,
 			 const struct breakdown_rows *rows)
 {
 	size_t n = rq_rows(v, rows->n_rqs);
-	char text[128];
+	char text[192];
+	int len;
 
 	if (!n)
 		return;
 	text_put(o, "\n");
 	view_requests(o, v, rows, n);
+	len = outside_text(text, sizeof(text), v, rows);
 	if (n < rows->n_rqs)
-		text_put(o, "%zu more; -v shows them\n", rows->n_rqs - n);
-	snprintf(text, sizeof(text), "requests are not chosen by %s", v->ignored ? v->ignored : "");
-	if (v->ignored && *v->ignored)
+		snprintf(text + len, sizeof(text) - len, "%s%zu more; -v shows them",
+			 len ? "; " : "", rows->n_rqs - n);
+	if (len || n < rows->n_rqs)
+		view_line(o, v, text);
+	snprintf(text, sizeof(text), "requests are not chosen by %s", v->of_ops ? v->of_ops : "");
+	if (v->of_ops && *v->of_ops)
 		view_line(o, v, text);
 }
 
@@ -287,25 +317,41 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v)
 	return n;
 }
 
+/* "1 file", "23 files" */
+static struct text_num files_text(uint64_t n)
+{
+	struct text_num t = text_count(n);
+
+	strcat(t.s, n == 1 ? " file" : " files");
+	return t;
+}
+
 /* What is missing from the figures above, in one line. */
 static void put_notes(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
 	char text[512];
 	uint64_t lost = sn->missed;
-	int n;
+	int n, missing;
 
 	for (int i = 0; i < LOST_N; i++)
-		lost += i == LOST_UNMATCHED_END ? 0 : sn->lost[i];
+		lost += i == LOST_UNMATCHED_END || i == LOST_NAMES ? 0 : sn->lost[i];
 	n = lost ? snprintf(text, sizeof(text), "%s lost", text_count(lost).s) :
 		   snprintf(text, sizeof(text), "nothing lost");
-	n += v->later ? 0 : missing_text(text + n, sizeof(text) - n, v);
-	if (lost || strchr(text, ';'))
+	if (sn->lost[LOST_NAMES])
+		n += snprintf(text + n, sizeof(text) - n, "; %s without a name",
+			      files_text(sn->lost[LOST_NAMES]).s);
+	if (sn->n_unfinished)
+		n += snprintf(text + n, sizeof(text) - n, "; %zu in progress", sn->n_unfinished);
+	if (sn->unseen_threads)
+		n += snprintf(text + n, sizeof(text) - n, ", of %s threads not known",
+			      text_count(sn->unseen_threads).s);
+	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v);
+	n += missing;
+	if (lost || missing)
 		n += snprintf(text + n, sizeof(text) - n, "; -v says why");
 	if (sn->lost[LOST_UNMATCHED_END])
-		n += snprintf(text + n, sizeof(text) - n, "; %s had begun before",
-			      text_count(sn->lost[LOST_UNMATCHED_END]).s);
-	if (sn->n_unfinished)
-		snprintf(text + n, sizeof(text) - n, "; %zu in progress", sn->n_unfinished);
+		snprintf(text + n, sizeof(text) - n, "; %s had begun before",
+			 text_count(sn->lost[LOST_UNMATCHED_END]).s);
 	view_line(o, v, text);
 }
 

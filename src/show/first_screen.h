@@ -17,7 +17,4 @@
 int first_screen_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     struct breakdown_rows *rows);
 
-/* The operations that have not ended and are older than 0.1 s, a line each; at most three lines. */
-void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
-
 #endif

@@ -190,7 +190,7 @@ const struct column op_columns[] = {
 	{ "comm", "name", VALUE_TEXT, .get = op_comm, .max = 15, .rank = 7, .optional = true,
 	  .help = "with --by pid and tid: its name; null: not known" },
 	{ "op", "operation", VALUE_TEXT, .get = op_operation, .max = 9, .help = "the operation" },
-	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 10,
+	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
 	  .help = "type of its file system; null: not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
 	  .help = "with --by cache: hit, miss (it waited for its own read), readahead (it waited "
@@ -200,7 +200,7 @@ const struct column op_columns[] = {
 	  .help = "what --by asks for, as text; null without" },
 	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7, .help = "how many ended" },
 	{ "rate", "rate", VALUE_RATE, .get = op_rate, .max = 7, .rank = 17, .help = "per second" },
-	{ "errors", "failed", OP_SUM(errors, VALUE_COUNT), .max = 6, .optional = true,
+	{ "errors", "failed", OP_SUM(errors, VALUE_COUNT), .max = 6, .rank = 6, .optional = true,
 	  .help = "how many of them failed" },
 	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,
 	  .help = "bytes read or written" },

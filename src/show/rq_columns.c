@@ -60,6 +60,14 @@ static void rq_rate(struct value *ret, const void *row, const void *ctx)
 	ret->of = ((const struct breakdown_whole *)ctx)->duration_ns;
 }
 
+static void rq_outside(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+
+	ret->n = ((const struct rq_row *)row)->outside;
+	ret->unknown = !breakdown_has_ops(whole->v);
+}
+
 static void rq_tag(struct value *ret, const void *row, const void *ctx)
 {
 	const struct rq_row *r = row;
@@ -138,6 +146,9 @@ const struct column rq_columns[] = {
 	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT), .help = "how often they were put back" },
 	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),
 	  .help = "how many were submitted unseen: they have no time in tag and queue" },
+	{ "outside", NULL, VALUE_COUNT, .get = rq_outside,
+	  .help = "how many were submitted outside of any operation (writeback, the journal, "
+		  "asynchronous I/O); null where operations are not traced" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = rq_tag,
 	  .help = "from submission to the request; null for devices without requests (device "
 		  "mapper, md, zram)" },

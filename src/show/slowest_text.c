@@ -108,7 +108,9 @@ static void put_lock(struct text_out *o, const struct breakdown_view *v, const s
 static void put_record(struct text_out *o, const struct breakdown_view *v, const char *fs,
 		       const struct op_record *r, size_t number)
 {
-	struct waterfall w = { .fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2 };
+	/* by size: in which order its waits came is not in the record */
+	struct waterfall w = { .fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2,
+			       .by_size = true };
 	uint64_t strata[ST_N];
 
 	for (int i = 0; i < ST_N; i++)

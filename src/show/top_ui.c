@@ -94,9 +94,10 @@ static void put_head(const struct top_ui *ui)
 	if (localtime_r(&ui->data.time, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	text_safe(filter, sizeof(filter), ui->filter);
-	snprintf(text, sizeof(text), "%s load %s by %s %s%s%s%s", clock, ui->data.load,
+	snprintf(text, sizeof(text), "%s load %s by %s %s%s%s%s%s%s", clock, ui->data.load,
 		 top_view_name(ui->view), mode_text(ui, mode), ui->paused ? ", paused" : "",
-		 *filter ? ", with " : "", filter);
+		 *filter ? ", with " : "", filter,
+		 *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);
 	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
 	top_sum_text(text, top_ui_snapshot(ui));
 	screen_put(1, 0, screen_width(), STYLE_NORMAL, text);

@@ -26,6 +26,7 @@ struct top_data {
 	const struct op_record *slowest;	/* of the row whose page is open; biggest first */
 	size_t n_slowest;
 	const char *load;			/* the load average; safe */
+	const char *of_ops;			/* filters that choose operations only, or "" */
 	const char *gone;			/* filter targets that are gone, else ""; safe */
 	time_t time;				/* when the interval ended */
 };

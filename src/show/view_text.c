@@ -7,9 +7,10 @@
 #include "base/names.h"
 #include "show/breakdown_columns.h"
 
-enum { LIST_MAX = 40 };
+enum { LIST_MAX = 40, NARROW = 70 };
 
-/* The title of the key column is the name of the key. */
+/* The title of the key column is the name of the key. The column that rows are sorted by is always
+ * shown. */
 static void columns_of(const struct breakdown_view *v, const struct column *from,
 		       struct column list[LIST_MAX])
 {
@@ -19,6 +20,11 @@ static void columns_of(const struct breakdown_view *v, const struct column *from
 		list[n] = *from;
 		if (from->title && !strcmp(from->title, "key"))
 			list[n].title = by_name(v->by);
+		if (from != v->sort)
+			continue;
+		list[n].title = list[n].title ? list[n].title : from->name;
+		list[n].rank = 0;
+		list[n].optional = false;
 	}
 	list[n] = (struct column){};
 }
@@ -26,6 +32,11 @@ static void columns_of(const struct breakdown_view *v, const struct column *from
 int view_width(const struct breakdown_view *v)
 {
 	return v->width ? v->width : 80;
+}
+
+bool view_is_narrow(const struct breakdown_view *v)
+{
+	return view_width(v) < NARROW;
 }
 
 struct text_num view_time(const struct breakdown_view *v, uint64_t ns)

@@ -11,6 +11,9 @@
 /* Columns of a line: 80, unless the view has another width. */
 int view_width(const struct breakdown_view *v);
 
+/* Whether there is no room for two things beside one another. */
+bool view_is_narrow(const struct breakdown_view *v);
+
 /* A time as the view wants it: "55.3 us", with -m "0.0553 ms". */
 struct text_num view_time(const struct breakdown_view *v, uint64_t ns);
 

@@ -114,7 +114,7 @@ static int strata_list(const uint64_t *strata, bool by_size, int list[ST_N])
 
 void waterfall_put(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w)
 {
-	int list[ST_N], n = strata_list(w->strata, w->lines, list);
+	int list[ST_N], n = strata_list(w->strata, w->lines || w->by_size, list);
 	int lines = w->lines && n > w->lines ? w->lines - 1 : n, at = w->at;
 
 	if (!w->count)

@@ -17,7 +17,8 @@ struct waterfall {
 	int indent;			/* where lines begin */
 	int at;				/* where the first begins; the caller started that line */
 	int lines;			/* at most: biggest first, the last is the rest; 0: all,
-					 * from the top down, and their sum */
+					 * and their sum */
+	bool by_size;			/* all, biggest first; else from the top down */
 };
 
 /* Strata that are 0 or not measured have no line. */

@@ -48,7 +48,7 @@ void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size
 {
 	struct rowmaps r = { .ops = sc->layer != LAYER_BLK && !sc->uncounted,
 			     .requests = maps_have_requests(sc) && !sc->uncounted,
-			     .calls = sc->layer == LAYER_SYSCALL, .by = sc->by,
+			     .calls = sc->meta_calls || sc->layer == LAYER_SYSCALL, .by = sc->by,
 			     .cpus = libbpf_num_possible_cpus(), .disks = disks_count() };
 
 	rowmaps_size(&r, ret_size);

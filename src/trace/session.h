@@ -28,10 +28,12 @@ struct session_conf {
 	bool queued;			/* request histograms from submission instead of dispatch */
 	bool all_files;
 	bool records;			/* session_poll() delivers slow operations */
-	const char *record_fs;		/* slow operations on this type only; NULL: all */
+	const char *record_fs;		/* records, all or of slow operations, of files on this
+					 * type only; NULL: all */
 	bool sent_ops, sent_requests;	/* every one is sent; see session_on_sent() */
 	bool uncounted;			/* nothing is added up: there are no rows */
 	size_t buffer_bytes;		/* for records sent but not yet delivered */
+	bool meta_calls;		/* operations of kind meta have a row for each call */
 	bool stats;			/* let the kernel time our programs */
 	bool follow;			/* only the process forked next, and its descendants */
 	uint64_t min_ns;

@@ -2,6 +2,7 @@
 #include "trace/unfinished.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,9 @@
 
 /* The least progress of an operation whose file is known; see enum op_progress in maps.bpf.h. */
 enum { PROGRESS_ACTIVE = 2 };
+
+/* Operations whose thread's name is looked up, the oldest. */
+enum { NAMED_MOST = 64 };
 
 /* Finds member @name of the struct or union @type, also inside an unnamed one; its type, or 0. */
 static unsigned int member_find(const struct btf *btf, unsigned int type, const char *name,
@@ -94,6 +98,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj)
 		{ task, "op.start", &l->start },
 		{ task, "op.last_bio", &l->last_bio },
 		{ task, "op.file.fs", &l->fs },
+		{ task, "id", &l->id },
+		{ task, "collisions", &l->collisions },
 		{ task, "wait.off", &l->off },
 		{ task, "wait.asleep", &l->asleep },
 		{ task, "waking.at", &l->waking_at },
@@ -155,6 +161,20 @@ static enum stratum stratum_now(const struct state_layout *l, const char *bss, c
 	return ST_SLEEP;
 }
 
+/* The name of a thread, as /proc has it. */
+static void comm_read(struct unfinished *op)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", op->pid, op->tid);
+	f = fopen(path, "re");
+	if (f && fgets(op->comm, sizeof(op->comm), f))
+		op->comm[strcspn(op->comm, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
 static int older_first(const void *a, const void *b)
 {
 	const struct unfinished *x = a, *y = b;
@@ -182,8 +202,9 @@ int unfinished_read(const struct state_layout *l, const void *bss, const struct 
 	for (size_t i = 0; i < l->n_tasks && !err; i++) {
 		const char *slot = (const char *)bss + l->tasks + i * l->task_size;
 		struct unfinished op = {};
-		uint64_t start;
+		uint64_t start, id;
 
+		sn->unseen_threads += *(const unsigned int *)(slot + l->collisions);
 		if (u8_at(slot, l->progress) < PROGRESS_ACTIVE)
 			continue;
 		memcpy(task, slot, sizeof(task));
@@ -195,10 +216,15 @@ int unfinished_read(const struct state_layout *l, const void *bss, const struct 
 		op.age_ns = now - start;
 		op.op = u8_at(task, l->kind);
 		op.stratum = stratum_now(l, bss, task);
+		id = u64_at(task, l->id);
+		op.pid = id >> 32;
+		op.tid = id;
 		collect_fs_name(types, u64_at(task, l->fs), op.fs);
 		err = add(sn, &op);
 	}
 	if (sn->n_unfinished)
 		qsort(sn->unfinished, sn->n_unfinished, sizeof(*sn->unfinished), older_first);
+	for (size_t i = 0; i < sn->n_unfinished && i < NAMED_MOST; i++)
+		comm_read(&sn->unfinished[i]);
 	return err;
 }

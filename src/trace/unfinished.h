@@ -19,6 +19,7 @@ struct state_layout {
 	size_t ios, io_size, n_ios;		/* the array */
 	/* in an element of tasks */
 	size_t progress, layer, kind, throttled, locked, submitted, start, last_bio, fs;
+	size_t id, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
 	size_t key, g, d;			/* in an element of ios */
 };
@@ -28,8 +29,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj);
 
 /*
  * Adds to @sn the operations in progress at @now, oldest first, except those younger than @min_ns.
- * Threads that share a slot of tasks with another (@tasks_overflown) are left out. @bss: the
- * variables. 0 or -ENOMEM.
+ * Threads that share a slot of tasks with another (@tasks_overflown) are left out, and counted as
+ * such. @bss: the variables. 0 or -ENOMEM.
  */
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn);

@@ -129,6 +129,76 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ $(reads "$tmp/out") == 23 ]]
 }
 
+# ---- requests, which some filters cannot choose ----
+
+@test "a filter that cannot choose anything is a mistake" {
+	echo text >"$dir/file"
+	for args in "--op read" "--min 1ms" "--file $dir/file" "--fs ext4"; do
+		# shellcheck disable=SC2086 # words
+		for command in "breakdown -T blk" "record --requests" "top -b" "report -T blk"; do
+			[[ $command != report* || $args != --file* ]] || continue
+			expect 2 $command $args $([[ $command == report* ]] && echo "$dir/file" || echo -D 0.1)
+			says " is about requests, which ${args%% *} cannot choose"
+		done
+	done
+	for command in "breakdown -T blk" "record --requests" "top -b"; do
+		# shellcheck disable=SC2086 # words
+		expect 2 $command -D 0.1 --all-files
+		says "is about requests, --all-files about operations"
+	done
+	for args in "-H" "-v" "--by file" "--slowest 3" "--json" "--every 1"; do
+		# shellcheck disable=SC2086 # words
+		expect 2 report --events csv $args "$dir/file"
+		says "--events lists records, ${args%% *}.* is of tables"
+	done
+}
+
+@test "that requests are not chosen by a filter is told, on the screen or on stderr" {
+	told="requests are not chosen by --op, --min"
+	filters=(--op write,fsync --min 1ns)
+	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none)
+	expect 0 breakdown "${filters[@]}" -- "${write[@]}"
+	[[ $output == *"$told"* && $stderr != *"$told"* ]]
+	expect 0 breakdown -v "${filters[@]}" -- "${write[@]}"
+	tr '\n' ' ' <<<"$output" | tr -s ' ' | grep -qF "$told"
+	expect 0 breakdown -j "${filters[@]}" -- "${write[@]}"
+	[[ $stderr == *"warning: $told"* ]]
+	expect 0 top -j "${filters[@]}" -- "${write[@]}"
+	[[ $stderr == *"warning: $told"* ]]
+	expect 0 record -o "$dir/trace" "${filters[@]}" -- "${write[@]}"
+	[[ $stderr == *"warning: $told"* ]]
+	expect 0 report "${filters[@]}" "$dir/trace"
+	[[ $output == *"$told"* ]]
+	expect 0 report --events csv "${filters[@]}" "$dir/trace"
+	[[ $stderr == *"warning: $told"* ]]
+	# where none are shown, or a filter chooses them, there is nothing to tell
+	expect 0 breakdown -j -T syscall "${filters[@]}" -- "${write[@]}"
+	[[ $stderr != *warning* ]]
+	expect 0 record --ops --force -o "$dir/trace" "${filters[@]}" -- "${write[@]}"
+	[[ $stderr != *warning* ]]
+	expect 0 breakdown -j --comm dd -- "${write[@]}"
+	[[ $stderr != *warning* ]]
+}
+
+@test "--fs chooses what top shows and record records" {
+	echo text >"$dir/file"
+	type=$(stat -f -c %T "$dir/file")
+	[[ $type != ext2/ext3 ]] || type=ext4
+	read_both=(sh -c 'cat "$0/file" /proc/self/status >/dev/null' "$dir")
+	expect 0 record -o "$dir/trace" --fs proc -- "${read_both[@]}"
+	expect 0 report -j "$dir/trace"
+	json '.ops | length > 0 and all(.fs == "proc")'
+	expect 0 record --force -o "$dir/trace" -- "${read_both[@]}"
+	expect 0 report -j "$dir/trace"
+	json '[.ops[].fs] | index("proc") != null and index("'"$type"'") != null'
+	expect 0 top -j --by comm --fs "$type" -- "${read_both[@]}"
+	json '.ops | length > 0'
+	some=$(jq '[.ops[].count] | add' <<<"$output")
+	expect 0 top -j --by comm -- "${read_both[@]}"
+	all=$(jq '[.ops[].count] | add' <<<"$output")
+	((some > 0 && some < all))
+}
+
 # ---- cgroups ----
 
 remove_groups() {
@@ -201,4 +271,14 @@ in_group() { # DIR COMMAND...
 	((${status:-0} != 77)) || skip "cgroup v2 cannot be mounted again"
 	grep schema "$tmp/all" >"$tmp/out"
 	[[ $(jq '[.ops[] | select(.op == "open") | .count] | add' "$tmp/out") == 2 ]]
+}
+
+@test "--by cgroup has the path from the root of the hierarchy" {
+	make_group
+	echo text >"$dir/file"
+	start breakdown -j --file "$dir/file" --by cgroup
+	in_group "$group/below" cat "$dir/file" >/dev/null
+	in_group "$root" cat "$dir/file" >/dev/null
+	finish INT
+	json --arg name "/$name/below" '[.ops[].key] | unique == ["/", $name]' "$tmp/out"
 }

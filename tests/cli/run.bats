@@ -181,11 +181,13 @@ call_in_flight() { # OPTIONS...
 	mkfifo "$dir/fifo"
 	# an open of a fifo waits for somebody who opens the other end
 	expect 0 breakdown --all-files -D 1 -- sh -c 'timeout 5 cat "$0" & sleep 0.3; timeout 5 cat "$0"' "$dir/fifo"
-	[[ ${lines[0]} =~ ^not\ finished:\ open,\ for\ [0-9.]+\ (ms|s),\ in\ sleep$ ]]
-	[[ ${lines[1]} == "${lines[0]%for *}for "*", in sleep" ]]
+	[[ ${lines[0]} =~ ^not\ finished:\ open,\ for\ [0-9.]+\ (ms|s),\ in\ sleep,\ by\ cat\ \([0-9]+\)$ ]]
+	[[ ${lines[1]} == "${lines[0]%for *}for "*", in sleep, by cat ("*")" && ${lines[1]} != *"${lines[0]##*by}" ]]
 	expect 0 breakdown -j --all-files -D 1 -- sh -c 'timeout 5 cat "$0" & sleep 0.3; timeout 5 cat "$0"' "$dir/fifo"
 	json '.in_progress | map(select(.op == "open")) | length == 2 and all(.stratum == "sleep")
-		and .[0].age_ns > .[1].age_ns + 2e8 and .[1].age_ns > 4e8 and .[0].age_ns < 10e9'
+		and .[0].age_ns > .[1].age_ns + 2e8 and .[1].age_ns > 4e8 and .[0].age_ns < 10e9
+		and all(.comm == "cat" and .pid == .tid and .pid > 1) and .[0].pid != .[1].pid'
+	json '.unseen_threads <= 1'
 	# younger than asked for, or of a kind that is not
 	for filter in "--min 60" "--op fsync"; do
 		# shellcheck disable=SC2086 # words

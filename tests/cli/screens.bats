@@ -32,7 +32,7 @@ teardown() { rm -rf "${dir:?}"; }
 @test "a figure on the first screen is in JSON under the name that the manual has" {
 	"$iostrata" record -o "$dir/trace" -- sh -c \
 		'dd if=/dev/zero of="$0/file" bs=4k count=101 conv=fsync; cat "$0/file"' "$dir" >"$tmp/ignored" 2>&1
-	COLUMNS=300 "$iostrata" report "$dir/trace" >"$tmp/text"
+	COLUMNS=300 "$iostrata" report -n 100 "$dir/trace" >"$tmp/text"
 	"$iostrata" report -j "$dir/trace" >"$tmp/json"
 	"$python" - "$tmp/text" "$tmp/json" build/iostrata.1 <<'PY'
 import json, re, sys
@@ -67,6 +67,39 @@ assert n >= 20, n
 total = re.search(r": ([0-9.]+ \w+) in I/O", text)[1]
 assert abs(value(total) - data["io_ns"]) <= 0.006 * data["io_ns"]
 assert sum(r["total_ns"] for r in data["ops"]) == data["io_ns"]
+# of that, the operation that took most
+top = max(data["ops"], key=lambda r: r["total_ns"])
+share, of = re.search(r", (\d+) % of it (\w+ \w+)", text.replace("\n", " ")).groups()
+assert abs(int(share) - 100 * top["io_share"]) <= 0.51 and of == f"{top['op']} {top['fs']}", (share, of)
+# where the time went: the strata that the letters stand for
+SHARES = {"C cpu": ("syscall", "vfs", "fs"), "D device": ("device",), "q queue": ("tag", "queue"),
+          "r run queue": ("runq", "preempt"), "k kernel thread": ("helper",), "l lock": ("lock",),
+          "o other": ("throttle", "complete", "sleep")}
+shares = re.findall(r"([CDqrklo] [a-z ]+) (\d+) %", blocks[0])
+assert shares
+for name, percent in shares:
+    ns = sum(data["strata"][st] or 0 for st in SHARES[name])
+    assert abs(int(percent) - 100 * ns / data["io_ns"]) <= 0.51, (name, percent)
+# the waterfall: strata by the names of the help
+LABELS = {"wake-up": "complete", "run queue": "runq", "preempted": "preempt", "kernel thread": "helper"}
+lines = re.findall(r"(\w+(?:[ -]\w+)*) +([0-9.]+) % +([0-9.]+ \w+)  ", blocks[2])
+assert lines
+for label, percent, mean in lines:
+    if label == "other": continue
+    ns = top["strata"][LABELS.get(label, label)]
+    assert abs(float(percent) - 100 * ns / top["total_ns"]) <= 0.051, (label, percent)
+    assert abs(value(mean) - ns / top["count"]) <= 1 + 0.006 * ns / top["count"], (label, mean)
+# requests, and the last lines
+table = blocks[3].split("\n")
+requests = [line for line in table if re.match(r"disk |\S+ +(read|write|flush|discard) +[0-9]", line)]
+CODES = {"read": "R", "write": "W", "flush": "F", "discard": "D"}
+n = compare("\n".join(requests), data["requests"], names("Requests"),
+            lambda r, c: r["dev"] == c["disk"] and r["op"] == CODES[c["requests"]])
+assert n >= 8 and len(requests) > 1, n
+outside = re.search(r"([0-9,]+) of ([0-9,]+) belong to no operation above", text)
+assert (int(outside[1].replace(",", "")) if outside else 0) == sum(r["outside"] for r in data["requests"])
+lost = sum(n for kind, n in data["lost"].items() if kind not in ("unmatched_end", "names"))
+assert table[-2].startswith(f"{lost:,} lost" if lost else "nothing lost"), table[-2]
 PY
 }
 
@@ -148,4 +181,74 @@ export -f files
 	shown TERM=xterm NO_COLOR= | grep -q $'\e\['
 	not bash -c "$(declare -f shown); iostrata='$iostrata'; shown TERM=dumb | grep -q $'\e\['"
 	not bash -c "$(declare -f shown); iostrata='$iostrata'; shown TERM=xterm NO_COLOR=1 | grep -q $'\e\['"
+}
+
+@test "meta is split by call with -v, each with its waits; the first screen has it whole" {
+	calls=(sh -c 'touch "$0/a"; mv "$0/a" "$0/b"; rmdir "$0/nosuch"; ls -l "$0" >/dev/null' "$dir")
+	"$iostrata" record --force -o "$dir/trace" -- "${calls[@]}" 2>/dev/null
+	"$iostrata" report -v "$dir/trace" >"$tmp/report"
+	"$iostrata" breakdown -v -- "${calls[@]}" >"$tmp/breakdown" 2>/dev/null
+	for out in "$tmp/report" "$tmp/breakdown"; do
+		grep -qE '^meta rename' "$out"
+		grep -A4 '^meta rmdir' "$out" | grep -q syscall
+		not grep -qxE 'meta( ext4)?' "$out"
+	done
+	"$iostrata" report -n 100 "$dir/trace" >"$tmp/out"
+	grep -qE '^meta ' "$tmp/out"
+	not grep -q rename "$tmp/out"
+}
+
+@test "any column sorts, and is shown" {
+	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 oflag=direct conv=fsync status=none)
+	COLUMNS=60 "$iostrata" breakdown --sort p90_ns -- "${write[@]}" >"$tmp/out"
+	grep -qE '^operation .* p90_ns' "$tmp/out"
+	"$iostrata" breakdown -j --sort "run queue" -- "${write[@]}" >"$tmp/out"
+	json '[.ops[] | (.strata.runq + .strata.preempt) / .total_ns] | . == (sort | reverse)' "$tmp/out"
+	"$iostrata" breakdown -j -T blk --sort count -- "${write[@]}" >"$tmp/out"
+	json '[.requests[].count] | length > 0 and . == (sort | reverse)' "$tmp/out"
+	expect 2 breakdown -T blk --sort io_share -D 1
+	says "no column 'io_share'"
+}
+
+@test "requests that belong to no operation are told" {
+	fio=(fio --name=a --filename="$dir/file" --size=1M --bs=4k --direct=1 --output=/dev/null)
+	"${fio[@]}" --rw=write
+	expect 0 breakdown -j -o "$dir/out" -- "${fio[@]}" --rw=randread --ioengine=psync
+	json '.requests[] | select(.op == "R" and .count > 200) | .outside < .count / 10' "$dir/out"
+	expect 0 breakdown -j -T blk -- "${fio[@]}" --rw=randread
+	json '.requests | length > 0 and all(.outside == null)'
+	expect 0 breakdown -j -- "${fio[@]}" --rw=randread --ioengine=libaio --iodepth=16
+	reads=$(jq '[.requests[] | select(.op == "R") | .count] | add' <<<"$output")
+	outside=$(jq '[.requests[] | select(.op == "R") | .outside] | add' <<<"$output")
+	aio=$(jq '[.ops[] | select(.op == "aio") | .count] | add // 0' <<<"$output")
+	((reads >= 200 && outside + aio >= 200 && outside <= reads))
+}
+
+@test "messages are wrapped on terminals, and not elsewhere" {
+	long="--comm aaaaaaaaaaa,bbbbbbbbbbb,ccccccccccc,ddddddddddd,eeeeeeeeeee,fffffffffff -D 0.1"
+	# shellcheck disable=SC2086 # words
+	expect 0 breakdown $long
+	(($(head -n 1 <<<"$stderr" | wc -L) > 80))
+	script -qec "'$iostrata' breakdown $long" /dev/null </dev/null | tr -d '\r' >"$tmp/out"
+	grep -q '^tracing --comm aaaaaaaaaaa' "$tmp/out"
+	fits_80_columns "$tmp/out"
+	# no word is cut
+	path=/nosuch/$(printf 'x%.0s' {1..99})
+	script -qec "'$iostrata' breakdown --file $path" /dev/null </dev/null | tr -d '\r' >"$tmp/out"
+	grep -q "'$path'" "$tmp/out"
+}
+
+@test "a terminal that does not know UTF-8 gets ASCII, a pipe all bytes" {
+	file=$dir/$'\u00db' # its second byte is a control in Latin-1
+	echo text >"$file"
+	shown() { script -qec "env -u LANG LC_ALL=$1 '$iostrata' breakdown --by file --file '$file' -- cat '$file'" \
+		/dev/null </dev/null; }
+	for locale in C POSIX de_DE.ISO-8859-1 ""; do
+		shown "$locale" | grep -v ^text >"$tmp/out"
+		grep -qF '\xc3\x9b' "$tmp/out"
+		not env LC_ALL=C grep -q $'[\x80-\xff]' "$tmp/out"
+	done
+	shown en_US.UTF-8 | grep -qF "$file"
+	LC_ALL=C "$iostrata" breakdown --by file --file "$file" -o "$dir/out" -- cat "$file" >/dev/null 2>&1
+	grep -qF "$file" "$dir/out"
 }

@@ -117,6 +117,8 @@ load lib
 	says "--slowest .* -T"
 	expect 2 breakdown --by file -T blk
 	says "--by .* -T blk"
+	expect 2 record --by file --requests -D 1
+	says "--by has no meaning with --requests"
 	expect 2 doctor -- true
 	says "no command after --"
 }
@@ -181,11 +183,8 @@ load lib
 	says "--system has no meaning without a command"
 	expect 2 breakdown -Q -T vfs -D 1
 	says "-Q is about requests, -T vfs shows none"
-	for args in "--op read" "--min 1ms" "--file /etc/passwd" "--fs ext4"; do
-		# shellcheck disable=SC2086 # words
-		expect 2 breakdown -T blk $args
-		says "-T blk shows requests, which ${args%% *} cannot choose"
-	done
+	expect 2 breakdown -T ext4 --fs ext4 -D 1
+	says "-T ext4 and --fs exclude one another"
 	expect 2 breakdown --comm a-name-of-16-cha
 	says "'a-name-of-16-cha': the kernel keeps 15" "--comm a-name-of-16-ch$"
 	expect 2 breakdown -j -n 3

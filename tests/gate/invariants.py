@@ -83,7 +83,8 @@ def _request_row(row: Json, wall_ns: int, queued: bool, where: str) -> None:
     for name in ("tag_ns", "queue_ns"):
         _expect("A2.range", row[name] is None or _whole(row[name]), where, (name, row[name]))
     _expect("A2.range", row["max_ns"] <= wall_ns, where, ("max_ns", row["max_ns"], wall_ns))
-    _expect("A1.rows", row["errors"] <= row["count"] > 0 and row["unqueued"] <= row["count"], where,
+    _expect("A1.rows", row["errors"] <= row["count"] > 0 and row["unqueued"] <= row["count"] and
+            (row["outside"] is None or row["outside"] <= row["count"]), where,
             ("count", row["count"], row["errors"], row["unqueued"]))
     waited = (row["tag_ns"] or 0) + (row["queue_ns"] or 0) if queued else 0
     _histogram(row, row["device_ns"] + waited, where)

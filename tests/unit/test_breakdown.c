@@ -215,12 +215,12 @@ static void text_is_as_always(void **state)
 static void the_answer_is_first(void **state)
 {
 	struct unfinished hung[] = { { .age_ns = 12000000000, .op = OP_FSYNC, .stratum = ST_SLEEP,
-				       .fs = "xfs" },
+				       .fs = "xfs", .pid = 23, .comm = "dd" },
 				     { .age_ns = 1000, .op = OP_READ } };
 	static const char expected[] =
-		"not finished: fsync xfs, for 12.0 s, in sleep\n"
-		"traced sqlite3 for 5.00 s: 106 ms in I/O (1 % of its threads' time), 74 % of it\n"
-		"  read ext4\n"
+		"not finished: fsync xfs, for 12.0 s, in sleep, by dd (23)\n"
+		"traced sqlite3 for 5.00 s with --op read,write,fsync: 106 ms in I/O (1 % of its\n"
+		"  threads' time), 74 % of it read ext4\n"
 		"o other 31 %, r run queue 24 %, q queue 14 %, k kernel thread 14 %, D device 9\n"
 		"  %, C cpu 8 %\n"
 		"\n"
@@ -237,7 +237,8 @@ static void the_answer_is_first(void **state)
 		"disk requests count   rate    bytes  tag   queue  device     p99     max\n"
 		"vda  read     1,009  202/s 3.94 MiB 0 ns 10.0 us 40.0 us 40.0 us 40.0 us\n"
 		"dm-0 write       23 4.60/s 92.0 KiB    -       - 80.0 us 80.0 us 80.0 us\n"
-		"nothing lost; 3 had begun before; 2 in progress\n";
+		"7 of 1,032 belong to no operation above\n"
+		"nothing lost; 2 in progress; 3 had begun before\n";
 	struct breakdown_view v = plain;
 	struct fixture f;
 
@@ -252,6 +253,7 @@ static void the_answer_is_first(void **state)
 	assert_non_null(f.sn.unfinished);
 	memcpy(f.sn.unfinished, hung, sizeof(hung));
 	f.sn.n_unfinished = 2;
+	f.sn.rqs[0].outside = 7;
 	f.sn.lost[LOST_UNMATCHED_END] = 3;
 	print(&f, breakdown_text, &v, 0);
 	assert_string_equal(f.text, expected);
@@ -285,7 +287,7 @@ static void the_answer_has_its_cause(void **state)
 	(void)state;
 	cause_is(ST_FS, 510, "97 % of it read ext4, mostly on CPU\n");
 	cause_is(ST_FS, 500, "97 % of it read ext4\n");
-	cause_is(ST_DEVICE, 510, "mostly waiting for the device\n");
+	cause_is(ST_DEVICE, 510, "mostly waiting for the device vda\n");
 	cause_is(ST_TAG, 510, ", mostly waiting in the queues of the block layer\n");
 	cause_is(ST_PREEMPT, 510, "mostly waiting for a CPU\n");
 	cause_is(ST_HELPER, 510, "mostly waiting for a kernel thread\n");
@@ -307,7 +309,7 @@ static void the_answer_is_of_what_was_asked(void **state)
 	v.detail = 0;
 	v.cpus = 2;
 	v.looked_for = "--comm dd";
-	v.ignored = "--op, --min";
+	v.of_ops = "--op, --min";
 	v.missing = &missing;
 	v.sort = columns_find(op_columns, "count");
 	fixture_usual(&f);
@@ -315,19 +317,21 @@ static void the_answer_is_of_what_was_asked(void **state)
 	f.sn.missed = 5;
 	f.sn.lost[LOST_NAMES] = 2;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "traced --comm dd for 5.00 s: 106 ms in I/O, 74 % of it read ext4\n");
+	assert_has(f.text, "traced for 5.00 s with --comm dd: 106 ms in I/O, "
+			   "74 % of it read ext4\n");
 	assert_has(f.text, "C cpu 8 %; on CPU 0.1 % of 2 CPUs\n");
 	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
 	assert_has(f.text, "\nread ext4       sleep");
 	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
-	assert_has(f.text, "\n7 lost; not measured: vfs, requests; -v says why\n");
+	assert_has(f.text, "\n5 lost; 2 files without a name; not measured: vfs, requests; "
+			   "-v says why\n");
 	v.command = "sqlite3";
 	v.repeats = v.later = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, ": 106 ms in I/O, 74 %");
 	assert_has_not(f.text, "traced");
 	assert_has_not(f.text, "CPUs");
-	assert_has(f.text, "\n7 lost; -v says why\n");
+	assert_has(f.text, "\n5 lost; 2 files without a name; -v says why\n");
 	fixture_done(&f);
 }
 
@@ -348,7 +352,7 @@ static void the_rest_is_in_one_line(void **state)
 	f.sn.n_unfinished = 4;
 	v.rows_max = 1;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "in syscall\nand 2 more\n");
+	assert_has(f.text, "in syscall, by pid (0)\nand 2 more\n");
 	assert_has(f.text, "\n2 more, 25.8 % of I/O; -v shows them\n");
 	assert_has(f.text, "\n1 more; -v shows them\n");
 	/* without a limit, those below a per cent; but one alone is shown */
@@ -457,10 +461,10 @@ static void every_view_of(struct fixture *f, const struct missing *missing)
 		v.detail = i / (35 * 64);
 		v.terminal = true;
 		v.repeats = v.later = i / 35 & 2;
-		v.sort = i / 35 & 4 ? op_columns + 5 : NULL;
+		v.sort = i / 35 & 4 ? (v.layer == LAYER_BLK ? rq_columns : op_columns) + 5 : NULL;
 		v.command = i / 35 & 8 ? HOSTILE "/a/command/of/a/long/name/" HOSTILE : NULL;
 		v.cpus = 256;
-		v.ignored = "--fs, --op, --file, --min";
+		v.of_ops = "--fs, --op, --file, --min";
 		v.width = i / 35 & 16 ? 132 : i / 35 & 4 ? 60 : i / 35 & 8 ? 40 : 0;
 		v.fs_filter = i / 35 & 32 ? "no\033such" : NULL;
 		v.looked_for = "--comm " HOSTILE " --file /a/long/path/" HOSTILE "/b -p 4194304";
@@ -662,7 +666,8 @@ static void the_slowest_are_shown_whole(void **state)
 		   "   /a/b\n"
 		   "   offset 8192  length 4,096  result 4,096  1 request  miss\n"
 		   "   pid 100  tid 101  dd\n"
-		   "  syscall         1.3 %    1.00 us  #\n");
+		   "  sleep          15.4 %    12.0 us  ######\n" /* by size, not in order */
+		   "  kernel thread  14.1 %    11.0 us  ######\n");
 	assert_has(f.text, "\n   .../a/b\n");
 	assert_has(f.text, "\n   offset 8192  result ENOSPC  ");
 	assert_has_not(f.text, "lock");
@@ -786,12 +791,13 @@ static const char every_member[] =
 	"102760447,1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\","
 	"\"comm\":\"cat\",\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\","
 	"\"count\":24,\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
-	"\"unqueued\":4,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
+	"\"unqueued\":4,\"outside\":2,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
 	"\"tag_mean_ns\":5,\"queue_mean_ns\":12,\"device_mean_ns\":20,"
 	"\"p99_ns\":17563648,\"max_ns\":100000001,\"hist\":[[868352,884735,510],"
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"in_progress\":[{\"op\":\"close\","
-	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\"}],"
+	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"pid\":202,\"tid\":203,"
+	"\"comm\":\"mv\"}],\"unseen_threads\":204,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
@@ -828,7 +834,8 @@ static void json_has_every_member(void **state)
 	rq = &f.sn.rqs[0];
 	*rq = (struct rq_row){ .key = { .op = RQ_DISCARD }, .disk = "sda", .major = 8, .minor = 1,
 			       .by = strdup("13"), .comm = "cat", .count = 24, .errors = 5,
-			       .bytes = 512, .requeues = 6, .unqueued = 4, .tag_ns = 100,
+			       .bytes = 512, .requeues = 6, .unqueued = 4, .outside = 2,
+			       .tag_ns = 100,
 			       .queue_ns = 240, .device_ns = 480, .max_ns = 100000001 };
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(hist_add(&op->hist, bins[i][0], bins[i][1]), 0);
@@ -837,6 +844,10 @@ static void json_has_every_member(void **state)
 	f.sn.unfinished = calloc(1, sizeof(hung));
 	assert_non_null(f.sn.unfinished);
 	*f.sn.unfinished = hung;
+	f.sn.unfinished->pid = 202;
+	f.sn.unfinished->tid = 203;
+	strcpy(f.sn.unfinished->comm, "mv");
+	f.sn.unseen_threads = 204;
 	for (int i = 0; i < LOST_N; i++)
 		f.sn.lost[i] = 301 + i;
 	f.sn.missed = 310;

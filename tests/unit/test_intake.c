@@ -158,7 +158,8 @@ static void operations_are_as_they_were_sent(void **state)
 static void requests_are_as_they_were_sent(void **state)
 {
 	struct sent_request sent = { .what = SENT_REQUEST, .op = RQ_WRITE, .dev = DEV,
-		.cmd_flags = 11, .error = -5, .requeues = 2, .merges = 3, .failed = 1, .sector = 8,
+		.cmd_flags = 11, .error = -5, .requeues = 2, .merges = 3, .sector = 8,
+		.flags = SENT_FAILED | SENT_OUTSIDE,
 		.bytes = 4096, .q = 1000, .g = 1001, .d = 1003, .c = 1007,
 		.who = { 12, 13, 0, "dd" },
 	};
@@ -169,7 +170,7 @@ static void requests_are_as_they_were_sent(void **state)
 	begin(&f);
 	intake_record(&f.in, &sent, sizeof(sent));
 	sent.q = 0; /* submission not seen, nobody's */
-	sent.failed = 0;
+	sent.flags = 0;
 	sent.bio_based = 1;
 	sent.who = (struct sent_who){};
 	intake_record(&f.in, &sent, sizeof(sent));
@@ -185,7 +186,7 @@ static void requests_are_as_they_were_sent(void **state)
 	assert_int_equal(rq->sector, 8);
 	assert_int_equal(rq->bytes, 4096);
 	assert_int_equal(rq->cmd_flags, 11);
-	assert_int_equal(rq->flags, CAP_RQ_FAILED);
+	assert_int_equal(rq->flags, CAP_RQ_FAILED | CAP_RQ_OUTSIDE);
 	assert_int_equal(rq->requeues, 2);
 	assert_int_equal(rq->merges, 3);
 	assert_int_equal(rq->error, 5);

@@ -101,8 +101,8 @@ static void keys_differ_in_every_member_but_the_bucket(void **state)
 static void rows_of_requests_are_apart(void **state)
 {
 	struct rq_sums sums = { .count = 1, .errors = 2, .bytes = 4096, .requeues = 3,
-				.unqueued = 4, .tag_ns = 10, .queue_ns = 20, .device_ns = 30,
-				.max_ns = 60 };
+				.unqueued = 4, .outside = 5, .tag_ns = 10, .queue_ns = 20,
+				.device_ns = 30, .max_ns = 60 };
 	struct rq_key key = { .dev = 8 << 20, .op = RQ_WRITE, .bucket = 3 };
 	struct rows rows = {};
 	struct snapshot sn = {};
@@ -121,6 +121,7 @@ static void rows_of_requests_are_apart(void **state)
 	assert_int_equal(sn.rqs[0].bytes, 8192);
 	assert_int_equal(sn.rqs[0].requeues, 6);
 	assert_int_equal(sn.rqs[0].unqueued, 8);
+	assert_int_equal(sn.rqs[0].outside, 10);
 	assert_int_equal(sn.rqs[0].tag_ns, 20);
 	assert_int_equal(sn.rqs[0].queue_ns, 40);
 	assert_int_equal(sn.rqs[0].device_ns, 60);
