@@ -8,8 +8,7 @@ from pathlib import Path
 import checks_requests
 import machine
 import oracles
-from harness import Gate, Skip, suite
-from maps import Maps, number
+from harness import Gate, suite
 from oracles import DiskStat
 from tool import Top, Traces
 
@@ -183,38 +182,3 @@ def dirtied_again(gate: Gate) -> None:
             idle(disk)
     got, size = bytes_of(top, disk, "first", "W")[1], 23 * 65536
     gate.check("first", abs(got - size) <= size / 100, bytes=got, wanted=size, allowed="1%")
-
-
-def kept_back(top: Top) -> int:
-    """Bios that blk-throttle has kept back and not yet queued, as far as the programs know."""
-    maps = Maps(top.proc.pid)
-    q = maps.member("io_state", "q")
-    return sum(not number(io, q, 8) for _, io in maps.elements("ios"))
-
-
-@suite("top.throttled")
-def throttled_on_behalf(gate: Gate) -> None:
-    """What one has made dirty and another writes back, blk-throttle keeps back. When that is over
-    nothing is left of it, and later writes under the same limit are of those who make them."""
-    if not os.path.exists("/sys/kernel/tracing/kprobe_events"):
-        raise Skip("what blk-throttle keeps back is not seen here")
-    disk = machine.loop(gate.stack, gate.kept, 96)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
-    dd(gate, "before", "if=/dev/zero", f"of={point}/a", "bs=4096", "count=82", "conv=fsync")
-    group = machine.few_ios(gate.stack, disk, "write", 40)
-    idle(disk)
-    dirty = (f"for i in $(seq 0 2 81); do {dd_called(gate, 'dirtier')} if=/dev/zero of={point}/a bs=4096 "
-             f"count=1 conv=notrunc seek=$i; done; sync {point}/a")
-    direct = (f"exec {dd_called(gate, 'direct')} if=/dev/zero of={point}/a bs=4096 count=53 conv=notrunc "
-              f"oflag=direct")
-    with Top("0.3") as top:
-        machine.run("sh", "-c", f"echo $$ >{group}/cgroup.procs; {dirty}")
-        idle(disk)
-        left = kept_back(top)
-        machine.run("sh", "-c", f"echo $$ >{group}/cgroup.procs; {direct}")
-        idle(disk)
-    got = bytes_of(top, disk, "dirtier", "W")
-    gate.check("dirtier", got[1] == 41 * 4096, count=got[0], bytes=got[1], wanted=41 * 4096)
-    gate.check("left", not left, states=left)
-    got = bytes_of(top, disk, "direct", "W")
-    gate.check("direct", got == (53, 53 * 4096), count=got[0], bytes=got[1], wanted=53 * 4096)
