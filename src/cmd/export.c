@@ -109,6 +109,9 @@ static int export(int argc, char **argv)
 	fprintf(stderr, "%s: %llu operations, %llu requests, %llu locations, %llu handles\n", safe,
 		(unsigned long long)counts.ops, (unsigned long long)counts.requests,
 		(unsigned long long)counts.locations, (unsigned long long)counts.handles);
+	if (counts.uring)
+		fprintf(stderr, "%s: %llu operations of io_uring are left out: they overlap\n",
+			safe, (unsigned long long)counts.uring);
 	return got ? cmd_fail(&why) : 0;
 }
 

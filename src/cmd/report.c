@@ -156,6 +156,7 @@ static void header_keep(struct report *r, struct recording *rec)
 	for (int i = 0; i < ST_N; i++)
 		r->missing.stratum[i] = r->header.stratum[i];
 	r->missing.requests = r->header.has_requests ? r->header.requests : "not recorded";
+	r->missing.uring = r->header.uring;
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
 	r->first_ns = r->header.realtime_ns;

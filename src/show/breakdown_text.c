@@ -44,8 +44,8 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		      const struct op_row *r)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", buf[16];
-	const char *op = op_name(r->key.op), *layer = v->layer == LAYER_VFS ? "vfs " : "";
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", buf[32];
+	const char *op = breakdown_op_name(v, r, buf), *layer = v->layer == LAYER_VFS ? "vfs " : "";
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)
@@ -128,7 +128,7 @@ static void missing_alike(char *dst, size_t cap, const struct breakdown_view *v,
 	size_t len = 0;
 
 	*dst = '\0';
-	for (int i = 0; i <= ST_N && len < cap; i++) {
+	for (int i = 0; i < MISSING_N && len < cap; i++) {
 		const char *reason = breakdown_missing(v, i);
 
 		if (!reason || strcmp(reason, breakdown_missing(v, first)))
@@ -136,7 +136,7 @@ static void missing_alike(char *dst, size_t cap, const struct breakdown_view *v,
 		if (i < first)
 			return;
 		len += snprintf(dst + len, cap - len, "%s%s", len ? ", " : "",
-				i < ST_N ? stratum_label(i) : "requests");
+				breakdown_missing_label(i));
 	}
 }
 
@@ -145,7 +145,7 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 	char names[128], text[512];
 	bool told = false;
 
-	for (int i = 0; i <= ST_N; i++) {
+	for (int i = 0; i < MISSING_N; i++) {
 		const char *reason = breakdown_missing(v, i);
 
 		if (!reason)

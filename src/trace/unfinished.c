@@ -10,8 +10,8 @@
 
 #include "trace/collect.h"
 
-/* The least progress of an operation whose file is known; see enum op_progress in maps.bpf.h. */
-enum { PROGRESS_ACTIVE = 2 };
+/* The least progress of a call whose file is known; see enum op_progress in maps.bpf.h. */
+enum { PROGRESS_ACTIVE = 3 };
 
 /* Finds member @name of the struct or union @type, also inside an unnamed one; its type, or 0. */
 static unsigned int member_find(const struct btf *btf, unsigned int type, const char *name,
