@@ -4,16 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/columns.h"
 #include "base/nearest.h"
 #include "base/reason.h"
 #include "show/breakdown_columns.h"
+#include "terminal.h"
 #include "trace/syscalls.h"
-
-enum { WIDTH_LEAST = 40, WIDTH_MOST = 500 };
 
 const struct opt_choice breakdown_by_choices[] = {
 	{ "pid", BY_PID },   { "tid", BY_TID },	      { "comm", BY_COMM },
@@ -69,20 +67,6 @@ int breakdown_layer(const char *text, enum layer *ret_layer)
 	return -ENOENT;
 }
 
-/* Width of the output in columns, from the user or else the terminal; 0: neither gives one. */
-static int width(int fd)
-{
-	const char *columns = getenv("COLUMNS"), *why;
-	struct winsize size = {};
-	uint64_t n = 0;
-
-	if ((!columns || opts_uint(columns, &n, &why)) && !ioctl(fd, TIOCGWINSZ, &size))
-		n = size.ws_col;
-	if (!n)
-		return 0;
-	return n < WIDTH_LEAST ? WIDTH_LEAST : n > WIDTH_MOST ? WIDTH_MOST : n;
-}
-
 /* no-color.org: NO_COLOR counts if it is set and not empty. */
 static bool wants_color(void)
 {
@@ -133,7 +117,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->detail = o->detail;
 	v->rows_max = o->rows_max;
 	v->sort = o->sort ? columns_find(op_columns, o->sort) : NULL;
-	v->width = width(fd);
+	v->width = terminal_width(fd);
 	v->terminal = isatty(fd);
 	v->color = v->terminal && wants_color();
 	v->call_name = syscall_name;

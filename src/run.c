@@ -4,7 +4,8 @@
  *
  * Signals: after the first INT, TERM or HUP the run ends and the result is printed; with a command,
  * the run waits for that to end (it was interrupted, too). The second ends at once: the run if it
- * waits, else the process, which may be stuck in a write to a full pipe.
+ * waits, else the process, which may be stuck in a write to a full pipe. So it is while a source
+ * opens, too; then signals are as we got them, until the run begins.
  */
 #include "run.h"
 
@@ -48,8 +49,9 @@ static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 enum { END_SIGNALS_N = sizeof(end_signals) / sizeof(*end_signals) };
 
-/* The signals' actions before the run set its own. */
+/* The signals' actions and the mask before the run set its own. */
 static struct sigaction signals_before[NSIG];
+static sigset_t mask_before;
 
 /* Written by the handler: how many signals came, and the last. */
 static volatile sig_atomic_t signals_n, signal_last;
@@ -79,8 +81,7 @@ static void end_signals_set(sigset_t *set)
 		sigaddset(set, end_signals[i]);
 }
 
-/* Signals ignored when we were started stay ignored: HUP under nohup(1), INT in the background.
- * With SIGCHLD ignored the command's status would be lost. */
+/* Signals ignored when we were started stay ignored: HUP under nohup(1), INT in the background. */
 static void signals_take(void)
 {
 	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -93,9 +94,20 @@ static void signals_take(void)
 		if (!sigaction(end_signals[i], NULL, was) && was->sa_handler != SIG_IGN)
 			sigaction(end_signals[i], &act, NULL);
 	}
-	signal(SIGCHLD, SIG_DFL);
 	end_signals_set(&set);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_UNBLOCK, &set, &mask_before);
+}
+
+static void signals_give_back(void)
+{
+	for (int i = 0; i < END_SIGNALS_N; i++)
+		sigaction(end_signals[i], &signals_before[end_signals[i]], NULL);
+	sigprocmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+bool run_interrupted(void)
+{
+	return signals_n > 0;
 }
 
 static bool is_ignored(int signo)
@@ -141,10 +153,10 @@ static bool tick(struct run *r)
 {
 	if (r->ops->source) {
 		r->ops->source->tick(r);
-		return false;
+	} else {
+		session_tick(r->session);
+		run_say_module_gone(r);
 	}
-	session_tick(r->session);
-	run_say_module_gone(r);
 	return r->ops->tick && r->ops->tick(r);
 }
 
@@ -181,10 +193,9 @@ static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
 	end_signals_set(&set);
 	sigprocmask(SIG_BLOCK, &set, &mask);
 	run_waits = 1;
-	if (signals_n == r->answered)
-		ppoll(fds, n, &time, &mask);
-	else
-		ppoll(fds, n, &(struct timespec){}, &mask);
+	if (signals_n != r->answered)
+		time = (struct timespec){};
+	ppoll(fds, n, &time, &mask);
 	run_waits = 0;
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
@@ -308,6 +319,17 @@ static int processes_open(struct run *r, struct reason *why)
 	return 0;
 }
 
+static int source_open(struct run *r, struct reason *why)
+{
+	int err;
+
+	signals_take();
+	err = r->ops->source->open(r, why);
+	signals_give_back();
+	return err || !run_interrupted() ?
+		       err : reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
+}
+
 /* The command is forked before we change anything that it would inherit, and released last. */
 static int start(struct run *r, struct reason *why)
 {
@@ -318,8 +340,7 @@ static int start(struct run *r, struct reason *why)
 		return -1;
 	if (processes_open(r, why))
 		return -1;
-	if (r->ops->source ? r->ops->source->open(r, why) :
-			     session_open(&r->conf, &r->session, why))
+	if (r->ops->source ? source_open(r, why) : session_open(&r->conf, &r->session, why))
 		return -1;
 	if (r->command && child_start(&r->child, r->command, why))
 		return -1;
@@ -332,6 +353,7 @@ static int start(struct run *r, struct reason *why)
 	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))
 		cmd_warn(why);
 	signals_take();
+	signal(SIGCHLD, SIG_DFL); /* ignored, the command's status would be lost */
 	if (r->session)
 		run_say_refused(r);
 	run_say_kernel_threads(r);

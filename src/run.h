@@ -23,7 +23,8 @@ struct run;
 
 /* What a command traces if it has no session; called in place of one. */
 struct run_source {
-	/* All probes are live on return. 0, or -1 with @why. */
+	/* All probes are live on return. Signals are only noted meanwhile: what takes long looks
+	 * at run_interrupted(). 0, or -1 with @why. */
 	int (*open)(struct run *r, struct reason *why);
 	/* Periodic work, called at least every second. */
 	void (*tick)(struct run *r);
@@ -89,5 +90,8 @@ extern const struct opt run_args[];	/* INTERVAL COUNT, over struct run */
  */
 int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, int argc,
 	     char **argv);
+
+/* Whether a signal asked to end; for a source, while it opens. */
+bool run_interrupted(void);
 
 #endif

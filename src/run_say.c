@@ -41,6 +41,21 @@ void run_say_kernel_threads(const struct run *r)
 				(unsigned long long)pids->at[i]);
 }
 
+void run_say_attaching(size_t done, size_t all)
+{
+	enum { FEW = 16, STEP = 8, WIDTH = 40 };
+	int stars = all ? done * WIDTH / all : WIDTH;
+
+	if (all <= FEW || !isatty(STDERR_FILENO))
+		return;
+	if (done == all)
+		fprintf(stderr, "\r\033[K");
+	else if (done % STEP == 0)
+		fprintf(stderr, "\rattaching [%.*s%*s] %zu/%zu", stars,
+			"****************************************", WIDTH - stars, "", done, all);
+	fflush(stderr);
+}
+
 void run_say_tracing(const struct run *r, bool interruptible)
 {
 	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];

@@ -14,6 +14,9 @@ void run_say_module_gone(const struct run *r);
 /* That a process of --pid is a kernel thread, which has no operations. */
 void run_say_kernel_threads(const struct run *r);
 
+/* A bar on a terminal, if there are many probes; gone when all are there. */
+void run_say_attaching(size_t done, size_t all);
+
 /* The line that all probes are live. @interruptible: SIGINT ends it. */
 void run_say_tracing(const struct run *r, bool interruptible);
 

@@ -4,8 +4,9 @@
  * back counts for the thread that made it dirty, whoever writes it back: a kernel thread, sync(1),
  * or a thread that needs memory.
  *
- * The last such thread is kept for each inode; for a block device, whose pages belong to many
- * files, for each page. A write to a page that is already dirty is not seen.
+ * The last such thread is kept for each inode, unless the filters reject it; for a block device,
+ * whose pages belong to many files, for each page. A write to a page that is already dirty is not
+ * seen.
  */
 #ifndef IOSTRATA_BEHALF_BPF_H
 #define IOSTRATA_BEHALF_BPF_H
@@ -46,8 +47,13 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 		return;
 	key = dirty_key(head, BPF_CORE_READ(mapping, host));
 	was = bpf_map_lookup_elem(&dirtiers, &key);
-	if ((was && was->task == task) || is_tool(id) || !current_wanted(id))
+	if (was && was->task == task)
 		return;
+	if (!current_wanted(id)) {
+		if (was) /* what is written now is no longer that thread's */
+			bpf_map_delete_elem(&dirtiers, &key);
+		return;
+	}
 	d.task = task;
 	d.name.cgroup = bpf_get_current_cgroup_id();
 	bpf_get_current_comm(d.name.comm, sizeof(d.name.comm));
@@ -68,19 +74,20 @@ static __always_inline struct dirtier *bio_dirtier(struct bio *bio)
 }
 
 /* Makes @io, whose key by submitter is set, count for the thread that made its data dirty, if that
- * is in another process. Only threads that pass the filters are known. */
-static __always_inline void io_set_behalf(struct io_state *io, struct bio *bio)
+ * is in another process; true if it does. Only threads that pass the filters are known. */
+static __always_inline bool io_set_behalf(struct io_state *io, struct bio *bio)
 {
 	struct dirtier *d = io->op == RQ_WRITE ? bio_dirtier(bio) : NULL;
 
 	if (!d || d->task >> 32 == io->by[0] >> 32)
-		return;
+		return false;
 	io->by[0] = d->task;
 	io->by[1] = BEHALF_WRITEBACK;
 	if (live.epoch)
 		bpf_map_update_elem(&task_names_odd, &io->by[0], &d->name, BPF_NOEXIST);
 	else
 		bpf_map_update_elem(&task_names_even, &io->by[0], &d->name, BPF_NOEXIST);
+	return true;
 }
 
 #endif

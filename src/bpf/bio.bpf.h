@@ -44,6 +44,37 @@ static __always_inline u8 rq_op(u32 flags)
 	return (flags & REQ_OP_MASK) >= REQ_OP_DRV ? RQ_OTHER : RQ_ZONE;
 }
 
+/* Whether this disk or partition is traced. */
+static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
+{
+	return dev_wanted(dev) || dev_wanted(bio_part_dev(bio));
+}
+
+/* Whose it is, and whether that is traced, where that matters (conf.issuers). */
+static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio, u32 dev, u64 id,
+					   bool throttled)
+{
+	bool behalf = false;
+
+	if (CONF(sent_requests)) {
+		io->error = 0;
+		io->sector = bio->bi_iter.bi_sector;
+		io->cmd_flags = bio->bi_opf;
+		io->merges = 0;
+		io_note_who(io, bio, id, throttled);
+	}
+	if (CONF(rq_by))
+		io_set_by(io, bio, id, throttled);
+	if (CONF(by) == BY_TASK)
+		behalf = io_set_behalf(io, bio);
+	if (!bio_dev_wanted(bio, dev))
+		io->counted = 0;
+	else if (id)
+		io->counted = bio_wanted(bio, id, throttled, behalf, &io->tid);
+	else
+		io->counted = behalf || !CONF(process_filter);
+}
+
 /* @throttled: see owner.bpf.h. */
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
 				    bool throttled)
@@ -60,26 +91,11 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->failed = 0;
 	io->requeued = 0;
 	io->bio_based = 0;
-	if (CONF(sent_requests)) {
-		io->error = 0;
-		io->sector = bio->bi_iter.bi_sector;
-		io->cmd_flags = bio->bi_opf;
-		io->merges = 0;
-		io_note_who(io, bio, id, throttled);
-	}
 	io->throttled = throttled;
-	if (CONF(rq_by))
-		io_set_by(io, bio, id, throttled);
-	if (CONF(by) == BY_TASK)
-		io_set_behalf(io, bio);
-	if (!dev_wanted(dev) && !dev_wanted(bio_part_dev(bio)))
-		io->counted = 0;
-	else if (CONF(by) == BY_TASK && io->by[1])
-		io->counted = 1;
-	else if (CONF(issuers))
-		io->counted = id ? bio_wanted(bio, id, throttled, &io->tid) : !CONF(process_filter);
+	if (CONF(issuers))
+		io_fill_issuer(io, bio, dev, id, throttled);
 	else
-		io->counted = !id || !is_tool(id);
+		io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
 }
 
 /* Current, whose thread id is @tid, queues @bio. False: it is in no operation, and never was in
@@ -107,6 +123,17 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 	return t;
 }
 
+/* The same for a bio that gets no slot. */
+static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bool throttled,
+				     bool bio_based)
+{
+	struct io_state io = {};
+
+	io_fill(&io, bio, dev, op, id, throttled);
+	io.bio_based = bio_based;
+	io_hash(&io);
+}
+
 /* Q. In an interrupt current is not the submitter: nobody is known. */
 static __always_inline void bio_queued(struct bio *bio, bool level_known)
 {
@@ -114,7 +141,7 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	u64 id = interrupt_level(level_known) ? 0 : bpf_get_current_pid_tgid();
 	u64 cpu = current_cpu();
 	u32 dev = disk_dev(disk);
-	struct io_state *slot = io_slot_for(bio_key(bio), cpu), io = {};
+	struct io_state *slot = io_slot_for(bio_key(bio), cpu);
 	u8 op = rq_op(bio->bi_opf);
 	bool throttled = CONF(waits) || CONF(issuers);
 
@@ -123,13 +150,10 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	throttled = throttled && id && current_is_kthrotld();
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
-	if (slot && disk->queue->mq_ops && op != RQ_DISCARD) {
+	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
 		io_fill(slot, bio, dev, op, id, throttled);
-	} else {
-		io_fill(&io, bio, dev, op, id, throttled);
-		io.bio_based = !disk->queue->mq_ops;
-		io_hash(&io);
-	}
+	else
+		bio_hash(bio, dev, op, id, throttled, !disk->queue->mq_ops);
 }
 
 /* The state of @bio in an event after its submission; NULL: the submission was not seen. */

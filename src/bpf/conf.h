@@ -89,6 +89,7 @@ struct bpf_conf {
 	unsigned char process_filter;	/* these, or cgroups */
 	unsigned char file_filter;	/* n_files or n_devs */
 	unsigned char file_details;	/* inode, device or flags of a file are needed */
+	unsigned char op_extras;	/* what op_extras() looks at is asked for */
 	unsigned char rdonly_cast;	/* any kernel pointer can be read as typed (6.2) */
 	/* which I/O */
 	unsigned long long min_ns;

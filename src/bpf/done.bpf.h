@@ -83,18 +83,6 @@ static __always_inline bool returns_bytes(u8 op)
 	return op <= OP_WRITE || op == OP_COPY;
 }
 
-/* What an operation's row stands for, beside its file system. */
-static __always_inline u32 op_what(const struct op *op)
-{
-	u32 what = ROW_WHAT(0, (u32)op->kind, 0);
-
-	if (CONF(layer) == LAYER_SYSCALL)
-		what |= ROW_WHAT(op->call, 0, 0);
-	if (CONF(by) == BY_CACHE)
-		what |= ROW_WHAT(0, 0, (u32)op_cache_class(op, op->kind));
-	return what;
-}
-
 /* Adds an operation that @acts to @sums: it returned @ret and took @total, of which @cpu on the
  * CPU. Its row's histogram is left out. */
 static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums *sums, u64 total,
@@ -140,15 +128,27 @@ static __always_inline bool op_add_in_slot(const struct op *op, const struct op_
 	return true;
 }
 
+/* What few runs ask for of an operation that is done. False: it is in no row. */
+static __always_inline bool op_extras(const struct op *op, struct op_end *end)
+{
+	if (CONF(min_ns) && end->total < CONF(min_ns))
+		return false;
+	if (CONF(sent_ops))
+		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
+	if (CONF(layer) == LAYER_SYSCALL)
+		end->what |= ROW_WHAT(op->call, 0, 0);
+	if (CONF(by) == BY_CACHE)
+		end->what |= ROW_WHAT(0, 0, (u32)op_cache_class(op, end->acts));
+	return !CONF(uncounted);
+}
+
 /* An operation is done. @single_writer: nobody else adds to rows like its own on this CPU. */
-static __always_inline void op_keep(const struct op *op, const struct op_end *end, u8 *slot,
+static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 *slot,
 				    bool single_writer)
 {
 	struct op_sums *sums;
 
-	if (CONF(sent_ops))
-		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
-	if (CONF(uncounted))
+	if (CONF(op_extras) && !op_extras(op, end))
 		return;
 	if (!CONF(row_slots) || unlikely(!op_add_in_slot(op, end, slot, single_writer))) {
 		sums = row_hashed(&op->file, end->what, end->total, end->who);
@@ -165,7 +165,7 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 				    long ret)
 {
 	struct op *op = &t->op;
-	struct op_end end = { total, cpu, ret, op_what(op), op->kind, NULL };
+	struct op_end end = { total, cpu, ret, ROW_WHAT(0, (u32)op->kind, 0), op->kind, NULL };
 
 	op_keep(op, &end, &t->row_slot, CONF(single_writer));
 }

@@ -19,10 +19,17 @@ static __always_inline u32 func_own(void)
 	return id;
 }
 
-/* The number of the function, where many share a program. */
-static __always_inline u32 func_cookie(void *ctx)
+struct func_id func_ids[1 << FUNC_IDS_LOG2];
+
+/* The number of the function, where many share a program. The kernel searches among all for the
+ * cookie; so this is for functions of programs, and for those whose slot belongs to another. */
+static __always_inline u32 func_number(void *ctx)
 {
-	return bpf_get_attach_cookie(ctx);
+	u64 addr = bpf_get_func_ip(ctx);
+	struct func_id *id = &func_ids[func_id_slot(addr)];
+
+	barrier_var(id);
+	return likely(id->addr == addr) ? id->func : (u32)bpf_get_attach_cookie(ctx);
 }
 
 static u64 (*const func_is_return)(void *ctx) = (void *)FUNC_IS_RETURN_MARK;
@@ -52,6 +59,19 @@ int func_fexit(u64 *ctx)
 	return 0;
 }
 
+/* Both of them in one; the kernel refuses it if it may return anything but 0. */
+SEC("?fentry/vfs_read")
+int func_fsession(u64 *ctx)
+{
+	u64 at = func_context(ctx);
+
+	if (!(func_is_return(ctx) & 1))
+		func_enter(func_own(), at);
+	else if (!func_leave_paired(at))
+		func_leave(func_own(), at);
+	return 0;
+}
+
 /* Where the stack was at the entry of the function that returns. */
 static __always_inline u64 func_entry_sp(struct pt_regs *ctx)
 {
@@ -75,14 +95,14 @@ int func_kretprobe(struct pt_regs *ctx)
 SEC("?kprobe")
 int func_multi(struct pt_regs *ctx)
 {
-	func_enter(func_cookie(ctx), ctx->sp);
+	func_enter(func_number(ctx), ctx->sp);
 	return 0;
 }
 
 SEC("?kretprobe")
 int func_multi_return(struct pt_regs *ctx)
 {
-	func_leave(func_cookie(ctx), func_entry_sp(ctx));
+	func_leave(func_number(ctx), func_entry_sp(ctx));
 	return 0;
 }
 
@@ -91,9 +111,9 @@ SEC("?kprobe")
 int func_session(struct pt_regs *ctx)
 {
 	if (!(func_is_return(ctx) & 1))
-		return !func_enter(func_cookie(ctx), ctx->sp);
+		return !func_enter(func_number(ctx), ctx->sp);
 	if (!func_leave_paired(func_entry_sp(ctx)))
-		func_leave(func_cookie(ctx), func_entry_sp(ctx));
+		func_leave(func_number(ctx), func_entry_sp(ctx));
 	return 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * func.h - what the programs on functions and user space share: what to trace, and what is counted.
- * Plain data.
  */
 #ifndef IOSTRATA_FUNC_H
 #define IOSTRATA_FUNC_H
@@ -11,6 +10,7 @@
 enum {
 	FUNC_FRAMES = 64,		/* calls of traced functions that a thread can be in */
 	FUNC_THREADS_LOG2 = 10,		/* threads whose state has a slot */
+	FUNC_IDS_LOG2 = 12,		/* slots of struct func_id */
 };
 
 /*
@@ -64,6 +64,19 @@ struct func_key {
 	unsigned int func;
 	unsigned int bucket;		/* with a key: of the histogram of these calls; else 0 */
 };
+
+/* The number of a function of the kernel, in a slot by its address. User space writes it before the
+ * function is probed. */
+struct func_id {
+	unsigned long long addr;	/* 0: nobody's */
+	unsigned int func;
+	unsigned int pad;
+};
+
+static inline unsigned int func_id_slot(unsigned long long addr)
+{
+	return (unsigned int)addr * 0x9e3779b1U >> (32 - FUNC_IDS_LOG2);
+}
 
 /* A call in progress. */
 struct func_frame {

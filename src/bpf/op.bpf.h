@@ -30,7 +30,7 @@ static __always_inline bool op_learn_file(struct op *op, struct file *file, bool
 {
 	struct open_file f;
 
-	if ((CONF(records) || CONF(sent_ops)) && op->offset == OFFSET_LATER)
+	if (CONF(call_noted) && op->offset == OFFSET_LATER)
 		op->offset = READ(typed, file, f_pos);
 	f = file_look(file, typed);
 	return mode_wanted(f.mode) && file_learn(&op->file, f, typed);
@@ -109,7 +109,9 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 	if (!stage)
 		return;
 	if (!*depth) {
-		count_lost(LOST_UNMATCHED_END);
+		/* its entry was missed, which is no lost operation, and may be counted already */
+		if (!CONF(misses_counted))
+			count_lost(LOST_UNMATCHED_END);
 		return;
 	}
 	if (--*depth || op->layer > stratum)
@@ -160,8 +162,6 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 		total = op_times(op, stage, now, cpu);
 	else
 		total = positive(now - op->start);
-	if (CONF(min_ns) && total < CONF(min_ns))
-		return;
 	op_done(t, total, cpu, ret);
 }
 

@@ -209,20 +209,22 @@ static __always_inline bool own_bio_wanted(struct bio *bio, u64 id)
 	return bio_cgroup_passes(bio) == YES && current_thread_passes(id);
 }
 
-/* Whether @bio, which current queues, passes them. @throttled: current is kthrotld. */
-static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, u32 *tid)
+/* Whether @bio, which current queues, passes them, or is written on @behalf of a thread that does.
+ * @throttled: current is kthrotld; what was noted when the bio was kept back ends here. */
+static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, bool behalf,
+				       u32 *tid)
 {
 	u64 key = bio_key(bio);
 	struct io_state *io;
 	bool wanted;
 
 	if (!throttled)
-		return own_bio_wanted(bio, id);
+		return behalf || own_bio_wanted(bio, id);
 	io = io_hashed(key);
 	if (!io)
-		return throttled_bio_wanted(bio);
+		return behalf || throttled_bio_wanted(bio);
 	*tid = io->tid;
-	wanted = io->counted;
+	wanted = behalf || io->counted;
 	io_unhash(key);
 	return wanted;
 }

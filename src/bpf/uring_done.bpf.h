@@ -103,10 +103,7 @@ static __always_inline void uring_ends(struct uring_op *u, u64 req, bool same_ba
 	end.total = *(volatile u64 *)&op->at[AT_CHARGED] - op->start;
 	end.who = CONF(op_owner) ? &u->who : NULL;
 	end.what = ROW_WHAT(op->call, OP_URING, 0);
-	if (CONF(by) == BY_CACHE)
-		end.what |= ROW_WHAT(0, 0, (u32)op_cache_class(op, end.acts));
-	if (!CONF(min_ns) || end.total >= CONF(min_ns))
-		op_keep(op, &end, &slot, false);
+	op_keep(op, &end, &slot, false);
 }
 
 /* @req completes; 0: a completion before the last of a request, or of none. What its thread

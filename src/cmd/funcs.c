@@ -4,27 +4,34 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/reason.h"
 #include "run.h"
+#include "run_say.h"
 #include "show/funcs_text.h"
+#include "show/funcs_ui.h"
+#include "show/screen.h"
+#include "terminal.h"
 #include "trace/func_session.h"
 
-enum { MAX_COLUMNS = 160, MOST_FUNCTIONS = 2000 };
+enum { MOST_FUNCTIONS = 2000 };
 
 struct funcs {
 	struct run run;
 	/* options */
 	int by, sort, probe;
 	uint64_t most, max;
-	bool tree, folded, csv, list, subtract, histograms, milliseconds;
+	bool tree, folded, csv, list, subtract, histograms, milliseconds, batch;
 	/* state */
+	bool screen;
 	struct func_session *session;
 	struct func_session_conf conf;
 	struct funcs_view view;
+	struct func_snapshot interval;	/* the one on the screen */
+	struct funcs_ui ui;
 	struct utsname uts;
 };
 
@@ -41,20 +48,15 @@ static const struct opt_choice sort_choices[] = {
 };
 
 enum {
-	PROBE_BEST,
-	KPROBE_SESSION,
-	KPROBE_MULTI,
-	FENTRY,
-	KPROBE,
-	UPROBE_SESSION,
-	UPROBE_MULTI,
-	UPROBE,
+	PROBE_BEST, KPROBE_SESSION, KPROBE_MULTI, FSESSION, FENTRY, KPROBE,
+	UPROBE_SESSION, UPROBE_MULTI, UPROBE,
 };
 
 static const struct opt_choice probe_choices[] = {
 	{ "kprobe.session", KPROBE_SESSION }, { "kprobe.multi", KPROBE_MULTI },
-	{ "fentry", FENTRY }, { "kprobe", KPROBE }, { "uprobe.session", UPROBE_SESSION },
-	{ "uprobe.multi", UPROBE_MULTI }, { "uprobe", UPROBE }, {},
+	{ "fsession", FSESSION }, { "fentry", FENTRY }, { "kprobe", KPROBE },
+	{ "uprobe.session", UPROBE_SESSION }, { "uprobe.multi", UPROBE_MULTI },
+	{ "uprobe", UPROBE }, {},
 };
 
 static const struct opt measure_opts[] = {
@@ -80,6 +82,7 @@ static const struct opt output_opts[] = {
 	  .help = "rows of a table at most, 0: all (default: 40)" },
 	{ 'H', "histograms", OPT_FLAG(struct funcs, histograms),
 	  .help = "a histogram for every row" },
+	{ 'b', "batch", OPT_FLAG(struct funcs, batch), .help = "text, as if it were no terminal" },
 	{ 'm', "milliseconds", OPT_FLAG(struct funcs, milliseconds),
 	  .help = "times in milliseconds (default: the unit that fits)" },
 	{ 0, "csv", OPT_FLAG(struct funcs, csv), .help = "lines of name(),count,total_us" },
@@ -114,7 +117,7 @@ static const struct opt args[] = {
 
 static const struct opt_example examples[] = {
 	{ "iostrata funcs 'ext4_*'", "all functions of ext4, until Ctrl-C" },
-	{ "iostrata funcs 'xfs:*' '!xfs_trans_*' 1 10", "of a module, every second, ten times" },
+	{ "iostrata funcs 'xfs:*' '!xfs_trans_*' 1", "of a module, live, every second; h: keys" },
 	{ "iostrata funcs --tree 'vfs_*' -- tar cf x /usr", "who calls whom, in a command" },
 	{ "iostrata funcs --sort p99 -p 6681 'blk_*'", "in a process" },
 	{ "iostrata funcs '/^(vfs|ext4)_.*write/' --list", "what the regular expression means" },
@@ -188,6 +191,9 @@ static int options_check(const struct funcs *f, struct reason *why)
 						   "printed");
 	if (f->csv && f->by)
 		return reason_set(why, EXIT_USAGE, "--csv has no column for --by");
+	if (f->csv && f->tree)
+		return reason_set(why, EXIT_USAGE, "--csv has no tree; --folded prints it in "
+						   "lines");
 	return 0;
 }
 
@@ -199,17 +205,10 @@ static const char *name_of(const struct opt_choice *list, int value)
 	return NULL;
 }
 
-static void progress(size_t done, size_t all)
+static bool progress(size_t done, size_t all)
 {
-	enum { WIDTH = 40 };
-	int stars = all ? done * WIDTH / all : WIDTH;
-
-	if (done == all)
-		fprintf(stderr, "\r\033[K");
-	else if (done % 8 == 0)
-		fprintf(stderr, "\rattaching [%.*s%*s] %zu/%zu", stars,
-			"****************************************", WIDTH - stars, "", done, all);
-	fflush(stderr);
+	run_say_attaching(done, all);
+	return !run_interrupted();
 }
 
 static void conf_fill(struct funcs *f)
@@ -224,7 +223,7 @@ static void conf_fill(struct funcs *f)
 	c->pids = f->run.conf.lists.pids;
 	c->n_pids = f->run.conf.lists.n_pids;
 	c->max = f->max;
-	c->progress = isatty(STDERR_FILENO) ? progress : NULL;
+	c->progress = progress;
 	/* names of cgroups are looked up when they are printed */
 	f->run.conf.by = f->by == FUNC_ROWS_CGROUP ? BY_CGROUP : BY_NONE;
 }
@@ -240,6 +239,15 @@ static int list(struct funcs *f, struct reason *why)
 	return 1;
 }
 
+/* With an interval, on a terminal that nobody else writes to. */
+static bool is_for_screen(const struct funcs *f)
+{
+	const struct run *r = &f->run;
+
+	return r->opts.interval_ns && !r->command && !f->batch && !r->opts.json && !f->csv &&
+	       !f->folded && !f->histograms && screen_possible(stdin, stdout);
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct funcs *f = funcs_of(r);
@@ -247,6 +255,7 @@ static int resolve(struct run *r, struct reason *why)
 	if (options_check(f, why) || arguments_read(f, why))
 		return -1;
 	conf_fill(f);
+	f->screen = is_for_screen(f);
 	return f->list ? list(f, why) : 0;
 }
 
@@ -261,7 +270,8 @@ static void close_session(struct run *r)
 {
 	struct func_session *s = funcs_of(r)->session;
 
-	if (s && func_session_is_slow_to_close(s))
+	screen_close();
+	if (func_session_is_slow_to_close(s))
 		child_hold_open();
 	func_session_close(s);
 }
@@ -271,14 +281,15 @@ static void tick(struct run *r)
 	func_session_tick(funcs_of(r)->session);
 }
 
-/* Columns of the terminal. 0: not known, or fewer than 80, in which everything fits. */
-static int terminal_width(void)
+static int screen_start(struct funcs *f, struct reason *why)
 {
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 80)
-		return 0;
-	return size.ws_col < MAX_COLUMNS ? size.ws_col : MAX_COLUMNS;
+	f->ui = (struct funcs_ui){ .view = &f->view, .tree = f->tree,
+				   .interval_ns = f->run.opts.interval_ns };
+	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))
+		return -1;
+	f->run.keyboard = true;
+	funcs_ui_draw(&f->ui);
+	return 0;
 }
 
 /* In the line that says what is traced, the functions come before the filters. */
@@ -287,10 +298,10 @@ static int start(struct run *r, struct reason *why)
 	struct funcs *f = funcs_of(r);
 	struct funcs_view *v = &f->view;
 	char filters[sizeof(r->looked_for)];
-	size_t n = 0;
+	size_t n;
 
-	(void)why;
 	uname(&f->uts);
+	tzset();
 	v->funcs = func_session_funcs(f->session);
 	v->probe = func_session_probe(f->session);
 	v->cost = func_session_cost(f->session);
@@ -301,18 +312,32 @@ static int start(struct run *r, struct reason *why)
 	v->subtract = f->subtract;
 	v->histograms = f->histograms;
 	v->milliseconds = f->milliseconds;
-	v->width = terminal_width();
+	v->width = terminal_width(STDOUT_FILENO);
 	v->kernel = f->uts.release;
-	for (size_t i = 0; i < v->funcs->n; i++)
-		n += !v->funcs->at[i].refused;
+	n = funcs_traced(v->funcs);
 	memcpy(filters, r->looked_for, sizeof(filters));
 	snprintf(r->looked_for, sizeof(r->looked_for), "%zu function%s by %s%s%.300s", n,
 		 n == 1 ? "" : "s", v->probe, filters[0] ? ", " : "", filters);
-	return 0;
+	return f->screen ? screen_start(f, why) : 0;
 }
 
-static int print(struct funcs *f, const struct func_snapshot *sn)
+/* Takes over the snapshot. While paused, the screen does not change. */
+static int show(struct funcs *f, struct func_snapshot *sn)
 {
+	if (f->ui.paused || f->ui.quit)
+		return 0;
+	func_snapshot_free(&f->interval);
+	f->interval = *sn;
+	*sn = (struct func_snapshot){};
+	f->ui.sn = &f->interval;
+	f->ui.time = time(NULL);
+	return funcs_ui_draw(&f->ui);
+}
+
+static int print(struct funcs *f, struct func_snapshot *sn)
+{
+	if (f->screen)
+		return show(f, sn);
 	if (f->run.opts.json)
 		return funcs_json(stdout, &f->view, sn);
 	if (f->csv)
@@ -342,15 +367,31 @@ static int report(struct run *r, struct reason *why)
 	return 0;
 }
 
+static bool keys(struct run *r)
+{
+	struct funcs *f = funcs_of(r);
+
+	if (!f->screen || !funcs_ui_keys(&f->ui))
+		return f->ui.quit; /* it may have been read at the end of an interval */
+	r->opts.interval_ns = f->ui.interval_ns;
+	funcs_ui_draw(&f->ui);
+	return f->ui.quit;
+}
+
 static const struct run_source source = { open_session, tick, report, close_session };
 
-static const struct run_ops ops = { .source = &source, .resolve = resolve, .start = start };
+static const struct run_ops ops = {
+	.source = &source, .resolve = resolve, .start = start, .tick = keys,
+};
 
 static int funcs(int argc, char **argv)
 {
 	struct funcs f = { .max = MOST_FUNCTIONS, .most = 40 };
 
-	return run_main(&f.run, &ops, &cmd_funcs, argc, argv);
+	int status = run_main(&f.run, &ops, &cmd_funcs, argc, argv);
+
+	func_snapshot_free(&f.interval);
+	return status;
 }
 
 const struct cmd cmd_funcs = { "funcs", &table, funcs };

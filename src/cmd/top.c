@@ -303,7 +303,7 @@ static bool tick(struct run *r)
 	struct top *t = top_of(r);
 
 	if (!t->screen || !top_ui_keys(&t->ui))
-		return false;
+		return t->ui.quit; /* it may have been read at the end of an interval */
 	r->opts.interval_ns = t->ui.interval_ns;
 	top_ui_draw(&t->ui);
 	records_follow(t);

@@ -27,10 +27,8 @@ static void put_safe(struct text_out *o, const char *text, int width)
 
 static void put_head(struct text_out *o, const struct funcs_view *v, const struct func_snapshot *sn)
 {
-	size_t traced = 0;
+	size_t traced = funcs_traced(v->funcs);
 
-	for (size_t i = 0; i < v->funcs->n; i++)
-		traced += !v->funcs->at[i].refused;
 	text_put(o, "traced %s", text_ns(sn->duration_ns).s);
 	if (v->kernel) {
 		text_put(o, " on Linux ");
@@ -252,6 +250,7 @@ int funcs_list_text(FILE *f, const struct func_list *l)
 		text_put(&o, "\n");
 		refused += !!fn->refused;
 	}
-	text_put(&o, "%zu functions, %zu of them not traced\n", l->n, refused);
+	text_put(&o, "%zu function%s", l->n, l->n == 1 ? "" : "s");
+	text_put(&o, refused ? ", %zu of them not traced\n" : "\n", refused);
 	return text_end(&o);
 }

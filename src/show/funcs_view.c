@@ -166,22 +166,33 @@ const struct column funcs_tree_columns[] = {
 	{},
 };
 
-/* qsort() has no argument for it. */
-static const struct columns *sorting;
-static const struct column *sort_column;
-
-static int compare(const void *a, const void *b)
+size_t funcs_traced(const struct func_list *l)
 {
-	const struct func_row *const *x = a, *const *y = b;
+	size_t n = 0;
 
-	return columns_compare(sorting, sort_column, *x, *y);
+	for (size_t i = 0; i < l->n; i++)
+		n += !l->at[i].refused;
+	return n;
+}
+
+/* Rows that are equal do not change places. */
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct func_row *x = *(const struct func_row *const *)a;
+	const struct func_row *y = *(const struct func_row *const *)b;
+	const struct funcs_view *v = arg;
+	const struct columns cols = { .list = funcs_columns, .ctx = v };
+	int order = columns_compare(&cols, columns_find(funcs_columns, v->sort), x, y);
+
+	if (order)
+		return v->reverse ? -order : order;
+	order = (x->func > y->func) - (x->func < y->func);
+	return order || !x->by ? order : strcmp(x->by, y->by);
 }
 
 int funcs_rows_init(struct funcs_rows *r, const struct funcs_view *v,
 		    const struct func_snapshot *sn)
 {
-	const struct columns cols = { .list = funcs_columns, .ctx = v };
-
 	*r = (struct funcs_rows){ .at = calloc(sn->n_rows + 1, sizeof(*r->at)) };
 	if (!r->at)
 		return -ENOMEM;
@@ -189,9 +200,7 @@ int funcs_rows_init(struct funcs_rows *r, const struct funcs_view *v,
 		r->at[r->n++] = &sn->rows[i];
 		r->self_ns += sn->rows[i].sum.self_ns;
 	}
-	sorting = &cols;
-	sort_column = columns_find(funcs_columns, v->sort);
-	qsort(r->at, r->n, sizeof(*r->at), compare);
+	qsort_r(r->at, r->n, sizeof(*r->at), compare, (void *)v);
 	return 0;
 }
 

@@ -15,6 +15,7 @@ struct funcs_view {
 	const struct func_cost *cost;	/* of a probe */
 	const char *by;			/* name of the key; NULL: none */
 	const char *sort;		/* name or title of a column */
+	bool reverse;			/* the smallest of it first */
 	size_t most;			/* rows of text; 0: all */
 	bool tree;			/* there is a tree, and it is shown */
 	bool subtract;			/* the cost is subtracted */
@@ -25,6 +26,9 @@ struct funcs_view {
 };
 
 extern const struct column funcs_columns[], funcs_tree_columns[];
+
+/* How many of them are traced. */
+size_t funcs_traced(const struct func_list *l);
 
 /* Rows in order, owned by the snapshot; the list is the caller's to free. */
 struct funcs_rows {

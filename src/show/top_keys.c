@@ -2,8 +2,7 @@
 /* top_keys.c - what each key does; the help page is the same table. See top_ui.h. */
 #include <string.h>
 
-#include "base/clock.h"
-#include "show/screen.h"
+#include "show/screen_table.h"
 #include "show/top_ui.h"
 
 static void on_quit(struct top_ui *ui)
@@ -104,29 +103,14 @@ static void on_mode(struct top_ui *ui)
 	ui->mode = (ui->mode + 1) % TOP_MODES;
 }
 
-/* 1, 2, 5, 10 ... times a tenth of a second, up to a minute. */
-static const uint64_t intervals_ms[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
-
-enum { INTERVALS = sizeof(intervals_ms) / sizeof(*intervals_ms) };
-
 static void on_faster(struct top_ui *ui)
 {
-	for (int i = INTERVALS - 1; i >= 0; i--) {
-		if (intervals_ms[i] * NS_PER_MS >= ui->interval_ns)
-			continue;
-		ui->interval_ns = intervals_ms[i] * NS_PER_MS;
-		return;
-	}
+	ui->interval_ns = interval_faster(ui->interval_ns);
 }
 
 static void on_slower(struct top_ui *ui)
 {
-	for (int i = 0; i < INTERVALS; i++) {
-		if (intervals_ms[i] * NS_PER_MS <= ui->interval_ns)
-			continue;
-		ui->interval_ns = intervals_ms[i] * NS_PER_MS;
-		return;
-	}
+	ui->interval_ns = interval_slower(ui->interval_ns);
 }
 
 static void on_mark(struct top_ui *ui)

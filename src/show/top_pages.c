@@ -6,7 +6,7 @@
 #include "base/names.h"
 #include "base/path.h"
 #include "show/hist_text.h"
-#include "show/screen.h"
+#include "show/screen_table.h"
 #include "show/top_ui.h"
 
 enum { WIDE = 120, HEAT_LINES = 8, SLOWEST_LINES = 5, FOOT_LINES = 1 };
@@ -43,45 +43,28 @@ static size_t scroll(struct top_ui *ui)
 	return n - ui->first < rows ? n - ui->first : rows;
 }
 
-static enum screen_style row_style(const struct top_ui *ui, size_t i)
+/* How line @i below the titles looks. */
+static enum screen_style row_style(const void *ctx, size_t i)
 {
-	const struct top_row *r = ui->list.rows[i];
+	const struct top_ui *ui = ctx;
+	const struct top_row *r = ui->list.rows[ui->first + i];
 
 	if (ui->has_selected && !memcmp(&r->key, &ui->selected, sizeof(r->key)))
 		return STYLE_SELECTED;
 	return r->marked ? STYLE_BOLD : STYLE_NORMAL;
 }
 
-/* Draws the lines of @text: the titles, then the rows from ui->first on, each in its style. */
-static void put_lines(const struct top_ui *ui, int y, char *text)
-{
-	char *save, *line = strtok_r(text, "\n", &save);
-	int width = screen_width();
-
-	screen_cell(y++, 0, width, false, STYLE_TITLES, line ? line : "");
-	for (size_t i = ui->first; line && (line = strtok_r(NULL, "\n", &save)); i++)
-		screen_cell(y++, 0, width, false, row_style(ui, i), line);
-}
-
 void top_page_list(struct top_ui *ui, int y)
 {
 	struct top_columns c = ui->columns;
 	struct columns t = { .list = c.list, .ctx = &ui->figures, .width = screen_width() };
-	struct text_out o = {};
-	char title[16], *text = NULL;
-	size_t len, n;
+	char title[16];
+	size_t n;
 
 	ui->page_rows = lines_left(y + 1);
 	n = scroll(ui);
 	mark_sorted(&c, ui->sort, title);
-	o.f = open_memstream(&text, &len);
-	if (!o.f)
-		return;
-	columns_text(&o, &t, (const void *const *)ui->list.rows + ui->first, n);
-	fclose(o.f);
-	if (text)
-		put_lines(ui, y, text);
-	free(text);
+	screen_table(y, &t, (const void *const *)ui->list.rows + ui->first, n, row_style, ui);
 }
 
 static enum screen_style stratum_style(int st)

@@ -113,6 +113,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	if (sc->record_fs)
 		memcpy(c->record_fs, sc->record_fs, strnlen(sc->record_fs, FS_NAME_LEN - 1));
 	c->call_noted = sc->records || sc->sent_ops || sc->layer == LAYER_SYSCALL;
+	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
+		       sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
 	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);

@@ -115,14 +115,15 @@ static int end_attach(struct func_attached *a, const struct func_method *how,
 	return link < 0 ? link : func_fd_keep(a, link, FD_LINK);
 }
 
-/* Attaches both ends or none; the return first, so that every call seen to begin is seen to end. */
+/* Attaches both ends or none; the return first, so that every call seen to begin is seen to end. A
+ * program for both is attached once. */
 static int pair_attach(struct func_attached *a, const struct func_method *how, const struct func *f,
 		       unsigned int id)
 {
 	size_t keep = a->n;
 	int err = end_attach(a, how, f, id, true);
 
-	if (!err)
+	if (!err && how->way != FUNC_EACH_SESSION)
 		err = end_attach(a, how, f, id, false);
 	if (err)
 		func_detach(a, keep);
@@ -165,9 +166,9 @@ static int all_each(struct func_attached *a, struct func *funcs, size_t n, unsig
 
 	types_look_for(a, funcs, n);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (progress)
-			progress(i, n);
-		if (!funcs[i].refused)
+		if (progress && !progress(i, n))
+			err = -EINTR;
+		else if (!funcs[i].refused)
 			err = each_attach(a, &funcs[i], first + i);
 	}
 	if (progress)
@@ -200,6 +201,7 @@ static int batch_link(const struct func_attached *a, const struct batch *b, size
 		attr.uprobes.cookies = (uintptr_t)(b->cookies + from);
 		attr.uprobes.n = n;
 		attr.uprobes.flags = flags;
+		attr.uprobes.pid = a->pid;
 	} else {
 		attr.kprobes.addrs = (uintptr_t)(b->addrs + from);
 		attr.kprobes.cookies = (uintptr_t)(b->cookies + from);
@@ -226,16 +228,18 @@ static int batch_attach(struct func_attached *a, const struct batch *b, size_t f
 
 /* One function that cannot be probed makes the kernel refuse the whole batch: halve it to find
  * which. */
-static int batch_try(struct func_attached *a, const struct batch *b)
+static int batch_try(struct func_attached *a, const struct batch *b, func_progress_fn *progress)
 {
 	struct { size_t from, n; } todo[64] = { { 0, b->n } };
 	int left = b->n ? 1 : 0;
 
 	while (left) {
 		size_t from = todo[left - 1].from, n = todo[left - 1].n, half = n / 2;
-		int err = batch_attach(a, b, from, n);
+		int err = progress && !progress(0, b->n) ? -EINTR : batch_attach(a, b, from, n);
 
 		left--;
+		if (err == -EINTR)
+			return err;
 		if (func_is_limit(err))
 			return err;
 		if (err && !a->err)
@@ -250,6 +254,20 @@ static int batch_try(struct func_attached *a, const struct batch *b)
 		todo[left++].n = half;
 	}
 	return 0;
+}
+
+/* One of several functions at a slot has it; the others are known by their cookies. */
+static void ids_set(struct func_attached *a, const struct func *funcs, size_t n, unsigned int first)
+{
+	struct func_id *id;
+
+	for (size_t i = 0; i < n && !a->probe->user; i++) {
+		id = (struct func_id *)&a->obj->bss->func_ids[func_id_slot(funcs[i].addr)];
+		if (id->addr && id->addr != funcs[i].addr)
+			continue;
+		id->func = first + i;
+		id->addr = funcs[i].addr;
+	}
 }
 
 static int batch_init(struct batch *b, size_t n)
@@ -268,11 +286,13 @@ static void batch_done(struct batch *b)
 }
 
 /* Functions of one file are neighbours. */
-static int all_batched(struct func_attached *a, struct func *funcs, size_t n, unsigned int first)
+static int all_batched(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
+		       func_progress_fn *progress)
 {
 	struct batch b;
 	int err = batch_init(&b, n);
 
+	ids_set(a, funcs, n, first);
 	for (size_t i = 0; i < n && !err;) {
 		const char *where = funcs[i].where;
 
@@ -285,10 +305,30 @@ static int all_batched(struct func_attached *a, struct func *funcs, size_t n, un
 			b.addrs[b.n] = funcs[i].addr;
 			b.cookies[b.n++] = first + i;
 		}
-		err = batch_try(a, &b);
+		err = batch_try(a, &b, progress);
 	}
+	if (progress)
+		progress(n, n);
 	batch_done(&b);
 	return err;
+}
+
+/*
+ * Links on many functions do this by process since 6.12, which has this member; before, some took
+ * only the first thread. An event of perf ceases to be in the process when its first thread ends,
+ * while others may go on.
+ */
+void func_only_in(struct func_attached *a, unsigned int pid)
+{
+	char exe[32], to[1];
+
+	if (!a->probe->user || func_is_each(a->probe) ||
+	    feature_field_offset(a->feat, "bpf_uprobe", "uprobe") < 0)
+		return;
+	/* there is none if the first thread has ended already */
+	snprintf(exe, sizeof(exe), "/proc/%u/exe", pid);
+	if (readlink(exe, to, sizeof(to)) > 0)
+		a->pid = pid;
 }
 
 int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
@@ -296,10 +336,10 @@ int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned 
 {
 	int err, live = 0;
 
-	if (a->probe->way == FUNC_EACH)
+	if (func_is_each(a->probe))
 		err = all_each(a, funcs, n, first, progress);
 	else
-		err = all_batched(a, funcs, n, first);
+		err = all_batched(a, funcs, n, first, progress);
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++)

@@ -21,22 +21,28 @@ struct func_fd {
 struct func_attached {
 	const struct func_method *probe;
 	const struct func_method *second;	/* for functions that @probe cannot probe, or NULL;
-						 * both are FUNC_EACH */
+						 * both have programs for each */
 	struct func_bpf *obj;
 	struct feature *feat;
 	struct func_fd *fds;	/* owned */
 	size_t n, cap;
 	size_t n_second;	/* functions that @second probes */
+	unsigned int pid;	/* see func_only_in(); 0: all processes */
 	int err;		/* errno of the first that was refused, or 0 */
 };
 
-/* Called now and then with the progress. */
-typedef void func_progress_fn(size_t done, size_t all);
+/* Called now and then with the progress. False: stop. */
+typedef bool func_progress_fn(size_t done, size_t all);
+
+/* From now on functions of programs are probed in this process alone, where the kernel can do that;
+ * else in all, and the programs tell whose calls count. */
+void func_only_in(struct func_attached *a, unsigned int pid);
 
 /*
  * Probes @n functions, which are numbered from @first. For each that cannot be probed, func.refused
- * says why. Returns how many are probed, or -errno if descriptors or memory run out. In @a the
- * caller has set the method, the object (loaded for that method) and the features; they outlive @a.
+ * says why. Returns how many are probed, or -errno: descriptors or memory ran out, or -EINTR:
+ * @progress said so. In @a the caller has set the method, the object (loaded for that method) and
+ * the features; they outlive @a.
  */
 int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
 		func_progress_fn *progress);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "trace/func_find.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/funcs.h"
 #include "base/pattern.h"
@@ -40,9 +42,12 @@ static int patterns_check(struct patterns *p, struct reason *why)
 		return reason_hint(why, "name those that are to be traced, too: 'ext4_*' "
 					"'!ext4_es_*'");
 	}
-	if (kernel && user)
-		return reason_set(why, EXIT_USAGE, "functions of the kernel and of programs cannot "
-						   "be traced together");
+	if (kernel && user) {
+		reason_set(why, EXIT_USAGE, "functions of the kernel and of programs cannot be "
+					    "traced together");
+		return reason_hint(why, "PATH:glob and c:glob are of programs, all else is of the "
+					"kernel");
+	}
 	p->user = user;
 	return 0;
 }
@@ -59,13 +64,37 @@ static int patterns_open(struct patterns *p, const struct func_session_conf *con
 	return patterns_check(p, why);
 }
 
+/* The module of a pattern that is not loaded, or NULL. */
+static const char *module_missing(const struct patterns *p)
+{
+	char path[128];
+
+	for (size_t i = 0; i < p->n && !p->user; i++) {
+		const char *scope = pattern_scope(p->at[i]);
+
+		snprintf(path, sizeof(path), "/sys/module/%s/sections", scope);
+		if (*scope && !pattern_excludes(p->at[i]) && access(path, F_OK))
+			return scope;
+	}
+	return NULL;
+}
+
 static int nothing_matches(const struct patterns *p, const struct func_session_conf *conf,
 			   struct reason *why)
 {
+	const char *module = module_missing(p);
 	char near[256] = "";
 
 	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", conf->patterns[0],
 		   conf->n_patterns > 1 ? " ..." : "");
+	if (!access(conf->patterns[0], F_OK))
+		return reason_hint(why, "'%.60s' is a file: quote patterns, or the shell puts the "
+					"names of files in their place", conf->patterns[0]);
+	if (module)
+		return reason_hint(why, "no module '%.60s' is loaded; what is built into the "
+					"kernel is named without, a program by its path: "
+					"'/usr/bin/%.60s:...'",
+				   module, module);
 	if (!p->user)
 		func_kernel_nearest(p->at, p->n, near, sizeof(near));
 	if (near[0])

@@ -283,7 +283,16 @@ static void near_add(struct near near[MAX_NEAREST], const char *name, unsigned i
 	snprintf(near[i].name, sizeof(near[i].name), "%s", name);
 }
 
-/* The distance to the nearest pattern; more than a third of the pattern's length is not near. */
+static size_t literal_len(const char *glob)
+{
+	size_t n = 0;
+
+	for (; *glob; glob++)
+		n += !strchr("*?[]", *glob);
+	return n;
+}
+
+/* The distance to the nearest pattern; more than a third of what is literal in it is not near. */
 static unsigned int distance_of(struct pattern *const patterns[], size_t n, const char *name)
 {
 	unsigned int least = PATTERN_FAR, d;
@@ -292,7 +301,7 @@ static unsigned int distance_of(struct pattern *const patterns[], size_t n, cons
 		if (pattern_excludes(patterns[i]))
 			continue;
 		d = pattern_distance(patterns[i], name);
-		if (d < least && 3 * d <= strlen(pattern_name(patterns[i])))
+		if (d < least && 3 * d <= literal_len(pattern_name(patterns[i])))
 			least = d;
 	}
 	return least;

@@ -12,13 +12,19 @@
 
 #include "func.skel.h"
 
-/* enum bpf_attach_type, include/uapi/linux/bpf.h since 6.6, 6.10 and 6.13; the headers at build
- * time may be older. */
-enum { TRACE_UPROBE_MULTI = 48, TRACE_KPROBE_SESSION = 56, TRACE_UPROBE_SESSION = 57 };
+/* enum bpf_attach_type, include/uapi/linux/bpf.h since 6.6, 6.10, 6.13 and 7.0; the headers at
+ * build time may be older. */
+enum {
+	TRACE_UPROBE_MULTI = 48,
+	TRACE_KPROBE_SESSION = 56,
+	TRACE_UPROBE_SESSION = 57,
+	TRACE_FSESSION = 58,
+};
 
 const struct func_method func_methods[] = {
 	{ "kprobe.session", false, FUNC_SESSION, TRACE_KPROBE_SESSION },
 	{ "kprobe.multi", false, FUNC_MULTI, BPF_TRACE_KPROBE_MULTI },
+	{ "fsession", false, FUNC_EACH_SESSION, TRACE_FSESSION },
 	{ "fentry", false, FUNC_EACH, BPF_TRACE_FENTRY },
 	{ "kprobe", false, FUNC_EACH, 0 },
 	{ "uprobe.session", true, FUNC_SESSION, TRACE_UPROBE_SESSION },
@@ -35,9 +41,16 @@ const struct func_method *func_method_find(const char *name)
 	return NULL;
 }
 
+bool func_is_each(const struct func_method *m)
+{
+	return m->way == FUNC_EACH || m->way == FUNC_EACH_SESSION;
+}
+
 struct bpf_program *func_enter_program(const struct func_bpf *obj, const struct func_method *probe)
 {
 	switch (probe->way) {
+	case FUNC_EACH_SESSION:
+		return obj->progs.func_fsession;
 	case FUNC_SESSION:
 		return obj->progs.func_session;
 	case FUNC_MULTI:
@@ -50,6 +63,8 @@ struct bpf_program *func_enter_program(const struct func_bpf *obj, const struct 
 struct bpf_program *func_leave_program(const struct func_bpf *obj, const struct func_method *probe)
 {
 	switch (probe->way) {
+	case FUNC_EACH_SESSION:
+		return obj->progs.func_fsession;
 	case FUNC_SESSION:
 		return obj->progs.func_session;
 	case FUNC_MULTI:
@@ -127,16 +142,20 @@ static int programs_choose(struct func_bpf *obj, const struct func_method *probe
 		return 0;
 	bpf_program__set_expected_attach_type(enter, probe->attach_type);
 	bpf_program__set_expected_attach_type(leave, probe->attach_type);
-	return probe->way == FUNC_SESSION ? session_prepare(enter, f) : 0;
+	return enter == leave ? session_prepare(enter, f) : 0;
 }
 
 int func_load(const struct func_method *probe, const struct func_method *second,
 	      const struct func_conf *conf, const struct func_sizes *sizes,
 	      struct feature *f, struct func_bpf **ret_obj)
 {
-	struct func_bpf *obj = func_bpf__open();
+	struct func_bpf *obj;
 	int err;
 
+	if (probe->way == FUNC_EACH_SESSION &&
+	    feature_enumerator(f, "BPF_TRACE_FSESSION", 0) != TRACE_FSESSION)
+		return -EOPNOTSUPP;
+	obj = func_bpf__open();
 	if (!obj)
 		return -errno;
 	memcpy((void *)&obj->rodata->func_conf, conf, sizeof(*conf));

@@ -13,9 +13,9 @@ struct bpf_program;
 struct feature;
 struct func_bpf;
 
-/* How many functions a program serves: one, for which a copy of it is loaded, or all at once, with
- * one program per end or one for both. */
-enum func_way { FUNC_EACH, FUNC_MULTI, FUNC_SESSION };
+/* How many functions a program serves: one, for which a copy of it is loaded (EACH), or all at
+ * once; and whether there is one program per end or one for both (SESSION). */
+enum func_way { FUNC_EACH, FUNC_EACH_SESSION, FUNC_MULTI, FUNC_SESSION };
 
 /* A way to probe functions. */
 struct func_method {
@@ -44,7 +44,10 @@ int func_load(const struct func_method *probe, const struct func_method *second,
 	      const struct func_conf *conf, const struct func_sizes *sizes, struct feature *f,
 	      struct func_bpf **ret_obj);
 
-/* The programs for entry and return; the same program for both with FUNC_SESSION. */
+/* Whether each function has programs of its own. */
+bool func_is_each(const struct func_method *m);
+
+/* The programs for entry and return, which may be the same. */
 struct bpf_program *func_enter_program(const struct func_bpf *obj, const struct func_method *probe);
 struct bpf_program *func_leave_program(const struct func_bpf *obj, const struct func_method *probe);
 

@@ -71,8 +71,13 @@ static int limit_check(const struct func_session *s, struct reason *why)
 	for (size_t i = 0; i < s->list.n; i++)
 		n += !s->list.at[i].refused;
 	if (!n) {
+		const struct func *f = &s->list.at[0];
+
+		if (s->list.n == 1)
+			return reason_set(why, EXIT_FAILED, "%s cannot be traced: %s", f->name,
+					  f->refused);
 		reason_set(why, EXIT_FAILED, "none of the %zu functions can be traced: %s: %s",
-			   s->list.n, s->list.at[0].name, s->list.at[0].refused);
+			   s->list.n, f->name, f->refused);
 		return reason_hint(why, "'funcs --list' tells of each");
 	}
 	if (!s->conf.max || n <= s->conf.max)
@@ -182,18 +187,18 @@ static int no_probe(const struct func_session *s, bool user, int err, struct rea
  * nor those with many arguments. The next best way may do for them. */
 static int try_with_second(struct func_session *s, const struct func_method *how)
 {
-	bool may_mix = !s->conf.probe && how->way == FUNC_EACH && how[1].way == FUNC_EACH &&
-		       how[1].user == how->user;
-	int err = try_method(s, how, may_mix ? how + 1 : NULL);
+	bool may_mix = !s->conf.probe && func_is_each(how) && how->attach_type;
+	const struct func_method *second = may_mix ? func_method_find("kprobe") : NULL;
+	int err = try_method(s, how, second);
 
-	return err && may_mix ? try_method(s, how, NULL) : err;
+	return err && second ? try_method(s, how, NULL) : err;
 }
 
 /* For few functions fentry is cheaper to run than probing all at once, and no dearer to attach. But
  * on some kernels its program can be preempted, and then misses other calls on that CPU. */
 static bool is_first_choice(const struct func_session *s, const struct func_method *m)
 {
-	return m->way == FUNC_EACH && m->attach_type && s->list.n <= FEW_FUNCS &&
+	return func_is_each(m) && m->attach_type && s->list.n <= FEW_FUNCS &&
 	       !s->feat.preemptible;
 }
 
@@ -249,8 +254,13 @@ static void probe_name_set(struct func_session *s, size_t n_live)
 
 static int functions_attach(struct func_session *s, struct reason *why)
 {
-	int got = func_attach(&s->attached, s->list.at, s->list.n, 0, s->conf.progress);
+	int got;
 
+	if (s->conf.n_pids == 1)
+		func_only_in(&s->attached, s->conf.pids[0]);
+	got = func_attach(&s->attached, s->list.at, s->list.n, 0, s->conf.progress);
+	if (got == -EINTR)
+		return reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
 	if (got < 0)
 		return load_limit_reached(why, "attach", -got);
 	if (!got)
@@ -289,12 +299,8 @@ int func_session_open(const struct func_session_conf *conf, struct func_session 
 		return reason_set(why, EXIT_FAILED, "out of memory");
 	s->conf = *conf;
 	s->stats_fd = -1;
-	if (session_start(s, why)) {
-		func_session_close(s);
-		return -1;
-	}
 	*ret_session = s;
-	return 0;
+	return session_start(s, why);
 }
 
 void func_session_close(struct func_session *s)
@@ -327,7 +333,7 @@ const char *func_session_probe(const struct func_session *s)
 
 bool func_session_is_slow_to_close(const struct func_session *s)
 {
-	return s->attached.probe->way == FUNC_EACH && s->list.n > FEW_FUNCS;
+	return s && s->attached.probe && func_is_each(s->attached.probe) && s->list.n > FEW_FUNCS;
 }
 
 const struct func_cost *func_session_cost(const struct func_session *s)

@@ -27,7 +27,7 @@ struct func_session_conf {
 	const unsigned int *pids;	/* only these thread groups */
 	unsigned int n_pids;		/* 0: all */
 	size_t max;			/* functions at most; 0: any number */
-	void (*progress)(size_t done, size_t all);	/* of attaching; or NULL */
+	bool (*progress)(size_t done, size_t all);	/* of attaching; false: stop it */
 };
 
 /*
@@ -37,8 +37,8 @@ struct func_session_conf {
 int func_session_list(const struct func_session_conf *conf, struct func_list *ret_list,
 		      struct reason *why);
 
-/* Probes the functions; all probes are live on return. 0 with @ret_session to be closed by the
- * caller, or -1 with @why. */
+/* Probes the functions; all probes are live on return. 0, or -1 with @why. The caller closes
+ * @ret_session in both cases, since to detach what was attached by then may be slow, too. */
 int func_session_open(const struct func_session_conf *conf, struct func_session **ret_session,
 		      struct reason *why);
 void func_session_close(struct func_session *s);	/* detaches; NULL is fine */
@@ -48,7 +48,7 @@ const struct func_list *func_session_funcs(const struct func_session *s);
 const char *func_session_probe(const struct func_session *s);
 const struct func_cost *func_session_cost(const struct func_session *s);
 
-/* Whether detaching is slow: there are many functions, probed one by one. */
+/* Whether detaching is slow: there are many functions, probed one by one. NULL: no. */
 bool func_session_is_slow_to_close(const struct func_session *s);
 
 /* Call it at least every minute. */

@@ -186,16 +186,20 @@ int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf
 	return load_failed(why, err);
 }
 
-int load_alone(const struct program *prog, const struct session_conf *sc,
-	       const struct bpf_conf *conf, struct feature *f)
+int load_try(const bool *wanted, const struct session_conf *sc, const struct bpf_conf *conf,
+	     struct feature *f, const struct program **ret_refused)
 {
 	struct trace_bpf *obj = object_open(sc, conf, f);
 	int err;
 
+	*ret_refused = NULL;
 	if (!obj)
 		return -errno;
-	bpf_program__set_autoload(program_of(obj, prog), true);
+	for (size_t i = 0; i < programs_n; i++)
+		bpf_program__set_autoload(program_of(obj, &programs[i]), wanted[i]);
 	err = trace_bpf__load(obj);
+	if (err && !load_is_limit(-err))
+		*ret_refused = loading.prog;
 	trace_bpf__destroy(obj);
 	return err;
 }

@@ -25,9 +25,10 @@ struct trace_bpf;
 int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
 	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why);
 
-/* Tries @prog alone; 0 or -errno. */
-int load_alone(const struct program *prog, const struct session_conf *sc,
-	       const struct bpf_conf *conf, struct feature *f);
+/* Tries those of programs[] that are @wanted. 0; or -errno with the one that the kernel refused, or
+ * NULL if it was none of them. */
+int load_try(const bool *wanted, const struct session_conf *sc, const struct bpf_conf *conf,
+	     struct feature *f, const struct program **ret_refused);
 
 /* Whether @err (an errno) is a limit of this process or of the machine's memory, and so says
  * nothing about the kernel. */

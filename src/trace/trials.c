@@ -33,28 +33,40 @@ static const struct session_conf variants[] = {
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_TASK },
 };
 
-/* The first error of any variant; 0: the kernel takes all. */
-static int load_variants(const struct program *row, struct feature *f)
+/* Loads those of programs[] without an error in @errs as @sc wants them; notes the errors of those
+ * that the kernel refuses. */
+static void load_variant(const struct session_conf *sc, int errs[], struct feature *f)
 {
-	int err = 0;
+	const struct program *refused = NULL;
+	bool wanted[MAX_PROGRAMS];
+	struct bpf_conf conf = {};
+	int err;
 
-	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants) && !err; i++) {
-		struct bpf_conf conf = {};
-
-		configure(&conf, &variants[i], f);
-		err = load_alone(row, &variants[i], &conf, f);
-	}
-	return err;
+	configure(&conf, sc, f);
+	do {
+		for (size_t i = 0; i < programs_n; i++)
+			wanted[i] = !errs[i];
+		err = load_try(wanted, sc, &conf, f, &refused);
+		if (refused)
+			errs[refused - programs] = err;
+	} while (refused);
+	for (size_t i = 0; i < programs_n && err; i++)
+		errs[i] = errs[i] ? errs[i] : err;
 }
 
 int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct feature *f)
 {
 	struct trace_bpf *names = trace_bpf__open();
+	int errs[MAX_PROGRAMS] = {};
 	struct plan plan;
 
 	if (!names)
 		return -errno;
 	plan_init(&plan, f, plan_asked(&variants[0]));
+	for (size_t i = 0; i < programs_n; i++)
+		errs[i] = plan_why_not(&plan, &programs[i]) ? -ENOENT : 0;
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)
+		load_variant(&variants[i], errs, f);
 	for (const struct program *row = programs; row < programs + programs_n; row++) {
 		struct trial t = { .why = plan_why_not(&plan, row),
 				   .other = !plan_is_for(&plan, row) };
@@ -62,7 +74,7 @@ int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct f
 		name_of(names, row, &t);
 		t.insns = bpf_program__insn_cnt(program_of(names, row));
 		if (!t.why)
-			t.err = load_variants(row, f);
+			t.err = errs[row - programs];
 		fn(arg, &t);
 	}
 	trace_bpf__destroy(names);

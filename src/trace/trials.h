@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * trials.h - tries every program of the table by itself, for 'doctor --probes'.
+ * trials.h - tries every program of the table, for 'doctor --probes'.
  */
 #ifndef IOSTRATA_TRIALS_H
 #define IOSTRATA_TRIALS_H
@@ -19,8 +19,7 @@ struct trial {
 	const char *why;	/* a better reason than err's, or NULL */
 };
 
-/* Tries all, each in a new object: an object that failed to load cannot be used again. 0 or
- * -errno. */
+/* Tries all together, then without those that the kernel refused. 0 or -errno. */
 int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct feature *f);
 
 #endif

@@ -33,9 +33,9 @@ def compare_left(gate: Gate, trace: Trace, disk: Disk) -> None:
 class Watched:
     """A trace of one disk, whose requests are then compared with its statistics."""
 
-    def __init__(self, gate: Gate, disk: Disk) -> None:
+    def __init__(self, gate: Gate, disk: Disk, *args: str) -> None:
         self.gate, self.disk = gate, disk
-        self.trace = Trace("-d", disk.name, "--strict")
+        self.trace = Trace("-d", disk.name, "--strict", *args)
 
     def __enter__(self) -> Trace:
         self.quiet()
@@ -102,6 +102,27 @@ def merged_away(gate: Gate) -> None:
         gate.skip("merged", "this kernel merged none of the writes (6.12.117 with mq-deadline)")
 
 
+@suite("bios.first-submitter")
+def whose_is_merged(gate: Gate) -> None:
+    """A write is put before another that waits: the request is of who submitted first, though the
+    second's bio is the first of it."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=1,
+                            completion_nsec=900 * MS)
+    disk.scheduler("mq-deadline")
+    machine.put(disk.sys / "queue/nr_requests", 16)
+    merges = DiskStat.of(disk).merges["W"]
+    with Watched(gate, disk, "--by", "tid") as trace:
+        # the first two are the disk's and the dispatcher's, and not merged
+        writers = [write_alone(disk, sector) for sector in (8000, 9000, 800, 792)]
+        for writer in writers:
+            writer.join()
+    if DiskStat.of(disk).merges["W"] == merges:
+        raise Skip("this kernel did not merge the writes")
+    found = {row["key"]: row["count"] for row in trace.rows("requests", op="W")}
+    gate.check("owner", found == {str(w.native_id): 1 for w in writers[:3]}, found=str(found),
+               wanted=str([w.native_id for w in writers[:3]]))
+
+
 def many_extents(point: Path) -> None:
     """Frees many extents that are not contiguous, at once."""
     for n in range(202):
@@ -128,6 +149,21 @@ def discards(gate: Gate) -> None:
             many_extents(point)
         gate.check("merged", DiskStat.of(disk).merges["D"] > merges,
                    merges=DiskStat.of(disk).merges["D"] - merges)
+
+
+@suite("bios.requeued")
+def requeued(gate: Gate) -> None:
+    """A driver that is busy at every fifth command: what is put back is one request nevertheless, and how
+    often it was is told: each time until the host is no longer blocked, up to seven times
+    (SCSI_DEFAULT_HOST_BLOCKED)."""
+    disk, driver = machine.scsi_debug(gate.stack), Path("/sys/bus/pseudo/drivers/scsi_debug")
+    with Trace("-T", "blk", "-d", disk.name) as trace:
+        machine.put(driver / "opts", "0x8000")  # SDEBUG_OPT_HOST_BUSY
+        machine.put(driver / "every_nth", 5)
+        fileio.read_at(disk.path, fileio.spread(101, 4096, 1 << 24), 4096, os.O_DIRECT)
+        machine.put(driver / "every_nth", 0)
+    n, again = (trace.total(what, "requests", op="R") for what in ("count", "requeues"))
+    gate.check("counted", n == 101 and 20 <= again <= 7 * 30, requests=n, requeues=again, wanted="20..210")
 
 
 def multipath(gate: Gate, path: Disk) -> Disk:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -324,6 +325,26 @@ def compare_layer_below(gate: Gate, trace: Trace, layer: str, c: Crowd, numbers:
         ours = sum(trace.total("count", "layers", op=op, key=str(c.who[i].pid)) for i in numbers)
         gate.check(f"directory-{layer}.{op}", 0 <= n - ours <= lost, counted=ours, wanted=n,
                    lost=lost)
+
+
+@suite("A1.queued")
+def queue_included(gate: Gate) -> None:
+    """-Q: histogram and maximum of requests have the wait for a tag and in the queue, too (every-row
+    compares them with the sums)."""
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    machine.put(disk.sys / "queue/nr_requests", 4)
+    readers = [threading.Thread(target=fileio.read_at, args=(disk.path, [i << 20] * 23, 1 << 20, os.O_DIRECT))
+               for i in range(13)]
+    with Trace("-T", "blk", "-Q", "-d", disk.name) as trace:
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+    waited, device = (sum(trace.total(f"{part}_ns", "requests", op="R") for part in parts)
+                      for parts in (("tag", "queue"), ("device",)))
+    shown = sum(low * n for row in trace.rows("requests", op="R") for low, _, n in row["hist"])
+    gate.check("shown", waited > device / 10 and shown > (waited + device) * 31 / 32, tag_and_queue_ms=waited / 1e6,
+               device_ms=device / 1e6, shown_ms=shown / 1e6)
 
 
 @suite("A8.overload")

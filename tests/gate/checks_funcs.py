@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""funcs: counts of calls that are known, and times that add up, by every kind of probe."""
+"""funcs: counts of calls that are known, and times that add up, by every kind of probe. SOAK_SECONDS
+in the environment says how long its soak is."""
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -16,7 +19,7 @@ from harness import Broken, Gate, Skip, suite
 from places import place
 
 Json = dict[str, Any]
-KINDS = ("kprobe.session", "kprobe.multi", "fentry", "kprobe")
+KINDS = ("kprobe.session", "kprobe.multi", "fsession", "fentry", "kprobe")
 USER_KINDS = ("uprobe.session", "uprobe.multi", "uprobe")
 CANNOT = 3
 # What tests/calls.c says of itself; calls_deep is deeper than what is kept.
@@ -42,6 +45,31 @@ for i in range(23):
     time.sleep(0.02)
 print('{"slept_ns": %d}' % (time.monotonic_ns() - begin), flush=True)
 """
+# Writes, renames and removes files for so many seconds.
+WRITER = """
+import os, sys, time
+base, seconds = sys.argv[1], float(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+end, syncs = time.monotonic() + seconds, 0
+while time.monotonic() < end:
+    name = f"{base}/soak.{syncs % 7}"
+    fd = os.open(name, os.O_CREAT | os.O_RDWR)
+    for i in range(11):
+        os.pwrite(fd, b"x" * 5000, 5000 * i)
+    os.fsync(fd)
+    os.pread(fd, 5000, 0)
+    os.ftruncate(fd, 100)
+    os.close(fd)
+    os.rename(name, name + ".new")
+    os.unlink(name + ".new")
+    os.listdir(base)
+    syncs += 1
+print('{"syncs": %d}' % syncs, flush=True)
+"""
+SOAK_S, INTERVALS = float(os.environ.get("SOAK_SECONDS") or 9), 9
+# To attach all of them takes longer than the soak, where they are attached one by one.
+SOAKED = ["ext4_*"] if "SOAK_SECONDS" in os.environ else ["ext4_file_*", "ext4_sync_*", "ext4_ev*"]
 READS, WRITES, SYNCS, OPENS, SLEEPS = 1009, 101, 23, 23, 23
 PATTERNS = ("ext4_file_read_iter", "ext4_file_write_iter", "ext4_sync_file", "do_dentry_open",
             "vfs_read", "vfs_write", "hrtimer_nanosleep")
@@ -83,7 +111,10 @@ class Funcs:
         self.stderr += err
         self.code = self.proc.returncode
         if not kind:
-            self.json = json.loads(out.splitlines()[-1])
+            self.take(out)
+
+    def take(self, out: str) -> None:
+        self.json = json.loads(out.splitlines()[-1])
 
     def counts(self) -> dict[str, int]:
         sums: dict[str, int] = {}
@@ -102,6 +133,36 @@ class Funcs:
 
     def lost(self) -> str:
         return " ".join(f"{k}={v}" for k, v in self.json["lost"].items() if v) or "none"
+
+
+class Intervals(Funcs):
+    """The same with an interval: a line each; counts are those of all."""
+
+    def __init__(self, *args: str) -> None:
+        super().__init__(*args)
+        self.lines: list[str] = []
+
+    def interval(self) -> None:
+        assert self.proc.stdout
+        self.lines.append(self.proc.stdout.readline())
+
+    def take(self, out: str) -> None:
+        self.lines += out.splitlines()
+        self.json = json.loads(self.lines[-1])
+
+    def counts(self) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for line in self.lines:
+            self.json = json.loads(line)
+            for name, n in super().counts().items():
+                sums[name] = sums.get(name, 0) + n
+        return sums
+
+
+def rss_of(pid: int) -> int:
+    """Of a process, KiB."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"VmRSS:\s*(\d+)", status)[1])  # type: ignore[index]
 
 
 def sums_agree(gate: Gate, name: str, trace: Funcs) -> None:
@@ -194,6 +255,31 @@ def instances(gate: Gate) -> None:
                **{k: v for k, v in first.counts().items()})
 
 
+@suite("funcs.soak", 150 + int(1.5 * SOAK_S))
+def soak(gate: Gate) -> None:
+    """Minutes of a file system's functions while somebody writes: nothing grows, nothing is lost."""
+    base = Path(place(gate, "ext4").point)
+    w = oracles.Process(gate.stack, "python3", "-c", WRITER, str(base), str(SOAK_S))
+    rss: list[int] = []
+    with (Funcs("-p", str(w.pid), *SOAKED) as second,
+          Intervals("-p", str(w.pid), *SOAKED, str(SOAK_S / INTERVALS)) as first):
+        w.begin()
+        for _ in range(INTERVALS - 1):
+            first.interval()
+            rss.append(rss_of(first.proc.pid))
+        said = w.end()
+    counts = first.counts()
+    gate.check("same", counts == second.counts() and counts.get("ext4_sync_file") == said["syncs"],
+               functions=len(counts), calls=sum(counts.values()), lost=first.lost(),
+               syncs=f"{counts.get('ext4_sync_file')}=={said['syncs']}", probe=first.json["probe"])
+    third = INTERVALS // 3
+    # pages of maps that are looked at for the first time count, too
+    gate.check("memory", max(rss[-third:]) <= max(rss[:third]) + 512, kib=" ".join(map(str, rss)))
+    sizes = [len(line) for line in first.lines[:INTERVALS - 1]]
+    gate.check("output", max(sizes[-third:]) <= 1.2 * max(sizes[:third]),
+               bytes=" ".join(map(str, sizes)))
+
+
 @suite("funcs.interrupts", 240)
 def interrupts(gate: Gate) -> None:
     """Functions of interrupts run over others, and over the idle threads; nobody is chosen."""
@@ -234,25 +320,3 @@ def user(gate: Gate) -> None:
         sums_agree(gate, kind, trace)
     if not tried:
         raise Skip("no uprobes")
-
-
-@suite("funcs.profiler", 120)
-def profiler(gate: Gate) -> None:
-    """Beside ftrace's own function profiler: the same calls, and about the same mean."""
-    gate.not_native("ftrace's profiler is everybody's")
-    tracing = Path("/sys/kernel/tracing")
-    if not (tracing / "function_profile_enabled").exists():
-        raise Skip("this kernel has no function profiler")
-    machine.setting(gate.stack, tracing / "set_ftrace_filter", "ext4_file_read_iter", "")
-    with Funcs("ext4_file_read_iter") as trace:
-        machine.setting(gate.stack, tracing / "function_profile_enabled", 1, "0")
-        worker(gate).go()
-        machine.put(tracing / "function_profile_enabled", 0)
-    hits, total_us = 0, 0.0
-    for stat in (tracing / "trace_stat").glob("function*"):
-        for line in stat.read_text(encoding="ascii").splitlines():
-            words = line.split()
-            if words and words[0] == "ext4_file_read_iter":
-                hits, total_us = hits + int(words[1]), total_us + float(words[2])
-    ours = trace.counts().get("ext4_file_read_iter", 0)
-    gate.check("counts", hits == ours == READS, ftrace=hits, ours=ours)

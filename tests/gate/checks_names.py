@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+import threading
 from pathlib import Path
 
+import fileio
 import machine
 import oracles
 import places
+from checks_record import Record, report
 from harness import Gate, Skip, suite
 from machine import run
-from tool import Trace
+from tool import Trace, Traces
 
 REUSED, UNLINKED = 499, 23
 BUSYBOX = "/bin/busybox"
@@ -147,6 +151,67 @@ def deleted(gate: Gate) -> None:
     wanted = {(op, path, 1) for op in ("open", "write", "close") for path in paths}
     gate.check("meanwhile", len(rows) == len(wanted) and set(rows) == wanted, rows=len(rows),
                wanted=len(wanted), **trace.lost())
+
+
+@suite("names.again")
+def read_again(gate: Gate) -> None:
+    """A file that is first seen when it is closed, by a name that goes away with that: the next who
+    uses it reads its name again, for rows and for a recording."""
+    at, file = places.place(gate, "ext4").point, machine.scratch(gate.kept) / "again.ios"
+    names = [f"{at}/again{i}" for i in range(UNLINKED)]
+    fill(at, *(f"first{i}" for i in range(UNLINKED)))
+    firsts = [os.open(f"{at}/first{i}", os.O_RDONLY) for i in range(UNLINKED)]
+    for i, name in enumerate(names):
+        os.link(f"{at}/first{i}", name)
+    fds = [os.open(name, os.O_RDONLY) for name in names]
+    for i in range(UNLINKED):
+        os.unlink(f"{at}/first{i}")
+    me = str(os.getpid())
+    with Traces({"rows": Trace("--by", "file", "-p", me), "record": Record(file, "-p", me)}) as traces:
+        for first, fd in zip(firsts, fds):
+            os.close(first)
+            os.read(fd, 1)
+    for fd in fds:
+        os.close(fd)
+    for way, one in (("rows", traces["rows"].json), ("record", report("-j", "--by", "file", str(file))[0])):
+        keys = [row["key"] for row in one["ops"] if row["fs"] == "ext4"]
+        if keys and all(key.endswith("(deleted)") for key in keys):
+            gate.skip(way, "this kernel keeps a file until its close has returned")
+            continue
+        gate.check(way, sorted(keys) == sorted(names * 2) and not one["lost"]["names"], rows=len(keys),
+                   wanted=2 * len(names), first=min(set(keys) - set(names), default="none"),
+                   lost=one["lost"]["names"])
+
+
+@suite("names.threads")
+def of_threads(gate: Gate) -> None:
+    """A process is called what its first thread is, a thread by its own name; and after execve by the
+    new one, for requests, too."""
+    disk = machine.loop(gate.stack, gate.kept, 16)
+
+    def renamed() -> None:
+        Path(f"/proc/self/task/{threading.get_native_id()}/comm").write_text("gate-other", encoding="ascii")
+        fileio.read_at(disk.path, fileio.spread(101, 4096, 16 << 20), 4096, os.O_DIRECT)
+
+    thread, me = threading.Thread(target=renamed), str(os.getpid())
+    with Traces({by: Trace("--by", by, "-p", me, "-d", disk.name) for by in ("pid", "tid")}) as traces:
+        thread.start()
+        thread.join()
+    wanted = {"pid": (me, machine.get(f"/proc/{me}/comm").strip()),
+              "tid": (str(thread.native_id), "gate-other")}
+    for by, trace in traces.by_name.items():
+        for what in ("ops", "requests"):
+            called = {(row["key"], row["comm"]) for row in trace.rows(what) if row["count"] >= 101}
+            gate.check(f"{by}.{what}", called == {wanted[by]}, found=str(called), wanted=str(wanted[by]))
+    program = ("import mmap, os, sys; os.preadv(os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), "
+               "[mmap.mmap(-1, 4096)], 0); os.execvp('dd', sys.argv[2:])")
+    argv = ["dd", f"if={disk.path}", "of=/dev/null", "bs=4k", "count=23", "iflag=direct", "status=none"]
+    # without its operations, whose rows would name it, too
+    with Trace("--op", "fsync", "--by", "tid", "-d", disk.name,
+               command=[sys.executable, "-c", program, disk.path, *argv]) as trace:
+        pass
+    rows = {row["comm"]: row["count"] for row in trace.rows("requests", op="R")}
+    gate.check("exec", rows == {"dd": 24}, found=str(rows))
 
 
 @suite("names.together")

@@ -99,7 +99,7 @@ def kept_back(gate: Gate) -> None:
     """Under io.max a worker of blk-throttle's queues what was kept back. It is the command's, or
     counted as nobody's; its cgroup's in any case; and the wait for it is throttle."""
     disk = machine.loop(gate.stack, gate.kept, 16)
-    group = machine.few_reads(gate.stack, disk, 100)
+    group = machine.few_ios(gate.stack, disk, "read", 100)
     v2, functions = (group / "io.max").exists(), os.path.exists("/sys/kernel/tracing/kprobe_events")
     by_cgroup = Trace("-T", "blk", "-d", disk.name, *(["--cgroup", str(group)] if v2 else []))
     with by_cgroup:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import fileio
 import machine
 import oracles
-from harness import Gate, suite
+from harness import Gate, Skip, suite
 from oracles import DiskStat
 from places import place
 from tool import Trace, Traces
@@ -75,7 +76,7 @@ def held_back(gate: Gate) -> None:
     """What blk-throttle has kept is queued by its own worker, and belongs to whoever submitted it; where
     that function cannot be probed it is nobody's."""
     disk = machine.loop(gate.stack, gate.kept, 16)
-    group = machine.few_reads(gate.stack, disk, 200)
+    group = machine.few_ios(gate.stack, disk, "read", 200)
     functions = os.path.exists("/sys/kernel/tracing/kprobe_events")
     command = f"echo $$ >{group}/cgroup.procs; exec dd if={disk.path} of=/dev/null bs=4k count=101 iflag=direct"
     with Trace("--by", "comm", "-d", disk.name) as trace:
@@ -83,3 +84,22 @@ def held_back(gate: Gate) -> None:
     reads = found(trace, "count", op="R")
     gate.check("comm", sum(reads.values()) == 101 and set(reads) <= ({"dd"} if functions else {"dd", "nobody"}),
                found=str(reads))
+
+
+@suite("A1.submitters.written-back")
+def charged(gate: Gate) -> None:
+    """What a kernel thread writes back is of the cgroup that it is charged to."""
+    gate.not_native("controllers in all cgroups")
+    root, wanted = Path("/sys/fs/cgroup"), {"io", "memory"}
+    if not wanted <= set(machine.get(root / "cgroup.controllers").split()):
+        raise Skip("cgroup v2 has no io or memory controller")
+    there, group = place(gate, "ext4"), machine.cgroup(gate.stack, "writer")
+    for above in (root, group.parent):
+        machine.put(above / "cgroup.subtree_control", "+io +memory")
+    command = f"echo $$ >{group}/cgroup.procs; exec dd if=/dev/zero of={there.point}/charged bs=64k"
+    with Trace("--by", "cgroup", "-d", there.disk.name) as trace:
+        subprocess.run(["sh", "-c", f"{command} count={WRITTEN >> 16} status=none"], check=True)
+        os.sync()
+    name = "/" + str(group.relative_to(root))
+    size = found(trace, "bytes", op="W")
+    gate.check("cgroup", size.get(name, 0) >= WRITTEN, found=str(size), wanted=f"{name}: >={WRITTEN}")

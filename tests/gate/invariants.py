@@ -13,7 +13,8 @@ LIMIT = 1 << 63
 rules = {
     "A2.range": "every time is an integer from 0 to the length of the run",
     "A4.sum": "the strata add up to total_ns, and none is above it",
-    "A5.histogram": "the histogram counts every operation once, the maximum is in its last bucket",
+    "A5.histogram": "the histogram counts every operation once; the maximum is in its last bucket, "
+                    "the sum of all between those of the ends of their buckets",
     "A5.order": "p50 <= p90 <= p99 <= p999 <= max",
     "A1.rows": "a key has one row; errors <= count; a missing layer is null, never 0",
 }
@@ -31,8 +32,10 @@ def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LIMIT
 
 
-def _histogram(row: Json, where: str) -> None:
+def _histogram(row: Json, total: int, where: str) -> None:
     hist, rule = row["hist"], "A5.histogram"
+    least, most = (sum(b[end] * b[2] for b in hist) for end in (0, 1))
+    _expect(rule, least <= total <= most, where, ("sum", least, total, most))
     _expect(rule, sum(b[2] for b in hist) == row["count"], where, ("count", row["count"], hist[:3]))
     before = -1
     for low, high, count in hist:
@@ -69,12 +72,12 @@ def _op_row(row: Json, missing: list[str], wall_ns: int, where: str) -> None:
     _expect("A1.rows", 0 <= row["errors"] <= row["count"] > 0, where, ("errors", row["errors"]))
     order = [row["p50_ns"], row["p90_ns"], row["p99_ns"], row["p999_ns"], row["max_ns"]]
     _expect("A5.order", order == sorted(order), where, order)
-    _histogram(row, where)
+    _histogram(row, row["total_ns"], where)
     if "strata" in row:
         _strata(row, missing, where)
 
 
-def _request_row(row: Json, wall_ns: int, where: str) -> None:
+def _request_row(row: Json, wall_ns: int, queued: bool, where: str) -> None:
     for name in ("count", "errors", "bytes", "requeues", "unqueued", "device_ns", "max_ns"):
         _expect("A2.range", _whole(row[name]), where, (name, row[name]))
     for name in ("tag_ns", "queue_ns"):
@@ -82,7 +85,8 @@ def _request_row(row: Json, wall_ns: int, where: str) -> None:
     _expect("A2.range", row["max_ns"] <= wall_ns, where, ("max_ns", row["max_ns"], wall_ns))
     _expect("A1.rows", row["errors"] <= row["count"] > 0 and row["unqueued"] <= row["count"], where,
             ("count", row["count"], row["errors"], row["unqueued"]))
-    _histogram(row, where)
+    waited = (row["tag_ns"] or 0) + (row["queue_ns"] or 0) if queued else 0
+    _histogram(row, row["device_ns"] + waited, where)
 
 
 def _record(row: Json, missing: list[str], wall_ns: int, where: str) -> None:
@@ -110,7 +114,7 @@ def look(one: Json, wall_ns: int, args: str) -> None:
     _one_row_each([(r["layer"], r.get("call"), r["op"], r["fs"], r["key"]) for r in one["layers"]],
                   where)
     for row in one["requests"] or []:
-        _request_row(row, wall_ns, f"{where} {row['dev']} {row['op']}")
+        _request_row(row, wall_ns, "-Q" in args.split(), f"{where} {row['dev']} {row['op']}")
     _one_row_each([(r["dev"], r["op"], r["key"]) for r in one["requests"] or []], where)
     for row in one.get("slowest") or []:
         _record(row, missing, wall_ns, f"{where} {row['call']} {row['path']}")

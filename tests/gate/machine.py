@@ -277,17 +277,19 @@ def cgroup(stack: ExitStack, name: str) -> Path:
     return group
 
 
-def few_reads(stack: ExitStack, disk: Disk, per_second: int) -> Path:
-    """A new cgroup, v2 if that has the io controller, that may read from @disk so often."""
+def few_ios(stack: ExitStack, disk: Disk, op: str, per_second: int) -> Path:
+    """A new cgroup, v2 if that has the io controller, that may "read" from @disk, or "write", so often."""
     v2, v1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/blkio")
     name, dev = f"iostrata-gate-{os.getpid()}", get(disk.sys / "dev")
     if (v2 / "cgroup.controllers").exists():
         if "io" not in get(v2 / "cgroup.controllers").split():
             raise Skip("cgroup v2 has no io controller")
-        put(v2 / "cgroup.subtree_control", "+io")
-        root, file, limit = v2, "io.max", f"{dev} riops={per_second}"
+        # with the memory, what is written back is of the cgroup that wrote it
+        memory = " +memory" * ("memory" in get(v2 / "cgroup.controllers").split())
+        put(v2 / "cgroup.subtree_control", f"+io{memory}")
+        root, file, limit = v2, "io.max", f"{dev} {op[0]}iops={per_second}"
     else:
-        root, file, limit = v1, "blkio.throttle.read_iops_device", f"{dev} {per_second}"
+        root, file, limit = v1, f"blkio.throttle.{op}_iops_device", f"{dev} {per_second}"
     if not root.exists():
         raise Skip("no cgroup io controller")
     group = root / name

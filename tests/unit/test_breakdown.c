@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/hist.h"
 #include "base/mounts.h"
 #include "base/text.h"
@@ -243,6 +244,7 @@ static void the_answer_is_first(void **state)
 	(void)state;
 	v.detail = 0;
 	v.command = "sqlite3";
+	v.looked_for = "--op read,write,fsync";
 	fixture_usual(&f);
 	f.sn.ops[0].total_ns = 1000; /* too little for a line of its own, but for one of all such */
 	f.sn.threads_ns = 10000000000;
@@ -253,6 +255,111 @@ static void the_answer_is_first(void **state)
 	f.sn.lost[LOST_UNMATCHED_END] = 3;
 	print(&f, breakdown_text, &v, 0);
 	assert_string_equal(f.text, expected);
+	fixture_done(&f);
+}
+
+/* Prints the first screen of operations that each took 1 ms, half or all of it in one stratum. */
+static void cause_is(enum stratum st, uint64_t ns, const char *expected)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	v.detail = 0;
+	v.width = 120;
+	fixture_usual(&f);
+	for (size_t i = 0; i < f.sn.n_ops; i++) {
+		struct op_row *r = &f.sn.ops[i];
+
+		memset(r->strata, 0, sizeof(r->strata));
+		r->total_ns = r->count * 1000;
+		r->strata[ST_SLEEP] = r->count * (1000 - ns);
+		r->strata[st] += r->count * ns;
+	}
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, expected);
+	fixture_done(&f);
+}
+
+static void the_answer_has_its_cause(void **state)
+{
+	(void)state;
+	cause_is(ST_FS, 510, "97 % of it read ext4, mostly on CPU\n");
+	cause_is(ST_FS, 500, "97 % of it read ext4\n");
+	cause_is(ST_DEVICE, 510, "mostly waiting for the device\n");
+	cause_is(ST_TAG, 510, ", mostly waiting in the queues of the block layer\n");
+	cause_is(ST_PREEMPT, 510, "mostly waiting for a CPU\n");
+	cause_is(ST_HELPER, 510, "mostly waiting for a kernel thread\n");
+	cause_is(ST_THROTTLE, 510, "mostly throttled\n");
+	cause_is(ST_COMPLETE, 510, "97 % of it read ext4\n");
+	/* a share below a per cent is part of the rest */
+	cause_is(ST_DEVICE, 9, "\no other 99 %, rest 0.9 %\n");
+	cause_is(ST_DEVICE, 10, "\no other 99 %, D device 1 %\n");
+}
+
+/* What the first screen says of the run and of its losses. */
+static void the_answer_is_of_what_was_asked(void **state)
+{
+	struct missing missing = { .stratum[ST_VFS] = "no function", .requests = "no tracepoint" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	v.cpus = 2;
+	v.looked_for = "--comm dd";
+	v.ignored = "--op, --min";
+	v.missing = &missing;
+	v.sort = columns_find(op_columns, "count");
+	fixture_usual(&f);
+	f.sn.ops[2].count = 2000; /* first, but not what took most */
+	f.sn.missed = 5;
+	f.sn.lost[LOST_NAMES] = 2;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "traced --comm dd for 5.00 s: 106 ms in I/O, 74 % of it read ext4\n");
+	assert_has(f.text, "C cpu 8 %; on CPU 0.1 % of 2 CPUs\n");
+	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
+	assert_has(f.text, "\nread ext4       sleep");
+	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
+	assert_has(f.text, "\n7 lost; not measured: vfs, requests; -v says why\n");
+	v.command = "sqlite3";
+	v.repeats = v.later = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, ": 106 ms in I/O, 74 %");
+	assert_has_not(f.text, "traced");
+	assert_has_not(f.text, "CPUs");
+	assert_has(f.text, "\n7 lost; -v says why\n");
+	fixture_done(&f);
+}
+
+/* Rows that have no room: how many and how much they are. */
+static void the_rest_is_in_one_line(void **state)
+{
+	struct unfinished hung[4] = {};
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	fixture_usual(&f);
+	f.sn.unfinished = calloc(4, sizeof(hung[0]));
+	assert_non_null(f.sn.unfinished);
+	for (int i = 0; i < 4; i++)
+		f.sn.unfinished[i] = (struct unfinished){ .age_ns = 1000000000, .op = OP_READ };
+	f.sn.n_unfinished = 4;
+	v.rows_max = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "in syscall\nand 2 more\n");
+	assert_has(f.text, "\n2 more, 25.8 % of I/O; -v shows them\n");
+	assert_has(f.text, "\n1 more; -v shows them\n");
+	/* without a limit, those below a per cent; but one alone is shown */
+	v.rows_max = 0;
+	f.sn.ops[2].total_ns = f.sn.ops[0].total_ns;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n2 more, <0.1 % of I/O; -v shows them\n");
+	f.sn.ops[2].count = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nwrite ");
+	assert_has_not(f.text, "of I/O; -v shows them");
 	fixture_done(&f);
 }
 
@@ -307,6 +414,33 @@ static int lines_of(const char *text)
 	for (; *text; text++)
 		n += *text == '\n';
 	return n;
+}
+
+/* As much as there is of everything: the screen is full, and no more than that. */
+static void a_screen_is_full(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f = { .sn = { .duration_ns = 5000000000, .n_ops = 20, .n_rqs = 9,
+				     .n_unfinished = 4 } };
+
+	(void)state;
+	v.detail = 0;
+	v.command = "a-command-of-a-long-name";
+	f.sn.ops = calloc(f.sn.n_ops, sizeof(*f.sn.ops));
+	f.sn.rqs = calloc(f.sn.n_rqs, sizeof(*f.sn.rqs));
+	f.sn.unfinished = calloc(f.sn.n_unfinished, sizeof(*f.sn.unfinished));
+	assert_true(f.sn.ops && f.sn.rqs && f.sn.unfinished);
+	for (size_t i = 0; i < f.sn.n_ops; i++)
+		fill_op(&f.sn.ops[i], OP_READ, "ext4", 1009, 1000 + i);
+	for (size_t i = 0; i < f.sn.n_rqs; i++)
+		fill_rq(&f.sn.rqs[i], "vda", RQ_READ, 1009, 40000);
+	for (size_t i = 0; i < f.sn.n_unfinished; i++)
+		f.sn.unfinished[i] = (struct unfinished){ .age_ns = 1000000000, .op = OP_READ };
+	f.sn.threads_ns = 10000000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_int_equal(lines_of(f.text), 24);
+	assert_has(f.text, "\n18 more, ");
+	fixture_done(&f);
 }
 
 static void every_view_of(struct fixture *f, const struct missing *missing)
@@ -479,6 +613,41 @@ static void keys_get_a_line_each(void **state)
 	fixture_done(&f);
 }
 
+/* On the first screen a key has one line, for all that was done; what took most comes first. */
+static void keys_are_sums_on_the_first_screen(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.by = BY_PID;
+	v.detail = 0;
+	v.width = 100;
+	fixture_usual(&f);
+	for (size_t i = 0; i < f.sn.n_ops; i++) {
+		f.sn.ops[i].key.by[0] = i == 1 ? 13 : 12;
+		f.sn.ops[i].by = strdup(i == 1 ? "13" : "12");
+		strcpy(f.sn.ops[i].comm, i == 1 ? "dd" : "cat");
+	}
+	f.sn.ops[2].errors = 3;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "74 % of it dd 13\n");
+	assert_has(f.text, "\n13  dd   read      ext4 1,009      0 3.94 MiB ");
+	assert_has(f.text, "\n12  cat  fsync +1  -       30      5  120 KiB  911 us 3.90 ms ");
+	assert_true(strstr(f.text, "\n13 ") < strstr(f.text, "\n12 "));
+	v.by = BY_CACHE;
+	for (size_t i = 0; i < f.sn.n_ops; i++) {
+		f.sn.ops[i].key.by[0] = 0;
+		f.sn.ops[i].key.cache = i == 2 ? CACHE_MISS : CACHE_HIT;
+		free(f.sn.ops[i].by);
+		f.sn.ops[i].by = NULL;
+	}
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nhit ");
+	assert_has(f.text, "\nmiss ");
+	fixture_done(&f);
+}
+
 static void the_slowest_are_shown_whole(void **state)
 {
 	struct fixture f;
@@ -594,6 +763,99 @@ static void json_keeps_all_sums(void **state)
 	assert_int_equal(int_of(row, "count"), 1009);
 	assert_int_equal(int_of(row, "p999_ns"), hist_percentile(&f.sn.ops[1].hist, 99.9, 78000));
 	json_decref(root);
+	fixture_done(&f);
+}
+
+/* JSON in which every member has its own value, which no other has. */
+static const char every_member[] =
+	"{\"schema\":\"iostrata.breakdown/1\",\"kernel\":\"6.1.0\",\"time\":null,"
+	"\"duration_ns\":5000000000,\"command\":\"sqlite3\",\"threads_ns\":320,"
+	"\"io_ns\":13078,\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
+	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
+	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
+	"\"sleep\":1011,\"lock\":1012},\"missing\":[],\"ops\":[{\"comm\":\"dd\","
+	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
+	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
+	"\"mean_ns\":13,\"p50_ns\":860160,\"p90_ns\":7405568,\"p99_ns\":17039360,"
+	"\"p999_ns\":63438848,\"max_ns\":100000000,\"total_ns\":13078,"
+	"\"io_share\":1.000000,\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
+	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
+	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
+	"\"sleep\":1011,\"lock\":1012},\"hist\":[[851968,868351,510],[7340032,"
+	"7471103,400],[16777216,17301503,85],[62914560,63963135,4],[100663296,"
+	"102760447,1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\","
+	"\"comm\":\"cat\",\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\","
+	"\"count\":24,\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
+	"\"unqueued\":4,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
+	"\"tag_mean_ns\":5,\"queue_mean_ns\":12,\"device_mean_ns\":20,"
+	"\"p99_ns\":17563648,\"max_ns\":100000001,\"hist\":[[868352,884735,510],"
+	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
+	"[102760448,104857599,1]]}],\"in_progress\":[{\"op\":\"close\","
+	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\"}],"
+	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
+	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
+	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
+	"\"bpf_run_cnt\":331},\"slowest\":[{\"op\":\"read\",\"call\":\"pread64\","
+	"\"fs\":\"ext4\",\"cache\":\"miss\",\"start_ns\":401,\"total_ns\":78000,"
+	"\"strata\":{\"syscall\":1000,\"vfs\":2000,\"fs\":3000,\"throttle\":4000,"
+	"\"tag\":5000,\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
+	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0},"
+	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
+	"\"result\":402,\"error\":null,\"requests\":1,\"pid\":100,\"tid\":101,"
+	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
+	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"}}]}\n";
+
+static void json_has_every_member(void **state)
+{
+	static const unsigned int bins[][2] = { { 500, 510 }, { 600, 400 }, { 640, 85 }, { 700, 4 },
+						{ 720, 1 } };
+	struct unfinished hung = { .age_ns = 201, .op = OP_CLOSE, .stratum = ST_QUEUE,
+				   .fs = "xfs" };
+	struct breakdown_view v = plain;
+	struct op_row *op;
+	struct rq_row *rq;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	f.sn.n_ops = f.sn.n_rqs = f.sn.n_unfinished = 1;
+	op = &f.sn.ops[0];
+	*op = (struct op_row){ .key = { .op = OP_WRITE, .fs = 1, .cache = CACHE_MISS },
+			       .fs = "ext4", .by = strdup("12"), .comm = "dd", .count = 1000,
+			       .errors = 3, .bytes = 4097, .max_ns = 100000000 };
+	for (int i = 0; i < ST_N; i++)
+		op->total_ns += op->strata[i] = 1000 + i;
+	rq = &f.sn.rqs[0];
+	*rq = (struct rq_row){ .key = { .op = RQ_DISCARD }, .disk = "sda", .major = 8, .minor = 1,
+			       .by = strdup("13"), .comm = "cat", .count = 24, .errors = 5,
+			       .bytes = 512, .requeues = 6, .unqueued = 4, .tag_ns = 100,
+			       .queue_ns = 240, .device_ns = 480, .max_ns = 100000001 };
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(hist_add(&op->hist, bins[i][0], bins[i][1]), 0);
+		assert_int_equal(hist_add(&rq->hist, bins[i][0] + 1, bins[i][1]), 0);
+	}
+	f.sn.unfinished = calloc(1, sizeof(hung));
+	assert_non_null(f.sn.unfinished);
+	*f.sn.unfinished = hung;
+	for (int i = 0; i < LOST_N; i++)
+		f.sn.lost[i] = 301 + i;
+	f.sn.missed = 310;
+	f.sn.threads_ns = 320;
+	f.sn.bpf_run_ns = 330;
+	f.sn.bpf_run_cnt = 331;
+	f.sn.has_overhead = true;
+	fill_record(&f.records[0]);
+	f.records[0].start_ns = 401;
+	f.records[0].ret = 402;
+	f.records[0].cgroup = 403;
+	f.records[0].lock_ns = 404;
+	f.records[0].lock_holder = (struct waker){ .pid = 405, .tid = 406, .op = OP_FSYNC,
+						   .stratum = ST_FS, .comm = "jbd2" };
+	f.records[0].fs = 1;
+	v.command = "sqlite3";
+	v.by = BY_PID;
+	print(&f, breakdown_json, &v, 1);
+	assert_string_equal(f.text, every_member);
 	fixture_done(&f);
 }
 
@@ -870,6 +1132,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_as_always),
 		cmocka_unit_test(the_answer_is_first),
+		cmocka_unit_test(the_answer_has_its_cause),
+		cmocka_unit_test(the_answer_is_of_what_was_asked),
+		cmocka_unit_test(the_rest_is_in_one_line),
+		cmocka_unit_test(a_screen_is_full),
 		cmocka_unit_test(rows_are_sorted_by_total_time),
 		cmocka_unit_test(no_line_is_too_long_or_unsafe),
 		cmocka_unit_test(missing_strata_are_named_with_their_reason),
@@ -879,8 +1145,10 @@ int main(void)
 		cmocka_unit_test(one_file_system_alone),
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
+		cmocka_unit_test(keys_are_sums_on_the_first_screen),
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
+		cmocka_unit_test(json_has_every_member),
 		cmocka_unit_test(json_keeps_the_largest_sums),
 		cmocka_unit_test(json_has_requests),
 		cmocka_unit_test(json_has_null_for_what_is_missing),

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/reason.h"
-#include "capture/rowpack.h"
+#include "capture/chunk.h"
 #include "capture/replay.h"
 #include "capture/writer.h"
 
@@ -139,7 +139,7 @@ static void file_write(int fd, uint64_t n, struct writer *w)
 }
 
 struct counts {
-	uint64_t ops, requests, ns;
+	uint64_t ops, requests, named, losses;
 	int result;
 	bool ended;
 	struct reason why;
@@ -158,7 +158,9 @@ static struct counts file_read(FILE *f)
 			break;
 		c.ops += ev.kind == CHUNK_OPS;
 		c.requests += ev.kind == CHUNK_REQUESTS;
-		c.ns += ev.kind == CHUNK_OPS ? cap_op_total(&ev.op) : 0;
+		c.losses += ev.kind == CHUNK_LOSSES;
+		/* a name is before what refers to it */
+		c.named += ev.kind == CHUNK_OPS && catalog_file(&rec.catalog, ev.op.file)->ino;
 		c.result = 0;
 	}
 	c.ended = rec.reader.ended;
@@ -295,7 +297,8 @@ static void a_full_disk(void **state)
 
 static void only_the_last_is_kept(void **state)
 {
-	struct writer w = { .keep_ns = 50000 };
+	/* the last chunk but one ends 1,017,324 ns before the last */
+	struct writer w = { .keep_ns = 1000000 };
 	FILE *f = tmpfile();
 	struct counts c;
 
@@ -303,8 +306,10 @@ static void only_the_last_is_kept(void **state)
 	file_write(fileno(f), 10007, &w);
 	rewind(f);
 	c = file_read(f);
+	assert_int_equal(w.ops, 10007 - 1 - 9 * 1009);
 	assert_int_equal(w.ops + w.dropped_ops, 10007);
-	assert_true(w.dropped_ops > 0 && w.ops > 0);
+	assert_int_equal(w.requests + w.dropped_requests, 3336);
+	assert_int_equal(c.named, c.ops);
 	assert_int_equal(c.ops, w.ops);
 	assert_int_equal(c.requests, w.requests);
 	assert_true(c.ended);
@@ -322,13 +327,89 @@ static void a_size_is_kept_to(void **state)
 	file_write(fileno(f), 10007, &w);
 	assert_int_equal(w.err, -EFBIG);
 	assert_true(w.bytes < 31000);
+	assert_true(w.last_at + CHUNK_HEAD + w.last.packed <= w.max_bytes);
 	assert_int_equal(w.ops + w.lost_ops, 10007);
+	assert_int_equal(w.requests + w.lost_requests, 3336);
 	rewind(f);
 	c = file_read(f);
 	assert_int_equal(c.ops, w.ops);
 	assert_true(c.ended);
 	writer_done(&w);
 	fclose(f);
+}
+
+static void a_name_is_before_what_refers_to_it(void **state)
+{
+	struct cap_op op = an_op(0);
+	struct writer w = {};
+	FILE *f = tmpfile();
+	struct counts c;
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
+	add_names(&w);
+	for (int i = 0; i <= CHUNK_ROWS; i++) /* a chunk is full before anybody asks for it */
+		writer_op(&w, &op);
+	writer_close(&w);
+	assert_true(writer_end(&w, "{}"));
+	writer_done(&w);
+	rewind(f);
+	c = file_read(f);
+	assert_int_equal(c.ops, CHUNK_ROWS + 1);
+	assert_int_equal(c.named, c.ops);
+	fclose(f);
+}
+
+/* Heads that are whole, but of what no writer would make. */
+static void a_chunk_that_is_too_large(void **state)
+{
+	size_t len, at = CAPTURE_HEAD;
+	uint8_t *bytes = (uint8_t *)file_bytes(23, &len);
+	struct chunk_head h, was;
+	struct counts c;
+	FILE *f;
+
+	(void)state;
+	for (;; at += CHUNK_HEAD + was.packed) {
+		assert_true(head_get(bytes + at, &was));
+		if (was.kind == CHUNK_OPS)
+			break;
+	}
+	for (int i = 0; i < 2; i++) {
+		h = was;
+		h.rows = i ? h.rows : CHUNK_ROWS + 1;
+		h.raw += i;
+		head_put(bytes + at, &h);
+		f = fmemopen(bytes, len, "r");
+		c = file_read(f);
+		fclose(f);
+		assert_int_equal(c.result, -1);
+		assert_int_equal(c.ops, 0);
+		assert_non_null(strstr(c.why.error, i ? "does not unpack" : "this is no chunk"));
+	}
+	free(bytes);
+}
+
+static void a_name_that_is_longer_than_all_text(void **state)
+{
+	static const pack_codes codes = { PACK_VALUE };
+	const struct cap_name n = { NAME_THREAD, 1, 12, 13, 0, 3 };
+	struct rowpack c = { .codes = codes, .n = CAP_COLUMNS(n) };
+	struct catalog catalog;
+	struct cursor rows;
+	uint8_t bytes[256];
+	size_t len;
+
+	(void)state;
+	for (size_t text = 2; text <= 3; text++) {
+		assert_int_equal(catalog_init(&catalog), 0);
+		assert_int_equal(rowpack_add(&c, (const uint64_t *)&n), 0);
+		len = rowpack_put(&c, bytes, "cat", text);
+		assert_int_equal(cursor_open(&rows, CAP_COLUMNS(n), 1, bytes, len), 0);
+		assert_int_equal(catalog_add(&catalog, &rows), text == 3 ? 0 : -EBADMSG);
+		catalog_done(&catalog);
+	}
+	rowpack_done(&c);
 }
 
 static void what_is_no_recording(void **state)
@@ -347,6 +428,105 @@ static void what_is_no_recording(void **state)
 	c = file_read(f);
 	assert_string_equal(c.why.error, "'test' has version 2 of the format");
 	fclose(f);
+}
+
+/* Reads the chunk at @at. */
+static struct chunk_head chunk_at(struct reader *r, uint64_t at)
+{
+	struct reason why;
+
+	assert_int_equal(fseek(r->f, at, SEEK_SET), 0);
+	r->ended = false;
+	assert_int_equal(reader_next(r, &why), 1);
+	return r->head;
+}
+
+/* Whoever looks for a part of the time skips what the heads and the index say is of another. */
+static void chunks_say_of_what_time_they_are(void **state)
+{
+	static const uint64_t starts[] = { 2000, 1500, 3000, 2500 };
+	struct cap_loss loss = { 100, 4000, LOST_OPS, 5 };
+	uint64_t times[CHUNK_KINDS][2] = { [CHUNK_OPS] = { 1607, 3107 },
+					   [CHUNK_REQUESTS] = { 1510, 3010 },
+					   [CHUNK_LOSSES] = { 4000, 4000 } };
+	struct writer w = {};
+	struct cap_index i;
+	struct cursor index;
+	struct chunk_head h;
+	struct reader r, at;
+	struct reason why;
+	uint8_t trailer[CAPTURE_TRAILER];
+	unsigned int seen = 0;
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
+	add_names(&w);
+	for (int n = 0; n < 4; n++) {
+		struct cap_op op = { .start_ns = starts[n], .strata = { 100, [ST_DEVICE] = 7 } };
+		struct cap_request rq = { .q_ns = starts[n], .tag_ns = 1,
+					  .queue_ns = 2, .device_ns = 7 };
+
+		writer_op(&w, &op);
+		writer_request(&w, &rq);
+	}
+	writer_loss(&w, &loss);
+	writer_close(&w);
+	assert_true(writer_end(&w, "{}"));
+	assert_true(pread(fileno(f), trailer, sizeof(trailer), lseek(fileno(f), 0, SEEK_END) - 16));
+	assert_memory_equal(trailer + 8, CAPTURE_INDEX_MAGIC, 8);
+	rewind(f);
+	assert_int_equal(reader_begin(&r, f, "test", &why), 0);
+	rewind(f);
+	assert_int_equal(reader_begin(&at, f, "test", &why), 0);
+	assert_int_equal(chunk_at(&r, get_u32(trailer)).kind, CHUNK_INDEX);
+	assert_int_equal(reader_rows(&r, CAP_COLUMNS(i), &index, &why), 0);
+	while (cursor_next(&index, (uint64_t *)&i) > 0) {
+		h = chunk_at(&at, i.offset);
+		assert_int_equal(h.kind, i.kind);
+		assert_int_equal(h.rows, i.rows);
+		assert_int_equal(h.first_ns, i.first_ns);
+		assert_int_equal(h.last_ns, i.last_ns);
+		if (times[i.kind][0]) {
+			assert_int_equal(h.first_ns, times[i.kind][0]);
+			assert_int_equal(h.last_ns, times[i.kind][1]);
+		}
+		seen |= 1 << i.kind;
+	}
+	assert_int_equal(seen, 1 << CHUNK_HEADER | 1 << CHUNK_NAMES | 1 << CHUNK_OPS |
+				       1 << CHUNK_REQUESTS | 1 << CHUNK_LOSSES | 1 << CHUNK_END);
+	reader_done(&r);
+	reader_done(&at);
+	writer_done(&w);
+	fclose(f);
+}
+
+static void beginning_and_end_are_as_written(void **state)
+{
+	const struct missing missing = { .stratum[ST_FS] = "no functions", .requests = "no hooks" };
+	char *argv[] = { "iostrata", "record", NULL };
+	struct header_run run = { "1", argv, &missing, 1 << OP_READ | 1 << OP_FSYNC, true, false };
+	struct ending e, end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6 };
+	char *text = header_text(&run);
+	struct header h;
+
+	(void)state;
+	assert_non_null(text);
+	assert_int_equal(header_parse(&h, text, strlen(text)), 0);
+	assert_string_equal(h.stratum[ST_FS], "no functions");
+	assert_null(h.stratum[ST_VFS]);
+	assert_string_equal(h.requests, "no hooks");
+	assert_int_equal(h.vfs_kinds, run.vfs_kinds);
+	assert_true(h.has_ops && !h.has_requests);
+	assert_true(h.kernel && h.host && h.n_mounts);
+	assert_true(h.monotonic_ns && h.realtime_ns > h.monotonic_ns);
+	header_done(&h);
+	free(text);
+	text = ending_text(&end, "ended");
+	assert_non_null(text);
+	assert_int_equal(ending_parse(&e, text, strlen(text)), 0);
+	assert_memory_equal(&e, &end, sizeof(end));
+	free(text);
 }
 
 /* What a live run would have said of it. */
@@ -393,6 +573,220 @@ static void replayed(void **state)
 	fclose(f);
 }
 
+/* Three threads of two processes; five operations and four requests, unlike in all that a row
+ * has. */
+static void few_write(FILE *f)
+{
+	static const struct cap_name names[] = {
+		{ NAME_THREAD, 1, 12, 12, 14, 4 }, { NAME_THREAD, 2, 12, 13, 14, 2 },
+		{ NAME_THREAD, 3, 20, 20, 15, 2 }, { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99,
+						     CAP_FILE_COMPLETE | CAP_FILE_DELETED, 4 },
+		{ NAME_CGROUP, 14, 0, 0, 0, 2 },   { NAME_DEVICE, 8 << 20, 0, 0, 0, 3 },
+		{ NAME_CGROUP, 14, 0, 0, 0, 3 }, /* renamed */
+		{ NAME_FS, CAP_FS_FIRST, 1 << OP_READ, 0, 0, 4 },
+	};
+	static const char *const texts[] = { "main", "io", "sh", "f\0d", "/x", "sda", "/cg",
+					     "ext4" };
+	const struct cap_op read = { .start_ns = 2000, .owner = 2, .file = 1, .kind = OP_READ,
+				     .fs = CAP_FS_BDEV, .offset = 8192, .len = 4096, .ret = 512,
+				     .cache = CACHE_MISS, .call = 17, .requests = 3,
+				     .strata = { 100 } };
+	const struct cap_request rq = { .q_ns = 3000, .tag_ns = 1, .queue_ns = 2,
+					.device_ns = 1000, .owner = 2, .file = 1, .op = RQ_READ,
+					.dev = 8 << 20 | 3, .bytes = 4096, .requeues = 5 };
+	struct writer w = {};
+
+	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
+	for (int i = 0; i < 8; i++)
+		writer_name(&w, &names[i], texts[i]);
+	for (int i = 0; i < 5; i++) {
+		struct cap_op op = read;
+
+		op.owner = i < 2 ? 2 : i < 4 ? 1 : 3;
+		op.kind = i == 3 ? OP_FSYNC : i == 4 ? OP_WRITE : OP_READ;
+		op.ret = i == 1 ? (uint64_t)-EIO : 512;
+		op.strata[ST_DEVICE] = 1000 * (i ^ 3);
+		op.fs = i == 4 ? CAP_FS_FIRST : CAP_FS_BDEV;
+		writer_op(&w, &op);
+	}
+	for (int i = 0; i < 4; i++) {
+		struct cap_request one = rq;
+
+		one.owner = i < 3 ? 2 : 0;
+		one.flags = i == 1 ? CAP_RQ_FAILED : i == 2 ? CAP_RQ_BIO_BASED :
+			    i == 3 ? CAP_RQ_UNQUEUED : 0;
+		writer_request(&w, &one);
+	}
+	writer_close(&w);
+	assert_true(writer_end(&w, "{}"));
+	writer_done(&w);
+}
+
+/* The first interval of what ended from @from_ns on and before @to_ns. */
+static void few_replay(struct replay *r, uint64_t from_ns, uint64_t to_ns, struct snapshot *sn)
+{
+	struct recording rec;
+	struct cap_event ev;
+	struct reason why;
+	FILE *f = tmpfile();
+
+	few_write(f);
+	rewind(f);
+	assert_int_equal(recording_open(&rec, f, "test", &why), 0);
+	rec.from_ns = from_ns;
+	rec.to_ns = to_ns;
+	while (recording_next(&rec, &ev, &why) > 0)
+		assert_int_equal(replay_add(r, &rec, &ev, &why), 0);
+	replay_end(r, &rec);
+	recording_close(&rec);
+	fclose(f);
+	assert_int_equal(replay_take(r, 0, sn), 0);
+}
+
+static void rows_have_all_of_an_operation_or_request(void **state)
+{
+	struct replay r = { .conf = { .by = BY_NONE } };
+	const struct op_row *op;
+	const struct rq_row *rq;
+	struct snapshot sn;
+
+	(void)state;
+	few_replay(&r, 0, UINT64_MAX, &sn);
+	assert_int_equal(sn.n_ops, 3);
+	op = &sn.ops[0];
+	assert_string_equal(op->fs, "bdev");
+	assert_int_equal(op->count, 3);
+	assert_int_equal(op->errors, 1);
+	assert_int_equal(op->bytes, 2 * 512);
+	assert_int_equal(op->max_ns, 3100);
+	assert_int_equal(op->unprobed_layers, 1 << ST_FS);
+	assert_int_equal(sn.ops[1].key.op, OP_FSYNC);
+	assert_int_equal(sn.ops[1].bytes, 0); /* its result is no length */
+	assert_int_equal(sn.ops[2].unprobed_layers, 1 << ST_VFS | 1 << ST_FS);
+	assert_int_equal(sn.n_rqs, 2);
+	rq = &sn.rqs[0];
+	assert_string_equal(rq->disk, "8:3");
+	assert_int_equal(rq->major, 8);
+	assert_int_equal(rq->minor, 3);
+	assert_int_equal(rq->count, 3);
+	assert_int_equal(rq->errors, 1);
+	assert_int_equal(rq->bytes, 2 * 4096);
+	assert_int_equal(rq->requeues, 3 * 5);
+	assert_int_equal(rq->unqueued, 1);
+	assert_int_equal(rq->tag_ns, 3 * 1);
+	assert_int_equal(rq->queue_ns, 3 * 2);
+	assert_int_equal(rq->device_ns, 3 * 1000);
+	assert_int_equal(rq->max_ns, 1000);
+	assert_int_equal(sn.rqs[1].key.bio_based, 1);
+	snapshot_free(&sn);
+	replay_done(&r);
+	r.conf.queued = true;
+	r.conf.layer = LAYER_BLK;
+	few_replay(&r, 0, UINT64_MAX, &sn);
+	assert_int_equal(sn.n_ops, 0);
+	assert_int_equal(sn.rqs[0].max_ns, 1003);
+	assert_int_equal(sn.rqs[0].hist.bins[0].bucket, hist_bucket(1003));
+	snapshot_free(&sn);
+	replay_done(&r);
+	r.conf.layer = LAYER_SYSCALL;
+	few_replay(&r, 0, UINT64_MAX, &sn);
+	assert_int_equal(sn.n_rqs, 0);
+	assert_int_equal(sn.ops[0].key.call, 17);
+	snapshot_free(&sn);
+	replay_done(&r);
+}
+
+static void rows_have_the_key_that_is_asked_for(void **state)
+{
+	static const struct {
+		enum by_key by;
+		const char *op, *comm;		/* of the first row */
+		size_t ops, rqs;
+		const char *rq, *rq_comm;
+	} keys[] = {
+		{ BY_PID, "12", "main", 3, 3, "12", "main" },
+		{ BY_TID, "13", "io", 4, 3, "13", "io" },
+		{ BY_COMM, "io", "", 4, 3, "io", "" },
+		{ BY_CGROUP, "/cg", "", 3, 3, "/cg", "" },
+		{ BY_DEV, "sda", "", 3, 2, NULL, "" },
+		{ BY_CACHE, NULL, "", 3, 2, NULL, "" },
+		{ BY_FILE, "/d/f (deleted)", "", 3, 2, "/d/f (deleted)", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		struct replay r = { .conf = { .by = keys[i].by } };
+		struct snapshot sn;
+
+		few_replay(&r, 0, UINT64_MAX, &sn);
+		assert_int_equal(sn.n_ops, keys[i].ops);
+		assert_int_equal(sn.n_rqs, keys[i].rqs);
+		if (keys[i].op)
+			assert_string_equal(sn.ops[0].by, keys[i].op);
+		else
+			assert_null(sn.ops[0].by);
+		if (keys[i].rq)
+			assert_string_equal(sn.rqs[0].by, keys[i].rq);
+		else
+			assert_null(sn.rqs[0].by);
+		assert_string_equal(sn.ops[0].comm, keys[i].comm);
+		assert_string_equal(sn.rqs[0].comm, keys[i].rq_comm);
+		snapshot_free(&sn);
+		replay_done(&r);
+	}
+}
+
+static void the_slowest_are_whole(void **state)
+{
+	struct replay r = { .conf = { .slowest_max = 3, .slowest_fs = "bdev" } };
+	const struct op_record *s;
+	struct snapshot sn;
+
+	(void)state;
+	few_replay(&r, 0, UINT64_MAX, &sn);
+	assert_int_equal(r.intervals[0].n_slowest, 3);
+	s = r.intervals[0].slowest;
+	for (int i = 0; i < 3; i++) /* the fourth is the fsync, the fifth on another file system */
+		assert_int_equal(s[i].total_ns, 3100 - 1000 * i);
+	assert_int_equal(s[0].start_ns, 2000);
+	assert_int_equal(s[0].offset, 8192);
+	assert_int_equal(s[0].len, 4096);
+	assert_int_equal(s[0].ret, 512);
+	assert_int_equal(s[0].pid, 12);
+	assert_int_equal(s[0].tid, 13);
+	assert_int_equal(s[0].cgroup, 14);
+	assert_int_equal(s[0].ino, 99);
+	assert_int_equal(s[0].dev, 8 << 20);
+	assert_int_equal(s[0].requests, 3);
+	assert_int_equal(s[0].call, 17);
+	assert_int_equal(s[0].kind, OP_READ);
+	assert_int_equal(s[0].cache, CACHE_MISS);
+	assert_string_equal(s[0].comm, "io");
+	assert_true(s[0].file.deleted && s[0].file.complete && !s[0].file.unmounted);
+	snapshot_free(&sn);
+	replay_done(&r);
+}
+
+/* Operations end at 2100, 3100, 4100, 5100 and 9100; see few_write(). Real time is 4000 later. */
+static void parts_of_the_time(void **state)
+{
+	struct replay r = { .conf = { .every_ns = 2000, .first_ns = 6000 } };
+	struct snapshot sn;
+	uint64_t n = 0;
+
+	(void)state;
+	few_replay(&r, 0, UINT64_MAX, &sn);
+	assert_int_equal(r.n_intervals, 4);
+	snapshot_free(&sn);
+	replay_done(&r);
+	few_replay(&r, 3100, 5100, &sn);
+	for (size_t i = 0; i < sn.n_ops; i++)
+		n += sn.ops[i].count;
+	assert_int_equal(n, 2);
+	snapshot_free(&sn);
+	replay_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,8 +798,17 @@ int main(void)
 		cmocka_unit_test(a_full_disk),
 		cmocka_unit_test(only_the_last_is_kept),
 		cmocka_unit_test(a_size_is_kept_to),
+		cmocka_unit_test(a_name_is_before_what_refers_to_it),
+		cmocka_unit_test(a_chunk_that_is_too_large),
+		cmocka_unit_test(a_name_that_is_longer_than_all_text),
 		cmocka_unit_test(what_is_no_recording),
+		cmocka_unit_test(chunks_say_of_what_time_they_are),
+		cmocka_unit_test(beginning_and_end_are_as_written),
 		cmocka_unit_test(replayed),
+		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
+		cmocka_unit_test(rows_have_the_key_that_is_asked_for),
+		cmocka_unit_test(the_slowest_are_whole),
+		cmocka_unit_test(parts_of_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static const struct column list[] = {
 
 static const uint64_t second = 1000000000;
 static const struct row one = { "one", 23, 1500, 0 }, two = { "a\"b\033\xff", 1009, 780000, 101 },
-			none = { NULL, 0, 7, 0 };
+			none = { NULL, 0, 7, 0 }, longer = { "one more", 0, 0, 0 };
 static const void *const rows[] = { &one, &two, &none };
 
 static const struct columns usual = { .list = list, .ctx = &second, .width = 80 };
@@ -113,6 +113,22 @@ static void narrow_lines_lose_columns_then_letters(void **state)
 		      "/a/rat...f/some/file.c    23      1 1.50 us 23.0/s\n");
 }
 
+static void uncut_text_is_whole(void **state)
+{
+	struct columns t = usual;
+	struct row row = { "/a/rather/long/path/of/some/file.c", 23, 1500, 0 };
+	const void *const path[] = { &row };
+	struct printed p;
+
+	(void)state;
+	t.width = 40;
+	t.uncut = true;
+	print_begin(&p);
+	columns_text(&p.out, &t, path, 1);
+	print_end(&p, "who                                count   total\n"
+		      "/a/rather/long/path/of/some/file.c    23 1.50 us\n");
+}
+
 static void milliseconds_have_no_unit(void **state)
 {
 	struct columns t = usual;
@@ -173,6 +189,7 @@ static void rows_are_ordered_by_any_column(void **state)
 	c = columns_find(list, "who");
 	assert_true(columns_compare(&usual, c, &two, &one) < 0);
 	assert_true(columns_compare(&usual, c, &none, &one) > 0);
+	assert_true(columns_compare(&usual, c, &longer, &one) > 0);
 	c = columns_find(list, "share");
 	assert_true(columns_compare(&usual, c, &one, &two) > 0);
 	assert_true(columns_compare(&usual, c, &one, &none) < 0);
@@ -184,6 +201,7 @@ int main(void)
 		cmocka_unit_test(text_is_aligned_and_safe),
 		cmocka_unit_test(what_all_rows_lack_is_left_out),
 		cmocka_unit_test(narrow_lines_lose_columns_then_letters),
+		cmocka_unit_test(uncut_text_is_whole),
 		cmocka_unit_test(milliseconds_have_no_unit),
 		cmocka_unit_test(json_has_what_has_a_name),
 		cmocka_unit_test(csv_quotes_text),

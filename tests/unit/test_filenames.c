@@ -87,6 +87,28 @@ static void a_file_without_a_name_is_counted_once(void **state)
 	assert_called(&n, 1, 0, "(no file)", 0);
 }
 
+/* Requests have names, too; what is only known by them (metadata, readahead) is no loss. */
+static void files_of_requests_are_named(void **state)
+{
+	struct filenames n = {};
+	struct snapshot sn = { .n_rqs = 4, .rqs = calloc(4, sizeof(*sn.rqs)) };
+
+	(void)state;
+	assert_non_null(sn.rqs);
+	for (int i = 0; i < 3; i++) {
+		sn.rqs[i].key.by[0] = FILE_KEY(DEV, i == 2, i);
+		sn.rqs[i].key.by[1] = 12;
+	}
+	name_read(&n, 0, 12, "a", false);
+	assert_int_equal(filenames_name(&n, &sn), 0);
+	assert_string_equal(sn.rqs[0].by, "/a");
+	assert_string_equal(sn.rqs[1].by, "<8:1>/inode 12");
+	assert_int_equal(strncmp(sn.rqs[2].by, "/dev/", 5), 0);
+	assert_string_equal(sn.rqs[3].by, "(no file)");
+	assert_int_equal(sn.lost[LOST_NAMES], 0);
+	snapshot_free(&sn);
+}
+
 static void a_key_has_room_for_all_of_a_file(void **state)
 {
 	unsigned long long key = FILE_KEY(511U << 20 | 0xfffff, true, 0xffffffff);
@@ -103,6 +125,7 @@ int main(void)
 		cmocka_unit_test(the_best_name_is_that_of_all),
 		cmocka_unit_test(an_inode_used_again_is_another_file),
 		cmocka_unit_test(a_file_without_a_name_is_counted_once),
+		cmocka_unit_test(files_of_requests_are_named),
 		cmocka_unit_test(a_key_has_room_for_all_of_a_file),
 	};
 

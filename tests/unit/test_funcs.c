@@ -14,6 +14,7 @@
 #include "base/reason.h"
 #include "show/funcs_text.h"
 #include "show/funcs_view.h"
+#include "show/screen_table.h"
 
 static struct pattern *open_pattern(const char *text)
 {
@@ -240,6 +241,48 @@ static void unreturned_calls_count(void **state)
 	free(text);
 }
 
+static void check_rows(const struct funcs_view *v, struct func_row *rows, const char *order)
+{
+	struct func_snapshot sn = { .rows = rows, .n_rows = strlen(order) };
+	struct funcs_rows r;
+
+	assert_int_equal(funcs_rows_init(&r, v, &sn), 0);
+	assert_int_equal(r.n, sn.n_rows);
+	for (size_t i = 0; i < r.n; i++)
+		assert_int_equal(r.at[i]->by[0], order[i]);
+	funcs_rows_done(&r);
+}
+
+static void rows_are_in_order(void **state)
+{
+	struct func_row rows[] = {
+		{ .func = 1, .by = "c", .sum = { .count = 3, .total_ns = 5 } },
+		{ .func = 0, .by = "b", .sum = { .count = 3, .total_ns = 9 } },
+		{ .func = 0, .by = "a", .sum = { .count = 3, .total_ns = 7 } },
+	};
+	struct funcs_view v = view;
+
+	(void)state;
+	check_rows(&v, rows, "bac");
+	v.reverse = true;
+	check_rows(&v, rows, "cab");
+	v.sort = "count"; /* the same: by function and key, in either direction */
+	check_rows(&v, rows, "abc");
+	v.reverse = false;
+	check_rows(&v, rows, "abc");
+}
+
+static void intervals_have_steps(void **state)
+{
+	(void)state;
+	assert_int_equal(interval_faster(1000000000), 500000000);
+	assert_int_equal(interval_slower(1000000000), 2000000000);
+	assert_int_equal(interval_faster(1100000000), 1000000000);
+	assert_int_equal(interval_slower(1), 100000000);
+	assert_int_equal(interval_faster(100000000), 100000000);
+	assert_int_equal(interval_slower(90000000000), 90000000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +296,8 @@ int main(void)
 		cmocka_unit_test(tree_without_a_top),
 		cmocka_unit_test(lines_for_others),
 		cmocka_unit_test(unreturned_calls_count),
+		cmocka_unit_test(rows_are_in_order),
+		cmocka_unit_test(intervals_have_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,10 +24,12 @@ static struct op_key op_key(uint64_t pid, enum op_kind op, unsigned short bucket
 static void add(struct rows *rows, uint64_t pid, uint64_t ns)
 {
 	struct op_key key = op_key(pid, OP_READ, hist_bucket(ns));
-	struct op_sums sums = { .count = 1, .bytes = 512, .total_ns = ns, .max_ns = ns };
+	struct op_sums sums = { .count = 1, .errors = 1, .bytes = 512, .total_ns = ns,
+				.max_ns = ns };
 	struct op_row *row;
 
-	sums.strata[ST_SYSCALL] = ns;
+	sums.strata[ST_SYSCALL] = ns - 1;
+	sums.strata[ST_N - 1] = 1;
 	row = rows_op(rows, &key);
 	assert_non_null(row);
 	op_row_add(row, &sums);
@@ -40,9 +42,11 @@ static void check_row(const struct op_row *row)
 
 	assert_int_equal(row->key.bucket, 0);
 	assert_int_equal(row->count, DRAINS);
+	assert_int_equal(row->errors, DRAINS);
 	assert_int_equal(row->bytes, DRAINS * 512);
 	assert_int_equal(row->total_ns, DRAINS * pid + 3000);
-	assert_int_equal(row->strata[ST_SYSCALL], row->total_ns);
+	assert_int_equal(row->strata[ST_SYSCALL], row->total_ns - DRAINS);
+	assert_int_equal(row->strata[ST_N - 1], DRAINS);
 	assert_int_equal(row->max_ns, pid + 2000);
 	for (unsigned int i = 0; i < row->hist.n; i++)
 		n += row->hist.bins[i].count;
@@ -96,21 +100,32 @@ static void keys_differ_in_every_member_but_the_bucket(void **state)
 
 static void rows_of_requests_are_apart(void **state)
 {
-	struct rq_sums sums = { 1, 1, 4096, 1, 1, 10, 20, 30, 60 };
+	struct rq_sums sums = { .count = 1, .errors = 2, .bytes = 4096, .requeues = 3,
+				.unqueued = 4, .tag_ns = 10, .queue_ns = 20, .device_ns = 30,
+				.max_ns = 60 };
 	struct rq_key key = { .dev = 8 << 20, .op = RQ_WRITE, .bucket = 3 };
 	struct rows rows = {};
+	struct snapshot sn = {};
 
 	(void)state;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		key.bucket += i; /* one row for all of a histogram */
 		rq_row_add(rows_rq(&rows, &key), &sums);
+	}
 	key.bio_based = 1;
 	assert_int_equal(rows_rq(&rows, &key)->count, 0);
-	key.bio_based = 0;
-	assert_int_equal(rows.rqs.n, 2);
-	assert_int_equal(rows_rq(&rows, &key)->device_ns, 60);
-	assert_int_equal(rows_rq(&rows, &key)->max_ns, 60);
-	assert_int_equal(rows_rq(&rows, &key)->requeues, 2);
-	rows_done(&rows);
+	rows_take(&rows, &sn);
+	assert_int_equal(sn.n_rqs, 2);
+	assert_int_equal(sn.rqs[0].count, 2);
+	assert_int_equal(sn.rqs[0].errors, 4);
+	assert_int_equal(sn.rqs[0].bytes, 8192);
+	assert_int_equal(sn.rqs[0].requeues, 6);
+	assert_int_equal(sn.rqs[0].unqueued, 8);
+	assert_int_equal(sn.rqs[0].tag_ns, 20);
+	assert_int_equal(sn.rqs[0].queue_ns, 40);
+	assert_int_equal(sn.rqs[0].device_ns, 60);
+	assert_int_equal(sn.rqs[0].max_ns, 60);
+	snapshot_free(&sn);
 }
 
 static void a_taken_histogram_is_empty(void **state)

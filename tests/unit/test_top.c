@@ -385,32 +385,165 @@ static void test_json(void **state)
 	snapshot_free(&sn);
 }
 
-/* Two intervals are the double of one, and a name that has changed is the newer. */
+/* JSON in which every member has its own value, which no other has. */
+static const char every_member[] =
+	"{\"schema\":\"iostrata.top/1\",\"kernel\":\"6.1.0\",\"time\":3,"
+	"\"duration_ns\":1000,\"by\":\"tid\",\"rows\":[{\"pid\":100,\"tid\":101,"
+	"\"comm\":\"dd-2\","
+	"\"cgroup\":\"/system.slice/docker-"
+	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\","
+	"\"container\":\"0123456789ab\",\"file\":null,\"dev\":\"8:16\",\"major\":8,"
+	"\"minor\":16,\"disk\":\"sdb\",\"op\":\"D\",\"on_behalf\":\"writeback\","
+	"\"count\":1001,\"errors\":5,\"bytes\":512,\"total_ns\":2002000,"
+	"\"tag_ns\":10010,\"queue_ns\":20020,\"device_ns\":1971970,\"max_ns\":2100,"
+	"\"p99_ns\":2000}],\"ops\":[{\"pid\":100,\"tid\":101,\"comm\":\"dd-2\","
+	"\"cgroup\":\"/system.slice/docker-"
+	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\","
+	"\"container\":\"0123456789ab\",\"file\":null,\"op\":\"write\","
+	"\"count\":1000,\"errors\":3,\"bytes\":4096,\"total_ns\":1378,"
+	"\"max_ns\":1100,\"p99_ns\":1000,\"strata\":{\"syscall\":100,\"vfs\":101,"
+	"\"fs\":102,\"throttle\":103,\"tag\":104,\"queue\":105,\"device\":106,"
+	"\"complete\":107,\"runq\":108,\"preempt\":109,\"helper\":110,"
+	"\"sleep\":111,\"lock\":112}}],\"missing\":[],\"lost\":{\"ring\":301,\"map_full\":302,"
+	"\"unmatched_start\":303,\"unmatched_end\":304,\"names\":305,"
+	"\"unattributed\":306,\"ops\":307,\"requests\":308,\"missed\":310}}\n";
+
+static void test_json_members(void **state)
+{
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct top_json v = { .view = TOP_THREAD, .names = &names, .kernel = "6.1.0", .time_s = 3 };
+	struct snapshot sn = { .duration_ns = 1000, .n_ops = 1, .n_rqs = 1, .n_tasks = 1,
+			       .missed = 310 };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	struct op_row *op = calloc(1, sizeof(*op));
+	struct rq_row *rq = calloc(1, sizeof(*rq));
+
+	(void)state;
+	sn.ops = op;
+	sn.rqs = rq;
+	sn.tasks = calloc(1, sizeof(*sn.tasks));
+	assert_true(f && op && rq && sn.tasks);
+	*sn.tasks = tasks[1];
+	fill_op(op, TASK(100, 101), OP_WRITE, 1000, 1000);
+	fill_rq(rq, TASK(100, 101), "sdb", 16, RQ_DISCARD, 1001, 2000);
+	op->errors = 3;
+	op->bytes = 4096;
+	op->max_ns = 1100;
+	op->total_ns = 0;
+	for (int i = 0; i < ST_N; i++)
+		op->total_ns += op->strata[i] = 100 + i;
+	rq->errors = 5;
+	rq->bytes = 512;
+	rq->max_ns = 2100;
+	rq->key.by[1] = BEHALF_WRITEBACK;
+	for (int i = 0; i < LOST_N; i++)
+		sn.lost[i] = 301 + i;
+	assert_int_equal(top_json(f, &v, &sn), 0);
+	fclose(f);
+	assert_string_equal(text, every_member);
+	free(text);
+	top_names_done(&names);
+	snapshot_free(&sn);
+}
+
+/* All of a row twice: what adds up is the double, the rest as it was. */
+static void assert_doubled(const struct op_row *sum, const struct op_row *one)
+{
+	assert_memory_equal(&sum->key, &one->key, sizeof(sum->key));
+	assert_string_equal(sum->fs, one->fs);
+	assert_int_equal(!sum->by, !one->by);
+	assert_int_equal(sum->count, 2 * one->count);
+	assert_int_equal(sum->errors, 2 * one->errors);
+	assert_int_equal(sum->bytes, 2 * one->bytes);
+	assert_int_equal(sum->total_ns, 2 * one->total_ns);
+	assert_int_equal(sum->max_ns, one->max_ns);
+	for (int i = 0; i < ST_N; i++)
+		assert_int_equal(sum->strata[i], 2 * one->strata[i]);
+	assert_int_equal(sum->hist.bins[0].count, 2 * one->count);
+}
+
+static void assert_rq_doubled(const struct rq_row *sum, const struct rq_row *one)
+{
+	assert_memory_equal(&sum->key, &one->key, sizeof(sum->key));
+	assert_string_equal(sum->disk, one->disk);
+	assert_int_equal(sum->major, one->major);
+	assert_int_equal(sum->minor, one->minor);
+	if (one->by)
+		assert_string_equal(sum->by, one->by);
+	assert_int_equal(sum->count, 2 * one->count);
+	assert_int_equal(sum->errors, 2 * one->errors);
+	assert_int_equal(sum->bytes, 2 * one->bytes);
+	assert_int_equal(sum->requeues, 2 * one->requeues);
+	assert_int_equal(sum->unqueued, 2 * one->unqueued);
+	assert_int_equal(sum->tag_ns, 2 * one->tag_ns);
+	assert_int_equal(sum->queue_ns, 2 * one->queue_ns);
+	assert_int_equal(sum->device_ns, 2 * one->device_ns);
+	assert_int_equal(sum->max_ns, one->max_ns);
+	assert_int_equal(sum->hist.bins[0].count, 2 * one->count);
+}
+
+/* Two intervals are the double of one, a thread of either is in the sum, and a name that has
+ * changed is the newer. */
 static void test_total(void **state)
 {
 	struct top_total total = {};
 	struct snapshot sn;
-	uint64_t ops = 0, rqs = 0, in_hist = 0;
 
 	(void)state;
 	sample(&sn);
+	strcpy(sn.ops[0].fs, "ext4");
+	sn.ops[0].errors = sn.rqs[0].errors = 3;
+	sn.rqs[0].requeues = 4;
+	sn.rqs[0].unqueued = 5;
+	sn.rqs[1].by = strdup("/a");
+	sn.ops[1].by = strdup("/b");
+	sn.lost[LOST_RING] = 7;
+	sn.missed = 11;
+	sn.n_tasks--; /* the last comes in the second interval, the first only in the first */
 	assert_int_equal(top_total_add(&total, &sn), 0);
-	strcpy(sn.tasks[3].comm, "renamed");
+	sn.n_tasks++;
+	memmove(sn.tasks, sn.tasks + 1, --sn.n_tasks * sizeof(*sn.tasks));
+	strcpy(sn.tasks[0].comm, "renamed");
 	assert_int_equal(top_total_add(&total, &sn), 0);
 	assert_int_equal(total.sum.n_ops, OPS);
 	assert_int_equal(total.sum.n_rqs, RQS);
 	for (size_t i = 0; i < OPS; i++)
-		ops += total.sum.ops[i].count;
-	for (size_t i = 0; i < RQS; i++) {
-		rqs += total.sum.rqs[i].count;
-		in_hist += total.sum.rqs[i].hist.bins[0].count;
-	}
-	assert_int_equal(ops, 2 * 44);
-	assert_int_equal(rqs, 2 * 157);
-	assert_int_equal(in_hist, 2 * 157);
+		assert_doubled(&total.sum.ops[i], &sn.ops[i]);
+	for (size_t i = 0; i < RQS; i++)
+		assert_rq_doubled(&total.sum.rqs[i], &sn.rqs[i]);
 	assert_int_equal(total.sum.n_tasks, TASKS);
-	assert_string_equal(total.sum.tasks[3].comm, "renamed");
+	for (size_t i = 0; i < TASKS; i++)
+		assert_int_equal(total.sum.tasks[i].id, tasks[i].id);
+	assert_string_equal(total.sum.tasks[1].comm, "renamed");
 	assert_int_equal(total.sum.duration_ns, 2000000000);
+	assert_int_equal(total.sum.lost[LOST_RING], 14);
+	assert_int_equal(total.sum.missed, 22);
+	snapshot_free(&sn);
+	top_total_done(&total);
+}
+
+/* What has no row any more is counted as lost. */
+static void test_full_total(void **state)
+{
+	enum { N = TOP_TOTAL_ROWS + 3 };
+	struct snapshot sn = { .n_ops = N, .n_rqs = N };
+	struct top_total total = {};
+
+	(void)state;
+	sn.ops = calloc(N, sizeof(*sn.ops));
+	sn.rqs = calloc(N, sizeof(*sn.rqs));
+	assert_true(sn.ops && sn.rqs);
+	for (size_t i = 0; i < N; i++) {
+		sn.ops[i].key.by[0] = sn.rqs[i].key.by[0] = i + 1;
+		sn.ops[i].count = 100;
+		sn.rqs[i].count = 1;
+	}
+	assert_int_equal(top_total_add(&total, &sn), 0);
+	assert_int_equal(total.sum.n_ops, TOP_TOTAL_ROWS);
+	assert_int_equal(total.sum.n_rqs, TOP_TOTAL_ROWS);
+	assert_int_equal(total.sum.lost[LOST_MAP_FULL], 303);
 	snapshot_free(&sn);
 	top_total_done(&total);
 }
@@ -422,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_views), cmocka_unit_test(test_container),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_text),
 		cmocka_unit_test(test_json),  cmocka_unit_test(test_total),
+		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

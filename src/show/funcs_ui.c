@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* funcs_ui.c - see funcs_ui.h. */
+#include "show/funcs_ui.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/said.h"
+#include "show/screen_table.h"
+
+enum { HEAD_LINES = 2, FOOT_LINES = 1, LINE = 256, COLUMNS_MAX = 16 };
+
+static void on_quit(struct funcs_ui *ui)
+{
+	ui->quit = true;
+}
+
+static void on_help(struct funcs_ui *ui)
+{
+	ui->help = !ui->help;
+}
+
+static void on_back(struct funcs_ui *ui)
+{
+	ui->help = false;
+}
+
+/* Whether rows can be sorted by @c: it is on the screen, unless the screen is narrow. */
+static bool is_sortable(const struct funcs_ui *ui, const struct column *c)
+{
+	return c->title && (ui->view->by || strcmp(c->name, "key") != 0);
+}
+
+static void sort_move(struct funcs_ui *ui, int step)
+{
+	const struct column *list = funcs_columns, *now = columns_find(list, ui->view->sort);
+	int n = 0, at = now ? (int)(now - list) : 0;
+
+	while (column_is(&list[n]))
+		n++;
+	do
+		at = (at + n + step) % n;
+	while (!is_sortable(ui, &list[at]));
+	ui->view->sort = list[at].name;
+}
+
+static void on_sort_left(struct funcs_ui *ui)
+{
+	sort_move(ui, -1);
+}
+
+static void on_sort_right(struct funcs_ui *ui)
+{
+	sort_move(ui, 1);
+}
+
+static void on_reverse(struct funcs_ui *ui)
+{
+	ui->view->reverse = !ui->view->reverse;
+}
+
+static void on_pause(struct funcs_ui *ui)
+{
+	ui->paused = !ui->paused;
+}
+
+static void on_tree(struct funcs_ui *ui)
+{
+	ui->tree = ui->view->tree && !ui->tree;
+	ui->first = 0;
+}
+
+static void on_faster(struct funcs_ui *ui)
+{
+	ui->interval_ns = interval_faster(ui->interval_ns);
+}
+
+static void on_slower(struct funcs_ui *ui)
+{
+	ui->interval_ns = interval_slower(ui->interval_ns);
+}
+
+static void on_up(struct funcs_ui *ui)
+{
+	ui->first -= ui->first > 0;
+}
+
+static void on_down(struct funcs_ui *ui)
+{
+	ui->first++;
+}
+
+static void on_page_up(struct funcs_ui *ui)
+{
+	ui->first -= ui->first < ui->page_rows ? ui->first : ui->page_rows;
+}
+
+static void on_page_down(struct funcs_ui *ui)
+{
+	ui->first += ui->page_rows;
+}
+
+static void on_home(struct funcs_ui *ui)
+{
+	ui->first = 0;
+}
+
+static void on_end(struct funcs_ui *ui)
+{
+	ui->first = ui->rows;
+}
+
+static const struct action {
+	void (*act)(struct funcs_ui *ui);
+	int key;
+	const char *shown, *help;	/* NULL: as the one above */
+} actions[] = {
+	{ on_quit, 'q', "q", "quit" },
+	{ on_help, 'h', "h ?", "this list, and back" },
+	{ on_help, '?', NULL, NULL },
+	{ on_sort_left, '<', "< >", "sort by the column to the left, right" },
+	{ on_sort_right, '>', NULL, NULL },
+	{ on_sort_left, SCREEN_LEFT, NULL, NULL },
+	{ on_sort_right, SCREEN_RIGHT, NULL, NULL },
+	{ on_reverse, 'r', "r", "reverse the order" },
+	{ on_tree, 't', "t", "with --tree: who called whom, and back to the table" },
+	{ on_pause, ' ', "space", "pause: what is shown stays; and go on" },
+	{ on_faster, '+', "+ -", "interval faster, slower" },
+	{ on_slower, '-', NULL, NULL },
+	{ on_up, SCREEN_UP, "arrows", "scroll; also PgUp PgDn Home End, j k" },
+	{ on_down, SCREEN_DOWN, NULL, NULL },
+	{ on_up, 'k', NULL, NULL },
+	{ on_down, 'j', NULL, NULL },
+	{ on_up, SCREEN_WHEEL_UP, NULL, NULL },
+	{ on_down, SCREEN_WHEEL_DOWN, NULL, NULL },
+	{ on_page_up, SCREEN_PAGE_UP, NULL, NULL },
+	{ on_page_down, SCREEN_PAGE_DOWN, NULL, NULL },
+	{ on_home, SCREEN_HOME, NULL, NULL },
+	{ on_end, SCREEN_END, NULL, NULL },
+	{ on_back, SCREEN_ESCAPE, NULL, NULL },
+};
+
+enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
+
+static void put_help(void)
+{
+	int y = 0;
+
+	screen_put(y++, 0, screen_width(), STYLE_TITLES, "iostrata funcs: keys");
+	for (int i = 0; i < ACTIONS; i++) {
+		if (!actions[i].shown)
+			continue;
+		screen_put(y, 1, 7, STYLE_BOLD, actions[i].shown);
+		screen_put(y++, 9, screen_width() - 9, STYLE_NORMAL, actions[i].help);
+	}
+}
+
+bool funcs_ui_keys(struct funcs_ui *ui)
+{
+	bool any = false;
+	int key;
+
+	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
+		for (int i = 0; i < ACTIONS; i++)
+			if (actions[i].key == key)
+				actions[i].act(ui);
+		any = true;
+	}
+	return any;
+}
+
+static void put_head(const struct funcs_ui *ui, uint64_t self_ns)
+{
+	const struct funcs_view *v = ui->view;
+	char text[LINE], clock[16] = "";
+	size_t n = funcs_traced(v->funcs);
+	struct tm tm;
+
+	if (localtime_r(&ui->time, &tm))
+		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s %zu function%s by %s in %s%s", clock, n, n == 1 ? "" : "s",
+		 v->probe, text_ns(ui->sn->duration_ns).s, ui->paused ? ", paused" : "");
+	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
+	snprintf(text, sizeof(text), "self time of all: %s; a probe costs %s a call%s",
+		 text_ns(self_ns).s, text_ns(v->cost->call_ns).s,
+		 v->subtract ? ", which is taken off" : "");
+	screen_put(1, 0, screen_width(), STYLE_NORMAL, text);
+}
+
+/* What was lost is more important than what the keys are. */
+static void put_foot(const struct funcs_ui *ui)
+{
+	const char *said = said_last();
+	int y = screen_height() - FOOT_LINES;
+	char text[LINE] = "";
+
+	for (int i = 0; i < FUNC_LOSS_N && !*text; i++)
+		if (ui->sn->lost[i])
+			snprintf(text, sizeof(text), "lost: %s %s", text_count(ui->sn->lost[i]).s,
+				 funcs_loss_text(i));
+	if (*said)
+		screen_put(y, 0, screen_width(), STYLE_BOLD, said);
+	else
+		screen_put(y, 0, screen_width(), STYLE_DIM,
+			   *text ? text : "q quit  h help  < > sort  r reverse  space pause");
+}
+
+/* Draws the rows from ui->first on, as many as fit. */
+static void put_rows(struct funcs_ui *ui, const struct columns *t, const void *const *rows,
+		     size_t n)
+{
+	int left = screen_height() - HEAD_LINES - 1 - FOOT_LINES;
+
+	ui->rows = n;
+	ui->page_rows = left > 0 ? left : 0;
+	if (ui->first + ui->page_rows > n)
+		ui->first = n > ui->page_rows ? n - ui->page_rows : 0;
+	n -= ui->first;
+	screen_table(HEAD_LINES, t, rows + ui->first, n < ui->page_rows ? n : ui->page_rows, NULL,
+		     NULL);
+}
+
+/* In its title, the column that rows are sorted by is marked. */
+static void put_table(struct funcs_ui *ui, const struct funcs_rows *rows)
+{
+	struct column list[COLUMNS_MAX] = {};
+	const struct columns t = { .list = list, .ctx = ui->view, .width = screen_width(),
+				   .milliseconds = ui->view->milliseconds };
+	const struct column *by = columns_find(funcs_columns, ui->view->sort);
+	char title[16];
+
+	for (int i = 0; i < COLUMNS_MAX - 1 && column_is(&funcs_columns[i]); i++)
+		list[i] = funcs_columns[i];
+	snprintf(title, sizeof(title), "%s*", by->title);
+	list[by - funcs_columns].title = title;
+	put_rows(ui, &t, (const void *const *)rows->at, rows->n);
+}
+
+static int put_tree(struct funcs_ui *ui)
+{
+	const struct columns t = { .list = funcs_tree_columns, .ctx = ui->view,
+				   .width = screen_width(),
+				   .milliseconds = ui->view->milliseconds };
+	struct funcs_tree tree;
+	const void **rows;
+	int err = funcs_tree_init(&tree, ui->view, ui->sn);
+
+	if (err)
+		return err;
+	rows = calloc(tree.n + 1, sizeof(*rows));
+	for (size_t i = 0; rows && i < tree.n; i++)
+		rows[i] = &tree.at[i];
+	if (rows)
+		put_rows(ui, &t, rows, tree.n);
+	free(rows);
+	funcs_tree_done(&tree);
+	return rows ? 0 : -ENOMEM;
+}
+
+static int put_page(struct funcs_ui *ui)
+{
+	struct funcs_rows rows;
+	int err = funcs_rows_init(&rows, ui->view, ui->sn);
+
+	if (err)
+		return err;
+	put_head(ui, rows.self_ns);
+	if (ui->tree)
+		err = put_tree(ui);
+	else
+		put_table(ui, &rows);
+	put_foot(ui);
+	funcs_rows_done(&rows);
+	return err;
+}
+
+int funcs_ui_draw(struct funcs_ui *ui)
+{
+	int err = 0;
+
+	screen_begin();
+	if (ui->help)
+		put_help();
+	else if (ui->sn)
+		err = put_page(ui);
+	else
+		screen_put(0, 0, screen_width(), STYLE_BOLD, "the first interval is not over yet");
+	screen_show();
+	return err;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the programs send is what a recording has, with the best name of each file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/reason.h"
+#include "capture/intake.h"
+#include "capture/recording.h"
+#include "cell.h"
+
+enum { DEV = 8 << 20 | 1, INO = 99 };
+
+/* A recording in the making, and what is read of it. */
+struct fixture {
+	FILE *f;
+	struct writer w;
+	struct intake in;
+	const struct sent_file *late;	/* the name that is there when it is asked for */
+	unsigned int probed;
+	struct recording rec;
+	struct cap_event events[8];
+	size_t n;
+};
+
+static void names(void *arg)
+{
+	struct fixture *f = arg;
+
+	if (f->late)
+		intake_name(&f->in, f->late, sizeof(*f->late));
+}
+
+static bool fs(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN], unsigned int *ret_probed)
+{
+	const struct fixture *f = arg;
+
+	assert_int_equal(slot, 3);
+	strcpy(ret_name, "ext4");
+	*ret_probed = f->probed;
+	return true;
+}
+
+static void begin(struct fixture *f)
+{
+	*f = (struct fixture){ .f = tmpfile(), .in = { .w = &f->w, .names = names, .fs = fs,
+						       .arg = f } };
+	assert_non_null(f->f);
+	assert_int_equal(writer_begin(&f->w, fileno(f->f), "{\"monotonic_ns\":0,"
+				      "\"realtime_ns\":0,\"ops\":true,\"requests\":true}"), 0);
+}
+
+static void read_back(struct fixture *f)
+{
+	struct reason why;
+
+	intake_end(&f->in);
+	writer_close(&f->w);
+	assert_true(writer_end(&f->w, "{\"ended\":\"ended\"}"));
+	writer_done(&f->w);
+	intake_done(&f->in);
+	rewind(f->f);
+	assert_int_equal(recording_open(&f->rec, f->f, "test", &why), 0);
+	while (recording_next(&f->rec, &f->events[f->n], &why) > 0)
+		assert_true(++f->n < 8);
+	assert_true(f->rec.reader.ended);
+}
+
+static void end(struct fixture *f)
+{
+	recording_close(&f->rec);
+	fclose(f->f);
+}
+
+static struct sent_op_waited an_op(void)
+{
+	struct sent_op_waited w = { .op = { .what = SENT_OP_WAITED, .kind = OP_READ,
+		.cache = CACHE_MISS, .fs = SENT_FS_FIRST + 3, .call = 17, .open_flags = 2,
+		.who = { 12, 13, 1ULL << 40, "dd" }, .file = { FILE_KEY(DEV, 0, 3), INO },
+		.start_ns = 1000, .offset = 8192, .len = 4096, .ret = -5, .requests = 7, .fd = -1,
+	} };
+
+	for (int i = 0; i < ST_N; i++)
+		*(i < SENT_ON_CPU ? &w.op.on_cpu[i] : &w.waits[i - SENT_ON_CPU]) = 100 + i;
+	return w;
+}
+
+static struct sent_file a_name(unsigned int generation, const char *leaf)
+{
+	struct sent_file s = { .what = SENT_FILE, .id = { FILE_KEY(DEV, 0, generation), INO },
+			       .name = { .unread = !leaf } };
+
+	if (leaf) {
+		strcpy(s.name.names, leaf);
+		s.name.len = strlen(leaf) + 1;
+		s.name.complete = 1;
+	}
+	return s;
+}
+
+static void assert_named(const struct fixture *f, uint64_t id, const char *leaf)
+{
+	const struct catalog_file *file = catalog_file(&f->rec.catalog, id);
+
+	assert_int_equal(file->ino, INO);
+	assert_int_equal(file->flags, leaf ? CAP_FILE_COMPLETE : CAP_FILE_UNREAD);
+	assert_int_equal(file->len, leaf ? strlen(leaf) + 1 : 0);
+	if (leaf)
+		assert_string_equal(file->names, leaf);
+}
+
+static void operations_are_as_they_were_sent(void **state)
+{
+	struct sent_op_waited sent = an_op();
+	const struct catalog_thread *t;
+	const struct cap_op *op;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	intake_record(&f.in, &sent, sizeof(sent));
+	sent.op.what = SENT_OP; /* the same, never off the CPU */
+	intake_record(&f.in, &sent, sizeof(sent.op));
+	intake_record(&f.in, &sent, sizeof(sent.op) - 1); /* cut off */
+	f.probed = 1 << OP_READ; /* known better at the end */
+	read_back(&f);
+	assert_int_equal(f.n, 2);
+	op = &f.events[0].op;
+	assert_int_equal(op->start_ns, 1000);
+	assert_int_equal(op->kind, OP_READ);
+	assert_int_equal(op->call, 17);
+	assert_int_equal(op->cache, CACHE_MISS);
+	assert_int_equal(op->open_flags, 2);
+	assert_int_equal(op->offset, 8192);
+	assert_int_equal(op->len, 4096);
+	assert_int_equal((int64_t)op->ret, -5);
+	assert_int_equal((int64_t)op->fd, -1);
+	assert_int_equal(op->requests, 7);
+	for (int i = 0; i < ST_N; i++) {
+		assert_int_equal(op->strata[i], 100 + i);
+		assert_int_equal(f.events[1].op.strata[i], i < SENT_ON_CPU ? 100 + i : 0);
+	}
+	t = catalog_thread(&f.rec.catalog, op->owner);
+	assert_int_equal(t->pid, 12);
+	assert_int_equal(t->tid, 13);
+	assert_int_equal(t->cgroup, 1ULL << 40);
+	assert_string_equal(t->comm, "dd");
+	assert_string_equal(catalog_fs(&f.rec.catalog, op->fs), "ext4");
+	assert_int_equal(f.rec.catalog.fs[op->fs].probed, 1 << OP_READ);
+	end(&f);
+}
+
+static void requests_are_as_they_were_sent(void **state)
+{
+	struct sent_request sent = { .what = SENT_REQUEST, .op = RQ_WRITE, .dev = DEV,
+		.cmd_flags = 11, .error = -5, .requeues = 2, .merges = 3, .failed = 1, .sector = 8,
+		.bytes = 4096, .q = 1000, .g = 1001, .d = 1003, .c = 1007,
+		.who = { 12, 13, 0, "dd" },
+	};
+	const struct cap_request *rq;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	intake_record(&f.in, &sent, sizeof(sent));
+	sent.q = 0; /* submission not seen, nobody's */
+	sent.failed = 0;
+	sent.bio_based = 1;
+	sent.who = (struct sent_who){};
+	intake_record(&f.in, &sent, sizeof(sent));
+	read_back(&f);
+	assert_int_equal(f.n, 2);
+	rq = &f.events[0].request;
+	assert_int_equal(rq->q_ns, 1000);
+	assert_int_equal(rq->tag_ns, 1);
+	assert_int_equal(rq->queue_ns, 2);
+	assert_int_equal(rq->device_ns, 4);
+	assert_int_equal(rq->dev, DEV);
+	assert_int_equal(rq->op, RQ_WRITE);
+	assert_int_equal(rq->sector, 8);
+	assert_int_equal(rq->bytes, 4096);
+	assert_int_equal(rq->cmd_flags, 11);
+	assert_int_equal(rq->flags, CAP_RQ_FAILED);
+	assert_int_equal(rq->requeues, 2);
+	assert_int_equal(rq->merges, 3);
+	assert_int_equal(rq->error, 5);
+	assert_int_equal(catalog_thread(&f.rec.catalog, rq->owner)->tid, 13);
+	assert_int_equal(rq->file, 0);
+	rq = &f.events[1].request;
+	assert_int_equal(rq->q_ns, 1001);
+	assert_int_equal(rq->tag_ns, 0);
+	assert_int_equal(rq->flags, CAP_RQ_UNQUEUED | CAP_RQ_BIO_BASED);
+	assert_int_equal(rq->owner, 0);
+	end(&f);
+}
+
+static void the_best_name_is_that_of_the_file(void **state)
+{
+	struct sent_file unread = a_name(3, NULL), leaf = a_name(3, "a"), late = a_name(4, "b");
+	struct sent_op_waited sent = an_op();
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	intake_name(&f.in, &unread, sizeof(unread));
+	intake_record(&f.in, &sent, sizeof(sent));
+	intake_name(&f.in, &unread, sizeof(unread));
+	assert_int_equal(f.in.unnamed, 1);
+	intake_name(&f.in, &leaf, sizeof(leaf));
+	assert_int_equal(f.in.unnamed, 0);
+	intake_name(&f.in, &unread, sizeof(unread));
+	assert_int_equal(f.in.unnamed, 0);
+	/* the inode used again, by another thread; its name comes when it is asked for */
+	f.late = &late;
+	sent.op.file.key = FILE_KEY(DEV, 0, 4);
+	sent.op.who.tid = 14;
+	intake_record(&f.in, &sent, sizeof(sent));
+	/* and again; this one has none */
+	sent.op.file.key = FILE_KEY(DEV, 0, 5);
+	intake_record(&f.in, &sent, sizeof(sent));
+	assert_int_equal(f.in.unnamed, 1);
+	read_back(&f);
+	assert_int_equal(f.n, 3);
+	assert_named(&f, f.events[0].op.file, "a");
+	assert_named(&f, f.events[1].op.file, "b");
+	assert_named(&f, f.events[2].op.file, NULL);
+	assert_int_equal(catalog_thread(&f.rec.catalog, f.events[0].op.owner)->tid, 13);
+	assert_int_equal(catalog_thread(&f.rec.catalog, f.events[1].op.owner)->tid, 14);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(operations_are_as_they_were_sent),
+		cmocka_unit_test(requests_are_as_they_were_sent),
+		cmocka_unit_test(the_best_name_is_that_of_the_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of threads: the last one, for rows of both kinds, also some intervals later. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/tasknames.h"
+
+static void name(struct tasknames *n, unsigned long long id, const char *comm)
+{
+	struct task_name name = { .cgroup = 100 + id };
+
+	strcpy(name.comm, comm);
+	assert_int_equal(tasknames_add(n, id, &name), 0);
+}
+
+/* What a row of operations and one of requests of thread @id are called in the next interval. */
+static void assert_called(struct tasknames *n, unsigned long long id, const char *expected)
+{
+	struct op_row op = { .key.by = { id } };
+	struct rq_row rq = { .key.by = { id } };
+	struct snapshot sn = { .ops = &op, .n_ops = 1, .rqs = &rq, .n_rqs = 1 };
+
+	tasknames_name(n, &sn);
+	assert_string_equal(op.comm, expected);
+	assert_string_equal(rq.comm, expected);
+}
+
+static void pass(struct tasknames *n, int intervals)
+{
+	struct snapshot nothing = {};
+
+	while (intervals--)
+		tasknames_name(n, &nothing);
+}
+
+static void a_name_is_kept_while_it_is_used(void **state)
+{
+	struct tasknames n = {};
+
+	(void)state;
+	name(&n, 5, "sh");
+	name(&n, 5, "dd");
+	assert_called(&n, 5, "dd");
+	assert_called(&n, 6, "");
+	pass(&n, 5);
+	assert_called(&n, 5, "dd");
+	pass(&n, 5);
+	assert_called(&n, 5, "dd");
+	pass(&n, 20);
+	assert_called(&n, 5, "");
+	tasknames_done(&n);
+}
+
+static void threads_are_listed_once(void **state)
+{
+	static const unsigned long long ids[] = { 7, 5, 7, 0, 9 };
+	static const struct task expected[] = { { 5, 105, "five" }, { 7, 107, "seven" },
+						{ .id = 9 } };
+	struct tasknames n = {};
+	struct op_row ops[5] = {};
+	struct rq_row rqs[5] = {};
+
+	(void)state;
+	name(&n, 7, "seven");
+	name(&n, 5, "five");
+	for (int i = 0; i < 5; i++) {
+		ops[i].key.by[0] = ids[i % 3];
+		rqs[i].key.by[0] = ids[i];
+	}
+	for (int interval = 0; interval < 2; interval++) {
+		struct snapshot sn = { .ops = ops, .n_ops = 5, .rqs = rqs, .n_rqs = 5 };
+
+		assert_int_equal(tasknames_list(&n, &sn), 0);
+		assert_int_equal(sn.n_tasks, 3);
+		assert_memory_equal(sn.tasks, expected, sizeof(expected));
+		tasknames_name(&n, &sn);
+		free(sn.tasks);
+	}
+	tasknames_done(&n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_is_kept_while_it_is_used),
+		cmocka_unit_test(threads_are_listed_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
