@@ -8,7 +8,8 @@
 #ifndef IOSTRATA_EVENT_H
 #define IOSTRATA_EVENT_H
 
-/* One I/O call of one thread; syscalls.c decides which system call is of which kind. */
+/* One I/O call of one thread (syscalls.c decides which call is of which kind), or one request of
+ * io_uring. */
 enum op_kind {
 	OP_NONE,
 	OP_READ,
@@ -18,6 +19,7 @@ enum op_kind {
 	OP_FSYNC,
 	OP_COPY,
 	OP_META,
+	OP_URING,	/* a request of io_uring, from its submission to its completion */
 	OP_N,
 };
 
@@ -157,7 +159,7 @@ struct op_record {
 	unsigned int pid;		/* thread group */
 	unsigned int tid;
 	unsigned int requests;		/* bios this operation submitted */
-	unsigned short call;		/* system call number, | CALL_COMPAT */
+	unsigned short call;		/* system call number, | CALL_COMPAT; or CALL_URING */
 	unsigned char kind;		/* enum op_kind */
 	unsigned char cache;		/* enum cache_class */
 	unsigned int pad;
@@ -167,7 +169,8 @@ struct op_record {
 	struct file_name file;
 };
 
-enum { CALL_COMPAT = 0x8000, CALL_MAX = 512 };
+/* A call's number; with CALL_URING it is an opcode of io_uring instead. */
+enum { CALL_COMPAT = 0x8000, CALL_URING = 0x4000, CALL_MAX = 512, URING_OPS = 64 };
 
 /* What the programs send for each finished operation and request while a run is recorded. Whole
  * words without holes; the first byte says what it is. */

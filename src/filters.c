@@ -20,7 +20,8 @@ _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES, "lists");
 
 const struct opt_choice filter_ops[] = {
 	{ "read", OP_READ },   { "write", OP_WRITE }, { "open", OP_OPEN }, { "close", OP_CLOSE },
-	{ "fsync", OP_FSYNC }, { "copy", OP_COPY },   { "meta", OP_META }, {},
+	{ "fsync", OP_FSYNC }, { "copy", OP_COPY },   { "meta", OP_META }, { "uring", OP_URING },
+	{},
 };
 
 const struct opt filter_opts[] = {

@@ -9,7 +9,8 @@
 const char *op_name(unsigned int op)
 {
 	static const char *const names[OP_N] = { "none",  "read",  "write", "open",
-						 "close", "fsync", "copy",  "meta" };
+						 "close", "fsync", "copy",  "meta",
+						 "uring" };
 
 	return NAME_OF(names, op);
 }

@@ -84,6 +84,7 @@ struct missing {
 	const char *stratum[ST_N];	/* reason, NULL if the stratum is measured */
 	const char *requests;		/* reason why there are no requests, or NULL */
 	const char *calls;		/* reason why system calls are not traced, or NULL */
+	const char *uring;		/* reason why those of io_uring are not traced, or NULL */
 };
 
 /* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */

@@ -22,7 +22,21 @@ enum block_event {
 	EV_BIO_COMPLETE,
 	EV_FORK,
 	EV_EXIT,
+	EV_URING_SUBMIT,
+	EV_URING_FAILED,
+	EV_URING_LINK,
+	EV_URING_QUEUE,
+	EV_URING_WAIT,
+	EV_URING_COMPLETE,
 };
+
+/* Block events that a thread's first program has handled, for the backup; see first_to_see(). */
+struct handled {
+	u64 obj[2];
+	u8 event[2];	/* 0: none; two: an interrupt between the programs needs its own */
+	u32 tid;
+};
+static struct handled handled[HANDLED_SLOTS + IDLE_SLOTS];
 
 /*
  * Whether this program must handle the event @ev of @obj. Where programs can be preempted, each has

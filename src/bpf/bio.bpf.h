@@ -10,6 +10,7 @@
 
 #include "behalf.bpf.h"
 #include "done.bpf.h"
+#include "uring.bpf.h"
 #include "wait.bpf.h"
 
 #define REQ_OP_MASK 0xff /* include/linux/blk_types.h, as are the operations; 5.4 to 7.2 */
@@ -110,7 +111,13 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 	if (t && t->op.stage) {
 		*ret_outside = false;
 		op_submitted(&t->op, bio_key(bio), cpu, is_read);
+		if (CONF(uring) && unlikely(t->op.kind == OP_URING))
+			uring_bio_queued(t, bio_key(bio));
+	} else if (t && CONF(uring)) {
+		*ret_outside = !uring_bio_follows(t, bio_key(bio));
 	} else if (!t) {
+		if (CONF(uring) && current_flags() & PF_IO_WORKER)
+			*ret_outside = !uring_worker_bio(bio_key(bio), is_read);
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (!h)
 			return false;
@@ -203,6 +210,8 @@ static __always_inline void bio_split_off(struct bio *split)
 	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
 	io_hash(&first);
+	if (CONF(uring))
+		uring_bio_split(io->key, first.key);
 }
 
 /* The completion of a bio-based device's bio, and of bios that never became a request. */
@@ -234,6 +243,8 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	}
 	if (done.throttled && CONF(arg_pause))
 		times.held = 0;
+	if (CONF(uring) && live.uring_bios)
+		uring_bio_done(done.key, &times, done.op == RQ_READ);
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
 }
 

@@ -6,6 +6,7 @@
 #define IOSTRATA_CALL_BPF_H
 
 #include "op.bpf.h"
+#include "uring.bpf.h"
 
 /* Low byte: the 64-bit call of that number, high byte: the 32-bit one. */
 const volatile unsigned short calls[CALL_MAX];
@@ -203,8 +204,12 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 
 	/* a call that never reached vfs_read or vfs_write has a bad descriptor, or nothing to do;
 	 * an open's file is the descriptor that it returns */
-	late = op->progress == OP_BEGUN;
+	late = op->progress <= OP_BEGUN;
 	if (unlikely(late || op->kind == OP_OPEN)) {
+		if (CONF(uring) && op->progress == OP_ASYNC) {
+			uring_batch_ends(t);
+			return;
+		}
 		fd = late ? call_arg(call_regs(ctx, perf), 0, current_is_compat()) : ret;
 		wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true) : fd_learn(op, fd, false);
 	}

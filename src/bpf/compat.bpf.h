@@ -61,6 +61,9 @@ struct page___pre_7_1 {
 struct page___7_1 {
 	unsigned long compound_info;
 };
+struct io_kiocb___6_9 {
+	u64 flags;
+};
 struct pcpu_hot___6_2 {
 	int preempt_count;
 };
@@ -355,6 +358,12 @@ static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 static __always_inline long kprobe_ret(struct pt_regs *ctx)
 {
 	return ctx->ax;
+}
+
+/* WHAT io_kiocb.flags became wider; WHEN 6.9; DROP never: the same code reads both. */
+static __always_inline u32 uring_flags(struct io_kiocb *req)
+{
+	return ((struct io_kiocb___6_9 *)req)->flags;
 }
 
 /*

@@ -12,9 +12,10 @@
 
 enum { MAX_ERRNO = 4095 };
 
-static __always_inline u8 op_cache_class(const struct op *op)
+/* @acts: its kind, or what a request of io_uring does. */
+static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 {
-	if (op->kind != OP_READ && op->kind != OP_WRITE)
+	if (acts != OP_READ && acts != OP_WRITE)
 		return CACHE_NONE;
 	if (op->file.direct)
 		return CACHE_DIRECT;
@@ -40,16 +41,18 @@ static __always_inline bool record_fs_wanted(u64 fs)
 	return name[0] == CONF(record_fs[0]) && name[1] == CONF(record_fs[1]);
 }
 
-static __always_inline void op_record_send(const struct op *op, u64 total, long ret)
+/* Of @who; NULL: of current. */
+static __always_inline void op_record_send(const struct op *op, u64 total, long ret, u8 acts,
+					   const struct sent_who *who)
 {
 	struct op_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	u64 id;
+	struct sent_who w;
 
 	if (!r) {
 		count_lost(LOST_RING);
 		return;
 	}
-	id = current_pid_tgid();
+	who_set(&w, who);
 	r->start_ns = op->start;
 	r->total_ns = total;
 	__builtin_memcpy(r->strata, op->strata, sizeof(r->strata));
@@ -58,17 +61,16 @@ static __always_inline void op_record_send(const struct op *op, u64 total, long 
 	r->offset = op->offset;
 	r->len = op->len;
 	r->ret = ret;
-	r->cgroup = bpf_get_current_cgroup_id();
+	r->cgroup = w.cgroup;
 	r->dev = op->file.dev;
-	r->pid = id >> 32;
-	r->tid = id;
+	r->pid = w.pid;
+	r->tid = w.tid;
 	r->requests = op->submitted ? op->requests : 0;
 	r->call = op->call;
 	r->kind = op->kind;
-	r->cache = op_cache_class(op);
+	r->cache = op_cache_class(op, acts);
 	r->pad = 0;
-	__builtin_memset(r->comm, 0, sizeof(r->comm));
-	bpf_get_current_comm(r->comm, sizeof(r->comm));
+	__builtin_memcpy(r->comm, w.comm, sizeof(r->comm));
 	r->lock_ns = op->lock_held ? op->lock_ns : 0;
 	r->lock_holder = op->lock_holder;
 	file_name_read(&r->file, &op->file);
@@ -81,13 +83,13 @@ static __always_inline bool returns_bytes(u8 op)
 	return op <= OP_WRITE || op == OP_COPY;
 }
 
-/* Adds an operation to @sums: it returned @ret and took @total, of which @cpu on the CPU. Its row's
- * histogram is left out. */
-static __always_inline void op_add(const struct op *op, struct op_sums *sums, u64 total,
+/* Adds an operation that @acts to @sums: it returned @ret and took @total, of which @cpu on the
+ * CPU. Its row's histogram is left out. */
+static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums *sums, u64 total,
 				   const u64 cpu[ST_FS + 1], long ret, bool single_writer)
 {
 	sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-		 ret > 0 && returns_bytes(op->kind) ? ret : 0, single_writer);
+		 ret > 0 && returns_bytes(acts) ? ret : 0, single_writer);
 	if (CONF(layer) != LAYER_OPS)
 		return;
 	sums_add_strata(sums, cpu, ST_SYSCALL, ST_FS + 1, single_writer);
@@ -95,39 +97,67 @@ static __always_inline void op_add(const struct op *op, struct op_sums *sums, u6
 		sums_add_strata(sums, op->strata, ST_FS + 1, ST_N, single_writer);
 }
 
-/* The same for a row that has a slot, with its histogram; false if it has none. */
-static __always_inline bool op_add_in_slot(struct task_state *t, u32 what, u64 total,
-					   const u64 cpu[ST_FS + 1], long ret)
+/* How an operation ended, beside what it knows itself. */
+struct op_end {
+	u64 total;			/* of which @cpu on the CPU */
+	const u64 *cpu;			/* up to ST_FS */
+	long ret;
+	u32 what;			/* its row, with its file system */
+	u8 acts;			/* its kind, or what a request of io_uring does */
+	const struct sent_who *who;	/* whose it is; NULL: current's */
+};
+
+/* The same for a row that has a slot, a guess at which is in @slot, with its histogram; false if it
+ * has none. */
+static __always_inline bool op_add_in_slot(const struct op *op, const struct op_end *end, u8 *slot,
+					   bool single_writer)
 {
 	struct op_cell *cell;
 	u32 index;
 
-	cell = row_in_slot(&t->op.file, what, &t->row_slot, &index);
+	cell = row_in_slot(&op->file, end->what, slot, &index);
 	if (unlikely(!cell))
 		return false;
-	if (CONF(single_writer)) {
-		op_add(&t->op, &cell->sums, total, cpu, ret, true);
-		row_hist_add(cell, &index, total, true);
+	if (single_writer) {
+		op_add(op, end->acts, &cell->sums, end->total, end->cpu, end->ret, true);
+		row_hist_add(cell, &index, end->total, true);
 	} else {
-		op_add(&t->op, &cell->sums, total, cpu, ret, false);
-		row_hist_add(cell, &index, total, false);
+		op_add(op, end->acts, &cell->sums, end->total, end->cpu, end->ret, false);
+		row_hist_add(cell, &index, end->total, false);
 	}
 	return true;
 }
 
-/* What few runs ask for of an operation that is done. @what: of its row. False: it is in no row. */
-static __always_inline bool op_extras(const struct op *op, u64 total, const u64 cpu[ST_FS + 1],
-				      long ret, u32 *what)
+/* What few runs ask for of an operation that is done. False: it is in no row. */
+static __always_inline bool op_extras(const struct op *op, struct op_end *end)
 {
-	if (CONF(min_ns) && total < CONF(min_ns))
+	if (CONF(min_ns) && end->total < CONF(min_ns))
 		return false;
 	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
-		op_send(op, op_cache_class(op), cpu, ret);
+		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
 	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META))
-		*what |= ROW_WHAT(op->call, 0, 0);
+		end->what |= ROW_WHAT(op->call, 0, 0);
 	if (CONF(by) == BY_CACHE)
-		*what |= ROW_WHAT(0, 0, (u32)op_cache_class(op));
+		end->what |= ROW_WHAT(0, 0, (u32)op_cache_class(op, end->acts));
 	return !CONF(uncounted);
+}
+
+/* An operation is done. @single_writer: nobody else adds to rows like its own on this CPU. */
+static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 *slot,
+				    bool single_writer)
+{
+	struct op_sums *sums;
+
+	if (CONF(op_extras) && !op_extras(op, end))
+		return;
+	if (!CONF(row_slots) || unlikely(!op_add_in_slot(op, end, slot, single_writer))) {
+		sums = row_hashed(&op->file, end->what, end->total, end->who);
+		if (!sums)
+			return;
+		op_add(op, end->acts, sums, end->total, end->cpu, end->ret, false);
+	}
+	if (CONF(records) && end->total > live.slow_ns && record_fs_wanted(op->file.fs))
+		op_record_send(op, end->total, end->ret, end->acts, end->who);
 }
 
 /* Current's operation of @t is done: it returned @ret and took @total, of which @cpu on the CPU. */
@@ -135,19 +165,9 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 				    long ret)
 {
 	struct op *op = &t->op;
-	u32 what = ROW_WHAT(0, (u32)op->kind, 0);
-	struct op_sums *sums;
+	struct op_end end = { total, cpu, ret, ROW_WHAT(0, (u32)op->kind, 0), op->kind, NULL };
 
-	if (CONF(op_extras) && !op_extras(op, total, cpu, ret, &what))
-		return;
-	if (!CONF(row_slots) || unlikely(!op_add_in_slot(t, what, total, cpu, ret))) {
-		sums = row_hashed(&op->file, what, total);
-		if (!sums)
-			return;
-		op_add(op, sums, total, cpu, ret, false);
-	}
-	if (CONF(records) && total > live.slow_ns && record_fs_wanted(op->file.fs))
-		op_record_send(op, total, ret);
+	op_keep(op, &end, &t->row_slot, CONF(single_writer));
 }
 
 /* The entry of @io's row in the hash for @bucket. NULL: no room, or refused, as in row_hashed(). */

@@ -97,7 +97,7 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 		cell = row_in_slot(&f->info, what, &t->row_slot, &index);
 	if (likely(cell))
 		row_hist_add(cell, &index, total, false);
-	sums = likely(cell) ? &cell->sums : row_hashed(&f->info, what, total);
+	sums = likely(cell) ? &cell->sums : row_hashed(&f->info, what, total, NULL);
 	if (sums)
 		sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
 			 ret > 0 && returns_bytes(f->info.op) ? ret : 0, false);

@@ -228,8 +228,8 @@ static __always_inline void request_requeued(struct request *rq)
 	io->requeues++;
 }
 
-/* A request that is finished for good. */
-static __always_inline void request_finish(const struct io_state *io, u64 now, bool level_known)
+/* The times of a request that completes now. */
+static __always_inline struct rq_times request_times(const struct io_state *io, u64 now)
 {
 	struct rq_times times = {.held = io->q, .q = io->q, .g = io->g, .d = io->d, .c = now};
 
@@ -241,6 +241,39 @@ static __always_inline void request_finish(const struct io_state *io, u64 now, b
 		times.c = times.d;
 	if (io->throttled && CONF(arg_pause))
 		times.held = 0; /* the stratum is there */
+	return times;
+}
+
+/* What a completion tells the operations of io_uring. Unlike a state, of which there are two kinds,
+ * it is the same to the verifier whatever came before. */
+struct told {
+	struct rq_times times;			/* times.c == 0: nothing */
+	bool is_read;
+};
+
+/* Tells those whose bios are in the first @bytes of @rq that these are done. */
+static __always_inline void request_tell_uring(struct request *rq, const struct told *told,
+					       u32 bytes)
+{
+	struct bio *bio = rq->bio;
+	u32 size;
+
+	for (int i = 0; i < BIO_WALK && bio; i++) {
+		bio = bio_untrusted(bio);
+		size = bio->bi_iter.bi_size;
+		if (size > bytes)
+			break;
+		bytes -= size;
+		uring_bio_done(bio_key(bio), &told->times, told->is_read);
+		bio = bio->bi_next;
+	}
+}
+
+/* A request that is finished for good. */
+static __always_inline void request_finish(const struct io_state *io, u64 now, bool level_known)
+{
+	struct rq_times times = request_times(io, now);
+
 	if (io->counted)
 		request_done(io, &times);
 	completion_announce(&times, io->tid, io->op == RQ_READ, now + REQUEST_END_NS, level_known);
@@ -260,7 +293,7 @@ static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
  * dispatched itself: its times are those of its bio and of the internal flush.
  */
 static __always_inline void request_completed(struct request *rq, int error, u32 bytes,
-					      bool level_known)
+					      bool level_known, struct told *ret_told)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct io_state *io = request_io_anywhere(rq, rq->bio);
@@ -283,6 +316,10 @@ static __always_inline void request_completed(struct request *rq, int error, u32
 		io->error = error;
 	} else {
 		io->bytes += bytes;
+	}
+	if (CONF(uring) && live.uring_bios && !in_sequence) {
+		ret_told->times = request_times(io, now);
+		ret_told->is_read = io->op == RQ_READ;
 	}
 	if (bytes < rq->__data_len) {
 		/* the first bio may be done: the next completion will have another */

@@ -162,6 +162,29 @@ static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 	}
 }
 
+/* The same for an operation of @who; false: the key does not depend on whose it is. */
+static __always_inline bool key_set_owner(u64 by[2], const struct sent_who *who)
+{
+	switch (CONF(by)) {
+	case BY_PID:
+		by[0] = who->pid;
+		return true;
+	case BY_TID:
+		by[0] = who->tid;
+		return true;
+	case BY_TASK:
+		by[0] = (u64)who->pid << 32 | who->tid;
+		return true;
+	case BY_COMM:
+		__builtin_memcpy(by, who->comm, COMM_LEN);
+		return true;
+	case BY_CGROUP:
+		by[0] = who->cgroup;
+		return true;
+	}
+	return false;
+}
+
 /* Look up or insert a key in the hash of the even or of the odd epoch. */
 #define ROWS_LOOKUP(even, rows, key)                                                               \
 	((even) ? (void *)bpf_map_lookup_elem(&rows##_even, key)                                   \
@@ -182,6 +205,14 @@ static __always_inline void row_made(volatile u32 *made, u32 limit)
 	bpf_ringbuf_output(&wakes, &nothing, sizeof(nothing), 0);
 }
 
+static __always_inline void row_set_name(u64 id, const struct task_name *name, bool even)
+{
+	if (even)
+		bpf_map_update_elem(&task_names_even, &id, name, BPF_ANY);
+	else
+		bpf_map_update_elem(&task_names_odd, &id, name, BPF_ANY);
+}
+
 /* Notes the name of current, or of its process, for which the epoch has a row; @id as the tool sees
  * it. */
 static __always_inline void row_name_task(u64 id, bool even)
@@ -194,10 +225,16 @@ static __always_inline void row_name_task(u64 id, bool even)
 	if (CONF(by) == BY_TASK)
 		name.cgroup = bpf_get_current_cgroup_id();
 	BPF_CORE_READ_STR_INTO(&name.comm, task, comm);
-	if (even)
-		bpf_map_update_elem(&task_names_even, &id, &name, BPF_ANY);
-	else
-		bpf_map_update_elem(&task_names_odd, &id, &name, BPF_ANY);
+	row_set_name(id, &name, even);
+}
+
+/* The same for @who. */
+static __always_inline void row_name_owner(u64 id, const struct sent_who *who, bool even)
+{
+	struct task_name name = {.cgroup = who->cgroup};
+
+	__builtin_memcpy(name.comm, who->comm, COMM_LEN);
+	row_set_name(id, &name, even);
 }
 
 /* The same for a submitter @id, whose request gets into a row only when it is done. After exec the
@@ -238,9 +275,10 @@ static __always_inline void row_name_file(const struct op_key *key, const struct
 		file_name_read(name, f);
 }
 
-/* The entry of a row in the hash for operations that take @total. NULL: no room, or the kernel
- * refused to make it (-EBUSY); the operation is lost then. */
-static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32 what, u64 total)
+/* The entry of a row in the hash for operations of @who (NULL: of current) that take @total. NULL:
+ * no room, or the kernel refused to make it (-EBUSY); the operation is lost then. */
+static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32 what, u64 total,
+						  const struct sent_who *who)
 {
 	bool even = !live.epoch;
 	struct op_sums *sums;
@@ -251,14 +289,17 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 	key.op = WHAT_OP(what);
 	key.cache = WHAT_CACHE(what);
 	key.bucket = hist_bucket(total);
-	key_set_by(key.by, f);
+	if (!who || !key_set_owner(key.by, who))
+		key_set_by(key.by, f);
 	sums = ROWS_LOOKUP(even, op_rows, &key);
 	if (sums)
 		return sums;
 	fs_note(f->fs, f->file, f->mode);
 	if (CONF(by) == BY_FILE)
 		row_name_file(&key, f, even);
-	if (BY_NAMES_TASKS(CONF(by)))
+	if (BY_NAMES_TASKS(CONF(by)) && who)
+		row_name_owner(key.by[0], who, even);
+	else if (BY_NAMES_TASKS(CONF(by)))
 		row_name_task(key.by[0], even);
 	if (!ROWS_INSERT(even, op_rows, &key))
 		row_made(&live.op_rows_made[!even], CONF(op_rows_limit));

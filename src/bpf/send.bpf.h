@@ -102,22 +102,34 @@ static __always_inline u8 fs_sent_as(const struct file_info *f)
 	return SENT_FS_FIRST + slot;
 }
 
-static __always_inline void op_fill_sent(struct sent_op *s, u8 what, const struct op *op, u8 cache,
-					 const u64 cpu[SENT_ON_CPU], long ret)
+/* Sets @to to @who; NULL: to current. */
+static __always_inline void who_set(struct sent_who *to, const struct sent_who *who)
 {
-	u64 id = current_pid_tgid(), *comm = (u64 *)s->who.comm;
+	u64 id, *comm = (u64 *)to->comm;
 
+	if (who) {
+		*to = *who;
+		return;
+	}
+	id = current_pid_tgid();
+	to->pid = id >> 32;
+	to->tid = id;
+	to->cgroup = bpf_get_current_cgroup_id();
+	comm[0] = comm[1] = 0; /* 6.1 writes no further than the NUL */
+	bpf_get_current_comm(comm, COMM_LEN);
+}
+
+static __always_inline void op_fill_sent(struct sent_op *s, u8 what, const struct op *op, u8 cache,
+					 const u64 cpu[SENT_ON_CPU], long ret,
+					 const struct sent_who *who)
+{
 	s->what = what;
 	s->kind = op->kind;
 	s->cache = cache;
 	s->fs = fs_sent_as(&op->file);
 	s->call = op->call;
 	s->open_flags = op->file.ino ? op->file.open_flags : 0;
-	s->who.pid = id >> 32;
-	s->who.tid = id;
-	s->who.cgroup = bpf_get_current_cgroup_id();
-	comm[0] = comm[1] = 0; /* 6.1 writes no further than the NUL */
-	bpf_get_current_comm(comm, COMM_LEN);
+	who_set(&s->who, who);
 	s->file.key = op->file.ino ? file_key_of(&op->file) : 0;
 	s->file.ino = op->file.ino;
 	s->start_ns = op->start;
@@ -130,9 +142,9 @@ static __always_inline void op_fill_sent(struct sent_op *s, u8 what, const struc
 		s->on_cpu[i] = cpu[i];
 }
 
-/* Sends current's operation; see op_done(). */
+/* Sends an operation of @who (NULL: of current); see op_done(). */
 static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
-				    long ret)
+				    long ret, const struct sent_who *who)
 {
 	void *ring = ring_here();
 	struct sent_op_waited *w;
@@ -143,14 +155,14 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 	if (ring && !op->settled) {
 		s = bpf_ringbuf_reserve(ring, sizeof(*s), 0);
 		if (s) {
-			op_fill_sent(s, SENT_OP, op, cache, cpu, ret);
+			op_fill_sent(s, SENT_OP, op, cache, cpu, ret, who);
 			sent_submit(s, sizeof(*s));
 			return;
 		}
 	} else if (ring) {
 		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
 		if (w) {
-			op_fill_sent(&w->op, SENT_OP_WAITED, op, cache, cpu, ret);
+			op_fill_sent(&w->op, SENT_OP_WAITED, op, cache, cpu, ret, who);
 			for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
 				w->waits[i] = op->strata[SENT_ON_CPU + i];
 			sent_submit(w, sizeof(*w));

@@ -23,6 +23,12 @@ static __always_inline bool is_helper(u32 flags)
 	return flags & (PF_KTHREAD | PF_IO_WORKER);
 }
 
+/* Whether such a thread may be in an operation: io_uring's thread that polls for requests may. */
+static __always_inline bool may_have_op(u32 flags)
+{
+	return !is_helper(flags) || (CONF(uring) && flags & PF_IO_WORKER);
+}
+
 /* Puts a copy of the key on the stack, so that the caller's can stay in a register. */
 static __always_inline struct task_state *task_overflown(u64 task)
 {

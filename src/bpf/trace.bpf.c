@@ -8,6 +8,7 @@
 #include "call.bpf.h"
 #include "layer.bpf.h"
 #include "request.bpf.h"
+#include "uring_done.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -83,20 +84,22 @@ int on_sched_switch(u64 *ctx)
 	u32 tid;
 
 	marks_clear();
-	if (!is_helper(prev->flags)) {
+	if (may_have_op(prev->flags)) {
 		t = task_lookup((u64)prev);
 		if (t && t->op.stage)
 			task_off(t, asleep, now);
-	} else if (prev->pid) {
+	}
+	if (is_helper(prev->flags) && prev->pid) {
 		h = helper_get(prev);
 		if (h)
 			wait_begin(&h->wait, asleep, now);
 	}
-	if (!is_helper(next->flags)) {
+	if (may_have_op(next->flags)) {
 		t = task_lookup((u64)next);
 		if (t && t->op.stage)
 			task_on_cpu(t, next->pid, now);
-	} else if (next->pid) {
+	}
+	if (is_helper(next->flags) && next->pid) {
 		tid = next->pid;
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (h)
@@ -317,9 +320,13 @@ int on_rq_requeue(u64 *ctx)
 static __always_inline int rq_complete(u64 *ctx, bool level_known)
 {
 	struct request *rq = (void *)ctx[0];
+	struct told told = {};
 
-	if (first_to_see(ctx, EV_COMPLETE, rq))
-		request_completed(rq, (int)ctx[1], ctx[2], level_known);
+	if (!first_to_see(ctx, EV_COMPLETE, rq))
+		return 0;
+	request_completed(rq, (int)ctx[1], ctx[2], level_known, &told);
+	if (CONF(uring) && told.times.c)
+		request_tell_uring(rq, &told, ctx[2]);
 	return 0;
 }
 

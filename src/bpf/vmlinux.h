@@ -205,6 +205,51 @@ struct file {
 
 struct kiocb {
 	struct file *ki_filp;
+	long long ki_pos;
+};
+
+struct io_cqe {
+	int res;
+};
+
+struct io_wq_work {
+	int cancel_seq;
+};
+
+struct io_ring_ctx {
+	unsigned int flags;
+};
+
+/* A request of io_uring; it begins with what its opcode needs: struct io_rw, io_open ... */
+struct io_kiocb {
+	struct file *file;
+	u8 opcode;
+	struct io_ring_ctx *ctx;
+	struct io_cqe cqe;
+	struct io_wq_work work;
+};
+
+struct io_rw {
+	struct kiocb kiocb;
+	u32 len;
+};
+
+struct io_open {
+	u32 file_slot;
+};
+
+struct io_close {
+	int fd;
+	u32 file_slot;
+};
+
+struct io_splice {
+	int splice_fd_in;
+	unsigned int flags;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
 };
 
 struct blkcg {

@@ -214,12 +214,13 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 	/* it is on its CPU; see above */
 	if ((u64)p == current_task())
 		return;
-	if (!is_helper(p->flags)) {
+	if (may_have_op(p->flags)) {
 		t = task_lookup((u64)p);
 		if (t && t->op.stage)
 			task_woken(t, tid, bpf_ktime_get_ns(), interrupt_level(level_known));
-		return;
 	}
+	if (!is_helper(p->flags))
+		return;
 	h = bpf_map_lookup_elem(&helpers, &tid);
 	if (h)
 		helper_woken(h, bpf_ktime_get_ns(), interrupt_level(level_known));

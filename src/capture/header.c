@@ -136,6 +136,8 @@ static void put_missing(struct json *j, const struct missing *m)
 			json_put_string(j, stratum_name(i), m->stratum[i]);
 	if (m->requests)
 		json_put_string(j, "requests", m->requests);
+	if (m->uring)
+		json_put_string(j, op_name(OP_URING), m->uring);
 	json_put_end(j, '}');
 }
 
@@ -312,6 +314,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
 	if (!err)
 		err = member_text(missing, "requests", &h->requests);
+	if (!err)
+		err = member_text(missing, op_name(OP_URING), &h->uring);
 	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind) {
 		name = json_string_value(kind);
 		for (int op = 0; name && op < OP_N; op++)
@@ -337,6 +341,7 @@ void header_done(struct header *h)
 	}
 	free(h->parts);
 	free(h->requests);
+	free(h->uring);
 	for (int st = 0; st < ST_N; st++)
 		free(h->stratum[st]);
 	*h = (struct header){};

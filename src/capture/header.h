@@ -28,7 +28,7 @@ struct header_part {
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
 	char *kernel, *host;		/* NULL: not known */
-	char *stratum[ST_N], *requests;	/* why it was not measured; NULL: it was */
+	char *stratum[ST_N], *requests, *uring; /* why it was not measured; NULL: it was */
 	unsigned int vfs_kinds;		/* operations for which the VFS is probed, 1 << op */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;

@@ -108,6 +108,7 @@ static void add_layers(struct findings *l, const struct plan *plan, const struct
 		       "tracepoints contention_begin and contention_end");
 	add_capability(l, plan, "block", CAP_REQUESTS, "block tracepoints");
 	add_program(l, plan, "completion's end", "block_io_done");
+	add_capability(l, plan, "io_uring", CAP_URING, "tracepoints of io_uring");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)

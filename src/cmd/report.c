@@ -23,7 +23,6 @@
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 #include "show/events.h"
-#include "show/heat.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
 
@@ -187,6 +186,7 @@ static void header_keep(struct report *r, struct recording *rec)
 	}
 	r->missing.calls = r->header.has_ops ? NULL : "not recorded";
 	r->missing.requests = r->header.has_requests ? r->header.requests : "not recorded";
+	r->missing.uring = r->header.uring;
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
 	r->first_ns = r->header.realtime_ns;

@@ -14,6 +14,7 @@ struct reason;
 struct otf2_counts {
 	uint64_t ops, requests;		/* that are in the archive */
 	uint64_t locations, handles, lost;
+	uint64_t uring;			/* operations of io_uring, which are not */
 };
 
 /*

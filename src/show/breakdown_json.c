@@ -67,7 +67,7 @@ static void put_op(struct writer *w, const struct op_row *r)
 	json_put_begin(j, NULL, '{');
 	if (layer != LAYER_OPS)
 		json_put_string(j, "layer", layer_name(layer));
-	if (layer == LAYER_SYSCALL)
+	if (layer == LAYER_SYSCALL || r->key.op == OP_URING)
 		json_put_string(j, "call", breakdown_call_name(w->v, r->key.call, buf));
 	columns_json(j, &columns, r);
 	if (layer == LAYER_OPS)
@@ -190,9 +190,9 @@ static void put_head(struct writer *w)
 	json_put_uint(j, "duration_ns", w->sn->duration_ns);
 	put_io(w);
 	json_put_begin(j, "missing", '[');
-	for (int i = 0; i <= ST_N; i++)
+	for (int i = 0; i < MISSING_N; i++)
 		if (breakdown_missing(w->v, i))
-			json_put_string(j, NULL, i < ST_N ? stratum_name(i) : "requests");
+			json_put_string(j, NULL, breakdown_missing_name(i));
 	json_put_end(j, ']');
 }
 

@@ -45,9 +45,9 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 		      const struct op_row *r)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", buf[16];
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", op_buf[32], buf[16];
 	const char *layer = v->layer == LAYER_VFS ? "vfs " : "";
-	const char *op = op_name(r->key.op), *call = "";
+	const char *op = breakdown_op_name(v, r, op_buf), *call = "";
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)
@@ -133,7 +133,7 @@ static void missing_alike(char *dst, size_t cap, const struct breakdown_view *v,
 	size_t len = 0;
 
 	*dst = '\0';
-	for (int i = 0; i <= ST_N && len < cap; i++) {
+	for (int i = 0; i < MISSING_N && len < cap; i++) {
 		const char *reason = breakdown_missing(v, i);
 
 		if (!reason || strcmp(reason, breakdown_missing(v, first)))
@@ -141,7 +141,7 @@ static void missing_alike(char *dst, size_t cap, const struct breakdown_view *v,
 		if (i < first)
 			return;
 		len += snprintf(dst + len, cap - len, "%s%s", len ? ", " : "",
-				i < ST_N ? stratum_label(i) : "requests");
+				breakdown_missing_label(i));
 	}
 }
 
@@ -150,7 +150,7 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 	char names[128], text[512];
 	bool told = false;
 
-	for (int i = 0; i <= ST_N; i++) {
+	for (int i = 0; i < MISSING_N; i++) {
 		const char *reason = breakdown_missing(v, i);
 
 		if (!reason)

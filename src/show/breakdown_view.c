@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/columns.h"
+#include "base/names.h"
 #include "base/path.h"
 
 static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
@@ -232,9 +233,21 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 {
 	if (!v->missing)
 		return NULL;
-	if (i == ST_N)
+	if (i == MISSING_REQUESTS)
 		return breakdown_has_requests(v) ? v->missing->requests : NULL;
+	if (i == MISSING_URING)
+		return v->layer == LAYER_OPS ? v->missing->uring : NULL;
 	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
+}
+
+const char *breakdown_missing_name(int i)
+{
+	return i < ST_N ? stratum_name(i) : i == MISSING_URING ? op_name(OP_URING) : "requests";
+}
+
+const char *breakdown_missing_label(int i)
+{
+	return i < ST_N ? stratum_label(i) : i == MISSING_URING ? "io_uring" : "requests";
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)
@@ -247,6 +260,16 @@ uint64_t breakdown_hist_high(unsigned int b, uint64_t max_ns)
 	uint64_t high = hist_low(b + 1) - 1;
 
 	return b == HIST_N - 1 && max_ns > high ? max_ns : high;
+}
+
+const char *breakdown_op_name(const struct breakdown_view *v, const struct op_row *r, char buf[32])
+{
+	char call[16];
+
+	if (r->key.op != OP_URING || r->kinds) /* of several: of any opcode */
+		return op_name(r->key.op);
+	snprintf(buf, 32, "%s %s", op_name(OP_URING), breakdown_call_name(v, r->key.call, call));
+	return buf;
 }
 
 const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call,

@@ -84,9 +84,16 @@ bool breakdown_has_ops(const struct breakdown_view *v);
 /* Whether requests are traced, and not just another layer. */
 bool breakdown_has_requests(const struct breakdown_view *v);
 
-/* Why stratum @i (ST_N: the requests) could not be measured; NULL if it was, or is not in the
- * traced layer. */
+/* What can be missing beside strata. */
+enum { MISSING_REQUESTS = ST_N, MISSING_URING, MISSING_N };
+
+/* Why @i, a stratum or one of these, could not be measured; NULL if it was, or is not in the traced
+ * layer. */
 const char *breakdown_missing(const struct breakdown_view *v, int i);
+
+/* What @i is called: in JSON, and in text. */
+const char *breakdown_missing_name(int i);
+const char *breakdown_missing_label(int i);
 
 /* What a histogram shows of a request row: device time, with -Q tag, queue and device. */
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r);
@@ -94,7 +101,12 @@ uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row 
 /* Last value (inclusive) that bucket @b stands for: the last bucket takes all up to @max_ns. */
 uint64_t breakdown_hist_high(unsigned int b, uint64_t max_ns);
 
-/* Name of the call of a row with LAYER_SYSCALL, in @buf if it has none ("call 4711"). */
+/* What a row's operation is called in text: "read", "uring read". It may be in @buf. */
+const char *breakdown_op_name(const struct breakdown_view *v, const struct op_row *r,
+			      char buf[32]);
+
+/* Name of the call of a row with LAYER_SYSCALL, or of io_uring's opcode; in @buf if it has none
+ * ("call 4711"). */
 const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call,
 				char buf[16]);
 

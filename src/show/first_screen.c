@@ -127,12 +127,13 @@ static void row_name(char *dst, size_t cap, const struct breakdown_view *v, cons
 		     int columns)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[TEXT_SAFE_CAP(512)];
-	char comm[TEXT_SAFE_CAP(sizeof(r->comm))];
+	char comm[TEXT_SAFE_CAP(sizeof(r->comm))], op[32];
 
 	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
 	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
 	if (v->by == BY_NONE)
-		snprintf(text, sizeof(text), "%s%s%s", op_name(r->key.op), *fs ? " " : "", fs);
+		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op),
+			 *fs ? " " : "", fs);
 	else if (*r->comm)
 		snprintf(text, sizeof(text), "%s %s", comm, r->by ? r->by : "");
 	else if (v->by == BY_CACHE)
@@ -158,6 +159,15 @@ static void disk_name(char *dst, size_t cap, const struct rq_row *r)
 	text_safe_n(dst, cap, r ? r->disk : "", r ? strnlen(r->disk, sizeof(r->disk)) : 0);
 }
 
+/* Requests of io_uring overlap: their time is no share of their thread's. */
+static bool any_overlaps(const struct breakdown_rows *rows)
+{
+	for (size_t i = 0; i < rows->n_ops; i++)
+		if (rows->ops[i]->key.op == OP_URING || rows->ops[i]->kinds >> OP_URING & 1)
+			return true;
+	return false;
+}
+
 static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct breakdown_rows *rows)
 {
@@ -172,7 +182,7 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 	else
 		n = subject(text, sizeof(text), v, sn->duration_ns);
 	n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
-	if (sn->threads_ns)
+	if (sn->threads_ns && !any_overlaps(rows))
 		n += snprintf(text + n, sizeof(text) - n, " (%.0f %% of its threads' time)",
 			      percent(io_ns, sn->threads_ns));
 	if (most && io_ns) {
@@ -310,10 +320,10 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v)
 {
 	int n = 0;
 
-	for (int i = 0; i <= ST_N; i++)
+	for (int i = 0; i < MISSING_N; i++)
 		if (breakdown_missing(v, i))
 			n += snprintf(dst + n, cap - n, "%s%s", n ? ", " : "; not measured: ",
-				      i < ST_N ? stratum_label(i) : "requests");
+				      breakdown_missing_label(i));
 	return n;
 }
 

@@ -28,12 +28,18 @@ static void op_operation(struct value *ret, const void *row, const void *ctx)
 {
 	const struct op_row *r = row;
 	int others = r->kinds ? __builtin_popcount(r->kinds) - 1 : 0;
+	const struct breakdown_whole *whole = ctx;
 
-	(void)ctx;
 	if (others)
 		snprintf(ret->buf, sizeof(ret->buf), "%s +%d", op_name(r->key.op), others);
 	else
-		ret->text = op_name(r->key.op);
+		ret->text = breakdown_op_name(whole->v, r, ret->buf);
+}
+
+static void op_kind(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = op_name(((const struct op_row *)row)->key.op);
 }
 
 static void op_fs(struct value *ret, const void *row, const void *ctx)
@@ -189,7 +195,9 @@ const struct column op_columns[] = {
 	{ NULL, "key", VALUE_TEXT, .get = op_key, .cut = TEXT_CUT_MIDDLE, .optional = true },
 	{ "comm", "name", VALUE_TEXT, .get = op_comm, .max = 15, .rank = 7, .optional = true,
 	  .help = "with --by pid and tid: its name; null: not known" },
-	{ "op", "operation", VALUE_TEXT, .get = op_operation, .max = 9, .help = "the operation" },
+	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16 },
+	{ "op", NULL, VALUE_TEXT, .get = op_kind,
+	  .help = "the operation; io_uring's have a member call, too: the request's opcode" },
 	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
 	  .help = "type of its file system; null: not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,

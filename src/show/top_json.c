@@ -50,6 +50,8 @@ static void put_missing(struct json *j, const struct missing *m)
 		json_put_string(j, NULL, "requests");
 	if (m && m->calls)
 		json_put_string(j, NULL, "calls");
+	if (m && m->uring)
+		json_put_string(j, NULL, op_name(OP_URING));
 	json_put_end(j, ']');
 }
 

@@ -9,6 +9,7 @@
 
 #include "trace/feature.h"
 #include "trace/maps.h"
+#include "trace/plan.h"
 #include "trace/rowmaps.h"
 #include "trace/session.h"
 #include "trace/stream.h"
@@ -118,6 +119,9 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		       sc->meta_calls || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
+	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
+	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_TASK ||
+		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops;
 	c->backups = f->preemptible_tracepoints;
 	c->thread_filter = c->n_pids || c->n_comms || c->tracked;
 	c->process_filter = c->thread_filter || c->n_cgroups;

@@ -68,6 +68,9 @@ bool feature_has_function(struct feature *f, const char *name);
 /* Which argument of tracepoint @name is a pointer to struct @type, counted from 0; -1 if none. */
 int feature_tracepoint_arg(struct feature *f, const char *name, const char *type);
 
+/* Whether the tracepoints of io_uring tell which request they are for (6.0). */
+bool feature_uring(struct feature *f);
+
 /* Offset of @field in struct @type, in bytes; -1 if there is none. */
 int feature_field_offset(struct feature *f, const char *type, const char *field);
 

@@ -219,6 +219,12 @@ int feature_tracepoint_arg(struct feature *f, const char *name, const char *type
 	return -1;
 }
 
+bool feature_uring(struct feature *f)
+{
+	return !feature_tracepoint_arg(f, "io_uring_submit_req", "io_kiocb") ||
+	       !feature_tracepoint_arg(f, "io_uring_submit_sqe", "io_kiocb");
+}
+
 /* The typedef's prototype has no argument names; the function that calls the probes has them. */
 int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg)
 {

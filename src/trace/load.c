@@ -14,6 +14,7 @@
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/rlimits.h"
+#include "base/uring.h"
 #include "trace/feature.h"
 #include "trace/maps.h"
 #include "trace/plan.h"
@@ -126,6 +127,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	loading.obj->rodata->lists = sc->lists;
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets, sc->kinds,
 		      f->func != FUNC_NONE);
+	uring_fill(loading.obj->rodata->uring_kinds);
 	maps_configure(loading.obj->obj, sc, f);
 	bpf_object__for_each_program(prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);

@@ -31,6 +31,8 @@ static void missing_add(struct missing *m, const struct program *row)
 		m->requests = row->without;
 	if (row->caps & CAP_CALLS)
 		m->calls = row->without;
+	if (row->caps & CAP_URING)
+		m->uring = row->without;
 }
 
 void missing_fill(struct missing *m, const struct plan *plan, const struct trace_bpf *obj,

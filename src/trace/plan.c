@@ -24,6 +24,8 @@ static const char no_switch[] =
 static const char no_locks[] =
 	"this kernel does not tell (5.19 and later do); its time is in sleep";
 
+static const char no_uring[] = "the kernel's tracepoints do not tell its requests apart";
+
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
 
@@ -38,6 +40,10 @@ static const char no_locks[] =
 #define BLOCK_VITAL(prog, name, ...)                                                               \
 	BLOCK(prog, name, .strata = STRATA_BLOCK, .requests = true, .without = no_block,           \
 	      ##__VA_ARGS__)
+
+#define URING(prog, name, need)                                                                    \
+	TRACEPOINT(prog, name, .caps = CAP_URING, .needs = NEED_URING | (need), .backup = true,    \
+		   .without = no_uring)
 
 #define FUNCTION(tag, func, kind, entry_caps)                                                      \
 	{ .at = PROG(leave_##tag), .hook = HOOK_FEXIT, .target = func, .caps = CAP_VFS,            \
@@ -96,6 +102,13 @@ const struct program programs[] = {
 	BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
 	BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
 	BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
+	URING(on_uring_complete, "io_uring_complete", 0),
+	URING(on_uring_wait, "io_uring_cqring_wait", 0),
+	URING(on_uring_queue, "io_uring_queue_async_work", 0),
+	URING(on_uring_link, "io_uring_link", 0),
+	URING(on_uring_failed, "io_uring_req_failed", 0),
+	URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
+	URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
 	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
 	  .caps = CAP_ISSUERS, .fentry_only = true },
 
@@ -145,6 +158,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 	const struct filter_lists *l = &conf->lists;
 	unsigned int caps = CAP_THREADS | of_layer[conf->layer];
 
+	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_URING)
+		caps |= CAP_URING;
 	if (conf->follow)
 		caps |= CAP_CHILD;
 	if (conf->by == BY_TASK)
@@ -201,7 +216,9 @@ static unsigned int needs_met(struct feature *f)
 
 	return (f->interrupt_level ? NEED_LEVEL : NEED_NO_LEVEL) |
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
-	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0);
+	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
+	       (feature_uring(f) ? NEED_URING : 0) |
+	       (feature_has_tracepoint(f, "io_uring_submit_sqe") ? NEED_URING_SQE : NEED_URING_REQ);
 }
 
 static const char other_fits[] = "another program fits this kernel";
@@ -212,6 +229,8 @@ static const char *why_unmet(unsigned int needs)
 		return "this kernel has no such iterator";
 	if (needs & NEED_PAUSE)
 		return "this kernel's tracepoint does not tell the pause";
+	if (needs & NEED_URING)
+		return "this kernel's tracepoint does not tell which request it is for";
 	return other_fits;
 }
 
@@ -228,6 +247,8 @@ static const char *why_no_function(struct feature *f, const struct program *prog
 
 static const char *why_no_hook(struct feature *f, const struct program *prog, unsigned int met)
 {
+	if (prog->needs & ~met & (NEED_URING_REQ | NEED_URING_SQE))
+		return other_fits;
 	if (prog->hook == HOOK_TP_BTF && !feature_has_tracepoint(f, prog->target))
 		return "this kernel has no such tracepoint";
 	if (prog->needs & ~met)

@@ -33,6 +33,7 @@ enum capability {
 	CAP_ISSUERS = 1 << 8,	/* who submitted bios that another thread queues */
 	CAP_DIRTIERS = 1 << 9,	/* who made pages dirty that another writes back */
 	CAP_LOCKS = 1 << 10,	/* which sleeps are for a lock of the kernel */
+	CAP_URING = 1 << 11,	/* requests of io_uring as operations */
 };
 
 enum hook {
@@ -73,6 +74,9 @@ enum need {
 	NEED_PERF_CALLS = 1 << 3,	/* by perf's, which are not preempted */
 	NEED_TASK_ITER = 1 << 4,
 	NEED_PAUSE = 1 << 5,		/* balance_dirty_pages reports how long it will sleep */
+	NEED_URING = 1 << 6,		/* io_uring's tracepoints tell which request they are for */
+	NEED_URING_REQ = 1 << 7,	/* its submission has this name */
+	NEED_URING_SQE = 1 << 8,	/* or, before 6.4, this */
 };
 
 enum { MAX_PROGRAMS = 128, MAX_REFUSED = 32 };

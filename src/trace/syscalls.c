@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "base/uring.h"
+
 struct call {
 	short nr;		/* -1: no such call */
 	short nr32;
@@ -154,7 +156,10 @@ void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigne
 const char *syscall_name(unsigned short call)
 {
 	short nr = (short)(call & ~CALL_COMPAT);
+	const char *name = uring_call_name(call);
 
+	if (name)
+		return name;
 	for (size_t i = 0; i < LIST_N; i++)
 		if ((call & CALL_COMPAT ? list[i].nr32 : list[i].nr) == nr)
 			return list[i].name;

@@ -11,8 +11,8 @@
 
 #include "trace/collect.h"
 
-/* The least progress of an operation whose file is known; see enum op_progress in maps.bpf.h. */
-enum { PROGRESS_ACTIVE = 2 };
+/* The least progress of a call whose file is known; see enum op_progress in maps.bpf.h. */
+enum { PROGRESS_ACTIVE = 3 };
 
 /* Operations whose thread's name is looked up, the oldest. */
 enum { NAMED_MOST = 64 };

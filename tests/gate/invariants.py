@@ -51,7 +51,7 @@ def _null_or_not(name: str, ns: int | None, missing: list[str], op: str) -> bool
     """fs is also missing in the rows of a file system whose functions are not probed, vfs in those
     of operations that have no function of the VFS that is."""
     return ((ns is None) == (name in missing) or (name == "fs" and ns is None) or
-            (name == "vfs" and ns is None and op in ("close", "meta")))
+            (name == "vfs" and ns is None and op in ("close", "meta", "uring")))
 
 
 def _strata(row: Json, missing: list[str], where: str) -> None:
@@ -111,7 +111,7 @@ def look(one: Json, wall_ns: int, args: str) -> None:
             ("duration", one["duration_ns"], wall_ns))
     for row in one["ops"] + one["layers"]:
         _op_row(row, missing, wall_ns, f"{where} {row['op']} {row['fs']} {row['key']}")
-    _one_row_each([(r["op"], r["fs"], r["cache"], r["key"]) for r in one["ops"]], where)
+    _one_row_each([(r["op"], r.get("call"), r["fs"], r["cache"], r["key"]) for r in one["ops"]], where)
     _one_row_each([(r["layer"], r.get("call"), r["op"], r["fs"], r["key"]) for r in one["layers"]],
                   where)
     for row in one["requests"] or []:

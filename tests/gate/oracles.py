@@ -22,6 +22,7 @@ INTRUDER = Path(__file__).parent / "intruder.c"
 LIBRARY = ROOT / "build" / "libiostrata.a"
 STORM = Path(__file__).parent / "storm.c"
 ISSUER = Path(__file__).parent / "issuer.c"
+RINGER = Path(__file__).parent / "ringer.c"
 CLASSES = ("read", "write", "open", "close", "fsync", "copy", "meta")
 
 Json = dict[str, Any]
@@ -86,7 +87,7 @@ def program(source: Path) -> str:
 
 
 def build_all() -> None:
-    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER):
+    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER, RINGER):
         program(source)
 
 

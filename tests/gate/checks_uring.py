@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Requests of io_uring: each is an operation, with its bytes, its owner and all of its time, whoever
+executed it; and nothing of it is left behind."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import fileio
+import machine
+import oracles
+from checks_record import KEYS, Record, compare, report
+from harness import Broken, Gate, Skip, suite
+from maps import Maps
+from oracles import RINGER, Process, program
+from tool import Trace
+
+MS = 1_000_000
+READS = 1009
+
+
+class Ringer(Process):
+    """ringer.c"""
+
+    def __init__(self, gate: Gate, mode: str, file: str, reads: int = READS) -> None:
+        try:
+            super().__init__(gate.stack, program(RINGER), mode, file, str(reads))
+        except Broken as error:
+            raise Skip("this machine has no such io_uring") from error
+
+
+def need_uring(trace: Trace) -> None:
+    if "uring" in trace.json["missing"]:
+        raise Skip("this kernel's tracepoints do not tell the requests of io_uring apart")
+
+
+def file_on_ext4(gate: Gate) -> str:
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    file = fileio.make_file(f"{point}/rings", 1)
+    os.sync()
+    return file
+
+
+def compare_calls(gate: Gate, trace: Trace, ringer: Ringer, **match: object) -> None:
+    """One line: count/bytes/errors of each opcode."""
+    rows = trace.rows("ops", op="uring", **match)
+    ours = {call: [sum(r[m] for r in rows if r["call"] == call) for m in ("count", "bytes", "errors")]
+            for call in sorted({r["call"] for r in rows})}
+    theirs = ringer.said["uring"]
+    figures = {call: "/".join(map(str, n)) + ("" if ours.get(call) == n else f"!={ours.get(call)}")
+               for call, n in theirs.items()}
+    gate.check("counts", ours == theirs, **figures)
+
+
+def compare_left(gate: Gate, trace: Trace) -> None:
+    maps = Maps(trace.proc.pid)
+    left = {name: len(maps.elements(name)) for name in ("uring_ops", "uring_bios")}
+    gate.check("left", not any(left.values()), **left)
+
+
+def compare_lost(gate: Gate, trace: Trace, silent: int) -> None:
+    """This machine's own tracepoints may lose hits; those of a guest do not."""
+    lost = trace.lost()
+    others = sum(lost.values()) - lost["unmatched_start"]
+    begun = lost["unmatched_start"]
+    gate.check("lost", not others and (begun >= silent if gate.native else begun == silent),
+               silent=silent, **lost)
+
+
+def follow(gate: Gate, mode: str, *args: str) -> tuple[Trace, Ringer]:
+    ringer = Ringer(gate, mode, file_on_ext4(gate))
+    with Trace("--comm", "ringer", *args) as trace:
+        ringer.go()
+        compare_left(gate, trace)
+    compare_calls(gate, trace, ringer)
+    compare_lost(gate, trace, ringer.said["silent"])
+    return trace, ringer
+
+
+def supported(gate: Gate) -> None:
+    with Trace("--op", "uring") as trace:
+        pass
+    need_uring(trace)
+    gate.check("calls", not trace.json["ops"] or trace.json["ops"][0]["op"] == "uring")
+
+
+@suite("uring.all")
+def all_kinds(gate: Gate) -> None:
+    supported(gate)
+    trace, _ = follow(gate, "all")
+    spent = trace.strata(op="uring", call="read")
+    gate.check("helper", spent["helper"] > 0, **spent)
+
+
+@suite("uring.owner")
+def owner(gate: Gate) -> None:
+    """A thread of the kernel submits, others complete: they are its process's all the same."""
+    supported(gate)
+    ringer = Ringer(gate, "poll", file_on_ext4(gate))
+    with Trace("--by", "pid", "--op", "uring") as trace:
+        ringer.go()
+    compare_calls(gate, trace, ringer, key=ringer.key)
+    compare_calls(gate, trace, ringer, comm="ringer")
+
+
+@suite("uring.cached")
+def cached(gate: Gate) -> None:
+    """Misses and readahead at first, then only hits; no device, no wait."""
+    supported(gate)
+    file = file_on_ext4(gate)
+    for name, cold in (("cold", True), ("warm", False)):
+        gate.prefix = f"uring.cached.{name}."
+        if cold:
+            fileio.forget(file)
+        ringer = Ringer(gate, "cached", file)
+        with Trace("-p", str(ringer.pid), "--by", "cache", "--op", "uring") as trace:
+            ringer.go()
+        compare_calls(gate, trace, ringer)
+        by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
+        waited = by["miss"] + by["readahead"]
+        gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
+
+
+@suite("uring.device")
+def device(gate: Gate) -> None:
+    """The device takes 10 ms; that is where the time is, in each way to submit and to complete."""
+    supported(gate)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
+                            completion_nsec=10 * MS)
+    for mode in ("direct", "poll"):
+        gate.prefix = f"uring.device.{mode}."
+        ringer = Ringer(gate, mode, disk.path, 101)
+        with Trace("-p", str(ringer.pid), "--op", "uring") as trace:
+            ringer.go()
+        compare_calls(gate, trace, ringer)
+        spent, total = trace.strata(op="uring"), trace.total("total_ns", op="uring")
+        gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.5 * total,
+                   mean_device_us=spent["device"] // 101_000, **spent)
+
+
+@suite("uring.finish")
+def finish(gate: Gate) -> None:
+    """Completions that are polled for: no interrupt, and a thread that never waits."""
+    supported(gate)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, poll_queues=1)
+    ringer = Ringer(gate, "finish", disk.path)
+    with Trace("--comm", "ringer", "--op", "uring") as trace:
+        ringer.go()
+        compare_left(gate, trace)
+    compare_calls(gate, trace, ringer)
+    compare_lost(gate, trace, 0)
+    spent, failed = trace.strata(op="uring"), trace.total("errors", op="uring")
+    gate.check("time", not failed and spent["device"] > 0 and spent["sleep"] * 100 <= sum(spent.values()),
+               failed=failed, **spent)
+
+
+@suite("uring.record", 300)
+def both_ways(gate: Gate) -> None:
+    """Both sinks of the same run, row by row."""
+    supported(gate)
+    at = file_on_ext4(gate)
+    file = Path(machine.scratch(gate.kept) / "uring.ios")
+    for key in ("", *KEYS):
+        ringer = Ringer(gate, "all", at, 101)
+        by = ["--by", key] if key else []
+        with Record(file, "-j", "--breakdown", *by, "-p", str(ringer.pid)) as trace:
+            ringer.go()
+        compare(gate, key or "plain", trace.json, report("-j", *by, str(file))[0])

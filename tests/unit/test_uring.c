@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opcodes of io_uring: numbers and names are those of the kernel's header, as far as it goes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <linux/io_uring.h>
+
+#include "base/uring.h"
+
+static const struct {
+	unsigned int opcode, kind;
+	const char *name;
+} known[] = {
+	{ IORING_OP_READV, OP_READ, "readv" },
+	{ IORING_OP_WRITEV, OP_WRITE, "writev" },
+	{ IORING_OP_FSYNC, OP_FSYNC, "fsync" },
+	{ IORING_OP_READ_FIXED, OP_READ, "read_fixed" },
+	{ IORING_OP_WRITE_FIXED, OP_WRITE, "write_fixed" },
+	{ IORING_OP_SYNC_FILE_RANGE, OP_FSYNC, "sync_file_range" },
+	{ IORING_OP_FALLOCATE, OP_META, "fallocate" },
+	{ IORING_OP_OPENAT, OP_OPEN, "openat" },
+	{ IORING_OP_CLOSE, OP_CLOSE, "close" },
+	{ IORING_OP_STATX, OP_META, "statx" },
+	{ IORING_OP_READ, OP_READ, "read" },
+	{ IORING_OP_WRITE, OP_WRITE, "write" },
+	{ IORING_OP_FADVISE, OP_META, "fadvise" },
+	{ IORING_OP_OPENAT2, OP_OPEN, "openat2" },
+	{ IORING_OP_SPLICE, OP_COPY, "splice" },
+	{ IORING_OP_RENAMEAT, OP_META, "renameat" },
+	{ IORING_OP_UNLINKAT, OP_META, "unlinkat" },
+	{ IORING_OP_MKDIRAT, OP_META, "mkdirat" },
+	{ IORING_OP_SYMLINKAT, OP_META, "symlinkat" },
+	{ IORING_OP_LINKAT, OP_META, "linkat" },
+	{ IORING_OP_FSETXATTR, OP_META, "fsetxattr" },
+	{ IORING_OP_SETXATTR, OP_META, "setxattr" },
+	{ IORING_OP_FGETXATTR, OP_META, "fgetxattr" },
+	{ IORING_OP_GETXATTR, OP_META, "getxattr" },
+};
+
+enum { KNOWN_N = sizeof(known) / sizeof(*known) };
+
+static void numbers_names_and_kinds(void **state)
+{
+	unsigned char kinds[URING_OPS];
+
+	(void)state;
+	uring_fill(kinds);
+	for (int i = 0; i < KNOWN_N; i++) {
+		unsigned short call = CALL_URING | known[i].opcode;
+
+		assert_int_equal(kinds[known[i].opcode], known[i].kind);
+		assert_string_equal(uring_call_name(call), known[i].name);
+		assert_int_equal(uring_acts(OP_URING, call), known[i].kind);
+	}
+}
+
+static void all_else_is_no_operation(void **state)
+{
+	const int others[] = { IORING_OP_NOP, IORING_OP_POLL_ADD, IORING_OP_SENDMSG,
+			       IORING_OP_TIMEOUT, IORING_OP_ACCEPT, IORING_OP_ASYNC_CANCEL,
+			       IORING_OP_URING_CMD };
+	unsigned char kinds[URING_OPS];
+
+	(void)state;
+	uring_fill(kinds);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		assert_int_equal(kinds[others[i]], OP_NONE);
+		assert_null(uring_call_name(CALL_URING | others[i]));
+	}
+}
+
+static void a_call_is_what_it_was(void **state)
+{
+	(void)state;
+	assert_null(uring_call_name(IORING_OP_READ));
+	assert_int_equal(uring_acts(OP_WRITE, 1), OP_WRITE);
+	assert_int_equal(uring_layers(OP_FSYNC, 74), OP_FSYNC);
+	assert_int_equal(uring_layers(OP_URING, CALL_URING | IORING_OP_READ), OP_READ);
+	assert_int_equal(uring_layers(OP_URING, CALL_URING | IORING_OP_FSYNC), OP_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_names_and_kinds),
+		cmocka_unit_test(all_else_is_no_operation),
+		cmocka_unit_test(a_call_is_what_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
