@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 		return 1;
 	ui = (struct top_ui){ .sort = "bytes", .interval_ns = 1000000000,
 			      .data = { .interval = &sn, .total = &sn, .names = &names,
-					.load = "1 2 3", .gone = "" } };
+					.load = "1 2 3", .of_ops = "", .gone = "" } };
 	for (top_ui_draw(&ui); !ui.quit; top_ui_draw(&ui)) {
 		poll(&keyboard, 1, 1000);
 		top_ui_keys(&ui);
