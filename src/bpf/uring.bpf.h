@@ -42,6 +42,7 @@ struct uring_op {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u64);
 	__type(value, struct uring_op);
 } uring_ops SEC(".maps");

@@ -208,6 +208,14 @@ MKFS = {
 }
 
 
+def _unmount(point: Path) -> None:
+    """The kernel goes on to close what a process had in io_uring when that process has ended."""
+    wait_for(lambda: subprocess.run(["umount", "-q", point], check=False,
+                                    stderr=subprocess.DEVNULL).returncode == 0, 20)
+    if point.is_mount():
+        run("umount", str(point))
+
+
 def mounted(stack: ExitStack, kept: ExitStack, disk: Disk, fs: str, options: str = "noatime") -> Path:
     """@disk with a new file system, mounted; nothing dirty is left behind."""
     need_fs(kept, fs)
@@ -215,7 +223,7 @@ def mounted(stack: ExitStack, kept: ExitStack, disk: Disk, fs: str, options: str
     point = Path(run("mktemp", "-d", str(scratch(kept) / "mnt.XXXXXX")).strip())
     stack.callback(point.rmdir)
     run("mount", "-t", fs, "-o", options, disk.path, str(point))
-    stack.callback(run, "umount", str(point))
+    stack.callback(_unmount, point)
     os.sync()
     return point
 
