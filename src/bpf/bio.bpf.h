@@ -25,23 +25,23 @@ enum {
 	REQ_OP_DRV = 32, /* first of passthrough: SCSI (old) and driver private */
 };
 
+/* A table, since the verifier would walk all that comes after each case of a switch. */
+static const volatile u8 rq_ops[REQ_OP_MASK + 1] = {
+	[REQ_OP_READ] = RQ_READ,
+	[REQ_OP_WRITE] = RQ_WRITE,
+	[REQ_OP_FLUSH] = RQ_FLUSH,
+	[REQ_OP_DISCARD] = RQ_DISCARD,
+	[4] = RQ_ZONE,
+	[REQ_OP_SECURE_ERASE] = RQ_SECURE_ERASE,
+	[6 ... 8] = RQ_ZONE,
+	[REQ_OP_WRITE_ZEROES] = RQ_WRITE_ZEROES,
+	[10 ... REQ_OP_DRV - 1] = RQ_ZONE,
+	[REQ_OP_DRV ... REQ_OP_MASK] = RQ_OTHER,
+};
+
 static __always_inline u8 rq_op(u32 flags)
 {
-	switch (flags & REQ_OP_MASK) {
-	case REQ_OP_READ:
-		return RQ_READ;
-	case REQ_OP_WRITE:
-		return RQ_WRITE;
-	case REQ_OP_FLUSH:
-		return RQ_FLUSH;
-	case REQ_OP_DISCARD:
-		return RQ_DISCARD;
-	case REQ_OP_SECURE_ERASE:
-		return RQ_SECURE_ERASE;
-	case REQ_OP_WRITE_ZEROES:
-		return RQ_WRITE_ZEROES;
-	}
-	return (flags & REQ_OP_MASK) >= REQ_OP_DRV ? RQ_OTHER : RQ_ZONE;
+	return rq_ops[flags & REQ_OP_MASK];
 }
 
 /* Whether this disk or partition is traced. */
@@ -107,17 +107,13 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 	struct task_state *t = current_lookup();
 	struct helper *h;
 
-	*ret_outside = true;
-	if (t && t->op.stage) {
-		*ret_outside = false;
+	*ret_outside = !t || !t->op.stage;
+	if (!*ret_outside)
 		op_submitted(&t->op, bio_key(bio), cpu, is_read);
-		if (CONF(uring) && unlikely(t->op.kind == OP_URING))
-			uring_bio_queued(t, bio_key(bio));
-	} else if (t && CONF(uring)) {
-		*ret_outside = !uring_bio_follows(t, bio_key(bio));
-	} else if (!t) {
-		if (CONF(uring) && current_flags() & PF_IO_WORKER)
-			*ret_outside = !uring_worker_bio(bio_key(bio), is_read);
+	if (CONF(uring) && (t ? t->uring : current_flags() & PF_IO_WORKER) &&
+	    uring_bio_queued(number(bio_key(bio)), is_read))
+		*ret_outside = false;
+	if (!t) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (!h)
 			return false;
@@ -243,9 +239,9 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	}
 	if (done.throttled && CONF(arg_pause))
 		times.held = 0;
-	if (CONF(uring) && live.uring_bios)
-		uring_bio_done(done.key, &times, done.op == RQ_READ);
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
+	if (CONF(uring) && live.uring_bios)
+		uring_bio_done(number(done.key), interrupt_level(level_known));
 }
 
 #endif

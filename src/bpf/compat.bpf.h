@@ -21,6 +21,11 @@ const volatile struct bpf_conf conf;
 /* Each index of one of the lists. Unrolled, the loops would be most of some programs. */
 #define FOR_LISTED(i, n) _Pragma("clang loop unroll(disable)") for (u64 i = 0; i < CONF(n); i++)
 
+/* A function that is called, and that the verifier walks once by itself, whatever came before it at
+ * the places that call it: for what is rare, or dear to verify. It takes and returns numbers:
+ * kernels before 5.12 allow nothing else. */
+#define GLOBAL __attribute__((noinline))
+
 /* Which branch is the usual one. */
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -157,13 +162,45 @@ static __always_inline u32 bio_part_dev(struct bio *bio)
 }
 
 /*
+ * WHAT  bpf_rdonly_cast(): any kernel pointer can be read as typed, without a BPF helper call for
+ *       each field
+ * WHEN  6.2; conf.rdonly_cast tells
+ * DROP  with the last kernel before it in tests/vm/kernels.txt
+ */
+extern void *bpf_rdonly_cast(void *obj, u32 btf_id) __ksym __weak;
+
+/* Since 6.4 the verifier searches all types of the kernel several times for each pointer that is
+ * read through current, an argument, or a pointer from there; in a loop, 64 times. It does not for
+ * one that was cast; at run time a cast costs a few instructions. */
+static __always_inline struct task_struct *task_untrusted(struct task_struct *task)
+{
+	if (!CONF(rdonly_cast))
+		return task;
+	return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+}
+
+static __always_inline struct request *request_untrusted(struct request *rq)
+{
+	if (!CONF(rdonly_cast))
+		return rq;
+	return bpf_rdonly_cast(rq, bpf_core_type_id_kernel(struct request));
+}
+
+static __always_inline struct bio *bio_untrusted(struct bio *bio)
+{
+	if (!CONF(rdonly_cast))
+		return bio;
+	return bpf_rdonly_cast(bio, bpf_core_type_id_kernel(struct bio));
+}
+
+/*
  * WHAT  request.rq_disk is gone, request_queue.disk is new
  * WHEN  5.15 (queue.disk), 5.17 (rq_disk gone)
  * DROP  with the last kernel before 5.15 in tests/vm/kernels.txt
  */
 static __always_inline u32 request_dev(struct request *rq)
 {
-	struct request_queue___5_15 *q = (void *)rq->q;
+	struct request_queue___5_15 *q = (void *)request_untrusted(rq)->q;
 	struct request___pre_5_16 *old = (void *)rq;
 	struct gendisk *disk;
 
@@ -290,14 +327,6 @@ static __always_inline u64 current_ancestor_cgroup(int level)
 	return id;
 }
 
-/*
- * WHAT  bpf_rdonly_cast(): any kernel pointer can be read as typed, without a BPF helper call for
- *       each field
- * WHEN  6.2; conf.rdonly_cast tells
- * DROP  with the last kernel before it in tests/vm/kernels.txt
- */
-extern void *bpf_rdonly_cast(void *obj, u32 btf_id) __ksym __weak;
-
 /* The file that @from points to, typed: read as if it were the field of a structure. */
 static __always_inline struct file *file_pointed_to(struct file **from)
 {
@@ -306,30 +335,6 @@ static __always_inline struct file *file_pointed_to(struct file **from)
 
 	kiocb = bpf_rdonly_cast((void *)base, bpf_core_type_id_kernel(struct kiocb));
 	return kiocb->ki_filp;
-}
-
-/* Since 6.4 the verifier searches all types of the kernel several times for each pointer that is
- * read through current, an argument, or a pointer from there; in a loop, 64 times. It does not for
- * one that was cast; at run time a cast costs a few instructions. */
-static __always_inline struct task_struct *task_untrusted(struct task_struct *task)
-{
-	if (!CONF(rdonly_cast))
-		return task;
-	return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
-}
-
-static __always_inline struct request *request_untrusted(struct request *rq)
-{
-	if (!CONF(rdonly_cast))
-		return rq;
-	return bpf_rdonly_cast(rq, bpf_core_type_id_kernel(struct request));
-}
-
-static __always_inline struct bio *bio_untrusted(struct bio *bio)
-{
-	if (!CONF(rdonly_cast))
-		return bio;
-	return bpf_rdonly_cast(bio, bpf_core_type_id_kernel(struct bio));
 }
 
 /*

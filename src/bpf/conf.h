@@ -20,6 +20,7 @@ enum {
 	DIR_LEVELS = 32,	/* above a file, searched for a directory */
 	HELPER_WAITS = 8,	/* waits of a helper thread that are kept */
 	BIO_WALK = 256,		/* bios of a request that are looked at: NVME_DSM_MAX_RANGES */
+	BIO_STEP = 16,		/* of these in a loop; the verifier is slow in long ones */
 	ABSORB_WALK = 8,
 	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
 	TASK_SLOTS_LOG2 = 12,

@@ -197,20 +197,19 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket)
 {
 	struct rq_cell *cell = NULL;
-	bool is_new;
-	u64 slot;
-	u32 i;
+	u32 slot, i;
 
 	if (CONF(rq_by))
 		return request_row_hashed(io, bucket);
-	slot = slot_find(SLOT_OF_DEV | io->dev, REQUESTS_WHAT(io->op, io->bio_based), &is_new);
-	if (slot < ROW_SLOTS) {
-		i = SLOT_CELL(current_cpu() % RQ_CPUS, live.epoch, slot);
+	slot = slot_find(SLOT_OF_DEV | io->dev, REQUESTS_WHAT(io->op, io->bio_based));
+	if (slot != ROW_SLOTS) {
+		i = SLOT_CELL(current_cpu() % RQ_CPUS, live.epoch, slot % ROW_SLOTS);
 		cell = bpf_map_lookup_elem(&slot_rq_cells, &i);
 	}
 	if (!cell)
 		return request_row_hashed(io, bucket);
-	atomic_add(&cell->hist[bucket], 1);
+	if (bucket < HIST_N) /* for the verifier */
+		atomic_add(&cell->hist[bucket], 1);
 	return &cell->sums;
 }
 
@@ -226,7 +225,7 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	if (CONF(uncounted))
 		return;
 	shown = CONF(queued) ? times->c - times->q : device;
-	sums = request_row(io, hist_bucket(shown));
+	sums = request_row(io, bucket_of(shown));
 	if (!sums)
 		return;
 	atomic_add(&sums->count, 1);

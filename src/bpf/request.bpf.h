@@ -67,28 +67,39 @@ static __always_inline void io_absorb(struct io_state *io, const struct io_state
 		io->g = other->g;
 }
 
-/* Ends the states of @bio and the bios after it, as long as they are in the hash. Returns the first
- * bio whose state is not; NULL: there is none. */
-static __always_inline struct bio *bios_unhash(struct bio *bio)
+/* As bios_unhash(), for at most BIO_STEP of them. */
+GLOBAL u64 bios_unhash_step(u64 key)
 {
-	u64 key;
-
-	for (int i = 0; i < BIO_WALK && bio; i++) {
-		key = bio_key(bio);
+	for (int i = 0; i < BIO_STEP && key; i++) {
 		if (bpf_map_delete_elem(&ios, &key))
 			break;
 		atomic_add(&live.hashed, -1);
-		bio = bio->bi_next;
+		key = (u64)BPF_CORE_READ((struct bio *)key, bi_next);
 	}
-	return bio;
+	return key;
 }
 
-/* The state of @bio, one of @rq's, if it is in its slot and not in the hash; else NULL. */
-static __always_inline struct io_state *behind_slot(struct request *rq, struct bio *bio)
+/* Ends the states of the bio @key and those after it, as long as they are in the hash. Returns the
+ * key of the first whose state is not; 0: there is none. */
+GLOBAL u64 bios_unhash(u64 key)
 {
-	struct io_state *io = io_slot(bio_key(bio), request_untrusted(rq)->mq_ctx->cpu);
+	u64 next;
 
-	return io->key == bio_key(bio) ? io : NULL;
+	for (int i = 0; i < BIO_WALK / BIO_STEP && key; i++) {
+		next = bios_unhash_step(key);
+		if (next == key)
+			break;
+		key = next;
+	}
+	return key;
+}
+
+/* The state of the bio @key, one of @rq's, if it is in its slot and not in the hash; else NULL. */
+static __always_inline struct io_state *behind_slot(struct request *rq, u64 key)
+{
+	struct io_state *io = io_slot(key, request_untrusted(rq)->mq_ctx->cpu);
+
+	return io->key == key ? io : NULL;
 }
 
 /*
@@ -100,6 +111,7 @@ static __always_inline struct io_state *behind_slot(struct request *rq, struct b
 static __always_inline void request_absorb(struct request *rq, struct bio *bio, struct io_state *io)
 {
 	struct io_state *other;
+	u64 key;
 
 	bio = bio_untrusted(bio)->bi_next;
 	for (int i = 0; i < ABSORB_WALK && bio; i++) {
@@ -110,8 +122,8 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
 		io_unhash(bio_key(bio));
 		bio = bio->bi_next;
 	}
-	bio = bios_unhash(bio);
-	other = bio ? behind_slot(rq, bio) : NULL;
+	key = bios_unhash(number(bio_key(bio)));
+	other = key ? behind_slot(rq, key) : NULL;
 	if (!other)
 		return;
 	io_absorb(io, other);
@@ -123,12 +135,13 @@ static __always_inline void request_merged(struct request *rq)
 {
 	struct bio *bio = rq->bio;
 	struct io_state *io = request_io_anywhere(rq, bio), *other;
+	u64 key;
 
 	if (!io)
 		return;
 	if (io->hashed && bio) {
-		bio = bios_unhash(bio_untrusted(bio)->bi_next);
-		other = bio ? behind_slot(rq, bio) : NULL;
+		key = bios_unhash(number(bio_key(bio_untrusted(bio)->bi_next)));
+		other = key ? behind_slot(rq, key) : NULL;
 		if (other)
 			io_drop(other);
 	}
@@ -244,31 +257,6 @@ static __always_inline struct rq_times request_times(const struct io_state *io, 
 	return times;
 }
 
-/* What a completion tells the operations of io_uring. Unlike a state, of which there are two kinds,
- * it is the same to the verifier whatever came before. */
-struct told {
-	struct rq_times times;			/* times.c == 0: nothing */
-	bool is_read;
-};
-
-/* Tells those whose bios are in the first @bytes of @rq that these are done. */
-static __always_inline void request_tell_uring(struct request *rq, const struct told *told,
-					       u32 bytes)
-{
-	struct bio *bio = rq->bio;
-	u32 size;
-
-	for (int i = 0; i < BIO_WALK && bio; i++) {
-		bio = bio_untrusted(bio);
-		size = bio->bi_iter.bi_size;
-		if (size > bytes)
-			break;
-		bytes -= size;
-		uring_bio_done(bio_key(bio), &told->times, told->is_read);
-		bio = bio->bi_next;
-	}
-}
-
 /* A request that is finished for good. */
 static __always_inline void request_finish(const struct io_state *io, u64 now, bool level_known)
 {
@@ -291,19 +279,22 @@ static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
  * postflush): a further completion, after RQF_FLUSH_SEQ was cleared, wakes the waiters. The
  * internal flush request has that flag, too, but ends for good. A flush without data was never
  * dispatched itself: its times are those of its bio and of the internal flush.
+ *
+ * True: those of its bios that it covers are done, and the mark of this completion tells when.
  */
-static __always_inline void request_completed(struct request *rq, int error, u32 bytes,
-					      bool level_known, struct told *ret_told)
+static __always_inline bool request_completed(struct request *rq, int error, u32 bytes,
+					      bool level_known)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct io_state *io = request_io_anywhere(rq, rq->bio);
 	bool in_sequence = request_in_flush_sequence(rq);
+	struct rq_times times;
 
 	if (!io) {
 		if (!in_sequence && !request_has_ended(rq, bytes) && !CONF(process_filter) &&
 		    dev_wanted(request_dev(rq)))
 			count_lost(LOST_UNMATCHED_END);
-		return;
+		return false;
 	}
 	if (!io->d) {
 		if (io->g < io->q)
@@ -317,20 +308,21 @@ static __always_inline void request_completed(struct request *rq, int error, u32
 	} else {
 		io->bytes += bytes;
 	}
-	if (CONF(uring) && live.uring_bios && !in_sequence) {
-		ret_told->times = request_times(io, now);
-		ret_told->is_read = io->op == RQ_READ;
-	}
 	if (bytes < rq->__data_len) {
+		times = request_times(io, now);
+		if (CONF(uring) && !in_sequence)
+			mark_set(&times, io->op == RQ_READ, now + BIO_END_NS,
+				 interrupt_level(level_known));
 		/* the first bio may be done: the next completion will have another */
 		if (io->key != request_key(rq))
 			io_move(io, request_key(rq));
-		return;
+		return !in_sequence;
 	}
 	if (in_sequence && io->op != RQ_FLUSH)
-		return;
+		return false;
 	request_finish(io, now, level_known);
 	io_drop(io);
+	return !in_sequence;
 }
 
 #endif

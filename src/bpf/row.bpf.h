@@ -13,6 +13,8 @@
 
 #include "name.bpf.h"
 
+enum { SLOT_NEW = 1 << 16 };
+
 /* The slot of a file system type, with its name; FS_SLOTS if there is none. */
 static __always_inline u64 fs_slot(u64 fs)
 {
@@ -37,27 +39,34 @@ static __always_inline u64 fs_slot(u64 fs)
 }
 
 /* Remembers what a file system type is called and which functions it reads and writes with. */
-static __always_inline void fs_note(u64 fs, u64 file, u16 mode)
+GLOBAL int fs_note(u64 fs, u64 operations, u32 mode)
 {
-	struct file_operations *fop;
+	struct file_operations *fop = (void *)operations;
 	volatile struct fs_entry *seen;
 	u64 slot;
 
 	if (fs <= FS_UNKNOWN)
-		return;
+		return 0;
 	slot = fs_slot(fs);
 	if (slot >= FS_SLOTS) {
 		count_lost(LOST_MAP_FULL);
-		return;
+		return 0;
 	}
 	seen = &live.fs_types[slot];
-	if (seen->read_iter || !file || (mode & S_IFMT) != S_IFREG)
-		return;
-	fop = BPF_CORE_READ((struct file *)file, f_op);
+	if (seen->read_iter || !fop || (mode & S_IFMT) != S_IFREG)
+		return 0;
 	seen->write_iter = (u64)BPF_CORE_READ(fop, write_iter);
 	seen->fsync = (u64)BPF_CORE_READ(fop, fsync);
 	seen->open = (u64)BPF_CORE_READ(fop, open);
 	seen->read_iter = (u64)BPF_CORE_READ(fop, read_iter); /* last: now they are valid */
+	return 0;
+}
+
+static __always_inline void file_note_fs(const struct file_info *f)
+{
+	struct file *file = (void *)f->file;
+
+	fs_note(number(f->fs), file ? (u64)BPF_CORE_READ(file, f_op) : 0, f->mode);
 }
 
 /* Another CPU may see only one of the two in a slot that is just being taken. It does not mistake
@@ -67,14 +76,14 @@ static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
 	return live.rows[slot].what == what && live.rows[slot].fs == fs;
 }
 
-/* The slot of a row; ROW_SLOTS if it has none and gets none. Two CPUs that meet a row for the first
- * time may give it two slots: the reader of the cells adds them up. */
-static __always_inline u64 slot_find(u64 fs, u32 what, bool *ret_new)
+/* The slot of a row, | SLOT_NEW if it has just got it; ROW_SLOTS if it has none and gets none. Two
+ * CPUs that meet a row for the first time may give it two slots: the reader of the cells adds them
+ * up. */
+GLOBAL u32 slot_find(u64 fs, u32 what)
 {
 	u64 slot = (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
 	u32 key;
 
-	*ret_new = false;
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot = (slot + 1) % ROW_SLOTS) {
 		barrier_var(slot);
 		slot %= ROW_SLOTS; /* for the verifier */
@@ -86,8 +95,7 @@ static __always_inline u64 slot_find(u64 fs, u32 what, bool *ret_new)
 			continue;
 		live.rows[slot].fs = fs;
 		live.rows[slot].what = what;
-		*ret_new = true;
-		return slot;
+		return slot | SLOT_NEW;
 	}
 	return ROW_SLOTS;
 }
@@ -98,15 +106,16 @@ static __always_inline struct op_cell *row_in_slot(const struct file_info *f, u3
 						   u32 *ret_index)
 {
 	u64 i = *slot % ROW_SLOTS;
-	bool is_new;
+	u32 found;
 
 	if (!slot_is_of(i, f->fs, what)) {
-		i = slot_find(f->fs, what, &is_new);
-		if (i >= ROW_SLOTS)
+		found = slot_find(number(f->fs), what);
+		if (found == ROW_SLOTS)
 			return NULL;
+		i = found % ROW_SLOTS;
 		*slot = i;
-		if (is_new)
-			fs_note(f->fs, f->file, f->mode);
+		if (found & SLOT_NEW)
+			file_note_fs(f);
 	}
 	*ret_index = SLOT_CELL(current_cpu(), live.epoch, i);
 	return bpf_map_lookup_elem(&slot_cells, ret_index);
@@ -131,6 +140,12 @@ static __always_inline void row_hist_add(struct op_cell *cell, const u32 *index,
 	hist = bpf_map_lookup_elem(&slot_hists, &i);
 	if (hist)
 		atomic_add(&hist->n[hist_bucket(total)], 1);
+}
+
+/* hist_bucket(). Where much comes after it, the verifier would walk that for each power of two. */
+GLOBAL u32 bucket_of(u64 ns)
+{
+	return hist_bucket(ns);
 }
 
 /* Sets @by, which is all 0, to the key of the row of current's operation on @f. */
@@ -288,13 +303,13 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 	key.call = WHAT_CALL(what);
 	key.op = WHAT_OP(what);
 	key.cache = WHAT_CACHE(what);
-	key.bucket = hist_bucket(total);
+	key.bucket = bucket_of(total);
 	if (!who || !key_set_owner(key.by, who))
 		key_set_by(key.by, f);
 	sums = ROWS_LOOKUP(even, op_rows, &key);
 	if (sums)
 		return sums;
-	fs_note(f->fs, f->file, f->mode);
+	file_note_fs(f);
 	if (CONF(by) == BY_FILE)
 		row_name_file(&key, f, even);
 	if (BY_NAMES_TASKS(CONF(by)) && who)

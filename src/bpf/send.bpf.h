@@ -98,7 +98,7 @@ static __always_inline u8 fs_sent_as(const struct file_info *f)
 	if (slot >= FS_SLOTS)
 		return SENT_FS_UNKNOWN;
 	if (!live.fs_types[slot].read_iter)
-		fs_note(f->fs, f->file, f->mode);
+		file_note_fs(f);
 	return SENT_FS_FIRST + slot;
 }
 

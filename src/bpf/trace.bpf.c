@@ -320,13 +320,13 @@ int on_rq_requeue(u64 *ctx)
 static __always_inline int rq_complete(u64 *ctx, bool level_known)
 {
 	struct request *rq = (void *)ctx[0];
-	struct told told = {};
 
 	if (!first_to_see(ctx, EV_COMPLETE, rq))
 		return 0;
-	request_completed(rq, (int)ctx[1], ctx[2], level_known, &told);
-	if (CONF(uring) && told.times.c)
-		request_tell_uring(rq, &told, ctx[2]);
+	if (request_completed(rq, (int)ctx[1], ctx[2], level_known) && CONF(uring) &&
+	    live.uring_bios)
+		uring_bios_done((u64)BPF_CORE_READ(rq, bio), ctx[2],
+				interrupt_level(level_known));
 	return 0;
 }
 
@@ -360,7 +360,8 @@ int on_task_file(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 
 	if (file)
-		fs_note((u64)file->f_inode->i_sb->s_type, (u64)file, file->f_inode->i_mode);
+		fs_note((u64)BPF_CORE_READ(file, f_inode, i_sb, s_type),
+			(u64)BPF_CORE_READ(file, f_op), file->f_inode->i_mode);
 	return 0;
 }
 

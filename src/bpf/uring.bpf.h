@@ -89,7 +89,7 @@ static __always_inline void uring_bio_add(u64 bio, u64 req)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The same for a worker; false: it does not work on an operation. */
+/* Current is a worker, and has submitted @bio; false: it does not work on an operation. */
 static __always_inline bool uring_worker_bio(u64 bio, bool is_read)
 {
 	u64 req = uring_worker_request();
@@ -112,23 +112,73 @@ static __always_inline void uring_bio_split(u64 bio, u64 split)
 		uring_bio_add(split, *req);
 }
 
-/* @bio is done. */
-static __always_inline void uring_bio_done(u64 bio, const struct rq_times *times, bool is_read)
-{
-	struct done last = {.whose = 1 | (is_read ? DONE_READ : 0), .times = *times};
-	u64 *found = bpf_map_lookup_elem(&uring_bios, &bio), req;
-	struct uring_op *u;
+#define URING_BIOS_END (~0ULL)
 
+/* @bio is done, as the mark of this CPU at @level tells: its completion is in progress. */
+GLOBAL int uring_bio_done(u64 bio, u64 level)
+{
+	struct mark *m = mark_current(0, level);
+	struct done last = {};
+	struct uring_op *u;
+	u64 *found, req;
+
+	if (!CONF(uring))
+		return 0;
+	found = bpf_map_lookup_elem(&uring_bios, &bio);
 	if (!found)
-		return;
+		return 0;
 	req = *found;
 	if (!bpf_map_delete_elem(&uring_bios, &bio))
 		atomic_add(&live.uring_bios, -1);
 	u = uring_find(req);
-	if (!u)
-		return;
+	if (!m || !u)
+		return 0;
+	last.whose = 1 | (m->is_read ? DONE_READ : 0);
+	last.times = m->times;
 	last.check = done_check(&last);
 	u->last = last;
+	return 0;
+}
+
+/* As uring_bios_done(), for at most BIO_STEP of them. Returns how many bytes are left, or
+ * URING_BIOS_END. */
+GLOBAL u64 uring_bios_step(u64 bio, u64 bytes, u64 level)
+{
+	u64 size;
+
+	for (int i = 0; i < BIO_STEP; i++) {
+		size = BPF_CORE_READ((struct bio *)bio, bi_iter.bi_size);
+		if (size > bytes)
+			return URING_BIOS_END;
+		bytes -= size;
+		uring_bio_done(bio, level);
+		bio = (u64)BPF_CORE_READ((struct bio *)bio, bi_next);
+		if (!bio)
+			return URING_BIOS_END;
+	}
+	return bytes;
+}
+
+/* The bio that comes BIO_STEP bios after @bio. */
+GLOBAL u64 bio_after_step(u64 bio)
+{
+	for (int i = 0; i < BIO_STEP; i++)
+		bio = (u64)BPF_CORE_READ((struct bio *)bio, bi_next);
+	return bio;
+}
+
+/* The bios in the first @bytes of a request are done, of which @bio is the first. */
+GLOBAL int uring_bios_done(u64 bio, u64 bytes, u64 level)
+{
+	if (!CONF(uring))
+		return 0;
+	for (int i = 0; i < BIO_WALK / BIO_STEP && bio; i++) {
+		bytes = uring_bios_step(bio, bytes, level);
+		if (bytes == URING_BIOS_END)
+			break;
+		bio = bio_after_step(bio);
+	}
+	return 0;
 }
 
 /* Current has stopped to execute its request; @vague: at some time before now. */
@@ -164,13 +214,16 @@ static __always_inline bool uring_bio_follows(struct task_state *t, u64 bio)
 	return true;
 }
 
-/* A thread that has called io_uring_enter() leaves it, or waits for completions. */
-static __always_inline void uring_batch_ends(struct task_state *t)
+/* Current, which has called io_uring_enter(), leaves it, or waits for completions. */
+GLOBAL int uring_batch_ends(void)
 {
+	struct task_state *t = CONF(uring) ? current_lookup() : NULL;
+
 	if (uring_executes(t))
 		uring_park(t, bpf_ktime_get_ns(), false);
 	if (t)
 		t->uring_batch++;
+	return 0;
 }
 
 /* Whose request it is: current's. Threads of io_uring are known by their process's name. */
@@ -244,7 +297,7 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 
 /* Current, which executes a request, has submitted @bio. This may be the end of its work, so all
  * time until now is charged; a thread that polls goes on to that without being seen. */
-static __always_inline void uring_bio_queued(struct task_state *t, u64 bio)
+static __always_inline void uring_executed_bio(struct task_state *t, u64 bio)
 {
 	op_change_layer(&t->op, t->op.layer);
 	uring_bio_add(bio, t->uring);
@@ -252,6 +305,24 @@ static __always_inline void uring_bio_queued(struct task_state *t, u64 bio)
 		uring_learn_file(&t->op, t->uring, 0);
 	if (t->uring_polls)
 		uring_park(t, t->op.at[AT_CHARGED], true);
+}
+
+/* Current, a worker or a thread that submitted requests, has submitted @bio; false: for none of
+ * these. */
+GLOBAL int uring_bio_queued(u64 bio, u32 is_read)
+{
+	struct task_state *t;
+
+	if (!CONF(uring))
+		return 0;
+	t = current_lookup();
+	if (!t)
+		return uring_worker_bio(bio, is_read);
+	if (!t->op.stage)
+		return uring_bio_follows(t, bio);
+	if (t->op.kind == OP_URING)
+		uring_executed_bio(t, bio);
+	return 0;
 }
 
 /* Whether who submits @req polls for its completion. */

@@ -182,7 +182,7 @@ SEC("?tp_btf/io_uring_cqring_wait")
 int on_uring_wait(u64 *ctx)
 {
 	if (first_to_see(ctx, EV_URING_WAIT, (void *)ctx[0]))
-		uring_batch_ends(current_lookup());
+		uring_batch_ends();
 	return 0;
 }
 

@@ -128,7 +128,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets, sc->kinds,
 		      f->func != FUNC_NONE);
 	uring_fill(loading.obj->rodata->uring_kinds);
-	maps_configure(loading.obj->obj, sc, f);
+	maps_configure(loading.obj->obj, sc, f, conf->uring);
 	bpf_object__for_each_program(prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);
 	return loading.obj;

@@ -104,9 +104,9 @@ static void maps_preallocate(struct bpf_object *obj)
 	}
 }
 
-void maps_configure(struct bpf_object *obj, const struct session_conf *sc, struct feature *f)
+void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct feature *f,
+		    bool uring)
 {
-	bool uring = plan_asked(sc) & CAP_URING && feature_uring(f);
 	struct rowmaps_size rows;
 	struct bpf_map *map;
 

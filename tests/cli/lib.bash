@@ -138,12 +138,20 @@ fits_80_columns() { # FILE
 	(($(wc -L <"$1") <= 80)) || { awk 'length > 80' "$1"; return 1; }
 }
 
-# on_terminal COMMAND...: what it shows on one of 80 columns, without colours, to $tmp/out.
+# on_terminal COMMAND...: what it shows on one of 80 columns, without colours, to $tmp/out, and its
+# stderr to $tmp/err.
 on_terminal() {
 	local command
 	printf -v command '%q ' "$@"
-	NO_COLOR=1 TERM=xterm script -qec "stty cols 80 rows 24; $command 2>/dev/null" /dev/null </dev/null |
+	NO_COLOR=1 TERM=xterm script -qec "stty cols 80 rows 24; $command 2>$tmp/err" /dev/null </dev/null |
 		tr -d '\r' >"$tmp/out"
+}
+
+# begins_with TEXT: so does $tmp/out; else tells what is there.
+begins_with() {
+	[[ $(head -n 1 "$tmp/out") == "$1"* ]] && return
+	head -n 20 "$tmp/out" "$tmp/err"
+	return 1
 }
 
 # json [--arg NAME VALUE]... FILTER [FILE]: what FILTER says of the output, or of FILE, is true.

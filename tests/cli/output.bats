@@ -86,7 +86,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	for mode in "${every_mode[@]}"; do
 		# shellcheck disable=SC2086 # words
 		on_terminal "$iostrata" breakdown $mode -- bash -c 'work "$0"' "$name"
-		[[ $(head -n 1 "$tmp/out") == traced* ]]
+		begins_with traced || { echo "in mode '$mode'"; false; }
 		(($(wc -l <"$tmp/out") >= 3))
 		fits_80_columns "$tmp/out" || { echo "in mode '$mode'"; false; }
 	done

@@ -6,11 +6,15 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
+from pathlib import Path
 
 import invariants
 import tool
-from harness import SUITES, Gate, Suite, suite
+from harness import SUITES, Gate, Skip, Suite, suite
+
+MAX_VERIFIED = 90_000
 
 
 @suite("programs", 300)
@@ -23,6 +27,20 @@ def programs(gate: Gate) -> None:
     refused = [p["program"] for p in probes if not p["loads"] and p["why"] in refusals]
     gate.check("load", not refused and any(p["loads"] for p in probes), programs=len(probes),
                loaded=sum(p["loads"] for p in probes), refused=refused or "none")
+
+
+@suite("programs.verified")
+def verified(gate: Gate) -> None:
+    """How many instructions the verifier walks: most of the time from the start to "tracing". Where
+    it cannot tell states apart that differ, that doubles with each branch."""
+    with tool.Trace() as trace:
+        infos = [dict(re.findall(r"^(prog_id|verified_insns):\s*(\d+)", info.read_text(), re.MULTILINE))
+                 for info in Path(f"/proc/{trace.proc.pid}/fdinfo").iterdir()]
+    walked = {i["prog_id"]: int(i["verified_insns"]) for i in infos if "verified_insns" in i}
+    if not walked:
+        raise Skip("before 5.16 the kernel does not tell")
+    gate.check("instructions", 10_000 < sum(walked.values()) <= MAX_VERIFIED, programs=len(walked),
+               walked=sum(walked.values()), most=max(walked.values()), wanted=f"<={MAX_VERIFIED}")
 
 
 def every_row(gate: Gate) -> None:
