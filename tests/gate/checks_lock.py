@@ -17,7 +17,7 @@ def lock_holder(gate: Gate) -> None:
     disk = slow_null_blk(gate, 10, queue_mode=2, memory_backed=1, size=96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     file = f"{point}/locked"
-    holder = Workload(gate.stack, file, {"dwrite": 17})
+    holder = Workload(gate.stack, file, {"dwrite": 101})
     waiter = Workload(gate.stack, file, {"pwrite": 5})
     with Trace("--slowest", "100", "--op", "write") as trace:
         holder.begin()

@@ -104,6 +104,27 @@ def owner(gate: Gate) -> None:
     compare_calls(gate, trace, ringer, comm="ringer")
 
 
+@suite("uring.storm", 120)
+def storm(gate: Gate) -> None:
+    """Many rings at once, more than there are CPUs, of all kinds."""
+    supported(gate)
+    point = os.path.dirname(file_on_ext4(gate))
+    ringers = [Ringer(gate, mode, fileio.make_file(f"{point}/{mode}{i}", 1))
+               for i in range(3) for mode in ("all", "direct", "poll", "cached")]
+    os.sync()
+    with Trace("--by", "pid", "--comm", "ringer") as trace:
+        for ringer in ringers:
+            ringer.begin()
+        for ringer in ringers:
+            ringer.end()
+        compare_left(gate, trace)
+    for i, ringer in enumerate(ringers):
+        gate.prefix = f"uring.storm.{i}."
+        compare_calls(gate, trace, ringer, key=ringer.key)
+    gate.prefix = "uring.storm."
+    compare_lost(gate, trace, sum(ringer.said["silent"] for ringer in ringers))
+
+
 @suite("uring.cached")
 def cached(gate: Gate) -> None:
     """Misses and readahead at first, then only hits; no device, no wait."""
