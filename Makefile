@@ -71,7 +71,8 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-para
 SRCS := $(wildcard src/*.c src/base/*.c src/cmd/*.c src/trace/*.c src/show/*.c \
 	src/capture/*.c src/export/*.c)
 LIB_OBJS := $(patsubst src/%.c,$(O)/%.o,$(filter-out src/main.c,$(SRCS)))
-SKELS := $(patsubst src/bpf/%.bpf.c,$(B)/%.skel.h,$(wildcard src/bpf/*.bpf.c))
+SKELS := $(patsubst src/bpf/%.bpf.c,$(B)/%.skel.h,$(wildcard src/bpf/*.bpf.c)) \
+	$(B)/trace_functions.skel.h
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -85,6 +86,12 @@ $(B)/%.bpf.o: src/bpf/%.bpf.c Makefile | $(O)
 	@[ -n "$(CLANG)" ] || { echo "error: no clang 14 or newer; see tests/setup --build" >&2; exit 1; }
 	@[ -n "$(BPFTOOL)" ] || { echo "error: no bpftool; see tests/setup --build" >&2; exit 1; }
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
+	$(Q)$(BPFTOOL) gen object $@ $@.full && rm $@.full
+
+# The same programs with functions; see function.bpf.h.
+$(B)/trace_functions.bpf.o: src/bpf/trace.bpf.c Makefile | $(O)
+	@echo "  BPF   $@"
+	$(Q)$(CLANG) $(BPF_CFLAGS) -DFUNCTIONS -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
 	$(Q)$(BPFTOOL) gen object $@ $@.full && rm $@.full
 
 $(B)/%.skel.h: $(B)/%.bpf.o

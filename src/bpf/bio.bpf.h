@@ -222,8 +222,11 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 		return;
 	done = *io;
 	io_drop(io);
-	if (!done.bio_based)
+	if (!done.bio_based) {
+		if (CONF(uring) && live.uring_bios)
+			uring_bio_forget(done.key);
 		return;
+	}
 	done.failed = !!bio->bi_status;
 	times = (struct rq_times){
 		.held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = bpf_ktime_get_ns()};

@@ -9,9 +9,9 @@
 #include "uring.bpf.h"
 
 /* Low byte: the 64-bit call of that number, high byte: the 32-bit one. */
-const volatile unsigned short calls[CALL_MAX];
+const volatile unsigned short calls[CALL_MAX] = {};
 /* Where the call's offset is, enum call_offset; bytes as above. */
-const volatile unsigned short call_offsets[CALL_MAX];
+const volatile unsigned short call_offsets[CALL_MAX] = {};
 
 /* @descs: one entry of calls[], for the 64-bit and the 32-bit call of a number. */
 static __always_inline u32 call_desc(u32 descs, bool compat)

@@ -12,19 +12,15 @@
 
 #include "conf.h"
 
-/* Whose and which I/O to trace. */
-const volatile struct filter_lists lists;
+/* Whose and which I/O to trace. Such variables have an initializer, or the compiler puts them in
+ * the order of their first use, which functions change; see load.c. */
+const volatile struct filter_lists lists = {};
 
-const volatile struct bpf_conf conf;
+const volatile struct bpf_conf conf = {};
 #define CONF(field) (conf.field)
 
 /* Each index of one of the lists. Unrolled, the loops would be most of some programs. */
 #define FOR_LISTED(i, n) _Pragma("clang loop unroll(disable)") for (u64 i = 0; i < CONF(n); i++)
-
-/* A function that is called, and that the verifier walks once by itself, whatever came before it at
- * the places that call it: for what is rare, or dear to verify. It takes and returns numbers:
- * kernels before 5.12 allow nothing else. */
-#define GLOBAL __attribute__((noinline))
 
 /* Which branch is the usual one. */
 #define likely(x)   __builtin_expect(!!(x), 1)

@@ -208,7 +208,8 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 	}
 	if (!cell)
 		return request_row_hashed(io, bucket);
-	if (bucket < HIST_N) /* for the verifier */
+	barrier_var(bucket);
+	if (bucket < HIST_N) /* for the verifier; the compiler may know it */
 		atomic_add(&cell->hist[bucket], 1);
 	return &cell->sums;
 }

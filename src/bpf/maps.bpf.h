@@ -387,14 +387,6 @@ static __always_inline u32 low_half(u64 key)
 	return half;
 }
 
-/* What may be a pointer, as a number that a GLOBAL function takes: the verifier forbids a pointer
- * most arithmetic, but not this. */
-static __always_inline u64 number(u64 key)
-{
-	asm volatile("%0 = -%0; %0 = -%0" : "+r"(key));
-	return key;
-}
-
 /* Multiplicative hashing: the high bits of the product depend on all bits of the key. */
 enum { HASH_FACTOR = 0x61c88647 };
 

@@ -11,6 +11,7 @@
 #ifndef IOSTRATA_ROW_BPF_H
 #define IOSTRATA_ROW_BPF_H
 
+#include "function.bpf.h"
 #include "name.bpf.h"
 
 enum { SLOT_NEW = 1 << 16 };

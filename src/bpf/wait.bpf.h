@@ -299,7 +299,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 		op_charge(op, ST_THROTTLE, wake);
 		op->throttled = 0;
 	} else if (op->locked) {
-		lock_waited(op, &t->waking.waker, wake);
+		lock_waited(op, wk.at ? &t->waking.waker : (const struct waker *)zeroes, wake);
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {

@@ -126,7 +126,7 @@ static int probe_btf(struct feature *f, struct reason *why)
 /* What feature_probe() and its callers will look up. */
 static const char *const looked_for[] = {
 	"vfs_read", "bpf_rdonly_cast", "bpf_iter_task_file", "btf_module_notify", "__preempt_count",
-	"pcpu_hot", "btf_trace_sys_enter",
+	"pcpu_hot", "btf_trace_sys_enter", "btf_trace_block_io_done",
 	"__traceiter_balance_dirty_pages",
 };
 

@@ -2,8 +2,10 @@
 #include "trace/load.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@
 #include "trace/syscalls.h"
 
 #include "trace.skel.h"
+#include "trace_functions.skel.h"
 
 /* A load in progress. libbpf calls before_load() for each program with this as the cookie. A load
  * is done by one thread. */
@@ -95,13 +98,59 @@ static int handlers_register(void)
 	return 0;
 }
 
+/*
+ * Whether the kernel bears programs that call functions. Before 6.4 it may look for a fault's
+ * fix-up in the wrong one of two entries for the main function of such a program, finds no table
+ * there, and crashes (kernel commit 0108a4e9f358, "bpf: ensure main program has an extable"). The
+ * tracepoint came in 6.5.
+ */
+static bool bears_functions(struct feature *f)
+{
+	return feature_type(f, "btf_trace_block_io_done");
+}
+
+/* The object file with functions, or with all inlined. */
+static const void *object_file(bool functions, size_t *ret_len)
+{
+	return functions ? trace_functions_bpf__elf_bytes(ret_len) : trace_bpf__elf_bytes(ret_len);
+}
+
+#define SAME_PLACE(section, member)                                                                \
+	_Static_assert(offsetof(struct trace_bpf__##section, member) ==                            \
+			       offsetof(struct trace_functions_bpf__##section, member),            \
+		       #member)
+
+SAME_PLACE(rodata, conf);
+SAME_PLACE(rodata, lists);
+SAME_PLACE(rodata, calls);
+SAME_PLACE(rodata, call_offsets);
+SAME_PLACE(rodata, uring_kinds);
+SAME_PLACE(bss, live);
+
+/* Both have the same maps and programs, so the skeleton of one does for both. NULL: see errno. */
+static struct trace_bpf *skeleton_open(bool functions)
+{
+	struct trace_bpf *obj = calloc(1, sizeof(*obj));
+	int err = obj ? trace_bpf__create_skeleton(obj) : -ENOMEM;
+
+	if (!err) {
+		obj->skeleton->data = object_file(functions, &obj->skeleton->data_sz);
+		err = bpf_object__open_skeleton(obj->skeleton, NULL);
+	}
+	if (!err)
+		return obj;
+	trace_bpf__destroy(obj);
+	errno = -err;
+	return NULL;
+}
+
 /* libbpf has copied what it needs from the object file: its pages, 1 MB, can go. */
-static void object_file_release(void)
+static void object_file_release(bool functions)
 {
 	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
 	size_t len;
 
-	from = (uintptr_t)trace_bpf__elf_bytes(&len);
+	from = (uintptr_t)object_file(functions, &len);
 	to = (from + len) / page * page;
 	from = (from + page - 1) / page * page;
 	madvise((void *)from, to - from, MADV_DONTNEED);
@@ -112,6 +161,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 				     struct feature *f)
 {
 	struct bpf_program *prog;
+	bool functions;
 	int err;
 
 	err = handlers_register();
@@ -119,10 +169,11 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 		errno = -err;
 		return NULL;
 	}
-	loading = (struct loading){ .feat = f, .obj = trace_bpf__open() };
+	functions = bears_functions(f);
+	loading = (struct loading){ .feat = f, .obj = skeleton_open(functions) };
 	if (!loading.obj)
 		return NULL;
-	object_file_release();
+	object_file_release(functions);
 	memcpy((void *)&loading.obj->rodata->conf, conf, sizeof(*conf));
 	loading.obj->rodata->lists = sc->lists;
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets, sc->kinds,

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * function.bpf.h - functions that the programs call: for what is rare, or dear to verify. All else
+ * is inlined.
+ *
+ * The verifier walks a GLOBAL function once by itself, and knows nothing of its result afterwards.
+ * Inlined, it would walk it, and what comes after it, once for each state that it cannot merge. A
+ * GLOBAL function takes and returns numbers.
+ *
+ * A kernel that does not bear functions (see load.c) gets the same programs with all inlined.
+ */
+#ifndef IOSTRATA_FUNCTION_BPF_H
+#define IOSTRATA_FUNCTION_BPF_H
+
+#include "compat.bpf.h"
+
+#ifdef FUNCTIONS
+#define GLOBAL __attribute__((noinline))
+#else
+#define GLOBAL static __always_inline
+#endif
+
+/* What may be a pointer, as a number: the verifier forbids most arithmetic on it, but not this. */
+static __always_inline u64 number(u64 key)
+{
+	asm volatile("%0 = -%0; %0 = -%0" : "+r"(key));
+	return key;
+}
+
+#endif
