@@ -131,20 +131,25 @@ threading.Thread(target=run).start()' "$tmp/tid"
 
 # ---- requests, which some filters cannot choose ----
 
-@test "a filter that cannot choose anything is a mistake" {
+@test "a filter that cannot choose anything is a mistake; others are told" {
+	local -A hints=(
+		["breakdown -T blk"]="-p, .* and -d choose requests; .* leave out -T blk$"
+		["record --requests"]="-p, .* and -d choose requests; .* leave out --requests$"
+		["top -b"]="full screen and --json have operations"
+		["report -T blk"]="-p, .* and -d choose requests; .* leave out -T blk$")
 	echo text >"$dir/file"
 	for args in "--op read" "--min 1ms" "--file $dir/file" "--fs ext4"; do
 		# shellcheck disable=SC2086 # words
 		for command in "breakdown -T blk" "record --requests" "top -b" "report -T blk"; do
 			[[ $command != report* || $args != --file* ]] || continue
 			expect 2 $command $args $([[ $command == report* ]] && echo "$dir/file" || echo -D 0.1)
-			says " is about requests, which ${args%% *} cannot choose"
+			says " is about requests, which ${args%% *} cannot choose" "${hints[$command]}"
 		done
 	done
 	for command in "breakdown -T blk" "record --requests" "top -b"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 $command -D 0.1 --all-files
-		says "is about requests, --all-files about operations"
+		says "is about requests, --all-files about operations" "${hints[$command]}"
 	done
 	for args in "-H" "-v" "--by file" "--slowest 3" "--json" "--every 1"; do
 		# shellcheck disable=SC2086 # words
