@@ -19,6 +19,7 @@
 #include "report_filter.h"
 #include "report_heat.h"
 #include "report_order.h"
+#include "report_time.h"
 #include "run_say.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
@@ -31,7 +32,7 @@ enum { SHOW_EVENTS = 16384 };
 struct report {
 	/* options */
 	struct breakdown_opts opts;
-	uint64_t from_ns, to_ns, every_ns;
+	struct report_time time;
 	struct report_filter filter;
 	int events;			/* enum events_format */
 	bool json, strict, heat;
@@ -44,8 +45,7 @@ struct report {
 	struct replay replay;
 	struct header header;		/* of the first file */
 	struct missing missing;		/* of the first file */
-	uint64_t first_ns, last_ns;	/* of all files, CLOCK_REALTIME */
-	uint64_t duration_ns, lost[LOST_N], missed;
+	uint64_t lost[LOST_N], missed;
 	struct report_heat heats;
 	struct progress progress;
 	uint64_t done_bytes;		/* of the files before */
@@ -53,16 +53,6 @@ struct report {
 
 static const struct opt_choice event_choices[] = {
 	{ "text", EVENTS_TEXT }, { "csv", EVENTS_CSV }, { "json", EVENTS_JSON }, {},
-};
-
-static const struct opt time_opts[] = {
-	{ 0, "from", OPT_DURATION(struct report, from_ns), .arg = "DUR",
-	  .help = "leave out what ended before, counted from the beginning" },
-	{ 0, "to", OPT_DURATION(struct report, to_ns), .arg = "DUR", .min = 1,
-	  .help = "leave out what ended then or later" },
-	{ 0, "every", OPT_DURATION(struct report, every_ns), .arg = "DUR", .min = 1000000,
-	  .help = "a table for each interval of this length" },
-	{},
 };
 
 static const struct opt what_opts[] = {
@@ -80,7 +70,7 @@ static const struct opt what_opts[] = {
 static const struct opt_group groups[] = {
 	{ "What to show", breakdown_measure_opts, offsetof(struct report, opts) },
 	{ "Output", breakdown_output_opts, offsetof(struct report, opts) },
-	{ "Time", time_opts, 0 },
+	{ "Time", report_time_opts, offsetof(struct report, time) },
 	{ "Whose I/O", filter_opts, offsetof(struct report, filter.given) },
 	{ "Form", what_opts, 0 },
 	{},
@@ -126,11 +116,11 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 		return -1;
 	if (layer == LAYER_BLK && filters_check_requests(&r->filter.given, "-T blk", why))
 		return -1;
-	if (r->events && (of_table || r->json || r->every_ns))
+	if (r->events && (of_table || r->json || r->time.every_ns))
 		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of tables",
 				  of_table ? of_table : r->json ? "--json" : "--every");
-	if (r->to_ns && r->to_ns <= r->from_ns)
-		return reason_set(why, EXIT_USAGE, "--to is not after --from");
+	if (report_time_check(&r->time, why))
+		return -1;
 	filters_of_ops(&r->filter.given, r->of_ops, sizeof(r->of_ops));
 	filters_text(&r->filter.given, r->looked_for, sizeof(r->looked_for));
 	return 0;
@@ -149,7 +139,7 @@ static int resolve(struct report *r, struct reason *why)
 	}
 	if (check(r, layer, why))
 		return -1;
-	if (r->heat && (r->json || r->events || r->every_ns))
+	if (r->heat && (r->json || r->events || r->time.every_ns))
 		return reason_set(why, EXIT_USAGE, "--heat is a text of its own");
 	r->out = r->opts.output ? newfile_open(r->opts.output, why) : stdout;
 	if (!r->out)
@@ -158,11 +148,11 @@ static int resolve(struct report *r, struct reason *why)
 		run_say_of_ops(r->of_ops);
 	r->replay.conf = (struct replay_conf){
 		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
-		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->every_ns,
+		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max, .slowest_fs = r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
-	r->view.repeats = r->every_ns;
+	r->view.repeats = r->time.every_ns;
 	r->view.fs_filter = r->filter.given.fs;
 	r->view.of_ops = r->of_ops;
 	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
@@ -189,19 +179,8 @@ static void header_keep(struct report *r, struct recording *rec)
 	r->missing.uring = r->header.uring;
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
-	r->first_ns = r->header.realtime_ns;
-	r->replay.conf.first_ns = r->first_ns + r->from_ns;
-}
-
-/* The part of @rec to report: --from and --to count from the start of the first recording. */
-static void window_set(const struct report *r, struct recording *rec)
-{
-	uint64_t start = r->first_ns - rec->header.realtime_ns + rec->header.monotonic_ns;
-
-	if (r->from_ns)
-		rec->from_ns = start + r->from_ns;
-	if (r->to_ns)
-		rec->to_ns = start + r->to_ns;
+	r->time.first_ns = r->header.realtime_ns;
+	r->replay.conf.first_ns = r->time.first_ns + r->time.from_ns;
 }
 
 static int event(struct report *r, const struct recording *rec, const struct cap_event *ev,
@@ -228,17 +207,13 @@ static int event(struct report *r, const struct recording *rec, const struct cap
 	return 0;
 }
 
-static void totals_add(struct report *r, const struct recording *rec)
+static int totals_add(struct report *r, const struct recording *rec, struct reason *why)
 {
-	uint64_t duration = rec->ending.duration_ns;
-
-	if (!rec->reader.ended && rec->last_ns > rec->header.monotonic_ns)
-		duration = rec->last_ns - rec->header.monotonic_ns;
-	r->duration_ns += duration;
 	for (int i = 0; i < LOST_N; i++)
 		r->lost[i] += rec->ending.lost[i];
 	r->missed += rec->ending.missed;
 	replay_end(&r->replay, rec);
+	return report_time_add(&r->time, rec) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
 }
 
 /* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: do not go on. */
@@ -251,14 +226,15 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 
 	if (!got) {
 		header_keep(r, &rec);
-		window_set(r, &rec);
+		report_time_window(&r->time, &rec);
 		report_filter_begin(&r->filter);
 		while (!err && !interrupt_came() && (got = recording_next(&rec, &ev, why)) > 0) {
 			err = event(r, &rec, &ev, why);
 			if (n++ % SHOW_EVENTS == 0)
 				progress_show(&r->progress, r->done_bytes + rec.reader.bytes);
 		}
-		totals_add(r, &rec);
+		if (!err)
+			err = totals_add(r, &rec, why);
 	}
 	got *= !interrupt_came(); /* what was read is shown; a read in progress has failed */
 	r->done_bytes += rec.reader.bytes;
@@ -289,18 +265,6 @@ static bool anything_lost(const struct report *r)
 	return r->missed;
 }
 
-/* Duration of the part of interval @i that is shown. */
-static uint64_t interval_ns(const struct report *r, size_t i)
-{
-	uint64_t to = r->to_ns && r->to_ns < r->duration_ns ? r->to_ns : r->duration_ns, left;
-
-	left = to > r->from_ns ? to - r->from_ns : 0;
-	if (!r->every_ns)
-		return left;
-	left = left > i * r->every_ns ? left - i * r->every_ns : 0;
-	return left < r->every_ns ? left : r->every_ns;
-}
-
 static int interval_print(struct report *r, size_t i)
 {
 	struct replay_interval none = {}, *iv = &none;
@@ -311,12 +275,13 @@ static int interval_print(struct report *r, size_t i)
 		iv = &r->replay.intervals[i];
 		err = replay_take(&r->replay, i, &sn);
 	}
-	sn.duration_ns = interval_ns(r, i);
+	sn.duration_ns = report_time_interval(&r->time, i);
 	for (int l = 0; l < LOST_N && !i; l++) /* loss times are too coarse for intervals */
 		sn.lost[l] += r->lost[l];
 	sn.missed = i ? 0 : r->missed;
 	r->view.later = i;
-	r->view.until = (r->first_ns + r->from_ns + i * r->every_ns + sn.duration_ns) / 1000000000;
+	r->view.until = (r->time.first_ns + r->time.from_ns + i * r->time.every_ns +
+			 sn.duration_ns) / 1000000000;
 	if (!err)
 		err = (r->json ? breakdown_json : breakdown_text)(r->out, &r->view, &sn,
 								  iv->slowest, iv->n_slowest);
@@ -333,6 +298,13 @@ static int tables_print(struct report *r)
 		err = interval_print(r, i++);
 	} while (!err && i < r->replay.n_intervals);
 	return err;
+}
+
+static int sums_print(struct report *r)
+{
+	if (!r->heat)
+		return tables_print(r);
+	return report_heat_print(r->out, &r->heats, report_time_interval(&r->time, 0));
 }
 
 static void say_interrupted(const struct report *r)
@@ -369,9 +341,11 @@ static int report_files(struct report *r, char **names, int n)
 	}
 	progress_end(&r->progress);
 	say_interrupted(r);
+	if (!err && !interrupt_came() && r->header.monotonic_ns &&
+	    report_time_reached(&r->time, &why))
+		return cmd_fail(&why);
 	if (!r->events && !err && r->header.monotonic_ns)
-		err = r->heat ? report_heat_print(r->out, &r->heats, interval_ns(r, 0)) :
-				tables_print(r);
+		err = sums_print(r);
 	err = cmd_written(err);
 	if (!status && r->strict && anything_lost(r))
 		status = EXIT_INCOMPLETE;
@@ -392,6 +366,7 @@ static int report(int argc, char **argv)
 	replay_done(&r.replay);
 	header_done(&r.header);
 	report_filter_done(&r.filter);
+	report_time_done(&r.time);
 	if (r.opts.output && r.out)
 		fclose(r.out);
 	return status;

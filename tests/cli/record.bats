@@ -154,7 +154,26 @@ assert all(int(r["total_ns"]) == sum(int(v) for k, v in r.items() if k.endswith(
 	expect 0 report -j "$file" "$file"
 	[[ $(jq '[.ops[].count] | add' <<<"$output") == $((2 * all)) ]]
 	expect 2 report --from 2 --to 1 "$file"
-	says "--to is not after --from"
+	says "--to 1.00 s is not after --from 2.00 s" "from the beginning of the recording"
+}
+
+@test "a time past the end of the recording is a mistake, and its length is told" {
+	recorded "$file"
+	for args in "" "-j" "--heat" "--every 1" "--to 200"; do
+		# shellcheck disable=SC2086 # words
+		expect 1 report $args --from 101 "$file"
+		says "--from 101 s is past the end: the recording is [0-9.]+ [mu]?s long$" "from the beginning"
+	done
+	expect 1 report --events json --from 101 "$file"
+	[[ $stderr == *"is past the end"* ]]
+	expect 1 report --from 101 "$file" "$file"
+	says "the recordings are [0-9.]+ [mu]?s long$"
+	# but not if another one begins later
+	sleep 2
+	recorded "$tmp/later.ios"
+	expect 0 report -j --from 2 "$file" "$tmp/later.ios"
+	json '.duration_ns > 0 and ([.ops[].count] | add) >= 23'
+	expect 0 report --to 101 "$file"
 }
 
 @test "whose I/O" {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "report_time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/reason.h"
+#include "base/text.h"
+
+/* When a recording began and ended, since the beginning of the timeline. */
+struct report_span {
+	uint64_t from_ns, to_ns;
+};
+
+const struct opt report_time_opts[] = {
+	{ 0, "from", OPT_DURATION(struct report_time, from_ns), .arg = "DUR",
+	  .help = "leave out what ended before, counted from the beginning" },
+	{ 0, "to", OPT_DURATION(struct report_time, to_ns), .arg = "DUR", .min = 1,
+	  .help = "leave out what ended then or later" },
+	{ 0, "every", OPT_DURATION(struct report_time, every_ns), .arg = "DUR", .min = 1000000,
+	  .help = "a table for each interval of this length" },
+	{},
+};
+
+int report_time_check(const struct report_time *t, struct reason *why)
+{
+	if (!t->to_ns || t->to_ns > t->from_ns)
+		return 0;
+	reason_set(why, EXIT_USAGE, "--to %s is not after --from %s", text_ns(t->to_ns).s,
+		   text_ns(t->from_ns).s);
+	return reason_hint(why, "both count from the beginning of the recording");
+}
+
+void report_time_window(const struct report_time *t, struct recording *rec)
+{
+	uint64_t start = t->first_ns - rec->header.realtime_ns + rec->header.monotonic_ns;
+
+	if (t->from_ns)
+		rec->from_ns = start + t->from_ns;
+	if (t->to_ns)
+		rec->to_ns = start + t->to_ns;
+}
+
+int report_time_add(struct report_time *t, const struct recording *rec)
+{
+	struct report_span *list = reallocarray(t->spans, t->n_spans + 1, sizeof(*list)), *s;
+	uint64_t duration = rec->ending.duration_ns, real = rec->header.realtime_ns;
+
+	if (!list)
+		return -ENOMEM;
+	t->spans = list;
+	s = &list[t->n_spans++];
+	if (!rec->reader.ended && rec->last_ns > rec->header.monotonic_ns)
+		duration = rec->last_ns - rec->header.monotonic_ns;
+	s->from_ns = real > t->first_ns ? real - t->first_ns : 0;
+	s->to_ns = s->from_ns + duration;
+	return 0;
+}
+
+int report_time_reached(const struct report_time *t, struct reason *why)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < t->n_spans; i++)
+		end = t->spans[i].to_ns > end ? t->spans[i].to_ns : end;
+	if (!t->from_ns || t->from_ns < end)
+		return 0;
+	reason_set(why, EXIT_FAILED, "--from %s is past the end: the recording%s %s long",
+		   text_ns(t->from_ns).s, t->n_spans > 1 ? "s are" : " is", text_ns(end).s);
+	return reason_hint(why, "--from counts from the beginning of the recording");
+}
+
+/* How much of @s lies between two times. */
+static uint64_t span_within(const struct report_span *s, uint64_t from, uint64_t to)
+{
+	from = s->from_ns > from ? s->from_ns : from;
+	to = s->to_ns < to ? s->to_ns : to;
+	return to > from ? to - from : 0;
+}
+
+uint64_t report_time_interval(const struct report_time *t, size_t i)
+{
+	uint64_t from = t->from_ns + i * t->every_ns, sum = 0;
+	uint64_t to = t->every_ns ? from + t->every_ns : UINT64_MAX;
+
+	if (t->to_ns && t->to_ns < to)
+		to = t->to_ns;
+	for (size_t s = 0; s < t->n_spans; s++)
+		sum += span_within(&t->spans[s], from, to);
+	return sum;
+}
+
+void report_time_done(struct report_time *t)
+{
+	free(t->spans);
+}
