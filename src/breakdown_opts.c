@@ -30,7 +30,7 @@ const struct opt breakdown_measure_opts[] = {
 	  .help = "a row per key" },
 	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
 	  .max = SLOWEST_MAX,
-	  .help = "show the N slowest operations, each with its whole waterfall" },
+	  .help = "show the N slowest operations, each with all its strata by size" },
 	{},
 };
 

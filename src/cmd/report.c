@@ -86,7 +86,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata report trace.ios", "where the time went" },
 	{ "iostrata report --by file trace.ios", "in which files" },
 	{ "iostrata report --from 10 --to 20 --every 1 trace.ios", "second by second" },
-	{ "iostrata report --slowest 5 trace.ios", "the five slowest, step by step" },
+	{ "iostrata report --slowest 5 trace.ios", "the five slowest, and where their time went" },
 	{ "iostrata report --events csv trace.ios", "every operation and request" },
 	{ "iostrata report --heat --op fsync trace.ios", "when fsync was slow" },
 	{},

@@ -129,7 +129,7 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 {
 	if (!n)
 		return;
-	text_put(o, "\nslowest\n");
+	text_put(o, "\nslowest: each one's strata by size\n");
 	for (size_t i = 0; i < n; i++)
 		put_record(o, v, breakdown_fs_name(sn, slowest[i].fs), &slowest[i], i + 1);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * slowest_text.h - single operations as text, each with its waterfall.
+ * slowest_text.h - single operations as text, each with its strata, biggest first: a record
+ * has sums, no order in time.
  */
 #ifndef IOSTRATA_SLOWEST_TEXT_H
 #define IOSTRATA_SLOWEST_TEXT_H

@@ -662,6 +662,7 @@ static void the_slowest_are_shown_whole(void **state)
 	f.records[1].file.complete = 0;
 	f.records[1].len = ~0ULL;
 	print(&f, breakdown_text, &plain, 2);
+	assert_has(f.text, "\nslowest: each one's strata by size\n");
 	assert_has(f.text, "\n1. read (pread64): 78.0 us on ext4\n"
 		   "   /a/b\n"
 		   "   offset 8192  length 4,096  result 4,096  1 request  miss\n"
