@@ -27,9 +27,12 @@ void snapshot_keep_fs(struct snapshot *sn, const char *fs)
 	}
 	sn->n_ops = n;
 	n = 0;
-	for (size_t i = 0; i < sn->n_unfinished; i++)
-		if (!strncmp(sn->unfinished[i].fs, fs, FS_NAME_LEN))
+	for (size_t i = 0; i < sn->n_unfinished; i++) {
+		if (strncmp(sn->unfinished[i].fs, fs, FS_NAME_LEN))
+			free(sn->unfinished[i].file);
+		else
 			sn->unfinished[n++] = sn->unfinished[i];
+	}
 	sn->n_unfinished = n;
 }
 
@@ -43,6 +46,8 @@ void snapshot_free(struct snapshot *sn)
 		free(sn->rqs[i].by);
 		free(sn->rqs[i].hist.bins);
 	}
+	for (size_t i = 0; i < sn->n_unfinished; i++)
+		free(sn->unfinished[i].file);
 	free(sn->unfinished);
 	free(sn->tasks);
 	free(sn->ops);

@@ -52,6 +52,8 @@ struct unfinished {
 	unsigned int pid, tid;
 	char fs[FS_NAME_LEN];	/* as in struct op_row */
 	char comm[COMM_LEN];	/* of the thread, "" if not known; hostile text */
+	unsigned long long by[2]; /* its FILE_KEY() and inode; inode 0: not known */
+	char *file;		/* as text, NULL if not known; owned by the snapshot; hostile */
 };
 
 /* A thread that has rows, with BY_TASK. */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "show/unfinished_text.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "show/view_text.h"
 
 enum { ROWS = 2, LONG_NS = 100000000 };
+enum { FILE_COLUMNS = 16, FILE_CAP = TEXT_SAFE_CAP(PATH_MAX) };
 
 /* Operations in progress for too long to be there by chance. */
 static size_t long_ones(const struct snapshot *sn)
@@ -31,19 +33,39 @@ int unfinished_lines(const struct breakdown_view *v, const struct snapshot *sn)
 	return lines * (1 + view_is_narrow(v)) + (n > lines);
 }
 
-/* "not finished: fsync ext4, for 12.0 s, in sleep, by dd (1234)" */
+/* ", on /a/b", cut in its middle to @columns; "" if they are too few to tell files apart. */
+static void file_fit(char *text, size_t cap, const char *file, int columns)
+{
+	char safe[FILE_CAP];
+	int n;
+
+	text[0] = '\0';
+	if (!file || columns < FILE_COLUMNS)
+		return;
+	text_safe_n(safe, sizeof(safe), file, strlen(file));
+	n = snprintf(text, cap, ", on ");
+	text_fit(text + n, cap - n, safe, columns - n, TEXT_CUT_MIDDLE);
+}
+
+/* "not finished: fsync ext4, for 12.0 s, in sleep, by dd (1234), on /a/b" */
 static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 			   const struct unfinished *u)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[320], fit[320];
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[320];
+	char line[sizeof(text) + FILE_CAP];
+	bool whole = u->file && !v->terminal;
+	int columns = unfinished_columns(v), used;
+	size_t len;
 
 	text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
 	text_safe_n(comm, sizeof(comm), u->comm, strnlen(u->comm, sizeof(u->comm)));
 	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, in %s, by %s (%u)",
 		 op_name(u->op), *fs ? " " : "", fs, text_ns(u->age_ns).s,
 		 stratum_label(u->stratum), *comm ? comm : "pid", u->pid);
-	text_fit(fit, sizeof(fit), text, unfinished_columns(v), TEXT_CUT_TAIL);
-	text_wrap(o, fit, 0, 2, view_width(v));
+	used = text_fit(line, sizeof(text), text, columns, TEXT_CUT_TAIL);
+	len = strlen(line);
+	file_fit(line + len, sizeof(line) - len, u->file, whole ? INT_MAX : columns - used);
+	text_wrap(o, line, 0, 2, whole ? INT_MAX : view_width(v));
 }
 
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)

@@ -170,7 +170,7 @@ static int session_start(struct session *s, struct reason *why)
 	if (load(&s->plan, &s->conf, &conf, &s->feat, &s->trace, why))
 		return -1;
 	s->live = (struct live *)&s->trace->bss->live;
-	if (state_layout_init(&s->layout, s->trace->obj))
+	if (state_layout_init(&s->layout, s->trace->obj, &conf))
 		return reason_set(why, EXIT_FAILED, "cannot find the states of threads");
 	if (cells_open(s, &conf, why) || rings_open(s, why) || streams_open(s, why) ||
 	    drain_start(s, why))

@@ -5,16 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/path.h"
 #include "trace/collect.h"
 
 /* The least progress of a call whose file is known; see enum op_progress in maps.bpf.h. */
 enum { PROGRESS_ACTIVE = 3 };
 
-/* Operations whose thread's name is looked up, the oldest. */
+/* Operations whose thread and file are named, the oldest. */
 enum { NAMED_MOST = 64 };
 
 /* Finds member @name of the struct or union @type, also inside an unnamed one; its type, or 0. */
@@ -79,7 +81,8 @@ static unsigned int array_find(const struct btf *btf, const char *name, size_t *
 	return 0;
 }
 
-int state_layout_init(struct state_layout *l, const struct bpf_object *obj)
+int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
+		      const struct bpf_conf *conf)
 {
 	const struct btf *btf = bpf_object__btf(obj);
 	unsigned int task = array_find(btf, "tasks", &l->tasks, &l->task_size, &l->n_tasks);
@@ -98,6 +101,10 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj)
 		{ task, "op.start", &l->start },
 		{ task, "op.last_bio", &l->last_bio },
 		{ task, "op.file.fs", &l->fs },
+		{ task, "op.file.dev", &l->dev },
+		{ task, "op.file.ino", &l->ino },
+		{ task, "op.file.mode", &l->mode },
+		{ task, "op.file.generation", &l->generation },
 		{ task, "id", &l->id },
 		{ task, "collisions", &l->collisions },
 		{ task, "wait.off", &l->off },
@@ -110,6 +117,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj)
 	};
 	int err = task && io ? 0 : -ENOENT;
 
+	l->has_file = conf->file_details;
+	l->has_names = conf->by == BY_FILE;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !err; i++)
 		err = path_find(btf, all[i].type, all[i].path, all[i].at);
 	return err;
@@ -118,6 +127,14 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj)
 static uint64_t u64_at(const char *p, size_t at)
 {
 	uint64_t v;
+
+	memcpy(&v, p + at, sizeof(v));
+	return v;
+}
+
+static unsigned int u32_at(const char *p, size_t at)
+{
+	unsigned int v;
 
 	memcpy(&v, p + at, sizeof(v));
 	return v;
@@ -175,6 +192,32 @@ static void comm_read(struct unfinished *op)
 		fclose(f);
 }
 
+/* The file of the operation in @task. The mode's high half is another member. */
+static void file_read(const struct state_layout *l, const char *task, struct unfinished *op)
+{
+	unsigned int mode = u32_at(task, l->mode);
+
+	if (!l->has_file)
+		return;
+	op->by[0] = FILE_KEY(u32_at(task, l->dev), S_ISBLK(mode & 0xffff),
+			     l->has_names ? u32_at(task, l->generation) : 0);
+	op->by[1] = u64_at(task, l->ino);
+}
+
+/* Out of memory, it has no name. */
+static void file_name(const struct state_layout *l, const struct snapshot *sn,
+		      struct unfinished *op)
+{
+	static const struct file_name none = { .unread = 1 };
+	struct path_file file = { FILE_KEY_DEV(op->by[0]), op->by[1], &none };
+
+	for (size_t i = 0; l->has_names && i < sn->n_ops && op->by[1] && !op->file; i++)
+		if (!memcmp(sn->ops[i].key.by, op->by, sizeof(op->by)) && sn->ops[i].by)
+			op->file = strdup(sn->ops[i].by);
+	if (op->by[1] && !op->file)
+		op->file = path_full(&file);
+}
+
 static int older_first(const void *a, const void *b)
 {
 	const struct unfinished *x = a, *y = b;
@@ -220,11 +263,14 @@ int unfinished_read(const struct state_layout *l, const void *bss, const struct 
 		op.pid = id >> 32;
 		op.tid = id;
 		collect_fs_name(types, u64_at(task, l->fs), op.fs);
+		file_read(l, task, &op);
 		err = add(sn, &op);
 	}
 	if (sn->n_unfinished)
 		qsort(sn->unfinished, sn->n_unfinished, sizeof(*sn->unfinished), older_first);
-	for (size_t i = 0; i < sn->n_unfinished && i < NAMED_MOST; i++)
+	for (size_t i = 0; i < sn->n_unfinished && i < NAMED_MOST; i++) {
 		comm_read(&sn->unfinished[i]);
+		file_name(l, sn, &sn->unfinished[i]);
+	}
 	return err;
 }

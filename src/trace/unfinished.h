@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_UNFINISHED_H
 #define IOSTRATA_UNFINISHED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/snapshot.h"
@@ -19,16 +20,21 @@ struct state_layout {
 	size_t ios, io_size, n_ios;		/* the array */
 	/* in an element of tasks */
 	size_t progress, layer, kind, throttled, locked, submitted, start, last_bio, fs;
+	size_t dev, ino, mode, generation;
 	size_t id, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
 	size_t key, g, d;			/* in an element of ios */
+	bool has_file;				/* dev, ino and mode are set in this run */
+	bool has_names;				/* so is generation, and rows are by file */
 };
 
-/* 0, or -ENOENT if the programs lack any of this. */
-int state_layout_init(struct state_layout *l, const struct bpf_object *obj);
+/* @conf: of these programs. 0, or -ENOENT if they lack any of this. */
+int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
+		      const struct bpf_conf *conf);
 
 /*
  * Adds to @sn the operations in progress at @now, oldest first, except those younger than @min_ns.
+ * Where the run looks at files, theirs are named as in the rows of @sn, else by device and inode.
  * Threads that share a slot of tasks with another (@tasks_overflown) are left out, and counted as
  * such. @bss: the variables. 0 or -ENOMEM.
  */

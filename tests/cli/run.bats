@@ -196,6 +196,23 @@ call_in_flight() { # OPTIONS...
 	done
 }
 
+@test "the file of what has not ended is told where files are looked at" {
+	# head ends, and so has told the name; cat waits
+	wait_on() { sh -c 'mkfifo "$0"; exec 3<>"$0"; echo abc >&3; head -c 4 <&3; exec timeout 3 cat <&3' "$1"; }
+	export -f wait_on
+	expect 0 breakdown --all-files --by file -D 1 -- bash -c 'wait_on "$0"' "$dir/a"
+	[[ $output == *", by cat ("*"), on $dir/a"$'\n'* ]]
+	for args in "--by file" "--file $dir" ""; do
+		rm -f "$dir/b"
+		# shellcheck disable=SC2086 # words
+		expect 0 breakdown -j --all-files $args -D 1 -- bash -c 'wait_on "$0"' "$dir/b"
+		known=null
+		[[ $args != --by* ]] || known=\"$dir/b\"
+		[[ $args != --file* ]] || known=$(stat -c '"<%Hd:%Ld>/inode %i"' "$dir/b")
+		json '[.in_progress[] | select(.comm == "cat")] | length == 1 and .[0].file == '"$known"
+	done
+}
+
 @test "a run without anything in progress says nothing of it" {
 	expect 0 breakdown -- true
 	[[ $output != *"not finished"* ]]

@@ -218,7 +218,8 @@ static void the_answer_is_first(void **state)
 				       .fs = "xfs", .pid = 23, .comm = "dd" },
 				     { .age_ns = 1000, .op = OP_READ } };
 	static const char expected[] =
-		"not finished: fsync xfs, for 12.0 s, in sleep, by dd (23)\n"
+		"not finished: fsync xfs, for 12.0 s, in sleep, by dd (23), "
+		"on /srv/a/long/way/to/file\n"
 		"traced sqlite3 for 5.00 s with --op read,write,fsync: 106 ms in I/O (1 % of its\n"
 		"  threads' time), 74 % of it read ext4\n"
 		"o other 31 %, r run queue 24 %, q queue 14 %, k kernel thread 14 %, D device 9\n"
@@ -253,10 +254,15 @@ static void the_answer_is_first(void **state)
 	assert_non_null(f.sn.unfinished);
 	memcpy(f.sn.unfinished, hung, sizeof(hung));
 	f.sn.n_unfinished = 2;
+	f.sn.unfinished[0].file = strdup("/srv/a/long/way/to/file");
+	assert_non_null(f.sn.unfinished[0].file);
 	f.sn.rqs[0].outside = 7;
 	f.sn.lost[LOST_UNMATCHED_END] = 3;
 	print(&f, breakdown_text, &v, 0);
 	assert_string_equal(f.text, expected);
+	v.terminal = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "by dd (23), on /srv/...ay/to/file\n");
 	fixture_done(&f);
 }
 
@@ -494,6 +500,31 @@ static void no_line_is_too_long_or_unsafe(void **state)
 		every_view_of(&f, i & 1 ? &missing : &nothing_missing);
 		fixture_done(&f);
 	}
+}
+
+static void files_in_progress_fit_and_are_safe(void **state)
+{
+	struct breakdown_view v = plain;
+	struct unfinished *u;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	u = f.sn.unfinished = calloc(1, sizeof(*u));
+	assert_non_null(u);
+	f.sn.n_unfinished = 1;
+	*u = (struct unfinished){ .age_ns = 100000000, .op = OP_READ, .comm = "dd", .pid = 7 };
+	u->file = strdup("/" HOSTILE "/a path/" HOSTILE "/to/it");
+	assert_non_null(u->file);
+	v.detail = 0;
+	v.terminal = true;
+	for (v.width = 40; v.width < 200; v.width += 20) {
+		print(&f, breakdown_text, &v, 0);
+		check_lines(f.text, v.width);
+	}
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "/to/it\n");
+	fixture_done(&f);
 }
 
 static void missing_strata_are_named_with_their_reason(void **state)
@@ -798,7 +829,7 @@ static const char every_member[] =
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"in_progress\":[{\"op\":\"close\","
 	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"pid\":202,\"tid\":203,"
-	"\"comm\":\"mv\"}],\"unseen_threads\":204,"
+	"\"comm\":\"mv\",\"file\":\"/a/c\"}],\"unseen_threads\":204,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
@@ -848,6 +879,8 @@ static void json_has_every_member(void **state)
 	f.sn.unfinished->pid = 202;
 	f.sn.unfinished->tid = 203;
 	strcpy(f.sn.unfinished->comm, "mv");
+	f.sn.unfinished->file = strdup("/a/c");
+	assert_non_null(f.sn.unfinished->file);
 	f.sn.unseen_threads = 204;
 	for (int i = 0; i < LOST_N; i++)
 		f.sn.lost[i] = 301 + i;
@@ -1150,6 +1183,7 @@ int main(void)
 		cmocka_unit_test(a_screen_is_full),
 		cmocka_unit_test(rows_are_sorted_by_total_time),
 		cmocka_unit_test(no_line_is_too_long_or_unsafe),
+		cmocka_unit_test(files_in_progress_fit_and_are_safe),
 		cmocka_unit_test(missing_strata_are_named_with_their_reason),
 		cmocka_unit_test(a_sum_that_is_wrong_is_told),
 		cmocka_unit_test(losses_are_told_only_if_there_are_any),
