@@ -15,9 +15,13 @@ enum { BIO_END_NS = 50000, REQUEST_END_NS = 4000000 };
 /* The mark of this CPU and interrupt level: a level that was interrupted keeps its own. */
 static __always_inline struct mark *mark_here(u64 cpu, u32 level)
 {
-	u32 i = level & HARD_INTERRUPT ? 2 : level ? 1 : 0;
+	/* 0, 1 or 2; without branches, both sides of which the verifier would follow to the end */
+	u32 soft = (0 - (u64)(level & SOFT_INTERRUPT)) >> 63;
+	u32 hard = (0 - (u64)(level & HARD_INTERRUPT)) >> 63;
 
-	return &marks[cpu % MARK_SLOTS][i];
+	barrier_var(soft);
+	barrier_var(hard);
+	return &marks[cpu % MARK_SLOTS][(hard << 1 | (soft & ~hard)) & 3];
 }
 
 /*

@@ -20,7 +20,6 @@ enum {
 	DIR_LEVELS = 32,	/* above a file, searched for a directory */
 	HELPER_WAITS = 8,	/* waits of a helper thread that are kept */
 	BIO_WALK = 256,		/* bios of a request that are looked at: NVME_DSM_MAX_RANGES */
-	BIO_STEP = 16,		/* of these in a loop; the verifier is slow in long ones */
 	ABSORB_WALK = 8,
 	DONE_SLOTS = 4096,	/* threads whose last request is kept; a collision forgets one */
 	TASK_SLOTS_LOG2 = 12,
@@ -33,7 +32,7 @@ enum {
 	IO_SLOTS = 8192,	/* bios that are found without a search; see io.bpf.h */
 	MAX_SEARCH = 256,	/* CPUs whose slots are searched; the verifier walks them all */
 	MARK_SLOTS = 256,	/* CPUs whose completion is known; a collision forgets one */
-	MARK_LEVELS = 3,	/* threads, software and hardware interrupts */
+	MARK_LEVELS = 4,	/* threads, software and hardware interrupts; the fourth is not used */
 	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for backups */
 	IDLE_SLOTS = 1024,	/* CPUs for whose idle threads they are kept */
 	MAX_RINGS = 16,		/* for records, one for each group of CPUs */

@@ -321,9 +321,11 @@ static __always_inline int rq_complete(u64 *ctx, bool level_known)
 {
 	struct request *rq = (void *)ctx[0];
 
-	if (first_to_see(ctx, EV_COMPLETE, rq) &&
-	    request_completed(rq, (int)ctx[1], ctx[2], level_known) && CONF(uring))
-		request_bios_done(rq, ctx[2], interrupt_level(level_known));
+	if (!first_to_see(ctx, EV_COMPLETE, rq) ||
+	    !request_completed(rq, (int)ctx[1], ctx[2], level_known) || !CONF(uring))
+		return 0;
+	barrier(); /* read both again: to the verifier it is all one, whatever came before */
+	request_bios_done(rq, CTX(2), interrupt_level(level_known));
 	return 0;
 }
 

@@ -98,10 +98,11 @@ static __always_inline void uring_bio_forget(u64 bio)
 
 #define URING_BIOS_END (~0ULL)
 
-/* @bio is done, as the mark that this program has just set at @level tells. */
+/* @bio is done, as the mark that this program has just set at @level tells. (Where it can be
+ * preempted, a switch may have cleared that.) */
 GLOBAL int uring_bio_done(u64 bio, u64 level)
 {
-	struct mark *m = mark_current(0, level);
+	struct mark *m = mark_here(current_cpu(), level);
 	struct done last = {};
 	struct uring_op *u;
 	u64 *found, req;
@@ -114,7 +115,7 @@ GLOBAL int uring_bio_done(u64 bio, u64 level)
 	req = *found;
 	uring_bio_forget(bio);
 	u = uring_find(req);
-	if (!m || !u)
+	if (!u || !m->times.c)
 		return 0;
 	last.whose = 1 | (m->is_read ? DONE_READ : 0);
 	last.times = m->times;
