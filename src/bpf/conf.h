@@ -32,7 +32,7 @@ enum {
 	IO_SLOTS = 8192,	/* bios that are found without a search; see io.bpf.h */
 	MAX_SEARCH = 256,	/* CPUs whose slots are searched; the verifier walks them all */
 	MARK_SLOTS = 256,	/* CPUs whose completion is known; a collision forgets one */
-	MARK_LEVELS = 4,	/* threads, software and hardware interrupts; the fourth is not used */
+	MARK_LEVELS = 4,	/* threads, software and hardware interrupts; one is not used */
 	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for backups */
 	IDLE_SLOTS = 1024,	/* CPUs for whose idle threads they are kept */
 	MAX_RINGS = 16,		/* for records, one for each group of CPUs */
