@@ -86,6 +86,9 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	for mode in "${every_mode[@]}"; do
 		# shellcheck disable=SC2086 # words
 		on_terminal "$iostrata" breakdown $mode -- bash -c 'work "$0"' "$name"
+		# all requests may be among the hits that some hypervisors lose after attaching
+		! grep -q '^no I/O seen' "$tmp/out" ||
+			on_terminal "$iostrata" breakdown $mode -- bash -c 'work "$0"' "$name"
 		begins_with traced || { echo "in mode '$mode'"; false; }
 		(($(wc -l <"$tmp/out") >= 3))
 		fits_80_columns "$tmp/out" || { echo "in mode '$mode'"; false; }

@@ -131,7 +131,7 @@ time.sleep(60)'
 	grep -q '^traced' "$tmp/out"
 	run --separate-stderr timeout --preserve-status 1 "$iostrata" breakdown
 	((status == 0))
-	[[ $output == traced* ]]
+	[[ $output == traced* || $output == "no I/O seen"* ]] # the machine may be idle
 }
 
 @test "stuck in a full pipe: the second signal ends it, at the end and in between" {

@@ -173,13 +173,13 @@ def nothing_unsaid(gate: Gate) -> None:
         trace.proc.send_signal(signal.SIGCONT)
         w.end()
     all_of_them(gate, "stopped", trace, w)
-    full_disk(gate, work("-l", "11"))
+    full_disk(gate, work("-l", "47"))
     requests(gate, disk, file)
 
 
 def full_disk(gate: Gate, w: Workload) -> None:
     small = machine.scratch(gate.kept) / "small"
-    small.mkdir()
+    small.mkdir(exist_ok=True)
     machine.run("mount", "-t", "tmpfs", "-o", "size=128k", "none", str(small))
     gate.stack.callback(machine.run, "umount", str(small))
     command = [tool.copy(), "record", "--force", "-o", str(small / "full.ios"), "-p", w.key]
