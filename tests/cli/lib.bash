@@ -10,6 +10,8 @@ python=/usr/bin/python3
 [[ -x $python ]] || python=python3
 unset SUDO_UID SUDO_GID SUDO_USER NO_COLOR
 export LC_ALL=C.UTF-8
+# script(1) runs its command with it; sh knows no exported functions.
+export SHELL=$BASH
 
 # In a test "! command" fails nothing.
 not() {
