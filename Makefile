@@ -81,18 +81,21 @@ all: $(O)/iostrata
 $(O) $(O)/unit $(O)/base $(O)/cmd $(O)/trace $(O)/show $(O)/capture $(O)/export:
 	$(Q)mkdir -p $@
 
+define BPF_OBJECT
+@echo "  BPF   $@"
+@[ -n "$(CLANG)" ] || { echo "error: no clang 14 or newer; see tests/setup --build" >&2; exit 1; }
+@[ -n "$(BPFTOOL)" ] || { echo "error: no bpftool; see tests/setup --build" >&2; exit 1; }
+$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
+$(Q)$(BPFTOOL) gen object $@ $@.full && rm $@.full
+endef
+
 $(B)/%.bpf.o: src/bpf/%.bpf.c Makefile | $(O)
-	@echo "  BPF   $@"
-	@[ -n "$(CLANG)" ] || { echo "error: no clang 14 or newer; see tests/setup --build" >&2; exit 1; }
-	@[ -n "$(BPFTOOL)" ] || { echo "error: no bpftool; see tests/setup --build" >&2; exit 1; }
-	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
-	$(Q)$(BPFTOOL) gen object $@ $@.full && rm $@.full
+	$(BPF_OBJECT)
 
 # The same programs with functions; see function.bpf.h.
+$(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS
 $(B)/trace_functions.bpf.o: src/bpf/trace.bpf.c Makefile | $(O)
-	@echo "  BPF   $@"
-	$(Q)$(CLANG) $(BPF_CFLAGS) -DFUNCTIONS -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
-	$(Q)$(BPFTOOL) gen object $@ $@.full && rm $@.full
+	$(BPF_OBJECT)
 
 $(B)/%.skel.h: $(B)/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@

@@ -11,7 +11,7 @@
 
 FILE *newfile_open(const char *path, struct reason *why)
 {
-	int by_sudo, fd;
+	int by_sudo, fd, err;
 	uid_t uid;
 	gid_t gid;
 
@@ -20,9 +20,10 @@ FILE *newfile_open(const char *path, struct reason *why)
 		return NULL;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || (by_sudo && fchown(fd, uid, gid))) {
-		reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(errno));
-		if (errno == EEXIST)
-			reason_hint(why, "remove it, or choose another name");
+		err = errno;
+		reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(err));
+		reason_hint(why, err == EEXIST ? "remove it, or choose another name" :
+				 "choose a directory that exists and can be written to");
 		if (fd >= 0)
 			close(fd);
 		return NULL;
