@@ -67,7 +67,9 @@ static void a_part(void **state)
 
 static void intervals_are_cut_at_both_ends(void **state)
 {
-	struct report_time t = { .first_ns = REAL, .from_ns = SEC, .to_ns = 9 * SEC, .every_ns = 3 * SEC };
+	struct report_time t = {
+		.first_ns = REAL, .from_ns = SEC, .to_ns = 9 * SEC, .every_ns = 3 * SEC,
+	};
 
 	(void)state;
 	add(&t, recording(2 * SEC, 6 * SEC)); /* from 2 s to 8 s */
