@@ -102,7 +102,7 @@ static void tracepoint_attach(struct attached *a, const struct trace_bpf *obj,
 	if (!is_loaded(prog) || !attach(a, prog, row))
 		return;
 	if (row->backup && f->preemptible_tracepoints)
-		backups_add(&a->backups, f, prog, row->target);
+		backups_add(&a->backups, prog, row);
 }
 
 static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj, struct feature *f,

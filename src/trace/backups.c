@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "trace/feature.h"
+#include "trace/load.h"
 
 /* libbpf 1.1 gives tracepoints no cookie. */
 static int attach_with_cookie(int prog_fd)
@@ -24,21 +23,13 @@ static int attach_with_cookie(int prog_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-int backups_add(struct backups *b, struct feature *feat, const struct bpf_program *prog,
-		const char *name)
+int backups_add(struct backups *b, const struct bpf_program *prog, const struct program *row)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = BPF_TRACE_RAW_TP);
-	char type[96];
 	int fd, link;
 
 	if (b->n == MAX_BACKUPS)
 		return -ENOSPC;
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	load.attach_btf_id = feature_type(feat, type);
-	if (!load.attach_btf_id)
-		return -ENOENT;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, bpf_program__name(prog), "GPL",
-			   bpf_program__insns(prog), bpf_program__insn_cnt(prog), &load);
+	fd = load_copy(prog, row);
 	if (fd < 0)
 		return fd;
 	link = attach_with_cookie(fd);

@@ -3,7 +3,7 @@
  * backups.h - second copies of programs on tracepoints that the kernel may preempt (7.0).
  *
  * A program is refused while a preempted thread is inside it on the same CPU. Its backup, on the
- * same tracepoint, then does the work. See first_to_see() in request.bpf.h.
+ * same tracepoint, then does the work. See first_to_see() in backup.bpf.h.
  */
 #ifndef IOSTRATA_BACKUPS_H
 #define IOSTRATA_BACKUPS_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct bpf_program;
-struct feature;
+struct program;
 
 enum { MAX_BACKUPS = 24 };
 
@@ -23,10 +23,9 @@ struct backups {
 	int n;
 };
 
-/* Loads a copy of @prog (loaded, on tracepoint @name) and attaches it after @prog, with the cookie
- * 1. 0 or -errno: the tracepoint has only @prog. */
-int backups_add(struct backups *b, struct feature *feat, const struct bpf_program *prog,
-		const char *name);
+/* Loads a copy of @prog, which is attached to the tracepoint of @row, and attaches it after @prog,
+ * with the cookie 1. 0 or -errno: the tracepoint has only @prog. */
+int backups_add(struct backups *b, const struct bpf_program *prog, const struct program *row);
 
 /* Descriptor of the backup of program @prog_fd; -1 if it has none. */
 int backups_of(const struct backups *b, int prog_fd);

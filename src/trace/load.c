@@ -32,6 +32,7 @@ static struct loading {
 	struct trace_bpf *obj;
 	struct feature *feat;
 	const struct program *prog;	/* that is being loaded */
+	struct bpf_prog_load_opts opts[MAX_PROGRAMS]; /* of programs[], for copies */
 } loading;
 
 /* The kernel's type of a hook that has one; without it, libbpf would search all types for each
@@ -64,7 +65,18 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	if (!l->prog)
 		return -ENOENT;
 	opts->attach_btf_id = hook_type(l->prog, l->feat);
+	l->opts[l->prog - programs] = *opts;
 	return 0;
+}
+
+int load_copy(const struct bpf_program *prog, const struct program *row)
+{
+	struct bpf_prog_load_opts opts = loading.opts[row - programs];
+
+	opts.log_buf = NULL;
+	opts.log_size = opts.log_level = 0;
+	return bpf_prog_load(bpf_program__type(prog), bpf_program__name(prog), "GPL",
+			     bpf_program__insns(prog), bpf_program__insn_cnt(prog), &opts);
 }
 
 /* Once for the process: libbpf keeps pointers to its handlers in programs. */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 struct bpf_conf;
+struct bpf_program;
 struct feature;
 struct plan;
 struct program;
@@ -24,6 +25,10 @@ struct trace_bpf;
  */
 int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
 	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why);
+
+/* Loads @prog, which load() has loaded for @row, once more; its object still exists. The new
+ * descriptor, the caller's, or -errno. */
+int load_copy(const struct bpf_program *prog, const struct program *row);
 
 /* Tries those of programs[] that are @wanted. 0; or -errno with the one that the kernel refused, or
  * NULL if it was none of them. */
