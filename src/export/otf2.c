@@ -93,9 +93,9 @@ static void open_put(struct exporting *x, size_t l, const struct cap_op *op, uns
 {
 	uint32_t handle;
 
-	/* its close was not recorded */
-	destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
-	handle = handle_begin(x, op, pid);
+	/* its close was not recorded, or has not returned */
+	destroy_put(x, l, handle_end(x, pid, op->fd), end);
+	handle = handle_begin(x, op, pid, end);
 	otf2_note(&x->a, OTF2_EvtWriter_IoCreateHandle(
 				 x->a.locations[l].w, NULL, otf2_time(&x->a, l, end), handle,
 				 access_mode(op->open_flags), OTF2_IO_CREATION_FLAG_NONE,
@@ -105,7 +105,7 @@ static void open_put(struct exporting *x, size_t l, const struct cap_op *op, uns
 /* The descriptor is free as soon as the call begins. */
 static void close_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid)
 {
-	if (handle_of(x, op, pid) != NO_HANDLE)
+	if (!handle_is_newer(x, op, pid) && handle_of(x, op, pid) != NO_HANDLE)
 		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
 }
 

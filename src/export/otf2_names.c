@@ -218,12 +218,21 @@ static uint32_t handle_inherited(struct exporting *x, const struct cap_op *op)
 	return h;
 }
 
+bool handle_is_newer(struct exporting *x, const struct cap_op *op, unsigned int pid)
+{
+	const struct known *k = known_find(&x->descriptors, pid, op->fd);
+
+	return k && op->start_ns < k->since_ns;
+}
+
 uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid)
 {
 	struct known *k;
 
 	if (!op->file)
 		return NO_HANDLE;
+	if (handle_is_newer(x, op, pid))
+		return handle_inherited(x, op);
 	k = known_find(&x->descriptors, pid, op->fd);
 	if (k && k->file == op->file)
 		return k->ref;
@@ -233,6 +242,7 @@ uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pi
 	if (!k)
 		return NO_HANDLE;
 	k->file = op->file;
+	k->since_ns = 0;
 	k->ref = handle_inherited(x, op);
 	return k->ref;
 }
@@ -253,7 +263,8 @@ void attr_strata(struct exporting *x, const uint64_t *strata)
 			attr_u64(x, ATTR_STRATA + st, strata[st]);
 }
 
-uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid)
+uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid,
+		      uint64_t end_ns)
 {
 	struct known *k = known_new(x, &x->descriptors, pid, op->fd);
 	char *path;
@@ -262,6 +273,7 @@ uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int
 		return NO_HANDLE;
 	path = file_path(x, op->file);
 	k->file = op->file;
+	k->since_ns = end_ns;
 	k->ref = otf2_handle(&x->a, path ? path : "", file_ref(x, op->file, op->fs), x->posix);
 	free(path);
 	return k->ref;

@@ -23,6 +23,7 @@ struct known {
 	uint32_t ref;			/* location, group or handle */
 	uint32_t handle;		/* of a disk */
 	uint64_t file;			/* that a descriptor is of */
+	uint64_t since_ns;		/* its open returned; 0: not seen */
 	UT_hash_handle hh;
 };
 
@@ -68,11 +69,16 @@ uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pi
 /* One for what has no file: sync(), msync(). */
 uint32_t handle_of_everything(struct exporting *x);
 
-/* A descriptor of process @pid begins; NO_HANDLE: no memory. */
-uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid);
+/* A descriptor of process @pid begins, by an open that returns at @end_ns; NO_HANDLE: no memory. */
+uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid,
+		      uint64_t end_ns);
 
 /* It ends; its handle, or NO_HANDLE if it is not known. */
 uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
+
+/* Whether @op began before the descriptor that is known: another thread closed an older one and was
+ * given its number before @op returned. */
+bool handle_is_newer(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
 OTF2_IoAccessMode access_mode(uint64_t open_flags);
 

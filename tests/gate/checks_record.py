@@ -219,6 +219,7 @@ def requests(gate: Gate, disk: machine.Disk, file: Path) -> None:
 
 def otf2_of(file: Path, to: Path) -> tuple[Json, str]:
     """What the checker says of the archive that is made of a recording, and otf2-print's complaints."""
+    shutil.rmtree(to, ignore_errors=True)  # of the first try
     done = subprocess.run([tool.copy(), "export", str(file), "--to", "otf2", "-o", str(to)],
                           capture_output=True, text=True, timeout=120, check=False)
     if done.returncode:
