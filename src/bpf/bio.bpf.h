@@ -244,7 +244,8 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 		times.held = 0;
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
 	if (CONF(uring) && live.uring_bios)
-		uring_bio_done(number(done.key), interrupt_level(level_known));
+		uring_bio_done(number(done.key),
+			       mark_number(current_cpu(), interrupt_level(level_known)));
 }
 
 #endif

@@ -12,8 +12,8 @@
  * pages of a bio, or of all bios of a request, are done. */
 enum { BIO_END_NS = 50000, REQUEST_END_NS = 4000000 };
 
-/* The mark of this CPU and interrupt level: a level that was interrupted keeps its own. */
-static __always_inline struct mark *mark_here(u64 cpu, u32 level)
+/* The number of the mark of @cpu and @level: a level that was interrupted keeps its own. */
+static __always_inline u64 mark_number(u64 cpu, u32 level)
 {
 	/* 0, 1 or 2; without branches, both sides of which the verifier would follow to the end */
 	u32 soft = (0 - (u64)(level & SOFT_INTERRUPT)) >> 63;
@@ -21,7 +21,18 @@ static __always_inline struct mark *mark_here(u64 cpu, u32 level)
 
 	barrier_var(soft);
 	barrier_var(hard);
-	return &marks[cpu % MARK_SLOTS][(hard << 1 | (soft & ~hard)) & 3];
+	return cpu % MARK_SLOTS * MARK_LEVELS + ((hard << 1 | (soft & ~hard)) & 3);
+}
+
+static __always_inline struct mark *mark_at(u64 nr)
+{
+	barrier_var(nr); /* its limit is clear to the compiler, but not to the verifier of 6.1 */
+	return &marks[nr % (MARK_SLOTS * MARK_LEVELS)];
+}
+
+static __always_inline struct mark *mark_here(u64 cpu, u32 level)
+{
+	return mark_at(mark_number(cpu, level));
 }
 
 /*
@@ -66,7 +77,7 @@ static __always_inline void marks_clear(void)
 	u64 slot = current_cpu() % MARK_SLOTS;
 
 	for (int i = 0; i < MARK_LEVELS; i++)
-		marks[slot][i].times.c = 0;
+		marks[slot * MARK_LEVELS + i].times.c = 0;
 }
 
 static __always_inline u64 done_check(const struct done *d)

@@ -229,7 +229,7 @@ struct done {
  * checks and the key on the stack that an array's element needs. */
 static struct task_state tasks[TASK_SLOTS];
 static struct io_state io_slots[IO_SLOTS];
-static struct mark marks[MARK_SLOTS][MARK_LEVELS];
+static struct mark marks[MARK_SLOTS * MARK_LEVELS];
 static struct done dones[DONE_SLOTS];
 
 /* Slots of tasks that have an owner; the value is not used. */

@@ -329,7 +329,8 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 static __always_inline void request_bios_done(struct request *rq, u32 bytes, u32 level)
 {
 	if (live.uring_bios)
-		uring_bios_done((u64)BPF_CORE_READ(rq, bio), bytes, level);
+		uring_bios_done((u64)BPF_CORE_READ(rq, bio), bytes,
+				mark_number(current_cpu(), level));
 	if (bytes < rq->__data_len)
 		mark_clear(level); /* it was for these bios only */
 }

@@ -98,11 +98,11 @@ static __always_inline void uring_bio_forget(u64 bio)
 
 #define URING_BIOS_END (~0ULL)
 
-/* @bio is done, as the mark that this program has just set at @level tells. (Where it can be
- * preempted, a switch may have cleared that.) */
-GLOBAL int uring_bio_done(u64 bio, u64 level)
+/* @bio is done, as mark @nr tells, which this program has just set. (Where it can be preempted, a
+ * switch may have cleared that.) */
+GLOBAL int uring_bio_done(u64 bio, u64 nr)
 {
-	struct mark *m = mark_here(current_cpu(), level);
+	struct mark *m = mark_at(nr);
 	struct done last = {};
 	struct uring_op *u;
 	u64 *found, req;
@@ -126,7 +126,7 @@ GLOBAL int uring_bio_done(u64 bio, u64 level)
 
 /* As uring_bios_done(), for at most BIO_STEP of them. Returns how many bytes are left, or
  * URING_BIOS_END. */
-GLOBAL u64 uring_bios_step(u64 bio, u64 bytes, u64 level)
+GLOBAL u64 uring_bios_step(u64 bio, u64 bytes, u64 nr)
 {
 	u64 size;
 
@@ -135,7 +135,7 @@ GLOBAL u64 uring_bios_step(u64 bio, u64 bytes, u64 level)
 		if (size > bytes)
 			return URING_BIOS_END;
 		bytes -= size;
-		uring_bio_done(bio, level);
+		uring_bio_done(bio, nr);
 		bio = (u64)BPF_CORE_READ((struct bio *)bio, bi_next);
 		if (!bio)
 			return URING_BIOS_END;
@@ -151,13 +151,13 @@ GLOBAL u64 bio_after_step(u64 bio)
 	return bio;
 }
 
-/* The bios in the first @bytes of a request are done, of which @bio is the first. */
-GLOBAL int uring_bios_done(u64 bio, u64 bytes, u64 level)
+/* The bios in the first @bytes of a request are done, as mark @nr tells; @bio is the first. */
+GLOBAL int uring_bios_done(u64 bio, u64 bytes, u64 nr)
 {
 	if (!CONF(uring))
 		return 0;
 	for (int i = 0; i < BIO_WALK / BIO_STEP && bio; i++) {
-		bytes = uring_bios_step(bio, bytes, level);
+		bytes = uring_bios_step(bio, bytes, nr);
 		if (bytes == URING_BIOS_END)
 			break;
 		bio = bio_after_step(bio);
