@@ -8,7 +8,7 @@ import os
 import fileio
 import machine
 import oracles
-from checks_inject import Times, compare_mean
+from checks_inject import Times, compare_device, compare_mean
 from harness import Figure, Gate, Skip
 from oracles import Workload
 from places import place
@@ -25,12 +25,14 @@ def mean_of_loop(gate: Gate) -> Steps:
         raise Skip(f"emulated: a call takes {machine.slowness():.0f} times as long, see A3.null_blk")
     disk = machine.loop(gate.stack, gate.kept, 64)
     entry = watch(gate, "mean-of-loop", disk)
-    w = Workload(gate.stack, disk.path, {"rand_dread": 1009})
+    w = Workload(gate.stack, disk.path, {"rand_dread": 1009, "dwrite": "211,size=262144", "fsync": 101})
     yield
     w.go()
     trace = yield
     assert trace
-    compare_mean(gate, "reads", trace, entry, "R")
+    for name, op in (("reads", "R"), ("writes", "W"), ("flushes", "F")):
+        compare_mean(gate, name, trace, entry, op)
+    compare_device(gate, "reads", trace, disk, w)
 
 
 @stage("A4.fio")
@@ -56,6 +58,29 @@ def against_fio(gate: Gate) -> Steps:
     least = min(0.9 * theirs, theirs - 2000)
     gate.check("clat", least <= ours <= theirs, ours_us=ours / 1000, fio_clat_us=theirs / 1000,
                ratio=ours / theirs, wanted="0.9..1, or 2 us below")
+
+
+@stage("A4.clock")
+def against_its_own_clock(gate: Gate) -> Steps:
+    """Cached reads, by the clock of who reads: all of them take less than the run, and none takes much
+    more than without the tool, or much less."""
+    file, n = fileio.make_file(f"{place(gate, 'ext4').point}/clock", 1), 2003
+    alone, seen = ([Workload(gate.stack, file, {"pread": n}) for _ in range(20)] for _ in range(2))
+    for w in alone:
+        w.go()
+    yield
+    for w in seen:
+        w.go()
+    trace = yield
+    assert trace
+    ours = [trace.total("total_ns", key=w.key, op="read") for w in seen]
+    theirs = [w.said["elapsed_ns"] for w in seen]
+    gate.check("within", all(0 < a <= b for a, b in zip(ours, theirs)), n=n, ours_ns=min(ours) / n,
+               workload_ns=min(theirs) / n)
+    if machine.slowness() > 5:
+        raise Skip(f"emulated: a call takes {machine.slowness():.0f} times as long, and probes with it")
+    ratio = min(ours) / min(w.said["elapsed_ns"] for w in alone)
+    gate.check("ratio", 0.6 <= ratio <= 1.2, ratio=ratio, ours_ns=min(ours) / n, wanted="0.6..1.2")
 
 
 def unexplained(gate: Gate, name: str, times: Times, strata: tuple[str, ...], limit: float) -> None:
