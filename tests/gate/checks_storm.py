@@ -48,15 +48,16 @@ def leftovers(trace: Trace, disk: Disk) -> dict[str, int]:
 def compare_counts(gate: Gate, trace: Trace, said: dict[str, Any]) -> None:
     """Exactly what was begun, but for calls of threads that were killed: one that had begun may have
     ended unseen by its thread, or be counted as lost, or not have come to the kernel any more. In
-    guests nothing else is lost; a kernel under some hypervisors leaves out tracepoints' hits for a
-    while after they are attached, for all tools alike, and then requests are lost, too."""
+    guests nothing else is lost, but for hits that were refused, maybe of others; a kernel under some
+    hypervisors leaves out tracepoints' hits for a while after they are attached, for all tools
+    alike, and then requests are lost, too."""
     lost = trace.lost()
     counted = {op: trace.total("count", op=op) for op in CLASSES}
     wrong = {op: f"{said[op]['ended']}<={n}<={said[op]['begun']}" for op, n in counted.items()
              if not said[op]["ended"] <= n <= said[op]["begun"]}
     begun, ended = (sum(said[op][what] for op in CLASSES) for what in ("begun", "ended"))
     total = sum(counted.values()) + (0 if gate.native else lost["unmatched_start"])
-    gate.check("counts", not wrong and ended <= total <= begun and ended > 1000,
+    gate.check("counts", not wrong and ended <= total <= begun + lost["missed"] and ended > 1000,
                counted=sum(counted.values()), ended=ended, begun=begun, processes=said["processes"],
                threads=said["threads"], wrong=str(wrong or "none"))
     gate.check("lost", not lost["map_full"] and not lost["ring"] and not lost["unmatched_end"], **lost)
