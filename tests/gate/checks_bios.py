@@ -158,7 +158,7 @@ def requeued(gate: Gate) -> None:
     """A driver that is busy at every fifth command: what is put back is one request nevertheless, and how
     often it was is told: each time until the host is no longer blocked, up to seven times
     (SCSI_DEFAULT_HOST_BLOCKED)."""
-    disk, driver = machine.scsi_debug(gate.stack), Path("/sys/bus/pseudo/drivers/scsi_debug")
+    disk, driver = machine.scsi_debug(gate.stack, gate.kept), Path("/sys/bus/pseudo/drivers/scsi_debug")
     with Trace("-T", "blk", "-d", disk.name) as trace:
         machine.put(driver / "opts", "0x8000")  # SDEBUG_OPT_HOST_BUSY
         machine.put(driver / "every_nth", 5)

@@ -241,7 +241,7 @@ def compare_errors(gate: Gate, trace: Trace, disk: Disk, failed: int) -> None:
 def scsi_debug(gate: Gate) -> Steps:
     """The same disk, first without a delay (A1), then with 20 and with 25 ms, then with errors. (An
     emulated CPU takes up to 0.5 ms for what SCSI does about a read.)"""
-    disk = machine.scsi_debug(gate.stack, lbpu=1)
+    disk = machine.scsi_debug(gate.stack, gate.kept, lbpu=1)
     entry = watch(gate, "scsi_debug", disk)
     rounds = Rounds(3, lambda: reader(gate, disk, 11), lambda: reader(gate, disk, 11))
     yield

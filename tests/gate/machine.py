@@ -161,8 +161,9 @@ def null_blk(stack: ExitStack, kept: ExitStack, **settings: int) -> Disk:
     return _settle(Disk(f"nullb{get(where / 'index')}"))
 
 
-def scsi_debug(stack: ExitStack, **params: int) -> Disk:
-    need_module(stack, "sd_mod")
+def scsi_debug(stack: ExitStack, kept: ExitStack, **params: int) -> Disk:
+    # stays, or the next host has the number of the first: 7.2 keeps something of that
+    need_module(kept, "sd_mod")
     if Path("/sys/module/scsi_debug").exists():
         raise Skip("somebody else has loaded scsi_debug")
     given = {"dev_size_mb": 64, "delay": 0} | params
