@@ -152,7 +152,7 @@ many: all
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man
-	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" "guests" "many"
+	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" "guests" "many" "bench-quick"
 
 run:
 	$(Q)tests/setup --build
@@ -161,6 +161,10 @@ run:
 
 bench: all
 	$(Q)tests/bench/bench
+
+# What make test has of it.
+bench-quick: all
+	$(Q)tests/bench/bench --quick 6.1
 
 fuzz:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) FUZZ=1 fuzzers
@@ -191,4 +195,4 @@ clean:
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all unit house cli live matrix guests many test run bench fuzz fuzzers man install clean
+.PHONY: all unit house cli live matrix guests many test run bench bench-quick fuzz fuzzers man install clean

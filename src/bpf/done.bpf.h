@@ -196,12 +196,16 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 /* The row of @io. The request is counted in @bucket of its histogram. */
 static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket)
 {
+	u64 dev = SLOT_OF_DEV | io->dev, slot;
 	struct rq_cell *cell = NULL;
-	u32 slot, i;
+	u32 what, i;
 
 	if (CONF(rq_by))
 		return request_row_hashed(io, bucket);
-	slot = slot_find(SLOT_OF_DEV | io->dev, REQUESTS_WHAT(io->op, io->bio_based));
+	what = REQUESTS_WHAT(io->op, io->bio_based);
+	slot = slot_first(dev, what);
+	if (!slot_is_of(slot, dev, what))
+		slot = slot_find(dev, what);
 	if (slot != ROW_SLOTS) {
 		i = SLOT_CELL(current_cpu() % RQ_CPUS, live.epoch, slot % ROW_SLOTS);
 		cell = bpf_map_lookup_elem(&slot_rq_cells, &i);
@@ -226,7 +230,7 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	if (CONF(uncounted))
 		return;
 	shown = CONF(queued) ? times->c - times->q : device;
-	sums = request_row(io, bucket_of(shown));
+	sums = request_row(io, hist_bucket(shown));
 	if (!sums)
 		return;
 	atomic_add(&sums->count, 1);

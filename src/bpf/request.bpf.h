@@ -325,13 +325,19 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 	return !in_sequence;
 }
 
-/* The bios in the first @bytes of @rq are done, as the mark at @level tells. */
-static __always_inline void request_bios_done(struct request *rq, u32 bytes, u32 level)
+/* The bios in the first @bytes of @rq are done, as the mark of this completion tells. */
+static __always_inline void request_bios_done(struct request *rq, u32 bytes, bool level_known)
 {
+	bool goes_on = bytes < rq->__data_len;
+	u32 level;
+
+	if (!live.uring_bios && !goes_on)
+		return;
+	level = interrupt_level(level_known);
 	if (live.uring_bios)
 		uring_bios_done((u64)BPF_CORE_READ(rq, bio), bytes,
 				mark_number(current_cpu(), level));
-	if (bytes < rq->__data_len)
+	if (goes_on)
 		mark_clear(level); /* it was for these bios only */
 }
 

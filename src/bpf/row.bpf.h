@@ -77,12 +77,18 @@ static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
 	return live.rows[slot].what == what && live.rows[slot].fs == fs;
 }
 
+/* Where to look for a row first, and mostly last. */
+static __always_inline u64 slot_first(u64 fs, u32 what)
+{
+	return (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
+}
+
 /* The slot of a row, | SLOT_NEW if it has just got it; ROW_SLOTS if it has none and gets none. Two
  * CPUs that meet a row for the first time may give it two slots: the reader of the cells adds them
  * up. */
 GLOBAL u32 slot_find(u64 fs, u32 what)
 {
-	u64 slot = (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
+	u64 slot = slot_first(fs, what);
 	u32 key;
 
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot = (slot + 1) % ROW_SLOTS) {

@@ -325,7 +325,7 @@ static __always_inline int rq_complete(u64 *ctx, bool level_known)
 	    !request_completed(rq, (int)ctx[1], ctx[2], level_known) || !CONF(uring))
 		return 0;
 	barrier(); /* read both again: to the verifier it is all one, whatever came before */
-	request_bios_done(rq, CTX(2), interrupt_level(level_known));
+	request_bios_done(rq, CTX(2), level_known);
 	return 0;
 }
 

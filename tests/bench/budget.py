@@ -3,13 +3,13 @@
 
 An entry says what is measured, and has
   goal     what it is to be (docs and issues promise it); null: nothing is promised
-  reached  what it is; lowered by hand whenever a change lowers it
-A figure may be up to TOLERANCE over the higher of the two: until the goal is reached, nothing may
-get worse; from then on, nothing may get worse than the goal. Verdicts, of which the last two fail:
+  reached  what it is; changed by hand, lower with what lowers it, higher only with a reason; null:
+           not measured yet
+Nothing may get worse: a figure may be up to TOLERANCE over what is reached, else the goal. Verdicts,
+of which the last two fail:
   ok       as good as the goal
-  behind   as good as before, which is not yet the goal
-  worse    as good as the goal, but not as good as before
-  over     neither
+  behind   as good as before, which is not the goal
+  over     worse than before
   missing  could not be measured
 """
 from __future__ import annotations
@@ -43,11 +43,7 @@ def _verdict(entry: dict, figure: float | None, limit: float) -> str:
         return "missing"
     if figure > TOLERANCE * limit:
         return "over"
-    if entry["goal"] is not None and figure > TOLERANCE * entry["goal"]:
-        return "behind"
-    if entry["reached"] is not None and figure > TOLERANCE * entry["reached"]:
-        return "worse"
-    return "ok"
+    return "behind" if entry["goal"] is not None and figure > TOLERANCE * entry["goal"] else "ok"
 
 
 def _name(entry: dict) -> str:
@@ -68,8 +64,9 @@ def check(file: Path, result: dict, partial: bool) -> list[dict]:
             continue
         if figure is None and partial:
             continue
-        limit = max(n for n in (entry["goal"], entry["reached"]) if n is not None)
+        limit = entry["goal"] if entry["reached"] is None else entry["reached"]
         checks.append({"name": _name(entry), "figure": figure, "budget": limit,
                        "goal": entry["goal"], "reached": entry["reached"],
-                       "verdict": _verdict(entry, figure, limit)})
+                       "verdict": (verdict := _verdict(entry, figure, limit)),
+                       "fails": verdict in ("over", "missing")})
     return checks

@@ -107,10 +107,12 @@ def native_text(got: dict) -> str:
 
 
 def checks_text(checks: list[dict]) -> str:
-    """A line each: "over" is what fails."""
-    return "\n".join(f"{c['verdict']:8}{_number(c['figure']):>7} of {_number(c['budget']):>7}"
-                     f"  {c['name']} (goal {_number(c['goal'])}, reached {_number(c['reached'])})"
-                     for c in checks)
+    """A line each, FAIL in front of what fails, and the sum, as tests/all wants it."""
+    failed = sum(c["fails"] for c in checks)
+    return "\n".join(f"{'FAIL' if c['fails'] else 'ok':6}{c['verdict']:8}{_number(c['figure']):>7}"
+                     f" of {_number(c['budget']):>7}  {c['name']} (goal {_number(c['goal'])},"
+                     f" reached {_number(c['reached'])})" for c in checks) + \
+        f"\n{len(checks) - failed} passed, {failed} failed, 0 skipped"
 
 
 def _kernel_markdown(kernel: str, rows: dict) -> list[str]:
