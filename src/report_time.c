@@ -57,12 +57,29 @@ int report_time_add(struct report_time *t, const struct recording *rec)
 	return 0;
 }
 
-int report_time_reached(const struct report_time *t, struct reason *why)
+/* When the last recording ended. */
+static uint64_t last_end(const struct report_time *t)
 {
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < t->n_spans; i++)
 		end = t->spans[i].to_ns > end ? t->spans[i].to_ns : end;
+	return end;
+}
+
+uint64_t report_time_across(const struct report_time *t)
+{
+	uint64_t end = last_end(t);
+
+	if (t->to_ns && t->to_ns < end)
+		end = t->to_ns;
+	return end > t->from_ns ? end - t->from_ns : 0;
+}
+
+int report_time_reached(const struct report_time *t, struct reason *why)
+{
+	uint64_t end = last_end(t);
+
 	if (!t->from_ns || t->from_ns < end)
 		return 0;
 	reason_set(why, EXIT_FAILED, "--from %s is past the end: the recording%s %s long",

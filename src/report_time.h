@@ -38,6 +38,9 @@ int report_time_reached(const struct report_time *t, struct reason *why);
  * the sum. */
 uint64_t report_time_interval(const struct report_time *t, size_t i);
 
+/* From the beginning of the part that is shown to its end, pauses between recordings included. */
+uint64_t report_time_across(const struct report_time *t);
+
 void report_time_done(struct report_time *t);
 
 #endif

@@ -304,7 +304,7 @@ static int sums_print(struct report *r)
 {
 	if (!r->heat)
 		return tables_print(r);
-	return report_heat_print(r->out, &r->heats, report_time_interval(&r->time, 0));
+	return report_heat_print(r->out, &r->heats, report_time_across(&r->time));
 }
 
 static void say_interrupted(const struct report *r)

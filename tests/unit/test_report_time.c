@@ -84,6 +84,23 @@ static void intervals_are_cut_at_both_ends(void **state)
 	report_time_done(&t);
 }
 
+static void a_pause_between_recordings(void **state)
+{
+	struct report_time t = { .first_ns = REAL };
+
+	(void)state;
+	assert_int_equal(report_time_across(&t), 0);
+	add(&t, recording(20 * SEC, 3 * SEC));
+	add(&t, recording(0, 10 * SEC));
+	assert_int_equal(report_time_across(&t), 23 * SEC);
+	assert_int_equal(report_time_interval(&t, 0), 13 * SEC);
+	t.from_ns = 2 * SEC;
+	assert_int_equal(report_time_across(&t), 21 * SEC);
+	t.to_ns = 5 * SEC;
+	assert_int_equal(report_time_across(&t), 3 * SEC);
+	report_time_done(&t);
+}
+
 static void from_past_the_end(void **state)
 {
 	struct report_time t = { .first_ns = REAL };
@@ -139,6 +156,7 @@ int main(void)
 		cmocka_unit_test(the_whole),
 		cmocka_unit_test(a_part),
 		cmocka_unit_test(intervals_are_cut_at_both_ends),
+		cmocka_unit_test(a_pause_between_recordings),
 		cmocka_unit_test(from_past_the_end),
 		cmocka_unit_test(what_has_no_end_lasts_as_long_as_its_last_record),
 		cmocka_unit_test(to_is_after_from),
