@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/newfile.h"
 #include "base/reason.h"
 
@@ -157,7 +158,7 @@ static int file_next(void *arg)
 	file_end(f, &total);
 	if (f->w.err)
 		return f->w.err;
-	header = f->header(f->arg);
+	header = f->header(f->arg, clock_ns());
 	if (!header)
 		return -ENOMEM;
 	f->at = next;
@@ -176,9 +177,11 @@ static int write_failed(const struct record_files *f, int err, struct reason *wh
 /* 0, or -1 with @why. */
 static int file_first(struct record_files *f, struct reason *why)
 {
-	char *header = f->header(f->arg);
+	uint64_t now = clock_ns();
+	char *header = f->header(f->arg, now);
 	int err = header ? 0 : -ENOMEM;
 
+	f->began_ns = now;
 	f->w.max_bytes = f->max_bytes;
 	f->w.keep_ns = f->keep_ns;
 	if (f->n > 1) {
@@ -214,7 +217,7 @@ int record_files_open(struct record_files *f, const char *name, char *const *arg
 static void files_fill(struct record_files *f)
 {
 	const struct ending nothing = {};
-	char *header = f->header(f->arg), *end = ending_text(&nothing, "ended");
+	char *header = f->header(f->arg, clock_ns()), *end = ending_text(&nothing, "ended");
 
 	for (unsigned int i = 0; i < f->n && header && end; i++) {
 		struct writer w = {};
@@ -229,13 +232,33 @@ static void files_fill(struct record_files *f)
 	free(end);
 }
 
-int record_files_end(struct record_files *f, const struct ending *total, struct reason *why)
+/* Begins the file where the first record is that was kept; @total lasts from there on. */
+static void kept_begin(struct record_files *f, struct ending *total)
 {
+	uint64_t since = writer_kept_since(&f->w), before;
+	char *header;
+
+	if (!since)
+		since = clock_ns();
+	header = f->header(f->arg, since);
+	if (!header)
+		return; /* the one of the whole recording stays */
+	writer_kept_begin(&f->w, header);
+	free(header);
+	before = since > f->began_ns ? since - f->began_ns : 0;
+	total->duration_ns -= before < total->duration_ns ? before : total->duration_ns;
+}
+
+int record_files_end(struct record_files *f, const struct ending *whole, struct reason *why)
+{
+	struct ending total = *whole;
 	struct writer *w = &f->w;
 
+	if (f->keep_ns)
+		kept_begin(f, &total);
 	writer_close(w);
 	if (!f->ended) /* else the disk was full just when one file followed the other */
-		file_end(f, total);
+		file_end(f, &total);
 	if (f->n > 1)
 		files_fill(f);
 	for (unsigned int i = 0; i < f->n; i++) {

@@ -28,7 +28,8 @@ struct record_files {
 	uint64_t max_bytes, keep_ns;	/* as in struct writer */
 	bool replace;			/* what has their names */
 	FILE *standard;			/* what "-" stands for */
-	char *(*header)(void *arg);	/* for what begins now, for free(); NULL: no memory */
+	char *(*header)(void *arg, uint64_t begin_ns); /* for what begins then, CLOCK_MONOTONIC;
+							* for free(); NULL: no memory */
 	struct ending (*ending)(void *arg); /* of the run so far, but for what the writer knows */
 	void *arg;
 	/* for the caller to read, and to write records to */
@@ -38,6 +39,7 @@ struct record_files {
 	struct record_file *list;
 	unsigned int n, at;		/* @at: the one being written */
 	bool ended;			/* that one */
+	uint64_t began_ns;		/* the first one */
 	struct ending closed;		/* sums over all that have been ended */
 	struct ending removed;		/* of these, sums over those that were replaced */
 	uint64_t bytes;			/* of those that have been ended and are still there */
@@ -50,7 +52,7 @@ int record_files_open(struct record_files *f, const char *name, char *const *arg
 		      struct reason *why);
 
 /* Ends the recording. 0, or -1 with @why. */
-int record_files_end(struct record_files *f, const struct ending *total, struct reason *why);
+int record_files_end(struct record_files *f, const struct ending *whole, struct reason *why);
 
 /* How many operations, requests and bytes there are in files. */
 struct record_files_size {

@@ -10,6 +10,11 @@
 
 #include "capture/format.h"
 
+static inline bool is_records(unsigned int kind)
+{
+	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
+}
+
 /* Writes CHUNK_HEAD bytes. */
 void head_put(uint8_t *p, const struct chunk_head *h);
 

@@ -10,22 +10,23 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mounts.h"
 #include "base/names.h"
 #include "base/snapshot.h"
 
-static void put_clock(struct json *j, const char *name, clockid_t clock)
+static void put_clocks(struct json *j, uint64_t begin_ns)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
-	json_put_int(j, name, ts.tv_sec * 1000000000LL + ts.tv_nsec);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	json_put_int(j, "monotonic_ns", begin_ns);
+	json_put_int(j, "realtime_ns", ts.tv_sec * NS_PER_S + ts.tv_nsec - clock_ns() + begin_ns);
 }
 
 /* The first line of a file; null if there is none. */
@@ -170,8 +171,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_string(j, "kernel", uts.release);
 	json_put_string(j, "host", uts.nodename);
 	put_line_of(j, "boot_id", AT_FDCWD, "/proc/sys/kernel/random/boot_id");
-	put_clock(j, "monotonic_ns", CLOCK_MONOTONIC);
-	put_clock(j, "realtime_ns", CLOCK_REALTIME);
+	put_clocks(j, run->begin_ns);
 	json_put_int(j, "cpus", get_nprocs());
 	json_put_bool(j, "ops", run->has_ops);
 	json_put_bool(j, "requests", run->has_requests);

@@ -45,9 +45,10 @@ struct header_run {
 	const struct missing *missing;
 	unsigned int vfs_kinds;
 	bool has_ops, has_requests;
+	uint64_t begin_ns;		/* where its time begins, CLOCK_MONOTONIC */
 };
 
-/* Describes a run that begins now on this machine, as JSON. For free(); NULL: out of memory. */
+/* Describes a run on this machine, as JSON. For free(); NULL: out of memory. */
 char *header_text(const struct header_run *run);
 
 /* Reads @len hostile bytes. 0, -EBADMSG or -ENOMEM; call header_done() in any case. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/chunk.h"
+
 struct kept_chunk *kept_copy(const struct chunk_head *h, const uint8_t *bytes)
 {
 	size_t len = CHUNK_HEAD + h->packed;
@@ -41,6 +43,30 @@ struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before)
 	if (k->last == c)
 		k->last = before;
 	return c;
+}
+
+void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped)
+{
+	struct kept_chunk *before = NULL, *c;
+
+	while ((c = before ? before->next : k->first)) {
+		if (!is_records(c->head.kind) || c->head.last_ns >= since_ns) {
+			before = c;
+			continue;
+		}
+		*(c->head.kind == CHUNK_OPS ? &dropped->ops : &dropped->requests) += c->head.rows;
+		free(kept_take(k, before));
+	}
+}
+
+uint64_t kept_since(const struct kept *k)
+{
+	uint64_t first = 0;
+
+	for (const struct kept_chunk *c = k->first; c; c = c->next)
+		if (is_records(c->head.kind) && (!first || c->head.first_ns < first))
+			first = c->head.first_ns;
+	return first;
 }
 
 void kept_done(struct kept *k)

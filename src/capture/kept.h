@@ -27,6 +27,15 @@ int kept_add(struct kept *k, const struct chunk_head *h, const uint8_t *bytes);
 /* Takes the chunk out that follows @before, or the first if that is NULL. For free(). */
 struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before);
 
+/* Drops chunks of records that ended before @since_ns; adds how many they were to @dropped. */
+struct kept_sums {
+	uint64_t ops, requests;
+};
+void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped);
+
+/* When the first of all records ended; 0: there is none. */
+uint64_t kept_since(const struct kept *k);
+
 void kept_done(struct kept *k);
 
 #endif

@@ -35,11 +35,6 @@ static void batch_init(struct writer *w, enum chunk_kind kind, const unsigned ch
 	w->batches[kind] = (struct batch){ .kind = kind, .columns = { .codes = codes, .n = n } };
 }
 
-static bool is_records(unsigned int kind)
-{
-	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
-}
-
 /* Counts the records of a chunk that is not, or no longer, in the file. */
 static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_recorded)
 {
@@ -105,21 +100,16 @@ static int chunk_pack(struct writer *w, struct chunk_head *h)
 }
 
 /* Drops chunks whose records are too old at @now. */
-static void kept_drop(struct writer *w, uint64_t now)
+static void keep_last(struct writer *w, uint64_t now)
 {
-	struct kept_chunk *before = NULL, *k;
-	bool is_op;
+	struct kept_sums old = {};
 
-	while ((k = before ? before->next : w->kept.first)) {
-		if (!is_records(k->head.kind) || k->head.last_ns + w->keep_ns >= now) {
-			before = k;
-			continue;
-		}
-		is_op = k->head.kind == CHUNK_OPS;
-		*(is_op ? &w->dropped_ops : &w->dropped_requests) += k->head.rows;
-		*(is_op ? &w->ops : &w->requests) -= k->head.rows;
-		free(kept_take(&w->kept, before));
-	}
+	if (now > w->keep_ns)
+		kept_drop(&w->kept, now - w->keep_ns, &old);
+	w->dropped_ops += old.ops;
+	w->dropped_requests += old.requests;
+	w->ops -= old.ops;
+	w->requests -= old.requests;
 }
 
 /* Writes the chunk in w->packed to the next file. 0 or -errno. */
@@ -142,7 +132,7 @@ static int chunk_put(struct writer *w, const struct chunk_head *h)
 	if (w->keep_ns && h->kind != CHUNK_HEADER) {
 		err = kept_add(&w->kept, h, w->packed);
 		if (!err)
-			kept_drop(w, h->last_ns);
+			keep_last(w, h->last_ns);
 		return err;
 	}
 	if (w->next && file_is_full(w, h))
@@ -277,9 +267,26 @@ static int file_begin(struct writer *w, int fd, const char *header)
 	put_u32(head + 8, CAPTURE_VERSION);
 	err = bytes_write(fd, head, sizeof(head));
 	w->bytes = sizeof(head);
-	if (!err)
+	if (!err && (w->is_file || !w->keep_ns))
 		text_write(w, CHUNK_HEADER, header);
 	return err ? err : w->err;
+}
+
+void writer_kept_begin(struct writer *w, const char *header)
+{
+	if (w->is_file && !w->err) {
+		w->bytes = CAPTURE_HEAD;
+		rowpack_done(&w->index);
+		if (ftruncate(w->fd, w->bytes) || lseek(w->fd, w->bytes, SEEK_SET) < 0)
+			writer_fail(w, -errno);
+	}
+	text_write(w, CHUNK_HEADER, header);
+}
+
+uint64_t writer_kept_since(struct writer *w)
+{
+	writer_flush(w);
+	return kept_since(&w->kept);
 }
 
 int writer_begin(struct writer *w, int fd, const char *header)

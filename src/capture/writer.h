@@ -74,6 +74,13 @@ void writer_name(struct writer *w, const struct cap_name *n, const char *text);
 /* Writes what there is, so that it survives whatever happens next. */
 void writer_flush(struct writer *w);
 
+/* With keep_ns: when the first record that is kept ended, CLOCK_MONOTONIC; 0: there is none. */
+uint64_t writer_kept_since(struct writer *w);
+
+/* Call before writer_close() with keep_ns: the header of what is kept replaces that of the whole
+ * recording, which a pipe was not given. */
+void writer_kept_begin(struct writer *w, const char *header);
+
 /* Call before writer_end(), with no more records after it: writes what there is and what was
  * kept. */
 void writer_close(struct writer *w);

@@ -225,14 +225,14 @@ static void on_sent_name(void *arg, const void *data, size_t len)
 }
 
 /* For free(); NULL: out of memory. */
-static char *header_of(void *arg)
+static char *header_of(void *arg, uint64_t begin_ns)
 {
 	const struct record *rec = arg;
 	const struct run *r = &rec->run;
 	struct header_run run = {
 		.version = IOSTRATA_VERSION, .argv = rec->argv,
 		.missing = session_missing(r->session),
-		.vfs_kinds = session_vfs_kinds(r->session),
+		.vfs_kinds = session_vfs_kinds(r->session), .begin_ns = begin_ns,
 		.has_ops = r->conf.sent_ops, .has_requests = r->conf.sent_requests,
 	};
 

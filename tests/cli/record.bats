@@ -216,6 +216,10 @@ assert all(int(r["total_ns"]) == sum(int(v) for k, v in r.items() if k.endswith(
 		assert r.end["dropped_ops"] >= 1009, r.end
 		assert len(r.ops) == r.end["ops"] >= 101
 	EOT
+	# its time begins with what was kept, and so do rates
+	expect 0 report -j --every 1 "$file"
+	[[ $(jq -s 'map(.duration_ns) | add < 2900000000' <<<"$output") == true ]]
+	[[ $(head -n 1 <<<"$output" | jq '.ops != []') == true ]]
 	expect 0 record --force -o "$file" --max-size 1 -- dd if="$iostrata" of=/dev/null bs=64 count=20011
 	(($(stat -c %s "$file") <= 1100000))
 }

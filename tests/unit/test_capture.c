@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/reason.h"
 #include "capture/chunk.h"
 #include "capture/replay.h"
@@ -119,6 +120,7 @@ static void add_names(struct writer *w)
 /* A recording of @n operations, and a third of that of requests. */
 static void file_write(int fd, uint64_t n, struct writer *w)
 {
+	char late[64];
 	struct cap_op op;
 	struct cap_request rq;
 
@@ -133,6 +135,11 @@ static void file_write(int fd, uint64_t n, struct writer *w)
 		if (i % 1009 == 0)
 			writer_flush(w);
 	}
+	if (w->keep_ns) {
+		snprintf(late, sizeof(late), "{\"monotonic_ns\":%llu}",
+			 (unsigned long long)writer_kept_since(w));
+		writer_kept_begin(w, late);
+	}
 	writer_close(w);
 	while (!writer_end(w, "{\"ended\":\"ended\",\"ops\":1,\"lost\":{\"ops\":5}}"))
 		;
@@ -140,6 +147,7 @@ static void file_write(int fd, uint64_t n, struct writer *w)
 
 struct counts {
 	uint64_t ops, requests, named, losses;
+	uint64_t begin_ns, first_ns;	/* by the header; the earliest end of a record */
 	int result;
 	bool ended;
 	struct reason why;
@@ -149,9 +157,10 @@ static struct counts file_read(FILE *f)
 {
 	struct recording rec;
 	struct cap_event ev;
-	struct counts c = {};
+	struct counts c = { .first_ns = UINT64_MAX };
 
 	c.result = recording_open(&rec, f, "test", &c.why);
+	c.begin_ns = rec.header.monotonic_ns;
 	while (!c.result) {
 		c.result = recording_next(&rec, &ev, &c.why);
 		if (c.result <= 0)
@@ -159,6 +168,8 @@ static struct counts file_read(FILE *f)
 		c.ops += ev.kind == CHUNK_OPS;
 		c.requests += ev.kind == CHUNK_REQUESTS;
 		c.losses += ev.kind == CHUNK_LOSSES;
+		if (ev.kind != CHUNK_LOSSES && cap_event_end(&ev) < c.first_ns)
+			c.first_ns = cap_event_end(&ev);
 		/* a name is before what refers to it */
 		c.named += ev.kind == CHUNK_OPS && catalog_file(&rec.catalog, ev.op.file)->ino;
 		c.result = 0;
@@ -313,6 +324,7 @@ static void only_the_last_is_kept(void **state)
 	assert_int_equal(c.ops, w.ops);
 	assert_int_equal(c.requests, w.requests);
 	assert_true(c.ended);
+	assert_int_equal(c.begin_ns, c.first_ns); /* not where all that was dropped began */
 	writer_done(&w);
 	fclose(f);
 }
@@ -563,7 +575,8 @@ static void beginning_and_end_are_as_written(void **state)
 {
 	const struct missing missing = { .stratum[ST_FS] = "no functions", .requests = "no hooks" };
 	char *argv[] = { "iostrata", "record", NULL };
-	struct header_run run = { "1", argv, &missing, 1 << OP_READ | 1 << OP_FSYNC, true, false };
+	struct header_run run = { "1", argv, &missing, 1 << OP_READ | 1 << OP_FSYNC, true, false,
+				  clock_ns() };
 	struct ending e, end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6 };
 	char *text = header_text(&run);
 	struct header h;
