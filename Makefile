@@ -121,6 +121,10 @@ $(O)/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libiostrata.a Makefile
 	@echo "  FUZZ  $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -fsanitize=fuzzer $< $(O)/libiostrata.a $(LIBS) -o $@
 
+$(O)/records: tests/records.c $(O)/libiostrata.a Makefile
+	@echo "  TEST  $@"
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $< $(O)/libiostrata.a $(LIBS) -o $@
+
 # Each ends with a line "N passed, N failed, N skipped".
 unit: $(UNIT)
 	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP tests/tap $(UNIT)
@@ -168,12 +172,13 @@ bench-quick: all
 
 fuzz:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) FUZZ=1 fuzzers
+	$(Q)tests/fuzz/seeds $(B)/fuzz/records $(B)/fuzz/fuzz_capture.corpus
 	$(Q)set -e; for f in $(FUZZERS:$(O)/%=$(B)/fuzz/%); do mkdir -p $$f.corpus; \
 		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $$f.corpus >$$f.log 2>&1 || \
 			{ tail -n 50 $$f.log; exit 1; }; \
 		sed -n "s,^stat::number_of_executed_units:,$$f:,p" $$f.log; done
 
-fuzzers: $(FUZZERS)
+fuzzers: $(FUZZERS) $(O)/records
 
 # The sections about commands come from the tables that -h is printed from.
 man: $(B)/iostrata.1

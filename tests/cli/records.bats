@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# report and export of long recordings, which tests/records.c makes: how long they take, and how much
+# memory. Their own CPU time counts, the least of three: others may be at work.
+# shellcheck disable=SC2016 # the shell's own that is started
+
+load lib
+
+setup_file() {
+	export long=$BATS_FILE_TMPDIR/long.ios
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	cc -O2 -std=gnu11 -D_GNU_SOURCE -Isrc -o "$BATS_FILE_TMPDIR/records" tests/records.c \
+		build/libiostrata.a -lzstd -lz
+	"$BATS_FILE_TMPDIR/records" "$long" 1000000
+}
+
+# costs SECONDS MB COMMAND...: so much CPU time at most, so much memory
+costs() {
+	"$python" - "$@" <<-'EOT'
+		import os, subprocess, sys
+		seconds, mb, command = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+		least, most = 1e9, 0
+		for _ in range(3):
+		    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+		    _, status, usage = os.wait4(child.pid, 0)
+		    assert status == 0, status
+		    least = min(least, usage.ru_utime + usage.ru_stime)
+		    most = max(most, usage.ru_maxrss / 1000)
+		print(f"{least:.2f} s, {most:.1f} MB: {' '.join(command)}")
+		sys.exit(least > seconds or most > mb)
+	EOT
+}
+
+@test "report: two million records a second, whatever is asked" {
+	# 1,000,000 operations and 100,000 requests
+	for asked in "" "--by file" "--by tid -H" "--slowest 10" "--every 1" "--heat" "-j --op fsync"; do
+		# shellcheck disable=SC2086 # words
+		costs 0.55 64 "$iostrata" report $asked "$long"
+	done
+	expect 0 report -j "$long"
+	json '([.ops[].count] | add) == 1000000 and ([.requests[].count] | add) == 100000'
+}
+
+@test "export: a million operations in ten seconds" {
+	costs 10 64 sh -c 'rm -rf "$2" && exec "$0" export "$1" --to otf2 -o "$2"' "$iostrata" "$long" "$tmp/otf2"
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * records.c - makes a recording without a kernel: for what needs a long one, or a small one of
+ * every kind of record.
+ *
+ * records FILE N
+ *
+ * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
+ * request for each tenth. Always the same for the same N. FILE must not exist.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/writer.h"
+#include "cell.h"
+
+enum { THREADS = 7, FILES = 61, DEV = 7 << 20 | 3, FLUSH_ROWS = 40009 };
+
+static const char header[] =
+	"{\"schema\":\"iostrata.capture/1\",\"kernel\":\"6.1.0\",\"host\":\"made\","
+	"\"monotonic_ns\":1000000,\"realtime_ns\":1700000000000000000,\"cpus\":2,\"ops\":true,"
+	"\"requests\":true,\"missing\":{},\"vfs_ops\":[\"read\",\"write\",\"open\",\"fsync\"],"
+	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\"}],\"mounts\":[{\"dev\":\"7:3\","
+	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/made\"}]}";
+
+/* A number below @n. */
+static uint64_t any(uint64_t n)
+{
+	static uint64_t state = 4711;
+
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (state >> 33) % n;
+}
+
+static void names_put(struct writer *w)
+{
+	struct cap_name n = { NAME_FS, CAP_FS_FIRST, ~0U, 0, 0, 4 };
+	char text[64];
+
+	writer_name(w, &n, "ext4");
+	n = (struct cap_name){ NAME_DEVICE, DEV, 0, 0, 0, 5 };
+	writer_name(w, &n, "loop3");
+	n = (struct cap_name){ NAME_CGROUP, 42, 0, 0, 0, 5 };
+	writer_name(w, &n, "/made");
+	for (int i = 1; i <= THREADS; i++) {
+		n = (struct cap_name){ NAME_THREAD, i, 100 + i / 2, 100 + i, 42, 0 };
+		n.text_len = snprintf(text, sizeof(text), "thread-%d", i);
+		writer_name(w, &n, text);
+	}
+	for (int i = 1; i <= FILES; i++) {
+		n = (struct cap_name){ NAME_FILE, i, FILE_KEY(DEV, 0, 1), 1000 + i,
+				       CAP_FILE_COMPLETE, 0 };
+		n.text_len = snprintf(text, sizeof(text), "file-%d%cmade", i, 0);
+		writer_name(w, &n, text);
+	}
+}
+
+/* That begins at @ns. */
+static struct cap_op op_make(uint64_t ns)
+{
+	static const unsigned short calls[OP_N] = {
+		[OP_READ] = 17, [OP_WRITE] = 18, [OP_OPEN] = 257, [OP_CLOSE] = 3,
+		[OP_FSYNC] = 74, [OP_COPY] = 40, [OP_META] = 262, [OP_URING] = 0x4016,
+	};
+	uint64_t kind = any(4) ? OP_READ : 1 + any(OP_N - 1), file = 1 + any(FILES);
+	struct cap_op op = {
+		.start_ns = ns, .owner = 1 + any(THREADS), .file = file, .kind = kind,
+		.call = calls[kind], .fs = CAP_FS_FIRST, .open_flags = 2, .len = 4096,
+		.offset = 4096 * any(1 << 20), .ret = any(101) ? 4096 : (uint64_t)-5,
+		.fd = 3 + file, .cache = kind <= OP_WRITE ? CACHE_HIT : CACHE_NONE,
+	};
+
+	for (int i = 0; i <= ST_FS; i++)
+		op.strata[i] = 100 + any(300);
+	if (any(10))
+		return op;
+	op.cache = kind <= OP_WRITE ? CACHE_MISS : CACHE_NONE;
+	op.requests = 1;
+	for (int i = ST_FS + 1; i < ST_N; i++)
+		op.strata[i] = any(3) ? 0 : any(50000);
+	return op;
+}
+
+static struct cap_request request_make(const struct cap_op *op)
+{
+	return (struct cap_request){
+		.q_ns = op->start_ns + 300, .tag_ns = any(100), .queue_ns = any(3000),
+		.device_ns = 1000 + any(90000), .owner = op->owner, .file = op->file, .dev = DEV,
+		.sector = 8 * any(1 << 22), .bytes = 4096 * (1 + any(8)), .op = any(6),
+		.flags = any(101) ? 0 : CAP_RQ_FAILED, .error = 0, .merges = any(3),
+	};
+}
+
+static void records_put(struct writer *w, uint64_t n)
+{
+	struct cap_loss loss = { 2000000, 2000100, LOST_OPS, 11 };
+	struct cap_request rq;
+	struct cap_op op;
+
+	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += 200 + any(1000)) {
+		op = op_make(ns);
+		writer_op(w, &op);
+		rq = request_make(&op);
+		if (i % 10 == 0)
+			writer_request(w, &rq);
+		if (i % FLUSH_ROWS == 0)
+			writer_flush(w);
+	}
+	writer_loss(w, &loss);
+}
+
+int main(int argc, char **argv)
+{
+	struct writer w = {};
+	char end[256];
+	int fd;
+
+	if (argc != 3)
+		return 2;
+	fd = open(argv[1], O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0 || writer_begin(&w, fd, header)) {
+		perror(argv[1]);
+		return 1;
+	}
+	names_put(&w);
+	records_put(&w, strtoull(argv[2], NULL, 10));
+	writer_close(&w);
+	snprintf(end, sizeof(end), "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
+				   "\"requests\":%llu,\"lost\":{\"ops\":11}}",
+		 700ULL * w.ops, w.ops + 0ULL, w.requests + 0ULL);
+	while (!writer_end(&w, end))
+		;
+	writer_done(&w);
+	return w.err || close(fd) ? 1 : 0;
+}
