@@ -32,7 +32,4 @@ void export_dir_say(FILE *f, const char *dir, const struct otf2_counts *counts)
 	fprintf(f, "%s: %llu operations, %llu requests, %llu locations, %llu handles\n", safe,
 		(unsigned long long)counts->ops, (unsigned long long)counts->requests,
 		(unsigned long long)counts->locations, (unsigned long long)counts->handles);
-	if (counts->uring)
-		fprintf(f, "%s: %llu operations of io_uring are left out: they overlap\n", safe,
-			(unsigned long long)counts->uring);
 }

@@ -90,6 +90,11 @@ class Checker:
         if e.bytes_result != UNDEFINED:
             self.bytes[where][mode] += e.bytes_result
 
+    def IoOperationCancelled(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        if self.begun.pop(e.matching_id, (None, None))[:2] != (location, e.handle):
+            self.wrong(f"{e.matching_id} is cancelled and has not begun there")
+        self.done.add(e.matching_id)
+
     def end(self, definitions: Any) -> None:
         if self.begun:
             self.wrong(f"{len(self.begun)} operations never complete")

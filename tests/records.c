@@ -53,7 +53,7 @@ static void names_put(struct writer *w)
 	for (int i = 1; i <= FILES; i++) {
 		n = (struct cap_name){ NAME_FILE, i, FILE_KEY(DEV, 0, 1), 1000 + i,
 				       CAP_FILE_COMPLETE, 0 };
-		n.text_len = snprintf(text, sizeof(text), "file-%d%cmade", i, 0);
+		n.text_len = snprintf(text, sizeof(text), "file-%d%cmade%c", i, 0, 0);
 		writer_name(w, &n, text);
 	}
 }

@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/reason.h"
+#include "base/uring.h"
 #include "export/order.h"
 #include "export/otf2_names.h"
 
@@ -18,7 +19,8 @@ static bool is_io(uint64_t kind)
 
 static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 {
-	uint32_t *r = &x->regions[!!(op->call & CALL_COMPAT)][op->call % CALL_MAX];
+	unsigned int table = op->call & CALL_COMPAT ? 1 : op->call & CALL_URING ? 2 : 0;
+	uint32_t *r = &x->regions[table][op->call % CALL_MAX];
 	const char *name = x->call_name(op->call);
 	char text[32];
 
@@ -26,14 +28,14 @@ static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 		return *r - 1;
 	snprintf(text, sizeof(text), "call %u", (unsigned int)op->call);
 	*r = 1 + otf2_region(&x->a, name ? name : text,
-			     is_io(op->kind) ? OTF2_REGION_ROLE_FILE_IO :
-					       OTF2_REGION_ROLE_FILE_IO_METADATA);
+			     is_io(uring_acts(op->kind, op->call)) ?
+				     OTF2_REGION_ROLE_FILE_IO : OTF2_REGION_ROLE_FILE_IO_METADATA);
 	return *r - 1;
 }
 
 static OTF2_IoOperationMode io_mode(const struct cap_op *op)
 {
-	switch (op->kind) {
+	switch (uring_acts(op->kind, op->call)) {
 	case OP_FSYNC:
 		return OTF2_IO_OPERATION_MODE_FLUSH;
 	case OP_WRITE:
@@ -46,29 +48,45 @@ static OTF2_IoOperationMode io_mode(const struct cap_op *op)
 	}
 }
 
-static void io_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
-		   uint64_t end)
+static void begin_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+		      uint64_t id)
 {
 	OTF2_EvtWriter *w = x->a.locations[l].w;
-	bool flush = op->kind == OP_FSYNC;
-	uint64_t id = 2 * x->a.operations++; /* requests have odd ids */
-	int64_t ret = op->ret;
+	uint64_t ns = otf2_time(&x->a, l, op->start_ns);
+	bool flush = io_mode(op) == OTF2_IO_OPERATION_MODE_FLUSH;
 
 	if (op->offset != ~0ULL)
 		attr_u64(x, ATTR_OFFSET, op->offset);
 	otf2_note(&x->a, OTF2_EvtWriter_IoOperationBegin(
-				 w, x->list, otf2_time(&x->a, l, op->start_ns), handle,
-				 io_mode(op), OTF2_IO_OPERATION_FLAG_NONE,
+				 w, x->list, ns, handle, io_mode(op),
+				 op->kind == OP_URING ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING :
+							OTF2_IO_OPERATION_FLAG_NONE,
 				 flush ? OTF2_UNDEFINED_UINT64 : op->len, id));
-	attr_errno(x, ret);
+	if (op->kind == OP_URING)
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, handle, id));
+}
+
+static void io_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+		   uint64_t end)
+{
+	OTF2_EvtWriter *w = x->a.locations[l].w;
+	bool bytes = io_mode(op) != OTF2_IO_OPERATION_MODE_FLUSH && (int64_t)op->ret >= 0;
+	uint64_t id = 2 * x->a.operations++; /* requests have odd ids */
+
+	begin_put(x, l, op, handle, id);
+	attr_errno(x, op->ret);
 	if (op->cache)
 		attr_u64(x, ATTR_CACHE, op->cache);
 	if (op->requests)
 		attr_u64(x, ATTR_REQUESTS, op->requests);
 	attr_strata(x, op->strata);
-	otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(
-				 w, x->list, otf2_time(&x->a, l, end), handle,
-				 flush || ret < 0 ? OTF2_UNDEFINED_UINT64 : (uint64_t)ret, id));
+	end = otf2_time(&x->a, l, end);
+	if (op->kind == OP_URING && (int64_t)op->ret == -ECANCELED)
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationCancelled(w, x->list, end, handle, id));
+	else
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(
+					 w, x->list, end, handle,
+					 bytes ? op->ret : OTF2_UNDEFINED_UINT64, id));
 }
 
 /* Values of asm-generic/fcntl.h, which x86 has. */
@@ -109,39 +127,43 @@ static void close_put(struct exporting *x, size_t l, const struct cap_op *op, un
 		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
 }
 
+/* The handle that an operation goes through; what opens or closes one is told here. */
+static uint32_t op_handle(struct exporting *x, size_t l, const struct cap_op *op,
+			  unsigned int pid, uint64_t end)
+{
+	if (is_io(uring_acts(op->kind, op->call)))
+		return op->kind == OP_URING ? handle_of_file(x, op, pid) :
+		       op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
+								     handle_of(x, op, pid);
+	if (op->kind == OP_OPEN && (int64_t)op->ret >= 0 && op->file)
+		open_put(x, l, op, pid, end);
+	else if (op->kind == OP_CLOSE && (int64_t)op->ret >= 0)
+		close_put(x, l, op, pid);
+	return NO_HANDLE;
+}
+
 static int op_put(void *arg, const struct recording *rec, const struct cap_op *op,
 		  struct reason *why)
 {
 	struct exporting *x = arg;
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
 	uint64_t end = op->start_ns + cap_op_total(op);
-	uint32_t region, handle = NO_HANDLE;
-	int64_t ret = op->ret;
+	uint32_t region, handle;
 	size_t l;
 
 	x->rec = rec;
-	if (op->kind == OP_URING) { /* they overlap, which the regions of a location cannot */
-		x->counts->uring++;
-		return 0;
-	}
-	l = thread_location(x, t);
+	l = op->kind == OP_URING ? uring_location(x, t, op->start_ns) : thread_location(x, t);
 	if (l == SIZE_MAX)
 		return reason_set(why, EXIT_FAILED, "no room for thread %u: %s", t->tid,
 				  OTF2_Error_GetDescription(x->a.err));
 	region = region_of(x, op);
 	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
 					      otf2_time(&x->a, l, op->start_ns), region));
-	if (op->kind == OP_OPEN && ret >= 0 && op->file)
-		open_put(x, l, op, t->pid, end);
-	else if (op->kind == OP_CLOSE && ret >= 0)
-		close_put(x, l, op, t->pid);
-	else if (is_io(op->kind))
-		handle = op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
-								       handle_of(x, op, t->pid);
+	handle = op_handle(x, l, op, t->pid, end);
 	if (handle != NO_HANDLE) {
 		io_put(x, l, op, handle, end);
 	} else {
-		attr_errno(x, ret);
+		attr_errno(x, op->ret);
 		attr_strata(x, op->strata);
 	}
 	otf2_note(&x->a, OTF2_EvtWriter_Leave(x->a.locations[l].w,

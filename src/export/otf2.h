@@ -14,7 +14,6 @@ struct reason;
 struct otf2_counts {
 	uint64_t ops, requests;		/* that are in the archive */
 	uint64_t locations, handles, lost;
-	uint64_t uring;			/* operations of io_uring, which are not */
 };
 
 /*

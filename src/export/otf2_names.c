@@ -121,6 +121,30 @@ size_t thread_location(struct exporting *x, const struct catalog_thread *t)
 	return l;
 }
 
+size_t uring_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
+{
+	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
+	struct known *k;
+	char name[64];
+	size_t l;
+
+	for (unsigned int lane = 0;; lane++) {
+		k = known_find(&x->lanes, thread, lane);
+		if (k && x->a.locations[k->ref].last_ns <= start_ns)
+			return k->ref;
+		if (k)
+			continue;
+		snprintf(name, sizeof(name), "%.*s (%u) io_uring %u", COMM_LEN, t->comm, t->tid,
+			 lane + 1);
+		l = otf2_location(&x->a, name, process_group(x, t));
+		k = l == SIZE_MAX ? NULL : known_new(x, &x->lanes, thread, lane);
+		if (!k)
+			return SIZE_MAX;
+		k->ref = l;
+		return l;
+	}
+}
+
 struct known *disk_known(struct exporting *x, uint64_t dev)
 {
 	struct known *k = known_find(&x->disks, dev, 0);
@@ -247,6 +271,18 @@ uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pi
 	return k->ref;
 }
 
+uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid)
+{
+	struct known *k;
+
+	if (!op->file)
+		return NO_HANDLE;
+	k = known_find(&x->uring_files, pid, op->file);
+	if (!k && (k = known_new(x, &x->uring_files, pid, op->file)))
+		k->ref = handle_inherited(x, op);
+	return k ? k->ref : NO_HANDLE;
+}
+
 uint32_t handle_of_everything(struct exporting *x)
 {
 	if (!x->everything)
@@ -306,6 +342,8 @@ void names_done(struct exporting *x)
 	known_free(&x->processes);
 	known_free(&x->disks);
 	known_free(&x->descriptors);
+	known_free(&x->lanes);
+	known_free(&x->uring_files);
 	free(x->files);
 	if (x->list)
 		OTF2_AttributeList_Delete(x->list);

@@ -43,3 +43,12 @@ costs() {
 @test "export: a million operations in ten seconds" {
 	costs 10 64 sh -c 'rm -rf "$2" && exec "$0" export "$1" --to otf2 -o "$2"' "$iostrata" "$long" "$tmp/otf2"
 }
+
+@test "export: requests of io_uring overlap, and are all there" {
+	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
+	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 3001
+	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/otf2"
+	"$python" tests/otf2check.py "$tmp/otf2/traces.otf2" >"$tmp/json"
+	# 301 of the operations issued are requests of the disk
+	json '.problems == 0 and .count.Enter == 3001 and .count.IoOperationIssued > 301 + 30' "$tmp/json"
+}

@@ -235,12 +235,16 @@ def otf2_of(file: Path, to: Path) -> tuple[Json, str]:
     return json.loads(checked.stdout), "; ".join(bad[:3])
 
 
-@suite("otf2", 300)
-def as_otf2(gate: Gate) -> None:
-    """Archives against the records that they are made of, the workload and the disk's statistics."""
+def need_otf2() -> None:
     if not shutil.which("otf2-print") or subprocess.run([SYSTEM_PYTHON, "-c", "import otf2"],
                                                         check=False, stderr=subprocess.DEVNULL).returncode:
         raise Skip("no otf2-print, or no otf2 for the system's Python")
+
+
+@suite("otf2", 300)
+def as_otf2(gate: Gate) -> None:
+    """Archives against the records that they are made of, the workload and the disk's statistics."""
+    need_otf2()
     disk, at = disk_with_files(gate)
     scratch = machine.scratch(gate.kept)
     file = scratch / "otf2.ios"

@@ -9,7 +9,7 @@ from pathlib import Path
 import fileio
 import machine
 import oracles
-from checks_record import KEYS, Record, compare, report
+from checks_record import KEYS, Record, compare, need_otf2, otf2_of, report
 from harness import Broken, Gate, Skip, suite
 from maps import Maps
 from oracles import RINGER, Process, program
@@ -17,6 +17,7 @@ from tool import Trace
 
 MS = 1_000_000
 READS = 1009
+CALL_URING, TRANSFERS = 0x4000, (1, 2, 3, 4, 5, 8, 22, 23, 30, 60, 61)  # opcodes that are I/O operations
 
 
 class Ringer(Process):
@@ -194,3 +195,25 @@ def both_ways(gate: Gate) -> None:
         with Record(file, "-j", "--breakdown", *by, "-p", str(ringer.pid)) as trace:
             ringer.go()
         compare(gate, key or "plain", trace.json, report("-j", *by, str(file))[0])
+
+
+@suite("uring.otf2", 300)
+def as_otf2(gate: Gate) -> None:
+    """Requests overlap: an archive has each of them, on locations where they do not."""
+    supported(gate)
+    need_otf2()
+    at = file_on_ext4(gate)
+    scratch = machine.scratch(gate.kept)
+    ringer = Ringer(gate, "all", at, 101)
+    with Record(scratch / "uring.otf2.ios", "-p", str(ringer.pid)) as trace:
+        ringer.go()
+    ops = trace.read().ops
+    ours = sum(r["file"] > 0 and r["call"] - CALL_URING in TRANSFERS for r in ops)
+    reads = sum(r["call"] == CALL_URING + 22 for r in ops)
+    said, bad = otf2_of(scratch / "uring.otf2.ios", scratch / "uring.otf2")
+    blocks = sum(n for k, n in said["count"].items() if k.endswith(" BLOCK"))
+    issued = said["count"].get("IoOperationIssued", 0) - blocks
+    gate.check("sound", not said["problems"] and not bad and said["count"]["Enter"] == len(ops),
+               problems=said["problems"], bad=bad, first=str(said["first"][:1]), calls=len(ops))
+    gate.check("operations", issued == ours > 0 and reads == ringer.said["uring"]["read"][0],
+               transfers=ours, non_blocking=issued, reads=reads)
