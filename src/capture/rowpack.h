@@ -37,6 +37,9 @@ struct rowpack {
 	const unsigned char *codes;
 	unsigned int n;
 	unsigned int rows;
+	/* private */
+	unsigned int waiting;		/* the last of the rows, which are not yet in columns */
+	uint64_t (*block)[PACK_COLUMNS]; /* these; owned */
 	struct packed_column at[PACK_COLUMNS];
 };
 
@@ -44,7 +47,7 @@ struct rowpack {
 int rowpack_add(struct rowpack *c, const uint64_t *row);
 
 /* Bytes that rowpack_put() needs at most. */
-size_t rowpack_size(const struct rowpack *c);
+size_t rowpack_size(struct rowpack *c);
 
 /* Writes the columns, with @tail, a column of bytes, if there is one, and empties them. Returns the
  * length. */

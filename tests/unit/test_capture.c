@@ -62,6 +62,40 @@ static void columns_keep_any_number(void **state)
 	rowpack_done(&c);
 }
 
+/* Wherever it begins, and in either code. */
+static void columns_that_begin_to_vary(void **state)
+{
+	enum { ROWS = 200 };
+	static const pack_codes codes = { PACK_VALUE, PACK_DELTA };
+	static const int from[] = { 0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 191, 192, 199, 200 };
+	struct rowpack c = { .codes = codes, .n = 2 };
+	uint8_t bytes[8192];
+	struct cursor cur;
+	uint64_t row[2];
+	size_t len;
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(from) / sizeof(*from); f++) {
+		for (int i = 0; i < ROWS; i++) {
+			bool same = i < from[f];
+			const uint64_t in[] = { same ? 300 : 7 + i, same ? 300 : 7 - i };
+
+			assert_int_equal(rowpack_add(&c, in), 0);
+		}
+		assert_int_equal(c.rows, ROWS);
+		assert_true(rowpack_size(&c) <= sizeof(bytes));
+		len = rowpack_put(&c, bytes, NULL, 0);
+		assert_true(from[f] < ROWS || len < 20);
+		assert_int_equal(cursor_open(&cur, 2, ROWS, bytes, len), 0);
+		for (int i = 0; i < ROWS; i++) {
+			assert_int_equal(cursor_next(&cur, row), 1);
+			assert_int_equal(row[0], i < from[f] ? 300 : 7 + i);
+			assert_int_equal(row[1], i < from[f] ? 300 : (uint64_t)(7 - i));
+		}
+	}
+	rowpack_done(&c);
+}
+
 static void columns_that_are_no_columns(void **state)
 {
 	static const uint8_t too_long[] = { 1, 0, 11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -862,6 +896,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_keep_any_number),
+		cmocka_unit_test(columns_that_begin_to_vary),
 		cmocka_unit_test(columns_that_are_no_columns),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(cut_off_at_any_byte),
