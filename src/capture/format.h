@@ -59,6 +59,17 @@ struct cap_op {
 
 enum { CAP_FS_UNKNOWN, CAP_FS_BDEV, CAP_FS_FIRST };
 
+/* How long an operation took. */
+static inline uint64_t cap_op_total(const struct cap_op *op)
+{
+	uint64_t total = 0;
+
+#pragma GCC unroll 16
+	for (int i = 0; i < ST_N; i++)
+		total += op->strata[i];
+	return total;
+}
+
 /* One finished request; it completed at q_ns plus the three times. */
 struct cap_request {
 	uint64_t q_ns;			/* submission; dispatch, if submission was not seen */

@@ -6,15 +6,6 @@
 
 #include "base/reason.h"
 
-uint64_t cap_op_total(const struct cap_op *op)
-{
-	uint64_t total = 0;
-
-	for (int i = 0; i < ST_N; i++)
-		total += op->strata[i];
-	return total;
-}
-
 uint64_t cap_request_end(const struct cap_request *rq)
 {
 	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;

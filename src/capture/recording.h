@@ -47,8 +47,7 @@ void recording_close(struct recording *r);
  */
 int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why);
 
-/* How long an operation took, and when a request completed. */
-uint64_t cap_op_total(const struct cap_op *op);
+/* When a request completed. */
 uint64_t cap_request_end(const struct cap_request *rq);
 
 /* When an operation or request ended, and how long it took. */

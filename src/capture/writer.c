@@ -204,11 +204,7 @@ static int batch_add(struct writer *w, enum chunk_kind kind, const void *record,
 
 void writer_op(struct writer *w, const struct cap_op *op)
 {
-	uint64_t end = op->start_ns;
-
-	for (int i = 0; i < ST_N; i++)
-		end += op->strata[i];
-	if (w->err || batch_add(w, CHUNK_OPS, op, end))
+	if (w->err || batch_add(w, CHUNK_OPS, op, op->start_ns + cap_op_total(op)))
 		w->lost_ops++;
 }
 
