@@ -88,19 +88,21 @@ static __always_inline bool file_learn(struct file_info *info, struct open_file 
 	struct file *file = f.file;
 	struct super_block *sb = READ(typed, inode, i_sb);
 	bool bdev = unlikely((f.mode & S_IFMT) == S_IFBLK);
+	u32 flags;
 
 	info->file = (u64)file;
 	info->fs = bdev ? FS_BDEV : (u64)READ(typed, sb, s_type);
 	info->mode = f.mode;
 	if (!CONF(file_details))
 		return true;
-	info->direct = !!(READ(typed, file, f_flags) & O_DIRECT);
+	flags = READ(typed, file, f_flags);
+	info->direct = !!(flags & O_DIRECT);
 	info->ino = READ(typed, inode, i_ino);
 	info->dev = bdev ? READ(typed, inode, i_rdev) : READ(typed, sb, s_dev);
 	if (unlikely(CONF(file_filter)) && !file_passes(info))
 		return false;
 	if (CONF(sent_ops))
-		info->open_flags = READ(typed, file, f_flags);
+		info->open_flags = flags;
 	if (CONF(by) == BY_FILE || CONF(sent_ops))
 		info->generation = READ(typed, inode, i_generation);
 	if (CONF(file_identity))
