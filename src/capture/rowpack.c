@@ -2,10 +2,10 @@
 /*
  * rowpack.c - see rowpack.h.
  *
- * Rows wait in a block, which is then packed column by column: most columns are the same in all rows,
- * and to look for that in a tight loop costs a few instructions a row. Their bytes are written when
- * the first different value comes. There is room in the columns before a row is taken, so packing
- * never fails.
+ * Rows wait in a block, which is then packed column by column: most columns are the same in all
+ * rows, and to look for that in a tight loop costs a few instructions a row. Their bytes are
+ * written when the first different value comes. There is room in the columns before a row is
+ * taken, so packing never fails.
  */
 #include "capture/rowpack.h"
 
@@ -49,10 +49,19 @@ static int column_reserve(struct packed_column *c, size_t bytes)
 	return 0;
 }
 
-/* Reserves room for a block of rows more, and for all rows so far of columns that do not vary, since
- * these may make them. */
+/* Of a column with so many @rows that begins to vary, before the block that makes it. */
+static size_t same_size(const struct packed_column *c, unsigned int rows)
+{
+	size_t len = (63 - __builtin_clzll(c->first | 1)) / 7 + 1;
+
+	return VARINT_MAX + rows * len; /* the first difference may be longer */
+}
+
+/* Reserves room for a block of rows more, and for all rows so far of columns that do not vary,
+ * since these may make them. */
 static int block_reserve(struct rowpack *c)
 {
+	size_t most = BLOCK * VARINT_MAX;
 	int err = 0;
 
 	if (!c->block)
@@ -60,8 +69,8 @@ static int block_reserve(struct rowpack *c)
 	if (!c->block)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < c->n && !err; i++)
-		err = column_reserve(&c->at[i], (BLOCK + (c->at[i].varied ? 0 : c->rows)) *
-							(size_t)VARINT_MAX);
+		err = column_reserve(&c->at[i], most + (c->at[i].varied ? 0 :
+							same_size(&c->at[i], c->rows)));
 	return err;
 }
 
