@@ -34,6 +34,7 @@ def _native_figure(entry: dict, result: dict) -> float | None:
         return None
     figures = {"start_ms": lambda: row["start_ns"] / 1e6,
                "memory_mb": lambda: max(row["peak_bytes"], row["held_bytes"]) / 1e6,
+               "op_bytes": lambda: row["op_bytes"],
                "read_ns": lambda: row["extra_ns"] * USUAL_READ_NS / row["base_ns"]}
     return figures[entry["what"]]()
 

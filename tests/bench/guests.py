@@ -34,6 +34,8 @@ def _line(got: dict, fields: list[str]) -> None:
         if not fields[2].startswith("-"):
             row["ops"][fields[2]] = {"n": int(fields[3]), "median": float(fields[4]),
                                      "mean": float(fields[5]), "best": float(fields[6])}
+    elif what == "bytes":
+        row["ops"][fields[2]]["bytes"] = int(fields[3]) / sum(row["calls"].values())
     elif what == "start":
         row["start_cpu_ns"] = int(fields[2])
     elif what == "memory":
@@ -46,7 +48,7 @@ def _line(got: dict, fields: list[str]) -> None:
 
 def is_ours(row: str) -> bool:
     """Whether it is a mode of iostrata."""
-    return row.startswith(("breakdown", "funcs"))
+    return row.startswith(("breakdown", "funcs")) or row == "record"
 
 
 def _miscounted(name: str, row: dict) -> list[str]:

@@ -42,6 +42,7 @@ def commands(work: Path) -> dict[str, list[str]]:
         "breakdown --by file": [*ours, "--by", "file"],
         "breakdown --slowest 5": [*ours, "--slowest", "5"],
         "breakdown -p 1": [*ours, "-p", "1"],
+        "record": [str(work / "iostrata"), "record", "--force", "-o", str(work / "recording")],
         "libbpf-tools syscount -L": ["syscount", "-L"],
         "bpftrace tracepoint read": ["bpftrace", "-e", BY_TRACEPOINT],
     }
@@ -133,13 +134,15 @@ def _round(command: list[str], work: Path, says: bool) -> dict:
         cpu = int(Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()[0])
         ns = _reads(work)
         peak, held = _memory(pid)
+    written = (work / "recording").stat().st_size if "record" in command else 0
     base = (base + _reads(work)) / 2
     return {"base_ns": base, "ns": ns, "ratio": ns / base, "start_ns": start * 1e9,
-            "start_cpu_ns": cpu, "peak_bytes": peak, "held_bytes": held}
+            "start_cpu_ns": cpu, "peak_bytes": peak, "held_bytes": held,
+            "op_bytes": written / READS}
 
 
 def _measure(name: str, command: list[str], work: Path) -> dict:
-    says = name.startswith(("breakdown", "floor"))
+    says = name.startswith(("breakdown", "floor", "record"))
     rounds: list[dict] = []
     if not shutil.which(command[0]):
         return {"failed": ["not installed"]}

@@ -27,8 +27,8 @@ FLOORS = {
     "funcs --tree": "floor ext4",
 }
 # The batch in the middle has nothing of the timer's ticks, but nothing either of the process to
-# which this tool hands each event: for it, the mean.
-MEAN_ROWS = {"perf trace -s"}
+# which these tools hand their events: for them, the mean.
+MEAN_ROWS = {"perf trace -s", "record", "trace-cmd record", "perf record"}
 
 
 def figure(rows: dict, row: str, workload: str) -> float | None:
@@ -43,12 +43,21 @@ def extra(rows: dict, row: str, workload: str) -> float | None:
     return None if with_tool is None or base is None else with_tool - base
 
 
+def bytes_an_op(rows: dict, row: str, workload: str) -> float | None:
+    """Of the file that it writes, None if it writes none."""
+    return rows.get(row, {"ops": {}})["ops"].get(workload, {}).get("bytes")
+
+
 def _ratio(a: float | None, b: float | None) -> str:
     return f"{a / b:.2f}" if a is not None and b and b >= 20 else "-"
 
 
 def _number(value: float | None, form: str = ",d") -> str:
     return "-" if value is None else format(round(value), form)
+
+
+def _bytes(value: float | None) -> str:
+    return "" if value is None else f"  {value:.1f} bytes an op in its file"
 
 
 def _workload_text(rows: dict, workload: str) -> list[str]:
@@ -61,7 +70,8 @@ def _workload_text(rows: dict, workload: str) -> list[str]:
             floor = extra(rows, FLOORS.get(name, "floor"), workload)
             lines.append(f"  {name:34}{_number(value):>9}{_number(more):>9}{_ratio(value, base):>7}"
                          f"{_ratio(more, floor):>7}"
-                         f"{_ratio(more, extra(rows, 'breakdown', workload)):>7}")
+                         f"{_ratio(more, extra(rows, 'breakdown', workload)):>7}"
+                         f"{_bytes(bytes_an_op(rows, name, workload))}")
     return lines
 
 
@@ -124,7 +134,7 @@ def _kernel_markdown(kernel: str, rows: dict) -> list[str]:
         if name == "base" or not row["ops"] or name.startswith("floor "):
             continue
         shown = {"floor": "empty programs on the same hooks"}.get(name, name)
-        if name.startswith("breakdown"):
+        if name.startswith("breakdown") or name == "record":
             shown = f"**iostrata {name}**"
         lines.append(f"| {shown} | " +
                      " | ".join(_number(extra(rows, name, w), "+,d") for w in COLUMNS) + " |")
