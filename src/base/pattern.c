@@ -14,7 +14,7 @@
 enum { NAME_MAX_LEN = 128 };
 
 struct pattern {
-	bool excludes, user;
+	bool excludes, user, has_matched;
 	char *scope;		/* owned */
 	const char *name;
 	pcre2_code *regex;	/* NULL: a glob */
@@ -130,11 +130,19 @@ const char *pattern_name(const struct pattern *p)
 	return p->name;
 }
 
-bool pattern_matches(const struct pattern *p, const char *name)
+bool pattern_matches(struct pattern *p, const char *name)
 {
-	if (!p->regex)
-		return !fnmatch(p->name, name, 0);
-	return pcre2_match(p->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, p->match, NULL) >= 0;
+	bool is = p->regex ? pcre2_match(p->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, p->match,
+					 NULL) >= 0 :
+			     !fnmatch(p->name, name, 0);
+
+	p->has_matched |= is;
+	return is;
+}
+
+bool pattern_has_matched(const struct pattern *p)
+{
+	return p->has_matched;
 }
 
 static unsigned int least(unsigned int a, unsigned int b, unsigned int c)

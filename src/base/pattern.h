@@ -32,7 +32,10 @@ const char *pattern_scope(const struct pattern *p);
 const char *pattern_name(const struct pattern *p);
 
 /* Whether function @name matches; the scope is not checked. */
-bool pattern_matches(const struct pattern *p, const char *name);
+bool pattern_matches(struct pattern *p, const char *name);
+
+/* Whether any name has matched. */
+bool pattern_has_matched(const struct pattern *p);
 
 /*
  * How unlike @name is to the text of the pattern: the number of edits (Levenshtein), at most

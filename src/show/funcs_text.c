@@ -53,7 +53,7 @@ static void put_refused(struct text_out *o, const struct funcs_view *v)
 	}
 	if (!n)
 		return;
-	text_put(o, "\n%zu of the functions that match %s not traced; ", n, n == 1 ? "is" : "are");
+	text_put(o, "\n%zu of the functions asked for %s not traced; ", n, n == 1 ? "is" : "are");
 	put_safe(o, first->name, NAME_COLUMNS);
 	text_put(o, ":\n  %s\n", first->refused);
 }

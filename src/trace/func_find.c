@@ -103,6 +103,21 @@ static int nothing_matches(const struct patterns *p, const struct func_session_c
 				"shows what a pattern means");
 }
 
+/* Beside others that match something, a pattern that means nothing is told as not traced. */
+static int unmatched_add(struct func_list *l, const struct patterns *p,
+			 const struct func_session_conf *conf, struct reason *why)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (pattern_excludes(p->at[i]) || pattern_has_matched(p->at[i]))
+			continue;
+		if (func_list_add(l, conf->patterns[i], "", 0))
+			return reason_set(why, EXIT_FAILED, "out of memory");
+		l->at[l->n - 1].refused = "no function matches; it may be inlined wherever it is "
+					  "called";
+	}
+	return 0;
+}
+
 static int list_patterns(const struct patterns *p, const struct func_session_conf *conf,
 			 bool explain, struct func_list *l, struct reason *why)
 {
@@ -111,7 +126,7 @@ static int list_patterns(const struct patterns *p, const struct func_session_con
 
 	if (err)
 		return err;
-	return l->n ? 0 : nothing_matches(p, conf, why);
+	return l->n ? unmatched_add(l, p, conf, why) : nothing_matches(p, conf, why);
 }
 
 int func_find(const struct func_session_conf *conf, bool explain, struct func_list *l,

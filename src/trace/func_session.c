@@ -50,20 +50,6 @@ struct func_session {
 	unsigned long long lost[FUNC_LOSS_N];	/* at the last snapshot */
 };
 
-int func_session_list(const struct func_session_conf *conf, struct func_list *ret_list,
-		      struct reason *why)
-{
-	struct func_list l = {};
-	bool user;
-
-	if (func_find(conf, true, &l, &user, why)) {
-		func_list_free(&l);
-		return -1;
-	}
-	*ret_list = l;
-	return 0;
-}
-
 static int limit_check(const struct func_session *s, struct reason *why)
 {
 	size_t n = 0;

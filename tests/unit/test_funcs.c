@@ -48,6 +48,20 @@ static void patterns_match(void **state)
 	assert_true(matches("xfs:/^x.s/", "xfs_read"));
 }
 
+static void a_pattern_knows_whether_it_matched(void **state)
+{
+	struct pattern *p = open_pattern("vfs_*");
+
+	(void)state;
+	assert_false(pattern_has_matched(p));
+	assert_false(pattern_matches(p, "ext4_sync_file"));
+	assert_false(pattern_has_matched(p));
+	assert_true(pattern_matches(p, "vfs_read"));
+	assert_false(pattern_matches(p, "ext4_sync_file"));
+	assert_true(pattern_has_matched(p));
+	pattern_free(p);
+}
+
 static void check_scope(const char *text, const char *scope, const char *name, bool user,
 			bool excludes)
 {
@@ -287,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns_match),
+		cmocka_unit_test(a_pattern_knows_whether_it_matched),
 		cmocka_unit_test(patterns_have_scopes),
 		cmocka_unit_test(patterns_refused),
 		cmocka_unit_test(patterns_near),
