@@ -4,21 +4,18 @@ means. What is not installed is skipped."""
 from __future__ import annotations
 
 import re
-import shutil
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import machine
 from checks_funcs import READS, SYNCS, Funcs, worker
 from harness import Gate, Skip, suite
+from peers import Peer, bcc_headers
 
 TRACING = Path("/sys/kernel/tracing")
 COUNTED = {"ext4_file_read_iter": READS, "ext4_sync_file": SYNCS}
 # Of functions that take so long that two tools' probes beside one another do not show.
 TIMED = "ext4_sync_file"
-READY_S, END_S = 100, 60
 
 
 def compare(gate: Gate, name: str, ours: Funcs, func: str, count: int, mean_ns: float) -> None:
@@ -28,47 +25,6 @@ def compare(gate: Gate, name: str, ours: Funcs, func: str, count: int, mean_ns: 
         own_ns = ours.total_ns(func) / mine if mine else 0
         gate.check(f"{name}.mean", 0.9 <= mean_ns / (own_ns or 1) <= 1.1, theirs_ns=int(mean_ns),
                    ours_ns=int(own_ns))
-
-
-class Peer:
-    """Another tool that traces until it is interrupted; begins in a directory of its own."""
-
-    def __init__(self, gate: Gate, *command: str) -> None:
-        if not shutil.which(command[0]):
-            raise Skip(f"{command[0]} is not installed")
-        self.command = command
-        self.dir = machine.scratch(gate.kept) / "peer"
-        self.dir.mkdir(exist_ok=True)
-
-    def __enter__(self) -> "Peer":
-        with open(self.dir / "out", "w", encoding="utf-8") as out:
-            # what they say is wanted line by line
-            self.proc = subprocess.Popen(["env", "PYTHONUNBUFFERED=1", "stdbuf", "-oL", *self.command],
-                                         stdout=out, stderr=subprocess.STDOUT,
-                                         stdin=subprocess.DEVNULL, cwd=self.dir)
-        end = time.monotonic() + READY_S
-        while not self.is_ready():
-            if self.proc.poll() is not None or time.monotonic() > end:
-                self.proc.kill()
-                self.proc.wait()
-                raise Skip(f"{self.command[0]} does not start here: {self.said()[-200:].strip()}")
-            time.sleep(0.2)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.proc.send_signal(signal.SIGINT)
-        try:
-            self.proc.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self.proc.kill()
-            self.proc.wait()
-
-    def is_ready(self) -> bool:
-        """What it says when its probes are live."""
-        return re.search("^(Tracing|Hit Ctrl)", self.said(), re.M) is not None
-
-    def said(self) -> str:
-        return (self.dir / "out").read_text(encoding="utf-8", errors="replace")
 
 
 def log2_rows(text: str) -> list[tuple[int, int, int]]:
@@ -101,6 +57,7 @@ def funclatency(gate: Gate) -> None:
 def bcc(gate: Gate) -> None:
     """It compiles its program, which takes a while, and the kernel's headers."""
     gate.not_native("probes functions that everybody calls")
+    bcc_headers(gate)
     for func in COUNTED:
         theirs = Peer(gate, "funclatency-bpfcc", func)
         w = worker(gate)
