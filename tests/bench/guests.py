@@ -12,7 +12,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent
 
 # Kinds of loop.c, and how many operations. What these are is in report.WORKLOADS.
-FULL = "clock:200 pread:2000 read:2000 write:2000 openclose:1000 fsync:300 dread:600 getppid:4000"
+FULL = "clock:200 pread:2000 read:2000 write:2000 wback:600 openclose:1000 fsync:300 dread:600 getppid:4000"
 QUICK = "clock:200 pread:2000 dread:300 getppid:4000"
 QUICK_ROWS = "breakdown|breakdown -T *|funcs|funcs --probe*"
 
@@ -21,7 +21,7 @@ COUNTED = ("read", "write", "open", "fsync")
 # What a mode counts, if not all of them.
 COUNTS_ONLY = {"breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",),
                "funcs": ("read",), "funcs --probe kprobe": ("read",), "funcs --tree": ("read",),
-               "funcs --probe kprobe.session": ("read",), "funcs -p 1": ()}
+               "funcs --probe kprobe.session": ("read",), "funcs -p 1": (), "top": ("write", "fsync")}
 
 
 def _line(got: dict, fields: list[str]) -> None:
@@ -48,7 +48,7 @@ def _line(got: dict, fields: list[str]) -> None:
 
 def is_ours(row: str) -> bool:
     """Whether it is a mode of iostrata."""
-    return row.startswith(("breakdown", "funcs")) or row == "record"
+    return row.startswith(("breakdown", "funcs", "top")) or row == "record"
 
 
 def _miscounted(name: str, row: dict) -> list[str]:

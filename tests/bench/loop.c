@@ -78,6 +78,17 @@ static int do_write(long i)
 	return file_write(0, PAGE);
 }
 
+/* Pages that no request has two of; pages_sync() ends the batch. */
+static int do_wback(long i)
+{
+	return file_write(2 * i * PAGE, PAGE);
+}
+
+static int pages_sync(void)
+{
+	return sync_file_range(fd, 0, SIZE, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 static int do_openclose(long i)
 {
 	int other = file_open(O_RDONLY);
@@ -124,17 +135,19 @@ static const struct kind {
 	const char *name;
 	int (*run)(long i);
 	int (*before)(void);
+	int (*after)(void);	/* is of the batch's time */
 	int flags;
 	long max;	/* operations in a batch, 0: any */
 } kinds[] = {
-	{ "pread", do_pread, NULL, 0, 0 },
-	{ "read", do_read, lseek_start, 0, SIZE / PAGE },
-	{ "write", do_write, NULL, 0, 0 },
-	{ "openclose", do_openclose, NULL, 0, 0 },
-	{ "fsync", do_fsync, cut_appended, 0, 0 },
-	{ "dread", do_pread, NULL, O_DIRECT, 0 },
-	{ "getppid", do_getppid, NULL, 0, 0 },
-	{ "clock", do_clock, NULL, 0, 0 },
+	{ "pread", .run = do_pread },
+	{ "read", .run = do_read, .before = lseek_start, .max = SIZE / PAGE },
+	{ "write", .run = do_write },
+	{ "wback", .run = do_wback, .after = pages_sync, .max = SIZE / PAGE / 2 },
+	{ "openclose", .run = do_openclose },
+	{ "fsync", .run = do_fsync, .before = cut_appended },
+	{ "dread", .run = do_pread, .flags = O_DIRECT },
+	{ "getppid", .run = do_getppid },
+	{ "clock", .run = do_clock },
 	{},
 };
 
@@ -173,6 +186,8 @@ static int batch_run(const struct kind *k, long n, double *ret_ns)
 	for (long i = 0; i < n; i++)
 		if (k->run(i))
 			return -1;
+	if (k->after && k->after())
+		return -1;
 	*ret_ns = now_ns() - start;
 	return 0;
 }

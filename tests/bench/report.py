@@ -7,6 +7,7 @@ WORKLOADS = {
     "pread": "pread of a cached 4 KiB page, ext4",
     "read": "the same with read",
     "write": "pwrite of a cached 4 KiB page, ext4",
+    "wback": "pwrite of a cached 4 KiB page and its write-back, a request each, ext4 on null_blk",
     "openclose": "open and close of a file, ext4",
     "fsync": "append of 8 bytes and fsync, ext4 on null_blk",
     "dread": "O_DIRECT read of 4 KiB, ext4 on null_blk",
