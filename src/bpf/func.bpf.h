@@ -171,10 +171,11 @@ static __always_inline void func_unmatched(u32 func)
 		func_count_lost(FUNC_LOST_END);
 }
 
-/* Charges the frame of the call that returned, the last of @depth, and gives it up. */
-static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 depth)
+/* Charges @f, the frame of the call that returned, the last of @depth, and gives it up. */
+static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 depth,
+					   struct func_frame *f)
 {
-	struct func_frame *f = func_frame_at(t, depth - 1), *above;
+	struct func_frame *above;
 	struct func_call c = { .func = f->func };
 
 	/* the clock is one that NMIs can read: it may step back a little around an update */
@@ -223,8 +224,9 @@ static __always_inline void func_leave(u32 func, u64 sp)
 			func_unmatched(func);
 			return;
 		}
+		f = func_frame_at(t, depth - 1);
 	}
-	func_frame_end(t, task, depth);
+	func_frame_end(t, task, depth, f);
 }
 
 /* The same where a return is seen only if its entry was. Then @sp identifies the call; to find out
@@ -233,10 +235,15 @@ static __always_inline bool func_leave_paired(u64 sp)
 {
 	u64 task = bpf_get_current_task();
 	struct func_thread *t = func_thread_find(task);
+	u64 depth = t ? t->depth : 0;
+	struct func_frame *f;
 
-	if (!t || !t->depth || func_frame_at(t, t->depth - 1)->sp != sp)
+	if (!depth)
 		return false;
-	func_frame_end(t, task, t->depth);
+	f = func_frame_at(t, depth - 1);
+	if (f->sp != sp)
+		return false;
+	func_frame_end(t, task, depth, f);
 	return true;
 }
 

@@ -40,6 +40,7 @@ struct func_conf {
 	unsigned char subtract;		/* count nested calls, too */
 	unsigned char tracked;		/* only the tool's child and its descendants */
 	unsigned char n_pids;		/* only these thread groups; 0: all */
+	unsigned char hists_shared;	/* hists are fewer than CPUs */
 	unsigned int pids[MAX_PIDS];	/* in the tool's pid namespace */
 	unsigned int tool_tgid;
 	unsigned long long pidns_dev, pidns_ino;	/* the tool's; 0: the initial one */

@@ -107,28 +107,29 @@ static __always_inline struct func_sums *func_row_find(const struct func_call *c
 	return s;
 }
 
-static __always_inline struct func_sums *func_cell_find(u32 func)
+/* In func_cells, and in func_hists where each CPU has its own. */
+static __always_inline u32 func_index(u32 cpu, u32 func)
 {
 	/* one more than there are functions, for measuring the probes */
-	u32 i = current_cpu() * (FUNC_CONF(n_funcs) + 1) + func;
-
-	return bpf_map_lookup_elem(&func_cells, &i);
+	return cpu * (FUNC_CONF(n_funcs) + 1) + func;
 }
 
-static __always_inline void func_hist_add(u32 func, u32 bucket)
+static __always_inline void func_hist_add(u32 i, u32 bucket)
 {
-	u32 i = (current_cpu() & (FUNC_CONF(hists) - 1)) * (FUNC_CONF(n_funcs) + 1) + func;
 	unsigned int *hist = bpf_map_lookup_elem(&func_hists, &i);
 
 	if (hist)
 		atomic_add(&hist[bucket], 1);
 }
 
+static __always_inline u32 func_hist_index(u32 func)
+{
+	return func_index(current_cpu() & (FUNC_CONF(hists) - 1), func);
+}
+
 /* A program that interrupts this one may add to the same cell, so additions are atomic. */
 static __always_inline void func_sums_add(struct func_sums *s, const struct func_call *c)
 {
-	if (FUNC_CONF(rows) != FUNC_ROWS)
-		atomic_add(&s->count, 1);
 	atomic_add(&s->total_ns, c->dur);
 	atomic_add(&s->self_ns, c->self);
 	cell_max(&s->max_ns, c->dur);
@@ -139,20 +140,35 @@ static __always_inline void func_sums_add(struct func_sums *s, const struct func
 	}
 }
 
+static __always_inline void func_cell_add(const struct func_call *c)
+{
+	u32 i = func_index(current_cpu(), c->func);
+	struct func_sums *s = bpf_map_lookup_elem(&func_cells, &i);
+
+	if (!s)
+		return;
+	func_sums_add(s, c);
+	if (FUNC_CONF(hists_shared))
+		i = func_hist_index(c->func);
+	func_hist_add(i, c->bucket);
+}
+
 static __always_inline void func_call_add(struct func_call *c)
 {
 	struct func_sums *s;
 
 	c->bucket = hist_bucket(c->dur);
-	if (FUNC_CONF(rows) == FUNC_ROWS || c->func >= FUNC_CONF(n_funcs))
-		s = func_cell_find(c->func);
-	else
-		s = func_row_find(c);
+	if (FUNC_CONF(rows) == FUNC_ROWS || c->func >= FUNC_CONF(n_funcs)) {
+		func_cell_add(c);
+		return;
+	}
+	s = func_row_find(c);
 	if (!s)
 		return;
+	atomic_add(&s->count, 1);
 	func_sums_add(s, c);
-	if (FUNC_CONF(rows) <= FUNC_ROWS_TREE)
-		func_hist_add(c->func, c->bucket);
+	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
+		func_hist_add(func_hist_index(c->func), c->bucket);
 }
 
 #endif

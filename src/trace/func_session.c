@@ -82,6 +82,7 @@ static void conf_fill(struct func_session *s, bool user)
 	for (c->hists = 1; c->hists < cpus && 2ULL * c->hists * (c->n_funcs + 1) * HIST_N *
 							      sizeof(int) <= HISTS_BYTES;)
 		c->hists *= 2;
+	c->hists_shared = c->hists < cpus;
 	/* THREAD_SIZE_ORDER: kernel stacks are 16 KB and aligned to that; those of programs grow,
 	 * and a longer jump leads to another stack */
 	c->stack_shift = user ? 20 : 14;
