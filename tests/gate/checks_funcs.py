@@ -262,7 +262,7 @@ def soak(gate: Gate) -> None:
     w = oracles.Process(gate.stack, "python3", "-c", WRITER, str(base), str(SOAK_S))
     rss: list[int] = []
     with (Funcs("-p", str(w.pid), *SOAKED) as second,
-          Intervals("-p", str(w.pid), *SOAKED, str(SOAK_S / INTERVALS)) as first):
+          Intervals("-p", str(w.pid), *SOAKED, f"{SOAK_S / INTERVALS:.3f}") as first):
         w.begin()
         for _ in range(INTERVALS - 1):
             first.interval()
