@@ -9,7 +9,7 @@
 #define IOSTRATA_EVENT_H
 
 /* One I/O call of one thread (syscalls.c decides which call is of which kind), or one request of
- * io_uring. */
+ * io_uring or libaio. */
 enum op_kind {
 	OP_NONE,
 	OP_READ,
@@ -20,6 +20,7 @@ enum op_kind {
 	OP_COPY,
 	OP_META,
 	OP_URING,	/* a request of io_uring, from its submission to its completion */
+	OP_AIO,		/* one of libaio, likewise; where that is not seen, libaio's calls */
 	OP_N,
 };
 
@@ -159,7 +160,7 @@ struct op_record {
 	unsigned int pid;		/* thread group */
 	unsigned int tid;
 	unsigned int requests;		/* bios this operation submitted */
-	unsigned short call;		/* system call number, | CALL_COMPAT; or CALL_URING */
+	unsigned short call;		/* system call number, | CALL_COMPAT; or CALL_URING ... */
 	unsigned char kind;		/* enum op_kind */
 	unsigned char cache;		/* enum cache_class */
 	unsigned int pad;
@@ -169,8 +170,14 @@ struct op_record {
 	struct file_name file;
 };
 
-/* A call's number; with CALL_URING it is an opcode of io_uring instead. */
-enum { CALL_COMPAT = 0x8000, CALL_URING = 0x4000, CALL_MAX = 512, URING_OPS = 64 };
+/* A call's number; with CALL_URING or CALL_AIO it is an opcode of io_uring or libaio instead. */
+enum {
+	CALL_COMPAT = 0x8000,
+	CALL_URING = 0x4000,
+	CALL_AIO = 0x2000,
+	CALL_MAX = 512,
+	URING_OPS = 64,
+};
 
 /* What the programs send for each finished operation and request while a run is recorded. Whole
  * words without holes; the first byte says what it is. */

@@ -21,6 +21,7 @@ _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES, "lists");
 const struct opt_choice filter_ops[] = {
 	{ "read", OP_READ },   { "write", OP_WRITE }, { "open", OP_OPEN }, { "close", OP_CLOSE },
 	{ "fsync", OP_FSYNC }, { "copy", OP_COPY },   { "meta", OP_META }, { "uring", OP_URING },
+	{ "aio", OP_AIO },
 	{},
 };
 

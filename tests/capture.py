@@ -24,7 +24,7 @@ COLUMNS = {
     LOSSES: ("from", "to", "kind", "count"),
     INDEX: ("offset", "kind", "rows", "first", "last"),
 }
-OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring")
+OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio")
 LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
         "requests")
 THREAD, FILE, CGROUP, DEVICE, FS = range(1, 6)

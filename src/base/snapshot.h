@@ -87,6 +87,7 @@ struct missing {
 	const char *requests;		/* reason why there are no requests, or NULL */
 	const char *calls;		/* reason why system calls are not traced, or NULL */
 	const char *uring;		/* reason why those of io_uring are not traced, or NULL */
+	const char *aio;		/* the same of libaio: then its calls are */
 };
 
 /* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */

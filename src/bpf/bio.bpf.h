@@ -110,8 +110,8 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 	*ret_outside = !t || !t->op.stage;
 	if (!*ret_outside)
 		op_submitted(&t->op, bio_key(bio), cpu, is_read);
-	if (CONF(uring) && (t ? t->uring : current_flags() & PF_IO_WORKER) &&
-	    uring_bio_queued(number(bio_key(bio)), is_read))
+	if (CONF(async) && (t ? t->async : CONF(uring) && current_flags() & PF_IO_WORKER) &&
+	    async_bio_queued(number(bio_key(bio)), is_read))
 		*ret_outside = false;
 	if (!t) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
@@ -206,8 +206,8 @@ static __always_inline void bio_split_off(struct bio *split)
 	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
 	io_hash(&first);
-	if (CONF(uring))
-		uring_bio_split(io->key, first.key);
+	if (CONF(async))
+		async_bio_split(io->key, first.key);
 }
 
 /* The completion of a bio-based device's bio, and of bios that never became a request. */
@@ -223,8 +223,8 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	done = *io;
 	io_drop(io);
 	if (!done.bio_based) {
-		if (CONF(uring) && live.uring_bios)
-			uring_bio_forget(done.key);
+		if (CONF(async) && live.async_bios)
+			async_bio_forget(done.key);
 		return;
 	}
 	done.failed = !!bio->bi_status;
@@ -243,8 +243,8 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	if (done.throttled && CONF(arg_pause))
 		times.held = 0;
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
-	if (CONF(uring) && live.uring_bios)
-		uring_bio_done(number(done.key),
+	if (CONF(async) && live.async_bios)
+		async_bio_done(number(done.key),
 			       mark_number(current_cpu(), interrupt_level(level_known)));
 }
 

@@ -206,8 +206,8 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	 * an open's file is the descriptor that it returns */
 	late = op->progress <= OP_BEGUN;
 	if (unlikely(late || op->kind == OP_OPEN)) {
-		if (CONF(uring) && op->progress == OP_ASYNC) {
-			uring_batch_ends();
+		if (CONF(async) && op->progress == OP_ASYNC) {
+			async_batch_ends();
 			return;
 		}
 		fd = late ? call_arg(call_regs(ctx, perf), 0, current_is_compat()) : ret;

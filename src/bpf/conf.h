@@ -118,7 +118,9 @@ struct bpf_conf {
 	unsigned char waits;		/* cut sleeps by layer */
 	unsigned char misses_counted;	/* the kernel counts returns that fexit misses */
 	unsigned char hists_apart;	/* slot_cells are sums alone; see row_hist_add() */
-	unsigned char uring;		/* requests of io_uring are operations */
+	unsigned char uring, aio;	/* requests of io_uring, of libaio are operations */
+	unsigned char async;		/* either of them are */
+	unsigned char aio_calls;	/* libaio's calls are operations instead */
 	unsigned char op_owner;		/* whose they are matters when they are done */
 	unsigned char backups;		/* programs on block tracepoints are attached twice */
 	/* offsets in bytes: of btrfs from an inode back to its root, and from there to its device;
@@ -186,7 +188,7 @@ struct live {
 	struct row_slot rows[ROW_SLOTS];
 	struct fs_entry fs_types[FS_SLOTS];
 	unsigned int hashed;		/* bios and requests whose state is in the hash */
-	unsigned int uring_bios;	/* bios of io_uring's requests: entries of that hash */
+	unsigned int async_bios;	/* bios of such requests: entries of that hash */
 	unsigned int op_rows_made[2];	/* in the hash of an epoch, so far */
 	unsigned int rq_rows_made[2];
 	unsigned int drain_wanted;	/* one of them has reached its limit */

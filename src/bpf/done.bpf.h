@@ -12,7 +12,7 @@
 
 enum { MAX_ERRNO = 4095 };
 
-/* @acts: its kind, or what a request of io_uring does. */
+/* @acts: its kind, or what a request of io_uring or libaio does. */
 static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 {
 	if (acts != OP_READ && acts != OP_WRITE)
@@ -103,7 +103,7 @@ struct op_end {
 	const u64 *cpu;			/* up to ST_FS */
 	long ret;
 	u32 what;			/* its row, with its file system */
-	u8 acts;			/* its kind, or what a request of io_uring does */
+	u8 acts;			/* its kind, or what a request does */
 	const struct sent_who *who;	/* whose it is; NULL: current's */
 };
 
@@ -135,7 +135,8 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end)
 		return false;
 	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
 		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
-	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META))
+	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META) ||
+	    (CONF(aio_calls) && op->kind == OP_AIO))
 		end->what |= ROW_WHAT(op->call, 0, 0);
 	if (CONF(by) == BY_CACHE)
 		end->what |= ROW_WHAT(0, 0, (u32)op_cache_class(op, end->acts));

@@ -44,9 +44,9 @@ struct frame {
 
 enum { FRAMES = 6 };
 
-/* No operation; one of io_uring; one whose file vfs_read() or vfs_write() will tell; one whose file
- * is known; one that has been in the file system and returns from it. Up to OP_BEGUN, the end of a
- * call needs a closer look. */
+/* No operation; one of io_uring or libaio; one whose file vfs_read() or vfs_write() will tell; one
+ * whose file is known; one that has been in the file system and returns from it. Up to OP_BEGUN,
+ * the end of a call needs a closer look. */
 enum op_progress { OP_IDLE, OP_ASYNC, OP_BEGUN, OP_ACTIVE, OP_RETURNS };
 
 /* How far an operation has come, as one number. */
@@ -75,9 +75,9 @@ struct op {
 			u8 vfs_depth, fs_depth;
 		};
 	};
-	u16 call;			/* only with call_noted, and OP_URING */
+	u16 call;			/* only with call_noted, OP_URING and OP_AIO */
 	u8 kind;
-	u8 acts;			/* only with OP_URING: the kind of a call that does this */
+	u8 acts;			/* only with OP_ASYNC: the kind of a call that does this */
 	u64 start;
 	u64 at[AT_N];
 	/* all 0 when an op starts; bytes, so that a switch may come while another is written */
@@ -143,10 +143,10 @@ struct task_state {
 	};
 	u64 id;				/* of that thread, for user space: process << 32 | thread */
 	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
-	u64 uring;			/* the request that op is, if that is OP_URING */
-	u16 uring_batch;		/* how often it began to submit requests */
+	u64 async;			/* the request that op is, if its progress is OP_ASYNC */
+	u16 async_batch;		/* how often it began to submit requests */
 	u8 uring_ends;			/* it completes requests; the next submission begins anew */
-	u8 uring_polls;			/* it does not sleep while it waits for @uring */
+	u8 uring_polls;			/* it does not sleep while it waits for @async */
 	u32 collisions;			/* of the slot: threads whose state is elsewhere */
 	u8 row_slot;			/* of the row that it was last counted in */
 };

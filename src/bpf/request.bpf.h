@@ -310,7 +310,7 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 	}
 	if (bytes < rq->__data_len) {
 		times = request_times(io, now);
-		if (CONF(uring) && !in_sequence)
+		if (CONF(async) && !in_sequence)
 			mark_set(&times, io->op == RQ_READ, now + BIO_END_NS,
 				 interrupt_level(level_known));
 		/* the first bio may be done: the next completion will have another */
@@ -331,11 +331,11 @@ static __always_inline void request_bios_done(struct request *rq, u32 bytes, boo
 	bool goes_on = bytes < rq->__data_len;
 	u32 level;
 
-	if (!live.uring_bios && !goes_on)
+	if (!live.async_bios && !goes_on)
 		return;
 	level = interrupt_level(level_known);
-	if (live.uring_bios)
-		uring_bios_done((u64)BPF_CORE_READ(rq, bio), bytes,
+	if (live.async_bios)
+		async_bios_done((u64)BPF_CORE_READ(rq, bio), bytes,
 				mark_number(current_cpu(), level));
 	if (goes_on)
 		mark_clear(level); /* it was for these bios only */

@@ -4,6 +4,7 @@
  *
  * All are optional ("?"): session.c loads those that are wanted and that the kernel has.
  */
+#include "aio.bpf.h"
 #include "backup.bpf.h"
 #include "call.bpf.h"
 #include "layer.bpf.h"
@@ -322,7 +323,7 @@ static __always_inline int rq_complete(u64 *ctx, bool level_known)
 	struct request *rq = (void *)ctx[0];
 
 	if (!first_to_see(ctx, EV_COMPLETE, rq) ||
-	    !request_completed(rq, (int)ctx[1], ctx[2], level_known) || !CONF(uring))
+	    !request_completed(rq, (int)ctx[1], ctx[2], level_known) || !CONF(async))
 		return 0;
 	barrier(); /* read both again: to the verifier it is all one, whatever came before */
 	request_bios_done(rq, CTX(2), level_known);

@@ -208,6 +208,21 @@ struct kiocb {
 	long long ki_pos;
 };
 
+struct iocb {
+	u16 aio_lio_opcode;
+	u32 aio_fildes;
+	u64 aio_nbytes;
+	long long aio_offset;
+};
+
+struct io_event {
+	long long res;
+};
+
+struct aio_kiocb {
+	struct io_event ki_res;
+};
+
 struct io_cqe {
 	int res;
 };

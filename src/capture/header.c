@@ -129,16 +129,19 @@ static void put_mounts(struct json *j)
 	mounts_free(&mounts);
 }
 
+static const char *const unseen_names[UNSEEN_N] = { "requests", "uring", "aio" };
+
 static void put_missing(struct json *j, const struct missing *m)
 {
+	const char *const unseen[UNSEEN_N] = { m->requests, m->uring, m->aio };
+
 	json_put_begin(j, "missing", '{');
 	for (int i = 0; i < ST_N; i++)
 		if (m->stratum[i])
 			json_put_string(j, stratum_name(i), m->stratum[i]);
-	if (m->requests)
-		json_put_string(j, "requests", m->requests);
-	if (m->uring)
-		json_put_string(j, op_name(OP_URING), m->uring);
+	for (int i = 0; i < UNSEEN_N; i++)
+		if (unseen[i])
+			json_put_string(j, unseen_names[i], unseen[i]);
 	json_put_end(j, '}');
 }
 
@@ -303,19 +306,16 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->has_ops = json_is_true(json_object_get(j, "ops"));
 	h->has_requests = json_is_true(json_object_get(j, "requests"));
 	missing = json_object_get(j, "missing");
-	err = member_text(j, "kernel", &h->kernel);
-	if (!err)
-		err = member_text(j, "host", &h->host);
-	if (!err)
+	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host))
+		err = -ENOMEM;
+	else
 		err = mounts_parse(h, json_object_get(j, "mounts"));
 	if (!err)
 		err = parts_parse(h, json_object_get(j, "devices"));
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
-	if (!err)
-		err = member_text(missing, "requests", &h->requests);
-	if (!err)
-		err = member_text(missing, op_name(OP_URING), &h->uring);
+	for (int k = 0; k < UNSEEN_N && !err; k++)
+		err = member_text(missing, unseen_names[k], &h->unseen[k]);
 	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind) {
 		name = json_string_value(kind);
 		for (int op = 0; name && op < OP_N; op++)
@@ -340,8 +340,8 @@ void header_done(struct header *h)
 		free(h->parts[i].disk);
 	}
 	free(h->parts);
-	free(h->requests);
-	free(h->uring);
+	for (int k = 0; k < UNSEEN_N; k++)
+		free(h->unseen[k]);
 	for (int st = 0; st < ST_N; st++)
 		free(h->stratum[st]);
 	*h = (struct header){};

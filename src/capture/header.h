@@ -25,10 +25,13 @@ struct header_part {
 	char *name, *disk;		/* owned */
 };
 
+/* What may not have been measured beside strata. */
+enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_N };
+
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
 	char *kernel, *host;		/* NULL: not known */
-	char *stratum[ST_N], *requests, *uring; /* why it was not measured; NULL: it was */
+	char *stratum[ST_N], *unseen[UNSEEN_N]; /* why it was not measured; NULL: it was */
 	unsigned int vfs_kinds;		/* operations for which the VFS is probed, 1 << op */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;

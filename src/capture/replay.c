@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/reason.h"
-#include "base/uring.h"
+#include "base/async.h"
 #include "capture/replay_names.h"
 
 /* A file system type; in keys it is FS_KEY_FIRST + its number. */
@@ -105,7 +105,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	struct op_sums sums = {};
 	struct op_row *row;
 
-	if (r->conf.layer == LAYER_SYSCALL || op->kind == OP_URING ||
+	if (r->conf.layer == LAYER_SYSCALL || op->kind == OP_URING || op->kind == OP_AIO ||
 	    (r->conf.meta_calls && op->kind == OP_META))
 		key.call = op->call;
 	if (r->conf.by == BY_CACHE)
@@ -117,7 +117,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	if (!row->count)
 		snprintf(row->fs, sizeof(row->fs), "%s", catalog_fs(&rec->catalog, op->fs));
 	sums_add(&sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-		 ret > 0 && returns_bytes(uring_acts(op->kind, op->call)) ? ret : 0, 1);
+		 ret > 0 && returns_bytes(async_acts(op->kind, op->call)) ? ret : 0, 1);
 	for (int i = 0; i < ST_N; i++)
 		strata[i] = op->strata[i];
 	if (r->conf.layer == LAYER_OPS)
@@ -235,7 +235,7 @@ int replay_add(struct replay *r, const struct recording *rec, const struct cap_e
 	iv = interval_at(r, rec, end, why);
 	if (!iv)
 		return -1;
-	if (is_op && ev->op.kind == OP_URING && r->conf.layer != LAYER_OPS)
+	if (is_op && async_is_request(ev->op.kind, ev->op.call) && r->conf.layer != LAYER_OPS)
 		return 0; /* no call */
 	if (is_op && r->conf.layer != LAYER_BLK)
 		err = op_add(r, iv, rec, &ev->op);
@@ -270,7 +270,7 @@ static unsigned int unprobed_layers(const struct replay *r, const struct op_row 
 		probed = r->fs[row->key.fs - FS_KEY_FIRST].probed;
 	if (row->key.op >= OP_N || !(r->vfs_kinds >> row->key.op & 1))
 		set |= 1U << ST_VFS;
-	if (row->key.op >= OP_N || !(probed >> uring_layers(row->key.op, row->key.call) & 1))
+	if (row->key.op >= OP_N || !(probed >> async_layers(row->key.op, row->key.call) & 1))
 		set |= 1U << ST_FS;
 	return set;
 }

@@ -94,7 +94,12 @@ static void add_program(struct findings *l, const struct plan *plan, const char 
 	add(l, what, true, target, NULL);
 }
 
-static void add_layers(struct findings *l, const struct plan *plan, const struct feature *f)
+static const char *why_no_aio(const struct feature *f)
+{
+	return f->func ? "this kernel has its functions inlined" : f->no_functions;
+}
+
+static void add_layers(struct findings *l, const struct plan *plan, struct feature *f)
 {
 	const char *func = f->func == FUNC_FENTRY ? "fentry and fexit" : "kprobe and kretprobe";
 	const char *advice = "use a kernel with CONFIG_KPROBES and CONFIG_FUNCTION_TRACER";
@@ -109,6 +114,8 @@ static void add_layers(struct findings *l, const struct plan *plan, const struct
 	add_capability(l, plan, "block", CAP_REQUESTS, "block tracepoints");
 	add_program(l, plan, "completion's end", "block_io_done");
 	add_capability(l, plan, "io_uring", CAP_URING, "tracepoints of io_uring");
+	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
+	    "io_submit and io_getevents are shown as calls instead");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)

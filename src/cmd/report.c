@@ -169,14 +169,19 @@ static void header_keep(struct report *r, struct recording *rec)
 	r->header.n_mounts = r->header.n_parts = 0; /* these stay where they are */
 	r->header.mounts = NULL;
 	r->header.parts = NULL;
-	rec->header.kernel = rec->header.host = rec->header.requests = NULL;
+	rec->header.kernel = rec->header.host = NULL;
 	for (int i = 0; i < ST_N; i++) {
 		r->missing.stratum[i] = r->header.stratum[i];
 		rec->header.stratum[i] = NULL;
 	}
+	for (int i = 0; i < UNSEEN_N; i++)
+		rec->header.unseen[i] = NULL;
 	r->missing.calls = r->header.has_ops ? NULL : "not recorded";
-	r->missing.requests = r->header.has_requests ? r->header.requests : "not recorded";
-	r->missing.uring = r->header.uring;
+	r->missing.requests = "not recorded";
+	if (r->header.has_requests)
+		r->missing.requests = r->header.unseen[UNSEEN_REQUESTS];
+	r->missing.uring = r->header.unseen[UNSEEN_URING];
+	r->missing.aio = r->header.unseen[UNSEEN_AIO];
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
 	r->time.first_ns = r->header.realtime_ns;

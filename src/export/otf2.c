@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/names.h"
 #include "base/reason.h"
-#include "base/uring.h"
 #include "export/order.h"
 #include "export/otf2_names.h"
 
@@ -17,9 +17,16 @@ static bool is_io(uint64_t kind)
 	return kind == OP_READ || kind == OP_WRITE || kind == OP_FSYNC || kind == OP_COPY;
 }
 
+static bool is_async(const struct cap_op *op)
+{
+	return async_is_request(op->kind, op->call);
+}
+
 static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 {
-	unsigned int table = op->call & CALL_COMPAT ? 1 : op->call & CALL_URING ? 2 : 0;
+	unsigned int table = op->call & CALL_COMPAT ? 1 :
+			     op->call & CALL_URING  ? 2 :
+			     op->call & CALL_AIO    ? 3 : 0;
 	uint32_t *r = &x->regions[table][op->call % CALL_MAX];
 	const char *name = x->call_name(op->call);
 	char text[32];
@@ -28,14 +35,14 @@ static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 		return *r - 1;
 	snprintf(text, sizeof(text), "call %u", (unsigned int)op->call);
 	*r = 1 + otf2_region(&x->a, name ? name : text,
-			     is_io(uring_acts(op->kind, op->call)) ?
+			     is_io(async_acts(op->kind, op->call)) ?
 				     OTF2_REGION_ROLE_FILE_IO : OTF2_REGION_ROLE_FILE_IO_METADATA);
 	return *r - 1;
 }
 
 static OTF2_IoOperationMode io_mode(const struct cap_op *op)
 {
-	switch (uring_acts(op->kind, op->call)) {
+	switch (async_acts(op->kind, op->call)) {
 	case OP_FSYNC:
 		return OTF2_IO_OPERATION_MODE_FLUSH;
 	case OP_WRITE:
@@ -59,10 +66,10 @@ static void begin_put(struct exporting *x, size_t l, const struct cap_op *op, ui
 		attr_u64(x, ATTR_OFFSET, op->offset);
 	otf2_note(&x->a, OTF2_EvtWriter_IoOperationBegin(
 				 w, x->list, ns, handle, io_mode(op),
-				 op->kind == OP_URING ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING :
-							OTF2_IO_OPERATION_FLAG_NONE,
+				 is_async(op) ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING :
+						OTF2_IO_OPERATION_FLAG_NONE,
 				 flush ? OTF2_UNDEFINED_UINT64 : op->len, id));
-	if (op->kind == OP_URING)
+	if (is_async(op))
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, handle, id));
 }
 
@@ -81,7 +88,7 @@ static void io_put(struct exporting *x, size_t l, const struct cap_op *op, uint3
 		attr_u64(x, ATTR_REQUESTS, op->requests);
 	attr_strata(x, op->strata);
 	end = otf2_time(&x->a, l, end);
-	if (op->kind == OP_URING && (int64_t)op->ret == -ECANCELED)
+	if (is_async(op) && (int64_t)op->ret == -ECANCELED)
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationCancelled(w, x->list, end, handle, id));
 	else
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(
@@ -131,8 +138,8 @@ static void close_put(struct exporting *x, size_t l, const struct cap_op *op, un
 static uint32_t op_handle(struct exporting *x, size_t l, const struct cap_op *op,
 			  unsigned int pid, uint64_t end)
 {
-	if (is_io(uring_acts(op->kind, op->call)))
-		return op->kind == OP_URING ? handle_of_file(x, op, pid) :
+	if (is_io(async_acts(op->kind, op->call)))
+		return is_async(op) ? handle_of_file(x, op, pid) :
 		       op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
 								     handle_of(x, op, pid);
 	if (op->kind == OP_OPEN && (int64_t)op->ret >= 0 && op->file)
@@ -152,7 +159,7 @@ static int op_put(void *arg, const struct recording *rec, const struct cap_op *o
 	size_t l;
 
 	x->rec = rec;
-	l = op->kind == OP_URING ? uring_location(x, t, op->start_ns) : thread_location(x, t);
+	l = is_async(op) ? async_location(x, t, op->start_ns) : thread_location(x, t);
 	if (l == SIZE_MAX)
 		return reason_set(why, EXIT_FAILED, "no room for thread %u: %s", t->tid,
 				  OTF2_Error_GetDescription(x->a.err));

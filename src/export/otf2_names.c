@@ -121,7 +121,7 @@ size_t thread_location(struct exporting *x, const struct catalog_thread *t)
 	return l;
 }
 
-size_t uring_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
+size_t async_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
 {
 	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
 	struct known *k;
@@ -134,7 +134,7 @@ size_t uring_location(struct exporting *x, const struct catalog_thread *t, uint6
 			return k->ref;
 		if (k)
 			continue;
-		snprintf(name, sizeof(name), "%.*s (%u) io_uring %u", COMM_LEN, t->comm, t->tid,
+		snprintf(name, sizeof(name), "%.*s (%u) asynchronous %u", COMM_LEN, t->comm, t->tid,
 			 lane + 1);
 		l = otf2_location(&x->a, name, process_group(x, t));
 		k = l == SIZE_MAX ? NULL : known_new(x, &x->lanes, thread, lane);
@@ -277,8 +277,8 @@ uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned i
 
 	if (!op->file)
 		return NO_HANDLE;
-	k = known_find(&x->uring_files, pid, op->file);
-	if (!k && (k = known_new(x, &x->uring_files, pid, op->file)))
+	k = known_find(&x->async_files, pid, op->file);
+	if (!k && (k = known_new(x, &x->async_files, pid, op->file)))
 		k->ref = handle_inherited(x, op);
 	return k ? k->ref : NO_HANDLE;
 }
@@ -343,7 +343,7 @@ void names_done(struct exporting *x)
 	known_free(&x->disks);
 	known_free(&x->descriptors);
 	known_free(&x->lanes);
-	known_free(&x->uring_files);
+	known_free(&x->async_files);
 	free(x->files);
 	if (x->list)
 		OTF2_AttributeList_Delete(x->list);

@@ -40,13 +40,13 @@ struct exporting {
 	uint32_t machine, posix, block;
 	uint32_t attrs[ATTR_N];
 	OTF2_AttributeList *list;	/* the library empties it with each event */
-	uint32_t regions[3][CALL_MAX];	/* 64-bit, 32-bit, io_uring's, + 1; 0: none yet */
+	uint32_t regions[4][CALL_MAX];	/* 64-bit, 32-bit, io_uring's, libaio's, + 1; 0: none yet */
 	uint32_t everything;		/* handle of sync(), + 1 */
 	uint32_t *files;		/* by number in the recording, + 1 */
 	size_t files_cap;
 	struct known *threads, *processes, *disks, *descriptors;
 	struct known *lanes;		/* by thread, and number */
-	struct known *uring_files;	/* by process, and file */
+	struct known *async_files;	/* by process, and file */
 	size_t losses;			/* location, + 1 */
 };
 
@@ -62,9 +62,9 @@ void attr_strata(struct exporting *x, const uint64_t *strata);
 /* The location of a thread. SIZE_MAX: it could not be made, which is noted. */
 size_t thread_location(struct exporting *x, const struct catalog_thread *t);
 
-/* A location for what a thread does by io_uring from @start_ns on: operations of one location do
- * not overlap, so there are as many as there were at a time. SIZE_MAX: likewise. */
-size_t uring_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
+/* A location for a request of io_uring or libaio that a thread begins at @start_ns: those of one
+ * location do not overlap, so there are as many as there were at a time. SIZE_MAX: likewise. */
+size_t async_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
 
 /* A disk, which has a node, a group and a location of its own. NULL: likewise. */
 struct known *disk_known(struct exporting *x, uint64_t dev);
@@ -72,7 +72,7 @@ struct known *disk_known(struct exporting *x, uint64_t dev);
 /* The handle that an operation goes through; NO_HANDLE: its file is not known. */
 uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
-/* The same if its descriptor is not known, as in io_uring; one for each file of a process. */
+/* That of such a request, whose descriptor may not be known; one for each file of a process. */
 uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
 /* One for what has no file: sync(), msync(). */

@@ -237,17 +237,25 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 		return breakdown_has_requests(v) ? v->missing->requests : NULL;
 	if (i == MISSING_URING)
 		return v->layer == LAYER_OPS ? v->missing->uring : NULL;
+	if (i == MISSING_AIO)
+		return v->layer == LAYER_OPS ? v->missing->aio : NULL;
 	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
 }
 
 const char *breakdown_missing_name(int i)
 {
-	return i < ST_N ? stratum_name(i) : i == MISSING_URING ? op_name(OP_URING) : "requests";
+	return i < ST_N		  ? stratum_name(i) :
+	       i == MISSING_URING ? op_name(OP_URING) :
+	       i == MISSING_AIO	  ? op_name(OP_AIO) :
+				    "requests";
 }
 
 const char *breakdown_missing_label(int i)
 {
-	return i < ST_N ? stratum_label(i) : i == MISSING_URING ? "io_uring" : "requests";
+	return i < ST_N		  ? stratum_label(i) :
+	       i == MISSING_URING ? "io_uring" :
+	       i == MISSING_AIO	  ? "libaio" :
+				    "requests";
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)
@@ -266,9 +274,9 @@ const char *breakdown_op_name(const struct breakdown_view *v, const struct op_ro
 {
 	char call[16];
 
-	if (r->key.op != OP_URING || r->kinds) /* of several: of any opcode */
+	if ((r->key.op != OP_URING && r->key.op != OP_AIO) || r->kinds) /* of several: any */
 		return op_name(r->key.op);
-	snprintf(buf, 32, "%s %s", op_name(OP_URING), breakdown_call_name(v, r->key.call, call));
+	snprintf(buf, 32, "%s %s", op_name(r->key.op), breakdown_call_name(v, r->key.call, call));
 	return buf;
 }
 

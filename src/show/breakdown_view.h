@@ -85,7 +85,7 @@ bool breakdown_has_ops(const struct breakdown_view *v);
 bool breakdown_has_requests(const struct breakdown_view *v);
 
 /* What can be missing beside strata. */
-enum { MISSING_REQUESTS = ST_N, MISSING_URING, MISSING_N };
+enum { MISSING_REQUESTS = ST_N, MISSING_URING, MISSING_AIO, MISSING_N };
 
 /* Why @i, a stratum or one of these, could not be measured; NULL if it was, or is not in the traced
  * layer. */
@@ -101,12 +101,13 @@ uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row 
 /* Last value (inclusive) that bucket @b stands for: the last bucket takes all up to @max_ns. */
 uint64_t breakdown_hist_high(unsigned int b, uint64_t max_ns);
 
-/* What a row's operation is called in text: "read", "uring read". It may be in @buf. */
+/* What a row's operation is called in text: "read", "uring read", "aio pread". It may be in
+ * @buf. */
 const char *breakdown_op_name(const struct breakdown_view *v, const struct op_row *r,
 			      char buf[32]);
 
-/* Name of the call of a row with LAYER_SYSCALL, or of io_uring's opcode; in @buf if it has none
- * ("call 4711"). */
+/* Name of the call of a row with LAYER_SYSCALL, or of an opcode of io_uring or libaio; in @buf if
+ * it has none ("call 4711"). */
 const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call,
 				char buf[16]);
 

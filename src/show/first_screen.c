@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/names.h"
 #include "show/shares.h"
 #include "show/unfinished_text.h"
@@ -159,12 +160,17 @@ static void disk_name(char *dst, size_t cap, const struct rq_row *r)
 	text_safe_n(dst, cap, r ? r->disk : "", r ? strnlen(r->disk, sizeof(r->disk)) : 0);
 }
 
-/* Requests of io_uring overlap: their time is no share of their thread's. */
+/* Requests of io_uring and libaio overlap: their time is no share of their thread's. */
 static bool any_overlaps(const struct breakdown_rows *rows)
 {
-	for (size_t i = 0; i < rows->n_ops; i++)
-		if (rows->ops[i]->key.op == OP_URING || rows->ops[i]->kinds >> OP_URING & 1)
+	const struct op_row *r;
+
+	for (size_t i = 0; i < rows->n_ops; i++) {
+		r = rows->ops[i];
+		if (async_is_request(r->key.op, r->key.call) ||
+		    r->kinds & (1U << OP_URING | 1U << OP_AIO))
 			return true;
+	}
 	return false;
 }
 
@@ -315,13 +321,22 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 		view_line(o, v, text);
 }
 
-/* "; not measured: vfs, fs" */
-static int missing_text(char *dst, size_t cap, const struct breakdown_view *v)
+static bool any_libaio(const struct snapshot *sn)
+{
+	for (size_t i = 0; i < sn->n_ops; i++)
+		if (sn->ops[i].key.op == OP_AIO)
+			return true;
+	return false;
+}
+
+/* "; not measured: vfs, fs"; libaio only if it was used: its calls tell. */
+static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
+			const struct snapshot *sn)
 {
 	int n = 0;
 
 	for (int i = 0; i < MISSING_N; i++)
-		if (breakdown_missing(v, i))
+		if (breakdown_missing(v, i) && (i != MISSING_AIO || any_libaio(sn)))
 			n += snprintf(dst + n, cap - n, "%s%s", n ? ", " : "; not measured: ",
 				      breakdown_missing_label(i));
 	return n;
@@ -355,7 +370,7 @@ static void put_notes(struct text_out *o, const struct breakdown_view *v, const 
 	if (sn->unseen_threads)
 		n += snprintf(text + n, sizeof(text) - n, ", of %s threads not known",
 			      text_count(sn->unseen_threads).s);
-	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v);
+	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
 	if (lost || missing)
 		n += snprintf(text + n, sizeof(text) - n, "; -v says why");

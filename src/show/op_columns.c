@@ -197,7 +197,8 @@ const struct column op_columns[] = {
 	  .help = "with --by pid and tid: its name; null: not known" },
 	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16 },
 	{ "op", NULL, VALUE_TEXT, .get = op_kind,
-	  .help = "the operation; io_uring's have a member call, too: the request's opcode" },
+	  .help = "the operation; those of io_uring and libaio have a member call, too: the "
+		  "request's opcode" },
 	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
 	  .help = "type of its file system; null: not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,

@@ -147,8 +147,8 @@ const struct column rq_columns[] = {
 	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),
 	  .help = "how many were submitted unseen: they have no time in tag and queue" },
 	{ "outside", NULL, VALUE_COUNT, .get = rq_outside,
-	  .help = "how many were submitted outside of any operation (writeback, the journal, "
-		  "asynchronous I/O); null where operations are not traced" },
+	  .help = "how many were submitted outside of any operation (writeback, the "
+		  "journal ...); null where operations are not traced" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = rq_tag,
 	  .help = "from submission to the request; null for devices without requests (device "
 		  "mapper, md, zram)" },

@@ -52,6 +52,8 @@ static void put_missing(struct json *j, const struct missing *m)
 		json_put_string(j, NULL, "calls");
 	if (m && m->uring)
 		json_put_string(j, NULL, op_name(OP_URING));
+	if (m && m->aio)
+		json_put_string(j, NULL, op_name(OP_AIO));
 	json_put_end(j, ']');
 }
 

@@ -58,7 +58,7 @@ static bool attach(struct attached *a, struct bpf_program *prog, const struct pr
 static bool is_entry(const struct program *row)
 {
 	return (row->hook == HOOK_FENTRY || row->hook == HOOK_KPROBE) && !row->is_template &&
-	       !row->fentry_only;
+	       !row->entry_only;
 }
 
 /* A function's entry, and its return if that is loaded. The entry alone still gives the file. */
@@ -101,7 +101,7 @@ static void tracepoint_attach(struct attached *a, const struct trace_bpf *obj,
 
 	if (!is_loaded(prog) || !attach(a, prog, row))
 		return;
-	if (row->backup && f->preemptible_tracepoints)
+	if (row->backup && (f->preemptible_tracepoints || row->hook == HOOK_FENTRY))
 		backups_add(&a->backups, prog, row);
 }
 
@@ -109,7 +109,7 @@ static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj, 
 			       bool last)
 {
 	for (const struct program *row = programs; row < programs + programs_n; row++)
-		if ((row->hook <= HOOK_TP || row->fentry_only) && row->last == last)
+		if ((row->hook <= HOOK_TP || row->entry_only) && row->last == last)
 			tracepoint_attach(a, obj, row, f);
 }
 

@@ -10,16 +10,21 @@
 #include <bpf/libbpf.h>
 
 #include "trace/load.h"
+#include "trace/plan.h"
 
-/* libbpf 1.1 gives tracepoints no cookie. */
-static int attach_with_cookie(int prog_fd)
+/* libbpf 1.1 gives tracepoints no cookie. Functions have none before 5.19, and need none. */
+static int attach_again(int prog_fd, const struct program *row)
 {
 	union bpf_attr attr = {
 		.link_create = { .prog_fd = prog_fd, .attach_type = BPF_TRACE_RAW_TP,
 				 .tracing.cookie = 1 },
 	};
-	int fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	int fd;
 
+	if (row->hook == HOOK_FENTRY)
+		fd = bpf_raw_tracepoint_open(NULL, prog_fd);
+	else
+		fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	return fd < 0 ? -errno : fd;
 }
 
@@ -32,7 +37,7 @@ int backups_add(struct backups *b, const struct bpf_program *prog, const struct 
 	fd = load_copy(prog, row);
 	if (fd < 0)
 		return fd;
-	link = attach_with_cookie(fd);
+	link = attach_again(fd, row);
 	if (link < 0) {
 		close(fd);
 		return link;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * backups.h - second copies of programs on tracepoints that the kernel may preempt (7.0).
+ * backups.h - second copies of programs on tracepoints that the kernel may preempt (7.0), and on
+ * functions that interrupts call, too.
  *
- * A program is refused while a preempted thread is inside it on the same CPU. Its backup, on the
- * same tracepoint, then does the work. See first_to_see() in backup.bpf.h.
+ * A program is refused while a preempted thread, or the code that was interrupted, is inside it on
+ * the same CPU. Its backup, on the same hook, then does the work. See first_to_see() in
+ * backup.bpf.h, and aio_completed().
  */
 #ifndef IOSTRATA_BACKUPS_H
 #define IOSTRATA_BACKUPS_H
@@ -23,8 +25,8 @@ struct backups {
 	int n;
 };
 
-/* Loads a copy of @prog, which is attached to the tracepoint of @row, and attaches it after @prog,
- * with the cookie 1. 0 or -errno: the tracepoint has only @prog. */
+/* Loads a copy of @prog, which is attached to the hook of @row, and attaches it after @prog; to a
+ * tracepoint with the cookie 1. 0 or -errno: the hook has only @prog. */
 int backups_add(struct backups *b, const struct bpf_program *prog, const struct program *row);
 
 /* Descriptor of the backup of program @prog_fd; -1 if it has none. */

@@ -113,13 +113,16 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	if (sc->record_fs)
 		memcpy(c->record_fs, sc->record_fs, strnlen(sc->record_fs, FS_NAME_LEN - 1));
 	c->meta_calls = sc->meta_calls;
-	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls ||
+	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
+	c->aio = plan_asked(sc) & CAP_AIO && feature_aio(f);
+	c->async = c->uring || c->aio;
+	c->aio_calls = plan_asked(sc) & CAP_AIO && !c->aio;
+	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
-		       sc->meta_calls || sc->layer == LAYER_SYSCALL;
+		       sc->meta_calls || c->aio_calls || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
-	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
 	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_TASK ||
 		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops;
 	c->backups = f->preemptible_tracepoints;

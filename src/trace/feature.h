@@ -71,6 +71,9 @@ int feature_tracepoint_arg(struct feature *f, const char *name, const char *type
 /* Whether the tracepoints of io_uring tell which request they are for (6.0). */
 bool feature_uring(struct feature *f);
 
+/* Whether the functions that libaio's requests go through can be probed. */
+bool feature_aio(struct feature *f);
+
 /* Offset of @field in struct @type, in bytes; -1 if there is none. */
 int feature_field_offset(struct feature *f, const char *type, const char *field);
 

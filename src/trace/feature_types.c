@@ -225,6 +225,12 @@ bool feature_uring(struct feature *f)
 	       !feature_tracepoint_arg(f, "io_uring_submit_sqe", "io_kiocb");
 }
 
+bool feature_aio(struct feature *f)
+{
+	return f->func != FUNC_NONE && feature_has_function(f, "aio_read") &&
+	       feature_has_function(f, "aio_write") && feature_has_function(f, "aio_complete");
+}
+
 /* The typedef's prototype has no argument names; the function that calls the probes has them. */
 int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg)
 {

@@ -16,7 +16,7 @@
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/rlimits.h"
-#include "base/uring.h"
+#include "base/async.h"
 #include "trace/feature.h"
 #include "trace/maps.h"
 #include "trace/plan.h"
@@ -188,10 +188,10 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	object_file_release(functions);
 	memcpy((void *)&loading.obj->rodata->conf, conf, sizeof(*conf));
 	loading.obj->rodata->lists = sc->lists;
-	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets, sc->kinds,
-		      f->func != FUNC_NONE);
+	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets,
+		      conf->aio ? sc->kinds & ~(1U << OP_AIO) : sc->kinds, f->func != FUNC_NONE);
 	uring_fill(loading.obj->rodata->uring_kinds);
-	maps_configure(loading.obj->obj, sc, f, conf->uring);
+	maps_configure(loading.obj->obj, sc, f, conf->async);
 	bpf_object__for_each_program(prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);
 	return loading.obj;

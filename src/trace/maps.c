@@ -18,10 +18,10 @@
 #include "trace/stream.h"
 
 /* Maps that this run does not need are not created; programs refer to them only in dead code. */
-static bool map_wanted(const struct session_conf *sc, const char *name, bool uring)
+static bool map_wanted(const struct session_conf *sc, const char *name, bool async)
 {
-	if (!strcmp(name, "uring_ops") || !strcmp(name, "uring_bios"))
-		return uring;
+	if (!strcmp(name, "async_ops") || !strcmp(name, "async_bios"))
+		return async;
 	if (!strcmp(name, "tracked"))
 		return sc->follow;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") ||
@@ -80,8 +80,8 @@ static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
 	bool waits = sc->layer == LAYER_OPS;
 
 	cpus = cpus < 2 ? 2 : cpus;
-	map_resize(obj, "uring_ops", 2048 * (cpus > 8 ? 8 : cpus));
-	map_resize(obj, "uring_bios", 2048 * (cpus > 8 ? 8 : cpus));
+	map_resize(obj, "async_ops", 2048 * (cpus > 8 ? 8 : cpus));
+	map_resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
 	map_resize(obj, "clients", waits && sc->by == BY_TASK ? helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
@@ -105,13 +105,13 @@ static void maps_preallocate(struct bpf_object *obj)
 }
 
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct feature *f,
-		    bool uring)
+		    bool async)
 {
 	struct rowmaps_size rows;
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, obj)
-		bpf_map__set_autocreate(map, map_wanted(sc, bpf_map__name(map), uring));
+		bpf_map__set_autocreate(map, map_wanted(sc, bpf_map__name(map), async));
 	maps_resize(sc, obj);
 	maps_rows_size(sc, &rows);
 	rowmaps_resize(&rows, obj);

@@ -16,10 +16,10 @@ struct reason;
 struct rowmaps_size;
 struct session_conf;
 
-/* Chooses types and sizes of the maps of @obj, which is not loaded yet. @uring: requests of
- * io_uring are traced. */
+/* Chooses types and sizes of the maps of @obj, which is not loaded yet. @async: requests of
+ * io_uring or libaio are traced. */
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct feature *f,
-		    bool uring);
+		    bool async);
 
 /* How many rows a run with @sc may have, on this machine. */
 void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size);

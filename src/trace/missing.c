@@ -21,6 +21,17 @@ static const char *why_no_layer(const struct feature *f)
 	return f->func == FUNC_NONE ? f->no_functions : "none of its functions could be probed";
 }
 
+/* Each function has two programs, and one of them serves. */
+static bool aio_is_probed(const struct trace_bpf *obj)
+{
+	return (bpf_program__fd(obj->progs.enter_aio_complete) >= 0 ||
+		bpf_program__fd(obj->progs.kenter_aio_complete) >= 0) &&
+	       (bpf_program__fd(obj->progs.leave_aio_read) >= 0 ||
+		bpf_program__fd(obj->progs.kleave_aio_read) >= 0) &&
+	       (bpf_program__fd(obj->progs.leave_aio_write) >= 0 ||
+		bpf_program__fd(obj->progs.kleave_aio_write) >= 0);
+}
+
 /* The first reason stays: rows are ordered so that it says most. */
 static void missing_add(struct missing *m, const struct program *row)
 {
@@ -46,6 +57,8 @@ void missing_fill(struct missing *m, const struct plan *plan, const struct trace
 		m->stratum[ST_VFS] = why_no_layer(f);
 	if ((plan->asked & CAP_FS) && !fsprobes_count(a->fs))
 		m->stratum[ST_FS] = why_no_layer(f);
+	if ((plan->asked & CAP_AIO) && !aio_is_probed(obj))
+		m->aio = why_no_layer(f);
 }
 
 int missing_check(const struct missing *m, enum layer layer, const struct attached *a,

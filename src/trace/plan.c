@@ -55,6 +55,13 @@ static const char no_uring[] = "the kernel's tracepoints do not tell its request
 	{ .at = PROG(kenter_##tag), .hook = HOOK_KPROBE, .target = func, .caps = entry_caps,       \
 	  .op = kind }
 
+#define AIO(tag, func, kind)                                                                       \
+	{ .at = PROG(tag), .hook = kind, .target = func, .caps = CAP_AIO, .needs = NEED_AIO
+
+#define AIO_FUNCTION(func)                                                                         \
+	AIO(leave_##func, #func, HOOK_FEXIT) }, AIO(enter_##func, #func, HOOK_FENTRY) },           \
+	AIO(kleave_##func, #func, HOOK_KRETPROBE) }, AIO(kenter_##func, #func, HOOK_KPROBE) }
+
 #define TEMPLATE_OF(tag, kind, stand_in, which)                                                    \
 	{ .at = PROG(tag), .hook = kind, .target = stand_in, .caps = CAP_FS, .is_template = true,  \
 	  .method = which }
@@ -110,7 +117,7 @@ const struct program programs[] = {
 	URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
 	URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
 	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
-	  .caps = CAP_ISSUERS, .fentry_only = true },
+	  .caps = CAP_ISSUERS, .entry_only = true },
 
 	FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
 	FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),
@@ -125,6 +132,13 @@ const struct program programs[] = {
 	/* some operations of kind meta go through these, others through none */
 	FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, CAP_VFS),
 	FUNCTION(iterate_dir, "iterate_dir", OP_NONE, CAP_VFS),
+
+	AIO_FUNCTION(aio_read),
+	AIO_FUNCTION(aio_write),
+	AIO_FUNCTION(aio_fsync),
+	AIO(enter_aio_complete, "aio_complete", HOOK_FENTRY), .entry_only = true,
+	  .backup = true },
+	AIO(kenter_aio_complete, "aio_complete", HOOK_KPROBE), .entry_only = true },
 
 	{ .at = PROG(on_task_file), .hook = HOOK_ITER, .target = "task_file", .caps = CAP_FS,
 	  .needs = NEED_TASK_ITER },
@@ -160,6 +174,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_URING)
 		caps |= CAP_URING;
+	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_AIO)
+		caps |= CAP_AIO;
 	if (conf->follow)
 		caps |= CAP_CHILD;
 	if (conf->by == BY_TASK)
@@ -217,7 +233,7 @@ static unsigned int needs_met(struct feature *f)
 	return (f->interrupt_level ? NEED_LEVEL : NEED_NO_LEVEL) |
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
 	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
-	       (feature_uring(f) ? NEED_URING : 0) |
+	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
 	       (feature_has_tracepoint(f, "io_uring_submit_sqe") ? NEED_URING_SQE : NEED_URING_REQ);
 }
 
@@ -231,6 +247,8 @@ static const char *why_unmet(unsigned int needs)
 		return "this kernel's tracepoint does not tell the pause";
 	if (needs & NEED_URING)
 		return "this kernel's tracepoint does not tell which request it is for";
+	if (needs & NEED_AIO)
+		return "this kernel has no such functions, or has them inlined";
 	return other_fits;
 }
 

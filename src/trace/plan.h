@@ -34,6 +34,7 @@ enum capability {
 	CAP_DIRTIERS = 1 << 9,	/* who made pages dirty that another writes back */
 	CAP_LOCKS = 1 << 10,	/* which sleeps are for a lock of the kernel */
 	CAP_URING = 1 << 11,	/* requests of io_uring as operations */
+	CAP_AIO = 1 << 12,	/* those of libaio */
 };
 
 enum hook {
@@ -57,9 +58,10 @@ struct program {
 	unsigned int needs;	/* set of enum need */
 	unsigned int strata;	/* set of 1 << stratum, not measured without it */
 	bool requests;		/* without it there are no requests either */
-	bool backup;		/* has a second copy where tracepoints can be preempted */
+	bool backup;		/* of a tracepoint: has a second copy where that can be preempted;
+				 * of a function: always */
 	bool last;		/* attached after all others */
-	bool fentry_only;		/* of a function, without the other three */
+	bool entry_only;	/* of a function, without a program at its return */
 	bool is_template;
 	enum op_kind op;	/* of a function: the operations that all go through it; or none */
 	enum fs_method method;	/* of a template */
@@ -77,6 +79,7 @@ enum need {
 	NEED_URING = 1 << 6,		/* io_uring's tracepoints tell which request they are for */
 	NEED_URING_REQ = 1 << 7,	/* its submission has this name */
 	NEED_URING_SQE = 1 << 8,	/* or, before 6.4, this */
+	NEED_AIO = 1 << 9,		/* libaio's functions can be probed */
 };
 
 enum { MAX_PROGRAMS = 128, MAX_REFUSED = 32 };

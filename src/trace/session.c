@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
-#include "base/uring.h"
+#include "base/async.h"
 #include "trace/attach.h"
 #include "trace/collect.h"
 #include "trace/configure.h"
@@ -249,7 +249,7 @@ static unsigned int unprobed_layers(const struct session *s, const struct op_row
 	if (row->key.op >= OP_N || !(s->attached.vfs_kinds >> row->key.op & 1))
 		set |= 1U << ST_VFS;
 	if (!s->attached.fs || !fsprobes_can_tell(s->attached.fs, row->fs,
-						   uring_layers(row->key.op, row->key.call)))
+						   async_layers(row->key.op, row->key.call)))
 		set |= 1U << ST_FS;
 	return set;
 }

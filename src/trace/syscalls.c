@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-#include "base/uring.h"
+#include "base/async.h"
 
 struct call {
 	short nr;		/* -1: no such call */
@@ -105,6 +105,10 @@ static const struct call list[] = {
 	CALL(__NR_removexattr, 235, "removexattr", META, NONE, NONE),
 	CALL(__NR_lremovexattr, 236, "lremovexattr", META, NONE, NONE),
 	CALL(__NR_fremovexattr, 237, "fremovexattr", META, ARG0, NONE),
+	CALL(__NR_io_submit, 248, "io_submit", AIO, NONE, NONE),
+	CALL(__NR_io_getevents, 247, "io_getevents", AIO, NONE, NONE),
+	CALL(__NR_io_pgetevents, 385, "io_pgetevents", AIO, NONE, NONE),
+	CALL(-1, 416, "io_pgetevents_time64", AIO, NONE, NONE),
 	CALL(-1, 193, "truncate64", META, NONE, NONE),
 	CALL(-1, 194, "ftruncate64", META, ARG0, NONE),
 	CALL(-1, 195, "stat64", META, NONE, NONE),
@@ -156,7 +160,7 @@ void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigne
 const char *syscall_name(unsigned short call)
 {
 	short nr = (short)(call & ~CALL_COMPAT);
-	const char *name = uring_call_name(call);
+	const char *name = async_call_name(call);
 
 	if (name)
 		return name;

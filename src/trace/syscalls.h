@@ -16,8 +16,8 @@
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
 		   bool vfs_tells);
 
-/* Name of a call number, | CALL_COMPAT for a 32-bit one, or of an opcode | CALL_URING; "?" if it is
- * not in the list. */
+/* Name of a call number, | CALL_COMPAT for a 32-bit one, or of an opcode (see CALL_URING); "?" if
+ * it is not in the list. */
 const char *syscall_name(unsigned short call);
 
 #endif

@@ -607,7 +607,8 @@ static void chunks_say_of_what_time_they_are(void **state)
 
 static void beginning_and_end_are_as_written(void **state)
 {
-	const struct missing missing = { .stratum[ST_FS] = "no functions", .requests = "no hooks" };
+	const struct missing missing = { .stratum[ST_FS] = "no functions", .requests = "no hooks",
+					 .aio = "no probes" };
 	char *argv[] = { "iostrata", "record", NULL };
 	struct header_run run = { "1", argv, &missing, 1 << OP_READ | 1 << OP_FSYNC, true, false,
 				  clock_ns() };
@@ -620,7 +621,9 @@ static void beginning_and_end_are_as_written(void **state)
 	assert_int_equal(header_parse(&h, text, strlen(text)), 0);
 	assert_string_equal(h.stratum[ST_FS], "no functions");
 	assert_null(h.stratum[ST_VFS]);
-	assert_string_equal(h.requests, "no hooks");
+	assert_string_equal(h.unseen[UNSEEN_REQUESTS], "no hooks");
+	assert_string_equal(h.unseen[UNSEEN_AIO], "no probes");
+	assert_null(h.unseen[UNSEEN_URING]);
 	assert_int_equal(h.vfs_kinds, run.vfs_kinds);
 	assert_true(h.has_ops && !h.has_requests);
 	assert_true(h.kernel && h.host && h.n_mounts);

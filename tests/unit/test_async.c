@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opcodes of io_uring: numbers and names are those of the kernel's header, as far as it goes. */
+/* Opcodes of io_uring and libaio: numbers and names are those of the kernel's headers, as far as
+ * they go. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 
-#include "base/uring.h"
+#include "base/async.h"
 
 static const struct {
 	unsigned int opcode, kind;
@@ -52,8 +54,8 @@ static void numbers_names_and_kinds(void **state)
 		unsigned short call = CALL_URING | known[i].opcode;
 
 		assert_int_equal(kinds[known[i].opcode], known[i].kind);
-		assert_string_equal(uring_call_name(call), known[i].name);
-		assert_int_equal(uring_acts(OP_URING, call), known[i].kind);
+		assert_string_equal(async_call_name(call), known[i].name);
+		assert_int_equal(async_acts(OP_URING, call), known[i].kind);
 	}
 }
 
@@ -68,18 +70,49 @@ static void all_else_is_no_operation(void **state)
 	uring_fill(kinds);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		assert_int_equal(kinds[others[i]], OP_NONE);
-		assert_null(uring_call_name(CALL_URING | others[i]));
+		assert_null(async_call_name(CALL_URING | others[i]));
 	}
+}
+
+static void of_libaio(void **state)
+{
+	static const struct {
+		unsigned int opcode, kind, layers;
+		const char *name;
+	} all[] = {
+		{ IOCB_CMD_PREAD, OP_READ, OP_READ, "pread" },
+		{ IOCB_CMD_PWRITE, OP_WRITE, OP_WRITE, "pwrite" },
+		{ IOCB_CMD_FSYNC, OP_FSYNC, OP_NONE, "fsync" },
+		{ IOCB_CMD_FDSYNC, OP_FSYNC, OP_NONE, "fdsync" },
+		{ IOCB_CMD_PREADV, OP_READ, OP_READ, "preadv" },
+		{ IOCB_CMD_PWRITEV, OP_WRITE, OP_WRITE, "pwritev" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		unsigned short call = CALL_AIO | all[i].opcode;
+
+		assert_string_equal(async_call_name(call), all[i].name);
+		assert_int_equal(async_acts(OP_AIO, call), all[i].kind);
+		assert_int_equal(async_layers(OP_AIO, call), all[i].layers);
+		assert_true(async_is_request(OP_AIO, call));
+	}
+	assert_null(async_call_name(CALL_AIO | IOCB_CMD_POLL));
+	/* where its requests are not seen, the calls io_submit() and io_getevents() */
+	assert_null(async_call_name(209));
+	assert_int_equal(async_acts(OP_AIO, 209), OP_AIO);
+	assert_false(async_is_request(OP_AIO, 209));
+	assert_false(async_is_request(OP_AIO, CALL_COMPAT | 248));
 }
 
 static void a_call_is_what_it_was(void **state)
 {
 	(void)state;
-	assert_null(uring_call_name(IORING_OP_READ));
-	assert_int_equal(uring_acts(OP_WRITE, 1), OP_WRITE);
-	assert_int_equal(uring_layers(OP_FSYNC, 74), OP_FSYNC);
-	assert_int_equal(uring_layers(OP_URING, CALL_URING | IORING_OP_READ), OP_READ);
-	assert_int_equal(uring_layers(OP_URING, CALL_URING | IORING_OP_FSYNC), OP_NONE);
+	assert_null(async_call_name(IORING_OP_READ));
+	assert_int_equal(async_acts(OP_WRITE, 1), OP_WRITE);
+	assert_int_equal(async_layers(OP_FSYNC, 74), OP_FSYNC);
+	assert_int_equal(async_layers(OP_URING, CALL_URING | IORING_OP_READ), OP_READ);
+	assert_int_equal(async_layers(OP_URING, CALL_URING | IORING_OP_FSYNC), OP_NONE);
 }
 
 int main(void)
@@ -87,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_names_and_kinds),
 		cmocka_unit_test(all_else_is_no_operation),
+		cmocka_unit_test(of_libaio),
 		cmocka_unit_test(a_call_is_what_it_was),
 	};
 
