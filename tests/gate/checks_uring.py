@@ -23,6 +23,8 @@ CALL_URING, TRANSFERS = 0x4000, (1, 2, 3, 4, 5, 8, 22, 23, 30, 60, 61)  # opcode
 class Ringer(Process):
     """ringer.c"""
 
+    kind = "uring"
+
     def __init__(self, gate: Gate, mode: str, file: str, reads: int = READS) -> None:
         try:
             super().__init__(gate.stack, program(RINGER), mode, file, str(reads))
@@ -43,12 +45,12 @@ def file_on_ext4(gate: Gate) -> str:
     return file
 
 
-def compare_calls(gate: Gate, trace: Trace, ringer: Ringer, **match: object) -> None:
+def compare_calls(gate: Gate, trace: Trace, process: Process, **match: object) -> None:
     """One line: count/bytes/errors of each opcode."""
-    rows = trace.rows("ops", op="uring", **match)
+    rows = trace.rows("ops", op=process.kind, **match)
     ours = {call: [sum(r[m] for r in rows if r["call"] == call) for m in ("count", "bytes", "errors")]
             for call in sorted({r["call"] for r in rows})}
-    theirs = ringer.said["uring"]
+    theirs = process.said[process.kind]
     figures = {call: "/".join(map(str, n)) + ("" if ours.get(call) == n else f"!={ours.get(call)}")
                for call, n in theirs.items()}
     gate.check("counts", ours == theirs, **figures)
@@ -56,7 +58,7 @@ def compare_calls(gate: Gate, trace: Trace, ringer: Ringer, **match: object) -> 
 
 def compare_left(gate: Gate, trace: Trace) -> None:
     maps = Maps(trace.proc.pid)
-    left = {name: len(maps.elements(name)) for name in ("uring_ops", "uring_bios")}
+    left = {name: len(maps.elements(name)) for name in ("async_ops", "async_bios")}
     gate.check("left", not any(left.values()), **left)
 
 

@@ -23,6 +23,7 @@ LIBRARY = ROOT / "build" / "libiostrata.a"
 STORM = Path(__file__).parent / "storm.c"
 ISSUER = Path(__file__).parent / "issuer.c"
 RINGER = Path(__file__).parent / "ringer.c"
+QUEUER = Path(__file__).parent / "queuer.c"
 CLASSES = ("read", "write", "open", "close", "fsync", "copy", "meta")
 
 Json = dict[str, Any]
@@ -87,7 +88,7 @@ def program(source: Path) -> str:
 
 
 def build_all() -> None:
-    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER, RINGER):
+    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER, RINGER, QUEUER):
         program(source)
 
 

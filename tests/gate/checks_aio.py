@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Requests of libaio: each is an operation from io_submit() to its event, with its bytes, its owner
+and all of its time; nothing of it is left behind. Where functions cannot be probed, libaio's calls
+are operations instead."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import fileio
+import machine
+import oracles
+from checks_record import KEYS, Record, compare, report
+from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4
+from harness import Broken, Gate, Skip, suite
+from oracles import QUEUER, Process, program
+from tool import Trace
+
+MS = 1_000_000
+READS = 1009
+
+
+class Queuer(Process):
+    """queuer.c"""
+
+    kind = "aio"
+
+    def __init__(self, gate: Gate, mode: str, file: str, reads: int = READS) -> None:
+        try:
+            super().__init__(gate.stack, program(QUEUER), mode, file, str(reads))
+        except Broken as error:
+            raise Skip("this machine has no libaio") from error
+
+
+def supported() -> bool:
+    with Trace("--op", "aio") as trace:
+        pass
+    return "aio" not in trace.json["missing"]
+
+
+def need_functions() -> None:
+    if not supported():
+        raise Skip("this kernel's functions cannot be probed")
+
+
+@suite("aio.calls")
+def calls(gate: Gate) -> None:
+    """Without functions, and with the layer of calls alone: each call of libaio is one."""
+    file = file_on_ext4(gate)
+    for layer in ("syscall",) if supported() else ("syscall", ""):
+        gate.prefix = f"aio.calls.{layer or 'all'}."
+        queuer = Queuer(gate, "all", file, 101)
+        args = ["-T", layer] if layer else []
+        with Trace("-p", str(queuer.pid), "--op", "aio", *args) as trace:
+            queuer.go()
+        said, rows = queuer.said, "layers" if layer else "ops"
+        ours = {call: (trace.total("count", rows, op="aio", call=call),
+                       trace.total("errors", rows, op="aio", call=call))
+                for call in ("io_submit", "io_getevents")}
+        gate.check("counts", ours == {"io_submit": (said["submits"], said["refused"]),
+                                      "io_getevents": (said["waits"], 0)},
+                   submits=said["submits"], refused=said["refused"], waits=said["waits"],
+                   **{call: f"{n}/{errors}" for call, (n, errors) in ours.items()})
+
+
+@suite("aio.all")
+def all_kinds(gate: Gate) -> None:
+    need_functions()
+    queuer = Queuer(gate, "all", file_on_ext4(gate))
+    with Trace("--comm", "queuer") as trace:
+        queuer.go()
+        compare_left(gate, trace)
+    compare_calls(gate, trace, queuer)
+    compare_lost(gate, trace, 0)
+    spent = trace.strata(op="aio", call="fsync")
+    gate.check("helper", spent["helper"] > 0, **spent)
+
+
+@suite("aio.owner")
+def owner(gate: Gate) -> None:
+    """Interrupts and workers complete them: they are the submitter's all the same."""
+    need_functions()
+    file = file_on_ext4(gate)
+    for by, key in (("pid", ""), ("comm", "queuer"), ("file", os.path.realpath(file))):
+        gate.prefix = f"aio.owner.{by}."
+        queuer = Queuer(gate, "all", file, 101)
+        with Trace("--by", by, "-p", str(queuer.pid), "--op", "aio") as trace:
+            queuer.go()
+        compare_calls(gate, trace, queuer, key=key or queuer.key)
+
+
+@suite("aio.storm", 120)
+def storm(gate: Gate) -> None:
+    """Many queues at once, more than there are CPUs, of all kinds."""
+    need_functions()
+    point = os.path.dirname(file_on_ext4(gate))
+    queuers = [Queuer(gate, mode, fileio.make_file(f"{point}/{mode}{i}", 1), reads)
+               for i in range(3)
+               for mode, reads in (("all", READS), ("direct", READS), ("cached", READS), ("fsync", 53))]
+    os.sync()
+    with Trace("--by", "pid", "--comm", "queuer") as trace:
+        for queuer in queuers:
+            queuer.begin()
+        for queuer in queuers:
+            queuer.end()
+        compare_left(gate, trace)
+    if missed := trace.lost()["missed"]:
+        # where programs can be preempted: a request of which one was refused is not counted
+        done = sum(n for queuer in queuers for n, _, _ in queuer.said["aio"].values())
+        counted = trace.total("count", op="aio")
+        gate.check("counts", done - missed <= counted <= done, done=done, counted=counted, missed=missed)
+        return
+    for i, queuer in enumerate(queuers):
+        gate.prefix = f"aio.storm.{i}."
+        compare_calls(gate, trace, queuer, key=queuer.key)
+    gate.prefix = "aio.storm."
+    compare_lost(gate, trace, 0)
+
+
+@suite("aio.cached")
+def cached(gate: Gate) -> None:
+    """Misses and readahead at first, then only hits; all of it within io_submit()."""
+    need_functions()
+    file = file_on_ext4(gate)
+    for name, cold in (("cold", True), ("warm", False)):
+        gate.prefix = f"aio.cached.{name}."
+        if cold:
+            fileio.forget(file)
+        queuer = Queuer(gate, "cached", file)
+        with Trace("-p", str(queuer.pid), "--by", "cache", "--op", "aio") as trace:
+            queuer.go()
+        compare_calls(gate, trace, queuer)
+        by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
+        waited = by["miss"] + by["readahead"]
+        gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
+        if not cold:
+            spent = trace.strata(op="aio")
+            on_cpu = sum(spent[st] or 0 for st in ("syscall", "vfs", "fs"))
+            others = sum(spent[st] for st in ("tag", "queue", "device", "complete", "helper", "sleep"))
+            gate.check("inline", on_cpu > 0 and not others, on_cpu=on_cpu, others=others)
+
+
+@suite("aio.device")
+def device(gate: Gate) -> None:
+    """The device takes 10 ms; that is where the time is, however many are queued."""
+    need_functions()
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
+                            completion_nsec=10 * MS)
+    for mode in ("direct", "single"):
+        gate.prefix = f"aio.device.{mode}."
+        queuer = Queuer(gate, mode, disk.path, 101)
+        with Trace("-p", str(queuer.pid), "--op", "aio") as trace:
+            queuer.go()
+        compare_calls(gate, trace, queuer)
+        spent, total = trace.strata(op="aio"), trace.total("total_ns", op="aio")
+        gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.8 * total and
+                   spent["sleep"] * 100 <= total, mean_device_us=spent["device"] // 101_000, **spent)
+
+
+@suite("aio.fsync")
+def fsync(gate: Gate) -> None:
+    """A kernel worker does it: its time is the worker's, by what that waited for."""
+    need_functions()
+    queuer = Queuer(gate, "fsync", file_on_ext4(gate), 101)
+    with Trace("-p", str(queuer.pid), "--op", "aio") as trace:
+        queuer.go()
+        compare_left(gate, trace)
+    compare_calls(gate, trace, queuer)
+    spent = trace.strata(op="aio", call="fsync")
+    total = trace.total("total_ns", op="aio", call="fsync")
+    gate.check("time", spent["device"] > 0 and spent["helper"] > 0 and spent["sleep"] * 20 <= total,
+               total=total, **spent)
+
+
+@suite("aio.fio", 120)
+def fio(gate: Gate) -> None:
+    """fio's own counts and bytes."""
+    need_functions()
+    file = file_on_ext4(gate)
+    for name, depth, options in (("direct", 16, ("--direct=1",)), ("single", 1, ("--direct=1",)),
+                                 ("buffered", 16, ())):
+        gate.prefix = f"aio.fio.{name}."
+        with Trace("--comm", "fio", "--op", "aio") as trace:
+            job = oracles.fio(f"--filename={file}", "--ioengine=libaio", "--rw=randrw", "--bs=4k",
+                              "--size=1M", f"--iodepth={depth}", "--loops=3", "--randrepeat=1",
+                              "--invalidate=0", *options)
+        ours = {d: [trace.total(m, op="aio", call=call) for m in ("count", "bytes")]
+                for d, call in (("read", "pread"), ("write", "pwrite"))}
+        theirs = {d: [job[d]["total_ios"], job[d]["io_bytes"]] for d in ("read", "write")}
+        gate.check("counts", ours == theirs and min(n for n, _ in ours.values()) > 0,
+                   **{d: f"{ours[d]}=={theirs[d]}" for d in ours})
+
+
+@suite("aio.record", 300)
+def both_ways(gate: Gate) -> None:
+    """Both sinks of the same run, row by row."""
+    at = file_on_ext4(gate)
+    file = Path(machine.scratch(gate.kept) / "aio.ios")
+    for key in ("", *KEYS):
+        queuer = Queuer(gate, "all", at, 101)
+        by = ["--by", key] if key else []
+        with Record(file, "-j", "--breakdown", *by, "-p", str(queuer.pid)) as trace:
+            queuer.go()
+        compare(gate, key or "plain", trace.json, report("-j", *by, str(file))[0])
