@@ -156,7 +156,7 @@ many: all
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man
-	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" "guests" "many" "bench-quick"
+	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" "guests" "many" "bench BENCH='--quick 6.1'"
 
 run:
 	$(Q)tests/setup --build
@@ -164,11 +164,7 @@ run:
 	$(Q)tests/demo
 
 bench: all
-	$(Q)tests/bench/bench
-
-# What make test has of it.
-bench-quick: all
-	$(Q)tests/bench/bench --quick 6.1
+	$(Q)tests/bench/bench $(BENCH)
 
 fuzz:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) FUZZ=1 fuzzers
@@ -200,4 +196,4 @@ clean:
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all unit house cli live matrix guests many test run bench bench-quick fuzz fuzzers man install clean
+.PHONY: all unit house cli live matrix guests many test run bench fuzz fuzzers man install clean
