@@ -48,6 +48,7 @@ static FILE *recording_of(void (*ops)(struct writer *w))
 	writer_close(&w);
 	while (!writer_end(&w, "{\"ended\":\"ended\",\"ops\":1,\"lost\":{\"ops\":0}}"))
 		;
+	writer_done(&w);
 	rewind(f);
 	return f;
 }
