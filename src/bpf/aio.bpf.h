@@ -113,6 +113,9 @@ static __always_inline void aio_completed(u64 key)
 		t->async = 0;
 	if (u->op.stage)
 		async_ends(u, aio_how(u, same), ret, bpf_ktime_get_ns());
+	/* before 6.7 an interrupt on top of an update may not delete it */
+	u->op.stage = 0;
+	u->task = 0;
 	bpf_map_delete_elem(&async_ops, &key);
 }
 

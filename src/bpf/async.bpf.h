@@ -94,7 +94,8 @@ static __always_inline struct async_op *async_new(u64 req)
 
 	if (bpf_map_update_elem(&async_ops, &req, zeroes, BPF_NOEXIST)) {
 		u = async_find(req);
-		count_lost(u ? LOST_UNMATCHED_START : LOST_MAP_FULL);
+		if (!u || u->task)
+			count_lost(u ? LOST_UNMATCHED_START : LOST_MAP_FULL);
 		if (!u || bpf_map_update_elem(&async_ops, &req, zeroes, BPF_EXIST))
 			return NULL;
 	}

@@ -26,13 +26,23 @@
 #include "trace.skel.h"
 #include "trace_functions.skel.h"
 
+/* What a program is loaded with beside its instructions. Not all of libbpf's options: those have
+ * the size of the library that is there, which may be another than that of its header. */
+struct types {
+	enum bpf_attach_type attach;
+	unsigned int hook;
+	int btf_fd;			/* the object's, as is what follows */
+	const void *funcs;
+	unsigned int func_size, funcs_n;
+};
+
 /* A load in progress. libbpf calls before_load() for each program with this as the cookie. A load
  * is done by one thread. */
 static struct loading {
 	struct trace_bpf *obj;
 	struct feature *feat;
 	const struct program *prog;	/* that is being loaded */
-	struct bpf_prog_load_opts opts[MAX_PROGRAMS]; /* of programs[], for copies */
+	struct types types[MAX_PROGRAMS]; /* of programs[], for copies */
 } loading;
 
 /* The kernel's type of a hook that has one; without it, libbpf would search all types for each
@@ -65,16 +75,21 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	if (!l->prog)
 		return -ENOENT;
 	opts->attach_btf_id = hook_type(l->prog, l->feat);
-	l->opts[l->prog - programs] = *opts;
+	l->types[l->prog - programs] = (struct types){
+		.attach = opts->expected_attach_type, .hook = opts->attach_btf_id,
+		.btf_fd = opts->prog_btf_fd, .funcs = opts->func_info,
+		.func_size = opts->func_info_rec_size, .funcs_n = opts->func_info_cnt,
+	};
 	return 0;
 }
 
 int load_copy(const struct bpf_program *prog, const struct program *row)
 {
-	struct bpf_prog_load_opts opts = loading.opts[row - programs];
+	const struct types *t = &loading.types[row - programs];
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = t->attach,
+		    .attach_btf_id = t->hook, .prog_btf_fd = t->btf_fd, .func_info = t->funcs,
+		    .func_info_rec_size = t->func_size, .func_info_cnt = t->funcs_n);
 
-	opts.log_buf = NULL;
-	opts.log_size = opts.log_level = 0;
 	return bpf_prog_load(bpf_program__type(prog), bpf_program__name(prog), "GPL",
 			     bpf_program__insns(prog), bpf_program__insn_cnt(prog), &opts);
 }

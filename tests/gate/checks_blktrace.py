@@ -75,6 +75,21 @@ def is_traced(disk: machine.Disk) -> bool:
         return False
 
 
+def need_permission(said: str) -> None:
+    if "Operation not permitted" in said:
+        raise Skip("this machine permits no blktrace, not even to root")
+
+
+def wait_begun(proc: subprocess.Popen[str], disk: machine.Disk) -> None:
+    machine.wait_for(lambda: is_traced(disk) or proc.poll() is not None, 20)
+    if is_traced(disk):
+        return
+    proc.kill()
+    said = proc.communicate()[0]
+    need_permission(said)
+    raise Broken(f"blktrace did not begin: {said}")
+
+
 @contextmanager
 def blktrace(stack: ExitStack, disk: machine.Disk, where: Path) -> Iterator[Seen]:
     if not shutil.which("blktrace"):
@@ -86,16 +101,14 @@ def blktrace(stack: ExitStack, disk: machine.Disk, where: Path) -> Iterator[Seen
                "-b", "1024", "-n", "16"]
     seen = Seen()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as proc:
+        wait_begun(proc, disk)
         try:
-            if not machine.wait_for(lambda: is_traced(disk), 20):
-                raise Broken("blktrace did not begin")
             time.sleep(0.5)
             yield seen
         finally:
             proc.send_signal(signal.SIGINT)
-            said, _ = proc.communicate(timeout=60)
-    if "Operation not permitted" in said:
-        raise Skip("this machine permits no blktrace, not even to root")
+            said = proc.communicate(timeout=60)[0]
+    need_permission(said)
     if proc.returncode or re.findall(r"dropped (\d+)", said) != ["0"]:
         raise Broken(f"blktrace: exit {proc.returncode}: {said}")
     for when, sector, action in sorted(e for f in to.glob("it.blktrace.*") for e in parse(f.read_bytes())):

@@ -450,29 +450,6 @@ def run_queue(gate: Gate) -> Steps:
     compare_scheduler(gate, slow, busy_too=True)
 
 
-@stage("A6.helper-runq")
-def run_queue_of_a_helper(gate: Gate) -> Steps:
-    """A thread that gets the CPU at once waits for the journal's, which does not: others of a higher
-    priority have all CPUs."""
-    at = place(gate, "ext4", "null_blk").point  # a disk without threads of its own
-    make = lambda: Workload(gate.stack, f"{at}/helper", {"pwrite": 1, "fsync": 1}, "-l", "11")  # noqa: E731
-    rounds = Rounds(3, make, make)
-    yield
-    for base, slow in zip(rounds.base, rounds.slow):
-        base.go()
-        os.sched_setscheduler(slow.pid, os.SCHED_FIFO, os.sched_param(1))
-        busy = [actor(gate.stack, "hogs", str(cpu), "2") for cpu in os.sched_getaffinity(0)]
-        for hogs in busy:
-            for child in machine.get(f"/proc/{hogs.pid}/task/{hogs.pid}/children").split():
-                os.setpriority(os.PRIO_PROCESS, int(child), -20)
-        slow.go()
-        for hogs in busy:
-            hogs.go()
-    trace = yield
-    assert trace
-    compare_added(gate, "fsync", *rounds.times(trace, "fsync", busy=True), BUSY, MS / 4)
-
-
 @stage("A6.quota")
 def cpu_quota(gate: Gate) -> Steps:
     """Cached reads in a cgroup that gets a twentieth of a CPU."""
