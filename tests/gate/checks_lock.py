@@ -2,11 +2,20 @@
 """Who held the lock that a slow operation waited for."""
 from __future__ import annotations
 
+import re
+
 import machine
 from checks_inject import MS, lock_strata, slow_null_blk
 from harness import Gate, Skip, suite
 from oracles import Workload
 from tool import Trace
+
+
+def written_by(process: Workload) -> int:
+    """Bytes that it has sent to a disk."""
+    found = re.search(r"^write_bytes: (\d+)", machine.get(f"/proc/{process.pid}/io"), re.MULTILINE)
+    assert found
+    return int(found[1])
 
 
 @suite("A6.lock-holder")
@@ -20,8 +29,9 @@ def lock_holder(gate: Gate) -> None:
     holder = Workload(gate.stack, file, {"dwrite": 101})
     waiter = Workload(gate.stack, file, {"pwrite": 5})
     with Trace("--slowest", "100", "--op", "write") as trace:
+        before = written_by(holder)
         holder.begin()
-        machine.wait_for(lambda: machine.get(disk.sys / "inflight").split() != ["0", "0"])
+        machine.wait_for(lambda: written_by(holder) > before)
         waiter.go()
         holder.end()
     records = [r for r in trace.json["slowest"] if r["pid"] == waiter.pid and r["lock"]]
