@@ -28,7 +28,7 @@ def lock_holder(gate: Gate) -> None:
     file = f"{point}/locked"
     holder = Workload(gate.stack, file, {"dwrite": 101})
     waiter = Workload(gate.stack, file, {"pwrite": 5})
-    with Trace("--slowest", "100", "--op", "write") as trace:
+    with Trace("--slowest", "1000", "--op", "write") as trace:
         before = written_by(holder)
         holder.begin()
         machine.wait_for(lambda: written_by(holder) > before)
