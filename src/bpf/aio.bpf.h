@@ -84,10 +84,12 @@ GLOBAL int aio_executed(u32 acts, u32 ret)
 	return 0;
 }
 
-/* How the iocb ends whose entry is @u, in any context. @same: current's last. */
-static __always_inline enum async_end aio_how(const struct async_op *u, bool same)
+/* How the iocb ends whose entry is @u, in any context. @same: current's last. A kernel thread that
+ * is not completing its last bio right now had work to do after that: O_DSYNC, unwritten extents.
+ */
+static __always_inline enum async_end aio_how(const struct async_op *u, bool same, u64 now)
 {
-	if (u->queued && is_helper(current_flags()))
+	if (is_helper(current_flags()) && (u->queued || !mark_is_of(u->last.times.c, now)))
 		return ENDS_BY_WORKER;
 	return same ? ENDS_AT_ONCE : ENDS_LATER;
 }
@@ -98,6 +100,7 @@ static __always_inline enum async_end aio_how(const struct async_op *u, bool sam
 static __always_inline void aio_completed(u64 key)
 {
 	struct async_op *u = async_find(key);
+	u64 now = bpf_ktime_get_ns();
 	struct task_state *t;
 	long ret;
 	bool same;
@@ -108,11 +111,11 @@ static __always_inline void aio_completed(u64 key)
 	same = t && t->async == key && u->task == t->task;
 	ret = BPF_CORE_READ((struct aio_kiocb *)key, ki_res.res);
 	if (same && async_executes(t)) /* the return of its function was not seen */
-		async_park(t, bpf_ktime_get_ns(), false);
+		async_park(t, now, false);
 	if (same)
 		t->async = 0;
 	if (u->op.stage)
-		async_ends(u, aio_how(u, same), ret, bpf_ktime_get_ns());
+		async_ends(u, aio_how(u, same, now), ret, now);
 	/* before 6.7 an interrupt on top of an update may not delete it */
 	u->op.stage = 0;
 	u->task = 0;

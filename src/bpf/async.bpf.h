@@ -36,7 +36,8 @@ static __always_inline void async_park(struct task_state *t, u64 now, bool vague
 
 	t->op.stage = 0;
 	barrier();
-	if (!u) {
+	/* its end was not seen, and another's entry may be there by now */
+	if (!u || u->task != t->task || u->begun != t->op.start) {
 		count_lost(LOST_UNMATCHED_START);
 		return;
 	}
@@ -108,6 +109,7 @@ static __always_inline void async_begins(struct task_state *t, struct async_op *
 					 u8 acts, u16 call, u64 now)
 {
 	u->task = t->task;
+	u->begun = now;
 	async_set_owner(&u->who);
 	t->op.acts = acts;
 	t->op.call = call;

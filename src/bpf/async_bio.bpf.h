@@ -15,6 +15,7 @@ struct async_op {
 	struct op op;    /* as it was parked; stage 0: a thread executes it */
 	u64 parked;      /* since when nobody does */
 	u64 task;        /* who submitted it */
+	u64 begun;       /* op.start, also while a thread executes it */
 	u16 batch;       /* of that thread's, when it was parked */
 	u8 queued;       /* for a worker */
 	u8 linked;       /* to a request that comes first */
@@ -23,7 +24,17 @@ struct async_op {
 	u8 worker_reads; /* the worker submitted bios that read */
 	u32 worker_bios;
 	struct sent_who who; /* only with op_owner */
-	struct done last;    /* its own bio that was done last; whose: 1, | DONE_READ */
+	struct done last;    /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
+};
+
+/* A bio that read ahead for an earlier request at this address, and outlived it. A buffered read
+ * may have waited for it; any other request has not. */
+#define DONE_EARLIER (1ULL << 33)
+
+/* What a bio belongs to. A request's address alone may be another's by the time the bio is done. */
+struct async_ref {
+	u64 req;
+	u64 begun;
 };
 
 struct {
@@ -34,12 +45,11 @@ struct {
 	__type(value, struct async_op);
 } async_ops SEC(".maps");
 
-/* The request of io_uring or libaio that a bio belongs to. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, u64);
-	__type(value, u64);
+	__type(value, struct async_ref);
 } async_bios SEC(".maps");
 
 _Static_assert(sizeof(zeroes) >= sizeof(struct async_op), "async_op");
@@ -49,21 +59,23 @@ static __always_inline struct async_op *async_find(u64 req)
 	return bpf_map_lookup_elem(&async_ops, &req);
 }
 
-static __always_inline void async_bio_add(u64 bio, u64 req)
+static __always_inline void async_bio_add(u64 bio, u64 req, u64 begun)
 {
-	if (!bpf_map_update_elem(&async_bios, &bio, &req, BPF_NOEXIST))
+	struct async_ref ref = { req, begun };
+
+	if (!bpf_map_update_elem(&async_bios, &bio, &ref, BPF_NOEXIST))
 		atomic_add(&live.async_bios, 1);
-	else if (bpf_map_update_elem(&async_bios, &bio, &req, BPF_EXIST))
+	else if (bpf_map_update_elem(&async_bios, &bio, &ref, BPF_EXIST))
 		count_lost(LOST_MAP_FULL);
 }
 
 /* @split is the first part of @bio. */
 static __always_inline void async_bio_split(u64 bio, u64 split)
 {
-	u64 *req = live.async_bios ? bpf_map_lookup_elem(&async_bios, &bio) : NULL;
+	struct async_ref *ref = live.async_bios ? bpf_map_lookup_elem(&async_bios, &bio) : NULL;
 
-	if (req)
-		async_bio_add(split, *req);
+	if (ref)
+		async_bio_add(split, ref->req, ref->begun);
 }
 
 /* @bio ends, or ended before it had a request: no room, and its submitter does not wait. */
@@ -81,20 +93,25 @@ GLOBAL int async_bio_done(u64 bio, u64 nr)
 {
 	struct mark *m = mark_at(nr);
 	struct done last = {};
+	struct async_ref *found, ref;
 	struct async_op *u;
-	u64 *found, req;
 
 	if (!CONF(async))
 		return 0;
 	found = bpf_map_lookup_elem(&async_bios, &bio);
 	if (!found)
 		return 0;
-	req = *found;
+	ref = *found;
 	async_bio_forget(bio);
-	u = async_find(req);
+	u = async_find(ref.req);
 	if (!u || !m->times.c)
 		return 0;
 	last.whose = 1 | (m->is_read ? DONE_READ : 0);
+	if (u->begun != ref.begun) {
+		if (u->last.whose && !(u->last.whose & DONE_EARLIER))
+			return 0;
+		last.whose |= DONE_EARLIER;
+	}
 	last.times = m->times;
 	last.check = done_check(&last);
 	u->last = last;

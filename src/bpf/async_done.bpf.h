@@ -17,19 +17,17 @@ static __always_inline u32 async_before_bio(const struct async_op *u)
 	return u->vague ? u->op.layer & 3 : ST_SLEEP;
 }
 
-/* Charges the time since a request was parked by the times of its last bio. */
-static __always_inline void async_charge_bio(struct op *op, const struct rq_times *c, u32 before,
-					     u64 now)
+/* Charges the time since a request was parked by the times of its last bio, until that was done. */
+static __always_inline void async_charge_bio(struct op *op, const struct rq_times *c, u32 before)
 {
 	op_charge(op, before, c->held ? c->held : c->q);
 	op_charge(op, ST_DEVICE, c->q);
 	op_charge(op, ST_TAG, c->g);
 	op_charge(op, ST_QUEUE, c->d);
 	op_charge(op, ST_DEVICE, c->c);
-	op_charge(op, ST_COMPLETE, now);
 }
 
-/* Charges the time since a request was left to a worker, which is current, by that one's waits. */
+/* Charges the rest of a request, which current, a worker, has executed, by the waits of that. */
 static __always_inline void async_charge_worker(struct op *op, u64 now)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -48,7 +46,7 @@ enum async_end {
 	ENDS_LATER,	/* its thread has gone on to something else */
 	ENDS_AT_ONCE,	/* its thread has not */
 	ENDS_IN_BATCH,	/* along with those submitted beside it */
-	ENDS_BY_WORKER, /* current, which executed it */
+	ENDS_BY_WORKER, /* current, which executed it, or what remained to do after its bios */
 };
 
 /*
@@ -58,13 +56,14 @@ enum async_end {
  */
 static __always_inline void async_charge(struct async_op *u, enum async_end how, u64 now)
 {
-	bool bios, waits;
+	bool bios, waits, worked = how == ENDS_BY_WORKER && u->queued;
 	struct done last = u->last;
 	struct op *op = &u->op;
 
 	barrier(); /* from now on the copy */
-	bios = last.whose && last.check == done_check(&last) && last.times.c >= op->start;
-	waits = bios && (op->file.direct || u->polls || how == ENDS_LATER);
+	bios = last.whose && last.check == done_check(&last) && last.times.c >= op->start &&
+	       (!(last.whose & DONE_EARLIER) || (op->acts == OP_READ && !op->file.direct));
+	waits = bios && !worked && (op->file.direct || u->polls || how == ENDS_LATER);
 	op->own_reads |= u->worker_reads;
 	if (u->worker_bios) {
 		op->requests = (op->submitted ? op->requests : 0) + u->worker_bios;
@@ -72,11 +71,15 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	}
 	if (!op->settled || !u->vague || !waits)
 		op_settle(op, op->layer, u->parked);
-	if (how == ENDS_BY_WORKER) {
+	if (waits) {
+		op->waited_read |= !!(last.whose & DONE_READ);
+		async_charge_bio(op, &last.times, async_before_bio(u));
+		worked = how == ENDS_BY_WORKER;
+	}
+	if (worked) {
 		async_charge_worker(op, now);
 	} else if (waits) {
-		op->waited_read |= !!(last.whose & DONE_READ);
-		async_charge_bio(op, &last.times, async_before_bio(u), now);
+		op_charge(op, ST_COMPLETE, now);
 	} else if (u->queued) {
 		op_charge(op, ST_HELPER, now);
 	} else if (how == ENDS_IN_BATCH) {

@@ -52,6 +52,19 @@ static __always_inline struct mark *mark_current(u64 now, u32 level)
 	return m;
 }
 
+/* Whether this CPU is, at any level, in the completion of what was done at @done. */
+static __always_inline bool mark_is_of(u64 done, u64 now)
+{
+	struct mark *m;
+
+	for (u32 i = 0; i < MARK_LEVELS - 1; i++) {
+		m = mark_at(current_cpu() * MARK_LEVELS + i);
+		if (done && m->times.c == done && now <= m->until)
+			return true;
+	}
+	return false;
+}
+
 static __always_inline void mark_set(const struct rq_times *times, bool is_read, u64 until,
 				     u32 level)
 {

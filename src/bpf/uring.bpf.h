@@ -53,7 +53,7 @@ static __always_inline struct file *uring_fd(u32 fd, bool fixed)
 
 /*
  * Looks which file @req is for, which has begun to be executed; false: it is not traced. What is
- * closed was looked at before; what is opened is known when it returns @ret.
+ * closed was looked at before; what is opened is known when it returns @ret (until then -1).
  */
 static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 {
@@ -76,11 +76,10 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 static __always_inline void async_executed_bio(struct task_state *t, u64 bio)
 {
 	op_change_layer(&t->op, t->op.layer);
-	async_bio_add(bio, t->async);
+	async_bio_add(bio, t->async, t->op.start);
 	if (t->op.kind != OP_URING)
 		return;
-	if (CONF(by) == BY_FILE || CONF(sent_requests))
-		uring_learn_file(&t->op, t->async, 0);
+	uring_learn_file(&t->op, t->async, -1);
 	if (t->uring_polls)
 		async_park(t, t->op.at[AT_CHARGED], true);
 }
@@ -95,7 +94,7 @@ static __always_inline bool uring_worker_bio(u64 bio, bool is_read)
 		return false;
 	u->worker_bios++;
 	u->worker_reads |= is_read;
-	async_bio_add(bio, req);
+	async_bio_add(bio, req, u->begun);
 	return true;
 }
 
@@ -110,7 +109,7 @@ static __always_inline bool uring_bio_follows(struct task_state *t, u64 bio)
 		return false;
 	op_settle(&u->op, u->op.layer, bpf_ktime_get_ns());
 	u->op.requests++;
-	async_bio_add(bio, t->async);
+	async_bio_add(bio, t->async, u->begun);
 	return true;
 }
 
@@ -229,6 +228,7 @@ static __always_inline void uring_queued(u64 req)
 	}
 	u->parked = now;
 	u->queued = 1;
+	uring_learn_file(&u->op, req, -1);
 }
 
 #endif

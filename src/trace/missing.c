@@ -24,12 +24,18 @@ static const char *why_no_layer(const struct feature *f)
 /* Each function has two programs, and one of them serves. */
 static bool aio_is_probed(const struct trace_bpf *obj)
 {
-	return (bpf_program__fd(obj->progs.enter_aio_complete) >= 0 ||
-		bpf_program__fd(obj->progs.kenter_aio_complete) >= 0) &&
-	       (bpf_program__fd(obj->progs.leave_aio_read) >= 0 ||
-		bpf_program__fd(obj->progs.kleave_aio_read) >= 0) &&
-	       (bpf_program__fd(obj->progs.leave_aio_write) >= 0 ||
-		bpf_program__fd(obj->progs.kleave_aio_write) >= 0);
+	const struct bpf_program *const pairs[][2] = {
+		{ obj->progs.enter_aio_read, obj->progs.kenter_aio_read },
+		{ obj->progs.leave_aio_read, obj->progs.kleave_aio_read },
+		{ obj->progs.enter_aio_write, obj->progs.kenter_aio_write },
+		{ obj->progs.leave_aio_write, obj->progs.kleave_aio_write },
+		{ obj->progs.enter_aio_complete, obj->progs.kenter_aio_complete },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (bpf_program__fd(pairs[i][0]) < 0 && bpf_program__fd(pairs[i][1]) < 0)
+			return false;
+	return true;
 }
 
 /* The first reason stays: rows are ordered so that it says most. */

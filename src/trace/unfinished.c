@@ -7,14 +7,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/path.h"
 #include "trace/collect.h"
 
-/* The least progress of a call whose file is known; see enum op_progress in maps.bpf.h. */
-enum { PROGRESS_ACTIVE = 3 };
+/* A request of io_uring or libaio, and the least progress of a call whose file is known; see enum
+ * op_progress in maps.bpf.h. */
+enum { PROGRESS_ASYNC = 1, PROGRESS_ACTIVE = 3 };
 
 /* Operations whose thread and file are named, the oldest. */
 enum { NAMED_MOST = 64 };
@@ -85,8 +87,10 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		      const struct bpf_conf *conf)
 {
 	const struct btf *btf = bpf_object__btf(obj);
+	const struct bpf_map *parked = bpf_object__find_map_by_name(obj, "async_ops");
 	unsigned int task = array_find(btf, "tasks", &l->tasks, &l->task_size, &l->n_tasks);
 	unsigned int io = array_find(btf, "io_slots", &l->ios, &l->io_size, &l->n_ios);
+	unsigned int async = btf__find_by_name_kind(btf, "async_op", BTF_KIND_STRUCT);
 	const struct {
 		unsigned int type;
 		const char *path;
@@ -105,7 +109,9 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ task, "op.file.ino", &l->ino },
 		{ task, "op.file.mode", &l->mode },
 		{ task, "op.file.generation", &l->generation },
+		{ task, "op.file.file", &l->file },
 		{ task, "id", &l->id },
+		{ task, "task", &l->task },
 		{ task, "collisions", &l->collisions },
 		{ task, "wait.off", &l->off },
 		{ task, "wait.asleep", &l->asleep },
@@ -114,14 +120,20 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ io, "key", &l->key },
 		{ io, "g", &l->g },
 		{ io, "d", &l->d },
+		{ async, "task", &l->async_task },
+		{ async, "queued", &l->queued },
 	};
-	int err = task && io ? 0 : -ENOENT;
+	int err = task && io && (int)async > 0 && parked ? 0 : -ENOENT;
 
 	l->has_file = conf->file_details;
 	l->has_names = conf->by == BY_FILE;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !err; i++)
 		err = path_find(btf, all[i].type, all[i].path, all[i].at);
-	return err;
+	if (err)
+		return err;
+	l->async = conf->async ? bpf_map__fd(parked) : -1;
+	l->async_size = bpf_map__value_size(parked);
+	return 0;
 }
 
 static uint64_t u64_at(const char *p, size_t at)
@@ -145,7 +157,7 @@ static unsigned char u8_at(const char *p, size_t at)
 	return p[at];
 }
 
-/* What a sleeping thread waits for, if it waits for the bio that it submitted last. */
+/* What an operation waits for, if it waits for the bio that it submitted last. */
 static enum stratum bio_stratum(const struct state_layout *l, const char *bss, uint64_t bio)
 {
 	for (size_t i = 0; i < l->n_ios; i++) {
@@ -236,36 +248,124 @@ static int add(struct snapshot *sn, const struct unfinished *op)
 	return 0;
 }
 
-int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
-		    uint64_t now, uint64_t min_ns, struct snapshot *sn)
+/* Whether the operation at @op has begun, and is traced. A request of io_uring is if its file is
+ * known: it has submitted a bio, or waits for a worker. It may also be one that polls a pipe. */
+static bool in_progress(const struct state_layout *l, const char *op)
 {
+	unsigned int progress = u8_at(op, l->progress);
+
+	return progress >= PROGRESS_ACTIVE || (progress == PROGRESS_ASYNC && u64_at(op, l->file));
+}
+
+/* What is read of a run. */
+struct reading {
+	const struct state_layout *l;
+	const char *bss;
+	const struct fs_entry *types;
+	uint64_t now, min_ns;
+	struct snapshot *sn;
+};
+
+/* Adds the operation at @op, of thread @id. 0 or -ENOMEM. */
+static int op_add(const struct reading *r, const char *op, enum stratum stratum, uint64_t id)
+{
+	uint64_t start = u64_at(op, r->l->start);
+	struct unfinished u = { .op = u8_at(op, r->l->kind), .stratum = stratum, .pid = id >> 32,
+				.tid = id };
+
+	if (start >= r->now || r->now - start < r->min_ns)
+		return 0;
+	u.age_ns = r->now - start;
+	collect_fs_name(r->types, u64_at(op, r->l->fs), u.fs);
+	file_read(r->l, op, &u);
+	return add(r->sn, &u);
+}
+
+/* The thread whose struct task_struct is at @task; 0: it is gone, or has no state of its own. */
+static uint64_t thread_of(const struct reading *r, uint64_t task)
+{
+	const struct state_layout *l = r->l;
+
+	for (size_t i = 0; i < l->n_tasks; i++) {
+		const char *slot = r->bss + l->tasks + i * l->task_size;
+
+		if (u64_at(slot, l->task) == task)
+			return u64_at(slot, l->id);
+	}
+	return 0;
+}
+
+static int parked_add(const struct reading *r, const char *async)
+{
+	const struct state_layout *l = r->l;
+	enum stratum now = u8_at(async, l->queued) ? ST_HELPER
+			   : u8_at(async, l->submitted)
+				   ? bio_stratum(l, r->bss, u64_at(async, l->last_bio))
+				   : ST_SLEEP;
+
+	if (!in_progress(l, async))
+		return 0;
+	return op_add(r, async, now, thread_of(r, u64_at(async, l->async_task)));
+}
+
+/* More than a bucket of the kernel's hash can have, since a batch never splits one. */
+enum { BATCH = 512 };
+
+/* Requests that no thread executes. */
+static int parked_read(const struct reading *r)
+{
+	size_t size = r->l->async_size;
+	uint64_t *keys = calloc(BATCH, sizeof(*keys));
+	char *entries = calloc(BATCH, size);
+	unsigned int at, n;
+	bool first = true, last = false;
+	int err = keys && entries ? 0 : -ENOMEM;
+
+	while (!err && !last) {
+		n = BATCH;
+		if (bpf_map_lookup_batch(r->l->async, first ? NULL : &at, &at, keys, entries, &n,
+					 NULL)) {
+			last = errno == ENOENT;
+			err = last ? 0 : -errno;
+		}
+		for (unsigned int i = 0; i < n && !err; i++)
+			err = parked_add(r, entries + i * size);
+		first = false;
+	}
+	free(entries);
+	free(keys);
+	return err;
+}
+
+static int threads_read(const struct reading *r)
+{
+	const struct state_layout *l = r->l;
 	char task[l->task_size];
 	int err = 0;
 
 	for (size_t i = 0; i < l->n_tasks && !err; i++) {
-		const char *slot = (const char *)bss + l->tasks + i * l->task_size;
-		struct unfinished op = {};
-		uint64_t start, id;
+		const char *slot = r->bss + l->tasks + i * l->task_size;
 
-		sn->unseen_threads += *(const unsigned int *)(slot + l->collisions);
-		if (u8_at(slot, l->progress) < PROGRESS_ACTIVE)
+		r->sn->unseen_threads += *(const unsigned int *)(slot + l->collisions);
+		if (!in_progress(l, slot))
 			continue;
 		memcpy(task, slot, sizeof(task));
-		start = u64_at(task, l->start);
 		/* it may have ended meanwhile, and another may have begun */
-		if (u8_at(slot, l->progress) < PROGRESS_ACTIVE || u64_at(slot, l->start) != start ||
-		    start >= now || now - start < min_ns)
-			continue;
-		op.age_ns = now - start;
-		op.op = u8_at(task, l->kind);
-		op.stratum = stratum_now(l, bss, task);
-		id = u64_at(task, l->id);
-		op.pid = id >> 32;
-		op.tid = id;
-		collect_fs_name(types, u64_at(task, l->fs), op.fs);
-		file_read(l, task, &op);
-		err = add(sn, &op);
+		if (in_progress(l, slot) && u64_at(slot, l->start) == u64_at(task, l->start))
+			err = op_add(r, task, stratum_now(l, r->bss, task), u64_at(task, l->id));
 	}
+	return err;
+}
+
+int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
+		    uint64_t now, uint64_t min_ns, struct snapshot *sn)
+{
+	const struct reading r = { l, bss, types, now, min_ns, sn };
+	/* in this order: none of them is seen twice */
+	int err = l->async < 0 ? 0 : parked_read(&r);
+
+	if (!err)
+		err = threads_read(&r);
 	if (sn->n_unfinished)
 		qsort(sn->unfinished, sn->n_unfinished, sizeof(*sn->unfinished), older_first);
 	for (size_t i = 0; i < sn->n_unfinished && i < NAMED_MOST; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * unfinished.h - operations that have not ended: read from the states of threads, which are mapped
- * into user space. The programs do nothing for it.
+ * into user space, and from the map of requests that no thread executes. The programs do nothing
+ * for it.
  */
 #ifndef IOSTRATA_UNFINISHED_H
 #define IOSTRATA_UNFINISHED_H
@@ -18,17 +19,20 @@ struct bpf_object;
 struct state_layout {
 	size_t tasks, task_size, n_tasks;	/* the array */
 	size_t ios, io_size, n_ios;		/* the array */
-	/* in an element of tasks */
+	/* in an operation */
 	size_t progress, layer, kind, throttled, locked, submitted, start, last_bio, fs;
-	size_t dev, ino, mode, generation;
-	size_t id, collisions;
+	size_t dev, ino, mode, generation, file;
+	/* in an element of tasks; its operation comes first */
+	size_t id, task, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
 	size_t key, g, d;			/* in an element of ios */
+	size_t async_size, async_task, queued;	/* of an entry of async_ops; likewise */
+	int async;				/* that map, or -1: not in this run */
 	bool has_file;				/* dev, ino and mode are set in this run */
 	bool has_names;				/* so is generation, and rows are by file */
 };
 
-/* @conf: of these programs. 0, or -ENOENT if they lack any of this. */
+/* @conf: of these programs, which are loaded. 0, or -ENOENT if they lack any of this. */
 int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		      const struct bpf_conf *conf);
 
@@ -36,7 +40,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
  * Adds to @sn the operations in progress at @now, oldest first, except those younger than @min_ns.
  * Where the run looks at files, theirs are named as in the rows of @sn, else by device and inode.
  * Threads that share a slot of tasks with another (@tasks_overflown) are left out, and counted as
- * such. @bss: the variables. 0 or -ENOMEM.
+ * such. @bss: the variables. 0 or -errno.
  */
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn);

@@ -213,10 +213,11 @@ export -f files
 @test "requests that belong to no operation are told" {
 	fio=(fio --name=a --filename="$dir/file" --size=1M --bs=4k --direct=1 --output=/dev/null)
 	"${fio[@]}" --rw=write
-	# some hypervisors lose hits after attaching
+	# Some hypervisors lose hits after attaching. Pages of fio itself that are read again, as faults
+	# are no operations, may be outside.
 	later=(sh -c 'sleep 1; exec "$@"' sh "${fio[@]}")
 	expect 0 breakdown -j -o "$dir/out" -- "${later[@]}" --rw=randread --ioengine=psync
-	json '.requests[] | select(.op == "R" and .count > 200) | .outside < .count / 10' "$dir/out"
+	json '[.requests[] | select(.op == "R") | .count - .outside] | add >= 250' "$dir/out"
 	expect 0 breakdown -j -T blk -- "${fio[@]}" --rw=randread
 	json '.requests | length > 0 and all(.outside == null)'
 	expect 0 breakdown -j -- "${later[@]}" --rw=randread --ioengine=libaio --iodepth=16

@@ -11,7 +11,7 @@ import fileio
 import machine
 import oracles
 from checks_record import KEYS, Record, compare, report
-from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4
+from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
 from harness import Broken, Gate, Skip, suite
 from oracles import QUEUER, Process, program
 from tool import Trace
@@ -157,6 +157,12 @@ def device(gate: Gate) -> None:
                    spent["sleep"] * 100 <= total, mean_device_us=spent["device"] // 101_000, **spent)
 
 
+@suite("aio.unfinished")
+def unfinished(gate: Gate) -> None:
+    need_functions()
+    in_progress(gate, lambda path: Queuer(gate, "direct", path, 16))
+
+
 @suite("aio.fsync")
 def fsync(gate: Gate) -> None:
     """A kernel worker does it: its time is the worker's, by what that waited for."""
@@ -170,6 +176,25 @@ def fsync(gate: Gate) -> None:
     total = trace.total("total_ns", op="aio", call="fsync")
     gate.check("time", spent["device"] > 0 and spent["helper"] > 0 and spent["sleep"] * 20 <= total,
                total=total, **spent)
+
+
+@suite("aio.sync")
+def sync(gate: Gate) -> None:
+    """After the bios of a direct write, a kernel worker makes it durable. That is the worker's time:
+    the log and its commit block, 10 ms each."""
+    need_functions()
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, memory_backed=1, size=96,
+                            completion_nsec=10 * MS)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    queuer = Queuer(gate, "sync", fileio.make_file(f"{point}/sync", 1), 53)
+    os.sync()
+    with Trace("-p", str(queuer.pid), "--op", "aio") as trace:
+        queuer.go()
+        compare_left(gate, trace)
+    compare_calls(gate, trace, queuer)
+    spent, total = trace.strata(op="aio"), trace.total("total_ns", op="aio")
+    gate.check("time", spent["device"] >= 53 * 20 * MS and spent["complete"] * 20 <= total and
+               spent["helper"] > 0, total=total, **spent)
 
 
 @suite("aio.fio", 120)

@@ -4,6 +4,8 @@ executed it; and nothing of it is left behind."""
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import fileio
@@ -43,6 +45,22 @@ def file_on_ext4(gate: Gate) -> str:
     file = fileio.make_file(f"{point}/rings", 1)
     os.sync()
     return file
+
+
+def in_progress(gate: Gate, start: Callable[[str], Process]) -> None:
+    """16 requests whose device takes 4 s are told as such while they are there, with their owner."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=4000 * MS)
+    process = start(disk.path)
+    with Trace("-p", str(process.pid)) as trace:
+        process.begin()
+        time.sleep(1)
+    need_uring(trace)
+    found = [one for one in trace.json["in_progress"] if one["op"] == process.kind]
+    whose = {(one["pid"], one["comm"]) for one in found}
+    gate.check("in-progress", len(found) == 16 and {pid for pid, _ in whose} == {process.pid} and
+               sum(one["stratum"] == "device" for one in found) >= 12 and
+               all(one["age_ns"] > 200 * MS for one in found), found=len(found), whose=sorted(whose),
+               device=sum(one["stratum"] == "device" for one in found))
 
 
 def compare_calls(gate: Gate, trace: Trace, process: Process, **match: object) -> None:
@@ -167,6 +185,12 @@ def device(gate: Gate) -> None:
         spent, total = trace.strata(op="uring"), trace.total("total_ns", op="uring")
         gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.5 * total,
                    mean_device_us=spent["device"] // 101_000, **spent)
+
+
+@suite("uring.unfinished")
+def unfinished(gate: Gate) -> None:
+    supported(gate)
+    in_progress(gate, lambda path: Ringer(gate, "direct", path, 16))
 
 
 @suite("uring.finish")

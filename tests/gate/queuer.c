@@ -11,6 +11,7 @@
  *   queuer single FILE N   N direct reads, one at a time
  *   queuer cached FILE N   N buffered reads, one at a time
  *   queuer fsync FILE N    N buffered writes, each with its fsync
+ *   queuer sync FILE N     N direct writes with RWF_SYNC, one at a time
  *
  * FILE has 1 MiB or more.
  */
@@ -217,6 +218,8 @@ int main(int argc, char **argv)
 			many(IOCB_CMD_PWRITE, fd, 1, 1, 0);
 			many(IOCB_CMD_FSYNC, fd, 1, 1, 0);
 		}
+	else if (!strcmp(what, "sync"))
+		many(IOCB_CMD_PWRITE, fd, n, 1, RWF_SYNC);
 	else
 		many(IOCB_CMD_PREAD, fd, n, strcmp(what, "direct") ? 1 : DEPTH, 0);
 	print();
