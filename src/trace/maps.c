@@ -93,14 +93,17 @@ static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
  * those that need kprobes for modules are among them. */
 static void maps_preallocate(struct bpf_object *obj)
 {
+	enum { THREADS = 16384, OTHERS = 2048 }; /* the state of a thread has half a KiB */
 	struct bpf_map *map;
+	unsigned int most;
 
 	bpf_object__for_each_map(map, obj) {
 		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 			continue;
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
-		if (bpf_map__max_entries(map) > 2048)
-			bpf_map__set_max_entries(map, 2048);
+		most = strncmp(bpf_map__name(map), "task", 4) ? OTHERS : THREADS;
+		if (bpf_map__max_entries(map) > most)
+			bpf_map__set_max_entries(map, most);
 	}
 }
 
@@ -115,7 +118,7 @@ void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const
 	maps_resize(sc, obj);
 	maps_rows_size(sc, &rows);
 	rowmaps_resize(&rows, obj);
-	if (!f->module_btf)
+	if (!f->module_btf && f->func != FUNC_NONE)
 		maps_preallocate(obj);
 }
 

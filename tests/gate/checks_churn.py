@@ -70,6 +70,21 @@ def killed_in_a_call(gate: Gate) -> None:
                errors=trace.total("errors", op="read", fs="pipefs"), killed=KILLED, **lost)
 
 
+@suite("churn.crowd", 180)
+def crowd(gate: Gate) -> None:
+    """More threads at once than there are slots for their states, and than a preallocated map of other
+    things has room for."""
+    file = machine.scratch(gate.kept) / "crowd"
+    file.write_bytes(b"x")
+    threads = oracles.actor(gate.stack, "crowd", str(file), "7001", source=oracles.ISSUER)
+    with Trace("--op", "read", "-p", str(threads.pid)) as trace:
+        reads = threads.go()["reads"]
+    # the C library reads a little when it begins with threads
+    ours = trace.total("count", op="read")
+    gate.check("reads", 0 <= ours - reads <= 3 and not sum(trace.lost().values()), reads=reads, ours=ours,
+               **trace.lost())
+
+
 @suite("churn.cpu")
 def cpu_comes_and_goes(gate: Gate) -> None:
     gate.not_native("a CPU that goes offline")

@@ -179,8 +179,9 @@ def histograms_agree(gate: Gate, name: str, trace: Funcs) -> None:
                wrong=" ".join(wrong) or "none")
 
 
-def worker(gate: Gate) -> oracles.Process:
-    base = place(gate, "ext4").point
+def worker(gate: Gate, point: str = "") -> oracles.Process:
+    """What is traced; its file is on ext4, at @point."""
+    base = point or place(gate, "ext4").point
     over = fileio.make_file(f"{place(gate, 'overlay').point}/over", 1)
     file = fileio.make_file(f"{base}/funcs", 1)
     return oracles.Process(gate.stack, "python3", "-c", WORKER, over, file)

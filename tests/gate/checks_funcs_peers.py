@@ -8,14 +8,22 @@ import subprocess
 from pathlib import Path
 
 import machine
+import oracles
 from checks_funcs import READS, SYNCS, Funcs, worker
 from harness import Gate, Skip, suite
 from peers import Peer, bcc_headers
 
 TRACING = Path("/sys/kernel/tracing")
 COUNTED = {"ext4_file_read_iter": READS, "ext4_sync_file": SYNCS}
-# Of functions that take so long that two tools' probes beside one another do not show.
+# Of a function that takes so long that two tools' probes beside one another do not show.
 TIMED = "ext4_sync_file"
+
+
+def slow_worker(gate: Gate) -> oracles.Process:
+    """Its disk takes 10 ms."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, memory_backed=1, size=96,
+                            completion_nsec=10_000_000)
+    return worker(gate, str(machine.mounted(gate.stack, gate.kept, disk, "ext4")))
 
 
 def compare(gate: Gate, name: str, ours: Funcs, func: str, count: int, mean_ns: float) -> None:
@@ -39,7 +47,7 @@ def funclatency(gate: Gate) -> None:
     gate.not_native("probes functions that everybody calls")
     for func, want in COUNTED.items():
         theirs = Peer(gate, "funclatency", func)
-        w = worker(gate)
+        w = slow_worker(gate)
         with theirs, Funcs(func) as ours:
             w.go()
         rows, mine = log2_rows(theirs.said()), ours.counts().get(func, 0)
@@ -60,7 +68,7 @@ def bcc(gate: Gate) -> None:
     bcc_headers(gate)
     for func in COUNTED:
         theirs = Peer(gate, "funclatency-bpfcc", func)
-        w = worker(gate)
+        w = slow_worker(gate)
         with theirs, Funcs(func) as ours:
             w.go()
         said = re.search(r"avg = (\d+) nsecs, total: \d+ nsecs, count: (\d+)", theirs.said())
@@ -74,7 +82,7 @@ def function_graph(gate: Gate) -> None:
     names = list(COUNTED)
     theirs = Peer(gate, "trace-cmd", "record", "-p", "function_graph", "--max-graph-depth", "1",
                   "-b", "8192", *(word for name in names for word in ("-l", name)))
-    w = worker(gate)
+    w = slow_worker(gate)
     with theirs, Funcs(*names) as ours:
         w.go()
     text = subprocess.run(["trace-cmd", "report"], cwd=theirs.dir, capture_output=True, text=True,
@@ -102,7 +110,7 @@ def profiler(gate: Gate) -> None:
     if not (TRACING / "function_profile_enabled").exists():
         raise Skip("this kernel has no function profiler")
     machine.setting(gate.stack, TRACING / "set_ftrace_filter", "\n".join(COUNTED), "")
-    w = worker(gate)
+    w = slow_worker(gate)
     with Funcs(*COUNTED) as ours:
         machine.setting(gate.stack, TRACING / "function_profile_enabled", 1, "0")
         w.go()

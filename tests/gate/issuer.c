@@ -16,6 +16,7 @@
  *   issuer denied FILE N    N new threads that may not fsync FILE: seccomp returns an error, and
  *                           the call is never begun; two such calls each
  *   issuer pipes FILE N     makes and closes N pipes, and does nothing else
+ *   issuer crowd FILE N     N threads, each of which reads FILE once and is there until all have
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -280,6 +281,41 @@ static void denied(void)
 	printf("{\"denied\":%d}\n", 2 * count());
 }
 
+static pthread_mutex_t leave = PTHREAD_MUTEX_INITIALIZER;
+static int came;
+
+static void *crowd_run(void *arg)
+{
+	char byte;
+
+	check(pread(*(int *)arg, &byte, 1, 0) == 1, args[2]);
+	__atomic_add_fetch(&came, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&leave);
+	pthread_mutex_unlock(&leave);
+	return NULL;
+}
+
+static void crowd(void)
+{
+	enum { STACK = 32 << 10 };
+	int fd = open(args[2], O_RDONLY), n = count();
+	pthread_t threads[n];
+	pthread_attr_t attr;
+
+	check(fd >= 0, args[2]);
+	check(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, STACK), "stack");
+	wait_for_line();
+	pthread_mutex_lock(&leave);
+	for (int i = 0; i < n; i++)
+		check(!pthread_create(&threads[i], &attr, crowd_run, &fd), "thread");
+	while (__atomic_load_n(&came, __ATOMIC_RELAXED) < n)
+		usleep(1000);
+	pthread_mutex_unlock(&leave);
+	for (int i = 0; i < n; i++)
+		check(!pthread_join(threads[i], NULL), "thread");
+	printf("{\"reads\":%d}\n", n);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -287,7 +323,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} who[] = { { "plain", plain }, { "async", async },  { "sqpoll", sqpoll },
 		    { "orphan", orphan }, { "exec", exec },  { "vfork", vforked },
-		    { "daemon", daemonised }, { "denied", denied }, { "pipes", pipes } };
+		    { "daemon", daemonised }, { "denied", denied }, { "pipes", pipes },
+		    { "crowd", crowd } };
 
 	args = argv;
 	for (size_t i = 0; argc == 4 && i < sizeof(who) / sizeof(*who); i++) {
