@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """otf2check.py ARCHIVE: what otf2-print does not look at. For the system's python3, which has otf2.
 
-Every operation that begins completes once, on the same location and handle; events of a location
-are in order of time, calls are entered and left; handles are open when they are used; counts are
-those of the definitions. Prints a line of JSON: bytes read and written per file, and counts.
+Every operation that begins completes once, on the same location and handle; one that does not block
+is issued; events of a location are in order of time, calls are entered and left; handles are open when
+they are used; counts are those of the definitions. Prints a line of JSON: bytes read and written per
+file, and counts.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import otf2
-from otf2.enums import IoHandleFlag
+from otf2.enums import IoHandleFlag, IoOperationFlag
 
 UNDEFINED = (1 << 64) - 1
 
@@ -26,6 +27,8 @@ class Checker:
         self.calls: dict[Any, list[Any]] = defaultdict(list)
         self.events: Counter[Any] = Counter()
         self.begun: dict[int, tuple[Any, Any, Any]] = {}
+        self.non_blocking: set[int] = set()
+        self.issued: set[int] = set()
         self.done: set[int] = set()
         self.open: set[Any] = set()
         self.closed: set[Any] = set()
@@ -73,10 +76,15 @@ class Checker:
         if e.matching_id in self.begun or e.matching_id in self.done:
             self.wrong(f"{e.matching_id} begins twice")
         self.begun[e.matching_id] = location, e.handle, e.mode
+        if e.operation_flags.value & IoOperationFlag.NON_BLOCKING.value:
+            self.non_blocking.add(e.matching_id)
 
     def IoOperationIssued(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         if self.begun.get(e.matching_id, (None, None))[:2] != (location, e.handle):
             self.wrong(f"{e.matching_id} is issued and has not begun")
+        if e.matching_id in self.issued or e.matching_id not in self.non_blocking:
+            self.wrong(f"{e.matching_id} is issued twice, or blocks")
+        self.issued.add(e.matching_id)
 
     def IoOperationComplete(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         begun = self.begun.pop(e.matching_id, None)
@@ -86,9 +94,21 @@ class Checker:
         self.done.add(e.matching_id)
         where = e.handle.file.name if e.handle.file else ""
         mode = str(begun[2]).rsplit(".", maxsplit=1)[-1]
-        self.count[f"{mode} {e.handle.io_paradigm.name}"] += 1
+        what = f"{mode} {e.handle.io_paradigm.name}"
+        self.count[what] += 1
+        if where and what.endswith(" POSIX") and e.matching_id in self.non_blocking:
+            self.asynchronous(what, where, e)
         if e.bytes_result != UNDEFINED:
             self.bytes[where][mode] += e.bytes_result
+
+    def asynchronous(self, what: str, where: str, e: Any) -> None:
+        if e.matching_id not in self.issued:
+            self.wrong(f"{e.matching_id} completes and was not issued")
+        self.count[f"asynchronous {what}"] += 1
+        if any(a.name == "OTF2::IO_ERRNO" for a in e.attributes or ()):
+            self.count[f"failed {what}"] += 1
+        elif e.bytes_result != UNDEFINED:
+            self.count[f"bytes {what} {where}"] += e.bytes_result
 
     def IoOperationCancelled(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         if self.begun.pop(e.matching_id, (None, None))[:2] != (location, e.handle):

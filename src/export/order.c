@@ -5,7 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/reason.h"
+
+bool order_has_steps(const struct cap_op *op)
+{
+	unsigned int acts = async_acts(op->kind, op->call);
+
+	return async_is_request(op->kind, op->call) && op->file &&
+	       (acts == OP_READ || acts == OP_WRITE || acts == OP_FSYNC || acts == OP_COPY);
+}
 
 static int out_of_memory(struct reason *why)
 {
@@ -34,6 +43,16 @@ static int mark_add(struct order_marks *m)
 		return -ENOMEM;
 	m->after[m->n++] = UINT64_MAX;
 	return 0;
+}
+
+/* The same in those that a chunk of @kind has records for. */
+static int marks_add(struct order *o, unsigned int kind)
+{
+	if (kind == CHUNK_REQUESTS)
+		return mark_add(&o->requests);
+	if (kind != CHUNK_OPS)
+		return 0;
+	return mark_add(&o->calls) || mark_add(&o->asyncs) ? -ENOMEM : 0;
 }
 
 static void mark_lower(struct order_marks *m, uint64_t ns)
@@ -68,7 +87,10 @@ static void event_learn(struct order *o, const struct cap_event *ev)
 
 	if (ev->kind == CHUNK_OPS) {
 		end = ev->op.start_ns + cap_op_total(&ev->op);
-		mark_lower(&o->ops, end);
+		if (order_has_steps(&ev->op))
+			mark_lower(&o->asyncs, ev->op.start_ns);
+		else
+			mark_lower(&o->calls, end);
 		span_add(&o->span, ev->op.start_ns, end);
 	} else if (ev->kind == CHUNK_REQUESTS) {
 		mark_lower(&o->requests, ev->request.q_ns);
@@ -96,15 +118,16 @@ int order_learn(struct order *o, FILE *f, const char *name, struct reason *why)
 
 	*o = (struct order){ .span = { .first_ns = UINT64_MAX } };
 	while (!err && (got = recording_next(&rec, &ev, why)) > 0) {
-		if (chunk_is_new(&rec, &at) && ev.kind != CHUNK_LOSSES)
-			err = mark_add(ev.kind == CHUNK_OPS ? &o->ops : &o->requests);
+		if (chunk_is_new(&rec, &at))
+			err = marks_add(o, ev.kind);
 		if (!err)
 			event_learn(o, &ev);
 	}
 	o->cut_off = got < 0;
 	if (o->span.first_ns > o->span.last_ns)
 		o->span.first_ns = o->span.last_ns = rec.header.monotonic_ns;
-	marks_finish(&o->ops);
+	marks_finish(&o->calls);
+	marks_finish(&o->asyncs);
 	marks_finish(&o->requests);
 	recording_close(&rec);
 	return err == -ENOMEM ? out_of_memory(why) : err;
@@ -112,18 +135,23 @@ int order_learn(struct order *o, FILE *f, const char *name, struct reason *why)
 
 void order_done(struct order *o)
 {
-	free(o->ops.after);
+	free(o->calls.after);
+	free(o->asyncs.after);
 	free(o->requests.after);
 	*o = (struct order){};
 }
 
+struct steps {
+	struct step_event *at;
+	size_t n, cap;
+};
+
 /* Read, but not delivered yet. */
 struct waiting {
-	struct cap_op *ops;
-	size_t n_ops, ops_cap;
-	struct request_event *steps;
-	size_t n_steps, steps_cap;
-	uint64_t requests;		/* so far */
+	struct cap_op *calls;
+	size_t n_calls, calls_cap;
+	struct steps asyncs, requests;
+	uint64_t numbers;		/* given so far */
 };
 
 static int by_end(const void *a, const void *b)
@@ -139,7 +167,7 @@ static int by_end(const void *a, const void *b)
 /* Steps of one request at the same time stay in their order. */
 static int by_time(const void *a, const void *b)
 {
-	const struct request_event *x = a, *y = b;
+	const struct step_event *x = a, *y = b;
 
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
@@ -148,84 +176,124 @@ static int by_time(const void *a, const void *b)
 	return (int)x->step - (int)y->step;
 }
 
-/* Delivers the operations that end before @safe_ns. */
-static int ops_deliver(struct waiting *w, const struct recording *rec, uint64_t safe_ns,
-		       const struct order_target *to, struct reason *why)
-{
-	size_t n = 0;
-	int err = 0;
-
-	if (!w->n_ops)
-		return 0;
-	qsort(w->ops, w->n_ops, sizeof(*w->ops), by_end);
-	while (n < w->n_ops && !err &&
-	       w->ops[n].start_ns + cap_op_total(&w->ops[n]) < safe_ns)
-		err = to->op(to->arg, rec, &w->ops[n++], why);
-	memmove(w->ops, w->ops + n, (w->n_ops - n) * sizeof(*w->ops));
-	w->n_ops -= n;
-	return err;
-}
-
-static int steps_deliver(struct waiting *w, const struct recording *rec, uint64_t safe_ns,
+/* Delivers the calls that end before @safe_ns. */
+static int calls_deliver(struct waiting *w, const struct recording *rec, uint64_t safe_ns,
 			 const struct order_target *to, struct reason *why)
 {
 	size_t n = 0;
 	int err = 0;
 
-	if (!w->n_steps)
+	if (!w->n_calls)
 		return 0;
-	qsort(w->steps, w->n_steps, sizeof(*w->steps), by_time);
-	while (n < w->n_steps && !err && w->steps[n].at_ns < safe_ns)
-		err = to->request(to->arg, rec, &w->steps[n++], why);
-	memmove(w->steps, w->steps + n, (w->n_steps - n) * sizeof(*w->steps));
-	w->n_steps -= n;
+	qsort(w->calls, w->n_calls, sizeof(*w->calls), by_end);
+	while (n < w->n_calls && !err &&
+	       w->calls[n].start_ns + cap_op_total(&w->calls[n]) < safe_ns)
+		err = to->op(to->arg, rec, &w->calls[n++], why);
+	memmove(w->calls, w->calls + n, (w->n_calls - n) * sizeof(*w->calls));
+	w->n_calls -= n;
 	return err;
+}
+
+static int steps_deliver(struct steps *s, const struct recording *rec, uint64_t safe_ns,
+			 const struct order_target *to, struct reason *why)
+{
+	size_t n = 0;
+	int err = 0;
+
+	if (!s->n)
+		return 0;
+	qsort(s->at, s->n, sizeof(*s->at), by_time);
+	while (n < s->n && !err && s->at[n].at_ns < safe_ns)
+		err = to->step(to->arg, rec, &s->at[n++], why);
+	memmove(s->at, s->at + n, (s->n - n) * sizeof(*s->at));
+	s->n -= n;
+	return err;
+}
+
+static int step_wait(struct steps *s, const struct step_event *ev)
+{
+	if (list_reserve((void **)&s->at, &s->cap, s->n, sizeof(*s->at)))
+		return -ENOMEM;
+	s->at[s->n++] = *ev;
+	return 0;
 }
 
 static int op_wait(struct waiting *w, const struct cap_op *op)
 {
-	if (list_reserve((void **)&w->ops, &w->ops_cap, w->n_ops, sizeof(*w->ops)))
+	struct step_event ev = { .at_ns = op->start_ns, .step = STEP_BEGIN, .is_op = true };
+
+	if (order_has_steps(op)) {
+		ev.number = w->numbers++;
+		ev.op = *op;
+		if (step_wait(&w->asyncs, &ev))
+			return -ENOMEM;
+		ev.at_ns += cap_op_total(op);
+		ev.step = STEP_END;
+		return step_wait(&w->asyncs, &ev);
+	}
+	if (list_reserve((void **)&w->calls, &w->calls_cap, w->n_calls, sizeof(*w->calls)))
 		return -ENOMEM;
-	w->ops[w->n_ops++] = *op;
+	w->calls[w->n_calls++] = *op;
 	return 0;
 }
 
 static int request_wait(struct waiting *w, const struct cap_request *rq)
 {
 	uint64_t at[] = { rq->q_ns, rq->q_ns + rq->tag_ns + rq->queue_ns, cap_request_end(rq) };
+	struct step_event ev = { .number = w->numbers++, .rq = *rq };
 
-	for (int step = REQUEST_BEGINS; step <= REQUEST_ENDS; step++) {
-		if (step == REQUEST_ISSUED && rq->flags & CAP_RQ_BIO_BASED)
+	for (int step = STEP_BEGIN; step <= STEP_END; step++) {
+		if (step == STEP_ISSUED && rq->flags & CAP_RQ_BIO_BASED)
 			continue;
-		if (list_reserve((void **)&w->steps, &w->steps_cap, w->n_steps,
-				 sizeof(*w->steps)))
+		ev.at_ns = at[step];
+		ev.step = step;
+		if (step_wait(&w->requests, &ev))
 			return -ENOMEM;
-		w->steps[w->n_steps++] =
-			(struct request_event){ at[step], w->requests, step, *rq };
 	}
-	w->requests++;
 	return 0;
+}
+
+/* Up to when what waits can be delivered before @chunk of its kind is read. */
+static uint64_t marks_safe(const struct order_marks *m, size_t chunk)
+{
+	return chunk && chunk <= m->n ? m->after[chunk - 1] : 0;
+}
+
+/* A chunk of @kind begins, of which there were @before. */
+static int chunk_begins(const struct order *o, struct waiting *w, const struct recording *rec,
+			unsigned int kind, size_t before, const struct order_target *to,
+			struct reason *why)
+{
+	int err;
+
+	if (kind == CHUNK_REQUESTS)
+		return steps_deliver(&w->requests, rec, marks_safe(&o->requests, before), to, why);
+	err = calls_deliver(w, rec, marks_safe(&o->calls, before), to, why);
+	return err ? err : steps_deliver(&w->asyncs, rec, marks_safe(&o->asyncs, before), to, why);
+}
+
+static int all_deliver(struct waiting *w, const struct recording *rec,
+		       const struct order_target *to, struct reason *why)
+{
+	int err = calls_deliver(w, rec, UINT64_MAX, to, why);
+
+	if (!err)
+		err = steps_deliver(&w->asyncs, rec, UINT64_MAX, to, why);
+	return err ? err : steps_deliver(&w->requests, rec, UINT64_MAX, to, why);
 }
 
 int order_deliver(const struct order *o, struct recording *rec, const struct order_target *to,
 		  struct reason *why)
 {
-	uint64_t at = 0, ops_safe = 0, steps_safe = 0;
-	size_t op_chunk = 0, rq_chunk = 0;
+	size_t chunks[CHUNK_KINDS] = {};
 	struct waiting w = {};
 	struct cap_event ev;
 	int got = 0, err = 0;
-	bool is_new;
+	uint64_t at = 0;
 
 	while (!err && (got = recording_next(rec, &ev, why)) > 0) {
-		is_new = chunk_is_new(rec, &at);
-		if (is_new && ev.kind == CHUNK_OPS) {
-			err = ops_deliver(&w, rec, ops_safe, to, why);
-			ops_safe = op_chunk < o->ops.n ? o->ops.after[op_chunk++] : 0;
-		} else if (is_new && ev.kind == CHUNK_REQUESTS) {
-			err = steps_deliver(&w, rec, steps_safe, to, why);
-			steps_safe = rq_chunk < o->requests.n ? o->requests.after[rq_chunk++] : 0;
-		}
+		if (chunk_is_new(rec, &at) && ev.kind != CHUNK_LOSSES)
+			err = chunk_begins(o, &w, rec, ev.kind, chunks[ev.kind]++, to, why);
 		if (err)
 			break;
 		if (ev.kind == CHUNK_LOSSES)
@@ -235,10 +303,9 @@ int order_deliver(const struct order *o, struct recording *rec, const struct ord
 			err = out_of_memory(why);
 	}
 	if (!err)
-		err = ops_deliver(&w, rec, UINT64_MAX, to, why);
-	if (!err)
-		err = steps_deliver(&w, rec, UINT64_MAX, to, why);
-	free(w.ops);
-	free(w.steps);
+		err = all_deliver(&w, rec, to, why);
+	free(w.calls);
+	free(w.asyncs.at);
+	free(w.requests.at);
 	return err ? err : got < 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * order.h - sorts a recording by time: operations by their end, requests by their steps (begin,
- * dispatch, end).
+ * order.h - sorts a recording by time: calls by their end, what overlaps by its steps (begin,
+ * dispatch, end): requests of disks, and those of io_uring and libaio that move or sync data.
  *
  * A recording is nearly sorted, per CPU. It is read twice: the first pass learns, for each chunk,
  * the earliest time in all chunks behind it. The second holds only what overlaps, so memory does
@@ -18,21 +18,29 @@
 
 struct reason;
 
-enum request_step { REQUEST_BEGINS, REQUEST_ISSUED, REQUEST_ENDS };
+enum step { STEP_BEGIN, STEP_ISSUED, STEP_END };
 
-struct request_event {
+/* Of a request of a disk, or of an operation that order_has_steps(). */
+struct step_event {
 	uint64_t at_ns;
-	uint64_t number;		/* identifies the request in all its steps */
-	enum request_step step;
-	struct cap_request rq;
+	uint64_t number;		/* identifies either in all its steps */
+	enum step step;
+	bool is_op;
+	union {
+		struct cap_request rq;
+		struct cap_op op;
+	};
 };
+
+/* Whether an operation is delivered in steps: no issue, which is at the beginning. */
+bool order_has_steps(const struct cap_op *op);
 
 /* Callbacks, in order of time. Each returns 0, or -1 with @why, which ends the delivery. */
 struct order_target {
 	int (*op)(void *arg, const struct recording *rec, const struct cap_op *op,
 		  struct reason *why);
-	int (*request)(void *arg, const struct recording *rec, const struct request_event *ev,
-		       struct reason *why);
+	int (*step)(void *arg, const struct recording *rec, const struct step_event *ev,
+		    struct reason *why);
 	int (*loss)(void *arg, const struct cap_loss *loss, struct reason *why);
 	void *arg;
 };
@@ -51,7 +59,8 @@ struct order_marks {
 struct order {
 	struct order_span span;
 	/* private */
-	struct order_marks ops, requests;
+	struct order_marks calls, asyncs;	/* of the same chunks */
+	struct order_marks requests;
 	bool cut_off;			/* the recording is damaged behind these chunks */
 };
 

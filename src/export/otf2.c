@@ -60,39 +60,40 @@ static void begin_put(struct exporting *x, size_t l, const struct cap_op *op, ui
 {
 	OTF2_EvtWriter *w = x->a.locations[l].w;
 	uint64_t ns = otf2_time(&x->a, l, op->start_ns);
-	bool flush = io_mode(op) == OTF2_IO_OPERATION_MODE_FLUSH;
+	bool flush = io_mode(op) == OTF2_IO_OPERATION_MODE_FLUSH, overlaps = order_has_steps(op);
 
 	if (op->offset != ~0ULL)
 		attr_u64(x, ATTR_OFFSET, op->offset);
+	if (overlaps)
+		otf2_note(&x->a, OTF2_AttributeList_AddRegionRef(x->list, x->attrs[ATTR_CALL],
+								 region_of(x, op)));
 	otf2_note(&x->a, OTF2_EvtWriter_IoOperationBegin(
 				 w, x->list, ns, handle, io_mode(op),
-				 is_async(op) ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING :
-						OTF2_IO_OPERATION_FLAG_NONE,
+				 overlaps ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING :
+					    OTF2_IO_OPERATION_FLAG_NONE,
 				 flush ? OTF2_UNDEFINED_UINT64 : op->len, id));
-	if (is_async(op))
+	if (overlaps)
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, handle, id));
 }
 
-static void io_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
-		   uint64_t end)
+static void end_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+		    uint64_t id)
 {
-	OTF2_EvtWriter *w = x->a.locations[l].w;
 	bool bytes = io_mode(op) != OTF2_IO_OPERATION_MODE_FLUSH && (int64_t)op->ret >= 0;
-	uint64_t id = 2 * x->a.operations++; /* requests have odd ids */
+	uint64_t ns = otf2_time(&x->a, l, op->start_ns + cap_op_total(op));
+	OTF2_EvtWriter *w = x->a.locations[l].w;
 
-	begin_put(x, l, op, handle, id);
 	attr_errno(x, op->ret);
 	if (op->cache)
 		attr_u64(x, ATTR_CACHE, op->cache);
 	if (op->requests)
 		attr_u64(x, ATTR_REQUESTS, op->requests);
 	attr_strata(x, op->strata);
-	end = otf2_time(&x->a, l, end);
-	if (is_async(op) && (int64_t)op->ret == -ECANCELED)
-		otf2_note(&x->a, OTF2_EvtWriter_IoOperationCancelled(w, x->list, end, handle, id));
+	if (order_has_steps(op) && (int64_t)op->ret == -ECANCELED)
+		otf2_note(&x->a, OTF2_EvtWriter_IoOperationCancelled(w, x->list, ns, handle, id));
 	else
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(
-					 w, x->list, end, handle,
+					 w, x->list, ns, handle,
 					 bytes ? op->ret : OTF2_UNDEFINED_UINT64, id));
 }
 
@@ -138,9 +139,8 @@ static void close_put(struct exporting *x, size_t l, const struct cap_op *op, un
 static uint32_t op_handle(struct exporting *x, size_t l, const struct cap_op *op,
 			  unsigned int pid, uint64_t end)
 {
-	if (is_io(async_acts(op->kind, op->call)))
-		return is_async(op) ? handle_of_file(x, op, pid) :
-		       op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
+	if (is_io(op->kind))
+		return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
 								     handle_of(x, op, pid);
 	if (op->kind == OP_OPEN && (int64_t)op->ret >= 0 && op->file)
 		open_put(x, l, op, pid, end);
@@ -149,26 +149,34 @@ static uint32_t op_handle(struct exporting *x, size_t l, const struct cap_op *op
 	return NO_HANDLE;
 }
 
+static int no_room_for(const struct exporting *x, const struct catalog_thread *t,
+		       struct reason *why)
+{
+	return reason_set(why, EXIT_FAILED, "no room for thread %u: %s", t->tid,
+			  OTF2_Error_GetDescription(x->a.err));
+}
+
 static int op_put(void *arg, const struct recording *rec, const struct cap_op *op,
 		  struct reason *why)
 {
 	struct exporting *x = arg;
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
-	uint64_t end = op->start_ns + cap_op_total(op);
+	uint64_t end = op->start_ns + cap_op_total(op), id;
 	uint32_t region, handle;
 	size_t l;
 
 	x->rec = rec;
-	l = is_async(op) ? async_location(x, t, op->start_ns) : thread_location(x, t);
+	l = is_async(op) ? lane_location(x, t, op->start_ns) : thread_location(x, t);
 	if (l == SIZE_MAX)
-		return reason_set(why, EXIT_FAILED, "no room for thread %u: %s", t->tid,
-				  OTF2_Error_GetDescription(x->a.err));
+		return no_room_for(x, t, why);
 	region = region_of(x, op);
 	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
 					      otf2_time(&x->a, l, op->start_ns), region));
 	handle = op_handle(x, l, op, t->pid, end);
 	if (handle != NO_HANDLE) {
-		io_put(x, l, op, handle, end);
+		id = 2 * x->a.operations++; /* those with steps have odd ids */
+		begin_put(x, l, op, handle, id);
+		end_put(x, l, op, handle, id);
 	} else {
 		attr_errno(x, op->ret);
 		attr_strata(x, op->strata);
@@ -176,6 +184,24 @@ static int op_put(void *arg, const struct recording *rec, const struct cap_op *o
 	otf2_note(&x->a, OTF2_EvtWriter_Leave(x->a.locations[l].w,
 					      handle == NO_HANDLE ? x->list : NULL,
 					      otf2_time(&x->a, l, end), region));
+	x->counts->ops++;
+	return 0;
+}
+
+static int async_put(struct exporting *x, const struct step_event *ev, struct reason *why)
+{
+	const struct catalog_thread *t = catalog_thread(&x->rec->catalog, ev->op.owner);
+	uint64_t id = 2 * ev->number + 1;
+	size_t l = async_location(x, t);
+	uint32_t handle = l == SIZE_MAX ? NO_HANDLE : handle_of_file(x, &ev->op, t->pid);
+
+	if (handle == NO_HANDLE)
+		return no_room_for(x, t, why);
+	if (ev->step == STEP_BEGIN) {
+		begin_put(x, l, &ev->op, handle, id);
+		return 0;
+	}
+	end_put(x, l, &ev->op, handle, id);
 	x->counts->ops++;
 	return 0;
 }
@@ -229,30 +255,26 @@ static void end_attrs(struct exporting *x, const struct cap_request *rq)
 	attr_strata(x, strata);
 }
 
-static int request_put(void *arg, const struct recording *rec, const struct request_event *ev,
-		       struct reason *why)
+static int request_put(struct exporting *x, const struct step_event *ev, struct reason *why)
 {
 	uint64_t id = 2 * ev->number + 1, bytes = request_bytes(&ev->rq), ns;
-	struct exporting *x = arg;
-	struct known *disk;
+	struct known *disk = disk_known(x, ev->rq.dev);
 	OTF2_EvtWriter *w;
 
-	x->rec = rec;
-	disk = disk_known(x, ev->rq.dev);
 	if (!disk)
 		return reason_set(why, EXIT_FAILED, "no room for a disk: %s",
 				  OTF2_Error_GetDescription(x->a.err));
-	if (ev->step == REQUEST_BEGINS)
+	if (ev->step == STEP_BEGIN)
 		begin_attrs(x, &ev->rq); /* may add a location */
 	w = x->a.locations[disk->ref].w;
 	ns = otf2_time(&x->a, disk->ref, ev->at_ns);
-	if (ev->step == REQUEST_BEGINS) {
+	if (ev->step == STEP_BEGIN) {
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationBegin(
 					 w, x->list, ns, disk->handle, request_mode(&ev->rq),
 					 OTF2_IO_OPERATION_FLAG_NON_BLOCKING, bytes, id));
 		return 0;
 	}
-	if (ev->step == REQUEST_ISSUED) {
+	if (ev->step == STEP_ISSUED) {
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, disk->handle, id));
 		return 0;
 	}
@@ -261,6 +283,15 @@ static int request_put(void *arg, const struct recording *rec, const struct requ
 							    id));
 	x->counts->requests++;
 	return 0;
+}
+
+static int step_put(void *arg, const struct recording *rec, const struct step_event *ev,
+		    struct reason *why)
+{
+	struct exporting *x = arg;
+
+	x->rec = rec;
+	return ev->is_op ? async_put(x, ev, why) : request_put(x, ev, why);
 }
 
 /* Nobody knows whose the lost records were: a location of their own says when. */
@@ -314,7 +345,7 @@ static void clock_write(struct exporting *x, const struct order_span *s, const s
 static int recording_put(struct exporting *x, const struct order *o, FILE *f, const char *name,
 			 struct reason *why)
 {
-	const struct order_target to = { op_put, request_put, loss_put, x };
+	const struct order_target to = { op_put, step_put, loss_put, x };
 	struct recording rec;
 	int got = recording_open(&rec, f, name, why);
 

@@ -9,6 +9,8 @@
 #include "base/path.h"
 #include "cell.h"
 
+enum { LANES = 16 };
+
 static struct known *known_find(struct known **set, uint64_t a, uint64_t b)
 {
 	uint64_t key[2] = { a, b };
@@ -75,6 +77,7 @@ static void attrs_define(struct exporting *x)
 		  OTF2_TYPE_UINT64 },
 		{ ATTR_REQUESTS, "IOSTRATA::REQUESTS", "bios that it submitted",
 		  OTF2_TYPE_UINT64 },
+		{ ATTR_CALL, "IOSTRATA::CALL", "what was asked for", OTF2_TYPE_REGION },
 		{ ATTR_MERGES, "IOSTRATA::MERGES", "bios beside the first", OTF2_TYPE_UINT64 },
 		{ ATTR_REQUEUES, "IOSTRATA::REQUEUES", "how often", OTF2_TYPE_UINT64 },
 	};
@@ -104,45 +107,59 @@ static uint32_t process_group(struct exporting *x, const struct catalog_thread *
 	return k ? k->ref : 0;
 }
 
-size_t thread_location(struct exporting *x, const struct catalog_thread *t)
+static size_t location_make(struct exporting *x, struct known **set, uint64_t a, uint64_t b,
+			    const struct catalog_thread *t, const char *name)
 {
-	struct known *k = known_find(&x->threads, t->pid, t->tid);
-	char name[64];
-	size_t l;
+	size_t l = otf2_location(&x->a, name, process_group(x, t));
+	struct known *k = l == SIZE_MAX ? NULL : known_new(x, set, a, b);
 
-	if (k)
-		return k->ref;
-	snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->tid);
-	l = otf2_location(&x->a, name, process_group(x, t));
-	k = l == SIZE_MAX ? NULL : known_new(x, &x->threads, t->pid, t->tid);
 	if (!k)
 		return SIZE_MAX;
 	k->ref = l;
 	return l;
 }
 
-size_t async_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
+size_t thread_location(struct exporting *x, const struct catalog_thread *t)
+{
+	const struct known *k = known_find(&x->threads, t->pid, t->tid);
+	char name[64];
+
+	if (k)
+		return k->ref;
+	snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->tid);
+	return location_make(x, &x->threads, t->pid, t->tid, t, name);
+}
+
+size_t async_location(struct exporting *x, const struct catalog_thread *t)
+{
+	const struct known *k = known_find(&x->asyncs, t->pid, t->tid);
+	char name[64];
+
+	if (k)
+		return k->ref;
+	snprintf(name, sizeof(name), "%.*s (%u) asynchronous", COMM_LEN, t->comm, t->tid);
+	return location_make(x, &x->asyncs, t->pid, t->tid, t, name);
+}
+
+size_t lane_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
 {
 	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
-	struct known *k;
+	const struct known *k, *free_first = NULL;
+	unsigned int lane;
 	char name[64];
-	size_t l;
 
-	for (unsigned int lane = 0;; lane++) {
-		k = known_find(&x->lanes, thread, lane);
-		if (k && x->a.locations[k->ref].last_ns <= start_ns)
+	for (lane = 0; lane < LANES && (k = known_find(&x->lanes, thread, lane)); lane++) {
+		if (x->a.locations[k->ref].last_ns <= start_ns)
 			return k->ref;
-		if (k)
-			continue;
-		snprintf(name, sizeof(name), "%.*s (%u) asynchronous %u", COMM_LEN, t->comm, t->tid,
-			 lane + 1);
-		l = otf2_location(&x->a, name, process_group(x, t));
-		k = l == SIZE_MAX ? NULL : known_new(x, &x->lanes, thread, lane);
-		if (!k)
-			return SIZE_MAX;
-		k->ref = l;
-		return l;
+		if (!free_first || x->a.locations[k->ref].last_ns <
+					   x->a.locations[free_first->ref].last_ns)
+			free_first = k;
 	}
+	if (lane == LANES)
+		return free_first->ref;
+	snprintf(name, sizeof(name), "%.*s (%u) asynchronous call %u", COMM_LEN, t->comm, t->tid,
+		 lane + 1);
+	return location_make(x, &x->lanes, thread, lane, t, name);
 }
 
 struct known *disk_known(struct exporting *x, uint64_t dev)
@@ -342,6 +359,7 @@ void names_done(struct exporting *x)
 	known_free(&x->processes);
 	known_free(&x->disks);
 	known_free(&x->descriptors);
+	known_free(&x->asyncs);
 	known_free(&x->lanes);
 	known_free(&x->async_files);
 	free(x->files);

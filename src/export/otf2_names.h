@@ -29,7 +29,8 @@ struct known {
 
 enum attr {
 	ATTR_OFFSET, ATTR_ERRNO, ATTR_BLOCK_FLAGS, ATTR_THREAD, ATTR_ISSUER, ATTR_CACHE,
-	ATTR_REQUESTS, ATTR_MERGES, ATTR_REQUEUES, ATTR_STRATA, ATTR_N = ATTR_STRATA + ST_N,
+	ATTR_REQUESTS, ATTR_CALL, ATTR_MERGES, ATTR_REQUEUES, ATTR_STRATA,
+	ATTR_N = ATTR_STRATA + ST_N,
 };
 
 struct exporting {
@@ -45,6 +46,7 @@ struct exporting {
 	uint32_t *files;		/* by number in the recording, + 1 */
 	size_t files_cap;
 	struct known *threads, *processes, *disks, *descriptors;
+	struct known *asyncs;		/* locations, by thread */
 	struct known *lanes;		/* by thread, and number */
 	struct known *async_files;	/* by process, and file */
 	size_t losses;			/* location, + 1 */
@@ -62,9 +64,15 @@ void attr_strata(struct exporting *x, const uint64_t *strata);
 /* The location of a thread. SIZE_MAX: it could not be made, which is noted. */
 size_t thread_location(struct exporting *x, const struct catalog_thread *t);
 
-/* A location for a request of io_uring or libaio that a thread begins at @start_ns: those of one
- * location do not overlap, so there are as many as there were at a time. SIZE_MAX: likewise. */
-size_t async_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
+/* That of a thread's requests of io_uring and libaio that are delivered in steps: they overlap, so
+ * there are no regions on it. SIZE_MAX: likewise. */
+size_t async_location(struct exporting *x, const struct catalog_thread *t);
+
+/* One for a request of a thread that is a region, such as an open, and begins at @start_ns. Regions
+ * of one location must not overlap, so there are several, but not more than LANES: in a throng the
+ * beginning of a region is told late, and only its strata tell all of its time. SIZE_MAX:
+ * likewise. */
+size_t lane_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
 
 /* A disk, which has a node, a group and a location of its own. NULL: likewise. */
 struct known *disk_known(struct exporting *x, uint64_t dev);
@@ -72,7 +80,8 @@ struct known *disk_known(struct exporting *x, uint64_t dev);
 /* The handle that an operation goes through; NO_HANDLE: its file is not known. */
 uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
-/* That of such a request, whose descriptor may not be known; one for each file of a process. */
+/* That of a request of io_uring or libaio, whose descriptor may not be known; one for each file of a
+ * process. */
 uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
 /* One for what has no file: sync(), msync(). */

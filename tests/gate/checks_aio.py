@@ -10,7 +10,7 @@ from pathlib import Path
 import fileio
 import machine
 import oracles
-from checks_record import KEYS, Record, compare, report
+from checks_record import KEYS, Record, compare, need_otf2, otf2_of, report
 from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
 from harness import Broken, Gate, Skip, suite
 from oracles import QUEUER, Process, program
@@ -227,3 +227,27 @@ def both_ways(gate: Gate) -> None:
         with Record(file, "-j", "--breakdown", *by, "-p", str(queuer.pid)) as trace:
             queuer.go()
         compare(gate, key or "plain", trace.json, report("-j", *by, str(file))[0])
+
+
+@suite("aio.otf2", 300)
+def as_otf2(gate: Gate) -> None:
+    """In an archive each is an operation that does not block, with its bytes and its error."""
+    need_functions()
+    need_otf2()
+    at = file_on_ext4(gate)
+    scratch = machine.scratch(gate.kept)
+    queuer = Queuer(gate, "all", at, 101)
+    with Record(scratch / "aio.otf2.ios", "-p", str(queuer.pid)) as trace:
+        queuer.go()
+    found, bad = otf2_of(scratch / "aio.otf2.ios", scratch / "aio.otf2")
+    gate.check("sound", not found["problems"] and not bad and not trace.read().losses,
+               problems=found["problems"], bad=bad, first=str(found["first"][:1]))
+    done, count = queuer.said["aio"], found["count"]
+    for mode, calls_of in (("READ", ("pread", "preadv")), ("WRITE", ("pwrite", "pwritev")),
+                           ("FLUSH", ("fsync", "fdsync"))):
+        theirs = [sum(done[call][i] for call in calls_of) for i in range(3)]
+        ours = [count.get(f"asynchronous {mode} POSIX", 0),
+                count.get(f"bytes {mode} POSIX {os.path.realpath(at)}", 0),
+                count.get(f"failed {mode} POSIX", 0)]
+        gate.check(mode.lower(), ours == theirs and theirs[0] > 0, count=theirs[0], bytes=theirs[1],
+                   errors=theirs[2], ours=str(ours))

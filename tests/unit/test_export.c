@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Handles of an archive: from an open's return to the beginning of the close. */
+/* Handles of an archive: from an open's return to the beginning of the close; requests in flight. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -108,10 +109,83 @@ static void handles(void **state)
 	assert_int_equal(exported(read_that_outlives_its_descriptor).ops, 3);
 }
 
+enum { IN_FLIGHT = 10000, ASYNC_OPS = 3 * IN_FLIGHT };
+
+/* @depth reads of libaio at a time: each takes as long as it takes to begin so many. */
+static void asynchronous(struct writer *w, uint64_t depth)
+{
+	struct cap_op op = { .owner = 1, .file = 1, .kind = OP_AIO, .call = CALL_AIO,
+			     .fs = CAP_FS_FIRST, .fd = 5, .len = 4096, .ret = 4096 };
+
+	for (int i = 0; i < ASYNC_OPS; i++) {
+		op.start_ns = 2000 + 10 * i;
+		op.strata[ST_DEVICE] = 10 * depth;
+		writer_op(w, &op);
+	}
+}
+
+static void few_in_flight(struct writer *w)
+{
+	asynchronous(w, 7);
+}
+
+static void many_in_flight(struct writer *w)
+{
+	asynchronous(w, IN_FLIGHT);
+}
+
+/* CPU time of the export, the least of three: others may be at work. */
+static clock_t cost_of(void (*ops)(struct writer *w))
+{
+	clock_t least = 0, began, took;
+	struct otf2_counts counts;
+
+	for (int i = 0; i < 3; i++) {
+		began = clock();
+		counts = exported(ops);
+		took = clock() - began;
+		least = i && least < took ? least : took;
+		assert_int_equal(counts.ops, ASYNC_OPS);
+		assert_int_equal(counts.locations, 1);
+		assert_int_equal(counts.handles, 1);
+	}
+	return least;
+}
+
+static void requests_in_flight(void **state)
+{
+	(void)state;
+	assert_true(cost_of(many_in_flight) < 4 * cost_of(few_in_flight));
+}
+
+/* Opens of io_uring, none of which is over before the last begins. */
+static void opens(struct writer *w)
+{
+	struct cap_op op = { .owner = 1, .file = 1, .kind = OP_URING, .call = CALL_URING | 18,
+			     .fs = CAP_FS_FIRST, .fd = -1 };
+
+	for (int i = 0; i < 101; i++) {
+		op.start_ns = 2000 + 10 * i;
+		op.strata[ST_HELPER] = 2000;
+		writer_op(w, &op);
+	}
+}
+
+static void regions_in_flight(void **state)
+{
+	struct otf2_counts counts = exported(opens);
+
+	(void)state;
+	assert_int_equal(counts.ops, 101);
+	assert_int_equal(counts.locations, 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(handles),
+		cmocka_unit_test(requests_in_flight),
+		cmocka_unit_test(regions_in_flight),
 	};
 
 	return cmocka_run_group_tests_name("export", tests, NULL, NULL);
