@@ -234,25 +234,50 @@ static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
 		u->met_ns = took_ns;
 }
 
+/* How long an operation took; sets its strata. */
+static uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
+			    const unsigned long long *waits)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < SENT_ON_CPU; i++)
+		total += op->strata[i] = s->on_cpu[i];
+	if (!waits) {
+		memset(op->strata + SENT_ON_CPU, 0, sizeof(op->strata) - sizeof(s->on_cpu));
+		return total;
+	}
+	for (int i = SENT_ON_CPU; i < ST_N; i++)
+		total += op->strata[i] = waits[i - SENT_ON_CPU];
+	return total;
+}
+
 static void op_take(struct intake *in, const struct sent_op *s, const unsigned long long *waits)
 {
-	struct cap_op op = {
-		.start_ns = s->start_ns, .owner = thread_id(in, &s->who),
-		.file = file_id(in, &s->file), .kind = s->kind, .call = s->call,
-		.cache = s->cache, .fs = s->fs, .open_flags = s->open_flags,
-		.offset = s->offset, .len = s->len, .ret = s->ret, .fd = (int64_t)s->fd,
-		.requests = s->requests,
-	};
+	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
+	struct cap_op *op;
 
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
 		fs_meet(in, s->fs);
-	for (int i = 0; i < SENT_ON_CPU; i++)
-		op.strata[i] = s->on_cpu[i];
-	for (int i = SENT_ON_CPU; waits && i < ST_N; i++)
-		op.strata[i] = waits[i - SENT_ON_CPU];
+	op = writer_op_room(in->w);
+	if (!op)
+		return;
+	op->start_ns = s->start_ns;
+	op->owner = owner;
+	op->file = file;
+	op->kind = s->kind;
+	op->call = s->call;
+	op->cache = s->cache;
+	op->fs = s->fs;
+	op->open_flags = s->open_flags;
+	op->offset = s->offset;
+	op->len = s->len;
+	op->ret = s->ret;
+	op->fd = (int64_t)s->fd;
+	op->requests = s->requests;
+	total = strata_take(op, s, waits);
 	if (in->until.kinds)
-		until_look(&in->until, in->until.kinds >> op.kind & 1, cap_op_total(&op));
-	writer_op(in->w, &op);
+		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
+	writer_op_added(in->w, s->start_ns + total);
 }
 
 static void request_take(struct intake *in, const struct sent_request *s)

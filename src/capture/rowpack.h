@@ -28,7 +28,7 @@ typedef unsigned char pack_codes[PACK_COLUMNS];
 struct packed_column {
 	uint8_t *bytes;		/* of the rows so far, unless they are all the same; owned */
 	size_t len, cap;
-	uint64_t first, last;
+	uint64_t last;
 	bool varied;
 };
 
@@ -39,12 +39,17 @@ struct rowpack {
 	unsigned int rows;
 	/* private */
 	unsigned int waiting;		/* the last of the rows, which are not yet in columns */
+	uint64_t first[PACK_COLUMNS];	/* row */
 	uint64_t (*block)[PACK_COLUMNS]; /* these; owned */
 	struct packed_column at[PACK_COLUMNS];
 };
 
 /* Adds a row of c->n values. 0, or -ENOMEM with the columns unchanged. */
 int rowpack_add(struct rowpack *c, const uint64_t *row);
+
+/* The same without a copy: room for a row, or NULL (-ENOMEM); and the row that is there now. */
+uint64_t *rowpack_room(struct rowpack *c);
+void rowpack_added(struct rowpack *c);
 
 /* Bytes that rowpack_put() needs at most. */
 size_t rowpack_size(struct rowpack *c);

@@ -13,28 +13,6 @@
 
 enum { ZSTD_LEVEL = 1, INDEX_ROWS = 1 << 19 };
 
-#define D PACK_DELTA
-#define V PACK_VALUE
-
-/* In the order of the members of the records in format.h. */
-static const pack_codes op_codes = { D, D, D, V, V, V, V, V, D, D, D, D, V };
-static const pack_codes request_codes = { D, V, V, V, D, D, D, D, D, V, V, V, V, V, V };
-static const pack_codes name_codes = { V, D, V, V, V, V };
-static const pack_codes loss_codes = { D, D, V, V };
-static const pack_codes index_codes = { D, V, V, D, D };
-
-#undef D
-#undef V
-
-_Static_assert(PACK_VALUE == 0, "the strata, which have no codes, are values");
-_Static_assert(CAP_COLUMNS(struct cap_op) <= PACK_COLUMNS, "op");
-
-static void batch_init(struct writer *w, enum chunk_kind kind, const unsigned char *codes,
-		       unsigned int n)
-{
-	w->batches[kind] = (struct batch){ .kind = kind, .columns = { .codes = codes, .n = n } };
-}
-
 /* Counts the records of a chunk that is not, or no longer, in the file. */
 static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_recorded)
 {
@@ -186,8 +164,8 @@ static void batch_write(struct writer *w, enum chunk_kind kind)
 	b->text_len = 0;
 }
 
-/* Adds a record that ended at @ns; writes those before it if there are enough. */
-static int batch_add(struct writer *w, enum chunk_kind kind, const void *record, uint64_t ns)
+/* Room for a record; writes those before it if there are enough. NULL: out of memory. */
+static uint64_t *batch_room(struct writer *w, enum chunk_kind kind)
 {
 	struct batch *b = &w->batches[kind];
 
@@ -195,17 +173,41 @@ static int batch_add(struct writer *w, enum chunk_kind kind, const void *record,
 		batch_write(w, CHUNK_NAMES);
 		batch_write(w, kind);
 	}
-	if (!b->columns.rows || ns < b->first_ns)
-		b->first_ns = ns;
-	if (!b->columns.rows || ns > b->last_ns)
-		b->last_ns = ns;
-	return rowpack_add(&b->columns, record);
+	return rowpack_room(&b->columns);
+}
+
+static int batch_add(struct writer *w, enum chunk_kind kind, const void *record, uint64_t ns)
+{
+	uint64_t *room = batch_room(w, kind);
+
+	if (!room)
+		return -ENOMEM;
+	memcpy(room, record, w->batches[kind].columns.n * sizeof(*room));
+	batch_added(&w->batches[kind], ns);
+	return 0;
+}
+
+struct cap_op *writer_op_room(struct writer *w)
+{
+	struct cap_op *room = w->err ? NULL : (struct cap_op *)batch_room(w, CHUNK_OPS);
+
+	w->lost_ops += !room;
+	return room;
+}
+
+void writer_op_added(struct writer *w, uint64_t end_ns)
+{
+	batch_added(&w->batches[CHUNK_OPS], end_ns);
 }
 
 void writer_op(struct writer *w, const struct cap_op *op)
 {
-	if (w->err || batch_add(w, CHUNK_OPS, op, op->start_ns + cap_op_total(op)))
-		w->lost_ops++;
+	struct cap_op *room = writer_op_room(w);
+
+	if (!room)
+		return;
+	*room = *op;
+	writer_op_added(w, op->start_ns + cap_op_total(op));
 }
 
 void writer_request(struct writer *w, const struct cap_request *rq)
@@ -287,11 +289,8 @@ uint64_t writer_kept_since(struct writer *w)
 
 int writer_begin(struct writer *w, int fd, const char *header)
 {
-	batch_init(w, CHUNK_OPS, op_codes, CAP_COLUMNS(struct cap_op));
-	batch_init(w, CHUNK_REQUESTS, request_codes, CAP_COLUMNS(struct cap_request));
-	batch_init(w, CHUNK_NAMES, name_codes, CAP_COLUMNS(struct cap_name));
-	batch_init(w, CHUNK_LOSSES, loss_codes, CAP_COLUMNS(struct cap_loss));
-	w->index = (struct rowpack){ .codes = index_codes, .n = CAP_COLUMNS(struct cap_index) };
+	batches_init(w->batches);
+	w->index = batch_index();
 	w->batches[CHUNK_NAMES].text = malloc(CHUNK_TEXT);
 	if (!w->batches[CHUNK_NAMES].text || zstd_begin(w))
 		return -ENOMEM;

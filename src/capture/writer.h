@@ -12,18 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/batch.h"
 #include "capture/format.h"
 #include "capture/kept.h"
-#include "capture/rowpack.h"
-
-/* The contents of a chunk until it is written. */
-struct batch {
-	enum chunk_kind kind;
-	struct rowpack columns;
-	uint64_t first_ns, last_ns;
-	char *text;		/* of names; owned */
-	size_t text_len;
-};
 
 struct writer {
 	int fd;
@@ -66,6 +57,12 @@ int writer_restart(struct writer *w, int fd, const char *header);
  */
 void writer_op(struct writer *w, const struct cap_op *op);
 void writer_request(struct writer *w, const struct cap_request *rq);
+
+/* The same without a copy: room for an operation, to be filled; and the one that is there now, which
+ * ended at @end_ns. NULL: it is lost, and counted. */
+struct cap_op *writer_op_room(struct writer *w);
+void writer_op_added(struct writer *w, uint64_t end_ns);
+
 void writer_loss(struct writer *w, const struct cap_loss *loss);
 
 /* @text: n->text_len bytes. */

@@ -80,8 +80,8 @@ struct known *disk_known(struct exporting *x, uint64_t dev);
 /* The handle that an operation goes through; NO_HANDLE: its file is not known. */
 uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
-/* That of a request of io_uring or libaio, whose descriptor may not be known; one for each file of a
- * process. */
+/* That of a request of io_uring or libaio, whose descriptor may not be known; one for each file of
+ * a process. */
 uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
 /* One for what has no file: sync(), msync(). */

@@ -15,7 +15,7 @@
 #include "trace.skel.h"
 
 /* RECORDS_AT_A_TIME is per ring: some 100 ms of work. */
-enum { RECORDS_AT_A_TIME = 100000, RING_MIN = 4096, WAKE_BYTES = 65536 };
+enum { RECORDS_AT_A_TIME = 100000, RING_MIN = 4096, WAKE_BYTES = 1 << 18 };
 
 unsigned int stream_rings(unsigned int cpus)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Handles of an archive: from an open's return to the beginning of the close; requests in flight. */
+/* Handles of an archive, from an open's return to the beginning of the close; what is in flight. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
