@@ -24,6 +24,10 @@ enum op_kind {
 	OP_N,
 };
 
+/* Beside these, and no operation: a call that only changes what a descriptor is (dup, lseek, fcntl,
+ * flock). It is sent and recorded like one, and counted nowhere. */
+enum { OP_HANDLE = 15 };
+
 /*
  * A named share of an operation's elapsed time. The strata of an operation are disjoint and their
  * sum equals its elapsed time: every instant of an operation is charged to exactly one.

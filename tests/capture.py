@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterator
 
-HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX = range(1, 8)
+HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES = range(1, 9)
 STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
           "helper", "sleep", "lock")
 COLUMNS = {
@@ -21,6 +21,8 @@ COLUMNS = {
           "ret", "fd", "requests", *STRATA),
     REQUESTS: ("q", "tag", "queue", "device", "owner", "file", "dev", "sector", "bytes", "op",
                "cmd_flags", "flags", "requeues", "merges", "error"),
+    HANDLES: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "second", "third",
+              "ret", "fd", "requests", *STRATA),
     LOSSES: ("from", "to", "kind", "count"),
     INDEX: ("offset", "kind", "rows", "first", "last"),
 }
@@ -116,6 +118,7 @@ class Recording:
     ops: list[Row] = field(default_factory=list)
     requests: list[Row] = field(default_factory=list)
     losses: list[Row] = field(default_factory=list)
+    handles: list[Row] = field(default_factory=list)
     index: list[Row] = field(default_factory=list)
     names: dict[tuple[int, int], tuple[Row, bytes]] = field(default_factory=dict)
 
@@ -141,5 +144,5 @@ def read(path: str | Path) -> Recording:
                     at += row["length"]
             else:
                 {OPS: it.ops, REQUESTS: it.requests, LOSSES: it.losses,
-                 INDEX: it.index}[chunk.kind].extend(rows)
+                 HANDLES: it.handles, INDEX: it.index}[chunk.kind].extend(rows)
     return it

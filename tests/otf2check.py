@@ -32,6 +32,7 @@ class Checker:
         self.done: set[int] = set()
         self.open: set[Any] = set()
         self.closed: set[Any] = set()
+        self.locked: dict[Any, str] = {}
         self.bytes: dict[str, dict[str, int]] = defaultdict(lambda: {"READ": 0, "WRITE": 0, "FLUSH": 0})
         self.count: Counter[str] = Counter()
 
@@ -70,6 +71,39 @@ class Checker:
         self.usable(e.handle, e)
         self.open.discard(e.handle)
         self.closed.add(e.handle)
+
+    def about_handle(self, name: str, handle: Any, e: Any) -> None:
+        self.usable(handle, e)
+        if handle.file:
+            self.count[f"{name} {handle.file.name}"] += 1
+
+    def IoDuplicateHandle(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.about_handle("IoDuplicateHandle", e.old_handle, e)
+        if e.new_handle in self.open | self.closed or e.new_handle.file != e.old_handle.file:
+            self.wrong(f"{e.new_handle.name} is made twice, or of another file")
+        self.open.add(e.new_handle)
+
+    def IoSeek(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.about_handle("IoSeek", e.handle, e)
+        if str(e.whence).endswith("FROM_START") and e.offset_request != e.offset_result:
+            self.wrong(f"{e.handle.name} is not where it was sent to: {e.offset_result}")
+
+    def IoChangeStatusFlags(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.about_handle("IoChangeStatusFlags", e.handle, e)
+
+    def IoAcquireLock(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.about_handle("IoAcquireLock", e.handle, e)
+        if e.handle in self.locked:
+            self.wrong(f"{e.handle.name} is locked twice")
+        self.locked[e.handle] = str(e.lock_type)
+
+    def IoReleaseLock(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.about_handle("IoReleaseLock", e.handle, e)
+        if self.locked.pop(e.handle, None) != str(e.lock_type):
+            self.wrong(f"{e.handle.name} gives up a lock that it has not")
+
+    def IoTryLock(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
+        self.about_handle("IoTryLock", e.handle, e)
 
     def IoOperationBegin(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         self.usable(e.handle, e)

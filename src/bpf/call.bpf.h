@@ -34,6 +34,12 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	}
 }
 
+/* F_GETLK to F_SETLKW, those of 32 bits, and F_OFD_GETLK to F_OFD_SETLKW (asm-generic/fcntl.h). */
+static __always_inline bool is_lock_command(u64 cmd)
+{
+	return (cmd >= 5 && cmd <= 7) || (cmd >= 12 && cmd <= 14) || (cmd >= 36 && cmd <= 38);
+}
+
 /* The file that a call names by its descriptor, if there is one. */
 static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc, bool compat,
 						  bool cast)
@@ -56,6 +62,21 @@ static __always_inline bool call_file_wanted(u32 desc, const struct open_file *f
 	return f->file ? mode_wanted(f->mode) : !file_filtered();
 }
 
+/* Notes the arguments of a call that is about a descriptor. */
+static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, u32 where,
+					   bool compat)
+{
+	u64 third = op->len;
+	short type = 0;
+
+	op->len = call_arg(regs, 1, compat);
+	op->offset = third;
+	if (where == OFFSET_FLOCK && is_lock_command(op->len)) {
+		bpf_probe_read_user(&type, sizeof(type), (void *)third); /* l_type is the first */
+		op->offset = type;
+	}
+}
+
 /* Notes what only records show. */
 static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr,
 					    bool compat, bool begun)
@@ -72,6 +93,8 @@ static __always_inline void call_note_range(struct op *op, struct pt_regs *regs,
 		op->offset = call_arg(regs, 3, compat);
 	else if (begun)
 		op->offset = OFFSET_LATER;
+	else if (where >= OFFSET_ARGS)
+		call_note_args(op, regs, where, compat);
 	else if (file)
 		op->offset = BPF_CORE_READ(file, f_pos);
 }

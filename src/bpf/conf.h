@@ -56,7 +56,13 @@ enum call_file {
 #define CALL_FILE(desc)	      ((desc) >> 4 & 7)
 
 /* Where the call's offset comes from, for records. */
-enum call_offset { OFFSET_NONE, OFFSET_POS, OFFSET_ARG3 };
+enum call_offset {
+	OFFSET_NONE,
+	OFFSET_POS,
+	OFFSET_ARG3,
+	OFFSET_ARGS,	/* of OP_HANDLE: length and offset are the second and the third argument */
+	OFFSET_FLOCK,	/* the same; the third is the type in a struct flock there */
+};
 
 /* A file to trace, or a directory: then with all that is below it in its file system. */
 struct filter_file {

@@ -169,7 +169,7 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 			return;
 		}
 	}
-	count_lost(LOST_OPS);
+	count_lost(op->kind == OP_HANDLE ? LOST_RING : LOST_OPS);
 }
 
 static __always_inline void request_send(const struct io_state *io, const struct rq_times *times)

@@ -26,6 +26,7 @@ _Static_assert(CAP_COLUMNS(struct cap_op) <= PACK_COLUMNS, "op");
 void batches_init(struct batch b[CHUNK_KINDS])
 {
 	b[CHUNK_OPS].columns = COLUMNS(op_codes, struct cap_op);
+	b[CHUNK_HANDLES].columns = COLUMNS(op_codes, struct cap_op);
 	b[CHUNK_REQUESTS].columns = COLUMNS(request_codes, struct cap_request);
 	b[CHUNK_NAMES].columns = COLUMNS(name_codes, struct cap_name);
 	b[CHUNK_LOSSES].columns = COLUMNS(loss_codes, struct cap_loss);

@@ -10,9 +10,16 @@
 
 #include "capture/format.h"
 
+/* What is counted, recorded or lost. */
 static inline bool is_records(unsigned int kind)
 {
 	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
+}
+
+/* What grows with what happens. */
+static inline bool is_events(unsigned int kind)
+{
+	return is_records(kind) || kind == CHUNK_HANDLES;
 }
 
 /* Writes CHUNK_HEAD bytes. */

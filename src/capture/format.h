@@ -34,6 +34,7 @@ enum chunk_kind {
 	CHUNK_LOSSES,
 	CHUNK_END,			/* JSON */
 	CHUNK_INDEX,
+	CHUNK_HANDLES,			/* struct cap_op, of kind OP_HANDLE */
 	CHUNK_KINDS,
 };
 

@@ -254,11 +254,12 @@ static uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
 static void op_take(struct intake *in, const struct sent_op *s, const unsigned long long *waits)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
+	bool counts = s->kind != OP_HANDLE;
 	struct cap_op *op;
 
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
 		fs_meet(in, s->fs);
-	op = writer_op_room(in->w);
+	op = counts ? writer_op_room(in->w) : &in->handle;
 	if (!op)
 		return;
 	op->start_ns = s->start_ns;
@@ -275,6 +276,10 @@ static void op_take(struct intake *in, const struct sent_op *s, const unsigned l
 	op->fd = (int64_t)s->fd;
 	op->requests = s->requests;
 	total = strata_take(op, s, waits);
+	if (!counts) {
+		writer_handle(in->w, op);
+		return;
+	}
 	if (in->until.kinds)
 		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
 	writer_op_added(in->w, s->start_ns + total);

@@ -50,11 +50,13 @@ void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped)
 	struct kept_chunk *before = NULL, *c;
 
 	while ((c = before ? before->next : k->first)) {
-		if (!is_records(c->head.kind) || c->head.last_ns >= since_ns) {
+		if (!is_events(c->head.kind) || c->head.last_ns >= since_ns) {
 			before = c;
 			continue;
 		}
-		*(c->head.kind == CHUNK_OPS ? &dropped->ops : &dropped->requests) += c->head.rows;
+		if (is_records(c->head.kind))
+			*(c->head.kind == CHUNK_OPS ? &dropped->ops : &dropped->requests) +=
+				c->head.rows;
 		free(kept_take(k, before));
 	}
 }

@@ -119,6 +119,7 @@ static int chunk_read(struct recording *r, struct reason *why)
 		err = names_read(r, why);
 		break;
 	case CHUNK_OPS:
+	case CHUNK_HANDLES:
 		err = records_begin(r, CAP_COLUMNS(struct cap_op), why);
 		break;
 	case CHUNK_REQUESTS:

@@ -17,7 +17,7 @@ struct reason;
 struct cap_event {
 	enum chunk_kind kind;		/* which of these it is */
 	union {
-		struct cap_op op;
+		struct cap_op op;	/* of CHUNK_HANDLES, too */
 		struct cap_request request;
 		struct cap_loss loss;
 	};

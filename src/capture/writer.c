@@ -36,7 +36,7 @@ static void writer_fail(struct writer *w, int err)
  * files has records, too. */
 static bool file_is_full(const struct writer *w, const struct chunk_head *h)
 {
-	return w->max_bytes && is_records(h->kind) && (!w->next || w->last.rows) &&
+	return w->max_bytes && is_events(h->kind) && (!w->next || w->last.rows) &&
 	       w->bytes + CHUNK_HEAD + h->packed > w->max_bytes;
 }
 
@@ -171,6 +171,7 @@ static uint64_t *batch_room(struct writer *w, enum chunk_kind kind)
 
 	if (b->columns.rows == CHUNK_ROWS) {
 		batch_write(w, CHUNK_NAMES);
+		batch_write(w, CHUNK_HANDLES); /* who reads on knows those of the same time */
 		batch_write(w, kind);
 	}
 	return rowpack_room(&b->columns);
@@ -202,12 +203,14 @@ void writer_op_added(struct writer *w, uint64_t end_ns)
 
 void writer_op(struct writer *w, const struct cap_op *op)
 {
-	struct cap_op *room = writer_op_room(w);
+	if (w->err || batch_add(w, CHUNK_OPS, op, op->start_ns + cap_op_total(op)))
+		w->lost_ops++;
+}
 
-	if (!room)
-		return;
-	*room = *op;
-	writer_op_added(w, op->start_ns + cap_op_total(op));
+void writer_handle(struct writer *w, const struct cap_op *op)
+{
+	if (!w->err)
+		batch_add(w, CHUNK_HANDLES, op, op->start_ns + cap_op_total(op));
 }
 
 void writer_request(struct writer *w, const struct cap_request *rq)
@@ -240,7 +243,9 @@ void writer_name(struct writer *w, const struct cap_name *n, const char *text)
 
 void writer_flush(struct writer *w)
 {
-	for (int kind = CHUNK_NAMES; kind <= CHUNK_LOSSES; kind++)
+	batch_write(w, CHUNK_NAMES);
+	batch_write(w, CHUNK_HANDLES);
+	for (int kind = CHUNK_OPS; kind <= CHUNK_LOSSES; kind++)
 		batch_write(w, kind);
 }
 

@@ -45,12 +45,17 @@ static int mark_add(struct order_marks *m)
 	return 0;
 }
 
+static bool is_of_calls(unsigned int kind)
+{
+	return kind == CHUNK_OPS || kind == CHUNK_HANDLES;
+}
+
 /* The same in those that a chunk of @kind has records for. */
 static int marks_add(struct order *o, unsigned int kind)
 {
 	if (kind == CHUNK_REQUESTS)
 		return mark_add(&o->requests);
-	if (kind != CHUNK_OPS)
+	if (!is_of_calls(kind))
 		return 0;
 	return mark_add(&o->calls) || mark_add(&o->asyncs) ? -ENOMEM : 0;
 }
@@ -85,7 +90,7 @@ static void event_learn(struct order *o, const struct cap_event *ev)
 {
 	uint64_t end;
 
-	if (ev->kind == CHUNK_OPS) {
+	if (is_of_calls(ev->kind)) {
 		end = ev->op.start_ns + cap_op_total(&ev->op);
 		if (order_has_steps(&ev->op))
 			mark_lower(&o->asyncs, ev->op.start_ns);
@@ -285,20 +290,24 @@ static int all_deliver(struct waiting *w, const struct recording *rec,
 int order_deliver(const struct order *o, struct recording *rec, const struct order_target *to,
 		  struct reason *why)
 {
-	size_t chunks[CHUNK_KINDS] = {};
+	size_t call_chunks = 0, request_chunks = 0;
 	struct waiting w = {};
 	struct cap_event ev;
 	int got = 0, err = 0;
 	uint64_t at = 0;
+	bool is_new;
 
 	while (!err && (got = recording_next(rec, &ev, why)) > 0) {
-		if (chunk_is_new(rec, &at) && ev.kind != CHUNK_LOSSES)
-			err = chunk_begins(o, &w, rec, ev.kind, chunks[ev.kind]++, to, why);
+		is_new = chunk_is_new(rec, &at);
+		if (is_new && is_of_calls(ev.kind))
+			err = chunk_begins(o, &w, rec, ev.kind, call_chunks++, to, why);
+		else if (is_new && ev.kind == CHUNK_REQUESTS)
+			err = chunk_begins(o, &w, rec, ev.kind, request_chunks++, to, why);
 		if (err)
 			break;
 		if (ev.kind == CHUNK_LOSSES)
 			err = to->loss(to->arg, &ev.loss, why);
-		else if (ev.kind == CHUNK_OPS ? op_wait(&w, &ev.op) :
+		else if (is_of_calls(ev.kind) ? op_wait(&w, &ev.op) :
 						request_wait(&w, &ev.request))
 			err = out_of_memory(why);
 	}

@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "base/reason.h"
 #include "export/order.h"
-#include "export/otf2_names.h"
+#include "export/otf2_handles.h"
 
 static bool is_io(uint64_t kind)
 {
@@ -97,56 +97,13 @@ static void end_put(struct exporting *x, size_t l, const struct cap_op *op, uint
 					 bytes ? op->ret : OTF2_UNDEFINED_UINT64, id));
 }
 
-/* Values of asm-generic/fcntl.h, which x86 has. */
-static OTF2_IoStatusFlag status_flags(uint64_t open_flags)
+/* The handle that a call goes through. */
+static uint32_t op_handle(struct exporting *x, const struct cap_op *op, unsigned int pid)
 {
-	return (open_flags & 02000 ? OTF2_IO_STATUS_FLAG_APPEND : 0) |
-	       (open_flags & 04000 ? OTF2_IO_STATUS_FLAG_NON_BLOCKING : 0) |
-	       (open_flags & 010000 ? OTF2_IO_STATUS_FLAG_DATA_SYNC : 0) |
-	       (open_flags & 040000 ? OTF2_IO_STATUS_FLAG_AVOID_CACHING : 0);
-}
-
-static void destroy_put(struct exporting *x, size_t l, uint32_t handle, uint64_t ns)
-{
-	if (handle == NO_HANDLE)
-		return;
-	otf2_note(&x->a, OTF2_EvtWriter_IoDestroyHandle(x->a.locations[l].w, NULL,
-							otf2_time(&x->a, l, ns), handle));
-}
-
-static void open_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
-		     uint64_t end)
-{
-	uint32_t handle;
-
-	/* its close was not recorded, or has not returned */
-	destroy_put(x, l, handle_end(x, pid, op->fd), end);
-	handle = handle_begin(x, op, pid, end);
-	otf2_note(&x->a, OTF2_EvtWriter_IoCreateHandle(
-				 x->a.locations[l].w, NULL, otf2_time(&x->a, l, end), handle,
-				 access_mode(op->open_flags), OTF2_IO_CREATION_FLAG_NONE,
-				 status_flags(op->open_flags)));
-}
-
-/* The descriptor is free as soon as the call begins. */
-static void close_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid)
-{
-	if (!handle_is_newer(x, op, pid) && handle_of(x, op, pid) != NO_HANDLE)
-		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
-}
-
-/* The handle that an operation goes through; what opens or closes one is told here. */
-static uint32_t op_handle(struct exporting *x, size_t l, const struct cap_op *op,
-			  unsigned int pid, uint64_t end)
-{
-	if (is_io(op->kind))
-		return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
-								     handle_of(x, op, pid);
-	if (op->kind == OP_OPEN && (int64_t)op->ret >= 0 && op->file)
-		open_put(x, l, op, pid, end);
-	else if (op->kind == OP_CLOSE && (int64_t)op->ret >= 0)
-		close_put(x, l, op, pid);
-	return NO_HANDLE;
+	if (!is_io(op->kind))
+		return NO_HANDLE;
+	return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
+							     handle_of(x, op, pid);
 }
 
 static int no_room_for(const struct exporting *x, const struct catalog_thread *t,
@@ -172,19 +129,20 @@ static int op_put(void *arg, const struct recording *rec, const struct cap_op *o
 	region = region_of(x, op);
 	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
 					      otf2_time(&x->a, l, op->start_ns), region));
-	handle = op_handle(x, l, op, t->pid, end);
+	handle = op_handle(x, op, t->pid);
 	if (handle != NO_HANDLE) {
 		id = 2 * x->a.operations++; /* those with steps have odd ids */
 		begin_put(x, l, op, handle, id);
 		end_put(x, l, op, handle, id);
 	} else {
+		handle_put(x, l, op, t->pid, end);
 		attr_errno(x, op->ret);
 		attr_strata(x, op->strata);
 	}
 	otf2_note(&x->a, OTF2_EvtWriter_Leave(x->a.locations[l].w,
 					      handle == NO_HANDLE ? x->list : NULL,
 					      otf2_time(&x->a, l, end), region));
-	x->counts->ops++;
+	x->counts->ops += op->kind != OP_HANDLE;
 	return 0;
 }
 

@@ -30,6 +30,7 @@ static struct known *known_new(struct exporting *x, struct known **set, uint64_t
 	}
 	k->key[0] = a;
 	k->key[1] = b;
+	k->lock = NO_LOCK;
 	HASH_ADD(hh, *set, key, sizeof(k->key), k);
 	return k;
 }
@@ -283,6 +284,7 @@ uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pi
 	if (!k)
 		return NO_HANDLE;
 	k->file = op->file;
+	k->lock = NO_LOCK;
 	k->since_ns = 0;
 	k->ref = handle_inherited(x, op);
 	return k->ref;
@@ -330,6 +332,13 @@ uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int
 	k->ref = otf2_handle(&x->a, path ? path : "", file_ref(x, op->file, op->fs), x->posix);
 	free(path);
 	return k->ref;
+}
+
+OTF2_LockType *handle_lock(struct exporting *x, unsigned int pid, uint64_t fd)
+{
+	struct known *k = known_find(&x->descriptors, pid, fd);
+
+	return k ? &k->lock : NULL;
 }
 
 uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd)

@@ -15,6 +15,7 @@
 #include "export/otf2_archive.h"
 
 #define NO_HANDLE OTF2_UNDEFINED_UINT32
+#define NO_LOCK	  OTF2_UNDEFINED_TYPE
 
 /* What is known by a number of the recording: a thread (pid, tid), a disk, a process, a descriptor
  * of a process. */
@@ -24,6 +25,7 @@ struct known {
 	uint32_t handle;		/* of a disk */
 	uint64_t file;			/* that a descriptor is of */
 	uint64_t since_ns;		/* its open returned; 0: not seen */
+	OTF2_LockType lock;		/* that was had through it; NO_LOCK */
 	UT_hash_handle hh;
 };
 
@@ -90,6 +92,9 @@ uint32_t handle_of_everything(struct exporting *x);
 /* A descriptor of process @pid begins, by an open that returns at @end_ns; NO_HANDLE: no memory. */
 uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid,
 		      uint64_t end_ns);
+
+/* The lock of a descriptor that is known, or NULL. */
+OTF2_LockType *handle_lock(struct exporting *x, unsigned int pid, uint64_t fd);
 
 /* It ends; its handle, or NO_HANDLE if it is not known. */
 uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd);

@@ -204,7 +204,8 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	memcpy((void *)&loading.obj->rodata->conf, conf, sizeof(*conf));
 	loading.obj->rodata->lists = sc->lists;
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets,
-		      conf->aio ? sc->kinds & ~(1U << OP_AIO) : sc->kinds, f->func != FUNC_NONE);
+		      sc->kinds & ~(conf->aio ? 1U << OP_AIO : 0) &
+			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE), f->func != FUNC_NONE);
 	uring_fill(loading.obj->rodata->uring_kinds);
 	maps_configure(loading.obj->obj, sc, f, conf->async);
 	bpf_object__for_each_program(prog, loading.obj->obj)

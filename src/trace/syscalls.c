@@ -105,6 +105,13 @@ static const struct call list[] = {
 	CALL(__NR_removexattr, 235, "removexattr", META, NONE, NONE),
 	CALL(__NR_lremovexattr, 236, "lremovexattr", META, NONE, NONE),
 	CALL(__NR_fremovexattr, 237, "fremovexattr", META, ARG0, NONE),
+	CALL(__NR_dup, 41, "dup", HANDLE, ARG0, ARGS),
+	CALL(__NR_dup2, 63, "dup2", HANDLE, ARG0, ARGS),
+	CALL(__NR_dup3, 330, "dup3", HANDLE, ARG0, ARGS),
+	CALL(__NR_fcntl, 55, "fcntl", HANDLE, ARG0, FLOCK),
+	CALL(-1, 221, "fcntl", HANDLE, ARG0, FLOCK),
+	CALL(__NR_flock, 143, "flock", HANDLE, ARG0, ARGS),
+	CALL(__NR_lseek, 19, "lseek", HANDLE, ARG0, ARGS),
 	CALL(__NR_io_submit, 248, "io_submit", AIO, NONE, NONE),
 	CALL(__NR_io_getevents, 247, "io_getevents", AIO, NONE, NONE),
 	CALL(__NR_io_pgetevents, 385, "io_pgetevents", AIO, NONE, NONE),
@@ -134,7 +141,7 @@ enum { LIST_N = sizeof(list) / sizeof(*list) };
 /* The calls that end up in vfs_read() or vfs_write() are those with one buffer. */
 static unsigned char through_vfs(const struct call *c)
 {
-	return c->offset == OFFSET_NONE ? 0 : CALL_THROUGH_VFS;
+	return c->offset == OFFSET_POS || c->offset == OFFSET_ARG3 ? CALL_THROUGH_VFS : 0;
 }
 
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,

@@ -267,8 +267,8 @@ def as_otf2(gate: Gate) -> None:
     posix = sum(n for k, n in said["count"].items() if k.endswith(" POSIX"))
     gate.check("sound", not said["problems"] and not bad, problems=said["problems"], bad=bad,
                first=str(said["first"][:1]), events=sum(said["count"].values()), cat=inherits.returncode)
-    gate.check("operations", posix == ops and said["count"]["Enter"] == len(it.ops), ops=ops, found=posix,
-               calls=len(it.ops))
+    gate.check("operations", posix == ops and said["count"]["Enter"] == len(it.ops) + len(it.handles),
+               ops=ops, found=posix, calls=len(it.ops), handles=len(it.handles))
     device = said["bytes"][f"/dev/{disk.name}"]
     gate.check("requests", said["count"].get("READ BLOCK", 0) == stat.ios["R"] and
                device["READ"] == 512 * stat.sectors["R"] and device["WRITE"] == 512 * stat.sectors["W"],
@@ -282,3 +282,59 @@ def as_otf2(gate: Gate) -> None:
              if sum(v for f, b in said["bytes"].items() for m, v in b.items()
                     if f == p and m != "FLUSH") < n]
     gate.check("bytes", not wrong and bool(per_file), files=len(per_file), wrong=str(wrong[:2]))
+
+
+# What a process does with the descriptors of a file, and a child of it with those that it inherits.
+DESCRIPTORS = """
+import ctypes, fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+one = ctypes.CDLL(None).dup(fd)
+two = os.dup(fd)
+os.dup2(fd, 100)
+os.dup2(two, 100)
+os.dup2(fd, 101, inheritable=False)
+fcntl.fcntl(fd, fcntl.F_DUPFD, 200)
+for i in range(23):
+    assert os.lseek(one, 4096 * i, os.SEEK_SET) == 4096 * i
+os.close(two)
+fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
+fcntl.flock(fd, fcntl.LOCK_SH)
+fcntl.flock(fd, fcntl.LOCK_EX)
+if not os.fork():
+    other = os.open(sys.argv[1], os.O_RDONLY)
+    try:
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.lseek(100, 0, os.SEEK_SET)
+        for _ in range(11):
+            os.read(100, 101)
+        os._exit(os.read(os.dup(101), 7) != b"")
+    os._exit(3)
+os._exit(os.waitstatus_to_exitcode(os.wait()[1]) != 1 or fcntl.flock(fd, fcntl.LOCK_UN) or
+         fcntl.lockf(fd, fcntl.LOCK_EX) or fcntl.lockf(fd, fcntl.LOCK_UN) or 0)
+"""
+
+
+@suite("otf2.handles", 300)
+def handles(gate: Gate) -> None:
+    """Descriptors that are duplicated, inherited, moved and locked: each call is one event."""
+    need_otf2()
+    disk, at = disk_with_files(gate)
+    scratch = machine.scratch(gate.kept)
+    path = os.path.realpath(fileio.make_file(f"{at}/handled", 1))
+    os.sync()
+    with Record(scratch / "handles.ios", "-d", disk.name) as trace:
+        done = subprocess.run([SYSTEM_PYTHON, "-c", DESCRIPTORS, path], check=False)
+    said, bad = otf2_of(scratch / "handles.ios", scratch / "handles")
+    gate.check("sound", not said["problems"] and not bad and not done.returncode,
+               problems=said["problems"], bad=bad, first=str(said["first"][:2]), exit=done.returncode)
+    theirs = {"IoDuplicateHandle": 7, "IoSeek": 24, "IoChangeStatusFlags": 1, "IoAcquireLock": 3,
+              "IoReleaseLock": 3, "IoTryLock": 1}
+    ours = {event: said["count"].get(f"{event} {path}", 0) for event in theirs}
+    gate.check("events", ours == theirs, **{e: f"{ours[e]}=={n}" for e, n in theirs.items()})
+    read = said["bytes"].get(path, {"READ": 0})["READ"]
+    it = trace.read()
+    gate.check("inherited", read == 11 * 101 + 7 and said["count"]["IoCreateHandle"] == 2, read=read,
+               opened=said["count"]["IoCreateHandle"])
+    gate.check("uncounted", all(r["kind"] == 15 for r in it.handles) and all(r["kind"] < 15 for r in it.ops),
+               handles=len(it.handles), ops=len(it.ops))

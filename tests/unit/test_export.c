@@ -56,8 +56,8 @@ static FILE *recording_of(void (*ops)(struct writer *w))
 
 static const char *call_name(unsigned short call)
 {
-	(void)call;
-	return "call";
+	return call == 33 ? "dup2" : call == 72 ? "fcntl" : call == 73 ? "flock" :
+	       call == 8 ? "lseek" : "call";
 }
 
 static struct otf2_counts exported(void (*ops)(struct writer *w))
@@ -98,6 +98,52 @@ static void read_that_outlives_its_descriptor(struct writer *w)
 	add(w, 1, OP_READ, 2000, 2400);
 	add(w, 2, OP_OPEN, 2150, 2250);
 	add(w, 2, OP_READ, 2600, 2700);
+}
+
+/* A call about descriptor 5 by thread 1, with the arguments behind it. */
+static void about(struct writer *w, int call, uint64_t start_ns, uint64_t second, uint64_t third,
+		  int64_t ret)
+{
+	struct cap_op op = { .start_ns = start_ns, .owner = 1, .file = 1, .kind = OP_HANDLE,
+			     .call = call, .fs = CAP_FS_FIRST, .fd = 5, .len = second,
+			     .offset = third, .ret = ret };
+
+	op.strata[ST_SYSCALL] = 10;
+	writer_handle(w, &op);
+}
+
+static void duplicates(struct writer *w)
+{
+	add(w, 1, OP_OPEN, 2000, 2100);
+	about(w, 33, 2200, 7, 0, 7);	/* dup2(5, 7) */
+	about(w, 33, 2300, 7, 0, 7);	/* which closes it */
+	about(w, 33, 2400, 5, 0, 5);	/* changes nothing */
+	about(w, 33, 2500, 8, 0, -9);	/* failed */
+	about(w, 72, 2600, 1030, 10, 10); /* F_DUPFD_CLOEXEC */
+}
+
+static void others_than_duplicates(struct writer *w)
+{
+	add(w, 1, OP_OPEN, 2000, 2100);
+	about(w, 8, 2200, 4096, 0, 4096);
+	about(w, 8, 2300, 4096, 77, -22);
+	about(w, 8, 2400, 4096, ~0ULL, 0);
+	about(w, 72, 2500, 4, 02000, 0);
+	about(w, 72, 2600, 7, 1, 0);
+	about(w, 72, 2700, 6, 0, -11);
+	about(w, 72, 2800, 7, 2, 0);
+	about(w, 73, 2900, 2, 0, 0);
+	about(w, 73, 3000, 8, 0, 0);
+	about(w, 73, 3100, 8, 0, 0);
+}
+
+static void calls_about_descriptors(void **state)
+{
+	(void)state;
+	assert_int_equal(exported(duplicates).handles, 4);
+	assert_int_equal(exported(duplicates).ops, 1);
+	assert_int_equal(exported(others_than_duplicates).handles, 1);
+	assert_int_equal(exported(others_than_duplicates).ops, 1);
 }
 
 static void handles(void **state)
@@ -184,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(handles),
+		cmocka_unit_test(calls_about_descriptors),
 		cmocka_unit_test(requests_in_flight),
 		cmocka_unit_test(regions_in_flight),
 	};

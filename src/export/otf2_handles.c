@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export/otf2_handles.h"
+
+#include <string.h>
+
+/* Values of asm-generic/fcntl.h, which x86 has. */
+static OTF2_IoStatusFlag status_flags(uint64_t open_flags)
+{
+	return (open_flags & 02000 ? OTF2_IO_STATUS_FLAG_APPEND : 0) |
+	       (open_flags & 04000 ? OTF2_IO_STATUS_FLAG_NON_BLOCKING : 0) |
+	       (open_flags & 010000 ? OTF2_IO_STATUS_FLAG_DATA_SYNC : 0) |
+	       (open_flags & 040000 ? OTF2_IO_STATUS_FLAG_AVOID_CACHING : 0);
+}
+
+/* Of fcntl(). */
+enum {
+	DUPFD = 0,
+	SETFL = 4,
+	SETLK = 6, SETLKW = 7,
+	SETLK64 = 13, SETLKW64 = 14,	/* of 32 bits */
+	OFD_SETLK = 37, OFD_SETLKW = 38,
+	DUPFD_CLOEXEC = 1030,
+	RDLCK = 0, UNLCK = 2,		/* types of locks */
+};
+
+/* Of flock(). */
+enum { FLOCK_SH = 1, FLOCK_UN = 8 };
+
+static void destroy_put(struct exporting *x, size_t l, uint32_t handle, uint64_t ns)
+{
+	if (handle == NO_HANDLE)
+		return;
+	otf2_note(&x->a, OTF2_EvtWriter_IoDestroyHandle(x->a.locations[l].w, NULL,
+							otf2_time(&x->a, l, ns), handle));
+}
+
+static void open_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+		     uint64_t end_ns)
+{
+	uint32_t handle;
+
+	/* its close was not recorded, or has not returned */
+	destroy_put(x, l, handle_end(x, pid, op->fd), end_ns);
+	handle = handle_begin(x, op, pid, end_ns);
+	otf2_note(&x->a, OTF2_EvtWriter_IoCreateHandle(
+				 x->a.locations[l].w, NULL, otf2_time(&x->a, l, end_ns), handle,
+				 access_mode(op->open_flags), OTF2_IO_CREATION_FLAG_NONE,
+				 status_flags(op->open_flags)));
+}
+
+/* The descriptor is free as soon as the call begins. */
+static void close_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid)
+{
+	if (!handle_is_newer(x, op, pid) && handle_of(x, op, pid) != NO_HANDLE)
+		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
+}
+
+/* The one that it returns is closed first if it was open. */
+static void dup_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+		    uint64_t end_ns)
+{
+	uint32_t from = handle_of(x, op, pid), to;
+	struct cap_op made = *op;
+
+	made.fd = op->ret;
+	if (from == NO_HANDLE || made.fd == op->fd)
+		return;
+	destroy_put(x, l, handle_end(x, pid, made.fd), end_ns);
+	to = handle_begin(x, &made, pid, end_ns);
+	otf2_note(&x->a, OTF2_EvtWriter_IoDuplicateHandle(x->a.locations[l].w, NULL,
+							  otf2_time(&x->a, l, end_ns), from, to,
+							  status_flags(op->open_flags)));
+}
+
+static void seek_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+		     uint64_t end_ns)
+{
+	static const OTF2_IoSeekOption whence[] = {
+		OTF2_IO_SEEK_FROM_START, OTF2_IO_SEEK_FROM_CURRENT, OTF2_IO_SEEK_FROM_END,
+		OTF2_IO_SEEK_DATA, OTF2_IO_SEEK_HOLE,
+	};
+
+	if (handle == NO_HANDLE || op->offset >= sizeof(whence) / sizeof(*whence))
+		return;
+	otf2_note(&x->a, OTF2_EvtWriter_IoSeek(x->a.locations[l].w, NULL,
+					       otf2_time(&x->a, l, end_ns), handle, op->len,
+					       whence[op->offset], op->ret));
+}
+
+static void flags_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+		      uint64_t end_ns)
+{
+	if (handle == NO_HANDLE)
+		return;
+	otf2_note(&x->a, OTF2_EvtWriter_IoChangeStatusFlags(x->a.locations[l].w, NULL,
+							    otf2_time(&x->a, l, end_ns), handle,
+							    status_flags(op->offset)));
+}
+
+/* A lock is wanted, @shared or not, or given up: then it is told of what kind it was. */
+static void lock_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+		     uint64_t end_ns, bool shared, bool release)
+{
+	uint32_t handle = handle_of(x, op, pid);
+	OTF2_LockType type = shared ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE, *held;
+	OTF2_EvtWriter *w = x->a.locations[l].w;
+	uint64_t ns = otf2_time(&x->a, l, end_ns);
+	bool failed = (int64_t)op->ret < 0;
+
+	held = handle_lock(x, pid, op->fd);
+	if (handle == NO_HANDLE || !held || (failed && release))
+		return;
+	if (failed) {
+		otf2_note(&x->a, OTF2_EvtWriter_IoTryLock(w, NULL, ns, handle, type));
+		return;
+	}
+	if (*held != NO_LOCK)
+		otf2_note(&x->a, OTF2_EvtWriter_IoReleaseLock(w, NULL, ns, handle, *held));
+	if (!release)
+		otf2_note(&x->a, OTF2_EvtWriter_IoAcquireLock(w, NULL, ns, handle, type));
+	*held = release ? NO_LOCK : type;
+}
+
+static void fcntl_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+		      uint64_t end_ns)
+{
+	switch (op->len) {
+	case SETLK:
+	case SETLKW:
+	case SETLK64:
+	case SETLKW64:
+	case OFD_SETLK:
+	case OFD_SETLKW:
+		lock_put(x, l, op, pid, end_ns, op->offset == RDLCK, op->offset == UNLCK);
+		break;
+	case DUPFD:
+	case DUPFD_CLOEXEC:
+		if ((int64_t)op->ret >= 0)
+			dup_put(x, l, op, pid, end_ns);
+		break;
+	case SETFL:
+		if ((int64_t)op->ret >= 0)
+			flags_put(x, l, op, handle_of(x, op, pid), end_ns);
+		break;
+	}
+}
+
+void handle_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+		uint64_t end_ns)
+{
+	const char *call = op->kind == OP_HANDLE ? x->call_name(op->call) : NULL;
+
+	if (call && !strcmp(call, "fcntl"))
+		fcntl_put(x, l, op, pid, end_ns);
+	else if (call && !strcmp(call, "flock"))
+		lock_put(x, l, op, pid, end_ns, op->len & FLOCK_SH, op->len & FLOCK_UN);
+	else if ((int64_t)op->ret < 0)
+		return;
+	else if (op->kind == OP_OPEN && op->file)
+		open_put(x, l, op, pid, end_ns);
+	else if (op->kind == OP_CLOSE)
+		close_put(x, l, op, pid);
+	else if (call && !strcmp(call, "lseek"))
+		seek_put(x, l, op, handle_of(x, op, pid), end_ns);
+	else if (call)
+		dup_put(x, l, op, pid, end_ns);
+}
