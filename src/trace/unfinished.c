@@ -273,7 +273,7 @@ static int op_add(const struct reading *r, const char *op, enum stratum stratum,
 	struct unfinished u = { .op = u8_at(op, r->l->kind), .stratum = stratum, .pid = id >> 32,
 				.tid = id };
 
-	if (start >= r->now || r->now - start < r->min_ns)
+	if (start >= r->now || r->now - start < r->min_ns || u.op == OP_HANDLE)
 		return 0;
 	u.age_ns = r->now - start;
 	collect_fs_name(r->types, u64_at(op, r->l->fs), u.fs);

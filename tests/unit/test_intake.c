@@ -71,6 +71,24 @@ static void read_back(struct fixture *f)
 	assert_true(f->rec.reader.ended);
 }
 
+/* Of all records two are calls about descriptors, and one of them comes first. */
+static void handles_read(struct fixture *f)
+{
+	struct reason why;
+	struct cap_event ev;
+	size_t handles = 0;
+
+	rewind(f->f);
+	assert_int_equal(recording_open(&f->rec, f->f, "test", &why), 0);
+	for (f->n = 0; recording_next(&f->rec, &ev, &why) > 0; f->n++) {
+		assert_true(f->n || ev.kind == CHUNK_HANDLES);
+		assert_int_equal(ev.op.kind, ev.kind == CHUNK_HANDLES ? OP_HANDLE : OP_READ);
+		assert_int_equal(ev.op.strata[ST_N - 1], 100 + ST_N - 1);
+		handles += ev.kind == CHUNK_HANDLES;
+	}
+	assert_int_equal(handles, 2);
+}
+
 static void end(struct fixture *f)
 {
 	recording_close(&f->rec);
@@ -152,6 +170,35 @@ static void operations_are_as_they_were_sent(void **state)
 	assert_string_equal(t->comm, "dd");
 	assert_string_equal(catalog_fs(&f.rec.catalog, op->fs), "ext4");
 	assert_int_equal(f.rec.catalog.fs[op->fs].probed, 1 << OP_READ);
+	end(&f);
+}
+
+static void calls_about_descriptors_are_not_counted(void **state)
+{
+	struct sent_op_waited sent = an_op();
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	sent.op.kind = OP_HANDLE;
+	intake_record(&f.in, &sent, sizeof(sent));
+	assert_int_equal(f.w.batches[CHUNK_OPS].columns.rows, 0);
+	assert_int_equal(f.w.batches[CHUNK_HANDLES].columns.rows, 1);
+	sent.op.kind = OP_READ;
+	for (int i = 0; i <= CHUNK_ROWS; i++) /* a chunk, and what is written with it */
+		intake_record(&f.in, &sent, sizeof(sent));
+	assert_int_equal(f.w.ops, CHUNK_ROWS);
+	assert_int_equal(f.w.batches[CHUNK_HANDLES].columns.rows, 0);
+	sent.op.kind = OP_HANDLE;
+	intake_record(&f.in, &sent, sizeof(sent));
+	intake_end(&f.in);
+	writer_close(&f.w);
+	assert_int_equal(f.w.ops, CHUNK_ROWS + 1);
+	assert_true(writer_end(&f.w, "{\"ended\":\"ended\"}"));
+	writer_done(&f.w);
+	intake_done(&f.in);
+	handles_read(&f);
+	assert_int_equal(f.n, CHUNK_ROWS + 3);
 	end(&f);
 }
 
@@ -239,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operations_are_as_they_were_sent),
+		cmocka_unit_test(calls_about_descriptors_are_not_counted),
 		cmocka_unit_test(requests_are_as_they_were_sent),
 		cmocka_unit_test(the_best_name_is_that_of_the_file),
 	};
