@@ -135,14 +135,14 @@ static uint64_t thread_id(struct intake *in, const struct sent_who *who)
 {
 	struct intake_thread *t = in->last_thread;
 
+	if (t && !memcmp(&t->who, who, sizeof(*who)))
+		return t->number;
 	if (!who->tid && !who->pid && !who->cgroup)
 		return 0;
-	if (!t || memcmp(&t->who, who, sizeof(*who))) {
-		HASH_FIND(hh, in->threads, who, sizeof(*who), t);
-		if (!t)
-			t = thread_meet(in, who);
-		in->last_thread = t;
-	}
+	HASH_FIND(hh, in->threads, who, sizeof(*who), t);
+	if (!t)
+		t = thread_meet(in, who);
+	in->last_thread = t;
 	return t ? t->number : 0;
 }
 
@@ -234,8 +234,11 @@ static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
 		u->met_ns = took_ns;
 }
 
+/* These are inlined where one of many is taken. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* How long an operation took; sets its strata. */
-static uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
+INLINE uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
 			    const unsigned long long *waits)
 {
 	uint64_t total = 0;
@@ -251,17 +254,10 @@ static uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
 	return total;
 }
 
-static void op_take(struct intake *in, const struct sent_op *s, const unsigned long long *waits)
+/* How long it took; sets all of it. */
+INLINE uint64_t op_fill(struct cap_op *op, const struct sent_op *s,
+			const unsigned long long *waits, uint64_t owner, uint64_t file)
 {
-	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
-	bool counts = s->kind != OP_HANDLE;
-	struct cap_op *op;
-
-	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
-		fs_meet(in, s->fs);
-	op = counts ? writer_op_room(in->w) : &in->handle;
-	if (!op)
-		return;
 	op->start_ns = s->start_ns;
 	op->owner = owner;
 	op->file = file;
@@ -275,11 +271,33 @@ static void op_take(struct intake *in, const struct sent_op *s, const unsigned l
 	op->ret = s->ret;
 	op->fd = (int64_t)s->fd;
 	op->requests = s->requests;
-	total = strata_take(op, s, waits);
-	if (!counts) {
-		writer_handle(in->w, op);
+	return strata_take(op, s, waits);
+}
+
+static void handle_take(struct intake *in, const struct sent_op *s,
+			const unsigned long long *waits, uint64_t owner, uint64_t file)
+{
+	struct cap_op op;
+
+	op_fill(&op, s, waits, owner, file);
+	writer_handle(in->w, &op);
+}
+
+static void op_take(struct intake *in, const struct sent_op *s, const unsigned long long *waits)
+{
+	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
+	struct cap_op *op;
+
+	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
+		fs_meet(in, s->fs);
+	if (s->kind == OP_HANDLE) {
+		handle_take(in, s, waits, owner, file);
 		return;
 	}
+	op = writer_op_room(in->w);
+	if (!op)
+		return;
+	total = op_fill(op, s, waits, owner, file);
 	if (in->until.kinds)
 		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
 	writer_op_added(in->w, s->start_ns + total);

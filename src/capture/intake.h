@@ -39,7 +39,6 @@ struct intake {
 	uint64_t unnamed;	/* files so far without a name */
 	struct intake_until until;
 	/* private */
-	struct cap_op handle;	/* the last of kind OP_HANDLE */
 	struct mounts mounts;
 	struct intake_file *files, *last_file;
 	struct intake_thread *threads, *last_thread;

@@ -39,6 +39,7 @@ struct rowpack {
 	unsigned int rows;
 	/* private */
 	unsigned int waiting;		/* the last of the rows, which are not yet in columns */
+	unsigned int reserved;		/* rows that the columns have room for */
 	uint64_t first[PACK_COLUMNS];	/* row */
 	uint64_t (*block)[PACK_COLUMNS]; /* these; owned */
 	struct packed_column at[PACK_COLUMNS];
