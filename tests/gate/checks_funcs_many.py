@@ -10,7 +10,7 @@ import time
 import machine
 import oracles
 import tool
-from checks_funcs import KINDS, READS, SYNCS, Funcs, worker
+from checks_funcs import KINDS, READS, Funcs, worker
 from harness import Gate, Skip, suite
 
 MANY, FEWER = "ext4_*", "ext4_f*"
@@ -92,10 +92,9 @@ def everything(gate: Gate) -> None:
     with Funcs("-p", str(w.pid), "vfs_*") as trace:
         w.go()
     reads = trace.counts().get("vfs_read", 0)
-    # the second may be inlined in the first
-    syncs = max(trace.counts().get(name, 0) for name in ("vfs_fsync", "vfs_fsync_range"))
-    gate.check("vfs", (reads, syncs) == (READS, SYNCS), functions=trace.stderr.split()[1],
-               probe=trace.json["probe"], reads=reads, syncs=syncs)
+    functions = int(trace.stderr.split()[1])
+    gate.check("vfs", reads == READS and functions >= 50, functions=functions, probe=trace.json["probe"],
+               reads=reads)
 
 
 @suite("funcs.missed", 240)
