@@ -121,6 +121,7 @@ int child_start(struct child *c, char **argv, struct reason *why)
 
 void child_release(struct child *c)
 {
+	c->released = true;
 	eventfd_write(c->go, 1); /* the counter has room for it */
 }
 
@@ -155,6 +156,9 @@ static void close_fd(int *fd)
 
 void child_done(struct child *c)
 {
+	/* it has what we had open, and whoever waits for the end of that would wait for it */
+	if (c->pid > 0 && !c->released && !kill(c->pid, SIGKILL))
+		waitpid(c->pid, NULL, 0);
 	caller_done(&c->caller);
 	close_fd(&c->self);
 	close_fd(&c->go);

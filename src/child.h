@@ -22,6 +22,7 @@ struct child {
 	pid_t pid;
 	int ended;		/* a pidfd: readable when it has ended */
 	int failed;		/* errno of a failed exec; end of file: the command runs */
+	bool released;
 	bool output_to_stderr;	/* the command's, since our stdout is for our own output */
 	const char *name;	/* of the command */
 };
@@ -81,7 +82,8 @@ int helper_start(struct helper *h, const struct helper_work *work);
 /* Lets it work, or give up, and waits for it to end. Returns its exit code. */
 int helper_end(struct helper *h, bool work);
 
-/* Closes what belongs to @c. A child that was not released ends when the tool does. */
+/* Closes what belongs to @c, and ends a child that was not released. (If the tool has given up what
+ * that takes, the child ends when the tool does.) */
 void child_done(struct child *c);
 
 #endif

@@ -327,7 +327,7 @@ static int start(struct run *r, struct reason *why)
 {
 	rlimits_raise(&r->child.limits);
 	/* otherwise the command's output would be mixed with output for a program */
-	r->child.output_to_stderr = r->opts.json && !r->own_stdout;
+	r->child.output_to_stderr = (r->opts.json || r->stdout_taken) && !r->own_stdout;
 	if (r->command && child_prepare(&r->child, r->command[0], why))
 		return -1;
 	if (processes_open(r, why))

@@ -67,6 +67,7 @@ struct run {
 	char **command;			/* the command to run and trace; NULL: none */
 	bool own_stdout;		/* output goes elsewhere, so stdout is the command's; set by
 					 * .resolve */
+	bool stdout_taken;		/* by output that is not for people; set by .resolve */
 	bool usr1_ends;			/* SIGUSR1 ends the run, too, but not a command; set by
 					 * .resolve */
 	int exit;			/* exit code of the run, unless it fails */

@@ -82,10 +82,11 @@ uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns)
 	if (!n)
 		return 0;
 	rank = rank_of(n, pct);
-	if (rank == n) /* the longest, whose value is known */
-		return max_ns;
 	while ((seen += h->bins[b].count) < rank)
 		b++;
+	/* the longest, whose value is known, if the maximum is one of these */
+	if (rank == n && hist_bucket(max_ns) == h->bins[b].bucket)
+		return max_ns;
 	middle = bucket_middle(h->bins[b].bucket, max_ns);
 	return middle < max_ns ? middle : max_ns;
 }

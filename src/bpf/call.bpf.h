@@ -69,11 +69,14 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 	u64 third = op->len;
 	short type = 0;
 
-	op->len = call_arg(regs, 1, compat);
+	op->len = (u32)call_arg(regs, 1, compat);
 	op->offset = third;
 	if (where == OFFSET_FLOCK && is_lock_command(op->len)) {
-		bpf_probe_read_user(&type, sizeof(type), (void *)third); /* l_type is the first */
-		op->offset = type;
+		/* l_type is the first */
+		if (bpf_probe_read_user(&type, sizeof(type), (void *)third))
+			op->offset = OFFSET_UNKNOWN;
+		else
+			op->offset = type;
 	}
 }
 

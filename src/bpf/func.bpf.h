@@ -18,11 +18,19 @@
 
 #include "func_row.bpf.h"
 
+/* Kernel stacks are aligned to their size, or to more; a program's are not, and are larger. */
+enum { KERNEL_STACK_SHIFT = 14, USER_STACK_SHIFT = 20 };
+
 /* 1 if @f, which is in use, is older than a call at @sp or further up; else 0. Without a branch:
  * the verifier follows both sides of each. Calls on another stack were interrupted. */
 static __always_inline u64 func_is_older(const struct func_frame *f, u64 sp)
 {
-	u64 apart = (f->sp ^ sp) >> FUNC_CONF(stack_shift);
+	u64 apart;
+
+	if (FUNC_CONF(user_stacks))
+		apart = (sp - f->sp + (1ULL << USER_STACK_SHIFT)) >> (USER_STACK_SHIFT + 1);
+	else
+		apart = (f->sp ^ sp) >> KERNEL_STACK_SHIFT;
 
 	return (apart | -apart | (sp - f->sp)) >> 63;
 }

@@ -35,7 +35,7 @@ struct func_conf {
 	unsigned int n_funcs;		/* ids of functions are 0 .. n_funcs - 1; the next is for
 					 * measuring the probes themselves */
 	unsigned int hists;		/* copies of the histograms, shared by the CPUs; 2^n */
-	unsigned int stack_shift;	/* addresses that agree above it are on one stack */
+	unsigned int user_stacks;	/* the functions are a program's */
 	unsigned char rows;		/* enum func_rows */
 	unsigned char subtract;		/* count nested calls, too */
 	unsigned char tracked;		/* only the tool's child and its descendants */

@@ -46,6 +46,8 @@ static int header_read(struct recording *r, struct reason *why)
 	if (!text)
 		return -1;
 	err = header_parse(&r->header, text, r->reader.head.raw);
+	for (int st = 0; st < ST_N; st++)
+		r->strata_missing |= (unsigned int)!!r->header.stratum[st] << st;
 	return err ? chunk_failed(r, err, why) : 0;
 }
 

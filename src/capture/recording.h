@@ -27,6 +27,7 @@ struct recording {
 	struct reader reader;
 	struct catalog catalog;
 	struct header header;
+	unsigned int strata_missing;	/* set of 1 << stratum: those that were not measured */
 	struct ending ending;		/* what was lost: so far, until reader.ended */
 	/* May leave out records that ended before from_ns, or not before to_ns. CLOCK_MONOTONIC. */
 	uint64_t from_ns, to_ns;

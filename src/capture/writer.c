@@ -52,7 +52,7 @@ static int chunk_write(struct writer *w, const struct chunk_head *h, const uint8
 	err = bytes_write(w->fd, bytes, len);
 	if (err)
 		return err;
-	if (is_records(h->kind)) {
+	if (is_events(h->kind)) {
 		w->last = *h;
 		w->last_at = w->bytes;
 	}

@@ -70,7 +70,8 @@ static int dir_make(const char *path, struct reason *why)
 {
 	if (!mkdir(path, 0700))
 		return 0;
-	return reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", path, strerror(errno));
+	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", path, strerror(errno));
+	return errno == EEXIST ? reason_hint(why, "-o DIR names one that is not there yet") : -1;
 }
 
 static int export(int argc, char **argv)
@@ -89,8 +90,10 @@ static int export(int argc, char **argv)
 		reason_set(&why, EXIT_FAILED, "cannot open '%.200s': %s", e.file, strerror(errno));
 	else if (!dir_make(e.output, &why))
 		got = export_dir(e.file, e.output, &counts, &why);
-	if (got < 0)
+	if (got < 0) {
+		rmdir(e.output); /* unless there is something in it */
 		return cmd_fail(&why);
+	}
 	export_dir_say(stderr, e.output, &counts);
 	return got ? cmd_fail(&why) : 0;
 }

@@ -362,7 +362,8 @@ static int report(struct run *r, struct reason *why)
 		funcs_subtract(&f->view.cost[0], &sn);
 	err = print(f, &sn);
 	func_snapshot_free(&sn);
-	if (err)
+	r->no_reader |= err == -EPIPE;
+	if (err && !r->no_reader)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
 	return 0;
 }

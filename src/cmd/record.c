@@ -162,20 +162,20 @@ static int resolve(struct run *r, struct reason *why)
 	struct record *rec = record_of(r);
 	bool both = rec->ops == rec->requests;
 
-	if (rec->file && !strcmp(rec->file, "-") && isatty(STDOUT_FILENO)) {
+	r->stdout_taken = rec->file && !strcmp(rec->file, "-");
+	if (r->stdout_taken && isatty(STDOUT_FILENO)) {
 		reason_set(why, EXIT_USAGE, "a recording is not for a terminal");
 		return reason_hint(why, "-o FILE writes a file");
 	}
 	rec->breakdown |= !!breakdown_table_option(&rec->opts);
-	if (rec->file && !strcmp(rec->file, "-") && rec->breakdown)
+	if (r->stdout_taken && rec->breakdown)
 		return reason_set(why, EXIT_USAGE, "--breakdown and -o - exclude one another");
 	if (r->opts.json && !rec->breakdown)
 		return reason_set(why, EXIT_USAGE, "--json is the form of --breakdown's tables");
 	r->conf.layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
-	if (r->conf.layer == LAYER_BLK &&
-	    filters_check_requests(&r->opts.filters, "--requests", why))
-		return -1;
-	if (breakdown_check(&rec->opts, r->conf.layer, r->opts.json, why))
+	if ((r->conf.layer == LAYER_BLK &&
+	     filters_check_requests(&r->opts.filters, "--requests", why)) ||
+	    breakdown_check(&rec->opts, r->conf.layer, r->opts.json, why))
 		return -1;
 	r->conf.sent_ops = rec->ops || both;
 	r->conf.sent_requests = rec->requests || both;

@@ -59,12 +59,6 @@ static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_Location
 static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = before_flush };
 static const OTF2_MemoryCallbacks memory = { chunk_new, chunks_free };
 
-void otf2_note(struct otf2_archive *a, OTF2_ErrorCode err)
-{
-	if (err != OTF2_SUCCESS && !a->err)
-		a->err = err;
-}
-
 static OTF2_ErrorCode no_message(void *user, const char *file, uint64_t line,
 				 const char *function, OTF2_ErrorCode code, const char *format,
 				 va_list args)
@@ -111,7 +105,7 @@ static void locations_write(struct otf2_archive *a)
 	}
 	otf2_note(a, OTF2_Archive_CloseEvtFiles(a->a));
 	otf2_note(a, OTF2_Archive_OpenDefFiles(a->a));
-	for (size_t i = 0; i < a->n_locations; i++) {
+	for (size_t i = 0; i < a->n_locations && !a->err; i++) {
 		defs = OTF2_Archive_GetDefWriter(a->a, i);
 		otf2_note(a, defs ? OTF2_Archive_CloseDefWriter(a->a, defs) :
 				    OTF2_ERROR_FILE_CAN_NOT_OPEN);
@@ -242,6 +236,8 @@ size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group)
 	size_t cap = a->locations_cap + a->locations_cap / 2 + 64;
 	struct otf2_location *list = a->locations, l = { .group = group };
 
+	if (a->err)
+		return SIZE_MAX;
 	if (a->n_locations == a->locations_cap) {
 		list = reallocarray(list, cap, sizeof(*list));
 		if (!list) {

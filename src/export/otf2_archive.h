@@ -3,7 +3,8 @@
  * otf2_archive.h - an OTF2 archive that is being written: its definitions, each with the next id of
  * its kind, and its locations. Knows nothing of recordings.
  *
- * The first error stays in .err and ends all writing. Text is hostile: it is written as UTF-8.
+ * The first error stays in .err and ends all writing; what is there then stays as it is. Text is
+ * hostile: it is written as UTF-8.
  */
 #ifndef IOSTRATA_OTF2_ARCHIVE_H
 #define IOSTRATA_OTF2_ARCHIVE_H
@@ -63,7 +64,12 @@ size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group);
 /* When an event at @ns is to be told: not before the last of the location. */
 uint64_t otf2_time(struct otf2_archive *a, size_t location, uint64_t ns);
 
-/* Notes what a call of the library returned. */
-void otf2_note(struct otf2_archive *a, OTF2_ErrorCode err);
+/* Makes a call of the library, and notes what it returns. None is made after one that failed: the
+ * library is not made for that, and crashes. */
+#define otf2_note(a, call)                                                                         \
+	do {                                                                                       \
+		if (!(a)->err)                                                                     \
+			(a)->err = (call);                                                         \
+	} while (0)
 
 #endif

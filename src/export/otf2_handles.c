@@ -131,7 +131,8 @@ static void fcntl_put(struct exporting *x, size_t l, const struct cap_op *op, un
 	case SETLKW64:
 	case OFD_SETLK:
 	case OFD_SETLKW:
-		lock_put(x, l, op, pid, end_ns, op->offset == RDLCK, op->offset == UNLCK);
+		if (op->offset != ~0ULL) /* else the lock's type is not known */
+			lock_put(x, l, op, pid, end_ns, op->offset == RDLCK, op->offset == UNLCK);
 		break;
 	case DUPFD:
 	case DUPFD_CLOEXEC:

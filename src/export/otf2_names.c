@@ -57,7 +57,8 @@ void attr_u64(struct exporting *x, int which, uint64_t v)
 void attr_errno(struct exporting *x, int64_t ret)
 {
 	if (ret < 0)
-		otf2_note(&x->a, OTF2_AttributeList_AddInt32(x->list, x->attrs[ATTR_ERRNO], -ret));
+		otf2_note(&x->a, OTF2_AttributeList_AddInt32(x->list, x->attrs[ATTR_ERRNO],
+						      -(uint64_t)ret));
 }
 
 static void attrs_define(struct exporting *x)
@@ -214,10 +215,12 @@ static void file_properties(struct exporting *x, uint32_t ref, uint64_t id, uint
 
 static uint32_t file_ref(struct exporting *x, uint64_t id, uint64_t fs)
 {
-	size_t cap = id + id / 2 + 64;
+	size_t cap;
 	uint32_t *files;
 	char *path;
 
+	id = id < x->rec->catalog.n_files ? id : 0; /* it comes from a file */
+	cap = id + id / 2 + 64;
 	if (id >= x->files_cap) {
 		files = reallocarray(x->files, cap, sizeof(*files));
 		if (!files) {

@@ -201,7 +201,7 @@ static void get_stratum(struct value *v, const struct shown *s, enum stratum st)
 	bool queued = s->rq && !(s->rq->flags & (CAP_RQ_UNQUEUED | CAP_RQ_BIO_BASED));
 
 	if (s->op)
-		v->n = s->op->strata[st];
+		get_number(v, s->op->strata[st], !(s->rec->strata_missing >> st & 1));
 	else if (st == ST_TAG)
 		get_number(v, s->rq->tag_ns, queued);
 	else if (st == ST_QUEUE)

@@ -26,6 +26,7 @@ struct row {
 	struct func_row sum;		/* since the last snapshot */
 	struct func_sums last;
 	uint64_t last_unreturned;
+	bool again;			/* look once more: a histogram follows its sums */
 	uint64_t counted;		/* by the histogram, since the last snapshot */
 	UT_hash_handle hh;
 };
@@ -148,6 +149,7 @@ static int func_more(struct func_collect *c, unsigned int func)
 	struct row *r = &c->funcs[func];
 	struct func_sums now = {};
 	uint64_t unreturned = m->unreturned[func], count = 0;
+	bool changed;
 	int err;
 
 	r->sum.func = func;
@@ -155,8 +157,10 @@ static int func_more(struct func_collect *c, unsigned int func)
 	r->last_unreturned = unreturned;
 	for (unsigned int cpu = 0; m->rows == FUNC_ROWS && cpu < m->n_cpus; cpu++)
 		sums_merge(&now, &m->cells[(size_t)cpu * (m->n_funcs + 1) + func]);
-	if (m->rows == FUNC_ROWS && now.total_ns == r->last.total_ns && !now.min_inverse)
+	changed = now.total_ns != r->last.total_ns || now.min_inverse;
+	if (m->rows == FUNC_ROWS && !changed && !r->again)
 		return 0;
+	r->again = changed;
 	err = hist_more(c, func, &count);
 	if (m->rows == FUNC_ROWS_TREE)
 		r->counted += count;

@@ -85,7 +85,7 @@ static void conf_fill(struct func_session *s, bool user)
 	c->hists_shared = c->hists < cpus;
 	/* THREAD_SIZE_ORDER: kernel stacks are 16 KB and aligned to that; those of programs grow,
 	 * and a longer jump leads to another stack */
-	c->stack_shift = user ? 20 : 14;
+	c->user_stacks = user;
 	c->rows = s->conf.rows;
 	c->subtract = s->conf.subtract;
 	c->tracked = s->conf.follow;
@@ -256,6 +256,34 @@ static int functions_attach(struct func_session *s, struct reason *why)
 	return 0;
 }
 
+static void losses_take(struct func_session *s, struct func_snapshot *sn)
+{
+	unsigned long long now[FUNC_LOSS_N] = {
+		[FUNC_LOSS_THREADS] = s->live->lost[FUNC_LOST_THREADS],
+		[FUNC_LOSS_ROWS] = s->live->lost[FUNC_LOST_ROWS],
+		[FUNC_LOSS_DEPTH] = s->live->lost[FUNC_LOST_DEPTH],
+		[FUNC_LOSS_END] = s->live->lost[FUNC_LOST_END],
+		[FUNC_LOSS_RETURN] = s->live->lost[FUNC_LOST_RETURN],
+		[FUNC_LOSS_MISSED] = func_missed(&s->attached),
+	};
+
+	for (int i = 0; i < FUNC_LOSS_N; i++)
+		sn->lost[i] = now[i] - s->lost[i];
+	memcpy(s->lost, now, sizeof(now));
+}
+
+/* What came while probes were attached is of no interval. */
+static int baseline_take(struct func_session *s)
+{
+	struct func_snapshot before = {};
+
+	if (func_collect_take(s->collect, &before))
+		return -ENOMEM;
+	losses_take(s, &before);
+	func_snapshot_free(&before);
+	return 0;
+}
+
 static int session_start(struct func_session *s, struct reason *why)
 {
 	bool user;
@@ -272,6 +300,8 @@ static int session_start(struct func_session *s, struct reason *why)
 	feature_forget_types(&s->feat);
 	s->collect = func_collect_open(&s->mem);
 	if (!s->collect)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	if (baseline_take(s))
 		return reason_set(why, EXIT_FAILED, "out of memory");
 	s->live->since_ns = s->since_ns = s->collected_ns = clock_ns();
 	return 0;
@@ -334,22 +364,6 @@ void func_session_tick(struct func_session *s)
 		return;
 	func_collect_more(s->collect);
 	s->collected_ns = clock_ns();
-}
-
-static void losses_take(struct func_session *s, struct func_snapshot *sn)
-{
-	unsigned long long now[FUNC_LOSS_N] = {
-		[FUNC_LOSS_THREADS] = s->live->lost[FUNC_LOST_THREADS],
-		[FUNC_LOSS_ROWS] = s->live->lost[FUNC_LOST_ROWS],
-		[FUNC_LOSS_DEPTH] = s->live->lost[FUNC_LOST_DEPTH],
-		[FUNC_LOSS_END] = s->live->lost[FUNC_LOST_END],
-		[FUNC_LOSS_RETURN] = s->live->lost[FUNC_LOST_RETURN],
-		[FUNC_LOSS_MISSED] = func_missed(&s->attached),
-	};
-
-	for (int i = 0; i < FUNC_LOSS_N; i++)
-		sn->lost[i] = now[i] - s->lost[i];
-	memcpy(s->lost, now, sizeof(now));
 }
 
 static void overhead_take(const struct func_session *s, struct func_snapshot *sn)

@@ -93,7 +93,7 @@ static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
  * those that need kprobes for modules are among them. */
 static void maps_preallocate(struct bpf_object *obj)
 {
-	enum { THREADS = 16384, OTHERS = 2048 }; /* the state of a thread has half a KiB */
+	enum { THREADS = 8192, OTHERS = 2048 }; /* the state of a thread has half a KiB */
 	struct bpf_map *map;
 	unsigned int most;
 

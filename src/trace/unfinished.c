@@ -286,7 +286,7 @@ static uint64_t thread_of(const struct reading *r, uint64_t task)
 {
 	const struct state_layout *l = r->l;
 
-	for (size_t i = 0; i < l->n_tasks; i++) {
+	for (size_t i = 0; i < l->n_tasks && task; i++) {
 		const char *slot = r->bss + l->tasks + i * l->task_size;
 
 		if (u64_at(slot, l->task) == task)

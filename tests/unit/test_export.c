@@ -226,6 +226,24 @@ static void regions_in_flight(void **state)
 	assert_int_equal(counts.locations, 16);
 }
 
+/* What a recorder never writes. */
+static void hostile(struct writer *w)
+{
+	struct cap_op op = { .start_ns = 2000, .owner = 1, .kind = OP_READ, .fs = CAP_FS_FIRST,
+			     .fd = 5, .ret = INT64_MIN };
+
+	op.file = 0xaaaaaaaaaaaaaaaa;
+	writer_op(w, &op);
+	op.file = 3000000000;
+	writer_op(w, &op);
+}
+
+static void ids_are_not_believed(void **state)
+{
+	(void)state;
+	assert_int_equal(exported(hostile).ops, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +251,7 @@ int main(void)
 		cmocka_unit_test(calls_about_descriptors),
 		cmocka_unit_test(requests_in_flight),
 		cmocka_unit_test(regions_in_flight),
+		cmocka_unit_test(ids_are_not_believed),
 	};
 
 	return cmocka_run_group_tests_name("export", tests, NULL, NULL);

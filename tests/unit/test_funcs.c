@@ -15,6 +15,8 @@
 #include "show/funcs_text.h"
 #include "show/funcs_view.h"
 #include "show/screen_table.h"
+#include "trace/func_collect.h"
+#include "trace/func_memory.h"
 
 static struct pattern *open_pattern(const char *text)
 {
@@ -297,6 +299,31 @@ static void intervals_have_steps(void **state)
 	assert_int_equal(interval_slower(90000000000), 90000000000);
 }
 
+/* A look may come when a program has added a call to the sums, and not yet to the histogram. */
+static void a_call_between_two_looks(void **state)
+{
+	static struct func_sums cells[2];
+	static unsigned int hists[2 * HIST_N];
+	static unsigned long long unreturned[2];
+	struct func_memory m = { .rows = FUNC_ROWS, .n_funcs = 1, .n_cpus = 1, .n_hists = 1,
+				 .cells = cells, .hists = hists, .unreturned = unreturned,
+				 .rows_fd = -1 };
+	struct func_collect *c = func_collect_open(&m);
+	struct func_snapshot sn = {};
+
+	(void)state;
+	cells[0] = (struct func_sums){ .total_ns = 100, .self_ns = 100, .max_ns = 100,
+				       .min_inverse = ~100ULL };
+	assert_int_equal(func_collect_take(c, &sn), 0);
+	func_snapshot_free(&sn);
+	hists[5] = 1;
+	assert_int_equal(func_collect_take(c, &sn), 0);
+	assert_int_equal(sn.n_rows, 1);
+	assert_int_equal(sn.rows[0].sum.count, 1);
+	func_snapshot_free(&sn);
+	func_collect_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +340,7 @@ int main(void)
 		cmocka_unit_test(unreturned_calls_count),
 		cmocka_unit_test(rows_are_in_order),
 		cmocka_unit_test(intervals_have_steps),
+		cmocka_unit_test(a_call_between_two_looks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

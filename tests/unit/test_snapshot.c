@@ -133,6 +133,17 @@ static void percentile_is_never_above_the_maximum(void **state)
 	free(hist.bins);
 }
 
+/* The maximum of a whole run, the histogram of an interval. */
+static void percentile_is_of_these_when_the_maximum_is_of_others(void **state)
+{
+	struct hist hist = {};
+
+	(void)state;
+	assert_int_equal(hist_add(&hist, hist_bucket(5000000), 42), 0);
+	assert_in_range(hist_percentile(&hist, 99, 300000000), 4800000, 5200000);
+	free(hist.bins);
+}
+
 static void overflow_bucket_ends_at_the_maximum(void **state)
 {
 	struct hist hist = {};
@@ -173,6 +184,7 @@ int main(void)
 		cmocka_unit_test(percentile_of_a_thousand_is_not_off_by_one),
 		cmocka_unit_test(percentile_of_nothing_is_zero),
 		cmocka_unit_test(percentile_is_never_above_the_maximum),
+		cmocka_unit_test(percentile_is_of_these_when_the_maximum_is_of_others),
 		cmocka_unit_test(overflow_bucket_ends_at_the_maximum),
 		cmocka_unit_test(free_takes_null_empty_and_full),
 	};

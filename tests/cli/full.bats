@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Where output has no room, or nobody reads it, and where it must not be mixed with the command's.
+
+load lib
+
+setup() {
+	need_root
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	small=$tmp/small
+	mkdir "$small"
+	mount -t tmpfs -o size=256k none "$small"
+}
+
+teardown() {
+	end_spawned
+	umount -l "$small"
+}
+
+recorded() {
+	expect 0 record -o "$tmp/a.ios" -- dd if=/dev/zero of="$tmp/file" bs=1 count=100003 status=none
+}
+
+@test "export: a full disk is an error, and nothing worse" {
+	recorded
+	expect 1 export "$tmp/a.ios" --to otf2 -o "$small/trace"
+	[[ $stderr == *"error: cannot write '$small/trace'"* ]]
+	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/trace"
+}
+
+@test "export: what could not be read leaves no directory behind" {
+	expect 1 export /etc/passwd --to otf2 -o "$tmp/trace"
+	[[ ! -e $tmp/trace ]]
+	mkdir "$tmp/trace"
+	recorded
+	expect 1 export "$tmp/a.ios" --to otf2 -o "$tmp/trace"
+	says "cannot make '.*trace': File exists" "one that is not there yet"
+}
+
+@test "record --otf2: a disk without room ends it" {
+	fill() { head -c 1M /dev/zero >"$small/filler" || true; }
+	fill
+	expect 125 record --otf2 "$small/trace" -- true
+	[[ $stderr == *"error: cannot"*"No space left on device"* ]]
+	rm "$small/filler"
+	expect 125 record --otf2 "$small/trace2" -- dd if=/dev/zero of="$tmp/file" bs=1 count=40009 status=none
+	[[ $stderr == *"error: "* ]]
+}
+
+@test "a recording to the standard output is not mixed with what the command prints" {
+	"$iostrata" record -o - -- sh -c 'echo from the command' 2>"$tmp/err" | "$iostrata" report -j - >"$tmp/out"
+	((PIPESTATUS[0] == 0 && PIPESTATUS[1] == 0))
+	grep -q '^from the command$' "$tmp/err"
+	json '.ops | length > 0' "$tmp/out"
+}
+
+@test "who reads no more of the tables of funcs is no error" {
+	run --separate-stderr bash -c '"$0" funcs "c:getppid" -D 2 0.2 | head -c 1; exit "${PIPESTATUS[0]}"' "$iostrata"
+	((status == 0)) && [[ $stderr != *error* ]]
+}
+
+@test "events: a layer that was not measured has no time, not 0" {
+	recorded
+	expect 0 report -j "$tmp/a.ios"
+	missing=$(jq -c .missing <<<"$output")
+	"$iostrata" report --events json "$tmp/a.ios" >"$tmp/out"
+	for layer in vfs fs; do
+		if [[ $missing == *"\"$layer\""* ]]; then
+			jq -es 'map(select(.type == "op") | .'$layer'_ns) | length > 100000 and all(. == null)' "$tmp/out"
+		else
+			jq -es 'map(select(.type == "op") | .'$layer'_ns) | length > 100000 and all(. != null)' "$tmp/out"
+		fi
+	done
+}
