@@ -114,7 +114,7 @@ r = capture.read(sys.argv[1]); print(len(r.ops) + len(r.requests))' "$file")
 rows = list(csv.DictReader(sys.stdin))
 assert all(None not in r and None not in r.values() for r in rows)
 assert sum(r["op"] == "read" and r["comm"] == "dd" for r in rows) >= 23
-assert all(int(r["total_ns"]) == sum(int(v) for k, v in r.items() if k.endswith("_ns") and
+assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.endswith("_ns") and
            k not in ("start_ns", "total_ns")) for r in rows if r["type"] == "op")' <<<"$output"
 	expect 0 report --events json "$file"
 	(($(wc -l <<<"$output") == ops + 1))

@@ -106,7 +106,7 @@ def against_events(gate: Gate, file: Path) -> None:
     for ev in report("--events", "json", str(file))[1:]:
         if ev["type"] == "op":
             times.setdefault((ev["op"], ev["fs"], str(ev["pid"])), []).append(ev["total_ns"])
-            if sum(ev[f"{s}_ns"] for s in capture.STRATA) != ev["total_ns"]:
+            if sum(ev[f"{s}_ns"] or 0 for s in capture.STRATA) != ev["total_ns"]:
                 gate.fail("sum", str(ev))
     bad, n = "", 0
     for row in table["ops"]:
