@@ -96,7 +96,7 @@ static __always_inline void call_note_range(struct op *op, struct pt_regs *regs,
 		op->offset = call_arg(regs, 3, compat);
 	else if (begun)
 		op->offset = OFFSET_LATER;
-	else if (where >= OFFSET_ARGS)
+	else if (CONF(sent_ops) && where >= OFFSET_ARGS)
 		call_note_args(op, regs, where, compat);
 	else if (file)
 		op->offset = BPF_CORE_READ(file, f_pos);

@@ -140,7 +140,7 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end)
 		end->what |= ROW_WHAT(op->call, 0, 0);
 	if (CONF(by) == BY_CACHE)
 		end->what |= ROW_WHAT(0, 0, (u32)op_cache_class(op, end->acts));
-	return !CONF(uncounted) && op->kind != OP_HANDLE;
+	return !CONF(uncounted) && !(CONF(sent_ops) && op->kind == OP_HANDLE);
 }
 
 /* An operation is done. @single_writer: nobody else adds to rows like its own on this CPU. */
