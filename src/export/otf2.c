@@ -337,6 +337,9 @@ int otf2_export(FILE *f, const char *name, const char *dir,
 			got = recording_put(x, &order, f, name, why);
 		ret_counts->locations = x->a.n_locations;
 		ret_counts->handles = x->a.handles;
+		/* of what went wrong because of that, this says most */
+		if (x->a.err)
+			got = 0;
 		if (otf2_close(&x->a) && got >= 0)
 			got = reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", dir,
 					 OTF2_Error_GetDescription(x->a.err));
