@@ -69,6 +69,8 @@ struct rq_sums {
 	unsigned long long queue_ns;
 	unsigned long long device_ns;
 	unsigned long long max_ns;	/* of what hist shows */
+	unsigned long long name;	/* with BY_TASK, only for the programs: its thread's, which
+					 * the epoch has, as a number */
 };
 
 struct rq_cell {

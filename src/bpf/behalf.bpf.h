@@ -53,68 +53,117 @@ struct {
 	__type(value, struct client);
 } clients SEC(".maps");
 
-/* The client of current; NULL: it has none, or is no kernel thread. */
-static __always_inline struct client *current_client(void)
+/* The client of current, a kernel thread; NULL: it has none. */
+static __always_inline struct client *kthread_client(void)
 {
 	u32 tid = bpf_get_current_pid_tgid();
-	struct client *c;
+	struct client *c = bpf_map_lookup_elem(&clients, &tid);
 
-	if (!(current_flags() & PF_KTHREAD))
-		return NULL;
-	c = bpf_map_lookup_elem(&clients, &tid);
 	return c && c->task ? c : NULL;
 }
 
-/* Whether current can be the waker. If the kernel hides interrupts it may be whom one interrupted,
- * which is not likely to be in an operation just then. */
-static __always_inline bool current_may_wake(bool level_known)
+/* The client of current; NULL: it has none, or is no kernel thread. */
+static __always_inline struct client *current_client(void)
 {
-	struct task_state *t = level_known ? NULL : current_lookup();
-
-	return level_known || (t && t->op.stage);
+	return current_flags() & PF_KTHREAD ? kthread_client() : NULL;
 }
 
-/* Whom a kernel thread works for that current wakes now; nobody if current is the tool or does not
- * pass the filters. */
+/* Those that were read. CPUs beyond share them, and read theirs each time. */
+static u64 cpu_offsets[MARK_SLOTS];
+
+/* interrupt_level() where programs may not refer to it, but know its address. */
+static __always_inline u32 interrupt_level_read(void)
+{
+	u64 cpu = current_cpu(), at = cpu_offsets[cpu % MARK_SLOTS];
+	u32 count = 0;
+
+	if (!at || cpu >= MARK_SLOTS) {
+		bpf_probe_read_kernel(&at, sizeof(at), (void *)(CONF(cpu_offsets) + cpu * 8));
+		cpu_offsets[cpu % MARK_SLOTS] = at;
+	}
+	bpf_probe_read_kernel(&count, sizeof(count), (void *)(at + CONF(preempt_count)));
+	return count & (HARD_INTERRUPT | SOFT_INTERRUPT);
+}
+
+/* Whether current can be the waker. If programs cannot see the interrupt level, it may be whom an
+ * interrupt interrupted, which is not likely to be in an operation just then. */
+static __always_inline bool current_may_wake(bool level_known)
+{
+	struct task_state *t;
+
+	if (level_known)
+		return true;
+	if (!CONF(waits))
+		return CONF(preempt_count) && !interrupt_level_read();
+	t = current_lookup();
+	return t && t->op.stage;
+}
+
+/* Whom a kernel thread works for that current wakes now: in @ret, which is all 0; nobody if current
+ * is the tool or does not pass the filters. */
 static __always_inline void client_of_waker(struct client *ret, bool level_known)
 {
 	u64 id = bpf_get_current_pid_tgid();
 	struct client *mine;
 
 	if (current_flags() & PF_KTHREAD) {
-		mine = current_client();
+		mine = kthread_client();
 		if (!mine || mine->steps >= CLIENT_STEPS)
 			return;
 		*ret = *mine;
 		ret->steps++;
-	} else if (current_may_wake(level_known) && current_wanted(id)) {
+	} else if (current_wanted(id) && current_may_wake(level_known)) {
 		ret->task = current_pid_tgid();
-		ret->name.cgroup = bpf_get_current_cgroup_id();
-		bpf_get_current_comm(ret->name.comm, sizeof(ret->name.comm));
+		current_name(&ret->name);
 		ret->steps = 1;
 	}
 }
 
-/* Kernel thread @tid is woken. */
-static __always_inline void client_set(u32 tid, u64 now, bool level_known)
+/* Whether @c is what client_of_waker() would return: current, by the name that it has now. */
+static __always_inline bool client_stays(const struct client *c, bool level_known)
 {
-	u32 level = interrupt_level(level_known);
-	struct client *c, found = {};
+	struct task_name now;
 
-	if (mark_current(now, level))
+	if (CONF(process_filter) || c->task != current_pid_tgid() || c->steps != 1 ||
+	    !current_may_wake(level_known))
+		return false;
+	current_name(&now);
+	return now.cgroup == c->name.cgroup && comm_number(now.comm) == comm_number(c->name.comm);
+}
+
+/* ksoftirqd works for nobody: what it does, interrupts would do otherwise. */
+static __always_inline bool is_ksoftirqd(struct task_struct *p)
+{
+	return p->comm[0] == 'k' && p->comm[1] == 's' && p->comm[2] == 'o' && p->comm[5] == 'i';
+}
+
+/* Kernel thread @p is woken. A thread that completes requests wakes those that wait for them. */
+static __always_inline void client_set(struct task_struct *p, bool level_known)
+{
+	u32 level = interrupt_level(level_known), tid = p->pid;
+	struct client *c, found = {};
+	struct mark *m;
+
+	if (is_ksoftirqd(p))
+		return;
+	c = bpf_map_lookup_elem(&clients, &tid);
+	if (c && !level && client_stays(c, level_known))
+		return;
+	m = mark_of_current(level);
+	/* without waits no switch of threads clears the mark */
+	if (m && bpf_ktime_get_ns() <= (CONF(waits) ? m->until : m->times.c + BIO_END_NS))
 		return;
 	if (!level)
 		client_of_waker(&found, level_known);
-	c = bpf_map_lookup_elem(&clients, &tid);
 	if (c)
 		*c = found;
 	else if (found.task && bpf_map_update_elem(&clients, &tid, &found, BPF_NOEXIST))
 		count_lost(LOST_MAP_FULL);
 }
 
-static __always_inline struct dirty_key dirty_key(struct page *head, struct inode *inode)
+static __always_inline struct dirty_key dirty_key(struct page *head, struct inode *inode, u16 mode)
 {
-	bool is_device = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK;
+	bool is_device = (mode & S_IFMT) == S_IFBLK;
 
 	return (struct dirty_key){ (u64)inode, is_device ? (u64)head : 0 };
 }
@@ -130,7 +179,7 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 
 	if (!mapping)
 		return;
-	key = dirty_key(head, BPF_CORE_READ(mapping, host));
+	key = dirty_key(head, mapping->host, mapping->host->i_mode);
 	if (client)
 		task = client->task;
 	was = bpf_map_lookup_elem(&dirtiers, &key);
@@ -142,12 +191,10 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 		return;
 	}
 	d.task = task;
-	if (client) {
+	if (client)
 		d.name = client->name;
-	} else {
-		d.name.cgroup = bpf_get_current_cgroup_id();
-		bpf_get_current_comm(d.name.comm, sizeof(d.name.comm));
-	}
+	else
+		current_name(&d.name);
 	if (bpf_map_update_elem(&dirtiers, &key, &d, BPF_ANY))
 		count_lost(LOST_MAP_FULL);
 }
@@ -155,33 +202,31 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 /* Who made the first page of @bio dirty; NULL: it belongs to no file, or nobody was seen. */
 static __always_inline struct dirtier *bio_dirtier(struct bio *bio)
 {
-	struct inode *inode = bio_inode(bio);
+	struct page *head = page_head(bio_page(bio));
+	struct inode *inode = page_inode(bio, head);
 	struct dirty_key key;
 
 	if (!inode)
 		return NULL;
-	key = dirty_key(page_head(bio_page(bio)), inode);
+	key = dirty_key(head, inode, BPF_CORE_READ(inode, i_mode));
 	return bpf_map_lookup_elem(&dirtiers, &key);
 }
 
-static __always_inline void io_charge(struct io_state *io, u64 task, struct task_name *name,
+static __always_inline void io_charge(struct io_state *io, u64 task, const struct task_name *name,
 				      enum behalf why)
 {
 	io->by[0] = task;
 	io->by[1] = why;
-	if (live.epoch)
-		bpf_map_update_elem(&task_names_odd, &io->by[0], name, BPF_NOEXIST);
-	else
-		bpf_map_update_elem(&task_names_even, &io->by[0], name, BPF_NOEXIST);
+	io->name = *name;
 }
 
 /* Makes @io, whose key by submitter is set, count for the thread that made its data dirty, if that
  * is in another process, or else for the client of the kernel thread that submits it; true if it
- * does. Only threads that pass the filters are known. */
-static __always_inline bool io_set_behalf(struct io_state *io, struct bio *bio)
+ * does. Only threads that pass the filters are known. @flags: of current. */
+static __always_inline bool io_set_behalf(struct io_state *io, struct bio *bio, u32 flags)
 {
 	struct dirtier *d = io->op == RQ_WRITE ? bio_dirtier(bio) : NULL;
-	struct client *c;
+	struct client *c = NULL;
 
 	if (d) {
 		if (d->task >> 32 == io->by[0] >> 32)
@@ -190,7 +235,8 @@ static __always_inline bool io_set_behalf(struct io_state *io, struct bio *bio)
 		return true;
 	}
 	/* it is another's if an interrupt or kthrotld submits it */
-	c = io->by[0] == current_pid_tgid() ? current_client() : NULL;
+	if (flags & PF_KTHREAD && io->by[0] == current_pid_tgid())
+		c = kthread_client();
 	if (c)
 		io_charge(io, c->task, &c->name, BEHALF_HELPER);
 	return c;

@@ -50,9 +50,10 @@ static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
 	return dev_wanted(dev) || dev_wanted(bio_part_dev(bio));
 }
 
-/* Whose it is, and whether that is traced, where that matters (conf.issuers). */
+/* Whose it is, and whether that is traced, where that matters (conf.issuers). @flags: of current,
+ * with BY_TASK. */
 static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio, u32 dev, u64 id,
-					   bool throttled)
+					   bool throttled, u32 flags)
 {
 	bool behalf = false;
 
@@ -66,7 +67,7 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 	if (CONF(rq_by))
 		io_set_by(io, bio, id, throttled);
 	if (CONF(by) == BY_TASK)
-		behalf = io_set_behalf(io, bio);
+		behalf = io_set_behalf(io, bio, flags);
 	if (!bio_dev_wanted(bio, dev))
 		io->counted = 0;
 	else if (id)
@@ -75,9 +76,9 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 		io->counted = behalf || !CONF(process_filter);
 }
 
-/* @throttled: see owner.bpf.h. */
+/* @throttled: see owner.bpf.h. @flags: see above. */
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
-				    bool throttled, bool outside)
+				    bool throttled, bool outside, u32 flags)
 {
 	io->key = bio_key(bio);
 	io->q = bpf_ktime_get_ns();
@@ -94,7 +95,7 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->throttled = throttled;
 	io->outside = outside && !throttled; /* then its thread may have been in one */
 	if (CONF(issuers))
-		io_fill_issuer(io, bio, dev, id, throttled);
+		io_fill_issuer(io, bio, dev, id, throttled, flags);
 	else
 		io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
 }
@@ -125,11 +126,11 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 
 /* The same for a bio that gets no slot. */
 static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bool throttled,
-				     bool outside, bool bio_based)
+				     bool outside, u32 flags, bool bio_based)
 {
 	struct io_state io = {};
 
-	io_fill(&io, bio, dev, op, id, throttled, outside);
+	io_fill(&io, bio, dev, op, id, throttled, outside, flags);
 	io.bio_based = bio_based;
 	io_hash(&io);
 }
@@ -144,16 +145,20 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	struct io_state *slot = io_slot_for(bio_key(bio), cpu);
 	u8 op = rq_op(bio->bi_opf);
 	bool throttled = CONF(waits) || CONF(issuers), outside = CONF(waits);
+	u32 flags = 0;
 
 	if (CONF(waits) && id)
 		throttled = !submitter_note(id, bio, cpu, op == RQ_READ, &outside);
-	throttled = throttled && id && current_is_kthrotld();
+	if (CONF(by) == BY_TASK)
+		flags = current_flags();
+	throttled = throttled && id &&
+		    current_is_kthrotld(CONF(by) == BY_TASK ? flags : current_flags());
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
 	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
-		io_fill(slot, bio, dev, op, id, throttled, outside);
+		io_fill(slot, bio, dev, op, id, throttled, outside, flags);
 	else
-		bio_hash(bio, dev, op, id, throttled, outside, !disk->queue->mq_ops);
+		bio_hash(bio, dev, op, id, throttled, outside, flags, !disk->queue->mq_ops);
 }
 
 /* The state of @bio in an event after its submission; NULL: the submission was not seen. */

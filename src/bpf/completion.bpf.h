@@ -35,6 +35,17 @@ static __always_inline struct mark *mark_here(u64 cpu, u32 level)
 	return mark_at(mark_number(cpu, level));
 }
 
+/* The mark that current left here at @level, which may be over; NULL: none. */
+static __always_inline struct mark *mark_of_current(u32 level)
+{
+	u64 cpu = current_cpu();
+	struct mark *m = mark_here(cpu, level);
+
+	if (!m->times.c || m->cpu != cpu || m->pid != (u32)bpf_get_current_pid_tgid())
+		return NULL;
+	return m;
+}
+
 /*
  * The completion that the running code is part of at @now, or NULL. Nothing tells when the
  * completion of a bio without a request is over, or of a request before block_io_done (6.5). The
@@ -126,10 +137,10 @@ static __always_inline bool done_get(u32 tid, struct done *ret_done)
 static __always_inline void completion_announce(const struct rq_times *times, u32 tid, bool is_read,
 						u64 until, bool level_known)
 {
-	if (!CONF(waits))
+	if (!CONF(marks))
 		return;
 	mark_set(times, is_read, until, interrupt_level(level_known));
-	if (tid)
+	if (CONF(waits) && tid)
 		done_note(tid, times, is_read);
 }
 

@@ -122,6 +122,8 @@ struct bpf_conf {
 	unsigned char meta_calls;	/* operations of kind meta have a row for each call */
 	unsigned char call_noted;	/* the number of an operation's call is needed */
 	unsigned char waits;		/* cut sleeps by layer */
+	unsigned char cpu_split;	/* and the time on the CPU, too */
+	unsigned char marks;		/* completions in progress are marked */
 	unsigned char misses_counted;	/* the kernel counts returns that fexit misses */
 	unsigned char hists_apart;	/* slot_cells are sums alone; see row_hist_add() */
 	unsigned char uring, aio;	/* requests of io_uring, of libaio are operations */
@@ -133,6 +135,9 @@ struct bpf_conf {
 	 * of overlayfs from an inode to its upper layer's dentry; 0: not known */
 	unsigned short btrfs_root, btrfs_dev, overlay_upper;
 	unsigned char file_identity;	/* any of these is known */
+	/* where the interrupt level is, for programs that may not refer to it: relative to the
+	 * address that @cpu_offsets has for each CPU; 0: not known, or not needed */
+	unsigned long long preempt_count, cpu_offsets;
 	/* which argument of a tracepoint is the bio, the request, ...: arity differs */
 	unsigned char arg_bio_queue, arg_getrq, arg_backmerge, arg_frontmerge, arg_split;
 	unsigned char arg_issue, arg_requeue, arg_rq_merge;

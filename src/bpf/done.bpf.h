@@ -171,6 +171,22 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 	op_keep(op, &end, &t->row_slot, CONF(single_writer));
 }
 
+/* The thread that @io counts for had this name when it submitted it. The epoch gets the name that
+ * a thread submits something under itself; until it does, the one that others know it by. */
+static __always_inline void request_name_task(const struct io_state *io, struct rq_sums *sums,
+					      bool even)
+{
+	u64 name = (comm_number(io->name.comm) ^ io->name.cgroup) | 1, id = io->by[0];
+	struct task_name *known;
+
+	if (likely(sums->name == name) || !id)
+		return;
+	sums->name = name;
+	known = ROWS_LOOKUP(even, task_names, &id);
+	if (!known || (!io->by[1] && comm_number(known->comm) != comm_number(io->name.comm)))
+		row_set_name(id, &io->name, even);
+}
+
 /* The entry of @io's row in the hash for @bucket. NULL: no room, or refused, as in row_hashed(). */
 static __always_inline struct rq_sums *request_row_hashed(const struct io_state *io, u32 bucket)
 {
@@ -184,13 +200,18 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 		key.by[1] = io->by[1];
 	}
 	sums = ROWS_LOOKUP(even, rq_rows, &key);
-	if (sums)
+	if (sums) {
+		if (CONF(by) == BY_TASK)
+			request_name_task(io, sums, even);
 		return sums;
+	}
 	if (!ROWS_INSERT(even, rq_rows, &key))
 		row_made(&live.rq_rows_made[!even], CONF(rq_rows_limit));
 	sums = ROWS_LOOKUP(even, rq_rows, &key);
 	if (!sums)
 		count_lost(LOST_MAP_FULL);
+	else if (CONF(by) == BY_TASK)
+		request_name_task(io, sums, even);
 	return sums;
 }
 

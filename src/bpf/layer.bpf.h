@@ -177,11 +177,11 @@ static __always_inline void layer_leave(u32 stratum)
 	do {                                                                                       \
 		struct file *file_ = NULL;                                                         \
 		                                                                                   \
-		if (CONF(layer) == LAYER_OPS) {                                                    \
+		if (CONF(cpu_split)) {                                                             \
 			if (stratum == ST_VFS)                                                     \
 				file_ = its_file;                                                  \
 			layer_enter(stratum, file_, typed, false);                                 \
-		} else if (CONF(layer) == LAYER_SYSCALL) {                                         \
+		} else if (CONF(layer) <= LAYER_SYSCALL) {                                         \
 			layer_enter(stratum, its_file, typed, true);                               \
 		} else if (current_passes()) {                                                     \
 			frame_push(op, its_file, typed, sp);                                       \

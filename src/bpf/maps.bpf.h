@@ -196,12 +196,15 @@ struct io_state {
 	u8 hashed;			/* kept in the hash */
 	u8 throttled;			/* by blk-throttle, before its submission was seen */
 	u8 outside;			/* submitted outside of any operation */
-	int error;			/* the last; only with sent_requests, as those below */
+	int error;			/* the last; only with sent_requests, as most below */
 	u64 by[2];			/* of its row, as in rq_key; only with conf.rq_by */
 	u64 sector;			/* of the whole disk */
 	u32 cmd_flags;
 	u32 merges;			/* bios of a request beside the first, when dispatched */
-	struct sent_who who;
+	union {
+		struct sent_who who;
+		struct task_name name;	/* of by[0]; only with BY_TASK */
+	};
 	struct sent_file_id file;
 };
 
@@ -222,7 +225,6 @@ struct done {
 	struct rq_times times;
 	u64 check;			/* exclusive or of all others */
 };
-
 #define DONE_READ (1ULL << 32)
 
 /* Variables, not maps of their own: the address of a slot takes one multiplication, without the

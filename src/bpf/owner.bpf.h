@@ -23,19 +23,25 @@ static __always_inline struct page *bio_page(struct bio *bio)
 }
 
 /*
- * The inode whose data @bio carries, found by its first page; NULL: the page belongs to no file. A
- * page outside the page cache may have anything in its mapping field, but not a mapping whose inode
- * points back to it.
+ * The inode whose data @bio carries, found by the @head of its first page; NULL: the page belongs
+ * to no file. A page outside the page cache may have anything in its mapping field, but not a
+ * mapping whose inode points back to it.
  */
-static __always_inline struct inode *bio_inode(struct bio *bio)
+static __always_inline struct inode *page_inode(struct bio *bio, struct page *head)
 {
 	const u64 not_file = 3; /* PAGE_MAPPING_FLAGS, include/linux/page-flags.h */
-	struct address_space *mapping = BPF_CORE_READ(page_head(bio_page(bio)), mapping);
-	struct inode *inode = BPF_CORE_READ(mapping, host);
+	struct address_space *mapping = BPF_CORE_READ(head, mapping);
+	struct inode *inode;
 
-	if (!bio->bi_iter.bi_size || (u64)mapping & not_file)
+	if (!bio->bi_iter.bi_size || !mapping || (u64)mapping & not_file)
 		return NULL;
+	inode = BPF_CORE_READ(mapping, host);
 	return BPF_CORE_READ(inode, i_mapping) == mapping ? inode : NULL;
+}
+
+static __always_inline struct inode *bio_inode(struct bio *bio)
+{
+	return page_inode(bio, page_head(bio_page(bio)));
 }
 
 /* The file that @bio is for: that of current's operation, or that of its data. False: not known. */
@@ -93,7 +99,7 @@ static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known)
 		by[0] = cgroup;
 	} else if (known) {
 		key_set_by(by, &f);
-		if (BY_NAMES_TASKS(CONF(by)))
+		if (BY_NAMES_TASKS(CONF(by)) && CONF(by) != BY_TASK)
 			row_name_submitter(by[0]);
 	}
 }
@@ -108,8 +114,12 @@ static __always_inline void io_set_by(struct io_state *io, struct bio *bio, u64 
 	if (before) {
 		io->by[0] = before->by[0];
 		io->by[1] = before->by[1];
+		if (CONF(by) == BY_TASK)
+			io->name = before->name;
 	} else if (!is_tool(id)) {
 		bio_key_by(io->by, bio, id && !throttled);
+		if (CONF(by) == BY_TASK && io->by[0])
+			current_name(&io->name);
 	}
 }
 
@@ -150,10 +160,10 @@ static __always_inline void io_note_who(struct io_state *io, struct bio *bio, u6
 	}
 }
 
-/* Current is the worker that queues what blk-throttle has kept back. */
-static __always_inline bool current_is_kthrotld(void)
+/* Current, which has @flags, is the worker that queues what blk-throttle has kept back. */
+static __always_inline bool current_is_kthrotld(u32 flags)
 {
-	return current_flags() & PF_WQ_WORKER && worker_is_for((void *)current_task(), "kthrotld");
+	return flags & PF_WQ_WORKER && worker_is_for((void *)current_task(), "kthrotld");
 }
 
 /* Whether @cgroup or one above it is listed. */

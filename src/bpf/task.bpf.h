@@ -79,6 +79,23 @@ static __always_inline u64 current_pid_tgid(void)
 	return (u64)ns.tgid << 32 | ns.pid;
 }
 
+/* The name of current. Beyond its NUL there may be remains of an older one. */
+static __always_inline void current_name(struct task_name *ret)
+{
+	struct task_struct *task = (void *)current_task();
+
+	ret->cgroup = bpf_get_current_cgroup_id();
+	bpf_core_read(&ret->comm, sizeof(ret->comm), &task->comm);
+}
+
+/* A name as a number, to see whether it has changed. */
+static __always_inline u64 comm_number(const char comm[COMM_LEN])
+{
+	const u64 *half = (const u64 *)comm;
+
+	return half[0] * 31 + half[1];
+}
+
 /* The tool's own I/O is not traced: its threads have no state. */
 static __always_inline bool is_tool(u64 id)
 {

@@ -115,7 +115,7 @@ static __always_inline int sched_waking(u64 *ctx, bool level_known)
 
 	woken(p, level_known);
 	if (CONF(by) == BY_TASK && p->flags & PF_KTHREAD && (u64)p != current_task())
-		client_set(p->pid, bpf_ktime_get_ns(), level_known);
+		client_set(p, level_known);
 	return 0;
 }
 
@@ -170,7 +170,7 @@ int on_exit(u64 *ctx)
 	 * on older kernels (5.15, 6.1) */
 	if (CONF(waits))
 		bpf_map_delete_elem(&helpers, &tid);
-	if (CONF(waits) && CONF(by) == BY_TASK)
+	if (CONF(by) == BY_TASK)
 		bpf_map_delete_elem(&clients, &tid);
 	if (CONF(tracked) && group_tracked(p->tgid) && !is_io_thread(p) &&
 	    first_to_see(ctx, EV_EXIT, p))

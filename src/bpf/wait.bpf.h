@@ -212,7 +212,7 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 	u32 tid = p->pid;
 
 	/* it is on its CPU; see above */
-	if ((u64)p == current_task())
+	if (!CONF(waits) || (u64)p == current_task())
 		return;
 	if (may_have_op(p->flags)) {
 		t = task_lookup((u64)p);

@@ -124,6 +124,10 @@ static int resolve(struct run *r, struct reason *why)
 	    filters_check_requests(&r->opts.filters, "top's text", why))
 		return reason_hint(why, "the full screen and --json have operations, too");
 	r->conf.by = t->view == TOP_FILE ? BY_FILE : BY_TASK;
+	r->conf.cpu_whole = true;
+	/* text is of requests alone; whose file a direct one is for, its operation tells */
+	if (!t->screen && !r->opts.json && t->view != TOP_FILE)
+		r->conf.layer = LAYER_BLK;
 	r->conf.queued = true; /* percentiles cover the same time as total_ns */
 	r->conf.records = t->screen;
 	r->conf.record_fs = r->opts.filters.fs;

@@ -130,8 +130,11 @@ static int name_entry_add(struct collecting *c, const void *key, const void *nam
 static int task_entry_add(struct collecting *c, const void *key, const void *name)
 {
 	const unsigned long long *id = key;
+	struct task_name clean = *(const struct task_name *)name;
 
-	return tasknames_add(c->tasks, *id, name);
+	snprintf(clean.comm, sizeof(clean.comm), "%.*s", COMM_LEN - 1,
+		 ((const struct task_name *)name)->comm);
+	return tasknames_add(c->tasks, *id, &clean);
 }
 
 typedef int entry_add_fn(struct collecting *c, const void *key, const void *sums);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "trace/configure.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,26 @@ static void conf_set_identity(struct bpf_conf *c, struct feature *f)
 	if (overlay_inode >= 0 && upper > overlay_inode)
 		c->overlay_upper = upper - overlay_inode;
 	c->file_identity = c->btrfs_dev || c->overlay_upper;
+}
+
+/* Where the kernel keeps the interrupt level, for programs that may not refer to it. */
+static void conf_set_level(struct bpf_conf *c)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	unsigned long long at;
+	char name[32], type;
+
+	while (f && (!c->preempt_count || !c->cpu_offsets) &&
+	       fscanf(f, "%llx %c %31s%*[^\n]", &at, &type, name) > 0) {
+		if (!strcmp(name, "__preempt_count"))
+			c->preempt_count = at;
+		else if (!strcmp(name, "__per_cpu_offset"))
+			c->cpu_offsets = at;
+	}
+	if (f)
+		fclose(f);
+	if (!c->cpu_offsets)
+		c->preempt_count = 0;
 }
 
 /* The tool's own pid namespace, unless it is the initial one (whose inode is PROC_PID_INIT_INO). */
@@ -122,6 +143,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
 		       sc->meta_calls || c->aio_calls || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
+	c->cpu_split = c->waits && !sc->cpu_whole;
+	c->marks = c->waits || sc->by == BY_TASK;
 	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
 	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_TASK ||
 		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops;
@@ -134,6 +157,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->file_details = c->file_filter || c->records || c->sent_ops || c->by == BY_FILE ||
 			  c->by == BY_DEV || c->by == BY_CACHE;
 	conf_set_args(c, f);
+	if (c->by == BY_TASK && !c->waits && !f->interrupt_level)
+		conf_set_level(c);
 	if (c->by == BY_FILE || c->records || sc->sent_ops)
 		conf_set_identity(c, f);
 }

@@ -83,7 +83,7 @@ static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
 	map_resize(obj, "async_ops", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
-	map_resize(obj, "clients", waits && sc->by == BY_TASK ? helpers_max(cpus) : 1);
+	map_resize(obj, "clients", sc->by == BY_TASK ? helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
 		map_resize(obj, "rings", stream_rings(cpus));
 	map_resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);

@@ -21,6 +21,8 @@ static const char *why_no_layer(const struct feature *f)
 	return f->func == FUNC_NONE ? f->no_functions : "none of its functions could be probed";
 }
 
+static const char not_split[] = "this run does not split the time on the CPU";
+
 /* Each function has two programs, and one of them serves. */
 static bool aio_is_probed(const struct trace_bpf *obj)
 {
@@ -59,6 +61,8 @@ void missing_fill(struct missing *m, const struct plan *plan, const struct trace
 		if (row->without && plan_is_for(plan, row) &&
 		    bpf_program__fd(program_of(obj, row)) < 0)
 			missing_add(m, row);
+	if ((plan->asked & CAP_WAITS) && !(plan->asked & CAP_VFS))
+		m->stratum[ST_VFS] = m->stratum[ST_FS] = not_split;
 	if ((plan->asked & CAP_VFS) && !a->vfs_kinds)
 		m->stratum[ST_VFS] = why_no_layer(f);
 	if ((plan->asked & CAP_FS) && !fsprobes_count(a->fs))

@@ -74,15 +74,15 @@ static const char no_uring[] = "the kernel's tracepoints do not tell its request
 
 const struct program programs[] = {
 	TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
-	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_DIRTIERS),
-	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_DIRTIERS),
+	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_BEHALF),
+	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_BEHALF),
 	TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
 
 	TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS, .strata = STRATA_WAITS,
 		   .without = no_switch),
-	TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS, .needs = NEED_LEVEL,
-		   .strata = STRATA_WAITS, .without = no_switch),
-	TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS,
+	TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
+		   .needs = NEED_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
+	TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
 		   .needs = NEED_NO_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
 	TRACEPOINT(on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
 		   .strata = 1U << ST_THROTTLE,
@@ -172,6 +172,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 	const struct filter_lists *l = &conf->lists;
 	unsigned int caps = CAP_THREADS | of_layer[conf->layer];
 
+	if (conf->cpu_whole && conf->layer == LAYER_OPS)
+		caps = (caps & ~(CAP_VFS | CAP_FS)) | CAP_CALL_FILES;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_URING)
 		caps |= CAP_URING;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_AIO)
@@ -179,7 +181,7 @@ unsigned int plan_asked(const struct session_conf *conf)
 	if (conf->follow)
 		caps |= CAP_CHILD;
 	if (conf->by == BY_TASK)
-		caps |= CAP_DIRTIERS;
+		caps |= CAP_BEHALF;
 	if ((caps & CAP_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
 				      rowmaps_rq_by(conf->by) || conf->sent_requests))
 		caps |= CAP_ISSUERS;

@@ -31,7 +31,7 @@ enum capability {
 	CAP_VFS = 1 << 6,	/* functions of the VFS */
 	CAP_FS = 1 << 7,	/* functions of file systems */
 	CAP_ISSUERS = 1 << 8,	/* who submitted bios that another thread queues */
-	CAP_DIRTIERS = 1 << 9,	/* who made pages dirty that another writes back */
+	CAP_BEHALF = 1 << 9,	/* for whom a request is that another submits */
 	CAP_LOCKS = 1 << 10,	/* which sleeps are for a lock of the kernel */
 	CAP_URING = 1 << 11,	/* requests of io_uring as operations */
 	CAP_AIO = 1 << 12,	/* those of libaio */

@@ -25,6 +25,7 @@ struct session_conf {
 	const char *fs;			/* LAYER_FS: only this type; NULL: all */
 	enum by_key by;
 	unsigned int kinds;		/* set of 1 << enum op_kind */
+	bool cpu_whole;			/* LAYER_OPS: time on the CPU is not split by layer */
 	bool queued;			/* request histograms from submission instead of dispatch */
 	bool all_files;
 	bool records;			/* session_poll() delivers slow operations */

@@ -21,7 +21,7 @@ COUNTED = ("read", "write", "open", "fsync")
 # What a mode counts, if not all of them.
 COUNTS_ONLY = {"breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",),
                "funcs": ("read",), "funcs --probe kprobe": ("read",), "funcs --tree": ("read",),
-               "funcs --probe kprobe.session": ("read",), "funcs -p 1": (), "top": ("fsync",)}
+               "funcs --probe kprobe.session": ("read",), "funcs -p 1": (), "top": ("fsync",), "top -b": ()}
 
 
 def _line(got: dict, fields: list[str]) -> None:

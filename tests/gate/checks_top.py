@@ -10,7 +10,7 @@ import machine
 import oracles
 from harness import Gate, suite
 from oracles import DiskStat
-from tool import Top, Traces
+from tool import Top, TopText, Traces
 
 MIB = 1 << 20
 
@@ -182,3 +182,33 @@ def dirtied_again(gate: Gate) -> None:
             idle(disk)
     got, size = bytes_of(top, disk, "first", "W")[1], 23 * 65536
     gate.check("first", abs(got - size) <= size / 100, bytes=got, wanted=size, allowed="1%")
+
+
+@suite("top.text")
+def as_text(gate: Gate) -> None:
+    """Text is of requests alone, so no operation is traced, which tells in JSON whether a thread or an
+    interrupt wakes a kernel thread: whose the requests are, and how many, must be known all the same."""
+    disk = machine.loop(gate.stack, gate.kept, 96)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable")
+    idle(disk)
+    with TopText("0.3") as top:
+        before = DiskStat.of(disk)
+        for n in range(7):
+            dd(gate, "committer", "if=/dev/zero", f"of={point}/{n}", "bs=4096", "count=5", "conv=fsync")
+        dd(gate, "buffered", "if=/dev/zero", f"of={point}/a", "bs=65536", "count=67")
+        dd(gate, "direct", "if=/dev/zero", f"of={point}/b", "bs=4096", "count=101", "oflag=direct")
+        dd(gate, "reader", f"if={point}/b", "of=/dev/null", "bs=4096", "iflag=direct")
+        idle(disk)
+        delta = DiskStat.of(disk) - before
+    for op, done in delta.ios.items():
+        got = top.sum_of("count", disk=disk.name, op=op)
+        gate.check(f"diskstats.{op}", got == done, count=got, diskstats=done)
+    got = top.sum_of("count", disk=disk.name, op="R", comm="reader")
+    gate.check("reader", got == 101, count=got, wanted=101)
+    for name, kbytes in (("committer", 7 * 5 * 4), ("buffered", 67 * 64), ("direct", 101 * 4)):
+        got = top.sum_of("kbytes", disk=disk.name, op="W", comm=name)
+        gate.check(name, got >= kbytes * 0.99, kbytes=got, wanted=kbytes, allowed="1%")
+    left = sum(line["kbytes"] for line in top.lines
+               if line["disk"] == disk.name and line["comm"].startswith(("kworker", "jbd2")))
+    everything = top.sum_of("kbytes", disk=disk.name, op="W")
+    gate.check("helpers", left <= everything / 100, kbytes=left, everything=everything, allowed="1%")

@@ -163,6 +163,38 @@ class Top(Trace):
         invariants.look_at_top(one, wall_ns, " ".join(self.args))
 
 
+class TopText(Trace):
+    """A run of `iostrata top -b`, which traces requests alone: the rows of its tables are lines."""
+
+    tool = "top"
+
+    def __init__(self, *args: str) -> None:
+        super().__init__(*args)
+        self.argv = [copy(), self.tool, "-b", "-r", "10000", *self.args]
+        self.lines: list[Json] = []
+
+    def stop(self) -> "TopText":
+        self.signal(signal.SIGINT)
+        try:
+            out, err = self.proc.communicate(timeout=STOP_S)
+        except BaseException:
+            self.kill()
+            raise
+        self.code = self.proc.returncode
+        self.stderr += err
+        for line in out.splitlines():
+            fields = line.rsplit(maxsplit=7)  # a name may have spaces
+            if len(fields) == 8 and fields[2].isdigit() and fields[3].isdigit():
+                who, op, _, _, disk, count, kbytes, _ = fields
+                self.lines.append({"comm": who.strip().partition(" ")[2].strip(), "op": op, "disk": disk,
+                                   "count": int(count), "kbytes": int(kbytes)})
+        return self
+
+    def sum_of(self, member: str, **match: Any) -> int:
+        return sum(line[member] for line in self.lines
+                   if all(line[k] == v for k, v in match.items()))
+
+
 class Traces:
     """Several at once: entered, all are live; left, all have ended. By name."""
 
