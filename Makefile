@@ -10,23 +10,22 @@
 #                   many: what a machine with 256 possible CPUs needs
 #   make bench      what tracing costs
 #   make fuzz       [FUZZ_SECONDS=30] for each fuzzer
-#   make man        build/iostrata.1
-#   make install    [DESTDIR=...] [PREFIX=/usr/local]
-#   make clean
+#   make man        build/iostrata.1; clean
+#   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion
 #
 # V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, each in a directory
 # of its own: build/debug, build/san.
 
 B := build
 PREFIX ?= /usr/local
-KERNELS := 5.10 6.1 6.12 6.12-rt 7.2
+SHARE = $(DESTDIR)$(PREFIX)/share
+ZSH_DIR ?= site-functions
 TEST_KERNELS ?= 5.10 6.1 6.12
 # The suites of top, funcs and record: in make test on one kernel, which has every kind of hook.
 COMMANDS := top|funcs|A1[.]submitters|A[58][.]record|otf2
 COMMAND_KERNELS ?= 6.1
 FUZZ_SECONDS ?= 30
-PATH := $(PATH):/usr/sbin:/sbin
-export PATH
+export PATH := $(PATH):/usr/sbin:/sbin
 Q := $(if $(V),,@)
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 JOBS := -j$(shell nproc 2>/dev/null || echo 1)
@@ -78,23 +77,20 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(O)/iostrata
 
-$(O) $(O)/unit $(O)/base $(O)/cmd $(O)/trace $(O)/show $(O)/capture $(O)/export:
-	$(Q)mkdir -p $@
+$(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture export))
 
 define BPF_OBJECT
 @echo "  BPF   $@"
-@[ -n "$(CLANG)" ] || { echo "error: no clang 14 or newer; see tests/setup --build" >&2; exit 1; }
-@[ -n "$(BPFTOOL)" ] || { echo "error: no bpftool; see tests/setup --build" >&2; exit 1; }
-$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
-$(Q)$(BPFTOOL) gen object $@ $@.full && rm $@.full
+$(Q)$(or $(CLANG),$(error no clang 14 or newer; see tests/setup --build)) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
+$(Q)$(or $(BPFTOOL),$(error no bpftool; see tests/setup --build)) gen object $@ $@.full && rm $@.full
 endef
 
-$(B)/%.bpf.o: src/bpf/%.bpf.c Makefile | $(O)
+$(B)/%.bpf.o: src/bpf/%.bpf.c Makefile
 	$(BPF_OBJECT)
 
 # The same programs with functions; see function.bpf.h.
 $(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS
-$(B)/trace_functions.bpf.o: src/bpf/trace.bpf.c Makefile | $(O)
+$(B)/trace_functions.bpf.o: src/bpf/trace.bpf.c Makefile
 	$(BPF_OBJECT)
 
 $(B)/%.skel.h: $(B)/%.bpf.o
@@ -102,7 +98,7 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 
 $(patsubst src/%.c,$(O)/%.o,$(wildcard src/trace/*.c)): $(SKELS)
 
-$(O)/%.o: src/%.c Makefile | $(O) $(O)/base $(O)/cmd $(O)/trace $(O)/show $(O)/capture $(O)/export
+$(O)/%.o: src/%.c Makefile
 	@echo "  CC    $@"
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
@@ -113,7 +109,7 @@ $(O)/iostrata: $(O)/main.o $(O)/libiostrata.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(O)/unit/%: tests/unit/%.c $(O)/libiostrata.a Makefile | $(O)/unit
+$(O)/unit/%: tests/unit/%.c $(O)/libiostrata.a Makefile
 	@echo "  UNIT  $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -MMD -MP -MF $@.d $< $(O)/libiostrata.a -lcmocka $(LIBS) -o $@
 
@@ -142,7 +138,7 @@ live: all
 	$(Q)$(SUDO) env -u SUDO_UID -u SUDO_GID -u SUDO_USER tests/gate/run --native
 
 matrix: all
-	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(or $(K),$(KERNELS))
+	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
 # What make test has of the matrix.
 guests: all
@@ -168,11 +164,7 @@ bench: all
 
 fuzz:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) FUZZ=1 fuzzers
-	$(Q)tests/fuzz/seeds $(B)/fuzz/records $(B)/fuzz/fuzz_capture.corpus
-	$(Q)set -e; for f in $(FUZZERS:$(O)/%=$(B)/fuzz/%); do mkdir -p $$f.corpus; \
-		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $$f.corpus >$$f.log 2>&1 || \
-			{ tail -n 50 $$f.log; exit 1; }; \
-		sed -n "s,^stat::number_of_executed_units:,$$f:,p" $$f.log; done
+	$(Q)tests/fuzz/run $(B)/fuzz $(FUZZ_SECONDS)
 
 fuzzers: $(FUZZERS) $(O)/records
 
@@ -188,7 +180,10 @@ $(B)/iostrata.1: man/iostrata.1.scd $(O)/iostrata
 
 install: all man
 	install -D -m 755 $(O)/iostrata $(DESTDIR)$(PREFIX)/bin/iostrata
-	install -D -m 644 $(B)/iostrata.1 $(DESTDIR)$(PREFIX)/share/man/man1/iostrata.1
+	install -D -m 644 $(B)/iostrata.1 $(SHARE)/man/man1/iostrata.1
+	install -D -m 644 completion/iostrata.bash $(SHARE)/bash-completion/completions/iostrata
+	install -D -m 644 completion/_iostrata $(SHARE)/zsh/$(ZSH_DIR)/_iostrata
+	install -D -m 644 completion/iostrata.fish $(SHARE)/fish/vendor_completions.d/iostrata.fish
 
 clean:
 	rm -rf $(B)

@@ -20,8 +20,13 @@ const struct opt_choice breakdown_by_choices[] = {
 	{ "cache", BY_CACHE }, {},
 };
 
+static const struct opt_choice layers[] = {
+	{ "syscall", LAYER_SYSCALL }, { "vfs", LAYER_VFS }, { "fs", LAYER_FS },
+	{ "blk", LAYER_BLK },	      {},
+};
+
 const struct opt breakdown_measure_opts[] = {
-	{ 'T', "layer", OPT_STRING(struct breakdown_opts, layer), .arg = "LAYER",
+	{ 'T', "layer", OPT_STRING(struct breakdown_opts, layer), .arg = "LAYER", .known = layers,
 	  .help = "this layer alone: syscall, vfs, fs, a file system type (ext4 ...) or blk; a "
 		  "histogram per operation and total time" },
 	{ 'Q', "queued", OPT_FLAG(struct breakdown_opts, queued),
@@ -55,11 +60,6 @@ const struct opt breakdown_output_opts[] = {
 
 int breakdown_layer(const char *text, enum layer *ret_layer)
 {
-	static const struct opt_choice layers[] = {
-		{ "syscall", LAYER_SYSCALL }, { "vfs", LAYER_VFS }, { "fs", LAYER_FS },
-		{ "blk", LAYER_BLK },	      {},
-	};
-
 	for (const struct opt_choice *c = layers; c->name; c++) {
 		if (!strcmp(text, c->name)) {
 			*ret_layer = c->value;

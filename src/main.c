@@ -47,6 +47,16 @@ static int scdoc(void)
 	return cmd_written(0);
 }
 
+/* Answers a shell that completes a command line; see completion/. */
+static int complete(char **words, int n)
+{
+	const struct opt_table *tables[COMMANDS_N];
+
+	for (int i = 0; i < COMMANDS_N; i++)
+		tables[i] = commands[i]->table;
+	return cmd_written(opts_complete(stdout, tables, COMMANDS_N, words, n));
+}
+
 static int unknown(const char *name)
 {
 	struct nearest meant = { .typed = name };
@@ -158,6 +168,8 @@ int main(int argc, char **argv)
 		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -EIO : 0);
 	if (!strcmp(name, "--scdoc"))
 		return scdoc();
+	if (!strcmp(name, "--complete"))
+		return complete(argv + 2, argc - 2);
 	if (argc > 1)
 		return unknown(name);
 	help(stderr);

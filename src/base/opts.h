@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * opts.h - typed option tables: what is accepted, what -h says and what the manual says are
- * printed from the same rows, so they cannot differ.
+ * opts.h - typed option tables: what is accepted, what -h says, what the manual says and what a
+ * shell completes come from the same rows, so they cannot differ.
  *
  * An option is a row: names, type, where its value goes in the command's struct of options, and
  * one sentence. Options that several commands share are a table of their own over a struct that
@@ -21,7 +21,7 @@
  *	};
  *
  * -h, --help and -V, --version are known to every command and need no row. Nothing is printed but
- * by opts_help() and opts_scdoc(), nothing exits.
+ * by opts_help(), opts_scdoc() and opts_complete(), nothing exits.
  */
 #ifndef IOSTRATA_OPTS_H
 #define IOSTRATA_OPTS_H
@@ -96,7 +96,9 @@ struct opt {
 	enum opt_type type;
 	size_t offset;
 	const struct opt_choice *choices;
-	const char *arg;		/* name of the value in the help: "PID" */
+	const struct opt_choice *known;	/* of a text: some of its values, for completion */
+	const char *arg;		/* name of the value in the help: "PID"; says what may be
+					 * completed, see opts_complete.c */
 	const char *help;		/* one sentence, no capital, no full stop */
 	uint64_t min, max;		/* for uint and duration (ns); max 0: no limit */
 	bool required;			/* an argument that must be given */
@@ -170,6 +172,16 @@ int opts_help(FILE *f, const struct opt_table *t);
 /* The same as a section of a manual page in scdoc(5) syntax, under a heading that the caller
  * writes. */
 int opts_scdoc(FILE *f, const struct opt_table *t);
+
+/*
+ * For a shell: prints the words that may stand for the last of @words (@n, those after the name of
+ * the program; the last may be empty), a line each: the word, a tab, what it is. Then what the
+ * shell itself is to complete, if anything, in a line that begins with a colon: ":files" or
+ * ":dirs", a tab and how many bytes of the word are in front of the file's name; or ":command", a
+ * tab and how many of @words are in front of the command's. 0 or -errno of a failed write.
+ */
+int opts_complete(FILE *f, const struct opt_table *const *tables, int tables_n, char **words,
+		  int n);
 
 /*
  * The strict parsers. Decimal digits only: no sign, space, hexadecimal or exponent; the whole text
