@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The only build file.
 #
-#   make            build/iostrata
+#   make            build/iostrata; static: build/iostrata-static-ARCH, which needs no library
 #   make run        install what is missing, build, and show the breakdown of a real workload
 #   make test       install what is missing, build, and run all tests
 #   make unit       tests of functions; house: of the sources; cli: of the command line (root)
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
-#                   kernels, in VMs; guests: what make test has of that;
-#                   many: what a machine with 256 possible CPUs needs
+#                   kernels, in VMs; guests: what make test has of that; many: with 256 possible CPUs
 #   make bench      what tracing costs
 #   make fuzz       [FUZZ_SECONDS=30] for each fuzzer
 #   make man        build/iostrata.1; clean
@@ -17,6 +16,7 @@
 # of its own: build/debug, build/san.
 
 B := build
+ARCH ?= $(shell uname -m)
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
@@ -31,71 +31,76 @@ SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 JOBS := -j$(shell nproc 2>/dev/null || echo 1)
 
 # The first clang that is new enough, be its name clang or clang-NN.
-ifeq ($(origin CLANG),undefined)
+ifndef CLANG
 CLANG := $(shell for c in clang $$(ls /usr/bin /usr/local/bin 2>/dev/null | \
 	grep -x 'clang-[0-9]*' | sort -t- -k2 -rn); do \
 	v=$$($$c -dumpversion 2>/dev/null) && [ "$${v%%.*}" -ge 14 ] && echo $$c && break; done)
 endif
 # Ubuntu's is a wrapper that wants the running kernel's own; any of its versions will do.
-ifeq ($(origin BPFTOOL),undefined)
+ifndef BPFTOOL
 BPFTOOL := $(shell for c in bpftool /usr/lib/linux-tools*/*/bpftool /usr/lib/linux-tools/*/bpftool; do \
 	$$c version >/dev/null 2>&1 && echo $$c && break; done)
 endif
 
-O := $(B)
-OPT := -O2
-ifdef DEBUG
-O := $(B)/debug
-OPT := -O0
-endif
-ifdef SAN
-O := $(B)/san
-OPT := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-endif
+O := $(B)$(if $(DEBUG),/debug)$(if $(SAN),/san)$(if $(FUZZ),/fuzz)$(if $(STATIC),/static)
+SANITIZED := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+OPT := $(or $(if $(DEBUG),-O0),$(if $(SAN)$(FUZZ),$(SANITIZED)),-O2)
 ifdef FUZZ # by the rule fuzz
-O := $(B)/fuzz
 CC := $(CLANG)
-OPT := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
-	-fno-sanitize-recover=all
+OPT += -fsanitize=fuzzer-no-link
+endif
+ifdef STATIC # by the rule static
+OPT += -ffunction-sections -DSTATIC
+override LDFLAGS += -static -s -Wl,--gc-sections,--no-warnings
 endif
 
-CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g \
-	$(OPT) \
-	$(CPPFLAGS) $(CFLAGS)
+CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g $(OPT) $(CPPFLAGS) \
+	$(CFLAGS)
 # Debian's name of OTF2's; the shared one costs every start 400 KB.
-LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -lcap -lmount \
-	-lncursesw
+LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -lcap -lncursesw \
+	-ltinfo
+TERMS := linux xterm xterm-256color screen screen-256color tmux tmux-256color vt100 vt220
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
 
-SRCS := $(wildcard src/*.c src/base/*.c src/cmd/*.c src/trace/*.c src/show/*.c \
-	src/capture/*.c src/export/*.c)
+SRCS := $(filter-out src/bpf/%,$(wildcard src/*.c src/*/*.c))
 LIB_OBJS := $(patsubst src/%.c,$(O)/%.o,$(filter-out src/main.c,$(SRCS)))
-SKELS := $(patsubst src/bpf/%.bpf.c,$(B)/%.skel.h,$(wildcard src/bpf/*.bpf.c)) \
-	$(B)/trace_functions.skel.h
+SKELS := $(patsubst %,$(B)/%.skel.h,trace trace_functions func)
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(O)/iostrata
 
+# One file that needs no other.
+static:
+	$(Q)$(MAKE) --no-print-directory STATIC=1 all
+	$(Q)cp $(B)/static/iostrata $(B)/iostrata-static-$(ARCH)
+
 $(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture export))
 
-define BPF_OBJECT
-@echo "  BPF   $@"
-$(Q)$(or $(CLANG),$(error no clang 14 or newer; see tests/setup --build)) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.full
-$(Q)$(or $(BPFTOOL),$(error no bpftool; see tests/setup --build)) gen object $@ $@.full && rm $@.full
-endef
-
-$(B)/%.bpf.o: src/bpf/%.bpf.c Makefile
-	$(BPF_OBJECT)
-
-# The same programs with functions; see function.bpf.h.
+# trace_functions has the same programs with functions; see function.bpf.h.
 $(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS
-$(B)/trace_functions.bpf.o: src/bpf/trace.bpf.c Makefile
-	$(BPF_OBJECT)
+$(B)/trace.bpf.o $(B)/trace_functions.bpf.o: src/bpf/trace.bpf.c
+$(B)/func.bpf.o: src/bpf/func.bpf.c
+
+$(B)/%.bpf.o: Makefile
+	@echo "  BPF   $@"
+	$(Q)$(or $(CLANG),$(error no clang 14 or newer; see tests/setup --build)) $(BPF_CFLAGS) \
+		-MMD -MP -MT $@ -MF $(@:.o=.d) -c $(filter %.c,$^) -o $@.full
+	$(Q)$(or $(BPFTOOL),$(error no bpftool; see tests/setup --build)) gen object $@ $@.full && \
+		rm $@.full
 
 $(B)/%.skel.h: $(B)/%.bpf.o
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf | \
+		sed -e '/elf_bytes(size_t \*sz)$$/,/^}/d' -e '/elf_bytes/d' >$@.new && mv $@.new $@
+	$(Q)zstd -qf19 $< -o $<.zst
 
+# Descriptions of terminals; see show/terms.c.
+$(B)/terminfo.h: Makefile
+	$(Q)for t in $(TERMS); do infocmp -Q2 $$t | awk -v t=$$t '!/^#/ { b = b $$0 } \
+		END { printf "{ \"%s\", \"%s\" },\n", t, b }' || exit; done >$@
+
+$(O)/show/terms.o: $(B)/terminfo.h
+$(O)/trace/objects.o: CFLAGS_ALL += -DOBJECTS_DIR='"$(B)/"'
 $(patsubst src/%.c,$(O)/%.o,$(wildcard src/trace/*.c)): $(SKELS)
 
 $(O)/%.o: src/%.c Makefile
@@ -133,15 +138,15 @@ cli: all man
 	$(Q)$(SUDO) BATS_TEST_TIMEOUT=120 tests/tap "bats --tap tests/cli"
 
 # Under sudo, commands would be run as the caller, who may not write where the gate does.
-live: all
+live: all static
 	$(Q)mkdir -p $(B)/gate
 	$(Q)$(SUDO) env -u SUDO_UID -u SUDO_GID -u SUDO_USER tests/gate/run --native
 
-matrix: all
+matrix: all static
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
 # What make test has of the matrix.
-guests: all
+guests: all static
 	$(Q)tests/vm/matrix $(TEST_KERNELS:%='%=^(?!$(COMMANDS))') $(COMMAND_KERNELS:%='%=$(COMMANDS)')
 
 # A machine with as many CPUs as 6.1 can be told that there may be.
@@ -151,7 +156,7 @@ many: all
 
 test:
 	$(Q)tests/setup --test
-	$(Q)$(MAKE) --no-print-directory $(JOBS) all man
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
 	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" "guests" "many" "bench BENCH='--quick 6.1'"
 
 run:
@@ -191,4 +196,4 @@ clean:
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all unit house cli live matrix guests many test run bench fuzz fuzzers man install clean
+.PHONY: all static unit house cli live matrix guests many test run bench fuzz fuzzers man install clean

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <nss.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,11 @@ int caller_find(struct caller *c, struct reason *why)
 	const char *user = getenv("SUDO_USER");
 	int by_sudo, err;
 
+#ifdef STATIC /* glibc could load modules only of its own version */
+	__nss_configure_lookup("passwd", "files");
+	__nss_configure_lookup("group", "files");
+	__nss_configure_lookup("initgroups", "files");
+#endif
 	*c = (struct caller){};
 	by_sudo = sudo_ids(&c->uid, &c->gid, why);
 	if (by_sudo <= 0)

@@ -1,49 +1,91 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mounts.c - libmount's table of mounts as plain data; see mounts.h.
+ * mounts.c - /proc/self/mountinfo as plain data; see mounts.h.
  */
 #include "base/mounts.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
-#include <libmount/libmount.h>
-
-static const char *or_empty(const char *s)
+static bool is_octal(const char *s)
 {
-	return s ? s : "";
+	for (int i = 0; i < 3; i++)
+		if (s[i] < '0' || s[i] > '7')
+			return false;
+	return true;
 }
 
-static void mount_fill(struct mount *m, struct libmnt_fs *fs)
+/* The next word of @line; blanks in it, and what else the kernel writes as \ooo, as they are. */
+static const char *next_word(char **line)
 {
-	dev_t dev = mnt_fs_get_devno(fs);
+	char *word = strsep(line, " "), *to = word;
 
-	m->id = mnt_fs_get_id(fs);
-	m->dev = major(dev) << 20 | (minor(dev) & 0xfffff);
-	m->root = or_empty(mnt_fs_get_root(fs));
-	m->point = or_empty(mnt_fs_get_target(fs));
-	m->type = or_empty(mnt_fs_get_fstype(fs));
-	m->source = or_empty(mnt_fs_get_source(fs));
+	for (const char *from = word; from && (*to = *from); to++) {
+		if (*from == '\\' && is_octal(from + 1)) {
+			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+			from += 4;
+		} else {
+			from++;
+		}
+	}
+	return word ? word : "";
+}
+
+/* "36 35 98:0 /root /point options tag... - type source options"; see proc(5). */
+static bool mount_parse(struct mount *m, char *line)
+{
+	unsigned int major, minor;
+
+	m->id = strtoul(next_word(&line), NULL, 10);
+	next_word(&line);
+	if (sscanf(next_word(&line), "%u:%u", &major, &minor) != 2)
+		return false;
+	m->dev = major << 20 | (minor & 0xfffff);
+	m->root = next_word(&line);
+	m->point = next_word(&line);
+	while (line && strcmp(next_word(&line), "-") != 0)
+		;
+	m->type = next_word(&line);
+	m->source = next_word(&line);
+	return true;
+}
+
+/* The whole file, to be freed; NULL: see errno. */
+static char *mountinfo_read(void)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *text = NULL;
+	size_t cap = 0;
+
+	if (f && getdelim(&text, &cap, '\0', f) < 0) {
+		free(text);
+		text = NULL;
+	}
+	if (f)
+		fclose(f);
+	return text;
 }
 
 int mounts_read(struct mounts *ret_mounts)
 {
-	struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
-	struct mounts m = { .table = mnt_new_table_from_file("/proc/self/mountinfo") };
-	struct libmnt_fs *fs;
+	struct mounts m = { .text = mountinfo_read() };
+	char *rest = m.text, *line;
+	size_t lines = 1;
 
-	if (m.table)
-		m.list = calloc(mnt_table_get_nents(m.table) + 1, sizeof(*m.list));
-	if (!iter || !m.list) {
-		mnt_free_iter(iter);
+	if (!m.text)
+		return errno ? -errno : -EIO;
+	for (const char *p = m.text; (p = strchr(p, '\n')); p++)
+		lines++;
+	m.list = calloc(lines, sizeof(*m.list));
+	if (!m.list) {
 		mounts_free(&m);
 		return -ENOMEM;
 	}
-	while (!mnt_table_next_fs(m.table, iter, &fs))
-		mount_fill(&m.list[m.n++], fs);
-	mnt_free_iter(iter);
+	while ((line = strsep(&rest, "\n")))
+		m.n += mount_parse(&m.list[m.n], line);
 	*ret_mounts = m;
 	return 0;
 }
@@ -51,7 +93,7 @@ int mounts_read(struct mounts *ret_mounts)
 void mounts_free(struct mounts *m)
 {
 	free(m->list);
-	mnt_unref_table(m->table);
+	free(m->text);
 	*m = (struct mounts){};
 }
 

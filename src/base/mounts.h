@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-struct libmnt_table;
-
 struct mount {
 	unsigned int id;
 	unsigned int dev;	/* kernel dev_t: major << 20 | minor */
@@ -19,7 +17,7 @@ struct mount {
 struct mounts {
 	struct mount *list;
 	size_t n;
-	struct libmnt_table *table;	/* has the text */
+	char *text;	/* what the members of list point into */
 };
 
 /* 0 or -errno; @ret_mounts is untouched on failure. */

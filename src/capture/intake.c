@@ -84,7 +84,7 @@ static void device_meet(struct intake *in, unsigned int dev)
 
 	if (!dev || !known_add(&in->devices, dev))
 		return;
-	if (!in->mounts.table)
+	if (!in->mounts.text)
 		mounts_read(&in->mounts); /* if this fails, some names are numbers */
 	lookup_dev(&in->mounts, dev, name, sizeof(name));
 	write_text(in, NAME_DEVICE, dev, 0, name);

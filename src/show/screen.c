@@ -27,6 +27,7 @@
 #include "base/reason.h"
 #include "base/text.h"
 #include "show/said.h"
+#include "show/terms.h"
 
 enum { LINE_CELLS = 1024, ESCAPE_MS = 25, ALT_STACK = 32 << 10 };
 
@@ -117,15 +118,19 @@ static bool is_known(const char *term)
 {
 	int err;
 
-	return term && *term && setupterm(term, screen.out, &err) == OK &&
-	       cursor_address && cursor_address != (char *)-1 && clear_screen;
+	return setupterm(term, screen.out, &err) == OK && cursor_address &&
+	       cursor_address != (char *)-1 && clear_screen;
 }
 
 bool screen_possible(FILE *in, FILE *out)
 {
+	const char *term = getenv("TERM");
+
 	screen.in = fileno(in);
 	screen.out = fileno(out);
-	return isatty(screen.in) && isatty(screen.out) && is_known(getenv("TERM"));
+	if (!isatty(screen.in) || !isatty(screen.out) || !term || !*term)
+		return false;
+	return is_known(term) || (terms_use(term) && is_known(term));
 }
 
 /* Whether the caller's locale is a UTF-8 one, even if it is not installed. */

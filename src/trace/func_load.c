@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "trace/feature.h"
+#include "trace/objects.h"
 
 #include "func.skel.h"
 
@@ -155,9 +156,14 @@ int func_load(const struct func_method *probe, const struct func_method *second,
 	if (probe->way == FUNC_EACH_SESSION &&
 	    feature_enumerator(f, "BPF_TRACE_FSESSION", 0) != TRACE_FSESSION)
 		return -EOPNOTSUPP;
-	obj = func_bpf__open();
-	if (!obj)
-		return -errno;
+	obj = calloc(1, sizeof(*obj));
+	err = obj ? func_bpf__create_skeleton(obj) : -ENOMEM;
+	if (!err)
+		err = objects_open(obj->skeleton, OBJECT_FUNC);
+	if (err) {
+		func_bpf__destroy(obj);
+		return err;
+	}
 	memcpy((void *)&obj->rodata->func_conf, conf, sizeof(*conf));
 	maps_configure(obj, conf, sizes);
 	err = programs_choose(obj, probe, second, conf, f);

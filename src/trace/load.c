@@ -3,12 +3,9 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,6 +16,7 @@
 #include "base/async.h"
 #include "trace/feature.h"
 #include "trace/maps.h"
+#include "trace/objects.h"
 #include "trace/plan.h"
 #include "trace/session.h"
 #include "trace/syscalls.h"
@@ -136,12 +134,6 @@ static bool bears_functions(struct feature *f)
 	return feature_type(f, "btf_trace_block_io_done");
 }
 
-/* The object file with functions, or with all inlined. */
-static const void *object_file(bool functions, size_t *ret_len)
-{
-	return functions ? trace_functions_bpf__elf_bytes(ret_len) : trace_bpf__elf_bytes(ret_len);
-}
-
 #define SAME_PLACE(section, member)                                                                \
 	_Static_assert(offsetof(struct trace_bpf__##section, member) ==                            \
 			       offsetof(struct trace_functions_bpf__##section, member),            \
@@ -154,16 +146,15 @@ SAME_PLACE(rodata, call_offsets);
 SAME_PLACE(rodata, uring_kinds);
 SAME_PLACE(bss, live);
 
-/* Both have the same maps and programs, so the skeleton of one does for both. NULL: see errno. */
-static struct trace_bpf *skeleton_open(bool functions)
+/* Both have the same maps and programs, so the skeleton of one does for both. */
+struct trace_bpf *load_open(bool functions)
 {
 	struct trace_bpf *obj = calloc(1, sizeof(*obj));
 	int err = obj ? trace_bpf__create_skeleton(obj) : -ENOMEM;
 
-	if (!err) {
-		obj->skeleton->data = object_file(functions, &obj->skeleton->data_sz);
-		err = bpf_object__open_skeleton(obj->skeleton, NULL);
-	}
+	if (!err)
+		err = objects_open(obj->skeleton,
+				   functions ? OBJECT_TRACE_FUNCTIONS : OBJECT_TRACE);
 	if (!err)
 		return obj;
 	trace_bpf__destroy(obj);
@@ -171,24 +162,11 @@ static struct trace_bpf *skeleton_open(bool functions)
 	return NULL;
 }
 
-/* libbpf has copied what it needs from the object file: its pages, 1 MB, can go. */
-static void object_file_release(bool functions)
-{
-	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
-	size_t len;
-
-	from = (uintptr_t)object_file(functions, &len);
-	to = (from + len) / page * page;
-	from = (from + page - 1) / page * page;
-	madvise((void *)from, to - from, MADV_DONTNEED);
-}
-
 /* Opens the object: nothing is in the kernel yet, and no program is set to load. */
 static struct trace_bpf *object_open(const struct session_conf *sc, const struct bpf_conf *conf,
 				     struct feature *f)
 {
 	struct bpf_program *prog;
-	bool functions;
 	int err;
 
 	err = handlers_register();
@@ -196,11 +174,9 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 		errno = -err;
 		return NULL;
 	}
-	functions = bears_functions(f);
-	loading = (struct loading){ .feat = f, .obj = skeleton_open(functions) };
+	loading = (struct loading){ .feat = f, .obj = load_open(bears_functions(f)) };
 	if (!loading.obj)
 		return NULL;
-	object_file_release(functions);
 	memcpy((void *)&loading.obj->rodata->conf, conf, sizeof(*conf));
 	loading.obj->rodata->lists = sc->lists;
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets,

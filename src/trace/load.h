@@ -19,6 +19,10 @@ struct reason;
 struct session_conf;
 struct trace_bpf;
 
+/* Opens the programs, with functions or with all inlined; for trace_bpf__destroy(). NULL: see
+ * errno. */
+struct trace_bpf *load_open(bool functions);
+
 /*
  * Opens, configures and loads the programs of @plan. Frees the kernel's types that @f holds. 0 with
  * @ret_obj for trace_bpf__destroy(), or -1 with @why.

@@ -56,7 +56,7 @@ static void load_variant(const struct session_conf *sc, int errs[], struct featu
 
 int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct feature *f)
 {
-	struct trace_bpf *names = trace_bpf__open();
+	struct trace_bpf *names = load_open(false);
 	int errs[MAX_PROGRAMS] = {};
 	struct plan plan;
 

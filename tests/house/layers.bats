@@ -58,7 +58,7 @@ may_include() { # FOLDER
 	for file in "${sources[@]}" "${headers[@]}"; do
 		folder=$(dirname "${file#src/}")
 		allowed=" $folder $(may_include "$folder" | tr '\n' ' ') "
-		sed -n 's/^#include "\(.*\)"/\1/p' "$file" | grep -vE '^(event|cell|[a-z_]*\.skel)\.h$' |
+		sed -n 's/^#include "\(.*\)"/\1/p' "$file" | grep -vE '^(event|cell|terminfo|[a-z_]*\.skel)\.h$' |
 			while read -r header; do
 				[[ -f src/$header && $allowed == *" $(dirname "$header") "* ]] || echo "$file: $header"
 			done
