@@ -9,7 +9,7 @@
 #                   kernels, in VMs; guests: what make test has of that; many: with 256 possible CPUs
 #   make bench      what tracing costs
 #   make fuzz       [FUZZ_SECONDS=30] for each fuzzer
-#   make man        build/iostrata.1; clean
+#   make man        build/iostrata.1; deb: a Debian package in build/deb; clean
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion
 #
 # V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, each in a directory
@@ -70,7 +70,6 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(O)/iostrata
 
-# One file that needs no other.
 static:
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
 	$(Q)cp $(B)/static/iostrata $(B)/iostrata-static-$(ARCH)
@@ -149,7 +148,6 @@ matrix: all static
 guests: all static
 	$(Q)tests/vm/matrix $(TEST_KERNELS:%='%=^(?!$(COMMANDS))') $(COMMAND_KERNELS:%='%=$(COMMANDS)')
 
-# A machine with as many CPUs as 6.1 can be told that there may be.
 many: all
 	$(Q)tests/vm/fetch 6.1 >/dev/null && tests/gate/run --build
 	$(Q)APPEND=possible_cpus=256 TMO=900 tests/vm/boot 6.1 tests/gate/run --only 'rows|A1.counts.ext4'
@@ -190,10 +188,13 @@ install: all man
 	install -D -m 644 completion/_iostrata $(SHARE)/zsh/$(ZSH_DIR)/_iostrata
 	install -D -m 644 completion/iostrata.fish $(SHARE)/fish/vendor_completions.d/iostrata.fish
 
+deb:
+	$(Q)debian/build $(B)/deb
+
 clean:
 	rm -rf $(B)
 
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests many test run bench fuzz fuzzers man install clean
+.PHONY: all static unit house cli live matrix guests many test run bench fuzz fuzzers man install deb clean
