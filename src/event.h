@@ -21,6 +21,7 @@ enum op_kind {
 	OP_META,
 	OP_URING,	/* a request of io_uring, from its submission to its completion */
 	OP_AIO,		/* one of libaio, likewise; where that is not seen, libaio's calls */
+	OP_FAULT,	/* a page fault of user code on a mapped file, or one that swaps in */
 	OP_N,
 };
 
@@ -109,7 +110,7 @@ enum lost {
 	LOST_UNMATCHED_START,	/* began, never seen to end */
 	LOST_UNMATCHED_END,	/* ended, never seen to begin */
 	LOST_NAMES,		/* files whose name could not be read any more */
-	LOST_UNATTRIBUTED,	/* a request whose owner is not known */
+	LOST_UNATTRIBUTED,	/* a request whose owner, or page fault whose file is not known */
 	LOST_OPS,		/* operations missing from a recording */
 	LOST_REQUESTS,		/* requests missing from a recording */
 	LOST_N,
@@ -174,11 +175,13 @@ struct op_record {
 	struct file_name file;
 };
 
-/* A call's number; with CALL_URING or CALL_AIO it is an opcode of io_uring or libaio instead. */
+/* A call's number; with CALL_URING or CALL_AIO it is an opcode of io_uring or libaio instead.
+ * CALL_FAULT: a page fault is no call. */
 enum {
 	CALL_COMPAT = 0x8000,
 	CALL_URING = 0x4000,
 	CALL_AIO = 0x2000,
+	CALL_FAULT = 0x1000,
 	CALL_MAX = 512,
 	URING_OPS = 64,
 };

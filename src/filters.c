@@ -21,7 +21,7 @@ _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES, "lists");
 const struct opt_choice filter_ops[] = {
 	{ "read", OP_READ },   { "write", OP_WRITE }, { "open", OP_OPEN }, { "close", OP_CLOSE },
 	{ "fsync", OP_FSYNC }, { "copy", OP_COPY },   { "meta", OP_META }, { "uring", OP_URING },
-	{ "aio", OP_AIO },
+	{ "aio", OP_AIO },     { "fault", OP_FAULT },
 	{},
 };
 
@@ -229,6 +229,7 @@ int filters_resolve(const struct filters *f, struct session_conf *conf, struct r
 {
 	conf->min_ns = f->min_ns;
 	conf->all_files = f->all_files;
+	conf->all_faults = f->all_faults;
 	conf->kinds = f->ops ? f->ops : ~0U;
 	if (f->fs && !filters_fs_type_known(f->fs)) {
 		reason_set(why, EXIT_FAILED, "no file system type '%.60s'", f->fs);

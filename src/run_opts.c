@@ -11,6 +11,8 @@ const struct opt run_opts[] = {
 	  .help = "exit with 5 if anything was lost" },
 	{ 0, "all-files", OPT_FLAG(struct run, opts.filters.all_files),
 	  .help = "pipes, sockets and terminals too" },
+	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
+	  .help = "page faults that found their page, too" },
 	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
 	  .help = "with -- CMD: everybody, not only the command" },
 	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),

@@ -101,5 +101,7 @@ const char *async_call_name(unsigned short call)
 {
 	const struct request *r = find(call);
 
+	if (call == CALL_FAULT)
+		return "page_fault";
 	return r ? r->name : NULL;
 }

@@ -23,7 +23,7 @@ unsigned int async_layers(unsigned int kind, unsigned short call);
 /* Whether an operation of @kind and @call is such a request: they overlap. */
 bool async_is_request(unsigned int kind, unsigned short call);
 
-/* Name of @call's opcode; NULL if it is no operation, or a call's number. */
+/* Name of @call's opcode, or of a page fault; NULL if it is no operation, or a call's number. */
 const char *async_call_name(unsigned short call);
 
 #endif

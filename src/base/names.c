@@ -10,7 +10,7 @@ const char *op_name(unsigned int op)
 {
 	static const char *const names[OP_N] = { "none",  "read",  "write", "open",
 						 "close", "fsync", "copy",  "meta",
-						 "uring", "aio" };
+						 "uring", "aio",	 "fault" };
 
 	return NAME_OF(names, op);
 }

@@ -88,6 +88,7 @@ struct missing {
 	const char *calls;		/* reason why system calls are not traced, or NULL */
 	const char *uring;		/* reason why those of io_uring are not traced, or NULL */
 	const char *aio;		/* the same of libaio: then its calls are */
+	const char *faults;		/* the same of page faults */
 };
 
 /* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */

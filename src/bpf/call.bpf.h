@@ -232,6 +232,10 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	 * an open's file is the descriptor that it returns */
 	late = op->progress <= OP_BEGUN;
 	if (unlikely(late || op->kind == OP_OPEN)) {
+		if (CONF(faults) && op->progress == OP_FAULTS) {
+			op->stage = 0;
+			return;
+		}
 		if (CONF(async) && op->progress == OP_ASYNC) {
 			async_batch_ends();
 			return;

@@ -15,7 +15,7 @@ enum { MAX_ERRNO = 4095 };
 /* @acts: its kind, or what a request of io_uring or libaio does. */
 static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 {
-	if (acts != OP_READ && acts != OP_WRITE)
+	if (acts != OP_READ && acts != OP_WRITE && acts != OP_FAULT)
 		return CACHE_NONE;
 	if (op->file.direct)
 		return CACHE_DIRECT;

@@ -44,10 +44,10 @@ struct frame {
 
 enum { FRAMES = 6 };
 
-/* No operation; one of io_uring or libaio; one whose file vfs_read() or vfs_write() will tell; one
- * whose file is known; one that has been in the file system and returns from it. Up to OP_BEGUN,
- * the end of a call needs a closer look. */
-enum op_progress { OP_IDLE, OP_ASYNC, OP_BEGUN, OP_ACTIVE, OP_RETURNS };
+/* No operation; one of io_uring or libaio; a page fault; a call whose file vfs_read() or
+ * vfs_write() will tell; one whose file is known; one that has been in the file system and returns
+ * from it. Up to OP_BEGUN, the end of a call needs a closer look. */
+enum op_progress { OP_IDLE, OP_ASYNC, OP_FAULTS, OP_BEGUN, OP_ACTIVE, OP_RETURNS };
 
 /* How far an operation has come, as one number. */
 #define STAGE(progress, layer, vfs_depth, fs_depth)                                                \

@@ -14,7 +14,8 @@
 static __always_inline void op_start(struct op *op, u32 kind, enum op_progress progress, u64 now)
 {
 	if (op->stage) {
-		count_lost(LOST_UNMATCHED_START);
+		if (!CONF(faults) || op->progress != OP_FAULTS)
+			count_lost(LOST_UNMATCHED_START);
 		op->stage = 0;
 		barrier();
 	}

@@ -51,7 +51,7 @@ static __always_inline bool bio_file(struct bio *bio, struct file_info *f)
 	struct inode *inode;
 	bool bdev;
 
-	if (t && t->op.progress && t->op.progress != OP_BEGUN && t->op.file.ino) {
+	if (t && (t->op.progress == OP_ASYNC || t->op.progress > OP_BEGUN) && t->op.file.ino) {
 		*f = t->op.file;
 		return true;
 	}

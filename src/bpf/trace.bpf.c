@@ -7,6 +7,7 @@
 #include "aio.bpf.h"
 #include "backup.bpf.h"
 #include "call.bpf.h"
+#include "fault.bpf.h"
 #include "layer.bpf.h"
 #include "request.bpf.h"
 #include "uring_done.bpf.h"
@@ -162,12 +163,11 @@ int on_exit(u64 *ctx)
 	u32 tid = p->pid;
 	struct task_state *t = task_lookup((u64)p);
 
-	if (t && t->busy)
+	if (t && t->busy && !(CONF(faults) && t->op.progress == OP_FAULTS))
 		count_lost(LOST_UNMATCHED_START);
 	if (t)
 		task_forget((u64)p);
-	/* its flags may no longer tell whether it was a helper: io_worker_exit() clears that flag
-	 * on older kernels (5.15, 6.1) */
+	/* whether or not its flags tell of a helper: io_worker_exit() clears that (5.15, 6.1) */
 	if (CONF(waits))
 		bpf_map_delete_elem(&helpers, &tid);
 	if (CONF(by) == BY_TASK)

@@ -203,6 +203,12 @@ struct file {
 	struct path f_path;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
 struct kiocb {
 	struct file *ki_filp;
 	long long ki_pos;

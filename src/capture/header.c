@@ -129,11 +129,11 @@ static void put_mounts(struct json *j)
 	mounts_free(&mounts);
 }
 
-static const char *const unseen_names[UNSEEN_N] = { "requests", "uring", "aio" };
+static const char *const unseen_names[UNSEEN_N] = { "requests", "uring", "aio", "fault" };
 
 static void put_missing(struct json *j, const struct missing *m)
 {
-	const char *const unseen[UNSEEN_N] = { m->requests, m->uring, m->aio };
+	const char *const unseen[UNSEEN_N] = { m->requests, m->uring, m->aio, m->faults };
 
 	json_put_begin(j, "missing", '{');
 	for (int i = 0; i < ST_N; i++)

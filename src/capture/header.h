@@ -26,7 +26,7 @@ struct header_part {
 };
 
 /* What may not have been measured beside strata. */
-enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_N };
+enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_FAULTS, UNSEEN_N };
 
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {

@@ -182,6 +182,7 @@ static void header_keep(struct report *r, struct recording *rec)
 		r->missing.requests = r->header.unseen[UNSEEN_REQUESTS];
 	r->missing.uring = r->header.unseen[UNSEEN_URING];
 	r->missing.aio = r->header.unseen[UNSEEN_AIO];
+	r->missing.faults = r->header.unseen[UNSEEN_FAULTS];
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
 	r->time.first_ns = r->header.realtime_ns;

@@ -14,7 +14,8 @@
 
 static bool is_io(uint64_t kind)
 {
-	return kind == OP_READ || kind == OP_WRITE || kind == OP_FSYNC || kind == OP_COPY;
+	return kind == OP_READ || kind == OP_WRITE || kind == OP_FSYNC || kind == OP_COPY ||
+	       kind == OP_FAULT;
 }
 
 static bool is_async(const struct cap_op *op)
@@ -26,7 +27,8 @@ static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 {
 	unsigned int table = op->call & CALL_COMPAT ? 1 :
 			     op->call & CALL_URING  ? 2 :
-			     op->call & CALL_AIO    ? 3 : 0;
+			     op->call & CALL_AIO    ? 3 :
+			     op->call & CALL_FAULT  ? 4 : 0;
 	uint32_t *r = &x->regions[table][op->call % CALL_MAX];
 	const char *name = x->call_name(op->call);
 	char text[32];
@@ -102,6 +104,8 @@ static uint32_t op_handle(struct exporting *x, const struct cap_op *op, unsigned
 {
 	if (!is_io(op->kind))
 		return NO_HANDLE;
+	if (op->kind == OP_FAULT) /* the mapping outlives the descriptor */
+		return op->file ? handle_of_file(x, op, pid) : NO_HANDLE;
 	return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
 							     handle_of(x, op, pid);
 }

@@ -43,7 +43,8 @@ struct exporting {
 	uint32_t machine, posix, block;
 	uint32_t attrs[ATTR_N];
 	OTF2_AttributeList *list;	/* the library empties it with each event */
-	uint32_t regions[4][CALL_MAX];	/* 64-bit, 32-bit, io_uring's, libaio's, + 1; 0: none yet */
+	/* 64-bit, 32-bit, io_uring's, libaio's, and a page fault, + 1; 0: none yet */
+	uint32_t regions[5][CALL_MAX];
 	uint32_t everything;		/* handle of sync(), + 1 */
 	uint32_t *files;		/* by number in the recording, + 1 */
 	size_t files_cap;
@@ -82,8 +83,8 @@ struct known *disk_known(struct exporting *x, uint64_t dev);
 /* The handle that an operation goes through; NO_HANDLE: its file is not known. */
 uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
-/* That of a request of io_uring or libaio, whose descriptor may not be known; one for each file of
- * a process. */
+/* That of a page fault, or of a request of io_uring or libaio, whose descriptor may not be known;
+ * one for each file of a process. */
 uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
 /* One for what has no file: sync(), msync(). */

@@ -173,7 +173,7 @@ static void put_lost(struct text_out *o, const struct breakdown_view *v,
 		[LOST_MAP_FULL] = "rows, requests or threads found no room in a table",
 		[LOST_UNMATCHED_START] = "began and were never seen to end",
 		[LOST_NAMES] = "files have no name, only their inode",
-		[LOST_UNATTRIBUTED] = "requests may have been of the processes asked for",
+		[LOST_UNATTRIBUTED] = "requests or page faults may have been among those asked for",
 		[LOST_N] = "probe hits were not run by the kernel",
 	};
 	bool told = false;

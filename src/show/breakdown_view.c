@@ -239,23 +239,27 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 		return v->layer == LAYER_OPS ? v->missing->uring : NULL;
 	if (i == MISSING_AIO)
 		return v->layer == LAYER_OPS ? v->missing->aio : NULL;
+	if (i == MISSING_FAULTS)
+		return v->layer == LAYER_OPS ? v->missing->faults : NULL;
 	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;
 }
 
 const char *breakdown_missing_name(int i)
 {
-	return i < ST_N		  ? stratum_name(i) :
-	       i == MISSING_URING ? op_name(OP_URING) :
-	       i == MISSING_AIO	  ? op_name(OP_AIO) :
-				    "requests";
+	return i < ST_N		   ? stratum_name(i) :
+	       i == MISSING_URING  ? op_name(OP_URING) :
+	       i == MISSING_AIO	   ? op_name(OP_AIO) :
+	       i == MISSING_FAULTS ? op_name(OP_FAULT) :
+				     "requests";
 }
 
 const char *breakdown_missing_label(int i)
 {
-	return i < ST_N		  ? stratum_label(i) :
-	       i == MISSING_URING ? "io_uring" :
-	       i == MISSING_AIO	  ? "libaio" :
-				    "requests";
+	return i < ST_N		   ? stratum_label(i) :
+	       i == MISSING_URING  ? "io_uring" :
+	       i == MISSING_AIO	   ? "libaio" :
+	       i == MISSING_FAULTS ? "page faults" :
+				     "requests";
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)

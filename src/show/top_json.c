@@ -54,6 +54,8 @@ static void put_missing(struct json *j, const struct missing *m)
 		json_put_string(j, NULL, op_name(OP_URING));
 	if (m && m->aio)
 		json_put_string(j, NULL, op_name(OP_AIO));
+	if (m && m->faults)
+		json_put_string(j, NULL, op_name(OP_FAULT));
 	json_put_end(j, ']');
 }
 

@@ -131,6 +131,21 @@ static struct fs_templates templates_of(const struct trace_bpf *obj)
 	return t;
 }
 
+/* Ends before beginnings. Without ends there are none. */
+static void faults_attach_all(struct attached *a, const struct trace_bpf *obj)
+{
+	struct bpf_program *prog = obj->progs.on_fault_handled;
+	int err = is_loaded(prog) ? faults_attach(&a->faults, prog) : -ENOENT;
+
+	if (!err)
+		return;
+	if (is_loaded(prog) && !a->err)
+		a->err = -err;
+	bpf_program__unload(prog);
+	bpf_program__unload(obj->progs.on_fault);
+	bpf_program__unload(obj->progs.on_signal);
+}
+
 void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *plan,
 		const struct session_conf *sc, struct feature *f, const struct fs_entry *seen)
 {
@@ -141,6 +156,7 @@ void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *pl
 		a->fs = fsprobes_new(&templates, f, seen, sc->fs);
 	if (a->fs)
 		fsprobes_attach(a->fs);
+	faults_attach_all(a, obj);
 	tracepoints_attach(a, obj, f, false);
 	tracepoints_attach(a, obj, f, true);
 }
@@ -149,6 +165,7 @@ void attach_done(struct attached *a)
 {
 	backups_done(&a->backups);
 	links_done(&a->links);
+	faults_done(&a->faults);
 	fsprobes_free(a->fs);
 	a->fs = NULL;
 }

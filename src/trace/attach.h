@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "trace/backups.h"
+#include "trace/faults.h"
 #include "trace/links.h"
 
 struct feature;
@@ -23,6 +24,7 @@ struct trace_bpf;
 struct attached {
 	struct links links;
 	struct backups backups;
+	struct fault_links faults;
 	struct fsprobes *fs;		/* NULL: functions of file systems are not probed */
 	unsigned int vfs_kinds;		/* operations whose VFS functions are probed, 1 << op */
 	int err;			/* errno of the first failure to attach, or 0 */

@@ -137,6 +137,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
 	c->aio = plan_asked(sc) & CAP_AIO && feature_aio(f);
 	c->async = c->uring || c->aio;
+	c->faults = !!(plan_asked(sc) & CAP_FAULTS);
+	c->all_faults = sc->all_faults;
 	c->aio_calls = plan_asked(sc) & CAP_AIO && !c->aio;
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;

@@ -52,6 +52,8 @@ static void missing_add(struct missing *m, const struct program *row)
 		m->calls = row->without;
 	if (row->caps & CAP_URING)
 		m->uring = row->without;
+	if (row->caps & CAP_FAULTS)
+		m->faults = row->without;
 }
 
 void missing_fill(struct missing *m, const struct plan *plan, const struct trace_bpf *obj,

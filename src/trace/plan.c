@@ -13,6 +13,9 @@
 
 #define PROG(name) offsetof(struct trace_bpf, progs.name)
 
+/* A helper of programs, of 5.17. */
+#define FIND_VMA "bpf_find_vma"
+
 #define STRATA_BLOCK (1U << ST_TAG | 1U << ST_QUEUE | 1U << ST_DEVICE | 1U << ST_COMPLETE)
 #define STRATA_WAITS                                                                               \
 	(1U << ST_THROTTLE | STRATA_BLOCK | 1U << ST_RUNQ | 1U << ST_PREEMPT | 1U << ST_HELPER |   \
@@ -25,6 +28,9 @@ static const char no_locks[] =
 	"this kernel does not tell (5.19 and later do); its time is in sleep";
 
 static const char no_uring[] = "the kernel's tracepoints do not tell its requests apart";
+
+static const char no_faults[] =
+	"this kernel does not tell which file one is on (5.17 and later do)";
 
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
@@ -116,6 +122,11 @@ const struct program programs[] = {
 	URING(on_uring_failed, "io_uring_req_failed", 0),
 	URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
 	URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
+	{ .at = PROG(on_fault_handled), .hook = HOOK_FAULTS, .target = "page-faults",
+	  .caps = CAP_FAULTS, .needs = NEED_FIND_VMA, .without = no_faults },
+	TRACEPOINT(on_fault, "page_fault_user", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA,
+		   .without = no_faults),
+	TRACEPOINT(on_signal, "signal_generate", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
 	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
 	  .caps = CAP_ISSUERS, .entry_only = true },
 
@@ -178,6 +189,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		caps |= CAP_URING;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_AIO)
 		caps |= CAP_AIO;
+	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_FAULT)
+		caps |= CAP_FAULTS;
 	if (conf->follow)
 		caps |= CAP_CHILD;
 	if (conf->by == BY_TASK)
@@ -215,7 +228,7 @@ static void look_for_hooks(struct feature *f)
 {
 	enum { HOOK_NAME_LEN = 64 };
 	char texts[MAX_PROGRAMS][HOOK_NAME_LEN];
-	const char *names[MAX_PROGRAMS];
+	const char *names[MAX_PROGRAMS + 1];
 	int n = 0;
 
 	for (size_t i = 0; i < programs_n; i++) {
@@ -224,6 +237,7 @@ static void look_for_hooks(struct feature *f)
 		names[n] = texts[n];
 		n++;
 	}
+	names[n++] = FIND_VMA;
 	feature_look_for(f, names, n);
 }
 
@@ -236,6 +250,7 @@ static unsigned int needs_met(struct feature *f)
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
 	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
 	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
+	       (feature_has_function(f, FIND_VMA) ? NEED_FIND_VMA : 0) |
 	       (feature_has_tracepoint(f, "io_uring_submit_sqe") ? NEED_URING_SQE : NEED_URING_REQ);
 }
 
@@ -249,6 +264,8 @@ static const char *why_unmet(unsigned int needs)
 		return "this kernel's tracepoint does not tell the pause";
 	if (needs & NEED_URING)
 		return "this kernel's tracepoint does not tell which request it is for";
+	if (needs & NEED_FIND_VMA)
+		return no_faults;
 	if (needs & NEED_AIO)
 		return "this kernel has no such functions, or has them inlined";
 	return other_fits;
@@ -343,6 +360,7 @@ void program_hook_text(const struct program *prog, char *text, size_t cap)
 {
 	static const char *const kinds[] = {
 		[HOOK_TP_BTF] = "tp_btf",     [HOOK_TP] = "tp",	      [HOOK_ITER] = "iter",
+		[HOOK_FAULTS] = "perf_event",
 		[HOOK_FENTRY] = "fentry",     [HOOK_FEXIT] = "fexit", [HOOK_KPROBE] = "kprobe",
 		[HOOK_KRETPROBE] = "kretprobe",
 	};

@@ -35,12 +35,14 @@ enum capability {
 	CAP_LOCKS = 1 << 10,	/* which sleeps are for a lock of the kernel */
 	CAP_URING = 1 << 11,	/* requests of io_uring as operations */
 	CAP_AIO = 1 << 12,	/* those of libaio */
+	CAP_FAULTS = 1 << 13,	/* page faults as operations */
 };
 
 enum hook {
 	HOOK_TP_BTF,		/* tracepoint with typed arguments */
 	HOOK_TP,		/* perf's tracepoint, "group/name" */
 	HOOK_ITER,
+	HOOK_FAULTS,		/* perf's events of page faults, on all CPUs; see faults.h */
 	HOOK_FENTRY, HOOK_FEXIT,
 	HOOK_KPROBE, HOOK_KRETPROBE,
 };
@@ -80,6 +82,7 @@ enum need {
 	NEED_URING_REQ = 1 << 7,	/* its submission has this name */
 	NEED_URING_SQE = 1 << 8,	/* or, before 6.4, this */
 	NEED_AIO = 1 << 9,		/* libaio's functions can be probed */
+	NEED_FIND_VMA = 1 << 10,	/* programs can look up mappings */
 };
 
 enum { MAX_PROGRAMS = 128, MAX_REFUSED = 32 };

@@ -28,6 +28,7 @@ struct session_conf {
 	bool cpu_whole;			/* LAYER_OPS: time on the CPU is not split by layer */
 	bool queued;			/* request histograms from submission instead of dispatch */
 	bool all_files;
+	bool all_faults;		/* also page faults that found their page */
 	bool records;			/* session_poll() delivers slow operations */
 	const char *record_fs;		/* records, all or of slow operations, of files on this
 					 * type only; NULL: all */

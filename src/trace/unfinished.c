@@ -14,9 +14,9 @@
 #include "base/path.h"
 #include "trace/collect.h"
 
-/* A request of io_uring or libaio, and the least progress of a call whose file is known; see enum
- * op_progress in maps.bpf.h. */
-enum { PROGRESS_ASYNC = 1, PROGRESS_ACTIVE = 3 };
+/* A request of io_uring or libaio, a page fault, and the least progress of a call whose file is
+ * known; see enum op_progress in maps.bpf.h. */
+enum { PROGRESS_ASYNC = 1, PROGRESS_FAULTS = 2, PROGRESS_ACTIVE = 4 };
 
 /* Operations whose thread and file are named, the oldest. */
 enum { NAMED_MOST = 64 };
@@ -249,12 +249,14 @@ static int add(struct snapshot *sn, const struct unfinished *op)
 }
 
 /* Whether the operation at @op has begun, and is traced. A request of io_uring is if its file is
- * known: it has submitted a bio, or waits for a worker. It may also be one that polls a pipe. */
+ * known: it has submitted a bio, or waits for a worker. It may also be one that polls a pipe. A
+ * page fault is if it has submitted a bio: only its end tells whether it is on a file. */
 static bool in_progress(const struct state_layout *l, const char *op)
 {
 	unsigned int progress = u8_at(op, l->progress);
 
-	return progress >= PROGRESS_ACTIVE || (progress == PROGRESS_ASYNC && u64_at(op, l->file));
+	return progress >= PROGRESS_ACTIVE || (progress == PROGRESS_ASYNC && u64_at(op, l->file)) ||
+	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
 }
 
 /* What is read of a run. */
@@ -276,8 +278,10 @@ static int op_add(const struct reading *r, const char *op, enum stratum stratum,
 	if (start >= r->now || r->now - start < r->min_ns || u.op == OP_HANDLE)
 		return 0;
 	u.age_ns = r->now - start;
-	collect_fs_name(r->types, u64_at(op, r->l->fs), u.fs);
-	file_read(r->l, op, &u);
+	/* what a fault is on is looked up when it ends */
+	collect_fs_name(r->types, u.op == OP_FAULT ? FS_UNKNOWN : u64_at(op, r->l->fs), u.fs);
+	if (u.op != OP_FAULT)
+		file_read(r->l, op, &u);
 	return add(r->sn, &u);
 }
 

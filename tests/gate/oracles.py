@@ -24,6 +24,7 @@ STORM = Path(__file__).parent / "storm.c"
 ISSUER = Path(__file__).parent / "issuer.c"
 RINGER = Path(__file__).parent / "ringer.c"
 QUEUER = Path(__file__).parent / "queuer.c"
+MAPPER = Path(__file__).parent / "mapper.c"
 CLASSES = ("read", "write", "open", "close", "fsync", "copy", "meta")
 
 Json = dict[str, Any]
@@ -88,7 +89,7 @@ def program(source: Path) -> str:
 
 
 def build_all() -> None:
-    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER, RINGER, QUEUER):
+    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER, RINGER, QUEUER, MAPPER):
         program(source)
 
 

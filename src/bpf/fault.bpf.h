@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fault.bpf.h - a page fault of user code on a mapped file as an operation: from the exception to
+ * the kernel's software event that says it was handled, or to the signal that says it was not.
+ *
+ * The kernel tells neither whether the memory belongs to a file nor whether the page was there, so
+ * every fault begins as one. When it ends, its mapping tells the file (bpf_find_vma()); that costs
+ * as much as all the rest, so a fault that found its page and never slept is dropped before, unless
+ * all are wanted. A fault while the kernel copies is part of the call that copies.
+ *
+ * That look-up calls a function of the program, which else none does where function.bpf.h says why.
+ * All pointers in it are good: current's, and those of a mapping that is locked.
+ *
+ * A fault that neither ends (a page to be retried after a signal, or a thread killed meanwhile) is
+ * forgotten when the thread begins anything else, and is no loss: the retry is a fault of its own.
+ */
+#ifndef IOSTRATA_FAULT_BPF_H
+#define IOSTRATA_FAULT_BPF_H
+
+#include "function.bpf.h"
+#include "op.bpf.h"
+
+enum { SIGNAL_BUS = 7, ERROR_IO = 5, ERROR_BUSY = 16, PAGE_BITS = 12 };
+
+/* How often a mapping is looked up while somebody else changes mappings of the process. */
+enum { FIND_TRIES = 16 };
+
+/* Where a fault was, as far as its mapping tells. */
+struct fault_place {
+	u64 has_file, is_wanted;
+};
+
+/* Sets the file of current's fault, and its offset there instead of the address. */
+static long fault_learn(struct task_struct *task, struct vm_area_struct *vma, void *arg)
+{
+	struct task_state *t = current_lookup();
+	struct fault_place *place = arg;
+	struct file *file = vma->vm_file;
+	struct open_file f;
+
+	if (!t || !file)
+		return 0;
+	place->has_file = 1;
+	t->op.offset += (vma->vm_pgoff << PAGE_BITS) - vma->vm_start;
+	f = file_look(file, true);
+	place->is_wanted = mode_wanted(f.mode) && file_learn(&t->op.file, f, true);
+	t->op.file.direct = 0; /* whatever the file was opened with */
+	return 0;
+}
+
+/* Whether current's fault read something or slept. */
+static __always_inline bool fault_waited(const struct op *op)
+{
+	u64 slept = 0;
+
+	if (op->own_reads || !op->settled)
+		return op->own_reads;
+	for (u32 st = ST_THROTTLE; st < ST_N; st++)
+		slept |= st == ST_PREEMPT ? 0 : op->strata[st];
+	return slept;
+}
+
+/* Learns what current's fault was on; false: it is not traced. Without a file it is only if it
+ * read: a page was swapped in. */
+static __always_inline bool fault_find(struct op *op)
+{
+	struct fault_place place = {};
+	long err = -ERROR_BUSY;
+
+	row_clear(&op->file);
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < FIND_TRIES && err == -ERROR_BUSY; i++)
+		err = bpf_find_vma(bpf_get_current_task_btf(), op->offset, fault_learn, &place, 0);
+	if (place.has_file)
+		return place.is_wanted;
+	op->offset = OFFSET_UNKNOWN;
+	if (err == -ERROR_BUSY)
+		count_lost(LOST_UNATTRIBUTED);
+	return (op->own_reads | op->waited_read) && !file_filtered() && err != -ERROR_BUSY;
+}
+
+/* Current's fault, if it is in one, has been handled and returns @ret. */
+GLOBAL int fault_ends(u32 error)
+{
+	struct task_state *t = current_lookup();
+	u64 now = bpf_ktime_get_ns();
+	struct op *op;
+
+	if (!t || t->op.progress != OP_FAULTS)
+		return 0;
+	op = &t->op;
+	if ((!CONF(all_faults) && !error && !fault_waited(op)) || !fault_find(op)) {
+		op->stage = 0;
+		return 0;
+	}
+	op->call = CALL_FAULT;
+	op->fd = -1;
+	op->len = ~0ULL;
+	op_finish(t, -(long)error, now);
+	return 0;
+}
+
+/* page_fault_user(address, ...) */
+SEC("?tp_btf/page_fault_user")
+int on_fault(u64 *ctx)
+{
+	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
+
+	if (!t)
+		return 0;
+	t->op.offset = ctx[0];
+	op_start(&t->op, OP_FAULT, OP_FAULTS, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* The kernel has handled a page fault: major or minor. */
+SEC("?perf_event")
+int on_fault_handled(void *ctx)
+{
+	fault_ends(0);
+	return 0;
+}
+
+/* signal_generate(sig, info, task, ...): an I/O error of a fault is SIGBUS. */
+SEC("?tp_btf/signal_generate")
+int on_signal(u64 *ctx)
+{
+	if ((u32)ctx[0] == SIGNAL_BUS && ctx[2] == current_task())
+		fault_ends(ERROR_IO);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Page faults on mapped files: each that reads or waits is an operation, with its file, its cache class
+and all of its time; with --all-faults those that find their page are, too."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import fileio
+import machine
+from checks_record import KEYS, Record, compare, need_otf2, otf2_of, report
+from checks_uring import compare_lost
+from harness import Gate, Skip, suite
+from machine import Disk
+from oracles import MAPPER, Process, program
+from tool import Trace
+
+MS = 1_000_000
+FAULTS, FEW, STEP, THREADS = 509, 23, 17 * 4096, 8
+
+
+def need_faults() -> None:
+    with Trace("--op", "fault") as trace:
+        pass
+    if "fault" in trace.json["missing"]:
+        raise Skip("this kernel does not tell which file a page fault is on")
+
+
+class Mapper(Process):
+    """mapper.c"""
+
+    def __init__(self, gate: Gate, mode: str, file: str, pages: int) -> None:
+        super().__init__(gate.stack, program(MAPPER), mode, file, str(pages))
+
+
+def big_file(gate: Gate, disk: Disk, pages: int) -> str:
+    """On ext4, with room for @pages windows, clean and not cached."""
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    file = fileio.make_file(f"{point}/mapped", pages * STEP // (1 << 20) + 1)
+    os.sync()
+    return file
+
+
+def slow_disk(gate: Gate) -> Disk:
+    return machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, memory_backed=1, size=96,
+                            completion_nsec=10 * MS)
+
+
+def classes(trace: Trace) -> dict[str, int]:
+    return {c: trace.total("count", op="fault", cache=c) for c in ("hit", "miss", "readahead", "direct")}
+
+
+@suite("fault.counts")
+def counts(gate: Gate) -> None:
+    """As the kernel counts them itself, and as long as the program that has them finds them."""
+    need_faults()
+    file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FAULTS)
+    for name, args in (("reads", []), ("all", ["--all-faults"])):
+        gate.prefix = f"fault.counts.{name}."
+        fileio.forget(file)
+        mapper = Mapper(gate, "twice", file, FAULTS)
+        with Trace("--by", "cache", "--file", file, "--op", "fault", *args) as trace:
+            said = mapper.go()
+        found, wanted = classes(trace), {"miss": FAULTS, "hit": FAULTS if args else 0}
+        # of a fast disk, some reads are done before anybody waits
+        late = wanted["miss"] - found["miss"] if gate.native else 0
+        gate.check("count", found["miss"] == said["major"] - late == FAULTS - late and late <= 9 and
+                   found["hit"] == wanted["hit"] + late and not found["readahead"] + found["direct"],
+                   major=said["major"], late=late, **found)
+        ours = trace.total("total_ns", op="fault")
+        least = ours if args else trace.total("total_ns", op="fault", cache="miss")
+        gate.check("time", 0.5 * said["ns"] <= least <= said["ns"] * 1.01, ours_ms=ours / MS,
+                   theirs_ms=said["ns"] / MS)
+        compare_lost(gate, trace, 0)
+
+
+@suite("fault.classes")
+def of_each_class(gate: Gate) -> None:
+    """The device takes 10 ms: that is where the time is, whoever began to read."""
+    need_faults()
+    file = big_file(gate, slow_disk(gate), FEW)
+    for mode, cache in (("read", "miss"), ("ahead", "readahead")):
+        gate.prefix = f"fault.classes.{mode}."
+        fileio.forget(file)
+        mapper = Mapper(gate, mode, file, FEW)
+        with Trace("--by", "cache", "--file", file, "--op", "fault") as trace:
+            said = mapper.go()
+        found = classes(trace)
+        gate.check("count", found[cache] == FEW == sum(found.values()), **found)
+        spent, total = trace.strata(op="fault"), trace.total("total_ns", op="fault")
+        gate.check("time", spent["device"] >= 0.8 * FEW * 10 * MS and spent["device"] >= 0.8 * total and
+                   0.9 * said["ns"] <= total <= said["ns"], total=total, theirs=said["ns"], **spent)
+
+
+@suite("fault.place")
+def place(gate: Gate) -> None:
+    """The slowest are told with file and offset, and whose they are."""
+    need_faults()
+    file = big_file(gate, slow_disk(gate), FEW)
+    mapper = Mapper(gate, "read", file, FEW)
+    with Trace("--by", "pid", "--slowest", "100", "--comm", "mapper", "--op", "fault") as trace:
+        mapper.go()
+    slowest = [r for r in trace.json["slowest"] if r["file"] == os.path.realpath(file)]
+    offsets = sorted(r["offset"] for r in slowest)
+    gate.check("offsets", offsets == [i * STEP for i in range(FEW)], found=len(offsets), wanted=FEW)
+    gate.check("call", all(r["call"] == "page_fault" and r["len"] is None for r in slowest),
+               calls=str({r["call"] for r in slowest}))
+    count = trace.total("count", op="fault", fs="ext4", key=mapper.key)
+    gate.check("owner", count >= FEW, count=count, wanted=FEW)
+
+
+@suite("fault.filters")
+def filters(gate: Gate) -> None:
+    """By file, by disk, by operation, and none of memory without a file."""
+    need_faults()
+    file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FEW)
+    for name, mode, wanted, args in (
+            ("other-file", "read", 0, ["--file", "/etc/passwd"]),
+            ("other-op", "read", 0, ["--op", "read"]),
+            ("anonymous", "anon", 0, ["--op", "fault", "--all-faults"]),
+            ("written", "write", FEW, ["--op", "fault", "--all-faults", "--file", file])):
+        gate.prefix = f"fault.filters.{name}."
+        with open(file, "rb") as f:
+            f.read()
+        mapper = Mapper(gate, mode, file, FEW)
+        with Trace("-p", str(mapper.pid), *args) as trace:
+            said = mapper.go()
+        of = {"fs": None} if mode == "anon" else {}
+        got = trace.total("count", op="fault", **of)
+        gate.check("count", got == wanted and said["major"] + said["minor"] >= FEW, count=got,
+                   wanted=wanted, **said)
+
+
+@suite("fault.failed")
+def failed(gate: Gate) -> None:
+    """Beyond the end of the file there is no page: SIGBUS, a fault that failed."""
+    need_faults()
+    file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FEW)
+    mapper = Mapper(gate, "gone", file, FEW)
+    with Trace("--file", file, "--op", "fault") as trace:
+        said = mapper.go()
+    ours = trace.total("count", op="fault"), trace.total("errors", op="fault")
+    gate.check("errors", ours == (FEW, FEW) and said["failed"] == FEW, count=ours[0], errors=ours[1],
+               signals=said["failed"])
+    compare_lost(gate, trace, 0)
+
+
+@suite("fault.storm", 120)
+def storm(gate: Gate) -> None:
+    """More threads than CPUs; then processes that are killed in the middle, which is no loss."""
+    need_faults()
+    pages = 61
+    file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), THREADS * pages)
+    mappers = [Mapper(gate, "threads", file, pages) for _ in range(3)]
+    with Trace("--file", file, "--all-faults", "--op", "fault") as trace:
+        for mapper in mappers:
+            mapper.begin()
+        for mapper in mappers:
+            mapper.end()
+    wanted, got, lost = len(mappers) * THREADS * pages, trace.total("count", op="fault"), trace.lost()
+    unknown = lost.pop("unattributed")  # mappings that somebody was changing
+    gate.check("count", got + unknown == wanted and got > wanted / 2, count=got, unknown=unknown,
+               wanted=wanted)
+    gate.check("lost", not any(lost.values()), **lost)
+    gate.prefix = "fault.storm.killed."
+    fileio.forget(file)
+    mapper = Mapper(gate, "killed", file, pages)
+    with Trace("--comm", "mapper") as trace:
+        mapper.go()
+    got, lost = trace.total("count", op="fault"), trace.lost()
+    gate.check("some", got > 0, count=got)
+    gate.check("lost", not sum(lost.values()) - lost["unattributed"], **lost)
+
+
+@suite("fault.record", 300)
+def both_ways(gate: Gate) -> None:
+    """Both sinks of the same run, row by row; and in an archive each is a read of its file."""
+    need_faults()
+    at = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FEW)
+    scratch = machine.scratch(gate.kept)
+    for key in ("", *KEYS):
+        file = Path(scratch / f"fault{key}.ios")
+        fileio.forget(at)
+        mapper = Mapper(gate, "read", at, FEW)
+        by = ["--by", key] if key else []
+        with Record(file, "-j", "--breakdown", *by, "-p", str(mapper.pid)) as trace:
+            mapper.go()
+        compare(gate, key or "plain", trace.json, report("-j", *by, str(file))[0])
+    need_otf2()
+    fileio.forget(at)
+    mapper = Mapper(gate, "read", at, FEW)
+    with Record(scratch / "otf2.ios", "--file", at, "--op", "fault") as trace:
+        mapper.go()
+    found, bad = otf2_of(scratch / "otf2.ios", scratch / "fault.otf2")
+    gate.check("sound", not found["problems"] and not bad, problems=found["problems"], bad=bad,
+               first=str(found["first"][:1]))
+    reads = found["count"].get("READ POSIX", 0)
+    gate.check("otf2", reads == FEW, faults=reads, wanted=FEW)

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mapper MODE FILE N: touches N pages of a shared mapping of FILE, one in each window that the
+ * kernel maps at once, and says how many faults that was and how long it took.
+ *
+ * read: by reading; write: by writing; twice: by reading, and then once more, with a mapping of its
+ * own; ahead: each after it has asked for it; gone: the file has been truncated, so each is SIGBUS;
+ * anon: of memory without a file; threads: each of 8 threads so many pages, of its own; killed: the
+ * same, in processes that are killed meanwhile.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, STEP = 17 * PAGE, THREADS = 8, PROCESSES = 16 };
+
+static char *file_map;
+static long pages;
+static volatile char sink;
+static long failed;
+static long long spent;
+static sigjmp_buf again;
+
+static void check(int ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	exit(1);
+}
+
+static long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static char *map_file(int fd, long n)
+{
+	char *map = mmap(NULL, n * STEP, PROT_READ | PROT_WRITE,
+			 fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+
+	check(map != MAP_FAILED, "mmap");
+	check(!madvise(map, n * STEP, fd < 0 ? MADV_NOHUGEPAGE : MADV_RANDOM), "madvise");
+	return map;
+}
+
+static void touch(char *map, long first, long n, int writes)
+{
+	for (long i = first; i < first + n; i++) {
+		long long begin = now();
+
+		if (writes)
+			map[i * STEP] = 1;
+		else
+			sink += map[i * STEP];
+		__atomic_add_fetch(&spent, now() - begin, __ATOMIC_RELAXED);
+	}
+}
+
+static void on_bus(int signo)
+{
+	(void)signo;
+	failed++;
+	siglongjmp(again, 1);
+}
+
+static void touch_gone(char *map, long n)
+{
+	volatile long i = 0;
+
+	check(signal(SIGBUS, on_bus) != SIG_ERR, "signal");
+	while (i < n) {
+		if (sigsetjmp(again, 1))
+			continue;
+		sink += map[i++ * STEP];
+	}
+}
+
+static void *thread(void *arg)
+{
+	touch(file_map, (long)arg * pages, pages, 0);
+	return NULL;
+}
+
+static void touch_in_threads(void)
+{
+	pthread_t ids[THREADS];
+
+	for (long i = 0; i < THREADS; i++)
+		check(!pthread_create(&ids[i], NULL, thread, (void *)i), "pthread_create");
+	for (long i = 0; i < THREADS; i++)
+		pthread_join(ids[i], NULL);
+}
+
+static void touch_and_die(int fd)
+{
+	pid_t pid;
+
+	for (int i = 0; i < PROCESSES; i++) {
+		pid = fork();
+		if (!pid) {
+			file_map = map_file(fd, THREADS * pages);
+			touch_in_threads();
+			_exit(0);
+		}
+		check(pid > 0, "fork");
+		usleep(20000);
+		kill(pid, SIGKILL);
+		check(waitpid(pid, NULL, 0) == pid, "waitpid");
+		check(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), "posix_fadvise");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc == 4 ? argv[1] : "";
+	int anonymous = !strcmp(mode, "anon"), many, fd;
+	struct rusage before, after;
+	char line[16];
+
+	if (!*mode)
+		return 2;
+	many = !strcmp(mode, "threads") || !strcmp(mode, "killed");
+	pages = atol(argv[3]);
+	fd = open(argv[2], O_RDWR);
+	check(fd >= 0, argv[2]);
+	file_map = map_file(anonymous ? -1 : fd, many ? THREADS * pages : pages);
+	check(write(1, "ready\n", 6) == 6, "stdout");
+	check(read(0, line, sizeof(line)) > 0, "stdin");
+	getrusage(RUSAGE_SELF, &before);
+	if (!strcmp(mode, "threads")) {
+		touch_in_threads();
+	} else if (!strcmp(mode, "killed")) {
+		touch_and_die(fd);
+	} else if (!strcmp(mode, "gone")) {
+		check(!ftruncate(fd, 0), "ftruncate");
+		touch_gone(file_map, pages);
+	} else if (!strcmp(mode, "ahead")) {
+		for (long i = 0; i < pages; i++) {
+			check(!posix_fadvise(fd, i * STEP, PAGE, POSIX_FADV_WILLNEED), "ahead");
+			touch(file_map, i, 1, 0);
+		}
+	} else {
+		touch(file_map, 0, pages, !strcmp(mode, "write"));
+		if (!strcmp(mode, "twice"))
+			touch(map_file(fd, pages), 0, pages, 0);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	printf("{\"major\": %ld, \"minor\": %ld, ", after.ru_majflt - before.ru_majflt,
+	       after.ru_minflt - before.ru_minflt);
+	printf("\"failed\": %ld, \"ns\": %lld}\n", failed, spent);
+	return 0;
+}
