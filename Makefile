@@ -146,7 +146,7 @@ matrix: all static
 
 # What make test has of the matrix.
 guests: all static
-	$(Q)tests/vm/matrix $(TEST_KERNELS:%='%=^(?!$(COMMANDS))') $(COMMAND_KERNELS:%='%=$(COMMANDS)')
+	$(Q)tests/vm/matrix --again $(TEST_KERNELS:%='%=^(?!$(COMMANDS))') $(COMMAND_KERNELS:%='%=$(COMMANDS)')
 
 many: all
 	$(Q)tests/vm/fetch 6.1 >/dev/null && tests/gate/run --build
