@@ -161,11 +161,11 @@ static __always_inline void client_set(struct task_struct *p, bool level_known)
 		count_lost(LOST_MAP_FULL);
 }
 
-static __always_inline struct dirty_key dirty_key(struct page *head, struct inode *inode, u16 mode)
+static __always_inline struct dirty_key dirty_key(u64 head, u64 inode, u16 mode)
 {
 	bool is_device = (mode & S_IFMT) == S_IFBLK;
 
-	return (struct dirty_key){ (u64)inode, is_device ? (u64)head : 0 };
+	return (struct dirty_key){ inode, is_device ? head : 0 };
 }
 
 /* Current, or the client for which it works, makes a clean page of @mapping dirty. The verifier
@@ -179,7 +179,7 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 
 	if (!mapping)
 		return;
-	key = dirty_key(head, mapping->host, mapping->host->i_mode);
+	key = dirty_key((u64)head, (u64)mapping->host, mapping->host->i_mode);
 	if (client)
 		task = client->task;
 	was = bpf_map_lookup_elem(&dirtiers, &key);
@@ -202,13 +202,12 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 /* Who made the first page of @bio dirty; NULL: it belongs to no file, or nobody was seen. */
 static __always_inline struct dirtier *bio_dirtier(struct bio *bio)
 {
-	struct page *head = page_head(bio_page(bio));
-	struct inode *inode = page_inode(bio, head);
+	struct bio_data d = bio_data(bio);
 	struct dirty_key key;
 
-	if (!inode)
+	if (!d.inode)
 		return NULL;
-	key = dirty_key(head, inode, BPF_CORE_READ(inode, i_mode));
+	key = dirty_key(d.head, d.inode, d.mode);
 	return bpf_map_lookup_elem(&dirtiers, &key);
 }
 

@@ -22,6 +22,9 @@ const volatile struct bpf_conf conf = {};
 /* Each index of one of the lists. Unrolled, the loops would be most of some programs. */
 #define FOR_LISTED(i, n) _Pragma("clang loop unroll(disable)") for (u64 i = 0; i < CONF(n); i++)
 
+/* A typed pointer is read directly, any other through a BPF helper. */
+#define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
+
 /* Which branch is the usual one. */
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -126,17 +129,23 @@ static __always_inline struct cgroup *bio_cgroup(struct bio *bio)
  * WHEN  7.1
  * DROP  with the last kernel before it in tests/vm/kernels.txt
  *
- * The first page of @page's folio. A mask has more leading ones than the address of any page.
+ * Bit 0: the page is not the first of its folio.
  */
-static __always_inline struct page *page_head(struct page *page)
+static __always_inline u64 page_info(struct page *page, bool typed)
 {
+	struct page___pre_7_1 *before = (void *)page;
 	struct page___7_1 *now = (void *)page;
-	u64 info;
 
 	if (bpf_core_field_exists(now->compound_info))
-		info = BPF_CORE_READ(now, compound_info);
-	else
-		info = BPF_CORE_READ((struct page___pre_7_1 *)page, compound_head);
+		return READ(typed, now, compound_info);
+	return READ(typed, before, compound_head);
+}
+
+/* The first page of @page's folio. A mask has more leading ones than the address of any page. */
+static __always_inline struct page *page_head(struct page *page)
+{
+	u64 info = page_info(page, false);
+
 	if (!(info & 1))
 		return page;
 	return (void *)(info >> 32 == 0xffffffff ? (u64)page & info : info - 1);
@@ -348,17 +357,6 @@ struct perf_sys_event {
 static __always_inline struct pt_regs *current_regs(void)
 {
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-}
-
-/* x86: the first two arguments, and the result, of the function that a kprobe is on. */
-static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
-{
-	return n == 0 ? ctx->di : ctx->si;
-}
-
-static __always_inline long kprobe_ret(struct pt_regs *ctx)
-{
-	return ctx->ax;
 }
 
 /* WHAT io_kiocb.flags became wider; WHEN 6.9; DROP never: the same code reads both. */

@@ -10,9 +10,6 @@
 
 #define O_DIRECT 00040000 /* x86 */
 
-/* A typed pointer is read directly, any other through a BPF helper. */
-#define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
-
 static __always_inline bool mode_is_storage(u16 mode)
 {
 	u16 type = mode & S_IFMT;

@@ -14,34 +14,56 @@
 
 #define PF_WQ_WORKER 0x00000020
 
-/* The first page of @bio. */
-static __always_inline struct page *bio_page(struct bio *bio)
-{
-	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec);
-
-	return BPF_CORE_READ(vec + bio->bi_iter.bi_idx, bv_page);
-}
+/* The file whose data a bio carries: by address, its mode, and the first page of the folio that the
+ * bio's first page is in. @inode 0: it belongs to no file. */
+struct bio_data {
+	u64 inode, head;
+	u16 mode;
+};
 
 /*
- * The inode whose data @bio carries, found by the @head of its first page; NULL: the page belongs
- * to no file. A page outside the page cache may have anything in its mapping field, but not a
- * mapping whose inode points back to it.
+ * Finds the file of a page, the first of its folio. A page outside the page cache may have anything
+ * in its mapping field, but not a mapping whose inode points back to it.
  */
-static __always_inline struct inode *page_inode(struct bio *bio, struct page *head)
+static __always_inline void data_of_page(struct bio_data *d, struct page *head, bool typed)
 {
 	const u64 not_file = 3; /* PAGE_MAPPING_FLAGS, include/linux/page-flags.h */
-	struct address_space *mapping = BPF_CORE_READ(head, mapping);
+	struct address_space *mapping = READ(typed, head, mapping);
 	struct inode *inode;
 
-	if (!bio->bi_iter.bi_size || !mapping || (u64)mapping & not_file)
-		return NULL;
-	inode = BPF_CORE_READ(mapping, host);
-	return BPF_CORE_READ(inode, i_mapping) == mapping ? inode : NULL;
+	if (!mapping || number((u64)mapping) & not_file)
+		return;
+	inode = READ(typed, mapping, host);
+	if (!inode || READ(typed, inode, i_mapping) != mapping)
+		return;
+	d->inode = number((u64)inode);
+	d->head = number((u64)head);
+	d->mode = READ(typed, inode, i_mode);
+	if (typed) /* or one instruction does both, which the verifier forbids */
+		barrier();
 }
 
-static __always_inline struct inode *bio_inode(struct bio *bio)
+/* Most bios are at their first page, and that is the first of its folio. Then all of it is read
+ * directly: before 6.1 that costs half of what six BPF helpers do. */
+static __always_inline struct bio_data bio_data(struct bio *bio)
 {
-	return page_inode(bio, page_head(bio_page(bio)));
+	struct bio_vec *vec = bio->bi_io_vec;
+	struct bio_data d = {};
+	struct page *page;
+
+	if (!bio->bi_iter.bi_size || !vec)
+		return d;
+	if (likely(!bio->bi_iter.bi_idx)) {
+		page = vec->bv_page;
+		if (likely(!(number(page_info(page, true)) & 1))) {
+			data_of_page(&d, page, true);
+			return d;
+		}
+	}
+	vec = BPF_CORE_READ(bio, bi_io_vec);
+	page = BPF_CORE_READ(vec + bio->bi_iter.bi_idx, bv_page);
+	data_of_page(&d, page_head(page), false);
+	return d;
 }
 
 /* The file that @bio is for: that of current's operation, or that of its data. False: not known. */
@@ -49,16 +71,18 @@ static __always_inline bool bio_file(struct bio *bio, struct file_info *f)
 {
 	struct task_state *t = CONF(layer) == LAYER_OPS ? current_lookup() : NULL;
 	struct inode *inode;
+	struct bio_data d;
 	bool bdev;
 
 	if (t && (t->op.progress == OP_ASYNC || t->op.progress > OP_BEGUN) && t->op.file.ino) {
 		*f = t->op.file;
 		return true;
 	}
-	inode = bio_inode(bio);
+	d = bio_data(bio);
+	inode = (struct inode *)d.inode;
 	if (!inode)
 		return false;
-	f->mode = BPF_CORE_READ(inode, i_mode);
+	f->mode = d.mode;
 	bdev = (f->mode & S_IFMT) == S_IFBLK;
 	f->dev = bdev ? BPF_CORE_READ(inode, i_rdev) : BPF_CORE_READ(inode, i_sb, s_dev);
 	f->ino = BPF_CORE_READ(inode, i_ino);
