@@ -23,11 +23,13 @@
 enum { SIGNAL_BUS = 7, ERROR_IO = 5, ERROR_BUSY = 16, PAGE_BITS = 12 };
 
 /* How often a mapping is looked up while somebody else changes mappings of the process. */
-enum { FIND_TRIES = 16 };
+enum { FIND_TRIES = 64 };
 
 /* Where a fault was, as far as its mapping tells. */
 struct fault_place {
+	u64 address;
 	u64 has_file, is_wanted;
+	long err;
 };
 
 /* Sets the file of current's fault, and its offset there instead of the address. */
@@ -48,6 +50,14 @@ static long fault_learn(struct task_struct *task, struct vm_area_struct *vma, vo
 	return 0;
 }
 
+static long fault_look(u32 i, void *arg)
+{
+	struct fault_place *place = arg;
+
+	place->err = bpf_find_vma(bpf_get_current_task_btf(), place->address, fault_learn, place, 0);
+	return place->err != -ERROR_BUSY;
+}
+
 /* Whether current's fault read something or slept. */
 static __always_inline bool fault_waited(const struct op *op)
 {
@@ -64,19 +74,18 @@ static __always_inline bool fault_waited(const struct op *op)
  * read: a page was swapped in. */
 static __always_inline bool fault_find(struct op *op)
 {
-	struct fault_place place = {};
-	long err = -ERROR_BUSY;
+	struct fault_place place = {.address = op->offset};
 
 	row_clear(&op->file);
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < FIND_TRIES && err == -ERROR_BUSY; i++)
-		err = bpf_find_vma(bpf_get_current_task_btf(), op->offset, fault_learn, &place, 0);
+	bpf_loop(FIND_TRIES, fault_look, &place, 0);
 	if (place.has_file)
 		return place.is_wanted;
 	op->offset = OFFSET_UNKNOWN;
-	if (err == -ERROR_BUSY)
+	if (place.err == -ERROR_BUSY) {
 		count_lost(LOST_UNATTRIBUTED);
-	return (op->own_reads | op->waited_read) && !file_filtered() && err != -ERROR_BUSY;
+		return false;
+	}
+	return (op->own_reads | op->waited_read) && !file_filtered();
 }
 
 /* Current's fault, if it is in one, has been handled and returns @ret. */
