@@ -108,7 +108,7 @@ def place(gate: Gate) -> None:
     gate.check("owner", count >= FEW, count=count, wanted=FEW)
 
 
-@suite("fault.filters")
+@suite("fault.filters", 240)
 def filters(gate: Gate) -> None:
     """By file, by disk, by operation, and none of memory without a file."""
     need_faults()
@@ -144,7 +144,7 @@ def failed(gate: Gate) -> None:
     compare_lost(gate, trace, 0)
 
 
-@suite("fault.storm", 120)
+@suite("fault.storm", 240)
 def storm(gate: Gate) -> None:
     """More threads than CPUs; then processes that are killed in the middle, which is no loss."""
     need_faults()
@@ -157,9 +157,10 @@ def storm(gate: Gate) -> None:
         for mapper in mappers:
             mapper.end()
     wanted, got, lost = len(mappers) * THREADS * pages, trace.total("count", op="fault"), trace.lost()
-    unknown = lost.pop("unattributed")  # mappings that somebody was changing
-    gate.check("count", got + unknown == wanted and got > wanted / 2, count=got, unknown=unknown,
-               wanted=wanted)
+    unknown, missed = lost.pop("unattributed"), lost.pop("missed")  # mappings were being changed; refused
+    # two threads that need the same page table at once: one of them faults again
+    gate.check("count", wanted - missed <= got + unknown <= wanted * 1.02 and got > wanted / 2, count=got,
+               unknown=unknown, missed=missed, wanted=wanted)
     gate.check("lost", not any(lost.values()), **lost)
     gate.prefix = "fault.storm.killed."
     fileio.forget(file)
@@ -168,7 +169,7 @@ def storm(gate: Gate) -> None:
         mapper.go()
     got, lost = trace.total("count", op="fault"), trace.lost()
     gate.check("some", got > 0, count=got)
-    gate.check("lost", not sum(lost.values()) - lost["unattributed"], **lost)
+    gate.check("lost", not sum(lost.values()) - lost["unattributed"] - lost["missed"], **lost)
 
 
 @suite("fault.record", 120)

@@ -116,7 +116,7 @@ static void touch_and_die(int fd)
 			_exit(0);
 		}
 		check(pid > 0, "fork");
-		usleep(20000);
+		usleep(100000);
 		kill(pid, SIGKILL);
 		check(waitpid(pid, NULL, 0) == pid, "waitpid");
 		check(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), "posix_fadvise");
