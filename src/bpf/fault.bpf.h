@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * fault.bpf.h - a page fault of user code on a mapped file as an operation: from the exception to
- * the kernel's software event that says it was handled, or to the signal that says it was not.
+ * the kernel's software event that says it was handled, or to a signal: SIGBUS if it failed.
  *
  * The kernel tells neither whether the memory belongs to a file nor whether the page was there, so
  * every fault begins as one. When it ends, its mapping tells the file (bpf_find_vma()); that costs
@@ -11,8 +11,11 @@
  * That look-up calls a function of the program, which else none does where function.bpf.h says why.
  * All pointers in it are good: current's, and those of a mapping that is locked.
  *
- * A fault that neither ends (a page to be retried after a signal, or a thread killed meanwhile) is
- * forgotten when the thread begins anything else, and is no loss: the retry is a fault of its own.
+ * When a signal is pending and a fault has waited, the kernel does not map the page: it delivers
+ * the signal, and the instruction faults once more. So a signal ends a fault, too, if it waited.
+ * What is done instead of a signal (io_uring's completions) no event tells: then the fault goes on.
+ *
+ * A fault that ends in none of these ways is forgotten when the thread begins anything else.
  */
 #ifndef IOSTRATA_FAULT_BPF_H
 #define IOSTRATA_FAULT_BPF_H
@@ -21,6 +24,9 @@
 #include "op.bpf.h"
 
 enum { SIGNAL_BUS = 7, ERROR_IO = 5, ERROR_BUSY = 16, PAGE_BITS = 12 };
+
+/* How a fault ends. */
+enum fault_end { FAULT_HANDLED, FAULT_INTERRUPTED, FAULT_FAILED };
 
 /* How often a mapping is looked up while somebody else changes mappings of the process. */
 enum { FIND_TRIES = 64 };
@@ -88,9 +94,10 @@ static __always_inline bool fault_find(struct op *op)
 	return (op->own_reads | op->waited_read) && !file_filtered();
 }
 
-/* Current's fault, if it is in one, has been handled and returns @ret. */
-GLOBAL int fault_ends(u32 error)
+/* Current's fault, if it is in one, ends. @end: enum fault_end. */
+GLOBAL int fault_ends(u32 end)
 {
+	bool wanted = end == FAULT_FAILED || (CONF(all_faults) && end == FAULT_HANDLED);
 	struct task_state *t = current_lookup();
 	u64 now = bpf_ktime_get_ns();
 	struct op *op;
@@ -98,14 +105,14 @@ GLOBAL int fault_ends(u32 error)
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;
 	op = &t->op;
-	if ((!CONF(all_faults) && !error && !fault_waited(op)) || !fault_find(op)) {
+	if ((!wanted && !fault_waited(op)) || !fault_find(op)) {
 		op->stage = 0;
 		return 0;
 	}
 	op->call = CALL_FAULT;
 	op->fd = -1;
 	op->len = ~0ULL;
-	op_finish(t, -(long)error, now);
+	op_finish(t, end == FAULT_FAILED ? -ERROR_IO : 0, now);
 	return 0;
 }
 
@@ -115,7 +122,7 @@ int on_fault(u64 *ctx)
 {
 	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
 
-	if (!t)
+	if (!t || (t->op.progress == OP_FAULTS && t->op.offset == ctx[0]))
 		return 0;
 	t->op.offset = ctx[0];
 	op_start(&t->op, OP_FAULT, OP_FAULTS, bpf_ktime_get_ns());
@@ -126,16 +133,15 @@ int on_fault(u64 *ctx)
 SEC("?perf_event")
 int on_fault_handled(void *ctx)
 {
-	fault_ends(0);
+	fault_ends(FAULT_HANDLED);
 	return 0;
 }
 
-/* signal_generate(sig, info, task, ...): an I/O error of a fault is SIGBUS. */
-SEC("?tp_btf/signal_generate")
+/* signal_deliver(sig, ...): an I/O error of a fault is SIGBUS. */
+SEC("?tp_btf/signal_deliver")
 int on_signal(u64 *ctx)
 {
-	if ((u32)ctx[0] == SIGNAL_BUS && ctx[2] == current_task())
-		fault_ends(ERROR_IO);
+	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED);
 	return 0;
 }
 

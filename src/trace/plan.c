@@ -126,7 +126,7 @@ const struct program programs[] = {
 	  .caps = CAP_FAULTS, .needs = NEED_FIND_VMA, .without = no_faults },
 	TRACEPOINT(on_fault, "page_fault_user", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA,
 		   .without = no_faults),
-	TRACEPOINT(on_signal, "signal_generate", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
+	TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
 	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
 	  .caps = CAP_ISSUERS, .entry_only = true },
 

@@ -91,6 +91,24 @@ def of_each_class(gate: Gate) -> None:
                    0.9 * said["ns"] <= total <= said["ns"], total=total, theirs=said["ns"], **spent)
 
 
+@suite("fault.interrupted")
+def interrupted(gate: Gate) -> None:
+    """While each waits for its page, signals come, or io_uring's completions: the kernel lets it fault once
+    more, and counts that one."""
+    need_faults()
+    file = big_file(gate, slow_disk(gate), FEW)
+    for mode in ("alarm", "ring"):
+        gate.prefix = f"fault.interrupted.{mode}."
+        fileio.forget(file)
+        mapper = Mapper(gate, mode, file, FEW)
+        with Trace("--by", "cache", "--file", file, "--op", "fault") as trace:
+            said = mapper.go()
+        found, spent = classes(trace), trace.strata(op="fault")
+        gate.check("count", found["miss"] == FEW == sum(found.values()), major=said["major"], **found)
+        gate.check("time", 0.8 * FEW * 10 * MS <= spent["device"] <= said["ns"] and
+                   trace.total("errors", op="fault") == 0, theirs=said["ns"], **spent)
+
+
 @suite("fault.place")
 def place(gate: Gate) -> None:
     """The slowest are told with file and offset, and whose they are."""

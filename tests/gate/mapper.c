@@ -4,11 +4,13 @@
  * kernel maps at once, and says how many faults that was and how long it took.
  *
  * read: by reading; write: by writing; twice: by reading, and then once more, with a mapping of its
- * own; ahead: each after it has asked for it; gone: the file has been truncated, so each is SIGBUS;
- * anon: of memory without a file; threads: each of 8 threads so many pages, of its own; killed: the
- * same, in processes that are killed meanwhile.
+ * own; ahead: each after it has asked for it; alarm: by reading, with a signal every 3 ms; ring: by
+ * reading, with a timeout of io_uring every 3 ms; gone: the file has been truncated, so each is
+ * SIGBUS; anon: of memory without a file; threads: each of 8 threads so many pages, of its own;
+ * killed: the same, in processes that are killed meanwhile.
  */
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,11 +19,20 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, STEP = 17 * PAGE, THREADS = 8, PROCESSES = 16 };
+enum {
+	PAGE = 4096,
+	STEP = 17 * PAGE,
+	THREADS = 8,
+	PROCESSES = 16,
+	EVERY_US = 3000,
+	TIMEOUTS = 256
+};
 
 static char *file_map;
 static long pages;
@@ -67,6 +78,59 @@ static void touch(char *map, long first, long n, int writes)
 			sink += map[i * STEP];
 		__atomic_add_fetch(&spent, now() - begin, __ATOMIC_RELAXED);
 	}
+}
+
+static void on_alarm(int signo)
+{
+	(void)signo;
+}
+
+static void interrupt(void)
+{
+	struct itimerval every = {{0, EVERY_US}, {0, EVERY_US}};
+	struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+
+	check(!sigaction(SIGALRM, &act, NULL), "sigaction");
+	check(!setitimer(ITIMER_REAL, &every, NULL), "setitimer");
+}
+
+static void calm(void)
+{
+	struct itimerval never = {};
+
+	check(!setitimer(ITIMER_REAL, &never, NULL), "setitimer");
+}
+
+/* Each runs in the thread that submitted it, which is interrupted for that. */
+static void submit_timeouts(void)
+{
+	static struct __kernel_timespec times[TIMEOUTS];
+	struct io_uring_params p = {};
+	struct io_uring_sqe *sqes;
+	unsigned int *array, *tail;
+	char *ring;
+	int fd;
+
+	fd = (int)syscall(__NR_io_uring_setup, TIMEOUTS, &p);
+	check(fd >= 0, "io_uring_setup");
+	ring = mmap(NULL, p.sq_off.array + TIMEOUTS * sizeof(*array), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_POPULATE, fd, IORING_OFF_SQ_RING);
+	sqes = mmap(NULL, TIMEOUTS * sizeof(*sqes), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_POPULATE, fd, IORING_OFF_SQES);
+	check(ring != MAP_FAILED && sqes != MAP_FAILED, "mmap of a ring");
+	array = (unsigned int *)(ring + p.sq_off.array);
+	tail = (unsigned int *)(ring + p.sq_off.tail);
+	for (unsigned int i = 0; i < TIMEOUTS; i++) {
+		times[i].tv_nsec = (i + 1) * EVERY_US * 1000LL;
+		sqes[i].opcode = IORING_OP_TIMEOUT;
+		sqes[i].fd = -1;
+		sqes[i].addr = (unsigned long)&times[i];
+		sqes[i].len = 1;
+		array[i] = i;
+	}
+	__atomic_store_n(tail, TIMEOUTS, __ATOMIC_RELEASE);
+	check(syscall(__NR_io_uring_enter, fd, TIMEOUTS, 0, 0, NULL, 0) == TIMEOUTS,
+	      "io_uring_enter");
 }
 
 static void on_bus(int signo)
@@ -153,7 +217,13 @@ int main(int argc, char **argv)
 			touch(file_map, i, 1, 0);
 		}
 	} else {
+		if (!strcmp(mode, "alarm"))
+			interrupt();
+		if (!strcmp(mode, "ring"))
+			submit_timeouts();
 		touch(file_map, 0, pages, !strcmp(mode, "write"));
+		if (!strcmp(mode, "alarm"))
+			calm();
 		if (!strcmp(mode, "twice"))
 			touch(map_file(fd, pages), 0, pages, 0);
 	}
