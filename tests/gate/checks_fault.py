@@ -91,7 +91,7 @@ def of_each_class(gate: Gate) -> None:
                    0.9 * said["ns"] <= total <= said["ns"], total=total, theirs=said["ns"], **spent)
 
 
-@suite("fault.interrupted")
+@suite("fault.interrupted", 240)
 def interrupted(gate: Gate) -> None:
     """While each waits for its page, signals come, or io_uring's completions: the kernel lets it fault once
     more, and counts that one."""
@@ -104,7 +104,9 @@ def interrupted(gate: Gate) -> None:
         with Trace("--by", "cache", "--file", file, "--op", "fault") as trace:
             said = mapper.go()
         found, spent = classes(trace), trace.strata(op="fault")
-        gate.check("count", found["miss"] == FEW == sum(found.values()), major=said["major"], **found)
+        # of those that had to wait for a CPU, some find that the read is done
+        gate.check("count", found["miss"] + found["hit"] == FEW == sum(found.values()) and
+                   found["hit"] <= FEW / 8, major=said["major"], **found)
         gate.check("time", 0.8 * FEW * 10 * MS <= spent["device"] <= said["ns"] and
                    trace.total("errors", op="fault") == 0, theirs=said["ns"], **spent)
 
@@ -175,9 +177,10 @@ def storm(gate: Gate) -> None:
         for mapper in mappers:
             mapper.end()
     wanted, got, lost = len(mappers) * THREADS * pages, trace.total("count", op="fault"), trace.lost()
-    unknown, missed = lost.pop("unattributed"), lost.pop("missed")  # mappings were being changed; refused
+    # mappings that somebody was changing, also of other memory; and what was refused
+    unknown, missed = lost.pop("unattributed"), lost.pop("missed")
     # two threads that need the same page table at once: one of them faults again
-    gate.check("count", wanted - missed <= got + unknown <= wanted * 1.02 and got > wanted / 2, count=got,
+    gate.check("count", wanted - unknown - missed <= got <= wanted * 1.02 and got > wanted / 2, count=got,
                unknown=unknown, missed=missed, wanted=wanted)
     gate.check("lost", not any(lost.values()), **lost)
     gate.prefix = "fault.storm.killed."
