@@ -13,7 +13,8 @@
 
 #define PROG(name) offsetof(struct trace_bpf, progs.name)
 
-/* A helper of programs, of 5.17. */
+/* A helper of programs, of 5.17. Before 6.1, programs on perf's events must not use maps that
+ * allocate, so they are refused. */
 #define FIND_VMA "bpf_find_vma"
 
 #define STRATA_BLOCK (1U << ST_TAG | 1U << ST_QUEUE | 1U << ST_DEVICE | 1U << ST_COMPLETE)
@@ -30,7 +31,7 @@ static const char no_locks[] =
 static const char no_uring[] = "the kernel's tracepoints do not tell its requests apart";
 
 static const char no_faults[] =
-	"this kernel does not tell which file one is on (5.17 and later do)";
+	"this kernel does not tell such programs which file one is on (6.1 and later do)";
 
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
