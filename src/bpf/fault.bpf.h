@@ -31,28 +31,19 @@ enum fault_end { FAULT_HANDLED, FAULT_INTERRUPTED, FAULT_FAILED };
 /* How often a mapping is looked up while somebody else changes mappings of the process. */
 enum { FIND_TRIES = 64 };
 
-/* Where a fault was, as far as its mapping tells. */
+/* The mapping that a fault was in. */
 struct fault_place {
 	u64 address;
-	u64 has_file, is_wanted;
+	u64 file, offset;	/* file 0: none, or not found */
 	long err;
 };
 
-/* Sets the file of current's fault, and its offset there instead of the address. */
 static long fault_learn(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
-	struct task_state *t = current_lookup();
 	struct fault_place *place = arg;
-	struct file *file = vma->vm_file;
-	struct open_file f;
 
-	if (!t || !file)
-		return 0;
-	place->has_file = 1;
-	t->op.offset += (vma->vm_pgoff << PAGE_BITS) - vma->vm_start;
-	f = file_look(file, true);
-	place->is_wanted = mode_wanted(f.mode) && file_learn(&t->op.file, f, true);
-	t->op.file.direct = 0; /* whatever the file was opened with */
+	place->file = number((u64)vma->vm_file);
+	place->offset = place->address - vma->vm_start + (vma->vm_pgoff << PAGE_BITS);
 	return 0;
 }
 
@@ -81,11 +72,18 @@ static __always_inline bool fault_waited(const struct op *op)
 static __always_inline bool fault_find(struct op *op)
 {
 	struct fault_place place = {.address = op->offset};
+	struct open_file f;
 
 	row_clear(&op->file);
 	bpf_loop(FIND_TRIES, fault_look, &place, 0);
-	if (place.has_file)
-		return place.is_wanted;
+	if (place.file) {
+		op->offset = place.offset;
+		f = file_look((struct file *)place.file, false);
+		if (!mode_wanted(f.mode) || !file_learn(&op->file, f, false))
+			return false;
+		op->file.direct = 0; /* whatever the file was opened with */
+		return true;
+	}
 	op->offset = OFFSET_UNKNOWN;
 	if (place.err == -ERROR_BUSY) {
 		count_lost(LOST_UNATTRIBUTED);
