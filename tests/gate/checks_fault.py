@@ -200,8 +200,8 @@ def both_ways(gate: Gate) -> None:
     at = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FEW)
     scratch = machine.scratch(gate.kept)
     mapper = Mapper(gate, "read", at, FEW)
-    with Record(scratch / "fault.ios", "-j", "--breakdown", "--by", "file", "--file", at, "--op",
-                "fault") as trace:
+    with Record(scratch / "fault.ios", "-j", "--breakdown", "--by", "file", "-p", str(mapper.pid),
+                "--file", at, "--op", "fault") as trace:
         mapper.go()
     compare(gate, "file", trace.json, report("-j", "--by", "file", str(scratch / "fault.ios"))[0])
     need_otf2()
