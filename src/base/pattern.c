@@ -11,7 +11,7 @@
 
 #include "base/reason.h"
 
-enum { NAME_MAX_LEN = 128 };
+enum { NAME_MAX_LEN = 512 }; /* of what the kernel has, KSYM_NAME_LEN since 6.1 */
 
 struct pattern {
 	bool excludes, user, has_matched;
@@ -138,6 +138,24 @@ bool pattern_matches(struct pattern *p, const char *name)
 
 	p->has_matched |= is;
 	return is;
+}
+
+static bool is_in_scope(const struct pattern *p, const char *scope)
+{
+	return !*p->scope || !strcmp(p->scope, scope);
+}
+
+bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name)
+{
+	bool meant = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (!patterns[i]->excludes && is_in_scope(patterns[i], scope))
+			meant |= pattern_matches(patterns[i], name);
+	for (size_t i = 0; i < n && meant; i++)
+		if (patterns[i]->excludes && is_in_scope(patterns[i], scope))
+			meant = !pattern_matches(patterns[i], name);
+	return meant;
 }
 
 bool pattern_has_matched(const struct pattern *p)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stddef.h>
 
 struct reason;
 struct pattern;
@@ -34,7 +35,10 @@ const char *pattern_name(const struct pattern *p);
 /* Whether function @name matches; the scope is not checked. */
 bool pattern_matches(struct pattern *p, const char *name);
 
-/* Whether any name has matched. */
+/* Whether function @name of module or file @scope is meant: one matches, and none excludes it. */
+bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name);
+
+/* Whether any name has matched; of one that excludes, any that others mean. */
 bool pattern_has_matched(const struct pattern *p);
 
 /*

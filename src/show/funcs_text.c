@@ -177,16 +177,22 @@ int funcs_text(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 	return err ? err : text_end(&o);
 }
 
-/* A name in a line that other programs parse: separators in it are replaced. */
+/* A whole name in a line that other programs parse: @separators in it are replaced. */
 static void put_name(struct text_out *o, const char *name, const char *separators)
 {
-	char safe[1024];
+	size_t cap = TEXT_SAFE_CAP(strlen(name));
+	char *safe = malloc(cap);
 
-	text_safe(safe, sizeof(safe), name);
+	if (!safe) {
+		o->err = o->err ? o->err : -ENOMEM;
+		return;
+	}
+	text_safe(safe, cap, name);
 	for (char *c = safe; *c; c++)
 		if (strchr(separators, *c))
 			*c = '_';
 	text_put(o, "%s", safe);
+	free(safe);
 }
 
 int funcs_csv(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn)
@@ -239,7 +245,7 @@ int funcs_list_text(FILE *f, const struct func_list *l)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct func *fn = &l->at[i];
 
-		put_safe(&o, fn->name, 1000);
+		put_name(&o, fn->name, "");
 		if (*fn->where) {
 			text_put(&o, " [");
 			put_safe(&o, fn->where, 1000);

@@ -79,17 +79,33 @@ static const char *module_missing(const struct patterns *p)
 	return NULL;
 }
 
+/* The first pattern that excludes, or the first that does not; with @matched, that has matched. */
+static const char *first(const struct patterns *p, const struct func_session_conf *conf,
+			 bool excludes, bool matched)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (pattern_excludes(p->at[i]) == excludes &&
+		    (!matched || pattern_has_matched(p->at[i])))
+			return conf->patterns[i];
+	return NULL;
+}
+
 static int nothing_matches(const struct patterns *p, const struct func_session_conf *conf,
 			   struct reason *why)
 {
-	const char *module = module_missing(p);
+	const char *wanted = first(p, conf, false, false), *module = module_missing(p);
+	const char *excluding = first(p, conf, true, true);
 	char near[256] = "";
 
-	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", conf->patterns[0],
+	if (excluding)
+		return reason_set(why, EXIT_FAILED, "'%.100s' leaves nothing of what '%.100s' "
+						    "matches",
+				  excluding, first(p, conf, false, true));
+	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", wanted,
 		   conf->n_patterns > 1 ? " ..." : "");
-	if (!access(conf->patterns[0], F_OK))
+	if (!access(wanted, F_OK))
 		return reason_hint(why, "'%.60s' is a file: quote patterns, or the shell puts the "
-					"names of files in their place", conf->patterns[0]);
+					"names of files in their place", wanted);
 	if (module)
 		return reason_hint(why, "no module '%.60s' is loaded; what is built into the "
 					"kernel is named without, a program by its path: "

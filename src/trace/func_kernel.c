@@ -18,7 +18,9 @@
 #include "base/pattern.h"
 #include "base/reason.h"
 
-enum { MAX_NEAREST = 3, NAME_LEN = 128 };
+/* KSYM_NAME_LEN since 6.1, a line with a name of that length, and such a name for scanf(). */
+enum { MAX_NEAREST = 3, NAME_LEN = 512, LINE_LEN = NAME_LEN + 128 };
+#define NAME "%511s"
 
 static const char *const ours[] = {
 	/* BPF itself, its maps and its helpers */
@@ -75,37 +77,25 @@ struct init_text {
 	unsigned long long from, to;
 };
 
-static bool is_meant(const struct symbol *s, struct pattern *const patterns[], size_t n)
+static bool is_code(const struct symbol *s)
 {
-	bool meant = false;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *scope = pattern_scope(patterns[i]);
-
-		if ((*scope && strcmp(scope, s->module)) || !pattern_matches(patterns[i], s->name))
-			continue;
-		if (pattern_excludes(patterns[i]))
-			return false;
-		meant = true;
-	}
-	return meant;
+	return strchr("tTwW", s->type) && strcmp(s->module, "bpf") &&
+	       strncmp(s->module, "__builtin__", 11) != 0;
 }
 
 static bool is_function(const struct symbol *s)
 {
-	return strchr("tTwW", s->type) && strcmp(s->module, "bpf") &&
-	       strncmp(s->module, "__builtin__", 11) != 0 &&
-	       !is_one_of(s->name, no_functions, COUNT(no_functions));
+	return is_code(s) && !is_one_of(s->name, no_functions, COUNT(no_functions));
 }
 
 static bool symbol_read(FILE *f, struct symbol *ret_s)
 {
-	char line[512];
+	char line[LINE_LEN];
 
 	while (fgets(line, sizeof(line), f)) {
 		ret_s->module[0] = '\0';
-		if (sscanf(line, "%llx %c %127s [%63[^]]", &ret_s->addr, &ret_s->type, ret_s->name,
-			   ret_s->module) >= 3)
+		if (sscanf(line, "%llx %c " NAME " [%63[^]]", &ret_s->addr, &ret_s->type,
+			   ret_s->name, ret_s->module) >= 3)
 			return true;
 	}
 	return false;
@@ -142,7 +132,9 @@ static int symbols_add(struct func_list *l, FILE *f, struct pattern *const patte
 
 	while (symbol_read(f, &s)) {
 		init_note(init, &s);
-		if (!is_meant(&s, patterns, n) || !is_function(&s))
+		/* in this order: to tell functions from pieces of them takes longest */
+		if (!is_code(&s) || !patterns_mean(patterns, n, s.module, s.name) ||
+		    !is_function(&s))
 			continue;
 		where = func_list_place(l, s.module, strlen(s.module));
 		if (!where || func_list_add(l, s.name, where, s.addr))
@@ -181,11 +173,11 @@ static struct func **find(struct func **by, size_t n, const char *name)
 static void blacklist_refuse(struct func **by, size_t n)
 {
 	FILE *f = fopen("/sys/kernel/debug/kprobes/blacklist", "re");
-	char line[256], name[NAME_LEN];
+	char line[LINE_LEN], name[NAME_LEN];
 	struct func **found;
 
 	while (f && fgets(line, sizeof(line), f)) {
-		found = sscanf(line, "%*s %127s", name) == 1 ? find(by, n, name) : NULL;
+		found = sscanf(line, "%*s " NAME, name) == 1 ? find(by, n, name) : NULL;
 		if (found && !(*found)->refused)
 			(*found)->refused = "blacklisted by the kernel";
 	}
@@ -204,11 +196,11 @@ static FILE *traceable_open(void)
 static void untraceable_refuse(struct func **by, size_t n)
 {
 	FILE *f = traceable_open();
-	char line[256], name[NAME_LEN], *seen = calloc(n + 1, 1);
+	char line[LINE_LEN], name[NAME_LEN], *seen = calloc(n + 1, 1);
 	struct func **found;
 
 	while (f && seen && fgets(line, sizeof(line), f)) {
-		found = sscanf(line, "%127s", name) == 1 ? find(by, n, name) : NULL;
+		found = sscanf(line, NAME, name) == 1 ? find(by, n, name) : NULL;
 		if (found)
 			seen[found - by] = 1;
 	}
@@ -240,24 +232,31 @@ static void refuse(struct func_list *l, struct func **by, const struct init_text
 		untraceable_refuse(by, l->n);
 }
 
+int func_kernel_list_from(struct func_list *l, FILE *symbols, struct pattern *const patterns[],
+			  size_t n, bool explain)
+{
+	struct init_text init = {};
+	int err = symbols_add(l, symbols, patterns, n, &init);
+	struct func **by = err ? NULL : sorted(l);
+
+	if (!by)
+		return -ENOMEM;
+	refuse(l, by, &init, explain);
+	free(by);
+	return 0;
+}
+
 int func_kernel_list(struct func_list *l, struct pattern *const patterns[], size_t n, bool explain,
 		     struct reason *why)
 {
-	struct init_text init = {};
 	FILE *f = symbols_open(why);
-	struct func **by;
 	int err;
 
 	if (!f)
 		return -1;
-	err = symbols_add(l, f, patterns, n, &init);
+	err = func_kernel_list_from(l, f, patterns, n, explain);
 	fclose(f);
-	by = err ? NULL : sorted(l);
-	if (!by)
-		return reason_set(why, EXIT_FAILED, "out of memory");
-	refuse(l, by, &init, explain);
-	free(by);
-	return 0;
+	return err ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
 }
 
 struct near {
@@ -323,7 +322,7 @@ void func_kernel_nearest(struct pattern *const patterns[], size_t n, char *dst, 
 			near_add(near, s.name, distance_of(patterns, n, s.name));
 	if (f)
 		fclose(f);
-	for (int i = 0; i < MAX_NEAREST && near[i].distance < PATTERN_FAR && len < cap; i++)
-		len += snprintf(dst + len, cap - len, "%s%s", i ? ", " : "", near[i].name);
+	for (int i = 0; i < MAX_NEAREST && near[i].distance < PATTERN_FAR; i++)
+		if (len + strlen(near[i].name) + 3 <= cap)
+			len += sprintf(dst + len, "%s%s", len ? ", " : "", near[i].name);
 }
-

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct func_list;
 struct pattern;
@@ -17,6 +18,10 @@ struct reason;
  */
 int func_kernel_list(struct func_list *l, struct pattern *const patterns[], size_t n, bool explain,
 		     struct reason *why);
+
+/* The same with what is read from @symbols, like /proc/kallsyms. 0 or -ENOMEM. */
+int func_kernel_list_from(struct func_list *l, FILE *symbols, struct pattern *const patterns[],
+			  size_t n, bool explain);
 
 /* Writes up to three names of functions that resemble @patterns: "a, b, c", or "". */
 void func_kernel_nearest(struct pattern *const patterns[], size_t n, char *dst, size_t cap);

@@ -1,27 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# funcs: what it says, what it prints, what it refuses. Functions of programs can be traced everywhere.
+# funcs: what it prints, and how it begins and ends. Functions of programs can be traced everywhere.
 # shellcheck disable=SC2154,SC2016 # bats sets them; jq has dollars of its own
 
 load lib
-
-setup_file() {
-	cc -O1 -fno-optimize-sibling-calls -pthread -o "$BATS_FILE_TMPDIR/calls" tests/calls.c
-	cp "$BATS_FILE_TMPDIR/calls" "$BATS_FILE_TMPDIR/stripped"
-	strip -s "$BATS_FILE_TMPDIR/stripped"
-	truncate -s 4M "$BATS_FILE_TMPDIR/file"
-}
-
-setup() {
-	need_root
-	calls=$BATS_FILE_TMPDIR/calls
-}
-
-teardown() { end_spawned; }
-
-# funcs_of_calls OPTIONS...: of the program; its own output goes elsewhere. Leaves $tmp/out, $tmp/err.
-funcs_of_calls() {
-	"$iostrata" funcs "$@" -- bash -c '"$0" /etc/passwd >"$1"' "$calls" "$tmp/said" >"$tmp/out" 2>"$tmp/err"
-}
+load funcs
 
 # What calls.c says of itself.
 counts='{"calls_top": 23, "calls_mid": 46, "calls_leaf": 233, "calls_again": 1111, "calls_tail": 101,
@@ -56,6 +38,8 @@ has_probe() { # KIND
 	# tail calls are below who jumped
 	json '[.tree[] | select(.name == "calls_leaf") | [.depth, .count]] | sort ==
 		[[0, 17], [1, 23], [1, 101], [2, 92]]' "$tmp/out"
+	# nor is anything below a call that was left by a jump
+	json '[.tree[] | select(.name == "calls_catch") | [.depth, .count]] == [[0, 13]]' "$tmp/out"
 	# each row's count is that of its histogram
 	json '.functions | all(.count - .unreturned == ([.hist[][2]] | add // 0))' "$tmp/out"
 }
@@ -67,17 +51,6 @@ has_probe() { # KIND
 		"$BATS_FILE_TMPDIR/file" "$tmp/said" "$tmp" >"$tmp/out" 2>"$tmp/err"
 	json --slurpfile said "$tmp/said" '.functions[] | select(.name | startswith("pread")) | .count == 1009 and
 		(.total_ns / .count / $said[0].pread_ns | . > 0.95 and . <= 1)' "$tmp/out"
-}
-
-# xz of all symbols, as distributions pack some
-@test "functions of a stripped program that has .gnu_debugdata" {
-	objcopy --only-keep-debug "$calls" "$tmp/debug"
-	xz -c --check=crc32 "$tmp/debug" >"$tmp/debug.xz"
-	objcopy --add-section .gnu_debugdata="$tmp/debug.xz" "$BATS_FILE_TMPDIR/stripped" "$tmp/packed"
-	expect 0 funcs --list "$tmp/packed:calls_*"
-	[[ $output == *'calls_leaf ['* && $output == *'9 functions'* ]]
-	run -0 "$iostrata" funcs --csv "$tmp/packed:calls_leaf" -- bash -c '"$0" /etc/passwd >/dev/null' "$tmp/packed"
-	[[ $output == *'calls_leaf(),233,'* ]]
 }
 
 @test "text: a table, a tree, histograms, in 80 columns" {
@@ -125,6 +98,13 @@ has_probe() { # KIND
 		jq "$total" "$tmp/out" >>"$tmp/without"
 	done
 	(($(sort -n "$tmp/without" | head -n 1) < $(sort -n "$tmp/with" | head -n 1)))
+	# off all times, so they still agree with one another
+	funcs_of_calls -j --tree --subtract "$calls:calls_*"
+	json '.functions | all(select(.count > .unreturned) | .min_ns <= .p50_ns and .min_ns <= .mean_ns and
+		.mean_ns <= .max_ns and .p99_ns <= .max_ns and .total_ns >= ([.hist[] | .[0] * .[2]] | add))' "$tmp/out"
+	json '([.functions[].self_ns // 0] | add) as $self |
+		([.tree[] | select(.depth == 0) | .total_ns] | add) as $total |
+		$self >= $total and $self < $total * 1.01 + 1000' "$tmp/out"
 	funcs_of_calls --subtract "$calls:calls_*"
 	grep -q 'which is taken off' "$tmp/out"
 }
@@ -134,6 +114,8 @@ has_probe() { # KIND
 	expect 0 funcs -j "$calls:calls_top" 0.2 3
 	[[ $(grep -c '' <<<"$output") == 3 ]]
 	json '.functions | all(.count % 23 < 23)'
+	expect 0 funcs "$calls:calls_top" 0.2 2
+	(($(grep -cE '^[0-2][0-9]:[0-5][0-9]:[0-6][0-9], 2[0-9][0-9] ms$' <<<"$output") == 2))
 	expect 2 funcs 'c:pread*' 1 2 3
 	says 'more than INTERVAL and COUNT'
 	expect 2 funcs 1
@@ -142,47 +124,71 @@ has_probe() { # KIND
 	says 'for INTERVAL'
 }
 
-@test "--list says what is meant" {
-	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
-	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions"* ]]
-	expect 0 funcs --list "$calls:calls_*" '!*t*'
-	[[ $output != *calls_top* && $output == *calls_mid* ]]
-	expect 0 funcs --list 'vfs_re*' 'bpf_prog_load'
-	[[ $output == *vfs_read* && $output == *"bpf_prog_load: not traced: BPF programs or probes"* ]]
-	expect 0 funcs --list 'c:pread*'
-	[[ $output == *"pread"*"/libc"* ]]
-	expect 0 funcs --list vfs_read no_such_function
-	[[ $output == *"no_such_function: not traced: no function matches; it may be inlined"* ]]
-	funcs_of_calls -j "$calls:calls_top" "$calls:no_such_function"
-	json '.functions[0].count == 23 and (.refused | length == 1 and (.[0].name | endswith(":no_such_function")))' \
-		"$tmp/out"
+# Those before it are probed for seconds when the last of them is.
+@test "what is called while functions are being attached is not in the first interval" {
+	has_probe uprobe || skip "no uprobes here"
+	libc_copy
+	cp "$calls" "$tmp/calls"
+	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$tmp/calls"
+	expect 0 funcs -j --probe uprobe "$tmp/calls:calls_top" "$tmp/libc.so.6:[a-f]*" 0.1 4
+	jq -es '[.[] | [.functions[] | select(.name == "calls_top") | .count] | add // 0] |
+		.[0] < 3 * (.[1:] | max)' <<<"$output"
 }
 
-@test "patterns that mean nothing" {
-	expect 1 funcs 'vfs_raed'
-	says "no function matches 'vfs_raed'" 'did you mean: .*vfs_read'
-	expect 1 funcs "$calls:nothing_*"
-	says 'no function matches' 'inlined'
-	expect 2 funcs '/vfs_(read/'
-	says 'wrong regular expression' 'at character 10: vfs_\(read <-- here'
-	expect 2 funcs '!vfs_*'
-	says 'all patterns leave functions out'
-	expect 2 funcs ':x'
-	says 'names no function'
-	expect 2 funcs vfs_read 'c:pread'
-	says 'cannot be traced together' 'c:glob are of programs'
-	expect 1 funcs nomod:x
-	says "no function matches 'nomod:x'" "no module 'nomod' is loaded.*/usr/bin/nomod:"
-	expect 1 funcs README.md
-	says 'no function matches' 'is a file: quote patterns'
-	expect 1 funcs bpf_prog_load
-	says 'bpf_prog_load cannot be traced: BPF programs or probes'
-	expect 1 funcs "$BATS_FILE_TMPDIR/stripped:calls_top"
-	says 'has no symbols|no function matches' 'debuginfo|inlined'
-	expect 1 funcs /nowhere/prog:x
-	says 'No such file'
-	expect 1 funcs /etc/passwd:x
-	says 'is no program or library'
+@test "calls that execute another program do not return, and are over" {
+	cc -O1 -x c -o "$tmp/exec" - <<-'EOT'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		__attribute__((noinline)) void leaf(void) { __asm__ volatile("nop"); }
+		__attribute__((noinline)) void other(char *path, char *n) { execl(path, path, n, (char *)0); }
+		int main(int argc, char **argv)
+		{
+			char n[16];
+			snprintf(n, sizeof(n), "%d", argc > 1 ? atoi(argv[1]) - 1 : 101);
+			leaf();
+			if (atoi(n))
+				other(argv[0], n);
+			return 0;
+		}
+	EOT
+	run -0 --separate-stderr "$iostrata" funcs -j "$tmp/exec:leaf" "$tmp/exec:other" -- "$tmp/exec"
+	json '(.functions | map({(.name): [.count, .unreturned]}) | add) == {"leaf": [102, 0], "other": [101, 101]}
+		and ([.lost[]] | add) == 0'
+}
+
+# More than there is room for: those are lost, which is told once.
+@test "thousands of threads in a function" {
+	cc -O1 -pthread -x c -o "$tmp/crowd" - <<-'EOT'
+		#include <pthread.h>
+		enum { N = 4001 };
+		static pthread_barrier_t all;
+		__attribute__((noinline)) void meet(void) { pthread_barrier_wait(&all); __asm__ volatile(""); }
+		static void *thread(void *arg) { meet(); return arg; }
+		int main(void)
+		{
+			static pthread_t t[N];
+			pthread_attr_t a;
+			pthread_attr_init(&a);
+			pthread_attr_setstacksize(&a, 65536);
+			pthread_barrier_init(&all, NULL, N);
+			for (int i = 0; i < N; i++)
+				if (pthread_create(&t[i], &a, thread, NULL))
+					return 1;
+			for (int i = 0; i < N; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	EOT
+	tried=0
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		run -0 --separate-stderr "$iostrata" funcs -j --probe "$probe" "$tmp/crowd:meet" -- "$tmp/crowd"
+		json '.functions[0].count + .lost.threads == 4001 and .lost.threads > 900 and .lost.unmatched_end == 0
+			and .functions[0].unreturned == 0'
+	done
+	((tried > 0)) || skip "no uprobes here"
 }
 
 @test "options that exclude one another, and limits" {
@@ -198,14 +204,6 @@ has_probe() { # KIND
 	says 'kprobe does not probe functions of programs'
 	expect 2 funcs --probe frob vfs_read
 	says "'frob' for --probe"
-}
-
-@test "a kernel without function probes: kernel functions exit 3, with what would help" {
-	[[ ! -e /sys/bus/event_source/devices/kprobe ]] || skip "this kernel has kprobes"
-	expect 3 funcs vfs_read -D 0.1
-	says 'functions cannot be probed' 'CONFIG_KPROBE_EVENTS.*c:pread'
-	expect 0 funcs --list vfs_read vfs_write
-	[[ $output == *'vfs_read: not traced: this kernel has no function probes'*'2 of them not traced' ]]
 }
 
 @test "the end: by a signal, by kill -9; nothing stays in the kernel" {

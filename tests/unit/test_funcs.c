@@ -117,7 +117,7 @@ static unsigned int distance(const char *text, const char *name)
 
 static void patterns_near(void **state)
 {
-	char name[300];
+	char name[600];
 
 	(void)state;
 	assert_int_equal(distance("vfs_read", "vfs_read"), 0);
@@ -130,6 +130,8 @@ static void patterns_near(void **state)
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	assert_int_equal(distance("a*", name), PATTERN_FAR);
+	name[512] = '\0';
+	assert_int_equal(distance("a*", name), 0);
 }
 
 static void figures_add_up(void **state)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# funcs: which functions a pattern means, what it says of others, and what it refuses.
+# shellcheck disable=SC2154 # bats sets them
+
+load lib
+load funcs
+
+# xz of all symbols, as distributions pack some
+@test "functions of a stripped program that has .gnu_debugdata" {
+	objcopy --only-keep-debug "$calls" "$tmp/debug"
+	xz -c --check=crc32 "$tmp/debug" >"$tmp/debug.xz"
+	objcopy --add-section .gnu_debugdata="$tmp/debug.xz" "$BATS_FILE_TMPDIR/stripped" "$tmp/packed"
+	expect 0 funcs --list "$tmp/packed:calls_*"
+	[[ $output == *'calls_leaf ['* && $output == *'9 functions'* ]]
+	run -0 "$iostrata" funcs --csv "$tmp/packed:calls_leaf" -- bash -c '"$0" /etc/passwd >/dev/null' "$tmp/packed"
+	[[ $output == *'calls_leaf(),233,'* ]]
+}
+
+@test "--list says what is meant" {
+	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
+	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions"* ]]
+	expect 0 funcs --list "$calls:calls_*" '!*t*'
+	[[ $output != *calls_top* && $output == *calls_mid* ]]
+	expect 0 funcs --list 'vfs_re*' 'bpf_prog_load'
+	[[ $output == *vfs_read* && $output == *"bpf_prog_load: not traced: BPF programs or probes"* ]]
+	expect 0 funcs --list 'c:pread*'
+	[[ $output == *"pread"*"/libc"* ]]
+	expect 0 funcs --list vfs_read no_such_function
+	[[ $output == *"no_such_function: not traced: no function matches; it may be inlined"* ]]
+	funcs_of_calls -j "$calls:calls_top" "$calls:no_such_function"
+	json '.functions[0].count == 23 and (.refused | length == 1 and (.[0].name | endswith(":no_such_function")))' \
+		"$tmp/out"
+}
+
+@test "patterns that mean nothing" {
+	expect 1 funcs 'vfs_raed'
+	says "no function matches 'vfs_raed'" 'did you mean: .*vfs_read'
+	expect 1 funcs "$calls:nothing_*"
+	says 'no function matches' 'inlined'
+	expect 2 funcs '/vfs_(read/'
+	says 'wrong regular expression' 'at character 10: vfs_\(read <-- here'
+	expect 2 funcs '!vfs_*'
+	says 'all patterns leave functions out'
+	expect 2 funcs ':x'
+	says 'names no function'
+	expect 2 funcs vfs_read 'c:pread'
+	says 'cannot be traced together' 'c:glob are of programs'
+	expect 1 funcs nomod:x
+	says "no function matches 'nomod:x'" "no module 'nomod' is loaded.*/usr/bin/nomod:"
+	expect 1 funcs README.md
+	says 'no function matches' 'is a file: quote patterns'
+	expect 1 funcs bpf_prog_load
+	says 'bpf_prog_load cannot be traced: BPF programs or probes'
+	expect 1 funcs "$BATS_FILE_TMPDIR/stripped:calls_top"
+	says 'has no symbols|no function matches' 'debuginfo|inlined'
+	expect 1 funcs /nowhere/prog:x
+	says 'No such file'
+	expect 1 funcs /etc/passwd:x
+	says 'is no program or library'
+}
+
+@test "a pattern with ! that leaves nothing is named, and not the one that matched" {
+	expect 1 funcs --list vfs_read '!ext4_*' '!vfs_*'
+	says "'!vfs_\*' leaves nothing of what 'vfs_read' matches"
+	expect 1 funcs "!$calls:calls_*" "$calls:calls_top"
+	says "calls_\*' leaves nothing of what '.*calls_top' matches"
+	expect 1 funcs --list '!vfs_*' vfs_raed
+	says "no function matches 'vfs_raed'" 'did you mean: .*vfs_read'
+	# a variable is no function
+	expect 0 funcs --list jiffies vfs_read
+	[[ $output == *'jiffies: not traced: no function matches'* ]]
+}
+
+# As C++ has them: longer than what is kept of a name that is shown in a table.
+@test "a function with a very long name" {
+	name=_Z$(printf 'x%.0s' {1..1100})
+	cc -O1 -x c -o "$tmp/long" - <<-EOT
+		__attribute__((noinline)) void f(void) __asm__("${name}1");
+		__attribute__((noinline)) void g(void) __asm__("${name}2");
+		void f(void) { __asm__ volatile("nop"); }
+		void g(void) { __asm__ volatile("nop; nop"); }
+		int main(void) { f(); g(); g(); return 0; }
+	EOT
+	expect 0 funcs --list "$tmp/long:_Z*"
+	[[ $output == *"${name}1 ["*"${name}2 ["* ]]
+	run -0 --separate-stderr "$iostrata" funcs --csv "$tmp/long:_Z*" -- "$tmp/long"
+	[[ $output == *"${name}1(),1,"* && $output == *"${name}2(),2,"* ]]
+	run -0 --separate-stderr "$iostrata" funcs "$tmp/long:_Z*" -- "$tmp/long"
+	fits_80_columns <(printf '%s\n' "$output")
+}
+
+# The kernel keeps the returns of a thread in a list, and kills who does not come back in that order.
+@test "programs that switch stacks are not probed" {
+	cc -O1 -x c -o "$tmp/swap" - <<-'EOT'
+		#include <ucontext.h>
+		static ucontext_t a, b;
+		static char stack[65536];
+		__attribute__((noinline)) void other(void) { swapcontext(&b, &a); __asm__ volatile(""); }
+		__attribute__((noinline)) void there(void) { swapcontext(&a, &b); __asm__ volatile(""); }
+		int main(void)
+		{
+			getcontext(&b);
+			b.uc_stack.ss_sp = stack;
+			b.uc_stack.ss_size = sizeof(stack);
+			b.uc_link = &a;
+			makecontext(&b, other, 0);
+			there();
+			there();
+			return 0;
+		}
+	EOT
+	for strip in 0 1; do
+		expect 1 funcs "$tmp/swap:*" -D 0.1
+		says "swap' switches stacks \(swapcontext\)" 'the kernel do can be traced'
+		strip -s "$tmp/swap"
+	done
+	objcopy --add-section .gopclntab=/etc/passwd "$calls" "$tmp/go"
+	expect 1 funcs "$tmp/go:calls_top" -D 0.1
+	says "go' is a Go program: its stacks move" 'the kernel do can be traced'
+	expect 0 funcs --list 'c:swapcontext' 'c:*setjmp' 'c:pread'
+	[[ $output == *'swapcontext ['*': not traced: it switches stacks'*', '?' of them not traced'* ]]
+	expect 0 funcs --list "$calls:_start" "$calls:calls_top"
+	[[ $output == *'_start ['*': not traced: nothing calls it'* ]]
+}
+
+@test "a kernel without function probes: kernel functions exit 3, with what would help" {
+	[[ ! -e /sys/bus/event_source/devices/kprobe ]] || skip "this kernel has kprobes"
+	expect 3 funcs vfs_read -D 0.1
+	says 'functions cannot be probed' 'CONFIG_KPROBE_EVENTS.*c:pread'
+	expect 0 funcs --list vfs_read vfs_write
+	[[ $output == *'vfs_read: not traced: functions cannot be probed: '*'without kprobes'*'2 of them not traced' ]]
+}
