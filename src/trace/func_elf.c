@@ -15,6 +15,7 @@
 #include "base/funcs.h"
 #include "base/pattern.h"
 #include "base/reason.h"
+#include "trace/func_unsafe.h"
 
 enum { MAX_DEBUGDATA = 256 << 20, MAX_DEBUGDATA_GROWTH = 64 };
 
@@ -164,19 +165,24 @@ struct reading {
 static int function_add(void *arg, const char *name, uint64_t offset)
 {
 	struct reading *r = arg;
-	bool meant = false;
+	int err;
 
 	r->seen++;
-	for (size_t i = 0; i < r->n; i++) {
-		const char *scope = pattern_scope(r->patterns[i]);
+	if (!patterns_mean(r->patterns, r->n, r->scope, name))
+		return 0;
+	err = func_list_add(r->l, name, r->path, offset);
+	if (!err)
+		r->l->at[r->l->n - 1].refused = func_unsafe(name);
+	return err;
+}
 
-		if ((*scope && strcmp(scope, r->scope)) || !pattern_matches(r->patterns[i], name))
-			continue;
-		if (pattern_excludes(r->patterns[i]))
-			return 0;
-		meant = true;
-	}
-	return meant ? func_list_add(r->l, name, r->path, offset) : 0;
+/* By its name: it has functions that switch stacks, but does not use them itself. */
+static bool is_libc(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6) ||
+			!strncmp(base, "/ld-musl", 8));
 }
 
 /* The C library that this program itself uses. */
@@ -184,16 +190,11 @@ static const char *libc_path(struct func_list *l)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
 	char line[PATH_MAX + 128], path[PATH_MAX];
-	const char *found = NULL, *base;
+	const char *found = NULL;
 
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*s %*s %*s %*s %*s %4095s", path) != 1)
-			continue;
-		base = strrchr(path, '/');
-		if (base && (!strncmp(base, "/libc.so", 8) || !strncmp(base, "/libc-", 6) ||
-			     !strncmp(base, "/ld-musl", 8)))
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %*s %*s %*s %*s %4095s", path) == 1 && is_libc(path))
 			found = func_list_place(l, path, strlen(path));
-	}
 	if (f)
 		fclose(f);
 	return found;
@@ -211,6 +212,18 @@ static int file_failed(const char *path, int err, struct reason *why)
 	return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(-err));
 }
 
+static int file_read(struct reading *r, int fd, struct reason *why)
+{
+	int err;
+
+	if (!is_libc(r->path) && func_unsafe_file(fd, r->path, why))
+		return -1;
+	err = elf_read(fd, function_add, r);
+	if (!err && !r->seen)
+		err = 1;
+	return err ? file_failed(r->path, err, why) : 0;
+}
+
 static int file_list(struct reading *r, struct reason *why)
 {
 	int fd, err;
@@ -222,12 +235,11 @@ static int file_list(struct reading *r, struct reason *why)
 	if (!r->path)
 		return reason_set(why, EXIT_FAILED, "cannot find the C library");
 	fd = open(r->path, O_RDONLY | O_CLOEXEC);
-	err = fd < 0 ? -errno : elf_read(fd, function_add, r);
-	if (fd >= 0)
-		close(fd);
-	if (!err && !r->seen)
-		err = 1;
-	return err ? file_failed(r->path, err, why) : 0;
+	if (fd < 0)
+		return file_failed(r->path, -errno, why);
+	err = file_read(r, fd, why);
+	close(fd);
+	return err;
 }
 
 static int by_place(const void *a, const void *b)
@@ -249,12 +261,14 @@ static void aliases_remove(struct func_list *l)
 
 	qsort(l->at, l->n, sizeof(*l->at), by_place);
 	for (size_t i = 0; i < l->n; i++) {
-		const struct func *last = kept ? &l->at[kept - 1] : NULL;
+		struct func *last = kept ? &l->at[kept - 1] : NULL, *f = &l->at[i];
 
-		if (last && last->addr == l->at[i].addr && last->where == l->at[i].where)
-			free(l->at[i].name);
-		else
-			l->at[kept++] = l->at[i];
+		if (!last || last->addr != f->addr || last->where != f->where) {
+			l->at[kept++] = *f;
+			continue;
+		}
+		last->refused = last->refused ? last->refused : f->refused;
+		free(f->name);
 	}
 	l->n = kept;
 }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which functions are meant, by several patterns and by long names; which must not be probed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/funcs.h"
+#include "base/pattern.h"
+#include "base/reason.h"
+#include "trace/func_kernel.h"
+#include "trace/func_unsafe.h"
+
+enum { LONGEST = 511 };
+
+static void patterns_open(const char *const texts[], struct pattern **p, size_t n)
+{
+	struct reason why = {};
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(pattern_open(texts[i], &p[i], &why), 0);
+}
+
+static void patterns_free(struct pattern **p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		pattern_free(p[i]);
+}
+
+static void an_exclusion_knows_what_it_took(void **state)
+{
+	static const char *const texts[] = { "!ext4_*", "!vfs_*", "vfs_read", "xfs:*" };
+	struct pattern *p[4];
+
+	(void)state;
+	patterns_open(texts, p, 4);
+	assert_false(patterns_mean(p, 4, "", "ext4_sync_file"));
+	assert_false(patterns_mean(p, 4, "", "vfs_write"));
+	for (int i = 0; i < 4; i++)
+		assert_false(pattern_has_matched(p[i]));
+	assert_false(patterns_mean(p, 4, "", "vfs_read"));
+	assert_true(patterns_mean(p, 4, "xfs", "xfs_read"));
+	assert_false(patterns_mean(p, 4, "ext4", "xfs_read"));
+	assert_false(pattern_has_matched(p[0]));
+	for (int i = 1; i < 4; i++)
+		assert_true(pattern_has_matched(p[i]));
+	patterns_free(p, 4);
+}
+
+/* As long as the kernel's names can be, and a module behind it. */
+static void long_names_are_whole(void **state)
+{
+	static const char *const texts[] = { "_Z*" };
+	char name[LONGEST + 1], text[2 * LONGEST];
+	struct func_list l = {};
+	struct pattern *p[1];
+	FILE *f;
+
+	(void)state;
+	memset(name, 'x', LONGEST);
+	memcpy(name, "_Z", 2);
+	name[LONGEST] = '\0';
+	snprintf(text, sizeof(text), "ffffffff81000010 D _Z_data\n"
+				     "ffffffffc0000010 t %s\t[%s]\n"
+				     "ffffffffc0000020 t _Zy\t[b]\n", name, "nf_conntrack");
+	f = fmemopen(text, strlen(text), "r");
+	patterns_open(texts, p, 1);
+	assert_int_equal(func_kernel_list_from(&l, f, p, 1, false), 0);
+	assert_int_equal(l.n, 2);
+	assert_string_equal(l.at[0].name, name);
+	assert_string_equal(l.at[0].where, "nf_conntrack");
+	assert_string_equal(l.at[1].name, "_Zy");
+	func_list_free(&l);
+	patterns_free(p, 1);
+	fclose(f);
+}
+
+static void some_returns_are_not_probed(void **state)
+{
+	static const char *const unsafe[] = { "swapcontext", "setcontext@@GLIBC_2.2.5", "_setjmp",
+					      "__sigsetjmp", "getcontext", "_start", "__cxa_throw",
+					      "_dl_runtime_resolve_xsavec", "coroutine_transfer",
+					      "qemu_switch_fiber", "_Unwind_Resume" };
+	static const char *const safe[] = { "main", "swapcontexts", "krb5_setcontext", "longjmp",
+					    "makecontext", "_start_here", "__libc_start_main",
+					    "pread64@@GLIBC_2.2.5", "_" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unsafe) / sizeof(*unsafe); i++)
+		assert_non_null(func_unsafe(unsafe[i]));
+	for (size_t i = 0; i < sizeof(safe) / sizeof(*safe); i++)
+		assert_null(func_unsafe(safe[i]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_exclusion_knows_what_it_took),
+		cmocka_unit_test(long_names_are_whole),
+		cmocka_unit_test(some_returns_are_not_probed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
