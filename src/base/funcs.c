@@ -62,8 +62,6 @@ void func_figures_add(struct func_figures *sum, const struct func_figures *f)
 	sum->count += f->count;
 	sum->total_ns += f->total_ns;
 	sum->self_ns += f->self_ns;
-	sum->calls += f->calls;
-	sum->below += f->below;
 }
 
 static void rows_free(struct func_row *rows, size_t n)
@@ -80,20 +78,4 @@ void func_snapshot_free(struct func_snapshot *sn)
 	rows_free(sn->rows, sn->n_rows);
 	rows_free(sn->tree, sn->n_tree);
 	*sn = (struct func_snapshot){};
-}
-
-static uint64_t minus(uint64_t ns, double cost)
-{
-	return cost >= ns ? 0 : ns - (uint64_t)(cost + 0.5);
-}
-
-/* Both times of a call include part of its own probe's cost. Its total time also includes the whole
- * cost of the calls below it; its own time, the part of each callee's cost that is not in the
- * callee's own time. */
-void func_figures_subtract(struct func_figures *f, const struct func_cost *cost)
-{
-	double outside_ns = cost->call_ns - cost->inside_ns;
-
-	f->total_ns = minus(f->total_ns, f->count * cost->inside_ns + f->below * cost->call_ns);
-	f->self_ns = minus(f->self_ns, f->count * cost->inside_ns + f->calls * outside_ns);
 }

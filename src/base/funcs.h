@@ -42,7 +42,6 @@ struct func_figures {
 	uint64_t count;
 	uint64_t total_ns, self_ns;
 	uint64_t min_ns, max_ns;	/* 0 if count is 0 */
-	uint64_t calls, below;		/* traced calls made directly; those and all below */
 };
 
 void func_figures_add(struct func_figures *sum, const struct func_figures *f);
@@ -85,9 +84,5 @@ struct func_cost {
 	double call_ns;		/* by which a call takes longer */
 	double inside_ns;	/* the part of it in the call's own time */
 };
-
-/* Subtracts the probes' cost from @f: that of these calls and of the calls below them; never below
- * 0. */
-void func_figures_subtract(struct func_figures *f, const struct func_cost *cost);
 
 #endif

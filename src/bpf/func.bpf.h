@@ -127,7 +127,7 @@ static __always_inline bool func_enter(u32 func, u64 sp)
 	f->sp = sp;
 	f->nested_ns = 0;
 	if (FUNC_CONF(subtract))
-		f->calls = f->below = 0;
+		f->below = 0;
 	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
 		f->path = func_path(above, func);
 	f->start = bpf_ktime_get_ns();
@@ -179,6 +179,12 @@ static __always_inline void func_unmatched(u32 func)
 		func_count_lost(FUNC_LOST_END);
 }
 
+/* What the probes of a call and of all below it add to its time. */
+static __always_inline u64 func_cost(const struct func_frame *f)
+{
+	return func_live.inside_ns + f->below * func_live.call_ns;
+}
+
 /* Charges @f, the frame of the call that returned, the last of @depth, and gives it up. */
 static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 depth,
 					   struct func_frame *f)
@@ -188,20 +194,16 @@ static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 
 
 	/* the clock is one that NMIs can read: it may step back a little around an update */
 	c.dur = func_positive(bpf_ktime_get_ns() - f->start);
+	if (FUNC_CONF(subtract))
+		c.dur = func_positive(c.dur - func_cost(f));
 	c.self = func_positive(c.dur - f->nested_ns);
-	if (FUNC_CONF(subtract)) {
-		c.calls = f->calls;
-		c.below = f->below;
-	}
 	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
 		c.path = f->path;
 	if (depth > 1) {
 		above = func_frame_at(t, depth - 2);
 		above->nested_ns += c.dur;
-		if (FUNC_CONF(subtract)) {
-			above->calls++;
-			above->below += c.below + 1;
-		}
+		if (FUNC_CONF(subtract))
+			above->below += f->below + 1;
 		if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
 			c.parent = above->path;
 	}

@@ -37,7 +37,7 @@ struct func_conf {
 	unsigned int hists;		/* copies of the histograms, shared by the CPUs; 2^n */
 	unsigned int user_stacks;	/* the functions are a program's */
 	unsigned char rows;		/* enum func_rows */
-	unsigned char subtract;		/* count nested calls, too */
+	unsigned char subtract;		/* what probes cost is no part of any time */
 	unsigned char tracked;		/* only the tool's child and its descendants */
 	unsigned char n_pids;		/* only these thread groups; 0: all */
 	unsigned char hists_shared;	/* hists are fewer than CPUs */
@@ -53,8 +53,6 @@ struct func_sums {
 	unsigned long long self_ns;	/* without that of the traced functions that it called */
 	unsigned long long max_ns;
 	unsigned long long min_inverse;	/* ~min_ns; 0: no call */
-	unsigned long long calls;	/* with conf.subtract: traced functions they called */
-	unsigned long long below;	/* the same, with all calls below those */
 	unsigned long long parent;	/* with FUNC_ROWS_TREE: path of the row above; 0: none */
 };
 
@@ -86,8 +84,7 @@ struct func_frame {
 	unsigned long long nested_ns;	/* in traced functions that it called */
 	unsigned long long path;	/* only with FUNC_ROWS_TREE */
 	unsigned int func;
-	unsigned int calls, below;	/* as in struct func_sums */
-	unsigned int pad;
+	unsigned int below;		/* only with conf.subtract: calls that came in between */
 };
 
 struct func_thread {
@@ -112,6 +109,8 @@ enum func_lost {
 /* What changes while programs run. They write @lost, @sp_seen and @learned, user space the rest. */
 struct func_live {
 	unsigned long long since_ns;	/* all probes are live; 0: not yet */
+	unsigned long long call_ns;	/* with conf.subtract: what a probe adds to callers' time */
+	unsigned long long inside_ns;	/* and to the call's own; both 0 while it is measured */
 	long long sp_shift;		/* from the stack at a return to that at the entry */
 	unsigned int learning;		/* @sp_shift is not known */
 	unsigned int sp_seen;		/* @learned was written */

@@ -84,7 +84,7 @@ static __always_inline void func_key_by(struct func_key *k)
 /* A call that returned, and where it is counted. */
 struct func_call {
 	u64 dur, self, path, parent;
-	u32 func, bucket, calls, below;
+	u32 func, bucket;
 };
 
 static __always_inline struct func_sums *func_row_find(const struct func_call *c)
@@ -134,10 +134,6 @@ static __always_inline void func_sums_add(struct func_sums *s, const struct func
 	atomic_add(&s->self_ns, c->self);
 	cell_max(&s->max_ns, c->dur);
 	cell_max(&s->min_inverse, ~c->dur);
-	if (FUNC_CONF(subtract)) {
-		atomic_add(&s->calls, c->calls);
-		atomic_add(&s->below, c->below);
-	}
 }
 
 static __always_inline void func_cell_add(const struct func_call *c)

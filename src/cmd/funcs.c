@@ -358,8 +358,7 @@ static int report(struct run *r, struct reason *why)
 		lost += sn.lost[i];
 	if (r->opts.strict && lost && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
-	if (f->subtract)
-		funcs_subtract(&f->view.cost[0], &sn);
+	f->view.until = time(NULL);
 	err = print(f, &sn);
 	func_snapshot_free(&sn);
 	r->no_reader |= err == -EPIPE;

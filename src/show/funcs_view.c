@@ -209,14 +209,6 @@ void funcs_rows_done(struct funcs_rows *r)
 	free(r->at);
 }
 
-void funcs_subtract(const struct func_cost *cost, struct func_snapshot *sn)
-{
-	for (size_t i = 0; i < sn->n_rows; i++)
-		func_figures_subtract(&sn->rows[i].sum, cost);
-	for (size_t i = 0; i < sn->n_tree; i++)
-		func_figures_subtract(&sn->tree[i].sum, cost);
-}
-
 static const struct {
 	const char *name, *text;
 } losses[FUNC_LOSS_N] = {

@@ -59,9 +59,6 @@ int funcs_tree_init(struct funcs_tree *t, const struct funcs_view *v,
 		    const struct func_snapshot *sn);
 void funcs_tree_done(struct funcs_tree *t);
 
-/* Subtracts the cost of the probes from the sums. */
-void funcs_subtract(const struct func_cost *cost, struct func_snapshot *sn);
-
 /* "threads", "rows" ...; and its message: "no room for a thread". */
 const char *funcs_loss_name(enum func_loss what);
 const char *funcs_loss_text(enum func_loss what);

@@ -94,8 +94,8 @@ static void figures_more(struct func_figures *f, struct func_sums *last,
 	struct func_figures more = {
 		.count = count,
 		.total_ns = now->total_ns - last->total_ns,
-		.self_ns = now->self_ns - last->self_ns, .calls = now->calls - last->calls,
-		.below = now->below - last->below, .max_ns = now->max_ns,
+		.self_ns = now->self_ns - last->self_ns,
+		.max_ns = now->max_ns,
 		.min_ns = now->min_inverse ? ~now->min_inverse : now->max_ns,
 	};
 
@@ -109,8 +109,6 @@ static void sums_merge(struct func_sums *sum, const struct func_sums *one)
 	sum->count += one->count;
 	sum->total_ns += one->total_ns;
 	sum->self_ns += one->self_ns;
-	sum->calls += one->calls;
-	sum->below += one->below;
 	sum->parent |= one->parent;
 	if (sum->max_ns < one->max_ns)
 		sum->max_ns = one->max_ns;

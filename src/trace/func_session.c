@@ -203,7 +203,11 @@ static int probe_choose(struct func_session *s, bool user, struct reason *why)
 			if (is_candidate(s, m, user) && (choice == 2 || is_first_choice(s, m)) &&
 			    !load_is_limit(-err))
 				err = try_with_second(s, m);
-	return err ? no_probe(s, user, err, why) : 0;
+	if (err)
+		return no_probe(s, user, err, why);
+	s->live->call_ns = s->cost.call_ns + 0.5;
+	s->live->inside_ns = s->cost.inside_ns + 0.5;
+	return 0;
 }
 
 static int probe_check(const struct func_session *s, bool user, struct reason *why)

@@ -151,22 +151,6 @@ static void figures_add_up(void **state)
 	assert_int_equal(sum.max_ns, 20);
 }
 
-static void cost_is_taken_off(void **state)
-{
-	const struct func_cost cost = { .call_ns = 100, .inside_ns = 40 };
-	struct func_figures f = { .count = 10, .total_ns = 5000, .self_ns = 3000, .calls = 20,
-				  .below = 30 };
-
-	(void)state;
-	func_figures_subtract(&f, &cost);
-	assert_int_equal(f.total_ns, 5000 - 10 * 40 - 30 * 100);
-	assert_int_equal(f.self_ns, 3000 - 10 * 40 - 20 * 60);
-	f = (struct func_figures){ .count = 10, .total_ns = 100, .self_ns = 100 };
-	func_figures_subtract(&f, &cost);
-	assert_int_equal(f.total_ns, 0);
-	assert_int_equal(f.self_ns, 0);
-}
-
 /* a calls b, which calls a; b is also called by nobody; d by one that has not returned. */
 static struct func_row tree_rows[] = {
 	{ .func = 1, .path = 22, .parent = 11,
