@@ -214,6 +214,13 @@ static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 
 	func_call_add(&c);
 }
 
+/* Whether a call at @sp was made from within the last frame that there is room for, @f: it was
+ * counted as lost when it began. */
+static __always_inline bool func_is_too_deep(struct func_thread *t, struct func_frame *f, u64 sp)
+{
+	return t->depth == FUNC_FRAMES && func_is_older(f, sp - 1);
+}
+
 /* The call of @func that was entered at @sp returns. */
 static __always_inline void func_leave(u32 func, u64 sp)
 {
@@ -231,7 +238,8 @@ static __always_inline void func_leave(u32 func, u64 sp)
 	if (unlikely(!func_frame_is(f, func, sp)) && !func_learn(f, func, sp)) {
 		depth = func_frames_unwind(t, func, sp);
 		if (!depth) {
-			func_unmatched(func);
+			if (!func_is_too_deep(t, f, sp))
+				func_unmatched(func);
 			return;
 		}
 		f = func_frame_at(t, depth - 1);

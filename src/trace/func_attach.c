@@ -238,14 +238,13 @@ static int batch_try(struct func_attached *a, const struct batch *b, func_progre
 		int err = progress && !progress(0, b->n) ? -EINTR : batch_attach(a, b, from, n);
 
 		left--;
-		if (err == -EINTR)
-			return err;
-		if (func_is_limit(err))
+		if (err == -EINTR || (err == -ESRCH && a->pid) || func_is_limit(err))
 			return err;
 		if (err && !a->err)
 			a->err = -err;
 		if (err && n == 1)
-			b->funcs[from]->refused = func_why_refused(err == -ENOENT ? -EINVAL : err);
+			b->funcs[from]->refused = func_why_refused(
+				err == -ENOENT || err == -ESRCH ? -EINVAL : err);
 		if (!err || n == 1)
 			continue;
 		todo[left].from = from + half;

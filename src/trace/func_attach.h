@@ -40,9 +40,9 @@ void func_only_in(struct func_attached *a, unsigned int pid);
 
 /*
  * Probes @n functions, which are numbered from @first. For each that cannot be probed, func.refused
- * says why. Returns how many are probed, or -errno: descriptors or memory ran out, or -EINTR:
- * @progress said so. In @a the caller has set the method, the object (loaded for that method) and
- * the features; they outlive @a.
+ * says why. Returns how many are probed, or -errno: descriptors or memory ran out; -EINTR:
+ * @progress said so; -ESRCH: the process of func_only_in() has ended. In @a the caller has set the
+ * method, the object (loaded for that method) and the features; they outlive @a.
  */
 int func_attach(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
 		func_progress_fn *progress);

@@ -20,6 +20,7 @@
 #include "trace/func_cost.h"
 #include "trace/func_find.h"
 #include "trace/func_load.h"
+#include "trace/func_losses.h"
 #include "trace/func_memory.h"
 #include "trace/load.h"
 
@@ -47,7 +48,7 @@ struct func_session {
 	struct func_collect *collect;
 	int stats_fd;
 	uint64_t since_ns, collected_ns;
-	unsigned long long lost[FUNC_LOSS_N];	/* at the last snapshot */
+	struct func_losses losses;
 };
 
 static int limit_check(const struct func_session *s, struct reason *why)
@@ -252,6 +253,8 @@ static int functions_attach(struct func_session *s, struct reason *why)
 	got = func_attach(&s->attached, s->list.at, s->list.n, 0, s->conf.progress);
 	if (got == -EINTR)
 		return reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
+	if (got == -ESRCH)
+		return reason_set(why, EXIT_FAILED, "process %u has ended", s->attached.pid);
 	if (got < 0)
 		return load_limit_reached(why, "attach", -got);
 	if (!got)
@@ -262,18 +265,8 @@ static int functions_attach(struct func_session *s, struct reason *why)
 
 static void losses_take(struct func_session *s, struct func_snapshot *sn)
 {
-	unsigned long long now[FUNC_LOSS_N] = {
-		[FUNC_LOSS_THREADS] = s->live->lost[FUNC_LOST_THREADS],
-		[FUNC_LOSS_ROWS] = s->live->lost[FUNC_LOST_ROWS],
-		[FUNC_LOSS_DEPTH] = s->live->lost[FUNC_LOST_DEPTH],
-		[FUNC_LOSS_END] = s->live->lost[FUNC_LOST_END],
-		[FUNC_LOSS_RETURN] = s->live->lost[FUNC_LOST_RETURN],
-		[FUNC_LOSS_MISSED] = func_missed(&s->attached),
-	};
-
-	for (int i = 0; i < FUNC_LOSS_N; i++)
-		sn->lost[i] = now[i] - s->lost[i];
-	memcpy(s->lost, now, sizeof(now));
+	func_losses_take(&s->losses, s->live, func_missed(&s->attached),
+			 s->attached.probe->way == FUNC_SESSION, sn->lost);
 }
 
 /* What came while probes were attached is of no interval. */

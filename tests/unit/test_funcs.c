@@ -16,6 +16,7 @@
 #include "show/funcs_view.h"
 #include "show/screen_table.h"
 #include "trace/func_collect.h"
+#include "trace/func_losses.h"
 #include "trace/func_memory.h"
 
 static struct pattern *open_pattern(const char *text)
@@ -310,6 +311,56 @@ static void a_call_between_two_looks(void **state)
 	func_collect_free(c);
 }
 
+/* Of threads without room, the ends are seen as well, but by sessions. */
+static void a_loss_is_counted_once(void **state)
+{
+	struct func_live live = { .lost = { [FUNC_LOST_THREADS] = 3 } };
+	struct func_losses pair = {}, session = {};
+	uint64_t lost[FUNC_LOSS_N];
+
+	(void)state;
+	func_losses_take(&pair, &live, 0, false, lost);
+	func_losses_take(&session, &live, 0, true, lost);
+	live.since_ns = 1;
+	live.lost[FUNC_LOST_END] = 5;
+	func_losses_take(&pair, &live, 2, false, lost);
+	assert_int_equal(lost[FUNC_LOSS_END], 5);
+	assert_int_equal(lost[FUNC_LOSS_THREADS], 0);
+	assert_int_equal(lost[FUNC_LOSS_MISSED], 2);
+	live.lost[FUNC_LOST_THREADS] += 7; /* begin in this interval, end in the next */
+	func_losses_take(&pair, &live, 2, false, lost);
+	assert_int_equal(lost[FUNC_LOSS_END], 0);
+	assert_int_equal(lost[FUNC_LOSS_THREADS], 7);
+	live.lost[FUNC_LOST_END] += 7 + 1;
+	func_losses_take(&pair, &live, 2, false, lost);
+	assert_int_equal(lost[FUNC_LOSS_END], 1);
+	func_losses_take(&session, &live, 2, true, lost);
+	assert_int_equal(lost[FUNC_LOSS_END], 13);
+}
+
+static void an_interval_has_its_time(void **state)
+{
+	struct func_snapshot sn = { .duration_ns = 1000000000 };
+	struct funcs_view v = view;
+	char *text;
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	v.until = 86399;
+	v.repeats = true;
+	v.kernel = "6.1";
+	text = printed(funcs_text, &v, &sn);
+	assert_int_equal(strncmp(text, "23:59:59, 1.00 s\n", 17), 0);
+	free(text);
+	text = printed(funcs_json, &v, &sn);
+	assert_non_null(strstr(text, "\"time\":\"1970-01-01T23:59:59+0000\""));
+	free(text);
+	v.repeats = false;
+	text = printed(funcs_text, &v, &sn);
+	assert_int_equal(strncmp(text, "traced 1.00 s on Linux 6.1\n", 27), 0);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,7 +370,7 @@ int main(void)
 		cmocka_unit_test(patterns_refused),
 		cmocka_unit_test(patterns_near),
 		cmocka_unit_test(figures_add_up),
-		cmocka_unit_test(cost_is_taken_off),
+		cmocka_unit_test(a_loss_is_counted_once),
 		cmocka_unit_test(tree_is_in_order),
 		cmocka_unit_test(tree_without_a_top),
 		cmocka_unit_test(lines_for_others),
