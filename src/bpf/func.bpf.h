@@ -97,17 +97,18 @@ static __always_inline u64 func_frames_outlive(struct func_thread *t, u64 depth,
 /* False: the call is not counted, and its return need not be seen. */
 static __always_inline bool func_enter(u32 func, u64 sp)
 {
-	u64 above = 0, was, depth;
+	u64 path = 0, was, depth;
 	struct func_thread *t;
 	struct func_frame *f;
 
 	if (!func_passes(func))
 		return false;
-	t = func_thread_get(bpf_get_current_task());
+	t = func_thread_get(bpf_get_current_task(), &was);
 	if (!t)
 		return false;
+	t->filling = 1;
+	barrier();
 	depth = t->depth;
-	was = t->filling;
 	if (depth && likely(!was)) {
 		f = func_frame_at(t, depth - 1);
 		if (unlikely(f->sp <= sp))
@@ -115,21 +116,23 @@ static __always_inline bool func_enter(u32 func, u64 sp)
 	}
 	if (unlikely(depth >= FUNC_FRAMES)) {
 		func_count_lost(FUNC_LOST_DEPTH);
+		t->filling = was;
 		return false;
 	}
-	t->filling = 1;
+	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
+		path = func_path(depth ? func_frame_at(t, depth - 1)->path : 0, func);
+	f = func_frame_at(t, depth);
 	t->depth = depth + 1;
 	barrier();
-	if (FUNC_CONF(rows) == FUNC_ROWS_TREE && depth)
-		above = func_frame_at(t, depth - 1)->path;
-	f = func_frame_at(t, depth);
+	/* first, for who interrupts the rest */
+	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
+		f->path = path;
+	barrier();
 	f->func = func;
 	f->sp = sp;
 	f->nested_ns = 0;
 	if (FUNC_CONF(subtract))
 		f->below = 0;
-	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
-		f->path = func_path(above, func);
 	f->start = bpf_ktime_get_ns();
 	barrier();
 	t->filling = was;
@@ -227,7 +230,7 @@ static __always_inline void func_leave(u32 func, u64 sp)
 	u64 task = bpf_get_current_task();
 	struct func_thread *t = func_thread_find(task);
 	struct func_frame *f;
-	u64 depth;
+	u64 depth, was;
 
 	if (!t || !t->depth) {
 		func_unmatched(func);
@@ -236,7 +239,12 @@ static __always_inline void func_leave(u32 func, u64 sp)
 	depth = t->depth;
 	f = func_frame_at(t, depth - 1);
 	if (unlikely(!func_frame_is(f, func, sp)) && !func_learn(f, func, sp)) {
+		was = t->filling;
+		t->filling = 1;
+		barrier();
 		depth = func_frames_unwind(t, func, sp);
+		barrier();
+		t->filling = was;
 		if (!depth) {
 			if (!func_is_too_deep(t, f, sp))
 				func_unmatched(func);

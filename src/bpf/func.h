@@ -90,7 +90,8 @@ struct func_frame {
 struct func_thread {
 	unsigned long long task;	/* struct task_struct *, 0: nobody's */
 	unsigned int depth;		/* frames in use */
-	unsigned int filling;		/* the last of them is not written yet */
+	unsigned int filling;		/* the last of them is not written yet, or some are being
+					 * given up: who interrupts that leaves them as they are */
 	unsigned int crowd;		/* of the slot: threads whose state is elsewhere */
 	unsigned int pad;
 	struct func_frame frames[FUNC_FRAMES];

@@ -32,13 +32,8 @@ struct {
 	__type(value, struct func_thread);
 } func_others SEC(".maps");
 
-/* The initial state of a thread; too large for the stack of a program. Never written. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct func_thread);
-} func_nobody SEC(".maps");
+/* The initial state of a thread elsewhere; too large for the stack of a program. */
+const struct func_thread func_nobody = { .filling = 1 };
 
 /* A bit per thread group: the tool's child and its descendants. */
 struct {
@@ -140,8 +135,8 @@ static __always_inline struct func_thread *func_thread_find(u64 task)
  * thread of its own: all have pid 0, but their addresses differ. */
 static __always_inline struct func_thread *func_thread_make(u64 task)
 {
-	struct func_thread *t = &func_threads[func_slot(task)], *nobody;
-	u32 slot = func_slot(task), zero = 0;
+	struct func_thread *t = &func_threads[func_slot(task)];
+	u32 slot = func_slot(task);
 
 	barrier_var(t);
 	if (!t->task && !bpf_map_update_elem(&func_owners, &slot, &slot, BPF_NOEXIST)) {
@@ -150,9 +145,9 @@ static __always_inline struct func_thread *func_thread_make(u64 task)
 		t->task = task;
 		return t;
 	}
-	nobody = bpf_map_lookup_elem(&func_nobody, &zero);
-	if (nobody && !bpf_map_update_elem(&func_others, &task, nobody, BPF_NOEXIST))
-		atomic_add(&t->crowd, 1);
+	atomic_add(&t->crowd, 1); /* before: who interrupts this must find the state */
+	if (bpf_map_update_elem(&func_others, &task, &func_nobody, BPF_NOEXIST))
+		atomic_add(&t->crowd, -1);
 	t = func_thread_elsewhere(task);
 	if (t)
 		t->task = task;
@@ -161,22 +156,29 @@ static __always_inline struct func_thread *func_thread_make(u64 task)
 	return t;
 }
 
-static __always_inline struct func_thread *func_thread_get(u64 task)
+/* @was_filling: whether this interrupts who fills a frame. */
+static __always_inline struct func_thread *func_thread_get(u64 task, u64 *was_filling)
 {
 	struct func_thread *t = func_thread_find(task);
 
-	return likely(t) ? t : func_thread_make(task);
+	if (likely(t)) {
+		*was_filling = t->filling;
+		return t;
+	}
+	*was_filling = 0;
+	return func_thread_make(task);
 }
 
 /* A thread that is in no traced function any more frees its state elsewhere: there is room for so
- * many threads at a time, not for all that ever were. */
+ * many threads at a time, not for all that ever were. But not in an interrupt of who is about to
+ * use it, and may even have made it just now. */
 static __always_inline void func_thread_leave(u64 task, struct func_thread *t)
 {
 	struct func_thread *slot = &func_threads[func_slot(task)];
 	u64 key = task;
 
 	barrier_var(slot);
-	if (unlikely(slot->task != task) && !bpf_map_delete_elem(&func_others, &key))
+	if (unlikely(slot->task != task) && !t->filling && !bpf_map_delete_elem(&func_others, &key))
 		atomic_add(&slot->crowd, -1);
 }
 
