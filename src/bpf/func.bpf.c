@@ -121,13 +121,15 @@ int func_session(struct pt_regs *ctx)
 SEC("?tp_btf/sched_process_exit")
 int func_on_exit(u64 *ctx)
 {
-	u64 task = ctx[0];
-	struct func_thread *t = func_thread_find(task);
+	func_calls_end(ctx[0]);
+	return 0;
+}
 
-	if (t && t->depth) {
-		func_frames_end(t);
-		func_thread_leave(task, t);
-	}
+/* Nor do those of a program that executes another, whose stack is somewhere else. */
+SEC("?tp_btf/sched_process_exec")
+int func_on_exec(u64 *ctx)
+{
+	func_calls_end(ctx[0]);
 	return 0;
 }
 

@@ -68,13 +68,23 @@ static __always_inline void func_frames_drop(struct func_thread *t, u64 depth, u
 	t->depth = keep;
 }
 
-/* Gives up all frames of a thread that ends. */
+/* Gives up all frames of a thread that ends, or whose program does. */
 static __always_inline void func_frames_end(struct func_thread *t)
 {
 #pragma clang loop unroll(disable)
 	for (u64 i = 0; i < FUNC_FRAMES && i < t->depth; i++)
 		func_count_unreturned(func_frame_at(t, i)->func);
 	t->depth = 0;
+}
+
+static __always_inline void func_calls_end(u64 task)
+{
+	struct func_thread *t = func_thread_find(task);
+
+	if (t && t->depth) {
+		func_frames_end(t);
+		func_thread_leave(task, t);
+	}
 }
 
 /*

@@ -138,6 +138,7 @@ static int programs_choose(struct func_bpf *obj, const struct func_method *probe
 	}
 	bpf_program__set_autoload(obj->progs.func_on_exit, true);
 	bpf_program__set_autoload(obj->progs.func_on_free, true);
+	bpf_program__set_autoload(obj->progs.func_on_exec, conf->user_stacks);
 	bpf_program__set_autoload(obj->progs.func_on_fork, conf->tracked);
 	if (probe->way == FUNC_EACH)
 		return 0;

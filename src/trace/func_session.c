@@ -39,7 +39,7 @@ struct func_session {
 	struct func_list list;
 	struct func_conf bpf_conf;
 	struct func_bpf *obj;
-	struct bpf_link *on_exit, *on_free, *on_fork;
+	struct bpf_link *on_exit, *on_free, *on_exec, *on_fork;
 	struct func_attached attached;
 	struct func_cost cost;
 	char probe_name[64];
@@ -225,9 +225,12 @@ static int tracepoints_attach(struct func_session *s, struct reason *why)
 {
 	s->on_exit = bpf_program__attach_trace(s->obj->progs.func_on_exit);
 	s->on_free = bpf_program__attach_trace(s->obj->progs.func_on_free);
+	if (s->bpf_conf.user_stacks)
+		s->on_exec = bpf_program__attach_trace(s->obj->progs.func_on_exec);
 	if (s->conf.follow)
 		s->on_fork = bpf_program__attach_trace(s->obj->progs.func_on_fork);
-	if (s->on_exit && s->on_free && (s->on_fork || !s->conf.follow))
+	if (s->on_exit && s->on_free && (s->on_exec || !s->bpf_conf.user_stacks) &&
+	    (s->on_fork || !s->conf.follow))
 		return 0;
 	if (load_is_limit(errno))
 		return load_limit_reached(why, "attach", errno);
@@ -322,6 +325,7 @@ void func_session_close(struct func_session *s)
 	if (!s)
 		return;
 	bpf_link__destroy(s->on_fork);
+	bpf_link__destroy(s->on_exec);
 	bpf_link__destroy(s->on_free);
 	bpf_link__destroy(s->on_exit);
 	func_detach(&s->attached, 0);
