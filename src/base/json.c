@@ -114,6 +114,16 @@ void json_put_string(struct json *j, const char *name, const char *text)
 	json_put_text(j, name, text, SIZE_MAX);
 }
 
+void json_put_time(struct json *j, const char *name, time_t t)
+{
+	char text[40] = "";
+	struct tm tm;
+
+	if (t && localtime_r(&t, &tm))
+		strftime(text, sizeof(text), "%FT%T%z", &tm);
+	json_put_string(j, name, text);
+}
+
 int json_end_line(struct json *j)
 {
 	text_put(&j->out, "\n");

@@ -44,6 +44,9 @@ void json_put_text(struct json *j, const char *name, const char *text, size_t ma
 /* The same for a whole string. */
 void json_put_string(struct json *j, const char *name, const char *text);
 
+/* ISO 8601, local, with the zone; null if it is 0. */
+void json_put_time(struct json *j, const char *name, time_t t);
+
 /* Ends the line and flushes; 0 or the first error. */
 int json_end_line(struct json *j);
 

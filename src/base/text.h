@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 /*
  * Makes @src safe for a terminal: printable well-formed UTF-8 stays, but a backslash becomes two;
@@ -86,6 +87,9 @@ struct text_num text_count7(uint64_t n);
 /* Events per second: "4.60/s", "12.3k/s", "<0.01/s"; "-" if the duration is 0; at most 7
  * columns. */
 struct text_num text_rate(uint64_t n, uint64_t duration_ns);
+
+/* The time of day, local: "23:01:59"; "-" if it is not known. */
+struct text_num text_clock(time_t t);
 
 /* "33.0 %", "<0.1 %" for little but not 0, "-" if @whole is 0; at most 7 columns. */
 struct text_num text_percent(uint64_t part, uint64_t whole);

@@ -136,3 +136,13 @@ struct text_num text_percent(uint64_t part, uint64_t whole)
 	snprintf(t.s, sizeof(t.s), v < 999.95 ? "%.1f %%" : ">999 %%", v);
 	return t;
 }
+
+struct text_num text_clock(time_t t)
+{
+	struct text_num text = { "-" };
+	struct tm tm;
+
+	if (localtime_r(&t, &tm))
+		strftime(text.s, sizeof(text.s), "%T", &tm);
+	return text;
+}

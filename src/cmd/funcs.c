@@ -314,6 +314,7 @@ static int start(struct run *r, struct reason *why)
 	v->milliseconds = f->milliseconds;
 	v->width = terminal_width(STDOUT_FILENO);
 	v->kernel = f->uts.release;
+	v->repeats = r->opts.interval_ns;
 	n = funcs_traced(v->funcs);
 	memcpy(filters, r->looked_for, sizeof(filters));
 	snprintf(r->looked_for, sizeof(r->looked_for), "%zu function%s by %s%s%.300s", n,
@@ -330,7 +331,7 @@ static int show(struct funcs *f, struct func_snapshot *sn)
 	f->interval = *sn;
 	*sn = (struct func_snapshot){};
 	f->ui.sn = &f->interval;
-	f->ui.time = time(NULL);
+	f->ui.time = f->view.until;
 	return funcs_ui_draw(&f->ui);
 }
 

@@ -154,17 +154,6 @@ static void put_record(struct writer *w, const struct op_record *r)
 	json_put_end(j, '}');
 }
 
-/* ISO 8601, with the zone. */
-static void put_time(struct json *j, time_t t)
-{
-	struct tm tm;
-	char text[40] = "";
-
-	if (t && localtime_r(&t, &tm))
-		strftime(text, sizeof(text), "%FT%T%z", &tm);
-	json_put_string(j, "time", text);
-}
-
 /* What the first screen begins with. */
 static void put_io(struct writer *w)
 {
@@ -186,7 +175,7 @@ static void put_head(struct writer *w)
 
 	json_put_string(j, "schema", "iostrata.breakdown/1");
 	json_put_string(j, "kernel", w->v->kernel);
-	put_time(j, w->v->until);
+	json_put_time(j, "time", w->v->until);
 	json_put_uint(j, "duration_ns", w->sn->duration_ns);
 	put_io(w);
 	json_put_begin(j, "missing", '[');

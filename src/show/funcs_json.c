@@ -116,6 +116,7 @@ int funcs_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 	json_put_begin(&j, NULL, '{');
 	json_put_string(&j, "schema", "iostrata.funcs/1");
 	json_put_string(&j, "kernel", v->kernel);
+	json_put_time(&j, "time", v->until);
 	json_put_uint(&j, "duration_ns", sn->duration_ns);
 	json_put_string(&j, "probe", v->probe);
 	json_put_begin(&j, "cost", '{');

@@ -29,8 +29,9 @@ static void put_head(struct text_out *o, const struct funcs_view *v, const struc
 {
 	size_t traced = funcs_traced(v->funcs);
 
-	text_put(o, "traced %s", text_ns(sn->duration_ns).s);
-	if (v->kernel) {
+	text_put(o, "%s%s%s", v->repeats ? text_clock(v->until).s : "traced",
+		 v->repeats ? ", " : " ", text_ns(sn->duration_ns).s);
+	if (v->kernel && !v->repeats) {
 		text_put(o, " on Linux ");
 		put_safe(o, v->kernel, 40);
 	}

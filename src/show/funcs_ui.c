@@ -173,14 +173,12 @@ bool funcs_ui_keys(struct funcs_ui *ui)
 static void put_head(const struct funcs_ui *ui, uint64_t self_ns)
 {
 	const struct funcs_view *v = ui->view;
-	char text[LINE], clock[16] = "";
 	size_t n = funcs_traced(v->funcs);
-	struct tm tm;
+	char text[LINE];
 
-	if (localtime_r(&ui->time, &tm))
-		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s %zu function%s by %s in %s%s", clock, n, n == 1 ? "" : "s",
-		 v->probe, text_ns(ui->sn->duration_ns).s, ui->paused ? ", paused" : "");
+	snprintf(text, sizeof(text), "%s %zu function%s by %s in %s%s", text_clock(ui->time).s, n,
+		 n == 1 ? "" : "s", v->probe, text_ns(ui->sn->duration_ns).s,
+		 ui->paused ? ", paused" : "");
 	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
 	snprintf(text, sizeof(text), "self time of all: %s; a probe costs %s a call%s",
 		 text_ns(self_ns).s, text_ns(v->cost->call_ns).s,

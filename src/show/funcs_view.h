@@ -6,6 +6,8 @@
 #ifndef IOSTRATA_FUNCS_VIEW_H
 #define IOSTRATA_FUNCS_VIEW_H
 
+#include <time.h>
+
 #include "base/columns.h"
 #include "base/funcs.h"
 
@@ -23,6 +25,8 @@ struct funcs_view {
 	bool milliseconds;		/* text only */
 	int width;			/* of the text; 0: 80 */
 	const char *kernel;		/* release */
+	bool repeats;			/* one of several intervals */
+	time_t until;			/* when it ended */
 };
 
 extern const struct column funcs_columns[], funcs_tree_columns[];

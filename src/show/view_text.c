@@ -50,12 +50,7 @@ struct text_num view_time(const struct breakdown_view *v, uint64_t ns)
 
 struct text_num view_clock(const struct breakdown_view *v)
 {
-	struct text_num t = { "-" };
-	struct tm tm;
-
-	if (localtime_r(&v->until, &tm))
-		strftime(t.s, sizeof(t.s), "%T", &tm);
-	return t;
+	return text_clock(v->until);
 }
 
 const char *view_paint(const struct breakdown_view *v, enum paint p)

@@ -53,7 +53,7 @@ static void kernel_explain(struct func_list *l, const char *probe)
 		return;
 	}
 	if (f.no_functions[0])
-		refuse_all(l, "this kernel has no function probes");
+		refuse_all(l, func_list_place(l, f.no_functions, strlen(f.no_functions)));
 	else if (how && how->attach_type && func_is_each(how))
 		untyped_refuse(l, &f);
 	feature_done(&f);

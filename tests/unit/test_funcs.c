@@ -202,14 +202,14 @@ static void tree_without_a_top(void **state)
 }
 
 static char *printed(int (*fn)(FILE *, const struct funcs_view *, const struct func_snapshot *),
-		     const struct func_snapshot *sn)
+		     const struct funcs_view *v, const struct func_snapshot *sn)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
 	assert_non_null(f);
-	assert_int_equal(fn(f, &view, sn), 0);
+	assert_int_equal(fn(f, v, sn), 0);
 	fclose(f);
 	return text;
 }
@@ -218,13 +218,13 @@ static void lines_for_others(void **state)
 {
 	struct func_snapshot sn = { .tree = tree_rows, .n_tree = 5, .rows = tree_rows,
 				    .n_rows = 5 };
-	char *text = printed(funcs_folded, &sn);
+	char *text = printed(funcs_folded, &view, &sn);
 
 	(void)state;
 	assert_string_equal(text, "b_c 500\na 60\na;b_c 30\na;b_c;a 10\nd_e 7\n");
 	free(text);
 	sn.n_rows = 1;
-	text = printed(funcs_csv, &sn);
+	text = printed(funcs_csv, &view, &sn);
 	assert_string_equal(text, "b;c(),2,0.040\n");
 	free(text);
 }
@@ -233,13 +233,13 @@ static void unreturned_calls_count(void **state)
 {
 	struct func_row row = { .func = 0, .unreturned = 7 };
 	struct func_snapshot sn = { .rows = &row, .n_rows = 1, .duration_ns = 1 };
-	char *text = printed(funcs_json, &sn);
+	char *text = printed(funcs_json, &view, &sn);
 
 	(void)state;
 	assert_non_null(strstr(text, "\"count\":7,\"total_ns\":null"));
 	assert_non_null(strstr(text, "\"unreturned\":7"));
 	free(text);
-	text = printed(funcs_text, &sn);
+	text = printed(funcs_text, &view, &sn);
 	assert_non_null(strstr(text, "7 calls were not seen to return"));
 	free(text);
 }
@@ -378,6 +378,7 @@ int main(void)
 		cmocka_unit_test(rows_are_in_order),
 		cmocka_unit_test(intervals_have_steps),
 		cmocka_unit_test(a_call_between_two_looks),
+		cmocka_unit_test(an_interval_has_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
