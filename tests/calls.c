@@ -13,13 +13,15 @@
  *	calls_again	1111	101 times ten deep in itself
  *	calls_deep	100	once, a hundred deep in itself
  *	calls_tail	101	ends by a jump to leaf
- *	calls_throw	13	left by a jump out of it, to calls_catch
+ *	calls_throw	13	left by a jump out of it, to calls_catch, some over a MiB of stack
  *	calls_catch	13
  *	calls_die	7	each by a thread that ends inside
  */
+#include <alloca.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -90,6 +92,16 @@ TRACED calls_catch(void)
 	__asm__ volatile("");
 }
 
+/* Where the stack crosses a multiple of a MiB, 16 bytes further up for each @i. */
+static __attribute__((noinline)) void catch_at_edge(int i)
+{
+	uintptr_t above = (uintptr_t)__builtin_frame_address(0) % (1 << 20);
+	volatile char *room = alloca((1 << 20) + above - 16 * i);
+
+	room[0] = 0;
+	calls_catch();
+}
+
 TRACED calls_die(void)
 {
 	pthread_exit(NULL);
@@ -141,7 +153,7 @@ int main(int argc, char **argv)
 		calls_leaf();
 	calls_deep(100);
 	for (int i = 0; i < 13; i++)
-		calls_catch();
+		catch_at_edge(i);
 	for (int i = 0; i < 7; i++) {
 		if (pthread_create(&thread, NULL, die, NULL))
 			return 1;
