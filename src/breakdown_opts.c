@@ -30,7 +30,7 @@ const struct opt breakdown_measure_opts[] = {
 	  .help = "this layer alone: syscall, vfs, fs, a file system type (ext4 ...) or blk; a "
 		  "histogram per operation and total time" },
 	{ 'Q', "queued", OPT_FLAG(struct breakdown_opts, queued),
-	  .help = "count the time in queues to the requests' time" },
+	  .help = "p99, max and histograms of requests include the time in tag and queue" },
 	{ 0, "by", OPT_CHOICE(struct breakdown_opts, by, breakdown_by_choices), .arg = "KEY",
 	  .help = "a row per key" },
 	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
@@ -157,7 +157,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 
 void breakdown_view_run(struct breakdown_view *v, const struct run *r)
 {
-	v->repeats = r->opts.interval_ns;
+	v->every_ns = r->opts.interval_ns;
 	v->command = r->conf.follow ? r->command[0] : NULL;
 	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;

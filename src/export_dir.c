@@ -29,7 +29,7 @@ void export_dir_say(FILE *f, const char *dir, const struct otf2_counts *counts)
 	char safe[TEXT_SAFE_CAP(256)];
 
 	text_safe(safe, sizeof(safe), dir);
-	fprintf(f, "%s: %llu operations, %llu requests, %llu locations, %llu handles\n", safe,
-		(unsigned long long)counts->ops, (unsigned long long)counts->requests,
-		(unsigned long long)counts->locations, (unsigned long long)counts->handles);
+	fprintf(f, "%s: %s operations, %s requests, %s locations, %s handles\n", safe,
+		text_count(counts->ops).s, text_count(counts->requests).s,
+		text_count(counts->locations).s, text_count(counts->handles).s);
 }

@@ -44,6 +44,8 @@ void filters_of_ops(const struct filters *f, char *text, size_t cap);
  * @why. */
 int filters_check_requests(const struct filters *f, const char *option, struct reason *why);
 
+enum { FILTERS_TEXT = 8192 };	/* bytes; a path may be as long as half of them */
+
 /* Writes the filters as they were given, for messages: "-p 12 --comm dd"; raw, hostile. */
 void filters_text(const struct filters *f, char *text, size_t cap);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "report_heat.h"
 
+#include "base/text.h"
+
 void report_heat_add(struct report_heat *h, const struct recording *rec,
 		     const struct cap_event *ev, uint64_t first_ns)
 {
@@ -11,9 +13,14 @@ void report_heat_add(struct report_heat *h, const struct recording *rec,
 		    cap_event_total(ev));
 }
 
-int report_heat_print(FILE *out, const struct report_heat *h, uint64_t end_ns)
+int report_heat_print(FILE *out, const struct report_heat *h, const char *of_ops,
+		      uint64_t end_ns)
 {
+	struct text_out o = { .f = out };
 	int err = heat_text(out, &h->ops, "operations", end_ns);
 
-	return err ? err : heat_text(out, &h->requests, "requests", end_ns);
+	if (err || !*of_ops)
+		return err ? err : heat_text(out, &h->requests, "requests", end_ns);
+	text_put(&o, "requests: not shown, %s cannot choose them\n", of_ops);
+	return text_end(&o);
 }

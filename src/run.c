@@ -130,15 +130,6 @@ static int resolve(struct run *r, struct reason *why)
 	return r->ops->resolve ? r->ops->resolve(r, why) : 0;
 }
 
-static bool anything_lost(const struct snapshot *sn)
-{
-	uint64_t sum = sn->missed;
-
-	for (int i = 0; i < LOST_N; i++)
-		sum += i == LOST_UNMATCHED_END ? 0 : sn->lost[i]; /* began before tracing */
-	return sum;
-}
-
 /* True: the command is done. */
 static bool tick(struct run *r)
 {
@@ -163,7 +154,7 @@ static int report(struct run *r, struct reason *why)
 	if (session_snapshot(r->session, &sn, why))
 		return -1;
 	snapshot_keep_fs(&sn, r->opts.filters.fs);
-	if (r->opts.strict && anything_lost(&sn) && !r->exit)
+	if (r->opts.strict && lost_sum(sn.lost, sn.missed) && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
 	err = r->no_reader ? 0 : r->ops->report(r, &sn);
 	snapshot_free(&sn);

@@ -62,7 +62,7 @@ struct run {
 	struct run_opts opts;
 	struct session_conf conf;
 	struct session *session;
-	char looked_for[512];		/* the filters as text; hostile */
+	char looked_for[FILTERS_TEXT];	/* the filters as text; hostile */
 	char of_ops[64];		/* those that do not choose requests: "--op, --min" */
 	char **command;			/* the command to run and trace; NULL: none */
 	bool own_stdout;		/* output goes elsewhere, so stdout is the command's; set by

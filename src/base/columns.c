@@ -8,6 +8,7 @@
 
 enum {
 	CELL = TEXT_SAFE_CAP(PATH_MAX),
+	TITLE = 32,
 	COLUMNS_MAX = 32,
 	FLEXIBLE_LEAST = 4,	/* how narrow a column that may be cut can get */
 	FLEXIBLE_GOOD = 20,	/* other columns are left out before it gets narrower */
@@ -65,7 +66,8 @@ static struct text_num number_text(const struct columns *t, const struct column 
 		snprintf(num.s, sizeof(num.s), "%llu", (unsigned long long)v->n);
 		return num;
 	default:
-		return c->max && c->max < 7 ? text_short(v->n) : text_count7(v->n);
+		num = text_count7(v->n);
+		return c->max && (int)strlen(num.s) > c->max ? text_short(v->n) : num;
 	}
 }
 
@@ -83,12 +85,24 @@ static void cell_text(char *dst, const struct columns *t, const struct column *c
 		strcpy(dst, number_text(t, c, &v).s);
 }
 
+/* The title; where cells have no unit it names it, unless it does so already. In @buf, or not. */
+static const char *title_text(const struct columns *t, const struct column *c, char buf[TITLE])
+{
+	size_t len = strlen(c->title);
+
+	if (!t->milliseconds || c->kind != VALUE_TIME ||
+	    (len > 2 && !strcmp(c->title + len - 2, "ms")))
+		return c->title;
+	snprintf(buf, TITLE, "%s ms", c->title);
+	return buf;
+}
+
 /* Width of the widest cell or title, in terminal columns. */
 static int natural_width(const struct columns *t, const struct column *c, const void *const *rows,
 			 size_t n_rows)
 {
-	int widest = text_width(c->title);
-	char cell[CELL];
+	char cell[CELL], title[TITLE];
+	int widest = 0, least = text_width(title_text(t, c, title));
 
 	for (size_t i = 0; i < n_rows; i++) {
 		int width;
@@ -97,7 +111,8 @@ static int natural_width(const struct columns *t, const struct column *c, const 
 		width = text_width(cell);
 		widest = width > widest ? width : widest;
 	}
-	return c->max && widest > c->max ? c->max : widest;
+	widest = c->max && widest > c->max ? c->max : widest;
+	return widest > least ? widest : least;
 }
 
 static bool says_something(const struct columns *t, const struct column *c,
@@ -186,13 +201,14 @@ static int put_cell(struct text_out *o, const struct column *c, const char *text
 void columns_text(struct text_out *o, const struct columns *t, const void *const *rows,
 		  size_t n_rows)
 {
-	char cell[CELL];
+	char cell[CELL], title[TITLE];
 	struct layout l;
 	int owed = 0;
 
 	layout_init(&l, t, rows, n_rows);
 	for (int c = 0; c < l.n; c++)
-		owed = put_cell(o, l.cols[c], l.cols[c]->title, l.widths[c], owed) + l.gap;
+		owed = put_cell(o, l.cols[c], title_text(t, l.cols[c], title), l.widths[c],
+				owed) + l.gap;
 	text_put(o, "\n");
 	for (size_t i = 0; i < n_rows; i++) {
 		owed = 0;

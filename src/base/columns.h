@@ -39,7 +39,7 @@ struct column {
 	/* Sets the members of @ret that apply; @ret is all 0 except max, which is SIZE_MAX. */
 	void (*get)(struct value *ret, const void *row, const void *ctx);
 	const char *help;	/* for the manual; no capital, no full stop */
-	int max;		/* maximum width in text; 0: what the others leave */
+	int max;		/* maximum width of cells in text; 0: what the others leave */
 	int rank;		/* if lines are too long, the highest rank goes first; 0: never */
 	enum text_cut cut;
 	bool optional;		/* left out of text if it is 0 or unknown in all rows */
@@ -56,7 +56,7 @@ struct columns {
 	const void *ctx;	/* for .get */
 	int width;		/* of a line */
 	bool uncut;		/* lines are as long as it takes to show all text */
-	bool milliseconds;	/* times in ms without the unit, which titles do not name either */
+	bool milliseconds;	/* times in ms; titles name the unit, not cells */
 };
 
 /* Titles, then a line per row. Lines do not end in blanks. */

@@ -100,3 +100,19 @@ const char *lost_name(unsigned int lost)
 
 	return NAME_OF(names, lost);
 }
+
+const char *lost_what(unsigned int lost)
+{
+	static const char *const what[LOST_N + 1] = {
+		[LOST_RING] = "records found no room in the ring buffer or the file",
+		[LOST_MAP_FULL] = "rows, requests or threads found no room in a table",
+		[LOST_UNMATCHED_START] = "began and were never seen to end",
+		[LOST_NAMES] = "files have no name, only their inode",
+		[LOST_UNATTRIBUTED] = "requests or page faults may have been among those asked for",
+		[LOST_OPS] = "operations were not recorded",
+		[LOST_REQUESTS] = "requests were not recorded",
+		[LOST_N] = "probe hits were not run by the kernel",
+	};
+
+	return NAME_OF(what, lost);
+}

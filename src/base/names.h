@@ -22,4 +22,8 @@ const char *by_name(unsigned int by);		/* pid comm file cgroup dev cache tid */
 const char *layer_name(unsigned int layer);	/* ops syscall vfs fs blk */
 const char *lost_name(unsigned int lost);	/* ring map_full unmatched_start ... */
 
+/* The same as the end of a sentence, after how many; of LOST_N, what the kernel missed. NULL: it is
+ * no loss, they began before tracing did. */
+const char *lost_what(unsigned int lost);
+
 #endif

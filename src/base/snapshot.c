@@ -13,6 +13,15 @@ static void op_row_free(struct op_row *r)
 	free(r->hist.bins);
 }
 
+uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
+{
+	uint64_t sum = missed;
+
+	for (int i = 0; i < LOST_N; i++)
+		sum += i == LOST_UNMATCHED_END ? 0 : lost[i];
+	return sum;
+}
+
 void snapshot_keep_fs(struct snapshot *sn, const char *fs)
 {
 	size_t n = 0;

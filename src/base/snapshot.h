@@ -91,6 +91,9 @@ struct missing {
 	const char *faults;		/* the same of page faults */
 };
 
+/* How much was lost, names included; what began before tracing is no loss. */
+uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
+
 /* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */
 void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 

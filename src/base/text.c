@@ -7,12 +7,13 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { WORD_MAX = 1024, MESSAGE_COLUMNS = 80 };
+enum { WORD_MAX = TEXT_SAFE_CAP(PATH_MAX), MESSAGE_COLUMNS = 80 };
 
 struct range {
 	uint32_t first, last;
@@ -370,6 +371,11 @@ static void wrap(struct text_out *o, const char *text, int at, int indent, int w
 void text_wrap(struct text_out *o, const char *text, int at, int indent, int width)
 {
 	wrap(o, text, at, indent, width, width - indent);
+}
+
+void text_wrap_whole(struct text_out *o, const char *text, int at, int indent, int width)
+{
+	wrap(o, text, at, indent, width, WORD_MAX);
 }
 
 void text_message(FILE *f, const char *text)

@@ -88,8 +88,9 @@ struct text_num text_count7(uint64_t n);
  * columns. */
 struct text_num text_rate(uint64_t n, uint64_t duration_ns);
 
-/* The time of day, local: "23:01:59"; "-" if it is not known. */
-struct text_num text_clock(time_t t);
+/* Time of day at @day_ns since 1970, "14:05:09"; for times that are less than a second apart with
+ * as many digits as tell them from one another, "14:05:09.3". */
+struct text_num text_clock(uint64_t day_ns, uint64_t apart_ns);
 
 /* "33.0 %", "<0.1 %" for little but not 0, "-" if @whole is 0; at most 7 columns. */
 struct text_num text_percent(uint64_t part, uint64_t whole);
@@ -111,6 +112,9 @@ void text_fill(struct text_out *o, char c, int n);
  * that is too long for a line is cut.
  */
 void text_wrap(struct text_out *o, const char *text, int at, int indent, int width);
+
+/* The same, but no word is cut. */
+void text_wrap_whole(struct text_out *o, const char *text, int at, int indent, int width);
 
 /* Writes the message @text, safe, as one line; on a terminal in lines of at most 80 columns, where
  * no word is cut. */

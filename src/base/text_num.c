@@ -4,6 +4,10 @@
  */
 #include "base/text.h"
 
+#include <string.h>
+
+#include "base/clock.h"
+
 /* @v with three significant digits, or all digits before the point if there are more. */
 static struct text_num number(double v, const char *unit)
 {
@@ -123,6 +127,26 @@ struct text_num text_rate(uint64_t n, uint64_t duration_ns)
 	return scaled(rate, 1e3, 999.5, units);
 }
 
+struct text_num text_clock(uint64_t day_ns, uint64_t apart_ns)
+{
+	struct text_num t = { "-" };
+	time_t s = day_ns / NS_PER_S;
+	uint64_t unit = NS_PER_S;
+	int digits = 0;
+	struct tm tm;
+	size_t len;
+
+	if (!localtime_r(&s, &tm))
+		return t;
+	len = strftime(t.s, sizeof(t.s), "%T", &tm);
+	snprintf(t.s + len, sizeof(t.s) - len, ".%09u", (unsigned int)(day_ns % NS_PER_S));
+	/* two of the last digit apart: they are not quite regular */
+	for (; apart_ns && apart_ns < NS_PER_S && apart_ns < 2 * unit && unit > 1; digits++)
+		unit /= 10;
+	t.s[digits ? len + 1 + digits : len] = '\0';
+	return t;
+}
+
 struct text_num text_percent(uint64_t part, uint64_t whole)
 {
 	struct text_num t;
@@ -135,14 +159,4 @@ struct text_num text_percent(uint64_t part, uint64_t whole)
 		return (struct text_num){ "<0.1 %" };
 	snprintf(t.s, sizeof(t.s), v < 999.95 ? "%.1f %%" : ">999 %%", v);
 	return t;
-}
-
-struct text_num text_clock(time_t t)
-{
-	struct text_num text = { "-" };
-	struct tm tm;
-
-	if (localtime_r(&t, &tm))
-		strftime(text.s, sizeof(text.s), "%T", &tm);
-	return text;
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/names.h"
 #include "base/newfile.h"
 #include "base/reason.h"
@@ -159,7 +159,7 @@ static int report(struct run *r, struct snapshot *sn)
 	struct breakdown *b = breakdown_of(r);
 	int err;
 
-	b->view.until = time(NULL);
+	b->view.until_ns = clock_day_ns();
 	err = (r->opts.json ? breakdown_json : breakdown_text)(b->out, &b->view, sn, b->slowest,
 							       b->n_slowest);
 	b->view.later = true;

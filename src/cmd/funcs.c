@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/reason.h"
 #include "run.h"
 #include "run_say.h"
@@ -314,11 +314,11 @@ static int start(struct run *r, struct reason *why)
 	v->milliseconds = f->milliseconds;
 	v->width = terminal_width(STDOUT_FILENO);
 	v->kernel = f->uts.release;
-	v->repeats = r->opts.interval_ns;
+	v->every_ns = r->opts.interval_ns;
 	n = funcs_traced(v->funcs);
 	memcpy(filters, r->looked_for, sizeof(filters));
-	snprintf(r->looked_for, sizeof(r->looked_for), "%zu function%s by %s%s%.300s", n,
-		 n == 1 ? "" : "s", v->probe, filters[0] ? ", " : "", filters);
+	snprintf(r->looked_for, sizeof(r->looked_for), "%s function%s by %s%s%.300s",
+		 text_count(n).s, n == 1 ? "" : "s", v->probe, filters[0] ? ", " : "", filters);
 	return f->screen ? screen_start(f, why) : 0;
 }
 
@@ -331,7 +331,7 @@ static int show(struct funcs *f, struct func_snapshot *sn)
 	f->interval = *sn;
 	*sn = (struct func_snapshot){};
 	f->ui.sn = &f->interval;
-	f->ui.time = f->view.until;
+	f->ui.day_ns = f->view.until_ns;
 	return funcs_ui_draw(&f->ui);
 }
 
@@ -359,7 +359,7 @@ static int report(struct run *r, struct reason *why)
 		lost += sn.lost[i];
 	if (r->opts.strict && lost && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
-	f->view.until = time(NULL);
+	f->view.until_ns = clock_day_ns();
 	err = print(f, &sn);
 	func_snapshot_free(&sn);
 	r->no_reader |= err == -EPIPE;

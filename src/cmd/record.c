@@ -351,12 +351,11 @@ static void say_recorded(const struct record *rec, const struct snapshot *sn)
 	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : f->name);
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K");
-	cmd_say("%s%s: %llu operations, %llu requests, %s", safe, f->max_files ? ".*" : "",
-		(unsigned long long)size.ops, (unsigned long long)size.requests,
-		text_bytes(size.bytes).s);
+	cmd_say("%s%s: %s operations, %s requests, %s", safe, f->max_files ? ".*" : "",
+		text_count(size.ops).s, text_count(size.requests).s, text_bytes(size.bytes).s);
 	if (lost_ops || lost_requests)
-		cmd_say("warning: lost %llu operations, %llu requests",
-			(unsigned long long)lost_ops, (unsigned long long)lost_requests);
+		cmd_say("warning: lost %s operations, %s requests", text_count(lost_ops).s,
+			text_count(lost_requests).s);
 }
 
 static int report(struct run *r, struct snapshot *sn)
@@ -370,7 +369,7 @@ static int report(struct run *r, struct snapshot *sn)
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
 	say_recorded(rec, sn);
-	rec->view.until = time(NULL);
+	rec->view.until_ns = clock_day_ns();
 	if (!rec->breakdown)
 		return 0;
 	return (r->opts.json ? breakdown_json : breakdown_text)(stdout, &rec->view, sn, NULL, 0);

@@ -37,7 +37,7 @@ struct report {
 	int events;			/* enum events_format */
 	bool json, strict, heat;
 	/* state */
-	char looked_for[512];		/* the filters as text; hostile */
+	char looked_for[FILTERS_TEXT];	/* the filters as text; hostile */
 	char of_ops[64];		/* those that do not choose requests */
 	bool no_reader;			/* the output's pipe was closed */
 	FILE *out;			/* where output goes */
@@ -116,9 +116,13 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 		return -1;
 	if (layer == LAYER_BLK && filters_check_requests(&r->filter.given, "-T blk", why))
 		return -1;
-	if (r->events && (of_table || r->json || r->time.every_ns))
-		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of tables",
-				  of_table ? of_table : r->json ? "--json" : "--every");
+	if (!of_table)
+		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
+	if (r->events && (of_table || r->heat))
+		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of %s",
+				  of_table ? of_table : "--heat", of_table ? "tables" : "maps");
+	if (r->heat && of_table)
+		return reason_set(why, EXIT_USAGE, "--heat draws maps, %s is of tables", of_table);
 	if (report_time_check(&r->time, why))
 		return -1;
 	filters_of_ops(&r->filter.given, r->of_ops, sizeof(r->of_ops));
@@ -139,8 +143,6 @@ static int resolve(struct report *r, struct reason *why)
 	}
 	if (check(r, layer, why))
 		return -1;
-	if (r->heat && (r->json || r->events || r->time.every_ns))
-		return reason_set(why, EXIT_USAGE, "--heat is a text of its own");
 	r->out = r->opts.output ? newfile_open(r->opts.output, why) : stdout;
 	if (!r->out)
 		return -1;
@@ -152,7 +154,7 @@ static int resolve(struct report *r, struct reason *why)
 		.slowest_max = r->opts.slowest_max, .slowest_fs = r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
-	r->view.repeats = r->time.every_ns;
+	r->view.every_ns = r->time.every_ns;
 	r->view.fs_filter = r->filter.given.fs;
 	r->view.of_ops = r->of_ops;
 	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;
@@ -263,14 +265,6 @@ static int file_report(struct report *r, const char *name, struct reason *why)
 	return got;
 }
 
-static bool anything_lost(const struct report *r)
-{
-	for (int i = 0; i < LOST_N; i++)
-		if (r->lost[i])
-			return true;
-	return r->missed;
-}
-
 static int interval_print(struct report *r, size_t i)
 {
 	struct replay_interval none = {}, *iv = &none;
@@ -286,8 +280,8 @@ static int interval_print(struct report *r, size_t i)
 		sn.lost[l] += r->lost[l];
 	sn.missed = i ? 0 : r->missed;
 	r->view.later = i;
-	r->view.until = (r->time.first_ns + r->time.from_ns + i * r->time.every_ns +
-			 sn.duration_ns) / 1000000000;
+	r->view.until_ns = r->time.first_ns + r->time.from_ns + i * r->time.every_ns +
+			   sn.duration_ns;
 	if (!err)
 		err = (r->json ? breakdown_json : breakdown_text)(r->out, &r->view, &sn,
 								  iv->slowest, iv->n_slowest);
@@ -310,7 +304,7 @@ static int sums_print(struct report *r)
 {
 	if (!r->heat)
 		return tables_print(r);
-	return report_heat_print(r->out, &r->heats, report_time_across(&r->time));
+	return report_heat_print(r->out, &r->heats, r->of_ops, report_time_across(&r->time));
 }
 
 static void say_interrupted(const struct report *r)
@@ -353,7 +347,7 @@ static int report_files(struct report *r, char **names, int n)
 	if (!r->events && !err && r->header.monotonic_ns)
 		err = sums_print(r);
 	err = cmd_written(err);
-	if (!status && r->strict && anything_lost(r))
+	if (!status && r->strict && lost_sum(r->lost, r->missed))
 		status = EXIT_INCOMPLETE;
 	return err ? err : status;
 }

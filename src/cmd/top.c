@@ -96,17 +96,27 @@ static struct top *top_of(struct run *r)
 	return (struct top *)r; /* its first member */
 }
 
+/* Text has only requests. */
+static bool has_column(const struct top *t, const char *name)
+{
+	struct top_columns text = top_columns_text(t->view, name);
+
+	return t->screen || t->run.opts.json || columns_find(text.list, name);
+}
+
 static int sort_resolve(const struct top *t, struct reason *why)
 {
 	struct top_columns c = top_columns_whole(t->view);
 	char names[256] = "";
 
-	if (columns_find(c.list, t->sort))
+	if (columns_find(c.list, t->sort) && has_column(t, t->sort))
 		return 0;
 	for (const struct column *col = c.list; column_is(col); col++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 col == c.list ? "" : ", ", col->name);
-	reason_set(why, EXIT_USAGE, "no column '%.60s'", t->sort);
+		if (has_column(t, col->name))
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 *names ? ", " : "", col->name);
+	reason_set(why, EXIT_USAGE, "no column '%.60s'%s", t->sort, columns_find(c.list, t->sort) ?
+		   " in text: only the full screen has it" : "");
 	return reason_hint(why, "columns are %s", names);
 }
 
@@ -114,12 +124,12 @@ static int resolve(struct run *r, struct reason *why)
 {
 	struct top *t = top_of(r);
 
-	if (sort_resolve(t, why))
-		return -1;
 	if (!r->opts.interval_ns)
 		r->opts.interval_ns = NS_PER_S;
 	t->screen = !t->batch && !r->opts.json && !r->command && screen_possible(stdin, stdout);
 	t->clear = !t->no_clear && !r->opts.json && screen_possible(stdin, stdout);
+	if (sort_resolve(t, why))
+		return -1;
 	if (!t->screen && !r->opts.json &&
 	    filters_check_requests(&r->opts.filters, "top's text", why))
 		return reason_hint(why, "the full screen and --json have operations, too");
@@ -254,19 +264,16 @@ static void load_read(char *load, size_t cap)
 
 static int report_text(struct top *t, const struct snapshot *sn)
 {
-	char head[128], clock[16] = "";
+	char head[128];
 	struct top_text v = {
 		.view = t->view, .names = &t->names, .head = head, .sort = t->sort,
 		.max_rows = t->max_rows, .width = TEXT_WIDTH, .clear = t->clear,
-		.gone = t->gone,
+		.uncut = !isatty(STDOUT_FILENO), .gone = t->gone,
 		.missing = session_missing(t->run.session),
 	};
-	time_t now = time(NULL);
-	struct tm tm;
 
-	if (localtime_r(&now, &tm))
-		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	snprintf(head, sizeof(head), "%s loadavg: %s", clock, t->load);
+	snprintf(head, sizeof(head), "%s loadavg: %s",
+		 text_clock(clock_day_ns(), t->run.opts.interval_ns).s, t->load);
 	return top_text(stdout, &v, sn);
 }
 
@@ -294,7 +301,7 @@ static int report_screen(struct top *t, struct snapshot *sn)
 	*sn = (struct snapshot){};
 	t->ui.data.interval = &t->interval;
 	t->ui.data.total = &t->total.sum;
-	t->ui.data.time = time(NULL);
+	t->ui.data.day_ns = clock_day_ns();
 	top_ui_new(&t->ui);
 	return top_ui_draw(&t->ui);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/hist.h"
 #include "base/json.h"
 #include "base/names.h"
@@ -175,7 +176,7 @@ static void put_head(struct writer *w)
 
 	json_put_string(j, "schema", "iostrata.breakdown/1");
 	json_put_string(j, "kernel", w->v->kernel);
-	json_put_time(j, "time", w->v->until);
+	json_put_time(j, "time", w->v->until_ns / NS_PER_S);
 	json_put_uint(j, "duration_ns", w->sn->duration_ns);
 	put_io(w);
 	json_put_begin(j, "missing", '[');

@@ -19,7 +19,7 @@
 #include "show/view_text.h"
 #include "show/waterfall.h"
 
-enum { TITLE_CAP = TEXT_SAFE_CAP(PATH_MAX) + 128, TITLE_LEAST = 20 };
+enum { TITLE_CAP = TEXT_SAFE_CAP(2 * PATH_MAX), TITLE_LEAST = 20 };
 
 static void put_safe(char *dst, size_t cap, const char *src, size_t max)
 {
@@ -31,7 +31,7 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	char safe[256], text[512];
 
 	text_safe(safe, sizeof(safe), v->kernel ? v->kernel : "");
-	if (v->repeats)
+	if (v->every_ns)
 		snprintf(text, sizeof(text), "%s, %s", view_clock(v).s,
 			 text_ns(sn->duration_ns).s);
 	else
@@ -160,33 +160,28 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 			continue;
 		snprintf(text, sizeof(text), "not measured: %s (%s)", names, reason);
 		text_put(o, "%s", told ? "" : "\n");
-		text_wrap(o, text, 0, 2, view_width(v));
+		view_wrap(o, v, text);
 		told = true;
 	}
 }
 
+/* A name that is missing is a loss, but not one of the figures. */
 static void put_lost(struct text_out *o, const struct breakdown_view *v,
 		     const struct snapshot *sn)
 {
-	static const char *const what[LOST_N + 1] = {
-		[LOST_RING] = "records found the ring buffer full",
-		[LOST_MAP_FULL] = "rows, requests or threads found no room in a table",
-		[LOST_UNMATCHED_START] = "began and were never seen to end",
-		[LOST_NAMES] = "files have no name, only their inode",
-		[LOST_UNATTRIBUTED] = "requests or page faults may have been among those asked for",
-		[LOST_N] = "probe hits were not run by the kernel",
-	};
+	uint64_t lost = lost_sum(sn->lost, sn->missed);
 	bool told = false;
 
 	for (int i = 0; i <= LOST_N; i++) {
 		uint64_t n = i < LOST_N ? sn->lost[i] : sn->missed;
 
-		if (!n || !what[i])
+		if (!n || !lost_what(i))
 			continue;
 		if (!told)
-			text_put(o, "\nlost, so the figures are not complete:\n");
+			text_put(o, "\nlost%s:\n", lost > sn->lost[LOST_NAMES] ?
+				 ", so the figures are not complete" : "");
 		text_put(o, "%13s ", text_count(n).s);
-		text_wrap(o, what[i], 14, 14, view_width(v));
+		text_wrap(o, lost_what(i), 14, 14, view_width(v));
 		told = true;
 	}
 }
@@ -227,20 +222,21 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 		[LAYER_VFS] = "VFS call",  [LAYER_FS] = "file system call",
 		[LAYER_BLK] = "block request",
 	};
-	char text[512], filters[256], fs[64];
+	char filters[TITLE_CAP], text[sizeof(filters) + 256], fs[64];
 	bool fs_named = v->fs_filter && v->layer != LAYER_BLK;
 
 	text_safe(filters, sizeof(filters), v->looked_for ? v->looked_for : "");
 	text_safe(fs, sizeof(fs), fs_named ? v->fs_filter : "");
 	snprintf(text, sizeof(text), "%s%sno I/O seen in %s: no %s%s%s ended%s%s%s",
-		 v->repeats ? view_clock(v).s : "", v->repeats ? ", " : "",
+		 v->every_ns ? view_clock(v).s : "", v->every_ns ? ", " : "",
 		 text_ns(sn->duration_ns).s, what[v->layer], *fs ? " on " : "", fs,
 		 *filters ? " (looked for " : "", filters, *filters ? ")" : "");
-	text_wrap(o, text, 0, 2, view_width(v));
+	view_wrap(o, v, text);
 }
 
 /* A line for each disk and operation with submissions that were not seen. */
-static void put_unqueued(struct text_out *o, const struct breakdown_rows *rows, int width)
+static void put_unqueued(struct text_out *o, const struct breakdown_view *v,
+			 const struct breakdown_rows *rows)
 {
 	for (size_t i = 0; i < rows->n_rqs; i++) {
 		const struct rq_row *r = rows->rqs[i];
@@ -251,7 +247,7 @@ static void put_unqueued(struct text_out *o, const struct breakdown_rows *rows, 
 		put_safe(disk, sizeof(disk), r->disk, sizeof(r->disk));
 		snprintf(text, sizeof(text), "%s %s: tag and queue not known of %s, submitted "
 			 "unseen", disk, rq_op_name(r->key.op), text_count(r->unqueued).s);
-		text_wrap(o, text, 0, 2, width);
+		view_wrap(o, v, text);
 	}
 }
 
@@ -260,40 +256,51 @@ static size_t rows_at_most(const struct breakdown_view *v, size_t n)
 	return v->rows_max && v->rows_max < n ? v->rows_max : n;
 }
 
+static void put_more(struct text_out *o, const struct breakdown_view *v, size_t n,
+		     const char *what)
+{
+	if (n)
+		text_put(o, "\n%s more rows of %s; %s\n", text_count(n).s, what, view_more(v));
+}
+
 static void put_ops(struct text_out *o, const struct breakdown_view *v,
 		    const struct breakdown_rows *rows)
 {
+	size_t n = rows_at_most(v, rows->n_ops);
 	bool table = v->by != BY_NONE && v->layer == LAYER_OPS && v->detail < 2 && rows->n_ops;
 
 	if (table) {
 		text_put(o, "\n");
-		view_ops(o, v, rows, rows_at_most(v, rows->n_ops));
+		view_ops(o, v, rows, n);
 	}
-	for (size_t i = 0; i < rows_at_most(v, rows->n_ops); i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (v->layer != LAYER_OPS || (table && v->histograms))
 			put_op_hist(o, v, rows->ops[i]);
 		else if (!table)
 			put_op(o, v, &rows->whole, rows->ops[i]);
 	}
+	put_more(o, v, rows->n_ops - n, "operations");
 }
 
 static void put_requests(struct text_out *o, const struct breakdown_view *v,
 			 const struct breakdown_rows *rows)
 {
+	size_t n = rows_at_most(v, rows->n_rqs);
 	char text[256];
 
 	if (!rows->n_rqs || (v->layer != LAYER_OPS && v->layer != LAYER_BLK))
 		return;
 	text_put(o, "\n");
-	view_requests(o, v, rows, rows_at_most(v, rows->n_rqs));
-	snprintf(text, sizeof(text), "%stag, queue and device are means; p99 and max are of %s%s%s",
-		 v->milliseconds ? "times in ms; " : "", v->queued ? "all three" : "device",
+	view_requests(o, v, rows, n);
+	snprintf(text, sizeof(text), "tag, queue and device are means; p99 and max are of %s%s%s",
+		 v->queued ? "all three" : "device",
 		 v->of_ops && *v->of_ops ? "; requests are not chosen by " : "",
 		 v->of_ops ? v->of_ops : "");
-	text_wrap(o, text, 0, 2, view_width(v));
-	put_unqueued(o, rows, view_width(v));
-	for (size_t i = 0; i < rows->n_rqs && (v->histograms || v->layer == LAYER_BLK); i++)
+	view_wrap(o, v, text);
+	put_unqueued(o, v, rows);
+	for (size_t i = 0; i < n && (v->histograms || v->layer == LAYER_BLK); i++)
 		put_rq_hist(o, v, rows->rqs[i]);
+	put_more(o, v, rows->n_rqs - n, "requests");
 }
 
 /* All that was seen, in blocks. */

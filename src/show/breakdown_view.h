@@ -6,8 +6,6 @@
 #ifndef IOSTRATA_BREAKDOWN_VIEW_H
 #define IOSTRATA_BREAKDOWN_VIEW_H
 
-#include <time.h>
-
 #include "base/snapshot.h"
 
 struct column;
@@ -26,7 +24,7 @@ struct breakdown_view {
 	uint64_t rows_max;		/* of a text table; 0: as many as there is room for */
 	const struct column *sort;	/* of op_columns, with LAYER_BLK of rq_columns; NULL: by
 					 * total time */
-	bool repeats;			/* one of several intervals */
+	uint64_t every_ns;		/* it is one of several intervals of this length; 0: not */
 	bool later;			/* not the first: skip what never changes */
 	const char *command;		/* its name, if it alone is traced; else NULL. Hostile */
 	unsigned int cpus;		/* of the machine; 0: not known */
@@ -36,7 +34,7 @@ struct breakdown_view {
 					 * line that says nothing was found; NULL: none. Hostile */
 	const char *recording;		/* whose records are shown; NULL: live. Hostile */
 	const char *of_ops;		/* filters that do not choose requests: "--op, --min" */
-	time_t until;			/* when the interval ended */
+	uint64_t until_ns;		/* when the interval ended, since 1970 */
 	const struct missing *missing;
 	const char *(*call_name)(unsigned short call);	/* NULL, or may return NULL */
 };

@@ -2,10 +2,12 @@
 #include "show/first_screen.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/async.h"
 #include "base/names.h"
+#include "show/notes_text.h"
 #include "show/shares.h"
 #include "show/unfinished_text.h"
 #include "show/view_text.h"
@@ -19,6 +21,7 @@ enum {
 	DISK_PERCENT = 90,	/* of all requests' device time: the disk is named */
 	SUBJECT_COLUMNS = 30,
 	TITLE_COLUMNS = 16,	/* what the waterfall is of */
+	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -56,24 +59,30 @@ static size_t room(const struct breakdown_view *v, const struct snapshot *sn,
 	return left < 1 ? 1 : left > ROWS_MOST ? ROWS_MOST : left;
 }
 
-/* @text made safe and short. */
-static void put_short(char *dst, size_t cap, const char *text)
+/* Columns for what may be a path: on terminals, @most. */
+static int columns_for(const struct breakdown_view *v, int most)
 {
-	char safe[TEXT_SAFE_CAP(512)];
+	return v->terminal ? most : INT_MAX;
+}
+
+/* @text made safe, and short for a terminal. */
+static void put_short(char *dst, size_t cap, const struct breakdown_view *v, const char *text)
+{
+	char safe[NAME];
 
 	text_safe(safe, sizeof(safe), text);
-	text_fit(dst, cap, safe, SUBJECT_COLUMNS, TEXT_CUT_MIDDLE);
+	text_fit(dst, cap, safe, columns_for(v, SUBJECT_COLUMNS), TEXT_CUT_MIDDLE);
 }
 
 /* Whose I/O it is, and of how long: "traced sqlite3 for 5.00 s with --fs ext4". */
 static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64_t ns)
 {
-	char who[128] = "", filters[128] = "";
+	char who[NAME] = "", filters[NAME] = "";
 
 	if (v->command || v->recording)
-		put_short(who, sizeof(who), v->command ? v->command : v->recording);
+		put_short(who, sizeof(who), v, v->command ? v->command : v->recording);
 	if (v->looked_for)
-		put_short(filters, sizeof(filters), v->looked_for);
+		put_short(filters, sizeof(filters), v, v->looked_for);
 	else if (!*who)
 		strcpy(who, "everybody");
 	return snprintf(dst, cap, "%s%s%s for %s%s%s", v->recording ? "recorded in" : "traced",
@@ -114,9 +123,15 @@ static const char *cause(const struct op_row *r)
 		[SHARE_HELPER] = ", mostly waiting for a kernel thread",
 		[SHARE_LOCK] = ", mostly waiting for a lock",
 	};
+	static const char *const others[ST_N] = {
+		[ST_THROTTLE] = ", mostly throttled",
+		[ST_COMPLETE] = ", mostly waiting for the wake-up",
+		[ST_SLEEP] = ", mostly asleep",
+	};
 
-	if (percent(r->strata[ST_THROTTLE], r->total_ns) > MOST_PERCENT)
-		return ", mostly throttled";
+	for (int i = 0; i < ST_N; i++)
+		if (others[i] && percent(r->strata[i], r->total_ns) > MOST_PERCENT)
+			return others[i];
 	for (int s = 0; s < SHARE_N; s++)
 		if (causes[s] && percent(share_ns(s, r->strata), r->total_ns) > MOST_PERCENT)
 			return causes[s];
@@ -127,7 +142,7 @@ static const char *cause(const struct op_row *r)
 static void row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,
 		     int columns)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[TEXT_SAFE_CAP(512)];
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[NAME];
 	char comm[TEXT_SAFE_CAP(sizeof(r->comm))], op[32];
 
 	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
@@ -142,7 +157,7 @@ static void row_name(char *dst, size_t cap, const struct breakdown_view *v, cons
 			 "neither read nor write" : cache_name(r->key.cache));
 	else
 		text_safe(text, sizeof(text), r->by ? r->by : "");
-	text_fit(dst, cap, text, columns, TEXT_CUT_MIDDLE);
+	text_fit(dst, cap, text, columns_for(v, columns), TEXT_CUT_MIDDLE);
 }
 
 /* The operation that took most, whatever the rows are sorted by. */
@@ -177,12 +192,12 @@ static bool any_overlaps(const struct breakdown_rows *rows)
 static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char name[128], disk[TEXT_SAFE_CAP(32)] = "", text[640];
+	char name[NAME], disk[TEXT_SAFE_CAP(32)] = "", text[3 * NAME + 256];
 	const struct op_row *most = rows->n_ops ? most_of(rows) : NULL;
 	uint64_t io_ns = rows->whole.io_ns;
 	int n;
 
-	if (v->repeats)
+	if (v->every_ns)
 		n = snprintf(text, sizeof(text), "%s, %s", view_clock(v).s,
 			     text_ns(sn->duration_ns).s);
 	else
@@ -200,8 +215,25 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		snprintf(text + n, sizeof(text) - n, "%s%s", *disk ? " " : "", disk);
 	}
 	text_put(o, "%s", view_paint(v, PAINT_TITLE));
-	text_wrap(o, text, 0, 2, view_width(v));
+	view_wrap(o, v, text);
 	text_put(o, "%s", view_paint(v, PAINT_OFF));
+}
+
+/* "o other 12 % (wake-up 9 %)": which of several strata it mostly is. */
+static int share_text(char *dst, size_t cap, enum share s, const struct breakdown_whole *whole)
+{
+	const uint64_t *ns = whole->strata;
+	int most = -1, n;
+
+	n = snprintf(dst, cap, "%c %s %.0f %%", share_letter(s), share_name(s),
+		     percent(share_ns(s, ns), whole->io_ns));
+	for (int i = 0; s == SHARE_OTHER && i < ST_N; i++)
+		if (share_strata(s) & 1U << i && (most < 0 || ns[i] > ns[most]))
+			most = i;
+	if (most >= 0)
+		n += snprintf(dst + n, cap - n, " (%s %.0f %%)", stratum_label(most),
+			      percent(ns[most], whole->io_ns));
+	return n;
 }
 
 /* Where the time of all operations went, with the letters of the bars below. */
@@ -217,11 +249,12 @@ static void put_shares(struct text_out *o, const struct breakdown_view *v,
 	for (enum share s = share_next(whole->strata, SHARE_N); s < SHARE_N;
 	     s = share_next(whole->strata, s)) {
 		ns = share_ns(s, whole->strata);
-		if (percent(ns, whole->io_ns) < LEAST_PERCENT)
+		if (percent(ns, whole->io_ns) < LEAST_PERCENT) {
 			rest_ns += ns;
-		else
-			n += snprintf(text + n, sizeof(text) - n, "%s%c %s %.0f %%", n ? ", " : "",
-				      share_letter(s), share_name(s), percent(ns, whole->io_ns));
+			continue;
+		}
+		n += snprintf(text + n, sizeof(text) - n, "%s", n ? ", " : "");
+		n += share_text(text + n, sizeof(text) - n, s, whole);
 	}
 	if (rest_ns)
 		n += snprintf(text + n, sizeof(text) - n, ", rest %s",
@@ -230,7 +263,7 @@ static void put_shares(struct text_out *o, const struct breakdown_view *v,
 		snprintf(text + n, sizeof(text) - n, "; on CPU %s of %u CPU%s",
 			 text_percent(cpu, whole->duration_ns * v->cpus).s, v->cpus,
 			 v->cpus == 1 ? "" : "s");
-	text_wrap(o, text, 0, 2, view_width(v));
+	view_wrap(o, v, text);
 }
 
 /* How many rows to show. A single row left over takes no more room than the line about it. */
@@ -259,8 +292,8 @@ static void put_ops(struct text_out *o, const struct breakdown_view *v, const st
 	for (size_t i = n; i < rows->n_ops; i++)
 		rest_ns += rows->ops[i]->total_ns;
 	if (n < rows->n_ops)
-		text_put(o, "%zu more, %s of I/O; -v shows them\n", rows->n_ops - n,
-			 text_percent(rest_ns, rows->whole.io_ns).s);
+		text_put(o, "%s more, %s of I/O; %s\n", text_count(rows->n_ops - n).s,
+			 text_percent(rest_ns, rows->whole.io_ns).s, view_more(v));
 }
 
 static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
@@ -269,15 +302,16 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 	struct waterfall w = { .fs = r->fs, .strata = r->strata, .total_ns = r->total_ns,
 			       .count = r->count, .indent = TITLE_COLUMNS,
 			       .lines = strata_lines(v) };
-	char name[128];
+	char name[NAME];
 
 	row_name(name, sizeof(name), v, r, TITLE_COLUMNS - 1);
 	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), name, view_paint(v, PAINT_OFF));
 	w.at = text_width(name);
-	if (view_is_narrow(v)) {
+	if (view_is_narrow(v))
+		w.indent = 2;
+	if (w.at >= w.indent || view_is_narrow(v)) {
 		text_put(o, "\n");
 		w.at = 0;
-		w.indent = 2;
 	}
 	waterfall_put(o, v, &w);
 }
@@ -312,72 +346,13 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	view_requests(o, v, rows, n);
 	len = outside_text(text, sizeof(text), v, rows);
 	if (n < rows->n_rqs)
-		snprintf(text + len, sizeof(text) - len, "%s%zu more; -v shows them",
-			 len ? "; " : "", rows->n_rqs - n);
+		snprintf(text + len, sizeof(text) - len, "%s%s more; %s", len ? "; " : "",
+			 text_count(rows->n_rqs - n).s, view_more(v));
 	if (len || n < rows->n_rqs)
 		view_line(o, v, text);
 	snprintf(text, sizeof(text), "requests are not chosen by %s", v->of_ops ? v->of_ops : "");
 	if (v->of_ops && *v->of_ops)
 		view_line(o, v, text);
-}
-
-static bool any_libaio(const struct snapshot *sn)
-{
-	for (size_t i = 0; i < sn->n_ops; i++)
-		if (sn->ops[i].key.op == OP_AIO)
-			return true;
-	return false;
-}
-
-/* "; not measured: vfs, fs"; libaio only if it was used: its calls tell. */
-static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
-			const struct snapshot *sn)
-{
-	int n = 0;
-
-	for (int i = 0; i < MISSING_N; i++)
-		if (breakdown_missing(v, i) && (i != MISSING_AIO || any_libaio(sn)))
-			n += snprintf(dst + n, cap - n, "%s%s", n ? ", " : "; not measured: ",
-				      breakdown_missing_label(i));
-	return n;
-}
-
-/* "1 file", "23 files" */
-static struct text_num files_text(uint64_t n)
-{
-	struct text_num t = text_count(n);
-
-	strcat(t.s, n == 1 ? " file" : " files");
-	return t;
-}
-
-/* What is missing from the figures above, in one line. */
-static void put_notes(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
-{
-	char text[512];
-	uint64_t lost = sn->missed;
-	int n, missing;
-
-	for (int i = 0; i < LOST_N; i++)
-		lost += i == LOST_UNMATCHED_END || i == LOST_NAMES ? 0 : sn->lost[i];
-	n = lost ? snprintf(text, sizeof(text), "%s lost", text_count(lost).s) :
-		   snprintf(text, sizeof(text), "nothing lost");
-	if (sn->lost[LOST_NAMES])
-		n += snprintf(text + n, sizeof(text) - n, "; %s without a name",
-			      files_text(sn->lost[LOST_NAMES]).s);
-	if (sn->n_unfinished)
-		n += snprintf(text + n, sizeof(text) - n, "; %zu in progress", sn->n_unfinished);
-	if (sn->unseen_threads)
-		n += snprintf(text + n, sizeof(text) - n, ", of %s threads not known",
-			      text_count(sn->unseen_threads).s);
-	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
-	n += missing;
-	if (lost || missing)
-		n += snprintf(text + n, sizeof(text) - n, "; -v says why");
-	if (sn->lost[LOST_UNMATCHED_END])
-		snprintf(text + n, sizeof(text) - n, "; %s had begun before",
-			 text_count(sn->lost[LOST_UNMATCHED_END]).s);
-	view_line(o, v, text);
 }
 
 int first_screen_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
@@ -393,6 +368,6 @@ int first_screen_put(struct text_out *o, const struct breakdown_view *v, const s
 	if (v->by == BY_NONE && rows->n_ops)
 		put_waterfall(o, v, most_of(rows));
 	put_requests(o, v, rows);
-	put_notes(o, v, sn);
+	notes_put(o, v, sn);
 	return 0;
 }

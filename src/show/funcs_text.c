@@ -29,13 +29,13 @@ static void put_head(struct text_out *o, const struct funcs_view *v, const struc
 {
 	size_t traced = funcs_traced(v->funcs);
 
-	text_put(o, "%s%s%s", v->repeats ? text_clock(v->until).s : "traced",
-		 v->repeats ? ", " : " ", text_ns(sn->duration_ns).s);
-	if (v->kernel && !v->repeats) {
+	text_put(o, "%s%s%s", v->every_ns ? text_clock(v->until_ns, v->every_ns).s : "traced",
+		 v->every_ns ? ", " : " ", text_ns(sn->duration_ns).s);
+	if (v->kernel && !v->every_ns) {
 		text_put(o, " on Linux ");
 		put_safe(o, v->kernel, 40);
 	}
-	text_put(o, "\n%zu function%s by %s; a probe costs %s a call%s\n", traced,
+	text_put(o, "\n%s function%s by %s; a probe costs %s a call%s\n", text_count(traced).s,
 		 traced == 1 ? "" : "s", v->probe, text_ns(v->cost->call_ns).s,
 		 v->subtract ? ", which is taken off" : "");
 }
@@ -54,7 +54,8 @@ static void put_refused(struct text_out *o, const struct funcs_view *v)
 	}
 	if (!n)
 		return;
-	text_put(o, "\n%zu of the functions asked for %s not traced; ", n, n == 1 ? "is" : "are");
+	text_put(o, "\n%s of the functions asked for %s not traced; ", text_count(n).s,
+		 n == 1 ? "is" : "are");
 	put_safe(o, first->name, NAME_COLUMNS);
 	text_put(o, ":\n  %s\n", first->refused);
 }
@@ -106,7 +107,7 @@ static void put_table(struct text_out *o, const struct funcs_view *v, const stru
 	text_put(o, "\n");
 	columns_text(o, &cols, (const void *const *)rows->at, n);
 	if (n < rows->n)
-		text_put(o, "%zu more rows; -n 0 shows all\n", rows->n - n);
+		text_put(o, "%s more rows; -n 0 shows all\n", text_count(rows->n - n).s);
 	text_put(o, "\nself time of all: %s\n", text_ns(rows->self_ns).s);
 }
 
@@ -257,7 +258,7 @@ int funcs_list_text(FILE *f, const struct func_list *l)
 		text_put(&o, "\n");
 		refused += !!fn->refused;
 	}
-	text_put(&o, "%zu function%s", l->n, l->n == 1 ? "" : "s");
-	text_put(&o, refused ? ", %zu of them not traced\n" : "\n", refused);
+	text_put(&o, "%s function%s", text_count(l->n).s, l->n == 1 ? "" : "s");
+	text_put(&o, refused ? ", %s of them not traced\n" : "\n", text_count(refused).s);
 	return text_end(&o);
 }

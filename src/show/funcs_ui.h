@@ -6,15 +6,13 @@
 #ifndef IOSTRATA_FUNCS_UI_H
 #define IOSTRATA_FUNCS_UI_H
 
-#include <time.h>
-
 #include "show/funcs_view.h"
 
 struct funcs_ui {
 	/* set by others */
 	struct funcs_view *view;		/* keys change the order */
 	const struct func_snapshot *sn;		/* the last interval; NULL: it is not over */
-	time_t time;				/* when it ended */
+	uint64_t day_ns;			/* when it ended, since 1970 */
 	uint64_t interval_ns;			/* keys change it */
 	/* what keys change */
 	bool tree;				/* shown instead of the table, if there is one */

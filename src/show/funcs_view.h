@@ -6,7 +6,7 @@
 #ifndef IOSTRATA_FUNCS_VIEW_H
 #define IOSTRATA_FUNCS_VIEW_H
 
-#include <time.h>
+#include <stdint.h>
 
 #include "base/columns.h"
 #include "base/funcs.h"
@@ -25,8 +25,8 @@ struct funcs_view {
 	bool milliseconds;		/* text only */
 	int width;			/* of the text; 0: 80 */
 	const char *kernel;		/* release */
-	bool repeats;			/* one of several intervals */
-	time_t until;			/* when it ended */
+	uint64_t every_ns;		/* it is one of several intervals of this length; 0: not */
+	uint64_t until_ns;		/* when the interval ended, since 1970 */
 };
 
 extern const struct column funcs_columns[], funcs_tree_columns[];

@@ -164,8 +164,8 @@ int heat_text(FILE *f, const struct heat *h, const char *title, uint64_t end_ns)
 		text_put(&o, "%s: none\n\n", title);
 		return text_end(&o);
 	}
-	text_put(&o, "%s: each column %s, up to %llu of them in a place\n", title,
-		 text_ns(h->column_ns).s, (unsigned long long)r.most);
+	text_put(&o, "%s: each column %s, up to %s of them in a place\n", title,
+		 text_ns(h->column_ns).s, text_count(r.most).s);
 	for (int i = r.high; i >= r.low; i -= r.step) {
 		heat_row(h, &r, i, h->n, line);
 		text_put(&o, "%*s |%s\n", LABEL, text_ns(1ULL << i).s, line);

@@ -84,7 +84,7 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 	snprintf(text, sizeof(text), "%zu. %s (%s): %s%s%s", number, op_name(r->kind),
 		 breakdown_call_name(v, r->call, buf), view_time(v, r->total_ns).s,
 		 *safe ? " on " : "", safe);
-	text_fit(fit, sizeof(fit), text, view_width(v), TEXT_CUT_TAIL);
+	text_fit(fit, sizeof(fit), text, view_cut(v), TEXT_CUT_TAIL);
 	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
 

@@ -350,13 +350,16 @@ struct top_columns top_columns_whole(enum top_view view)
 	return c;
 }
 
-struct top_columns top_columns_text(enum top_view view)
+struct top_columns top_columns_text(enum top_view view, const char *sort)
 {
+	const struct column *more = columns_find(columns_find(both, "io"), sort);
 	struct top_columns c = {};
 
 	if (view != TOP_DISK)
 		add_keys(&c, view);
 	add(&c, text);
+	if (more && !columns_find(c.list, sort))
+		add(&c, (const struct column[]){ *more, {} });
 	return c;
 }
 

@@ -24,8 +24,9 @@ struct top_columns {
 /* The columns of a row with both sides, for the screen. */
 struct top_columns top_columns_whole(enum top_view view);
 
-/* The columns of biotop(8), for a table of requests. */
-struct top_columns top_columns_text(enum top_view view);
+/* The columns of biotop(8), for a table of requests; and that of requests called @sort, if it is
+ * none of them. */
+struct top_columns top_columns_text(enum top_view view, const char *sort);
 
 /* Members of JSON, the same in all views; those that a view does not have are unknown. */
 extern const struct column top_json_requests[], top_json_ops[];

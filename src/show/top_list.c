@@ -152,16 +152,18 @@ static void add_lost(char dst[TOP_LINE], const struct snapshot *sn)
 {
 	const char *before = "lost: ";
 
-	for (unsigned int i = 0; i < LOST_N; i++) {
-		if (!sn->lost[i])
+	for (unsigned int i = 0; i <= LOST_N; i++) {
+		uint64_t n = i < LOST_N ? sn->lost[i] : sn->missed;
+
+		if (!n || !lost_what(i))
 			continue;
-		add(dst, "%s%s %s", before, text_count(sn->lost[i]).s, lost_name(i));
+		add(dst, "%s%s %s", before, text_count(n).s, lost_what(i));
 		before = ", ";
 	}
-	if (sn->missed)
-		add(dst, "%s%s missed", before, text_count(sn->missed).s);
-	if (sn->missed || before[0] == ',')
+	if (before[0] == ',')
 		add(dst, "; ");
+	if (sn->lost[LOST_UNMATCHED_END])
+		add(dst, "%s had begun before; ", text_count(sn->lost[LOST_UNMATCHED_END]).s);
 }
 
 void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot *sn,

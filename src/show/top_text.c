@@ -15,19 +15,17 @@ static void put_table(struct text_out *o, const struct top_text *v, const struct
 
 int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
 {
-	struct top_columns c = top_columns_text(v->view);
+	struct top_columns c = top_columns_text(v->view, v->sort);
 	struct text_out o = { .f = f };
 	struct top_table table;
 	struct top_figures figures = { .table = &table };
 	struct columns t = { .list = c.list, .ctx = &figures, .width = v->width,
-			     .milliseconds = true };
+			     .uncut = v->uncut, .milliseconds = true };
 	struct top_order order = { .by = columns_find(c.list, v->sort) };
 	struct top_list list;
 	char foot[TOP_LINE];
 	int err = top_table_init(&table, sn, v->view, TOP_REQUESTS, v->names);
 
-	if (!order.by) /* a column that only the screen has */
-		order.by = columns_find(c.list, "bytes");
 	if (!err)
 		err = top_list_init(&list, &figures, &order);
 	if (err) {

@@ -12,9 +12,10 @@ struct top_text {
 	struct top_names *names;
 	const char *head;		/* the first line; safe */
 	const char *gone;		/* filter targets that are gone; "" or NULL: none; safe */
-	const char *sort;		/* name of an existing column */
+	const char *sort;		/* name of one of top_columns_text() */
 	uint64_t max_rows;
 	int width;
+	bool uncut;			/* no path is cut to fit into it */
 	bool clear;			/* the terminal, before the first line */
 	const struct missing *missing;
 };

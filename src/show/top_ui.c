@@ -88,13 +88,11 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 
 static void put_head(const struct top_ui *ui)
 {
-	char text[TOP_LINE], clock[16] = "", mode[48], filter[TEXT_SAFE_CAP(TOP_FILTER)];
-	struct tm tm;
+	char text[TOP_LINE], mode[48], filter[TEXT_SAFE_CAP(TOP_FILTER)];
 
-	if (localtime_r(&ui->data.time, &tm))
-		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	text_safe(filter, sizeof(filter), ui->filter);
-	snprintf(text, sizeof(text), "%s load %s by %s %s%s%s%s%s%s", clock, ui->data.load,
+	snprintf(text, sizeof(text), "%s load %s by %s %s%s%s%s%s%s",
+		 text_clock(ui->data.day_ns, ui->interval_ns).s, ui->data.load,
 		 top_view_name(ui->view), mode_text(ui, mode), ui->paused ? ", paused" : "",
 		 *filter ? ", with " : "", filter,
 		 *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);

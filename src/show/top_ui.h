@@ -6,8 +6,6 @@
 #ifndef IOSTRATA_TOP_UI_H
 #define IOSTRATA_TOP_UI_H
 
-#include <time.h>
-
 #include "show/heat.h"
 #include "show/top_list.h"
 
@@ -28,7 +26,7 @@ struct top_data {
 	const char *load;			/* the load average; safe */
 	const char *of_ops;			/* filters that choose operations only, or "" */
 	const char *gone;			/* filter targets that are gone, else ""; safe */
-	time_t time;				/* when the interval ended */
+	uint64_t day_ns;			/* when the interval ended, since 1970 */
 };
 
 struct top_ui {

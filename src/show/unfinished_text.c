@@ -53,8 +53,7 @@ static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[320];
 	char line[sizeof(text) + FILE_CAP];
-	bool whole = u->file && !v->terminal;
-	int columns = unfinished_columns(v), used;
+	int columns = v->terminal ? unfinished_columns(v) : INT_MAX, used;
 	size_t len;
 
 	text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
@@ -64,8 +63,8 @@ static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 		 stratum_label(u->stratum), *comm ? comm : "pid", u->pid);
 	used = text_fit(line, sizeof(text), text, columns, TEXT_CUT_TAIL);
 	len = strlen(line);
-	file_fit(line + len, sizeof(line) - len, u->file, whole ? INT_MAX : columns - used);
-	text_wrap(o, line, 0, 2, whole ? INT_MAX : view_width(v));
+	file_fit(line + len, sizeof(line) - len, u->file, columns - used);
+	text_wrap(o, line, 0, 2, view_cut(v));
 }
 
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
@@ -75,5 +74,5 @@ void unfinished_put(struct text_out *o, const struct breakdown_view *v, const st
 	for (size_t i = 0; i < lines; i++)
 		put_unfinished(o, v, &sn->unfinished[i]);
 	if (lines < n)
-		text_put(o, "and %zu more\n", n - lines);
+		text_put(o, "and %s more\n", text_count(n - lines).s);
 }

@@ -34,6 +34,11 @@ int view_width(const struct breakdown_view *v)
 	return v->width ? v->width : 80;
 }
 
+int view_cut(const struct breakdown_view *v)
+{
+	return v->terminal ? view_width(v) : INT_MAX;
+}
+
 bool view_is_narrow(const struct breakdown_view *v)
 {
 	return view_width(v) < NARROW;
@@ -50,7 +55,7 @@ struct text_num view_time(const struct breakdown_view *v, uint64_t ns)
 
 struct text_num view_clock(const struct breakdown_view *v)
 {
-	return text_clock(v->until);
+	return text_clock(v->until_ns, v->every_ns);
 }
 
 const char *view_paint(const struct breakdown_view *v, enum paint p)
@@ -65,8 +70,18 @@ void view_line(struct text_out *o, const struct breakdown_view *v, const char *s
 {
 	char fit[1024];
 
-	text_fit(fit, sizeof(fit), safe, view_width(v), TEXT_CUT_TAIL);
+	text_fit(fit, sizeof(fit), safe, view_cut(v), TEXT_CUT_TAIL);
 	text_put(o, "%s\n", fit);
+}
+
+void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *safe)
+{
+	(v->terminal ? text_wrap : text_wrap_whole)(o, safe, 0, 2, view_width(v));
+}
+
+const char *view_more(const struct breakdown_view *v)
+{
+	return v->rows_max ? "a larger -n shows them" : "-v shows them";
 }
 
 void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,

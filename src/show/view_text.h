@@ -11,13 +11,16 @@
 /* Columns of a line: 80, unless the view has another width. */
 int view_width(const struct breakdown_view *v);
 
+/* Columns to which text is cut: no line is, but on a terminal. */
+int view_cut(const struct breakdown_view *v);
+
 /* Whether there is no room for two things beside one another. */
 bool view_is_narrow(const struct breakdown_view *v);
 
 /* A time as the view wants it: "55.3 us", with -m "0.0553 ms". */
 struct text_num view_time(const struct breakdown_view *v, uint64_t ns);
 
-/* When the interval ended: "14:05:09". */
+/* When the interval ended: "14:05:09", "14:05:09.3". */
 struct text_num view_clock(const struct breakdown_view *v);
 
 /* Escape sequence for the terminal if the view wants colours, else "". */
@@ -32,8 +35,14 @@ enum paint {
 };
 const char *view_paint(const struct breakdown_view *v, enum paint p);
 
-/* One line of safe text, cut to the width. */
+/* One line of safe text. */
 void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe);
+
+/* Safe text in lines as wide as the view, from the second on indented. */
+void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *safe);
+
+/* What shows rows that a table has no room for: "-v shows them". */
+const char *view_more(const struct breakdown_view *v);
 
 /* The first @n rows of operations, or of requests, as a table. */
 void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,

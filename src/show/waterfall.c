@@ -75,7 +75,7 @@ static void put_sum(struct text_out *o, const struct breakdown_view *v, const st
 		 text_percent(sum, w->total_ns).s, view_time(v, sum / w->count).s,
 		 view_time(v, sum).s, sum == w->total_ns ? "" : ", but was ",
 		 sum == w->total_ns ? "" : view_time(v, w->total_ns).s);
-	text_fit(fit, sizeof(fit), text, view_width(v) - w->indent, TEXT_CUT_TAIL);
+	text_fit(fit, sizeof(fit), text, view_cut(v) - w->indent, TEXT_CUT_TAIL);
 	text_put(o, "%s\n", fit);
 }
 
@@ -92,7 +92,7 @@ static void put_rest(struct text_out *o, const struct breakdown_view *v, const s
 		len += snprintf(text + len, sizeof(text) - len, "%s%s %.1f", i ? ", " : "",
 				stratum_label(list[i]), 100.0 * w->strata[list[i]] / w->total_ns);
 	}
-	text_fit(fit, sizeof(fit), text, view_width(v) - w->indent - FIXED_COLUMNS, TEXT_CUT_TAIL);
+	text_fit(fit, sizeof(fit), text, view_cut(v) - w->indent - FIXED_COLUMNS, TEXT_CUT_TAIL);
 	text_put(o, "%-*s %7s %10s  %s\n", NAME_COLUMNS, "other", text_percent(sum, w->total_ns).s,
 		 view_time(v, sum / w->count).s, fit);
 }

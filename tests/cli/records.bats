@@ -40,6 +40,33 @@ costs() {
 	json '([.ops[].count] | add) == 1000000 and ([.requests[].count] | add) == 100000'
 }
 
+@test "report: a map is of what was asked for" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
+	expect 0 report --heat "$tmp/a.ios"
+	[[ $output == "operations: each"*$'\nrequests: each'* ]]
+	expect 0 report --heat --op fsync "$tmp/a.ios"
+	[[ $output == "operations: each"*$'\n\nrequests: not shown, --op cannot choose them' ]]
+	for option in -T=blk --by=file -v -n=3 --sort=count -H -m -Q --slowest=3 -j --every=1; do
+		# shellcheck disable=SC2086 # words
+		expect 2 report --heat ${option/=/ } "$tmp/a.ios"
+		says "--heat draws maps, .* is of tables"
+	done
+	expect 2 report --heat --events csv "$tmp/a.ios"
+}
+
+@test "report: what is not shown is told, and how to see it" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
+	"$iostrata" report -n 2 "$tmp/a.ios" >"$tmp/out"
+	grep -qE '^[0-9]+ more, [0-9.]+ % of I/O; a larger -n shows them$' "$tmp/out"
+	"$iostrata" report -v -n 2 "$tmp/a.ios" >"$tmp/out"
+	grep -qE '^[0-9]+ more rows of operations; a larger -n shows them$' "$tmp/out"
+	"$iostrata" report -n 101 "$tmp/a.ios" >"$tmp/out"
+	not grep -q ' more' "$tmp/out"
+	# and no line of what has no terminal is cut, whoever reads how much of it
+	"$iostrata" report --by file "$tmp/a.ios" | cat >"$tmp/out"
+	not grep -qF ... "$tmp/out"
+}
+
 @test "export: a million operations in ten seconds" {
 	costs 10 64 sh -c 'rm -rf "$2" && exec "$0" export "$1" --to otf2 -o "$2"' "$iostrata" "$long" "$tmp/otf2"
 }

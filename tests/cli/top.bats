@@ -50,6 +50,10 @@ top_ended() { # STATUS
 
 @test "top: a column that there is not is a mistake, and the others are listed" {
 	expect 2 top --sort size
+	says "no column 'size'" 'pid, comm, io, bytes, avg, p99, queue, for, disk'
+	expect 2 top -b --sort where
+	says "no column 'where' in text: only the full screen has it" 'columns are pid, comm, io, bytes'
+	expect 2 top -j --sort size
 	says "no column 'size'" 'pid, comm, ops, .*bytes'
 	expect 2 top --by colour
 	says 'colour'
@@ -62,7 +66,7 @@ top_ended() { # STATUS
 	sleep 1
 	finish INT
 	((status == 0))
-	grep -qE '^[0-9:]{8} loadavg: [0-9.]+ [0-9.]+ [0-9.]+$' "$tmp/out"
+	grep -qE '^[0-9:]{8}\.[0-9] loadavg: [0-9.]+ [0-9.]+ [0-9.]+$' "$tmp/out"
 	grep -qE '^ *PID +COMM +D +MAJ +MIN +DISK +I/O +Kbytes +AVGms$' "$tmp/out"
 	# whichever intervals it was in
 	awk '$2 == "reader" && $3 == "R" { io += $(NF - 2); kb += $(NF - 1) }

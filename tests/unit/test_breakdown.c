@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/columns.h"
 #include "base/hist.h"
@@ -222,8 +223,8 @@ static void the_answer_is_first(void **state)
 		"on /srv/a/long/way/to/file\n"
 		"traced sqlite3 for 5.00 s with --op read,write,fsync: 106 ms in I/O (1 % of its\n"
 		"  threads' time), 74 % of it read ext4\n"
-		"o other 31 %, r run queue 24 %, q queue 14 %, k kernel thread 14 %, D device 9\n"
-		"  %, C cpu 8 %\n"
+		"o other 31 % (sleep 15 %), r run queue 24 %, q queue 14 %, k kernel thread 14 %,\n"
+		"  D device 9 %, C cpu 8 %\n"
 		"\n"
 		"operation fs   count failed    mean     p99     max   total I/O where it went\n"
 		"read      ext4 1,009      0 78.0 us 78.0 us 78.0 us 78.7 ms 74% oooorrrqqkkDC\n"
@@ -233,7 +234,8 @@ static void the_answer_is_first(void **state)
 		"read ext4       sleep          15.4 %    12.0 us  #####\n"
 		"                kernel thread  14.1 %    11.0 us  ####\n"
 		"                preempted      12.8 %    10.0 us  ####\n"
-		"                other          57.7 %    45.0 us  run queue 11.5, wake-up 10....\n"
+		"                other          57.7 %    45.0 us  run queue 11.5, wake-up 10.3, "
+		"device 9.0, queue 7.7, tag 6.4, throttle 5.1, fs 3.8, vfs 2.6, syscall 1.3\n"
 		"\n"
 		"disk requests count   rate    bytes  tag   queue  device     p99     max\n"
 		"vda  read     1,009  202/s 3.94 MiB 0 ns 10.0 us 40.0 us 40.0 us 40.0 us\n"
@@ -298,10 +300,14 @@ static void the_answer_has_its_cause(void **state)
 	cause_is(ST_PREEMPT, 510, "mostly waiting for a CPU\n");
 	cause_is(ST_HELPER, 510, "mostly waiting for a kernel thread\n");
 	cause_is(ST_THROTTLE, 510, "mostly throttled\n");
-	cause_is(ST_COMPLETE, 510, "97 % of it read ext4\n");
+	cause_is(ST_COMPLETE, 510, "97 % of it read ext4, mostly waiting for the wake-up\n");
+	cause_is(ST_COMPLETE, 490, "97 % of it read ext4, mostly asleep\n");
 	/* a share below a per cent is part of the rest */
-	cause_is(ST_DEVICE, 9, "\no other 99 %, rest 0.9 %\n");
-	cause_is(ST_DEVICE, 10, "\no other 99 %, D device 1 %\n");
+	cause_is(ST_DEVICE, 9, "\no other 99 % (sleep 99 %), rest 0.9 %\n");
+	cause_is(ST_DEVICE, 10, "\no other 99 % (sleep 99 %), D device 1 %\n");
+	/* of others, the largest is named */
+	cause_is(ST_COMPLETE, 510, "\no other 100 % (wake-up 51 %)\n");
+	cause_is(ST_THROTTLE, 490, "\no other 100 % (sleep 51 %)\n");
 }
 
 /* What the first screen says of the run and of its losses. */
@@ -329,15 +335,16 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
 	assert_has(f.text, "\nread ext4       sleep");
 	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
-	assert_has(f.text, "\n5 lost; 2 files without a name; not measured: vfs, requests; "
+	assert_has(f.text, "\n5 lost, and the names of 2 files; not measured: vfs, requests; "
 			   "-v says why\n");
 	v.command = "sqlite3";
-	v.repeats = v.later = true;
+	v.every_ns = 1000000000;
+	v.later = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, ": 106 ms in I/O, 74 %");
 	assert_has_not(f.text, "traced");
 	assert_has_not(f.text, "CPUs");
-	assert_has(f.text, "\n5 lost; 2 files without a name; -v says why\n");
+	assert_has(f.text, "\n5 lost, and the names of 2 files; -v says why\n");
 	fixture_done(&f);
 }
 
@@ -359,8 +366,13 @@ static void the_rest_is_in_one_line(void **state)
 	v.rows_max = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "in syscall, by pid (0)\nand 2 more\n");
-	assert_has(f.text, "\n2 more, 25.8 % of I/O; -v shows them\n");
-	assert_has(f.text, "\n1 more; -v shows them\n");
+	assert_has(f.text, "\n2 more, 25.8 % of I/O; a larger -n shows them\n");
+	assert_has(f.text, "\n1 more; a larger -n shows them\n");
+	v.detail = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n2 more rows of operations; a larger -n shows them\n");
+	assert_has(f.text, "\n1 more rows of requests; a larger -n shows them\n");
+	v.detail = 0;
 	/* without a limit, those below a per cent; but one alone is shown */
 	v.rows_max = 0;
 	f.sn.ops[2].total_ns = f.sn.ops[0].total_ns;
@@ -466,7 +478,7 @@ static void every_view_of(struct fixture *f, const struct missing *missing)
 		v.color = i / 35 & 8;
 		v.detail = i / (35 * 64);
 		v.terminal = true;
-		v.repeats = v.later = i / 35 & 2;
+		v.every_ns = v.later = i / 35 & 2;
 		v.sort = i / 35 & 4 ? (v.layer == LAYER_BLK ? rq_columns : op_columns) + 5 : NULL;
 		v.command = i / 35 & 8 ? HOSTILE "/a/command/of/a/long/name/" HOSTILE : NULL;
 		v.cpus = 256;
@@ -573,6 +585,121 @@ static void losses_are_told_only_if_there_are_any(void **state)
 	assert_has(f.text, "\nlost, so the figures are not complete:\n"
 		   "            3 rows, requests or threads found no room in a table\n"
 		   "            5 files have no name, only their inode\n");
+	fixture_done(&f);
+}
+
+/* It is a loss for --strict, so it is one here. */
+static void a_name_that_is_missing_is_lost(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.lost[LOST_UNMATCHED_END] = 11;
+	assert_int_equal(lost_sum(f.sn.lost, 0), 0);
+	f.sn.lost[LOST_NAMES] = 1;
+	assert_int_equal(lost_sum(f.sn.lost, 0), 1);
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nlost:\n            1 files have no name, only their inode\n");
+	v.detail = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nthe name of 1 file lost; -v says why; 11 had begun before\n");
+	f.sn.lost[LOST_OPS] = 23;
+	f.sn.lost[LOST_REQUESTS] = 7;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n30 lost, and the name of 1 file; -v says why");
+	v.detail = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nlost, so the figures are not complete:\n");
+	assert_has(f.text, "\n           23 operations were not recorded\n"
+			   "            7 requests were not recorded\n");
+	fixture_done(&f);
+}
+
+/* Where it is for a program, or for less(1), nothing is cut. */
+static void only_terminals_are_narrow(void **state)
+{
+	static const char path[] = "/a/path/that/is/longer/than/a/line/of/eighty/columns/and/so/"
+				   "cannot/be/shown/whole/on/a/terminal";
+	struct missing missing = { .requests = "none" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+	char filter[256];
+
+	(void)state;
+	for (int i = 0; i < ST_N; i++)
+		missing.stratum[i] = "a reason";
+	snprintf(filter, sizeof(filter), "--file %s", path);
+	fixture_usual(&f);
+	f.sn.ops[1].by = strdup(path);
+	v.missing = &missing;
+	v.looked_for = filter;
+	v.by = BY_FILE;
+	for (v.detail = 0; v.detail < 3; v.detail++) {
+		v.terminal = false;
+		print(&f, breakdown_text, &v, 2);
+		assert_has(f.text, path);
+		assert_has_not(f.text, "...");
+		v.terminal = true;
+		print(&f, breakdown_text, &v, 2);
+		assert_has(f.text, "...");
+		assert_has_not(f.text, path);
+	}
+	v.detail = 0;
+	v.terminal = false;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, path + 1);
+	assert_has(f.text, "\nnothing lost; not measured: syscall, vfs, fs, throttle, tag, queue, "
+			   "device, wake-up, run queue, preempted, kernel thread, sleep, lock, "
+			   "requests; -v says why\n");
+	f.sn.n_ops = f.sn.n_rqs = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, path);
+	f.sn.n_ops = 3;
+	f.sn.n_rqs = 2;
+	fixture_done(&f);
+}
+
+static void intervals_have_times_that_differ(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	v.detail = 0;
+	v.until_ns = 1700000000987654321;
+	fixture_usual(&f);
+	v.every_ns = 1000000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "22:13:20, 5.00 s: ");
+	v.every_ns = 300000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "22:13:20.9, 5.00 s: ");
+	v.every_ns = 100000000;
+	v.detail = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "22:13:20.98, 5.00 s\n");
+	fixture_done(&f);
+}
+
+static void milliseconds_are_named(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.milliseconds = true;
+	v.width = 120;
+	fixture_usual(&f);
+	for (v.detail = 0; v.detail < 2; v.detail++) {
+		print(&f, breakdown_text, &v, 0);
+		assert_has(f.text, " mean ms ");
+		assert_has(f.text, " total ms");
+		assert_has(f.text, " queue ms ");
+	}
 	fixture_done(&f);
 }
 
@@ -1187,6 +1314,10 @@ int main(void)
 		cmocka_unit_test(missing_strata_are_named_with_their_reason),
 		cmocka_unit_test(a_sum_that_is_wrong_is_told),
 		cmocka_unit_test(losses_are_told_only_if_there_are_any),
+		cmocka_unit_test(a_name_that_is_missing_is_lost),
+		cmocka_unit_test(only_terminals_are_narrow),
+		cmocka_unit_test(intervals_have_times_that_differ),
+		cmocka_unit_test(milliseconds_are_named),
 		cmocka_unit_test(a_layer_alone_is_a_histogram_per_operation),
 		cmocka_unit_test(one_file_system_alone),
 		cmocka_unit_test(nothing_seen_is_told),

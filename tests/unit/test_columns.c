@@ -129,7 +129,25 @@ static void uncut_text_is_whole(void **state)
 		      "/a/rather/long/path/of/some/file.c    23 1.50 us\n");
 }
 
-static void milliseconds_have_no_unit(void **state)
+/* With separators, as long as there is room for them. */
+static void counts_are_alike(void **state)
+{
+	static const struct row many = { "many", 123456, 0, 99999 };
+	static const struct row more = { "more", 0, 0, 999999 };
+	const void *const both[] = { &many, &more };
+	struct columns t = usual;
+	struct printed p;
+
+	(void)state;
+	t.width = 24;
+	print_begin(&p);
+	columns_text(&p.out, &t, both, 2);
+	print_end(&p, "who    count failed total\n"
+		      "many 123,456 99,999  0 ns\n"
+		      "more       0  1.00M  0 ns\n");
+}
+
+static void milliseconds_are_in_titles(void **state)
 {
 	struct columns t = usual;
 	struct printed p;
@@ -138,8 +156,8 @@ static void milliseconds_have_no_unit(void **state)
 	t.milliseconds = true;
 	print_begin(&p);
 	columns_text(&p.out, &t, rows, 1);
-	print_end(&p, "who  count    total    rate  share\n"
-		      "one     23  0.00150  23.0/s     0%\n");
+	print_end(&p, "who  count  total ms    rate  share\n"
+		      "one     23   0.00150  23.0/s     0%\n");
 }
 
 static void json_has_what_has_a_name(void **state)
@@ -202,7 +220,8 @@ int main(void)
 		cmocka_unit_test(what_all_rows_lack_is_left_out),
 		cmocka_unit_test(narrow_lines_lose_columns_then_letters),
 		cmocka_unit_test(uncut_text_is_whole),
-		cmocka_unit_test(milliseconds_have_no_unit),
+		cmocka_unit_test(counts_are_alike),
+		cmocka_unit_test(milliseconds_are_in_titles),
 		cmocka_unit_test(json_has_what_has_a_name),
 		cmocka_unit_test(csv_quotes_text),
 		cmocka_unit_test(rows_are_ordered_by_any_column),

@@ -346,8 +346,8 @@ static void an_interval_has_its_time(void **state)
 
 	(void)state;
 	setenv("TZ", "UTC", 1);
-	v.until = 86399;
-	v.repeats = true;
+	v.until_ns = 86399000000000;
+	v.every_ns = 1000000000;
 	v.kernel = "6.1";
 	text = printed(funcs_text, &v, &sn);
 	assert_int_equal(strncmp(text, "23:59:59, 1.00 s\n", 17), 0);

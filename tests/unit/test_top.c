@@ -296,13 +296,15 @@ static void test_text(void **state)
 {
 	struct top_names names = { .cgroup_path = cgroup_path };
 	struct top_text v = { .names = &names, .head = "12:00:00 loadavg: 1 2 3", .sort = "bytes",
-			      .max_rows = 20, .width = 100 };
+			      .max_rows = 20, .width = 300 };
 	struct snapshot sn;
 	char *text;
 
 	(void)state;
 	sample(&sn);
 	sn.lost[LOST_MAP_FULL] = 5;
+	sn.lost[LOST_UNMATCHED_START] = 3;
+	sn.lost[LOST_UNMATCHED_END] = 7;
 	text = text_of(&v, &sn);
 	assert_int_equal(strncmp(text, "12:00:00 loadavg: 1 2 3\n\n", 25), 0);
 	assert_has(text, "PID  COMM");
@@ -311,17 +313,51 @@ static void test_text(void **state)
 	assert_has(text, "200  \\x1b[2J\\xff...");
 	assert_has(text, "8.50 KiB submitted by others");
 	assert_has(text, "9.50 KiB are nobody's");
-	assert_has(text, "lost: 5 map_full");
+	assert_has(text, "lost: 5 rows, requests or threads found no room in a table, "
+			 "3 began and were never seen to end; 7 had begun before; ");
 	free(text);
 	v.max_rows = 1;
 	text = text_of(&v, &sn);
 	assert_has(text, "(5 more)\n");
 	assert_has_not(text, "200");
 	free(text);
-	v.sort = "where"; /* only the screen has it: by bytes */
 	v.view = TOP_DISK;
 	text = text_of(&v, &sn);
 	assert_has(text, "\nD  MAJ");
+	free(text);
+	/* the column that it is sorted by is shown */
+	v.view = TOP_PROCESS;
+	v.max_rows = 20;
+	v.sort = "p99";
+	text = text_of(&v, &sn);
+	assert_has(text, "AVGms   P99 ms\n200 ");
+	free(text);
+	/* operations are not in a table of requests */
+	assert_null(columns_find(top_columns_text(TOP_PROCESS, "time").list, "time"));
+	top_names_done(&names);
+	snapshot_free(&sn);
+}
+
+static void test_text_paths(void **state)
+{
+	static const char path[] = "/a/path/that/is/longer/than/a/line/of/the/text/can/be/if/it/is/"
+				   "so/very/narrow";
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct top_text v = { .view = TOP_FILE, .names = &names, .head = "", .sort = "bytes",
+			      .max_rows = 20, .width = 60 };
+	struct snapshot sn;
+	char *text;
+
+	(void)state;
+	sample(&sn);
+	sn.rqs[0].by = strdup(path);
+	sn.rqs[0].key.by[1] = 23; /* its inode */
+	text = text_of(&v, &sn);
+	assert_has_not(text, path);
+	free(text);
+	v.uncut = true;
+	text = text_of(&v, &sn);
+	assert_has(text, path);
 	free(text);
 	top_names_done(&names);
 	snapshot_free(&sn);
@@ -556,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_sums),  cmocka_unit_test(test_process),
 		cmocka_unit_test(test_views), cmocka_unit_test(test_container),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_paths),
 		cmocka_unit_test(test_json),  cmocka_unit_test(test_total),
 		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
 	};
