@@ -98,6 +98,7 @@ static struct ending ending_of(const struct record_files *f, const struct ending
 	e.requests = f->w.requests - f->closed.requests;
 	e.lost[LOST_OPS] += f->w.lost_ops;
 	e.lost[LOST_REQUESTS] += f->w.lost_requests;
+	e.lost[LOST_RING] += f->w.lost_handles;
 	for (int i = 0; i < LOST_N; i++)
 		e.lost[i] -= f->closed.lost[i];
 	e.missed -= f->closed.missed;
@@ -174,6 +175,21 @@ static int write_failed(const struct record_files *f, int err, struct reason *wh
 	return reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", f->name, strerror(-err));
 }
 
+/* Removes all files, if they are still those that were created. */
+static void files_remove(const struct record_files *f)
+{
+	char path[sizeof(f->name) + 16];
+	struct stat ours, there;
+
+	for (unsigned int i = 0; i < f->n; i++) {
+		path_of(f, i, path, sizeof(path));
+		if (f->list[i].out != f->standard && !fstat(fileno(f->list[i].out), &ours) &&
+		    !lstat(path, &there) && ours.st_dev == there.st_dev &&
+		    ours.st_ino == there.st_ino)
+			unlink(path);
+	}
+}
+
 /* 0, or -1 with @why. */
 static int file_first(struct record_files *f, struct reason *why)
 {
@@ -210,7 +226,10 @@ int record_files_open(struct record_files *f, const char *name, char *const *arg
 		f->list[0].out = f->standard;
 	else if (files_create(f, why))
 		return -1;
-	return file_first(f, why);
+	if (!file_first(f, why))
+		return 0;
+	files_remove(f); /* there is nothing in them */
+	return -1;
 }
 
 /* Files of a ring that were not needed become recordings of nothing. */

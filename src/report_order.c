@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/reason.h"
 #include "capture/recording.h"
@@ -14,6 +15,8 @@ struct known {
 	char *name;
 	uint64_t began_ns;	/* CLOCK_REALTIME; 0: not known */
 	int given;		/* as the how-manieth */
+	dev_t dev;		/* which file it is; ino 0: not known */
+	ino_t ino;
 };
 
 static int compare(const void *a, const void *b)
@@ -33,7 +36,11 @@ static uint64_t look(struct known *k)
 	struct stat st;
 	FILE *f;
 
-	if (!strcmp(k->name, "-") || stat(k->name, &st) || !S_ISREG(st.st_mode))
+	if (strcmp(k->name, "-") ? stat(k->name, &st) : fstat(STDIN_FILENO, &st))
+		return 0;
+	k->dev = st.st_dev;
+	k->ino = st.st_ino;
+	if (!strcmp(k->name, "-") || !S_ISREG(st.st_mode))
 		return 0;
 	f = fopen(k->name, "re");
 	if (!f)
@@ -45,22 +52,41 @@ static uint64_t look(struct known *k)
 	return st.st_size;
 }
 
-uint64_t report_order(char **names, int n)
+/* That @list[@i] is none of those before. 0, or -1 with @why. */
+static int check(const struct known *list, int i, struct reason *why)
+{
+	for (int j = 0; j < i; j++) {
+		if (!list[i].ino || list[j].ino != list[i].ino || list[j].dev != list[i].dev)
+			continue;
+		reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are one file", list[j].name,
+			   list[i].name);
+		return reason_hint(why, "it would be added up twice");
+	}
+	return 0;
+}
+
+int report_order(char **names, int n, uint64_t *ret_bytes, struct reason *why)
 {
 	struct known *list = calloc(n, sizeof(*list));
 	uint64_t sum = 0, size;
-	bool all = list;
+	bool all = true;
+	int err = 0;
 
-	for (int i = 0; list && i < n; i++) {
+	if (!list)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	for (int i = 0; i < n && !err; i++) {
 		list[i] = (struct known){ .name = names[i], .given = i };
 		size = look(&list[i]);
+		err = check(list, i, why);
 		all = all && size;
 		sum += size;
 	}
-	if (list)
+	if (!err) {
 		qsort(list, n, sizeof(*list), compare);
-	for (int i = 0; list && i < n; i++)
-		names[i] = list[i].name;
+		for (int i = 0; i < n; i++)
+			names[i] = list[i].name;
+		*ret_bytes = all ? sum : 0;
+	}
 	free(list);
-	return all ? sum : 0;
+	return err;
 }

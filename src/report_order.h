@@ -5,8 +5,11 @@
 
 #include <stdint.h>
 
+struct reason;
+
 /* Sorts the files @names; what cannot be looked at before, like a pipe, comes first, in the order
- * given. Returns the bytes of all; 0: not known. */
-uint64_t report_order(char **names, int n);
+ * given. Sets @ret_bytes to how long they are together; 0: not known. 0; -1 with @why: one of them
+ * is there twice, and would be added up twice. */
+int report_order(char **names, int n, uint64_t *ret_bytes, struct reason *why);
 
 #endif

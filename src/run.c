@@ -230,10 +230,11 @@ static int wait_until(struct run *r, uint64_t until, struct reason *why)
 		{ .fd = r->keyboard ? STDIN_FILENO : -1, .events = POLLIN },
 	};
 	uint64_t now = clock_ns(), ns = until < now ? 0 : until - now;
+	uint64_t most = r->tick_ns ? r->tick_ns : TICK_NS;
 
 	for (int i = 0; i < r->n_pidfds; i++)
 		fds[FDS_OF_RUN + i] = (struct pollfd){ .fd = r->pidfds[i], .events = POLLIN };
-	wait_for(r, fds, FDS_OF_RUN + r->n_pidfds, ns < TICK_NS ? ns : TICK_NS);
+	wait_for(r, fds, FDS_OF_RUN + r->n_pidfds, ns < most ? ns : most);
 	if (fds[1].revents && child_executed(&r->child, why))
 		return -1;
 	if (fds[2].revents) {

@@ -70,6 +70,8 @@ struct run {
 	bool stdout_taken;		/* by output that is not for people; set by .resolve */
 	bool usr1_ends;			/* SIGUSR1 ends the run, too, but not a command; set by
 					 * .resolve */
+	uint64_t tick_ns;		/* how often .tick is called at least, if not every half
+					 * second */
 	int exit;			/* exit code of the run, unless it fails */
 	char **rest;			/* arguments of a list, inside argv */
 	int n_rest;

@@ -86,6 +86,12 @@ struct cap_request {
 	uint64_t error;			/* blk_status_t or errno, from the kernel; 0: none */
 };
 
+/* When it completed. */
+static inline uint64_t cap_request_end(const struct cap_request *rq)
+{
+	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
+}
+
 enum cap_rq_flag {
 	CAP_RQ_UNQUEUED = 1, CAP_RQ_FAILED = 2, CAP_RQ_BIO_BASED = 4, CAP_RQ_OUTSIDE = 8,
 };

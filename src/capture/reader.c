@@ -18,6 +18,13 @@ int reader_damaged(const struct reader *r, const char *what, struct reason *why)
 			  (unsigned long long)r->bytes, what);
 }
 
+int reader_cut_off(const struct reader *r, struct reason *why)
+{
+	reason_set(why, EXIT_FAILED, "'%.100s' is cut off at byte %llu: what came after that is "
+				     "missing", r->name, (unsigned long long)r->bytes);
+	return reason_hint(why, "it was not closed in order, or is still being written");
+}
+
 static int read_failed(const struct reader *r, struct reason *why)
 {
 	return reason_set(why, EXIT_FAILED, "cannot read '%.100s': %s", r->name,
@@ -32,7 +39,7 @@ static int bytes_read(struct reader *r, void *dst, size_t len, struct reason *wh
 	if (n < len && ferror(r->f))
 		return read_failed(r, why);
 	if (n < len && n)
-		return reader_damaged(r, "it is cut off", why);
+		return reader_cut_off(r, why);
 	return n == len;
 }
 
@@ -103,7 +110,7 @@ int reader_next(struct reader *r, struct reason *why)
 	if (got < 0)
 		return -1;
 	if (!got)
-		return reader_damaged(r, "it is cut off", why);
+		return reader_cut_off(r, why);
 	r->bytes += sizeof(head) + r->head.packed;
 	r->ended = r->head.kind == CHUNK_END;
 	return 1;

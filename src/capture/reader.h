@@ -45,7 +45,8 @@ const char *reader_text(struct reader *r, struct reason *why);
 int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 		struct reason *why);
 
-/* Says in @why that the chunk is damaged. Returns -1. */
+/* Says in @why that the chunk is damaged; that the file ends without an end. Returns -1. */
 int reader_damaged(const struct reader *r, const char *what, struct reason *why);
+int reader_cut_off(const struct reader *r, struct reason *why);
 
 #endif

@@ -6,11 +6,6 @@
 
 #include "base/reason.h"
 
-uint64_t cap_request_end(const struct cap_request *rq)
-{
-	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
-}
-
 uint64_t cap_event_end(const struct cap_event *ev)
 {
 	if (ev->kind == CHUNK_OPS)
@@ -38,9 +33,9 @@ static int header_read(struct recording *r, struct reason *why)
 	const char *text;
 	int got = reader_next(&r->reader, why), err;
 
-	if (got < 0)
-		return -1;
-	if (!got || r->reader.head.kind != CHUNK_HEADER)
+	if (got <= 0)
+		return got ? got : reader_cut_off(&r->reader, why);
+	if (r->reader.head.kind != CHUNK_HEADER)
 		return reader_damaged(&r->reader, "its header is missing", why);
 	text = reader_text(&r->reader, why);
 	if (!text)
@@ -111,11 +106,8 @@ static int chunk_read(struct recording *r, struct reason *why)
 		return -1;
 	if (!got && r->reader.ended)
 		return 0;
-	if (!got) {
-		reason_set(why, EXIT_FAILED, "'%.100s' ends without an end: what came after its "
-					     "last chunk is missing", r->reader.name);
-		return reason_hint(why, "it was not closed in order, or is still being written");
-	}
+	if (!got)
+		return reader_cut_off(&r->reader, why);
 	switch (r->reader.head.kind) {
 	case CHUNK_NAMES:
 		err = names_read(r, why);

@@ -48,9 +48,6 @@ void recording_close(struct recording *r);
  */
 int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why);
 
-/* When a request completed. */
-uint64_t cap_request_end(const struct cap_request *rq);
-
 /* When an operation or request ended, and how long it took. */
 uint64_t cap_event_end(const struct cap_event *ev);
 uint64_t cap_event_total(const struct cap_event *ev);

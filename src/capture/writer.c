@@ -16,10 +16,11 @@ enum { ZSTD_LEVEL = 1, INDEX_ROWS = 1 << 19 };
 /* Counts the records of a chunk that is not, or no longer, in the file. */
 static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_recorded)
 {
-	if (!is_records(h->kind))
+	if (!is_events(h->kind))
 		return;
-	*(h->kind == CHUNK_OPS ? &w->lost_ops : &w->lost_requests) += h->rows;
-	if (was_recorded)
+	*(h->kind == CHUNK_OPS	    ? &w->lost_ops :
+	  h->kind == CHUNK_REQUESTS ? &w->lost_requests : &w->lost_handles) += h->rows;
+	if (was_recorded && is_records(h->kind))
 		*(h->kind == CHUNK_OPS ? &w->ops : &w->requests) -= h->rows;
 }
 
@@ -209,15 +210,13 @@ void writer_op(struct writer *w, const struct cap_op *op)
 
 void writer_handle(struct writer *w, const struct cap_op *op)
 {
-	if (!w->err)
-		batch_add(w, CHUNK_HANDLES, op, op->start_ns + cap_op_total(op));
+	if (w->err || batch_add(w, CHUNK_HANDLES, op, op->start_ns + cap_op_total(op)))
+		w->lost_handles++;
 }
 
 void writer_request(struct writer *w, const struct cap_request *rq)
 {
-	uint64_t end = rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
-
-	if (w->err || batch_add(w, CHUNK_REQUESTS, rq, end))
+	if (w->err || batch_add(w, CHUNK_REQUESTS, rq, cap_request_end(rq)))
 		w->lost_requests++;
 }
 

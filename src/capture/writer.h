@@ -27,7 +27,7 @@ struct writer {
 	void *next_arg;
 	uint64_t bytes;			/* written so far, to this file */
 	uint64_t ops, requests;		/* recorded: in the file, or kept */
-	uint64_t lost_ops, lost_requests; /* that found no room in the file */
+	uint64_t lost_ops, lost_requests, lost_handles; /* that found no room in the file */
 	uint64_t dropped_ops, dropped_requests;	/* too old to be kept */
 	int err;			/* 0, or of the first failure; -EFBIG: max_bytes */
 	/* private */
@@ -63,7 +63,7 @@ void writer_request(struct writer *w, const struct cap_request *rq);
 struct cap_op *writer_op_room(struct writer *w);
 void writer_op_added(struct writer *w, uint64_t end_ns);
 
-/* A call of kind OP_HANDLE, which is not counted. */
+/* A call of kind OP_HANDLE, which is counted only if it is lost. */
 void writer_handle(struct writer *w, const struct cap_op *op);
 
 void writer_loss(struct writer *w, const struct cap_loss *loss);

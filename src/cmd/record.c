@@ -16,13 +16,15 @@
 #include "export_dir.h"
 #include "record_files.h"
 #include "record_otf2.h"
+#include "record_say.h"
 #include "record_until.h"
 #include "run.h"
 #include "run_say.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 
-enum { BUFFER_KIB = 8192, FLUSH_NS = 1000000000 };
+/* The first chunk is written early: who kills a recording soon has something, too. */
+enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };
 
 struct record {
 	struct run run;
@@ -185,6 +187,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.meta_calls = breakdown_meta_calls(&rec->opts, r->conf.layer);
 	r->conf.buffer_bytes = rec->buffer_kib * 1024;
 	r->usr1_ends = true;
+	r->tick_ns = FIRST_FLUSH_NS;
 	if (check_files(rec, why))
 		return -1;
 	if (rec->until && check_until(rec, why))
@@ -284,38 +287,21 @@ static void losses_tell(struct record *rec, uint64_t now)
 	}
 }
 
-static uint64_t lost_records(const struct record *rec)
-{
-	return rec->lost[LOST_OPS] + rec->lost[LOST_REQUESTS] + rec->files.w.lost_ops +
-	       rec->files.w.lost_requests;
-}
-
-static void progress(struct record *rec, uint64_t now, const char *end)
-{
-	const struct writer *w = &rec->files.w;
-	uint64_t ops = w->ops + w->batches[CHUNK_OPS].columns.rows;
-	uint64_t requests = w->requests + w->batches[CHUNK_REQUESTS].columns.rows;
-	uint64_t took = now - rec->start_ns;
-
-	fprintf(stderr, "%s%.1f s: %s ops, %s requests, %s, %s, %s lost%s",
-		isatty(STDERR_FILENO) ? "\r\033[K" : "", took / 1e9, text_count(ops).s,
-		text_count(requests).s, text_bytes(record_files_size(&rec->files).bytes).s,
-		text_rate(ops, took).s, text_count(lost_records(rec)).s, end);
-}
-
 /* True if there is nothing more to record. */
 static bool tick(struct run *r)
 {
 	struct record *rec = record_of(r);
 	uint64_t now = clock_ns();
 
-	if (now - rec->flushed_ns >= FLUSH_NS) {
+	if (now - rec->flushed_ns >= (r->tick_ns ? FIRST_FLUSH_NS : FLUSH_NS)) {
 		losses_tell(rec, now);
 		writer_flush(&rec->files.w);
 		rec->flushed_ns = now;
 	}
+	if (rec->files.w.ops + rec->files.w.requests)
+		r->tick_ns = 0; /* from now on as usual */
 	if (isatty(STDERR_FILENO) && now - rec->said_ns >= FLUSH_NS) {
-		progress(rec, now, "");
+		record_say_progress(stderr, &rec->files, rec->lost, now - rec->start_ns);
 		rec->said_ns = now;
 	}
 	if (rec->intake.until.met_ns && !rec->until_said) {
@@ -339,25 +325,6 @@ static int recording_end(struct record *rec, const struct snapshot *sn, struct r
 	return record_files_end(&rec->files, &total, why);
 }
 
-static void say_recorded(const struct record *rec, const struct snapshot *sn)
-{
-	const struct record_files *f = &rec->files;
-	struct record_files_size size = record_files_size(f);
-	const struct writer *w = &f->w;
-	uint64_t lost_ops = sn->lost[LOST_OPS] + w->lost_ops;
-	uint64_t lost_requests = sn->lost[LOST_REQUESTS] + w->lost_requests;
-	char safe[TEXT_SAFE_CAP(sizeof(f->name))];
-
-	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : f->name);
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
-	cmd_say("%s%s: %s operations, %s requests, %s", safe, f->max_files ? ".*" : "",
-		text_count(size.ops).s, text_count(size.requests).s, text_bytes(size.bytes).s);
-	if (lost_ops || lost_requests)
-		cmd_say("warning: lost %s operations, %s requests", text_count(lost_ops).s,
-			text_count(lost_requests).s);
-}
-
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct record *rec = record_of(r);
@@ -368,7 +335,7 @@ static int report(struct run *r, struct snapshot *sn)
 		cmd_fail(&why);
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
-	say_recorded(rec, sn);
+	record_say_end(stderr, &rec->files, sn->lost);
 	rec->view.until_ns = clock_day_ns();
 	if (!rec->breakdown)
 		return 0;

@@ -322,9 +322,12 @@ static void say_interrupted(const struct report *r)
 static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
-	int got, err = r->events ? events_head(r->out, r->events) : 0, status = 0;
-	uint64_t total = report_order(names, n);
+	int got, err, status = 0;
+	uint64_t total;
 
+	if (report_order(names, n, &total, &why))
+		return cmd_fail(&why);
+	err = r->events ? events_head(r->out, r->events) : 0;
 	if (!r->events || !isatty(fileno(r->out))) /* else records are on that terminal */
 		progress_begin(&r->progress, stderr, total);
 	r->view.recording = names[0];

@@ -37,6 +37,14 @@ recorded() {
 	says "cannot make '.*trace': File exists" "one that is not there yet"
 }
 
+@test "record: a disk without room for anything is left without a file" {
+	head -c 1M /dev/zero >"$small/filler" || true
+	expect 125 record -o "$small/a.ios" -- true
+	[[ $stderr == *"error: cannot write '$small/a.ios': No space left on device"* && ! -e $small/a.ios ]]
+	expect 125 record -o "$small/a.ios" --max-size 1 --max-files 3 -- true
+	[[ -z $(compgen -G "$small/a.ios*") ]]
+}
+
 @test "record --otf2: a disk without room ends it" {
 	head -c 1M /dev/zero >"$small/filler" || true
 	expect 125 record --otf2 "$small/trace" -- true

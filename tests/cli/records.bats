@@ -40,6 +40,19 @@ costs() {
 	json '([.ops[].count] | add) == 1000000 and ([.requests[].count] | add) == 100000'
 }
 
+@test "report: one file is added up once, whatever it is called" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 101
+	ln "$tmp/a.ios" "$tmp/b.ios"
+	ln -s a.ios "$tmp/c.ios"
+	for other in a b c; do
+		expect 2 report "$tmp/a.ios" "$tmp/$other.ios"
+		says "'.*/a.ios' and '.*/$other.ios' are one file" "added up twice"
+	done
+	cp "$tmp/a.ios" "$tmp/d.ios"
+	expect 0 report -j "$tmp/a.ios" "$tmp/d.ios"
+	json '([.ops[].count] | add) == 202'
+}
+
 @test "report: a map is of what was asked for" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
 	expect 0 report --heat "$tmp/a.ios"

@@ -281,6 +281,8 @@ static void cut_off_at_any_byte(void **state)
 		fclose(f);
 		assert_true(c.ops >= last.ops && c.requests >= last.requests);
 		assert_true(c.ended ? c.result == 0 : c.result == -1 && c.why.exit == EXIT_FAILED);
+		assert_true(c.ended || n < CAPTURE_HEAD ||
+			    strstr(c.why.error, "'test' is cut off at byte "));
 		whole += c.ended;
 		last = c;
 	}
@@ -338,6 +340,41 @@ static void a_full_disk(void **state)
 		writer_done(&w);
 		fclose(f);
 	}
+}
+
+/* They are counted only if they are lost: in memory, in a chunk that is not written, and in one
+ * that makes room for the end. */
+static void handles_without_room_are_counted(void **state)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit less = none;
+	struct cap_op op = { .start_ns = 1000, .kind = OP_HANDLE, .owner = 1 };
+	struct writer w = {};
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
+	for (int i = 0; i < 23; i++)
+		writer_handle(&w, &op);
+	writer_flush(&w);
+	assert_int_equal(w.lost_handles, 0);
+	less.rlim_cur = w.bytes;
+	setrlimit(RLIMIT_FSIZE, &less);
+	for (uint64_t i = 0; i < 101; i++) {
+		op.start_ns = op.len = 12345 * i * i;
+		op.ret = op.offset = 54321 * i * i * i;
+		writer_handle(&w, &op);
+	}
+	writer_flush(&w);
+	assert_int_equal(w.lost_handles, 101);
+	writer_handle(&w, &op);
+	assert_int_equal(w.lost_handles, 102);
+	while (!writer_end(&w, header))
+		;
+	assert_int_equal(w.lost_handles, 102 + 23);
+	setrlimit(RLIMIT_FSIZE, &none);
+	writer_done(&w);
+	fclose(f);
 }
 
 static void only_the_last_is_kept(void **state)
@@ -905,6 +942,7 @@ int main(void)
 		cmocka_unit_test(cut_off_at_any_byte),
 		cmocka_unit_test(any_byte_changed_is_noticed),
 		cmocka_unit_test(a_full_disk),
+		cmocka_unit_test(handles_without_room_are_counted),
 		cmocka_unit_test(only_the_last_is_kept),
 		cmocka_unit_test(a_size_is_kept_to),
 		cmocka_unit_test(a_ring_of_files),
