@@ -117,7 +117,7 @@ $(O)/unit/%: tests/unit/%.c $(O)/libiostrata.a Makefile
 	@echo "  UNIT  $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -MMD -MP -MF $@.d $< $(O)/libiostrata.a -lcmocka $(LIBS) -o $@
 
-$(O)/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libiostrata.a Makefile
+$(O)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/made.h $(O)/libiostrata.a Makefile
 	@echo "  FUZZ  $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -fsanitize=fuzzer $< $(O)/libiostrata.a $(LIBS) -o $@
 
