@@ -23,7 +23,8 @@ struct known_file {
 	unsigned long long by[2];
 	char *path;
 	enum named named;
-	UT_hash_handle hh;
+	bool shared;		/* another file has this path */
+	UT_hash_handle hh, hh_path;
 };
 
 static enum named how_named(const struct file_name *name)
@@ -83,6 +84,41 @@ static int name_bdev(struct known_file *f)
 	return 0;
 }
 
+static bool same_inode(const struct known_file *a, const struct known_file *b)
+{
+	return FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) && a->by[1] == b->by[1];
+}
+
+/* Files that have a path in common, in containers or one after the other. */
+static void shared_mark(struct filenames *n)
+{
+	struct known_file *paths = NULL, *other;
+
+	for (struct known_file *f = n->files; f; f = f->hh.next) {
+		if (!f->path)
+			continue;
+		HASH_FIND(hh_path, paths, f->path, strlen(f->path), other);
+		if (!other)
+			HASH_ADD_KEYPTR(hh_path, paths, f->path, strlen(f->path), f);
+		else if (!same_inode(f, other))
+			f->shared = other->shared = true;
+	}
+	HASH_CLEAR(hh_path, paths);
+}
+
+/* A path that is one file's only, or nearly: an inode that is used again may have the same. */
+static int row_path(const struct known_file *f, char **ret_by)
+{
+	unsigned int dev = FILE_KEY_DEV(f->by[0]);
+
+	if (!f->shared)
+		*ret_by = strdup(f->path);
+	else if (asprintf(ret_by, "%s (inode %llu on %u:%u)", f->path, f->by[1], dev >> 20,
+			  dev & 0xfffff) < 0)
+		*ret_by = NULL;
+	return *ret_by ? 0 : -ENOMEM;
+}
+
 static int row_name(struct filenames *n, const unsigned long long by[2], char **ret_by)
 {
 	static const struct file_name none;
@@ -94,7 +130,7 @@ static int row_name(struct filenames *n, const unsigned long long by[2], char **
 		f = file_of(n, by);
 		if (f->named == NAMED_NOT && FILE_KEY_IS_BDEV(by[0]) && name_bdev(f))
 			return -ENOMEM;
-		*ret_by = strdup(f->path);
+		return row_path(f, ret_by);
 	} else {
 		*ret_by = strdup("(no file)");
 	}
@@ -105,6 +141,7 @@ int filenames_name(struct filenames *n, struct snapshot *sn)
 {
 	int err = 0;
 
+	shared_mark(n);
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
 		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by);
 	for (const struct known_file *f = n->files; f; f = f->hh.next)

@@ -87,6 +87,32 @@ static void a_file_without_a_name_is_counted_once(void **state)
 	assert_called(&n, 1, 0, "(no file)", 0);
 }
 
+/* As in containers: each its own root, and the same paths below it. */
+static void files_of_one_path_are_told_apart(void **state)
+{
+	static const char *const expected[] = { "/a (inode 12 on 8:1)", "/a (inode 13 on 8:1)",
+						"/b", "/c", "/c" };
+	struct filenames n = {};
+	struct snapshot sn = { .n_ops = 5, .ops = calloc(5, sizeof(*sn.ops)) };
+
+	(void)state;
+	assert_non_null(sn.ops);
+	for (size_t i = 0; i < sn.n_ops; i++) {
+		sn.ops[i].key.by[0] = FILE_KEY(DEV, false, i == 4);
+		sn.ops[i].key.by[1] = i == 4 ? 15 : 12 + i;
+	}
+	name_read(&n, 0, 12, "a", false);
+	name_read(&n, 0, 13, "a", false);
+	name_read(&n, 0, 14, "b", false);
+	name_read(&n, 0, 15, "c", false);
+	name_read(&n, 1, 15, "c", false); /* its inode was used again */
+	assert_int_equal(filenames_name(&n, &sn), 0);
+	for (size_t i = 0; i < sn.n_ops; i++)
+		assert_string_equal(sn.ops[i].by, expected[i]);
+	assert_null(n.files);
+	snapshot_free(&sn);
+}
+
 /* Requests have names, too; what is only known by them (metadata, readahead) is no loss. */
 static void files_of_requests_are_named(void **state)
 {
@@ -125,6 +151,7 @@ int main(void)
 		cmocka_unit_test(the_best_name_is_that_of_all),
 		cmocka_unit_test(an_inode_used_again_is_another_file),
 		cmocka_unit_test(a_file_without_a_name_is_counted_once),
+		cmocka_unit_test(files_of_one_path_are_told_apart),
 		cmocka_unit_test(files_of_requests_are_named),
 		cmocka_unit_test(a_key_has_room_for_all_of_a_file),
 	};
