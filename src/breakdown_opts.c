@@ -7,17 +7,20 @@
 #include <unistd.h>
 
 #include "base/columns.h"
+#include "base/container_rows.h"
 #include "base/nearest.h"
 #include "base/reason.h"
 #include "run.h"
 #include "show/breakdown_columns.h"
+#include "show/breakdown_json.h"
+#include "show/breakdown_text.h"
 #include "terminal.h"
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
 	{ "pid", BY_PID },   { "tid", BY_TID },	      { "comm", BY_COMM },
 	{ "file", BY_FILE }, { "cgroup", BY_CGROUP }, { "dev", BY_DEV },
-	{ "cache", BY_CACHE }, {},
+	{ "cache", BY_CACHE }, { "container", BY_CONTAINER }, {},
 };
 
 static const struct opt_choice layers[] = {
@@ -112,6 +115,19 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 	if (json && (o->rows_max || o->detail))
 		return reason_set(why, EXIT_USAGE, "--json has all rows; -n and -v are for text");
 	return check_sort(o, layer, why);
+}
+
+enum by_key breakdown_rows_by(const struct breakdown_opts *o)
+{
+	return o->by == BY_CONTAINER ? BY_CGROUP : o->by;
+}
+
+int breakdown_put(FILE *f, bool json, const struct breakdown_view *v, struct snapshot *sn,
+		  const struct op_record *slowest, size_t n_slowest)
+{
+	int err = v->by == BY_CONTAINER ? container_rows(sn) : 0;
+
+	return err ? err : (json ? breakdown_json : breakdown_text)(f, v, sn, slowest, n_slowest);
 }
 
 bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer)

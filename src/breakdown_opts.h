@@ -40,6 +40,13 @@ int breakdown_layer(const char *text, enum layer *ret_layer);
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 		    struct reason *why);
 
+/* What rows are collected by: for containers by cgroup. */
+enum by_key breakdown_rows_by(const struct breakdown_opts *o);
+
+/* Prints @sn, whose rows were collected so: breakdown_json() or breakdown_text(). 0 or -errno. */
+int breakdown_put(FILE *f, bool json, const struct breakdown_view *v, struct snapshot *sn,
+		  const struct op_record *slowest, size_t n_slowest);
+
 /* Whether operations of kind meta are to have a row for each call. */
 bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);
 

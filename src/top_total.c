@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hist_merge(struct hist *to, const struct hist *more)
-{
-	int err = 0;
-
-	for (unsigned int i = 0; i < more->n && !err; i++)
-		err = hist_add(to, more->bins[i].bucket, more->bins[i].count);
-	return err;
-}
-
 /* The text of a row that is new. */
 static int text_copy(char **to, const char *by, bool is_new)
 {
@@ -25,39 +16,24 @@ static int text_copy(char **to, const char *by, bool is_new)
 
 static int op_merge(struct top_total *t, const struct op_row *more)
 {
-	struct op_sums sums = { more->count, more->errors, more->bytes, more->total_ns,
-				more->max_ns, {} };
 	struct op_row *row = rows_op(&t->rows, &more->key);
-	int err;
 
-	if (!row)
+	if (!row || text_copy(&row->by, more->by, !row->count))
 		return -ENOMEM;
-	err = text_copy(&row->by, more->by, !row->count);
 	memcpy(row->fs, more->fs, sizeof(row->fs));
-	memcpy(sums.strata, more->strata, sizeof(sums.strata));
-	op_row_add(row, &sums);
-	return err ? err : hist_merge(&row->hist, &more->hist);
+	return op_row_merge(row, more);
 }
 
 static int rq_merge(struct top_total *t, const struct rq_row *more)
 {
-	struct rq_sums sums = {
-		.count = more->count, .errors = more->errors, .bytes = more->bytes,
-		.requeues = more->requeues, .unqueued = more->unqueued,
-		.outside = more->outside, .tag_ns = more->tag_ns,
-		.queue_ns = more->queue_ns, .device_ns = more->device_ns, .max_ns = more->max_ns,
-	};
 	struct rq_row *row = rows_rq(&t->rows, &more->key);
-	int err;
 
-	if (!row)
+	if (!row || text_copy(&row->by, more->by, !row->count))
 		return -ENOMEM;
-	err = text_copy(&row->by, more->by, !row->count);
 	memcpy(row->disk, more->disk, sizeof(row->disk));
 	row->major = more->major;
 	row->minor = more->minor;
-	rq_row_add(row, &sums);
-	return err ? err : hist_merge(&row->hist, &more->hist);
+	return rq_row_merge(row, more);
 }
 
 /* Both lists are sorted by id; for a thread in both the newer entry is taken. */

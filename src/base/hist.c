@@ -49,6 +49,15 @@ int hist_add(struct hist *h, unsigned int bucket, uint64_t count)
 	return 0;
 }
 
+int hist_merge(struct hist *h, const struct hist *more)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < more->n && !err; i++)
+		err = hist_add(h, more->bins[i].bucket, more->bins[i].count);
+	return err;
+}
+
 /* How many of @n values lie at or below the percentile: at least one, at most all. */
 static uint64_t rank_of(uint64_t n, double pct)
 {

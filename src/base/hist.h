@@ -22,6 +22,9 @@ struct hist {
 /* Adds @count values to @bucket. 0 or -ENOMEM. */
 int hist_add(struct hist *h, unsigned int bucket, uint64_t count);
 
+/* Adds all of @more. 0 or -ENOMEM. */
+int hist_merge(struct hist *h, const struct hist *more);
+
 /* Value below which @pct percent (0 < pct <= 100) of the values lie: the middle of the bucket,
  * never above @max_ns, and exactly @max_ns for the longest; 0 if empty. Within 1.6 % of the exact
  * value. */

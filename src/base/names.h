@@ -18,7 +18,7 @@ const char *stratum_label(unsigned int st);	/* in text: "run queue" for runq */
 const char *cache_name(unsigned int cache);	/* hit miss readahead direct; "-": none */
 const char *rq_op_name(unsigned int op);	/* read write flush ... */
 const char *rq_op_code(unsigned int op);	/* as blkparse: R W F D DE WZ Z N */
-const char *by_name(unsigned int by);		/* pid comm file cgroup dev cache tid */
+const char *by_name(unsigned int by);		/* pid comm file cgroup dev cache ... */
 const char *layer_name(unsigned int layer);	/* ops syscall vfs fs blk */
 const char *lost_name(unsigned int lost);	/* ring map_full unmatched_start ... */
 

@@ -126,6 +126,30 @@ void rq_row_add(struct rq_row *row, const struct rq_sums *s)
 		row->max_ns = s->max_ns;
 }
 
+int op_row_merge(struct op_row *row, const struct op_row *more)
+{
+	struct op_sums sums = { more->count, more->errors, more->bytes, more->total_ns,
+				more->max_ns, {} };
+
+	for (int i = 0; i < ST_N; i++)
+		sums.strata[i] = more->strata[i];
+	op_row_add(row, &sums);
+	return hist_merge(&row->hist, &more->hist);
+}
+
+int rq_row_merge(struct rq_row *row, const struct rq_row *more)
+{
+	struct rq_sums sums = {
+		.count = more->count, .errors = more->errors, .bytes = more->bytes,
+		.requeues = more->requeues, .unqueued = more->unqueued,
+		.outside = more->outside, .tag_ns = more->tag_ns,
+		.queue_ns = more->queue_ns, .device_ns = more->device_ns, .max_ns = more->max_ns,
+	};
+
+	rq_row_add(row, &sums);
+	return hist_merge(&row->hist, &more->hist);
+}
+
 int hist_take(struct hist *h, unsigned int counts[HIST_N])
 {
 	int err = 0;

@@ -32,6 +32,10 @@ struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
 void op_row_add(struct op_row *row, const struct op_sums *s);
 void rq_row_add(struct rq_row *row, const struct rq_sums *s);
 
+/* Add the sums and the histogram of another row, and nothing of who it is. 0 or -ENOMEM. */
+int op_row_merge(struct op_row *row, const struct op_row *more);
+int rq_row_merge(struct rq_row *row, const struct rq_row *more);
+
 /* Adds the counts of a cell's histogram to @h and empties the cell's. 0 or -ENOMEM. */
 int hist_take(struct hist *h, unsigned int counts[HIST_N]);
 

@@ -28,7 +28,8 @@ struct op_row {
 	/* set of 1 << stratum: layers whose functions are not probed for such operations; if one of
 	 * these strata is 0, it was not measured */
 	unsigned int unprobed_layers;
-	unsigned int kinds;	/* of several operations: set of 1 << enum op_kind; else 0 */
+	unsigned short kinds;	/* of several operations: set of 1 << enum op_kind; else 0 */
+	bool contained;		/* after container_rows(): see container_of_row() */
 	struct hist hist;
 };
 
@@ -38,7 +39,8 @@ struct rq_row {
 	unsigned int major, minor;
 	char *by;		/* the submitter's, as in op_row; NULL if not known, and with
 				 * BY_DEV, BY_CACHE */
-	char comm[COMM_LEN];	/* as in op_row */
+	bool contained;		/* as in op_row */
+	char comm[COMM_LEN];	/* likewise */
 	uint64_t count, errors, bytes, requeues, unqueued, outside;
 	uint64_t tag_ns, queue_ns, device_ns, max_ns;
 	struct hist hist;
@@ -73,6 +75,7 @@ struct snapshot {
 	uint64_t unseen_threads;	/* whose operations in progress are not among them */
 	struct task *tasks;	/* by id */
 	size_t n_tasks;
+	uint64_t unnamed_cgroups;	/* after container_rows(): whose container is not known */
 	uint64_t duration_ns;
 	uint64_t threads_ns;	/* sum over the traced threads; 0: not known */
 	uint64_t lost[LOST_N];

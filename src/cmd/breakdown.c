@@ -13,8 +13,6 @@
 #include "run.h"
 #include "run_say.h"
 #include "show/breakdown_columns.h"
-#include "show/breakdown_json.h"
-#include "show/breakdown_text.h"
 
 struct breakdown {
 	struct run run;
@@ -107,7 +105,7 @@ static int resolve(struct run *r, struct reason *why)
 		if (!b->slowest)
 			return reason_set(why, EXIT_FAILED, "out of memory");
 	}
-	r->conf.by = b->opts.by;
+	r->conf.by = breakdown_rows_by(&b->opts);
 	r->conf.queued = b->opts.queued;
 	r->conf.meta_calls = breakdown_meta_calls(&b->opts, r->conf.layer);
 	r->conf.records = b->opts.slowest_max;
@@ -160,8 +158,7 @@ static int report(struct run *r, struct snapshot *sn)
 	int err;
 
 	b->view.until_ns = clock_day_ns();
-	err = (r->opts.json ? breakdown_json : breakdown_text)(b->out, &b->view, sn, b->slowest,
-							       b->n_slowest);
+	err = breakdown_put(b->out, r->opts.json, &b->view, sn, b->slowest, b->n_slowest);
 	b->view.later = true;
 	b->n_slowest = 0;
 	session_set_slow_ns(r->session, 0);

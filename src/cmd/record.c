@@ -20,8 +20,6 @@
 #include "record_until.h"
 #include "run.h"
 #include "run_say.h"
-#include "show/breakdown_json.h"
-#include "show/breakdown_text.h"
 
 /* The first chunk is written early: who kills a recording soon has something, too. */
 enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };
@@ -183,7 +181,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.sent_requests = rec->requests || both;
 	r->conf.record_fs = r->opts.filters.fs;
 	r->conf.uncounted = !rec->breakdown;
-	r->conf.by = rec->opts.by;
+	r->conf.by = breakdown_rows_by(&rec->opts);
 	r->conf.meta_calls = breakdown_meta_calls(&rec->opts, r->conf.layer);
 	r->conf.buffer_bytes = rec->buffer_kib * 1024;
 	r->usr1_ends = true;
@@ -339,7 +337,7 @@ static int report(struct run *r, struct snapshot *sn)
 	rec->view.until_ns = clock_day_ns();
 	if (!rec->breakdown)
 		return 0;
-	return (r->opts.json ? breakdown_json : breakdown_text)(stdout, &rec->view, sn, NULL, 0);
+	return breakdown_put(stdout, r->opts.json, &rec->view, sn, NULL, 0);
 }
 
 static const struct run_ops ops = {

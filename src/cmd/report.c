@@ -21,8 +21,6 @@
 #include "report_order.h"
 #include "report_time.h"
 #include "run_say.h"
-#include "show/breakdown_json.h"
-#include "show/breakdown_text.h"
 #include "show/events.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
@@ -149,7 +147,7 @@ static int resolve(struct report *r, struct reason *why)
 	if (r->events || r->json)
 		run_say_of_ops(r->of_ops);
 	r->replay.conf = (struct replay_conf){
-		.layer = layer, .by = r->opts.by, .queued = r->opts.queued,
+		.layer = layer, .by = breakdown_rows_by(&r->opts), .queued = r->opts.queued,
 		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max, .slowest_fs = r->filter.given.fs,
 	};
@@ -283,8 +281,7 @@ static int interval_print(struct report *r, size_t i)
 	r->view.until_ns = r->time.first_ns + r->time.from_ns + i * r->time.every_ns +
 			   sn.duration_ns;
 	if (!err)
-		err = (r->json ? breakdown_json : breakdown_text)(r->out, &r->view, &sn,
-								  iv->slowest, iv->n_slowest);
+		err = breakdown_put(r->out, r->json, &r->view, &sn, iv->slowest, iv->n_slowest);
 	snapshot_free(&sn);
 	return err;
 }

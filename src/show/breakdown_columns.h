@@ -7,9 +7,37 @@
 #define IOSTRATA_BREAKDOWN_COLUMNS_H
 
 #include "base/columns.h"
+#include "base/container.h"
 #include "show/breakdown_view.h"
 
 /* Of struct op_row and of struct rq_row; .ctx is a struct breakdown_whole. */
 extern const struct column op_columns[], rq_columns[];
+
+/* What both have of a row's container; @of: op, rq. */
+#define GET_CONTAINER(of, name, what)                                                              \
+	static void of##_##name(struct value *ret, const void *row, const void *ctx)               \
+	{                                                                                          \
+		const struct of##_row *r = row;                                                    \
+		const struct container *c = container_of_row(r->by, r->contained);                 \
+												   \
+		(void)ctx;                                                                         \
+		ret->text = c ? (what) : NULL;                                                     \
+	}
+
+#define GETS_CONTAINER(of)                                                                         \
+	GET_CONTAINER(of, container, c->id)                                                        \
+	GET_CONTAINER(of, runtime, c->runtime)                                                     \
+	GET_CONTAINER(of, pod, *c->pod ? c->pod : NULL)
+
+#define COLUMNS_CONTAINER(of)                                                                      \
+	{ "container", NULL, VALUE_TEXT, .get = of##_container,                                    \
+	  .help = "with --by container: its whole id, or its name; null: outside of containers, "  \
+		  "or not known" },                                                                \
+	{ "runtime", "runtime", VALUE_TEXT, .get = of##_runtime, .max = 10, .rank = 16,            \
+	  .optional = true,                                                                        \
+	  .help = "likewise: docker, containerd, cri-o, podman, lxc or systemd; null: the "        \
+		  "cgroup's path does not tell" },                                                 \
+	{ "pod", "pod", VALUE_TEXT, .get = of##_pod, .max = 36, .rank = 21, .optional = true,      \
+	  .help = "likewise: the id of its pod; null: it is in none" }
 
 #endif

@@ -248,6 +248,7 @@ static void put_unfinished(struct writer *w)
 	}
 	json_put_end(j, ']');
 	json_put_uint(j, "unseen_threads", w->sn->unseen_threads);
+	json_put_uint(j, "unnamed_cgroups", w->sn->unnamed_cgroups);
 }
 
 static void put_slowest(struct writer *w, const struct op_record *slowest, size_t n)

@@ -25,6 +25,8 @@
  *			fs, age_ns, stratum (that it is in, if this is known before its end), pid,
  *			tid, comm (null: not known)
  *	unseen_threads	threads whose operations in progress are not looked at
+ *	unnamed_cgroups	with --by container: cgroups that were gone before they could be named; each
+ *			is a key of its own, "cgroup 12"
  *	lost		ring, map_full, unmatched_start, unmatched_end, names, unattributed, missed
  *	overhead	bpf_run_ns, bpf_run_cnt; null if not measured
  *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path

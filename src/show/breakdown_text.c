@@ -51,7 +51,7 @@ static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)
-		text_safe(key, sizeof(key), r->by);
+		text_safe_n(key, sizeof(key), r->by, breakdown_key_len(r->by, r->contained));
 	if (v->layer == LAYER_SYSCALL)
 		op = "";
 	if (v->layer == LAYER_SYSCALL || (r->key.op == OP_META && r->key.call))
@@ -200,6 +200,19 @@ static void put_begun_before(struct text_out *o, const struct breakdown_view *v,
 	view_line(o, v, text);
 }
 
+static void put_unnamed(struct text_out *o, const struct breakdown_view *v,
+			const struct snapshot *sn)
+{
+	char text[160];
+
+	if (!sn->unnamed_cgroups)
+		return;
+	snprintf(text, sizeof(text), "cgroups gone before their container was known: %s",
+		 text_count(sn->unnamed_cgroups).s);
+	text_put(o, "\n");
+	view_line(o, v, text);
+}
+
 static void put_overhead(struct text_out *o, const struct breakdown_view *v,
 			 const struct snapshot *sn)
 {
@@ -342,6 +355,7 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		slowest_put(&o, v, sn, slowest, n_slowest);
 	if (!told) {
 		put_lost(&o, v, sn);
+		put_unnamed(&o, v, sn);
 		put_begun_before(&o, v, sn);
 	}
 	if (!told && !v->later)

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/columns.h"
+#include "base/container.h"
 #include "base/names.h"
 #include "base/path.h"
+#include "base/rows.h"
 
 static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 {
@@ -120,27 +122,17 @@ static int by_key(const void *a, const void *b)
 /* Adds @from to the row of its key. What differs between them is not known of the row. */
 static int row_merge(struct op_row *to, const struct op_row *from)
 {
-	int err = 0;
-
 	to->kinds |= 1U << from->key.op;
 	if (memcmp(to->fs, from->fs, sizeof(to->fs)))
 		to->fs[0] = '\0';
-	to->count += from->count;
-	to->errors += from->errors;
-	to->bytes += from->bytes;
-	to->total_ns += from->total_ns;
-	to->max_ns = to->max_ns > from->max_ns ? to->max_ns : from->max_ns;
-	for (int i = 0; i < ST_N; i++)
-		to->strata[i] += from->strata[i];
-	for (unsigned int i = 0; i < from->hist.n && !err; i++)
-		err = hist_add(&to->hist, from->hist.bins[i].bucket, from->hist.bins[i].count);
-	return err;
+	return op_row_merge(to, from);
 }
 
 /* An empty row: only the key and names of @first, the operation of the key that took most. */
 static struct op_row row_of_key(const struct op_row *first)
 {
-	struct op_row row = { .key = first->key, .by = first->by };
+	struct op_row row = { .key = first->key, .by = first->by,
+			      .contained = first->contained };
 
 	memcpy(row.fs, first->fs, sizeof(row.fs));
 	memcpy(row.comm, first->comm, sizeof(row.comm));
@@ -202,6 +194,13 @@ char *breakdown_record_path(const struct op_record *r)
 	struct path_file f = { r->dev, r->ino, &r->file };
 
 	return r->ino ? path_full(&f) : NULL;
+}
+
+size_t breakdown_key_len(const char *by, bool contained)
+{
+	const struct container *c = container_of_row(by, contained);
+
+	return c ? c->shown : by ? strlen(by) : 0;
 }
 
 /* Whether the traced layer has stratum @st; LAYER_OPS has all of them. */

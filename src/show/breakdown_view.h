@@ -76,6 +76,10 @@ unsigned int breakdown_unprobed_layers(const struct snapshot *sn, const struct o
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
 char *breakdown_record_path(const struct op_record *r);
 
+/* Bytes of a row's text @by, which may be NULL, that tables show: of a container's id as many as
+ * people use. */
+size_t breakdown_key_len(const char *by, bool contained);
+
 /* Whether whole operations are traced. */
 bool breakdown_has_ops(const struct breakdown_view *v);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/columns.h"
+#include "base/container.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "base/path.h"
@@ -25,6 +26,7 @@ struct shown {
 	uint64_t offset, len;			/* ~0: not known */
 	char *path;				/* owned; NULL: none */
 	uint64_t ino;				/* 0: none */
+	struct container container;		/* its id is "": none */
 };
 
 static const struct catalog_file *shown_file(struct shown *s, uint64_t id)
@@ -63,6 +65,16 @@ static void shown_request(struct shown *s, const struct cap_request *rq)
 	s->dev = rq->dev;
 	s->offset = rq->sector * 512;
 	s->len = rq->bytes;
+}
+
+static void shown_container(struct shown *s)
+{
+	const char *cgroup = NULL;
+
+	if (s->who)
+		cgroup = catalog_cgroup(&s->rec->catalog, s->who->cgroup);
+	if (cgroup)
+		container_find(cgroup, &s->container);
 }
 
 static void shown_fill(struct shown *s, const struct recording *rec, const struct cap_event *ev,
@@ -190,6 +202,7 @@ SHOWN(pid, get_number(v, s->who ? s->who->pid : 0, s->who && s->who->pid))
 SHOWN(tid, get_number(v, s->who ? s->who->tid : 0, s->who && s->who->tid))
 SHOWN(comm, get_text(v, s->who ? s->who->comm : NULL, COMM_LEN))
 SHOWN(cgroup, get_number(v, s->who ? s->who->cgroup : 0, s->who && s->who->cgroup))
+SHOWN(container, v->text = *s->container.id ? s->container.id : NULL)
 SHOWN(sector, get_number(v, s->rq ? s->rq->sector : 0, s->rq && s->rq->sector != ~0ULL))
 SHOWN(cmd_flags, get_number(v, s->rq ? s->rq->cmd_flags : 0, s->rq))
 SHOWN(requeues, get_number(v, s->rq ? s->rq->requeues : 0, s->rq))
@@ -272,6 +285,7 @@ const struct column event_columns[] = {
 	COLUMN("helper_ns", VALUE_TIME, helper, "likewise"),
 	COLUMN("sleep_ns", VALUE_TIME, sleep, "likewise"),
 	COLUMN("lock_ns", VALUE_TIME, lock, "likewise"),
+	COLUMN("container", VALUE_TEXT, container, "id or name of the container of its cgroup"),
 	{},
 };
 
@@ -309,6 +323,8 @@ int events_put(FILE *f, enum events_format format, const struct recording *rec,
 	struct shown s;
 
 	shown_fill(&s, rec, ev, call_name);
+	if (format != EVENTS_TEXT) /* it is not in there */
+		shown_container(&s);
 	if (format == EVENTS_TEXT)
 		text_event(&j.out, &s);
 	else if (format == EVENTS_CSV)

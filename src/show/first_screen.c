@@ -138,28 +138,6 @@ static const char *cause(const struct op_row *r)
 	return "";
 }
 
-/* "fsync ext4"; for a key, its name. */
-static void row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,
-		     int columns)
-{
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[NAME];
-	char comm[TEXT_SAFE_CAP(sizeof(r->comm))], op[32];
-
-	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
-	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
-	if (v->by == BY_NONE)
-		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op),
-			 *fs ? " " : "", fs);
-	else if (*r->comm)
-		snprintf(text, sizeof(text), "%s %s", comm, r->by ? r->by : "");
-	else if (v->by == BY_CACHE)
-		snprintf(text, sizeof(text), "%s", r->key.cache == CACHE_NONE ?
-			 "neither read nor write" : cache_name(r->key.cache));
-	else
-		text_safe(text, sizeof(text), r->by ? r->by : "");
-	text_fit(dst, cap, text, columns_for(v, columns), TEXT_CUT_MIDDLE);
-}
-
 /* The operation that took most, whatever the rows are sorted by. */
 static const struct op_row *most_of(const struct breakdown_rows *rows)
 {
@@ -207,7 +185,8 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		n += snprintf(text + n, sizeof(text) - n, " (%.0f %% of its threads' time)",
 			      percent(io_ns, sn->threads_ns));
 	if (most && io_ns) {
-		row_name(name, sizeof(name), v, most, SUBJECT_COLUMNS);
+		view_row_name(name, sizeof(name), v, most,
+			      columns_for(v, SUBJECT_COLUMNS));
 		n += snprintf(text + n, sizeof(text) - n, ", %.0f %% of it %s%s",
 			      percent(most->total_ns, io_ns), name, cause(most));
 		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
@@ -304,7 +283,7 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 			       .lines = strata_lines(v) };
 	char name[NAME];
 
-	row_name(name, sizeof(name), v, r, TITLE_COLUMNS - 1);
+	view_row_name(name, sizeof(name), v, r, columns_for(v, TITLE_COLUMNS - 1));
 	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), name, view_paint(v, PAINT_OFF));
 	w.at = text_width(name);
 	if (view_is_narrow(v))

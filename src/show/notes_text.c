@@ -46,6 +46,10 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	char text[512];
 	int n = lost_text(text, sizeof(text), sn), missing;
 
+	if (sn->unnamed_cgroups)
+		n += snprintf(text + n, sizeof(text) - n, "; %s cgroup%s gone without a name",
+			      text_count(sn->unnamed_cgroups).s,
+			      sn->unnamed_cgroups == 1 ? "" : "s");
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %s in progress",
 			      text_count(sn->n_unfinished).s);

@@ -16,6 +16,8 @@ static void op_key(struct value *ret, const void *row, const void *ctx)
 	const struct op_row *r = row;
 
 	ret->text = r->by ? r->by : whole->v->by == BY_CACHE ? cache_name(r->key.cache) : NULL;
+	if (r->by)
+		ret->max = breakdown_key_len(r->by, r->contained);
 }
 
 static void op_json_key(struct value *ret, const void *row, const void *ctx)
@@ -23,6 +25,8 @@ static void op_json_key(struct value *ret, const void *row, const void *ctx)
 	(void)ctx;
 	ret->text = ((const struct op_row *)row)->by;
 }
+
+GETS_CONTAINER(op)
 
 static void op_operation(struct value *ret, const void *row, const void *ctx)
 {
@@ -195,6 +199,7 @@ const struct column op_columns[] = {
 	{ NULL, "key", VALUE_TEXT, .get = op_key, .cut = TEXT_CUT_MIDDLE, .optional = true },
 	{ "comm", "name", VALUE_TEXT, .get = op_comm, .max = 15, .rank = 7, .optional = true,
 	  .help = "with --by pid and tid: its name; null: not known" },
+	COLUMNS_CONTAINER(op),
 	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16 },
 	{ "op", NULL, VALUE_TEXT, .get = op_kind,
 	  .help = "the operation; those of io_uring and libaio have a member call, too: the "

@@ -41,9 +41,20 @@ static void rq_operation(struct value *ret, const void *row, const void *ctx)
 
 static void rq_key(struct value *ret, const void *row, const void *ctx)
 {
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->text = r->by;
+	ret->max = breakdown_key_len(r->by, r->contained);
+}
+
+static void rq_json_key(struct value *ret, const void *row, const void *ctx)
+{
 	(void)ctx;
 	ret->text = ((const struct rq_row *)row)->by;
 }
+
+GETS_CONTAINER(rq)
 
 static void rq_comm(struct value *ret, const void *row, const void *ctx)
 {
@@ -126,11 +137,13 @@ static void rq_p99(struct value *ret, const void *row, const void *ctx)
 #define RQ_SUM(field, kind_) .kind = kind_, .at = offsetof(struct rq_row, field)
 
 const struct column rq_columns[] = {
-	{ "key", "key", VALUE_TEXT, .get = rq_key, .cut = TEXT_CUT_MIDDLE, .optional = true,
-	  .help = "with --by pid, tid, comm, cgroup and file: who submitted them, as text; null if "
-		  "that is not known" },
+	{ NULL, "key", VALUE_TEXT, .get = rq_key, .cut = TEXT_CUT_MIDDLE, .optional = true },
+	{ "key", NULL, VALUE_TEXT, .get = rq_json_key,
+	  .help = "with --by pid, tid, comm, cgroup, container and file: who submitted them, as "
+		  "text; null if that is not known" },
 	{ "comm", "name", VALUE_TEXT, .get = rq_comm, .max = 15, .rank = 8, .optional = true,
 	  .help = "with --by pid and tid: its name" },
+	COLUMNS_CONTAINER(rq),
 	{ "dev", "disk", VALUE_TEXT, .get = rq_disk, .help = "the disk" },
 	{ "major", NULL, VALUE_ID, .get = rq_major, .help = "its device number" },
 	{ "minor", NULL, VALUE_ID, .get = rq_minor, .help = "likewise" },

@@ -1,91 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "show/top_columns.h"
 
-#include <string.h>
-
 #include "base/names.h"
+#include "show/top_who.h"
 
 static const struct top_table *table_of(const void *ctx)
 {
 	return ((const struct top_figures *)ctx)->table;
-}
-
-const char *top_row_name(enum top_view view, const struct top_row *r)
-{
-	const char *name = NULL;
-
-	switch (view) {
-	case TOP_FILE:
-		name = r->file;
-		break;
-	case TOP_DISK:
-		name = r->disk;
-		break;
-	case TOP_CGROUP:
-		name = r->cgroup;
-		break;
-	case TOP_CONTAINER:
-		name = r->container;
-		break;
-	default:
-		name = r->task ? r->task->comm : NULL;
-	}
-	return name ? name : "";
-}
-
-/* The columns of the view's key; the id of a process comes from those of its threads. */
-
-static uint64_t task_id(const struct top_row *r)
-{
-	return r->task ? r->task->id : 0;
-}
-
-static void get_pid(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	v->n = task_id(r) >> 32;
-	v->unknown = !r->task || table_of(ctx)->view > TOP_THREAD;
-}
-
-static void get_tid(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	v->n = (uint32_t)task_id(r);
-	v->unknown = !r->task || table_of(ctx)->view != TOP_THREAD;
-}
-
-static void get_comm(struct value *v, const void *row, const void *ctx)
-{
-	const struct top_row *r = row;
-
-	if (!r->task || table_of(ctx)->view > TOP_COMM)
-		return;
-	v->text = r->task->comm;
-	v->max = COMM_LEN;
-}
-
-static void get_file(struct value *v, const void *row, const void *ctx)
-{
-	(void)ctx;
-	v->text = ((const struct top_row *)row)->file;
-}
-
-static void get_cgroup(struct value *v, const void *row, const void *ctx)
-{
-	enum top_view view = table_of(ctx)->view;
-
-	if (view == TOP_CGROUP || view <= TOP_THREAD)
-		v->text = ((const struct top_row *)row)->cgroup;
-}
-
-static void get_container(struct value *v, const void *row, const void *ctx)
-{
-	enum top_view view = table_of(ctx)->view;
-
-	if (view == TOP_CONTAINER || view == TOP_CGROUP || view <= TOP_THREAD)
-		v->text = ((const struct top_row *)row)->container;
 }
 
 static void get_disk(struct value *v, const void *row, const void *ctx)
@@ -242,19 +163,6 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 	{ .name = "disk", .title = "DISK", .kind = VALUE_TEXT, .get = get_disk, .max = 16,         \
 	  .help = "its kernel name" }
 
-/* What a row may stand for. */
-#define COLUMNS_KEYS                                                                               \
-	{ .name = "pid", .title = "PID", .kind = VALUE_ID, .get = get_pid, .help = "its id" },     \
-	{ .name = "tid", .title = "TID", .kind = VALUE_ID, .get = get_tid, .help = "its id" },     \
-	{ .name = "comm", .title = "COMM", .kind = VALUE_TEXT, .get = get_comm, .max = 16,         \
-	  .help = "its name" },                                                                    \
-	{ .name = "cgroup", .title = "CGROUP", .kind = VALUE_TEXT, .get = get_cgroup,              \
-	  .cut = TEXT_CUT_HEAD, .help = "its path" },                                              \
-	{ .name = "container", .title = "CONTAINER", .kind = VALUE_TEXT, .get = get_container,     \
-	  .max = 20, .help = "its id or name" },                                                   \
-	{ .name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = get_file,                    \
-	  .cut = TEXT_CUT_HEAD, .help = "its path" }
-
 /* The figures of one side, in JSON. */
 #define COLUMNS_SUMS(side)                                                                         \
 	{ .name = "count", AT(side.count), .help = "how many" },                                   \
@@ -265,7 +173,7 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 	{ .name = "max_ns", AT(side.max_ns), .help = "of the slowest" },                           \
 	{ .name = "p99_ns", .get = get_p99, .help = "99th percentile of their time" }
 
-static const struct column keys[] = { COLUMNS_KEYS, COLUMN_DISK, {} };
+static const struct column keys[] = { TOP_WHO_COLUMNS(container_name), COLUMN_DISK, {} };
 
 /* The names of the columns of a view's key. */
 static const char *const of_view[TOP_VIEWS][2] = {
@@ -364,7 +272,9 @@ struct top_columns top_columns_text(enum top_view view, const char *sort)
 }
 
 const struct column top_json_requests[] = {
-	COLUMNS_KEYS,
+	TOP_WHO_COLUMNS(container),
+	{ .name = "key", .kind = VALUE_TEXT, .get = top_get_key,
+	  .help = "what --by asks for, as text; null: nobody, or of no file" },
 	{ .name = "dev", .kind = VALUE_TEXT, .get = get_dev,
 	  .help = "\"major:minor\" of the disk" },
 	{ .name = "major", .kind = VALUE_ID, .get = get_major, .help = "of the disk" },
@@ -385,7 +295,9 @@ const struct column top_json_requests[] = {
 };
 
 const struct column top_json_ops[] = {
-	COLUMNS_KEYS,
+	TOP_WHO_COLUMNS(container),
+	{ .name = "key", .kind = VALUE_TEXT, .get = top_get_key,
+	  .help = "what --by asks for, as text; null: nobody, or of no file" },
 	{ .name = "op", .kind = VALUE_TEXT, .get = get_op,
 	  .help = "kind of operation" },
 	COLUMNS_SUMS(ops),

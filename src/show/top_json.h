@@ -7,13 +7,15 @@
  *	schema, kernel, time (seconds since 1970), duration_ns
  *	by		what a row stands for: pid, tid, comm, file, dev, cgroup, container
  *	rows		requests: a row per key, disk, operation and on_behalf: pid, tid, comm,
- *			cgroup, container, file, dev ("8:0"), major, minor, disk, op (as blkparse:
+ *			cgroup, container, file, key (what "by" asks for, as text; null: nobody,
+ *			or of no file), dev ("8:0"), major, minor, disk, op (as blkparse:
  *			R W F D ...), on_behalf (why it is charged to another than its submitter:
  *			"writeback", "helper"; null: it is not), count, errors, bytes, total_ns
  *			(sum of the next three), tag_ns, queue_ns, device_ns, max_ns and p99_ns (of
  *			the total)
  *	ops		operations on files: a row per key and kind: pid, tid, comm, cgroup,
- *			container, file, op, count, errors, bytes, total_ns, max_ns, p99_ns, strata
+ *			container, file, key, op, count, errors, bytes, total_ns, max_ns, p99_ns,
+ *			strata
  *	missing		names of what could not be measured: strata, "requests", "calls"
  *	lost		as in breakdown
  *

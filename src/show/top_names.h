@@ -10,6 +10,8 @@
 
 #include <uthash.h>
 
+#include "base/container.h"
+
 enum top_view {
 	TOP_PROCESS,
 	TOP_THREAD,
@@ -28,14 +30,12 @@ const char *top_view_name(enum top_view view);
  * not. */
 const char *top_behalf_name(unsigned int behalf);
 
-enum { CONTAINER_LEN = 64 };
-
 /* A cgroup that was looked up. */
 struct top_name {
 	uint64_t id;
 	char *path;			/* hostile; NULL: not known */
-	char container[CONTAINER_LEN];	/* hostile; "": none */
-	uint64_t container_id;		/* of the first cgroup that has this container; 0: none */
+	struct container container;	/* its id is "": none */
+	uint64_t owner;			/* id of the first cgroup of this container, or of none */
 	UT_hash_handle hh;
 };
 
@@ -49,9 +49,5 @@ struct top_names {
 const struct top_name *top_names_find(struct top_names *names, uint64_t id);
 
 void top_names_done(struct top_names *names);
-
-/* The container in a cgroup's path, in @buf: docker, podman, containerd and CRI-O by the first 12
- * digits of the id, LXC and machined by name. False: none. */
-bool top_container(const char *cgroup, char buf[CONTAINER_LEN]);
 
 #endif

@@ -59,7 +59,7 @@ static void who_set(uint64_t who[2], const struct top_table *t, struct top_names
 		break;
 	case TOP_CONTAINER:
 		name = name_of(names, task);
-		who[0] = name ? name->container_id : 0;
+		who[0] = name ? name->owner : 0;
 		break;
 	case TOP_FILE:
 		if (by[1]) /* an inode; else it is not a file */
@@ -112,7 +112,7 @@ static void row_set_task(struct top_row *r, const struct top_table *t, struct to
 	if (!name)
 		return;
 	r->cgroup = name->path;
-	r->container = name->container[0] ? name->container : NULL;
+	r->container = name->container.id[0] ? &name->container : NULL;
 }
 
 /* The row of @key, for a row of the kernel's that thread @id owns. */
@@ -235,15 +235,6 @@ void top_table_done(struct top_table *t)
 	*t = (struct top_table){};
 }
 
-static int hist_add_all(struct hist *h, const struct hist *more)
-{
-	int err = 0;
-
-	for (unsigned int i = 0; i < more->n && !err; i++)
-		err = hist_add(h, more->bins[i].bucket, more->bins[i].count);
-	return err;
-}
-
 int top_row_hists(const struct top_table *t, const struct top_row *r, struct hist *ret_ops,
 		  struct hist *ret_rqs)
 {
@@ -251,9 +242,9 @@ int top_row_hists(const struct top_table *t, const struct top_row *r, struct his
 	int err = 0;
 
 	for (unsigned int i = r->first_op; i && !err; i = t->next_op[i - 1])
-		err = hist_add_all(&ops, &t->sn->ops[i - 1].hist);
+		err = hist_merge(&ops, &t->sn->ops[i - 1].hist);
 	for (unsigned int i = r->first_rq; i && !err; i = t->next_rq[i - 1])
-		err = hist_add_all(&rqs, &t->sn->rqs[i - 1].hist);
+		err = hist_merge(&rqs, &t->sn->rqs[i - 1].hist);
 	if (err) {
 		free(ops.bins);
 		free(rqs.bins);

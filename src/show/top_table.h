@@ -38,7 +38,8 @@ struct top_row {
 	const struct task *task;	/* of the first of its rows; NULL: not known */
 	const char *file;		/* path, with TOP_FILE; hostile */
 	const char *disk;		/* the one with most bytes; "" or NULL: none; hostile */
-	const char *cgroup, *container;	/* NULL: not known, or none; hostile */
+	const char *cgroup;		/* NULL: not known; hostile */
+	const struct container *container; /* NULL: none, or not known */
 	unsigned int major, minor;	/* of the disk */
 	struct top_side ops;
 	struct top_side rqs;		/* total_ns: from submission to completion */

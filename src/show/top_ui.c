@@ -169,6 +169,8 @@ void top_ui_new(struct top_ui *ui)
 
 bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r)
 {
+	const struct top_name *name;
+
 	if (ui->page != TOP_ROW_PAGE || !ui->has_selected)
 		return false;
 	switch (ui->view) {
@@ -180,6 +182,9 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r)
 		return !strncmp((const char *)ui->selected.who, r->comm, COMM_LEN);
 	case TOP_CGROUP:
 		return ui->selected.who[0] == r->cgroup;
+	case TOP_CONTAINER:
+		name = top_names_find(ui->data.names, r->cgroup);
+		return name && ui->selected.who[0] == name->owner;
 	case TOP_FILE:
 		return ui->selected.who[1] == r->ino &&
 		       FILE_KEY_DEV(ui->selected.who[0]) == r->dev;

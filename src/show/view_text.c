@@ -84,6 +84,28 @@ const char *view_more(const struct breakdown_view *v)
 	return v->rows_max ? "a larger -n shows them" : "-v shows them";
 }
 
+void view_row_name(char *dst, size_t cap, const struct breakdown_view *v,
+		   const struct op_row *r, int columns)
+{
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[TEXT_SAFE_CAP(2 * PATH_MAX)];
+	char comm[TEXT_SAFE_CAP(sizeof(r->comm))], op[32];
+
+	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
+	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
+	if (v->by == BY_NONE)
+		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op),
+			 *fs ? " " : "", fs);
+	else if (*r->comm)
+		snprintf(text, sizeof(text), "%s %s", comm, r->by ? r->by : "");
+	else if (v->by == BY_CACHE)
+		snprintf(text, sizeof(text), "%s", r->key.cache == CACHE_NONE ?
+			 "neither read nor write" : cache_name(r->key.cache));
+	else
+		text_safe_n(text, sizeof(text), r->by ? r->by : "",
+			    breakdown_key_len(r->by, r->contained));
+	text_fit(dst, cap, text, columns, TEXT_CUT_MIDDLE);
+}
+
 void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,
 	      size_t n)
 {

@@ -44,6 +44,10 @@ void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *s
 /* What shows rows that a table has no room for: "-v shows them". */
 const char *view_more(const struct breakdown_view *v);
 
+/* "fsync ext4", or with --by the name of the key; at most @columns wide. Safe. */
+void view_row_name(char *dst, size_t cap, const struct breakdown_view *v,
+		   const struct op_row *r, int columns);
+
 /* The first @n rows of operations, or of requests, as a table. */
 void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,
 	      size_t n);

@@ -9,9 +9,10 @@
 /*
  * To overflow a bucket of 32 bits in that time takes 400 million operations a second; with --by
  * only requests have such buckets, and it takes 14 million. The two differ because of 7.x: a hash
- * lookup, which --by needs, keeps perf's tracepoints out on that CPU.
+ * lookup, which --by needs, keeps perf's tracepoints out on that CPU. A cgroup is named when its
+ * row is drained, and may be gone soon.
  */
-enum { DRAIN_CELLS_S = 10, DRAIN_REQUESTS_S = 300 };
+enum { DRAIN_CELLS_S = 10, DRAIN_REQUESTS_S = 300, DRAIN_CGROUPS_S = 1 };
 
 int drain_open(struct drain *d, const struct cell_maps *maps, struct live *live)
 {
@@ -50,6 +51,8 @@ void drain_tick(struct drain *d)
 	const volatile struct live *live = d->live;
 	int err;
 
+	if (d->maps.by == BY_CGROUP)
+		every_s = DRAIN_CGROUPS_S;
 	if (!live->drain_wanted && clock_ns() - d->drained_ns < every_s * NS_PER_S)
 		return;
 	err = drain(d);

@@ -327,6 +327,8 @@ assert all(one.path(op["file"]) for one in r for op in one.ops[:101] if op["file
 	json --argjson n "$all" '([.ops[].count] | add) == $n'
 	expect 0 report -j --cgroup "$path/nowhere" "$file"
 	json '.ops == [] and .requests == []'
+	expect 0 report -j --by container "$file"
+	json --argjson n "$all" '([.ops[].count] | add) == $n and ([.ops[].key] | unique | length) == 1'
 	disk=$("$iostrata" report -j --by dev --op open "$file" | jq -r '.ops[0].key')
 	expect 0 report -j -d "$disk" --by dev "$file"
 	json --arg d "$disk" '([.ops[].key] | unique) == [$d]'

@@ -109,7 +109,7 @@ load lib
 	expect 2 breakdown --op frob
 	says "must be read, write, open, close, fsync, copy, meta, uring or aio"
 	expect 2 breakdown --by frob
-	says "must be pid, tid, comm, file, cgroup, dev or cache"
+	says "must be pid, tid, comm, file, cgroup, dev, cache or container"
 }
 
 @test "options that contradict each other" {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/path.h"
 #include "base/text.h"
 
@@ -137,6 +138,24 @@ static void check_wrap(const char *src, size_t len)
 	free(text);
 }
 
+/* As the path of a cgroup. */
+static void check_container(const char *src, size_t size)
+{
+	struct container c = { .shown = 0 };
+	char *path = malloc(size + 2);
+
+	CHECK(path);
+	path[0] = '/';
+	memcpy(path + 1, src, size);
+	path[size + 1] = '\0';
+	if (container_find(path, &c))
+		CHECK(*c.id && c.shown && c.shown <= strlen(c.id) && strlen(c.id) < sizeof(c.id) &&
+		      strlen(c.pod) < sizeof(c.pod));
+	else
+		CHECK(!*c.id && !*c.pod);
+	free(path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *src = (const char *)data;
@@ -148,5 +167,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_json(src, size);
 	check_path(data, size);
 	check_wrap(src, size);
+	check_container(src, size);
 	return 0;
 }

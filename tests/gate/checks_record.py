@@ -26,7 +26,7 @@ import capture  # noqa: E402  # pylint: disable=wrong-import-position
 
 SYSTEM_PYTHON = "/usr/bin/python3"  # which has the module of the system's package
 OTF2_CHECK = Path(__file__).resolve().parents[1] / "otf2check.py"
-KEYS = ("pid", "tid", "comm", "file", "cgroup", "dev", "cache")
+KEYS = ("pid", "tid", "comm", "file", "cgroup", "container", "dev", "cache")
 Row = dict[str, Any]
 
 

@@ -18,7 +18,7 @@ from tool import Trace, Traces
 
 READS = {"a": 23, "b": 41}
 WRITTEN = 640 << 10
-KEYS = ("pid", "tid", "comm", "file", "cgroup")
+KEYS = ("pid", "tid", "comm", "file", "cgroup", "container")
 
 
 def dd(*args: str) -> "subprocess.Popen[bytes]":

@@ -135,7 +135,7 @@ def look_at_top(one: Json, wall_ns: int, args: str) -> None:
     for row in one["ops"]:
         _expect("A4.sum", sum(ns or 0 for ns in row["strata"].values()) == row["total_ns"], where, row)
         _expect("A5.order", row["p99_ns"] <= row["max_ns"] <= row["total_ns"], where, row)
-    _one_row_each([(r["pid"], r["tid"], r["comm"], r["cgroup"], r["container"], r["file"], r["dev"],
-                    r["op"], r["on_behalf"]) for r in one["rows"]], where)
+    _one_row_each([(r["pid"], r["tid"], r["comm"], r["cgroup"], r["container"], r["file"], r["key"],
+                    r["dev"], r["op"], r["on_behalf"]) for r in one["rows"]], where)
     for name, value in one["lost"].items():
         _expect("A2.range", _whole(value), where, (name, value))

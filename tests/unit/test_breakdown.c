@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/columns.h"
+#include "base/container.h"
 #include "base/hist.h"
 #include "base/mounts.h"
 #include "base/text.h"
@@ -22,6 +23,7 @@
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define HOSTILE "\033[2J\xff\xe2\x80\xae\n</script>"
 
 static const char *call_name(unsigned short call)
@@ -938,6 +940,7 @@ static const char every_member[] =
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
 	"\"sleep\":1011,\"lock\":1012},\"missing\":[],\"ops\":[{\"comm\":\"dd\","
+	"\"container\":\"12\",\"runtime\":\"podman\",\"pod\":\"41\","
 	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
 	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
 	"\"mean_ns\":13,\"p50_ns\":860160,\"p90_ns\":7405568,\"p99_ns\":17039360,"
@@ -948,7 +951,8 @@ static const char every_member[] =
 	"\"sleep\":1011,\"lock\":1012},\"hist\":[[851968,868351,510],[7340032,"
 	"7471103,400],[16777216,17301503,85],[62914560,63963135,4],[100663296,"
 	"102760447,1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\","
-	"\"comm\":\"cat\",\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\","
+	"\"comm\":\"cat\",\"container\":\"13\",\"runtime\":\"docker\",\"pod\":null,"
+	"\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\","
 	"\"count\":24,\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
 	"\"unqueued\":4,\"outside\":2,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
 	"\"tag_mean_ns\":5,\"queue_mean_ns\":12,\"device_mean_ns\":20,"
@@ -956,7 +960,7 @@ static const char every_member[] =
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"in_progress\":[{\"op\":\"close\","
 	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"pid\":202,\"tid\":203,"
-	"\"comm\":\"mv\",\"file\":\"/a/c\"}],\"unseen_threads\":204,"
+	"\"comm\":\"mv\",\"file\":\"/a/c\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
@@ -969,6 +973,58 @@ static const char every_member[] =
 	"\"result\":402,\"error\":null,\"requests\":1,\"pid\":100,\"tid\":101,"
 	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
 	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"}}]}\n";
+
+static char *container(const char *id, const char *runtime, const char *pod)
+{
+	struct container *c = calloc(1, sizeof(*c));
+
+	assert_non_null(c);
+	strcpy(c->id, id);
+	strcpy(c->pod, pod);
+	c->runtime = runtime;
+	c->shown = strlen(id) == 64 ? 12 : strlen(id);
+	return c->id;
+}
+
+/* Of a container's id tables show what people use, and JSON all. */
+static void containers_have_short_names(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.by = BY_CONTAINER;
+	v.detail = 0;
+	v.width = 140;
+	fixture_usual(&f);
+	for (size_t i = 0; i < f.sn.n_ops; i++) {
+		f.sn.ops[i].key.by[0] = i == 1 ? 13 : 12;
+		f.sn.ops[i].contained = i == 1;
+		f.sn.ops[i].by = i == 1 ? container(CONTAINER, "docker", "") :
+					  strdup(CONTAINER_NONE);
+	}
+	f.sn.rqs[0].by = container("web", "lxc", "");
+	f.sn.rqs[0].contained = true;
+	f.sn.unnamed_cgroups = 3;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "74 % of it 0123456789ab\n");
+	assert_has(f.text, "\ncontainer      runtime operation ");
+	assert_has(f.text, "\n0123456789ab   docker  read ");
+	assert_has(f.text, "\n(no container) -       fsync +1 ");
+	assert_has(f.text, "\nweb        lxc      vda ");
+	assert_has(f.text, "; 3 cgroups gone without a name");
+	assert_has_not(f.text, "0123456789abc");
+	v.detail = 2;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "read ext4, container 0123456789ab");
+	assert_has(f.text, "\ncgroups gone before their container was known: 3\n");
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"container\":\"" CONTAINER "\",\"runtime\":\"docker\",");
+	assert_has(f.text, "\"key\":\"" CONTAINER "\"");
+	assert_has(f.text, "\"container\":null,");
+	assert_has(f.text, "\"key\":\"" CONTAINER_NONE "\"");
+	fixture_done(&f);
+}
 
 static void json_has_every_member(void **state)
 {
@@ -986,13 +1042,15 @@ static void json_has_every_member(void **state)
 	f.sn.n_ops = f.sn.n_rqs = f.sn.n_unfinished = 1;
 	op = &f.sn.ops[0];
 	*op = (struct op_row){ .key = { .op = OP_WRITE, .fs = 1, .cache = CACHE_MISS },
-			       .fs = "ext4", .by = strdup("12"), .comm = "dd", .count = 1000,
-			       .errors = 3, .bytes = 4097, .max_ns = 100000000 };
+			       .fs = "ext4", .by = container("12", "podman", "41"),
+			       .contained = true, .comm = "dd", .count = 1000, .errors = 3,
+			       .bytes = 4097, .max_ns = 100000000 };
 	for (int i = 0; i < ST_N; i++)
 		op->total_ns += op->strata[i] = 1000 + i;
 	rq = &f.sn.rqs[0];
 	*rq = (struct rq_row){ .key = { .op = RQ_DISCARD }, .disk = "sda", .major = 8, .minor = 1,
-			       .by = strdup("13"), .comm = "cat", .count = 24, .errors = 5,
+			       .by = container("13", "docker", ""), .contained = true,
+			       .comm = "cat", .count = 24, .errors = 5,
 			       .bytes = 512, .requeues = 6, .unqueued = 4, .outside = 2,
 			       .tag_ns = 100,
 			       .queue_ns = 240, .device_ns = 480, .max_ns = 100000001 };
@@ -1009,6 +1067,7 @@ static void json_has_every_member(void **state)
 	f.sn.unfinished->file = strdup("/a/c");
 	assert_non_null(f.sn.unfinished->file);
 	f.sn.unseen_threads = 204;
+	f.sn.unnamed_cgroups = 205;
 	for (int i = 0; i < LOST_N; i++)
 		f.sn.lost[i] = 301 + i;
 	f.sn.missed = 310;
@@ -1325,6 +1384,7 @@ int main(void)
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
+		cmocka_unit_test(containers_have_short_names),
 		cmocka_unit_test(json_has_every_member),
 		cmocka_unit_test(json_keeps_the_largest_sums),
 		cmocka_unit_test(json_has_requests),

@@ -89,12 +89,12 @@ static void sample(struct snapshot *sn)
 	sn->rqs[3].key.by[1] = BEHALF_WRITEBACK;
 }
 
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static char *cgroup_path(unsigned long long id)
 {
-	return strdup(id == 7 ? "/system.slice/docker-"
-				"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-				".scope" :
-				"/user.slice");
+	return strdup(id == 7 ? "/system.slice/docker-" CONTAINER ".scope" :
+		      id == 9 ? "cgroup 9" : "/user.slice");
 }
 
 struct fixture {
@@ -171,7 +171,7 @@ static void test_process(void **state)
 	strata = top_row_strata(&f.t, r);
 	assert_int_equal(top_strata_largest(&strata), ST_DEVICE);
 	assert_string_equal(r->disk, "sda");
-	assert_string_equal(r->container, "0123456789ab");
+	assert_string_equal(r->container->id, CONTAINER);
 	assert_string_equal(r->task->comm, "dd");
 	top_row_p99(&f.t, r);
 	assert_true(r->ops.p99_ns > 2900 && r->ops.p99_ns <= 3000); /* 7 of 30 are such */
@@ -209,37 +209,50 @@ static void test_views(void **state)
 	end(&f);
 	begin(&f, TOP_CONTAINER, TOP_WHOLE);
 	assert_int_equal(row(&f, 7)->rqs.count, 114);
-	assert_int_equal(row(&f, 0)->rqs.count, 43); /* in none */
+	assert_int_equal(row(&f, 8)->rqs.count, 24); /* in none */
+	assert_int_equal(row(&f, 0)->rqs.count, 19); /* nobody's */
 	end(&f);
 }
 
-static void check_container(const char *cgroup, const char *container)
+static char *container_text(const struct fixture *f, uint64_t who)
 {
-	char buf[CONTAINER_LEN] = "";
+	const struct columns columns = { .ctx = &f->figures };
+	struct top_columns c = top_columns_whole(TOP_CONTAINER);
+	struct value v;
 
-	assert_int_equal(top_container(cgroup, buf), !!container);
-	assert_string_equal(buf, container ? container : "");
+	columns_value(&v, &columns, columns_find(c.list, "container"), row(f, who));
+	return v.unknown ? NULL : strndup(v.text, v.max);
 }
 
-#define ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
-
-static void test_container(void **state)
+static void check_name(const struct fixture *f, uint64_t who, const char *shown, const char *name)
 {
+	char *text = container_text(f, who);
+
+	assert_string_equal(text ? text : "-", shown);
+	assert_string_equal(top_row_name(TOP_CONTAINER, row(f, who)), name);
+	free(text);
+}
+
+/* One in two cgroups, none, one that is gone, and nobody are four rows with names of their own. */
+static void test_containers(void **state)
+{
+	struct fixture f = { .names.cgroup_path = cgroup_path };
+
 	(void)state;
-	check_container("/", NULL);
-	check_container("/user.slice/user-0.slice/session-1.scope", NULL);
-	check_container("/docker/" ID, "fedcba987654");
-	check_container("/docker/" ID "/init.scope", "fedcba987654");
-	check_container("/machine.slice/libpod-" ID ".scope/container", "fedcba987654");
-	check_container("/kubepods.slice/kubepods-pod1.slice/cri-containerd-" ID ".scope",
-			"fedcba987654");
-	check_container("/kubepods/burstable/pod1/" ID, "fedcba987654");
-	check_container("/kubepods/burstable/pod1", NULL);
-	check_container("/docker-compose.service", NULL);
-	check_container("/lxc.payload.web/init.scope", "web");
-	check_container("/lxc/db", "db");
-	check_container("/machine.slice/machine-arch.scope", "arch");
-	check_container("/lxc/", NULL);
+	sample(&f.sn);
+	f.sn.tasks[3].cgroup = 9;
+	f.figures.table = &f.t;
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_CONTAINER, TOP_WHOLE, &f.names), 0);
+	assert_int_equal(f.t.n, 4);
+	assert_int_equal(row(&f, 7)->rqs.count, 114);
+	assert_int_equal(row(&f, 8)->rqs.count, 22);
+	assert_int_equal(row(&f, 9)->rqs.count, 2);
+	assert_int_equal(row(&f, 0)->rqs.count, 19);
+	check_name(&f, 7, "0123456789ab", CONTAINER);
+	check_name(&f, 8, CONTAINER_NONE, CONTAINER_NONE);
+	check_name(&f, 9, "cgroup 9", "cgroup 9");
+	check_name(&f, 0, "-", "");
+	end(&f);
 }
 
 /* The names of the rows in the order of a column. */
@@ -389,6 +402,38 @@ static json_int_t number(const json_t *row, const char *member)
 	return json_integer_value(json_object_get(row, member));
 }
 
+/* In a row by container: what it is called, and the container's id or null. */
+static void test_json_containers(void **state)
+{
+	static const char *const keys[][2] = {
+		{ CONTAINER, CONTAINER }, { CONTAINER_NONE, NULL }, { "cgroup 9", NULL },
+		{ NULL, NULL },
+	};
+	unsigned int seen = 0;
+	struct snapshot sn;
+	json_t *j, *row;
+	size_t i;
+
+	(void)state;
+	sample(&sn);
+	sn.tasks[3].cgroup = 9;
+	j = json_of(TOP_CONTAINER, &sn);
+	json_array_foreach(json_object_get(j, "rows"), i, row) {
+		const char *key = json_string_value(json_object_get(row, "key"));
+		const char *container = json_string_value(json_object_get(row, "container"));
+		unsigned int k = 0;
+
+		while (k < 3 && (!key || strcmp(key, keys[k][0])))
+			k++;
+		seen |= 1U << k;
+		assert_int_equal(!key, !keys[k][0]);
+		assert_string_equal(container ? container : "", keys[k][1] ? keys[k][1] : "");
+	}
+	assert_int_equal(seen, 15);
+	json_decref(j);
+	snapshot_free(&sn);
+}
+
 static void test_json(void **state)
 {
 	json_t *j, *row, *rows;
@@ -428,16 +473,15 @@ static const char every_member[] =
 	"{\"schema\":\"iostrata.top/1\",\"kernel\":\"6.1.0\",\"time\":3,"
 	"\"duration_ns\":1000,\"by\":\"tid\",\"rows\":[{\"pid\":100,\"tid\":101,"
 	"\"comm\":\"dd-2\","
-	"\"cgroup\":\"/system.slice/docker-"
-	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\","
-	"\"container\":\"0123456789ab\",\"file\":null,\"dev\":\"8:16\",\"major\":8,"
+	"\"cgroup\":\"/system.slice/docker-" CONTAINER ".scope\","
+	"\"container\":\"" CONTAINER "\",\"file\":null,\"key\":\"101\","
+	"\"dev\":\"8:16\",\"major\":8,"
 	"\"minor\":16,\"disk\":\"sdb\",\"op\":\"D\",\"on_behalf\":\"writeback\","
 	"\"count\":1001,\"errors\":5,\"bytes\":512,\"total_ns\":2002000,"
 	"\"tag_ns\":10010,\"queue_ns\":20020,\"device_ns\":1971970,\"max_ns\":2100,"
 	"\"p99_ns\":2000}],\"ops\":[{\"pid\":100,\"tid\":101,\"comm\":\"dd-2\","
-	"\"cgroup\":\"/system.slice/docker-"
-	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\","
-	"\"container\":\"0123456789ab\",\"file\":null,\"op\":\"write\","
+	"\"cgroup\":\"/system.slice/docker-" CONTAINER ".scope\","
+	"\"container\":\"" CONTAINER "\",\"file\":null,\"key\":\"101\",\"op\":\"write\","
 	"\"count\":1000,\"errors\":3,\"bytes\":4096,\"total_ns\":1378,"
 	"\"max_ns\":1100,\"p99_ns\":1000,\"strata\":{\"syscall\":100,\"vfs\":101,"
 	"\"fs\":102,\"throttle\":103,\"tag\":104,\"queue\":105,\"device\":106,"
@@ -590,10 +634,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),  cmocka_unit_test(test_process),
-		cmocka_unit_test(test_views), cmocka_unit_test(test_container),
+		cmocka_unit_test(test_views), cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_text),
-		cmocka_unit_test(test_text_paths),
-		cmocka_unit_test(test_json),  cmocka_unit_test(test_total),
+		cmocka_unit_test(test_text_paths), cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json_containers), cmocka_unit_test(test_total),
 		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
 	};
 

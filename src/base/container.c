@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * container.c - paths of cgroups, as the programs that start containers make them; see container.h.
+ *
+ * ID is 64 hexadecimal digits, UID a pod's (in names of units with _ for -), NAME anything:
+ *
+ *	docker-ID.scope			docker: moby, daemon/oci_linux.go (cgroup driver systemd)
+ *	docker/ID			the same (cgroupfs); with --cgroup-parent=P it is P/ID
+ *	cri-containerd-ID.scope		containerd for Kubernetes: internal/cri/server/helpers.go
+ *	nerdctl-ID.scope		containerd: nerdctl, pkg/cmd/container/run_cgroup_linux.go
+ *	crio-ID.scope, crio-ID		CRI-O: internal/config/cgmgr
+ *	libpod-ID.scope, libpod-ID	podman: libpod/container_internal_linux.go; its monitor,
+ *					libpod-conmon-ID.scope, is no container (nor is CRI-O's)
+ *	libpod-payload-ID		podman run --cgroups=split, as units of systemd have it
+ *	lxc.payload.NAME, lxc/NAME	LXC: src/lxc/cgroups/cgroup.h; lxc.payload/NAME in its 3.1
+ *	machine-NAME.scope		systemd: src/machine/machine.c; also virtual machines
+ *	systemd-nspawn@NAME.service	systemd: units/systemd-nspawn@.service
+ *	ID				a name without more: of whoever starts containers
+ *
+ * Pods: kubelet, pkg/kubelet/cm/cgroup_manager_linux.go and pod_container_manager_linux.go (a
+ * guaranteed pod has no class): kubepods/burstable/podUID, or
+ * kubepods-burstable-podUID.slice; podman, libpod/pod_internal.go and runtime_pod_linux.go:
+ * libpod_parent/ID, or machine-libpod_pod_ID.slice.
+ */
+#include "base/container.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { ID_DIGITS = 64, ID_SHOWN = 12 };
+
+/* A part of a path. */
+struct part {
+	const char *s;
+	size_t len;
+};
+
+static bool part_is(struct part p, const char *text)
+{
+	return p.len == strlen(text) && !memcmp(p.s, text, p.len);
+}
+
+/* Takes @text off the front of @p, or off its end. False: it is not there. */
+static bool part_take(struct part *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (p->len < n || memcmp(p->s, text, n))
+		return false;
+	*p = (struct part){ p->s + n, p->len - n };
+	return true;
+}
+
+/* Takes all off the front up to the first @text, and that. */
+static bool part_skip(struct part *p, const char *text)
+{
+	const char *at = memmem(p->s, p->len, text, strlen(text));
+
+	if (!at)
+		return false;
+	at += strlen(text);
+	*p = (struct part){ at, p->len - (size_t)(at - p->s) };
+	return true;
+}
+
+static bool part_drop(struct part *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (p->len < n || memcmp(p->s + p->len - n, text, n))
+		return false;
+	p->len -= n;
+	return true;
+}
+
+static bool all_of(struct part p, const char *chars)
+{
+	for (size_t i = 0; i < p.len; i++)
+		if (!p.s[i] || !strchr(chars, p.s[i]))
+			return false;
+	return true;
+}
+
+static bool is_id(struct part p)
+{
+	return p.len == ID_DIGITS && all_of(p, "0123456789abcdef");
+}
+
+/* That of a pod of Kubernetes, or what the kubelet made of it for systemd; a static pod's has no
+ * dashes. */
+static bool is_uid(struct part p)
+{
+	return p.len >= 32 && p.len < CONTAINER_POD_CAP && all_of(p, "0123456789abcdef-_");
+}
+
+static unsigned int digit(char c)
+{
+	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
+/* The byte that systemd escaped at @s, as \x2d; 0: it did not, for it never has to do that with a
+ * NUL or a slash. */
+static char unescaped(const char *s, size_t len)
+{
+	char c;
+
+	if (len < 4 || s[0] != '\\' || s[1] != 'x' || !isxdigit((unsigned char)s[2]) ||
+	    !isxdigit((unsigned char)s[3]))
+		return 0;
+	c = (char)(digit(s[2]) << 4 | digit(s[3]));
+	return c == '/' ? 0 : c;
+}
+
+/* False: there is no name, or no room. */
+static bool name_set(struct container *c, struct part p, const char *runtime)
+{
+	char byte;
+
+	if (!p.len || p.len >= CONTAINER_ID_CAP)
+		return false;
+	c->shown = 0;
+	for (size_t i = 0; i < p.len; i++) {
+		byte = unescaped(p.s + i, p.len - i);
+		i += byte ? 3 : 0;
+		c->id[c->shown++] = byte ? byte : p.s[i];
+	}
+	c->id[c->shown] = '\0';
+	c->runtime = runtime;
+	return true;
+}
+
+/* A part that has an ID. */
+static bool find_id(struct part p, struct part above, struct container *ret)
+{
+	static const struct {
+		const char *before, *runtime;
+	} starters[] = {
+		{ "docker-", "docker" },	  { "cri-containerd-", "containerd" },
+		{ "nerdctl-", "containerd" },	  { "crio-", "cri-o" },
+		{ "libpod-payload-", "podman" },  { "libpod-", "podman" },
+	};
+	const char *runtime = part_is(above, "docker") ? "docker" : NULL;
+
+	part_drop(&p, ".scope");
+	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++) {
+		if (!part_take(&p, starters[i].before))
+			continue;
+		runtime = starters[i].runtime;
+		break;
+	}
+	if (!is_id(p))
+		return false;
+	memcpy(ret->id, p.s, p.len);
+	ret->id[p.len] = '\0';
+	ret->runtime = runtime;
+	ret->shown = ID_SHOWN;
+	return true;
+}
+
+/* A part that has a NAME. */
+static bool find_name(struct part p, struct part above, struct container *ret)
+{
+	static const struct {
+		const char *before, *after, *runtime;
+	} starters[] = {
+		{ "lxc.payload.", "", "lxc" },
+		{ "machine-", ".scope", "systemd" },
+		{ "systemd-nspawn@", ".service", "systemd" },
+	};
+
+	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++) {
+		struct part name = p;
+
+		if (part_take(&name, starters[i].before) && part_drop(&name, starters[i].after))
+			return name_set(ret, name, starters[i].runtime);
+	}
+	return (part_is(above, "lxc") || part_is(above, "lxc.payload")) && name_set(ret, p, "lxc");
+}
+
+/* Always true. */
+static bool pod_set(struct container *ret, struct part p)
+{
+	for (size_t i = 0; i < p.len; i++)
+		ret->pod[i] = p.s[i] == '_' ? '-' : p.s[i];
+	ret->pod[p.len] = '\0';
+	return true;
+}
+
+/* Whether a part is a pod. */
+static bool find_pod(struct part p, struct part above, bool in_kubepods, struct container *ret)
+{
+	struct part name;
+
+	if (!part_drop(&p, ".slice")) {
+		if (part_is(above, "libpod_parent") && is_id(p))
+			return pod_set(ret, p);
+		return in_kubepods && part_take(&p, "pod") && is_uid(p) && pod_set(ret, p);
+	}
+	name = p;
+	if (part_skip(&name, "libpod_pod_") && is_id(name))
+		return pod_set(ret, name);
+	/* what is before it depends on the class, and on where the kubelet begins */
+	while (in_kubepods && part_skip(&p, "-pod"))
+		if (is_uid(p))
+			return pod_set(ret, p);
+	return false;
+}
+
+/* "kubepods", "kubepods.slice", "kubelet-kubepods.slice". */
+static bool is_kubepods(struct part p)
+{
+	part_drop(&p, ".slice");
+	return part_drop(&p, "kubepods");
+}
+
+bool container_find(const char *cgroup, struct container *ret)
+{
+	struct container c = {}, inner = {};
+	struct part p = { cgroup, 0 }, above = {};
+	bool in_kubepods = false, found = false;
+
+	if (!container_is_path(cgroup))
+		return false;
+	for (; *p.s; above = p, p.s += p.len) {
+		p.s += strspn(p.s, "/");
+		p.len = strcspn(p.s, "/");
+		in_kubepods |= is_kubepods(p);
+		if (find_pod(p, above, in_kubepods, &c))
+			continue;
+		if (!find_id(p, above, &c) && !find_name(p, above, &c))
+			continue;
+		inner = c;
+		found = true;
+	}
+	if (found)
+		*ret = inner;
+	return found;
+}

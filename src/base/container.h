@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * container.h - the container that a cgroup belongs to, as the cgroup's path says: whoever starts a
+ * container makes a cgroup for it and names that after the container. Nobody is asked.
+ */
+#ifndef IOSTRATA_CONTAINER_H
+#define IOSTRATA_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	CONTAINER_ID_CAP = 256,		/* a name in a path has at most 255 bytes (NAME_MAX) */
+	CONTAINER_POD_CAP = 65,
+};
+
+/* What rows of processes outside of containers are called. */
+#define CONTAINER_NONE "(no container)"
+
+struct container {
+	char id[CONTAINER_ID_CAP];	/* 64 hexadecimal digits, or a name; hostile */
+	char pod[CONTAINER_POD_CAP];	/* id of its pod, of Kubernetes or podman; "": none */
+	const char *runtime;		/* "docker", "podman" ...; NULL: the path does not tell */
+	size_t shown;			/* bytes of the id that tables show; of digits 12 */
+};
+
+/* The container of the cgroup with this path; of several in each other the innermost. False, and
+ * @ret is untouched: there is none, or @cgroup is not a path. */
+bool container_find(const char *cgroup, struct container *ret);
+
+/* Whether lookup_cgroup() found this path, or only a number. */
+static inline bool container_is_path(const char *cgroup)
+{
+	return cgroup[0] == '/';
+}
+
+/* The container of a row that container_rows() made, NULL: none. The row's text @by is the id in
+ * it. */
+static inline const struct container *container_of_row(const char *by, bool contained)
+{
+	_Static_assert(!offsetof(struct container, id), "freed as a whole");
+	return contained ? (const void *)by : NULL;
+}
+
+#endif
