@@ -51,7 +51,8 @@ static long fault_look(u32 i, void *arg)
 {
 	struct fault_place *place = arg;
 
-	place->err = bpf_find_vma(bpf_get_current_task_btf(), place->address, fault_learn, place, 0);
+	place->err = bpf_find_vma(bpf_get_current_task_btf(), place->address, fault_learn, place,
+				  0);
 	return place->err != -ERROR_BUSY;
 }
 

@@ -31,7 +31,8 @@ static const char no_locks[] =
 static const char no_uring[] = "the kernel's tracepoints do not tell its requests apart";
 
 static const char no_faults[] =
-	"this kernel does not tell such programs which file one is on (6.1 and later do)";
+	"this kernel does not tell programs which file one is on (6.1 and later do, if not "
+	"PREEMPT_RT)";
 
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
@@ -242,6 +243,13 @@ static void look_for_hooks(struct feature *f)
 	feature_look_for(f, names, n);
 }
 
+/* PREEMPT_RT, whose semaphores are other ones, refuses the lock of the mappings in such programs. */
+static bool can_find_vma(struct feature *f)
+{
+	return feature_has_function(f, FIND_VMA) &&
+	       feature_field_offset(f, "rw_semaphore", "rwbase") < 0;
+}
+
 static unsigned int needs_met(struct feature *f)
 {
 	bool perf = f->preemptible_tracepoints && f->perf_calls;
@@ -251,7 +259,7 @@ static unsigned int needs_met(struct feature *f)
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
 	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
 	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
-	       (feature_has_function(f, FIND_VMA) ? NEED_FIND_VMA : 0) |
+	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
 	       (feature_has_tracepoint(f, "io_uring_submit_sqe") ? NEED_URING_SQE : NEED_URING_REQ);
 }
 

@@ -107,7 +107,7 @@ load lib
 
 @test "choices are listed" {
 	expect 2 breakdown --op frob
-	says "must be read, write, open, close, fsync, copy, meta, uring or aio"
+	says "must be read, write, open, close, fsync, copy, meta, uring, aio or fault"
 	expect 2 breakdown --by frob
 	says "must be pid, tid, comm, file, cgroup, dev, cache or container"
 }

@@ -49,7 +49,7 @@ def classes(trace: Trace) -> dict[str, int]:
     return {c: trace.total("count", op="fault", cache=c) for c in ("hit", "miss", "readahead", "direct")}
 
 
-@suite("fault.counts")
+@suite("fault.counts", 120)
 def counts(gate: Gate) -> None:
     """As the kernel counts them itself, and as long as the program that has them finds them."""
     need_faults()
@@ -73,7 +73,7 @@ def counts(gate: Gate) -> None:
         compare_lost(gate, trace, 0)
 
 
-@suite("fault.classes")
+@suite("fault.classes", 120)
 def of_each_class(gate: Gate) -> None:
     """The device takes 10 ms: that is where the time is, whoever began to read."""
     need_faults()
@@ -85,7 +85,8 @@ def of_each_class(gate: Gate) -> None:
         with Trace("--by", "cache", "--file", file, "--op", "fault") as trace:
             said = mapper.go()
         found = classes(trace)
-        gate.check("count", found[cache] == FEW == sum(found.values()), **found)
+        # of those that had to wait for a CPU, some find that the read is done
+        gate.check("count", found[cache] >= FEW - FEW // 8 and FEW == sum(found.values()), **found)
         spent, total = trace.strata(op="fault"), trace.total("total_ns", op="fault")
         gate.check("time", spent["device"] >= 0.8 * FEW * 10 * MS and spent["device"] >= 0.8 * total and
                    0.9 * said["ns"] <= total <= said["ns"], total=total, theirs=said["ns"], **spent)
@@ -111,7 +112,7 @@ def interrupted(gate: Gate) -> None:
                    trace.total("errors", op="fault") == 0, theirs=said["ns"], **spent)
 
 
-@suite("fault.place")
+@suite("fault.place", 120)
 def place(gate: Gate) -> None:
     """The slowest are told with file and offset, and whose they are."""
     need_faults()
@@ -150,7 +151,7 @@ def filters(gate: Gate) -> None:
                    wanted=wanted, **said)
 
 
-@suite("fault.failed")
+@suite("fault.failed", 120)
 def failed(gate: Gate) -> None:
     """Beyond the end of the file there is no page: SIGBUS, a fault that failed."""
     need_faults()

@@ -355,7 +355,7 @@ static void an_interval_has_its_time(void **state)
 	text = printed(funcs_json, &v, &sn);
 	assert_non_null(strstr(text, "\"time\":\"1970-01-01T23:59:59+0000\""));
 	free(text);
-	v.repeats = false;
+	v.every_ns = 0;
 	text = printed(funcs_text, &v, &sn);
 	assert_int_equal(strncmp(text, "traced 1.00 s on Linux 6.1\n", 27), 0);
 	free(text);
