@@ -124,13 +124,14 @@ has_probe() { # KIND
 	says 'for INTERVAL'
 }
 
-# Those before it are probed for seconds when the last of them is.
+# Those before it are probed for a second when the last of them is. Not more: they take as long to remove,
+# behind the test, and keep the next from it.
 @test "what is called while functions are being attached is not in the first interval" {
 	has_probe uprobe || skip "no uprobes here"
 	libc_copy
 	cp "$calls" "$tmp/calls"
 	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$tmp/calls"
-	expect 0 funcs -j --probe uprobe "$tmp/calls:calls_top" "$tmp/libc.so.6:[a-f]*" 0.1 4
+	expect 0 funcs -j --probe uprobe "$tmp/calls:calls_top" "$tmp/libc.so.6:a*" 0.1 4
 	jq -es '[.[] | [.functions[] | select(.name == "calls_top") | .count] | add // 0] |
 		.[0] < 3 * (.[1:] | max)' <<<"$output"
 }
