@@ -243,7 +243,7 @@ static void look_for_hooks(struct feature *f)
 	feature_look_for(f, names, n);
 }
 
-/* PREEMPT_RT, whose semaphores are other ones, refuses the lock of the mappings in such programs. */
+/* PREEMPT_RT, whose semaphores are other ones, refuses the lock of the mappings in programs. */
 static bool can_find_vma(struct feature *f)
 {
 	return feature_has_function(f, FIND_VMA) &&

@@ -10,7 +10,7 @@ from pathlib import Path
 import fileio
 import machine
 import oracles
-from checks_record import KEYS, Record, compare, need_otf2, otf2_of, report
+from checks_record import Record, compare, need_otf2, otf2_of, report
 from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
 from harness import Broken, Gate, Skip, suite
 from oracles import QUEUER, Process, program
@@ -221,7 +221,7 @@ def both_ways(gate: Gate) -> None:
     """Both sinks of the same run, row by row."""
     at = file_on_ext4(gate)
     file = Path(machine.scratch(gate.kept) / "aio.ios")
-    for key in ("", *KEYS):
+    for key in ("", "pid", "file"):
         queuer = Queuer(gate, "all", at, 101)
         by = ["--by", key] if key else []
         with Record(file, "-j", "--breakdown", *by, "-p", str(queuer.pid)) as trace:
