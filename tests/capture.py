@@ -26,7 +26,7 @@ COLUMNS = {
     LOSSES: ("from", "to", "kind", "count"),
     INDEX: ("offset", "kind", "rows", "first", "last"),
 }
-OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio")
+OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio", "fault")
 LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
         "requests")
 THREAD, FILE, CGROUP, DEVICE, FS = range(1, 6)

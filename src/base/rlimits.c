@@ -36,6 +36,13 @@ static bool is_limited(int resource)
 	return !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
 }
 
+bool rlimits_few_files(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < 64;
+}
+
 const char *rlimits_hint(int err)
 {
 	/* libbpf returns EBADF for a descriptor that it could not duplicate */

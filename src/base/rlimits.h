@@ -3,6 +3,7 @@
 #ifndef IOSTRATA_RLIMITS_H
 #define IOSTRATA_RLIMITS_H
 
+#include <stdbool.h>
 #include <sys/resource.h>
 
 struct rlimits {
@@ -15,6 +16,9 @@ void rlimits_raise(struct rlimits *ret_old);
 
 /* Restores the limits for a child. 0, or -1 with errno. */
 int rlimits_restore(const struct rlimits *old);
+
+/* Whether so few files can be open that libbpf cannot try what the kernel can. */
+bool rlimits_few_files(void);
 
 /* What to do about error @err (positive) of a call that takes descriptors or memory; NULL if no
  * limit explains it. */

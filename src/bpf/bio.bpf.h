@@ -55,7 +55,7 @@ static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
 static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio, u32 dev, u64 id,
 					   bool throttled, u32 flags)
 {
-	bool behalf = false;
+	bool behalf = false, is_current = false;
 
 	if (CONF(sent_requests)) {
 		io->error = 0;
@@ -65,9 +65,11 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 		io_note_who(io, bio, id, throttled);
 	}
 	if (CONF(rq_by))
-		io_set_by(io, bio, id, throttled);
+		is_current = io_set_by(io, bio, id, throttled);
 	if (CONF(by) == BY_TASK)
 		behalf = io_set_behalf(io, bio, flags);
+	if (is_current && !behalf)
+		current_name(&io->name);
 	if (!bio_dev_wanted(bio, dev))
 		io->counted = 0;
 	else if (id)

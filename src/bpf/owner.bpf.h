@@ -129,8 +129,8 @@ static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known)
 }
 
 /* Sets the key of @io's row. Its @bio is queued in the context of thread @id (0: an interrupt);
- * @throttled: by kthrotld. */
-static __always_inline void io_set_by(struct io_state *io, struct bio *bio, u64 id, bool throttled)
+ * @throttled: by kthrotld. True: with BY_TASK it is current, whose name is not set yet. */
+static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 id, bool throttled)
 {
 	struct io_state *before = throttled ? io_hashed(bio_key(bio)) : NULL;
 
@@ -140,11 +140,11 @@ static __always_inline void io_set_by(struct io_state *io, struct bio *bio, u64 
 		io->by[1] = before->by[1];
 		if (CONF(by) == BY_TASK)
 			io->name = before->name;
-	} else if (!is_tool(id)) {
-		bio_key_by(io->by, bio, id && !throttled);
-		if (CONF(by) == BY_TASK && io->by[0])
-			current_name(&io->name);
+		return false;
 	}
+	if (!is_tool(id))
+		bio_key_by(io->by, bio, id && !throttled);
+	return CONF(by) == BY_TASK && io->by[0];
 }
 
 /* Notes for its record who submits @bio and which file it is for, by the rules for the key of its
@@ -274,8 +274,8 @@ static __always_inline void bio_throttled(struct bio *bio)
 
 	if (!dev_wanted(disk_dev(bio_disk(bio))) && !dev_wanted(bio_part_dev(bio)))
 		return;
-	if (CONF(rq_by))
-		io_set_by(&io, bio, id, false);
+	if (CONF(rq_by) && io_set_by(&io, bio, id, false))
+		current_name(&io.name);
 	if (CONF(sent_requests))
 		io_note_who(&io, bio, id, false);
 	io.counted = own_bio_wanted(bio, id);

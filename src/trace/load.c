@@ -207,6 +207,9 @@ static int load_failed(struct reason *why, int err)
 {
 	if (err == -ESRCH) /* libbpf could not read the types, which feature_probe() could */
 		err = -ENOMEM;
+	/* libbpf, when it could not even try what the kernel can */
+	if (err == -EINVAL && rlimits_few_files())
+		err = -EMFILE;
 	if (load_is_limit(-err) || (err == -EPERM && privilege_is_admin() && rlimits_hint(-err)))
 		return load_limit_reached(why, "load", -err);
 	if (err == -EPERM || err == -EACCES || !privilege_is_admin()) {

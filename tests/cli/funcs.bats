@@ -102,9 +102,10 @@ has_probe() { # KIND
 	funcs_of_calls -j --tree --subtract "$calls:calls_*"
 	json '.functions | all(select(.count > .unreturned) | .min_ns <= .p50_ns and .min_ns <= .mean_ns and
 		.mean_ns <= .max_ns and .p99_ns <= .max_ns and .total_ns >= ([.hist[] | .[0] * .[2]] | add))' "$tmp/out"
+	# what a probe costs was measured before: where it was dearer then, a caller's time is cut off at 0
 	json '([.functions[].self_ns // 0] | add) as $self |
 		([.tree[] | select(.depth == 0) | .total_ns] | add) as $total |
-		$self >= $total and $self < $total * 1.01 + 1000' "$tmp/out"
+		$self >= $total and $self < $total * 1.3 + 1000' "$tmp/out"
 	funcs_of_calls --subtract "$calls:calls_*"
 	grep -q 'which is taken off' "$tmp/out"
 }
@@ -115,7 +116,7 @@ has_probe() { # KIND
 	[[ $(grep -c '' <<<"$output") == 3 ]]
 	json '.functions | all(.count % 23 < 23)'
 	expect 0 funcs "$calls:calls_top" 0.2 2
-	(($(grep -cE '^[0-2][0-9]:[0-5][0-9]:[0-6][0-9], 2[0-9][0-9] ms$' <<<"$output") == 2))
+	(($(grep -cE '^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]+, 2[0-9][0-9] ms$' <<<"$output") == 2))
 	expect 2 funcs 'c:pread*' 1 2 3
 	says 'more than INTERVAL and COUNT'
 	expect 2 funcs 1

@@ -73,7 +73,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	begin=$SECONDS
 	run --separate-stderr bash -c '"$0" breakdown 0.1 300 | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
 	((SECONDS - begin < 15))
-	[[ ${lines[0]} =~ ^[0-9:]{8}, && ${lines[1]} == 0 ]]
+	[[ ${lines[0]} =~ ^[0-9:]{8}([.][0-9]+)?, && ${lines[1]} == 0 ]]
 	[[ $stderr =~ ^tracing[^$'\n']*$ ]]
 	# a command goes on, and its exit code is there
 	run --separate-stderr bash -c '"$0" breakdown -j 0.1 -- sh -c "sleep 1; exit 7" | head -n 1

@@ -102,5 +102,6 @@ print(sum(r["kind"] == capture.OP_KINDS.index(sys.argv[2]) for r in ops))' "$tmp
 	# reads, and writes; 301 of the operations issued are requests of the disk
 	json --argjson r "$uring" --argjson w "$aio" '.problems == 0 and .count.Enter == 3001 - $r - $w and
 		.count["asynchronous READ POSIX"] == $r and .count["asynchronous WRITE POSIX"] == $w and
-		.count["failed WRITE POSIX"] > 0 and .count.IoOperationIssued <= 301 + $r + $w' "$tmp/json"
+		(.count["failed READ POSIX"] // 0) + (.count["failed WRITE POSIX"] // 0) > 0 and
+		.count.IoOperationIssued <= 301 + $r + $w' "$tmp/json"
 }
