@@ -35,7 +35,7 @@ class Mapper(Process):
 def big_file(gate: Gate, disk: Disk, pages: int) -> str:
     """On ext4, with room for @pages windows, clean and not cached."""
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
-    file = fileio.make_file(f"{point}/mapped", pages * STEP // (1 << 20) + 1)
+    file = fileio.make_file(f"{point}/mapped", (pages + 1) * STEP // (1 << 20) + 1)
     os.sync()
     return file
 
@@ -122,7 +122,7 @@ def place(gate: Gate) -> None:
         mapper.go()
     slowest = [r for r in trace.json["slowest"] if r["path"] == os.path.realpath(file)]
     offsets = sorted(r["offset"] for r in slowest)
-    gate.check("offsets", offsets == [i * STEP for i in range(FEW)], found=len(offsets), wanted=FEW)
+    gate.check("offsets", offsets == [i * STEP for i in range(1, FEW + 1)], found=len(offsets), wanted=FEW)
     gate.check("call", all(r["call"] == "page_fault" and r["len"] is None for r in slowest),
                calls=str({r["call"] for r in slowest}))
     count = trace.total("count", op="fault", fs="ext4", key=mapper.key)
@@ -204,6 +204,8 @@ def both_ways(gate: Gate) -> None:
     with Record(scratch / "fault.ios", "-j", "--breakdown", "--by", "file", "-p", str(mapper.pid),
                 "--file", at, "--op", "fault") as trace:
         mapper.go()
+    asked = trace.total("count", "requests", op="R", key=os.path.realpath(at))
+    gate.check("requests", asked == FEW, count=asked, wanted=FEW)
     compare(gate, "file", trace.json, report("-j", "--by", "file", str(scratch / "fault.ios"))[0])
     need_otf2()
     found, bad = otf2_of(scratch / "fault.ios", scratch / "fault.otf2")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mapper MODE FILE N: touches N pages of a shared mapping of FILE, one in each window that the
- * kernel maps at once, and says how many faults that was and how long it took.
+ * mapper MODE FILE N: touches N pages of a shared mapping of FILE (opened for direct I/O), from its
+ * second window on, one in each window that the kernel maps at once, and says how many faults that
+ * was and how long it took.
  *
  * read: by reading; write: by writing; twice: by reading, and then once more, with a mapping of its
  * own; ahead: each after it has asked for it; alarm: by reading, with a signal every 3 ms; ring: by
@@ -9,6 +10,7 @@
  * SIGBUS; anon: of memory without a file; threads: each of 8 threads so many pages, of its own;
  * killed: the same, in processes that are killed meanwhile.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
@@ -60,7 +62,7 @@ static long long now(void)
 static char *map_file(int fd, long n)
 {
 	char *map = mmap(NULL, n * STEP, PROT_READ | PROT_WRITE,
-			 fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+			 fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, fd < 0 ? 0 : STEP);
 
 	check(map != MAP_FAILED, "mmap");
 	check(!madvise(map, n * STEP, fd < 0 ? MADV_NOHUGEPAGE : MADV_RANDOM), "madvise");
@@ -198,7 +200,7 @@ int main(int argc, char **argv)
 		return 2;
 	many = !strcmp(mode, "threads") || !strcmp(mode, "killed");
 	pages = atol(argv[3]);
-	fd = open(argv[2], O_RDWR);
+	fd = open(argv[2], O_RDWR | O_DIRECT);
 	check(fd >= 0, argv[2]);
 	file_map = map_file(anonymous ? -1 : fd, many ? THREADS * pages : pages);
 	check(write(1, "ready\n", 6) == 6, "stdout");
@@ -213,7 +215,8 @@ int main(int argc, char **argv)
 		touch_gone(file_map, pages);
 	} else if (!strcmp(mode, "ahead")) {
 		for (long i = 0; i < pages; i++) {
-			check(!posix_fadvise(fd, i * STEP, PAGE, POSIX_FADV_WILLNEED), "ahead");
+			check(!posix_fadvise(fd, (i + 1) * STEP, PAGE, POSIX_FADV_WILLNEED),
+			      "posix_fadvise");
 			touch(file_map, i, 1, 0);
 		}
 	} else {
