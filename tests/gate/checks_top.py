@@ -208,6 +208,11 @@ def as_text(gate: Gate) -> None:
     for name, kbytes in (("committer", 7 * 5 * 4), ("buffered", 67 * 64), ("direct", 101 * 4)):
         got = top.sum_of("kbytes", disk=disk.name, op="W", comm=name)
         gate.check(name, got >= kbytes * 0.99, kbytes=got, wanted=kbytes, allowed="1%")
+    with open("/proc/kallsyms", encoding="utf-8") as symbols:
+        level_known = any(line.split()[2] in ("__preempt_count", "pcpu_hot") for line in symbols)
+    if not level_known:
+        gate.skip("helpers", "without CONFIG_KALLSYMS_ALL nobody tells whom the journal works for")
+        return
     left = sum(line["kbytes"] for line in top.lines
                if line["disk"] == disk.name and line["comm"].startswith(("kworker", "jbd2")))
     everything = top.sum_of("kbytes", disk=disk.name, op="W")
