@@ -68,7 +68,8 @@ def counts(gate: Gate) -> None:
                    major=said["major"], late=late, **found)
         ours = trace.total("total_ns", op="fault")
         least = ours if args else trace.total("total_ns", op="fault", cache="miss")
-        gate.check("time", 0.5 * said["ns"] <= least <= said["ns"] * 1.01, ours_ms=ours / MS,
+        # theirs has the exception itself, two clocks, and what tracing it costs
+        gate.check("time", 0.25 * said["ns"] <= least <= said["ns"] * 1.01, ours_ms=ours / MS,
                    theirs_ms=said["ns"] / MS)
         compare_lost(gate, trace, 0)
 
