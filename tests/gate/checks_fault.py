@@ -117,7 +117,8 @@ def interrupted(gate: Gate) -> None:
 def place(gate: Gate) -> None:
     """The slowest are told with file and offset, and whose they are."""
     need_faults()
-    file = big_file(gate, slow_disk(gate), FEW)
+    disk = machine.loop(gate.stack, gate.kept, 96) if gate.native else slow_disk(gate)
+    file = big_file(gate, disk, FEW)
     mapper = Mapper(gate, "read", file, FEW)
     with Trace("--by", "pid", "--slowest", "100", "--comm", "mapper", "--op", "fault") as trace:
         mapper.go()
