@@ -293,14 +293,14 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 	char names[64];
 
 	filters_of_ops(f, names, sizeof(names));
-	if (!names[0] && !f->all_files)
+	if (!names[0] && !f->all_files && !f->all_faults)
 		return 0;
 	if (names[0])
 		reason_set(why, EXIT_USAGE, "%s is about requests, which %s cannot choose", option,
 			   names);
 	else
-		reason_set(why, EXIT_USAGE, "%s is about requests, --all-files about operations",
-			   option);
+		reason_set(why, EXIT_USAGE, "%s is about requests, %s about operations", option,
+			   f->all_files ? "--all-files" : "--all-faults");
 	return reason_hint(why, "-p, --comm, --cgroup and -d choose requests; for operations, "
 				"leave out %s", option);
 }

@@ -150,6 +150,8 @@ threading.Thread(target=run).start()' "$tmp/tid"
 		# shellcheck disable=SC2086 # words
 		expect 2 $command -D 0.1 --all-files
 		says "is about requests, --all-files about operations" "${hints[$command]}"
+		expect 2 $command -D 0.1 --all-faults
+		says "is about requests, --all-faults about operations" "${hints[$command]}"
 	done
 	for args in "-H" "-v" "--by file" "--slowest 3" "--json" "--every 1"; do
 		# shellcheck disable=SC2086 # words
