@@ -172,20 +172,19 @@ static __always_inline struct dirty_key dirty_key(u64 head, u64 inode, u16 mode)
  * assumes that @mapping may be NULL. */
 static __always_inline void page_dirtied(struct page *head, struct address_space *mapping)
 {
-	u64 id = bpf_get_current_pid_tgid(), task = current_pid_tgid();
 	struct client *client = current_client();
 	struct dirtier *was, d = {};
 	struct dirty_key key;
+	u64 task;
 
 	if (!mapping)
 		return;
 	key = dirty_key((u64)head, (u64)mapping->host, mapping->host->i_mode);
-	if (client)
-		task = client->task;
+	task = client ? client->task : current_pid_tgid();
 	was = bpf_map_lookup_elem(&dirtiers, &key);
 	if (was && was->task == task)
 		return;
-	if (!client && !current_wanted(id)) {
+	if (!client && !current_wanted(bpf_get_current_pid_tgid())) {
 		if (was) /* what is written now is no longer that thread's */
 			bpf_map_delete_elem(&dirtiers, &key);
 		return;

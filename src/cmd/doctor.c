@@ -111,7 +111,7 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 		       "tracepoints sched_switch, sched_waking and balance_dirty_pages");
 	add_capability(l, plan, "locks", CAP_LOCKS,
 		       "tracepoints contention_begin and contention_end");
-	add_capability(l, plan, "block", CAP_REQUESTS, "block tracepoints");
+	add_capability(l, plan, "block", CAP_REQUESTS | CAP_TAG, "block tracepoints");
 	add_program(l, plan, "completion's end", "block_io_done");
 	add_capability(l, plan, "io_uring", CAP_URING, "tracepoints of io_uring");
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),

@@ -138,6 +138,7 @@ static int resolve(struct run *r, struct reason *why)
 	/* text is of requests alone; whose file a direct one is for, its operation tells */
 	if (!t->screen && !r->opts.json && t->view != TOP_FILE)
 		r->conf.layer = LAYER_BLK;
+	r->conf.tag_in_queue = r->conf.layer == LAYER_BLK;
 	r->conf.queued = true; /* percentiles cover the same time as total_ns */
 	r->conf.records = t->screen;
 	r->conf.record_fs = r->opts.filters.fs;

@@ -106,8 +106,9 @@ const struct program programs[] = {
 	BLOCK_VITAL(on_rq_issue, "block_rq_issue"),
 	BLOCK_VITAL(on_rq_complete, "block_rq_complete", .needs = NEED_LEVEL),
 	BLOCK_VITAL(on_rq_complete_no_level, "block_rq_complete", .needs = NEED_NO_LEVEL),
-	BLOCK(on_getrq, "block_getrq", .strata = 1U << ST_TAG,
-	      .without = "block_getrq is not traced here; its time is in queue"),
+	TRACEPOINT(on_getrq, "block_getrq", .caps = CAP_TAG, .backup = true,
+		   .strata = 1U << ST_TAG,
+		   .without = "block_getrq is not traced here; its time is in queue"),
 	BLOCK(on_backmerge, "block_bio_backmerge"),
 	BLOCK(on_frontmerge, "block_bio_frontmerge"),
 	BLOCK(on_rq_merge, "block_rq_merge"),
@@ -200,6 +201,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 	if ((caps & CAP_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
 				      rowmaps_rq_by(conf->by) || conf->sent_requests))
 		caps |= CAP_ISSUERS;
+	if ((caps & CAP_REQUESTS) && !conf->tag_in_queue)
+		caps |= CAP_TAG;
 	return caps;
 }
 

@@ -36,6 +36,7 @@ enum capability {
 	CAP_URING = 1 << 11,	/* requests of io_uring as operations */
 	CAP_AIO = 1 << 12,	/* those of libaio */
 	CAP_FAULTS = 1 << 13,	/* page faults as operations */
+	CAP_TAG = 1 << 14,	/* when a bio gets its request */
 };
 
 enum hook {

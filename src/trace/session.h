@@ -26,6 +26,7 @@ struct session_conf {
 	enum by_key by;
 	unsigned int kinds;		/* set of 1 << enum op_kind */
 	bool cpu_whole;			/* LAYER_OPS: time on the CPU is not split by layer */
+	bool tag_in_queue;		/* LAYER_BLK: only the sum of both times is of interest */
 	bool queued;			/* request histograms from submission instead of dispatch */
 	bool all_files;
 	bool all_faults;		/* also page faults that found their page */
