@@ -98,13 +98,18 @@ GLOBAL int fault_ends(u32 end)
 {
 	bool wanted = end == FAULT_FAILED || (CONF(all_faults) && end == FAULT_HANDLED);
 	struct task_state *t = current_lookup();
-	u64 now = bpf_ktime_get_ns();
 	struct op *op;
+	u64 now;
 
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;
 	op = &t->op;
-	if ((!wanted && !fault_waited(op)) || !fault_find(op)) {
+	if (!wanted && !fault_waited(op)) {
+		op->stage = 0;
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	if (!fault_find(op)) {
 		op->stage = 0;
 		return 0;
 	}

@@ -12,9 +12,12 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent
 
 # Kinds of loop.c, and how many operations. What these are is in report.WORKLOADS.
-FULL = "clock:200 pread:2000 read:2000 write:2000 wback:600 openclose:1000 fsync:300 dread:600 getppid:4000"
-QUICK = "clock:200 pread:2000 dread:300 getppid:4000"
-QUICK_ROWS = "breakdown|breakdown -T *|funcs|funcs --probe kprobe"
+FULL = ("clock:200 pread:2000 read:2000 write:2000 wback:600 openclose:1000 fsync:300 dread:600 "
+        "fault:2000 anon:2000 getppid:4000")
+QUICK = ("clock:200 pread:2000 dread:300 write:2000 openclose:500 fsync:200 fault:2000 anon:2000 "
+         "getppid:4000")
+QUICK_ROWS = ("breakdown|breakdown -T *|breakdown --by pid|breakdown --slowest 5|funcs|"
+              "funcs --probe kprobe")
 
 # In the order in which loop.c prints its calls: what breakdown calls them.
 COUNTED = ("read", "write", "open", "fsync")

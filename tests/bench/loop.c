@@ -20,14 +20,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, SIZE = 8 << 20, RECORD = 8, BATCHES = 20 };
+/* A fault maps all of AROUND that is cached (fault_around_bytes). */
+enum { PAGE = 4096, SIZE = 8 << 20, RECORD = 8, BATCHES = 20, AROUND = 65536 };
 
 static char *page;	/* aligned, for O_DIRECT */
+static volatile char *mapped;
 static const char *path;
 static int fd;
 static struct {
@@ -110,6 +113,38 @@ static int do_getppid(long i)
 	return syscall(SYS_getppid) < 0 ? -1 : 0;
 }
 
+/* A page that is cached, but not mapped. */
+static int do_fault(long i)
+{
+	(void)mapped[i * AROUND];
+	return 0;
+}
+
+/* A page of memory of no file. */
+static int do_anon(long i)
+{
+	mapped[i * PAGE] = 1;
+	return 0;
+}
+
+static int map_anew(int flags, int of)
+{
+	if (mapped)
+		munmap((void *)mapped, SIZE);
+	mapped = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, flags, of, 0);
+	return mapped == MAP_FAILED ? -1 : madvise((void *)mapped, SIZE, MADV_NOHUGEPAGE);
+}
+
+static int map_file(void)
+{
+	return map_anew(MAP_SHARED, fd);
+}
+
+static int map_anon(void)
+{
+	return map_anew(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
 static int do_clock(long i)
 {
 	long n = 499;
@@ -147,6 +182,8 @@ static const struct kind {
 	{ "openclose", .run = do_openclose },
 	{ "fsync", .run = do_fsync, .before = cut_appended },
 	{ "dread", .run = do_pread, .flags = O_DIRECT },
+	{ "fault", .run = do_fault, .before = map_file, .max = SIZE / AROUND },
+	{ "anon", .run = do_anon, .before = map_anon, .max = SIZE / PAGE },
 	{ "getppid", .run = do_getppid },
 	{ "clock", .run = do_clock },
 	{},

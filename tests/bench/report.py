@@ -11,6 +11,8 @@ WORKLOADS = {
     "openclose": "open and close of a file, ext4",
     "fsync": "append of 8 bytes and fsync, ext4 on null_blk",
     "dread": "O_DIRECT read of 4 KiB, ext4 on null_blk",
+    "fault": "fault on a mapped page of a file, which is cached",
+    "anon": "fault on memory of no file",
     "getppid": "getppid, which is no I/O",
 }
 # In the README's table.
