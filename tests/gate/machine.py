@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Callable
 
+import leftovers
 from harness import Skip
 
 CONFIGFS = Path("/sys/kernel/config")
@@ -61,6 +62,8 @@ def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:
 def setting(stack: ExitStack, path: Path | str, value: object, old: str | None = None) -> None:
     """Changes a setting of the machine until @stack is undone."""
     old = get(path) if old is None else old
+    if _scratch:
+        leftovers.note(stack, _scratch[0], path, old)
     put(path, value)
     stack.callback(put, path, old)
 
@@ -72,6 +75,7 @@ def scratch(kept: ExitStack) -> Path:
         made = Path(run("mktemp", "-d", f"{base}/iostrata-gate.XXXXXX").strip())
         kept.callback(_scratch.clear)
         kept.callback(shutil.rmtree, made, ignore_errors=True)
+        leftovers.mark(made)
         _scratch.append(made)
     return _scratch[0]
 
@@ -148,6 +152,8 @@ def null_blk(stack: ExitStack, kept: ExitStack, **settings: int) -> Disk:
         kept.callback(run, "umount", str(CONFIGFS))
     n = next(n for n in range(64) if not os.path.exists(f"/sys/block/nullb{n}"))
     where = CONFIGFS / "nullb" / f"nullb{n}"
+    if _scratch:
+        leftovers.note(stack, _scratch[0], where, None)
     where.mkdir()
     stack.callback(_null_blk_remove, where)
     for name, value in ({"size": 64, "blocksize": 512, "submit_queues": 1} | settings).items():
@@ -254,6 +260,14 @@ def overlay(stack: ExitStack, kept: ExitStack, below: Path) -> Path:
     return dirs["merged"]
 
 
+def _controllers(stack: ExitStack, group: Path, *names: str) -> None:
+    """Enables controllers of cgroup v2 below @group, until @stack is undone."""
+    control = group / "cgroup.subtree_control"
+    for name in names:
+        if name not in get(control).split():
+            setting(stack, control, f"+{name}", f"-{name}")
+
+
 def cpu_quota(stack: ExitStack, percent: int) -> Path:
     """The file to write a pid into, of a new cgroup that gets @percent of one CPU."""
     v2, v1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpu")
@@ -261,7 +275,7 @@ def cpu_quota(stack: ExitStack, percent: int) -> Path:
     if (v2 / "cgroup.controllers").exists():
         if "cpu" not in get(v2 / "cgroup.controllers").split():
             raise Skip("cgroup v2 has no cpu controller")
-        put(v2 / "cgroup.subtree_control", "+cpu")
+        _controllers(stack, v2, "cpu")
         group = v2 / name
         group.mkdir()
         stack.callback(_cgroup_remove, group)
@@ -282,7 +296,7 @@ def cgroup(stack: ExitStack, name: str) -> Path:
     it."""
     found = run("findmnt", "-n", "-t", "cgroup2", "-o", "TARGET").split() if \
         "cgroup2" in Path("/proc/self/mounts").read_text(encoding="ascii", errors="replace") else []
-    root = Path(found[0] if found else run("mktemp", "-d").strip())
+    root = Path(found[0] if found else run("mktemp", "-d", f"{_scratch[0]}/cgroup.XXXXXX").strip())
     if not found:
         run("mount", "-t", "cgroup2", "none", str(root))
         stack.callback(root.rmdir)
@@ -304,8 +318,8 @@ def few_ios(stack: ExitStack, disk: Disk, op: str, per_second: int) -> Path:
         if "io" not in get(v2 / "cgroup.controllers").split():
             raise Skip("cgroup v2 has no io controller")
         # with the memory, what is written back is of the cgroup that wrote it
-        memory = " +memory" * ("memory" in get(v2 / "cgroup.controllers").split())
-        put(v2 / "cgroup.subtree_control", f"+io{memory}")
+        memory = ["memory"] * ("memory" in get(v2 / "cgroup.controllers").split())
+        _controllers(stack, v2, "io", *memory)
         root, file, limit = v2, "io.max", f"{dev} {op[0]}iops={per_second}"
     else:
         root, file, limit = v1, f"blkio.throttle.{op}_iops_device", f"{dev} {per_second}"
