@@ -105,7 +105,7 @@ static __always_inline u8 fs_sent_as(const struct file_info *f)
 /* Sets @to to @who; NULL: to current. */
 static __always_inline void who_set(struct sent_who *to, const struct sent_who *who)
 {
-	u64 id, *comm = (u64 *)to->comm;
+	u64 id;
 
 	if (who) {
 		*to = *who;
@@ -115,8 +115,7 @@ static __always_inline void who_set(struct sent_who *to, const struct sent_who *
 	to->pid = id >> 32;
 	to->tid = id;
 	to->cgroup = bpf_get_current_cgroup_id();
-	comm[0] = comm[1] = 0; /* 6.1 writes no further than the NUL */
-	bpf_get_current_comm(comm, COMM_LEN);
+	current_comm((u64 *)to->comm);
 }
 
 static __always_inline void op_fill_sent(struct sent_op *s, u8 what, const struct op *op, u8 cache,

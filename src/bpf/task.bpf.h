@@ -79,13 +79,26 @@ static __always_inline u64 current_pid_tgid(void)
 	return (u64)ns.tgid << 32 | ns.pid;
 }
 
-/* The name of current. Beyond its NUL there may be remains of an older one. */
+/* The comm of current, read directly where that can be: the BPF helper takes 100 instructions. Beyond
+ * its NUL there may be remains of an older one. */
+static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
+{
+	const u64 *comm;
+
+	if (have_current_btf()) {
+		comm = (const u64 *)bpf_get_current_task_btf()->comm;
+		ret[0] = comm[0];
+		ret[1] = comm[1];
+	} else {
+		bpf_core_read(ret, COMM_LEN, &((struct task_struct *)current_task())->comm);
+	}
+}
+
+/* The same, with its cgroup. */
 static __always_inline void current_name(struct task_name *ret)
 {
-	struct task_struct *task = (void *)current_task();
-
 	ret->cgroup = bpf_get_current_cgroup_id();
-	bpf_core_read(&ret->comm, sizeof(ret->comm), &task->comm);
+	current_comm((u64 *)ret->comm);
 }
 
 /* A name as a number, to see whether it has changed. */
