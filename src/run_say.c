@@ -67,11 +67,13 @@ void run_say_tracing(const struct run *r, bool interruptible)
 	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];
 
 	text_safe(safe, sizeof(safe), r->looked_for);
+	if (r->keyboard && !safe[0])
+		return; /* the screen shows it */
 	if (r->command)
 		cmd_say("tracing the command%s%s", safe[0] ? ", " : "", safe);
 	else
 		cmd_say("tracing%s%s%s", safe[0] ? " " : "", safe,
-			r->opts.duration_ns || r->opts.count || !interruptible ? "" :
+			r->opts.duration_ns || r->opts.count || r->keyboard || !interruptible ? "" :
 									 ", Ctrl-C ends");
 }
 

@@ -7,10 +7,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SAID_LINE = 512, SAID_MAX = 64 << 10 };
+#include "base/clock.h"
+
+enum { SAID_LINE = 512, SAID_MAX = 64 << 10, SAID_S = 10 };
 
 /* Global, as stderr is: the descriptor that replaces it, or -1; and the original one. */
 static int said = -1, real = -1;
+
+/* How much was kept when it was last looked at, and since when it is so much. */
+static off_t seen;
+static uint64_t seen_ns;
 
 void said_keep(void)
 {
@@ -37,6 +43,7 @@ void said_give_back(void)
 	close(said);
 	close(real);
 	said = real = -1;
+	seen = 0;
 }
 
 const char *said_last(void)
@@ -47,6 +54,11 @@ const char *said_last(void)
 	ssize_t n = size ? pread(said, text, SAID_LINE - 1, at) : 0;
 	char *line;
 
+	if (size != seen)
+		seen_ns = clock_ns();
+	seen = size;
+	if (clock_ns() - seen_ns > (uint64_t)SAID_S * NS_PER_S)
+		return "";
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
 	if (n <= 0)

@@ -12,8 +12,8 @@ void said_keep(void);
 /* Stops: what was kept goes where it should have gone. */
 void said_give_back(void);
 
-/* The last line that was kept, or "". The run wrote it, and made it safe. Valid until the next
- * call. */
+/* The last line that was kept, in the first 10 s that it is asked for; later "", until there is
+ * another. The run wrote it, and made it safe. Valid until the next call. */
 const char *said_last(void);
 
 #endif

@@ -131,6 +131,7 @@ top_ended() { # STATUS
 	pane 80 24
 	types '"$IOSTRATA" top 2>$T/err'
 	wait_until shows 'load .* in '
+	hides 'tracing'
 	keys C-z
 	wait_until shows 'Stopped'
 	is_restored
