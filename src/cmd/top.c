@@ -99,9 +99,11 @@ static struct top *top_of(struct run *r)
 /* Text has only requests. */
 static bool has_column(const struct top *t, const char *name)
 {
-	struct top_columns text = top_columns_text(t->view, name);
+	bool whole = t->screen || t->run.opts.json;
+	struct top_columns c = whole ? top_columns_whole(t->view) :
+				       top_columns_text(t->view, name);
 
-	return t->screen || t->run.opts.json || columns_find(text.list, name);
+	return columns_find(c.list, name);
 }
 
 static int sort_resolve(const struct top *t, struct reason *why)
@@ -109,7 +111,7 @@ static int sort_resolve(const struct top *t, struct reason *why)
 	struct top_columns c = top_columns_whole(t->view);
 	char names[256] = "";
 
-	if (columns_find(c.list, t->sort) && has_column(t, t->sort))
+	if (has_column(t, t->sort))
 		return 0;
 	for (const struct column *col = c.list; column_is(col); col++)
 		if (has_column(t, col->name))
@@ -166,7 +168,7 @@ static void on_record(void *arg, const struct op_record *rec)
 /* Enables records only while the page of a row is open, and only those above its mean. */
 static void records_follow(struct top *t)
 {
-	bool wanted = t->ui.page == TOP_ROW_PAGE;
+	bool wanted = top_ui_row_open(&t->ui);
 	const struct top_row *r = wanted ? top_ui_row(&t->ui) : NULL;
 
 	if (wanted && !memcmp(&t->slowest_of, &t->ui.selected, sizeof(t->slowest_of)))

@@ -55,11 +55,14 @@ static void get_op(struct value *v, const void *row, const void *ctx)
 
 /* Figures. */
 
+uint64_t top_per_second(uint64_t per_second_of, uint64_t n)
+{
+	return per_second_of ? (uint64_t)((double)n * 1e9 / per_second_of + 0.5) : n;
+}
+
 static uint64_t per_second(const void *ctx, uint64_t n)
 {
-	uint64_t ns = ((const struct top_figures *)ctx)->per_second_of;
-
-	return ns ? (uint64_t)((double)n * 1e9 / ns + 0.5) : n;
+	return top_per_second(((const struct top_figures *)ctx)->per_second_of, n);
 }
 
 static void get_mean(struct value *v, const struct top_side *s, uint64_t ns)
@@ -266,7 +269,7 @@ struct top_columns top_columns_text(enum top_view view, const char *sort)
 	if (view != TOP_DISK)
 		add_keys(&c, view);
 	add(&c, text);
-	if (more && !columns_find(c.list, sort))
+	if (more && !columns_find(c.list, more->name))
 		add(&c, (const struct column[]){ *more, {} });
 	return c;
 }

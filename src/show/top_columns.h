@@ -17,6 +17,9 @@ struct top_figures {
 	uint64_t per_second_of;		/* ns: counts and bytes per second. 0: as they are */
 };
 
+/* @n things in an interval as the figures have them; @per_second_of as above. */
+uint64_t top_per_second(uint64_t per_second_of, uint64_t n);
+
 struct top_columns {
 	struct column list[TOP_COLUMNS_MAX];
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* top_keys.c - what each key does; the help page is the same table. See top_ui.h. */
+#include <limits.h>
 #include <string.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "show/screen_table.h"
 #include "show/top_ui.h"
@@ -12,14 +15,19 @@ static void on_quit(struct top_ui *ui)
 
 static void on_help(struct top_ui *ui)
 {
-	ui->page = ui->page == TOP_HELP_PAGE ? TOP_LIST_PAGE : TOP_HELP_PAGE;
+	if (ui->page == TOP_HELP_PAGE) {
+		ui->page = ui->before_help;
+		return;
+	}
+	ui->before_help = ui->page;
+	ui->page = TOP_HELP_PAGE;
 }
 
 static void on_back(struct top_ui *ui)
 {
 	if (ui->page == TOP_LIST_PAGE)
 		ui->filter[0] = '\0';
-	ui->page = TOP_LIST_PAGE;
+	ui->page = ui->page == TOP_HELP_PAGE ? ui->before_help : TOP_LIST_PAGE;
 }
 
 /* Rows of one view mean nothing in another. */
@@ -136,7 +144,11 @@ static void select_at(struct top_ui *ui, size_t at)
 	if (!ui->has_selected)
 		return;
 	ui->at = at < ui->list.n ? at : ui->list.n - 1;
+	if (!memcmp(&ui->selected, &ui->list.rows[ui->at]->key, sizeof(ui->selected)))
+		return;
 	ui->selected = ui->list.rows[ui->at]->key;
+	ui->heat = (struct heat){};
+	ui->title[0] = '\0';
 }
 
 static void select_move(struct top_ui *ui, long step)
@@ -181,11 +193,20 @@ static void on_end(struct top_ui *ui)
 	select_at(ui, ui->list.n);
 }
 
+static bool is_listed(const struct top_ui *ui)
+{
+	return ui->at < ui->list.n &&
+	       !memcmp(&ui->list.rows[ui->at]->key, &ui->selected, sizeof(ui->selected));
+}
+
 static void on_enter(struct top_ui *ui)
 {
+	if (ui->page != TOP_LIST_PAGE)
+		return;
+	/* a selected row that is not in the list cannot be seen */
+	if (!ui->has_selected || !is_listed(ui))
+		select_at(ui, ui->has_selected ? ui->at : ui->first);
 	if (!ui->has_selected)
-		select_at(ui, ui->first);
-	if (!ui->has_selected || ui->page == TOP_ROW_PAGE)
 		return;
 	ui->heat = (struct heat){};
 	ui->page = TOP_ROW_PAGE;
@@ -205,7 +226,7 @@ static const struct action {
 	const char *shown, *help;	/* NULL: as the one above */
 } actions[] = {
 	{ on_quit, 'q', "q", "quit" },
-	{ on_help, 'h', "h ?", "this list, and back" },
+	{ on_help, 'h', "h ?", "these keys, and back" },
 	{ on_help, '?', NULL, NULL },
 	{ on_next_view, 'v', "v V", "next, previous view: process, thread, comm, disk ..." },
 	{ on_previous_view, 'V', NULL, NULL },
@@ -250,6 +271,20 @@ void top_page_help(int y)
 	}
 }
 
+/* Appends a character to the filter, as the names have it. */
+static void filter_add(struct top_ui *ui, wchar_t c)
+{
+	size_t len = strlen(ui->filter), n;
+	mbstate_t state = {};
+	char text[MB_LEN_MAX];
+
+	n = wcrtomb(text, c, &state);
+	if (n == (size_t)-1 || len + n >= sizeof(ui->filter))
+		return;
+	memcpy(ui->filter + len, text, n);
+	ui->filter[len + n] = '\0';
+}
+
 /* Handles a key while the filter is being typed. */
 static void filter_key(struct top_ui *ui, int key)
 {
@@ -259,12 +294,12 @@ static void filter_key(struct top_ui *ui, int key)
 		ui->typing = false;
 	if (key == SCREEN_ESCAPE)
 		ui->filter[0] = '\0';
+	while (key == SCREEN_BACKSPACE && len && (ui->filter[len - 1] & 0xc0) == 0x80)
+		len--;
 	if (key == SCREEN_BACKSPACE && len)
 		ui->filter[len - 1] = '\0';
-	if (key >= ' ' && key < 127 && len < sizeof(ui->filter) - 1) {
-		ui->filter[len] = (char)key;
-		ui->filter[len + 1] = '\0';
-	}
+	if (key >= ' ' && key < SCREEN_RESIZED && !iswcntrl(key))
+		filter_add(ui, key);
 }
 
 static void key_do(struct top_ui *ui, int key)
@@ -284,7 +319,7 @@ bool top_ui_keys(struct top_ui *ui)
 	int key;
 
 	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
-		if (!any && ui->data.interval)
+		if (ui->data.interval) /* keys may come faster than they are shown */
 			top_ui_table(ui);
 		key_do(ui, key);
 		any = true;

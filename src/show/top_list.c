@@ -62,8 +62,8 @@ static int compare(const void *a, const void *b, void *arg)
 	if (x->row->marked != y->row->marked)
 		return y->row->marked - x->row->marked;
 	order = columns_order(o->by, &x->value, &y->value);
-	if (order)
-		return o->reverse ? -order : order;
+	if (order) /* what is not known is last in both directions */
+		return o->reverse && x->value.unknown == y->value.unknown ? -order : order;
 	return key_compare(&x->row->key, &y->row->key);
 }
 
@@ -122,7 +122,22 @@ static void __attribute__((format(printf, 2, 3))) add(char dst[TOP_LINE], const 
 	va_end(args);
 }
 
-void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn)
+/* Leaves out what does not fit, in whole figures. */
+static void cut_figures(char *text, size_t width)
+{
+	static const char more[] = " ...";
+	size_t end = width;
+
+	if (strlen(text) <= width || width < sizeof(more))
+		return;
+	end = width - strlen(more);
+	while (end && text[end - 1] != ',' && text[end - 1] != ';')
+		end--;
+	strcpy(text + end, more);
+}
+
+void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_second_of,
+		  size_t width)
 {
 	uint64_t counts[RQ_N] = {}, bytes[RQ_N] = {}, ops = 0, data = 0;
 
@@ -137,15 +152,17 @@ void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn)
 		bytes[op] += sn->rqs[i].bytes;
 	}
 	dst[0] = '\0';
-	add(dst, "files: %s ops, %s;  disks:", text_count(ops).s, text_bytes(data).s);
+	add(dst, "files: %s ops, %s;  disks:", text_count(top_per_second(per_second_of, ops)).s,
+	    text_bytes(top_per_second(per_second_of, data)).s);
 	for (int op = 0; op < RQ_N; op++) {
 		if (op > RQ_WRITE && !counts[op])
 			continue;
-		add(dst, " %s %s", text_count(counts[op]).s, rq_op_code(op));
+		add(dst, "%s %s %s", op ? "," : "",
+		    text_count(top_per_second(per_second_of, counts[op])).s, rq_op_code(op));
 		if (bytes[op])
-			add(dst, " %s", text_bytes(bytes[op]).s);
-		add(dst, op < RQ_WRITE ? "," : "");
+			add(dst, " %s", text_bytes(top_per_second(per_second_of, bytes[op])).s);
 	}
+	cut_figures(dst, width);
 }
 
 static void add_lost(char dst[TOP_LINE], const struct snapshot *sn)

@@ -25,8 +25,10 @@ void top_list_done(struct top_list *l);
 
 enum { TOP_LINE = 512 };
 
-/* Sums up all rows of @sn in a line: operations and requests, by what they do. */
-void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn);
+/* Sums up all rows of @sn in a line: operations and requests, by what they do. @per_second_of: as
+ * in struct top_figures. The last sums are left out if they do not fit in @width columns. */
+void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_second_of,
+		  size_t width);
 
 /* What was charged to another than its submitter, or to nobody, what was lost, and what could not
  * be measured (@m); "" if there is nothing to say. Safe. */

@@ -18,7 +18,7 @@ static int lines_left(int y)
 	return left > 0 ? left : 0;
 }
 
-/* Marks the column that rows are sorted by in its title. */
+/* Marks the column that rows are sorted by in its title, and has it shown however narrow it is. */
 static void mark_sorted(struct top_columns *c, const char *sort, char title[16])
 {
 	const struct column *by = columns_find(c->list, sort);
@@ -27,6 +27,8 @@ static void mark_sorted(struct top_columns *c, const char *sort, char title[16])
 		by = columns_find(c->list, "bytes");
 	snprintf(title, 16, "%s*", by->title);
 	c->list[by - c->list].title = title;
+	c->list[by - c->list].rank = 0;
+	c->list[by - c->list].optional = false;
 }
 
 /* Scrolls so that the selected row is visible. Returns the number of rows that fit. */
@@ -65,6 +67,9 @@ void top_page_list(struct top_ui *ui, int y)
 	n = scroll(ui);
 	mark_sorted(&c, ui->sort, title);
 	screen_table(y, &t, (const void *const *)ui->list.rows + ui->first, n, row_style, ui);
+	if (!n)
+		screen_put(y + 1, 0, screen_width(), STYLE_DIM,
+			   *ui->filter ? "no row has this text" : "no I/O");
 }
 
 static enum screen_style stratum_style(int st)
@@ -172,25 +177,49 @@ static int put_heat(int y, const struct top_ui *ui)
 	return x ? y : y + 1 + height;
 }
 
-static int put_row_head(int y, const struct top_ui *ui, const struct top_row *r)
+/* What the row is called, which is shown even when it has no I/O. */
+static void title_set(struct top_ui *ui, const struct top_row *r)
 {
-	char text[TOP_LINE], name[TEXT_SAFE_CAP(TOP_LINE / 8)];
+	char name[TEXT_SAFE_CAP(TOP_LINE / 8)];
 
 	text_safe_n(name, sizeof(name), top_row_name(ui->view, r),
 		    strnlen(top_row_name(ui->view, r),
 			    ui->view <= TOP_COMM ? COMM_LEN : TOP_LINE / 8));
 	if (ui->view <= TOP_THREAD && r->task)
-		snprintf(text, sizeof(text), "%s %s, %llu", top_view_name(ui->view), name,
+		snprintf(ui->title, sizeof(ui->title), "%s %s, %llu", top_view_name(ui->view), name,
 			 ui->view == TOP_THREAD ? r->task->id & 0xffffffff : r->task->id >> 32);
 	else
-		snprintf(text, sizeof(text), "%s %s", top_view_name(ui->view), name);
-	screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, text);
-	snprintf(text, sizeof(text), "%s operations, %s, %s each; %s requests, %s, %s each",
-		 text_count(r->ops.count).s, text_bytes(r->ops.bytes).s,
-		 text_ns(r->ops.count ? r->ops.total_ns / r->ops.count : 0).s,
-		 text_count(r->rqs.count).s, text_bytes(r->rqs.bytes).s,
-		 text_ns(r->rqs.count ? r->rqs.total_ns / r->rqs.count : 0).s);
-	screen_put(y++, 0, screen_width(), STYLE_NORMAL, text);
+		snprintf(ui->title, sizeof(ui->title), "%s %s", top_view_name(ui->view),
+			 *name ? name : ui->view == TOP_FILE ? "(no file)" : "-");
+}
+
+static void side_text(char dst[128], const struct top_ui *ui, const struct top_side *s,
+		      const char *what)
+{
+	uint64_t per_second_of = ui->figures.per_second_of;
+
+	snprintf(dst, 128, "%s %s, %s, %s each",
+		 text_count(top_per_second(per_second_of, s->count)).s, what,
+		 text_bytes(top_per_second(per_second_of, s->bytes)).s,
+		 text_ns(s->total_ns / s->count).s);
+}
+
+/* The sides that it has, in a line if they fit. Returns the next line. */
+static int put_sides(int y, const struct top_ui *ui, const struct top_row *r)
+{
+	char ops[128] = "", rqs[128] = "", both[TOP_LINE];
+
+	if (r->ops.count)
+		side_text(ops, ui, &r->ops, "operations");
+	if (r->rqs.count)
+		side_text(rqs, ui, &r->rqs, "requests");
+	snprintf(both, sizeof(both), "%s%s%s", ops, *ops && *rqs ? "; " : "", rqs);
+	if (strlen(both) <= (size_t)screen_width()) {
+		screen_put(y++, 0, screen_width(), STYLE_NORMAL, both);
+		return y;
+	}
+	screen_put(y++, 0, screen_width(), STYLE_NORMAL, ops);
+	screen_put(y++, 0, screen_width(), STYLE_NORMAL, rqs);
 	return y;
 }
 
@@ -198,12 +227,15 @@ void top_page_row(struct top_ui *ui, int y)
 {
 	const struct top_row *r = top_ui_row(ui);
 	struct hist ops = {}, rqs = {};
+	char title[TOP_LINE + 16];
 
+	if (r)
+		title_set(ui, r);
+	snprintf(title, sizeof(title), "%s%s", ui->title, r ? "" : ": no I/O now");
+	screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, title);
 	if (r) {
-		y = put_row_head(y, ui, r);
+		y = put_sides(y, ui, r);
 		y = put_strata(y, r, top_row_strata(&ui->table, r));
-	} else {
-		screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, "no I/O of it now");
 	}
 	y = put_slowest(y, ui);
 	y = put_heat(y, ui);

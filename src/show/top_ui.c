@@ -88,24 +88,28 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 
 static void put_head(const struct top_ui *ui)
 {
-	char text[TOP_LINE], mode[48], filter[TEXT_SAFE_CAP(TOP_FILTER)];
+	char text[TOP_LINE], rest[TOP_LINE - 96], mode[48], filter[TEXT_SAFE_CAP(TOP_FILTER)];
+	struct text_num clock = text_clock(ui->data.day_ns, ui->interval_ns);
+	int width = screen_width();
 
 	text_safe(filter, sizeof(filter), ui->filter);
-	snprintf(text, sizeof(text), "%s load %s by %s %s%s%s%s%s%s",
-		 text_clock(ui->data.day_ns, ui->interval_ns).s, ui->data.load,
-		 top_view_name(ui->view), mode_text(ui, mode), ui->paused ? ", paused" : "",
-		 *filter ? ", with " : "", filter,
-		 *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);
-	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
-	top_sum_text(text, top_ui_snapshot(ui));
-	screen_put(1, 0, screen_width(), STYLE_NORMAL, text);
+	snprintf(rest, sizeof(rest), "by %s %s%s%s%s%s%s", top_view_name(ui->view),
+		 mode_text(ui, mode), ui->paused ? ", paused" : "", *filter ? ", with " : "",
+		 filter, *ui->data.of_ops ? "; requests are not chosen by " : "",
+		 ui->data.of_ops);
+	snprintf(text, sizeof(text), "%s load %s %s", clock.s, ui->data.load, rest);
+	if (strlen(text) > (size_t)width) /* the rest is more important */
+		snprintf(text, sizeof(text), "%s %s", clock.s, rest);
+	screen_put(0, 0, width, STYLE_BOLD, text);
+	top_sum_text(text, top_ui_snapshot(ui), ui->figures.per_second_of, width);
+	screen_put(1, 0, width, STYLE_NORMAL, text);
 }
 
 static void put_foot(const struct top_ui *ui)
 {
-	const char *said = ui->data.gone && *ui->data.gone ? ui->data.gone : said_last();
+	const char *said = said_last();
 	int y = screen_height() - 1;
-	char text[TOP_LINE];
+	char foot[TOP_LINE] = "", text[2 * TOP_LINE];
 
 	if (ui->typing) {
 		char filter[TEXT_SAFE_CAP(TOP_FILTER)];
@@ -119,8 +123,11 @@ static void put_foot(const struct top_ui *ui)
 		screen_put(y, 0, screen_width(), STYLE_BOLD, said);
 		return;
 	}
-	top_foot_text(text, ui->view, top_ui_snapshot(ui), ui->data.missing);
-	screen_put(y, 0, screen_width(), STYLE_DIM,
+	if (ui->data.interval)
+		top_foot_text(foot, ui->view, top_ui_snapshot(ui), ui->data.missing);
+	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone,
+		 *ui->data.gone && *foot ? "; " : "", foot);
+	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,
 		   *text ? text : "q quit  h help  v view  < > sort  / filter  Enter look into");
 }
 
@@ -129,16 +136,14 @@ int top_ui_draw(struct top_ui *ui)
 	int err = 0;
 
 	screen_begin();
-	if (!ui->data.interval) {
-		screen_put(0, 0, screen_width(), STYLE_BOLD, "the first interval is not over yet");
-		screen_show();
-		return 0;
-	}
-	err = top_ui_table(ui);
+	err = ui->data.interval ? top_ui_table(ui) : 0;
 	if (err)
 		return err;
 	if (ui->page == TOP_HELP_PAGE) {
 		top_page_help(0);
+	} else if (!ui->data.interval) {
+		screen_put(0, 0, screen_width(), STYLE_BOLD, "the first interval is not over yet");
+		put_foot(ui);
 	} else {
 		put_head(ui);
 		(ui->page == TOP_ROW_PAGE ? top_page_row : top_page_list)(ui, 2);
@@ -149,6 +154,11 @@ int top_ui_draw(struct top_ui *ui)
 	return 0;
 }
 
+bool top_ui_row_open(const struct top_ui *ui)
+{
+	return (ui->page == TOP_HELP_PAGE ? ui->before_help : ui->page) == TOP_ROW_PAGE;
+}
+
 /* Adds the latencies of the row whose page is open to its map. */
 void top_ui_new(struct top_ui *ui)
 {
@@ -156,7 +166,7 @@ void top_ui_new(struct top_ui *ui)
 	struct top_table table;
 	const struct top_row *r;
 
-	if (ui->page != TOP_ROW_PAGE || !ui->has_selected ||
+	if (!top_ui_row_open(ui) || !ui->has_selected ||
 	    top_table_init(&table, ui->data.interval, ui->view, TOP_WHOLE, ui->data.names))
 		return;
 	r = top_table_find(&table, &ui->selected);
@@ -171,7 +181,7 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r)
 {
 	const struct top_name *name;
 
-	if (ui->page != TOP_ROW_PAGE || !ui->has_selected)
+	if (!top_ui_row_open(ui) || !ui->has_selected)
 		return false;
 	switch (ui->view) {
 	case TOP_PROCESS:

@@ -37,7 +37,7 @@ struct top_ui {
 	uint64_t interval_ns;		/* keys change it */
 	struct top_data data;
 	/* what keys change */
-	enum top_page page;
+	enum top_page page, before_help;
 	enum top_mode mode;
 	bool reverse, paused, quit;
 	bool typing;			/* the filter */
@@ -48,6 +48,7 @@ struct top_ui {
 	bool has_selected;
 	size_t at, first;		/* its place, and that of the first row on the screen */
 	struct heat heat;		/* of the row whose page is open */
+	char title[TOP_LINE];		/* what that is called; "": not known yet */
 	/* what is being drawn, or what keys refer to */
 	struct top_table table;
 	struct top_figures figures;
@@ -64,6 +65,9 @@ void top_ui_new(struct top_ui *ui);
 
 /* Handles the keys that were pressed. True: something has changed and must be drawn. */
 bool top_ui_keys(struct top_ui *ui);
+
+/* Whether the page of a row is open, if only behind the help. */
+bool top_ui_row_open(const struct top_ui *ui);
 
 /* Whether operation @r belongs to the row whose page is open. */
 bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r);

@@ -129,7 +129,7 @@ top_ended() { # STATUS
 
 @test "top: it stops and goes on, and the terminal is the shell's meanwhile" {
 	pane 80 24
-	types '"$IOSTRATA" top 2>$T/err'
+	types '"$IOSTRATA" top' # stderr is the terminal
 	wait_until shows 'load .* in '
 	hides 'tracing'
 	keys C-z
@@ -154,7 +154,7 @@ top_ended() { # STATUS
 		sleep 0.7
 		is_clean
 		[[ $(screen | sed -n 3p) == *BYTES* ]] || { screen; false; }
-		screen | sed -n 1p | grep -q 'load'
+		screen | sed -n 1p | grep -q 'by pid in [0-9]'
 		# the foot, or what is said there, is the last line
 		[[ -n $(screen | tail -n 1) ]]
 	done
@@ -231,6 +231,34 @@ is_json() { screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$t
 	in_tmux capture-pane -p -e >"$tmp/shown"
 	grep -q '#' "$tmp/shown"
 	not grep -qE "$color" "$tmp/shown"
+	keys q
+	wait_until is_restored
+}
+
+@test "top: keys that follow one another at once, and what is shown of a row" {
+	pane 80 24
+	draw
+	keys '>' '>' '>'
+	wait_until shows 'QUEUE\*'
+	keys '<' '<' '<' Down Enter
+	wait_until shows '^pid made-up-[0-9]+, [0-9]+'
+	screen | sed -n 3p >"$tmp/title"
+	keys h
+	wait_until shows 'iostrata top: keys'
+	keys h
+	wait_until hides 'iostrata top: keys'
+	screen | sed -n 3p | cmp - "$tmp/title"
+	# the selected row is not among those with the text
+	keys Escape
+	wait_until shows 'BYTES\*'
+	keys / n a ï w BSpace Enter Enter
+	wait_until shows '^pid naïve, 1009'
+	keys Escape
+	wait_until shows 'with naï$'
+	keys Escape / x y Enter
+	wait_until shows 'no row has this text'
+	keys Escape v v v Home Enter
+	wait_until shows '^[0-9.]+[MG]? requests, [^;]*$|^[0-9,]+ requests, [^;]*$'
 	keys q
 	wait_until is_restored
 }

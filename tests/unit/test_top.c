@@ -285,12 +285,43 @@ static void test_order(void **state)
 	check_order(TOP_PROCESS, "ops", false, "", "100 300 200 0 ");
 	check_order(TOP_PROCESS, "p99", false, "", "200 100 0 300 ");
 	check_order(TOP_PROCESS, "comm", false, "", "200 100 300 0 ");
+	/* what has no operation has no time either, and is last */
+	check_order(TOP_PROCESS, "time", false, "", "200 100 300 0 ");
+	check_order(TOP_PROCESS, "time", true, "", "300 100 200 0 ");
 	check_order(TOP_PROCESS, "io", false, "DD", "100 300 ");
 	check_order(TOP_PROCESS, "io", false, "00", "100 200 300 ");
 	check_order(TOP_PROCESS, "io", false, "user.sl", "200 300 ");
 	check_order(TOP_PROCESS, "io", false, "sdb", "");
 	/* the last, which is marked, is first */
 	check_order(TOP_PROCESS, "bytes", true, NULL, "0 300 200 100 ");
+}
+
+static void check_sum(const struct snapshot *sn, uint64_t per_second_of, size_t width,
+		      const char *want)
+{
+	char text[TOP_LINE];
+
+	top_sum_text(text, sn, per_second_of, width);
+	assert_string_equal(text, want);
+	assert_true(strlen(text) <= width);
+}
+
+/* The sums are of the same time as the rows, and on a narrow screen no figure is cut. */
+static void test_sum_text(void **state)
+{
+	struct snapshot sn;
+
+	(void)state;
+	sample(&sn);
+	check_sum(&sn, 0, 83, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, "
+			      "5 F");
+	check_sum(&sn, 500000000, 83, "files: 88 ops, 352 KiB;  disks: 206 R 103 KiB, "
+				      "98 W 49.0 KiB, 10 F");
+	check_sum(&sn, 0, 66, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, "
+			      "5 F");
+	check_sum(&sn, 0, 65, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, ...");
+	check_sum(&sn, 0, 30, "files: 44 ops, 176 KiB; ...");
+	snapshot_free(&sn);
 }
 
 static char *text_of(const struct top_text *v, const struct snapshot *sn)
@@ -344,6 +375,11 @@ static void test_text(void **state)
 	v.sort = "p99";
 	text = text_of(&v, &sn);
 	assert_has(text, "AVGms   P99 ms\n200 ");
+	free(text);
+	/* a title is a name, too */
+	v.sort = "Kbytes";
+	text = text_of(&v, &sn);
+	assert_has(text, "AVGms\n100  dd ");
 	free(text);
 	/* operations are not in a table of requests */
 	assert_null(columns_find(top_columns_text(TOP_PROCESS, "time").list, "time"));
@@ -635,8 +671,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),  cmocka_unit_test(test_process),
 		cmocka_unit_test(test_views), cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_order), cmocka_unit_test(test_text),
-		cmocka_unit_test(test_text_paths), cmocka_unit_test(test_json),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_sum_text),
+		cmocka_unit_test(test_text),  cmocka_unit_test(test_text_paths),
+		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_json_containers), cmocka_unit_test(test_total),
 		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
 	};
