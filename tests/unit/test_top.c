@@ -94,6 +94,7 @@ static void sample(struct snapshot *sn)
 static char *cgroup_path(unsigned long long id)
 {
 	return strdup(id == 7 ? "/system.slice/docker-" CONTAINER ".scope" :
+		      id == 10 ? "/other.slice/docker-" CONTAINER ".scope" :
 		      id == 9 ? "cgroup 9" : "/user.slice");
 }
 
@@ -214,6 +215,41 @@ static void test_views(void **state)
 	end(&f);
 }
 
+/* Files on two disks may have the same number; what a row by file has in place of "on behalf" is
+ * such a number. */
+static void test_files(void **state)
+{
+	struct top_key on_sda = { .who = { 3, BEHALF_WRITEBACK } };
+	struct top_key on_sdb = { .who = { 5, BEHALF_WRITEBACK } };
+	struct fixture f = {};
+
+	(void)state;
+	sample(&f.sn);
+	for (int i = 0; i < 2; i++) {
+		f.sn.rqs[i].key.by[0] = i ? on_sdb.who[0] : on_sda.who[0];
+		f.sn.rqs[i].key.by[1] = BEHALF_WRITEBACK;
+	}
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_FILE, TOP_WHOLE, &f.names), 0);
+	assert_int_equal(top_table_find(&f.t, &on_sda)->rqs.count, 101);
+	assert_int_equal(top_table_find(&f.t, &on_sdb)->rqs.count, 13);
+	assert_int_equal(top_table_find(&f.t, &on_sda)->behalf_bytes, 0);
+	end(&f);
+}
+
+/* The disk of a row is the one with most bytes, not the first and not that with most requests. */
+static void test_disk(void **state)
+{
+	struct fixture f = {};
+
+	(void)state;
+	sample(&f.sn);
+	f.sn.rqs[1].bytes = f.sn.rqs[0].bytes + 1;
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_PROCESS, TOP_WHOLE, &f.names), 0);
+	assert_string_equal(row(&f, 100)->disk, "sdb");
+	assert_int_equal(row(&f, 100)->minor, 16);
+	end(&f);
+}
+
 static char *container_text(const struct fixture *f, uint64_t who)
 {
 	const struct columns columns = { .ctx = &f->figures };
@@ -252,6 +288,13 @@ static void test_containers(void **state)
 	check_name(&f, 8, CONTAINER_NONE, CONTAINER_NONE);
 	check_name(&f, 9, "cgroup 9", "cgroup 9");
 	check_name(&f, 0, "-", "");
+	end(&f);
+	/* two cgroups of one are one row */
+	f = (struct fixture){ .names.cgroup_path = cgroup_path };
+	sample(&f.sn);
+	f.sn.tasks[3].cgroup = 10;
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_CONTAINER, TOP_WHOLE, &f.names), 0);
+	assert_int_equal(row(&f, 7)->rqs.count, 116);
 	end(&f);
 }
 
@@ -355,6 +398,7 @@ static void test_text(void **state)
 	assert_has(text, "  D  MAJ  MIN  DISK  I/O  Kbytes");
 	assert_has(text, "AVGms\n100  dd ");
 	assert_has(text, "200  \\x1b[2J\\xff...");
+	assert_has(text, "  sda    17       9   0.1000\n"); /* of 8.5 */
 	assert_has(text, "8.50 KiB submitted by others");
 	assert_has(text, "9.50 KiB are nobody's");
 	assert_has(text, "lost: 5 rows, requests or threads found no room in a table, "
@@ -380,6 +424,10 @@ static void test_text(void **state)
 	v.sort = "Kbytes";
 	text = text_of(&v, &sn);
 	assert_has(text, "AVGms\n100  dd ");
+	free(text);
+	v.missing = &(struct missing){ .requests = "no device", .calls = "no call" };
+	text = text_of(&v, &sn);
+	assert_has(text, "no requests: no device; no operations: no call\n");
 	free(text);
 	/* operations are not in a table of requests */
 	assert_null(columns_find(top_columns_text(TOP_PROCESS, "time").list, "time"));
@@ -414,7 +462,7 @@ static void test_text_paths(void **state)
 
 static json_t *json_of(enum top_view view, struct snapshot *sn)
 {
-	static const struct missing m = { .stratum[ST_VFS] = "no function" };
+	static const struct missing m = { .stratum[ST_VFS] = "no function", .aio = "no call" };
 	struct top_names names = { .cgroup_path = cgroup_path };
 	struct top_json v = { .view = view, .names = &names, .kernel = "6.1.0", .missing = &m };
 	char *text = NULL;
@@ -497,6 +545,10 @@ static void test_json(void **state)
 			assert_true(json_is_null(json_object_get(row, "on_behalf")));
 	}
 	assert_int_equal(sum, 157);
+	rows = json_object_get(j, "missing");
+	assert_int_equal(json_array_size(rows), 2);
+	assert_string_equal(json_string_value(json_array_get(rows, 0)), "vfs");
+	assert_string_equal(json_string_value(json_array_get(rows, 1)), "aio");
 	row = json_array_get(json_object_get(j, "ops"), 0);
 	assert_true(json_is_null(json_object_get(json_object_get(row, "strata"), "vfs")));
 	assert_int_equal(number(json_object_get(row, "strata"), "fs"), 23 * 250);
@@ -671,6 +723,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),  cmocka_unit_test(test_process),
 		cmocka_unit_test(test_views), cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_files), cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_sum_text),
 		cmocka_unit_test(test_text),  cmocka_unit_test(test_text_paths),
 		cmocka_unit_test(test_json),
