@@ -109,13 +109,16 @@ class Trace:
         self.stderr += err
         if "this kernel refuses" in self.stderr:
             raise Broken(f"iostrata {' '.join(self.args)}: {self.stderr}")
+        self.read(out)
+        return self
+
+    def read(self, out: str) -> None:
         wall_ns = int((time.monotonic() - self._begin) * 1e9)
         for line in out.splitlines():
             self.objects.append(json.loads(line))
             self.look(self.objects[-1], wall_ns)
         if not self.objects:
             raise Broken(f"iostrata {' '.join(self.args)}: exit {self.code}, no JSON: {self.stderr}")
-        return self
 
     def look(self, one: Json, wall_ns: int) -> None:
         invariants.look(one, wall_ns, " ".join(self.args))
@@ -173,22 +176,13 @@ class TopText(Trace):
         self.argv = [copy(), self.tool, "-b", "-r", "10000", *self.args]
         self.lines: list[Json] = []
 
-    def stop(self) -> "TopText":
-        self.signal(signal.SIGINT)
-        try:
-            out, err = self.proc.communicate(timeout=STOP_S)
-        except BaseException:
-            self.kill()
-            raise
-        self.code = self.proc.returncode
-        self.stderr += err
+    def read(self, out: str) -> None:
         for line in out.splitlines():
             fields = line.rsplit(maxsplit=7)  # a name may have spaces
             if len(fields) == 8 and fields[2].isdigit() and fields[3].isdigit():
                 who, op, _, _, disk, count, kbytes, _ = fields
                 self.lines.append({"comm": who.strip().partition(" ")[2].strip(), "op": op, "disk": disk,
                                    "count": int(count), "kbytes": int(kbytes)})
-        return self
 
     def sum_of(self, member: str, **match: Any) -> int:
         return sum(line[member] for line in self.lines
