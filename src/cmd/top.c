@@ -49,7 +49,7 @@ static const struct opt output_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .arg = "KEY",
 	  .help = "what a row stands for (default pid); keys change it on the screen" },
 	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COL",
-	  .help = "biggest first in this column (default bytes)" },
+	  .help = "biggest first in this column (default bytes); JSON is in no order" },
 	{ 'r', "rows", OPT_UINT(struct top, max_rows), .arg = "ROWS", .min = 1,
 	  .help = "at most so many rows of text (default 20)" },
 	{ 'b', "batch", OPT_FLAG(struct top, batch), .help = "text, as if it were no terminal" },
