@@ -199,12 +199,18 @@ def as_text(gate: Gate) -> None:
         dd(gate, "direct", "if=/dev/zero", f"of={point}/b", "bs=4096", "count=101", "oflag=direct")
         dd(gate, "reader", f"if={point}/b", "of=/dev/null", "bs=4096", "iflag=direct")
         idle(disk)
+        # what one made dirty another reads again
+        with open(f"{point}/a", "rb") as written:
+            os.posix_fadvise(written.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        dd(gate, "rereader", f"if={point}/a", "of=/dev/null", "bs=65536")
         delta = DiskStat.of(disk) - before
     for op, done in delta.ios.items():
         got = top.sum_of("count", disk=disk.name, op=op)
         gate.check(f"diskstats.{op}", got == done, count=got, diskstats=done)
     got = top.sum_of("count", disk=disk.name, op="R", comm="reader")
     gate.check("reader", got == 101, count=got, wanted=101)
+    got = top.sum_of("kbytes", disk=disk.name, op="R", comm="rereader")
+    gate.check("rereader", got >= 67 * 64, kbytes=got, wanted=67 * 64)
     for name, kbytes in (("committer", 7 * 5 * 4), ("buffered", 67 * 64), ("direct", 101 * 4)):
         got = top.sum_of("kbytes", disk=disk.name, op="W", comm=name)
         gate.check(name, got >= kbytes * 0.99, kbytes=got, wanted=kbytes, allowed="1%")
