@@ -215,16 +215,17 @@ is_json() { screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$t
 	local color=$'\e\\[(3[0-7]|38;5;[0-7])m'
 	pane 200 60
 	draw
-	shows '1009 +naïve '
+	wait_until shows '1009 +naïve '
 	types '/made-up-11' # it has both sides
 	keys Home Enter
 	wait_until shows '^pid .*, [0-9]+'
-	in_tmux capture-pane -p -e | grep -qE "$color"
+	has_color() { in_tmux capture-pane -p -e | grep -qE "$color"; }
+	wait_until has_color
 	keys q
 	wait_until is_restored
 	types 'export NO_COLOR=1 LC_ALL=C'
 	draw
-	shows '1009 +na(\?|\\xc3\\xaf)+ve ' || { screen; false; }
+	wait_until shows '1009 +na(\?|\\xc3\\xaf)+ve '
 	types '/made-up-11'
 	keys Home Enter
 	wait_until shows '^pid .*, [0-9]+'
