@@ -24,7 +24,7 @@ struct funcs {
 	/* options */
 	int by, sort, probe;
 	uint64_t most, max;
-	bool tree, folded, csv, list, subtract, histograms, milliseconds, batch;
+	bool tree, folded, csv, list, histograms, milliseconds, batch;
 	/* state */
 	bool screen;
 	struct func_session *session;
@@ -64,10 +64,13 @@ static const struct opt measure_opts[] = {
 	  .help = "a row per function and key" },
 	{ 0, "tree", OPT_FLAG(struct funcs, tree),
 	  .help = "also who called whom among the traced functions" },
-	{ 0, "subtract", OPT_FLAG(struct funcs, subtract),
+	{ 0, "subtract", OPT_FLAG(struct funcs, conf.subtract),
 	  .help = "take what the probes cost off the times" },
 	{ 0, "probe", OPT_CHOICE(struct funcs, probe, probe_choices), .arg = "KIND",
 	  .help = "how functions are probed (default: the best way that the kernel has)" },
+	{ 0, "risk-exceptions", OPT_FLAG(struct funcs, conf.risk_exceptions),
+	  .help = "also trace programs that have exceptions: one thrown through a traced function "
+		  "ends them" },
 	{ 0, "max", OPT_UINT(struct funcs, max), .arg = "N", .min = 1, .max = 100000,
 	  .help = "functions at most (default: 2000)" },
 	{},
@@ -217,7 +220,6 @@ static void conf_fill(struct funcs *f)
 
 	c->probe = name_of(probe_choices, f->probe);
 	c->rows = f->tree || f->folded ? FUNC_ROWS_TREE : f->by;
-	c->subtract = f->subtract;
 	c->stats = f->run.conf.stats;
 	c->follow = f->run.conf.follow;
 	c->pids = f->run.conf.lists.pids;
@@ -309,7 +311,7 @@ static int start(struct run *r, struct reason *why)
 	v->sort = name_of(sort_choices, f->sort);
 	v->most = f->most;
 	v->tree = f->tree || f->folded;
-	v->subtract = f->subtract;
+	v->subtract = f->conf.subtract;
 	v->histograms = f->histograms;
 	v->milliseconds = f->milliseconds;
 	v->width = terminal_width(STDOUT_FILENO);

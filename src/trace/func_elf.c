@@ -159,6 +159,7 @@ struct reading {
 	struct pattern *const *patterns;
 	size_t n;
 	const char *scope, *path;
+	bool risk_exceptions;
 	size_t seen;
 };
 
@@ -216,7 +217,7 @@ static int file_read(struct reading *r, int fd, struct reason *why)
 {
 	int err;
 
-	if (!is_libc(r->path) && func_unsafe_file(fd, r->path, why))
+	if (!is_libc(r->path) && func_unsafe_file(fd, r->path, r->risk_exceptions, why))
 		return -1;
 	err = elf_read(fd, function_add, r);
 	if (!err && !r->seen)
@@ -274,11 +275,12 @@ static void aliases_remove(struct func_list *l)
 }
 
 int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
-		  struct reason *why)
+		  bool risk_exceptions, struct reason *why)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct reading r = { .l = l, .patterns = patterns, .n = n,
-				     .scope = pattern_scope(patterns[i]) };
+				     .scope = pattern_scope(patterns[i]),
+				     .risk_exceptions = risk_exceptions };
 		bool again = pattern_excludes(patterns[i]);
 
 		for (size_t k = 0; k < i; k++)

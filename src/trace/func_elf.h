@@ -4,6 +4,7 @@
 #ifndef IOSTRATA_FUNC_ELF_H
 #define IOSTRATA_FUNC_ELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct func_list;
@@ -12,9 +13,10 @@ struct reason;
 
 /*
  * Adds to @l the functions that match one of @patterns (all for programs and libraries) and that
- * none excludes. 0, or -1 with @why: a file does not exist or has no symbols.
+ * none excludes. For @risk_exceptions see func_unsafe_file(). 0, or -1 with @why: a file does not
+ * exist, has no symbols, or is not safe to probe.
  */
 int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
-		  struct reason *why);
+		  bool risk_exceptions, struct reason *why);
 
 #endif

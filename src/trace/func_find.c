@@ -137,9 +137,12 @@ static int unmatched_add(struct func_list *l, const struct patterns *p,
 static int list_patterns(const struct patterns *p, const struct func_session_conf *conf,
 			 bool explain, struct func_list *l, struct reason *why)
 {
-	int err = p->user ? func_elf_list(l, p->at, p->n, why) :
-			    func_kernel_list(l, p->at, p->n, explain, why);
+	int err;
 
+	if (p->user)
+		err = func_elf_list(l, p->at, p->n, conf->risk_exceptions, why);
+	else
+		err = func_kernel_list(l, p->at, p->n, explain, why);
 	if (err)
 		return err;
 	return l->n ? unmatched_add(l, p, conf, why) : nothing_matches(p, conf, why);

@@ -21,6 +21,7 @@ struct func_session_conf {
 	size_t n_patterns;
 	const char *probe;		/* how; NULL: the best there is */
 	enum func_rows rows;
+	bool risk_exceptions;		/* trace programs that throw exceptions, too */
 	bool subtract;			/* what the probes cost is no part of any time */
 	bool stats;			/* let the kernel time our programs */
 	bool follow;			/* only the process forked next, and its descendants */

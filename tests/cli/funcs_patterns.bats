@@ -123,6 +123,48 @@ load funcs
 	[[ $output == *'_start ['*': not traced: nothing calls it'* ]]
 }
 
+# What unwinds the stack finds the kernel's return address, and no handler behind it.
+@test "programs that unwind the stack are probed with --risk-exceptions only" {
+	cc -O1 -x c -o "$tmp/throws" - -lgcc_s <<-'EOT'
+		#include <unwind.h>
+		__attribute__((noinline)) void leaf(void) { __asm__ volatile("nop"); }
+		int main(int argc, char **argv)
+		{
+			static struct _Unwind_Exception e;
+			leaf();
+			return argc > 1 ? _Unwind_RaiseException(&e) : (leaf(), 0);
+		}
+	EOT
+	strip -s -o "$tmp/stripped" "$tmp/throws"
+	for program in throws stripped; do
+		expect 1 funcs --list "$tmp/$program:leaf"
+		says "$program' has exceptions \(_Unwind_RaiseException\): one .* would end it" 'risk-exceptions traces it'
+	done
+	expect 1 funcs "$tmp/throws:leaf" -D 0.1
+	run -0 --separate-stderr "$iostrata" funcs --risk-exceptions --csv "$tmp/throws:leaf" -- "$tmp/throws"
+	[[ $output == 'leaf(),2,'* ]]
+	# a thread that ends is unwound, too: that matters if it has something to clean up
+	cat >"$tmp/cleans.c" <<-'EOT'
+		#include <pthread.h>
+		int cleaned;
+		static void clean(int *p) { cleaned += *p; }
+		void leaf(void) { __attribute__((cleanup(clean))) int x = 1; pthread_exit(&x); }
+		int main(int argc, char **argv) { if (argc > 1) leaf(); return 0; }
+	EOT
+	for flags in -fexceptions '-fexceptions -static' -fno-exceptions; do
+		# shellcheck disable=SC2086 # several
+		cc -O1 -pthread $flags -o "$tmp/cleans" "$tmp/cleans.c"
+		if [[ $flags != -fexceptions ]]; then
+			expect 0 funcs --list "$tmp/cleans:leaf" # nothing is known of what is in a static one
+			continue
+		fi
+		expect 1 funcs --list "$tmp/cleans:leaf"
+		says "cleans' ends threads by unwinding \(pthread_exit\): .* keep its locks" 'risk-exceptions traces it'
+	done
+	expect 0 funcs --list 'c:pthread_exit'
+	[[ $output == *': not traced: it unwinds the stack'* ]]
+}
+
 @test "a kernel without function probes: kernel functions exit 3, with what would help" {
 	[[ ! -e /sys/bus/event_source/devices/kprobe ]] || skip "this kernel has kprobes"
 	expect 3 funcs vfs_read -D 0.1

@@ -84,10 +84,12 @@ static void some_returns_are_not_probed(void **state)
 	static const char *const unsafe[] = { "swapcontext", "setcontext@@GLIBC_2.2.5", "_setjmp",
 					      "__sigsetjmp", "getcontext", "_start", "__cxa_throw",
 					      "_dl_runtime_resolve_xsavec", "coroutine_transfer",
-					      "qemu_switch_fiber", "_Unwind_Resume" };
+					      "qemu_switch_fiber", "_Unwind_Resume",
+					      "pthread_exit@@GLIBC_2.2.5" };
 	static const char *const safe[] = { "main", "swapcontexts", "krb5_setcontext", "longjmp",
 					    "makecontext", "_start_here", "__libc_start_main",
-					    "pread64@@GLIBC_2.2.5", "_" };
+					    "pread64@@GLIBC_2.2.5", "_", "pthread_exits",
+					    "pthread_cancel" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(unsafe) / sizeof(*unsafe); i++)
