@@ -19,20 +19,50 @@
 #include "func_row.bpf.h"
 
 /* Kernel stacks are aligned to their size, or to more; a program's are not, and are larger. */
-enum { KERNEL_STACK_SHIFT = 14, USER_STACK_SHIFT = 20 };
+enum { KERNEL_STACK_SHIFT = 14, USER_STACK_SHIFT = 23 };
 
-/* 1 if @f, which is in use, is older than a call at @sp or further up; else 0. Without a branch:
- * the verifier follows both sides of each. Calls on another stack were interrupted. */
-static __always_inline u64 func_is_older(const struct func_frame *f, u64 sp)
+/* Where a call is, and the thread's stack for signals: what runs on that has interrupted the rest,
+ * and is over when something runs elsewhere. */
+struct func_place {
+	u64 sp, signals, signals_len;
+};
+
+static __always_inline struct func_place func_place_at(u64 sp)
 {
-	u64 apart;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct func_place at = { .sp = sp };
+
+	if (FUNC_CONF(user_stacks)) {
+		at.signals = BPF_CORE_READ(task, sas_ss_sp);
+		at.signals_len = BPF_CORE_READ(task, sas_ss_size);
+	}
+	return at;
+}
+
+/* 1 or 0. */
+static __always_inline u64 func_is_for_signals(const struct func_place *at, u64 sp)
+{
+	u64 offset = sp - at->signals;
+
+	return (~offset & (offset - at->signals_len)) >> 63;
+}
+
+/* 1 if @f, which is in use, is older than a call at @at or further up; else 0. Without a branch:
+ * the verifier follows both sides of each. Calls on another stack were interrupted. */
+static __always_inline u64 func_is_older(const struct func_frame *f, const struct func_place *at)
+{
+	u64 sp = at->sp, apart, older, f_signals, signals;
 
 	if (FUNC_CONF(user_stacks))
 		apart = (sp - f->sp + (1ULL << USER_STACK_SHIFT)) >> (USER_STACK_SHIFT + 1);
 	else
 		apart = (f->sp ^ sp) >> KERNEL_STACK_SHIFT;
-
-	return (apart | -apart | (sp - f->sp)) >> 63;
+	older = (apart | -apart | (sp - f->sp)) >> 63;
+	if (!FUNC_CONF(user_stacks))
+		return older;
+	f_signals = func_is_for_signals(at, f->sp);
+	signals = func_is_for_signals(at, sp);
+	return (signals & ~f_signals) | (older & ~(signals ^ f_signals));
 }
 
 /* How many of @depth frames are older than a call at @sp: the stack grows down, so they are in
@@ -40,6 +70,7 @@ static __always_inline u64 func_is_older(const struct func_frame *f, u64 sp)
  * verifier for each function, since it looks at a copy for each. */
 static __always_inline u64 func_frames_older(struct func_thread *t, u64 depth, u64 sp)
 {
+	struct func_place at = func_place_at(sp);
 	u64 n = 0, next, below;
 
 	_Static_assert(FUNC_FRAMES == 64, "steps");
@@ -47,7 +78,7 @@ static __always_inline u64 func_frames_older(struct func_thread *t, u64 depth, u
 	for (u64 step = FUNC_FRAMES; step; step /= 2) {
 		next = n + step;
 		below = (next - depth - 1) >> 63;
-		below &= func_is_older(func_frame_at(t, next - 1), sp);
+		below &= func_is_older(func_frame_at(t, next - 1), &at);
 		barrier_var(below); /* or the compiler makes branches of it */
 		n += step * below;
 	}
@@ -231,7 +262,9 @@ static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 
  * counted as lost when it began. */
 static __always_inline bool func_is_too_deep(struct func_thread *t, struct func_frame *f, u64 sp)
 {
-	return t->depth == FUNC_FRAMES && func_is_older(f, sp - 1);
+	struct func_place at = func_place_at(sp - 1);
+
+	return t->depth == FUNC_FRAMES && func_is_older(f, &at);
 }
 
 /* The call of @func that was entered at @sp returns. */

@@ -84,6 +84,8 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct css_set *cgroups;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
 };
 
 struct css_set {

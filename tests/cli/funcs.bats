@@ -159,6 +159,53 @@ has_probe() { # KIND
 		and ([.lost[]] | add) == 0'
 }
 
+# Nobody who is traced catches them, so nothing else tells that they are over.
+@test "calls that are left over megabytes of stack, or from the stack for signals" {
+	cc -O1 -x c -o "$tmp/far" - <<-'EOT'
+		#include <alloca.h>
+		#include <setjmp.h>
+		#include <signal.h>
+		#define TRACED __attribute__((noinline)) void
+		static sigjmp_buf out;
+		static char stack[65536];
+		static volatile int jumps;
+		TRACED far_throw(void) { siglongjmp(out, 1); }
+		TRACED far_room(void) { volatile char *p = alloca(3 << 20); p[0] = 0; far_throw(); }
+		TRACED far_leaf(void) { __asm__ volatile("nop"); }
+		TRACED far_signal(void) { if (jumps) siglongjmp(out, 1); }
+		TRACED far_raise(void) { raise(SIGUSR1); __asm__ volatile(""); }
+		__attribute__((noinline)) void catches(void (*f)(void)) { if (!sigsetjmp(out, 1)) f(); }
+		static void handle(int s) { far_signal(); __asm__ volatile("" :: "r"(s)); }
+		int main(void)
+		{
+			struct sigaction sa = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+			sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, 0);
+			sigaction(SIGUSR1, &sa, 0);
+			for (int i = 0; i < 101; i++) {
+				catches(far_room);
+				far_leaf();
+			}
+			for (int i = 0; i < 23; i++) {
+				for (jumps = 0; jumps < 2; jumps++)
+					catches(far_raise);
+				far_leaf();
+			}
+			return 0;
+		}
+	EOT
+	tried=0
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		run -0 --separate-stderr "$iostrata" funcs -j --tree --probe "$probe" "$tmp/far:far_*" -- "$tmp/far"
+		json '(.functions | map({(.name): [.count, .unreturned]}) | add) == {"far_room": [101, 101],
+			"far_throw": [101, 101], "far_leaf": [124, 0], "far_raise": [46, 23], "far_signal": [46, 23]}
+			and ([.lost[]] | add) == 0 and ([.tree[] | [.name, .depth, .count]] | sort) ==
+			[["far_leaf", 0, 124], ["far_raise", 0, 23], ["far_signal", 1, 23]]'
+	done
+	((tried > 0)) || skip "no uprobes here"
+}
+
 # More than there is room for: those are lost, which is told once.
 @test "thousands of threads in a function" {
 	cc -O1 -pthread -x c -o "$tmp/crowd" - <<-'EOT'
