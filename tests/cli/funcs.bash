@@ -20,3 +20,18 @@ teardown() { end_spawned; }
 funcs_of_calls() {
 	"$iostrata" funcs "$@" -- bash -c '"$0" /etc/passwd >"$1"' "$calls" "$tmp/said" >"$tmp/out" 2>"$tmp/err"
 }
+
+# What calls.c says of itself.
+counts='{"calls_top": 23, "calls_mid": 46, "calls_leaf": 233, "calls_again": 1111, "calls_tail": 101,
+	"calls_throw": 13, "calls_catch": 13, "calls_die": 7}'
+
+is_exact='(.functions | map({(.name): .count}) | add | del(.calls_deep)) == $counts
+	and (.functions[] | select(.name == "calls_deep") | .count) == 64 and .lost.depth == 36
+	and ([.functions[].unreturned] | add) == 20 and .missed == 0 and .lost.unmatched_end == 0'
+
+has_probe() { # KIND
+	"$iostrata" funcs --probe "$1" "$calls:calls_top" -D 0.01 >/dev/null 2>&1
+}
+
+# libc_copy: a C library that nobody runs, in $tmp; probing the real one would slow everybody down.
+libc_copy() { cp "$(ldd "$iostrata" | awk '/libc\.so/ { print $3 }')" "$tmp/libc.so.6"; }

@@ -5,18 +5,6 @@
 load lib
 load funcs
 
-# What calls.c says of itself.
-counts='{"calls_top": 23, "calls_mid": 46, "calls_leaf": 233, "calls_again": 1111, "calls_tail": 101,
-	"calls_throw": 13, "calls_catch": 13, "calls_die": 7}'
-
-is_exact='(.functions | map({(.name): .count}) | add | del(.calls_deep)) == $counts
-	and (.functions[] | select(.name == "calls_deep") | .count) == 64 and .lost.depth == 36
-	and ([.functions[].unreturned] | add) == 20 and .missed == 0 and .lost.unmatched_end == 0'
-
-has_probe() { # KIND
-	"$iostrata" funcs --probe "$1" "$calls:calls_top" -D 0.01 >/dev/null 2>&1
-}
-
 @test "counts are exact by every kind of probe: nesting, recursion, jumps, threads that end inside" {
 	tried=0
 	for probe in uprobe.session uprobe.multi uprobe; do
@@ -137,109 +125,6 @@ has_probe() { # KIND
 		.[0] < 3 * (.[1:] | max)' <<<"$output"
 }
 
-@test "calls that execute another program do not return, and are over" {
-	cc -O1 -x c -o "$tmp/exec" - <<-'EOT'
-		#include <stdio.h>
-		#include <stdlib.h>
-		#include <unistd.h>
-		__attribute__((noinline)) void leaf(void) { __asm__ volatile("nop"); }
-		__attribute__((noinline)) void other(char *path, char *n) { execl(path, path, n, (char *)0); }
-		int main(int argc, char **argv)
-		{
-			char n[16];
-			snprintf(n, sizeof(n), "%d", argc > 1 ? atoi(argv[1]) - 1 : 101);
-			leaf();
-			if (atoi(n))
-				other(argv[0], n);
-			return 0;
-		}
-	EOT
-	run -0 --separate-stderr "$iostrata" funcs -j "$tmp/exec:leaf" "$tmp/exec:other" -- "$tmp/exec"
-	json '(.functions | map({(.name): [.count, .unreturned]}) | add) == {"leaf": [102, 0], "other": [101, 101]}
-		and ([.lost[]] | add) == 0'
-}
-
-# Nobody who is traced catches them, so nothing else tells that they are over.
-@test "calls that are left over megabytes of stack, or from the stack for signals" {
-	cc -O1 -x c -o "$tmp/far" - <<-'EOT'
-		#include <alloca.h>
-		#include <setjmp.h>
-		#include <signal.h>
-		#define TRACED __attribute__((noinline)) void
-		static sigjmp_buf out;
-		static char stack[65536];
-		static volatile int jumps;
-		TRACED far_throw(void) { siglongjmp(out, 1); }
-		TRACED far_room(void) { volatile char *p = alloca(3 << 20); p[0] = 0; far_throw(); }
-		TRACED far_leaf(void) { __asm__ volatile("nop"); }
-		TRACED far_signal(void) { if (jumps) siglongjmp(out, 1); }
-		TRACED far_raise(void) { raise(SIGUSR1); __asm__ volatile(""); }
-		__attribute__((noinline)) void catches(void (*f)(void)) { if (!sigsetjmp(out, 1)) f(); }
-		static void handle(int s) { far_signal(); __asm__ volatile("" :: "r"(s)); }
-		int main(void)
-		{
-			struct sigaction sa = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
-			sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, 0);
-			sigaction(SIGUSR1, &sa, 0);
-			for (int i = 0; i < 101; i++) {
-				catches(far_room);
-				far_leaf();
-			}
-			for (int i = 0; i < 23; i++) {
-				for (jumps = 0; jumps < 2; jumps++)
-					catches(far_raise);
-				far_leaf();
-			}
-			return 0;
-		}
-	EOT
-	tried=0
-	for probe in uprobe.session uprobe.multi uprobe; do
-		has_probe "$probe" || continue
-		((++tried))
-		run -0 --separate-stderr "$iostrata" funcs -j --tree --probe "$probe" "$tmp/far:far_*" -- "$tmp/far"
-		json '(.functions | map({(.name): [.count, .unreturned]}) | add) == {"far_room": [101, 101],
-			"far_throw": [101, 101], "far_leaf": [124, 0], "far_raise": [46, 23], "far_signal": [46, 23]}
-			and ([.lost[]] | add) == 0 and ([.tree[] | [.name, .depth, .count]] | sort) ==
-			[["far_leaf", 0, 124], ["far_raise", 0, 23], ["far_signal", 1, 23]]'
-	done
-	((tried > 0)) || skip "no uprobes here"
-}
-
-# More than there is room for: those are lost, which is told once.
-@test "thousands of threads in a function" {
-	cc -O1 -pthread -x c -o "$tmp/crowd" - <<-'EOT'
-		#include <pthread.h>
-		enum { N = 4001 };
-		static pthread_barrier_t all;
-		__attribute__((noinline)) void meet(void) { pthread_barrier_wait(&all); __asm__ volatile(""); }
-		static void *thread(void *arg) { meet(); return arg; }
-		int main(void)
-		{
-			static pthread_t t[N];
-			pthread_attr_t a;
-			pthread_attr_init(&a);
-			pthread_attr_setstacksize(&a, 65536);
-			pthread_barrier_init(&all, NULL, N);
-			for (int i = 0; i < N; i++)
-				if (pthread_create(&t[i], &a, thread, NULL))
-					return 1;
-			for (int i = 0; i < N; i++)
-				pthread_join(t[i], NULL);
-			return 0;
-		}
-	EOT
-	tried=0
-	for probe in uprobe.session uprobe.multi uprobe; do
-		has_probe "$probe" || continue
-		((++tried))
-		run -0 --separate-stderr "$iostrata" funcs -j --probe "$probe" "$tmp/crowd:meet" -- "$tmp/crowd"
-		json '.functions[0].count + .lost.threads == 4001 and .lost.threads > 900 and .lost.unmatched_end == 0
-			and .functions[0].unreturned == 0'
-	done
-	((tried > 0)) || skip "no uprobes here"
-}
-
 @test "options that exclude one another, and limits" {
 	expect 2 funcs --tree --by pid vfs_read
 	says 'exclude one another'
@@ -268,9 +153,6 @@ has_probe() { # KIND
 	kill -9 "$pid"
 	wait_until gone "$ids"
 }
-
-# libc_copy: a C library that nobody runs, in $tmp; probing the real one would slow everybody down.
-libc_copy() { cp "$(ldd "$iostrata" | awk '/libc\.so/ { print $3 }')" "$tmp/libc.so.6"; }
 
 @test "a call that does not return while it is traced is in no figure, and nothing is lost" {
 	libc_copy
@@ -312,32 +194,6 @@ holds_many() { (($(bpf_ids "$pid" | wc -l) > 60)); }
 	wait_until gone "$ids"
 	# who reads the output is not kept waiting
 	[[ $(timeout 20 "$iostrata" funcs --probe uprobe "$tmp/libc.so.6:a*" -D 0.1 2>/dev/null) == traced* ]]
-}
-
-@test "-p: only that process is probed, where the kernel can; all its threads, and what it executes" {
-	tried=0
-	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$calls" # somebody else
-	for probe in uprobe.session uprobe.multi uprobe; do
-		has_probe "$probe" || continue
-		((++tried))
-		spawn bash -c 'kill -STOP $$; exec "$0" /etc/passwd >"$1"' "$calls" "$tmp/said"
-		start funcs -j --overhead --probe "$probe" -p "$spawned_pid" "$calls:calls_*"
-		sleep 0.3
-		kill -CONT "$spawned_pid"
-		ends_within 10
-		((status == 0))
-		grep -qx "process $spawned_pid has ended" "$tmp/err"
-		json --argjson counts "$counts" "$is_exact" "$tmp/out"
-		[[ $probe == uprobe ]] || ! has_uprobe_pid || # 1647 entries, and fewer returns
-			json '.overhead.bpf_run_cnt > 1647 and .overhead.bpf_run_cnt <= 2 * 1647' "$tmp/out"
-	done
-	((tried > 0)) || skip "no uprobes here"
-}
-
-# Since 6.12 links are in one process without mistakes.
-has_uprobe_pid() {
-	PATH=$PATH:/usr/sbin bpftool btf dump file /sys/kernel/btf/vmlinux | grep -A 12 "STRUCT 'bpf_uprobe'" |
-		grep -q "'uprobe' type_id"
 }
 
 @test "two instances count the same" {

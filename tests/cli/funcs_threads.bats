@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# funcs: whose calls are counted, and threads and programs that leave their functions in other ways than
+# by returning.
+# shellcheck disable=SC2154,SC2016 # bats sets them; jq has dollars of its own
+
+load lib
+load funcs
+
+@test "calls that execute another program do not return, and are over" {
+	cc -O1 -x c -o "$tmp/exec" - <<-'EOT'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		__attribute__((noinline)) void leaf(void) { __asm__ volatile("nop"); }
+		__attribute__((noinline)) void other(char *path, char *n) { execl(path, path, n, (char *)0); }
+		int main(int argc, char **argv)
+		{
+			char n[16];
+			snprintf(n, sizeof(n), "%d", argc > 1 ? atoi(argv[1]) - 1 : 101);
+			leaf();
+			if (atoi(n))
+				other(argv[0], n);
+			return 0;
+		}
+	EOT
+	run -0 --separate-stderr "$iostrata" funcs -j "$tmp/exec:leaf" "$tmp/exec:other" -- "$tmp/exec"
+	json '(.functions | map({(.name): [.count, .unreturned]}) | add) == {"leaf": [102, 0], "other": [101, 101]}
+		and ([.lost[]] | add) == 0'
+}
+
+# Nobody who is traced catches them, so nothing else tells that they are over.
+@test "calls that are left over megabytes of stack, or from the stack for signals" {
+	cc -O1 -x c -o "$tmp/far" - <<-'EOT'
+		#include <alloca.h>
+		#include <setjmp.h>
+		#include <signal.h>
+		#define TRACED __attribute__((noinline)) void
+		static sigjmp_buf out;
+		static char stack[65536];
+		static volatile int jumps;
+		TRACED far_throw(void) { siglongjmp(out, 1); }
+		TRACED far_room(void) { volatile char *p = alloca(3 << 20); p[0] = 0; far_throw(); }
+		TRACED far_leaf(void) { __asm__ volatile("nop"); }
+		TRACED far_signal(void) { if (jumps) siglongjmp(out, 1); }
+		TRACED far_raise(void) { raise(SIGUSR1); __asm__ volatile(""); }
+		__attribute__((noinline)) void catches(void (*f)(void)) { if (!sigsetjmp(out, 1)) f(); }
+		static void handle(int s) { far_signal(); __asm__ volatile("" :: "r"(s)); }
+		int main(void)
+		{
+			struct sigaction sa = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+			sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, 0);
+			sigaction(SIGUSR1, &sa, 0);
+			for (int i = 0; i < 101; i++) {
+				catches(far_room);
+				far_leaf();
+			}
+			for (int i = 0; i < 23; i++) {
+				for (jumps = 0; jumps < 2; jumps++)
+					catches(far_raise);
+				far_leaf();
+			}
+			return 0;
+		}
+	EOT
+	tried=0
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		run -0 --separate-stderr "$iostrata" funcs -j --tree --probe "$probe" "$tmp/far:far_*" -- "$tmp/far"
+		json '(.functions | map({(.name): [.count, .unreturned]}) | add) == {"far_room": [101, 101],
+			"far_throw": [101, 101], "far_leaf": [124, 0], "far_raise": [46, 23], "far_signal": [46, 23]}
+			and ([.lost[]] | add) == 0 and ([.tree[] | [.name, .depth, .count]] | sort) ==
+			[["far_leaf", 0, 124], ["far_raise", 0, 23], ["far_signal", 1, 23]]'
+	done
+	((tried > 0)) || skip "no uprobes here"
+}
+
+# More than there is room for: those are lost, which is told once.
+@test "thousands of threads in a function" {
+	cc -O1 -pthread -x c -o "$tmp/crowd" - <<-'EOT'
+		#include <pthread.h>
+		enum { N = 4001 };
+		static pthread_barrier_t all;
+		__attribute__((noinline)) void meet(void) { pthread_barrier_wait(&all); __asm__ volatile(""); }
+		static void *thread(void *arg) { meet(); return arg; }
+		int main(void)
+		{
+			static pthread_t t[N];
+			pthread_attr_t a;
+			pthread_attr_init(&a);
+			pthread_attr_setstacksize(&a, 65536);
+			pthread_barrier_init(&all, NULL, N);
+			for (int i = 0; i < N; i++)
+				if (pthread_create(&t[i], &a, thread, NULL))
+					return 1;
+			for (int i = 0; i < N; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	EOT
+	tried=0
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		run -0 --separate-stderr "$iostrata" funcs -j --probe "$probe" "$tmp/crowd:meet" -- "$tmp/crowd"
+		json '.functions[0].count + .lost.threads == 4001 and .lost.threads > 900 and .lost.unmatched_end == 0
+			and .functions[0].unreturned == 0'
+	done
+	((tried > 0)) || skip "no uprobes here"
+}
+
+@test "-p: only that process is probed, where the kernel can; all its threads, and what it executes" {
+	tried=0
+	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$calls" # somebody else
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		spawn bash -c 'kill -STOP $$; exec "$0" /etc/passwd >"$1"' "$calls" "$tmp/said"
+		start funcs -j --overhead --probe "$probe" -p "$spawned_pid" "$calls:calls_*"
+		sleep 0.3
+		kill -CONT "$spawned_pid"
+		ends_within 10
+		((status == 0))
+		grep -qx "process $spawned_pid has ended" "$tmp/err"
+		json --argjson counts "$counts" "$is_exact" "$tmp/out"
+		[[ $probe == uprobe ]] || ! has_uprobe_pid || # 1647 entries, and fewer returns
+			json '.overhead.bpf_run_cnt > 1647 and .overhead.bpf_run_cnt <= 2 * 1647' "$tmp/out"
+	done
+	((tried > 0)) || skip "no uprobes here"
+}
+
+# Its terminal stands still, and so does it, from when it shows how far it is.
+@test "-p: a process that ends while functions are being attached" {
+	has_probe uprobe.session && has_uprobe_pid || skip "probes are not in one process here"
+	libc_copy
+	"$python" - "$iostrata" "$tmp/libc.so.6:p*" >"$tmp/out" <<-'EOT'
+		import os, pty, subprocess, sys, termios, time
+		victim = subprocess.Popen(["sleep", "100"])
+		ours, its = pty.openpty()
+		termios.tcflow(its, termios.TCOOFF)
+		tool = subprocess.Popen([sys.argv[1], "funcs", "-p", str(victim.pid), *sys.argv[2:]], stderr=its)
+		def stands_still():
+		    with open(f"/proc/{tool.pid}/stack", encoding="ascii") as f:
+		        return "n_tty_write" in f.read()
+		for _ in range(200):
+		    if tool.poll() is not None or stands_still():
+		        break
+		    time.sleep(0.05)
+		victim.kill()
+		victim.wait()
+		termios.tcflow(its, termios.TCOON)
+		tool.wait()
+		print(os.read(ours, 4096).decode().splitlines()[-1])
+		sys.exit(tool.returncode != 1)
+	EOT
+	grep -qE "error: process [0-9]+ has ended" "$tmp/out"
+}
+
+@test "-p: a process whose first thread has ended" {
+	cc -O1 -pthread -x c -o "$tmp/headless" - <<-'EOT'
+		#include <pthread.h>
+		#include <unistd.h>
+		__attribute__((noinline)) void tick(void) { __asm__ volatile("nop"); }
+		static void *thread(void *arg)
+		{
+			char c;
+			if (read(0, &c, 1) == 1)
+				for (int i = 0; i < 101; i++)
+					tick();
+			_exit(arg != 0);
+		}
+		int main(void)
+		{
+			pthread_t t;
+			pthread_create(&t, 0, thread, 0);
+			pthread_exit(0);
+		}
+	EOT
+	tried=0
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		rm -f "$tmp/go"
+		mkfifo "$tmp/go"
+		spawn bash -c 'exec "$0" <>"$1"' "$tmp/headless" "$tmp/go"
+		wait_until is_headless
+		start funcs -j --probe "$probe" -p "$spawned_pid" "$tmp/headless:tick"
+		echo >"$tmp/go"
+		ends_within 10
+		json '.functions[0].count == 101 and ([.lost[]] | add) == 0' "$tmp/out"
+	done
+	((tried > 0)) || skip "no uprobes here"
+}
+
+is_headless() { grep -q '^State:.*Z' "/proc/$spawned_pid/status"; }
+
+# Since 6.12 links are in one process without mistakes.
+has_uprobe_pid() {
+	PATH=$PATH:/usr/sbin bpftool btf dump file /sys/kernel/btf/vmlinux | grep -A 12 "STRUCT 'bpf_uprobe'" |
+		grep -q "'uprobe' type_id"
+}
