@@ -164,7 +164,7 @@ int funcs_text(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 		return err;
 	put_head(&o, v, sn);
 	if (!rows.n)
-		text_put(&o, "\nno call of these functions was seen\n");
+		text_put(&o, "\nno call of these functions was seen%s\n", v->every_ns ? "\n" : "");
 	else
 		put_table(&o, v, &rows);
 	if (rows.n && v->tree)

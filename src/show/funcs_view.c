@@ -88,12 +88,20 @@ static void get_max(struct value *ret, const void *row, const void *ctx)
 	known(ret, r, r->sum.max_ns);
 }
 
+/* A bucket may begin below the shortest call in it. */
+static uint64_t percentile(const struct func_row *r, double pct)
+{
+	uint64_t ns = hist_percentile(&r->hist, pct, r->sum.max_ns);
+
+	return ns < r->sum.min_ns ? r->sum.min_ns : ns;
+}
+
 static void get_p50(struct value *ret, const void *row, const void *ctx)
 {
 	const struct func_row *r = row;
 
 	(void)ctx;
-	known(ret, r, hist_percentile(&r->hist, 50, r->sum.max_ns));
+	known(ret, r, percentile(r, 50));
 }
 
 static void get_p99(struct value *ret, const void *row, const void *ctx)
@@ -101,7 +109,7 @@ static void get_p99(struct value *ret, const void *row, const void *ctx)
 	const struct func_row *r = row;
 
 	(void)ctx;
-	known(ret, r, hist_percentile(&r->hist, 99, r->sum.max_ns));
+	known(ret, r, percentile(r, 99));
 }
 
 #define AT(member) offsetof(struct func_row, member)

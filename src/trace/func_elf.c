@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/funcs.h"
@@ -159,7 +160,7 @@ struct reading {
 	struct pattern *const *patterns;
 	size_t n;
 	const char *scope, *path;
-	bool risk_exceptions;
+	const struct func_elf_conf *conf;
 	size_t seen;
 };
 
@@ -186,16 +187,32 @@ static bool is_libc(const char *path)
 			!strncmp(base, "/ld-musl", 8));
 }
 
-/* The C library that this program itself uses. */
-static const char *libc_path(struct func_list *l)
+/* @path as process @pid sees it, which may be in a container. */
+static const char *path_of(struct func_list *l, const char *path, unsigned int pid)
 {
-	FILE *f = fopen("/proc/self/maps", "re");
-	char line[PATH_MAX + 128], path[PATH_MAX];
-	const char *found = NULL;
+	char its[PATH_MAX + 32];
+	struct stat here, there;
 
+	snprintf(its, sizeof(its), "/proc/%u/root%s", pid, path);
+	if (!pid || stat(its, &there) ||
+	    (!stat(path, &here) && here.st_dev == there.st_dev && here.st_ino == there.st_ino))
+		return func_list_place(l, path, strlen(path));
+	return func_list_place(l, its, strlen(its));
+}
+
+/* The C library that process @pid uses; 0: this program itself. NULL: none. */
+static const char *libc_path(struct func_list *l, unsigned int pid)
+{
+	char line[PATH_MAX + 128], path[PATH_MAX], maps[32] = "/proc/self/maps";
+	const char *found = NULL;
+	FILE *f;
+
+	if (pid)
+		snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
+	f = fopen(maps, "re");
 	while (f && !found && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%*s %*s %*s %*s %*s %4095s", path) == 1 && is_libc(path))
-			found = func_list_place(l, path, strlen(path));
+			found = path_of(l, path, pid);
 	if (f)
 		fclose(f);
 	return found;
@@ -217,7 +234,7 @@ static int file_read(struct reading *r, int fd, struct reason *why)
 {
 	int err;
 
-	if (!is_libc(r->path) && func_unsafe_file(fd, r->path, r->risk_exceptions, why))
+	if (!is_libc(r->path) && func_unsafe_file(fd, r->path, r->conf->risk_exceptions, why))
 		return -1;
 	err = elf_read(fd, function_add, r);
 	if (!err && !r->seen)
@@ -230,9 +247,11 @@ static int file_list(struct reading *r, struct reason *why)
 	int fd, err;
 
 	if (!strcmp(r->scope, "c"))
-		r->path = libc_path(r->l);
+		r->path = libc_path(r->l, r->conf->pid);
 	else
 		r->path = func_list_place(r->l, r->scope, strlen(r->scope));
+	if (!r->path && r->conf->pid)
+		return reason_set(why, EXIT_FAILED, "process %u uses no C library", r->conf->pid);
 	if (!r->path)
 		return reason_set(why, EXIT_FAILED, "cannot find the C library");
 	fd = open(r->path, O_RDONLY | O_CLOEXEC);
@@ -275,12 +294,12 @@ static void aliases_remove(struct func_list *l)
 }
 
 int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
-		  bool risk_exceptions, struct reason *why)
+		  const struct func_elf_conf *conf, struct reason *why)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct reading r = { .l = l, .patterns = patterns, .n = n,
 				     .scope = pattern_scope(patterns[i]),
-				     .risk_exceptions = risk_exceptions };
+				     .conf = conf };
 		bool again = pattern_excludes(patterns[i]);
 
 		for (size_t k = 0; k < i; k++)

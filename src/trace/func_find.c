@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/funcs.h"
@@ -26,16 +27,49 @@ static void patterns_done(struct patterns *p)
 	free(p->at);
 }
 
+/* What a file's name may have been meant as. */
+static int file_hint(const char *name, struct reason *why)
+{
+	if (strchr(name, '/'))
+		return reason_hint(why, "'%.60s' is a file: its functions are '%.60s:*'; a command "
+					"comes after --", name, name);
+	return reason_hint(why, "'%.60s' is a file: quote patterns, or the shell puts the names of "
+				"files in their place", name);
+}
+
+/* A program or library has no module: its path is needed. */
+static int module_hint(const char *module, struct reason *why)
+{
+	static const char *const dirs[] = { ".", "/usr/bin", "/usr/sbin", "/usr/local/bin" };
+	char path[256];
+
+	if (!strcmp(module, "libc"))
+		return reason_hint(why, "the C library is 'c:...'");
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%.200s", dirs[i], module);
+		if (!access(path, X_OK))
+			return reason_hint(why, "no module is called so; functions of the program "
+						"are '%s:...'", path);
+	}
+	return reason_hint(why, "no module '%.60s' is loaded; what is built into the kernel is "
+				"named without, a program or library by its path: "
+				"'/usr/bin/%.60s:...'", module, module);
+}
+
 /* The kernel and a program have separate stacks, so their calls cannot be traced together. */
-static int patterns_check(struct patterns *p, struct reason *why)
+static int patterns_check(struct patterns *p, const struct func_session_conf *conf,
+			  struct reason *why)
 {
 	size_t kernel = 0, user = 0;
+	const char *file = NULL;
 
 	for (size_t i = 0; i < p->n; i++) {
 		if (pattern_excludes(p->at[i]))
 			continue;
 		kernel += !pattern_is_user(p->at[i]);
 		user += pattern_is_user(p->at[i]);
+		if (!pattern_is_user(p->at[i]) && !access(conf->patterns[i], F_OK))
+			file = conf->patterns[i];
 	}
 	if (!kernel && !user) {
 		reason_set(why, EXIT_USAGE, "all patterns leave functions out");
@@ -45,6 +79,8 @@ static int patterns_check(struct patterns *p, struct reason *why)
 	if (kernel && user) {
 		reason_set(why, EXIT_USAGE, "functions of the kernel and of programs cannot be "
 					    "traced together");
+		if (file)
+			return file_hint(file, why);
 		return reason_hint(why, "PATH:glob and c:glob are of programs, all else is of the "
 					"kernel");
 	}
@@ -61,7 +97,7 @@ static int patterns_open(struct patterns *p, const struct func_session_conf *con
 	for (; p->n < conf->n_patterns; p->n++)
 		if (pattern_open(conf->patterns[p->n], &p->at[p->n], why))
 			return -1;
-	return patterns_check(p, why);
+	return patterns_check(p, conf, why);
 }
 
 /* The module of a pattern that is not loaded, or NULL. */
@@ -104,19 +140,15 @@ static int nothing_matches(const struct patterns *p, const struct func_session_c
 	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", wanted,
 		   conf->n_patterns > 1 ? " ..." : "");
 	if (!access(wanted, F_OK))
-		return reason_hint(why, "'%.60s' is a file: quote patterns, or the shell puts the "
-					"names of files in their place", wanted);
+		return file_hint(wanted, why);
 	if (module)
-		return reason_hint(why, "no module '%.60s' is loaded; what is built into the "
-					"kernel is named without, a program by its path: "
-					"'/usr/bin/%.60s:...'",
-				   module, module);
+		return module_hint(module, why);
 	if (!p->user)
 		func_kernel_nearest(p->at, p->n, near, sizeof(near));
 	if (near[0])
 		return reason_hint(why, "did you mean: %s", near);
-	return reason_hint(why, "a function may be inlined wherever it is called; 'funcs --list' "
-				"shows what a pattern means");
+	return reason_hint(why, "patterns are of whole names: '*read*' is all with read in it; and "
+				"a function may be inlined wherever it is called");
 }
 
 /* Beside others that match something, a pattern that means nothing is told as not traced. */
@@ -137,10 +169,12 @@ static int unmatched_add(struct func_list *l, const struct patterns *p,
 static int list_patterns(const struct patterns *p, const struct func_session_conf *conf,
 			 bool explain, struct func_list *l, struct reason *why)
 {
+	struct func_elf_conf elf = { .risk_exceptions = conf->risk_exceptions,
+				     .pid = conf->n_pids == 1 ? conf->pids[0] : 0 };
 	int err;
 
 	if (p->user)
-		err = func_elf_list(l, p->at, p->n, conf->risk_exceptions, why);
+		err = func_elf_list(l, p->at, p->n, &elf, why);
 	else
 		err = func_kernel_list(l, p->at, p->n, explain, why);
 	if (err)

@@ -5,6 +5,12 @@
 load lib
 load funcs
 
+@test "functions of a program for one address only: its file is elsewhere in memory" {
+	cc -O1 -no-pie -Wl,-Ttext-segment=0x10000000 -pthread -o "$tmp/fixed" tests/calls.c
+	run -0 --separate-stderr "$iostrata" funcs --csv "$tmp/fixed:calls_mid" -- "$tmp/fixed" /etc/passwd
+	[[ $output == *'calls_mid(),46,'* ]]
+}
+
 # xz of all symbols, as distributions pack some
 @test "functions of a stripped program that has .gnu_debugdata" {
 	objcopy --only-keep-debug "$calls" "$tmp/debug"
@@ -49,6 +55,16 @@ load funcs
 	says "no function matches 'nomod:x'" "no module 'nomod' is loaded.*/usr/bin/nomod:"
 	expect 1 funcs README.md
 	says 'no function matches' 'is a file: quote patterns'
+	expect 1 funcs "$calls"
+	says 'no function matches' "is a file: its functions are '$calls:\*'; a command comes after --"
+	expect 2 funcs "$calls:calls_*" "$calls" /etc/passwd
+	says 'cannot be traced together' 'a command comes after --'
+	expect 1 funcs libc:pread
+	says "no function matches 'libc:pread'" "the C library is 'c:...'"
+	expect 1 funcs bash:main
+	says "no function matches 'bash:main'" "of the program are '/usr/bin/bash:...'"
+	expect 1 funcs ext4
+	says "no function matches 'ext4'" "patterns are of whole names"
 	expect 1 funcs bpf_prog_load
 	says 'bpf_prog_load cannot be traced: BPF programs or probes'
 	expect 1 funcs "$BATS_FILE_TMPDIR/stripped:calls_top"

@@ -44,20 +44,24 @@ load funcs
 		TRACED far_signal(void) { if (jumps) siglongjmp(out, 1); }
 		TRACED far_raise(void) { raise(SIGUSR1); __asm__ volatile(""); }
 		__attribute__((noinline)) void catches(void (*f)(void)) { if (!sigsetjmp(out, 1)) f(); }
+		TRACED far_catch(void) { catches(far_throw); __asm__ volatile(""); }
+		TRACED far_tail(void);
+		__asm__(".globl far_tail\n.type far_tail, @function\nfar_tail: nop\n jmp far_catch\n"
+			".size far_tail, . - far_tail");
 		static void handle(int s) { far_signal(); __asm__ volatile("" :: "r"(s)); }
 		int main(void)
 		{
 			struct sigaction sa = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
 			sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, 0);
 			sigaction(SIGUSR1, &sa, 0);
-			for (int i = 0; i < 101; i++) {
+			for (int i = 0; i < 101; i++)
 				catches(far_room);
-				far_leaf();
-			}
+			far_leaf();
 			for (int i = 0; i < 23; i++) {
 				for (jumps = 0; jumps < 2; jumps++)
 					catches(far_raise);
 				far_leaf();
+				far_tail();
 			}
 			return 0;
 		}
@@ -68,9 +72,11 @@ load funcs
 		((++tried))
 		run -0 --separate-stderr "$iostrata" funcs -j --tree --probe "$probe" "$tmp/far:far_*" -- "$tmp/far"
 		json '(.functions | map({(.name): [.count, .unreturned]}) | add) == {"far_room": [101, 101],
-			"far_throw": [101, 101], "far_leaf": [124, 0], "far_raise": [46, 23], "far_signal": [46, 23]}
+			"far_throw": [124, 124], "far_leaf": [24, 0], "far_raise": [46, 23], "far_signal": [46, 23],
+			"far_tail": [23, 0], "far_catch": [23, 0]}
 			and ([.lost[]] | add) == 0 and ([.tree[] | [.name, .depth, .count]] | sort) ==
-			[["far_leaf", 0, 124], ["far_raise", 0, 23], ["far_signal", 1, 23]]'
+			[["far_catch", 1, 23], ["far_leaf", 0, 24], ["far_raise", 0, 23], ["far_signal", 1, 23],
+			["far_tail", 0, 23]]'
 	done
 	((tried > 0)) || skip "no uprobes here"
 }
@@ -154,6 +160,26 @@ load funcs
 		sys.exit(tool.returncode != 1)
 	EOT
 	grep -qE "error: process [0-9]+ has ended" "$tmp/out"
+}
+
+@test "-p: c: is the C library of that process" {
+	libc_copy
+	spawn env LD_LIBRARY_PATH="$tmp" sleep 100
+	wait_until grep -q "$tmp/libc" "/proc/$spawned_pid/maps"
+	expect 0 funcs --list -p "$spawned_pid" 'c:pread'
+	[[ $output == "pread [$tmp/libc.so.6]"* ]]
+	# it sees another at the same place
+	mkdir "$tmp/root"
+	spawn unshare -m bash -c 'mount --bind "$0/libc.so.6" "$1"; exec sleep 100' "$tmp" \
+		"$(realpath "$(ldd "$iostrata" | awk '/libc\.so/ { print $3 }')")"
+	wait_until grep -q '^sleep' "/proc/$spawned_pid/comm"
+	expect 0 funcs --list -p "$spawned_pid" 'c:pread'
+	[[ $output == "pread [/proc/$spawned_pid/root/"*/libc.so.6]* ]]
+	printf 'int main(void) { for (;;) __asm__ volatile("pause"); }' | cc -static -x c -o "$tmp/static" -
+	spawn "$tmp/static"
+	wait_until grep -q '^static' "/proc/$spawned_pid/comm"
+	expect 1 funcs -p "$spawned_pid" 'c:pread'
+	says "process $spawned_pid uses no C library"
 }
 
 @test "-p: a process whose first thread has ended" {

@@ -12,12 +12,11 @@
 #include "base/funcs.h"
 #include "base/pattern.h"
 #include "base/reason.h"
+#include "bpf/func.h"
 #include "show/funcs_text.h"
 #include "show/funcs_view.h"
 #include "show/screen_table.h"
-#include "trace/func_collect.h"
 #include "trace/func_losses.h"
-#include "trace/func_memory.h"
 
 static struct pattern *open_pattern(const char *text)
 {
@@ -286,29 +285,23 @@ static void intervals_have_steps(void **state)
 	assert_int_equal(interval_slower(90000000000), 90000000000);
 }
 
-/* A look may come when a program has added a call to the sums, and not yet to the histogram. */
-static void a_call_between_two_looks(void **state)
+/* A bucket may begin below the shortest call in it. */
+static void percentiles_are_of_calls(void **state)
 {
-	static struct func_sums cells[2];
-	static unsigned int hists[2 * HIST_N];
-	static unsigned long long unreturned[2];
-	struct func_memory m = { .rows = FUNC_ROWS, .n_funcs = 1, .n_cpus = 1, .n_hists = 1,
-				 .cells = cells, .hists = hists, .unreturned = unreturned,
-				 .rows_fd = -1 };
-	struct func_collect *c = func_collect_open(&m);
-	struct func_snapshot sn = {};
+	struct hist_bin bins[] = { { .bucket = hist_bucket(1055), .count = 1 },
+				   { .bucket = hist_bucket(5000), .count = 1 } };
+	struct func_row row = { .sum = { .count = 2, .total_ns = 6055, .min_ns = 1055,
+					 .max_ns = 5000 },
+				.hist = { .bins = bins, .n = 2 } };
+	struct func_snapshot sn = { .rows = &row, .n_rows = 1, .duration_ns = 1 };
+	struct funcs_view v = view;
+	char *text;
 
 	(void)state;
-	cells[0] = (struct func_sums){ .total_ns = 100, .self_ns = 100, .max_ns = 100,
-				       .min_inverse = ~100ULL };
-	assert_int_equal(func_collect_take(c, &sn), 0);
-	func_snapshot_free(&sn);
-	hists[5] = 1;
-	assert_int_equal(func_collect_take(c, &sn), 0);
-	assert_int_equal(sn.n_rows, 1);
-	assert_int_equal(sn.rows[0].sum.count, 1);
-	func_snapshot_free(&sn);
-	func_collect_free(c);
+	v.tree = false;
+	text = printed(funcs_json, &v, &sn);
+	assert_non_null(strstr(text, "\"min_ns\":1055,\"p50_ns\":1055,"));
+	free(text);
 }
 
 /* Of threads without room, the ends are seen as well, but by sessions. */
@@ -377,7 +370,7 @@ int main(void)
 		cmocka_unit_test(unreturned_calls_count),
 		cmocka_unit_test(rows_are_in_order),
 		cmocka_unit_test(intervals_have_steps),
-		cmocka_unit_test(a_call_between_two_looks),
+		cmocka_unit_test(percentiles_are_of_calls),
 		cmocka_unit_test(an_interval_has_its_time),
 	};
 
