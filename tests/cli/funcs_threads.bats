@@ -210,10 +210,12 @@ load funcs
 		mkfifo "$tmp/go"
 		spawn bash -c 'exec "$0" <>"$1"' "$tmp/headless" "$tmp/go"
 		wait_until is_headless
-		start funcs -j --probe "$probe" -p "$spawned_pid" "$tmp/headless:tick"
+		start funcs -j --by tid --probe "$probe" -p "$spawned_pid" "$tmp/headless:tick"
+		thread=$(basename "$(printf '%s\n' /proc/"$spawned_pid"/task/* | sort -V | tail -n 1)")
 		echo >"$tmp/go"
 		ends_within 10
-		json '.functions[0].count == 101 and ([.lost[]] | add) == 0' "$tmp/out"
+		json --arg thread "$thread" '([.functions[] | [.key, .count]]) == [[$thread, 101]] and
+			([.lost[]] | add) == 0' "$tmp/out"
 	done
 	((tried > 0)) || skip "no uprobes here"
 }
