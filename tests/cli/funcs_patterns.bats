@@ -87,6 +87,20 @@ load funcs
 	[[ $output == *'jiffies: not traced: no function matches'* ]]
 }
 
+@test "a function with two names is one, and left out if it is to be by either" {
+	cc -O1 -x c -o "$tmp/names" - <<-'EOT'
+		__attribute__((noinline)) void other(void) { __asm__ volatile("nop"); }
+		void second(void) __attribute__((alias("other")));
+		__attribute__((noinline)) void AT(void) { __asm__ volatile("nop"); }
+		void _setjmp(void) __attribute__((alias("AT")));
+		int main(void) { other(); second(); AT(); _setjmp(); return 0; }
+	EOT
+	expect 0 funcs --list "$tmp/names:other" "$tmp/names:second" "$tmp/names:*setjmp" "$tmp/names:AT"
+	[[ $output == *'AT ['*': not traced: it returns twice'*'2 functions, 1 of them not traced' ]]
+	run -0 --separate-stderr "$iostrata" funcs --csv "$tmp/names:other" "$tmp/names:second" -- "$tmp/names"
+	[[ $output == 'other(),2,'* ]]
+}
+
 # As C++ has them: longer than what is kept of a name that is shown in a table.
 @test "a function with a very long name" {
 	name=_Z$(printf 'x%.0s' {1..1100})
