@@ -155,9 +155,13 @@ load funcs
 		victim.kill()
 		victim.wait()
 		termios.tcflow(its, termios.TCOON)
-		tool.wait()
-		print(os.read(ours, 4096).decode().splitlines()[-1])
-		sys.exit(tool.returncode != 1)
+		os.close(its)
+		try:
+		    while said := os.read(ours, 4096):
+		        sys.stdout.write(said.decode())
+		except OSError: # nobody has it open any more
+		    pass
+		sys.exit(tool.wait() != 1)
 	EOT
 	grep -qE "error: process [0-9]+ has ended" "$tmp/out"
 }
