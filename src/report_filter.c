@@ -67,11 +67,12 @@ static bool owner_passes(const struct report_filter *f, const struct recording *
 /* Whether the disk or partition called @name, or the disk that it is part of, is asked for. */
 static bool disk_listed(const struct report_filter *f, const struct header *h, const char *name)
 {
-	const char *disk = header_disk(h, name);
+	const struct device *device = name ? devices_named(&h->devices, name) : NULL;
+	const struct device *disk = device ? devices_find(&h->devices, device->disk) : NULL;
 
 	for (unsigned int i = 0; name && i < f->given.disks.n; i++)
 		if (!strcmp(f->given.disks.at[i], name) ||
-		    (disk && !strcmp(f->given.disks.at[i], disk)))
+		    (disk && !strcmp(f->given.disks.at[i], disk->name)))
 			return true;
 	return false;
 }

@@ -28,7 +28,7 @@ struct value {
 	uint64_t n, of;
 	const char *text;	/* may be NULL: unknown */
 	size_t max;
-	char buf[32];		/* storage for a @text that .get composes */
+	char buf[64];		/* storage for a @text that .get composes */
 };
 
 struct column {

@@ -110,3 +110,19 @@ const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev)
 	}
 	return any;
 }
+
+const struct mount *mounts_by_path(const struct mounts *m, const char *path)
+{
+	const struct mount *on = NULL;
+	size_t longest = 0, len;
+
+	for (size_t i = 0; i < m->n; i++) {
+		len = strlen(m->list[i].point);
+		len -= len == 1; /* "/" */
+		if (len < longest || strncmp(m->list[i].point, path, len) || path[len] != '/')
+			continue;
+		longest = len; /* of those at one point, the last is on top */
+		on = &m->list[i];
+	}
+	return on;
+}

@@ -28,4 +28,7 @@ void mounts_free(struct mounts *m);
 /* A mount of file system @dev, preferably of its root; NULL if none. */
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
 
+/* The mount that an absolute @path without symbolic links is on; NULL if none. */
+const struct mount *mounts_by_path(const struct mounts *m, const char *path);
+
 #endif

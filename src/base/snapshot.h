@@ -15,6 +15,8 @@
 #include "base/hist.h"
 #include "cell.h"
 
+struct devices;
+
 /* One row of operations: key and sums. Its key's bucket is 0. */
 struct op_row {
 	struct op_key key;
@@ -75,6 +77,7 @@ struct snapshot {
 	uint64_t unseen_threads;	/* whose operations in progress are not among them */
 	struct task *tasks;	/* by id */
 	size_t n_tasks;
+	const struct devices *devices;	/* of the machine; NULL: not known */
 	uint64_t unnamed_cgroups;	/* after container_rows(): whose container is not known */
 	uint64_t duration_ns;
 	uint64_t threads_ns;	/* sum over the traced threads; 0: not known */

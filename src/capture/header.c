@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/header.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +17,7 @@
 #include "base/mounts.h"
 #include "base/names.h"
 #include "base/snapshot.h"
+#include "capture/header_devices.h"
 
 static void put_clocks(struct json *j, uint64_t begin_ns)
 {
@@ -43,67 +42,6 @@ static void put_line_of(struct json *j, const char *name, int dir, const char *p
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	json_put_string(j, name, line);
-}
-
-/* The entries of directory @path below @dir. */
-static void put_entries(struct json *j, const char *name, int dir, const char *path)
-{
-	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *e;
-
-	json_put_begin(j, name, '[');
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			json_put_string(j, NULL, e->d_name);
-	json_put_end(j, ']');
-	if (d)
-		closedir(d);
-	else if (fd >= 0)
-		close(fd);
-}
-
-/* A partition's directory is inside that of its disk: ".../vda/vda1". */
-static void put_part_of(struct json *j, int dir, const char *entry)
-{
-	char path[NAME_MAX + 16], target[PATH_MAX], *slash;
-	ssize_t n = -1;
-
-	snprintf(path, sizeof(path), "%s/partition", entry);
-	if (!faccessat(dir, path, F_OK, 0))
-		n = readlinkat(dir, entry, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = '\0';
-	slash = strrchr(target, '/');
-	if (!slash)
-		return;
-	*slash = '\0';
-	slash = strrchr(target, '/');
-	json_put_string(j, "part_of", slash ? slash + 1 : target);
-}
-
-/* Disks and partitions: what each is part of, and what it is stacked on. */
-static void put_devices(struct json *j)
-{
-	DIR *d = opendir("/sys/class/block");
-	char path[NAME_MAX + 16];
-	struct dirent *e;
-
-	json_put_begin(j, "devices", '[');
-	while (d && (e = readdir(d))) {
-		if (e->d_name[0] == '.')
-			continue;
-		json_put_begin(j, NULL, '{');
-		json_put_string(j, "name", e->d_name);
-		snprintf(path, sizeof(path), "%s/dev", e->d_name);
-		put_line_of(j, "dev", dirfd(d), path);
-		snprintf(path, sizeof(path), "%s/slaves", e->d_name);
-		put_entries(j, "on", dirfd(d), path);
-		put_part_of(j, dirfd(d), e->d_name);
-		json_put_end(j, '}');
-	}
-	json_put_end(j, ']');
-	if (d)
-		closedir(d);
 }
 
 static void put_mounts(struct json *j)
@@ -180,7 +118,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_bool(j, "requests", run->has_requests);
 	put_missing(j, run->missing);
 	put_kinds(j, "vfs_ops", run->vfs_kinds);
-	put_devices(j);
+	header_put_devices(j);
 	put_mounts(j);
 	json_put_end(j, '}');
 }
@@ -251,36 +189,6 @@ static int mounts_parse(struct header *h, const json_t *list)
 	return err;
 }
 
-static int parts_parse(struct header *h, const json_t *list)
-{
-	json_t *one;
-	size_t i;
-	int err = 0;
-
-	h->parts = calloc(json_array_size(list) + 1, sizeof(*h->parts));
-	if (!h->parts)
-		return -ENOMEM;
-	json_array_foreach(list, i, one) {
-		struct header_part *p = &h->parts[h->n_parts];
-
-		if (err || !json_is_string(json_object_get(one, "part_of")))
-			continue;
-		h->n_parts++;
-		err = member_text(one, "name", &p->name);
-		if (!err)
-			err = member_text(one, "part_of", &p->disk);
-	}
-	return err;
-}
-
-const char *header_disk(const struct header *h, const char *name)
-{
-	for (size_t i = 0; name && i < h->n_parts; i++)
-		if (h->parts[i].name && !strcmp(h->parts[i].name, name))
-			return h->parts[i].disk;
-	return NULL;
-}
-
 const struct header_mount *header_mount(const struct header *h, unsigned int dev)
 {
 	for (size_t i = 0; i < h->n_mounts; i++)
@@ -310,8 +218,7 @@ int header_parse(struct header *h, const char *text, size_t len)
 		err = -ENOMEM;
 	else
 		err = mounts_parse(h, json_object_get(j, "mounts"));
-	if (!err)
-		err = parts_parse(h, json_object_get(j, "devices"));
+	header_parse_devices(&h->devices, json_object_get(j, "devices"));
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
 	for (int k = 0; k < UNSEEN_N && !err; k++)
@@ -335,11 +242,7 @@ void header_done(struct header *h)
 		free(h->mounts[i].source);
 	}
 	free(h->mounts);
-	for (size_t i = 0; i < h->n_parts; i++) {
-		free(h->parts[i].name);
-		free(h->parts[i].disk);
-	}
-	free(h->parts);
+	devices_done(&h->devices);
 	for (int k = 0; k < UNSEEN_N; k++)
 		free(h->unseen[k]);
 	for (int st = 0; st < ST_N; st++)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/devices.h"
 #include "event.h"
 
 struct missing;
@@ -18,11 +19,6 @@ struct snapshot;
 struct header_mount {
 	unsigned int dev;		/* major << 20 | minor */
 	char *point, *source;		/* owned */
-};
-
-/* A partition and its disk. */
-struct header_part {
-	char *name, *disk;		/* owned */
 };
 
 /* What may not have been measured beside strata. */
@@ -37,8 +33,7 @@ struct header {
 	bool has_ops, has_requests;
 	struct header_mount *mounts;	/* owned */
 	size_t n_mounts;
-	struct header_part *parts;	/* owned */
-	size_t n_parts;
+	struct devices devices;		/* when the recording began */
 };
 
 /* What header_text() needs to know of the run. */
@@ -60,9 +55,6 @@ void header_done(struct header *h);
 
 /* Where file system @dev was mounted, or NULL. */
 const struct header_mount *header_mount(const struct header *h, unsigned int dev);
-
-/* The disk that @name is a partition of; NULL: none. */
-const char *header_disk(const struct header *h, const char *name);
 
 /* How the run ended. */
 struct ending {

@@ -166,9 +166,9 @@ static void header_keep(struct report *r, struct recording *rec)
 	if (r->header.monotonic_ns)
 		return;
 	r->header = rec->header;
-	r->header.n_mounts = r->header.n_parts = 0; /* these stay where they are */
+	r->header.n_mounts = 0; /* these stay where they are */
 	r->header.mounts = NULL;
-	r->header.parts = NULL;
+	r->header.devices = (struct devices){}; /* they follow when they have been read */
 	rec->header.kernel = rec->header.host = NULL;
 	for (int i = 0; i < ST_N; i++) {
 		r->missing.stratum[i] = r->header.stratum[i];
@@ -244,6 +244,10 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	}
 	got *= !interrupt_came(); /* what was read is shown; a read in progress has failed */
 	r->done_bytes += rec.reader.bytes;
+	if (!r->header.devices.n) {
+		r->header.devices = rec.header.devices;
+		rec.header.devices = (struct devices){};
+	}
 	recording_close(&rec);
 	return err ? err : got < 0;
 }
@@ -274,6 +278,7 @@ static int interval_print(struct report *r, size_t i)
 		err = replay_take(&r->replay, i, &sn);
 	}
 	sn.duration_ns = report_time_interval(&r->time, i);
+	sn.devices = &r->header.devices;
 	for (int l = 0; l < LOST_N && !i; l++) /* loss times are too coarse for intervals */
 		sn.lost[l] += r->lost[l];
 	sn.missed = i ? 0 : r->missed;

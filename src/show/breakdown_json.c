@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/devices.h"
 #include "base/hist.h"
 #include "base/json.h"
 #include "base/names.h"
@@ -77,12 +78,36 @@ static void put_op(struct writer *w, const struct op_row *r)
 	json_put_end(j, '}');
 }
 
+/* The disks that lie on that of @r. */
+static void put_parent(struct writer *w, const struct rq_row *r)
+{
+	const struct devices *d = w->sn->devices;
+	const struct device *device;
+	struct json *j = &w->json;
+	unsigned int dev;
+	size_t at = 0;
+	char text[24];
+
+	if (!d) {
+		json_put_null(j, "parent");
+		return;
+	}
+	json_put_begin(j, "parent", '[');
+	while ((dev = devices_above(d, r->key.dev, &at))) {
+		device = devices_find(d, dev);
+		snprintf(text, sizeof(text), "%u:%u", dev >> 20, dev & 0xfffff);
+		json_put_string(j, NULL, device ? device->name : text);
+	}
+	json_put_end(j, ']');
+}
+
 static void put_rq(struct writer *w, const struct rq_row *r)
 {
 	const struct columns columns = { .list = rq_columns, .ctx = w->whole };
 
 	json_put_begin(&w->json, NULL, '{');
 	columns_json(&w->json, &columns, r);
+	put_parent(w, r);
 	put_hist(&w->json, &r->hist, r->max_ns);
 	json_put_end(&w->json, '}');
 }

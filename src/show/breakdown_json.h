@@ -19,8 +19,9 @@
  *	layers		with a single layer, the same rows without strata, but with layer (syscall,
  *			vfs, fs) and, for syscall, call
  *	requests	null if missing, or not traced (another single layer); a row per disk and
- *			operation: the columns of rq_columns.c that have a name, hist (of device
- *			time; of all three with -Q)
+ *			operation: the columns of rq_columns.c that have a name, parent (names of
+ *			the disks that lie on it or on a partition of it; null: not known), hist (of
+ *			device time; of all three with -Q)
  *	in_progress	operations that had not ended, oldest first (empty with a single layer): op,
  *			fs, age_ns, stratum (that it is in, if this is known before its end), pid,
  *			tid, comm (null: not known)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "show/breakdown_columns.h"
 #include "show/first_screen.h"
 #include "show/hist_text.h"
 #include "show/slowest_text.h"
@@ -295,6 +296,17 @@ static void put_ops(struct text_out *o, const struct breakdown_view *v,
 	put_more(o, v, rows->n_ops - n, "operations");
 }
 
+static bool any_own(const struct breakdown_rows *rows)
+{
+	const struct columns t = { .list = rq_columns, .ctx = &rows->whole };
+	const struct column *own = columns_find(rq_columns, "own");
+	struct value value = { .unknown = true };
+
+	for (size_t i = 0; i < rows->n_rqs && value.unknown; i++)
+		columns_value(&value, &t, own, rows->rqs[i]);
+	return !value.unknown;
+}
+
 static void put_requests(struct text_out *o, const struct breakdown_view *v,
 			 const struct breakdown_rows *rows)
 {
@@ -305,7 +317,8 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 		return;
 	text_put(o, "\n");
 	view_requests(o, v, rows, n);
-	snprintf(text, sizeof(text), "tag, queue and device are means; p99 and max are of %s%s%s",
+	snprintf(text, sizeof(text), "tag, queue and device are means; %sp99 and max are of %s%s%s",
+		 any_own(rows) ? "own is device without the disks below; " : "",
 		 v->queued ? "all three" : "device",
 		 v->of_ops && *v->of_ops ? "; requests are not chosen by " : "",
 		 v->of_ops ? v->of_ops : "");

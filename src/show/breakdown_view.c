@@ -99,7 +99,12 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 	}
 	ops_sort(r);
 	qsort_r(r->rqs, r->n_rqs, sizeof(*r->rqs), rq_order, &r->whole);
-	return 0;
+	r->whole.tree = (struct device_tree){ .devices = sn->devices, .rows = r->rqs,
+					      .n_rows = r->n_rqs };
+	if (v->by != BY_DEV || !device_tree_order(&r->whole.tree))
+		return 0;
+	breakdown_rows_done(r);
+	return -ENOMEM;
 }
 
 static int key_compare(const struct op_row *x, const struct op_row *y)
@@ -166,6 +171,7 @@ void breakdown_rows_done(struct breakdown_rows *r)
 	for (size_t i = 0; i < r->n_merged; i++)
 		free(r->merged[i].hist.bins);
 	free(r->merged);
+	device_tree_done(&r->whole.tree);
 	free(r->ops);
 	free(r->rqs);
 	*r = (struct breakdown_rows){};

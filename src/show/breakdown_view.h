@@ -7,6 +7,7 @@
 #define IOSTRATA_BREAKDOWN_VIEW_H
 
 #include "base/snapshot.h"
+#include "show/device_tree.h"
 
 struct column;
 
@@ -45,6 +46,7 @@ struct breakdown_whole {
 	uint64_t duration_ns;
 	uint64_t io_ns;			/* total time of all operations that are shown */
 	uint64_t strata[ST_N];		/* the same by stratum */
+	struct device_tree tree;	/* of the requests */
 };
 
 /* Rows to show in order, owned by the snapshot; the lists are the caller's to free. */

@@ -2,6 +2,7 @@
 #include "show/breakdown_columns.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/hist.h"
 #include "base/names.h"
@@ -13,6 +14,23 @@ static void rq_disk(struct value *ret, const void *row, const void *ctx)
 	(void)ctx;
 	ret->text = r->disk;
 	ret->max = sizeof(r->disk);
+}
+
+/* In the tree of --by dev what lies below is indented. */
+static void rq_place(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+	unsigned int blanks = 2 * device_tree_depth(&whole->tree, row);
+	const struct rq_row *r = row;
+
+	rq_disk(ret, row, ctx);
+	if (!blanks)
+		return;
+	_Static_assert(sizeof(ret->buf) > 2 * TREE_DEPTH + sizeof(r->disk), "it fits");
+	memset(ret->buf, ' ', blanks);
+	memcpy(ret->buf + blanks, r->disk, sizeof(r->disk));
+	ret->text = ret->buf;
+	ret->max = sizeof(ret->buf);
 }
 
 static void rq_major(struct value *ret, const void *row, const void *ctx)
@@ -126,6 +144,15 @@ static void rq_device_mean(struct value *ret, const void *row, const void *ctx)
 	ret->n = r->device_ns / r->count;
 }
 
+static void rq_own_mean(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+	enum by_key by = whole->v->by;
+
+	ret->unknown = (by != BY_NONE && by != BY_DEV && by != BY_CACHE) ||
+		       !device_tree_own(&whole->tree, row, &ret->n);
+}
+
 static void rq_p99(struct value *ret, const void *row, const void *ctx)
 {
 	const struct rq_row *r = row;
@@ -144,7 +171,8 @@ const struct column rq_columns[] = {
 	{ "comm", "name", VALUE_TEXT, .get = rq_comm, .max = 15, .rank = 8, .optional = true,
 	  .help = "with --by pid and tid: its name" },
 	COLUMNS_CONTAINER(rq),
-	{ "dev", "disk", VALUE_TEXT, .get = rq_disk, .help = "the disk" },
+	{ NULL, "disk", VALUE_TEXT, .get = rq_place },
+	{ "dev", NULL, VALUE_TEXT, .get = rq_disk, .help = "the disk" },
 	{ "major", NULL, VALUE_ID, .get = rq_major, .help = "its device number" },
 	{ "minor", NULL, VALUE_ID, .get = rq_minor, .help = "likewise" },
 	{ "op", NULL, VALUE_TEXT, .get = rq_code,
@@ -174,6 +202,10 @@ const struct column rq_columns[] = {
 	  .help = "mean of queue_ns" },
 	{ "device_mean_ns", "device", VALUE_TIME, .get = rq_device_mean, .max = 7,
 	  .help = "mean of device_ns" },
+	{ "own_mean_ns", "own", VALUE_TIME, .get = rq_own_mean, .max = 7, .rank = 1,
+	  .optional = true,
+	  .help = "of it, without the time in the disks below; null if none of those was seen, or "
+		  "they took longer, and where requests have keys" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = rq_p99, .max = 7, .rank = 3,
 	  .help = "99 % were at most this long in the device (with -Q: in all three)" },
 	{ "max_ns", "max", RQ_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 4,

@@ -59,16 +59,14 @@ struct collecting {
 	const struct cell_maps *maps;
 	struct mounts mounts;
 	unsigned int epoch;
-	struct rows *rows;
-	struct filenames *files;
-	struct tasknames *tasks;
+	struct collected *to;
 	unsigned int disk_dev;	/* of the last row of requests, and its name; 0: none */
 	char disk[sizeof(((struct rq_row *)0)->disk)];
 };
 
 static struct op_row *op_row(struct collecting *c, const struct op_key *key)
 {
-	struct op_row *row = rows_op(c->rows, key);
+	struct op_row *row = rows_op(&c->to->rows, key);
 
 	if (!row || row->count)
 		return row;
@@ -79,14 +77,16 @@ static struct op_row *op_row(struct collecting *c, const struct op_key *key)
 
 static struct rq_row *rq_row(struct collecting *c, const struct rq_key *key)
 {
-	struct rq_row *row = rows_rq(c->rows, key);
+	struct rq_row *row = rows_rq(&c->to->rows, key);
 
 	if (!row || row->count)
 		return row;
 	row->major = DEV_MAJOR(key->dev);
 	row->minor = DEV_MINOR(key->dev);
-	if (key->dev != c->disk_dev || !c->disk_dev)
+	if (key->dev != c->disk_dev || !c->disk_dev) {
 		lookup_dev(&c->mounts, key->dev, c->disk, sizeof(c->disk));
+		devices_meet(&c->to->devices, key->dev);
+	}
 	c->disk_dev = key->dev;
 	memcpy(row->disk, c->disk, sizeof(row->disk));
 	if (!rowmaps_rq_by(c->maps->by))
@@ -124,7 +124,7 @@ static int name_entry_add(struct collecting *c, const void *key, const void *nam
 {
 	const unsigned long long *id = key, by[2] = { id[0], id[1] & ~FILE_ID_AGAIN };
 
-	return filenames_add(c->files, by, name);
+	return filenames_add(&c->to->files, by, name);
 }
 
 static int task_entry_add(struct collecting *c, const void *key, const void *name)
@@ -134,7 +134,7 @@ static int task_entry_add(struct collecting *c, const void *key, const void *nam
 
 	snprintf(clean.comm, sizeof(clean.comm), "%.*s", COMM_LEN - 1,
 		 ((const struct task_name *)name)->comm);
-	return tasknames_add(c->tasks, *id, &clean);
+	return tasknames_add(&c->to->tasks, *id, &clean);
 }
 
 typedef int entry_add_fn(struct collecting *c, const void *key, const void *sums);
@@ -252,13 +252,12 @@ static int slots_empty(struct collecting *c)
 	return err;
 }
 
-int collect(const struct cell_maps *maps, unsigned int epoch, struct rows *rows,
-	    struct filenames *files, struct tasknames *tasks)
+int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *to)
 {
-	struct collecting c = { .maps = maps, .epoch = epoch, .rows = rows, .files = files,
-				.tasks = tasks };
+	struct collecting c = { .maps = maps, .epoch = epoch, .to = to };
 	int err = 0;
 
+	devices_age(&to->devices);
 	if (maps->by == BY_DEV)
 		mounts_read(&c.mounts); /* if this fails, names are numbers */
 	/* most runs have no such rows, and a map lookup keeps perf's tracepoints out */

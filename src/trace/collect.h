@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/devices.h"
 #include "base/filenames.h"
 #include "base/mounts.h"
 #include "base/rows.h"
@@ -28,12 +29,17 @@ struct cell_maps {
 	enum by_key by;
 };
 
-/*
- * Moves the rows of @epoch out of the maps and adds them to @rows, and the names of files and tasks
- * to @files and @tasks. Nothing may write to that epoch any more. 0 or -errno.
- */
-int collect(const struct cell_maps *maps, unsigned int epoch, struct rows *rows,
-	    struct filenames *files, struct tasknames *tasks);
+/* What is collected. */
+struct collected {
+	struct rows rows;
+	struct filenames files;
+	struct tasknames tasks;	/* of the tasks that have rows */
+	struct devices devices;	/* all of the machine's, those that have rows as they are now */
+};
+
+/* Moves the rows of @epoch out of the maps and adds them to @to, and the names of files and tasks.
+ * Nothing may write to that epoch any more. 0 or -errno. */
+int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *to);
 
 /* Name of a file system by identity, looked up in the FS_SLOTS of @seen; "" if not known. */
 void collect_fs_name(const struct fs_entry *seen, unsigned long long fs,

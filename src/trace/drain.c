@@ -17,6 +17,8 @@ enum { DRAIN_CELLS_S = 10, DRAIN_REQUESTS_S = 300, DRAIN_CGROUPS_S = 1 };
 int drain_open(struct drain *d, const struct cell_maps *maps, struct live *live)
 {
 	*d = (struct drain){ .maps = *maps, .live = live, .drained_ns = clock_ns() };
+	if (maps->slot_rqs)
+		devices_read(&d->got.devices);
 	return grace_open(&d->grace);
 }
 
@@ -25,9 +27,10 @@ void drain_done(struct drain *d)
 	if (!d->live)
 		return;
 	grace_done(&d->grace);
-	rows_done(&d->rows);
-	filenames_done(&d->files);
-	tasknames_done(&d->tasks);
+	rows_done(&d->got.rows);
+	filenames_done(&d->got.files);
+	tasknames_done(&d->got.tasks);
+	devices_done(&d->got.devices);
 	*d = (struct drain){};
 }
 
@@ -42,7 +45,7 @@ static int drain(struct drain *d)
 	__atomic_store_n(&live->epoch, !old, __ATOMIC_RELEASE);
 	d->drained_ns = clock_ns();
 	err = grace_wait(&d->grace);
-	return err ? err : collect(&d->maps, old, &d->rows, &d->files, &d->tasks);
+	return err ? err : collect(&d->maps, old, &d->got);
 }
 
 void drain_tick(struct drain *d)
@@ -69,10 +72,11 @@ int drain_take(struct drain *d, struct snapshot *sn)
 		err = drain(d);
 	if (err)
 		return err;
-	rows_take(&d->rows, sn);
+	rows_take(&d->got.rows, sn);
+	sn->devices = &d->got.devices;
 	if (d->maps.by == BY_TASK)
-		return tasknames_list(&d->tasks, sn);
+		return tasknames_list(&d->got.tasks, sn);
 	if (BY_NAMES_TASKS(d->maps.by))
-		tasknames_name(&d->tasks, sn);
-	return d->maps.by == BY_FILE ? filenames_name(&d->files, sn) : 0;
+		tasknames_name(&d->got.tasks, sn);
+	return d->maps.by == BY_FILE ? filenames_name(&d->got.files, sn) : 0;
 }

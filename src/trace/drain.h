@@ -13,7 +13,6 @@
 
 #include "trace/collect.h"
 #include "trace/grace.h"
-#include "base/rows.h"
 
 struct live;
 
@@ -21,9 +20,7 @@ struct drain {
 	struct cell_maps maps;
 	struct live *live;	/* that of maps, writable; NULL: not open */
 	struct grace grace;
-	struct rows rows;	/* drained, not taken yet */
-	struct filenames files;
-	struct tasknames tasks;	/* of the tasks that have rows */
+	struct collected got;	/* drained, not taken yet */
 	uint64_t drained_ns;	/* when the epoch was last turned */
 	int err;		/* of a drain in between, until it is reported */
 };
@@ -35,8 +32,8 @@ void drain_done(struct drain *d);	/* fine if @d is all 0 */
 /* Drains if a map fills up, or if the last drain was some seconds ago. */
 void drain_tick(struct drain *d);
 
-/* Moves everything up to now, which becomes drained_ns, to @sn, whose lists the caller owns. 0, or
- * -errno with @sn unchanged. */
+/* Moves everything up to now, which becomes drained_ns, to @sn, whose lists the caller owns; its
+ * devices stay here. 0, or -errno with @sn unchanged. */
 int drain_take(struct drain *d, struct snapshot *sn);
 
 #endif

@@ -169,14 +169,9 @@ def requeued(gate: Gate) -> None:
 
 
 def multipath(gate: Gate, path: Disk) -> Disk:
-    machine.need_module(gate.kept, "dm_multipath")
     machine.need_module(gate.kept, "dm_round_robin")
-    name, sectors = f"iostrata-gate-{os.getpid()}-mp", machine.get(path.sys / "size")
-    machine.run("dmsetup", "create", "--noudevsync", "--noudevrules", name, "--table",
-                f"0 {sectors} multipath 0 0 1 1 round-robin 0 1 1 {path.path} 1")
-    gate.stack.callback(machine.run, "dmsetup", "remove", "--noudevsync", "--noudevrules", name)
-    minor = machine.run("dmsetup", "info", "-c", "--noheadings", "-o", "minor", name).strip()
-    return Disk(f"dm-{minor}")
+    return machine.dm(gate.stack, gate.kept, "dm_multipath", path.name,
+                      f"0 {machine.get(path.sys / 'size')} multipath 0 0 1 1 round-robin 0 1 1 {path.path} 1")
 
 
 @suite("bios.multipath")
@@ -185,8 +180,6 @@ def completed_twice(gate: Gate) -> None:
     gate.not_native("device mapper")
     path = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1)
     disk = multipath(gate, path)
-    if not machine.wait_for(lambda: os.path.exists(disk.path)):
-        raise Skip("dmsetup made no disk")
     with Watched(gate, disk):
         fileio.read_at(disk.path, fileio.spread(101, 4096, 1 << 24), 4096, os.O_DIRECT)
         fileio.write_at(disk.path, fileio.spread(53, 8192, 1 << 24), 8192, os.O_DIRECT)

@@ -185,15 +185,29 @@ def scsi_debug(stack: ExitStack, kept: ExitStack, **params: int) -> Disk:
     return Disk(found[0].name)
 
 
-def dm_delay(stack: ExitStack, kept: ExitStack, below: Disk, ms: int) -> Disk:
-    need_module(kept, "dm_delay")
-    sectors = int(get(below.sys / "size"))
-    name = f"iostrata-gate-{os.getpid()}-{below.name}"
-    run("dmsetup", "create", "--noudevsync", "--noudevrules", name, "--table",
-        f"0 {sectors} delay {below.path} 0 {ms}")
+def dm(stack: ExitStack, kept: ExitStack, module: str, name: str, table: str) -> Disk:
+    """What device mapper makes of @table with the target of @module."""
+    need_module(kept, module)
+    name = f"iostrata-gate-{os.getpid()}-{name}"
+    run("dmsetup", "create", "--noudevsync", "--noudevrules", name, "--table", table)
     stack.callback(run, "dmsetup", "remove", "--noudevsync", "--noudevrules", name)
     minor = run("dmsetup", "info", "-c", "--noheadings", "-o", "minor", name).strip()
     return _settle(Disk(f"dm-{minor}"))
+
+
+def dm_delay(stack: ExitStack, kept: ExitStack, below: Disk, ms: int) -> Disk:
+    return dm(stack, kept, "dm_delay", below.name,
+              f"0 {get(below.sys / 'size')} delay {below.path} 0 {ms}")
+
+
+def dm_linear(stack: ExitStack, kept: ExitStack, disks: list[Disk]) -> Disk:
+    """@disks one behind the other."""
+    table, start = [], 0
+    for disk in disks:
+        size = int(get(disk.sys / "size"))
+        table.append(f"{start} {size} linear {disk.path} 0")
+        start += size
+    return dm(stack, kept, "dm_mod", disks[0].name, "\n".join(table))
 
 
 def zram(stack: ExitStack, kept: ExitStack, mib: int) -> Disk:

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/devices.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/mounts.h"
+
+#define SYS_BLOCK "/sys/dev/block"
+
+enum { SYS_PATH = 64 + NAME_MAX };
+
+static void sys_path(char path[SYS_PATH], unsigned int dev, const char *what)
+{
+	snprintf(path, SYS_PATH, SYS_BLOCK "/%u:%u/%s", dev >> 20, dev & 0xfffff, what);
+}
+
+/* "254:0"; 0: it is no number of a device. */
+static unsigned int dev_parse(const char *text)
+{
+	unsigned int major, minor;
+
+	if (sscanf(text, "%u:%u", &major, &minor) != 2 || major > 0xfff || minor > 0xfffff)
+		return 0;
+	return major << 20 | minor;
+}
+
+/* The first line of attribute @what of @dev. False: it has none. */
+static bool attribute_read(unsigned int dev, const char *what, char *dst, size_t cap)
+{
+	char path[SYS_PATH];
+	ssize_t n = -1;
+	int fd;
+
+	sys_path(path, dev, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, dst, cap - 1);
+		close(fd);
+	}
+	dst[n > 0 ? n : 0] = '\0';
+	dst[strcspn(dst, "\n")] = '\0';
+	return n > 0;
+}
+
+static unsigned int attribute_dev(unsigned int dev, const char *what)
+{
+	char text[32];
+
+	return attribute_read(dev, what, text, sizeof(text)) ? dev_parse(text) : 0;
+}
+
+/* The device that the device file @path stands for; 0: it is none. */
+static unsigned int dev_of_node(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISBLK(st.st_mode))
+		return 0;
+	return major(st.st_rdev) << 20 | minor(st.st_rdev);
+}
+
+/* The device that a file, or device file, is on; 0: not known. Directories on the way need not be
+ * open to us. */
+static unsigned int dev_below_file(const char *path)
+{
+	unsigned int dev = dev_of_node(path);
+	struct mounts mounts = {};
+	const struct mount *m;
+
+	if (dev || mounts_read(&mounts))
+		return dev;
+	m = mounts_by_path(&mounts, path);
+	if (m)
+		dev = m->dev >> 20 ? m->dev : dev_of_node(m->source);
+	mounts_free(&mounts);
+	return dev;
+}
+
+static bool list_grow(void **list, size_t *cap, size_t n, size_t size)
+{
+	size_t more = *cap + *cap / 2 + 32;
+	void *p;
+
+	if (n < *cap)
+		return true;
+	p = reallocarray(*list, more, size);
+	if (!p)
+		return false;
+	*list = p;
+	*cap = more;
+	return true;
+}
+
+void devices_add(struct devices *d, const struct device *device)
+{
+	if (list_grow((void **)&d->list, &d->cap, d->n, sizeof(*d->list)))
+		d->list[d->n++] = *device;
+}
+
+static int by_dev(const void *a, const void *b)
+{
+	unsigned int x = ((const struct device *)a)->dev, y = ((const struct device *)b)->dev;
+
+	return (x > y) - (x < y);
+}
+
+void devices_sort(struct devices *d)
+{
+	if (d->n)
+		qsort(d->list, d->n, sizeof(*d->list), by_dev);
+}
+
+/* Links are in the order of their numbers, so that the same devices are the same list. */
+void devices_link(struct devices *d, unsigned int upper, unsigned int lower)
+{
+	const struct device_link link = { upper, lower };
+	size_t i = d->n_links;
+
+	if (!upper || !lower || upper == lower || d->n_links >= DEVICE_LINKS ||
+	    !list_grow((void **)&d->links, &d->links_cap, d->n_links, sizeof(link)))
+		return;
+	while (i && (d->links[i - 1].upper > upper ||
+		     (d->links[i - 1].upper == upper && d->links[i - 1].lower > lower)))
+		i--;
+	if (i && !memcmp(&d->links[i - 1], &link, sizeof(link)))
+		return;
+	memmove(d->links + i + 1, d->links + i, (d->n_links - i) * sizeof(link));
+	d->links[i] = link;
+	d->n_links++;
+}
+
+static void unlink_all(struct devices *d, unsigned int upper)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_links; i++)
+		if (d->links[i].upper != upper)
+			d->links[n++] = d->links[i];
+	d->n_links = n;
+}
+
+static struct device *device_of(const struct devices *d, unsigned int dev)
+{
+	const struct device key = { .dev = dev };
+
+	return d->n ? bsearch(&key, d->list, d->n, sizeof(key), by_dev) : NULL;
+}
+
+const struct device *devices_find(const struct devices *d, unsigned int dev)
+{
+	return device_of(d, dev);
+}
+
+const struct device *devices_named(const struct devices *d, const char *name)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (!strcmp(d->list[i].name, name))
+			return &d->list[i];
+	return NULL;
+}
+
+static void link_slaves(struct devices *d, unsigned int dev)
+{
+	char path[SYS_PATH], what[SYS_PATH];
+	struct dirent *e;
+	DIR *dir;
+
+	sys_path(path, dev, "slaves");
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(what, sizeof(what), "slaves/%s/dev", e->d_name);
+		devices_link(d, dev, attribute_dev(dev, what));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* What @e lies on, and its name and disk. */
+static void device_look(struct devices *d, struct device *e)
+{
+	char path[SYS_PATH], text[PATH_MAX], *slash;
+	ssize_t n;
+
+	e->fresh = true;
+	sys_path(path, e->dev, "");
+	path[strlen(path) - 1] = '\0'; /* the link, not what it leads to */
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	slash = strrchr(text, '/');
+	snprintf(e->name, sizeof(e->name), "%.31s", slash ? slash + 1 : text);
+	e->disk = attribute_read(e->dev, "partition", text, sizeof(text)) ?
+		  attribute_dev(e->dev, "../dev") : 0; /* its directory is in that of its disk */
+	unlink_all(d, e->dev);
+	link_slaves(d, e->dev);
+	if (attribute_read(e->dev, "loop/backing_file", text, sizeof(text)) ||
+	    attribute_read(e->dev, "backing_dev", text, sizeof(text)))
+		devices_link(d, e->dev, dev_below_file(text));
+}
+
+void devices_read(struct devices *d)
+{
+	DIR *dir = opendir(SYS_BLOCK);
+	struct device device = {};
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		device.dev = dev_parse(e->d_name);
+		if (device.dev)
+			devices_add(d, &device);
+	}
+	if (dir)
+		closedir(dir);
+	devices_sort(d);
+	for (size_t i = 0; i < d->n; i++)
+		device_look(d, &d->list[i]);
+}
+
+/* The entry of @dev, looked at; a new one if there is none. NULL: out of memory. */
+static struct device *device_meet(struct devices *d, unsigned int dev)
+{
+	struct device *e = device_of(d, dev);
+
+	if (!e) {
+		devices_add(d, &(struct device){ .dev = dev });
+		devices_sort(d);
+		e = device_of(d, dev);
+	}
+	if (e && !e->fresh)
+		device_look(d, e);
+	return e;
+}
+
+void devices_meet(struct devices *d, unsigned int dev)
+{
+	struct device *e = device_of(d, dev);
+
+	if (!dev || (e && e->fresh) || !device_meet(d, dev))
+		return;
+	/* a partition that is new here tells its disk */
+	for (size_t i = 0; i < d->n_links; i++)
+		if (d->links[i].upper == dev && !device_of(d, d->links[i].lower))
+			device_meet(d, d->links[i].lower);
+}
+
+void devices_age(struct devices *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		d->list[i].fresh = false;
+}
+
+void devices_done(struct devices *d)
+{
+	free(d->list);
+	free(d->links);
+	*d = (struct devices){};
+}
+
+unsigned int devices_disk(const struct devices *d, unsigned int dev)
+{
+	const struct device *e = devices_find(d, dev);
+
+	return e && e->disk ? e->disk : dev;
+}
+
+/* The disk at the other end of link @i, if @disk or a partition of it is at the @upper end (else at
+ * the lower one); 0: it is not. */
+static unsigned int other_end(const struct devices *d, size_t i, unsigned int disk, bool upper)
+{
+	const struct device_link *l = &d->links[i];
+
+	if (devices_disk(d, upper ? l->upper : l->lower) != disk)
+		return 0;
+	return devices_disk(d, upper ? l->lower : l->upper);
+}
+
+static unsigned int next_end(const struct devices *d, unsigned int disk, bool upper, size_t *at)
+{
+	unsigned int end;
+	size_t before;
+
+	while (*at < d->n_links) {
+		size_t i = (*at)++;
+
+		end = other_end(d, i, disk, upper);
+		for (before = 0; end && before < i; before++)
+			if (other_end(d, before, disk, upper) == end)
+				break;
+		if (end && before == i)
+			return end;
+	}
+	return 0;
+}
+
+unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *at)
+{
+	return next_end(d, disk, false, at);
+}
+
+unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at)
+{
+	return next_end(d, disk, true, at);
+}

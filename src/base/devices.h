@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * devices.h - the block devices of a machine as a tree: partitions and their disks, and which
+ * device lies on which others (device mapper, md, loop, zram). Read from /sys, or from a recording.
+ *
+ * A dev_t is major << 20 | minor. All names are hostile.
+ */
+#ifndef IOSTRATA_DEVICES_H
+#define IOSTRATA_DEVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	DEVICE_NAME = 32,	/* the kernel's DISK_NAME_LEN */
+	DEVICE_LINKS = 16384,	/* at most: later ones are left out */
+};
+
+struct device {
+	char name[DEVICE_NAME];		/* the kernel's */
+	unsigned int dev;
+	unsigned int disk;		/* of a partition: its disk; else 0 */
+	bool fresh;			/* see devices_meet() */
+};
+
+/* @upper lies on @lower; either may be a partition. */
+struct device_link {
+	unsigned int upper, lower;
+};
+
+/* At first all 0. Where memory runs out, something is missing. */
+struct devices {
+	struct device *list;		/* by dev */
+	size_t n, cap;
+	struct device_link *links;
+	size_t n_links, links_cap;
+};
+
+/* Adds all that this machine has. */
+void devices_read(struct devices *d);
+
+/* Looks at @dev and what it lies on, unless it did so since the last devices_age(). What is gone
+ * stays as it was. */
+void devices_meet(struct devices *d, unsigned int dev);
+void devices_age(struct devices *d);
+
+void devices_done(struct devices *d);
+
+/* For a recording: add them in any order, then sort, then link. */
+void devices_add(struct devices *d, const struct device *device);
+void devices_sort(struct devices *d);
+void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
+
+/* NULL: there is none. */
+const struct device *devices_find(const struct devices *d, unsigned int dev);
+const struct device *devices_named(const struct devices *d, const char *name);
+
+/* The disk that @dev is a partition of, else @dev. */
+unsigned int devices_disk(const struct devices *d, unsigned int dev);
+
+/*
+ * The next disk that lies on @disk or on a partition of it, and the next one that @disk or a
+ * partition of it lies on, each once; 0: no more. @at is 0 at first.
+ */
+unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *at);
+unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at);
+
+#endif
