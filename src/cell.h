@@ -41,6 +41,7 @@ struct op_sums {
 	unsigned long long total_ns;
 	unsigned long long max_ns;
 	unsigned long long strata[ST_N];
+	unsigned long long device_bytes; /* read from devices for them */
 };
 
 /* Bucket counts wrap; a reader that comes more often than every 2^32 events loses nothing. */

@@ -190,7 +190,7 @@ enum {
 /* What the programs send for each finished operation and request while a run is recorded. Whole
  * words without holes; the first byte says what it is. */
 enum sent {
-	SENT_OP = 1,		/* an operation that was never off the CPU */
+	SENT_OP = 1,		/* an operation that never left the CPU nor read from a device */
 	SENT_OP_WAITED,
 	SENT_REQUEST,
 	SENT_FILE,
@@ -208,7 +208,7 @@ struct sent_file_id {
 	unsigned long long key, ino;
 };
 
-enum { SENT_ON_CPU = ST_FS + 1 };	/* strata of an operation that was never off the CPU */
+enum { SENT_ON_CPU = ST_FS + 1 };	/* strata of an operation that never left the CPU */
 
 struct sent_op {
 	unsigned char what;
@@ -232,6 +232,7 @@ enum { SENT_FS_UNKNOWN, SENT_FS_BDEV, SENT_FS_FIRST };
 struct sent_op_waited {
 	struct sent_op op;
 	unsigned long long waits[ST_N - SENT_ON_CPU];
+	unsigned long long device_bytes;	/* that it read from devices, by bios of its own */
 };
 
 enum sent_request_flag { SENT_FAILED = 1, SENT_OUTSIDE = 2 };
@@ -260,7 +261,7 @@ struct sent_file {
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct op_record) == 248 + 8 + PATH_BYTES, "op_record is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
-_Static_assert(sizeof(struct sent_op_waited) == 200, "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_op_waited) == 208, "sent_op_waited has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 
 #endif

@@ -105,6 +105,7 @@ void op_row_add(struct op_row *row, const struct op_sums *s)
 	row->errors += s->errors;
 	row->bytes += s->bytes;
 	row->total_ns += s->total_ns;
+	row->device_bytes += s->device_bytes;
 	if (row->max_ns < s->max_ns)
 		row->max_ns = s->max_ns;
 	for (int i = 0; i < ST_N; i++)
@@ -128,8 +129,11 @@ void rq_row_add(struct rq_row *row, const struct rq_sums *s)
 
 int op_row_merge(struct op_row *row, const struct op_row *more)
 {
-	struct op_sums sums = { more->count, more->errors, more->bytes, more->total_ns,
-				more->max_ns, {} };
+	struct op_sums sums = {
+		.count = more->count, .errors = more->errors, .bytes = more->bytes,
+		.total_ns = more->total_ns, .max_ns = more->max_ns,
+		.device_bytes = more->device_bytes,
+	};
 
 	for (int i = 0; i < ST_N; i++)
 		sums.strata[i] = more->strata[i];

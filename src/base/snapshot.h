@@ -27,6 +27,7 @@ struct op_row {
 				 * lack a NUL */
 	uint64_t count, errors, bytes, total_ns, max_ns;
 	uint64_t strata[ST_N];	/* sum == total_ns; all 0 with a layer alone (-T) */
+	uint64_t device_bytes;	/* read from devices for them; 0 with a layer alone */
 	/* set of 1 << stratum: layers whose functions are not probed for such operations; if one of
 	 * these strata is 0, it was not measured */
 	unsigned int unprobed_layers;
@@ -95,6 +96,7 @@ struct missing {
 	const char *uring;		/* reason why those of io_uring are not traced, or NULL */
 	const char *aio;		/* the same of libaio: then its calls are */
 	const char *faults;		/* the same of page faults */
+	const char *device_bytes;	/* the same of what operations read from devices */
 };
 
 /* How much was lost, names included; what began before tracing is no loss. */

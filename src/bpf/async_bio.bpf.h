@@ -21,8 +21,8 @@ struct async_op {
 	u8 linked;       /* to a request that comes first */
 	u8 polls;        /* its thread, for requests or for their completion */
 	u8 vague;        /* nobody saw when its thread stopped to execute it */
-	u8 worker_reads; /* the worker submitted bios that read */
-	u32 worker_bios;
+	u32 worker_bios; /* that the worker submitted */
+	u64 worker_reads; /* bytes, as op.device_bytes */
 	struct sent_who who; /* only with op_owner */
 	struct done last;    /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
 };

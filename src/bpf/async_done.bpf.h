@@ -64,9 +64,10 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	bios = last.whose && last.check == done_check(&last) && last.times.c >= op->start &&
 	       (!(last.whose & DONE_EARLIER) || (op->acts == OP_READ && !op->file.direct));
 	waits = bios && !worked && (op->file.direct || u->polls || how == ENDS_LATER);
-	op->own_reads |= u->worker_reads;
+	op->own_reads |= !!u->worker_reads;
 	if (u->worker_bios) {
 		op->requests = (op->submitted ? op->requests : 0) + u->worker_bios;
+		op->device_bytes = (op->submitted ? op->device_bytes : 0) + u->worker_reads;
 		op->submitted = 1;
 	}
 	if (!op->settled || !u->vague || !waits)

@@ -102,9 +102,9 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 		io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
 }
 
-/* Current, whose thread id is @tid, queues @bio. False: it is in no operation, and never was in
- * one. */
-static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bool is_read,
+/* Current, whose thread id is @tid, queues @bio, which reads so many bytes. False: it is in no
+ * operation, and never was in one. */
+static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u32 read_bytes,
 					   bool *ret_outside)
 {
 	struct task_state *t = current_lookup();
@@ -112,9 +112,9 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, bo
 
 	*ret_outside = !t || !t->op.stage;
 	if (!*ret_outside)
-		op_submitted(&t->op, bio_key(bio), cpu, is_read);
+		op_submitted(&t->op, bio_key(bio), cpu, read_bytes);
 	if (CONF(async) && (t ? t->async : CONF(uring) && current_flags() & PF_IO_WORKER) &&
-	    async_bio_queued(number(bio_key(bio)), is_read))
+	    async_bio_queued(number(bio_key(bio)), bio_is_passed_on() ? 0 : read_bytes))
 		*ret_outside = false;
 	if (!t) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
@@ -150,7 +150,8 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	u32 flags = 0;
 
 	if (CONF(waits) && id)
-		throttled = !submitter_note(id, bio, cpu, op == RQ_READ, &outside);
+		throttled = !submitter_note(id, bio, cpu, op == RQ_READ ? bio->bi_iter.bi_size : 0,
+					    &outside);
 	if (CONF(by) == BY_TASK)
 		flags = current_flags();
 	throttled = throttled && id &&

@@ -95,6 +95,8 @@ static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums 
 	sums_add_strata(sums, cpu, ST_SYSCALL, ST_FS + 1, single_writer);
 	if (op->settled)
 		sums_add_strata(sums, op->strata, ST_FS + 1, ST_N, single_writer);
+	if (op->own_reads)
+		cell_sum(single_writer, sums->device_bytes, op->device_bytes);
 }
 
 /* How an operation ended, beside what it knows itself. */

@@ -103,6 +103,7 @@ struct op {
 	u64 last_bio;			/* the bio submitted last, if @submitted */
 	u32 bio_cpu;			/* the CPU that it was submitted on */
 	u32 requests;			/* bios submitted, if @submitted */
+	u64 device_bytes;		/* that they read */
 	u64 strata[ST_N];
 };
 
@@ -281,10 +282,8 @@ struct {
 	__type(value, u64);
 } flushes SEC(".maps");
 
-/*
- * Rows that have no slot, of the even and of the odd epoch: a key has an entry for each bucket of
- * its histogram that counts something. Preallocated; user space empties them before they are full.
- */
+/* Rows that have no slot, of the even and of the odd epoch: a key has an entry for each bucket of
+ * its histogram that counts something. Preallocated; user space empties them in time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);

@@ -151,7 +151,7 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 
 	if (op->file.ino)
 		file_send(&op->file, file_key_of(&op->file));
-	if (ring && !op->settled) {
+	if (ring && !op->flags) {
 		s = bpf_ringbuf_reserve(ring, sizeof(*s), 0);
 		if (s) {
 			op_fill_sent(s, SENT_OP, op, cache, cpu, ret, who);
@@ -163,7 +163,8 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 		if (w) {
 			op_fill_sent(&w->op, SENT_OP_WAITED, op, cache, cpu, ret, who);
 			for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
-				w->waits[i] = op->strata[SENT_ON_CPU + i];
+				w->waits[i] = op->settled ? op->strata[SENT_ON_CPU + i] : 0;
+			w->device_bytes = op->own_reads ? op->device_bytes : 0;
 			sent_submit(w, sizeof(*w));
 			return;
 		}

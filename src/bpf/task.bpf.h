@@ -327,14 +327,31 @@ static __always_inline void op_charge(struct op *op, u32 stratum, u64 to)
 	op->at[AT_CHARGED] = time_add(&op->strata[stratum], op->at[AT_CHARGED], to);
 }
 
-/* Current's operation has submitted a bio, on @cpu. */
-static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, bool is_read)
+/* Whether current, which submits a bio, is still submitting another, to a device that lies on the
+ * one of this. */
+static __always_inline bool bio_is_passed_on(void)
+{
+	if (have_current_btf())
+		return bpf_get_current_task_btf()->bio_list;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), bio_list);
+}
+
+/* Current's operation has submitted a bio, on @cpu, which reads so many bytes. They are counted
+ * once, on the uppermost device. */
+static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 read_bytes)
 {
 	op->last_bio = bio;
 	op->bio_cpu = cpu;
-	op->requests = op->submitted ? op->requests + 1 : 1;
-	op->submitted = 1;
-	if (is_read)
+	if (likely(!op->submitted)) {
+		op->submitted = 1;
+		op->requests = 1;
+		op->device_bytes = read_bytes;
+	} else {
+		op->requests++;
+		if (read_bytes && !bio_is_passed_on())
+			op->device_bytes += read_bytes;
+	}
+	if (read_bytes)
 		op->own_reads = 1;
 }
 

@@ -85,7 +85,7 @@ static __always_inline void async_executed_bio(struct task_state *t, u64 bio)
 }
 
 /* Current is a worker, and has submitted @bio; false: it does not work on an operation. */
-static __always_inline bool uring_worker_bio(u64 bio, bool is_read)
+static __always_inline bool uring_worker_bio(u64 bio, u64 read_bytes)
 {
 	u64 req = uring_worker_request();
 	struct async_op *u = async_find(req);
@@ -93,14 +93,14 @@ static __always_inline bool uring_worker_bio(u64 bio, bool is_read)
 	if (!u)
 		return false;
 	u->worker_bios++;
-	u->worker_reads |= is_read;
+	u->worker_reads += read_bytes;
 	async_bio_add(bio, req, u->begun);
 	return true;
 }
 
 /* Current is in no operation, and has submitted a bio. True: it polls, and that is a further one
  * for its last request. */
-static __always_inline bool uring_bio_follows(struct task_state *t, u64 bio)
+static __always_inline bool uring_bio_follows(struct task_state *t, u64 bio, u64 read_bytes)
 {
 	struct async_op *u = t->uring_polls && t->async ? async_find(t->async) : NULL;
 
@@ -109,13 +109,14 @@ static __always_inline bool uring_bio_follows(struct task_state *t, u64 bio)
 		return false;
 	op_settle(&u->op, u->op.layer, bpf_ktime_get_ns());
 	u->op.requests++;
+	u->op.device_bytes += read_bytes;
 	async_bio_add(bio, t->async, u->begun);
 	return true;
 }
 
-/* Current, a worker or a thread that submitted requests, has submitted @bio; false: for none of
- * these. */
-GLOBAL int async_bio_queued(u64 bio, u32 is_read)
+/* Current, a worker or a thread that submitted requests, has submitted @bio, by which they read so
+ * many bytes; false: for none of these. */
+GLOBAL int async_bio_queued(u64 bio, u64 read_bytes)
 {
 	struct task_state *t;
 
@@ -123,9 +124,9 @@ GLOBAL int async_bio_queued(u64 bio, u32 is_read)
 		return 0;
 	t = current_lookup();
 	if (!t)
-		return CONF(uring) && uring_worker_bio(bio, is_read);
+		return CONF(uring) && uring_worker_bio(bio, read_bytes);
 	if (!t->op.stage)
-		return CONF(uring) && uring_bio_follows(t, bio);
+		return CONF(uring) && uring_bio_follows(t, bio, read_bytes);
 	if (async_executes(t))
 		async_executed_bio(t, bio);
 	return 0;

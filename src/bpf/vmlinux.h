@@ -86,6 +86,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
+	struct bio_list *bio_list;
 };
 
 struct css_set {

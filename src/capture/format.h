@@ -56,6 +56,7 @@ struct cap_op {
 	uint64_t fd;			/* signed; -1: none */
 	uint64_t requests;
 	uint64_t strata[ST_N];
+	uint64_t device_bytes;		/* read from devices by bios of its own */
 };
 
 enum { CAP_FS_UNKNOWN, CAP_FS_BDEV, CAP_FS_FIRST };

@@ -116,6 +116,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_int(j, "cpus", get_nprocs());
 	json_put_bool(j, "ops", run->has_ops);
 	json_put_bool(j, "requests", run->has_requests);
+	json_put_bool(j, "device_bytes", !run->missing->device_bytes);
 	put_missing(j, run->missing);
 	put_kinds(j, "vfs_ops", run->vfs_kinds);
 	header_put_devices(j);
@@ -213,6 +214,7 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->realtime_ns = member_number(j, "realtime_ns");
 	h->has_ops = json_is_true(json_object_get(j, "ops"));
 	h->has_requests = json_is_true(json_object_get(j, "requests"));
+	h->has_device_bytes = json_is_true(json_object_get(j, "device_bytes"));
 	missing = json_object_get(j, "missing");
 	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host))
 		err = -ENOMEM;

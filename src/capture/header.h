@@ -31,6 +31,7 @@ struct header {
 	unsigned int vfs_kinds;		/* operations for which the VFS is probed, 1 << op */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;
+	bool has_device_bytes;		/* operations have them */
 	struct header_mount *mounts;	/* owned */
 	size_t n_mounts;
 	struct devices devices;		/* when the recording began */

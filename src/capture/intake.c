@@ -237,26 +237,28 @@ static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
 /* These are inlined where one of many is taken. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* How long an operation took; sets its strata. */
+/* How long an operation took; sets its strata, and what it read. @waited: @s with the rest; NULL:
+ * it has none. */
 INLINE uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
-			    const unsigned long long *waits)
+			    const struct sent_op_waited *waited)
 {
 	uint64_t total = 0;
 
 	for (int i = 0; i < SENT_ON_CPU; i++)
 		total += op->strata[i] = s->on_cpu[i];
-	if (!waits) {
+	op->device_bytes = waited ? waited->device_bytes : 0;
+	if (!waited) {
 		memset(op->strata + SENT_ON_CPU, 0, sizeof(op->strata) - sizeof(s->on_cpu));
 		return total;
 	}
 	for (int i = SENT_ON_CPU; i < ST_N; i++)
-		total += op->strata[i] = waits[i - SENT_ON_CPU];
+		total += op->strata[i] = waited->waits[i - SENT_ON_CPU];
 	return total;
 }
 
 /* How long it took; sets all of it. */
 INLINE uint64_t op_fill(struct cap_op *op, const struct sent_op *s,
-			const unsigned long long *waits, uint64_t owner, uint64_t file)
+			const struct sent_op_waited *waited, uint64_t owner, uint64_t file)
 {
 	op->start_ns = s->start_ns;
 	op->owner = owner;
@@ -271,19 +273,20 @@ INLINE uint64_t op_fill(struct cap_op *op, const struct sent_op *s,
 	op->ret = s->ret;
 	op->fd = (int64_t)s->fd;
 	op->requests = s->requests;
-	return strata_take(op, s, waits);
+	return strata_take(op, s, waited);
 }
 
 static void handle_take(struct intake *in, const struct sent_op *s,
-			const unsigned long long *waits, uint64_t owner, uint64_t file)
+			const struct sent_op_waited *waited, uint64_t owner, uint64_t file)
 {
 	struct cap_op op;
 
-	op_fill(&op, s, waits, owner, file);
+	op_fill(&op, s, waited, owner, file);
 	writer_handle(in->w, &op);
 }
 
-static void op_take(struct intake *in, const struct sent_op *s, const unsigned long long *waits)
+static void op_take(struct intake *in, const struct sent_op *s,
+		    const struct sent_op_waited *waited)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
 	struct cap_op *op;
@@ -291,13 +294,13 @@ static void op_take(struct intake *in, const struct sent_op *s, const unsigned l
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
 		fs_meet(in, s->fs);
 	if (s->kind == OP_HANDLE) {
-		handle_take(in, s, waits, owner, file);
+		handle_take(in, s, waited, owner, file);
 		return;
 	}
 	op = writer_op_room(in->w);
 	if (!op)
 		return;
-	total = op_fill(op, s, waits, owner, file);
+	total = op_fill(op, s, waited, owner, file);
 	if (in->until.kinds)
 		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
 	writer_op_added(in->w, s->start_ns + total);
@@ -331,7 +334,7 @@ void intake_record(struct intake *in, const void *data, size_t len)
 	if (what == SENT_OP && len >= sizeof(struct sent_op))
 		op_take(in, data, NULL);
 	else if (what == SENT_OP_WAITED && len >= sizeof(*waited))
-		op_take(in, data, waited->waits);
+		op_take(in, data, waited);
 	else if (what == SENT_REQUEST && len >= sizeof(struct sent_request))
 		request_take(in, data);
 }

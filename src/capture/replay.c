@@ -120,8 +120,10 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 		 ret > 0 && returns_bytes(async_acts(op->kind, op->call)) ? ret : 0, 1);
 	for (int i = 0; i < ST_N; i++)
 		strata[i] = op->strata[i];
-	if (r->conf.layer == LAYER_OPS)
+	if (r->conf.layer == LAYER_OPS) {
 		sums_add_strata(&sums, strata, 0, ST_N, 1);
+		sums.device_bytes = op->device_bytes;
+	}
 	op_row_add(row, &sums);
 	return hist_add(&row->hist, hist_bucket(total), 1);
 }

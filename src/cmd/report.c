@@ -160,9 +160,12 @@ static int resolve(struct report *r, struct reason *why)
 	return 0;
 }
 
-/* What the first recording says of its machine applies to all. */
+/* What the first recording says of its machine applies to all, but what one does not have is not
+ * known of their sums. */
 static void header_keep(struct report *r, struct recording *rec)
 {
+	if (!rec->header.has_device_bytes)
+		r->missing.device_bytes = "not recorded";
 	if (r->header.monotonic_ns)
 		return;
 	r->header = rec->header;

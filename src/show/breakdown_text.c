@@ -73,6 +73,23 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
 
+/* What was read from devices, if that is not just what was asked for. */
+static void put_read_in(struct text_out *o, const struct breakdown_view *v, const struct op_row *r)
+{
+	bool reads = breakdown_row_reads(v, r) && r->bytes;
+	char text[128];
+	int n;
+
+	if (!r->device_bytes || !breakdown_has_device_bytes(v) ||
+	    (reads && r->device_bytes == r->bytes))
+		return;
+	n = snprintf(text, sizeof(text), "  read from devices: %s", text_bytes(r->device_bytes).s);
+	if (reads)
+		snprintf(text + n, sizeof(text) - n, ", %.2f times what was returned",
+			 (double)r->device_bytes / r->bytes);
+	view_line(o, v, text);
+}
+
 static void put_op(struct text_out *o, const struct breakdown_view *v,
 		   const struct breakdown_whole *whole, const struct op_row *r)
 {
@@ -84,6 +101,7 @@ static void put_op(struct text_out *o, const struct breakdown_view *v,
 	put_title(o, v, title, 0);
 	text_put(o, "\n");
 	view_figures(o, v, whole, r);
+	put_read_in(o, v, r);
 	waterfall_put(o, v, &w);
 	if (v->histograms)
 		hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));

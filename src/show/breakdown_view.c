@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/async.h"
 #include "base/columns.h"
 #include "base/container.h"
 #include "base/names.h"
@@ -227,6 +228,17 @@ static bool stratum_matters(const struct breakdown_view *v, int st)
 bool breakdown_has_ops(const struct breakdown_view *v)
 {
 	return v->layer == LAYER_OPS && !(v->missing && v->missing->calls);
+}
+
+bool breakdown_has_device_bytes(const struct breakdown_view *v)
+{
+	return v->layer == LAYER_OPS && !(v->missing && v->missing->device_bytes);
+}
+
+bool breakdown_row_reads(const struct breakdown_view *v, const struct op_row *r)
+{
+	return breakdown_has_device_bytes(v) && !(r->kinds & ~(1U << OP_READ)) &&
+	       async_acts(r->key.op, r->key.call) == OP_READ;
 }
 
 bool breakdown_has_requests(const struct breakdown_view *v)

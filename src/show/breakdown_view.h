@@ -85,6 +85,12 @@ size_t breakdown_key_len(const char *by, bool contained);
 /* Whether whole operations are traced. */
 bool breakdown_has_ops(const struct breakdown_view *v);
 
+/* Whether it is known what operations read from devices. */
+bool breakdown_has_device_bytes(const struct breakdown_view *v);
+
+/* Whether the operations of @r are reads, of which that is known, too. */
+bool breakdown_row_reads(const struct breakdown_view *v, const struct op_row *r);
+
 /* Whether requests are traced, and not just another layer. */
 bool breakdown_has_requests(const struct breakdown_view *v);
 

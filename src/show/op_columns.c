@@ -193,6 +193,29 @@ static void op_bar(struct value *ret, const void *row, const void *ctx)
 	}
 }
 
+static void op_device_bytes(struct value *ret, const void *row, const void *ctx)
+{
+	ret->unknown = !breakdown_has_device_bytes(((const struct breakdown_whole *)ctx)->v);
+	ret->n = ((const struct op_row *)row)->device_bytes;
+}
+
+static void op_amplification(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+	const struct op_row *r = row;
+
+	ret->n = r->device_bytes;
+	ret->of = breakdown_row_reads(whole->v, r) ? r->bytes : 0;
+}
+
+/* Where it says more than what a read is: all of it was cached, or came from the device. */
+static void op_from_device(struct value *ret, const void *row, const void *ctx)
+{
+	op_amplification(ret, row, ctx);
+	ret->unknown = !ret->n || ret->n == ret->of;
+	ret->n = ret->unknown ? 0 : ret->n;
+}
+
 #define OP_SUM(field, kind_) .kind = kind_, .at = offsetof(struct op_row, field)
 
 const struct column op_columns[] = {
@@ -218,6 +241,14 @@ const struct column op_columns[] = {
 	  .help = "how many of them failed" },
 	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,
 	  .help = "bytes read or written" },
+	{ "device_bytes", NULL, VALUE_BYTES, .get = op_device_bytes,
+	  .help = "bytes read from devices by bios of these operations, what they read ahead "
+		  "included; null if that is not known" },
+	{ "amplification", NULL, VALUE_SHARE, .get = op_amplification,
+	  .help = "of reads: device_bytes by bytes. 0: all was cached, or others had begun to "
+		  "read it; above 1: more was read than was asked for; null: no bytes" },
+	{ NULL, "read in", VALUE_SHARE, .get = op_from_device, .max = 7, .rank = 15,
+	  .optional = true },
 	{ "mean_ns", "mean", VALUE_TIME, .get = op_mean, .max = 7, .rank = 9,
 	  .help = "mean time" },
 	{ "p50_ns", "p50", VALUE_TIME, .get = op_p50, .max = 7, .rank = 18,

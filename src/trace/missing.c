@@ -63,6 +63,7 @@ void missing_fill(struct missing *m, const struct plan *plan, const struct trace
 		if (row->without && plan_is_for(plan, row) &&
 		    bpf_program__fd(program_of(obj, row)) < 0)
 			missing_add(m, row);
+	m->device_bytes = m->stratum[ST_DEVICE];
 	if ((plan->asked & CAP_WAITS) && !(plan->asked & CAP_VFS))
 		m->stratum[ST_VFS] = m->stratum[ST_FS] = not_split;
 	if ((plan->asked & CAP_VFS) && !a->vfs_kinds)

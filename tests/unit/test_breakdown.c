@@ -932,6 +932,42 @@ static void json_keeps_all_sums(void **state)
 	fixture_done(&f);
 }
 
+/* What reads read from devices; where that is not known it is null, never 0. */
+static void reads_are_amplified(void **state)
+{
+	const struct missing unknown = { .device_bytes = "not recorded" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.ops[0].device_bytes = 8192; /* a write; ops[1] are reads of 1009 pages */
+	f.sn.ops[1].device_bytes = f.sn.ops[1].bytes / 4;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"bytes\":4132864,\"device_bytes\":1033216,"
+			   "\"amplification\":0.250000,");
+	assert_has(f.text, "\"device_bytes\":8192,\"amplification\":null,");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "  read from devices: 1009 KiB, 0.25 times what was returned\n");
+	assert_has(f.text, "  read from devices: 8.00 KiB\n");
+	v.detail = 0;
+	v.width = 140;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " read in ");
+	assert_has(f.text, " 25% ");
+	f.sn.ops[1].device_bytes = f.sn.ops[1].bytes; /* as much: that needs no words */
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, " read in ");
+	v.missing = &unknown;
+	v.detail = 1;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"device_bytes\":null,\"amplification\":null,");
+	assert_has_not(f.text, "\"device_bytes\":8192");
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "read from devices");
+	fixture_done(&f);
+}
+
 /* JSON in which every member has its own value, which no other has. */
 static const char every_member[] =
 	"{\"schema\":\"iostrata.breakdown/1\",\"kernel\":\"6.1.0\",\"time\":null,"
@@ -943,6 +979,7 @@ static const char every_member[] =
 	"\"container\":\"12\",\"runtime\":\"podman\",\"pod\":\"41\","
 	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
 	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
+	"\"device_bytes\":4098,\"amplification\":null,"
 	"\"mean_ns\":13,\"p50_ns\":860160,\"p90_ns\":7405568,\"p99_ns\":17039360,"
 	"\"p999_ns\":63438848,\"max_ns\":100000000,\"total_ns\":13078,"
 	"\"io_share\":1.000000,\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
@@ -1044,7 +1081,7 @@ static void json_has_every_member(void **state)
 	*op = (struct op_row){ .key = { .op = OP_WRITE, .fs = 1, .cache = CACHE_MISS },
 			       .fs = "ext4", .by = container("12", "podman", "41"),
 			       .contained = true, .comm = "dd", .count = 1000, .errors = 3,
-			       .bytes = 4097, .max_ns = 100000000 };
+			       .bytes = 4097, .max_ns = 100000000, .device_bytes = 4098 };
 	for (int i = 0; i < ST_N; i++)
 		op->total_ns += op->strata[i] = 1000 + i;
 	rq = &f.sn.rqs[0];
@@ -1385,6 +1422,7 @@ int main(void)
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),
+		cmocka_unit_test(reads_are_amplified),
 		cmocka_unit_test(json_has_every_member),
 		cmocka_unit_test(json_keeps_the_largest_sums),
 		cmocka_unit_test(json_has_requests),

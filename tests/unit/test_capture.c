@@ -662,7 +662,7 @@ static void beginning_and_end_are_as_written(void **state)
 	assert_string_equal(h.unseen[UNSEEN_AIO], "no probes");
 	assert_null(h.unseen[UNSEEN_URING]);
 	assert_int_equal(h.vfs_kinds, run.vfs_kinds);
-	assert_true(h.has_ops && !h.has_requests);
+	assert_true(h.has_ops && !h.has_requests && h.has_device_bytes);
 	assert_true(h.kernel && h.host && h.n_mounts);
 	assert_true(h.monotonic_ns && h.realtime_ns > h.monotonic_ns);
 	header_done(&h);

@@ -105,6 +105,7 @@ static struct sent_op_waited an_op(void)
 
 	for (int i = 0; i < ST_N; i++)
 		*(i < SENT_ON_CPU ? &w.op.on_cpu[i] : &w.waits[i - SENT_ON_CPU]) = 100 + i;
+	w.device_bytes = 12288;
 	return w;
 }
 
@@ -159,6 +160,8 @@ static void operations_are_as_they_were_sent(void **state)
 	assert_int_equal((int64_t)op->ret, -5);
 	assert_int_equal((int64_t)op->fd, -1);
 	assert_int_equal(op->requests, 7);
+	assert_int_equal(op->device_bytes, 12288);
+	assert_int_equal(f.events[1].op.device_bytes, 0);
 	for (int i = 0; i < ST_N; i++) {
 		assert_int_equal(op->strata[i], 100 + i);
 		assert_int_equal(f.events[1].op.strata[i], i < SENT_ON_CPU ? 100 + i : 0);
