@@ -74,6 +74,38 @@ struct rq_sums {
 					 * the epoch has, as a number */
 };
 
+/*
+ * What a kernel helper did for somebody: requests of one kind on one disk, or, with HELPER_TIME,
+ * how long it was at work. Names are padded with zeroes; one that fills its field has no NUL.
+ */
+struct helper_key {
+	char comm[COMM_LEN];		/* the helper's */
+	char work[COMM_LEN];		/* of a worker: the workqueue, "" if it is not known */
+	char for_comm[COMM_LEN];	/* "" if nobody is known, as for_pid and behalf */
+	unsigned int tid;		/* the helper's, as the kernel numbers it */
+	unsigned int for_pid;		/* thread group */
+	unsigned int dev;		/* kernel dev_t of the whole disk */
+	unsigned char op;		/* enum rq_op, or HELPER_TIME */
+	unsigned char behalf;		/* enum behalf: how it is known for whom */
+	unsigned char bio_based;	/* as in rq_key */
+	unsigned char pad;
+};
+
+enum { HELPER_TIME = RQ_N };
+
+struct helper_sums {
+	unsigned long long count;	/* requests; with HELPER_TIME, stretches on the CPU */
+	unsigned long long errors;
+	unsigned long long bytes;
+	unsigned long long tag_ns;
+	unsigned long long queue_ns;
+	unsigned long long device_ns;
+	/* with HELPER_TIME alone: on the CPU, waiting for it, asleep for requests */
+	unsigned long long cpu_ns;
+	unsigned long long runq_ns;
+	unsigned long long waited_ns;
+};
+
 struct rq_cell {
 	struct rq_sums sums;
 	unsigned int hist[HIST_N];	/* of device time, or of the whole with -Q */
@@ -91,6 +123,7 @@ struct rq_cell {
 
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
 _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
+_Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */
 #define LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n

@@ -92,6 +92,13 @@ const char *layer_name(unsigned int layer)
 	return NAME_OF(names, layer);
 }
 
+const char *behalf_name(unsigned int behalf)
+{
+	static const char *const names[BEHALF_N] = { NULL, "writeback", "helper" };
+
+	return behalf < BEHALF_N ? names[behalf] : NULL;
+}
+
 const char *lost_name(unsigned int lost)
 {
 	static const char *const names[LOST_N] = { "ring", "map_full", "unmatched_start",

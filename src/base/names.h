@@ -20,6 +20,7 @@ const char *rq_op_name(unsigned int op);	/* read write flush ... */
 const char *rq_op_code(unsigned int op);	/* as blkparse: R W F D DE WZ Z N */
 const char *by_name(unsigned int by);		/* pid comm file cgroup dev cache ... */
 const char *layer_name(unsigned int layer);	/* ops syscall vfs fs blk */
+const char *behalf_name(unsigned int behalf);	/* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);	/* ring map_full unmatched_start ... */
 
 /* The same as the end of a sentence, after how many; of LOST_N, what the kernel missed. NULL: it is

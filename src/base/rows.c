@@ -81,7 +81,8 @@ static void *table_row(struct row_table *t, size_t row_size, const void *key, si
 	return row;
 }
 
-_Static_assert(!offsetof(struct op_row, key) && !offsetof(struct rq_row, key), "keys are first");
+_Static_assert(!offsetof(struct op_row, key) && !offsetof(struct rq_row, key) &&
+		       !offsetof(struct helper_row, key), "keys are first");
 
 struct op_row *rows_op(struct rows *r, const struct op_key *key)
 {
@@ -97,6 +98,11 @@ struct rq_row *rows_rq(struct rows *r, const struct rq_key *key)
 
 	k.bucket = 0;
 	return table_row(&r->rqs, sizeof(struct rq_row), &k, sizeof(k));
+}
+
+struct helper_row *rows_helper(struct rows *r, const struct helper_key *key)
+{
+	return table_row(&r->helpers, sizeof(struct helper_row), key, sizeof(*key));
 }
 
 void op_row_add(struct op_row *row, const struct op_sums *s)
@@ -125,6 +131,19 @@ void rq_row_add(struct rq_row *row, const struct rq_sums *s)
 	row->device_ns += s->device_ns;
 	if (row->max_ns < s->max_ns)
 		row->max_ns = s->max_ns;
+}
+
+void helper_row_add(struct helper_row *row, const struct helper_sums *s)
+{
+	row->sums.count += s->count;
+	row->sums.errors += s->errors;
+	row->sums.bytes += s->bytes;
+	row->sums.tag_ns += s->tag_ns;
+	row->sums.queue_ns += s->queue_ns;
+	row->sums.device_ns += s->device_ns;
+	row->sums.cpu_ns += s->cpu_ns;
+	row->sums.runq_ns += s->runq_ns;
+	row->sums.waited_ns += s->waited_ns;
 }
 
 int op_row_merge(struct op_row *row, const struct op_row *more)
@@ -173,8 +192,11 @@ void rows_take(struct rows *r, struct snapshot *sn)
 	sn->n_ops = r->ops.n;
 	sn->rqs = (struct rq_row *)r->rqs.rows;
 	sn->n_rqs = r->rqs.n;
+	sn->helpers = (struct helper_row *)r->helpers.rows;
+	sn->n_helpers = r->helpers.n;
 	free(r->ops.index);
 	free(r->rqs.index);
+	free(r->helpers.index);
 	*r = (struct rows){};
 }
 

@@ -19,7 +19,7 @@ struct row_table {
 };
 
 struct rows {
-	struct row_table ops, rqs;
+	struct row_table ops, rqs, helpers;
 };
 
 /*
@@ -28,9 +28,11 @@ struct rows {
  */
 struct op_row *rows_op(struct rows *r, const struct op_key *key);
 struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
+struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
 
 void op_row_add(struct op_row *row, const struct op_sums *s);
 void rq_row_add(struct rq_row *row, const struct rq_sums *s);
+void helper_row_add(struct helper_row *row, const struct helper_sums *s);
 
 /* Add the sums and the histogram of another row, and nothing of who it is. 0 or -ENOMEM. */
 int op_row_merge(struct op_row *row, const struct op_row *more);

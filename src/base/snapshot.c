@@ -58,6 +58,7 @@ void snapshot_free(struct snapshot *sn)
 	for (size_t i = 0; i < sn->n_unfinished; i++)
 		free(sn->unfinished[i].file);
 	free(sn->unfinished);
+	free(sn->helpers);
 	free(sn->tasks);
 	free(sn->ops);
 	free(sn->rqs);

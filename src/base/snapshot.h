@@ -49,6 +49,13 @@ struct rq_row {
 	struct hist hist;
 };
 
+/* What a kernel helper did for somebody; see struct helper_key. Names are hostile. */
+struct helper_row {
+	struct helper_key key;
+	char disk[32];		/* as in rq_row; "" with HELPER_TIME */
+	struct helper_sums sums;
+};
+
 /* An operation that had not ended. */
 struct unfinished {
 	uint64_t age_ns;
@@ -73,6 +80,8 @@ struct snapshot {
 	size_t n_ops;
 	struct rq_row *rqs;	/* not sorted */
 	size_t n_rqs;
+	struct helper_row *helpers;	/* not sorted */
+	size_t n_helpers;
 	struct unfinished *unfinished;	/* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
 	uint64_t unseen_threads;	/* whose operations in progress are not among them */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * behalf.bpf.h - with BY_TASK: who an I/O counts for if another submits it.
+ * behalf.bpf.h - with conf.behalf: for whom an I/O is if another submits it. With BY_TASK it counts
+ * for that one; see helper.bpf.h for the other use.
  *
  * A page that is written back counts for the thread that made it dirty, whoever writes it back: a
  * kernel thread, sync(1), or a thread that needs memory. The last such thread is kept for each

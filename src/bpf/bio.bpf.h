@@ -8,8 +8,8 @@
 #ifndef IOSTRATA_BIO_BPF_H
 #define IOSTRATA_BIO_BPF_H
 
-#include "behalf.bpf.h"
 #include "done.bpf.h"
+#include "helper.bpf.h"
 #include "uring.bpf.h"
 #include "wait.bpf.h"
 
@@ -51,11 +51,11 @@ static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
 }
 
 /* Whose it is, and whether that is traced, where that matters (conf.issuers). @flags: of current,
- * with BY_TASK. */
+ * with conf.behalf. */
 static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio, u32 dev, u64 id,
 					   bool throttled, u32 flags)
 {
-	bool behalf = false, is_current = false;
+	bool behalf = false, is_current = false, helps = false;
 
 	if (CONF(sent_requests)) {
 		io->error = 0;
@@ -70,12 +70,16 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 		behalf = io_set_behalf(io, bio, flags);
 	if (is_current && !behalf)
 		current_name(&io->name);
+	if (CONF(helpers))
+		helps = io_set_helper(io, bio, id && !throttled ? flags : 0);
 	if (!bio_dev_wanted(bio, dev))
-		io->counted = 0;
+		io->counted = COUNTED_NOT;
 	else if (id)
 		io->counted = bio_wanted(bio, id, throttled, behalf, &io->tid);
 	else
 		io->counted = behalf || !CONF(process_filter);
+	if (helps && !io->counted && bio_dev_wanted(bio, dev))
+		io->counted = COUNTED_HELPER;
 }
 
 /* @throttled: see owner.bpf.h. @flags: see above. */
@@ -122,6 +126,8 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 			return false;
 		h->last_bio = bio_key(bio);
 		h->bio_cpu = cpu;
+		if (CONF(helpers))
+			helper_submits(h);
 	}
 	return t;
 }
@@ -152,10 +158,9 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	if (CONF(waits) && id)
 		throttled = !submitter_note(id, bio, cpu, op == RQ_READ ? bio->bi_iter.bi_size : 0,
 					    &outside);
-	if (CONF(by) == BY_TASK)
+	if (CONF(behalf))
 		flags = current_flags();
-	throttled = throttled && id &&
-		    current_is_kthrotld(CONF(by) == BY_TASK ? flags : current_flags());
+	throttled = throttled && id && current_is_kthrotld(CONF(behalf) ? flags : current_flags());
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
 	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)

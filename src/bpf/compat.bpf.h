@@ -263,16 +263,15 @@ static __always_inline struct kthread *task_kthread(struct task_struct *task)
 	return (void *)BPF_CORE_READ(task, set_child_tid);
 }
 
-/* Whether @task, a worker, works for the workqueue called @name just now; compares 8 bytes. */
-static __always_inline bool worker_is_for(struct task_struct *task, const char name[8])
+/* The first @len bytes of the name of the workqueue that @task, a worker, works for just now; all 0
+ * if it does not. */
+static __always_inline void worker_queue(struct task_struct *task, void *ret_name, u32 len)
 {
 	struct worker *worker = BPF_CORE_READ(task_kthread(task), data);
 	struct workqueue_struct___pre_6_9 *wq;
-	u64 is = 0;
 
 	wq = (void *)BPF_CORE_READ(worker, current_pwq, wq);
-	bpf_core_read(&is, sizeof(is), &wq->name);
-	return !__builtin_memcmp(&is, name, sizeof(is));
+	bpf_core_read(ret_name, len, &wq->name); /* what it cannot read is 0 */
 }
 
 /* CLOCK_MONOTONIC, ns. */

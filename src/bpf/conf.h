@@ -106,11 +106,15 @@ struct bpf_conf {
 	unsigned int io_slots_per_cpu;	/* how many of IO_SLOTS each CPU has; a power of two */
 	unsigned int op_rows_limit;	/* rows in a hash at which it must be drained */
 	unsigned int rq_rows_limit;
+	unsigned int helper_rows_limit;
 	/* what to do with it */
 	unsigned char layer;		/* enum layer */
 	unsigned char by;		/* enum by_key */
 	unsigned char rq_by;		/* rows of requests are keyed by it, too */
-	unsigned char issuers;		/* the submitter of a bio matters: rq_by, process_filter */
+	unsigned char issuers;		/* the submitter of a bio matters: rq_by, process_filter,
+					 * helpers */
+	unsigned char helpers;		/* what kernel helpers do has rows of its own */
+	unsigned char behalf;		/* for whom others do something matters: BY_TASK, helpers */
 	unsigned char row_slots;	/* rows are found by operation and file system alone */
 	unsigned char single_writer;		/* nobody else writes such a row meanwhile */
 	unsigned char queued;		/* histogram of requests: queue and tag too */
@@ -204,6 +208,7 @@ struct live {
 	unsigned int async_bios;	/* bios of such requests: entries of that hash */
 	unsigned int op_rows_made[2];	/* in the hash of an epoch, so far */
 	unsigned int rq_rows_made[2];
+	unsigned int helper_rows_made[2];
 	unsigned int drain_wanted;	/* one of them has reached its limit */
 	unsigned char epoch;		/* 0 or 1: which rows are added to; see drain.h */
 };

@@ -7,7 +7,7 @@
 #ifndef IOSTRATA_DONE_BPF_H
 #define IOSTRATA_DONE_BPF_H
 
-#include "row.bpf.h"
+#include "helper_row.bpf.h"
 #include "send.bpf.h"
 
 enum { MAX_ERRNO = 4095 };
@@ -251,7 +251,9 @@ static __always_inline void request_done(const struct io_state *io, const struct
 
 	if (CONF(sent_requests))
 		request_send(io, times);
-	if (CONF(uncounted))
+	if (CONF(helpers) && io->helper.tid)
+		helper_request_done(io, tag, queue, device);
+	if (CONF(uncounted) || (CONF(helpers) && io->counted == COUNTED_HELPER))
 		return;
 	shown = CONF(queued) ? times->c - times->q : device;
 	sums = request_row(io, hist_bucket(shown));

@@ -173,12 +173,20 @@ struct helper {
 	struct wait wait;
 	u32 n;				/* waits seen; the last HELPER_WAITS are kept */
 	struct helper_wait waits[HELPER_WAITS];
+	u32 bios_before;		/* of @bios; this and @idle when it last left the CPU, and
+					 * only with conf.helpers */
+	u8 idle;			/* a worker without work */
 	/* written by the thread itself */
 	u32 bio_cpu;
+	u32 bios;			/* submitted; this and @work only with conf.helpers */
+	char work[COMM_LEN];		/* workqueue that the last one was submitted for */
 	u64 last_bio;
 	/* written by its waker */
 	struct helper_waking waking;
 };
+
+/* Whether an I/O passed the filters: no; yes; only as what a helper does for one who does. */
+enum counted { COUNTED_NOT, COUNTED, COUNTED_HELPER };
 
 /* An I/O: a bio from its submission until it is done or, if it is the first of a request, until the
  * request is; or a request without such a bio. See io.bpf.h. */
@@ -191,22 +199,27 @@ struct io_state {
 	u32 requeues;
 	u8 op;				/* enum rq_op */
 	u8 bio_based;			/* of a device that has no requests */
-	u8 counted;			/* passed the filters */
+	u8 counted;			/* enum counted */
 	u8 requeued;			/* waits to be dispatched again */
 	u8 failed;
 	u8 hashed;			/* kept in the hash */
 	u8 throttled;			/* by blk-throttle, before its submission was seen */
 	u8 outside;			/* submitted outside of any operation */
 	int error;			/* the last; only with sent_requests, as most below */
-	u64 by[2];			/* of its row, as in rq_key; only with conf.rq_by */
 	u64 sector;			/* of the whole disk */
 	u32 cmd_flags;
 	u32 merges;			/* bios of a request beside the first, when dispatched */
 	union {
-		struct sent_who who;
-		struct task_name name;	/* of by[0]; only with BY_TASK */
+		struct {
+			u64 by[2];	/* of its row, as in rq_key; only with conf.rq_by */
+			union {
+				struct sent_who who;
+				struct task_name name;	/* of by[0]; only with BY_TASK */
+			};
+			struct sent_file_id file;
+		};
+		struct helper_key helper;	/* only with conf.helpers; tid 0: of no helper */
 	};
-	struct sent_file_id file;
 };
 
 /* The completion in progress at an interrupt level of a CPU. What runs there writes it. On kernels
@@ -342,27 +355,6 @@ struct {
 	__type(value, u32);
 } slots_taken SEC(".maps");
 
-/* The names of the files that an epoch has rows of, by FILE_KEY() and inode. */
-struct file_id {
-	u64 key, ino;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct file_id);
-	__type(value, struct file_name);
-} file_names_even SEC(".maps"), file_names_odd SEC(".maps");
-
-/* The names of the threads or processes that an epoch has rows of, by id. If there are many more
- * than fit, some are dropped; only their names are lost then. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, u64);
-	__type(value, struct task_name);
-} task_names_even SEC(".maps"), task_names_odd SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
@@ -374,6 +366,7 @@ const char zeroes[1024];
 _Static_assert(sizeof(zeroes) >= sizeof(struct op_sums), "op_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct rq_sums), "rq_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct file_name), "file_name");
+_Static_assert(sizeof(zeroes) >= sizeof(struct helper_sums), "helper_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct helper), "helper");
 _Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
 

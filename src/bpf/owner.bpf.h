@@ -187,7 +187,12 @@ static __always_inline void io_note_who(struct io_state *io, struct bio *bio, u6
 /* Current, which has @flags, is the worker that queues what blk-throttle has kept back. */
 static __always_inline bool current_is_kthrotld(u32 flags)
 {
-	return flags & PF_WQ_WORKER && worker_is_for((void *)current_task(), "kthrotld");
+	u64 queue;
+
+	if (!(flags & PF_WQ_WORKER))
+		return false;
+	worker_queue((void *)current_task(), &queue, sizeof(queue));
+	return !__builtin_memcmp(&queue, "kthrotld", sizeof(queue));
 }
 
 /* Whether @cgroup or one above it is listed. */

@@ -55,10 +55,14 @@ static __always_inline void io_absorb(struct io_state *io, const struct io_state
 	if (other->q - 1 < io->q - 1) {
 		io->q = other->q;
 		io->tid = other->tid;
-		io->by[0] = other->by[0];
-		io->by[1] = other->by[1];
+		if (CONF(rq_by)) {
+			io->by[0] = other->by[0];
+			io->by[1] = other->by[1];
+		}
 		if (CONF(by) == BY_TASK)
 			io->name = other->name;
+		if (CONF(helpers))
+			io->helper = other->helper;
 		if (CONF(sent_requests)) {
 			io->who = other->who;
 			io->file = other->file;

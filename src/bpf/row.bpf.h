@@ -16,6 +16,27 @@
 
 enum { SLOT_NEW = 1 << 16 };
 
+/* The names of the files that an epoch has rows of, by FILE_KEY() and inode. */
+struct file_id {
+	u64 key, ino;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct file_id);
+	__type(value, struct file_name);
+} file_names_even SEC(".maps"), file_names_odd SEC(".maps");
+
+/* The names of the threads or processes that an epoch has rows of, by id. If there are many more
+ * than fit, some are dropped; only their names are lost then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct task_name);
+} task_names_even SEC(".maps"), task_names_odd SEC(".maps");
+
 /* The slot of a file system type, with its name; FS_SLOTS if there is none. */
 static __always_inline u64 fs_slot(u64 fs)
 {

@@ -79,8 +79,8 @@ static __always_inline u64 current_pid_tgid(void)
 	return (u64)ns.tgid << 32 | ns.pid;
 }
 
-/* The comm of current, read directly where that can be: the BPF helper takes 100 instructions. Beyond
- * its NUL there may be remains of an older one. */
+/* The comm of current, read directly where that can be: the BPF helper takes 100 instructions.
+ * Beyond its NUL there may be remains of an older one. */
 static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 {
 	const u64 *comm;

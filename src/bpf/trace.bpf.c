@@ -94,7 +94,7 @@ int on_sched_switch(u64 *ctx)
 	if (is_helper(prev->flags) && prev->pid) {
 		h = helper_get(prev);
 		if (h)
-			wait_begin(&h->wait, asleep, now);
+			helper_off(h, prev, asleep, now);
 	}
 	if (may_have_op(next->flags)) {
 		t = task_lookup((u64)next);
@@ -115,7 +115,7 @@ static __always_inline int sched_waking(u64 *ctx, bool level_known)
 	struct task_struct *p = (void *)ctx[0];
 
 	woken(p, level_known);
-	if (CONF(by) == BY_TASK && p->flags & PF_KTHREAD && (u64)p != current_task())
+	if (CONF(behalf) && p->flags & PF_KTHREAD && (u64)p != current_task())
 		client_set(p, level_known);
 	return 0;
 }
@@ -170,7 +170,7 @@ int on_exit(u64 *ctx)
 	/* whether or not its flags tell of a helper: io_worker_exit() clears that (5.15, 6.1) */
 	if (CONF(waits))
 		bpf_map_delete_elem(&helpers, &tid);
-	if (CONF(by) == BY_TASK)
+	if (CONF(behalf))
 		bpf_map_delete_elem(&clients, &tid);
 	if (CONF(tracked) && group_tracked(p->tgid) && !is_io_thread(p) &&
 	    first_to_see(ctx, EV_EXIT, p))

@@ -17,6 +17,7 @@
 struct breakdown {
 	struct run run;
 	struct breakdown_opts opts;
+	bool helpers;
 	/* state */
 	FILE *out;			/* where output goes */
 	struct breakdown_view view;
@@ -25,8 +26,16 @@ struct breakdown {
 	struct utsname uts;
 };
 
+/* Not of a recording. */
+static const struct opt more_opts[] = {
+	{ 0, "helpers", OPT_FLAG(struct breakdown, helpers),
+	  .help = "what kernel threads and io workers did, for how long, and for whom" },
+	{},
+};
+
 static const struct opt_group groups[] = {
 	{ "What to measure", breakdown_measure_opts, offsetof(struct breakdown, opts) },
+	{ "Beside it", more_opts, 0 },
 	{ "Output", breakdown_output_opts, offsetof(struct breakdown, opts) },
 	RUN_GROUPS,
 	{},
@@ -46,7 +55,8 @@ static const struct opt_example examples[] = {
 };
 
 static const struct opt_columns columns[] = {
-	{ "Operations", op_columns }, { "Requests", rq_columns }, {},
+	{ "Operations", op_columns }, { "Requests", rq_columns },
+	{ "Helpers", helper_columns }, { "Times of helpers", helper_time_columns }, {},
 };
 
 static const struct opt_table table = {
@@ -93,6 +103,11 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (r->conf.layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "-T blk", why))
 		return -1;
+	if (b->helpers && r->conf.layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE, "--helpers goes with whole operations, -T shows "
+						   "a layer");
+	if (b->helpers && b->opts.by)
+		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
 	if (r->conf.fs && r->opts.filters.fs)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);
@@ -108,6 +123,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.by = breakdown_rows_by(&b->opts);
 	r->conf.queued = b->opts.queued;
 	r->conf.meta_calls = breakdown_meta_calls(&b->opts, r->conf.layer);
+	r->conf.helpers = b->helpers;
 	r->conf.records = b->opts.slowest_max;
 	r->conf.record_fs = r->opts.filters.fs;
 	return 0;
@@ -121,6 +137,7 @@ static void view_fill(struct breakdown *b)
 	uname(&b->uts);
 	breakdown_view_fill(v, &b->opts, r->conf.layer, fileno(b->out));
 	breakdown_view_run(v, r);
+	v->helpers = b->helpers;
 	v->kernel = b->uts.release;
 }
 

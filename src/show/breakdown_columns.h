@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown_columns.h - the figures of operations and of requests: each is described once, for
- * text, JSON and the manual.
+ * breakdown_columns.h - the figures of operations, of requests and of kernel helpers: each is
+ * described once, for text, JSON and the manual.
  */
 #ifndef IOSTRATA_BREAKDOWN_COLUMNS_H
 #define IOSTRATA_BREAKDOWN_COLUMNS_H
@@ -12,6 +12,9 @@
 
 /* Of struct op_row and of struct rq_row; .ctx is a struct breakdown_whole. */
 extern const struct column op_columns[], rq_columns[];
+
+/* Of struct helper_row: its requests, and its time with HELPER_TIME. No .ctx. */
+extern const struct column helper_columns[], helper_time_columns[];
 
 /* What both have of a row's container; @of: op, rq. */
 #define GET_CONTAINER(of, name, what)                                                              \

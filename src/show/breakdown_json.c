@@ -6,6 +6,7 @@
  */
 #include "show/breakdown_json.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -232,6 +233,29 @@ static void put_requests(struct writer *w, const struct breakdown_rows *rows)
 	json_put_end(&w->json, ']');
 }
 
+static int put_helpers(struct writer *w, const char *name, bool times)
+{
+	const struct columns columns = { .list = times ? helper_time_columns : helper_columns };
+	const struct helper_row **rows;
+
+	if (breakdown_missing(w->v, times ? ST_HELPER : MISSING_REQUESTS)) {
+		json_put_null(&w->json, name);
+		return 0;
+	}
+	rows = breakdown_helpers(w->sn, times);
+	if (!rows)
+		return -ENOMEM;
+	json_put_begin(&w->json, name, '[');
+	for (size_t i = 0; rows[i]; i++) {
+		json_put_begin(&w->json, NULL, '{');
+		columns_json(&w->json, &columns, rows[i]);
+		json_put_end(&w->json, '}');
+	}
+	json_put_end(&w->json, ']');
+	free(rows);
+	return 0;
+}
+
 static void put_costs(struct writer *w)
 {
 	const struct snapshot *sn = w->sn;
@@ -303,7 +327,11 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	put_costs(&w);
 	if (slowest)
 		put_slowest(&w, slowest, n_slowest);
+	if (v->helpers)
+		err = put_helpers(&w, "helpers", false);
+	if (v->helpers && !err)
+		err = put_helpers(&w, "helper_times", true);
 	json_put_end(&w.json, '}');
 	breakdown_rows_done(&rows);
-	return json_end_line(&w.json);
+	return err ? err : json_end_line(&w.json);
 }

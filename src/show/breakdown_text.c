@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "show/breakdown_columns.h"
 #include "show/first_screen.h"
+#include "show/helpers_text.h"
 #include "show/hist_text.h"
 #include "show/slowest_text.h"
 #include "show/unfinished_text.h"
@@ -382,6 +383,8 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		else
 			put_blocks(&o, v, sn, &rows);
 	}
+	if (!err)
+		err = helpers_put(&o, v, sn);
 	if (slowest)
 		slowest_put(&o, v, sn, slowest, n_slowest);
 	if (!told) {

@@ -108,6 +108,34 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 	return -ENOMEM;
 }
 
+uint64_t breakdown_helper_ns(const struct helper_row *r)
+{
+	return r->key.op == HELPER_TIME ? r->sums.cpu_ns :
+					  r->sums.tag_ns + r->sums.queue_ns + r->sums.device_ns;
+}
+
+static int helper_order(const void *a, const void *b)
+{
+	const struct helper_row *x = *(const struct helper_row *const *)a;
+	const struct helper_row *y = *(const struct helper_row *const *)b;
+	int order = by_u64(breakdown_helper_ns(y), breakdown_helper_ns(x));
+
+	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool times)
+{
+	const struct helper_row **rows = calloc(sn->n_helpers + 1, sizeof(*rows));
+	size_t n = 0;
+
+	for (size_t i = 0; rows && i < sn->n_helpers; i++)
+		if ((sn->helpers[i].key.op == HELPER_TIME) == times)
+			rows[n++] = &sn->helpers[i];
+	if (rows)
+		qsort(rows, n, sizeof(*rows), helper_order);
+	return rows;
+}
+
 static int key_compare(const struct op_row *x, const struct op_row *y)
 {
 	int order = memcmp(x->key.by, y->key.by, sizeof(x->key.by));

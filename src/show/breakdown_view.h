@@ -26,6 +26,7 @@ struct breakdown_view {
 	const struct column *sort;	/* of op_columns, with LAYER_BLK of rq_columns; NULL: by
 					 * total time */
 	uint64_t every_ns;		/* it is one of several intervals of this length; 0: not */
+	bool helpers;			/* what kernel helpers did is shown, too */
 	bool later;			/* not the first: skip what never changes */
 	const char *command;		/* its name, if it alone is traced; else NULL. Hostile */
 	unsigned int cpus;		/* of the machine; 0: not known */
@@ -107,6 +108,13 @@ const char *breakdown_missing_label(int i);
 
 /* What a histogram shows of a request row: device time, with -Q tag, queue and device. */
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r);
+
+/* The rows of @sn that are of @times, or else of requests, in order, and a NULL; to be freed. NULL:
+ * out of memory. */
+const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool times);
+
+/* Time of its requests from submission to completion, or on the CPU. */
+uint64_t breakdown_helper_ns(const struct helper_row *r);
 
 /* Last value (inclusive) that bucket @b stands for: the last bucket takes all up to @max_ns. */
 uint64_t breakdown_hist_high(unsigned int b, uint64_t max_ns);

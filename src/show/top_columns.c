@@ -44,7 +44,7 @@ static void get_rq_op(struct value *v, const void *row, const void *ctx)
 static void get_on_behalf(struct value *v, const void *row, const void *ctx)
 {
 	(void)ctx;
-	v->text = top_behalf_name(((const struct top_row *)row)->key.op >> 8);
+	v->text = behalf_name(((const struct top_row *)row)->key.op >> 8);
 }
 
 static void get_op(struct value *v, const void *row, const void *ctx)

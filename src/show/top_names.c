@@ -15,13 +15,6 @@ const char *top_view_name(enum top_view view)
 	return names[view];
 }
 
-const char *top_behalf_name(unsigned int behalf)
-{
-	static const char *const names[BEHALF_N] = { NULL, "writeback", "helper" };
-
-	return behalf < BEHALF_N ? names[behalf] : NULL;
-}
-
 /* All cgroups of a container have the number of the first; so have all that are in none, unless it
  * is not known where they are. */
 static uint64_t owner_number(const struct top_names *names, const struct top_name *of)

@@ -26,10 +26,6 @@ enum top_view {
 /* "pid", "tid" ...: as the user types it. */
 const char *top_view_name(enum top_view view);
 
-/* Why a request is charged to another than its submitter: "writeback", "helper"; NULL: it is
- * not. */
-const char *top_behalf_name(unsigned int behalf);
-
 /* A cgroup that was looked up. */
 struct top_name {
 	uint64_t id;

@@ -75,6 +75,16 @@ static struct op_row *op_row(struct collecting *c, const struct op_key *key)
 	return row;
 }
 
+static void disk_name(struct collecting *c, unsigned int dev, char ret_name[sizeof(c->disk)])
+{
+	if (dev != c->disk_dev || !c->disk_dev) {
+		lookup_dev(&c->mounts, dev, c->disk, sizeof(c->disk));
+		devices_meet(&c->to->devices, dev);
+	}
+	c->disk_dev = dev;
+	memcpy(ret_name, c->disk, sizeof(c->disk));
+}
+
 static struct rq_row *rq_row(struct collecting *c, const struct rq_key *key)
 {
 	struct rq_row *row = rows_rq(&c->to->rows, key);
@@ -83,12 +93,7 @@ static struct rq_row *rq_row(struct collecting *c, const struct rq_key *key)
 		return row;
 	row->major = DEV_MAJOR(key->dev);
 	row->minor = DEV_MINOR(key->dev);
-	if (key->dev != c->disk_dev || !c->disk_dev) {
-		lookup_dev(&c->mounts, key->dev, c->disk, sizeof(c->disk));
-		devices_meet(&c->to->devices, key->dev);
-	}
-	c->disk_dev = key->dev;
-	memcpy(row->disk, c->disk, sizeof(row->disk));
+	disk_name(c, key->dev, row->disk);
 	if (!rowmaps_rq_by(c->maps->by))
 		return row;
 	if (key->by[0])
@@ -118,6 +123,19 @@ static int rq_entry_add(struct collecting *c, const void *key, const void *sums)
 		return -ENOMEM;
 	rq_row_add(row, s);
 	return hist_add(&row->hist, k->bucket, s->count);
+}
+
+static int helper_entry_add(struct collecting *c, const void *key, const void *sums)
+{
+	const struct helper_key *k = key;
+	struct helper_row *row = rows_helper(&c->to->rows, k);
+
+	if (!row)
+		return -ENOMEM;
+	if (!row->sums.count && k->op != HELPER_TIME)
+		disk_name(c, k->dev, row->disk);
+	helper_row_add(row, sums);
+	return 0;
 }
 
 static int name_entry_add(struct collecting *c, const void *key, const void *name)
@@ -273,6 +291,9 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	if (!err && maps->live->rq_rows_made[epoch])
 		err = hash_empty(&c, maps->rqs[epoch], sizeof(struct rq_key),
 				 sizeof(struct rq_sums), rq_entry_add);
+	if (!err && maps->live->helper_rows_made[epoch])
+		err = hash_empty(&c, maps->helpers[epoch], sizeof(struct helper_key),
+				 sizeof(struct helper_sums), helper_entry_add);
 	if (!err)
 		err = slots_empty(&c);
 	mounts_free(&c.mounts);

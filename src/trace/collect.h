@@ -20,7 +20,8 @@ struct live;
 
 /* Where the programs keep their rows. Owns nothing. */
 struct cell_maps {
-	int ops[2], rqs[2], file_names[2], task_names[2]; /* descriptors, by epoch */
+	/* descriptors, by epoch */
+	int ops[2], rqs[2], helpers[2], file_names[2], task_names[2];
 	int n_cpus;
 	struct op_cell *slots;			/* SLOT_CELLS() or NULL; emptied */
 	unsigned int *hists;			/* [HIST_CPUS], if they are apart; else NULL */

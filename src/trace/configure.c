@@ -146,6 +146,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		       sc->meta_calls || c->aio_calls || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->cpu_split = c->waits && !sc->cpu_whole;
+	c->helpers = sc->helpers;
+	c->behalf = sc->by == BY_TASK || sc->helpers;
 	c->marks = c->waits || sc->by == BY_TASK;
 	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
 	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_TASK ||
@@ -154,7 +156,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->thread_filter = c->n_pids || c->n_comms || c->tracked;
 	c->process_filter = c->thread_filter || c->n_cgroups;
 	c->rq_by = rowmaps_rq_by(sc->by);
-	c->issuers = c->rq_by || c->process_filter || c->sent_requests;
+	c->issuers = c->rq_by || c->process_filter || c->sent_requests || c->helpers;
 	c->file_filter = c->n_files || c->n_devs;
 	c->file_details = c->file_filter || c->records || c->sent_ops || c->by == BY_FILE ||
 			  c->by == BY_DEV || c->by == BY_CACHE;

@@ -22,6 +22,8 @@ static bool map_wanted(const struct session_conf *sc, const char *name, bool asy
 {
 	if (!strcmp(name, "async_ops") || !strcmp(name, "async_bios"))
 		return async;
+	if (!strncmp(name, "helper_rows", strlen("helper_rows")))
+		return sc->helpers;
 	if (!strcmp(name, "tracked"))
 		return sc->follow;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") ||
@@ -52,6 +54,7 @@ void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size
 	struct rowmaps r = { .ops = sc->layer != LAYER_BLK && !sc->uncounted,
 			     .requests = maps_have_requests(sc) && !sc->uncounted,
 			     .calls = sc->meta_calls || sc->layer == LAYER_SYSCALL, .by = sc->by,
+			     .helpers = sc->helpers,
 			     .cpus = libbpf_num_possible_cpus(), .disks = disks_count() };
 
 	rowmaps_size(&r, ret_size);
@@ -83,7 +86,7 @@ static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
 	map_resize(obj, "async_ops", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
-	map_resize(obj, "clients", sc->by == BY_TASK ? helpers_max(cpus) : 1);
+	map_resize(obj, "clients", sc->by == BY_TASK || sc->helpers ? helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
 		map_resize(obj, "rings", stream_rings(cpus));
 	map_resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);

@@ -196,7 +196,7 @@ unsigned int plan_asked(const struct session_conf *conf)
 		caps |= CAP_FAULTS;
 	if (conf->follow)
 		caps |= CAP_CHILD;
-	if (conf->by == BY_TASK)
+	if (conf->by == BY_TASK || conf->helpers)
 		caps |= CAP_BEHALF;
 	if ((caps & CAP_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
 				      rowmaps_rq_by(conf->by) || conf->sent_requests))

@@ -16,6 +16,7 @@ enum {
 	TASK_NAMES = BY_ROWS / 4,
 	DIRTIERS = BY_ROWS,	/* files, and pages of metadata: the oldest go */
 	RQ_ROWS = 512,
+	HELPER_ROWS = 8192,
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	ROWS_PER_DISK = 64,
 };
@@ -37,7 +38,7 @@ static unsigned int least(unsigned int a, unsigned int b)
 
 void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 {
-	struct rowmaps_size z = { 1, 1, 1, 1, 1, 1, 1, 1, false };
+	struct rowmaps_size z = { 1, 1, 1, 1, 1, 1, 1, 1, 1, false };
 
 	if (r->ops)
 		z.op_rows = !rowmaps_in_slots(r) ? BY_ROWS : r->calls ? CALL_ROWS : OP_ROWS;
@@ -45,8 +46,10 @@ void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 		z.file_names = FILE_NAMES;
 	if (BY_NAMES_TASKS(r->by))
 		z.task_names = r->by == BY_TASK ? BY_ROWS : TASK_NAMES;
-	if (r->by == BY_TASK)
+	if (r->by == BY_TASK || r->helpers)
 		z.dirtiers = DIRTIERS;
+	if (r->helpers)
+		z.helper_rows = HELPER_ROWS;
 	if (r->requests && rowmaps_rq_by(r->by)) {
 		z.rq_rows = BY_ROWS;
 	} else if (r->requests) {
@@ -70,6 +73,7 @@ void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c)
 	if (size->file_names > 1) /* each row may be for a file of its own */
 		c->op_rows_limit = least(c->op_rows_limit, size->file_names / 2);
 	c->rq_rows_limit = size->rq_rows / 4;
+	c->helper_rows_limit = size->helper_rows / 4;
 	c->hists_apart = size->hists_apart;
 }
 
@@ -84,6 +88,8 @@ void rowmaps_resize(const struct rowmaps_size *size, struct bpf_object *obj)
 	resize(obj, "op_rows_odd", size->op_rows);
 	resize(obj, "rq_rows_even", size->rq_rows);
 	resize(obj, "rq_rows_odd", size->rq_rows);
+	resize(obj, "helper_rows_even", size->helper_rows);
+	resize(obj, "helper_rows_odd", size->helper_rows);
 	resize(obj, "file_names_even", size->file_names);
 	resize(obj, "file_names_odd", size->file_names);
 	resize(obj, "task_names_even", size->task_names);

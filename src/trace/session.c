@@ -123,6 +123,8 @@ static int drain_start(struct session *s, struct reason *why)
 	struct cell_maps maps = {
 		.ops = { bpf_map__fd(t->maps.op_rows_even), bpf_map__fd(t->maps.op_rows_odd) },
 		.rqs = { bpf_map__fd(t->maps.rq_rows_even), bpf_map__fd(t->maps.rq_rows_odd) },
+		.helpers = { bpf_map__fd(t->maps.helper_rows_even),
+			     bpf_map__fd(t->maps.helper_rows_odd) },
 		.file_names = { bpf_map__fd(t->maps.file_names_even),
 				bpf_map__fd(t->maps.file_names_odd) },
 		.task_names = { bpf_map__fd(t->maps.task_names_even),

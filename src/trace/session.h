@@ -37,6 +37,7 @@ struct session_conf {
 	bool uncounted;			/* nothing is added up: there are no rows */
 	size_t buffer_bytes;		/* for records sent but not yet delivered */
 	bool meta_calls;		/* operations of kind meta have a row for each call */
+	bool helpers;			/* LAYER_OPS: what kernel helpers do has rows, too */
 	bool stats;			/* let the kernel time our programs */
 	bool follow;			/* only the process forked next, and its descendants */
 	uint64_t min_ns;

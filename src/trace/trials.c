@@ -31,6 +31,7 @@ static const struct session_conf variants[] = {
 	{ .follow = true, .kinds = ~0U, .sent_ops = true, .sent_requests = true,
 	  .buffer_bytes = 1 },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_TASK },
+	{ .follow = true, .kinds = ~0U, .helpers = true },
 };
 
 /* Loads those of programs[] without an error in @errs as @sc wants them; notes the errors of those

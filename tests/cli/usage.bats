@@ -117,6 +117,10 @@ load lib
 	says "--slowest .* -T"
 	expect 2 breakdown --by file -T blk
 	says "--by .* -T blk"
+	expect 2 breakdown --helpers -T blk
+	says "--helpers .* -T"
+	expect 2 breakdown --helpers --by file
+	says "--helpers and --by exclude one another"
 	expect 2 record --by file --requests -D 1
 	says "--by has no meaning with --requests"
 	expect 2 doctor -- true

@@ -99,6 +99,21 @@ def _record(row: Json, missing: list[str], wall_ns: int, where: str) -> None:
         _expect("A1.rows", _null_or_not(name, ns, missing, row["op"]), where, (name, ns))
 
 
+def _helpers(one: Json, where: str) -> None:
+    for row in one.get("helpers", []):
+        spans = [row[name] for name in ("tag_ns", "queue_ns", "device_ns")]
+        _expect("A4.sum", sum(ns or 0 for ns in spans) == row["total_ns"], where, row)
+        _expect("A1.rows", 0 <= row["errors"] <= row["count"] > 0, where, row)
+    for row in one.get("helper_times", []):
+        _expect("A2.range", row["cpu_ns"] + row["waited_ns"] <= one["duration_ns"], where, row)
+    for row in one.get("helpers", []) + one.get("helper_times", []):
+        known = {row[name] is not None for name in ("for_pid", "for_comm", "on_behalf")}
+        _expect("A1.rows", len(known) == 1 and row["pid"], where, row)
+    for name in ("helpers", "helper_times"):
+        _one_row_each([(r["pid"], r["comm"], r["work"], r["for_pid"], r["for_comm"], r["on_behalf"],
+                        r.get("dev"), r.get("op")) for r in one.get(name, [])], where)
+
+
 def _one_row_each(keys: list[Any], where: str) -> None:
     _expect("A1.rows", len(set(keys)) == len(keys), where, ("twice", sorted(map(str, keys))[:6]))
 
@@ -119,6 +134,7 @@ def look(one: Json, wall_ns: int, args: str) -> None:
     _one_row_each([(r["dev"], r["op"], r["key"]) for r in one["requests"] or []], where)
     for row in one.get("slowest") or []:
         _record(row, missing, wall_ns, f"{where} {row['call']} {row['path']}")
+    _helpers(one, where)
     for name, value in one["lost"].items():
         _expect("A2.range", _whole(value), where, (name, value))
 

@@ -387,6 +387,66 @@ static void the_rest_is_in_one_line(void **state)
 	fixture_done(&f);
 }
 
+static void fill_helper(struct helper_row *r, const char *comm, const char *work,
+			unsigned int for_pid, unsigned char op)
+{
+	snprintf(r->key.comm, sizeof(r->key.comm), "%s", comm);
+	snprintf(r->key.work, sizeof(r->key.work), "%s", work);
+	if (for_pid)
+		memcpy(r->key.for_comm, HOSTILE, sizeof(r->key.for_comm));
+	r->key.tid = 40 + comm[strlen(comm) - 1];
+	r->key.for_pid = for_pid;
+	r->key.behalf = for_pid ? BEHALF_WRITEBACK : BEHALF_NONE;
+	r->key.op = op;
+	r->sums = (struct helper_sums){ 2, 0, 8192, 2000, 4000, 6000, 0, 0, 0 };
+	if (op == HELPER_TIME)
+		r->sums = (struct helper_sums){ 2, 0, 0, 0, 0, 0, 6000, 4000, 2000 };
+	else
+		snprintf(r->disk, sizeof(r->disk), "vda");
+}
+
+/* Two workers of one workqueue, one of which may be known in another way to be for the process; the
+ * journal's thread, for nobody who is known; and the time of workers whose work is not known. */
+static void fixture_helpers(struct fixture *f)
+{
+	struct helper_row *rows = calloc(5, sizeof(*rows));
+
+	fixture_usual(f);
+	assert_non_null(rows);
+	f->sn.helpers = rows;
+	f->sn.n_helpers = 5;
+	fill_helper(&rows[0], "kworker/u8:1", "writeback", 700, RQ_WRITE);
+	fill_helper(&rows[1], "kworker/u8:2", "writeback", 700, RQ_WRITE);
+	rows[1].key.behalf = BEHALF_HELPER;
+	fill_helper(&rows[2], "jbd2/vda-8", "", 0, RQ_WRITE);
+	fill_helper(&rows[3], "kworker/u8:1", "", 700, HELPER_TIME);
+	fill_helper(&rows[4], "kworker/u8:2", "", 700, HELPER_TIME);
+}
+
+static void helpers_of_one_kind_are_one_row_of_text(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_helpers(&f);
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "jbd2");
+	v.helpers = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nwriteback  \\x1b[2J\\xff");
+	assert_has(f.text, " 700 vda  write        4 16.0 KiB 2.00 us 3.00 us\n");
+	assert_has(f.text, "\njbd2/vda-8 -");
+	assert_has(f.text, " - vda  write        2 8.00 KiB");
+	assert_has(f.text, "\nof 6 requests of helpers it is not known for whom 2 were\n");
+	assert_has(f.text, " 700  12.0 us    8.00 us   4.00 us\n");
+	assert_has(f.text, "\nkworker ");
+	f.sn.n_helpers = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nno request of a kernel thread or io worker\n");
+	fixture_done(&f);
+}
+
 static void rows_are_sorted_by_total_time(void **state)
 {
 	struct fixture f;
@@ -871,6 +931,44 @@ static const char *string_of(const json_t *o, const char *name)
 
 	assert_true(json_is_string(v));
 	return json_string_value(v);
+}
+
+static void helpers_in_json_are_each_thread(void **state)
+{
+	struct missing missing = { .requests = "no", .stratum[ST_HELPER] = "no" };
+	struct breakdown_view v = plain;
+	json_t *j, *row, *times;
+	struct fixture f;
+
+	(void)state;
+	fixture_helpers(&f);
+	j = read_back(&f, &v, 0);
+	assert_null(json_object_get(j, "helpers"));
+	json_decref(j);
+	v.helpers = true;
+	j = read_back(&f, &v, 0);
+	assert_int_equal(json_array_size(json_object_get(j, "helpers")), 3);
+	for (size_t i = 0; i < 3; i++) {
+		row = json_array_get(json_object_get(j, "helpers"), i);
+		assert_int_equal(json_integer_value(json_object_get(row, "total_ns")), 12000);
+		if (!json_is_null(json_object_get(row, "work")))
+			continue;
+		assert_true(json_is_null(json_object_get(row, "for_pid")));
+		assert_true(json_is_null(json_object_get(row, "for_comm")));
+		assert_true(json_is_null(json_object_get(row, "on_behalf")));
+	}
+	times = json_object_get(j, "helper_times");
+	assert_int_equal(json_array_size(times), 2);
+	row = json_array_get(times, 0);
+	assert_int_equal(json_integer_value(json_object_get(row, "cpu_ns")), 6000);
+	assert_int_equal(json_integer_value(json_object_get(row, "for_pid")), 700);
+	json_decref(j);
+	v.missing = &missing;
+	j = read_back(&f, &v, 0);
+	assert_true(json_is_null(json_object_get(j, "helpers")));
+	assert_true(json_is_null(json_object_get(j, "helper_times")));
+	json_decref(j);
+	fixture_done(&f);
 }
 
 static json_int_t strata_sum(const json_t *row)
@@ -1404,6 +1502,8 @@ int main(void)
 		cmocka_unit_test(the_answer_is_of_what_was_asked),
 		cmocka_unit_test(the_rest_is_in_one_line),
 		cmocka_unit_test(a_screen_is_full),
+		cmocka_unit_test(helpers_of_one_kind_are_one_row_of_text),
+		cmocka_unit_test(helpers_in_json_are_each_thread),
 		cmocka_unit_test(rows_are_sorted_by_total_time),
 		cmocka_unit_test(no_line_is_too_long_or_unsafe),
 		cmocka_unit_test(files_in_progress_fit_and_are_safe),
