@@ -118,6 +118,7 @@ struct bpf_conf {
 	unsigned char row_slots;	/* rows are found by operation and file system alone */
 	unsigned char single_writer;		/* nobody else writes such a row meanwhile */
 	unsigned char queued;		/* histogram of requests: queue and tag too */
+	unsigned char rq_sums_only;	/* requests have no histogram */
 	unsigned char records;		/* send slow operations as records */
 	unsigned char sent_ops, sent_requests; /* send all, struct sent_...; see send.bpf.h */
 	unsigned char uncounted;	/* add nothing to rows */

@@ -256,7 +256,7 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	if (CONF(uncounted) || (CONF(helpers) && io->counted == COUNTED_HELPER))
 		return;
 	shown = CONF(queued) ? times->c - times->q : device;
-	sums = request_row(io, hist_bucket(shown));
+	sums = request_row(io, CONF(rq_sums_only) ? 0 : hist_bucket(shown));
 	if (!sums)
 		return;
 	atomic_add(&sums->count, 1);

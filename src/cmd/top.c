@@ -142,6 +142,7 @@ static int resolve(struct run *r, struct reason *why)
 		r->conf.layer = LAYER_BLK;
 	r->conf.tag_in_queue = r->conf.layer == LAYER_BLK;
 	r->conf.queued = true; /* percentiles cover the same time as total_ns */
+	r->conf.rq_sums_only = !t->screen && !r->opts.json && strcmp(t->sort, "p99");
 	r->conf.records = t->screen;
 	r->conf.record_fs = r->opts.filters.fs;
 	return 0;

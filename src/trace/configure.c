@@ -125,6 +125,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	 * to 6.19 the tracepoint or BPF itself forbids preemption there (4aadde89d81f) */
 	c->single_writer = c->row_slots && !f->preemptible_tracepoints;
 	c->queued = sc->queued;
+	c->rq_sums_only = sc->rq_sums_only;
 	c->records = sc->records;
 	c->sent_ops = sc->sent_ops;
 	c->sent_requests = sc->sent_requests;

@@ -28,6 +28,7 @@ struct session_conf {
 	bool cpu_whole;			/* LAYER_OPS: time on the CPU is not split by layer */
 	bool tag_in_queue;		/* LAYER_BLK: only the sum of both times is of interest */
 	bool queued;			/* request histograms from submission instead of dispatch */
+	bool rq_sums_only;		/* no request histograms: all are in the first bucket */
 	bool all_files;
 	bool all_faults;		/* also page faults that found their page */
 	bool records;			/* session_poll() delivers slow operations */
