@@ -77,6 +77,18 @@ top_ended() { # STATUS
 	(($(grep -c loadavg <<<"$output") == 3))
 }
 
+@test "top: text that is sorted by the 99th percentile has it" {
+	data
+	to=$tmp/out start top -b --sort p99 0.5
+	read_direct "$dir/data" 23
+	sleep 1
+	finish INT
+	((status == 0))
+	# a row's is not below its mean, but for the width of a bucket
+	awk '$2 == "reader" && $3 == "R" { n++; bad += $(NF - 1) * 0.5 > $NF * 1.04 }
+		END { exit !(n && !bad) }' "$tmp/out" || { cat "$tmp/out"; false; }
+}
+
 @test "top: JSON has both sides of a process that has ended" {
 	data
 	to=$tmp/out start top --json 0.5
