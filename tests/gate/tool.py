@@ -109,10 +109,10 @@ class Trace:
         self.stderr += err
         if "this kernel refuses" in self.stderr:
             raise Broken(f"iostrata {' '.join(self.args)}: {self.stderr}")
-        self.read(out)
+        self.output_parse(out)
         return self
 
-    def read(self, out: str) -> None:
+    def output_parse(self, out: str) -> None:
         wall_ns = int((time.monotonic() - self._begin) * 1e9)
         for line in out.splitlines():
             self.objects.append(json.loads(line))
@@ -176,7 +176,7 @@ class TopText(Trace):
         self.argv = [copy(), self.tool, "-b", "-r", "10000", *self.args]
         self.lines: list[Json] = []
 
-    def read(self, out: str) -> None:
+    def output_parse(self, out: str) -> None:
         for line in out.splitlines():
             fields = line.rsplit(maxsplit=7)  # a name may have spaces
             if len(fields) == 8 and fields[2].isdigit() and fields[3].isdigit():
