@@ -79,11 +79,23 @@ static __always_inline u64 current_pid_tgid(void)
 	return (u64)ns.tgid << 32 | ns.pid;
 }
 
-/* The comm of current, read directly where that can be: the BPF helper takes 100 instructions.
- * Beyond its NUL there may be remains of an older one. */
+/* The top bit of the first byte of @eight that is 0, and nothing else; 0: none is. */
+static __always_inline u64 first_nul(u64 eight)
+{
+	u64 nuls = (eight - 0x0101010101010101ULL) & ~eight & 0x8080808080808080ULL;
+
+	return nuls & -nuls;
+}
+
+/*
+ * The comm of current, read directly where that can be: the BPF helper takes 100 instructions.
+ * Some kernels leave remains of an older one beyond its NUL; since names are keys, these are made
+ * zeroes.
+ */
 static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 {
 	const u64 *comm;
+	u64 nul;
 
 	if (have_current_btf()) {
 		comm = (const u64 *)bpf_get_current_task_btf()->comm;
@@ -92,6 +104,9 @@ static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 	} else {
 		bpf_core_read(ret, COMM_LEN, &((struct task_struct *)current_task())->comm);
 	}
+	nul = first_nul(ret[0]);
+	ret[0] &= nul - 1;
+	ret[1] = nul ? 0 : ret[1] & (first_nul(ret[1]) - 1);
 }
 
 /* The same, with its cgroup. */
