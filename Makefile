@@ -7,22 +7,26 @@
 #   make unit       tests of functions; house: of the sources; cli: of the command line (root)
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
 #                   kernels, in VMs; guests: what make test has of that; many: with 256 possible CPUs
-#   make bench      what tracing costs
-#   make fuzz       [FUZZ_SECONDS=30] for each fuzzer
-#   make man        build/iostrata.1; deb: a Debian package in build/deb; clean
+#   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
+#   make fuzz       [FUZZ_SECONDS=30] for each; man: build/iostrata.1; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion
 #
-# V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, each in a directory
-# of its own: build/debug, build/san.
+# V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, ARCH=arm64 for that
+# (tests/setup --cross arm64), each in a directory of its own: build/debug, build/san, build/arm64.
 
-B := build
-ARCH ?= $(shell uname -m)
+ARCH := $(shell uname -m)
+override ARCH := $(ARCH:arm64=aarch64)
+BPF_ARCH := $(patsubst x86_64,x86,$(ARCH:aarch64=arm64))
+CROSS := $(if $(filter-out $(shell uname -m),$(ARCH)),$(ARCH)-linux-gnu-)
+CC := $(if $(CROSS),$(CROSS)gcc,$(CC))
+AR := $(if $(CROSS),$(CROSS)ar,$(AR))
+B := build$(if $(CROSS),/$(BPF_ARCH))
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
 TEST_KERNELS ?= 5.10 6.1 6.12
 # The suites of top, funcs and record: in make test on one kernel, which has every kind of hook.
-COMMANDS := ^(top|funcs|fault|helpers|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
+COMMANDS := ^(top|funcs|fault|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
 COMMAND_KERNELS ?= 6.1
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -31,16 +35,12 @@ SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 JOBS := -j$(shell nproc 2>/dev/null || echo 1)
 
 # The first clang that is new enough, be its name clang or clang-NN.
-ifndef CLANG
-CLANG := $(shell for c in clang $$(ls /usr/bin /usr/local/bin 2>/dev/null | \
+CLANG := $(or $(CLANG),$(shell for c in clang $$(ls /usr/bin /usr/local/bin 2>/dev/null | \
 	grep -x 'clang-[0-9]*' | sort -t- -k2 -rn); do \
-	v=$$($$c -dumpversion 2>/dev/null) && [ "$${v%%.*}" -ge 14 ] && echo $$c && break; done)
-endif
+	v=$$($$c -dumpversion 2>/dev/null) && [ "$${v%%.*}" -ge 14 ] && echo $$c && break; done))
 # Ubuntu's is a wrapper that wants the running kernel's own; any of its versions will do.
-ifndef BPFTOOL
-BPFTOOL := $(shell for c in bpftool /usr/lib/linux-tools*/*/bpftool /usr/lib/linux-tools/*/bpftool; do \
-	$$c version >/dev/null 2>&1 && echo $$c && break; done)
-endif
+BPFTOOL := $(or $(BPFTOOL),$(shell for c in bpftool /usr/lib/linux-tools*/*/bpftool \
+	/usr/lib/linux-tools/*/bpftool; do $$c version >/dev/null 2>&1 && echo $$c && break; done))
 
 O := $(B)$(if $(DEBUG),/debug)$(if $(SAN),/san)$(if $(FUZZ),/fuzz)$(if $(STATIC),/static)
 SANITIZED := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -54,13 +54,11 @@ OPT += -ffunction-sections -DSTATIC
 override LDFLAGS += -static -s -Wl,--gc-sections,--no-warnings
 endif
 
-CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g $(OPT) $(CPPFLAGS) \
-	$(CFLAGS)
+CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g $(OPT) $(CPPFLAGS) $(CFLAGS)
 # Debian's name of OTF2's; the shared one costs every start 400 KB.
-LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -lcap -lncursesw \
-	-ltinfo
+LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -lcap -lncursesw -ltinfo
 TERMS := linux xterm xterm-256color screen screen-256color tmux tmux-256color vt100 vt220
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
+BPF_CFLAGS := -g -O2 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
 
 SRCS := $(filter-out src/bpf/%,$(wildcard src/*.c src/*/*.c))
 LIB_OBJS := $(patsubst src/%.c,$(O)/%.o,$(filter-out src/main.c,$(SRCS)))
@@ -72,7 +70,7 @@ all: $(O)/iostrata
 
 static:
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
-	$(Q)cp $(B)/static/iostrata $(B)/iostrata-static-$(ARCH)
+	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
 $(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture export))
 
@@ -144,7 +142,6 @@ live: all static
 matrix: all static
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
-# What make test has of the matrix.
 guests: all static
 	$(Q)tests/vm/matrix --again $(TEST_KERNELS:%='%=^(?!.*($(COMMANDS)))') $(COMMAND_KERNELS:%='%=$(COMMANDS)')
 
@@ -164,6 +161,9 @@ run:
 
 bench: all
 	$(Q)tests/bench/bench $(BENCH)
+
+mutants: all
+	$(Q)tests/mutate $(MUTANTS)
 
 fuzz:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) FUZZ=1 fuzzers
@@ -195,6 +195,5 @@ clean:
 	rm -rf $(B)
 
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
-.SECONDARY:
-.DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests many test run bench fuzz fuzzers man install deb clean
+.SECONDARY .DELETE_ON_ERROR:
+.PHONY: all static unit house cli live matrix guests many test run bench mutants fuzz fuzzers man install deb clean

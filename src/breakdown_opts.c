@@ -168,7 +168,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->width = terminal_width(fd);
 	v->terminal = isatty(fd);
 	v->color = v->terminal && wants_color();
-	v->call_name = syscall_name;
+	v->call_name = syscall_names(MACHINE_OWN);
 }
 
 void breakdown_view_run(struct breakdown_view *v, const struct run *r)

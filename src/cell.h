@@ -106,6 +106,21 @@ struct helper_sums {
 	unsigned long long waited_ns;
 };
 
+/* Where a thread was in the kernel while it slept for reasons that are not known. */
+enum { WHY_CALLERS = 4 };
+
+struct why_key {
+	unsigned long long fs;		/* as in op_key; 0: not known */
+	unsigned long long at[WHY_CALLERS]; /* who called the scheduler or a lock, who called that
+					     * ...; 0: nobody */
+	unsigned char op;		/* enum op_kind */
+	unsigned char pad[7];
+};
+
+struct why_sums {
+	unsigned long long count, total_ns, max_ns;
+};
+
 struct rq_cell {
 	struct rq_sums sums;
 	unsigned int hist[HIST_N];	/* of device time, or of the whole with -Q */
@@ -124,6 +139,7 @@ struct rq_cell {
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
 _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 _Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");
+_Static_assert(sizeof(struct why_key) == 48, "why_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */
 #define LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n

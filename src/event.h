@@ -210,20 +210,21 @@ struct sent_file_id {
 
 enum { SENT_ON_CPU = ST_FS + 1 };	/* strata of an operation that never left the CPU */
 
+/* First what is often the same in many of them. */
 struct sent_op {
 	unsigned char what;
 	unsigned char kind;		/* enum op_kind */
 	unsigned char cache;		/* enum cache_class */
 	unsigned char fs;		/* slot of its type, + SENT_FS_FIRST */
 	unsigned short call;
-	unsigned short open_flags;	/* of the open file: O_..., the low half */
+	unsigned short open_flags;	/* of the open file: RECORDED_FLAGS(), the low half */
+	unsigned int requests;
+	int fd;				/* descriptor; -1: none */
 	struct sent_who who;
 	struct sent_file_id file;
 	unsigned long long start_ns;
 	unsigned long long offset, len;	/* as in op_record */
 	long long ret;
-	unsigned int requests;
-	int fd;				/* descriptor; -1: none */
 	unsigned long long on_cpu[SENT_ON_CPU];
 };
 

@@ -7,11 +7,14 @@
 #include "base/reason.h"
 #include "base/rlimits.h"
 #include "base/text.h"
+#include "capture/recording.h"
 #include "trace/syscalls.h"
 
 int export_dir(const char *file, const char *dir, struct otf2_counts *counts, struct reason *why)
 {
 	FILE *f = fopen(file, "re");
+	enum machine machine = MACHINES;
+	struct recording rec;
 	struct rlimits limits;
 	int got;
 
@@ -19,7 +22,11 @@ int export_dir(const char *file, const char *dir, struct otf2_counts *counts, st
 		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
 				  strerror(errno));
 	rlimits_raise(&limits); /* each location has a file */
-	got = otf2_export(f, file, dir, syscall_name, counts, why);
+	if (!recording_open(&rec, f, file, why)) /* else that is told below */
+		machine = rec.header.machine;
+	recording_close(&rec);
+	rewind(f);
+	got = otf2_export(f, file, dir, syscall_names(machine), counts, why);
 	fclose(f);
 	return got;
 }

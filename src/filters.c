@@ -61,18 +61,19 @@ static bool sysfs_dev(const char *dir, const char *entry, unsigned int *ret_dev)
 {
 	unsigned int maj, min;
 	char path[PATH_MAX];
-	bool ok;
+	int got;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s/dev", dir, entry);
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	ok = fscanf(f, "%u:%u", &maj, &min) == 2;
+	got = fscanf(f, "%u:%u", &maj, &min);
 	fclose(f);
-	if (ok)
-		*ret_dev = maj << 20 | min;
-	return ok;
+	if (got != 2)
+		return false;
+	*ret_dev = maj << 20 | min;
+	return true;
 }
 
 static int partitions_add(struct filter_lists *lists, const char *sysfs, struct reason *why)
@@ -155,8 +156,7 @@ static unsigned int process_of(uint64_t tid)
 	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)tid);
 	f = fopen(path, "re");
 	while (f && !tgid && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Tgid: %u", &tgid) != 1)
-			tgid = 0;
+		sscanf(line, "Tgid: %u", &tgid);
 	if (f)
 		fclose(f);
 	return tgid;
@@ -165,17 +165,15 @@ static unsigned int process_of(uint64_t tid)
 /* PF_KTHREAD (include/linux/sched.h) from the flags in /proc/PID/stat, after a name in brackets. */
 bool filters_kernel_thread(uint64_t pid)
 {
-	char path[64], line[512] = "", *end;
-	unsigned int flags = 0;
+	char path[64], line[512], *end;
+	unsigned int flags;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
 	f = fopen(path, "re");
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
+	end = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
 	if (f)
 		fclose(f);
-	end = strrchr(line, ')');
 	if (!end || sscanf(end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
 		return false;
 	return flags & 0x00200000;

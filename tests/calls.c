@@ -76,9 +76,15 @@ TRACED calls_deep(int n)
 	__asm__ volatile("");
 }
 
+#ifdef __aarch64__
+#define JUMP "b"
+#else
+#define JUMP "jmp"
+#endif
+
 /* A jump, whatever the compiler makes of a call in a last statement. */
 __asm__(".text\n.globl calls_tail\n.type calls_tail, @function\ncalls_tail:\n"
-	"	nop\n	jmp calls_leaf\n.size calls_tail, . - calls_tail\n");
+	"	nop\n	" JUMP " calls_leaf\n.size calls_tail, . - calls_tail\n");
 
 TRACED calls_throw(void)
 {

@@ -50,7 +50,8 @@
  * library itself makes a few when a program starts, and the dynamic linker many: trace from
  * "ready" on.
  *
- * x86-64 only: other machines do not have all of these calls.
+ * Newer machines do not have all of these calls: then it is one of the same class that begins at a
+ * directory.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -96,7 +97,8 @@ static const char *const class_names[] = {
 	X(sendfile, COPY) X(splice, COPY) X(copy_file_range, COPY)                                 \
 	X(stat, META) X(fstat, META) X(statx, META) X(getdents64, META) X(unlink, META)            \
 	X(rename, META) X(mkdir, META) X(rmdir, META) X(truncate, META) X(ftruncate, META)         \
-	X(fallocate, META) X(link, META) X(symlink, META)                                          \
+	X(fallocate, META) X(link, META) X(symlink, META) X(newfstatat, META) X(unlinkat, META)    \
+	X(renameat, META) X(mkdirat, META) X(linkat, META) X(symlinkat, META)                      \
 	X(lseek, UNTRACED) X(dup, UNTRACED) X(close_range, UNTRACED) X(getppid, UNTRACED)
 /* clang-format on */
 
@@ -211,6 +213,12 @@ static long note(struct count *counts, enum call call, long ret)
 }
 
 #define CALL(w, name, ...)         note((w)->counts, CALL_##name, syscall(SYS_##name, __VA_ARGS__))
+/* The C library makes the second where the machine does not have the first. */
+#ifdef SYS_open
+#define CALL_OLD(w, name, instead, ...) CALL(w, name, __VA_ARGS__)
+#else
+#define CALL_OLD(w, name, instead, ...) note((w)->counts, CALL_##instead, name(__VA_ARGS__))
+#endif
 #define CALL_ON_PIPE(w, name, ...) note((w)->pipe, CALL_##name, syscall(SYS_##name, __VA_ARGS__))
 
 /* ---- places, names ---- */
@@ -382,7 +390,7 @@ static long drop_fd(struct worker *w, long fd)
 RUN(open)
 {
 	UNUSED;
-	return drop_fd(w, CALL(w, open, opt.file, O_RDONLY));
+	return drop_fd(w, CALL_OLD(w, open, openat, opt.file, O_RDONLY));
 }
 
 RUN(openat)
@@ -401,7 +409,7 @@ RUN(openat2)
 
 RUN(creat)
 {
-	return drop_fd(w, CALL(w, creat, name(w, s, i), 0600));
+	return drop_fd(w, CALL_OLD(w, creat, openat, name(w, s, i), 0600));
 }
 
 RUN(open_fail)
@@ -492,7 +500,7 @@ RUN(stat)
 	struct stat st;
 
 	UNUSED;
-	return CALL(w, stat, opt.file, &st);
+	return CALL_OLD(w, stat, newfstatat, opt.file, &st);
 }
 
 RUN(fstat)
@@ -520,23 +528,23 @@ RUN(getdents)
 
 RUN(unlink)
 {
-	return CALL(w, unlink, name(w, s, i));
+	return CALL_OLD(w, unlink, unlinkat, name(w, s, i));
 }
 
 RUN(rename)
 {
 	set_name(w->to, s, w->index, i + 1);
-	return CALL(w, rename, name(w, s, i), w->to);
+	return CALL_OLD(w, rename, renameat, name(w, s, i), w->to);
 }
 
 RUN(mkdir)
 {
-	return CALL(w, mkdir, name(w, s, i), 0700);
+	return CALL_OLD(w, mkdir, mkdirat, name(w, s, i), 0700);
 }
 
 RUN(rmdir)
 {
-	return CALL(w, rmdir, name(w, s, i));
+	return CALL_OLD(w, rmdir, unlinkat, name(w, s, i));
 }
 
 RUN(truncate)
@@ -557,12 +565,12 @@ RUN(fallocate)
 
 RUN(link)
 {
-	return CALL(w, link, opt.file, name(w, s, i));
+	return CALL_OLD(w, link, linkat, opt.file, name(w, s, i));
 }
 
 RUN(symlink)
 {
-	return CALL(w, symlink, "target", name(w, s, i));
+	return CALL_OLD(w, symlink, symlinkat, "target", name(w, s, i));
 }
 
 RUN(getppid)

@@ -58,17 +58,12 @@ int hist_merge(struct hist *h, const struct hist *more)
 	return err;
 }
 
-/* How many of @n values lie at or below the percentile: at least one, at most all. */
+/* How many of @n values, which are some, lie at or below the percentile, which is not 0. */
 static uint64_t rank_of(uint64_t n, double pct)
 {
-	double exact = pct * n / 100 - 1e-6;	/* 99.9 % of 1000 is 999, not the next after it */
-	uint64_t rank = exact > 0 ? exact : 0;
+	uint64_t below = pct * n / 100 - 1e-6;	/* 99.9 % of 1000 is 999, not the next after it */
 
-	if (rank < exact)
-		rank++;
-	if (rank > n)
-		return n;
-	return rank ? rank : 1;
+	return below < n ? below + 1 : n;
 }
 
 /* The last bucket takes everything above the others: it ends at the maximum. */

@@ -82,7 +82,8 @@ static void *table_row(struct row_table *t, size_t row_size, const void *key, si
 }
 
 _Static_assert(!offsetof(struct op_row, key) && !offsetof(struct rq_row, key) &&
-		       !offsetof(struct helper_row, key), "keys are first");
+		       !offsetof(struct helper_row, key) && !offsetof(struct why_row, key),
+	       "keys are first");
 
 struct op_row *rows_op(struct rows *r, const struct op_key *key)
 {
@@ -103,6 +104,11 @@ struct rq_row *rows_rq(struct rows *r, const struct rq_key *key)
 struct helper_row *rows_helper(struct rows *r, const struct helper_key *key)
 {
 	return table_row(&r->helpers, sizeof(struct helper_row), key, sizeof(*key));
+}
+
+struct why_row *rows_why(struct rows *r, const struct why_key *key)
+{
+	return table_row(&r->whys, sizeof(struct why_row), key, sizeof(*key));
 }
 
 void op_row_add(struct op_row *row, const struct op_sums *s)
@@ -144,6 +150,14 @@ void helper_row_add(struct helper_row *row, const struct helper_sums *s)
 	row->sums.cpu_ns += s->cpu_ns;
 	row->sums.runq_ns += s->runq_ns;
 	row->sums.waited_ns += s->waited_ns;
+}
+
+void why_row_add(struct why_row *row, const struct why_sums *s)
+{
+	row->sums.count += s->count;
+	row->sums.total_ns += s->total_ns;
+	if (row->sums.max_ns < s->max_ns)
+		row->sums.max_ns = s->max_ns;
 }
 
 int op_row_merge(struct op_row *row, const struct op_row *more)
@@ -196,7 +210,10 @@ void rows_take(struct rows *r, struct snapshot *sn)
 	sn->n_helpers = r->helpers.n;
 	free(r->ops.index);
 	free(r->rqs.index);
+	sn->whys = (struct why_row *)r->whys.rows;
+	sn->n_whys = r->whys.n;
 	free(r->helpers.index);
+	free(r->whys.index);
 	*r = (struct rows){};
 }
 

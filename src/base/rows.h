@@ -19,7 +19,7 @@ struct row_table {
 };
 
 struct rows {
-	struct row_table ops, rqs, helpers;
+	struct row_table ops, rqs, helpers, whys;
 };
 
 /*
@@ -29,10 +29,12 @@ struct rows {
 struct op_row *rows_op(struct rows *r, const struct op_key *key);
 struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
 struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
+struct why_row *rows_why(struct rows *r, const struct why_key *key);
 
 void op_row_add(struct op_row *row, const struct op_sums *s);
 void rq_row_add(struct rq_row *row, const struct rq_sums *s);
 void helper_row_add(struct helper_row *row, const struct helper_sums *s);
+void why_row_add(struct why_row *row, const struct why_sums *s);
 
 /* Add the sums and the histogram of another row, and nothing of who it is. 0 or -ENOMEM. */
 int op_row_merge(struct op_row *row, const struct op_row *more);

@@ -59,6 +59,7 @@ void snapshot_free(struct snapshot *sn)
 		free(sn->unfinished[i].file);
 	free(sn->unfinished);
 	free(sn->helpers);
+	free(sn->whys);
 	free(sn->tasks);
 	free(sn->ops);
 	free(sn->rqs);

@@ -17,6 +17,8 @@
 
 struct devices;
 
+enum { SYMBOL_LEN = 64 };
+
 /* One row of operations: key and sums. Its key's bucket is 0. */
 struct op_row {
 	struct op_key key;
@@ -56,6 +58,15 @@ struct helper_row {
 	struct helper_sums sums;
 };
 
+/* Where threads were during sleeps that nothing explains; see struct why_key. */
+struct why_row {
+	struct why_key key;
+	char fs[FS_NAME_LEN];	/* as in struct op_row */
+	char symbol[SYMBOL_LEN]; /* the kernel's function; "": not known; hostile text */
+	const char *what;	/* what is waited for there, in words; NULL: not known */
+	struct why_sums sums;
+};
+
 /* An operation that had not ended. */
 struct unfinished {
 	uint64_t age_ns;
@@ -82,6 +93,8 @@ struct snapshot {
 	size_t n_rqs;
 	struct helper_row *helpers;	/* not sorted */
 	size_t n_helpers;
+	struct why_row *whys;	/* not sorted */
+	size_t n_whys;
 	struct unfinished *unfinished;	/* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
 	uint64_t unseen_threads;	/* whose operations in progress are not among them */

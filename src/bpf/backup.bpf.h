@@ -28,6 +28,7 @@ enum block_event {
 	EV_URING_QUEUE,
 	EV_URING_WAIT,
 	EV_URING_COMPLETE,
+	EV_URING_OVERFLOW,
 };
 
 /* Block events that a thread's first program has handled, for the backup; see first_to_see(). */

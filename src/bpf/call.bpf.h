@@ -19,20 +19,7 @@ static __always_inline u32 call_desc(u32 descs, bool compat)
 	return compat ? descs >> 8 : descs & 0xff;
 }
 
-static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
-{
-	switch (n) {
-	case 0:
-		return compat ? (u32)regs->bx : regs->di;
-	case 1:
-		return compat ? (u32)regs->cx : regs->si;
-	case 2:
-		return compat ? (u32)regs->dx : regs->dx;
-	default:
-		/* only used for an offset, which 32-bit calls split in two */
-		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;
-	}
-}
+#define F_SETFL 4
 
 /* F_GETLK to F_SETLKW, those of 32 bits, and F_OFD_GETLK to F_OFD_SETLKW (asm-generic/fcntl.h). */
 static __always_inline bool is_lock_command(u64 cmd)
@@ -70,7 +57,7 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 	short type = 0;
 
 	op->len = (u32)call_arg(regs, 1, compat);
-	op->offset = third;
+	op->offset = where == OFFSET_FLOCK && op->len == F_SETFL ? RECORDED_FLAGS(third) : third;
 	if (where == OFFSET_FLOCK && is_lock_command(op->len)) {
 		/* l_type is the first */
 		if (bpf_probe_read_user(&type, sizeof(type), (void *)third))

@@ -68,9 +68,6 @@ struct page___7_1 {
 struct io_kiocb___6_9 {
 	u64 flags;
 };
-struct pcpu_hot___6_2 {
-	int preempt_count;
-};
 #pragma clang attribute pop
 
 enum bpf_func_id___any {
@@ -282,17 +279,17 @@ static __always_inline u64 current_start_time(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time);
 }
 
-/* Current, and whether its call is a 32-bit one (x86: TS_COMPAT). */
+/* Current, and whether its call is a 32-bit one. */
 static __always_inline u64 current_caller(bool *ret_compat)
 {
 	struct task_struct *task;
 
 	if (have_current_btf()) {
 		task = bpf_get_current_task_btf();
-		*ret_compat = task->thread_info.status & 2;
+		*ret_compat = task->COMPAT_FIELD & COMPAT_BIT;
 	} else {
 		task = (void *)bpf_get_current_task();
-		*ret_compat = BPF_CORE_READ(task, thread_info.status) & 2;
+		*ret_compat = BPF_CORE_READ(task, COMPAT_FIELD) & COMPAT_BIT;
 	}
 	return (u64)task;
 }
@@ -365,18 +362,9 @@ static __always_inline u32 uring_flags(struct io_kiocb *req)
 }
 
 /*
- * WHAT  where x86 keeps the preemption count: __preempt_count, then pcpu_hot, then again
- *       __preempt_count
- * WHEN  6.2, 6.15
- * DROP  never; other architectures keep it in thread_info
- *
  * Which interrupt level this is: hard interrupt and NMI bits, and the bit of a softirq being served
- * (include/linux/preempt.h). Without CONFIG_KALLSYMS_ALL, programs may not refer to that variable,
- * even unused: the variant without it must be loaded (@known false), where every level is 0.
+ * (include/linux/preempt.h); 0 where programs cannot look (@known false).
  */
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot___6_2 pcpu_hot __ksym __weak;
-
 enum { HARD_INTERRUPT = 0xff0000, SOFT_INTERRUPT = 0x100 };
 
 static __always_inline u32 interrupt_level(bool known)
@@ -385,11 +373,14 @@ static __always_inline u32 interrupt_level(bool known)
 
 	if (!known)
 		return 0;
-	if (&__preempt_count)
-		return *(int *)bpf_this_cpu_ptr(&__preempt_count) & mask;
-	if (&pcpu_hot)
-		return ((struct pcpu_hot___6_2 *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count & mask;
-	return 0;
+#ifndef PREEMPT_COUNT_FIELD
+	return cpu_preempt_count() & mask;
+#else
+	if (have_current_btf())
+		return bpf_get_current_task_btf()->PREEMPT_COUNT_FIELD & mask;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), PREEMPT_COUNT_FIELD) &
+	       mask;
+#endif
 }
 
 #endif

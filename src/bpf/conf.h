@@ -36,6 +36,7 @@ enum {
 	HANDLED_SLOTS = 4096,	/* threads whose last block events are kept, for backups */
 	IDLE_SLOTS = 1024,	/* CPUs for whose idle threads they are kept */
 	MAX_RINGS = 16,		/* for records, one for each group of CPUs */
+	MAX_LANES = 128,	/* CPUs that have one: a power of two; see struct lane */
 	FILES_SENT = 4096,	/* files whose name was sent; a collision forgets one */
 	PID_LIMIT = 4 << 20,	/* PID_MAX_LIMIT, include/linux/threads.h */
 };
@@ -106,7 +107,7 @@ struct bpf_conf {
 	unsigned int io_slots_per_cpu;	/* how many of IO_SLOTS each CPU has; a power of two */
 	unsigned int op_rows_limit;	/* rows in a hash at which it must be drained */
 	unsigned int rq_rows_limit;
-	unsigned int helper_rows_limit;
+	unsigned int helper_rows_limit, why_rows_limit;
 	/* what to do with it */
 	unsigned char layer;		/* enum layer */
 	unsigned char by;		/* enum by_key */
@@ -114,9 +115,10 @@ struct bpf_conf {
 	unsigned char issuers;		/* the submitter of a bio matters: rq_by, process_filter,
 					 * helpers */
 	unsigned char helpers;		/* what kernel helpers do has rows of its own */
+	unsigned char why;		/* where threads slept for reasons that are not known */
 	unsigned char behalf;		/* for whom others do something matters: BY_TASK, helpers */
 	unsigned char row_slots;	/* rows are found by operation and file system alone */
-	unsigned char single_writer;		/* nobody else writes such a row meanwhile */
+	unsigned char single_writer;	/* nobody else is where a call ends on this CPU */
 	unsigned char queued;		/* histogram of requests: queue and tag too */
 	unsigned char rq_sums_only;	/* requests have no histogram */
 	unsigned char records;		/* send slow operations as records */
@@ -124,6 +126,8 @@ struct bpf_conf {
 	unsigned char uncounted;	/* add nothing to rows */
 	unsigned char rings;		/* that they are sent in; at most MAX_RINGS */
 	unsigned int wake_mask;		/* user space is woken after wake_mask + 1 bytes */
+	unsigned int lane_mask;		/* a lane has lane_mask + 1 records; 0: there are none */
+	unsigned int lane_wake;		/* user space is woken after lane_wake + 1 of them */
 	unsigned char meta_calls;	/* operations of kind meta have a row for each call */
 	unsigned char call_noted;	/* the number of an operation's call is needed */
 	unsigned char waits;		/* cut sleeps by layer */
@@ -196,6 +200,19 @@ struct fs_entry {
 #define THREAD_ONE (1ULL << 48)
 enum { THREAD_TIME_SHIFT = 10 };
 
+/*
+ * A CPU's own ring, of struct sent_op, for operations that end where one program runs at a time:
+ * without locks, and read where it lies. The counts of records only grow.
+ */
+struct lane {
+	unsigned long long written;	/* by the programs on this CPU, as all but @read */
+	unsigned long long fs;		/* of the last record; see fs_sent_as() */
+	unsigned long long fs_sent_as;
+	struct sent_file_id named;	/* a file whose name was sent */
+	unsigned long long read;	/* by user space */
+	unsigned long long pad[2];	/* to a cache line */
+};
+
 /* Written by both sides while the programs run; shared by all objects. */
 struct live {
 	unsigned long long slow_ns;	/* operations that took longer are sent as records */
@@ -209,7 +226,7 @@ struct live {
 	unsigned int async_bios;	/* bios of such requests: entries of that hash */
 	unsigned int op_rows_made[2];	/* in the hash of an epoch, so far */
 	unsigned int rq_rows_made[2];
-	unsigned int helper_rows_made[2];
+	unsigned int helper_rows_made[2], why_rows_made[2];
 	unsigned int drain_wanted;	/* one of them has reached its limit */
 	unsigned char epoch;		/* 0 or 1: which rows are added to; see drain.h */
 };

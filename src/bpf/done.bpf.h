@@ -131,12 +131,13 @@ static __always_inline bool op_add_in_slot(const struct op *op, const struct op_
 }
 
 /* What few runs ask for of an operation that is done. False: it is in no row. */
-static __always_inline bool op_extras(const struct op *op, struct op_end *end)
+static __always_inline bool op_extras(const struct op *op, struct op_end *end, bool single_writer)
 {
 	if (CONF(min_ns) && end->total < CONF(min_ns))
 		return false;
 	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
-		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
+		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who,
+			single_writer);
 	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META) ||
 	    (CONF(aio_calls) && op->kind == OP_AIO))
 		end->what |= ROW_WHAT(op->call, 0, 0);
@@ -145,13 +146,13 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end)
 	return !CONF(uncounted) && !(CONF(sent_ops) && op->kind == OP_HANDLE);
 }
 
-/* An operation is done. @single_writer: nobody else adds to rows like its own on this CPU. */
+/* An operation is done. @single_writer: nobody else is here on this CPU with another. */
 static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 *slot,
 				    bool single_writer)
 {
 	struct op_sums *sums;
 
-	if (CONF(op_extras) && !op_extras(op, end))
+	if (CONF(op_extras) && !op_extras(op, end, single_writer))
 		return;
 	if (!CONF(row_slots) || unlikely(!op_add_in_slot(op, end, slot, single_writer))) {
 		sums = row_hashed(&op->file, end->what, end->total, end->who);

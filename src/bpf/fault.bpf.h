@@ -120,17 +120,30 @@ GLOBAL int fault_ends(u32 end)
 	return 0;
 }
 
+/* The first argument of the event is the address. */
+static __always_inline int fault_begins(const u64 *ctx)
+{
+	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
+
+	if (!t || (t->op.progress == OP_FAULTS && t->op.offset == FAULT_ADDRESS(ctx[0])))
+		return 0;
+	t->op.offset = FAULT_ADDRESS(ctx[0]);
+	op_start(&t->op, OP_FAULT, OP_FAULTS, bpf_ktime_get_ns());
+	return 0;
+}
+
 /* page_fault_user(address, ...) */
 SEC("?tp_btf/page_fault_user")
 int on_fault(u64 *ctx)
 {
-	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
+	return fault_begins(ctx);
+}
 
-	if (!t || (t->op.progress == OP_FAULTS && t->op.offset == ctx[0]))
-		return 0;
-	t->op.offset = ctx[0];
-	op_start(&t->op, OP_FAULT, OP_FAULTS, bpf_ktime_get_ns());
-	return 0;
+/* do_mem_abort(address, syndrome, regs), where no tracepoint tells: also of the kernel's own. */
+SEC("?fentry/do_mem_abort")
+int on_fault_abort(u64 *ctx)
+{
+	return regs_are_user((struct pt_regs *)ctx[2]) ? fault_begins(ctx) : 0;
 }
 
 /* The kernel has handled a page fault: major or minor. */

@@ -8,8 +8,6 @@
 #include "name.bpf.h"
 #include "task.bpf.h"
 
-#define O_DIRECT 00040000 /* x86 */
-
 static __always_inline bool mode_is_storage(u16 mode)
 {
 	u16 type = mode & S_IFMT;
@@ -99,7 +97,7 @@ static __always_inline bool file_learn(struct file_info *info, struct open_file 
 	if (unlikely(CONF(file_filter)) && !file_passes(info))
 		return false;
 	if (CONF(sent_ops))
-		info->open_flags = flags;
+		info->open_flags = RECORDED_FLAGS(flags);
 	if (CONF(by) == BY_FILE || CONF(sent_ops))
 		info->generation = READ(typed, inode, i_generation);
 	if (CONF(file_identity))

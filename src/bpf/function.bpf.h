@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * function.bpf.h - functions that the programs call: for what is rare, or dear to verify. All else
- * is inlined. And what a function of the kernel is called with.
+ * is inlined.
  *
  * The verifier walks a GLOBAL function once by itself, and knows nothing of its result afterwards.
  * Inlined, it would walk it, and what comes after it, once for each state that it cannot merge. A
@@ -21,17 +21,6 @@ enum { BIO_STEP = 16 }; /* bios in a loop, of BIO_WALK: the verifier is slow in 
 #define GLOBAL static __always_inline
 enum { BIO_STEP = BIO_WALK };
 #endif
-
-/* x86: the first two arguments, and the result, of the function that a kprobe is on. */
-static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
-{
-	return n == 0 ? ctx->di : ctx->si;
-}
-
-static __always_inline long kprobe_ret(struct pt_regs *ctx)
-{
-	return ctx->ax;
-}
 
 /* What may be a pointer, as a number: the verifier forbids most arithmetic on it, but not this. */
 static __always_inline u64 number(u64 key)

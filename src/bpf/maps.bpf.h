@@ -145,8 +145,8 @@ struct task_state {
 	u64 id;				/* of that thread, for user space: process << 32 | thread */
 	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
 	u64 async;			/* the request that op is, if its progress is OP_ASYNC */
+	u64 uring_ended;		/* the request that it completed last; 0: it submits */
 	u16 async_batch;		/* how often it began to submit requests */
-	u8 uring_ends;			/* it completes requests; the next submission begins anew */
 	u8 uring_polls;			/* it does not sleep while it waits for @async */
 	u32 collisions;			/* of the slot: threads whose state is elsewhere */
 	u8 row_slot;			/* of the row that it was last counted in */

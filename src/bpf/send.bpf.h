@@ -4,6 +4,8 @@
  * event.h), and the names of their files, once each.
  *
  * There is a ring for each group of CPUs. A record that finds no room in it is counted as lost.
+ * Most operations wait for nothing and end where one program runs at a time: these take the lane of
+ * their CPU (struct lane), and the ring only if that is full.
  */
 #ifndef IOSTRATA_SEND_BPF_H
 #define IOSTRATA_SEND_BPF_H
@@ -23,6 +25,17 @@ struct {
 	__type(key, u32);
 	__array(values, struct sent_ring);
 } rings SEC(".maps");
+
+/* The records of all lanes, one lane after another. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sent_op);
+} lane_ops SEC(".maps");
+
+volatile struct lane lanes[MAX_LANES];
 
 /* Names have a ring of their own, so that user space can read them before the records that refer to
  * them. */
@@ -61,31 +74,34 @@ static __always_inline void sent_submit(void *record, u32 size)
 
 static __always_inline u64 file_key_of(const struct file_info *f)
 {
-	return FILE_KEY(f->dev, (f->mode & S_IFMT) == S_IFBLK, f->generation);
+	return FILE_KEY(f->dev, f->fs == FS_BDEV, f->generation);
 }
 
 /* Sends the name of a file that is seen for the first time, or whose name could not be read
- * before. */
-static __always_inline void file_send(const struct file_info *f, u64 key)
+ * before. False: it is still not sent. */
+static __always_inline bool file_send(const struct file_info *f, u64 key)
 {
 	u32 slot = (u32)(f->ino ^ key ^ key >> 32) * HASH_FACTOR >> 16, i = slot % FILES_SENT;
 	struct sent_file_id *sent = bpf_map_lookup_elem(&files_sent, &i);
 	struct sent_file *s;
+	bool read;
 
 	if (!sent || (sent->ino == f->ino && sent->key == key))
-		return;
+		return sent;
 	s = bpf_ringbuf_reserve(&sent_files, sizeof(*s), 0);
 	if (!s)
-		return; /* the next one may find room */
+		return false; /* the next one may find room */
 	s->what = SENT_FILE;
 	s->id.key = key;
 	s->id.ino = f->ino;
 	file_name_read(&s->name, f);
-	if (!s->name.unread) {
+	read = !s->name.unread;
+	if (read) {
 		sent->ino = f->ino;
 		sent->key = key;
 	}
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	return read;
 }
 
 static __always_inline u8 fs_sent_as(const struct file_info *f)
@@ -102,7 +118,8 @@ static __always_inline u8 fs_sent_as(const struct file_info *f)
 	return SENT_FS_FIRST + slot;
 }
 
-/* Sets @to to @who; NULL: to current. */
+/* Sets @to to @who; NULL: to current. User space makes zeroes of what is beyond the NUL of a
+ * comm. */
 static __always_inline void who_set(struct sent_who *to, const struct sent_who *who)
 {
 	u64 id;
@@ -115,53 +132,105 @@ static __always_inline void who_set(struct sent_who *to, const struct sent_who *
 	to->pid = id >> 32;
 	to->tid = id;
 	to->cgroup = bpf_get_current_cgroup_id();
-	current_comm((u64 *)to->comm);
+	current_comm_raw((u64 *)to->comm);
 }
 
-static __always_inline void op_fill_sent(struct sent_op *s, u8 what, const struct op *op, u8 cache,
+/* @key: of its file. A file that is not known is all 0. */
+static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u8 fs, u64 key,
+					 const struct op *op, u8 cache,
 					 const u64 cpu[SENT_ON_CPU], long ret,
 					 const struct sent_who *who)
 {
 	s->what = what;
 	s->kind = op->kind;
 	s->cache = cache;
-	s->fs = fs_sent_as(&op->file);
+	s->fs = fs;
 	s->call = op->call;
-	s->open_flags = op->file.ino ? op->file.open_flags : 0;
-	who_set(&s->who, who);
-	s->file.key = op->file.ino ? file_key_of(&op->file) : 0;
+	s->open_flags = op->file.open_flags;
+	s->requests = what == SENT_OP_WAITED && op->submitted ? op->requests : 0;
+	s->fd = op->kind == OP_OPEN && ret >= 0 ? ret : op->fd;
+	s->file.key = key;
 	s->file.ino = op->file.ino;
 	s->start_ns = op->start;
 	s->offset = op->offset == OFFSET_LATER ? OFFSET_UNKNOWN : op->offset;
 	s->len = op->len;
 	s->ret = ret;
-	s->requests = op->submitted ? op->requests : 0;
-	s->fd = op->kind == OP_OPEN && ret >= 0 ? ret : op->fd;
 	for (int i = 0; i < SENT_ON_CPU; i++)
 		s->on_cpu[i] = cpu[i];
+	who_set(&s->who, who);
 }
 
-/* Sends an operation of @who (NULL: of current); see op_done(). */
-static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
-				    long ret, const struct sent_who *who)
+/* Wakes user space. */
+static __always_inline void lane_wake(void)
 {
 	void *ring = ring_here();
+	u64 *nothing = ring ? bpf_ringbuf_reserve(ring, sizeof(*nothing), 0) : NULL;
+
+	if (nothing) /* else it has been woken, for the ring */
+		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
+}
+
+/* Sends current's operation, which waited for nothing, by the lane of this CPU. @key: of its file.
+ * False: there is no room. */
+static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
+				      const u64 cpu[SENT_ON_CPU], long ret)
+{
+	u64 here = current_cpu(), at, fs = op->file.fs;
+	volatile struct lane *l = &lanes[here % MAX_LANES];
+	struct sent_op *s;
+	u32 i;
+
+	at = l->written;
+	if (unlikely(here >= MAX_LANES || at - l->read > CONF(lane_mask)))
+		return false;
+	i = here * (CONF(lane_mask) + 1) + (at & CONF(lane_mask));
+	s = bpf_map_lookup_elem(&lane_ops, &i);
+	if (!s)
+		return false;
+	if (unlikely(l->fs != fs)) {
+		l->fs_sent_as = fs_sent_as(&op->file);
+		l->fs = fs;
+	}
+	if (unlikely(l->named.ino != op->file.ino || l->named.key != key) && op->file.ino &&
+	    file_send(&op->file, key)) {
+		l->named.ino = op->file.ino;
+		l->named.key = key;
+	}
+	op_fill_sent(s, SENT_OP, l->fs_sent_as, key, op, cache, cpu, ret, NULL);
+	barrier();
+	l->written = ++at;
+	if (unlikely(!(at & CONF(lane_wake))))
+		lane_wake();
+	return true;
+}
+
+/* Sends an operation of @who (NULL: of current); see op_done(). @single_writer as for op_keep(). */
+static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
+				    long ret, const struct sent_who *who, bool single_writer)
+{
+	u64 key = file_key_of(&op->file);
 	struct sent_op_waited *w;
 	struct sent_op *s;
+	void *ring;
+	u8 fs;
 
+	if (CONF(lane_mask) && single_writer && !op->flags && lane_send(op, key, cache, cpu, ret))
+		return;
+	ring = ring_here();
+	fs = fs_sent_as(&op->file);
 	if (op->file.ino)
-		file_send(&op->file, file_key_of(&op->file));
+		file_send(&op->file, key);
 	if (ring && !op->flags) {
 		s = bpf_ringbuf_reserve(ring, sizeof(*s), 0);
 		if (s) {
-			op_fill_sent(s, SENT_OP, op, cache, cpu, ret, who);
+			op_fill_sent(s, SENT_OP, fs, key, op, cache, cpu, ret, who);
 			sent_submit(s, sizeof(*s));
 			return;
 		}
 	} else if (ring) {
 		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
 		if (w) {
-			op_fill_sent(&w->op, SENT_OP_WAITED, op, cache, cpu, ret, who);
+			op_fill_sent(&w->op, SENT_OP_WAITED, fs, key, op, cache, cpu, ret, who);
 			for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
 				w->waits[i] = op->settled ? op->strata[SENT_ON_CPU + i] : 0;
 			w->device_bytes = op->own_reads ? op->device_bytes : 0;

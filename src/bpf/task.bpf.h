@@ -87,15 +87,11 @@ static __always_inline u64 first_nul(u64 eight)
 	return nuls & -nuls;
 }
 
-/*
- * The comm of current, read directly where that can be: the BPF helper takes 100 instructions.
- * Some kernels leave remains of an older one beyond its NUL; since names are keys, these are made
- * zeroes.
- */
-static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
+/* The comm of current, read directly where that can be: the BPF helper takes 100 instructions.
+ * Some kernels leave remains of an older one beyond its NUL. */
+static __always_inline void current_comm_raw(u64 ret[COMM_LEN / 8])
 {
 	const u64 *comm;
-	u64 nul;
 
 	if (have_current_btf()) {
 		comm = (const u64 *)bpf_get_current_task_btf()->comm;
@@ -104,6 +100,14 @@ static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 	} else {
 		bpf_core_read(ret, COMM_LEN, &((struct task_struct *)current_task())->comm);
 	}
+}
+
+/* The same as a key: zeroes beyond its NUL. */
+static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
+{
+	u64 nul;
+
+	current_comm_raw(ret);
 	nul = first_nul(ret[0]);
 	ret[0] &= nul - 1;
 	ret[1] = nul ? 0 : ret[1] & (first_nul(ret[1]) - 1);

@@ -56,7 +56,7 @@ int on_sys_exit(u64 *ctx)
 	struct pt_regs *regs = (void *)ctx[0];
 
 	if (!t)
-		call_unmatched(regs, regs->orig_ax);
+		call_unmatched(regs, REGS_CALL(regs));
 	else
 		call_ends(t, ctx, false, ctx[1]);
 	return 0;
@@ -99,7 +99,7 @@ int on_sched_switch(u64 *ctx)
 	if (may_have_op(next->flags)) {
 		t = task_lookup((u64)next);
 		if (t && t->op.stage)
-			task_on_cpu(t, next->pid, now);
+			task_on_cpu(t, next, now);
 	}
 	if (is_helper(next->flags) && next->pid) {
 		tid = next->pid;

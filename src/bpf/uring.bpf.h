@@ -155,8 +155,8 @@ static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts)
 	u = async_new(req);
 	if (!u)
 		return;
-	if (t->uring_ends) {
-		t->uring_ends = 0;
+	if (t->uring_ended) {
+		t->uring_ended = 0;
 		t->async_batch++;
 	}
 	if (CONF(records) || CONF(sent_ops))

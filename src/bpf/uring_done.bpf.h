@@ -36,7 +36,7 @@ static __always_inline void uring_completed(u64 req)
 	if (async_executes(t))
 		async_park(t, now, true);
 	if (t)
-		t->uring_ends = 1;
+		t->uring_ended = req;
 	if (t && t->async == req)
 		t->async = 0;
 	u = async_find(req);
@@ -46,6 +46,48 @@ static __always_inline void uring_completed(u64 req)
 	if (u->op.stage && uring_learn_file(&u->op, req, uring_result(req)))
 		async_ends(u, uring_how(u, req, same), uring_result(req), now);
 	bpf_map_delete_elem(&async_ops, &req);
+}
+
+/* How many completions of a batch are looked at: after the last one, and from the first on. */
+enum { URING_NEXT = 4, URING_BATCH = 8 };
+
+static __always_inline u64 uring_of_node(struct io_wq_work_node *node)
+{
+	return (u64)node - bpf_core_field_offset(struct io_kiocb, comp_list);
+}
+
+/* Whether @req is in ring @ctx, waits for its completion, and completes with these. */
+static __always_inline bool uring_answers(u64 req, u64 ctx, u64 user_data, int res)
+{
+	struct io_kiocb *r = (void *)req;
+
+	return BPF_CORE_READ(r, cqe.user_data) == user_data && uring_result(req) == res &&
+	       (u64)BPF_CORE_READ(r, ctx) == ctx && async_find(req);
+}
+
+/*
+ * The request whose completion, of which these are known, finds no room in ring @ctx. It is the one
+ * that current executes as a worker, or one of the batch that current completes, in the order of
+ * the events: the next after the last one, or the first that was not seen to end. 0: not found.
+ */
+static __always_inline u64 uring_overflown(u64 ctx, u64 user_data, int res)
+{
+	struct task_state *t = current_lookup();
+	u64 last = t ? t->uring_ended : 0, req;
+	struct io_wq_work_node *node;
+
+	node = BPF_CORE_READ((struct io_kiocb *)last, comp_list.next);
+	for (int i = 0; i < URING_NEXT + URING_BATCH; i++) {
+		if (i == URING_NEXT)
+			node = BPF_CORE_READ((struct io_ring_ctx *)ctx,
+					     submit_state.compl_reqs.first);
+		req = i || !(current_flags() & PF_IO_WORKER) ? uring_of_node(node) :
+							       uring_worker_request();
+		if (uring_answers(req, ctx, user_data, res))
+			return req;
+		node = BPF_CORE_READ(node, next);
+	}
+	return 0;
 }
 
 /* The programs; thin, as those of trace.bpf.c. */
@@ -112,6 +154,21 @@ int on_uring_complete(u64 *ctx)
 {
 	if (first_to_see(ctx, EV_URING_COMPLETE, (void *)ctx[1]))
 		uring_completed(ctx[1]);
+	return 0;
+}
+
+/* io_uring_cqe_overflow(ring, user_data, res, flags, entry): later kernels raise it instead of
+ * io_uring_complete, others after that. */
+SEC("?tp_btf/io_uring_cqe_overflow")
+int on_uring_overflow(u64 *ctx)
+{
+	u64 req;
+
+	if (!first_to_see(ctx, EV_URING_OVERFLOW, (void *)ctx[4]))
+		return 0;
+	req = uring_overflown(ctx[0], ctx[1], ctx[2]);
+	if (req)
+		uring_completed(req);
 	return 0;
 }
 

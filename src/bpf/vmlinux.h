@@ -62,15 +62,9 @@ struct bpf_pidns_info {
 	u32 tgid;
 };
 
+#include "arch.bpf.h"
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct pt_regs {
-	unsigned long di, si, dx, r10, bx, cx, ax, orig_ax, sp;
-};
-
-struct thread_info {
-	u32 status;
-};
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -233,7 +227,20 @@ struct aio_kiocb {
 };
 
 struct io_cqe {
+	u64 user_data;
 	int res;
+};
+
+struct io_wq_work_node {
+	struct io_wq_work_node *next;
+};
+
+struct io_wq_work_list {
+	struct io_wq_work_node *first;
+};
+
+struct io_submit_state {
+	struct io_wq_work_list compl_reqs;
 };
 
 struct io_wq_work {
@@ -242,6 +249,7 @@ struct io_wq_work {
 
 struct io_ring_ctx {
 	unsigned int flags;
+	struct io_submit_state submit_state;
 };
 
 /* A request of io_uring; it begins with what its opcode needs: struct io_rw, io_open ... */
@@ -250,6 +258,7 @@ struct io_kiocb {
 	u8 opcode;
 	struct io_ring_ctx *ctx;
 	struct io_cqe cqe;
+	struct io_wq_work_node comp_list;
 	struct io_wq_work work;
 };
 

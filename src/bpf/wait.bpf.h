@@ -39,6 +39,7 @@
 #include "io.bpf.h"
 #include "lock.bpf.h"
 #include "task.bpf.h"
+#include "why.bpf.h"
 
 /* Length of the overlap of [a, b) and [x, y). */
 static __always_inline u64 overlap(u64 a, u64 b, u64 x, u64 y)
@@ -278,13 +279,14 @@ static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
 	wait_begin(&t->wait, asleep, t->op.at[AT_CHARGED]);
 }
 
-/* Charges the sleep of thread @tid that ends now: up to its waking to what it waited for, if that
+/* Charges the sleep of @p that ends now: up to its waking to what it waited for, if that
  * is known, and the rest to its run queue. */
-static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64 now)
+static __always_inline void task_charge_sleep(struct task_state *t, struct task_struct *p, u64 now)
 {
 	struct waking wk = t->waking;
 	struct op *op = &t->op;
-	u64 from = t->wait.asleep, wake = now;
+	u64 from = t->wait.asleep, wake = now, unknown;
+	u32 tid = p->pid;
 
 	barrier(); /* from now on the copy */
 	if (wk.at >= op->start && wait_takes(&t->wait, wk.at)) {
@@ -306,16 +308,19 @@ static __always_inline void task_charge_sleep(struct task_state *t, u32 tid, u64
 		split_charge(op, &wk.split, wake);
 		op->waited_read |= wk.is_read;
 	}
+	unknown = op->strata[ST_SLEEP];
 	op_charge(op, wk.helped ? ST_HELPER : ST_SLEEP, wake);
+	if (CONF(why) && op->strata[ST_SLEEP] != unknown)
+		why_note(op, p, op->strata[ST_SLEEP] - unknown);
 	op_charge(op, ST_RUNQ, now);
 }
 
-static __always_inline void task_on_cpu(struct task_state *t, u32 tid, u64 now)
+static __always_inline void task_on_cpu(struct task_state *t, struct task_struct *p, u64 now)
 {
 	if (!t->wait.off)
 		return;
 	if (t->wait.asleep)
-		task_charge_sleep(t, tid, now);
+		task_charge_sleep(t, p, now);
 	else
 		op_charge(&t->op, ST_PREEMPT, now);
 	wait_end(&t->wait);

@@ -37,11 +37,27 @@ struct rowpack batch_index(void)
 	return COLUMNS(index_codes, struct cap_index);
 }
 
+/* They ended from @first_ns to @last_ns; @is_first: there are no others. */
+static void times_add(struct batch *b, uint64_t first_ns, uint64_t last_ns, bool is_first)
+{
+	if (is_first || first_ns < b->first_ns)
+		b->first_ns = first_ns;
+	if (is_first || last_ns > b->last_ns)
+		b->last_ns = last_ns;
+}
+
 void batch_added(struct batch *b, uint64_t ns)
 {
-	if (!b->columns.rows || ns < b->first_ns)
-		b->first_ns = ns;
-	if (!b->columns.rows || ns > b->last_ns)
-		b->last_ns = ns;
+	times_add(b, ns, ns, !b->columns.rows);
 	rowpack_added(&b->columns);
+}
+
+int batch_add_span(struct batch *b, const struct batch_span *span)
+{
+	bool is_first = !b->columns.rows;
+	int err = rowpack_add_span(&b->columns, span->n, span->columns);
+
+	if (!err)
+		times_add(b, span->first_ns, span->last_ns, is_first);
+	return err;
 }

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <zlib.h>
+#include <zstd.h>
+
+enum { ZSTD_LEVEL = 1 };
 
 void put_u32(uint8_t *p, uint32_t v)
 {
@@ -71,6 +74,17 @@ int bytes_write(int fd, const uint8_t *p, size_t len)
 			return n ? -errno : -EIO;
 	}
 	return 0;
+}
+
+void *packer_make(void)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+
+	if (zstd) {
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	}
+	return zstd;
 }
 
 int bytes_reserve(uint8_t **buf, size_t *cap, size_t size)

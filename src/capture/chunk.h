@@ -35,6 +35,9 @@ void put_u64(uint8_t *p, uint64_t v);
 /* Writes all @len bytes. 0 or -errno. */
 int bytes_write(int fd, const uint8_t *p, size_t len);
 
+/* What packs the payload of chunks, a ZSTD_CCtx. NULL: out of memory. */
+void *packer_make(void);
+
 /* Makes *@buf, of *@cap bytes, large enough for @size. 0 or -ENOMEM. */
 int bytes_reserve(uint8_t **buf, size_t *cap, size_t size);
 

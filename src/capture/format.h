@@ -8,6 +8,7 @@
 #ifndef IOSTRATA_FORMAT_H
 #define IOSTRATA_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "event.h"
@@ -132,5 +133,6 @@ struct cap_index {
 };
 
 #define CAP_COLUMNS(type) (sizeof(type) / sizeof(uint64_t))
+#define CAP_OP_COLUMN(member) (offsetof(struct cap_op, member) / sizeof(uint64_t))
 
 #endif

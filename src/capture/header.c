@@ -110,6 +110,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_string(j, "version", run->version);
 	put_argv(j, run->argv);
 	json_put_string(j, "kernel", uts.release);
+	json_put_string(j, "machine", machine_name(MACHINE_OWN));
 	json_put_string(j, "host", uts.nodename);
 	put_line_of(j, "boot_id", AT_FDCWD, "/proc/sys/kernel/random/boot_id");
 	put_clocks(j, run->begin_ns);
@@ -215,6 +216,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->has_ops = json_is_true(json_object_get(j, "ops"));
 	h->has_requests = json_is_true(json_object_get(j, "requests"));
 	h->has_device_bytes = json_is_true(json_object_get(j, "device_bytes"));
+	name = json_string_value(json_object_get(j, "machine"));
+	h->machine = name ? machine_find(name) : MACHINE_X86_64; /* all were, before it was said */
 	missing = json_object_get(j, "missing");
 	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host))
 		err = -ENOMEM;

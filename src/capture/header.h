@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/devices.h"
+#include "base/machine.h"
 #include "event.h"
 
 struct missing;
@@ -27,6 +28,7 @@ enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_FAULTS, UNSEEN_N };
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
 	char *kernel, *host;		/* NULL: not known */
+	enum machine machine;		/* whose numbers system calls have */
 	char *stratum[ST_N], *unseen[UNSEEN_N]; /* why it was not measured; NULL: it was */
 	unsigned int vfs_kinds;		/* operations for which the VFS is probed, 1 << op */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */

@@ -8,7 +8,11 @@
 
 #include "base/lookup.h"
 #include "capture/recording.h"
+#include "capture/span.h"
 #include "cell.h"
+
+/* It takes so many operations for a span to be worth while. */
+enum { SPAN_MIN = 8 };
 
 /* If there is no memory for one of these, records refer to id 0: no thread, no file. */
 struct intake_file {
@@ -134,15 +138,19 @@ static struct intake_thread *thread_meet(struct intake *in, const struct sent_wh
 static uint64_t thread_id(struct intake *in, const struct sent_who *who)
 {
 	struct intake_thread *t = in->last_thread;
+	struct sent_who key = *who;
+	size_t len = strnlen(key.comm, COMM_LEN);
 
-	if (t && !memcmp(&t->who, who, sizeof(*who)))
+	if (t && !memcmp(&in->last_who, who, sizeof(*who)))
 		return t->number;
 	if (!who->tid && !who->pid && !who->cgroup)
 		return 0;
-	HASH_FIND(hh, in->threads, who, sizeof(*who), t);
+	memset(key.comm + len, 0, COMM_LEN - len);
+	HASH_FIND(hh, in->threads, &key, sizeof(key), t);
 	if (!t)
-		t = thread_meet(in, who);
+		t = thread_meet(in, &key);
 	in->last_thread = t;
+	in->last_who = *who;
 	return t ? t->number : 0;
 }
 
@@ -285,7 +293,7 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 	writer_handle(in->w, &op);
 }
 
-static void op_take(struct intake *in, const struct sent_op *s,
+INLINE void op_take(struct intake *in, const struct sent_op *s,
 		    const struct sent_op_waited *waited)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
@@ -304,6 +312,39 @@ static void op_take(struct intake *in, const struct sent_op *s,
 	if (in->until.kinds)
 		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
 	writer_op_added(in->w, s->start_ns + total);
+}
+
+/* Takes @n operations like @s, which are one behind the other. */
+static void span_take(struct intake *in, const struct sent_op *s, const struct span *span)
+{
+	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file);
+	struct batch_span batch;
+	struct cap_op same;
+
+	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
+		fs_meet(in, s->fs);
+	op_fill(&same, s, NULL, owner, file);
+	span_batch(span, s, &same, &batch);
+	writer_ops(in->w, &batch);
+}
+
+/* Takes @n operations, one behind the other, that never left the CPU. */
+static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
+{
+	struct span span = {};
+
+	for (; n; n -= span.n) {
+		span.n = 1;
+		if (n >= SPAN_MIN && !in->until.kinds && s->kind != OP_HANDLE)
+			span_look(s, n, &span);
+		if (span.n >= SPAN_MIN) {
+			span_take(in, s, &span);
+			s += span.n;
+			continue;
+		}
+		for (unsigned int i = 0; i < span.n; i++)
+			op_take(in, s++, NULL);
+	}
 }
 
 static void request_take(struct intake *in, const struct sent_request *s)
@@ -331,8 +372,8 @@ void intake_record(struct intake *in, const void *data, size_t len)
 	const struct sent_op_waited *waited = data;
 	unsigned char what = len ? *(const unsigned char *)data : 0;
 
-	if (what == SENT_OP && len >= sizeof(struct sent_op))
-		op_take(in, data, NULL);
+	if (what == SENT_OP)
+		ops_take(in, data, len / sizeof(struct sent_op));
 	else if (what == SENT_OP_WAITED && len >= sizeof(*waited))
 		op_take(in, data, waited);
 	else if (what == SENT_REQUEST && len >= sizeof(struct sent_request))

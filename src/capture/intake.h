@@ -42,6 +42,7 @@ struct intake {
 	struct mounts mounts;
 	struct intake_file *files, *last_file;
 	struct intake_thread *threads, *last_thread;
+	struct sent_who last_who;	/* that thread, as it was sent */
 	struct intake_known *cgroups, *devices;
 	uint64_t n_files, n_threads;
 	unsigned int fs_probed[256];	/* as last written, + 1; 0: not written */
@@ -49,7 +50,8 @@ struct intake {
 
 void intake_done(struct intake *in);
 
-/* Takes one record of @len bytes, hostile or not: what makes no sense is left out. */
+/* Takes a record of @len bytes, or several of struct sent_op, one behind the other; hostile or not:
+ * what makes no sense is left out. */
 void intake_record(struct intake *in, const void *data, size_t len);
 void intake_name(struct intake *in, const void *data, size_t len);
 

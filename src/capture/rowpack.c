@@ -15,7 +15,7 @@
 
 enum {
 	BLOCK = 64,			/* rows: they fit into the first cache */
-	RESERVE = 4 * BLOCK,		/* rows, for which there is room at once */
+	RESERVE = PACK_SPAN,		/* rows, for which there is room at once */
 };
 
 /* Four columns at a time, eight in one look at the rows: as many as there are registers for. */
@@ -106,7 +106,9 @@ static uint8_t *column_begin(struct packed_column *c, enum pack_code code, uint6
 
 /* Sets @ret_differ, for each column, to bits that are not the same in all rows of the block as in
  * the first row of all. With wider registers it takes half as many instructions. */
+#ifdef __x86_64__
 __attribute__((target_clones("avx2", "default")))
+#endif
 static void block_compare(const struct rowpack *c, uint64_t ret_differ[PACK_COLUMNS])
 {
 	for (unsigned int i = 0; i < c->n; i += LOOK) {
@@ -125,19 +127,68 @@ static void block_compare(const struct rowpack *c, uint64_t ret_differ[PACK_COLU
 	}
 }
 
-/* Adds @n values, the first at @v, to a column that had @rows, all @first if it does not vary. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* Puts a varint into @ret_bytes, if it has three bytes at most. Returns how many, or 0. */
+INLINE unsigned int varint_short(uint64_t v, uint64_t *ret_bytes)
+{
+	if (v < 1 << 7) {
+		*ret_bytes = v;
+		return 1;
+	}
+	if (v < 1 << 14) {
+		*ret_bytes = (v & 0x7f) | (v << 1 & 0x7f00) | 0x80;
+		return 2;
+	}
+	if (v < 1 << 21) {
+		*ret_bytes = (v & 0x7f) | (v << 1 & 0x7f00) | (v << 2 & 0x7f0000) | 0x8080;
+		return 3;
+	}
+	return 0;
+}
+
+/*
+ * Writes varints of @n values, @step apart, or of their differences (to @last in the first). Many
+ * are what the one before was: then so are the bytes, eight of which are stored at once. There is
+ * room for VARINT_MAX.
+ */
+INLINE uint8_t *varints_put(uint8_t *p, const uint64_t *v, size_t step, unsigned int n, bool delta,
+			    uint64_t last)
+{
+	uint64_t x, before = 0, bytes = 0;
+	unsigned int len = 0; /* of the one before; 0: it is long */
+
+	for (; n; n--, v += step) {
+		x = delta ? *v - last : *v;
+		last = *v;
+		if (!len || x != before) {
+			before = x;
+			x = delta ? zigzag(x) : x;
+			len = varint_short(x, &bytes);
+			if (!len) {
+				p = varint_put(p, x);
+				continue;
+			}
+		}
+		memcpy(p, &bytes, sizeof(bytes));
+		p += len;
+	}
+	return p;
+}
+
+/* Adds @n values, @step apart, to a column that had @rows, all @first if it does not vary. */
 static void column_add(struct packed_column *c, enum pack_code code, uint64_t first,
-		       unsigned int rows, const uint64_t *v, unsigned int n)
+		       unsigned int rows, const uint64_t *v, size_t step, unsigned int n)
 {
 	uint64_t last = !rows ? 0 : c->varied ? c->last : first;
 	uint8_t *p = c->varied ? c->bytes + c->len : column_begin(c, code, first, rows);
 
 	c->varied = true;
-	for (; n; n--, v += PACK_COLUMNS) {
-		p = varint_put(p, code == PACK_DELTA ? zigzag(*v - last) : *v);
-		last = *v;
-	}
-	c->last = last;
+	if (code == PACK_DELTA)
+		p = varints_put(p, v, step, n, true, last);
+	else
+		p = varints_put(p, v, step, n, false, 0);
+	c->last = v[step * (n - 1)];
 	c->len = p - c->bytes;
 }
 
@@ -154,7 +205,7 @@ static void block_pack(struct rowpack *c)
 	for (unsigned int i = 0; i < c->n; i++)
 		if (c->at[i].varied || differ[i])
 			column_add(&c->at[i], c->codes[i], c->first[i], before, &c->block[0][i],
-				   n);
+				   PACK_COLUMNS, n);
 	c->waiting = 0;
 }
 
@@ -182,6 +233,25 @@ int rowpack_add(struct rowpack *c, const uint64_t *row)
 		return -ENOMEM;
 	memcpy(room, row, c->n * sizeof(*row));
 	rowpack_added(c);
+	return 0;
+}
+
+int rowpack_add_span(struct rowpack *c, unsigned int n, const struct pack_values *columns)
+{
+	block_pack(c);
+	if (c->reserved < n && rows_reserve(c))
+		return -ENOMEM;
+	for (unsigned int i = 0; i < c->n; i++) {
+		const struct pack_values *v = &columns[i];
+
+		if (!c->rows)
+			c->first[i] = *v->first;
+		if (c->at[i].varied || v->step || *v->first != c->first[i])
+			column_add(&c->at[i], c->codes[i], c->first[i], c->rows, v->first, v->step,
+				   n);
+	}
+	c->rows += n;
+	c->reserved -= n;
 	return 0;
 }
 

@@ -20,7 +20,7 @@ enum pack_code {
 	PACK_BYTES,	/* no numbers */
 };
 
-enum { PACK_COLUMNS = 32, VARINT_MAX = 10 };
+enum { PACK_COLUMNS = 32, PACK_SPAN = 256, VARINT_MAX = 10 };
 
 /* How a column is written, if its values are not all the same: VALUE or DELTA. */
 typedef unsigned char pack_codes[PACK_COLUMNS];
@@ -51,6 +51,16 @@ int rowpack_add(struct rowpack *c, const uint64_t *row);
 /* The same without a copy: room for a row, or NULL (-ENOMEM); and the row that is there now. */
 uint64_t *rowpack_room(struct rowpack *c);
 void rowpack_added(struct rowpack *c);
+
+/* The values of a column in some rows: @step numbers apart, or 0: all are the first. */
+struct pack_values {
+	const uint64_t *first;
+	size_t step;
+};
+
+/* Adds @n rows, at most PACK_SPAN, given by their c->n columns. 0, or -ENOMEM with the columns
+ * unchanged. */
+int rowpack_add_span(struct rowpack *c, unsigned int n, const struct pack_values *columns);
 
 /* Bytes that rowpack_put() needs at most. */
 size_t rowpack_size(struct rowpack *c);

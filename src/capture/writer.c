@@ -11,7 +11,7 @@
 
 #include "capture/chunk.h"
 
-enum { ZSTD_LEVEL = 1, INDEX_ROWS = 1 << 19 };
+enum { INDEX_ROWS = 1 << 19 };
 
 /* Counts the records of a chunk that is not, or no longer, in the file. */
 static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_recorded)
@@ -165,41 +165,49 @@ static void batch_write(struct writer *w, enum chunk_kind kind)
 	b->text_len = 0;
 }
 
-/* Room for a record; writes those before it if there are enough. NULL: out of memory. */
-static uint64_t *batch_room(struct writer *w, enum chunk_kind kind)
+/* Where @n records are added; writes those before them if there are enough. */
+static struct batch *batch_for(struct writer *w, enum chunk_kind kind, unsigned int n)
 {
 	struct batch *b = &w->batches[kind];
 
-	if (b->columns.rows == CHUNK_ROWS) {
+	if (b->columns.rows + n > CHUNK_ROWS) {
 		batch_write(w, CHUNK_NAMES);
 		batch_write(w, CHUNK_HANDLES); /* who reads on knows those of the same time */
 		batch_write(w, kind);
 	}
-	return rowpack_room(&b->columns);
+	return b;
 }
 
 static int batch_add(struct writer *w, enum chunk_kind kind, const void *record, uint64_t ns)
 {
-	uint64_t *room = batch_room(w, kind);
+	struct batch *b = batch_for(w, kind, 1);
+	uint64_t *room = rowpack_room(&b->columns);
 
 	if (!room)
 		return -ENOMEM;
-	memcpy(room, record, w->batches[kind].columns.n * sizeof(*room));
-	batch_added(&w->batches[kind], ns);
+	memcpy(room, record, b->columns.n * sizeof(*room));
+	batch_added(b, ns);
 	return 0;
 }
 
 struct cap_op *writer_op_room(struct writer *w)
 {
-	struct cap_op *room = w->err ? NULL : (struct cap_op *)batch_room(w, CHUNK_OPS);
+	struct batch *b = w->err ? NULL : batch_for(w, CHUNK_OPS, 1);
+	uint64_t *room = b ? rowpack_room(&b->columns) : NULL;
 
 	w->lost_ops += !room;
-	return room;
+	return (struct cap_op *)room;
 }
 
 void writer_op_added(struct writer *w, uint64_t end_ns)
 {
 	batch_added(&w->batches[CHUNK_OPS], end_ns);
+}
+
+void writer_ops(struct writer *w, const struct batch_span *span)
+{
+	if (w->err || batch_add_span(batch_for(w, CHUNK_OPS, span->n), span))
+		w->lost_ops += span->n;
 }
 
 void writer_op(struct writer *w, const struct cap_op *op)
@@ -248,16 +256,6 @@ void writer_flush(struct writer *w)
 		batch_write(w, kind);
 }
 
-static int zstd_begin(struct writer *w)
-{
-	w->zstd = ZSTD_createCCtx();
-	if (!w->zstd)
-		return -ENOMEM;
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
-	return 0;
-}
-
 static int file_begin(struct writer *w, int fd, const char *header)
 {
 	uint8_t head[CAPTURE_HEAD] = CAPTURE_MAGIC;
@@ -296,7 +294,8 @@ int writer_begin(struct writer *w, int fd, const char *header)
 	batches_init(w->batches);
 	w->index = batch_index();
 	w->batches[CHUNK_NAMES].text = malloc(CHUNK_TEXT);
-	if (!w->batches[CHUNK_NAMES].text || zstd_begin(w))
+	w->zstd = packer_make();
+	if (!w->batches[CHUNK_NAMES].text || !w->zstd)
 		return -ENOMEM;
 	return file_begin(w, fd, header);
 }

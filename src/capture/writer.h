@@ -58,8 +58,11 @@ int writer_restart(struct writer *w, int fd, const char *header);
 void writer_op(struct writer *w, const struct cap_op *op);
 void writer_request(struct writer *w, const struct cap_request *rq);
 
-/* The same without a copy: room for an operation, to be filled; and the one that is there now,
- * which ended at @end_ns. NULL: it is lost, and counted. */
+/* Adds several operations, given by the columns of struct cap_op. */
+void writer_ops(struct writer *w, const struct batch_span *span);
+
+/* As writer_op(), without a copy: room for an operation, to be filled; and the one that is there
+ * now, which ended at @end_ns. NULL: it is lost, and counted. */
 struct cap_op *writer_op_room(struct writer *w);
 void writer_op_added(struct writer *w, uint64_t end_ns);
 

@@ -17,7 +17,7 @@
 struct breakdown {
 	struct run run;
 	struct breakdown_opts opts;
-	bool helpers;
+	bool why, helpers;
 	/* state */
 	FILE *out;			/* where output goes */
 	struct breakdown_view view;
@@ -28,6 +28,8 @@ struct breakdown {
 
 /* Not of a recording. */
 static const struct opt more_opts[] = {
+	{ 0, "why", OPT_FLAG(struct breakdown, why),
+	  .help = "where in the kernel threads slept, if nothing else explains why" },
 	{ 0, "helpers", OPT_FLAG(struct breakdown, helpers),
 	  .help = "what kernel threads and io workers did, for how long, and for whom" },
 	{},
@@ -56,7 +58,8 @@ static const struct opt_example examples[] = {
 
 static const struct opt_columns columns[] = {
 	{ "Operations", op_columns }, { "Requests", rq_columns },
-	{ "Helpers", helper_columns }, { "Times of helpers", helper_time_columns }, {},
+	{ "Helpers", helper_columns }, { "Times of helpers", helper_time_columns },
+	{ "Sleeps", why_columns }, {},
 };
 
 static const struct opt_table table = {
@@ -103,9 +106,9 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (r->conf.layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "-T blk", why))
 		return -1;
-	if (b->helpers && r->conf.layer != LAYER_OPS)
-		return reason_set(why, EXIT_USAGE, "--helpers goes with whole operations, -T shows "
-						   "a layer");
+	if ((b->why || b->helpers) && r->conf.layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE, "%s is of whole operations, -T of a layer",
+				  b->why ? "--why" : "--helpers");
 	if (b->helpers && b->opts.by)
 		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
 	if (r->conf.fs && r->opts.filters.fs)
@@ -123,6 +126,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->conf.by = breakdown_rows_by(&b->opts);
 	r->conf.queued = b->opts.queued;
 	r->conf.meta_calls = breakdown_meta_calls(&b->opts, r->conf.layer);
+	r->conf.why = b->why;
 	r->conf.helpers = b->helpers;
 	r->conf.records = b->opts.slowest_max;
 	r->conf.record_fs = r->opts.filters.fs;
@@ -137,6 +141,7 @@ static void view_fill(struct breakdown *b)
 	uname(&b->uts);
 	breakdown_view_fill(v, &b->opts, r->conf.layer, fileno(b->out));
 	breakdown_view_run(v, r);
+	v->why = b->why;
 	v->helpers = b->helpers;
 	v->kernel = b->uts.release;
 }

@@ -117,7 +117,7 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
 	    "io_submit and io_getevents are shown as calls instead");
 	add_capability(l, plan, "page faults", CAP_FAULTS,
-		       "page_fault_user, and perf's events of those that were handled");
+		       "exceptions, and perf's events of those that were handled");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)

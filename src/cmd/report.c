@@ -162,12 +162,15 @@ static int resolve(struct report *r, struct reason *why)
 
 /* What the first recording says of its machine applies to all, but what one does not have is not
  * known of their sums. */
-static void header_keep(struct report *r, struct recording *rec)
+static int header_keep(struct report *r, struct recording *rec, struct reason *why)
 {
 	if (!rec->header.has_device_bytes)
 		r->missing.device_bytes = "not recorded";
+	if (r->header.monotonic_ns && r->header.machine != rec->header.machine)
+		return reason_set(why, EXIT_FAILED, "the recordings are of machines whose system "
+						    "calls have other numbers");
 	if (r->header.monotonic_ns)
-		return;
+		return 0;
 	r->header = rec->header;
 	r->header.n_mounts = 0; /* these stay where they are */
 	r->header.mounts = NULL;
@@ -188,8 +191,10 @@ static void header_keep(struct report *r, struct recording *rec)
 	r->missing.faults = r->header.unseen[UNSEEN_FAULTS];
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
+	r->view.call_name = syscall_names(r->header.machine);
 	r->time.first_ns = r->header.realtime_ns;
 	r->replay.conf.first_ns = r->time.first_ns + r->time.from_ns;
+	return 0;
 }
 
 static int event(struct report *r, const struct recording *rec, const struct cap_event *ev,
@@ -209,7 +214,7 @@ static int event(struct report *r, const struct recording *rec, const struct cap
 		report_heat_add(&r->heats, rec, ev, r->replay.conf.first_ns);
 		return 0;
 	}
-	err = events_put(r->out, r->events, rec, ev, syscall_name);
+	err = events_put(r->out, r->events, rec, ev, syscall_names(rec->header.machine));
 	r->no_reader = err == -EPIPE;
 	if (err)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
@@ -234,7 +239,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	unsigned int n = 0;
 
 	if (!got) {
-		header_keep(r, &rec);
+		err = header_keep(r, &rec, why);
 		report_time_window(&r->time, &rec);
 		report_filter_begin(&r->filter);
 		while (!err && !interrupt_came() && (got = recording_next(&rec, &ev, why)) > 0) {

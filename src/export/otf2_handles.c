@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Values of asm-generic/fcntl.h, which x86 has. */
+/* Values of asm-generic/fcntl.h. */
 static OTF2_IoStatusFlag status_flags(uint64_t open_flags)
 {
 	return (open_flags & 02000 ? OTF2_IO_STATUS_FLAG_APPEND : 0) |

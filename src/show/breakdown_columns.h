@@ -16,6 +16,9 @@ extern const struct column op_columns[], rq_columns[];
 /* Of struct helper_row: its requests, and its time with HELPER_TIME. No .ctx. */
 extern const struct column helper_columns[], helper_time_columns[];
 
+/* Of struct why_row. No .ctx. */
+extern const struct column why_columns[];
+
 /* What both have of a row's container; @of: op, rq. */
 #define GET_CONTAINER(of, name, what)                                                              \
 	static void of##_##name(struct value *ret, const void *row, const void *ctx)               \

@@ -256,6 +256,29 @@ static int put_helpers(struct writer *w, const char *name, bool times)
 	return 0;
 }
 
+static int put_whys(struct writer *w)
+{
+	const struct columns columns = { .list = why_columns };
+	const struct why_row **rows;
+
+	if (breakdown_missing(w->v, ST_SLEEP)) {
+		json_put_null(&w->json, "sleep_why");
+		return 0;
+	}
+	rows = breakdown_whys(w->sn);
+	if (!rows)
+		return -ENOMEM;
+	json_put_begin(&w->json, "sleep_why", '[');
+	for (size_t i = 0; rows[i]; i++) {
+		json_put_begin(&w->json, NULL, '{');
+		columns_json(&w->json, &columns, rows[i]);
+		json_put_end(&w->json, '}');
+	}
+	json_put_end(&w->json, ']');
+	free(rows);
+	return 0;
+}
+
 static void put_costs(struct writer *w)
 {
 	const struct snapshot *sn = w->sn;
@@ -331,6 +354,8 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = put_helpers(&w, "helpers", false);
 	if (v->helpers && !err)
 		err = put_helpers(&w, "helper_times", true);
+	if (v->why && !err)
+		err = put_whys(&w);
 	json_put_end(&w.json, '}');
 	breakdown_rows_done(&rows);
 	return err ? err : json_end_line(&w.json);

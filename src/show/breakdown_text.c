@@ -20,6 +20,7 @@
 #include "show/unfinished_text.h"
 #include "show/view_text.h"
 #include "show/waterfall.h"
+#include "show/why_text.h"
 
 enum { TITLE_CAP = TEXT_SAFE_CAP(2 * PATH_MAX), TITLE_LEAST = 20 };
 
@@ -348,15 +349,6 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	put_more(o, v, rows->n_rqs - n, "requests");
 }
 
-/* All that was seen, in blocks. */
-static void put_blocks(struct text_out *o, const struct breakdown_view *v,
-		       const struct snapshot *sn, const struct breakdown_rows *rows)
-{
-	put_head(o, v, sn);
-	put_ops(o, v, rows);
-	put_requests(o, v, rows);
-}
-
 static bool is_nothing(const struct breakdown_view *v, const struct breakdown_rows *rows)
 {
 	return !rows->n_ops && (!breakdown_has_requests(v) || !rows->n_rqs);
@@ -378,11 +370,16 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 	} else {
 		text_put(&o, "%s", v->later ? "\n" : "");
 		unfinished_put(&o, v, sn);
-		if (is_nothing(v, &rows))
+		if (is_nothing(v, &rows)) {
 			put_nothing(&o, v, sn);
-		else
-			put_blocks(&o, v, sn, &rows);
+		} else {
+			put_head(&o, v, sn);
+			put_ops(&o, v, &rows);
+			put_requests(&o, v, &rows);
+		}
 	}
+	if (!err)
+		err = why_put(&o, v, sn);
 	if (!err)
 		err = helpers_put(&o, v, sn);
 	if (slowest)

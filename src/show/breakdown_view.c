@@ -136,6 +136,26 @@ const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool time
 	return rows;
 }
 
+static int why_order(const void *a, const void *b)
+{
+	const struct why_row *x = *(const struct why_row *const *)a;
+	const struct why_row *y = *(const struct why_row *const *)b;
+	int order = by_u64(y->sums.total_ns, x->sums.total_ns);
+
+	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+const struct why_row **breakdown_whys(const struct snapshot *sn)
+{
+	const struct why_row **rows = calloc(sn->n_whys + 1, sizeof(*rows));
+
+	for (size_t i = 0; rows && i < sn->n_whys; i++)
+		rows[i] = &sn->whys[i];
+	if (rows)
+		qsort(rows, sn->n_whys, sizeof(*rows), why_order);
+	return rows;
+}
+
 static int key_compare(const struct op_row *x, const struct op_row *y)
 {
 	int order = memcmp(x->key.by, y->key.by, sizeof(x->key.by));

@@ -27,6 +27,7 @@ struct breakdown_view {
 					 * total time */
 	uint64_t every_ns;		/* it is one of several intervals of this length; 0: not */
 	bool helpers;			/* what kernel helpers did is shown, too */
+	bool why;			/* also where threads slept for unknown reasons */
 	bool later;			/* not the first: skip what never changes */
 	const char *command;		/* its name, if it alone is traced; else NULL. Hostile */
 	unsigned int cpus;		/* of the machine; 0: not known */
@@ -112,6 +113,9 @@ uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row 
 /* The rows of @sn that are of @times, or else of requests, in order, and a NULL; to be freed. NULL:
  * out of memory. */
 const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool times);
+
+/* Those of @sn where threads slept, in order; likewise. */
+const struct why_row **breakdown_whys(const struct snapshot *sn);
 
 /* Time of its requests from submission to completion, or on the CPU. */
 uint64_t breakdown_helper_ns(const struct helper_row *r);

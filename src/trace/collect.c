@@ -138,6 +138,19 @@ static int helper_entry_add(struct collecting *c, const void *key, const void *s
 	return 0;
 }
 
+static int why_entry_add(struct collecting *c, const void *key, const void *sums)
+{
+	const struct why_key *k = key;
+	struct why_row *row = rows_why(&c->to->rows, k);
+
+	if (!row)
+		return -ENOMEM;
+	if (!row->sums.count)
+		collect_fs_name(c->maps->live->fs_types, k->fs, row->fs);
+	why_row_add(row, sums);
+	return 0;
+}
+
 static int name_entry_add(struct collecting *c, const void *key, const void *name)
 {
 	const unsigned long long *id = key, by[2] = { id[0], id[1] & ~FILE_ID_AGAIN };
@@ -294,6 +307,9 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	if (!err && maps->live->helper_rows_made[epoch])
 		err = hash_empty(&c, maps->helpers[epoch], sizeof(struct helper_key),
 				 sizeof(struct helper_sums), helper_entry_add);
+	if (!err && maps->live->why_rows_made[epoch])
+		err = hash_empty(&c, maps->whys[epoch], sizeof(struct why_key),
+				 sizeof(struct why_sums), why_entry_add);
 	if (!err)
 		err = slots_empty(&c);
 	mounts_free(&c.mounts);

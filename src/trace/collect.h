@@ -21,7 +21,7 @@ struct live;
 /* Where the programs keep their rows. Owns nothing. */
 struct cell_maps {
 	/* descriptors, by epoch */
-	int ops[2], rqs[2], helpers[2], file_names[2], task_names[2];
+	int ops[2], rqs[2], helpers[2], whys[2], file_names[2], task_names[2];
 	int n_cpus;
 	struct op_cell *slots;			/* SLOT_CELLS() or NULL; emptied */
 	unsigned int *hists;			/* [HIST_CPUS], if they are apart; else NULL */

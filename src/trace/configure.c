@@ -121,9 +121,9 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	maps_rows_size(sc, &rows);
 	rowmaps_conf(&rows, c);
 	c->row_slots = rows.slot_cells > 1;
-	/* only one CPU writes such a row, at the end of a system call, so never in an interrupt; up
-	 * to 6.19 the tracepoint or BPF itself forbids preemption there (4aadde89d81f) */
-	c->single_writer = c->row_slots && !f->preemptible_tracepoints;
+	/* a system call never ends in an interrupt, and up to 6.19 the tracepoint or BPF itself
+	 * forbids preemption there (4aadde89d81f) */
+	c->single_writer = !f->preemptible_tracepoints;
 	c->queued = sc->queued;
 	c->rq_sums_only = sc->rq_sums_only;
 	c->records = sc->records;
@@ -147,6 +147,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		       sc->meta_calls || c->aio_calls || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->cpu_split = c->waits && !sc->cpu_whole;
+	c->why = sc->why;
 	c->helpers = sc->helpers;
 	c->behalf = sc->by == BY_TASK || sc->helpers;
 	c->marks = c->waits || sc->by == BY_TASK;

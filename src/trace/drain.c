@@ -40,7 +40,8 @@ static int drain(struct drain *d)
 	unsigned int old = live->epoch & 1;
 	int err;
 
-	live->op_rows_made[!old] = live->rq_rows_made[!old] = live->helper_rows_made[!old] = 0;
+	live->op_rows_made[!old] = live->rq_rows_made[!old] = 0;
+	live->helper_rows_made[!old] = live->why_rows_made[!old] = 0;
 	live->drain_wanted = 0;
 	__atomic_store_n(&live->epoch, !old, __ATOMIC_RELEASE);
 	d->drained_ns = clock_ns();

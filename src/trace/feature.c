@@ -149,7 +149,8 @@ int feature_probe(struct feature *f, struct reason *why)
 	f->rdonly_cast = feature_has_function(f, "bpf_rdonly_cast");
 	f->task_iter = feature_has_function(f, "bpf_iter_task_file");
 	f->interrupt_level = probe_variable(f, "__preempt_count") ||
-			     probe_variable(f, "pcpu_hot");
+			     probe_variable(f, "pcpu_hot") ||
+			     feature_field_offset(f, "thread_info", "preempt_count") >= 0;
 	f->module_btf = feature_has_function(f, "btf_module_notify");
 	probe_fentry(f);
 	probe_kprobe(f);

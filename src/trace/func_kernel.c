@@ -49,6 +49,13 @@ static const char *const ours[] = {
 	"is_*_kprobe*", "__x86_*", "__sanitizer_*", "__kcsan_*", "__asan_*", "stack_trace_*",
 	"unwind_*", "mcount*", "__fentry__", "this_cpu_in_panic", "panic*",
 	"debug_smp_processor_id", "check_preemption_disabled",
+	/* the same on arm64 */
+	"arch_counter_*", "arch_timer_read_*", "__pi_*", "el0_*", "el0t_*", "el1_*", "el1h_*",
+	"el1t_*", "do_el0_*", "do_el1_*", "enter_from_*", "exit_to_*", "arm64_enter_*",
+	"arm64_exit_*", "do_mem_abort", "do_sp_pc_abort", "do_debug_exception*",
+	"debug_exception_*", "brk_handler*", "single_step_handler*", "call_break_hook*",
+	"call_step_hook*", "aarch64_insn_*", "__aarch64_insn_*", "simulate_*",
+	"caches_clean_inval_*", "*return_address",
 };
 
 /* Pieces of functions, and symbols that are not functions. */

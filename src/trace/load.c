@@ -145,6 +145,7 @@ SAME_PLACE(rodata, calls);
 SAME_PLACE(rodata, call_offsets);
 SAME_PLACE(rodata, uring_kinds);
 SAME_PLACE(bss, live);
+SAME_PLACE(bss, lanes);
 
 /* Both have the same maps and programs, so the skeleton of one does for both. */
 struct trace_bpf *load_open(bool functions)
@@ -183,7 +184,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 		      sc->kinds & ~(conf->aio ? 1U << OP_AIO : 0) &
 			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE), f->func != FUNC_NONE);
 	uring_fill(loading.obj->rodata->uring_kinds);
-	maps_configure(loading.obj->obj, sc, f, conf->async);
+	maps_configure(loading.obj->obj, sc, conf, f);
 	bpf_object__for_each_program(prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);
 	return loading.obj;

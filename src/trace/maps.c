@@ -18,12 +18,16 @@
 #include "trace/stream.h"
 
 /* Maps that this run does not need are not created; programs refer to them only in dead code. */
-static bool map_wanted(const struct session_conf *sc, const char *name, bool async)
+static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, const char *name)
 {
 	if (!strcmp(name, "async_ops") || !strcmp(name, "async_bios"))
-		return async;
+		return c->async;
+	if (!strcmp(name, "lane_ops"))
+		return c->lane_mask;
 	if (!strncmp(name, "helper_rows", strlen("helper_rows")))
 		return sc->helpers;
+	if (!strncmp(name, "why_rows", strlen("why_rows")))
+		return sc->why;
 	if (!strcmp(name, "tracked"))
 		return sc->follow;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") ||
@@ -54,7 +58,7 @@ void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size
 	struct rowmaps r = { .ops = sc->layer != LAYER_BLK && !sc->uncounted,
 			     .requests = maps_have_requests(sc) && !sc->uncounted,
 			     .calls = sc->meta_calls || sc->layer == LAYER_SYSCALL, .by = sc->by,
-			     .helpers = sc->helpers,
+			     .helpers = sc->helpers, .why = sc->why,
 			     .cpus = libbpf_num_possible_cpus(), .disks = disks_count() };
 
 	rowmaps_size(&r, ret_size);
@@ -77,7 +81,8 @@ static void map_resize(struct bpf_object *obj, const char *name, unsigned int en
 }
 
 /* What is in flight grows with the CPUs; these maps are allocated at once. */
-static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
+static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
+			struct bpf_object *obj)
 {
 	unsigned int cpus = libbpf_num_possible_cpus();
 	bool waits = sc->layer == LAYER_OPS;
@@ -89,6 +94,8 @@ static void maps_resize(const struct session_conf *sc, struct bpf_object *obj)
 	map_resize(obj, "clients", sc->by == BY_TASK || sc->helpers ? helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
 		map_resize(obj, "rings", stream_rings(cpus));
+	if (c->lane_mask)
+		map_resize(obj, "lane_ops", stream_lane_ops(c));
 	map_resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);
 }
 
@@ -110,15 +117,15 @@ static void maps_preallocate(struct bpf_object *obj)
 	}
 }
 
-void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct feature *f,
-		    bool async)
+void maps_configure(struct bpf_object *obj, const struct session_conf *sc,
+		    const struct bpf_conf *c, const struct feature *f)
 {
 	struct rowmaps_size rows;
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, obj)
-		bpf_map__set_autocreate(map, map_wanted(sc, bpf_map__name(map), async));
-	maps_resize(sc, obj);
+		bpf_map__set_autocreate(map, map_wanted(sc, c, bpf_map__name(map)));
+	maps_resize(sc, c, obj);
 	maps_rows_size(sc, &rows);
 	rowmaps_resize(&rows, obj);
 	if (!f->module_btf && f->func != FUNC_NONE)

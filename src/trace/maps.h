@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct bpf_conf;
 struct bpf_map;
 struct bpf_object;
 struct feature;
@@ -16,10 +17,9 @@ struct reason;
 struct rowmaps_size;
 struct session_conf;
 
-/* Chooses types and sizes of the maps of @obj, which is not loaded yet. @async: requests of
- * io_uring or libaio are traced. */
-void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct feature *f,
-		    bool async);
+/* Chooses types and sizes of the maps of @obj, which is not loaded yet. */
+void maps_configure(struct bpf_object *obj, const struct session_conf *sc,
+		    const struct bpf_conf *c, const struct feature *f);
 
 /* How many rows a run with @sc may have, on this machine. */
 void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size);

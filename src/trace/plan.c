@@ -34,6 +34,9 @@ static const char no_faults[] =
 	"this kernel does not tell programs which file one is on (6.1 and later do, if not "
 	"PREEMPT_RT)";
 
+static const char no_aborts[] =
+	"this kernel does not tell programs where one begins (on arm64, 6.4 and later do)";
+
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
 
@@ -119,6 +122,8 @@ const struct program programs[] = {
 	BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
 	BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
 	URING(on_uring_complete, "io_uring_complete", 0),
+	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .caps = CAP_URING,
+		   .needs = NEED_URING, .backup = true),
 	URING(on_uring_wait, "io_uring_cqring_wait", 0),
 	URING(on_uring_queue, "io_uring_queue_async_work", 0),
 	URING(on_uring_link, "io_uring_link", 0),
@@ -127,8 +132,11 @@ const struct program programs[] = {
 	URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
 	{ .at = PROG(on_fault_handled), .hook = HOOK_FAULTS, .target = "page-faults",
 	  .caps = CAP_FAULTS, .needs = NEED_FIND_VMA, .without = no_faults },
-	TRACEPOINT(on_fault, "page_fault_user", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA,
-		   .without = no_faults),
+	TRACEPOINT(on_fault, "page_fault_user", .caps = CAP_FAULTS,
+		   .needs = NEED_FIND_VMA | NEED_EXCEPTION, .without = no_faults),
+	{ .at = PROG(on_fault_abort), .hook = HOOK_FENTRY, .target = "do_mem_abort",
+	  .caps = CAP_FAULTS, .needs = NEED_FIND_VMA | NEED_ABORT, .entry_only = true,
+	  .without = no_aborts },
 	TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
 	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
 	  .caps = CAP_ISSUERS, .entry_only = true },
@@ -263,6 +271,7 @@ static unsigned int needs_met(struct feature *f)
 	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
 	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
 	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
 	       (feature_has_tracepoint(f, "io_uring_submit_sqe") ? NEED_URING_SQE : NEED_URING_REQ);
 }
 
@@ -296,7 +305,7 @@ static const char *why_no_function(struct feature *f, const struct program *prog
 
 static const char *why_no_hook(struct feature *f, const struct program *prog, unsigned int met)
 {
-	if (prog->needs & ~met & (NEED_URING_REQ | NEED_URING_SQE))
+	if (prog->needs & ~met & (NEED_URING_REQ | NEED_URING_SQE | NEED_ABORT | NEED_EXCEPTION))
 		return other_fits;
 	if (prog->hook == HOOK_TP_BTF && !feature_has_tracepoint(f, prog->target))
 		return "this kernel has no such tracepoint";

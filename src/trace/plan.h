@@ -84,6 +84,8 @@ enum need {
 	NEED_URING_SQE = 1 << 8,	/* or, before 6.4, this */
 	NEED_AIO = 1 << 9,		/* libaio's functions can be probed */
 	NEED_FIND_VMA = 1 << 10,	/* programs can look up mappings */
+	NEED_EXCEPTION = 1 << 11,	/* a tracepoint tells where page faults begin */
+	NEED_ABORT = 1 << 12,		/* or, on arm64, this function */
 };
 
 enum { MAX_PROGRAMS = 128, MAX_REFUSED = 32 };

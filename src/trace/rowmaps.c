@@ -17,6 +17,7 @@ enum {
 	DIRTIERS = BY_ROWS,	/* files, and pages of metadata: the oldest go */
 	RQ_ROWS = 512,
 	HELPER_ROWS = 8192,
+	WHY_ROWS = 4096,
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	ROWS_PER_DISK = 64,
 };
@@ -38,7 +39,7 @@ static unsigned int least(unsigned int a, unsigned int b)
 
 void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 {
-	struct rowmaps_size z = { 1, 1, 1, 1, 1, 1, 1, 1, 1, false };
+	struct rowmaps_size z = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, false };
 
 	if (r->ops)
 		z.op_rows = !rowmaps_in_slots(r) ? BY_ROWS : r->calls ? CALL_ROWS : OP_ROWS;
@@ -50,6 +51,8 @@ void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 		z.dirtiers = DIRTIERS;
 	if (r->helpers)
 		z.helper_rows = HELPER_ROWS;
+	if (r->why)
+		z.why_rows = WHY_ROWS;
 	if (r->requests && rowmaps_rq_by(r->by)) {
 		z.rq_rows = BY_ROWS;
 	} else if (r->requests) {
@@ -74,6 +77,7 @@ void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c)
 		c->op_rows_limit = least(c->op_rows_limit, size->file_names / 2);
 	c->rq_rows_limit = size->rq_rows / 4;
 	c->helper_rows_limit = size->helper_rows / 4;
+	c->why_rows_limit = size->why_rows / 4;
 	c->hists_apart = size->hists_apart;
 }
 
@@ -90,6 +94,8 @@ void rowmaps_resize(const struct rowmaps_size *size, struct bpf_object *obj)
 	resize(obj, "rq_rows_odd", size->rq_rows);
 	resize(obj, "helper_rows_even", size->helper_rows);
 	resize(obj, "helper_rows_odd", size->helper_rows);
+	resize(obj, "why_rows_even", size->why_rows);
+	resize(obj, "why_rows_odd", size->why_rows);
 	resize(obj, "file_names_even", size->file_names);
 	resize(obj, "file_names_odd", size->file_names);
 	resize(obj, "task_names_even", size->task_names);

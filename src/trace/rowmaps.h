@@ -17,7 +17,7 @@ struct bpf_conf;
 struct rowmaps {
 	bool ops, requests;
 	bool calls;		/* a row for each system call */
-	bool helpers;
+	bool helpers, why;
 	enum by_key by;
 	unsigned int cpus;	/* possible ones */
 	unsigned int disks;
@@ -25,7 +25,8 @@ struct rowmaps {
 
 /* Entries of each map; 1 for a map that is not needed. */
 struct rowmaps_size {
-	unsigned int op_rows, rq_rows, helper_rows, file_names, task_names, dirtiers;
+	unsigned int op_rows, rq_rows, helper_rows, why_rows;
+	unsigned int file_names, task_names, dirtiers;
 	unsigned int slot_cells, slot_hists, slot_rq_cells;
 	bool hists_apart;
 };

@@ -33,6 +33,7 @@
 #include "trace/plan.h"
 #include "trace/stream.h"
 #include "trace/unfinished.h"
+#include "trace/whys.h"
 
 #include "trace.skel.h"
 
@@ -63,6 +64,7 @@ struct session {
 	struct counters counters;
 	struct missing missing;
 	struct state_layout layout;
+	struct symbols symbols;		/* that were looked up */
 	uint64_t threads_ns;		/* until the last snapshot */
 };
 
@@ -95,7 +97,7 @@ static int rings_open(struct session *s, struct reason *why)
 	return 0;
 }
 
-static int streams_open(struct session *s, struct reason *why)
+static int streams_open(struct session *s, const struct bpf_conf *conf, struct reason *why)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	int err = 0;
@@ -105,7 +107,7 @@ static int streams_open(struct session *s, struct reason *why)
 	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
 		err = -errno;
 	if (!err && (s->conf.sent_ops || s->conf.sent_requests)) {
-		if (stream_open(&s->stream, s->trace, s->conf.buffer_bytes, &s->sent, why))
+		if (stream_open(&s->stream, s->trace, conf, s->conf.buffer_bytes, &s->sent, why))
 			return -1;
 		err = stream_watch(&s->stream, s->epoll);
 	}
@@ -125,6 +127,7 @@ static int drain_start(struct session *s, struct reason *why)
 		.rqs = { bpf_map__fd(t->maps.rq_rows_even), bpf_map__fd(t->maps.rq_rows_odd) },
 		.helpers = { bpf_map__fd(t->maps.helper_rows_even),
 			     bpf_map__fd(t->maps.helper_rows_odd) },
+		.whys = { bpf_map__fd(t->maps.why_rows_even), bpf_map__fd(t->maps.why_rows_odd) },
 		.file_names = { bpf_map__fd(t->maps.file_names_even),
 				bpf_map__fd(t->maps.file_names_odd) },
 		.task_names = { bpf_map__fd(t->maps.task_names_even),
@@ -174,7 +177,7 @@ static int session_start(struct session *s, struct reason *why)
 	s->live = (struct live *)&s->trace->bss->live;
 	if (state_layout_init(&s->layout, s->trace->obj, &conf))
 		return reason_set(why, EXIT_FAILED, "cannot find the states of threads");
-	if (cells_open(s, &conf, why) || rings_open(s, why) || streams_open(s, why) ||
+	if (cells_open(s, &conf, why) || rings_open(s, why) || streams_open(s, &conf, why) ||
 	    drain_start(s, why))
 		return -1;
 	if (s->conf.stats)
@@ -219,6 +222,7 @@ void session_close(struct session *s)
 	if (s->slot_rqs)
 		munmap(s->slot_rqs, s->slot_rqs_len);
 	drain_done(&s->drain);
+	symbols_done(&s->symbols);
 	stream_close(&s->stream);
 	ring_buffer__free(s->ring);
 	if (s->epoll >= 0)
@@ -275,6 +279,8 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	if (!err && s->conf.layer == LAYER_OPS)
 		err = unfinished_read(&s->layout, s->trace->bss, s->live->fs_types, clock_ns(),
 				      s->conf.min_ns, &sn);
+	if (!err && s->conf.why)
+		err = whys_name(&s->symbols, &sn);
 	if (err) {
 		snapshot_free(&sn);
 		return reason_set(why, EXIT_FAILED, "cannot read the counters: %s", strerror(-err));

@@ -38,6 +38,8 @@ struct session_conf {
 	bool uncounted;			/* nothing is added up: there are no rows */
 	size_t buffer_bytes;		/* for records sent but not yet delivered */
 	bool meta_calls;		/* operations of kind meta have a row for each call */
+	bool why;			/* LAYER_OPS: where threads were that slept for
+					 * reasons that are not known */
 	bool helpers;			/* LAYER_OPS: what kernel helpers do has rows, too */
 	bool stats;			/* let the kernel time our programs */
 	bool follow;			/* only the process forked next, and its descendants */

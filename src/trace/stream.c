@@ -4,18 +4,28 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/machine.h"
 #include "base/reason.h"
+#include "trace/maps.h"
 #include "trace/session.h"
 
 #include "trace.skel.h"
 
 /* RECORDS_AT_A_TIME is per ring: some 100 ms of work. */
-enum { RECORDS_AT_A_TIME = 100000, RING_MIN = 4096, WAKE_BYTES = 1 << 18 };
+enum {
+	RECORDS_AT_A_TIME = 100000,
+	RING_MIN = 4096,
+	WAKE_BYTES = 1 << 18,
+	LANE_MIN = 64,			/* records */
+	LANE_MAX = 1 << 14,
+	LANE_READ = 1 << 10,		/* so many are read before there is room again */
+};
 
 unsigned int stream_rings(unsigned int cpus)
 {
@@ -32,12 +42,48 @@ static size_t ring_bytes(size_t bytes, unsigned int rings)
 	return size;
 }
 
+/* CPUs that have a lane. */
+static unsigned int lanes_n(void)
+{
+	unsigned int cpus = libbpf_num_possible_cpus();
+
+	return cpus < MAX_LANES ? cpus : MAX_LANES;
+}
+
+unsigned int stream_lane_ops(const struct bpf_conf *c)
+{
+	return lanes_n() * (c->lane_mask + 1);
+}
+
+/* Lanes have half of the memory, if that is enough for some records each. */
+static unsigned int lane_size(size_t bytes)
+{
+	unsigned int size = LANE_MAX;
+
+	while (size >= LANE_MIN && lanes_n() * size * sizeof(struct sent_op) > bytes / 2)
+		size /= 2;
+	return size >= LANE_MIN ? size : 0;
+}
+
+/* What lanes leave of it. */
+static size_t rings_bytes(const struct bpf_conf *c, size_t bytes)
+{
+	return c->lane_mask ? bytes / 2 : bytes;
+}
+
 void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
 {
+	/* A record is stored, then its count, and must be seen in that order. Programs have no
+	 * store for that before 6.15, and only x86 needs none. */
+	bool ordered = MACHINE_OWN == MACHINE_X86_64;
+	unsigned int lane = sc->sent_ops && c->single_writer && ordered ?
+			    lane_size(sc->buffer_bytes) : 0;
 	size_t bytes;
 
 	c->rings = stream_rings(libbpf_num_possible_cpus());
-	bytes = ring_bytes(sc->buffer_bytes, c->rings) / 8;
+	c->lane_mask = lane ? lane - 1 : 0;
+	c->lane_wake = lane ? lane / 4 - 1 : 0;
+	bytes = ring_bytes(rings_bytes(c, sc->buffer_bytes), c->rings) / 8;
 	c->wake_mask = (bytes < WAKE_BYTES ? bytes : WAKE_BYTES) - 1;
 }
 
@@ -71,15 +117,21 @@ static int ring_make(struct stream *s, int rings, unsigned int i, size_t size)
 	return s->rings[i] ? 0 : -errno;
 }
 
-int stream_open(struct stream *s, const struct trace_bpf *obj, size_t bytes,
-		struct stream_target *target, struct reason *why)
+int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_conf *c,
+		size_t bytes, struct stream_target *target, struct reason *why)
 {
 	unsigned int n = bpf_map__max_entries(obj->maps.rings);
 	int err = 0;
 
-	*s = (struct stream){ .target = target };
+	*s = (struct stream){ .target = target, .lanes = (struct lane *)obj->bss->lanes };
+	if (c->lane_mask) {
+		s->lane_size = c->lane_mask + 1;
+		if (maps_map(obj->maps.lane_ops, (void **)&s->lane_ops, &s->lane_ops_len, why))
+			return -1;
+	}
 	for (unsigned int i = 0; i < n && !err; i++)
-		err = ring_make(s, bpf_map__fd(obj->maps.rings), i, ring_bytes(bytes, n));
+		err = ring_make(s, bpf_map__fd(obj->maps.rings), i,
+				ring_bytes(rings_bytes(c, bytes), n));
 	if (!err) {
 		s->names = ring_buffer__new(bpf_map__fd(obj->maps.sent_files), on_name, target,
 					    NULL);
@@ -96,13 +148,35 @@ void stream_close(struct stream *s)
 		close(s->fds[i]);
 	}
 	ring_buffer__free(s->names);
+	if (s->lane_ops)
+		munmap(s->lane_ops, s->lane_ops_len);
 	*s = (struct stream){};
+}
+
+/* Delivers what is in a lane now. */
+static void lane_consume(struct stream *s, unsigned int cpu)
+{
+	const struct sent_op *ops = s->lane_ops + (size_t)cpu * s->lane_size;
+	unsigned long long written = __atomic_load_n(&s->lanes[cpu].written, __ATOMIC_ACQUIRE);
+	unsigned long long read = s->lanes[cpu].read, at, n;
+
+	for (; read != written; read += n) {
+		at = read & (s->lane_size - 1);
+		n = written - read;
+		n = n < s->lane_size - at ? n : s->lane_size - at;
+		n = n < LANE_READ ? n : LANE_READ;
+		if (s->target->record)
+			s->target->record(s->target->arg, ops + at, n * sizeof(*ops));
+		__atomic_store_n(&s->lanes[cpu].read, read + n, __ATOMIC_RELEASE);
+	}
 }
 
 int stream_consume(struct stream *s)
 {
 	int more = 0;
 
+	for (unsigned int i = 0; s->lane_ops && i < lanes_n(); i++)
+		lane_consume(s, i);
 	for (unsigned int i = 0; i < s->n; i++) {
 		s->target->left = RECORDS_AT_A_TIME;
 		more |= ring_buffer__consume(s->rings[i]) == -EAGAIN;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/machine.h"
 #include "bpf/conf.h"
 
 /*
@@ -17,7 +18,10 @@ void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigne
 		   bool vfs_tells);
 
 /* Name of a call number, | CALL_COMPAT for a 32-bit one, or of an opcode (see CALL_URING); "?" if
- * it is not in the list. */
-const char *syscall_name(unsigned short call);
+ * it is not in the list; NULL if no list is known. */
+typedef const char *syscall_name_fn(unsigned short call);
+
+/* What knows the names of @machine's calls. */
+syscall_name_fn *syscall_names(enum machine machine);
 
 #endif

@@ -29,7 +29,7 @@ static const struct session_conf variants[] = {
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_PID },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_CGROUP },
 	{ .follow = true, .kinds = ~0U, .sent_ops = true, .sent_requests = true,
-	  .buffer_bytes = 1 },
+	  .buffer_bytes = 4 << 20 },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_TASK },
 	{ .follow = true, .kinds = ~0U, .helpers = true },
 };

@@ -13,18 +13,22 @@ TESTS = Path(__file__).resolve().parent.parent
 
 # Kinds of loop.c, and how many operations. What these are is in report.WORKLOADS.
 FULL = ("clock:200 pread:2000 read:2000 write:2000 wback:600 openclose:1000 fsync:300 dread:600 "
-        "fault:2000 anon:2000 getppid:4000")
-QUICK = ("clock:200 pread:2000 dread:300 write:2000 openclose:500 fsync:200 fault:2000 anon:2000 "
+        "uring:600 fault:2000 anon:2000 getppid:4000")
+QUICK = ("clock:200 pread:2000 dread:300 uring:300 write:2000 openclose:500 fsync:200 fault:2000 anon:2000 "
          "getppid:4000")
 QUICK_ROWS = ("breakdown|breakdown -T *|breakdown --by pid|breakdown --slowest 5|funcs|"
               "funcs --probe kprobe")
 
 # In the order in which loop.c prints its calls: what breakdown calls them.
-COUNTED = ("read", "write", "open", "fsync")
+COUNTED = ("read", "write", "open", "fsync", "uring")
+CALLS = COUNTED[:-1]
 # What a mode counts, if not all of them.
-COUNTS_ONLY = {"breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",),
+COUNTS_ONLY = {"breakdown -T syscall": CALLS, "breakdown -T vfs": CALLS, "breakdown -T ext4": CALLS,
+               "breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",),
                "funcs": ("read",), "funcs --probe kprobe": ("read",), "funcs --tree": ("read",),
                "funcs --probe kprobe.session": ("read",), "funcs -p 1": (), "top": ("fsync",), "top -b": ()}
+# Where a read of io_uring is one, too.
+URING_READS = ("breakdown -T ext4", "funcs", "funcs --probe kprobe", "funcs --probe kprobe.session", "funcs --tree")
 
 
 def _line(got: dict, fields: list[str]) -> None:
@@ -45,6 +49,8 @@ def _line(got: dict, fields: list[str]) -> None:
         row["peak_bytes"], row["held_bytes"] = int(fields[2]), int(fields[3])
     elif what == "seen":
         row["seen"][fields[2]] = int(fields[3])
+    elif what == "unseen":
+        row["calls"][fields[2]] = 0
     elif what == "failed":
         row["failed"].append(fields[2] if len(fields) > 2 else "")
 
@@ -59,6 +65,8 @@ def _miscounted(name: str, row: dict) -> list[str]:
     wrong = []
     for op in COUNTED:
         calls = row["calls"][op] if op in COUNTS_ONLY.get(name, COUNTED) else 0
+        if op == "read" and name in URING_READS:
+            calls += row["calls"]["uring"]
         seen = row["seen"].get(op, 0)
         if seen != calls:
             wrong.append(f"it counted {seen} of {calls} {op} calls")

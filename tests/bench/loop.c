@@ -7,7 +7,7 @@
  * FILE is made, and given SIZE bytes, if need be. N operations are done in BATCHES batches, after a
  * warm-up of one more. What a batch needs beforehand is not timed. One line on stdout:
  *
- *   KIND N MEDIAN MEAN BEST READS WRITES OPENS FSYNCS
+ *   KIND N MEDIAN MEAN BEST READS WRITES OPENS FSYNCS URINGS
  *
  * are ns per operation (of the batch in the middle, of all, of the fastest batch), and how many
  * calls it has made altogether, for those who count them.
@@ -17,6 +17,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static volatile char *mapped;
 static const char *path;
 static int fd;
 static struct {
-	long reads, writes, opens, fsyncs;
+	long reads, writes, opens, fsyncs, urings;
 } calls;
 
 static int file_read(off_t at)
@@ -145,6 +146,59 @@ static int map_anon(void)
 	return map_anew(MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
+/* A ring for one request at a time. */
+static struct {
+	int fd;
+	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_mask;
+	struct io_uring_sqe *sqes;
+	struct io_uring_cqe *cqes;
+} ring;
+
+static int ring_open(void)
+{
+	struct io_uring_params p = {};
+	char *sq, *cq;
+
+	if (ring.sqes)
+		return 0;
+	ring.fd = syscall(SYS_io_uring_setup, 4, &p);
+	if (ring.fd < 0)
+		return -1;
+	sq = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd,
+		  IORING_OFF_SQ_RING);
+	cq = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd,
+		  IORING_OFF_CQ_RING);
+	ring.sqes = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.fd,
+			 IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || ring.sqes == MAP_FAILED)
+		return -1;
+	ring.sq_tail = (unsigned int *)(sq + p.sq_off.tail);
+	ring.sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
+	ring.sq_array = (unsigned int *)(sq + p.sq_off.array);
+	ring.cq_head = (unsigned int *)(cq + p.cq_off.head);
+	ring.cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
+	ring.cqes = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
+	return 0;
+}
+
+/* Submits a read and waits for it, in one call. */
+static int do_uring(long i)
+{
+	unsigned int at = *ring.sq_tail & *ring.sq_mask;
+	const struct io_uring_cqe *done = &ring.cqes[*ring.cq_head & *ring.cq_mask];
+
+	(void)i;
+	ring.sqes[at] = (struct io_uring_sqe){ .opcode = IORING_OP_READ, .fd = fd, .len = PAGE,
+					       .addr = (unsigned long)page };
+	ring.sq_array[at] = at;
+	__atomic_store_n(ring.sq_tail, *ring.sq_tail + 1, __ATOMIC_RELEASE);
+	calls.urings++;
+	if (syscall(SYS_io_uring_enter, ring.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+		return -1;
+	__atomic_store_n(ring.cq_head, *ring.cq_head + 1, __ATOMIC_RELEASE);
+	return done->res == PAGE ? 0 : -1;
+}
+
 static int do_clock(long i)
 {
 	long n = 499;
@@ -182,6 +236,7 @@ static const struct kind {
 	{ "openclose", .run = do_openclose },
 	{ "fsync", .run = do_fsync, .before = cut_appended },
 	{ "dread", .run = do_pread, .flags = O_DIRECT },
+	{ "uring", .run = do_uring, .before = ring_open, .flags = O_DIRECT },
 	{ "fault", .run = do_fault, .before = map_file, .max = SIZE / AROUND },
 	{ "anon", .run = do_anon, .before = map_anon, .max = SIZE / PAGE },
 	{ "getppid", .run = do_getppid },
@@ -252,9 +307,10 @@ static int run(const struct kind *k, long n)
 		sum += ns[b];
 	}
 	qsort(ns, BATCHES, sizeof(ns[0]), compare);
-	printf("%s %ld %f %f %f %ld %ld %ld %ld\n", k->name, each * BATCHES,
+	printf("%s %ld %f %f %f %ld %ld %ld %ld %ld\n", k->name, each * BATCHES,
 	       (ns[BATCHES / 2 - 1] + ns[BATCHES / 2]) / 2 / each, sum / BATCHES / each,
-	       ns[0] / each, calls.reads, calls.writes, calls.opens, calls.fsyncs);
+	       ns[0] / each, calls.reads, calls.writes, calls.opens, calls.fsyncs,
+	       calls.urings);
 	return 0;
 }
 

@@ -11,6 +11,7 @@ WORKLOADS = {
     "openclose": "open and close of a file, ext4",
     "fsync": "append of 8 bytes and fsync, ext4 on null_blk",
     "dread": "O_DIRECT read of 4 KiB, ext4 on null_blk",
+    "uring": "the same by io_uring, one at a time",
     "fault": "fault on a mapped page of a file, which is cached",
     "anon": "fault on memory of no file",
     "getppid": "getppid, which is no I/O",

@@ -38,7 +38,7 @@ breakdown_of_work() { # FILE OPTIONS...: stdout to $tmp/out
 every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	-H -m '-H -m' '--slowest 3' '--by pid' '--by comm' '--by file' '--by cgroup' '--by dev'
 	'--by container' '--by cache' '-T syscall' '-T blk' '-T blk -Q -m' '--overhead' '--by file -m' '--slowest 3 -m'
-	'--helpers' '--helpers -v')
+	'--helpers' '--helpers -v' '--why' '--why -m')
 
 @test "stdout that cannot be written is an error that is told" {
 	for args in --help --version "breakdown --help" "breakdown --version" "doctor --help" doctor \
@@ -109,7 +109,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 
 @test "JSON is one object a line, and its figures agree with each other" {
 	for mode in '' '-H' '--slowest 3' '--by pid' '--by comm' '--by file' '--by cgroup' '--by dev' \
-		'--by container' '--by cache' '--helpers' '--overhead'; do
+		'--by container' '--by cache' '--helpers' '--why' '--overhead'; do
 		# shellcheck disable=SC2086 # words
 		breakdown_of_work "$dir/file" -j $mode
 		[[ $(wc -l <"$tmp/out") == 1 ]]

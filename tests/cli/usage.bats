@@ -119,6 +119,8 @@ load lib
 	says "--by .* -T blk"
 	expect 2 breakdown --helpers -T blk
 	says "--helpers .* -T"
+	expect 2 breakdown --why -T vfs
+	says "--why .* -T"
 	expect 2 breakdown --helpers --by file
 	says "--helpers and --by exclude one another"
 	expect 2 record --by file --requests -D 1

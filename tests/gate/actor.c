@@ -3,8 +3,8 @@
  * actor: what tests/workload cannot do. Like that with -w it prints "ready", acts when a line
  * arrives on stdin, and prints a line of JSON.
  *
- *   actor int80 FILE     32-bit system calls (int $0x80), exact numbers of them: the JSON has per
- *                        class count, bytes and errors
+ *   actor int80 FILE     32-bit system calls (int $0x80, or as a program of 32-bit ARM), exact
+ *                        numbers of them: the JSON has per class count, bytes and errors
  *   actor die FILE N     N processes, named "gate-die", that read FILE three times, and are killed
  *                        when all of them sleep in the read of a pipe
  *   actor forks FILE N   N processes, one after the other, each of which reads FILE once
@@ -51,10 +51,17 @@ static void wait_for_line(void)
 	check(read(0, line, sizeof(line)) > 0, "stdin");
 }
 
-/* ---- 32-bit calls: numbers of arch/x86/entry/syscalls/syscall_32.tbl ---- */
+/* ---- 32-bit calls: syscall_32.tbl of arch/x86, syscall.tbl of arch/arm ---- */
+
+#ifdef __arm__
+enum { CALL_OPENAT = 322, MAP_LOW = 0 };
+#else
+enum { CALL_OPENAT = 295, MAP_LOW = 0x40 /* MAP_32BIT */ };
+#endif
 
 static long call32(long nr, long a, long b, long c, long d, long e)
 {
+#ifdef __x86_64__
 	long ret;
 
 	__asm__ volatile("int $0x80"
@@ -62,12 +69,15 @@ static long call32(long nr, long a, long b, long c, long d, long e)
 			 : "a"(nr), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e)
 			 : "memory", "r8", "r9", "r10", "r11");
 	return (int)ret;
+#else
+	return syscall(nr, a, b, c, d, e, 0);
+#endif
 }
 
 static int int80(const char *file)
 {
 	char *low = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOW, -1, 0);
 	long bytes_read = 0, bytes_written = 0, errors = 0, fd, buf, name;
 	int own = open(file, O_RDWR);
 
@@ -87,7 +97,7 @@ static int int80(const char *file)
 		bytes_written += call32(4, own, buf, SIZE, 0, 0);
 	}
 	for (int i = 0; i < 7; i++) {
-		fd = call32(295, AT_FDCWD, name, O_RDONLY, 0, 0); /* openat */
+		fd = call32(CALL_OPENAT, AT_FDCWD, name, O_RDONLY, 0, 0); /* openat */
 		call32(6, fd, 0, 0, 0, 0);
 	}
 	for (int i = 0; i < 5; i++)

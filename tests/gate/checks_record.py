@@ -99,6 +99,27 @@ def both_ways(gate: Gate) -> None:
             by_reader(gate, trace)
 
 
+@suite("A5.record-in-turn")
+def in_turn(gate: Gate) -> None:
+    """One thread reads files of two file systems in turn: each record is of the right one."""
+    _, at = disk_with_files(gate)
+    there = Path("/dev/shm/iostrata-gate.in-turn")
+    gate.stack.callback(there.unlink)
+    there.write_bytes(b"x" * 4096)
+    file = machine.scratch(gate.kept) / "in-turn.ios"
+    wanted = [f"{at}/all", str(there)]
+    fds = [os.open(path, os.O_RDONLY | os.O_CREAT) for path in wanted]
+    both = [arg for path in wanted for arg in ("--file", path)]
+    with Record(file, "-j", "--breakdown", "--by", "file", "--op", "read", *both) as trace:
+        for i in range(2 * 101):
+            os.pread(fds[i % 2], 1024, 0)
+    for fd in fds:
+        os.close(fd)
+    found = {row["fs"]: row["count"] for row in report("-j", "--by", "file", str(file))[0]["ops"]}
+    gate.check("counts", found == {"ext4": 101, "tmpfs": 101}, **found)
+    compare(gate, "report", trace.json, report("-j", "--by", "file", str(file))[0])
+
+
 def against_events(gate: Gate, file: Path) -> None:
     """Percentiles of the tables against those of the records: in the same bucket."""
     table = report("-j", "--by", "pid", str(file))[0]
@@ -137,14 +158,16 @@ def by_reader(gate: Gate, trace: Record) -> None:
 
 
 def all_of_them(gate: Gate, name: str, trace: Record, w: Workload, **more: Figure) -> None:
-    """Recorded and lost are what was done."""
+    """Recorded and lost are what was done, and nothing is there twice."""
     it = trace.read()
     assert it.end
+    different = len({(r["owner"], r["start"]) for r in it.ops})
     done = sum(n for n, _, _ in w.classes().values())
     lost = it.end["lost"]["ops"]
     told = sum(r["count"] for r in it.losses if r["kind"] == capture.LOST.index("ops"))
-    gate.check(name, len(it.ops) + lost == done and len(it.ops) == it.end["ops"] and told <= lost,
-               done=done, recorded=len(it.ops), lost=lost, told_in_place=told, exit=trace.code, **more)
+    gate.check(name, len(it.ops) + lost == done and different == len(it.ops) == it.end["ops"] and
+               told <= lost, done=done, recorded=len(it.ops), different=different, lost=lost,
+               told_in_place=told, exit=trace.code, **more)
 
 
 @suite("A8.record", 300)

@@ -114,6 +114,13 @@ def all_kinds(gate: Gate) -> None:
     gate.check("helper", spent["helper"] > 0, **spent)
 
 
+@suite("uring.overflow")
+def overflow(gate: Gate) -> None:
+    """Completions that the ring has no room for."""
+    supported(gate)
+    follow(gate, "overflow")
+
+
 @suite("uring.owner")
 def owner(gate: Gate) -> None:
     """A thread of the kernel submits, others complete: they are its process's all the same."""

@@ -14,7 +14,8 @@ from typing import Any, Callable
 
 from machine import run
 
-SYS_BPF, BPF_MAP_GET_FD_BY_ID = 321, 14  # x86
+SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+BPF_MAP_GET_FD_BY_ID = 14
 
 Json = dict[str, Any]
 

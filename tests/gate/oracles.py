@@ -11,20 +11,23 @@ from pathlib import Path
 from typing import Any, Mapping
 
 import machine
+import tool
 from harness import Broken, Figure, Gate
 from tool import ROOT, Trace
 
-BUILD = ROOT / "build" / "gate"
+BUILD = tool.BUILD / "gate"
 WORKLOAD = ROOT / "tests" / "workload.c"
 CALLS = ROOT / "tests" / "calls.c"
 ACTOR = Path(__file__).parent / "actor.c"
 INTRUDER = Path(__file__).parent / "intruder.c"
-LIBRARY = ROOT / "build" / "libiostrata.a"
+LIBRARY = tool.BUILD / "libiostrata.a"
 STORM = Path(__file__).parent / "storm.c"
 ISSUER = Path(__file__).parent / "issuer.c"
 RINGER = Path(__file__).parent / "ringer.c"
 QUEUER = Path(__file__).parent / "queuer.c"
 MAPPER = Path(__file__).parent / "mapper.c"
+# Where not this machine's own: for programs of 64 and of 32 bits.
+CROSS = {"arm64": {64: "aarch64-linux-gnu", 32: "arm-linux-gnueabihf"}}
 CLASSES = ("read", "write", "open", "close", "fsync", "copy", "meta")
 
 Json = dict[str, Any]
@@ -75,15 +78,16 @@ def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, 
     gate.check(name, same and any(stat.ios[op] for op in types), **figures)
 
 
-def program(source: Path) -> str:
+def program(source: Path, bits: int = 64) -> str:
     """A test's C program, built if it is not or is older than its source. INTRUDER calls the tool's
     own functions."""
-    made = BUILD / source.stem
+    made = BUILD / (source.stem + ("32" if bits == 32 else ""))
     own = [f"-I{ROOT}/src", "-D_GNU_SOURCE", str(LIBRARY), "-lcap"] if source == INTRUDER else []
     newest = max(f.stat().st_mtime for f in [source] + [LIBRARY] * bool(own))
     if not made.exists() or made.stat().st_mtime < newest:
         BUILD.mkdir(parents=True, exist_ok=True)
-        machine.run("gcc", "-O2", "-Wall", "-pthread", "-o", f"{made}.new", str(source), *own)
+        compiler = [f"{CROSS[tool.ARCH][bits]}-gcc", "-static"] if tool.ARCH else ["gcc"]
+        machine.run(*compiler, "-O2", "-Wall", "-pthread", "-o", f"{made}.new", str(source), *own)
         Path(f"{made}.new").rename(made)
     return str(made)
 
@@ -91,6 +95,8 @@ def program(source: Path) -> str:
 def build_all() -> None:
     for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER, RINGER, QUEUER, MAPPER):
         program(source)
+    if tool.ARCH:
+        program(ACTOR, 32)
 
 
 class Process:
@@ -173,9 +179,9 @@ class Workload(Counted):
                          *(f"{kind}={n}" for kind, n in kinds.items()))
 
 
-def actor(stack: ExitStack, *argv: str, source: Path = ACTOR) -> Counted:
+def actor(stack: ExitStack, *argv: str, source: Path = ACTOR, bits: int = 64) -> Counted:
     """actor.c, or issuer.c, which say what they can do."""
-    return Counted(stack, program(source), *argv)
+    return Counted(stack, program(source, bits), *argv)
 
 
 def all_kinds() -> list[str]:

@@ -10,6 +10,7 @@
  *   ringer poll FILE N     the same; a thread of the kernel polls for requests
  *   ringer finish FILE N   the same; the completions are polled for (IORING_SETUP_IOPOLL)
  *   ringer cached FILE N   N buffered reads, one at a time
+ *   ringer overflow FILE N N direct reads, of which more complete than the ring has room for
  *
  * FILE has 1 MiB or more.
  */
@@ -27,7 +28,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { SIZE = 4096, BLOCKS = 256, DEPTH = 16, ENTRIES = 64, BAD_FD = 999 };
+enum { SIZE = 4096, BLOCKS = 256, DEPTH = 16, ENTRIES = 64, ROOM = 2 * ENTRIES, BAD_FD = 999 };
 
 struct ring {
 	int fd;
@@ -155,6 +156,23 @@ static void go(unsigned int left)
 	} while (n || ring.expected > left);
 }
 
+/* Submits what is queued, and leaves completions where they are as long as the kernel does. */
+static void push(void)
+{
+	unsigned int n = ring.queued;
+	int done;
+
+	__atomic_store_n(ring.sq_tail, *ring.sq_tail + n, __ATOMIC_SEQ_CST);
+	ring.queued = 0;
+	while (n) {
+		done = syscall(SYS_io_uring_enter, ring.fd, n, 0, 0, NULL, 0);
+		check(done >= 0 || errno == EINTR || errno == EBUSY, "io_uring_enter");
+		n -= done > 0 ? done : 0;
+		if (done < 0 && errno == EBUSY)
+			ring.expected -= reap();
+	}
+}
+
 static unsigned long place(int i)
 {
 	return (unsigned long)(i * 101 % BLOCKS) * SIZE;
@@ -253,6 +271,18 @@ static void skipped(int fd, int n)
 	}
 }
 
+static void overflow(int fd, int n)
+{
+	for (int i = 0; i < n; i++) {
+		sqe(IORING_OP_READ, fd, place(i), SIZE);
+		if (ring.queued == DEPTH)
+			push();
+		if (ring.expected >= 2 * ROOM)
+			go(0);
+	}
+	go(0);
+}
+
 static void all(const char *file, int direct, int n)
 {
 	int fd = open(file, O_RDWR);
@@ -305,6 +335,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "cached"))
 		for (int i = 0; i < n; i++, go(0))
 			sqe(IORING_OP_READ, fd, place(i), SIZE);
+	else if (!strcmp(what, "overflow"))
+		overflow(fd, n);
 	else
 		many(IORING_OP_READ, fd, n, 0);
 	print();

@@ -170,16 +170,16 @@ static void use_names(struct worker *w, uint32_t r)
 
 	switch (r >> 4 & 7) {
 	case 0:
-		CALL(w, META, rename, w->name, w->other);
+		CALL(w, META, renameat, AT_FDCWD, w->name, AT_FDCWD, w->other);
 		break;
 	case 1:
-		CALL(w, META, unlink, w->other);
+		CALL(w, META, unlinkat, AT_FDCWD, w->other);
 		break;
 	case 2:
 		CALL(w, META, fstat, w->shared, &st);
 		break;
 	case 3:
-		CALL(w, META, stat, w->name, &st);
+		CALL(w, META, newfstatat, AT_FDCWD, w->name, &st);
 		break;
 	default:
 		fd = file_open(w, w->name, O_RDWR);

@@ -16,7 +16,9 @@ import invariants
 from harness import Broken
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT = Path(os.environ.get("IOSTRATA") or ROOT / "build" / "iostrata")
+ARCH = os.environ.get("IOSTRATA_ARCH")  # for guests of another architecture: see tests/vm/matrix
+BUILD = ROOT / "build" / ARCH / "static" if ARCH else ROOT / "build"
+BUILT = Path(os.environ.get("IOSTRATA") or BUILD / "iostrata")
 START_S, STOP_S = 120, 60
 
 Json = dict[str, Any]

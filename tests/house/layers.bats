@@ -85,9 +85,10 @@ may_include() { # FOLDER
 	none finds '(^|[^_a-z])(ppoll|poll|signal|sigaction|waitpid|fork|kill)[ ]*\(' "${others[@]}"
 }
 
-@test "only compat.bpf.h and feature.c ask whether the kernel has something" {
+@test "only compat.bpf.h (arch_*.bpf.h for one architecture) and feature.c ask whether the kernel has something" {
 	[[ -n $(finds 'bpf_core_[a-z_]*_exists' src/bpf/compat.bpf.h) ]]
-	mapfile -t others < <(but "${bpf[@]}" "${sources[@]}" "${headers[@]}" "src/bpf/compat.bpf.h src/trace/feature.c")
+	mapfile -t others < <(but "${bpf[@]}" "${sources[@]}" "${headers[@]}" \
+		"src/bpf/compat.bpf.h src/trace/feature.c $(echo src/bpf/arch_*.bpf.h)")
 	none finds 'bpf_core_[a-z_]*_exists|LINUX_KERNEL_VERSION|kconfig' "${others[@]}"
 	# types with a flavour are known there alone, too
 	none finds '___(pre_)?[0-9]' "${others[@]}"

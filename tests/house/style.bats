@@ -133,3 +133,11 @@ long_lines() { # COLUMNS TAB FILE
 @test "each mutant fits the sources" {
 	tests/mutants --check
 }
+
+@test "each mutant that is listed as equivalent is one" {
+	tests/mutate --list -n 0 >"$BATS_TEST_TMPDIR/mutants"
+	(($(wc -l <"$BATS_TEST_TMPDIR/mutants") > 10000))
+	cut -f 1 tests/mutate-equivalent | sort -u >"$BATS_TEST_TMPDIR/listed"
+	none grep -vxFf "$BATS_TEST_TMPDIR/mutants" "$BATS_TEST_TMPDIR/listed"
+	none grep -v '	.' tests/mutate-equivalent
+}

@@ -933,6 +933,50 @@ static const char *string_of(const json_t *o, const char *name)
 	return json_string_value(v);
 }
 
+static void where_threads_slept(void **state)
+{
+	struct missing missing = { .stratum[ST_SLEEP] = "no" };
+	struct breakdown_view v = plain;
+	struct why_row *rows = calloc(2, sizeof(*rows));
+	struct fixture f;
+	json_t *j, *row;
+
+	(void)state;
+	assert_non_null(rows);
+	fixture_usual(&f);
+	rows[0] = (struct why_row){ .key.op = OP_READ, .fs = "ext4",
+				    .sums = { 2, 5000, 4000 } };
+	rows[1] = (struct why_row){ .key.op = OP_FSYNC, .symbol = "jbd2_log_wait_commit",
+				    .what = "journal commit", .sums = { 3, 9000, 4000 } };
+	f.sn.whys = rows;
+	f.sn.n_whys = 2;
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "by where");
+	v.why = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nsleep, by where\n");
+	assert_has(f.text, "\nfsync     -    jbd2_log_wait_commit journal commit     3 9.00 us "
+			   "3.00 us 4.00 us\n");
+	assert_has(f.text, "\nread      ext4 -                    -                  2 5.00 us ");
+	v.rows_max = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n1 more; a larger -n shows them\n");
+	j = read_back(&f, &v, 0);
+	row = json_array_get(json_object_get(j, "sleep_why"), 1);
+	assert_true(json_is_null(json_object_get(row, "symbol")));
+	assert_true(json_is_null(json_object_get(row, "what")));
+	assert_int_equal(json_integer_value(json_object_get(row, "total_ns")), 5000);
+	json_decref(j);
+	f.sn.n_whys = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nno sleep for reasons that are not known\n");
+	v.missing = &missing;
+	j = read_back(&f, &v, 0);
+	assert_true(json_is_null(json_object_get(j, "sleep_why")));
+	json_decref(j);
+	fixture_done(&f);
+}
+
 static void helpers_in_json_are_each_thread(void **state)
 {
 	struct missing missing = { .requests = "no", .stratum[ST_HELPER] = "no" };
@@ -1503,6 +1547,7 @@ int main(void)
 		cmocka_unit_test(the_rest_is_in_one_line),
 		cmocka_unit_test(a_screen_is_full),
 		cmocka_unit_test(helpers_of_one_kind_are_one_row_of_text),
+		cmocka_unit_test(where_threads_slept),
 		cmocka_unit_test(helpers_in_json_are_each_thread),
 		cmocka_unit_test(rows_are_sorted_by_total_time),
 		cmocka_unit_test(no_line_is_too_long_or_unsafe),

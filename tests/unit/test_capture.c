@@ -30,6 +30,25 @@ static const uint64_t edges[] = { 0, 1, 127, 128, 16383, 16384, 1ULL << 32, 1ULL
 
 enum { EDGES = sizeof(edges) / sizeof(*edges) };
 
+/* A row for each two numbers, with @i the second. */
+static void rows_add(struct rowpack *c, int i)
+{
+	for (int k = 0; k < EDGES; k++) {
+		const uint64_t row[] = { edges[k], edges[i], 4711 };
+
+		assert_int_equal(rowpack_add(c, row), 0);
+	}
+}
+
+/* The same at once. */
+static void rows_add_span(struct rowpack *c, int i)
+{
+	static const uint64_t same = 4711;
+	const struct pack_values columns[] = { { edges, 1 }, { &edges[i], 0 }, { &same, 0 } };
+
+	assert_int_equal(rowpack_add_span(c, EDGES, columns), 0);
+}
+
 static void columns_keep_any_number(void **state)
 {
 	static const pack_codes codes = { PACK_VALUE, PACK_DELTA, PACK_DELTA };
@@ -40,12 +59,9 @@ static void columns_keep_any_number(void **state)
 	size_t len;
 
 	(void)state;
-	for (int turn = 0; turn < 2; turn++) { /* they can be used again */
-		for (int i = 0; i < EDGES * EDGES; i++) {
-			const uint64_t in[] = { edges[i % EDGES], edges[i / EDGES], 4711 };
-
-			assert_int_equal(rowpack_add(&c, in), 0);
-		}
+	for (int turn = 0; turn < 4; turn++) { /* they can be used again */
+		for (int i = 0; i < EDGES; i++)
+			(turn >> i % 2 & 1 ? rows_add_span : rows_add)(&c, i);
 		assert_true(rowpack_size(&c) <= sizeof(bytes));
 		len = rowpack_put(&c, bytes, NULL, 0);
 		/* one column more than there is */

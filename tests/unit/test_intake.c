@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -176,6 +177,99 @@ static void operations_are_as_they_were_sent(void **state)
 	end(&f);
 }
 
+/* An operation that differs from the one before in some way, often in nothing but its times. */
+static struct sent_op another_op(struct sent_op op, unsigned int i)
+{
+	op.start_ns += 1000 + i % 3;
+	op.on_cpu[ST_FS] = i % 50 ? 100 : 100 + i;
+	op.on_cpu[ST_SYSCALL] = i > 500 ? 1 << 30 : 7;
+	op.offset += i > 300 ? 4096 : 0;
+	op.ret = i % 70 ? 4096 : -(long long)i;
+	op.len = i % 90 ? 4096 : 512;
+	if (i % 97 < 10) /* sometimes often */
+		op.file.ino = INO + i % 3;
+	if (!(i % 101))
+		op.who.tid++;
+	op.kind = i % 113 ? OP_READ : OP_HANDLE;
+	op.fd = i / 64;
+	return op;
+}
+
+/* What is in a recording of @ops, but for handles, if they are given @together or each alone. */
+static size_t events_of(const struct sent_op *ops, size_t n, bool together,
+			struct cap_event *ret_events)
+{
+	struct recording *rec;
+	struct reason why;
+	struct fixture f;
+	size_t got = 0;
+
+	begin(&f);
+	for (size_t i = 0; i < n; i += together ? n : 1)
+		intake_record(&f.in, ops + i, (together ? n : 1) * sizeof(*ops));
+	intake_end(&f.in);
+	writer_close(&f.w);
+	assert_true(writer_end(&f.w, "{\"ended\":\"ended\"}"));
+	writer_done(&f.w);
+	intake_done(&f.in);
+	rewind(f.f);
+	rec = &f.rec;
+	assert_int_equal(recording_open(rec, f.f, "test", &why), 0);
+	while (recording_next(rec, &ret_events[got], &why) > 0) {
+		got += ret_events[got].kind == CHUNK_OPS;
+		assert_true(got <= n);
+	}
+	assert_true(rec->reader.ended);
+	end(&f);
+	return got;
+}
+
+static void many_operations_are_what_each_alone_is(void **state)
+{
+	enum { N = 20000 };
+	struct cap_event *alone = calloc(N + 1, sizeof(*alone));
+	struct cap_event *together = calloc(N + 1, sizeof(*together));
+	struct sent_op *ops = calloc(N, sizeof(*ops));
+	size_t n;
+
+	(void)state;
+	assert_true(alone && together && ops);
+	ops[0] = an_op().op;
+	ops[0].what = SENT_OP;
+	ops[0].requests = 0;
+	for (unsigned int i = 1; i < N; i++)
+		ops[i] = another_op(ops[i - 1], i);
+	n = events_of(ops, N, false, alone);
+	assert_int_equal(n, N - N / 113); /* the others are handles */
+	assert_int_equal(events_of(ops, N, true, together), n);
+	for (size_t i = 0; i < n; i++)
+		assert_memory_equal(&together[i].op, &alone[i].op, sizeof(alone[i].op));
+	free(ops);
+	free(together);
+	free(alone);
+}
+
+/* Some kernels send what is left of an older one. */
+static void what_is_behind_a_comm_is_no_other_thread(void **state)
+{
+	struct sent_op_waited sent = an_op();
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	intake_record(&f.in, &sent, sizeof(sent));
+	sent.op.who.comm[3] = 'x';
+	intake_record(&f.in, &sent, sizeof(sent));
+	sent.op.who.comm[2] = 'x'; /* it has another name now */
+	intake_record(&f.in, &sent, sizeof(sent));
+	read_back(&f);
+	assert_int_equal(f.n, 3);
+	assert_int_equal(f.events[1].op.owner, f.events[0].op.owner);
+	assert_string_equal(catalog_thread(&f.rec.catalog, f.events[1].op.owner)->comm, "dd");
+	assert_string_equal(catalog_thread(&f.rec.catalog, f.events[2].op.owner)->comm, "ddxx");
+	end(&f);
+}
+
 static void calls_about_descriptors_are_not_counted(void **state)
 {
 	struct sent_op_waited sent = an_op();
@@ -289,6 +383,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operations_are_as_they_were_sent),
+		cmocka_unit_test(many_operations_are_what_each_alone_is),
+		cmocka_unit_test(what_is_behind_a_comm_is_no_other_thread),
 		cmocka_unit_test(calls_about_descriptors_are_not_counted),
 		cmocka_unit_test(requests_are_as_they_were_sent),
 		cmocka_unit_test(the_best_name_is_that_of_the_file),

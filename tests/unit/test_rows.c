@@ -131,16 +131,17 @@ static void rows_of_requests_are_apart(void **state)
 
 static void a_taken_histogram_is_empty(void **state)
 {
-	unsigned int counts[HIST_N] = { [3] = 7, [HIST_N - 1] = 0xffffffff };
+	unsigned int counts[HIST_N] = { 5, [3] = 7, [HIST_N - 1] = 0xffffffff };
 	struct hist hist = {};
 
 	(void)state;
 	assert_int_equal(hist_take(&hist, counts), 0);
 	assert_int_equal(hist_take(&hist, counts), 0);
-	assert_int_equal(counts[3] | counts[HIST_N - 1], 0);
-	assert_int_equal(hist.n, 2);
-	assert_int_equal(hist.bins[0].count, 7);
-	assert_true(hist.bins[1].count == 0xffffffff);
+	assert_int_equal(counts[0] | counts[3] | counts[HIST_N - 1], 0);
+	assert_int_equal(hist.n, 3);
+	assert_int_equal(hist.bins[0].count, 5);
+	assert_int_equal(hist.bins[1].count, 7);
+	assert_true(hist.bins[2].count == 0xffffffff);
 	free(hist.bins);
 }
 
@@ -159,6 +160,94 @@ static void a_taken_table_is_empty(void **state)
 	assert_int_equal(sn.ops[0].key.by[0], 2);
 	snapshot_free(&sn);
 	rows_done(&rows);
+}
+
+/* The members of @sums, which are numbers of 64 bits: each another one. */
+static void fill(void *sums, size_t size, uint64_t n)
+{
+	for (size_t i = 0; i < size / sizeof(n); i++)
+		((uint64_t *)sums)[i] = n * (101 + i * i);
+}
+
+static void check_sums(const struct op_row *row, uint64_t n, uint64_t max)
+{
+	struct op_sums want;
+
+	fill(&want, sizeof(want), n);
+	assert_int_equal(row->count, want.count);
+	assert_int_equal(row->errors, want.errors);
+	assert_int_equal(row->bytes, want.bytes);
+	assert_int_equal(row->total_ns, want.total_ns);
+	assert_int_equal(row->device_bytes, want.device_bytes);
+	assert_memory_equal(row->strata, want.strata, sizeof(want.strata));
+	fill(&want, sizeof(want), max);
+	assert_int_equal(row->max_ns, want.max_ns);
+}
+
+static void every_sum_of_operations_is_added(void **state)
+{
+	struct op_row row = {}, more = {};
+	struct op_sums sums;
+
+	(void)state;
+	for (int n = 0; n < 3; n++) {
+		fill(&sums, sizeof(sums), n == 1 ? 7 : n); /* the second is the longest */
+		op_row_add(&row, &sums);
+	}
+	check_sums(&row, 9, 7);
+	assert_int_equal(op_row_merge(&more, &row), 0);
+	assert_int_equal(op_row_merge(&more, &row), 0);
+	check_sums(&more, 18, 7);
+}
+
+static void every_sum_of_requests_is_added(void **state)
+{
+	struct rq_row row = {}, more = {};
+	struct rq_sums sums, want;
+
+	(void)state;
+	for (int n = 0; n < 3; n++) {
+		fill(&sums, sizeof(sums), n == 1 ? 7 : n);
+		rq_row_add(&row, &sums);
+	}
+	assert_int_equal(rq_row_merge(&more, &row), 0);
+	assert_int_equal(rq_row_merge(&more, &row), 0);
+	fill(&want, sizeof(want), 18);
+	assert_int_equal(more.count, want.count);
+	assert_int_equal(more.errors, want.errors);
+	assert_int_equal(more.bytes, want.bytes);
+	assert_int_equal(more.requeues, want.requeues);
+	assert_int_equal(more.unqueued, want.unqueued);
+	assert_int_equal(more.outside, want.outside);
+	assert_int_equal(more.tag_ns, want.tag_ns);
+	assert_int_equal(more.queue_ns, want.queue_ns);
+	assert_int_equal(more.device_ns, want.device_ns);
+	fill(&want, sizeof(want), 7);
+	assert_int_equal(more.max_ns, want.max_ns);
+}
+
+static void every_sum_of_helpers_is_added(void **state)
+{
+	struct helper_key key = { .comm = "kworker", .tid = 7 };
+	struct rows rows = {};
+	struct snapshot sn = {};
+	struct helper_sums sums;
+
+	(void)state;
+	for (int n = 1; n < 3; n++) {
+		fill(&sums, sizeof(sums), n);
+		helper_row_add(rows_helper(&rows, &key), &sums);
+	}
+	key.op = HELPER_TIME;
+	helper_row_add(rows_helper(&rows, &key), &sums);
+	rows_take(&rows, &sn);
+	assert_int_equal(sn.n_helpers, 2);
+	fill(&sums, sizeof(sums), 3);
+	assert_memory_equal(&sn.helpers[0].sums, &sums, sizeof(sums));
+	fill(&sums, sizeof(sums), 2);
+	assert_memory_equal(&sn.helpers[1].sums, &sums, sizeof(sums));
+	assert_int_equal(sn.helpers[1].key.op, HELPER_TIME);
+	snapshot_free(&sn);
 }
 
 /* A row of few operations: 100,000 of them are some 30 MB. */
@@ -204,6 +293,9 @@ int main(void)
 		cmocka_unit_test(rows_of_requests_are_apart),
 		cmocka_unit_test(a_taken_histogram_is_empty),
 		cmocka_unit_test(a_taken_table_is_empty),
+		cmocka_unit_test(every_sum_of_operations_is_added),
+		cmocka_unit_test(every_sum_of_requests_is_added),
+		cmocka_unit_test(every_sum_of_helpers_is_added),
 		cmocka_unit_test(a_row_is_small),
 		cmocka_unit_test(maps_do_not_grow_with_possible_cpus),
 	};

@@ -153,6 +153,14 @@ static void overflow_bucket_ends_at_the_maximum(void **state)
 	assert_int_equal(hist_add(&hist, HIST_N - 1, 1), 0);
 	got = hist_percentile(&hist, 50, max);
 	assert_true(got > hist_low(HIST_N) && got <= max);
+	/* those that are not the longest are in the middle of what is known */
+	assert_int_equal(hist_add(&hist, HIST_N - 1, 2), 0);
+	assert_int_equal(hist_percentile(&hist, 50, max), (hist_low(HIST_N - 1) + max) / 2);
+	assert_int_equal(hist_percentile(&hist, 50, hist_low(HIST_N - 1) + 7),
+			 hist_low(HIST_N - 1) + 7);
+	assert_int_equal(hist_add(&hist, HIST_N - 2, 9), 0);
+	assert_int_equal(hist_percentile(&hist, 50, max),
+			 (hist_low(HIST_N - 2) + hist_low(HIST_N - 1)) / 2);
 	free(hist.bins);
 }
 

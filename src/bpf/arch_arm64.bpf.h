@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* arch_arm64.bpf.h - what programs need to know of arm64; see arch.bpf.h. */
+#ifndef IOSTRATA_ARCH_ARM64_BPF_H
+#define IOSTRATA_ARCH_ARM64_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pstate;
+	u64 orig_x0;
+	int syscallno;
+};
+
+struct thread_info {
+	unsigned long flags;
+	u64 preempt_count; /* its low half; the other is need_resched */
+};
+#pragma clang attribute pop
+
+/* O_DIRECT and O_LARGEFILE are two bits above those of asm-generic/fcntl.h. */
+#define O_DIRECT	     00200000
+#define RECORDED_FLAGS(flags) (((flags) & 037777) | ((flags) & 0600000) >> 2)
+
+#define COMPAT_FIELD thread_info.flags
+#define COMPAT_BIT   (1UL << 22) /* TIF_32BIT */
+
+#define PREEMPT_COUNT_FIELD thread_info.preempt_count
+
+#define REGS_CALL(regs) ((regs)->syscallno)
+
+static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
+{
+	return n == 0 ? ctx->regs[0] : ctx->regs[1];
+}
+
+static __always_inline long kprobe_ret(struct pt_regs *ctx)
+{
+	return ctx->regs[0];
+}
+
+/* The highest byte may be anything. */
+#define FAULT_ADDRESS(at) ((at) << 8 >> 8)
+
+/* Exception level 0, be it 64 or 32 bits. */
+static __always_inline bool regs_are_user(struct pt_regs *regs)
+{
+	return !(regs->pstate & 0xf);
+}
+
+/* The result takes the first argument's register. */
+static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
+{
+	switch (n) {
+	case 0:
+		return compat ? (u32)regs->orig_x0 : regs->orig_x0;
+	case 1:
+		return compat ? (u32)regs->regs[1] : regs->regs[1];
+	case 2:
+		return compat ? (u32)regs->regs[2] : regs->regs[2];
+	default:
+		/* only used for an offset, which 32-bit calls split in two; its halves begin in an
+		 * even register */
+		return compat ? (u32)regs->regs[4] | (u64)(u32)regs->regs[5] << 32 : regs->regs[3];
+	}
+}
+
+#endif

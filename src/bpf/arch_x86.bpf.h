@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* arch_x86.bpf.h - what programs need to know of x86-64; see arch.bpf.h. */
+#ifndef IOSTRATA_ARCH_X86_BPF_H
+#define IOSTRATA_ARCH_X86_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct pt_regs {
+	unsigned long di, si, dx, r10, bx, cx, ax, orig_ax, sp;
+};
+
+struct thread_info {
+	u32 status;
+};
+
+struct pcpu_hot___6_2 {
+	int preempt_count;
+};
+#pragma clang attribute pop
+
+#define O_DIRECT	     00040000
+#define RECORDED_FLAGS(flags) (flags)
+
+#define COMPAT_FIELD thread_info.status
+#define COMPAT_BIT   2 /* TS_COMPAT */
+
+#define REGS_CALL(regs) ((regs)->orig_ax)
+
+static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
+{
+	return n == 0 ? ctx->di : ctx->si;
+}
+
+static __always_inline long kprobe_ret(struct pt_regs *ctx)
+{
+	return ctx->ax;
+}
+
+#define FAULT_ADDRESS(at) (at)
+
+/* The tracepoint of page faults is of user code only. */
+static __always_inline bool regs_are_user(struct pt_regs *regs)
+{
+	return true;
+}
+
+static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
+{
+	switch (n) {
+	case 0:
+		return compat ? (u32)regs->bx : regs->di;
+	case 1:
+		return compat ? (u32)regs->cx : regs->si;
+	case 2:
+		return compat ? (u32)regs->dx : regs->dx;
+	default:
+		/* only used for an offset, which 32-bit calls split in two */
+		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;
+	}
+}
+
+/*
+ * WHAT  where the preemption count is: __preempt_count, then pcpu_hot, then again __preempt_count
+ * WHEN  6.2, 6.15
+ * DROP  never
+ *
+ * Without CONFIG_KALLSYMS_ALL, programs may not refer to that variable, even unused: a variant of
+ * them that does not must be loaded.
+ */
+extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot___6_2 pcpu_hot __ksym __weak;
+
+static __always_inline u32 cpu_preempt_count(void)
+{
+	if (&__preempt_count)
+		return *(int *)bpf_this_cpu_ptr(&__preempt_count);
+	if (&pcpu_hot)
+		return ((struct pcpu_hot___6_2 *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return 0;
+}
+
+#endif

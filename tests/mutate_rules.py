@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Mutants by rule: which there are, and what each is called."""
+from __future__ import annotations
+
+import collections
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+NEIGHBOURS = (("q", "g"), ("g", "d"), ("d", "c"), ("tag_ns", "queue_ns"), ("queue_ns", "device_ns"),
+              ("cpu_ns", "runq_ns"), ("pid", "tid"), ("tgid", "pid"), ("major", "minor"),
+              ("offset", "len"), ("count", "errors"), ("total_ns", "max_ns"), ("first", "last"),
+              ("from", "to"))
+OPERATORS = ((" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "),
+             (" != ", " == "), (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "),
+             (" += ", " -= "), (" |= ", " &= "), ("true", "false"), ("false", "true"))
+STATEMENT = re.compile(r"^(\t+)(?!return|break|continue|goto|case|default|else|if|for|while|do\b|struct |enum |"
+                       r"union |const |static |unsigned |int |u\d+ |s\d+ |bool |char |long |size_t |uint)"
+                       r"(?!\(void\))[*(]*\w[^{}]*;$")
+CONDITION = re.compile(r"\b(if|while) \((.*)\)( \{)?$")
+SWAP = re.compile(r"(?<![\w.>*&])([\w.>-]+) (-|<<|/) ([\w.>-]+)(?![\w.(\[-])")
+NUMBER = re.compile(r"(?<![\w.\"%])(\d+)(?![\w.\"])")
+BUFFER = re.compile(r"\t+(static )?(unsigned )?char \w+\[")	# that it is longer nobody notices
+OPTION = re.compile(r"\bCONF\(\w+\)")
+TABLE = re.compile(r"^(static )?const .*= \{$")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    folder: str
+    file: str
+    line: int		# from 0
+    rule: str
+    old: str
+    text: str		# the new line
+    nth: int = 1	# of lines that are alike
+
+    def name(self) -> str:
+        """The same for as long as the line is."""
+        return f"{self.file}: {self.rule}: {self.old.strip()} -> {self.text.strip()}" + \
+            (f" (#{self.nth})" if self.nth > 1 else "")
+
+    def write(self, tree: Path) -> None:
+        path = tree / self.file
+        lines = path.read_text(encoding="utf-8").split("\n")
+        lines[self.line] = self.text
+        path.write_text("\n".join(lines), encoding="utf-8")
+
+
+def balanced(text: str) -> bool:
+    depth = 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def changes(line: str) -> Iterator[tuple[str, str]]:
+    """Rule and new text, for each way to change a line."""
+    if STATEMENT.match(line) and balanced(line):
+        yield "dropped", re.match(r"\t*", line).group() + ";"  # type: ignore[union-attr]
+    found = CONDITION.search(line)
+    if found and balanced(found[2]):
+        for rule, new in (("negated", f"!({found[2]})"), ("always", f"({found[2]}) || 1")):
+            if found[1] == "if" or rule == "negated":
+                yield rule, f"{line[:found.start(2)]}{new}{line[found.end(2):]}"
+    for old, new in OPERATORS:
+        for at in re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)" if old.isalpha() else re.escape(old), line):
+            yield f"{old.strip()} is {new.strip()}", line[:at.start()] + new + line[at.end():]
+    for at in OPTION.finditer(line):
+        yield "ignored", f"{line[:at.start()]}0{line[at.end():]}"
+    for at in SWAP.finditer(line):
+        yield "swapped", f"{line[:at.start()]}{at[3]} {at[2]} {at[1]}{line[at.end():]}"
+    for at in [] if BUFFER.match(line) else NUMBER.finditer(line):
+        yield "one more", f"{line[:at.start()]}{int(at[1]) + 1}{line[at.end():]}"
+    for one, other in NEIGHBOURS:
+        for a, b in ((one, other), (other, one)):
+            for at in re.finditer(rf"(?<=->|[\w)\]]\.){a}\b", line):
+                yield "neighbour", line[:at.start()] + b + line[at.end():]
+
+
+def bodies(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of functions and tables that have no comment, each with its number."""
+    inside = comment = False
+    for n, line in enumerate(text.split("\n")):
+        if line in ("{", "}", "};") or TABLE.match(line):
+            inside = line.endswith("{")
+        starts, ends = "/*" in line, "*/" in line
+        if inside and not (comment or starts or line.endswith("\\") or line.lstrip().startswith("#")):
+            yield n, line
+        comment = (comment or starts) and not ends
+
+
+def mutants_of(top: Path, folder: str, patterns: tuple[str, ...]) -> list[Mutant]:
+    found = []
+    for path in sorted({p for pattern in patterns for p in top.glob(pattern)}):
+        file = str(path.relative_to(top))
+        seen: collections.Counter[str] = collections.Counter()
+        for n, line in bodies(path.read_text(encoding="utf-8")):
+            seen[line.strip()] += 1
+            found += [Mutant(folder, file, n, rule, line, new, seen[line.strip()]) for rule, new in changes(line)]
+    return found

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Filters as they are given, and as they are told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/reason.h"
+#include "event.h"
+#include "filters.h"
+
+static const struct opt_group groups[] = { { "Whose I/O", filter_opts, 0 }, {} };
+static const struct opt_table table = { .name = "test", .summary = "tests", .groups = groups };
+
+static int parse(struct filters *f, int argc, const char *const argv[])
+{
+	static char words[40][64];
+	char *list[41] = {};
+	struct opts_result res = {};
+
+	for (int i = 0; i < argc; i++) {
+		strcpy(words[i], argv[i]);
+		list[i] = words[i];
+	}
+	*f = (struct filters){};
+	return opts_parse(&table, argc, list, f, &res);
+}
+
+static void every_option_has_its_place(void **state)
+{
+	static const char *const argv[] = {
+		"test", "-p", "1,2147483647", "--pid", "3", "--comm", "dd", "--cgroup", "/a,b",
+		"-d", "sda,sdb", "--disk=sdc", "--fs", "ext4", "--op", "read,aio", "--op", "fault",
+		"--file", "/f,g", "--file", "/h", "--min", "7us",
+	};
+	struct filters f;
+
+	(void)state;
+	assert_int_equal(parse(&f, 24, argv), 0);
+	assert_int_equal(f.pids.n, 3);
+	assert_int_equal(f.pids.at[1], 2147483647);
+	assert_int_equal(f.comms.n, 1);
+	assert_string_equal(f.comms.at[0], "dd");
+	assert_int_equal(f.cgroups.n, 1);
+	assert_string_equal(f.cgroups.at[0], "/a,b");
+	assert_int_equal(f.disks.n, 3);
+	assert_string_equal(f.disks.at[2], "sdc");
+	assert_string_equal(f.fs, "ext4");
+	assert_int_equal(f.ops, 1 << OP_READ | 1 << OP_AIO | 1 << OP_FAULT);
+	assert_int_equal(f.files.n, 2);
+	assert_string_equal(f.files.at[0], "/f,g");
+	assert_int_equal(f.min_ns, 7000);
+}
+
+static void no_process_has_such_a_pid(void **state)
+{
+	struct filters f;
+
+	(void)state;
+	assert_int_equal(parse(&f, 3, (const char *const[]){ "test", "-p", "0" }), -22);
+	assert_int_equal(parse(&f, 3, (const char *const[]){ "test", "-p", "2147483648" }), -22);
+}
+
+static void only_two_have_short_names(void **state)
+{
+	(void)state;
+	for (const struct opt *o = filter_opts; o->long_name; o++)
+		assert_int_equal(o->short_name, !strcmp(o->long_name, "pid")    ? 'p' :
+						!strcmp(o->long_name, "disk") ? 'd' :
+										0);
+}
+
+static void check_text(struct filters f, const char *all, const char *of_ops)
+{
+	char text[FILTERS_TEXT] = "before";
+
+	filters_text(&f, text, sizeof(text));
+	assert_string_equal(text, all);
+	filters_of_ops(&f, text, sizeof(text));
+	assert_string_equal(text, of_ops);
+}
+
+static void they_are_told_as_given(void **state)
+{
+	struct filters all = {
+		.pids = { { 12, 13 }, 2 }, .comms = { { "dd", "cp" }, 2 },
+		.cgroups = { { "/a" }, 1 }, .disks = { { "sda" }, 1 }, .fs = "ext4",
+		.files = { { "/f" }, 1 }, .ops = 1 << OP_READ | 1 << OP_FAULT, .min_ns = 7000,
+		.all_files = true,
+	}, many = {};
+
+	(void)state;
+	for (many.comms.n = 0; many.comms.n < OPT_LIST_MAX; many.comms.n++)
+		many.comms.at[many.comms.n] = "a";
+	check_text(many, "--comm a --comm a --comm a --comm a --comm a --comm a --comm a --comm a "
+			 "--comm a --comm a --comm a --comm a --comm a --comm a --comm a --comm a",
+		   "");
+	check_text((struct filters){}, "", "");
+	check_text(all, "-p 12 -p 13 --comm dd --comm cp --cgroup /a -d sda --fs ext4 --file /f "
+			"--op read --op fault --min 7.00 us --all-files",
+		   "--fs, --op, --file, --min");
+	check_text((struct filters){ .fs = "xfs" }, "--fs xfs", "--fs");
+	check_text((struct filters){ .min_ns = 1 }, "--min 1 ns", "--min");
+	check_text((struct filters){ .files = { { "/f" }, 1 } }, "--file /f", "--file");
+	check_text((struct filters){ .ops = 1 << OP_COPY }, "--op copy", "--op");
+	check_text((struct filters){ .all_files = true }, "--all-files", "");
+	check_text((struct filters){ .pids = { { 12 }, 1 }, .disks = { { "sda" }, 1 } },
+		   "-p 12 -d sda", "");
+}
+
+/* Where there is no room they are cut off. */
+static void they_are_told_in_short(void **state)
+{
+	struct filters f = { .comms = { { "dd", "cp" }, 2 } };
+	char text[FILTERS_TEXT] = { [12] = '#' };
+
+	(void)state;
+	filters_text(&f, text, 12);
+	assert_string_equal(text, "--comm dd -");
+	assert_int_equal(text[12], '#');
+}
+
+static void check_requests(struct filters f, const char *error)
+{
+	struct reason why = {};
+
+	assert_int_equal(filters_check_requests(&f, "-T blk", &why), *error ? -1 : 0);
+	assert_string_equal(why.error, error);
+	assert_int_equal(why.exit, *error ? EXIT_USAGE : 0);
+	assert_string_equal(why.hint, *error ? "-p, --comm, --cgroup and -d choose requests; for "
+					       "operations, leave out -T blk" : "");
+}
+
+static void requests_are_chosen_by_some(void **state)
+{
+	(void)state;
+	check_requests((struct filters){}, "");
+	check_requests((struct filters){ .pids = { { 12 }, 1 }, .comms = { { "dd" }, 1 },
+					 .cgroups = { { "/a" }, 1 }, .disks = { { "sda" }, 1 } },
+		       "");
+	check_requests((struct filters){ .fs = "ext4", .min_ns = 1 },
+		       "-T blk is about requests, which --fs, --min cannot choose");
+	check_requests((struct filters){ .ops = 1, .all_files = true },
+		       "-T blk is about requests, which --op cannot choose");
+	check_requests((struct filters){ .all_files = true },
+		       "-T blk is about requests, --all-files about operations");
+	check_requests((struct filters){ .all_faults = true },
+		       "-T blk is about requests, --all-faults about operations");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_option_has_its_place),
+		cmocka_unit_test(no_process_has_such_a_pid),
+		cmocka_unit_test(only_two_have_short_names),
+		cmocka_unit_test(they_are_told_as_given),
+		cmocka_unit_test(they_are_told_in_short),
+		cmocka_unit_test(requests_are_chosen_by_some),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

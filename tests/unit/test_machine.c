@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose numbers system calls have, live and in a recording. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/machine.h"
+#include "bpf/conf.h"
+#include "capture/header.h"
+#include "trace/syscalls.h"
+
+static void test_names(void **state)
+{
+	(void)state;
+	for (enum machine m = 0; m < MACHINES; m++)
+		assert_int_equal(machine_find(machine_name(m)), m);
+	assert_int_equal(machine_find("s390x"), MACHINES);
+	assert_int_equal(machine_find(""), MACHINES);
+}
+
+static void test_calls(void **state)
+{
+	static const struct {
+		enum machine machine;
+		unsigned short call;
+		const char *name;
+	} known[] = {
+		{ MACHINE_X86_64, 0, "read" },
+		{ MACHINE_X86_64, 3, "close" },
+		{ MACHINE_X86_64, 3 | CALL_COMPAT, "read" },
+		{ MACHINE_X86_64, 221 | CALL_COMPAT, "fcntl" },
+		{ MACHINE_X86_64, 39, "?" },
+		{ MACHINE_AARCH64, 63, "read" },
+		{ MACHINE_AARCH64, 56, "openat" },
+		{ MACHINE_AARCH64, 3 | CALL_COMPAT, "read" },
+		{ MACHINE_AARCH64, 322 | CALL_COMPAT, "openat" },
+		{ MACHINE_AARCH64, 0, "?" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		assert_string_equal(syscall_names(known[i].machine)(known[i].call), known[i].name);
+	assert_null(syscall_names(MACHINES)(63));
+}
+
+/* Own calls: a number has the kind that its name is for, and -1 is none. */
+static void test_fill(void **state)
+{
+	uint16_t calls[CALL_MAX] = {}, offsets[CALL_MAX] = {};
+	unsigned int n = 0;
+
+	(void)state;
+	syscalls_fill(calls, offsets, 1U << OP_FSYNC, false);
+	for (unsigned int nr = 0; nr < CALL_MAX; nr++) {
+		const char *name = syscall_names(MACHINE_OWN)(nr);
+
+		if (!(calls[nr] & 0xff))
+			continue;
+		assert_int_equal(CALL_KIND(calls[nr] & 0xff), OP_FSYNC);
+		assert_non_null(strstr("fsync fdatasync sync_file_range sync syncfs msync", name));
+		n++;
+	}
+	assert_int_equal(n, 6);
+}
+
+static enum machine machine_of(const char *text)
+{
+	enum machine machine;
+	struct header h;
+
+	assert_int_equal(header_parse(&h, text, strlen(text)), 0);
+	machine = h.machine;
+	header_done(&h);
+	return machine;
+}
+
+static void test_header(void **state)
+{
+	(void)state;
+	assert_int_equal(machine_of("{}"), MACHINE_X86_64);
+	assert_int_equal(machine_of("{\"machine\":\"x86_64\"}"), MACHINE_X86_64);
+	assert_int_equal(machine_of("{\"machine\":\"aarch64\"}"), MACHINE_AARCH64);
+	assert_int_equal(machine_of("{\"machine\":\"vax\"}"), MACHINES);
+	assert_int_equal(machine_of("{\"machine\":7}"), MACHINE_X86_64);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_fill),
+		cmocka_unit_test(test_header),
+	};
+
+	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+}
