@@ -83,7 +83,8 @@ def function_graph(gate: Gate) -> None:
     theirs = Peer(gate, "trace-cmd", "record", "-p", "function_graph", "--max-graph-depth", "1",
                   "-b", "8192", *(word for name in names for word in ("-l", name)))
     w = slow_worker(gate)
-    with theirs, Funcs(*names) as ours:
+    # it gives up if /proc/kallsyms changes while it copies that, which our programs do as they come and go
+    with Funcs(*names) as ours, theirs:
         w.go()
     text = subprocess.run(["trace-cmd", "report"], cwd=theirs.dir, capture_output=True, text=True,
                           check=False).stdout
