@@ -17,6 +17,8 @@
 
 #include "base/reason.h"
 
+enum { WIDE_GAP = 1024 };
+
 /*
  * The child is traced already: until exec it must do nothing that would be counted as the command's
  * I/O, not even read or close a pipe. So it polls, and closes nothing.
@@ -243,32 +245,59 @@ int helper_end(struct helper *h, bool work)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TOOL;
 }
 
-/* It has no terminal and closes our output; otherwise readers of that would wait for it to end. */
+/*
+ * Closes all but what has no type of file: programs, links, maps and events. Readers of our output
+ * would wait for this process to end. New descriptors take the lowest free number, so a wide gap is
+ * the end of them.
+ */
+static void close_files(int except)
+{
+	struct stat st;
+
+	for (int fd = 0, gap = 0; gap < WIDE_GAP; fd++) {
+		if (fstat(fd, &st)) {
+			gap++;
+			continue;
+		}
+		gap = 0;
+		if (fd != except && st.st_mode & S_IFMT)
+			close(fd);
+	}
+}
+
+/* It has no terminal. */
 static void hold_open(int parent)
 {
 	char none;
 
 	setsid();
-	for (int fd = 0; fd < 3; fd++)
-		close(fd);
+	close_files(parent);
 	while (read(parent, &none, 1) < 0 && errno == EINTR)
 		;
 	_exit(0);
 }
 
-void child_hold_open(void)
+int child_hold_open(void)
 {
 	int ends[2];
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC))
-		return;
+		return -1;
 	pid = fork();
 	if (!pid) {
 		close(ends[1]);
 		hold_open(ends[0]);
 	}
 	close(ends[0]);
-	if (pid < 0)
-		close(ends[1]); /* else it stays open until this process ends */
+	if (pid >= 0)
+		return ends[1];
+	close(ends[1]);
+	return -1;
+}
+
+void child_let_go(int hold)
+{
+	if (hold >= 0)
+		close(hold);
 }

@@ -54,11 +54,13 @@ int child_executed(struct child *c, struct reason *why);
 int child_reap(struct child *c);
 
 /*
- * Forks a process that shares our open files and ends after us. Files that the kernel takes long to
- * close (minutes for hundreds of kprobes) are then closed without delaying our exit. If the fork
- * fails, closing them takes that long.
+ * Forks a process that shares our programs and links until child_let_go(). What the kernel takes
+ * long to detach (seconds for some functions, minutes for hundreds of kprobes) it detaches then,
+ * after we have closed ours, and does not delay us. Returns what child_let_go() takes; -1 if the
+ * fork fails, and detaching takes that long.
  */
-void child_hold_open(void);
+int child_hold_open(void);
+void child_let_go(int hold);
 
 /* A process of the tool's own that works after the run, when the tool itself can do little more. */
 struct helper {

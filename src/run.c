@@ -349,6 +349,15 @@ static int start(struct run *r, struct reason *why)
 	return 0;
 }
 
+/* What is slow to detach is detached behind the prompt. */
+static void session_end(struct session *s)
+{
+	int hold = session_is_slow_to_close(s) ? child_hold_open() : -1;
+
+	session_close(s);
+	child_let_go(hold);
+}
+
 /* The options are wrong, but a command was to be run: its exit codes are not ours to use. */
 static bool command_given(char **argv)
 {
@@ -379,7 +388,7 @@ int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, in
 	child_done(&r->child);
 	for (int i = 0; i < r->n_pidfds; i++)
 		close(r->pidfds[i]);
-	session_close(r->session);
+	session_end(r->session);
 	if (ops->source)
 		ops->source->close(r);
 	return r->exit;

@@ -271,11 +271,12 @@ static int open_session(struct run *r, struct reason *why)
 static void close_session(struct run *r)
 {
 	struct func_session *s = funcs_of(r)->session;
+	int hold;
 
 	screen_close();
-	if (func_session_is_slow_to_close(s))
-		child_hold_open();
+	hold = func_session_is_slow_to_close(s) ? child_hold_open() : -1;
 	func_session_close(s);
+	child_let_go(hold);
 }
 
 static void tick(struct run *r)
@@ -390,7 +391,6 @@ static const struct run_ops ops = {
 static int funcs(int argc, char **argv)
 {
 	struct funcs f = { .max = MOST_FUNCTIONS, .most = 40 };
-
 	int status = run_main(&f.run, &ops, &cmd_funcs, argc, argv);
 
 	func_snapshot_free(&f.interval);

@@ -351,7 +351,7 @@ const char *func_session_probe(const struct func_session *s)
 
 bool func_session_is_slow_to_close(const struct func_session *s)
 {
-	return s && s->attached.n && s->list.n > FEW_FUNCS;
+	return s && s->attached.n;
 }
 
 const struct func_cost *func_session_cost(const struct func_session *s)

@@ -49,7 +49,7 @@ const struct func_list *func_session_funcs(const struct func_session *s);
 const char *func_session_probe(const struct func_session *s);
 const struct func_cost *func_session_cost(const struct func_session *s);
 
-/* Whether detaching is slow: there are many functions. NULL: no. */
+/* Whether detaching is slow: something is attached. NULL: no. */
 bool func_session_is_slow_to_close(const struct func_session *s);
 
 /* Call it at least every minute. */

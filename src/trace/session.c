@@ -234,6 +234,11 @@ void session_close(struct session *s)
 	free(s);
 }
 
+bool session_is_slow_to_close(const struct session *s)
+{
+	return s && s->attached.links.n && s->feat.func != FUNC_NONE;
+}
+
 int session_refused(const struct session *s, const char **ret_first)
 {
 	*ret_first = s->plan.n_refused ?

@@ -55,6 +55,9 @@ int session_open(const struct session_conf *conf, struct session **ret_session,
 		 struct reason *why);
 void session_close(struct session *s);	/* NULL is fine */
 
+/* Whether detaching is slow: functions are probed. NULL: no. */
+bool session_is_slow_to_close(const struct session *s);
+
 /* How many programs the kernel refused and the run left out; @ret_first is one of them, or NULL. */
 int session_refused(const struct session *s, const char **ret_first);
 

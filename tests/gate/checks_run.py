@@ -2,12 +2,17 @@
 """What a command gets from the tool: nothing that it would not have without."""
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from pathlib import Path
 
 import machine
 from harness import Gate, suite
-from tool import Trace
+from tool import Trace, copy
+
+PROMPT_S, GONE_S = 0.3, 20
+KERNEL = 3  # exit code: the kernel cannot do it
 
 LIMITS = "ulimit -S -a; ulimit -H -a; ls /proc/self/fd; umask; cat /proc/self/oom_score_adj"
 
@@ -33,3 +38,43 @@ def before_exec(gate: Gate) -> None:
     keys = {row["key"] for row in trace.rows()}
     gate.check("comms", keys == {"true"}, comms=",".join(sorted(map(str, keys))),
                operations=trace.total("count"))
+
+
+def prompt_after(*argv: str) -> tuple[float, int]:
+    """Seconds from its last output until it has ended and nobody has its output open; its exit code."""
+    with subprocess.Popen([copy(), *argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as proc:
+        assert proc.stdout
+        last = time.monotonic()
+        while os.read(proc.stdout.fileno(), 1 << 16):
+            last = time.monotonic()
+        code = proc.wait()
+        return time.monotonic() - last, code
+
+
+def tools() -> list[str]:
+    """Processes of the tool that have not ended."""
+    own = os.path.basename(copy())
+    states = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            states.append(stat.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            continue  # it has ended
+    return [s for s in states if f"({own}) " in s and f"({own}) Z" not in s]
+
+
+@suite("run.prompt", 180)
+def prompt(gate: Gate) -> None:
+    """The prompt is back soon after the result, and a little later nothing is left."""
+    kept = str(machine.scratch(gate.kept) / "recording")
+    for argv in (["breakdown"], ["breakdown", "-T", "vfs"], ["top", "-b"], ["record", "-o", kept],
+                 ["funcs", "vfs_read", "vfs_write", "vfs_open"]):
+        took, code = prompt_after(*argv, "-D", "0.3")
+        gone = machine.wait_for(lambda: not tools(), GONE_S)
+        name = ".".join(a.strip("-") for a in argv[:3 if argv[0] == "breakdown" else 1])
+        if code == KERNEL:
+            gate.skip(name, "functions cannot be probed here")
+            continue
+        gate.check(name, code == 0 and took <= PROMPT_S and gone, prompt_s=took, limit_s=PROMPT_S,
+                   exit=code, gone=gone)
