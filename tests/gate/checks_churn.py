@@ -21,6 +21,7 @@ from oracles import Workload, classes_of
 from tool import Trace, Traces
 
 FORKS, KILLED = 499, 7
+DETACHED_S = 15
 PID_MAX = Path("/proc/sys/kernel/pid_max")
 CPU1 = Path("/sys/devices/system/cpu/cpu1/online")
 
@@ -134,8 +135,8 @@ def module_goes(gate: Gate) -> None:
                             exit=trace.code)
     gate.check("noticed", bool(refused) or "'xfs' was unloaded" in trace.stderr,
                refused=refused or "no", told=trace.stderr.strip()[-80:])
-    gate.check("unloaded-after", not Path("/sys/module/xfs").exists() or not unload("xfs"),
-               how="the tool holds no module once it has ended")
+    gone = machine.wait_for(lambda: not Path("/sys/module/xfs").exists() or not unload("xfs"), DETACHED_S)
+    gate.check("unloaded-after", gone, how="functions are detached behind the prompt")
 
 
 def ids_of(pid: int) -> dict[str, set[int]]:
