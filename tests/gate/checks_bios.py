@@ -157,7 +157,7 @@ def discards(gate: Gate) -> None:
 def requeued(gate: Gate) -> None:
     """A driver that is busy at every fifth command: what is put back is one request nevertheless, and how
     often it was is told: each time until the host is no longer blocked, up to seven times
-    (SCSI_DEFAULT_HOST_BLOCKED)."""
+    (SCSI_DEFAULT_HOST_BLOCKED). It is in the queue until it is dispatched for the last time."""
     disk, driver = machine.scsi_debug(gate.stack, gate.kept), Path("/sys/bus/pseudo/drivers/scsi_debug")
     with Trace("-T", "blk", "-d", disk.name) as trace:
         machine.put(driver / "opts", "0x8000")  # SDEBUG_OPT_HOST_BUSY
@@ -166,6 +166,8 @@ def requeued(gate: Gate) -> None:
         machine.put(driver / "every_nth", 0)
     n, again = (trace.total(what, "requests", op="R") for what in ("count", "requeues"))
     gate.check("counted", n == 101 and 20 <= again <= 7 * 30, requests=n, requeues=again, wanted="20..210")
+    queue, device = (trace.total(what, "requests", op="R") / MS for what in ("queue_ns", "device_ns"))
+    gate.check("queued", queue > device, queue_ms=queue, device_ms=device)
 
 
 def multipath(gate: Gate, path: Disk) -> Disk:
