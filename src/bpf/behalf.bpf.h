@@ -132,10 +132,14 @@ static __always_inline bool client_stays(const struct client *c, bool level_know
 	return now.cgroup == c->name.cgroup && comm_number(now.comm) == comm_number(c->name.comm);
 }
 
-/* ksoftirqd works for nobody: what it does, interrupts would do otherwise. */
-static __always_inline bool is_ksoftirqd(struct task_struct *p)
+/* ksoftirqd works for nobody, nor does ktimers, on PREEMPT_RT: what they do, interrupts would do
+ * otherwise. */
+static __always_inline bool is_for_interrupts(struct task_struct *p)
 {
-	return p->comm[0] == 'k' && p->comm[1] == 's' && p->comm[2] == 'o' && p->comm[5] == 'i';
+	if (p->comm[0] != 'k')
+		return false;
+	return p->comm[1] == 's' ? p->comm[2] == 'o' && p->comm[5] == 'i' :
+				   p->comm[1] == 't' && p->comm[2] == 'i' && p->comm[3] == 'm';
 }
 
 /* Kernel thread @p is woken. A thread that completes requests wakes those that wait for them. */
@@ -145,7 +149,7 @@ static __always_inline void client_set(struct task_struct *p, bool level_known)
 	struct client *c, found = {};
 	struct mark *m;
 
-	if (is_ksoftirqd(p))
+	if (is_for_interrupts(p))
 		return;
 	c = bpf_map_lookup_elem(&clients, &tid);
 	if (c && !level && client_stays(c, level_known))

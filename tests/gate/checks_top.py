@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import checks_requests
@@ -129,6 +130,29 @@ def of_the_journal(gate: Gate) -> None:
     # a commit is a descriptor, at least one block of metadata, and the commit block
     gate.check("journal", journal >= 7 * 3 * 1024, bytes=journal, everything=everything)
     gate.check("helpers", sum(left.values()) <= everything / 100, allowed="1%", **left)
+
+
+@suite("top.helpers.timer")
+def of_a_timer(gate: Gate) -> None:
+    """What the journal's thread writes because its time has come is nobody else's: not of who has the CPU
+    when the timer's interrupt comes, which is somebody on each."""
+    disk = machine.loop(gate.stack, gate.kept, 96)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable,commit=1")
+    idle(disk)
+    with Top("0.3") as top, TopText("0.3") as text:
+        busy = [oracles.actor(gate.stack, "hogs", str(cpu), "1") for cpu in os.sched_getaffinity(0)]
+        for n in range(2):
+            writes = DiskStat.of(disk).ios["W"]
+            (point / str(n)).mkdir()
+            machine.wait_for(lambda: DiskStat.of(disk).ios["W"] > writes)
+            idle(disk)
+        for hog in busy:
+            hog.go()
+    of_json = {row["comm"]: row["count"] for row in top.rows("rows", disk=disk.name, op="W")}
+    of_text = {line["comm"]: line["count"] for line in text.lines if (line["disk"], line["op"]) == (disk.name, "W")}
+    itself = {f"jbd2/{disk.name}-8", machine.get("/proc/self/comm")}  # and what sync writes
+    for name, rows in (("json", of_json), ("text", of_text)):
+        gate.check(name, rows and set(rows) <= itself, **{str(comm): n for comm, n in rows.items()})
 
 
 @suite("top.helpers.loop")
