@@ -173,6 +173,7 @@ struct op_record {
 	char comm[COMM_LEN];
 	unsigned long long lock_ns;	/* its longest wait for a lock; 0: none */
 	struct waker lock_holder;	/* who let go of that */
+	unsigned long long device_bytes; /* that it read from devices, by bios of its own */
 	struct file_name file;
 };
 
@@ -260,7 +261,7 @@ struct sent_file {
 };
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
-_Static_assert(sizeof(struct op_record) == 248 + 8 + PATH_BYTES, "op_record is stored");
+_Static_assert(sizeof(struct op_record) == 256 + 8 + PATH_BYTES, "op_record is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) == 208, "sent_op_waited has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");

@@ -73,6 +73,7 @@ static __always_inline void op_record_send(const struct op *op, u64 total, long 
 	__builtin_memcpy(r->comm, w.comm, sizeof(r->comm));
 	r->lock_ns = op->lock_held ? op->lock_ns : 0;
 	r->lock_holder = op->lock_holder;
+	r->device_bytes = op->own_reads ? op->device_bytes : 0;
 	file_name_read(&r->file, &op->file);
 	bpf_ringbuf_submit(r, 0);
 }

@@ -188,7 +188,7 @@ static void record_fill(struct replay *r, struct op_record *ret, const struct re
 		.fs = fs_key(r, rec, op->fs), .ino = f->ino, .offset = op->offset,
 		.len = op->len, .ret = op->ret, .cgroup = t->cgroup, .dev = FILE_KEY_DEV(f->key),
 		.pid = t->pid, .tid = t->tid, .requests = op->requests, .call = op->call,
-		.kind = op->kind, .cache = op->cache,
+		.kind = op->kind, .cache = op->cache, .device_bytes = op->device_bytes,
 	};
 	for (int i = 0; i < ST_N; i++)
 		ret->strata[i] = op->strata[i];

@@ -173,6 +173,7 @@ static void put_record(struct writer *w, const struct op_record *r)
 	put_file(j, r);
 	put_result(j, r->ret);
 	json_put_uint(j, "requests", r->requests);
+	put_known(j, "device_bytes", r->device_bytes, breakdown_has_device_bytes(w->v));
 	json_put_uint(j, "pid", r->pid);
 	json_put_uint(j, "tid", r->tid);
 	json_put_text(j, "comm", r->comm, sizeof(r->comm));

@@ -198,6 +198,8 @@ SHOWN(result, if (s->op) { v->text = v->buf;
 SHOWN(error, v->text = s->op ? op_error(s->op) : NULL)
 SHOWN(status, get_number(v, s->rq ? s->rq->error : 0, s->rq))
 SHOWN(requests, get_number(v, s->op ? s->op->requests : 0, s->op))
+SHOWN(device_bytes, get_number(v, s->op ? s->op->device_bytes : 0,
+			       s->op && s->rec->header.has_device_bytes))
 SHOWN(pid, get_number(v, s->who ? s->who->pid : 0, s->who && s->who->pid))
 SHOWN(tid, get_number(v, s->who ? s->who->tid : 0, s->who && s->who->tid))
 SHOWN(comm, get_text(v, s->who ? s->who->comm : NULL, COMM_LEN))
@@ -286,6 +288,7 @@ const struct column event_columns[] = {
 	COLUMN("sleep_ns", VALUE_TIME, sleep, "likewise"),
 	COLUMN("lock_ns", VALUE_TIME, lock, "likewise"),
 	COLUMN("container", VALUE_TEXT, container, "id or name of the container of its cgroup"),
+	COLUMN("device_bytes", VALUE_BYTES, device_bytes, "of an operation: read from devices"),
 	{},
 };
 

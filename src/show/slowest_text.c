@@ -70,7 +70,10 @@ static void put_range(struct text_out *o, const struct breakdown_view *v,
 	n += snprintf(line + n, sizeof(line) - n, "result %s  %u request%s", result_text(r->ret).s,
 		      r->requests, r->requests == 1 ? "" : "s");
 	if (r->cache != CACHE_NONE)
-		snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
+		n += snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
+	if (r->device_bytes && breakdown_has_device_bytes(v))
+		snprintf(line + n, sizeof(line) - n, "  read in %s",
+			 text_count(r->device_bytes).s);
 	put_line(o, v, line);
 }
 

@@ -74,6 +74,8 @@ for f, d in zip(found, said["done"]):
     assert (f["requests"] > 0) == (f["cache"] in ("direct", "miss")), f
     assert (f["cache"] == "direct") == (d["flags"] > 0), (f, d)
     assert str(f["cgroup"]) == sys.argv[3], f
+    assert f["device_bytes"] == f["len"] if d["flags"] else f["device_bytes"] % 4096 == 0, f
+    assert (f["device_bytes"] > 0) == (f["requests"] > 0), f
 PY
 }
 

@@ -72,3 +72,24 @@ def amplification(gate: Gate) -> None:
     for name, n in read_bytes.items():
         one_pattern(gate, trace, name, n)
     compare(gate, "report", trace.json, report("-j", "--by", "comm", str(trace.file))[0])
+    listed = report("-j", "--slowest", "1000", "--op", "read", str(trace.file))[0]["slowest"]
+    events = [e for e in report("--events", "json", str(trace.file))[1:] if (e["type"], e["op"]) == ("op", "read")]
+    for name, n in read_bytes.items():
+        found = [sum(r["device_bytes"] for r in rows if r["comm"] == name) for rows in (listed, events)]
+        gate.check(f"{name}.each", found == [n, n], slowest=found[0], events=found[1], diskstats=n)
+
+
+@suite("cache.slowest")
+def of_each_read(gate: Gate) -> None:
+    """Each of the slowest has what it read itself, without readahead just what it returned."""
+    file = fileio.make_file(f"{machine.mounted(gate.stack, gate.kept, machine.loop(gate.stack, gate.kept, 16), 'ext4')}"
+                            "/slowest", 1)
+    fd = os.open(file, os.O_RDONLY)
+    with Trace("--slowest", "1000", "--op", "read", "--file", file) as trace:
+        for pattern in (PATTERNS["exact"], PATTERNS["cached"]):
+            read_pages(fd, *pattern)
+    os.close(fd)
+    found = [r["device_bytes"] for r in trace.json["slowest"]]
+    pages, reads, _ = PATTERNS["exact"]
+    gate.check("bytes", sorted(found) == [0] * PATTERNS["cached"][1] + [pages * PAGE] * reads, found=sum(found),
+               wanted=reads * pages * PAGE)

@@ -881,16 +881,17 @@ static void the_slowest_are_shown_whole(void **state)
 	f.records[1].ret = -ENOSPC;
 	f.records[1].file.complete = 0;
 	f.records[1].len = ~0ULL;
+	f.records[0].device_bytes = 131072;
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "\nslowest: each one's strata by size\n");
 	assert_has(f.text, "\n1. read (pread64): 78.0 us on ext4\n"
 		   "   /a/b\n"
-		   "   offset 8192  length 4,096  result 4,096  1 request  miss\n"
+		   "   offset 8192  length 4,096  result 4,096  1 request  miss  read in 131,072\n"
 		   "   pid 100  tid 101  dd\n"
 		   "  sleep          15.4 %    12.0 us  ######\n" /* by size, not in order */
 		   "  kernel thread  14.1 %    11.0 us  ######\n");
 	assert_has(f.text, "\n   .../a/b\n");
-	assert_has(f.text, "\n   offset 8192  result ENOSPC  ");
+	assert_has(f.text, "\n   offset 8192  result ENOSPC  1 request  miss\n");
 	assert_has_not(f.text, "lock");
 	f.records[0].lock_ns = 20000000;
 	print(&f, breakdown_text, &plain, 2);
@@ -1083,6 +1084,7 @@ static void reads_are_amplified(void **state)
 
 	(void)state;
 	fixture_usual(&f);
+	f.records[0].device_bytes = 8193;
 	f.sn.ops[0].device_bytes = 8192; /* a write; ops[1] are reads of 1009 pages */
 	f.sn.ops[1].device_bytes = f.sn.ops[1].bytes / 4;
 	print(&f, breakdown_json, &v, 0);
@@ -1105,8 +1107,11 @@ static void reads_are_amplified(void **state)
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"device_bytes\":null,\"amplification\":null,");
 	assert_has_not(f.text, "\"device_bytes\":8192");
-	print(&f, breakdown_text, &v, 0);
+	print(&f, breakdown_json, &v, 1);
+	assert_has(f.text, "\"requests\":1,\"device_bytes\":null,\"pid\":100,");
+	print(&f, breakdown_text, &v, 1);
 	assert_has_not(f.text, "read from devices");
+	assert_has_not(f.text, "read in");
 	fixture_done(&f);
 }
 
@@ -1149,7 +1154,7 @@ static const char every_member[] =
 	"\"tag\":5000,\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
 	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0},"
 	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
-	"\"result\":402,\"error\":null,\"requests\":1,\"pid\":100,\"tid\":101,"
+	"\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,\"pid\":100,\"tid\":101,"
 	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
 	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"}}]}\n";
 
@@ -1258,6 +1263,7 @@ static void json_has_every_member(void **state)
 	f.records[0].start_ns = 401;
 	f.records[0].ret = 402;
 	f.records[0].cgroup = 403;
+	f.records[0].device_bytes = 407;
 	f.records[0].lock_ns = 404;
 	f.records[0].lock_holder = (struct waker){ .pid = 405, .tid = 406, .op = OP_FSYNC,
 						   .stratum = ST_FS, .comm = "jbd2" };

@@ -751,7 +751,7 @@ static void few_write(FILE *f)
 	const struct cap_op read = { .start_ns = 2000, .owner = 2, .file = 1, .kind = OP_READ,
 				     .fs = CAP_FS_BDEV, .offset = 8192, .len = 4096, .ret = 512,
 				     .cache = CACHE_MISS, .call = 17, .requests = 3,
-				     .strata = { 100 } };
+				     .device_bytes = 12288, .strata = { 100 } };
 	const struct cap_request rq = { .q_ns = 3000, .tag_ns = 1, .queue_ns = 2,
 					.device_ns = 1000, .owner = 2, .file = 1, .op = RQ_READ,
 					.dev = 8 << 20 | 3, .bytes = 4096, .requeues = 5 };
@@ -919,6 +919,7 @@ static void the_slowest_are_whole(void **state)
 	assert_int_equal(s[0].ino, 99);
 	assert_int_equal(s[0].dev, 8 << 20);
 	assert_int_equal(s[0].requests, 3);
+	assert_int_equal(s[0].device_bytes, 12288);
 	assert_int_equal(s[0].call, 17);
 	assert_int_equal(s[0].kind, OP_READ);
 	assert_int_equal(s[0].cache, CACHE_MISS);
