@@ -355,6 +355,19 @@ static __always_inline struct pt_regs *current_regs(void)
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
+/* WHAT f_path of what overlayfs maps is no longer the path that was opened, which is beside it;
+ * WHEN 6.7; DROP with the last kernel before it. Where a file would be whose f_path is that path;
+ * nothing else of it is valid. */
+static __always_inline struct file *file_as_mapped(struct file *file)
+{
+	struct backing_file *backing = (void *)file;
+
+	if (!bpf_core_field_exists(backing->user_path))
+		return file;
+	return (void *)file + bpf_core_field_offset(backing->user_path) -
+	       bpf_core_field_offset(file->f_path);
+}
+
 /* WHAT io_kiocb.flags became wider; WHEN 6.9; DROP never: the same code reads both. */
 static __always_inline u32 uring_flags(struct io_kiocb *req)
 {

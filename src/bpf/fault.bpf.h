@@ -68,19 +68,34 @@ static __always_inline bool fault_waited(const struct op *op)
 	return slept;
 }
 
+/* Learns which file a mapping is of, as it was opened: overlayfs maps the file of a layer below. */
+static __always_inline bool fault_learn_file(struct file_info *info, struct file *file)
+{
+	struct open_file f = file_look(file, false);
+	struct file *named = file_as_mapped(file);
+	struct inode *inode = BPF_CORE_READ(named, f_path.dentry, d_inode);
+
+	if (!mode_wanted(f.mode))
+		return false;
+	if (BPF_CORE_READ(inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC) {
+		f.inode = inode;
+		f.mode = 0; /* for fs_note(): its functions are those of another file system */
+		file = named;
+	}
+	return file_learn_as(info, f, file, false);
+}
+
 /* Learns what current's fault was on; false: it is not traced. Without a file it is only if it
  * read: a page was swapped in. */
 static __always_inline bool fault_find(struct op *op)
 {
 	struct fault_place place = {.address = op->offset};
-	struct open_file f;
 
 	row_clear(&op->file);
 	bpf_loop(FIND_TRIES, fault_look, &place, 0);
 	if (place.file) {
 		op->offset = place.offset;
-		f = file_look((struct file *)place.file, false);
-		if (!mode_wanted(f.mode) || !file_learn(&op->file, f, false))
+		if (!fault_learn_file(&op->file, (struct file *)place.file))
 			return false;
 		op->file.direct = 0; /* whatever the file was opened with */
 		return true;

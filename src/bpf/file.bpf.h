@@ -75,9 +75,11 @@ static __always_inline struct open_file file_look(struct file *file, bool typed)
 /*
  * Reads what an operation needs to know of a file; false if the filters by file reject it. A field
  * that the run does not need is not read, since each costs some ten instructions; it keeps its old
- * value. A block device is not a file of the file system that its name is in.
+ * value. A block device is not a file of the file system that its name is in. @named: whose f_path
+ * leads to it.
  */
-static __always_inline bool file_learn(struct file_info *info, struct open_file f, bool typed)
+static __always_inline bool file_learn_as(struct file_info *info, struct open_file f,
+					  struct file *named, bool typed)
 {
 	struct inode *inode = f.inode; /* CO-RE would look for a field of f in the kernel */
 	struct file *file = f.file;
@@ -85,7 +87,7 @@ static __always_inline bool file_learn(struct file_info *info, struct open_file 
 	bool bdev = unlikely((f.mode & S_IFMT) == S_IFBLK);
 	u32 flags;
 
-	info->file = (u64)file;
+	info->file = (u64)named;
 	info->fs = bdev ? FS_BDEV : (u64)READ(typed, sb, s_type);
 	info->mode = f.mode;
 	if (!CONF(file_details))
@@ -103,6 +105,11 @@ static __always_inline bool file_learn(struct file_info *info, struct open_file 
 	if (CONF(file_identity))
 		file_identify(info, READ(typed, sb, s_magic), (u64)inode);
 	return true;
+}
+
+static __always_inline bool file_learn(struct file_info *info, struct open_file f, bool typed)
+{
+	return file_learn_as(info, f, f.file, typed);
 }
 
 /* The file behind current's descriptor @fd; NULL if there is none. @cast: the kernel has

@@ -200,6 +200,10 @@ struct file {
 	struct path f_path;
 };
 
+struct backing_file {
+	struct path user_path;
+};
+
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_pgoff;

@@ -7,6 +7,7 @@ import os
 
 import fileio
 import machine
+import places
 from checks_record import Record, compare, need_otf2, otf2_of, report
 from checks_uring import compare_lost
 from harness import Gate, Skip, suite
@@ -151,6 +152,28 @@ def filters(gate: Gate) -> None:
         got = trace.total("count", op="fault", **of)
         gate.check("count", got == wanted and said["major"] + said["minor"] >= FEW, count=got,
                    wanted=wanted, **said)
+
+
+@suite("fault.overlay", 120)
+def overlay(gate: Gate) -> None:
+    """What is mapped is the file of a layer below; it is named as it was opened, as for calls."""
+    need_faults()
+    at = places.place(gate, "overlay").point
+    file = fileio.make_file(f"{at}/mapped", (FEW + 1) * STEP // (1 << 20) + 1)
+    os.sync()
+    for name, chosen in (("file", file), ("directory", str(at))):
+        gate.prefix = f"fault.overlay.{name}."
+        fileio.forget(file)
+        mapper = Mapper(gate, "read", file, FEW)
+        with Trace("--by", "file", "--slowest", "100", "--file", chosen) as trace:
+            mapper.go()
+            fileio.read_at(file, [0], 4096)
+        rows = {(r["op"], r["fs"], r["key"]): r["count"] for r in trace.rows() if r["op"] in ("fault", "read")}
+        gate.check("rows", rows == {("fault", "overlay", file): FEW, ("read", "overlay", file): 1}, seen=str(rows))
+        known = {(r["path"], r["dev"], r["ino"]) for r in trace.json["slowest"] if r["op"] in ("fault", "read")}
+        stat = os.stat(file)
+        gate.check("place", {k[0] for k in known} == {file} and {k[2] for k in known} == {stat.st_ino} and
+                   len(known) == 1, seen=str(known))
 
 
 @suite("fault.failed", 120)
