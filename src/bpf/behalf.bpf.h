@@ -9,9 +9,10 @@
  * each page. A write to a page that is already dirty is not seen.
  *
  * All else that a kernel thread submits (of a journal, a log, a loop device, swap ...) counts for
- * its client: the thread that woke it, or the client of a kernel thread that woke it, in at most
- * CLIENT_STEPS steps. While it waits for its own requests it keeps its client. Who is woken by an
- * interrupt, as by a timer, has none, and its I/O is its own.
+ * its client: the thread that woke it or, of a worker (kworker), that queued its work; or the
+ * client of a kernel thread that did, in at most CLIENT_STEPS steps. While it waits for its own
+ * requests it keeps its client. Who is woken by an interrupt, as by a timer, or whose work an
+ * interrupt queued, has none, and its I/O is its own.
  */
 #ifndef IOSTRATA_BEHALF_BPF_H
 #define IOSTRATA_BEHALF_BPF_H
@@ -37,9 +38,10 @@ struct {
 
 enum { CLIENT_STEPS = 3 };
 
-/* Who a kernel thread works for. Its waker writes this, and wakers exclude each other (see
- * wait.bpf.h); the thread reads it when it submits something, which it does not do between setting
- * its state and going to sleep, when it may be woken. */
+/* Who a kernel thread works for. A worker writes this itself when it takes work; for any other
+ * thread its waker does, and wakers exclude each other (see wait.bpf.h). The thread reads it when
+ * it submits something, which it does not do between setting its state and going to sleep, when it
+ * may be woken. */
 struct client {
 	u64 task;			/* current_pid_tgid(); 0: nobody known */
 	struct task_name name;
@@ -53,6 +55,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct client);
 } clients SEC(".maps");
+
+/* For whom the work is that is queued, by its address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct client);
+} works SEC(".maps");
 
 /* The client of current, a kernel thread; NULL: it has none. */
 static __always_inline struct client *kthread_client(void)
@@ -142,28 +152,93 @@ static __always_inline bool is_for_interrupts(struct task_struct *p)
 				   p->comm[1] == 't' && p->comm[2] == 'i' && p->comm[3] == 'm';
 }
 
-/* Kernel thread @p is woken. A thread that completes requests wakes those that wait for them. */
+/* For whom is what current, at interrupt level @level, makes a kernel thread do: in @ret, which is
+ * all 0. False: it stays as it is. A thread that completes requests wakes those that wait for them,
+ * and leaves work to them. */
+static __always_inline bool client_find(struct client *ret, u32 level, bool level_known)
+{
+	struct mark *m = mark_of_current(level);
+
+	/* without waits no switch of threads clears the mark */
+	if (m && bpf_ktime_get_ns() <= (CONF(waits) ? m->until : m->times.c + BIO_END_NS))
+		return false;
+	if (!level)
+		client_of_waker(ret, level_known);
+	return true;
+}
+
+/* The client of kernel thread @tid is @found, instead of @c, which may be NULL. */
+static __always_inline void client_change(struct client *c, u32 tid, const struct client *found)
+{
+	if (c)
+		*c = *found;
+	else if (found->task && bpf_map_update_elem(&clients, &tid, found, BPF_NOEXIST))
+		count_lost(LOST_MAP_FULL);
+}
+
+/* Kernel thread @p is woken. What a worker does is for who queued it, whoever wakes it. */
 static __always_inline void client_set(struct task_struct *p, bool level_known)
 {
 	u32 level = interrupt_level(level_known), tid = p->pid;
 	struct client *c, found = {};
-	struct mark *m;
 
-	if (is_for_interrupts(p))
+	if (p->flags & PF_WQ_WORKER || is_for_interrupts(p))
 		return;
 	c = bpf_map_lookup_elem(&clients, &tid);
 	if (c && !level && client_stays(c, level_known))
 		return;
-	m = mark_of_current(level);
-	/* without waits no switch of threads clears the mark */
-	if (m && bpf_ktime_get_ns() <= (CONF(waits) ? m->until : m->times.c + BIO_END_NS))
-		return;
-	if (!level)
-		client_of_waker(&found, level_known);
-	if (c)
-		*c = found;
-	else if (found.task && bpf_map_update_elem(&clients, &tid, &found, BPF_NOEXIST))
-		count_lost(LOST_MAP_FULL);
+	if (client_find(&found, level, level_known))
+		client_change(c, tid, &found);
+}
+
+/* Work is queued, which any worker may take, also one that is awake. */
+static __always_inline int work_queued(u64 work, bool level_known)
+{
+	struct client found = {};
+
+	if (client_find(&found, interrupt_level(level_known), level_known))
+		bpf_map_update_elem(&works, &work, &found, BPF_ANY);
+	return 0;
+}
+
+/* workqueue_queue_work(cpu, pool, work) */
+SEC("?tp_btf/workqueue_queue_work")
+int on_work_queued(u64 *ctx)
+{
+	return work_queued(ctx[2], true);
+}
+
+SEC("?tp_btf/workqueue_queue_work")
+int on_work_queued_no_level(u64 *ctx)
+{
+	return work_queued(ctx[2], false);
+}
+
+/* Current, a worker, takes it. In a softirq, which has workqueues since 6.9, it is nobody's. */
+static __always_inline int work_begins(u64 work, bool level_known)
+{
+	struct client *found = bpf_map_lookup_elem(&works, &work);
+	u32 tid = bpf_get_current_pid_tgid();
+
+	if (!found)
+		return 0;
+	if (!interrupt_level(level_known))
+		client_change(bpf_map_lookup_elem(&clients, &tid), tid, found);
+	bpf_map_delete_elem(&works, &work);
+	return 0;
+}
+
+/* workqueue_execute_start(work) */
+SEC("?tp_btf/workqueue_execute_start")
+int on_work_begins(u64 *ctx)
+{
+	return work_begins(ctx[0], true);
+}
+
+SEC("?tp_btf/workqueue_execute_start")
+int on_work_begins_no_level(u64 *ctx)
+{
+	return work_begins(ctx[0], false);
 }
 
 static __always_inline struct dirty_key dirty_key(u64 head, u64 inode, u16 mode)

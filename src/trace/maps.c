@@ -85,13 +85,14 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 			struct bpf_object *obj)
 {
 	unsigned int cpus = libbpf_num_possible_cpus();
-	bool waits = sc->layer == LAYER_OPS;
+	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_TASK || sc->helpers;
 
 	cpus = cpus < 2 ? 2 : cpus;
 	map_resize(obj, "async_ops", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
-	map_resize(obj, "clients", sc->by == BY_TASK || sc->helpers ? helpers_max(cpus) : 1);
+	map_resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
+	map_resize(obj, "works", behalf ? helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
 		map_resize(obj, "rings", stream_rings(cpus));
 	if (c->lane_mask)

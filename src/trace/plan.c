@@ -87,6 +87,13 @@ const struct program programs[] = {
 	TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
 	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_BEHALF),
 	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_BEHALF),
+	TRACEPOINT(on_work_queued, "workqueue_queue_work", .caps = CAP_BEHALF, .needs = NEED_LEVEL),
+	TRACEPOINT(on_work_queued_no_level, "workqueue_queue_work", .caps = CAP_BEHALF,
+		   .needs = NEED_NO_LEVEL),
+	TRACEPOINT(on_work_begins, "workqueue_execute_start", .caps = CAP_BEHALF,
+		   .needs = NEED_LEVEL),
+	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .caps = CAP_BEHALF,
+		   .needs = NEED_NO_LEVEL),
 	TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
 
 	TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS, .strata = STRATA_WAITS,

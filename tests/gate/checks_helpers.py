@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from machine import Disk
 from oracles import DiskStat
 from tool import Json, Trace, Traces
 
-COMMITS, WRITTEN, THROUGH, READ = 7, 67 * 65536, 53 * 65536, 101 * 65536
+COMMITS, WRITTEN, THROUGH, READ, SHARED = 7, 67 * 65536, 53 * 65536, 101 * 65536, 211 * 65536
 # Makes the journal commit, by one name after the other.
 RENAMED = f"""
 import ctypes, os, sys
@@ -133,3 +135,34 @@ def of_all_kinds(gate: Gate) -> None:
     gate.check("loop.name", names == {disk.name}, names=str(names), wanted=disk.name)
     ns = total(times, "cpu_ns", for_comm="reader")
     gate.check("loop.time", ns > 0, cpu_ns=ns)
+
+
+@suite("helpers.workers", 300)
+def of_workers_in_a_throng(gate: Gate) -> None:
+    """Two who use a loop device each, while CPUs are busy: a worker takes the other's work without being
+    woken for it."""
+    below = machine.loop(gate.stack, gate.kept, 96)
+    host = machine.mounted(gate.stack, gate.kept, below, "ext4", "noatime,noinit_itable")
+    disks = {name: machine.loop(gate.stack, gate.kept, 32, host) for name in ("first", "second")}
+    for disk in disks.values():
+        machine.run("dd", "if=/dev/zero", f"of={disk.path}", "bs=1M", "count=24", "oflag=direct", "status=none")
+    for disk in (*disks.values(), below):
+        idle(disk)
+    for image in host.glob("loop.*"):
+        forget(image)
+    hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        with Trace("--helpers") as trace, ThreadPoolExecutor() as pool:
+            for task in [pool.submit(dd, gate, name, f"if={disk.path}", "of=/dev/null", "iflag=direct", "bs=65536",
+                                     f"count={SHARED >> 16}") for name, disk in disks.items()]:
+                task.result()
+            for disk in (*disks.values(), below):
+                idle(disk)
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    for name, disk in disks.items():
+        rows = [r for r in trace.rows("helpers", dev=below.name, op="R") if disk.name in (r["work"], r["comm"])]
+        got, everything = total(rows, for_comm=name), total(rows)
+        gate.check(name, got == everything >= SHARED, bytes=got, everything=everything, wanted=SHARED)
