@@ -26,7 +26,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
 TEST_KERNELS ?= 5.10 6.1 6.12
 # The suites of top, funcs and record: in make test on one kernel, which has every kind of hook.
-COMMANDS := ^(top|funcs|fault|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
+COMMANDS := ^(run|top|funcs|fault|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
 COMMAND_KERNELS ?= 6.1
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin

@@ -68,7 +68,10 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 	else if (op->acts == OP_COPY && file && !mode_is_storage(file_look(file, false).mode))
 		file = uring_fd(BPF_CORE_READ(splice, splice_fd_in),
 				BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED);
-	return async_set_file(op, file);
+	if (async_set_file(op, file))
+		return true;
+	op->file.file = 0; /* or its completion would take it for known, and traced */
+	return false;
 }
 
 /* Current, which executes a request, has submitted @bio. This may be the end of its work, so all

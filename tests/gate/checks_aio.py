@@ -168,7 +168,7 @@ def fsync(gate: Gate) -> None:
     """A kernel worker does it: its time is the worker's, by what that waited for."""
     need_functions()
     queuer = Queuer(gate, "fsync", file_on_ext4(gate), 101)
-    with Trace("-p", str(queuer.pid), "--op", "aio") as trace:
+    with Trace("--comm", "queuer", "--op", "aio") as trace:
         queuer.go()
         compare_left(gate, trace)
     compare_calls(gate, trace, queuer)
@@ -188,7 +188,7 @@ def sync(gate: Gate) -> None:
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     queuer = Queuer(gate, "sync", fileio.make_file(f"{point}/sync", 1), 53)
     os.sync()
-    with Trace("-p", str(queuer.pid), "--op", "aio") as trace:
+    with Trace("--comm", "queuer", "--op", "aio") as trace:
         queuer.go()
         compare_left(gate, trace)
     compare_calls(gate, trace, queuer)

@@ -132,6 +132,19 @@ def owner(gate: Gate) -> None:
     compare_calls(gate, trace, ringer, comm="ringer")
 
 
+@suite("uring.file")
+def of_file(gate: Gate) -> None:
+    """Chosen by file, also where a bio shows the file before the completion does."""
+    supported(gate)
+    file = file_on_ext4(gate)
+    other = fileio.make_file(f"{file}.other", 1)
+    ringer = Ringer(gate, "direct", file)
+    with Trace("--op", "uring", "--file", file) as trace, Trace("--op", "uring", "--file", other) as others:
+        ringer.go()
+    compare_calls(gate, trace, ringer)
+    gate.check("others", not others.total("count", op="uring"), counted=others.total("count", op="uring"))
+
+
 @suite("uring.storm", 120)
 def storm(gate: Gate) -> None:
     """Many rings at once, more than there are CPUs, of all kinds."""
