@@ -68,10 +68,7 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 	else if (op->acts == OP_COPY && file && !mode_is_storage(file_look(file, false).mode))
 		file = uring_fd(BPF_CORE_READ(splice, splice_fd_in),
 				BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED);
-	if (async_set_file(op, file))
-		return true;
-	op->file.file = 0; /* or its completion would take it for known, and traced */
-	return false;
+	return async_set_file(op, file);
 }
 
 /* Current, which executes a request, has submitted @bio. This may be the end of its work, so all
@@ -82,7 +79,8 @@ static __always_inline void async_executed_bio(struct task_state *t, u64 bio)
 	async_bio_add(bio, t->async, t->op.start);
 	if (t->op.kind != OP_URING)
 		return;
-	uring_learn_file(&t->op, t->async, -1);
+	if (!uring_learn_file(&t->op, t->async, -1))
+		t->op.file.file = 0; /* or its completion would take it for known, and traced */
 	if (t->uring_polls)
 		async_park(t, t->op.at[AT_CHARGED], true);
 }
@@ -232,7 +230,8 @@ static __always_inline void uring_queued(u64 req)
 	}
 	u->parked = now;
 	u->queued = 1;
-	uring_learn_file(&u->op, req, -1);
+	if (!uring_learn_file(&u->op, req, -1))
+		u->op.file.file = 0; /* as above */
 }
 
 #endif
