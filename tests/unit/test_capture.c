@@ -20,6 +20,7 @@
 #include "base/reason.h"
 #include "capture/chunk.h"
 #include "capture/replay.h"
+#include "capture/span.h"
 #include "capture/writer.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
@@ -949,12 +950,29 @@ static void parts_of_the_time(void **state)
 	replay_done(&r);
 }
 
+/* By these times --from and --to leave out what need not be read. */
+static void a_span_is_from_the_first_end_to_the_last(void **state)
+{
+	struct sent_op ops[] = { { .start_ns = 2000, .on_cpu = { 1, 10, 100 } },
+				 { .start_ns = 1000, .on_cpu = { 2, 20, 200 } },
+				 { .start_ns = 1500, .on_cpu = { 3, 30, 300 } },
+				 { .start_ns = 9000, .kind = OP_WRITE } };
+	struct span span;
+
+	(void)state;
+	span_look(ops, sizeof(ops) / sizeof(*ops), &span);
+	assert_int_equal(span.n, 3);
+	assert_int_equal(span.first_ns, 1222);
+	assert_int_equal(span.last_ns, 2111);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_keep_any_number),
 		cmocka_unit_test(columns_that_begin_to_vary),
 		cmocka_unit_test(columns_that_are_no_columns),
+		cmocka_unit_test(a_span_is_from_the_first_end_to_the_last),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(cut_off_at_any_byte),
 		cmocka_unit_test(any_byte_changed_is_noticed),
