@@ -38,8 +38,7 @@ GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 	const struct iocb *iocb = (const void *)copy;
 	u64 now = bpf_ktime_get_ns();
 	struct task_state *t;
-	struct async_op *u;
-	u32 opcode;
+	u32 opcode, at;
 
 	if (!live.since_ns || !current_wanted(bpf_get_current_pid_tgid()))
 		return 0;
@@ -51,35 +50,40 @@ GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 	row_clear(&t->op.file);
 	if (!async_set_file(&t->op, BPF_CORE_READ((struct kiocb *)key, ki_filp)))
 		return 0;
-	u = async_new(key);
-	if (!u)
+	at = async_new(key, now);
+	if (!at)
 		return 0;
 	opcode = BPF_CORE_READ(iocb, aio_lio_opcode);
 	if (CONF(records) || CONF(sent_ops))
 		aio_note_range(&t->op, iocb, opcode, acts);
 	t->uring_polls = 0;
-	async_begins(t, u, key, OP_AIO, acts, CALL_AIO | opcode, now);
+	async_begins(t, key, at, OP_AIO, acts, CALL_AIO | opcode, now);
 	return 0;
+}
+
+/* The iocb in slot @u is over, and the kernel gives its memory back. */
+static __always_inline void aio_over(struct async_op *u, u64 now)
+{
+	async_over(u, now);
+	u->req = ASYNC_GONE;
 }
 
 /* The function that current executes an iocb in returns @ret. */
 GLOBAL int aio_executed(u32 acts, u32 ret)
 {
 	struct task_state *t = current_lookup();
+	u64 now = bpf_ktime_get_ns();
 	struct async_op *u;
-	u64 key;
 
 	if (!async_executes(t) || t->op.kind != OP_AIO)
 		return 0;
-	key = t->async;
-	if (ret) {
-		t->op.stage = 0;
-		bpf_map_delete_elem(&async_ops, &key);
-		return 0;
-	}
-	async_park(t, bpf_ktime_get_ns(), false);
-	u = async_find(key);
-	if (u && acts == OP_FSYNC)
+	if (!ret)
+		async_park(t, now, false);
+	t->op.stage = 0;
+	u = async_find(t->async);
+	if (u && ret)
+		aio_over(u, now);
+	else if (u && acts == OP_FSYNC)
 		u->queued = 1;
 	return 0;
 }
@@ -116,10 +120,7 @@ static __always_inline void aio_completed(u64 key)
 		t->async = 0;
 	if (u->op.stage)
 		async_ends(u, aio_how(u, same, now), ret, now);
-	/* before 6.7 an interrupt on top of an update may not delete it */
-	u->op.stage = 0;
-	u->task = 0;
-	bpf_map_delete_elem(&async_ops, &key);
+	aio_over(u, now);
 }
 
 /* The programs; thin, as those of trace.bpf.c. @n_args: how many arguments the function has. */

@@ -31,12 +31,12 @@ static __always_inline bool async_executes(const struct task_state *t)
 /* Current has stopped to execute its request; @vague: at some time before now. */
 static __always_inline void async_park(struct task_state *t, u64 now, bool vague)
 {
-	struct async_op *u = async_find(t->async);
+	struct async_op *u = async_at(t->async_at);
 	u32 stage = t->op.stage;
 
 	t->op.stage = 0;
 	barrier();
-	/* its end was not seen, and another's entry may be there by now */
+	/* its end was not seen, and another may be there by now */
 	if (!u || u->task != t->task || u->begun != t->op.start) {
 		count_lost(LOST_UNMATCHED_START);
 		return;
@@ -87,33 +87,92 @@ static __always_inline bool async_set_file(struct op *op, struct file *file)
 	return true;
 }
 
-/* An entry for @req, all 0; NULL: no room. One that is left at this address is of a request whose
- * end was not seen. */
-static __always_inline struct async_op *async_new(u64 req)
+/* Whether slot @u may be claimed: it has no owner, or was idle for so long. (Its owner may come
+ * back right now, and then finds another request in its slot, and is counted as lost.) */
+static __always_inline bool async_free(const struct async_op *u, u64 now, u64 idle_ns)
 {
-	struct async_op *u;
-
-	if (bpf_map_update_elem(&async_ops, &req, zeroes, BPF_NOEXIST)) {
-		u = async_find(req);
-		if (!u || u->task)
-			count_lost(u ? LOST_UNMATCHED_START : LOST_MAP_FULL);
-		if (!u || bpf_map_update_elem(&async_ops, &req, zeroes, BPF_EXIST))
-			return NULL;
-	}
-	return async_find(req);
+	return u->req <= ASYNC_GONE || (!u->task && (s64)(now - u->parked) > (s64)idle_ns);
 }
 
-/* Current begins to execute request @key, whose entry is @u. It does what calls of kind @acts do;
- * the file is set. */
-static __always_inline void async_begins(struct task_state *t, struct async_op *u, u64 key, u8 kind,
-					 u8 acts, u16 call, u64 now)
+/* Claims a slot for @req, which has none; 0: all that it may have are used. Who claims a slot right
+ * now is arbitrated by a map that refuses the second. */
+GLOBAL u64 async_claim(u64 req, u64 now)
 {
-	u->task = t->task;
+	struct async_op *u;
+	u64 idle_ns;
+	bool claimed;
+	u32 at, key;
+
+	for (u32 try = 0; try < 2 * ASYNC_TRIES; try++) {
+		idle_ns = try < ASYNC_TRIES ? ASYNC_IDLE_NS : ASYNC_IDLE_LEAST_NS;
+		at = async_place(req, try % ASYNC_TRIES) + 1;
+		u = async_at(at);
+		key = ROW_SLOTS + FS_SLOTS + at;
+		if (!u || !async_free(u, now, idle_ns) ||
+		    bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST))
+			continue;
+		claimed = async_free(u, now, idle_ns);
+		if (claimed) {
+			u->parked = now;
+			u->req = req;
+		}
+		bpf_map_delete_elem(&slots_taken, &key);
+		if (claimed)
+			return at;
+	}
+	return 0;
+}
+
+/* The slot for @req, which begins at @now; 0: none is free. If one is in progress there, its end
+ * was not seen. */
+static __always_inline u32 async_new(u64 req, u64 now)
+{
+	u32 at = async_index(req);
+	struct async_op *u;
+
+	if (unlikely(!at))
+		at = async_claim(req, now);
+	u = async_at(at);
+	if (!u || u->req != req) {
+		count_lost(LOST_MAP_FULL);
+		return 0;
+	}
+	if (unlikely(u->task))
+		count_lost(LOST_UNMATCHED_START);
+	u->op.stage = 0;
+	u->flags = 0;
+	u->worker_bios = 0;
+	u->worker_reads = 0;
+	u->last.whose = 0;
+	return at;
+}
+
+/* The request in slot @u is over. */
+static __always_inline void async_over(struct async_op *u, u64 now)
+{
+	u->op.stage = 0;
+	u->parked = now;
+	barrier();
+	u->task = 0;
+}
+
+/* Current begins to execute request @key, in slot @at. It does what calls of kind @acts do; the
+ * file is set. */
+static __always_inline void async_begins(struct task_state *t, u64 key, u32 at, u8 kind, u8 acts,
+					 u16 call, u64 now)
+{
+	struct async_op *u = async_at(at);
+
+	if (!u)
+		return;
 	u->begun = now;
+	u->polls = t->uring_polls;
 	async_set_owner(&u->who);
+	u->task = t->task;
 	t->op.acts = acts;
 	t->op.call = call;
 	t->async = key;
+	t->async_at = at;
 	op_start(&t->op, kind, OP_ASYNC, now);
 }
 

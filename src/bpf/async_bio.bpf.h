@@ -8,115 +8,137 @@
 
 #include "completion.bpf.h"
 #include "function.bpf.h"
+#include "io.bpf.h"
 #include "op.bpf.h"
 
-/* A request of io_uring or libaio. Who writes what is told in async.bpf.h. */
+/*
+ * A request of io_uring or libaio. Who writes what is told in async.bpf.h.
+ *
+ * It is in a slot that its address finds, in one of ASYNC_TRIES places, and keeps that after its
+ * end: io_uring uses the same addresses again and again, so the usual request finds its slot with
+ * one look, and on any CPU. A slot that was idle for ASYNC_IDLE_NS may be claimed for another
+ * address; if there is none, one that was so for ASYNC_IDLE_LEAST_NS. Slot 0 is nobody's.
+ */
 struct async_op {
+	u64 req;         /* the address; 0: never used, ASYNC_GONE: no longer */
+	u64 task;        /* who submitted it; 0: it has ended */
 	struct op op;    /* as it was parked; stage 0: a thread executes it */
-	u64 parked;      /* since when nobody does */
-	u64 task;        /* who submitted it */
+	u64 parked;      /* since when nobody does; of one that has ended, since when it has */
 	u64 begun;       /* op.start, also while a thread executes it */
-	u16 batch;       /* of that thread's, when it was parked */
-	u8 queued;       /* for a worker */
-	u8 linked;       /* to a request that comes first */
-	u8 polls;        /* its thread, for requests or for their completion */
-	u8 vague;        /* nobody saw when its thread stopped to execute it */
-	u32 worker_bios; /* that the worker submitted */
+	union {
+		u64 flags;
+		struct {
+			u16 batch; /* of that thread's, when it was parked */
+			u8 queued; /* for a worker */
+			u8 linked; /* to a request that comes first */
+			u8 polls;  /* its thread, for requests or for their completion */
+			u8 vague;  /* nobody saw when its thread stopped to execute it */
+		};
+	};
+	u64 worker_bios;  /* that the worker submitted */
 	u64 worker_reads; /* bytes, as op.device_bytes */
+	struct done last; /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
 	struct sent_who who; /* only with op_owner */
-	struct done last;    /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
 };
 
-/* A bio that read ahead for an earlier request at this address, and outlived it. A buffered read
- * may have waited for it; any other request has not. */
+#define ASYNC_GONE 1
+
+enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 1000000000, ASYNC_IDLE_LEAST_NS = 1000000 };
+
+/* A bio that read ahead for an earlier request in this slot, and outlived it. A buffered read may
+ * have waited for it; any other request has not. */
 #define DONE_EARLIER (1ULL << 33)
 
-/* What a bio belongs to. A request's address alone may be another's by the time the bio is done. */
-struct async_ref {
-	u64 req;
-	u64 begun;
-};
-
+/* conf.async_slots + 1 of them. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, u64);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
 	__type(value, struct async_op);
 } async_ops SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, u64);
-	__type(value, struct async_ref);
-} async_bios SEC(".maps");
+static __always_inline struct async_op *async_at(u32 at)
+{
+	return bpf_map_lookup_elem(&async_ops, &at);
+}
 
-_Static_assert(sizeof(zeroes) >= sizeof(struct async_op), "async_op");
+/* Where address @req may be: steps of an odd number, so that two addresses that share a place do
+ * not share the next. */
+static __always_inline u32 async_place(u64 req, u32 try)
+{
+	u64 hash = (u64)low_half(req) * HASH_FACTOR;
 
+	return ((hash >> 32) + try * (hash >> 12 | 1)) & (CONF(async_slots) - 1);
+}
+
+/* The slot of address @req; 0: it has none. */
+GLOBAL u64 async_index(u64 req)
+{
+	struct async_op *u;
+	u32 at;
+
+	for (u32 try = 0; try < ASYNC_TRIES; try++) {
+		at = async_place(req, try) + 1;
+		u = async_at(at);
+		if (!u || !u->req)
+			break;
+		if (u->req == req)
+			return at;
+	}
+	return 0;
+}
+
+/* The request at address @req that is in progress, or NULL. */
 static __always_inline struct async_op *async_find(u64 req)
 {
-	return bpf_map_lookup_elem(&async_ops, &req);
-}
+	struct async_op *u = async_at(async_index(req));
 
-static __always_inline void async_bio_add(u64 bio, u64 req, u64 begun)
-{
-	struct async_ref ref = { req, begun };
-
-	if (!bpf_map_update_elem(&async_bios, &bio, &ref, BPF_NOEXIST))
-		atomic_add(&live.async_bios, 1);
-	else if (bpf_map_update_elem(&async_bios, &bio, &ref, BPF_EXIST))
-		count_lost(LOST_MAP_FULL);
-}
-
-/* @split is the first part of @bio. */
-static __always_inline void async_bio_split(u64 bio, u64 split)
-{
-	struct async_ref *ref = live.async_bios ? bpf_map_lookup_elem(&async_bios, &bio) : NULL;
-
-	if (ref)
-		async_bio_add(split, ref->req, ref->begun);
+	return u && u->req == req && u->task ? u : NULL;
 }
 
 /* @bio ends, or ended before it had a request: no room, and its submitter does not wait. */
 static __always_inline void async_bio_forget(u64 bio)
 {
-	if (!bpf_map_delete_elem(&async_bios, &bio))
-		atomic_add(&live.async_bios, -1);
+	/* one less if it was there, without a branch */
+	atomic_add(&live.async_bios, ~(bpf_map_delete_elem(&async_bios, &bio) >> 63));
 }
 
-#define ASYNC_BIOS_END (~0ULL)
-
-/* @bio is done, as mark @nr tells, which this program has just set. (Where it can be preempted, a
- * switch may have cleared that.) */
-GLOBAL int async_bio_done(u64 bio, u64 nr)
+/* A bio that was submitted at @q for the request in slot @at is done, as mark @nr tells, which this
+ * program has just set. (Where it can be preempted, a switch may have cleared that.) If the request
+ * has ended, nobody looks at this. */
+GLOBAL int async_bio_done(u32 at, u64 q, u64 nr)
 {
+	struct async_op *u = async_at(at);
 	struct mark *m = mark_at(nr);
 	struct done last = {};
-	struct async_ref *found, ref;
-	struct async_op *u;
+	u64 earlier;
 
-	if (!CONF(async))
+	if (!u)
 		return 0;
-	found = bpf_map_lookup_elem(&async_bios, &bio);
-	if (!found)
-		return 0;
-	ref = *found;
-	async_bio_forget(bio);
-	u = async_find(ref.req);
-	if (!u || !m->times.c)
-		return 0;
-	last.whose = 1 | (m->is_read ? DONE_READ : 0);
-	if (u->begun != ref.begun) {
-		if (u->last.whose && !(u->last.whose & DONE_EARLIER))
-			return 0;
-		last.whose |= DONE_EARLIER;
-	}
+	earlier = (q - u->begun) >> 63; /* no branches: the verifier walks this for each bio */
+	barrier_var(earlier);
 	last.times = m->times;
+	last.whose = 1 | (u64)m->is_read << 32 | earlier << 33;
 	last.check = done_check(&last);
+	if (!last.times.c || (earlier && u->last.whose && !(u->last.whose & DONE_EARLIER)))
+		return 0;
 	u->last = last;
 	return 0;
 }
+
+/* The same for a bio whose state is gone. */
+static __always_inline void async_parted_done(u64 bio, u64 nr)
+{
+	struct async_ref *found = bpf_map_lookup_elem(&async_bios, &bio), ref;
+
+	if (!found)
+		return;
+	ref = *found;
+	async_bio_forget(bio);
+	async_bio_done(ref.at, ref.q, nr);
+}
+
+#define ASYNC_BIOS_END (~0ULL)
 
 /* As async_bios_done(), for at most BIO_STEP of them. Returns how many bytes are left, or
  * ASYNC_BIOS_END. */
@@ -129,7 +151,7 @@ GLOBAL u64 async_bios_step(u64 bio, u64 bytes, u64 nr)
 		if (size > bytes)
 			return ASYNC_BIOS_END;
 		bytes -= size;
-		async_bio_done(bio, nr);
+		async_parted_done(bio, nr);
 		bio = (u64)BPF_CORE_READ((struct bio *)bio, bi_next);
 		if (!bio)
 			return ASYNC_BIOS_END;
@@ -145,7 +167,8 @@ GLOBAL u64 bio_after_step(u64 bio)
 	return bio;
 }
 
-/* The bios in the first @bytes of a request are done, as mark @nr tells; @bio is the first. */
+/* The bios in the first @bytes of a request are done, as mark @nr tells; @bio is the first. This is
+ * for those whose state is gone. */
 GLOBAL int async_bios_done(u64 bio, u64 bytes, u64 nr)
 {
 	if (!CONF(async))

@@ -107,9 +107,9 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 }
 
 /* Current, whose thread id is @tid, queues @bio, which reads so many bytes. False: it is in no
- * operation, and never was in one. */
+ * operation, and never was in one. @ret_async: as in struct io_state. */
 static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u32 read_bytes,
-					   bool *ret_outside)
+					   bool *ret_outside, u32 *ret_async)
 {
 	struct task_state *t = current_lookup();
 	struct helper *h;
@@ -117,9 +117,11 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 	*ret_outside = !t || !t->op.stage;
 	if (!*ret_outside)
 		op_submitted(&t->op, bio_key(bio), cpu, read_bytes);
-	if (CONF(async) && (t ? t->async : CONF(uring) && current_flags() & PF_IO_WORKER) &&
-	    async_bio_queued(number(bio_key(bio)), bio_is_passed_on() ? 0 : read_bytes))
-		*ret_outside = false;
+	if (CONF(async) && (t ? t->async : CONF(uring) && current_flags() & PF_IO_WORKER)) {
+		*ret_async = async_bio_queued(bio_is_passed_on() ? 0 : read_bytes);
+		if (*ret_async)
+			*ret_outside = false;
+	}
 	if (!t) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (!h)
@@ -134,12 +136,15 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 
 /* The same for a bio that gets no slot. */
 static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bool throttled,
-				     bool outside, u32 flags, bool bio_based)
+				     bool outside, u32 flags, bool bio_based, u32 async)
 {
 	struct io_state io = {};
 
 	io_fill(&io, bio, dev, op, id, throttled, outside, flags);
 	io.bio_based = bio_based;
+	io.async = async;
+	if (!bio_based)
+		io_parts(&io);
 	io_hash(&io);
 }
 
@@ -153,20 +158,23 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	struct io_state *slot = io_slot_for(bio_key(bio), cpu);
 	u8 op = rq_op(bio->bi_opf);
 	bool throttled = CONF(waits) || CONF(issuers), outside = CONF(waits);
-	u32 flags = 0;
+	u32 flags = 0, async = 0;
 
 	if (CONF(waits) && id)
 		throttled = !submitter_note(id, bio, cpu, op == RQ_READ ? bio->bi_iter.bi_size : 0,
-					    &outside);
+					    &outside, &async);
 	if (CONF(behalf))
 		flags = current_flags();
 	throttled = throttled && id && current_is_kthrotld(CONF(behalf) ? flags : current_flags());
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
-	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
+	if (slot && disk->queue->mq_ops && op != RQ_DISCARD) {
 		io_fill(slot, bio, dev, op, id, throttled, outside, flags);
-	else
-		bio_hash(bio, dev, op, id, throttled, outside, flags, !disk->queue->mq_ops);
+		if (CONF(async))
+			slot->async = async;
+	} else {
+		bio_hash(bio, dev, op, id, throttled, outside, flags, !disk->queue->mq_ops, async);
+	}
 }
 
 /* The state of @bio in an event after its submission; NULL: the submission was not seen. */
@@ -204,8 +212,10 @@ static __always_inline void bio_front_merged(struct bio *bio)
 /* Joined to the end of a request, which already has its times. */
 static __always_inline void bio_back_merged(struct io_state *io)
 {
-	if (io)
-		io_drop(io);
+	if (!io)
+		return;
+	io_parts(io);
+	io_drop(io);
 }
 
 /* @split is the first part of the bio that its bi_private points to; it has no Q of its own. */
@@ -218,9 +228,8 @@ static __always_inline void bio_split_off(struct bio *split)
 	first = *io;
 	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
+	io_parts(&first);
 	io_hash(&first);
-	if (CONF(async))
-		async_bio_split(io->key, first.key);
 }
 
 /* The completion of a bio-based device's bio, and of bios that never became a request. */
@@ -256,8 +265,8 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	if (done.throttled && CONF(arg_pause))
 		times.held = 0;
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
-	if (CONF(async) && live.async_bios)
-		async_bio_done(number(done.key),
+	if (CONF(async) && done.async)
+		async_bio_done(done.async, done.q,
 			       mark_number(current_cpu(), interrupt_level(level_known)));
 }
 

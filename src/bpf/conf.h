@@ -104,6 +104,7 @@ struct bpf_conf {
 	unsigned char n_files, n_devs;	/* of struct filter_lists; 0: all */
 	unsigned char has_dirs;		/* among those files */
 	unsigned int io_cpus;		/* CPUs that are searched for a bio */
+	unsigned int async_slots;	/* of async_ops beside the first; a power of two */
 	unsigned int io_slots_per_cpu;	/* how many of IO_SLOTS each CPU has; a power of two */
 	unsigned int op_rows_limit;	/* rows in a hash at which it must be drained */
 	unsigned int rq_rows_limit;
@@ -223,7 +224,7 @@ struct live {
 	struct row_slot rows[ROW_SLOTS];
 	struct fs_entry fs_types[FS_SLOTS];
 	unsigned int hashed;		/* bios and requests whose state is in the hash */
-	unsigned int async_bios;	/* bios of such requests: entries of that hash */
+	unsigned int async_bios;	/* entries of that map */
 	unsigned int op_rows_made[2];	/* in the hash of an epoch, so far */
 	unsigned int rq_rows_made[2];
 	unsigned int helper_rows_made[2], why_rows_made[2];

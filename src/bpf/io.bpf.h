@@ -39,6 +39,20 @@ static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 	return &io_slots[i % IO_SLOTS];
 }
 
+/* What a bio belongs to whose state does not tell: it is merged into another, or in the hash. */
+struct async_ref {
+	u64 q; /* of the bio */
+	u32 at;
+	u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct async_ref);
+} async_bios SEC(".maps");
+
 static __always_inline struct io_state *io_hashed(u64 key)
 {
 	return live.hashed ? bpf_map_lookup_elem(&ios, &key) : NULL;
@@ -96,11 +110,31 @@ static __always_inline void io_drop(struct io_state *io)
 	}
 }
 
+/* The state of a bio goes, or moves into the hash, before the bio is done: whatever happens to
+ * that, its request is found. */
+static __always_inline void io_parts(struct io_state *io)
+{
+	struct async_ref ref = {};
+	u64 bio = io->key;
+
+	if (!CONF(async) || !io->async)
+		return;
+	ref.q = io->q;
+	ref.at = io->async;
+	io->async = 0;
+	if (!bpf_map_update_elem(&async_bios, &bio, &ref, BPF_NOEXIST))
+		atomic_add(&live.async_bios, 1);
+	else if (bpf_map_update_elem(&async_bios, &bio, &ref, BPF_EXIST))
+		count_lost(LOST_MAP_FULL);
+}
+
 /* Moves the state @io into the hash, under @key. */
 static __always_inline void io_move(struct io_state *io, u64 key)
 {
-	struct io_state moved = *io;
+	struct io_state moved;
 
+	io_parts(io);
+	moved = *io;
 	io_drop(io);
 	moved.key = key;
 	io_hash(&moved);

@@ -142,21 +142,48 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 }
 
 /* A function of a layer is entered within an operation. A VFS function knows the file that the call
- * names; with @only_file nothing else is learnt from it. */
-static __always_inline void layer_enter(u32 stratum, struct file *file, bool typed, bool only_file)
+ * names; with @only_file nothing else is learnt from it. Returns current's state if it executes a
+ * request of io_uring or libaio. */
+static __always_inline struct task_state *layer_enter(u32 stratum, struct file *file, bool typed,
+						      bool only_file)
 {
 	struct task_state *t = current_lookup();
 	u32 stage;
 
 	if (!t)
-		return;
+		return NULL;
 	stage = t->op.stage;
+	if (stratum == ST_FS && likely(stage == IN_VFS)) {
+		op_enter_layer(&t->op, stratum, IN_VFS);
+		return NULL;
+	}
 	if (stratum == ST_VFS && likely(stage == STAGE(OP_BEGUN, ST_SYSCALL, 0, 0)))
 		stage = op_learn_file(&t->op, file, typed) ? IN_SYSCALL : 0;
 	if (only_file)
 		t->op.stage = stage;
 	else
 		op_enter_layer(&t->op, stratum, stage);
+	return (u8)stage == OP_ASYNC ? t : NULL;
+}
+
+/* Whether a function of a file system, whose arguments are at @args, is called for the request of
+ * io_uring that current, if @t is not NULL, executes, and whose file is not known. A request begins
+ * with its struct kiocb. */
+static __always_inline bool layer_wants_file(const struct task_state *t, const u64 *args)
+{
+	return CONF(uring) && t && !t->op.file.file && t->async == number(args[0]);
+}
+
+/* Learns it, without BPF helpers. */
+static __always_inline void layer_learn_file(struct task_state *t, struct file *file)
+{
+	struct open_file f = file_look(file, true);
+	struct op *op = &t->op;
+
+	if (mode_wanted(f.mode) && file_learn(&op->file, f, true))
+		op->file.direct = !!(file->f_flags & O_DIRECT);
+	else
+		op->file.file = 0;
 }
 
 /* A function of a layer returns. */
@@ -176,11 +203,14 @@ static __always_inline void layer_leave(u32 stratum)
 #define FUNCTION_ENTERED(stratum, op, its_file, typed, sp)                                         \
 	do {                                                                                       \
 		struct file *file_ = NULL;                                                         \
+		struct task_state *t_;                                                             \
 		                                                                                   \
 		if (CONF(cpu_split)) {                                                             \
 			if (stratum == ST_VFS)                                                     \
 				file_ = its_file;                                                  \
-			layer_enter(stratum, file_, typed, false);                                 \
+			t_ = layer_enter(stratum, file_, typed, false);                            \
+			if (stratum == ST_FS && typed && layer_wants_file(t_, (void *)(sp)))       \
+				layer_learn_file(t_, its_file);                                    \
 		} else if (CONF(layer) <= LAYER_SYSCALL) {                                         \
 			layer_enter(stratum, its_file, typed, true);                               \
 		} else if (current_passes()) {                                                     \

@@ -145,6 +145,7 @@ struct task_state {
 	u64 id;				/* of that thread, for user space: process << 32 | thread */
 	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
 	u64 async;			/* the request that op is, if its progress is OP_ASYNC */
+	u32 async_at;			/* its slot */
 	u64 uring_ended;		/* the request that it completed last; 0: it submits */
 	u16 async_batch;		/* how often it began to submit requests */
 	u8 uring_polls;			/* it does not sleep while it waits for @async */
@@ -197,6 +198,8 @@ struct io_state {
 	u32 tid;			/* who submitted it; 0: nobody known */
 	u32 dev;
 	u32 requeues;
+	u32 async;			/* the slot of its request of io_uring or libaio; 0: it
+					 * has none; only with conf.async */
 	u8 op;				/* enum rq_op */
 	u8 bio_based;			/* of a device that has no requests */
 	u8 counted;			/* enum counted */
@@ -347,10 +350,13 @@ struct {
 	__type(value, struct rq_cell);
 } slot_rq_cells SEC(".maps");
 
-/* Slots of live.rows that are taken, then those of live.fs_types; the value is not used. */
+enum { ASYNC_CLAIMS = 256 };
+
+/* Slots of live.rows that are taken, then those of live.fs_types, then, for a moment, those of
+ * async_ops that are claimed; the value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ROW_SLOTS + FS_SLOTS);
+	__uint(max_entries, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
 	__type(key, u32);
 	__type(value, u32);
 } slots_taken SEC(".maps");

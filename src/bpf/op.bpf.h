@@ -48,9 +48,22 @@ static __always_inline bool op_learn_file(struct op *op, struct file *file, bool
 #define LEFT_FS    STAGE(OP_RETURNS, ST_VFS, 1, 0)
 #define LEFT_VFS   STAGE(OP_RETURNS, ST_SYSCALL, 0, 0)
 
+/* A request of io_uring or libaio goes through no VFS function. */
+#define IN_FS_ASYNC   STAGE(OP_ASYNC, ST_FS, 0, 1)
+#define LEFT_FS_ASYNC STAGE(OP_ASYNC, ST_SYSCALL, 0, 0)
+
 static __always_inline void op_cross(struct op *op, enum op_time boundary, u32 stage)
 {
 	op->at[boundary] = bpf_ktime_get_ns();
+	barrier();
+	op->stage = stage;
+}
+
+/* The same for a request, which crosses VFS at once. */
+static __always_inline void op_cross_async(struct op *op, enum op_time vfs, enum op_time fs,
+					   u32 stage)
+{
+	op->at[vfs] = op->at[fs] = bpf_ktime_get_ns();
 	barrier();
 	op->stage = stage;
 }
@@ -82,6 +95,11 @@ static __always_inline void op_enter_layer(struct op *op, u32 stratum, u32 stage
 		op_cross(op, AT_FS_IN, IN_FS);
 		return;
 	}
+	/* the first time only: when it was there before is still to be charged */
+	if (stratum == ST_FS && stage == LEFT_FS_ASYNC && op->at[AT_FS_IN] < op->start) {
+		op_cross_async(op, AT_VFS_IN, AT_FS_IN, IN_FS_ASYNC);
+		return;
+	}
 	op->stage = stage;
 	if (!stage || (*depth)++ || op->layer >= stratum)
 		return;
@@ -99,6 +117,10 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 	}
 	if (stratum == ST_VFS && likely(stage == LEFT_FS)) {
 		op_cross(op, AT_VFS_OUT, LEFT_VFS);
+		return;
+	}
+	if (stratum == ST_FS && stage == IN_FS_ASYNC) {
+		op_cross_async(op, AT_VFS_OUT, AT_FS_OUT, LEFT_FS_ASYNC);
 		return;
 	}
 	/* functions of this file system are not probed */

@@ -133,6 +133,7 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
 	if (!other)
 		return;
 	io_absorb(io, other);
+	io_parts(other);
 	io_drop(other);
 }
 
@@ -148,9 +149,12 @@ static __always_inline void request_merged(struct request *rq)
 	if (io->hashed && bio) {
 		key = bios_unhash(number(bio_key(bio_untrusted(bio)->bi_next)));
 		other = key ? behind_slot(rq, key) : NULL;
-		if (other)
+		if (other) {
+			io_parts(other);
 			io_drop(other);
+		}
 	}
+	io_parts(io);
 	io_drop(io);
 }
 
@@ -327,6 +331,9 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 	if (in_sequence && io->op != RQ_FLUSH)
 		return false;
 	request_finish(io, now, level_known);
+	if (CONF(async) && io->async)
+		async_bio_done(io->async, io->q,
+			       mark_number(current_cpu(), interrupt_level(level_known)));
 	io_drop(io);
 	return !in_sequence;
 }
@@ -334,17 +341,16 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 /* The bios in the first @bytes of @rq are done, as the mark of this completion tells. */
 static __always_inline void request_bios_done(struct request *rq, u32 bytes, bool level_known)
 {
-	bool goes_on = bytes < rq->__data_len;
-	u32 level;
-
-	if (!live.async_bios && !goes_on)
-		return;
-	level = interrupt_level(level_known);
 	if (live.async_bios)
 		async_bios_done((u64)BPF_CORE_READ(rq, bio), bytes,
-				mark_number(current_cpu(), level));
-	if (goes_on)
-		mark_clear(level); /* it was for these bios only */
+				mark_number(current_cpu(), interrupt_level(level_known)));
+}
+
+/* The mark of this completion was for these bios only, if @rq goes on. */
+static __always_inline void request_goes_on(struct request *rq, u32 bytes, bool level_known)
+{
+	if (bytes < rq->__data_len)
+		mark_clear(interrupt_level(level_known));
 }
 
 #endif

@@ -320,13 +320,12 @@ int on_rq_requeue(u64 *ctx)
 
 static __always_inline int rq_complete(u64 *ctx, bool level_known)
 {
-	struct request *rq = (void *)ctx[0];
-
-	if (!first_to_see(ctx, EV_COMPLETE, rq) ||
-	    !request_completed(rq, (int)ctx[1], ctx[2], level_known) || !CONF(async))
+	if (!first_to_see(ctx, EV_COMPLETE, (void *)ctx[0]) ||
+	    !request_completed((void *)ctx[0], (int)ctx[1], ctx[2], level_known) || !CONF(async))
 		return 0;
 	barrier(); /* read both again: to the verifier it is all one, whatever came before */
-	request_bios_done(rq, CTX(2), level_known);
+	request_bios_done((struct request *)CTX(0), CTX(2), level_known);
+	request_goes_on((struct request *)CTX(0), CTX(2), level_known);
 	return 0;
 }
 

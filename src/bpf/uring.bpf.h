@@ -59,10 +59,11 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 {
 	struct io_splice *splice = (void *)req;
 	struct io_open *open = (void *)req;
-	struct file *file = BPF_CORE_READ((struct io_kiocb *)req, file);
+	struct file *file;
 
 	if (op->file.file || op->acts == OP_CLOSE)
 		return true;
+	file = BPF_CORE_READ((struct io_kiocb *)req, file);
 	if (op->acts == OP_OPEN)
 		file = uring_fd(ret, ret < 0 || BPF_CORE_READ(open, file_slot));
 	else if (op->acts == OP_COPY && file && !mode_is_storage(file_look(file, false).mode))
@@ -71,53 +72,51 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 	return async_set_file(op, file);
 }
 
-/* Current, which executes a request, has submitted @bio. This may be the end of its work, so all
+/* Current, which executes a request, has submitted a bio. This may be the end of its work, so all
  * time until now is charged; a thread that polls goes on to that without being seen. */
-static __always_inline void async_executed_bio(struct task_state *t, u64 bio)
+static __always_inline u32 async_executed_bio(struct task_state *t)
 {
 	op_change_layer(&t->op, t->op.layer);
-	async_bio_add(bio, t->async, t->op.start);
 	if (t->op.kind != OP_URING)
-		return;
+		return t->async_at;
 	if (!uring_learn_file(&t->op, t->async, -1))
 		t->op.file.file = 0; /* or its completion would take it for known, and traced */
 	if (t->uring_polls)
 		async_park(t, t->op.at[AT_CHARGED], true);
+	return t->async_at;
 }
 
-/* Current is a worker, and has submitted @bio; false: it does not work on an operation. */
-static __always_inline bool uring_worker_bio(u64 bio, u64 read_bytes)
+/* Current is a worker, and has submitted a bio; 0: it does not work on an operation. */
+static __always_inline u32 uring_worker_bio(u64 read_bytes)
 {
-	u64 req = uring_worker_request();
-	struct async_op *u = async_find(req);
+	u32 at = async_index(uring_worker_request());
+	struct async_op *u = async_at(at);
 
-	if (!u)
-		return false;
+	if (!u || !u->task)
+		return 0;
 	u->worker_bios++;
 	u->worker_reads += read_bytes;
-	async_bio_add(bio, req, u->begun);
-	return true;
+	return at;
 }
 
-/* Current is in no operation, and has submitted a bio. True: it polls, and that is a further one
- * for its last request. */
-static __always_inline bool uring_bio_follows(struct task_state *t, u64 bio, u64 read_bytes)
+/* Current is in no operation, and has submitted a bio. If it polls, that is a further one for its
+ * last request. */
+static __always_inline u32 uring_bio_follows(struct task_state *t, u64 read_bytes)
 {
-	struct async_op *u = t->uring_polls && t->async ? async_find(t->async) : NULL;
+	struct async_op *u = t->uring_polls && t->async ? async_at(t->async_at) : NULL;
 
 	/* the request may be another by now, and so may the thread whose slot this is */
-	if (!u || !u->op.stage || u->task != t->task)
-		return false;
+	if (!u || !u->op.stage || u->req != t->async || u->task != t->task)
+		return 0;
 	op_settle(&u->op, u->op.layer, bpf_ktime_get_ns());
 	u->op.requests++;
 	u->op.device_bytes += read_bytes;
-	async_bio_add(bio, t->async, u->begun);
-	return true;
+	return t->async_at;
 }
 
-/* Current, a worker or a thread that submitted requests, has submitted @bio, by which they read so
- * many bytes; false: for none of these. */
-GLOBAL int async_bio_queued(u64 bio, u64 read_bytes)
+/* Current, a worker or a thread that submitted requests, has submitted a bio, by which they read so
+ * many bytes. The slot of the request that it is for; 0: for none. */
+GLOBAL u64 async_bio_queued(u64 read_bytes)
 {
 	struct task_state *t;
 
@@ -125,27 +124,20 @@ GLOBAL int async_bio_queued(u64 bio, u64 read_bytes)
 		return 0;
 	t = current_lookup();
 	if (!t)
-		return CONF(uring) && uring_worker_bio(bio, read_bytes);
+		return CONF(uring) ? uring_worker_bio(read_bytes) : 0;
 	if (!t->op.stage)
-		return CONF(uring) && uring_bio_follows(t, bio, read_bytes);
-	if (async_executes(t))
-		async_executed_bio(t, bio);
-	return 0;
+		return CONF(uring) ? uring_bio_follows(t, read_bytes) : 0;
+	return async_executes(t) ? async_executed_bio(t) : 0;
 }
 
-/* Whether who submits @req polls for its completion. */
-static __always_inline bool uring_ring_polls(u64 req)
-{
-	return BPF_CORE_READ((struct io_kiocb *)req, ctx, flags) & IORING_SETUP_IOPOLL;
-}
-
-/* Current submits @req, which has @opcode and does what calls of kind @acts do. */
-static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts)
+/* Current submits @req, which has @opcode and does what calls of kind @acts do; @ring_polls: for
+ * its completion. */
+static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts, bool ring_polls)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct io_close *close = (void *)req;
 	struct task_state *t = task_get(current_task());
-	struct async_op *u;
+	u32 at;
 
 	if (!t)
 		return;
@@ -153,8 +145,8 @@ static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts)
 	if (acts == OP_CLOSE && !async_set_file(&t->op, uring_fd(BPF_CORE_READ(close, fd),
 								 BPF_CORE_READ(close, file_slot))))
 		return;
-	u = async_new(req);
-	if (!u)
+	at = async_new(req, now);
+	if (!at)
 		return;
 	if (t->uring_ended) {
 		t->uring_ended = 0;
@@ -162,9 +154,8 @@ static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts)
 	}
 	if (CONF(records) || CONF(sent_ops))
 		uring_note_range(&t->op, req, acts);
-	t->uring_polls = current_flags() & PF_IO_WORKER || uring_ring_polls(req);
-	u->polls = t->uring_polls;
-	async_begins(t, u, req, OP_URING, acts, CALL_URING | opcode, now);
+	t->uring_polls = ring_polls || current_flags() & PF_IO_WORKER;
+	async_begins(t, req, at, OP_URING, acts, CALL_URING | opcode, now);
 }
 
 /*
@@ -177,7 +168,7 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 	u32 opcode = req->opcode;
 	u8 acts = opcode < URING_OPS ? uring_kinds[opcode] : 0;
 
-	if (failed && async_find((u64)req))
+	if (failed && async_find(number((u64)req)))
 		return;
 	if (async_executes(t))
 		async_park(t, bpf_ktime_get_ns(), false);
@@ -186,7 +177,8 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 	if (!failed && uring_flags(req) & REQ_F_CQE_SKIP)
 		count_lost(LOST_UNMATCHED_START);
 	else
-		uring_begins((u64)req, opcode, acts);
+		uring_begins(number((u64)req), opcode, acts,
+			     req->ctx->flags & IORING_SETUP_IOPOLL);
 }
 
 /* @req, which current has just submitted, comes after others, of which @head is the first. That is
@@ -195,19 +187,21 @@ static __always_inline void uring_linked(u64 req, u64 head)
 {
 	struct task_state *t = current_lookup();
 	struct async_op *u = async_find(req);
-	u32 stage;
+	u32 stage, at;
 
 	if (u)
 		u->linked = 1;
 	if (async_executes(t))
 		async_park(t, bpf_ktime_get_ns(), false);
-	u = async_find(head);
-	if (!t || t->op.stage || !u || !u->op.stage)
+	at = async_index(head);
+	u = async_at(at);
+	if (!t || t->op.stage || !u || !u->task || !u->op.stage)
 		return;
 	stage = u->op.stage;
 	u->op.stage = 0;
 	t->op = u->op;
 	t->async = head;
+	t->async_at = at;
 	barrier();
 	t->op.stage = stage;
 }

@@ -32,6 +32,7 @@ static __always_inline void uring_completed(u64 req)
 	struct task_state *t = task_lookup(task);
 	struct async_op *u;
 	bool same;
+	int res;
 
 	if (async_executes(t))
 		async_park(t, now, true);
@@ -43,9 +44,10 @@ static __always_inline void uring_completed(u64 req)
 	if (!u)
 		return;
 	same = t && u->task == task && u->batch == t->async_batch;
-	if (u->op.stage && uring_learn_file(&u->op, req, uring_result(req)))
-		async_ends(u, uring_how(u, req, same), uring_result(req), now);
-	bpf_map_delete_elem(&async_ops, &req);
+	res = uring_result(req);
+	if (u->op.stage && uring_learn_file(&u->op, req, res))
+		async_ends(u, uring_how(u, req, same), res, now);
+	async_over(u, now);
 }
 
 /* How many completions of a batch are looked at: after the last one, and from the first on. */
@@ -128,7 +130,7 @@ SEC("?tp_btf/io_uring_link")
 int on_uring_link(u64 *ctx)
 {
 	if (first_to_see(ctx, EV_URING_LINK, (void *)ctx[0]))
-		uring_linked(ctx[0], ctx[1]);
+		uring_linked(number(ctx[0]), number(ctx[1]));
 	return 0;
 }
 
@@ -136,7 +138,7 @@ SEC("?tp_btf/io_uring_queue_async_work")
 int on_uring_queue(u64 *ctx)
 {
 	if (first_to_see(ctx, EV_URING_QUEUE, (void *)ctx[0]))
-		uring_queued(ctx[0]);
+		uring_queued(number(ctx[0]));
 	return 0;
 }
 

@@ -100,6 +100,18 @@ static void conf_set_lists(struct bpf_conf *c, const struct filter_lists *l)
 		c->has_dirs |= l->files[i].is_dir;
 }
 
+/* Requests of io_uring and libaio in flight grow with the CPUs. */
+static unsigned int async_slots(unsigned int cpus)
+{
+	unsigned int slots = cpus ? 2048 : 1;
+
+	while (cpus > 2 && slots < 8192) {
+		slots *= 2;
+		cpus /= 2;
+	}
+	return slots;
+}
+
 void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
 	unsigned int cpus = libbpf_num_possible_cpus();
@@ -138,6 +150,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
 	c->aio = plan_asked(sc) & CAP_AIO && feature_aio(f);
 	c->async = c->uring || c->aio;
+	c->async_slots = async_slots(c->async ? cpus : 0);
 	c->faults = !!(plan_asked(sc) & CAP_FAULTS);
 	c->all_faults = sc->all_faults;
 	c->aio_calls = plan_asked(sc) & CAP_AIO && !c->aio;

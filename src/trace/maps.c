@@ -88,7 +88,7 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_TASK || sc->helpers;
 
 	cpus = cpus < 2 ? 2 : cpus;
-	map_resize(obj, "async_ops", 2048 * (cpus > 8 ? 8 : cpus));
+	map_resize(obj, "async_ops", c->async_slots + 1);
 	map_resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
 	map_resize(obj, "clients", behalf ? helpers_max(cpus) : 1);

@@ -122,6 +122,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ io, "d", &l->d },
 		{ async, "task", &l->async_task },
 		{ async, "queued", &l->queued },
+		{ async, "op", &l->async_op },
 	};
 	int err = task && io && (int)async > 0 && parked ? 0 : -ENOENT;
 
@@ -302,24 +303,23 @@ static uint64_t thread_of(const struct reading *r, uint64_t task)
 static int parked_add(const struct reading *r, const char *async)
 {
 	const struct state_layout *l = r->l;
+	const char *op = async + l->async_op;
+	uint64_t task = u64_at(async, l->async_task);
 	enum stratum now = u8_at(async, l->queued) ? ST_HELPER
-			   : u8_at(async, l->submitted)
-				   ? bio_stratum(l, r->bss, u64_at(async, l->last_bio))
+			   : u8_at(op, l->submitted)
+				   ? bio_stratum(l, r->bss, u64_at(op, l->last_bio))
 				   : ST_SLEEP;
 
-	if (!in_progress(l, async))
-		return 0;
-	return op_add(r, async, now, thread_of(r, u64_at(async, l->async_task)));
+	return task && in_progress(l, op) ? op_add(r, op, now, thread_of(r, task)) : 0;
 }
 
-/* More than a bucket of the kernel's hash can have, since a batch never splits one. */
 enum { BATCH = 512 };
 
 /* Requests that no thread executes. */
 static int parked_read(const struct reading *r)
 {
 	size_t size = r->l->async_size;
-	uint64_t *keys = calloc(BATCH, sizeof(*keys));
+	unsigned int *keys = calloc(BATCH, sizeof(*keys));
 	char *entries = calloc(BATCH, size);
 	unsigned int at, n;
 	bool first = true, last = false;

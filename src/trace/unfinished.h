@@ -26,7 +26,8 @@ struct state_layout {
 	size_t id, task, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
 	size_t key, g, d;			/* in an element of ios */
-	size_t async_size, async_task, queued;	/* of an entry of async_ops; likewise */
+	/* of an element of async_ops */
+	size_t async_size, async_task, async_op, queued;
 	int async;				/* that map, or -1: not in this run */
 	bool has_file;				/* dev, ino and mode are set in this run */
 	bool has_names;				/* so is generation, and rows are by file */

@@ -76,7 +76,9 @@ def compare_calls(gate: Gate, trace: Trace, process: Process, **match: object) -
 
 def compare_left(gate: Gate, trace: Trace) -> None:
     maps = Maps(trace.proc.pid)
-    left = {name: len(maps.elements(name)) for name in ("async_ops", "async_bios")}
+    task = maps.member("async_op", "task")
+    left = {"async_ops": sum(any(slot[task:task + 8]) for _, slot in maps.elements("async_ops")),
+            "async_bios": len(maps.elements("async_bios"))}
     gate.check("left", not any(left.values()), **left)
 
 
@@ -207,6 +209,27 @@ def device(gate: Gate) -> None:
         spent, total = trace.strata(op="uring"), trace.total("total_ns", op="uring")
         gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.5 * total,
                    mean_device_us=spent["device"] // 101_000, **spent)
+
+
+@suite("uring.merged")
+def merged(gate: Gate) -> None:
+    """Each bio of a request that several are merged into, behind or before the first, and each part of one
+    that is split, tells its own operation when it is done."""
+    supported(gate)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
+                            completion_nsec=10 * MS)
+    disk.set("max_sectors_kb", 16)
+    for mode, fewest, most in (("merged", 25, 96), ("fronted", 25, 96), ("large", 404, 404)):
+        gate.prefix = f"uring.merged.{mode}."
+        ringer = Ringer(gate, mode, disk.path, 101)
+        with Trace("--comm", "ringer", "--op", "uring") as trace:
+            ringer.go()
+            compare_left(gate, trace)
+        compare_calls(gate, trace, ringer)
+        spent, total = trace.strata(op="uring"), trace.total("total_ns", op="uring")
+        requests = sum(r["count"] for r in trace.rows("requests", dev=disk.name))
+        gate.check("time", spent["device"] >= 101 * 10 * MS and spent["sleep"] * 100 <= total and
+                   fewest <= requests <= most, requests=requests, mean_device_us=spent["device"] // 101_000, **spent)
 
 
 @suite("uring.unfinished")

@@ -7,6 +7,9 @@
  *   ringer all FILE N      N direct reads, and fewer of all else: buffered, by workers, writes,
  *                          fsyncs, opened and closed, fixed, failed, linked, cancelled, silent
  *   ringer direct FILE N   N direct reads, 16 at a time
+ *   ringer merged FILE N   the same, each behind the one before
+ *   ringer fronted FILE N  the same, each before the one before
+ *   ringer large FILE N    N direct reads of 64 KiB, one at a time
  *   ringer poll FILE N     the same; a thread of the kernel polls for requests
  *   ringer finish FILE N   the same; the completions are polled for (IORING_SETUP_IOPOLL)
  *   ringer cached FILE N   N buffered reads, one at a time
@@ -173,9 +176,11 @@ static void push(void)
 	}
 }
 
+static int step = 101; /* blocks from one place to the next */
+
 static unsigned long place(int i)
 {
-	return (unsigned long)(i * 101 % BLOCKS) * SIZE;
+	return (unsigned long)(i * step % BLOCKS) * SIZE;
 }
 
 /* @n requests of a kind, DEPTH at a time. */
@@ -328,6 +333,10 @@ int main(int argc, char **argv)
 	ring_open(&ring, !strcmp(what, "poll")     ? IORING_SETUP_SQPOLL
 			 : !strcmp(what, "finish") ? IORING_SETUP_IOPOLL
 						   : 0);
+	if (!strcmp(what, "merged"))
+		step = 1;
+	else if (!strcmp(what, "fronted"))
+		step = BLOCKS - 1;
 	check(write(1, "ready\n", 6) == 6, "stdout");
 	check(read(0, line, sizeof(line)) > 0, "stdin");
 	if (!strcmp(what, "all"))
@@ -335,6 +344,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "cached"))
 		for (int i = 0; i < n; i++, go(0))
 			sqe(IORING_OP_READ, fd, place(i), SIZE);
+	else if (!strcmp(what, "large"))
+		for (int i = 0; i < n; i++, go(0))
+			sqe(IORING_OP_READ, fd, place(i * DEPTH), DEPTH * SIZE);
 	else if (!strcmp(what, "overflow"))
 		overflow(fd, n);
 	else
