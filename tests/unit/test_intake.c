@@ -299,6 +299,31 @@ static void calls_about_descriptors_are_not_counted(void **state)
 	end(&f);
 }
 
+static void many_calls_about_descriptors_are_not_counted(void **state)
+{
+	enum { N = 101 };
+	struct sent_op ops[N];
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	ops[0] = an_op().op;
+	ops[0].what = SENT_OP;
+	ops[0].requests = 0;
+	ops[0].kind = OP_HANDLE;
+	for (int i = 1; i < N; i++)
+		ops[i] = ops[0];
+	intake_record(&f.in, ops, sizeof(ops));
+	assert_int_equal(f.w.batches[CHUNK_OPS].columns.rows, 0);
+	assert_int_equal(f.w.batches[CHUNK_HANDLES].columns.rows, N);
+	intake_end(&f.in);
+	writer_close(&f.w);
+	assert_int_equal(f.w.ops, 0);
+	writer_done(&f.w);
+	intake_done(&f.in);
+	fclose(f.f);
+}
+
 static void requests_are_as_they_were_sent(void **state)
 {
 	struct sent_request sent = { .what = SENT_REQUEST, .op = RQ_WRITE, .dev = DEV,
@@ -386,6 +411,7 @@ int main(void)
 		cmocka_unit_test(many_operations_are_what_each_alone_is),
 		cmocka_unit_test(what_is_behind_a_comm_is_no_other_thread),
 		cmocka_unit_test(calls_about_descriptors_are_not_counted),
+		cmocka_unit_test(many_calls_about_descriptors_are_not_counted),
 		cmocka_unit_test(requests_are_as_they_were_sent),
 		cmocka_unit_test(the_best_name_is_that_of_the_file),
 	};
