@@ -73,16 +73,16 @@ def killed_in_a_call(gate: Gate) -> None:
 
 @suite("churn.crowd", 180)
 def crowd(gate: Gate) -> None:
-    """More threads at once than there are slots for their states, and than a preallocated map of other
-    things has room for."""
+    """More threads in a read at once than there are slots for their states, and than a preallocated map of
+    other things has room for."""
     file = machine.scratch(gate.kept) / "crowd"
-    file.write_bytes(b"x")
+    os.mkfifo(file)
+    gate.stack.callback(file.unlink)
     threads = oracles.actor(gate.stack, "crowd", str(file), "7001", source=oracles.ISSUER)
-    with Trace("--op", "read", "-p", str(threads.pid)) as trace:
+    with Trace("--op", "read", "--all-files", "--file", str(file)) as trace:
         reads = threads.go()["reads"]
-    # the C library reads a little when it begins with threads
     ours = trace.total("count", op="read")
-    gate.check("reads", 0 <= ours - reads <= 3 and not sum(trace.lost().values()), reads=reads, ours=ours,
+    gate.check("reads", ours == reads and not sum(trace.lost().values()), reads=reads, ours=ours,
                **trace.lost())
 
 

@@ -37,12 +37,21 @@ def dead_helpers(maps: Maps) -> int:
                for key, _ in maps.elements("helpers"))
 
 
+def async_left(maps: Maps) -> dict[str, int]:
+    """Requests of io_uring and libaio that are not done, and bios of such."""
+    if not maps.has("async_ops"):
+        return {}
+    task = maps.member("async_op", "task")
+    return {"async_ops": sum(any(slot[task:task + 8]) for _, slot in maps.elements("async_ops")),
+            "async_bios": len(maps.elements("async_bios"))}
+
+
 def leftovers(trace: Trace, disk: Disk) -> dict[str, int]:
     """What is kept of threads and I/O that are no more."""
     maps = Maps(trace.proc.pid)
     return {"helpers": dead_helpers(maps), "ios": ios_of(maps, disk),
             "threads": len(maps.elements("task_owners")),
-            "overflown": len(maps.elements("tasks_overflown"))}
+            "overflown": len(maps.elements("tasks_overflown")), **async_left(maps)}
 
 
 def compare_counts(gate: Gate, trace: Trace, said: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import fileio
 import machine
 import oracles
 from checks_record import Record, compare, need_otf2, otf2_of, report
+from checks_storm import async_left
 from harness import Broken, Gate, Skip, suite
 from maps import Maps
 from oracles import RINGER, Process, program
@@ -75,10 +76,7 @@ def compare_calls(gate: Gate, trace: Trace, process: Process, **match: object) -
 
 
 def compare_left(gate: Gate, trace: Trace) -> None:
-    maps = Maps(trace.proc.pid)
-    task = maps.member("async_op", "task")
-    left = {"async_ops": sum(any(slot[task:task + 8]) for _, slot in maps.elements("async_ops")),
-            "async_bios": len(maps.elements("async_bios"))}
+    left = async_left(Maps(trace.proc.pid))
     gate.check("left", not any(left.values()), **left)
 
 

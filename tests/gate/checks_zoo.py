@@ -8,6 +8,7 @@ import subprocess
 
 import fileio
 import machine
+from checks_storm import leftovers
 from harness import Gate, Skip, suite
 from oracles import Json
 from tool import Trace
@@ -151,3 +152,25 @@ def what_is_waited_for(gate: Gate) -> None:
     left = strata["sleep"] - named
     gate.check("lock", strata["lock"] >= total / 50, share=f"{strata['lock'] / total:.2%}", total_s=total / 1e9)
     gate.check("named", left <= total / 50, sleep=f"{strata['sleep'] / total:.2%}", not_named=f"{left / total:.2%}")
+
+
+@suite("zoo.stress", 180)
+def stressed(gate: Gate) -> None:
+    """stress-ng's io_uring, both its ways of asynchronous I/O, and mapped files, at once: nothing is kept of
+    what is no more, and nothing is lost."""
+    disk = machine.loop(gate.stack, gate.kept, 256)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    stressors = ("io-uring", "aio", "aiol", "mmap")
+    names = ["stress-ng", *(f"stress-ng-{name}"[:15] for name in stressors)]
+    with Trace("--comm", ",".join(names)) as trace:
+        # some kernels know more of io_uring than stress-ng does, which then fails, but not before it was done
+        run = subprocess.run(["stress-ng", "--quiet", "--temp-path", str(point), "--timeout", "4", "--mmap-file",
+                              *(word for name in stressors for word in (f"--{name}", "2"))], check=False)
+        machine.wait_for(lambda: not any(leftovers(trace, disk).values()), 20)
+        left = leftovers(trace, disk)
+    lost, kinds = trace.lost(), {op: trace.total("count", op=op) for op in ("uring", "aio", "fault", "read", "write")}
+    untold = left.pop("ios") if gate.native else 0
+    gate.check("empty", not any(left.values()), untold=untold, status=run.returncode, **left)
+    begun = lost["unmatched_start"] if gate.native else 0
+    gate.check("lost", sum(lost.values()) == begun, **lost)
+    gate.check("kinds", all(n or op in trace.json["missing"] for op, n in kinds.items()), **kinds)

@@ -16,7 +16,7 @@
  *   issuer denied FILE N    N new threads that may not fsync FILE: seccomp returns an error, and
  *                           the call is never begun; two such calls each
  *   issuer pipes FILE N     makes and closes N pipes, and does nothing else
- *   issuer crowd FILE N     N threads, each of which reads FILE once and is there until all have
+ *   issuer crowd FILE N     N threads, each of which reads a byte of the fifo FILE, all at once
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -281,36 +281,34 @@ static void denied(void)
 	printf("{\"denied\":%d}\n", 2 * count());
 }
 
-static pthread_mutex_t leave = PTHREAD_MUTEX_INITIALIZER;
 static int came;
 
 static void *crowd_run(void *arg)
 {
 	char byte;
 
-	check(pread(*(int *)arg, &byte, 1, 0) == 1, args[2]);
 	__atomic_add_fetch(&came, 1, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&leave);
-	pthread_mutex_unlock(&leave);
+	check(read(*(int *)arg, &byte, 1) == 1, args[2]);
 	return NULL;
 }
 
 static void crowd(void)
 {
 	enum { STACK = 32 << 10 };
-	int fd = open(args[2], O_RDONLY), n = count();
+	int fd = open(args[2], O_RDWR), n = count();
 	pthread_t threads[n];
+	char bytes[n];
 	pthread_attr_t attr;
 
 	check(fd >= 0, args[2]);
 	check(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, STACK), "stack");
 	wait_for_line();
-	pthread_mutex_lock(&leave);
 	for (int i = 0; i < n; i++)
 		check(!pthread_create(&threads[i], &attr, crowd_run, &fd), "thread");
 	while (__atomic_load_n(&came, __ATOMIC_RELAXED) < n)
 		usleep(1000);
-	pthread_mutex_unlock(&leave);
+	usleep(100000); /* the last one is in its read, too */
+	check(write(fd, bytes, n) == n, args[2]);
 	for (int i = 0; i < n; i++)
 		check(!pthread_join(threads[i], NULL), "thread");
 	printf("{\"reads\":%d}\n", n);

@@ -57,6 +57,9 @@ class Maps:
         raw = _bpftool("btf", "dump", "id", str(self._bss["btf_id"]), "format", "raw")
         self._types = {t["id"]: t for t in raw["types"]}
 
+    def has(self, name: str) -> bool:
+        return name in self._maps
+
     def elements(self, name: str) -> list[tuple[bytes, bytes]]:
         def data(values: list[str]) -> bytes:
             return bytes(int(v, 16) for v in values)
