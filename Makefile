@@ -15,10 +15,12 @@
 # (tests/setup --cross arm64), each in a directory of its own: build/debug, build/san, build/arm64.
 
 ARCH := $(shell uname -m)
-override ARCH := $(ARCH:arm64=aarch64)
+NO_ARCH = $(error iostrata is for x86_64 and arm64, not for $(ARCH))
+override ARCH := $(or $(filter x86_64 aarch64,$(ARCH:arm64=aarch64)),$(NO_ARCH))
 BPF_ARCH := $(patsubst x86_64,x86,$(ARCH:aarch64=arm64))
 CROSS := $(if $(filter-out $(shell uname -m),$(ARCH)),$(ARCH)-linux-gnu-)
-CC := $(if $(CROSS),$(CROSS)gcc,$(CC))
+NO_CROSS = $(error there is no $(CROSS)gcc: 'tests/setup --cross $(BPF_ARCH)' installs it)
+CC := $(if $(CROSS),$(or $(shell command -v $(CROSS)gcc),$(NO_CROSS)),$(CC))
 AR := $(if $(CROSS),$(CROSS)ar,$(AR))
 B := build$(if $(CROSS),/$(BPF_ARCH))
 PREFIX ?= /usr/local
@@ -34,11 +36,10 @@ Q := $(if $(V),,@)
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 JOBS := -j$(shell nproc 2>/dev/null || echo 1)
 
-# The first clang that is new enough, be its name clang or clang-NN.
+# The first clang that is new enough, be its name clang or clang-NN; any bpftool that runs (Ubuntu's is a wrapper).
 CLANG := $(or $(CLANG),$(shell for c in clang $$(ls /usr/bin /usr/local/bin 2>/dev/null | \
 	grep -x 'clang-[0-9]*' | sort -t- -k2 -rn); do \
 	v=$$($$c -dumpversion 2>/dev/null) && [ "$${v%%.*}" -ge 14 ] && echo $$c && break; done))
-# Ubuntu's is a wrapper that wants the running kernel's own; any of its versions will do.
 BPFTOOL := $(or $(BPFTOOL),$(shell for c in bpftool /usr/lib/linux-tools*/*/bpftool \
 	/usr/lib/linux-tools/*/bpftool; do $$c version >/dev/null 2>&1 && echo $$c && break; done))
 

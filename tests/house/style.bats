@@ -130,6 +130,11 @@ long_lines() { # COLUMNS TAB FILE
 	none awk 'FNR == 401 { print FILENAME }' "${files[@]}"
 }
 
+@test "make names the architectures that there are tables for" {
+	run -2 make -n ARCH=riscv64
+	[[ $output == *"for x86_64 and arm64, not for riscv64"* && ${#lines[@]} -eq 1 ]]
+}
+
 @test "each mutant fits the sources" {
 	tests/mutants --check
 }
