@@ -87,11 +87,11 @@ static __always_inline bool async_set_file(struct op *op, struct file *file)
 	return true;
 }
 
-/* Whether slot @u may be claimed: it has no owner, or was idle for so long. (Its owner may come
+/* Whether slot @u may be claimed: it has no owner, or was idle for some time. (Its owner may come
  * back right now, and then finds another request in its slot, and is counted as lost.) */
-static __always_inline bool async_free(const struct async_op *u, u64 now, u64 idle_ns)
+static __always_inline bool async_free(const struct async_op *u, u64 now)
 {
-	return u->req <= ASYNC_GONE || (!u->task && (s64)(now - u->parked) > (s64)idle_ns);
+	return u->req <= ASYNC_GONE || (!u->task && (s64)(now - u->parked) > ASYNC_IDLE_NS);
 }
 
 /* Claims a slot for @req, which has none; 0: all that it may have are used. Who claims a slot right
@@ -99,19 +99,17 @@ static __always_inline bool async_free(const struct async_op *u, u64 now, u64 id
 GLOBAL u64 async_claim(u64 req, u64 now)
 {
 	struct async_op *u;
-	u64 idle_ns;
 	bool claimed;
 	u32 at, key;
 
-	for (u32 try = 0; try < 2 * ASYNC_TRIES; try++) {
-		idle_ns = try < ASYNC_TRIES ? ASYNC_IDLE_NS : ASYNC_IDLE_LEAST_NS;
-		at = async_place(req, try % ASYNC_TRIES) + 1;
+	for (u32 try = 0; try < ASYNC_TRIES; try++) {
+		at = async_place(req, try) + 1;
 		u = async_at(at);
 		key = ROW_SLOTS + FS_SLOTS + at;
-		if (!u || !async_free(u, now, idle_ns) ||
+		if (!u || !async_free(u, now) ||
 		    bpf_map_update_elem(&slots_taken, &key, &key, BPF_NOEXIST))
 			continue;
-		claimed = async_free(u, now, idle_ns);
+		claimed = async_free(u, now);
 		if (claimed) {
 			u->parked = now;
 			u->req = req;

@@ -17,7 +17,7 @@
  * It is in a slot that its address finds, in one of ASYNC_TRIES places, and keeps that after its
  * end: io_uring uses the same addresses again and again, so the usual request finds its slot with
  * one look, and on any CPU. A slot that was idle for ASYNC_IDLE_NS may be claimed for another
- * address; if there is none, one that was so for ASYNC_IDLE_LEAST_NS. Slot 0 is nobody's.
+ * address. Slot 0 is nobody's.
  */
 struct async_op {
 	u64 req;         /* the address; 0: never used, ASYNC_GONE: no longer */
@@ -43,7 +43,7 @@ struct async_op {
 
 #define ASYNC_GONE 1
 
-enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 1000000000, ASYNC_IDLE_LEAST_NS = 1000000 };
+enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 10000000 };
 
 /* A bio that read ahead for an earlier request in this slot, and outlived it. A buffered read may
  * have waited for it; any other request has not. */

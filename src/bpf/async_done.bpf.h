@@ -101,7 +101,8 @@ static __always_inline void async_ends(struct async_op *u, enum async_end how, l
 	struct op_end end = {};
 	u8 slot = op->call;
 
-	async_charge(u, how, now);
+	/* to the verifier it is all one how it came to this */
+	async_charge(u, number(how), now);
 	/* read (again) from here on: to the verifier it is all one, whatever came before */
 	end.cpu = op->strata; /* it begins with them */
 	end.ret = ret;

@@ -81,9 +81,10 @@ def crowd(gate: Gate) -> None:
     threads = oracles.actor(gate.stack, "crowd", str(file), "7001", source=oracles.ISSUER)
     with Trace("--op", "read", "--all-files", "--file", str(file)) as trace:
         reads = threads.go()["reads"]
-    ours = trace.total("count", op="read")
-    gate.check("reads", ours == reads and not sum(trace.lost().values()), reads=reads, ours=ours,
-               **trace.lost())
+    ours, lost = trace.total("count", op="read"), trace.lost()
+    missed = lost["missed"]  # by the kernel, of whomever; 5.10 does once in some runs
+    gate.check("reads", reads - missed <= ours <= reads and sum(lost.values()) == missed, reads=reads, ours=ours,
+               **lost)
 
 
 @suite("churn.cpu")
