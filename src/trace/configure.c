@@ -112,6 +112,15 @@ static unsigned int async_slots(unsigned int cpus)
 	return slots;
 }
 
+static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
+{
+	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
+	c->aio = plan_asked(sc) & CAP_AIO && feature_aio(f);
+	c->aio_calls = plan_asked(sc) & CAP_AIO && !c->aio;
+	c->async = c->uring || c->aio;
+	c->async_slots = async_slots(c->async ? libbpf_num_possible_cpus() : 0);
+}
+
 void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
 	unsigned int cpus = libbpf_num_possible_cpus();
@@ -147,13 +156,9 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	if (sc->record_fs)
 		memcpy(c->record_fs, sc->record_fs, strnlen(sc->record_fs, FS_NAME_LEN - 1));
 	c->meta_calls = sc->meta_calls;
-	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
-	c->aio = plan_asked(sc) & CAP_AIO && feature_aio(f);
-	c->async = c->uring || c->aio;
-	c->async_slots = async_slots(c->async ? cpus : 0);
+	conf_set_async(c, sc, f);
 	c->faults = !!(plan_asked(sc) & CAP_FAULTS);
 	c->all_faults = sc->all_faults;
-	c->aio_calls = plan_asked(sc) & CAP_AIO && !c->aio;
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
