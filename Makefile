@@ -6,7 +6,7 @@
 #   make test       install what is missing, build, and run all tests
 #   make unit       tests of functions; house: of the sources; cli: of the command line (root)
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
-#                   kernels, in VMs; guests: what make test has of that; many: with 256 possible CPUs
+#                   kernels, in VMs; guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/iostrata.1; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion
@@ -26,10 +26,14 @@ B := build$(if $(CROSS),/$(BPF_ARCH))
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
-TEST_KERNELS ?= 5.10 6.1 6.12
 # The suites of top, funcs and record: in make test on one kernel, which has every kind of hook.
 COMMANDS := ^(run|top|funcs|fault|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
-COMMAND_KERNELS ?= 6.1
+# Others that run on one kernel each, and those that run on all three.
+ONCE := ^(aio|bios|uring|names|rows|owner|blktrace|A1[.](lists|ways))
+CORE := ^(?!.*($(COMMANDS)|$(ONCE)))
+GUESTS ?= '6.1=$(COMMANDS)' '6.12=$(CORE)' '6.1=$(CORE)' '5.10=$(CORE)' '6.12=^(aio|bios)' \
+	'6.1=^(uring(?!.*(record|otf2))|A1[.]lists)' '6.1@possible_cpus:256=^(rows|A1[.]counts[.]ext4)' \
+	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.]ways)'
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin
 Q := $(if $(V),,@)
@@ -144,16 +148,12 @@ matrix: all static
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
 guests: all static
-	$(Q)tests/vm/matrix --again $(TEST_KERNELS:%='%=^(?!.*($(COMMANDS)))') $(COMMAND_KERNELS:%='%=$(COMMANDS)')
-
-many: all
-	$(Q)tests/vm/fetch 6.1 >/dev/null && tests/gate/run --build
-	$(Q)APPEND=possible_cpus=256 TMO=900 tests/vm/boot 6.1 tests/gate/run --only 'rows|A1.counts.ext4'
+	$(Q)tests/vm/matrix --again $(GUESTS)
 
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
-	$(Q)tests/all "unit" "unit SAN=1" "house" "cli" "live" "guests" "many" "bench BENCH='--quick 6.1'"
+	$(Q)tests/all "unit" "bench BENCH='--quick 6.1' + unit SAN=1" "house" "cli" "live" "guests"
 
 run:
 	$(Q)tests/setup --build
@@ -197,4 +197,4 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests many test run bench mutants fuzz fuzzers man install deb clean
+.PHONY: all static unit house cli live matrix guests test run bench mutants fuzz fuzzers man install deb clean
