@@ -29,6 +29,10 @@ enum op_kind {
  * flock). It is sent and recorded like one, and counted nowhere. */
 enum { OP_HANDLE = 15 };
 
+/* No operation either: a page fault that found its page. It is counted in a row of its own, and
+ * nothing else is known of it. */
+enum { OP_MINOR_FAULT = 14 };
+
 /*
  * A named share of an operation's elapsed time. The strata of an operation are disjoint and their
  * sum equals its elapsed time: every instant of an operation is charged to exactly one.

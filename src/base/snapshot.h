@@ -119,6 +119,7 @@ struct missing {
 	const char *aio;		/* the same of libaio: then its calls are */
 	const char *faults;		/* the same of page faults */
 	const char *device_bytes;	/* the same of what operations read from devices */
+	const char *minor_faults;	/* why faults that found their page are not counted */
 };
 
 /* How much was lost, names included; what began before tracing is no loss. */

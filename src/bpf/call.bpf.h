@@ -231,7 +231,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 		wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true) : fd_learn(op, fd, false);
 	}
 	if (likely(wanted))
-		op_finish(t, ret, now);
+		op_finish(t, ret, now, CONF(single_writer));
 	else
 		op->stage = 0;
 }

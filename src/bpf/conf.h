@@ -141,6 +141,8 @@ struct bpf_conf {
 	unsigned char aio_calls;	/* libaio's calls are operations instead */
 	unsigned char faults;		/* page faults are operations */
 	unsigned char all_faults;	/* also those that found their page */
+	unsigned char minor_faults;	/* these are counted */
+	unsigned char page_shift;	/* log2 of a page's size */
 	unsigned char op_owner;		/* whose they are matters when they are done */
 	unsigned char backups;		/* programs on block tracepoints are attached twice */
 	/* offsets in bytes: of btrfs from an inode back to its root, and from there to its device;

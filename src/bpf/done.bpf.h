@@ -165,14 +165,15 @@ static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 
 		op_record_send(op, end->total, end->ret, end->acts, end->who);
 }
 
-/* Current's operation of @t is done: it returned @ret and took @total, of which @cpu on the CPU. */
+/* Current's operation of @t is done: it returned @ret and took @total, of which @cpu on the CPU.
+ * @single_writer as for op_keep(). */
 static __always_inline void op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
-				    long ret)
+				    long ret, bool single_writer)
 {
 	struct op *op = &t->op;
 	struct op_end end = { total, cpu, ret, ROW_WHAT(0, (u32)op->kind, 0), op->kind, NULL };
 
-	op_keep(op, &end, &t->row_slot, CONF(single_writer));
+	op_keep(op, &end, &t->row_slot, single_writer);
 }
 
 /* The thread that @io counts for had this name when it submitted it. The epoch gets the name that

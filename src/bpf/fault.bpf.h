@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * fault.bpf.h - a page fault of user code on a mapped file as an operation: from the exception to
- * the kernel's software event that says it was handled, or to a signal: SIGBUS if it failed.
+ * the return of handle_mm_fault(), which knows its mapping and with it the file; or to a signal:
+ * SIGBUS if it failed.
  *
- * The kernel tells neither whether the memory belongs to a file nor whether the page was there, so
- * every fault begins as one. When it ends, its mapping tells the file (bpf_find_vma()); that costs
- * as much as all the rest, so a fault that found its page and never slept is dropped before, unless
- * all are wanted. A fault while the kernel copies is part of the call that copies.
+ * The exception tells neither whether the memory belongs to a file nor whether the page was there,
+ * so every fault begins as an operation. One that found its page and never slept is no operation,
+ * unless all are wanted: it is counted in a row for such faults of its file.
  *
- * That look-up calls a function of the program, which else none does where function.bpf.h says why.
- * All pointers in it are good: current's, and those of a mapping that is locked.
+ * Where functions cannot be probed, the kernel's software event of a fault is the end. Then the
+ * mapping must be looked up (bpf_find_vma()), which costs as much as all the rest, so a fault that
+ * found its page is not counted. The same look-up serves a fault that has unlocked its mapping and,
+ * in a signal, any. It calls a function of the program, which else none does where function.bpf.h
+ * says why. All pointers in it are good: current's, and those of a mapping that is locked.
+ *
+ * A fault while the kernel copies is part of the call that copies.
  *
  * When a signal is pending and a fault has waited, the kernel does not map the page: it delivers
  * the signal, and the instruction faults once more. So a signal ends a fault, too, if it waited.
  * What is done instead of a signal (io_uring's completions) no event tells: then the fault goes on.
  *
  * A fault that ends in none of these ways is forgotten when the thread begins anything else.
+ *
+ * Where programs can be preempted, one that ends a fault can be so, too, by another that does on
+ * the same CPU: so there is more than one writer.
  */
 #ifndef IOSTRATA_FAULT_BPF_H
 #define IOSTRATA_FAULT_BPF_H
@@ -23,7 +31,11 @@
 #include "function.bpf.h"
 #include "op.bpf.h"
 
-enum { SIGNAL_BUS = 7, ERROR_IO = 5, ERROR_BUSY = 16, PAGE_BITS = 12 };
+enum { SIGNAL_BUS = 7, ERROR_IO = 5, ERROR_BUSY = 16 };
+
+/* Of handle_mm_fault(): FAULT_FLAG_USER; and of its result VM_FAULT_ERROR, VM_FAULT_RETRY and
+ * VM_FAULT_COMPLETED, which is as good as any, but the mapping is unlocked (mm_types.h). */
+enum { BY_USER = 0x40, NOT_HANDLED = 0x873 | 0x400, UNLOCKED = 0x4000 };
 
 /* How a fault ends. */
 enum fault_end { FAULT_HANDLED, FAULT_INTERRUPTED, FAULT_FAILED };
@@ -38,12 +50,20 @@ struct fault_place {
 	long err;
 };
 
+/* Instead of a file: it is not known. */
+#define FILE_UNKNOWN (~0ULL)
+
+static __always_inline u64 fault_offset(const struct vm_area_struct *vma, u64 address)
+{
+	return address - vma->vm_start + (vma->vm_pgoff << CONF(page_shift));
+}
+
 static long fault_learn(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct fault_place *place = arg;
 
 	place->file = number((u64)vma->vm_file);
-	place->offset = place->address - vma->vm_start + (vma->vm_pgoff << PAGE_BITS);
+	place->offset = fault_offset(vma, place->address);
 	return 0;
 }
 
@@ -68,15 +88,28 @@ static __always_inline bool fault_waited(const struct op *op)
 	return slept;
 }
 
+/* Whether @file may be one that a stacked file system opened for itself, of a layer below: such a
+ * file does not count for the limit of open files, as few others do not. */
+static __always_inline bool file_may_be_layer(struct file *file, bool typed)
+{
+	const u32 noaccount = 1 << 29; /* FMODE_NOACCOUNT, include/linux/fs.h */
+
+	return READ(typed, file, f_mode) & noaccount;
+}
+
 /* Learns which file a mapping is of, as it was opened: overlayfs maps the file of a layer below. */
 static __always_inline bool fault_learn_file(struct file_info *info, struct file *file)
 {
 	struct open_file f = file_look(file, false);
-	struct file *named = file_as_mapped(file);
-	struct inode *inode = BPF_CORE_READ(named, f_path.dentry, d_inode);
+	struct inode *inode;
+	struct file *named;
 
 	if (!mode_wanted(f.mode))
 		return false;
+	if (!file_may_be_layer(file, false))
+		return file_learn(info, f, false);
+	named = file_as_mapped(file);
+	inode = BPF_CORE_READ(named, f_path.dentry, d_inode);
 	if (BPF_CORE_READ(inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC) {
 		f.inode = inode;
 		f.mode = 0; /* for fs_note(): its functions are those of another file system */
@@ -85,33 +118,42 @@ static __always_inline bool fault_learn_file(struct file_info *info, struct file
 	return file_learn_as(info, f, file, false);
 }
 
-/* Learns what current's fault was on; false: it is not traced. Without a file it is only if it
- * read: a page was swapped in. */
-static __always_inline bool fault_find(struct op *op)
+/* Looks up the mapping of current's fault. False: it is not found, which is told as a loss. */
+static __always_inline bool fault_find_mapping(const struct op *op, struct fault_place *place,
+					       bool handled)
 {
-	struct fault_place place = {.address = op->offset};
-
-	row_clear(&op->file);
-	bpf_loop(FIND_TRIES, fault_look, &place, 0);
-	if (place.file) {
-		op->offset = place.offset;
-		if (!fault_learn_file(&op->file, (struct file *)place.file))
-			return false;
-		op->file.direct = 0; /* whatever the file was opened with */
+	place->file = 0;
+	bpf_loop(FIND_TRIES, fault_look, place, 0);
+	if (!place->err)
 		return true;
-	}
-	op->offset = OFFSET_UNKNOWN;
-	if (place.err == -ERROR_BUSY) {
+	if (handled || place->err == -ERROR_BUSY || op->own_reads | op->waited_read)
 		count_lost(LOST_UNATTRIBUTED);
-		return false;
-	}
-	return (op->own_reads | op->waited_read) && !file_filtered();
+	return false;
 }
 
-/* Current's fault, if it is in one, ends. @end: enum fault_end. */
-GLOBAL int fault_ends(u32 end)
+/* Learns what current's fault was on; false: it is not traced. Without a file it is only if it
+ * read: a page was swapped in. @place has the address and, unless FILE_UNKNOWN, the file. */
+static __always_inline bool fault_find(struct op *op, struct fault_place *place, bool handled)
 {
-	bool wanted = end == FAULT_FAILED || (CONF(all_faults) && end == FAULT_HANDLED);
+	row_clear(&op->file);
+	if (place->file == FILE_UNKNOWN && !fault_find_mapping(op, place, handled))
+		return false;
+	if (!place->file) {
+		op->offset = OFFSET_UNKNOWN;
+		return (op->own_reads | op->waited_read) && !file_filtered();
+	}
+	op->offset = place->offset;
+	if (!fault_learn_file(&op->file, (struct file *)place->file))
+		return false;
+	op->file.direct = 0; /* whatever the file was opened with */
+	return true;
+}
+
+/* Current's fault, if it is in one, ends. @end: enum fault_end; @file, a struct file *, is what it
+ * was on, at @offset; FILE_UNKNOWN: that must be looked up. */
+GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
+{
+	struct fault_place place = {.file = file, .offset = offset};
 	struct task_state *t = current_lookup();
 	struct op *op;
 	u64 now;
@@ -119,20 +161,53 @@ GLOBAL int fault_ends(u32 end)
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;
 	op = &t->op;
-	if (!wanted && !fault_waited(op)) {
+	if (end == FAULT_INTERRUPTED && !fault_waited(op)) {
 		op->stage = 0;
 		return 0;
 	}
+	place.address = op->offset;
 	now = bpf_ktime_get_ns();
-	if (!fault_find(op)) {
+	if (!fault_find(op, &place, end == FAULT_HANDLED)) {
 		op->stage = 0;
 		return 0;
 	}
 	op->call = CALL_FAULT;
 	op->fd = -1;
 	op->len = ~0ULL;
-	op_finish(t, end == FAULT_FAILED ? -ERROR_IO : 0, now);
+	op_finish(t, end == FAULT_FAILED ? -ERROR_IO : 0, now, false);
 	return 0;
+}
+
+/* Learns the file of current's fault, which found its page. @file is that of its mapping; NULL: it
+ * must be looked up. */
+static __always_inline bool fault_learn_found(struct op *op, struct file *file)
+{
+	struct fault_place place = {.address = op->offset, .file = FILE_UNKNOWN};
+	struct open_file f;
+
+	if (likely(file)) {
+		f = file_look(file, true);
+		if (!mode_wanted(f.mode))
+			return false;
+		if (likely(!file_may_be_layer(file, true)))
+			return file_learn(&op->file, f, true);
+		place.file = number((u64)file);
+	}
+	return fault_find(op, &place, true);
+}
+
+/* Counts a fault of @t, which found its page. */
+static __always_inline void fault_count(struct task_state *t)
+{
+	u32 what = ROW_WHAT(0, (u32)OP_MINOR_FAULT, 0), index;
+	struct op_cell *cell = NULL;
+	struct op_sums *sums;
+
+	if (CONF(row_slots))
+		cell = row_in_slot(&t->op.file, what, &t->fault_slot, &index);
+	sums = likely(cell) ? &cell->sums : row_hashed(&t->op.file, what, 0, NULL);
+	if (sums)
+		atomic_add(&sums->count, 1);
 }
 
 /* The first argument of the event is the address. */
@@ -161,11 +236,48 @@ int on_fault_abort(u64 *ctx)
 	return regs_are_user((struct pt_regs *)ctx[2]) ? fault_begins(ctx) : 0;
 }
 
-/* The kernel has handled a page fault: major or minor. */
-SEC("?perf_event")
-int on_fault_handled(void *ctx)
+/* handle_mm_fault(mapping, address, flags, regs) returns. It has no regs where the kernel looks for
+ * a page itself. */
+SEC("?fexit/handle_mm_fault")
+int on_fault_handled(u64 *ctx)
 {
-	fault_ends(FAULT_HANDLED);
+	struct vm_area_struct *vma = (void *)ctx[0];
+	u64 result = ctx[4], file = FILE_UNKNOWN, offset = 0;
+	struct task_state *t;
+
+	if (!ctx[3] || !(ctx[2] & BY_USER) || result & NOT_HANDLED)
+		return 0;
+	t = current_lookup();
+	if (!t || t->op.progress != OP_FAULTS)
+		return 0;
+	if (CONF(all_faults) || fault_waited(&t->op)) {
+		if (!(result & UNLOCKED)) {
+			file = number((u64)vma->vm_file);
+			offset = fault_offset(vma, t->op.offset);
+		}
+		fault_ends(FAULT_HANDLED, file, offset);
+		return 0;
+	}
+	t->op.stage = 0;
+	if (!CONF(minor_faults) || (!(result & UNLOCKED) && !vma->vm_file))
+		return 0;
+	if (fault_learn_found(&t->op, result & UNLOCKED ? NULL : vma->vm_file))
+		fault_count(t);
+	return 0;
+}
+
+/* The kernel's event of a fault that was handled, major or minor. */
+SEC("?perf_event")
+int on_fault_event(void *ctx)
+{
+	struct task_state *t = current_lookup();
+
+	if (!t || t->op.progress != OP_FAULTS)
+		return 0;
+	if (CONF(all_faults) || fault_waited(&t->op))
+		fault_ends(FAULT_HANDLED, FILE_UNKNOWN, 0);
+	else
+		t->op.stage = 0;
 	return 0;
 }
 
@@ -173,7 +285,8 @@ int on_fault_handled(void *ctx)
 SEC("?tp_btf/signal_deliver")
 int on_signal(u64 *ctx)
 {
-	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED);
+	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED,
+		   FILE_UNKNOWN, 0);
 	return 0;
 }
 

@@ -151,6 +151,7 @@ struct task_state {
 	u8 uring_polls;			/* it does not sleep while it waits for @async */
 	u32 collisions;			/* of the slot: threads whose state is elsewhere */
 	u8 row_slot;			/* of the row that it was last counted in */
+	u8 fault_slot;			/* the same of a fault that found its page */
 };
 
 /* A wait of a helper thread: off CPU, woken, on CPU again; and the request that it waited for. */

@@ -172,8 +172,9 @@ static __always_inline u64 op_times(struct op *op, u32 stage, u64 now, u64 cpu[S
 	return op->at[AT_CHARGED] - op->start;
 }
 
-/* Ends current's operation, which returns @ret. Once the stage is 0, no switch looks at it. */
-static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
+/* Ends current's operation, which returns @ret. Once the stage is 0, no switch looks at it.
+ * @single_writer as for op_keep(). */
+static __always_inline void op_finish(struct task_state *t, long ret, u64 now, bool single_writer)
 {
 	u64 cpu[ST_FS + 1] = {}, total;
 	struct op *op = &t->op;
@@ -185,7 +186,7 @@ static __always_inline void op_finish(struct task_state *t, long ret, u64 now)
 		total = op_times(op, stage, now, cpu);
 	else
 		total = positive(now - op->start);
-	op_done(t, total, cpu, ret);
+	op_done(t, total, cpu, ret, single_writer);
 }
 
 #endif

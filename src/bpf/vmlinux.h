@@ -195,6 +195,7 @@ struct fs_struct {
 struct file {
 	struct file_operations *f_op; /* const there; newer compilers want none to read it into */
 	struct inode *f_inode;
+	unsigned int f_mode;
 	unsigned int f_flags;
 	long long f_pos;
 	struct path f_path;

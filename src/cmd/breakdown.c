@@ -59,7 +59,7 @@ static const struct opt_example examples[] = {
 static const struct opt_columns columns[] = {
 	{ "Operations", op_columns }, { "Requests", rq_columns },
 	{ "Helpers", helper_columns }, { "Times of helpers", helper_time_columns },
-	{ "Sleeps", why_columns }, {},
+	{ "Sleeps", why_columns }, { "Minor faults", minor_columns }, {},
 };
 
 static const struct opt_table table = {

@@ -117,7 +117,10 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
 	    "io_submit and io_getevents are shown as calls instead");
 	add_capability(l, plan, "page faults", CAP_FAULTS,
-		       "exceptions, and perf's events of those that were handled");
+		       f->func == FUNC_FENTRY ?
+			       "exceptions, and the function that handles them" :
+			       "exceptions, and perf's events; those that found their page are not "
+			       "counted");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)

@@ -189,6 +189,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->missing.uring = r->header.unseen[UNSEEN_URING];
 	r->missing.aio = r->header.unseen[UNSEEN_AIO];
 	r->missing.faults = r->header.unseen[UNSEEN_FAULTS];
+	r->missing.minor_faults = "not recorded";
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
 	r->view.call_name = syscall_names(r->header.machine);

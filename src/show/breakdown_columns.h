@@ -13,6 +13,9 @@
 /* Of struct op_row and of struct rq_row; .ctx is a struct breakdown_whole. */
 extern const struct column op_columns[], rq_columns[];
 
+/* Of struct op_row, for faults that found their page. No .ctx. */
+extern const struct column minor_columns[];
+
 /* Of struct helper_row: its requests, and its time with HELPER_TIME. No .ctx. */
 extern const struct column helper_columns[], helper_time_columns[];
 

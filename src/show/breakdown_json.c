@@ -234,6 +234,23 @@ static void put_requests(struct writer *w, const struct breakdown_rows *rows)
 	json_put_end(&w->json, ']');
 }
 
+static void put_minor_faults(struct writer *w, const struct breakdown_rows *rows)
+{
+	const struct columns columns = { .list = minor_columns };
+
+	if (!breakdown_has_minor_faults(w->v)) {
+		json_put_null(&w->json, "minor_faults");
+		return;
+	}
+	json_put_begin(&w->json, "minor_faults", '[');
+	for (size_t i = 0; i < rows->n_minor; i++) {
+		json_put_begin(&w->json, NULL, '{');
+		columns_json(&w->json, &columns, rows->minor[i]);
+		json_put_end(&w->json, '}');
+	}
+	json_put_end(&w->json, ']');
+}
+
 static int put_helpers(struct writer *w, const char *name, bool times)
 {
 	const struct columns columns = { .list = times ? helper_time_columns : helper_columns };
@@ -347,6 +364,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	put_ops(&w, "ops", &rows, v->layer == LAYER_OPS);
 	put_ops(&w, "layers", &rows, v->layer != LAYER_OPS);
 	put_requests(&w, &rows);
+	put_minor_faults(&w, &rows);
 	put_unfinished(&w);
 	put_costs(&w);
 	if (slowest)

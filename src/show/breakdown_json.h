@@ -22,6 +22,8 @@
  *			operation: the columns of rq_columns.c that have a name, parent (names of
  *			the disks that lie on it or on a partition of it; null: not known), hist (of
  *			device time; of all three with -Q)
+ *	minor_faults	page faults that found their page: a row per file system and key, the
+ *			columns of minor_columns; null: not counted
  *	in_progress	operations that had not ended, oldest first (empty with a single layer): op,
  *			fs, age_ns, stratum (that it is in, if this is known before its end), pid,
  *			tid, comm (null: not known)

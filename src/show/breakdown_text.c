@@ -207,31 +207,30 @@ static void put_lost(struct text_out *o, const struct breakdown_view *v,
 	}
 }
 
-/* Not a loss: these operations began before tracing did. */
-static void put_begun_before(struct text_out *o, const struct breakdown_view *v,
-			     const struct snapshot *sn)
+/* A line about what the figures do not have, if there is any: how many, between two texts. */
+static void put_beside(struct text_out *o, const struct breakdown_view *v, const char *before,
+		       uint64_t n, const char *after)
 {
-	char text[128];
+	char text[160];
 
-	if (!sn->lost[LOST_UNMATCHED_END])
+	if (!n)
 		return;
-	snprintf(text, sizeof(text), "%s in progress when tracing began: not counted",
-		 text_count(sn->lost[LOST_UNMATCHED_END]).s);
+	snprintf(text, sizeof(text), "%s%s%s", before, text_count(n).s, after);
 	text_put(o, "\n");
 	view_line(o, v, text);
 }
 
-static void put_unnamed(struct text_out *o, const struct breakdown_view *v,
-			const struct snapshot *sn)
+/* None of it is a loss. */
+static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
+			   const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char text[160];
-
-	if (!sn->unnamed_cgroups)
-		return;
-	snprintf(text, sizeof(text), "cgroups gone before their container was known: %s",
-		 text_count(sn->unnamed_cgroups).s);
-	text_put(o, "\n");
-	view_line(o, v, text);
+	if (breakdown_has_minor_faults(v))
+		put_beside(o, v, "page faults that found their page, beside these operations: ",
+			   rows->whole.minor_faults, "");
+	put_beside(o, v, "cgroups gone before their container was known: ",
+		   sn->unnamed_cgroups, "");
+	put_beside(o, v, "", sn->lost[LOST_UNMATCHED_END],
+		   " in progress when tracing began: not counted");
 }
 
 static void put_overhead(struct text_out *o, const struct breakdown_view *v,
@@ -386,8 +385,7 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		slowest_put(&o, v, sn, slowest, n_slowest);
 	if (!told) {
 		put_lost(&o, v, sn);
-		put_unnamed(&o, v, sn);
-		put_begun_before(&o, v, sn);
+		put_all_beside(&o, v, sn, &rows);
 	}
 	if (!told && !v->later)
 		put_missing(&o, v);

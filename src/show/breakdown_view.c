@@ -82,15 +82,21 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 	*r = (struct breakdown_rows){
 		.whole = { .v = v, .duration_ns = sn->duration_ns },
 		.ops = calloc(sn->n_ops + 1, sizeof(*r->ops)),
+		.minor = calloc(sn->n_ops + 1, sizeof(*r->minor)),
 		.rqs = calloc(sn->n_rqs + 1, sizeof(*r->rqs)),
 	};
-	if (!r->ops || !r->rqs) {
+	if (!r->ops || !r->minor || !r->rqs) {
 		breakdown_rows_done(r);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		if (!op_shown(v, &sn->ops[i]))
 			continue;
+		if (sn->ops[i].key.op == OP_MINOR_FAULT) {
+			r->minor[r->n_minor++] = &sn->ops[i];
+			r->whole.minor_faults += sn->ops[i].count;
+			continue;
+		}
 		r->ops[r->n_ops++] = &sn->ops[i];
 		whole_add(&r->whole, &sn->ops[i]);
 	}
@@ -222,6 +228,7 @@ void breakdown_rows_done(struct breakdown_rows *r)
 	free(r->merged);
 	device_tree_done(&r->whole.tree);
 	free(r->ops);
+	free(r->minor);
 	free(r->rqs);
 	*r = (struct breakdown_rows){};
 }
@@ -281,6 +288,12 @@ bool breakdown_has_ops(const struct breakdown_view *v)
 bool breakdown_has_device_bytes(const struct breakdown_view *v)
 {
 	return v->layer == LAYER_OPS && !(v->missing && v->missing->device_bytes);
+}
+
+bool breakdown_has_minor_faults(const struct breakdown_view *v)
+{
+	return v->layer == LAYER_OPS &&
+	       !(v->missing && (v->missing->faults || v->missing->minor_faults));
 }
 
 bool breakdown_row_reads(const struct breakdown_view *v, const struct op_row *r)

@@ -48,6 +48,7 @@ struct breakdown_whole {
 	uint64_t duration_ns;
 	uint64_t io_ns;			/* total time of all operations that are shown */
 	uint64_t strata[ST_N];		/* the same by stratum */
+	uint64_t minor_faults;		/* those that found their page; no operations */
 	struct device_tree tree;	/* of the requests */
 };
 
@@ -55,6 +56,8 @@ struct breakdown_whole {
 struct breakdown_rows {
 	const struct op_row **ops;
 	size_t n_ops;
+	const struct op_row **minor;	/* faults that found their page, in no order */
+	size_t n_minor;
 	const struct rq_row **rqs;
 	size_t n_rqs;
 	struct breakdown_whole whole;
@@ -89,6 +92,9 @@ bool breakdown_has_ops(const struct breakdown_view *v);
 
 /* Whether it is known what operations read from devices. */
 bool breakdown_has_device_bytes(const struct breakdown_view *v);
+
+/* Whether faults that found their page are counted. */
+bool breakdown_has_minor_faults(const struct breakdown_view *v);
 
 /* Whether the operations of @r are reads, of which that is known, too. */
 bool breakdown_row_reads(const struct breakdown_view *v, const struct op_row *r);

@@ -275,3 +275,16 @@ const struct column op_columns[] = {
 	  .optional = true },
 	{}
 };
+
+const struct column minor_columns[] = {
+	{ "comm", NULL, VALUE_TEXT, .get = op_comm, .help = "as of operations" },
+	{ "container", NULL, VALUE_TEXT, .get = op_container, .help = "likewise" },
+	{ "runtime", NULL, VALUE_TEXT, .get = op_runtime, .help = "likewise" },
+	{ "pod", NULL, VALUE_TEXT, .get = op_pod, .help = "likewise" },
+	{ "fs", NULL, VALUE_TEXT, .get = op_fs, .help = "type of the file system" },
+	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
+	  .help = "what --by asks for, as text; null without, and with cache" },
+	{ "count", NULL, OP_SUM(count, VALUE_COUNT),
+	  .help = "how many page faults found their page and did not wait" },
+	{}
+};

@@ -94,23 +94,29 @@ static void functions_attach(struct attached *a, const struct trace_bpf *obj,
 		a->vfs_kinds = 0;
 }
 
-static void tracepoint_attach(struct attached *a, const struct trace_bpf *obj,
-			      const struct program *row, struct feature *f)
+/* Whether the program of @row may be refused for another one of it on the same CPU. */
+static bool needs_backup(const struct program *row, const struct feature *f)
+{
+	if (row->hook == HOOK_FEXIT)
+		return row->backup && f->preemptible;
+	return row->backup && (f->preemptible_tracepoints || row->hook == HOOK_FENTRY);
+}
+
+static void attach_alone(struct attached *a, const struct trace_bpf *obj,
+			 const struct program *row, const struct feature *f)
 {
 	struct bpf_program *prog = program_of(obj, row);
 
-	if (!is_loaded(prog) || !attach(a, prog, row))
-		return;
-	if (row->backup && (f->preemptible_tracepoints || row->hook == HOOK_FENTRY))
+	if (is_loaded(prog) && attach(a, prog, row) && needs_backup(row, f))
 		backups_add(&a->backups, prog, row);
 }
 
-static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj, struct feature *f,
-			       bool last)
+static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj,
+			       const struct feature *f, bool last)
 {
 	for (const struct program *row = programs; row < programs + programs_n; row++)
 		if ((row->hook <= HOOK_TP || row->entry_only) && row->last == last)
-			tracepoint_attach(a, obj, row, f);
+			attach_alone(a, obj, row, f);
 }
 
 static struct fs_templates templates_of(const struct trace_bpf *obj)
@@ -131,18 +137,36 @@ static struct fs_templates templates_of(const struct trace_bpf *obj)
 	return t;
 }
 
-/* Ends before beginnings. Without ends there are none. */
-static void faults_attach_all(struct attached *a, const struct trace_bpf *obj)
+/* Where faults end: where the function that handles them returns, else perf's events. */
+static bool fault_ends_attach(struct attached *a, const struct trace_bpf *obj,
+			      const struct feature *f)
 {
-	struct bpf_program *prog = obj->progs.on_fault_handled;
-	int err = is_loaded(prog) ? faults_attach(&a->faults, prog) : -ENOENT;
+	struct bpf_program *handled = obj->progs.on_fault_handled;
+	struct bpf_program *event = obj->progs.on_fault_event;
+	int err;
 
+	attach_alone(a, obj, program_row(obj, handled), f);
+	if (is_loaded(handled))
+		return true;
+	if (!is_loaded(event))
+		return false;
+	err = faults_attach(&a->faults, event);
 	if (!err)
-		return;
-	if (is_loaded(prog) && !a->err)
+		return true;
+	if (!a->err)
 		a->err = -err;
-	bpf_program__unload(prog);
+	bpf_program__unload(event);
+	return false;
+}
+
+/* Ends before beginnings. Without ends there are none. */
+static void faults_attach_all(struct attached *a, const struct trace_bpf *obj,
+			      const struct feature *f)
+{
+	if (fault_ends_attach(a, obj, f))
+		return;
 	bpf_program__unload(obj->progs.on_fault);
+	bpf_program__unload(obj->progs.on_fault_abort);
 	bpf_program__unload(obj->progs.on_signal);
 }
 
@@ -156,7 +180,7 @@ void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *pl
 		a->fs = fsprobes_new(&templates, f, seen, sc->fs);
 	if (a->fs)
 		fsprobes_attach(a->fs);
-	faults_attach_all(a, obj);
+	faults_attach_all(a, obj, f);
 	tracepoints_attach(a, obj, f, false);
 	tracepoints_attach(a, obj, f, true);
 }

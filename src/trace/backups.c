@@ -21,7 +21,7 @@ static int attach_again(int prog_fd, const struct program *row)
 	};
 	int fd;
 
-	if (row->hook == HOOK_FENTRY)
+	if (row->hook != HOOK_TP_BTF)
 		fd = bpf_raw_tracepoint_open(NULL, prog_fd);
 	else
 		fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));

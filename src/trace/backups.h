@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * backups.h - second copies of programs on tracepoints that the kernel may preempt (7.0), and on
- * functions that interrupts call, too.
+ * backups.h - second copies of programs that the kernel may preempt (those on tracepoints since
+ * 7.0), and of those on functions that interrupts call, too.
  *
  * A program is refused while a preempted thread, or the code that was interrupted, is inside it on
  * the same CPU. Its backup, on the same hook, then does the work. See first_to_see() in
- * backup.bpf.h, and aio_completed().
+ * backup.bpf.h, aio_completed() and on_fault_handled().
  */
 #ifndef IOSTRATA_BACKUPS_H
 #define IOSTRATA_BACKUPS_H

@@ -159,6 +159,9 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_async(c, sc, f);
 	c->faults = !!(plan_asked(sc) & CAP_FAULTS);
 	c->all_faults = sc->all_faults;
+	/* records have none, so neither have rows beside them; top does not show them */
+	c->minor_faults = c->faults && !sc->all_faults && !sc->sent_ops && sc->by != BY_TASK;
+	c->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||

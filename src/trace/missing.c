@@ -21,6 +21,7 @@ static const char *why_no_layer(const struct feature *f)
 	return f->func == FUNC_NONE ? f->no_functions : "none of its functions could be probed";
 }
 
+static const char not_counted[] = "this run does not count them";
 static const char not_split[] = "this run does not split the time on the CPU";
 
 /* Each function has two programs, and one of them serves. */
@@ -64,6 +65,10 @@ void missing_fill(struct missing *m, const struct plan *plan, const struct trace
 		    bpf_program__fd(program_of(obj, row)) < 0)
 			missing_add(m, row);
 	m->device_bytes = m->stratum[ST_DEVICE];
+	if (!obj->rodata->conf.minor_faults)
+		m->minor_faults = not_counted;
+	else if (bpf_program__fd(obj->progs.on_fault_handled) < 0)
+		m->minor_faults = why_no_layer(f);
 	if ((plan->asked & CAP_WAITS) && !(plan->asked & CAP_VFS))
 		m->stratum[ST_VFS] = m->stratum[ST_FS] = not_split;
 	if ((plan->asked & CAP_VFS) && !a->vfs_kinds)

@@ -33,7 +33,6 @@ static const char no_uring[] = "the kernel's tracepoints do not tell its request
 static const char no_faults[] =
 	"this kernel does not tell programs which file one is on (6.1 and later do, if not "
 	"PREEMPT_RT)";
-
 static const char no_aborts[] =
 	"this kernel does not tell programs where one begins (on arm64, 6.4 and later do)";
 
@@ -55,6 +54,10 @@ static const char no_aborts[] =
 #define URING(prog, name, need)                                                                    \
 	TRACEPOINT(prog, name, .caps = CAP_URING, .needs = NEED_URING | (need), .backup = true,    \
 		   .without = no_uring)
+
+#define FAULT(tag, kind, name, need, why)                                                          \
+	{ .at = PROG(tag), .hook = kind, .target = name, .caps = CAP_FAULTS, .without = why,       \
+	  .needs = NEED_FIND_VMA | (need), .backup = true, .entry_only = (kind) == HOOK_FENTRY }
 
 #define FUNCTION(tag, func, kind, entry_caps)                                                      \
 	{ .at = PROG(leave_##tag), .hook = HOOK_FEXIT, .target = func, .caps = CAP_VFS,            \
@@ -137,13 +140,10 @@ const struct program programs[] = {
 	URING(on_uring_failed, "io_uring_req_failed", 0),
 	URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
 	URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
-	{ .at = PROG(on_fault_handled), .hook = HOOK_FAULTS, .target = "page-faults",
-	  .caps = CAP_FAULTS, .needs = NEED_FIND_VMA, .without = no_faults },
-	TRACEPOINT(on_fault, "page_fault_user", .caps = CAP_FAULTS,
-		   .needs = NEED_FIND_VMA | NEED_EXCEPTION, .without = no_faults),
-	{ .at = PROG(on_fault_abort), .hook = HOOK_FENTRY, .target = "do_mem_abort",
-	  .caps = CAP_FAULTS, .needs = NEED_FIND_VMA | NEED_ABORT, .entry_only = true,
-	  .without = no_aborts },
+	FAULT(on_fault_handled, HOOK_FEXIT, "handle_mm_fault", NEED_FAULT_EXIT, no_faults),
+	FAULT(on_fault_event, HOOK_FAULTS, "page-faults", NEED_FAULT_EVENT, no_faults),
+	FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
+	FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
 	TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
 	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
 	  .caps = CAP_ISSUERS, .entry_only = true },
@@ -279,6 +279,8 @@ static unsigned int needs_met(struct feature *f)
 	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
 	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
+	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault") ?
+			NEED_FAULT_EXIT : NEED_FAULT_EVENT) |
 	       (feature_has_tracepoint(f, "io_uring_submit_sqe") ? NEED_URING_SQE : NEED_URING_REQ);
 }
 
@@ -312,7 +314,7 @@ static const char *why_no_function(struct feature *f, const struct program *prog
 
 static const char *why_no_hook(struct feature *f, const struct program *prog, unsigned int met)
 {
-	if (prog->needs & ~met & (NEED_URING_REQ | NEED_URING_SQE | NEED_ABORT | NEED_EXCEPTION))
+	if (prog->needs & ~met & NEED_ALTERNATIVES)
 		return other_fits;
 	if (prog->hook == HOOK_TP_BTF && !feature_has_tracepoint(f, prog->target))
 		return "this kernel has no such tracepoint";

@@ -62,7 +62,7 @@ struct program {
 	unsigned int strata;	/* set of 1 << stratum, not measured without it */
 	bool requests;		/* without it there are no requests either */
 	bool backup;		/* of a tracepoint: has a second copy where that can be preempted;
-				 * of a function: always */
+				 * of a function: always, or where the kernel preempts */
 	bool last;		/* attached after all others */
 	bool entry_only;	/* of a function, without a program at its return */
 	bool is_template;
@@ -86,6 +86,11 @@ enum need {
 	NEED_FIND_VMA = 1 << 10,	/* programs can look up mappings */
 	NEED_EXCEPTION = 1 << 11,	/* a tracepoint tells where page faults begin */
 	NEED_ABORT = 1 << 12,		/* or, on arm64, this function */
+	NEED_FAULT_EXIT = 1 << 13,	/* a function's return tells where they end */
+	NEED_FAULT_EVENT = 1 << 14,	/* or, where functions cannot be probed, perf's events */
+	/* of each two, a kernel has one */
+	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
+			    NEED_FAULT_EXIT | NEED_FAULT_EVENT,
 };
 
 enum { MAX_PROGRAMS = 128, MAX_REFUSED = 32 };

@@ -4,10 +4,12 @@ and all of its time; with --all-faults those that find their page are, too."""
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import fileio
 import machine
 import places
+from checks_rows import preempt_on_one_cpu
 from checks_record import Record, compare, need_otf2, otf2_of, report
 from checks_uring import compare_lost
 from harness import Gate, Skip, suite
@@ -16,7 +18,7 @@ from oracles import MAPPER, Process, program
 from tool import Trace
 
 MS = 1_000_000
-FAULTS, FEW, STEP, THREADS = 509, 23, 17 * 4096, 8
+FAULTS, FEW, STEP, THREADS, TURNS = 509, 23, 17 * 4096, 8, 199
 
 
 def need_faults() -> None:
@@ -174,6 +176,74 @@ def overlay(gate: Gate) -> None:
         stat = os.stat(file)
         gate.check("place", {k[0] for k in known} == {file} and {k[2] for k in known} == {stat.st_ino} and
                    len(known) == 1, seen=str(known))
+
+
+def need_minor_faults(gate: Gate) -> None:
+    with Trace("--op", "fault") as trace:
+        pass
+    if "fault" in trace.json["missing"]:
+        raise Skip("this kernel does not tell which file a page fault is on")
+    if gate.native and trace.json["minor_faults"] is None:
+        raise Skip("functions cannot be probed here, so faults that found their page are not counted")
+
+
+@suite("fault.minor", 300)
+def minor(gate: Gate) -> None:
+    """Those that find their page are counted, as often as the kernel does, in the row of their file:
+    with a shared mapping that is written, which the kernel unlocks before it is done, too."""
+    need_minor_faults(gate)
+    file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FAULTS)
+    at = places.place(gate, "overlay").point
+    layered = fileio.make_file(f"{at}/mapped", (FEW + 1) * STEP // (1 << 20) + 1)
+    os.sync()
+    for name, mode, n, wanted, file_of, args, of in (
+            ("plain", "twice", FAULTS, FAULTS, file, [], {"fs": "ext4"}),
+            ("file", "twice", FAULTS, FAULTS, file, ["--by", "file"], {"fs": "ext4", "key": file}),
+            ("class", "read", FEW, FEW, file, ["--by", "cache"], {"fs": "ext4", "key": None}),
+            ("written", "write", FEW, FEW, file, [], {"fs": "ext4"}),
+            ("overlay", "read", FEW, FEW, layered, ["--by", "file"], {"fs": "overlay", "key": layered})):
+        gate.prefix = f"fault.minor.{name}."
+        if mode == "twice":
+            fileio.forget(file_of)
+        else:
+            Path(file_of).read_bytes()
+        mapper = Mapper(gate, mode, file_of, n)
+        with Trace("--op", "fault", "--file", file_of, *args) as trace:
+            said = mapper.go()
+        ops, found = trace.total("count"), trace.total("count", "minor_faults", **of)
+        # of a fast disk, some reads are done before anybody waits; of cached pages none reads
+        gate.check("count", found == wanted == trace.total("count", "minor_faults") and
+                   ops == (FAULTS if mode == "twice" else 0), found=found, wanted=wanted, operations=ops,
+                   rows=str(trace.rows("minor_faults"))[:200], **said)
+        compare_lost(gate, trace, 0)
+    gate.prefix = "fault.minor."
+    mapper = Mapper(gate, "anon", file, FEW)
+    with Trace("-p", str(mapper.pid), "--op", "fault") as trace:
+        mapper.go()
+    gate.check("anonymous", trace.rows("minor_faults") and not trace.rows("minor_faults", fs=None),
+               rows=str(trace.rows("minor_faults"))[:200])
+    with Trace("--file", file, "--op", "fault", "--all-faults") as trace:
+        Mapper(gate, "read", file, FEW).go()
+    gate.check("all", trace.total("count") == FEW and trace.json["minor_faults"] is None,
+               count=trace.total("count"))
+
+
+@suite("fault.preempted", 240)
+def preempted(gate: Gate) -> None:
+    """Threads share a CPU. One is preempted while the program that ends a fault runs for it: those of
+    the others go to its backup meanwhile, unless one is preempted in that, too, which is rare."""
+    need_faults()
+    preempt_on_one_cpu(gate)
+    pages, threads = 163, 3
+    file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), threads * pages)
+    Path(file).read_bytes()
+    mapper = Mapper(gate, "again", file, pages)
+    with Trace("--file", file, "--op", "fault") as trace:
+        said = mapper.go()
+    wanted, lost = threads * pages * TURNS, trace.lost()
+    late = wanted - trace.total("count") - trace.total("count", "minor_faults")
+    gate.check("count", -wanted / 1000 <= late <= wanted / 200 and late <= lost["missed"], late=late,
+               wanted=wanted, **lost, **said)
 
 
 @suite("fault.failed", 120)

@@ -69,10 +69,8 @@ def many_processes(gate: Gate) -> None:
                rows=len(trace.rows()), **trace.lost())
 
 
-@suite("rows.intervals")
-def one_cpu(gate: Gate) -> None:
-    """Threads that are preempted while they add to a row, on the only CPU that is online: nobody but
-    a grace period waits for them."""
+def preempt_on_one_cpu(gate: Gate) -> None:
+    """From now on threads are preempted everywhere, and only one CPU is online."""
     gate.not_native("a CPU that goes offline")
     if "full" not in get(PREEMPT) if PREEMPT.exists() else True:
         raise Skip("this kernel cannot be told to preempt itself")
@@ -81,6 +79,13 @@ def one_cpu(gate: Gate) -> None:
     machine.setting(gate.stack, PREEMPT, "full", mode[1])
     if CPU1.exists():
         machine.setting(gate.stack, CPU1, 0)
+
+
+@suite("rows.intervals")
+def one_cpu(gate: Gate) -> None:
+    """Threads that are preempted while they add to a row, on the only CPU that is online: nobody but
+    a grace period waits for them."""
+    preempt_on_one_cpu(gate)
     file = fileio.make_file(str(machine.scratch(gate.kept) / "preempted"), 1)
     w = Workload(gate.stack, file, {"pread": 101}, "-t", "3", "-d", "20")
     with Trace("-T", "vfs", "--file", file, "0.01") as trace:

@@ -129,6 +129,9 @@ def look(one: Json, wall_ns: int, args: str) -> None:
     _one_row_each([(r["op"], r.get("call"), r["fs"], r["cache"], r["key"]) for r in one["ops"]], where)
     _one_row_each([(r["layer"], r.get("call"), r["op"], r["fs"], r["key"]) for r in one["layers"]],
                   where)
+    for row in one["minor_faults"] or []:
+        _expect("A1.rows", _whole(row["count"]) and row["count"] > 0, where, row)
+    _one_row_each([(r["fs"], r["key"]) for r in one["minor_faults"] or []], where)
     for row in one["requests"] or []:
         _request_row(row, wall_ns, "-Q" in args.split(), f"{where} {row['dev']} {row['op']}")
     _one_row_each([(r["dev"], r["op"], r["key"]) for r in one["requests"] or []], where)

@@ -8,7 +8,8 @@
  * own; ahead: each after it has asked for it; alarm: by reading, with a signal every 3 ms; ring: by
  * reading, with a timeout of io_uring every 3 ms; gone: the file has been truncated, so each is
  * SIGBUS; anon: of memory without a file; threads: each of 8 threads so many pages, of its own;
- * killed: the same, in processes that are killed meanwhile.
+ * again: each of 3, over and over, with pages that it unmaps; killed: the same as threads, in
+ * processes that are killed meanwhile.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -31,17 +32,19 @@ enum {
 	PAGE = 4096,
 	STEP = 17 * PAGE,
 	THREADS = 8,
+	THREADS_AGAIN = 3,
 	PROCESSES = 16,
+	TURNS = 199,
 	EVERY_US = 3000,
 	TIMEOUTS = 256
 };
 
 static char *file_map;
-static long pages;
+static long pages, threads = THREADS, turns = 1;
 static volatile char sink;
 static long failed;
 static long long spent;
-static sigjmp_buf again;
+static sigjmp_buf retry;
 
 static void check(int ok, const char *what)
 {
@@ -139,7 +142,7 @@ static void on_bus(int signo)
 {
 	(void)signo;
 	failed++;
-	siglongjmp(again, 1);
+	siglongjmp(retry, 1);
 }
 
 static void touch_gone(char *map, long n)
@@ -148,7 +151,7 @@ static void touch_gone(char *map, long n)
 
 	check(signal(SIGBUS, on_bus) != SIG_ERR, "signal");
 	while (i < n) {
-		if (sigsetjmp(again, 1))
+		if (sigsetjmp(retry, 1))
 			continue;
 		sink += map[i++ * STEP];
 	}
@@ -156,7 +159,13 @@ static void touch_gone(char *map, long n)
 
 static void *thread(void *arg)
 {
-	touch(file_map, (long)arg * pages, pages, 0);
+	long first = (long)arg * pages;
+
+	touch(file_map, first, pages, 0);
+	for (long i = 1; i < turns; i++) {
+		check(!madvise(file_map + first * STEP, pages * STEP, MADV_DONTNEED), "madvise");
+		touch(file_map, first, pages, 0);
+	}
 	return NULL;
 }
 
@@ -164,9 +173,9 @@ static void touch_in_threads(void)
 {
 	pthread_t ids[THREADS];
 
-	for (long i = 0; i < THREADS; i++)
+	for (long i = 0; i < threads; i++)
 		check(!pthread_create(&ids[i], NULL, thread, (void *)i), "pthread_create");
-	for (long i = 0; i < THREADS; i++)
+	for (long i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
 }
 
@@ -192,13 +201,18 @@ static void touch_and_die(int fd)
 int main(int argc, char **argv)
 {
 	const char *mode = argc == 4 ? argv[1] : "";
-	int anonymous = !strcmp(mode, "anon"), many, fd;
+	int anonymous = !strcmp(mode, "anon"), again, many, fd;
 	struct rusage before, after;
 	char line[16];
 
 	if (!*mode)
 		return 2;
-	many = !strcmp(mode, "threads") || !strcmp(mode, "killed");
+	again = !strcmp(mode, "again");
+	many = again || !strcmp(mode, "threads") || !strcmp(mode, "killed");
+	if (again) {
+		threads = THREADS_AGAIN;
+		turns = TURNS;
+	}
 	pages = atol(argv[3]);
 	fd = open(argv[2], O_RDWR | O_DIRECT);
 	check(fd >= 0, argv[2]);
@@ -206,7 +220,7 @@ int main(int argc, char **argv)
 	check(write(1, "ready\n", 6) == 6, "stdout");
 	check(read(0, line, sizeof(line)) > 0, "stdin");
 	getrusage(RUSAGE_SELF, &before);
-	if (!strcmp(mode, "threads")) {
+	if (again || !strcmp(mode, "threads")) {
 		touch_in_threads();
 	} else if (!strcmp(mode, "killed")) {
 		touch_and_die(fd);

@@ -1075,6 +1075,34 @@ static void json_keeps_all_sums(void **state)
 	fixture_done(&f);
 }
 
+/* Of faults that found their page only the number is known; they are beside the operations. */
+static void minor_faults_are_beside_operations(void **state)
+{
+	const struct missing unknown = { .minor_faults = "not recorded" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.ops[0].key.op = OP_MINOR_FAULT;
+	f.sn.ops[0].count = 12345;
+	f.sn.ops[0].total_ns = 0;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"minor_faults\":[{\"comm\":null,\"container\":null,"
+			   "\"runtime\":null,\"pod\":null,\"fs\":\"ext4\",\"key\":null,"
+			   "\"count\":12345}],");
+	assert_has_not(f.text, "\"count\":12345,");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\npage faults that found their page, beside these operations: "
+			   "12,345\n");
+	v.missing = &unknown;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"minor_faults\":null,");
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "found their page");
+	fixture_done(&f);
+}
+
 /* What reads read from devices; where that is not known it is null, never 0. */
 static void reads_are_amplified(void **state)
 {
@@ -1142,7 +1170,7 @@ static const char every_member[] =
 	"\"tag_mean_ns\":5,\"queue_mean_ns\":12,\"device_mean_ns\":20,\"own_mean_ns\":null,"
 	"\"p99_ns\":17563648,\"max_ns\":100000001,\"parent\":null,\"hist\":[[868352,884735,510],"
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
-	"[102760448,104857599,1]]}],\"in_progress\":[{\"op\":\"close\","
+	"[102760448,104857599,1]]}],\"minor_faults\":[],\"in_progress\":[{\"op\":\"close\","
 	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"pid\":202,\"tid\":203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
@@ -1574,6 +1602,7 @@ int main(void)
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),
 		cmocka_unit_test(reads_are_amplified),
+		cmocka_unit_test(minor_faults_are_beside_operations),
 		cmocka_unit_test(json_has_every_member),
 		cmocka_unit_test(json_keeps_the_largest_sums),
 		cmocka_unit_test(json_has_requests),
