@@ -196,18 +196,32 @@ static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 	return fault_find(op, &place, true);
 }
 
+/* A row for faults that found their page. */
+#define FOUND_ROW ROW_WHAT(0, (u32)OP_MINOR_FAULT, 0)
+
+/* Counts current's last fault, which found its page, in a row that has no slot. */
+GLOBAL int fault_count_hashed(void)
+{
+	struct task_state *t = current_lookup();
+	struct op_sums *sums = t ? row_hashed(&t->op.file, FOUND_ROW, 0, NULL) : NULL;
+
+	if (sums)
+		atomic_add(&sums->count, 1);
+	return 0;
+}
+
 /* Counts a fault of @t, which found its page. */
 static __always_inline void fault_count(struct task_state *t)
 {
-	u32 what = ROW_WHAT(0, (u32)OP_MINOR_FAULT, 0), index;
 	struct op_cell *cell = NULL;
-	struct op_sums *sums;
+	u32 index;
 
 	if (CONF(row_slots))
-		cell = row_in_slot(&t->op.file, what, &t->fault_slot, &index);
-	sums = likely(cell) ? &cell->sums : row_hashed(&t->op.file, what, 0, NULL);
-	if (sums)
-		atomic_add(&sums->count, 1);
+		cell = row_in_slot(&t->op.file, FOUND_ROW, &t->fault_slot, &index);
+	if (likely(cell))
+		atomic_add(&cell->sums.count, 1);
+	else
+		fault_count_hashed();
 }
 
 /* The first argument of the event is the address. */
