@@ -5,6 +5,7 @@
  */
 #include "base/confine.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -69,16 +70,19 @@ int confine_files(void)
 enum { CALLS_KNOWN = 450 };
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* The low half of an argument, which has 64 bits. */
+#define LOW (__BYTE_ORDER == __BIG_ENDIAN ? 4 : 0)
+#define LOAD_LOW(field)                                                        \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + LOW)
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
 #define FAIL(err) RETURN(SECCOMP_RET_ERRNO | (err))
 
 #define REFUSE(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), FAIL(EPERM)
 
-/* Refuses @call with any of @flags (32 bits) in argument number @arg, whose low half is first: all
- * machines that we know are little endian. */
+/* Refuses @call with any of @flags (32 bits) in argument number @arg. */
 #define REFUSE_FLAGS(call, arg, flags)                                         \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4),                 \
-	LOAD(args[arg]),                                                       \
+	LOAD_LOW(args[arg]),                                                   \
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1),                     \
 	FAIL(EPERM),                                                           \
 	RETURN(SECCOMP_RET_ALLOW)
@@ -86,11 +90,18 @@ enum { CALLS_KNOWN = 450 };
 /* Refuses @call with @a or @b (32 bits) as argument number @arg. */
 #define REFUSE_EITHER(call, arg, a, b)                                         \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 5),                 \
-	LOAD(args[arg]),                                                       \
+	LOAD_LOW(args[arg]),                                                   \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, a, 1, 0),                          \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, b, 0, 1),                          \
 	FAIL(EPERM),                                                           \
 	RETURN(SECCOMP_RET_ALLOW)
+
+/* Which argument of clone() has its flags; s390 takes the stack first. */
+#ifdef __s390x__
+enum { CLONE_FLAGS_ARG = 1 };
+#else
+enum { CLONE_FLAGS_ARG = 0 };
+#endif
 
 enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
 
@@ -107,21 +118,27 @@ static const struct sock_filter filter[] = {
 	REFUSE(mkdir), REFUSE(mknod), REFUSE(link), REFUSE(symlink), REFUSE(rename),
 	REFUSE(unlink), REFUSE(rmdir), REFUSE(chmod), REFUSE(chown), REFUSE(lchown),
 #endif
+#ifdef SYS_renameat /* some have only renameat2() */
+	REFUSE(renameat),
+#endif
 	REFUSE_FLAGS(openat, 2, WRITES),
 	REFUSE_FLAGS(open_by_handle_at, 2, WRITES),
 	REFUSE(openat2), REFUSE(truncate),
 	REFUSE(mkdirat), REFUSE(mknodat), REFUSE(linkat), REFUSE(symlinkat),
-	REFUSE(renameat), REFUSE(renameat2), REFUSE(unlinkat),
+	REFUSE(renameat2), REFUSE(unlinkat),
 	REFUSE(fchmod), REFUSE(fchmodat), REFUSE(fchown), REFUSE(fchownat),
 	REFUSE(setxattr), REFUSE(lsetxattr), REFUSE(fsetxattr),
 	REFUSE(removexattr), REFUSE(lremovexattr), REFUSE(fremovexattr),
 	/* running programs, and having other processes act for us */
 	REFUSE(execve), REFUSE(execveat), REFUSE(socket),
+#ifdef SYS_socketcall
+	REFUSE(socketcall),
+#endif
 	REFUSE_EITHER(ioctl, 1, TIOCSTI, TIOCLINUX), /* would type into the caller's shell */
 	REFUSE(ptrace), REFUSE(process_vm_writev), REFUSE(pidfd_getfd),
 	/* detours: calls that somebody else makes for us, or that we make as another root */
 	REFUSE(io_uring_setup), REFUSE(unshare), REFUSE(setns),
-	REFUSE_FLAGS(clone, 0, CLONE_NEWUSER),
+	REFUSE_FLAGS(clone, CLONE_FLAGS_ARG, CLONE_NEWUSER),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1), FAIL(ENOSYS), /* clone() will do */
 	RETURN(SECCOMP_RET_ALLOW),
 };

@@ -10,6 +10,7 @@
  *   PREEMPT_COUNT_FIELD or cpu_preempt_count()	of the thread, or of the CPU
  *   REGS_CALL(regs), call_arg()	number and arguments of a system call
  *   kprobe_arg(), kprobe_ret()	the first two arguments, and the result, of a function
+ *   REGS_SP(regs)	the stack pointer
  *   FAULT_ADDRESS(), regs_are_user()	of a page fault: where, and whether it is one of user code
  */
 #ifndef IOSTRATA_ARCH_BPF_H
@@ -19,6 +20,10 @@
 #include "arch_x86.bpf.h"
 #elif defined(__TARGET_ARCH_arm64)
 #include "arch_arm64.bpf.h"
+#elif defined(__TARGET_ARCH_riscv)
+#include "arch_riscv.bpf.h"
+#elif defined(__TARGET_ARCH_s390)
+#include "arch_s390.bpf.h"
 #else
 #error "no arch_....bpf.h for this architecture"
 #endif

@@ -30,6 +30,7 @@ struct thread_info {
 #define PREEMPT_COUNT_FIELD thread_info.preempt_count
 
 #define REGS_CALL(regs) ((regs)->syscallno)
+#define REGS_SP(regs)   ((regs)->sp)
 
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

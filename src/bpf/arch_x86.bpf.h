@@ -26,6 +26,7 @@ struct pcpu_hot___6_2 {
 #define COMPAT_BIT   2 /* TS_COMPAT */
 
 #define REGS_CALL(regs) ((regs)->orig_ax)
+#define REGS_SP(regs)   ((regs)->sp)
 
 static __always_inline u64 kprobe_arg(struct pt_regs *ctx, u32 n)
 {

@@ -75,13 +75,13 @@ int func_fsession(u64 *ctx)
 /* Where the stack was at the entry of the function that returns. */
 static __always_inline u64 func_entry_sp(struct pt_regs *ctx)
 {
-	return ctx->sp + func_live.sp_shift;
+	return REGS_SP(ctx) + func_live.sp_shift;
 }
 
 SEC("?kprobe")
 int func_kprobe(struct pt_regs *ctx)
 {
-	func_enter(func_own(), ctx->sp);
+	func_enter(func_own(), REGS_SP(ctx));
 	return 0;
 }
 
@@ -95,7 +95,7 @@ int func_kretprobe(struct pt_regs *ctx)
 SEC("?kprobe")
 int func_multi(struct pt_regs *ctx)
 {
-	func_enter(func_number(ctx), ctx->sp);
+	func_enter(func_number(ctx), REGS_SP(ctx));
 	return 0;
 }
 
@@ -111,7 +111,7 @@ SEC("?kprobe")
 int func_session(struct pt_regs *ctx)
 {
 	if (!(func_is_return(ctx) & 1))
-		return !func_enter(func_number(ctx), ctx->sp);
+		return !func_enter(func_number(ctx), REGS_SP(ctx));
 	if (!func_leave_paired(func_entry_sp(ctx)))
 		func_leave(func_number(ctx), func_entry_sp(ctx));
 	return 0;

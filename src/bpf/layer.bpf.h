@@ -253,7 +253,7 @@ static __always_inline void layer_leave(u32 stratum)
 	SEC("?kprobe" target)                                                                      \
 	int kenter_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		FUNCTION_ENTERED(stratum, op, kprobe_file, false, (void *)ctx->sp);                \
+		FUNCTION_ENTERED(stratum, op, kprobe_file, false, (void *)REGS_SP(ctx));           \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kretprobe" target)                                                                   \

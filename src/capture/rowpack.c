@@ -9,6 +9,7 @@
  */
 #include "capture/rowpack.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,8 @@ static void block_compare(const struct rowpack *c, uint64_t ret_differ[PACK_COLU
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Puts a varint into @ret_bytes, if it has three bytes at most. Returns how many, or 0. */
+/* Puts a varint into @ret_bytes, its first byte lowest, if it has three bytes at most. Returns how
+ * many, or 0. */
 INLINE unsigned int varint_short(uint64_t v, uint64_t *ret_bytes)
 {
 	if (v < 1 << 7) {
@@ -165,6 +167,7 @@ INLINE uint8_t *varints_put(uint8_t *p, const uint64_t *v, size_t step, unsigned
 			before = x;
 			x = delta ? zigzag(x) : x;
 			len = varint_short(x, &bytes);
+			bytes = htole64(bytes);
 			if (!len) {
 				p = varint_put(p, x);
 				continue;
