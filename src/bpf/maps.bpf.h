@@ -78,8 +78,7 @@ struct op {
 		};
 	};
 	u16 call;			/* only with call_noted, OP_URING and OP_AIO */
-	u8 kind;
-	u8 acts;			/* only with OP_ASYNC: the kind of a call that does this */
+	u8 kind, acts;			/* acts: with OP_ASYNC, the kind of a call that does this */
 	u64 start;
 	u64 at[AT_N];
 	/* all 0 when an op starts; bytes, so that a switch may come while another is written */
