@@ -174,7 +174,7 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 	op->call = CALL_FAULT;
 	op->fd = -1;
 	op->len = ~0ULL;
-	op_finish(t, end == FAULT_FAILED ? -ERROR_IO : 0, now, false);
+	op_finish(t, end == FAULT_FAILED ? -ERROR_IO : 0, now, CONF(fault_single_writer));
 	return 0;
 }
 

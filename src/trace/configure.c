@@ -145,6 +145,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	/* a system call never ends in an interrupt, and up to 6.19 the tracepoint or BPF itself
 	 * forbids preemption there (4aadde89d81f) */
 	c->single_writer = !f->preemptible_tracepoints;
+	c->fault_single_writer = !f->preemptible;
 	c->queued = sc->queued;
 	c->rq_sums_only = sc->rq_sums_only;
 	c->records = sc->records;
