@@ -120,7 +120,7 @@ struct bpf_conf {
 	unsigned char behalf;		/* for whom others do something matters: BY_TASK, helpers */
 	unsigned char row_slots;	/* rows are found by operation and file system alone */
 	unsigned char single_writer;	/* nobody else is where a call ends on this CPU */
-	unsigned char fault_single_writer; /* the same of where a fault ends, which may be preempted */
+	unsigned char fault_single_writer; /* the same of where a page fault ends */
 	unsigned char queued;		/* histogram of requests: queue and tag too */
 	unsigned char rq_sums_only;	/* requests have no histogram */
 	unsigned char records;		/* send slow operations as records */

@@ -119,8 +119,8 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add_capability(l, plan, "page faults", CAP_FAULTS,
 		       f->func == FUNC_FENTRY ?
 			       "exceptions, and the function that handles them" :
-			       "exceptions, and perf's events; those that found their page are not "
-			       "counted");
+			       "exceptions, and perf's events; those that found their page only "
+			       "with --all-faults");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)

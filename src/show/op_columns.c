@@ -231,8 +231,8 @@ const struct column op_columns[] = {
 	  .help = "type of its file system; null: not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
 	  .help = "with --by cache: hit, miss (it waited for its own read), readahead (it waited "
-		  "for a read that somebody else had begun) or direct (O_DIRECT); null: not a "
-		  "read or write" },
+		  "for a read that somebody else had begun) or direct (O_DIRECT); null: no "
+		  "read, write or page fault" },
 	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
 	  .help = "what --by asks for, as text; null without" },
 	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7, .help = "how many ended" },
