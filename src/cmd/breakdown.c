@@ -65,9 +65,9 @@ static const struct opt_columns columns[] = {
 static const struct opt_table table = {
 	.name = "iostrata breakdown",
 	.summary = "where every nanosecond of an I/O operation went",
-	.about = "Accounts for each operation (read, write, open, close, fsync, copy, meta, uring, aio, "
-		 "fault) as a whole: its time on CPU by layer, and its waits by what they were for. "
-		 "The parts are disjoint and add up to the operation's elapsed time.",
+	.about = "Accounts for each operation (read, write, open, close, fsync, copy, meta, uring, "
+		 "aio, fault) as a whole: its time on CPU by layer, and its waits by what they "
+		 "were for. The parts are disjoint and add up to the operation's elapsed time.",
 	.groups = groups,
 	.args = run_args,
 	.command = true,
