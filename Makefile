@@ -19,7 +19,7 @@ NO_ARCH = $(error iostrata is for x86_64, arm64, riscv64 and s390x, not for $(AR
 override ARCH := $(or $(filter x86_64 aarch64 riscv64 s390x,$(ARCH:arm64=aarch64)),$(NO_ARCH))
 BPF_ARCH := $(subst x86_64,x86,$(subst aarch64,arm64,$(subst riscv64,riscv,$(subst s390x,s390,$(ARCH)))))
 CROSS := $(if $(filter-out $(shell uname -m),$(ARCH)),$(ARCH)-linux-gnu-)
-NO_CROSS = $(error there is no $(CROSS)gcc: 'tests/setup --cross $(BPF_ARCH)' installs it)
+NO_CROSS = $(error there is no $(CROSS)gcc$(if $(filter arm64,$(BPF_ARCH)),: 'tests/setup --cross arm64' installs it))
 CC := $(if $(CROSS),$(or $(shell command -v $(CROSS)gcc),$(NO_CROSS)),$(CC))
 AR := $(if $(CROSS),$(CROSS)ar,$(AR))
 B := build$(if $(CROSS),/$(BPF_ARCH))

@@ -7,10 +7,12 @@
  *   O_DIRECT
  *   RECORDED_FLAGS(flags)	of an open file: as in asm-generic/fcntl.h, which recordings have
  *   COMPAT_FIELD, COMPAT_BIT	of a thread: whether its call is a 32-bit one
+ *   or regs_are_compat()	the same, of the call's registers
  *   PREEMPT_COUNT_FIELD or cpu_preempt_count()	of the thread, or of the CPU
  *   REGS_CALL(regs), call_arg()	number and arguments of a system call
  *   kprobe_arg(), kprobe_ret()	the first two arguments, and the result, of a function
  *   REGS_SP(regs)	the stack pointer
+ *   first_lowest()	eight bytes in memory as a number whose lowest is the first, or back
  *   FAULT_ADDRESS(), regs_are_user()	of a page fault: where, and whether it is one of user code
  */
 #ifndef IOSTRATA_ARCH_BPF_H
@@ -27,5 +29,10 @@
 #else
 #error "no arch_....bpf.h for this architecture"
 #endif
+
+static __always_inline u64 first_lowest(u64 eight)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? eight : __builtin_bswap64(eight);
+}
 
 #endif

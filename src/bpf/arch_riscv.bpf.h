@@ -11,16 +11,12 @@ struct pt_regs {
 };
 
 struct thread_info {
-	unsigned long flags;
 	int preempt_count;
 };
 #pragma clang attribute pop
 
 #define O_DIRECT	     00040000
 #define RECORDED_FLAGS(flags) (flags)
-
-#define COMPAT_FIELD thread_info.flags
-#define COMPAT_BIT   (1UL << 11) /* TIF_32BIT */
 
 #define PREEMPT_COUNT_FIELD thread_info.preempt_count
 
@@ -43,6 +39,13 @@ static __always_inline long kprobe_ret(struct pt_regs *ctx)
 static __always_inline bool regs_are_user(struct pt_regs *regs)
 {
 	return !(regs->status & 0x100);
+}
+
+/* The width of user code's registers, SR_UXL: the kernel chooses the table of calls by it. (The bit
+ * TIF_32BIT is another one in newer kernels, and BTF does not tell.) */
+static __always_inline bool regs_are_compat(struct pt_regs *regs)
+{
+	return (regs->status >> 32 & 3) == 1;
 }
 
 /* The result takes the first argument's register. */

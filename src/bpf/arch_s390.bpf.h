@@ -25,9 +25,6 @@ struct thread_info {
 #define O_DIRECT	     00040000
 #define RECORDED_FLAGS(flags) (flags)
 
-#define COMPAT_FIELD thread_info.flags
-#define COMPAT_BIT   (1UL << 16) /* TIF_31BIT */
-
 #define REGS_CALL(regs) ((regs)->int_code & 0xffff)
 #define REGS_SP(regs)   ((regs)->gprs[15])
 
@@ -47,6 +44,13 @@ static __always_inline long kprobe_ret(struct pt_regs *ctx)
 static __always_inline bool regs_are_user(struct pt_regs *regs)
 {
 	return regs->psw.mask & 1UL << 48;
+}
+
+/* Addresses have 31 bits without PSW_MASK_EA. (The bit TIF_31BIT is another one in newer kernels,
+ * and BTF does not tell.) */
+static __always_inline bool regs_are_compat(struct pt_regs *regs)
+{
+	return !(regs->psw.mask & 1UL << 32);
 }
 
 /* The result takes the first argument's register. */

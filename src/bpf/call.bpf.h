@@ -115,6 +115,36 @@ static __always_inline struct pt_regs *call_regs(void *ctx, bool perf)
 	return perf ? current_regs() : (struct pt_regs *)((u64 *)ctx)[0];
 }
 
+/* Current, and whether its call is a 32-bit one; @ctx, @perf: as for call_regs(). */
+static __always_inline u64 call_task(void *ctx, bool perf, bool *ret_compat)
+{
+#ifdef COMPAT_FIELD
+	return current_caller(ret_compat);
+#else
+	*ret_compat = regs_are_compat(call_regs(ctx, perf));
+	return current_task();
+#endif
+}
+
+/* Whether current's call, which has these registers, is a 32-bit one. */
+static __always_inline bool call_is_compat(struct pt_regs *regs)
+{
+#ifdef COMPAT_FIELD
+	bool compat;
+
+	current_caller(&compat);
+	return compat;
+#else
+	return regs_are_compat(regs);
+#endif
+}
+
+/* The first argument of current's call. */
+static __always_inline u64 call_first_arg(struct pt_regs *regs)
+{
+	return call_arg(regs, 0, call_is_compat(regs));
+}
+
 /* Begins a call whose file, if it has one, is looked up at its entry. */
 static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, u32 desc,
 						  bool compat, u64 task, bool cast)
@@ -146,7 +176,7 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 {
 	struct task_state *t;
 	bool compat;
-	u64 task = current_caller(&compat);
+	u64 task = call_task(ctx, perf, &compat);
 	u32 desc = call_desc(descs, compat);
 
 	if (!desc || !current_passes())
@@ -192,7 +222,7 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 
 	if (!descs)
 		return;
-	compat = current_is_compat();
+	compat = call_is_compat(regs);
 	desc = call_desc(descs, compat);
 	if (!desc || CONF(tracked) || !current_is_older() || !current_wanted(id))
 		return;
@@ -227,7 +257,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 			async_batch_ends();
 			return;
 		}
-		fd = late ? call_arg(call_regs(ctx, perf), 0, current_is_compat()) : ret;
+		fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 		wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true) : fd_learn(op, fd, false);
 	}
 	if (likely(wanted))

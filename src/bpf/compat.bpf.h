@@ -279,6 +279,7 @@ static __always_inline u64 current_start_time(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time);
 }
 
+#ifdef COMPAT_FIELD
 /* Current, and whether its call is a 32-bit one. */
 static __always_inline u64 current_caller(bool *ret_compat)
 {
@@ -293,14 +294,7 @@ static __always_inline u64 current_caller(bool *ret_compat)
 	}
 	return (u64)task;
 }
-
-static __always_inline bool current_is_compat(void)
-{
-	bool compat;
-
-	current_caller(&compat);
-	return compat;
-}
+#endif
 
 /*
  * WHAT  a cgroup had an array of its ancestors' ids; tracing programs could not call the BPF helper

@@ -79,7 +79,7 @@ static __always_inline u64 current_pid_tgid(void)
 	return (u64)ns.tgid << 32 | ns.pid;
 }
 
-/* The top bit of the first byte of @eight that is 0, and nothing else; 0: none is. */
+/* The top bit of the lowest byte of @eight that is 0, and nothing else; 0: none is. */
 static __always_inline u64 first_nul(u64 eight)
 {
 	u64 nuls = (eight - 0x0101010101010101ULL) & ~eight & 0x8080808080808080ULL;
@@ -108,9 +108,9 @@ static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 	u64 nul;
 
 	current_comm_raw(ret);
-	nul = first_nul(ret[0]);
-	ret[0] &= nul - 1;
-	ret[1] = nul ? 0 : ret[1] & (first_nul(ret[1]) - 1);
+	nul = first_nul(first_lowest(ret[0]));
+	ret[0] &= first_lowest(nul - 1);
+	ret[1] = nul ? 0 : ret[1] & first_lowest(first_nul(first_lowest(ret[1])) - 1);
 }
 
 /* The same, with its cgroup. */

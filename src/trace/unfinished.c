@@ -153,6 +153,14 @@ static unsigned int u32_at(const char *p, size_t at)
 	return v;
 }
 
+static uint16_t u16_at(const char *p, size_t at)
+{
+	uint16_t v;
+
+	memcpy(&v, p + at, sizeof(v));
+	return v;
+}
+
 static unsigned char u8_at(const char *p, size_t at)
 {
 	return p[at];
@@ -205,14 +213,12 @@ static void comm_read(struct unfinished *op)
 		fclose(f);
 }
 
-/* The file of the operation in @task. The mode's high half is another member. */
+/* The file of the operation in @task. */
 static void file_read(const struct state_layout *l, const char *task, struct unfinished *op)
 {
-	unsigned int mode = u32_at(task, l->mode);
-
 	if (!l->has_file)
 		return;
-	op->by[0] = FILE_KEY(u32_at(task, l->dev), S_ISBLK(mode & 0xffff),
+	op->by[0] = FILE_KEY(u32_at(task, l->dev), S_ISBLK(u16_at(task, l->mode)),
 			     l->has_names ? u32_at(task, l->generation) : 0);
 	op->by[1] = u64_at(task, l->ino);
 }
