@@ -13,6 +13,7 @@
 #define IOSTRATA_FUNCTION_BPF_H
 
 #include "compat.bpf.h"
+#include "insn.bpf.h"
 
 #ifdef FUNCTIONS
 #define GLOBAL __attribute__((noinline))
@@ -21,12 +22,5 @@ enum { BIO_STEP = 16 }; /* bios in a loop, of BIO_WALK: the verifier is slow in 
 #define GLOBAL static __always_inline
 enum { BIO_STEP = BIO_WALK };
 #endif
-
-/* What may be a pointer, as a number: the verifier forbids most arithmetic on it, but not this. */
-static __always_inline u64 number(u64 key)
-{
-	asm volatile("%0 = -%0; %0 = -%0" : "+r"(key));
-	return key;
-}
 
 #endif

@@ -7,6 +7,7 @@
 #define IOSTRATA_MAPS_BPF_H
 
 #include "compat.bpf.h"
+#include "insn.bpf.h"
 #include "../cell.h"
 
 /* The times of one request, ns: submission, request allocated, dispatch, completion. A bio-based
@@ -379,15 +380,6 @@ _Static_assert(sizeof(zeroes) >= sizeof(struct helper), "helper");
 _Static_assert(sizeof(zeroes) >= sizeof(struct task_state), "task_state");
 
 volatile struct live live;
-
-/* The low half of what may be a pointer, as a number that a program may do arithmetic on. */
-static __always_inline u32 low_half(u64 key)
-{
-	u32 half;
-
-	asm volatile("%0 = %1" : "=w"(half) : "w"((u32)key));
-	return half;
-}
 
 /* Multiplicative hashing: the high bits of the product depend on all bits of the key. */
 enum { HASH_FACTOR = 0x61c88647 };

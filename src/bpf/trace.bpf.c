@@ -14,13 +14,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Where a constant chooses an argument, the load must still be at a fixed offset of the context. */
-#define CTX(n)                                                                                     \
-	({                                                                                         \
-		u64 value_;                                                                        \
-		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value_) : "r"(ctx), "i"((n)*8));      \
-		value_;                                                                            \
-	})
 #define CTX_ARG(n)                                                                                 \
 	({                                                                                         \
 		u64 n_ = (n);                                                                      \

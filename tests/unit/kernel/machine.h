@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * machine.h - the events of a kernel: threads, files, disks, bios and requests, and what the programs
+ * are told of them. Includes the programs themselves. A test calls machine_start(), then makes events,
+ * each at machine.now on machine.cpu, where machine.current is.
+ */
+#ifndef IOSTRATA_TEST_MACHINE_H
+#define IOSTRATA_TEST_MACHINE_H
+
+#define __TARGET_ARCH_x86
+#include "kernel/bpf.h"
+
+#include "bpf/trace.bpf.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CPUS = 4, TOOL = 1, NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_STAT = 4, NR_FSYNC = 74, NR_OPEN = 257 };
+
+struct kfile {
+	struct file f;
+	struct inode inode;
+	struct super_block sb;
+	struct file_system_type type;
+	struct file_operations fop;
+	struct address_space mapping;
+	struct dentry dentry, root;
+};
+
+struct kdisk {
+	struct gendisk d;
+	struct request_queue q;
+	struct block_device whole;
+	u32 dev;
+};
+
+static struct ktask idle[CPUS];
+
+/* Some are read-only data of the programs, which user space fills in. */
+static void data_set(const volatile void *at, const void *from, size_t len)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *begin = (char *)((uintptr_t)at / page * page);
+
+	assert_int_equal(mprotect(begin, (char *)at + len - begin, PROT_READ | PROT_WRITE), 0);
+	memcpy((void *)at, from, len);
+}
+
+static void calls_set(void)
+{
+	unsigned short made[CALL_MAX] = {
+		[NR_READ] = CALL_DESC(OP_READ, FILE_ARG0) | CALL_THROUGH_VFS,
+		[NR_WRITE] = CALL_DESC(OP_WRITE, FILE_ARG0) | CALL_THROUGH_VFS,
+		[NR_CLOSE] = CALL_DESC(OP_CLOSE, FILE_ARG0),
+		[NR_STAT] = CALL_DESC(OP_META, FILE_NONE),
+		[NR_FSYNC] = CALL_DESC(OP_FSYNC, FILE_ARG0),
+		[NR_OPEN] = CALL_DESC(OP_OPEN, FILE_RESULT),
+	};
+
+	data_set(calls, made, sizeof(made));
+}
+
+/* Nothing is known yet; a breakdown is configured, on a kernel that has all hooks. */
+static void machine_start(void)
+{
+	memset(tasks, 0, sizeof(tasks));
+	memset(io_slots, 0, sizeof(io_slots));
+	memset(marks, 0, sizeof(marks));
+	memset(dones, 0, sizeof(dones));
+	memset(handled, 0, sizeof(handled));
+	memset((void *)&live, 0, sizeof(live));
+	memset(&lists, 0, sizeof(lists));
+	memset(&machine, 0, sizeof(machine));
+	maps_free();
+	messages_free();
+	ring_room = ~0U;
+	calls_set();
+	conf = (struct bpf_conf){
+		.tool_tgid = TOOL, .rdonly_cast = 1, .io_cpus = CPUS, .io_slots_per_cpu = 64, .op_rows_limit = 900,
+		.rq_rows_limit = 900, .helper_rows_limit = 900, .why_rows_limit = 900, .row_slots = 1,
+		.single_writer = 1, .fault_single_writer = 1, .waits = 1, .cpu_split = 1, .marks = 1, .misses_counted = 1,
+		.page_shift = 12, .arg_pause = 6, .async_slots = 64,
+	};
+	MAP(task_owners, TASK_SLOTS);
+	MAP(tasks_overflown, 1024);
+	MAP_ARRAY(tracked, 1024);
+	MAP(helpers, 64);
+	MAP(ios, 1024);
+	MAP(flushes, 16);
+	MAP(op_rows_even, 1024);
+	MAP(op_rows_odd, 1024);
+	MAP(rq_rows_even, 1024);
+	MAP(rq_rows_odd, 1024);
+	MAP(file_names_even, 64);
+	MAP(file_names_odd, 64);
+	MAP(task_names_even, 64);
+	MAP(task_names_odd, 64);
+	MAP(why_rows_even, 64);
+	MAP(why_rows_odd, 64);
+	MAP(helper_rows_even, 64);
+	MAP(helper_rows_odd, 64);
+	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
+	MAP(async_bios, 1024);
+	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
+	MAP_ARRAY(slot_hists, SLOT_CELLS(CPUS));
+	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
+	machine.now = 1000000;
+	live.since_ns = machine.now;
+	for (int i = 0; i < CPUS; i++)
+		idle[i] = (struct ktask){ .t = { .flags = PF_KTHREAD, .comm = "swapper" } };
+	machine.current = &idle[0];
+}
+
+static void tick(u64 ns)
+{
+	machine.now += ns;
+}
+
+/* A file of 2 ^ 40 bytes on a file system of its own; mode: S_IFREG ... */
+static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mode)
+{
+	*f = (struct kfile){ .sb = { .s_dev = dev, .s_type = &f->type }, .type = { .name = fs } };
+	f->inode = (struct inode){ .i_mode = mode, .i_sb = &f->sb, .i_ino = ino, .i_mapping = &f->mapping };
+	f->mapping.host = &f->inode;
+	f->f = (struct file){ .f_op = &f->fop, .f_inode = &f->inode };
+	f->fop = (struct file_operations){ (void *)0x10000, (void *)0x20000, (void *)0x30000, (void *)0x40000 };
+	f->dentry.d_inode = &f->inode;
+	f->dentry.d_parent = &f->root;
+	f->root.d_parent = &f->root;
+	f->f.f_path.dentry = &f->dentry;
+}
+
+/* Descriptor n is @files[n]. */
+static void task_init(struct ktask *t, u32 tgid, u32 pid, const char *comm, u32 flags)
+{
+	*t = (struct ktask){ .t = { .flags = flags, .pid = pid, .tgid = tgid, .start_time = 1, .group_leader = &t->t } };
+	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
+	t->t.files = &t->files;
+	t->files.fdt = &t->fdt;
+	t->fdt = (struct fdtable){ .max_fds = 8, .fd = t->fd };
+	t->cgroup = 7000 + tgid;
+}
+
+static void disk_init(struct kdisk *d, u32 major, u32 minor, bool requests)
+{
+	*d = (struct kdisk){ .d = { major, minor, &d->q }, .dev = major << MINOR_BITS | minor };
+	d->whole = (struct block_device){ .bd_dev = d->dev, .bd_disk = &d->d };
+	d->q.mq_ops = requests ? &d->dev : NULL;
+}
+
+static void cpu_is(u32 cpu, struct ktask *t)
+{
+	machine.cpu = cpu;
+	machine.current = t;
+}
+
+static void sys_enter(u64 nr, u64 a, u64 b, u64 c, u64 d)
+{
+	struct pt_regs *regs = &machine.current->regs;
+	u64 ctx[] = { (u64)regs, nr };
+
+	*regs = (struct pt_regs){ .di = a, .si = b, .dx = c, .r10 = d, .orig_ax = nr };
+	on_sys_enter(ctx);
+}
+
+static void sys_exit(long ret)
+{
+	u64 ctx[] = { (u64)&machine.current->regs, ret };
+
+	on_sys_exit(ctx);
+}
+
+/* Current leaves its CPU to @next; @sleeps, or it could go on. */
+static void switch_to(struct ktask *next, bool sleeps)
+{
+	u64 ctx[] = { 0, (u64)machine.current, (u64)next };
+
+	machine.current->state = sleeps;
+	on_sched_switch(ctx);
+	machine.current = next;
+}
+
+static void wake(struct ktask *p)
+{
+	u64 ctx[] = { (u64)p };
+
+	on_sched_waking(ctx);
+	p->state = 0;
+}
+
+/* Calls of functions: the VFS's and the file system's. */
+static void vfs_in(u32 kind, struct kfile *f)
+{
+	u64 ctx[8] = { (u64)&f->f };
+
+	if (kind == OP_READ)
+		enter_vfs_read(ctx);
+	else if (kind == OP_WRITE)
+		enter_vfs_write(ctx);
+	else
+		enter_vfs_fsync_range(ctx);
+}
+
+static void vfs_out(u32 kind, long ret)
+{
+	u64 ctx[8] = { [4] = ret };
+
+	if (kind == OP_READ)
+		leave_vfs_read(ctx);
+	else if (kind == OP_WRITE)
+		leave_vfs_write(ctx);
+	else
+		leave_vfs_fsync_range(ctx);
+}
+
+static void fs_in(u32 kind, struct kfile *f)
+{
+	struct kiocb kiocb = { .ki_filp = &f->f };
+	u64 ctx[8] = { kind == OP_FSYNC ? (u64)&f->f : (u64)&kiocb };
+
+	if (kind == OP_READ)
+		enter_read(ctx);
+	else if (kind == OP_WRITE)
+		enter_write(ctx);
+	else
+		enter_fsync(ctx);
+}
+
+static void fs_out(u32 kind, long ret)
+{
+	u64 ctx[8] = { [2] = ret, [4] = ret };
+
+	if (kind == OP_READ)
+		leave_read(ctx);
+	else if (kind == OP_WRITE)
+		leave_write(ctx);
+	else
+		leave_fsync(ctx);
+}
+
+/* A program of one argument. */
+#define EVENT(program, arg)                                                                        \
+	do {                                                                                       \
+		u64 ctx_[8] = { (u64)(arg) };                                                      \
+		                                                                                   \
+		program(ctx_);                                                                     \
+	} while (0)
+
+static void bio_init(struct bio *b, struct kdisk *d, u32 op, u64 sector, u32 bytes)
+{
+	*b = (struct bio){ .bi_bdev = &d->whole, .bi_opf = op, .bi_iter = { .bi_sector = sector, .bi_size = bytes } };
+}
+
+/* A request for @b, allocated on this CPU. */
+static void request_init(struct request *rq, struct blk_mq_ctx *mq_ctx, struct kdisk *d, struct bio *b)
+{
+	mq_ctx->cpu = machine.cpu;
+	*rq = (struct request){ .q = &d->q, .mq_ctx = mq_ctx, .cmd_flags = b->bi_opf, .__data_len = b->bi_iter.bi_size,
+				.__sector = b->bi_iter.bi_sector, .bio = b };
+}
+
+static void complete_bytes(struct request *rq, int error, u32 bytes)
+{
+	u64 ctx[] = { (u64)rq, (u64)(unsigned int)error, bytes };
+
+	on_rq_complete(ctx);
+}
+
+static void completion_is_over(void)
+{
+	u64 ctx[1] = {};
+
+	on_io_done(ctx);
+}
+
+/* What is counted in all rows of operations of @kind, on all CPUs, with their histograms, which are
+ * added to @ret_hist if that is not NULL. */
+static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
+{
+	struct kmap *cells = map_of(&slot_cells), *hashes[] = { map_of(&op_rows_even), map_of(&op_rows_odd) };
+	struct op_sums all = {}, *s;
+	const struct op_key *key;
+	struct op_cell *cell;
+	struct entry *e;
+
+	for (u32 i = 0; i < cells->max; i++) {
+		if (WHAT_OP(live.rows[i % ROW_SLOTS].what) != kind || live.rows[i % ROW_SLOTS].what & ROW_REQUESTS)
+			continue;
+		cell = (struct op_cell *)cells->array + i;
+		s = &cell->sums;
+		all.max_ns = all.max_ns > s->max_ns ? all.max_ns : s->max_ns;
+		for (size_t n = 0; n < sizeof(*s) / 8; n++)
+			if (&((u64 *)&all)[n] != (u64 *)&all.max_ns)
+				((u64 *)&all)[n] += ((u64 *)s)[n];
+		for (u32 b = 0; ret_hist && b < HIST_N; b++)
+			ret_hist[b] += cell->hist[b];
+	}
+	for (int h = 0; h < 2; h++) {
+		for (e = hashes[h]->entries; e; e = e->hh.next) {
+			key = (const void *)e->key;
+			s = (void *)e->value;
+			if (key->op != kind)
+				continue;
+			all.max_ns = all.max_ns > s->max_ns ? all.max_ns : s->max_ns;
+			for (size_t n = 0; n < sizeof(*s) / 8; n++)
+				if (&((u64 *)&all)[n] != (u64 *)&all.max_ns)
+					((u64 *)&all)[n] += ((u64 *)s)[n];
+			if (ret_hist)
+				ret_hist[key->bucket] += s->count;
+		}
+	}
+	return all;
+}
+
+/* The same of requests on @dev. */
+static struct rq_sums requests_counted(u32 dev, u32 op)
+{
+	struct kmap *cells = map_of(&slot_rq_cells), *hashes[] = { map_of(&rq_rows_even), map_of(&rq_rows_odd) };
+	struct rq_sums all = {}, *s;
+	const struct rq_key *key;
+	struct entry *e;
+
+	for (u32 i = 0; i < cells->max; i++) {
+		volatile struct row_slot *row = &live.rows[i % ROW_SLOTS];
+
+		if (row->fs != (SLOT_OF_DEV | dev) || WHAT_OP(row->what & ~ROW_REQUESTS) != op)
+			continue;
+		s = &((struct rq_cell *)cells->array)[i].sums;
+		all.max_ns = all.max_ns > s->max_ns ? all.max_ns : s->max_ns;
+		for (size_t n = 0; n < sizeof(*s) / 8; n++)
+			if (&((u64 *)&all)[n] != (u64 *)&all.max_ns)
+				((u64 *)&all)[n] += ((u64 *)s)[n];
+	}
+	for (int h = 0; h < 2; h++) {
+		for (e = hashes[h]->entries; e; e = e->hh.next) {
+			key = (const void *)e->key;
+			s = (void *)e->value;
+			if (key->dev != dev || key->op != op)
+				continue;
+			all.max_ns = all.max_ns > s->max_ns ? all.max_ns : s->max_ns;
+			for (size_t n = 0; n < sizeof(*s) / 8; n++)
+				if (&((u64 *)&all)[n] != (u64 *)&all.max_ns)
+					((u64 *)&all)[n] += ((u64 *)s)[n];
+		}
+	}
+	return all;
+}
+
+static u64 lost_all(void)
+{
+	u64 n = 0;
+
+	for (int i = 0; i < LOST_N; i++)
+		n += live.lost[i];
+	return n;
+}
+
+/* Nothing is kept of what has ended: bios, requests; threads, if all exited. */
+static void assert_nothing_kept(void)
+{
+	for (u32 i = 0; i < IO_SLOTS; i++)
+		assert_int_equal(io_slots[i].key, 0);
+	assert_int_equal(map_count(&ios), 0);
+	assert_int_equal(live.hashed, 0);
+	assert_int_equal(map_count(&async_bios), 0);
+	assert_int_equal(live.async_bios, 0);
+}
+
+#endif
