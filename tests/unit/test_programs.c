@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The programs of src/bpf in a machine that is made up: threads on CPUs do at random what threads do in
- * the kernel, and the test knows, for each nanosecond of each operation, what it was spent on. What the
- * programs count must be that, to the nanosecond.
+ * The programs of src/bpf in a machine that is made up: threads on CPUs do at random what threads
+ * do in the kernel, and the test knows, for each nanosecond of each operation, what it was spent
+ * on. What the programs count must be that, to the nanosecond.
  */
 #include "kernel/machine.h"
 
@@ -16,12 +16,12 @@ enum reason { NOTHING, FOR_REQUEST, FOR_TAG, FOR_LOCK, FOR_THROTTLE, FOR_HELPER,
 
 struct actor;
 struct io {
-	struct actor *owner;		/* NULL: free */
+	struct actor *owner; /* NULL: free */
 	struct bio bio;
 	struct request rq;
 	struct blk_mq_ctx mq_ctx;
 	u64 q, g, d, c;
-	bool waited;			/* the owner sleeps for it */
+	bool waited; /* the owner sleeps for it */
 	bool requeued;
 	struct kdisk *disk;
 };
@@ -31,18 +31,18 @@ struct actor {
 	enum where where;
 	enum reason reason;
 	u32 cpu;
-	struct io *io;			/* that it submitted last and that has not ended; only one at a time */
-	struct actor *helper;		/* that works for it, or for whom it works */
+	struct io *io; /* that it submitted last and that has not ended; only one at a time */
+	struct actor *helper; /* that works for it, or for whom it works */
 	/* of its operation */
-	u32 kind;			/* OP_NONE: it is in none */
-	u32 depth[2];			/* of calls of the VFS and of the file system */
-	u32 calls[8], n_calls;		/* the functions that it is in: 0 VFS, 1 file system */
+	u32 kind;              /* OP_NONE: it is in none */
+	u32 depth[2];          /* of calls of the VFS and of the file system */
+	u32 calls[8], n_calls; /* the functions that it is in: 0 VFS, 1 file system */
 	u64 start;
 	u64 truth[ST_N];
-	u32 stratum;			/* of the time that passes now */
+	u32 stratum; /* of the time that passes now */
 	bool wants_lock;
-	u32 n_ios;			/* of a helper, for its client: with the first, its waits are kept */
-	u64 in_device;			/* of the request that it waits for, since its last dispatch */
+	u32 n_ios;     /* of a helper, for its client: with the first, its waits are kept */
+	u64 in_device; /* of the request that it waits for, since its last dispatch */
 };
 
 static struct actor actors[THREADS + HELPERS];
@@ -50,7 +50,8 @@ static struct actor *on_cpu[CPUS];
 static struct io ios_made[REQUESTS];
 static struct kfile file;
 static struct kdisk disk;
-static u64 strata[OP_N][ST_N], counts[OP_N], bytes[OP_N], errors[OP_N], max_ns[OP_N], hist[OP_N][HIST_N];
+static u64 strata[OP_N][ST_N], counts[OP_N], bytes[OP_N], errors[OP_N], max_ns[OP_N],
+	hist[OP_N][HIST_N];
 static struct rq_sums requests;
 static unsigned int seed;
 
@@ -121,7 +122,8 @@ static void client_waits(struct actor *helper)
 		client->stratum = ST_HELPER;
 }
 
-static void leave_cpu(struct actor *a, struct actor *next, bool sleeps, enum reason why, u32 stratum)
+static void leave_cpu(struct actor *a, struct actor *next, bool sleeps, enum reason why,
+		      u32 stratum)
 {
 	be(a);
 	a->where = sleeps ? ASLEEP : READY;
@@ -169,8 +171,8 @@ static void go_on(struct actor *a, u32 cpu)
 
 static void op_begins(struct actor *a)
 {
-	static const u32 kinds[] = { OP_READ, OP_WRITE, OP_FSYNC, OP_META };
-	static const u64 nrs[] = { NR_READ, NR_WRITE, NR_FSYNC, NR_STAT };
+	static const u32 kinds[] = {OP_READ, OP_WRITE, OP_FSYNC, OP_META};
+	static const u64 nrs[] = {NR_READ, NR_WRITE, NR_FSYNC, NR_STAT};
 	u32 i = pick(4);
 
 	be(a);
@@ -242,7 +244,7 @@ static void io_queue(struct actor *a, bool read)
 	if (!io)
 		return;
 	be(a);
-	*io = (struct io){ .owner = a, .q = machine.now, .disk = &disk };
+	*io = (struct io){.owner = a, .q = machine.now, .disk = &disk};
 	bio_init(&io->bio, &disk, read ? REQ_OP_READ : REQ_OP_WRITE, pick(1000), SIZE);
 	EVENT(on_bio_queue, &io->bio);
 	request_init(&io->rq, &io->mq_ctx, &disk, &io->bio);
@@ -363,7 +365,7 @@ static struct actor *ready_one(void)
 
 static void sleeps_for_lock(struct actor *a)
 {
-	u64 ctx[2] = { 0x1000 + a->task.t.pid, 0 };
+	u64 ctx[2] = {0x1000 + a->task.t.pid, 0};
 
 	be(a);
 	on_lock_wanted(ctx);
@@ -373,7 +375,7 @@ static void sleeps_for_lock(struct actor *a)
 
 static void sleeps_throttled(struct actor *a)
 {
-	u64 ctx[8] = { [6] = 10 };
+	u64 ctx[8] = {[6] = 10};
 
 	be(a);
 	on_throttle(ctx);
@@ -420,7 +422,7 @@ static void helper_step(struct actor *h)
 /* What @a, which runs, does next. */
 static void actor_step(struct actor *a)
 {
-	u64 taken[2] = { 0x1000 + a->task.t.pid, 0 };
+	u64 taken[2] = {0x1000 + a->task.t.pid, 0};
 	u32 what = pick(16);
 
 	if (is_kernel_thread(a)) {
@@ -479,8 +481,9 @@ static void io_step(struct io *io)
 	else if (!pick(8))
 		io_requeue(io, cpu);
 	else if (io->waited || pick(4) == 0)
-		io_complete(io, cpu, io->waited && !is_kernel_thread(io->owner) && io->owner->kind && !pick(5) &&
-				     other_cpu(io->owner) < CPUS);
+		io_complete(io, cpu,
+			    io->waited && !is_kernel_thread(io->owner) && io->owner->kind &&
+				    !pick(5) && other_cpu(io->owner) < CPUS);
 }
 
 /* Somebody wakes @a, whose request, helper or such does not. */
@@ -489,7 +492,8 @@ static void wake_step(struct actor *a)
 	u32 cpu = other_cpu(a);
 	bool irq = pick(2);
 
-	if (a->where != ASLEEP || a->reason == FOR_REQUEST || a->reason == FOR_HELPER || is_kernel_thread(a))
+	if (a->where != ASLEEP || a->reason == FOR_REQUEST || a->reason == FOR_HELPER ||
+	    is_kernel_thread(a))
 		return;
 	if (cpu == CPUS)
 		cpu = pick(CPUS), irq = true;
@@ -579,7 +583,8 @@ static void storm_start(unsigned int with_seed)
 	memset(&requests, 0, sizeof(requests));
 	seed = with_seed;
 	for (int i = 0; i < THREADS + HELPERS; i++) {
-		task_init(&actors[i].task, 100 + i / 2, 101 + i, "actor", i < THREADS ? 0 : PF_KTHREAD);
+		task_init(&actors[i].task, 100 + i / 2, 101 + i, "actor",
+			  i < THREADS ? 0 : PF_KTHREAD);
 		actors[i].task.fd[2] = &file.f;
 		actors[i].where = READY;
 	}
@@ -615,7 +620,8 @@ static void assert_counted(void)
 
 static void assert_requests_counted(void)
 {
-	struct rq_sums r = requests_counted(disk.dev, RQ_READ), w = requests_counted(disk.dev, RQ_WRITE);
+	struct rq_sums r = requests_counted(disk.dev, RQ_READ),
+		       w = requests_counted(disk.dev, RQ_WRITE);
 
 	assert_int_equal(r.count + w.count, requests.count);
 	assert_int_equal(r.bytes + w.bytes, requests.bytes);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bpf.h - what the programs of src/bpf rest on, for a process without a kernel: maps, BPF helpers, and
- * the accessors of compat.bpf.h, which this takes the place of. A test says what the time is, who is
- * on which CPU, and what a kernel's structures contain, and calls the programs as the kernel would.
+ * bpf.h - what the programs of src/bpf rest on, for a process without a kernel: maps, BPF helpers,
+ * and the accessors of compat.bpf.h, which this takes the place of. A test says what the time is,
+ * who is on which CPU, and what a kernel's structures contain, and calls the programs as the kernel
+ * would.
  *
  * To be included before src/bpf/trace.bpf.c, once in a test.
  */
@@ -25,15 +26,15 @@
 #define IOSTRATA_COMPAT_BPF_H
 
 #undef __always_inline
-#define __always_inline	 inline
-#define SEC(name)	 __attribute__((used))
+#define __always_inline inline
+#define SEC(name)       __attribute__((used))
 #define __ksym
-#define __weak		 __attribute__((weak))
-#define __uint(name, n)	 int(*name)[n]
-#define __type(name, t)	 __typeof__(t) *name
+#define __weak           __attribute__((weak))
+#define __uint(name, n)  int(*name)[n]
+#define __type(name, t)  __typeof__(t) *name
 #define __array(name, t) __typeof__(t) *name[]
-#define barrier()	 asm volatile("" ::: "memory")
-#define barrier_var(v)	 asm volatile("" : "+r"(v))
+#define barrier()        asm volatile("" ::: "memory")
+#define barrier_var(v)   asm volatile("" : "+r"(v))
 
 /* A map of @max entries. Arrays are all 0, and lie in one piece. */
 struct entry {
@@ -47,22 +48,23 @@ struct kmap {
 	unsigned int key_size, value_size, max;
 	struct entry *entries;
 	char *array;
-	unsigned int refusals;	/* so many updates that would insert fail, as if the kernel refused */
+	unsigned int
+		refusals; /* so many updates that would insert fail, as if the kernel refused */
 };
 
 static struct kmap kmaps[64];
 static unsigned int n_kmaps;
 
-#define MAP(map, n) map_add(&(map), sizeof(*(map).key), sizeof(*(map).value), n, false)
-#define MAP_ARRAY(map, n) map_add(&(map), sizeof(*(map).key), sizeof(*(map).value), n, true)
+#define MAP(map, n)             map_add(&(map), sizeof(*(map).key), sizeof(*(map).value), n, false)
+#define MAP_ARRAY(map, n)       map_add(&(map), sizeof(*(map).key), sizeof(*(map).value), n, true)
 #define MAP_SIZED(map, size, n) map_add(&(map), sizeof(*(map).key), size, n, true)
 
-static void map_add(const void *at, unsigned int key_size, unsigned int value_size, unsigned int max,
-		    int is_array)
+static void map_add(const void *at, unsigned int key_size, unsigned int value_size,
+		    unsigned int max, int is_array)
 {
 	struct kmap *m = &kmaps[n_kmaps++];
 
-	*m = (struct kmap){ .at = at, .key_size = key_size, .value_size = value_size, .max = max };
+	*m = (struct kmap){.at = at, .key_size = key_size, .value_size = value_size, .max = max};
 	if (is_array)
 		m->array = calloc(max, value_size);
 }
@@ -88,7 +90,7 @@ static void maps_free(void)
 	struct entry *e, *next;
 
 	for (unsigned int i = 0; i < n_kmaps; i++) {
-		HASH_ITER(hh, kmaps[i].entries, e, next)
+		HASH_ITER (hh, kmaps[i].entries, e, next)
 			entry_free(&kmaps[i], e);
 		free(kmaps[i].array);
 	}
@@ -156,7 +158,7 @@ static unsigned int map_count(const void *map)
 }
 
 #define bpf_this_cpu_ptr(p) ((void *)(p))
-#define on_exit on_thread_exit /* the C library has one, too */
+#define on_exit             on_thread_exit /* the C library has one, too */
 
 #include "bpf/vmlinux.h"
 #include "bpf/conf.h"
@@ -167,20 +169,20 @@ struct ktask;
 static struct {
 	u64 now;
 	u32 cpu;
-	u32 level;			/* of interrupts: HARD_INTERRUPT ... */
+	u32 level; /* of interrupts: HARD_INTERRUPT ... */
 	struct ktask *current;
-	u64 cookie;			/* of the program that runs: 1 for a backup */
-	struct vm_area_struct *vma;	/* of every address; NULL: none */
-	u32 vma_busy;			/* so many look-ups of it fail first */
+	u64 cookie;                 /* of the program that runs: 1 for a backup */
+	struct vm_area_struct *vma; /* of every address; NULL: none */
+	u32 vma_busy;               /* so many look-ups of it fail first */
 	int fd_offset;
 } machine;
 
 /* A thread, beside what programs see of it: first, so that they have the same address. */
 struct ktask {
 	struct task_struct t;
-	unsigned int state;		/* 0: runnable */
+	unsigned int state; /* 0: runnable */
 	u64 cgroup;
-	char queue[24];			/* of a worker: its workqueue */
+	char queue[24]; /* of a worker: its workqueue */
 	struct pt_regs regs;
 	struct files_struct files;
 	struct fdtable fdt;
@@ -200,16 +202,28 @@ struct ktask {
 			__builtin_memcpy((void *)&v1_, (const void *)&p1_->a, sizeof(v1_));        \
 		v1_;                                                                               \
 	})
-#define READ_2(p, a, b)	      ({ __typeof__(p) p2_ = (p); READ_1(READ_1(p2_, a), b); })
-#define READ_3(p, a, b, c)    ({ __typeof__(p) p3_ = (p); READ_1(READ_2(p3_, a, b), c); })
-#define READ_4(p, a, b, c, d) ({ __typeof__(p) p4_ = (p); READ_1(READ_3(p4_, a, b, c), d); })
+#define READ_2(p, a, b)                                                                            \
+	({                                                                                         \
+		__typeof__(p) p2_ = (p);                                                           \
+		READ_1(READ_1(p2_, a), b);                                                         \
+	})
+#define READ_3(p, a, b, c)                                                                         \
+	({                                                                                         \
+		__typeof__(p) p3_ = (p);                                                           \
+		READ_1(READ_2(p3_, a, b), c);                                                      \
+	})
+#define READ_4(p, a, b, c, d)                                                                      \
+	({                                                                                         \
+		__typeof__(p) p4_ = (p);                                                           \
+		READ_1(READ_3(p4_, a, b, c), d);                                                   \
+	})
 #define READ_N(_1, _2, _3, _4, n, ...) READ_##n
-#define BPF_CORE_READ(p, ...) READ_N(__VA_ARGS__, 4, 3, 2, 1, 0)(p, __VA_ARGS__)
+#define BPF_CORE_READ(p, ...)          READ_N(__VA_ARGS__, 4, 3, 2, 1, 0)(p, __VA_ARGS__)
 #define BPF_CORE_READ_STR_INTO(dst, p, ...)                                                        \
 	bpf_probe_read_kernel_str(dst, sizeof(*(dst)), STR_AT(__VA_ARGS__, 2, 1, 0)(p, __VA_ARGS__))
-#define STR_AT(_1, _2, n, ...) STR_AT_##n
-#define STR_AT_1(p, a)	  ((const void *)&(p)->a)
-#define STR_AT_2(p, a, b) ((const void *)&(p)->a->b)
+#define STR_AT(_1, _2, n, ...)        STR_AT_##n
+#define STR_AT_1(p, a)                ((const void *)&(p)->a)
+#define STR_AT_2(p, a, b)             ((const void *)&(p)->a->b)
 #define bpf_core_read(dst, size, src) bpf_probe_read_kernel(dst, size, src)
 
 static bool is_pointer(const void *p)
@@ -381,18 +395,18 @@ static void messages_free(void)
 /* compat.bpf.h: a kernel that has all that the latest one has. */
 struct filter_lists lists;
 struct bpf_conf conf;
-#define CONF(field)		(conf.field)
-#define FOR_LISTED(i, n)	for (u64 i = 0; i < CONF(n); i++)
-#define READ(typed, p, field)	((typed) ? (p)->field : BPF_CORE_READ(p, field))
-#define likely(x)		(x)
-#define unlikely(x)		(x)
-#define MINOR_BITS		20
-#define have_current_btf()	true
-#define task_untrusted(p)	(p)
-#define request_untrusted(p)	(p)
-#define bio_untrusted(p)	(p)
-#define current_regs()		(&machine.current->regs)
-#define file_as_mapped(file)	(file)
+#define CONF(field)           (conf.field)
+#define FOR_LISTED(i, n)      for (u64 i = 0; i < CONF(n); i++)
+#define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
+#define likely(x)             (x)
+#define unlikely(x)           (x)
+#define MINOR_BITS            20
+#define have_current_btf()    true
+#define task_untrusted(p)     (p)
+#define request_untrusted(p)  (p)
+#define bio_untrusted(p)      (p)
+#define current_regs()        (&machine.current->regs)
+#define file_as_mapped(file)  (file)
 enum { HARD_INTERRUPT = 0xff0000, SOFT_INTERRUPT = 0x100 };
 
 struct perf_sys_event {

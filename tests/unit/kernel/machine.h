@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * machine.h - the events of a kernel: threads, files, disks, bios and requests, and what the programs
- * are told of them. Includes the programs themselves. A test calls machine_start(), then makes events,
- * each at machine.now on machine.cpu, where machine.current is.
+ * machine.h - the events of a kernel: threads, files, disks, bios and requests, and what the
+ * programs are told of them. Includes the programs themselves. A test calls machine_start(), then
+ * makes events, each at machine.now on machine.cpu, where machine.current is.
  */
 #ifndef IOSTRATA_TEST_MACHINE_H
 #define IOSTRATA_TEST_MACHINE_H
@@ -21,7 +21,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { CPUS = 4, TOOL = 1, NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_STAT = 4, NR_FSYNC = 74, NR_OPEN = 257 };
+enum {
+	CPUS = 4,
+	TOOL = 1,
+	NR_READ = 0,
+	NR_WRITE = 1,
+	NR_CLOSE = 3,
+	NR_STAT = 4,
+	NR_FSYNC = 74,
+	NR_OPEN = 257
+};
 
 struct kfile {
 	struct file f;
@@ -82,10 +91,24 @@ static void machine_start(void)
 	ring_room = ~0U;
 	calls_set();
 	conf = (struct bpf_conf){
-		.tool_tgid = TOOL, .rdonly_cast = 1, .io_cpus = CPUS, .io_slots_per_cpu = 64, .op_rows_limit = 900,
-		.rq_rows_limit = 900, .helper_rows_limit = 900, .why_rows_limit = 900, .row_slots = 1,
-		.single_writer = 1, .fault_single_writer = 1, .waits = 1, .cpu_split = 1, .marks = 1, .misses_counted = 1,
-		.page_shift = 12, .arg_pause = 6, .async_slots = 64,
+		.tool_tgid = TOOL,
+		.rdonly_cast = 1,
+		.io_cpus = CPUS,
+		.io_slots_per_cpu = 64,
+		.op_rows_limit = 900,
+		.rq_rows_limit = 900,
+		.helper_rows_limit = 900,
+		.why_rows_limit = 900,
+		.row_slots = 1,
+		.single_writer = 1,
+		.fault_single_writer = 1,
+		.waits = 1,
+		.cpu_split = 1,
+		.marks = 1,
+		.misses_counted = 1,
+		.page_shift = 12,
+		.arg_pause = 6,
+		.async_slots = 64,
 	};
 	MAP(task_owners, TASK_SLOTS);
 	MAP(tasks_overflown, 1024);
@@ -113,7 +136,7 @@ static void machine_start(void)
 	machine.now = 1000000;
 	live.since_ns = machine.now;
 	for (int i = 0; i < CPUS; i++)
-		idle[i] = (struct ktask){ .t = { .flags = PF_KTHREAD, .comm = "swapper" } };
+		idle[i] = (struct ktask){.t = {.flags = PF_KTHREAD, .comm = "swapper"}};
 	machine.current = &idle[0];
 }
 
@@ -125,11 +148,13 @@ static void tick(u64 ns)
 /* A file of 2 ^ 40 bytes on a file system of its own; mode: S_IFREG ... */
 static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mode)
 {
-	*f = (struct kfile){ .sb = { .s_dev = dev, .s_type = &f->type }, .type = { .name = fs } };
-	f->inode = (struct inode){ .i_mode = mode, .i_sb = &f->sb, .i_ino = ino, .i_mapping = &f->mapping };
+	*f = (struct kfile){.sb = {.s_dev = dev, .s_type = &f->type}, .type = {.name = fs}};
+	f->inode = (struct inode){
+		.i_mode = mode, .i_sb = &f->sb, .i_ino = ino, .i_mapping = &f->mapping};
 	f->mapping.host = &f->inode;
-	f->f = (struct file){ .f_op = &f->fop, .f_inode = &f->inode };
-	f->fop = (struct file_operations){ (void *)0x10000, (void *)0x20000, (void *)0x30000, (void *)0x40000 };
+	f->f = (struct file){.f_op = &f->fop, .f_inode = &f->inode};
+	f->fop = (struct file_operations){(void *)0x10000, (void *)0x20000, (void *)0x30000,
+					  (void *)0x40000};
 	f->dentry.d_inode = &f->inode;
 	f->dentry.d_parent = &f->root;
 	f->root.d_parent = &f->root;
@@ -139,18 +164,22 @@ static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mod
 /* Descriptor n is @files[n]. */
 static void task_init(struct ktask *t, u32 tgid, u32 pid, const char *comm, u32 flags)
 {
-	*t = (struct ktask){ .t = { .flags = flags, .pid = pid, .tgid = tgid, .start_time = 1, .group_leader = &t->t } };
+	*t = (struct ktask){.t = {.flags = flags,
+				  .pid = pid,
+				  .tgid = tgid,
+				  .start_time = 1,
+				  .group_leader = &t->t}};
 	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
 	t->t.files = &t->files;
 	t->files.fdt = &t->fdt;
-	t->fdt = (struct fdtable){ .max_fds = 8, .fd = t->fd };
+	t->fdt = (struct fdtable){.max_fds = 8, .fd = t->fd};
 	t->cgroup = 7000 + tgid;
 }
 
 static void disk_init(struct kdisk *d, u32 major, u32 minor, bool requests)
 {
-	*d = (struct kdisk){ .d = { major, minor, &d->q }, .dev = major << MINOR_BITS | minor };
-	d->whole = (struct block_device){ .bd_dev = d->dev, .bd_disk = &d->d };
+	*d = (struct kdisk){.d = {major, minor, &d->q}, .dev = major << MINOR_BITS | minor};
+	d->whole = (struct block_device){.bd_dev = d->dev, .bd_disk = &d->d};
 	d->q.mq_ops = requests ? &d->dev : NULL;
 }
 
@@ -163,15 +192,15 @@ static void cpu_is(u32 cpu, struct ktask *t)
 static void sys_enter(u64 nr, u64 a, u64 b, u64 c, u64 d)
 {
 	struct pt_regs *regs = &machine.current->regs;
-	u64 ctx[] = { (u64)regs, nr };
+	u64 ctx[] = {(u64)regs, nr};
 
-	*regs = (struct pt_regs){ .di = a, .si = b, .dx = c, .r10 = d, .orig_ax = nr };
+	*regs = (struct pt_regs){.di = a, .si = b, .dx = c, .r10 = d, .orig_ax = nr};
 	on_sys_enter(ctx);
 }
 
 static void sys_exit(long ret)
 {
-	u64 ctx[] = { (u64)&machine.current->regs, ret };
+	u64 ctx[] = {(u64)&machine.current->regs, ret};
 
 	on_sys_exit(ctx);
 }
@@ -179,7 +208,7 @@ static void sys_exit(long ret)
 /* Current leaves its CPU to @next; @sleeps, or it could go on. */
 static void switch_to(struct ktask *next, bool sleeps)
 {
-	u64 ctx[] = { 0, (u64)machine.current, (u64)next };
+	u64 ctx[] = {0, (u64)machine.current, (u64)next};
 
 	machine.current->state = sleeps;
 	on_sched_switch(ctx);
@@ -188,7 +217,7 @@ static void switch_to(struct ktask *next, bool sleeps)
 
 static void wake(struct ktask *p)
 {
-	u64 ctx[] = { (u64)p };
+	u64 ctx[] = {(u64)p};
 
 	on_sched_waking(ctx);
 	p->state = 0;
@@ -197,7 +226,7 @@ static void wake(struct ktask *p)
 /* Calls of functions: the VFS's and the file system's. */
 static void vfs_in(u32 kind, struct kfile *f)
 {
-	u64 ctx[8] = { (u64)&f->f };
+	u64 ctx[8] = {(u64)&f->f};
 
 	if (kind == OP_READ)
 		enter_vfs_read(ctx);
@@ -209,7 +238,7 @@ static void vfs_in(u32 kind, struct kfile *f)
 
 static void vfs_out(u32 kind, long ret)
 {
-	u64 ctx[8] = { [4] = ret };
+	u64 ctx[8] = {[4] = ret};
 
 	if (kind == OP_READ)
 		leave_vfs_read(ctx);
@@ -221,8 +250,8 @@ static void vfs_out(u32 kind, long ret)
 
 static void fs_in(u32 kind, struct kfile *f)
 {
-	struct kiocb kiocb = { .ki_filp = &f->f };
-	u64 ctx[8] = { kind == OP_FSYNC ? (u64)&f->f : (u64)&kiocb };
+	struct kiocb kiocb = {.ki_filp = &f->f};
+	u64 ctx[8] = {kind == OP_FSYNC ? (u64)&f->f : (u64)&kiocb};
 
 	if (kind == OP_READ)
 		enter_read(ctx);
@@ -234,7 +263,7 @@ static void fs_in(u32 kind, struct kfile *f)
 
 static void fs_out(u32 kind, long ret)
 {
-	u64 ctx[8] = { [2] = ret, [4] = ret };
+	u64 ctx[8] = {[2] = ret, [4] = ret};
 
 	if (kind == OP_READ)
 		leave_read(ctx);
@@ -247,27 +276,34 @@ static void fs_out(u32 kind, long ret)
 /* A program of one argument. */
 #define EVENT(program, arg)                                                                        \
 	do {                                                                                       \
-		u64 ctx_[8] = { (u64)(arg) };                                                      \
-		                                                                                   \
+		u64 ctx_[8] = {(u64)(arg)};                                                        \
+                                                                                                   \
 		program(ctx_);                                                                     \
 	} while (0)
 
 static void bio_init(struct bio *b, struct kdisk *d, u32 op, u64 sector, u32 bytes)
 {
-	*b = (struct bio){ .bi_bdev = &d->whole, .bi_opf = op, .bi_iter = { .bi_sector = sector, .bi_size = bytes } };
+	*b = (struct bio){.bi_bdev = &d->whole,
+			  .bi_opf = op,
+			  .bi_iter = {.bi_sector = sector, .bi_size = bytes}};
 }
 
 /* A request for @b, allocated on this CPU. */
-static void request_init(struct request *rq, struct blk_mq_ctx *mq_ctx, struct kdisk *d, struct bio *b)
+static void request_init(struct request *rq, struct blk_mq_ctx *mq_ctx, struct kdisk *d,
+			 struct bio *b)
 {
 	mq_ctx->cpu = machine.cpu;
-	*rq = (struct request){ .q = &d->q, .mq_ctx = mq_ctx, .cmd_flags = b->bi_opf, .__data_len = b->bi_iter.bi_size,
-				.__sector = b->bi_iter.bi_sector, .bio = b };
+	*rq = (struct request){.q = &d->q,
+			       .mq_ctx = mq_ctx,
+			       .cmd_flags = b->bi_opf,
+			       .__data_len = b->bi_iter.bi_size,
+			       .__sector = b->bi_iter.bi_sector,
+			       .bio = b};
 }
 
 static void complete_bytes(struct request *rq, int error, u32 bytes)
 {
-	u64 ctx[] = { (u64)rq, (u64)(unsigned int)error, bytes };
+	u64 ctx[] = {(u64)rq, (u64)(unsigned int)error, bytes};
 
 	on_rq_complete(ctx);
 }
@@ -283,14 +319,16 @@ static void completion_is_over(void)
  * added to @ret_hist if that is not NULL. */
 static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
 {
-	struct kmap *cells = map_of(&slot_cells), *hashes[] = { map_of(&op_rows_even), map_of(&op_rows_odd) };
+	struct kmap *cells = map_of(&slot_cells),
+		    *hashes[] = {map_of(&op_rows_even), map_of(&op_rows_odd)};
 	struct op_sums all = {}, *s;
 	const struct op_key *key;
 	struct op_cell *cell;
 	struct entry *e;
 
 	for (u32 i = 0; i < cells->max; i++) {
-		if (WHAT_OP(live.rows[i % ROW_SLOTS].what) != kind || live.rows[i % ROW_SLOTS].what & ROW_REQUESTS)
+		if (WHAT_OP(live.rows[i % ROW_SLOTS].what) != kind ||
+		    live.rows[i % ROW_SLOTS].what & ROW_REQUESTS)
 			continue;
 		cell = (struct op_cell *)cells->array + i;
 		s = &cell->sums;
@@ -321,7 +359,8 @@ static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
 /* The same of requests on @dev. */
 static struct rq_sums requests_counted(u32 dev, u32 op)
 {
-	struct kmap *cells = map_of(&slot_rq_cells), *hashes[] = { map_of(&rq_rows_even), map_of(&rq_rows_odd) };
+	struct kmap *cells = map_of(&slot_rq_cells),
+		    *hashes[] = {map_of(&rq_rows_even), map_of(&rq_rows_odd)};
 	struct rq_sums all = {}, *s;
 	const struct rq_key *key;
 	struct entry *e;
