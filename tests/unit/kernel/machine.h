@@ -40,6 +40,7 @@ struct kfile {
 	struct file_operations fop;
 	struct address_space mapping;
 	struct dentry dentry, root;
+	struct mount mount;
 };
 
 struct kdisk {
@@ -50,6 +51,11 @@ struct kdisk {
 };
 
 static struct ktask idle[CPUS];
+
+/* The root directory, of all threads, in which all file systems are mounted on "mnt". */
+static struct dentry root_dentry, mnt_dentry;
+static struct mount root_mount;
+static struct fs_struct root_fs;
 
 /* Some are read-only data of the programs, which user space fills in. */
 static void data_set(const volatile void *at, const void *from, size_t len)
@@ -133,6 +139,10 @@ static void machine_start(void)
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_hists, SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
+	root_dentry = (struct dentry){.d_parent = &root_dentry};
+	mnt_dentry = (struct dentry){.d_parent = &root_dentry, .d_name.name = (const u8 *)"mnt"};
+	root_mount = (struct mount){&root_mount, NULL, {&root_dentry}, (void *)0x5000};
+	root_fs.root = (struct path){&root_mount.mnt, &root_dentry};
 	machine.now = 1000000;
 	live.since_ns = machine.now;
 	for (int i = 0; i < CPUS; i++)
@@ -145,7 +155,7 @@ static void tick(u64 ns)
 	machine.now += ns;
 }
 
-/* A file of 2 ^ 40 bytes on a file system of its own; mode: S_IFREG ... */
+/* A file, /mnt/file, on a file system of its own; mode: S_IFREG ... */
 static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mode)
 {
 	*f = (struct kfile){.sb = {.s_dev = dev, .s_type = &f->type}, .type = {.name = fs}};
@@ -155,10 +165,12 @@ static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mod
 	f->f = (struct file){.f_op = &f->fop, .f_inode = &f->inode};
 	f->fop = (struct file_operations){(void *)0x10000, (void *)0x20000, (void *)0x30000,
 					  (void *)0x40000};
-	f->dentry.d_inode = &f->inode;
-	f->dentry.d_parent = &f->root;
-	f->root.d_parent = &f->root;
-	f->f.f_path.dentry = &f->dentry;
+	f->root = (struct dentry){.d_parent = &f->root};
+	f->dentry = (struct dentry){
+		.d_inode = &f->inode, .d_parent = &f->root, .d_name.name = (const u8 *)"file"};
+	f->dentry.d_hash.pprev = (void *)0x6000; /* it is not deleted */
+	f->mount = (struct mount){&root_mount, &mnt_dentry, {&f->root}, (void *)0x5000};
+	f->f.f_path = (struct path){&f->mount.mnt, &f->dentry};
 }
 
 /* Descriptor n is @files[n]. */
@@ -170,6 +182,7 @@ static void task_init(struct ktask *t, u32 tgid, u32 pid, const char *comm, u32 
 				  .start_time = 1,
 				  .group_leader = &t->t}};
 	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
+	t->t.fs = &root_fs;
 	t->t.files = &t->files;
 	t->files.fdt = &t->fdt;
 	t->fdt = (struct fdtable){.max_fds = 8, .fd = t->fd};

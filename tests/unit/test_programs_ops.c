@@ -1,0 +1,1192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs of src/bpf on operations: which calls are some, whose they are and on what, in which
+ * row they are counted and what is sent of them. In a machine that is made up; see
+ * kernel/machine.h.
+ */
+#include "kernel/machine.h"
+
+enum { EXT4_DEV = 8 << MINOR_BITS | 1, XFS_DEV = 8 << MINOR_BITS | 17 };
+
+static struct kfile ext4, xfs, pipe_end, directory, disk_file;
+static struct ktask alice, bob;
+
+static int start(void **state)
+{
+	(void)state;
+	machine_start();
+	file_init(&ext4, "ext4", EXT4_DEV, 23, S_IFREG | 0644);
+	file_init(&xfs, "xfs", XFS_DEV, 29, S_IFREG);
+	file_init(&pipe_end, "pipefs", 12, 31, 0010000);
+	file_init(&directory, "ext4", EXT4_DEV, 37, S_IFDIR);
+	file_init(&disk_file, "devtmpfs", 5, 41, S_IFBLK);
+	disk_file.inode.i_rdev = XFS_DEV;
+	task_init(&alice, 1100, 1101, "alice", 0);
+	task_init(&bob, 1200, 1203, "bob", 0);
+	for (struct ktask *t = &alice; t; t = t == &alice ? &bob : NULL) {
+		t->fd[2] = &ext4.f;
+		t->fd[3] = &xfs.f;
+		t->fd[4] = &pipe_end.f;
+		t->fd[5] = &directory.f;
+		t->fd[6] = &disk_file.f;
+	}
+	cpu_is(1, &alice);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	maps_free();
+	messages_free();
+	return 0;
+}
+
+static struct kfile *file_of(u32 fd)
+{
+	return (struct kfile *)machine.current->fd[fd];
+}
+
+/* Current reads or writes @fd in @ns, of which a third each in the call, the VFS and the file
+ * system. */
+static void call_through(u32 kind, u32 fd, u64 ns, long ret)
+{
+	sys_enter(kind == OP_READ ? NR_READ : NR_WRITE, fd, 0, 4096, 0);
+	tick(ns / 6);
+	vfs_in(kind, file_of(fd));
+	tick(ns / 6);
+	fs_in(kind, file_of(fd));
+	tick(ns / 3);
+	fs_out(kind, ret);
+	tick(ns / 6);
+	vfs_out(kind, ret);
+	tick(ns / 6);
+	sys_exit(ret);
+}
+
+static void call_simply(u64 nr, u64 fd, u64 ns, long ret)
+{
+	sys_enter(nr, fd, 0, 0, 0);
+	tick(ns);
+	sys_exit(ret);
+}
+
+static u64 counted(u32 kind)
+{
+	return ops_counted(kind, NULL).count;
+}
+
+/* How many operations are in the row with this key, in the hash. */
+static u64 counted_by(u32 kind, u64 first, u64 second)
+{
+	const struct op_key *key;
+	struct entry *e;
+	u64 n = 0;
+
+	for (e = map_of(&op_rows_even)->entries; e; e = e->hh.next) {
+		key = (const void *)e->key;
+		if (key->op == kind && key->by[0] == first && key->by[1] == second)
+			n += ((struct op_sums *)e->value)->count;
+	}
+	return n;
+}
+
+static void test_cached_read(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	call_through(OP_READ, 2, 6000, 4096);
+	call_through(OP_READ, 2, 600, -5);
+	call_through(OP_WRITE, 2, 6000, 11);
+	s = ops_counted(OP_READ, NULL);
+	assert_int_equal(s.count, 2);
+	assert_int_equal(s.errors, 1);
+	assert_int_equal(s.bytes, 4096);
+	assert_int_equal(s.total_ns, 6600);
+	assert_int_equal(s.max_ns, 6000);
+	assert_int_equal(s.strata[ST_SYSCALL], 2200);
+	assert_int_equal(s.strata[ST_VFS], 2200);
+	assert_int_equal(s.strata[ST_FS], 2200);
+	assert_int_equal(s.device_bytes, 0);
+	assert_int_equal(counted(OP_WRITE), 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* The functions of another file system, or none at all, are probed. */
+static void test_layers_that_are_not_probed(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sys_enter(NR_READ, 2, 0, 0, 0);
+	tick(5);
+	vfs_in(OP_READ, &ext4);
+	tick(7);
+	vfs_out(OP_READ, 0);
+	tick(11);
+	sys_exit(0);
+	s = ops_counted(OP_READ, NULL);
+	assert_int_equal(s.strata[ST_SYSCALL], 16);
+	assert_int_equal(s.strata[ST_VFS], 7);
+	assert_int_equal(s.strata[ST_FS], 0);
+	call_simply(NR_READ, 2, 13, 0);
+	s = ops_counted(OP_READ, NULL);
+	assert_int_equal(s.strata[ST_SYSCALL], 29);
+	assert_int_equal(s.count, 2);
+}
+
+/* Calls within calls: only the outermost of a layer counts, whatever is called in what. */
+static void test_layers_within_layers(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sys_enter(NR_WRITE, 2, 0, 0, 0);
+	tick(1);
+	vfs_in(OP_WRITE, &ext4);
+	tick(2);
+	fs_in(OP_WRITE, &ext4);
+	tick(4);
+	vfs_in(OP_FSYNC, &ext4); /* O_SYNC */
+	tick(8);
+	fs_in(OP_FSYNC, &ext4);
+	tick(16);
+	fs_out(OP_FSYNC, 0);
+	tick(32);
+	vfs_out(OP_FSYNC, 0);
+	tick(64);
+	fs_out(OP_WRITE, 0);
+	tick(128);
+	fs_in(OP_WRITE, &ext4); /* a second time */
+	tick(256);
+	fs_out(OP_WRITE, 0);
+	tick(512);
+	vfs_out(OP_WRITE, 0);
+	tick(1024);
+	vfs_in(OP_WRITE, &ext4);
+	tick(2048);
+	vfs_out(OP_WRITE, 0);
+	sys_exit(0);
+	s = ops_counted(OP_WRITE, NULL);
+	assert_int_equal(s.strata[ST_SYSCALL], 1 + 1024);
+	assert_int_equal(s.strata[ST_VFS], 2 + 128 + 512 + 2048);
+	assert_int_equal(s.strata[ST_FS], 4 + 8 + 16 + 32 + 64 + 256);
+	assert_int_equal(s.total_ns, 4095);
+	assert_int_equal(s.count, 1);
+}
+
+/* A file system's function without a VFS function around it. */
+static void test_file_system_alone(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	tick(3);
+	fs_in(OP_FSYNC, &ext4);
+	tick(5);
+	fs_out(OP_FSYNC, 0);
+	tick(7);
+	sys_exit(0);
+	s = ops_counted(OP_FSYNC, NULL);
+	assert_int_equal(s.strata[ST_SYSCALL], 10);
+	assert_int_equal(s.strata[ST_FS], 5);
+}
+
+/* Returns whose entry was not seen, and the other way round. */
+static void test_missed_functions(void **state)
+{
+	(void)state;
+	conf.misses_counted = 0;
+	sys_enter(NR_READ, 2, 0, 0, 0);
+	vfs_in(OP_READ, &ext4);
+	fs_in(OP_READ, &ext4);
+	tick(10);
+	vfs_out(OP_READ, 0);
+	tick(10);
+	sys_exit(0);
+	assert_int_equal(live.returns_missed, 1);
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	vfs_out(OP_FSYNC, 0);
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	assert_int_equal(live.returns_missed, 1);
+	conf.misses_counted = 1;
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	fs_out(OP_FSYNC, 0);
+	vfs_in(OP_FSYNC, &ext4);
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	assert_int_equal(live.returns_missed, 1);
+	assert_int_equal(counted(OP_FSYNC), 2);
+}
+
+/* The clock of NMIs may step back: then nothing is negative. */
+static void test_clock_steps_back(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sys_enter(NR_READ, 2, 0, 0, 0);
+	tick(100);
+	vfs_in(OP_READ, &ext4);
+	machine.now -= 30;
+	fs_in(OP_READ, &ext4);
+	tick(50);
+	fs_out(OP_READ, 0);
+	vfs_out(OP_READ, 0);
+	sys_exit(0);
+	s = ops_counted(OP_READ, NULL);
+	assert_int_equal(s.total_ns, 120);
+	assert_int_equal(s.strata[ST_SYSCALL], 100);
+	assert_int_equal(s.strata[ST_VFS], 0);
+	assert_int_equal(s.strata[ST_FS], 20);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	machine.now -= 10;
+	sys_exit(0);
+	assert_int_equal(ops_counted(OP_META, NULL).total_ns, 0);
+}
+
+/* What is on a pipe is no storage; with all_files everything is traced. */
+static void test_which_files(void **state)
+{
+	(void)state;
+	call_through(OP_READ, 4, 60, 1);
+	call_simply(NR_FSYNC, 4, 60, 0);
+	call_simply(NR_OPEN, 0, 60, 4);
+	call_simply(NR_READ, 4, 60, 0); /* never came to vfs_read() */
+	for (u32 kind = OP_READ; kind < OP_N; kind++)
+		assert_int_equal(counted(kind), 0);
+	call_simply(NR_FSYNC, 5, 60, 0);
+	call_simply(NR_FSYNC, 6, 60, 0);
+	call_simply(NR_OPEN, 0, 60, 2);
+	call_simply(NR_OPEN, 0, 60, -2);
+	call_simply(NR_READ, 7, 60, -9); /* no such descriptor */
+	call_simply(NR_READ, 8, 60, -9);
+	call_simply(NR_STAT, 0, 60, 0);
+	assert_int_equal(counted(OP_FSYNC), 2);
+	assert_int_equal(counted(OP_OPEN), 2);
+	assert_int_equal(counted(OP_READ), 2);
+	assert_int_equal(counted(OP_META), 1);
+	conf.all_files = 1;
+	call_through(OP_READ, 4, 60, 1);
+	call_simply(NR_FSYNC, 4, 60, 0);
+	assert_int_equal(counted(OP_READ), 3);
+	assert_int_equal(counted(OP_FSYNC), 3);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* By descriptor of the second argument, and splice's: whichever of two is no pipe. */
+static void test_which_argument(void **state)
+{
+	unsigned short made[CALL_MAX] = {
+		[5] = CALL_DESC(OP_COPY, FILE_ARG1), [6] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2)};
+
+	(void)state;
+	data_set(calls, made, sizeof(made));
+	conf.by = BY_FILE;
+	conf.row_slots = 0;
+	conf.file_details = 1;
+	sys_enter(5, 2, 3, 4, 0);
+	sys_exit(7);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 1);
+	sys_enter(6, 2, 0, 3, 0);
+	sys_exit(7);
+	assert_int_equal(counted_by(OP_COPY, EXT4_DEV, 23), 1);
+	sys_enter(6, 4, 0, 3, 0);
+	sys_exit(7);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 2);
+	sys_enter(6, 7, 0, 3, 0);
+	sys_exit(7);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 3);
+	sys_enter(6, 4, 0, 4, 0);
+	sys_exit(7);
+	assert_int_equal(counted(OP_COPY), 4);
+	assert_int_equal(ops_counted(OP_COPY, NULL).bytes, 28);
+}
+
+/* Calls of 32-bit programs have numbers and registers of their own. */
+static void test_compat_calls(void **state)
+{
+	unsigned short made[CALL_MAX] = {
+		[9] = CALL_DESC(OP_COPY, FILE_ARG1) << 8, [10] = CALL_DESC(OP_FSYNC, FILE_ARG0)};
+
+	(void)state;
+	data_set(calls, made, sizeof(made));
+	conf.by = BY_FILE;
+	conf.row_slots = 0;
+	conf.file_details = 1;
+	call_simply(9, 2, 10, 0);
+	assert_int_equal(counted(OP_COPY), 0);
+	alice.t.thread_info.status = COMPAT_BIT;
+	machine.current->regs = (struct pt_regs){.cx = 3, .si = 2, .orig_ax = 9};
+	u64 ctx[] = {(u64)&machine.current->regs, 9};
+	on_sys_enter(ctx);
+	sys_exit(5);
+	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 1);
+	call_simply(10, 2, 10, 0);
+	assert_int_equal(counted(OP_FSYNC), 0);
+	call_simply(CALL_MAX + 9, 2, 10, 0); /* no such call */
+	assert_int_equal(counted(OP_COPY), 1);
+}
+
+/* Each key of --by keeps two of whatever it is about apart. */
+static void by(enum by_key key, u64 a, u64 a2, u64 b, u64 b2)
+{
+	start(NULL);
+	conf.by = key;
+	conf.row_slots = 0;
+	conf.file_details = 1;
+	conf.op_extras = 1;
+	for (int i = 0; i < 5; i++) {
+		cpu_is(0, i < 3 ? &alice : &bob);
+		call_through(OP_READ, i < 3 ? 2 : 3, 600, 100);
+	}
+	assert_int_equal(counted_by(OP_READ, a, a2), 3);
+	assert_int_equal(counted_by(OP_READ, b, b2), 2);
+	assert_int_equal(counted(OP_READ), 5);
+}
+
+static void test_by(void **state)
+{
+	u64 comms[2][2] = {};
+
+	(void)state;
+	memcpy(comms[0], "alice", 5);
+	memcpy(comms[1], "bob", 3);
+	by(BY_PID, 1100, 0, 1200, 0);
+	assert_string_equal(
+		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){1100}))->comm,
+		"alice");
+	by(BY_TID, 1101, 0, 1203, 0);
+	assert_string_equal(
+		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){1203}))->comm,
+		"bob");
+	by(BY_TASK, 1100ULL << 32 | 1101, 0, 1200ULL << 32 | 1203, 0);
+	assert_int_equal(((struct task_name *)bpf_map_lookup_elem(&task_names_even,
+								  &(u64){1200ULL << 32 | 1203}))
+				 ->cgroup,
+			 8200);
+	by(BY_COMM, comms[0][0], comms[0][1], comms[1][0], comms[1][1]);
+	by(BY_CGROUP, 8100, 0, 8200, 0);
+	by(BY_DEV, EXT4_DEV, 0, XFS_DEV, 0);
+	by(BY_FILE, EXT4_DEV, 23, XFS_DEV, 29);
+}
+
+/* Of a process the name is its first thread's. */
+static void test_by_pid_names_the_process(void **state)
+{
+	struct task_name *n;
+
+	(void)state;
+	conf.by = BY_PID;
+	conf.row_slots = 0;
+	bob.t.group_leader = &alice.t;
+	cpu_is(0, &bob);
+	call_through(OP_READ, 2, 60, 1);
+	n = bpf_map_lookup_elem(&task_names_even, &(u64){1200});
+	assert_non_null(n);
+	assert_string_equal(n->comm, "alice");
+}
+
+/* Generations, block devices as files, and the device by which a file is known. */
+static void test_by_file_identity(void **state)
+{
+	(void)state;
+	conf.by = BY_FILE;
+	conf.row_slots = 0;
+	conf.file_details = 1;
+	ext4.inode.i_generation = 77;
+	call_through(OP_READ, 2, 60, 1);
+	ext4.inode.i_generation = 78;
+	call_through(OP_READ, 2, 60, 1);
+	call_through(OP_READ, 6, 60, 1);
+	assert_int_equal(counted_by(OP_READ, 77ULL << 32 | EXT4_DEV, 23), 1);
+	assert_int_equal(counted_by(OP_READ, 78ULL << 32 | EXT4_DEV, 23), 1);
+	assert_int_equal(counted_by(OP_READ, 1ULL << 31 | XFS_DEV, 41), 1);
+}
+
+/* --by cache, and what is direct. */
+static void test_by_cache(void **state)
+{
+	const struct op_key *key;
+	struct entry *e;
+	u64 direct = 0, hit = 0, none = 0;
+
+	(void)state;
+	conf.by = BY_CACHE;
+	conf.row_slots = 0;
+	conf.file_details = 1;
+	conf.op_extras = 1;
+	call_through(OP_READ, 2, 60, 1);
+	call_through(OP_WRITE, 2, 60, 1);
+	call_simply(NR_FSYNC, 2, 60, 0);
+	ext4.f.f_flags = O_DIRECT;
+	call_through(OP_READ, 2, 60, 1);
+	call_through(OP_READ, 2, 60, 1);
+	call_through(OP_WRITE, 2, 60, 1);
+	for (e = map_of(&op_rows_even)->entries; e; e = e->hh.next) {
+		key = (const void *)e->key;
+		none += key->cache == CACHE_NONE ? ((struct op_sums *)e->value)->count : 0;
+		hit += key->cache == CACHE_HIT ? ((struct op_sums *)e->value)->count : 0;
+		direct += key->cache == CACHE_DIRECT ? ((struct op_sums *)e->value)->count : 0;
+	}
+	assert_int_equal(none, 1);
+	assert_int_equal(hit, 2);
+	assert_int_equal(direct, 3);
+}
+
+/* -T syscall, and the calls of kind meta with -v: a row for each call. */
+static void test_rows_by_call(void **state)
+{
+	const struct op_key *key;
+	u64 stat = 0, other = 0;
+	struct entry *e;
+
+	(void)state;
+	conf.call_noted = conf.op_extras = conf.meta_calls = 1;
+	conf.row_slots = 0;
+	call_simply(NR_STAT, 0, 5, 0);
+	call_through(OP_READ, 2, 60, 1);
+	for (e = map_of(&op_rows_even)->entries; e; e = e->hh.next) {
+		key = (const void *)e->key;
+		stat += key->call == NR_STAT && key->op == OP_META;
+		other += key->call != 0 && key->op != OP_META;
+	}
+	assert_int_equal(stat, 1);
+	assert_int_equal(other, 0);
+	conf.meta_calls = 0;
+	conf.layer = LAYER_SYSCALL;
+	call_simply(NR_FSYNC, 2, 5, 0);
+	call_simply(NR_FSYNC, 2, 5, 0);
+	for (e = map_of(&op_rows_even)->entries; e; e = e->hh.next) {
+		key = (const void *)e->key;
+		other += key->call == NR_FSYNC ? ((struct op_sums *)e->value)->count : 0;
+	}
+	assert_int_equal(other, 2);
+	assert_int_equal(ops_counted(OP_FSYNC, NULL).total_ns, 10);
+	assert_int_equal(ops_counted(OP_FSYNC, NULL).strata[ST_SYSCALL], 0);
+}
+
+static void test_min(void **state)
+{
+	(void)state;
+	conf.op_extras = 1;
+	conf.min_ns = 600;
+	call_through(OP_READ, 2, 594, 1);
+	call_through(OP_READ, 2, 600, 1);
+	call_through(OP_READ, 2, 606, 1);
+	assert_int_equal(counted(OP_READ), 2);
+}
+
+/* Filters by process: each one alone, who passes and who does not. */
+static void filtered(u64 alices, u64 bobs)
+{
+	struct ktask *both[] = {&alice, &bob};
+	u64 before;
+
+	conf.process_filter = 1;
+	conf.thread_filter = conf.n_pids || conf.n_comms || conf.tracked;
+	for (int i = 0; i < 2; i++) {
+		cpu_is(0, both[i]);
+		before = counted(OP_READ);
+		call_through(OP_READ, 2, 60, 1);
+		call_simply(NR_FSYNC, 2, 60, 0);
+		assert_int_equal(counted(OP_READ) - before, i ? bobs : alices);
+	}
+	assert_int_equal(counted(OP_FSYNC), counted(OP_READ));
+	assert_int_equal(lost_all(), 0);
+}
+
+static void test_filter_pid(void **state)
+{
+	(void)state;
+	conf.n_pids = 2;
+	lists.pids[0] = 9;
+	lists.pids[1] = 1200;
+	filtered(0, 1);
+	lists.pids[1] = 1203; /* of the process, not of the thread */
+	filtered(0, 0);
+	conf.n_pids = 1;
+	lists.pids[0] = 1100;
+	lists.pids[1] = 1200;
+	filtered(1, 0);
+	conf.pidns_ino = 1; /* where every id is 1,000 less */
+	filtered(0, 0);
+	lists.pids[0] = 200;
+	filtered(0, 1);
+}
+
+static void test_filter_comm(void **state)
+{
+	struct ktask leader;
+
+	(void)state;
+	conf.n_comms = 1;
+	memcpy(lists.comms[0], "alice", 5);
+	filtered(1, 0);
+	memcpy(lists.comms[0], "alice\0\0\0x", 9);
+	filtered(0, 0);
+	memset(lists.comms[0], 0, 16);
+	memcpy(lists.comms[0], "alice", 5);
+	/* io_uring's threads have names of their own, but are their process's */
+	task_init(&leader, 1200, 1200, "alice", 0);
+	bob.t.group_leader = &leader.t;
+	filtered(1, 0);
+	bob.t.flags = PF_IO_WORKER;
+	filtered(1, 1);
+}
+
+static void test_filter_cgroup(void **state)
+{
+	(void)state;
+	conf.n_cgroups = 1;
+	lists.cgroups[0] = 8200;
+	filtered(0, 1);
+	lists.cgroups[0] = 1; /* one above */
+	filtered(1, 1);
+	lists.cgroups[0] = 2;
+	filtered(0, 0);
+	conf.n_cgroups = 2;
+	lists.cgroups[1] = 8100;
+	filtered(1, 0);
+	conf.n_pids = 1; /* both must pass */
+	lists.pids[0] = 1200;
+	filtered(0, 0);
+}
+
+static void fork_by(struct ktask *parent, struct ktask *child)
+{
+	u64 ctx[] = {(u64)parent, (u64)child};
+
+	cpu_is(0, parent);
+	on_fork(ctx);
+}
+
+static void exits(struct ktask *t)
+{
+	cpu_is(0, t);
+	EVENT(on_thread_exit, t);
+}
+
+/* Of the command and its descendants: those that the tool's child has, and their threads. */
+static void test_tracked(void **state)
+{
+	struct ktask tool, thread;
+
+	(void)state;
+	conf.tracked = 1;
+	task_init(&tool, TOOL, TOOL, "iostrata", 0);
+	task_init(&thread, 1100, 1107, "thread", 0);
+	filtered(0, 0);
+	alice.t.pid = 1100;
+	fork_by(&tool, &alice);
+	filtered(1, 0);
+	fork_by(&alice, &thread);
+	assert_int_equal(live.threads >> 48, 2);
+	bob.t.pid = 1200;
+	fork_by(&alice, &bob);
+	filtered(1, 1);
+	assert_int_equal(live.threads >> 48, 3);
+	tick(5 << THREAD_TIME_SHIFT);
+	exits(&thread);
+	exits(&bob);
+	assert_int_equal(live.threads >> 48, 1);
+	/* the id is used again, by a stranger's child */
+	task_init(&thread, 2000, 2000, "stranger", 0);
+	fork_by(&thread, &bob);
+	filtered(1, 0);
+	exits(&alice);
+	assert_int_equal(live.threads >> 48, 0);
+	assert_true(live.threads >= 15);
+	exits(&bob);
+	assert_int_equal(live.threads >> 48, 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A neighbour's bit is left alone, whatever is set and cleared. */
+static void test_tracked_bits(void **state)
+{
+	(void)state;
+	group_track(640, true);
+	group_track(641, true);
+	group_track(641, true);
+	group_track(703, true);
+	assert_true(group_tracked(640) && group_tracked(641) && group_tracked(703));
+	assert_false(group_tracked(642) || group_tracked(704) || group_tracked(639));
+	group_track(641, false);
+	group_track(641, false);
+	assert_true(group_tracked(640) && group_tracked(703) && !group_tracked(641));
+	assert_false(group_tracked(64 * 1024));
+	group_track(64 * 1024, true);
+}
+
+/* io_uring's threads end without having begun. */
+static void test_tracked_io_threads(void **state)
+{
+	struct ktask worker;
+
+	(void)state;
+	conf.tracked = 1;
+	group_track(1100, true);
+	task_init(&worker, 1100, 1109, "iou-wrk-1100", 0);
+	exits(&worker);
+	assert_int_equal(live.threads, 0);
+	task_init(&worker, 1100, 1109, "ioX-wrk-1100", 0);
+	tick(3 << THREAD_TIME_SHIFT);
+	exits(&worker);
+	assert_true(live.threads != 0);
+}
+
+static void test_the_tool_is_not_traced(void **state)
+{
+	(void)state;
+	conf.tool_tgid = 1100;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 0);
+	conf.pidns_ino = 1;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 1);
+	conf.tool_tgid = 200;
+	cpu_is(0, &bob);
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 1);
+}
+
+/* --file, with a directory, and -d. */
+static void test_filter_file(void **state)
+{
+	(void)state;
+	conf.file_filter = conf.file_details = conf.n_files = 1;
+	lists.files[0] = (struct filter_file){.ino = 23, .dev = EXT4_DEV};
+	call_through(OP_READ, 2, 60, 1);
+	call_through(OP_READ, 3, 60, 1);
+	call_simply(NR_READ, 7, 60, -9);
+	call_simply(NR_FSYNC, 3, 60, 0);
+	call_simply(NR_FSYNC, 7, 60, -9);
+	call_simply(NR_STAT, 0, 60, 0);
+	call_simply(NR_OPEN, 0, 60, -2);
+	assert_int_equal(counted(OP_READ), 1);
+	assert_int_equal(counted(OP_FSYNC) + counted(OP_META) + counted(OP_OPEN), 0);
+	lists.files[0].dev = XFS_DEV;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 1);
+	/* the directory above it, which is only looked for in has_dirs */
+	xfs.root.d_inode = &directory.inode;
+	lists.files[0] = (struct filter_file){.ino = 37, .dev = XFS_DEV, .is_dir = 1};
+	call_through(OP_READ, 3, 60, 1);
+	assert_int_equal(counted(OP_READ), 1);
+	conf.has_dirs = 1;
+	call_through(OP_READ, 3, 60, 1);
+	assert_int_equal(counted(OP_READ), 2);
+	lists.files[0].is_dir = 0;
+	call_through(OP_READ, 3, 60, 1);
+	assert_int_equal(counted(OP_READ), 2);
+	lists.files[0].is_dir = 1;
+	lists.files[0].ino = 38;
+	call_through(OP_READ, 3, 60, 1);
+	assert_int_equal(counted(OP_READ), 2);
+}
+
+static void test_filter_disk(void **state)
+{
+	(void)state;
+	conf.file_filter = conf.file_details = 1;
+	conf.n_devs = 2;
+	lists.devs[1] = XFS_DEV;
+	call_through(OP_READ, 2, 60, 1);
+	call_through(OP_READ, 3, 60, 1);
+	call_through(OP_READ, 6, 60, 1); /* the disk itself */
+	assert_int_equal(counted(OP_READ), 2);
+	conf.n_devs = 1;
+	call_through(OP_READ, 3, 60, 1);
+	assert_int_equal(counted(OP_READ), 2);
+}
+
+/* A call that began before the run, and one that begins twice. */
+static void test_unmatched(void **state)
+{
+	(void)state;
+	machine.current->regs.orig_ax = 13;
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 0); /* the call was none */
+	machine.current->regs.orig_ax = NR_FSYNC;
+	machine.current->regs.di = 2;
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	sys_exit(0); /* now it has a state */
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	cpu_is(0, &bob);
+	bob.t.start_time = live.since_ns;
+	bob.regs.orig_ax = NR_FSYNC;
+	bob.regs.di = 2;
+	sys_exit(0); /* it is younger: seccomp denied the call */
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	bob.t.start_time--;
+	bob.regs.di = 4; /* a pipe */
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
+	exits(&bob);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 2);
+	exits(&bob);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 2);
+	assert_int_equal(counted(OP_META), 0);
+}
+
+/* Filters hold for what is unmatched, too. */
+static void test_unmatched_filtered(void **state)
+{
+	(void)state;
+	machine.current->regs.orig_ax = NR_FSYNC;
+	machine.current->regs.di = 2;
+	conf.tracked = 1;
+	sys_exit(0);
+	conf.tracked = 0;
+	conf.process_filter = conf.n_pids = 1;
+	lists.pids[0] = 1200;
+	sys_exit(0);
+	conf.process_filter = conf.n_pids = 0;
+	conf.file_filter = conf.file_details = conf.n_devs = 1;
+	lists.devs[0] = XFS_DEV;
+	sys_exit(0);
+	conf.tool_tgid = 1100;
+	conf.file_filter = conf.n_devs = 0;
+	sys_exit(0);
+	assert_int_equal(lost_all(), 0);
+	conf.tool_tgid = TOOL;
+	machine.current->regs.orig_ax = NR_OPEN;
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+}
+
+/* A close of a file that is not traced gives its thread a state, so that its end is matched. */
+static void test_close(void **state)
+{
+	(void)state;
+	call_simply(NR_CLOSE, 2, 60, 0);
+	call_simply(NR_CLOSE, 4, 60, 0);
+	assert_int_equal(counted(OP_CLOSE), 1);
+	cpu_is(0, &bob);
+	sys_enter(NR_CLOSE, 4, 0, 0, 0);
+	bob.fd[4] = NULL;
+	sys_exit(0);
+	assert_int_equal(counted(OP_CLOSE), 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Calls are seen by perf's tracepoints on kernels whose others can be preempted. */
+static void test_perf_events(void **state)
+{
+	struct perf_sys_event enter = {.nr = NR_FSYNC}, leave = {.nr = NR_FSYNC, .ret = -5};
+
+	(void)state;
+	alice.regs = (struct pt_regs){.di = 2, .orig_ax = NR_FSYNC};
+	on_sys_enter_perf(&enter);
+	tick(17);
+	on_sys_exit_perf(&leave);
+	assert_int_equal(ops_counted(OP_FSYNC, NULL).total_ns, 17);
+	assert_int_equal(ops_counted(OP_FSYNC, NULL).errors, 1);
+	cpu_is(0, &bob);
+	bob.regs = (struct pt_regs){.di = 2};
+	on_sys_exit_perf(&leave);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	enter.nr = leave.nr = CALL_MAX;
+	on_sys_enter_perf(&enter);
+	assert_int_equal(counted(OP_FSYNC), 1);
+}
+
+/* Two threads whose addresses hash to the same slot: each has a state of its own. */
+static void test_slot_collision(void **state)
+{
+	static struct ktask many[3 * TASK_SLOTS];
+	struct ktask *a = &many[0], *b = NULL;
+
+	(void)state;
+	for (size_t i = 1; !b && i < 3 * TASK_SLOTS; i++)
+		if (task_slot((u64)&many[i]) == task_slot((u64)a))
+			b = &many[i];
+	assert_non_null(b);
+	task_init(a, 1, 11, "a", 0);
+	task_init(b, 1, 12, "b", 0);
+	conf.tool_tgid = 99;
+	a->fd[2] = b->fd[2] = &ext4.f;
+	cpu_is(0, a);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	tick(5);
+	cpu_is(1, b);
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	assert_int_equal(tasks[task_slot((u64)a)].collisions, 1);
+	tick(7);
+	cpu_is(0, a);
+	sys_exit(0);
+	cpu_is(1, b);
+	sys_exit(0);
+	assert_int_equal(ops_counted(OP_META, NULL).total_ns, 12);
+	assert_int_equal(ops_counted(OP_FSYNC, NULL).total_ns, 7);
+	assert_int_equal(tasks[task_slot((u64)a)].id, 1ULL << 32 | 11);
+	exits(b);
+	assert_int_equal(tasks[task_slot((u64)a)].collisions, 0);
+	assert_int_equal(map_count(&tasks_overflown), 0);
+	cpu_is(0, a);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	exits(b); /* has none any more */
+	assert_int_equal(tasks[task_slot((u64)a)].task, (u64)a);
+	exits(a);
+	assert_int_equal(map_count(&task_owners), 0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
+	/* the other may have the slot now */
+	cpu_is(0, b);
+	call_simply(NR_STAT, 0, 3, 0);
+	assert_int_equal(tasks[task_slot((u64)a)].task, (u64)b);
+}
+
+static void test_no_room_for_threads(void **state)
+{
+	struct ktask t;
+	u32 slot;
+
+	(void)state;
+	task_init(&t, 5, 5, "t", 0);
+	slot = task_slot((u64)&t);
+	bpf_map_update_elem(&task_owners, &slot, &slot, BPF_ANY);
+	map_of(&tasks_overflown)->refusals = 1;
+	cpu_is(0, &t);
+	call_simply(NR_STAT, 0, 3, 0);
+	assert_int_equal(counted(OP_META), 0);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	call_simply(NR_STAT, 0, 3, 0);
+	assert_int_equal(counted(OP_META), 1);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+}
+
+/* More rows than slots: what finds none is in the hash, and nothing is lost. */
+static void test_more_rows_than_slots(void **state)
+{
+	static struct kfile files[100];
+	struct op_sums s;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		file_init(&files[i], "fs", 100 + i, 5, S_IFREG);
+		alice.fd[2] = &files[i].f;
+		call_through(OP_READ, 2, 600, 10);
+		call_through(OP_READ, 2, 600, 10);
+	}
+	s = ops_counted(OP_READ, NULL);
+	assert_int_equal(s.count, 200);
+	assert_int_equal(s.total_ns, 200 * 600);
+	assert_true(map_count(&op_rows_even) > 30);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A row that does not fit is told. */
+static void test_no_room_for_rows(void **state)
+{
+	(void)state;
+	conf.row_slots = 0;
+	map_of(&op_rows_even)->refusals = 1;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 1);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+}
+
+/* User space is woken once when a hash has as many rows as it may have, in the epoch that is
+ * current. */
+static void test_drain_is_wanted(void **state)
+{
+	(void)state;
+	conf.row_slots = 0;
+	conf.op_rows_limit = 3;
+	for (u64 ns = 60; ns < 60 << 4; ns *= 2) {
+		call_through(OP_READ, 2, ns, 1);
+		assert_int_equal(live.drain_wanted, ns >= 240);
+	}
+	assert_int_equal(live.op_rows_made[0], 4);
+	assert_non_null(messages);
+	assert_null(messages->next);
+	assert_ptr_equal(messages->ring, &wakes);
+	live.epoch = 1;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(live.op_rows_made[1], 1);
+	assert_int_equal(map_count(&op_rows_odd), 1);
+	assert_int_equal(map_count(&op_rows_even), 4);
+}
+
+/* Both epochs have cells of their own, as has each CPU. */
+static void test_epochs(void **state)
+{
+	struct kmap *cells = map_of(&slot_cells);
+	u32 used = 0;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		live.epoch = i & 1;
+		cpu_is(i >> 1, &alice);
+		call_through(OP_READ, 2, 60, 1);
+	}
+	for (u32 i = 0; i < cells->max; i++)
+		used += ((struct op_cell *)cells->array)[i].sums.count;
+	assert_int_equal(used, 4);
+	for (u32 i = 0; i < cells->max; i++)
+		assert_true(((struct op_cell *)cells->array)[i].sums.count <= 1);
+}
+
+/* Machines of many CPUs have histograms apart from the sums. */
+static void test_histograms_apart(void **state)
+{
+	struct slot_hist *h = (void *)map_of(&slot_hists)->array;
+	u64 n = 0;
+
+	(void)state;
+	conf.hists_apart = 1;
+	call_through(OP_READ, 2, 600, 1);
+	for (u32 i = 0; i < map_of(&slot_hists)->max; i++)
+		n += h[i].n[hist_bucket(600)];
+	assert_int_equal(n, 1);
+	assert_int_equal(counted(OP_READ), 1);
+}
+
+/* File system types are known by name and functions, once each. */
+static void test_file_system_types(void **state)
+{
+	u32 n = 0;
+
+	(void)state;
+	call_through(OP_READ, 2, 60, 1);
+	call_through(OP_READ, 3, 60, 1);
+	call_simply(NR_FSYNC, 5, 60, 1);
+	call_through(OP_READ, 6, 60, 1);
+	for (u32 i = 0; i < FS_SLOTS; i++) {
+		volatile struct fs_entry *e = &live.fs_types[i];
+
+		if (!e->fs)
+			continue;
+		n++;
+		if (e->fs == (u64)&ext4.type) {
+			assert_string_equal((char *)e->name, "ext4");
+			assert_int_equal(e->read_iter, 0x10000);
+			assert_int_equal(e->write_iter, 0x20000);
+			assert_int_equal(e->fsync, 0x30000);
+			assert_int_equal(e->open, 0x40000);
+		}
+		if (e->fs == (u64)&directory.type)
+			assert_int_equal(e->read_iter,
+					 0); /* a directory's functions are no files' */
+	}
+	assert_int_equal(n, 3);
+}
+
+static void test_no_room_for_types(void **state)
+{
+	static struct kfile files[FS_SLOTS + 30];
+
+	(void)state;
+	for (int i = 0; i < FS_SLOTS + 30; i++) {
+		file_init(&files[i], "fs", 100 + i, 5, S_IFREG);
+		alice.fd[2] = &files[i].f;
+		call_through(OP_READ, 2, 600, 10);
+	}
+	assert_int_equal(counted(OP_READ), FS_SLOTS + 30);
+	assert_true(live.lost[LOST_MAP_FULL] > 0);
+}
+
+static const struct op_record *last_record(void)
+{
+	assert_non_null(messages);
+	assert_ptr_equal(messages->ring, &ring);
+	return (const void *)messages->data;
+}
+
+/* --slowest: what took longer than those that are kept is sent, with all that is known of it. */
+static void test_slow_records(void **state)
+{
+	unsigned short where[CALL_MAX] = {[NR_READ] = OFFSET_ARG3, [NR_WRITE] = OFFSET_POS};
+	const struct op_record *r;
+
+	(void)state;
+	data_set(call_offsets, where, sizeof(where));
+	conf.records = conf.call_noted = conf.file_details = 1;
+	live.slow_ns = 600;
+	call_through(OP_READ, 2, 600, 10);
+	assert_null(messages);
+	sys_enter(NR_READ, 2, 0, 4096, 8192);
+	vfs_in(OP_READ, &ext4);
+	tick(700);
+	vfs_out(OP_READ, 10);
+	sys_exit(4093);
+	r = last_record();
+	assert_int_equal(r->total_ns, 700);
+	assert_int_equal(r->start_ns, machine.now - 700);
+	assert_int_equal(r->strata[ST_VFS], 700);
+	assert_int_equal(r->fs, (u64)&ext4.type);
+	assert_int_equal(r->ino, 23);
+	assert_int_equal(r->dev, EXT4_DEV);
+	assert_int_equal(r->offset, 8192);
+	assert_int_equal(r->len, 4096);
+	assert_int_equal(r->ret, 4093);
+	assert_int_equal(r->pid, 1100);
+	assert_int_equal(r->tid, 1101);
+	assert_int_equal(r->cgroup, 8100);
+	assert_int_equal(r->call, NR_READ);
+	assert_int_equal(r->kind, OP_READ);
+	assert_int_equal(r->cache, CACHE_HIT);
+	assert_int_equal(r->requests, 0);
+	assert_int_equal(r->device_bytes, 0);
+	assert_int_equal(r->lock_ns, 0);
+	assert_string_equal(r->comm, "alice");
+	/* where it goes on, as the file's position tells when the file is known */
+	ext4.f.f_pos = 12345;
+	sys_enter(NR_WRITE, 2, 0, 17, 0);
+	ext4.f.f_pos = 23456;
+	vfs_in(OP_WRITE, &ext4);
+	tick(700);
+	sys_exit(17);
+	assert_int_equal(last_record()->offset, 23456);
+	assert_int_equal(last_record()->len, 17);
+	tick(700);
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	tick(700);
+	sys_exit(0);
+	assert_int_equal(last_record()->offset, OFFSET_UNKNOWN);
+	assert_int_equal(last_record()->len, ~0ULL);
+	assert_int_equal(lost_all(), 0);
+	ring_room = 0;
+	call_through(OP_READ, 2, 6000, 1);
+	assert_int_equal(live.lost[LOST_RING], 1);
+	assert_int_equal(counted(OP_READ), 3);
+}
+
+/* Only those on one file system, by its name. */
+static void test_slow_records_of_a_type(void **state)
+{
+	u64 name[2] = {};
+
+	(void)state;
+	conf.records = 1;
+	memcpy(name, "xfs", 3);
+	memcpy(conf.record_fs, name, sizeof(name));
+	call_through(OP_READ, 2, 600, 10);
+	call_through(OP_READ, 6, 600, 10);
+	call_simply(NR_STAT, 0, 600, 0);
+	assert_null(messages);
+	call_through(OP_READ, 3, 600, 10);
+	assert_int_equal(last_record()->ino, 0);
+	assert_null(messages->next);
+	memcpy(conf.record_fs, (u64[2]){FS_BDEV_NAME}, sizeof(name));
+	call_through(OP_READ, 6, 600, 10);
+	assert_non_null(messages->next);
+	call_through(OP_READ, 3, 600, 10);
+	assert_null(messages->next->next);
+}
+
+/* The longest wait for a lock, and who let go of it: what it did itself. */
+static void test_lock_holder(void **state)
+{
+	u64 lock[2] = {0x77, 0}, spin[2] = {0x99, LCB_F_SPIN};
+	const struct op_record *r;
+
+	(void)state;
+	conf.records = conf.call_noted = 1;
+	cpu_is(1, &bob);
+	sys_enter(NR_WRITE, 2, 0, 0, 0);
+	vfs_in(OP_WRITE, &ext4);
+	cpu_is(0, &alice);
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		on_lock_wanted(lock);
+		on_lock_wanted(spin);
+		switch_to(&idle[0], true);
+		tick(i == 1 ? 500 : 100);
+		cpu_is(1, i == 1 ? &bob : &idle[1]);
+		machine.level = i == 1 ? 0 : HARD_INTERRUPT & 0x10000;
+		wake(&alice);
+		machine.level = 0;
+		tick(3);
+		cpu_is(0, &idle[0]);
+		switch_to(&alice, false);
+		tick(2);
+		EVENT(on_lock_taken, 0x78); /* another */
+		EVENT(on_lock_taken, 0x77);
+	}
+	sys_exit(0);
+	r = last_record();
+	assert_int_equal(r->kind, OP_FSYNC);
+	assert_int_equal(r->strata[ST_LOCK], 700);
+	assert_int_equal(r->strata[ST_RUNQ], 9);
+	assert_int_equal(r->strata[ST_SYSCALL], 6);
+	assert_int_equal(r->lock_ns, 500);
+	assert_int_equal(r->lock_holder.pid, 1200);
+	assert_int_equal(r->lock_holder.tid, 1203);
+	assert_int_equal(r->lock_holder.op, OP_WRITE);
+	assert_int_equal(r->lock_holder.stratum, ST_VFS);
+	assert_string_equal(r->lock_holder.comm, "bob");
+	/* after the lock was taken, a sleep is for something else */
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	on_lock_wanted(lock);
+	EVENT(on_lock_taken, 0x77);
+	switch_to(&idle[0], true);
+	tick(100);
+	cpu_is(1, &bob);
+	wake(&alice);
+	cpu_is(0, &idle[0]);
+	switch_to(&alice, false);
+	sys_exit(0);
+	assert_int_equal(last_record()->strata[ST_LOCK], 0);
+	assert_int_equal(last_record()->strata[ST_SLEEP], 100);
+	assert_int_equal(last_record()->lock_ns, 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_cached_read),
+		TEST(test_layers_that_are_not_probed),
+		TEST(test_layers_within_layers),
+		TEST(test_file_system_alone),
+		TEST(test_missed_functions),
+		TEST(test_clock_steps_back),
+		TEST(test_which_files),
+		TEST(test_which_argument),
+		TEST(test_compat_calls),
+		TEST(test_by),
+		TEST(test_by_pid_names_the_process),
+		TEST(test_by_file_identity),
+		TEST(test_by_cache),
+		TEST(test_rows_by_call),
+		TEST(test_min),
+		TEST(test_filter_pid),
+		TEST(test_filter_comm),
+		TEST(test_filter_cgroup),
+		TEST(test_tracked),
+		TEST(test_tracked_bits),
+		TEST(test_tracked_io_threads),
+		TEST(test_the_tool_is_not_traced),
+		TEST(test_filter_file),
+		TEST(test_filter_disk),
+		TEST(test_unmatched),
+		TEST(test_unmatched_filtered),
+		TEST(test_close),
+		TEST(test_perf_events),
+		TEST(test_slot_collision),
+		TEST(test_no_room_for_threads),
+		TEST(test_more_rows_than_slots),
+		TEST(test_no_room_for_rows),
+		TEST(test_drain_is_wanted),
+		TEST(test_epochs),
+		TEST(test_histograms_apart),
+		TEST(test_file_system_types),
+		TEST(test_no_room_for_types),
+		TEST(test_slow_records),
+		TEST(test_slow_records_of_a_type),
+		TEST(test_lock_holder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs of src/bpf while a run is recorded: what is sent of operations and requests, and the
+ * names of files. In a machine that is made up; see kernel/machine.h.
+ */
+#include "kernel/machine.h"
+
+enum { EXT4_DEV = 8 << MINOR_BITS | 1, LANE = 8 };
+
+static struct kfile ext4, xfs, disk_file;
+static struct kdisk disk;
+static struct ktask alice;
+
+static int start(void **state)
+{
+	unsigned short where[CALL_MAX] = {
+		[NR_READ] = OFFSET_ARG3, [NR_WRITE] = OFFSET_POS, [72] = OFFSET_FLOCK};
+	unsigned short more[CALL_MAX];
+
+	(void)state;
+	machine_start();
+	memset((void *)lanes, 0, sizeof(lanes));
+	memcpy(more, (const void *)calls, sizeof(more));
+	more[72] = CALL_DESC(OP_HANDLE, FILE_ARG0);
+	data_set(calls, more, sizeof(more));
+	data_set(call_offsets, where, sizeof(where));
+	conf.sent_ops = conf.sent_requests = conf.issuers = conf.op_extras = conf.call_noted =
+		conf.file_details = 1;
+	conf.rings = 2;
+	conf.lane_mask = LANE - 1;
+	conf.lane_wake = 3;
+	map_add(&rings, sizeof(u32), sizeof(struct sent_ring *), MAX_RINGS, true);
+	map_add(&lane_ops, sizeof(u32), sizeof(struct sent_op), CPUS * LANE, true);
+	MAP_ARRAY(files_sent, FILES_SENT);
+	file_init(&ext4, "ext4", EXT4_DEV, 23, S_IFREG);
+	file_init(&xfs, "xfs", 77, 29, S_IFREG);
+	file_init(&disk_file, "devtmpfs", 5, 41, S_IFBLK);
+	disk_file.inode.i_rdev = 99;
+	disk_init(&disk, 8, 0, true);
+	task_init(&alice, 1100, 1101, "alice", 0);
+	alice.fd[2] = &ext4.f;
+	alice.fd[3] = &xfs.f;
+	alice.fd[6] = &disk_file.f;
+	cpu_is(1, &alice);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	maps_free();
+	messages_free();
+	return 0;
+}
+
+static void read_some(u32 fd, u64 ns, u64 offset, long ret)
+{
+	struct kfile *f = (struct kfile *)alice.fd[fd];
+
+	sys_enter(NR_READ, fd, 0, 4096, offset);
+	vfs_in(OP_READ, f);
+	fs_in(OP_READ, f);
+	tick(ns);
+	fs_out(OP_READ, ret);
+	vfs_out(OP_READ, ret);
+	sys_exit(ret);
+}
+
+static const struct sent_op *lane_record(u32 cpu, u32 i)
+{
+	return (struct sent_op *)map_of(&lane_ops)->array + cpu * LANE + i % LANE;
+}
+
+static u32 messages_of(const void *ring)
+{
+	u32 n = 0;
+
+	for (struct message *m = messages; m; m = m->next)
+		n += m->ring == ring;
+	return n;
+}
+
+/* The last of @ring. */
+static const void *last_of(const void *ring)
+{
+	for (struct message *m = messages; m; m = m->next)
+		if (m->ring == ring)
+			return m->data;
+	fail();
+	return NULL;
+}
+
+/* What waits for nothing goes by the lane of its CPU. */
+static void test_lane(void **state)
+{
+	const struct sent_op *s;
+
+	(void)state;
+	ext4.f.f_flags = 0102;
+	ext4.inode.i_generation = 5;
+	read_some(2, 100, 8192, 4093);
+	assert_int_equal(lanes[1].written, 1);
+	assert_int_equal(lanes[0].written, 0);
+	s = lane_record(1, 0);
+	assert_int_equal(s->what, SENT_OP);
+	assert_int_equal(s->kind, OP_READ);
+	assert_int_equal(s->cache, CACHE_HIT);
+	assert_true(s->fs >= SENT_FS_FIRST);
+	assert_int_equal(live.fs_types[s->fs - SENT_FS_FIRST].fs, (u64)&ext4.type);
+	assert_int_equal(s->call, NR_READ);
+	assert_int_equal(s->open_flags, 0102);
+	assert_int_equal(s->requests, 0);
+	assert_int_equal(s->fd, 2);
+	assert_int_equal(s->who.pid, 1100);
+	assert_int_equal(s->who.tid, 1101);
+	assert_int_equal(s->who.cgroup, 8100);
+	assert_string_equal(s->who.comm, "alice");
+	assert_int_equal(s->file.key, 5ULL << 32 | EXT4_DEV);
+	assert_int_equal(s->file.ino, 23);
+	assert_int_equal(s->start_ns, machine.now - 100);
+	assert_int_equal(s->offset, 8192);
+	assert_int_equal(s->len, 4096);
+	assert_int_equal(s->ret, 4093);
+	assert_int_equal(s->on_cpu[ST_FS], 100);
+	assert_int_equal(s->on_cpu[ST_SYSCALL] + s->on_cpu[ST_VFS], 0);
+	read_some(6, 10, 0, 1);
+	s = lane_record(1, 1);
+	assert_int_equal(s->fs, SENT_FS_BDEV);
+	assert_int_equal(s->file.key, 1ULL << 31 | 99);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sys_exit(-2);
+	s = lane_record(1, 2);
+	assert_int_equal(s->fs, SENT_FS_UNKNOWN);
+	assert_int_equal(s->file.ino, 0);
+	assert_int_equal(s->fd, -1);
+	assert_int_equal(s->offset, OFFSET_UNKNOWN);
+	assert_int_equal(s->len, ~0ULL);
+	assert_int_equal(s->ret, -2);
+	sys_enter(NR_OPEN, 0, 0, 0, 0);
+	sys_exit(3);
+	assert_int_equal(lane_record(1, 3)->fd, 3);
+	sys_enter(NR_OPEN, 0, 0, 0, 0);
+	sys_exit(-13);
+	assert_int_equal(lane_record(1, 4)->fd, -1);
+	assert_int_equal(ops_counted(OP_OPEN, NULL).count, 2);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A lane that is full leaves the rest to the ring, which may be full, too. User space is woken each
+ * fourth record. */
+static void test_lane_is_full(void **state)
+{
+	(void)state;
+	bpf_map_lookup_elem(&rings, &(u32){1});
+	for (int i = 0; i < LANE; i++)
+		read_some(2, 10, i, 1);
+	assert_int_equal(lanes[1].written, LANE);
+	assert_int_equal(lane_record(1, 7)->offset, 7);
+	read_some(2, 10, 8, 1);
+	assert_int_equal(lanes[1].written, LANE);
+	assert_int_equal(
+		((const struct sent_op *)last_of(bpf_map_lookup_elem(&rings, &(u32){1})))->offset,
+		8);
+	lanes[1].read = 1;
+	read_some(2, 10, 9, 1);
+	assert_int_equal(lanes[1].written, LANE + 1);
+	assert_int_equal(lane_record(1, 0)->offset, 9);
+	ring_room = 0;
+	read_some(2, 10, 10, 1);
+	assert_int_equal(live.lost[LOST_OPS], 1);
+	assert_int_equal(ops_counted(OP_READ, NULL).count, 11);
+}
+
+/* Without lanes, or where several write at a time, all go by the ring of their group of CPUs. */
+static void test_ring(void **state)
+{
+	void *even = NULL, *odd = NULL;
+
+	(void)state;
+	even = bpf_map_lookup_elem(&rings, &(u32){0});
+	odd = bpf_map_lookup_elem(&rings, &(u32){1});
+	conf.single_writer = 0;
+	read_some(2, 10, 1, 1);
+	cpu_is(2, &alice);
+	read_some(2, 10, 2, 1);
+	conf.single_writer = 1;
+	conf.lane_mask = 0;
+	cpu_is(3, &alice);
+	read_some(2, 10, 3, 1);
+	assert_int_equal(messages_of(odd), 2);
+	assert_int_equal(messages_of(even), 1);
+	assert_int_equal(((const struct sent_op *)last_of(even))->offset, 2);
+	assert_int_equal(((const struct sent_op *)last_of(odd))->offset, 3);
+	assert_int_equal(lanes[1].written + lanes[2].written + lanes[3].written, 0);
+}
+
+/* One that waited has its waits, and what it read. */
+static void test_waited(void **state)
+{
+	void *ring = NULL;
+	const struct sent_op_waited *w;
+	const struct sent_request *r;
+	struct blk_mq_ctx mq_ctx;
+	struct request rq;
+	struct bio bio;
+	u64 began;
+
+	(void)state;
+	ring = bpf_map_lookup_elem(&rings, &(u32){1});
+	began = machine.now;
+	sys_enter(NR_READ, 2, 0, 4096, 0);
+	vfs_in(OP_READ, &ext4);
+	fs_in(OP_READ, &ext4);
+	tick(3);
+	bio_init(&bio, &disk, REQ_OP_READ | 0x800, 1234, 4096);
+	EVENT(on_bio_queue, &bio);
+	tick(5);
+	request_init(&rq, &mq_ctx, &disk, &bio);
+	EVENT(on_getrq, &bio);
+	switch_to(&idle[1], true);
+	tick(7);
+	EVENT(on_rq_issue, &rq);
+	tick(11);
+	machine.level = 0x10000;
+	complete_bytes(&rq, 0, 4096);
+	wake(&alice);
+	completion_is_over();
+	machine.level = 0;
+	tick(13);
+	switch_to(&alice, false);
+	r = last_of(ring);
+	assert_int_equal(r->what, SENT_REQUEST);
+	assert_int_equal(r->op, RQ_READ);
+	assert_int_equal(r->flags, 0);
+	assert_int_equal(r->bio_based, 0);
+	assert_int_equal(r->dev, disk.dev);
+	assert_int_equal(r->cmd_flags, REQ_OP_READ | 0x800);
+	assert_int_equal(r->error, 0);
+	assert_int_equal(r->requeues + r->merges, 0);
+	assert_int_equal(r->sector, 1234);
+	assert_int_equal(r->bytes, 4096);
+	assert_int_equal(r->q, began + 3);
+	assert_int_equal(r->g, began + 8);
+	assert_int_equal(r->d, began + 15);
+	assert_int_equal(r->c, began + 26);
+	assert_int_equal(r->file.ino, 23);
+	assert_int_equal(r->file.key, EXT4_DEV);
+	assert_int_equal(r->who.pid, 1100);
+	assert_int_equal(r->who.tid, 1101);
+	assert_int_equal(r->who.cgroup, 8100);
+	assert_string_equal(r->who.comm, "alice");
+	fs_out(OP_READ, 4096);
+	vfs_out(OP_READ, 4096);
+	sys_exit(4096);
+	assert_int_equal(lanes[1].written, 0);
+	w = last_of(ring);
+	assert_int_equal(w->op.what, SENT_OP_WAITED);
+	assert_int_equal(w->op.requests, 1);
+	assert_int_equal(w->op.cache, CACHE_MISS);
+	assert_int_equal(w->device_bytes, 4096);
+	assert_int_equal(w->op.on_cpu[ST_FS], 8);
+	assert_int_equal(w->waits[ST_QUEUE - SENT_ON_CPU], 7);
+	assert_int_equal(w->waits[ST_DEVICE - SENT_ON_CPU], 11);
+	assert_int_equal(w->waits[ST_RUNQ - SENT_ON_CPU], 13);
+	assert_int_equal(w->waits[ST_SLEEP - SENT_ON_CPU], 0);
+	assert_int_equal(lost_all(), 0);
+	/* one that failed, of which the device is told */
+	bio_init(&bio, &disk, REQ_OP_WRITE, 5, 512);
+	EVENT(on_bio_queue, &bio);
+	request_init(&rq, &mq_ctx, &disk, &bio);
+	EVENT(on_getrq, &bio);
+	EVENT(on_rq_issue, &rq);
+	complete_bytes(&rq, -5, 512);
+	completion_is_over();
+	r = last_of(ring);
+	assert_int_equal(r->flags, SENT_FAILED | SENT_OUTSIDE);
+	assert_int_equal(r->error, -5);
+	assert_int_equal(r->op, RQ_WRITE);
+	ring_room = 0;
+	bio_init(&bio, &disk, REQ_OP_WRITE, 5, 512);
+	EVENT(on_bio_queue, &bio);
+	EVENT(on_rq_issue, &rq);
+	complete_bytes(&rq, 0, 512);
+	assert_int_equal(live.lost[LOST_REQUESTS], 1);
+}
+
+static const struct sent_file *last_name(void)
+{
+	return last_of(&sent_files);
+}
+
+/* A file's name is sent once; one that cannot be read is tried again. */
+static void test_names_once(void **state)
+{
+	const struct sent_file *s;
+
+	(void)state;
+	read_some(2, 10, 0, 1);
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 1);
+	s = last_name();
+	assert_int_equal(s->what, SENT_FILE);
+	assert_int_equal(s->id.ino, 23);
+	assert_int_equal(s->id.key, EXT4_DEV);
+	assert_memory_equal(s->name.names, "file\0mnt", 9);
+	assert_int_equal(s->name.len, 9);
+	assert_true(s->name.complete && !s->name.unmounted && !s->name.deleted && !s->name.unread);
+	read_some(3, 10, 0, 1);
+	assert_int_equal(last_name()->id.ino, 29);
+	read_some(2, 10, 0, 1);
+	read_some(3, 10, 0, 1);
+	cpu_is(0, &alice);
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 2);
+	ext4.inode.i_generation++;
+	ext4.dentry.d_inode = NULL;
+	read_some(2, 10, 0, 1);
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 4);
+	assert_true(last_name()->name.unread);
+	ext4.dentry.d_inode = &ext4.inode;
+	read_some(2, 10, 0, 1);
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 5);
+	assert_false(last_name()->name.unread);
+	conf.lane_mask = 0;
+	read_some(2, 10, 0, 1);
+	ext4.inode.i_generation++;
+	read_some(2, 10, 0, 1);
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 6);
+}
+
+/* A call that only changes a descriptor is sent, and counted nowhere. */
+static void test_handles(void **state)
+{
+	short type = 3;
+
+	(void)state;
+	sys_enter(72, 2, 4, 02000, 0); /* F_SETFL */
+	sys_exit(0);
+	assert_int_equal(lane_record(1, 0)->kind, OP_HANDLE);
+	assert_int_equal(lane_record(1, 0)->len, 4);
+	assert_int_equal(lane_record(1, 0)->offset, 02000);
+	sys_enter(72, 2, 6, (u64)&type, 0); /* F_SETLK */
+	sys_exit(0);
+	assert_int_equal(lane_record(1, 1)->len, 6);
+	assert_int_equal(lane_record(1, 1)->offset, 3);
+	sys_enter(72, 2, 7, 0, 0);
+	sys_exit(0);
+	assert_int_equal(lane_record(1, 2)->offset, OFFSET_UNKNOWN);
+	for (u64 cmd = 0; cmd < 40; cmd++) {
+		lanes[1].read = lanes[1].written;
+		sys_enter(72, 2, cmd, (u64)&type, 0);
+		sys_exit(0);
+		assert_int_equal(lane_record(1, lanes[1].written - 1)->offset == 3,
+				 (cmd >= 5 && cmd <= 7) || (cmd >= 12 && cmd <= 14) ||
+					 (cmd >= 36 && cmd <= 38));
+	}
+	assert_int_equal(ops_counted(OP_HANDLE, NULL).count, 0);
+	lanes[1].read = lanes[1].written - LANE;
+	ring_room = 0;
+	sys_enter(72, 2, 4, 02000, 0);
+	sys_exit(0);
+	assert_int_equal(live.lost[LOST_RING], 1);
+	assert_int_equal(live.lost[LOST_OPS], 0);
+}
+
+/* What is recorded need not be counted, too. */
+static void test_uncounted(void **state)
+{
+	(void)state;
+	conf.uncounted = 1;
+	read_some(2, 10, 0, 1);
+	assert_int_equal(lanes[1].written, 1);
+	assert_int_equal(ops_counted(OP_READ, NULL).count, 0);
+	conf.min_ns = 11;
+	read_some(2, 10, 0, 1);
+	assert_int_equal(lanes[1].written, 1);
+}
+
+/* Offsets: of the call, of the file's position when the file is known, or neither. */
+static void test_offsets(void **state)
+{
+	const struct sent_op *s;
+
+	(void)state;
+	ext4.f.f_pos = 111;
+	sys_enter(NR_WRITE, 2, 0, 17, 5);
+	ext4.f.f_pos = 222;
+	vfs_in(OP_WRITE, &ext4);
+	ext4.f.f_pos = 333;
+	vfs_out(OP_WRITE, 17);
+	sys_exit(17);
+	assert_int_equal(lane_record(1, 0)->offset, 222);
+	assert_int_equal(lane_record(1, 0)->len, 17);
+	sys_enter(NR_WRITE, 7, 0, 17, 5); /* no such descriptor */
+	sys_exit(-9);
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	assert_int_equal(s->fd, 7);
+	assert_int_equal(s->offset, OFFSET_UNKNOWN);
+	sys_enter(NR_FSYNC, 2, 0, 17, 5);
+	sys_exit(0);
+	assert_int_equal(lane_record(1, 1)->offset, OFFSET_UNKNOWN);
+	assert_int_equal(lane_record(1, 1)->len, ~0ULL);
+}
+
+/* The path as its user sees it: up to the root directory, a mount that nobody sees, or as far as
+ * the names fit. */
+static struct file_name named(void)
+{
+	struct file_info f = {.file = (u64)&ext4.f, .ino = 23};
+	struct file_name n;
+
+	memset(&n, 0xff, sizeof(n));
+	file_name_read(&n, &f);
+	return n;
+}
+
+static void test_paths(void **state)
+{
+	struct dentry chroot = {.d_parent = &ext4.root, .d_name.name = (const u8 *)"jail"};
+	static char is_long[200];
+	struct dentry deep[PATH_DEPTH + 3], above;
+	struct file_name n;
+
+	(void)state;
+	n = named();
+	assert_int_equal(n.len, 9);
+	assert_true(n.complete && !n.deleted && !n.unmounted && !n.unread);
+	ext4.dentry.d_hash.pprev = NULL;
+	assert_true(named().deleted);
+	ext4.dentry.d_hash.pprev = (void *)1;
+	/* below the process's own root directory */
+	ext4.dentry.d_parent = &chroot;
+	root_fs.root = (struct path){&ext4.mount.mnt, &chroot};
+	n = named();
+	assert_memory_equal(n.names, "file", 5);
+	assert_int_equal(n.len, 5);
+	assert_true(n.complete && !n.unmounted);
+	/* the root's own mount matters, not only its directory */
+	root_fs.root.mnt = &root_mount.mnt;
+	assert_int_equal(named().len, 14);
+	root_fs.root.dentry = &root_dentry;
+	n = named();
+	assert_memory_equal(n.names, "file\0jail\0mnt", 14);
+	/* detached, or a kernel's own mount */
+	ext4.mount.mnt_parent = &ext4.mount;
+	ext4.mount.mnt_ns = NULL;
+	n = named();
+	assert_int_equal(n.len, 10);
+	assert_true(n.complete && n.unmounted);
+	ext4.mount.mnt_ns = (void *)-22;
+	assert_true(named().unmounted);
+	ext4.mount.mnt_ns = (void *)0x5000; /* the root of a namespace */
+	assert_true(named().complete && !named().unmounted);
+	/* more names than fit */
+	memset(is_long, 'x', sizeof(is_long) - 1);
+	chroot.d_name.name = ext4.dentry.d_name.name = (const u8 *)is_long;
+	above = (struct dentry){.d_parent = &ext4.root, .d_name.name = (const u8 *)"above"};
+	chroot.d_parent = &above;
+	n = named();
+	assert_int_equal(n.len, 2 * sizeof(is_long));
+	assert_false(n.complete);
+	ext4.dentry.d_name.name = (const u8 *)"file";
+	/* more directories than are looked at */
+	for (int i = 0; i < PATH_DEPTH + 3; i++)
+		deep[i] = (struct dentry){.d_parent = &deep[i + 1], .d_name.name = (const u8 *)"d"};
+	deep[PATH_DEPTH + 2].d_parent = &ext4.root;
+	ext4.dentry.d_parent = &deep[0];
+	n = named();
+	assert_false(n.complete || n.unread);
+	assert_int_equal(n.len, 5 + 2 * (PATH_DEPTH - 1));
+	/* it was closed meanwhile, and is another */
+	ext4.inode.i_ino = 24;
+	n = named();
+	assert_true(n.unread);
+	assert_int_equal(n.len + n.complete + n.deleted, 0);
+}
+
+/* The root directory itself has no name, but is known. */
+static void test_path_of_the_root(void **state)
+{
+	struct file_name n;
+
+	(void)state;
+	ext4.f.f_path = (struct path){&root_mount.mnt, &root_dentry};
+	root_dentry.d_inode = &ext4.inode;
+	n = named();
+	assert_int_equal(n.len, 0);
+	assert_true(n.complete && !n.unread && !n.deleted);
+}
+
+/* --by file: each epoch has the names of its files, once. */
+static void test_names_of_rows(void **state)
+{
+	struct {
+		u64 key, ino;
+	} id = {EXT4_DEV, 23};
+	struct file_name *n;
+
+	(void)state;
+	conf.sent_ops = 0;
+	conf.by = BY_FILE;
+	conf.row_slots = 0;
+	ext4.dentry.d_inode = NULL;
+	read_some(2, 10, 0, 1);
+	n = bpf_map_lookup_elem(&file_names_even, &id);
+	assert_non_null(n);
+	assert_true(n->unread);
+	ext4.dentry.d_inode = &ext4.inode;
+	read_some(2, 1000, 0, 1);
+	assert_true(n->unread);
+	id.ino |= FILE_ID_AGAIN;
+	n = bpf_map_lookup_elem(&file_names_even, &id);
+	assert_non_null(n);
+	assert_memory_equal(n->names, "file\0mnt", 9);
+	assert_int_equal(map_count(&file_names_odd), 0);
+	live.epoch = 1;
+	read_some(2, 1000, 0, 1);
+	id.ino &= ~FILE_ID_AGAIN;
+	n = bpf_map_lookup_elem(&file_names_odd, &id);
+	assert_non_null(n);
+	assert_false(n->unread);
+	n->len = 0;
+	read_some(2, 100000, 0, 1);
+	assert_int_equal(n->len, 0); /* read once */
+	assert_int_equal(map_count(&file_names_odd), 1);
+	assert_int_equal(map_count(&file_names_even), 2);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_lane),          TEST(test_lane_is_full),
+		TEST(test_ring),          TEST(test_waited),
+		TEST(test_names_once),    TEST(test_handles),
+		TEST(test_uncounted),     TEST(test_offsets),
+		TEST(test_paths),         TEST(test_path_of_the_root),
+		TEST(test_names_of_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
