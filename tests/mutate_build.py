@@ -24,6 +24,7 @@ OUT = "build/mutate"
 BPF = {"trace": "src/bpf/trace.bpf.c", "trace_functions": "src/bpf/trace.bpf.c", "func": "src/bpf/func.bpf.c"}
 MAKE = ["make", "-s", f"O={OUT}", "OPT=-O1", "CFLAGS=-g0 -w"]
 SAN = ["make", "-s", "SAN=1"]
+PROGRAMS = "tests/unit/test_programs"	# unit tests that src/bpf is compiled into
 LEAST_S = 5		# that a test may take; else ten times what it takes without a mutant
 NOBODY = 65534
 
@@ -128,7 +129,7 @@ class Builder:
         for path in sorted((self.top / "tests/unit").glob("test_*.c")):
             source = str(path.relative_to(self.top))
             obj = self.object_of(source)
-            run([*self.cc, "-MMD", "-c", source, "-o", obj], self.tree)
+            run([*self.compiler(source), "-MMD", "-c", source, "-o", obj], self.tree)
             words = (self.tree / obj).with_suffix(".d").read_text().replace("\\\n", " ").split()
             self.needs[source] = {os.path.normpath(w) for w in words[1:]}
             exe, traced = self.link(obj, [], ["-Wl,-t"])
@@ -164,10 +165,13 @@ class Builder:
                 for s in users for n in self.needs[s] if n != file and n.startswith(("src/", "tests/"))}
         return [s for s in users if any(fits.get(n) for n in self.needs[s])]
 
+    def compiler(self, source: str) -> list[str]:
+        return [*self.cc, "-O0"] if source.startswith(PROGRAMS) else self.cc	# all of src/bpf: it is quicker
+
     def compile(self, source: str) -> bool:
         """Whether the object is another one than before; the new one is beside it."""
         obj = self.object_of(source)
-        run([*self.cc, "-c", source, "-o", f"{obj}.new"], self.tree)
+        run([*self.compiler(source), "-c", source, "-o", f"{obj}.new"], self.tree)
         return (self.tree / f"{obj}.new").read_bytes() != (self.tree / obj).read_bytes()
 
     def changed(self, one: Mutant, tests: bool) -> list[str]:
@@ -189,6 +193,16 @@ class Builder:
             why = test_fails([exe], self.tree, max(LEAST_S, 10 * self.seconds[test]))
             if why:
                 return why
+        return None
+
+    def programs_verdict(self, one: Mutant) -> str | None:
+        """What the unit tests say of @one, of src/bpf, which is in the tree: built one by one, since the first
+        that fails is enough."""
+        for test in sorted(self.seconds, key=lambda t: self.seconds[t]):
+            if one.file in self.needs[test] and self.compile(test):
+                why = self.unit_verdict([test])
+                if why:
+                    return why
         return None
 
     def sanitized_verdict(self, changed: list[str]) -> str | None:

@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs of src/bpf on what a thread waits for: who wakes it, and what is known of that. What
+ * the storm of test_programs.c does not come to, or does not tell apart. See kernel/machine.h.
+ */
+#include "kernel/machine.h"
+
+static struct ktask alice, kthread, deeper, bob;
+static struct kdisk disk;
+
+static int start(void **state)
+{
+	(void)state;
+	machine_start();
+	disk_init(&disk, 8, 0, true);
+	task_init(&alice, 1100, 1101, "alice", 0);
+	task_init(&bob, 1200, 1201, "bob", 0);
+	task_init(&kthread, 300, 300, "kthread", PF_KTHREAD);
+	task_init(&deeper, 301, 301, "deeper", PF_KTHREAD);
+	/* helpers are known from their first sleep on */
+	cpu_is(2, &kthread);
+	switch_to(&idle[2], true);
+	cpu_is(3, &deeper);
+	switch_to(&idle[3], true);
+	cpu_is(0, &alice);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	maps_free();
+	messages_free();
+	return 0;
+}
+
+static void sleeps(struct ktask *t, u32 cpu)
+{
+	cpu_is(cpu, t);
+	switch_to(&idle[cpu], true);
+}
+
+static void runs(struct ktask *t, u32 cpu)
+{
+	cpu_is(cpu, &idle[cpu]);
+	switch_to(t, false);
+}
+
+/* @by wakes @t, at @level of interrupts. */
+static void wakes_up(struct ktask *by, u32 cpu, struct ktask *t, u32 level)
+{
+	cpu_is(cpu, by);
+	machine.level = level;
+	wake(t);
+	machine.level = 0;
+}
+
+static struct op_sums ends(void)
+{
+	cpu_is(0, &alice);
+	sys_exit(0);
+	return ops_counted(OP_META, NULL);
+}
+
+struct io {
+	struct bio bio;
+	struct request rq;
+	struct blk_mq_ctx mq_ctx;
+};
+
+/* Current submits a request: Q, then G after 3 ns and D after 5 more. */
+static void submits(struct io *io, u32 op)
+{
+	bio_init(&io->bio, &disk, op, 8, 4096);
+	EVENT(on_bio_queue, &io->bio);
+	tick(3);
+	request_init(&io->rq, &io->mq_ctx, &disk, &io->bio);
+	EVENT(on_getrq, &io->bio);
+	tick(5);
+	EVENT(on_rq_issue, &io->rq);
+}
+
+/* It ends in an interrupt on @cpu, and with it its mark. */
+static void is_done(struct io *io, u32 cpu)
+{
+	cpu_is(cpu, &idle[cpu]);
+	machine.level = 0x10000;
+	complete_bytes(&io->rq, 0, 4096);
+	completion_is_over();
+	machine.level = 0;
+}
+
+static void assert_strata(const struct op_sums *s, u64 queue, u64 device, u64 complete, u64 runq,
+			  u64 helper, u64 sleep)
+{
+	assert_int_equal(s->strata[ST_QUEUE], queue);
+	assert_int_equal(s->strata[ST_DEVICE], device);
+	assert_int_equal(s->strata[ST_COMPLETE], complete);
+	assert_int_equal(s->strata[ST_RUNQ], runq);
+	assert_int_equal(s->strata[ST_HELPER], helper);
+	assert_int_equal(s->strata[ST_SLEEP], sleep);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Another thread wakes it when its own request is done: what comes after that is not explained. */
+static void test_own_request(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	submits(&io, REQ_OP_READ);
+	sleeps(&alice, 0);
+	tick(101);
+	is_done(&io, 1);
+	tick(23);
+	wakes_up(&bob, 1, &alice, 0);
+	tick(7);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 101, 0, 7, 0, 23);
+}
+
+/* One that was submitted before the operation began, or done before the sleep did, is not believed.
+ */
+static void test_request_of_before(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	submits(&io, REQ_OP_READ);
+	ends();
+	tick(1);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(101);
+	is_done(&io, 1);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	submits(&io, REQ_OP_READ);
+	is_done(&io, 1);
+	sleeps(&alice, 0);
+	tick(11);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 0, 0, 112);
+}
+
+/* One that another thread submitted is not its own, though that hashes to the same place. */
+static void test_request_of_another(void **state)
+{
+	struct ktask other;
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	task_init(&other, 9, 1101 + DONE_SLOTS, "other", 0);
+	cpu_is(1, &other);
+	tick(1);
+	submits(&io, REQ_OP_READ);
+	sleeps(&alice, 0);
+	tick(101);
+	is_done(&io, 1);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 0, 0, 101);
+}
+
+/* When its waking was not seen, its own request may still tell. */
+static void test_waking_not_seen(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	submits(&io, REQ_OP_READ);
+	sleeps(&alice, 0);
+	tick(101);
+	is_done(&io, 1);
+	tick(5);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 101, 0, 0, 0, 5);
+	/* nor is the waking of a sleep before believed for this one */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(3);
+	wakes_up(&bob, 1, &alice, 0);
+	tick(4);
+	runs(&alice, 0);
+	sleeps(&alice, 0);
+	tick(50);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_RUNQ], 4);
+	assert_int_equal(s.strata[ST_SLEEP], 5 + 3 + 50);
+}
+
+/* Woken while it was still on its CPU: the sleep is a wait for a CPU only. */
+static void test_woken_before_it_sleeps(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	tick(2);
+	wakes_up(&bob, 1, &alice, 0);
+	tick(3);
+	alice.state = 1;
+	sleeps(&alice, 0);
+	tick(17);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 17, 0, 0);
+	assert_int_equal(s.strata[ST_SYSCALL], 5);
+}
+
+/* A helper that is interrupted is not the waker; an idle thread is none that works for anybody. */
+static void test_interrupted_helper(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	tick(11);
+	wakes_up(&kthread, 2, &alice, 0x10000);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 0, 0, 11);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(13);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 0, 13, 11);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(17);
+	wakes_up(&idle[1], 1, &alice, 0x100);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 0, 13, 28);
+}
+
+/* A helper that waited for another helper, which waited for a request (a loop device on a journal).
+ */
+static void test_helper_of_a_helper(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	tick(11);
+	wakes_up(&kthread, 2, &deeper, 0);
+	sleeps(&kthread, 2);
+	runs(&deeper, 3);
+	tick(13);
+	submits(&io, REQ_OP_WRITE);
+	sleeps(&deeper, 3);
+	tick(101);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, 4096);
+	tick(2);
+	wake(&deeper);
+	completion_is_over();
+	machine.level = 0;
+	tick(5);
+	runs(&deeper, 3);
+	tick(7);
+	wakes_up(&deeper, 3, &kthread, 0);
+	tick(17);
+	runs(&kthread, 2);
+	tick(19);
+	wakes_up(&kthread, 2, &alice, 0);
+	tick(23);
+	runs(&alice, 0);
+	s = ends();
+	/* its own wait, for the other's request: Q to G 3, G to D 5, then D to C; what came after C
+	 * and before kthread's waking is complete */
+	assert_int_equal(s.strata[ST_TAG], 3);
+	assert_strata(&s, 5, 101, 2 + 5 + 7, 17 + 23, 11 + 13 + 19, 0);
+}
+
+/* The last eight waits of a helper are kept; what is older is the helper's. */
+static void test_many_waits_of_a_helper(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	for (int i = 0; i < HELPER_WAITS + 3; i++) {
+		cpu_is(2, &kthread);
+		submits(&io, REQ_OP_WRITE);
+		sleeps(&kthread, 2);
+		tick(100 + i);
+		cpu_is(1, &idle[1]);
+		machine.level = 0x10000;
+		complete_bytes(&io.rq, 0, 4096);
+		wake(&kthread);
+		completion_is_over();
+		machine.level = 0;
+		tick(1);
+		runs(&kthread, 2);
+	}
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	/* of the first three nothing is known: their 100 + 101 + 102 ns, and the 1 ns after each */
+	assert_strata(&s, 0, 103 + 104 + 105 + 106 + 107 + 108 + 109 + 110, 0, 8, 8 * 11 + 303 + 3,
+		      0);
+}
+
+/* What blk-throttle kept back is throttled, as far as that is known: until it was queued. */
+static void test_throttled_by_the_block_layer(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	conf.issuers = 1;
+	bio_init(&io.bio, &disk, REQ_OP_READ, 8, 4096);
+	EVENT(on_bio_throttled, &io.bio);
+	sleeps(&alice, 0);
+	tick(100);
+	task_init(&bob, 8, 8, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
+	strcpy(bob.queue, "kthrotld");
+	cpu_is(1, &bob);
+	submits(&io, REQ_OP_READ);
+	tick(30);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, 4096);
+	wake(&alice);
+	completion_is_over();
+	machine.level = 0;
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_THROTTLE], 100);
+	assert_int_equal(s.strata[ST_TAG], 3);
+	assert_strata(&s, 5, 30, 0, 0, 0, 0);
+	assert_int_equal(requests_counted(disk.dev, RQ_READ).device_ns, 30);
+}
+
+/* A helper that finds no room is told; one that exits gets none. */
+static void test_no_room_for_helpers(void **state)
+{
+	struct ktask late, exiting;
+
+	(void)state;
+	task_init(&late, 310, 310, "late", PF_KTHREAD);
+	task_init(&exiting, 311, 311, "exiting", PF_KTHREAD | PF_EXITING);
+	sleeps(&exiting, 1);
+	assert_int_equal(map_count(&helpers), 2);
+	map_of(&helpers)->refusals = 1;
+	sleeps(&late, 1);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	sleeps(&late, 1);
+	assert_int_equal(map_count(&helpers), 3);
+	cpu_is(1, &late);
+	EVENT(on_thread_exit, &late);
+	assert_int_equal(map_count(&helpers), 2);
+}
+
+/* --why: where it slept, if nothing else explains it. */
+static void test_why(void **state)
+{
+	const struct why_key *key;
+	struct why_sums *sums;
+	struct entry *e;
+
+	(void)state;
+	conf.why = 1;
+	alice.stack[0] = 0xa;
+	alice.stack[1] = 0xb;
+	for (int i = 0; i < 3; i++) {
+		sleeps(&alice, 0);
+		tick(10 + i);
+		wakes_up(&bob, 1, &alice, 0);
+		tick(5);
+		runs(&alice, 0);
+	}
+	alice.stack[1] = 0xc;
+	sleeps(&alice, 0);
+	tick(100);
+	wakes_up(&kthread, 2, &alice, 0); /* known: a helper */
+	runs(&alice, 0);
+	e = map_of(&why_rows_even)->entries;
+	assert_int_equal(map_count(&why_rows_even), 1);
+	key = (const void *)e->key;
+	sums = (void *)e->value;
+	assert_int_equal(key->at[0], 0xa);
+	assert_int_equal(key->at[1], 0xb);
+	assert_int_equal(key->op, OP_META);
+	assert_int_equal(sums->count, 3);
+	assert_int_equal(sums->total_ns, 33);
+	assert_int_equal(sums->max_ns, 12);
+	map_of(&why_rows_even)->refusals = 1;
+	sleeps(&alice, 0);
+	tick(1);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+}
+
+/* Without waits nothing of this is looked at. */
+static void test_without_waits(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	conf.waits = 0;
+	sleeps(&alice, 0);
+	wakes_up(&kthread, 2, &alice, 0);
+	tick(9);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_SLEEP], 9);
+	assert_int_equal(s.strata[ST_HELPER], 0);
+}
+
+/* The pause of balance_dirty_pages is one of its last arguments, by kernel; 0: it does not sleep.
+ */
+static void test_pause(void **state)
+{
+	u64 ctx[12] = {};
+	struct op_sums s;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		memset(ctx, 0, sizeof(ctx));
+		conf.arg_pause = i & 1 ? 10 : 6;
+		ctx[conf.arg_pause] = i < 2 ? 1 : 0;
+		ctx[16 - conf.arg_pause] = i < 2 ? 0 : 1;
+		cpu_is(0, &alice);
+		on_throttle(ctx);
+		sleeps(&alice, 0);
+		tick(100);
+		wakes_up(&bob, 1, &alice, 0);
+		runs(&alice, 0);
+	}
+	s = ends();
+	assert_int_equal(s.strata[ST_THROTTLE], 200);
+	assert_int_equal(s.strata[ST_SLEEP], 200);
+}
+
+/* A bio that has no request yet: its thread waits for a tag, unless it is a bio-based device's. */
+static void test_tag(void **state)
+{
+	struct op_sums s;
+	struct kdisk zram;
+	struct io io;
+
+	(void)state;
+	bio_init(&io.bio, &disk, REQ_OP_READ, 8, 4096);
+	EVENT(on_bio_queue, &io.bio);
+	sleeps(&alice, 0);
+	tick(41);
+	wakes_up(&bob, 1, &alice, 0);
+	tick(2);
+	runs(&alice, 0);
+	cpu_is(0, &alice);
+	EVENT(on_getrq, &io.bio);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	sleeps(&alice, 0); /* it has one: what it waits for now is not known */
+	tick(43);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 41);
+	assert_int_equal(s.strata[ST_RUNQ], 2);
+	assert_int_equal(s.strata[ST_SLEEP], 43);
+	disk_init(&zram, 252, 0, false);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	bio_init(&io.bio, &zram, REQ_OP_READ, 8, 4096);
+	EVENT(on_bio_queue, &io.bio);
+	sleeps(&alice, 0);
+	tick(47);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 41);
+	assert_int_equal(s.strata[ST_SLEEP], 90);
+}
+
+/* A helper that waits for a tag: its client does, too. */
+static void test_tag_of_a_helper(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	cpu_is(2, &kthread);
+	bio_init(&io.bio, &disk, REQ_OP_WRITE, 8, 4096);
+	EVENT(on_bio_queue, &io.bio);
+	sleeps(&kthread, 2);
+	tick(53);
+	wakes_up(&bob, 1, &kthread, 0);
+	tick(3);
+	runs(&kthread, 2);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 53);
+	assert_strata(&s, 0, 0, 0, 3, 0, 0);
+}
+
+/* Where several programs may be in an operation at once, a switch leaves one alone that is
+ * charging. */
+static void test_charging(void **state)
+{
+	struct task_state *t = current_lookup();
+	struct op_sums s;
+
+	(void)state;
+	tick(10);
+	t->op.charging = 1;
+	sleeps(&alice, 0);
+	tick(20);
+	runs(&alice, 0);
+	t->op.charging = 0;
+	s = ends();
+	assert_int_equal(s.strata[ST_SYSCALL], 30);
+	assert_int_equal(s.strata[ST_SLEEP] + s.strata[ST_RUNQ] + s.strata[ST_PREEMPT], 0);
+}
+
+/* Reads are told from writes in what an operation waited for: only then the page cache had a miss.
+ */
+static void test_what_was_read(void **state)
+{
+	struct op_sums s;
+	struct io io;
+	struct op *op;
+
+	(void)state;
+	for (u32 op_code = REQ_OP_READ; op_code <= REQ_OP_WRITE; op_code++) {
+		for (int by_mark = 0; by_mark < 2; by_mark++) {
+			cpu_is(0, &alice);
+			submits(&io, op_code);
+			sleeps(&alice, 0);
+			tick(5);
+			cpu_is(1, &idle[1]);
+			machine.level = 0x10000;
+			complete_bytes(&io.rq, 0, 4096);
+			if (by_mark)
+				wake(&alice);
+			completion_is_over();
+			machine.level = 0;
+			if (!by_mark)
+				wakes_up(&bob, 1, &alice, 0);
+			runs(&alice, 0);
+			op = &current_lookup()->op;
+			assert_int_equal(op->waited_read, op_code == REQ_OP_READ);
+			assert_int_equal(op->own_reads, op_code == REQ_OP_READ);
+			assert_int_equal(op->requests, 1);
+			s = ends();
+			sys_enter(NR_STAT, 0, 0, 0, 0);
+		}
+	}
+	assert_int_equal(s.device_bytes, 2 * 4096);
+	assert_int_equal(s.strata[ST_DEVICE], 20);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_own_request),
+		TEST(test_request_of_before),
+		TEST(test_request_of_another),
+		TEST(test_waking_not_seen),
+		TEST(test_woken_before_it_sleeps),
+		TEST(test_interrupted_helper),
+		TEST(test_helper_of_a_helper),
+		TEST(test_many_waits_of_a_helper),
+		TEST(test_throttled_by_the_block_layer),
+		TEST(test_no_room_for_helpers),
+		TEST(test_why),
+		TEST(test_without_waits),
+		TEST(test_pause),
+		TEST(test_tag),
+		TEST(test_tag_of_a_helper),
+		TEST(test_charging),
+		TEST(test_what_was_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
