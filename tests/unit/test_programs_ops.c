@@ -1142,6 +1142,101 @@ static void test_lock_holder(void **state)
 	assert_int_equal(last_record()->lock_ns, 0);
 }
 
+/* Rows of threads that are gone have the name that the last epoch knew, in each epoch. */
+static void test_names_in_both_epochs(void **state)
+{
+	u64 id = 1101;
+
+	(void)state;
+	conf.by = BY_TID;
+	conf.row_slots = 0;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(map_count(&task_names_odd), 0);
+	live.epoch = 1;
+	call_through(OP_READ, 2, 60, 1);
+	assert_string_equal(((struct task_name *)bpf_map_lookup_elem(&task_names_odd, &id))->comm,
+			    "alice");
+	assert_int_equal(map_count(&task_names_even), 1);
+}
+
+/* A comm is a key: what an older, longer name left beyond the NUL is no part of it. */
+static void test_comm_as_a_key(void **state)
+{
+	static const char *const names[] = {"",         "a",         "1234567",
+					    "12345678", "123456789", "123456789012345"};
+	u64 comm[2], want[2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		memset(alice.t.comm, 'x', sizeof(alice.t.comm));
+		strcpy(alice.t.comm, names[i]);
+		memset(want, 0, sizeof(want));
+		memcpy(want, names[i], strlen(names[i]));
+		current_comm(comm);
+		assert_memory_equal(comm, want, sizeof(want));
+	}
+}
+
+/* Where a descriptor is looked up without bpf_rdonly_cast(). */
+static void test_without_casts(void **state)
+{
+	(void)state;
+	conf.rdonly_cast = 0;
+	call_simply(NR_FSYNC, 2, 60, 0);
+	call_simply(NR_FSYNC, 4, 60, 0);
+	call_simply(NR_READ, 3, 60, 0);
+	assert_int_equal(counted(OP_FSYNC), 1);
+	assert_int_equal(counted(OP_READ), 1);
+}
+
+/* What the programs do with what the kernel lets them read by BPF helpers only. */
+static void test_identities(void **state)
+{
+	struct {
+		u64 pad[2], dev;
+	} root = {.dev = 4321};
+	struct {
+		u64 root, pad;
+		struct inode inode;
+	} btrfs = {.root = (u64)&root};
+	struct kfile f;
+
+	(void)state;
+	conf.by = BY_FILE;
+	conf.row_slots = 0;
+	conf.file_details = conf.file_identity = 1;
+	conf.btrfs_root = 16;
+	conf.btrfs_dev = 16;
+	file_init(&f, "btrfs", 7, 5, S_IFREG);
+	f.sb.s_magic = BTRFS_SUPER_MAGIC;
+	btrfs.inode = f.inode;
+	f.f.f_inode = &btrfs.inode;
+	alice.fd[2] = &f.f;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted_by(OP_READ, 4321, 5), 1);
+	root.dev = 0;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted_by(OP_READ, 7, 5), 1);
+}
+
+/* A file that stays open in the middle of a storm of opens and closes: each call by its own
+ * descriptor. */
+static void test_open_and_close(void **state)
+{
+	(void)state;
+	conf.by = BY_FILE;
+	conf.row_slots = 0;
+	conf.file_details = 1;
+	call_simply(NR_OPEN, 0, 60, 3);
+	call_simply(NR_CLOSE, 3, 60, 0);
+	call_simply(NR_OPEN, 0, 60, 2);
+	assert_int_equal(counted_by(OP_OPEN, XFS_DEV, 29), 1);
+	assert_int_equal(counted_by(OP_OPEN, EXT4_DEV, 23), 1);
+	assert_int_equal(counted_by(OP_CLOSE, XFS_DEV, 29), 1);
+	call_simply(NR_OPEN, 0, 60, -2);
+	assert_int_equal(counted_by(OP_OPEN, 0, 0), 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
@@ -1186,6 +1281,11 @@ int main(void)
 		TEST(test_slow_records),
 		TEST(test_slow_records_of_a_type),
 		TEST(test_lock_holder),
+		TEST(test_open_and_close),
+		TEST(test_identities),
+		TEST(test_without_casts),
+		TEST(test_comm_as_a_key),
+		TEST(test_names_in_both_epochs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
