@@ -154,7 +154,7 @@ def what_is_waited_for(gate: Gate) -> None:
     gate.check("named", left <= total / 50, sleep=f"{strata['sleep'] / total:.2%}", not_named=f"{left / total:.2%}")
 
 
-@suite("zoo.stress", 180)
+@suite("zoo.stress", 400)
 def stressed(gate: Gate) -> None:
     """stress-ng's io_uring, both its ways of asynchronous I/O, and mapped files, at once: nothing is kept of
     what is no more, and nothing is lost."""
@@ -171,6 +171,7 @@ def stressed(gate: Gate) -> None:
     lost, kinds = trace.lost(), {op: trace.total("count", op=op) for op in ("uring", "aio", "fault", "read", "write")}
     untold = left.pop("ios") if gate.native else 0
     gate.check("empty", not any(left.values()), untold=untold, status=run.returncode, **left)
-    begun = lost["unmatched_start"] if gate.native else 0
-    gate.check("lost", sum(lost.values()) == begun, **lost)
+    # natively a start whose end was missed; and a fault whose mapping others change while it is looked up
+    known = lost["unmatched_start"] + lost["unattributed"] if gate.native else 0
+    gate.check("lost", sum(lost.values()) == known, **lost)
     gate.check("kinds", all(n or op in trace.json["missing"] for op, n in kinds.items()), **kinds)
