@@ -218,6 +218,47 @@ static void test_woken_before_it_sleeps(void **state)
 	assert_int_equal(s.strata[ST_SYSCALL], 5);
 }
 
+/* A waker of an earlier sleep is late, and writes what that one was for while the thread sleeps
+ * again. */
+static void test_late_waker(void **state)
+{
+	struct task_state *t = current_lookup();
+	struct op_sums s;
+
+	(void)state;
+	tick(2);
+	sleeps(&alice, 0);
+	tick(30);
+	t->waking.asleep = machine.now - 32;
+	t->waking.split.device = 20;
+	t->waking.at = machine.now;
+	tick(4);
+	runs(&alice, 0);
+	assert_false(t->op.waited_read);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 4, 0, 30);
+	/* what it says is more than the sleep was: nothing of it is believed */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(30);
+	t->waking.asleep = machine.now - 30;
+	t->waking.split.device = 31;
+	t->waking.at = machine.now;
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 4, 0, 60);
+	/* as much as that is */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(30);
+	t->waking.asleep = machine.now - 30;
+	t->waking.split.device = 30;
+	t->waking.at = machine.now;
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 30, 0, 4, 0, 60);
+}
+
 /* A helper that is interrupted is not the waker; an idle thread is none that works for anybody. */
 static void test_interrupted_helper(void **state)
 {
@@ -249,12 +290,11 @@ static void test_interrupted_helper(void **state)
 
 /* A helper that waited for another helper, which waited for a request (a loop device on a journal).
  */
-static void test_helper_of_a_helper(void **state)
+static void by_helper_of_a_helper(u32 op_code)
 {
 	struct op_sums s;
 	struct io io;
 
-	(void)state;
 	wakes_up(&alice, 0, &kthread, 0);
 	sleeps(&alice, 0);
 	runs(&kthread, 2);
@@ -263,7 +303,7 @@ static void test_helper_of_a_helper(void **state)
 	sleeps(&kthread, 2);
 	runs(&deeper, 3);
 	tick(13);
-	submits(&io, REQ_OP_WRITE);
+	submits(&io, op_code);
 	sleeps(&deeper, 3);
 	tick(101);
 	cpu_is(1, &idle[1]);
@@ -283,11 +323,86 @@ static void test_helper_of_a_helper(void **state)
 	wakes_up(&kthread, 2, &alice, 0);
 	tick(23);
 	runs(&alice, 0);
+	assert_int_equal(current_lookup()->op.waited_read, op_code == REQ_OP_READ);
+	assert_int_equal(current_lookup()->op.own_reads, 0);
 	s = ends();
 	/* its own wait, for the other's request: Q to G 3, G to D 5, then D to C; what came after C
 	 * and before kthread's waking is complete */
 	assert_int_equal(s.strata[ST_TAG], 3);
 	assert_strata(&s, 5, 101, 2 + 5 + 7, 17 + 23, 11 + 13 + 19, 0);
+}
+
+static void test_helper_of_a_helper(void **state)
+{
+	by_helper_of_a_helper(REQ_OP_WRITE);
+	start(state);
+	by_helper_of_a_helper(REQ_OP_READ);
+}
+
+/* A helper that shows no wait for the request, which the thread submitted itself: that tells, and
+ * the helper's wait for a CPU as well, as long as the two can both be in the sleep. */
+static void own_request_and_helper(u64 device, u64 runq, u64 rest)
+{
+	struct op_sums s;
+	struct io io;
+
+	submits(&io, REQ_OP_WRITE);
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	tick(20);
+	runs(&kthread, 2);
+	tick(device - 20);
+	is_done(&io, 1);
+	tick(60 - device);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, device, 0, runq, rest, 0);
+}
+
+static void test_own_request_and_helper(void **state)
+{
+	own_request_and_helper(30, 20, 10);
+	start(state);
+	own_request_and_helper(40, 20, 0);
+	start(state);
+	own_request_and_helper(41, 0, 19);
+}
+
+/* What a helper waited for before is not what it waits for now. */
+static void test_waits_of_a_helper(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	submits(&io, REQ_OP_WRITE);
+	sleeps(&kthread, 2);
+	tick(101);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, 4096);
+	wake(&kthread);
+	completion_is_over();
+	machine.level = 0;
+	runs(&kthread, 2);
+	cpu_is(2, &kthread);
+	switch_to(&idle[2], true);
+	tick(53);
+	wakes_up(&bob, 1, &kthread, 0);
+	tick(2);
+	runs(&kthread, 2);
+	cpu_is(2, &kthread);
+	switch_to(&idle[2], false); /* preempted */
+	tick(59);
+	runs(&kthread, 2);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 101, 0, 2 + 59, 8 + 53, 0);
 }
 
 /* The last eight waits of a helper are kept; what is older is the helper's. */
@@ -527,6 +642,10 @@ static void test_charging(void **state)
 	struct op_sums s;
 
 	(void)state;
+	sleeps(&alice, 0);
+	tick(7);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
 	tick(10);
 	t->op.charging = 1;
 	sleeps(&alice, 0);
@@ -535,7 +654,8 @@ static void test_charging(void **state)
 	t->op.charging = 0;
 	s = ends();
 	assert_int_equal(s.strata[ST_SYSCALL], 30);
-	assert_int_equal(s.strata[ST_SLEEP] + s.strata[ST_RUNQ] + s.strata[ST_PREEMPT], 0);
+	assert_int_equal(s.strata[ST_SLEEP], 7);
+	assert_int_equal(s.strata[ST_RUNQ] + s.strata[ST_PREEMPT], 0);
 }
 
 /* Reads are told from writes in what an operation waited for: only then the page cache had a miss.
@@ -584,6 +704,9 @@ int main(void)
 		TEST(test_request_of_another),
 		TEST(test_waking_not_seen),
 		TEST(test_woken_before_it_sleeps),
+		TEST(test_late_waker),
+		TEST(test_own_request_and_helper),
+		TEST(test_waits_of_a_helper),
 		TEST(test_interrupted_helper),
 		TEST(test_helper_of_a_helper),
 		TEST(test_many_waits_of_a_helper),
