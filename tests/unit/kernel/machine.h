@@ -8,7 +8,7 @@
 #define IOSTRATA_TEST_MACHINE_H
 
 #define __TARGET_ARCH_x86
-#include "kernel/bpf.h"
+#include "bpf.h"
 
 #include "bpf/trace.bpf.c"
 
