@@ -172,6 +172,8 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 		return;
 	if (async_executes(t))
 		async_park(t, bpf_ktime_get_ns(), false);
+	if (t)
+		t->async = 0; /* what bios are for from now on is not the last request */
 	if (!acts || !current_wanted(bpf_get_current_pid_tgid()))
 		return;
 	if (!failed && uring_flags(req) & REQ_F_CQE_SKIP)

@@ -210,6 +210,20 @@ def device(gate: Gate) -> None:
                    mean_device_us=spent["device"] // 101_000, **spent)
 
 
+@suite("uring.silent")
+def silenced(gate: Gate) -> None:
+    """A thread of the kernel polls; what a request without a completion reads is not the one's before it."""
+    supported(gate)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=10 * MS)
+    ringer = Ringer(gate, "silent", disk.path, 101)
+    with Trace("-p", str(ringer.pid), "--op", "uring") as trace:
+        ringer.go()
+    compare_calls(gate, trace, ringer)
+    compare_lost(gate, trace, ringer.said["silent"])
+    read, came = trace.total("bytes", op="uring"), trace.total("device_bytes", op="uring")
+    gate.check("device", read == came == 101 * 4096, read=read, device_bytes=came)
+
+
 @suite("uring.merged")
 def merged(gate: Gate) -> None:
     """Each bio of a request that several are merged into, behind or before the first, and each part of one

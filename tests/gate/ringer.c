@@ -12,6 +12,7 @@
  *   ringer large FILE N    N direct reads of 64 KiB, one at a time
  *   ringer poll FILE N     the same; a thread of the kernel polls for requests
  *   ringer finish FILE N   the same; the completions are polled for (IORING_SETUP_IOPOLL)
+ *   ringer silent FILE N   the same as poll, and after each read one of 32 KiB that is silent
  *   ringer cached FILE N   N buffered reads, one at a time
  *   ringer overflow FILE N N direct reads, of which more complete than the ring has room for
  *
@@ -276,6 +277,18 @@ static void skipped(int fd, int n)
 	}
 }
 
+/* Each read is still in flight when the silent one is submitted. */
+static void silenced(int fd, int n)
+{
+	for (int i = 0; i < n; i++) {
+		sqe(IORING_OP_READ, fd, place(i), SIZE);
+		sqe(IORING_OP_READ, fd, 0, 8 * SIZE)->flags = IOSQE_CQE_SKIP_SUCCESS;
+		ring.expected--;
+		silent++;
+		go(0);
+	}
+}
+
 static void overflow(int fd, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -330,9 +343,9 @@ int main(int argc, char **argv)
 		      0);
 	check(fd >= 0 && buffer != MAP_FAILED, argv[2]);
 	vec = (struct iovec){buffer, SIZE};
-	ring_open(&ring, !strcmp(what, "poll")     ? IORING_SETUP_SQPOLL
-			 : !strcmp(what, "finish") ? IORING_SETUP_IOPOLL
-						   : 0);
+	ring_open(&ring, !strcmp(what, "poll") || !strcmp(what, "silent") ? IORING_SETUP_SQPOLL
+			 : !strcmp(what, "finish")                        ? IORING_SETUP_IOPOLL
+									  : 0);
 	if (!strcmp(what, "merged"))
 		step = 1;
 	else if (!strcmp(what, "fronted"))
@@ -349,6 +362,8 @@ int main(int argc, char **argv)
 			sqe(IORING_OP_READ, fd, place(i * DEPTH), DEPTH * SIZE);
 	else if (!strcmp(what, "overflow"))
 		overflow(fd, n);
+	else if (!strcmp(what, "silent"))
+		silenced(fd, n);
 	else
 		many(IORING_OP_READ, fd, n, 0);
 	print();
