@@ -21,7 +21,7 @@ void record_say_progress(FILE *f, const struct record_files *files, const uint64
 	uint64_t sum = lost[LOST_OPS] + lost[LOST_REQUESTS] + w->lost_ops + w->lost_requests;
 
 	line_begin(f);
-	fprintf(f, "%.1f s: %s ops, %s requests, %s, %s, %s lost", took_ns / 1e9,
+	fprintf(f, "%.1f s: %s ops, %s requests, %s, %s, %s records lost", took_ns / 1e9,
 		text_count(ops).s, text_count(requests).s,
 		text_bytes(record_files_size(files).bytes).s, text_rate(ops, took_ns).s,
 		text_count(sum).s);

@@ -24,7 +24,7 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 	return n;
 }
 
-/* "23 lost, and the names of 5 files" */
+/* "23 events lost, and the names of 5 files" */
 static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 {
 	uint64_t names = sn->lost[LOST_NAMES], events = lost_sum(sn->lost, sn->missed) - names;
@@ -33,7 +33,8 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 	if (!events && !names)
 		return snprintf(dst, cap, "nothing lost");
 	if (events)
-		n = snprintf(dst, cap, "%s lost%s", text_count(events).s, names ? ", and " : "");
+		n = snprintf(dst, cap, "%s event%s lost%s", text_count(events).s,
+			     events == 1 ? "" : "s", names ? ", and " : "");
 	if (names)
 		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s",
 			      names == 1 ? "" : "s", text_count(names).s, names == 1 ? "" : "s",
@@ -51,8 +52,8 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 			      text_count(sn->unnamed_cgroups).s,
 			      sn->unnamed_cgroups == 1 ? "" : "s");
 	if (sn->n_unfinished)
-		n += snprintf(text + n, sizeof(text) - n, "; %s in progress",
-			      text_count(sn->n_unfinished).s);
+		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
+			      text_count(sn->n_unfinished).s, sn->n_unfinished == 1 ? "" : "s");
 	if (sn->unseen_threads)
 		n += snprintf(text + n, sizeof(text) - n, ", of %s threads not known",
 			      text_count(sn->unseen_threads).s);
@@ -61,7 +62,8 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	if (lost_sum(sn->lost, sn->missed) || missing)
 		n += snprintf(text + n, sizeof(text) - n, "; -v says why");
 	if (sn->lost[LOST_UNMATCHED_END])
-		snprintf(text + n, sizeof(text) - n, "; %s had begun before",
-			 text_count(sn->lost[LOST_UNMATCHED_END]).s);
+		snprintf(text + n, sizeof(text) - n, "; %s operation%s had begun before",
+			 text_count(sn->lost[LOST_UNMATCHED_END]).s,
+			 sn->lost[LOST_UNMATCHED_END] == 1 ? "" : "s");
 	view_line(o, v, text);
 }

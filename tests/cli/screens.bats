@@ -100,7 +100,7 @@ outside = re.search(r"([0-9,]+) of ([0-9,]+) belong to no operation above", text
 assert (int(outside[1].replace(",", "")) if outside else 0) == sum(r["outside"] for r in data["requests"])
 lost = sum(n for kind, n in data["lost"].items() if kind not in ("unmatched_end", "names"))
 names = "the name" if data["lost"]["names"] else "nothing lost"
-assert table[-2].startswith(f"{lost:,} lost" if lost else names), table[-2]
+assert table[-2].startswith(f"{lost:,} event" if lost else names), table[-2]
 PY
 }
 

@@ -243,7 +243,7 @@ static void the_answer_is_first(void **state)
 		"vda  read     1,009  202/s 3.94 MiB 0 ns 10.0 us 40.0 us 40.0 us 40.0 us\n"
 		"dm-0 write       23 4.60/s 92.0 KiB    -       - 80.0 us 80.0 us 80.0 us\n"
 		"7 of 1,032 belong to no operation above\n"
-		"nothing lost; 2 in progress; 3 had begun before\n";
+		"nothing lost; 2 operations in progress; 3 operations had begun before\n";
 	struct breakdown_view v = plain;
 	struct fixture f;
 
@@ -337,7 +337,7 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
 	assert_has(f.text, "\nread ext4       sleep");
 	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
-	assert_has(f.text, "\n5 lost, and the names of 2 files; not measured: vfs, requests; "
+	assert_has(f.text, "\n5 events lost, and the names of 2 files; not measured: vfs, requests; "
 			   "-v says why\n");
 	v.command = "sqlite3";
 	v.every_ns = 1000000000;
@@ -346,7 +346,7 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_has(f.text, ": 106 ms in I/O, 74 %");
 	assert_has_not(f.text, "traced");
 	assert_has_not(f.text, "CPUs");
-	assert_has(f.text, "\n5 lost, and the names of 2 files; -v says why\n");
+	assert_has(f.text, "\n5 events lost, and the names of 2 files; -v says why\n");
 	fixture_done(&f);
 }
 
@@ -666,11 +666,11 @@ static void a_name_that_is_missing_is_lost(void **state)
 	assert_has(f.text, "\nlost:\n            1 files have no name, only their inode\n");
 	v.detail = 0;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\nthe name of 1 file lost; -v says why; 11 had begun before\n");
+	assert_has(f.text, "\nthe name of 1 file lost; -v says why; 11 operations had begun before\n");
 	f.sn.lost[LOST_OPS] = 23;
 	f.sn.lost[LOST_REQUESTS] = 7;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\n30 lost, and the name of 1 file; -v says why");
+	assert_has(f.text, "\n30 events lost, and the name of 1 file; -v says why");
 	v.detail = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nlost, so the figures are not complete:\n");
