@@ -272,6 +272,8 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 		text_add(text, cap, "--min", text_ns(f->min_ns).s);
 	if (f->all_files)
 		text_add(text, cap, "--all-files", "");
+	if (f->all_faults)
+		text_add(text, cap, "--all-faults", "");
 }
 
 void filters_of_ops(const struct filters *f, char *text, size_t cap)

@@ -89,7 +89,7 @@ static void they_are_told_as_given(void **state)
 		.pids = { { 12, 13 }, 2 }, .comms = { { "dd", "cp" }, 2 },
 		.cgroups = { { "/a" }, 1 }, .disks = { { "sda" }, 1 }, .fs = "ext4",
 		.files = { { "/f" }, 1 }, .ops = 1 << OP_READ | 1 << OP_FAULT, .min_ns = 7000,
-		.all_files = true,
+		.all_files = true, .all_faults = true,
 	}, many = {};
 
 	(void)state;
@@ -100,13 +100,14 @@ static void they_are_told_as_given(void **state)
 		   "");
 	check_text((struct filters){}, "", "");
 	check_text(all, "-p 12 -p 13 --comm dd --comm cp --cgroup /a -d sda --fs ext4 --file /f "
-			"--op read --op fault --min 7.00 us --all-files",
+			"--op read --op fault --min 7.00 us --all-files --all-faults",
 		   "--fs, --op, --file, --min");
 	check_text((struct filters){ .fs = "xfs" }, "--fs xfs", "--fs");
 	check_text((struct filters){ .min_ns = 1 }, "--min 1 ns", "--min");
 	check_text((struct filters){ .files = { { "/f" }, 1 } }, "--file /f", "--file");
 	check_text((struct filters){ .ops = 1 << OP_COPY }, "--op copy", "--op");
 	check_text((struct filters){ .all_files = true }, "--all-files", "");
+	check_text((struct filters){ .all_faults = true }, "--all-faults", "");
 	check_text((struct filters){ .pids = { { 12 }, 1 }, .disks = { { "sda" }, 1 } },
 		   "-p 12 -d sda", "");
 }
