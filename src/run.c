@@ -154,6 +154,7 @@ static int report(struct run *r, struct reason *why)
 	if (session_snapshot(r->session, &sn, why))
 		return -1;
 	snapshot_keep_fs(&sn, r->opts.filters.fs);
+	snapshot_keep_ops(&sn, r->opts.filters.ops);
 	if (r->opts.strict && lost_sum(sn.lost, sn.missed) && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
 	err = r->no_reader ? 0 : r->ops->report(r, &sn);

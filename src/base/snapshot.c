@@ -45,6 +45,23 @@ void snapshot_keep_fs(struct snapshot *sn, const char *fs)
 	sn->n_unfinished = n;
 }
 
+void snapshot_keep_ops(struct snapshot *sn, unsigned int ops)
+{
+	size_t n = 0;
+
+	if (!ops)
+		return;
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		unsigned int op = sn->ops[i].key.op;
+
+		if (ops & 1U << (op == OP_MINOR_FAULT ? OP_FAULT : op))
+			sn->ops[n++] = sn->ops[i];
+		else
+			op_row_free(&sn->ops[i]);
+	}
+	sn->n_ops = n;
+}
+
 void snapshot_free(struct snapshot *sn)
 {
 	if (!sn)

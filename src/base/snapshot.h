@@ -128,6 +128,10 @@ uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 /* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */
 void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 
+/* Drops those of kinds other than @ops, 1 << enum op_kind; 0: none. Where a layer is traced alone,
+ * rows are of all its functions. */
+void snapshot_keep_ops(struct snapshot *sn, unsigned int ops);
+
 void snapshot_free(struct snapshot *sn);	/* frees rows and their text, leaves it empty */
 
 #endif

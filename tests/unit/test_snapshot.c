@@ -183,6 +183,28 @@ static void free_takes_null_empty_and_full(void **state)
 	snapshot_free(&sn);
 }
 
+/* A minor fault is of kind fault. */
+static void others_kinds_are_dropped(void **state)
+{
+	static const unsigned int ops[] = { OP_READ, OP_WRITE, OP_FAULT, OP_MINOR_FAULT };
+	struct snapshot sn = { .ops = calloc(4, sizeof(*sn.ops)), .n_ops = 4 };
+
+	(void)state;
+	assert_non_null(sn.ops);
+	for (int i = 0; i < 4; i++) {
+		sn.ops[i].key.op = ops[i];
+		sn.ops[i].by = strdup("dd");
+	}
+	snapshot_keep_ops(&sn, 0);
+	assert_int_equal(sn.n_ops, 4);
+	snapshot_keep_ops(&sn, 1U << OP_READ | 1U << OP_FAULT);
+	assert_int_equal(sn.n_ops, 3);
+	assert_int_equal(sn.ops[1].key.op, OP_FAULT);
+	snapshot_keep_ops(&sn, 1U << OP_WRITE);
+	assert_int_equal(sn.n_ops, 0);
+	snapshot_free(&sn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +216,7 @@ int main(void)
 		cmocka_unit_test(percentile_is_never_above_the_maximum),
 		cmocka_unit_test(percentile_is_of_these_when_the_maximum_is_of_others),
 		cmocka_unit_test(overflow_bucket_ends_at_the_maximum),
+		cmocka_unit_test(others_kinds_are_dropped),
 		cmocka_unit_test(free_takes_null_empty_and_full),
 	};
 
