@@ -304,3 +304,35 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 	return reason_hint(why, "-p, --comm, --cgroup and -d choose requests; for operations, "
 				"leave out %s", option);
 }
+
+/* The kinds of operations that exist at a layer, 1 << enum op_kind. */
+static unsigned int kinds_of_layer(enum layer layer)
+{
+	const unsigned int fs = 1U << OP_READ | 1U << OP_WRITE | 1U << OP_OPEN | 1U << OP_FSYNC;
+
+	switch (layer) {
+	case LAYER_SYSCALL:
+		return ~(1U << OP_URING | 1U << OP_FAULT);
+	case LAYER_VFS:
+		return fs | 1U << OP_COPY | 1U << OP_META;
+	case LAYER_FS:
+		return fs;
+	default:
+		return ~0U;
+	}
+}
+
+int filters_check_kinds(const struct filters *f, enum layer layer, const char *layer_name,
+			struct reason *why)
+{
+	unsigned int never = f->ops & ~kinds_of_layer(layer);
+
+	if (f->all_faults && layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE, "--all-faults is about page faults, -T %.60s "
+				  "has none", layer_name);
+	for (const struct opt_choice *c = filter_ops; c->name; c++)
+		if (never & 1U << c->value)
+			return reason_set(why, EXIT_USAGE, "-T %.60s has no operations of kind %s",
+					  layer_name, c->name);
+	return 0;
+}

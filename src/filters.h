@@ -49,4 +49,9 @@ enum { FILTERS_TEXT = 8192 };	/* bytes; a path may be as long as half of them */
 /* Writes the filters as they were given, for messages: "-p 12 --comm dd"; raw, hostile. */
 void filters_text(const struct filters *f, char *text, size_t cap);
 
+/* Checks that the operations chosen can exist if only @layer, called @layer_name after -T, is
+ * traced. 0, or -1 with @why. */
+int filters_check_kinds(const struct filters *f, enum layer layer, const char *layer_name,
+			struct reason *why);
+
 #endif

@@ -106,6 +106,8 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (r->conf.layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "-T blk", why))
 		return -1;
+	if (filters_check_kinds(&r->opts.filters, r->conf.layer, b->opts.layer, why))
+		return -1;
 	if ((b->why || b->helpers) && r->conf.layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "%s is of whole operations, -T of a layer",
 				  b->why ? "--why" : "--helpers");

@@ -114,6 +114,8 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 		return -1;
 	if (layer == LAYER_BLK && filters_check_requests(&r->filter.given, "-T blk", why))
 		return -1;
+	if (filters_check_kinds(&r->filter.given, layer, r->opts.layer, why))
+		return -1;
 	if (!of_table)
 		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
 	if (r->events && (of_table || r->heat))

@@ -189,6 +189,20 @@ load lib
 	says "--system has no meaning without a command"
 	expect 2 breakdown -Q -T vfs -D 1
 	says "-Q is about requests, -T vfs shows none"
+	for layer in syscall vfs fs; do
+		expect 2 breakdown -T $layer --op read,fault -o "$tmp/none" -D 1
+		says "-T $layer has no operations of kind fault"
+		expect 2 breakdown -T $layer --all-faults -D 1
+		says "--all-faults is about page faults, -T $layer has none"
+	done
+	[[ ! -e $tmp/none ]]
+	expect 2 report -T syscall --op uring "$tmp/none"
+	says "-T syscall has no operations of kind uring"
+	for command in breakdown record "top -j"; do
+		# shellcheck disable=SC2086 # words
+		expect 2 $command --all-faults --op read -D 1
+		says "--all-faults is about page faults, which --op leaves out"
+	done
 	expect 2 breakdown -T ext4 --fs ext4 -D 1
 	says "-T ext4 and --fs exclude one another"
 	expect 2 breakdown --comm a-name-of-16-cha

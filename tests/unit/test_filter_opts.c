@@ -152,6 +152,38 @@ static void requests_are_chosen_by_some(void **state)
 		       "-T blk is about requests, --all-faults about operations");
 }
 
+static void check_kinds(struct filters f, enum layer layer, const char *name, const char *error)
+{
+	struct reason why = {};
+
+	assert_int_equal(filters_check_kinds(&f, layer, name, &why), *error ? -1 : 0);
+	assert_string_equal(why.error, error);
+	assert_int_equal(why.exit, *error ? EXIT_USAGE : 0);
+}
+
+/* An operation of a kind that no call, or no function, of the layer is. */
+static void a_layer_has_some_kinds(void **state)
+{
+	const unsigned int fs = 1 << OP_READ | 1 << OP_WRITE | 1 << OP_OPEN | 1 << OP_FSYNC;
+
+	(void)state;
+	check_kinds((struct filters){ .ops = ~0U, .all_faults = true }, LAYER_OPS, NULL, "");
+	check_kinds((struct filters){}, LAYER_FS, "fs", "");
+	check_kinds((struct filters){ .ops = fs }, LAYER_FS, "fs", "");
+	check_kinds((struct filters){ .ops = fs | 1 << OP_COPY | 1 << OP_META }, LAYER_VFS, "vfs",
+		    "");
+	check_kinds((struct filters){ .ops = fs | 1 << OP_CLOSE | 1 << OP_AIO }, LAYER_SYSCALL,
+		    "syscall", "");
+	check_kinds((struct filters){ .ops = fs | 1 << OP_META }, LAYER_FS, "ext4",
+		    "-T ext4 has no operations of kind meta");
+	check_kinds((struct filters){ .ops = 1 << OP_CLOSE }, LAYER_VFS, "vfs",
+		    "-T vfs has no operations of kind close");
+	check_kinds((struct filters){ .ops = 1 << OP_FAULT }, LAYER_SYSCALL, "syscall",
+		    "-T syscall has no operations of kind fault");
+	check_kinds((struct filters){ .all_faults = true }, LAYER_SYSCALL, "syscall",
+		    "--all-faults is about page faults, -T syscall has none");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +193,7 @@ int main(void)
 		cmocka_unit_test(they_are_told_as_given),
 		cmocka_unit_test(they_are_told_in_short),
 		cmocka_unit_test(requests_are_chosen_by_some),
+		cmocka_unit_test(a_layer_has_some_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
