@@ -38,7 +38,7 @@ enum { OP_MINOR_FAULT = 14 };
  * sum equals its elapsed time: every instant of an operation is charged to exactly one.
  */
 enum stratum {
-	ST_SYSCALL,	/* on CPU in the call, outside the layers below */
+	ST_SYSCALL,	/* on CPU in the call or exception, outside the layers below */
 	ST_VFS,		/* on CPU in the VFS, outside the file system */
 	ST_FS,		/* on CPU in the file system and all that it calls */
 	ST_THROTTLE,	/* asleep in balance_dirty_pages, or while blk-throttle kept its bio */

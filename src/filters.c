@@ -41,7 +41,8 @@ const struct opt filter_opts[] = {
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
-	  .help = "only operations that took at least this long" },
+	  .help = "only operations that took at least this long; faults that are only counted "
+		  "have no time, and stay" },
 	{},
 };
 

@@ -12,7 +12,7 @@ const struct opt run_opts[] = {
 	{ 0, "all-files", OPT_FLAG(struct run, opts.filters.all_files),
 	  .help = "pipes, sockets and terminals too" },
 	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
-	  .help = "page faults that found their page, too" },
+	  .help = "page faults that found their page, as operations, too" },
 	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
 	  .help = "with -- CMD: everybody, not only the command" },
 	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),

@@ -16,7 +16,9 @@ const char *op_name(unsigned int op)
 }
 
 const struct opt_term strata_terms[] = {
-	[ST_SYSCALL] = { "syscall", "syscall", "on CPU in the call, outside the layers below" },
+	[ST_SYSCALL] = { "syscall", "syscall",
+			 "on CPU in the call, or in the exception of a page fault, outside the "
+			 "layers below" },
 	[ST_VFS] = { "vfs", "vfs", "on CPU in the VFS, outside the file system" },
 	[ST_FS] = { "fs", "fs",
 		    "on CPU in the file system, shown under its name, and in all that it calls "
