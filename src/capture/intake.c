@@ -184,6 +184,12 @@ static struct intake_file *file_find(struct intake *in, const struct sent_file_i
 	return f;
 }
 
+/* A block device that nobody opened by name has the disk's. */
+static bool is_unnamed(const struct intake_file *f)
+{
+	return !f->named && !FILE_KEY_IS_BDEV(f->id.key);
+}
+
 /* Adds a file that is new here, with its @name if known. NULL: out of memory. */
 static struct intake_file *file_meet(struct intake *in, const struct sent_file_id *id,
 				     const struct file_name *name)
@@ -195,7 +201,7 @@ static struct intake_file *file_meet(struct intake *in, const struct sent_file_i
 	f->id = *id;
 	f->number = ++in->n_files;
 	f->named = name && !name->unread;
-	in->unnamed += !f->named;
+	in->unnamed += is_unnamed(f);
 	HASH_ADD(hh, in->files, id, sizeof(f->id), f);
 	device_meet(in, FILE_KEY_DEV(id->key));
 	file_write(in, f, name);
@@ -230,8 +236,8 @@ void intake_name(struct intake *in, const void *data, size_t len)
 	if (!f) {
 		file_meet(in, &s->id, &s->name);
 	} else if (!f->named && !s->name.unread) {
+		in->unnamed -= is_unnamed(f);
 		f->named = true;
-		in->unnamed--;
 		file_write(in, f, &s->name);
 	}
 }

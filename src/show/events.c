@@ -2,6 +2,7 @@
 #include "show/events.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,16 @@ struct shown {
 	struct container container;		/* its id is "": none */
 };
 
+/* The path of a block device that nobody opened by name: who faults in its pages, or its file
+ * system for its own data. NULL: not known. */
+static char *disk_path(const struct shown *s, const struct catalog_file *f)
+{
+	const char *disk = catalog_device(&s->rec->catalog, FILE_KEY_DEV(f->key));
+	char *path;
+
+	return disk && asprintf(&path, "/dev/%s", disk) >= 0 ? path : NULL;
+}
+
 static const struct catalog_file *shown_file(struct shown *s, uint64_t id)
 {
 	const struct catalog_file *f = catalog_file(&s->rec->catalog, id);
@@ -39,7 +50,10 @@ static const struct catalog_file *shown_file(struct shown *s, uint64_t id)
 	if (!f->ino)
 		return f;
 	catalog_file_name(f, &name);
-	s->path = path_full(&file);
+	if (name.unread && FILE_KEY_IS_BDEV(f->key))
+		s->path = disk_path(s, f);
+	if (!s->path)
+		s->path = path_full(&file);
 	return f;
 }
 

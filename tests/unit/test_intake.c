@@ -394,8 +394,12 @@ static void the_best_name_is_that_of_the_file(void **state)
 	sent.op.file.key = FILE_KEY(DEV, 0, 5);
 	intake_record(&f.in, &sent, sizeof(sent));
 	assert_int_equal(f.in.unnamed, 1);
+	/* a block device has its disk's */
+	sent.op.file.key = FILE_KEY(DEV, 1, 0);
+	intake_record(&f.in, &sent, sizeof(sent));
+	assert_int_equal(f.in.unnamed, 1);
 	read_back(&f);
-	assert_int_equal(f.n, 3);
+	assert_int_equal(f.n, 4);
 	assert_named(&f, f.events[0].op.file, "a");
 	assert_named(&f, f.events[1].op.file, "b");
 	assert_named(&f, f.events[2].op.file, NULL);
