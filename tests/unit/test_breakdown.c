@@ -337,8 +337,8 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
 	assert_has(f.text, "\nread ext4       sleep");
 	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
-	assert_has(f.text, "\n5 events lost, and the names of 2 files; not measured: vfs, requests; "
-			   "-v says why\n");
+	assert_has(f.text, "\n5 events lost, and the names of 2 files; not measured: vfs, "
+			   "requests; -v says why\n");
 	v.command = "sqlite3";
 	v.every_ns = 1000000000;
 	v.later = true;
@@ -666,7 +666,8 @@ static void a_name_that_is_missing_is_lost(void **state)
 	assert_has(f.text, "\nlost:\n            1 files have no name, only their inode\n");
 	v.detail = 0;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\nthe name of 1 file lost; -v says why; 11 operations had begun before\n");
+	assert_has(f.text, "\nthe name of 1 file lost; -v says why; "
+			   "11 operations had begun before\n");
 	f.sn.lost[LOST_OPS] = 23;
 	f.sn.lost[LOST_REQUESTS] = 7;
 	print(&f, breakdown_text, &v, 0);
