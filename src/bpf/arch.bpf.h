@@ -10,6 +10,7 @@
  *   or regs_are_compat()	the same, of the call's registers
  *   PREEMPT_COUNT_FIELD or cpu_preempt_count()	of the thread, or of the CPU
  *   REGS_CALL(regs), call_arg()	number and arguments of a system call
+ *   mmap_flags(), mmap_fd()	of a 64-bit mmap(), from the same registers
  *   kprobe_arg(), kprobe_ret()	the first two arguments, and the result, of a function
  *   REGS_SP(regs)	the stack pointer
  *   first_lowest()	eight bytes in memory as a number whose lowest is the first, or back

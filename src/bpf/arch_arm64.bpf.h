@@ -68,4 +68,14 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	}
 }
 
+static __always_inline u64 mmap_flags(struct pt_regs *regs)
+{
+	return regs->regs[3];
+}
+
+static __always_inline u32 mmap_fd(struct pt_regs *regs)
+{
+	return regs->regs[4];
+}
+
 #endif

@@ -64,4 +64,14 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	}
 }
 
+static __always_inline u64 mmap_flags(struct pt_regs *regs)
+{
+	return regs->a3;
+}
+
+static __always_inline u32 mmap_fd(struct pt_regs *regs)
+{
+	return regs->a4;
+}
+
 #endif

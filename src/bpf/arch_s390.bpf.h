@@ -69,6 +69,25 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	}
 }
 
+/* The one argument of this call is where all of them are. */
+static __always_inline u64 mmap_arg(struct pt_regs *regs, u32 n)
+{
+	u64 arg = 0;
+
+	bpf_probe_read_user(&arg, sizeof(arg), (u64 *)regs->orig_gpr2 + n);
+	return arg;
+}
+
+static __always_inline u64 mmap_flags(struct pt_regs *regs)
+{
+	return mmap_arg(regs, 3);
+}
+
+static __always_inline u32 mmap_fd(struct pt_regs *regs)
+{
+	return mmap_arg(regs, 4);
+}
+
 /* It is in the lowcore, at an address that programs cannot read: feature.c finds that it is not
  * known. */
 static __always_inline u32 cpu_preempt_count(void)

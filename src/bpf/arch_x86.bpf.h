@@ -7,7 +7,7 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pt_regs {
-	unsigned long di, si, dx, r10, bx, cx, ax, orig_ax, sp;
+	unsigned long di, si, dx, r10, r8, bx, cx, ax, orig_ax, sp;
 };
 
 struct thread_info {
@@ -59,6 +59,16 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 		/* only used for an offset, which 32-bit calls split in two */
 		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;
 	}
+}
+
+static __always_inline u64 mmap_flags(struct pt_regs *regs)
+{
+	return regs->r10;
+}
+
+static __always_inline u32 mmap_fd(struct pt_regs *regs)
+{
+	return regs->r8;
 }
 
 /*

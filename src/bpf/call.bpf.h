@@ -13,6 +13,15 @@ const volatile unsigned short calls[CALL_MAX] = {};
 /* Where the call's offset is, enum call_offset; bytes as above. */
 const volatile unsigned short call_offsets[CALL_MAX] = {};
 
+/* Where on_sys_enter() goes on if the file is that of a mapping; empty where programs cannot look
+ * one up: then it is not known. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} mapping_calls SEC(".maps");
+
 /* @descs: one entry of calls[], for the 64-bit and the 32-bit call of a number. */
 static __always_inline u32 call_desc(u32 descs, bool compat)
 {
@@ -27,6 +36,34 @@ static __always_inline bool is_lock_command(u64 cmd)
 	return (cmd >= 5 && cmd <= 7) || (cmd >= 12 && cmd <= 14) || (cmd >= 36 && cmd <= 38);
 }
 
+/* Of mmap() and madvise(); asm-generic/mman.h and mman-common.h, the same everywhere here. */
+enum { MAP_LOCKED = 0x2000, MAP_POPULATE = 0x8000, MAP_NONBLOCK = 0x10000 };
+enum { MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
+
+/* Whether the call is an operation: of those that only sometimes read a file, if it does now. */
+static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool compat)
+{
+	u64 arg;
+
+	if (CALL_FILE(desc) == FILE_MAPPED) {
+		arg = mmap_flags(regs);
+		return arg & MAP_LOCKED || (arg & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
+	}
+	if (CALL_FILE(desc) == FILE_ADVISED) {
+		arg = call_arg(regs, 2, compat);
+		return arg == MADV_POPULATE_READ || arg == MADV_POPULATE_WRITE;
+	}
+	return true;
+}
+
+/* Whether a call's file is what one of its arguments, a descriptor, refers to at its entry. */
+static __always_inline bool call_has_fd(u32 desc)
+{
+	u32 how = CALL_FILE(desc);
+
+	return how != FILE_NONE && how != FILE_RESULT && how < FILE_MAPPING;
+}
+
 /* The file that a call names by its descriptor, if there is one. */
 static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc, bool compat,
 						  bool cast)
@@ -34,6 +71,8 @@ static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc
 	u32 how = CALL_FILE(desc);
 	struct open_file f;
 
+	if (how == FILE_MAPPED)
+		return fd_look(mmap_fd(regs), cast);
 	f = fd_look(call_arg(regs, how == FILE_ARG1, compat), cast);
 	if (how == FILE_ARG0_OR_2 && (!f.file || !mode_is_storage(f.mode)))
 		f = fd_look(call_arg(regs, 2, compat), cast);
@@ -41,12 +80,14 @@ static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc
 }
 
 /* Whether a call may be traced, judged by its file. Without a file (a bad descriptor, a path), only
- * if there is no filter by file. */
+ * if there is no filter by file; but memory of no file is none. */
 static __always_inline bool call_file_wanted(u32 desc, const struct open_file *f)
 {
 	if (CALL_FILE(desc) == FILE_RESULT)
 		return true;
-	return f->file ? mode_wanted(f->mode) : !file_filtered();
+	if (f->file)
+		return mode_wanted(f->mode);
+	return CALL_FILE(desc) != FILE_MAPPED && !file_filtered();
 }
 
 /* Notes the arguments of a call that is about a descriptor. */
@@ -94,9 +135,9 @@ static __always_inline int call_fd(struct pt_regs *regs, u32 desc, bool compat)
 {
 	u32 how = CALL_FILE(desc);
 
-	if (how == FILE_NONE || how == FILE_RESULT)
+	if (!call_has_fd(desc))
 		return -1;
-	return call_arg(regs, how == FILE_ARG1, compat);
+	return how == FILE_MAPPED ? mmap_fd(regs) : call_arg(regs, how == FILE_ARG1, compat);
 }
 
 /* Notes what not every run needs. */
@@ -153,7 +194,7 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 	struct task_state *t;
 	bool wanted;
 
-	if (CALL_FILE(desc) != FILE_RESULT && CALL_FILE(desc) != FILE_NONE)
+	if (call_has_fd(desc))
 		f = call_file(regs, desc, compat, cast);
 	wanted = call_file_wanted(desc, &f);
 	/* when a close ends, its file is gone: only the thread's state tells that its entry was
@@ -179,8 +220,10 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 	u64 task = call_task(ctx, perf, &compat);
 	u32 desc = call_desc(descs, compat);
 
-	if (!desc || !current_passes())
+	if (!desc || !call_is_op(call_regs(ctx, perf), desc, compat) || !current_passes())
 		return;
+	if (CALL_FILE(desc) >= FILE_MAPPING)
+		bpf_tail_call(ctx, &mapping_calls, 0);
 	if (desc < CALL_THROUGH_VFS) {
 		if (CONF(rdonly_cast))
 			call_begins_with_file(call_regs(ctx, perf), nr, desc, compat, task, true);
@@ -224,9 +267,10 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 		return;
 	compat = call_is_compat(regs);
 	desc = call_desc(descs, compat);
-	if (!desc || CONF(tracked) || !current_is_older() || !current_wanted(id))
+	if (!desc || CONF(tracked) || !call_is_op(regs, desc, compat) || !current_is_older() ||
+	    !current_wanted(id))
 		return;
-	if (CALL_FILE(desc) != FILE_RESULT && CALL_FILE(desc) != FILE_NONE)
+	if (call_has_fd(desc))
 		f = call_file(regs, desc, compat, false);
 	if (!call_file_wanted(desc, &f) || (f.file && !file_learn(&info, f, false)))
 		return;

@@ -48,6 +48,9 @@ enum call_file {
 	FILE_ARG1,
 	FILE_ARG0_OR_2,	/* splice: whichever is not a pipe */
 	FILE_RESULT,	/* open: the descriptor that it returns */
+	FILE_MAPPED,	/* mmap: its descriptor; only if it reads the file at once */
+	FILE_MAPPING,	/* that of the mapping at its first argument */
+	FILE_ADVISED,	/* likewise: madvise, only if that reads */
 };
 
 /* One system call: kind, file, and whether it goes through vfs_read or vfs_write; 0: not traced. */

@@ -29,9 +29,10 @@
 #define IOSTRATA_FAULT_BPF_H
 
 #include "function.bpf.h"
+#include "mapping.bpf.h"
 #include "op.bpf.h"
 
-enum { SIGNAL_BUS = 7, ERROR_IO = 5, ERROR_BUSY = 16 };
+enum { SIGNAL_BUS = 7, ERROR_IO = 5 };
 
 /* Of handle_mm_fault(): FAULT_FLAG_USER; and of its result VM_FAULT_ERROR, VM_FAULT_RETRY and
  * VM_FAULT_COMPLETED, which is as good as any, but the mapping is unlocked (mm_types.h). */
@@ -40,41 +41,8 @@ enum { BY_USER = 0x40, NOT_HANDLED = 0x873 | 0x400, UNLOCKED = 0x4000 };
 /* How a fault ends. */
 enum fault_end { FAULT_HANDLED, FAULT_INTERRUPTED, FAULT_FAILED };
 
-/* How often a mapping is looked up while somebody else changes mappings of the process. */
-enum { FIND_TRIES = 64 };
-
-/* The mapping that a fault was in. */
-struct fault_place {
-	u64 address;
-	u64 file, offset;	/* file 0: none, or not found */
-	long err;
-};
-
 /* Instead of a file: it is not known. */
 #define FILE_UNKNOWN (~0ULL)
-
-static __always_inline u64 fault_offset(const struct vm_area_struct *vma, u64 address)
-{
-	return address - vma->vm_start + (vma->vm_pgoff << CONF(page_shift));
-}
-
-static long fault_learn(struct task_struct *task, struct vm_area_struct *vma, void *arg)
-{
-	struct fault_place *place = arg;
-
-	place->file = number((u64)vma->vm_file);
-	place->offset = fault_offset(vma, place->address);
-	return 0;
-}
-
-static long fault_look(u32 i, void *arg)
-{
-	struct fault_place *place = arg;
-
-	place->err = bpf_find_vma(bpf_get_current_task_btf(), place->address, fault_learn, place,
-				  0);
-	return place->err != -ERROR_BUSY;
-}
 
 /* Whether current's fault read something or slept. */
 static __always_inline bool fault_waited(const struct op *op)
@@ -88,42 +56,11 @@ static __always_inline bool fault_waited(const struct op *op)
 	return slept;
 }
 
-/* Whether @file may be one that a stacked file system opened for itself, of a layer below: such a
- * file does not count for the limit of open files, as few others do not. */
-static __always_inline bool file_may_be_layer(struct file *file, bool typed)
-{
-	const u32 noaccount = 1 << 29; /* FMODE_NOACCOUNT, include/linux/fs.h */
-
-	return READ(typed, file, f_mode) & noaccount;
-}
-
-/* Learns which file a mapping is of, as it was opened: overlayfs maps the file of a layer below. */
-static __always_inline bool fault_learn_file(struct file_info *info, struct file *file)
-{
-	struct open_file f = file_look(file, false);
-	struct inode *inode;
-	struct file *named;
-
-	if (!mode_wanted(f.mode))
-		return false;
-	if (!file_may_be_layer(file, false))
-		return file_learn(info, f, false);
-	named = file_as_mapped(file);
-	inode = BPF_CORE_READ(named, f_path.dentry, d_inode);
-	if (BPF_CORE_READ(inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC) {
-		f.inode = inode;
-		f.mode = 0; /* for fs_note(): its functions are those of another file system */
-		file = named;
-	}
-	return file_learn_as(info, f, file, false);
-}
-
 /* Looks up the mapping of current's fault. False: it is not found, which is told as a loss. */
-static __always_inline bool fault_find_mapping(const struct op *op, struct fault_place *place,
+static __always_inline bool fault_find_mapping(const struct op *op, struct mapping *place,
 					       bool handled)
 {
-	place->file = 0;
-	bpf_loop(FIND_TRIES, fault_look, place, 0);
+	mapping_find(place);
 	if (!place->err)
 		return true;
 	if (handled || place->err == -ERROR_BUSY || op->own_reads | op->waited_read)
@@ -133,7 +70,7 @@ static __always_inline bool fault_find_mapping(const struct op *op, struct fault
 
 /* Learns what current's fault was on; false: it is not traced. Without a file it is only if it
  * read: a page was swapped in. @place has the address and, unless FILE_UNKNOWN, the file. */
-static __always_inline bool fault_find(struct op *op, struct fault_place *place, bool handled)
+static __always_inline bool fault_find(struct op *op, struct mapping *place, bool handled)
 {
 	row_clear(&op->file);
 	if (place->file == FILE_UNKNOWN && !fault_find_mapping(op, place, handled))
@@ -143,7 +80,7 @@ static __always_inline bool fault_find(struct op *op, struct fault_place *place,
 		return (op->own_reads | op->waited_read) && !file_filtered();
 	}
 	op->offset = place->offset;
-	if (!fault_learn_file(&op->file, (struct file *)place->file))
+	if (!mapping_learn_file(&op->file, (struct file *)place->file))
 		return false;
 	op->file.direct = 0; /* whatever the file was opened with */
 	return true;
@@ -153,7 +90,7 @@ static __always_inline bool fault_find(struct op *op, struct fault_place *place,
  * was on, at @offset; FILE_UNKNOWN: that must be looked up. */
 GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 {
-	struct fault_place place = {.file = file, .offset = offset};
+	struct mapping place = {.file = file, .offset = offset};
 	struct task_state *t = current_lookup();
 	struct op *op;
 	u64 now;
@@ -182,7 +119,7 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
  * must be looked up. */
 static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 {
-	struct fault_place place = {.address = op->offset, .file = FILE_UNKNOWN};
+	struct mapping place = {.address = op->offset, .file = FILE_UNKNOWN};
 	struct open_file f;
 
 	if (likely(file)) {
@@ -267,7 +204,7 @@ int on_fault_handled(u64 *ctx)
 	if (CONF(all_faults) || fault_waited(&t->op)) {
 		if (!(result & UNLOCKED)) {
 			file = number((u64)vma->vm_file);
-			offset = fault_offset(vma, t->op.offset);
+			offset = mapping_offset(vma, t->op.offset);
 		}
 		fault_ends(FAULT_HANDLED, file, offset);
 		return 0;

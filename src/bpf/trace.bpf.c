@@ -9,6 +9,7 @@
 #include "call.bpf.h"
 #include "fault.bpf.h"
 #include "layer.bpf.h"
+#include "mapping_call.bpf.h"
 #include "request.bpf.h"
 #include "uring_done.bpf.h"
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "trace/feature.h"
@@ -115,8 +116,20 @@ static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj,
 			       const struct feature *f, bool last)
 {
 	for (const struct program *row = programs; row < programs + programs_n; row++)
-		if ((row->hook <= HOOK_TP || row->entry_only) && row->last == last)
+		if ((row->hook <= HOOK_TP || row->entry_only) && !row->called && row->last == last)
 			attach_alone(a, obj, row, f);
+}
+
+/* Gives on_sys_enter() the program that it goes on in. */
+static void called_join(struct attached *a, struct trace_bpf *obj)
+{
+	int map = bpf_map__fd(obj->maps.mapping_calls), key = 0, fd;
+
+	for (const struct program *row = programs; row < programs + programs_n; row++) {
+		fd = row->called ? bpf_program__fd(program_of(obj, row)) : -1;
+		if (fd >= 0 && bpf_map_update_elem(map, &key, &fd, BPF_ANY) && !a->err)
+			a->err = errno;
+	}
 }
 
 static struct fs_templates templates_of(const struct trace_bpf *obj)
@@ -181,6 +194,7 @@ void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *pl
 	if (a->fs)
 		fsprobes_attach(a->fs);
 	faults_attach_all(a, obj, f);
+	called_join(a, obj);
 	tracepoints_attach(a, obj, f, false);
 	tracepoints_attach(a, obj, f, true);
 }

@@ -32,7 +32,9 @@
 	X(ftruncate64, -1, 194) X(stat64, -1, 195) X(lstat64, -1, 196) X(fstat64, -1, 197) \
 	X(fstatat64, -1, 327) X(sendfile64, -1, 239) X(lchown32, -1, 198) \
 	X(fchown32, -1, 207) X(chown32, -1, 212) X(statfs64, -1, 266) X(fstatfs64, -1, 267) \
-	X(utimensat_time64, -1, 412)
+	X(utimensat_time64, -1, 412) \
+	X(mmap, 222, -1) X(mlock, 228, 150) X(mlock2, 284, 390) X(mlockall, 230, 152) \
+	X(madvise, 233, 220)
 /* clang-format on */
 
 #endif

@@ -24,7 +24,9 @@
 	X(fcntl, 25, -1) X(fcntl64, -1, 25) X(flock, 32, 32) X(lseek, 62, -1) X(io_submit, 2, 2) \
 	X(io_getevents, 4, -1) X(io_pgetevents, 292, -1) X(io_pgetevents_time64, -1, 416) \
 	X(truncate64, -1, 45) X(ftruncate64, -1, 46) X(sendfile64, -1, 71) X(statfs64, -1, 43) \
-	X(fstatfs64, -1, 44) X(utimensat_time64, -1, 412)
+	X(fstatfs64, -1, 44) X(utimensat_time64, -1, 412) \
+	X(mmap, 222, -1) X(mlock, 228, 228) X(mlock2, 284, 284) X(mlockall, 230, 230) \
+	X(madvise, 233, 233)
 /* clang-format on */
 
 #endif

@@ -33,7 +33,9 @@
 	X(ftruncate64, -1, 194) X(stat64, -1, 195) X(lstat64, -1, 196) X(fstat64, -1, 197) \
 	X(fstatat64, -1, 293) X(sendfile64, -1, 223) X(lchown32, -1, 198) X(fchown32, -1, 207) \
 	X(chown32, -1, 212) X(statfs64, 265, 265) X(fstatfs64, 266, 266) X(readdir, 89, 89) \
-	X(utimensat_time64, -1, 412)
+	X(utimensat_time64, -1, 412) \
+	X(mmap, 90, -1) X(mlock, 150, 150) X(mlock2, 374, 374) X(mlockall, 152, 152) \
+	X(madvise, 219, 219)
 /* clang-format on */
 
 #endif

@@ -34,7 +34,9 @@
 	X(fstatat64, -1, 300) X(sendfile64, -1, 239) X(oldstat, -1, 18) X(oldfstat, -1, 28) \
 	X(oldlstat, -1, 84) X(lchown32, -1, 198) X(fchown32, -1, 207) X(chown32, -1, 212) \
 	X(statfs64, -1, 268) X(fstatfs64, -1, 269) X(readdir, -1, 89) \
-	X(utimensat_time64, -1, 412)
+	X(utimensat_time64, -1, 412) \
+	X(mmap, 9, -1) X(mlock, 149, 150) X(mlock2, 325, 376) X(mlockall, 151, 152) \
+	X(madvise, 28, 219)
 /* clang-format on */
 
 #endif

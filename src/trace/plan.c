@@ -43,6 +43,10 @@ static const char no_aborts[] =
 	{ .at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS, .needs = need,        \
 	  .last = true, .without = "the kernel does not let system calls be traced" }
 
+#define MAPPING_CALLS(prog, kind, name, need)                                                      \
+	{ .at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS,                       \
+	  .needs = NEED_FIND_VMA | (need), .called = true }
+
 /* Waits and requests depend on these; @... are further members. */
 #define BLOCK(prog, name, ...)                                                                     \
 	TRACEPOINT(prog, name, .caps = CAP_REQUESTS, .backup = true, __VA_ARGS__)
@@ -180,6 +184,8 @@ const struct program programs[] = {
 	 * seen, too. */
 	CALLS(on_sys_exit, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),
 	CALLS(on_sys_exit_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
+	MAPPING_CALLS(on_mapping_call, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
+	MAPPING_CALLS(on_mapping_call_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 	CALLS(on_sys_enter, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	CALLS(on_sys_enter_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 };
@@ -371,30 +377,4 @@ bool plan_refuse(struct plan *p, const struct program *prog)
 		return false;
 	p->refused[p->n_refused++] = prog;
 	return true;
-}
-
-struct bpf_program *program_of(const struct trace_bpf *obj, const struct program *prog)
-{
-	return *(struct bpf_program *const *)((const char *)obj + prog->at);
-}
-
-const struct program *program_row(const struct trace_bpf *obj, const struct bpf_program *prog)
-{
-	for (size_t i = 0; i < programs_n; i++)
-		if (program_of(obj, &programs[i]) == prog)
-			return &programs[i];
-	return NULL;
-}
-
-void program_hook_text(const struct program *prog, char *text, size_t cap)
-{
-	static const char *const kinds[] = {
-		[HOOK_TP_BTF] = "tp_btf",     [HOOK_TP] = "tp",	      [HOOK_ITER] = "iter",
-		[HOOK_FAULTS] = "perf_event",
-		[HOOK_FENTRY] = "fentry",     [HOOK_FEXIT] = "fexit", [HOOK_KPROBE] = "kprobe",
-		[HOOK_KRETPROBE] = "kretprobe",
-	};
-
-	snprintf(text, cap, "%s/%s", kinds[prog->hook],
-		 prog->is_template ? "<function>" : prog->target);
 }

@@ -64,6 +64,7 @@ struct program {
 	bool backup;		/* of a tracepoint: has a second copy where that can be preempted;
 				 * of a function: always, or where the kernel preempts */
 	bool last;		/* attached after all others */
+	bool called;		/* by the program on the same hook, instead of attached */
 	bool entry_only;	/* of a function, without a program at its return */
 	bool is_template;
 	enum op_kind op;	/* of a function: the operations that all go through it; or none */

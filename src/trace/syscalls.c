@@ -3,7 +3,8 @@
  * syscalls.c - the one list of system calls that are operations; their numbers are in a file for
  * each architecture. A recording has those of the machine that it was made on.
  *
- * Calls like "access" read only an inode, but that may take a device's time.
+ * Calls like "access" read only an inode, but that may take a device's time. Of those about memory
+ * the ones that read all of a mapping at once; else what it is used for are page faults.
  */
 #include "trace/syscalls.h"
 
@@ -28,7 +29,7 @@
 	X(open_by_handle_at, OPEN, RESULT, NONE) X(close, CLOSE, ARG0, NONE) \
 	X(fsync, FSYNC, ARG0, NONE) X(fdatasync, FSYNC, ARG0, NONE) \
 	X(sync_file_range, FSYNC, ARG0, NONE) X(sync, FSYNC, NONE, NONE) \
-	X(syncfs, FSYNC, ARG0, NONE) X(msync, FSYNC, NONE, NONE) X(sendfile, COPY, ARG1, NONE) \
+	X(syncfs, FSYNC, ARG0, NONE) X(msync, FSYNC, MAPPING, NONE) X(sendfile, COPY, ARG1, NONE) \
 	X(splice, COPY, ARG0_OR_2, NONE) X(copy_file_range, COPY, ARG0, NONE) \
 	X(stat, META, NONE, NONE) X(fstat, META, ARG0, NONE) X(lstat, META, NONE, NONE) \
 	X(newfstatat, META, NONE, NONE) X(statx, META, NONE, NONE) X(access, META, NONE, NONE) \
@@ -63,7 +64,10 @@
 	X(oldlstat, META, NONE, NONE) X(lchown32, META, NONE, NONE) \
 	X(fchown32, META, ARG0, NONE) X(chown32, META, NONE, NONE) \
 	X(statfs64, META, NONE, NONE) X(fstatfs64, META, ARG0, NONE) \
-	X(readdir, META, ARG0, NONE) X(utimensat_time64, META, NONE, NONE)
+	X(readdir, META, ARG0, NONE) X(utimensat_time64, META, NONE, NONE) \
+	X(mmap, META, MAPPED, NONE) X(mlock, META, MAPPING, NONE) \
+	X(mlock2, META, MAPPING, NONE) X(mlockall, META, NONE, NONE) \
+	X(madvise, META, ADVISED, NONE)
 /* clang-format on */
 
 #define CALL_ID(call, kind, file, offset) ID_##call,
