@@ -220,11 +220,13 @@ static __always_inline void call_begins(void *ctx, bool perf, u32 nr, u32 descs)
 	u64 task = call_task(ctx, perf, &compat);
 	u32 desc = call_desc(descs, compat);
 
-	if (!desc || !call_is_op(call_regs(ctx, perf), desc, compat) || !current_passes())
+	if (!desc || !current_passes())
 		return;
-	if (CALL_FILE(desc) >= FILE_MAPPING)
-		bpf_tail_call(ctx, &mapping_calls, 0);
 	if (desc < CALL_THROUGH_VFS) {
+		if (!call_is_op(call_regs(ctx, perf), desc, compat))
+			return;
+		if (CALL_FILE(desc) >= FILE_MAPPING)
+			bpf_tail_call(ctx, &mapping_calls, 0);
 		if (CONF(rdonly_cast))
 			call_begins_with_file(call_regs(ctx, perf), nr, desc, compat, task, true);
 		else
