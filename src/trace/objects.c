@@ -7,6 +7,8 @@
 #include <bpf/libbpf.h>
 #include <zstd.h>
 
+#include "base/privilege.h"
+
 /* The linker's symbols name_begin and name_end around the packed file. */
 #define PACKED(name)                                                                               \
 	__asm__(".section .rodata\n" #name "_begin: .incbin \"" OBJECTS_DIR #name                  \
@@ -25,6 +27,16 @@ static const struct {
 	[OBJECT_FUNC] = { func_begin, func_end },
 };
 
+/*
+ * libbpf looks for types of modules where the kernel's own do not have one, which takes
+ * CAP_SYS_ADMIN; libbpf 1.1 then fails to load what would do without. It looks only once: here, for
+ * a function that does not exist.
+ */
+static void forget_modules(struct bpf_object *obj)
+{
+	bpf_program__set_attach_target(bpf_object__next_program(obj, NULL), 0, "no function");
+}
+
 int objects_open(struct bpf_object_skeleton *s, enum object_file which)
 {
 	const char *from = packed[which].begin;
@@ -37,6 +49,8 @@ int objects_open(struct bpf_object_skeleton *s, enum object_file which)
 		s->data_sz = plain;
 		err = bpf_object__open_skeleton(s, NULL);
 		s->data = NULL;
+		if (!err && !privilege_is_admin())
+			forget_modules(*s->obj);
 	}
 	free(file);
 	return err;
