@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
@@ -11,9 +12,86 @@
 
 #include "base/confine.h"
 #include "base/reason.h"
+#include "base/rlimits.h"
 #include "base/sudo.h"
 
 enum { NOBODY = 65534 };	/* uid and gid that own nothing; the kernel's overflowuid */
+
+const struct privilege privileges[] = {
+	{ "CAP_SYS_ADMIN", "types of modules cannot be read: of file systems that are modules, "
+	  "functions are probed by kprobe, or not at all", CAP_SYS_ADMIN },
+	{ "CAP_SYSLOG", "functions of the kernel have no names in --why, if kernel.kptr_restrict "
+	  "or kernel.perf_event_paranoid hide their addresses", CAP_SYSLOG },
+	{ "CAP_DAC_READ_SEARCH", "cgroups have numbers and no names, and tracefs and debugfs "
+	  "cannot be read", CAP_DAC_READ_SEARCH },
+	{ "CAP_SYS_PTRACE", "funcs cannot find the programs and libraries of other users' "
+	  "processes (-p)", CAP_SYS_PTRACE },
+	{},
+};
+
+bool privilege_has(int cap)
+{
+	cap_flag_value_t have = CAP_CLEAR;
+	cap_t now = cap_get_proc();
+
+	if (now)
+		cap_get_flag(now, cap, CAP_EFFECTIVE, &have);
+	cap_free(now);
+	return have == CAP_SET;
+}
+
+bool privilege_is_admin(void)
+{
+	return privilege_has(CAP_SYS_ADMIN);
+}
+
+int privilege_check(struct reason *why)
+{
+	bool bpf = privilege_has(CAP_BPF), perfmon = privilege_has(CAP_PERFMON);
+
+	if ((bpf && perfmon) || privilege_is_admin())
+		return 0;
+	reason_set(why, EXIT_PERMISSION, "cannot trace without %s%s%s", bpf ? "" : "CAP_BPF",
+		   bpf || perfmon ? "" : " and ", perfmon ? "" : "CAP_PERFMON");
+	if (geteuid() == 0)
+		return reason_hint(why, "a container must be given both (docker run --cap-add): "
+					"see CONTAINERS in the manual");
+	return reason_hint(why, "run as root, or with both (setpriv --ambient-caps, setcap): see "
+				"SECURITY in the manual");
+}
+
+/* Whether the first line of @path has @text. */
+static bool line_has(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "re");
+	char line[128];
+	bool has = f && fgets(line, sizeof(line), f) && strstr(line, text);
+
+	if (f)
+		fclose(f);
+	return has;
+}
+
+/* A user namespace other than the first maps fewer ids than there are. */
+static bool in_user_namespace(void)
+{
+	return !access("/proc/self/uid_map", F_OK) &&
+	       !line_has("/proc/self/uid_map", "4294967295");
+}
+
+int privilege_refused(struct reason *why)
+{
+	if (in_user_namespace())
+		return reason_hint(why, "root of a user namespace (a rootless container) may not "
+					"trace: start it outside");
+	if (line_has("/sys/kernel/security/lockdown", "[confidentiality]"))
+		return reason_hint(why, "the kernel is locked down (confidentiality): BPF may not "
+					"read it");
+	return reason_hint(why, "a seccomp filter (a container's, a service's) or a security "
+				"module forbids it%s",
+			   rlimits_hint(EPERM) ? ", or, before Linux 5.11, the limit of locked "
+						 "memory: ulimit -l unlimited" : "");
+}
 
 /* Keeps a capability that the process has. */
 static int keep(cap_t caps, cap_t now, cap_value_t cap)
@@ -98,17 +176,6 @@ int privilege_drop(bool names_cgroups, struct reason *why)
 	note(confine_files(), "use Landlock", why);
 	note(confine_calls(), "use seccomp", why);
 	return why->error[0] ? -1 : 0;
-}
-
-bool privilege_is_admin(void)
-{
-	cap_flag_value_t have = CAP_CLEAR;
-	cap_t now = cap_get_proc();
-
-	if (now)
-		cap_get_flag(now, CAP_SYS_ADMIN, CAP_EFFECTIVE, &have);
-	cap_free(now);
-	return have == CAP_SET;
 }
 
 /* A security module may require the same care when root starts a service, but root gains nothing

@@ -5,12 +5,33 @@
 #define IOSTRATA_PRIVILEGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct reason;
 
-/* For callers whom the kernel refuses BPF. */
-#define PRIVILEGE_HINT                                                                             \
-	"run as root, or with CAP_SYS_ADMIN, CAP_BPF and CAP_PERFMON (setpriv --ambient-caps)"
+/*
+ * What the kernel asks for to trace: CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN. 0, or -1 with @why,
+ * which names what is missing. The kernel may refuse all the same; see privilege_refused().
+ */
+int privilege_check(struct reason *why);
+
+/* Adds what to do if the kernel refuses BPF to who may trace: -1. */
+int privilege_refused(struct reason *why);
+
+/* A capability that is of use, but not needed. */
+struct privilege {
+	const char *name, *without;	/* what is lost without it, one sentence */
+	int cap;
+};
+
+/* All of them; ends with a name that is NULL. */
+extern const struct privilege privileges[];
+
+/* Whether capability @cap is effective. */
+bool privilege_has(int cap);
+
+/* Whether CAP_SYS_ADMIN is effective, which it takes to read the types of modules. */
+bool privilege_is_admin(void);
 
 /*
  * Gives up for good what is not needed once the probes are live: root becomes the user who called
@@ -20,9 +41,6 @@ struct reason;
  * @why of the first that failed. Children forked earlier keep everything.
  */
 int privilege_drop(bool names_cgroups, struct reason *why);
-
-/* Whether CAP_SYS_ADMIN is effective, which libbpf 1.1 needs to read the types of modules. */
-bool privilege_is_admin(void);
 
 /* Whether the program's file gives privileges that its user does not have: it is setuid or setgid,
  * or has file capabilities. */

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include "base/json.h"
+#include "base/privilege.h"
 #include "base/reason.h"
 #include "base/rlimits.h"
 #include "base/text.h"
@@ -155,6 +156,18 @@ static void add_features(struct findings *l, struct feature *f)
 	add(l, "open files", f->task_iter,
 	    f->task_iter ? "iterator over open files" : "no iterator over open files",
 	    "file systems' functions are found by name");
+}
+
+/* Without those that tracing takes, it has ended before. */
+static void add_privileges(struct findings *l)
+{
+	int n = l->n;
+
+	for (const struct privilege *p = privileges; p->name; p++)
+		if (!privilege_has(p->cap))
+			add(l, p->name, false, p->without, NULL);
+	if (l->n == n)
+		add(l, "privileges", true, "all that any command has use for", NULL);
 }
 
 static bool works(const struct findings *l, const char *what)
@@ -332,6 +345,7 @@ static int doctor(int argc, char **argv)
 	plan_init(&plan, &f, ~0U);
 	add_layers(&list, &plan, &f);
 	add_features(&list, &f);
+	add_privileges(&list);
 	done = (opts.json ? show_json : show_text)(&list, &f, opts.probes, &why);
 	feature_done(&f);
 	if (done)

@@ -84,17 +84,18 @@ static void probe_kprobe(struct feature *f)
 static int probe_permission(struct reason *why)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "probe", 4, 4, 1, &opts);
-	const char *hint;
+	int fd;
 
+	if (privilege_check(why))
+		return -1;
+	fd = bpf_map_create(BPF_MAP_TYPE_HASH, "probe", 4, 4, 1, &opts);
 	if (fd >= 0) {
 		close(fd);
 		return 0;
 	}
 	if (fd == -EPERM || fd == -EACCES) {
-		hint = privilege_is_admin() ? rlimits_hint(-fd) : NULL;
 		reason_set(why, EXIT_PERMISSION, "cannot use BPF: %s", strerror(-fd));
-		return reason_hint(why, "%s", hint ? hint : PRIVILEGE_HINT);
+		return privilege_refused(why);
 	}
 	reason_set(why, EXIT_KERNEL, "cannot use BPF: %s", strerror(-fd));
 	return reason_hint(why, "'iostrata doctor' tells what this kernel can");

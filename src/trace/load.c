@@ -211,11 +211,11 @@ static int load_failed(struct reason *why, int err)
 	/* libbpf, when it could not even try what the kernel can */
 	if (err == -EINVAL && rlimits_few_files())
 		err = -EMFILE;
-	if (load_is_limit(-err) || (err == -EPERM && privilege_is_admin() && rlimits_hint(-err)))
+	if (load_is_limit(-err))
 		return load_limit_reached(why, "load", -err);
-	if (err == -EPERM || err == -EACCES || !privilege_is_admin()) {
+	if (err == -EPERM || err == -EACCES) {
 		reason_set(why, EXIT_PERMISSION, "cannot load BPF programs: %s", strerror(-err));
-		return reason_hint(why, PRIVILEGE_HINT);
+		return privilege_refused(why);
 	}
 	reason_set(why, EXIT_KERNEL, "cannot load BPF programs: %s", strerror(-err));
 	return reason_hint(why, "'iostrata doctor --probes' tells which programs load here");

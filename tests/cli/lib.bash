@@ -28,6 +28,13 @@ need_root() {
 	((EUID == 0)) || skip "tracing needs root"
 }
 
+# with_caps CAPS COMMAND...: not root, but with these capabilities.
+with_caps() {
+	local caps=$1
+	shift
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$caps" --ambient-caps="$caps" "$@"
+}
+
 # A file system that keeps data, for what is to be seen; bats' own directory may be in a tmpfs.
 disk_dir() {
 	mkdir -p build/test/tmp

@@ -11,13 +11,7 @@ teardown() { end_spawned; }
 # What /proc/PID/status of the tool has under NAME.
 status_of() { sed -n "s/^$1:\t//p" "/proc/$pid/status"; }
 
-# with_caps CAPS COMMAND...: not root, but with these capabilities.
-with_caps() {
-	local caps=$1
-	shift
-	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$caps" --ambient-caps="$caps" "$@"
-}
-enough=+bpf,+perfmon,+sys_admin
+enough=+bpf,+perfmon
 
 # kept USER CAPS: that is who it is and all that it may.
 kept() {
