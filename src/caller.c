@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/privilege.h"
 #include "base/reason.h"
 #include "base/sudo.h"
 
@@ -66,7 +66,7 @@ int caller_find(struct caller *c, struct reason *why)
 int caller_become(const struct caller *c)
 {
 	if (!c->is_other)
-		return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+		return geteuid() ? privilege_clear() : 0;
 	if (setgroups(c->n_groups, c->groups) || setresgid(c->gid, c->gid, c->gid) ||
 	    setresuid(c->uid, c->uid, c->uid))
 		return -1;

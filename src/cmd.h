@@ -3,6 +3,8 @@
 #ifndef IOSTRATA_CMD_H
 #define IOSTRATA_CMD_H
 
+#include <stdbool.h>
+
 #include "base/opts.h"
 
 #define IOSTRATA_VERSION "0.1"
@@ -12,6 +14,7 @@ struct cmd {
 	const struct opt_table *table;
 	/* Returns the exit code. argv[0] is the command's name. */
 	int (*run)(int argc, char **argv);
+	bool traces;	/* and needs privileges */
 };
 
 extern const struct cmd cmd_breakdown, cmd_doctor, cmd_export, cmd_funcs, cmd_record, cmd_report,

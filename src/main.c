@@ -108,14 +108,34 @@ static void keep_standard_descriptors(void)
 			exit(EXIT_FAILED);
 }
 
-/* The file's privileges would go to everyone who may run it, and to the command that it runs. */
-static int refuse_file(char **argv)
+static int refuse_file(char **argv, enum privilege_file by)
 {
-	cmd_say("error: refusing to run as a setuid or setgid program, or with file capabilities");
-	cmd_say("hint: use sudo, or setpriv --ambient-caps");
+	if (by == PRIVILEGE_ID) {
+		cmd_say("error: refusing to run as a setuid or setgid program");
+		cmd_say("hint: use sudo, or give the file capabilities and a group: see SECURITY "
+			"in the manual");
+	} else {
+		cmd_say("error: refusing capabilities of a file that everybody may execute");
+		cmd_say("hint: let a group alone execute it: chgrp, chmod 0750, then setcap again");
+	}
 	while (*argv && strcmp(*argv, "--") != 0)
 		argv++;
 	return *argv ? EXIT_TOOL : EXIT_PERMISSION;
+}
+
+/*
+ * Whoever may execute a file with capabilities sees everybody's file names, so its mode must say
+ * who that is. What does not trace does without them, and what the user says about terminals is not
+ * read with more rights than the user has.
+ */
+static bool file_is_safe(const struct cmd *cmd, enum privilege_file by)
+{
+	if (by != PRIVILEGE_CAPS)
+		return by == PRIVILEGE_NONE;
+	unsetenv("TERMINFO");
+	unsetenv("TERMINFO_DIRS");
+	unsetenv("TERMCAP");
+	return (cmd && cmd->traces) || !privilege_clear();
 }
 
 static void on_failed_write(int signo)
@@ -150,10 +170,11 @@ static bool locale_is_utf8(void)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
+	enum privilege_file by = privilege_by_file();
 
 	keep_standard_descriptors();
-	if (privilege_by_file())
-		return refuse_file(argv);
+	if (!file_is_safe(find(name), by))
+		return refuse_file(argv, by);
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if (!locale_is_utf8() && (isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
 		text_ascii_only();

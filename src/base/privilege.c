@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/confine.h"
@@ -178,9 +179,29 @@ int privilege_drop(bool names_cgroups, struct reason *why)
 	return why->error[0] ? -1 : 0;
 }
 
-/* A security module may require the same care when root starts a service, but root gains nothing
- * then. */
-bool privilege_by_file(void)
+int privilege_clear(void)
 {
-	return getauxval(AT_SECURE) && (getuid() || geteuid() || getgid() != getegid());
+	cap_t none = cap_init();
+	int err = !none || cap_set_proc(none) ? -1 : 0;
+
+	cap_free(none);
+	return err ? err : prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+/*
+ * AT_SECURE is set for who gains something by the file. A security module may ask for it, too, when
+ * root starts a service, but root gains nothing then.
+ */
+enum privilege_file privilege_by_file(void)
+{
+	struct stat st;
+
+	if (!getauxval(AT_SECURE))
+		return PRIVILEGE_NONE;
+	if (getuid() != geteuid() || getgid() != getegid())
+		return PRIVILEGE_ID;
+	if (!getuid())
+		return PRIVILEGE_NONE;
+	return stat("/proc/self/exe", &st) || st.st_mode & S_IXOTH ? PRIVILEGE_CAPS_ALL :
+								     PRIVILEGE_CAPS;
 }

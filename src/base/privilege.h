@@ -42,8 +42,17 @@ bool privilege_is_admin(void);
  */
 int privilege_drop(bool names_cgroups, struct reason *why);
 
-/* Whether the program's file gives privileges that its user does not have: it is setuid or setgid,
- * or has file capabilities. */
-bool privilege_by_file(void);
+/* Gives up all capabilities of a process that is not root's. 0, or -1 with errno. */
+int privilege_clear(void);
+
+/* What the program's file gives that its user does not have. */
+enum privilege_file {
+	PRIVILEGE_NONE,
+	PRIVILEGE_CAPS,		/* capabilities, and its mode says who may run it: not everybody */
+	PRIVILEGE_CAPS_ALL,	/* capabilities, to everybody */
+	PRIVILEGE_ID,		/* it is setuid or setgid */
+};
+
+enum privilege_file privilege_by_file(void);
 
 #endif

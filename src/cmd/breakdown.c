@@ -202,4 +202,4 @@ static int breakdown(int argc, char **argv)
 	return status;
 }
 
-const struct cmd cmd_breakdown = { "breakdown", &table, breakdown };
+const struct cmd cmd_breakdown = { "breakdown", &table, breakdown, true };

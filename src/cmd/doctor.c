@@ -353,4 +353,4 @@ static int doctor(int argc, char **argv)
 	return list.at[0].works ? 0 : EXIT_KERNEL;
 }
 
-const struct cmd cmd_doctor = { "doctor", &table, doctor };
+const struct cmd cmd_doctor = { "doctor", &table, doctor, true };

@@ -98,4 +98,4 @@ static int export(int argc, char **argv)
 	return got ? cmd_fail(&why) : 0;
 }
 
-const struct cmd cmd_export = { "export", &table, export };
+const struct cmd cmd_export = { "export", &table, export, false };

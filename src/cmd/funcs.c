@@ -397,4 +397,4 @@ static int funcs(int argc, char **argv)
 	return status;
 }
 
-const struct cmd cmd_funcs = { "funcs", &table, funcs };
+const struct cmd cmd_funcs = { "funcs", &table, funcs, true };

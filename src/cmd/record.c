@@ -361,4 +361,4 @@ static int record(int argc, char **argv)
 	return status;
 }
 
-const struct cmd cmd_record = { "record", &table, record };
+const struct cmd cmd_record = { "record", &table, record, true };

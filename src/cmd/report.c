@@ -388,4 +388,4 @@ static int report(int argc, char **argv)
 	return status;
 }
 
-const struct cmd cmd_report = { "report", &table, report };
+const struct cmd cmd_report = { "report", &table, report, false };

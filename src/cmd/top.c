@@ -350,4 +350,4 @@ static int top(int argc, char **argv)
 	return status;
 }
 
-const struct cmd cmd_top = { "top", &table, top };
+const struct cmd cmd_top = { "top", &table, top, true };

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -130,7 +131,10 @@ bool screen_possible(FILE *in, FILE *out)
 	screen.out = fileno(out);
 	if (!isatty(screen.in) || !isatty(screen.out) || !term || !*term)
 		return false;
-	return is_known(term) || (terms_use(term) && is_known(term));
+	/* with privileges of the program's file, not a description that the user made */
+	if (!getauxval(AT_SECURE) && is_known(term))
+		return true;
+	return terms_use(term) && is_known(term);
 }
 
 /* Whether the caller's locale is a UTF-8 one, even if it is not installed. */

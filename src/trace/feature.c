@@ -135,7 +135,7 @@ static const char *const looked_for[] = {
 static int print_if_asked(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	(void)level;
-	if (getenv("IOSTRATA_LIBBPF_LOG"))
+	if (secure_getenv("IOSTRATA_LIBBPF_LOG"))
 		vfprintf(stderr, fmt, args);
 	return 0;
 }

@@ -93,24 +93,91 @@ kept() {
 	[[ $output == $'65534\n65534\n'* ]]
 }
 
-@test "it refuses to give what its file has: setuid, setgid, capabilities" {
+# A copy of the program that a group may execute, with capabilities: it is $it.
+group=4242
+make_group_program() {
 	dir=$(disk_dir)
 	chmod 755 "$dir" build/test/tmp
-	cp "$iostrata" "$dir/it"
-	for how in "chmod 4755" "chmod 2755" "setcap cap_bpf,cap_perfmon,cap_sys_admin+ep"; do
-		chmod 755 "$dir/it"
-		PATH=$PATH:/usr/sbin $how "$dir/it" || continue # a file system without capabilities
-		run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/it" breakdown -D 0.1
+	it=$dir/it
+	cp "$iostrata" "$it"
+	chgrp $group "$it"
+	chmod 750 "$it"
+	PATH=$PATH:/usr/sbin setcap cap_bpf,cap_perfmon+ep "$it" || skip "no capabilities on files here"
+}
+
+# as_user GROUP COMMAND...: sh is a second exec, before which setpriv's capabilities are gone.
+as_user() {
+	local gid=$1
+	shift
+	setpriv --reuid=65534 --regid=65534 --groups="$gid" --inh-caps=-all sh -c 'exec "$0" "$@"' "$@"
+}
+
+@test "with capabilities of its file, for a group: it works, and the command gets none" {
+	make_group_program
+	for command in "breakdown -D 0.1" "top -b 0.1 1" "record -o - -D 0.1" doctor; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr as_user $group "$it" $command
+		((status == 0)) || { echo "$command: status $status: $stderr"; false; }
+	done
+	run --separate-stderr as_user $group "$it" breakdown -j -- sh -c '
+		grep -E "^(Uid|Cap(Inh|Prm|Eff|Amb))" /proc/self/status >&2
+		dd if=/dev/zero of=/dev/null bs=1 count=23 status=none'
+	((status == 0))
+	none=0000000000000000
+	[[ $stderr == *$'CapInh:\t'$none$'\nCapPrm:\t'$none$'\nCapEff:\t'$none$'\nCapAmb:\t'$none* ]]
+	[[ $stderr == *$'Uid:\t65534\t65534\t65534\t65534'* ]]
+	json '.ops | length > 0'
+	cat >"$tmp/by-group" <<-EOF
+		#!/bin/sh
+		exec setpriv --reuid=65534 --regid=65534 --groups=$group --inh-caps=-all sh -c 'exec "\$0" "\$@"' $it "\$@"
+	EOF
+	chmod 755 "$tmp/by-group"
+	iostrata=$tmp/by-group start breakdown
+	for set in CapPrm CapEff; do
+		((0x$(status_of $set) == (1 << 38 | 1 << 39)))
+	done
+	((!0x$(status_of CapInh) && !0x$(status_of CapAmb)))
+	[[ $(status_of NoNewPrivs) == 1 && $(stat -c %u "/proc/$pid/mem") == 0 ]]
+	finish INT
+	((status == 0))
+	rm -r "$dir"
+}
+
+@test "with capabilities of its file, what does not trace has none of them" {
+	make_group_program
+	PATH=$PATH:/usr/sbin setcap cap_bpf,cap_perfmon,cap_dac_read_search+ep "$it"
+	echo text >"$dir/secret"
+	chmod 600 "$dir/secret"
+	for command in report "export --to otf2 -o $tmp/out"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr as_user $group "$it" $command "$dir/secret"
+		((status == 1))
+		says "secret': Permission denied"
+	done
+	rm -r "$dir"
+}
+
+@test "it refuses to give what its file has to everybody, and by its user or group" {
+	make_group_program
+	# who is not of the group
+	run as_user 65534 "$it" breakdown -D 0.1
+	((status == 126))
+	for how in "chmod 4755" "chmod 2755" "chmod 2750" "chmod 755" "chmod 751"; do
+		chmod 750 "$it"
+		$how "$it"
+		run --separate-stderr as_user $group "$it" breakdown -D 0.1
 		((status == 4)) || { echo "$how: status $status"; false; }
-		says "refusing to run as a setuid or setgid program" "use sudo"
-		run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/it" \
-			breakdown -- touch "$tmp/ran"
+		case $how in
+		*" 2"* | *" 4"*) says "refusing to run as a setuid or setgid program" "use sudo" ;;
+		*) says "refusing capabilities of a file that everybody may execute" "chmod 0750" ;;
+		esac
+		run --separate-stderr as_user $group "$it" breakdown -- touch "$tmp/ran"
 		((status == 125))
 	done
 	[[ ! -e $tmp/ran ]]
 	# root has it all anyway
-	chmod 4755 "$dir/it"
-	"$dir/it" --version
+	chmod 4755 "$it"
+	"$it" --version
 	rm -r "$dir"
 }
 
