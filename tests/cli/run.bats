@@ -104,7 +104,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	begin=$SECONDS
 	expect 0 breakdown -p "$spawned_pid"
 	((SECONDS - begin < 10))
-	[[ $output == traced* ]]
+	[[ $output == traced* || $output == "no I/O seen "* ]] # it may have ended before
 }
 
 # cat waits in read(2) when tracing begins: that call is seen to end, not to begin.
