@@ -19,11 +19,11 @@
 enum { NOBODY = 65534 };	/* uid and gid that own nothing; the kernel's overflowuid */
 
 const struct privilege privileges[] = {
-	{ "CAP_SYS_ADMIN", "types of modules cannot be read: of file systems that are modules, "
-	  "functions are probed by kprobe, or not at all", CAP_SYS_ADMIN },
-	{ "CAP_SYSLOG", "functions of the kernel have no names in --why, if kernel.kptr_restrict "
-	  "or kernel.perf_event_paranoid hide their addresses", CAP_SYSLOG },
-	{ "CAP_DAC_READ_SEARCH", "cgroups have numbers and no names, and tracefs and debugfs "
+	{ "CAP_SYS_ADMIN", "functions of modules (file systems) are probed by kprobe, or "
+	  "not at all, as where kernel.perf_event_paranoid is 3 (Debian)", CAP_SYS_ADMIN },
+	{ "CAP_SYSLOG", "--why has no names, where kernel.kptr_restrict or "
+	  "kernel.perf_event_paranoid hides addresses of functions", CAP_SYSLOG },
+	{ "CAP_DAC_READ_SEARCH", "cgroups have a number and no name, and tracefs and debugfs "
 	  "cannot be read", CAP_DAC_READ_SEARCH },
 	{ "CAP_SYS_PTRACE", "funcs cannot find the programs and libraries of other users' "
 	  "processes (-p)", CAP_SYS_PTRACE },

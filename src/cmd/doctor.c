@@ -143,8 +143,8 @@ static void add_features(struct findings *l, struct feature *f)
 	    "a kernel with CONFIG_FUNCTION_TRACER; not locked down");
 	add(l, "kprobes", !f->no_kprobe[0], f->no_kprobe[0] ? f->no_kprobe : "any function",
 	    "a kernel with CONFIG_KPROBES");
-	add(l, "module types", f->module_btf,
-	    f->module_btf ? "modules describe their types" : "modules have no BTF",
+	add(l, "module types", !f->no_module_btf,
+	    f->no_module_btf ? f->no_module_btf : "modules describe their types",
 	    f->no_kprobe[0] ? "their functions would need kprobes" :
 			      "modules' functions are probed by kprobe instead");
 	add(l, "interrupt level", f->interrupt_level,
@@ -158,6 +158,12 @@ static void add_features(struct findings *l, struct feature *f)
 	    "file systems' functions are found by name");
 }
 
+static void add_missing(struct findings *l, const struct privilege *p)
+{
+	add(l, p->name, false, p->without, NULL);
+	l->at[l->n - 1].label = p->name + strlen("CAP_");
+}
+
 /* Without those that tracing takes, it has ended before. */
 static void add_privileges(struct findings *l)
 {
@@ -165,7 +171,7 @@ static void add_privileges(struct findings *l)
 
 	for (const struct privilege *p = privileges; p->name; p++)
 		if (!privilege_has(p->cap))
-			add(l, p->name, false, p->without, NULL);
+			add_missing(l, p);
 	if (l->n == n)
 		add(l, "privileges", true, "all that any command has use for", NULL);
 }

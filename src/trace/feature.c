@@ -152,7 +152,10 @@ int feature_probe(struct feature *f, struct reason *why)
 	f->interrupt_level = probe_variable(f, "__preempt_count") ||
 			     probe_variable(f, "pcpu_hot") ||
 			     feature_field_offset(f, "thread_info", "preempt_count") >= 0;
-	f->module_btf = feature_has_function(f, "btf_module_notify");
+	if (!feature_has_function(f, "btf_module_notify"))
+		f->no_module_btf = "modules have no BTF";
+	else if (!privilege_is_admin())
+		f->no_module_btf = "modules' BTF takes CAP_SYS_ADMIN to read";
 	probe_fentry(f);
 	probe_kprobe(f);
 	preemption_probe(f);

@@ -20,7 +20,7 @@ struct feature {
 	struct known_name *known;	/* names that were looked for; owned */
 	struct module_types *modules;	/* whose types were looked at; owned */
 	bool rdonly_cast;		/* bpf_rdonly_cast() (6.2) */
-	bool module_btf;		/* modules describe their types, too (5.11) */
+	const char *no_module_btf;	/* why not: modules describe their types, too (5.11) */
 	bool task_iter;			/* iter/task_file */
 	bool interrupt_level;		/* programs may look at the preemption count */
 	bool preemptible;		/* programs on functions can be preempted, or may be */

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/privilege.h"
 #include "trace/func_attach.h"
 #include "trace/func_load.h"
 
@@ -58,7 +59,9 @@ const char *func_why_refused(int err)
 	switch (err) {
 	case -ENOENT:
 	case -ESRCH:
-		return "not in the kernel's types (BTF)";
+		return privilege_is_admin() ? "not in the kernel's types (BTF)" :
+					      "not in the kernel's types (BTF); those of modules "
+					      "take CAP_SYS_ADMIN";
 	case -EBUSY:
 		return "somebody changes it, or another program is on it";
 	case -E2BIG:

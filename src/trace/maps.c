@@ -129,7 +129,7 @@ void maps_configure(struct bpf_object *obj, const struct session_conf *sc,
 	maps_resize(sc, c, obj);
 	maps_rows_size(sc, &rows);
 	rowmaps_resize(&rows, obj);
-	if (!f->module_btf && f->func != FUNC_NONE)
+	if (f->no_module_btf && f->func != FUNC_NONE)
 		maps_preallocate(obj);
 }
 
