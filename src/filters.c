@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/mounts.h"
+#include "base/pidns.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "filter_paths.h"
@@ -191,6 +192,12 @@ static int add_pid(uint64_t pid, struct filter_lists *lists, struct reason *why)
 		reason_set(why, EXIT_FAILED, "%llu is a thread of process %u",
 			   (unsigned long long)pid, process);
 		return reason_hint(why, "'-p %u' traces all its threads", process);
+	}
+	if (!pidns_is_first() && pidns_is_below(pid)) {
+		reason_set(why, EXIT_FAILED, "process %llu is in a pid namespace below this one",
+			   (unsigned long long)pid);
+		return reason_hint(why, "trace it from there, or from the host's (docker run "
+					"--pid=host)");
 	}
 	lists->pids[lists->n_pids++] = (unsigned int)pid;
 	return 0;

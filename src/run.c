@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/pidns.h"
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/rlimits.h"
@@ -124,7 +125,7 @@ static int resolve(struct run *r, struct reason *why)
 	if (f->all_faults && f->ops && !(f->ops & 1U << OP_FAULT))
 		return reason_set(why, EXIT_USAGE, "--all-faults is about page faults, which --op "
 						   "leaves out");
-	if (filters_resolve(f, &r->conf, why))
+	if (pidns_check(why) || filters_resolve(f, &r->conf, why))
 		return -1;
 	r->conf.follow = r->command && !f->system;
 	r->conf.stats = r->opts.overhead;
@@ -347,6 +348,7 @@ static int start(struct run *r, struct reason *why)
 	if (r->session)
 		run_say_refused(r);
 	run_say_kernel_threads(r);
+	run_say_outsiders(r);
 	run_say_tracing(r, !is_ignored(SIGINT));
 	if (r->command)
 		child_release(&r->child);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/pidns.h"
 #include "base/text.h"
 
 void run_say_refused(const struct run *r)
@@ -39,6 +40,18 @@ void run_say_kernel_threads(const struct run *r)
 		if (filters_kernel_thread(pids->at[i]))
 			cmd_say("warning: %llu is a kernel thread: it has requests, but makes no "
 				"system calls", (unsigned long long)pids->at[i]);
+}
+
+void run_say_outsiders(const struct run *r)
+{
+	enum by_key by = r->conf.by;
+
+	if (r->conf.follow || r->conf.lists.n_pids || pidns_is_first() ||
+	    !(by == BY_PID || by == BY_TID || by == BY_TASK))
+		return;
+	cmd_say("warning: processes outside of this pid namespace have no ids here: all of them "
+		"are 0, or nobody");
+	cmd_say("hint: 'docker run --pid=host' tells them apart");
 }
 
 void run_say_of_ops(const char *of_ops)

@@ -14,6 +14,9 @@ void run_say_module_gone(const struct run *r);
 /* That a process of --pid is a kernel thread, which has no operations. */
 void run_say_kernel_threads(const struct run *r);
 
+/* That rows by process or thread have all processes outside of our pid namespace in one. */
+void run_say_outsiders(const struct run *r);
+
 /* That the filters @of_ops, if there are any, do not choose requests. */
 void run_say_of_ops(const char *of_ops);
 

@@ -250,6 +250,8 @@ static __always_inline void row_made(volatile u32 *made, u32 limit)
 
 static __always_inline void row_set_name(u64 id, const struct task_name *name, bool even)
 {
+	if (CONF(pidns_ino) && !id) /* all those outside of the tool's pid namespace */
+		return;
 	if (even)
 		bpf_map_update_elem(&task_names_even, &id, name, BPF_ANY);
 	else

@@ -109,6 +109,10 @@ static int probe_btf(struct feature *f, struct reason *why)
 	f->btf = btf__load_vmlinux_btf();
 	if (f->btf)
 		return 0;
+	if (access("/sys/kernel", F_OK)) {
+		reason_set(why, EXIT_FAILED, "cannot read '%s': /sys is not mounted", path);
+		return reason_hint(why, "mount -t sysfs sysfs /sys");
+	}
 	if (access(path, F_OK)) {
 		reason_set(why, EXIT_KERNEL, "this kernel does not describe its types (no BTF)");
 		return reason_hint(why, "use a kernel built with CONFIG_DEBUG_INFO_BTF, as "

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/pidns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/reason.h"
+
+enum { PROC_PID_INIT_INO = 0xEFFFFFFC };	/* include/linux/proc_ns.h */
+
+int pidns_check(struct reason *why)
+{
+	char text[32];
+	ssize_t len = readlink("/proc/self", text, sizeof(text) - 1);
+
+	if (len < 0) {
+		reason_set(why, EXIT_FAILED, "cannot tell processes: /proc is not mounted");
+		return reason_hint(why, "mount -t proc proc /proc");
+	}
+	text[len] = '\0';
+	if (atoi(text) == getpid())
+		return 0;
+	reason_set(why, EXIT_FAILED, "/proc is of another pid namespace: its processes have other "
+		   "ids there");
+	return reason_hint(why, "mount -t proc proc /proc, or with unshare: --mount-proc");
+}
+
+bool pidns_is_first(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == PROC_PID_INIT_INO;
+}
+
+/* NSpid has an id for each namespace from that of /proc down to the process's own. */
+bool pidns_is_below(unsigned long long pid)
+{
+	char path[64], line[128];
+	unsigned int outer, inner;
+	bool below = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%llu/status", pid);
+	f = fopen(path, "re");
+	while (f && !below && fgets(line, sizeof(line), f))
+		below = sscanf(line, "NSpid: %u %u", &outer, &inner) == 2;
+	if (f)
+		fclose(f);
+	return below;
+}

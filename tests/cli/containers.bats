@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# In a container: namespaces of its own, and the capabilities that one is given.
+# shellcheck disable=SC2154,SC2016 # bats sets them; sh has dollars of its own
+
+load lib
+
+setup() { need_root; }
+
+teardown() { end_spawned; }
+
+own_proc="mount -t proc proc /proc"
+
+# box SETUP COMMAND...: as process 1 of a pid namespace; before, what SETUP mounts.
+box() {
+	local setup=$1
+	shift
+	unshare --mount --pid --fork --propagation private sh -ec "$setup; exec \"\$@\"" sh "$@"
+}
+
+# Reads 23 times, and as nobody else does here.
+reads() { printf 'dd if=/dev/zero of=/dev/null bs=%s count=23 status=none' "$1"; }
+
+# What docker gives by default, and --cap-add.
+given=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw
+given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
+
+@test "a command, with what docker gives and two capabilities: counted, with ids of the container" {
+	run --separate-stderr box "$own_proc" setpriv --bounding-set=$given --inh-caps=-all \
+		"$iostrata" breakdown -j --all-files --by pid --op read -- sh -c "$(reads 4k); echo \$\$ >&2"
+	((status == 0)) || { echo "$stderr"; false; }
+	[[ $stderr != *"more privileges"* ]]
+	json '[.ops[].key | tonumber] | max < 100'
+	json '[.ops[] | select(.bytes == 23 * 4096) | .count] == [23]'
+}
+
+@test "-p is a process of the container" {
+	: >"$tmp/err"
+	box "$own_proc" bash -c "(until grep -q ^tracing '$tmp/err'; do sleep 0.05; done; exec $(reads 4k)) &
+		exec \"\$0\" breakdown -j --all-files --by pid --op read -p \$!" "$iostrata" >"$tmp/out" 2>"$tmp/err"
+	json '[.ops[].key | tonumber] | unique | length == 1 and .[0] < 100' "$tmp/out"
+	json '[.ops[] | select(.bytes == 23 * 4096) | .count] == [23]' "$tmp/out"
+}
+
+@test "a process of a container within it is refused, not missed" {
+	run --separate-stderr box "$own_proc" bash -c 'unshare --pid --fork sleep 10 & wrapper=$!
+		for i in $(seq 100); do
+			inner=$(cat /proc/$wrapper/task/$wrapper/children)
+			[[ -n $inner ]] && break
+			sleep 0.05
+		done
+		exec "$0" breakdown -p ${inner% } -D 0.2' "$iostrata"
+	((status == 1))
+	says "process [0-9]+ is in a pid namespace below this one" "--pid=host"
+}
+
+@test "without its own /proc it does not trace: ids would be those of others" {
+	for args in "-p 1 -D 0.2" "-D 0.2"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr box "mount -t tmpfs none /proc" "$iostrata" breakdown $args
+		((status == 1))
+		says "cannot tell processes: /proc is not mounted" "mount -t proc"
+		# the host's
+		# shellcheck disable=SC2086
+		run --separate-stderr box true "$iostrata" breakdown $args
+		((status == 1))
+		says "/proc is of another pid namespace" "mount -t proc"
+	done
+	run --separate-stderr box "$own_proc; mount -t tmpfs none /sys" "$iostrata" breakdown -D 0.2
+	((status == 1))
+	says "/sys is not mounted"
+}
+
+@test "whose ids are not known here are told, and have no name" {
+	spawn bash -c "while :; do $(reads 512); sleep 0.1; done"
+	run --separate-stderr box "$own_proc" "$iostrata" breakdown -j --all-files --by pid -D 1
+	((status == 0))
+	[[ $stderr == *"warning: processes outside of this pid namespace have no ids here"* ]]
+	json '[.ops[] | select(.key == "0") | .comm // ""] | length > 0 and all(. == "")'
+	# by name they are known
+	run --separate-stderr box "$own_proc" "$iostrata" breakdown -j --all-files --by comm --comm dd -D 1
+	((status == 0))
+	[[ $stderr != *warning* ]]
+	json '[.ops[].key] | unique == ["dd"]'
+}
