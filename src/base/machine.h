@@ -14,19 +14,24 @@ enum machine {
 	MACHINES,	/* another one */
 };
 
-/* What this program was built for, and what seccomp calls it. */
+/* What this program was built for, what seccomp calls it, and the machines in headers of ELF files
+ * whose programs can be probed. */
 #if defined(__x86_64__)
 #define MACHINE_OWN   MACHINE_X86_64
 #define MACHINE_AUDIT AUDIT_ARCH_X86_64
+#define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_X86_64 || (e_machine) == EM_386)
 #elif defined(__aarch64__)
 #define MACHINE_OWN   MACHINE_AARCH64
 #define MACHINE_AUDIT AUDIT_ARCH_AARCH64
+#define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_AARCH64)
 #elif defined(__riscv) && __riscv_xlen == 64
 #define MACHINE_OWN   MACHINE_RISCV64
 #define MACHINE_AUDIT AUDIT_ARCH_RISCV64
+#define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_RISCV)
 #elif defined(__s390x__)
 #define MACHINE_OWN   MACHINE_S390X
 #define MACHINE_AUDIT AUDIT_ARCH_S390X
+#define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_S390)
 #else
 #error "no tables for this architecture"
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/funcs.h"
+#include "base/machine.h"
 #include "base/pattern.h"
 #include "base/reason.h"
 #include "trace/func_unsafe.h"
@@ -132,6 +133,14 @@ static int debugdata_read(Elf *elf, symbol_fn *fn, void *arg)
 	return err;
 }
 
+/* A probe would change instructions of another machine, for an emulator to run. */
+static bool is_foreign(Elf *elf)
+{
+	GElf_Ehdr head;
+
+	return gelf_getehdr(elf, &head) && !MACHINE_IS_OWN(head.e_machine);
+}
+
 /* Reads the best table there is. 0, 1: none, or what @fn returned. */
 static int elf_read(int fd, symbol_fn *fn, void *arg)
 {
@@ -143,6 +152,10 @@ static int elf_read(int fd, symbol_fn *fn, void *arg)
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
 		elf_end(elf);
 		return -ENOEXEC;
+	}
+	if (is_foreign(elf)) {
+		elf_end(elf);
+		return -ELIBBAD;
 	}
 	err = tables_read(elf, elf, SHT_SYMTAB, fn, arg);
 	if (err == 1) {
@@ -227,6 +240,8 @@ static int file_failed(const char *path, int err, struct reason *why)
 	}
 	if (err == -ENOEXEC)
 		return reason_set(why, EXIT_FAILED, "'%.200s' is no program or library", path);
+	if (err == -ELIBBAD)
+		return reason_set(why, EXIT_FAILED, "'%.200s' is for another architecture", path);
 	return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(-err));
 }
 

@@ -75,6 +75,14 @@ load funcs
 	says 'is no program or library'
 }
 
+@test "a program of another architecture is not probed" {
+	cp "$(realpath /bin/bash)" "$tmp/foreign"
+	printf '\4' | dd of="$tmp/foreign" bs=1 seek=18 conv=notrunc status=none # e_machine, its low byte
+	[[ $(od -An -td1 -j5 -N1 "$tmp/foreign") -eq 1 ]] || skip "big endian"
+	expect 1 funcs "$tmp/foreign:*" -D 0.1
+	says "foreign' is for another architecture"
+}
+
 @test "a pattern with ! that leaves nothing is named, and not the one that matched" {
 	expect 1 funcs --list vfs_read '!ext4_*' '!vfs_*'
 	says "'!vfs_\*' leaves nothing of what 'vfs_read' matches"
