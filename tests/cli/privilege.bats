@@ -227,3 +227,15 @@ for fd in range(0, 4096):
 	run --separate-stderr bash -c "ulimit -f 1; exec '$iostrata' breakdown -- dd if=/dev/zero of='$tmp/file'"
 	((status == 128 + 25))
 }
+
+@test "doctor tells which capabilities are missing, and what is lost" {
+	expect 0 doctor -j
+	json '[.findings[] | select(.what == "privileges" or (.what | startswith("CAP_"))) | .works] == [true]'
+	run --separate-stderr with_caps $enough,+syslog "$iostrata" doctor -j
+	((status == 0))
+	json '[.findings[] | select(.what | startswith("CAP_")) | select(.works | not) | .what] ==
+		["CAP_SYS_ADMIN", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE"]'
+	json '[.findings[] | select(.what == "module types") | .works] == [false]'
+	run --separate-stderr with_caps $enough "$iostrata" doctor
+	grep -q '^SYSLOG  *no  *--why has no names' <<<"$output"
+}
