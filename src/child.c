@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/pidns.h"
 #include "base/reason.h"
 
 enum { WIDE_GAP = 1024 };
@@ -277,12 +278,14 @@ static void hold_open(int parent)
 	_exit(0);
 }
 
+/* Not in a pid namespace, which may end with us: its first process waits there for the others, in a
+ * state that whoever detaches waits for in turn, and neither can be killed (seen on 6.1). */
 int child_hold_open(void)
 {
 	int ends[2];
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC))
+	if (!pidns_is_first() || pipe2(ends, O_CLOEXEC))
 		return -1;
 	pid = fork();
 	if (!pid) {
