@@ -25,10 +25,10 @@ scripts() {
 	done
 }
 
-# none COMMAND...: it prints nothing; what it prints is wrong.
+# none COMMAND...: it prints nothing; what it prints is wrong, also that it cannot read a file.
 none() {
 	local found
-	found=$("$@" || true)
+	found=$("$@" 2>&1 || true)
 	[[ -z $found ]] || { echo "$found"; return 1; }
 }
 

@@ -4,6 +4,14 @@
 
 load lib
 
+@test "nothing is found in files only if they are there" {
+	none grep -n x /dev/null
+	none finds x /dev/null
+	! none grep -n x "$BATS_TEST_TMPDIR/absent" || false
+	! none finds x "$BATS_TEST_TMPDIR/absent" || false
+	! none finds x || false
+}
+
 # Lines in the body of each function: "LINES FILE:LINE".
 function_lengths() {
 	awk '/^\{$/ { begin = FNR } /^\}/ && begin { print FNR - begin - 1, FILENAME ":" begin; begin = 0 }' "$@" |
@@ -137,6 +145,56 @@ long_lines() { # COLUMNS TAB FILE
 
 @test "each mutant fits the sources" {
 	tests/mutants --check
+}
+
+@test "what a guest's kernel complains of is seen" {
+	eval "$(grep "^complaints='.*'$" tests/vm/boot)"
+	quiet='Spectre V2 : Spectre v2 / SpectreRSB mitigation: Filling RSB on context switch
+NX (Execute Disable) protection: active
+EXT4-fs (loop0): mounted filesystem with ordered data mode. Quota mode: none.
+rcu: Hierarchical RCU implementation.'
+	none grep -E "$complaints" <<<"$quiet"
+	while read -r line; do
+		grep -qE "$complaints" <<<"$line" || { echo "$line"; false; }
+	done <<-'LINES'
+		general protection fault, probably for non-canonical address 0xdead000000000108: 0000 [#1] SMP NOPTI
+		Oops: general protection fault, maybe for address 0xffff88800: 0000 [#1] PREEMPT SMP
+		general protection fault: 0000 [#1] SMP PTI
+		invalid opcode: 0000 [#1] PREEMPT_RT SMP
+		int3: 0000 [#2] SMP
+		Internal error: synchronous external abort: 0000000096000010 [#1] SMP
+		Unable to handle kernel paging request at virtual address dead000000000108
+		kernel BUG at fs/ext4/inode.c:2721!
+		BUG: kernel NULL pointer dereference, address: 0000000000000010
+		watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [iostrata:312]
+		WARNING: CPU: 1 PID: 312 at kernel/trace/bpf_trace.c:2301 perf_event_attach_bpf_prog+0x1
+		UBSAN: array-index-out-of-bounds in block/blk-mq.c:17:3
+		rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+		INFO: task fio:312 blocked for more than 120 seconds.
+	LINES
+}
+
+@test "a run of tests that broke off says nothing about a mutant" {
+	python3 - <<-'PY'
+		import importlib.machinery, importlib.util, sys
+		sys.dont_write_bytecode = True
+		loader = importlib.machinery.SourceFileLoader("mutants", "tests/mutants")
+		mutants = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants", loader))
+		loader.exec_module(mutants)
+		def said(output, status):
+		    try:
+		        return len(mutants.failed_lines(output, status))
+		    except mutants.Unsound:
+		        return None
+		ok, bad = "ok    a\n", "FAIL  b  x=1\n"
+		assert said(ok + "1 passed, 0 failed, 0 skipped\n", 0) == 0
+		assert said(ok + bad + "1 passed, 1 failed, 0 skipped\n", 2) == 1
+		for output, status in ((ok, 0), (ok, 1), ("", 0), (ok + bad, 1), (bad, 99),
+		        ("0 passed, 0 failed, 3 skipped\n", 0), (ok + "1 passed, 0 failed, 0 skipped\n", 99),
+		        (ok + "1 passed, 1 failed, 0 skipped\n", 1), (bad + "0 passed, 1 failed, 0 skipped\n", 0),
+		        ("1 passed, 0 failed, 0 skipped\n" + ok, 0)):
+		    assert said(output, status) is None, (output, status)
+	PY
 }
 
 @test "each mutant that is listed as equivalent is one" {
