@@ -6,8 +6,8 @@ import fileio
 import machine
 import oracles
 import tool
-from harness import Broken, Gate, Skip
-from oracles import Workload, all_kinds, prime_counts
+from harness import Broken, Gate, Skip, suite
+from oracles import Process, Workload, all_kinds, prime_counts
 from places import place
 from stages import Steps, stage
 from tool import Trace
@@ -67,3 +67,37 @@ def compat_calls(gate: Gate) -> Steps:
     trace = yield
     assert trace
     oracles.compare_classes(gate, "all", oracles.classes_of(trace, key=a.key), a.classes())
+
+
+# What each call of the table is; all others are meta. Those about descriptors are only recorded.
+CALL_KINDS = {
+    "read": "read pread64 readv preadv preadv2", "write": "write pwrite64 writev pwritev pwritev2",
+    "open": "open openat openat2 creat open_by_handle_at", "close": "close",
+    "fsync": "fsync fdatasync sync_file_range sync syncfs msync",
+    "copy": "sendfile sendfile64 splice copy_file_range",
+    "aio": "io_submit io_getevents io_pgetevents io_pgetevents_time64",
+    "": "dup dup2 dup3 fcntl fcntl64 flock lseek",
+}
+KIND_OF = {call: kind for kind, calls in CALL_KINDS.items() for call in calls.split()}
+
+
+@suite("A1.calls")
+def every_call(gate: Gate) -> None:
+    """Each call of the table, made by its number: counted under its name, as what it is."""
+    for bits in (64, 32):
+        own = bool(tool.ARCH) and bits == 32
+        p = Process(gate.stack, oracles.program(oracles.CALLER, bits if own else 64),
+                    *(["32"] if bits == 32 and not own else []))
+        with Trace("-T", "syscall", "-p", str(p.pid)) as trace:
+            try:
+                said = p.go()
+            except Broken as error:
+                gate.skip(f"{bits}-bit", f"this kernel has no 32-bit calls: {error}")
+                continue
+        wanted = {call: (kind, *counts) for call, counts in said.items()
+                  if (kind := KIND_OF.get(call, "meta"))}
+        ours = {row["call"]: (row["op"], row["count"], row["errors"]) for row in trace.rows("layers")}
+        wrong = {call: f"{ours.get(call)}!={wanted.get(call)}" for call in set(ours) | set(wanted)
+                 if ours.get(call) != wanted.get(call)}
+        gate.check(f"{bits}-bit", not wrong and len(wanted) > 60, calls=len(wanted),
+                   made=sum(n for _, n, _ in wanted.values()), **wrong)

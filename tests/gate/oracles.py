@@ -19,6 +19,7 @@ BUILD = tool.BUILD / "gate"
 WORKLOAD = ROOT / "tests" / "workload.c"
 CALLS = ROOT / "tests" / "calls.c"
 ACTOR = Path(__file__).parent / "actor.c"
+CALLER = Path(__file__).parent / "caller.c"
 INTRUDER = Path(__file__).parent / "intruder.c"
 LIBRARY = tool.BUILD / "libiostrata.a"
 STORM = Path(__file__).parent / "storm.c"
@@ -80,10 +81,12 @@ def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, 
 
 def program(source: Path, bits: int = 64) -> str:
     """A test's C program, built if it is not or is older than its source. INTRUDER calls the tool's
-    own functions."""
+    own functions, CALLER has its tables."""
     made = BUILD / (source.stem + ("32" if bits == 32 else ""))
-    own = [f"-I{ROOT}/src", "-D_GNU_SOURCE", str(LIBRARY), "-lcap"] if source == INTRUDER else []
-    newest = max(f.stat().st_mtime for f in [source] + [LIBRARY] * bool(own))
+    own = [f"-I{ROOT}/src"]
+    own += ["-D_GNU_SOURCE", str(LIBRARY), "-lcap"] if source == INTRUDER else []
+    needs = {INTRUDER: [LIBRARY], CALLER: list((ROOT / "src/trace").glob("calls_*.h"))}
+    newest = max(f.stat().st_mtime for f in [source, *needs.get(source, [])])
     if not made.exists() or made.stat().st_mtime < newest:
         BUILD.mkdir(parents=True, exist_ok=True)
         compiler = [f"{CROSS[tool.ARCH][bits]}-gcc", "-static"] if tool.ARCH else ["gcc"]
@@ -93,10 +96,11 @@ def program(source: Path, bits: int = 64) -> str:
 
 
 def build_all() -> None:
-    for source in (WORKLOAD, CALLS, ACTOR, INTRUDER, STORM, ISSUER, RINGER, QUEUER, MAPPER):
+    for source in (WORKLOAD, CALLS, ACTOR, CALLER, INTRUDER, STORM, ISSUER, RINGER, QUEUER, MAPPER):
         program(source)
     if tool.ARCH:
         program(ACTOR, 32)
+        program(CALLER, 32)
 
 
 class Process:
