@@ -766,6 +766,39 @@ static void milliseconds_are_named(void **state)
 	fixture_done(&f);
 }
 
+/* Each figure of a row in ms, and where its time is in powers of two. */
+static void milliseconds_and_histograms(void **state)
+{
+	static const char *const expected[] = {
+		"\n1,009  202/s  3.94 MiB  0.07800  0.07800  0.07800   0.07800  0.07800"
+		"     78.70\n",
+		"\n  ext4            3.8 % 0.00300 ms  ##\n",
+		"\n  sum           100.0 % 0.07800 ms  = total 78.70 ms\n"
+		"      from    to (ms)          count  distribution\n"
+		"   0.00205 -> 0.00410  :          20 |*   ",
+		"\n   0.00410 -> 0.00819  :           0 |    ",
+		"\n   0.06554 -> 0.1311   :       1,009 |****",
+		"\n     4.194 -> 8.389    :           3 |    ",
+		"\nvda  read     1,009 202/s 3.94 MiB      0  0.01000   0.04000 0.04000 0.04000\n",
+		"\nvda read: count 1,009, total 40.36 ms, mean 0.04000 ms\n"
+		"      from    to (ms)          count  distribution\n"
+		"   0.03277 -> 0.06554  :       1,009 |****",
+	};
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.milliseconds = v.histograms = true;
+	fixture_usual(&f);
+	f.sn.ops[0].count = f.sn.ops[2].count = f.sn.rqs[1].count = 0;
+	assert_int_equal(hist_add(&f.sn.ops[1].hist, hist_bucket(3000), 20), 0);
+	assert_int_equal(hist_add(&f.sn.ops[1].hist, hist_bucket(5000000), 3), 0);
+	print(&f, breakdown_text, &v, 0);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
+		assert_has(f.text, expected[i]);
+	fixture_done(&f);
+}
+
 static void a_layer_alone_is_a_histogram_per_operation(void **state)
 {
 	struct breakdown_view v = plain;
@@ -1594,6 +1627,7 @@ int main(void)
 		cmocka_unit_test(only_terminals_are_narrow),
 		cmocka_unit_test(intervals_have_times_that_differ),
 		cmocka_unit_test(milliseconds_are_named),
+		cmocka_unit_test(milliseconds_and_histograms),
 		cmocka_unit_test(a_layer_alone_is_a_histogram_per_operation),
 		cmocka_unit_test(one_file_system_alone),
 		cmocka_unit_test(nothing_seen_is_told),
