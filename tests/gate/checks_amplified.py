@@ -44,7 +44,7 @@ def one_pattern(gate: Gate, trace: Trace, name: str, read_bytes: int) -> None:
 
 def quiet_stat(disk: machine.Disk) -> DiskStat:
     """When nothing is on its way to @disk: what was read ahead has come."""
-    machine.wait_for(lambda: not int(machine.get(disk.sys / "stat").split()[8]))
+    machine.wait_until(lambda: not int(machine.get(disk.sys / "stat").split()[8]))
     return DiskStat.of(disk)
 
 

@@ -53,7 +53,7 @@ class Watched:
             time.sleep(0.2)
             return before == machine.get(stat) and not int(before.split()[8])
 
-        machine.wait_for(idle, 10)
+        machine.wait_until(idle, 10)
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind:

@@ -81,7 +81,7 @@ def need_permission(said: str) -> None:
 
 
 def wait_begun(proc: subprocess.Popen[str], disk: machine.Disk) -> None:
-    machine.wait_for(lambda: is_traced(disk) or proc.poll() is not None, 20)
+    machine.wait_until(lambda: is_traced(disk) or proc.poll() is not None, 20)
     if is_traced(disk):
         return
     proc.kill()

@@ -136,7 +136,7 @@ def gone(gate: Gate) -> None:
             numbers[box.name] = f"cgroup {group.stat().st_ino}"
             run_in(group, f"exec {dd(file, box.all())}")
             time.sleep(6 if box is soon else 0)
-            machine.wait_for(lambda: not machine.get(group / "cgroup.procs"))
+            machine.wait_until(lambda: not machine.get(group / "cgroup.procs"))
             group.rmdir()
         time.sleep(1)
     found = sums(trace.rows(op="read"))

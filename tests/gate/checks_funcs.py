@@ -110,8 +110,11 @@ class Funcs:
         out, err = self.proc.communicate(timeout=120)
         self.stderr += err
         self.code = self.proc.returncode
-        if not kind:
-            self.take(out)
+        if kind:
+            return
+        if self.code:
+            raise Broken(f"funcs {' '.join(self.args)}: exit {self.code}: {self.stderr[-300:]}")
+        self.take(out)
 
     def take(self, out: str) -> None:
         self.json = json.loads(out.splitlines()[-1])

@@ -32,7 +32,7 @@ def lock_holder(gate: Gate) -> None:
     with Trace("--slowest", "1000", "--op", "write") as trace:
         before = written_by(holder)
         holder.begin()
-        machine.wait_for(lambda: written_by(holder) > before)
+        machine.wait_until(lambda: written_by(holder) > before)
         for waiter in waiters:
             waiter.go()
         holder.end()

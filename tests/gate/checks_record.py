@@ -26,6 +26,7 @@ import capture  # noqa: E402  # pylint: disable=wrong-import-position
 
 SYSTEM_PYTHON = "/usr/bin/python3"  # which has the module of the system's package
 OTF2_CHECK = Path(__file__).resolve().parents[1] / "otf2check.py"
+CANNOT_WRITE = 1
 KEYS = ("pid", "tid", "comm", "file", "cgroup", "container", "dev", "cache")
 Row = dict[str, Any]
 
@@ -48,6 +49,7 @@ class Record(Trace):
         _, err = self.proc.communicate(timeout=tool.STOP_S)
         self.stderr += err
         self.code = self.proc.returncode
+        self.judge(CANNOT_WRITE)
         return self
 
     def read(self) -> capture.Recording:

@@ -68,7 +68,7 @@ def tools() -> list[str]:
 def prompt(gate: Gate) -> None:
     """The prompt is back soon after the result, and a little later nothing is left."""
     kept = str(machine.scratch(gate.kept) / "recording")
-    for argv in (["breakdown"], ["breakdown", "-T", "vfs"], ["top", "-b"], ["record", "-o", kept],
+    for argv in (["breakdown"], ["breakdown", "-T", "vfs"], ["top", "-b"], ["record", "--force", "-o", kept],
                  ["funcs", "vfs_read", "vfs_write", "vfs_open"]):
         took, code = prompt_after(*argv, "-D", "0.3")
         gone = machine.wait_for(lambda: not tools(), GONE_S)

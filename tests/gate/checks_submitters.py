@@ -11,7 +11,7 @@ from typing import Any
 import fileio
 import machine
 import oracles
-from harness import Gate, Skip, suite
+from harness import Broken, Gate, Skip, suite
 from oracles import DiskStat
 from places import place
 from tool import Trace, Traces
@@ -46,7 +46,8 @@ def submitters(gate: Gate) -> None:
                    for name, file in files.items()}
         writer = dd("if=/dev/zero", f"of={written}", "bs=64k", f"count={WRITTEN >> 16}")
         for process in (*readers.values(), writer):
-            process.wait()
+            if process.wait():
+                raise Broken(f"dd: exit {process.returncode}")
         os.sync()
     stat = DiskStat.of(there.disk) - stat
     for by in ("pid", "tid"):

@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 def idle(disk: machine.Disk) -> None:
     os.sync()
-    machine.wait_for(lambda: not int(machine.get(disk.sys / "stat").split()[8]))
+    machine.wait_until(lambda: not int(machine.get(disk.sys / "stat").split()[8]))
 
 
 @suite("top.diskstats", 180)
@@ -144,7 +144,7 @@ def of_a_timer(gate: Gate) -> None:
         for n in range(2):
             writes = DiskStat.of(disk).ios["W"]
             (point / str(n)).mkdir()
-            machine.wait_for(lambda: DiskStat.of(disk).ios["W"] > writes)
+            machine.wait_until(lambda: DiskStat.of(disk).ios["W"] > writes)
             idle(disk)
         for hog in busy:
             hog.go()

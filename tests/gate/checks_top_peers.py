@@ -130,7 +130,7 @@ def iotop(gate: Gate) -> None:
     w = oracles.Process(gate.stack, "python3", "-c", WORKER, disk.path, str(3 + machine.slowness() / 2))
     idle(disk)
     with theirs, Top("-d", disk.name, "1") as top:
-        machine.wait_for(lambda: f" {w.pid} " in f" {theirs.said()}", 60)
+        machine.wait_until(lambda: f" {w.pid} " in f" {theirs.said()}", 60)
         time.sleep(1)
         w.go()
     found = re.findall(rf"^ *{w.pid} +\S+ +\S+ +([\d.]+) K +([\d.]+) K", theirs.said(), re.M)

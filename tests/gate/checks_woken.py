@@ -30,7 +30,7 @@ def read_the_same(fd: int, disk: Disk) -> None:
     for n, reader in enumerate(readers):
         reader.start()
         if not n:
-            machine.wait_for(lambda: machine.get(disk.sys / "inflight").split() != ["0", "0"])
+            machine.wait_until(lambda: machine.get(disk.sys / "inflight").split() != ["0", "0"])
     for reader in readers:
         reader.join()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Callable
 
 import leftovers
-from harness import Skip
+from harness import Broken, Skip
 
 CONFIGFS = Path("/sys/kernel/config")
 _scratch: list[Path] = []
@@ -57,6 +57,12 @@ def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def wait_until(what: Callable[[], bool], seconds: float = 5) -> None:
+    """The same where nothing that follows would make sense without it."""
+    if not wait_for(what, seconds):
+        raise Broken(f"waited in vain for {seconds} s")
 
 
 def setting(stack: ExitStack, path: Path | str, value: object, old: str | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import Callable, Generator, Optional
 import harness
 import oracles
 from harness import Gate, Stopwatch
-from machine import Disk, get, wait_for
+from machine import Disk, get, wait_until
 from oracles import DiskStat
 from tool import Trace
 
@@ -88,7 +88,7 @@ def _quiet() -> None:
         after = [get(w.disk.sys / "stat") for w in WATCHED]
         return before == after and not any(int(s.split()[8]) for s in after)
 
-    wait_for(idle)
+    wait_until(idle)
 
 
 def _run_live(gate: Gate) -> Trace:

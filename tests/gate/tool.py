@@ -20,6 +20,7 @@ ARCH = os.environ.get("IOSTRATA_ARCH")  # for guests of another architecture: se
 BUILD = ROOT / "build" / ARCH / "static" if ARCH else ROOT / "build"
 BUILT = Path(os.environ.get("IOSTRATA") or BUILD / "iostrata")
 START_S, STOP_S = 120, 60
+INCOMPLETE, TOOL_FAILED = 5, 125
 
 Json = dict[str, Any]
 _copied: list[str] = []
@@ -109,10 +110,19 @@ class Trace:
             raise
         self.code = self.proc.returncode
         self.stderr += err
+        self.judge()
         if "this kernel refuses" in self.stderr:
             raise Broken(f"iostrata {' '.join(self.args)}: {self.stderr}")
         self.output_parse(out)
         return self
+
+    def judge(self, *more: int) -> None:
+        """It has ended as it should: 0, its command's status, or 5, or one of @more where asked for."""
+        good = {0, *more} | ({INCOMPLETE} if "--strict" in self.args else set())
+        if "--" in self.argv and 0 <= self.code < TOOL_FAILED:
+            return
+        if self.code not in good:
+            raise Broken(f"iostrata {' '.join(self.argv[1:])}: exit {self.code}: {self.stderr[-300:]}")
 
     def output_parse(self, out: str) -> None:
         wall_ns = int((time.monotonic() - self._begin) * 1e9)
@@ -149,10 +159,12 @@ class Trace:
         return sum(row[member] for row in self.rows(what, **match))
 
     def strata(self, **match: Any) -> dict[str, int]:
+        """Those that were measured: what is null is none that is 0."""
         sums: dict[str, int] = {}
         for row in self.rows("ops", **match):
             for name, ns in row["strata"].items():
-                sums[name] = sums.get(name, 0) + (ns or 0)
+                if ns is not None:
+                    sums[name] = sums.get(name, 0) + ns
         return sums
 
     def lost(self) -> dict[str, int]:
