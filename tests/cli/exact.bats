@@ -89,3 +89,63 @@ for i in range(41): open(sys.argv[2]).read()' "$dir/file" "$other" >"$tmp/out"
 	json '[.ops[] | select(.fs == "tmpfs")] | length == 1 and .[0].count >= 41 and .[0].key != "(no file)"' "$tmp/out"
 	json '[.ops[].key] | unique | length >= 2' "$tmp/out"
 }
+
+@test "--slowest: as long as strace(1) says, which looks before and behind" {
+	command -v strace >/dev/null || skip "no strace"
+	mkfifo "$tmp/pipe"
+	(for i in 1 2 3 4 5; do sleep "0.$((i * 2))" && head -c "$((1000 + i))" /dev/zero; done) >"$tmp/pipe" 3>&- &
+	"$iostrata" breakdown -j --all-files --op read --slowest 1000 -- strace -qq -e trace=read -T -o "$tmp/strace" \
+		"$python" -c 'import os, sys
+f = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(1, 6): os.read(f, 1000 + i)' "$tmp/pipe" >"$tmp/out"
+	"$python" - "$tmp/strace" "$tmp/out" <<'PY'
+import json, re, sys
+theirs = {int(n): float(t) for n, t in re.findall(r", (100[1-5])\) *= \d+ <([\d.]+)>", open(sys.argv[1]).read())}
+ours = {r["len"]: r for r in json.load(open(sys.argv[2]))["slowest"] if str(r["path"]).endswith("/pipe")}
+assert len(theirs) == 5, theirs
+for n, seconds in theirs.items():
+    assert 0.8 * seconds <= ours[n]["total_ns"] / 1e9 <= seconds + 1e-6, (n, seconds, ours[n])
+    assert ours[n]["strata"]["sleep"] >= 0.8 * ours[n]["total_ns"] and ours[n]["result"] == n, ours[n]
+PY
+}
+
+@test "--overhead: what the programs took, and null without it" {
+	calls=("$python" -c 'import os
+f = os.open("/proc/self/status", os.O_RDONLY)
+for i in range(1009): os.pread(f, 1, 0)')
+	"$iostrata" breakdown -j --overhead -- "${calls[@]}" >"$tmp/out"
+	json '.overhead.bpf_run_cnt >= 2 * 1009 and .overhead.bpf_run_ns > 10 * .overhead.bpf_run_cnt' "$tmp/out"
+	json --argjson cpus "$(nproc)" '.overhead.bpf_run_ns < $cpus * .duration_ns' "$tmp/out"
+	"$iostrata" breakdown -j -- "${calls[@]}" >"$tmp/out"
+	json '.overhead == null' "$tmp/out"
+	"$iostrata" breakdown --overhead -- "${calls[@]}" >"$tmp/out"
+	grep -qE '^overhead: [1-9][0-9,]+ probe runs took [1-9]' "$tmp/out"
+}
+
+@test "filters together choose what all of them choose" {
+	echo text >"$dir/one"
+	echo text >"$dir/two"
+	cat >"$tmp/work" <<'PY'
+import os, sys
+open("/proc/self/comm", "w").write(sys.argv[1])
+for path, n in zip(sys.argv[2:4], sys.argv[4:]):
+    f = os.open(path, os.O_RDWR)
+    for i in range(int(n)): os.pread(f, 1, 0)
+    for i in range(int(n) // 2): os.fsync(f)
+PY
+	chosen() { # FILTERS...: how often, and of what
+		"$iostrata" breakdown -j "$@" -- sh -c '"$0" "$1" first "$2/one" "$2/two" 23 101
+			"$0" "$1" second "$2/one" "$2/two" 7 41' "$python" "$tmp/work" "$dir" >"$tmp/out" 2>"$tmp/err"
+		jq -r '[.ops | group_by(.op)[] | "\(.[0].op) \([.[].count] | add)"] | join(" ")' "$tmp/out"
+	}
+	fs=$(chosen --op read --file "$dir/one" --by comm >/dev/null && jq -r '.ops[0].fs' "$tmp/out")
+	[[ $(chosen --op read --file "$dir/one") == "read 30" ]]
+	[[ $(chosen --op read --comm first --file "$dir/one") == "read 23" ]]
+	[[ $(chosen --op read,fsync --comm second --file "$dir/two" --fs "$fs") == "fsync 20 read 41" ]]
+	[[ $(chosen --op read --comm first,second --file "$dir" --fs "$fs") == "read 172" ]]
+	[[ $(chosen --op fsync --comm first --file "$dir" --min 1ns) == "fsync 61" ]]
+	[[ $(chosen --op fsync --comm first --file "$dir" --min 100s) == "" ]]
+	[[ $(chosen --op read --comm none --file "$dir/one") == "" ]]
+	[[ $(chosen --op read --comm first --file "$dir/one" --fs proc) == "" ]]
+	[[ $(chosen --op write --comm first --file "$dir/one") == "" ]]
+}

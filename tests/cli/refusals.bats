@@ -32,6 +32,17 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 	says "no layer or file system 'nosuchlayer'" "syscall, vfs, fs and blk"
 }
 
+@test "a layer that this kernel cannot trace: exit status 3" {
+	[[ ! -e /sys/bus/event_source/devices/kprobe ]] || skip "this kernel has kprobes"
+	for layer in vfs fs ext4; do
+		expect 3 breakdown -T $layer -D 0.1
+		says "this layer cannot be traced: functions cannot be probed: " "iostrata doctor"
+	done
+	expect 3 breakdown --strict -T vfs -D 0.1
+	run -125 --separate-stderr "$iostrata" breakdown -T vfs -- echo ran
+	[[ -z $output ]]
+}
+
 @test "an unknown file system type" {
 	expect 1 breakdown --fs nosuchfs -D 0.1
 	says "'nosuchfs'"
