@@ -3,6 +3,7 @@
 few pids, CPUs and modules that come and go; and what a killed tool leaves behind."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -30,12 +31,9 @@ def few_pids(gate: Gate) -> int:
     """As few as the kernel allows; what is there already keeps its own."""
     old = get(PID_MAX)
     for few in (400, 1100, 2100):
-        try:
-            put(PID_MAX, few)
-        except OSError:
-            continue
-        gate.stack.callback(put, PID_MAX, old)
-        return few
+        with contextlib.suppress(OSError):
+            machine.setting(gate.stack, PID_MAX, few)
+            return few
     raise Skip(f"pid_max cannot be lowered from {old}")
 
 
@@ -94,7 +92,7 @@ def cpu_comes_and_goes(gate: Gate) -> None:
         raise Skip("no second CPU that can go offline")
     file = str(machine.scratch(gate.kept) / "cpu")
     w = Workload(gate.stack, file, {"pread": 101, "pwrite": 53, "stat": 11}, "-t", "4", "-d", "3")
-    gate.stack.callback(put, CPU1, 1)
+    machine.setting(gate.stack, CPU1, 1)
     with Trace("-p", str(w.pid)) as trace:
         w.begin()
         for _ in range(2):

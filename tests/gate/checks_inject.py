@@ -483,15 +483,12 @@ def cpu_quota(gate: Gate) -> Steps:
 
 @contextlib.contextmanager
 def few_dirty_pages() -> Iterator[None]:
-    vm = "/proc/sys/vm/"
-    ratios = {name: machine.get(vm + name) for name in ("dirty_ratio", "dirty_background_ratio")}
-    machine.put(vm + "dirty_background_bytes", 1 << 20)
-    machine.put(vm + "dirty_bytes", 2 << 20)
-    try:
+    with contextlib.ExitStack() as stack:
+        for name in ("dirty_ratio", "dirty_background_ratio"):  # which take the place of the bytes
+            machine.setting(stack, f"/proc/sys/vm/{name}", machine.get(f"/proc/sys/vm/{name}"))
+        machine.put("/proc/sys/vm/dirty_background_bytes", 1 << 20)
+        machine.put("/proc/sys/vm/dirty_bytes", 2 << 20)
         yield
-    finally:
-        for name, ratio in ratios.items():  # which takes the place of the bytes
-            machine.put(vm + name, ratio)
 
 
 @stage("A6.throttle")

@@ -2,8 +2,8 @@
 """What a gate that was killed has left on this machine, and its end.
 
 All that a gate mounts, or attaches to loop devices, is in its scratch directory, which has its pid;
-so have the names of its dm devices and cgroups. Settings that it changes, and directories outside,
-are noted there before (undo.N), for as long as they are to be undone.
+so have the names of its dm devices and cgroups. Settings that it changes, directories outside, disks
+of zram and modules that it loads are noted there before (undo.N), for as long as they are to be undone.
 """
 from __future__ import annotations
 
@@ -18,18 +18,24 @@ from contextlib import ExitStack
 from pathlib import Path
 
 BASES = (Path("/var/tmp"), Path("/tmp"))
+RMDIR, UNLOAD = "rmdir", "modprobe -r"
 _numbers = itertools.count()
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def mark(scratch: Path) -> None:
     """Whose directory it is."""
-    (scratch / "pid").write_text(f"{os.getpid()}\n", encoding="ascii")
+    (scratch / "pid").write_text(f"{os.getpid()} {_boot()}\n", encoding="ascii")
 
 
-def note(stack: ExitStack, scratch: Path, path: Path | str, old: str | None) -> None:
-    """@path is to be set to @old, or removed, until @stack is undone; what undoes it comes after."""
+def note(stack: ExitStack, scratch: Path, path: Path | str, old: str) -> None:
+    """@path is to be set to @old, or removed (RMDIR, of a module UNLOAD), until @stack is undone; what
+    undoes it comes after."""
     undo = scratch / f"undo.{next(_numbers)}"
-    undo.write_text(f"{path}\n{'rmdir' if old is None else old}", encoding="ascii")
+    undo.write_text(f"{path}\n{old}", encoding="ascii")
     stack.callback(undo.unlink)
 
 
@@ -86,8 +92,11 @@ def _cgroup_end(group: Path) -> None:
 
 def _undo(file: Path) -> None:
     path, _, old = file.read_text(encoding="ascii").partition("\n")
+    if old == UNLOAD:
+        _try("modprobe", "-r", path)
+        return
     with contextlib.suppress(OSError):
-        if old != "rmdir":
+        if old != RMDIR:
             Path(path).write_text(old + "\n", encoding="ascii")
             return
         with contextlib.suppress(OSError):
@@ -112,12 +121,15 @@ def _end(scratch: Path, pid: str) -> None:
 
 
 def sweep() -> list[Path]:
-    """Ends what gates left that run no more; their scratch directories."""
+    """Ends what gates left that run no more; their scratch directories. Of those of another boot (or,
+    in a guest, of the machine below) nothing else is left here."""
     swept = []
     for scratch in (path for base in BASES for path in base.glob("iostrata-gate.*")):
-        with contextlib.suppress(OSError):
-            pid = (scratch / "pid").read_text(encoding="ascii").strip()
-            if pid.isdigit() and not _runs(pid):
+        with contextlib.suppress(OSError, ValueError):
+            pid, boot = (scratch / "pid").read_text(encoding="ascii").split()
+            if boot != _boot():
+                shutil.rmtree(scratch, ignore_errors=True)
+            elif not _runs(pid):
                 _end(scratch, pid)
                 swept.append(scratch)
     return swept

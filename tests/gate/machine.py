@@ -20,6 +20,7 @@ from harness import Broken, Skip
 
 CONFIGFS = Path("/sys/kernel/config")
 _scratch: list[Path] = []
+_kept: list[ExitStack] = []  # of the run
 
 
 def run(*argv: str, timeout: float = 60) -> str:
@@ -65,11 +66,16 @@ def wait_until(what: Callable[[], bool], seconds: float = 5) -> None:
         raise Broken(f"waited in vain for {seconds} s")
 
 
+def note(stack: ExitStack, path: Path | str, old: str) -> None:
+    """What will undo a change of the machine, if this process cannot any more: see leftovers.py."""
+    if _scratch:
+        leftovers.note(stack, _scratch[0], path, old)
+
+
 def setting(stack: ExitStack, path: Path | str, value: object, old: str | None = None) -> None:
     """Changes a setting of the machine until @stack is undone."""
     old = get(path) if old is None else old
-    if _scratch:
-        leftovers.note(stack, _scratch[0], path, old)
+    note(stack, path, old)
     put(path, value)
     stack.callback(put, path, old)
 
@@ -80,6 +86,7 @@ def scratch(kept: ExitStack) -> Path:
         base = "/var/tmp" if os.access("/var/tmp", os.W_OK) else "/tmp"
         made = Path(run("mktemp", "-d", f"{base}/iostrata-gate.XXXXXX").strip())
         kept.callback(_scratch.clear)
+        _kept[:] = [kept]
         kept.callback(shutil.rmtree, made, ignore_errors=True)
         leftovers.mark(made)
         _scratch.append(made)
@@ -93,6 +100,7 @@ def need_module(stack: ExitStack, name: str, *params: str) -> None:
     done = subprocess.run(["modprobe", name, *params], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Skip(f"no {name}: {done.stderr or done.stdout}")
+    note(stack, name, leftovers.UNLOAD)
     stack.callback(unload, name)
 
 
@@ -121,7 +129,7 @@ class Disk:
 
     def scheduler(self, name: str) -> None:
         if name not in get(self.sys / "queue/scheduler"):
-            subprocess.run(["modprobe", name], capture_output=True, check=False)
+            need_module(_kept[0], name)
         if name not in get(self.sys / "queue/scheduler"):
             raise Skip(f"{self.name} has no scheduler {name}")
         self.set("scheduler", name)
@@ -158,8 +166,7 @@ def null_blk(stack: ExitStack, kept: ExitStack, **settings: int) -> Disk:
         kept.callback(run, "umount", str(CONFIGFS))
     n = next(n for n in range(64) if not os.path.exists(f"/sys/block/nullb{n}"))
     where = CONFIGFS / "nullb" / f"nullb{n}"
-    if _scratch:
-        leftovers.note(stack, _scratch[0], where, None)
+    note(stack, where, leftovers.RMDIR)
     where.mkdir()
     stack.callback(_null_blk_remove, where)
     for name, value in ({"size": 64, "blocksize": 512, "submit_queues": 1} | settings).items():
@@ -221,6 +228,7 @@ def zram(stack: ExitStack, kept: ExitStack, mib: int) -> Disk:
     if not control.exists():
         need_module(kept, "zram", "num_devices=1")
     number = get(control / "hot_add")
+    note(stack, control / "hot_remove", number)
     stack.callback(put, control / "hot_remove", number)
     disk = Disk(f"zram{number}")
     put(disk.sys / "disksize", f"{mib}M")
@@ -246,9 +254,7 @@ def _unmount(point: Path) -> None:
 def _log_stays(stack: ExitStack) -> None:
     """Each half minute xfs writes to a log that is at rest, whether or not somebody counts just then:
     now every two hours."""
-    seconds = Path("/proc/sys/fs/xfs/xfssyncd_centisecs")
-    stack.callback(put, seconds, get(seconds))
-    put(seconds, 720000)
+    setting(stack, "/proc/sys/fs/xfs/xfssyncd_centisecs", 720000)
 
 
 def mounted(stack: ExitStack, kept: ExitStack, disk: Disk, fs: str, options: str = "noatime") -> Path:
