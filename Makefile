@@ -29,11 +29,11 @@ ZSH_DIR ?= site-functions
 # The suites of top, funcs and record: in make test on one kernel, which has every kind of hook.
 COMMANDS := ^(run|top|funcs|fault|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
 # Others that run on one kernel each, and those that run on all three.
-ONCE := ^(aio|bios|uring|names|rows|owner|blktrace|A1[.](lists|ways|calls))
+ONCE := ^(aio|bios|uring|names|rows|owner|blktrace|A1[.](lists|ways|calls|btrfs))
 CORE := ^(?!.*($(COMMANDS)|$(ONCE)))
 GUESTS ?= '6.1=$(COMMANDS)' '6.12=$(CORE)' '6.1=$(CORE)' '5.10=$(CORE)' '6.12=^(aio|bios)' \
 	'6.1=^(uring(?!.*(record|otf2))|A1[.]lists)' '6.1@possible_cpus:256=^(rows|A1[.]counts[.]ext4)' \
-	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.](ways|calls))' \
+	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.](ways|calls|btrfs))' \
 	'6.12-arm64=^(A1[.]counts[.]ext4|A6[.]null_blk$$|layers[.]ext4|every-row)'
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin

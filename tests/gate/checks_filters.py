@@ -18,6 +18,7 @@ import machine
 import oracles
 from harness import Gate, suite
 from oracles import DiskStat, Workload, all_kinds, classes_of, prime_counts
+from places import place
 from tool import Trace, Traces
 
 Json = dict[str, Any]
@@ -329,6 +330,22 @@ def compare_layer_below(gate: Gate, trace: Trace, layer: str, c: Crowd, numbers:
         ours = sum(trace.total("count", "layers", op=op, key=str(c.who[i].pid)) for i in numbers)
         gate.check(f"directory-{layer}.{op}", 0 <= n - ours <= lost, counted=ours, wanted=n,
                    lost=lost)
+
+
+@suite("A1.btrfs")
+def on_btrfs(gate: Gate) -> None:
+    """Files of btrfs have a device number that no disk has: -d is the disk that it is on."""
+    there = place(gate, "btrfs")
+    mine = Workload(gate.stack, f"{there.point}/mine", PLAIN)
+    beside = Workload(gate.stack, f"{there.point}/beside", {"read": 31, "write": 37, "fsync": 3})
+    elsewhere = Workload(gate.stack, str(machine.scratch(gate.kept) / "elsewhere"), {"read": 53, "write": 59})
+    everybody = [mine, beside, elsewhere]
+    with Traces({"disk": Trace("-p", ",".join(str(w.pid) for w in everybody), "-d", there.disk.name),
+                 "file": Trace("--file", f"{there.point}/mine")}) as t:
+        for w in everybody:
+            w.go()
+    oracles.compare_classes(gate, "disk", classes_of(t["disk"]), plus(mine.classes(), beside.classes()))
+    oracles.compare_classes(gate, "file", classes_of(t["file"]), mine.classes())
 
 
 @suite("A1.queued")

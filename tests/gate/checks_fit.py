@@ -27,11 +27,14 @@ def mean_of_loop(gate: Gate) -> Steps:
     disk = machine.loop(gate.stack, gate.kept, 64)
     entry = watch(gate, "mean-of-loop", disk)
     w = Workload(gate.stack, disk.path, {"rand_dread": 1009, "dwrite": "211,size=262144", "fsync": 101})
+    discards = 101 if int(machine.get(disk.sys / "queue/discard_granularity")) else 0
     yield
     w.go()
+    for i in range(discards):
+        fileio.discard(disk.path, i * MIB // 2, MIB // 4)
     trace = yield
     assert trace
-    for name, op in (("reads", "R"), ("writes", "W"), ("flushes", "F")):
+    for name, op in (("reads", "R"), ("writes", "W"), ("flushes", "F"), ("discards", "D"))[:3 + bool(discards)]:
         compare_mean(gate, name, trace, entry, op)
     compare_device(gate, "reads", trace, disk, w)
 

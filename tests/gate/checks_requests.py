@@ -10,8 +10,9 @@ import threading
 
 import fileio
 import machine
-from harness import Gate
+from harness import Gate, Skip
 from machine import Disk
+from oracles import DiskStat
 from places import place
 from stages import Steps, stage, watch
 
@@ -65,6 +66,47 @@ for _scheduler in ("none", "mq-deadline"):
     def on_null_blk(gate: Gate, scheduler: str = _scheduler) -> Steps:
         disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, discard=1)
         yield from bare(gate, "null_blk", disk, scheduler)
+
+
+@stage("A1.requests.zeroes")
+def zeroes(gate: Gate) -> Steps:
+    """A range of a disk is filled with zeroes without a page of them; where the file below cannot, as on
+    overlayfs, the kernel writes pages when that has failed. The statistics have both as writes."""
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    if machine.get(disk.sys / "queue/write_zeroes_max_bytes") == "0":
+        raise Skip("the loop device writes zeroes itself")
+    yield
+    before = DiskStat.of(disk)
+    for i in range(5):
+        fileio.on_range(disk.path, fileio.BLKZEROOUT, i * 3 * MIB, (i + 1) * 65536)
+    stat = DiskStat.of(disk) - before
+    trace = yield
+    assert trace
+    count, failed, size = (trace.total(what, "requests", op="WZ", dev=disk.name)
+                           for what in ("count", "errors", "bytes"))
+    writes, written = (trace.total(what, "requests", op="W", dev=disk.name) for what in ("count", "bytes"))
+    gate.check("all", count + writes == stat.ios["W"] and size + written == 15 * 65536 and
+               (count == failed > 0 and writes == 5 if failed else count == 5), zeroes=count, failed=failed,
+               bytes=size, writes=writes, diskstats=stat.ios["W"])
+
+
+@stage("A1.requests.zones")
+def zones(gate: Gate) -> Steps:
+    """Zones opened, closed, finished and reset, each by a request of its own, without data. The statistics
+    have them as writes."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, zoned=1, zone_size=4)
+    yield
+    before = DiskStat.of(disk)
+    zone = 4 * MIB // 512
+    for what, n in ((fileio.BLKOPENZONE, 5), (fileio.BLKCLOSEZONE, 5), (fileio.BLKFINISHZONE, 3),
+                    (fileio.BLKRESETZONE, 7)):
+        for i in range(n):
+            fileio.on_range(disk.path, what, i * zone, zone)
+    stat = DiskStat.of(disk) - before
+    trace = yield
+    assert trace
+    count, size = (trace.total(what, "requests", op="Z", dev=disk.name) for what in ("count", "bytes"))
+    gate.check("all", count == 20 == stat.ios["W"] and not size, ours=count, bytes=size, diskstats=stat.ios["W"])
 
 
 @stage("A1.requests.zram")

@@ -9,7 +9,8 @@ import os
 import struct
 from typing import Iterable, Iterator
 
-BLKDISCARD, FIFREEZE, FITHAW = 0x1277, 0xC0045877, 0xC0045878
+BLKDISCARD, BLKZEROOUT, FIFREEZE, FITHAW = 0x1277, 0x127F, 0xC0045877, 0xC0045878
+BLKRESETZONE, BLKOPENZONE, BLKCLOSEZONE, BLKFINISHZONE = 0x40101283, 0x40101286, 0x40101287, 0x40101288
 
 
 def aligned(size: int) -> mmap.mmap:
@@ -56,9 +57,14 @@ def write_at(path: str, offsets: Iterable[int], size: int, flags: int = 0, sync:
 
 
 def discard(path: str, offset: int, length: int) -> None:
+    on_range(path, BLKDISCARD, offset, length)
+
+
+def on_range(path: str, what: int, start: int, length: int) -> None:
+    """An ioctl() that a range of a disk is for; zones' are in sectors."""
     fd = os.open(path, os.O_RDWR)
     try:
-        fcntl.ioctl(fd, BLKDISCARD, struct.pack("QQ", offset, length))
+        fcntl.ioctl(fd, what, struct.pack("QQ", start, length))
     finally:
         os.close(fd)
 
