@@ -100,6 +100,15 @@ long_lines() { # COLUMNS TAB FILE
 	done <tests/vm/kernels.txt
 }
 
+@test "measured tables name the commit that they are of" {
+	grep -qE 'in a guest, exact to repeat, of commit [0-9a-f]{7};' README.md
+	[[ -e .git ]] || skip "not in a repository"
+	[[ $(git -c safe.directory='*' rev-parse --is-shallow-repository) == false ]] || skip "a shallow clone"
+	for commit in $(grep -ohE ' of commit [0-9a-f]{7}' README.md docs/*.md | cut -d' ' -f4); do
+		git -c safe.directory='*' merge-base --is-ancestor "$commit" HEAD
+	done
+}
+
 @test "every command and file that the documents name is there" {
 	grep -ohE '`(src|tests|docs|man|\.ci)/[A-Za-z0-9_./*-]*`' README.md CONTRIBUTING.md docs/ARCHITECTURE.md |
 		tr -d '`' | sort -u >"$BATS_TEST_TMPDIR/names"
