@@ -66,9 +66,10 @@ def compare_counts(gate: Gate, trace: Trace, said: dict[str, Any]) -> None:
              if not said[op]["ended"] <= n <= said[op]["begun"]}
     begun, ended = (sum(said[op][what] for op in CLASSES) for what in ("begun", "ended"))
     total = sum(counted.values()) + (0 if gate.native else lost["unmatched_start"])
-    gate.check("counts", not wrong and ended <= total <= begun + lost["missed"] and ended > 1000,
+    gate.check("counts", not wrong and ended <= total <= begun + lost["missed"] and ended > 1000 and
+               said["moves"] > 10,
                counted=sum(counted.values()), ended=ended, begun=begun, processes=said["processes"],
-               threads=said["threads"], wrong=str(wrong or "none"))
+               threads=said["threads"], moves=said["moves"], wrong=str(wrong or "none"))
     gate.check("lost", not lost["map_full"] and not lost["ring"] and not lost["unmatched_end"], **lost)
 
 

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -41,12 +42,13 @@ enum { OPS_OF_A_THREAD = 97, STACK = 64 << 10 };
 
 /* One for each thread that there is at a time; whoever comes next adds to it. Shared by all. */
 struct slot {
-	uint64_t begun[N_CLASSES], ended[N_CLASSES], threads;
+	uint64_t begun[N_CLASSES], ended[N_CLASSES], threads, moves;
 };
 
 static struct slot *slots;
 static const char *dir;
 static uint64_t end_ns;
+static long n_cpus;
 
 static void check(int ok, const char *what)
 {
@@ -188,6 +190,17 @@ static void use_names(struct worker *w, uint32_t r)
 	}
 }
 
+/* To a CPU of its own choice, if that is there, until it chooses again. */
+static void move(struct worker *w)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(random_next(&w->seed) % n_cpus, &set);
+	if (!sched_setaffinity(0, sizeof(set), &set))
+		w->slot->moves++;
+}
+
 static void do_something(struct worker *w)
 {
 	uint32_t r = random_next(&w->seed), kind = r % 16;
@@ -203,6 +216,8 @@ static void do_something(struct worker *w)
 		copy(w, r);
 	else if (kind < 15)
 		use_names(w, r);
+	else if (r & 2)
+		move(w);
 	else /* so that there is something to read and to wait for */
 		posix_fadvise(r & 1 ? w->shared : w->own, 0, 0, POSIX_FADV_DONTNEED);
 }
@@ -363,8 +378,10 @@ static void say(int n_processes, int n_slots)
 			sum.ended[c] += slots[i].ended[c];
 		}
 		sum.threads += slots[i].threads;
+		sum.moves += slots[i].moves;
 	}
-	printf("{\"processes\":%d,\"threads\":%lu", n_processes, sum.threads);
+	printf("{\"processes\":%d,\"threads\":%lu,\"moves\":%lu", n_processes, sum.threads,
+	       sum.moves);
 	for (int c = 0; c < N_CLASSES; c++)
 		printf(",\"%s\":{\"begun\":%lu,\"ended\":%lu}", class_names[c], sum.begun[c],
 		       sum.ended[c]);
@@ -477,5 +494,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	dir = argv[1];
+	n_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	return storm(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
 }
