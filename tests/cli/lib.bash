@@ -14,6 +14,7 @@ export BATS_TEST_RETRIES=2
 if ((${BATS_TEST_TRY_NUMBER:-1} > 1)); then
 	echo "# once more: $BATS_TEST_NAME" >&3
 fi
+export ASAN_OPTIONS=detect_leaks=0 # once it traces, the program may not look for them
 unset SUDO_UID SUDO_GID SUDO_USER NO_COLOR
 export LC_ALL=C.UTF-8
 # script(1) runs its command with it; sh knows no exported functions.
