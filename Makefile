@@ -27,7 +27,7 @@ PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
 # The suites of top, funcs and record: in make test on one kernel, which has every kind of hook.
-COMMANDS := ^(run|top|funcs|fault|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
+COMMANDS := ^(run|top|funcs|fault|mapped|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
 # Others that run on one kernel each, and those that run on all three.
 ONCE := ^(aio|bios|uring|names|rows|owner|blktrace|A1[.](lists|ways|calls|btrfs))
 CORE := ^(?!.*($(COMMANDS)|$(ONCE)))
