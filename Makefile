@@ -33,8 +33,7 @@ ONCE := ^(aio|bios|uring|names|rows|owner|blktrace|A1[.](lists|ways|calls|btrfs)
 CORE := ^(?!.*($(COMMANDS)|$(ONCE)))
 GUESTS ?= '6.1=$(COMMANDS)' '6.12=$(CORE)' '6.1=$(CORE)' '5.10=$(CORE)' '6.12=^(aio|bios)' \
 	'6.1=^(uring(?!.*(record|otf2))|A1[.]lists)' '6.1@possible_cpus:256=^(rows|A1[.]counts[.]ext4)' \
-	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.](ways|calls|btrfs))' \
-	'6.12-arm64=^(A1[.]counts[.]ext4|A6[.]null_blk$$|layers[.]ext4|every-row)'
+	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.](ways|calls|btrfs))' '6.12-arm64=^(A1[.]counts[.]ext4|A6[.]null_blk$$|layers[.]ext4|every-row)'
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin
 Q := $(if $(V),,@)

@@ -123,8 +123,7 @@ static int resolve(struct run *r, struct reason *why)
 	if (f->system && !r->command)
 		return reason_set(why, EXIT_USAGE, "--system has no meaning without a command");
 	if (f->all_faults && f->ops && !(f->ops & 1U << OP_FAULT))
-		return reason_set(why, EXIT_USAGE, "--all-faults is about page faults, which --op "
-						   "leaves out");
+		return reason_set(why, EXIT_USAGE, "--all-faults: --op leaves out page faults");
 	if (pidns_check(why) || filters_resolve(f, &r->conf, why))
 		return -1;
 	r->conf.follow = r->command && !f->system;
