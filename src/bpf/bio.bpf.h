@@ -188,11 +188,52 @@ static __always_inline struct io_state *bio_io(struct bio *bio)
 	return io;
 }
 
+/*
+ * What was split off a bio for a device without requests; it has no Q of its own. That device may
+ * pass it on, or do something else for it, and then nothing tells its end. So it is not in the
+ * hash, and goes when there are too many.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, struct io_state);
+} splits SEC(".maps");
+
+static __always_inline void split_keep(struct io_state *io)
+{
+	u64 key = io->key;
+
+	io->async = 0;
+	if (bpf_map_update_elem(&splits, &key, io, BPF_ANY))
+		count_lost(LOST_MAP_FULL);
+	live.splits = 1;
+}
+
+/* The state of the bio @key, which a device with requests has got and which has none. NULL: it was
+ * not split off. */
+static __always_inline struct io_state *split_passed_on(u64 key)
+{
+	struct io_state *split, io;
+
+	if (likely(!live.splits))
+		return NULL;
+	split = bpf_map_lookup_elem(&splits, &key);
+	if (!split)
+		return NULL;
+	io = *split;
+	bpf_map_delete_elem(&splits, &key);
+	io_hash(&io);
+	return io_hashed(key);
+}
+
 /* G */
 static __always_inline void bio_got_request(struct bio *bio)
 {
 	struct io_state *io = bio_io(bio);
 
+	if (!io)
+		io = split_passed_on(bio_key(bio));
 	if (io)
 		io->g = bpf_ktime_get_ns();
 }
@@ -223,16 +264,21 @@ static __always_inline void bio_split_off(struct bio *split)
 {
 	struct io_state *io = bio_io(split->bi_private), first;
 
-	if (!io || io->bio_based)
+	if (!io)
 		return;
 	first = *io;
 	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
+	if (io->bio_based) {
+		split_keep(&first);
+		return;
+	}
 	io_parts(&first);
 	io_hash(&first);
 }
 
-/* The completion of a bio-based device's bio, and of bios that never became a request. */
+/* The completion of a bio-based device's bio, and of bios that never became a request. NVMe
+ * multipath tells that of others just before the one of their request. */
 static __always_inline void bio_completed(struct bio *bio, bool level_known)
 {
 	struct io_state *io = bio_io(bio), done;
@@ -240,7 +286,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	struct rq_times times;
 	u64 until;
 
-	if (!io)
+	if (!io || io->d)
 		return;
 	done = *io;
 	io_drop(io);

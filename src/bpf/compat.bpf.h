@@ -50,6 +50,21 @@ struct bio___with_cgroups {
 struct bio___pre_5_12 {
 	struct gendisk *bi_disk;
 };
+struct device___any {
+	unsigned int devt;
+};
+struct hd_struct___pre_5_11 {
+	struct device___any __dev;
+};
+struct gendisk___pre_5_11 {
+	struct hd_struct___pre_5_11 part0;
+};
+struct block_device___5_11 {
+	struct device___any bd_device;
+};
+struct gendisk___5_11 {
+	struct block_device___5_11 *part0;
+};
 struct request_queue___5_15 {
 	struct gendisk *disk;
 };
@@ -153,6 +168,23 @@ static __always_inline u32 disk_dev(struct gendisk *disk)
 	return (u32)disk->major << MINOR_BITS | (u32)disk->first_minor;
 }
 
+/*
+ * WHAT  gendisk.part0 was a struct hd_struct, and became a pointer to a struct block_device
+ * WHEN  5.11
+ * DROP  with the last kernel before it in tests/vm/kernels.txt
+ *
+ * Whether @disk has no device file (GENHD_FL_HIDDEN, whose value has changed): a path of NVMe
+ * multipath. Its first minor is a number all the same.
+ */
+static __always_inline bool disk_is_hidden(struct gendisk *disk)
+{
+	struct gendisk___5_11 *now = (void *)disk;
+
+	if (bpf_core_field_exists(now->part0))
+		return !BPF_CORE_READ(now, part0, bd_device.devt);
+	return !BPF_CORE_READ((struct gendisk___pre_5_11 *)disk, part0.__dev.devt);
+}
+
 /* The partition's dev_t, or the disk's where a bio does not say (see bio_disk()). */
 static __always_inline u32 bio_part_dev(struct bio *bio)
 {
@@ -200,17 +232,14 @@ static __always_inline struct bio *bio_untrusted(struct bio *bio)
  * WHEN  5.15 (queue.disk), 5.17 (rq_disk gone)
  * DROP  with the last kernel before 5.15 in tests/vm/kernels.txt
  */
-static __always_inline u32 request_dev(struct request *rq)
+static __always_inline struct gendisk *request_disk(struct request *rq)
 {
 	struct request_queue___5_15 *q = (void *)request_untrusted(rq)->q;
 	struct request___pre_5_16 *old = (void *)rq;
-	struct gendisk *disk;
 
 	if (bpf_core_field_exists(q->disk))
-		disk = q->disk;
-	else
-		disk = old->rq_disk;
-	return disk ? disk_dev(disk) : 0;
+		return q->disk;
+	return old->rq_disk;
 }
 
 /*

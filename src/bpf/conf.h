@@ -235,6 +235,7 @@ struct live {
 	unsigned int rq_rows_made[2];
 	unsigned int helper_rows_made[2], why_rows_made[2];
 	unsigned int drain_wanted;	/* one of them has reached its limit */
+	unsigned char paths, splits;	/* these maps have some, or had */
 	unsigned char epoch;		/* 0 or 1: which rows are added to; see drain.h */
 };
 

@@ -33,6 +33,36 @@ static __always_inline struct io_state *request_io_anywhere(struct request *rq, 
 	return io;
 }
 
+/*
+ * NVMe multipath: a disk without requests passes its bios on to paths, hidden disks whose requests
+ * count as those of the disk. Which one a path is of tells the first bio that is passed on.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u32);
+} paths SEC(".maps");
+
+static __always_inline void path_learn(u32 path, u32 disk)
+{
+	if (bpf_map_lookup_elem(&paths, &path))
+		return;
+	if (bpf_map_update_elem(&paths, &path, &disk, BPF_ANY))
+		count_lost(LOST_MAP_FULL);
+	live.paths = 1;
+}
+
+/* Of the disk of @rq; 0: it has none. */
+static __always_inline u32 request_dev(struct request *rq)
+{
+	struct gendisk *disk = request_disk(rq);
+	u32 dev = disk ? disk_dev(disk) : 0;
+	u32 *whole = live.paths ? bpf_map_lookup_elem(&paths, &dev) : NULL;
+
+	return whole ? *whole : dev;
+}
+
 /* Creates a state for @rq, whose bio has none; NULL if there is no room. */
 static __always_inline struct io_state *request_new(struct request *rq)
 {
@@ -167,15 +197,20 @@ static __always_inline u64 flush_since(u32 dev, u64 g, u64 otherwise)
 }
 
 /* A device without requests passed its bio @io on to one with requests, and does not learn when it
- * is done. It counts as a request of the other device, unless that is hidden (paths of NVMe
- * multipath). */
+ * is done. It counts as a request of the other device, unless that is only a path to the first. */
 static __always_inline void bio_passed_on(struct io_state *io, struct request *rq)
 {
-	u32 dev = request_dev(rq);
+	struct gendisk *disk = request_disk(rq);
+	u32 dev;
 
 	io->bio_based = 0;
-	if (!dev)
+	if (!disk)
 		return;
+	dev = disk_dev(disk);
+	if (disk_is_hidden(disk)) {
+		path_learn(dev, io->dev);
+		return;
+	}
 	io->dev = dev;
 	if (!CONF(process_filter))
 		io->counted = dev_wanted(dev);
@@ -218,6 +253,8 @@ static __always_inline void request_issued(struct request *rq)
 			io = NULL;
 		}
 	}
+	if (!io && bio)
+		io = split_passed_on(bio_key(bio));
 	if (!io)
 		io = request_new(rq);
 	if (!io)
@@ -307,6 +344,8 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 		return false;
 	}
 	if (!io->d) {
+		if (io->bio_based)
+			bio_passed_on(io, rq);
 		if (io->g < io->q)
 			io->g = io->q;
 		io->bytes = 0;

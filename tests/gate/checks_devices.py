@@ -10,6 +10,7 @@ import machine
 import tool
 from checks_record import Record, compare, report
 from harness import Gate, suite
+from levels import indented
 from machine import Disk
 from tool import Trace
 
@@ -33,13 +34,6 @@ def file_stack(gate: Gate) -> tuple[Disk, Disk, list[Disk]]:
     linear = machine.dm_linear(gate.stack, gate.kept, disks)
     point = machine.mounted(gate.stack, gate.kept, linear, "ext4")
     return machine.loop(gate.stack, gate.kept, MIB, point), linear, disks
-
-
-def indented(text: str) -> list[tuple[int, str]]:
-    """How deep each disk stands in the table of requests, of those that read."""
-    lines = text[text.index("\ndisk "):].splitlines()[2:]
-    rows = [line for line in lines if line.split()[1:2] == ["read"]]
-    return [((len(row) - len(row.lstrip())) // 2, row.split()[0]) for row in rows]
 
 
 @suite("devices.stacked", 240)
