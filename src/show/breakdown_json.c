@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "show/breakdown_columns.h"
+#include "show/device_chain.h"
 
 struct writer {
 	struct json json;
@@ -171,6 +172,7 @@ static void put_record(struct writer *w, const struct op_record *r)
 	json_put_uint(j, "total_ns", r->total_ns);
 	put_strata(w, ns, breakdown_unprobed_layers(w->sn, r));
 	put_file(j, r);
+	device_chain_json(j, w->sn->devices, r->dev);
 	put_result(j, r->ret);
 	json_put_uint(j, "requests", r->requests);
 	put_known(j, "device_bytes", r->device_bytes, breakdown_has_device_bytes(w->v));

@@ -34,7 +34,9 @@
  *	overhead	bpf_run_ns, bpf_run_cnt; null if not measured
  *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path
  *			(as the process saw it, see path_full(); null: no file), dev, ino, offset
- *			and len (null: none), result, error (name, null: none), requests, pid,
+ *			and len (null: none), disks (that of the file system, and what it lies on:
+ *			lists of names, each of what those of the one before lie on; null: not
+ *			known), result, error (name, null: none), requests, pid,
  *			tid, comm, cgroup (id)
  *
  * Times are integers in ns. In text that is not UTF-8, U+FFFD replaces each invalid byte, and a

@@ -5,10 +5,12 @@
 #include "show/slowest_text.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
+#include "show/device_chain.h"
 #include "show/view_text.h"
 #include "show/waterfall.h"
 
@@ -77,6 +79,18 @@ static void put_range(struct text_out *o, const struct breakdown_view *v,
 	put_line(o, v, line);
 }
 
+/* "disk loop0, on dm-0, on sda and sdb" */
+static void put_disks(struct text_out *o, const struct breakdown_view *v,
+		      const struct devices *d, const struct op_record *r)
+{
+	char chain[512], line[sizeof(chain) + 8];
+
+	if (!device_chain_text(d, r->dev, chain, sizeof(chain)))
+		return;
+	snprintf(line, sizeof(line), "disk %s", chain);
+	put_line(o, v, line);
+}
+
 /* "1. read (pread64): 780 us on ext4" */
 static void put_title(struct text_out *o, const struct breakdown_view *v, const char *fs,
 		      const struct op_record *r, size_t number)
@@ -108,9 +122,10 @@ static void put_lock(struct text_out *o, const struct breakdown_view *v, const s
 	put_line(o, v, line);
 }
 
-static void put_record(struct text_out *o, const struct breakdown_view *v, const char *fs,
-		       const struct op_record *r, size_t number)
+static void put_record(struct text_out *o, const struct breakdown_view *v,
+		       const struct snapshot *sn, const struct op_record *r, size_t number)
 {
+	const char *fs = breakdown_fs_name(sn, r->fs);
 	/* by size: in which order its waits came is not in the record */
 	struct waterfall w = { .fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2,
 			       .by_size = true };
@@ -121,6 +136,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v, const
 	w.strata = strata;
 	put_title(o, v, fs, r, number);
 	put_path(o, v, r);
+	put_disks(o, v, sn->devices, r);
 	put_range(o, v, r);
 	put_who(o, v, r);
 	put_lock(o, v, r);
@@ -134,5 +150,5 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 		return;
 	text_put(o, "\nslowest: each one's strata by size\n");
 	for (size_t i = 0; i < n; i++)
-		put_record(o, v, breakdown_fs_name(sn, slowest[i].fs), &slowest[i], i + 1);
+		put_record(o, v, sn, &slowest[i], i + 1);
 }

@@ -11,6 +11,7 @@ import machine
 from harness import Gate, Skip, suite
 from levels import Levels
 from machine import Disk
+from tool import Trace
 
 KIB, MIB = 1024, 1 << 20
 READS, WRITES = 53, 31
@@ -77,6 +78,18 @@ def levels(gate: Gate) -> None:
         for disk in chain:
             traced.check_bytes(f"{name}.{disk.name}", disk, R=READS * BLOCK, W=WRITES * BLOCK)
         traced.check_tree(name, *chain)
+    waterfall(gate, file, whole)
+
+
+def waterfall(gate: Gate, file: Disk, whole: Disk) -> None:
+    """A slow read of a file on the loop device: the disks that it waited for, from the top down."""
+    path = fileio.make_file(f"{machine.mounted(gate.stack, gate.kept, file, 'ext4')}/file", 1)
+    with Trace("--slowest", "3", "--op", "read", "-d", file.name) as trace:
+        fileio.read_at(path, fileio.spread(11, 4096, MIB), 4096, os.O_DIRECT)
+    slowest = trace.json["slowest"]
+    gate.check("waterfall", len(slowest) == 3 and all(
+        r["disks"] == [[file.name], [whole.name]] and r["strata"]["device"] > 0 for r in slowest),
+        found=str([(r["disks"], r["strata"]["device"]) for r in slowest]))
 
 
 PCI = Path("/sys/bus/pci")

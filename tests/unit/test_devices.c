@@ -18,6 +18,7 @@
 #include "capture/header_devices.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
+#include "show/device_chain.h"
 #include "show/device_tree.h"
 
 #define DEV(major, minor) ((major) << 20 | (minor))
@@ -228,6 +229,50 @@ static void json_has_parents(void **state)
 	devices_done(&d);
 }
 
+#define ROUND "[\"a\"],[\"\\u001B\"]"
+
+static void check_chain(const struct devices *d, unsigned int dev, const char *text,
+			const char *json)
+{
+	struct json j = { .out = { .f = NULL } };
+	char chain[128] = "", *got = NULL;
+	size_t len;
+
+	assert_int_equal(device_chain_text(d, dev, chain, sizeof(chain)), text != NULL);
+	if (text)
+		assert_string_equal(chain, text);
+	j.out.f = open_memstream(&got, &len);
+	json_put_begin(&j, NULL, '{');
+	device_chain_json(&j, d, dev);
+	json_put_end(&j, '}');
+	fclose(j.out.f);
+	assert_string_equal(got, json);
+	free(got);
+}
+
+/* A file system's disk, and what is below it by level, each disk once in it; a circle ends. */
+static void disks_below_a_file_system(void **state)
+{
+	struct devices d;
+
+	(void)state;
+	parse(&d, list_text);
+	check_chain(&d, DM1, "dm-1, on sdb and dm-0, on sda and sdb",
+		    "{\"disks\":[[\"dm-1\"],[\"sdb\",\"dm-0\"],[\"sda\",\"sdb\"]]}");
+	check_chain(&d, LOOP0, "loop0, on sda", "{\"disks\":[[\"loop0\"],[\"sda\"]]}");
+	check_chain(&d, SDA1, NULL, "{\"disks\":[[\"sda\"]]}");
+	check_chain(&d, DEV(0, 42), NULL, "{\"disks\":null}");
+	check_chain(NULL, SDA, NULL, "{\"disks\":null}");
+	devices_done(&d);
+	parse(&d, "[{\"name\":\"a\",\"dev\":\"1:1\",\"on\":[\"\\u001b\"]},"
+		  "{\"name\":\"\\u001b\",\"dev\":\"1:2\",\"on\":[\"a\"]}]");
+	check_chain(&d, DEV(1, 1),
+		    "a, on \\x1b, on a, on \\x1b, on a, on \\x1b, on a, on \\x1b, on a, on \\x1b"
+		    ", on a, on \\x1b",
+		    "{\"disks\":[" ROUND "," ROUND "," ROUND "," ROUND "," ROUND "," ROUND "]}");
+	devices_done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +281,7 @@ int main(void)
 		cmocka_unit_test(hostile_lists),
 		cmocka_unit_test(the_table_is_a_tree),
 		cmocka_unit_test(json_has_parents),
+		cmocka_unit_test(disks_below_a_file_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
