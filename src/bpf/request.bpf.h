@@ -85,6 +85,8 @@ static __always_inline void io_absorb(struct io_state *io, const struct io_state
 	if (other->q - 1 < io->q - 1) {
 		io->q = other->q;
 		io->tid = other->tid;
+		io->throttled = other->throttled;
+		io->outside = other->outside;
 		if (CONF(rq_by)) {
 			io->by[0] = other->by[0];
 			io->by[1] = other->by[1];
