@@ -169,14 +169,15 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
 	io_drop(other);
 }
 
-/* @rq is merged into another request, with all its bios. */
+/* @rq is merged into another request, with all its bios. Discards keep their states, as if they had
+ * been merged one by one: more may come after them. */
 static __always_inline void request_merged(struct request *rq)
 {
 	struct bio *bio = rq->bio;
 	struct io_state *io = request_io_anywhere(rq, bio), *other;
 	u64 key;
 
-	if (!io)
+	if (!io || io->op == RQ_DISCARD)
 		return;
 	if (io->hashed && bio) {
 		key = bios_unhash(number(bio_key(bio_untrusted(bio)->bi_next)));
