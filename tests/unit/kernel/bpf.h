@@ -175,6 +175,8 @@ static struct {
 	struct vm_area_struct *vma; /* of every address; NULL: none */
 	u32 vma_busy;               /* so many look-ups of it fail first */
 	int fd_offset;
+	struct cgroup *bio_cgroup; /* of every bio */
+	struct page *tail;         /* not the first page of its folio, but the second */
 } machine;
 
 /* A thread, beside what programs see of it: first, so that they have the same address. */
@@ -439,20 +441,19 @@ static u32 bio_part_dev(struct bio *bio)
 	return bio->bi_bdev->bd_dev;
 }
 
-/* @bi_private is free in the bios that tests make, but of those that are split. */
 static struct cgroup *bio_cgroup(struct bio *bio)
 {
-	return NULL;
+	return machine.bio_cgroup;
 }
 
 static u64 page_info(struct page *page, bool typed)
 {
-	return 0;
+	return page == machine.tail;
 }
 
 static struct page *page_head(struct page *page)
 {
-	return page;
+	return page == machine.tail ? page - 1 : page;
 }
 
 /* A request's disk: where its queue is. */

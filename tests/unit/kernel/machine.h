@@ -89,6 +89,7 @@ static void machine_start(void)
 	memset(marks, 0, sizeof(marks));
 	memset(dones, 0, sizeof(dones));
 	memset(handled, 0, sizeof(handled));
+	memset(cpu_offsets, 0, sizeof(cpu_offsets));
 	memset((void *)&live, 0, sizeof(live));
 	memset(&lists, 0, sizeof(lists));
 	memset(&machine, 0, sizeof(machine));
@@ -136,6 +137,11 @@ static void machine_start(void)
 	MAP(helper_rows_odd, 64);
 	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
 	MAP(async_bios, 1024);
+	MAP_ARRAY(async_ops, 65);
+	MAP(dirtiers, 64);
+	MAP(clients, 64);
+	MAP(works, 64);
+	MAP_SIZED(rings, 8, MAX_RINGS);
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_hists, SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
@@ -314,6 +320,14 @@ static void request_init(struct request *rq, struct blk_mq_ctx *mq_ctx, struct k
 			       .bio = b};
 }
 
+/* The end of a bio that is no request's, or of no request's device. */
+static void bio_ends(struct bio *b)
+{
+	u64 ctx[] = {0, (u64)b};
+
+	on_bio_complete(ctx);
+}
+
 static void complete_bytes(struct request *rq, int error, u32 bytes)
 {
 	u64 ctx[] = {(u64)rq, (u64)(unsigned int)error, bytes};
@@ -369,8 +383,8 @@ static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
 	return all;
 }
 
-/* The same of requests on @dev. */
-static struct rq_sums requests_counted(u32 dev, u32 op)
+/* The same of requests on @dev that count for @by (NULL: for anybody). */
+static struct rq_sums requests_of(u32 dev, u32 op, const u64 by[2])
 {
 	struct kmap *cells = map_of(&slot_rq_cells),
 		    *hashes[] = {map_of(&rq_rows_even), map_of(&rq_rows_odd)};
@@ -395,6 +409,8 @@ static struct rq_sums requests_counted(u32 dev, u32 op)
 			s = (void *)e->value;
 			if (key->dev != dev || key->op != op)
 				continue;
+			if (by && memcmp(by, key->by, sizeof(key->by)))
+				continue;
 			all.max_ns = all.max_ns > s->max_ns ? all.max_ns : s->max_ns;
 			for (size_t n = 0; n < sizeof(*s) / 8; n++)
 				if (&((u64 *)&all)[n] != (u64 *)&all.max_ns)
@@ -402,6 +418,11 @@ static struct rq_sums requests_counted(u32 dev, u32 op)
 		}
 	}
 	return all;
+}
+
+static struct rq_sums requests_counted(u32 dev, u32 op)
+{
+	return requests_of(dev, op, NULL);
 }
 
 static u64 lost_all(void)

@@ -1,0 +1,971 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Whose a request is: who submits it, who made its data dirty, whom a kernel thread works for,
+ * which file and cgroup it is for, and which filters let it pass.
+ */
+#include "kernel/machine.h"
+
+enum { BYTES = 4096, TAG = 3, QUEUED = 5, DEVICE = 7 };
+
+static struct kdisk disk;
+static struct kfile file, other_file;
+static struct page pages[2];
+static struct bio_vec vecs[2] = {{&pages[0]}, {&pages[1]}};
+static struct ktask writer, reader, kworker, journal, tool;
+static struct kernfs_node kns[3] = {{501}, {503}, {509}};
+static struct cgroup cgroups[3]; /* each is in the one before */
+
+/* A bio and its request. */
+struct kio {
+	struct bio bio;
+	struct request rq;
+	struct blk_mq_ctx mq_ctx;
+};
+
+static void start(enum by_key by)
+{
+	machine_start();
+	disk_init(&disk, 8, 16, true);
+	file_init(&file, "ext4", 8 << MINOR_BITS | 17, 23, S_IFREG);
+	file_init(&other_file, "xfs", 8 << MINOR_BITS | 18, 29, S_IFREG);
+	file.inode.i_generation = 31;
+	pages[0].mapping = pages[1].mapping = &file.mapping;
+	task_init(&writer, 2101, 2103, "writer", 0);
+	task_init(&reader, 2207, 2207, "reader", 0);
+	task_init(&kworker, 2311, 2311, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
+	task_init(&journal, 2411, 2411, "jbd2/sda", PF_KTHREAD);
+	task_init(&tool, TOOL, TOOL, "iostrata", 0);
+	for (int i = 0; i < 3; i++)
+		cgroups[i] = (struct cgroup){
+			.self = {&cgroups[i], i ? &cgroups[i - 1].self : NULL},
+			.nr_descendants = 2 - i,
+			.kn = &kns[i],
+		};
+	conf.by = by;
+	conf.rq_by = conf.issuers = by != BY_NONE;
+	conf.behalf = by == BY_TASK;
+}
+
+static void submit(struct kio *io, struct ktask *by, u32 op)
+{
+	cpu_is(0, by);
+	*io = (struct kio){};
+	bio_init(&io->bio, &disk, op, 8, BYTES);
+	io->bio.bi_io_vec = vecs;
+	EVENT(on_bio_queue, &io->bio);
+}
+
+static void go_through(struct kio *io)
+{
+	request_init(&io->rq, &io->mq_ctx, &disk, &io->bio);
+	tick(TAG);
+	EVENT(on_getrq, &io->bio);
+	tick(QUEUED);
+	EVENT(on_rq_issue, &io->rq);
+	tick(DEVICE);
+	complete_bytes(&io->rq, 0, BYTES);
+	completion_is_over();
+}
+
+static void request_by(struct ktask *by, u32 op)
+{
+	struct kio io;
+
+	submit(&io, by, op);
+	go_through(&io);
+}
+
+/* How many requests count for this key. */
+static u64 n_for(u32 op, u64 by, u64 by2)
+{
+	return requests_of(disk.dev, op, (u64[2]){by, by2}).count;
+}
+
+static u64 task_of(const struct ktask *t)
+{
+	return (u64)(u32)t->t.tgid << 32 | (u32)t->t.pid;
+}
+
+static const char *name_of(u64 id)
+{
+	struct task_name *n = bpf_map_lookup_elem(&task_names_even, &id);
+
+	return n ? n->comm : "(none)";
+}
+
+/* Each key shows who submitted the request; ids as the tool's namespace numbers them. */
+static void test_keys(void **state)
+{
+	u64 comm[2] = {};
+
+	(void)state;
+	start(BY_TID);
+	writer.t.group_leader = &reader.t;
+	request_by(&writer, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, 2103, 0), 1);
+	assert_string_equal(name_of(2103), "writer");
+	strcpy(writer.t.comm, "renamed");
+	request_by(&writer, REQ_OP_READ);
+	assert_string_equal(name_of(2103), "renamed");
+
+	start(BY_PID);
+	writer.t.group_leader = &reader.t;
+	request_by(&writer, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, 2101, 0), 1);
+	assert_string_equal(name_of(2101), "reader");
+	strcpy(writer.t.comm, "renamed");
+	request_by(&writer, REQ_OP_READ);
+	assert_string_equal(name_of(2101), "reader");
+
+	start(BY_TID);
+	conf.pidns_ino = 1;
+	request_by(&writer, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, 1103, 0), 1);
+
+	start(BY_COMM);
+	request_by(&writer, REQ_OP_READ);
+	strcpy((char *)comm, "writer");
+	assert_int_equal(n_for(RQ_READ, comm[0], comm[1]), 1);
+
+	start(BY_TASK);
+	request_by(&writer, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, task_of(&writer), BEHALF_NONE), 1);
+	assert_string_equal(name_of(task_of(&writer)), "writer");
+}
+
+/* In an interrupt, the tool, and nobody: what they submit has no key. */
+static void test_no_key(void **state)
+{
+	(void)state;
+	for (enum by_key by = BY_PID; by <= BY_TASK; by++) {
+		if (by == BY_DEV || by == BY_CACHE || by == BY_FILE)
+			continue;
+		start(by);
+		request_by(&tool, REQ_OP_READ);
+		assert_int_equal(requests_counted(disk.dev, RQ_READ).count, 0);
+		machine.level = 0x10000;
+		request_by(&writer, REQ_OP_READ);
+		machine.level = SOFT_INTERRUPT;
+		request_by(&writer, REQ_OP_READ);
+		machine.level = 0;
+		assert_int_equal(n_for(RQ_READ, 0, 0), 2);
+		assert_int_equal(map_count(&task_names_even), 0);
+	}
+	start(BY_NONE);
+	request_by(&tool, REQ_OP_READ);
+	assert_int_equal(requests_counted(disk.dev, RQ_READ).count, 0);
+}
+
+/* A kernel thread's cgroup is the bio's, if that has one; a user thread's is its own. */
+static void test_cgroup(void **state)
+{
+	(void)state;
+	start(BY_CGROUP);
+	request_by(&writer, REQ_OP_WRITE);
+	request_by(&kworker, REQ_OP_WRITE);
+	machine.bio_cgroup = &cgroups[1];
+	request_by(&writer, REQ_OP_WRITE);
+	request_by(&kworker, REQ_OP_WRITE);
+	machine.level = 0x10000;
+	request_by(&writer, REQ_OP_WRITE);
+	machine.level = 0;
+	assert_int_equal(n_for(RQ_WRITE, writer.cgroup, 0), 2);
+	assert_int_equal(n_for(RQ_WRITE, kworker.cgroup, 0), 1);
+	assert_int_equal(n_for(RQ_WRITE, 503, 0), 2);
+}
+
+static u64 n_for_file(const struct kfile *f, u32 generation)
+{
+	return n_for(RQ_WRITE, FILE_KEY(f->sb.s_dev, false, generation), f->inode.i_ino);
+}
+
+/* The file is that of the operation, else that of the bio's first page that is not done. */
+static void test_file(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start(BY_FILE);
+	conf.file_details = 1;
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&file, 31), 1);
+
+	machine.tail = &pages[1];
+	pages[1].mapping = NULL;
+	submit(&io, &kworker, REQ_OP_WRITE);
+	go_through(&io);
+	assert_int_equal(n_for_file(&file, 31), 2);
+	vecs[0].bv_page = &pages[1]; /* whose first page tells */
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&file, 31), 3);
+	vecs[0].bv_page = &pages[0];
+
+	cpu_is(0, &writer);
+	writer.fd[2] = &other_file.f;
+	sys_enter(NR_WRITE, 2, 0, BYTES, 0);
+	request_by(&writer, REQ_OP_WRITE); /* its file is not known yet */
+	assert_int_equal(n_for_file(&file, 31), 4);
+	vfs_in(OP_WRITE, &other_file);
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&other_file, 0), 1);
+	conf.layer = LAYER_BLK;
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&file, 31), 5);
+}
+
+/* Of a bio that goes on in its second page, the second tells. */
+static void test_file_of_rest(void **state)
+{
+	struct bio b;
+
+	(void)state;
+	start(BY_FILE);
+	pages[1].mapping = &other_file.mapping;
+	bio_init(&b, &disk, REQ_OP_WRITE, 8, BYTES);
+	b.bi_io_vec = vecs;
+	b.bi_iter.bi_idx = 1;
+	cpu_is(0, &kworker);
+	EVENT(on_bio_queue, &b);
+	EVENT(on_backmerge, &b);
+	assert_int_equal(bio_data(&b).inode, (u64)&other_file.inode);
+	assert_int_equal(bio_data(&b).head, (u64)&pages[1]);
+	assert_int_equal(bio_data(&b).mode, S_IFREG);
+	b.bi_iter.bi_idx = 0;
+	assert_int_equal(bio_data(&b).head, (u64)&pages[0]);
+}
+
+/* A page that no file has is for no file: none, anonymous, or something else's. */
+static void test_no_file(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start(BY_FILE);
+	pages[0].mapping = NULL;
+	request_by(&writer, REQ_OP_WRITE);
+	for (u64 bit = 1; bit <= 2; bit++) {
+		pages[0].mapping = (void *)((u64)&file.mapping | bit);
+		request_by(&writer, REQ_OP_WRITE);
+	}
+	pages[0].mapping = &file.mapping;
+	file.inode.i_mapping = &other_file.mapping;
+	request_by(&writer, REQ_OP_WRITE);
+	file.mapping.host = NULL;
+	request_by(&writer, REQ_OP_WRITE);
+	file.mapping.host = &file.inode;
+	file.inode.i_mapping = &file.mapping;
+	assert_int_equal(n_for(RQ_WRITE, 0, 0), 5);
+
+	bio_init(&io.bio, &disk, REQ_OP_FLUSH, 0, 0);
+	io.bio.bi_io_vec = vecs;
+	assert_int_equal(bio_data(&io.bio).inode, 0);
+	io.bio.bi_iter.bi_size = 1;
+	assert_int_equal(bio_data(&io.bio).inode, (u64)&file.inode);
+	io.bio.bi_io_vec = NULL;
+	assert_int_equal(bio_data(&io.bio).inode, 0);
+}
+
+/* A block device is known by its own number, whichever inode it has; a subvolume by its device. */
+static void test_file_identity(void **state)
+{
+	u64 root[2] = {0, 4099};
+
+	(void)state;
+	start(BY_FILE);
+	file.inode.i_mode = S_IFBLK;
+	file.inode.i_rdev = 4211;
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, FILE_KEY(4211, true, 31), 23), 1);
+	file.inode.i_ino = 0;
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, FILE_KEY(4211, true, 31), 4211), 1);
+
+	start(BY_FILE);
+	file.sb.s_magic = BTRFS_SUPER_MAGIC;
+	file.f.f_path.dentry = (void *)root; /* just before the inode, see struct kfile */
+	conf.btrfs_root = 8;
+	conf.btrfs_dev = 8;
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(requests_counted(disk.dev, RQ_WRITE).count, 1);
+	assert_int_equal(n_for(RQ_WRITE, FILE_KEY(4099, false, 31), 23), 0);
+	conf.file_identity = 1;
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, FILE_KEY(4099, false, 31), 23), 1);
+}
+
+/* blk-throttle's worker queues what it kept back: it counts for who submitted it. */
+static void test_throttled(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	for (int by = BY_TID; by <= BY_TASK; by++) {
+		start(by);
+		strcpy(kworker.queue, "kthrotld");
+		bio_init(&io.bio, &disk, REQ_OP_READ, 8, BYTES);
+		cpu_is(1, &writer);
+		EVENT(on_bio_throttled, &io.bio);
+		cpu_is(1, &reader); /* once more, for a cgroup above */
+		EVENT(on_bio_throttled, &io.bio);
+		assert_int_equal(live.hashed, 1);
+		submit(&io, &kworker, REQ_OP_READ);
+		go_through(&io);
+		assert_int_equal(n_for(RQ_READ, by == BY_TID ? 2103 : task_of(&writer), 0), 1);
+		if (by == BY_TASK)
+			assert_string_equal(name_of(task_of(&writer)), "writer");
+		assert_int_equal(requests_counted(disk.dev, RQ_READ).outside, 0);
+		/* one that was not seen to be kept back is nobody's */
+		request_by(&kworker, REQ_OP_READ);
+		assert_int_equal(n_for(RQ_READ, 0, 0), 1);
+		/* any other worker's is its own */
+		strcpy(kworker.queue, "kthrotle");
+		request_by(&kworker, REQ_OP_READ);
+		assert_int_equal(n_for(RQ_READ, by == BY_TID ? 2311 : task_of(&kworker), 0), 1);
+		assert_int_equal(requests_counted(disk.dev, RQ_READ).outside, 1);
+		assert_int_equal(lost_all(), 0);
+	}
+}
+
+static void filter_pid(u32 pid)
+{
+	conf.process_filter = conf.thread_filter = conf.issuers = conf.n_pids = 1;
+	lists.pids[0] = pid;
+}
+
+static void filter_cgroup(u64 id)
+{
+	conf.process_filter = conf.issuers = conf.n_cgroups = 1;
+	lists.cgroups[0] = id;
+}
+
+static u64 n_all(void)
+{
+	return requests_counted(disk.dev, RQ_READ).count;
+}
+
+static void throttled_by(struct ktask *t)
+{
+	struct kio io;
+
+	bio_init(&io.bio, &disk, REQ_OP_READ, 8, BYTES);
+	cpu_is(1, t);
+	EVENT(on_bio_throttled, &io.bio);
+	submit(&io, &kworker, REQ_OP_READ);
+	go_through(&io);
+	assert_nothing_kept();
+}
+
+/* With a filter by process, what was kept back passes if its submitter does. */
+static void test_throttled_filter(void **state)
+{
+	struct bio b;
+
+	(void)state;
+	start(BY_NONE);
+	strcpy(kworker.queue, "kthrotld");
+	filter_pid(2101);
+	throttled_by(&writer);
+	assert_int_equal(n_all(), 1);
+	throttled_by(&reader);
+	assert_int_equal(n_all(), 1);
+	assert_int_equal(lost_all(), 0);
+	request_by(&kworker, REQ_OP_READ); /* nobody knows whose */
+	assert_int_equal(n_all(), 1);
+	assert_int_equal(live.lost[LOST_UNATTRIBUTED], 1);
+
+	/* on a disk that is not traced, nothing is noted */
+	conf.n_devs = 1;
+	bio_init(&b, &disk, REQ_OP_READ, 8, BYTES);
+	EVENT(on_bio_throttled, &b);
+	assert_nothing_kept();
+	lists.devs[0] = disk.dev + 1; /* a partition */
+	disk.whole.bd_dev = disk.dev + 1;
+	EVENT(on_bio_throttled, &b);
+	assert_int_equal(live.hashed, 1);
+	lists.devs[0] = disk.dev;
+	b.bi_opf = REQ_OP_WRITE;
+	map_of(&ios)->refusals = 1;
+	assert_int_equal(bpf_map_delete_elem(&ios, &(u64){(u64)&b}), 0);
+	EVENT(on_bio_throttled, &b);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	assert_int_equal(live.hashed, 1);
+}
+
+/* With a filter by cgroup, a kernel thread's bio passes by its own cgroup, and by those above. */
+static void test_cgroup_filter(void **state)
+{
+	(void)state;
+	start(BY_NONE);
+	filter_cgroup(503);
+	request_by(&kworker, REQ_OP_READ); /* in none */
+	assert_int_equal(n_all(), 0);
+	machine.bio_cgroup = &cgroups[2];
+	request_by(&kworker, REQ_OP_READ);
+	machine.bio_cgroup = &cgroups[1];
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 2);
+	machine.bio_cgroup = &cgroups[0];
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 2);
+	filter_pid(2101);
+	machine.bio_cgroup = &cgroups[1];
+	request_by(&kworker, REQ_OP_READ); /* in another process */
+	assert_int_equal(n_all(), 2);
+	conf.n_pids = 0;
+	request_by(&writer, REQ_OP_READ); /* in its own cgroup, which is not listed */
+	assert_int_equal(n_all(), 2);
+	lists.cgroups[0] = writer.cgroup;
+	request_by(&writer, REQ_OP_READ);
+	assert_int_equal(n_all(), 3);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* What blk-throttle kept back and nobody saw passes if its cgroup is listed; if a cgroup below
+ * that of the bio may be, it is counted as lost. */
+static void test_throttled_cgroup(void **state)
+{
+	(void)state;
+	start(BY_NONE);
+	strcpy(kworker.queue, "kthrotld");
+	filter_cgroup(503);
+	machine.bio_cgroup = &cgroups[2];
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 1);
+	kns[1].id = 521; /* none is listed now, and the last has none below */
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(live.lost[LOST_UNATTRIBUTED], 0);
+	machine.bio_cgroup = &cgroups[1];
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(live.lost[LOST_UNATTRIBUTED], 1);
+	machine.bio_cgroup = NULL;
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(live.lost[LOST_UNATTRIBUTED], 2);
+	kns[1].id = 503;
+	machine.bio_cgroup = &cgroups[1];
+	conf.thread_filter = 1;
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(live.lost[LOST_UNATTRIBUTED], 3);
+	assert_int_equal(n_all(), 1);
+}
+
+static void dirty(struct ktask *by, struct kfile *f, struct page *page)
+{
+	u64 ctx[2] = {(u64)page, (u64)&f->mapping};
+
+	cpu_is(0, by);
+	on_dirty_folio(ctx);
+}
+
+/* Who made a page dirty is whom its write counts for, whoever writes it; reads are not. */
+static void test_writeback(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	dirty(&writer, &file, &pages[1]);
+	request_by(&kworker, REQ_OP_WRITE);
+	request_by(&reader, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 2);
+	assert_string_equal(name_of(task_of(&writer)), "writer");
+	request_by(&writer, REQ_OP_WRITE); /* its own */
+	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_NONE), 1);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, task_of(&kworker), BEHALF_NONE), 1);
+	dirty(&reader, &file, &pages[0]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&reader), BEHALF_WRITEBACK), 1);
+	/* a device's pages belong to many files */
+	file.inode.i_mode = S_IFBLK;
+	dirty(&writer, &file, &pages[0]);
+	dirty(&reader, &file, &pages[1]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 3);
+	/* a page of no file */
+	pages[0].mapping = NULL;
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&kworker), BEHALF_NONE), 1);
+	on_dirty_page((u64[2]){(u64)&pages[0], 0});
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Who does not pass the filters takes the file over all the same: it is nobody's then. */
+static void test_writeback_filtered(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	filter_pid(2101);
+	dirty(&writer, &file, &pages[0]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 1);
+	dirty(&reader, &other_file, &pages[0]);
+	assert_int_equal(map_count(&dirtiers), 1);
+	dirty(&reader, &file, &pages[0]);
+	assert_int_equal(map_count(&dirtiers), 0);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(requests_counted(disk.dev, RQ_WRITE).count, 1);
+	map_of(&dirtiers)->refusals = 1;
+	dirty(&writer, &file, &pages[0]);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+}
+
+static void wake_by(struct ktask *by, struct ktask *p)
+{
+	cpu_is(2, by);
+	wake(p);
+}
+
+static u64 n_helped(const struct ktask *t)
+{
+	return n_for(RQ_READ, task_of(t), BEHALF_HELPER);
+}
+
+/* What a kernel thread submits counts for who woke it, or whom that works for, in three steps. */
+static void test_client(void **state)
+{
+	struct ktask more[3];
+
+	(void)state;
+	start(BY_TASK);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 1);
+	wake_by(&writer, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 1);
+	assert_string_equal(name_of(task_of(&writer)), "writer");
+	wake_by(&writer, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 2);
+	for (int i = 0; i < 3; i++) {
+		task_init(&more[i], 2503 + i, 2503 + i, "kthread", PF_KTHREAD);
+		wake_by(i ? &more[i - 1] : &journal, &more[i]);
+		request_by(&more[i], REQ_OP_READ);
+	}
+	assert_int_equal(n_helped(&writer), 4);
+	assert_int_equal(n_for(RQ_READ, task_of(&more[2]), BEHALF_NONE), 1);
+	/* an interrupt works for nobody */
+	machine.level = 0x10000;
+	wake_by(&reader, &journal);
+	machine.level = 0;
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 2);
+	wake_by(&reader, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&reader), 1);
+	machine.level = 0x10000; /* what an interrupt submits on top of it is not its own */
+	request_by(&journal, REQ_OP_READ);
+	machine.level = 0;
+	assert_int_equal(n_for(RQ_READ, 0, 0), 1);
+	wake_by(&tool, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 3);
+	EVENT(on_exit, &journal);
+	assert_int_equal(map_count(&clients), 3 - 1);
+}
+
+/* A name that has changed since is the one that is shown. */
+static void test_client_renamed(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	wake_by(&writer, &journal);
+	strcpy(writer.t.comm, "renamed");
+	wake_by(&writer, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_string_equal(name_of(task_of(&writer)), "renamed");
+	writer.cgroup = 9203;
+	wake_by(&writer, &journal);
+	cpu_is(0, &journal);
+	assert_int_equal(kthread_client()->name.cgroup, 9203);
+	map_of(&clients)->refusals = 1;
+	wake_by(&writer, &kworker); /* a worker's client is who queued its work */
+	assert_int_equal(live.lost[LOST_MAP_FULL], 0);
+	kworker.t.flags = PF_KTHREAD;
+	wake_by(&writer, &kworker);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+}
+
+/* ksoftirqd and ktimers do what interrupts would do; others with such names do not. */
+static void test_for_interrupts(void **state)
+{
+	static const char *const names[] = {"ksoftirqd/1", "ktimers/1", "kswapd0", "ktls",
+					    "kso__x",      "rsoftirqd", "ktlmers", "ktiners"};
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		start(BY_TASK);
+		strcpy(journal.t.comm, names[i]);
+		wake_by(&writer, &journal);
+		request_by(&journal, REQ_OP_READ);
+		assert_int_equal(n_helped(&writer), i >= 2);
+	}
+}
+
+static void work_is_queued(struct ktask *by, u64 work)
+{
+	cpu_is(1, by);
+	on_work_queued((u64[3]){0, 0, work});
+}
+
+static void work_starts(u64 work)
+{
+	cpu_is(0, &kworker);
+	on_work_begins((u64[1]){work});
+}
+
+/* What a worker submits counts for who queued the work, not for who woke it. */
+static void test_work(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	work_is_queued(&writer, 0x7001);
+	work_is_queued(&reader, 0x7003);
+	wake_by(&reader, &kworker);
+	work_starts(0x7001);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 1);
+	machine.level = SOFT_INTERRUPT; /* a softirq takes it: it is nobody's */
+	work_starts(0x7003);
+	machine.level = 0;
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 2);
+	assert_int_equal(map_count(&works), 0);
+	work_starts(0x7003);
+	machine.level = 0x10000;
+	work_is_queued(&reader, 0x7001);
+	machine.level = 0;
+	work_starts(0x7001);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, task_of(&kworker), BEHALF_NONE), 1);
+}
+
+/* A thread that completes requests wakes those that wait for them: they keep their client. */
+static void test_client_kept(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start(BY_TASK);
+	wake_by(&writer, &journal);
+	submit(&io, &journal, REQ_OP_READ);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	EVENT(on_rq_issue, &io.rq);
+	cpu_is(2, &reader);
+	complete_bytes(&io.rq, 0, BYTES);
+	tick(REQUEST_END_NS);
+	wake_by(&reader, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 2);
+	cpu_is(2, &reader);
+	tick(1); /* now that completion is over */
+	wake_by(&reader, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&reader), 1);
+}
+
+/* Where programs do not know the interrupt level, current is a waker only in an operation. */
+static void test_level_hidden(void **state)
+{
+	u64 ctx[1] = {(u64)&journal};
+	u64 offsets[CPUS] = {}, counts[2] = {0x10000, 0};
+
+	(void)state;
+	start(BY_TASK);
+	cpu_is(1, &writer);
+	on_sched_waking_no_level(ctx);
+	assert_int_equal(map_count(&clients), 0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	on_sched_waking_no_level(ctx);
+	assert_int_equal(map_count(&clients), 1);
+	cpu_is(1, &reader); /* in none: nobody is known now */
+	on_sched_waking_no_level(ctx);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 1);
+
+	/* without operations it is read by its address */
+	start(BY_TASK);
+	conf.waits = 0;
+	cpu_is(1, &writer);
+	on_sched_waking_no_level(ctx);
+	assert_int_equal(map_count(&clients), 0);
+	conf.cpu_offsets = (u64)offsets;
+	conf.preempt_count = 4;
+	offsets[1] = (u64)counts - 4; /* in an interrupt */
+	on_sched_waking_no_level(ctx);
+	assert_int_equal(map_count(&clients), 0);
+	counts[0] = 0x1;
+	on_sched_waking_no_level(ctx);
+	assert_int_equal(map_count(&clients), 1);
+	offsets[1] = 0; /* it was read once */
+	counts[0] = SOFT_INTERRUPT;
+	on_sched_waking_no_level(ctx);
+	cpu_is(0, &journal);
+	assert_null(kthread_client());
+}
+
+static struct helper_sums *helper_row_of(struct helper_key key)
+{
+	static struct helper_sums none;
+	struct helper_sums *s = bpf_map_lookup_elem(&helper_rows_even, &key);
+
+	memset(&none, 0, sizeof(none));
+	return s ? s : &none;
+}
+
+/* What @t does for @for_whom (NULL: nobody known). */
+static struct helper_key helper_key_of(struct ktask *t, struct ktask *for_whom, u8 op, u8 behalf)
+{
+	struct helper_key key = {.tid = t->t.pid, .op = op, .behalf = behalf};
+
+	strcpy(key.comm, t->t.comm);
+	if (t->t.flags & PF_WQ_WORKER)
+		memcpy(key.work, t->queue, sizeof(key.work));
+	if (for_whom) {
+		key.for_pid = for_whom->t.tgid;
+		strcpy(key.for_comm, for_whom->t.comm);
+	}
+	key.dev = op == HELPER_TIME ? 0 : disk.dev;
+	return key;
+}
+
+static void start_helpers(void)
+{
+	start(BY_NONE);
+	conf.helpers = conf.issuers = conf.behalf = 1;
+}
+
+/* With --helpers a request is counted for the helper that submitted it, with its work, and for whom
+ * that was, beside its usual row. */
+static void test_helper_requests(void **state)
+{
+	struct helper_sums *s;
+	struct kio io;
+
+	(void)state;
+	start_helpers();
+	strcpy(kworker.queue, "writeback");
+	wake_by(&writer, &journal);
+	request_by(&journal, REQ_OP_READ);
+	submit(&io, &journal, REQ_OP_READ);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	EVENT(on_getrq, &io.bio);
+	EVENT(on_rq_issue, &io.rq);
+	complete_bytes(&io.rq, -5, BYTES);
+	s = helper_row_of(helper_key_of(&journal, &writer, RQ_READ, BEHALF_HELPER));
+	assert_int_equal(s->count, 2);
+	assert_int_equal(s->errors, 1);
+	assert_int_equal(s->bytes, BYTES);
+	assert_int_equal(s->tag_ns, TAG);
+	assert_int_equal(s->queue_ns, QUEUED);
+	assert_int_equal(s->device_ns, DEVICE);
+	request_by(&kworker, REQ_OP_WRITE);
+	s = helper_row_of(helper_key_of(&kworker, NULL, RQ_WRITE, BEHALF_NONE));
+	assert_int_equal(s->count, 1);
+	dirty(&reader, &file, &pages[0]);
+	request_by(&kworker, REQ_OP_WRITE);
+	request_by(&kworker, REQ_OP_READ); /* a read makes nothing clean */
+	s = helper_row_of(helper_key_of(&kworker, &reader, RQ_WRITE, BEHALF_WRITEBACK));
+	assert_int_equal(s->count, 1);
+	assert_int_equal(map_count(&helper_rows_even), 4);
+	request_by(&writer, REQ_OP_READ);
+	assert_int_equal(map_count(&helper_rows_even), 4);
+	assert_int_equal(n_all(), 4);
+	assert_int_equal(live.helper_rows_made[0], 4);
+	live.epoch = 1;
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(map_count(&helper_rows_odd), 1);
+	assert_int_equal(live.helper_rows_made[1], 1);
+	live.epoch = 0;
+	map_of(&helper_rows_even)->refusals = 1;
+	request_by(&journal, REQ_OP_WRITE);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+}
+
+/* With a filter by process a helper's request is in its own row if it was for who passes, and in no
+ * other; an io worker is its process's. */
+static void test_helper_filtered(void **state)
+{
+	struct ktask iou;
+	struct helper_sums *s;
+
+	(void)state;
+	start_helpers();
+	filter_pid(2101);
+	wake_by(&writer, &journal);
+	request_by(&journal, REQ_OP_READ);
+	s = helper_row_of(helper_key_of(&journal, &writer, RQ_READ, BEHALF_HELPER));
+	assert_int_equal(s->count, 1);
+	assert_int_equal(n_all(), 0);
+	wake_by(&reader, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(map_count(&helper_rows_even), 1);
+	assert_int_equal(n_all(), 0);
+	task_init(&iou, 2101, 2113, "iou-wrk-2101", PF_IO_WORKER);
+	iou.t.group_leader = &writer.t;
+	request_by(&iou, REQ_OP_READ);
+	s = helper_row_of(helper_key_of(&iou, &writer, RQ_READ, BEHALF_HELPER));
+	assert_int_equal(s->count, 1);
+	assert_int_equal(n_all(), 1);
+	iou.t.tgid = 2207;
+	request_by(&iou, REQ_OP_READ);
+	assert_int_equal(map_count(&helper_rows_even), 2);
+	conf.n_devs = 1;
+	iou.t.tgid = 2101;
+	request_by(&iou, REQ_OP_READ);
+	assert_int_equal(s->count, 1);
+}
+
+static void helper_sleeps(struct ktask *h, bool asleep)
+{
+	cpu_is(0, h);
+	switch_to(&idle[0], asleep);
+}
+
+static void helper_runs(struct ktask *h)
+{
+	cpu_is(0, &idle[0]);
+	switch_to(h, false);
+}
+
+/* A helper's time: on the CPU, waiting for it, and asleep for requests, if it works for somebody or
+ * for a request. */
+static void test_helper_time(void **state)
+{
+	struct helper_sums *s;
+	struct kio io;
+
+	(void)state;
+	start_helpers();
+	helper_sleeps(&journal, true); /* when it came is not known */
+	tick(11);
+	wake_by(&writer, &journal);
+	tick(13);
+	helper_runs(&journal);
+	tick(17);
+	submit(&io, &journal, REQ_OP_READ);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	EVENT(on_getrq, &io.bio);
+	EVENT(on_rq_issue, &io.rq);
+	helper_sleeps(&journal, true);
+	s = helper_row_of(helper_key_of(&journal, &writer, HELPER_TIME, BEHALF_HELPER));
+	assert_int_equal(s->count, 1);
+	assert_int_equal(s->cpu_ns, 17);
+	assert_int_equal(s->runq_ns, 13);
+	assert_int_equal(s->waited_ns, 0);
+	tick(19);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, BYTES);
+	tick(23);
+	wake_by(&idle[1], &journal);
+	machine.level = 0;
+	tick(29);
+	helper_runs(&journal);
+	tick(31);
+	helper_sleeps(&journal, true);
+	assert_int_equal(s->count, 1); /* an interrupt woke it, on another CPU than the mark's */
+	assert_int_equal(map_count(&helper_rows_even), 2);
+}
+
+/* The same of a wait for a request: the interrupt that completes it wakes the helper. */
+static void test_helper_waited(void **state)
+{
+	struct helper_sums *s;
+	struct kio io;
+
+	(void)state;
+	start_helpers();
+	helper_sleeps(&journal, true);
+	tick(11);
+	wake_by(&writer, &journal);
+	helper_runs(&journal);
+	for (int i = 0; i < 2; i++) {
+		submit(&io, &journal, REQ_OP_READ);
+		request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+		EVENT(on_getrq, &io.bio);
+		EVENT(on_rq_issue, &io.rq);
+		tick(3);
+		helper_sleeps(&journal, true);
+		tick(19);
+		cpu_is(1, &idle[1]);
+		machine.level = 0x10000;
+		complete_bytes(&io.rq, 0, BYTES);
+		tick(23);
+		cpu_is(1, &idle[1]);
+		wake(&journal);
+		completion_is_over();
+		machine.level = 0;
+		tick(29);
+		helper_runs(&journal);
+		tick(31);
+	}
+	helper_sleeps(&journal, false);
+	s = helper_row_of(helper_key_of(&journal, &writer, HELPER_TIME, BEHALF_HELPER));
+	assert_int_equal(s->count, 3);
+	assert_int_equal(s->cpu_ns, 3 + 31 + 3 + 31);
+	assert_int_equal(s->runq_ns, 29 + 29);
+	assert_int_equal(s->waited_ns, 19 + 19);
+}
+
+/* A worker that is idle again does not tell what it worked for, unless it submitted something for
+ * it; what it does for nobody, and without a request, is not counted. */
+static void test_helper_worker(void **state)
+{
+	struct helper_key key;
+	struct kio io;
+
+	(void)state;
+	start_helpers();
+	helper_sleeps(&kworker, true);
+	tick(11);
+	helper_runs(&kworker);
+	tick(13);
+	helper_sleeps(&kworker, true);
+	assert_int_equal(map_count(&helper_rows_even), 0);
+	helper_runs(&kworker);
+	strcpy(kworker.queue, "loop0");
+	submit(&io, &kworker, REQ_OP_READ);
+	memset(kworker.queue, 0, sizeof(kworker.queue));
+	tick(17);
+	helper_sleeps(&kworker, true);
+	assert_int_equal(map_count(&helper_rows_even), 1);
+	strcpy(kworker.queue, "loop0");
+	key = helper_key_of(&kworker, NULL, HELPER_TIME, BEHALF_NONE);
+	assert_int_equal(helper_row_of(key)->count, 1);
+	assert_int_equal(helper_row_of(key)->cpu_ns, 17);
+	conf.process_filter = 1;
+	helper_runs(&kworker);
+	submit(&io, &kworker, REQ_OP_READ);
+	helper_sleeps(&kworker, true);
+	assert_int_equal(helper_row_of(key)->count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_no_key),
+		cmocka_unit_test(test_cgroup),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_file_of_rest),
+		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_file_identity),
+		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_throttled_filter),
+		cmocka_unit_test(test_cgroup_filter),
+		cmocka_unit_test(test_throttled_cgroup),
+		cmocka_unit_test(test_writeback),
+		cmocka_unit_test(test_writeback_filtered),
+		cmocka_unit_test(test_client),
+		cmocka_unit_test(test_client_renamed),
+		cmocka_unit_test(test_for_interrupts),
+		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_client_kept),
+		cmocka_unit_test(test_level_hidden),
+		cmocka_unit_test(test_helper_requests),
+		cmocka_unit_test(test_helper_filtered),
+		cmocka_unit_test(test_helper_time),
+		cmocka_unit_test(test_helper_waited),
+		cmocka_unit_test(test_helper_worker),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
