@@ -160,9 +160,58 @@ static unsigned int map_count(const void *map)
 #define bpf_this_cpu_ptr(p) ((void *)(p))
 #define on_exit             on_thread_exit /* the C library has one, too */
 
+/* Structures whose members the programs find by their offsets in the kernel, not by those here. */
+#define io_kiocb  io_kiocb___vmlinux
+#define io_open   io_open___vmlinux
+#define io_close  io_close___vmlinux
+#define io_splice io_splice___vmlinux
+#define aio_kiocb aio_kiocb___vmlinux
 #include "bpf/vmlinux.h"
+#undef io_kiocb
+#undef io_open
+#undef io_close
+#undef io_splice
+#undef aio_kiocb
 #include "bpf/conf.h"
 #include "cell.h"
+
+struct io_open {
+	struct file *file;
+	u32 file_slot;
+};
+
+struct io_close {
+	struct file *file;
+	int fd;
+	u32 file_slot;
+};
+
+struct io_splice {
+	struct file *file;
+	int splice_fd_in;
+	unsigned int flags;
+};
+
+struct io_kiocb {
+	union {
+		struct file *file;
+		struct io_rw rw;
+		struct io_open open;
+		struct io_close close;
+		struct io_splice splice;
+	};
+	u8 opcode;
+	u32 flags;
+	struct io_ring_ctx *ctx;
+	struct io_cqe cqe;
+	struct io_wq_work_node comp_list;
+	struct io_wq_work work;
+};
+
+struct aio_kiocb {
+	struct kiocb rw;
+	struct io_event ki_res;
+};
 
 /* What the test makes of the machine. */
 struct ktask;
@@ -174,6 +223,7 @@ static struct {
 	u64 cookie;                 /* of the program that runs: 1 for a backup */
 	struct vm_area_struct *vma; /* of every address; NULL: none */
 	u32 vma_busy;               /* so many look-ups of it fail first */
+	struct file *opened;        /* instead of the file of a layer below that overlayfs maps */
 	int fd_offset;
 	struct cgroup *bio_cgroup; /* of every bio */
 	struct page *tail;         /* not the first page of its folio, but the second */
@@ -230,7 +280,7 @@ struct ktask {
 
 static bool is_pointer(const void *p)
 {
-	return (unsigned long)p >= 4096;
+	return (unsigned long)p + 4096 >= 2 * 4096; /* nor near the end, as a NULL's container */
 }
 
 static long bpf_probe_read_kernel(void *dst, u32 size, const void *src)
@@ -311,12 +361,18 @@ static long bpf_task_pt_regs(struct task_struct *task)
 
 static long bpf_get_task_stack(struct task_struct *task, void *buf, u32 size, u64 flags)
 {
-	memcpy(buf, ((struct ktask *)task)->stack, size);
+	const u64 *stack = ((struct ktask *)task)->stack;
+	u32 skip = (flags & 0xff) * sizeof(*stack);
+
+	memset(buf, 0, size);
+	memcpy(buf, (const char *)stack + skip, size - skip);
 	return size;
 }
 
 static long bpf_loop(u32 n, long (*func)(u32, void *), void *arg, u64 flags)
 {
+	if (flags)
+		return -22; /* EINVAL */
 	for (u32 i = 0; i < n; i++)
 		if (func(i, arg))
 			return i + 1;
@@ -331,9 +387,12 @@ static long bpf_find_vma(struct task_struct *task, u64 address,
 		machine.vma_busy--;
 		return -16; /* EBUSY */
 	}
-	if (!machine.vma)
+	if (flags)
+		return -22;
+	if (!machine.vma || address < machine.vma->vm_start)
 		return -2;
-	func(task, machine.vma, arg);
+	if (func(task, machine.vma, arg))
+		abort(); /* the verifier wants 0 */
 	return 0;
 }
 
@@ -408,7 +467,7 @@ struct bpf_conf conf;
 #define request_untrusted(p)  (p)
 #define bio_untrusted(p)      (p)
 #define current_regs()        (&machine.current->regs)
-#define file_as_mapped(file)  (file)
+#define file_as_mapped(file)  (machine.opened ? machine.opened : (file))
 enum { HARD_INTERRUPT = 0xff0000, SOFT_INTERRUPT = 0x100 };
 
 struct perf_sys_event {
@@ -506,7 +565,7 @@ static struct file *file_pointed_to(struct file **from)
 
 static u32 uring_flags(struct io_kiocb *req)
 {
-	return 0;
+	return req->flags;
 }
 
 static u32 interrupt_level(bool known)

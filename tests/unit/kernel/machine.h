@@ -23,6 +23,7 @@
 
 enum {
 	CPUS = 4,
+	ASYNC_SLOTS = 64,
 	TOOL = 1,
 	NR_READ = 0,
 	NR_WRITE = 1,
@@ -115,7 +116,7 @@ static void machine_start(void)
 		.misses_counted = 1,
 		.page_shift = 12,
 		.arg_pause = 6,
-		.async_slots = 64,
+		.async_slots = ASYNC_SLOTS,
 	};
 	MAP(task_owners, TASK_SLOTS);
 	MAP(tasks_overflown, 1024);
@@ -137,11 +138,12 @@ static void machine_start(void)
 	MAP(helper_rows_odd, 64);
 	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
 	MAP(async_bios, 1024);
-	MAP_ARRAY(async_ops, 65);
+	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1);
 	MAP(dirtiers, 64);
 	MAP(clients, 64);
 	MAP(works, 64);
-	MAP_SIZED(rings, 8, MAX_RINGS);
+	MAP_SIZED(rings, sizeof(u64), MAX_RINGS);
+	MAP_ARRAY(files_sent, FILES_SENT);
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_hists, SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
@@ -292,12 +294,15 @@ static void fs_out(u32 kind, long ret)
 		leave_fsync(ctx);
 }
 
+/* Programs return 0: the kernel refuses others at functions. */
+#define RUN(program, ctx) assert_int_equal(program(ctx), 0)
+
 /* A program of one argument. */
 #define EVENT(program, arg)                                                                        \
 	do {                                                                                       \
 		u64 ctx_[8] = {(u64)(arg)};                                                        \
                                                                                                    \
-		program(ctx_);                                                                     \
+		RUN(program, ctx_);                                                                \
 	} while (0)
 
 static void bio_init(struct bio *b, struct kdisk *d, u32 op, u64 sector, u32 bytes)
@@ -340,6 +345,70 @@ static void completion_is_over(void)
 	u64 ctx[1] = {};
 
 	on_io_done(ctx);
+}
+
+/* A page fault of user code at @address; handle_mm_fault() is done with one in @vma. */
+static void fault_at(u64 address)
+{
+	EVENT(on_fault, address);
+}
+
+static void fault_handled(struct vm_area_struct *vma, u64 flags, u64 result)
+{
+	u64 ctx[5] = {(u64)vma, 0, flags, (u64)&machine.current->regs, result};
+
+	RUN(on_fault_handled, ctx);
+}
+
+static void signal_deliver(u32 sig)
+{
+	EVENT(on_signal, sig);
+}
+
+/* io_uring: @req in @ring is submitted, fails at once, is left to a worker, comes after @head,
+ * completes; current waits for completions in @ring; a completion finds no room. */
+static void uring_submit(struct io_kiocb *req)
+{
+	EVENT(on_uring_submit, req);
+}
+
+static void uring_fail(struct io_kiocb *req)
+{
+	u64 ctx[3] = {0, (u64)req, 0};
+
+	RUN(on_uring_failed, ctx);
+}
+
+static void uring_queue(struct io_kiocb *req)
+{
+	EVENT(on_uring_queue, req);
+}
+
+static void uring_link(struct io_kiocb *req, struct io_kiocb *head)
+{
+	u64 ctx[2] = {(u64)req, (u64)head};
+
+	RUN(on_uring_link, ctx);
+}
+
+static void uring_complete(struct io_kiocb *req, int res)
+{
+	u64 ctx[2] = {(u64)req->ctx, (u64)req};
+
+	req->cqe.res = res;
+	RUN(on_uring_complete, ctx);
+}
+
+static void uring_wait(struct io_ring_ctx *ring)
+{
+	EVENT(on_uring_wait, ring);
+}
+
+static void uring_overflow(struct io_ring_ctx *ring, u64 user_data, int res)
+{
+	u64 ctx[5] = {(u64)ring, user_data, (u64)res, 0, user_data};
+
+	RUN(on_uring_overflow, ctx);
 }
 
 /* What is counted in all rows of operations of @kind, on all CPUs, with their histograms, which are
@@ -423,6 +492,42 @@ static struct rq_sums requests_of(u32 dev, u32 op, const u64 by[2])
 static struct rq_sums requests_counted(u32 dev, u32 op)
 {
 	return requests_of(dev, op, NULL);
+}
+
+/* All operations of @kind: their number, the longest, and the strata, up to ST_N, which add up to
+ * their time. */
+static void assert_ops(u32 kind, u64 count, u64 max_ns, const u64 strata[ST_N])
+{
+	struct op_sums s = ops_counted(kind, NULL);
+	u64 total = 0;
+
+	for (int st = 0; st < ST_N; st++) {
+		if (s.strata[st] != strata[st])
+			fprintf(stderr, "stratum %d: %llu\n", st, s.strata[st]);
+		assert_int_equal(s.strata[st], strata[st]);
+		total += strata[st];
+	}
+	assert_int_equal(s.count, count);
+	assert_int_equal(s.total_ns, total);
+	assert_int_equal(s.max_ns, max_ns);
+}
+
+/* The newest record of an operation. */
+static const struct op_record *newest_record(void)
+{
+	for (struct message *m = messages; m; m = m->next)
+		if (m->ring == &ring)
+			return (const void *)m->data;
+	return NULL;
+}
+
+/* The same as it is sent while a run is recorded. */
+static const struct sent_op *newest_sent(void)
+{
+	for (struct message *m = messages; m; m = m->next)
+		if (m->data[0] == SENT_OP || m->data[0] == SENT_OP_WAITED)
+			return (const void *)m->data;
+	return NULL;
 }
 
 static u64 lost_all(void)
