@@ -29,9 +29,7 @@ static int start(void **state)
 	conf.rings = 2;
 	conf.lane_mask = LANE - 1;
 	conf.lane_wake = 3;
-	map_add(&rings, sizeof(u32), sizeof(struct sent_ring *), MAX_RINGS, true);
 	map_add(&lane_ops, sizeof(u32), sizeof(struct sent_op), CPUS * LANE, true);
-	MAP_ARRAY(files_sent, FILES_SENT);
 	file_init(&ext4, "ext4", EXT4_DEV, 23, S_IFREG);
 	file_init(&xfs, "xfs", 77, 29, S_IFREG);
 	file_init(&disk_file, "devtmpfs", 5, 41, S_IFBLK);

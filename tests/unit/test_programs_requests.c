@@ -14,8 +14,7 @@ enum {
 	REQUESTS = 13,
 	DISKS = 3,
 	HIDDEN = DISKS,
-	MAX_STATES = 7,
-	ASYNC_SLOTS = 64
+	MAX_STATES = 7
 };
 
 /* A thread that submits bios, on a CPU of its own, as far as there are CPUs. */

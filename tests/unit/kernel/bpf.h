@@ -273,9 +273,11 @@ struct ktask {
 #define BPF_CORE_READ(p, ...)          READ_N(__VA_ARGS__, 4, 3, 2, 1, 0)(p, __VA_ARGS__)
 #define BPF_CORE_READ_STR_INTO(dst, p, ...)                                                        \
 	bpf_probe_read_kernel_str(dst, sizeof(*(dst)), STR_AT(__VA_ARGS__, 2, 1, 0)(p, __VA_ARGS__))
-#define STR_AT(_1, _2, n, ...)        STR_AT_##n
-#define STR_AT_1(p, a)                ((const void *)&(p)->a)
-#define STR_AT_2(p, a, b)             ((const void *)&(p)->a->b)
+#define STR_AT(_1, _2, n, ...) STR_AT_##n
+#define STR_AT_1(p, a)         ((const void *)&(p)->a)
+#define STR_AT_2(p, a, b)      ((const void *)&(p)->a->b)
+/* Where a program goes on in another, it is as if that were not loaded. */
+#define bpf_tail_call(ctx, map, i)    ((void)0)
 #define bpf_core_read(dst, size, src) bpf_probe_read_kernel(dst, size, src)
 
 static bool is_pointer(const void *p)
@@ -515,10 +517,16 @@ static struct page *page_head(struct page *page)
 	return page == machine.tail ? page - 1 : page;
 }
 
-/* A request's disk: where its queue is. */
-static u32 request_dev(struct request *rq)
+/* A request's disk lies before its queue; see struct kdisk. */
+static struct gendisk *request_disk(struct request *rq)
 {
-	return rq->q ? *(const u32 *)rq->q->mq_ops : 0;
+	return rq->q ? (struct gendisk *)rq->q - 1 : NULL;
+}
+
+/* Hidden disks have no number here. */
+static bool disk_is_hidden(struct gendisk *disk)
+{
+	return !disk || !disk->major;
 }
 
 static bool request_in_flush_sequence(struct request *rq)
