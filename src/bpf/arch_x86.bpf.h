@@ -3,6 +3,8 @@
 #ifndef IOSTRATA_ARCH_X86_BPF_H
 #define IOSTRATA_ARCH_X86_BPF_H
 
+#include "conf.h"
+
 #include <bpf/bpf_helpers.h>
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -79,15 +81,22 @@ static __always_inline u32 mmap_fd(struct pt_regs *regs)
  * Without CONFIG_KALLSYMS_ALL, programs may not refer to that variable, even unused: a variant of
  * them that does not must be loaded.
  */
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot___6_2 pcpu_hot __ksym __weak;
+#define CPU_VARIABLE(blank)                                                                        \
+	({                                                                                         \
+		const void *at_;                                                                   \
+		asm("%0 = %1 ll" : "=r"(at_) : "i"(blank));                                        \
+		at_;                                                                               \
+	})
 
 static __always_inline u32 cpu_preempt_count(void)
 {
-	if (&__preempt_count)
-		return *(int *)bpf_this_cpu_ptr(&__preempt_count);
-	if (&pcpu_hot)
-		return ((struct pcpu_hot___6_2 *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	const void *count = CPU_VARIABLE(BLANK_PREEMPT_COUNT);
+	const void *hot = CPU_VARIABLE(BLANK_PCPU_HOT);
+
+	if (count)
+		return *(int *)bpf_this_cpu_ptr(count);
+	if (hot)
+		return ((struct pcpu_hot___6_2 *)bpf_this_cpu_ptr(hot))->preempt_count;
 	return 0;
 }
 

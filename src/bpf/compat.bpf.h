@@ -201,7 +201,7 @@ static __always_inline u32 bio_part_dev(struct bio *bio)
  * WHEN  6.2; conf.rdonly_cast tells
  * DROP  with the last kernel before it in tests/vm/kernels.txt
  */
-extern void *bpf_rdonly_cast(void *obj, u32 btf_id) __ksym __weak;
+static void *(*const rdonly_cast)(void *obj, u64 type) = (void *)BLANK_RDONLY_CAST;
 
 /* Since 6.4 the verifier searches all types of the kernel several times for each pointer that is
  * read through current, an argument, or a pointer from there; in a loop, 64 times. It does not for
@@ -210,21 +210,21 @@ static __always_inline struct task_struct *task_untrusted(struct task_struct *ta
 {
 	if (!CONF(rdonly_cast))
 		return task;
-	return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+	return rdonly_cast(task, BLANK_TASK_STRUCT);
 }
 
 static __always_inline struct request *request_untrusted(struct request *rq)
 {
 	if (!CONF(rdonly_cast))
 		return rq;
-	return bpf_rdonly_cast(rq, bpf_core_type_id_kernel(struct request));
+	return rdonly_cast(rq, BLANK_REQUEST);
 }
 
 static __always_inline struct bio *bio_untrusted(struct bio *bio)
 {
 	if (!CONF(rdonly_cast))
 		return bio;
-	return bpf_rdonly_cast(bio, bpf_core_type_id_kernel(struct bio));
+	return rdonly_cast(bio, BLANK_BIO);
 }
 
 /*
@@ -357,7 +357,7 @@ static __always_inline struct file *file_pointed_to(struct file **from)
 	u64 base = (u64)from - bpf_core_field_offset(struct kiocb, ki_filp);
 	struct kiocb *kiocb;
 
-	kiocb = bpf_rdonly_cast((void *)base, bpf_core_type_id_kernel(struct kiocb));
+	kiocb = rdonly_cast((void *)base, BLANK_KIOCB);
 	return kiocb->ki_filp;
 }
 

@@ -41,6 +41,18 @@ enum {
 	PID_LIMIT = 4 << 20,	/* PID_MAX_LIMIT, include/linux/threads.h */
 };
 
+/*
+ * Numbers in programs that stand for what only the running kernel knows, and that are replaced when
+ * they are loaded (blanks.c). libbpf would look through all types of the kernel for each, and
+ * through those of all modules if the kernel has none.
+ */
+enum blank {
+	BLANK_RDONLY_CAST = 0x4d61726b,	/* a BPF helper's: the function bpf_rdonly_cast() */
+	BLANK_TASK_STRUCT, BLANK_REQUEST, BLANK_BIO, BLANK_KIOCB, /* types */
+	BLANK_PREEMPT_COUNT, BLANK_PCPU_HOT, /* addresses of variables; 0: there is none */
+	BLANK_END,
+};
+
 /* Which argument of a system call names its file. */
 enum call_file {
 	FILE_NONE,	/* by path, or no file */

@@ -16,6 +16,7 @@
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/rlimits.h"
+#include "trace/blanks.h"
 #include "trace/preemption.h"
 
 /* Tries an empty program at the entry of a function that every kernel has. */
@@ -135,11 +136,20 @@ static const char *const looked_for[] = {
 	"__traceiter_balance_dirty_pages",
 };
 
-/* libbpf's messages are only for those who work on the programs. */
+/* Only those who work on the programs ask for them. */
+bool feature_logs(void)
+{
+	static int asked = -1;
+
+	if (asked < 0)
+		asked = getenv("IOSTRATA_LIBBPF_LOG") != NULL;
+	return asked;
+}
+
 static int print_if_asked(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	(void)level;
-	if (secure_getenv("IOSTRATA_LIBBPF_LOG"))
+	if (feature_logs())
 		vfprintf(stderr, fmt, args);
 	return 0;
 }
@@ -151,6 +161,7 @@ int feature_probe(struct feature *f, struct reason *why)
 	if (probe_permission(why) || probe_btf(f, why))
 		return -1;
 	feature_look_for(f, looked_for, sizeof(looked_for) / sizeof(*looked_for));
+	feature_look_for(f, blank_names, BLANKS_N);
 	f->rdonly_cast = feature_has_function(f, "bpf_rdonly_cast");
 	f->task_iter = feature_has_function(f, "bpf_iter_task_file");
 	f->interrupt_level = probe_variable(f, "__preempt_count") ||

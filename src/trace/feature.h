@@ -18,6 +18,7 @@ enum func_probe { FUNC_NONE, FUNC_FENTRY, FUNC_KPROBE };
 struct feature {
 	struct btf *btf;		/* vmlinux, NULL while not needed; owned */
 	struct known_name *known;	/* names that were looked for; owned */
+	struct known_name *structs;	/* the same of structures */
 	struct module_types *modules;	/* whose types were looked at; owned */
 	bool rdonly_cast;		/* bpf_rdonly_cast() (6.2) */
 	const char *no_module_btf;	/* why not: modules describe their types, too (5.11) */
@@ -35,16 +36,23 @@ struct feature {
 
 struct reason;
 
+/* Whether libbpf's messages and the verifier's are asked for. */
+bool feature_logs(void);
+
 /* 0, or -1 with @why: no permission, no BTF. */
 int feature_probe(struct feature *f, struct reason *why);
 void feature_done(struct feature *f);
 
-/* Frees the kernel's types (some MiB) until they are needed again. */
+/* The kernel's types; NULL: out of memory. */
+const struct btf *feature_types(struct feature *f);
+
+/* Frees them (some MiB) until they are needed again. */
 void feature_forget_types(struct feature *f);
 
 /*
  * Looks up many names at once, since each search goes through all of the kernel's types: a
- * tracepoint as "btf_trace_NAME", a function or variable by its own name.
+ * tracepoint as "btf_trace_NAME", a structure as "struct NAME", a function or variable by its own
+ * name.
  */
 void feature_look_for(struct feature *f, const char *const names[], int n);
 
@@ -59,7 +67,7 @@ int feature_function(struct feature *f, const char *function, const char *module
  * -ENOENT. */
 int feature_member(struct feature *f, const char *module, const char *type, const char *member);
 
-/* Type of a function, typedef or variable of that name; 0 if there is none. */
+/* Type of such a name; 0 if there is none. */
 unsigned int feature_type(struct feature *f, const char *name);
 
 bool feature_has_tracepoint(struct feature *f, const char *name);

@@ -18,12 +18,19 @@
 
 #include <uthash.h>
 
+#include "trace/name_filter.h"
+
 /* The kernel's types, which feature_probe() has already read once. NULL: out of memory. */
 static const struct btf *types(struct feature *f)
 {
 	if (!f->btf)
 		f->btf = btf__load_vmlinux_btf();
 	return f->btf;
+}
+
+const struct btf *feature_types(struct feature *f)
+{
+	return types(f);
 }
 
 /* A name that was looked up, and the id of its type; 0: none. */
@@ -33,47 +40,81 @@ struct known_name {
 	UT_hash_handle hh;
 };
 
-static void name_add(struct feature *f, const char *name)
+/* The names among which that of *@name, without "struct ", is. */
+static struct known_name **table_of(struct feature *f, const char **name)
 {
-	struct known_name *k;
+	const char prefix[] = "struct ";
 
-	HASH_FIND_STR(f->known, name, k);
-	if (k || strlen(name) >= sizeof(k->name))
-		return;
-	k = calloc(1, sizeof(*k));
-	if (!k)
-		return;
-	strcpy(k->name, name);
-	HASH_ADD_STR(f->known, name, k);
+	if (strncmp(*name, prefix, strlen(prefix)) != 0)
+		return &f->known;
+	*name += strlen(prefix);
+	return &f->structs;
 }
 
-void feature_look_for(struct feature *f, const char *const names[], int n)
+/* Whether @name was not known. */
+static bool name_add(struct feature *f, const char *name)
+{
+	struct known_name **table = table_of(f, &name), *k;
+
+	HASH_FIND_STR(*table, name, k);
+	if (k || strlen(name) >= sizeof(k->name))
+		return false;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return false;
+	strcpy(k->name, name);
+	HASH_ADD_STR(*table, name, k);
+	return true;
+}
+
+static void look_for_known(struct feature *f, const struct name_filter *filter)
 {
 	const struct btf *btf = types(f);
 	const struct btf_type *t;
 	struct known_name *k;
+	const char *name;
 
-	for (int i = 0; i < n; i++)
-		name_add(f, names[i]);
 	for (__u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
 		t = btf__type_by_id(btf, id);
-		if (!btf_is_func(t) && !btf_is_typedef(t) && !btf_is_var(t))
+		if (!btf_is_func(t) && !btf_is_typedef(t) && !btf_is_var(t) && !btf_is_struct(t))
 			continue;
-		HASH_FIND_STR(f->known, btf__name_by_offset(btf, t->name_off), k);
+		name = btf__name_by_offset(btf, t->name_off);
+		if (!name_filter_passes(filter, name))
+			continue;
+		HASH_FIND_STR(btf_is_struct(t) ? f->structs : f->known, name, k);
 		if (k)
 			k->id = id;
 	}
 }
 
+void feature_look_for(struct feature *f, const char *const names[], int n)
+{
+	struct name_filter filter = {};
+	bool any = false;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = names[i];
+
+		if (!name_add(f, name))
+			continue;
+		table_of(f, &name);
+		name_filter_add(&filter, name);
+		any = true;
+	}
+	if (any)
+		look_for_known(f, &filter);
+}
+
 unsigned int feature_type(struct feature *f, const char *name)
 {
-	struct known_name *k;
+	const char *key = name;
+	struct known_name **table = table_of(f, &key), *k;
 
-	HASH_FIND_STR(f->known, name, k);
+	HASH_FIND_STR(*table, key, k);
 	if (k)
 		return k->id;
 	feature_look_for(f, &name, 1);
-	HASH_FIND_STR(f->known, name, k);
+	HASH_FIND_STR(*table, key, k);
 	return k ? k->id : 0;
 }
 
@@ -303,13 +344,19 @@ void feature_forget_types(struct feature *f)
 	f->btf = NULL;
 }
 
-void feature_done(struct feature *f)
+static void names_free(struct known_name **table)
 {
 	struct known_name *k, *next;
 
-	feature_forget_types(f);
-	HASH_ITER(hh, f->known, k, next) {
-		HASH_DEL(f->known, k);
+	HASH_ITER(hh, *table, k, next) {
+		HASH_DEL(*table, k);
 		free(k);
 	}
+}
+
+void feature_done(struct feature *f)
+{
+	feature_forget_types(f);
+	names_free(&f->known);
+	names_free(&f->structs);
 }

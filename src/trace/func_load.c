@@ -160,7 +160,7 @@ int func_load(const struct func_method *probe, const struct func_method *second,
 	obj = calloc(1, sizeof(*obj));
 	err = obj ? func_bpf__create_skeleton(obj) : -ENOMEM;
 	if (!err)
-		err = objects_open(obj->skeleton, OBJECT_FUNC);
+		err = objects_open(obj->skeleton, OBJECT_FUNC, NULL);
 	if (err) {
 		func_bpf__destroy(obj);
 		return err;

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -14,6 +17,8 @@
 #include "base/reason.h"
 #include "base/rlimits.h"
 #include "base/async.h"
+#include "trace/blanks.h"
+#include "trace/core_types.h"
 #include "trace/feature.h"
 #include "trace/maps.h"
 #include "trace/objects.h"
@@ -40,6 +45,7 @@ static struct loading {
 	struct trace_bpf *obj;
 	struct feature *feat;
 	const struct program *prog;	/* that is being loaded */
+	int core_fd;			/* a file of the types that relocations are about; -1: none */
 	struct types types[MAX_PROGRAMS]; /* of programs[], for copies */
 } loading;
 
@@ -64,6 +70,23 @@ static unsigned int hook_type(const struct program *prog, struct feature *f)
 	}
 }
 
+/* Libbpf is told only when it loads the program: for one of type TRACING it would read all of the
+ * kernel's types beforehand. */
+static enum bpf_prog_type type_of(const struct program *prog)
+{
+	switch (prog->hook) {
+	case HOOK_TP:
+		return BPF_PROG_TYPE_TRACEPOINT;
+	case HOOK_FAULTS:
+		return BPF_PROG_TYPE_PERF_EVENT;
+	case HOOK_KPROBE:
+	case HOOK_KRETPROBE:
+		return BPF_PROG_TYPE_KPROBE;
+	default:
+		return BPF_PROG_TYPE_TRACING;
+	}
+}
+
 /* Notes which program libbpf is about to load, and sets the type of its hook. */
 static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
@@ -73,6 +96,10 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	if (!l->prog)
 		return -ENOENT;
 	opts->attach_btf_id = hook_type(l->prog, l->feat);
+	bpf_program__set_type(prog, type_of(l->prog));
+	blanks_fill(prog, l->feat);
+	if (!feature_logs())
+		opts->line_info_cnt = 0; /* for the log alone the verifier checks each line */
 	l->types[l->prog - programs] = (struct types){
 		.attach = opts->expected_attach_type, .hook = opts->attach_btf_id,
 		.btf_fd = opts->prog_btf_fd, .funcs = opts->func_info,
@@ -97,16 +124,16 @@ static int handlers_register(void)
 {
 	static const struct {
 		const char *section;
-		enum bpf_prog_type type;
 		enum bpf_attach_type attach;
 	} sections[] = {
-		{ "tp_btf+", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP },
-		{ "tp+", BPF_PROG_TYPE_TRACEPOINT, 0 },
-		{ "iter+", BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER },
-		{ "fentry+", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY },
-		{ "fexit+", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT },
-		{ "kprobe+", BPF_PROG_TYPE_KPROBE, 0 },
-		{ "kretprobe+", BPF_PROG_TYPE_KPROBE, 0 },
+		{ "tp_btf+", BPF_TRACE_RAW_TP },
+		{ "tp+", 0 },
+		{ "iter+", BPF_TRACE_ITER },
+		{ "fentry+", BPF_TRACE_FENTRY },
+		{ "fexit+", BPF_TRACE_FEXIT },
+		{ "kprobe+", 0 },
+		{ "kretprobe+", 0 },
+		{ "perf_event", 0 },
 	};
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)&loading,
 		    .prog_prepare_load_fn = before_load);
@@ -114,7 +141,7 @@ static int handlers_register(void)
 	int id;
 
 	for (size_t i = 0; !registered && i < sizeof(sections) / sizeof(*sections); i++) {
-		id = libbpf_register_prog_handler(sections[i].section, sections[i].type,
+		id = libbpf_register_prog_handler(sections[i].section, BPF_PROG_TYPE_RAW_TRACEPOINT,
 						  sections[i].attach, &opts);
 		if (id < 0)
 			return id;
@@ -148,14 +175,14 @@ SAME_PLACE(bss, live);
 SAME_PLACE(bss, lanes);
 
 /* Both have the same maps and programs, so the skeleton of one does for both. */
-struct trace_bpf *load_open(bool functions)
+struct trace_bpf *load_open(bool functions, const char *types)
 {
 	struct trace_bpf *obj = calloc(1, sizeof(*obj));
 	int err = obj ? trace_bpf__create_skeleton(obj) : -ENOMEM;
 
 	if (!err)
 		err = objects_open(obj->skeleton,
-				   functions ? OBJECT_TRACE_FUNCTIONS : OBJECT_TRACE);
+				   functions ? OBJECT_TRACE_FUNCTIONS : OBJECT_TRACE, types);
 	if (!err)
 		return obj;
 	trace_bpf__destroy(obj);
@@ -163,11 +190,44 @@ struct trace_bpf *load_open(bool functions)
 	return NULL;
 }
 
+/* The path of a file that will have the types; NULL: libbpf reads the kernel's. */
+static const char *core_file_open(void)
+{
+	static char path[32];
+	struct rlimit size;
+
+	loading.core_fd = -1;
+	if (getrlimit(RLIMIT_FSIZE, &size) || size.rlim_cur != RLIM_INFINITY)
+		return NULL; /* the limit holds for files in memory, too */
+	loading.core_fd = memfd_create("types", MFD_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", loading.core_fd);
+	return access(path, R_OK) ? NULL : path;
+}
+
+static int core_file_write(struct feature *f, const struct bpf_object *obj)
+{
+	const struct btf *kernel = feature_types(f);
+	size_t len;
+	void *made = kernel ? core_types_make(kernel, bpf_object__btf(obj), &len) : NULL;
+	bool written = made && write(loading.core_fd, made, len) == (ssize_t)len;
+
+	free(made);
+	return written ? 0 : -ENOMEM;
+}
+
+static void core_file_close(void)
+{
+	if (loading.core_fd >= 0)
+		close(loading.core_fd);
+	loading.core_fd = -1;
+}
+
 /* Opens the object: nothing is in the kernel yet, and no program is set to load. */
 static struct trace_bpf *object_open(const struct session_conf *sc, const struct bpf_conf *conf,
 				     struct feature *f)
 {
 	struct bpf_program *prog;
+	const char *types;
 	int err;
 
 	err = handlers_register();
@@ -175,9 +235,20 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 		errno = -err;
 		return NULL;
 	}
-	loading = (struct loading){ .feat = f, .obj = load_open(bears_functions(f)) };
-	if (!loading.obj)
+	loading = (struct loading){ .feat = f };
+	types = core_file_open();
+	loading.obj = load_open(bears_functions(f), types);
+	if (loading.obj && types && core_file_write(f, loading.obj->obj)) {
+		trace_bpf__destroy(loading.obj);
+		loading.obj = NULL;
+		errno = ENOMEM;
+	}
+	if (!loading.obj) {
+		err = errno;
+		core_file_close();
+		errno = err;
 		return NULL;
+	}
 	memcpy((void *)&loading.obj->rodata->conf, conf, sizeof(*conf));
 	loading.obj->rodata->lists = sc->lists;
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets,
@@ -188,6 +259,14 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	bpf_object__for_each_program(prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);
 	return loading.obj;
+}
+
+static int object_load(struct trace_bpf *obj)
+{
+	int err = trace_bpf__load(obj);
+
+	core_file_close();
+	return err;
 }
 
 bool load_is_limit(int err)
@@ -227,7 +306,6 @@ int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf
 	struct trace_bpf *obj;
 	int err;
 
-	feature_forget_types(f);
 	do {
 		obj = object_open(sc, conf, f);
 		if (!obj)
@@ -235,7 +313,7 @@ int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf
 		for (size_t i = 0; i < programs_n; i++)
 			bpf_program__set_autoload(program_of(obj, &programs[i]),
 						  plan_wants(plan, &programs[i]));
-		err = trace_bpf__load(obj);
+		err = object_load(obj);
 		if (!err) {
 			*ret_obj = obj;
 			return 0;
@@ -256,7 +334,7 @@ int load_try(const bool *wanted, const struct session_conf *sc, const struct bpf
 		return -errno;
 	for (size_t i = 0; i < programs_n; i++)
 		bpf_program__set_autoload(program_of(obj, &programs[i]), wanted[i]);
-	err = trace_bpf__load(obj);
+	err = object_load(obj);
 	if (err && !load_is_limit(-err))
 		*ret_refused = loading.prog;
 	trace_bpf__destroy(obj);

@@ -19,13 +19,13 @@ struct reason;
 struct session_conf;
 struct trace_bpf;
 
-/* Opens the programs, with functions or with all inlined; for trace_bpf__destroy(). NULL: see
- * errno. */
-struct trace_bpf *load_open(bool functions);
+/* Opens the programs, with functions or with all inlined, for the types in a file, or NULL; for
+ * trace_bpf__destroy(). NULL: see errno. */
+struct trace_bpf *load_open(bool functions, const char *types);
 
 /*
- * Opens, configures and loads the programs of @plan. Frees the kernel's types that @f holds. 0 with
- * @ret_obj for trace_bpf__destroy(), or -1 with @why.
+ * Opens, configures and loads the programs of @plan. 0 with @ret_obj for trace_bpf__destroy(), or
+ * -1 with @why.
  */
 int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,
 	 struct feature *f, struct trace_bpf **ret_obj, struct reason *why);

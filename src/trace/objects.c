@@ -27,18 +27,9 @@ static const struct {
 	[OBJECT_FUNC] = { func_begin, func_end },
 };
 
-/*
- * libbpf looks for types of modules where the kernel's own do not have one, which takes
- * CAP_SYS_ADMIN; libbpf 1.1 then fails to load what would do without. It looks only once: here, for
- * a function that does not exist.
- */
-static void forget_modules(struct bpf_object *obj)
+int objects_open(struct bpf_object_skeleton *s, enum object_file which, const char *types)
 {
-	bpf_program__set_attach_target(bpf_object__next_program(obj, NULL), 0, "no function");
-}
-
-int objects_open(struct bpf_object_skeleton *s, enum object_file which)
-{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types);
 	const char *from = packed[which].begin;
 	size_t len = packed[which].end - from, plain = ZSTD_getFrameContentSize(from, len);
 	void *file = malloc(plain);
@@ -47,10 +38,8 @@ int objects_open(struct bpf_object_skeleton *s, enum object_file which)
 	if (file && ZSTD_decompress(file, plain, from, len) == plain) {
 		s->data = file;
 		s->data_sz = plain;
-		err = bpf_object__open_skeleton(s, NULL);
+		err = bpf_object__open_skeleton(s, &opts);
 		s->data = NULL;
-		if (!err && !privilege_is_admin())
-			forget_modules(*s->obj);
 	}
 	free(file);
 	return err;

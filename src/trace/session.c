@@ -174,6 +174,8 @@ static int session_start(struct session *s, struct reason *why)
 	configure(&conf, &s->conf, &s->feat);
 	if (load(&s->plan, &s->conf, &conf, &s->feat, &s->trace, why))
 		return -1;
+	if (s->feat.func == FUNC_NONE)
+		feature_forget_types(&s->feat); /* nothing will be looked up in them */
 	s->live = (struct live *)&s->trace->bss->live;
 	if (state_layout_init(&s->layout, s->trace->obj, &conf))
 		return reason_set(why, EXIT_FAILED, "cannot find the states of threads");
@@ -183,6 +185,7 @@ static int session_start(struct session *s, struct reason *why)
 	if (s->conf.stats)
 		s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	attach_all(&s->attached, s->trace, &s->plan, &s->conf, &s->feat, s->live->fs_types);
+	feature_forget_types(&s->feat);
 	missing_fill(&s->missing, &s->plan, s->trace, &s->attached, &s->feat);
 	if (missing_check(&s->missing, s->conf.layer, &s->attached, why))
 		return -1;

@@ -57,7 +57,7 @@ static void load_variant(const struct session_conf *sc, int errs[], struct featu
 
 int trials_run(void (*fn)(void *arg, const struct trial *t), void *arg, struct feature *f)
 {
-	struct trace_bpf *names = load_open(false);
+	struct trace_bpf *names = load_open(false, NULL);
 	int errs[MAX_PROGRAMS] = {};
 	struct plan plan;
 
