@@ -175,22 +175,33 @@ static struct module_types *module_types(struct feature *f, const char *name)
 	return m;
 }
 
+/* Only among the module's own types: libbpf would first look through all of the kernel's. */
+static int module_function(struct feature *f, const char *module, const char *function,
+			   int *ret_btf_fd)
+{
+	const struct module_types *m = module_types(f, module);
+	const struct btf_type *t;
+
+	for (__u32 id = btf__type_cnt(types(f)); m && m->btf && id < btf__type_cnt(m->btf); id++) {
+		t = btf__type_by_id(m->btf, id);
+		if (!btf_is_func(t) || strcmp(btf__name_by_offset(m->btf, t->name_off), function))
+			continue;
+		*ret_btf_fd = m->fd;
+		return id;
+	}
+	return -ENOENT;
+}
+
 int feature_function(struct feature *f, const char *function, const char *module,
 		     unsigned int *ret_id, int *ret_btf_fd)
 {
-	struct module_types *m = NULL;
-	int id;
+	int fd = 0, id = *module ? module_function(f, module, function, &fd) :
+				   (int)feature_type(f, function);
 
-	if (*module) {
-		m = module_types(f, module);
-		id = m && m->btf ? btf__find_by_name_kind(m->btf, function, BTF_KIND_FUNC) : -1;
-	} else {
-		id = feature_type(f, function);
-	}
 	if (id <= 0)
 		return -ENOENT;
 	*ret_id = id;
-	*ret_btf_fd = m ? m->fd : 0;
+	*ret_btf_fd = fd;
 	return 0;
 }
 
