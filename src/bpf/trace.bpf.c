@@ -8,6 +8,7 @@
 #include "backup.bpf.h"
 #include "call.bpf.h"
 #include "fault.bpf.h"
+#include "fs_print.bpf.h"
 #include "layer.bpf.h"
 #include "mapping_call.bpf.h"
 #include "request.bpf.h"
@@ -353,8 +354,7 @@ int on_task_file(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 
 	if (file)
-		fs_note((u64)BPF_CORE_READ(file, f_inode, i_sb, s_type),
-			(u64)BPF_CORE_READ(file, f_op), file->f_inode->i_mode);
+		fs_of_file(file, ctx->meta->seq);
 	return 0;
 }
 

@@ -356,7 +356,14 @@ struct worker {
 	struct pool_workqueue *current_pwq;
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
 struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
 	struct file *file;
 };
 

@@ -5,8 +5,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <uthash.h>
+
+#include "trace/feature.h"
 
 enum { PATTERNS = 3 };
 
@@ -45,18 +48,23 @@ struct wanted_list {
 	struct wanted *names, *addrs;
 };
 
-static int want_name(struct wanted_list *l, const char *pattern, const char *prefix)
+static void usual_name(char name[FUNC_NAME_LEN], int method, int pattern, const struct fs_type *t)
+{
+	/* a pattern is one of the constants above */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(name, FUNC_NAME_LEN, patterns[method][pattern], prefix_of(t->name));
+#pragma GCC diagnostic pop
+}
+
+static int want_name(struct wanted_list *l, int method, int pattern, const struct fs_type *t)
 {
 	struct wanted *w, *old;
 
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
-	/* a pattern is one of the constants above */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	snprintf(w->name, sizeof(w->name), pattern, prefix);
-#pragma GCC diagnostic pop
+	usual_name(w->name, method, pattern, t);
 	HASH_FIND(by_name, l->names, w->name, strlen(w->name), old);
 	if (old)
 		free(w);
@@ -87,7 +95,7 @@ static int want_type(struct wanted_list *l, const struct fs_type *t)
 	for (int m = 0; m < FS_METHODS && !err; m++) {
 		err = want_addr(l, t->addr[m]);
 		for (int p = 0; p < PATTERNS && !err; p++)
-			err = want_name(l, patterns[m][p], prefix_of(t->name));
+			err = want_name(l, m, p, t);
 	}
 	return err;
 }
@@ -117,7 +125,7 @@ static void found(struct wanted *w, const char *name, char *module)
 	w->found = true;
 }
 
-/* "ffffffff81234567 t name [module]" */
+/* "ffffffff81234567 t name [module]", or name+0x0/0x10 */
 static void look_at_line(struct wanted_list *l, char *line)
 {
 	char *end, *name, *module, type;
@@ -132,7 +140,7 @@ static void look_at_line(struct wanted_list *l, char *line)
 		return;
 	name = end + 3;
 	module = strchr(name, '[');
-	name[strcspn(name, " \t\n")] = '\0';
+	name[strcspn(name, "+ \t\n")] = '\0';
 	HASH_FIND(by_name, l->names, name, strlen(name), w);
 	if (w)
 		found(w, name, module);
@@ -153,10 +161,7 @@ static void answer(struct wanted_list *l, struct fs_type *t, int method)
 		return;
 	}
 	for (int p = 0; p < PATTERNS; p++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(name, sizeof(name), patterns[method][p], prefix_of(t->name));
-#pragma GCC diagnostic pop
+		usual_name(name, method, p, t);
 		HASH_FIND(by_name, l->names, name, strlen(name), w);
 		if (w && w->found) {
 			strcpy(t->func[method], name);
@@ -166,33 +171,131 @@ static void answer(struct wanted_list *l, struct fs_type *t, int method)
 	}
 }
 
-int fsfuncs_resolve_from(FILE *f, struct fs_type *types, size_t n)
+static int want_types(struct wanted_list *l, const struct fs_type *types, size_t n)
 {
-	struct wanted_list l = {};
-	char *line = NULL;
-	size_t cap = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++)
-		err = want_type(&l, &types[i]);
-	while (!err && getline(&line, &cap, f) >= 0)
-		look_at_line(&l, line);
-	for (size_t i = 0; i < n && !err; i++)
-		for (int m = 0; m < FS_METHODS; m++)
-			answer(&l, &types[i], m);
+		err = want_type(l, &types[i]);
+	return err;
+}
+
+static void look_at_lines(struct wanted_list *l, FILE *f)
+{
+	char *line = NULL;
+	size_t cap = 0;
+
+	while (getline(&line, &cap, f) >= 0)
+		look_at_line(l, line);
 	free(line);
+}
+
+static void answer_all(struct wanted_list *l, struct fs_type *types, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (int m = 0; m < FS_METHODS; m++)
+			answer(l, &types[i], m);
+}
+
+int fsfuncs_resolve_from(FILE *f, struct fs_type *types, size_t n)
+{
+	struct wanted_list l = {};
+	int err = want_types(&l, types, n);
+
+	if (!err) {
+		look_at_lines(&l, f);
+		answer_all(&l, types, n);
+	}
 	wanted_free(&l);
 	return err;
 }
 
-int fsfuncs_resolve(struct fs_type *types, size_t n)
+static bool addresses_are_found(const struct wanted_list *l)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
-	int err;
+	for (const struct wanted *w = l->addrs; w; w = w->by_addr.next)
+		if (!w->found)
+			return false;
+	return true;
+}
 
-	if (!f)
-		return -errno;
-	err = fsfuncs_resolve_from(f, types, n);
-	fclose(f);
+/* Whether @module, of the same name as a file system, has the function. */
+static bool module_has(struct feature *f, const char *module, const char *function)
+{
+	char path[sizeof("/sys/module/") + FS_NAME_LEN];
+	unsigned int id;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", module);
+	return !access(path, F_OK) && !feature_function(f, function, module, &id, &fd);
+}
+
+/* Whether the kernel, or a module that is called like the type, has the function. Notes which. */
+static bool is_there(struct wanted *w, const struct fs_type *t, struct feature *f)
+{
+	const char *const modules[] = { t->name, prefix_of(t->name) };
+
+	w->found = feature_has_function(f, w->name);
+	for (int i = 0; i < 2 && !w->found; i++) {
+		w->found = module_has(f, modules[i], w->name);
+		if (w->found)
+			strcpy(w->module, modules[i]);
+	}
+	return w->found;
+}
+
+/* Looks for the usual names of a type's functions, until it has one for each method. */
+static void look_for_usual(struct wanted_list *l, const struct fs_type *t, struct feature *f)
+{
+	char name[FUNC_NAME_LEN];
+	struct wanted *w;
+
+	for (int m = 0; m < FS_METHODS; m++) {
+		bool has = t->addr[m];
+
+		for (int p = 0; p < PATTERNS && !has; p++) {
+			usual_name(name, m, p, t);
+			HASH_FIND(by_name, l->names, name, strlen(name), w);
+			has = w && is_there(w, t, f);
+		}
+	}
+}
+
+/* Looks all names up in the kernel's types, and then type by type in those of modules. */
+static void look_for_names(struct wanted_list *l, const struct fs_type *types, size_t n,
+			   struct feature *f)
+{
+	const char **names = calloc(HASH_CNT(by_name, l->names) + 1, sizeof(*names));
+	int n_names = 0;
+
+	if (!names)
+		return;
+	for (const struct wanted *w = l->names; w; w = w->by_name.next)
+		names[n_names++] = w->name;
+	feature_look_for(f, names, n_names);
+	free(names);
+	for (size_t i = 0; i < n; i++)
+		look_for_usual(l, &types[i], f);
+}
+
+int fsfuncs_resolve(struct fs_type *types, size_t n, FILE *symbols, struct feature *f)
+{
+	struct wanted_list l = {};
+	int err = want_types(&l, types, n);
+	FILE *all = NULL;
+
+	if (!err && symbols)
+		look_at_lines(&l, symbols);
+	/* what has no type cannot be probed by fentry, anyway */
+	if (!err && f->func == FUNC_FENTRY && f->module_btf && addresses_are_found(&l))
+		look_for_names(&l, types, n, f);
+	else if (!err && !(all = fopen("/proc/kallsyms", "re")))
+		err = -errno;
+	if (all) {
+		look_at_lines(&l, all);
+		fclose(all);
+	}
+	if (!err)
+		answer_all(&l, types, n);
+	wanted_free(&l);
 	return err;
 }

@@ -262,12 +262,16 @@ static void types_seen(struct fsprobes *p, struct type_list *l)
 	}
 }
 
-static void types_attach(struct fsprobes *p, struct type_list *l)
+/* @symbols: lines for fsfuncs_resolve(); NULL: none. */
+static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols)
 {
 	const char *names[MAX_FS * FS_METHODS];
-	int n = 0;
+	FILE *f = symbols && *symbols ? fmemopen(symbols, strlen(symbols), "r") : NULL;
+	int n = 0, err = l->n ? fsfuncs_resolve(l->at, l->n, f, p->feat) : -ENOENT;
 
-	if (!l->n || fsfuncs_resolve(l->at, l->n))
+	if (f)
+		fclose(f);
+	if (err)
 		return;
 	for (size_t i = 0; i < l->n; i++)
 		for (int m = 0; m < FS_METHODS; m++)
@@ -275,40 +279,50 @@ static void types_attach(struct fsprobes *p, struct type_list *l)
 	feature_look_for(p->feat, names, n);
 	for (size_t i = 0; i < l->n; i++)
 		fs_attach(p, &l->at[i]);
-	feature_forget_types(p->feat);
 }
 
-/* Runs the program that iterates over all open files. */
-static void run_task_iter(struct fsprobes *p)
+/* Runs the program that iterates over all open files. Returns what it prints, the symbols of their
+ * file systems' functions, for free(); NULL if nothing. */
+static char *run_task_iter(struct fsprobes *p)
 {
 	struct bpf_program *prog = p->templates.iter;
 	struct bpf_link *link;
-	char buf[64];
+	char buf[4096], *text = NULL;
+	size_t text_len = 0;
+	FILE *printed;
+	ssize_t len;
 	int fd;
 
 	if (bpf_program__fd(prog) < 0)
-		return;
+		return NULL;
 	link = bpf_program__attach_iter(prog, NULL);
 	if (!link)
-		return;
+		return NULL;
 	fd = bpf_iter_create(bpf_link__fd(link));
-	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
-		;
+	printed = open_memstream(&text, &text_len);
+	while (fd >= 0 && (len = read(fd, buf, sizeof(buf))) > 0)
+		if (printed)
+			fwrite(buf, 1, len, printed);
+	if (printed)
+		fclose(printed);
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
+	return text;
 }
 
 void fsprobes_attach(struct fsprobes *p)
 {
 	struct type_list *l = calloc(1, sizeof(*l));
+	char *symbols;
 
 	if (!l)
 		return;
-	run_task_iter(p);
+	symbols = run_task_iter(p);
 	types_mounted(p, l);
 	types_seen(p, l);
-	types_attach(p, l);
+	types_attach(p, l, symbols);
+	free(symbols);
 	free(l);
 }
 
@@ -319,7 +333,8 @@ void fsprobes_attach_new(struct fsprobes *p)
 	if (!l)
 		return;
 	types_seen(p, l);
-	types_attach(p, l);
+	types_attach(p, l, NULL);
+	feature_forget_types(p->feat);
 	free(l);
 }
 

@@ -45,7 +45,7 @@ static struct loading {
 	struct trace_bpf *obj;
 	struct feature *feat;
 	const struct program *prog;	/* that is being loaded */
-	int core_fd;			/* a file of the types that relocations are about; -1: none */
+	int core_fd;			/* a file of types for relocations; -1: none */
 	struct types types[MAX_PROGRAMS]; /* of programs[], for copies */
 } loading;
 
