@@ -25,6 +25,9 @@ USUAL_READ_NS = 690		# the base that times in budget.json are for
 
 def _guest_figure(entry: dict, result: dict) -> float | None:
     rows = result["kernels"][entry["kernel"]]["rows"]
+    if entry.get("what") == "start":  # millions of instructions, until it traces
+        ns = rows.get(entry["row"], {}).get("start_cpu_ns")
+        return None if ns is None else ns / 1e6
     return report.extra(rows, entry["row"], entry["workload"])
 
 
@@ -49,7 +52,7 @@ def _verdict(entry: dict, figure: float | None, limit: float) -> str:
 
 def _name(entry: dict) -> str:
     if "kernel" in entry:
-        return f"{entry['row']}, {entry['workload']}, {entry['kernel']}"
+        return f"{entry['row']}, {entry.get('workload', 'start')}, {entry['kernel']}"
     return f"{entry['row']}, {entry['what']}, native"
 
 
