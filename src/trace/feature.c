@@ -142,7 +142,7 @@ bool feature_logs(void)
 	static int asked = -1;
 
 	if (asked < 0)
-		asked = getenv("IOSTRATA_LIBBPF_LOG") != NULL;
+		asked = secure_getenv("IOSTRATA_LIBBPF_LOG") != NULL;
 	return asked;
 }
 

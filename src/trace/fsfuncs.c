@@ -286,7 +286,7 @@ int fsfuncs_resolve(struct fs_type *types, size_t n, FILE *symbols, struct featu
 	if (!err && symbols)
 		look_at_lines(&l, symbols);
 	/* what has no type cannot be probed by fentry, anyway */
-	if (!err && f->func == FUNC_FENTRY && f->module_btf && addresses_are_found(&l))
+	if (!err && f->func == FUNC_FENTRY && !f->no_module_btf && addresses_are_found(&l))
 		look_for_names(&l, types, n, f);
 	else if (!err && !(all = fopen("/proc/kallsyms", "re")))
 		err = -errno;
