@@ -300,12 +300,7 @@ static void fs_out(u32 kind, long ret)
 #define RUN(program, ctx) assert_int_equal(program(ctx), 0)
 
 /* A program of one argument. */
-#define EVENT(program, arg)                                                                        \
-	do {                                                                                       \
-		u64 ctx_[8] = {(u64)(arg)};                                                        \
-                                                                                                   \
-		RUN(program, ctx_);                                                                \
-	} while (0)
+#define EVENT(program, arg) RUN(program, ((u64[8]){(u64)(arg)}))
 
 static void bio_init(struct bio *b, struct kdisk *d, u32 op, u64 sector, u32 bytes)
 {
