@@ -7,8 +7,8 @@
 
 struct reason;
 
-/* Whether ids in /proc are those of this namespace: 0, or -1 with @why. Without that, a process of a
- * container would be taken for another of the host's. */
+/* Whether ids in /proc are those of this namespace: 0, or -1 with @why. Without that, a process of
+ * a container would be taken for another of the host's. */
 int pidns_check(struct reason *why);
 
 /* Whether this is the first namespace, which has an id for every process. */

@@ -7,8 +7,8 @@
 #define IOSTRATA_INSN_BPF_H
 
 #ifdef __bpf__
-/* Argument @n of a tracepoint: where a constant chooses it, the load must still be at a fixed offset
- * of the context. */
+/* Argument @n of a tracepoint: where a constant chooses it, the load must still be at a fixed
+ * offset of the context. */
 #define CTX(n)                                                                                     \
 	({                                                                                         \
 		u64 value_;                                                                        \

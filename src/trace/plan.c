@@ -333,7 +333,9 @@ void plan_init(struct plan *p, struct feature *feat, unsigned int asked)
 {
 	unsigned int met;
 
-	*p = (struct plan){ .asked = asked, .func = feat->func, .module_btf = !feat->no_module_btf };
+	*p = (struct plan){
+		.asked = asked, .func = feat->func, .module_btf = !feat->no_module_btf
+	};
 	look_for_hooks(feat);
 	met = needs_met(feat);
 	for (size_t i = 0; i < programs_n; i++)

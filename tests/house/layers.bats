@@ -143,7 +143,7 @@ may_include() { # FOLDER
 		readelf -sSW "build/$(basename "$program" .c).o" >"$BATS_TEST_TMPDIR/object" 2>/dev/null
 		grep -q 'tp_btf/sched_process_exit' "$BATS_TEST_TMPDIR/object"
 		text=$(sed -nE 's/^ *\[ *([0-9]+)\] \.text .*/\1/p' "$BATS_TEST_TMPDIR/object")
-		none awk -v "text=$text" '$4 == "FUNC" && $7 == text && $8 !~ /^fault_(look|learn)$/' \
+		none awk -v "text=$text" '$4 == "FUNC" && $7 == text && $8 !~ /^mapping_(look|note)$/' \
 			"$BATS_TEST_TMPDIR/object"
 	done
 }

@@ -1216,7 +1216,8 @@ static const char every_member[] =
 	"\"tag\":5000,\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
 	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0},"
 	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
-	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,\"pid\":100,\"tid\":101,"
+	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,"
+	"\"pid\":100,\"tid\":101,"
 	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
 	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"}}]}\n";
 
