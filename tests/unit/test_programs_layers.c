@@ -258,7 +258,6 @@ static void test_open(void **state)
 #define FUNCTION(name, kind, file_arg, n_args)                                                     \
 	do {                                                                                       \
 		u64 before_ = ops_counted(kind, NULL).count, *args_ = at(0)->args;                 \
-		                                                                                    \
 		memset(args_, 0, sizeof(struct call));                                             \
 		args_[file_arg] = (u64)&ext4.f;                                                    \
 		enter_##name(args_);                                                               \
