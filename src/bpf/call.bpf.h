@@ -38,7 +38,7 @@ static __always_inline bool is_lock_command(u64 cmd)
 
 /* Of mmap() and madvise(); asm-generic/mman.h and mman-common.h, the same everywhere here. */
 enum { MAP_LOCKED = 0x2000, MAP_POPULATE = 0x8000, MAP_NONBLOCK = 0x10000 };
-enum { MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
+enum { MADV_WILLNEED = 3, MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
 
 /* Whether the call is an operation: of those that only sometimes read a file, if it does now. */
 static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool compat)
@@ -51,7 +51,8 @@ static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool comp
 	}
 	if (CALL_FILE(desc) == FILE_ADVISED) {
 		arg = call_arg(regs, 2, compat);
-		return arg == MADV_POPULATE_READ || arg == MADV_POPULATE_WRITE;
+		return arg == MADV_WILLNEED || arg == MADV_POPULATE_READ ||
+		       arg == MADV_POPULATE_WRITE;
 	}
 	return true;
 }

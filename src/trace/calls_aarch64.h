@@ -34,7 +34,9 @@
 	X(fchown32, -1, 207) X(chown32, -1, 212) X(statfs64, -1, 266) X(fstatfs64, -1, 267) \
 	X(utimensat_time64, -1, 412) \
 	X(mmap, 222, -1) X(mlock, 228, 150) X(mlock2, 284, 390) X(mlockall, 230, 152) \
-	X(madvise, 233, 220)
+	X(madvise, 233, 220) X(mincore, 232, 219) X(readahead, 213, 225) X(fadvise64, 223, -1) \
+	X(memfd_create, 279, 385) X(memfd_secret, 447, -1) X(mq_open, 180, 274) \
+	X(fsopen, 430, 430) X(fspick, 433, 433) X(fsmount, 432, 432) X(open_tree, 428, 428)
 /* clang-format on */
 
 #endif

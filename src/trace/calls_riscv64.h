@@ -26,7 +26,10 @@
 	X(truncate64, -1, 45) X(ftruncate64, -1, 46) X(sendfile64, -1, 71) X(statfs64, -1, 43) \
 	X(fstatfs64, -1, 44) X(utimensat_time64, -1, 412) \
 	X(mmap, 222, -1) X(mlock, 228, 228) X(mlock2, 284, 284) X(mlockall, 230, 230) \
-	X(madvise, 233, 233)
+	X(madvise, 233, 233) X(mincore, 232, 232) X(readahead, 213, 213) X(fadvise64, 223, -1) \
+	X(fadvise64_64, -1, 223) X(memfd_create, 279, 279) X(memfd_secret, 447, 447) \
+	X(mq_open, 180, 180) X(fsopen, 430, 430) X(fspick, 433, 433) X(fsmount, 432, 432) \
+	X(open_tree, 428, 428)
 /* clang-format on */
 
 #endif

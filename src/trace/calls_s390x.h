@@ -35,7 +35,10 @@
 	X(chown32, -1, 212) X(statfs64, 265, 265) X(fstatfs64, 266, 266) X(readdir, 89, 89) \
 	X(utimensat_time64, -1, 412) \
 	X(mmap, 90, -1) X(mlock, 150, 150) X(mlock2, 374, 374) X(mlockall, 152, 152) \
-	X(madvise, 219, 219)
+	X(madvise, 219, 219) X(mincore, 218, 218) X(readahead, 222, 222) X(fadvise64, 253, 253) \
+	X(fadvise64_64, -1, 264) X(memfd_create, 350, 350) \
+	X(mq_open, 271, 271) X(fsopen, 430, 430) X(fspick, 433, 433) X(fsmount, 432, 432) \
+	X(open_tree, 428, 428)
 /* clang-format on */
 
 #endif

@@ -36,7 +36,10 @@
 	X(statfs64, -1, 268) X(fstatfs64, -1, 269) X(readdir, -1, 89) \
 	X(utimensat_time64, -1, 412) \
 	X(mmap, 9, -1) X(mlock, 149, 150) X(mlock2, 325, 376) X(mlockall, 151, 152) \
-	X(madvise, 28, 219)
+	X(madvise, 28, 219) X(mincore, 27, 218) X(readahead, 187, 225) X(fadvise64, 221, 250) \
+	X(fadvise64_64, -1, 272) X(memfd_create, 319, 356) X(memfd_secret, 447, 447) \
+	X(mq_open, 240, 277) X(fsopen, 430, 430) X(fspick, 433, 433) X(fsmount, 432, 432) \
+	X(open_tree, 428, 428)
 /* clang-format on */
 
 #endif

@@ -67,7 +67,12 @@
 	X(readdir, META, ARG0, NONE) X(utimensat_time64, META, NONE, NONE) \
 	X(mmap, META, MAPPED, NONE) X(mlock, META, MAPPING, NONE) \
 	X(mlock2, META, MAPPING, NONE) X(mlockall, META, NONE, NONE) \
-	X(madvise, META, ADVISED, NONE)
+	X(madvise, META, ADVISED, NONE) X(mincore, META, MAPPING, NONE) \
+	X(readahead, META, ARG0, NONE) X(fadvise64, META, ARG0, NONE) \
+	X(fadvise64_64, META, ARG0, NONE) X(memfd_create, OPEN, RESULT, NONE) \
+	X(memfd_secret, OPEN, RESULT, NONE) X(mq_open, OPEN, RESULT, NONE) \
+	X(fsopen, OPEN, RESULT, NONE) X(fspick, OPEN, RESULT, NONE) \
+	X(fsmount, OPEN, RESULT, NONE) X(open_tree, OPEN, RESULT, NONE)
 /* clang-format on */
 
 #define CALL_ID(call, kind, file, offset) ID_##call,

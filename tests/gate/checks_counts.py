@@ -72,7 +72,8 @@ def compat_calls(gate: Gate) -> Steps:
 # What each call of the table is; all others are meta. Those about descriptors are only recorded.
 CALL_KINDS = {
     "read": "read pread64 readv preadv preadv2", "write": "write pwrite64 writev pwritev pwritev2",
-    "open": "open openat openat2 creat open_by_handle_at", "close": "close",
+    "open": "open openat openat2 creat open_by_handle_at memfd_create memfd_secret mq_open fsopen fspick fsmount "
+            "open_tree", "close": "close",
     "fsync": "fsync fdatasync sync_file_range sync syncfs msync",
     "copy": "sendfile sendfile64 splice copy_file_range",
     "aio": "io_submit io_getevents io_pgetevents io_pgetevents_time64",

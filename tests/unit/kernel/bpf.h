@@ -278,6 +278,7 @@ struct ktask {
 #define STR_AT_2(p, a, b)      ((const void *)&(p)->a->b)
 /* Where a program goes on in another, it is as if that were not loaded. */
 #define bpf_tail_call(ctx, map, i)    ((void)0)
+#define BPF_SEQ_PRINTF(seq, ...) ((void)(seq))
 #define bpf_core_read(dst, size, src) bpf_probe_read_kernel(dst, size, src)
 
 static bool is_pointer(const void *p)
