@@ -50,8 +50,8 @@ static long call32(int nr)
 }
 #endif
 
-/* 1 to 7 times, so that few neighbours are made as often; what writes to all disks, once; what is an
- * operation by its arguments only, never (see checks_mapped.py). */
+/* 1 to 7 times, so that few neighbours are made as often; what writes to all disks, once; what is
+ * an operation by its arguments only, never (see checks_mapped.py). */
 static int times(int i)
 {
 	if (!strcmp(calls[i].name, "mmap") || !strcmp(calls[i].name, "madvise"))
