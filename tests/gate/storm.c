@@ -219,7 +219,7 @@ static void do_something(struct worker *w)
 	else if (r & 2)
 		move(w);
 	else /* so that there is something to read and to wait for */
-		posix_fadvise(r & 1 ? w->shared : w->own, 0, 0, POSIX_FADV_DONTNEED);
+		CALL(w, META, fadvise64, r & 1 ? w->shared : w->own, 0, 0, POSIX_FADV_DONTNEED);
 }
 
 static void on_signal(int signo)
