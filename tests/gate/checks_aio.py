@@ -135,7 +135,7 @@ def cached(gate: Gate) -> None:
         gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
         if not cold:
             spent = trace.strata(op="aio")
-            on_cpu = sum(spent[st] or 0 for st in ("syscall", "vfs", "fs"))
+            on_cpu = sum(spent.get(st, 0) for st in ("syscall", "vfs", "fs"))
             others = sum(spent[st] for st in ("tag", "queue", "device", "complete", "helper", "sleep"))
             gate.check("inline", on_cpu > 0 and not others, on_cpu=on_cpu, others=others)
 
