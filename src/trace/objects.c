@@ -7,7 +7,6 @@
 #include <bpf/libbpf.h>
 #include <zstd.h>
 
-
 /* The linker's symbols name_begin and name_end around the packed file. */
 #define PACKED(name)                                                                               \
 	__asm__(".section .rodata\n" #name "_begin: .incbin \"" OBJECTS_DIR #name                  \

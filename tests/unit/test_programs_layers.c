@@ -23,14 +23,6 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
-{
-	(void)state;
-	maps_free();
-	messages_free();
-	return 0;
-}
-
 /* Functions of the VFS by their frames: @at is where they are on the stack, which grows down. */
 struct call {
 	u64 args[8];
@@ -403,7 +395,7 @@ static void test_syscall_alone(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_calls),
 		TEST(test_nested),

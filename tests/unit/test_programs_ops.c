@@ -34,14 +34,6 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
-{
-	(void)state;
-	maps_free();
-	messages_free();
-	return 0;
-}
-
 static struct kfile *file_of(u32 fd)
 {
 	return (struct kfile *)machine.current->fd[fd];
@@ -1239,7 +1231,7 @@ static void test_open_and_close(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_cached_read),
 		TEST(test_layers_that_are_not_probed),

@@ -43,14 +43,6 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
-{
-	(void)state;
-	maps_free();
-	messages_free();
-	return 0;
-}
-
 static void read_some(u32 fd, u64 ns, u64 offset, long ret)
 {
 	struct kfile *f = (struct kfile *)alice.fd[fd];
@@ -529,7 +521,7 @@ static void test_names_of_rows(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_lane),          TEST(test_lane_is_full),
 		TEST(test_ring),          TEST(test_waited),

@@ -27,14 +27,6 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
-{
-	(void)state;
-	maps_free();
-	messages_free();
-	return 0;
-}
-
 static void sleeps(struct ktask *t, u32 cpu)
 {
 	cpu_is(cpu, t);
@@ -697,7 +689,7 @@ static void test_what_was_read(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_own_request),
 		TEST(test_request_of_before),

@@ -160,6 +160,15 @@ static void machine_start(void)
 	machine.current = &idle[0];
 }
 
+/* Ends a test. */
+static int machine_stop(void **state)
+{
+	(void)state;
+	maps_free();
+	messages_free();
+	return 0;
+}
+
 static void tick(u64 ns)
 {
 	machine.now += ns;
