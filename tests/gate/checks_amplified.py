@@ -62,7 +62,7 @@ def amplification(gate: Gate) -> None:
     gate.stack.callback(rename, machine.get("/proc/self/comm"))
     fd = os.open(file, os.O_RDONLY)
     with Record(machine.scratch(gate.kept) / "amplified.ios", "-j", "--breakdown", "--by", "comm",
-                "--file", file) as trace:
+                "--file", file, "-d", disk.name) as trace:
         for name, pattern in PATTERNS.items():
             before = quiet_stat(disk)
             rename(name)

@@ -64,7 +64,7 @@ def compare_submitters(gate: Gate, helpers: Trace, by_comm: Trace, disks: dict[s
     for label, disk in disks.items():
         rows = helpers.rows("helpers", dev=disk.name)
         ours = {(r["comm"], r["op"]): total(rows, "count", comm=r["comm"], op=r["op"]) for r in rows}
-        kernel = ("kworker", "jbd2", "loop")
+        kernel = ("kworker", "jbd2", "loop", "ext4lazyinit")
         theirs = {(r["key"], r["op"]): r["count"] for r in by_comm.rows("requests", dev=disk.name)
                   if (r["key"] or "").startswith(kernel)}
         gate.check(f"{label}.all", ours == theirs and theirs, helpers=str(ours), by_comm=str(theirs))

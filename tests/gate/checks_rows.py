@@ -64,9 +64,11 @@ def many_processes(gate: Gate) -> None:
     forks = oracles.actor(gate.stack, "forks", file, str(PIDS))
     with Trace("--by", "pid", "--file", file, "--op", "read") as trace:
         said = forks.go()
-    gate.check("counted", said["reads"] == PIDS == trace.total("count") and
-               not any(trace.lost().values()), reads=said["reads"], counted=trace.total("count"),
-               rows=len(trace.rows()), **trace.lost())
+    lost = trace.lost()
+    if gate.native:  # requests of anybody's; see CONTRIBUTING.md
+        del lost["unmatched_start"]
+    gate.check("counted", said["reads"] == PIDS == trace.total("count") and not any(lost.values()),
+               reads=said["reads"], counted=trace.total("count"), rows=len(trace.rows()), **trace.lost())
 
 
 def preempt_on_one_cpu(gate: Gate) -> None:

@@ -4,13 +4,16 @@ threads come and go; all is counted, all adds up (every-row, at the end), and no
 STORM_SECONDS in the environment says for how long."""
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import fileio
 import machine
 import oracles
+from checks_churn import CPU1
 from harness import Gate, Skip, suite
 from machine import Disk
 from maps import Maps, number
@@ -73,6 +76,32 @@ def compare_counts(gate: Gate, trace: Trace, said: dict[str, Any]) -> None:
     gate.check("lost", not lost["map_full"] and not lost["ring"] and not lost["unmatched_end"], **lost)
 
 
+@contextlib.contextmanager
+def cpu_comes_and_goes(gate: Gate) -> Iterator[list[int]]:
+    """In guests. What it gives has one element for each time that the CPU went."""
+    went: list[int] = []
+    over = threading.Event()
+
+    def toggle() -> None:
+        while not over.wait(0.5):
+            machine.put(CPU1, 0)
+            went.append(1)
+            over.wait(0.5)
+            machine.put(CPU1, 1)
+
+    if gate.native or not CPU1.exists():
+        yield went
+        return
+    machine.setting(gate.stack, CPU1, 1)
+    toggling = threading.Thread(target=toggle)
+    toggling.start()
+    try:
+        yield went
+    finally:
+        over.set()
+        toggling.join()
+
+
 @suite("A9.storm", SECONDS + 170)
 def storm(gate: Gate) -> None:
     slow = machine.slowness() > 5
@@ -81,7 +110,8 @@ def storm(gate: Gate) -> None:
                    "4" if slow else "8", "6" if slow else "12")
     with Trace("--comm", "storm") as trace:
         before = leftovers(trace, there.disk)
-        said = work.go()
+        with cpu_comes_and_goes(gate) as went:
+            said = work.go()
         os.sync()
         machine.wait_for(lambda: not any(leftovers(trace, there.disk).values()), 20)
         after = leftovers(trace, there.disk)
@@ -91,6 +121,8 @@ def storm(gate: Gate) -> None:
     if untold:
         gate.skip("empty.ios", f"{untold} requests whose end no program was called for: guests leave none")
     compare_counts(gate, trace, said)
+    if CPU1.exists() and not gate.native:
+        gate.check("cpus", len(went) >= 2, went_offline=len(went))
 
 
 @suite("A9.helpers")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from contextlib import ExitStack
@@ -110,8 +111,8 @@ class Process:
         self.argv = argv
         self.said: Json = {}
         self.line = ""
-        self._before = (0, 0)
-        self.cpu_ns = self.waited_ns = 0
+        self._before = (0, 0, 0)
+        self.cpu_ns = self.waited_ns = self.taken_ns = 0
         self.proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         stack.callback(self._end)
         self._expect("ready")
@@ -145,8 +146,14 @@ class Process:
             return 0, 0
         return int(cpu), int(waited)
 
+    @staticmethod
+    def _taken_ns() -> int:
+        """What interrupts and a hypervisor took from all CPUs since the boot, to a tick."""
+        irq, softirq, steal = (int(n) for n in machine.get("/proc/stat").split("\n", 1)[0].split()[6:9])
+        return (irq + softirq + steal) * 10**9 // os.sysconf("SC_CLK_TCK")
+
     def begin(self) -> None:
-        self._before = self._schedstat()
+        self._before = (*self._schedstat(), self._taken_ns())
         assert self.proc.stdin
         self.proc.stdin.write("\n")
         self.proc.stdin.flush()
@@ -154,8 +161,8 @@ class Process:
     def end(self) -> Json:
         self.line = self._expect("{")
         self.said = json.loads(self.line)
-        after = self._schedstat()
-        self.cpu_ns, self.waited_ns = (b - a for a, b in zip(self._before, after))
+        after = (*self._schedstat(), self._taken_ns())
+        self.cpu_ns, self.waited_ns, self.taken_ns = (b - a for a, b in zip(self._before, after))
         if self.proc.wait(timeout=60):
             raise Broken(f"{' '.join(self.argv)}: exit {self.proc.returncode}: {self.said}")
         return self.said
