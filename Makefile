@@ -6,7 +6,7 @@
 #   make test       install what is missing, build, and run all tests
 #   make unit       tests of functions; house: of the sources; cli: of the command line (root)
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
-#                   kernels, in VMs; guests: what make test has of that
+#                   kernels, in VMs; times, guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/iostrata.1; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion
@@ -26,14 +26,16 @@ B := build$(if $(CROSS),/$(BPF_ARCH))
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
-# The suites of top, funcs and record: in make test on one kernel, which has every kind of hook.
-COMMANDS := ^(run|top|funcs|fault|mapped|helpers|why|zoo|bare|devices)|A1[.](submitters|containers)|[.]record|otf2
-# Others that run on one kernel each, and those that run on all three.
-ONCE := ^(aio|bios|uring|names|rows|owner|blktrace|A1[.](lists|ways|calls|btrfs))
-CORE := ^(?!.*($(COMMANDS)|$(ONCE)))
-GUESTS ?= '6.1=$(COMMANDS)' '6.12=$(CORE)' '6.1=$(CORE)' '5.10=$(CORE)' '6.12=^(aio|bios)' \
-	'6.1=^(uring(?!.*(record|otf2))|A1[.]lists)' '6.1@possible_cpus:256=^(rows|A1[.]counts[.]ext4)' \
-	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.](ways|calls|btrfs))' '6.12-arm64=^(A1[.]counts[.]ext4|A6[.]null_blk$$|layers[.]ext4|every-row)'
+# In make test: what looks at times; what one kernel each is enough for, with every kind of hook or the oldest; the rest.
+TIMED := ^(shared-run|layers|churn[.]killed-in|A(1[.](requests|counts)|[3467])[.])
+COMMANDS := ^(run|top|funcs)
+KINDS := ^(fault|mapped|helpers|why|zoo|bare|devices|A1[.](submitters|containers))(?!.*([.]record|otf2))
+ONCE := ^(cli|aio|bios|uring|names|rows|owner|blktrace|cache|swept|A8[.]rows|churn[.](kill-9|forks)|A1[.](lists|ways|calls|btrfs))
+CORE := ^(?!.*($(TIMED)|$(COMMANDS)|$(KINDS)|$(ONCE)|[.]record|otf2))
+GUESTS ?= '6.1=$(COMMANDS)' '6.1=$(KINDS)' '6.12=[.]record|otf2' $(foreach k,6.12 6.1 5.10,'$k=$(CORE)') \
+	'6.1=^(uring(?!.*(record|otf2))|A1[.]lists)' '6.12=^(cli|aio(?!.*(record|otf2))|bios|cache|swept|churn[.]kill-9)' \
+	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.](ways|calls|btrfs)|A8[.]rows|churn[.]forks)' \
+	'6.1@possible_cpus:256=^(rows|A1[.]counts[.]ext4)' '6.12-arm64=^(A1[.]counts[.]ext4|A6[.]null_blk$$|layers[.]ext4|every-row)'
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin
 Q := $(if $(V),,@)
@@ -74,8 +76,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 all: $(O)/iostrata
 
 static:
-	$(Q)$(MAKE) --no-print-directory STATIC=1 all
-	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
+	$(Q)$(MAKE) --no-print-directory STATIC=1 all && cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
 $(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture export))
 
@@ -147,13 +148,14 @@ live: all static
 matrix: all static
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
-guests: all static
-	$(Q)tests/vm/matrix --again $(GUESTS)
+guests times: all static
+	$(Q)tests/vm/matrix --again $(if $(filter times,$@),$(foreach k,6.12 6.1 5.10,'$k=$(TIMED)'),$(GUESTS))
 
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
-	$(Q)tests/all "unit" "bench BENCH='--quick 6.1' + unit SAN=1" "house + cli SAN=1" "cli" "live" "guests"
+	$(Q)tests/all times , guests + cli + unit "mutants MUTANTS=--sample" "unit SAN=1" "bench BENCH='--quick 6.1'" house \
+		"cli SAN=1" live
 
 run:
 	$(Q)tests/setup --build
@@ -171,7 +173,6 @@ fuzz:
 	$(Q)tests/fuzz/run $(B)/fuzz $(FUZZ_SECONDS)
 
 fuzzers: $(FUZZERS) $(O)/records
-
 # The sections about commands come from the tables that -h is printed from.
 man: $(B)/iostrata.1
 
@@ -191,10 +192,9 @@ install: all man
 
 deb:
 	$(Q)debian/build $(B)/deb
-
 clean:
 	rm -rf $(B)
 
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests test run bench mutants fuzz fuzzers man install deb clean
+.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install deb clean

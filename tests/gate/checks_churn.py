@@ -40,8 +40,8 @@ def few_pids(gate: Gate) -> int:
 def storm(gate: Gate, file: str) -> None:
     forks = oracles.actor(gate.stack, "forks", file, str(FORKS))
     few = few_pids(gate) if not gate.native else 0
-    with Traces({"rows": Trace("--file", file, "--op", "read"),
-                 "pids": Trace("--file", file, "--op", "read", "--by", "pid")}) as traces:
+    with Traces({"rows": Trace("-T", "syscall", "--file", file, "--op", "read"),
+                 "pids": Trace("-T", "syscall", "--file", file, "--op", "read", "--by", "pid")}) as traces:
         said = forks.go()
     for name, trace in traces.by_name.items():
         count, lost = trace.total("count"), trace.lost()
@@ -60,7 +60,7 @@ def killed_in_a_call(gate: Gate) -> None:
     """Each of those reads has ended, or is counted as begun only; none is lost without a word."""
     file = fileio.make_file(str(machine.scratch(gate.kept) / "die"), 1)
     die = oracles.actor(gate.stack, "die", file, str(KILLED))
-    with Trace("--all-files", "--comm", "gate-die") as trace:
+    with Trace("-T", "syscall", "--all-files", "--comm", "gate-die") as trace:
         die.go()
     on_file = trace.total("count", op="read") - trace.total("count", op="read", fs="pipefs")
     on_pipe, lost = trace.total("count", op="read", fs="pipefs"), trace.lost()
@@ -77,7 +77,7 @@ def crowd(gate: Gate) -> None:
     os.mkfifo(file)
     gate.stack.callback(file.unlink)
     threads = oracles.actor(gate.stack, "crowd", str(file), "7001", source=oracles.ISSUER)
-    with Trace("--op", "read", "--all-files", "--file", str(file)) as trace:
+    with Trace("-T", "syscall", "--op", "read", "--all-files", "--file", str(file)) as trace:
         reads = threads.go()["reads"]
     ours, lost = trace.total("count", op="read"), trace.lost()
     missed = lost["missed"]  # by the kernel, of whomever; 5.10 does once in some runs
@@ -167,6 +167,6 @@ def killed_tool(gate: Gate) -> None:
     gate.check("left", not any(left.values()) and held["prog"] > 5 and held["map"] > 5,
                **{f"{kind}s": f"{held[kind]}->{left[kind]}" for kind in ids})
     file = fileio.make_file(str(machine.scratch(gate.kept) / "again"), 1)
-    with Trace("--file", file) as again:
+    with Trace("-T", "syscall", "--file", file) as again:
         fileio.read_at(file, fileio.spread(23, 4096, 1 << 20), 4096)
     gate.check("again", again.total("count", op="read") == 23, reads=again.total("count", op="read"))

@@ -98,7 +98,7 @@ exec 3<{before}/moved
 mount --move {before} {after}
 head -c 3 <&3 >/dev/null'
 """
-    with Trace("--by", "file", "--op", "read", command=["sh", "-ec", script]) as trace:
+    with Trace("-T", "syscall", "--by", "file", "--op", "read", command=["sh", "-ec", script]) as trace:
         pass
     compare(gate, "paths", trace, {f"{bound}/bound", f"{at}/dir/plain", f"{private}/private",
                                    f"{after}/moved"})
@@ -115,7 +115,7 @@ def chroot(gate: Gate) -> None:
     name = f"/sub/{os.getpid()}"
     (at / "jail" / "sub" / "inside").rename(at / "jail" / name[1:])
     script = f"chroot {at}/jail /busybox cat {name} >/dev/null"
-    with Trace("--by", "file", command=["sh", "-c", script]) as trace:
+    with Trace("-T", "syscall", "--by", "file", command=["sh", "-c", script]) as trace:
         pass
     keys = {row["key"] for row in trace.rows(fs="ext4") if str(os.getpid()) in row["key"]}
     gate.check("path", keys == {name}, seen=",".join(keys), wanted=name)
@@ -125,7 +125,7 @@ def chroot(gate: Gate) -> None:
 def overlay(gate: Gate) -> None:
     at = places.place(gate, "overlay").point
     fill(at / "dir", "file")
-    with Trace("--by", "file", command=["sh", "-c", read(f"{at}/dir/file")]) as trace:
+    with Trace("-T", "syscall", "--by", "file", command=["sh", "-c", read(f"{at}/dir/file")]) as trace:
         pass
     compare(gate, "paths", trace, {f"{at}/dir/file"})
 
@@ -137,7 +137,7 @@ def deleted(gate: Gate) -> None:
     gone = os.open(f"{at}/gone", os.O_CREAT | os.O_RDWR)
     os.unlink(f"{at}/gone")
     paths = [f"{at}/u{i}" for i in range(UNLINKED)]
-    with Trace("-p", str(os.getpid()), "--by", "file") as trace:
+    with Trace("-T", "syscall", "-p", str(os.getpid()), "--by", "file") as trace:
         os.write(gone, b"x")
         for path in paths:
             fd = os.open(path, os.O_CREAT | os.O_RDWR)
@@ -220,7 +220,7 @@ def together(gate: Gate) -> None:
     at = machine.scratch(gate.kept) / "together" / "a" / "b" / "c" / "d"
     fill(at, *map(str, range(REUSED)))
     readers = oracles.actor(gate.stack, "together", str(at), str(REUSED))
-    with Trace("-p", str(readers.pid), "--by", "file", "--op", "read") as trace:
+    with Trace("-T", "syscall", "-p", str(readers.pid), "--by", "file", "--op", "read") as trace:
         readers.go()
     counts = {row["key"]: row["count"] for row in trace.rows() if row["key"].rsplit("/")[-1].isdigit()}
     wanted = {f"{at}/{i}": 2 for i in range(REUSED)}

@@ -47,7 +47,7 @@ def many_keys(gate: Gate) -> None:
     file = fileio.make_file(str(machine.scratch(gate.kept) / "keys"), 1)
     n = KEYS if machine.slowness() < 3 else KEYS_EMULATED
     keys = oracles.actor(gate.stack, "keys", file, str(n))
-    with Trace("--by", "comm", "--file", file, "--op", "read") as trace:
+    with Trace("-T", "syscall", "--by", "comm", "--file", file, "--op", "read") as trace:
         said = keys.go()
         time.sleep(1)
         resident = resident_kb(trace.proc.pid)
@@ -62,7 +62,7 @@ def many_processes(gate: Gate) -> None:
     """More processes than a map that is preallocated used to have room for."""
     file = fileio.make_file(str(machine.scratch(gate.kept) / "pids"), 1)
     forks = oracles.actor(gate.stack, "forks", file, str(PIDS))
-    with Trace("--by", "pid", "--file", file, "--op", "read") as trace:
+    with Trace("-T", "syscall", "--by", "pid", "--file", file, "--op", "read") as trace:
         said = forks.go()
     lost = trace.lost()
     if gate.native:  # requests of anybody's; see CONTRIBUTING.md

@@ -34,7 +34,7 @@ def inherited(gate: Gate) -> None:
 @suite("run.before-exec")
 def before_exec(gate: Gate) -> None:
     """What happens before the command is executed is not counted, of whatever file it is."""
-    with Trace("--all-files", "--by", "comm", command=["true"]) as trace:
+    with Trace("-T", "syscall", "--all-files", "--by", "comm", command=["true"]) as trace:
         pass
     keys = {row["key"] for row in trace.rows()}
     gate.check("comms", keys == {"true"}, comms=",".join(sorted(map(str, keys))),

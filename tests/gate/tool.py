@@ -151,7 +151,9 @@ class Trace:
         return self.objects[-1]
 
     def rows(self, what: str = "ops", **match: Any) -> list[Json]:
-        """The rows of all intervals whose members are as in @match."""
+        """The rows of all intervals whose members are as in @match; with -T syscall, operations are those."""
+        if what == "ops" and "syscall" in self.args:
+            what = "layers"
         return [row for one in self.objects for row in one[what] or []
                 if all(row[k] == v for k, v in match.items())]
 

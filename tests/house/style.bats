@@ -109,6 +109,26 @@ long_lines() { # COLUMNS TAB FILE
 	done
 }
 
+# Of Linux 6.1, as far as it has a budget; what is reached may be 2 % better or worse today.
+@test "the README's costs are what is reached" {
+	python3 - <<-'END'
+		import json, re
+		of = {"read": "pread", "write": "write", "open, close": "openclose", "append, fsync": "fsync",
+		      "direct read": "dread", "getppid": "getppid"}
+		reached = {(b["row"], b["workload"]): b["reached"] for b in json.load(open("tests/bench/budget.json"))
+		           if b.get("kernel") == "6.1" and "workload" in b}
+		rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in open("README.md")]
+		head = next(row for row in rows if "direct read" in row)
+		shown = {(row[0].removeprefix("iostrata "), of[what]): int(figure.replace(",", ""))
+		         for row in rows if row[:1] and row[0].startswith("iostrata ") and len(row) == len(head)
+		         for what, figure in zip(head[1:], row[1:])}
+		both = shown.keys() & reached.keys()
+		wrong = [(*key, shown[key], reached[key]) for key in both
+		         if abs(shown[key] - reached[key]) > max(20, reached[key] / 50)]
+		assert len(both) >= 10 and not wrong, (len(both), wrong)
+	END
+}
+
 @test "every command and file that the documents name is there" {
 	grep -ohE '`(src|tests|docs|man|\.ci)/[A-Za-z0-9_./*-]*`' README.md CONTRIBUTING.md docs/ARCHITECTURE.md |
 		tr -d '`' | sort -u >"$BATS_TEST_TMPDIR/names"

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the command line on kernels where functions can be probed: make cli has them on the machine itself."""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import tool
+from harness import Gate, Skip, suite
+from tool import ROOT
+
+FILES = ("exact", "refusals", "signals")
+LINE = re.compile(r"(not ok|ok) \d+ (.*?)(?: # skip (.*))?$", re.MULTILINE)
+
+
+@suite("cli", 900)
+def command_line(gate: Gate) -> None:
+    if gate.native:
+        raise Skip("make cli")
+    run = subprocess.run(["bats", "--tap", *(f"tests/cli/{f}.bats" for f in FILES)], cwd=ROOT, text=True, check=False,
+                         env={**os.environ, "IOSTRATA": tool.copy(), "BATS_TEST_TIMEOUT": "120"},
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    found = LINE.findall(run.stdout)
+    for status, name, skipped in found:
+        short = re.sub(r"\W+", "-", name).strip("-").lower()
+        if skipped:
+            gate.skip(short, skipped)
+        else:
+            gate.check(short, status == "ok")
+    planned = re.match(r"1\.\.(\d+)", run.stdout)
+    gate.check("planned", planned and int(planned[1]) == len(found) > 20, ran=len(found), exit=run.returncode,
+               **({"said": run.stdout[-300:]} if run.returncode else {}))
