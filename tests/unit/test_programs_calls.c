@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The programs of src/bpf on what a call's registers say: whether it is an operation at all, on
- * which file, from where and how much; and on files of mappings. In a machine that is made up; see
- * kernel/machine.h.
+ * which file, from where and how much; on files of mappings; where the states of threads are; and
+ * the functions of file systems. In a machine that is made up; see kernel/machine.h.
  */
 #include "kernel/machine.h"
 
@@ -12,12 +12,12 @@ enum {
 	NR_MMAP = 9,
 	NR_PREAD = 17,
 	NR_MADVISE = 28,
-	NR_SPLICE = 275,
 	NR_SENDFILE = 40,
 	NR_FCNTL = 72,
 	NR_MLOCK = 149,
-	NR_PREAD_32 = 180,
 	NR_MLOCK_32 = 150,
+	NR_PREAD_32 = 180,
+	NR_SPLICE = 275,
 };
 
 static struct kfile ext4, xfs, pipe_end;
@@ -595,7 +595,7 @@ static void test_unmatched_calls(void **state)
 	assert_int_equal(map_count(&task_owners), 0);
 }
 
-/* Threads whose addresses collide, as many as @n; the first is @t[0]. */
+/* So many threads that some of their addresses collide. */
 static struct ktask crowd[3 * TASK_SLOTS];
 
 static struct ktask *rival_of(struct ktask *t)
