@@ -227,7 +227,8 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 		helper_woken(h, bpf_ktime_get_ns(), interrupt_level(level_known));
 }
 
-/* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. */
+/* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. What is
+ * dispatched has one, be it seen or not: request_issued() sees to that. */
 static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 {
 	struct io_state *io;
@@ -235,7 +236,7 @@ static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 	if (!last_bio)
 		return false;
 	io = io_find(last_bio, cpu);
-	return io && io->tid == tid && !io->g && !io->d && !io->bio_based;
+	return io && io->tid == tid && !io->g && !io->bio_based;
 }
 
 /*

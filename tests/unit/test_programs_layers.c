@@ -393,6 +393,230 @@ static void test_syscall_alone(void **state)
 	assert_int_equal(ops_counted(OP_READ, NULL).count, 1);
 }
 
+/* All returns were missed, as deep as they are kept: none of them holds up the next call. */
+static void test_all_returns_missed(void **state)
+{
+	(void)state;
+	for (u32 depth = 1; depth <= FRAMES; depth++)
+		(depth & 1 ? read_in : write_in)(depth, &ext4);
+	read_in(0, &ext4);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], FRAMES);
+	tick(31);
+	read_out(0, 1);
+	assert_timed(OP_READ, 1, 31, 1, 0);
+	assert_int_equal(lost_all(), FRAMES);
+	read_out(0, 1);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+}
+
+/* A return of another kind than the call's ends all that is in progress, not only the last. */
+static void test_return_of_another_kind(void **state)
+{
+	(void)state;
+	write_in(0, &ext4);
+	read_in(1, &ext4);
+	write_out(0, 1);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	write_out(0, 1);
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 2);
+	assert_timed(OP_WRITE, 0, 0, 0, 0);
+}
+
+/* What was called before, where the file was known at once, says nothing of a file being opened. */
+static void test_open_after_others(void **state)
+{
+	u64 *args = at(0)->args;
+	struct inode empty = {};
+
+	(void)state;
+	read_in(0, &lower);
+	read_out(0, 1);
+	ext4.f.f_inode = &empty;
+	args[1] = (u64)&ext4.f;
+	enter_vfs_open(args);
+	tick(17);
+	ext4.f.f_inode = &ext4.inode;
+	args[2] = 0;
+	leave_vfs_open(args);
+	assert_timed(OP_OPEN, 1, 17, 0, 0);
+}
+
+/* In which row a call is: its operation and file system alone, in a slot if it has one. */
+static void test_row(void **state)
+{
+	const struct op_key *key;
+
+	(void)state;
+	read_in(0, &ext4);
+	read_out(0, 1);
+	assert_int_equal(map_count(&op_rows_even), 0);
+	assert_timed(OP_READ, 1, 0, 1, 0);
+	conf.row_slots = 0;
+	read_in(0, &ext4);
+	read_out(0, 1);
+	assert_int_equal(map_count(&op_rows_even), 1);
+	key = (const void *)map_of(&op_rows_even)->entries->key;
+	assert_int_equal(key->op, OP_READ);
+	assert_int_equal(key->fs, (u64)&ext4.type);
+	assert_int_equal(key->call, 0);
+	assert_int_equal(key->cache, CACHE_NONE);
+	assert_timed(OP_READ, 2, 0, 2, 0);
+}
+
+static struct io_ring_ctx ring_ctx;
+static struct io_kiocb req;
+
+/* Whole operations are asked for, and alice submits a request to read @f. */
+static void submit_read(struct kfile *f)
+{
+	static const u8 kinds[URING_OPS] = {[22] = OP_READ};
+
+	data_set(uring_kinds, kinds, sizeof(kinds));
+	conf.layer = LAYER_OPS;
+	conf.waits = conf.cpu_split = conf.async = conf.uring = 1;
+	conf.records = conf.file_details = conf.call_noted = 1;
+	req = (struct io_kiocb){.opcode = 22, .ctx = &ring_ctx, .file = &f->f};
+	uring_submit(&req);
+}
+
+/* The file system's function is called with the struct kiocb that is at @kiocb. */
+static void executes(const void *kiocb)
+{
+	u64 ctx[8] = {(u64)kiocb, 4096};
+
+	tick(3);
+	enter_read(ctx);
+	tick(5);
+	leave_read(ctx);
+	tick(7);
+}
+
+/* A request of io_uring is on the file that its file system's function is called with, whatever it
+ * points to when it completes. */
+static void test_file_of_a_request(void **state)
+{
+	const struct op_record *r;
+
+	(void)state;
+	ext4.f.f_flags = 0;
+	submit_read(&ext4);
+	executes(&req);
+	req.file = &pipe_end.f;
+	uring_complete(&req, 1);
+	assert_ops(OP_URING, 1, 15, (u64[ST_N]){[ST_SYSCALL] = 10, [ST_FS] = 5});
+	r = newest_record();
+	assert_int_equal(r->ino, 23);
+	assert_int_equal(r->cache, CACHE_HIT);
+	ext4.f.f_flags = O_DIRECT;
+	submit_read(&ext4);
+	executes(&req);
+	uring_complete(&req, 1);
+	assert_int_equal(newest_record()->cache, CACHE_DIRECT);
+	/* the first one counts: it has a file now */
+	submit_read(&lower);
+	executes(&req);
+	req.file = &ext4.f;
+	executes(&req);
+	uring_complete(&req, 1);
+	assert_int_equal(newest_record()->ino, 29);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A call for something else tells nothing of it: then its completion does. */
+static void test_file_of_something_else(void **state)
+{
+	struct kiocb other = {.ki_filp = &lower.f};
+
+	(void)state;
+	submit_read(&ext4);
+	executes(&other);
+	uring_complete(&req, 1);
+	assert_int_equal(newest_record()->ino, 23);
+	/* nor does any where io_uring is not traced, but libaio is */
+	submit_read(&ext4);
+	conf.uring = 0;
+	executes(&req);
+	conf.uring = 1;
+	req.file = &lower.f;
+	uring_complete(&req, 1);
+	assert_int_equal(newest_record()->ino, 29);
+}
+
+/* A file that is not traced is none: at its completion it is looked at once more, and rejected. */
+static void test_file_of_a_request_not_traced(void **state)
+{
+	(void)state;
+	submit_read(&pipe_end);
+	executes(&req);
+	uring_complete(&req, 1);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
+	conf.file_filter = conf.n_files = 1;
+	lists.files[0] = (struct filter_file){.ino = 29, .dev = 8 << MINOR_BITS | 1};
+	submit_read(&ext4);
+	executes(&req);
+	uring_complete(&req, 1);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
+	submit_read(&lower);
+	executes(&req);
+	uring_complete(&req, 1);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* What executes no request, but a call, is as ever; so is who does nothing of both. */
+static void test_calls_beside_requests(void **state)
+{
+	struct kiocb kiocb = {.ki_filp = &lower.f};
+
+	(void)state;
+	submit_read(&ext4);
+	uring_complete(&req, 1);
+	executes(&kiocb);
+	sys_enter(NR_READ, 2, 0, 0, 0);
+	vfs_in(OP_READ, &ext4);
+	executes(&kiocb);
+	vfs_out(OP_READ, 1);
+	sys_exit(1);
+	assert_ops(OP_READ, 1, 15, (u64[ST_N]){[ST_VFS] = 10, [ST_FS] = 5});
+	assert_int_equal(newest_record()->ino, 23);
+}
+
+/* A request that comes to its file system twice, the first time at once: both are charged. */
+static void test_request_twice_in_file_system(void **state)
+{
+	u64 ctx[8] = {(u64)&req, 4096};
+
+	(void)state;
+	submit_read(&ext4);
+	enter_read(ctx);
+	tick(5);
+	leave_read(ctx);
+	tick(3);
+	enter_read(ctx);
+	tick(7);
+	leave_read(ctx);
+	uring_complete(&req, 1);
+	assert_ops(OP_URING, 1, 15, (u64[ST_N]){[ST_SYSCALL] = 3, [ST_FS] = 12});
+}
+
+/* One that goes through the VFS is there in between. */
+static void test_request_through_the_vfs(void **state)
+{
+	(void)state;
+	submit_read(&ext4);
+	tick(3);
+	vfs_in(OP_FSYNC, &ext4);
+	tick(5);
+	fs_in(OP_FSYNC, &ext4);
+	tick(7);
+	fs_out(OP_FSYNC, 0);
+	tick(11);
+	vfs_out(OP_FSYNC, 0);
+	tick(13);
+	uring_complete(&req, 1);
+	assert_ops(OP_URING, 1, 39, (u64[ST_N]){[ST_SYSCALL] = 16, [ST_VFS] = 16, [ST_FS] = 7});
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
@@ -411,6 +635,16 @@ int main(void)
 		TEST(test_filter),
 		TEST(test_hash),
 		TEST(test_syscall_alone),
+		TEST(test_all_returns_missed),
+		TEST(test_return_of_another_kind),
+		TEST(test_open_after_others),
+		TEST(test_row),
+		TEST(test_file_of_a_request),
+		TEST(test_file_of_something_else),
+		TEST(test_file_of_a_request_not_traced),
+		TEST(test_calls_beside_requests),
+		TEST(test_request_twice_in_file_system),
+		TEST(test_request_through_the_vfs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,191 @@ static void test_file_system_alone(void **state)
 	assert_int_equal(s.strata[ST_FS], 5);
 }
 
+/* A VFS function that a file system calls by itself is part of the file system. */
+static void test_vfs_within_file_system(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	tick(3);
+	fs_in(OP_FSYNC, &ext4);
+	tick(5);
+	vfs_in(OP_FSYNC, &ext4);
+	tick(7);
+	vfs_out(OP_FSYNC, 0);
+	tick(11);
+	fs_out(OP_FSYNC, 0);
+	tick(13);
+	sys_exit(0);
+	s = ops_counted(OP_FSYNC, NULL);
+	assert_int_equal(s.strata[ST_SYSCALL], 3 + 13);
+	assert_int_equal(s.strata[ST_VFS], 0);
+	assert_int_equal(s.strata[ST_FS], 5 + 7 + 11);
+}
+
+/* What the same thread did in a file system before is no part of a call that comes to none, be it
+ * more or less. */
+static void test_after_a_file_system(void **state)
+{
+	(void)state;
+	for (u64 before = 6; before <= 6000; before *= 1000) {
+		call_through(OP_WRITE, 2, before, 1);
+		sys_enter(NR_READ, 2, 0, 0, 0);
+		tick(3);
+		vfs_in(OP_READ, &ext4);
+		tick(7);
+		vfs_out(OP_READ, 0);
+		tick(11);
+		sys_exit(0);
+	}
+	assert_ops(OP_READ, 2, 21, (u64[ST_N]){[ST_SYSCALL] = 28, [ST_VFS] = 14});
+}
+
+/* The file is the one that the VFS was called with, though the descriptor means another by now. */
+static void test_dup2_in_between(void **state)
+{
+	(void)state;
+	sys_enter(NR_READ, 2, 0, 0, 0);
+	vfs_in(OP_READ, &pipe_end);
+	vfs_out(OP_READ, 0);
+	sys_exit(0);
+	assert_int_equal(counted(OP_READ), 0);
+	sys_enter(NR_READ, 4, 0, 0, 0);
+	vfs_in(OP_READ, &ext4);
+	vfs_out(OP_READ, 0);
+	sys_exit(0);
+	assert_int_equal(counted(OP_READ), 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Within a VFS function within another it goes back to the VFS, not to the call. */
+static void test_file_system_within_two(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sys_enter(NR_WRITE, 2, 0, 0, 0);
+	vfs_in(OP_WRITE, &ext4);
+	tick(3);
+	vfs_in(OP_WRITE, &ext4);
+	tick(5);
+	fs_in(OP_WRITE, &ext4);
+	tick(7);
+	fs_out(OP_WRITE, 1);
+	tick(11);
+	vfs_out(OP_WRITE, 1);
+	tick(13);
+	vfs_out(OP_WRITE, 1);
+	tick(17);
+	sys_exit(1);
+	s = ops_counted(OP_WRITE, NULL);
+	assert_int_equal(s.strata[ST_SYSCALL], 17);
+	assert_int_equal(s.strata[ST_VFS], 3 + 5 + 11 + 13);
+	assert_int_equal(s.strata[ST_FS], 7);
+}
+
+/* A call that ends where no return was seen was in that layer to its end; that is told, unless the
+ * kernel counts such returns itself. */
+static void test_ends_in_a_layer(void **state)
+{
+	(void)state;
+	for (u32 counted_there = 0; counted_there < 2; counted_there++) {
+		conf.misses_counted = counted_there;
+		sys_enter(NR_READ, 2, 0, 0, 0);
+		tick(3);
+		vfs_in(OP_READ, &ext4);
+		tick(5);
+		sys_exit(0);
+		sys_enter(NR_WRITE, 2, 0, 0, 0);
+		vfs_in(OP_WRITE, &ext4);
+		tick(7);
+		fs_in(OP_WRITE, &ext4);
+		tick(11);
+		sys_exit(0);
+		assert_int_equal(live.returns_missed, 2);
+	}
+	assert_ops(OP_READ, 2, 8, (u64[ST_N]){[ST_SYSCALL] = 6, [ST_VFS] = 10});
+	assert_ops(OP_WRITE, 2, 18, (u64[ST_N]){[ST_VFS] = 14, [ST_FS] = 22});
+}
+
+static u32 barriers, preempted_at;
+
+static void preempt(void)
+{
+	if (barriers++ != preempted_at)
+		return;
+	machine.at_barrier = NULL;
+	switch_to(&idle[1], false);
+	tick(1000);
+	switch_to(&alice, false);
+}
+
+/*
+ * Where programs can be preempted, a switch may come between what one writes and what it writes
+ * after that. The time off the CPU is told as such while the operation is in progress, and as time
+ * of the layer while that is just being charged. Whatever it is, the strata add up.
+ */
+static void test_preempted_in_a_program(void **state)
+{
+	static const u64 in[][ST_PREEMPT + 1] = {
+		{[ST_SYSCALL] = 1000}, /* it has its start, but has not begun */
+		{[ST_PREEMPT] = 1000}, /* at the VFS's entry, the file system's, its return */
+		{[ST_PREEMPT] = 1000}, {[ST_PREEMPT] = 1000},
+		{[ST_VFS] = 1000}, /* at the second entry, before and after what was so far */
+		{[ST_FS] = 1000},      {[ST_PREEMPT] = 1000}, /* at both returns */
+		{[ST_PREEMPT] = 1000}, {},                    /* it is over */
+	};
+
+	(void)state;
+	for (preempted_at = 0; preempted_at < sizeof(in) / sizeof(*in); preempted_at++) {
+		const u64 *more = in[preempted_at];
+
+		start(NULL);
+		call_simply(NR_STAT, 0, 1, 0); /* now it has a state */
+		barriers = 0;
+		machine.at_barrier = preempt;
+		sys_enter(NR_READ, 2, 0, 0, 0);
+		tick(1);
+		vfs_in(OP_READ, &ext4);
+		tick(2);
+		fs_in(OP_READ, &ext4);
+		tick(4);
+		fs_out(OP_READ, 0);
+		tick(8);
+		fs_in(OP_READ, &ext4); /* a second time, by the longer way */
+		tick(16);
+		fs_out(OP_READ, 0);
+		tick(32);
+		vfs_out(OP_READ, 0);
+		tick(64);
+		sys_exit(0);
+		assert_null(machine.at_barrier);
+		assert_ops(OP_READ, 1, more == in[8] ? 127 : 1127,
+			   (u64[ST_N]){[ST_SYSCALL] = 1 + 64 + more[ST_SYSCALL],
+				       [ST_VFS] = 2 + 8 + 32 + more[ST_VFS],
+				       [ST_FS] = 4 + 16 + more[ST_FS],
+				       [ST_PREEMPT] = more[ST_PREEMPT]});
+		assert_int_equal(lost_all(), 0);
+	}
+}
+
+/* With page faults traced, too, a call that begins within another is still told as lost; one that
+ * begins within a fault is not. */
+static void test_unmatched_beside_faults(void **state)
+{
+	(void)state;
+	conf.faults = 1;
+	fault_at(0x1000);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	assert_int_equal(lost_all(), 0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
+	conf.faults = 0;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 2);
+}
+
 /* Returns whose entry was not seen, and the other way round. */
 static void test_missed_functions(void **state)
 {
@@ -1237,6 +1422,13 @@ int main(void)
 		TEST(test_layers_that_are_not_probed),
 		TEST(test_layers_within_layers),
 		TEST(test_file_system_alone),
+		TEST(test_vfs_within_file_system),
+		TEST(test_after_a_file_system),
+		TEST(test_dup2_in_between),
+		TEST(test_file_system_within_two),
+		TEST(test_ends_in_a_layer),
+		TEST(test_unmatched_beside_faults),
+		TEST(test_preempted_in_a_program),
 		TEST(test_missed_functions),
 		TEST(test_clock_steps_back),
 		TEST(test_which_files),

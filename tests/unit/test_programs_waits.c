@@ -137,6 +137,7 @@ static void test_request_of_before(void **state)
 	tick(11);
 	wakes_up(&bob, 1, &alice, 0);
 	runs(&alice, 0);
+	assert_false(current_lookup()->op.waited_read);
 	s = ends();
 	assert_strata(&s, 0, 0, 0, 0, 0, 112);
 }
@@ -621,6 +622,7 @@ static void test_tag_of_a_helper(void **state)
 	runs(&kthread, 2);
 	wakes_up(&kthread, 2, &alice, 0);
 	runs(&alice, 0);
+	assert_false(current_lookup()->op.waited_read);
 	s = ends();
 	assert_int_equal(s.strata[ST_TAG], 53);
 	assert_strata(&s, 0, 0, 0, 3, 0, 0);
@@ -687,6 +689,495 @@ static void test_what_was_read(void **state)
 	assert_int_equal(s.strata[ST_DEVICE], 20);
 }
 
+/* @io, which another has submitted, ends, and wakes @t. */
+static void is_done_for(struct io *io, struct ktask *t)
+{
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io->rq, 0, 4096);
+	wake(t);
+	completion_is_over();
+	machine.level = 0;
+}
+
+/* A bio-based device keeps a bio for some time before it passes it on: that is the device's. */
+static void test_held_by_a_device(void **state)
+{
+	struct op_sums s;
+	struct kdisk dm;
+	struct bio upper;
+	struct io io;
+
+	(void)state;
+	disk_init(&dm, 253, 0, false);
+	bio_init(&upper, &dm, REQ_OP_READ, 8, 4096);
+	EVENT(on_bio_queue, &upper);
+	sleeps(&alice, 0);
+	tick(37);
+	cpu_is(2, &kthread);
+	submits(&io, REQ_OP_READ);
+	tick(101);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, 4096);
+	bio_ends(&upper);
+	tick(2);
+	wake(&alice);
+	completion_is_over();
+	machine.level = 0;
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 3);
+	assert_strata(&s, 5, 37 + 101, 2, 0, 0, 0);
+}
+
+/* What a helper's helper waited for before the helper slept is not what that slept for. */
+static void test_helper_of_a_helper_before(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	for (u64 before = 0; before < 2; before++) {
+		start(NULL);
+		runs(&deeper, 3);
+		submits(&io, REQ_OP_READ);
+		sleeps(&deeper, 3);
+		tick(100);
+		is_done_for(&io, &deeper);
+		runs(&deeper, 3);
+		tick(before);
+		wakes_up(&alice, 0, &kthread, 0);
+		runs(&kthread, 2);
+		sleeps(&kthread, 2); /* as the request is done, or after that */
+		sleeps(&alice, 0);
+		tick(13);
+		wakes_up(&deeper, 3, &kthread, 0);
+		runs(&kthread, 2);
+		wakes_up(&kthread, 2, &alice, 0);
+		runs(&alice, 0);
+		assert_false(current_lookup()->op.waited_read);
+		s = ends();
+		assert_strata(&s, 0, 0, 0, 0, 13, 0);
+	}
+}
+
+/* What it had sent to the device before that, and waits for since, is. */
+static void test_helper_of_a_helper_in_flight(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	runs(&deeper, 3);
+	submits(&io, REQ_OP_READ);
+	sleeps(&deeper, 3);
+	tick(17);
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	sleeps(&kthread, 2);
+	tick(101);
+	is_done_for(&io, &deeper);
+	runs(&deeper, 3);
+	tick(7);
+	wakes_up(&deeper, 3, &kthread, 0);
+	runs(&kthread, 2);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 101, 7, 0, 0, 0);
+}
+
+/* A helper that was woken as its client began to sleep has read nothing for that, but waited for a
+ * CPU. */
+static void test_helper_that_was_woken_before(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	runs(&kthread, 2);
+	submits(&io, REQ_OP_READ);
+	sleeps(&kthread, 2);
+	tick(100);
+	is_done_for(&io, &kthread);
+	sleeps(&alice, 0);
+	tick(19);
+	runs(&kthread, 2);
+	tick(23);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	assert_false(current_lookup()->op.waited_read);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 19, 23, 0);
+}
+
+/* If the helper shows a request, however short, the thread's own one does not matter. */
+static void test_helpers_request_and_own(void **state)
+{
+	static const u64 device[] = {1, 2, 8, 13};
+	struct io own, helpers;
+	struct op_sums s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(device) / sizeof(*device); i++) {
+		start(NULL);
+		submits(&own, REQ_OP_READ);
+		wakes_up(&alice, 0, &kthread, 0);
+		sleeps(&alice, 0);
+		runs(&kthread, 2);
+		bio_init(&helpers.bio, &disk, REQ_OP_WRITE, 8, 4096);
+		EVENT(on_bio_queue, &helpers.bio);
+		sleeps(&kthread, 2);
+		tick(3);
+		request_init(&helpers.rq, &helpers.mq_ctx, &disk, &helpers.bio);
+		EVENT(on_getrq, &helpers.bio);
+		tick(5);
+		EVENT(on_rq_issue, &helpers.rq);
+		tick(device[i]);
+		is_done_for(&helpers, &kthread);
+		runs(&kthread, 2);
+		tick(29);
+		is_done(&own, 1);
+		tick(31);
+		wakes_up(&kthread, 2, &alice, 0);
+		runs(&alice, 0);
+		assert_false(current_lookup()->op.waited_read);
+		s = ends();
+		assert_int_equal(s.strata[ST_TAG], 3);
+		assert_strata(&s, 5, device[i], 0, 0, 29 + 31, 0);
+	}
+}
+
+/* What is noted of a helper for its own rows is none of its waits. */
+static void test_helper_with_rows_of_its_own(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	conf.helpers = conf.issuers = conf.behalf = 1;
+	task_init(&kthread, 300, 300, "kworker/2:1", PF_KTHREAD | PF_WQ_WORKER);
+	strcpy(kthread.queue, "loop0");
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	submits(&io, REQ_OP_WRITE);
+	sleeps(&kthread, 2);
+	tick(101);
+	is_done_for(&io, &kthread);
+	runs(&kthread, 2);
+	tick(31);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG] + s.strata[ST_THROTTLE], 0);
+	assert_strata(&s, 0, 101, 0, 0, 8 + 31, 0);
+}
+
+/* Alice waits @ns for the lock @lock, which @by lets go on CPU 1 at @level. */
+static void waits_for_lock(u64 lock, u64 ns, struct ktask *by, u32 level)
+{
+	u64 ctx[2] = {lock, 0};
+
+	cpu_is(0, &alice);
+	on_lock_wanted(ctx);
+	sleeps(&alice, 0);
+	tick(ns);
+	wakes_up(by, 1, &alice, level);
+	runs(&alice, 0);
+	EVENT(on_lock_taken, lock);
+}
+
+static const struct op_record *recorded(void)
+{
+	ends();
+	assert_non_null(newest_record());
+	return newest_record();
+}
+
+/* Locks of those who are in no operation, or were never seen, do not matter; nor does the end of
+ * another lock, or of one that spins. */
+static void test_locks_of_others(void **state)
+{
+	u64 lock[2] = {0x77, 0}, other[2] = {0x78, 0}, spin[2] = {0x99, LCB_F_SPIN};
+	struct op_sums s;
+
+	(void)state;
+	cpu_is(1, &bob); /* who has no state */
+	on_lock_wanted(lock);
+	on_lock_taken(lock);
+	assert_null(current_lookup());
+	cpu_is(0, &alice);
+	on_lock_wanted(lock);
+	on_lock_taken(other);
+	sleeps(&alice, 0);
+	tick(17);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	on_lock_taken(lock);
+	sleeps(&alice, 0);
+	tick(19);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_LOCK], 17);
+	assert_int_equal(s.strata[ST_SLEEP], 19);
+	/* one that it waited for outside of any operation */
+	on_lock_wanted(lock);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	on_lock_wanted(spin);
+	sleeps(&alice, 0);
+	tick(23);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_LOCK], 17);
+	assert_int_equal(s.strata[ST_SLEEP], 19 + 23);
+}
+
+/* Of the longest wait it is told who let go: nobody who is known, if that was in an interrupt;
+ * whatever else the one before did. */
+static void test_who_held_a_lock(void **state)
+{
+	const struct waker nobody = {};
+	const struct op_record *r;
+	struct ktask carol;
+
+	(void)state;
+	conf.records = conf.call_noted = 1;
+	task_init(&carol, 1300, 1303, "carol", 0); /* who has no state */
+	cpu_is(1, &bob);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 11, &bob, 0);
+	waits_for_lock(0x78, 13, &carol, 0);
+	r = recorded();
+	assert_int_equal(r->lock_ns, 13);
+	assert_int_equal(r->lock_holder.pid, 1300);
+	assert_int_equal(r->lock_holder.tid, 1303);
+	assert_int_equal(r->lock_holder.op, OP_NONE);
+	assert_int_equal(r->lock_holder.stratum, 0);
+	assert_string_equal(r->lock_holder.comm, "carol");
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 11, &bob, 0);
+	waits_for_lock(0x77, 17, &bob, 0x10000);
+	r = recorded();
+	assert_int_equal(r->lock_ns, 17);
+	assert_memory_equal(&r->lock_holder, &nobody, sizeof(nobody));
+}
+
+/* Of equally long ones the first is kept. */
+static void test_equally_long_waits_for_locks(void **state)
+{
+	const struct op_record *r;
+
+	(void)state;
+	conf.records = conf.call_noted = 1;
+	waits_for_lock(0x77, 13, &kthread, 0);
+	waits_for_lock(0x77, 13, &bob, 0);
+	waits_for_lock(0x77, 7, &bob, 0);
+	r = recorded();
+	assert_int_equal(r->lock_ns, 13);
+	assert_int_equal(r->lock_holder.tid, 300);
+	assert_int_equal(r->strata[ST_LOCK], 13 + 13 + 7);
+}
+
+/* Woken as soon as the operation begins: what comes after that is a wait for a CPU. */
+static void test_woken_at_once(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	sleeps(&alice, 0);
+	wakes_up(&bob, 1, &alice, 0);
+	tick(9);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 9, 0, 0);
+}
+
+/* A request that was not seen to be allocated, but to be sent to the device, is no wait for a tag.
+ */
+static void test_dispatched_unseen(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	bio_init(&io.bio, &disk, REQ_OP_READ, 8, 4096);
+	EVENT(on_bio_queue, &io.bio);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	EVENT(on_rq_issue, &io.rq);
+	sleeps(&alice, 0);
+	tick(47);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 0);
+	assert_strata(&s, 0, 0, 0, 0, 0, 47);
+}
+
+/* Of a sleep whose waking was not seen nothing is known of the waker: the one before is not asked,
+ * be it a completion, a helper, or who let go of a lock. */
+static void test_waking_not_seen_after_others(void **state)
+{
+	const struct waker nobody = {};
+	u64 lock[2] = {0x77, 0};
+	const struct op_record *r;
+	struct io io;
+
+	(void)state;
+	conf.records = conf.call_noted = 1;
+	submits(&io, REQ_OP_READ);
+	sleeps(&alice, 0);
+	tick(101);
+	is_done_for(&io, &alice);
+	runs(&alice, 0);
+	sleeps(&alice, 0);
+	tick(103);
+	runs(&alice, 0);
+	sleeps(&alice, 0);
+	tick(107);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	sleeps(&alice, 0);
+	tick(109);
+	runs(&alice, 0);
+	on_lock_wanted(lock);
+	sleeps(&alice, 0);
+	tick(113);
+	runs(&alice, 0);
+	on_lock_taken(lock);
+	r = recorded();
+	assert_int_equal(r->strata[ST_DEVICE], 101);
+	assert_int_equal(r->strata[ST_HELPER], 107);
+	assert_int_equal(r->strata[ST_SLEEP], 103 + 109);
+	assert_int_equal(r->strata[ST_LOCK], 113);
+	assert_int_equal(r->lock_ns, 113);
+	assert_memory_equal(&r->lock_holder, &nobody, sizeof(nobody));
+}
+
+/* Kthread waits for a request, n times. */
+static void waits_for_requests(u32 op, int n)
+{
+	struct io io;
+
+	for (int i = 0; i < n; i++) {
+		cpu_is(2, &kthread);
+		submits(&io, op);
+		sleeps(&kthread, 2);
+		tick(101);
+		is_done_for(&io, &kthread);
+		runs(&kthread, 2);
+	}
+}
+
+/* The waits that a helper's last ones took the place of leave nothing there: of these nothing is
+ * known but their times. */
+static void test_waits_after_many(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	runs(&kthread, 2);
+	waits_for_requests(REQ_OP_READ, HELPER_WAITS);
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	for (int i = 0; i < HELPER_WAITS - 1; i++) {
+		cpu_is(2, &kthread);
+		switch_to(&idle[2], i & 1); /* its waking is not seen, or it is preempted */
+		tick(11);
+		runs(&kthread, 2);
+	}
+	/* the last one is for a tag */
+	cpu_is(2, &kthread);
+	bio_init(&io.bio, &disk, REQ_OP_WRITE, 8, 4096);
+	EVENT(on_bio_queue, &io.bio);
+	sleeps(&kthread, 2);
+	tick(53);
+	runs(&kthread, 2);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	assert_false(current_lookup()->op.waited_read);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 53);
+	assert_strata(&s, 0, 0, 0, 4 * 11, 3 * 11, 0);
+}
+
+/* A helper that is preempted waits for a CPU, whoever wakes it meanwhile: it had set its state, but
+ * did not sleep. */
+static void test_preempted_helper_is_woken(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	tick(3);
+	cpu_is(2, &kthread);
+	switch_to(&idle[2], false);
+	tick(31);
+	wakes_up(&bob, 1, &kthread, 0);
+	tick(9);
+	runs(&kthread, 2);
+	tick(5);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 31 + 9, 3 + 5, 0);
+}
+
+/* A helper's waker that is late writes what another sleep of it was for: that is not believed, but
+ * when it came. */
+static void test_late_waker_of_a_helper(void **state)
+{
+	struct helper *h = bpf_map_lookup_elem(&helpers, &(u32){300});
+	struct op_sums s;
+
+	(void)state;
+	wakes_up(&alice, 0, &kthread, 0);
+	sleeps(&alice, 0);
+	runs(&kthread, 2);
+	sleeps(&kthread, 2);
+	tick(30);
+	h->waking = (struct helper_waking){
+		.at = machine.now,
+		.asleep = machine.now - 32,
+		.times = {.held = 1, .q = 1, .g = 1, .d = machine.now - 20, .c = machine.now},
+		.is_read = 1,
+	};
+	tick(4);
+	runs(&kthread, 2);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	assert_false(current_lookup()->op.waited_read);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 4, 30, 0);
+}
+
+/* A helper that works for nobody who is known has no row of its own for what was no wait for a
+ * request. */
+static void test_helper_without_work(void **state)
+{
+	(void)state;
+	conf.helpers = conf.issuers = 1;
+	runs(&kthread, 2);
+	for (int i = 0; i < HELPER_WAITS + 1; i++) {
+		sleeps(&kthread, 2);
+		tick(11);
+		wakes_up(&bob, 1, &kthread, 0);
+		runs(&kthread, 2);
+		tick(13);
+	}
+	assert_int_equal(map_count(&helper_rows_even), 0);
+	waits_for_requests(REQ_OP_READ, 1);
+	sleeps(&kthread, 2);
+	assert_true(map_count(&helper_rows_even) > 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
@@ -711,6 +1202,22 @@ int main(void)
 		TEST(test_tag_of_a_helper),
 		TEST(test_charging),
 		TEST(test_what_was_read),
+		TEST(test_held_by_a_device),
+		TEST(test_helper_of_a_helper_before),
+		TEST(test_helper_of_a_helper_in_flight),
+		TEST(test_helper_that_was_woken_before),
+		TEST(test_helpers_request_and_own),
+		TEST(test_helper_with_rows_of_its_own),
+		TEST(test_locks_of_others),
+		TEST(test_who_held_a_lock),
+		TEST(test_equally_long_waits_for_locks),
+		TEST(test_woken_at_once),
+		TEST(test_dispatched_unseen),
+		TEST(test_waking_not_seen_after_others),
+		TEST(test_waits_after_many),
+		TEST(test_preempted_helper_is_woken),
+		TEST(test_late_waker_of_a_helper),
+		TEST(test_helper_without_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #ifndef IOSTRATA_TEST_BPF_H
 #define IOSTRATA_TEST_BPF_H
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@
 #define __uint(name, n)  int(*name)[n]
 #define __type(name, t)  __typeof__(t) *name
 #define __array(name, t) __typeof__(t) *name[]
-#define barrier()        asm volatile("" ::: "memory")
+#define barrier()        barrier_comes()
 #define barrier_var(v)   asm volatile("" : "+r"(v))
 
 /* A map of @max entries. Arrays are all 0, and lie in one piece. */
@@ -213,6 +214,11 @@ struct aio_kiocb {
 	struct io_event ki_res;
 };
 
+struct bpf_conf conf;
+
+/* What is before it is written before what is after it, for a switch may come in between. */
+static inline void barrier_comes(void);
+
 /* What the test makes of the machine. */
 struct ktask;
 static struct {
@@ -225,9 +231,21 @@ static struct {
 	u32 vma_busy;               /* so many look-ups of it fail first */
 	struct file *opened;        /* instead of the file of a layer below that overlayfs maps */
 	int fd_offset;
-	struct cgroup *bio_cgroup; /* of every bio */
-	struct page *tail;         /* not the first page of its folio, but the second */
+	struct cgroup *bio_cgroup;        /* of every bio */
+	int cgroups_between;              /* levels between the root and each thread's cgroup */
+	struct page *tail;                /* not the first page of its folio, but the second */
+	bool no_current_btf;              /* a kernel that has no bpf_get_current_task_btf() */
+	int (*goes_on)(void *ctx, u32 i); /* in another program; not 0: there is none */
+	u64 printed[8], prints;           /* by an iterator: the last line's, and how many */
+	void (*at_barrier)(void);         /* what comes between, if anything does */
 } machine;
+
+static inline void barrier_comes(void)
+{
+	asm volatile("" ::: "memory");
+	if (machine.at_barrier)
+		machine.at_barrier();
+}
 
 /* A thread, beside what programs see of it: first, so that they have the same address. */
 struct ktask {
@@ -276,9 +294,13 @@ struct ktask {
 #define STR_AT(_1, _2, n, ...) STR_AT_##n
 #define STR_AT_1(p, a)         ((const void *)&(p)->a)
 #define STR_AT_2(p, a, b)      ((const void *)&(p)->a->b)
-/* Where a program goes on in another, it is as if that were not loaded. */
-#define bpf_tail_call(ctx, map, i)    ((void)0)
-#define BPF_SEQ_PRINTF(seq, ...) ((void)(seq))
+/* Where a program goes on in another, it is as if that were not loaded, unless the test has one. */
+#define bpf_tail_call(ctx, map, i)                                                                 \
+	do {                                                                                       \
+		if (machine.goes_on && !machine.goes_on(ctx, i))                                   \
+			return;                                                                    \
+	} while (0)
+#define BPF_SEQ_PRINTF(seq, ...)      seq_print(seq, __VA_ARGS__)
 #define bpf_core_read(dst, size, src) bpf_probe_read_kernel(dst, size, src)
 
 static bool is_pointer(const void *p)
@@ -323,6 +345,8 @@ static u64 bpf_get_current_task(void)
 
 static struct task_struct *bpf_get_current_task_btf(void)
 {
+	if (machine.no_current_btf)
+		abort();
 	return &machine.current->t;
 }
 
@@ -342,14 +366,25 @@ static long bpf_get_current_comm(void *buf, u32 size)
 	return 0;
 }
 
-/* In the namespace every id is 1,000 less; those below are not in it. */
+/* In the tool's namespace every id is 1,000 less; those below are not in it. */
 static long bpf_get_ns_current_pid_tgid(u64 dev, u64 ino, struct bpf_pidns_info *ns, u32 size)
 {
-	if (machine.current->t.pid < 1000)
+	if (machine.current->t.pid < 1000 || dev != conf.pidns_dev || ino != conf.pidns_ino)
 		return -22;
 	ns->pid = machine.current->t.pid - 1000;
 	ns->tgid = machine.current->t.tgid - 1000;
 	return 0;
+}
+
+static void seq_print(struct seq_file *seq, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	for (size_t i = 0; i < sizeof(machine.printed) / sizeof(*machine.printed); i++)
+		machine.printed[i] = va_arg(args, u64);
+	va_end(args);
+	machine.prints++;
 }
 
 static u64 bpf_get_attach_cookie(void *ctx)
@@ -458,14 +493,13 @@ static void messages_free(void)
 
 /* compat.bpf.h: a kernel that has all that the latest one has. */
 struct filter_lists lists;
-struct bpf_conf conf;
 #define CONF(field)           (conf.field)
 #define FOR_LISTED(i, n)      for (u64 i = 0; i < CONF(n); i++)
 #define READ(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
 #define likely(x)             (x)
 #define unlikely(x)           (x)
 #define MINOR_BITS            20
-#define have_current_btf()    true
+#define have_current_btf()    (!machine.no_current_btf)
 #define task_untrusted(p)     (p)
 #define request_untrusted(p)  (p)
 #define bio_untrusted(p)      (p)
@@ -561,14 +595,22 @@ static u64 current_caller(bool *ret_compat)
 	return (u64)machine.current;
 }
 
-/* Cgroups of current: 1 at level 0, and its own below. */
+/* Cgroups of current: 1 at level 0, others between, and its own at the lowest level. */
 static u64 current_ancestor_cgroup(int level)
 {
-	return level == 0 ? 1 : level == 1 ? machine.current->cgroup : 0;
+	int own = 1 + machine.cgroups_between;
+
+	return level == 0     ? 1
+	       : level < own  ? 9000 + level
+	       : level == own ? machine.current->cgroup
+			      : 0;
 }
 
+/* By bpf_rdonly_cast(): where the kernel has none, the program would not load. */
 static struct file *file_pointed_to(struct file **from)
 {
+	if (!conf.rdonly_cast)
+		abort();
 	return *from;
 }
 

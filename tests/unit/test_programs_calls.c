@@ -1,0 +1,1000 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs of src/bpf on what a call's registers say: whether it is an operation at all, on
+ * which file, from where and how much; on files of mappings; where the states of threads are; and
+ * the functions of file systems. In a machine that is made up; see kernel/machine.h.
+ */
+#include "kernel/machine.h"
+
+enum { EXT4_DEV = 8 << MINOR_BITS | 1, XFS_DEV = 8 << MINOR_BITS | 17 };
+enum {
+	NR_LSEEK = 8,
+	NR_MMAP = 9,
+	NR_PREAD = 17,
+	NR_MADVISE = 28,
+	NR_SENDFILE = 40,
+	NR_FCNTL = 72,
+	NR_MLOCK = 149,
+	NR_MLOCK_32 = 150,
+	NR_PREAD_32 = 180,
+	NR_SPLICE = 275,
+};
+
+static struct kfile ext4, xfs, pipe_end;
+static struct vm_area_struct area;
+static struct ktask alice;
+
+/* Each operation is sent as a record. */
+static int start(void **state)
+{
+	unsigned short made[CALL_MAX] = {
+		[NR_READ] = CALL_DESC(OP_READ, FILE_ARG0) | CALL_THROUGH_VFS,
+		[NR_WRITE] = CALL_DESC(OP_WRITE, FILE_ARG0),
+		[NR_CLOSE] = CALL_DESC(OP_CLOSE, FILE_ARG0),
+		[NR_STAT] = CALL_DESC(OP_META, FILE_NONE),
+		[NR_FSYNC] = CALL_DESC(OP_FSYNC, FILE_ARG0),
+		[NR_OPEN] = CALL_DESC(OP_OPEN, FILE_RESULT),
+		[NR_LSEEK] = CALL_DESC(OP_HANDLE, FILE_ARG0),
+		[NR_FCNTL] = CALL_DESC(OP_HANDLE, FILE_ARG0),
+		[NR_MMAP] = CALL_DESC(OP_META, FILE_MAPPED),
+		[NR_PREAD] = CALL_DESC(OP_READ, FILE_ARG0),
+		[NR_MADVISE] = CALL_DESC(OP_META, FILE_ADVISED),
+		[NR_SENDFILE] = CALL_DESC(OP_COPY, FILE_ARG1),
+		[NR_SPLICE] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2),
+		[NR_MLOCK] = CALL_DESC(OP_META, FILE_MAPPING),
+		[NR_PREAD_32] = (CALL_DESC(OP_READ, FILE_ARG0) | CALL_THROUGH_VFS) << 8,
+		[NR_MLOCK_32] =
+			CALL_DESC(OP_META, FILE_MAPPING) << 8 | CALL_DESC(OP_FSYNC, FILE_ARG0),
+	};
+	unsigned short where[CALL_MAX] = {
+		[NR_READ] = OFFSET_POS,    [NR_WRITE] = OFFSET_POS,
+		[NR_PREAD] = OFFSET_ARG3,  [NR_LSEEK] = OFFSET_ARGS,
+		[NR_FCNTL] = OFFSET_FLOCK, [NR_PREAD_32] = OFFSET_ARG3 << 8 | OFFSET_POS,
+	};
+
+	(void)state;
+	machine_start();
+	data_set(calls, made, sizeof(made));
+	data_set(call_offsets, where, sizeof(where));
+	conf.records = conf.call_noted = conf.file_details = conf.rings = 1;
+	file_init(&ext4, "ext4", EXT4_DEV, 23, S_IFREG);
+	file_init(&xfs, "xfs", XFS_DEV, 29, S_IFREG);
+	file_init(&pipe_end, "pipefs", 12, 31, 0010000);
+	task_init(&alice, 1100, 1101, "alice", 0);
+	alice.fd[2] = &ext4.f;
+	alice.fd[3] = &xfs.f;
+	alice.fd[4] = &pipe_end.f;
+	area = (struct vm_area_struct){.vm_start = 0x70000, .vm_pgoff = 5, .vm_file = &ext4.f};
+	machine.vma = &area;
+	cpu_is(1, &alice);
+	return 0;
+}
+
+static const struct op_record no_record;
+
+/* Current's call takes 7 ns and returns @ret. Its record; all 0 if it is no operation, or none are
+ * asked for. */
+static const struct op_record *ended(long ret)
+{
+	const struct message *before = messages;
+
+	tick(7);
+	sys_exit(ret);
+	if (messages == before || !conf.records)
+		return &no_record;
+	assert_ptr_equal(messages->ring, &ring);
+	assert_int_equal(((const struct op_record *)messages->data)->total_ns, 7);
+	return (const void *)messages->data;
+}
+
+static u64 traced(void)
+{
+	u64 n = 0;
+
+	for (u32 kind = OP_READ; kind < OP_N; kind++)
+		n += ops_counted(kind, NULL).count;
+	return n;
+}
+
+static const struct op_record *maps_file(u64 flags, u64 fd)
+{
+	u64 ctx[] = {(u64)&alice.regs, NR_MMAP};
+
+	alice.regs = (struct pt_regs){
+		.di = 3, .si = 4096, .dx = 1, .r10 = flags, .r8 = fd, .orig_ax = NR_MMAP};
+	on_sys_enter(ctx);
+	return ended(0);
+}
+
+/* mmap() is an operation if it reads the file at once: all of it, to lock it or to populate. */
+static void test_mmap(void **state)
+{
+	const u64 shared = 1, fixed = 0x10;
+
+	(void)state;
+	assert_int_equal(maps_file(MAP_LOCKED, 2)->ino, 23);
+	assert_int_equal(maps_file(MAP_LOCKED | shared, 3)->ino, 29);
+	assert_int_equal(maps_file(MAP_POPULATE, 2)->ino, 23);
+	assert_int_equal(maps_file(MAP_POPULATE | fixed, 3)->ino, 29);
+	assert_int_equal(maps_file(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK, 2)->ino, 23);
+	assert_int_equal(traced(), 5);
+	/* it reads nothing, or does not wait for that */
+	maps_file(0, 2);
+	maps_file(shared | fixed, 2);
+	maps_file(MAP_NONBLOCK, 2);
+	maps_file(MAP_POPULATE | MAP_NONBLOCK, 2);
+	assert_int_equal(traced(), 5);
+	/* memory without a file, and a file that is no storage */
+	maps_file(MAP_POPULATE, -1);
+	maps_file(MAP_POPULATE, 4);
+	assert_int_equal(traced(), 5);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* What is sent of it has the descriptor, and no range. */
+static void test_mmap_is_sent(void **state)
+{
+	(void)state;
+	conf.records = 0;
+	conf.sent_ops = conf.op_extras = 1;
+	maps_file(MAP_POPULATE, 3);
+	assert_int_equal(newest_sent()->fd, 3);
+	assert_int_equal(newest_sent()->call, NR_MMAP);
+	assert_int_equal(newest_sent()->offset, OFFSET_UNKNOWN);
+	assert_int_equal(newest_sent()->len, ~0ULL);
+}
+
+/* madvise() is one if it reads: for advice that is to read, now or ahead. Where mappings cannot be
+ * looked up, its file is not known; the address is no descriptor. */
+static void test_madvise(void **state)
+{
+	const struct op_record *r;
+
+	(void)state;
+	for (u64 advice = 0; advice < 30; advice++) {
+		sys_enter(NR_MADVISE, 4, MADV_WILLNEED, advice, MADV_WILLNEED);
+		r = ended(0);
+		assert_int_equal(r->call,
+				 advice == 3 || advice == 22 || advice == 23 ? NR_MADVISE : 0);
+		assert_int_equal(r->ino, 0);
+	}
+	assert_int_equal(traced(), 3);
+	sys_enter(NR_MLOCK, 4, 4096, 0, 0);
+	r = ended(0);
+	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->fs, FS_UNKNOWN);
+	conf.file_filter = conf.n_files = 1;
+	sys_enter(NR_MLOCK, 2, 4096, 0, 0);
+	assert_int_equal(ended(0)->call, 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+static void test_madvise_of_32_bits(void **state)
+{
+	unsigned short made[CALL_MAX] = {[219] = CALL_DESC(OP_META, FILE_ADVISED) << 8};
+
+	(void)state;
+	data_set(calls, made, sizeof(made));
+	alice.t.thread_info.status = COMPAT_BIT;
+	sys_enter(219, 0, 0, 0xff00000016, 0); /* the upper half is none of its */
+	assert_int_equal(ended(0)->call, 219 | CALL_COMPAT);
+	sys_enter(219, 0, 0, 4, 0);
+	assert_int_equal(ended(0)->call, 0);
+}
+
+/* on_sys_enter() goes on with such a call in another program. */
+static const struct op_record *on_mapping(u64 nr, u64 address, u64 len)
+{
+	u64 ctx[] = {(u64)&alice.regs, nr};
+
+	alice.regs = (struct pt_regs){.di = address, .si = len, .dx = 3, .orig_ax = nr};
+	RUN(on_mapping_call, ctx);
+	return ended(0);
+}
+
+static void test_mapping(void **state)
+{
+	const struct op_record *r;
+
+	(void)state;
+	r = on_mapping(NR_MLOCK, 0x72003, 8191);
+	assert_int_equal(r->kind, OP_META);
+	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->fs, (u64)&ext4.type);
+	assert_int_equal(r->dev, EXT4_DEV);
+	assert_int_equal(r->ino, 23);
+	assert_int_equal(r->offset, 0x5000 + 0x2003);
+	assert_int_equal(r->len, 8191);
+	/* no storage, or no file at all */
+	area.vm_file = &pipe_end.f;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->call, 0);
+	area.vm_file = NULL;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->call, 0);
+	/* nothing is mapped there: the call fails */
+	r = on_mapping(NR_MLOCK, 0x6ffff, 4093);
+	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->fs, FS_UNKNOWN);
+	assert_int_equal(r->ino, 0);
+	assert_int_equal(r->offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->len, 4093);
+	assert_int_equal(traced(), 2);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* The pages before the mapping in the file are counted in the kernel's size of a page. */
+static void test_mapping_with_large_pages(void **state)
+{
+	(void)state;
+	conf.page_shift = 16;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70001, 1)->offset, 0x50001);
+}
+
+static void test_mapping_is_sent(void **state)
+{
+	(void)state;
+	conf.records = 0;
+	conf.sent_ops = conf.op_extras = 1;
+	on_mapping(NR_MLOCK, 0x70007, 4093);
+	assert_int_equal(newest_sent()->fd, -1);
+	assert_int_equal(newest_sent()->offset, 0x5007);
+	assert_int_equal(newest_sent()->len, 4093);
+}
+
+/* With a filter by file, memory of other files is not traced, nor is what is not known to be of
+ * one; if others change mappings all the time, that is told. */
+static void test_mapping_filtered(void **state)
+{
+	(void)state;
+	machine.vma_busy = FIND_TRIES - 1;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->ino, 23);
+	machine.vma_busy = FIND_TRIES;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->fs, FS_UNKNOWN);
+	assert_int_equal(traced(), 2);
+	assert_int_equal(lost_all(), 0);
+	conf.file_filter = conf.n_files = 1;
+	lists.files[0] = (struct filter_file){.ino = 29, .dev = XFS_DEV};
+	on_mapping(NR_MLOCK, 0x70000, 1);
+	area.vm_file = &xfs.f;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->ino, 29);
+	assert_int_equal(traced(), 3);
+	on_mapping(NR_MLOCK, 0x6f000, 1);
+	assert_int_equal(lost_all(), 0);
+	machine.vma_busy = FIND_TRIES;
+	on_mapping(NR_MLOCK, 0x70000, 1);
+	assert_int_equal(live.lost[LOST_UNATTRIBUTED], 1);
+	assert_int_equal(lost_all(), 1);
+	assert_int_equal(traced(), 3);
+}
+
+/* By perf's tracepoint the registers are current's; of a 32-bit call they are others. */
+static void test_mapping_otherwise(void **state)
+{
+	struct perf_sys_event enter = {.nr = NR_MLOCK};
+	u64 ctx[] = {(u64)&alice.regs, NR_MLOCK_32};
+	const struct op_record *r;
+
+	(void)state;
+	alice.regs = (struct pt_regs){.di = 0x70001, .si = 5, .orig_ax = NR_MLOCK};
+	RUN(on_mapping_call_perf, &enter);
+	r = ended(0);
+	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->offset, 0x5001);
+	assert_int_equal(r->len, 5);
+	alice.t.thread_info.status = COMPAT_BIT;
+	alice.regs = (struct pt_regs){.bx = 0xab00070003, .cx = 0xab0000000b, .orig_ax = 150};
+	RUN(on_mapping_call, ctx);
+	r = ended(0);
+	assert_int_equal(r->call, NR_MLOCK_32 | CALL_COMPAT);
+	assert_int_equal(r->kind, OP_META);
+	assert_int_equal(r->offset, 0x5003);
+	assert_int_equal(r->len, 11);
+}
+
+/* No room for its thread: the call is not traced, and told as lost. */
+static void test_mapping_of_a_thread_without_room(void **state)
+{
+	u32 slot = task_slot((u64)&alice);
+
+	(void)state;
+	bpf_map_update_elem(&task_owners, &slot, &slot, BPF_ANY);
+	map_of(&tasks_overflown)->refusals = 1;
+	on_mapping(NR_MLOCK, 0x70000, 1);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	assert_int_equal(traced(), 0);
+}
+
+/* overlayfs maps the file of a layer below: the call is on the file that was opened, unless that
+ * is another file system's own business. */
+static void test_mapping_of_overlayfs(void **state)
+{
+	const u32 noaccount = 1 << 29;
+	struct kfile overlay;
+
+	(void)state;
+	file_init(&overlay, "overlay", 55, 37, S_IFREG);
+	overlay.sb.s_magic = OVERLAYFS_SUPER_MAGIC;
+	machine.opened = &overlay.f;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->ino, 23);
+	ext4.f.f_mode = ~noaccount;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->ino, 23);
+	ext4.f.f_mode = noaccount;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->ino, 37);
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->dev, 55);
+	assert_memory_equal(newest_record()->file.names, "file\0mnt", 9);
+	overlay.sb.s_magic = 0;
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->ino, 23);
+	/* its functions are not those of the file that is mapped */
+	for (u32 i = 0; i < FS_SLOTS; i++)
+		if (live.fs_types[i].fs == (u64)&overlay.type)
+			assert_int_equal(live.fs_types[i].read_iter, 0);
+}
+
+/* A 32-bit call has its offset where 32-bit calls have it, and in two registers. */
+static void test_ranges(void **state)
+{
+	const struct op_record *r;
+	u64 ctx[] = {(u64)&alice.regs, NR_PREAD_32};
+
+	(void)state;
+	ext4.f.f_pos = 333;
+	sys_enter(NR_PREAD, 2, 0, 17, 4711);
+	r = ended(17);
+	assert_int_equal(r->offset, 4711);
+	assert_int_equal(r->len, 17);
+	/* where the VFS does not tell the file, it is known at the entry, as is its position */
+	sys_enter(NR_WRITE, 2, 0, 19, 4711);
+	ext4.f.f_pos = 444;
+	r = ended(19);
+	assert_int_equal(r->offset, 333);
+	assert_int_equal(r->len, 19);
+	sys_enter(NR_WRITE, 7, 0, 23, 0); /* no such descriptor */
+	r = ended(-9);
+	assert_int_equal(r->offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->len, 23);
+	sys_enter(NR_FSYNC, 2, 0, 29, 31);
+	r = ended(0);
+	assert_int_equal(r->offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->len, ~0ULL);
+	alice.t.thread_info.status = COMPAT_BIT;
+	alice.regs = (struct pt_regs){
+		.bx = 2, .dx = 37, .si = 41, .di = 3, .r10 = 99, .orig_ax = NR_PREAD_32};
+	on_sys_enter(ctx);
+	vfs_in(OP_READ, &ext4);
+	r = ended(37);
+	assert_int_equal(r->offset, 41 | 3ULL << 32);
+	assert_int_equal(r->len, 37);
+}
+
+/* Of a call that only changes a descriptor, its arguments are sent. */
+static void test_arguments_of_lseek(void **state)
+{
+	(void)state;
+	conf.records = 0;
+	conf.sent_ops = conf.op_extras = 1;
+	ext4.f.f_pos = 333;
+	sys_enter(NR_LSEEK, 2, 0x100000007, 1, 9);
+	ended(7);
+	assert_int_equal(newest_sent()->len, 7);
+	assert_int_equal(newest_sent()->offset, 1);
+	sys_enter(NR_LSEEK, 2, F_SETFL, 5, 9); /* which is no command of this call */
+	ended(7);
+	assert_int_equal(newest_sent()->len, F_SETFL);
+	assert_int_equal(newest_sent()->offset, 5);
+	/* the position is that of calls that use it */
+	sys_enter(NR_WRITE, 2, 0, 11, 9);
+	ended(11);
+	assert_int_equal(newest_sent()->len, 11);
+	assert_int_equal(newest_sent()->offset, 333);
+}
+
+/* Without what is sent, nobody asks for the arguments: of the slow ones only ranges are shown. */
+static void test_arguments_without_recording(void **state)
+{
+	(void)state;
+	ext4.f.f_pos = 333;
+	sys_enter(NR_LSEEK, 2, 7, 1, 9);
+	assert_int_equal(ended(7)->offset, 333);
+	assert_int_equal(newest_record()->len, 1);
+}
+
+/* The descriptor that is sent is the argument that names the file, of whichever call. */
+static void test_descriptors(void **state)
+{
+	u64 ctx[] = {(u64)&alice.regs, NR_PREAD_32};
+
+	(void)state;
+	conf.records = 0;
+	conf.sent_ops = conf.op_extras = 1;
+	sys_enter(NR_FSYNC, 3, 2, 4, 5);
+	ended(0);
+	assert_int_equal(newest_sent()->fd, 3);
+	sys_enter(NR_SENDFILE, 2, 3, 4, 5);
+	ended(0);
+	assert_int_equal(newest_sent()->fd, 3);
+	assert_int_equal(newest_sent()->file.ino, 29);
+	sys_enter(NR_SPLICE, 4, 0, 3, 0);
+	ended(0);
+	assert_int_equal(newest_sent()->fd, 4);
+	assert_int_equal(newest_sent()->file.ino, 29);
+	sys_enter(NR_STAT, 3, 2, 4, 5);
+	ended(0);
+	assert_int_equal(newest_sent()->fd, -1);
+	sys_enter(NR_MLOCK, 3, 2, 4, 5);
+	ended(0);
+	assert_int_equal(newest_sent()->fd, -1);
+	sys_enter(NR_OPEN, 3, 2, 4, 5);
+	ended(-2);
+	assert_int_equal(newest_sent()->fd, -1);
+	sys_enter(NR_READ, 3, 2, 4, 5);
+	vfs_in(OP_READ, &xfs);
+	ended(4);
+	assert_int_equal(newest_sent()->fd, 3);
+	alice.t.thread_info.status = COMPAT_BIT;
+	alice.regs = (struct pt_regs){.bx = 2, .di = 3, .orig_ax = NR_PREAD_32};
+	on_sys_enter(ctx);
+	vfs_in(OP_READ, &ext4);
+	ended(0);
+	assert_int_equal(newest_sent()->fd, 2);
+}
+
+static int goes_on_there(void *ctx, u32 i)
+{
+	return i ? -1 : on_mapping_call(ctx);
+}
+
+/* on_sys_enter() leaves calls on mappings, and no others, to that program, where it is loaded. */
+static void test_goes_on_in_another_program(void **state)
+{
+	const struct op_record *r;
+
+	(void)state;
+	machine.goes_on = goes_on_there;
+	sys_enter(NR_MLOCK, 0x70003, 4096, 0, 0);
+	r = ended(0);
+	assert_int_equal(r->ino, 23);
+	assert_int_equal(r->offset, 0x5003);
+	sys_enter(NR_MADVISE, 0x70005, 4096, MADV_WILLNEED, 0);
+	r = ended(0);
+	assert_int_equal(r->ino, 23);
+	assert_int_equal(r->offset, 0x5005);
+	sys_enter(NR_MADVISE, 0x70005, 4096, 4, 0);
+	assert_int_equal(ended(0)->call, 0);
+	area.vm_file = NULL;
+	sys_enter(NR_MLOCK, 0x70003, 4096, 0, 0);
+	assert_int_equal(ended(0)->call, 0);
+	assert_int_equal(maps_file(MAP_POPULATE, 3)->ino, 29);
+	sys_enter(NR_FSYNC, 3, 0, 0, 0);
+	assert_int_equal(ended(0)->ino, 29);
+}
+
+/* A call by path has no descriptor, whatever is in its first register. */
+static void test_path(void **state)
+{
+	(void)state;
+	for (u64 first = 2; first <= 4; first++) {
+		sys_enter(NR_STAT, first, 0, 0, 0);
+		assert_int_equal(ended(0)->call, NR_STAT);
+		assert_int_equal(newest_record()->fs, FS_UNKNOWN);
+		assert_int_equal(newest_record()->ino, 0);
+	}
+}
+
+/* A read that never came to the VFS is of the file of its descriptor; without one, of none. */
+static void test_bad_descriptor(void **state)
+{
+	(void)state;
+	sys_enter(NR_READ, 3, 0, 0, 0);
+	assert_int_equal(ended(0)->ino, 29);
+	sys_enter(NR_READ, 7, 0, 0, 0);
+	assert_int_equal(ended(-9)->fs, FS_UNKNOWN);
+	assert_int_equal(newest_record()->ino, 0);
+	assert_int_equal(newest_record()->ret, -9);
+	sys_enter(NR_FSYNC, 3, 0, 0, 0);
+	assert_int_equal(ended(0)->ino, 29);
+	sys_enter(NR_FSYNC, 7, 0, 0, 0);
+	assert_int_equal(ended(-9)->fs, FS_UNKNOWN);
+	assert_int_equal(newest_record()->ino, 0);
+}
+
+/* The same on kernels where requests of io_uring or page faults are traced, too. */
+static void test_bad_descriptor_beside_others(void **state)
+{
+	(void)state;
+	conf.async = conf.uring = conf.faults = 1;
+	sys_enter(NR_READ, 7, 0, 0, 0);
+	assert_int_equal(ended(-9)->ret, -9);
+	conf.async = conf.uring = 0;
+	sys_enter(NR_READ, 7, 0, 0, 0);
+	assert_int_equal(ended(-9)->ret, -9);
+	conf.async = conf.uring = 1;
+	conf.faults = 0;
+	sys_enter(NR_READ, 7, 0, 0, 0);
+	assert_int_equal(ended(-9)->ret, -9);
+	assert_int_equal(traced(), 3);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A page fault that was never seen to end is over when a call ends, which is not traced itself. */
+static void test_call_after_a_fault(void **state)
+{
+	(void)state;
+	conf.faults = 1;
+	fault_at(0x70123);
+	sys_exit(0);
+	assert_int_equal(current_lookup()->op.stage, 0);
+	conf.faults = 0;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	assert_int_equal(ended(0)->call, NR_STAT);
+	assert_int_equal(traced(), 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Only who closes something has a state for a call that is not traced: its end could not be told
+ * from one whose beginning was not seen. A thread that is younger than the run has no such. */
+static void test_state_for_what_is_not_traced(void **state)
+{
+	(void)state;
+	sys_enter(NR_FSYNC, 4, 0, 0, 0);
+	assert_null(current_lookup());
+	alice.t.start_time = live.since_ns;
+	sys_enter(NR_CLOSE, 4, 0, 0, 0);
+	assert_null(current_lookup());
+	alice.t.start_time = live.since_ns - 1;
+	sys_enter(NR_CLOSE, 4, 0, 0, 0);
+	assert_non_null(current_lookup());
+	assert_int_equal(current_lookup()->op.stage, 0);
+}
+
+/* A call whose beginning was not seen is told as lost, if it would have been traced, by the table
+ * of its kind of program. */
+static void test_unmatched_calls(void **state)
+{
+	static const struct {
+		u64 nr;
+		struct pt_regs regs;
+		bool compat, counts;
+	} calls[] = {
+		{NR_STAT, {.di = 4}, false, true},
+		{NR_FSYNC, {.di = 2}, false, true},
+		{NR_FSYNC, {.di = 4}, false, false},
+		{NR_FSYNC, {.di = 7}, false, true},
+		{NR_FSYNC, {.di = 2, .bx = 2}, true, false},
+		{NR_PREAD_32, {.di = 2, .bx = 2}, true, true},
+		{NR_PREAD_32, {.di = 2, .bx = 4}, true, false},
+		{NR_PREAD_32, {.di = 2, .bx = 2}, false, false},
+		{NR_MLOCK_32, {.di = 4, .bx = 2}, true, true},
+		{NR_MLOCK_32, {.di = 4, .bx = 2}, false, false},
+		{NR_SENDFILE, {.di = 4, .si = 2}, false, true},
+		{NR_SENDFILE, {.di = 2, .si = 4}, false, false},
+		{NR_MADVISE, {.dx = MADV_WILLNEED}, false, true},
+		{NR_MADVISE, {.dx = 4}, false, false},
+		{NR_MMAP, {.r10 = MAP_POPULATE, .r8 = 2}, false, true},
+		{NR_MMAP, {.r10 = MAP_POPULATE, .r8 = -1}, false, false},
+		{NR_MMAP, {.r8 = 2}, false, false},
+		{CALL_MAX, {.di = 2}, false, false},
+		{CALL_MAX + 1, {.di = 2}, false, false},
+	};
+	struct ktask t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		conf.rdonly_cast = i & 1;
+		t = alice;
+		t.fdt.fd = alice.fd;
+		t.t.files = &alice.files;
+		t.regs = calls[i].regs;
+		t.regs.orig_ax = calls[i].nr;
+		t.t.thread_info.status = calls[i].compat ? COMPAT_BIT : 0;
+		cpu_is(1, &t);
+		live.lost[LOST_UNMATCHED_END] = 0;
+		sys_exit(0);
+		assert_int_equal(live.lost[LOST_UNMATCHED_END], calls[i].counts);
+		assert_int_equal(map_count(&task_owners), calls[i].counts);
+		EVENT(on_thread_exit, &t);
+	}
+	assert_int_equal(map_count(&task_owners), 0);
+}
+
+/* So many threads that some of their addresses collide. */
+static struct ktask crowd[3 * TASK_SLOTS];
+
+static struct ktask *rival_of(struct ktask *t)
+{
+	for (size_t i = 1; i < sizeof(crowd) / sizeof(*crowd); i++)
+		if (&crowd[i] != t && task_slot((u64)&crowd[i]) == task_slot((u64)t))
+			return &crowd[i];
+	fail();
+	return NULL;
+}
+
+/* A pair of them, of which @ret_b gets no slot while the other has it. */
+static void collide(struct ktask **ret_a, struct ktask **ret_b)
+{
+	*ret_a = &crowd[0];
+	*ret_b = rival_of(*ret_a);
+	task_init(*ret_a, 5001, 5003, "first", 0);
+	task_init(*ret_b, 5001, 5009, "second", 0);
+	for (int i = 2; i < 5; i++)
+		(*ret_a)->fd[i] = (*ret_b)->fd[i] = alice.fd[i];
+}
+
+static void call_by(struct ktask *t)
+{
+	cpu_is(1, t);
+	sys_enter(NR_FSYNC, 2, 0, 0, 0);
+	ended(0);
+}
+
+/* Threads use all slots, be their structures ever so regular in memory. */
+static void test_slots_are_spread(void **state)
+{
+	static bool used[TASK_SLOTS];
+	size_t n = 0, upper = 0;
+
+	(void)state;
+	memset(used, 0, sizeof(used));
+	for (size_t i = 0; i < TASK_SLOTS; i++)
+		used[task_slot((u64)&crowd[i])] = true;
+	for (size_t i = 0; i < TASK_SLOTS; i++) {
+		n += used[i];
+		upper += used[i] && i >= TASK_SLOTS / 2;
+	}
+	assert_in_range(n, TASK_SLOTS / 2, TASK_SLOTS);
+	assert_in_range(upper, TASK_SLOTS / 4, TASK_SLOTS / 2);
+}
+
+/* Whoever exits, the state of another that hashes to the same slot is found. */
+static void test_exits_beside_another(void **state)
+{
+	struct ktask *a, *b;
+
+	(void)state;
+	collide(&a, &b);
+	call_by(a);
+	cpu_is(2, b);
+	EVENT(on_thread_exit, b); /* it has no state */
+	call_by(b);
+	assert_int_equal(traced(), 2);
+	call_by(b);
+	assert_int_equal(map_count(&tasks_overflown), 1);
+	cpu_is(1, a);
+	EVENT(on_thread_exit, a);
+	call_by(b);
+	assert_int_equal(traced(), 4);
+	assert_int_equal(map_count(&tasks_overflown), 1);
+	EVENT(on_thread_exit, b);
+	assert_int_equal(map_count(&tasks_overflown), 0);
+	assert_int_equal(map_count(&task_owners), 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* One that found no room makes nobody search for it. */
+static void test_no_room_beside_another(void **state)
+{
+	struct ktask *a, *b;
+
+	(void)state;
+	collide(&a, &b);
+	b->t.start_time = live.since_ns; /* or the end of its call would be looked at, too */
+	call_by(a);
+	map_of(&tasks_overflown)->refusals = 1;
+	call_by(b);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	assert_int_equal(tasks[task_slot((u64)a)].collisions, 0);
+	assert_int_equal(traced(), 1);
+	call_by(b);
+	assert_int_equal(tasks[task_slot((u64)a)].collisions, 1);
+	assert_int_equal(traced(), 2);
+}
+
+/* A thread that exits in a call leaves nothing of it to the next one in its slot. */
+static void test_next_thread_in_a_slot(void **state)
+{
+	(void)state;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	EVENT(on_thread_exit, &alice);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
+	task_init(&alice, 1300, 1303, "next", 0);
+	alice.fd[2] = &ext4.f;
+	call_by(&alice);
+	assert_int_equal(newest_record()->pid, 1300);
+	assert_int_equal(current_lookup()->id, 1300ULL << 32 | 1303);
+	assert_int_equal(traced(), 1);
+	assert_int_equal(lost_all(), 1);
+}
+
+/* A thread outside of the tool's namespace has no ids there. */
+static void test_ids_in_a_namespace(void **state)
+{
+	struct ktask outside;
+
+	(void)state;
+	conf.pidns_ino = 4026531836;
+	conf.pidns_dev = 4;
+	call_by(&alice);
+	assert_int_equal(newest_record()->pid, 100);
+	assert_int_equal(newest_record()->tid, 101);
+	task_init(&outside, 900, 907, "outside", 0);
+	outside.fd[2] = &ext4.f;
+	call_by(&outside);
+	assert_int_equal(newest_record()->pid, 0);
+	assert_int_equal(newest_record()->tid, 0);
+	assert_string_equal(newest_record()->comm, "outside");
+}
+
+/* Kernels without bpf_get_current_task_btf() tell the same of current. */
+static void test_without_current_btf(void **state)
+{
+	struct bio bio, below;
+	struct kdisk disk;
+	u64 comm[2];
+
+	(void)state;
+	disk_init(&disk, 8, 0, true);
+	bio_init(&bio, &disk, REQ_OP_READ, 0, 4096);
+	bio_init(&below, &disk, REQ_OP_READ, 0, 4096);
+	for (int without = 0; without < 2; without++) {
+		machine.no_current_btf = without;
+		conf.rdonly_cast = !without;
+		memset(comm, 0xff, sizeof(comm));
+		current_comm(comm);
+		assert_memory_equal(comm, "alice\0\0\0\0\0\0\0\0\0\0", 16);
+		cpu_is(1, &alice);
+		sys_enter(NR_FSYNC, 3, 0, 0, 0);
+		assert_int_equal(ended(0)->ino, 29);
+		sys_enter(NR_FSYNC, 8, 0, 0, 0);
+		assert_int_equal(ended(0)->ino, 0);
+		/* it reads a block, which a device below reads */
+		sys_enter(NR_READ, 2, 0, 0, 0);
+		EVENT(on_bio_queue, &bio);
+		alice.t.bio_list = (void *)0x7000;
+		EVENT(on_bio_queue, &below);
+		alice.t.bio_list = NULL;
+		assert_int_equal(ended(4096)->requests, 2);
+		assert_int_equal(newest_record()->device_bytes, 4096);
+		sys_enter(NR_READ, 2, 0, 0, 0);
+		EVENT(on_bio_queue, &bio);
+		EVENT(on_bio_queue, &below);
+		assert_int_equal(ended(4096)->device_bytes, 2 * 4096);
+	}
+}
+
+/* A cgroup is looked for among those that current's is in, as deep as they may be. */
+static void test_deep_cgroups(void **state)
+{
+	(void)state;
+	conf.process_filter = conf.n_cgroups = 1;
+	lists.cgroups[0] = 8100;
+	machine.cgroups_between = CGROUP_LEVELS - 2;
+	call_by(&alice);
+	assert_int_equal(traced(), 1);
+	lists.cgroups[0] = 9000 + CGROUP_LEVELS - 2;
+	call_by(&alice);
+	assert_int_equal(traced(), 2);
+	lists.cgroups[0] = 9000 + CGROUP_LEVELS - 1;
+	call_by(&alice);
+	assert_int_equal(traced(), 2);
+	/* deeper, it is not found */
+	lists.cgroups[0] = 8100;
+	machine.cgroups_between = CGROUP_LEVELS - 1;
+	call_by(&alice);
+	assert_int_equal(traced(), 2);
+}
+
+/* Whether a thread's name has changed is seen by all of it. */
+static void test_name_as_a_number(void **state)
+{
+	static const char names[][COMM_LEN] __attribute__((aligned(8))) = {"",
+									   "kworker",
+									   "kworker/",
+									   "kworker/u",
+									   "kworker/u8:1",
+									   "kworker/u8:2",
+									   "kworker/u8:2-abc",
+									   "lworker/u8:2-abc"};
+	size_t n = sizeof(names) / sizeof(*names);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			assert_int_equal(comm_number(names[i]) == comm_number(names[j]), i == j);
+}
+
+/* Only the command's own bit says whether a process is one of its descendants. */
+static void test_tracked_neighbours(void **state)
+{
+	(void)state;
+	for (u32 tgid = 13; tgid < 2000; tgid += 13) {
+		group_track(tgid, true);
+		for (u32 other = 0; other < 2200; other++)
+			if (group_tracked(other) != (other == tgid))
+				fail_msg("%u is tracked as %u", other, tgid);
+		group_track(tgid, false);
+	}
+}
+
+static void forks(struct ktask *parent, struct ktask *child)
+{
+	u64 ctx[] = {(u64)parent, (u64)child};
+
+	cpu_is(0, parent);
+	RUN(on_fork, ctx);
+}
+
+/* The time of the command's threads: of those that have ended, and of those that run so far. */
+static void test_time_of_threads(void **state)
+{
+	struct ktask tool, child, thread;
+
+	(void)state;
+	conf.tracked = 1;
+	task_init(&tool, TOOL, TOOL, "iostrata", 0);
+	task_init(&child, 2000, 2000, "child", 0);
+	task_init(&thread, 2000, 2003, "thread", 0);
+	tick(3 << THREAD_TIME_SHIFT);
+	forks(&tool, &child);
+	assert_int_equal(live.threads, THREAD_ONE - 3);
+	tick(5 << THREAD_TIME_SHIFT);
+	forks(&child, &thread);
+	assert_int_equal(live.threads, 2 * THREAD_ONE - 3 - 8);
+	tick(7 << THREAD_TIME_SHIFT);
+	cpu_is(1, &thread);
+	EVENT(on_thread_exit, &thread);
+	assert_int_equal(live.threads, THREAD_ONE - 3 + 7);
+	tick(11 << THREAD_TIME_SHIFT);
+	cpu_is(1, &child);
+	EVENT(on_thread_exit, &child);
+	assert_int_equal(live.threads, 7 + 5 + 7 + 11);
+}
+
+static struct io_ring_ctx ring_ctx;
+
+static void submit_read(struct io_kiocb *req)
+{
+	static const u8 kinds[URING_OPS] = {[22] = OP_READ};
+
+	data_set(uring_kinds, kinds, sizeof(kinds));
+	conf.async = conf.uring = 1;
+	*req = (struct io_kiocb){.opcode = 22, .ctx = &ring_ctx, .file = &ext4.f};
+	uring_submit(req);
+}
+
+/* A request of io_uring by a thread that has no slot of its own. */
+static void test_uring_beside_another(void **state)
+{
+	struct io_kiocb req;
+	struct ktask *a, *b;
+
+	(void)state;
+	collide(&a, &b);
+	call_by(a);
+	cpu_is(2, b);
+	submit_read(&req);
+	tick(17);
+	uring_complete(&req, 4096);
+	assert_int_equal(ops_counted(OP_URING, NULL).total_ns, 17);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* io_uring's thread that polls for submissions is in an operation as any other. */
+static void test_uring_thread_off_the_cpu(void **state)
+{
+	struct io_kiocb req;
+	struct ktask polls;
+
+	(void)state;
+	task_init(&polls, 1100, 1109, "iou-sqp-1100", PF_IO_WORKER);
+	polls.t.group_leader = &alice.t;
+	cpu_is(1, &polls);
+	submit_read(&req);
+	tick(3);
+	switch_to(&idle[1], false);
+	tick(11);
+	switch_to(&polls, false);
+	tick(5);
+	switch_to(&idle[1], true);
+	tick(13);
+	cpu_is(2, &alice);
+	wake(&polls);
+	tick(17);
+	cpu_is(1, &idle[1]);
+	switch_to(&polls, false);
+	tick(7);
+	uring_complete(&req, 4096);
+	assert_ops(
+		OP_URING, 1, 56,
+		(u64[ST_N]){[ST_SYSCALL] = 15, [ST_PREEMPT] = 11, [ST_SLEEP] = 13, [ST_RUNQ] = 17});
+	assert_int_equal(lost_all(), 0);
+}
+
+/* The functions of file systems, printed once for each that has an open file that is a regular
+ * one. */
+static void prints(struct kfile *f, u64 expected)
+{
+	struct bpf_iter_meta meta = {(void *)0x9000};
+	struct bpf_iter__task_file ctx = {&meta, f ? &f->f : NULL};
+
+	RUN(on_task_file, &ctx);
+	assert_int_equal(machine.prints, expected);
+}
+
+static void test_functions_of_file_systems(void **state)
+{
+	static const u64 ext4s[] = {0x10000, 0x10000, 0x20000, 0x20000,
+				    0x30000, 0x30000, 0x40000, 0x40000};
+	struct kfile directory, many[FS_SLOTS];
+	u32 found = 0;
+
+	(void)state;
+	memset(fs_printed, 0, sizeof(fs_printed));
+	file_init(&directory, "dirs", 66, 7, S_IFDIR);
+	prints(NULL, 0);
+	prints(&directory, 0);
+	prints(&ext4, 1);
+	assert_memory_equal(machine.printed, ext4s, sizeof(ext4s));
+	prints(&ext4, 1);
+	prints(&xfs, 2);
+	prints(&ext4, 2);
+	directory.inode.i_mode = S_IFREG;
+	prints(&directory, 3);
+	/* a file without a file system, and one of the kernel's own */
+	directory.sb.s_type = NULL;
+	prints(&directory, 3);
+	directory.sb.s_type = (void *)FS_UNKNOWN;
+	prints(&directory, 3);
+	for (u32 i = 0; i < FS_SLOTS; i++)
+		assert_int_not_equal(live.fs_types[i].fs, FS_UNKNOWN);
+	/* more types than are known are left out */
+	for (u32 i = 0; i < FS_SLOTS; i++) {
+		file_init(&many[i], "many", 100 + i, 7, S_IFREG);
+		fs_of_file(&many[i].f, NULL);
+	}
+	for (u32 i = 0; i < FS_SLOTS; i++)
+		found += live.fs_types[i].fs && fs_printed[i];
+	assert_int_equal(machine.prints, found);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_mmap),
+		TEST(test_mmap_is_sent),
+		TEST(test_madvise),
+		TEST(test_madvise_of_32_bits),
+		TEST(test_mapping),
+		TEST(test_mapping_with_large_pages),
+		TEST(test_mapping_is_sent),
+		TEST(test_mapping_filtered),
+		TEST(test_mapping_otherwise),
+		TEST(test_mapping_of_a_thread_without_room),
+		TEST(test_mapping_of_overlayfs),
+		TEST(test_ranges),
+		TEST(test_arguments_of_lseek),
+		TEST(test_arguments_without_recording),
+		TEST(test_descriptors),
+		TEST(test_goes_on_in_another_program),
+		TEST(test_path),
+		TEST(test_bad_descriptor),
+		TEST(test_bad_descriptor_beside_others),
+		TEST(test_call_after_a_fault),
+		TEST(test_state_for_what_is_not_traced),
+		TEST(test_unmatched_calls),
+		TEST(test_slots_are_spread),
+		TEST(test_exits_beside_another),
+		TEST(test_no_room_beside_another),
+		TEST(test_next_thread_in_a_slot),
+		TEST(test_ids_in_a_namespace),
+		TEST(test_without_current_btf),
+		TEST(test_deep_cgroups),
+		TEST(test_name_as_a_number),
+		TEST(test_tracked_neighbours),
+		TEST(test_time_of_threads),
+		TEST(test_uring_beside_another),
+		TEST(test_uring_thread_off_the_cpu),
+		TEST(test_functions_of_file_systems),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
