@@ -195,15 +195,17 @@ class Builder:
                 return why
         return None
 
-    def programs_verdict(self, one: Mutant) -> str | None:
-        """What the unit tests say of @one, of src/bpf, which is in the tree: built one by one, since the first
-        that fails is enough."""
+    def programs_verdict(self, one: Mutant) -> tuple[bool, str | None]:
+        """Whether @one, of src/bpf, which is in the tree, is in any unit test, and what that says of it: built one
+        by one, since the first that fails is enough."""
+        inside = False
         for test in sorted(self.seconds, key=lambda t: self.seconds[t]):
             if one.file in self.needs[test] and self.compile(test):
+                inside = True
                 why = self.unit_verdict([test])
                 if why:
-                    return why
-        return None
+                    return True, why
+        return inside, None
 
     def sanitized_verdict(self, changed: list[str]) -> str | None:
         """The same with ASan and UBSan, which see what leaks, too."""

@@ -145,6 +145,8 @@ static __always_inline struct func_thread *func_thread_make(u64 task)
 		t->task = task;
 		return t;
 	}
+	if (unlikely(t->task == task)) /* who interrupted this took it */
+		return t;
 	atomic_add(&t->crowd, 1); /* before: who interrupts this must find the state */
 	if (bpf_map_update_elem(&func_others, &task, &func_nobody, BPF_NOEXIST))
 		atomic_add(&t->crowd, -1);
