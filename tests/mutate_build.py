@@ -124,14 +124,18 @@ class Builder:
             return f"{OUT}/unit/{Path(source).stem}.o"
         return f"{OUT}/{source.removeprefix('src/')[:-2]}.o"
 
-    def prepare_tests(self) -> None:
-        """Compiles all unit tests, and measures them."""
-        for path in sorted((self.top / "tests/unit").glob("test_*.c")):
+    def prepare_tests(self, files: set[str]) -> None:
+        """Compiles and measures all unit tests; if @files are all of src/bpf, those that they are in."""
+        programs = all(f.startswith("src/bpf/") for f in files)
+        for path in sorted(self.top.glob(f"{PROGRAMS}*.c" if programs else "tests/unit/test_*.c")):
             source = str(path.relative_to(self.top))
             obj = self.object_of(source)
-            run([*self.compiler(source), "-MMD", "-c", source, "-o", obj], self.tree)
+            run([*self.compiler(source), "-MM", source, "-o", f"{obj[:-2]}.d"], self.tree)
             words = (self.tree / obj).with_suffix(".d").read_text().replace("\\\n", " ").split()
             self.needs[source] = {os.path.normpath(w) for w in words[1:]}
+            if programs and not files & self.needs[source]:
+                continue
+            run([*self.compiler(source), "-c", source, "-o", obj], self.tree)
             exe, traced = self.link(obj, [], ["-Wl,-t"])
             self.members[source] = self.objects_named(set(re.findall(r"libiostrata\.a\)?\(?([\w.]+\.o)", traced)))
             begin = time.monotonic()

@@ -60,7 +60,7 @@ static u64 bpf_get_func_ip(void *ctx)
 #include "data.h"
 
 enum { A, B, C, D, E, FUNCS, NOTHING = FUNCS }; /* the last is for measuring probes */
-enum { CPUS = 4, TOOL = 1709, TASKS = 4096 };
+enum { CPUS = 4, TOOL = 1709, TASKS = 8192 };
 
 /* How functions are probed. */
 enum way { KPROBE, FENTRY, FSESSION, MULTI, SESSION, WAYS };
@@ -94,10 +94,18 @@ static void thread_init(struct ktask *t, u32 tgid, u32 pid, const char *comm)
 	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
 }
 
+/* Only what was used: they are 3 MB. */
+static void slot_clear(struct func_thread *t)
+{
+	if (t->task || t->depth || t->filling || t->crowd || t->frames[0].sp)
+		memset(t, 0, sizeof(*t));
+}
+
 /* Nothing is known yet; all probes are live. Thread 0 runs, 2003 of process 2003. */
 static void funcs_start(struct func_conf c)
 {
-	memset(func_threads, 0, sizeof(func_threads));
+	for (u32 i = 0; i < 1 << FUNC_THREADS_LOG2; i++)
+		slot_clear(&func_threads[i]);
 	memset(func_ids, 0, sizeof(func_ids));
 	memset(&func_live, 0, sizeof(func_live));
 	memset(&machine, 0, sizeof(machine));
