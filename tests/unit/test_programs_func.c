@@ -168,6 +168,17 @@ static void test_jump_and_missed_return(void **state)
 	assert_calls(A, 2, 11 + 13 + 17 + 19 + 23, 11 + 19 + 23);
 	assert_calls(B, 1, 13 + 17, 13 + 17);
 	assert_int_equal(unreturned(B), 1);
+	/* and where A is the first */
+	enter(A, STACK - 96);
+	tick(29);
+	enter(B, STACK - 96);
+	tick(31);
+	enter(C, STACK - 192);
+	leave(B, STACK - 96);
+	leave(A, STACK - 96);
+	assert_calls(A, 3, 11 + 13 + 17 + 19 + 23 + 29 + 31, 11 + 19 + 23 + 29);
+	assert_calls(B, 2, 13 + 17 + 31, 13 + 17 + 31);
+	assert_int_equal(unreturned(C), 2);
 	assert_int_equal(lost_all(), 0);
 	assert_nobody_inside();
 }
@@ -331,6 +342,14 @@ static void test_return_of_any(void **state)
 static void test_missed_entry(void **state)
 {
 	(void)state;
+	/* of a thread that was not seen before */
+	for (u32 w = 0; w < WAYS; w++) {
+		funcs_start((struct func_conf){});
+		way = w;
+		leave(B, STACK - 192);
+		assert_int_equal(func_live.lost[FUNC_LOST_END], 1);
+		assert_int_equal(map_count(&func_owners), 0);
+	}
 	for (u32 w = 0; w < sizeof(unpaired) / sizeof(*unpaired); w++) {
 		funcs_start((struct func_conf){});
 		way = unpaired[w];
@@ -416,6 +435,14 @@ static void test_session(void **state)
 	leave(B, STACK - 96);
 	assert_calls(A, 1, 11, 11);
 	assert_calls(B, 0, 0, 0);
+	assert_true(enter(C, STACK - 96));
+	assert_true(enter(D, STACK - 192));
+	tick(7);
+	leave(B, STACK - 192);
+	leave(B, STACK - 96);
+	assert_calls(C, 1, 7, 0);
+	assert_calls(D, 1, 7, 7);
+	assert_int_equal(lost_all() + unreturned(C) + unreturned(D), 0);
 	machine.current->t.tgid = 2011;
 	assert_false(enter(A, STACK - 96));
 	machine.current->t.tgid = 2003;
@@ -591,6 +618,9 @@ static void test_stack_for_signals(void **state)
 		assert_int_equal(unreturned(B), 1);
 		assert_int_equal(unreturned(C), 1);
 		assert_calls(D, 1, 41, 41);
+		/* one further up seems to have called D, until A returns */
+		assert_calls(A, 2, 11 + 13 + 17 + 19 + 23 + 29 + 31 + 37 + 41,
+			     11 + 37 + (above ? 41 : 0));
 		enter(A, USER_STACK);
 		enter(B, signals + LEN - 64);
 		leave(A, USER_STACK);
@@ -1286,13 +1316,15 @@ static void test_tracked_in_namespace(void **state)
 static u64 interrupt_sp;
 static u32 interrupts;
 
+static u64 interrupt_ns;
+
 static void interrupt_calls(void)
 {
 	u64 was = machine.cookie;
 	typeof(probed) then = probed;
 
 	enter(D, interrupt_sp);
-	call(E, interrupt_sp - 48, 0);
+	call(E, interrupt_sp - 48, interrupt_ns);
 	leave(D, interrupt_sp);
 	interrupts++;
 	probed = then;
@@ -1306,21 +1338,21 @@ static void interrupt_after(u32 steps)
 }
 
 /* What thread @t does: all that a program of theirs may be at when an interrupt comes. */
-static void calls_of_all_kinds(struct ktask *t)
+static void calls_of_all_kinds(struct ktask *t, u64 sp)
 {
 	machine.current = t;
-	enter(A, STACK - 96);
+	enter(A, sp - 96);
 	tick(11);
-	enter(B, STACK - 192);
+	enter(B, sp - 192);
 	tick(13);
-	call(C, STACK - 288, 17);
-	leave(B, STACK - 192);
-	enter(C, STACK - 192);	/* it is seen to be over */
+	call(C, sp - 288, 17);
+	leave(B, sp - 192);
+	enter(C, sp - 6000);	/* it is seen to be over, when the stack is not as deep any more */
 	tick(19);
-	call(B, STACK - 144, 23);
-	enter(C, STACK - 192);	/* and again */
+	call(B, sp - 144, 23);
+	enter(C, sp - 6000);	/* and again */
 	tick(29);
-	leave(A, STACK - 96);
+	leave(A, sp - 96);
 }
 
 /* An interrupt, or an NMI, between any two steps of a program, or a function that the program has
@@ -1342,7 +1374,7 @@ static void test_interrupts_at_every_step(void **state)
 			t = &threads[0];
 			/* the slot is the thread's, or another's; or nobody's, as yet */
 			if (before == 1)
-				calls_of_all_kinds(t);
+				calls_of_all_kinds(t, STACK - 7000);
 			if (before == 2) {
 				call(A, STACK - 96, 0);
 				t = thread_of_same_slot(0);
@@ -1352,7 +1384,7 @@ static void test_interrupts_at_every_step(void **state)
 			       CPUS * (FUNCS + 1) * sizeof(struct func_sums));
 			interrupts = 0;
 			interrupt_after(steps);
-			calls_of_all_kinds(t);
+			calls_of_all_kinds(t, STACK);
 			if (!interrupts)
 				break;
 			all++;
@@ -1375,6 +1407,43 @@ static void test_interrupts_at_every_step(void **state)
 		}
 	}
 	assert_in_range(all, 1000, 100000);
+}
+
+/* The time of an interrupt belongs to the call that it is on top of: to none of those that have been
+ * given up by then. */
+static void test_interrupt_while_calls_are_given_up(void **state)
+{
+	struct figures a;
+	u32 own = 0;
+
+	(void)state;
+	for (u32 steps = 1; steps; steps++) {
+		funcs_start((struct func_conf){});
+		enter(A, STACK - 96);
+		tick(11);
+		enter(B, STACK - 192);
+		enter(C, STACK - 288);
+		tick(13);
+		interrupts = 0;
+		interrupt_sp = IRQ_ABOVE - 48;
+		interrupt_ns = 7;
+		interrupt_after(steps);
+		leave(A, STACK - 96);
+		interrupt_ns = 0;
+		if (!interrupts)
+			break;
+		a = figures_by(A, NULL);
+		assert_calls(D, 1, 7, 0);
+		assert_calls(E, 1, 7, 7);
+		assert_int_equal(unreturned(B) + unreturned(C), 2);
+		assert_int_equal(lost_all(), 0);
+		assert_nobody_inside();
+		/* it may come when A's time is over; before the others are given up it is theirs */
+		assert_true(a.total == 24 || a.total == 24 + 7);
+		assert_true(a.self == 24 || a.self == a.total);
+		own += a.total == 24 + 7 && a.self == 24;
+	}
+	assert_true(own);
 }
 
 /* Threads that call functions at random. */
@@ -1658,6 +1727,7 @@ int main(void)
 		TEST(test_tracked),
 		TEST(test_tracked_in_namespace),
 		TEST(test_interrupts_at_every_step),
+		TEST(test_interrupt_while_calls_are_given_up),
 		TEST(test_storm),
 	};
 
