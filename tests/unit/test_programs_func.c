@@ -1231,11 +1231,13 @@ static void test_namespace(void **state)
 /* The command that the tool runs, and all that it starts. */
 static void test_tracked(void **state)
 {
-	static struct ktask tool, child, thread, grandchild, other, others_child, huge;
+	static struct ktask tool, tools_thread, child, thread, grandchild, other, others_child,
+		huge;
 
 	(void)state;
 	funcs_start((struct func_conf){.tracked = 1});
 	thread_init(&tool, TOOL, TOOL, "iostrata");
+	thread_init(&tools_thread, TOOL, TOOL + 1, "iostrata");
 	thread_init(&child, 2003, 2003, "child");
 	thread_init(&thread, 2003, 2005, "thread");
 	thread_init(&grandchild, 2047, 2047, "grandchild");
@@ -1243,6 +1245,7 @@ static void test_tracked(void **state)
 	thread_init(&others_child, 2004, 2004, "others_child");
 	thread_init(&huge, PID_LIMIT + 64, PID_LIMIT + 64, "huge");
 	machine.current = &tool;
+	forks(&tools_thread);
 	forks(&child);
 	machine.current = &child;
 	forks(&thread);
