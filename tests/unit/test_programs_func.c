@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The programs on functions in a machine that is made up: single cases, each with what is counted;
- * and threads that call functions at random, are interrupted, and do not return from some, while the
- * test knows how long each call took and what of that was its own.
+ * and threads that call functions at random, are interrupted, and do not return from some, while
+ * the test knows how long each call took and what of that was its own.
  */
 #include "kernel/func_machine.h"
 
@@ -378,8 +378,8 @@ static void test_missed_entry(void **state)
 	}
 }
 
-/* Nor does a return that nobody knows of change what is on top of the thread's calls: an entry there
- * is still a call of the last, and what is on top of them is still found to be over. */
+/* Nor does a return that nobody knows of change what is on top of the thread's calls: an entry
+ * there is still a call of the last, and what is on top of them is still found to be over. */
 static void test_missed_entry_changes_nothing(void **state)
 {
 	(void)state;
@@ -1358,8 +1358,8 @@ static void calls_of_all_kinds(struct ktask *t, u64 sp)
 	leave(A, sp - 96);
 }
 
-/* An interrupt, or an NMI, between any two steps of a program, or a function that the program has
- * called, on its own stack: it changes nothing of what is counted, and what it calls counts, too. */
+/* An interrupt, or an NMI, between any two steps of a program, or a function that the program
+ * called, on its own stack: it changes nothing of what is counted, and what it calls counts. */
 static void test_interrupts_at_every_step(void **state)
 {
 	static const u64 places[] = {IRQ_BELOW - 48, IRQ_ABOVE - 48, STACK - 4096};
@@ -1372,7 +1372,8 @@ static void test_interrupts_at_every_step(void **state)
 
 		interrupt_sp = places[n / WAYS % 3];
 		for (steps = 1; steps; steps++) {
-			funcs_start((struct func_conf){.rows = n / (WAYS * 9) ? FUNC_ROWS_TREE : 0});
+			funcs_start((struct func_conf){
+				.rows = n / (WAYS * 9) ? FUNC_ROWS_TREE : FUNC_ROWS});
 			way = n % WAYS;
 			t = &threads[0];
 			/* the slot is the thread's, or another's; or nobody's, as yet */
@@ -1412,8 +1413,8 @@ static void test_interrupts_at_every_step(void **state)
 	assert_in_range(all, 1000, 100000);
 }
 
-/* The time of an interrupt belongs to the call that it is on top of: to none of those that have been
- * given up by then. */
+/* The time of an interrupt belongs to the call that it is on top of: to none of those that have
+ * been given up by then. */
 static void test_interrupt_while_calls_are_given_up(void **state)
 {
 	struct figures a;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * func_machine.h - entry and return of functions, and what the programs of func.bpf.c are told of
- * them. Includes the programs themselves. A test calls funcs_start(), then lets functions be entered
- * and return, each at machine.now on machine.cpu, where machine.current is, at a place on a stack.
+ * them. Includes the programs themselves. A test calls funcs_start(), then lets functions be
+ * entered and return, each at machine.now on machine.cpu, where machine.current is, at a place on a
+ * stack.
  */
 #ifndef IOSTRATA_TEST_FUNC_MACHINE_H
 #define IOSTRATA_TEST_FUNC_MACHINE_H
@@ -34,8 +35,8 @@ static void step_on(void)
 #define bpf_map_delete_elem(m, k)    (step_on(), (bpf_map_delete_elem)(m, k))
 #define bpf_map_update_elem(m, k...) (step_on(), (bpf_map_update_elem)(m, k))
 
-/* Which copy of a program this is, where each function has one; whether a session's program runs for
- * the return; and the address of the function that is probed. */
+/* Which copy of a program this is, where each function has one; whether a session's program runs
+ * for the return; and the address of the function that is probed. */
 static struct {
 	u32 copy;
 	bool returns;
