@@ -985,8 +985,8 @@ static const struct func_key *row_find(u32 func, u64 count, u64 total, u64 *ret_
 /* A row for each way by which a function was called. */
 static void test_tree(void **state)
 {
-	u64 of_a, of_ab, of_abc, of_ac, of_c;
-	const struct func_key *a, *ab, *abc, *ac, *c;
+	u64 of_a, of_ab, of_abc, of_ac, of_b, of_ba, of_c;
+	const struct func_key *a, *ab, *abc, *ac, *b, *ba, *c;
 
 	(void)state;
 	funcs_start((struct func_conf){.rows = FUNC_ROWS_TREE, .hists = 2, .hists_shared = 1});
@@ -1017,6 +1017,17 @@ static void test_tree(void **state)
 	assert_int_equal(map_count(&func_rows), 5);
 	assert_calls(A, 2, 2 * 77, 2 * 11);
 	assert_calls(B, 2, 2 * 47, 2 * 13);
+	/* the same two the other way round are another way */
+	enter(B, STACK - 96);
+	call(A, STACK - 192, 29);
+	leave(B, STACK - 96);
+	b = row_find(B, 1, 29, &of_b);
+	ba = row_find(A, 1, 29, &of_ba);
+	assert_true(b && ba);
+	assert_int_equal(of_b, 0);
+	assert_int_equal(of_ba, b->path);
+	assert_int_not_equal(ba->path, ab->path);
+	assert_int_equal(map_count(&func_rows), 7);
 	/* histograms are by function, CPUs 1 and 3 have one */
 	assert_int_equal(((u32(*)[HIST_N])map_of(&func_hists)->array)[FUNCS + 1 + C][17], 4);
 	assert_int_equal(hist_count(C, 19, false), 2);
