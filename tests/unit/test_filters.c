@@ -26,8 +26,8 @@
 #include "filter_paths.h"
 #include "filters.h"
 
-enum { SDA = 8 << 20, SDB = SDA | 16, SDC = SDA | 32, SDD = SDA | 48, BTRFS = 42, GONE = 300,
-       ANOTHERS = 301 };
+enum { SDA = 8 << 20, SDB = SDA | 16, SDC = SDA | 32, SDD = SDA | 48 };
+enum { BTRFS = 42, GONE = 300, ANOTHERS = 301 };
 
 static char root[128];
 
@@ -111,7 +111,9 @@ int stat(const char *path, struct stat *st)
 	static const struct {
 		const char *path;
 		unsigned int minor;
-	} disks[] = { { "/dev/sda", 0 }, { "/dev/sdb", 16 }, { "/dev/sdc", 32 }, { "/dev/sdd", 48 } };
+	} disks[] = {
+		{ "/dev/sda", 0 }, { "/dev/sdb", 16 }, { "/dev/sdc", 32 }, { "/dev/sdd", 48 },
+	};
 	char to[PATH_MAX];
 	int err = fstatat(AT_FDCWD, place(path, to), st, 0);
 
