@@ -124,14 +124,18 @@ class Builder:
             return f"{OUT}/unit/{Path(source).stem}.o"
         return f"{OUT}/{source.removeprefix('src/')[:-2]}.o"
 
-    def prepare_tests(self) -> None:
-        """Compiles all unit tests, and measures them."""
-        for path in sorted((self.top / "tests/unit").glob("test_*.c")):
+    def prepare_tests(self, files: set[str]) -> None:
+        """Compiles and measures all unit tests; if @files are all of src/bpf, those that they are in."""
+        programs = all(f.startswith("src/bpf/") for f in files)
+        for path in sorted(self.top.glob(f"{PROGRAMS}*.c" if programs else "tests/unit/test_*.c")):
             source = str(path.relative_to(self.top))
             obj = self.object_of(source)
-            run([*self.compiler(source), "-MMD", "-c", source, "-o", obj], self.tree)
+            run([*self.compiler(source), "-MM", source, "-o", f"{obj[:-2]}.d"], self.tree)
             words = (self.tree / obj).with_suffix(".d").read_text().replace("\\\n", " ").split()
             self.needs[source] = {os.path.normpath(w) for w in words[1:]}
+            if programs and not files & self.needs[source]:
+                continue
+            run([*self.compiler(source), "-c", source, "-o", obj], self.tree)
             exe, traced = self.link(obj, [], ["-Wl,-t"])
             self.members[source] = self.objects_named(set(re.findall(r"libiostrata\.a\)?\(?([\w.]+\.o)", traced)))
             begin = time.monotonic()
@@ -195,15 +199,17 @@ class Builder:
                 return why
         return None
 
-    def programs_verdict(self, one: Mutant) -> str | None:
-        """What the unit tests say of @one, of src/bpf, which is in the tree: built one by one, since the first
-        that fails is enough."""
+    def programs_verdict(self, one: Mutant) -> tuple[bool, str | None]:
+        """Whether @one, of src/bpf, which is in the tree, is in any unit test, and what that says of it: built one
+        by one, since the first that fails is enough."""
+        inside = False
         for test in sorted(self.seconds, key=lambda t: self.seconds[t]):
             if one.file in self.needs[test] and self.compile(test):
+                inside = True
                 why = self.unit_verdict([test])
                 if why:
-                    return why
-        return None
+                    return True, why
+        return inside, None
 
     def sanitized_verdict(self, changed: list[str]) -> str | None:
         """The same with ASan and UBSan, which see what leaks, too."""

@@ -8,15 +8,13 @@
  * instructions.
  */
 #include "func.bpf.h"
+#include "insn.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 static __always_inline u32 func_own(void)
 {
-	u64 id;
-
-	asm volatile("%0 = %1" : "=r"(id) : "i"(FUNC_ID_MARK));
-	return id;
+	return TO_CHANGE(FUNC_ID_MARK);
 }
 
 struct func_id func_ids[1 << FUNC_IDS_LOG2];
@@ -35,14 +33,10 @@ static __always_inline u32 func_number(void *ctx)
 static u64 (*const func_is_return)(void *ctx) = (void *)FUNC_IS_RETURN_MARK;
 
 /* The programs at entry and return of a call run in one trampoline, so the address of their context
- * tells which call it is. The verifier allows no arithmetic on that address; once negated, it is a
- * number. */
+ * tells which call it is. */
 static __always_inline u64 func_context(u64 *ctx)
 {
-	u64 at = (u64)ctx;
-
-	asm volatile("%0 = -%0" : "+r"(at));
-	return -at;
+	return number((u64)ctx);
 }
 
 SEC("?fentry/vfs_read")

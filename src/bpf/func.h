@@ -88,7 +88,7 @@ struct func_frame {
 };
 
 struct func_thread {
-	unsigned long long task;	/* struct task_struct *, 0: nobody's */
+	unsigned long long task;	/* of a slot: struct task_struct *, 0: nobody's */
 	unsigned int depth;		/* frames in use */
 	unsigned int filling;		/* the last of them is not written yet, or some are being
 					 * given up: who interrupts that leaves them as they are */

@@ -140,18 +140,16 @@ static __always_inline struct func_thread *func_thread_make(u64 task)
 
 	barrier_var(t);
 	if (!t->task && !bpf_map_update_elem(&func_owners, &slot, &slot, BPF_NOEXIST)) {
-		t->depth = t->filling = 0;
-		barrier();
-		t->task = task;
+		t->task = task; /* who had it left no frames */
 		return t;
 	}
+	if (unlikely(t->task == task)) /* who interrupted this took it */
+		return t;
 	atomic_add(&t->crowd, 1); /* before: who interrupts this must find the state */
 	if (bpf_map_update_elem(&func_others, &task, &func_nobody, BPF_NOEXIST))
 		atomic_add(&t->crowd, -1);
 	t = func_thread_elsewhere(task);
-	if (t)
-		t->task = task;
-	else
+	if (!t)
 		func_count_lost(FUNC_LOST_THREADS);
 	return t;
 }

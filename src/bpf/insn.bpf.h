@@ -15,9 +15,17 @@
 		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value_) : "r"(ctx), "i"((n)*8));      \
 		value_;                                                                            \
 	})
+/* A number in an instruction of its own, which the tool changes before it loads the program. */
+#define TO_CHANGE(n)                                                                               \
+	({                                                                                         \
+		u64 value_;                                                                        \
+		asm volatile("%0 = %1" : "=r"(value_) : "i"(n));                                   \
+		value_;                                                                            \
+	})
 #define ASM(insns, ...) asm volatile(insns : __VA_ARGS__)
 #else
 #define CTX(n)		(ctx[n])
+#define TO_CHANGE(n)	(n)
 #define ASM(insns, ...) (void)0
 #endif
 

@@ -29,7 +29,7 @@ struct made_map {
 	bool read;
 };
 
-enum { OPS, RQS, HELPERS, FILES, TASKS, MAPS };
+enum { OPS, RQS, HELPERS, WHYS, FILES, TASKS, MAPS };
 
 static struct made_map maps[MAPS];
 
@@ -111,6 +111,8 @@ static void fill_map(struct run *r, int which, const void *keys, size_t key_size
 		r->live.rq_rows_made[1] = n;
 	else if (which == HELPERS)
 		r->live.helper_rows_made[1] = n;
+	else if (which == WHYS)
+		r->live.why_rows_made[1] = n;
 }
 
 static struct run *run_new(enum by_key by)
@@ -123,10 +125,11 @@ static struct run *run_new(enum by_key by)
 	has_mounts = false;
 	/* epoch 1 is read, the other has no maps */
 	r->maps = (struct cell_maps){ .ops = { -1, OPS }, .rqs = { -1, RQS },
-				      .helpers = { -1, HELPERS }, .file_names = { -1, FILES },
-				      .task_names = { -1, TASKS }, .n_cpus = CPUS,
-				      .live = &r->live, .by = by };
+				      .helpers = { -1, HELPERS }, .whys = { -1, WHYS },
+				      .file_names = { -1, FILES }, .task_names = { -1, TASKS },
+				      .n_cpus = CPUS, .live = &r->live, .by = by };
 	r->live.op_rows_made[0] = r->live.rq_rows_made[0] = r->live.helper_rows_made[0] = 7;
+	r->live.why_rows_made[0] = 7;
 	r->live.fs_types[3] = (struct fs_entry){ .fs = EXT4, .name = "ext4" };
 	r->live.fs_types[FS_SLOTS - 1] = (struct fs_entry){ .fs = XFS };
 	memset(r->live.fs_types[FS_SLOTS - 1].name, 'x', FS_NAME_LEN);
@@ -329,6 +332,62 @@ static void helpers_have_disks_but_for_their_time(void **state)
 	run_free(r);
 }
 
+static void places_have_file_systems(void **state)
+{
+	static const struct why_key keys[] = {
+		{ .fs = EXT4, .at = { 0x1000, 0x2000 }, .op = OP_READ },
+		{ .fs = EXT4, .at = { 0x1000 }, .op = OP_READ },
+		{ .fs = EXT4, .at = { 0x1000, 0x2000 }, .op = OP_READ },
+		{ .fs = FS_BDEV, .at = { 0x1000 }, .op = OP_WRITE },
+	};
+	static const struct why_sums sums[] = { { 2, 11, 7 }, { 3, 13, 13 }, { 5, 17, 5 },
+						{ 7, 19, 19 } };
+	struct run *r = run_new(BY_NONE);
+
+	(void)state;
+	fill_map(r, WHYS, keys, sizeof(*keys), sums, sizeof(*sums), 4);
+	run_collect(r);
+	assert_int_equal(maps[WHYS].at, 4);
+	assert_int_equal(r->sn.n_whys, 3);
+	assert_string_equal(r->sn.whys[0].fs, "ext4");
+	assert_int_equal(r->sn.whys[0].sums.count, 7);
+	assert_int_equal(r->sn.whys[0].sums.total_ns, 11 + 17);
+	assert_int_equal(r->sn.whys[0].sums.max_ns, 7);
+	assert_string_equal(r->sn.whys[1].fs, "ext4");
+	assert_int_equal(r->sn.whys[1].sums.count, 3);
+	assert_int_equal(r->sn.whys[1].sums.max_ns, 13);
+	assert_string_equal(r->sn.whys[2].fs, "bdev");
+	assert_int_equal(r->sn.whys[2].sums.total_ns, 19);
+	run_free(r);
+	/* a file system whose name is learned later: the row keeps what was known */
+	r = run_new(BY_NONE);
+	fill_map(r, WHYS, keys, sizeof(*keys), sums, sizeof(*sums), 1);
+	assert_int_equal(collect(&r->maps, 1, &r->to), 0);
+	r->live.fs_types[3].name[0] = 'E';
+	fill_map(r, WHYS, keys, sizeof(*keys), sums, sizeof(*sums), 1);
+	assert_int_equal(collect(&r->maps, 1, &r->to), 0);
+	rows_take(&r->to.rows, &r->sn);
+	assert_string_equal(r->sn.whys[0].fs, "ext4");
+	assert_int_equal(r->sn.whys[0].sums.count, 4);
+	run_free(r);
+}
+
+/* Also those of one entry. */
+static void rows_have_names_from_the_first_on(void **state)
+{
+	static const struct op_key key = { .fs = EXT4, .op = OP_READ, .by = { 4194303 } };
+	static const struct op_sums sums = { .count = 1 };
+	struct run *r = run_new(BY_PID);
+
+	(void)state;
+	fill_map(r, OPS, &key, sizeof(key), &sums, sizeof(sums), 1);
+	run_collect(r);
+	assert_int_equal(r->sn.n_ops, 1);
+	assert_string_equal(r->sn.ops[0].fs, "ext4");
+	assert_string_equal(r->sn.ops[0].by, "4194303");
+	run_free(r);
+}
+
 static void names_come_with_rows(void **state)
 {
 	static const unsigned long long ids[2][2] = { { 5, 6 | FILE_ID_AGAIN }, { 7, 8 } };
@@ -499,13 +558,13 @@ static void an_error_ends_it(void **state)
 
 	(void)state;
 	for (int which = 0; which < TASKS; which++) {
-		static const int order[] = { OPS, FILES, RQS, HELPERS };
+		static const int order[] = { OPS, FILES, RQS, HELPERS, WHYS };
 		int failing = order[which];
 
 		for (int i = 0; i < MAPS; i++)
 			fill_map(r, i, NULL, 8, NULL, 8, 0);
 		r->live.op_rows_made[1] = r->live.rq_rows_made[1] = 1;
-		r->live.helper_rows_made[1] = 1;
+		r->live.helper_rows_made[1] = r->live.why_rows_made[1] = 1;
 		maps[failing].err = EFAULT;
 		assert_int_equal(collect(&r->maps, 1, &r->to), -EFAULT);
 		for (int i = 0; i < TASKS; i++)
@@ -525,6 +584,8 @@ int main(void)
 		cmocka_unit_test(keys_become_text),
 		cmocka_unit_test(disks_are_named_once),
 		cmocka_unit_test(helpers_have_disks_but_for_their_time),
+		cmocka_unit_test(places_have_file_systems),
+		cmocka_unit_test(rows_have_names_from_the_first_on),
 		cmocka_unit_test(names_come_with_rows),
 		cmocka_unit_test(slots_are_emptied),
 		cmocka_unit_test(slots_of_requests_are_emptied),

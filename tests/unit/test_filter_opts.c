@@ -152,6 +152,20 @@ static void requests_are_chosen_by_some(void **state)
 		       "-T blk is about requests, --all-faults about operations");
 }
 
+/* Whatever was asked for before. */
+static void requests_are_chosen_each_time(void **state)
+{
+	struct filters some = { .fs = "ext4", .min_ns = 1 }, none = {};
+	struct reason why = {};
+	int refused, passed;
+
+	(void)state;
+	refused = filters_check_requests(&some, "-T blk", &why);
+	passed = filters_check_requests(&none, "-T blk", &why);
+	assert_int_equal(refused, -1);
+	assert_int_equal(passed, 0);
+}
+
 static void check_kinds(struct filters f, enum layer layer, const char *name, const char *error)
 {
 	struct reason why = {};
@@ -193,6 +207,7 @@ int main(void)
 		cmocka_unit_test(they_are_told_as_given),
 		cmocka_unit_test(they_are_told_in_short),
 		cmocka_unit_test(requests_are_chosen_by_some),
+		cmocka_unit_test(requests_are_chosen_each_time),
 		cmocka_unit_test(a_layer_has_some_kinds),
 	};
 

@@ -26,7 +26,8 @@
 #include "filter_paths.h"
 #include "filters.h"
 
-enum { SDA = 8 << 20, SDB = SDA | 16, SDC = SDA | 32, BTRFS = 42, GONE = 300, ANOTHERS = 301 };
+enum { SDA = 8 << 20, SDB = SDA | 16, SDC = SDA | 32, SDD = SDA | 48 };
+enum { BTRFS = 42, GONE = 300, ANOTHERS = 301 };
 
 static char root[128];
 
@@ -34,7 +35,7 @@ static const struct {
 	const char *path, *text;
 } made[] = {
 	{ "/proc/self/mountinfo",
-	  "24 1 0:46 / /files/first rw - btrfs none rw\n"
+	  "24 1 0:46 / /files/first rw - btrfs /dev/sdd rw\n"
 	  "23 1 0:43 / / rw - btrfs /dev/sdb rw\n"
 	  "20 23 8:1 / /files rw - ext4 /dev/sda1 rw\n"
 	  "21 20 0:42 / /btrfs rw - btrfs /dev/sda rw\n"
@@ -47,7 +48,7 @@ static const struct {
 	  "28 20 0:50 / /cgroups rw - cgroup2 cgroup rw\n"
 	  "29 20 0:50 / /later rw - cgroup2 cgroup rw\n" },
 	{ "/proc/filesystems", "nodev\tproc\n\text4\nnodev\tbtrfs-like\n\txfs\n" },
-	{ "/proc/70/status", "Name:\tdd\nUmask:\t0022\nTgid:\t70\nPid:\t70\n" },
+	{ "/proc/70/status", "Name:\tdd\nUmask:\t0022\nTgid:\t70\nPid:\t70\nNSpid:\t70\t1\n" },
 	{ "/proc/71/status", "Name:\tTgid: 9\nTgid:\t70\nNgid:\t5\nPid:\t71\n" },
 	{ "/proc/301/status", "Tgid:\t301\n" },
 	{ "/proc/70/stat", "70 (a) R 2) S 2 0 0 0 -1 4194560 9 2097152\n" },
@@ -110,12 +111,14 @@ int stat(const char *path, struct stat *st)
 	static const struct {
 		const char *path;
 		unsigned int minor;
-	} disks[] = { { "/dev/sda", 0 }, { "/dev/sdb", 16 }, { "/dev/sdc", 32 } };
+	} disks[] = {
+		{ "/dev/sda", 0 }, { "/dev/sdb", 16 }, { "/dev/sdc", 32 }, { "/dev/sdd", 48 },
+	};
 	char to[PATH_MAX];
 	int err = fstatat(AT_FDCWD, place(path, to), st, 0);
 
 	st->st_dev = makedev(8, 99);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		if (!strcmp(path, disks[i].path)) {
 			*st = (struct stat){ .st_mode = S_IFBLK | 0600, .st_ino = 5,
 					     .st_rdev = makedev(8, disks[i].minor) };
@@ -255,6 +258,25 @@ static void processes_are_no_threads(void **state)
 		"71 is a thread of process 70", "'-p 70' traces all its threads");
 }
 
+/* From the first namespace all are traced; from another those below it are not. */
+static void processes_are_of_this_namespace(void **state)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(resolve((struct filters){ .pids = { { 70 }, 1 } }), 0);
+	assert_int_equal(mkdir(place("/proc/self/ns", path), 0700), 0);
+	f = fopen("/proc/self/ns/pid", "w");
+	assert_non_null(f);
+	fclose(f);
+	refused((struct filters){ .pids = { { ANOTHERS, 70 }, 2 } }, EXIT_FAILED,
+		"process 70 is in a pid namespace below this one",
+		"trace it from there, or from the host's (docker run --pid=host)");
+	assert_int_equal(conf.lists.n_pids, 1);
+	assert_int_equal(remove(place("/proc/self/ns/pid", path)), 0);
+}
+
 static void kernel_threads_are_told_by_their_flags(void **state)
 {
 	(void)state;
@@ -302,6 +324,11 @@ static void disks_have_partitions_and_file_systems(void **state)
 	assert_int_equal(resolve((struct filters){ .disks = { { "sdc" }, 1 } }), 0);
 	assert_int_equal(conf.lists.n_devs, 1);
 	assert_int_equal(conf.lists.devs[0], SDC);
+	/* not in /sys, but the first that is mounted is on it */
+	assert_int_equal(resolve((struct filters){ .disks = { { "sdd" }, 1 } }), 0);
+	assert_int_equal(conf.lists.n_devs, 2);
+	assert_int_equal(conf.lists.devs[0], SDD);
+	assert_int_equal(conf.lists.devs[1], 46);
 	refused((struct filters){ .disks = { { "sda", "nosuch" }, 2 } }, EXIT_FAILED,
 		"no such disk 'nosuch'", "'lsblk' lists the disks");
 	refused((struct filters){ .disks = { { "notes" }, 1 } }, EXIT_FAILED,
@@ -444,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_asked_for_is_all),
 		cmocka_unit_test(processes_are_no_threads),
+		cmocka_unit_test(processes_are_of_this_namespace),
 		cmocka_unit_test(kernel_threads_are_told_by_their_flags),
 		cmocka_unit_test(names_fit_the_kernel),
 		cmocka_unit_test(disks_have_partitions_and_file_systems),

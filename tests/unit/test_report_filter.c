@@ -310,6 +310,7 @@ static void disks_are_others_in_another_recording(void **state)
 	assert_true(report_filter_passes(&f, &rec, &ev));
 	assert_true(report_filter_passes(&f, &other, &ev)); /* remembered */
 	report_filter_begin(&f);
+	assert_false(report_filter_passes(&f, &other, &ev));
 	ev = a_request(1, 1);
 	assert_false(report_filter_passes(&f, &rec, &ev));
 	ev = a_request(1, SDA);

@@ -115,6 +115,19 @@ static void percentile_of_a_thousand_is_not_off_by_one(void **state)
 	free(hist.bins);
 }
 
+/* So many that a double does not tell their number from one less. */
+static void percentile_of_very_many(void **state)
+{
+	struct hist hist = {};
+
+	(void)state;
+	assert_int_equal(hist_add(&hist, 1, 1ULL << 40), 0);
+	assert_int_equal(hist_add(&hist, 3, 1ULL << 40), 0);
+	assert_int_equal(hist_percentile(&hist, 49.9, 3), 1);
+	assert_int_equal(hist_percentile(&hist, 100, 3), 3);
+	free(hist.bins);
+}
+
 static void percentile_of_nothing_is_zero(void **state)
 {
 	struct hist hist = {};
@@ -212,6 +225,7 @@ int main(void)
 		cmocka_unit_test(histogram_keeps_its_bins_in_order),
 		cmocka_unit_test(bins_count_beyond_32_bits),
 		cmocka_unit_test(percentile_of_a_thousand_is_not_off_by_one),
+		cmocka_unit_test(percentile_of_very_many),
 		cmocka_unit_test(percentile_of_nothing_is_zero),
 		cmocka_unit_test(percentile_is_never_above_the_maximum),
 		cmocka_unit_test(percentile_is_of_these_when_the_maximum_is_of_others),

@@ -12,14 +12,7 @@
 
 #include "bpf/trace.bpf.c"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "data.h"
 
 enum {
 	CPUS = 4,
@@ -57,16 +50,6 @@ static struct ktask idle[CPUS];
 static struct dentry root_dentry, mnt_dentry;
 static struct mount root_mount;
 static struct fs_struct root_fs;
-
-/* Some are read-only data of the programs, which user space fills in. */
-static void data_set(const volatile void *at, const void *from, size_t len)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	char *begin = (char *)((uintptr_t)at / page * page);
-
-	assert_int_equal(mprotect(begin, (char *)at + len - begin, PROT_READ | PROT_WRITE), 0);
-	memcpy((void *)at, from, len);
-}
 
 static void calls_set(void)
 {
