@@ -81,6 +81,11 @@ static u64 n_for(u32 op, u64 by, u64 by2)
 	return requests_of(disk.dev, op, (u64[2]){by, by2}).count;
 }
 
+static u64 n_all(void)
+{
+	return requests_counted(disk.dev, RQ_READ).count;
+}
+
 static u64 task_of(const struct ktask *t)
 {
 	return (u64)(u32)t->t.tgid << 32 | (u32)t->t.pid;
@@ -131,6 +136,23 @@ static void test_keys(void **state)
 	request_by(&writer, REQ_OP_READ);
 	assert_int_equal(n_for(RQ_READ, task_of(&writer), BEHALF_NONE), 1);
 	assert_string_equal(name_of(task_of(&writer)), "writer");
+}
+
+/* A submitter's name is noted when it submits; with --by task that is kept with the request until
+ * that is done, and other rows have no names. */
+static void test_when_named(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	for (int by = BY_PID; by <= BY_TASK; by++) {
+		start(by);
+		submit(&io, &writer, REQ_OP_READ);
+		assert_int_equal(map_count(&task_names_even), by == BY_PID || by == BY_TID);
+		go_through(&io);
+		assert_int_equal(map_count(&task_names_even), BY_NAMES_TASKS(by));
+		assert_int_equal(n_all(), 1);
+	}
 }
 
 /* In an interrupt, the tool, and nobody: what they submit has no key. */
@@ -211,6 +233,28 @@ static void test_file(void **state)
 	conf.layer = LAYER_BLK;
 	request_by(&writer, REQ_OP_WRITE);
 	assert_int_equal(n_for_file(&file, 31), 5);
+}
+
+/* What a thread did last is not what it does next, before its file is known. */
+static void test_file_of_last_operation(void **state)
+{
+	(void)state;
+	start(BY_FILE);
+	conf.file_details = 1;
+	writer.fd[2] = &other_file.f;
+	cpu_is(0, &writer);
+	sys_enter(NR_WRITE, 2, 0, BYTES, 0);
+	vfs_in(OP_WRITE, &other_file);
+	request_by(&writer, REQ_OP_WRITE);
+	vfs_out(OP_WRITE, BYTES);
+	sys_exit(BYTES);
+	assert_int_equal(n_for_file(&other_file, 0), 1);
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&file, 31), 1);
+	sys_enter(NR_WRITE, 2, 0, BYTES, 0);
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&file, 31), 2);
+	assert_int_equal(n_for_file(&other_file, 0), 1);
 }
 
 /* Of a bio that goes on in its second page, the second tells. */
@@ -326,6 +370,38 @@ static void test_throttled(void **state)
 	}
 }
 
+/* All of the key that was noted then, whatever has become of the thread and the page. */
+static void test_throttled_key(void **state)
+{
+	static const char name[COMM_LEN] = "throttled-write";
+	struct done d;
+	struct kio io;
+	u64 comm[2];
+
+	(void)state;
+	for (int by = BY_COMM; by <= BY_FILE; by++) {
+		start(by);
+		strcpy(kworker.queue, "kthrotld");
+		memcpy(writer.t.comm, name, sizeof(name));
+		bio_init(&io.bio, &disk, REQ_OP_WRITE, 8, BYTES);
+		io.bio.bi_io_vec = vecs;
+		cpu_is(1, &writer);
+		EVENT(on_bio_throttled, &io.bio);
+		strcpy(writer.t.comm, "other");
+		pages[0].mapping = &other_file.mapping;
+		submit(&io, &kworker, REQ_OP_WRITE);
+		go_through(&io);
+		memcpy(comm, name, sizeof(comm));
+		assert_int_equal(by == BY_FILE ? n_for_file(&file, 31)
+					       : n_for(RQ_WRITE, comm[0], comm[1]),
+				 1);
+		/* its end is noted for who waits for it */
+		assert_true(done_get(2103, &d));
+		assert_int_equal(d.times.c, machine.now);
+		assert_false(done_get(2311, &d));
+	}
+}
+
 static void filter_pid(u32 pid)
 {
 	conf.process_filter = conf.thread_filter = conf.issuers = conf.n_pids = 1;
@@ -336,11 +412,6 @@ static void filter_cgroup(u64 id)
 {
 	conf.process_filter = conf.issuers = conf.n_cgroups = 1;
 	lists.cgroups[0] = id;
-}
-
-static u64 n_all(void)
-{
-	return requests_counted(disk.dev, RQ_READ).count;
 }
 
 static void throttled_by(struct ktask *t)
@@ -418,6 +489,33 @@ static void test_cgroup_filter(void **state)
 	request_by(&writer, REQ_OP_READ);
 	assert_int_equal(n_all(), 3);
 	assert_int_equal(lost_all(), 0);
+}
+
+/* So many cgroups are looked at, from the bio's own up. */
+static void test_cgroup_levels(void **state)
+{
+	struct kernfs_node nodes[CGROUP_LEVELS + 1];
+	struct cgroup deep[CGROUP_LEVELS + 1];
+
+	(void)state;
+	start(BY_NONE);
+	for (int i = 0; i <= CGROUP_LEVELS; i++) {
+		nodes[i].id = 1009 + i;
+		deep[i] = (struct cgroup){
+			.self = {&deep[i], i ? &deep[i - 1].self : NULL},
+			.kn = &nodes[i],
+		};
+	}
+	machine.bio_cgroup = &deep[CGROUP_LEVELS];
+	filter_cgroup(1009 + 1);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 1);
+	lists.cgroups[0] = 1009;
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 1);
+	machine.bio_cgroup = &deep[CGROUP_LEVELS - 1];
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 2);
 }
 
 /* What blk-throttle kept back and nobody saw passes if its cgroup is listed; if a cgroup below
@@ -942,15 +1040,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_when_named),
 		cmocka_unit_test(test_no_key),
 		cmocka_unit_test(test_cgroup),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_file_of_last_operation),
 		cmocka_unit_test(test_file_of_rest),
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_file_identity),
 		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_throttled_key),
 		cmocka_unit_test(test_throttled_filter),
 		cmocka_unit_test(test_cgroup_filter),
+		cmocka_unit_test(test_cgroup_levels),
 		cmocka_unit_test(test_throttled_cgroup),
 		cmocka_unit_test(test_writeback),
 		cmocka_unit_test(test_writeback_filtered),

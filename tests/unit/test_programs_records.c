@@ -9,7 +9,11 @@ enum { EXT4_DEV = 8 << MINOR_BITS | 1, LANE = 8 };
 
 static struct kfile ext4, xfs, disk_file;
 static struct kdisk disk;
-static struct ktask alice;
+static struct ktask alice, kworker;
+static struct page page;
+static struct bio_vec vec = {&page};
+static struct kernfs_node kn = {503};
+static struct cgroup cgroup = {.kn = &kn};
 
 static int start(void **state)
 {
@@ -35,7 +39,9 @@ static int start(void **state)
 	file_init(&disk_file, "devtmpfs", 5, 41, S_IFBLK);
 	disk_file.inode.i_rdev = 99;
 	disk_init(&disk, 8, 0, true);
+	page.mapping = &ext4.mapping;
 	task_init(&alice, 1100, 1101, "alice", 0);
+	task_init(&kworker, 2311, 2311, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
 	alice.fd[2] = &ext4.f;
 	alice.fd[3] = &xfs.f;
 	alice.fd[6] = &disk_file.f;
@@ -272,6 +278,87 @@ static void test_waited(void **state)
 	EVENT(on_rq_issue, &rq);
 	complete_bytes(&rq, 0, 512);
 	assert_int_equal(live.lost[LOST_REQUESTS], 1);
+}
+
+/* Current submits a bio for the page, and its request is done: what is sent of that. */
+static const struct sent_request *request_of(struct ktask *t, struct bio *bio)
+{
+	struct blk_mq_ctx mq_ctx;
+	struct request rq;
+
+	cpu_is(1, t);
+	EVENT(on_bio_queue, bio);
+	request_init(&rq, &mq_ctx, &disk, bio);
+	EVENT(on_getrq, bio);
+	EVENT(on_rq_issue, &rq);
+	complete_bytes(&rq, 0, 4096);
+	completion_is_over();
+	return last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+}
+
+static void bio_of_page(struct bio *bio)
+{
+	bio_init(bio, &disk, REQ_OP_WRITE, 5, 4096);
+	bio->bi_io_vec = &vec;
+}
+
+static void assert_whose(const struct sent_request *r, u32 pid, u32 tid, u64 in, const char *comm)
+{
+	assert_int_equal(r->what, SENT_REQUEST);
+	assert_int_equal(r->who.pid, pid);
+	assert_int_equal(r->who.tid, tid);
+	assert_int_equal(r->who.cgroup, in);
+	assert_string_equal(r->who.comm, comm);
+}
+
+/* A request is its submitter's; a kernel thread's, and what an interrupt submits, is in the bio's
+ * cgroup. Its file is that of the page. */
+static void test_whose_requests(void **state)
+{
+	const struct sent_request *r;
+	struct bio bio;
+
+	(void)state;
+	bio_of_page(&bio);
+	r = request_of(&kworker, &bio);
+	assert_whose(r, 2311, 2311, kworker.cgroup, "kworker/1:1");
+	assert_int_equal(r->file.key, EXT4_DEV);
+	assert_int_equal(r->file.ino, 23);
+	machine.bio_cgroup = &cgroup;
+	assert_whose(request_of(&kworker, &bio), 2311, 2311, 503, "kworker/1:1");
+	assert_whose(request_of(&alice, &bio), 1100, 1101, 8100, "alice");
+	machine.level = SOFT_INTERRUPT;
+	ext4.inode.i_generation = 31;
+	r = request_of(&alice, &bio);
+	assert_whose(r, 0, 0, 503, "");
+	assert_int_equal(r->file.key, 31ULL << 32 | EXT4_DEV);
+	page.mapping = NULL;
+	r = request_of(&alice, &bio);
+	assert_int_equal(r->file.key, 0);
+	assert_int_equal(r->file.ino, 0);
+}
+
+/* What blk-throttle kept back is of who submitted it, for the file that it was then. */
+static void test_whose_throttled(void **state)
+{
+	const struct sent_request *r;
+	struct bio bio;
+
+	(void)state;
+	strcpy(kworker.queue, "kthrotld");
+	machine.bio_cgroup = &cgroup;
+	bio_of_page(&bio);
+	EVENT(on_bio_throttled, &bio);
+	page.mapping = &xfs.mapping;
+	r = request_of(&kworker, &bio);
+	assert_whose(r, 1100, 1101, 8100, "alice");
+	assert_int_equal(r->file.key, EXT4_DEV);
+	assert_int_equal(r->file.ino, 23);
+	/* of one that was not seen then, its file and cgroup are known */
+	r = request_of(&kworker, &bio);
+	assert_whose(r, 0, 0, 503, "");
+	assert_int_equal(r->file.key, 77);
+	assert_int_equal(r->file.ino, 29);
 }
 
 static const struct sent_file *last_name(void)
@@ -525,6 +612,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_lane),          TEST(test_lane_is_full),
 		TEST(test_ring),          TEST(test_waited),
+		TEST(test_whose_requests), TEST(test_whose_throttled),
 		TEST(test_names_once),    TEST(test_handles),
 		TEST(test_uncounted),     TEST(test_offsets),
 		TEST(test_paths),         TEST(test_path_of_the_root),
