@@ -799,6 +799,36 @@ static void test_level_hidden(void **state)
 	assert_null(kthread_client());
 }
 
+/* CPUs beyond those whose variables' place is kept read it each time, and leave that of others. */
+static void test_level_of_many_cpus(void **state)
+{
+	static u64 offsets[MARK_SLOTS + 1];
+	u64 counts[2] = {}, others[2] = {};
+
+	(void)state;
+	start(BY_TASK);
+	conf.waits = 0;
+	conf.cpu_offsets = (u64)offsets;
+	conf.preempt_count = 4;
+	offsets[0] = (u64)counts - 4;
+	offsets[MARK_SLOTS] = (u64)others - 4;
+	cpu_is(MARK_SLOTS, &writer);
+	assert_int_equal(interrupt_level_read(), 0);
+	others[0] = SOFT_INTERRUPT | 0x10000 | 0x10f;
+	assert_int_equal(interrupt_level_read(), SOFT_INTERRUPT | 0x10000);
+	cpu_is(0, &writer);
+	assert_int_equal(interrupt_level_read(), 0);
+	counts[0] = 0x20000;
+	assert_int_equal(interrupt_level_read(), 0x20000);
+	cpu_is(MARK_SLOTS, &writer);
+	others[1] = SOFT_INTERRUPT;
+	offsets[MARK_SLOTS] = (u64)&others[1] - 4;
+	assert_int_equal(interrupt_level_read(), SOFT_INTERRUPT);
+	cpu_is(0, &writer);
+	offsets[0] = 0;
+	assert_int_equal(interrupt_level_read(), 0x20000);
+}
+
 static struct helper_sums *helper_row_of(struct helper_key key)
 {
 	static struct helper_sums none;
@@ -1062,6 +1092,7 @@ int main(void)
 		cmocka_unit_test(test_work),
 		cmocka_unit_test(test_client_kept),
 		cmocka_unit_test(test_level_hidden),
+		cmocka_unit_test(test_level_of_many_cpus),
 		cmocka_unit_test(test_helper_requests),
 		cmocka_unit_test(test_helper_filtered),
 		cmocka_unit_test(test_helper_time),
