@@ -250,7 +250,6 @@ static __always_inline void request_send(const struct io_state *io, const struct
 		count_lost(LOST_REQUESTS);
 		return;
 	}
-	__builtin_memset(s, 0, sizeof(*s));
 	s->what = SENT_REQUEST;
 	s->op = io->op;
 	s->flags = (io->failed ? SENT_FAILED : 0) | (io->outside ? SENT_OUTSIDE : 0);

@@ -426,6 +426,7 @@ static void *bpf_ringbuf_reserve(void *map, u64 size, u64 flags)
 	s = calloc(1, sizeof(*s) + size);
 	s->ring = map;
 	s->size = size;
+	memset(s->data, 0xa5, size); /* what was there before */
 	return s->data;
 }
 
