@@ -384,6 +384,51 @@ static void test_no_file_to_name(void **state)
 	assert_int_equal(map_count(&op_rows_even), 2);
 }
 
+/* An inode, and what lies before and after it where a file system has more. */
+struct around {
+	u64 root;
+	struct inode inode;
+	struct dentry *upper;
+};
+
+static struct file_info identified(u64 magic, struct around *a)
+{
+	struct file_info f = {.dev = 7, .generation = 31};
+
+	file_identify(&f, magic, (u64)&a->inode);
+	return f;
+}
+
+/* A file of btrfs is known by its subvolume's device, one of overlayfs by the generation of the
+ * upper layer's inode; of any other file system that memory is something else. */
+static void test_identities(void **state)
+{
+	struct {
+		u64 pad, dev;
+	} subvolume = {.dev = 4211};
+	struct inode upper_inode = {.i_generation = 37};
+	struct dentry upper = {.d_inode = &upper_inode};
+	struct around a = {.root = (u64)&subvolume, .upper = &upper};
+
+	(void)state;
+	conf.btrfs_root = offsetof(struct around, inode);
+	conf.btrfs_dev = 8;
+	conf.overlay_upper = offsetof(struct around, upper) - offsetof(struct around, inode);
+	assert_int_equal(identified(0xef53, &a).dev, 7);
+	assert_int_equal(identified(0xef53, &a).generation, 31);
+	assert_int_equal(identified(BTRFS_SUPER_MAGIC, &a).dev, 4211);
+	assert_int_equal(identified(BTRFS_SUPER_MAGIC, &a).generation, 31);
+	assert_int_equal(identified(OVERLAYFS_SUPER_MAGIC, &a).dev, 7);
+	assert_int_equal(identified(OVERLAYFS_SUPER_MAGIC, &a).generation, 37);
+	a.upper = NULL; /* it is in a lower layer only */
+	assert_int_equal(identified(OVERLAYFS_SUPER_MAGIC, &a).generation, 0);
+	/* where the kernel's types do not tell where that is, it is not looked for */
+	a.upper = &upper;
+	conf.btrfs_dev = conf.overlay_upper = 0;
+	assert_int_equal(identified(BTRFS_SUPER_MAGIC, &a).dev, 7);
+	assert_int_equal(identified(OVERLAYFS_SUPER_MAGIC, &a).generation, 31);
+}
+
 /* A row that the kernel refuses is none that has to be drained. */
 static void test_refused_row(void **state)
 {
@@ -421,6 +466,7 @@ int main(void)
 		TEST(test_names_by_epoch),
 		TEST(test_name_of_process),
 		TEST(test_no_file_to_name),
+		TEST(test_identities),
 		TEST(test_refused_row),
 	};
 
