@@ -189,7 +189,8 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 		return false;
 	if (unlikely(l->fs != fs)) {
 		l->fs_sent_as = fs_sent_as(&op->file);
-		l->fs = fs;
+		/* a directory does not tell the functions of its type: the next file may */
+		l->fs = (op->file.mode & S_IFMT) == S_IFDIR ? 0 : fs;
 	}
 	if (unlikely(l->named.ino != op->file.ino || l->named.key != key) && op->file.ino &&
 	    file_send(&op->file, key)) {

@@ -310,6 +310,10 @@ static void test_ring_record(void **state)
 	assert_int_equal(s->fs, SENT_FS_UNKNOWN);
 	assert_int_equal(s->file.ino, 0);
 	assert_int_equal(messages_of(&sent_files), 0);
+	ext4.inode.i_ino = 0; /* which nothing can be found by */
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 0);
+	ext4.inode.i_ino = 23;
 	read_some(2, 10, 0, 1);
 	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
 	assert_true(s->fs >= SENT_FS_FIRST);
@@ -349,15 +353,19 @@ static void test_waited_for_nothing(void **state)
 	ring = bpf_map_lookup_elem(&rings, &(u32){1});
 	for (u32 op = REQ_OP_READ; op <= REQ_OP_WRITE; op++) {
 		sys_enter(NR_READ, 2, 0, 4096, 0);
+		vfs_in(OP_READ, &ext4);
+		fs_in(OP_READ, &ext4);
 		bio_init(&bio, &disk, op, 1234, 4096);
 		EVENT(on_bio_queue, &bio);
 		tick(3);
+		fs_out(OP_READ, 1);
+		vfs_out(OP_READ, 1);
 		sys_exit(1);
 		w = last_of(ring);
 		assert_int_equal(w->op.what, SENT_OP_WAITED);
 		assert_int_equal(w->op.requests, 1);
 		assert_int_equal(w->device_bytes, op == REQ_OP_READ ? 4096 : 0);
-		assert_int_equal(w->op.on_cpu[ST_SYSCALL], 3);
+		assert_int_equal(w->op.on_cpu[ST_FS], 3);
 		for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
 			assert_int_equal(w->waits[i], 0);
 	}
@@ -667,22 +675,31 @@ static void test_names_of_many(void **state)
 	assert_true(file_send(&f, 1));
 }
 
-/* A run that counts nothing learns the functions of file systems, too. */
+/* A run that counts nothing learns the functions of file systems, too, by lanes or rings: also of
+ * one of which a directory was seen first, whose functions are no files'. */
 static void test_functions_of_sent(void **state)
 {
 	struct kfile directory;
 
-	(void)state;
-	conf.uncounted = 1;
-	file_init(&directory, "ext4", EXT4_DEV, 2, S_IFDIR);
-	directory.sb.s_type = &ext4.type;
-	alice.fd[4] = &directory.f;
-	conf.lane_mask = 0;
-	sys_enter(NR_FSYNC, 4, 0, 0, 0);
-	sys_exit(0);
-	assert_int_equal(live.fs_types[fs_slot((u64)&ext4.type)].read_iter, 0);
-	read_some(2, 10, 0, 1);
-	assert_int_equal(live.fs_types[fs_slot((u64)&ext4.type)].read_iter, 0x10000);
+	for (int lanes_on = 0; lanes_on < 2; lanes_on++) {
+		start(state);
+		conf.uncounted = 1;
+		conf.lane_mask = lanes_on ? LANE - 1 : 0;
+		file_init(&directory, "ext4", EXT4_DEV, 2, S_IFDIR);
+		directory.sb.s_type = &ext4.type;
+		alice.fd[4] = &directory.f;
+		sys_enter(NR_FSYNC, 4, 0, 0, 0);
+		sys_exit(0);
+		read_some(6, 10, 0, 1); /* a block device is of no type */
+		if (lanes_on)
+			assert_int_equal(lane_record(1, 1)->fs, SENT_FS_BDEV);
+		sys_enter(NR_FSYNC, 4, 0, 0, 0);
+		sys_exit(0);
+		assert_int_equal(live.fs_types[fs_slot((u64)&ext4.type)].read_iter, 0);
+		read_some(2, 10, 0, 1);
+		assert_int_equal(live.fs_types[fs_slot((u64)&ext4.type)].read_iter, 0x10000);
+		assert_int_equal(lanes[1].written, lanes_on ? 4 : 0);
+	}
 }
 
 /* A call that only changes a descriptor is sent, and counted nowhere. */
