@@ -616,6 +616,7 @@ static void test_writeback_by_process(void **state)
 	dirty(&writer, &file, &pages[0]);
 	request_by(&other, REQ_OP_WRITE);
 	assert_int_equal(n_for(RQ_WRITE, task_of(&other), BEHALF_NONE), 1);
+	assert_string_equal(name_of(task_of(&other)), "other");
 }
 
 /* The name is the one that the thread had when it made the first page dirty. */
@@ -1159,8 +1160,8 @@ static void test_helper_before(void **state)
 	submit(&io, &writer, REQ_OP_READ);
 	go_through(&io);
 	assert_int_equal(map_count(&helper_rows_even), 1);
-	assert_int_equal(
-		helper_row_of(helper_key_of(&journal, NULL, RQ_READ, BEHALF_NONE))->count, 1);
+	assert_int_equal(helper_row_of(helper_key_of(&journal, NULL, RQ_READ, BEHALF_NONE))->count,
+			 1);
 	assert_int_equal(n_all(), 2);
 }
 

@@ -192,10 +192,14 @@ static void test_no_room_for_type(void **state)
 {
 	(void)state;
 	types_taken(0, FS_SLOTS);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		read_file(&ext4, 60);
-	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+		sys_enter(NR_FSYNC, 2, 0, 0, 0);
+		sys_exit(0);
+	}
+	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
 	assert_int_equal(ops_counted(OP_READ, NULL).count, 3);
+	assert_int_equal(ops_counted(OP_FSYNC, NULL).count, 3);
 }
 
 static void array_resize(struct kmap *m, u32 max)
