@@ -79,7 +79,7 @@ static __always_inline struct client *current_client(void)
 	return current_flags() & PF_KTHREAD ? kthread_client() : NULL;
 }
 
-/* Those that were read. CPUs beyond share them, and read theirs each time. */
+/* Those that were read. CPUs beyond read theirs each time. */
 static u64 cpu_offsets[MARK_SLOTS];
 
 /* interrupt_level() where programs may not refer to it, but know its address. */
@@ -90,7 +90,8 @@ static __always_inline u32 interrupt_level_read(void)
 
 	if (!at || cpu >= MARK_SLOTS) {
 		bpf_probe_read_kernel(&at, sizeof(at), (void *)(CONF(cpu_offsets) + cpu * 8));
-		cpu_offsets[cpu % MARK_SLOTS] = at;
+		if (cpu < MARK_SLOTS)
+			cpu_offsets[cpu % MARK_SLOTS] = at;
 	}
 	bpf_probe_read_kernel(&count, sizeof(count), (void *)(at + CONF(preempt_count)));
 	return count & (HARD_INTERRUPT | SOFT_INTERRUPT);

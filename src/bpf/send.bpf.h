@@ -189,7 +189,8 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 		return false;
 	if (unlikely(l->fs != fs)) {
 		l->fs_sent_as = fs_sent_as(&op->file);
-		l->fs = fs;
+		/* a directory does not tell the functions of its type: the next file may */
+		l->fs = (op->file.mode & S_IFMT) == S_IFDIR ? 0 : fs;
 	}
 	if (unlikely(l->named.ino != op->file.ino || l->named.key != key) && op->file.ino &&
 	    file_send(&op->file, key)) {
@@ -250,7 +251,6 @@ static __always_inline void request_send(const struct io_state *io, const struct
 		count_lost(LOST_REQUESTS);
 		return;
 	}
-	__builtin_memset(s, 0, sizeof(*s));
 	s->what = SENT_REQUEST;
 	s->op = io->op;
 	s->flags = (io->failed ? SENT_FAILED : 0) | (io->outside ? SENT_OUTSIDE : 0);

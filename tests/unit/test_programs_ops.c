@@ -866,6 +866,43 @@ static void test_filter_file(void **state)
 	assert_int_equal(counted(OP_READ), 2);
 }
 
+/* So many directories above a file are looked at. */
+static void test_filter_levels(void **state)
+{
+	struct kfile deep[DIR_LEVELS + 1];
+
+	(void)state;
+	for (int i = 0; i <= DIR_LEVELS; i++) { /* the file, and what it is in */
+		file_init(&deep[i], "ext4", EXT4_DEV, 1009 + i, i ? S_IFDIR : S_IFREG);
+		if (i)
+			deep[i - 1].dentry.d_parent = &deep[i].dentry;
+	}
+	conf.file_filter = conf.n_files = conf.file_details = conf.has_dirs = 1;
+	lists.files[0] = (struct filter_file){1009 + DIR_LEVELS - 1, EXT4_DEV, true};
+	alice.fd[2] = &deep[0].f;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 1);
+	lists.files[0].ino = 1009 + DIR_LEVELS;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 1);
+	alice.fd[2] = &deep[1].f;
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(counted(OP_READ), 2);
+}
+
+/* Behind the table of descriptors there is something else. */
+static void test_descriptors(void **state)
+{
+	(void)state;
+	alice.fd[7] = &ext4.f;
+	alice.stack[0] = (u64)&ext4.f;
+	assert_ptr_equal(&alice.fd[8], &alice.stack[0]);
+	for (int cast = 0; cast < 2; cast++) {
+		assert_ptr_equal(current_file(7, cast), &ext4.f);
+		assert_null(current_file(8, cast));
+	}
+}
+
 static void test_filter_disk(void **state)
 {
 	(void)state;
@@ -1448,6 +1485,8 @@ int main(void)
 		TEST(test_tracked_io_threads),
 		TEST(test_the_tool_is_not_traced),
 		TEST(test_filter_file),
+		TEST(test_filter_levels),
+		TEST(test_descriptors),
 		TEST(test_filter_disk),
 		TEST(test_unmatched),
 		TEST(test_unmatched_filtered),

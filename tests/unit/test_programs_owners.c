@@ -81,6 +81,11 @@ static u64 n_for(u32 op, u64 by, u64 by2)
 	return requests_of(disk.dev, op, (u64[2]){by, by2}).count;
 }
 
+static u64 n_all(void)
+{
+	return requests_counted(disk.dev, RQ_READ).count;
+}
+
 static u64 task_of(const struct ktask *t)
 {
 	return (u64)(u32)t->t.tgid << 32 | (u32)t->t.pid;
@@ -131,6 +136,23 @@ static void test_keys(void **state)
 	request_by(&writer, REQ_OP_READ);
 	assert_int_equal(n_for(RQ_READ, task_of(&writer), BEHALF_NONE), 1);
 	assert_string_equal(name_of(task_of(&writer)), "writer");
+}
+
+/* A submitter's name is noted when it submits; with --by task that is kept with the request until
+ * that is done, and other rows have no names. */
+static void test_when_named(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	for (int by = BY_PID; by <= BY_TASK; by++) {
+		start(by);
+		submit(&io, &writer, REQ_OP_READ);
+		assert_int_equal(map_count(&task_names_even), by == BY_PID || by == BY_TID);
+		go_through(&io);
+		assert_int_equal(map_count(&task_names_even), BY_NAMES_TASKS(by));
+		assert_int_equal(n_all(), 1);
+	}
 }
 
 /* In an interrupt, the tool, and nobody: what they submit has no key. */
@@ -211,6 +233,28 @@ static void test_file(void **state)
 	conf.layer = LAYER_BLK;
 	request_by(&writer, REQ_OP_WRITE);
 	assert_int_equal(n_for_file(&file, 31), 5);
+}
+
+/* What a thread did last is not what it does next, before its file is known. */
+static void test_file_of_last_operation(void **state)
+{
+	(void)state;
+	start(BY_FILE);
+	conf.file_details = 1;
+	writer.fd[2] = &other_file.f;
+	cpu_is(0, &writer);
+	sys_enter(NR_WRITE, 2, 0, BYTES, 0);
+	vfs_in(OP_WRITE, &other_file);
+	request_by(&writer, REQ_OP_WRITE);
+	vfs_out(OP_WRITE, BYTES);
+	sys_exit(BYTES);
+	assert_int_equal(n_for_file(&other_file, 0), 1);
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&file, 31), 1);
+	sys_enter(NR_WRITE, 2, 0, BYTES, 0);
+	request_by(&writer, REQ_OP_WRITE);
+	assert_int_equal(n_for_file(&file, 31), 2);
+	assert_int_equal(n_for_file(&other_file, 0), 1);
 }
 
 /* Of a bio that goes on in its second page, the second tells. */
@@ -326,6 +370,38 @@ static void test_throttled(void **state)
 	}
 }
 
+/* All of the key that was noted then, whatever has become of the thread and the page. */
+static void test_throttled_key(void **state)
+{
+	static const char name[COMM_LEN] = "throttled-write";
+	struct done d;
+	struct kio io;
+	u64 comm[2];
+
+	(void)state;
+	for (int by = BY_COMM; by <= BY_FILE; by++) {
+		start(by);
+		strcpy(kworker.queue, "kthrotld");
+		memcpy(writer.t.comm, name, sizeof(name));
+		bio_init(&io.bio, &disk, REQ_OP_WRITE, 8, BYTES);
+		io.bio.bi_io_vec = vecs;
+		cpu_is(1, &writer);
+		EVENT(on_bio_throttled, &io.bio);
+		strcpy(writer.t.comm, "other");
+		pages[0].mapping = &other_file.mapping;
+		submit(&io, &kworker, REQ_OP_WRITE);
+		go_through(&io);
+		memcpy(comm, name, sizeof(comm));
+		assert_int_equal(by == BY_FILE ? n_for_file(&file, 31)
+					       : n_for(RQ_WRITE, comm[0], comm[1]),
+				 1);
+		/* its end is noted for who waits for it */
+		assert_true(done_get(2103, &d));
+		assert_int_equal(d.times.c, machine.now);
+		assert_false(done_get(2311, &d));
+	}
+}
+
 static void filter_pid(u32 pid)
 {
 	conf.process_filter = conf.thread_filter = conf.issuers = conf.n_pids = 1;
@@ -336,11 +412,6 @@ static void filter_cgroup(u64 id)
 {
 	conf.process_filter = conf.issuers = conf.n_cgroups = 1;
 	lists.cgroups[0] = id;
-}
-
-static u64 n_all(void)
-{
-	return requests_counted(disk.dev, RQ_READ).count;
 }
 
 static void throttled_by(struct ktask *t)
@@ -418,6 +489,33 @@ static void test_cgroup_filter(void **state)
 	request_by(&writer, REQ_OP_READ);
 	assert_int_equal(n_all(), 3);
 	assert_int_equal(lost_all(), 0);
+}
+
+/* So many cgroups are looked at, from the bio's own up. */
+static void test_cgroup_levels(void **state)
+{
+	struct kernfs_node nodes[CGROUP_LEVELS + 1];
+	struct cgroup deep[CGROUP_LEVELS + 1];
+
+	(void)state;
+	start(BY_NONE);
+	for (int i = 0; i <= CGROUP_LEVELS; i++) {
+		nodes[i].id = 1009 + i;
+		deep[i] = (struct cgroup){
+			.self = {&deep[i], i ? &deep[i - 1].self : NULL},
+			.kn = &nodes[i],
+		};
+	}
+	machine.bio_cgroup = &deep[CGROUP_LEVELS];
+	filter_cgroup(1009 + 1);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 1);
+	lists.cgroups[0] = 1009;
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 1);
+	machine.bio_cgroup = &deep[CGROUP_LEVELS - 1];
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_all(), 2);
 }
 
 /* What blk-throttle kept back and nobody saw passes if its cgroup is listed; if a cgroup below
@@ -507,10 +605,49 @@ static void test_writeback_filtered(void **state)
 	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
 }
 
+/* A thread of the process that made it dirty writes it for itself. */
+static void test_writeback_by_process(void **state)
+{
+	struct ktask other;
+
+	(void)state;
+	start(BY_TASK);
+	task_init(&other, 2101, 2111, "other", 0);
+	dirty(&writer, &file, &pages[0]);
+	request_by(&other, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&other), BEHALF_NONE), 1);
+	assert_string_equal(name_of(task_of(&other)), "other");
+}
+
+/* The name is the one that the thread had when it made the first page dirty. */
+static void test_writeback_name(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	dirty(&writer, &file, &pages[0]);
+	strcpy(writer.t.comm, "renamed");
+	dirty(&writer, &file, &pages[1]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_string_equal(name_of(task_of(&writer)), "writer");
+	assert_int_equal(map_count(&dirtiers), 1);
+}
+
 static void wake_by(struct ktask *by, struct ktask *p)
 {
 	cpu_is(2, by);
 	wake(p);
+}
+
+static void work_is_queued(struct ktask *by, u64 work)
+{
+	cpu_is(1, by);
+	on_work_queued((u64[3]){0, 0, work});
+}
+
+static void work_starts(u64 work)
+{
+	cpu_is(0, &kworker);
+	on_work_begins((u64[1]){work});
 }
 
 static u64 n_helped(const struct ktask *t)
@@ -561,6 +698,88 @@ static void test_client(void **state)
 	assert_int_equal(map_count(&clients), 3 - 1);
 }
 
+/* A page that a kernel thread makes dirty is its client's, which has passed the filters; without a
+ * client it is its own. */
+static void test_client_dirties(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	dirty(&journal, &file, &pages[0]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&journal), BEHALF_WRITEBACK), 1);
+	wake_by(&writer, &journal);
+	dirty(&journal, &file, &pages[0]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 1);
+	assert_string_equal(name_of(task_of(&writer)), "writer");
+
+	start(BY_TASK);
+	filter_pid(2101);
+	dirty(&journal, &file, &pages[0]);
+	assert_int_equal(map_count(&dirtiers), 0);
+	wake_by(&writer, &journal);
+	dirty(&journal, &file, &pages[0]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 1);
+	on_dirty_folio((u64[2]){(u64)&pages[0], 0}); /* a page that no file has */
+	assert_int_equal(map_count(&dirtiers), 1);
+}
+
+/* What an interrupt on top of the client wakes, or queues, is not for that. */
+static void test_interrupted_client(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	wake_by(&writer, &journal);
+	machine.level = SOFT_INTERRUPT;
+	wake_by(&writer, &journal);
+	machine.level = 0;
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 0);
+	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 1);
+}
+
+/* The ids of a client that has ended may be another's, which is not traced. */
+static void test_client_replaced(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	conf.tracked = conf.process_filter = conf.thread_filter = 1;
+	group_track(2101, true);
+	wake_by(&writer, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 1);
+	group_track(2101, false);
+	wake_by(&writer, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 1);
+}
+
+/* A thread of the same process, or one that has taken over its client's work, is another client. */
+static void test_client_changes(void **state)
+{
+	struct ktask other;
+
+	(void)state;
+	start(BY_TASK);
+	task_init(&other, 2101, 2111, "writer", 0);
+	other.cgroup = writer.cgroup;
+	wake_by(&writer, &journal);
+	wake_by(&other, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&other), 1);
+	/* through another kernel thread it is two steps away, then one again */
+	wake_by(&writer, &kworker);
+	work_is_queued(&writer, 0x7001);
+	work_starts(0x7001);
+	wake_by(&kworker, &journal);
+	cpu_is(0, &journal);
+	assert_int_equal(kthread_client()->steps, 2);
+	wake_by(&writer, &journal);
+	cpu_is(0, &journal);
+	assert_int_equal(kthread_client()->steps, 1);
+}
+
 /* A name that has changed since is the one that is shown. */
 static void test_client_renamed(void **state)
 {
@@ -599,18 +818,6 @@ static void test_for_interrupts(void **state)
 	}
 }
 
-static void work_is_queued(struct ktask *by, u64 work)
-{
-	cpu_is(1, by);
-	on_work_queued((u64[3]){0, 0, work});
-}
-
-static void work_starts(u64 work)
-{
-	cpu_is(0, &kworker);
-	on_work_begins((u64[1]){work});
-}
-
 /* What a worker submits counts for who queued the work, not for who woke it. */
 static void test_work(void **state)
 {
@@ -635,6 +842,25 @@ static void test_work(void **state)
 	work_starts(0x7001);
 	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_for(RQ_READ, task_of(&kworker), BEHALF_NONE), 1);
+}
+
+/* Work that a completion queues, too, is still for whom it was for. */
+static void test_work_kept(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start(BY_TASK);
+	work_is_queued(&writer, 0x7001);
+	submit(&io, &writer, REQ_OP_READ);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	EVENT(on_rq_issue, &io.rq);
+	cpu_is(1, &reader);
+	complete_bytes(&io.rq, 0, BYTES);
+	work_is_queued(&reader, 0x7001);
+	work_starts(0x7001);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 1);
 }
 
 /* A thread that completes requests wakes those that wait for them: they keep their client. */
@@ -699,6 +925,84 @@ static void test_level_hidden(void **state)
 	on_sched_waking_no_level(ctx);
 	cpu_is(0, &journal);
 	assert_null(kthread_client());
+}
+
+/* The same of work. */
+static void test_work_level_hidden(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	cpu_is(1, &writer);
+	on_work_queued_no_level((u64[3]){0, 0, 0x7001}); /* perhaps by an interrupt */
+	work_starts(0x7001);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 0);
+	cpu_is(1, &writer);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	on_work_queued_no_level((u64[3]){0, 0, 0x7003});
+	cpu_is(0, &kworker);
+	machine.level = SOFT_INTERRUPT; /* which the program does not see */
+	on_work_begins_no_level((u64[1]){0x7003});
+	machine.level = 0;
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 1);
+	assert_int_equal(map_count(&works), 0);
+}
+
+/* CPUs beyond those whose variables' place is kept read it each time, and leave that of others. */
+static void test_level_of_many_cpus(void **state)
+{
+	static u64 offsets[MARK_SLOTS + 1];
+	u64 counts[2] = {}, others[2] = {};
+
+	(void)state;
+	start(BY_TASK);
+	conf.waits = 0;
+	conf.cpu_offsets = (u64)offsets;
+	conf.preempt_count = 4;
+	offsets[0] = (u64)counts - 4;
+	offsets[MARK_SLOTS] = (u64)others - 4;
+	cpu_is(MARK_SLOTS, &writer);
+	assert_int_equal(interrupt_level_read(), 0);
+	others[0] = SOFT_INTERRUPT | 0x10000 | 0x10f;
+	assert_int_equal(interrupt_level_read(), SOFT_INTERRUPT | 0x10000);
+	cpu_is(0, &writer);
+	assert_int_equal(interrupt_level_read(), 0);
+	counts[0] = 0x20000;
+	assert_int_equal(interrupt_level_read(), 0x20000);
+	cpu_is(MARK_SLOTS, &writer);
+	others[1] = SOFT_INTERRUPT;
+	offsets[MARK_SLOTS] = (u64)&others[1] - 4;
+	assert_int_equal(interrupt_level_read(), SOFT_INTERRUPT);
+	cpu_is(0, &writer);
+	offsets[0] = 0;
+	assert_int_equal(interrupt_level_read(), 0x20000);
+}
+
+/* Without waits nothing else tells that a completion is over: its time does. */
+static void test_client_kept_for_a_time(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start(BY_TASK);
+	conf.waits = 0;
+	wake_by(&writer, &journal);
+	submit(&io, &journal, REQ_OP_READ);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	EVENT(on_rq_issue, &io.rq);
+	tick(DEVICE);
+	cpu_is(2, &reader);
+	complete_bytes(&io.rq, 0, BYTES);
+	tick(BIO_END_NS);
+	wake_by(&reader, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 2);
+	cpu_is(2, &reader);
+	tick(1);
+	wake_by(&reader, &journal);
+	request_by(&journal, REQ_OP_READ);
+	assert_int_equal(n_helped(&reader), 1);
 }
 
 static struct helper_sums *helper_row_of(struct helper_key key)
@@ -777,6 +1081,36 @@ static void test_helper_requests(void **state)
 	map_of(&helper_rows_even)->refusals = 1;
 	request_by(&journal, REQ_OP_WRITE);
 	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	assert_int_equal(live.helper_rows_made[0], 4);
+	/* user space drains them when there are so many */
+	assert_int_equal(live.drain_wanted, 0);
+	conf.helper_rows_limit = 5;
+	request_by(&journal, REQ_OP_WRITE);
+	assert_int_equal(live.helper_rows_made[0], 5);
+	assert_int_equal(live.drain_wanted, 1);
+}
+
+/* A bio for a device without requests is counted as such. */
+static void test_helper_bio(void **state)
+{
+	struct helper_key key;
+	struct kdisk stacked;
+	struct bio b;
+
+	(void)state;
+	start_helpers();
+	disk_init(&stacked, 253, 0, false);
+	bio_init(&b, &stacked, REQ_OP_READ, 8, BYTES);
+	cpu_is(0, &journal);
+	EVENT(on_bio_queue, &b);
+	tick(DEVICE);
+	bio_ends(&b);
+	key = helper_key_of(&journal, NULL, RQ_READ, BEHALF_NONE);
+	key.dev = stacked.dev;
+	key.bio_based = 1;
+	assert_int_equal(helper_row_of(key)->count, 1);
+	assert_int_equal(helper_row_of(key)->device_ns, DEVICE);
+	assert_int_equal(helper_row_of(key)->bytes, BYTES);
 }
 
 /* With a filter by process a helper's request is in its own row if it was for who passes, and in no
@@ -811,6 +1145,49 @@ static void test_helper_filtered(void **state)
 	iou.t.tgid = 2101;
 	request_by(&iou, REQ_OP_READ);
 	assert_int_equal(s->count, 1);
+}
+
+/* A bio's state may have been a helper's before: its submitter now is none. */
+static void test_helper_before(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start_helpers();
+	strcpy(journal.queue, "no worker's");
+	submit(&io, &journal, REQ_OP_READ);
+	go_through(&io);
+	submit(&io, &writer, REQ_OP_READ);
+	go_through(&io);
+	assert_int_equal(map_count(&helper_rows_even), 1);
+	assert_int_equal(helper_row_of(helper_key_of(&journal, NULL, RQ_READ, BEHALF_NONE))->count,
+			 1);
+	assert_int_equal(n_all(), 2);
+}
+
+/* A page that somebody made dirty who passes the filter is written by a helper, whose row shows it;
+ * what does not pass is in no row, and is not lost. */
+static void test_helper_writes_back(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start_helpers();
+	filter_pid(2101);
+	dirty(&writer, &file, &pages[0]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(
+		helper_row_of(helper_key_of(&kworker, &writer, RQ_WRITE, BEHALF_WRITEBACK))->count,
+		1);
+	assert_int_equal(requests_counted(disk.dev, RQ_WRITE).count, 0);
+	for (int i = 0; i < 2; i++) {
+		submit(&io, &reader, REQ_OP_WRITE);
+		request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+		EVENT(on_rq_issue, &io.rq);
+	}
+	assert_int_equal(map_count(&helper_rows_even), 1);
+	assert_int_equal(requests_counted(disk.dev, RQ_WRITE).count, 0);
+	assert_int_equal(lost_all(), 0);
 }
 
 static void helper_sleeps(struct ktask *h, bool asleep)
@@ -905,6 +1282,125 @@ static void test_helper_waited(void **state)
 	assert_int_equal(s->waited_ns, 19 + 19);
 }
 
+static u64 n_stretches(struct ktask *h, struct ktask *for_whom)
+{
+	return helper_row_of(helper_key_of(h, for_whom, HELPER_TIME,
+					   for_whom ? BEHALF_HELPER : BEHALF_NONE))
+		->count;
+}
+
+/* A thread of io_uring's works for its own process, whatever it does. */
+static void test_io_worker_time(void **state)
+{
+	struct ktask iou;
+
+	(void)state;
+	start_helpers();
+	task_init(&iou, 2101, 2113, "iou-wrk-2101", PF_IO_WORKER);
+	iou.t.group_leader = &writer.t;
+	helper_sleeps(&iou, true);
+	helper_runs(&iou);
+	tick(17);
+	helper_sleeps(&iou, true);
+	assert_int_equal(n_stretches(&iou, &writer), 1);
+}
+
+/* Only with --helpers there are rows of helpers. */
+static void test_no_helper_rows(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	helper_sleeps(&journal, true);
+	wake_by(&writer, &journal);
+	helper_runs(&journal);
+	request_by(&journal, REQ_OP_READ);
+	helper_sleeps(&journal, true);
+	assert_int_equal(n_helped(&writer), 1);
+	assert_int_equal(map_count(&helper_rows_even), 0);
+}
+
+/* An interrupt completes a request of @submitter's, and wakes @h. */
+static void woken_by_completion(struct ktask *submitter, struct ktask *h)
+{
+	struct kio io;
+
+	submit(&io, submitter, REQ_OP_READ);
+	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+	EVENT(on_getrq, &io.bio);
+	EVENT(on_rq_issue, &io.rq);
+	tick(19);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, BYTES);
+	wake(h);
+	completion_is_over();
+	machine.level = 0;
+}
+
+/* A worker that a completion wakes has waited for that request if it was at work; if it was idle,
+ * it gets work, and has not waited. */
+static void test_helper_idle(void **state)
+{
+	struct helper_sums *s;
+
+	(void)state;
+	start_helpers();
+	helper_sleeps(&kworker, true);
+	helper_runs(&kworker);
+	helper_sleeps(&kworker, true); /* idle */
+	woken_by_completion(&writer, &kworker);
+	helper_runs(&kworker);
+	helper_sleeps(&kworker, true);
+	assert_int_equal(map_count(&helper_rows_even), 0);
+	woken_by_completion(&writer, &kworker);
+	work_is_queued(&writer, 0x7001);
+	helper_runs(&kworker);
+	work_starts(0x7001);
+	strcpy(kworker.queue, "q");
+	tick(23);
+	helper_sleeps(&kworker, true); /* in the middle of its work */
+	s = helper_row_of(helper_key_of(&kworker, &writer, HELPER_TIME, BEHALF_HELPER));
+	assert_int_equal(s->count, 1);
+	assert_int_equal(s->cpu_ns, 23);
+	assert_int_equal(s->waited_ns, 0);
+	woken_by_completion(&writer, &kworker);
+	helper_runs(&kworker);
+	helper_sleeps(&kworker, true);
+	assert_int_equal(s->count, 2);
+	assert_int_equal(s->waited_ns, 19);
+}
+
+/* What a worker is at when it leaves the CPU is what it has worked for; only if that is nothing, it
+ * is what it has submitted something for since it came. */
+static void test_helper_work(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start_helpers();
+	work_is_queued(&writer, 0x7001);
+	work_starts(0x7001);
+	helper_sleeps(&kworker, true);
+	helper_runs(&kworker);
+	strcpy(kworker.queue, "loop0");
+	submit(&io, &kworker, REQ_OP_READ);
+	strcpy(kworker.queue, "q");
+	helper_sleeps(&kworker, true);
+	assert_int_equal(n_stretches(&kworker, &writer), 1);
+	helper_runs(&kworker);
+	memset(kworker.queue, 0, sizeof(kworker.queue));
+	helper_sleeps(&kworker, true);
+	assert_int_equal(n_stretches(&kworker, &writer), 1);
+	assert_int_equal(map_count(&helper_rows_even), 2);
+	/* a thread that is no worker has no workqueue, whatever is in its place */
+	strcpy(journal.queue, "no worker's");
+	helper_sleeps(&journal, true);
+	helper_runs(&journal);
+	submit(&io, &journal, REQ_OP_READ);
+	helper_sleeps(&journal, true);
+	assert_int_equal(n_stretches(&journal, NULL), 1);
+}
+
 /* A worker that is idle again does not tell what it worked for, unless it submitted something for
  * it; what it does for nobody, and without a request, is not counted. */
 static void test_helper_worker(void **state)
@@ -942,26 +1438,47 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_when_named),
 		cmocka_unit_test(test_no_key),
 		cmocka_unit_test(test_cgroup),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_file_of_last_operation),
 		cmocka_unit_test(test_file_of_rest),
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_file_identity),
 		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_throttled_key),
 		cmocka_unit_test(test_throttled_filter),
 		cmocka_unit_test(test_cgroup_filter),
+		cmocka_unit_test(test_cgroup_levels),
 		cmocka_unit_test(test_throttled_cgroup),
 		cmocka_unit_test(test_writeback),
 		cmocka_unit_test(test_writeback_filtered),
+		cmocka_unit_test(test_writeback_by_process),
+		cmocka_unit_test(test_writeback_name),
 		cmocka_unit_test(test_client),
+		cmocka_unit_test(test_client_dirties),
+		cmocka_unit_test(test_interrupted_client),
+		cmocka_unit_test(test_client_replaced),
+		cmocka_unit_test(test_client_changes),
 		cmocka_unit_test(test_client_renamed),
 		cmocka_unit_test(test_for_interrupts),
 		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_work_kept),
 		cmocka_unit_test(test_client_kept),
 		cmocka_unit_test(test_level_hidden),
+		cmocka_unit_test(test_work_level_hidden),
+		cmocka_unit_test(test_level_of_many_cpus),
+		cmocka_unit_test(test_client_kept_for_a_time),
 		cmocka_unit_test(test_helper_requests),
 		cmocka_unit_test(test_helper_filtered),
+		cmocka_unit_test(test_helper_bio),
+		cmocka_unit_test(test_helper_before),
+		cmocka_unit_test(test_helper_writes_back),
+		cmocka_unit_test(test_io_worker_time),
+		cmocka_unit_test(test_no_helper_rows),
+		cmocka_unit_test(test_helper_idle),
+		cmocka_unit_test(test_helper_work),
 		cmocka_unit_test(test_helper_time),
 		cmocka_unit_test(test_helper_waited),
 		cmocka_unit_test(test_helper_worker),

@@ -9,7 +9,11 @@ enum { EXT4_DEV = 8 << MINOR_BITS | 1, LANE = 8 };
 
 static struct kfile ext4, xfs, disk_file;
 static struct kdisk disk;
-static struct ktask alice;
+static struct ktask alice, kworker;
+static struct page page;
+static struct bio_vec vec = {&page};
+static struct kernfs_node kn = {503};
+static struct cgroup cgroup = {.kn = &kn};
 
 static int start(void **state)
 {
@@ -35,7 +39,9 @@ static int start(void **state)
 	file_init(&disk_file, "devtmpfs", 5, 41, S_IFBLK);
 	disk_file.inode.i_rdev = 99;
 	disk_init(&disk, 8, 0, true);
+	page.mapping = &ext4.mapping;
 	task_init(&alice, 1100, 1101, "alice", 0);
+	task_init(&kworker, 2311, 2311, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
 	alice.fd[2] = &ext4.f;
 	alice.fd[3] = &xfs.f;
 	alice.fd[6] = &disk_file.f;
@@ -133,7 +139,114 @@ static void test_lane(void **state)
 	sys_exit(-13);
 	assert_int_equal(lane_record(1, 4)->fd, -1);
 	assert_int_equal(ops_counted(OP_OPEN, NULL).count, 2);
+	sys_enter(NR_OPEN, 0, 0, 0, 0);
+	sys_exit(0);
+	assert_int_equal(lane_record(1, 5)->fd, 0);
 	assert_int_equal(lost_all(), 0);
+}
+
+/* The lane knows which file it has named last, and under which number its file system goes. */
+static void test_lane_remembers(void **state)
+{
+	struct kfile sibling;
+
+	(void)state;
+	ext4.inode.i_generation = 5;
+	read_some(2, 10, 0, 1);
+	assert_int_equal(lanes[1].named.ino, 23);
+	assert_int_equal(lanes[1].named.key, 5ULL << 32 | EXT4_DEV);
+	assert_int_equal(lanes[1].fs, (u64)&ext4.type);
+	assert_int_equal(lanes[1].fs_sent_as, lane_record(1, 0)->fs);
+	file_init(&sibling, "ext4", EXT4_DEV, 37, S_IFREG);
+	sibling.inode.i_generation = 5;
+	alice.fd[2] = &sibling.f;
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 2);
+	assert_int_equal(lanes[1].named.ino, 37);
+}
+
+/* Each part of an operation's time on the CPU; the last record of a lane leaves the next alone. */
+static void test_lane_on_cpu(void **state)
+{
+	const struct sent_op *s;
+
+	(void)state;
+	cpu_is(2, &alice);
+	read_some(2, 13, 17, 1);
+	cpu_is(1, &alice);
+	for (int i = 0; i < LANE; i++) {
+		sys_enter(NR_READ, 2, 0, 4096, 0);
+		tick(3);
+		vfs_in(OP_READ, &ext4);
+		tick(5);
+		fs_in(OP_READ, &ext4);
+		tick(7);
+		fs_out(OP_READ, 1);
+		vfs_out(OP_READ, 1);
+		sys_exit(1);
+	}
+	s = lane_record(1, LANE - 1);
+	assert_int_equal(s->on_cpu[ST_SYSCALL], 3);
+	assert_int_equal(s->on_cpu[ST_VFS], 5);
+	assert_int_equal(s->on_cpu[ST_FS], 7);
+	s = lane_record(2, 0);
+	assert_int_equal(s->what, SENT_OP);
+	assert_int_equal(s->kind, OP_READ);
+	assert_int_equal(s->offset, 17);
+	assert_int_equal(s->call, NR_READ);
+}
+
+/* User space is woken each time that so many records of a lane have come. */
+static void test_lane_wakes(void **state)
+{
+	(void)state;
+	for (u32 i = 1; i <= LANE; i++) {
+		read_some(2, 10, i, 1);
+		assert_int_equal(wakeups_forced, i / 4);
+	}
+	assert_int_equal(wakeups_usual, 0);
+	lanes[1].read = LANE;
+	ring_room = 0; /* it has been woken for what the ring is full of */
+	for (u32 i = 1; i <= 4; i++)
+		read_some(2, 10, i, 1);
+	assert_int_equal(wakeups_forced, 2);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A CPU beyond those that have lanes sends all by its ring. */
+static void test_no_lane(void **state)
+{
+	static const u32 cpus[] = {CPUS + 1, MAX_LANES, MAX_LANES + 1};
+	const void *ring;
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		cpu_is(cpus[i], &alice);
+		read_some(2, 10, 17 + i, 1);
+		ring = bpf_map_lookup_elem(&rings, &(u32){cpus[i] % 2});
+		assert_int_equal(((const struct sent_op *)last_of(ring))->offset, 17 + i);
+	}
+	for (u32 i = 0; i < MAX_LANES; i++)
+		assert_int_equal(lanes[i].written, 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* The record that begins first in each stretch of the ring wakes user space; a record lies behind
+ * eight bytes of the ring's own. */
+static void test_ring_wakes(void **state)
+{
+	static const u32 size = 120, at[] = {0, 8, 120, 128, 136, 2048, 4088};
+	static char area[2 * 4096] __attribute__((aligned(4096)));
+
+	(void)state;
+	conf.wake_mask = 4095;
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		wakeups_forced = 0;
+		sent_submit(area + 4096 + at[i], size);
+		messages = messages->next; /* it is not allocated */
+		assert_int_equal(wakeups_forced, at[i] < 128);
+		assert_int_equal(wakeups_usual, 0);
+	}
 }
 
 /* A lane that is full leaves the rest to the ring, which may be full, too. User space is woken each
@@ -182,6 +295,98 @@ static void test_ring(void **state)
 	assert_int_equal(((const struct sent_op *)last_of(even))->offset, 2);
 	assert_int_equal(((const struct sent_op *)last_of(odd))->offset, 3);
 	assert_int_equal(lanes[1].written + lanes[2].written + lanes[3].written, 0);
+}
+
+/* Of the ring, too, all of a record; a file system type that found no room is not known. */
+static void test_ring_record(void **state)
+{
+	const struct sent_op *s;
+
+	(void)state;
+	conf.lane_mask = 0;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sys_exit(0);
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	assert_int_equal(s->fs, SENT_FS_UNKNOWN);
+	assert_int_equal(s->file.ino, 0);
+	assert_int_equal(messages_of(&sent_files), 0);
+	ext4.inode.i_ino = 0; /* which nothing can be found by */
+	read_some(2, 10, 0, 1);
+	assert_int_equal(messages_of(&sent_files), 0);
+	ext4.inode.i_ino = 23;
+	read_some(2, 10, 0, 1);
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	assert_true(s->fs >= SENT_FS_FIRST);
+	assert_int_equal(live.fs_types[s->fs - SENT_FS_FIRST].fs, (u64)&ext4.type);
+	assert_int_equal(messages_of(&sent_files), 1);
+	assert_int_equal(lost_all(), 0);
+	for (u32 i = 0; i < FS_SLOTS; i++)
+		live.fs_types[i].fs = 7001 + i;
+	read_some(2, 10, 0, 1);
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	assert_int_equal(s->fs, SENT_FS_UNKNOWN);
+}
+
+/* What another thread than the one that submitted it completes is the first one's. */
+static void test_of_another(void **state)
+{
+	static const struct sent_who bob = {1201, 1203, 8203, "bob"};
+	const struct sent_op *s;
+	u64 cpu[ST_FS + 1] = {3, 5, 7};
+	struct op op = {.kind = OP_URING, .fd = -1, .file.fs = FS_UNKNOWN};
+
+	(void)state;
+	op_send(&op, CACHE_NONE, cpu, 0, &bob, false);
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	assert_memory_equal(&s->who, &bob, sizeof(bob));
+}
+
+/* One that submitted something, but was never off the CPU, has no waits; one that was, but
+ * submitted nothing, has no requests. */
+static void test_waited_for_nothing(void **state)
+{
+	const struct sent_op_waited *w;
+	struct bio bio;
+	void *ring;
+
+	(void)state;
+	ring = bpf_map_lookup_elem(&rings, &(u32){1});
+	for (u32 op = REQ_OP_READ; op <= REQ_OP_WRITE; op++) {
+		sys_enter(NR_READ, 2, 0, 4096, 0);
+		vfs_in(OP_READ, &ext4);
+		fs_in(OP_READ, &ext4);
+		bio_init(&bio, &disk, op, 1234, 4096);
+		EVENT(on_bio_queue, &bio);
+		tick(3);
+		fs_out(OP_READ, 1);
+		vfs_out(OP_READ, 1);
+		sys_exit(1);
+		w = last_of(ring);
+		assert_int_equal(w->op.what, SENT_OP_WAITED);
+		assert_int_equal(w->op.requests, 1);
+		assert_int_equal(w->device_bytes, op == REQ_OP_READ ? 4096 : 0);
+		assert_int_equal(w->op.on_cpu[ST_FS], 3);
+		for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
+			assert_int_equal(w->waits[i], 0);
+	}
+	sys_enter(NR_READ, 2, 0, 4096, 0);
+	switch_to(&idle[1], true);
+	tick(5);
+	wake(&alice);
+	switch_to(&alice, false);
+	sys_exit(1);
+	w = last_of(ring);
+	assert_int_equal(w->op.what, SENT_OP_WAITED);
+	assert_int_equal(w->op.requests, 0);
+	assert_int_equal(w->device_bytes, 0);
+	for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
+		assert_int_equal(w->waits[i], i == ST_SLEEP - SENT_ON_CPU ? 5 : 0);
+	ring_room = 0;
+	sys_enter(NR_READ, 2, 0, 4096, 0);
+	switch_to(&idle[1], false);
+	switch_to(&alice, false);
+	sys_exit(1);
+	assert_int_equal(live.lost[LOST_OPS], 1);
 }
 
 /* One that waited has its waits, and what it read. */
@@ -274,6 +479,130 @@ static void test_waited(void **state)
 	assert_int_equal(live.lost[LOST_REQUESTS], 1);
 }
 
+/* Current submits a bio for the page, and its request is done: what is sent of that. */
+static const struct sent_request *request_of(struct ktask *t, struct bio *bio)
+{
+	struct blk_mq_ctx mq_ctx;
+	struct request rq;
+
+	cpu_is(1, t);
+	EVENT(on_bio_queue, bio);
+	request_init(&rq, &mq_ctx, &disk, bio);
+	EVENT(on_getrq, bio);
+	EVENT(on_rq_issue, &rq);
+	complete_bytes(&rq, 0, 4096);
+	completion_is_over();
+	return last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+}
+
+/* When a request was submitted is told if it was seen, whether or not it was seen to get its
+ * request; a device without requests has none. */
+static void test_when_submitted(void **state)
+{
+	const struct sent_request *r;
+	struct blk_mq_ctx mq_ctx;
+	struct request rq;
+	struct kdisk stacked;
+	struct bio bio;
+	void *ring;
+
+	(void)state;
+	ring = bpf_map_lookup_elem(&rings, &(u32){1});
+	bio_init(&bio, &disk, REQ_OP_WRITE, 5, 4096);
+	EVENT(on_bio_queue, &bio);
+	tick(3);
+	request_init(&rq, &mq_ctx, &disk, &bio);
+	EVENT(on_rq_issue, &rq);
+	tick(5);
+	complete_bytes(&rq, 0, 4096);
+	r = last_of(ring);
+	assert_int_equal(r->q, machine.now - 5 - 3);
+	assert_int_equal(r->d, machine.now - 5);
+	assert_int_equal(r->bio_based, 0);
+	EVENT(on_getrq, &bio); /* of one whose submission was not seen */
+	tick(3);
+	EVENT(on_rq_issue, &rq);
+	tick(5);
+	complete_bytes(&rq, 0, 4096);
+	r = last_of(ring);
+	assert_int_equal(r->q, 0);
+	assert_int_equal(r->d, machine.now - 5);
+	disk_init(&stacked, 253, 0, false);
+	bio_init(&bio, &stacked, REQ_OP_WRITE, 5, 4096);
+	EVENT(on_bio_queue, &bio);
+	tick(7);
+	bio_ends(&bio);
+	r = last_of(ring);
+	assert_int_equal(r->bio_based, 1);
+	assert_int_equal(r->dev, stacked.dev);
+	assert_int_equal(r->q, machine.now - 7);
+}
+
+static void bio_of_page(struct bio *bio)
+{
+	bio_init(bio, &disk, REQ_OP_WRITE, 5, 4096);
+	bio->bi_io_vec = &vec;
+}
+
+static void assert_whose(const struct sent_request *r, u32 pid, u32 tid, u64 in, const char *comm)
+{
+	assert_int_equal(r->what, SENT_REQUEST);
+	assert_int_equal(r->who.pid, pid);
+	assert_int_equal(r->who.tid, tid);
+	assert_int_equal(r->who.cgroup, in);
+	assert_string_equal(r->who.comm, comm);
+}
+
+/* A request is its submitter's; a kernel thread's, and what an interrupt submits, is in the bio's
+ * cgroup. Its file is that of the page. */
+static void test_whose_requests(void **state)
+{
+	const struct sent_request *r;
+	struct bio bio;
+
+	(void)state;
+	bio_of_page(&bio);
+	r = request_of(&kworker, &bio);
+	assert_whose(r, 2311, 2311, kworker.cgroup, "kworker/1:1");
+	assert_int_equal(r->file.key, EXT4_DEV);
+	assert_int_equal(r->file.ino, 23);
+	machine.bio_cgroup = &cgroup;
+	assert_whose(request_of(&kworker, &bio), 2311, 2311, 503, "kworker/1:1");
+	assert_whose(request_of(&alice, &bio), 1100, 1101, 8100, "alice");
+	machine.level = SOFT_INTERRUPT;
+	ext4.inode.i_generation = 31;
+	r = request_of(&alice, &bio);
+	assert_whose(r, 0, 0, 503, "");
+	assert_int_equal(r->file.key, 31ULL << 32 | EXT4_DEV);
+	page.mapping = NULL;
+	r = request_of(&alice, &bio);
+	assert_int_equal(r->file.key, 0);
+	assert_int_equal(r->file.ino, 0);
+}
+
+/* What blk-throttle kept back is of who submitted it, for the file that it was then. */
+static void test_whose_throttled(void **state)
+{
+	const struct sent_request *r;
+	struct bio bio;
+
+	(void)state;
+	strcpy(kworker.queue, "kthrotld");
+	machine.bio_cgroup = &cgroup;
+	bio_of_page(&bio);
+	EVENT(on_bio_throttled, &bio);
+	page.mapping = &xfs.mapping;
+	r = request_of(&kworker, &bio);
+	assert_whose(r, 1100, 1101, 8100, "alice");
+	assert_int_equal(r->file.key, EXT4_DEV);
+	assert_int_equal(r->file.ino, 23);
+	/* of one that was not seen then, its file and cgroup are known */
+	r = request_of(&kworker, &bio);
+	assert_whose(r, 0, 0, 503, "");
+	assert_int_equal(r->file.key, 77);
+	assert_int_equal(r->file.ino, 29);
+}
+
 static const struct sent_file *last_name(void)
 {
 	return last_of(&sent_files);
@@ -319,6 +648,58 @@ static void test_names_once(void **state)
 	read_some(2, 10, 0, 1);
 	read_some(2, 10, 0, 1);
 	assert_int_equal(messages_of(&sent_files), 6);
+}
+
+/* However many files there are, each of them is named: whatever else two have in common. */
+static void test_names_of_many(void **state)
+{
+	struct file_info f = {.file = (u64)&ext4.f};
+
+	(void)state;
+	for (u32 i = 1; i <= FILES_SENT + 1; i++) {
+		ext4.inode.i_ino = f.ino = 7 + i;
+		assert_true(file_send(&f, EXT4_DEV));
+		assert_true(file_send(&f, EXT4_DEV));
+		assert_int_equal(messages_of(&sent_files), 1);
+		messages_free();
+	}
+	for (u64 i = 1; i <= FILES_SENT + 1; i++) {
+		assert_true(file_send(&f, i << 32 | EXT4_DEV));
+		assert_true(file_send(&f, i << 32 | EXT4_DEV));
+		assert_int_equal(messages_of(&sent_files), 1);
+		messages_free();
+	}
+	ring_room = 0;
+	assert_false(file_send(&f, 1));
+	ring_room = 1;
+	assert_true(file_send(&f, 1));
+}
+
+/* A run that counts nothing learns the functions of file systems, too, by lanes or rings: also of
+ * one of which a directory was seen first, whose functions are no files'. */
+static void test_functions_of_sent(void **state)
+{
+	struct kfile directory;
+
+	for (int lanes_on = 0; lanes_on < 2; lanes_on++) {
+		start(state);
+		conf.uncounted = 1;
+		conf.lane_mask = lanes_on ? LANE - 1 : 0;
+		file_init(&directory, "ext4", EXT4_DEV, 2, S_IFDIR);
+		directory.sb.s_type = &ext4.type;
+		alice.fd[4] = &directory.f;
+		sys_enter(NR_FSYNC, 4, 0, 0, 0);
+		sys_exit(0);
+		read_some(6, 10, 0, 1); /* a block device is of no type */
+		if (lanes_on)
+			assert_int_equal(lane_record(1, 1)->fs, SENT_FS_BDEV);
+		sys_enter(NR_FSYNC, 4, 0, 0, 0);
+		sys_exit(0);
+		assert_int_equal(live.fs_types[fs_slot((u64)&ext4.type)].read_iter, 0);
+		read_some(2, 10, 0, 1);
+		assert_int_equal(live.fs_types[fs_slot((u64)&ext4.type)].read_iter, 0x10000);
+		assert_int_equal(lanes[1].written, lanes_on ? 4 : 0);
+	}
 }
 
 /* A call that only changes a descriptor is sent, and counted nowhere. */
@@ -417,7 +798,8 @@ static void test_paths(void **state)
 	(void)state;
 	n = named();
 	assert_int_equal(n.len, 9);
-	assert_true(n.complete && !n.deleted && !n.unmounted && !n.unread);
+	assert_int_equal(n.complete, 1);
+	assert_true(!n.deleted && !n.unmounted && !n.unread);
 	ext4.dentry.d_hash.pprev = NULL;
 	assert_true(named().deleted);
 	ext4.dentry.d_hash.pprev = (void *)1;
@@ -439,11 +821,17 @@ static void test_paths(void **state)
 	ext4.mount.mnt_ns = NULL;
 	n = named();
 	assert_int_equal(n.len, 10);
-	assert_true(n.complete && n.unmounted);
+	assert_int_equal(n.complete, 1);
+	assert_int_equal(n.unmounted, 1);
 	ext4.mount.mnt_ns = (void *)-22;
 	assert_true(named().unmounted);
+	ext4.mount.mnt_ns = (void *)-4095; /* the last that is an error */
+	assert_true(named().unmounted);
+	ext4.mount.mnt_ns = (void *)-4096;
+	assert_false(named().unmounted);
 	ext4.mount.mnt_ns = (void *)0x5000; /* the root of a namespace */
-	assert_true(named().complete && !named().unmounted);
+	assert_int_equal(named().complete, 1);
+	assert_false(named().unmounted);
 	/* more names than fit */
 	memset(is_long, 'x', sizeof(is_long) - 1);
 	chroot.d_name.name = ext4.dentry.d_name.name = (const u8 *)is_long;
@@ -466,6 +854,48 @@ static void test_paths(void **state)
 	n = named();
 	assert_true(n.unread);
 	assert_int_equal(n.len + n.complete + n.deleted, 0);
+}
+
+/* From mount to mount: a file system that is mounted in another that is mounted. */
+static void test_path_of_mounts(void **state)
+{
+	struct dentry middle_root = {.d_parent = &middle_root}, sub;
+	struct mount middle;
+	struct file_name n;
+
+	(void)state;
+	sub = (struct dentry){.d_parent = &middle_root, .d_name.name = (const u8 *)"sub"};
+	middle = (struct mount){&root_mount, &mnt_dentry, {&middle_root}, (void *)0x5000};
+	ext4.mount.mnt_parent = &middle;
+	ext4.mount.mnt_mountpoint = &sub;
+	n = named();
+	assert_int_equal(n.len, 13);
+	assert_memory_equal(n.names, "file\0sub\0mnt", 13);
+	assert_int_equal(n.complete, 1);
+	assert_int_equal(n.unmounted, 0);
+}
+
+/* A name is read if it begins in the first half of what there is room for. */
+static void test_path_that_just_fits(void **state)
+{
+	char is_long[NAME_BYTES];
+	struct file_name n;
+
+	(void)state;
+	memset(is_long, 'x', sizeof(is_long));
+	ext4.dentry.d_name.name = (const u8 *)is_long;
+	is_long[NAME_BYTES - 2] = 0;
+	n = named();
+	assert_int_equal(n.len, NAME_BYTES - 1 + 4);
+	assert_string_equal(n.names + NAME_BYTES - 1, "mnt");
+	assert_int_equal(n.complete, 1);
+	is_long[NAME_BYTES - 2] = 'x';
+	is_long[NAME_BYTES - 1] = 0;
+	n = named();
+	assert_int_equal(n.len, NAME_BYTES);
+	assert_string_equal(n.names, is_long);
+	assert_int_equal(n.complete, 0);
+	assert_int_equal(n.unread, 0);
 }
 
 /* The root directory itself has no name, but is known. */
@@ -523,11 +953,31 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
 	const struct CMUnitTest tests[] = {
-		TEST(test_lane),          TEST(test_lane_is_full),
-		TEST(test_ring),          TEST(test_waited),
-		TEST(test_names_once),    TEST(test_handles),
-		TEST(test_uncounted),     TEST(test_offsets),
-		TEST(test_paths),         TEST(test_path_of_the_root),
+		TEST(test_lane),
+		TEST(test_lane_remembers),
+		TEST(test_lane_on_cpu),
+		TEST(test_lane_wakes),
+		TEST(test_no_lane),
+		TEST(test_lane_is_full),
+		TEST(test_ring),
+		TEST(test_ring_wakes),
+		TEST(test_ring_record),
+		TEST(test_of_another),
+		TEST(test_waited_for_nothing),
+		TEST(test_waited),
+		TEST(test_when_submitted),
+		TEST(test_whose_requests),
+		TEST(test_whose_throttled),
+		TEST(test_names_once),
+		TEST(test_names_of_many),
+		TEST(test_functions_of_sent),
+		TEST(test_handles),
+		TEST(test_uncounted),
+		TEST(test_offsets),
+		TEST(test_paths),
+		TEST(test_path_of_mounts),
+		TEST(test_path_that_just_fits),
+		TEST(test_path_of_the_root),
 		TEST(test_names_of_rows),
 	};
 

@@ -434,7 +434,8 @@ static long bpf_find_vma(struct task_struct *task, u64 address,
 	return 0;
 }
 
-/* Records that were sent, the last ones first; at most so many fit. */
+/* Records that were sent, the last ones first; at most so many fit. How often user space was woken
+ * for them: whatever it does just then, and only if it waits for them. */
 struct message {
 	struct message *next;
 	const void *ring;
@@ -442,18 +443,25 @@ struct message {
 	char data[] __attribute__((aligned(8)));
 };
 static struct message *messages;
-static u32 ring_room = ~0U;
+static u32 ring_room = ~0U, wakeups_forced, wakeups_usual;
+
+static void ringbuf_wake(u64 flags)
+{
+	wakeups_forced += !!(flags & BPF_RB_FORCE_WAKEUP);
+	wakeups_usual += !flags;
+}
 
 static void *bpf_ringbuf_reserve(void *map, u64 size, u64 flags)
 {
 	struct message *s;
 
-	if (!ring_room)
+	if (!ring_room || flags)
 		return NULL;
 	ring_room--;
 	s = calloc(1, sizeof(*s) + size);
 	s->ring = map;
 	s->size = size;
+	memset(s->data, 0xa5, size); /* what was there before */
 	return s->data;
 }
 
@@ -463,16 +471,18 @@ static void bpf_ringbuf_submit(void *data, u64 flags)
 
 	s->next = messages;
 	messages = s;
+	ringbuf_wake(flags);
 }
 
 static void bpf_ringbuf_discard(void *data, u64 flags)
 {
+	ringbuf_wake(flags);
 	free((char *)data - __builtin_offsetof(struct message, data));
 }
 
 static long bpf_ringbuf_output(void *map, void *data, u64 size, u64 flags)
 {
-	void *to = bpf_ringbuf_reserve(map, size, flags);
+	void *to = bpf_ringbuf_reserve(map, size, 0);
 
 	if (!to)
 		return -11;

@@ -80,6 +80,7 @@ static void machine_start(void)
 	maps_free();
 	messages_free();
 	ring_room = ~0U;
+	wakeups_forced = wakeups_usual = 0;
 	calls_set();
 	conf = (struct bpf_conf){
 		.tool_tgid = TOOL,
