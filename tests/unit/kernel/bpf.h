@@ -399,10 +399,12 @@ static long bpf_find_vma(struct task_struct *task, u64 address,
 	return 0;
 }
 
-/* Records that were sent, the last ones first; at most so many fit. */
+/* Records that were sent, the last ones first; at most so many fit. What a program does not write
+ * is whatever was there before. */
 struct message {
 	struct message *next;
 	const void *ring;
+	u64 flags; /* with which it was submitted: 0: user space is woken if it waits */
 	u32 size;
 	char data[] __attribute__((aligned(8)));
 };
@@ -413,10 +415,11 @@ static void *bpf_ringbuf_reserve(void *map, u64 size, u64 flags)
 {
 	struct message *s;
 
-	if (!ring_room)
+	if (!ring_room || flags)
 		return NULL;
 	ring_room--;
-	s = calloc(1, sizeof(*s) + size);
+	s = malloc(sizeof(*s) + size);
+	memset(s, 0xa5, sizeof(*s) + size);
 	s->ring = map;
 	s->size = size;
 	return s->data;
@@ -426,6 +429,7 @@ static void bpf_ringbuf_submit(void *data, u64 flags)
 {
 	struct message *s = (void *)((char *)data - __builtin_offsetof(struct message, data));
 
+	s->flags = flags;
 	s->next = messages;
 	messages = s;
 }
@@ -437,7 +441,7 @@ static void bpf_ringbuf_discard(void *data, u64 flags)
 
 static long bpf_ringbuf_output(void *map, void *data, u64 size, u64 flags)
 {
-	void *to = bpf_ringbuf_reserve(map, size, flags);
+	void *to = bpf_ringbuf_reserve(map, size, 0);
 
 	if (!to)
 		return -11;
