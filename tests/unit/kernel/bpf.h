@@ -434,11 +434,13 @@ static long bpf_find_vma(struct task_struct *task, u64 address,
 	return 0;
 }
 
-/* Records that were sent, the last ones first; at most so many fit. How often user space was woken
- * for them: whatever it does just then, and only if it waits for them. */
+/* Records that were sent, the last ones first; at most so many fit. What a program does not write is
+ * whatever was there before. How often user space was woken for them: whatever it does just then, and
+ * only if it waits for them. */
 struct message {
 	struct message *next;
 	const void *ring;
+	u64 flags; /* with which it was submitted: 0: user space is woken if it waits */
 	u32 size;
 	char data[] __attribute__((aligned(8)));
 };
@@ -458,10 +460,10 @@ static void *bpf_ringbuf_reserve(void *map, u64 size, u64 flags)
 	if (!ring_room || flags)
 		return NULL;
 	ring_room--;
-	s = calloc(1, sizeof(*s) + size);
+	s = malloc(sizeof(*s) + size);
+	memset(s, 0xa5, sizeof(*s) + size);
 	s->ring = map;
 	s->size = size;
-	memset(s->data, 0xa5, size); /* what was there before */
 	return s->data;
 }
 
@@ -469,6 +471,7 @@ static void bpf_ringbuf_submit(void *data, u64 flags)
 {
 	struct message *s = (void *)((char *)data - __builtin_offsetof(struct message, data));
 
+	s->flags = flags;
 	s->next = messages;
 	messages = s;
 	ringbuf_wake(flags);
