@@ -114,6 +114,8 @@ static void funcs_start(struct func_conf c)
 	memset(&interrupt, 0, sizeof(interrupt));
 	maps_free();
 	funcs_conf(c);
+	conf.pidns_dev = c.pidns_dev; /* the namespace that the machine knows */
+	conf.pidns_ino = c.pidns_ino;
 	MAP(func_owners, 1 << FUNC_THREADS_LOG2);
 	MAP(func_others, 2048);
 	MAP(func_rows, 64);
