@@ -267,6 +267,7 @@ static __always_inline void bio_split_off(struct bio *split)
 	if (!io)
 		return;
 	first = *io;
+	first.async = io_async(io);
 	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
 	if (io->bio_based) {

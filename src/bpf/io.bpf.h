@@ -128,6 +128,20 @@ static __always_inline void io_parts(struct io_state *io)
 		count_lost(LOST_MAP_FULL);
 }
 
+/* The slot of the request of io_uring or libaio that the bio @io is for, wherever that is told; 0:
+ * it is for none. What a bio with the same address has left, whose end was not seen, has another
+ * time. */
+static __always_inline u32 io_async(const struct io_state *io)
+{
+	u64 bio = io->key;
+	struct async_ref *ref;
+
+	if (!CONF(async) || io->async || !live.async_bios)
+		return io->async;
+	ref = bpf_map_lookup_elem(&async_bios, &bio);
+	return ref && ref->q == io->q ? ref->at : 0;
+}
+
 /* Moves the state @io into the hash, under @key. */
 static __always_inline void io_move(struct io_state *io, u64 key)
 {

@@ -1047,6 +1047,42 @@ static void test_part_and_merged(void **state)
 	is_over();
 }
 
+/* A bio that found its slot taken is split: only the map tells which request its part is for, too.
+ * What is left in that of a bio that was there before, and whose end was not seen, is not taken. */
+static void test_part_of_a_hashed_bio(void **state)
+{
+	u32 at;
+
+	(void)state;
+	start();
+	conf.io_slots_per_cpu = 1;
+	submits(2, REQ_OP_READ);
+	at = executes_aio();
+	submits(0, REQ_OP_READ);
+	assert_int_equal(live.async_bios, 1);
+	is_split(0, 1);
+	assert_int_equal(live.async_bios, 2);
+	tick(3);
+	for (int i = 1; i >= 0; i--) {
+		request_init(&io[i].rq, &io[i].mq_ctx, &disk, &io[i].bio);
+		EVENT(on_getrq, &io[i].bio);
+		issue(i);
+		tick(5);
+		completes(i);
+		assert_int_equal(async_at(at)->last.times.c, machine.now);
+	}
+	assert_int_equal(live.async_bios, 0);
+
+	submits(0, REQ_OP_READ);
+	assert_int_equal(live.async_bios, 1);
+	tick(3);
+	cpu_is(0, &second);
+	submits(0, REQ_OP_READ);
+	is_split(0, 1);
+	assert_int_equal(live.async_bios, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
 /* A part that finds no room is told. */
 static void test_no_room_for_splits(void **state)
 {
@@ -1487,6 +1523,7 @@ int main(void)
 		TEST(test_throttled_without_waits),
 		TEST(test_part_passed_on_for_another),
 		TEST(test_part_and_merged),
+		TEST(test_part_of_a_hashed_bio),
 		TEST(test_no_room_for_splits),
 		TEST(test_mark_of_a_bio),
 		TEST(test_mark_of_a_bio_on_a_request),

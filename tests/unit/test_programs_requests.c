@@ -313,8 +313,6 @@ static void is_split(struct b *b)
 	part->bio.bi_private = &b->bio;
 	part->has_state = !b->stacked;
 	fire(on_split, (u64)&part->bio, 0, 0);
-	if (io_hashed((u64)&b->bio)) /* what its part is for is not known */
-		part->slot = 0;
 	b->left = b->bio.bi_iter.bi_size -= bytes;
 	b->bio.bi_iter.bi_sector += bytes / 512;
 	if (b->stacked) /* nothing is known of the part */
