@@ -128,8 +128,9 @@ static __always_inline void io_parts(struct io_state *io)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The slot of the request of io_uring or libaio that the bio @io is for, wherever that is told; 0: of
- * none. What a bio with the same address has left, whose end was not seen, has another time. */
+/* The slot of the request of io_uring or libaio that the bio @io is for, wherever that is told; 0:
+ * it is for none. What a bio with the same address has left, whose end was not seen, has another
+ * time. */
 static __always_inline u32 io_async(const struct io_state *io)
 {
 	u64 bio = io->key;

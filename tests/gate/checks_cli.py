@@ -10,7 +10,7 @@ import tool
 from harness import Gate, Skip, suite
 from tool import ROOT
 
-FILES = ("exact", "signals")
+FILES = ("exact",)
 LINE = re.compile(r"(not ok|ok) \d+ (.*?)(?: # skip (.*))?$", re.MULTILINE)
 
 
@@ -29,5 +29,5 @@ def command_line(gate: Gate) -> None:
         else:
             gate.check(short, status == "ok")
     planned = re.match(r"1\.\.(\d+)", run.stdout)
-    gate.check("planned", planned and int(planned[1]) == len(found) > 15, ran=len(found), exit=run.returncode,
+    gate.check("planned", planned and int(planned[1]) == len(found) > 5, ran=len(found), exit=run.returncode,
                **({"said": run.stdout[-300:]} if run.returncode else {}))
