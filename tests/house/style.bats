@@ -109,7 +109,7 @@ long_lines() { # COLUMNS TAB FILE
 	done
 }
 
-# Of Linux 6.1, as far as it has a budget; what is reached may be 2 % better or worse today.
+# Of Linux 6.1, as far as it has a budget; what is reached may be 5 % better or worse since.
 @test "the README's costs are what is reached" {
 	python3 - <<-'END'
 		import json, re
@@ -124,7 +124,7 @@ long_lines() { # COLUMNS TAB FILE
 		         for what, figure in zip(head[1:], row[1:])}
 		both = shown.keys() & reached.keys()
 		wrong = [(*key, shown[key], reached[key]) for key in both
-		         if abs(shown[key] - reached[key]) > max(20, reached[key] / 50)]
+		         if abs(shown[key] - reached[key]) > max(20, reached[key] / 20)]
 		assert len(both) >= 10 and not wrong, (len(both), wrong)
 	END
 }
@@ -137,7 +137,7 @@ long_lines() { # COLUMNS TAB FILE
 		compgen -G "$name" >/dev/null || { echo "$name"; false; }
 	done <"$BATS_TEST_TMPDIR/names"
 	grep -ohE '`make [a-z]+' README.md CONTRIBUTING.md | cut -d' ' -f2 | sort -u | while read -r target; do
-		grep -qE "^$target:" Makefile || { echo "make $target"; false; }
+		grep -qE "^([a-z]+ )*$target( [a-z]+)*:" Makefile || { echo "make $target"; false; }
 	done
 }
 

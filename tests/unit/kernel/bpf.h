@@ -434,9 +434,9 @@ static long bpf_find_vma(struct task_struct *task, u64 address,
 	return 0;
 }
 
-/* Records that were sent, the last ones first; at most so many fit. What a program does not write is
- * whatever was there before. How often user space was woken for them: whatever it does just then, and
- * only if it waits for them. */
+/* Records that were sent, the last ones first; at most so many fit. What a program does not write
+ * is whatever was there before. How often user space was woken for them: whatever it does just
+ * then, and only if it waits for them. */
 struct message {
 	struct message *next;
 	const void *ring;
