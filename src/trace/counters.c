@@ -62,7 +62,6 @@ void counters_read(struct counters *c, const struct live *live, const struct tra
 		backed_stats(&a->backups, sn, bpf_program__fd(prog));
 	if (a->fs)
 		fsprobes_programs(a->fs, program_stats, sn);
-	sn->has_overhead = sn->bpf_run_cnt;
 	missed = sn->missed + links_missed(&a->links) + fsprobes_missed(a->fs) +
 		 live->returns_missed;
 	sn->missed = missed - c->missed;

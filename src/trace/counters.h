@@ -23,7 +23,7 @@ struct counters {
 /* What was lost until now does not count: probes are attached one by one. */
 void counters_begin(struct counters *c, const struct live *live);
 
-/* Fills in the losses and the overhead of @sn. */
+/* Fills in the losses of @sn, and what programs took, if the kernel measures that. */
 void counters_read(struct counters *c, const struct live *live, const struct trace_bpf *obj,
 		   const struct attached *a, struct snapshot *sn);
 

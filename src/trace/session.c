@@ -300,6 +300,7 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	if (s->conf.follow)
 		sn.threads_ns = threads_time(s, s->drain.drained_ns);
 	counters_read(&s->counters, s->live, s->trace, &s->attached, &sn);
+	sn.has_overhead = s->stats_fd >= 0; /* others may let the kernel measure, too */
 	*ret_sn = sn;
 	return 0;
 }
