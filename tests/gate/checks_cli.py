@@ -36,4 +36,4 @@ def command_line(gate: Gate) -> None:
             gate.check(short, status == "ok")
     planned = re.match(r"1\.\.(\d+)", run.stdout)
     gate.check("planned", planned and int(planned[1]) == len(found) > 5, ran=len(found), exit=run.returncode,
-               **({"said": run.stdout[-300:]} if run.returncode else {}))
+               **({"said": " ".join(run.stdout[-900:].split())} if run.returncode else {}))
