@@ -26,16 +26,6 @@ B := build$(if $(CROSS),/$(BPF_ARCH))
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
-# In make test: what looks at times; what one kernel each is enough for, with every kind of hook or the oldest; the rest.
-TIMED := ^(shared-run|layers|churn[.]killed-in|A(1[.](requests|counts)|[3467])[.])
-COMMANDS := ^(run|top|funcs)
-KINDS := ^(fault|mapped|helpers|why|zoo|bare|devices|A1[.](submitters|containers))(?!.*([.]record|otf2))
-ONCE := ^(cli|aio|bios|uring|names|rows|owner|blktrace|cache|swept|A8[.]rows|churn[.](kill-9|forks)|A1[.](lists|ways|calls|btrfs))
-CORE := ^(?!.*($(TIMED)|$(COMMANDS)|$(KINDS)|$(ONCE)|[.]record|otf2))
-GUESTS ?= '6.1=$(COMMANDS)' '6.1=$(KINDS)' '6.12=[.]record|otf2' $(foreach k,6.12 6.1 5.10,'$k=$(CORE)') \
-	'6.1=^(uring(?!.*(record|otf2))|A1[.]lists)' '6.12=^(cli|aio(?!.*(record|otf2))|bios|cache|swept|churn[.]kill-9)' \
-	'5.10=^((aio|uring)[.]all|names|rows|owner|blktrace|A1[.](ways|calls|btrfs)|A8[.]rows|churn[.]forks)' \
-	'6.1@possible_cpus:256=^(rows|A1[.]counts[.]ext4)' '6.12-arm64=^(A1[.]counts[.]ext4|A6[.]null_blk$$|layers[.]ext4|every-row)'
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin
 Q := $(if $(V),,@)
@@ -76,7 +66,8 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 all: $(O)/iostrata
 
 static:
-	$(Q)$(MAKE) --no-print-directory STATIC=1 all && cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
+	$(Q)$(MAKE) --no-print-directory STATIC=1 all
+	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
 $(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture export))
 
@@ -149,7 +140,7 @@ matrix: all static
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
 guests times: all static
-	$(Q)tests/vm/matrix --again $(if $(filter times,$@),$(foreach k,6.12 6.1 5.10,'$k=$(TIMED)'),$(GUESTS))
+	$(Q)tests/vm/matrix --again --part $@
 
 test:
 	$(Q)tests/setup --test
@@ -173,6 +164,7 @@ fuzz:
 	$(Q)tests/fuzz/run $(B)/fuzz $(FUZZ_SECONDS)
 
 fuzzers: $(FUZZERS) $(O)/records
+
 # The sections about commands come from the tables that -h is printed from.
 man: $(B)/iostrata.1
 
@@ -192,6 +184,7 @@ install: all man
 
 deb:
 	$(Q)debian/build $(B)/deb
+
 clean:
 	rm -rf $(B)
 

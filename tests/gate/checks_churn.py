@@ -77,7 +77,7 @@ def crowd(gate: Gate) -> None:
     os.mkfifo(file)
     gate.stack.callback(file.unlink)
     threads = oracles.actor(gate.stack, "crowd", str(file), "7001", source=oracles.ISSUER)
-    with Trace("-T", "syscall", "--op", "read", "--all-files", "--file", str(file)) as trace:
+    with Trace("--op", "read", "--all-files", "--file", str(file)) as trace:
         reads = threads.go()["reads"]
     ours, lost = trace.total("count", op="read"), trace.lost()
     missed = lost["missed"]  # by the kernel, of whomever; 5.10 does once in some runs

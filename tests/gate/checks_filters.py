@@ -394,7 +394,7 @@ def full_table(gate: Gate) -> None:
     n = 50021
     file = fileio.make_file(str(machine.scratch(gate.kept) / "full"), 1)
     keys = oracles.actor(gate.stack, "keys", file, str(n))
-    with Trace("-T", "syscall", "--by", "comm", "--file", file, "--op", "read") as trace:
+    with Trace("--by", "comm", "--file", file, "--op", "read") as trace:
         trace.proc.send_signal(signal.SIGSTOP)
         try:
             keys.go()

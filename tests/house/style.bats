@@ -118,7 +118,9 @@ long_lines() { # COLUMNS TAB FILE
 		reached = {(b["row"], b["workload"]): b["reached"] for b in json.load(open("tests/bench/budget.json"))
 		           if b.get("kernel") == "6.1" and "workload" in b}
 		rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in open("README.md")]
-		head = next(row for row in rows if "direct read" in row)
+		at = next(i for i, row in enumerate(rows) if "direct read" in row)
+		head = rows[at]
+		assert all(cell.strip("-:") == "" for cell in rows[at + 1]), "no table"
 		shown = {(row[0].removeprefix("iostrata "), of[what]): int(figure.replace(",", ""))
 		         for row in rows if row[:1] and row[0].startswith("iostrata ") and len(row) == len(head)
 		         for what, figure in zip(head[1:], row[1:])}
