@@ -108,9 +108,10 @@ $(O)/iostrata: $(O)/main.o $(O)/libiostrata.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# Many have all of src/bpf in them: not optimized, they are built three to six times faster, and run as fast.
 $(O)/unit/%: tests/unit/%.c $(O)/libiostrata.a Makefile
 	@echo "  UNIT  $@"
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -MMD -MP -MF $@.d $< $(O)/libiostrata.a -lcmocka $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) -O0 $(LDFLAGS) -MMD -MP -MF $@.d $< $(O)/libiostrata.a -lcmocka $(LIBS) -o $@
 
 $(O)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/made.h $(O)/libiostrata.a Makefile
 	@echo "  FUZZ  $@"
@@ -145,8 +146,9 @@ guests times: all static
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
-	$(Q)tests/all times , guests + cli + unit "mutants MUTANTS=--sample" "unit SAN=1" "bench BENCH='--quick 6.1'" house \
-		"cli SAN=1" live
+	$(Q)$(MAKE) --no-print-directory $(JOBS) SAN=1
+	$(Q)tests/all times , guests + live cli "cli SAN=1" + \
+		unit "unit SAN=1" "mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house
 
 run:
 	$(Q)tests/setup --build

@@ -14,7 +14,7 @@ from checks_record import Record, compare, need_otf2, otf2_of, report
 from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
 from harness import Broken, Gate, Skip, suite
 from oracles import QUEUER, Process, program
-from tool import Trace
+from tool import Trace, idle
 
 MS = 1_000_000
 READS = 1009
@@ -33,9 +33,7 @@ class Queuer(Process):
 
 
 def supported() -> bool:
-    with Trace("--op", "aio") as trace:
-        pass
-    return "aio" not in trace.json["missing"]
+    return "aio" not in idle("--op", "aio")["missing"]
 
 
 def need_functions() -> None:

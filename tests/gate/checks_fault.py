@@ -15,16 +15,14 @@ from checks_uring import compare_lost
 from harness import Gate, Skip, suite
 from machine import Disk
 from oracles import MAPPER, Process, program
-from tool import Trace
+from tool import Trace, idle
 
 MS = 1_000_000
 FAULTS, FEW, STEP, THREADS, TURNS = 509, 23, 17 * 4096, 8, 199
 
 
 def need_faults() -> None:
-    with Trace("--op", "fault") as trace:
-        pass
-    if "fault" in trace.json["missing"]:
+    if "fault" in idle("--op", "fault")["missing"]:
         raise Skip("this kernel does not tell which file a page fault is on")
 
 
@@ -179,11 +177,8 @@ def overlay(gate: Gate) -> None:
 
 
 def need_minor_faults(gate: Gate) -> None:
-    with Trace("--op", "fault") as trace:
-        pass
-    if "fault" in trace.json["missing"]:
-        raise Skip("this kernel does not tell which file a page fault is on")
-    if gate.native and trace.json["minor_faults"] is None:
+    need_faults()
+    if gate.native and idle("--op", "fault")["minor_faults"] is None:
         raise Skip("functions cannot be probed here, so faults that found their page are not counted")
 
 

@@ -16,7 +16,7 @@ from checks_storm import async_left
 from harness import Broken, Gate, Skip, suite
 from maps import Maps
 from oracles import RINGER, Process, program
-from tool import Trace
+from tool import Trace, idle
 
 MS = 1_000_000
 READS = 1009
@@ -35,8 +35,8 @@ class Ringer(Process):
             raise Skip("this machine has no such io_uring") from error
 
 
-def need_uring(trace: Trace) -> None:
-    if "uring" in trace.json["missing"]:
+def need_uring() -> None:
+    if "uring" in idle("--op", "uring")["missing"]:
         raise Skip("this kernel's tracepoints do not tell the requests of io_uring apart")
 
 
@@ -55,7 +55,6 @@ def in_progress(gate: Gate, start: Callable[[str], Process]) -> None:
     with Trace("-p", str(process.pid)) as trace:
         process.begin()
         time.sleep(1)
-    need_uring(trace)
     found = [one for one in trace.json["in_progress"] if one["op"] == process.kind]
     whose = {(one["pid"], one["comm"]) for one in found}
     gate.check("in-progress", len(found) == 16 and {pid for pid, _ in whose} == {process.pid} and
@@ -100,16 +99,9 @@ def follow(gate: Gate, mode: str, *args: str) -> tuple[Trace, Ringer]:
     return trace, ringer
 
 
-def supported(gate: Gate) -> None:
-    with Trace("--op", "uring") as trace:
-        pass
-    need_uring(trace)
-    gate.check("calls", not trace.json["ops"] or trace.json["ops"][0]["op"] == "uring")
-
-
 @suite("uring.all")
 def all_kinds(gate: Gate) -> None:
-    supported(gate)
+    need_uring()
     trace, _ = follow(gate, "all")
     spent = trace.strata(op="uring", call="read")
     gate.check("helper", spent["helper"] > 0, **spent)
@@ -118,14 +110,14 @@ def all_kinds(gate: Gate) -> None:
 @suite("uring.overflow")
 def overflow(gate: Gate) -> None:
     """Completions that the ring has no room for."""
-    supported(gate)
+    need_uring()
     follow(gate, "overflow")
 
 
 @suite("uring.owner")
 def owner(gate: Gate) -> None:
     """A thread of the kernel submits, others complete: they are its process's all the same."""
-    supported(gate)
+    need_uring()
     ringer = Ringer(gate, "poll", file_on_ext4(gate))
     with Trace("--by", "pid", "--op", "uring") as trace:
         ringer.go()
@@ -136,7 +128,7 @@ def owner(gate: Gate) -> None:
 @suite("uring.file")
 def of_file(gate: Gate) -> None:
     """Chosen by file, also where a bio shows the file before the completion does."""
-    supported(gate)
+    need_uring()
     file = file_on_ext4(gate)
     other = fileio.make_file(f"{file}.other", 1)
     ringer = Ringer(gate, "direct", file)
@@ -149,7 +141,7 @@ def of_file(gate: Gate) -> None:
 @suite("uring.storm", 120)
 def storm(gate: Gate) -> None:
     """Many rings at once, more than there are CPUs, of all kinds."""
-    supported(gate)
+    need_uring()
     point = os.path.dirname(file_on_ext4(gate))
     ringers = [Ringer(gate, mode, fileio.make_file(f"{point}/{mode}{i}", 1))
                for i in range(3) for mode in ("all", "direct", "poll", "cached")]
@@ -176,7 +168,7 @@ def storm(gate: Gate) -> None:
 @suite("uring.cached")
 def cached(gate: Gate) -> None:
     """Misses and readahead at first, then only hits; no device, no wait."""
-    supported(gate)
+    need_uring()
     # a loop device may have read all of it natively before anybody waits
     file = (fileio.make_file(f"{machine.scratch(gate.kept)}/cold", 1) if gate.native
             else file_on_ext4(gate))
@@ -196,7 +188,7 @@ def cached(gate: Gate) -> None:
 @suite("uring.device")
 def device(gate: Gate) -> None:
     """The device takes 10 ms; that is where the time is, in each way to submit and to complete."""
-    supported(gate)
+    need_uring()
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
                             completion_nsec=10 * MS)
     for mode in ("direct", "poll"):
@@ -213,7 +205,7 @@ def device(gate: Gate) -> None:
 @suite("uring.silent")
 def silenced(gate: Gate) -> None:
     """A thread of the kernel polls; what a request without a completion reads is not the one's before it."""
-    supported(gate)
+    need_uring()
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=10 * MS)
     ringer = Ringer(gate, "silent", disk.path, 101)
     with Trace("-p", str(ringer.pid), "--op", "uring") as trace:
@@ -228,7 +220,7 @@ def silenced(gate: Gate) -> None:
 def merged(gate: Gate) -> None:
     """Each bio of a request that several are merged into, behind or before the first, and each part of one
     that is split, tells its own operation when it is done."""
-    supported(gate)
+    need_uring()
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
                             completion_nsec=10 * MS)
     disk.set("max_sectors_kb", 16)
@@ -247,14 +239,14 @@ def merged(gate: Gate) -> None:
 
 @suite("uring.unfinished")
 def unfinished(gate: Gate) -> None:
-    supported(gate)
+    need_uring()
     in_progress(gate, lambda path: Ringer(gate, "direct", path, 16))
 
 
 @suite("uring.finish")
 def finish(gate: Gate) -> None:
     """Completions that are polled for: no interrupt, and a thread that never waits."""
-    supported(gate)
+    need_uring()
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, poll_queues=1)
     ringer = Ringer(gate, "finish", disk.path)
     with Trace("--comm", "ringer", "--op", "uring") as trace:
@@ -270,7 +262,7 @@ def finish(gate: Gate) -> None:
 @suite("uring.record", 300)
 def both_ways(gate: Gate) -> None:
     """Both sinks of the same run, row by row."""
-    supported(gate)
+    need_uring()
     at = file_on_ext4(gate)
     file = Path(machine.scratch(gate.kept) / "uring.ios")
     for key in ("", "pid", "file"):
@@ -284,7 +276,7 @@ def both_ways(gate: Gate) -> None:
 @suite("uring.otf2", 300)
 def as_otf2(gate: Gate) -> None:
     """Requests overlap: those that transfer have a location without regions, the others are regions."""
-    supported(gate)
+    need_uring()
     need_otf2()
     at = file_on_ext4(gate)
     scratch = machine.scratch(gate.kept)

@@ -3,11 +3,11 @@
 
 load lib
 
-# machine, byte order
-machines="x86_64 little
+# machine, byte order; but for this one, for which make compiles them anyway
+machines=$(grep -v "^$(uname -m) " <<<"x86_64 little
 aarch64 little
 riscv64 little
-s390x big"
+s390x big")
 
 # The headers of its C library, and of all others those of this machine, which are the same. What is
 # embedded is this machine's, too: only its form is looked at.
@@ -16,7 +16,7 @@ s390x big"
 	mapfile -t sources < <(find src -name '*.c' ! -name '*.bpf.c')
 	((${#sources[@]} > 150))
 	while read -r machine _; do
-		[[ -d /usr/$machine-linux-gnu/include || $machine == "$(uname -m)" ]]
+		[[ -d /usr/$machine-linux-gnu/include ]]
 		options=(-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unknown-warning-option
 			-Isrc -Ibuild "-DOBJECTS_DIR=\"build/\""
 			-isystem "/usr/$machine-linux-gnu/include" -idirafter /usr/include)
