@@ -17,7 +17,9 @@
  * A fault while the kernel copies is part of the call that copies.
  *
  * When a signal is pending and a fault has waited, the kernel does not map the page: it delivers
- * the signal, and the instruction faults once more. So a signal ends a fault, too, if it waited.
+ * the signal, and the instruction faults once more. So a signal ends a fault, too, if it waited:
+ * where handle_mm_fault() returns, if it is pending by then. Where that cannot be probed, of
+ * several tools only one learns what such a fault was on, or one that is SIGBUS; see below.
  * What is done instead of a signal (io_uring's completions) no event tells: then the fault goes on.
  *
  * A fault that ends in none of these ways is forgotten when the thread begins anything else.
@@ -34,9 +36,16 @@
 
 enum { SIGNAL_BUS = 7, ERROR_IO = 5 };
 
-/* Of handle_mm_fault(): FAULT_FLAG_USER; and of its result VM_FAULT_ERROR, VM_FAULT_RETRY and
- * VM_FAULT_COMPLETED, which is as good as any, but the mapping is unlocked (mm_types.h). */
-enum { BY_USER = 0x40, NOT_HANDLED = 0x873 | 0x400, UNLOCKED = 0x4000 };
+/* Of handle_mm_fault(): FAULT_FLAG_USER; and of its result VM_FAULT_SIGBUS, VM_FAULT_RETRY, these
+ * and the rest of VM_FAULT_ERROR, and VM_FAULT_COMPLETED, which is as good as any. With RETRY and
+ * COMPLETED the mapping is unlocked (mm_types.h). */
+enum {
+	BY_USER = 0x40,
+	BUS_ERROR = 2,
+	RETRY = 0x400,
+	NOT_HANDLED = 0x873 | RETRY,
+	UNLOCKED = 0x4000
+};
 
 /* How a fault ends. */
 enum fault_end { FAULT_HANDLED, FAULT_INTERRUPTED, FAULT_FAILED };
@@ -187,6 +196,34 @@ int on_fault_abort(u64 *ctx)
 	return regs_are_user((struct pt_regs *)ctx[2]) ? fault_begins(ctx) : 0;
 }
 
+/* Whether a signal is about to be delivered to current. */
+static __always_inline bool signal_is_pending(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return (task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0]) &
+	       ~task->blocked.sig[0];
+}
+
+/* A fault of user code was not handled: it fails, or a signal ends it, or it is tried again. It is
+ * not left to the delivery of the signal, where interrupts are off: a look-up there leaves it to an
+ * irq_work to unlock all mappings, and until the CPU has done that, others' look-ups are refused
+ * (bpf_mmap_unlock_get_irq_work()). */
+static __always_inline void fault_not_handled(struct vm_area_struct *vma, u64 result)
+{
+	struct task_state *t;
+
+	if (result & RETRY) {
+		if (signal_is_pending())
+			fault_ends(FAULT_INTERRUPTED, FILE_UNKNOWN, 0);
+	} else if (result & BUS_ERROR) {
+		t = current_lookup();
+		if (t)
+			fault_ends(FAULT_FAILED, number((u64)vma->vm_file),
+				   mapping_offset(vma, t->op.offset));
+	}
+}
+
 /* handle_mm_fault(mapping, address, flags, regs) returns. It has no regs where the kernel looks for
  * a page itself. */
 SEC("?fexit/handle_mm_fault")
@@ -196,8 +233,12 @@ int on_fault_handled(u64 *ctx)
 	u64 result = ctx[4], file = FILE_UNKNOWN, offset = 0;
 	struct task_state *t;
 
-	if (!ctx[3] || !(ctx[2] & BY_USER) || result & NOT_HANDLED)
+	if (!ctx[3] || !(ctx[2] & BY_USER))
 		return 0;
+	if (result & NOT_HANDLED) {
+		fault_not_handled(vma, result);
+		return 0;
+	}
 	t = current_lookup();
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;

@@ -67,6 +67,16 @@ struct bpf_pidns_info {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct sigpending {
+	struct {
+		unsigned long sig[1];
+	} signal;
+};
+
+struct signal_struct {
+	struct sigpending shared_pending;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -79,6 +89,11 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct css_set *cgroups;
+	struct signal_struct *signal;
+	struct {
+		unsigned long sig[1];
+	} blocked;
+	struct sigpending pending;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
 	struct bio_list *bio_list;

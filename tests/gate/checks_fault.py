@@ -303,3 +303,20 @@ def both_ways(gate: Gate) -> None:
                first=str(found["first"][:1]))
     reads = found["count"].get("READ POSIX", 0)
     gate.check("otf2", reads == FEW, faults=reads, wanted=FEW)
+
+
+@suite("fault.peers", 240)
+def peers(gate: Gate) -> None:
+    """Two runs at once find the file of each fault, also of one that a signal ends."""
+    need_faults()
+    file = big_file(gate, slow_disk(gate), FEW)
+    for mode in ("read", "alarm", "gone"):
+        gate.prefix = f"fault.peers.{mode}."
+        fileio.forget(file)
+        mapper = Mapper(gate, mode, file, FEW)
+        args = "--file", file, "--op", "fault"
+        with Trace(*args) as first, Trace(*args) as second:
+            said = mapper.go()
+        for name, trace in (("first", first), ("second", second)):
+            gate.check(name, trace.total("count", op="fault") == FEW, count=trace.total("count", op="fault"),
+                       errors=trace.total("errors", op="fault"), **trace.lost(), **said)

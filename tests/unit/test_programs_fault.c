@@ -370,7 +370,7 @@ static void test_slept_before(void **state)
 /* handle_mm_fault() fails, or is called again, for each of these. */
 static void test_not_handled(void **state)
 {
-	static const u64 results[] = {1, 2, 0x10, 0x20, 0x40, 0x800, 0x400};
+	static const u64 results[] = {1, 0x10, 0x20, 0x40, 0x800, RETRY, RETRY | BUS_ERROR};
 
 	(void)state;
 	start();
@@ -553,6 +553,58 @@ static void test_signals(void **state)
 	assert_faults(0, 3);
 	assert_int_equal(ops_counted(OP_FAULT, NULL).errors, 2);
 	assert_int_equal(lost_all(), 0);
+}
+
+/* The same where another tool looks mappings up when the signal is delivered: it ends before. */
+static void test_signals_of_peer(void **state)
+{
+	(void)state;
+	start();
+	fault_at(ADDRESS);
+	reads();
+	machine.vma = NULL;
+	fault_handled(&vma, BY_USER, BUS_ERROR);
+	assert_one_major(31);
+	assert_int_equal(ops_counted(OP_FAULT, NULL).errors, 1);
+	signal_deliver(SIGNAL_BUS);
+	fault_at(ADDRESS);
+	fault_handled(&anonymous, BY_USER, BUS_ERROR);
+	assert_idle();
+	machine.vma = &vma;
+	for (int i = 0; i < 2; i++) {
+		fault_at(ADDRESS);
+		sleeps(7);
+		task.t.blocked.sig[0] = 0x10;
+		task.t.pending.signal.sig[0] = i ? 0x11 : 0x10;
+		task.signal.shared_pending.signal.sig[0] = i ? 0x10 : 0x30;
+		fault_handled(&vma, BY_USER, RETRY);
+		machine.vma_busy = FIND_TRIES;
+		signal_deliver(15);
+		machine.vma_busy = 0;
+		assert_faults(0, 2 + i);
+	}
+	fault_at(ADDRESS);
+	fault_handled(&vma, BY_USER, RETRY);
+	fault_handled(&vma, BY_USER, 0);
+	assert_faults(0, 3);
+	assert_int_equal(ops_counted(OP_FAULT, NULL).errors, 1);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Not every one that is pending is delivered: if all are blocked, the fault is tried again. */
+static void test_signals_blocked(void **state)
+{
+	(void)state;
+	start();
+	task.t.pending.signal.sig[0] = task.t.blocked.sig[0] = 0x14;
+	task.signal.shared_pending.signal.sig[0] = 4;
+	fault_at(ADDRESS);
+	reads();
+	fault_handled(&vma, BY_USER, RETRY);
+	assert_faults(0, 0);
+	tick(5);
+	fault_handled(&vma, BY_USER, 0);
+	assert_one_major(31 + 5);
 }
 
 /* Memory of no file is an operation if a page was swapped in, unless files are asked for. */
@@ -835,6 +887,8 @@ int main(void)
 		cmocka_unit_test(test_unmapped),
 		cmocka_unit_test(test_unmapped_after_wait),
 		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_signals_of_peer),
+		cmocka_unit_test(test_signals_blocked),
 		cmocka_unit_test(test_swap),
 		cmocka_unit_test(test_major_filtered),
 		cmocka_unit_test(test_not_asked_for),

@@ -254,6 +254,7 @@ struct ktask {
 	u64 cgroup;
 	char queue[24]; /* of a worker: its workqueue */
 	struct pt_regs regs;
+	struct signal_struct signal;
 	struct files_struct files;
 	struct fdtable fdt;
 	struct file *fd[8];

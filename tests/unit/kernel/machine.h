@@ -187,6 +187,7 @@ static void task_init(struct ktask *t, u32 tgid, u32 pid, const char *comm, u32 
 	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
 	t->t.fs = &root_fs;
 	t->t.files = &t->files;
+	t->t.signal = &t->signal;
 	t->files.fdt = &t->fdt;
 	t->fdt = (struct fdtable){.max_fds = 8, .fd = t->fd};
 	t->cgroup = 7000 + tgid;
