@@ -186,17 +186,22 @@ static __always_inline bool func_frame_is(struct func_frame *f, u32 func, u64 sp
 }
 
 /* @func returns at @sp: gives up the frames above its own. Returns how many remain; 0: it has none,
- * and nothing is changed. */
+ * and nothing is changed. The last frames may be of an interrupt on another stack: if @func was
+ * interrupted by that, it is over. */
 static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u64 sp)
 {
-	u64 depth = t->depth, n = func_frames_older(t, depth, sp);
+	u64 depth = t->depth, last = func_frame_at(t, depth - 1)->sp, n;
+
+	if (!FUNC_CONF(user_stacks) && (last ^ sp) >> KERNEL_STACK_SHIFT)
+		depth = func_frames_older(t, depth, last | ((1ULL << KERNEL_STACK_SHIFT) - 1));
+	n = func_frames_older(t, depth, sp);
 
 	/* of several at one place, which jumped to one another, the last returns first */
 	if (n + 1 < depth && func_frame_is(func_frame_at(t, n + 1), func, sp))
 		n++;
 	if (n >= depth || !func_frame_is(func_frame_at(t, n), func, sp))
 		return 0;
-	func_frames_drop(t, depth, n + 1);
+	func_frames_drop(t, t->depth, n + 1);
 	return n + 1;
 }
 

@@ -535,6 +535,36 @@ static void test_missed_return_in_interrupt(void **state)
 	assert_nobody_inside();
 }
 
+/* If nothing comes at its place, the return of the interrupted call tells that it is over. */
+static void test_missed_return_in_last_interrupt(void **state)
+{
+	static const u64 stacks[] = {IRQ_BELOW, IRQ_ABOVE};
+
+	(void)state;
+	for (u32 w = 0; w < WAYS; w++) {
+		for (int i = 0; i < 2; i++) {
+			funcs_start((struct func_conf){});
+			way = w;
+			enter(A, STACK - 96);
+			enter(B, STACK - 192);
+			tick(11);
+			enter(C, stacks[i] - 48);
+			enter(D, stacks[i] - 96);
+			tick(13);
+			leave(B, STACK - 192);
+			enter(D, stacks[i] - 16);
+			tick(17);
+			leave(A, STACK - 96);
+			assert_calls(A, 1, 11 + 13 + 17, 17);
+			assert_calls(B, 1, 11 + 13, 11 + 13);
+			assert_int_equal(unreturned(C), 1);
+			assert_int_equal(unreturned(D), 2);
+			assert_int_equal(lost_all(), 0);
+			assert_nobody_inside();
+		}
+	}
+}
+
 /* Stacks of the kernel are multiples of 16 KB: what is in another is no caller, nor over. */
 static void test_kernel_stacks(void **state)
 {
@@ -1582,14 +1612,15 @@ static void actor_leaves_unseen(struct actor *a)
 	a->n_dead += 1 + pick(most < 6 ? most : 6);
 }
 
-/* Something calls functions on another stack, and all of them return before the thread goes on. */
+/* Something calls functions on another stack, and all of them return before the thread goes on; or
+ * no program sees the last ones return, but that of the thread's own call, just then. */
 static void actor_is_interrupted(struct actor *a, u32 level)
 {
 	static const u64 stacks[] = {IRQ_BELOW, IRQ_ABOVE, NMI};
 	u64 base = stacks[level ? 2 : pick(2)];
-	u32 was = a->n_thread;
+	u32 was = a->n_thread, own = a->n;
 
-	a->n_thread = a->n;
+	a->n_thread = own;
 	for (u32 i = pick(9); i; i--) {
 		if (innermost(a) && pick(2))
 			actor_leaves(a);
@@ -1597,6 +1628,12 @@ static void actor_is_interrupted(struct actor *a, u32 level)
 			actor_enters(a, base, pick(8));
 		if (!level && !pick(8))
 			actor_is_interrupted(a, 1);
+	}
+	if (own > was && a->calls[own - 1].seen && !pick(4)) {
+		a->n_dead = a->n - own;
+		a->n_thread = was;
+		actor_leaves(a);
+		return;
 	}
 	while (innermost(a))
 		actor_leaves(a);
@@ -1716,6 +1753,7 @@ int main(void)
 		TEST(test_function_numbers),
 		TEST(test_interrupts),
 		TEST(test_missed_return_in_interrupt),
+		TEST(test_missed_return_in_last_interrupt),
 		TEST(test_kernel_stacks),
 		TEST(test_user_stacks),
 		TEST(test_stack_for_signals),
