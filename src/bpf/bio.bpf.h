@@ -148,6 +148,33 @@ static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bo
 	io_hash(&io);
 }
 
+/* blk-throttle keeps back @bio, which current submits. It may do so again for each cgroup above
+ * that has a limit; then current may be any thread. If nobody sees it queued later, this becomes
+ * the state of its request. */
+static __always_inline void bio_throttled(struct bio *bio)
+{
+	u64 id = bpf_get_current_pid_tgid(), key = bio_key(bio);
+	struct io_state io = {
+		.key = key,
+		.tid = id,
+		.dev = disk_dev(bio_disk(bio)),
+		.op = rq_op(bio->bi_opf),
+		.hashed = 1,
+	};
+
+	if (!bio_dev_wanted(bio, io.dev))
+		return;
+	if (CONF(rq_by) && io_set_by(&io, bio, id, false))
+		current_name(&io.name);
+	if (CONF(sent_requests))
+		io_note_who(&io, bio, id, false);
+	io.counted = own_bio_wanted(bio, id);
+	if (!bpf_map_update_elem(&ios, &key, &io, BPF_NOEXIST))
+		atomic_add(&live.hashed, 1);
+	else if (!bpf_map_lookup_elem(&ios, &key))
+		count_lost(LOST_MAP_FULL);
+}
+
 /* Q. In an interrupt current is not the submitter: nobody is known. */
 static __always_inline void bio_queued(struct bio *bio, bool level_known)
 {

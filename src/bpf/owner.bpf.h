@@ -270,24 +270,4 @@ static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, 
 	return wanted;
 }
 
-/* blk-throttle keeps back @bio, which current submits. It may do so again for each cgroup above
- * that has a limit; then current may be any thread. */
-static __always_inline void bio_throttled(struct bio *bio)
-{
-	u64 id = bpf_get_current_pid_tgid(), key = bio_key(bio);
-	struct io_state io = {.key = key, .tid = id, .hashed = 1};
-
-	if (!dev_wanted(disk_dev(bio_disk(bio))) && !dev_wanted(bio_part_dev(bio)))
-		return;
-	if (CONF(rq_by) && io_set_by(&io, bio, id, false))
-		current_name(&io.name);
-	if (CONF(sent_requests))
-		io_note_who(&io, bio, id, false);
-	io.counted = own_bio_wanted(bio, id);
-	if (!bpf_map_update_elem(&ios, &key, &io, BPF_NOEXIST))
-		atomic_add(&live.hashed, 1);
-	else if (!bpf_map_lookup_elem(&ios, &key))
-		count_lost(LOST_MAP_FULL);
-}
-
 #endif

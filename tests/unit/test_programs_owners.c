@@ -370,6 +370,24 @@ static void test_throttled(void **state)
 	}
 }
 
+/* If it is not seen to be queued, its request is counted all the same, as what it is. */
+static void test_throttled_and_missed(void **state)
+{
+	struct kio io;
+
+	(void)state;
+	start(BY_TID);
+	bio_init(&io.bio, &disk, REQ_OP_WRITE, 8, BYTES);
+	cpu_is(1, &writer);
+	EVENT(on_bio_throttled, &io.bio);
+	cpu_is(1, &kworker);
+	go_through(&io);
+	assert_int_equal(n_for(RQ_WRITE, 2103, 0), 1);
+	assert_int_equal(requests_counted(disk.dev, RQ_WRITE).unqueued, 1);
+	assert_int_equal(requests_counted(disk.dev, RQ_WRITE).bytes, BYTES);
+	assert_nothing_kept();
+}
+
 /* All of the key that was noted then, whatever has become of the thread and the page. */
 static void test_throttled_key(void **state)
 {
@@ -1447,6 +1465,7 @@ int main(void)
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_file_identity),
 		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_throttled_and_missed),
 		cmocka_unit_test(test_throttled_key),
 		cmocka_unit_test(test_throttled_filter),
 		cmocka_unit_test(test_cgroup_filter),
