@@ -306,7 +306,8 @@ static __always_inline void bio_split_off(struct bio *split)
 }
 
 /* The completion of a bio-based device's bio, and of bios that never became a request. NVMe
- * multipath tells that of others just before the one of their request. */
+ * multipath tells that of others just before the one of their request, be that dispatched or not
+ * (nvme_host_path_error()). */
 static __always_inline void bio_completed(struct bio *bio, bool level_known)
 {
 	struct io_state *io = bio_io(bio), done;
@@ -314,7 +315,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	struct rq_times times;
 	u64 until;
 
-	if (!io || io->d)
+	if (!io || io->d || (io->bio_based && io->g))
 		return;
 	done = *io;
 	io_drop(io);

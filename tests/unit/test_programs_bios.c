@@ -1083,6 +1083,28 @@ static void test_part_of_a_hashed_bio(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* A request that its path does not even dispatch: the end of its bio is told first, but that of the
+ * request is what counts, once for each part of a bio. */
+static void test_request_that_a_path_refuses(void **state)
+{
+	struct rq_sums sums;
+
+	(void)state;
+	start();
+	submits_to(&stacked, 0, REQ_OP_WRITE);
+	is_split(0, 1);
+	for (int i = 1; i >= 0; i--) {
+		gets_request_of(&path, i);
+		bio_ends(&io[i].bio);
+		complete_bytes(&io[i].rq, -5, io[i].rq.__data_len);
+		sums = requests_counted(stacked.dev, RQ_WRITE);
+		assert_int_equal(sums.count, 2 - i);
+		assert_int_equal(sums.errors, 2 - i);
+		assert_int_equal(sums.bytes, 0);
+	}
+	is_over();
+}
+
 /* A part that finds no room is told. */
 static void test_no_room_for_splits(void **state)
 {
@@ -1494,6 +1516,7 @@ int main(void)
 		TEST(test_many_discards),
 		TEST(test_some_discards),
 		TEST(test_request_of_a_path),
+		TEST(test_request_that_a_path_refuses),
 		TEST(test_no_room_for_paths),
 		TEST(test_no_disk),
 		TEST(test_merged_for_others),
