@@ -58,7 +58,10 @@ static int file_create(struct record_files *f, unsigned int i, struct reason *wh
 	f->list[i].out = newfile_open(path, why);
 	if (f->list[i].out)
 		return 0;
-	return lstat(path, &st) ? -1 : reason_hint(why, "--force replaces it");
+	if (lstat(path, &st))
+		return -1;
+	return reason_hint(why, f->replace ? "--force replaces files, no directories or devices" :
+					     "--force replaces it");
 }
 
 /* 0, or -1 with @why: then there is none. */
@@ -293,6 +296,11 @@ struct record_files_size record_files_size(const struct record_files *f)
 	return (struct record_files_size){ f->w.ops - f->removed.ops,
 					   f->w.requests - f->removed.requests,
 					   f->bytes + (f->ended ? 0 : f->w.bytes) };
+}
+
+uint64_t record_files_lost(const struct record_files *f)
+{
+	return f->w.lost_ops + f->w.lost_requests + f->w.lost_handles;
 }
 
 void record_files_close(struct record_files *f)

@@ -60,6 +60,9 @@ struct record_files_size {
 };
 struct record_files_size record_files_size(const struct record_files *f);
 
+/* How many records had no room in the files; not those that a ring has dropped. */
+uint64_t record_files_lost(const struct record_files *f);
+
 void record_files_close(struct record_files *f);
 
 #endif

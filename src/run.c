@@ -333,9 +333,9 @@ static int start(struct run *r, struct reason *why)
 	if (r->command && child_start(&r->child, r->command, why))
 		return -1;
 	/* rows must be drained before they are full, however busy the machine is; the command is
-	 * forked already and keeps the caller's priority. If this fails, only the priority is
-	 * missing. */
+	 * forked already. If this fails, only the priority is missing. */
 	setpriority(PRIO_PROCESS, 0, TOOL_NICE);
+	tzset(); /* reads a file, which privilege_drop() forbids */
 	if (r->ops->start && r->ops->start(r, why))
 		return -1;
 	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))

@@ -239,6 +239,8 @@ void columns_json(struct json *j, const struct columns *t, const void *row)
 			json_put_text(j, c->name, v.text, v.max);
 		else if (is_ratio(c))
 			json_put_real(j, c->name, ratio(c, &v));
+		else if (c->kind == VALUE_SIGNED)
+			json_put_int(j, c->name, v.n);
 		else
 			json_put_uint(j, c->name, v.n);
 	}
@@ -293,6 +295,8 @@ void columns_csv(struct text_out *o, const struct columns *t, const void *row)
 			csv_text(o, &v);
 		else if (is_ratio(c))
 			text_put(o, "%.6f", ratio(c, &v));
+		else if (c->kind == VALUE_SIGNED)
+			text_put(o, "%lld", (long long)v.n);
 		else
 			text_put(o, "%llu", (unsigned long long)v.n);
 	}

@@ -15,6 +15,7 @@
 enum value_kind {
 	VALUE_COUNT,	/* n */
 	VALUE_ID,	/* n; a number that is a name: no digits are left out */
+	VALUE_SIGNED,	/* n, an int64_t; in JSON and CSV only */
 	VALUE_TIME,	/* n ns */
 	VALUE_BYTES,	/* n; in text 0 is "-" */
 	VALUE_RATE,	/* n in @of ns, shown per second */

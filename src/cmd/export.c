@@ -21,7 +21,7 @@ static const struct opt_choice formats[] = { { "otf2", FORMAT_OTF2 }, {} };
 
 static const struct opt opts[] = {
 	{ 0, "to", OPT_CHOICE(struct export, format, formats), .arg = "FORMAT",
-	  .help = "otf2: Open Trace Format 2, for Vampir, Score-P's tools and others" },
+	  .help = "format: Open Trace Format 2, for Vampir, Score-P's tools and others" },
 	{ 'o', "output", OPT_STRING(struct export, output), .arg = "DIR",
 	  .help = "make this directory and write into it" },
 	{},

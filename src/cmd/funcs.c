@@ -304,7 +304,6 @@ static int start(struct run *r, struct reason *why)
 	size_t n;
 
 	uname(&f->uts);
-	tzset();
 	v->funcs = func_session_funcs(f->session);
 	v->probe = func_session_probe(f->session);
 	v->cost = func_session_cost(f->session);

@@ -333,6 +333,8 @@ static int report(struct run *r, struct snapshot *sn)
 		cmd_fail(&why);
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
 	}
+	if (r->opts.strict && !r->exit && record_files_lost(&rec->files))
+		r->exit = EXIT_INCOMPLETE;
 	record_say_end(stderr, &rec->files, sn->lost);
 	rec->view.until_ns = clock_day_ns();
 	if (!rec->breakdown)

@@ -202,7 +202,6 @@ static int start(struct run *r, struct reason *why)
 	struct top *t = top_of(r);
 
 	uname(&t->uts);
-	tzset();
 	t->names.cgroup_path = lookup_cgroup;
 	ui_fill(t);
 	if (!t->screen) {

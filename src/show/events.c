@@ -207,8 +207,7 @@ SHOWN(path, v->text = s->path)
 SHOWN(ino, get_number(v, s->ino, s->ino))
 SHOWN(offset, get_number(v, s->offset, s->offset != ~0ULL))
 SHOWN(len, get_number(v, s->len, s->len != ~0ULL))
-SHOWN(result, if (s->op) { v->text = v->buf;
-	snprintf(v->buf, sizeof(v->buf), "%lld", (long long)s->op->ret); })
+SHOWN(result, get_number(v, s->op ? s->op->ret : 0, s->op))
 SHOWN(error, v->text = s->op ? op_error(s->op) : NULL)
 SHOWN(status, get_number(v, s->rq ? s->rq->error : 0, s->rq))
 SHOWN(requests, get_number(v, s->op ? s->op->requests : 0, s->op))
@@ -276,7 +275,7 @@ const struct column event_columns[] = {
 	COLUMN("ino", VALUE_ID, ino, "inode of the file"),
 	COLUMN("offset", VALUE_ID, offset, "in the file, or on the disk, in bytes"),
 	COLUMN("len", VALUE_ID, len, "bytes asked for; of a request those done"),
-	COLUMN("result", VALUE_TEXT, result, "what the call returned"),
+	COLUMN("result", VALUE_SIGNED, result, "what the call returned"),
 	COLUMN("error", VALUE_TEXT, error, "name of the error that it returned"),
 	COLUMN("status", VALUE_ID, status, "of a request; 0: no error"),
 	COLUMN("requests", VALUE_COUNT, requests, "bios that it submitted"),

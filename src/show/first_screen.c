@@ -181,7 +181,8 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 	else
 		n = subject(text, sizeof(text), v, sn->duration_ns);
 	n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
-	if (sn->threads_ns && !any_overlaps(rows))
+	/* what began in an earlier interval is all in the one that it ends in */
+	if (io_ns <= sn->threads_ns && sn->threads_ns && !any_overlaps(rows))
 		n += snprintf(text + n, sizeof(text) - n, " (%.0f %% of its threads' time)",
 			      percent(io_ns, sn->threads_ns));
 	if (most && io_ns) {

@@ -287,3 +287,17 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	json '(.slowest | all(.fs == "tmpfs")) and .lost.ring == 0'
 	rm "$file"
 }
+
+@test "the time of day is that of the caller's zone, which is read from a file" {
+	[[ $(TZ=Asia/Tokyo date +%z) == +0900 ]] || skip "no zones are installed"
+	TZ=Asia/Tokyo "$iostrata" breakdown -j 0.1 2 -- sleep 1 >"$tmp/out"
+	json '.time | endswith("+0900")' "$tmp/out"
+	TZ=Asia/Tokyo "$iostrata" record --breakdown -j -o "$tmp/rec.ios" -- true >"$tmp/out"
+	json '.time | endswith("+0900")' "$tmp/out"
+}
+
+@test "an operation longer than its interval: no share of its threads' time in that" {
+	"$iostrata" breakdown --all-files 0.4 -- sh -c 'sleep 1 | cat' >"$tmp/out"
+	grep -q 's in I/O' "$tmp/out"
+	[[ $(grep -oE '\([0-9]+ %' "$tmp/out" | tr -dc '0-9\n' | awk '$1 > 100' | wc -l) == 0 ]]
+}
