@@ -205,23 +205,15 @@ static __always_inline bool signal_is_pending(void)
 	       ~task->blocked.sig[0];
 }
 
-/* A fault of user code was not handled: it fails, or a signal ends it, or it is tried again. It is
- * not left to the delivery of the signal, where interrupts are off: a look-up there leaves it to an
- * irq_work to unlock all mappings, and until the CPU has done that, others' look-ups are refused
+/* How a fault of user code ends that was not handled; 0: not yet, it is tried again. It is not left
+ * to the delivery of the signal, where interrupts are off: a look-up there leaves it to an irq_work
+ * to unlock all mappings, and until the CPU has done that, others' look-ups are refused
  * (bpf_mmap_unlock_get_irq_work()). */
-static __always_inline void fault_not_handled(struct vm_area_struct *vma, u64 result)
+static __always_inline u32 fault_not_handled(u64 result)
 {
-	struct task_state *t;
-
-	if (result & RETRY) {
-		if (signal_is_pending())
-			fault_ends(FAULT_INTERRUPTED, FILE_UNKNOWN, 0);
-	} else if (result & BUS_ERROR) {
-		t = current_lookup();
-		if (t)
-			fault_ends(FAULT_FAILED, number((u64)vma->vm_file),
-				   mapping_offset(vma, t->op.offset));
-	}
+	if (result & RETRY)
+		return signal_is_pending() ? FAULT_INTERRUPTED : 0;
+	return result & BUS_ERROR ? FAULT_FAILED : 0;
 }
 
 /* handle_mm_fault(mapping, address, flags, regs) returns. It has no regs where the kernel looks for
@@ -231,23 +223,25 @@ int on_fault_handled(u64 *ctx)
 {
 	struct vm_area_struct *vma = (void *)ctx[0];
 	u64 result = ctx[4], file = FILE_UNKNOWN, offset = 0;
+	u32 end = FAULT_HANDLED;
 	struct task_state *t;
 
 	if (!ctx[3] || !(ctx[2] & BY_USER))
 		return 0;
 	if (result & NOT_HANDLED) {
-		fault_not_handled(vma, result);
-		return 0;
+		end = fault_not_handled(result);
+		if (!end)
+			return 0;
 	}
 	t = current_lookup();
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;
-	if (CONF(all_faults) || fault_waited(&t->op)) {
-		if (!(result & UNLOCKED)) {
+	if (end || CONF(all_faults) || fault_waited(&t->op)) {
+		if (!(result & (UNLOCKED | RETRY))) {
 			file = number((u64)vma->vm_file);
 			offset = mapping_offset(vma, t->op.offset);
 		}
-		fault_ends(FAULT_HANDLED, file, offset);
+		fault_ends(end, file, offset);
 		return 0;
 	}
 	t->op.stage = 0;

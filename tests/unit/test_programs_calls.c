@@ -595,23 +595,10 @@ static void test_unmatched_calls(void **state)
 	assert_int_equal(map_count(&task_owners), 0);
 }
 
-/* So many threads that some of their addresses collide. */
-static struct ktask crowd[3 * TASK_SLOTS];
-
-static struct ktask *rival_of(struct ktask *t)
-{
-	for (size_t i = 1; i < sizeof(crowd) / sizeof(*crowd); i++)
-		if (&crowd[i] != t && task_slot((u64)&crowd[i]) == task_slot((u64)t))
-			return &crowd[i];
-	fail();
-	return NULL;
-}
-
 /* A pair of them, of which @ret_b gets no slot while the other has it. */
 static void collide(struct ktask **ret_a, struct ktask **ret_b)
 {
-	*ret_a = &crowd[0];
-	*ret_b = rival_of(*ret_a);
+	rivals(ret_a, ret_b);
 	task_init(*ret_a, 5001, 5003, "first", 0);
 	task_init(*ret_b, 5001, 5009, "second", 0);
 	for (int i = 2; i < 5; i++)

@@ -1016,14 +1016,10 @@ static void test_perf_events(void **state)
 /* Two threads whose addresses hash to the same slot: each has a state of its own. */
 static void test_slot_collision(void **state)
 {
-	static struct ktask many[3 * TASK_SLOTS];
-	struct ktask *a = &many[0], *b = NULL;
+	struct ktask *a, *b;
 
 	(void)state;
-	for (size_t i = 1; !b && i < 3 * TASK_SLOTS; i++)
-		if (task_slot((u64)&many[i]) == task_slot((u64)a))
-			b = &many[i];
-	assert_non_null(b);
+	rivals(&a, &b);
 	task_init(a, 1, 11, "a", 0);
 	task_init(b, 1, 12, "b", 0);
 	conf.tool_tgid = 99;

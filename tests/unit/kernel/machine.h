@@ -193,6 +193,18 @@ static void task_init(struct ktask *t, u32 tgid, u32 pid, const char *comm, u32 
 	t->cgroup = 7000 + tgid;
 }
 
+/* Two whose addresses hash to the same slot: of one more than there are slots, two do. */
+static void rivals(struct ktask **ret_a, struct ktask **ret_b)
+{
+	static struct ktask crowd[TASK_SLOTS + 1];
+	struct ktask *first[TASK_SLOTS] = {}, **seen, *t = crowd;
+
+	for (; !*(seen = &first[task_slot((u64)t)]); t++)
+		*seen = t;
+	*ret_a = *seen;
+	*ret_b = t;
+}
+
 static void disk_init(struct kdisk *d, u32 major, u32 minor, bool requests)
 {
 	*d = (struct kdisk){.d = {major, minor, &d->q}, .dev = major << MINOR_BITS | minor};
