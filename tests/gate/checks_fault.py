@@ -87,11 +87,12 @@ def of_each_class(gate: Gate) -> None:
         with Trace("--by", "cache", "--file", file, "--op", "fault") as trace:
             said = mapper.go()
         found = classes(trace)
-        # of those that had to wait for a CPU, some find that the read is done
-        gate.check("count", found[cache] >= FEW - FEW // 8 and FEW == sum(found.values()), **found)
+        # of those that had to wait for a CPU, some find that the read is done: if before their fault, no
+        # operation
+        gate.check("count", FEW - FEW // 8 <= found[cache] <= sum(found.values()) <= FEW, **found)
         spent, total = trace.strata(op="fault"), trace.total("total_ns", op="fault")
         gate.check("time", spent["device"] >= 0.8 * FEW * 10 * MS and spent["device"] >= 0.8 * total and
-                   0.9 * said["ns"] <= total <= said["ns"], total=total, theirs=said["ns"], **spent)
+                   0.8 * said["ns"] <= total <= said["ns"], total=total, theirs=said["ns"], **spent)
 
 
 @suite("fault.interrupted", 240)
