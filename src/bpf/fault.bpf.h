@@ -103,6 +103,7 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 	struct task_state *t = current_lookup();
 	struct op *op;
 	u64 now;
+	int ret;
 
 	if (!t || t->op.progress != OP_FAULTS)
 		return 0;
@@ -118,9 +119,12 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 		return 0;
 	}
 	op->call = CALL_FAULT;
-	op->fd = -1;
+	op->fd = end == FAULT_FAILED ? -ERROR_IO : 0;
 	op->len = ~0ULL;
-	op_finish(t, end == FAULT_FAILED ? -ERROR_IO : 0, now, CONF(fault_single_writer));
+	barrier(); /* read again: the verifier walks what follows once, not for each end */
+	ret = *(volatile int *)&op->fd;
+	op->fd = -1;
+	op_finish(t, ret, now, CONF(fault_single_writer));
 	return 0;
 }
 

@@ -135,16 +135,14 @@ static __always_inline void who_set(struct sent_who *to, const struct sent_who *
 	current_comm_raw((u64 *)to->comm);
 }
 
-/* @key: of its file. A file that is not known is all 0. */
-static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u8 fs, u64 key,
-					 const struct op *op, u8 cache,
-					 const u64 cpu[SENT_ON_CPU], long ret,
+/* All but the file system. @key: of its file. A file that is not known is all 0. */
+static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, const struct op *op,
+					 u8 cache, const u64 cpu[SENT_ON_CPU], long ret,
 					 const struct sent_who *who)
 {
 	s->what = what;
 	s->kind = op->kind;
 	s->cache = cache;
-	s->fs = fs;
 	s->call = op->call;
 	s->open_flags = op->file.open_flags;
 	s->requests = what == SENT_OP_WAITED && op->submitted ? op->requests : 0;
@@ -187,17 +185,19 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 	s = bpf_map_lookup_elem(&lane_ops, &i);
 	if (!s)
 		return false;
+	/* what has many ways comes last: the verifier walks all that follows for each */
+	op_fill_sent(s, SENT_OP, key, op, cache, cpu, ret, NULL);
 	if (unlikely(l->fs != fs)) {
 		l->fs_sent_as = fs_sent_as(&op->file);
 		/* a directory does not tell the functions of its type: the next file may */
 		l->fs = (op->file.mode & S_IFMT) == S_IFDIR ? 0 : fs;
 	}
+	s->fs = l->fs_sent_as;
 	if (unlikely(l->named.ino != op->file.ino || l->named.key != key) && op->file.ino &&
 	    file_send(&op->file, key)) {
 		l->named.ino = op->file.ino;
 		l->named.key = key;
 	}
-	op_fill_sent(s, SENT_OP, l->fs_sent_as, key, op, cache, cpu, ret, NULL);
 	barrier();
 	l->written = ++at;
 	if (unlikely(!(at & CONF(lane_wake))))
@@ -224,14 +224,16 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 	if (ring && !op->flags) {
 		s = bpf_ringbuf_reserve(ring, sizeof(*s), 0);
 		if (s) {
-			op_fill_sent(s, SENT_OP, fs, key, op, cache, cpu, ret, who);
+			s->fs = fs;
+			op_fill_sent(s, SENT_OP, key, op, cache, cpu, ret, who);
 			sent_submit(s, sizeof(*s));
 			return;
 		}
 	} else if (ring) {
 		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
 		if (w) {
-			op_fill_sent(&w->op, SENT_OP_WAITED, fs, key, op, cache, cpu, ret, who);
+			w->op.fs = fs;
+			op_fill_sent(&w->op, SENT_OP_WAITED, key, op, cache, cpu, ret, who);
 			for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
 				w->waits[i] = op->settled ? op->strata[SENT_ON_CPU + i] : 0;
 			w->device_bytes = op->own_reads ? op->device_bytes : 0;

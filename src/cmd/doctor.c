@@ -348,7 +348,7 @@ static int doctor(int argc, char **argv)
 	rlimits_raise(&limits);
 	if (feature_probe(&f, &why))
 		return cmd_fail(&why);
-	plan_init(&plan, &f, ~0U);
+	plan_init(&plan, &f, ~0U, ~0U);
 	add_layers(&list, &plan, &f);
 	add_features(&list, &f);
 	add_privileges(&list);

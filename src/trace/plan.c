@@ -7,7 +7,6 @@
 #include <bpf/libbpf.h>
 
 #include "trace/session.h"
-#include "trace/rowmaps.h"
 
 #include "trace.skel.h"
 
@@ -80,9 +79,9 @@ static const char no_aborts[] =
 	AIO(leave_##func, #func, HOOK_FEXIT) }, AIO(enter_##func, #func, HOOK_FENTRY) },           \
 	AIO(kleave_##func, #func, HOOK_KRETPROBE) }, AIO(kenter_##func, #func, HOOK_KPROBE) }
 
-#define TEMPLATE_OF(tag, kind, stand_in, which)                                                    \
-	{ .at = PROG(tag), .hook = kind, .target = stand_in, .caps = CAP_FS, .is_template = true,  \
-	  .method = which }
+#define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
+	{ .at = PROG(tag), .hook = type, .target = stand_in, .caps = CAP_FS, .is_template = true,  \
+	  .method = FS_##which, .op = OP_##which }
 
 #define TEMPLATE(tag, stand_in, which)                                                             \
 	TEMPLATE_OF(leave_##tag, HOOK_FEXIT, stand_in, which),                                     \
@@ -175,10 +174,10 @@ const struct program programs[] = {
 
 	{ .at = PROG(on_task_file), .hook = HOOK_ITER, .target = "task_file", .caps = CAP_FS,
 	  .needs = NEED_TASK_ITER },
-	TEMPLATE(read, "generic_file_read_iter", FS_READ),
-	TEMPLATE(write, "generic_file_write_iter", FS_WRITE),
-	TEMPLATE(fsync, "vfs_fsync_range", FS_FSYNC),
-	TEMPLATE(open, "generic_file_open", FS_OPEN),
+	TEMPLATE(read, "generic_file_read_iter", READ),
+	TEMPLATE(write, "generic_file_write_iter", WRITE),
+	TEMPLATE(fsync, "vfs_fsync_range", FSYNC),
+	TEMPLATE(open, "generic_file_open", OPEN),
 
 	/* System calls come last: when they are seen to begin, all that happens inside them is
 	 * seen, too. */
@@ -193,39 +192,6 @@ const struct program programs[] = {
 const size_t programs_n = sizeof(programs) / sizeof(*programs);
 
 _Static_assert(sizeof(programs) / sizeof(*programs) <= MAX_PROGRAMS, "plan.why_not");
-
-unsigned int plan_asked(const struct session_conf *conf)
-{
-	static const unsigned int of_layer[] = {
-		[LAYER_OPS] = CAP_CALLS | CAP_WAITS | CAP_LOCKS | CAP_REQUESTS | CAP_VFS |
-			     CAP_FS,
-		[LAYER_SYSCALL] = CAP_CALLS | CAP_CALL_FILES,
-		[LAYER_VFS] = CAP_VFS,
-		[LAYER_FS] = CAP_FS,
-		[LAYER_BLK] = CAP_REQUESTS,
-	};
-	const struct filter_lists *l = &conf->lists;
-	unsigned int caps = CAP_THREADS | of_layer[conf->layer];
-
-	if (conf->cpu_whole && conf->layer == LAYER_OPS)
-		caps = (caps & ~(CAP_VFS | CAP_FS)) | CAP_CALL_FILES;
-	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_URING)
-		caps |= CAP_URING;
-	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_AIO)
-		caps |= CAP_AIO;
-	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_FAULT)
-		caps |= CAP_FAULTS;
-	if (conf->follow)
-		caps |= CAP_CHILD;
-	if (conf->by == BY_TASK || conf->helpers)
-		caps |= CAP_BEHALF;
-	if ((caps & CAP_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
-				      rowmaps_rq_by(conf->by) || conf->sent_requests))
-		caps |= CAP_ISSUERS;
-	if ((caps & CAP_REQUESTS) && !conf->tag_in_queue)
-		caps |= CAP_TAG;
-	return caps;
-}
 
 static bool is_function(const struct program *prog)
 {
@@ -329,12 +295,13 @@ static const char *why_no_hook(struct feature *f, const struct program *prog, un
 	return is_function(prog) ? why_no_function(f, prog) : NULL;
 }
 
-void plan_init(struct plan *p, struct feature *feat, unsigned int asked)
+void plan_init(struct plan *p, struct feature *feat, unsigned int asked, unsigned int kinds)
 {
 	unsigned int met;
 
 	*p = (struct plan){
-		.asked = asked, .func = feat->func, .module_btf = !feat->no_module_btf
+		.asked = kinds ? asked : asked & ~(CAP_VFS | CAP_FS), .kinds = kinds,
+		.func = feat->func, .module_btf = !feat->no_module_btf
 	};
 	look_for_hooks(feat);
 	met = needs_met(feat);
@@ -360,9 +327,18 @@ static bool probe_fits(const struct plan *p, const struct program *prog)
 	return p->func == (is_kprobe(prog) ? FUNC_KPROBE : FUNC_FENTRY);
 }
 
+/* Whether the run needs what @prog provides. */
+static bool is_asked(const struct plan *p, const struct program *prog)
+{
+	bool called = !(prog->caps & (CAP_VFS | CAP_FS)) || prog->hook == HOOK_ITER ||
+		      p->kinds >> prog->op & 1;
+
+	return called && (prog->caps & p->asked);
+}
+
 bool plan_is_for(const struct plan *p, const struct program *prog)
 {
-	return (prog->caps & p->asked) && plan_why_not(p, prog) != other_fits;
+	return is_asked(p, prog) && plan_why_not(p, prog) != other_fits;
 }
 
 bool plan_wants(const struct plan *p, const struct program *prog)
@@ -370,7 +346,7 @@ bool plan_wants(const struct plan *p, const struct program *prog)
 	for (int i = 0; i < p->n_refused; i++)
 		if (p->refused[i] == prog)
 			return false;
-	return (prog->caps & p->asked) && probe_fits(p, prog) && !plan_why_not(p, prog);
+	return is_asked(p, prog) && probe_fits(p, prog) && !plan_why_not(p, prog);
 }
 
 bool plan_refuse(struct plan *p, const struct program *prog)

@@ -67,7 +67,8 @@ struct program {
 	bool called;		/* by the program on the same hook, instead of attached */
 	bool entry_only;	/* of a function, without a program at its return */
 	bool is_template;
-	enum op_kind op;	/* of a function: the operations that all go through it; or none */
+	enum op_kind op;	/* of a function or template: the operations that all go through
+				 * it; or none */
 	enum fs_method method;	/* of a template */
 	const char *without;	/* why @strata are not measured */
 };
@@ -99,6 +100,7 @@ enum { MAX_PROGRAMS = 128, MAX_REFUSED = 32 };
 /* What one run loads. */
 struct plan {
 	unsigned int asked;		/* set of enum capability */
+	unsigned int kinds;		/* whose functions are probed: set of 1 << enum op_kind */
 	enum func_probe func;		/* how functions are probed here */
 	bool module_btf;
 	const char *why_not[MAX_PROGRAMS];	/* of programs[]; NULL: the kernel has its hook */
@@ -112,8 +114,11 @@ extern const size_t programs_n;
 /* The capabilities that a run with @conf needs. */
 unsigned int plan_asked(const struct session_conf *conf);
 
+/* The operations whose functions those of a run with @conf go through: a set of 1 << enum op_kind. */
+unsigned int plan_kinds(const struct session_conf *conf);
+
 /* Looks up the hooks of the table in the kernel's types. @feat outlives the plan. */
-void plan_init(struct plan *p, struct feature *feat, unsigned int asked);
+void plan_init(struct plan *p, struct feature *feat, unsigned int asked, unsigned int kinds);
 
 /* Whether @prog was written for a run like this: the run needs what it provides, and no other
  * program serves its hook here. */

@@ -170,7 +170,7 @@ static int session_start(struct session *s, struct reason *why)
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	if (feature_probe(&s->feat, why))
 		return -1;
-	plan_init(&s->plan, &s->feat, plan_asked(&s->conf));
+	plan_init(&s->plan, &s->feat, plan_asked(&s->conf), plan_kinds(&s->conf));
 	configure(&conf, &s->conf, &s->feat);
 	if (load(&s->plan, &s->conf, &conf, &s->feat, &s->trace, why))
 		return -1;

@@ -67,7 +67,7 @@ def cache_classes(gate: Gate) -> None:
         disk = machine.loop(gate.stack, gate.kept, 96)
     slow = disk.name.startswith("nullb")
     file = fileio.make_file(f"{machine.mounted(gate.stack, gate.kept, disk, 'ext4')}/cache", 4)
-    with Trace("--by", "cache", "--file", file) as trace:
+    with Trace("--by", "cache", "--op", "read,write", "--file", file) as trace:
         done = every_class(file, slow)
     found = {key: 0 for key in done}
     for r in trace.rows():

@@ -11,11 +11,14 @@ import subprocess
 from pathlib import Path
 
 import invariants
+import machine
 import tool
+from checks_record import Record
 from harness import SUITES, Gate, Skip, Suite, suite
 
 # With functions, and where all is inlined (before 6.5).
-MAX_VERIFIED, MAX_VERIFIED_INLINED = 205_000, 400_000
+MAX_VERIFIED, MAX_VERIFIED_INLINED = 205_000, 360_000
+MAX_RECORD, MAX_RECORD_INLINED = 365_000, 770_000
 
 
 @suite("programs", 300)
@@ -30,20 +33,45 @@ def programs(gate: Gate) -> None:
                loaded=sum(p["loads"] for p in probes), refused=refused or "none")
 
 
+def compare_verified(gate: Gate, name: str, trace: tool.Trace, limit: int) -> None:
+    infos = [dict(re.findall(r"^(prog_id|verified_insns):\s*(\d+)", info.read_text(), re.MULTILINE))
+             for info in Path(f"/proc/{trace.proc.pid}/fdinfo").iterdir()]
+    walked = {i["prog_id"]: int(i["verified_insns"]) for i in infos if "verified_insns" in i}
+    if not walked:
+        raise Skip("before 5.16 the kernel does not tell")
+    gate.check(name, 10_000 < sum(walked.values()) <= limit, programs=len(walked), walked=sum(walked.values()),
+               most=max(walked.values()), wanted=f"<={limit}")
+
+
 @suite("programs.verified")
 def verified(gate: Gate) -> None:
     """How many instructions the verifier walks: most of the time from the start to "tracing". Where
     it cannot tell states apart that differ, that doubles with each branch."""
-    with tool.Trace() as trace:
-        infos = [dict(re.findall(r"^(prog_id|verified_insns):\s*(\d+)", info.read_text(), re.MULTILINE))
-                 for info in Path(f"/proc/{trace.proc.pid}/fdinfo").iterdir()]
-    walked = {i["prog_id"]: int(i["verified_insns"]) for i in infos if "verified_insns" in i}
-    if not walked:
-        raise Skip("before 5.16 the kernel does not tell")
     functions = "__traceiter_block_io_done" in Path("/proc/kallsyms").read_text()
-    limit = MAX_VERIFIED if functions else MAX_VERIFIED_INLINED
-    gate.check("instructions", 10_000 < sum(walked.values()) <= limit, programs=len(walked),
-               walked=sum(walked.values()), most=max(walked.values()), wanted=f"<={limit}")
+    with tool.Trace() as trace:
+        compare_verified(gate, "instructions", trace, MAX_VERIFIED if functions else MAX_VERIFIED_INLINED)
+    with Record(machine.scratch(gate.kept) / "verified.ios") as trace:
+        compare_verified(gate, "record", trace, MAX_RECORD if functions else MAX_RECORD_INLINED)
+
+
+@suite("programs.kinds")
+def kinds(gate: Gate) -> None:
+    """Functions that no operation of those asked for goes through are not probed."""
+    wanted = {"fault": set(), "read": {"vfs_read"}, "write": {"vfs_write", "vfs_fsync_range"}}
+    told = Path("/sys/kernel/tracing/enabled_functions")
+    if "vfs" in tool.idle()["missing"] or not told.exists():
+        raise Skip("functions cannot be probed here, or nobody tells which are")
+
+    def probed() -> set[str]:
+        functions = {line.split()[0] for line in told.read_text().splitlines() if line}
+        return functions & {"vfs_read", "vfs_write", "vfs_open", "vfs_fsync_range", "iterate_dir"}
+
+    for op, functions in wanted.items():
+        machine.wait_until(lambda: not probed(), 20)  # a run's programs are removed after its end
+        with tool.Trace("--op", op):
+            found = probed()
+        gate.check(f"{op}.functions", found == functions, probed=sorted(found) or "none",
+                   wanted=sorted(functions) or "none")
 
 
 def every_row(gate: Gate) -> None:

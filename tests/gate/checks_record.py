@@ -89,7 +89,7 @@ def both_ways(gate: Gate) -> None:
     another kernel, so in guests some will do."""
     disk, at = disk_with_files(gate)
     file = machine.scratch(gate.kept) / "a5.ios"
-    for key in ("", *KEYS) if gate.native else ("", "file", "cgroup"):
+    for key in ("", *KEYS) if gate.native else ("", "file"):
         w = Workload(gate.stack, f"{at}/all", prime_counts(all_kinds()), "-t", "2")
         by = ["--by", key] if key else []
         # until the work is done: at the end nothing more comes that only one of them would have
@@ -188,11 +188,11 @@ def nothing_unsaid(gate: Gate) -> None:
     with Record(file, "-p", w.key) as trace:
         w.go()
     all_of_them(gate, "plain", trace, w, none_lost=int(not trace.read().losses))
-    w = work("-l", "7")
+    w = work("-l", "3")
     with Record(file, "-p", w.key, "--buffer", "4") as trace:
         w.go()
     all_of_them(gate, "tiny-ring", trace, w)
-    w = work("-l", "23")
+    w = work("-l", "7")
     with Record(file, "-p", w.key, "--buffer", "512") as trace:
         trace.proc.send_signal(signal.SIGSTOP)
         w.begin()
@@ -200,7 +200,7 @@ def nothing_unsaid(gate: Gate) -> None:
         trace.proc.send_signal(signal.SIGCONT)
         w.end()
     all_of_them(gate, "stopped", trace, w)
-    full_disk(gate, work("-l", "47"))
+    full_disk(gate, work("-l", "17"))
     requests(gate, disk, file)
 
 
