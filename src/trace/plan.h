@@ -114,7 +114,7 @@ extern const size_t programs_n;
 /* The capabilities that a run with @conf needs. */
 unsigned int plan_asked(const struct session_conf *conf);
 
-/* The operations whose functions those of a run with @conf go through: a set of 1 << enum op_kind. */
+/* Whose functions operations of a run with @conf go through: a set of 1 << enum op_kind. */
 unsigned int plan_kinds(const struct session_conf *conf);
 
 /* Looks up the hooks of the table in the kernel's types. @feat outlives the plan. */
