@@ -140,7 +140,7 @@ live: all static
 matrix: all static
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
-guests times: all static
+guests late times: all static
 	$(Q)tests/vm/matrix --again --part $@
 
 test:
@@ -148,7 +148,7 @@ test:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
 	$(Q)$(MAKE) --no-print-directory $(JOBS) SAN=1
 	$(Q)tests/all times , guests + live cli "cli SAN=1" + \
-		unit "unit SAN=1" "mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house
+		unit "unit SAN=1" "mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house late
 
 run:
 	$(Q)tests/setup --build
@@ -192,4 +192,4 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install deb clean
+.PHONY: all static unit house cli live matrix guests late times test run bench mutants fuzz fuzzers man install deb clean

@@ -84,11 +84,13 @@ struct run {
 	int answered;			/* signals already handled */
 };
 
+extern const struct opt scope_opts[];	/* what else counts, over struct run */
 extern const struct opt run_opts[];	/* over struct run */
 extern const struct opt run_args[];	/* INTERVAL COUNT, over struct run */
 
 #define RUN_GROUPS                                                                                 \
-	{ "Whose I/O", filter_opts, offsetof(struct run, opts.filters) }, { "The run", run_opts, 0 }
+	{ "Whose I/O", filter_opts, offsetof(struct run, opts.filters) },                         \
+		{ "What else", scope_opts, 0 }, { "The run", run_opts, 0 }
 
 /*
  * Parses the command line, traces, and returns the exit code. @r is the first member of the

@@ -188,10 +188,11 @@ def nothing_unsaid(gate: Gate) -> None:
     with Record(file, "-p", w.key) as trace:
         w.go()
     all_of_them(gate, "plain", trace, w, none_lost=int(not trace.read().losses))
-    w = work("-l", "3")
-    with Record(file, "-p", w.key, "--buffer", "4") as trace:
-        w.go()
-    all_of_them(gate, "tiny-ring", trace, w)
+    if gate.native:  # no kernel does that in another way, and a start takes seconds in a guest
+        w = work("-l", "3")
+        with Record(file, "-p", w.key, "--buffer", "4") as trace:
+            w.go()
+        all_of_them(gate, "tiny-ring", trace, w)
     w = work("-l", "7")
     with Record(file, "-p", w.key, "--buffer", "512") as trace:
         trace.proc.send_signal(signal.SIGSTOP)
@@ -200,7 +201,8 @@ def nothing_unsaid(gate: Gate) -> None:
         trace.proc.send_signal(signal.SIGCONT)
         w.end()
     all_of_them(gate, "stopped", trace, w)
-    full_disk(gate, work("-l", "17"))
+    if gate.native:
+        full_disk(gate, work("-l", "17"))
     requests(gate, disk, file)
 
 

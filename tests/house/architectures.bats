@@ -25,19 +25,19 @@ s390x big")
 	done <<<"$machines"
 }
 
-# As make compiles them. Debian 12's bpftool links none of the other byte order, so what clang made is
-# taken as it is.
+# As make compiles them, but only their form is looked at: what comes after that is the same for all, and
+# takes ten times as long. The smallest is compiled whole, which shows the byte order.
 @test "programs compile for each architecture" {
-	printf '#!/bin/sh\ncp "$4" "$3"\n' >"$BATS_TEST_TMPDIR/bpftool"
-	chmod +x "$BATS_TEST_TMPDIR/bpftool"
+	printf '#!/bin/sh\ncase "$*" in *func.bpf.c*) exec clang "$@" ;; esac; exec clang -fsyntax-only "$@"\n' \
+		>"$BATS_TEST_TMPDIR/clang"
+	# Debian 12's links none of the other byte order
+	printf '#!/bin/sh\n[ ! -e "$4" ] || cp "$4" "$3"; : >>"$4"\n' >"$BATS_TEST_TMPDIR/bpftool"
+	chmod +x "$BATS_TEST_TMPDIR/"{clang,bpftool}
 	while read -r machine order; do
 		dir=$BATS_TEST_TMPDIR/$machine
-		programs=("$dir"/{trace,trace_functions,func}.bpf.o)
 		make -s "-j$(nproc)" "ARCH=$machine" CROSS= "B=$dir" "BPFTOOL=$BATS_TEST_TMPDIR/bpftool" \
-			"${programs[@]}"
-		for program in "${programs[@]}"; do
-			readelf -h "$program" | grep -q "$order endian" || { echo "$program"; false; }
-		done
+			"CLANG=$BATS_TEST_TMPDIR/clang" "$dir"/{trace,trace_functions,func}.bpf.o
+		readelf -h "$dir/func.bpf.o" | grep -q "$order endian"
 	done <<<"$machines"
 }
 
