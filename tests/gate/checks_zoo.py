@@ -164,7 +164,8 @@ def stressed(gate: Gate) -> None:
     names = ["stress-ng", *(f"stress-ng-{name}"[:15] for name in stressors)]
     with Trace("--comm", ",".join(names)) as trace:
         # some kernels know more of io_uring than stress-ng does, which then fails, but not before it was done
-        run = subprocess.run(["stress-ng", "--quiet", "--temp-path", str(point), "--timeout", "4" if gate.native else "2", "--mmap-file",
+        seconds = "4" if gate.native else "2"
+        run = subprocess.run(["stress-ng", "--quiet", "--temp-path", str(point), "--timeout", seconds, "--mmap-file",
                               *(word for name in stressors for word in (f"--{name}", "2"))], check=False)
         machine.wait_for(lambda: not any(leftovers(trace, disk).values()), 20)
         left = leftovers(trace, disk)
