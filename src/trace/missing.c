@@ -69,7 +69,7 @@ void missing_fill(struct missing *m, const struct plan *plan, const struct trace
 		m->minor_faults = not_counted;
 	else if (bpf_program__fd(obj->progs.on_fault_handled) < 0)
 		m->minor_faults = why_no_layer(f);
-	if ((plan->asked & CAP_WAITS) && !(plan->asked & CAP_VFS) && plan->kinds)
+	if ((plan->asked & CAP_WAITS) && !obj->rodata->conf.cpu_split)
 		m->stratum[ST_VFS] = m->stratum[ST_FS] = not_split;
 	if ((plan->asked & CAP_VFS) && !a->vfs_kinds)
 		m->stratum[ST_VFS] = why_no_layer(f);

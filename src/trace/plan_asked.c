@@ -37,15 +37,21 @@ unsigned int plan_asked(const struct session_conf *conf)
 	return caps;
 }
 
-/* A layer alone counts what comes into it first, so it needs all that others could come from. */
+/*
+ * A layer alone counts what comes into it first, so it needs all that others could come from. An
+ * open may do anything before it comes to the file's own function: overlayfs copies directories up
+ * and syncs them, IMA reads the file. A file of overlayfs that was opened before it was copied up
+ * is opened once more when it is used.
+ */
 unsigned int plan_kinds(const struct session_conf *conf)
 {
 	static const unsigned int by[OP_N] = {
 		[OP_READ] = 1U << OP_READ,
 		[OP_WRITE] = 1U << OP_WRITE | 1U << OP_FSYNC, /* O_SYNC */
-		[OP_OPEN] = 1U << OP_OPEN,
+		[OP_OPEN] = ~0U,
 		[OP_FSYNC] = 1U << OP_FSYNC,
-		[OP_COPY] = 1U << OP_READ | 1U << OP_WRITE | 1U << OP_FSYNC | 1U << OP_COPY,
+		[OP_COPY] = 1U << OP_READ | 1U << OP_WRITE | 1U << OP_FSYNC | 1U << OP_COPY |
+			    1U << OP_OPEN,
 		[OP_META] = ~0U,
 		[OP_URING] = ~0U,
 		[OP_AIO] = ~0U,

@@ -289,3 +289,16 @@ in_group() { # DIR COMMAND...
 	finish INT
 	json --arg name "/$name/below" '[.ops[].key] | unique == ["/", $name]' "$tmp/out"
 }
+
+@test "--op: what is not measured is told as without it" {
+	for command in "breakdown -D 0.1" "top 0.1 1"; do
+		for op in '' close fault; do
+			expect 0 $command -j ${op:+--op $op}
+			layers=$(jq -c '[.missing - ["aio", "uring", "faults"], ([.strata.vfs, .strata.fs] | map(. == null))]' \
+				<<<"$output")
+			: "${without:=$layers}"
+			[[ $layers == "$without" ]] || { echo "$command $op: $layers, not $without"; false; }
+		done
+		unset without
+	done
+}

@@ -57,7 +57,7 @@ def verified(gate: Gate) -> None:
 @suite("programs.kinds")
 def kinds(gate: Gate) -> None:
     """Functions that no operation of those asked for goes through are not probed."""
-    wanted = {"fault": set(), "read": {"vfs_read"}, "write": {"vfs_write", "vfs_fsync_range"}}
+    wanted = {"fault": set(), "write": {"vfs_write", "vfs_fsync_range"}}
     told = Path("/sys/kernel/tracing/enabled_functions")
     if "vfs" in tool.idle()["missing"] or not told.exists():
         raise Skip("functions cannot be probed here, or nobody tells which are")
