@@ -297,13 +297,11 @@ static const char *why_no_hook(struct feature *f, const struct program *prog, un
 
 void plan_init(struct plan *p, struct feature *feat, unsigned int asked, unsigned int kinds)
 {
-	unsigned int met, none_called = CAP_VFS | CAP_FS;
-
 	/* layers that cannot be measured are asked for all the same, so that this is told */
-	if (kinds || feat->func == FUNC_NONE)
-		none_called = 0;
+	unsigned int left_out = kinds || feat->func == FUNC_NONE ? 0 : CAP_VFS | CAP_FS, met;
+
 	*p = (struct plan){
-		.asked = asked & ~none_called, .kinds = kinds, .func = feat->func,
+		.asked = asked & ~left_out, .kinds = kinds, .func = feat->func,
 		.module_btf = !feat->no_module_btf
 	};
 	look_for_hooks(feat);

@@ -237,8 +237,9 @@ def as_text(gate: Gate) -> None:
     gate.check("rereader", got >= 67 * 64, kbytes=got, wanted=67 * 64)
     for name, kbytes in (("committer", 7 * 5 * 4), ("buffered", 67 * 64), ("direct", 101 * 4)):
         got = top.sum_of("kbytes", disk=disk.name, op="W", comm=name)
-        others = "" if got else {line["comm"]: line["kbytes"] for line in top.lines if line["disk"] == disk.name}
-        gate.check(name, got >= kbytes * 0.99, kbytes=got, wanted=kbytes, allowed="1%", others=str(others))
+        writers = sorted({line["comm"] for line in top.lines if line["disk"] == disk.name and line["op"] == "W"})
+        by = {comm: top.sum_of("kbytes", disk=disk.name, op="W", comm=comm) for comm in writers}
+        gate.check(name, got >= kbytes * 0.99, kbytes=got, wanted=kbytes, allowed="1%", by=str(by))
     with open("/proc/kallsyms", encoding="utf-8") as symbols:
         level_known = any(line.split()[2] in ("__preempt_count", "pcpu_hot") for line in symbols)
     if not level_known:
