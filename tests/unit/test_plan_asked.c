@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose functions a run probes, by the operations that are asked for. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "trace/plan.h"
+#include "trace/session.h"
+
+#define BIT(op) (1U << OP_##op)
+
+static void functions_are_those_that_operations_call(void **state)
+{
+	static const struct {
+		unsigned int asked, called;
+	} cases[] = {
+		{ BIT(READ), BIT(READ) },
+		{ BIT(WRITE), BIT(WRITE) | BIT(FSYNC) },
+		{ BIT(FSYNC), BIT(FSYNC) },
+		{ BIT(READ) | BIT(FSYNC), BIT(READ) | BIT(FSYNC) },
+		{ BIT(COPY), BIT(COPY) | BIT(READ) | BIT(WRITE) | BIT(FSYNC) | BIT(OPEN) },
+		{ BIT(CLOSE), 0 },
+		{ BIT(CLOSE) | BIT(FAULT), 0 },
+		{ BIT(OPEN), ~0U },
+		{ BIT(META), ~0U },
+		{ BIT(URING) | BIT(CLOSE), ~0U },
+		{ BIT(AIO), ~0U },
+		{ ~0U, ~0U },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct session_conf conf = { .layer = LAYER_OPS, .kinds = cases[i].asked };
+
+		assert_int_equal(plan_kinds(&conf), cases[i].called);
+	}
+}
+
+static void a_layer_alone_and_helpers_need_all(void **state)
+{
+	struct session_conf conf = { .layer = LAYER_VFS, .kinds = BIT(FSYNC) };
+
+	(void)state;
+	assert_int_equal(plan_kinds(&conf), ~0U);
+	conf.layer = LAYER_OPS;
+	assert_int_equal(plan_kinds(&conf), BIT(FSYNC));
+	conf.helpers = true;
+	assert_int_equal(plan_kinds(&conf), ~0U);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_are_those_that_operations_call),
+		cmocka_unit_test(a_layer_alone_and_helpers_need_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
