@@ -363,6 +363,8 @@ static void test_waited_for_nothing(void **state)
 		sys_exit(1);
 		w = last_of(ring);
 		assert_int_equal(w->op.what, SENT_OP_WAITED);
+		assert_true(w->op.fs >= SENT_FS_FIRST);
+		assert_int_equal(live.fs_types[w->op.fs - SENT_FS_FIRST].fs, (u64)&ext4.type);
 		assert_int_equal(w->op.requests, 1);
 		assert_int_equal(w->device_bytes, op == REQ_OP_READ ? 4096 : 0);
 		assert_int_equal(w->op.on_cpu[ST_FS], 3);
