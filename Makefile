@@ -6,7 +6,7 @@
 #   make test       install what is missing, build, and run all tests
 #   make unit       tests of functions; house: of the sources; cli: of the command line (root)
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
-#                   kernels, in VMs; times, guests, late: what make test has of that
+#                   kernels, in VMs; times, guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/iostrata.1; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion
@@ -140,7 +140,7 @@ live: all static
 matrix: all static
 	$(Q)tests/vm/matrix $(if $(ONLY),--only '$(ONLY)') $(K)
 
-guests late times: all static
+guests times: all static
 	$(Q)tests/vm/matrix --again --part $@
 
 test:
@@ -148,7 +148,7 @@ test:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
 	$(Q)$(MAKE) --no-print-directory $(JOBS) SAN=1
 	$(Q)tests/all times , guests + live cli "cli SAN=1" + \
-		unit "unit SAN=1" "mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house late
+		unit "unit SAN=1" "mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house guests
 
 run:
 	$(Q)tests/setup --build
@@ -192,4 +192,4 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests late times test run bench mutants fuzz fuzzers man install deb clean
+.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install deb clean

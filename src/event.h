@@ -146,10 +146,12 @@ struct file_name {
 	char names[PATH_BYTES];
 };
 
-/* The name of a thread, and with BY_TASK the id of its cgroup. */
+/* The name of a thread; with BY_TASK, where others know names that are older, also the id of its
+ * cgroup, and when it had this name: CLOCK_MONOTONIC, ns. */
 struct task_name {
 	unsigned long long cgroup;
 	char comm[COMM_LEN];
+	unsigned long long at;
 };
 
 /* Who woke a thread: its ids as the tool's pid namespace numbers them, and the operation that it

@@ -91,7 +91,8 @@ int tasknames_add(struct tasknames *n, unsigned long long id, const struct task_
 
 	if (!t)
 		return -ENOMEM;
-	t->name = *name;
+	if (t->name.at <= name->at)
+		t->name = *name;
 	t->used = n->interval;
 	return 0;
 }

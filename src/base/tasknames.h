@@ -21,7 +21,7 @@ struct tasknames {
 	unsigned int interval;
 };
 
-/* Keeps the last name of a thread or process, by the key of its rows. 0 or -ENOMEM. */
+/* Keeps the newest name of a thread or process, by the key of its rows. 0 or -ENOMEM. */
 int tasknames_add(struct tasknames *n, unsigned long long id, const struct task_name *name);
 
 /* Ends an interval, whose rows are in @sn: lists in sn->tasks the threads that they belong to. 0 or

@@ -126,7 +126,7 @@ static __always_inline void client_of_waker(struct client *ret, bool level_known
 		ret->steps++;
 	} else if (current_wanted(id) && current_may_wake(level_known)) {
 		ret->task = current_pid_tgid();
-		current_name(&ret->name);
+		current_name(&ret->name, bpf_ktime_get_ns());
 		ret->steps = 1;
 	}
 }
@@ -139,7 +139,7 @@ static __always_inline bool client_stays(const struct client *c, bool level_know
 	if (CONF(process_filter) || c->task != current_pid_tgid() || c->steps != 1 ||
 	    !current_may_wake(level_known))
 		return false;
-	current_name(&now);
+	current_name(&now, 0);
 	return now.cgroup == c->name.cgroup && comm_number(now.comm) == comm_number(c->name.comm);
 }
 
@@ -274,7 +274,7 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 	if (client)
 		d.name = client->name;
 	else
-		current_name(&d.name);
+		current_name(&d.name, bpf_ktime_get_ns());
 	if (bpf_map_update_elem(&dirtiers, &key, &d, BPF_ANY))
 		count_lost(LOST_MAP_FULL);
 }

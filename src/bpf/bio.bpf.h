@@ -69,7 +69,7 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 	if (CONF(by) == BY_TASK)
 		behalf = io_set_behalf(io, bio, flags);
 	if (is_current && !behalf)
-		current_name(&io->name);
+		current_name(&io->name, io->q);
 	if (CONF(helpers))
 		helps = io_set_helper(io, bio, id && !throttled ? flags : 0);
 	if (!bio_dev_wanted(bio, dev))
@@ -165,7 +165,7 @@ static __always_inline void bio_throttled(struct bio *bio)
 	if (!bio_dev_wanted(bio, io.dev))
 		return;
 	if (CONF(rq_by) && io_set_by(&io, bio, id, false))
-		current_name(&io.name);
+		current_name(&io.name, bpf_ktime_get_ns());
 	if (CONF(sent_requests))
 		io_note_who(&io, bio, id, false);
 	io.counted = own_bio_wanted(bio, id);

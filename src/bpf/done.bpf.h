@@ -176,8 +176,8 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 	op_keep(op, &end, &t->row_slot, single_writer);
 }
 
-/* The thread that @io counts for had this name when it submitted it. The epoch gets the name that
- * a thread submits something under itself; until it does, the one that others know it by. */
+/* The thread that @io counts for had this name when it submitted it, or had others do so. Of all
+ * names the epoch gets the newest: what was left to others may be done last. */
 static __always_inline void request_name_task(const struct io_state *io, struct rq_sums *sums,
 					      bool even)
 {
@@ -188,7 +188,7 @@ static __always_inline void request_name_task(const struct io_state *io, struct 
 		return;
 	sums->name = name;
 	known = ROWS_LOOKUP(even, task_names, &id);
-	if (!known || (!io->by[1] && comm_number(known->comm) != comm_number(io->name.comm)))
+	if (!known || known->at < io->name.at)
 		row_set_name(id, &io->name, even);
 }
 

@@ -267,8 +267,10 @@ static __always_inline void row_name_task(u64 id, bool even)
 
 	if (CONF(by) == BY_PID)
 		task = BPF_CORE_READ(task, group_leader);
-	if (CONF(by) == BY_TASK)
+	if (CONF(by) == BY_TASK) {
 		name.cgroup = bpf_get_current_cgroup_id();
+		name.at = bpf_ktime_get_ns();
+	}
 	BPF_CORE_READ_STR_INTO(&name.comm, task, comm);
 	row_set_name(id, &name, even);
 }
@@ -276,7 +278,7 @@ static __always_inline void row_name_task(u64 id, bool even)
 /* The same for @who. */
 static __always_inline void row_name_owner(u64 id, const struct sent_who *who, bool even)
 {
-	struct task_name name = {.cgroup = who->cgroup};
+	struct task_name name = {.cgroup = who->cgroup, .at = bpf_ktime_get_ns()};
 
 	__builtin_memcpy(name.comm, who->comm, COMM_LEN);
 	row_set_name(id, &name, even);

@@ -113,10 +113,10 @@ static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 	ret[1] = nul ? 0 : ret[1] & first_lowest(first_nul(first_lowest(ret[1])) - 1);
 }
 
-/* The same, with its cgroup. */
-static __always_inline void current_name(struct task_name *ret)
+/* The same, with its cgroup, at @now. */
+static __always_inline void current_name(struct task_name *ret, u64 now)
 {
-	ret->cgroup = bpf_get_current_cgroup_id();
+	*ret = (struct task_name){ .cgroup = bpf_get_current_cgroup_id(), .at = now };
 	current_comm((u64 *)ret->comm);
 }
 

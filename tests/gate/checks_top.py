@@ -219,7 +219,9 @@ def as_text(gate: Gate) -> None:
         before = DiskStat.of(disk)
         for n in range(7):
             dd(gate, "committer", "if=/dev/zero", f"of={point}/{n}", "bs=4096", "count=5", "conv=fsync")
-        dd(gate, "buffered", "if=/dev/zero", f"of={point}/a", "bs=65536", "count=67")
+        # a shell whose page is written back before or after those of the program that it becomes
+        buffered = f"{dd_called(gate, 'buffered')} if=/dev/zero of={point}/a bs=65536 count=67"
+        machine.run("sh", "-c", f"echo >{point}/shell && exec {buffered}")
         dd(gate, "direct", "if=/dev/zero", f"of={point}/b", "bs=4096", "count=101", "oflag=direct")
         dd(gate, "reader", f"if={point}/b", "of=/dev/null", "bs=4096", "iflag=direct")
         idle(disk)

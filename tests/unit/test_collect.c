@@ -395,7 +395,8 @@ static void names_come_with_rows(void **state)
 					       .names = "f\0" },
 					     { .len = 3, .complete = 1, .unmounted = 1,
 					       .names = "g\0" } };
-	static const struct task_name tasks[2] = { { 3, "dd" }, { 4, "sixteen-letters-" } };
+	static const struct task_name tasks[2] = { { 3, "dd", 0 },
+						    { 4, "sixteen-letters-", 0 } };
 	static const struct op_key keys[2] = { { .op = OP_READ, .by = { 5, 6 } },
 					       { .op = OP_READ, .by = { 7, 8 } } };
 	static const struct op_sums sums[2] = { { .count = 1 }, { .count = 1 } };

@@ -57,6 +57,24 @@ static void a_name_is_kept_while_it_is_used(void **state)
 	tasknames_done(&n);
 }
 
+/* What a thread left to others may be told an interval after its newer name. */
+static void an_older_name_does_not_come_back(void **state)
+{
+	struct task_name name = { .comm = "dd", .at = 23 };
+	struct tasknames n = {};
+
+	(void)state;
+	assert_int_equal(tasknames_add(&n, 5, &name), 0);
+	pass(&n, 1);
+	name = (struct task_name){ .comm = "sh", .at = 22 };
+	assert_int_equal(tasknames_add(&n, 5, &name), 0);
+	assert_called(&n, 5, "dd");
+	name = (struct task_name){ .comm = "cp", .at = 23 };
+	assert_int_equal(tasknames_add(&n, 5, &name), 0);
+	assert_called(&n, 5, "cp");
+	tasknames_done(&n);
+}
+
 static void threads_are_listed_once(void **state)
 {
 	static const unsigned long long ids[] = { 7, 5, 7, 0, 9 };
@@ -89,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_kept_while_it_is_used),
+		cmocka_unit_test(an_older_name_does_not_come_back),
 		cmocka_unit_test(threads_are_listed_once),
 	};
 
