@@ -134,20 +134,6 @@ static int add_disk(const char *disk, struct filter_lists *lists, struct reason 
 	return mounts_add(lists, why);
 }
 
-bool filters_fs_type_known(const char *type)
-{
-	FILE *f = fopen("/proc/filesystems", "re");
-	char line[128], name[64];
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = (sscanf(line, "nodev %63s", name) == 1 ||
-			 sscanf(line, "%63s", name) == 1) && !strcmp(name, type);
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* The process of thread @tid; 0 if not in /proc. */
 static unsigned int process_of(uint64_t tid)
 {
@@ -237,7 +223,7 @@ int filters_resolve(const struct filters *f, struct session_conf *conf, struct r
 	conf->all_files = f->all_files;
 	conf->all_faults = f->all_faults;
 	conf->kinds = f->ops ? f->ops : ~0U;
-	if (f->fs && !filters_fs_type_known(f->fs)) {
+	if (f->fs && mounts_fs_kind(f->fs) == FS_KIND_UNKNOWN) {
 		reason_set(why, EXIT_FAILED, "no file system type '%.60s'", f->fs);
 		return reason_hint(why, "those that the kernel knows are in /proc/filesystems");
 	}

@@ -30,9 +30,6 @@ extern const struct opt filter_opts[];	/* over struct filters, but for its last 
 /* Translates them into @conf, with look-ups in /proc and /sys. 0, or -1 with @why. */
 int filters_resolve(const struct filters *f, struct session_conf *conf, struct reason *why);
 
-/* Whether the running kernel currently knows file system type @type. */
-bool filters_fs_type_known(const char *type);
-
 /* Whether process @pid is a kernel thread: it makes no system calls, but has requests. */
 bool filters_kernel_thread(uint64_t pid);
 

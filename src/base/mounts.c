@@ -97,6 +97,23 @@ void mounts_free(struct mounts *m)
 	*m = (struct mounts){};
 }
 
+enum fs_kind mounts_fs_kind(const char *type)
+{
+	FILE *f = fopen("/proc/filesystems", "re");
+	enum fs_kind kind = FS_KIND_UNKNOWN;
+	char line[128], name[64];
+
+	while (f && !kind && fgets(line, sizeof(line), f)) {
+		bool no_disk = sscanf(line, "nodev %63s", name) == 1;
+
+		if ((no_disk || sscanf(line, "%63s", name) == 1) && !strcmp(name, type))
+			kind = no_disk ? FS_KIND_NO_DISK : FS_KIND_DISK;
+	}
+	if (f)
+		fclose(f);
+	return kind;
+}
+
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev)
 {
 	const struct mount *any = NULL;

@@ -25,6 +25,10 @@ int mounts_read(struct mounts *ret_mounts);
 
 void mounts_free(struct mounts *m);
 
+/* What the kernel says of file systems of @type. */
+enum fs_kind { FS_KIND_UNKNOWN, FS_KIND_DISK, FS_KIND_NO_DISK };
+enum fs_kind mounts_fs_kind(const char *type);
+
 /* A mount of file system @dev, preferably of its root; NULL if none. */
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
 

@@ -249,6 +249,17 @@ static __always_inline struct dirty_key dirty_key(u64 head, u64 inode, u16 mode)
 	return (struct dirty_key){ inode, is_device ? head : 0 };
 }
 
+/* Whether @d, which is current or its @client (or NULL), has the name that it had. */
+static __always_inline bool dirtier_named(const struct dirtier *d, const struct client *client)
+{
+	u64 now[COMM_LEN / 8];
+
+	if (client)
+		return comm_number(d->name.comm) == comm_number(client->name.comm);
+	current_comm(now);
+	return comm_number(d->name.comm) == comm_number((const char *)now);
+}
+
 /* Current, or the client for which it works, makes a clean page of @mapping dirty. The verifier
  * assumes that @mapping may be NULL. */
 static __always_inline void page_dirtied(struct page *head, struct address_space *mapping)
@@ -263,7 +274,7 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 	key = dirty_key((u64)head, (u64)mapping->host, mapping->host->i_mode);
 	task = client ? client->task : current_pid_tgid();
 	was = bpf_map_lookup_elem(&dirtiers, &key);
-	if (was && was->task == task)
+	if (was && was->task == task && dirtier_named(was, client))
 		return;
 	if (!client && !current_wanted(bpf_get_current_pid_tgid())) {
 		if (was) /* what is written now is no longer that thread's */

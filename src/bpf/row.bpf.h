@@ -258,29 +258,25 @@ static __always_inline void row_set_name(u64 id, const struct task_name *name, b
 		bpf_map_update_elem(&task_names_odd, &id, name, BPF_ANY);
 }
 
-/* Notes the name of current, or of its process, for which the epoch has a row; @id as the tool sees
- * it. */
-static __always_inline void row_name_task(u64 id, bool even)
+/* Notes the name of @who (NULL: of current, or of its process), for which the epoch has a row; @id
+ * as the tool sees it. */
+static __always_inline void row_name_task(u64 id, const struct sent_who *who, bool even)
 {
 	struct task_struct *task = (void *)current_task();
 	struct task_name name = {};
 
-	if (CONF(by) == BY_PID)
-		task = BPF_CORE_READ(task, group_leader);
-	if (CONF(by) == BY_TASK) {
-		name.cgroup = bpf_get_current_cgroup_id();
-		name.at = bpf_ktime_get_ns();
+	if (who) {
+		name.cgroup = who->cgroup;
+		__builtin_memcpy(name.comm, who->comm, COMM_LEN);
+	} else {
+		if (CONF(by) == BY_PID)
+			task = BPF_CORE_READ(task, group_leader);
+		if (CONF(by) == BY_TASK)
+			name.cgroup = bpf_get_current_cgroup_id();
+		BPF_CORE_READ_STR_INTO(&name.comm, task, comm);
 	}
-	BPF_CORE_READ_STR_INTO(&name.comm, task, comm);
-	row_set_name(id, &name, even);
-}
-
-/* The same for @who. */
-static __always_inline void row_name_owner(u64 id, const struct sent_who *who, bool even)
-{
-	struct task_name name = {.cgroup = who->cgroup, .at = bpf_ktime_get_ns()};
-
-	__builtin_memcpy(name.comm, who->comm, COMM_LEN);
+	if (CONF(by) == BY_TASK)
+		name.at = bpf_ktime_get_ns();
 	row_set_name(id, &name, even);
 }
 
@@ -292,7 +288,7 @@ static __always_inline void row_name_submitter(u64 id)
 	struct task_name *name = ROWS_LOOKUP(even, task_names, &id);
 
 	if (!name)
-		row_name_task(id, even);
+		row_name_task(id, NULL, even);
 	else if (CONF(by) != BY_PID) /* nobody else writes it */
 		bpf_get_current_comm(name->comm, sizeof(name->comm));
 }
@@ -344,10 +340,8 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 	file_note_fs(f);
 	if (CONF(by) == BY_FILE)
 		row_name_file(&key, f, even);
-	if (BY_NAMES_TASKS(CONF(by)) && who)
-		row_name_owner(key.by[0], who, even);
-	else if (BY_NAMES_TASKS(CONF(by)))
-		row_name_task(key.by[0], even);
+	if (BY_NAMES_TASKS(CONF(by)))
+		row_name_task(key.by[0], who, even);
 	if (!ROWS_INSERT(even, op_rows, &key))
 		row_made(&live.op_rows_made[!even], CONF(op_rows_limit));
 	sums = ROWS_LOOKUP(even, op_rows, &key);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mounts.h"
 #include "base/names.h"
 #include "base/newfile.h"
 #include "base/reason.h"
@@ -88,7 +89,7 @@ static int resolve_layer(struct breakdown *b, struct reason *why)
 
 	if (!b->opts.layer || !breakdown_layer(b->opts.layer, &conf->layer))
 		return 0;
-	if (!filters_fs_type_known(b->opts.layer)) {
+	if (mounts_fs_kind(b->opts.layer) == FS_KIND_UNKNOWN) {
 		reason_set(why, EXIT_FAILED, "no layer or file system '%.60s'", b->opts.layer);
 		return reason_hint(why, "layers are syscall, vfs, fs and blk; file systems are "
 					"those in /proc/filesystems");

@@ -23,6 +23,7 @@ struct fsprobes {
 	struct feature *feat;
 	const struct fs_entry *seen;
 	const char *only;
+	bool of_disks;
 	struct links links;		/* kprobes */
 	int clones[MAX_LINKS];		/* a program loaded from a template, its link, and so on */
 	int n_clones;
@@ -231,6 +232,18 @@ static void types_mounted(const struct fsprobes *p, struct type_list *l)
 	type_add(p, l, p->only ? p->only : "bdev");
 }
 
+/* Leaves those that are on disks. */
+static void types_on_disks(struct type_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->at[i].name, "bdev") ||
+		    mounts_fs_kind(l->at[i].name) != FS_KIND_NO_DISK)
+			l->at[n++] = l->at[i];
+	l->n = n;
+}
+
 static bool fs_is_known(const struct fsprobes *p, unsigned long long fs)
 {
 	for (int i = 0; i < p->n_known; i++)
@@ -321,6 +334,8 @@ void fsprobes_attach(struct fsprobes *p)
 	symbols = run_task_iter(p);
 	types_mounted(p, l);
 	types_seen(p, l);
+	if (p->of_disks)
+		types_on_disks(l);
 	types_attach(p, l, symbols);
 	free(symbols);
 	free(l);
@@ -339,7 +354,7 @@ void fsprobes_attach_new(struct fsprobes *p)
 }
 
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
-			      const struct fs_entry *seen, const char *only)
+			      const struct fs_entry *seen, const char *only, bool of_disks)
 {
 	struct fsprobes *p = calloc(1, sizeof(*p));
 
@@ -349,6 +364,7 @@ struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct featu
 	p->feat = feat;
 	p->seen = seen;
 	p->only = only;
+	p->of_disks = of_disks;
 	return p;
 }
 

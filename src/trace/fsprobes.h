@@ -28,9 +28,11 @@ struct fs_templates {
 };
 
 /* The loaded programs of @templates, @feat and @seen (FS_SLOTS types) outlive the result. @only:
- * probe this type alone, or NULL. NULL if there is no memory. */
+ * probe this type alone, or NULL. @of_disks: those that are mounted or have open files only if
+ * they are on disks; with a filter by disk no operation on others counts. NULL if there is no
+ * memory. */
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
-			      const struct fs_entry *seen, const char *only);
+			      const struct fs_entry *seen, const char *only, bool of_disks);
 void fsprobes_free(struct fsprobes *p);	/* detaches; NULL is fine */
 
 /* Probes the functions of file systems that are mounted or have open files. */

@@ -88,8 +88,8 @@ def of_all_kinds(gate: Gate) -> None:
     """The journal's thread commits for who calls fsync; the flusher writes what one made dirty, though
     another called sync; a loop device's worker reads and writes the disk below for who uses the device."""
     on, below = (machine.loop(gate.stack, gate.kept, mib) for mib in (96, 96))
-    point = machine.mounted(gate.stack, gate.kept, on, "ext4", "noatime,noinit_itable")
-    host = machine.mounted(gate.stack, gate.kept, below, "ext4", "noatime,noinit_itable")
+    point = machine.mounted(gate.stack, gate.kept, on, "ext4")
+    host = machine.mounted(gate.stack, gate.kept, below, "ext4")
     disk = machine.loop(gate.stack, gate.kept, 32, host)
     machine.run("dd", "if=/dev/zero", f"of={disk.path}", "bs=1M", "count=16", "oflag=direct", "status=none")
     for d in (on, disk, below):
@@ -142,7 +142,7 @@ def of_workers_in_a_throng(gate: Gate) -> None:
     """Two who use a loop device each, while CPUs are busy: a worker takes the other's work without being
     woken for it."""
     below = machine.loop(gate.stack, gate.kept, 96)
-    host = machine.mounted(gate.stack, gate.kept, below, "ext4", "noatime,noinit_itable")
+    host = machine.mounted(gate.stack, gate.kept, below, "ext4")
     disks = {name: machine.loop(gate.stack, gate.kept, 32, host) for name in ("first", "second")}
     for disk in disks.values():
         machine.run("dd", "if=/dev/zero", f"of={disk.path}", "bs=1M", "count=24", "oflag=direct", "status=none")

@@ -15,6 +15,7 @@ import machine
 import tool
 from checks_record import Record
 from harness import SUITES, Gate, Skip, Suite, suite
+from places import place
 
 # With functions, and where all is inlined (before 6.5).
 MAX_VERIFIED, MAX_VERIFIED_INLINED = 205_000, 360_000
@@ -56,21 +57,25 @@ def verified(gate: Gate) -> None:
 
 @suite("programs.kinds")
 def kinds(gate: Gate) -> None:
-    """Functions that no operation of those asked for goes through are not probed."""
-    wanted = {"fault": set(), "write": {"vfs_write", "vfs_fsync_range"}}
+    """Functions that no operation of those asked for goes through are not probed: of another kind, or of
+    file systems without a disk."""
+    disk = place(gate, "overlay").disk.name
+    wanted = {("--op", "fault"): set(), ("--op", "write"): {"vfs_write", "vfs_fsync_range", "ext4_file_write_iter"},
+              ("--op", "read", "-d", disk): {"vfs_read", "ext4_file_read_iter"}}
     told = Path("/sys/kernel/tracing/enabled_functions")
     if "vfs" in tool.idle()["missing"] or not told.exists():
         raise Skip("functions cannot be probed here, or nobody tells which are")
 
     def probed() -> set[str]:
         functions = {line.split()[0] for line in told.read_text().splitlines() if line}
-        return functions & {"vfs_read", "vfs_write", "vfs_open", "vfs_fsync_range", "iterate_dir"}
+        return functions & {"vfs_read", "vfs_write", "vfs_open", "vfs_fsync_range", "iterate_dir",
+                            "ext4_file_read_iter", "ext4_file_write_iter", "ovl_read_iter"}
 
-    for op, functions in wanted.items():
+    for args, functions in wanted.items():
         machine.wait_until(lambda: not probed(), 20)  # a run's programs are removed after its end
-        with tool.Trace("--op", op):
+        with tool.Trace(*args):
             found = probed()
-        gate.check(f"{op}.functions", found == functions, probed=sorted(found) or "none",
+        gate.check(f"{args[1]}.functions", found == functions, probed=sorted(found) or "none",
                    wanted=sorted(functions) or "none")
 
 

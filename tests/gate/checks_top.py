@@ -28,7 +28,7 @@ def against_diskstats(gate: Gate) -> None:
     disk = machine.loop(gate.stack, gate.kept, 64)
     fs_disk = machine.loop(gate.stack, gate.kept, 96)
     # the tools begin one after the other, and nobody else shall read or write meanwhile
-    point = machine.mounted(gate.stack, gate.kept, fs_disk, "ext4", "noatime,noinit_itable")
+    point = machine.mounted(gate.stack, gate.kept, fs_disk, "ext4")
     idle(fs_disk)
     # by tid, name, cgroup and container it is the kernel's same rows; each tool that starts takes
     # half a minute on an emulated 7.x
@@ -116,7 +116,7 @@ def helpers_bytes(top: Top, disk: machine.Disk, op: str) -> dict[str, int]:
 def of_the_journal(gate: Gate) -> None:
     """What the journal's thread writes is of who made it commit, and marked."""
     disk = machine.loop(gate.stack, gate.kept, 96)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable")
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)
     with Top("0.3") as top:
         for n in range(7):
@@ -137,7 +137,7 @@ def of_a_timer(gate: Gate) -> None:
     """What the journal's thread writes because its time has come is nobody else's: not of who has the CPU
     when the timer's interrupt comes, which is somebody on each."""
     disk = machine.loop(gate.stack, gate.kept, 96)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable,commit=1")
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,commit=1")
     idle(disk)
     with Top("0.3") as top, TopText("0.3") as text:
         busy = [oracles.actor(gate.stack, "hogs", str(cpu), "1") for cpu in os.sched_getaffinity(0)]
@@ -159,9 +159,9 @@ def of_a_timer(gate: Gate) -> None:
 def of_a_loop_device(gate: Gate) -> None:
     """What a loop device's thread writes to the disk below is of who wrote to the device."""
     below = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=160)
-    host = machine.mounted(gate.stack, gate.kept, below, "ext4", "noatime,noinit_itable")
+    host = machine.mounted(gate.stack, gate.kept, below, "ext4")
     disk = machine.loop(gate.stack, gate.kept, 96, host)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable")
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)
     idle(below)
     with Top("0.3") as top:
@@ -213,7 +213,7 @@ def as_text(gate: Gate) -> None:
     """Text is of requests alone, so no operation is traced, which tells in JSON whether a thread or an
     interrupt wakes a kernel thread: whose the requests are, and how many, must be known all the same."""
     disk = machine.loop(gate.stack, gate.kept, 96)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable")
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)
     with TopText("0.3") as top:
         before = DiskStat.of(disk)

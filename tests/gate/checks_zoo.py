@@ -35,7 +35,7 @@ def delayed(gate: Gate, ms: int, **settings: int) -> str:
                                 memory_backed=1, size=96, **settings)
     except Skip:
         disk = machine.loop(gate.stack, gate.kept, 64)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,noinit_itable,nodelalloc")
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,nodelalloc")
     return fileio.make_file(f"{point}/fio", 1)
 
 

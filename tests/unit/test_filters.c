@@ -22,6 +22,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/mounts.h"
 #include "base/reason.h"
 #include "filter_paths.h"
 #include "filters.h"
@@ -362,11 +363,11 @@ static void a_disk_has_only_so_many_partitions(void **state)
 static void file_systems_are_known(void **state)
 {
 	(void)state;
-	assert_true(filters_fs_type_known("proc"));
-	assert_true(filters_fs_type_known("ext4"));
-	assert_true(filters_fs_type_known("xfs"));
-	assert_false(filters_fs_type_known("btrfs"));
-	assert_false(filters_fs_type_known("nodev"));
+	assert_int_equal(mounts_fs_kind("proc"), FS_KIND_NO_DISK);
+	assert_int_equal(mounts_fs_kind("ext4"), FS_KIND_DISK);
+	assert_int_equal(mounts_fs_kind("xfs"), FS_KIND_DISK);
+	assert_int_equal(mounts_fs_kind("btrfs"), FS_KIND_UNKNOWN);
+	assert_int_equal(mounts_fs_kind("nodev"), FS_KIND_UNKNOWN);
 	assert_int_equal(resolve((struct filters){ .fs = "xfs" }), 0);
 	refused((struct filters){ .fs = "nosuch" }, EXIT_FAILED, "no file system type 'nosuch'",
 		"those that the kernel knows are in /proc/filesystems");
@@ -426,7 +427,7 @@ static void without_proc_nothing_is_known(void **state)
 	place("/proc/filesystems", types);
 	place("/proc/away", away);
 	assert_int_equal(rename(types, away), 0);
-	assert_false(filters_fs_type_known("ext4"));
+	assert_int_equal(mounts_fs_kind("ext4"), FS_KIND_UNKNOWN);
 	assert_int_equal(rename(away, types), 0);
 }
 

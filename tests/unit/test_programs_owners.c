@@ -637,7 +637,7 @@ static void test_writeback_by_process(void **state)
 	assert_string_equal(name_of(task_of(&other)), "other");
 }
 
-/* The name is the one that the thread had when it made the first page dirty. */
+/* The name is the one that the thread had when it last made a page dirty. */
 static void test_writeback_name(void **state)
 {
 	(void)state;
@@ -646,7 +646,7 @@ static void test_writeback_name(void **state)
 	strcpy(writer.t.comm, "renamed");
 	dirty(&writer, &file, &pages[1]);
 	request_by(&kworker, REQ_OP_WRITE);
-	assert_string_equal(name_of(task_of(&writer)), "writer");
+	assert_string_equal(name_of(task_of(&writer)), "renamed");
 	assert_int_equal(map_count(&dirtiers), 1);
 }
 
