@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mounts.c - /proc/self/mountinfo as plain data; see mounts.h.
+ * mounts.c - /proc/self/mountinfo as plain data, and /proc/filesystems; see mounts.h.
  */
 #include "base/mounts.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +111,17 @@ enum fs_kind mounts_fs_kind(const char *type)
 	if (f)
 		fclose(f);
 	return kind;
+}
+
+bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned int *devs,
+		      unsigned int n_devs)
+{
+	bool may = !strcmp(type, "bdev") || mounts_fs_kind(type) != FS_KIND_NO_DISK;
+
+	for (size_t i = 0; i < m->n; i++)
+		for (unsigned int d = 0; d < n_devs; d++)
+			may |= m->list[i].dev == devs[d] && !strcmp(m->list[i].type, type);
+	return may;
 }
 
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev)

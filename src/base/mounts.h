@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* mounts.h - what is mounted where, as the tool sees it. All text in it is hostile. */
+/* mounts.h - what is mounted where, as the tool sees it, and types. All text in it is hostile. */
 #ifndef IOSTRATA_MOUNTS_H
 #define IOSTRATA_MOUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mount {
@@ -28,6 +29,10 @@ void mounts_free(struct mounts *m);
 /* What the kernel says of file systems of @type. */
 enum fs_kind { FS_KIND_UNKNOWN, FS_KIND_DISK, FS_KIND_NO_DISK };
 enum fs_kind mounts_fs_kind(const char *type);
+
+/* Whether files of @type can be on one of @devs. What needs no disk may be said to be on one. */
+bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned int *devs,
+		      unsigned int n_devs);
 
 /* A mount of file system @dev, preferably of its root; NULL if none. */
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);

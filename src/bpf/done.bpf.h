@@ -177,7 +177,8 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 }
 
 /* The thread that @io counts for had this name when it submitted it, or had others do so. Of all
- * names the epoch gets the newest: what was left to others may be done last. */
+ * names the epoch gets the newest, for what was left to others may be done last; two CPUs at once
+ * may leave the other. */
 static __always_inline void request_name_task(const struct io_state *io, struct rq_sums *sums,
 					      bool even)
 {

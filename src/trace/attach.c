@@ -190,7 +190,7 @@ void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *pl
 
 	functions_attach(a, obj, plan);
 	if ((plan->asked & CAP_FS) && f->func != FUNC_NONE)
-		a->fs = fsprobes_new(&templates, f, seen, sc->fs, sc->lists.n_devs > 0);
+		a->fs = fsprobes_new(&templates, f, seen, sc->fs, &sc->lists);
 	if (a->fs)
 		fsprobes_attach(a->fs);
 	faults_attach_all(a, obj, f);

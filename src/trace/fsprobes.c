@@ -23,7 +23,7 @@ struct fsprobes {
 	struct feature *feat;
 	const struct fs_entry *seen;
 	const char *only;
-	bool of_disks;
+	const struct filter_lists *disks;	/* NULL: all */
 	struct links links;		/* kprobes */
 	int clones[MAX_LINKS];		/* a program loaded from a template, its link, and so on */
 	int n_clones;
@@ -232,16 +232,18 @@ static void types_mounted(const struct fsprobes *p, struct type_list *l)
 	type_add(p, l, p->only ? p->only : "bdev");
 }
 
-/* Leaves those that are on disks. */
-static void types_on_disks(struct type_list *l)
+/* With a filter by disk, of types that cannot be on one of the disks only the write is left: that
+ * of a copy from a file on one, as sendfile makes it. */
+static void types_of_disks(const struct filter_lists *disks, struct type_list *l)
 {
-	size_t n = 0;
+	struct mounts mounts;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->at[i].name, "bdev") ||
-		    mounts_fs_kind(l->at[i].name) != FS_KIND_NO_DISK)
-			l->at[n++] = l->at[i];
-	l->n = n;
+	if (mounts_read(&mounts))
+		return;
+	for (struct fs_type *t = l->at; t < l->at + l->n; t++)
+		if (!mounts_may_be_on(&mounts, t->name, disks->devs, disks->n_devs))
+			t->func[FS_READ][0] = t->func[FS_FSYNC][0] = t->func[FS_OPEN][0] = '\0';
+	mounts_free(&mounts);
 }
 
 static bool fs_is_known(const struct fsprobes *p, unsigned long long fs)
@@ -275,8 +277,8 @@ static void types_seen(struct fsprobes *p, struct type_list *l)
 	}
 }
 
-/* @symbols: lines for fsfuncs_resolve(); NULL: none. */
-static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols)
+/* @symbols: lines for fsfuncs_resolve(); NULL: none. @of_disks: what the filter by disk needs. */
+static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols, bool of_disks)
 {
 	const char *names[MAX_FS * FS_METHODS];
 	FILE *f = symbols && *symbols ? fmemopen(symbols, strlen(symbols), "r") : NULL;
@@ -286,6 +288,8 @@ static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols)
 		fclose(f);
 	if (err)
 		return;
+	if (of_disks)
+		types_of_disks(p->disks, l);
 	for (size_t i = 0; i < l->n; i++)
 		for (int m = 0; m < FS_METHODS; m++)
 			names[n++] = l->at[i].func[m];
@@ -334,9 +338,7 @@ void fsprobes_attach(struct fsprobes *p)
 	symbols = run_task_iter(p);
 	types_mounted(p, l);
 	types_seen(p, l);
-	if (p->of_disks)
-		types_on_disks(l);
-	types_attach(p, l, symbols);
+	types_attach(p, l, symbols, p->disks && !p->only);
 	free(symbols);
 	free(l);
 }
@@ -348,13 +350,14 @@ void fsprobes_attach_new(struct fsprobes *p)
 	if (!l)
 		return;
 	types_seen(p, l);
-	types_attach(p, l, NULL);
+	types_attach(p, l, NULL, false);
 	feature_forget_types(p->feat);
 	free(l);
 }
 
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
-			      const struct fs_entry *seen, const char *only, bool of_disks)
+			      const struct fs_entry *seen, const char *only,
+			      const struct filter_lists *lists)
 {
 	struct fsprobes *p = calloc(1, sizeof(*p));
 
@@ -364,7 +367,7 @@ struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct featu
 	p->feat = feat;
 	p->seen = seen;
 	p->only = only;
-	p->of_disks = of_disks;
+	p->disks = lists->n_devs ? lists : NULL;
 	return p;
 }
 

@@ -17,6 +17,7 @@
 
 struct bpf_program;
 struct feature;
+struct filter_lists;
 struct fs_entry;
 struct fsprobes;
 
@@ -28,11 +29,12 @@ struct fs_templates {
 };
 
 /* The loaded programs of @templates, @feat and @seen (FS_SLOTS types) outlive the result. @only:
- * probe this type alone, or NULL. @of_disks: those that are mounted or have open files only if
- * they are on disks; with a filter by disk no operation on others counts. NULL if there is no
- * memory. */
+ * probe this type alone, or NULL. @lists: with disks, of types that are mounted or have open files
+ * but cannot be on these, only their write is probed: no operation on their files counts, and only
+ * a copy to them goes there. NULL if there is no memory. */
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
-			      const struct fs_entry *seen, const char *only, bool of_disks);
+			      const struct fs_entry *seen, const char *only,
+			      const struct filter_lists *lists);
 void fsprobes_free(struct fsprobes *p);	/* detaches; NULL is fine */
 
 /* Probes the functions of file systems that are mounted or have open files. */

@@ -362,12 +362,23 @@ static void a_disk_has_only_so_many_partitions(void **state)
 
 static void file_systems_are_known(void **state)
 {
+	struct mount list[1] = { { .dev = 23, .type = "proc" } };
+	struct mounts mounts = { .list = list, .n = 1 };
+	const unsigned int devs[] = { 8 << 20, 23 };
+
 	(void)state;
 	assert_int_equal(mounts_fs_kind("proc"), FS_KIND_NO_DISK);
 	assert_int_equal(mounts_fs_kind("ext4"), FS_KIND_DISK);
 	assert_int_equal(mounts_fs_kind("xfs"), FS_KIND_DISK);
 	assert_int_equal(mounts_fs_kind("btrfs"), FS_KIND_UNKNOWN);
 	assert_int_equal(mounts_fs_kind("nodev"), FS_KIND_UNKNOWN);
+	assert_true(mounts_may_be_on(&mounts, "bdev", devs, 2));
+	assert_true(mounts_may_be_on(&mounts, "ext4", devs, 2));
+	assert_true(mounts_may_be_on(&mounts, "btrfs", devs, 2));
+	assert_true(mounts_may_be_on(&mounts, "proc", devs, 2));
+	assert_false(mounts_may_be_on(&mounts, "proc", devs, 1));
+	list[0].type = "sysfs";
+	assert_false(mounts_may_be_on(&mounts, "proc", devs, 2));
 	assert_int_equal(resolve((struct filters){ .fs = "xfs" }), 0);
 	refused((struct filters){ .fs = "nosuch" }, EXIT_FAILED, "no file system type 'nosuch'",
 		"those that the kernel knows are in /proc/filesystems");

@@ -371,6 +371,7 @@ static void test_named_by_others(void **state)
 	(void)state;
 	start_by_task();
 	page_dirtied(&page, &file.mapping);
+	tick(1);
 	strcpy(task.t.comm, "new name");
 	request(REQ_OP_READ);
 	assert_string_equal(name(), "new name");
