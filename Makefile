@@ -148,7 +148,7 @@ test:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
 	$(Q)$(MAKE) --no-print-directory $(JOBS) SAN=1
 	$(Q)tests/all times , guests + live cli "cli SAN=1" + \
-		unit "unit SAN=1" "mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house guests
+		unit "unit SAN=1" "mutants MUTANTS=--sample" "bench BENCH='--quick 6.1 5.10'" house guests
 
 run:
 	$(Q)tests/setup --build

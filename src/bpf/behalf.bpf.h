@@ -46,6 +46,7 @@ struct client {
 	u64 task;			/* current_pid_tgid(); 0: nobody known */
 	struct task_name name;
 	u32 steps;
+	u32 taken;			/* of a work: a worker has it, and it is not queued again */
 };
 
 /* By thread id of the kernel thread. */
@@ -56,7 +57,9 @@ struct {
 	__type(value, struct client);
 } clients SEC(".maps");
 
-/* For whom the work is that is queued, by its address. */
+/* For whom the work is that is queued, by its address. Most are queued again and again: an entry is
+ * written in place, by who queues the work, which one thread at a time does, and by the worker that
+ * takes it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -153,16 +156,23 @@ static __always_inline bool is_for_interrupts(struct task_struct *p)
 				   p->comm[1] == 't' && p->comm[2] == 'i' && p->comm[3] == 'm';
 }
 
-/* For whom is what current, at interrupt level @level, makes a kernel thread do: in @ret, which is
- * all 0. False: it stays as it is. A thread that completes requests wakes those that wait for them,
- * and leaves work to them. */
-static __always_inline bool client_find(struct client *ret, u32 level, bool level_known)
+/* For whom is what current, at interrupt level @level, makes kernel thread @tid do (0: any worker):
+ * in @ret, which is all 0. False: it stays as it is. A thread that completes requests wakes those
+ * that wait for them, and leaves work to them. */
+static __always_inline bool client_find(struct client *ret, u32 tid, u32 level, bool level_known)
 {
 	struct mark *m = mark_of_current(level);
+	u64 until;
 
-	/* without waits no switch of threads clears the mark */
-	if (m && bpf_ktime_get_ns() <= (CONF(waits) ? m->until : m->times.c + BIO_END_NS))
-		return false;
+	if (m) {
+		/* without waits no switch of threads clears the mark: it lasts only for who
+		 * submitted that request */
+		until = m->times.c + BIO_END_NS;
+		if (CONF(waits) || (tid && m->tid == tid))
+			until = m->until;
+		if (bpf_ktime_get_ns() <= until)
+			return false;
+	}
 	if (!level)
 		client_of_waker(ret, level_known);
 	return true;
@@ -188,16 +198,23 @@ static __always_inline void client_set(struct task_struct *p, bool level_known)
 	c = bpf_map_lookup_elem(&clients, &tid);
 	if (c && !level && client_stays(c, level_known))
 		return;
-	if (client_find(&found, level, level_known))
+	if (client_find(&found, tid, level, level_known))
 		client_change(c, tid, &found);
 }
 
 /* Work is queued, which any worker may take, also one that is awake. */
 static __always_inline int work_queued(u64 work, bool level_known)
 {
-	struct client found = {};
+	struct client *c = bpf_map_lookup_elem(&works, &work), found = {};
+	u32 level = interrupt_level(level_known);
 
-	if (client_find(&found, interrupt_level(level_known), level_known))
+	if (c && !level && client_stays(c, level_known))
+		c->taken = 0;
+	else if (!client_find(&found, 0, level, level_known))
+		return 0;
+	else if (c)
+		*c = found;
+	else
 		bpf_map_update_elem(&works, &work, &found, BPF_ANY);
 	return 0;
 }
@@ -221,11 +238,11 @@ static __always_inline int work_begins(u64 work, bool level_known)
 	struct client *found = bpf_map_lookup_elem(&works, &work);
 	u32 tid = bpf_get_current_pid_tgid();
 
-	if (!found)
+	if (!found || found->taken)
 		return 0;
 	if (!interrupt_level(level_known))
 		client_change(bpf_map_lookup_elem(&clients, &tid), tid, found);
-	bpf_map_delete_elem(&works, &work);
+	found->taken = 1;
 	return 0;
 }
 

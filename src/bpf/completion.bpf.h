@@ -76,7 +76,7 @@ static __always_inline bool mark_is_of(u64 done, u64 now)
 	return false;
 }
 
-static __always_inline void mark_set(const struct rq_times *times, bool is_read, u64 until,
+static __always_inline void mark_set(const struct rq_times *times, u32 tid, bool is_read, u64 until,
 				     u32 level)
 {
 	u64 cpu = current_cpu();
@@ -86,6 +86,7 @@ static __always_inline void mark_set(const struct rq_times *times, bool is_read,
 	m->until = until;
 	m->cpu = cpu;
 	m->pid = bpf_get_current_pid_tgid();
+	m->tid = tid;
 	m->is_read = is_read;
 }
 
@@ -139,7 +140,7 @@ static __always_inline void completion_announce(const struct rq_times *times, u3
 {
 	if (!CONF(marks))
 		return;
-	mark_set(times, is_read, until, interrupt_level(level_known));
+	mark_set(times, tid, is_read, until, interrupt_level(level_known));
 	if (CONF(waits) && tid)
 		done_note(tid, times, is_read);
 }

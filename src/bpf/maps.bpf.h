@@ -235,6 +235,7 @@ struct mark {
 	u64 until;			/* over then, if nothing says so before */
 	u32 cpu;
 	u32 pid;
+	u32 tid;			/* thread that submitted the request; 0: not known */
 	u8 is_read;
 };
 

@@ -363,7 +363,7 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 	if (bytes < rq->__data_len) {
 		times = request_times(io, now);
 		if (CONF(async) && !in_sequence)
-			mark_set(&times, io->op == RQ_READ, now + BIO_END_NS,
+			mark_set(&times, io->tid, io->op == RQ_READ, now + BIO_END_NS,
 				 interrupt_level(level_known));
 		/* the first bio may be done: the next completion will have another */
 		if (io->key != request_key(rq))

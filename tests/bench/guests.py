@@ -18,6 +18,9 @@ QUICK = ("clock:200 pread:2000 dread:300 uring:300 write:2000 openclose:500 fsyn
          "getppid:4000")
 QUICK_ROWS = ("breakdown|breakdown -T *|breakdown --by pid|breakdown --slowest 5|funcs|"
               "funcs --probe kprobe")
+# Where a direct read goes through a worker and a softirq, whose waking top follows.
+QUICK_5_10 = "clock:200 pread:200 dread:300"
+QUICK_ROWS_5_10 = "top|top -b"
 
 # In the order in which loop.c prints its calls: what breakdown calls them.
 COUNTED = ("read", "write", "open", "fsync", "uring")
@@ -90,6 +93,11 @@ def _read_lines(kernel: str, vm: subprocess.Popen, got: dict) -> None:
             print(f"\r\033[K{kernel}: {fields[1]}", end="", file=sys.stderr, flush=True)
         if len(fields) > 1:
             _line(got, fields)
+
+
+def quick(kernel: str) -> tuple[str, str]:
+    """Rows and workloads of the short bench."""
+    return (QUICK_ROWS_5_10, QUICK_5_10) if kernel == "5.10" else (QUICK_ROWS, QUICK)
 
 
 def run(kernel: str, work: Path, rows: str, workloads: str) -> dict:

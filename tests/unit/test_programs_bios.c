@@ -1244,7 +1244,7 @@ static void test_whose_mark(void **state)
 	start();
 	assert_null(mark_of_current(0));
 	until = machine.now + 17;
-	mark_set(&some, true, until, 0);
+	mark_set(&some, 0, true, until, 0);
 	assert_ptr_equal(mark_of_current(0), mark_here(0, 0));
 	assert_ptr_equal(mark_current(until, 0), mark_here(0, 0));
 	assert_null(mark_current(until + 1, 0));
@@ -1270,7 +1270,7 @@ static void test_whose_mark(void **state)
 	assert_false(mark_is_of(0, until));
 	/* the neighbour's is not this CPU's */
 	cpu_is(1, &first);
-	mark_set(&some, true, until, 0);
+	mark_set(&some, 0, true, until, 0);
 	cpu_is(0, &first);
 	assert_false(mark_is_of(some.c, until));
 }
@@ -1285,7 +1285,7 @@ static void test_switch_ends_completions(void **state)
 	for (u32 cpu = 0; cpu < 3; cpu++) {
 		cpu_is(cpu, &first);
 		for (int i = 0; i < 3; i++)
-			mark_set(&some, true, machine.now, levels[i]);
+			mark_set(&some, 0, true, machine.now, levels[i]);
 	}
 	cpu_is(1, &first);
 	switch_to(&second, true);

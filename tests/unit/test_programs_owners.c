@@ -852,14 +852,43 @@ static void test_work(void **state)
 	machine.level = 0;
 	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_helped(&writer), 2);
-	assert_int_equal(map_count(&works), 0);
-	work_starts(0x7003);
+	work_starts(0x7003); /* nobody was seen to queue it again */
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 3);
 	machine.level = 0x10000;
 	work_is_queued(&reader, 0x7001);
 	machine.level = 0;
 	work_starts(0x7001);
 	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_for(RQ_READ, task_of(&kworker), BEHALF_NONE), 1);
+}
+
+/* Work that is queued again is for who does it then, under the name that it has then; its entry
+ * stays. */
+static void test_work_again(void **state)
+{
+	(void)state;
+	start(BY_TASK);
+	for (int i = 1; i <= 2; i++) {
+		work_is_queued(&writer, 0x7001);
+		work_starts(0x7001);
+		request_by(&kworker, REQ_OP_READ);
+		assert_int_equal(n_helped(&writer), i);
+		work_is_queued(&reader, 0x7003);
+		work_starts(0x7003);
+	}
+	assert_int_equal(map_count(&works), 2);
+	strcpy(writer.t.comm, "renamed");
+	work_is_queued(&writer, 0x7001);
+	work_starts(0x7001);
+	request_by(&kworker, REQ_OP_READ);
+	assert_string_equal(name_of(task_of(&writer)), "renamed");
+	work_is_queued(&reader, 0x7001);
+	work_starts(0x7001);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 3);
+	assert_int_equal(n_helped(&reader), 1);
+	assert_int_equal(map_count(&works), 2);
 }
 
 /* Work that a completion queues, too, is still for whom it was for. */
@@ -964,7 +993,6 @@ static void test_work_level_hidden(void **state)
 	machine.level = 0;
 	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_helped(&writer), 1);
-	assert_int_equal(map_count(&works), 0);
 }
 
 /* CPUs beyond those whose variables' place is kept read it each time, and leave that of others. */
@@ -997,29 +1025,56 @@ static void test_level_of_many_cpus(void **state)
 	assert_int_equal(interrupt_level_read(), 0x20000);
 }
 
-/* Without waits nothing else tells that a completion is over: its time does. */
+/* Without waits nothing else tells that a completion is over: its time does, which is long only for
+ * who submitted the request. */
 static void test_client_kept_for_a_time(void **state)
+{
+	struct ktask *submitters[] = {&writer, &journal};
+	const u64 kept[] = {BIO_END_NS, REQUEST_END_NS};
+	struct kio io;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		start(BY_TASK);
+		conf.waits = 0;
+		wake_by(&writer, &journal);
+		submit(&io, submitters[i], REQ_OP_WRITE);
+		request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
+		EVENT(on_rq_issue, &io.rq);
+		tick(DEVICE);
+		cpu_is(2, &reader);
+		complete_bytes(&io.rq, 0, BYTES);
+		tick(kept[i]);
+		wake_by(&reader, &journal);
+		request_by(&journal, REQ_OP_READ);
+		assert_int_equal(n_helped(&writer), 1);
+		cpu_is(2, &reader);
+		tick(1);
+		wake_by(&reader, &journal);
+		request_by(&journal, REQ_OP_READ);
+		assert_int_equal(n_helped(&reader), 1);
+	}
+}
+
+/* Nor does the completion of a request that nobody is known to have submitted last for work. */
+static void test_work_after_a_time(void **state)
 {
 	struct kio io;
 
 	(void)state;
 	start(BY_TASK);
 	conf.waits = 0;
-	wake_by(&writer, &journal);
-	submit(&io, &journal, REQ_OP_READ);
+	machine.level = SOFT_INTERRUPT;
+	submit(&io, &writer, REQ_OP_READ);
+	machine.level = 0;
 	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
 	EVENT(on_rq_issue, &io.rq);
-	tick(DEVICE);
-	cpu_is(2, &reader);
+	cpu_is(1, &reader);
 	complete_bytes(&io.rq, 0, BYTES);
-	tick(BIO_END_NS);
-	wake_by(&reader, &journal);
-	request_by(&journal, REQ_OP_READ);
-	assert_int_equal(n_helped(&writer), 2);
-	cpu_is(2, &reader);
-	tick(1);
-	wake_by(&reader, &journal);
-	request_by(&journal, REQ_OP_READ);
+	tick(BIO_END_NS + 1);
+	work_is_queued(&reader, 0x7001);
+	work_starts(0x7001);
+	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_helped(&reader), 1);
 }
 
@@ -1483,12 +1538,14 @@ int main(void)
 		cmocka_unit_test(test_client_renamed),
 		cmocka_unit_test(test_for_interrupts),
 		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_work_again),
 		cmocka_unit_test(test_work_kept),
 		cmocka_unit_test(test_client_kept),
 		cmocka_unit_test(test_level_hidden),
 		cmocka_unit_test(test_work_level_hidden),
 		cmocka_unit_test(test_level_of_many_cpus),
 		cmocka_unit_test(test_client_kept_for_a_time),
+		cmocka_unit_test(test_work_after_a_time),
 		cmocka_unit_test(test_helper_requests),
 		cmocka_unit_test(test_helper_filtered),
 		cmocka_unit_test(test_helper_bio),
