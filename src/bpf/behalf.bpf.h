@@ -59,7 +59,8 @@ struct {
 
 /* For whom the work is that is queued, by its address. Most are queued again and again: an entry is
  * written in place, by who queues the work, which one thread at a time does, and by the worker that
- * takes it. */
+ * takes it. The kernel lets both run at once for a moment; then that worker may have the new client
+ * already, or its number with the name of the one before. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -127,6 +128,7 @@ static __always_inline void client_of_waker(struct client *ret, bool level_known
 			return;
 		*ret = *mine;
 		ret->steps++;
+		ret->taken = 0;
 	} else if (current_wanted(id) && current_may_wake(level_known)) {
 		ret->task = current_pid_tgid();
 		current_name(&ret->name, bpf_ktime_get_ns());
@@ -165,10 +167,11 @@ static __always_inline bool client_find(struct client *ret, u32 tid, u32 level, 
 	u64 until;
 
 	if (m) {
-		/* without waits no switch of threads clears the mark: it lasts only for who
-		 * submitted that request */
+		/* without waits no switch of threads clears the mark: it lasts longer only for who
+		 * submitted that request, and is not woken by current itself */
 		until = m->times.c + BIO_END_NS;
-		if (CONF(waits) || (tid && m->tid == tid))
+		if (CONF(waits) ||
+		    (tid && m->tid == tid && (level || !current_may_wake(level_known))))
 			until = m->until;
 		if (bpf_ktime_get_ns() <= until)
 			return false;
@@ -208,7 +211,7 @@ static __always_inline int work_queued(u64 work, bool level_known)
 	struct client *c = bpf_map_lookup_elem(&works, &work), found = {};
 	u32 level = interrupt_level(level_known);
 
-	if (c && !level && client_stays(c, level_known))
+	if (c && !level && !mark_of_current(level) && client_stays(c, level_known))
 		c->taken = 0;
 	else if (!client_find(&found, 0, level, level_known))
 		return 0;
@@ -240,9 +243,9 @@ static __always_inline int work_begins(u64 work, bool level_known)
 
 	if (!found || found->taken)
 		return 0;
+	found->taken = 1; /* before it is read: who queues it again meanwhile is not forgotten */
 	if (!interrupt_level(level_known))
 		client_change(bpf_map_lookup_elem(&clients, &tid), tid, found);
-	found->taken = 1;
 	return 0;
 }
 

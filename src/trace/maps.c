@@ -92,7 +92,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	map_resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
 	map_resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
-	map_resize(obj, "works", behalf ? helpers_max(cpus) : 1);
+	/* an entry stays when the work is taken, and must not push out one that waits */
+	map_resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
 		map_resize(obj, "rings", stream_rings(cpus));
 	if (c->lane_mask)

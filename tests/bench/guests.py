@@ -19,7 +19,7 @@ QUICK = ("clock:200 pread:2000 dread:300 uring:300 write:2000 openclose:500 fsyn
 QUICK_ROWS = ("breakdown|breakdown -T *|breakdown --by pid|breakdown --slowest 5|funcs|"
               "funcs --probe kprobe")
 # Where a direct read goes through a worker and a softirq, whose waking top follows.
-QUICK_5_10 = "clock:200 pread:200 dread:300"
+QUICK_5_10 = "clock:200 dread:300"
 QUICK_ROWS_5_10 = "top|top -b"
 
 # In the order in which loop.c prints its calls: what breakdown calls them.

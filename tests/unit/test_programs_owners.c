@@ -889,6 +889,13 @@ static void test_work_again(void **state)
 	assert_int_equal(n_helped(&writer), 3);
 	assert_int_equal(n_helped(&reader), 1);
 	assert_int_equal(map_count(&works), 2);
+	/* what a worker queues is for its client, and waits to be taken like all */
+	work_is_queued(&kworker, 0x7005);
+	work_is_queued(&writer, 0x7003);
+	work_starts(0x7003);
+	work_starts(0x7005);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&reader), 2);
 }
 
 /* Work that a completion queues, too, is still for whom it was for. */
@@ -898,6 +905,8 @@ static void test_work_kept(void **state)
 
 	(void)state;
 	start(BY_TASK);
+	work_is_queued(&reader, 0x7003);
+	work_starts(0x7003);
 	work_is_queued(&writer, 0x7001);
 	submit(&io, &writer, REQ_OP_READ);
 	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
@@ -908,6 +917,10 @@ static void test_work_kept(void **state)
 	work_starts(0x7001);
 	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_helped(&writer), 1);
+	work_is_queued(&reader, 0x7003);
+	work_starts(0x7003);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&writer), 2);
 }
 
 /* A thread that completes requests wakes those that wait for them: they keep their client. */
@@ -1026,33 +1039,42 @@ static void test_level_of_many_cpus(void **state)
 }
 
 /* Without waits nothing else tells that a completion is over: its time does, which is long only for
- * who submitted the request. */
+ * who submitted the request, and is woken by an interrupt. */
 static void test_client_kept_for_a_time(void **state)
 {
 	struct ktask *submitters[] = {&writer, &journal};
-	const u64 kept[] = {BIO_END_NS, REQUEST_END_NS};
+	u64 waking[1] = {(u64)&journal}, offsets[CPUS] = {}, counts[1] = {};
 	struct kio io;
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
+		bool own = i & 1, in_interrupt = i & 2, long_kept = own && in_interrupt;
+
 		start(BY_TASK);
 		conf.waits = 0;
+		conf.preempt_count = 4;
+		conf.cpu_offsets = (u64)offsets;
+		offsets[2] = (u64)counts - 4;
 		wake_by(&writer, &journal);
-		submit(&io, submitters[i], REQ_OP_WRITE);
+		submit(&io, submitters[own], REQ_OP_WRITE);
 		request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
 		EVENT(on_rq_issue, &io.rq);
 		tick(DEVICE);
 		cpu_is(2, &reader);
 		complete_bytes(&io.rq, 0, BYTES);
-		tick(kept[i]);
-		wake_by(&reader, &journal);
+		tick(long_kept ? REQUEST_END_NS : BIO_END_NS);
+		counts[0] = in_interrupt ? SOFT_INTERRUPT : 0;
+		on_sched_waking_no_level(waking);
 		request_by(&journal, REQ_OP_READ);
 		assert_int_equal(n_helped(&writer), 1);
 		cpu_is(2, &reader);
 		tick(1);
-		wake_by(&reader, &journal);
-		request_by(&journal, REQ_OP_READ);
-		assert_int_equal(n_helped(&reader), 1);
+		on_sched_waking_no_level(waking);
+		cpu_is(0, &journal);
+		if (in_interrupt)
+			assert_null(kthread_client());
+		else
+			assert_int_equal(kthread_client()->task, task_of(&reader));
 	}
 }
 
