@@ -143,10 +143,26 @@ static __always_inline u32 waker_helper(u32 level)
 	return !level && is_helper(current_flags()) ? bpf_get_current_pid_tgid() : 0;
 }
 
+/* The completion as part of which current wakes thread @tid at @now, or NULL. The thread sleeps
+ * since @asleep. An interrupt that wakes it where a request that it submitted was done while it
+ * slept is that request's, however late. */
+static __always_inline struct mark *mark_of_waking(u32 tid, u64 asleep, u64 now, u32 level)
+{
+	struct mark *m = mark_of_current(level);
+	u64 until;
+
+	if (!m)
+		return NULL;
+	until = m->until;
+	if (level && m->tid == tid && asleep < m->times.c)
+		until = m->times.c + REQUEST_END_LATE_NS;
+	return now > until ? NULL : m;
+}
+
 /* As its waker, cuts the sleep of thread @tid in the operation that began at @start, into @w. */
 static __always_inline void waking_split(struct waking *w, u32 tid, u64 start, u64 now, u32 level)
 {
-	struct mark *m = mark_current(now, level);
+	struct mark *m = mark_of_waking(tid, w->asleep, now, level);
 	u32 waker = waker_helper(level);
 	struct helper *h;
 

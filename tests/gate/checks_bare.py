@@ -94,6 +94,7 @@ def bare(gate: Gate) -> None:
     export = run(root, "export", "/trace.ios", "--to", "otf2", "-o", "/trace")
     gate.check("export", export.returncode == 0 and (root / "trace/traces.otf2").exists(),
                code=export.returncode)
-    for term in ("linux", "xterm-256color", "tmux-256color"):
+    terms = ("linux", "xterm-256color", "tmux-256color")
+    for term in terms if gate.native else terms[:1]:  # a guest has nothing to add to the others
         seen = screen(root, term)
         gate.check(f"screen.{term}", b"PID" in seen and b"\x1b[H" in seen, bytes=len(seen))

@@ -147,20 +147,25 @@ def _one_line(text: str) -> str:
 
 
 class Stopwatch:
-    """What took how long, on stderr, if anybody wants to know."""
+    """What took how long, on stderr, if anybody wants to know; and how much of it was starting and
+    ending the tool."""
 
     shown = False
+    starts, of_tool = 0, 0.0  # so far; s
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __enter__(self) -> None:
+        self.before = Stopwatch.starts, Stopwatch.of_tool
         self.start = time.monotonic()
 
     def __exit__(self, *_: object) -> None:
-        if Stopwatch.shown:
-            print(f"      {time.monotonic() - self.start:6.1f} s  {self.name}", file=sys.stderr,
-                  flush=True)
+        if not Stopwatch.shown:
+            return
+        starts, of_tool = Stopwatch.starts - self.before[0], Stopwatch.of_tool - self.before[1]
+        tool = f", {of_tool:.1f} s of it for the tool's {starts} starts and ends" if starts else ""
+        print(f"      {time.monotonic() - self.start:6.1f} s  {self.name}{tool}", file=sys.stderr, flush=True)
 
 
 # A suite that failed on the machine itself is tried again: others use its CPUs, and some hypervisors'

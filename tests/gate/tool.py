@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import invariants
-from harness import Broken
+from harness import Broken, Stopwatch
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCH = os.environ.get("IOSTRATA_ARCH")  # for guests of another architecture: see tests/vm/matrix
@@ -65,11 +65,14 @@ class Trace:
         return self
 
     def wait_live(self) -> "Trace":
+        begin = time.monotonic()
         try:
             self._wait_live()
         except BaseException:
             self.kill()
             raise
+        Stopwatch.starts += 1
+        Stopwatch.of_tool += time.monotonic() - begin
         return self
 
     def start(self) -> "Trace":
@@ -103,12 +106,15 @@ class Trace:
 
     def stop(self) -> "Trace":
         """Ends it and reads what it has to say."""
+        begin = time.monotonic()
         self.signal(signal.SIGINT)
         try:
             out, err = self.proc.communicate(timeout=STOP_S)
         except BaseException:
             self.kill()
             raise
+        if "--" not in self.argv:
+            Stopwatch.of_tool += time.monotonic() - begin
         self.code = self.proc.returncode
         self.stderr += err
         self.judge()

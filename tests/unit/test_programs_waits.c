@@ -114,6 +114,68 @@ static void test_own_request(void **state)
 	assert_strata(&s, 0, 101, 0, 7, 0, 23);
 }
 
+/* Alice sleeps. @late ns after a request of @by is done on CPU 1, she is woken there, both at
+ * @level. How long she waited for the completion. */
+static u64 completing(struct ktask *by, bool asleep_before, u64 late, u32 level)
+{
+	struct op_sums s;
+	struct io io;
+
+	cpu_is(0, &alice);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	cpu_is(by == &alice ? 0 : 2, by);
+	submits(&io, REQ_OP_READ);
+	if (asleep_before)
+		sleeps(&alice, 0);
+	tick(101);
+	cpu_is(1, &idle[1]);
+	machine.level = level;
+	complete_bytes(&io.rq, 0, 4096);
+	machine.level = 0;
+	if (!asleep_before)
+		sleeps(&alice, 0);
+	tick(late);
+	wakes_up(&idle[1], 1, &alice, level);
+	machine.level = level;
+	completion_is_over();
+	machine.level = 0;
+	runs(&alice, 0);
+	s = ends();
+	return s.strata[ST_COMPLETE];
+}
+
+/* A hypervisor took the CPU from the completion. That is believed where its end is told; else only
+ * of an interrupt that wakes who submitted the request, and slept before it was done. */
+static void test_late_completion(void **state)
+{
+	const u64 usual = REQUEST_END_NS, late = REQUEST_END_LATE_NS;
+	const struct {
+		struct ktask *by;
+		bool asleep_before;
+		u32 level;
+		bool told;
+		u64 longest;
+	} cases[] = {
+		{ &alice, true, 0x100, false, late }, { &alice, false, 0x100, false, usual },
+		{ &bob, true, 0x100, false, usual },  { &alice, true, 0, false, usual },
+		{ &alice, true, 0x100, true, late },  { &alice, false, 0x100, true, late },
+		{ &bob, true, 0x100, true, late },    { &alice, true, 0, true, late },
+	};
+	u64 complete = 0, now;
+
+	(void)state;
+	ends();
+	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		conf.ends_told = cases[i].told;
+		for (u32 more = 0; more < 2; more++) {
+			now = completing(cases[i].by, cases[i].asleep_before,
+					 cases[i].longest + more, cases[i].level);
+			assert_int_equal(now - complete, more ? 0 : cases[i].longest);
+			complete = now;
+		}
+	}
+}
+
 /* One that was submitted before the operation began, or done before the sleep did, is not believed.
  */
 static void test_request_of_before(void **state)
@@ -1192,6 +1254,7 @@ int main(void)
 		TEST(test_waits_of_a_helper),
 		TEST(test_interrupted_helper),
 		TEST(test_helper_of_a_helper),
+		TEST(test_late_completion),
 		TEST(test_many_waits_of_a_helper),
 		TEST(test_throttled_by_the_block_layer),
 		TEST(test_no_room_for_helpers),
