@@ -2,11 +2,12 @@
 """--helpers: what kernel threads did, and for whom."""
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import machine
 import oracles
@@ -137,6 +138,17 @@ def of_all_kinds(gate: Gate) -> None:
     gate.check("loop.time", ns > 0, cpu_ns=ns)
 
 
+@contextlib.contextmanager
+def busy_cpus() -> Iterator[None]:
+    hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
 @suite("helpers.workers", 300)
 def of_workers_in_a_throng(gate: Gate) -> None:
     """Two who use a loop device each, while CPUs are busy: a worker takes the other's work without being
@@ -150,18 +162,13 @@ def of_workers_in_a_throng(gate: Gate) -> None:
         idle(disk)
     for image in host.glob("loop.*"):
         forget(image)
-    hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
-    try:
-        with Trace("--helpers") as trace, ThreadPoolExecutor() as pool:
+    with Trace("--helpers") as trace:
+        with busy_cpus(), ThreadPoolExecutor() as pool:
             for task in [pool.submit(dd, gate, name, f"if={disk.path}", "of=/dev/null", "iflag=direct", "bs=65536",
                                      f"count={SHARED >> 16}") for name, disk in disks.items()]:
                 task.result()
             for disk in (*disks.values(), below):
                 idle(disk)
-    finally:
-        for hog in hogs:
-            hog.kill()
-            hog.wait()
     for name, disk in disks.items():
         rows = [r for r in trace.rows("helpers", dev=below.name, op="R") if disk.name in (r["work"], r["comm"])]
         got, everything = total(rows, for_comm=name), total(rows)

@@ -52,11 +52,11 @@ class Times:
         return ",".join(f"{name}:{-ns / max(1, self.total):.2%}" for ns, name in rest[:2] if ns)
 
 
-def compare_scheduler(gate: Gate, runs: list[Times], busy_too: bool = False) -> None:
+def compare_scheduler(gate: Gate, runs: list[Times], least_busy: float = 0) -> None:
     """Operations are not longer on a CPU than the scheduler says that their process was, beside interrupts
-    and what a hypervisor took, which it leaves out, nor do they wait longer for one; and not much less,
-    if they are all that it does after it has begun: the wait before the first of them, and those on
-    the way to user space, are not theirs. (A PREEMPT_RT kernel takes the CPU away when a call
+    and what a hypervisor took, which it leaves out, nor do they wait longer for one; and at least
+    @least_busy of that, if they are all that it does after it has begun: the wait before the first of
+    them, and those on the way to user space, are not theirs. (A PREEMPT_RT kernel takes the CPU away when a call
     returns, after its operation, wherever it can.) A hypervisor tells what it took by whole ticks, and where
     the waits fall is chance: of both, that run counts that agrees best."""
     if not runs[0].process.cpu_ns:
@@ -65,10 +65,10 @@ def compare_scheduler(gate: Gate, runs: list[Times], busy_too: bool = False) -> 
     cpu, taken = best.process.cpu_ns, best.process.taken_ns
     gate.check("scheduler.cpu", 0 < best.of(ON_CPU) <= 1.15 * cpu + taken, ours_ms=best.of(ON_CPU) / MS,
                schedstat_ms=cpu / MS, taken_ms=taken / MS, wanted="<=1.15, and what was taken")
-    if busy_too:
+    if least_busy:
         ratio, ours, waited = max((t.of(BUSY) / max(1, t.process.waited_ns), t.of(BUSY), t.process.waited_ns)
                                   for t in runs)
-        least = 0.0 if Path("/sys/kernel/realtime").exists() else 0.5
+        least = 0.0 if Path("/sys/kernel/realtime").exists() else least_busy
         gate.check("scheduler.waited", least <= ratio <= 1.02, ours_ms=ours / MS, schedstat_ms=waited / MS,
                    ratio=ratio, wanted=f"{least}..1.02")
 
@@ -422,7 +422,7 @@ def preempted(gate: Gate) -> Steps:
     assert trace
     base, slow = rounds.times(trace, "read", busy=True)
     compare_added(gate, "cached-reads", base, slow, BUSY, slow.mean(ALL) / 4)
-    compare_scheduler(gate, rounds.all_slow(trace, "read"), busy_too=True)
+    compare_scheduler(gate, rounds.all_slow(trace, "read"), 0.5)
 
 
 def seconds_of_a_long_read(file: str) -> float:
@@ -456,7 +456,7 @@ def run_queue(gate: Gate) -> Steps:
     assert trace
     base, slow = rounds.times(trace, "read", busy=True)
     compare_added(gate, "direct-reads", base, slow, BUSY, MS / 4)
-    compare_scheduler(gate, rounds.all_slow(trace, "read"), busy_too=True)
+    compare_scheduler(gate, rounds.all_slow(trace, "read"), 0.2)  # it has the CPU back mostly when a read has ended
 
 
 def throttles_on_the_way_out() -> bool:
