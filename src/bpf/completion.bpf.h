@@ -9,9 +9,8 @@
 #include "maps.bpf.h"
 
 /* How long a completion may take, if nothing tells when it is over: waiters are woken when all
- * pages of a bio, or of all bios of a request, are done. It may take longer, for a hypervisor may
- * take the CPU meanwhile; that is believed where block_io_done tells, and of who waits for what it
- * submitted itself. */
+ * pages of a bio, or of all bios of a request, are done. A hypervisor may take the CPU meanwhile:
+ * who submitted the request may be woken late. */
 enum { BIO_END_NS = 50000, REQUEST_END_NS = 4000000, REQUEST_END_LATE_NS = 100000000 };
 
 /* The number of the mark of @cpu and @level: a level that was interrupted keeps its own. */

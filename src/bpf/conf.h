@@ -150,7 +150,6 @@ struct bpf_conf {
 	unsigned char waits;		/* cut sleeps by layer */
 	unsigned char cpu_split;	/* and the time on the CPU, too */
 	unsigned char marks;		/* completions in progress are marked */
-	unsigned char ends_told;	/* with waits: and block_io_done ends them (6.5) */
 	unsigned char misses_counted;	/* the kernel counts returns that fexit misses */
 	unsigned char hists_apart;	/* slot_cells are sums alone; see row_hist_add() */
 	unsigned char uring, aio;	/* requests of io_uring, of libaio are operations */

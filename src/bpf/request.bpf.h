@@ -314,9 +314,7 @@ static __always_inline void request_finish(const struct io_state *io, u64 now, b
 
 	if (io->counted)
 		request_done(io, &times);
-	completion_announce(&times, io->tid, io->op == RQ_READ,
-			    now + (CONF(ends_told) ? REQUEST_END_LATE_NS : REQUEST_END_NS),
-			    level_known);
+	completion_announce(&times, io->tid, io->op == RQ_READ, now + REQUEST_END_NS, level_known);
 }
 
 /* @rq completes with no bytes, after all its bios have: those of dm-multipath end when those of its

@@ -173,7 +173,6 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->helpers = sc->helpers;
 	c->behalf = sc->by == BY_TASK || sc->helpers;
 	c->marks = c->waits || sc->by == BY_TASK;
-	c->ends_told = c->waits && feature_type(f, "btf_trace_block_io_done");
 	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
 	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_TASK ||
 		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops;
