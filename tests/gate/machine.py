@@ -80,6 +80,12 @@ def setting(stack: ExitStack, path: Path | str, value: object, old: str | None =
     stack.callback(put, path, old)
 
 
+def _scratch_remove(where: Path) -> None:
+    """Unless something is mounted there yet: then the next gate does it, which finds whose it was."""
+    if not leftovers.mounts_below(where):
+        shutil.rmtree(where, ignore_errors=True)
+
+
 def scratch(kept: ExitStack) -> Path:
     """A directory on a disk (not a tmpfs where there is a choice), gone at the end of the run."""
     if not _scratch:
@@ -87,7 +93,7 @@ def scratch(kept: ExitStack) -> Path:
         made = Path(run("mktemp", "-d", f"{base}/iostrata-gate.XXXXXX").strip())
         kept.callback(_scratch.clear)
         _kept[:] = [kept]
-        kept.callback(shutil.rmtree, made, ignore_errors=True)
+        kept.callback(_scratch_remove, made)
         leftovers.mark(made)
         _scratch.append(made)
     return _scratch[0]
