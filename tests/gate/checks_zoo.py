@@ -21,7 +21,8 @@ SINGLE = {"psync": "psync", "pvsync2": "pvsync2", "splice": "splice", "mmap-read
 QUEUED = {"uring-64": "io_uring --iodepth=64", "sqpoll": "io_uring --iodepth=16 --sqthread_poll=1",
           "fixed": "io_uring --iodepth=16 --fixedbufs=1 --registerfiles=1",
           "libaio": "libaio --iodepth=16", "posixaio": "posixaio --iodepth=8"}
-SEEN_LATE = ("sqpoll", "libaio", "posixaio")  # fio's threads have to wait for one another, or for the submission
+# fio's threads have to wait for one another, or for the submission
+SEEN_LATE = ("uring-64", "sqpoll", "libaio", "posixaio")
 SINGLE_MS, QUEUED_MS = 5, 100
 KINDS = {"splice": "copy", "mmap-read": "fault", "mmap-write": "fault", "libaio": "aio",
          **dict.fromkeys(("uring-1", "hipri", "uring-64", "sqpoll", "fixed"), "uring")}
