@@ -15,7 +15,6 @@ from typing import Any
 
 import fileio
 import machine
-import oracles
 import tool
 from harness import Broken, Figure, Gate, Skip, suite
 from oracles import DiskStat, Workload, all_kinds, prime_counts

@@ -19,7 +19,7 @@ import machine
 import oracles
 from checks_churn import CPU1
 from harness import Gate, Skip, suite
-from machine import get, put, run
+from machine import get, run
 from oracles import Workload
 from tool import Json, Trace
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import fileio
 import machine
-import oracles
 from harness import Broken, Gate, Skip, suite
 from oracles import DiskStat
 from places import place

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import fileio
 import machine
-import oracles
 from checks_record import Record, compare, need_otf2, otf2_of, report
 from checks_storm import async_left
 from harness import Broken, Gate, Skip, suite
