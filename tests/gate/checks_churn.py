@@ -4,7 +4,6 @@ few pids, CPUs and modules that come and go; and what a killed tool leaves behin
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -15,9 +14,10 @@ from pathlib import Path
 
 import fileio
 import machine
+import maps
 import oracles
 from harness import Gate, Skip, suite
-from machine import get, put, run
+from machine import get, put
 from oracles import Workload, classes_of
 from tool import Trace, Traces
 
@@ -150,8 +150,7 @@ def ids_of(pid: int) -> dict[str, set[int]]:
 
 
 def still_there(ids: dict[str, set[int]]) -> dict[str, int]:
-    return {kind: len({one["id"] for one in json.loads(run("bpftool", "-j", kind, "list") or "[]")}
-                      & mine) for kind, mine in ids.items()}
+    return {kind: len({one["id"] for one in maps.listed(kind)} & mine) for kind, mine in ids.items()}
 
 
 @suite("churn.kill-9")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import mmap
 import os
 import re
@@ -20,6 +19,7 @@ import oracles
 from checks_churn import CPU1
 from harness import Gate, Skip, suite
 from machine import get, run
+from maps import listed
 from oracles import Workload
 from tool import Json, Trace
 
@@ -105,7 +105,7 @@ def maps_of(pid: int) -> list[Json]:
         fields = dict(re.findall(r"^(\w+):\s*(\S+)", info.read_text(), re.MULTILINE))
         if "map_id" in fields:
             maps[fields["map_id"]] = {k: int(fields[k], 0) for k in wanted}
-    names = {m["id"]: m.get("name", "") for m in json.loads(run("bpftool", "-j", "map", "list"))}
+    names = {m["id"]: m.get("name", "") for m in listed("map")}
     return [m | {"name": names.get(m["map_id"], "")} for m in maps.values()]
 
 

@@ -16,6 +16,7 @@ from machine import run
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 BPF_MAP_GET_FD_BY_ID = 14
+TRIES = 20
 
 Json = dict[str, Any]
 
@@ -38,7 +39,7 @@ def _map_ids(pid: int) -> set[int]:
 
 def _bpftool(*args: str) -> Any:
     """What it has to say. It may complain first, of a kernel that is older than it."""
-    text = run("bpftool", "-j", *args)
+    text = run("bpftool", "-j", *args) or "[]"
     while True:
         found, end = json.JSONDecoder().raw_decode(text)
         if not isinstance(found, dict) or "error" not in found:
@@ -46,12 +47,26 @@ def _bpftool(*args: str) -> Any:
         text = text[end:].lstrip(", \n")
 
 
+def listed(kind: str) -> list[Json]:
+    """All programs, maps or links ("prog", "map", "link") there are. One that goes while they are listed makes
+    bpftool end with an error."""
+    found: list[Json] = []
+    for left in reversed(range(TRIES)):
+        try:
+            found = _bpftool(kind, "list")
+            break
+        except RuntimeError:
+            if not left:
+                raise
+    return found
+
+
 class Maps:
     """Those of process @pid. Elements are bytes: the kernel's types say where in them what is."""
 
     def __init__(self, pid: int) -> None:
         ids = _map_ids(pid)
-        mine = [m for m in _bpftool("map", "list") if m["id"] in ids]
+        mine = [m for m in listed("map") if m["id"] in ids]
         self._maps = {m["name"]: m for m in mine if "name" in m}
         self._bss = next(m for name, m in self._maps.items() if name.endswith(".bss"))
         raw = _bpftool("btf", "dump", "id", str(self._bss["btf_id"]), "format", "raw")
