@@ -60,12 +60,20 @@ class DiskStat:
                         less(self.ms, old.ms), less(self.merges, old.merges))
 
 
+def longest(disk: machine.Disk, op: str) -> int:
+    """Of a request of that kind on @disk, bytes."""
+    if op == "D":
+        return int(machine.get(disk.sys / "queue/discard_max_bytes"))
+    return int(machine.get(disk.sys / "queue/max_sectors_kb")) << 10
+
+
 def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, trace: Trace,
                      types: str = "RWDF", failed_bytes: int = 0, rows: str = "requests",
                      name_of: str = "dev") -> None:
     """One line: count and bytes of each type against the statistics', which have no bytes of
     flushes, but those of reads that failed. @rows have the disk's name in @name_of. Natively, requests
-    whose end nobody sees (CONTRIBUTING.md) may be missing, as many as are told to be lost."""
+    whose end nobody sees (CONTRIBUTING.md) may be missing, as many as are told to be lost, none longer
+    than the disk takes them."""
     figures: dict[str, Figure] = {}
     same = True
     unended = trace.lost().get("unmatched_start", 0) if gate.native else 0
@@ -74,7 +82,7 @@ def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, 
         size = trace.total("bytes", rows, op=op, **{name_of: disk.name})
         their_size = stat.sectors[op] * 512 - (failed_bytes if op == "R" else 0)
         missing = stat.ios[op] - count
-        if 0 < missing <= unended and (op == "F" or size < their_size):
+        if 0 < missing <= unended and (op == "F" or 0 < their_size - size <= missing * longest(disk, op)):
             figures[f"{op}_without_end"] = missing
             unended -= missing
         else:
