@@ -55,13 +55,9 @@ static __always_inline struct mark *mark_of_current(u32 level)
  */
 static __always_inline struct mark *mark_current(u64 now, u32 level)
 {
-	u64 cpu = current_cpu();
-	struct mark *m = mark_here(cpu, level);
+	struct mark *m = mark_of_current(level);
 
-	if (!m->times.c || now > m->until || m->cpu != cpu ||
-	    m->pid != (u32)bpf_get_current_pid_tgid())
-		return NULL;
-	return m;
+	return m && now <= m->until ? m : NULL;
 }
 
 /* Whether this CPU is, at any level, in the completion of what was done at @done. */

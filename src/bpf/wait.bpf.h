@@ -195,7 +195,8 @@ static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, u
 	w->at = now;
 }
 
-static __always_inline void helper_woken(struct helper *h, u64 now, u32 level)
+/* The same for a helper, thread @tid. */
+static __always_inline void helper_woken(struct helper *h, u32 tid, u64 now, u32 level)
 {
 	struct helper_waking *woken = &h->waking;
 	const struct helper_wait *w;
@@ -206,7 +207,7 @@ static __always_inline void helper_woken(struct helper *h, u64 now, u32 level)
 	__builtin_memset(woken, 0, sizeof(*woken));
 	woken->at = now;
 	woken->asleep = *(volatile u64 *)&h->wait.asleep;
-	m = mark_current(now, level);
+	m = mark_of_waking(tid, woken->asleep, now, level);
 	if (m) {
 		woken->times = m->times;
 		woken->is_read = m->is_read;
@@ -240,7 +241,7 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 		return;
 	h = bpf_map_lookup_elem(&helpers, &tid);
 	if (h)
-		helper_woken(h, bpf_ktime_get_ns(), interrupt_level(level_known));
+		helper_woken(h, tid, bpf_ktime_get_ns(), interrupt_level(level_known));
 }
 
 /* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. What is

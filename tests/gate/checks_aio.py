@@ -14,7 +14,7 @@ from checks_record import Record, compare, need_otf2, otf2_of, report
 from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
 from harness import Broken, Gate, Skip, suite
 from oracles import QUEUER, Process, program
-from tool import Trace, idle
+from tool import Trace, is_missing
 
 MS = 1_000_000
 READS = 1009
@@ -33,7 +33,7 @@ class Queuer(Process):
 
 
 def supported() -> bool:
-    return "aio" not in idle("--op", "aio")["missing"]
+    return not is_missing("aio")
 
 
 def need_functions() -> None:
@@ -79,12 +79,15 @@ def owner(gate: Gate) -> None:
     """Interrupts and workers complete them: they are the submitter's all the same."""
     need_functions()
     file = file_on_ext4(gate)
-    for by, key in (("pid", ""), ("comm", "queuer"), ("file", os.path.realpath(file))):
+    for by, name in (("pid", "queuer"), ("file", os.path.realpath(file))):
         gate.prefix = f"aio.owner.{by}."
         queuer = Queuer(gate, "all", file, 101)
         with Trace("--by", by, "-p", str(queuer.pid), "--op", "aio") as trace:
             queuer.go()
-        compare_calls(gate, trace, queuer, key=key or queuer.key)
+        if by == "pid":
+            compare_calls(gate, trace, queuer, key=queuer.key, comm=name)
+        else:
+            compare_calls(gate, trace, queuer, key=name)
 
 
 @suite("aio.storm", 120)
@@ -144,13 +147,15 @@ def device(gate: Gate) -> None:
     need_functions()
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
                             completion_nsec=10 * MS)
-    for mode in ("direct", "single"):
-        gate.prefix = f"aio.device.{mode}."
-        queuer = Queuer(gate, mode, disk.path, 101)
-        with Trace("-p", str(queuer.pid), "--op", "aio") as trace:
+    queuers = {mode: Queuer(gate, mode, disk.path, 101) for mode in ("direct", "single")}
+    with Trace("--by", "pid", "--comm", "queuer", "--op", "aio") as trace:
+        for queuer in queuers.values():
             queuer.go()
-        compare_calls(gate, trace, queuer)
-        spent, total = trace.strata(op="aio"), trace.total("total_ns", op="aio")
+    for mode, queuer in queuers.items():
+        gate.prefix = f"aio.device.{mode}."
+        compare_calls(gate, trace, queuer, key=queuer.key)
+        spent = trace.strata(op="aio", key=queuer.key)
+        total = trace.total("total_ns", op="aio", key=queuer.key)
         gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.8 * total and
                    spent["sleep"] * 100 <= total, mean_device_us=spent["device"] // 101_000, **spent)
 
@@ -199,15 +204,18 @@ def sync(gate: Gate) -> None:
 def fio(gate: Gate) -> None:
     """fio's own counts and bytes."""
     need_functions()
-    file = file_on_ext4(gate)
-    for name, depth, options in (("direct", 16, ("--direct=1",)), ("single", 1, ("--direct=1",)),
-                                 ("buffered", 16, ())):
+    point = os.path.dirname(os.path.realpath(file_on_ext4(gate)))
+    of = {"direct": ["--direct=1", "--iodepth=16"], "single": ["--direct=1", "--iodepth=1"],
+          "buffered": ["--iodepth=16"]}
+    files = {name: fileio.make_file(f"{point}/{name}", 1) for name in of}
+    os.sync()
+    with Trace("--by", "file", "--comm", "fio", "--op", "aio") as trace:
+        jobs = oracles.fio_jobs([[f"--filename={files[name]}", *options] for name, options in of.items()],
+                                "--ioengine=libaio", "--rw=randrw", "--bs=4k", "--size=1M", "--loops=3",
+                                "--randrepeat=1", "--invalidate=0")
+    for (name, file), job in zip(files.items(), jobs):
         gate.prefix = f"aio.fio.{name}."
-        with Trace("--comm", "fio", "--op", "aio") as trace:
-            job = oracles.fio(f"--filename={file}", "--ioengine=libaio", "--rw=randrw", "--bs=4k",
-                              "--size=1M", f"--iodepth={depth}", "--loops=3", "--randrepeat=1",
-                              "--invalidate=0", *options)
-        ours = {d: [trace.total(m, op="aio", call=call) for m in ("count", "bytes")]
+        ours = {d: [trace.total(m, op="aio", call=call, key=file) for m in ("count", "bytes")]
                 for d, call in (("read", "pread"), ("write", "pwrite"))}
         theirs = {d: [job[d]["total_ios"], job[d]["io_bytes"]] for d in ("read", "write")}
         gate.check("counts", ours == theirs and min(n for n, _ in ours.values()) > 0,

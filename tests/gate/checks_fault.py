@@ -15,14 +15,14 @@ from checks_uring import compare_lost
 from harness import Gate, Skip, suite
 from machine import Disk
 from oracles import MAPPER, Process, program
-from tool import Trace, idle
+from tool import Trace, idle, is_missing
 
 MS = 1_000_000
 FAULTS, FEW, STEP, THREADS, TURNS = 509, 23, 17 * 4096, 8, 199
 
 
 def need_faults() -> None:
-    if "fault" in idle("--op", "fault")["missing"]:
+    if is_missing("fault"):
         raise Skip("this kernel does not tell which file a page fault is on")
 
 

@@ -63,7 +63,7 @@ def kinds(gate: Gate) -> None:
     wanted = {("--op", "fault"): set(), ("--op", "write"): {"vfs_write", "vfs_fsync_range", "ext4_file_write_iter"},
               ("--op", "read", "-d", disk): {"vfs_read", "ext4_file_read_iter"}}
     told = Path("/sys/kernel/tracing/enabled_functions")
-    if "vfs" in tool.idle()["missing"] or not told.exists():
+    if tool.is_missing("vfs") or not told.exists():
         raise Skip("functions cannot be probed here, or nobody tells which are")
 
     def probed() -> set[str]:

@@ -10,7 +10,7 @@ import fileio
 import machine
 import places
 from harness import Gate, Skip, suite
-from tool import Trace, idle
+from tool import Trace, is_missing
 
 MIB = 1 << 20
 POPULATE_READ, POPULATE_WRITE, RANDOM, MCL_CURRENT = 22, 23, 1, 1
@@ -58,7 +58,7 @@ def use(file: str | None, times: int = 1) -> None:
 
 
 def need_mappings() -> None:
-    if "fault" in idle("--op", "fault")["missing"]:
+    if is_missing("fault"):
         raise Skip("this kernel does not tell programs which file memory is of")
 
 
@@ -101,7 +101,7 @@ def each_by_its_file(gate: Gate) -> None:
 def without_a_file(gate: Gate) -> None:
     """Where no mapping can be looked up they have no file; mlockall has none anywhere."""
     file = fileio.make_file(f"{places.place(gate, 'ext4').point}/mapped", 1)
-    blind = "fault" in idle("--op", "fault")["missing"]
+    blind = is_missing("fault")
     with Trace("-T", "syscall", "-p", str(os.getpid())) as trace:
         m = mapping(file)
         for _ in range(COUNTS["msync"]):

@@ -15,7 +15,7 @@ from checks_storm import async_left
 from harness import Broken, Gate, Skip, suite
 from maps import Maps
 from oracles import RINGER, Process, program
-from tool import Trace, idle
+from tool import Trace, is_missing
 
 MS = 1_000_000
 READS = 1009
@@ -35,7 +35,7 @@ class Ringer(Process):
 
 
 def need_uring() -> None:
-    if "uring" in idle("--op", "uring")["missing"]:
+    if is_missing("uring"):
         raise Skip("this kernel's tracepoints do not tell the requests of io_uring apart")
 
 
@@ -190,13 +190,15 @@ def device(gate: Gate) -> None:
     need_uring()
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
                             completion_nsec=10 * MS)
-    for mode in ("direct", "poll"):
-        gate.prefix = f"uring.device.{mode}."
-        ringer = Ringer(gate, mode, disk.path, 101)
-        with Trace("-p", str(ringer.pid), "--op", "uring") as trace:
+    ringers = {mode: Ringer(gate, mode, disk.path, 101) for mode in ("direct", "poll")}
+    with Trace("--by", "pid", "--comm", "ringer", "--op", "uring") as trace:
+        for ringer in ringers.values():
             ringer.go()
-        compare_calls(gate, trace, ringer)
-        spent, total = trace.strata(op="uring"), trace.total("total_ns", op="uring")
+    for mode, ringer in ringers.items():
+        gate.prefix = f"uring.device.{mode}."
+        compare_calls(gate, trace, ringer, key=ringer.key)
+        spent = trace.strata(op="uring", key=ringer.key)
+        total = trace.total("total_ns", op="uring", key=ringer.key)
         gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.5 * total,
                    mean_device_us=spent["device"] // 101_000, **spent)
 
@@ -220,17 +222,23 @@ def merged(gate: Gate) -> None:
     """Each bio of a request that several are merged into, behind or before the first, and each part of one
     that is split, tells its own operation when it is done."""
     need_uring()
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
-                            completion_nsec=10 * MS)
-    disk.set("max_sectors_kb", 16)
-    for mode, fewest, most in (("merged", 25, 96), ("fronted", 25, 96), ("large", 404, 404)):
-        gate.prefix = f"uring.merged.{mode}."
-        ringer = Ringer(gate, mode, disk.path, 101)
-        with Trace("--comm", "ringer", "--op", "uring") as trace:
+    limits = {"merged": (25, 96), "fronted": (25, 96), "large": (404, 404)}
+    disks = {mode: machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
+                                    completion_nsec=10 * MS) for mode in limits}
+    for disk in disks.values():
+        disk.set("max_sectors_kb", 16)
+    ringers = {mode: Ringer(gate, mode, disk.path, 101) for mode, disk in disks.items()}
+    with Trace("--by", "pid", "--comm", "ringer", "--op", "uring") as trace:
+        for ringer in ringers.values():
             ringer.go()
-            compare_left(gate, trace)
-        compare_calls(gate, trace, ringer)
-        spent, total = trace.strata(op="uring"), trace.total("total_ns", op="uring")
+        gate.prefix = "uring.merged."
+        compare_left(gate, trace)
+    for mode, (fewest, most) in limits.items():
+        gate.prefix = f"uring.merged.{mode}."
+        disk, ringer = disks[mode], ringers[mode]
+        compare_calls(gate, trace, ringer, key=ringer.key)
+        spent = trace.strata(op="uring", key=ringer.key)
+        total = trace.total("total_ns", op="uring", key=ringer.key)
         requests = sum(r["count"] for r in trace.rows("requests", dev=disk.name))
         gate.check("time", spent["device"] >= 101 * 10 * MS and spent["sleep"] * 100 <= total and
                    fewest <= requests <= most, requests=requests, mean_device_us=spent["device"] // 101_000, **spent)

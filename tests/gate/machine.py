@@ -40,15 +40,20 @@ def get(path: Path | str) -> str:
     return Path(path).read_text(encoding="ascii", errors="replace").strip()
 
 
-def slowness() -> float:
-    """How much longer a system call takes here than on a computer: about 1 there, 20 if emulated."""
+def call_ns() -> float:
+    """How long a system call takes here that does nothing."""
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter_ns()
         for _ in range(1000):
             os.getppid()
         best = min(best, (time.perf_counter_ns() - start) / 1000)
-    return best / 150
+    return best
+
+
+def slowness() -> float:
+    """How much longer a system call takes here than on a computer: about 1 there, 20 if emulated."""
+    return call_ns() / 150
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:

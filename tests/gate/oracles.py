@@ -247,9 +247,16 @@ def compare_classes(gate: Gate, name: str, ours: dict[str, tuple[int, int, int]]
     gate.check(name, ours == theirs and bool(theirs), **figures, **more)
 
 
+def fio_jobs(jobs: list[list[str]], *options: str) -> list[Json]:
+    """The jobs of one fio run, one after the other: each has its own options, and those of all."""
+    argv = ["fio", "--output-format=json", *options]
+    for job in jobs:
+        argv += ["--name=gate", "--stonewall", *job]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
+    said: list[Json] = json.loads(done.stdout[done.stdout.index("{"):])["jobs"]
+    return said
+
+
 def fio(*options: str) -> Json:
     """The one job of a fio run."""
-    argv = ["fio", "--name=gate", "--output-format=json", *options]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120)
-    job: Json = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]
-    return job
+    return fio_jobs([list(options)])[0]

@@ -24,7 +24,9 @@ START_S, STOP_S = 120, 60
 INCOMPLETE, TOOL_FAILED = 5, 125
 
 Json = dict[str, Any]
+SPECIAL = ("aio", "uring", "fault", "vfs")  # what some kernels cannot tell, whoever asks
 _copied: list[str] = []
+_missing: dict[str, bool] = {}  # of those, as far as a run has told
 
 
 def take(directory: Path) -> None:
@@ -141,6 +143,7 @@ class Trace:
 
     def look(self, one: Json, wall_ns: int) -> None:
         invariants.look(one, wall_ns, " ".join(self.args))
+        remember(self.args, one["missing"])
 
     def __enter__(self) -> "Trace":
         return self.start()
@@ -186,6 +189,21 @@ def idle(*args: str) -> Json:
     with Trace(*args) as trace:
         pass
     return trace.json
+
+
+def remember(args: list[str], missing: list[str]) -> None:
+    """What a run with @args tells of this kernel: nothing if that may be due to them."""
+    if {"-T", "-d", "--fs", "--file"} & set(args):
+        return
+    asked = args[args.index("--op") + 1].split(",") if "--op" in args else SPECIAL
+    _missing.update({what: what in missing for what in SPECIAL if what in asked})
+
+
+def is_missing(what: str) -> bool:
+    """Whether this kernel cannot tell @what, one of SPECIAL: by any run before, or else by one of its own."""
+    if what not in _missing:
+        idle(*(["--op", what] if what != "vfs" else []))
+    return _missing[what]
 
 
 class Top(Trace):

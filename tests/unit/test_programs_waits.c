@@ -175,6 +175,36 @@ static void test_late_completion(void **state)
 	}
 }
 
+/* The same for a helper, whose own request it was: who waits for the helper waited for that. */
+static void test_late_completion_for_a_helper(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	for (u64 more = 0; more < 2; more++) {
+		start(state);
+		wakes_up(&alice, 0, &kthread, 0);
+		sleeps(&alice, 0);
+		runs(&kthread, 2);
+		submits(&io, REQ_OP_READ);
+		sleeps(&kthread, 2);
+		tick(101);
+		cpu_is(1, &idle[1]);
+		machine.level = 0x100;
+		complete_bytes(&io.rq, 0, 4096);
+		machine.level = 0;
+		tick(REQUEST_END_LATE_NS + more);
+		wakes_up(&idle[1], 1, &kthread, 0x100);
+		runs(&kthread, 2);
+		wakes_up(&kthread, 2, &alice, 0);
+		runs(&alice, 0);
+		s = ends();
+		assert_int_equal(s.strata[ST_DEVICE], more ? 0 : 101);
+		assert_int_equal(s.strata[ST_COMPLETE], more ? 0 : REQUEST_END_LATE_NS);
+		assert_int_equal(s.strata[ST_SLEEP], 0);
+	}
+}
+
 /* One that was submitted before the operation began, or done before the sleep did, is not believed.
  */
 static void test_request_of_before(void **state)
@@ -1254,6 +1284,7 @@ int main(void)
 		TEST(test_interrupted_helper),
 		TEST(test_helper_of_a_helper),
 		TEST(test_late_completion),
+		TEST(test_late_completion_for_a_helper),
 		TEST(test_many_waits_of_a_helper),
 		TEST(test_throttled_by_the_block_layer),
 		TEST(test_no_room_for_helpers),
