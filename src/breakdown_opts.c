@@ -52,6 +52,7 @@ const struct opt breakdown_output_opts[] = {
 	  .max = 1000000,
 	  .help = "at most so many rows of a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
+	  .columns = op_columns,
 	  .help = "by this column of the operations (-T blk: of the requests), by its title or "
 		  "its name in JSON (default: total)" },
 	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),

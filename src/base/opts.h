@@ -84,6 +84,8 @@ struct opt_choice {
 #define OPT_CHOICES(s, m, list)                                                                    \
 	.type = OPT_TYPE_CHOICES, .offset = OPT_AT(s, m, unsigned int), .choices = (list)
 
+struct column;
+
 /*
  * A list of options or arguments ends with an empty row. Options have a long name, arguments have
  * none (only .arg, .type, .offset, .help, limits). A value that is not given leaves its member
@@ -97,6 +99,7 @@ struct opt {
 	size_t offset;
 	const struct opt_choice *choices;
 	const struct opt_choice *known;	/* of a text: some of its values, for completion */
+	const struct column *columns;	/* likewise, their names */
 	const char *arg;		/* name of the value in the help: "PID"; says what may be
 					 * completed, see opts_complete.c */
 	const char *help;		/* one sentence, no capital, no full stop */
@@ -110,8 +113,6 @@ struct opt_group {
 	const struct opt *opts;
 	size_t base;			/* added to every offset: where the struct is embedded */
 };
-
-struct column;
 
 struct opt_example {
 	const char *command;

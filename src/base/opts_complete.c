@@ -101,14 +101,14 @@ static void candidate_filesystems(struct completion *c)
 		fclose(f);
 }
 
-static void candidate_columns(struct completion *c, const struct opt_table *t)
+static void candidate_columns(struct completion *c, const struct column *list)
 {
-	for (const struct column *i = t->columns ? t->columns->list : NULL; i && column_is(i); i++)
-		candidate(c, i->name ? i->name : "", i->help);
+	for (; list && column_is(list); list++)
+		candidate(c, list->name ? list->name : "", list->help);
 }
 
 /* Values of an option or argument, by the name that its value has in the help. */
-static void values(struct completion *c, const struct opt_table *t, const struct opt *o)
+static void values(struct completion *c, const struct opt *o)
 {
 	const char *arg = o->arg ? o->arg : "", *rest = c->typed + c->keep, *comma;
 
@@ -118,6 +118,7 @@ static void values(struct completion *c, const struct opt_table *t, const struct
 	candidate_choices(c, o);
 	for (const struct opt_choice *i = o->known; i && i->name; i++)
 		candidate(c, i->name, NULL);
+	candidate_columns(c, o->columns);
 	if (!strcmp(arg, "FILE") || !strcmp(arg, "PATH"))
 		leave_to_shell(c, "files", c->keep);
 	else if (!strcmp(arg, "DIR"))
@@ -128,8 +129,6 @@ static void values(struct completion *c, const struct opt_table *t, const struct
 		candidate_entries(c, "/sys/class/block", false);
 	else if (!strcmp(arg, "TYPE") || !strcmp(arg, "LAYER"))
 		candidate_filesystems(c);
-	else if (!strncmp(arg, "COL", 3) && !o->choices)
-		candidate_columns(c, t);
 }
 
 static void candidate_options(struct completion *c, const struct opt *opts)
@@ -202,7 +201,7 @@ static bool value_in_word(struct completion *c, const struct opt_table *t)
 	o = find(t, c->typed + 2, eq - c->typed - 2, 0);
 	c->keep = eq + 1 - c->typed;
 	if (o && has_value(o))
-		values(c, t, o);
+		values(c, o);
 	return true;
 }
 
@@ -225,11 +224,11 @@ static void complete_command(struct completion *c, const struct opt_table *t, ch
 			arg++;
 	}
 	if (o)
-		values(c, t, o);
+		values(c, o);
 	else if (value_in_word(c, t))
 		return;
 	else if (arg && arg->arg && !strcmp(arg->arg, "FILE") && c->typed[0] != '-')
-		values(c, t, arg);
+		values(c, arg);
 	else
 		all_options(c, t);
 }

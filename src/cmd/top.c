@@ -48,7 +48,8 @@ static const struct opt_choice by_choices[] = {
 static const struct opt output_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .arg = "KEY",
 	  .help = "what a row stands for (default pid); keys change it on the screen" },
-	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COL",
+	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COLUMN",
+	  .columns = top_figure_columns,
 	  .help = "biggest first in this column (default bytes); JSON is in no order" },
 	{ 'r', "rows", OPT_UINT(struct top, max_rows), .arg = "ROWS", .min = 1,
 	  .help = "at most so many rows of text (default 20)" },

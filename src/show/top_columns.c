@@ -190,7 +190,7 @@ static const char *const of_view[TOP_VIEWS][2] = {
 };
 
 /* On a narrow screen, those with the highest rank are dropped first. */
-static const struct column both[] = {
+const struct column top_figure_columns[] = {
 	{ .name = "ops", .title = "OPS", .get = get_ops, .max = 7, .rank = 5,
 	  .help = "operations on files that ended" },
 	{ .name = "data", .title = "DATA", .kind = VALUE_BYTES, .get = get_ops_bytes, .max = 8,
@@ -255,7 +255,7 @@ struct top_columns top_columns_whole(enum top_view view)
 
 	add_keys(&c, view);
 	/* the disk of an operation is not known */
-	add(&c, view == TOP_DISK ? columns_find(both, "io") : both);
+	add(&c, view == TOP_DISK ? columns_find(top_figure_columns, "io") : top_figure_columns);
 	if (view != TOP_DISK)
 		add(&c, (const struct column[]){ whole_disk, {} });
 	return c;
@@ -263,7 +263,7 @@ struct top_columns top_columns_whole(enum top_view view)
 
 struct top_columns top_columns_text(enum top_view view, const char *sort)
 {
-	const struct column *more = columns_find(columns_find(both, "io"), sort);
+	const struct column *more = columns_find(columns_find(top_figure_columns, "io"), sort);
 	struct top_columns c = {};
 
 	if (view != TOP_DISK)

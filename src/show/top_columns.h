@@ -24,7 +24,10 @@ struct top_columns {
 	struct column list[TOP_COLUMNS_MAX];
 };
 
-/* The columns of a row with both sides, for the screen. */
+/* The figures of both sides. */
+extern const struct column top_figure_columns[];
+
+/* The columns of a row with both sides, for the screen: its key and the figures. */
 struct top_columns top_columns_whole(enum top_view view);
 
 /* The columns of biotop(8), for a table of requests; and that of requests called @sort, if it is

@@ -72,7 +72,13 @@ completes_words() {
 	[[ $(words breakdown --op=read,wr) == --op=read,write ]]
 	[[ -z $(words breakdown --op read,rea) ]] # it is there already
 	[[ $(words breakdown -T v) == vfs* && $(words breakdown -Tv) != *vfs* ]]
-	[[ $(words report --sort to) == total* ]]
+	[[ $(words report --sort to) == total_ns && $(words report --sort dev) == device_bytes ]]
+	expect 2 top --json --sort nonsense
+	for word in $(words top --sort ''); do
+		[[ $stderr == *[\ ,]"$word"[,$'\n']* ]] || { echo "$word"; false; }
+		(( ++n ))
+	done
+	((n == 11))
 	[[ $(words breakdown -p $$) == *$$* ]]
 	[[ $(words record --otf2 x) == :dirs && $(words report x) == :files ]]
 	[[ $("$iostrata" --complete report --output=x) == ":files"$'\t'9 ]]
