@@ -227,7 +227,7 @@ def both_ways(gate: Gate) -> None:
     """Both sinks of the same run, row by row."""
     at = file_on_ext4(gate)
     file = Path(machine.scratch(gate.kept) / "aio.ios")
-    for key in ("", "pid", "file"):
+    for key in ("", "pid", "file") if gate.native else ("pid",):
         queuer = Queuer(gate, "all", at, 101)
         by = ["--by", key] if key else []
         with Record(file, "-j", "--breakdown", *by, "-p", str(queuer.pid)) as trace:

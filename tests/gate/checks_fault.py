@@ -310,14 +310,19 @@ def both_ways(gate: Gate) -> None:
 def peers(gate: Gate) -> None:
     """Two runs at once find the file of each fault, also of one that a signal ends."""
     need_faults()
-    file = big_file(gate, slow_disk(gate), FEW)
+    point = os.path.dirname(big_file(gate, slow_disk(gate), FEW))
+    mappers = {}
     for mode in ("read", "alarm", "gone"):
-        gate.prefix = f"fault.peers.{mode}."
-        fileio.forget(file)
-        mapper = Mapper(gate, mode, file, FEW)
-        args = "--file", file, "--op", "fault"
-        with Trace(*args) as first, Trace(*args) as second:
-            said = mapper.go()
+        file = fileio.make_file(f"{point}/{mode}", (FEW + 1) * STEP // (1 << 20) + 1)
+        mappers[file] = Mapper(gate, mode, file, FEW)
+    os.sync()
+    args = "--by", "file", "--file", point, "--op", "fault"
+    with Trace(*args) as first, Trace(*args) as second:
+        for mapper in mappers.values():
+            mapper.go()
+    for file, mapper in mappers.items():
+        gate.prefix = f"fault.peers.{os.path.basename(file)}."
         for name, trace in (("first", first), ("second", second)):
-            gate.check(name, trace.total("count", op="fault") == FEW, count=trace.total("count", op="fault"),
-                       errors=trace.total("errors", op="fault"), **trace.lost(), **said)
+            count = trace.total("count", op="fault", key=file)
+            gate.check(name, count == FEW, count=count, errors=trace.total("errors", op="fault", key=file),
+                       **trace.lost(), **mapper.said)

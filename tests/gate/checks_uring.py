@@ -272,7 +272,7 @@ def both_ways(gate: Gate) -> None:
     need_uring()
     at = file_on_ext4(gate)
     file = Path(machine.scratch(gate.kept) / "uring.ios")
-    for key in ("", "pid", "file"):
+    for key in ("", "pid", "file") if gate.native else ("file",):
         ringer = Ringer(gate, "all", at, 101)
         by = ["--by", key] if key else []
         with Record(file, "-j", "--breakdown", *by, "-p", str(ringer.pid)) as trace:

@@ -2,8 +2,9 @@
 """Every way of fio to do I/O, against fio's own figures; and where threads of others sleep."""
 from __future__ import annotations
 
-import contextlib
+import errno
 import json
+import os
 import subprocess
 
 import fileio
@@ -30,14 +31,13 @@ BLOCKS = 64
 
 
 def delayed(gate: Gate, ms: int, **settings: int) -> str:
-    """A file on ext4 on a device that takes @ms; on the machine itself, on a fast one."""
+    """A directory on ext4 on a device that takes @ms; on the machine itself, on a fast one."""
     try:
         disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=ms * MS,
                                 memory_backed=1, size=96, **settings)
     except Skip:
         disk = machine.loop(gate.stack, gate.kept, 64)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,nodelalloc")
-    return fileio.make_file(f"{point}/fio", 1)
+    return str(machine.mounted(gate.stack, gate.kept, disk, "ext4", "noatime,nodelalloc"))
 
 
 def ways(name: str) -> list[tuple[str, int]]:
@@ -51,26 +51,29 @@ def ways(name: str) -> list[tuple[str, int]]:
 
 
 class Jobs:
-    """A run of fio: a job for each way, and what it says of them."""
+    """An engine's jobs of a run of fio, one for each way, and what it says of them."""
 
-    def __init__(self, name: str, engine: str, file: str) -> None:
-        self.name = name
-        self.done: list[Json] = []  # one for each way
-        fileio.forget(file)
-        argv = ["fio", "--output-format=json", "--thread", f"--filename={file}", "--bs=4k",
-                f"--size={BLOCKS * 4}k", *f"--ioengine={engine}".split()]
-        for op, direct in ways(name):
-            argv += [f"--name={op}", f"--rw=rand{op}", f"--direct={direct}", "--stonewall"]
-        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as proc:
-            self.pid = proc.pid
-            self.said = proc.communicate(timeout=120)[0]
-        with contextlib.suppress(ValueError):
-            jobs = json.loads(self.said[self.said.index("{"):])["jobs"]
-            self.done = [job[op] for job, (op, _) in zip(jobs, ways(name))]
+    def __init__(self, name: str, file: str, said: list[Json]) -> None:
+        self.name, self.file = name, file
+        self.error = max(job["error"] for job in said)
+        self.done: list[Json] = [job[op] for job, (op, _) in zip(said, ways(name))]
 
     def mean(self, what: str) -> float:
         """Of all ways."""
         return sum(way[what]["mean"] * way["total_ios"] for way in self.done) / (BLOCKS * len(self.done))
+
+
+def run_all(files: dict[str, str]) -> list[Jobs]:
+    """Each engine on its file."""
+    argv = ["fio", "--output-format=json", "--thread", "--bs=4k", f"--size={BLOCKS * 4}k"]
+    for name, file in files.items():
+        fileio.forget(file)
+        for op, direct in ways(name):
+            argv += [f"--name={name}", f"--filename={file}", f"--rw=rand{op}", f"--direct={direct}", "--stonewall",
+                     *f"--ioengine={(SINGLE | QUEUED)[name]}".split()]
+    out = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False, timeout=240).stdout
+    said = json.loads(out[out.index("{"):])["jobs"]
+    return [Jobs(name, file, [job for job in said if job["jobname"] == name]) for name, file in files.items()]
 
 
 def is_write(row: Json) -> bool:
@@ -89,7 +92,7 @@ def compare_counts(gate: Gate, jobs: Jobs, rows: list[Json]) -> bool:
     return gate.check(f"{jobs.name}.counts",
                       alike and theirs == wanted and sum(row["bytes"] for row in rows) == nbytes and
                       not any(row["errors"] for row in rows), ours=str(ours), fio=str(theirs),
-                      bytes=sum(row["bytes"] for row in rows), said=jobs.said.split("\n", maxsplit=1)[0][:60])
+                      bytes=sum(row["bytes"] for row in rows), error=jobs.error)
 
 
 def compare_times(gate: Gate, jobs: Jobs, rows: list[Json]) -> None:
@@ -116,19 +119,20 @@ def compare_times(gate: Gate, jobs: Jobs, rows: list[Json]) -> None:
 @suite("zoo.fio", 300)
 def every_engine(gate: Gate) -> None:
     """Counts and bytes are fio's, whatever it calls; so are the times, and they are explained."""
-    single, queued = delayed(gate, SINGLE_MS, poll_queues=1), delayed(gate, QUEUED_MS)
-    with Trace("--file", single, "--file", queued, "--by", "pid") as trace:
-        done = ([Jobs(name, engine, single) for name, engine in SINGLE.items()] +
-                [Jobs(name, engine, queued) for name, engine in QUEUED.items()])
+    points = {"single": delayed(gate, SINGLE_MS, poll_queues=1), "queued": delayed(gate, QUEUED_MS)}
+    files = {name: fileio.make_file(f"{points['single' if name in SINGLE else 'queued']}/{name}", 1)
+             for name in (*SINGLE, *QUEUED)}
+    os.sync()
+    with Trace("--file", points["single"], "--file", points["queued"], "--by", "file") as trace:
+        done = run_all(files)
     for jobs in done:
         kinds = [KINDS[jobs.name]] if jobs.name in KINDS else ["read", "write"]
         if kinds[0] in trace.json["missing"]:
             gate.skip(jobs.name, "this kernel does not tell these operations")
-        elif jobs.name == "hipri" and "Operation not supported" in jobs.said:
+        elif jobs.name == "hipri" and jobs.error == errno.EOPNOTSUPP:
             gate.skip(jobs.name, "this disk cannot be polled")
         else:
-            rows = [row for row in trace.rows() if row["op"] in kinds and
-                    str(row["key"]).split(maxsplit=1)[0] == str(jobs.pid)]
+            rows = [row for row in trace.rows(key=jobs.file) if row["op"] in kinds]
             if compare_counts(gate, jobs, rows):
                 compare_times(gate, jobs, rows)
 
