@@ -23,8 +23,9 @@ struct known_file {
 	unsigned long long by[2];
 	char *path;
 	enum named named;
-	bool shared;		/* another file has this path */
-	UT_hash_handle hh, hh_path;
+	bool shared;		/* a file with another inode has this path */
+	bool again;		/* one with the same inode has it, before or after this one */
+	UT_hash_handle hh;
 };
 
 static enum named how_named(const struct file_name *name)
@@ -84,56 +85,86 @@ static int name_bdev(struct known_file *f)
 	return 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const struct known_file *x = *(struct known_file *const *)a;
+	const struct known_file *y = *(struct known_file *const *)b;
+	unsigned int dev_x = FILE_KEY_DEV(x->by[0]), dev_y = FILE_KEY_DEV(y->by[0]);
+	int paths = strcmp(x->path, y->path);
+
+	if (paths)
+		return paths;
+	if (dev_x != dev_y)
+		return dev_x < dev_y ? -1 : 1;
+	return (x->by[1] > y->by[1]) - (x->by[1] < y->by[1]);
+}
+
 static bool same_inode(const struct known_file *a, const struct known_file *b)
 {
 	return FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) && a->by[1] == b->by[1];
 }
 
-/* Files that have a path in common, in containers or one after the other. */
-static void shared_mark(struct filenames *n)
+/* Files that have a path in common, in containers or one after the other. 0 or -ENOMEM. */
+static int shared_mark(struct filenames *n)
 {
-	struct known_file *paths = NULL, *other;
+	struct known_file **list = calloc(HASH_COUNT(n->files) + 1, sizeof(struct known_file *));
+	size_t len = 0, end;
 
-	for (struct known_file *f = n->files; f; f = f->hh.next) {
-		if (!f->path)
-			continue;
-		HASH_FIND(hh_path, paths, f->path, strlen(f->path), other);
-		if (!other)
-			HASH_ADD_KEYPTR(hh_path, paths, f->path, strlen(f->path), f);
-		else if (!same_inode(f, other))
-			f->shared = other->shared = true;
+	if (!list)
+		return -ENOMEM;
+	for (struct known_file *f = n->files; f; f = f->hh.next)
+		if (f->path)
+			list[len++] = f;
+	qsort(list, len, sizeof(struct known_file *), compare);
+	for (size_t first = 0; first < len; first = end) {
+		end = first + 1;
+		while (end < len && !strcmp(list[first]->path, list[end]->path))
+			end++;
+		for (size_t i = first; i < end; i++) {
+			list[i]->shared = !same_inode(list[first], list[end - 1]);
+			if (i > first && same_inode(list[i - 1], list[i]))
+				list[i - 1]->again = list[i]->again = true;
+		}
 	}
-	HASH_CLEAR(hh_path, paths);
+	free(list);
+	return 0;
 }
 
-/* A path that is one file's only, or nearly: an inode that is used again may have the same. */
+/* A path that is this file's only. */
 static int row_path(const struct known_file *f, char **ret_by)
 {
 	unsigned int dev = FILE_KEY_DEV(f->by[0]);
+	char inode[64], generation[32];
 
-	if (!f->shared)
+	snprintf(inode, sizeof(inode), "inode %llu on %u:%u", f->by[1], dev >> 20, dev & 0xfffff);
+	snprintf(generation, sizeof(generation), "generation %llu", f->by[0] >> 32);
+	if (!f->shared && !f->again)
 		*ret_by = strdup(f->path);
-	else if (asprintf(ret_by, "%s (inode %llu on %u:%u)", f->path, f->by[1], dev >> 20,
-			  dev & 0xfffff) < 0)
+	else if (asprintf(ret_by, "%s (%s%s%s)", f->path, f->shared ? inode : "",
+			  f->shared && f->again ? ", " : "", f->again ? generation : "") < 0)
 		*ret_by = NULL;
 	return *ret_by ? 0 : -ENOMEM;
 }
 
-static int row_name(struct filenames *n, const unsigned long long by[2], char **ret_by)
+/* Whatever is in a row has a path. */
+static int row_know(struct filenames *n, const unsigned long long by[2])
 {
 	static const struct file_name none;
 	struct known_file *f;
 
-	if (by[1]) {
-		if (filenames_add(n, by, &none))
-			return -ENOMEM;
-		f = file_of(n, by);
-		if (f->named == NAMED_NOT && FILE_KEY_IS_BDEV(by[0]) && name_bdev(f))
-			return -ENOMEM;
-		return row_path(f, ret_by);
-	} else {
-		*ret_by = strdup("(no file)");
-	}
+	if (!by[1])
+		return 0;
+	if (filenames_add(n, by, &none))
+		return -ENOMEM;
+	f = file_of(n, by);
+	return f->named == NAMED_NOT && FILE_KEY_IS_BDEV(by[0]) ? name_bdev(f) : 0;
+}
+
+static int row_name(struct filenames *n, const unsigned long long by[2], char **ret_by)
+{
+	if (by[1])
+		return row_path(file_of(n, by), ret_by);
+	*ret_by = strdup("(no file)");
 	return *ret_by ? 0 : -ENOMEM;
 }
 
@@ -141,11 +172,16 @@ int filenames_name(struct filenames *n, struct snapshot *sn)
 {
 	int err = 0;
 
-	shared_mark(n);
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
-		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by);
+		err = row_know(n, sn->ops[i].key.by);
 	for (const struct known_file *f = n->files; f; f = f->hh.next)
 		sn->lost[LOST_NAMES] += f->named == NAMED_NOT;
+	for (size_t i = 0; i < sn->n_rqs && !err; i++)
+		err = row_know(n, sn->rqs[i].key.by);
+	if (!err)
+		err = shared_mark(n);
+	for (size_t i = 0; i < sn->n_ops && !err; i++)
+		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by);
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
 		err = row_name(n, sn->rqs[i].key.by, &sn->rqs[i].by);
 	filenames_done(n);

@@ -87,28 +87,50 @@ static void a_file_without_a_name_is_counted_once(void **state)
 	assert_called(&n, 1, 0, "(no file)", 0);
 }
 
-/* As in containers: each its own root, and the same paths below it. */
+/* As in containers: each its own root, and the same paths below it. Or a file that was made again,
+ * with the inode that it had before. */
 static void files_of_one_path_are_told_apart(void **state)
 {
-	static const char *const expected[] = { "/a (inode 12 on 8:1)", "/a (inode 13 on 8:1)",
-						"/b", "/c", "/c" };
+	static const struct {
+		unsigned int generation;
+		unsigned long long inode;
+		const char *name, *expected;
+	} cases[] = {
+		{ 0, 13, "a", "/a (inode 13 on 8:1)" },
+		{ 0, 12, "a", "/a (inode 12 on 8:1)" },
+		{ 0, 14, "b", "/b" },
+		{ 0, 15, "c", "/c (generation 0)" },
+		{ 0xfedcba98, 15, "c", "/c (generation 4275878552)" },
+		{ 1, 16, "d", "/d (inode 16 on 8:1, generation 1)" },
+		{ 0, 17, "d", "/d (inode 17 on 8:1)" },
+		{ 2, 16, "d", "/d (inode 16 on 8:1, generation 2)" },
+		{ 1, 18, "e", "/e" },
+		{ 2, 18, "f", "/f" },
+		{ 1, 19, NULL, "<8:1>/inode 19 (generation 1)" },
+		{ 2, 19, NULL, "<8:1>/inode 19 (generation 2)" },
+	};
+	const size_t len = sizeof(cases) / sizeof(*cases);
 	struct filenames n = {};
-	struct snapshot sn = { .n_ops = 5, .ops = calloc(5, sizeof(*sn.ops)) };
+	struct snapshot sn = {
+		.n_ops = len, .ops = calloc(len, sizeof(*sn.ops)),
+		.n_rqs = len, .rqs = calloc(len, sizeof(*sn.rqs)),
+	};
 
 	(void)state;
 	assert_non_null(sn.ops);
-	for (size_t i = 0; i < sn.n_ops; i++) {
-		sn.ops[i].key.by[0] = FILE_KEY(DEV, false, i == 4);
-		sn.ops[i].key.by[1] = i == 4 ? 15 : 12 + i;
+	assert_non_null(sn.rqs);
+	for (size_t i = 0; i < len; i++) {
+		sn.ops[i].key.by[0] = FILE_KEY(DEV, false, cases[i].generation);
+		sn.ops[i].key.by[1] = cases[i].inode;
+		memcpy(sn.rqs[i].key.by, sn.ops[i].key.by, sizeof(sn.rqs[i].key.by));
+		if (cases[i].name)
+			name_read(&n, cases[i].generation, cases[i].inode, cases[i].name, false);
 	}
-	name_read(&n, 0, 12, "a", false);
-	name_read(&n, 0, 13, "a", false);
-	name_read(&n, 0, 14, "b", false);
-	name_read(&n, 0, 15, "c", false);
-	name_read(&n, 1, 15, "c", false); /* its inode was used again */
 	assert_int_equal(filenames_name(&n, &sn), 0);
-	for (size_t i = 0; i < sn.n_ops; i++)
-		assert_string_equal(sn.ops[i].by, expected[i]);
+	for (size_t i = 0; i < len; i++) {
+		assert_string_equal(sn.ops[i].by, cases[i].expected);
+		assert_string_equal(sn.rqs[i].by, cases[i].expected);
+	}
 	assert_null(n.files);
 	snapshot_free(&sn);
 }
