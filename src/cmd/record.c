@@ -150,8 +150,11 @@ static int otf2_work(void *arg)
 	struct reason why;
 	int got = export_dir(o->recording, o->dir, &counts, &why);
 
-	if (got < 0)
-		return cmd_fail(&why); /* the recording stays */
+	if (got < 0) {
+		reason_hint(&why, "'%.200s' is what was recorded: 'iostrata export' reads it",
+			    o->recording);
+		return cmd_fail(&why);
+	}
 	export_dir_say(stderr, o->dir, &counts);
 	unlink(o->recording);
 	return got ? cmd_fail(&why) : 0;

@@ -346,7 +346,9 @@ int otf2_export(FILE *f, const char *name, const char *dir,
 			got = 0;
 		if (otf2_close(&x->a) && got >= 0)
 			got = reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", dir,
-					 OTF2_Error_GetDescription(x->a.err));
+					 otf2_strerror(&x->a));
+		if (x->a.err)
+			otf2_remove(&x->a, dir);
 	}
 	names_done(x);
 	order_done(&order);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "export/otf2_archive.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -59,18 +62,24 @@ static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_Location
 static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = before_flush };
 static const OTF2_MemoryCallbacks memory = { chunk_new, chunks_free };
 
-static OTF2_ErrorCode no_message(void *user, const char *file, uint64_t line,
+/* Instead of the library's messages. What the system refused comes first, and only here: what the
+ * library makes of it says less. */
+static OTF2_ErrorCode cause_keep(void *user, const char *file, uint64_t line,
 				 const char *function, OTF2_ErrorCode code, const char *format,
 				 va_list args)
 {
-	(void)user, (void)file, (void)line, (void)function, (void)format, (void)args;
+	struct otf2_archive *a = user;
+
+	(void)file, (void)line, (void)function, (void)format, (void)args;
+	if (!a->cause && code > OTF2_ERROR_INVALID && code < OTF2_ERROR_END_OF_FUNCTION)
+		a->cause = code;
 	return code;
 }
 
 int otf2_open(struct otf2_archive *a, const char *dir)
 {
 	*a = (struct otf2_archive){};
-	OTF2_Error_RegisterCallback(no_message, NULL);
+	OTF2_Error_RegisterCallback(cause_keep, a);
 	a->a = OTF2_Archive_Open(dir, "traces", OTF2_FILEMODE_WRITE, CHUNK_BYTES, CHUNK_BYTES,
 				 OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!a->a)
@@ -124,6 +133,31 @@ int otf2_close(struct otf2_archive *a)
 	free(a->locations);
 	a->locations = NULL;
 	return a->err;
+}
+
+void otf2_remove(const struct otf2_archive *a, const char *dir)
+{
+	static const char *const kinds[] = { "evt", "def" };
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[48];
+
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < a->n_locations; i++) {
+		for (int kind = 0; kind < 2; kind++) {
+			snprintf(name, sizeof(name), "traces/%zu.%s", i, kinds[kind]);
+			unlinkat(fd, name, 0);
+		}
+	}
+	unlinkat(fd, "traces", AT_REMOVEDIR);
+	unlinkat(fd, "traces.def", 0);
+	unlinkat(fd, "traces.otf2", 0);
+	close(fd);
+}
+
+const char *otf2_strerror(const struct otf2_archive *a)
+{
+	return OTF2_Error_GetDescription(a->cause ? a->cause : a->err);
 }
 
 uint32_t otf2_string(struct otf2_archive *a, const char *text)

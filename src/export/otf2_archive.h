@@ -3,8 +3,7 @@
  * otf2_archive.h - an OTF2 archive that is being written: its definitions, each with the next id of
  * its kind, and its locations. Knows nothing of recordings.
  *
- * The first error stays in .err and ends all writing; what is there then stays as it is. Text is
- * hostile: it is written as UTF-8.
+ * The first error stays in .err and ends all writing. Text is hostile: it is written as UTF-8.
  */
 #ifndef IOSTRATA_OTF2_ARCHIVE_H
 #define IOSTRATA_OTF2_ARCHIVE_H
@@ -26,6 +25,7 @@ struct otf2_archive {
 	OTF2_Archive *a;
 	OTF2_GlobalDefWriter *defs;
 	int err;			/* 0, or an OTF2_ErrorCode that failed */
+	int cause;			/* likewise, what the system refused, if it was that */
 	uint64_t operations;		/* matching ids given so far: one counter for all */
 	uint64_t moved;			/* events that would have been before the last */
 	/* the next id of each kind */
@@ -39,6 +39,12 @@ int otf2_open(struct otf2_archive *a, const char *dir);
 
 /* Writes what is known at the end (the locations), and closes. 0, or the first error. Once. */
 int otf2_close(struct otf2_archive *a);
+
+/* Removes what closed @a left in @dir, which nobody can read if there was an error. */
+void otf2_remove(const struct otf2_archive *a, const char *dir);
+
+/* What .err is due to. */
+const char *otf2_strerror(const struct otf2_archive *a);
 
 /* Definitions: each returns its id. */
 uint32_t otf2_string(struct otf2_archive *a, const char *text);

@@ -431,9 +431,13 @@ def preempted(gate: Gate) -> Steps:
 
 
 def seconds_of_a_long_read(file: str) -> float:
-    begin = time.monotonic()
-    fileio.read_at(file, [i % 4 << 20 for i in range(61)], 1 << 20)
-    return (time.monotonic() - begin) / 61
+    """While nobody else has the CPU: the fastest of some."""
+    samples = []
+    for _ in range(7):
+        begin = time.monotonic()
+        fileio.read_at(file, [i % 4 << 20 for i in range(31)], 1 << 20)
+        samples.append((time.monotonic() - begin) / 31)
+    return min(samples)
 
 
 def long_reads(gate: Gate, file: str, n: int) -> Workload:
