@@ -38,6 +38,7 @@ struct report {
 	char looked_for[FILTERS_TEXT];	/* the filters as text; hostile */
 	char of_ops[64];		/* those that do not choose requests */
 	bool no_reader;			/* the output's pipe was closed */
+	bool has_events;		/* some operation or request was read, chosen or not */
 	FILE *out;			/* where output goes */
 	struct breakdown_view view;
 	struct replay replay;
@@ -206,6 +207,7 @@ static int event(struct report *r, const struct recording *rec, const struct cap
 	uint64_t end;
 	int err;
 
+	r->has_events = true;
 	if (!report_filter_passes(&r->filter, rec, ev))
 		return 0;
 	if (!r->events && !r->heat)
@@ -360,7 +362,8 @@ static int report_files(struct report *r, char **names, int n)
 	if (!err && !interrupt_came() && r->header.monotonic_ns &&
 	    report_time_reached(&r->time, &why))
 		return cmd_fail(&why);
-	if (!r->events && !err && r->header.monotonic_ns)
+	/* a table of what is damaged from the beginning would say that there was no I/O */
+	if (!r->events && !err && r->header.monotonic_ns && (!status || r->has_events || r->json))
 		err = sums_print(r);
 	err = cmd_written(err);
 	if (!status && r->strict && lost_sum(r->lost, r->missed))

@@ -108,6 +108,21 @@ recorded() {
 	printf 'x' | dd of="$file" bs=1 seek=1000 conv=notrunc status=none
 	expect 1 report "$file"
 	[[ $stderr == "error: "*"is damaged at byte "* ]]
+	# of nothing that could be read there is no table, which would say that there was no I/O
+	recorded "$tmp/whole.ios"
+	expect 0 report "$tmp/whole.ios"
+	[[ -n $output ]]
+	"$python" - "$tmp/whole.ios" "$tmp/early.ios" <<-END
+		import sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		at = data.index(b"CHNK", data.index(b"CHNK") + 4)
+		data[at + 60:at + 68] = b"\xff" * 8
+		open(sys.argv[2], "wb").write(data)
+	END
+	expect 1 report "$tmp/early.ios"
+	says "is damaged at byte [0-9]*: "
+	expect 1 report -j "$tmp/early.ios"
+	json '.ops == []'
 }
 
 @test "events: text, CSV, JSON have the same operations" {
