@@ -25,7 +25,7 @@ def run_bats(file: Path, gate: Gate) -> None:
     machine.run("mount", "--bind", str(place(gate, "ext4").point), str(files))
     gate.stack.callback(machine.run, "umount", str(files))
     run = subprocess.run(["bats", "--tap", str(file)], cwd=ROOT, text=True, check=False,
-                         env={**os.environ, "IOSTRATA": tool.copy(), "BATS_TEST_TIMEOUT": "240"},
+                         env={**os.environ, "IOSTRATA": tool.copy(), "BATS_TEST_TIMEOUT": "900"},
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     found = LINE.findall(run.stdout)
     for status, name, skipped in found:
