@@ -41,19 +41,29 @@ def resident_kb(pid: int) -> int:
     return int(found[1])
 
 
+def waited_ms(pid: int) -> float:
+    """For a CPU, so far."""
+    return int(get(f"/proc/{pid}/schedstat").split()[1]) / 1e6
+
+
 @suite("rows.keys", 300)
 def many_keys(gate: Gate) -> None:
-    """More keys, and sooner, than any map has room for."""
+    """More keys, and sooner, than any map has room for. A map is full some 10 ms after the tool was woken to drain
+    it: if it had to wait so long for a CPU, what has no room is counted."""
     file = fileio.make_file(str(machine.scratch(gate.kept) / "keys"), 1)
     n = KEYS if machine.slowness() < 3 else KEYS_EMULATED
     keys = oracles.actor(gate.stack, "keys", file, str(n))
     with Trace("-T", "syscall", "--by", "comm", "--file", file, "--op", "read") as trace:
+        before = waited_ms(trace.proc.pid)
         said = keys.go()
+        waited = waited_ms(trace.proc.pid) - before
         time.sleep(1)
         resident = resident_kb(trace.proc.pid)
-    gate.check("counted", said["reads"] == n == trace.total("count") == len(trace.rows()) and
-               not any(trace.lost().values()), reads=said["reads"], counted=trace.total("count"),
-               rows=len(trace.rows()), **trace.lost())
+    lost, counted = trace.lost(), trace.total("count")
+    no_room = lost["map_full"] if gate.native and waited >= 10 else 0
+    gate.check("counted", said["reads"] == n == counted + no_room and counted == len(trace.rows()) and
+               sum(lost.values()) == no_room, reads=said["reads"], counted=counted, rows=len(trace.rows()),
+               waited_ms=waited, **lost)
     gate.check("memory", resident <= MAX_RESIDENT_KB, resident_kb=resident, wanted=f"<={MAX_RESIDENT_KB}")
 
 
