@@ -81,8 +81,12 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 {
 	const struct snapshot *sn = top_ui_snapshot(ui);
 	static const char *const what[TOP_MODES] = { "in", "per second of", "total of" };
+	uint64_t shown = sn->duration_ns, next = ui->interval_ns;
+	int len = snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(shown).s);
 
-	snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(sn->duration_ns).s);
+	/* a key has changed it: that is seen when the interval is over, which may be long */
+	if (ui->mode != TOP_TOTAL && (next < shown / 5 * 4 || next > shown / 4 * 5))
+		snprintf(buf + len, 48 - len, ", next %s", text_ns(next).s);
 	return buf;
 }
 
