@@ -297,7 +297,8 @@ def both_ways(gate: Gate) -> None:
         mapper.go()
     asked = trace.total("count", "requests", op="R", key=os.path.realpath(at))
     gate.check("requests", asked == FEW, count=asked, wanted=FEW)
-    compare(gate, "file", trace.json, report("-j", "--by", "file", str(scratch / "fault.ios"))[0])
+    # of the requests, which are everybody's, the recording may have some more: it ends later
+    compare(gate, "file", trace.json, report("-j", "--by", "file", str(scratch / "fault.ios"))[0], "ops")
     need_otf2()
     found, bad = otf2_of(scratch / "fault.ios", scratch / "fault.otf2")
     gate.check("sound", not found["problems"] and not bad, problems=found["problems"], bad=bad,
