@@ -14,7 +14,7 @@ setup_file() {
 }
 
 # costs SECONDS MB COMMAND...: so much CPU time at most, so much memory. Where two million rounds of a loop
-# take longer than 150 ms (a computer needs 50 to 100), in an emulator, as much longer.
+# take longer than 80 ms (a computer needs 30 to 70), in an emulator, as much longer.
 costs() {
 	"$python" - "$@" <<-'EOT'
 		import os, subprocess, sys, time
@@ -24,7 +24,7 @@ costs() {
 		        pass
 		    return time.process_time() - begin
 		seconds, mb, command = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
-		seconds *= max(1, min(loop() for _ in range(3)) / 0.15)
+		seconds *= max(1, min(loop() for _ in range(3)) / 0.08)
 		least, most = 1e9, 0
 		for _ in range(3):
 		    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
