@@ -82,6 +82,14 @@ def disk_with_files(gate: Gate) -> tuple[machine.Disk, str]:
     return disk, str(machine.mounted(gate.stack, gate.kept, disk, "ext4"))
 
 
+def quiet_disk(file: str) -> list[str]:
+    """The option for requests of no other disk than @file's: of what others do, a recording, which ends later,
+    may have some more."""
+    dev = os.stat(file).st_dev
+    where = os.path.realpath(f"/sys/dev/block/{os.major(dev)}:{os.minor(dev)}")
+    return ["-d", os.path.basename(where)]
+
+
 @suite("A5.record", 300)
 def both_ways(gate: Gate) -> None:
     """Both sinks of the same run: row by row, bit for bit, histograms included. No key takes another way on
