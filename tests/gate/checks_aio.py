@@ -79,15 +79,12 @@ def owner(gate: Gate) -> None:
     """Interrupts and workers complete them: they are the submitter's all the same."""
     need_functions()
     file = file_on_ext4(gate)
-    for by, name in (("pid", "queuer"), ("file", os.path.realpath(file))):
+    for by, key in (("pid", ""), ("comm", "queuer"), ("file", os.path.realpath(file))):
         gate.prefix = f"aio.owner.{by}."
         queuer = Queuer(gate, "all", file, 101)
         with Trace("--by", by, "-p", str(queuer.pid), "--op", "aio") as trace:
             queuer.go()
-        if by == "pid":
-            compare_calls(gate, trace, queuer, key=queuer.key, comm=name)
-        else:
-            compare_calls(gate, trace, queuer, key=name)
+        compare_calls(gate, trace, queuer, key=key or queuer.key)
 
 
 @suite("aio.storm", 120)
