@@ -101,7 +101,7 @@ static __always_inline u32 interrupt_level_read(void)
 	return count & (HARD_INTERRUPT | SOFT_INTERRUPT);
 }
 
-/* Whether current can be the waker. If programs cannot see the interrupt level, it may be whom an
+/* Whether current can be the waker. If the interrupt level cannot be read at all, it may be whom an
  * interrupt interrupted, which is not likely to be in an operation just then. */
 static __always_inline bool current_may_wake(bool level_known)
 {
@@ -109,9 +109,9 @@ static __always_inline bool current_may_wake(bool level_known)
 
 	if (level_known)
 		return true;
-	if (!CONF(waits))
-		return CONF(preempt_count) && !interrupt_level_read();
-	t = current_lookup();
+	if (CONF(preempt_count))
+		return !interrupt_level_read();
+	t = CONF(waits) ? current_lookup() : NULL;
 	return t && t->op.stage;
 }
 

@@ -185,7 +185,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->file_details = c->file_filter || c->records || c->sent_ops || c->by == BY_FILE ||
 			  c->by == BY_DEV || c->by == BY_CACHE;
 	conf_set_args(c, f);
-	if (c->by == BY_TASK && !c->waits && !f->interrupt_level)
+	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
 	if (c->by == BY_FILE || c->records || sc->sent_ops)
 		conf_set_identity(c, f);

@@ -25,6 +25,7 @@ struct kio {
 static void start(enum by_key by)
 {
 	machine_start();
+	memset(cpu_offsets, 0, sizeof(cpu_offsets));
 	disk_init(&disk, 8, 16, true);
 	file_init(&file, "ext4", 8 << MINOR_BITS | 17, 23, S_IFREG);
 	file_init(&other_file, "xfs", 8 << MINOR_BITS | 18, 29, S_IFREG);
@@ -947,11 +948,10 @@ static void test_client_kept(void **state)
 	assert_int_equal(n_helped(&reader), 1);
 }
 
-/* Where programs do not know the interrupt level, current is a waker only in an operation. */
+/* Where nothing tells the interrupt level, current is a waker only in an operation. */
 static void test_level_hidden(void **state)
 {
 	u64 ctx[1] = {(u64)&journal};
-	u64 offsets[CPUS] = {}, counts[2] = {0x10000, 0};
 
 	(void)state;
 	start(BY_TASK);
@@ -966,25 +966,44 @@ static void test_level_hidden(void **state)
 	request_by(&journal, REQ_OP_READ);
 	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 1);
 
-	/* without operations it is read by its address */
+	/* without operations current is in none */
 	start(BY_TASK);
 	conf.waits = 0;
 	cpu_is(1, &writer);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
 	on_sched_waking_no_level(ctx);
 	assert_int_equal(map_count(&clients), 0);
-	conf.cpu_offsets = (u64)offsets;
-	conf.preempt_count = 4;
-	offsets[1] = (u64)counts - 4; /* in an interrupt */
-	on_sched_waking_no_level(ctx);
-	assert_int_equal(map_count(&clients), 0);
-	counts[0] = 0x1;
-	on_sched_waking_no_level(ctx);
-	assert_int_equal(map_count(&clients), 1);
-	offsets[1] = 0; /* it was read once */
-	counts[0] = SOFT_INTERRUPT;
-	on_sched_waking_no_level(ctx);
-	cpu_is(0, &journal);
-	assert_null(kthread_client());
+}
+
+/* Where programs cannot refer to the interrupt level, but know its address, that tells who may be
+ * the waker: in an operation or not, and without operations. */
+static void test_level_read(void **state)
+{
+	u64 ctx[1] = {(u64)&journal};
+
+	(void)state;
+	for (int waits = 0; waits < 2; waits++) {
+		u64 offsets[CPUS] = {}, counts[2] = {0x10000, 0};
+
+		start(BY_TASK);
+		conf.waits = waits;
+		conf.cpu_offsets = (u64)offsets;
+		conf.preempt_count = 4;
+		offsets[1] = (u64)counts - 4;
+		cpu_is(1, &writer);
+		sys_enter(NR_STAT, 0, 0, 0, 0);
+		on_sched_waking_no_level(ctx); /* in an interrupt */
+		assert_int_equal(map_count(&clients), 0);
+		sys_exit(0);
+		counts[0] = 0x1;
+		on_sched_waking_no_level(ctx);
+		assert_int_equal(map_count(&clients), 1);
+		offsets[1] = 0; /* it was read once */
+		counts[0] = SOFT_INTERRUPT;
+		on_sched_waking_no_level(ctx);
+		cpu_is(0, &journal);
+		assert_null(kthread_client());
+	}
 }
 
 /* The same of work. */
@@ -1564,6 +1583,7 @@ int main(void)
 		cmocka_unit_test(test_work_kept),
 		cmocka_unit_test(test_client_kept),
 		cmocka_unit_test(test_level_hidden),
+		cmocka_unit_test(test_level_read),
 		cmocka_unit_test(test_work_level_hidden),
 		cmocka_unit_test(test_level_of_many_cpus),
 		cmocka_unit_test(test_client_kept_for_a_time),
