@@ -298,8 +298,8 @@ static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols,
 		fs_attach(p, &l->at[i]);
 }
 
-/* Runs the program that iterates over all open files. Returns what it prints, the symbols of their
- * file systems' functions, for free(); NULL if nothing. */
+/* Runs the program that iterates over all open files. Returns what it prints, the symbols of file
+ * systems' functions that it did not print before, for free(); NULL if nothing. */
 static char *run_task_iter(struct fsprobes *p)
 {
 	struct bpf_program *prog = p->templates.iter;
@@ -328,31 +328,33 @@ static char *run_task_iter(struct fsprobes *p)
 	return text;
 }
 
-void fsprobes_attach(struct fsprobes *p)
+/* @first: also those that are mounted or have open files. */
+static void types_probe(struct fsprobes *p, bool first)
 {
 	struct type_list *l = calloc(1, sizeof(*l));
 	char *symbols;
 
 	if (!l)
 		return;
-	symbols = run_task_iter(p);
-	types_mounted(p, l);
+	if (first)
+		types_mounted(p, l);
 	types_seen(p, l);
-	types_attach(p, l, symbols, p->disks && !p->only);
+	symbols = l->n ? run_task_iter(p) : NULL;
+	types_seen(p, l); /* what is printed once must be taken now */
+	types_attach(p, l, symbols, first && p->disks && !p->only);
 	free(symbols);
 	free(l);
 }
 
+void fsprobes_attach(struct fsprobes *p)
+{
+	types_probe(p, true);
+}
+
 void fsprobes_attach_new(struct fsprobes *p)
 {
-	struct type_list *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return;
-	types_seen(p, l);
-	types_attach(p, l, NULL, false);
+	types_probe(p, false);
 	feature_forget_types(p->feat);
-	free(l);
 }
 
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,

@@ -897,7 +897,7 @@ static void test_uring_thread_off_the_cpu(void **state)
 }
 
 /* The functions of file systems, printed once for each that has an open file that is a regular
- * one. */
+ * one, or that an operation noted. */
 static void prints(struct kfile *f, u64 expected)
 {
 	struct bpf_iter_meta meta = {(void *)0x9000};
@@ -916,6 +916,7 @@ static void test_functions_of_file_systems(void **state)
 
 	(void)state;
 	memset(fs_printed, 0, sizeof(fs_printed));
+	fs_turn = 0;
 	file_init(&directory, "dirs", 66, 7, S_IFDIR);
 	prints(NULL, 0);
 	prints(&directory, 0);
@@ -933,6 +934,14 @@ static void test_functions_of_file_systems(void **state)
 	prints(&directory, 3);
 	for (u32 i = 0; i < FS_SLOTS; i++)
 		assert_int_not_equal(live.fs_types[i].fs, FS_UNKNOWN);
+	/* one that an operation noted, and that has no open file any more */
+	file_init(&many[0], "gone", 99, 7, S_IFREG);
+	fs_note((u64)many[0].sb.s_type, (u64)many[0].f.f_op, S_IFREG);
+	file_init(&directory, "anon", 67, 7, S_IFDIR);
+	for (u32 i = 0; i < FS_SLOTS; i++)
+		fs_of_file(i & 1 ? &ext4.f : &directory.f, NULL);
+	assert_int_equal(machine.prints, 4);
+	assert_true(fs_printed[fs_slot((u64)many[0].sb.s_type)]);
 	/* more types than are known are left out */
 	for (u32 i = 0; i < FS_SLOTS; i++) {
 		file_init(&many[i], "many", 100 + i, 7, S_IFREG);
