@@ -23,8 +23,10 @@ struct known_file {
 	unsigned long long by[2];
 	char *path;
 	enum named named;
+	bool made_up;		/* the path is what the device is called usually */
 	bool shared;		/* a file with another inode has this path */
-	bool again;		/* one with the same inode has it, before or after this one */
+	bool again;		/* one with the same inode has it, before or after this one; or
+				 * this one, before or after overlayfs copied it up */
 	UT_hash_handle hh;
 };
 
@@ -82,6 +84,7 @@ static int name_bdev(struct known_file *f)
 	free(f->path);
 	f->path = path;
 	f->named = NAMED;
+	f->made_up = true;
 	return 0;
 }
 
@@ -113,7 +116,7 @@ static int shared_mark(struct filenames *n)
 	if (!list)
 		return -ENOMEM;
 	for (struct known_file *f = n->files; f; f = f->hh.next)
-		if (f->path)
+		if (f->path && !f->made_up)
 			list[len++] = f;
 	qsort(list, len, sizeof(struct known_file *), compare);
 	for (size_t first = 0; first < len; first = end) {

@@ -205,20 +205,22 @@ static __always_inline void client_set(struct task_struct *p, bool level_known)
 		client_change(c, tid, &found);
 }
 
-/* Work is queued, which any worker may take, also one that is awake. */
+/* Work is queued, which any worker may take, also one that is awake. If a completion queues it, it
+ * is for whom it was for. */
 static __always_inline int work_queued(u64 work, bool level_known)
 {
 	struct client *c = bpf_map_lookup_elem(&works, &work), found = {};
 	u32 level = interrupt_level(level_known);
+	bool stays = c && !level && !mark_of_current(level) && client_stays(c, level_known);
 
-	if (c && !level && !mark_of_current(level) && client_stays(c, level_known))
-		c->taken = 0;
-	else if (!client_find(&found, 0, level, level_known))
-		return 0;
-	else if (c)
-		*c = found;
-	else
+	if (!stays)
+		stays = !client_find(&found, 0, level, level_known);
+	if (!c)
 		bpf_map_update_elem(&works, &work, &found, BPF_ANY);
+	else if (stays)
+		c->taken = 0;
+	else
+		*c = found;
 	return 0;
 }
 
@@ -243,7 +245,7 @@ static __always_inline int work_begins(u64 work, bool level_known)
 
 	if (!found || found->taken)
 		return 0;
-	found->taken = 1; /* before it is read: who queues it again meanwhile is not forgotten */
+	found->taken = 1; /* before it is read: who queues it again from now on takes that back */
 	if (!interrupt_level(level_known))
 		client_change(bpf_map_lookup_elem(&clients, &tid), tid, found);
 	return 0;

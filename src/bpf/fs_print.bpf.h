@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fs_print.bpf.h - the functions of file systems that have open files, or had since tracing began, by
- * name: user space would have to read all of /proc/kallsyms for that.
+ * fs_print.bpf.h - the functions of file systems that have open files, or had since tracing began,
+ * by name: user space would have to read all of /proc/kallsyms for that.
  */
 #ifndef IOSTRATA_FS_PRINT_BPF_H
 #define IOSTRATA_FS_PRINT_BPF_H
@@ -12,8 +12,8 @@
 static bool fs_printed[FS_SLOTS];
 static u32 fs_turn;
 
-/* Before 5.13 bpf_seq_printf() does not know %pS, and prints nothing. False: there is nothing to print
- * in @slot. */
+/* Before 5.13 bpf_seq_printf() does not know %pS, and prints nothing. False: there is nothing to
+ * print in @slot. */
 static __always_inline bool fs_print(struct seq_file *seq, u64 slot)
 {
 	volatile struct fs_entry *seen;

@@ -143,26 +143,29 @@ static __always_inline u32 waker_helper(u32 level)
 	return !level && is_helper(current_flags()) ? bpf_get_current_pid_tgid() : 0;
 }
 
-/* The completion as part of which current wakes thread @tid at @now, or NULL. The thread sleeps
- * since @asleep. An interrupt that wakes it where a request that it submitted was done while it
- * slept is that request's, however late. */
-static __always_inline struct mark *mark_of_waking(u32 tid, u64 asleep, u64 now, u32 level)
+#define TASK_INTERRUPTIBLE 1 /* of task_state_bits() */
+
+/* The completion as part of which current wakes @p at @now, or NULL. @p sleeps since @asleep. An
+ * interrupt that wakes it where a request that it submitted was done while it slept is that
+ * request's, however late; but not if signals wake it, too: such sleeps also end with time. */
+static __always_inline struct mark *mark_of_waking(struct task_struct *p, u64 asleep, u64 now,
+						   u32 level)
 {
 	struct mark *m = mark_of_current(level);
-	u64 until;
 
-	if (!m)
+	if (!m || now <= m->until)
+		return m;
+	if (!level || m->tid != (u32)p->pid || asleep >= m->times.c ||
+	    task_state_bits(p) & TASK_INTERRUPTIBLE)
 		return NULL;
-	until = m->until;
-	if (level && m->tid == tid && asleep < m->times.c)
-		until = m->times.c + REQUEST_END_LATE_NS;
-	return now > until ? NULL : m;
+	return now > m->times.c + REQUEST_END_LATE_NS ? NULL : m;
 }
 
-/* As its waker, cuts the sleep of thread @tid in the operation that began at @start, into @w. */
-static __always_inline void waking_split(struct waking *w, u32 tid, u64 start, u64 now, u32 level)
+/* As its waker, cuts the sleep of @p in the operation that began at @start, into @w. */
+static __always_inline void waking_split(struct waking *w, struct task_struct *p, u64 start,
+					 u64 now, u32 level)
 {
-	struct mark *m = mark_of_waking(tid, w->asleep, now, level);
+	struct mark *m = mark_of_waking(p, w->asleep, now, level);
 	u32 waker = waker_helper(level);
 	struct helper *h;
 
@@ -178,25 +181,27 @@ static __always_inline void waking_split(struct waking *w, u32 tid, u64 start, u
 	h = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
 	if (h)
 		helper_split(h, w, w->asleep, now);
-	w->is_read |= own_request_split(&w->split, tid, start, w->asleep, now);
+	w->is_read |= own_request_split(&w->split, p->pid, start, w->asleep, now);
 }
 
-/* Notes when and by whom thread @tid is woken, and cuts its sleep so far. */
-static __always_inline void task_woken(struct task_state *t, u32 tid, u64 now, u32 level)
+/* Notes when and by whom @p is woken, and cuts its sleep so far. */
+static __always_inline void task_woken(struct task_state *t, struct task_struct *p, u64 now,
+				       u32 level)
 {
 	struct waking *w = &t->waking;
 
 	__builtin_memset(w, 0, offsetof(struct waking, waker));
 	w->asleep = *(volatile u64 *)&t->wait.asleep;
 	if (w->asleep)
-		waking_split(w, tid, t->op.start, now, level);
+		waking_split(w, p, t->op.start, now, level);
 	if (CONF(records))
 		waker_note(&w->waker, level);
 	w->at = now;
 }
 
-/* The same for a helper, thread @tid. */
-static __always_inline void helper_woken(struct helper *h, u32 tid, u64 now, u32 level)
+/* The same for helper @p. */
+static __always_inline void helper_woken(struct helper *h, struct task_struct *p, u64 now,
+					 u32 level)
 {
 	struct helper_waking *woken = &h->waking;
 	const struct helper_wait *w;
@@ -207,7 +212,7 @@ static __always_inline void helper_woken(struct helper *h, u32 tid, u64 now, u32
 	__builtin_memset(woken, 0, sizeof(*woken));
 	woken->at = now;
 	woken->asleep = *(volatile u64 *)&h->wait.asleep;
-	m = mark_of_waking(tid, woken->asleep, now, level);
+	m = mark_of_waking(p, woken->asleep, now, level);
 	if (m) {
 		woken->times = m->times;
 		woken->is_read = m->is_read;
@@ -235,13 +240,13 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 	if (may_have_op(p->flags)) {
 		t = task_lookup((u64)p);
 		if (t && t->op.stage)
-			task_woken(t, tid, bpf_ktime_get_ns(), interrupt_level(level_known));
+			task_woken(t, p, bpf_ktime_get_ns(), interrupt_level(level_known));
 	}
 	if (!is_helper(p->flags))
 		return;
 	h = bpf_map_lookup_elem(&helpers, &tid);
 	if (h)
-		helper_woken(h, tid, bpf_ktime_get_ns(), interrupt_level(level_known));
+		helper_woken(h, p, bpf_ktime_get_ns(), interrupt_level(level_known));
 }
 
 /* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. What is

@@ -81,6 +81,7 @@ static int export(int argc, char **argv)
 	struct opts_result res;
 	struct reason why;
 	int got = cmd_parse(&cmd_export, argc, argv, &e, &res);
+	bool made = false;
 
 	if (got >= 0)
 		return got;
@@ -88,10 +89,13 @@ static int export(int argc, char **argv)
 		return cmd_fail(&why);
 	if (access(e.file, R_OK))
 		reason_set(&why, EXIT_FAILED, "cannot open '%.200s': %s", e.file, strerror(errno));
-	else if (!dir_make(e.output, &why))
+	else
+		made = !dir_make(e.output, &why);
+	if (made)
 		got = export_dir(e.file, e.output, &counts, &why);
 	if (got < 0) {
-		rmdir(e.output); /* unless there is something in it */
+		if (made)
+			rmdir(e.output); /* unless there is something in it */
 		return cmd_fail(&why);
 	}
 	export_dir_say(stderr, e.output, &counts);

@@ -40,7 +40,8 @@ void fsprobes_free(struct fsprobes *p);	/* detaches; NULL is fine */
 /* Probes the functions of file systems that are mounted or have open files. */
 void fsprobes_attach(struct fsprobes *p);
 
-/* Probes the functions of types that operations have touched since; cheap if there are none. */
+/* Probes the functions of types that operations have touched since, and then of those that have
+ * open files by now; cheap if no operation has touched a new one. */
 void fsprobes_attach_new(struct fsprobes *p);
 
 /*

@@ -36,6 +36,8 @@ recorded() {
 	recorded
 	expect 1 export "$tmp/a.ios" --to otf2 -o "$tmp/trace"
 	says "cannot make '.*trace': File exists" "one that is not there yet"
+	expect 1 export "$tmp/nosuch" --to otf2 -o "$tmp/trace"
+	[[ -d $tmp/trace ]]
 }
 
 @test "record: a disk without room for anything is left without a file" {

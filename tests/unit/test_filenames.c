@@ -27,6 +27,16 @@ static void name_read(struct filenames *n, unsigned int generation, unsigned lon
 	assert_int_equal(filenames_add(n, by, &name), 0);
 }
 
+/* The same of a block device: of its inode 94. */
+static void device_read(struct filenames *n, const char *path)
+{
+	const unsigned long long by[2] = { FILE_KEY(DEV, true, 0), 94 };
+	struct file_name name = { .complete = true, .len = strlen(path) };
+
+	strcpy(name.names, path + 1);
+	assert_int_equal(filenames_add(n, by, &name), 0);
+}
+
 /* What two rows of two operations on a file are called. */
 static void assert_called(struct filenames *n, unsigned int generation, unsigned long long ino,
 			  const char *expected, uint64_t lost)
@@ -157,6 +167,33 @@ static void files_of_requests_are_named(void **state)
 	snapshot_free(&sn);
 }
 
+/* Pages of a block device whose requests alone were seen are called like the device that was opened
+ * by name: it is one. */
+static void a_device_is_one_file(void **state)
+{
+	struct filenames n = {};
+	char path[2][64];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct snapshot sn = { .n_rqs = 2, .rqs = calloc(2, sizeof(*sn.rqs)) };
+
+		assert_non_null(sn.rqs);
+		sn.rqs[0].key.by[0] = FILE_KEY(DEV, true, 0);
+		sn.rqs[0].key.by[1] = DEV;
+		sn.rqs[1].key.by[0] = FILE_KEY(DEV, true, 0);
+		sn.rqs[1].key.by[1] = 94;
+		if (i)
+			device_read(&n, path[0]);
+		assert_int_equal(filenames_name(&n, &sn), 0);
+		strcpy(path[i], sn.rqs[0].by);
+		if (i)
+			assert_string_equal(sn.rqs[1].by, path[0]);
+		snapshot_free(&sn);
+	}
+	assert_string_equal(path[0], path[1]);
+}
+
 static void a_key_has_room_for_all_of_a_file(void **state)
 {
 	unsigned long long key = FILE_KEY(511U << 20 | 0xfffff, true, 0xffffffff);
@@ -175,6 +212,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_a_name_is_counted_once),
 		cmocka_unit_test(files_of_one_path_are_told_apart),
 		cmocka_unit_test(files_of_requests_are_named),
+		cmocka_unit_test(a_device_is_one_file),
 		cmocka_unit_test(a_key_has_room_for_all_of_a_file),
 	};
 

@@ -921,7 +921,14 @@ static void test_work_kept(void **state)
 	work_is_queued(&reader, 0x7003);
 	work_starts(0x7003);
 	request_by(&kworker, REQ_OP_READ);
-	assert_int_equal(n_helped(&writer), 2);
+	assert_int_equal(n_helped(&writer), 1);
+	assert_int_equal(n_helped(&reader), 1);
+	/* what nobody queued before is nobody's, not of whom the worker worked for before */
+	work_is_queued(&reader, 0x7005);
+	work_starts(0x7005);
+	request_by(&kworker, REQ_OP_READ);
+	assert_int_equal(n_helped(&reader), 1);
+	assert_int_equal(n_for(RQ_READ, task_of(&kworker), BEHALF_NONE), 1);
 }
 
 /* A thread that completes requests wakes those that wait for them: they keep their client. */

@@ -114,9 +114,9 @@ static void test_own_request(void **state)
 	assert_strata(&s, 0, 101, 0, 7, 0, 23);
 }
 
-/* Alice sleeps. @late ns after a request of @by is done on CPU 1, she is woken there, both at
- * @level. How long she waited for the completion. */
-static u64 completing(struct ktask *by, bool asleep_before, u64 late, u32 level)
+/* Alice sleeps, in @task_state. @late ns after a request of @by is done on CPU 1, she is woken
+ * there, both at @level. How long she waited for the completion. */
+static u64 completing(struct ktask *by, bool asleep_before, u32 task_state, u64 late, u32 level)
 {
 	struct op_sums s;
 	struct io io;
@@ -134,6 +134,7 @@ static u64 completing(struct ktask *by, bool asleep_before, u64 late, u32 level)
 	machine.level = 0;
 	if (!asleep_before)
 		sleeps(&alice, 0);
+	alice.state = task_state;
 	tick(late);
 	wakes_up(&idle[1], 1, &alice, level);
 	machine.level = level;
@@ -145,20 +146,22 @@ static u64 completing(struct ktask *by, bool asleep_before, u64 late, u32 level)
 }
 
 /* A hypervisor took the CPU from the completion. That is believed only of an interrupt that wakes
- * who submitted the request, and slept before it was done. */
+ * who submitted the request, slept before it was done, and is not woken by signals. */
 static void test_late_completion(void **state)
 {
 	const u64 usual = REQUEST_END_NS, late = REQUEST_END_LATE_NS;
 	const struct {
 		struct ktask *by;
 		bool asleep_before;
-		u32 level;
+		u32 task_state, level;
 		u64 longest;
 	} cases[] = {
-		{ &alice, true, 0x100, late },
-		{ &alice, false, 0x100, usual },
-		{ &bob, true, 0x100, usual },
-		{ &alice, true, 0, usual },
+		{ &alice, true, 0x2, 0x100, late },
+		{ &alice, true, 0x102, 0x100, late }, /* killable */
+		{ &alice, true, 0x1, 0x100, usual },
+		{ &alice, false, 0x2, 0x100, usual },
+		{ &bob, true, 0x2, 0x100, usual },
+		{ &alice, true, 0x2, 0, usual },
 	};
 	u64 complete = 0, now;
 
@@ -168,7 +171,8 @@ static void test_late_completion(void **state)
 	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		for (u32 more = 0; more < 2; more++) {
 			now = completing(cases[i].by, cases[i].asleep_before,
-					 cases[i].longest + more, cases[i].level);
+					 cases[i].task_state, cases[i].longest + more,
+					 cases[i].level);
 			assert_int_equal(now - complete, more ? 0 : cases[i].longest);
 			complete = now;
 		}

@@ -234,12 +234,12 @@ static void sys_exit(long ret)
 	on_sys_exit(ctx);
 }
 
-/* Current leaves its CPU to @next; @sleeps, or it could go on. */
+/* Current leaves its CPU to @next; @sleeps, uninterruptibly, or it could go on. */
 static void switch_to(struct ktask *next, bool sleeps)
 {
 	u64 ctx[] = {0, (u64)machine.current, (u64)next};
 
-	machine.current->state = sleeps;
+	machine.current->state = sleeps ? 2 : 0;
 	on_sched_switch(ctx);
 	machine.current = next;
 }
