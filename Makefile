@@ -188,7 +188,7 @@ deb:
 	$(Q)debian/build $(B)/deb
 
 clean:
-	rm -rf $(B)
+	rm -rf $(B) tests/__pycache__ tests/*/__pycache__
 
 -include $(LIB_OBJS:.o=.d) $(O)/main.d $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
