@@ -18,7 +18,8 @@ setup_file() {
 		print(max(1, min(loop() for _ in range(3)) / 0.08))
 	EOT
 	)
-	export slowness long=$BATS_FILE_TMPDIR/long.ios operations=$((1000000 / (${slowness%.*} < 10 ? ${slowness%.*} : 10)))
+	operations=$((1000000 / (${slowness%.*} < 10 ? ${slowness%.*} : 10)))
+	export slowness operations long=$BATS_FILE_TMPDIR/long.ios
 	cd "$BATS_TEST_DIRNAME/../.." || return
 	cc -O2 -std=gnu11 -D_GNU_SOURCE -Isrc -o "$BATS_FILE_TMPDIR/records" tests/records.c \
 		build/libiostrata.a -lzstd -lz
