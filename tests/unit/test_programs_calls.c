@@ -934,14 +934,26 @@ static void test_functions_of_file_systems(void **state)
 	prints(&directory, 3);
 	for (u32 i = 0; i < FS_SLOTS; i++)
 		assert_int_not_equal(live.fs_types[i].fs, FS_UNKNOWN);
-	/* one that an operation noted, and that has no open file any more */
-	file_init(&many[0], "gone", 99, 7, S_IFREG);
-	fs_note((u64)many[0].sb.s_type, (u64)many[0].f.f_op, S_IFREG);
-	file_init(&directory, "anon", 67, 7, S_IFDIR);
+	/* those that operations noted, and that have no open file any more: one with each file that
+	 * has nothing to print itself */
+	file_init(&many[4], "anon", 67, 7, S_IFDIR);
+	for (u32 i = 0; i < 2; i++) {
+		file_init(&many[i], "gone", 97 + i, 7, S_IFREG);
+		fs_note((u64)many[i].sb.s_type, (u64)many[i].f.f_op, S_IFREG);
+	}
 	for (u32 i = 0; i < FS_SLOTS; i++)
-		fs_of_file(i & 1 ? &ext4.f : &directory.f, NULL);
-	assert_int_equal(machine.prints, 4);
+		fs_of_file(&many[4].f, NULL);
+	assert_int_equal(machine.prints, 5);
 	assert_true(fs_printed[fs_slot((u64)many[0].sb.s_type)]);
+	assert_true(fs_printed[fs_slot((u64)many[1].sb.s_type)]);
+	file_init(&many[2], "gone", 99, 7, S_IFREG);
+	file_init(&many[3], "here", 100, 7, S_IFREG);
+	fs_note((u64)many[2].sb.s_type, (u64)many[2].f.f_op, S_IFREG);
+	fs_turn = fs_slot((u64)many[2].sb.s_type);
+	fs_of_file(&many[3].f, NULL);
+	assert_int_equal(machine.prints, 6);
+	fs_of_file(&many[3].f, NULL);
+	assert_int_equal(machine.prints, 7);
 	/* more types than are known are left out */
 	for (u32 i = 0; i < FS_SLOTS; i++) {
 		file_init(&many[i], "many", 100 + i, 7, S_IFREG);
