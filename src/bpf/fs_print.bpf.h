@@ -8,7 +8,8 @@
 
 #include "row.bpf.h"
 
-/* Types whose functions were printed, by slot; and the next slot to look at. */
+/* Types whose functions were printed, by slot; and the next slot to look at. Only the iterator's
+ * program writes them, which user space runs once at a time. */
 static bool fs_printed[FS_SLOTS];
 static u32 fs_turn;
 

@@ -339,7 +339,7 @@ static void types_probe(struct fsprobes *p, bool first)
 	if (first)
 		types_mounted(p, l);
 	types_seen(p, l);
-	symbols = l->n ? run_task_iter(p) : NULL;
+	symbols = first || l->n ? run_task_iter(p) : NULL;
 	types_seen(p, l); /* what is printed once must be taken now */
 	types_attach(p, l, symbols, first && p->disks && !p->only);
 	free(symbols);
