@@ -71,13 +71,14 @@ static __always_inline u32 async_place(u64 req, u32 try)
 	return ((hash >> 32) + try * (hash >> 12 | 1)) & (CONF(async_slots) - 1);
 }
 
-/* The slot of address @req; 0: it has none. */
+/* The slot of address @req; 0: it has none. (Before 6.8 the verifier walks also functions that only
+ * dead code calls, and refuses those that look into a map that was not made.) */
 GLOBAL u64 async_index(u64 req)
 {
 	struct async_op *u;
 	u32 at;
 
-	for (u32 try = 0; try < ASYNC_TRIES; try++) {
+	for (u32 try = 0; CONF(async) && try < ASYNC_TRIES; try++) {
 		at = async_place(req, try) + 1;
 		u = async_at(at);
 		if (!u || !u->req)
@@ -91,8 +92,10 @@ GLOBAL u64 async_index(u64 req)
 /* The request at address @req that is in progress, or NULL. */
 static __always_inline struct async_op *async_find(u64 req)
 {
-	struct async_op *u = async_at(async_index(req));
+	struct async_op *u = async_at(async_place(req, 0) + 1);
 
+	if (unlikely(!u || u->req != req))
+		u = async_at(async_index(req));
 	return u && u->req == req && u->task ? u : NULL;
 }
 
@@ -108,7 +111,7 @@ static __always_inline void async_bio_forget(u64 bio)
  * has ended, nobody looks at this. */
 GLOBAL int async_bio_done(u32 at, u64 q, u64 nr)
 {
-	struct async_op *u = async_at(at);
+	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 	struct mark *m = mark_at(nr);
 	struct done last = {};
 	u64 earlier;
@@ -146,7 +149,7 @@ GLOBAL u64 async_bios_step(u64 bio, u64 bytes, u64 nr)
 {
 	u64 size;
 
-	for (int i = 0; i < BIO_STEP; i++) {
+	for (int i = 0; CONF(async) && i < BIO_STEP; i++) {
 		size = BPF_CORE_READ((struct bio *)bio, bi_iter.bi_size);
 		if (size > bytes)
 			return ASYNC_BIOS_END;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -150,15 +151,30 @@ static int handlers_register(void)
 	return 0;
 }
 
+bool load_has_fix(const struct utsname *uts)
+{
+	static const char debian[] = "Debian 6.1.";
+	const char *at = strstr(uts->version, debian);
+	unsigned int patch = 0;
+
+	sscanf(uts->release, "6.1.%4u", &patch);
+	if (!patch && at && !strncmp(uts->release, "6.1.", 4))
+		sscanf(at + strlen(debian), "%4u", &patch);
+	return patch >= 36;
+}
+
 /*
  * Whether the kernel bears programs that call functions. Before 6.4 it may look for a fault's
  * fix-up in the wrong one of two entries for the main function of such a program, finds no table
  * there, and crashes (kernel commit 0108a4e9f358, "bpf: ensure main program has an extable"). The
- * tracepoint came in 6.5.
+ * tracepoint came in 6.5. The fix is in 6.1.36, too; whether 5.15 has it is not known, 5.10 has not.
  */
 static bool bears_functions(struct feature *f)
 {
-	return feature_type(f, "btf_trace_block_io_done");
+	struct utsname uts;
+
+	uname(&uts);
+	return feature_type(f, "btf_trace_block_io_done") || load_has_fix(&uts);
 }
 
 #define SAME_PLACE(section, member)                                                                \

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#include <sys/utsname.h>
+
 struct bpf_conf;
 struct bpf_program;
 struct feature;
@@ -22,6 +24,10 @@ struct trace_bpf;
 /* Opens the programs, with functions or with all inlined, for the types in a file, or NULL; for
  * trace_bpf__destroy(). NULL: see errno. */
 struct trace_bpf *load_open(bool functions, const char *types);
+
+/* Whether @uts is of 6.1.36 or later of 6.1: by its release, or, where a distribution has that stay
+ * at 6.1.0, by Debian's version. */
+bool load_has_fix(const struct utsname *uts);
 
 /*
  * Opens, configures and loads the programs of @plan. 0 with @ret_obj for trace_bpf__destroy(), or
