@@ -176,9 +176,9 @@ GLOBAL int async_bios_done(u64 bio, u64 bytes, u64 nr)
 {
 	if (!CONF(async))
 		return 0;
-	for (int i = 0; i < BIO_WALK / BIO_STEP && bio; i++) {
+	for (int i = 1; bio; i++) {
 		bytes = async_bios_step(bio, bytes, nr);
-		if (bytes == ASYNC_BIOS_END)
+		if (bytes == ASYNC_BIOS_END || i == BIO_WALK / BIO_STEP)
 			break;
 		bio = bio_after_step(bio);
 	}
