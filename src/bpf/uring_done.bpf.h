@@ -72,7 +72,7 @@ static __always_inline bool uring_answers(u64 req, u64 ctx, u64 user_data, int r
  * that current executes as a worker, or one of the batch that current completes, in the order of
  * the events: the next after the last one, or the first that was not seen to end. 0: not found.
  */
-static __always_inline u64 uring_overflown(u64 ctx, u64 user_data, int res)
+GLOBAL u64 uring_overflown(u64 ctx, u64 user_data, int res)
 {
 	struct task_state *t = current_lookup();
 	u64 last = t ? t->uring_ended : 0, req;

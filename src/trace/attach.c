@@ -10,6 +10,7 @@
 
 #include "trace/feature.h"
 #include "trace/fsprobes.h"
+#include "trace/kprobe.h"
 #include "trace/plan.h"
 #include "trace/session.h"
 
@@ -40,7 +41,7 @@ static struct bpf_link *link_program(struct bpf_program *prog, const struct prog
 		return link_tracepoint(prog, row->target);
 	case HOOK_KPROBE:
 	case HOOK_KRETPROBE:
-		return bpf_program__attach_kprobe(prog, row->hook == HOOK_KRETPROBE, row->target);
+		return kprobe_attach(prog, row->target, row->hook == HOOK_KRETPROBE);
 	default:
 		return NULL;
 	}

@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "trace/feature.h"
+#include "trace/kallsyms.h"
 #include "trace/maps.h"
 #include "trace/plan.h"
 #include "trace/rowmaps.h"
@@ -61,7 +62,7 @@ static void conf_set_identity(struct bpf_conf *c, struct feature *f)
 /* Where the kernel keeps the interrupt level, for programs that may not refer to it. */
 static void conf_set_level(struct bpf_conf *c)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
+	FILE *f = kallsyms_open();
 	unsigned long long at;
 	char name[32], type;
 

@@ -46,7 +46,7 @@ void feature_done(struct feature *f);
 /* The kernel's types; NULL: out of memory. */
 const struct btf *feature_types(struct feature *f);
 
-/* Frees them (some MiB) until they are needed again. */
+/* Frees them, and what is kept of the symbols (some MiB), until they are needed again. */
 void feature_forget_types(struct feature *f);
 
 /*

@@ -18,6 +18,7 @@
 
 #include <uthash.h>
 
+#include "trace/kallsyms.h"
 #include "trace/name_filter.h"
 
 /* The kernel's types, which feature_probe() has already read once. NULL: out of memory. */
@@ -353,6 +354,7 @@ void feature_forget_types(struct feature *f)
 	}
 	btf__free(f->btf);
 	f->btf = NULL;
+	kallsyms_forget();
 }
 
 static void names_free(struct known_name **table)

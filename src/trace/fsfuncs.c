@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "trace/feature.h"
+#include "trace/kallsyms.h"
 
 enum { PATTERNS = 3 };
 
@@ -288,7 +289,7 @@ int fsfuncs_resolve(struct fs_type *types, size_t n, FILE *symbols, struct featu
 	/* what has no type cannot be probed by fentry, anyway */
 	if (!err && f->func == FUNC_FENTRY && !f->no_module_btf && addresses_are_found(&l))
 		look_for_names(&l, types, n, f);
-	else if (!err && !(all = fopen("/proc/kallsyms", "re")))
+	else if (!err && !(all = kallsyms_open()))
 		err = -errno;
 	if (all) {
 		look_at_lines(&l, all);

@@ -14,6 +14,7 @@
 #include "bpf/conf.h"
 #include "trace/feature.h"
 #include "trace/fsfuncs.h"
+#include "trace/kprobe.h"
 #include "trace/links.h"
 
 enum { MAX_FS = 24, MAX_KNOWN = 4 * MAX_FS };
@@ -94,15 +95,14 @@ static bool clone_attach(struct fsprobes *p, enum fs_method method, const char *
 }
 
 /* The same with kprobe and kretprobe. */
-static bool kprobe_attach(struct fsprobes *p, enum fs_method method, const char *function)
+static bool kprobes_attach(struct fsprobes *p, enum fs_method method, const char *function)
 {
 	struct bpf_program *enter = p->templates.kprobe[method];
 	struct bpf_program *leave = p->templates.kretprobe[method];
 
-	if (bpf_program__fd(enter) < 0 || bpf_program__fd(leave) < 0)
-		return false;
-	return links_add_pair(&p->links, bpf_program__attach_kprobe(leave, true, function),
-			      bpf_program__attach_kprobe(enter, false, function));
+	return bpf_program__fd(enter) >= 0 && bpf_program__fd(leave) >= 0 &&
+	       links_add_pair(&p->links, kprobe_attach(leave, function, true),
+			      kprobe_attach(enter, function, false));
 }
 
 /*
@@ -125,7 +125,7 @@ static bool function_attach(struct fsprobes *p, enum fs_method method, const cha
 		return false;
 	if (clone_attach(p, method, function, module))
 		module = ""; /* a program keeps its module from being unloaded */
-	else if (!kprobe_attach(p, method, function))
+	else if (!kprobes_attach(p, method, function))
 		return false;
 	strcpy(p->probed[p->n_probed].function, function);
 	strcpy(p->probed[p->n_probed].module, module);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -18,44 +17,17 @@
 #include "trace/feature.h"
 #include "trace/func_link.h"
 #include "trace/func_load.h"
+#include "trace/kprobe.h"
 
 #include "func.skel.h"
 
 /* One function at a time. */
 
-/* Reads a number from a sysfs file, possibly after "config:"; -1. */
-static int sysfs_number(const char *pmu, const char *file)
-{
-	char path[128];
-	int value = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/%s", pmu, file);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "config:%d", &value) != 1) {
-		rewind(f);
-		if (fscanf(f, "%d", &value) != 1)
-			value = -1;
-	}
-	if (f)
-		fclose(f);
-	return value;
-}
-
 static int event_open(const struct func_method *probe, const struct func *f, bool is_return)
 {
-	const char *pmu = probe->user ? "uprobe" : "kprobe";
-	int type = sysfs_number(pmu, "type"), bit = sysfs_number(pmu, "format/retprobe"), fd;
-	struct perf_event_attr attr = { .size = sizeof(attr) };
-
-	if (type < 0 || bit < 0)
-		return -EOPNOTSUPP;
-	attr.type = type;
-	attr.config = is_return ? 1ULL << bit : 0;
-	attr.config1 = probe->user ? (uintptr_t)f->where : f->addr ? 0 : (uintptr_t)f->name;
-	attr.config2 = f->addr;
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (probe->user)
+		return kprobe_open("uprobe", f->where, f->addr, is_return);
+	return kprobe_open("kprobe", f->addr ? NULL : f->name, f->addr, is_return);
 }
 
 /* Attaches by a link, which reports misses; before 5.15 the program is set on the event itself. */

@@ -167,7 +167,7 @@ bool load_has_fix(const struct utsname *uts)
  * Whether the kernel bears programs that call functions. Before 6.4 it may look for a fault's
  * fix-up in the wrong one of two entries for the main function of such a program, finds no table
  * there, and crashes (kernel commit 0108a4e9f358, "bpf: ensure main program has an extable"). The
- * tracepoint came in 6.5. The fix is in 6.1.36, too; whether 5.15 has it is not known, 5.10 has not.
+ * tracepoint came in 6.5. 6.1.36 has the fix, too; 5.10 has not, and whether 5.15 has is not known.
  */
 static bool bears_functions(struct feature *f)
 {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import fileio
 import machine
@@ -124,8 +126,9 @@ def every_engine(gate: Gate) -> None:
              for name in (*SINGLE, *QUEUED)}
     os.sync()
     with Trace("--file", points["single"], "--file", points["queued"], "--by", "file") as trace:
-        done = run_all(files)
-    for jobs in done:
+        with ThreadPoolExecutor() as pool:  # fio waits most of the time
+            done = list(pool.map(run_all, [{n: f for n, f in files.items() if n in some} for some in (SINGLE, QUEUED)]))
+    for jobs in itertools.chain(*done):
         kinds = [KINDS[jobs.name]] if jobs.name in KINDS else ["read", "write"]
         if kinds[0] in trace.json["missing"]:
             gate.skip(jobs.name, "this kernel does not tell these operations")

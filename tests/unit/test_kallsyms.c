@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is found in the kernel's symbols, and what is kept of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "trace/kallsyms.h"
+
+static const char text[] = "ffffffff81000000 T vfs_read\n"
+			   "ffffffff81000100 t vfs_read.cold\n"
+			   "ffffffff81000200 T kernel_vfs_read\n"
+			   "ffffffff81000300 t twice\n"
+			   "ffffffff81000400 t twice\n"
+			   "0000000000000000 T hidden\n"
+			   "ffffffffc0000000 t ext4_read\t[ext4]\n"
+			   "ffffffffc0000100 t last";
+
+static void test_find(void **state)
+{
+	(void)state;
+	assert_int_equal(kallsyms_find(text, "vfs_read"), 0xffffffff81000000);
+	assert_int_equal(kallsyms_find(text, "vfs_read.cold"), 0xffffffff81000100);
+	assert_int_equal(kallsyms_find(text, "kernel_vfs_read"), 0xffffffff81000200);
+	assert_int_equal(kallsyms_find(text, "ext4_read"), 0xffffffffc0000000);
+	assert_int_equal(kallsyms_find(text, "last"), 0xffffffffc0000100);
+}
+
+static void test_not_found(void **state)
+{
+	(void)state;
+	assert_int_equal(kallsyms_find(text, "twice"), 0);
+	assert_int_equal(kallsyms_find(text, "hidden"), 0);
+	assert_int_equal(kallsyms_find(text, "read"), 0);
+	assert_int_equal(kallsyms_find(text, "vfs"), 0);
+	assert_int_equal(kallsyms_find(text, "ffffffff81000000 T vfs_read"), 0);
+	assert_int_equal(kallsyms_find("", "vfs_read"), 0);
+	assert_int_equal(kallsyms_find("vfs_read", "vfs_read"), 0);
+}
+
+static int lines_of(FILE *f)
+{
+	int n = 0, c;
+
+	assert_non_null(f);
+	while ((c = getc(f)) != EOF)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+static void test_kept(void **state)
+{
+	int n;
+
+	(void)state;
+	assert_int_equal(kallsyms_kept("vfs_read"), 0);
+	n = lines_of(kallsyms_open());
+	assert_true(n > 1000);
+	assert_int_equal(lines_of(kallsyms_open()), n);
+	kallsyms_forget();
+	kallsyms_forget();
+	assert_int_equal(kallsyms_kept("vfs_read"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_not_found),
+		cmocka_unit_test(test_kept),
+	};
+
+	return cmocka_run_group_tests_name("kallsyms", tests, NULL, NULL);
+}
