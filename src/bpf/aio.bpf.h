@@ -103,7 +103,8 @@ static __always_inline enum async_end aio_how(const struct async_op *u, bool sam
  * finds nothing left to do. */
 static __always_inline void aio_completed(u64 key)
 {
-	struct async_op *u = async_find(key);
+	u32 at = async_slot(key);
+	struct async_op *u = async_find_at(key, at);
 	u64 now = bpf_ktime_get_ns();
 	struct task_state *t;
 	long ret;
@@ -119,7 +120,7 @@ static __always_inline void aio_completed(u64 key)
 	if (same)
 		t->async = 0;
 	if (u->op.stage)
-		async_ends(u, aio_how(u, same, now), ret, now);
+		async_ends(u, at, aio_how(u, same, now), ret, now);
 	aio_over(u, now);
 }
 

@@ -125,7 +125,7 @@ GLOBAL u64 async_claim(u64 req, u64 now)
  * was not seen. */
 static __always_inline u32 async_new(u64 req, u64 now)
 {
-	u32 at = async_index(req);
+	u32 at = async_slot(req);
 	struct async_op *u;
 
 	if (unlikely(!at))

@@ -89,14 +89,30 @@ GLOBAL u64 async_index(u64 req)
 	return 0;
 }
 
-/* The request at address @req that is in progress, or NULL. */
+/* As async_index(), but it may be the slot of another. */
+static __always_inline u32 async_slot(u64 req)
+{
+#ifdef FUNCTIONS /* saves the call */
+	u32 at = async_place(req, 0) + 1;
+	struct async_op *u = async_at(at);
+
+	if (likely(u && u->req == req))
+		return at;
+#endif
+	return async_index(req);
+}
+
+/* The request at address @req that is in progress, and in slot @at, or NULL. */
+static __always_inline struct async_op *async_find_at(u64 req, u32 at)
+{
+	struct async_op *u = async_at(at);
+
+	return u && u->req == req && u->task ? u : NULL;
+}
+
 static __always_inline struct async_op *async_find(u64 req)
 {
-	struct async_op *u = async_at(async_place(req, 0) + 1);
-
-	if (unlikely(!u || u->req != req))
-		u = async_at(async_index(req));
-	return u && u->req == req && u->task ? u : NULL;
+	return async_find_at(req, async_slot(req));
 }
 
 /* @bio ends, or ended before it had a request: no room, and its submitter does not wait. */

@@ -94,23 +94,34 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	}
 }
 
-/* The end of a request with entry @u, which returns @ret. */
-static __always_inline void async_ends(struct async_op *u, enum async_end how, long ret, u64 now)
+/* Keeps the request in slot @at, whose time is charged, and which returns @ret. */
+GLOBAL int async_keep(u32 at, u64 ret)
 {
-	struct op *op = &u->op;
+	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 	struct op_end end = {};
-	u8 slot = op->call;
+	struct op *op;
+	u8 slot;
 
-	/* to the verifier it is all one how it came to this */
-	async_charge(u, number(how), now);
-	/* read (again) from here on: to the verifier it is all one, whatever came before */
+	if (!u)
+		return 0;
+	op = &u->op;
+	slot = op->call;
 	end.cpu = op->strata; /* it begins with them */
 	end.ret = ret;
-	end.acts = *(volatile u8 *)&op->acts;
-	end.total = *(volatile u64 *)&op->at[AT_CHARGED] - op->start;
+	end.acts = op->acts;
+	end.total = op->at[AT_CHARGED] - op->start;
 	end.who = CONF(op_owner) ? &u->who : NULL;
 	end.what = ROW_WHAT(op->call, (u32)op->kind, 0);
 	op_keep(op, &end, &slot, false);
+	return 0;
+}
+
+/* The end of the request in slot @at, with entry @u, which returns @ret. */
+static __always_inline void async_ends(struct async_op *u, u32 at, enum async_end how, long ret,
+				       u64 now)
+{
+	async_charge(u, number(how), now); /* to the verifier it is all one how it came to this */
+	async_keep(at, ret);
 }
 
 #endif

@@ -32,6 +32,7 @@ static __always_inline void uring_completed(u64 req)
 	struct task_state *t = task_lookup(task);
 	struct async_op *u;
 	bool same;
+	u32 at;
 	int res;
 
 	if (async_executes(t))
@@ -40,13 +41,14 @@ static __always_inline void uring_completed(u64 req)
 		t->uring_ended = req;
 	if (t && t->async == req)
 		t->async = 0;
-	u = async_find(req);
+	at = async_slot(req);
+	u = async_find_at(req, at);
 	if (!u)
 		return;
 	same = t && u->task == task && u->batch == t->async_batch;
 	res = uring_result(req);
 	if (u->op.stage && uring_learn_file(&u->op, req, res))
-		async_ends(u, uring_how(u, req, same), (int)number(res), now);
+		async_ends(u, at, uring_how(u, req, same), (int)number(res), now);
 	async_over(u, now);
 }
 
