@@ -354,6 +354,8 @@ static void wrap(struct text_out *o, const char *text, int at, int indent, int w
 		size_t len = strcspn(text, " \n");
 		int cols;
 
+		if (!strncmp(text + len, " %", 2)) /* "48 %" is one word */
+			len += 1 + strcspn(text + len + 1, " \n");
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
 		cols = text_fit(fit, sizeof(fit), word, most, TEXT_CUT_TAIL);
 		if (col > at && col + 1 + cols > width) {

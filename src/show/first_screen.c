@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/async.h"
@@ -16,6 +17,7 @@
 enum {
 	SCREEN_LINES = 24,
 	ROWS_MOST = 12,		/* of operations, however much room there is */
+	OPS_LEAST = 4,		/* lines: a blank, the titles, an operation, what is left out */
 	LEAST_PERCENT = 1,	/* of I/O: smaller rows go into the line about the others */
 	MOST_PERCENT = 50,	/* "mostly" */
 	DISK_PERCENT = 90,	/* of all requests' device time: the disk is named */
@@ -40,23 +42,6 @@ static size_t rq_rows(const struct breakdown_view *v, size_t n)
 	size_t max = v->rows_max ? v->rows_max : view_is_narrow(v) ? 1 : 3;
 
 	return n > max + !v->rows_max ? max : n;
-}
-
-/* Rows of operations that the screen has room for: what all other parts leave, each at its
- * longest. */
-static size_t room(const struct breakdown_view *v, const struct snapshot *sn,
-		   const struct breakdown_rows *rows)
-{
-	int used = view_is_narrow(v) ? 4 + 3 : 2 + 2;	/* the answer, the shares */
-	int left;
-
-	used += 1 + 1 + 1;				/* titles, what is left out */
-	used += v->by == BY_NONE ? 1 + view_is_narrow(v) + strata_lines(v) : 0;
-	used += rows->n_rqs ? 2 + (int)rq_rows(v, rows->n_rqs) + 1 : 0;
-	used += unfinished_lines(v, sn);
-	used += 1 + v->later + (v->of_ops && *v->of_ops) + sn->has_overhead;
-	left = SCREEN_LINES - used;
-	return left < 1 ? 1 : left > ROWS_MOST ? ROWS_MOST : left;
 }
 
 /* Columns for what may be a path: on terminals, @most. */
@@ -246,11 +231,16 @@ static void put_shares(struct text_out *o, const struct breakdown_view *v,
 	view_wrap(o, v, text);
 }
 
-/* How many rows to show. A single row left over takes no more room than the line about it. */
-static size_t rows_shown(const struct breakdown_view *v, const struct snapshot *sn,
-			 const struct breakdown_rows *rows)
+/* How many rows to show, if all else takes @others lines. A single row left over takes no more room
+ * than the line about it. */
+static size_t rows_shown(const struct breakdown_view *v, const struct breakdown_rows *rows,
+			 int others)
 {
-	size_t max = v->rows_max ? v->rows_max : room(v, sn, rows), n = 0;
+	int room = SCREEN_LINES - others - (OPS_LEAST - 1);
+	size_t max = room < 1 ? 1 : room > ROWS_MOST ? ROWS_MOST : room, n = 0;
+
+	if (v->rows_max)
+		max = v->rows_max;
 
 	while (n < rows->n_ops && n < max &&
 	       (!n || v->sort || v->rows_max ||
@@ -259,10 +249,10 @@ static size_t rows_shown(const struct breakdown_view *v, const struct snapshot *
 	return !v->rows_max && n + 1 == rows->n_ops ? n + 1 : n;
 }
 
-static void put_ops(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
-		    const struct breakdown_rows *rows)
+static void put_ops(struct text_out *o, const struct breakdown_view *v,
+		    const struct breakdown_rows *rows, int others)
 {
-	size_t n = rows_shown(v, sn, rows);
+	size_t n = rows_shown(v, rows, others);
 	uint64_t rest_ns = 0;
 
 	if (!n)
@@ -277,11 +267,11 @@ static void put_ops(struct text_out *o, const struct breakdown_view *v, const st
 }
 
 static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
-			  const struct op_row *r)
+			  const struct op_row *r, int lines)
 {
 	struct waterfall w = { .fs = r->fs, .strata = r->strata, .total_ns = r->total_ns,
 			       .count = r->count, .indent = TITLE_COLUMNS,
-			       .lines = strata_lines(v) };
+			       .lines = lines };
 	char name[NAME];
 
 	view_row_name(name, sizeof(name), v, r, columns_for(v, TITLE_COLUMNS - 1));
@@ -335,19 +325,69 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 		view_line(o, v, text);
 }
 
+static int lines_of(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/* What stands below the operations, with so many lines of strata, or above them if there are none
+ * of those; for free(). NULL: out of memory. */
+static char *put_others(int strata, const struct breakdown_view *v, const struct snapshot *sn,
+			const struct breakdown_rows *rows)
+{
+	struct text_out o = {};
+	char *text = NULL;
+	size_t len;
+
+	o.f = open_memstream(&text, &len);
+	if (!o.f)
+		return NULL;
+	if (!strata) {
+		text_put(&o, "%s", v->later ? "\n" : "");
+		unfinished_put(&o, v, sn);
+		put_answer(&o, v, sn, rows);
+		put_shares(&o, v, &rows->whole);
+	} else {
+		if (v->by == BY_NONE && rows->n_ops)
+			put_waterfall(&o, v, most_of(rows), strata);
+		put_requests(&o, v, rows);
+		notes_put(&o, v, sn);
+	}
+	if (fclose(o.f) || o.err) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
 int first_screen_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     struct breakdown_rows *rows)
 {
+	int strata = strata_lines(v), others = 0;
+	char *above, *below;
+
 	if (v->by != BY_NONE && breakdown_rows_merge(rows))
 		return -ENOMEM;
-	text_put(o, "%s", v->later ? "\n" : "");
-	unfinished_put(o, v, sn);
-	put_answer(o, v, sn, rows);
-	put_shares(o, v, &rows->whole);
-	put_ops(o, v, sn, rows);
-	if (v->by == BY_NONE && rows->n_ops)
-		put_waterfall(o, v, most_of(rows));
-	put_requests(o, v, rows);
-	notes_put(o, v, sn);
-	return 0;
+	above = put_others(0, v, sn, rows);
+	below = put_others(strata, v, sn, rows);
+	while (above && below) {
+		/* what the programs took is told after all */
+		others = lines_of(above) + lines_of(below) + sn->has_overhead;
+		if (others + OPS_LEAST <= SCREEN_LINES || strata == 1)
+			break;
+		free(below);
+		below = put_others(--strata, v, sn, rows);
+	}
+	if (above && below) {
+		text_put(o, "%s", above);
+		put_ops(o, v, rows, others);
+		text_put(o, "%s", below);
+	}
+	free(above);
+	free(below);
+	return above && below ? 0 : -ENOMEM;
 }

@@ -26,13 +26,6 @@ static int unfinished_columns(const struct breakdown_view *v)
 	return view_is_narrow(v) ? 2 * view_width(v) - 16 : view_width(v);
 }
 
-int unfinished_lines(const struct breakdown_view *v, const struct snapshot *sn)
-{
-	int n = long_ones(sn), lines = n > ROWS ? ROWS : n;
-
-	return lines * (1 + view_is_narrow(v)) + (n > lines);
-}
-
 /* ", on /a/b", cut in its middle to @columns; "" if they are too few to tell files apart. */
 static void file_fit(char *text, size_t cap, const char *file, int columns)
 {

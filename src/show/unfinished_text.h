@@ -9,7 +9,4 @@
 /* The oldest ones of more than 0.1 s, and how many more there are. */
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
-/* How many lines that takes at most. */
-int unfinished_lines(const struct breakdown_view *v, const struct snapshot *sn);
-
 #endif

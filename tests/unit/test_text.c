@@ -347,6 +347,8 @@ static void text_is_wrapped_between_words(void **state)
 	wraps("one two", 14, "one\n    two\n");
 	wraps("", 0, "\n");
 	wraps("aaaaaaaaaaaaaaaaaaaaaaaa b", 0, "aaaaaaaaaaaaa... b\n");
+	wraps("one two three123 48 % of", 0, "one two three123\n    48 % of\n");
+	wraps("one two three12 48 %, of", 0, "one two three12\n    48 %, of\n");
 }
 
 static void writing_ends_at_the_first_error(void **state)
