@@ -89,10 +89,10 @@ GLOBAL u64 async_index(u64 req)
 	return 0;
 }
 
-/* As async_index(), but it may be the slot of another. */
+/* As async_index(); the usual place is looked at here. */
 static __always_inline u32 async_slot(u64 req)
 {
-#ifdef FUNCTIONS /* saves the call */
+#ifdef FUNCTIONS /* it saves a call */
 	u32 at = async_place(req, 0) + 1;
 	struct async_op *u = async_at(at);
 
@@ -102,7 +102,7 @@ static __always_inline u32 async_slot(u64 req)
 	return async_index(req);
 }
 
-/* The request at address @req that is in progress, and in slot @at, or NULL. */
+/* The request at address @req if it is in slot @at and in progress, or NULL. */
 static __always_inline struct async_op *async_find_at(u64 req, u32 at)
 {
 	struct async_op *u = async_at(at);
@@ -110,6 +110,7 @@ static __always_inline struct async_op *async_find_at(u64 req, u32 at)
 	return u && u->req == req && u->task ? u : NULL;
 }
 
+/* The request at address @req that is in progress, or NULL. */
 static __always_inline struct async_op *async_find(u64 req)
 {
 	return async_find_at(req, async_slot(req));
