@@ -166,6 +166,7 @@ GLOBAL u64 async_bios_step(u64 bio, u64 bytes, u64 nr)
 {
 	u64 size;
 
+#pragma clang loop unroll_count(BIO_UNROLL)
 	for (int i = 0; CONF(async) && i < BIO_STEP; i++) {
 		size = BPF_CORE_READ((struct bio *)bio, bi_iter.bi_size);
 		if (size > bytes)

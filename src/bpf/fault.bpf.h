@@ -205,7 +205,8 @@ static __always_inline bool signal_is_pending(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	return (task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0]) &
+	return (task->pending.signal.sig[0] |
+		task_untrusted(task)->signal->shared_pending.signal.sig[0]) &
 	       ~task->blocked.sig[0];
 }
 

@@ -5,7 +5,7 @@
  *
  * The verifier walks a GLOBAL function once by itself, and knows nothing of its result afterwards.
  * Inlined, it would walk it, and what comes after it, once for each state that it cannot merge. A
- * GLOBAL function takes and returns numbers.
+ * GLOBAL function takes numbers, or memory that is only read, and returns a number.
  *
  * A kernel that does not bear functions (see load.c) gets the same programs with all inlined.
  */
@@ -15,12 +15,15 @@
 #include "compat.bpf.h"
 #include "insn.bpf.h"
 
+/* Bios in a loop, of BIO_WALK. The verifier is slow in long loops: at its head it compares each
+ * round with all before; so the body of one is BIO_UNROLL rounds. */
 #ifdef FUNCTIONS
 #define GLOBAL __attribute__((noinline))
-enum { BIO_STEP = 16 }; /* bios in a loop, of BIO_WALK: the verifier is slow in long ones */
+enum { BIO_STEP = 16 };
 #else
 #define GLOBAL static __always_inline
 enum { BIO_STEP = BIO_WALK };
 #endif
+#define BIO_UNROLL 16
 
 #endif

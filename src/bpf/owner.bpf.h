@@ -47,7 +47,7 @@ static __always_inline void data_of_page(struct bio_data *d, struct page *head, 
  * directly: before 6.1 that costs half of what six BPF helpers do. */
 static __always_inline struct bio_data bio_data(struct bio *bio)
 {
-	struct bio_vec *vec = bio->bi_io_vec;
+	struct bio_vec *vec = bio_untrusted(bio)->bi_io_vec;
 	struct bio_data d = {};
 	struct page *page;
 

@@ -13,13 +13,18 @@
 
 #include "bio.bpf.h"
 
+static __always_inline struct bio *first_bio(struct request *rq)
+{
+	return request_untrusted(rq)->bio;
+}
+
 /* State of @rq: of its first bio, @bio, or its own. NULL: none, or not in the usual place. */
 static __always_inline struct io_state *request_io(struct request *rq, struct bio *bio)
 {
 	struct io_state *io = NULL;
 
 	if (bio)
-		io = io_find(bio_key(bio), rq->mq_ctx->cpu);
+		io = io_find(bio_key(bio), request_untrusted(rq)->mq_ctx->cpu);
 	return io ? io : io_hashed(request_key(rq));
 }
 
@@ -108,6 +113,7 @@ static __always_inline void io_absorb(struct io_state *io, const struct io_state
 /* As bios_unhash(), for at most BIO_STEP of them. */
 GLOBAL u64 bios_unhash_step(u64 key)
 {
+#pragma clang loop unroll_count(BIO_UNROLL)
 	for (int i = 0; i < BIO_STEP && key; i++) {
 		if (bpf_map_delete_elem(&ios, &key))
 			break;
@@ -173,7 +179,7 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
  * been merged one by one: more may come after them. */
 static __always_inline void request_merged(struct request *rq)
 {
-	struct bio *bio = rq->bio;
+	struct bio *bio = first_bio(rq);
 	struct io_state *io = request_io_anywhere(rq, bio), *other;
 	u64 key;
 
@@ -239,7 +245,7 @@ static __always_inline void request_note(struct io_state *io, struct request *rq
 static __always_inline void request_issued(struct request *rq)
 {
 	u64 now = bpf_ktime_get_ns(), key = request_key(rq);
-	struct bio *bio = rq->bio;
+	struct bio *bio = first_bio(rq);
 	struct io_state *io = request_io_anywhere(rq, bio);
 	u32 dev;
 
@@ -283,7 +289,7 @@ static __always_inline void request_issued(struct request *rq)
 
 static __always_inline void request_requeued(struct request *rq)
 {
-	struct io_state *io = request_io(rq, rq->bio);
+	struct io_state *io = request_io(rq, first_bio(rq));
 
 	if (!io || !io->d)
 		return;
@@ -321,7 +327,7 @@ static __always_inline void request_finish(const struct io_state *io, u64 now, b
  * clone do. Requests that never had a bio are commands. */
 static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
 {
-	return !bytes && !rq->bio && (rq->cmd_flags & REQ_OP_MASK) < REQ_OP_DRV;
+	return !bytes && !first_bio(rq) && (rq->cmd_flags & REQ_OP_MASK) < REQ_OP_DRV;
 }
 
 /*
@@ -336,7 +342,7 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 					      bool level_known)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct io_state *io = request_io_anywhere(rq, rq->bio);
+	struct io_state *io = request_io_anywhere(rq, first_bio(rq));
 	bool in_sequence = request_in_flush_sequence(rq);
 	struct rq_times times;
 

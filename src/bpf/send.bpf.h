@@ -77,20 +77,25 @@ static __always_inline u64 file_key_of(const struct file_info *f)
 	return FILE_KEY(f->dev, f->fs == FS_BDEV, f->generation);
 }
 
-/* Sends the name of a file that is seen for the first time, or whose name could not be read
- * before. False: it is still not sent. */
-static __always_inline bool file_send(const struct file_info *f, u64 key)
+/* Sends the name of a file that is seen for the first time, or whose name could not be read before.
+ * 0: it is still not sent. CONF(sent_ops) is looked at for the same reason as in async_index(). */
+GLOBAL u64 file_send(const struct file_info *f, u64 key)
 {
-	u32 slot = (u32)(f->ino ^ key ^ key >> 32) * HASH_FACTOR >> 16, i = slot % FILES_SENT;
-	struct sent_file_id *sent = bpf_map_lookup_elem(&files_sent, &i);
+	struct sent_file_id *sent;
 	struct sent_file *s;
+	u32 slot, i;
 	bool read;
 
+	if (!f || !CONF(sent_ops))
+		return 0;
+	slot = (u32)(f->ino ^ key ^ key >> 32) * HASH_FACTOR >> 16;
+	i = slot % FILES_SENT;
+	sent = bpf_map_lookup_elem(&files_sent, &i);
 	if (!sent || (sent->ino == f->ino && sent->key == key))
-		return sent;
+		return !!sent;
 	s = bpf_ringbuf_reserve(&sent_files, sizeof(*s), 0);
 	if (!s)
-		return false; /* the next one may find room */
+		return 0; /* the next one may find room */
 	s->what = SENT_FILE;
 	s->id.key = key;
 	s->id.ino = f->ino;

@@ -351,7 +351,7 @@ static __always_inline void op_charge(struct op *op, u32 stratum, u64 to)
 static __always_inline bool bio_is_passed_on(void)
 {
 	if (have_current_btf())
-		return bpf_get_current_task_btf()->bio_list;
+		return task_untrusted(bpf_get_current_task_btf())->bio_list;
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), bio_list);
 }
 
