@@ -13,18 +13,13 @@
 
 #include "bio.bpf.h"
 
-static __always_inline struct bio *first_bio(struct request *rq)
-{
-	return request_untrusted(rq)->bio;
-}
-
 /* State of @rq: of its first bio, @bio, or its own. NULL: none, or not in the usual place. */
 static __always_inline struct io_state *request_io(struct request *rq, struct bio *bio)
 {
 	struct io_state *io = NULL;
 
 	if (bio)
-		io = io_find(bio_key(bio), request_untrusted(rq)->mq_ctx->cpu);
+		io = io_find(bio_key(bio), rq->mq_ctx->cpu);
 	return io ? io : io_hashed(request_key(rq));
 }
 
@@ -179,7 +174,7 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
  * been merged one by one: more may come after them. */
 static __always_inline void request_merged(struct request *rq)
 {
-	struct bio *bio = first_bio(rq);
+	struct bio *bio = rq->bio;
 	struct io_state *io = request_io_anywhere(rq, bio), *other;
 	u64 key;
 
@@ -245,7 +240,7 @@ static __always_inline void request_note(struct io_state *io, struct request *rq
 static __always_inline void request_issued(struct request *rq)
 {
 	u64 now = bpf_ktime_get_ns(), key = request_key(rq);
-	struct bio *bio = first_bio(rq);
+	struct bio *bio = rq->bio;
 	struct io_state *io = request_io_anywhere(rq, bio);
 	u32 dev;
 
@@ -289,7 +284,7 @@ static __always_inline void request_issued(struct request *rq)
 
 static __always_inline void request_requeued(struct request *rq)
 {
-	struct io_state *io = request_io(rq, first_bio(rq));
+	struct io_state *io = request_io(rq, rq->bio);
 
 	if (!io || !io->d)
 		return;
@@ -327,7 +322,7 @@ static __always_inline void request_finish(const struct io_state *io, u64 now, b
  * clone do. Requests that never had a bio are commands. */
 static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
 {
-	return !bytes && !first_bio(rq) && (rq->cmd_flags & REQ_OP_MASK) < REQ_OP_DRV;
+	return !bytes && !rq->bio && (rq->cmd_flags & REQ_OP_MASK) < REQ_OP_DRV;
 }
 
 /*
@@ -342,7 +337,7 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 					      bool level_known)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct io_state *io = request_io_anywhere(rq, first_bio(rq));
+	struct io_state *io = request_io_anywhere(rq, rq->bio);
 	bool in_sequence = request_in_flush_sequence(rq);
 	struct rq_times times;
 

@@ -54,7 +54,7 @@ unsigned int plan_kinds(const struct session_conf *conf)
 			    1U << OP_OPEN,
 		[OP_META] = ~0U,
 		[OP_URING] = ~0U,
-		[OP_AIO] = ~0U,
+		[OP_AIO] = 1U << OP_READ | 1U << OP_WRITE | 1U << OP_FSYNC,
 	};
 	unsigned int kinds = 0;
 

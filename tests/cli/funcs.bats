@@ -88,13 +88,16 @@ load funcs
 	done
 	(($(sort -n "$tmp/without" | head -n 1) < $(sort -n "$tmp/with" | head -n 1)))
 	# off all times, so they still agree with one another
-	funcs_of_calls -j --tree --subtract "$calls:calls_*"
-	json '.functions | all(select(.count > .unreturned) | .min_ns <= .p50_ns and .min_ns <= .mean_ns and
-		.mean_ns <= .max_ns and .p99_ns <= .max_ns and .total_ns >= ([.hist[] | .[0] * .[2]] | add))' "$tmp/out"
-	# what a probe costs was measured before: where it was dearer then, a caller's time is cut off at 0
-	json '([.functions[].self_ns // 0] | add) as $self |
-		([.tree[] | select(.depth == 0) | .total_ns] | add) as $total |
-		$self >= $total and $self < $total * 1.3 + 1000' "$tmp/out"
+	sums='([.functions[].self_ns // 0] | add) as $self | ([.tree[] | select(.depth == 0) | .total_ns] | add) as $total'
+	for i in 1 2 3 4 5; do
+		funcs_of_calls -j --tree --subtract "$calls:calls_*"
+		json '.functions | all(select(.count > .unreturned) | .min_ns <= .p50_ns and .min_ns <= .mean_ns and
+			.mean_ns <= .max_ns and .p99_ns <= .max_ns and .total_ns >= ([.hist[] | .[0] * .[2]] | add))' "$tmp/out"
+		json "$sums | \$self >= \$total" "$tmp/out"
+		# what a probe costs was measured before: where it was dearer then, a caller's time is cut off at 0
+		! json "$sums | \$self < \$total * 1.3 + 1000" "$tmp/out" || break
+	done
+	json "$sums | \$self < \$total * 1.3 + 1000" "$tmp/out"
 	funcs_of_calls --subtract "$calls:calls_*"
 	grep -q 'which is taken off' "$tmp/out"
 }
