@@ -123,7 +123,7 @@ static void file_end(struct record_files *f, const struct ending *total)
 	do {
 		file->end = ending_of(f, total);
 		text = ending_text(&file->end,
-				   w->err == -EFBIG ? "max-size" : w->err ? "full" : "ended");
+				   w->err == WRITER_FULL ? "max-size" : w->err ? "full" : "ended");
 		done = !text || writer_end(w, text);
 		free(text);
 	} while (!done);
@@ -288,7 +288,7 @@ int record_files_end(struct record_files *f, const struct ending *whole, struct 
 			w->err = -errno;
 		f->list[i].out = NULL;
 	}
-	return w->err && w->err != -EFBIG ? write_failed(f, w->err, why) : 0;
+	return w->err && w->err != WRITER_FULL ? write_failed(f, w->err, why) : 0;
 }
 
 struct record_files_size record_files_size(const struct record_files *f)

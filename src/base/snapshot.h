@@ -103,6 +103,7 @@ struct snapshot {
 	const struct devices *devices;	/* of the machine; NULL: not known */
 	uint64_t unnamed_cgroups;	/* after container_rows(): whose container is not known */
 	uint64_t duration_ns;
+	uint64_t taken_ns;	/* when, CLOCK_MONOTONIC; 0 in a report */
 	uint64_t threads_ns;	/* sum over the traced threads; 0: not known */
 	uint64_t lost[LOST_N];
 	uint64_t missed;	/* hits for which no program ran (recursion, nmissed) */

@@ -41,7 +41,7 @@ static bool file_is_full(const struct writer *w, const struct chunk_head *h)
 	       w->bytes + CHUNK_HEAD + h->packed > w->max_bytes;
 }
 
-/* Writes a chunk whose bytes, head included, are ready. 0 or -errno. */
+/* Writes a chunk whose bytes, head included, are ready. 0, -errno or WRITER_FULL. */
 static int chunk_write(struct writer *w, const struct chunk_head *h, const uint8_t *bytes)
 {
 	struct cap_index i = { w->bytes, h->kind, h->rows, h->first_ns, h->last_ns };
@@ -49,7 +49,7 @@ static int chunk_write(struct writer *w, const struct chunk_head *h, const uint8
 	int err;
 
 	if (file_is_full(w, h))
-		return -EFBIG;
+		return WRITER_FULL;
 	err = bytes_write(w->fd, bytes, len);
 	if (err)
 		return err;
@@ -103,7 +103,7 @@ static int chunk_put_next(struct writer *w, const struct chunk_head *h)
 	return err;
 }
 
-/* Writes the chunk in w->packed, or keeps it. 0 or -errno. */
+/* Writes the chunk in w->packed, or keeps it. 0, -errno or WRITER_FULL. */
 static int chunk_put(struct writer *w, const struct chunk_head *h)
 {
 	int err;

@@ -16,6 +16,9 @@
 #include "capture/format.h"
 #include "capture/kept.h"
 
+/* max_bytes is reached. No errno: the kernel has limits, too, and they are errors. */
+enum { WRITER_FULL = 1 };
+
 struct writer {
 	int fd;
 	bool is_file;			/* else a pipe: nothing written can be undone */
@@ -29,7 +32,7 @@ struct writer {
 	uint64_t ops, requests;		/* recorded: in the file, or kept */
 	uint64_t lost_ops, lost_requests, lost_handles; /* that found no room in the file */
 	uint64_t dropped_ops, dropped_requests;	/* too old to be kept */
-	int err;			/* 0, or of the first failure; -EFBIG: max_bytes */
+	int err;			/* 0, -errno of the first failure, or WRITER_FULL */
 	/* private */
 	struct batch batches[CHUNK_KINDS];
 	struct rowpack index;

@@ -331,6 +331,7 @@ static int report(struct run *r, struct snapshot *sn)
 	struct record *rec = record_of(r);
 	struct reason why;
 
+	rec->intake.end_ns = sn->taken_ns;
 	session_tick(r->session); /* what was counted in the meantime */
 	if (recording_end(rec, sn, &why)) {
 		cmd_fail(&why);

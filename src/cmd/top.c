@@ -186,7 +186,7 @@ static void ui_fill(struct top *t)
 	struct top_ui *ui = &t->ui;
 
 	ui->view = t->view;
-	ui->by_file = t->view == TOP_FILE;
+	ui->by_file = t->names.by_file;
 	snprintf(ui->sort, sizeof(ui->sort), "%s", t->sort);
 	ui->interval_ns = t->run.opts.interval_ns;
 	ui->data.missing = session_missing(t->run.session);
@@ -204,6 +204,7 @@ static int start(struct run *r, struct reason *why)
 
 	uname(&t->uts);
 	t->names.cgroup_path = lookup_cgroup;
+	t->names.by_file = t->view == TOP_FILE;
 	ui_fill(t);
 	if (!t->screen) {
 		run_say_of_ops(r->of_ops);

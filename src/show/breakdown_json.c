@@ -195,8 +195,8 @@ static void put_io(struct writer *w)
 		json_put_null(j, "io_ns");
 		return;
 	}
-	json_put_uint(j, "io_ns", w->whole->io_ns);
-	put_strata(w, w->whole->strata, 0);
+	put_known(j, "io_ns", w->whole->io_ns, breakdown_has_ops(w->v));
+	put_strata(w, w->whole->strata, breakdown_has_ops(w->v) ? 0 : ~0U);
 }
 
 static void put_head(struct writer *w)

@@ -262,7 +262,9 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 	text_safe(fs, sizeof(fs), fs_named ? v->fs_filter : "");
 	snprintf(text, sizeof(text), "%s%sno I/O seen in %s: no %s%s%s ended%s%s%s",
 		 v->every_ns ? view_clock(v).s : "", v->every_ns ? ", " : "",
-		 text_ns(sn->duration_ns).s, what[v->layer], *fs ? " on " : "", fs,
+		 text_ns(sn->duration_ns).s,
+		 what[v->layer == LAYER_OPS && !breakdown_has_ops(v) ? LAYER_BLK : v->layer],
+		 *fs ? " on " : "", fs,
 		 *filters ? " (looked for " : "", filters, *filters ? ")" : "");
 	view_wrap(o, v, text);
 }

@@ -313,6 +313,8 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 		return NULL;
 	if (i == MISSING_REQUESTS)
 		return breakdown_has_requests(v) ? v->missing->requests : NULL;
+	if (i == MISSING_CALLS)
+		return v->layer != LAYER_BLK ? v->missing->calls : NULL;
 	if (i == MISSING_URING)
 		return v->layer == LAYER_OPS ? v->missing->uring : NULL;
 	if (i == MISSING_AIO)
@@ -325,6 +327,7 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 const char *breakdown_missing_name(int i)
 {
 	return i < ST_N		   ? stratum_name(i) :
+	       i == MISSING_CALLS  ? "calls" :
 	       i == MISSING_URING  ? op_name(OP_URING) :
 	       i == MISSING_AIO	   ? op_name(OP_AIO) :
 	       i == MISSING_FAULTS ? op_name(OP_FAULT) :
@@ -334,6 +337,7 @@ const char *breakdown_missing_name(int i)
 const char *breakdown_missing_label(int i)
 {
 	return i < ST_N		   ? stratum_label(i) :
+	       i == MISSING_CALLS  ? "operations" :
 	       i == MISSING_URING  ? "io_uring" :
 	       i == MISSING_AIO	   ? "libaio" :
 	       i == MISSING_FAULTS ? "page faults" :

@@ -103,7 +103,14 @@ bool breakdown_row_reads(const struct breakdown_view *v, const struct op_row *r)
 bool breakdown_has_requests(const struct breakdown_view *v);
 
 /* What can be missing beside strata. */
-enum { MISSING_REQUESTS = ST_N, MISSING_URING, MISSING_AIO, MISSING_FAULTS, MISSING_N };
+enum {
+	MISSING_REQUESTS = ST_N,
+	MISSING_CALLS,
+	MISSING_URING,
+	MISSING_AIO,
+	MISSING_FAULTS,
+	MISSING_N,
+};
 
 /* Why @i, a stratum or one of these, could not be measured; NULL if it was, or is not in the traced
  * layer. */

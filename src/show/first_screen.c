@@ -15,7 +15,7 @@
 #include "show/waterfall.h"
 
 enum {
-	SCREEN_LINES = 24,
+	SCREEN_LINES = 22,	/* "tracing" is above them, the prompt below */
 	ROWS_MOST = 12,		/* of operations, however much room there is */
 	OPS_LEAST = 4,		/* lines: a blank, the titles, an operation, what is left out */
 	LEAST_PERCENT = 1,	/* of I/O: smaller rows go into the line about the others */
@@ -165,7 +165,11 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 			     text_ns(sn->duration_ns).s);
 	else
 		n = subject(text, sizeof(text), v, sn->duration_ns);
-	n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
+	if (breakdown_has_ops(v))
+		n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
+	else
+		n += snprintf(text + n, sizeof(text) - n, ": no operations (%s)",
+			      v->missing->calls);
 	/* what began in an earlier interval is all in the one that it ends in */
 	if (io_ns <= sn->threads_ns && sn->threads_ns && !any_overlaps(rows))
 		n += snprintf(text + n, sizeof(text) - n, " (%.0f %% of its threads' time)",

@@ -39,6 +39,7 @@ struct top_name {
 struct top_names {
 	char *(*cgroup_path)(unsigned long long id);	/* for free(); NULL: not known */
 	struct top_name *list;			/* in the order of lookups */
+	bool by_file;	/* rows are of files, in any view: key.by[1] tells no behalf */
 };
 
 /* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */

@@ -163,7 +163,7 @@ static void op_add(struct top_table *t, struct top_names *names, size_t i)
 static void rq_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct rq_row *rq = &t->sn->rqs[i];
-	uint32_t behalf = t->view == TOP_FILE ? BEHALF_NONE : rq->key.by[1];
+	uint32_t behalf = names->by_file ? BEHALF_NONE : rq->key.by[1];
 	struct top_key key = {};
 	struct top_row *r;
 

@@ -295,10 +295,11 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	}
 	for (size_t i = 0; i < sn.n_ops; i++)
 		sn.ops[i].unprobed_layers = unprobed_layers(s, &sn.ops[i]);
-	sn.duration_ns = s->drain.drained_ns - s->since_ns;
-	s->since_ns = s->drain.drained_ns;
+	sn.taken_ns = s->drain.drained_ns;
+	sn.duration_ns = sn.taken_ns - s->since_ns;
+	s->since_ns = sn.taken_ns;
 	if (s->conf.follow)
-		sn.threads_ns = threads_time(s, s->drain.drained_ns);
+		sn.threads_ns = threads_time(s, sn.taken_ns);
 	counters_read(&s->counters, s->live, s->trace, &s->attached, &sn);
 	sn.has_overhead = s->stats_fd >= 0; /* others may let the kernel measure, too */
 	*ret_sn = sn;

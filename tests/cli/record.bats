@@ -228,7 +228,34 @@ assert all(int(r["total_ns"]) == sum(int(v or 0) for k, v in r.items() if k.ends
 	says "--breakdown"
 	recorded "$file" --requests
 	expect 0 report "$file"
+	[[ $output == *"not measured: operations"* && $output != *"in I/O"* ]]
+	expect 0 report -j "$file"
+	json '.missing == ["calls"] and .io_ns == null and .strata.device == null'
 	expect 0 report -T blk "$file"
+}
+
+@test "nothing in a recording ended after it: report shows what breakdown would have" {
+	need_root
+	spawn "$python" -c 'import os
+f = os.open("/proc/self/exe", os.O_RDONLY)
+while True: os.pread(f, 1, 0)'
+	expect 0 record --breakdown --json -o "$file" -p "$!" -D 1
+	# what was just being done on a CPU at the end may be in one of them alone
+	ops=$(jq '[.ops[].count] | add' <<<"$output")
+	((ops > 10000))
+	expect 0 report -j "$file"
+	json --argjson ops "$ops" --argjson cpus "$(nproc)" '([.ops[].count] | add) - $ops | -$cpus <= . and . <= $cpus'
+}
+
+@test "a file that the kernel lets grow no further is an error; what was written is kept" {
+	need_root
+	spawn "$python" -c 'import os, random
+f = os.open("/proc/self/exe", os.O_RDONLY)
+while True: os.pread(f, random.randrange(4096), random.randrange(1 << 40))'
+	run --separate-stderr bash -c 'ulimit -f 200; exec "$@"' - "$iostrata" record -o "$file" -D 1
+	((status == 1))
+	[[ $stderr == *"error: cannot write "*": File too large"* ]]
+	expect 0 report "$file"
 }
 
 @test "only the last is kept, and a size" {

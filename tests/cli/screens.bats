@@ -11,14 +11,14 @@ setup() {
 
 teardown() { rm -rf "${dir:?}"; }
 
-@test "the screens of the documentation: at most 24 lines, and as wide as the terminal" {
+@test "the screens of the documentation: at most 22 lines, and as wide as the terminal" {
 	for size in 40x24 80x24 200x50; do
 		shown=(git fio)
 		[[ $size != 80x24 ]] || shown=(sqlite git fio idle minute)
 		SIZES=$size MINUTE=1 tests/screens "${shown[@]}" >"$tmp/screens"
 		# what is between two fences, without the command
 		awk -v width="${size%x*}" '/^```/ { on = !on; n = 0; next } !on || /^# iostrata/ { next }
-			{ n++; if (n > 24) print "line " n ": " $0; if (length > width) print "wide: " $0 }
+			{ n++; if (n > 22) print "line " n ": " $0; if (length > width) print "wide: " $0 }
 			END { if (on) print "no end" }' "$tmp/screens" >"$tmp/wrong"
 		[[ ! -s $tmp/wrong ]] || { cat "$tmp/wrong"; false; }
 		(($(grep -cE '^(traced|no I/O seen)' "$tmp/screens") == ${#shown[@]})) || { cat "$tmp/screens"; false; }
@@ -149,7 +149,7 @@ export -f files
 	[[ $(grep -oE "^$dir/f[0-9]+" "$tmp/out" | head -n 3 | xargs -n 1 basename | xargs) == "f23 f22 f21" ]]
 	grep -qE '^2[0-9] more, ' "$tmp/out"
 	run_files
-	(($(wc -l <"$tmp/out") <= 24))
+	(($(wc -l <"$tmp/out") <= 22))
 }
 
 @test "-o FILE: new, its user's alone, and stdout is the command's" {

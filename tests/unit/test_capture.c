@@ -425,7 +425,7 @@ static void a_size_is_kept_to(void **state)
 
 	(void)state;
 	file_write(fileno(f), 10007, &w);
-	assert_int_equal(w.err, -EFBIG);
+	assert_int_equal(w.err, WRITER_FULL);
 	assert_true(w.bytes < 31000);
 	assert_true(w.last_at + CHUNK_HEAD + w.last.packed <= w.max_bytes);
 	assert_int_equal(w.ops + w.lost_ops, 10007);

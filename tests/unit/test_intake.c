@@ -25,7 +25,7 @@ struct fixture {
 	const struct sent_file *late;	/* the name that is there when it is asked for */
 	unsigned int probed;
 	struct recording rec;
-	struct cap_event events[8];
+	struct cap_event events[24];
 	size_t n;
 };
 
@@ -68,7 +68,7 @@ static void read_back(struct fixture *f)
 	rewind(f->f);
 	assert_int_equal(recording_open(&f->rec, f->f, "test", &why), 0);
 	while (recording_next(&f->rec, &f->events[f->n], &why) > 0)
-		assert_true(++f->n < 8);
+		assert_true(++f->n < 24);
 	assert_true(f->rec.reader.ended);
 }
 
@@ -369,6 +369,28 @@ static void requests_are_as_they_were_sent(void **state)
 	end(&f);
 }
 
+static void what_ends_later_is_left_out(void **state)
+{
+	struct sent_request request = { .what = SENT_REQUEST, .op = RQ_READ, .dev = DEV,
+					.q = 1000, .g = 1001, .d = 1003, .c = 1007 };
+	struct sent_op ops[23] = {};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	f.in.end_ns = 1006;
+	intake_record(&f.in, &request, sizeof(request));
+	for (int i = 0; i < 23; i++)
+		ops[i] = (struct sent_op){ .what = SENT_OP, .kind = OP_READ, .start_ns = 987 + i,
+					   .on_cpu[0] = 1 };
+	intake_record(&f.in, ops, sizeof(ops));
+	f.in.end_ns = 1007;
+	intake_record(&f.in, &request, sizeof(request));
+	read_back(&f);
+	assert_int_equal(f.n, 1 + 1006 - 987);
+	end(&f);
+}
+
 static void the_best_name_is_that_of_the_file(void **state)
 {
 	struct sent_file unread = a_name(3, NULL), leaf = a_name(3, "a"), late = a_name(4, "b");
@@ -417,6 +439,7 @@ int main(void)
 		cmocka_unit_test(calls_about_descriptors_are_not_counted),
 		cmocka_unit_test(many_calls_about_descriptors_are_not_counted),
 		cmocka_unit_test(requests_are_as_they_were_sent),
+		cmocka_unit_test(what_ends_later_is_left_out),
 		cmocka_unit_test(the_best_name_is_that_of_the_file),
 	};
 

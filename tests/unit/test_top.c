@@ -229,10 +229,15 @@ static void test_files(void **state)
 		f.sn.rqs[i].key.by[0] = i ? on_sdb.who[0] : on_sda.who[0];
 		f.sn.rqs[i].key.by[1] = BEHALF_WRITEBACK;
 	}
+	f.names.by_file = true;
 	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_FILE, TOP_WHOLE, &f.names), 0);
 	assert_int_equal(top_table_find(&f.t, &on_sda)->rqs.count, 101);
 	assert_int_equal(top_table_find(&f.t, &on_sdb)->rqs.count, 13);
 	assert_int_equal(top_table_find(&f.t, &on_sda)->behalf_bytes, 0);
+	top_table_done(&f.t);
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_DISK, TOP_WHOLE, &f.names), 0);
+	for (size_t i = 0; i < f.t.n; i++)
+		assert_int_equal(f.t.rows[i].behalf_bytes, 0);
 	end(&f);
 }
 
