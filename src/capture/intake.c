@@ -299,11 +299,6 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 	writer_handle(in->w, &op);
 }
 
-static bool is_too_late(const struct intake *in, uint64_t ended_ns)
-{
-	return in->end_ns && ended_ns > in->end_ns;
-}
-
 INLINE void op_take(struct intake *in, const struct sent_op *s,
 		    const struct sent_op_waited *waited)
 {
@@ -320,7 +315,7 @@ INLINE void op_take(struct intake *in, const struct sent_op *s,
 	if (!op)
 		return;
 	total = op_fill(op, s, waited, owner, file);
-	if (is_too_late(in, s->start_ns + total))
+	if (s->start_ns + total > in->end_ns)
 		return;
 	if (in->until.kinds)
 		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
@@ -348,7 +343,8 @@ static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 
 	for (; n; n -= span.n) {
 		span.n = 1;
-		if (n >= SPAN_MIN && !in->until.kinds && !in->end_ns && s->kind != OP_HANDLE)
+		if (n >= SPAN_MIN && !in->until.kinds && in->end_ns == UINT64_MAX &&
+		    s->kind != OP_HANDLE)
 			span_look(s, n, &span);
 		if (span.n >= SPAN_MIN) {
 			span_take(in, s, &span);
@@ -375,7 +371,7 @@ static void request_take(struct intake *in, const struct sent_request *s)
 		.error = (unsigned int)(s->error < 0 ? -s->error : s->error),
 	};
 
-	if (is_too_late(in, cap_request_end(&rq)))
+	if (cap_request_end(&rq) > in->end_ns)
 		return;
 	device_meet(in, s->dev);
 	until_look(&in->until, in->until.requests, cap_request_end(&rq) - rq.q_ns);

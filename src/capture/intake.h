@@ -36,7 +36,7 @@ struct intake {
 	bool (*fs)(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 		   unsigned int *ret_probed);
 	void *arg;
-	uint64_t end_ns;	/* what ends later is left out; 0: nothing is */
+	uint64_t end_ns;	/* what ends later is left out; UINT64_MAX: nothing is */
 	uint64_t unnamed;	/* files so far without a name */
 	struct intake_until until;
 	/* private */

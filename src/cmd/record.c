@@ -261,6 +261,7 @@ static int start(struct run *r, struct reason *why)
 	if (record_files_open(&rec->files, rec->file, rec->argv, why))
 		return -1;
 	rec->intake.w = &rec->files.w;
+	rec->intake.end_ns = UINT64_MAX;
 	session_on_sent(r->session, on_sent, on_sent_name, rec);
 	breakdown_view_fill(&rec->view, &rec->opts, r->conf.layer, STDOUT_FILENO);
 	breakdown_view_run(&rec->view, r);

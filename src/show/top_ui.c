@@ -128,7 +128,8 @@ static void put_foot(const struct top_ui *ui)
 		return;
 	}
 	if (ui->data.interval)
-		top_foot_text(foot, ui->by_file ? TOP_FILE : ui->view, top_ui_snapshot(ui), ui->data.missing);
+		top_foot_text(foot, ui->by_file ? TOP_FILE : ui->view, top_ui_snapshot(ui),
+			      ui->data.missing);
 	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone,
 		 *ui->data.gone && *foot ? "; " : "", foot);
 	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,

@@ -50,7 +50,7 @@ static bool fs(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN], unsigne
 static void begin(struct fixture *f)
 {
 	*f = (struct fixture){ .f = tmpfile(), .in = { .w = &f->w, .names = names, .fs = fs,
-						       .arg = f } };
+						       .arg = f, .end_ns = UINT64_MAX } };
 	assert_non_null(f->f);
 	assert_int_equal(writer_begin(&f->w, fileno(f->f), "{\"monotonic_ns\":0,"
 				      "\"realtime_ns\":0,\"ops\":true,\"requests\":true}"), 0);
