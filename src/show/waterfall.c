@@ -123,7 +123,7 @@ void waterfall_put(struct text_out *o, const struct breakdown_view *v, const str
 		text_fill(o, ' ', w->indent - at);
 		put_stratum(o, v, w, list[i]);
 	}
-	text_fill(o, ' ', lines < n || !w->lines ? w->indent : 0);
+	text_fill(o, ' ', lines < n || !w->lines ? w->indent - at : 0);
 	if (lines < n)
 		put_rest(o, v, w, list + lines, n - lines);
 	else if (!w->lines)

@@ -75,6 +75,7 @@ static void conf_set_level(struct bpf_conf *c)
 	}
 	if (f)
 		fclose(f);
+	kallsyms_forget(); /* modules may come until functions are looked for */
 	if (!c->cpu_offsets)
 		c->preempt_count = 0;
 }

@@ -151,15 +151,25 @@ static int handlers_register(void)
 	return 0;
 }
 
+/* The number that @text begins with; 0: with none, or with no patch level. */
+static unsigned long patch_level(const char *text)
+{
+	unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, NULL, 10) : 0;
+
+	return n < 1000 ? n : 0;
+}
+
 bool load_has_fix(const struct utsname *uts)
 {
 	static const char debian[] = "Debian 6.1.";
 	const char *at = strstr(uts->version, debian);
-	unsigned int patch = 0;
+	unsigned long patch;
 
-	sscanf(uts->release, "6.1.%4u", &patch);
-	if (!patch && at && !strncmp(uts->release, "6.1.", 4))
-		sscanf(at + strlen(debian), "%4u", &patch);
+	if (strncmp(uts->release, "6.1.", 4))
+		return false;
+	patch = patch_level(uts->release + 4);
+	if (!patch && at)
+		patch = patch_level(at + strlen(debian));
 	return patch >= 36;
 }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import invariants
 import machine
 import tool
+from checks_blktrace import debugfs
 from checks_record import Record
 from harness import SUITES, Gate, Skip, Suite, suite
 from places import place
@@ -78,6 +79,22 @@ def kinds(gate: Gate) -> None:
             found = probed()
         gate.check(f"{args[1]}.functions", found == functions, probed=sorted(found) or "none",
                    wanted=sorted(functions) or "none")
+
+
+@suite("programs.returns")
+def returns(gate: Gate) -> None:
+    """What kprobes find the beginning of, they find the end of, too: else what comes after it is told as its own."""
+    place(gate, "ext4")
+    told = debugfs(gate.stack) / "kprobes/list"
+    if tool.is_missing("vfs") or not told.exists():
+        raise Skip("functions cannot be probed here, or nobody tells which are")
+    with tool.Trace():
+        lines = [line.split() for line in told.read_text().splitlines()]
+    begin, end = ({line[2].partition("+")[0] for line in lines if line[1] == kind} for kind in "kr")
+    if not begin:
+        raise Skip("functions are not probed so here")
+    gate.check("both", begin - {"aio_complete"} == end, begin=len(begin), end=len(end),
+               differ=sorted(begin ^ end) or "none")
 
 
 def every_row(gate: Gate) -> None:

@@ -25,6 +25,7 @@ from tool import Json, Trace
 
 KEYS, KEYS_EMULATED, PIDS = 100_003, 40_009, 2503
 MAX_RESIDENT_KB = 64 << 10
+MAX_OWN_KB = 6 << 10  # while it traces; the kernel's symbols and types, read at the start, are some MiB each
 # Maps that are allocated at once, by how many CPUs there may be; the last: as many as there are.
 THREADS_MB = 4.6
 MAX_MAPS_MB = ((2, 11), (8, 26), (1 << 20, 64))
@@ -37,6 +38,13 @@ PREEMPT = Path("/sys/kernel/debug/sched/preempt")
 
 def resident_kb(pid: int) -> int:
     found = re.search(r"^VmHWM:\s*(\d+)", get(f"/proc/{pid}/status"), re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
+def own_kb(pid: int) -> int:
+    """Of no file, and of no map."""
+    found = re.search(r"^RssAnon:\s*(\d+)", get(f"/proc/{pid}/status"), re.MULTILINE)
     assert found
     return int(found[1])
 
@@ -131,12 +139,14 @@ def kernel_memory(gate: Gate) -> None:
     for args in ((), ("-T", "syscall"), ("-T", "blk")):
         with Trace(*args) as trace:
             maps = [m for m in maps_of(trace.proc.pid) if not m["map_flags"] & 1]
+            own = own_kb(trace.proc.pid)
         total = sum(m["memlock"] for m in maps) / 1e6
         # before 6.1 the states of 8,192 threads, too
         most = limit + (THREADS_MB if "tasks_overflow" in {m["name"][:14] for m in maps} else 0)
         big = {m["name"]: f"{m['memlock'] / 1e6:.1f}" for m in maps if m["memlock"] > 1e6}
         gate.check("-".join(args).strip("-") or "ops", 1 < total <= most, possible_cpus=possible_cpus(),
                    mb=total, wanted=f"<={most}", **big)
+        gate.check("-".join((*args, "own")).strip("-"), own <= MAX_OWN_KB, kb=own, wanted=f"<={MAX_OWN_KB}")
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@
 #include "show/breakdown_columns.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
+#include "show/waterfall.h"
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))
@@ -524,7 +525,34 @@ static void a_screen_is_full(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_int_equal(lines_of(f.text), 22);
 	assert_has(f.text, "\n19 more, ");
+	/* with two lines more above, a stratum less is shown, and no more than that */
+	v.later = true;
+	v.of_ops = "--fs";
+	print(&f, breakdown_text, &v, 0);
+	assert_int_equal(lines_of(f.text), 22);
+	assert_has(f.text, "\n19 more, ");
 	fixture_done(&f);
+}
+
+/* However few lines there are for it. */
+static void a_waterfall_begins_behind_its_title(void **state)
+{
+	const uint64_t strata[ST_N] = { [ST_SYSCALL] = 500, [ST_VFS] = 300, [ST_QUEUE] = 200 };
+
+	(void)state;
+	for (int lines = 1; lines <= 3; lines++) {
+		struct waterfall w = { .fs = "ext4", .strata = strata, .total_ns = 1000, .count = 1,
+				       .indent = 16, .at = 9, .lines = lines };
+		char *text = NULL;
+		size_t len;
+		struct text_out o = { .f = open_memstream(&text, &len) };
+
+		assert_non_null(o.f);
+		waterfall_put(&o, &plain, &w);
+		fclose(o.f);
+		assert_int_equal(strspn(text, " "), 16 - 9);
+		free(text);
+	}
 }
 
 static void every_view_of(struct fixture *f, const struct missing *missing)
@@ -1615,6 +1643,7 @@ int main(void)
 		cmocka_unit_test(the_answer_is_of_what_was_asked),
 		cmocka_unit_test(the_rest_is_in_one_line),
 		cmocka_unit_test(a_screen_is_full),
+		cmocka_unit_test(a_waterfall_begins_behind_its_title),
 		cmocka_unit_test(helpers_of_one_kind_are_one_row_of_text),
 		cmocka_unit_test(where_threads_slept),
 		cmocka_unit_test(helpers_in_json_are_each_thread),

@@ -1413,16 +1413,16 @@ static void test_overflow_of_worker(void **state)
 {
 	(void)state;
 	start();
-	a.cqe = (struct io_cqe){7, 31};
+	a.cqe = (struct io_cqe){7ULL << 40, 31};
 	uring_submit(&a);
 	tick(2);
 	uring_queue(&a);
 	worker_takes(&a);
 	tick(3);
-	uring_overflow(&ring_ctx, 7, 31);
+	uring_overflow(&ring_ctx, 7ULL << 40, 31);
 	assert_ops(OP_URING, 1, 5, STRATA([ST_SYSCALL] = 2, [ST_HELPER] = 3));
 	assert_int_equal(ops_counted(OP_URING, NULL).bytes, 31);
-	uring_overflow(&ring_ctx, 7, 31);
+	uring_overflow(&ring_ctx, 7ULL << 40, 31);
 	assert_count(1);
 	is_over();
 }
@@ -1512,6 +1512,21 @@ static void test_overflow_of_others(void **state)
 	leader.t.set_child_tid = (int *)&io_worker;
 	overflows(1);
 	assert_count(1);
+}
+
+/* Nor is one that has ended, though another is just like it. */
+static void test_overflow_alike(void **state)
+{
+	(void)state;
+	start();
+	uring_submit(&a);
+	batch_submit();
+	batch[1].cqe = batch[0].cqe;
+	overflows(0);
+	uring_complete(&a, 0); /* the batch is looked through from its first */
+	assert_count(2);
+	overflows(0);
+	assert_count(3);
 }
 
 /* A request begins where one was in progress, whose end was not seen. */
@@ -1799,6 +1814,7 @@ int main(void)
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_overflow_after),
 		cmocka_unit_test(test_overflow_of_others),
+		cmocka_unit_test(test_overflow_alike),
 		cmocka_unit_test(test_unmatched),
 		cmocka_unit_test(test_executed_elsewhere),
 		cmocka_unit_test(test_slots),
