@@ -9,8 +9,10 @@
  *	duration_ns	how long it was
  *	command		its name, if it alone is traced; null: none
  *	threads_ns	time of all its threads, each from its beginning to its end; null: none
- *	io_ns, strata	time of all ops, and by stratum; io_ns is null with a single layer
- *	missing		names of what was wanted but could not be measured: strata, "requests"
+ *	io_ns, strata	time of all ops, and by stratum; io_ns is null with a single layer, and
+ *			both of what has no operations
+ *	missing		names of what was wanted but could not be measured: strata, "requests",
+ *			"calls" (all operations), "uring", "aio", "fault"
  *	ops		a row per operation, file system and key (empty with a single layer): the
  *			columns of op_columns.c that have a name, strata, hist
  *	strata		a member per stratum, null if missing (fs also in the rows of a file
