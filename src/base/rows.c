@@ -111,6 +111,17 @@ struct why_row *rows_why(struct rows *r, const struct why_key *key)
 	return table_row(&r->whys, sizeof(struct why_row), key, sizeof(*key));
 }
 
+/* @max_ns, or that of a cell if it is more. Writers that meet may lose the cell's (cell.h); it is
+ * no less than the mean. */
+static uint64_t max_with(uint64_t max_ns, uint64_t cell_ns, uint64_t total_ns, uint64_t count)
+{
+	uint64_t mean = count ? total_ns / count + !!(total_ns % count) : 0;
+
+	if (cell_ns < mean)
+		cell_ns = mean;
+	return max_ns < cell_ns ? cell_ns : max_ns;
+}
+
 void op_row_add(struct op_row *row, const struct op_sums *s)
 {
 	row->count += s->count;
@@ -118,8 +129,7 @@ void op_row_add(struct op_row *row, const struct op_sums *s)
 	row->bytes += s->bytes;
 	row->total_ns += s->total_ns;
 	row->device_bytes += s->device_bytes;
-	if (row->max_ns < s->max_ns)
-		row->max_ns = s->max_ns;
+	row->max_ns = max_with(row->max_ns, s->max_ns, s->total_ns, s->count);
 	for (int i = 0; i < ST_N; i++)
 		row->strata[i] += s->strata[i];
 }
@@ -156,8 +166,7 @@ void why_row_add(struct why_row *row, const struct why_sums *s)
 {
 	row->sums.count += s->count;
 	row->sums.total_ns += s->total_ns;
-	if (row->sums.max_ns < s->max_ns)
-		row->sums.max_ns = s->max_ns;
+	row->sums.max_ns = max_with(row->sums.max_ns, s->max_ns, s->total_ns, s->count);
 }
 
 int op_row_merge(struct op_row *row, const struct op_row *more)

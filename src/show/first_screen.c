@@ -168,7 +168,7 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 	if (breakdown_has_ops(v))
 		n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
 	else
-		n += snprintf(text + n, sizeof(text) - n, ": no operations (%s)",
+		n += snprintf(text + n, sizeof(text) - n, ": no operations (%.80s)",
 			      v->missing->calls);
 	/* what began in an earlier interval is all in the one that it ends in */
 	if (io_ns <= sn->threads_ns && sn->threads_ns && !any_overlaps(rows))

@@ -200,6 +200,27 @@ static void every_sum_of_operations_is_added(void **state)
 	check_sums(&more, 18, 7);
 }
 
+/* Two writers met, and the maximum is that of the loser; the next cell's is as it should be. */
+static void a_maximum_is_no_less_than_the_mean(void **state)
+{
+	struct op_row row = {};
+	struct why_row why = {};
+
+	(void)state;
+	op_row_add(&row, &(struct op_sums){});
+	assert_int_equal(row.max_ns, 0);
+	op_row_add(&row, &(struct op_sums){ .count = 2, .total_ns = 2830, .max_ns = 1413 });
+	assert_int_equal(row.max_ns, 1415);
+	op_row_add(&row, &(struct op_sums){ .count = 2, .total_ns = 2831, .max_ns = 1413 });
+	assert_int_equal(row.max_ns, 1416);
+	op_row_add(&row, &(struct op_sums){ .count = 2, .total_ns = 2830, .max_ns = 1417 });
+	assert_int_equal(row.max_ns, 1417);
+	op_row_add(&row, &(struct op_sums){});
+	assert_int_equal(row.max_ns, 1417);
+	why_row_add(&why, &(struct why_sums){ .count = 3, .total_ns = 10, .max_ns = 3 });
+	assert_int_equal(why.sums.max_ns, 4);
+}
+
 static void every_sum_of_requests_is_added(void **state)
 {
 	struct rq_row row = {}, more = {};
@@ -294,6 +315,7 @@ int main(void)
 		cmocka_unit_test(a_taken_histogram_is_empty),
 		cmocka_unit_test(a_taken_table_is_empty),
 		cmocka_unit_test(every_sum_of_operations_is_added),
+		cmocka_unit_test(a_maximum_is_no_less_than_the_mean),
 		cmocka_unit_test(every_sum_of_requests_is_added),
 		cmocka_unit_test(every_sum_of_helpers_is_added),
 		cmocka_unit_test(a_row_is_small),
