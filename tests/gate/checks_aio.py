@@ -14,10 +14,11 @@ from checks_record import Record, compare, need_otf2, otf2_of, quiet_disk, repor
 from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
 from harness import Broken, Gate, Skip, suite
 from oracles import QUEUER, Process, program
-from tool import Trace, is_missing
+from tool import Trace, is_missing, shared
 
 MS = 1_000_000
 READS = 1009
+OF_QUEUERS = "--by", "pid", "--comm", "queuer"
 
 
 class Queuer(Process):
@@ -65,26 +66,13 @@ def calls(gate: Gate) -> None:
 def all_kinds(gate: Gate) -> None:
     need_functions()
     queuer = Queuer(gate, "all", file_on_ext4(gate))
-    with Trace("--comm", "queuer") as trace:
+    with shared(gate, *OF_QUEUERS) as trace:
         queuer.go()
         compare_left(gate, trace)
-    compare_calls(gate, trace, queuer)
+    compare_calls(gate, trace, queuer, key=queuer.key)
     compare_lost(gate, trace, 0)
-    spent = trace.strata(op="aio", call="fsync")
+    spent = trace.strata(op="aio", call="fsync", key=queuer.key)
     gate.check("helper", spent["helper"] > 0, **spent)
-
-
-@suite("aio.owner")
-def owner(gate: Gate) -> None:
-    """Interrupts and workers complete them: they are the submitter's all the same."""
-    need_functions()
-    file = file_on_ext4(gate)
-    for by, key in (("pid", ""), ("comm", "queuer"), ("file", os.path.realpath(file))):
-        gate.prefix = f"aio.owner.{by}."
-        queuer = Queuer(gate, "all", file, 101)
-        with Trace("--by", by, "-p", str(queuer.pid), "--op", "aio") as trace:
-            queuer.go()
-        compare_calls(gate, trace, queuer, key=key or queuer.key)
 
 
 @suite("aio.storm", 120)
@@ -96,7 +84,7 @@ def storm(gate: Gate) -> None:
                for i in range(3)
                for mode, reads in (("all", READS), ("direct", READS), ("cached", READS), ("fsync", 53))]
     os.sync()
-    with Trace("--by", "pid", "--comm", "queuer") as trace:
+    with shared(gate, *OF_QUEUERS) as trace:
         for queuer in queuers:
             queuer.begin()
         for queuer in queuers:
@@ -115,29 +103,6 @@ def storm(gate: Gate) -> None:
     compare_lost(gate, trace, 0)
 
 
-@suite("aio.cached")
-def cached(gate: Gate) -> None:
-    """Misses and readahead at first, then only hits; all of it within io_submit()."""
-    need_functions()
-    file = file_on_ext4(gate)
-    for name, cold in (("cold", True), ("warm", False)):
-        gate.prefix = f"aio.cached.{name}."
-        if cold:
-            fileio.forget(file)
-        queuer = Queuer(gate, "cached", file)
-        with Trace("-p", str(queuer.pid), "--by", "cache", "--op", "aio") as trace:
-            queuer.go()
-        compare_calls(gate, trace, queuer)
-        by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
-        waited = by["miss"] + by["readahead"]
-        gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
-        if not cold:
-            spent = trace.strata(op="aio")
-            on_cpu = sum(spent.get(st, 0) for st in ("syscall", "vfs", "fs"))
-            others = sum(spent[st] for st in ("tag", "queue", "device", "complete", "helper", "sleep"))
-            gate.check("inline", on_cpu > 0 and not others, on_cpu=on_cpu, others=others)
-
-
 @suite("aio.device")
 def device(gate: Gate) -> None:
     """The device takes 10 ms; that is where the time is, however many are queued."""
@@ -145,7 +110,7 @@ def device(gate: Gate) -> None:
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
                             completion_nsec=10 * MS)
     queuers = {mode: Queuer(gate, mode, disk.path, 101) for mode in ("direct", "single")}
-    with Trace("--by", "pid", "--comm", "queuer", "--op", "aio") as trace:
+    with shared(gate, *OF_QUEUERS) as trace:
         for queuer in queuers.values():
             queuer.go()
     for mode, queuer in queuers.items():
@@ -160,7 +125,7 @@ def device(gate: Gate) -> None:
 @suite("aio.unfinished")
 def unfinished(gate: Gate) -> None:
     need_functions()
-    in_progress(gate, lambda path: Queuer(gate, "direct", path, 16))
+    in_progress(gate, "queuer", lambda path: Queuer(gate, "direct", path, 16))
 
 
 @suite("aio.fsync")
@@ -168,12 +133,12 @@ def fsync(gate: Gate) -> None:
     """A kernel worker does it: its time is the worker's, by what that waited for."""
     need_functions()
     queuer = Queuer(gate, "fsync", file_on_ext4(gate), 101)
-    with Trace("--comm", "queuer", "--op", "aio") as trace:
+    with shared(gate, *OF_QUEUERS) as trace:
         queuer.go()
         compare_left(gate, trace)
-    compare_calls(gate, trace, queuer)
-    spent = trace.strata(op="aio", call="fsync")
-    total = trace.total("total_ns", op="aio", call="fsync")
+    compare_calls(gate, trace, queuer, key=queuer.key)
+    spent = trace.strata(op="aio", call="fsync", key=queuer.key)
+    total = trace.total("total_ns", op="aio", call="fsync", key=queuer.key)
     gate.check("time", spent["device"] > 0 and spent["helper"] > 0 and spent["sleep"] * 20 <= total,
                total=total, **spent)
 
@@ -188,13 +153,50 @@ def sync(gate: Gate) -> None:
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     queuer = Queuer(gate, "sync", fileio.make_file(f"{point}/sync", 1), 53)
     os.sync()
-    with Trace("--comm", "queuer", "--op", "aio") as trace:
+    with shared(gate, *OF_QUEUERS) as trace:
         queuer.go()
         compare_left(gate, trace)
-    compare_calls(gate, trace, queuer)
-    spent, total = trace.strata(op="aio"), trace.total("total_ns", op="aio")
+    mine = {"op": "aio", "key": queuer.key}
+    compare_calls(gate, trace, queuer, key=queuer.key)
+    spent, total = trace.strata(**mine), trace.total("total_ns", **mine)
     gate.check("time", spent["device"] >= 53 * 20 * MS and spent["complete"] * 20 <= total and
                spent["helper"] > 0, total=total, **spent)
+
+
+@suite("aio.owner")
+def owner(gate: Gate) -> None:
+    """Interrupts and workers complete them: they are the submitter's all the same."""
+    need_functions()
+    file = file_on_ext4(gate)
+    for by, key in (("pid", ""), ("comm", "queuer"), ("file", os.path.realpath(file))):
+        gate.prefix = f"aio.owner.{by}."
+        queuer = Queuer(gate, "all", file, 101)
+        with Trace("--by", by, "-p", str(queuer.pid), "--op", "aio") as trace:
+            queuer.go()
+        compare_calls(gate, trace, queuer, key=key or queuer.key)
+
+
+@suite("aio.cached")
+def cached(gate: Gate) -> None:
+    """Misses and readahead at first, then only hits; all of it within io_submit()."""
+    need_functions()
+    file = file_on_ext4(gate)
+    for name, cold in (("cold", True), ("warm", False)):
+        gate.prefix = f"aio.cached.{name}."
+        if cold:
+            fileio.forget(file)
+        queuer = Queuer(gate, "cached", file)
+        with shared(gate, "--by", "cache", "--comm", "queuer", "--op", "aio") as trace:
+            queuer.go()
+        compare_calls(gate, trace, queuer)
+        by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
+        waited = by["miss"] + by["readahead"]
+        gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
+        if not cold:
+            spent = trace.strata(op="aio")
+            on_cpu = sum(spent.get(st, 0) for st in ("syscall", "vfs", "fs"))
+            others = sum(spent[st] for st in ("tag", "queue", "device", "complete", "helper", "sleep"))
+            gate.check("inline", on_cpu > 0 and not others, on_cpu=on_cpu, others=others)
 
 
 @suite("aio.fio", 120)

@@ -104,6 +104,7 @@ def returns(gate: Gate) -> None:
 
 
 def every_row(gate: Gate) -> None:
+    tool.Shared.end()
     gate.prefix = ""
     for rule, looked_at in invariants.looked_at.items():
         bad = invariants.violations[rule]

@@ -16,7 +16,7 @@ import places
 from checks_record import Record, report
 from harness import Gate, Skip, suite
 from machine import run
-from tool import Trace, Traces
+from tool import Trace, Traces, shared
 
 REUSED, UNLINKED = 499, 23
 BUSYBOX = "/bin/busybox"
@@ -238,7 +238,7 @@ def reuse(gate: Gate) -> None:
             gate.skip(fs, "the kernel's modules have no types, and it has no generations without")
             continue
         inodes = set()
-        with Trace("-p", str(os.getpid()), "--by", "file", "--op", "read") as trace:
+        with shared(gate, "-p", str(os.getpid()), "--by", "file", "--op", "read") as trace:
             for i in range(REUSED):
                 fd = os.open(f"{at}/f{i}", os.O_CREAT | os.O_RDWR)
                 inodes.add(os.fstat(fd).st_ino)

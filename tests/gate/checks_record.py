@@ -44,11 +44,7 @@ class Record(Trace):
         if "--breakdown" in self.args or "--by" in self.args:
             super().stop()
             return self
-        self.signal(signal.SIGINT)
-        _, err = self.proc.communicate(timeout=tool.STOP_S)
-        self.stderr += err
-        self.code = self.proc.returncode
-        self.judge(CANNOT_WRITE)
+        self.end(CANNOT_WRITE)
         return self
 
     def read(self) -> capture.Recording:

@@ -12,7 +12,7 @@ import machine
 import oracles
 from harness import Gate, suite
 from oracles import DiskStat
-from tool import Top, TopText, Traces
+from tool import Top, TopText, Traces, shared
 
 MIB = 1 << 20
 
@@ -71,7 +71,7 @@ def each_its_own(gate: Gate) -> None:
     """Processes that are gone when the interval ends, at once on a disk."""
     disk = machine.loop(gate.stack, gate.kept, 64)
     reads = {"reader23": (23, 4096), "reader101": (101, 8192), "reader1009": (1009, 512)}
-    with Top("0.3") as top:
+    with shared(gate, kind=Top) as top:
         for name, (n, size) in reads.items():
             dd(gate, name, f"if={disk.path}", "of=/dev/null", "iflag=direct", f"bs={size}", f"count={n}")
         dd(gate, "writer53", "if=/dev/zero", f"of={disk.path}", "oflag=direct", "bs=8192", "count=53")
@@ -89,7 +89,7 @@ def written_back(gate: Gate) -> None:
     disk = machine.loop(gate.stack, gate.kept, 96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)
-    with Top("0.3") as top:
+    with shared(gate, kind=Top) as top:
         dd(gate, "buffered", "if=/dev/zero", f"of={point}/a", "bs=65536", "count=67")
         dd(gate, "synced", "if=/dev/zero", f"of={point}/b", "bs=8192", "count=53", "conv=fsync")
         dd(gate, "direct", "if=/dev/zero", f"of={point}/c", "bs=4096", "count=101", "oflag=direct")
@@ -119,7 +119,7 @@ def of_the_journal(gate: Gate) -> None:
     disk = machine.loop(gate.stack, gate.kept, 96)
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     idle(disk)
-    with Top("0.3") as top:
+    with shared(gate, kind=Top) as top:
         for n in range(7):
             dd(gate, "committer", "if=/dev/zero", f"of={point}/{n}", "bs=4096", "count=5", "conv=fsync")
         idle(disk)
@@ -131,6 +131,44 @@ def of_the_journal(gate: Gate) -> None:
     # a commit is a descriptor, at least one block of metadata, and the commit block
     gate.check("journal", journal >= 7 * 3 * 1024, bytes=journal, everything=everything)
     gate.check("helpers", sum(left.values()) <= everything / 100, allowed="1%", **left)
+
+
+@suite("top.helpers.loop")
+def of_a_loop_device(gate: Gate) -> None:
+    """What a loop device's thread writes to the disk below is of who wrote to the device."""
+    below = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=160)
+    host = machine.mounted(gate.stack, gate.kept, below, "ext4")
+    disk = machine.loop(gate.stack, gate.kept, 96, host)
+    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    idle(disk)
+    idle(below)
+    with shared(gate, kind=Top) as top:
+        dd(gate, "through-loop", "if=/dev/zero", f"of={point}/a", "bs=65536", "count=67", "conv=fsync")
+        idle(disk)
+        idle(below)
+    size = 67 * 65536
+    for label, d in (("loop", disk), ("below", below)):
+        everything = top.total("bytes", "rows", disk=d.name, op="W")
+        got = top.total("bytes", "rows", disk=d.name, comm="through-loop", op="W")
+        left = helpers_bytes(top, d, "W")
+        gate.check(label, got >= size, bytes=got, wanted=size, everything=everything)
+        gate.check(f"{label}.helpers", sum(left.values()) <= everything / 100, allowed="1%", **left)
+
+
+@suite("top.on-behalf.device")
+def written_to_a_device(gate: Gate) -> None:
+    """Of a block device each page is somebody's: who made it dirty, not who was the last on the
+    device."""
+    disk = machine.loop(gate.stack, gate.kept, 64)
+    wanted = {"first": 67 * 65536, "second": 101 * 65536}
+    with open(disk.path, "rb"), shared(gate, kind=Top) as top:  # nobody is the last to close it, and writes all back
+        for seek, (name, size) in zip((0, 200), wanted.items()):
+            dd(gate, name, "if=/dev/zero", f"of={disk.path}", "bs=65536", f"count={size >> 16}", f"seek={seek}",
+               "conv=notrunc")
+        idle(disk)
+    for name, size in wanted.items():
+        got = top.total("bytes", "rows", disk=disk.name, comm=name, op="W", on_behalf="writeback")
+        gate.check(name, got == size, bytes=got, wanted=size)
 
 
 @suite("top.helpers.timer")
@@ -158,44 +196,6 @@ def of_a_timer(gate: Gate) -> None:
     others = set() if level else set(of_json) - {"actor"}
     for name, rows, allowed in (("json", of_json, itself | others), ("text", of_text, itself)):
         gate.check(name, rows and set(rows) <= allowed, **{str(comm): n for comm, n in rows.items()})
-
-
-@suite("top.helpers.loop")
-def of_a_loop_device(gate: Gate) -> None:
-    """What a loop device's thread writes to the disk below is of who wrote to the device."""
-    below = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=160)
-    host = machine.mounted(gate.stack, gate.kept, below, "ext4")
-    disk = machine.loop(gate.stack, gate.kept, 96, host)
-    point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
-    idle(disk)
-    idle(below)
-    with Top("0.3") as top:
-        dd(gate, "through-loop", "if=/dev/zero", f"of={point}/a", "bs=65536", "count=67", "conv=fsync")
-        idle(disk)
-        idle(below)
-    size = 67 * 65536
-    for label, d in (("loop", disk), ("below", below)):
-        everything = top.total("bytes", "rows", disk=d.name, op="W")
-        got = top.total("bytes", "rows", disk=d.name, comm="through-loop", op="W")
-        left = helpers_bytes(top, d, "W")
-        gate.check(label, got >= size, bytes=got, wanted=size, everything=everything)
-        gate.check(f"{label}.helpers", sum(left.values()) <= everything / 100, allowed="1%", **left)
-
-
-@suite("top.on-behalf.device")
-def written_to_a_device(gate: Gate) -> None:
-    """Of a block device each page is somebody's: who made it dirty, not who was the last on the
-    device."""
-    disk = machine.loop(gate.stack, gate.kept, 64)
-    wanted = {"first": 67 * 65536, "second": 101 * 65536}
-    with open(disk.path, "rb"), Top("0.3") as top:  # nobody is the last to close it, and writes all back
-        for seek, (name, size) in zip((0, 200), wanted.items()):
-            dd(gate, name, "if=/dev/zero", f"of={disk.path}", "bs=65536", f"count={size >> 16}", f"seek={seek}",
-               "conv=notrunc")
-        idle(disk)
-    for name, size in wanted.items():
-        got = top.total("bytes", "rows", disk=disk.name, comm=name, op="W", on_behalf="writeback")
-        gate.check(name, got == size, bytes=got, wanted=size)
 
 
 @suite("top.dirtied-again")

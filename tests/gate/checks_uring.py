@@ -15,10 +15,11 @@ from checks_storm import async_left
 from harness import Broken, Gate, Skip, suite
 from maps import Maps
 from oracles import RINGER, Process, program
-from tool import Trace, is_missing
+from tool import Trace, is_missing, shared
 
 MS = 1_000_000
 READS = 1009
+OF_RINGERS = "--by", "pid", "--comm", "ringer"
 CALL_URING, TRANSFERS = 0x4000, (1, 2, 3, 4, 5, 8, 22, 23, 30, 60, 61)  # opcodes that are I/O operations
 
 
@@ -47,11 +48,11 @@ def file_on_ext4(gate: Gate) -> str:
     return file
 
 
-def in_progress(gate: Gate, start: Callable[[str], Process]) -> None:
+def in_progress(gate: Gate, comm: str, start: Callable[[str], Process]) -> None:
     """16 requests whose device takes 4 s are told as such while they are there, with their owner."""
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=4000 * MS)
     process = start(disk.path)
-    with Trace("-p", str(process.pid)) as trace:
+    with shared(gate, "--by", "pid", "--comm", comm) as trace:
         process.begin()
         time.sleep(1)
     found = [one for one in trace.json["in_progress"] if one["op"] == process.kind]
@@ -88,12 +89,12 @@ def compare_lost(gate: Gate, trace: Trace, silent: int) -> None:
                silent=silent, **lost)
 
 
-def follow(gate: Gate, mode: str, *args: str) -> tuple[Trace, Ringer]:
+def follow(gate: Gate, mode: str) -> tuple[Trace, Ringer]:
     ringer = Ringer(gate, mode, file_on_ext4(gate))
-    with Trace("--comm", "ringer", *args) as trace:
+    with shared(gate, *OF_RINGERS) as trace:
         ringer.go()
         compare_left(gate, trace)
-    compare_calls(gate, trace, ringer)
+    compare_calls(gate, trace, ringer, key=ringer.key)
     compare_lost(gate, trace, ringer.said["silent"])
     return trace, ringer
 
@@ -101,8 +102,8 @@ def follow(gate: Gate, mode: str, *args: str) -> tuple[Trace, Ringer]:
 @suite("uring.all")
 def all_kinds(gate: Gate) -> None:
     need_uring()
-    trace, _ = follow(gate, "all")
-    spent = trace.strata(op="uring", call="read")
+    trace, ringer = follow(gate, "all")
+    spent = trace.strata(op="uring", call="read", key=ringer.key)
     gate.check("helper", spent["helper"] > 0, **spent)
 
 
@@ -111,6 +112,116 @@ def overflow(gate: Gate) -> None:
     """Completions that the ring has no room for."""
     need_uring()
     follow(gate, "overflow")
+
+
+@suite("uring.storm", 120)
+def storm(gate: Gate) -> None:
+    """Many rings at once, more than there are CPUs, of all kinds."""
+    need_uring()
+    point = os.path.dirname(file_on_ext4(gate))
+    ringers = [Ringer(gate, mode, fileio.make_file(f"{point}/{mode}{i}", 1))
+               for i in range(3) for mode in ("all", "direct", "poll", "cached")]
+    os.sync()
+    with shared(gate, *OF_RINGERS) as trace:
+        for ringer in ringers:
+            ringer.begin()
+        for ringer in ringers:
+            ringer.end()
+        compare_left(gate, trace)
+    if missed := trace.lost()["missed"]:
+        # where programs can be preempted: a request of which one was refused is not counted
+        done = sum(n for ringer in ringers for n, _, _ in ringer.said["uring"].values())
+        counted = trace.total("count", op="uring")
+        gate.check("counts", done - missed <= counted <= done, done=done, counted=counted, missed=missed)
+        return
+    for i, ringer in enumerate(ringers):
+        gate.prefix = f"uring.storm.{i}."
+        compare_calls(gate, trace, ringer, key=ringer.key)
+    gate.prefix = "uring.storm."
+    compare_lost(gate, trace, sum(ringer.said["silent"] for ringer in ringers))
+
+
+@suite("uring.device")
+def device(gate: Gate) -> None:
+    """The device takes 10 ms; that is where the time is, in each way to submit and to complete."""
+    need_uring()
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
+                            completion_nsec=10 * MS)
+    ringers = {mode: Ringer(gate, mode, disk.path, 101) for mode in ("direct", "poll")}
+    with shared(gate, *OF_RINGERS) as trace:
+        for ringer in ringers.values():
+            ringer.go()
+    for mode, ringer in ringers.items():
+        gate.prefix = f"uring.device.{mode}."
+        compare_calls(gate, trace, ringer, key=ringer.key)
+        spent = trace.strata(op="uring", key=ringer.key)
+        total = trace.total("total_ns", op="uring", key=ringer.key)
+        gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.5 * total,
+                   mean_device_us=spent["device"] // 101_000, **spent)
+
+
+@suite("uring.silent")
+def silenced(gate: Gate) -> None:
+    """A thread of the kernel polls; what a request without a completion reads is not the one's before it."""
+    need_uring()
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=10 * MS)
+    ringer = Ringer(gate, "silent", disk.path, 101)
+    with shared(gate, *OF_RINGERS) as trace:
+        ringer.go()
+    compare_calls(gate, trace, ringer, key=ringer.key)
+    compare_lost(gate, trace, ringer.said["silent"])
+    read, came = (trace.total(member, op="uring", key=ringer.key) for member in ("bytes", "device_bytes"))
+    gate.check("device", read == came == 101 * 4096, read=read, device_bytes=came)
+
+
+@suite("uring.merged")
+def merged(gate: Gate) -> None:
+    """Each bio of a request that several are merged into, behind or before the first, and each part of one
+    that is split, tells its own operation when it is done."""
+    need_uring()
+    limits = {"merged": (25, 96), "fronted": (25, 96), "large": (404, 404)}
+    disks = {mode: machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
+                                    completion_nsec=10 * MS) for mode in limits}
+    for disk in disks.values():
+        disk.set("max_sectors_kb", 16)
+    ringers = {mode: Ringer(gate, mode, disk.path, 101) for mode, disk in disks.items()}
+    with shared(gate, *OF_RINGERS) as trace:
+        for ringer in ringers.values():
+            ringer.go()
+        gate.prefix = "uring.merged."
+        compare_left(gate, trace)
+    for mode, (fewest, most) in limits.items():
+        gate.prefix = f"uring.merged.{mode}."
+        disk, ringer = disks[mode], ringers[mode]
+        compare_calls(gate, trace, ringer, key=ringer.key)
+        spent = trace.strata(op="uring", key=ringer.key)
+        total = trace.total("total_ns", op="uring", key=ringer.key)
+        requests = sum(r["count"] for r in trace.rows("requests", dev=disk.name))
+        gate.check("time", spent["device"] >= 101 * 10 * MS and spent["sleep"] * 100 <= total and
+                   fewest <= requests <= most, requests=requests, mean_device_us=spent["device"] // 101_000, **spent)
+
+
+@suite("uring.unfinished")
+def unfinished(gate: Gate) -> None:
+    need_uring()
+    in_progress(gate, "ringer", lambda path: Ringer(gate, "direct", path, 16))
+
+
+@suite("uring.finish")
+def finish(gate: Gate) -> None:
+    """Completions that are polled for: no interrupt, and a thread that never waits."""
+    need_uring()
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, poll_queues=1)
+    ringer = Ringer(gate, "finish", disk.path)
+    with shared(gate, *OF_RINGERS) as trace:
+        ringer.go()
+        compare_left(gate, trace)
+    mine = {"op": "uring", "key": ringer.key}
+    compare_calls(gate, trace, ringer, key=ringer.key)
+    compare_lost(gate, trace, 0)
+    spent, failed = trace.strata(**mine), trace.total("errors", **mine)
+    gate.check("time", not failed and spent["device"] > 0 and spent["sleep"] * 100 <= sum(spent.values()),
+               failed=failed, **spent)
 
 
 @suite("uring.owner")
@@ -137,33 +248,6 @@ def of_file(gate: Gate) -> None:
     gate.check("others", not others.total("count", op="uring"), counted=others.total("count", op="uring"))
 
 
-@suite("uring.storm", 120)
-def storm(gate: Gate) -> None:
-    """Many rings at once, more than there are CPUs, of all kinds."""
-    need_uring()
-    point = os.path.dirname(file_on_ext4(gate))
-    ringers = [Ringer(gate, mode, fileio.make_file(f"{point}/{mode}{i}", 1))
-               for i in range(3) for mode in ("all", "direct", "poll", "cached")]
-    os.sync()
-    with Trace("--by", "pid", "--comm", "ringer") as trace:
-        for ringer in ringers:
-            ringer.begin()
-        for ringer in ringers:
-            ringer.end()
-        compare_left(gate, trace)
-    if missed := trace.lost()["missed"]:
-        # where programs can be preempted: a request of which one was refused is not counted
-        done = sum(n for ringer in ringers for n, _, _ in ringer.said["uring"].values())
-        counted = trace.total("count", op="uring")
-        gate.check("counts", done - missed <= counted <= done, done=done, counted=counted, missed=missed)
-        return
-    for i, ringer in enumerate(ringers):
-        gate.prefix = f"uring.storm.{i}."
-        compare_calls(gate, trace, ringer, key=ringer.key)
-    gate.prefix = "uring.storm."
-    compare_lost(gate, trace, sum(ringer.said["silent"] for ringer in ringers))
-
-
 @suite("uring.cached")
 def cached(gate: Gate) -> None:
     """Misses and readahead at first, then only hits; no device, no wait."""
@@ -176,94 +260,12 @@ def cached(gate: Gate) -> None:
         if cold:
             fileio.forget(file)
         ringer = Ringer(gate, "cached", file)
-        with Trace("-p", str(ringer.pid), "--by", "cache", "--op", "uring") as trace:
+        with shared(gate, "--by", "cache", "--comm", "ringer", "--op", "uring") as trace:
             ringer.go()
         compare_calls(gate, trace, ringer)
         by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
         waited = by["miss"] + by["readahead"]
         gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
-
-
-@suite("uring.device")
-def device(gate: Gate) -> None:
-    """The device takes 10 ms; that is where the time is, in each way to submit and to complete."""
-    need_uring()
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
-                            completion_nsec=10 * MS)
-    ringers = {mode: Ringer(gate, mode, disk.path, 101) for mode in ("direct", "poll")}
-    with Trace("--by", "pid", "--comm", "ringer", "--op", "uring") as trace:
-        for ringer in ringers.values():
-            ringer.go()
-    for mode, ringer in ringers.items():
-        gate.prefix = f"uring.device.{mode}."
-        compare_calls(gate, trace, ringer, key=ringer.key)
-        spent = trace.strata(op="uring", key=ringer.key)
-        total = trace.total("total_ns", op="uring", key=ringer.key)
-        gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.5 * total,
-                   mean_device_us=spent["device"] // 101_000, **spent)
-
-
-@suite("uring.silent")
-def silenced(gate: Gate) -> None:
-    """A thread of the kernel polls; what a request without a completion reads is not the one's before it."""
-    need_uring()
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=10 * MS)
-    ringer = Ringer(gate, "silent", disk.path, 101)
-    with Trace("-p", str(ringer.pid), "--op", "uring") as trace:
-        ringer.go()
-    compare_calls(gate, trace, ringer)
-    compare_lost(gate, trace, ringer.said["silent"])
-    read, came = trace.total("bytes", op="uring"), trace.total("device_bytes", op="uring")
-    gate.check("device", read == came == 101 * 4096, read=read, device_bytes=came)
-
-
-@suite("uring.merged")
-def merged(gate: Gate) -> None:
-    """Each bio of a request that several are merged into, behind or before the first, and each part of one
-    that is split, tells its own operation when it is done."""
-    need_uring()
-    limits = {"merged": (25, 96), "fronted": (25, 96), "large": (404, 404)}
-    disks = {mode: machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=32,
-                                    completion_nsec=10 * MS) for mode in limits}
-    for disk in disks.values():
-        disk.set("max_sectors_kb", 16)
-    ringers = {mode: Ringer(gate, mode, disk.path, 101) for mode, disk in disks.items()}
-    with Trace("--by", "pid", "--comm", "ringer", "--op", "uring") as trace:
-        for ringer in ringers.values():
-            ringer.go()
-        gate.prefix = "uring.merged."
-        compare_left(gate, trace)
-    for mode, (fewest, most) in limits.items():
-        gate.prefix = f"uring.merged.{mode}."
-        disk, ringer = disks[mode], ringers[mode]
-        compare_calls(gate, trace, ringer, key=ringer.key)
-        spent = trace.strata(op="uring", key=ringer.key)
-        total = trace.total("total_ns", op="uring", key=ringer.key)
-        requests = sum(r["count"] for r in trace.rows("requests", dev=disk.name))
-        gate.check("time", spent["device"] >= 101 * 10 * MS and spent["sleep"] * 100 <= total and
-                   fewest <= requests <= most, requests=requests, mean_device_us=spent["device"] // 101_000, **spent)
-
-
-@suite("uring.unfinished")
-def unfinished(gate: Gate) -> None:
-    need_uring()
-    in_progress(gate, lambda path: Ringer(gate, "direct", path, 16))
-
-
-@suite("uring.finish")
-def finish(gate: Gate) -> None:
-    """Completions that are polled for: no interrupt, and a thread that never waits."""
-    need_uring()
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, poll_queues=1)
-    ringer = Ringer(gate, "finish", disk.path)
-    with Trace("--comm", "ringer", "--op", "uring") as trace:
-        ringer.go()
-        compare_left(gate, trace)
-    compare_calls(gate, trace, ringer)
-    compare_lost(gate, trace, 0)
-    spent, failed = trace.strata(op="uring"), trace.total("errors", op="uring")
-    gate.check("time", not failed and spent["device"] > 0 and spent["sleep"] * 100 <= sum(spent.values()),
-               failed=failed, **spent)
 
 
 @suite("uring.record", 300)

@@ -9,12 +9,14 @@ import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Iterator
 
 import invariants
-from harness import Broken, Stopwatch
+from harness import Broken, Gate, Stopwatch
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCH = os.environ.get("IOSTRATA_ARCH")  # for guests of another architecture: see tests/vm/matrix
@@ -60,9 +62,14 @@ class Trace:
         assert self._proc
         return self._proc
 
-    def launch(self) -> "Trace":
+    def join(self, other: Trace) -> None:
+        """Is the run of @other, which is live."""
+        self._proc, self.stderr = other.proc, other.stderr
+
+    def launch(self, out: int | IO[str] = subprocess.PIPE) -> "Trace":
+        Shared.end()  # else all would be probed twice
         self._begin = time.monotonic()
-        self._proc = subprocess.Popen(self.argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self._proc = subprocess.Popen(self.argv, stdout=out, stderr=subprocess.PIPE,
                                       stdin=subprocess.DEVNULL, text=True, errors="surrogateescape")
         return self
 
@@ -106,8 +113,8 @@ class Trace:
             self._asked = True
             self.proc.send_signal(signo)
 
-    def stop(self) -> "Trace":
-        """Ends it and reads what it has to say."""
+    def end(self, *codes: int) -> str:
+        """Ends it, with 0 or one of @codes. What it has printed, if that is a pipe."""
         begin = time.monotonic()
         self.signal(signal.SIGINT)
         try:
@@ -119,10 +126,14 @@ class Trace:
             Stopwatch.of_tool += time.monotonic() - begin
         self.code = self.proc.returncode
         self.stderr += err
-        self.judge()
+        self.judge(*codes)
         if "this kernel refuses" in self.stderr:
             raise Broken(f"iostrata {' '.join(self.args)}: {self.stderr}")
-        self.output_parse(out)
+        return out or ""
+
+    def stop(self) -> "Trace":
+        """Ends it and reads what it has to say."""
+        self.output_parse(self.end())
         return self
 
     def judge(self, *more: int) -> None:
@@ -236,6 +247,75 @@ class TopText(Trace):
     def sum_of(self, member: str, **match: Any) -> int:
         return sum(line[member] for line in self.lines
                    if all(line[k] == v for k, v in match.items()))
+
+
+class Shared:
+    """One run that suites with the same options use one after the other, each the intervals in which it
+    worked: where the machine is emulated, starting the tool takes seconds."""
+
+    INTERVAL_S, LIMIT_S = "0.3", 60
+    live: Shared | None = None
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.file = tempfile.NamedTemporaryFile("r")  # pylint: disable=consider-using-with
+        self.rest = ""  # the beginning of a line
+        with open(self.file.name, "w", encoding="utf-8") as out:
+            trace.launch(out).wait_live()
+        Shared.live = self
+
+    @staticmethod
+    def end() -> None:
+        """Ends the one that is live, if any, and looks at how it ended and what it told at last."""
+        run, Shared.live = Shared.live, None
+        if run:
+            with run.file:
+                run.trace.end()
+                run.read()
+
+    def read(self) -> bool:
+        """Whether it has told of another interval."""
+        lines, newline, self.rest = (self.rest + self.file.read()).rpartition("\n")
+        if newline:
+            self.trace.output_parse(lines)
+        return bool(newline)
+
+    def next_interval(self) -> int:
+        """Waits until all that has ended is told. How many intervals there were by then."""
+        for _ in range(2):  # what it tells next may be of an interval that is over
+            limit = time.monotonic() + self.LIMIT_S
+            while not self.read():
+                if self.trace.proc.poll() is not None or time.monotonic() > limit:
+                    raise Broken(f"iostrata {' '.join(self.trace.args)} tells of no more intervals")
+                time.sleep(0.02)
+        return len(self.trace.objects)
+
+
+@contextmanager
+def shared(gate: Gate, *args: str, kind: type[Trace] = Trace) -> Iterator[Trace]:
+    """As if it were a run of its own, which it is natively. Its options must tell those that use it apart: a
+    process is chosen by its name, which is known before there is one."""
+    if not gate.native or kind is Top:
+        args = *args, Shared.INTERVAL_S
+    trace = kind(*args)
+    if gate.native:
+        with trace:
+            yield trace
+        return
+    if not Shared.live or Shared.live.trace.argv != trace.argv:
+        Shared(kind(*args))
+    run = Shared.live
+    assert run
+    trace.join(run.trace)
+    try:
+        before = run.next_interval()
+        yield trace
+        run.next_interval()
+        trace.objects = run.trace.objects[before:]
+    except BaseException:
+        Shared.live = None
+        run.trace.kill()
+        raise
 
 
 class Traces:
