@@ -11,7 +11,7 @@ import fileio
 import machine
 import oracles
 from checks_record import Record, compare, need_otf2, otf2_of, quiet_disk, report
-from checks_uring import compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
+from checks_uring import cold_and_warm, compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
 from harness import Broken, Gate, Skip, suite
 from oracles import QUEUER, Process, program
 from tool import Trace, is_missing, shared
@@ -181,22 +181,11 @@ def cached(gate: Gate) -> None:
     """Misses and readahead at first, then only hits; all of it within io_submit()."""
     need_functions()
     file = file_on_ext4(gate)
-    for name, cold in (("cold", True), ("warm", False)):
-        gate.prefix = f"aio.cached.{name}."
-        if cold:
-            fileio.forget(file)
-        queuer = Queuer(gate, "cached", file)
-        with shared(gate, "--by", "cache", "--comm", "queuer", "--op", "aio") as trace:
-            queuer.go()
-        compare_calls(gate, trace, queuer)
-        by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
-        waited = by["miss"] + by["readahead"]
-        gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
-        if not cold:
-            spent = trace.strata(op="aio")
-            on_cpu = sum(spent.get(st, 0) for st in ("syscall", "vfs", "fs"))
-            others = sum(spent[st] for st in ("tag", "queue", "device", "complete", "helper", "sleep"))
-            gate.check("inline", on_cpu > 0 and not others, on_cpu=on_cpu, others=others)
+    trace = cold_and_warm(gate, "queuer", file, lambda: Queuer(gate, "cached", file))
+    spent = trace.strata(op="aio")
+    on_cpu = sum(spent.get(st, 0) for st in ("syscall", "vfs", "fs"))
+    others = sum(spent[st] for st in ("tag", "queue", "device", "complete", "helper", "sleep"))
+    gate.check("inline", on_cpu > 0 and not others, on_cpu=on_cpu, others=others)
 
 
 @suite("aio.fio", 120)

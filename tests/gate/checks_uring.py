@@ -89,6 +89,22 @@ def compare_lost(gate: Gate, trace: Trace, silent: int) -> None:
                silent=silent, **lost)
 
 
+def cold_and_warm(gate: Gate, comm: str, file: str, start: Callable[[], Process]) -> Trace:
+    """Misses and readahead at first, then only hits. The second run."""
+    for name, cold in (("cold", True), ("warm", False)):
+        if cold:
+            fileio.forget(file)
+        process = start()
+        gate.prefix = f"{process.kind}.cached.{name}."
+        with shared(gate, "--by", "cache", "--comm", comm, "--op", process.kind) as trace:
+            process.go()
+        compare_calls(gate, trace, process)
+        by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
+        waited = by["miss"] + by["readahead"]
+        gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
+    return trace
+
+
 def follow(gate: Gate, mode: str) -> tuple[Trace, Ringer]:
     ringer = Ringer(gate, mode, file_on_ext4(gate))
     with shared(gate, *OF_RINGERS) as trace:
@@ -255,17 +271,7 @@ def cached(gate: Gate) -> None:
     # a loop device may have read all of it natively before anybody waits
     file = (fileio.make_file(f"{machine.scratch(gate.kept)}/cold", 1) if gate.native
             else file_on_ext4(gate))
-    for name, cold in (("cold", True), ("warm", False)):
-        gate.prefix = f"uring.cached.{name}."
-        if cold:
-            fileio.forget(file)
-        ringer = Ringer(gate, "cached", file)
-        with shared(gate, "--by", "cache", "--comm", "ringer", "--op", "uring") as trace:
-            ringer.go()
-        compare_calls(gate, trace, ringer)
-        by = {c: trace.total("count", cache=c) for c in ("hit", "miss", "readahead", "direct")}
-        waited = by["miss"] + by["readahead"]
-        gate.check("classes", (waited > 0) == cold and not by["direct"], **by)
+    cold_and_warm(gate, "ringer", file, lambda: Ringer(gate, "cached", file))
 
 
 @suite("uring.record", 300)
