@@ -130,11 +130,25 @@ const char *pattern_name(const struct pattern *p)
 	return p->name;
 }
 
+bool glob_matches(const char *glob, const char *name)
+{
+	static const char special[] = "*?[\\";
+	size_t plain = strcspn(glob, special);
+
+	if (strncmp(glob, name, plain))
+		return false;
+	glob += plain;
+	name += plain;
+	plain = strspn(glob, "*");
+	return memmem(name, strlen(name), glob + plain, strcspn(glob + plain, special)) &&
+	       !fnmatch(glob, name, 0);
+}
+
 bool pattern_matches(struct pattern *p, const char *name)
 {
 	bool is = p->regex ? pcre2_match(p->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, p->match,
 					 NULL) >= 0 :
-			     !fnmatch(p->name, name, 0);
+			     glob_matches(p->name, name);
 
 	p->has_matched |= is;
 	return is;

@@ -9,7 +9,6 @@
 #include "trace/func_kernel.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +67,7 @@ static const char *const no_functions[] = { "*.cold", "*.cold.*", "__pfx_*", "__
 static bool is_one_of(const char *name, const char *const list[], size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!fnmatch(list[i], name, 0))
+		if (glob_matches(list[i], name))
 			return true;
 	return false;
 }

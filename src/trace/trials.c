@@ -28,10 +28,9 @@ static const struct session_conf variants[] = {
 	  .sent_requests = true, .buffer_bytes = 1 },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_PID },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_CGROUP },
-	{ .follow = true, .kinds = ~0U, .sent_ops = true, .sent_requests = true,
-	  .buffer_bytes = 4 << 20 },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_TASK },
-	{ .follow = true, .kinds = ~0U, .helpers = true },
+	{ .follow = true, .kinds = ~0U, .sent_ops = true, .sent_requests = true, .helpers = true,
+	  .buffer_bytes = 4 << 20 },
 };
 
 /* Loads those of programs[] without an error in @errs as @sc wants them; notes the errors of those

@@ -103,7 +103,7 @@ load funcs
 }
 
 @test "INTERVAL and COUNT: what happened in each, once" {
-	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$calls"
+	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; sleep 0.05; done' "$calls"
 	expect 0 funcs -j "$calls:calls_top" 0.2 3
 	[[ $(grep -c '' <<<"$output") == 3 ]]
 	json '.functions | all(.count == ([.hist[][2]] | add) and .min_ns > 0 and .min_ns <= .p50_ns
@@ -124,7 +124,7 @@ load funcs
 	has_probe uprobe || skip "no uprobes here"
 	libc_copy
 	cp "$calls" "$tmp/calls"
-	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$tmp/calls"
+	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; sleep 0.05; done' "$tmp/calls"
 	expect 0 funcs -j --probe uprobe "$tmp/calls:calls_top" "$tmp/libc.so.6:a*" 0.1 4
 	jq -es '[.[] | [.functions[] | select(.name == "calls_top") | .count] | add // 0] |
 		.[0] < 3 * (.[1:] | max)' <<<"$output"

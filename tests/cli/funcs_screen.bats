@@ -12,7 +12,7 @@ setup() {
 	calls=$BATS_FILE_TMPDIR/calls
 	export CALLS=$calls
 	"$iostrata" funcs -D 0.01 "$calls:calls_top" >/dev/null 2>&1 || skip "no uprobes here"
-	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; done' "$calls"
+	spawn bash -c 'while :; do "$0" /etc/passwd >/dev/null; sleep 0.05; done' "$calls"
 }
 
 teardown() {

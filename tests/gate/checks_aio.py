@@ -165,15 +165,13 @@ def sync(gate: Gate) -> None:
 
 @suite("aio.owner")
 def owner(gate: Gate) -> None:
-    """Interrupts and workers complete them: they are the submitter's all the same."""
+    """Interrupts and workers complete them: they are the submitter's all the same. (aio.all has them by its
+    number, aio.fio by file.)"""
     need_functions()
-    file = file_on_ext4(gate)
-    for by, key in (("pid", ""), ("comm", "queuer"), ("file", os.path.realpath(file))):
-        gate.prefix = f"aio.owner.{by}."
-        queuer = Queuer(gate, "all", file, 101)
-        with Trace("--by", by, "-p", str(queuer.pid), "--op", "aio") as trace:
-            queuer.go()
-        compare_calls(gate, trace, queuer, key=key or queuer.key)
+    queuer = Queuer(gate, "all", file_on_ext4(gate), 101)
+    with Trace("--by", "comm", "-p", str(queuer.pid), "--op", "aio") as trace:
+        queuer.go()
+    compare_calls(gate, trace, queuer, key="queuer")
 
 
 @suite("aio.cached")
@@ -212,7 +210,7 @@ def fio(gate: Gate) -> None:
 
 @suite("aio.record", 300)
 def both_ways(gate: Gate) -> None:
-    """Both sinks of the same run, row by row."""
+    """Both sinks of the same run, row by row; and as an archive."""
     need_functions()  # else its operations are calls, which are on no disk, and of A5.record
     at = file_on_ext4(gate)
     file = Path(machine.scratch(gate.kept) / "aio.ios")
@@ -223,19 +221,14 @@ def both_ways(gate: Gate) -> None:
             queuer.go()
             os.sync()
         compare(gate, key or "plain", trace.json, report("-j", *by, str(file))[0])
+    gate.prefix = "aio.record.otf2."
+    as_otf2(gate, queuer, trace, os.path.realpath(at))
 
 
-@suite("aio.otf2", 300)
-def as_otf2(gate: Gate) -> None:
+def as_otf2(gate: Gate, queuer: Queuer, trace: Record, path: str) -> None:
     """In an archive each is an operation that does not block, with its bytes and its error."""
-    need_functions()
     need_otf2()
-    at = file_on_ext4(gate)
-    scratch = machine.scratch(gate.kept)
-    queuer = Queuer(gate, "all", at, 101)
-    with Record(scratch / "aio.otf2.ios", "-p", str(queuer.pid)) as trace:
-        queuer.go()
-    found, bad = otf2_of(scratch / "aio.otf2.ios", scratch / "aio.otf2")
+    found, bad = otf2_of(trace.file, trace.file.with_suffix(".otf2"))
     gate.check("sound", not found["problems"] and not bad and not trace.read().losses,
                problems=found["problems"], bad=bad, first=str(found["first"][:1]))
     done, count = queuer.said["aio"], found["count"]
@@ -243,7 +236,7 @@ def as_otf2(gate: Gate) -> None:
                            ("FLUSH", ("fsync", "fdsync"))):
         theirs = [sum(done[call][i] for call in calls_of) for i in range(3)]
         ours = [count.get(f"asynchronous {mode} POSIX", 0),
-                count.get(f"bytes {mode} POSIX {os.path.realpath(at)}", 0),
+                count.get(f"bytes {mode} POSIX {path}", 0),
                 count.get(f"failed {mode} POSIX", 0)]
         gate.check(mode.lower(), ours == theirs and theirs[0] > 0, count=theirs[0], bytes=theirs[1],
                    errors=theirs[2], ours=str(ours))

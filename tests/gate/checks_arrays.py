@@ -63,9 +63,8 @@ def arrays(gate: Gate) -> None:
     for level in levels(gate):
         disks = [machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1) for _ in range(2)]
         made[level] = (md(gate, level, disks), disks)
-    release = tuple(map(int, os.uname().release.split("-")[0].split(".")[:2]))
     above = {disk: [array] for array, disks in made.values() for disk in disks}
-    above |= {array: [] for level, (array, _) in made.items() if release >= COUNTED_SINCE[level]}
+    above |= {array: [] for level, (array, _) in made.items() if machine.release() >= COUNTED_SINCE[level]}
     with Levels(gate, above) as traced:
         for level, (array, _) in made.items():
             # of linear, 26 on the first disk, 27 on the second

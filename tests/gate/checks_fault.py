@@ -4,6 +4,7 @@ and all of its time; with --all-faults those that find their page are, too."""
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
@@ -17,7 +18,7 @@ from checks_uring import compare_lost
 from harness import Gate, Skip, suite
 from machine import Disk
 from oracles import MAPPER, Process, program
-from tool import Trace, idle, is_missing, shared
+from tool import Trace, is_missing, shared
 
 MS = 1_000_000
 FAULTS, FEW, STEP, THREADS, TURNS = 509, 23, 17 * 4096, 8, 199
@@ -149,17 +150,19 @@ def filters(gate: Gate) -> None:
     """By file, by disk, by operation, and none of memory without a file."""
     need_faults()
     file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FEW)
+    other = shutil.copy(file, f"{file}.other")
+    os.sync()
     for name, mode, wanted, args in (
-            ("other-file", "read", 0, ["--file", "/etc/passwd"]),
             ("other-op", "read", 0, ["--op", "read"]),
             ("anonymous", "anon", 0, ["--op", "fault", "--all-faults"]),
-            ("written", "write", FEW, ["--op", "fault", "--all-faults", "--file", file])):
+            ("file", "write", FEW, ["--op", "fault", "--all-faults", "--file", file])):
         gate.prefix = f"fault.filters.{name}."
         with open(file, "rb") as f:
             f.read()
-        mapper = Mapper(gate, mode, file, FEW)
-        with Trace("-p", str(mapper.pid), *args) as trace:
+        mapper, beside = Mapper(gate, mode, file, FEW), Mapper(gate, mode, other, FEW)
+        with Trace("-p", f"{mapper.pid},{beside.pid}", *args) as trace:
             said = mapper.go()
+            beside.go()
         of = {"fs": None} if mode == "anon" else {}
         got = trace.total("count", op="fault", **of)
         gate.check("count", got == wanted and said["major"] + said["minor"] >= FEW, count=got,
@@ -190,7 +193,7 @@ def overlay(gate: Gate) -> None:
 
 def need_minor_faults(gate: Gate) -> None:
     need_faults()
-    if gate.native and idle("--op", "fault")["minor_faults"] is None:
+    if gate.native and is_missing("vfs"):
         raise Skip("functions cannot be probed here, so faults that found their page are not counted")
 
 

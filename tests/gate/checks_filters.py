@@ -297,8 +297,8 @@ def filter_lists(gate: Gate) -> None:
         "comms": ([*quick, *by_pid, "--comm", "gate-0,gate-2", "--comm", "gate-3"], (0, 2, 3)),
         "cgroups": ([*quick, *everybody, "--cgroup", str(c.groups[0].parent), "--cgroup",
                      str(c.groups[2])], (0, 2)),
-        "files": (["--file", at[1], "--file", at[3]], (1, 3)),
-        "directory": ([*by_pid, "--file", str(Path(at[1]).parent)], (0, 1)),
+        "files": ([*quick, "--file", at[1], "--file", at[3]], (1, 3)),
+        "directory": ([*quick, *by_pid, "--file", str(Path(at[1]).parent)], (0, 1)),
         "directories": ([*quick, *by_pid, "--file", str(Path(at[0]).parent), "--file",
                          str(Path(at[3]).parent), "--file", str(Path(at[2]).parent)], (0, 2, 3)),
         "disk": ([*quick, *everybody, "-d", disk[0]], (0, 1, 2)),
@@ -395,7 +395,7 @@ def full_ring(gate: Gate) -> None:
 def full_table(gate: Gate) -> None:
     """More keys than there is room for while the tool cannot take them: what has no row is counted
     as lost."""
-    n = 50021
+    n = 35023
     file = fileio.make_file(str(machine.scratch(gate.kept) / "full"), 1)
     keys = oracles.actor(gate.stack, "keys", file, str(n))
     with Trace("--by", "comm", "--file", file, "--op", "read") as trace:

@@ -456,7 +456,7 @@ def timed_by_an_interrupt(gate: Gate) -> str:
 def run_queue(gate: Gate) -> Steps:
     """Direct reads of a thread that is woken, but gets the CPU only when a busy one lets go."""
     file = timed_by_an_interrupt(gate)
-    make = lambda: Workload(gate.stack, file, {"rand_dread": 97})  # noqa: E731
+    make = lambda: Workload(gate.stack, file, {"rand_dread": 53})  # noqa: E731
     rounds = Rounds(3, make, make)
     yield
     fileio.read_at(file, fileio.spread(7, 4096, 1 << 22), 4096, os.O_DIRECT)
@@ -511,7 +511,7 @@ def few_dirty_pages() -> Iterator[None]:
 def throttled(gate: Gate) -> Steps:
     """Buffered writes, faster than the disk, with room for few dirty pages."""
     gate.not_native("few dirty pages")
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, mbps=2, size=96)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, mbps=2, size=24)
     disk.set("max_sectors_kb", 32)  # what is more than a fiftieth of mbps would never be done
     point = machine.mounted(gate.stack, gate.kept, disk, "ext4")
     make = lambda: Workload(gate.stack, f"{point}/file", {"pwrite": f"3,size={1 << 20}"}, "-s",

@@ -104,7 +104,8 @@ def kept_back(gate: Gate) -> None:
     by_cgroup = Trace("-T", "blk", "-d", disk.name, *(["--cgroup", str(group)] if v2 else []))
     with by_cgroup:
         for who in ("plain", "async"):
-            with Trace("-d", disk.name, command=limited(group, who, disk)) as trace:
+            how = [] if who == "plain" else ["-T", "blk"]
+            with Trace(*how, "-d", disk.name, command=limited(group, who, disk)) as trace:
                 pass
             if trace.code == NO_URING:
                 gate.skip(who, "no io_uring")

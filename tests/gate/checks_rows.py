@@ -23,7 +23,7 @@ from maps import listed
 from oracles import Workload
 from tool import Json, Trace
 
-KEYS, KEYS_EMULATED, PIDS = 100_003, 40_009, 2503
+KEYS, KEYS_EMULATED, PIDS = 100_003, 34_019, 2503
 MAX_RESIDENT_KB = 64 << 10
 MAX_OWN_KB = 6 << 10  # while it traces; the kernel's symbols and types, read at the start, are some MiB each
 # Maps that are allocated at once, by how many CPUs there may be; the last: as many as there are.

@@ -56,6 +56,11 @@ def slowness() -> float:
     return call_ns() / 150
 
 
+def release() -> tuple[int, ...]:
+    """The kernel's, such as (6, 12)."""
+    return tuple(map(int, os.uname().release.partition("-")[0].split(".")[:2]))
+
+
 def wait_for(what: Callable[[], bool], seconds: float = 5) -> bool:
     end = time.monotonic() + seconds
     while not what():
@@ -265,8 +270,7 @@ def _unmount(point: Path) -> None:
 def _quiet_ext4() -> str:
     """Options for it to do nothing by itself: it initializes tables, reads bitmaps ahead some seconds
     after the mount (since 5.13 unless told otherwise), and commits every five seconds."""
-    release = tuple(int(n) for n in os.uname().release.split(".")[:2])
-    return "noinit_itable,commit=600" + (",no_prefetch_block_bitmaps" if release >= (5, 13) else "")
+    return "noinit_itable,commit=600" + (",no_prefetch_block_bitmaps" if release() >= (5, 13) else "")
 
 
 def _log_stays(stack: ExitStack) -> None:

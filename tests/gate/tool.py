@@ -26,9 +26,9 @@ START_S, STOP_S = 120, 60
 INCOMPLETE, TOOL_FAILED = 5, 125
 
 Json = dict[str, Any]
-SPECIAL = ("aio", "uring", "fault", "vfs")  # what some kernels cannot tell, whoever asks
+# What some kernels cannot tell, whoever asks, and what doctor calls it.
+SPECIAL = {"aio": "libaio", "uring": "io_uring", "fault": "page faults", "vfs": "vfs"}
 _copied: list[str] = []
-_missing: dict[str, bool] = {}  # of those, as far as a run has told
 
 
 def take(directory: Path) -> None:
@@ -154,7 +154,6 @@ class Trace:
 
     def look(self, one: Json, wall_ns: int) -> None:
         invariants.look(one, wall_ns, " ".join(self.args))
-        remember(self.args, one["missing"])
 
     def __enter__(self) -> "Trace":
         return self.start()
@@ -195,26 +194,17 @@ class Trace:
 
 
 @functools.cache
-def idle(*args: str) -> Json:
-    """What a run with these options says in which nothing is done: what this kernel can tell, asked once."""
-    with Trace(*args) as trace:
-        pass
-    return trace.json
-
-
-def remember(args: list[str], missing: list[str]) -> None:
-    """What a run with @args tells of this kernel: nothing if that may be due to them."""
-    if {"-T", "-d", "--fs", "--file"} & set(args):
-        return
-    asked = args[args.index("--op") + 1].split(",") if "--op" in args else SPECIAL
-    _missing.update({what: what in missing for what in SPECIAL if what in asked})
+def doctor() -> dict[str, bool]:
+    """What it says of this kernel: what works. Asked once."""
+    said = subprocess.run([copy(), "doctor", "-j"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          check=False).stdout
+    return {finding["what"]: finding["works"] for finding in json.loads(said)["findings"]}
 
 
 def is_missing(what: str) -> bool:
-    """Whether this kernel cannot tell @what, one of SPECIAL: by any run before, or else by one of its own."""
-    if what not in _missing:
-        idle(*(["--op", what] if what != "vfs" else []))
-    return _missing[what]
+    """Whether this kernel cannot tell @what, one of SPECIAL. Those who ask start the tool if it can: where doctor
+    is wrong, they fail."""
+    return not doctor()[SPECIAL[what]]
 
 
 class Top(Trace):

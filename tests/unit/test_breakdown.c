@@ -555,9 +555,12 @@ static void a_waterfall_begins_behind_its_title(void **state)
 	}
 }
 
-static void every_view_of(struct fixture *f, const struct missing *missing)
+enum { VIEWS_APART = 3 };
+
+/* One of VIEWS_APART views, from @first on. */
+static void views_of(struct fixture *f, int first, const struct missing *missing)
 {
-	for (int i = 0; i < 7 * 5 * 64 * 3; i++) {
+	for (int i = first; i < 7 * 5 * 64 * 3; i += VIEWS_APART) {
 		struct breakdown_view v = plain;
 
 		v.by = i % 7;
@@ -599,7 +602,7 @@ static void no_line_is_too_long_or_unsafe(void **state)
 		missing.stratum[i] = i & 1 ? missing.requests : "another reason";
 	for (size_t i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++) {
 		fixture_hostile(&f, extremes[i]);
-		every_view_of(&f, i & 1 ? &missing : &nothing_missing);
+		views_of(&f, (int)i % VIEWS_APART, i & 1 ? &missing : &nothing_missing);
 		fixture_done(&f);
 	}
 }

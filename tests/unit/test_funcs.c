@@ -43,6 +43,16 @@ static void patterns_match(void **state)
 	assert_false(matches("ext4_*", "xext4_sync_file"));
 	assert_true(matches("vfs_?ead", "vfs_read"));
 	assert_true(matches("vfs_[rw]*", "vfs_write"));
+	assert_true(matches("vfs_read", "vfs_read"));
+	assert_false(matches("vfs_read", "vfs_readv"));
+	assert_false(matches("vfs_read*", "vfs_rea"));
+	assert_true(matches("*_link*", "bpf_link_get"));
+	assert_true(matches("**_link", "bpf_link"));
+	assert_false(matches("*_link", "bpf_link_get"));
+	assert_false(matches("*_link*", "bpf_lin"));
+	assert_true(matches("*?link", "bpf_link"));
+	assert_true(matches("*[_.]link\\*", "bpf_link*"));
+	assert_false(matches("*_lin\\k", "bpf_lin\\k"));
 	assert_true(matches("/^vfs_(read|write)$/", "vfs_write"));
 	assert_false(matches("/^vfs_(read|write)$/", "vfs_writev"));
 	assert_true(matches("/write/", "ext4_file_write_iter"));
