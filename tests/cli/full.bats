@@ -77,12 +77,13 @@ recorded() {
 	recorded
 	expect 0 report -j "$tmp/a.ios"
 	missing=$(jq -c .missing <<<"$output")
-	"$iostrata" report --events json "$tmp/a.ios" >"$tmp/out"
+	"$iostrata" report --events json "$tmp/a.ios" | grep '"type":"op"' >"$tmp/out"
+	(($(wc -l <"$tmp/out") > 100000))
 	for layer in vfs fs; do
 		if [[ $missing == *"\"$layer\""* ]]; then
-			jq -es 'map(select(.type == "op") | .'$layer'_ns) | length > 100000 and all(. == null)' "$tmp/out"
+			[[ $(grep -cvF '"'$layer'_ns":null' "$tmp/out") == 0 ]]
 		else
-			jq -es 'map(select(.type == "op") | .'$layer'_ns) | length > 100000 and all(. != null)' "$tmp/out"
+			[[ $(grep -cF '"'$layer'_ns":null' "$tmp/out") == 0 ]]
 		fi
 	done
 }

@@ -4,7 +4,6 @@ and all of its time; with --all-faults those that find their page are, too."""
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
@@ -150,7 +149,7 @@ def filters(gate: Gate) -> None:
     """By file, by disk, by operation, and none of memory without a file."""
     need_faults()
     file = big_file(gate, machine.loop(gate.stack, gate.kept, 96), FEW)
-    other = shutil.copy(file, f"{file}.other")
+    other = fileio.make_file(f"{file}.other", os.path.getsize(file) >> 20)
     os.sync()
     for name, mode, wanted, args in (
             ("other-op", "read", 0, ["--op", "read"]),

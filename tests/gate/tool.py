@@ -154,6 +154,7 @@ class Trace:
 
     def look(self, one: Json, wall_ns: int) -> None:
         invariants.look(one, wall_ns, " ".join(self.args))
+        compare_missing(self.args, one["missing"])
 
     def __enter__(self) -> "Trace":
         return self.start()
@@ -202,9 +203,18 @@ def doctor() -> dict[str, bool]:
 
 
 def is_missing(what: str) -> bool:
-    """Whether this kernel cannot tell @what, one of SPECIAL. Those who ask start the tool if it can: where doctor
-    is wrong, they fail."""
+    """Whether this kernel cannot tell @what, one of SPECIAL."""
     return not doctor()[SPECIAL[what]]
+
+
+def compare_missing(args: list[str], missing: list[str]) -> None:
+    """A run with @args cannot tell what doctor says that nobody can; nothing if that may be due to them."""
+    if {"-T", "-d", "--fs", "--file"} & set(args):
+        return
+    asked = args[args.index("--op") + 1].split(",") if "--op" in args else SPECIAL
+    for what in SPECIAL:
+        if what in asked and (what in missing) != is_missing(what):
+            raise Broken(f"iostrata {' '.join(args)} misses {missing}, but doctor says {doctor()}")
 
 
 class Top(Trace):
