@@ -77,7 +77,8 @@ recorded() {
 	recorded
 	expect 0 report -j "$tmp/a.ios"
 	missing=$(jq -c .missing <<<"$output")
-	"$iostrata" report --events json "$tmp/a.ios" | grep '"type":"op"' >"$tmp/out"
+	"$iostrata" report --events json "$tmp/a.ios" >"$tmp/events"
+	grep '"type":"op"' "$tmp/events" >"$tmp/out"
 	(($(wc -l <"$tmp/out") > 100000))
 	for layer in vfs fs; do
 		if [[ $missing == *"\"$layer\""* ]]; then
