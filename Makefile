@@ -40,10 +40,12 @@ BPFTOOL := $(or $(BPFTOOL),$(shell for c in bpftool /usr/lib/linux-tools*/*/bpft
 	/usr/lib/linux-tools/*/bpftool; do $$c version >/dev/null 2>&1 && echo $$c && break; done))
 
 O := $(B)$(if $(DEBUG),/debug)$(if $(SAN),/san)$(if $(FUZZ),/fuzz)$(if $(STATIC),/static)
-SANITIZED := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-OPT := $(or $(if $(DEBUG),-O0),$(if $(SAN)$(FUZZ),$(SANITIZED)),-O2)
-ifdef FUZZ # by the rule fuzz
+SANITIZED := -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+OPT := $(or $(if $(DEBUG),-O0),$(if $(SAN),-O0 -g1 $(SANITIZED)),$(if $(FUZZ),-O1 $(SANITIZED)),-O2)
+ifneq ($(SAN)$(FUZZ),) # which has no fuzzer in gcc, and takes a third of gcc's time with SAN=1
 CC := $(CLANG)
+endif
+ifdef FUZZ # by the rule fuzz
 OPT += -fsanitize=fuzzer-no-link
 endif
 ifdef STATIC # by the rule static
@@ -145,11 +147,12 @@ matrix: all static
 guests times: all static
 	$(Q)tests/vm/matrix --again --part $@
 
+# Without the sanitizers, for its time and memory, runs test_many alone.
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
 	$(Q)$(MAKE) --no-print-directory $(JOBS) SAN=1
-	$(Q)tests/all times , guests + guests + live cli "cli SAN=1" unit "unit SAN=1" \
+	$(Q)tests/all times , guests + guests + live cli "cli SAN=1" "unit SAN=1" "unit UNIT=build/unit/test_many" \
 		"mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house
 
 run:

@@ -348,7 +348,7 @@ static bool column_open(const uint8_t **at, const uint8_t *end, struct cursor_co
 int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8_t *bytes,
 		size_t len)
 {
-	const uint8_t *at = bytes, *end = bytes + len;
+	const uint8_t *at = bytes, *end = len ? bytes + len : bytes;
 	struct cursor_column column;
 	unsigned int numbers = 0;
 	uint64_t there;

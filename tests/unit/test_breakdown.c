@@ -555,14 +555,20 @@ static void a_waterfall_begins_behind_its_title(void **state)
 	}
 }
 
-enum { VIEWS_APART = 3 };
+static const uint64_t extremes[] = { 1, 999999, 99999999999, INT64_MAX, UINT64_MAX };
+enum { N_EXTREMES = sizeof(extremes) / sizeof(extremes[0]) };
 
-/* One of VIEWS_APART views, from @first on. */
-static void views_of(struct fixture *f, int first, const struct missing *missing)
+/* Each view has one of them, by chance but always the same, and something or nothing is missing. */
+static void views_of(struct fixture *f, int extreme, const struct missing *missing)
 {
-	for (int i = first; i < 7 * 5 * 64 * 3; i += VIEWS_APART) {
+	unsigned int seed = 1;
+
+	for (int i = 0; i < 7 * 5 * 64 * 3; i++) {
+		bool known = rand_r(&seed) & 1;
 		struct breakdown_view v = plain;
 
+		if (rand_r(&seed) % N_EXTREMES != extreme)
+			continue;
 		v.by = i % 7;
 		v.layer = i / 7 % 5;
 		v.queued = i / 35 & 1;
@@ -579,7 +585,7 @@ static void views_of(struct fixture *f, int first, const struct missing *missing
 		v.width = i / 35 & 16 ? 132 : i / 35 & 4 ? 60 : i / 35 & 8 ? 40 : 0;
 		v.fs_filter = i / 35 & 32 ? "no\033such" : NULL;
 		v.looked_for = "--comm " HOSTILE " --file /a/long/path/" HOSTILE "/b -p 4194304";
-		v.missing = missing;
+		v.missing = known ? &nothing_missing : missing;
 		v.kernel = "6.1.0-" HOSTILE "-a-very-long-name-of-a-kernel-that-somebody-built";
 		print(f, breakdown_text, &v, v.detail ? 2 : 0);
 		if (v.color)
@@ -593,16 +599,15 @@ static void views_of(struct fixture *f, int first, const struct missing *missing
 
 static void no_line_is_too_long_or_unsafe(void **state)
 {
-	static const uint64_t extremes[] = { 1, 999999, 99999999999, INT64_MAX, UINT64_MAX };
 	struct missing missing = { .requests = "a reason so long that it needs another line" };
 	struct fixture f;
 
 	(void)state;
 	for (int i = 0; i < ST_N; i++)
 		missing.stratum[i] = i & 1 ? missing.requests : "another reason";
-	for (size_t i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++) {
+	for (int i = 0; i < N_EXTREMES; i++) {
 		fixture_hostile(&f, extremes[i]);
-		views_of(&f, (int)i % VIEWS_APART, i & 1 ? &missing : &nothing_missing);
+		views_of(&f, i, &missing);
 		fixture_done(&f);
 	}
 }

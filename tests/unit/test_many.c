@@ -19,11 +19,18 @@
 #include "show/top_ui.h"
 #include "top_total.h"
 
+#if defined(__has_feature)
+#define SANITIZED __has_feature(address_sanitizer)
+#else
+#define SANITIZED 0
+#endif
+
 /* Beside the 10 MB that are resident without any rows. */
-enum { PROCESSES = 20000, ROUNDS = 4, MORE_ROUNDS = 31, MEMORY_MOST = 33 << 20 };
+enum { PROCESSES = 20000, ROUNDS = SANITIZED ? 1 : 4, MORE_ROUNDS = SANITIZED ? 1 : 31 };
+enum { MEMORY_MOST = 33 << 20 };
 
 /* The goal, which is tried for longer where others use the CPU, too; and what is too much there. */
-enum { REFRESH_GOAL_MS = 20, REFRESH_MOST_MS = 40 };
+enum { REFRESH_GOAL_MS = 20, REFRESH_MOST_MS = 80 };
 
 static double cpu_ms(void)
 {
@@ -132,17 +139,15 @@ static void test_many(void **state)
 		refresh_ms = took < refresh_ms ? took : refresh_ms;
 	}
 	print_message("# a refresh takes %.1f ms, rows take %.1f MB\n", refresh_ms, most / 1e6);
-#ifndef __SANITIZE_ADDRESS__
-	assert_true(most < MEMORY_MOST);
-#ifdef __OPTIMIZE__
-	assert_true(refresh_ms < REFRESH_MOST_MS);
-#endif
-#endif
 	snapshot_free(&interval);
 	top_total_done(&total);
 	tasknames_done(&tasks);
 	rows_done(&rows);
 	top_names_done(&names);
+	if (!SANITIZED) {
+		assert_true(most < MEMORY_MOST);
+		assert_true(refresh_ms < REFRESH_MOST_MS);
+	}
 }
 
 int main(void)

@@ -748,7 +748,7 @@ static void storm_start(u32 modes)
 	mode_set(modes);
 }
 
-static bool differs(const char *what, u64 got, u64 want)
+static int differs(const char *what, u64 got, u64 want)
 {
 	if (got != want)
 		print_error("%s: %llu, not %llu\n", what, got, want);

@@ -17,6 +17,9 @@
 #include <uthash.h>
 
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#ifdef __clang__ /* it knows the pragma, but the attribute for BPF alone */
+#pragma clang diagnostic ignored "-Wunknown-attributes"
+#endif
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
@@ -167,6 +170,7 @@ static unsigned int map_count(const void *map)
 #define io_close  io_close___vmlinux
 #define io_splice io_splice___vmlinux
 #define aio_kiocb aio_kiocb___vmlinux
+#undef NULL
 #include "bpf/vmlinux.h"
 #undef io_kiocb
 #undef io_open
