@@ -151,9 +151,8 @@ guests times: all static
 test:
 	$(Q)tests/setup --test
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
-	$(Q)$(MAKE) --no-print-directory $(JOBS) SAN=1
-	$(Q)tests/all times , guests + guests + live cli "cli SAN=1" "unit SAN=1" "unit UNIT=build/unit/test_many" \
-		"mutants MUTANTS=--sample" "bench BENCH='--quick 6.1'" house
+	$(Q)tests/all "$(JOBS) unit SAN=1" "cli SAN=1" "mutants MUTANTS=--sample" house '&' times , \
+		guests + guests + live cli "unit UNIT=build/unit/test_many" "bench BENCH='--quick 6.1'"
 
 run:
 	$(Q)tests/setup --build
