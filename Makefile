@@ -42,7 +42,7 @@ BPFTOOL := $(or $(BPFTOOL),$(shell for c in bpftool /usr/lib/linux-tools*/*/bpft
 O := $(B)$(if $(DEBUG),/debug)$(if $(SAN),/san)$(if $(FUZZ),/fuzz)$(if $(STATIC),/static)
 SANITIZED := -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 OPT := $(or $(if $(DEBUG),-O0),$(if $(SAN),-O0 -g1 $(SANITIZED)),$(if $(FUZZ),-O1 $(SANITIZED)),-O2)
-ifneq ($(SAN)$(FUZZ),) # which has no fuzzer in gcc, and takes a third of gcc's time with SAN=1
+ifneq ($(SAN)$(FUZZ),) # gcc has no fuzzer, and is slower with sanitizers
 CC := $(CLANG)
 endif
 ifdef FUZZ # by the rule fuzz

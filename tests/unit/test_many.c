@@ -19,9 +19,12 @@
 #include "show/top_ui.h"
 #include "top_total.h"
 
-#if defined(__has_feature)
-#define SANITIZED __has_feature(address_sanitizer)
-#else
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
 #define SANITIZED 0
 #endif
 
