@@ -57,7 +57,8 @@ def waited_ms(pid: int) -> float:
 @suite("rows.keys", 300)
 def many_keys(gate: Gate) -> None:
     """More keys, and sooner, than any map has room for. A map is full some 10 ms after the tool was woken to drain
-    it: if it had to wait so long for a CPU, what has no room is counted."""
+    it. Natively others may hold it up so long, by taking its CPU or within the kernel: then what has no room is
+    counted. That is a few keys, unless it waited for a CPU."""
     file = fileio.make_file(str(machine.scratch(gate.kept) / "keys"), 1)
     n = KEYS if machine.slowness() < 3 else KEYS_EMULATED
     keys = oracles.actor(gate.stack, "keys", file, str(n))
@@ -68,7 +69,7 @@ def many_keys(gate: Gate) -> None:
         time.sleep(1)
         resident = resident_kb(trace.proc.pid)
     lost, counted = trace.lost(), trace.total("count")
-    no_room = lost["map_full"] if gate.native and waited >= 10 else 0
+    no_room = lost["map_full"] if gate.native and (waited >= 10 or lost["map_full"] <= n / 20) else 0
     gate.check("counted", said["reads"] == n == counted + no_room and counted == len(trace.rows()) and
                sum(lost.values()) == no_room, reads=said["reads"], counted=counted, rows=len(trace.rows()),
                waited_ms=waited, **lost)
