@@ -131,13 +131,19 @@ GLOBAL int async_bio_done(u32 at, u64 q, u64 nr)
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 	struct mark *m = mark_at(nr);
 	struct done last = {};
-	u64 earlier;
+	u64 earlier, sooner;
 
 	if (!u)
 		return 0;
 	earlier = (q - u->begun) >> 63; /* no branches: the verifier walks this for each bio */
 	barrier_var(earlier);
 	last.times = m->times;
+	/* its request was merged into one that is younger: until that came it was in the queue */
+	sooner = (s64)(q - last.times.held) >> 63;
+	barrier_var(sooner);
+	last.times.held += (q - last.times.held) & sooner;
+	last.times.q += (q - last.times.q) & sooner;
+	last.times.g += (q - last.times.g) & sooner;
 	last.whose = 1 | (u64)m->is_read << 32 | earlier << 33;
 	last.check = done_check(&last);
 	if (!last.times.c || (earlier && u->last.whose && !(u->last.whose & DONE_EARLIER)))

@@ -217,6 +217,26 @@ def merged(gate: Gate) -> None:
                    fewest <= requests <= most, requests=requests, mean_device_us=spent["device"] // 101_000, **spent)
 
 
+@suite("uring.joined")
+def joined(gate: Gate) -> None:
+    """A request that is merged into a younger one: all its time before that, too, was in the queue."""
+    need_uring()
+    n = 23
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=1, completion_nsec=10 * MS)
+    disk.scheduler("mq-deadline")
+    disk.set("nr_requests", 16)
+    ringer = Ringer(gate, "joined", disk.path, n)
+    with shared(gate, *OF_RINGERS) as trace:
+        ringer.go()
+    compare_calls(gate, trace, ringer, key=ringer.key)
+    spent = trace.strata(op="uring", key=ringer.key)
+    total = trace.total("total_ns", op="uring", key=ringer.key)
+    requests = sum(r["count"] for r in trace.rows("requests", dev=disk.name))
+    gate.check("requests", 3 * n <= requests < 4 * n, requests=requests, wanted=3 * n)
+    gate.check("time", max(spent["sleep"], spent["tag"]) * 100 <= total and spent["queue"] >= n * 4 * MS and
+               0 <= spent["device"] - 5 * n * 10 * MS <= n * 3.5 * MS, total=total, **spent)
+
+
 @suite("uring.unfinished")
 def unfinished(gate: Gate) -> None:
     need_uring()

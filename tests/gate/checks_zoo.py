@@ -113,8 +113,7 @@ def compare_times(gate: Gate, jobs: Jobs, rows: list[Json]) -> None:
                fio_clat_us=clat / 1000, fio_lat_us=lat / 1000)
     unknown = ["sleep"] if KINDS.get(jobs.name) in ("uring", "aio") else ["sleep", "helper"]
     unexplained = sum(row["strata"][name] or 0 for row in rows for name in unknown)
-    # natively nothing slow hides what an interrupted sleep leaves; a page that becomes dirty may wait for the journal
-    limit = 0.05 if jobs.name == "mmap-write" else 0.02 if gate.native else 0.01
+    limit = 0.05 if jobs.name == "mmap-write" else 0.01  # a page that becomes dirty may wait for the journal
     gate.check(f"{jobs.name}.explained", unexplained <= limit * total, limit=f"{limit:.0%}",
                share=f"{unexplained / total:.2%}")
 

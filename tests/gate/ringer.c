@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 enum { SIZE = 4096, BLOCKS = 256, DEPTH = 16, ENTRIES = 64, ROOM = 2 * ENTRIES, BAD_FD = 999 };
+enum { JOINED_LATER_US = 4000 };
 
 struct ring {
 	int fd;
@@ -289,6 +290,23 @@ static void silenced(int fd, int n)
 	}
 }
 
+/* The device has one request, and its dispatcher holds one, which are not merged. The second of the
+ * two before a read joins the first with the one that came long before both. */
+static void joined(int fd, int n)
+{
+	for (int i = 0; i < n; i++) {
+		for (int busy = 1; busy <= 3; busy += 2, push())
+			sqe(IORING_OP_READ, fd, (BLOCKS - busy) * SIZE, SIZE);
+		sqe(IORING_OP_READ, fd, place(3 * i) + 2 * SIZE, SIZE);
+		push();
+		usleep(JOINED_LATER_US);
+		sqe(IORING_OP_READ, fd, place(3 * i), SIZE);
+		push();
+		sqe(IORING_OP_READ, fd, place(3 * i) + SIZE, SIZE);
+		go(0);
+	}
+}
+
 static void overflow(int fd, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -346,7 +364,7 @@ int main(int argc, char **argv)
 	ring_open(&ring, !strcmp(what, "poll") || !strcmp(what, "silent") ? IORING_SETUP_SQPOLL
 			 : !strcmp(what, "finish")                        ? IORING_SETUP_IOPOLL
 									  : 0);
-	if (!strcmp(what, "merged"))
+	if (!strcmp(what, "merged") || !strcmp(what, "joined"))
 		step = 1;
 	else if (!strcmp(what, "fronted"))
 		step = BLOCKS - 1;
@@ -360,6 +378,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "large"))
 		for (int i = 0; i < n; i++, go(0))
 			sqe(IORING_OP_READ, fd, place(i * DEPTH), DEPTH * SIZE);
+	else if (!strcmp(what, "joined"))
+		joined(fd, n);
 	else if (!strcmp(what, "overflow"))
 		overflow(fd, n);
 	else if (!strcmp(what, "silent"))
