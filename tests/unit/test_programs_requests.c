@@ -246,6 +246,8 @@ static void slot_knows(const struct b *b, struct rq_times t)
 	earlier = b->q < async_at(b->slot)->begun;
 	if (earlier && last->whose && !(last->whose & DONE_EARLIER))
 		return;
+	if (b->q < t.held) /* it was merged into one that came after it */
+		t.held = t.q = t.g = b->q;
 	last->times = t;
 	last->whose =
 		1 | (op_of(&b->bio) == RQ_READ ? DONE_READ : 0) | (earlier ? DONE_EARLIER : 0);
