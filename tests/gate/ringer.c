@@ -9,6 +9,8 @@
  *   ringer direct FILE N   N direct reads, 16 at a time
  *   ringer merged FILE N   the same, each behind the one before
  *   ringer fronted FILE N  the same, each before the one before
+ *   ringer joined FILE N   while the device is busy, one read and, 4 ms later, the two before it;
+ *                          N times
  *   ringer large FILE N    N direct reads of 64 KiB, one at a time
  *   ringer poll FILE N     the same; a thread of the kernel polls for requests
  *   ringer finish FILE N   the same; the completions are polled for (IORING_SETUP_IOPOLL)
