@@ -131,7 +131,7 @@ GLOBAL int async_bio_done(u32 at, u64 q, u64 nr)
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 	struct mark *m = mark_at(nr);
 	struct done last = {};
-	u64 earlier, sooner;
+	u64 earlier, held, sooner;
 
 	if (!u)
 		return 0;
@@ -139,7 +139,9 @@ GLOBAL int async_bio_done(u32 at, u64 q, u64 nr)
 	barrier_var(earlier);
 	last.times = m->times;
 	/* its request was merged into one that is younger: until that came it was in the queue */
-	sooner = (s64)(q - last.times.held) >> 63;
+	held = last.times.held;
+	held |= last.times.q & (s64)(held - 1) >> 63; /* that was throttled */
+	sooner = (s64)(q - held) >> 63;
 	barrier_var(sooner);
 	last.times.held += (q - last.times.held) & sooner;
 	last.times.q += (q - last.times.q) & sooner;

@@ -305,6 +305,27 @@ static __always_inline void bio_split_off(struct bio *split)
 	io_hash(&first);
 }
 
+/*
+ * The bio @io of a device without requests is done along with a request of the device below: of the
+ * @times of that, makes those of the bio. The request may be older, if what was passed on was merged
+ * into it; or younger, if the request of what was passed on was merged into it: then that was in the
+ * queue before, since when its own operation or its thread knows.
+ */
+static __always_inline void times_from(struct rq_times *times, const struct io_state *io)
+{
+	const struct async_op *u = CONF(async) && io->async ? async_at(io->async) : NULL;
+	struct done merged;
+
+	if (u && u->last.times.c == times->c) {
+		times->q = u->last.times.q;
+		times->g = u->last.times.g;
+	} else if (merged_get(io->tid, io->q, &merged) && merged.times.q < times->q) {
+		times->q = merged.times.q;
+		times->g = merged.times.g;
+	}
+	times->held = io->q;
+}
+
 /* The completion of a bio-based device's bio, and of bios that never became a request. NVMe
  * multipath tells that of others just before the one of their request, be that dispatched or not
  * (nvme_host_path_error()). */
@@ -332,13 +353,15 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	until = times.c + BIO_END_NS;
 	/* this is part of the completion of the request below, which says more */
 	m = CONF(waits) ? mark_current(times.c, interrupt_level(level_known)) : NULL;
-	if (m && m->times.held >= done.q) {
+	if (m && m->times.d >= done.q) {
 		until = m->until;
 		times = m->times;
-		times.held = done.q;
+		times_from(&times, &done);
 	}
-	if (done.throttled && CONF(arg_pause))
+	if (done.throttled && CONF(arg_pause)) {
 		times.held = 0;
+		times.q += positive(done.q - times.q);
+	}
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
 	if (CONF(async) && done.async)
 		async_bio_done(done.async, done.q,

@@ -129,6 +129,22 @@ static __always_inline bool done_get(u32 tid, struct done *ret_done)
 	return (u32)ret_done->whose == tid && ret_done->check == done_check(ret_done);
 }
 
+/* The request @io is merged into another, whose times will be told instead of its own. */
+static __always_inline void merged_note(const struct io_state *io)
+{
+	struct rq_times times = {.q = io->q, .g = io->g};
+
+	if (CONF(waits) && io->tid)
+		done_note(io->tid, &times, false);
+}
+
+/* Whether the last request that thread @tid submitted, at @since or later, was merged into another.
+ * (If another of its requests was done since then, that is not known.) */
+static __always_inline bool merged_get(u32 tid, u64 since, struct done *ret_merged)
+{
+	return done_get(tid, ret_merged) && !ret_merged->times.c && ret_merged->times.q >= since;
+}
+
 /* A request that thread @tid submitted is done (0: submitter not known). Marks the completion,
  * which is over at @until, for those that it wakes, and leaves a note for the thread in case
  * another wakes it. */

@@ -45,4 +45,14 @@ static __always_inline u32 low_half(u64 key)
 	return half;
 }
 
+/* @v, or 0 if it is negative. By arithmetic: the verifier follows both sides of each branch, and
+ * there would be dozens in a row. */
+static __always_inline u64 positive(s64 v)
+{
+	s64 sign = v >> 63;
+
+	barrier_var(sign); /* the compiler would make a branch of it */
+	return v & ~sign;
+}
+
 #endif

@@ -239,11 +239,11 @@ struct mark {
 	u8 is_read;
 };
 
-/* The last finished request that a thread submitted. Completions on several CPUs may write it at
- * once; @check reveals a torn copy. */
+/* The last request that a thread submitted and that is done, or was merged into another. Several
+ * CPUs may write it at once; @check reveals a torn copy. */
 struct done {
 	u64 whose;			/* thread id, | DONE_READ */
-	struct rq_times times;
+	struct rq_times times;		/* times.c == 0: merged; then held and d are 0, too */
 	u64 check;			/* exclusive or of all others */
 };
 #define DONE_READ (1ULL << 32)

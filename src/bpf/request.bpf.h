@@ -188,6 +188,7 @@ static __always_inline void request_merged(struct request *rq)
 			io_drop(other);
 		}
 	}
+	merged_note(io);
 	io_parts(io);
 	io_drop(io);
 }

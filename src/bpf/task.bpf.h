@@ -317,16 +317,6 @@ static __always_inline bool dev_wanted(u32 dev)
 	return false;
 }
 
-/* @v, or 0 if it is negative. By arithmetic: the verifier follows both sides of each branch, and
- * there would be dozens in a row. */
-static __always_inline u64 positive(s64 v)
-{
-	s64 sign = v >> 63;
-
-	barrier_var(sign); /* the compiler would make a branch of it */
-	return v & ~sign;
-}
-
 /*
  * Adds the time from @from to @to to @sum. Returns the end of what is charged now: @to, or @from if
  * that is later. The clock is CLOCK_MONOTONIC as NMIs read it, which may step back a little around

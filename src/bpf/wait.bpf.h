@@ -35,54 +35,11 @@
 #ifndef IOSTRATA_WAIT_BPF_H
 #define IOSTRATA_WAIT_BPF_H
 
-#include "completion.bpf.h"
 #include "io.bpf.h"
 #include "lock.bpf.h"
+#include "split.bpf.h"
 #include "task.bpf.h"
 #include "why.bpf.h"
-
-/* Length of the overlap of [a, b) and [x, y). */
-static __always_inline u64 overlap(u64 a, u64 b, u64 x, u64 y)
-{
-	u64 lo = x + positive(a - x);
-	u64 hi = b - positive(b - y);
-
-	return positive(hi - lo);
-}
-
-/* Adds to @s how [from, to) was spent, given the request that was waited for. */
-static __always_inline void split_add(struct split *s, const struct rq_times *c, u64 from, u64 to)
-{
-	u64 held = overlap(from, to, c->held, c->q);
-	u64 throttled = held & (s64)(c->held - 1) >> 63; /* all, if c->held is 0 */
-
-	s->throttle += throttled;
-	s->device += held - throttled + overlap(from, to, c->d, c->c);
-	s->tag += overlap(from, to, c->q, c->g);
-	s->queue += overlap(from, to, c->g, c->d);
-	s->complete += overlap(from, to, c->c, to);
-}
-
-static __always_inline u64 split_sum(const struct split *s)
-{
-	return s->throttle + s->tag + s->queue + s->device + s->complete + s->runq;
-}
-
-/* Charges what is in @s, unless it would reach beyond @to. */
-static __always_inline void split_charge(struct op *op, const struct split *s, u64 to)
-{
-	u64 sum = split_sum(s);
-
-	if (sum > positive(to - op->at[AT_CHARGED]))
-		return;
-	op->strata[ST_THROTTLE] += s->throttle;
-	op->strata[ST_TAG] += s->tag;
-	op->strata[ST_QUEUE] += s->queue;
-	op->strata[ST_DEVICE] += s->device;
-	op->strata[ST_COMPLETE] += s->complete;
-	op->strata[ST_RUNQ] += s->runq;
-	op->at[AT_CHARGED] += sum;
-}
 
 /* The last wait of @h, if it was for a request that was still in flight after @since. */
 static __always_inline const struct helper_wait *helper_last_request(struct helper *h, u64 since)
@@ -175,6 +132,8 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 		 * whose own request was done at once may have worked on since, and what remains is
 		 * charged to it */
 		split_add(&w->split, &m->times, w->asleep, now);
+		if (unlikely(m->times.held > w->asleep))
+			split_add_merged(&w->split, p->pid, start, w->asleep, m->times.held);
 		w->is_read = m->is_read;
 		return;
 	}
