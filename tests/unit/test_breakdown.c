@@ -1440,6 +1440,55 @@ static void json_has_null_for_what_is_missing(void **state)
 	fixture_done(&f);
 }
 
+/* Where no operation can be seen, no time was 0. */
+static void json_has_no_times_without_operations(void **state)
+{
+	struct missing missing = { .calls = "no tracepoint" };
+	struct breakdown_view v = plain;
+	const char *name;
+	struct fixture f;
+	json_t *root, *ns;
+	size_t n_ops;
+
+	(void)state;
+	v.missing = &missing;
+	fixture_usual(&f);
+	n_ops = f.sn.n_ops;
+	f.sn.n_ops = 0;
+	root = read_back(&f, &v, 0);
+	assert_true(json_is_null(json_object_get(root, "io_ns")));
+	assert_int_equal(json_object_size(json_object_get(root, "strata")), ST_N);
+	json_object_foreach(json_object_get(root, "strata"), name, ns)
+		assert_true(json_is_null(ns));
+	assert_int_equal(json_array_size(json_object_get(root, "missing")), 1);
+	json_decref(root);
+	f.sn.n_ops = n_ops;
+	fixture_done(&f);
+}
+
+/* Who let go of a lock is not known if that was in an interrupt; how long the wait was, is. */
+static void json_has_locks_of_nobody(void **state)
+{
+	struct fixture f;
+	json_t *root, *lock;
+
+	(void)state;
+	fixture_usual(&f);
+	fill_record(&f.records[0]);
+	f.records[0].lock_ns = 404;
+	f.records[0].lock_holder = (struct waker){};
+	root = read_back(&f, &plain, 1);
+	lock = json_object_get(json_array_get(json_object_get(root, "slowest"), 0), "lock");
+	assert_int_equal(int_of(lock, "wait_ns"), 404);
+	assert_true(json_is_null(json_object_get(lock, "pid")));
+	assert_true(json_is_null(json_object_get(lock, "tid")));
+	assert_true(json_is_null(json_object_get(lock, "comm")));
+	assert_true(json_is_null(json_object_get(lock, "op")));
+	assert_true(json_is_null(json_object_get(lock, "stratum")));
+	json_decref(root);
+	fixture_done(&f);
+}
+
 /* What was not asked for is not missing, though null. */
 static void json_of_a_layer_misses_nothing_else(void **state)
 {
@@ -1680,6 +1729,8 @@ int main(void)
 		cmocka_unit_test(json_keeps_the_largest_sums),
 		cmocka_unit_test(json_has_requests),
 		cmocka_unit_test(json_has_null_for_what_is_missing),
+		cmocka_unit_test(json_has_no_times_without_operations),
+		cmocka_unit_test(json_has_locks_of_nobody),
 		cmocka_unit_test(json_of_a_layer_misses_nothing_else),
 		cmocka_unit_test(json_has_losses_and_overhead),
 		cmocka_unit_test(json_of_a_layer_alone),

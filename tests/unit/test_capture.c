@@ -737,15 +737,17 @@ static void replayed(void **state)
 
 /* Three threads of two processes; five operations and four requests, unlike in all that a row
  * has. */
+static unsigned int few_probed = 1 << OP_READ; /* on ext4 */
+
 static void few_write(FILE *f)
 {
-	static const struct cap_name names[] = {
+	const struct cap_name names[] = {
 		{ NAME_THREAD, 1, 12, 12, 14, 4 }, { NAME_THREAD, 2, 12, 13, 14, 2 },
 		{ NAME_THREAD, 3, 20, 20, 15, 2 }, { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99,
 						     CAP_FILE_COMPLETE | CAP_FILE_DELETED, 4 },
 		{ NAME_CGROUP, 14, 0, 0, 0, 2 },   { NAME_DEVICE, 8 << 20, 0, 0, 0, 3 },
 		{ NAME_CGROUP, 14, 0, 0, 0, 3 }, /* renamed */
-		{ NAME_FS, CAP_FS_FIRST, 1 << OP_READ, 0, 0, 4 },
+		{ NAME_FS, CAP_FS_FIRST, few_probed, 0, 0, 4 },
 	};
 	static const char *const texts[] = { "main", "io", "sh", "f\0d", "/x", "sda", "/cg",
 					     "ext4" };
@@ -858,6 +860,27 @@ static void rows_have_all_of_an_operation_or_request(void **state)
 	replay_done(&r);
 }
 
+/* A layer was probed if it was in all recordings, in whichever order. */
+static void layers_are_those_of_all_recordings(void **state)
+{
+	struct replay r = { .conf = { .by = BY_NONE } };
+	struct snapshot sn;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		few_probed |= i & 1 ? 1 << OP_WRITE : 0;
+		few_replay(&r, 0, UINT64_MAX, &sn);
+		few_probed = 1 << OP_READ;
+		assert_int_equal(sn.ops[2].key.op, OP_WRITE);
+		assert_int_equal(sn.ops[2].unprobed_layers,
+				 1 << ST_VFS | (i == 3 ? 0 : 1 << ST_FS));
+		snapshot_free(&sn);
+		if (i == 2)
+			replay_done(&r);
+	}
+	replay_done(&r);
+}
+
 static void rows_have_the_key_that_is_asked_for(void **state)
 {
 	static const struct {
@@ -928,6 +951,12 @@ static void the_slowest_are_whole(void **state)
 	assert_true(s[0].file.deleted && s[0].file.complete && !s[0].file.unmounted);
 	snapshot_free(&sn);
 	replay_done(&r);
+	/* nor does that of another file system take a place that is free */
+	r.conf = (struct replay_conf){ .slowest_max = 5, .slowest_fs = "bdev" };
+	few_replay(&r, 0, UINT64_MAX, &sn);
+	assert_int_equal(r.intervals[0].n_slowest, 4);
+	snapshot_free(&sn);
+	replay_done(&r);
 }
 
 /* Operations end at 2100, 3100, 4100, 5100 and 9100; see few_write(). Real time is 4000 later. */
@@ -989,6 +1018,7 @@ int main(void)
 		cmocka_unit_test(beginning_and_end_are_as_written),
 		cmocka_unit_test(replayed),
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
+		cmocka_unit_test(layers_are_those_of_all_recordings),
 		cmocka_unit_test(rows_have_the_key_that_is_asked_for),
 		cmocka_unit_test(the_slowest_are_whole),
 		cmocka_unit_test(parts_of_the_time),

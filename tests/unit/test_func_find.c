@@ -51,6 +51,22 @@ static void an_exclusion_knows_what_it_took(void **state)
 	patterns_free(p, 4);
 }
 
+/* One for a module is none for another. */
+static void exclusions_have_a_scope(void **state)
+{
+	static const char *const texts[] = { "*_read", "!xfs:*_read" };
+	struct pattern *p[2];
+
+	(void)state;
+	patterns_open(texts, p, 2);
+	assert_true(patterns_mean(p, 2, "ext4", "ext4_read"));
+	assert_true(patterns_mean(p, 2, "", "vfs_read"));
+	assert_false(pattern_has_matched(p[1]));
+	assert_false(patterns_mean(p, 2, "xfs", "xfs_read"));
+	assert_true(pattern_has_matched(p[1]));
+	patterns_free(p, 2);
+}
+
 /* As long as the kernel's names can be, and a module behind it. */
 static void long_names_are_whole(void **state)
 {
@@ -102,6 +118,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exclusion_knows_what_it_took),
+		cmocka_unit_test(exclusions_have_a_scope),
 		cmocka_unit_test(long_names_are_whole),
 		cmocka_unit_test(some_returns_are_not_probed),
 	};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Patterns of functions, sums of calls, the order of a tree. */
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,6 +59,40 @@ static void patterns_match(void **state)
 	assert_true(matches("/write/", "ext4_file_write_iter"));
 	assert_true(matches("xfs:*", "anything"));
 	assert_true(matches("xfs:/^x.s/", "xfs_read"));
+}
+
+/* The next text of at most @max of @letters; false: it was the last. */
+static bool text_next(char *text, const char *letters, size_t max)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++) {
+		const char *next = strchr(letters, text[i]) + 1;
+
+		text[i] = *next ? *next : letters[0];
+		if (*next)
+			return true;
+	}
+	if (len == max)
+		return false;
+	text[len] = letters[0];
+	text[len + 1] = '\0';
+	return true;
+}
+
+/* Whatever is told apart before is as fnmatch() alone says. */
+static void globs_match_as_ever(void **state)
+{
+	char glob[8] = "", name[8];
+
+	(void)state;
+	do {
+		name[0] = '\0';
+		do {
+			if (glob_matches(glob, name) == !!fnmatch(glob, name, 0))
+				fail_msg("glob '%s', name '%s'", glob, name);
+		} while (text_next(name, "a.*\\", 3));
+	} while (text_next(glob, "a.*?[]\\", 4));
 }
 
 static void a_pattern_knows_whether_it_matched(void **state)
@@ -368,6 +403,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns_match),
+		cmocka_unit_test(globs_match_as_ever),
 		cmocka_unit_test(a_pattern_knows_whether_it_matched),
 		cmocka_unit_test(patterns_have_scopes),
 		cmocka_unit_test(patterns_refused),

@@ -1293,6 +1293,27 @@ static void test_polls_on(void **state)
 	is_over();
 }
 
+/* With --by file a bio that has no page of a file is for the file of the request that it is for. */
+static void test_bio_of_file(void **state)
+{
+	u64 by[2];
+
+	(void)state;
+	start();
+	by[0] = FILE_KEY(file.sb.s_dev, false, 0);
+	by[1] = file.inode.i_ino;
+	conf.by = BY_FILE;
+	conf.rq_by = conf.issuers = conf.file_details = 1;
+	uring_submit(&a);
+	q(&io[0], REQ_OP_READ);
+	g(&io[0]);
+	d(&io[0]);
+	done(&io[0], SIZE);
+	uring_complete(&a, SIZE);
+	assert_int_equal(requests_of(disk.dev, RQ_READ, by).count, 1);
+	is_over();
+}
+
 /* What it submits when that has ended, or is another's, is nobody's. */
 static void test_polls_no_more(void **state)
 {
@@ -1651,6 +1672,28 @@ static void test_claims(void **state)
 	assert_int_equal(async_index(17), 0);
 }
 
+/* Another CPU claims the slot that is usual for 17. */
+static void claim_usual(void)
+{
+	struct async_op *u = async_at(async_place(17, 0) + 1);
+
+	u->req = 19;
+	u->task = 1;
+}
+
+/* It may do so after the slot was found to be free; then that stays its own, and who came second
+ * holds on to nothing. */
+static void test_claimed_between(void **state)
+{
+	(void)state;
+	start();
+	map_of(&slots_taken)->before_update = claim_usual;
+	assert_int_equal(async_new(17, machine.now), async_place(17, 1) + 1);
+	assert_int_equal(async_at(async_place(17, 0) + 1)->req, 19);
+	assert_int_equal(map_count(&slots_taken), 0);
+	assert_int_equal(lost_all(), 0);
+}
+
 /* Whose request it is, if somebody else completes it. */
 static void owned(u32 by)
 {
@@ -1806,6 +1849,7 @@ int main(void)
 		cmocka_unit_test(test_worker_bios),
 		cmocka_unit_test(test_polls),
 		cmocka_unit_test(test_polls_on),
+		cmocka_unit_test(test_bio_of_file),
 		cmocka_unit_test(test_polls_no_more),
 		cmocka_unit_test(test_polls_without_bio),
 		cmocka_unit_test(test_linked),
@@ -1819,6 +1863,7 @@ int main(void)
 		cmocka_unit_test(test_executed_elsewhere),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_claimed_between),
 		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_record),
 		cmocka_unit_test(test_sent),

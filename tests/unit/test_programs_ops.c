@@ -1038,6 +1038,11 @@ static void test_slot_collision(void **state)
 	assert_int_equal(ops_counted(OP_META, NULL).total_ns, 12);
 	assert_int_equal(ops_counted(OP_FSYNC, NULL).total_ns, 7);
 	assert_int_equal(tasks[task_slot((u64)a)].id, 1ULL << 32 | 11);
+	/* a third one, which has no state, ends */
+	assert_int_equal(task_slot((u64)a + (1ULL << 32)), task_slot((u64)a));
+	task_forget((u64)a + (1ULL << 32));
+	assert_int_equal(tasks[task_slot((u64)a)].collisions, 1);
+	assert_non_null(task_lookup((u64)b));
 	exits(b);
 	assert_int_equal(tasks[task_slot((u64)a)].collisions, 0);
 	assert_int_equal(map_count(&tasks_overflown), 0);
@@ -1052,6 +1057,32 @@ static void test_slot_collision(void **state)
 	cpu_is(0, b);
 	call_simply(NR_STAT, 0, 3, 0);
 	assert_int_equal(tasks[task_slot((u64)a)].task, (u64)b);
+}
+
+/* What a thread was in the middle of when it was killed is not what the next one in its slot
+ * does. */
+static void test_slot_of_one_that_was_killed(void **state)
+{
+	struct ktask *a, *b;
+
+	(void)state;
+	rivals(&a, &b);
+	task_init(a, 3, 33, "a", 0);
+	task_init(b, 4, 44, "b", 0);
+	a->fd[2] = b->fd[2] = &ext4.f;
+	cpu_is(0, a);
+	sys_enter(NR_READ, 2, 0, 4096, 0);
+	vfs_in(OP_READ, &ext4);
+	fs_in(OP_READ, &ext4);
+	exits(a);
+	cpu_is(0, b);
+	switch_to(&idle[0], true);
+	tick(7);
+	switch_to(b, false);
+	call_through(OP_READ, 2, 60, 1);
+	assert_int_equal(ops_counted(OP_READ, NULL).total_ns, 60);
+	assert_int_equal(ops_counted(OP_READ, NULL).strata[ST_FS], 20);
+	assert_int_equal(lost_all(), 1);
 }
 
 static void test_no_room_for_threads(void **state)
@@ -1489,6 +1520,7 @@ int main(void)
 		TEST(test_close),
 		TEST(test_perf_events),
 		TEST(test_slot_collision),
+		TEST(test_slot_of_one_that_was_killed),
 		TEST(test_no_room_for_threads),
 		TEST(test_more_rows_than_slots),
 		TEST(test_no_room_for_rows),

@@ -510,6 +510,25 @@ static void test_cgroup_filter(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* So it does if that is kept back first. */
+static void test_throttled_by_cgroup(void **state)
+{
+	(void)state;
+	start(BY_NONE);
+	strcpy(kworker.queue, "kthrotld");
+	filter_cgroup(503);
+	machine.bio_cgroup = &cgroups[2];
+	throttled_by(&journal);
+	assert_int_equal(n_all(), 1);
+	machine.bio_cgroup = &cgroups[0];
+	throttled_by(&journal);
+	assert_int_equal(n_all(), 1);
+	lists.cgroups[0] = journal.cgroup; /* its own is not the bio's */
+	throttled_by(&journal);
+	assert_int_equal(n_all(), 1);
+	assert_int_equal(lost_all(), 0);
+}
+
 /* So many cgroups are looked at, from the bio's own up. */
 static void test_cgroup_levels(void **state)
 {
@@ -636,6 +655,21 @@ static void test_writeback_by_process(void **state)
 	request_by(&other, REQ_OP_WRITE);
 	assert_int_equal(n_for(RQ_WRITE, task_of(&other), BEHALF_NONE), 1);
 	assert_string_equal(name_of(task_of(&other)), "other");
+}
+
+/* Of threads of one process, which have one name, it is the last that made it dirty. */
+static void test_writeback_by_thread(void **state)
+{
+	struct ktask other;
+
+	(void)state;
+	start(BY_TASK);
+	task_init(&other, 2101, 2111, "writer", 0);
+	dirty(&writer, &file, &pages[0]);
+	dirty(&other, &file, &pages[1]);
+	request_by(&kworker, REQ_OP_WRITE);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&other), BEHALF_WRITEBACK), 1);
+	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 0);
 }
 
 /* The name is the one that the thread had when it last made a page dirty. */
@@ -1572,11 +1606,13 @@ int main(void)
 		cmocka_unit_test(test_throttled_key),
 		cmocka_unit_test(test_throttled_filter),
 		cmocka_unit_test(test_cgroup_filter),
+		cmocka_unit_test(test_throttled_by_cgroup),
 		cmocka_unit_test(test_cgroup_levels),
 		cmocka_unit_test(test_throttled_cgroup),
 		cmocka_unit_test(test_writeback),
 		cmocka_unit_test(test_writeback_filtered),
 		cmocka_unit_test(test_writeback_by_process),
+		cmocka_unit_test(test_writeback_by_thread),
 		cmocka_unit_test(test_writeback_name),
 		cmocka_unit_test(test_client),
 		cmocka_unit_test(test_client_dirties),

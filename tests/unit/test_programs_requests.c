@@ -514,10 +514,22 @@ static void bios_done(struct r *r, u32 bytes)
 	}
 }
 
+/* So many bytes of @r are done, or have failed: then it has, too, whatever becomes of the rest.
+ * Which of the two. */
+static int rq_part_done(struct r *r, u32 bytes)
+{
+	int error = pick(5) ? 0 : -5;
+
+	if (error)
+		r->error = error;
+	else
+		r->bytes += bytes;
+	return error;
+}
+
 static void rq_ends_in_part(struct r *r, u32 bytes)
 {
-	r->bytes += bytes;
-	fire(on_rq_complete, (u64)&r->rq, 0, bytes);
+	fire(on_rq_complete, (u64)&r->rq, (u32)rq_part_done(r, bytes), bytes);
 	completion_is_over();
 	bios_done(r, bytes);
 	r->rq.__data_len -= bytes;
@@ -555,11 +567,11 @@ static void assert_announced(const struct r *r)
 
 static void rq_ends(struct r *r)
 {
-	r->error = pick(5) ? 0 : -5;
-	r->bytes += r->error ? 0 : r->rq.__data_len;
+	int error = rq_part_done(r, r->rq.__data_len);
+
 	rq_count(r);
 	r->rq.rq_flags = 0;
-	fire(on_rq_complete, (u64)&r->rq, (u32)r->error, r->rq.__data_len);
+	fire(on_rq_complete, (u64)&r->rq, (u32)error, r->rq.__data_len);
 	if (CONF(marks))
 		assert_announced(r);
 	completion_is_over();

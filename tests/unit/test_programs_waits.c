@@ -237,6 +237,39 @@ static void test_request_of_before(void **state)
 	assert_strata(&s, 0, 0, 0, 0, 0, 112);
 }
 
+/* Nor is a bio that was submitted before, though a device without requests passes it on later. */
+static void test_bio_of_before(void **state)
+{
+	struct op_sums s;
+	struct kdisk dm;
+	struct bio upper;
+	struct io io;
+
+	(void)state;
+	disk_init(&dm, 253, 0, false);
+	bio_init(&upper, &dm, REQ_OP_READ, 8, 4096);
+	EVENT(on_bio_queue, &upper);
+	ends();
+	tick(1);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(37);
+	cpu_is(2, &kthread);
+	submits(&io, REQ_OP_READ);
+	tick(101);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, 4096);
+	bio_ends(&upper);
+	completion_is_over();
+	machine.level = 0;
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 0);
+	assert_strata(&s, 0, 0, 0, 0, 0, 37 + 8 + 101);
+}
+
 /* One that another thread submitted is not its own, though that hashes to the same place. */
 static void test_request_of_another(void **state)
 {
@@ -826,6 +859,43 @@ static void test_held_by_a_device(void **state)
 	assert_strata(&s, 5, 37 + 101, 2, 0, 0, 0);
 }
 
+/* The request below is that of another bio, too, which its device had kept since before; both were
+ * passed on only after this one was submitted. */
+static void test_held_longer_for_another(void **state)
+{
+	struct kdisk dm[2];
+	struct bio upper[2];
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		disk_init(&dm[i], 253, i, false);
+		bio_init(&upper[i], &dm[i], REQ_OP_READ, 8, 4096);
+		cpu_is(1 - i, i ? &alice : &bob);
+		EVENT(on_bio_queue, &upper[i]);
+		tick(1 - i);
+	}
+	sleeps(&alice, 0);
+	tick(37);
+	cpu_is(2, &kthread);
+	submits(&io, REQ_OP_READ);
+	tick(101);
+	cpu_is(1, &idle[1]);
+	machine.level = 0x10000;
+	complete_bytes(&io.rq, 0, 4096);
+	bio_ends(&upper[0]);
+	bio_ends(&upper[1]);
+	tick(2);
+	wake(&alice);
+	completion_is_over();
+	machine.level = 0;
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 3);
+	assert_strata(&s, 5, 37 + 101, 2, 0, 0, 0);
+}
+
 /* What a helper's helper waited for before the helper slept is not what that slept for. */
 static void test_helper_of_a_helper_before(void **state)
 {
@@ -1060,6 +1130,30 @@ static void test_who_held_a_lock(void **state)
 	r = recorded();
 	assert_int_equal(r->lock_ns, 17);
 	assert_memory_equal(&r->lock_holder, &nobody, sizeof(nobody));
+	/* a shorter one than that of the operation before */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 7, &bob, 0);
+	r = recorded();
+	assert_int_equal(r->lock_ns, 7);
+	assert_int_equal(r->lock_holder.tid, 1201);
+}
+
+/* By the numbers of the tool's own pid namespace; who is not in that is not known. */
+static void test_who_held_a_lock_in_a_namespace(void **state)
+{
+	const struct waker nobody = {};
+	const struct op_record *r;
+
+	(void)state;
+	conf.records = conf.call_noted = 1;
+	conf.pidns_ino = 1; /* where every id is 1,000 less */
+	waits_for_lock(0x77, 13, &bob, 0);
+	r = recorded();
+	assert_int_equal(r->lock_holder.pid, 200);
+	assert_int_equal(r->lock_holder.tid, 201);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	waits_for_lock(0x77, 17, &kthread, 0);
+	assert_memory_equal(&recorded()->lock_holder, &nobody, sizeof(nobody));
 }
 
 /* Of equally long ones the first is kept. */
@@ -1279,6 +1373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_own_request),
 		TEST(test_request_of_before),
+		TEST(test_bio_of_before),
 		TEST(test_request_of_another),
 		TEST(test_waking_not_seen),
 		TEST(test_woken_before_it_sleeps),
@@ -1300,6 +1395,7 @@ int main(void)
 		TEST(test_charging),
 		TEST(test_what_was_read),
 		TEST(test_held_by_a_device),
+		TEST(test_held_longer_for_another),
 		TEST(test_helper_of_a_helper_before),
 		TEST(test_helper_of_a_helper_in_flight),
 		TEST(test_helper_that_was_woken_before),
@@ -1307,6 +1403,7 @@ int main(void)
 		TEST(test_helper_with_rows_of_its_own),
 		TEST(test_locks_of_others),
 		TEST(test_who_held_a_lock),
+		TEST(test_who_held_a_lock_in_a_namespace),
 		TEST(test_equally_long_waits_for_locks),
 		TEST(test_woken_at_once),
 		TEST(test_dispatched_unseen),

@@ -21,6 +21,7 @@ static const char header[] =
 	"{\"monotonic_ns\":1000,\"devices\":["
 	"{\"name\":\"sda\",\"dev\":\"8:0\"},"
 	"{\"name\":\"sda1\",\"dev\":\"8:1\",\"part_of\":\"sda\"},"
+	"{\"name\":\"sda2\",\"dev\":\"8:2\",\"part_of\":\"sda\"},"
 	"{\"name\":\"sdb\",\"dev\":\"8:16\"}],"
 	"\"mounts\":[{\"dev\":\"0:42\",\"point\":\"/btrfs\",\"source\":\"/dev/sda1\"}]}";
 
@@ -207,6 +208,7 @@ static void disks_pass_with_their_partitions(void **state)
 	check((struct filters){ .disks = { { "/dev/sda" }, 1 } },
 	      (struct passed){ 15, 15, 0xfa, 10 });
 	check((struct filters){ .disks = { { "sda1" }, 1 } }, (struct passed){ 15, 0, 0x0a, 8 });
+	check((struct filters){ .disks = { { "sda2" }, 1 } }, (struct passed){ 0, 0, 0, 0 });
 	check((struct filters){ .disks = { { "sdb" }, 1 } }, (struct passed){ 0, 0, 0x04, 4 });
 	check((struct filters){ .disks = { { "sdb", "sda1" }, 2 } },
 	      (struct passed){ 15, 0, 0x0e, 12 });

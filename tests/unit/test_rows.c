@@ -217,6 +217,11 @@ static void a_maximum_is_no_less_than_the_mean(void **state)
 	assert_int_equal(row.max_ns, 1417);
 	op_row_add(&row, &(struct op_sums){});
 	assert_int_equal(row.max_ns, 1417);
+	/* the cell's mean, not the row's */
+	row = (struct op_row){};
+	op_row_add(&row, &(struct op_sums){ .count = 1000, .total_ns = 1000, .max_ns = 1 });
+	op_row_add(&row, &(struct op_sums){ .count = 2, .total_ns = 2830, .max_ns = 1413 });
+	assert_int_equal(row.max_ns, 1415);
 	why_row_add(&why, &(struct why_sums){ .count = 3, .total_ns = 10, .max_ns = 3 });
 	assert_int_equal(why.sums.max_ns, 4);
 }

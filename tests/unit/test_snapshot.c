@@ -197,6 +197,34 @@ static void free_takes_null_empty_and_full(void **state)
 }
 
 /* A minor fault is of kind fault. */
+/* By its whole name. */
+static void other_file_systems_are_dropped(void **state)
+{
+	struct snapshot sn = {};
+
+	(void)state;
+	snapshot_keep_fs(&sn, "nfs");
+	sn.n_ops = sn.n_unfinished = 3;
+	sn.ops = calloc(3, sizeof(*sn.ops));
+	sn.unfinished = calloc(3, sizeof(*sn.unfinished));
+	assert_non_null(sn.ops);
+	assert_non_null(sn.unfinished);
+	for (int i = 0; i < 3; i++) {
+		strcpy(sn.ops[i].fs, i == 1 ? "nfs" : i ? "nfsd" : "nfs4");
+		strcpy(sn.unfinished[i].fs, sn.ops[i].fs);
+		sn.ops[i].by = strdup("a");
+		sn.unfinished[i].file = strdup("b");
+	}
+	snapshot_keep_fs(&sn, NULL);
+	assert_int_equal(sn.n_ops, 3);
+	snapshot_keep_fs(&sn, "nfs");
+	assert_int_equal(sn.n_ops, 1);
+	assert_int_equal(sn.n_unfinished, 1);
+	assert_string_equal(sn.ops[0].fs, "nfs");
+	assert_string_equal(sn.unfinished[0].fs, "nfs");
+	snapshot_free(&sn);
+}
+
 static void others_kinds_are_dropped(void **state)
 {
 	static const unsigned int ops[] = { OP_READ, OP_WRITE, OP_FAULT, OP_MINOR_FAULT };
@@ -230,6 +258,7 @@ int main(void)
 		cmocka_unit_test(percentile_is_never_above_the_maximum),
 		cmocka_unit_test(percentile_is_of_these_when_the_maximum_is_of_others),
 		cmocka_unit_test(overflow_bucket_ends_at_the_maximum),
+		cmocka_unit_test(other_file_systems_are_dropped),
 		cmocka_unit_test(others_kinds_are_dropped),
 		cmocka_unit_test(free_takes_null_empty_and_full),
 	};

@@ -54,6 +54,7 @@ struct kmap {
 	char *array;
 	unsigned int
 		refusals; /* so many updates that would insert fail, as if the kernel refused */
+	void (*before_update)(void); /* what another CPU does before the next one, if anything */
 };
 
 static struct kmap kmaps[64];
@@ -138,8 +139,13 @@ static long bpf_map_update_elem(const void *map, const void *key, const void *va
 				unsigned long long flags)
 {
 	struct kmap *m = map_of(map);
-	struct entry *e = entry_find(m, key);
+	void (*before)(void) = m->before_update;
+	struct entry *e;
 
+	m->before_update = NULL;
+	if (before)
+		before();
+	e = entry_find(m, key);
 	if (e && flags == 1)
 		return -17; /* BPF_NOEXIST, EEXIST */
 	if (!e && flags == 2)

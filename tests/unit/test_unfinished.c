@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Operations that have not ended: states of threads and requests are made here. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <bpf/bpf.h>
+
+#include "trace/unfinished.h"
+
+enum { NOW = 1000, ACTIVE = 4, FAULTS = 2, ASYNC = 1, MAP_FD = 77 };
+
+struct a_task {
+	unsigned char progress, layer, kind, throttled, locked, submitted;
+	unsigned short mode;
+	unsigned int dev, generation, collisions;
+	uint64_t start, last_bio, fs, ino, file, id, task, off, asleep, waking_at, waking_asleep;
+};
+
+struct an_io {
+	uint64_t key, g, d;
+};
+
+struct a_request {
+	uint64_t task;
+	unsigned char queued;
+	struct a_task op;
+};
+
+static struct {
+	struct a_task tasks[5];
+	struct an_io ios[3];
+} bss;
+static struct a_request requests[3];
+static struct fs_entry types[FS_SLOTS];
+static struct state_layout layout;
+static struct snapshot sn;
+
+/* libbpf's: two, then the last one. */
+int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, __u32 *count,
+			 const struct bpf_map_batch_opts *opts)
+{
+	unsigned int at = in ? 2 : 0;
+
+	(void)keys;
+	(void)opts;
+	assert_int_equal(fd, MAP_FD);
+	*(unsigned int *)out = 2;
+	*count = in ? 1 : 2;
+	memcpy(values, &requests[at], *count * sizeof(*requests));
+	errno = ENOENT;
+	return in ? -1 : 0;
+}
+
+#define TASK(member) .member = offsetof(struct a_task, member)
+#define IO(member)   .member = offsetof(struct an_io, member)
+
+static int start(void **state)
+{
+	(void)state;
+	memset(&bss, 0, sizeof(bss));
+	memset(requests, 0, sizeof(requests));
+	memset(types, 0, sizeof(types));
+	sn = (struct snapshot){};
+	layout = (struct state_layout){
+		.tasks = 0, .task_size = sizeof(struct a_task), .n_tasks = 5,
+		.ios = offsetof(typeof(bss), ios), .io_size = sizeof(struct an_io), .n_ios = 3,
+		TASK(progress), TASK(layer), TASK(kind), TASK(throttled), TASK(locked),
+		TASK(submitted), TASK(start), TASK(last_bio), TASK(fs), TASK(dev), TASK(ino),
+		TASK(mode), TASK(generation), TASK(file), TASK(id), TASK(task), TASK(collisions),
+		TASK(off), TASK(asleep), TASK(waking_at), TASK(waking_asleep), IO(key), IO(g),
+		IO(d), .async_size = sizeof(struct a_request),
+		.async_task = offsetof(struct a_request, task),
+		.async_op = offsetof(struct a_request, op),
+		.queued = offsetof(struct a_request, queued), .async = -1,
+	};
+	types[3].fs = 900;
+	strcpy((char *)types[3].name, "ext4");
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	snapshot_free(&sn);
+	return 0;
+}
+
+static void read_them(uint64_t min_ns)
+{
+	assert_int_equal(unfinished_read(&layout, &bss, types, NOW, min_ns, &sn), 0);
+}
+
+static struct a_task reading(uint64_t since, unsigned int tid)
+{
+	return (struct a_task){ .progress = ACTIVE, .kind = OP_READ, .start = since, .fs = 900,
+				.id = 4000000ULL << 32 | tid, .task = 0xa00 + tid };
+}
+
+/* What is known before the waking: only a waking of this very sleep has ended it. */
+static void what_it_waits_for(void **state)
+{
+	static const struct {
+		struct a_task t;
+		struct an_io io;
+		enum stratum want;
+	} cases[] = {
+		{ { .layer = ST_FS }, {}, ST_FS },
+		{ { .layer = ST_FS + 1 }, {}, ST_SYSCALL },
+		{ { .layer = ST_FS, .off = 50 }, {}, ST_PREEMPT },
+		{ { .asleep = 50, .waking_asleep = 50, .waking_at = 60 }, {}, ST_RUNQ },
+		{ { .asleep = 50, .waking_asleep = 50, .waking_at = 49 }, {}, ST_SLEEP },
+		{ { .asleep = 50, .waking_asleep = 30, .waking_at = 60 }, {}, ST_SLEEP },
+		{ { .asleep = 50, .throttled = 1, .locked = 1 }, {}, ST_THROTTLE },
+		{ { .asleep = 50, .locked = 1, .submitted = 1, .last_bio = 9 },
+		  { 9, 0, 0 }, ST_LOCK },
+		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 9, 0, 0 }, ST_TAG },
+		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 9, 1, 0 }, ST_QUEUE },
+		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 9, 1, 1 }, ST_DEVICE },
+		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 8, 1, 1 }, ST_SLEEP },
+		{ { .asleep = 50, .last_bio = 9 }, { 9, 1, 1 }, ST_SLEEP },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		start(state);
+		bss.tasks[1] = cases[i].t;
+		bss.tasks[1].off |= cases[i].t.asleep;
+		bss.tasks[1].progress = ACTIVE;
+		bss.tasks[1].start = 7;
+		bss.ios[2] = cases[i].io;
+		read_them(0);
+		assert_int_equal(sn.n_unfinished, 1);
+		if (sn.unfinished[0].stratum != cases[i].want)
+			fail_msg("case %zu: %u", i, sn.unfinished[0].stratum);
+		snapshot_free(&sn);
+	}
+}
+
+static void the_oldest_comes_first(void **state)
+{
+	(void)state;
+	bss.tasks[0] = reading(NOW - 5, 11);
+	bss.tasks[1] = reading(NOW - 70, 12);
+	bss.tasks[2] = reading(NOW - 20, 13);
+	bss.tasks[3] = reading(NOW - 90, 14);
+	bss.tasks[3].kind = OP_HANDLE;
+	bss.tasks[4] = reading(NOW, 15); /* begins right now */
+	bss.tasks[1].collisions = 2;
+	bss.tasks[4].collisions = 1;
+	read_them(20);
+	assert_int_equal(sn.n_unfinished, 2);
+	assert_int_equal(sn.unfinished[0].tid, 12);
+	assert_int_equal(sn.unfinished[0].pid, 4000000);
+	assert_int_equal(sn.unfinished[0].age_ns, 70);
+	assert_string_equal(sn.unfinished[0].fs, "ext4");
+	assert_int_equal(sn.unfinished[1].tid, 13);
+	assert_int_equal(sn.unseen_threads, 3);
+	assert_null(sn.unfinished[0].file);
+}
+
+/* A row's name is that of the file with the same generation. */
+static void files_are_named_as_in_rows(void **state)
+{
+	(void)state;
+	layout.has_file = layout.has_names = true;
+	for (int i = 0; i < 3; i++) {
+		bss.tasks[i] = reading(10 + i, 11 + i);
+		bss.tasks[i].dev = 8 << 20 | 1;
+		bss.tasks[i].mode = i == 2 ? S_IFBLK : S_IFREG;
+		bss.tasks[i].generation = 5 + i;
+		bss.tasks[i].ino = 23;
+	}
+	bss.tasks[3] = reading(13, 14); /* without a file */
+	sn.n_ops = 3;
+	sn.ops = calloc(3, sizeof(*sn.ops));
+	assert_non_null(sn.ops);
+	for (int i = 0; i < 3; i++) {
+		sn.ops[i].key.by[0] = FILE_KEY(8 << 20 | 1, i == 2, i == 2 ? 7 : 6 - i);
+		sn.ops[i].key.by[1] = 23;
+		sn.ops[i].by = strdup(i == 2 ? "/dev/a" : i ? "/five" : "/six");
+	}
+	read_them(0);
+	assert_int_equal(sn.n_unfinished, 4);
+	assert_string_equal(sn.unfinished[0].file, "/five");
+	assert_string_equal(sn.unfinished[1].file, "/six");
+	assert_string_equal(sn.unfinished[2].file, "/dev/a");
+	assert_null(sn.unfinished[3].file);
+}
+
+/* Requests that no thread executes, with the thread that submitted them; a fault, and a request
+ * that is executed, are only known to be I/O by what they have done. */
+static void requests_and_faults(void **state)
+{
+	(void)state;
+	layout.async = MAP_FD;
+	for (int i = 0; i < 3; i++) {
+		requests[i].task = i == 2 ? 0 : 0xa00 + 12; /* 0: it has ended */
+		requests[i].op = reading(10 + i, 0);
+		requests[i].op.progress = ASYNC;
+		requests[i].op.kind = OP_URING;
+		requests[i].op.file = 1;
+	}
+	requests[0].queued = 1;
+	requests[1].op.submitted = 1;
+	requests[1].op.last_bio = 9;
+	bss.ios[0] = (struct an_io){ 9, 1, 1 };
+	for (int i = 0; i < 4; i++) {
+		bss.tasks[i] = reading(20 + i, 11 + i);
+		bss.tasks[i].progress = i < 2 ? FAULTS : ASYNC;
+		bss.tasks[i].kind = i < 2 ? OP_FAULT : OP_URING;
+	}
+	bss.tasks[1].submitted = 1;
+	bss.tasks[2].file = 1;
+	read_them(0);
+	assert_int_equal(sn.n_unfinished, 4);
+	assert_int_equal(sn.unfinished[0].stratum, ST_HELPER);
+	assert_int_equal(sn.unfinished[0].tid, 12);
+	assert_int_equal(sn.unfinished[1].stratum, ST_DEVICE);
+	assert_int_equal(sn.unfinished[2].tid, 12);
+	assert_string_equal(sn.unfinished[2].fs, "");
+	assert_int_equal(sn.unfinished[3].tid, 13);
+	assert_string_equal(sn.unfinished[3].fs, "ext4");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, start, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_it_waits_for),
+		TEST(the_oldest_comes_first),
+		TEST(files_are_named_as_in_rows),
+		TEST(requests_and_faults),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
