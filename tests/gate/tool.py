@@ -282,6 +282,7 @@ class Shared:
 
     def next_interval(self) -> int:
         """Waits until all that has ended is told. How many intervals there were by then."""
+        self.read()  # what it has told so far
         for _ in range(2):  # what it tells next may be of an interval that is over
             limit = time.monotonic() + self.LIMIT_S
             while not self.read():
