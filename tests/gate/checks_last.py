@@ -4,10 +4,8 @@ all programs that this kernel has hooks for load on it."""
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import invariants
@@ -33,10 +31,8 @@ def max_verified() -> tuple[int, int]:
 @suite("programs", 300)
 def programs(gate: Gate) -> None:
     """One that is not to be loaded has a reason, other than that the kernel does not take it."""
-    run = subprocess.run([tool.copy(), "doctor", "-j", "--probes"], check=False, text=True,
-                         stdout=subprocess.PIPE)
     refusals = {os.strerror(e) for e in errno.errorcode}
-    probes = json.loads(run.stdout)["probes"]
+    probes = tool.ask_doctor("--probes")["probes"]
     refused = [p["program"] for p in probes if not p["loads"] and p["why"] in refusals]
     gate.check("load", not refused and any(p["loads"] for p in probes), programs=len(probes),
                loaded=sum(p["loads"] for p in probes), refused=refused or "none")

@@ -96,8 +96,8 @@ class Trace:
             ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
             more = os.read(fd, 4096) if ready else b""
             if not more:
-                why = "ended" if ready else f"said nothing for {START_S} s"
-                raise Broken(f"iostrata {' '.join(self.args)} {why} before 'tracing': {seen!r}")
+                why = f": exit {self.proc.wait(STOP_S)}" if ready else f" said nothing for {START_S} s"
+                raise Broken(f"iostrata {' '.join(self.args)}{why} before 'tracing': {seen!r}")
             seen += more
         self.stderr = seen.decode(errors="surrogateescape")
 
@@ -194,12 +194,20 @@ class Trace:
         return {k: sum(o["lost"][k] for o in self.objects) for k in self.json["lost"]}
 
 
+def ask_doctor(*args: str) -> Json:
+    """What `iostrata doctor -j` says of this kernel."""
+    done = subprocess.run([copy(), "doctor", "-j", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise Broken(f"iostrata doctor {' '.join(args)}: exit {done.returncode}: {done.stderr[-300:]}")
+    said: Json = json.loads(done.stdout)
+    return said
+
+
 @functools.cache
 def doctor() -> dict[str, bool]:
-    """What it says of this kernel: what works. Asked once."""
-    said = subprocess.run([copy(), "doctor", "-j"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          check=False).stdout
-    return {finding["what"]: finding["works"] for finding in json.loads(said)["findings"]}
+    """What works on this kernel. Asked once."""
+    return {finding["what"]: finding["works"] for finding in ask_doctor()["findings"]}
 
 
 def is_missing(what: str) -> bool:
@@ -286,7 +294,10 @@ class Shared:
         for _ in range(2):  # what it tells next may be of an interval that is over
             limit = time.monotonic() + self.LIMIT_S
             while not self.read():
-                if self.trace.proc.poll() is not None or time.monotonic() > limit:
+                if self.trace.proc.poll() is not None:
+                    Shared.end()  # says how, if not with 0
+                    raise Broken(f"iostrata {' '.join(self.trace.args)}: exit 0 before it was asked to")
+                if time.monotonic() > limit:
                     raise Broken(f"iostrata {' '.join(self.trace.args)} tells of no more intervals")
                 time.sleep(0.02)
         return len(self.trace.objects)
