@@ -240,6 +240,29 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
+@test "what a guest's second try does not have has failed, unless it broke off in the first" {
+	{ program tests/vm/matrix; cat; } <<-'PY' | python3 -
+		from program import Check, Kernel
+		why, figures = "why=Broken: x at tool.py:1", "read=1/4096/0!=2/8192/0"
+		def after(first, *second, name="aio.all.all", ended=True):
+		    def run_guest(kernel):
+		        kernel.checks, kernel.ended = [Check(*c) for c in second], ended
+		    program.run_guest = run_guest
+		    kernel = Kernel("6.1", checks=[Check("FAIL", name, first)])
+		    program.measure_again(kernel, True)
+		    return [c.status for c in kernel.checks if c.status != "ok" or c.name == name]
+		good = ("ok", "aio.all.counts", "x=1")
+		assert after(why, good) == ["ok"]
+		assert after(why, good, ended=False) == ["FAIL"]
+		assert after(why, ("skip", "aio.all.all", "why=y")) == ["FAIL"]
+		assert after(why, ("skip", "aio.all.all", "why=y"), name="aio.all.direct.all") == ["FAIL"]
+		assert after(why, ("FAIL", "aio.all.all", why)) == ["FAIL"]
+		assert after(figures, good) == after(figures, ("skip", "aio.all.all", "why=y")) == ["FAIL"]
+		assert after(figures, ("ok", "aio.all.all", "x=1")) == ["ok"]
+		assert after(figures, ("FAIL", "aio.all.direct.all", why)) == ["FAIL", "FAIL"]
+	PY
+}
+
 @test "a run of tests that broke off says nothing about a mutant" {
 	{ program tests/mutants; cat; } <<-'PY' | python3 -
 		def said(output, status):
