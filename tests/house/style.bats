@@ -263,6 +263,20 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
+@test "a side of make test that is killed is a failure, and the others count" {
+	mkdir "$BATS_TEST_TMPDIR/tests"
+	cp tests/all "$BATS_TEST_TMPDIR/tests"
+	cat >"$BATS_TEST_TMPDIR/make" <<-'SH'
+		#!/bin/bash
+		[[ $2 != killed ]] || kill -9 "$(awk '{ print $4 }' "/proc/$PPID/stat")"
+		echo "2 passed, 0 failed, 1 skipped"
+	SH
+	chmod +x "$BATS_TEST_TMPDIR/make"
+	MAKE=$BATS_TEST_TMPDIR/make run -1 "$BATS_TEST_TMPDIR/tests/all" good + killed never + fine
+	[[ ${lines[-1]} == "4 passed, 2 failed, 2 skipped" || ${lines[-1]} == "6 passed, 2 failed, 3 skipped" ]]
+	[[ $(grep -c '1 failed, . skipped, broke off: exit status none$' <<<"$output") -eq 2 ]]
+}
+
 @test "a run of tests that broke off says nothing about a mutant" {
 	{ program tests/mutants; cat; } <<-'PY' | python3 -
 		def said(output, status):
