@@ -222,19 +222,23 @@ def joined(gate: Gate) -> None:
     """A request that is merged into a younger one: all its time before that, too, was in the queue."""
     need_uring()
     n = 23
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=1, completion_nsec=10 * MS)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, hw_queue_depth=1, completion_nsec=20 * MS)
     disk.scheduler("mq-deadline")
     disk.set("nr_requests", 16)
     ringer = Ringer(gate, "joined", disk.path, n)
     with shared(gate, *OF_RINGERS) as trace:
         ringer.go()
     compare_calls(gate, trace, ringer, key=ringer.key)
-    spent = trace.strata(op="uring", key=ringer.key)
-    total = trace.total("total_ns", op="uring", key=ringer.key)
-    requests = sum(r["count"] for r in trace.rows("requests", dev=disk.name))
-    gate.check("requests", 3 * n <= requests < 4 * n, requests=requests, wanted=3 * n)
-    gate.check("time", max(spent["sleep"], spent["tag"]) * 100 <= total and spent["queue"] >= n * 4 * MS and
-               0 <= spent["device"] - 5 * n * 10 * MS <= n * 3.5 * MS, total=total, **spent)
+    requests = {op: trace.total("count", "requests", dev=disk.name, op=op) for op in "WR"}
+    gate.check("requests", requests["W"] == 2 * n <= 2 * requests["R"] <= 2.6 * n, **requests, wanted=n)
+    for call, op, ops in ("write", "W", 2 * n), ("read", "R", 3 * n):
+        spent = trace.strata(op="uring", key=ringer.key, call=call)
+        total = trace.total("total_ns", op="uring", key=ringer.key, call=call)
+        # each operation's is that of the request that it became part of
+        device = trace.total("device_ns", "requests", dev=disk.name, op=op) * ops / max(1, requests[op])
+        gate.check(f"time.{call}", (spent["sleep"] + spent["tag"]) * 50 <= total and
+                   0.9 * total <= spent["queue"] + spent["device"] and 0.9 * device <= spent["device"] <= 1.1 * device,
+                   total=total, of_requests=device, **spent)
 
 
 @suite("uring.unfinished")

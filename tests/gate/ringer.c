@@ -9,8 +9,8 @@
  *   ringer direct FILE N   N direct reads, 16 at a time
  *   ringer merged FILE N   the same, each behind the one before
  *   ringer fronted FILE N  the same, each before the one before
- *   ringer joined FILE N   while the device is busy, one read and, 4 ms later, the two before it;
- *                          N times
+ *   ringer joined FILE N   while two writes keep the device busy, one read and, 10 ms later, the
+ *                          two before it; N times
  *   ringer large FILE N    N direct reads of 64 KiB, one at a time
  *   ringer poll FILE N     the same; a thread of the kernel polls for requests
  *   ringer finish FILE N   the same; the completions are polled for (IORING_SETUP_IOPOLL)
@@ -35,7 +35,7 @@
 #include <unistd.h>
 
 enum { SIZE = 4096, BLOCKS = 256, DEPTH = 16, ENTRIES = 64, ROOM = 2 * ENTRIES, BAD_FD = 999 };
-enum { JOINED_LATER_US = 4000 };
+enum { JOINED_LATER_US = 10000 };
 
 struct ring {
 	int fd;
@@ -298,7 +298,7 @@ static void joined(int fd, int n)
 {
 	for (int i = 0; i < n; i++) {
 		for (int busy = 1; busy <= 3; busy += 2, push())
-			sqe(IORING_OP_READ, fd, (BLOCKS - busy) * SIZE, SIZE);
+			sqe(IORING_OP_WRITE, fd, (BLOCKS - busy) * SIZE, SIZE);
 		sqe(IORING_OP_READ, fd, place(3 * i) + 2 * SIZE, SIZE);
 		push();
 		usleep(JOINED_LATER_US);
