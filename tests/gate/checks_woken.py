@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 
+import fileio
 import machine
 from checks_inject import MS, slow_null_blk
-from harness import Gate, Skip, suite
+from harness import Gate, suite
 from machine import Disk
 from tool import Json, Trace
 
-READERS, DELAY_MS = 31, 200
+READERS, DELAY_MS, TRIES = 31, 200, 3
 
 
 def earliest_end(r: Json) -> int:
@@ -50,17 +51,23 @@ def woken_one_after_the_other(gate: Gate) -> None:
     """Many wait for one page. The request's end is the same for all of them; the time until it is one's
     turn to be woken comes after that. A request of an earlier call is not what a thread waits for."""
     disk = slow_null_blk(gate, DELAY_MS, queue_mode=2)
-    with Trace("-p", str(os.getpid()), "--all-files", "--op", "read", "--slowest", "1000") as trace:
-        fd = os.open(disk.path, os.O_RDONLY)
-        gate.stack.callback(os.close, fd)
-        read_the_same(fd, disk)
-        wait_for_another(fd)
+    waited: list[Json] = []
+    for tries in range(1, TRIES + 1):
+        fileio.forget(disk.path)
+        with Trace("-p", str(os.getpid()), "--all-files", "--op", "read", "--slowest", "1000") as trace:
+            fd = os.open(disk.path, os.O_RDONLY)
+            gate.stack.callback(os.close, fd)
+            read_the_same(fd, disk)
+            wait_for_another(fd)
+        found = [r for r in trace.json["slowest"] if r["fs"] == "bdev" and r["strata"]["device"]]
+        waited = max(waited, found, key=len)
+        if len(waited) > READERS / 2:
+            break  # else a processor stood still just then: a completion is believed for some ms only
     strata = trace.strata(fs="pipefs", op="read")
     gate.check("own-request", strata["sleep"] >= DELAY_MS * MS and not strata["device"],
                sleep_ms=strata["sleep"] / MS, device_ms=strata["device"] / MS)
-    waited = [r for r in trace.json["slowest"] if r["fs"] == "bdev" and r["strata"]["device"]]
-    if len(waited) <= READERS / 2:
-        raise Skip("a processor stood still just then: a completion is believed for some ms only")
+    if not gate.check("waited", len(waited) > READERS / 10, readers=len(waited), of=READERS, tries=tries):
+        return
     first, last = (f([end(r) for r in waited]) for f, end in ((max, earliest_end), (min, latest_end)))
     complete = sum(r["strata"]["complete"] for r in waited)
     gate.check("end", first <= last and complete > 0, readers=len(waited),
