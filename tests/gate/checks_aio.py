@@ -12,7 +12,7 @@ import machine
 import oracles
 from checks_record import Record, compare, need_otf2, otf2_of, quiet_disk, report
 from checks_uring import cold_and_warm, compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
-from harness import Broken, Gate, Skip, suite
+from harness import Gate, Skip, suite
 from oracles import QUEUER, Process, program
 from tool import Trace, is_missing, shared
 
@@ -27,10 +27,7 @@ class Queuer(Process):
     kind = "aio"
 
     def __init__(self, gate: Gate, mode: str, file: str, reads: int = READS) -> None:
-        try:
-            super().__init__(gate.stack, program(QUEUER), mode, file, str(reads))
-        except Broken as error:
-            raise Skip("this machine has no libaio") from error
+        super().__init__(gate.stack, program(QUEUER), mode, file, str(reads))
 
 
 def supported() -> bool:

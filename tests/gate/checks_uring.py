@@ -12,7 +12,7 @@ import fileio
 import machine
 from checks_record import Record, compare, need_otf2, otf2_of, quiet_disk, report
 from checks_storm import async_left
-from harness import Broken, Gate, Skip, suite
+from harness import Gate, Skip, suite
 from maps import Maps
 from oracles import RINGER, Process, program
 from tool import Trace, is_missing, shared
@@ -29,10 +29,7 @@ class Ringer(Process):
     kind = "uring"
 
     def __init__(self, gate: Gate, mode: str, file: str, reads: int = READS) -> None:
-        try:
-            super().__init__(gate.stack, program(RINGER), mode, file, str(reads))
-        except Broken as error:
-            raise Skip("this machine has no such io_uring") from error
+        super().__init__(gate.stack, program(RINGER), mode, file, str(reads))
 
 
 def need_uring() -> None:

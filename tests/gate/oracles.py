@@ -13,7 +13,7 @@ from typing import Any, Mapping
 
 import machine
 import tool
-from harness import Broken, Figure, Gate
+from harness import Broken, Figure, Gate, Skip
 from tool import ROOT, Trace
 
 BUILD = tool.BUILD / "gate"
@@ -30,6 +30,7 @@ QUEUER = Path(__file__).parent / "queuer.c"
 MAPPER = Path(__file__).parent / "mapper.c"
 # Where not this machine's own: for programs of 64 and of 32 bits.
 CROSS = {"arm64": {64: "aarch64-linux-gnu", 32: "arm-linux-gnueabihf"}}
+CANNOT = 77  # status of a program whose work this machine has no means for
 CLASSES = ("read", "write", "open", "close", "fsync", "copy", "meta")
 
 Json = dict[str, Any]
@@ -120,7 +121,8 @@ def build_all() -> None:
 
 
 class Process:
-    """A program that says "ready", waits for a line on stdin, works, and says a line of JSON."""
+    """A program that says "ready", waits for a line on stdin, works, and says a line of JSON; or that says what
+    there is none of on this machine, and ends with CANNOT."""
 
     def __init__(self, stack: ExitStack, *argv: str) -> None:
         self.argv = argv
@@ -149,6 +151,8 @@ class Process:
     def _expect(self, what: str) -> str:
         assert self.proc.stdout
         line = self.proc.stdout.readline()
+        if line.startswith("no ") and self.proc.wait(timeout=60) == CANNOT:
+            raise Skip(f"this machine has {line.strip()}")
         if not line.startswith(what):
             raise Broken(f"{' '.join(self.argv)} said {line!r}, not {what!r}")
         return line

@@ -18,7 +18,7 @@
  *   ringer cached FILE N   N buffered reads, one at a time
  *   ringer overflow FILE N N direct reads, of which more complete than the ring has room for
  *
- * FILE has 1 MiB or more.
+ * FILE has 1 MiB or more. Without io_uring it says so instead of "ready", and ends with 77.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -80,7 +80,10 @@ static void ring_open(struct ring *r, unsigned int flags)
 	char *map;
 
 	r->fd = syscall(SYS_io_uring_setup, ENTRIES, &p);
-	check(r->fd >= 0, "io_uring_setup");
+	if (r->fd < 0) {
+		check(errno == ENOSYS || errno == EPERM, "io_uring_setup");
+		exit(puts("no io_uring") < 0 ? 1 : 77);
+	}
 	r->flags = flags;
 	len = p.sq_off.array + p.sq_entries * sizeof(unsigned int);
 	if (len < p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe))
@@ -350,13 +353,25 @@ static void print(void)
 	printf("}}\n");
 }
 
+static int is_mode(const char *what)
+{
+	static const char *const modes[] = {"all",    "direct", "merged",  "fronted",
+					    "joined", "large",  "poll",    "finish",
+					    "silent", "cached", "overflow"};
+
+	for (unsigned int i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strcmp(what, modes[i]))
+			return 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 4 ? argv[1] : "";
 	int fd, n = argc == 4 ? atoi(argv[3]) : 0;
 	char line[16];
 
-	if (!*what)
+	if (!is_mode(what))
 		return 2;
 	fd = open(argv[2], O_RDWR | (strcmp(what, "cached") ? O_DIRECT : 0));
 	buffer = mmap(NULL, DEPTH * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
