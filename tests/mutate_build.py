@@ -6,6 +6,7 @@ then a mutant costs the objects that its file is in. What compiles to the same o
 """
 from __future__ import annotations
 
+import math
 import os
 import re
 import resource
@@ -25,7 +26,8 @@ BPF = {"trace": "src/bpf/trace.bpf.c", "trace_functions": "src/bpf/trace.bpf.c",
 MAKE = ["make", "-s", f"O={OUT}", "OPT=-O1", "CFLAGS=-g0 -w"]
 SAN = ["make", "-s", "SAN=1"]
 PROGRAMS = "tests/unit/test_programs"	# unit tests that src/bpf is compiled into
-LEAST_S = 5		# that a test may take; else ten times what it takes without a mutant
+LEAST_S = 5		# of CPU that a test may take; else ten times what it takes without a mutant
+WALL = 30		# times that, by the clock: make test gives it a CPU only if nothing else wants one
 NOBODY = 65534
 
 
@@ -39,20 +41,28 @@ def run(argv: list[str], cwd: Path) -> None:
         raise NotBuilt(done.stderr[-2000:])
 
 
-def _limits(memory: int) -> None:
-    """A mutant may do anything: what it allocates and writes is limited."""
-    for what, most in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_FSIZE, 1 << 28), (resource.RLIMIT_CORE, 0)):
+def _limits(cpu_s: float, memory: int) -> None:
+    """A mutant may do anything: what it executes, allocates and writes is limited."""
+    for what, most in ((resource.RLIMIT_CPU, math.ceil(cpu_s)), (resource.RLIMIT_DATA, memory),
+                       (resource.RLIMIT_FSIZE, 1 << 28), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(what, (most, resource.getrlimit(what)[1]))	# tests may raise them again
 
 
-def test_fails(argv: list[str], cwd: Path, limit_s: float, memory: int = 4 << 30) -> str | None:
+def cpu_of_children() -> float:
+    """Seconds of those that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_fails(argv: list[str], cwd: Path, cpu_s: float, memory: int = 4 << 30) -> str | None:
     """What a test program says is wrong; it is ended at the first check that fails."""
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
     with subprocess.Popen(argv, cwd=cwd, env=os.environ | {"TMPDIR": str(cwd / "tmp")}, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-                          preexec_fn=lambda: _limits(memory), **as_nobody) as test:  # type: ignore[call-overload]
+                          preexec_fn=lambda: _limits(cpu_s, memory),
+                          **as_nobody) as test:  # type: ignore[call-overload]
         try:
-            return _wait(test, limit_s)
+            return _wait(test, WALL * cpu_s)
         finally:
             try:
                 os.killpg(test.pid, signal.SIGKILL)
@@ -74,6 +84,8 @@ def _wait(test: subprocess.Popen[bytes], limit_s: float) -> str | None:
             return f"{name}: {(failed[1] or failed[2]).decode()}"
         if not more:
             status = test.wait(limit_s)
+            if status == -signal.SIGXCPU:
+                return f"{name} did not end"
             return f"{name}: exit {status}" if status else None
 
 
@@ -82,7 +94,7 @@ class Builder:
 
     def __init__(self, top: Path, tree: Path) -> None:
         self.top, self.tree = top, tree
-        self.seconds: dict[str, float] = {}		# that each unit test takes
+        self.seconds: dict[str, float] = {}		# of CPU that each unit test takes
         self.members: dict[str, set[str]] = {}		# objects of the library in each
         self.sanitized: list[str] = []			# the compiler, once it was needed
         self.sound: set[str] = set()			# tests that pass with it
@@ -138,11 +150,11 @@ class Builder:
             run([*self.compiler(source), "-c", source, "-o", obj], self.tree)
             exe, traced = self.link(obj, [], ["-Wl,-t"])
             self.members[source] = self.objects_named(set(re.findall(r"libiostrata\.a\)?\(?([\w.]+\.o)", traced)))
-            begin = time.monotonic()
+            begin = cpu_of_children()
             why = test_fails([exe], self.tree, 100)
             if why:
                 raise SystemExit(f"error: without a mutant, {why} fails")
-            self.seconds[source] = time.monotonic() - begin
+            self.seconds[source] = cpu_of_children() - begin
 
     def objects_named(self, names: set[str]) -> set[str]:
         """Of the library's members: an archive knows them by their names alone."""

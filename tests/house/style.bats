@@ -295,6 +295,16 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
+@test "what a test of a mutant may take is CPU, not time" {
+	{ program tests/mutate_build.py; cat; } <<-'PY' | PYTHONPATH=tests python3 -
+		def said(script):
+		    return program.test_fails(["sh", "-c", script], program.Path("/"), 1)
+		assert said("sleep 2") is None
+		assert said("while :; do :; done") == "sh did not end"
+		assert said("exit 3") == "sh: exit 3"
+	PY
+}
+
 @test "each mutant that is listed as equivalent is one" {
 	tests/mutate --list -n 0 >"$BATS_TEST_TMPDIR/mutants"
 	(($(wc -l <"$BATS_TEST_TMPDIR/mutants") > 10000))
