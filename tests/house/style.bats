@@ -295,6 +295,15 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
+@test "a sample of mutants of which hardly any was tried says nothing" {
+	{ program tests/mutate; cat; } <<-'PY' | PYTHONPATH=tests python3 -
+		def status(**count):
+		    return program.summary({"bpf": program.collections.Counter(count)}, True)
+		assert not any((status(noticed=7, survived=1), status(noticed=4, other=4), status(noticed=4, survived=4)))
+		assert all((status(noticed=3, other=5), status(noticed=3, survived=5), status(other=8), status()))
+	PY
+}
+
 @test "what a test of a mutant may take is CPU, not time" {
 	{ program tests/mutate_build.py; cat; } <<-'PY' | PYTHONPATH=tests python3 -
 		def said(script):
