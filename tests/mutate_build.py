@@ -100,7 +100,7 @@ class Builder:
         self.sound: set[str] = set()			# tests that pass with it
         self._make([*MAKE, f"{OUT}/iostrata"])
         skip = shutil.ignore_patterns(".git", "gate", "san", "debug", "static", "fuzz", "deb", "test", "__pycache__",
-                                      "kept")
+                                      "kept", "bench.*")	# others make and remove these meanwhile
         shutil.copytree(top, tree, symlinks=True, dirs_exist_ok=True, ignore=lambda d, names: {
             n for n in skip(d, names) if Path(d) in (top, top / "build") or n in ("__pycache__", "kept")})
         (tree / "tmp").mkdir()	# what a test that is ended leaves there goes with the tree
