@@ -22,8 +22,8 @@ Json = dict[str, Any]
 
 
 def _bpf(command: int, attr: bytes) -> int:
-    attr = attr.ljust(128, b"\0")
-    done: int = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, command, attr, len(attr))
+    buffer = ctypes.create_string_buffer(attr, 128)  # the kernel writes into it
+    done: int = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, command, buffer, len(buffer))
     if done < 0:
         raise OSError(ctypes.get_errno(), f"bpf({command})")
     return done
