@@ -38,6 +38,27 @@ def programs(gate: Gate) -> None:
                loaded=sum(p["loads"] for p in probes), refused=refused or "none")
 
 
+# What kernels of tests/vm cannot do, of what doctor tells of them: all else works, and on others all does.
+CANNOT = {
+    "5.10": {"locks", "completion's end", "io_uring", "page faults", "module types", "interrupt level"},
+    "6.1": {"completion's end"},
+    "6.1-arm64": {"completion's end", "fentry", "page faults"},
+    "6.12-rt": {"page faults", "preemption"},
+    "7.2": {"preemption"},
+}
+
+
+@suite("programs.features")
+def features(gate: Gate) -> None:
+    """In guests: where the tool no longer finds out that it can do something, suites would only be skipped."""
+    if gate.native:
+        return
+    name = ".".join(map(str, machine.release())) + ("-rt" if "-rt-" in os.uname().release else "")
+    known = CANNOT.get(f"{name}-{tool.ARCH}" if tool.ARCH else name, set())
+    missing = {what for what, works in tool.doctor().items() if not works}
+    gate.check("missing", missing == known, missing=sorted(missing) or "none", wanted=sorted(known) or "none")
+
+
 def compare_verified(gate: Gate, name: str, trace: tool.Trace, limit: int) -> None:
     infos = [dict(re.findall(r"^(prog_id|verified_insns):\s*(\d+)", info.read_text(), re.MULTILINE))
              for info in Path(f"/proc/{trace.proc.pid}/fdinfo").iterdir()]
