@@ -307,9 +307,9 @@ static __always_inline void bio_split_off(struct bio *split)
 
 /*
  * The bio @io of a device without requests is done along with a request of the device below: of the
- * @times of that, makes those of the bio. The request may be older, if what was passed on was merged
- * into it; or younger, if the request of what was passed on was merged into it: then that was in the
- * queue before, since when its own operation or its thread knows.
+ * @times of that, makes those of the bio. The request may be older, if what was passed on was
+ * merged into it; or younger, if the request of what was passed on was merged into it: then that
+ * was in the queue before, since when its own operation or its thread knows.
  */
 static __always_inline void times_from(struct rq_times *times, const struct io_state *io)
 {
