@@ -277,6 +277,16 @@ program() { # FILE: Python that loads it as a module
 	[[ $(grep -c '1 failed, . skipped, broke off: exit status none$' <<<"$output") -eq 2 ]]
 }
 
+@test "a pattern that no suite matches is refused at once" {
+	for pattern in nosuch '('; do
+		run -2 tests/gate/run --only "$pattern"
+		run -2 timeout 20 tests/vm/matrix --only "$pattern" 6.12
+		run -2 timeout 20 tests/vm/matrix 6.1=^bare "6.12=$pattern"
+		[[ $output == *"'$pattern'"* ]]
+	done
+	[[ $(tests/gate/run --list --only '^bare') == bare ]]
+}
+
 @test "a run of tests that broke off says nothing about a mutant" {
 	{ program tests/mutants; cat; } <<-'PY' | python3 -
 		def said(output, status):
