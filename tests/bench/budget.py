@@ -62,7 +62,7 @@ def check(file: Path, result: dict, partial: bool) -> list[dict]:
     for entry in json.loads(file.read_text(encoding="utf-8")):
         if "kernel" in entry and entry["kernel"] in result["kernels"]:
             figure = _guest_figure(entry, result)
-        elif "what" in entry and "native" in result:
+        elif "kernel" not in entry and "native" in result:
             figure = _native_figure(entry, result)
         else:
             continue

@@ -287,6 +287,22 @@ program() { # FILE: Python that loads it as a module
 	[[ $(tests/gate/run --list --only '^bare') == bare ]]
 }
 
+@test "of the bench's budget only what was measured is judged" {
+	run -2 tests/bench/bench --no-guests nosuch
+	PYTHONPATH=tests/bench python3 -B - <<-'PY'
+		import json, pathlib, budget
+		file = pathlib.Path("tests/bench/budget.json")
+		entries = json.loads(file.read_text(encoding="utf-8"))
+		def judged(**result):
+		    return len(budget.check(file, {"kernels": {}} | result, False))
+		native = sum("kernel" not in e for e in entries)
+		guest = sum(e.get("kernel") == "6.1" for e in entries)
+		assert native and guest and judged() == 0 and judged(native={"rows": {}}) == native
+		assert judged(kernels={"6.1": {"rows": {}}}) == guest
+		assert judged(kernels={"6.1": {"rows": {}}}, native={"rows": {}}) == guest + native
+	PY
+}
+
 @test "a run of tests that broke off says nothing about a mutant" {
 	{ program tests/mutants; cat; } <<-'PY' | python3 -
 		def said(output, status):
