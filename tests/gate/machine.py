@@ -186,10 +186,9 @@ def null_blk(stack: ExitStack, kept: ExitStack, **settings: int) -> Disk:
     where.mkdir()
     stack.callback(_null_blk_remove, where)
     for name, value in ({"size": 64, "blocksize": 512, "submit_queues": 1} | settings).items():
-        try:
-            put(where / name, value)
-        except FileNotFoundError as error:
-            raise Skip(f"null_blk has no {name}") from error
+        if not (where / name).exists():
+            raise Skip(f"null_blk has no {name}")
+        put(where / name, value)
     put(where / "power", 1)
     if get(where / "queue_mode") != str(settings.get("queue_mode", 2)):
         raise Skip(f"null_blk has no queue_mode {settings['queue_mode']} any more")
@@ -378,10 +377,9 @@ def few_ios(stack: ExitStack, disk: Disk, op: str, per_second: int) -> Path:
     group = root / name
     group.mkdir()
     stack.callback(_cgroup_remove, group)
-    try:
-        put(group / file, limit)
-    except FileNotFoundError as error:
-        raise Skip(f"no {file}") from error
+    if not (group / file).exists():
+        raise Skip(f"no {file}")
+    put(group / file, limit)
     return group
 
 

@@ -87,6 +87,17 @@ gate() { # Python from stdin, with the gate's modules
 	PY
 }
 
+@test "what null_blk cannot be told is a skip" {
+	dir=$BATS_TEST_TMPDIR gate <<-'PY'
+		import os, pathlib
+		machine.CONFIGFS = pathlib.Path(os.environ["dir"])
+		machine.CONFIGFS.joinpath("nullb").mkdir()
+		machine.need_module = machine.note = lambda *_: None
+		os.path.ismount, machine._null_blk_remove = lambda _: True, pathlib.Path.rmdir
+		assert told(lambda gate: machine.null_blk(gate.stack, gate.kept)) == [("skip", "s.all")]
+	PY
+}
+
 @test "requests and operations that are not the same are seen" {
 	gate <<-'PY'
 		class Disk:
