@@ -303,6 +303,19 @@ program() { # FILE: Python that loads it as a module
 	PY
 }
 
+@test "scripts say what they are, and refuse what there is not before they do anything" {
+	for refused in 'mutate -n -1 --list' 'mutate --again nosuch' 'mutate src/nosuch.c' 'mutants --check nosuch' \
+			'mutants --check -K nosuch' 'demo nosuch' 'screens nosuch' tap; do
+		# shellcheck disable=SC2086 # a program and its arguments
+		run -2 timeout 20 tests/$refused
+		[[ ${lines[-1]} == "${refused%% *}: "* ]]
+	done
+	for name in demo screens; do
+		run -0 timeout 20 tests/$name --help
+		[[ $output == "$name"* ]] && ((${#lines[@]} < 6))
+	done
+}
+
 @test "a run of tests that broke off says nothing about a mutant" {
 	{ program tests/mutants; cat; } <<-'PY' | python3 -
 		def said(output, status):
