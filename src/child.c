@@ -57,14 +57,16 @@ static int cannot_execute(const struct child *c, int err, struct reason *why)
 			  "cannot execute '%.200s': %s", c->name, strerror(err));
 }
 
-/* Whether execvp(3) would find a file, of whatever kind. */
-static bool is_directory(const char *name)
+/* A path, not a name to be looked up. To root, too, execve(2) refuses a file without any x. */
+static bool nobody_may_execute(const char *name)
 {
 	struct stat st;
 
-	return strchr(name, '/') && !stat(name, &st) && S_ISDIR(st.st_mode);
+	return strchr(name, '/') && !stat(name, &st) &&
+	       (S_ISDIR(st.st_mode) || !(st.st_mode & 0111));
 }
 
+/* Whether execvp(3) would find a file, of whatever kind. */
 static bool is_found(const char *name)
 {
 	const char *dir = getenv("PATH");
@@ -93,7 +95,7 @@ int child_prepare(struct child *c, const char *name, struct reason *why)
 	c->name = name;
 	if (!is_found(name))
 		return cannot_execute(c, ENOENT, why);
-	if (is_directory(name))
+	if (nobody_may_execute(name))
 		return cannot_execute(c, EACCES, why);
 	if (caller_find(&c->caller, why))
 		return -1;

@@ -336,13 +336,13 @@ static int start(struct run *r, struct reason *why)
 	 * forked already. If this fails, only the priority is missing. */
 	setpriority(PRIO_PROCESS, 0, TOOL_NICE);
 	tzset(); /* reads a file, which privilege_drop() forbids */
+	signals_take(); /* the run has files of its own from here on */
+	if (r->usr1_ends)
+		signal(SIGUSR1, on_usr1);
 	if (r->ops->start && r->ops->start(r, why))
 		return -1;
 	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))
 		cmd_warn(why);
-	signals_take();
-	if (r->usr1_ends)
-		signal(SIGUSR1, on_usr1);
 	signal(SIGCHLD, SIG_DFL); /* ignored, the command's status would be lost */
 	if (r->session)
 		run_say_refused(r);

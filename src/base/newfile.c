@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/reason.h"
@@ -29,4 +30,14 @@ FILE *newfile_open(const char *path, struct reason *why)
 		return NULL;
 	}
 	return fdopen(fd, "w");
+}
+
+void newfile_close(FILE *f, const char *path, bool give_up)
+{
+	struct stat ours, there;
+
+	if (give_up && !fflush(f) && !fstat(fileno(f), &ours) && !ours.st_size &&
+	    !lstat(path, &there) && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+		unlink(path);
+	fclose(f);
 }

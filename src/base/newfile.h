@@ -3,6 +3,7 @@
 #ifndef IOSTRATA_NEWFILE_H
 #define IOSTRATA_NEWFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct reason;
@@ -12,5 +13,9 @@ struct reason;
  * not touched, and no link is followed. The caller closes the stream; NULL with @why.
  */
 FILE *newfile_open(const char *path, struct reason *why);
+
+/* Closes @f, which was created as @path. If it is to be given up and nothing was written, removes
+ * it, so that the next try can create it. */
+void newfile_close(FILE *f, const char *path, bool give_up);
 
 #endif

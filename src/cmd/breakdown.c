@@ -117,9 +117,6 @@ static int resolve(struct run *r, struct reason *why)
 	if (r->conf.fs && r->opts.filters.fs)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);
-	b->out = b->opts.output ? newfile_open(b->opts.output, why) : stdout;
-	if (!b->out)
-		return -1;
 	r->own_stdout = b->opts.output;
 	if (b->opts.slowest_max) {
 		b->slowest = calloc(b->opts.slowest_max, sizeof(*b->slowest));
@@ -167,11 +164,16 @@ static void on_record(void *arg, const struct op_record *rec)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }
 
+/* Of a run that does not come so far there is no file. */
 static int start(struct run *r, struct reason *why)
 {
-	(void)why;
-	view_fill(breakdown_of(r));
-	if (r->opts.json && breakdown_has_requests(&breakdown_of(r)->view))
+	struct breakdown *b = breakdown_of(r);
+
+	b->out = b->opts.output ? newfile_open(b->opts.output, why) : stdout;
+	if (!b->out)
+		return -1;
+	view_fill(b);
+	if (r->opts.json && breakdown_has_requests(&b->view))
 		run_say_of_ops(r->of_ops);
 	session_on_record(r->session, on_record, r);
 	return 0;

@@ -387,7 +387,7 @@ static int report(int argc, char **argv)
 	report_filter_done(&r.filter);
 	report_time_done(&r.time);
 	if (r.opts.output && r.out)
-		fclose(r.out);
+		newfile_close(r.out, r.opts.output, status);
 	return status;
 }
 

@@ -41,6 +41,7 @@ writer() { # FILE
 	echo text >"$tmp/text"
 	expect 126 breakdown -- "$tmp/text"
 	says "cannot execute.*Permission denied"
+	[[ $stderr != *tracing* ]]
 	expect 126 breakdown -- "$tmp"
 	says "cannot execute.*Permission denied"
 }

@@ -70,6 +70,29 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	[[ $output == *"error: cannot write the output: No space left on device"* ]]
 }
 
+@test "a file with nothing in it is not left behind" {
+	expect 127 breakdown -o "$tmp/file" -- nosuch-command-anywhere
+	expect 126 breakdown -o "$tmp/file" -- /etc/passwd
+	expect 1 breakdown -o "$tmp/file" -p "$(sh -c 'echo $$')" -D 0.1
+	if [[ ! -e /sys/bus/event_source/devices/kprobe ]]; then
+		expect 3 breakdown -T vfs -o "$tmp/file" -D 0.1
+	fi
+	expect 1 report -o "$tmp/file" "$tmp/nosuch"
+	[[ ! -e $tmp/file ]]
+	# what somebody else has put there stays
+	: >"$tmp/theirs"
+	expect 1 breakdown -o "$tmp/theirs" -D 0.1
+	says "cannot create '.*/theirs': File exists" "remove it"
+	expect 1 report -o "$tmp/theirs" "$tmp/nosuch"
+	[[ -e $tmp/theirs ]]
+	# nor by what is ended before it has begun
+	for time in 0.01 0.03 0.06 0.1 0.13 0.16 0.2 0.3; do
+		run timeout "$time" "$iostrata" breakdown -o "$tmp/file"
+		[[ ! -e $tmp/file || -s $tmp/file ]] || { echo "after $time s: $output"; false; }
+		rm -f "$tmp/file"
+	done
+}
+
 @test "a reader that goes away ends it" {
 	begin=$SECONDS
 	run --separate-stderr bash -c '"$0" breakdown 1 300 | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
