@@ -13,7 +13,7 @@ void report_heat_add(struct report_heat *h, const struct recording *rec,
 		    cap_event_total(ev));
 }
 
-int report_heat_print(FILE *out, const struct report_heat *h, const char *of_ops,
+int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops,
 		      uint64_t end_ns)
 {
 	struct text_out o = { .f = out };

@@ -19,7 +19,7 @@ void report_heat_add(struct report_heat *h, const struct recording *rec,
 
 /* Draws both, up to @end_ns after the beginning; but not that of requests if @of_ops, the filters
  * that do not choose them, are any. 0 or -errno. */
-int report_heat_print(FILE *out, const struct report_heat *h, const char *of_ops,
+int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops,
 		      uint64_t end_ns);
 
 #endif

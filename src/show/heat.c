@@ -154,16 +154,32 @@ void heat_draw(const struct heat *h, int y, int x, int width, int height)
 	}
 }
 
-int heat_text(FILE *f, const struct heat *h, const char *title, uint64_t end_ns)
+/* Makes the columns reach to the end: the last have nothing in them if nothing happened then. */
+static void columns_reach(struct heat *h, uint64_t end_ns)
 {
+	int n;
+
+	while (end_ns / h->column_ns >= HEAT_COLUMNS)
+		columns_merge(h);
+	n = (end_ns + h->column_ns - 1) / h->column_ns;
+	h->n = n > h->n ? n : h->n;
+	h->next = h->n % HEAT_COLUMNS;
+}
+
+int heat_text(FILE *f, struct heat *h, const char *title, uint64_t end_ns)
+{
+	struct text_num end = text_ns(end_ns);
 	struct text_out o = { .f = f };
 	char line[HEAT_COLUMNS + 1];
-	struct heat_rows r;
+	struct heat_rows r = {};
+	int len = strlen(end.s);
 
-	if (!heat_rows(h, HEAT_LOG2, &r)) {
+	if (!h->column_ns) {
 		text_put(&o, "%s: none\n\n", title);
 		return text_end(&o);
 	}
+	columns_reach(h, end_ns);
+	heat_rows(h, HEAT_LOG2, &r); /* it counts something */
 	text_put(&o, "%s: each column %s, up to %s of them in a place\n", title,
 		 text_ns(h->column_ns).s, text_count(r.most).s);
 	for (int i = r.high; i >= r.low; i -= r.step) {
@@ -171,7 +187,7 @@ int heat_text(FILE *f, const struct heat *h, const char *title, uint64_t end_ns)
 		text_put(&o, "%*s |%s\n", LABEL, text_ns(1ULL << i).s, line);
 	}
 	text_put(&o, "%*s 0", LABEL, "");
-	text_fill(&o, ' ', h->n > 12 ? h->n - 8 : 4);
-	text_put(&o, "%s\n\n", text_ns(end_ns).s);
+	text_fill(&o, ' ', h->n > len + 4 ? h->n - len : 4);
+	text_put(&o, "%s\n\n", end.s);
 	return text_end(&o);
 }

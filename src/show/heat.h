@@ -48,7 +48,8 @@ void heat_row(const struct heat *h, const struct heat_rows *rows, int low, int s
 /* Draws the last @width intervals in at most @height lines from line @y, column @x on. */
 void heat_draw(const struct heat *h, int y, int x, int width, int height);
 
-/* Writes the map as text, what it is of above it and the time below. 0 or -errno. */
-int heat_text(FILE *f, const struct heat *h, const char *title, uint64_t end_ns);
+/* Writes the map of heat_add_at() as text from the beginning to @end_ns, what it is of above it and
+ * the time below. Columns get as wide as that takes. 0 or -errno. */
+int heat_text(FILE *f, struct heat *h, const char *title, uint64_t end_ns);
 
 #endif

@@ -63,6 +63,50 @@ static void a_map_as_text(void **state)
 	free(h);
 }
 
+/* What ended early is at the left of the time that was recorded, in both maps alike. */
+static void the_axis_is_of_all_the_time(void **state)
+{
+	struct heat *h = calloc(1, sizeof(*h));
+	char *text = NULL, *row, *end;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	(void)state;
+	heat_add_at(h, 0, 1000);
+	heat_add_at(h, 9999999, 1000); /* ten columns of 1 ms; the run is 1.01 s */
+	assert_int_equal(heat_text(f, h, "things", 1010000000), 0);
+	fclose(f);
+	assert_int_equal(h->column_ns, 32000000);
+	assert_int_equal(h->n, 32);
+	assert_non_null(strstr(text, "things: each column 32.0 ms, up to 2 of them"));
+	row = strstr(text, "  512 ns |@  ");
+	assert_non_null(row);
+	end = strstr(text, "1.01 s\n");
+	assert_non_null(end);
+	assert_int_equal(strchr(row, '\n') - row, 10 + 32);
+	assert_int_equal(end + 6 - (strchr(row, '\n') + 1), 10 + 32);
+	free(text);
+	free(h);
+}
+
+/* 60 columns are too few for what ends with the 60th. */
+static void columns_that_just_do_not_fit(void **state)
+{
+	struct heat *h = calloc(1, sizeof(*h));
+	FILE *f = fopen("/dev/null", "w");
+
+	(void)state;
+	heat_add_at(h, 0, 1000);
+	assert_int_equal(heat_text(f, h, "things", 59999999), 0);
+	assert_int_equal(h->column_ns, 1000000);
+	assert_int_equal(h->n, 60);
+	assert_int_equal(heat_text(f, h, "things", 60000000), 0);
+	assert_int_equal(h->column_ns, 2000000);
+	assert_int_equal(h->n, 30);
+	fclose(f);
+	free(h);
+}
+
 static void how_far(void **state)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
@@ -95,6 +139,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_get_wider),
 		cmocka_unit_test(a_map_as_text),
+		cmocka_unit_test(the_axis_is_of_all_the_time),
+		cmocka_unit_test(columns_that_just_do_not_fit),
 		cmocka_unit_test(how_far),
 	};
 
