@@ -95,6 +95,9 @@ struct text_num text_clock(uint64_t day_ns, uint64_t apart_ns);
 /* "33.0 %", "<0.1 %" for little but not 0, "-" if @whole is 0; at most 7 columns. */
 struct text_num text_percent(uint64_t part, uint64_t whole);
 
+/* "33 %", but a little as text_percent(): "0.5 %", "<0.1 %"; "0 %" is nothing at all. */
+struct text_num text_percent_whole(uint64_t part, uint64_t whole);
+
 /* Where text goes: the first error stays and ends all writing. */
 struct text_out {
 	FILE *f;

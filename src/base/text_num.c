@@ -160,3 +160,13 @@ struct text_num text_percent(uint64_t part, uint64_t whole)
 	snprintf(t.s, sizeof(t.s), v < 999.95 ? "%.1f %%" : ">999 %%", v);
 	return t;
 }
+
+struct text_num text_percent_whole(uint64_t part, uint64_t whole)
+{
+	struct text_num t = text_percent(part, whole);
+	double v = whole ? 100.0 * part / whole : 0;
+
+	if (whole && (!part || v > 0.5) && v < 999.5)
+		snprintf(t.s, sizeof(t.s), "%.0f %%", v);
+	return t;
+}

@@ -171,14 +171,15 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		n += snprintf(text + n, sizeof(text) - n, ": no operations (%.80s)",
 			      v->missing->calls);
 	/* what began in an earlier interval is all in the one that it ends in */
-	if (io_ns <= sn->threads_ns && sn->threads_ns && !any_overlaps(rows))
-		n += snprintf(text + n, sizeof(text) - n, " (%.0f %% of its threads' time)",
-			      percent(io_ns, sn->threads_ns));
+	if (breakdown_has_ops(v) && io_ns <= sn->threads_ns && sn->threads_ns &&
+	    !any_overlaps(rows))
+		n += snprintf(text + n, sizeof(text) - n, " (%s of its threads' time)",
+			      text_percent_whole(io_ns, sn->threads_ns).s);
 	if (most && io_ns) {
 		view_row_name(name, sizeof(name), v, most,
 			      columns_for(v, SUBJECT_COLUMNS));
-		n += snprintf(text + n, sizeof(text) - n, ", %.0f %% of it %s%s",
-			      percent(most->total_ns, io_ns), name, cause(most));
+		n += snprintf(text + n, sizeof(text) - n, ", %s of it %s%s",
+			      text_percent_whole(most->total_ns, io_ns).s, name, cause(most));
 		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
 			disk_name(disk, sizeof(disk), disk_of(rows, most));
 		snprintf(text + n, sizeof(text) - n, "%s%s", *disk ? " " : "", disk);
@@ -245,7 +246,6 @@ static size_t rows_shown(const struct breakdown_view *v, const struct breakdown_
 
 	if (v->rows_max)
 		max = v->rows_max;
-
 	while (n < rows->n_ops && n < max &&
 	       (!n || v->sort || v->rows_max ||
 		percent(rows->ops[n]->total_ns, rows->whole.io_ns) >= LEAST_PERCENT))

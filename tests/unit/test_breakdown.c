@@ -271,6 +271,27 @@ static void the_answer_is_first(void **state)
 	fixture_done(&f);
 }
 
+static void a_small_share_is_not_none(void **state)
+{
+	struct missing missing = { .calls = "no tracepoint" };
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	v.width = 120;
+	v.command = "dd";
+	fixture_usual(&f);
+	f.sn.threads_ns = 1000000000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "106 ms in I/O (<0.1 % of its threads' time), 74 % of it read ext4\n");
+	v.missing = &missing; /* nothing is known to be a share */
+	f.sn.n_ops = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "traced dd for 5.00 s: no operations (no tracepoint)\n");
+	fixture_done(&f);
+}
+
 /* Prints the first screen of operations that each took 1 ms, half or all of it in one stratum. */
 static void cause_is(enum stratum st, uint64_t ns, const char *expected)
 {
@@ -1696,6 +1717,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_as_always),
 		cmocka_unit_test(the_answer_is_first),
+		cmocka_unit_test(a_small_share_is_not_none),
 		cmocka_unit_test(the_answer_has_its_cause),
 		cmocka_unit_test(the_answer_is_of_what_was_asked),
 		cmocka_unit_test(the_rest_is_in_one_line),
