@@ -36,7 +36,9 @@ void export_dir_say(FILE *f, const char *dir, const struct otf2_counts *counts)
 	char safe[TEXT_SAFE_CAP(256)];
 
 	text_safe(safe, sizeof(safe), dir);
-	fprintf(f, "%s: %s operations, %s requests, %s locations, %s handles\n", safe,
-		text_count(counts->ops).s, text_count(counts->requests).s,
-		text_count(counts->locations).s, text_count(counts->handles).s);
+	fprintf(f, "%s: %s operation%s, %s request%s, %s location%s, %s handle%s\n", safe,
+		text_count(counts->ops).s, text_plural(counts->ops),
+		text_count(counts->requests).s, text_plural(counts->requests),
+		text_count(counts->locations).s, text_plural(counts->locations),
+		text_count(counts->handles).s, text_plural(counts->handles));
 }

@@ -21,10 +21,10 @@ void record_say_progress(FILE *f, const struct record_files *files, const uint64
 	uint64_t sum = lost[LOST_OPS] + lost[LOST_REQUESTS] + w->lost_ops + w->lost_requests;
 
 	line_begin(f);
-	fprintf(f, "%.1f s: %s ops, %s requests, %s, %s, %s records lost", took_ns / 1e9,
-		text_count(ops).s, text_count(requests).s,
+	fprintf(f, "%.1f s: %s op%s, %s request%s, %s, %s, %s record%s lost", took_ns / 1e9,
+		text_count(ops).s, text_plural(ops), text_count(requests).s, text_plural(requests),
 		text_bytes(record_files_size(files).bytes).s, text_rate(ops, took_ns).s,
-		text_count(sum).s);
+		text_count(sum).s, text_plural(sum));
 }
 
 void record_say_end(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N])
@@ -38,14 +38,14 @@ void record_say_end(FILE *f, const struct record_files *files, const uint64_t lo
 
 	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : files->name);
 	line_begin(f);
-	snprintf(text, sizeof(text), "%s%s: %s operations, %s requests, %s", safe,
-		 files->max_files ? ".*" : "", text_count(size.ops).s, text_count(size.requests).s,
-		 text_bytes(size.bytes).s);
+	snprintf(text, sizeof(text), "%s%s: %s operation%s, %s request%s, %s", safe,
+		 files->max_files ? ".*" : "", text_count(size.ops).s, text_plural(size.ops),
+		 text_count(size.requests).s, text_plural(size.requests), text_bytes(size.bytes).s);
 	text_message(f, text);
 	if (ops || requests)
-		fprintf(f, "warning: lost %s operations, %s requests\n", text_count(ops).s,
-			text_count(requests).s);
+		fprintf(f, "warning: lost %s operation%s, %s request%s\n", text_count(ops).s,
+			text_plural(ops), text_count(requests).s, text_plural(requests));
 	if (handles)
-		fprintf(f, "warning: lost %s calls that change a descriptor\n",
-			text_count(handles).s);
+		fprintf(f, "warning: lost %s call%s a descriptor\n", text_count(handles).s,
+			handles == 1 ? " that changes" : "s that change");
 }

@@ -110,12 +110,22 @@ const char *lost_name(unsigned int lost)
 	return NAME_OF(names, lost);
 }
 
-const char *lost_what(unsigned int lost)
+const char *lost_what(unsigned int lost, uint64_t n)
 {
-	static const char *const what[LOST_N + 1] = {
+	static const char *const one[LOST_N + 1] = {
+		[LOST_RING] = "record found no room in the ring buffer or the file",
+		[LOST_MAP_FULL] = "row, request or thread found no room in a table",
+		[LOST_UNMATCHED_START] = "operation or request began and was never seen to end",
+		[LOST_NAMES] = "file has no name, only its inode",
+		[LOST_UNATTRIBUTED] = "request or page fault may have been among those asked for",
+		[LOST_OPS] = "operation was not recorded",
+		[LOST_REQUESTS] = "request was not recorded",
+		[LOST_N] = "probe hit was not run by the kernel",
+	};
+	static const char *const more[LOST_N + 1] = {
 		[LOST_RING] = "records found no room in the ring buffer or the file",
 		[LOST_MAP_FULL] = "rows, requests or threads found no room in a table",
-		[LOST_UNMATCHED_START] = "began and were never seen to end",
+		[LOST_UNMATCHED_START] = "operations or requests began and were never seen to end",
 		[LOST_NAMES] = "files have no name, only their inode",
 		[LOST_UNATTRIBUTED] = "requests or page faults may have been among those asked for",
 		[LOST_OPS] = "operations were not recorded",
@@ -123,5 +133,5 @@ const char *lost_what(unsigned int lost)
 		[LOST_N] = "probe hits were not run by the kernel",
 	};
 
-	return NAME_OF(what, lost);
+	return n == 1 ? NAME_OF(one, lost) : NAME_OF(more, lost);
 }

@@ -25,6 +25,6 @@ const char *lost_name(unsigned int lost);	/* ring map_full unmatched_start ... *
 
 /* The same as the end of a sentence, after how many; of LOST_N, what the kernel missed. NULL: it is
  * no loss, they began before tracing did. */
-const char *lost_what(unsigned int lost);
+const char *lost_what(unsigned int lost, uint64_t n);
 
 #endif

@@ -84,6 +84,9 @@ struct text_num text_count(uint64_t n);
 /* The same in 7 columns: from 10^6 on as text_short(). */
 struct text_num text_count7(uint64_t n);
 
+/* What makes a noun one of @n things: "s", or "" if it is one. */
+const char *text_plural(uint64_t n);
+
 /* Events per second: "4.60/s", "12.3k/s", "<0.01/s"; "-" if the duration is 0; at most 7
  * columns. */
 struct text_num text_rate(uint64_t n, uint64_t duration_ns);

@@ -109,6 +109,11 @@ struct text_num text_count7(uint64_t n)
 	return n < 1000000 ? text_count(n) : text_short(n);
 }
 
+const char *text_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 struct text_num text_rate(uint64_t n, uint64_t duration_ns)
 {
 	static const char *const units[] = { "/s",  "k/s", "M/s", "G/s",

@@ -320,7 +320,7 @@ static int start(struct run *r, struct reason *why)
 	n = funcs_traced(v->funcs);
 	memcpy(filters, r->looked_for, sizeof(filters));
 	snprintf(r->looked_for, sizeof(r->looked_for), "%s function%s by %s%s%.300s",
-		 text_count(n).s, n == 1 ? "" : "s", v->probe, filters[0] ? ", " : "", filters);
+		 text_count(n).s, text_plural(n), v->probe, filters[0] ? ", " : "", filters);
 	return f->screen ? screen_start(f, why) : 0;
 }
 

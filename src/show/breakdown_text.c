@@ -196,13 +196,13 @@ static void put_lost(struct text_out *o, const struct breakdown_view *v,
 	for (int i = 0; i <= LOST_N; i++) {
 		uint64_t n = i < LOST_N ? sn->lost[i] : sn->missed;
 
-		if (!n || !lost_what(i))
+		if (!n || !lost_what(i, n))
 			continue;
 		if (!told)
 			text_put(o, "\nlost%s:\n", lost > sn->lost[LOST_NAMES] ?
 				 ", so the figures are not complete" : "");
 		text_put(o, "%13s ", text_count(n).s);
-		text_wrap(o, lost_what(i), 14, 14, view_width(v));
+		text_wrap(o, lost_what(i, n), 14, 14, view_width(v));
 		told = true;
 	}
 }

@@ -232,7 +232,7 @@ static void put_shares(struct text_out *o, const struct breakdown_view *v,
 	if (v->cpus && !v->command)
 		snprintf(text + n, sizeof(text) - n, "; on CPU %s of %u CPU%s",
 			 text_percent(cpu, whole->duration_ns * v->cpus).s, v->cpus,
-			 v->cpus == 1 ? "" : "s");
+			 text_plural(v->cpus));
 	view_wrap(o, v, text);
 }
 
@@ -303,8 +303,8 @@ static int outside_text(char *dst, size_t cap, const struct breakdown_view *v,
 	}
 	if (!outside || !breakdown_has_ops(v) || (v->of_ops && *v->of_ops))
 		return 0;
-	return snprintf(dst, cap, "%s of %s belong to no operation above", text_count(outside).s,
-			text_count(all).s);
+	return snprintf(dst, cap, "%s of %s belong%s to no operation above", text_count(outside).s,
+			text_count(all).s, outside == 1 ? "s" : "");
 }
 
 static void put_requests(struct text_out *o, const struct breakdown_view *v,

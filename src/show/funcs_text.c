@@ -36,7 +36,7 @@ static void put_head(struct text_out *o, const struct funcs_view *v, const struc
 		put_safe(o, v->kernel, 40);
 	}
 	text_put(o, "\n%s function%s by %s; a probe costs %s a call%s\n", text_count(traced).s,
-		 traced == 1 ? "" : "s", v->probe, text_ns(v->cost->call_ns).s,
+		 text_plural(traced), v->probe, text_ns(v->cost->call_ns).s,
 		 v->subtract ? ", which is taken off" : "");
 }
 
@@ -258,7 +258,7 @@ int funcs_list_text(FILE *f, const struct func_list *l)
 		text_put(&o, "\n");
 		refused += !!fn->refused;
 	}
-	text_put(&o, "%s function%s", text_count(l->n).s, l->n == 1 ? "" : "s");
+	text_put(&o, "%s function%s", text_count(l->n).s, text_plural(l->n));
 	text_put(&o, refused ? ", %s of them not traced\n" : "\n", text_count(refused).s);
 	return text_end(&o);
 }

@@ -177,7 +177,7 @@ static void put_head(const struct funcs_ui *ui, uint64_t self_ns)
 	char text[LINE];
 
 	snprintf(text, sizeof(text), "%s %s function%s by %s in %s%s",
-		 text_clock(ui->day_ns, ui->interval_ns).s, text_count(n).s, n == 1 ? "" : "s",
+		 text_clock(ui->day_ns, ui->interval_ns).s, text_count(n).s, text_plural(n),
 		 v->probe, text_ns(ui->sn->duration_ns).s, ui->paused ? ", paused" : "");
 	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
 	snprintf(text, sizeof(text), "self time of all: %s; a probe costs %s a call%s",

@@ -34,10 +34,10 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 		return snprintf(dst, cap, "nothing lost");
 	if (events)
 		n = snprintf(dst, cap, "%s event%s lost%s", text_count(events).s,
-			     events == 1 ? "" : "s", names ? ", and " : "");
+			     text_plural(events), names ? ", and " : "");
 	if (names)
 		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s",
-			      names == 1 ? "" : "s", text_count(names).s, names == 1 ? "" : "s",
+			      text_plural(names), text_count(names).s, text_plural(names),
 			      events ? "" : " lost");
 	return n;
 }
@@ -50,13 +50,13 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	if (sn->unnamed_cgroups)
 		n += snprintf(text + n, sizeof(text) - n, "; %s cgroup%s gone without a name",
 			      text_count(sn->unnamed_cgroups).s,
-			      sn->unnamed_cgroups == 1 ? "" : "s");
+			      text_plural(sn->unnamed_cgroups));
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
-			      text_count(sn->n_unfinished).s, sn->n_unfinished == 1 ? "" : "s");
+			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));
 	if (sn->unseen_threads)
-		n += snprintf(text + n, sizeof(text) - n, ", of %s threads not known",
-			      text_count(sn->unseen_threads).s);
+		n += snprintf(text + n, sizeof(text) - n, ", of %s thread%s not known",
+			      text_count(sn->unseen_threads).s, text_plural(sn->unseen_threads));
 	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
 	if (lost_sum(sn->lost, sn->missed) || missing)
@@ -64,6 +64,6 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	if (sn->lost[LOST_UNMATCHED_END])
 		snprintf(text + n, sizeof(text) - n, "; %s operation%s had begun before",
 			 text_count(sn->lost[LOST_UNMATCHED_END]).s,
-			 sn->lost[LOST_UNMATCHED_END] == 1 ? "" : "s");
+			 text_plural(sn->lost[LOST_UNMATCHED_END]));
 	view_line(o, v, text);
 }

@@ -70,7 +70,7 @@ static void put_range(struct text_out *o, const struct breakdown_view *v,
 	if (r->len != ~0ULL)
 		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->len).s);
 	n += snprintf(line + n, sizeof(line) - n, "result %s  %u request%s", result_text(r->ret).s,
-		      r->requests, r->requests == 1 ? "" : "s");
+		      r->requests, text_plural(r->requests));
 	if (r->cache != CACHE_NONE)
 		n += snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
 	if (r->device_bytes && breakdown_has_device_bytes(v))

@@ -172,15 +172,17 @@ static void add_lost(char dst[TOP_LINE], const struct snapshot *sn)
 	for (unsigned int i = 0; i <= LOST_N; i++) {
 		uint64_t n = i < LOST_N ? sn->lost[i] : sn->missed;
 
-		if (!n || !lost_what(i))
+		if (!n || !lost_what(i, n))
 			continue;
-		add(dst, "%s%s %s", before, text_count(n).s, lost_what(i));
+		add(dst, "%s%s %s", before, text_count(n).s, lost_what(i, n));
 		before = ", ";
 	}
 	if (before[0] == ',')
 		add(dst, "; ");
 	if (sn->lost[LOST_UNMATCHED_END])
-		add(dst, "%s had begun before; ", text_count(sn->lost[LOST_UNMATCHED_END]).s);
+		add(dst, "%s operation%s had begun before; ",
+		    text_count(sn->lost[LOST_UNMATCHED_END]).s,
+		    text_plural(sn->lost[LOST_UNMATCHED_END]));
 }
 
 void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot *sn,

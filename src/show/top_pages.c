@@ -197,9 +197,9 @@ static void side_text(char dst[128], const struct top_ui *ui, const struct top_s
 		      const char *what)
 {
 	uint64_t per_second_of = ui->figures.per_second_of;
+	uint64_t n = top_per_second(per_second_of, s->count);
 
-	snprintf(dst, 128, "%s %s, %s, %s each",
-		 text_count(top_per_second(per_second_of, s->count)).s, what,
+	snprintf(dst, 128, "%s %s%s, %s, %s each", text_count(n).s, what, text_plural(n),
 		 text_bytes(top_per_second(per_second_of, s->bytes)).s,
 		 text_ns(s->total_ns / s->count).s);
 }
@@ -210,9 +210,9 @@ static int put_sides(int y, const struct top_ui *ui, const struct top_row *r)
 	char ops[128] = "", rqs[128] = "", both[TOP_LINE];
 
 	if (r->ops.count)
-		side_text(ops, ui, &r->ops, "operations");
+		side_text(ops, ui, &r->ops, "operation");
 	if (r->rqs.count)
-		side_text(rqs, ui, &r->rqs, "requests");
+		side_text(rqs, ui, &r->rqs, "request");
 	snprintf(both, sizeof(both), "%s%s%s", ops, *ops && *rqs ? "; " : "", rqs);
 	if (strlen(both) <= (size_t)screen_width()) {
 		screen_put(y++, 0, screen_width(), STYLE_NORMAL, both);

@@ -433,7 +433,7 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 @test "record --otf2 is record and export" {
 	need_root
 	expect 0 record --otf2 "$tmp/trace" -- dd if="$iostrata" of=/dev/null bs=512 count=23
-	[[ $stderr == *"trace: "*" operations, "*" locations"* ]]
+	[[ $stderr == *"trace: "*" operations, "*" location"* ]]
 	[[ $(cd "$tmp/trace" && echo *) == "traces traces.def traces.otf2" && $(stat -c %a "$tmp/trace") == 700 ]]
 	if [[ -n $(type -p otf2-print) ]]; then
 		(($(otf2-print "$tmp/trace/traces.otf2" | grep -c '^ENTER.*"read"') >= 23))

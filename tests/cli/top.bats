@@ -271,7 +271,7 @@ is_json() { screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$t
 	keys Escape / x y Enter
 	wait_until shows 'no row has this text'
 	keys Escape v v v Home Enter
-	wait_until shows '^[0-9.]+[MG]? requests, [^;]*$|^[0-9,]+ requests, [^;]*$'
+	wait_until shows '^[0-9.]+[MG]? requests?, [^;]*$|^[0-9,]+ requests?, [^;]*$'
 	# an interval that is not over has the length that it had
 	hides ', next '
 	keys + +

@@ -271,6 +271,32 @@ static void the_answer_is_first(void **state)
 	fixture_done(&f);
 }
 
+static void one_is_told_as_one(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	f.sn.missed = 1;
+	for (int i = 0; i < LOST_N; i++)
+		f.sn.lost[i] = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "            1 row, request or thread found no room in a table\n"
+			   "            1 operation or request began and was never seen to end\n"
+			   "            1 file has no name, only its inode\n"
+			   "            1 request or page fault may have been among those "
+			   "asked for\n"
+			   "            1 operation was not recorded\n"
+			   "            1 request was not recorded\n"
+			   "            1 probe hit was not run by the kernel\n");
+	v.detail = 0;
+	f.sn.rqs[0].outside = 1;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n1 of 1,032 belongs to no operation above\n");
+	fixture_done(&f);
+}
+
 static void a_small_share_is_not_none(void **state)
 {
 	struct missing missing = { .calls = "no tracepoint" };
@@ -720,7 +746,7 @@ static void a_name_that_is_missing_is_lost(void **state)
 	f.sn.lost[LOST_NAMES] = 1;
 	assert_int_equal(lost_sum(f.sn.lost, 0), 1);
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\nlost:\n            1 files have no name, only their inode\n");
+	assert_has(f.text, "\nlost:\n            1 file has no name, only its inode\n");
 	v.detail = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nthe name of 1 file lost; -v says why; "
@@ -1717,6 +1743,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_as_always),
 		cmocka_unit_test(the_answer_is_first),
+		cmocka_unit_test(one_is_told_as_one),
 		cmocka_unit_test(a_small_share_is_not_none),
 		cmocka_unit_test(the_answer_has_its_cause),
 		cmocka_unit_test(the_answer_is_of_what_was_asked),

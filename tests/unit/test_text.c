@@ -299,6 +299,9 @@ static void rates_and_shares(void **state)
 	assert_string_equal(text_percent(5, 5).s, "100.0 %");
 	assert_string_equal(text_percent(5, 0).s, "-");
 	assert_string_equal(text_percent(UINT64_MAX, 1).s, ">999 %");
+	assert_string_equal(text_plural(0), "s");
+	assert_string_equal(text_plural(1), "");
+	assert_string_equal(text_plural(2), "s");
 	assert_string_equal(text_percent_whole(333, 1000).s, "33 %");
 	assert_string_equal(text_percent_whole(6, 1000).s, "1 %");
 	assert_string_equal(text_percent_whole(5, 1000).s, "0.5 %");

@@ -407,7 +407,13 @@ static void test_text(void **state)
 	assert_has(text, "8.50 KiB submitted by others");
 	assert_has(text, "9.50 KiB are nobody's");
 	assert_has(text, "lost: 5 rows, requests or threads found no room in a table, "
-			 "3 began and were never seen to end; 7 had begun before; ");
+			 "3 operations or requests began and were never seen to end; "
+			 "7 operations had begun before; ");
+	free(text);
+	sn.lost[LOST_UNMATCHED_START] = sn.lost[LOST_UNMATCHED_END] = 1;
+	text = text_of(&v, &sn);
+	assert_has(text, "1 operation or request began and was never seen to end; "
+			 "1 operation had begun before; ");
 	free(text);
 	v.max_rows = 1;
 	text = text_of(&v, &sn);
