@@ -9,7 +9,7 @@
 #                   kernels, in VMs; times, guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/iostrata.1; deb: a package in build/deb
-#   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion
+#   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion; help: this
 #
 # V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, ARCH=arm64 for that
 # (tests/setup --cross arm64), each in a directory of its own: build/debug, build/san, build/arm64.
@@ -68,6 +68,7 @@ UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(O)/iostrata
+help:; @sed -n '4,/^$$/s/^# \{0,3\}//p' Makefile
 
 # Only caller.c differs.
 static: $(OBJS)
@@ -196,4 +197,4 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(filter %/main.d,$(OBJS:.o=.d)) $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install deb clean
+.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install deb clean help
