@@ -72,50 +72,14 @@ static int bad_value(struct parse *p, const struct opt *o, const char *value, co
 		    o->long_name ? "--" : "", o->long_name ? o->long_name : o->arg, why);
 }
 
-/* A limit as the user would type it. */
-static struct text_num limit_text(const struct opt *o, uint64_t v)
-{
-	struct text_num t;
-
-	if (o->type == OPT_TYPE_DURATION)
-		return text_ns(v);
-	snprintf(t.s, sizeof(t.s), "%llu", (unsigned long long)v);
-	return t;
-}
-
-static int check_limits(struct parse *p, const struct opt *o, const char *text, uint64_t v)
-{
-	char why[80];
-
-	if (v < o->min)
-		snprintf(why, sizeof(why), "must be %s or more", limit_text(o, o->min).s);
-	else if (o->max && v > o->max)
-		snprintf(why, sizeof(why), "must be %s or less", limit_text(o, o->max).s);
-	else
-		return 0;
-	return bad_value(p, o, text, why, NULL);
-}
-
-static bool is_duration(const struct opt *o)
-{
-	return o->type == OPT_TYPE_DURATION;
-}
-
 static int parse_number(struct parse *p, const struct opt *o, const char *text, uint64_t *ret_value)
 {
-	const char *why = "";
-	uint64_t v = 0;
-	int err = is_duration(o) ? opts_duration(text, &v, &why) : opts_uint(text, &v, &why);
+	struct opts_wrong wrong;
+	int err = opts_number(o, text, ret_value, &wrong);
 
-	if (err && !o->long_name && p->t->command)
-		return bad_value(p, o, text, why, "put -- before a command to run");
-	if (err)
-		return bad_value(p, o, text, why,
-				 is_duration(o) ? "durations are like 5, 1.5s, 100us, 2m" : NULL);
-	err = check_limits(p, o, text, v);
-	if (!err)
-		*ret_value = v;
-	return err;
+	if (err && !o->long_name && p->t->command && !wrong.is_limit)
+		return bad_value(p, o, text, wrong.why, "put -- before a command to run");
+	return err ? bad_value(p, o, text, wrong.why, *wrong.hint ? wrong.hint : NULL) : 0;
 }
 
 static int parse_choice(struct parse *p, const struct opt *o, const char *text, int *ret_value)

@@ -194,4 +194,16 @@ int opts_uint(const char *s, uint64_t *ret_value, const char **ret_why);
  * finer than a nanosecond is refused, not rounded. */
 int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why);
 
+/* What is wrong with a value. */
+struct opts_wrong {
+	char why[80];
+	const char *hint;		/* "" if there is none */
+	bool is_limit;			/* it is a number, but not one of those allowed */
+};
+
+/* The value of @o, which is a number or a duration, with its limits. 0, or as above with
+ * @ret_wrong. */
+int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
+		struct opts_wrong *ret_wrong);
+
 #endif

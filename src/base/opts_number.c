@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* opts_number.c - the strict parsers of numbers and durations; see opts.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/opts.h"
+#include "base/text.h"
 
 /* Reads decimal digits; returns their end, or NULL if there are none or the value does not fit. */
 static const char *digits(const char *s, uint64_t *ret_value)
@@ -111,4 +113,48 @@ int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why)
 		return refuse("too large", -ERANGE, ret_why);
 	*ret_ns = whole;
 	return 0;
+}
+
+/* A limit as the user would type it. */
+static struct text_num limit_text(const struct opt *o, uint64_t v)
+{
+	struct text_num t;
+
+	if (o->type == OPT_TYPE_DURATION)
+		return text_ns(v);
+	snprintf(t.s, sizeof(t.s), "%llu", (unsigned long long)v);
+	return t;
+}
+
+static int check_limits(const struct opt *o, uint64_t v, struct opts_wrong *ret_wrong)
+{
+	bool small = v < o->min;
+
+	if (!small && (!o->max || v <= o->max))
+		return 0;
+	*ret_wrong = (struct opts_wrong){ .hint = "", .is_limit = true };
+	snprintf(ret_wrong->why, sizeof(ret_wrong->why), "must be %s or %s",
+		 limit_text(o, small ? o->min : o->max).s, small ? "more" : "less");
+	return -ERANGE;
+}
+
+int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
+		struct opts_wrong *ret_wrong)
+{
+	bool duration = o->type == OPT_TYPE_DURATION;
+	const char *why = "";
+	uint64_t v = 0;
+	int err = (duration ? opts_duration : opts_uint)(text, &v, &why);
+
+	if (err) {
+		*ret_wrong = (struct opts_wrong){
+			.hint = duration ? "durations are like 5, 1.5s, 100us, 2m" : "",
+		};
+		snprintf(ret_wrong->why, sizeof(ret_wrong->why), "%s", why);
+	} else {
+		err = check_limits(o, v, ret_wrong);
+	}
+	if (!err)
+		*ret_value = v;
+	return err;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* funcs.c - count and time of every function that matches. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,21 +150,25 @@ static struct funcs *funcs_of(struct run *r)
 /* No function begins with a digit. */
 static bool is_number(const char *arg)
 {
-	return isdigit((unsigned char)arg[0]);
+	return strspn(arg, "0123456789") > 0;
 }
 
 static int numbers_read(struct run *r, int n, struct reason *why)
 {
+	uint64_t *values[] = { &r->opts.interval_ns, &r->opts.count };
 	char **at = r->rest + r->n_rest - n;
-	const char *said;
+	struct opts_wrong wrong;
 
 	if (n > 2)
 		return reason_set(why, EXIT_USAGE, "more than INTERVAL and COUNT: '%.60s'", at[2]);
-	if (n > 0 && (opts_duration(at[0], &r->opts.interval_ns, &said) ||
-		      r->opts.interval_ns < 10000000))
-		return reason_set(why, EXIT_USAGE, "invalid value '%.60s' for INTERVAL", at[0]);
-	if (n > 1 && (opts_uint(at[1], &r->opts.count, &said) || !r->opts.count))
-		return reason_set(why, EXIT_USAGE, "invalid value '%.60s' for COUNT", at[1]);
+	for (int i = 0; i < n; i++) {
+		if (!opts_number(&run_args[i], at[i], values[i], &wrong))
+			continue;
+		reason_set(why, EXIT_USAGE, "invalid value '%.60s' for %s: %s", at[i],
+			   run_args[i].arg, wrong.why);
+		return reason_hint(why, "%s",
+				   *wrong.hint ? wrong.hint : "see 'iostrata funcs --help'");
+	}
 	return 0;
 }
 
@@ -190,13 +193,11 @@ static int options_check(const struct funcs *f, struct reason *why)
 	if (tree && f->by)
 		return reason_set(why, EXIT_USAGE, "--by and a tree exclude one another");
 	if (f->csv + f->folded + f->run.opts.json > 1)
-		return reason_set(why, EXIT_USAGE, "of --json, --csv and --folded only one can be "
-						   "printed");
+		return reason_set(why, EXIT_USAGE, "--json, --csv, --folded exclude one another");
 	if (f->csv && f->by)
 		return reason_set(why, EXIT_USAGE, "--csv has no column for --by");
 	if (f->csv && f->tree)
-		return reason_set(why, EXIT_USAGE, "--csv has no tree; --folded prints it in "
-						   "lines");
+		return reason_set(why, EXIT_USAGE, "--csv has no tree; --folded prints it");
 	return 0;
 }
 

@@ -115,7 +115,13 @@ load funcs
 	expect 2 funcs 1
 	says 'PATTERN is missing'
 	expect 2 funcs 'c:pread*' 0
-	says 'for INTERVAL'
+	says "'0' for INTERVAL: must be 10.0 ms or more" "iostrata funcs --help"
+	expect 2 funcs 'c:pread*' 1x
+	says "'1x' for INTERVAL: the unit is none of ns" "durations are like"
+	expect 2 funcs 'c:pread*' 1 0
+	says "'0' for COUNT: must be 1 or more" "iostrata funcs --help"
+	expect 2 funcs 'c:pread*' 1 1.5
+	says "'1.5' for COUNT: not a whole number"
 }
 
 # Those before it are probed for a second when the last of them is. Not more: they take as long to remove,
@@ -136,7 +142,7 @@ load funcs
 	expect 2 funcs --csv --tree vfs_read
 	says '--folded prints it'
 	expect 2 funcs --csv -j vfs_read
-	says 'only one can be printed'
+	says '--json, --csv, --folded exclude one another'
 	expect 2 funcs --max 1 "$calls:calls_*"
 	says '9 functions match, more than 1' "'--max 9' traces them all"
 	expect 2 funcs --probe kprobe "$calls:calls_top"
