@@ -72,12 +72,18 @@ static int bad_value(struct parse *p, const struct opt *o, const char *value, co
 		    o->long_name ? "--" : "", o->long_name ? o->long_name : o->arg, why);
 }
 
+/* No name of a command, but for a few: 7z. */
+static bool is_like_number(const char *text)
+{
+	return strspn(text + (*text == '.'), "0123456789") > 0;
+}
+
 static int parse_number(struct parse *p, const struct opt *o, const char *text, uint64_t *ret_value)
 {
 	struct opts_wrong wrong;
 	int err = opts_number(o, text, ret_value, &wrong);
 
-	if (err && !o->long_name && p->t->command && !wrong.is_limit)
+	if (err && !o->long_name && p->t->command && !wrong.is_limit && !is_like_number(text))
 		return bad_value(p, o, text, wrong.why, "put -- before a command to run");
 	return err ? bad_value(p, o, text, wrong.why, *wrong.hint ? wrong.hint : NULL) : 0;
 }

@@ -190,8 +190,8 @@ int opts_complete(FILE *f, const struct opt_table *const *tables, int tables_n, 
  */
 int opts_uint(const char *s, uint64_t *ret_value, const char **ret_why);
 
-/* Digits, optionally a point and more digits, then ns us ms s m h or nothing (seconds). A value
- * finer than a nanosecond is refused, not rounded. */
+/* Digits, a point and digits, or both, then ns us ms s m h or nothing (seconds). A
+ * value finer than a nanosecond is refused, not rounded. */
 int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why);
 
 /* What is wrong with a value. */

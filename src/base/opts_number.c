@@ -38,7 +38,7 @@ static int refuse_digits(const char *s, const char **ret_why)
 	if (s[0] == '-' && s[1] >= '0' && s[1] <= '9')
 		return refuse("must not be negative", -EINVAL, ret_why);
 	if (s[0] == '.' && s[1] >= '0' && s[1] <= '9')
-		return refuse("no digit before the point", -EINVAL, ret_why);
+		return refuse("not a whole number", -EINVAL, ret_why);
 	return refuse("not a number", -EINVAL, ret_why);
 }
 
@@ -90,8 +90,9 @@ static int fraction_ns(const char *s, size_t len, uint64_t unit, uint64_t *ret_n
 
 int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why)
 {
-	uint64_t whole, unit, fraction;
-	const char *end = digits(s, &whole), *point = "";
+	uint64_t whole = 0, unit, fraction;
+	bool no_whole = s[0] == '.' && s[1] >= '0' && s[1] <= '9';
+	const char *end = no_whole ? s : digits(s, &whole), *point = "";
 	size_t places = 0;
 
 	if (!end)
@@ -148,7 +149,7 @@ int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
 
 	if (err) {
 		*ret_wrong = (struct opts_wrong){
-			.hint = duration ? "durations are like 5, 1.5s, 100us, 2m" : "",
+			.hint = duration ? "durations are like 5, .5, 1.5s, 100us, 2m" : "",
 		};
 		snprintf(ret_wrong->why, sizeof(ret_wrong->why), "%s", why);
 	} else {

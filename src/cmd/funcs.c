@@ -147,10 +147,10 @@ static struct funcs *funcs_of(struct run *r)
 	return (struct funcs *)r; /* its first member */
 }
 
-/* No function begins with a digit. */
+/* No function begins with a digit, or a point and a digit. */
 static bool is_number(const char *arg)
 {
-	return strspn(arg, "0123456789") > 0;
+	return strspn(arg + (*arg == '.'), "0123456789") > 0;
 }
 
 static int numbers_read(struct run *r, int n, struct reason *why)

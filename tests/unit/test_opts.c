@@ -176,6 +176,7 @@ static void bad_numbers(void **state)
 	(void)state;
 	refused("-p abc", "invalid value 'abc' for --pid: not a number");
 	refused("-p 1x", "invalid value '1x' for --pid: not a whole number");
+	refused("-p .5", "invalid value '.5' for --pid: not a whole number");
 	refused("-p 1.5", "invalid value '1.5' for --pid: not a whole number");
 	refused("-p 0x10", "invalid value '0x10' for --pid: not a whole number");
 	refused("-p -1", "invalid value '-1' for --pid: must not be negative");
@@ -196,7 +197,8 @@ static void bad_durations(void **state)
 	refused("-D 1S",
 		"invalid value '1S' for --duration: the unit is none of ns, us, ms, s, m, h");
 	refused("-D 1.", "invalid value '1.' for --duration: no digit after the point");
-	refused("-D .5", "invalid value '.5' for --duration: no digit before the point");
+	refused("-D .", "invalid value '.' for --duration: not a number");
+	refused("-D .s", "invalid value '.s' for --duration: not a number");
 	refused("-D 1.5ns", "invalid value '1.5ns' for --duration: finer than a nanosecond");
 	refused("-D 999ns", "invalid value '999ns' for --duration: must be 1.00 us or more");
 	refused("-D 3600.1", "invalid value '3600.1' for --duration: must be 3600 s or less");
@@ -228,6 +230,12 @@ static void bad_arguments(void **state)
 	refused("1 1.5", "invalid value '1.5' for COUNT: not a whole number");
 	assert_int_equal(parse(&table, "dd if=x", &o, &res), -EINVAL);
 	assert_string_equal(res.hint, "put -- before a command to run");
+	assert_int_equal(parse(&table, "./dd if=x", &o, &res), -EINVAL);
+	assert_string_equal(res.hint, "put -- before a command to run");
+	assert_int_equal(parse(&table, "1e3", &o, &res), -EINVAL);
+	assert_string_equal(res.hint, "durations are like 5, .5, 1.5s, 100us, 2m");
+	assert_int_equal(parse(&table, "1 1e3", &o, &res), -EINVAL);
+	assert_string_equal(res.hint, "see 'tool cmd --help'");
 }
 
 static void lists_add_up(void **state)
@@ -311,12 +319,14 @@ static void durations(void **state)
 		{ "1.5ms", 1500000 }, { "2m", 120000000000 }, { "1h", 3600000000000 },
 		{ "7ns", 7 }, { "0.000000001", 1 }, { "0.1h", 360000000000 },
 		{ "1.0ns", 1 }, { "0.00000000025h", 900 }, { "007", 7000000000 },
+		{ ".5", 500000000 }, { ".25ms", 250000 },
 		{ "18446744073709551615ns", UINT64_MAX }, { "18446744073.709551615", UINT64_MAX },
 	};
 	static const char *const bad[] = {
 		"", " ", " 1", "1 ", "1 s", "s", "-1", "+1", "1e3", "0x1", "1,5", "1..5", "1.5.5",
 		"1.s", "inf", "nan", "1sec", "1 0", "18446744073709551616ns",
 		"18446744073.709551616", "0.0000000001", "5124096h",
+		".", ".s", "..5", ".5.5",
 	};
 	const char *why;
 	uint64_t ns;
