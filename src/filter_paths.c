@@ -44,9 +44,12 @@ int filter_add_file(const char *path, struct filter_lists *lists, struct reason 
 	struct filter_file *file = &lists->files[lists->n_files];
 	struct stat st;
 
-	if (stat(path, &st))
-		return reason_set(why, EXIT_FAILED, "cannot look at '%.200s': %s", path,
-				  strerror(errno));
+	if (stat(path, &st)) {
+		reason_set(why, EXIT_FAILED, "cannot look at '%.200s': %s", path, strerror(errno));
+		return errno == ENOENT ? reason_hint(why, "of a file that is yet to be made, give "
+							  "the directory: all below it counts") :
+					 -1;
+	}
 	file->ino = st.st_ino;
 	file->dev = S_ISBLK(st.st_mode) ? filter_kernel_dev(st.st_rdev) : file_fs_dev(path, &st);
 	file->is_dir = S_ISDIR(st.st_mode);
