@@ -34,6 +34,8 @@ int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct reason
 		err = -ENAMETOOLONG;
 	if (!err)
 		err = helper_start(&o->exporter, &w);
-	return err ? reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", o->dir,
-				strerror(-err)) : 0;
+	if (!err)
+		return 0;
+	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", o->dir, strerror(-err));
+	return err == -EEXIST ? reason_hint(why, "--otf2 DIR names one that is not there yet") : -1;
 }

@@ -123,8 +123,8 @@ static int check_files(const struct record *rec, struct reason *why)
 	}
 	if (rec->files.max_files && rec->file && !strcmp(rec->file, "-"))
 		return reason_set(why, EXIT_USAGE, "--max-files and -o - exclude one another");
-	if (rec->otf2.dir && (rec->file || rec->files.max_files))
-		return reason_set(why, EXIT_USAGE, "--otf2 excludes -o and --max-files");
+	if (rec->otf2.dir && (rec->file || rec->files.max_files || rec->files.replace))
+		return reason_set(why, EXIT_USAGE, "--otf2 excludes -o, --force and --max-files");
 	if (rec->files.max_files && rec->files.keep_ns)
 		return reason_set(why, EXIT_USAGE, "--max-files and --keep exclude one another");
 	return 0;

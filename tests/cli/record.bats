@@ -439,11 +439,13 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 		(($(otf2-print "$tmp/trace/traces.otf2" | grep -c '^ENTER.*"read"') >= 23))
 	fi
 	expect 125 record --otf2 "$tmp/trace" -- true
-	says "cannot make '.*trace': File exists"
+	says "cannot make '.*trace': File exists" "not there yet"
 	expect 127 record --otf2 "$tmp/none" -- "$tmp/nosuch"
 	[[ ! -e $tmp/none ]]
 	expect 2 record --otf2 "$tmp/none" -o "$file"
-	says "--otf2 excludes -o and --max-files"
+	says "--otf2 excludes -o, --force and --max-files"
+	expect 2 record --otf2 "$tmp/none" --force
+	says "--otf2 excludes -o, --force and --max-files"
 	expect 3 record --otf2 "$tmp/three" -- sh -c 'exit 3'
 	[[ -e $tmp/three/traces.otf2 ]]
 	# Ctrl-C ends the recording, not what comes then
