@@ -120,10 +120,12 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	if (!of_table)
 		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
 	if (r->events && (of_table || r->heat))
-		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of %s",
+		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of %s: choose "
+						   "one",
 				  of_table ? of_table : "--heat", of_table ? "tables" : "maps");
 	if (r->heat && of_table)
-		return reason_set(why, EXIT_USAGE, "--heat draws maps, %s is of tables", of_table);
+		return reason_set(why, EXIT_USAGE, "--heat draws maps, %s is of tables: choose "
+						   "one", of_table);
 	if (report_time_check(&r->time, why))
 		return -1;
 	filters_of_ops(&r->filter.given, r->of_ops, sizeof(r->of_ops));

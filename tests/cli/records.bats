@@ -75,7 +75,7 @@ costs() {
 	for option in -T=blk --by=file -v -n=3 --sort=count -H -m -Q --slowest=3 -j --every=1; do
 		# shellcheck disable=SC2086 # words
 		expect 2 report --heat ${option/=/ } "$tmp/a.ios"
-		says "--heat draws maps, .* is of tables"
+		says "--heat draws maps, .* is of tables: choose one"
 	done
 	expect 2 report --heat --events csv "$tmp/a.ios"
 }
