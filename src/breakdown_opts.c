@@ -44,7 +44,7 @@ const struct opt breakdown_measure_opts[] = {
 
 const struct opt breakdown_output_opts[] = {
 	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
-	  .help = "write to this new file instead of standard output" },
+	  .help = "write to this new file; - is the standard output (default)" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
 	  .help = "all operations, each with its strata, and meta by call (stat, unlink, "
 		  "rename ...); given twice, with --by, of every key" },

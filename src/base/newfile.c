@@ -32,10 +32,22 @@ FILE *newfile_open(const char *path, struct reason *why)
 	return fdopen(fd, "w");
 }
 
+bool newfile_is_standard(const char *path)
+{
+	return !path || !strcmp(path, "-");
+}
+
+FILE *newfile_output(const char *path, FILE *standard, struct reason *why)
+{
+	return newfile_is_standard(path) ? standard : newfile_open(path, why);
+}
+
 void newfile_close(FILE *f, const char *path, bool give_up)
 {
 	struct stat ours, there;
 
+	if (newfile_is_standard(path))
+		return;
 	if (give_up && !fflush(f) && !fstat(fileno(f), &ours) && !ours.st_size &&
 	    !lstat(path, &there) && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
 		unlink(path);

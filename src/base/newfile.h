@@ -14,7 +14,13 @@ struct reason;
  */
 FILE *newfile_open(const char *path, struct reason *why);
 
-/* Closes @f, which was created as @path. If it is to be given up and nothing was written, removes
+/* Whether @path, which was given for output or is NULL, means the standard output. */
+bool newfile_is_standard(const char *path);
+
+/* Where output goes: @standard, or else newfile_open(). */
+FILE *newfile_output(const char *path, FILE *standard, struct reason *why);
+
+/* Closes @f, if it was created as @path. If it is to be given up and nothing was written, removes
  * it, so that the next try can create it. */
 void newfile_close(FILE *f, const char *path, bool give_up);
 

@@ -117,7 +117,7 @@ static int resolve(struct run *r, struct reason *why)
 	if (r->conf.fs && r->opts.filters.fs)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);
-	r->own_stdout = b->opts.output;
+	r->own_stdout = !newfile_is_standard(b->opts.output);
 	if (b->opts.slowest_max) {
 		b->slowest = calloc(b->opts.slowest_max, sizeof(*b->slowest));
 		if (!b->slowest)
@@ -169,7 +169,7 @@ static int start(struct run *r, struct reason *why)
 {
 	struct breakdown *b = breakdown_of(r);
 
-	b->out = b->opts.output ? newfile_open(b->opts.output, why) : stdout;
+	b->out = newfile_output(b->opts.output, stdout, why);
 	if (!b->out)
 		return -1;
 	view_fill(b);
@@ -200,8 +200,8 @@ static int breakdown(int argc, char **argv)
 	int status = run_main(&b.run, &ops, &cmd_breakdown, argc, argv);
 
 	free(b.slowest);
-	if (b.opts.output && b.out)
-		fclose(b.out);
+	if (b.out)
+		newfile_close(b.out, b.opts.output, false);
 	return status;
 }
 

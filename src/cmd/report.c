@@ -146,7 +146,7 @@ static int resolve(struct report *r, struct reason *why)
 	}
 	if (check(r, layer, why))
 		return -1;
-	r->out = r->opts.output ? newfile_open(r->opts.output, why) : stdout;
+	r->out = newfile_output(r->opts.output, stdout, why);
 	if (!r->out)
 		return -1;
 	if (r->events || r->json)
@@ -388,7 +388,7 @@ static int report(int argc, char **argv)
 	header_done(&r.header);
 	report_filter_done(&r.filter);
 	report_time_done(&r.time);
-	if (r.opts.output && r.out)
+	if (r.out)
 		newfile_close(r.out, r.opts.output, status);
 	return status;
 }

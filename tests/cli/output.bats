@@ -93,6 +93,22 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	done
 }
 
+@test "-o - is the standard output, which is then not the command's with --json" {
+	cd "$tmp"
+	expect 0 breakdown -o - -- true
+	[[ $output == traced* && ! -e - ]]
+	expect 0 breakdown -j -o - -- echo text
+	json '.schema == "iostrata.breakdown/1"'
+	[[ $stderr == *text* ]]
+	expect 0 record -o a.ios -- true
+	expect 0 report -o - a.ios
+	[[ $output == "recorded in"* && ! -e - ]]
+	# as ever, that it cannot be written is told
+	run bash -c '"$0" "$@" 2>&1 >/dev/full' "$iostrata" report -o - a.ios
+	((status == 1))
+	[[ $output == *"cannot write the output"* ]]
+}
+
 @test "a reader that goes away ends it" {
 	begin=$SECONDS
 	run --separate-stderr bash -c '"$0" breakdown 1 300 | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
