@@ -69,10 +69,12 @@ static bool nobody_may_execute(const char *name)
 /* Whether execvp(3) would find a file, of whatever kind. */
 static bool is_found(const char *name)
 {
+	char path[PATH_MAX], standard[PATH_MAX] = "";
 	const char *dir = getenv("PATH");
-	char path[PATH_MAX];
 	int len;
 
+	if (!dir && confstr(_CS_PATH, standard, sizeof(standard)))
+		dir = standard;
 	if (strchr(name, '/') || !dir)
 		return !access(name, F_OK) || errno != ENOENT;
 	for (;; dir += len + 1) {

@@ -46,6 +46,14 @@ writer() { # FILE
 	says "cannot execute.*Permission denied"
 }
 
+@test "without PATH a command is found where execvp(3) looks then" {
+	run --separate-stderr env -i "$iostrata" breakdown -- true
+	((status == 0))
+	run -127 --separate-stderr env -i "$iostrata" breakdown -- nosuch-command-anywhere
+	says "cannot execute.*No such file"
+	[[ $stderr != *tracing* ]]
+}
+
 @test "the tool itself failed: 125, and the command did not run" {
 	expect 125 breakdown -d nosuchdisk -- touch "$tmp/ran"
 	says "no such disk"
