@@ -145,12 +145,14 @@ int child_executed(struct child *c, struct reason *why)
 	return cannot_execute(c, err, why);
 }
 
-int child_reap(struct child *c)
+int child_reap(struct child *c, int if_0)
 {
 	int status;
 
 	if (waitpid(c->pid, &status, 0) < 0)
 		return EXIT_TOOL;
+	if (!status)
+		return if_0;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

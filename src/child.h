@@ -50,8 +50,9 @@ void child_release(struct child *c);
  * Does not wait. */
 int child_executed(struct child *c, struct reason *why);
 
-/* Call it when c->ended is readable. Returns the command's exit code, or 128 + its signal. */
-int child_reap(struct child *c);
+/* Call it when c->ended is readable. Returns the command's exit code, or @if_0 in place of 0, or
+ * 128 + its signal. */
+int child_reap(struct child *c, int if_0);
 
 /*
  * Forks a process that shares our programs and links until child_let_go(). What the kernel takes

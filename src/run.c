@@ -242,7 +242,7 @@ static int wait_until(struct run *r, uint64_t until, struct reason *why)
 	if (fds[1].revents && child_executed(&r->child, why))
 		return -1;
 	if (fds[2].revents) {
-		r->exit = child_reap(&r->child);
+		r->exit = child_reap(&r->child, r->exit); /* of an interval with losses */
 		return 1;
 	}
 	/* the last condition: the terminal is gone */

@@ -157,6 +157,17 @@ call_in_flight() { # OPTIONS...
 	((status == 0))
 }
 
+@test "--strict: what an interval has lost counts when the command ends in another" {
+	run --separate-stderr "$iostrata" breakdown --strict -j --slowest 1000 0.3 -- sh -c '
+		kill -STOP $PPID
+		dd if=/etc/passwd of=/dev/null bs=1 count=1009 status=none
+		dd if=/dev/zero of="$0" bs=1 count=1009 status=none
+		kill -CONT $PPID
+		sleep 1' "$dir/file"
+	((status == 5))
+	jq -es '(map(.lost.ring) | add > 0) and .[-1].lost.ring == 0' <<<"$output"
+}
+
 @test "--strict: a command's own failure comes first" {
 	expect 3 breakdown --strict -- sh -c 'exit 3'
 }
