@@ -28,6 +28,6 @@ const struct opt run_args[] = {
 	{ OPT_DURATION(struct run, opts.interval_ns), .arg = "INTERVAL", .min = 10000000,
 	  .max = 1000000000000000000, .help = "print every so often (seconds)" },
 	{ OPT_UINT(struct run, opts.count), .arg = "COUNT", .min = 1,
-	  .help = "end after so many intervals" },
+	  .help = "end after so many intervals; a command goes on" },
 	{},
 };

@@ -145,3 +145,10 @@ for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
 	grep -q '^traced' "$tmp/out"
 	wait_until test -e "$tmp/done"
 }
+
+@test "so does COUNT, and both are told: then the exit status is ours" {
+	expect 0 breakdown 0.1 2 -- sh -c "sleep 1; touch '$tmp/done'; exit 7"
+	wait_until test -e "$tmp/done"
+	expect 0 breakdown --help
+	[[ $(grep -cE '(time|intervals); a command goes on' <<<"$output") == 2 ]]
+}
