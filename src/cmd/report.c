@@ -348,6 +348,7 @@ static int report_files(struct report *r, char **names, int n)
 	if (!r->events || !isatty(fileno(r->out))) /* else records are on that terminal */
 		progress_begin(&r->progress, stderr, total);
 	r->view.recording = names[0];
+	r->view.more_recordings = n - 1;
 	for (int i = 0; i < n && !err && !interrupt_came(); i++) {
 		got = file_report(r, names[i], &why);
 		if (r->no_reader) /* it has seen enough */

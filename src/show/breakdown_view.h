@@ -36,6 +36,7 @@ struct breakdown_view {
 	const char *looked_for;		/* filters as the user gave them, "-p 12 --comm dd", for the
 					 * line that says nothing was found; NULL: none. Hostile */
 	const char *recording;		/* whose records are shown; NULL: live. Hostile */
+	unsigned int more_recordings;	/* whose records are shown, too */
 	const char *of_ops;		/* filters that do not choose requests: "--op, --min" */
 	uint64_t until_ns;		/* when the interval ended, since 1970 */
 	const struct missing *missing;

@@ -62,16 +62,19 @@ static void put_short(char *dst, size_t cap, const struct breakdown_view *v, con
 /* Whose I/O it is, and of how long: "traced sqlite3 for 5.00 s with --fs ext4". */
 static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64_t ns)
 {
-	char who[NAME] = "", filters[NAME] = "";
+	char who[NAME] = "", filters[NAME] = "", more[32] = "";
 
+	if (v->more_recordings)
+		snprintf(more, sizeof(more), " and %u more", v->more_recordings);
 	if (v->command || v->recording)
 		put_short(who, sizeof(who), v, v->command ? v->command : v->recording);
 	if (v->looked_for)
 		put_short(filters, sizeof(filters), v, v->looked_for);
 	else if (!*who)
 		strcpy(who, "everybody");
-	return snprintf(dst, cap, "%s%s%s for %s%s%s", v->recording ? "recorded in" : "traced",
-			*who ? " " : "", who, text_ns(ns).s, *filters ? " with " : "", filters);
+	return snprintf(dst, cap, "%s%s%s%s for %s%s%s", v->recording ? "recorded in" : "traced",
+			*who ? " " : "", who, more, text_ns(ns).s, *filters ? " with " : "",
+			filters);
 }
 
 /*

@@ -66,6 +66,16 @@ costs() {
 	json '([.ops[].count] | add) == 202'
 }
 
+@test "report: of several recordings it is told that there are more" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
+	cp "$tmp/a.ios" "$tmp/b.ios"
+	cd "$tmp"
+	expect 0 report a.ios
+	[[ $output == "recorded in a.ios for "* ]]
+	expect 0 report a.ios b.ios
+	[[ $output == "recorded in a.ios and 1 more for "* || $output == "recorded in b.ios and 1 more for "* ]]
+}
+
 @test "report: a map is of what was asked for" {
 	"$BATS_FILE_TMPDIR/records" "$tmp/a.ios" 1009
 	expect 0 report --heat "$tmp/a.ios"
