@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 static void put_name(struct json *j, const char *name)
 {
 	text_put(&j->out, "%s", j->comma ? "," : "");
@@ -114,13 +116,16 @@ void json_put_string(struct json *j, const char *name, const char *text)
 	json_put_text(j, name, text, SIZE_MAX);
 }
 
-void json_put_time(struct json *j, const char *name, time_t t)
+void json_put_time(struct json *j, const char *name, uint64_t day_ns)
 {
-	char text[40] = "";
+	time_t t = day_ns / NS_PER_S;
+	char text[64] = "", day[32], zone[8];
 	struct tm tm;
 
-	if (t && localtime_r(&t, &tm))
-		strftime(text, sizeof(text), "%FT%T%z", &tm);
+	if (day_ns && localtime_r(&t, &tm) && strftime(day, sizeof(day), "%FT%T", &tm) &&
+	    strftime(zone, sizeof(zone), "%z", &tm) == 5)
+		snprintf(text, sizeof(text), "%s.%03u%.3s:%s", day,
+			 (unsigned int)(day_ns % NS_PER_S / 1000000), zone, zone + 3);
 	json_put_string(j, name, text);
 }
 

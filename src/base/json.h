@@ -44,8 +44,8 @@ void json_put_text(struct json *j, const char *name, const char *text, size_t ma
 /* The same for a whole string. */
 void json_put_string(struct json *j, const char *name, const char *text);
 
-/* ISO 8601, local, with the zone; null if it is 0. */
-void json_put_time(struct json *j, const char *name, time_t t);
+/* RFC 3339, local, in ms, with the zone: "2026-01-31T12:00:00.250+01:00"; null if it is 0. */
+void json_put_time(struct json *j, const char *name, uint64_t day_ns);
 
 /* Ends the line and flushes; 0 or the first error. */
 int json_end_line(struct json *j);

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/devices.h"
 #include "base/hist.h"
 #include "base/json.h"
@@ -205,7 +204,7 @@ static void put_head(struct writer *w)
 
 	json_put_string(j, "schema", "iostrata.breakdown/1");
 	json_put_string(j, "kernel", w->v->kernel);
-	json_put_time(j, "time", w->v->until_ns / NS_PER_S);
+	json_put_time(j, "time", w->v->until_ns);
 	json_put_uint(j, "duration_ns", w->sn->duration_ns);
 	put_io(w);
 	json_put_begin(j, "missing", '[');

@@ -5,7 +5,7 @@
  * Others rely on it: members are added, never renamed, removed or given another meaning.
  *
  *	schema, kernel
- *	time		when the interval ended, ISO 8601
+ *	time		when the interval ended, RFC 3339
  *	duration_ns	how long it was
  *	command		its name, if it alone is traced; null: none
  *	threads_ns	time of all its threads, each from its beginning to its end; null: none

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* funcs_json.c - writes calls of functions as JSON; see funcs_text.h. */
-#include "base/clock.h"
 #include "base/hist.h"
 #include "base/json.h"
 #include "show/funcs_text.h"
@@ -117,7 +116,7 @@ int funcs_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 	json_put_begin(&j, NULL, '{');
 	json_put_string(&j, "schema", "iostrata.funcs/1");
 	json_put_string(&j, "kernel", v->kernel);
-	json_put_time(&j, "time", v->until_ns / NS_PER_S);
+	json_put_time(&j, "time", v->until_ns);
 	json_put_uint(&j, "duration_ns", sn->duration_ns);
 	json_put_string(&j, "probe", v->probe);
 	json_put_begin(&j, "cost", '{');

@@ -332,9 +332,9 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 @test "the time of day is that of the caller's zone, which is read from a file" {
 	[[ $(TZ=Asia/Tokyo date +%z) == +0900 ]] || skip "no zones are installed"
 	TZ=Asia/Tokyo "$iostrata" breakdown -j 0.1 2 -- sleep 1 >"$tmp/out"
-	json '.time | endswith("+0900")' "$tmp/out"
+	json '.time | endswith("+09:00")' "$tmp/out"
 	TZ=Asia/Tokyo "$iostrata" record --breakdown -j -o "$tmp/rec.ios" -- true >"$tmp/out"
-	json '.time | endswith("+0900")' "$tmp/out"
+	json '.time | endswith("+09:00")' "$tmp/out"
 }
 
 @test "an operation longer than its interval: no share of its threads' time in that" {

@@ -107,6 +107,29 @@ static void what_is_not_utf8_has_its_bytes_beside_it(void **state)
 	json_decref(root);
 }
 
+static void a_time_has_ms_and_its_zone(void **state)
+{
+	struct written w;
+	json_t *root;
+
+	(void)state;
+	setenv("TZ", "<-0330>+3:30", 1);
+	tzset();
+	begin(&w);
+	json_put_time(&w.json, "west", 86399007999999);
+	json_put_time(&w.json, "never", 0);
+	setenv("TZ", "UTC", 1);
+	tzset();
+	json_put_time(&w.json, "utc", 1000000);
+	root = end(&w);
+	assert_string_equal(json_string_value(json_object_get(root, "west")),
+			    "1970-01-01T20:29:59.007-03:30");
+	assert_string_equal(json_string_value(json_object_get(root, "utc")),
+			    "1970-01-01T00:00:00.001+00:00");
+	assert_true(json_is_null(json_object_get(root, "never")));
+	json_decref(root);
+}
+
 static void numbers_that_readers_cannot_hold_are_strings(void **state)
 {
 	struct written w;
@@ -141,6 +164,7 @@ int main(void)
 		cmocka_unit_test(members_and_elements_have_commas),
 		cmocka_unit_test(every_byte_and_character_comes_back),
 		cmocka_unit_test(what_is_not_utf8_has_its_bytes_beside_it),
+		cmocka_unit_test(a_time_has_ms_and_its_zone),
 		cmocka_unit_test(numbers_that_readers_cannot_hold_are_strings),
 		cmocka_unit_test(a_full_disk_is_reported),
 	};
