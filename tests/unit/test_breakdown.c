@@ -302,6 +302,7 @@ static void a_small_share_is_not_none(void **state)
 	struct missing missing = { .calls = "no tracepoint" };
 	struct breakdown_view v = plain;
 	struct fixture f;
+	size_t n;
 
 	(void)state;
 	v.detail = 0;
@@ -312,9 +313,11 @@ static void a_small_share_is_not_none(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "106 ms in I/O (<0.1 % of its threads' time), 74 % of it read ext4\n");
 	v.missing = &missing; /* nothing is known to be a share */
+	n = f.sn.n_ops;
 	f.sn.n_ops = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "traced dd for 5.00 s: no operations (no tracepoint)\n");
+	f.sn.n_ops = n;
 	fixture_done(&f);
 }
 
