@@ -76,7 +76,6 @@ static void end_signals_set(sigset_t *set)
 static void signals_take(void)
 {
 	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	sigset_t set;
 
 	end_signals_set(&act.sa_mask);
 	for (int i = 0; i < END_SIGNALS_N; i++) {
@@ -85,8 +84,7 @@ static void signals_take(void)
 		if (!sigaction(end_signals[i], NULL, was) && was->sa_handler != SIG_IGN)
 			sigaction(end_signals[i], &act, NULL);
 	}
-	end_signals_set(&set);
-	sigprocmask(SIG_UNBLOCK, &set, &mask_before);
+	sigprocmask(SIG_UNBLOCK, &act.sa_mask, &mask_before);
 }
 
 static void signals_give_back(void)
@@ -162,11 +160,8 @@ static int report(struct run *r, struct reason *why)
 		r->exit = EXIT_INCOMPLETE;
 	err = r->no_reader ? 0 : r->ops->report(r, &sn);
 	snapshot_free(&sn);
-	if (err == -EPIPE) {
-		r->no_reader = true;
-		return 0;
-	}
-	if (err)
+	r->no_reader |= err == -EPIPE;
+	if (err && !r->no_reader)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
 	return 0;
 }
@@ -321,6 +316,8 @@ static int source_open(struct run *r, struct reason *why)
 /* The command is forked before we change anything that it would inherit, and released last. */
 static int start(struct run *r, struct reason *why)
 {
+	sigset_t set;
+
 	rlimits_raise(&r->child.limits);
 	/* otherwise the command's output would be mixed with output for a program */
 	r->child.output_to_stderr = (r->opts.json || r->stdout_taken) && !r->own_stdout;
@@ -336,13 +333,15 @@ static int start(struct run *r, struct reason *why)
 	 * forked already. If this fails, only the priority is missing. */
 	setpriority(PRIO_PROCESS, 0, TOOL_NICE);
 	tzset(); /* reads a file, which privilege_drop() forbids */
-	signals_take(); /* the run has files of its own from here on */
-	if (r->usr1_ends)
-		signal(SIGUSR1, on_usr1);
+	end_signals_set(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL); /* or files of the run would be left behind */
 	if (r->ops->start && r->ops->start(r, why))
 		return -1;
 	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))
 		cmd_warn(why);
+	if (r->usr1_ends)
+		signal(SIGUSR1, on_usr1);
+	signals_take(); /* after the screen, which has handlers of its own */
 	signal(SIGCHLD, SIG_DFL); /* ignored, the command's status would be lost */
 	if (r->session)
 		run_say_refused(r);
