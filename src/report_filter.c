@@ -7,11 +7,20 @@
 #include "base/path.h"
 #include "cell.h"
 
-static const char *without(const char *text, const char *prefix)
+/* What comes after the directory @dir in @path, which need not be in it. */
+static const char *without(const char *path, const char *dir)
 {
-	size_t len = strlen(prefix);
+	size_t len = strlen(dir);
 
-	return strncmp(text, prefix, len) ? text : text + len;
+	return strncmp(path, dir, len) || (path[len] && path[len] != '/') ? path : path + len;
+}
+
+/* The name of a disk that may be given with its path. */
+static const char *disk_of(const char *path)
+{
+	const char *name = without(path, "/dev");
+
+	return name == path ? path : name + strspn(name, "/");
 }
 
 void report_filter_init(struct report_filter *f)
@@ -21,7 +30,7 @@ void report_filter_init(struct report_filter *f)
 	for (unsigned int i = 0; i < g->files.n; i++)
 		f->real_files[i] = realpath(g->files.at[i], NULL);
 	for (unsigned int i = 0; i < g->disks.n; i++)
-		g->disks.at[i] = without(g->disks.at[i], "/dev/");
+		g->disks.at[i] = disk_of(g->disks.at[i]);
 	for (unsigned int i = 0; i < g->cgroups.n; i++)
 		g->cgroups.at[i] = without(without(g->cgroups.at[i], "/sys/fs/cgroup"),
 					   "/unified");
@@ -87,7 +96,7 @@ static bool dev_passes(struct report_filter *f, const struct recording *rec, uin
 	m = header_mount(&rec->header, dev);
 	f->dev = dev;
 	f->dev_wanted = disk_listed(f, &rec->header, catalog_device(&rec->catalog, dev)) ||
-			(m && disk_listed(f, &rec->header, without(m->source, "/dev/")));
+			(m && disk_listed(f, &rec->header, disk_of(m->source)));
 	return f->dev_wanted;
 }
 

@@ -191,6 +191,8 @@ static void owners_pass_by_cgroup(void **state)
 	for (int i = 0; i < 7; i++)
 		check((struct filters){ .cgroups = { { same[i] }, 1 } },
 		      (struct passed){ 2, 2, 255, 31 });
+	check((struct filters){ .cgroups = { { "/sys/fs/cgroupa/b", "/unifieda/b" }, 2 } },
+	      (struct passed){});
 	check((struct filters){ .cgroups = { { "/a/b", "/a/bc" }, 2 } },
 	      (struct passed){ 6, 6, 255, 31 });
 	check((struct filters){ .cgroups = { { "/a" }, 1 } }, (struct passed){ 6, 6, 255, 31 });
