@@ -230,6 +230,8 @@ static const struct column text[] = {
 	{ .name = "io", .title = "I/O", .kind = VALUE_ID, .get = get_rqs },
 	{ .name = "bytes", .title = "Kbytes", .kind = VALUE_ID, .get = get_kbytes },
 	{ .name = "avg", .title = "AVGms", .kind = VALUE_TIME, .get = get_rqs_mean },
+	{ .title = "VIA", .kind = VALUE_TEXT, .get = get_on_behalf, .max = 9, .optional = true,
+	  .help = "writeback or a helper, if that submitted them on behalf of the row's owner" },
 	{},
 };
 

@@ -67,9 +67,9 @@ top_ended() { # STATUS
 	finish INT
 	((status == 0))
 	grep -qE '^[0-9:]{8}\.[0-9] loadavg: [0-9.]+ [0-9.]+ [0-9.]+$' "$tmp/out"
-	grep -qE '^ *PID +COMM +D +MAJ +MIN +DISK +I/O +Kbytes +AVGms$' "$tmp/out"
+	grep -qE '^ *PID +COMM +D +MAJ +MIN +DISK +I/O +Kbytes +AVGms( +VIA)?$' "$tmp/out"
 	# whichever intervals it was in
-	awk '$2 == "reader" && $3 == "R" { io += $(NF - 2); kb += $(NF - 1) }
+	awk '$2 == "reader" && $3 == "R" { io += $7; kb += $8 }
 		END { exit !(io == 23 && kb == 92) }' "$tmp/out" || { cat "$tmp/out"; false; }
 	not grep -q '?' "$tmp/out"
 	printable "$tmp/out"

@@ -240,6 +240,9 @@ def as_text(gate: Gate) -> None:
         gate.check(f"diskstats.{op}", got == done, count=got, diskstats=done)
     got = top.sum_of("count", disk=disk.name, op="R", comm="reader")
     gate.check("reader", got == 101, count=got, wanted=101)
+    via = {name: top.sum_of("kbytes", disk=disk.name, op="W", comm=name, via="writeback")
+           for name in ("buffered", "reader")}
+    gate.check("via", via["buffered"] >= 0.9 * 67 * 64 and not via["reader"], **via)
     got = top.sum_of("kbytes", disk=disk.name, op="R", comm="rereader")
     gate.check("rereader", got >= 67 * 64, kbytes=got, wanted=67 * 64)
     for name, kbytes in (("committer", 7 * 5 * 4), ("buffered", 67 * 64), ("direct", 101 * 4)):

@@ -245,12 +245,16 @@ class TopText(Trace):
         self.lines: list[Json] = []
 
     def output_parse(self, out: str) -> None:
+        has_via = False
         for line in out.splitlines():
-            fields = line.rsplit(maxsplit=7)  # a name may have spaces
+            if "AVGms" in line:
+                has_via = line.endswith("VIA")
+            fields = line.rsplit(maxsplit=8 if has_via else 7)  # a name may have spaces
+            via = fields.pop() if has_via and fields else "-"
             if len(fields) == 8 and fields[2].isdigit() and fields[3].isdigit():
                 who, op, _, _, disk, count, kbytes, _ = fields
                 self.lines.append({"comm": who.strip().partition(" ")[2].strip(), "op": op, "disk": disk,
-                                   "count": int(count), "kbytes": int(kbytes)})
+                                   "count": int(count), "kbytes": int(kbytes), "via": via})
 
     def sum_of(self, member: str, **match: Any) -> int:
         return sum(line[member] for line in self.lines

@@ -401,9 +401,10 @@ static void test_text(void **state)
 	assert_int_equal(strncmp(text, "12:00:00 loadavg: 1 2 3\n\n", 25), 0);
 	assert_has(text, "PID  COMM");
 	assert_has(text, "  D  MAJ  MIN  DISK  I/O  Kbytes");
-	assert_has(text, "AVGms\n100  dd ");
+	assert_has(text, "AVGms  VIA\n100  dd ");
 	assert_has(text, "200  \\x1b[2J\\xff...");
-	assert_has(text, "  sda    17       9   0.1000\n"); /* of 8.5 */
+	assert_has(text, "  sda    17       9   0.1000  writeback\n"); /* of 8.5 */
+	assert_has(text, "  sda   101      51   0.1000  -\n");
 	assert_has(text, "8.50 KiB submitted by others");
 	assert_has(text, "9.50 KiB are nobody's");
 	assert_has(text, "lost: 5 rows, requests or threads found no room in a table, "
@@ -429,10 +430,15 @@ static void test_text(void **state)
 	v.max_rows = 20;
 	v.sort = "p99";
 	text = text_of(&v, &sn);
-	assert_has(text, "AVGms   P99 ms\n200 ");
+	assert_has(text, "AVGms  VIA         P99 ms\n200 ");
 	free(text);
 	/* a title is a name, too */
 	v.sort = "Kbytes";
+	text = text_of(&v, &sn);
+	assert_has(text, "AVGms  VIA\n100  dd ");
+	free(text);
+	/* only what there is to tell */
+	sn.rqs[3].key.by[1] = BEHALF_NONE;
 	text = text_of(&v, &sn);
 	assert_has(text, "AVGms\n100  dd ");
 	free(text);
