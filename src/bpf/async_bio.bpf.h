@@ -35,6 +35,8 @@ struct async_op {
 			u8 vague;  /* nobody saw when its thread stopped to execute it */
 		};
 	};
+	u64 private;      /* what its first bio is private to; this and @strays only if @polls */
+	u64 strays;       /* the last bio of its thread was for something else */
 	u64 worker_bios;  /* that the worker submitted */
 	u64 worker_reads; /* bytes, as op.device_bytes */
 	struct done last; /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */

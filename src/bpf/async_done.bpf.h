@@ -17,10 +17,11 @@ static __always_inline u32 async_before_bio(const struct async_op *u)
 	return u->vague ? u->op.layer & 3 : ST_SLEEP;
 }
 
-/* Charges the time since a request was parked by the times of its last bio, until that was done. */
+/* Charges the time since a request was parked by the times of its last bio, until that was done.
+ * One that blk-throttle kept back was so since it was submitted. */
 static __always_inline void async_charge_bio(struct op *op, const struct rq_times *c, u32 before)
 {
-	op_charge(op, before, c->held ? c->held : c->q);
+	op_charge(op, c->held ? before : ST_THROTTLE, c->held ? c->held : c->q);
 	op_charge(op, ST_DEVICE, c->q);
 	op_charge(op, ST_TAG, c->g);
 	op_charge(op, ST_QUEUE, c->d);

@@ -84,8 +84,10 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 
 /* @throttled: see owner.bpf.h. @flags: see above. */
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
-				    bool throttled, bool outside, u32 flags)
+				    bool throttled, bool outside, u32 flags, u32 async)
 {
+	bool counted;
+
 	io->key = bio_key(bio);
 	io->q = bpf_ktime_get_ns();
 	io->g = 0;
@@ -100,13 +102,23 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->bio_based = 0;
 	io->throttled = throttled;
 	io->outside = outside && !throttled; /* then its thread may have been in one */
-	if (CONF(issuers))
+	if (CONF(async))
+		io->async = async;
+	if (CONF(issuers)) {
 		io_fill_issuer(io, bio, dev, id, throttled, flags);
-	else
-		io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
+		return;
+	}
+	io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
+	if (throttled)
+		kept_back_end(io->key, &io->tid, &counted);
 }
 
-/* Current, whose thread id is @tid, queues @bio, which reads so many bytes. False: it is in no
+static __always_inline u32 bio_reads(struct bio *bio, u8 op)
+{
+	return op == RQ_READ ? bio->bi_iter.bi_size : 0;
+}
+
+/* Current, whose thread id is @tid, submits @bio, which reads so many bytes. False: it is in no
  * operation, and never was in one. @ret_async: as in struct io_state. */
 static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u32 read_bytes,
 					   bool *ret_outside, u32 *ret_async)
@@ -118,7 +130,8 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 	if (!*ret_outside)
 		op_submitted(&t->op, bio_key(bio), cpu, read_bytes);
 	if (CONF(async) && (t ? t->async : CONF(uring) && current_flags() & PF_IO_WORKER)) {
-		*ret_async = async_bio_queued(bio_is_passed_on() ? 0 : read_bytes);
+		*ret_async = async_bio_queued(number((u64)bio->bi_private),
+					      bio_is_passed_on() ? 0 : read_bytes);
 		if (*ret_async)
 			*ret_outside = false;
 	}
@@ -140,29 +153,46 @@ static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bo
 {
 	struct io_state io = {};
 
-	io_fill(&io, bio, dev, op, id, throttled, outside, flags);
+	io_fill(&io, bio, dev, op, id, throttled, outside, flags, async);
 	io.bio_based = bio_based;
-	io.async = async;
 	if (!bio_based)
 		io_parts(&io);
 	io_hash(&io);
 }
 
+enum { KEPT_BACK_MOST = 1024 }; /* half of what the smallest machine has room for */
+
 /* blk-throttle keeps back @bio, which current submits. It may do so again for each cgroup above
- * that has a limit; then current may be any thread. If nobody sees it queued later, this becomes
- * the state of its request. */
-static __always_inline void bio_throttled(struct bio *bio)
+ * that has a limit; then current may be any thread, and kthrotld. If nobody sees it queued later,
+ * this becomes the state of its request. */
+static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 {
 	u64 id = bpf_get_current_pid_tgid(), key = bio_key(bio);
 	struct io_state io = {
 		.key = key,
 		.tid = id,
 		.dev = disk_dev(bio_disk(bio)),
+		.g = bpf_ktime_get_ns(), /* since then; see kept_back_async() */
 		.op = rq_op(bio->bi_opf),
 		.hashed = 1,
 	};
+	bool outside;
 
-	if (!bio_dev_wanted(bio, io.dev))
+	/* what remains of a bio that was split has a state, and no further Q */
+	if (!bio_dev_wanted(bio, io.dev) || io_find(key, current_cpu()))
+		return;
+	/* for a cgroup above, and nobody saw it the first time */
+	if (interrupt_level(level_known) || current_is_kthrotld(current_flags()))
+		return;
+	/* if they were all kept, other states would find no room */
+	if (!CONF(issuers) && live.hashed >= KEPT_BACK_MOST)
+		return;
+	if (CONF(waits))
+		submitter_note(id, bio, current_cpu(), bio_reads(bio, io.op), &outside, &io.async);
+	if (CONF(async))
+		async_bio_throttled(io.async);
+	/* nobody asks whose it is; but where the level is not known, this tells that it was seen */
+	if (!CONF(issuers) && !io.async && level_known)
 		return;
 	if (CONF(rq_by) && io_set_by(&io, bio, id, false))
 		current_name(&io.name, bpf_ktime_get_ns());
@@ -188,20 +218,18 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	u32 flags = 0, async = 0;
 
 	if (CONF(waits) && id)
-		throttled = !submitter_note(id, bio, cpu, op == RQ_READ ? bio->bi_iter.bi_size : 0,
-					    &outside, &async);
+		throttled = !submitter_note(id, bio, cpu, bio_reads(bio, op), &outside, &async);
 	if (CONF(behalf))
 		flags = current_flags();
 	throttled = throttled && id && current_is_kthrotld(CONF(behalf) ? flags : current_flags());
+	if (CONF(async) && throttled)
+		async = kept_back_async(bio_key(bio));
 	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
 	 * merged without an event, see request_absorb() */
-	if (slot && disk->queue->mq_ops && op != RQ_DISCARD) {
-		io_fill(slot, bio, dev, op, id, throttled, outside, flags);
-		if (CONF(async))
-			slot->async = async;
-	} else {
+	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
+		io_fill(slot, bio, dev, op, id, throttled, outside, flags, async);
+	else
 		bio_hash(bio, dev, op, id, throttled, outside, flags, !disk->queue->mq_ops, async);
-	}
 }
 
 /* The state of @bio in an event after its submission; NULL: the submission was not seen. */

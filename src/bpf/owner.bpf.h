@@ -9,7 +9,7 @@
 #ifndef IOSTRATA_OWNER_BPF_H
 #define IOSTRATA_OWNER_BPF_H
 
-#include "io.bpf.h"
+#include "async_bio.bpf.h"
 #include "row.bpf.h"
 
 #define PF_WQ_WORKER 0x00000020
@@ -66,18 +66,40 @@ static __always_inline struct bio_data bio_data(struct bio *bio)
 	return d;
 }
 
-/* The file that @bio is for: that of current's operation, or that of its data. False: not known. */
-static __always_inline bool bio_file(struct bio *bio, struct file_info *f)
+static __always_inline bool op_file(const struct op *op, struct file_info *f)
 {
-	struct task_state *t = CONF(layer) == LAYER_OPS ? current_lookup() : NULL;
+	if (!op->stage || !op->file.ino)
+		return false;
+	*f = op->file;
+	return true;
+}
+
+/* The file of the operation for which current submits @bio; false: not known. @async: as in struct
+ * io_state. */
+static __always_inline bool submitter_file(struct bio *bio, u32 async, struct file_info *f)
+{
+	struct task_state *t = current_lookup();
+	struct async_op *u;
+
+	if (t && (t->op.progress == OP_ASYNC || t->op.progress > OP_BEGUN))
+		return op_file(&t->op, f);
+	/* it is parked, or current is a worker; uring_bio_follows() says whose further ones are */
+	u = CONF(async) && async ? async_at(async) : NULL;
+	if (!u || (t && u->op.requests > 1 && !bio->bi_private))
+		return false;
+	return op_file(&u->op, f);
+}
+
+/* The file that @bio is for: that of its operation (@async: see above), or that of its data. False:
+ * not known. */
+static __always_inline bool bio_file(struct bio *bio, u32 async, struct file_info *f)
+{
 	struct inode *inode;
 	struct bio_data d;
 	bool bdev;
 
-	if (t && (t->op.progress == OP_ASYNC || t->op.progress > OP_BEGUN) && t->op.file.ino) {
-		*f = t->op.file;
+	if (CONF(layer) == LAYER_OPS && submitter_file(bio, async, f))
 		return true;
-	}
 	d = bio_data(bio);
 	inode = (struct inode *)d.inode;
 	if (!inode)
@@ -107,13 +129,13 @@ static __always_inline u64 bio_cgroup_id(struct bio *bio)
  * as its own (writeback is kworker's), except that cgroup and file are the bio's. @known: current
  * is the submitter.
  */
-static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known)
+static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known, u32 async)
 {
 	struct file_info f = {};
 	u64 cgroup = 0;
 
 	if (CONF(by) == BY_FILE) {
-		if (bio_file(bio, &f))
+		if (bio_file(bio, async, &f))
 			key_set_by(by, &f);
 		return;
 	}
@@ -143,7 +165,7 @@ static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 
 		return false;
 	}
 	if (!is_tool(id))
-		bio_key_by(io->by, bio, id && !throttled);
+		bio_key_by(io->by, bio, id && !throttled, io->async);
 	return CONF(by) == BY_TASK && io->by[0];
 }
 
@@ -154,7 +176,7 @@ static __always_inline void bio_note_who(struct io_state *io, struct bio *bio, b
 	u64 id = current_pid_tgid();
 	struct file_info f = {};
 
-	if (bio_file(bio, &f)) {
+	if (bio_file(bio, io->async, &f)) {
 		io->file.key = FILE_KEY(f.dev, (f.mode & S_IFMT) == S_IFBLK, f.generation);
 		io->file.ino = f.ino;
 	}
@@ -250,24 +272,42 @@ static __always_inline bool own_bio_wanted(struct bio *bio, u64 id)
 	return bio_cgroup_passes(bio) == YES && current_thread_passes(id);
 }
 
+/* The slot of its request of io_uring or libaio that was noted when the bio @key was kept back; 0:
+ * none, or another request began there meanwhile. */
+static __always_inline u32 kept_back_async(u64 key)
+{
+	struct io_state *io = io_hashed(key);
+	struct async_op *u = io ? async_at(io->async) : NULL;
+
+	return u && u->begun <= io->g ? io->async : 0;
+}
+
+/* What was noted when the bio @key was kept back ends here: kthrotld queues it. False: nobody saw
+ * that. @tid: who submitted it. */
+static __always_inline bool kept_back_end(u64 key, u32 *tid, bool *counted)
+{
+	struct io_state *io = io_hashed(key);
+
+	if (!io)
+		return false;
+	*tid = io->tid;
+	*counted = io->counted;
+	io_unhash(key);
+	return true;
+}
+
 /* Whether @bio, which current queues, passes them, or is written on @behalf of a thread that does.
- * @throttled: current is kthrotld; what was noted when the bio was kept back ends here. */
+ * @throttled: current is kthrotld; see above. */
 static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, bool behalf,
 				       u32 *tid)
 {
-	u64 key = bio_key(bio);
-	struct io_state *io;
-	bool wanted;
+	bool counted;
 
 	if (!throttled)
 		return behalf || own_bio_wanted(bio, id);
-	io = io_hashed(key);
-	if (!io)
+	if (!kept_back_end(bio_key(bio), tid, &counted))
 		return behalf || throttled_bio_wanted(bio);
-	*tid = io->tid;
-	wanted = behalf || io->counted;
-	io_unhash(key);
-	return wanted;
+	return behalf || counted;
 }
 
 #endif

@@ -117,16 +117,16 @@ static __always_inline int sched_waking(u64 *ctx, bool level_known)
 
 /* A program that looks at the interrupt level has a variant for kernels that hide it. */
 #define LEVEL_PROGRAMS(name, hook, func)                                                           \
-	SEC("?tp_btf/" hook) int name(u64 *ctx)                                                    \
+	SEC("?" hook) int name(u64 *ctx)                                                           \
 	{                                                                                          \
 		return func(ctx, true);                                                            \
 	}                                                                                          \
-	SEC("?tp_btf/" hook) int name##_no_level(u64 *ctx)                                         \
+	SEC("?" hook) int name##_no_level(u64 *ctx)                                                \
 	{                                                                                          \
 		return func(ctx, false);                                                           \
 	}
 
-LEVEL_PROGRAMS(on_sched_waking, "sched_waking", sched_waking)
+LEVEL_PROGRAMS(on_sched_waking, "tp_btf/sched_waking", sched_waking)
 
 /*
  * sched_process_fork(parent, child): the tool forks one child after its probes are live; that and
@@ -210,12 +210,13 @@ int on_lock_taken(u64 *ctx)
 }
 
 /* throtl_add_bio_tg(bio, ...), with the queue locked: the bio cannot be released meanwhile. */
-SEC("?fentry/throtl_add_bio_tg")
-int on_bio_throttled(u64 *ctx)
+static __always_inline int bio_kept_back(u64 *ctx, bool level_known)
 {
-	bio_throttled((struct bio *)ctx[0]);
+	bio_throttled((struct bio *)ctx[0], level_known);
 	return 0;
 }
+
+LEVEL_PROGRAMS(on_bio_throttled, "fentry/throtl_add_bio_tg", bio_kept_back)
 
 static __always_inline int bio_queue(u64 *ctx, bool level_known)
 {
@@ -241,7 +242,7 @@ int on_dirty_page(u64 *ctx)
 	return 0;
 }
 
-LEVEL_PROGRAMS(on_bio_queue, "block_bio_queue", bio_queue)
+LEVEL_PROGRAMS(on_bio_queue, "tp_btf/block_bio_queue", bio_queue)
 
 SEC("?tp_btf/block_getrq")
 int on_getrq(u64 *ctx)
@@ -324,7 +325,7 @@ static __always_inline int rq_complete(u64 *ctx, bool level_known)
 	return 0;
 }
 
-LEVEL_PROGRAMS(on_rq_complete, "block_rq_complete", rq_complete)
+LEVEL_PROGRAMS(on_rq_complete, "tp_btf/block_rq_complete", rq_complete)
 
 /* block_bio_complete(q, bio) */
 static __always_inline int bio_complete(u64 *ctx, bool level_known)
@@ -336,7 +337,7 @@ static __always_inline int bio_complete(u64 *ctx, bool level_known)
 	return 0;
 }
 
-LEVEL_PROGRAMS(on_bio_complete, "block_bio_complete", bio_complete)
+LEVEL_PROGRAMS(on_bio_complete, "tp_btf/block_bio_complete", bio_complete)
 
 /* The completion is over. */
 static __always_inline int io_done(u64 *ctx, bool level_known)
@@ -345,7 +346,7 @@ static __always_inline int io_done(u64 *ctx, bool level_known)
 	return 0;
 }
 
-LEVEL_PROGRAMS(on_io_done, "block_io_done", io_done)
+LEVEL_PROGRAMS(on_io_done, "tp_btf/block_io_done", io_done)
 
 /* Every open file says which functions its file system reads and writes with. */
 SEC("?iter/task_file")

@@ -74,39 +74,71 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 
 /* Current, which executes a request, has submitted a bio. This may be the end of its work, so all
  * time until now is charged; a thread that polls goes on to that without being seen. */
-static __always_inline u32 async_executed_bio(struct task_state *t)
+static __always_inline u32 async_executed_bio(struct task_state *t, u64 private)
 {
+	struct async_op *u;
+
 	op_change_layer(&t->op, t->op.layer);
 	if (t->op.kind != OP_URING)
 		return t->async_at;
 	if (!uring_learn_file(&t->op, t->async, -1))
 		t->op.file.file = 0; /* or its completion would take it for known, and traced */
-	if (t->uring_polls)
-		async_park(t, t->op.at[AT_CHARGED], true);
+	if (!t->uring_polls)
+		return t->async_at;
+	async_park(t, t->op.at[AT_CHARGED], true);
+	u = async_at(t->async_at);
+	if (u) {
+		u->private = private;
+		u->strays = 0;
+	}
 	return t->async_at;
 }
 
 /* Current is a worker, and has submitted a bio; 0: it does not work on an operation. */
 static __always_inline u32 uring_worker_bio(u64 read_bytes)
 {
-	u32 at = async_index(uring_worker_request());
+	u64 req = uring_worker_request();
+	u32 at = async_index(req);
 	struct async_op *u = async_at(at);
 
 	if (!u || !u->task)
 		return 0;
 	u->worker_bios++;
 	u->worker_reads += read_bytes;
+	/* since 5.18 it has a file only when it is executed */
+	if (!uring_learn_file(&u->op, req, -1))
+		u->op.file.file = 0; /* as above */
 	return at;
 }
 
-/* Current is in no operation, and has submitted a bio. If it polls, that is a further one for its
- * last request. */
-static __always_inline u32 uring_bio_follows(struct task_state *t, u64 read_bytes)
+/* blk-throttle keeps back a bio of the request in slot @at, which current has submitted. The time
+ * of one that waited for a worker is known until now; what that waits for itself tells more. */
+static __always_inline void async_bio_throttled(u32 at)
+{
+	struct async_op *u = async_at(at);
+
+	if (!u || !u->queued || !u->op.file.direct)
+		return;
+	op_settle(&u->op, u->op.layer, u->parked);
+	op_charge(&u->op, ST_HELPER, bpf_ktime_get_ns());
+}
+
+/*
+ * Current is in no operation, and has submitted a bio. If it polls, that is a further one for its
+ * last request, or for another, which it goes on with, or for whatever else it does: the bios of a
+ * direct read or write are private to the same, and no others; or it has only one, and that is
+ * private to nothing. What a device passes on is for what the bio above is for.
+ */
+static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, u64 read_bytes)
 {
 	struct async_op *u = t->uring_polls && t->async ? async_at(t->async_at) : NULL;
 
 	/* the request may be another by now, and so may the thread whose slot this is */
 	if (!u || !u->op.stage || u->req != t->async || u->task != t->task)
+		return 0;
+	if (!bio_is_passed_on())
+		u->strays = private != u->private || (!private && u->op.file.direct);
+	if (u->strays)
 		return 0;
 	op_settle(&u->op, u->op.layer, bpf_ktime_get_ns());
 	u->op.requests++;
@@ -114,9 +146,9 @@ static __always_inline u32 uring_bio_follows(struct task_state *t, u64 read_byte
 	return t->async_at;
 }
 
-/* Current, a worker or a thread that submitted requests, has submitted a bio, by which they read so
- * many bytes. The slot of the request that it is for; 0: for none. */
-GLOBAL u64 async_bio_queued(u64 read_bytes)
+/* Current, a worker or a thread that submitted requests, has submitted a bio that is private to
+ * @private, by which they read so many bytes. The slot of its request; 0: it is for none. */
+GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 {
 	struct task_state *t;
 
@@ -126,8 +158,8 @@ GLOBAL u64 async_bio_queued(u64 read_bytes)
 	if (!t)
 		return CONF(uring) ? uring_worker_bio(read_bytes) : 0;
 	if (!t->op.stage)
-		return CONF(uring) ? uring_bio_follows(t, read_bytes) : 0;
-	return async_executes(t) ? async_executed_bio(t) : 0;
+		return CONF(uring) ? uring_bio_follows(t, private, read_bytes) : 0;
+	return async_executes(t) ? async_executed_bio(t, private) : 0;
 }
 
 /* Current submits @req, which has @opcode and does what calls of kind @acts do; @ring_polls: for

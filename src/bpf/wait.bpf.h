@@ -209,7 +209,8 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 }
 
 /* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. What is
- * dispatched has one, be it seen or not: request_issued() sees to that. */
+ * dispatched has one, be it seen or not: request_issued() sees to that. For what blk-throttle kept
+ * back only kthrotld may wait. */
 static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 {
 	struct io_state *io;
@@ -217,7 +218,7 @@ static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 	if (!last_bio)
 		return false;
 	io = io_find(last_bio, cpu);
-	return io && io->tid == tid && !io->g && !io->bio_based;
+	return io && io->tid == tid && !io->g && io->q && !io->throttled && !io->bio_based;
 }
 
 /*

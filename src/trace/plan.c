@@ -62,6 +62,10 @@ static const char no_aborts[] =
 	{ .at = PROG(tag), .hook = kind, .target = name, .caps = CAP_FAULTS, .without = why,       \
 	  .needs = NEED_FIND_VMA | (need), .backup = true, .entry_only = (kind) == HOOK_FENTRY }
 
+#define THROTTLED(tag, need)                                                                       \
+	{ .at = PROG(tag), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg", .needs = need,      \
+	  .caps = CAP_ISSUERS | CAP_WAITS, .entry_only = true }
+
 #define FUNCTION(tag, func, kind, entry_caps)                                                      \
 	{ .at = PROG(leave_##tag), .hook = HOOK_FEXIT, .target = func, .caps = CAP_VFS,            \
 	  .op = kind },                                                                            \
@@ -148,8 +152,8 @@ const struct program programs[] = {
 	FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
 	FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
 	TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
-	{ .at = PROG(on_bio_throttled), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",
-	  .caps = CAP_ISSUERS, .entry_only = true },
+	THROTTLED(on_bio_throttled, NEED_LEVEL),
+	THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
 
 	FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
 	FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),

@@ -95,7 +95,7 @@ enum need {
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT,
 };
 
-enum { MAX_PROGRAMS = 128, MAX_REFUSED = 32 };
+enum { MAX_PROGRAMS = 136, MAX_REFUSED = 32 };
 
 /* What one run loads. */
 struct plan {

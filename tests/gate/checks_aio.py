@@ -11,7 +11,7 @@ import fileio
 import machine
 import oracles
 from checks_record import Record, compare, need_otf2, otf2_of, quiet_disk, report
-from checks_uring import cold_and_warm, compare_calls, compare_left, compare_lost, file_on_ext4, in_progress
+from checks_uring import cold_and_warm, compare_calls, compare_left, compare_lost, file_on_ext4, in_progress, throttled
 from harness import Gate, Skip, suite
 from oracles import QUEUER, Process, program
 from tool import Trace, is_missing, shared
@@ -169,6 +169,12 @@ def owner(gate: Gate) -> None:
     with Trace("--by", "comm", "-p", str(queuer.pid), "--op", "aio") as trace:
         queuer.go()
     compare_calls(gate, trace, queuer, key="queuer")
+
+
+@suite("aio.throttled")
+def kept_back(gate: Gate) -> None:
+    need_functions()
+    throttled(gate, "queuer", lambda mode, disk: Queuer(gate, mode, disk.path, 101), ["direct"])
 
 
 @suite("aio.cached")

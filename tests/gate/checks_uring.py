@@ -12,6 +12,7 @@ import fileio
 import machine
 from checks_record import Record, compare, need_otf2, otf2_of, quiet_disk, report
 from checks_storm import async_left
+from checks_zoo import delayed
 from harness import Gate, Skip, suite
 from maps import Maps
 from oracles import RINGER, Process, program
@@ -84,6 +85,25 @@ def compare_lost(gate: Gate, trace: Trace, silent: int) -> None:
     begun = lost["unmatched_start"]
     gate.check("lost", not others and (begun >= silent if gate.native else begun == silent),
                silent=silent, **lost)
+
+
+def throttled(gate: Gate, comm: str, start: Callable[[str, machine.Disk], Process], modes: list[str]) -> None:
+    """Under io.max next to all of the time is throttle, though its own worker submits what was kept back."""
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=MS)
+    group = machine.few_ios(gate.stack, disk, "read", 100)
+    for mode in modes:
+        process = start(mode, disk)
+        gate.prefix = f"{process.kind}.throttled.{mode}."
+        machine.put(group / "cgroup.procs", process.pid)
+        with shared(gate, "--by", "pid", "--comm", comm) as trace:
+            process.go()
+            compare_left(gate, trace)
+        mine = {"op": process.kind, "key": process.key}
+        compare_calls(gate, trace, process, key=process.key)
+        spent, total, read = trace.strata(**mine), trace.total("total_ns", **mine), trace.total("bytes", **mine)
+        gate.check("time", spent["throttle"] >= 0.8 * total and (spent["sleep"] + spent["helper"]) * 50 <= total,
+                   total=total, **spent)
+        gate.check("device-bytes", trace.total("device_bytes", **mine) == read > 0, bytes=read)
 
 
 def cold_and_warm(gate: Gate, comm: str, file: str, start: Callable[[], Process]) -> Trace:
@@ -294,6 +314,42 @@ def of_file(gate: Gate) -> None:
         other.go()
     compare_calls(gate, trace, chosen, key=chosen.key)
     gate.check("others", not trace.rows(key=other.key), rows=len(trace.rows(key=other.key)))
+
+
+@suite("uring.by-file")
+def requests_by_file(gate: Gate) -> None:
+    """Requests are for the file of the operation, whoever submits them: its thread, workers, or a thread of the
+    kernel that polls, and goes on with reads of another file meanwhile."""
+    need_uring()
+    file = f"{delayed(gate, 2)}/rings"
+    for mode in "all", "poll", "mixed":
+        fileio.make_file(f"{file}.{mode}", 1)
+    other = fileio.make_file(f"{file}.mixed.other", 8)
+    os.sync()
+    fileio.forget(other)
+    with shared(gate, "--by", "file", "--comm", "ringer") as trace:
+        for mode, reads in ("all", READS), ("poll", READS), ("mixed", 8):
+            Ringer(gate, mode, f"{file}.{mode}", reads).go()
+    # some of the ends of a machine's own requests call no program
+    least = 0.9 if gate.native else 1
+    for name, direct, most in (("all", READS * 4096, 2), ("poll", READS * 4096, 1), ("mixed", 8 * 4 * 4096, 1),
+                               ("mixed.other", 8 << 20, 1)):
+        gate.prefix = f"uring.by-file.{name}."
+        seen = trace.total("bytes", "requests", op="R", key=f"{file}.{name}")
+        gate.check("bytes", least * direct <= seen <= most * direct, wanted=direct, requests=seen)
+    gate.prefix = "uring.by-file."
+    came = trace.total("device_bytes", op="uring", key=f"{file}.mixed")
+    gate.check("device-bytes", came == 8 * 4 * 4096, found=came)
+    nobody = trace.total("count", "requests", op="R", key="(no file)")
+    gate.check("none", not nobody, found=nobody)
+
+
+@suite("uring.throttled")
+def kept_back(gate: Gate) -> None:
+    need_uring()
+    if is_missing("aio"):  # which needs functions, too
+        raise Skip("this kernel's functions cannot be probed, which tell whose bio is kept back")
+    throttled(gate, "ringer", lambda mode, disk: Ringer(gate, mode, disk.path, 101), ["direct", "poll"])
 
 
 @suite("uring.cached")

@@ -12,8 +12,10 @@
  *   ringer joined FILE N   while two writes keep the device busy, one read and, 10 ms later, the
  *                          two before it; N times
  *   ringer large FILE N    N direct reads of 64 KiB, one at a time
- *   ringer poll FILE N     the same; a thread of the kernel polls for requests
- *   ringer finish FILE N   the same; the completions are polled for (IORING_SETUP_IOPOLL)
+ *   ringer poll FILE N     as direct; a thread of the kernel polls for requests
+ *   ringer mixed FILE N    as poll, four direct reads after each of N buffered reads of 1 MiB, of
+ *                          what follows the one before in FILE.other
+ *   ringer finish FILE N   as direct; the completions are polled for (IORING_SETUP_IOPOLL)
  *   ringer silent FILE N   the same as poll, and after each read one of 32 KiB that is silent
  *   ringer cached FILE N   N buffered reads, one at a time
  *   ringer overflow FILE N N direct reads, of which more complete than the ring has room for
@@ -61,7 +63,7 @@ static struct counts {
 static long silent;
 
 static struct ring ring;
-static char *buffer; /* DEPTH blocks */
+static char *buffer; /* BLOCKS of them */
 static struct iovec vec;
 static struct statx statx_buffer;
 
@@ -324,6 +326,23 @@ static void overflow(int fd, int n)
 	go(0);
 }
 
+static void mixed(const char *file, int direct, int n)
+{
+	char other[4096];
+	int fd;
+
+	snprintf(other, sizeof(other), "%s.other", file);
+	fd = open(other, O_RDONLY);
+	check(fd >= 0, other);
+	for (int i = 0; i < n; i++) {
+		sqe(IORING_OP_READ, fd, (unsigned long)i * BLOCKS * SIZE, BLOCKS * SIZE)->addr =
+			(uintptr_t)buffer; /* all of it */
+		for (int k = 0; k < 4; k++)
+			sqe(IORING_OP_READ, direct, place(4 * i + k), SIZE);
+		go(0);
+	}
+}
+
 static void all(const char *file, int direct, int n)
 {
 	int fd = open(file, O_RDWR);
@@ -355,9 +374,9 @@ static void print(void)
 
 static int is_mode(const char *what)
 {
-	static const char *const modes[] = {"all",    "direct", "merged",  "fronted",
-					    "joined", "large",  "poll",    "finish",
-					    "silent", "cached", "overflow"};
+	static const char *const modes[] = {"all",    "direct", "merged",   "fronted",
+					    "joined", "large",  "poll",     "finish",
+					    "silent", "cached", "overflow", "mixed"};
 
 	for (unsigned int i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		if (!strcmp(what, modes[i]))
@@ -374,13 +393,14 @@ int main(int argc, char **argv)
 	if (!is_mode(what))
 		return 2;
 	fd = open(argv[2], O_RDWR | (strcmp(what, "cached") ? O_DIRECT : 0));
-	buffer = mmap(NULL, DEPTH * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	buffer = mmap(NULL, BLOCKS * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		      0);
 	check(fd >= 0 && buffer != MAP_FAILED, argv[2]);
 	vec = (struct iovec){buffer, SIZE};
-	ring_open(&ring, !strcmp(what, "poll") || !strcmp(what, "silent") ? IORING_SETUP_SQPOLL
-			 : !strcmp(what, "finish")                        ? IORING_SETUP_IOPOLL
-									  : 0);
+	if (!strcmp(what, "poll") || !strcmp(what, "silent") || !strcmp(what, "mixed"))
+		ring_open(&ring, IORING_SETUP_SQPOLL);
+	else
+		ring_open(&ring, strcmp(what, "finish") ? 0 : IORING_SETUP_IOPOLL);
 	if (!strcmp(what, "merged") || !strcmp(what, "joined"))
 		step = 1;
 	else if (!strcmp(what, "fronted"))
@@ -397,6 +417,8 @@ int main(int argc, char **argv)
 			sqe(IORING_OP_READ, fd, place(i * DEPTH), DEPTH * SIZE);
 	else if (!strcmp(what, "joined"))
 		joined(fd, n);
+	else if (!strcmp(what, "mixed"))
+		mixed(argv[2], fd, n);
 	else if (!strcmp(what, "overflow"))
 		overflow(fd, n);
 	else if (!strcmp(what, "silent"))

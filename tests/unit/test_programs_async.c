@@ -1293,24 +1293,394 @@ static void test_polls_on(void **state)
 	is_over();
 }
 
-/* With --by file a bio that has no page of a file is for the file of the request that it is for. */
-static void test_bio_of_file(void **state)
+static void start_by_file(void)
 {
-	u64 by[2];
-
-	(void)state;
 	start();
-	by[0] = FILE_KEY(file.sb.s_dev, false, 0);
-	by[1] = file.inode.i_ino;
 	conf.by = BY_FILE;
 	conf.rq_by = conf.issuers = conf.file_details = 1;
+}
+
+/* How many bios were for this file; NULL: for none. */
+static u64 bios_of(const struct kfile *f)
+{
+	u64 by[2] = {};
+
+	if (f) {
+		by[0] = FILE_KEY(f->sb.s_dev, false, 0);
+		by[1] = f->inode.i_ino;
+	}
+	return requests_of(disk.dev, RQ_READ, by).count;
+}
+
+/* A bio that is private to @private, and reads @data. */
+static void reads_for(struct block_io *i, void *private, struct kfile *data)
+{
+	static struct page page;
+	static struct bio_vec vec = {&page};
+
+	bio_init(&i->bio, &disk, REQ_OP_READ, 0, SIZE);
+	i->bio.bi_private = private;
+	page.mapping = data ? &data->mapping : NULL;
+	i->bio.bi_io_vec = &vec;
+	EVENT(on_bio_queue, &i->bio);
+	g(i);
+	d(i);
+	done(i, SIZE);
+}
+
+static void reads(struct block_io *i)
+{
+	reads_for(i, &a, NULL);
+}
+
+/* With --by file a bio that has no page of a file is for the file of the request that it is for,
+ * though the thread that polls for that has stopped to execute it. */
+static void test_bio_of_file(void **state)
+{
+	(void)state;
+	for (u32 polls = 0; polls <= IORING_SETUP_IOPOLL; polls += IORING_SETUP_IOPOLL) {
+		start_by_file();
+		ring_ctx.flags = polls;
+		uring_submit(&a);
+		reads(&io[0]);
+		reads(&io[1]);
+		uring_complete(&a, SIZE);
+		assert_int_equal(bios_of(&file), 2);
+		reads(&io[2]); /* for no request */
+		assert_int_equal(bios_of(NULL), 1);
+		is_over();
+	}
+}
+
+/* A thread that polls goes on with other requests, too, and with whatever else it does; and devices
+ * pass on what it submits. */
+static void test_polls_for_others(void **state)
+{
+	struct kfile other;
+
+	(void)state;
+	start_by_file();
+	file_init(&other, "xfs", 8 << MINOR_BITS | 2, 31, S_IFREG);
+	ring_ctx.flags = IORING_SETUP_IOPOLL;
 	uring_submit(&a);
-	q(&io[0], REQ_OP_READ);
+	reads_for(&io[0], &a, NULL);
+	task.t.bio_list = (void *)&io;
+	reads_for(&io[1], &io, NULL);
+	task.t.bio_list = NULL;
+	assert_int_equal(bios_of(&file), 2);
+	reads_for(&io[1], NULL, &other);
+	reads_for(&io[1], &b, &other);
+	assert_int_equal(bios_of(&other), 2);
+	reads_for(&io[1], &b, NULL);
+	task.t.bio_list = (void *)&io;
+	reads_for(&io[2], &io, NULL);
+	task.t.bio_list = NULL;
+	assert_int_equal(bios_of(NULL), 2);
+	reads_for(&io[1], &a, NULL);
+	task.t.bio_list = (void *)&io;
+	reads_for(&io[2], &io, NULL);
+	task.t.bio_list = NULL;
+	assert_int_equal(bios_of(&file), 4);
+	assert_int_equal(async_at(async_index((u64)&a))->op.requests, 4);
+	reads_for(&io[1], &b, NULL);
+	uring_complete(&a, SIZE);
+	uring_submit(&a); /* in the same slot */
+	reads_for(&io[0], &a, NULL);
+	task.t.bio_list = (void *)&io;
+	reads_for(&io[2], &io, NULL);
+	task.t.bio_list = NULL;
+	uring_complete(&a, SIZE);
+	assert_int_equal(bios_of(NULL), 3);
+	assert_int_equal(bios_of(&file), 6);
+	uring_submit(&b);
+	reads_for(&io[0], NULL, NULL);
+	reads_for(&io[1], NULL, &other); /* readahead, say, is private to nothing */
+	assert_int_equal(bios_of(&file), 7);
+	assert_int_equal(bios_of(&other), 3);
+	uring_complete(&b, SIZE);
+	/* a direct read of one bio may be private to nothing, too */
+	file.f.f_flags = O_DIRECT;
+	uring_submit(&c);
+	reads_for(&io[0], NULL, NULL);
+	assert_int_equal(bios_of(&file), 8);
+	reads_for(&io[1], NULL, &other);
+	assert_int_equal(async_at(async_index((u64)&c))->op.device_bytes, SIZE);
+	uring_complete(&c, SIZE);
+	is_over();
+}
+
+/* The same of a worker's bios. A request has got its file when it was submitted, or gets it when it
+ * is executed. */
+static void test_worker_bio_of_file(void **state)
+{
+	(void)state;
+	for (int late = 0; late <= 1; late++) {
+		start_by_file();
+		a.file = late ? NULL : &file.f;
+		uring_submit(&a);
+		uring_queue(&a);
+		a.file = &file.f;
+		worker_takes(&a);
+		reads(&io[0]);
+		a.file = &device.f; /* is not looked at again */
+		uring_complete(&a, SIZE);
+		assert_int_equal(bios_of(&file), 1);
+		assert_count(1);
+		reads(&io[1]);
+		assert_int_equal(bios_of(NULL), 1);
+		is_over();
+	}
+	start_by_file();
+	conf.file_filter = conf.n_files = 1; /* none of these */
+	a.file = NULL;
+	uring_submit(&a);
+	uring_queue(&a);
+	a.file = &file.f;
+	worker_takes(&a);
+	reads(&io[0]);
+	uring_complete(&a, SIZE);
+	assert_count(0);
+}
+
+/* Nobody saw that a worker gets it: the slot still has the file of the last one. */
+static void test_worker_unseen(void **state)
+{
+	(void)state;
+	start_by_file();
+	uring_submit(&a);
+	uring_queue(&a);
+	uring_complete(&a, SIZE);
+	uring_submit(&a);
+	worker_takes(&a);
+	reads(&io[0]);
+	assert_int_equal(bios_of(NULL), 1);
+}
+
+/* blk-throttle keeps back a bio that current submits. */
+static void throttled(struct block_io *i)
+{
+	bio_init(&i->bio, &disk, REQ_OP_READ, 0, SIZE);
+	EVENT(on_bio_throttled, &i->bio);
+}
+
+static void queued_by_kthrotld(struct block_io *i)
+{
+	static struct ktask kthrotld;
+
+	task_init(&kthrotld, 17, 17, "kworker/0:1", PF_KTHREAD | PF_WQ_WORKER);
+	strcpy(kthrotld.queue, "kthrotld");
+	cpu_is(0, &kthrotld);
+	EVENT(on_bio_queue, &i->bio);
+}
+
+/* Its worker queues it, and it is done. */
+static void goes_on(struct block_io *i)
+{
+	queued_by_kthrotld(i);
+	tick(3);
+	g(i);
+	tick(5);
+	d(i);
+	tick(7);
+	done(i, SIZE);
+	tick(11);
+	cpu_is(1, &task);
+}
+
+/* What blk-throttle keeps back was throttled since its thread submitted it. */
+static void test_throttled(void **state)
+{
+	u64 wanted[ST_N] = {[ST_SYSCALL] = 13, [ST_TAG] = 3,      [ST_QUEUE] = 5,
+			    [ST_DEVICE] = 7,   [ST_COMPLETE] = 11};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		start();
+		conf.issuers = i == 1;
+		conf.arg_pause *= i != 2; /* the kernel does not tell of throttling */
+		wanted[ST_THROTTLE] = i != 2 ? 17 : 0;
+		wanted[ST_SLEEP] = i == 2 ? 17 : 0;
+		ring_ctx.flags = i == 3 ? IORING_SETUP_IOPOLL : 0;
+		file.f.f_flags = O_DIRECT;
+		uring_submit(&a);
+		tick(13);
+		throttled(&io[0]);
+		throttled(&io[0]); /* for a cgroup above */
+		if (i != 3)
+			uring_wait(&ring_ctx);
+		tick(17);
+		goes_on(&io[0]);
+		uring_complete(&a, SIZE);
+		assert_ops(OP_URING, 1, 56, wanted);
+		assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, SIZE);
+		assert_int_equal(requests_counted(disk.dev, RQ_READ).count, 1);
+		is_over();
+	}
+}
+
+/* The same of a worker's: until then it waited for that. */
+static void test_throttled_worker(void **state)
+{
+	(void)state;
+	start();
+	file.f.f_flags = O_DIRECT;
+	worker_starts();
+	uring_submit(&a);
+	tick(13);
+	uring_queue(&a);
+	tick(19);
+	worker_takes(&a);
+	throttled(&io[0]);
+	io_worker.cur_work = NULL;
+	tick(17);
+	goes_on(&io[0]);
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 75,
+		   STRATA([ST_SYSCALL] = 13, [ST_HELPER] = 19, [ST_THROTTLE] = 17, [ST_TAG] = 3,
+			  [ST_QUEUE] = 5, [ST_DEVICE] = 7, [ST_COMPLETE] = 11));
+	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, SIZE);
+	is_over();
+}
+
+/* What a worker waits for itself tells of each of the bios that it waited for. */
+static void test_throttled_worker_waits(void **state)
+{
+	(void)state;
+	start();
+	worker_starts();
+	uring_submit(&a);
+	tick(13);
+	uring_queue(&a);
+	tick(19);
+	worker_takes(&a);
+	for (int i = 0; i < 2; i++) {
+		throttled(&io[i]);
+		switch_to(&idle[2], true);
+		tick(1000);
+		queued_by_kthrotld(&io[i]);
+		g(&io[i]);
+		d(&io[i]);
+		tick(100);
+		machine.level = LEVEL;
+		complete_bytes(&io[i].rq, 0, SIZE);
+		wake(&worker);
+		completion_is_over();
+		machine.level = 0;
+		cpu_is(2, &idle[2]);
+		switch_to(&worker, false);
+	}
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 2232,
+		   STRATA([ST_SYSCALL] = 13, [ST_HELPER] = 19, [ST_THROTTLE] = 2000,
+			  [ST_DEVICE] = 200));
+	is_over();
+}
+
+/* What was read ahead, and is kept back, may outlive its request: the next at that address has not
+ * waited for it. */
+static void test_throttled_outlives(void **state)
+{
+	(void)state;
+	start();
+	uring_submit(&a);
+	throttled(&io[0]);
+	tick(5);
+	uring_complete(&a, SIZE);
+	req_init(&a, FSYNC);
+	uring_submit(&a);
+	uring_wait(&ring_ctx);
+	tick(1000);
+	queued_by_kthrotld(&io[0]);
+	assert_int_equal(io_slot((u64)&io[0].bio, 0)->async, 0);
 	g(&io[0]);
 	d(&io[0]);
 	done(&io[0], SIZE);
+	cpu_is(1, &task);
+	uring_complete(&a, 0);
+	assert_ops(OP_URING, 2, 1000, STRATA([ST_SYSCALL] = 5, [ST_SLEEP] = 1000));
+	is_over();
+}
+
+/* What remains of a bio that was split may be kept back, though it was queued before. */
+static void test_throttled_remainder(void **state)
+{
+	(void)state;
+	start();
+	file.f.f_flags = O_DIRECT;
+	uring_submit(&a);
+	tick(13);
+	bio_init(&io[0].bio, &disk, REQ_OP_READ, 0, 2 * SIZE);
+	EVENT(on_bio_queue, &io[0].bio);
+	bio_init(&io[1].bio, &disk, REQ_OP_READ, 0, SIZE);
+	io[1].bio.bi_private = &io[0].bio;
+	EVENT(on_split, &io[1].bio);
+	io[0].bio.bi_iter.bi_size = SIZE;
+	EVENT(on_bio_throttled, &io[0].bio);
+	assert_null(bpf_map_lookup_elem(&ios, &(u64){(u64)&io[0].bio}));
+	g(&io[1]);
+	d(&io[1]);
+	uring_wait(&ring_ctx);
+	done(&io[1], SIZE);
+	tick(1000);
+	cpu_is(0, &idle[0]);
+	g(&io[0]);
+	d(&io[0]);
+	tick(7);
+	done(&io[0], SIZE);
+	cpu_is(1, &task);
+	uring_complete(&a, 2 * SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).strata[ST_DEVICE], 7);
+	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, 2 * SIZE);
+	assert_int_equal(requests_counted(disk.dev, RQ_READ).unqueued, 0);
+	is_over();
+}
+
+/* Of a bio that is for no such request nothing is kept, unless somebody asks whose it is, or the
+ * interrupt level is not known; and of none if there are very many. */
+static void test_throttled_kept(void **state)
+{
+	(void)state;
+	start();
+	throttled(&io[0]);
+	assert_int_equal(live.hashed, 0);
+	EVENT(on_bio_throttled_no_level, &io[0].bio);
+	assert_int_equal(live.hashed, 1);
+	live.hashed = KEPT_BACK_MOST - 1;
+	EVENT(on_bio_throttled_no_level, &io[1].bio);
+	assert_int_equal(live.hashed, KEPT_BACK_MOST);
+	EVENT(on_bio_throttled_no_level, &io[2].bio);
+	assert_int_equal(live.hashed, KEPT_BACK_MOST);
+	start();
+	conf.issuers = 1;
+	throttled(&io[0]);
+	assert_int_equal(live.hashed, 1);
+	live.hashed = KEPT_BACK_MOST;
+	throttled(&io[1]);
+	assert_int_equal(live.hashed, KEPT_BACK_MOST + 1);
+}
+
+/* A timer, or kthrotld, moves it on to the cgroup above: whose it is was not seen, and is not who
+ * runs there. */
+static void test_throttled_before(void **state)
+{
+	(void)state;
+	start();
+	uring_submit(&a);
+	for (u32 level = SOFT_INTERRUPT; level <= LEVEL;
+	     level = level < LEVEL ? LEVEL : LEVEL + 1) {
+		machine.level = level;
+		throttled(&io[0]);
+		machine.level = 0;
+		assert_int_equal(live.hashed, 0);
+	}
+	task.t.flags = PF_WQ_WORKER;
+	strcpy(task.queue, "kthrotld");
+	throttled(&io[0]);
+	assert_int_equal(live.hashed, 0);
+	task.t.flags = 0;
+	tick(3);
 	uring_complete(&a, SIZE);
-	assert_int_equal(requests_of(disk.dev, RQ_READ, by).count, 1);
+	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, 0);
 	is_over();
 }
 
@@ -1850,6 +2220,16 @@ int main(void)
 		cmocka_unit_test(test_polls),
 		cmocka_unit_test(test_polls_on),
 		cmocka_unit_test(test_bio_of_file),
+		cmocka_unit_test(test_polls_for_others),
+		cmocka_unit_test(test_worker_bio_of_file),
+		cmocka_unit_test(test_worker_unseen),
+		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_throttled_worker),
+		cmocka_unit_test(test_throttled_worker_waits),
+		cmocka_unit_test(test_throttled_outlives),
+		cmocka_unit_test(test_throttled_remainder),
+		cmocka_unit_test(test_throttled_kept),
+		cmocka_unit_test(test_throttled_before),
 		cmocka_unit_test(test_polls_no_more),
 		cmocka_unit_test(test_polls_without_bio),
 		cmocka_unit_test(test_linked),

@@ -464,6 +464,7 @@ static void test_throttled_filter(void **state)
 	assert_int_equal(live.lost[LOST_UNATTRIBUTED], 1);
 
 	/* on a disk that is not traced, nothing is noted */
+	cpu_is(1, &writer);
 	conf.n_devs = 1;
 	bio_init(&b, &disk, REQ_OP_READ, 8, BYTES);
 	EVENT(on_bio_throttled, &b);

@@ -589,6 +589,41 @@ static void test_throttled_by_the_block_layer(void **state)
 	assert_int_equal(requests_counted(disk.dev, RQ_READ).device_ns, 30);
 }
 
+/* One that is kept back does not wait for a request meanwhile: what wakes its thread tells for what
+ * that waited. */
+static void test_throttled_meanwhile(void **state)
+{
+	struct op_sums s;
+	struct io io, kept_back;
+
+	(void)state;
+	submits(&io, REQ_OP_READ);
+	bio_init(&kept_back.bio, &disk, REQ_OP_READ, 16, 4096);
+	EVENT(on_bio_throttled, &kept_back.bio);
+	for (int queued = 0; queued <= 1; queued++) {
+		sleeps(&alice, 0);
+		if (queued) {
+			task_init(&bob, 8, 8, "kworker/0:1", PF_KTHREAD | PF_WQ_WORKER);
+			strcpy(bob.queue, "kthrotld");
+			cpu_is(0, &bob);
+			EVENT(on_bio_queue, &kept_back.bio); /* and no request is free */
+			submits(&io, REQ_OP_READ);
+		}
+		tick(101);
+		cpu_is(1, &idle[1]);
+		machine.level = 0x10000;
+		complete_bytes(&io.rq, 0, 4096);
+		wake(&alice);
+		completion_is_over();
+		machine.level = 0;
+		runs(&alice, 0);
+	}
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 3);
+	assert_strata(&s, 5, 101 + 101, 0, 0, 0, 0);
+	assert_int_equal(s.device_bytes, 2 * 4096);
+}
+
 /* A helper that finds no room is told; one that exits gets none. */
 static void test_no_room_for_helpers(void **state)
 {
@@ -1386,6 +1421,7 @@ int main(void)
 		TEST(test_late_completion_for_a_helper),
 		TEST(test_many_waits_of_a_helper),
 		TEST(test_throttled_by_the_block_layer),
+		TEST(test_throttled_meanwhile),
 		TEST(test_no_room_for_helpers),
 		TEST(test_why),
 		TEST(test_without_waits),
