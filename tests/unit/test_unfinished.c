@@ -15,7 +15,7 @@
 
 #include "trace/unfinished.h"
 
-enum { NOW = 1000, ACTIVE = 4, FAULTS = 2, ASYNC = 1, MAP_FD = 77 };
+enum { NOW = 1000, ACTIVE = 4, FAULTS = 2, ASYNC = 1, MAP_FD = 77, HASH_FD = 78, AGAIN = 2 };
 
 struct a_task {
 	unsigned char progress, layer, kind, throttled, locked, submitted;
@@ -25,7 +25,8 @@ struct a_task {
 };
 
 struct an_io {
-	uint64_t key, g, d;
+	uint64_t key, q, g, d;
+	unsigned char io_throttled, bio_based;
 };
 
 struct a_request {
@@ -38,6 +39,7 @@ static struct {
 	struct a_task tasks[5];
 	struct an_io ios[3];
 } bss;
+static struct an_io hashed;
 static struct a_request requests[3];
 static struct fs_entry types[FS_SLOTS];
 static struct state_layout layout;
@@ -59,6 +61,15 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 	return in ? -1 : 0;
 }
 
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	assert_int_equal(fd, HASH_FD);
+	if (*(const uint64_t *)key != hashed.key)
+		return -1;
+	memcpy(value, &hashed, sizeof(hashed));
+	return 0;
+}
+
 #define TASK(member) .member = offsetof(struct a_task, member)
 #define IO(member)   .member = offsetof(struct an_io, member)
 
@@ -67,6 +78,7 @@ static int start(void **state)
 	(void)state;
 	memset(&bss, 0, sizeof(bss));
 	memset(requests, 0, sizeof(requests));
+	hashed = (struct an_io){};
 	memset(types, 0, sizeof(types));
 	sn = (struct snapshot){};
 	layout = (struct state_layout){
@@ -75,8 +87,9 @@ static int start(void **state)
 		TASK(progress), TASK(layer), TASK(kind), TASK(throttled), TASK(locked),
 		TASK(submitted), TASK(start), TASK(last_bio), TASK(fs), TASK(dev), TASK(ino),
 		TASK(mode), TASK(generation), TASK(file), TASK(id), TASK(task), TASK(collisions),
-		TASK(off), TASK(asleep), TASK(waking_at), TASK(waking_asleep), IO(key), IO(g),
-		IO(d), .async_size = sizeof(struct a_request),
+		TASK(off), TASK(asleep), TASK(waking_at), TASK(waking_asleep), IO(key), IO(q),
+		IO(g), IO(d), IO(io_throttled), IO(bio_based), .io_hash = HASH_FD,
+		.async_size = sizeof(struct a_request),
 		.async_task = offsetof(struct a_request, task),
 		.async_op = offsetof(struct a_request, op),
 		.queued = offsetof(struct a_request, queued), .async = -1,
@@ -104,6 +117,8 @@ static struct a_task reading(uint64_t since, unsigned int tid)
 				.id = 4000000ULL << 32 | tid, .task = 0xa00 + tid };
 }
 
+#define WAITS { .asleep = 50, .submitted = 1, .last_bio = 9 }
+
 /* What is known before the waking: only a waking of this very sleep has ended it. */
 static void what_it_waits_for(void **state)
 {
@@ -120,25 +135,31 @@ static void what_it_waits_for(void **state)
 		{ { .asleep = 50, .waking_asleep = 30, .waking_at = 60 }, {}, ST_SLEEP },
 		{ { .asleep = 50, .throttled = 1, .locked = 1 }, {}, ST_THROTTLE },
 		{ { .asleep = 50, .locked = 1, .submitted = 1, .last_bio = 9 },
-		  { 9, 0, 0 }, ST_LOCK },
-		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 9, 0, 0 }, ST_TAG },
-		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 9, 1, 0 }, ST_QUEUE },
-		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 9, 1, 1 }, ST_DEVICE },
-		{ { .asleep = 50, .submitted = 1, .last_bio = 9 }, { 8, 1, 1 }, ST_SLEEP },
-		{ { .asleep = 50, .last_bio = 9 }, { 9, 1, 1 }, ST_SLEEP },
+		  { 9, 1, 0, 0, 0, 0 }, ST_LOCK },
+		{ WAITS, { 9, 1, 0, 0, 0, 0 }, ST_TAG },
+		{ WAITS, { 9, 1, 1, 0, 0, 0 }, ST_QUEUE },
+		{ WAITS, { 9, 1, 1, 1, 0, 0 }, ST_DEVICE },
+		{ WAITS, { 9, 1, 0, 0, 1, 0 }, ST_TAG },
+		{ WAITS, { 9, 1, 0, 0, AGAIN, 0 }, ST_THROTTLE },
+		{ WAITS, { 9, 0, 1, 0, 0, 0 }, ST_THROTTLE },
+		{ WAITS, { 9, 0, 1, 1, 0, 0 }, ST_DEVICE }, /* queued without an event */
+		{ WAITS, { 9, 1, 0, 0, 0, 1 }, ST_DEVICE },
+		{ WAITS, { 9, 1, 1, 0, 0, 1 }, ST_QUEUE },
+		{ WAITS, { 8, 1, 1, 1, 0, 0 }, ST_SLEEP },
+		{ { .asleep = 50, .last_bio = 9 }, { 9, 1, 1, 1, 0, 0 }, ST_SLEEP },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
 		start(state);
-		bss.tasks[1] = cases[i].t;
-		bss.tasks[1].off |= cases[i].t.asleep;
+		bss.tasks[1] = cases[i / 2].t;
+		bss.tasks[1].off |= cases[i / 2].t.asleep;
 		bss.tasks[1].progress = ACTIVE;
 		bss.tasks[1].start = 7;
-		bss.ios[2] = cases[i].io;
+		*(i % 2 ? &hashed : &bss.ios[2]) = cases[i / 2].io;
 		read_them(0);
 		assert_int_equal(sn.n_unfinished, 1);
-		if (sn.unfinished[0].stratum != cases[i].want)
-			fail_msg("case %zu: %u", i, sn.unfinished[0].stratum);
+		if (sn.unfinished[0].stratum != cases[i / 2].want)
+			fail_msg("case %zu.%zu: %u", i / 2, i % 2, sn.unfinished[0].stratum);
 		snapshot_free(&sn);
 	}
 }
@@ -210,7 +231,7 @@ static void requests_and_faults(void **state)
 	requests[0].queued = 1;
 	requests[1].op.submitted = 1;
 	requests[1].op.last_bio = 9;
-	bss.ios[0] = (struct an_io){ 9, 1, 1 };
+	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0 };
 	for (int i = 0; i < 4; i++) {
 		bss.tasks[i] = reading(20 + i, 11 + i);
 		bss.tasks[i].progress = i < 2 ? FAULTS : ASYNC;
