@@ -126,9 +126,10 @@ static __always_inline void async_bio_forget(u64 bio)
 }
 
 /* A bio that was submitted at @q for the request in slot @at is done, as mark @nr tells, which this
- * program has just set. (Where it can be preempted, a switch may have cleared that.) If the request
- * has ended, nobody looks at this. */
-GLOBAL int async_bio_done(u32 at, u64 q, u64 nr)
+ * program has just set. (Where it can be preempted, a switch may have cleared that.) @of_request: 0
+ * if that tells of the bio; ~0: of a request, which the bio's own may have been merged into. If the
+ * request in the slot has ended, nobody looks at this. */
+GLOBAL int async_bio_done(u32 at, u64 q, u64 nr, u64 of_request)
 {
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 	struct mark *m = mark_at(nr);
@@ -143,7 +144,7 @@ GLOBAL int async_bio_done(u32 at, u64 q, u64 nr)
 	/* its request was merged into one that is younger: until that came it was in the queue */
 	held = last.times.held;
 	held |= last.times.q & (s64)(held - 1) >> 63; /* that was throttled */
-	sooner = (s64)(q - held) >> 63;
+	sooner = (s64)(q - held) >> 63 & of_request;
 	barrier_var(sooner);
 	last.times.held += (q - last.times.held) & sooner;
 	last.times.q += (q - last.times.q) & sooner;
@@ -165,7 +166,7 @@ static __always_inline void async_parted_done(u64 bio, u64 nr)
 		return;
 	ref = *found;
 	async_bio_forget(bio);
-	async_bio_done(ref.at, ref.q, nr);
+	async_bio_done(ref.at, ref.q, nr, ~0ULL);
 }
 
 #define ASYNC_BIOS_END (~0ULL)

@@ -160,51 +160,6 @@ static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bo
 	io_hash(&io);
 }
 
-enum { KEPT_BACK_MOST = 1024 }; /* half of what the smallest machine has room for */
-
-/* blk-throttle keeps back @bio, which current submits. It may do so again for each cgroup above
- * that has a limit; then current may be any thread, and kthrotld. If nobody sees it queued later,
- * this becomes the state of its request. */
-static __always_inline void bio_throttled(struct bio *bio, bool level_known)
-{
-	u64 id = bpf_get_current_pid_tgid(), key = bio_key(bio);
-	struct io_state io = {
-		.key = key,
-		.tid = id,
-		.dev = disk_dev(bio_disk(bio)),
-		.g = bpf_ktime_get_ns(), /* since then; see kept_back_async() */
-		.op = rq_op(bio->bi_opf),
-		.hashed = 1,
-	};
-	bool outside;
-
-	/* what remains of a bio that was split has a state, and no further Q */
-	if (!bio_dev_wanted(bio, io.dev) || io_find(key, current_cpu()))
-		return;
-	/* for a cgroup above, and nobody saw it the first time */
-	if (interrupt_level(level_known) || current_is_kthrotld(current_flags()))
-		return;
-	/* if they were all kept, other states would find no room */
-	if (!CONF(issuers) && live.hashed >= KEPT_BACK_MOST)
-		return;
-	if (CONF(waits))
-		submitter_note(id, bio, current_cpu(), bio_reads(bio, io.op), &outside, &io.async);
-	if (CONF(async))
-		async_bio_throttled(io.async);
-	/* nobody asks whose it is; but where the level is not known, this tells that it was seen */
-	if (!CONF(issuers) && !io.async && level_known)
-		return;
-	if (CONF(rq_by) && io_set_by(&io, bio, id, false))
-		current_name(&io.name, bpf_ktime_get_ns());
-	if (CONF(sent_requests))
-		io_note_who(&io, bio, id, false);
-	io.counted = own_bio_wanted(bio, id);
-	if (!bpf_map_update_elem(&ios, &key, &io, BPF_NOEXIST))
-		atomic_add(&live.hashed, 1);
-	else if (!bpf_map_lookup_elem(&ios, &key))
-		count_lost(LOST_MAP_FULL);
-}
-
 /* Q. In an interrupt current is not the submitter: nobody is known. */
 static __always_inline void bio_queued(struct bio *bio, bool level_known)
 {
@@ -282,6 +237,23 @@ static __always_inline struct io_state *split_passed_on(u64 key)
 	return io_hashed(key);
 }
 
+/* @io has a request now. What remained of a bio that was split has no further Q: if blk-throttle
+ * kept it back, it was so until now. */
+static __always_inline void bio_let_go(struct io_state *io)
+{
+	u64 bio = io->key, now;
+	struct async_ref *ref;
+
+	if (likely(io->throttled != THROTTLED_AGAIN))
+		return;
+	now = bpf_ktime_get_ns();
+	ref = CONF(async) && live.async_bios ? bpf_map_lookup_elem(&async_bios, &bio) : NULL;
+	if (ref && ref->q == io->q)
+		ref->q = now;
+	io->q = now;
+	io->throttled = THROTTLED;
+}
+
 /* G */
 static __always_inline void bio_got_request(struct bio *bio)
 {
@@ -289,8 +261,10 @@ static __always_inline void bio_got_request(struct bio *bio)
 
 	if (!io)
 		io = split_passed_on(bio_key(bio));
-	if (io)
-		io->g = bpf_ktime_get_ns();
+	if (!io)
+		return;
+	bio_let_go(io);
+	io->g = bpf_ktime_get_ns();
 }
 
 /* Put before the first bio of a request, whose software queue need not be that of its own CPU. */
@@ -300,6 +274,7 @@ static __always_inline void bio_front_merged(struct bio *bio)
 
 	if (!io)
 		return;
+	bio_let_go(io);
 	io->g = bpf_ktime_get_ns();
 	if (!io->hashed)
 		io_move(io, io->key);
@@ -310,6 +285,7 @@ static __always_inline void bio_back_merged(struct io_state *io)
 {
 	if (!io)
 		return;
+	bio_let_go(io);
 	io_parts(io);
 	io_drop(io);
 }
@@ -337,7 +313,8 @@ static __always_inline void bio_split_off(struct bio *split)
  * The bio @io of a device without requests is done along with a request of the device below: of the
  * @times of that, makes those of the bio. The request may be older, if what was passed on was
  * merged into it; or younger, if the request of what was passed on was merged into it: then that
- * was in the queue before, since when its own operation or its thread knows.
+ * was in the queue before, since when its own operation or its thread knows. Before, the device
+ * held it; or blk-throttle did, at the device below.
  */
 static __always_inline void times_from(struct rq_times *times, const struct io_state *io)
 {
@@ -351,7 +328,8 @@ static __always_inline void times_from(struct rq_times *times, const struct io_s
 		times->q = merged.times.q;
 		times->g = merged.times.g;
 	}
-	times->held = io->q;
+	if (times->held)
+		times->held = io->q;
 }
 
 /* The completion of a bio-based device's bio, and of bios that never became a request. NVMe
@@ -389,11 +367,12 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	if (done.throttled && CONF(arg_pause)) {
 		times.held = 0;
 		times.q += positive(done.q - times.q);
+		times.g += positive(times.q - times.g); /* below, it was merged */
 	}
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
 	if (CONF(async) && done.async)
 		async_bio_done(done.async, done.q,
-			       mark_number(current_cpu(), interrupt_level(level_known)));
+			       mark_number(current_cpu(), interrupt_level(level_known)), 0);
 }
 
 #endif

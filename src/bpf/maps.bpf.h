@@ -62,6 +62,8 @@ enum op_progress { OP_IDLE, OP_ASYNC, OP_FAULTS, OP_BEGUN, OP_ACTIVE, OP_RETURNS
  * others are boundaries, which it has crossed since if they are later. */
 enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
 
+enum { SUBMITTED_KEPT_BACK = 2 }; /* some, with 1: and blk-throttle kept one back */
+
 /*
  * An operation. Its own thread writes it, and so does the CPU that switches to or from that thread.
  * The two never write at once: at most, a switch comes between two instructions of a program that
@@ -90,7 +92,7 @@ struct op {
 			u8 charging;	/* right now: a switch leaves it alone */
 			u8 throttled;	/* will sleep in balance_dirty_pages */
 			u8 waited_read;	/* waited for a read */
-			u8 submitted;	/* bios */
+			u8 submitted;	/* bios; see SUBMITTED_KEPT_BACK */
 			u8 own_reads;	/* among them */
 			u8 locked;	/* waits for @lock */
 			u8 lock_held;	/* has waited for one */
@@ -192,6 +194,10 @@ struct helper {
 /* Whether an I/O passed the filters: no; yes; only as what a helper does for one who does. */
 enum counted { COUNTED_NOT, COUNTED, COUNTED_HELPER };
 
+/* Whether blk-throttle kept back a bio: no; before its submission was seen; after, until it has a
+ * request. */
+enum throttled { THROTTLED_NOT, THROTTLED, THROTTLED_AGAIN };
+
 /* An I/O: a bio from its submission until it is done or, if it is the first of a request, until the
  * request is; or a request without such a bio. See io.bpf.h. */
 struct io_state {
@@ -209,7 +215,7 @@ struct io_state {
 	u8 requeued;			/* waits to be dispatched again */
 	u8 failed;
 	u8 hashed;			/* kept in the hash */
-	u8 throttled;			/* by blk-throttle, before its submission was seen */
+	u8 throttled;			/* enum throttled */
 	u8 outside;			/* submitted outside of any operation */
 	int error;			/* the last; only with sent_requests, as most below */
 	u64 sector;			/* of the whole disk */

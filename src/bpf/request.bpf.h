@@ -377,7 +377,7 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 	request_finish(io, now, level_known);
 	if (CONF(async) && io->async)
 		async_bio_done(io->async, io->q,
-			       mark_number(current_cpu(), interrupt_level(level_known)));
+			       mark_number(current_cpu(), interrupt_level(level_known)), ~0ULL);
 	io_drop(io);
 	return !in_sequence;
 }

@@ -12,6 +12,7 @@
 #include "layer.bpf.h"
 #include "mapping_call.bpf.h"
 #include "request.bpf.h"
+#include "throttle.bpf.h"
 #include "uring_done.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -113,14 +113,15 @@ static __always_inline u32 uring_worker_bio(u64 read_bytes)
 
 /* blk-throttle keeps back a bio of the request in slot @at, which current has submitted. The time
  * of one that waited for a worker is known until now; what that waits for itself tells more. */
-static __always_inline void async_bio_throttled(u32 at)
+GLOBAL int async_bio_throttled(u32 at)
 {
-	struct async_op *u = async_at(at);
+	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 
 	if (!u || !u->queued || !u->op.file.direct)
-		return;
+		return 0;
 	op_settle(&u->op, u->op.layer, u->parked);
 	op_charge(&u->op, ST_HELPER, bpf_ktime_get_ns());
+	return 0;
 }
 
 /*

@@ -72,26 +72,47 @@ static __always_inline void helper_split(struct helper *h, struct waking *wk, u6
 	}
 }
 
-/*
- * If the waker cannot tell which request [from, to) was spent on, it may have been the last one
- * that thread @tid submitted itself since @start. (A helper that is busy with many completions has
- * no waits to show.) True if that was a read.
- */
-static __always_inline bool own_request_split(struct split *s, u32 tid, u64 start, u64 from, u64 to)
+/* The last request that thread @tid submitted itself in @op, and that was done after @from. False:
+ * there is none. Of one that blk-throttle kept back it is not known when it was submitted, but that
+ * it was, if @op submitted such a one and this was queued since. */
+static __always_inline bool own_request(struct done *ret, u32 tid, const struct op *op, u64 from)
 {
-	u64 runq = s->runq;
+	u64 kept_back = op->submitted & SUBMITTED_KEPT_BACK, since;
+
+	if (!done_get(tid, ret) || ret->times.c <= from)
+		return false;
+	since = ret->times.held;
+	since |= ret->times.q & (s64)(since - 1) >> 63; /* that was kept back */
+	return since >= op->start && (ret->times.held | kept_back);
+}
+
+/* When such a request was done that blk-throttle kept back; @from: there is none. Until then the
+ * thread knows more than a helper, for nobody waits for blk-throttle. */
+static __always_inline u64 kept_back_until(u32 tid, const struct op *op, u64 from)
+{
 	struct done d;
 
-	if (s->tag + s->queue + s->device)
-		return false;
-	if (!done_get(tid, &d) || d.times.c <= from || d.times.held < start)
-		return false;
-	split_add(s, &d.times, from, to);
+	if (likely(!(op->submitted & SUBMITTED_KEPT_BACK)) || !own_request(&d, tid, op, from) ||
+	    d.times.held)
+		return from;
+	return d.times.c;
+}
+
+/*
+ * If the waker cannot tell which request [from, to) was spent on, it may have been the thread's own
+ * @d. (A helper that is busy with many completions has no waits to show.) True if that was a read.
+ */
+static __always_inline bool own_request_split(struct split *s, const struct done *d, u64 from,
+					      u64 to)
+{
+	u64 runq = s->runq;
+
+	split_add(s, &d->times, from, to);
 	/* after the completion it waited for the helper, which is a stratum of its own */
 	s->complete = 0;
 	if (split_sum(s) > to - from)
 		s->runq -= runq;
-	return d.whose & DONE_READ;
+	return d->whose & DONE_READ;
 }
 
 /* The thread id of current, the waker, if it is a helper and not interrupted; else 0. */
@@ -118,13 +139,15 @@ static __always_inline struct mark *mark_of_waking(struct task_struct *p, u64 as
 	return now > m->times.c + REQUEST_END_LATE_NS ? NULL : m;
 }
 
-/* As its waker, cuts the sleep of @p in the operation that began at @start, into @w. */
-static __always_inline void waking_split(struct waking *w, struct task_struct *p, u64 start,
-					 u64 now, u32 level)
+/* As its waker, cuts the sleep of @p in @op, into @w. */
+static __always_inline void waking_split(struct waking *w, struct task_struct *p,
+					 const struct op *op, u64 now, u32 level)
 {
 	struct mark *m = mark_of_waking(p, w->asleep, now, level);
 	u32 waker = waker_helper(level);
 	struct helper *h;
+	struct done own;
+	u64 since;
 
 	w->helped = waker != 0;
 	if (m) {
@@ -133,14 +156,17 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 		 * charged to it */
 		split_add(&w->split, &m->times, w->asleep, now);
 		if (unlikely(m->times.held > w->asleep))
-			split_add_merged(&w->split, p->pid, start, w->asleep, m->times.held);
+			split_add_merged(&w->split, p->pid, op->start, w->asleep, m->times.held);
 		w->is_read = m->is_read;
 		return;
 	}
+	since = kept_back_until(p->pid, op, w->asleep);
 	h = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
 	if (h)
-		helper_split(h, w, w->asleep, now);
-	w->is_read |= own_request_split(&w->split, p->pid, start, w->asleep, now);
+		helper_split(h, w, since, now);
+	if ((since != w->asleep || !(w->split.tag + w->split.queue + w->split.device)) &&
+	    own_request(&own, p->pid, op, w->asleep))
+		w->is_read |= own_request_split(&w->split, &own, w->asleep, now);
 }
 
 /* Notes when and by whom @p is woken, and cuts its sleep so far. */
@@ -152,7 +178,7 @@ static __always_inline void task_woken(struct task_state *t, struct task_struct 
 	__builtin_memset(w, 0, offsetof(struct waking, waker));
 	w->asleep = *(volatile u64 *)&t->wait.asleep;
 	if (w->asleep)
-		waking_split(w, p, t->op.start, now, level);
+		waking_split(w, p, &t->op, now, level);
 	if (CONF(records))
 		waker_note(&w->waker, level);
 	w->at = now;
@@ -270,6 +296,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	struct op *op = &t->op;
 	u64 from = t->wait.asleep, wake = now, unknown;
 	u32 tid = p->pid;
+	struct done own;
 
 	barrier(); /* from now on the copy */
 	if (wk.at >= op->start && wait_takes(&t->wait, wk.at)) {
@@ -278,7 +305,8 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		/* when the waking came is not known, but what this thread waited for may be */
 		__builtin_memset(&wk, 0, sizeof(wk));
 		wk.asleep = from;
-		wk.is_read = own_request_split(&wk.split, tid, op->start, from, now);
+		if (own_request(&own, tid, op, from))
+			wk.is_read = own_request_split(&wk.split, &own, from, now);
 	}
 	if (op->throttled) {
 		op_charge(op, ST_THROTTLE, wake);

@@ -5,13 +5,15 @@ are operations instead."""
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import fileio
 import machine
 import oracles
 from checks_record import Record, compare, need_otf2, otf2_of, quiet_disk, report
-from checks_uring import cold_and_warm, compare_calls, compare_left, compare_lost, file_on_ext4, in_progress, throttled
+from checks_uring import (cold_and_warm, compare_calls, compare_left, compare_lost, file_on_ext4, in_progress,
+                          slow_disk, throttled)
 from harness import Gate, Skip, suite
 from oracles import QUEUER, Process, program
 from tool import Trace, is_missing, shared
@@ -174,7 +176,11 @@ def owner(gate: Gate) -> None:
 @suite("aio.throttled")
 def kept_back(gate: Gate) -> None:
     need_functions()
-    throttled(gate, "queuer", lambda mode, disk: Queuer(gate, mode, disk.path, 101), ["direct"])
+    disks = slow_disk(gate), slow_disk(gate)
+    above, below = (machine.dm_linear(gate.stack, gate.kept, [disk]) for disk in disks)
+    throttled(gate, "queuer", [above, disks[1]], {
+        "above": partial(Queuer, gate, "direct", above.path, 101),
+        "below": partial(Queuer, gate, "direct", below.path, 101)})
 
 
 @suite("aio.cached")

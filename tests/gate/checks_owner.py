@@ -8,8 +8,10 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import fileio
 import machine
 import oracles
 from harness import Broken, Gate, Skip, suite
@@ -100,7 +102,7 @@ def kept_back(gate: Gate) -> None:
     """Under io.max a worker of blk-throttle's queues what was kept back. It is the command's, or
     counted as nobody's; its cgroup's in any case; and the wait for it is throttle."""
     disk = machine.loop(gate.stack, gate.kept, 16)
-    group = machine.few_ios(gate.stack, disk, "read", 100)
+    group = machine.few_ios(gate.stack, [disk], "read", 100)
     v2, functions = (group / "io.max").exists(), os.path.exists("/sys/kernel/tracing/kprobe_events")
     by_cgroup = Trace("-T", "blk", "-d", disk.name, *(["--cgroup", str(group)] if v2 else []))
     with by_cgroup:
@@ -125,11 +127,61 @@ def kept_back(gate: Gate) -> None:
                found=n, reads=2 * READS, **by_cgroup.lost())
 
 
+@suite("owner.throttled-parts")
+def parts_kept_back(gate: Gate) -> None:
+    """Under io.max what remains of a read that was split is kept back, too. The wait for that is
+    throttle, and is said to be that while it lasts, as of a read that was not split."""
+    if is_missing("aio"):  # which needs functions, too
+        raise Skip("this kernel's functions cannot be probed, which tell whose bio is kept back")
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=1000000)
+    linear = machine.dm_linear(gate.stack, gate.kept, [disk])
+    disk.set("max_sectors_kb", 16)
+    group = machine.few_ios(gate.stack, [disk], "read", 2)
+
+    def reads(of: machine.Disk, size: str, count: int) -> list[str]:
+        command = f"dd if={of.path} of=/dev/null bs={size} count={count} iflag=direct status=none"
+        return ["sh", "-c", f"echo $$ >{group}/cgroup.procs && exec {command}"]
+
+    for name, of in (("alone", disk), ("below", linear)):
+        with Trace("-d", f"{disk.name},{linear.name}", command=reads(of, "64k", 1)) as trace:
+            pass
+        ms = {name: ns / 1e6 for name, ns in trace.strata(op="read").items()}
+        others = ms["tag"] + ms["sleep"] + ms["device"]
+        gate.check(f"{name}.time", ms["throttle"] > 200 and others < ms["throttle"] / 5, **ms)
+    readers = [subprocess.Popen(reads(*what, 1000)) for what in ((disk, "4k"), (disk, "64k"), (linear, "4k"))]
+    for reader in readers:
+        gate.stack.callback(reader.wait)
+        gate.stack.callback(reader.kill)
+    with Trace("-d", f"{disk.name},{linear.name}") as trace:
+        time.sleep(4)
+    found = {one["pid"]: one["stratum"] for one in trace.json["in_progress"]}
+    gate.check("in-progress", len(found) >= 2 and set(found) <= {reader.pid for reader in readers} and
+               set(found.values()) == {"throttle"}, found=list(found.values()))
+
+
+@suite("owner.throttled-btrfs")
+def kept_back_on_btrfs(gate: Gate) -> None:
+    """A worker of btrfs wakes who waits, and had waits of its own meanwhile: the wait is throttle all the same."""
+    if is_missing("aio"):
+        raise Skip("this kernel's functions cannot be probed, which tell whose bio is kept back")
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=1000000, memory_backed=1,
+                            size=512)
+    disk.set("max_sectors_kb", 16)
+    file = fileio.make_file(f"{machine.mounted(gate.stack, gate.kept, disk, 'btrfs')}/read", 1)
+    os.sync()
+    group = machine.few_ios(gate.stack, [disk], "read", 10)
+    command = f"echo $$ >{group}/cgroup.procs && exec dd if={file} of=/dev/null bs=64k count=4 iflag=direct status=none"
+    with Trace("-d", disk.name, "--fs", "btrfs", command=["sh", "-c", command]) as trace:
+        pass
+    ms = {name: ns / 1e6 for name, ns in trace.strata(op="read").items()}
+    gate.check("time", ms["throttle"] > 200 and ms["throttle"] >= 0.8 * sum(ms.values()), **ms)
+
+
 @suite("owner.many-throttled")
 def many_kept_back(gate: Gate) -> None:
     """Nothing is lost though more of what is written back is kept back than any table has room for."""
     disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, size=256)
-    group = machine.few_ios(gate.stack, disk, "write", 3000)
+    group = machine.few_ios(gate.stack, [disk], "write", 3000)
     script = (f"import os; open('{group}/cgroup.procs', 'w').write(str(os.getpid())); "
               f"f = os.open('{disk.path}', os.O_RDWR); "
               "[os.pwrite(f, b'x' * 4096, i * 8192) for i in range(9000)]; os.fsync(f)")

@@ -82,7 +82,7 @@ def held_back(gate: Gate) -> None:
     """What blk-throttle has kept is queued by its own worker, and belongs to whoever submitted it; where
     that function cannot be probed it is nobody's."""
     disk = machine.loop(gate.stack, gate.kept, 16)
-    group = machine.few_ios(gate.stack, disk, "read", 200)
+    group = machine.few_ios(gate.stack, [disk], "read", 200)
     functions = os.path.exists("/sys/kernel/tracing/kprobe_events")
     command = f"echo $$ >{group}/cgroup.procs; exec dd if={disk.path} of=/dev/null bs=4k count=101 iflag=direct"
     with Trace("--by", "comm", "-d", disk.name, "--op", "close") as trace:

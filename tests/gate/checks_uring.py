@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import fileio
@@ -87,13 +88,16 @@ def compare_lost(gate: Gate, trace: Trace, silent: int) -> None:
                silent=silent, **lost)
 
 
-def throttled(gate: Gate, comm: str, start: Callable[[str, machine.Disk], Process], modes: list[str]) -> None:
+def slow_disk(gate: Gate) -> machine.Disk:
+    return machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=MS)
+
+
+def throttled(gate: Gate, comm: str, limited: list[machine.Disk], starts: dict[str, Callable[[], Process]]) -> None:
     """Under io.max next to all of the time is throttle, though its own worker submits what was kept back."""
-    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=MS)
-    group = machine.few_ios(gate.stack, disk, "read", 100)
-    for mode in modes:
-        process = start(mode, disk)
-        gate.prefix = f"{process.kind}.throttled.{mode}."
+    group = machine.few_ios(gate.stack, limited, "read", 100)
+    for name, start in starts.items():
+        process = start()
+        gate.prefix = f"{process.kind}.throttled.{name}."
         machine.put(group / "cgroup.procs", process.pid)
         with shared(gate, "--by", "pid", "--comm", comm) as trace:
             process.go()
@@ -349,7 +353,9 @@ def kept_back(gate: Gate) -> None:
     need_uring()
     if is_missing("aio"):  # which needs functions, too
         raise Skip("this kernel's functions cannot be probed, which tell whose bio is kept back")
-    throttled(gate, "ringer", lambda mode, disk: Ringer(gate, mode, disk.path, 101), ["direct", "poll"])
+    disk = slow_disk(gate)
+    throttled(gate, "ringer", [disk],
+              {mode: partial(Ringer, gate, mode, disk.path, 101) for mode in ("direct", "poll")})
 
 
 @suite("uring.cached")

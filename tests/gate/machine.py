@@ -359,19 +359,19 @@ def cgroup(stack: ExitStack, name: str) -> Path:
     return group
 
 
-def few_ios(stack: ExitStack, disk: Disk, op: str, per_second: int) -> Path:
-    """A new cgroup, v2 if that has the io controller, that may "read" from @disk, or "write", so often."""
+def few_ios(stack: ExitStack, disks: list[Disk], op: str, per_second: int) -> Path:
+    """A new cgroup, v2 if that has the io controller, that may "read" from each of @disks, or "write", so often."""
     v2, v1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/blkio")
-    name, dev = f"iostrata-gate-{os.getpid()}", get(disk.sys / "dev")
+    name = f"iostrata-gate-{os.getpid()}"
     if (v2 / "cgroup.controllers").exists():
         if "io" not in get(v2 / "cgroup.controllers").split():
             raise Skip("cgroup v2 has no io controller")
         # with the memory, what is written back is of the cgroup that wrote it
         memory = ["memory"] * ("memory" in get(v2 / "cgroup.controllers").split())
         _controllers(stack, v2, "io", *memory)
-        root, file, limit = v2, "io.max", f"{dev} {op[0]}iops={per_second}"
+        root, file, limit = v2, "io.max", f"{op[0]}iops={per_second}"
     else:
-        root, file, limit = v1, f"blkio.throttle.{op}_iops_device", f"{dev} {per_second}"
+        root, file, limit = v1, f"blkio.throttle.{op}_iops_device", str(per_second)
     if not root.exists():
         raise Skip("no cgroup io controller")
     group = root / name
@@ -379,7 +379,8 @@ def few_ios(stack: ExitStack, disk: Disk, op: str, per_second: int) -> Path:
     stack.callback(_cgroup_remove, group)
     if not (group / file).exists():
         raise Skip(f"no {file}")
-    put(group / file, limit)
+    for disk in disks:
+        put(group / file, f"{get(disk.sys / 'dev')} {limit}")
     return group
 
 

@@ -979,12 +979,12 @@ static void test_no_mark(void **state)
 {
 	(void)state;
 	start();
-	async_bio_done(1, 0, 3);
+	async_bio_done(1, 0, 3, 0);
 	assert_int_equal(async_at(1)->last.whose, 0);
 	marks[3].times.c = 17;
-	async_bio_done(1, 0, 3);
+	async_bio_done(1, 0, 3, 0);
 	assert_int_equal(async_at(1)->last.whose, 1);
-	async_bio_done(ASYNC_SLOTS + 1, 0, 3);
+	async_bio_done(ASYNC_SLOTS + 1, 0, 3, 0);
 }
 
 /* A worker is known to wait from the first time that it sleeps. */
@@ -1463,13 +1463,26 @@ static void throttled(struct block_io *i)
 	EVENT(on_bio_throttled, &i->bio);
 }
 
-static void queued_by_kthrotld(struct block_io *i)
+/* A timer moves it on to the cgroup above, which keeps it back, too. */
+static void throttled_above(struct block_io *i)
+{
+	machine.level = SOFT_INTERRUPT;
+	EVENT(on_bio_throttled, &i->bio);
+	machine.level = 0;
+}
+
+static void kthrotld_on(u32 cpu)
 {
 	static struct ktask kthrotld;
 
 	task_init(&kthrotld, 17, 17, "kworker/0:1", PF_KTHREAD | PF_WQ_WORKER);
 	strcpy(kthrotld.queue, "kthrotld");
-	cpu_is(0, &kthrotld);
+	cpu_is(cpu, &kthrotld);
+}
+
+static void queued_by_kthrotld(struct block_io *i)
+{
+	kthrotld_on(0);
 	EVENT(on_bio_queue, &i->bio);
 }
 
@@ -1505,7 +1518,7 @@ static void test_throttled(void **state)
 		uring_submit(&a);
 		tick(13);
 		throttled(&io[0]);
-		throttled(&io[0]); /* for a cgroup above */
+		throttled_above(&io[0]);
 		if (i != 3)
 			uring_wait(&ring_ctx);
 		tick(17);
@@ -1601,55 +1614,583 @@ static void test_throttled_outlives(void **state)
 	is_over();
 }
 
-/* What remains of a bio that was split may be kept back, though it was queued before. */
-static void test_throttled_remainder(void **state)
+/* What becomes of the rest of a bio when blk-throttle lets go of it. */
+enum rest { ALONE, SPLIT_AGAIN, BEHIND, IN_FRONT };
+
+static void split_off(struct block_io *from, struct block_io *part)
+{
+	bio_init(&part->bio, &disk, REQ_OP_READ, 0, SIZE);
+	part->bio.bi_private = &from->bio;
+	EVENT(on_split, &part->bio);
+	from->bio.bi_iter.bi_size -= SIZE;
+	g(part);
+	d(part);
+}
+
+/* kthrotld lets go of the rest of io[0]. Returns whose request it is in. */
+static struct block_io *rest_goes_on(enum rest how)
+{
+	if (how == SPLIT_AGAIN) {
+		split_off(&io[0], &io[2]);
+		EVENT(on_bio_throttled, &io[0].bio);
+		done(&io[2], SIZE);
+		tick(1000);
+	}
+	if (how <= SPLIT_AGAIN) {
+		g(&io[0]);
+		assert_int_equal(bio_io(&io[0].bio)->throttled, THROTTLED);
+		return &io[0];
+	}
+	q(&io[3], REQ_OP_READ); /* kept back before */
+	g(&io[3]);
+	if (how == BEHIND) {
+		EVENT(on_backmerge, &io[0].bio);
+		io[3].bio.bi_next = &io[0].bio;
+	} else {
+		EVENT(on_frontmerge, &io[0].bio);
+		io[0].bio.bi_next = &io[3].bio;
+		io[3].rq.bio = &io[0].bio;
+	}
+	io[3].rq.__data_len += SIZE;
+	return &io[3];
+}
+
+/* What remains of a bio that was split may be kept back, though it was queued before: until it has
+ * a request. */
+static void test_throttled_rest(void **state)
+{
+	static const u32 kthrotld_cpus[] = {0, 1};
+	struct block_io *of;
+	u64 throttled;
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		start();
+		throttled = i / 2 == SPLIT_AGAIN ? 2000 : 1000;
+		file.f.f_flags = O_DIRECT;
+		uring_submit(&a);
+		tick(13);
+		bio_init(&io[0].bio, &disk, REQ_OP_READ, 0, (2 + (i / 2 == SPLIT_AGAIN)) * SIZE);
+		EVENT(on_bio_queue, &io[0].bio);
+		split_off(&io[0], &io[1]);
+		EVENT(on_bio_throttled, &io[0].bio);
+		assert_null(bpf_map_lookup_elem(&ios, &(u64){(u64)&io[0].bio}));
+		uring_wait(&ring_ctx);
+		done(&io[1], SIZE);
+		tick(1000);
+		kthrotld_on(kthrotld_cpus[i % 2]);
+		of = rest_goes_on(i / 2);
+		tick(5);
+		d(of);
+		tick(7);
+		done(of, of->rq.__data_len);
+		tick(11);
+		cpu_is(1, &task);
+		uring_complete(&a, 2 * SIZE);
+		assert_ops(OP_URING, 1, 36 + throttled,
+			   STRATA([ST_SYSCALL] = 13, [ST_THROTTLE] = throttled, [ST_QUEUE] = 5,
+				  [ST_DEVICE] = 7, [ST_COMPLETE] = 11));
+		assert_int_equal(requests_counted(disk.dev, RQ_READ).tag_ns, 0);
+		assert_int_equal(requests_counted(disk.dev, RQ_READ).unqueued, 0);
+		is_over();
+	}
+}
+
+/* The thread is on another CPU when the rest is kept back than when the bio was queued. */
+static void test_throttled_rest_migrated(void **state)
+{
+	(void)state;
+	start();
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	q(&io[0], REQ_OP_WRITE);
+	switch_to(&idle[1], false);
+	cpu_is(3, &idle[3]);
+	switch_to(&task, false);
+	EVENT(on_bio_throttled, &io[0].bio);
+	assert_int_equal(bio_io(&io[0].bio)->throttled, THROTTLED_AGAIN);
+	assert_int_equal(io_slot((u64)&io[0].bio, 1)->key, 0);
+}
+
+/* What another bio at the same address has left, whose end was not seen, remains as it is. */
+static void test_throttled_rest_and_stale(void **state)
+{
+	u64 key = (u64)&io[0].bio;
+	struct async_ref stale = {.q = 1};
+
+	(void)state;
+	start();
+	uring_submit(&a);
+	bio_init(&io[0].bio, &disk, REQ_OP_READ, 0, 2 * SIZE);
+	EVENT(on_bio_queue, &io[0].bio);
+	split_off(&io[0], &io[1]);
+	EVENT(on_bio_throttled, &io[0].bio);
+	assert_int_equal(bpf_map_update_elem(&async_bios, &key, &stale, BPF_NOEXIST), 0);
+	live.async_bios++;
+	kthrotld_on(1);
+	g(&io[0]);
+	assert_int_equal(((struct async_ref *)bpf_map_lookup_elem(&async_bios, &key))->q, 1);
+}
+
+/* A bio of two blocks is queued, and split; blk-throttle keeps back the rest. */
+static void rest_throttled(u32 op)
+{
+	bio_init(&io[0].bio, &disk, op, 0, 2 * SIZE);
+	EVENT(on_bio_queue, &io[0].bio);
+	split_off(&io[0], &io[1]);
+	EVENT(on_bio_throttled, &io[0].bio);
+}
+
+static struct ktask helper;
+
+/* The request of @i is done, which wakes the helper: that runs 3 later. */
+static void done_for_helper(struct block_io *i)
+{
+	machine.level = LEVEL;
+	complete_bytes(&i->rq, 0, SIZE);
+	wake(&helper);
+	completion_is_over();
+	machine.level = 0;
+	tick(3);
+	cpu_is(2, &idle[2]);
+	switch_to(&helper, false);
+}
+
+/* kthrotld lets go of io[0], and its request is done; 9 after the helper runs it wakes us. */
+static void helper_wakes(bool queued)
+{
+	kthrotld_on(0);
+	if (queued)
+		EVENT(on_bio_queue, &io[0].bio);
+	g(&io[0]);
+	tick(5);
+	d(&io[0]);
+	tick(7);
+	done_for_helper(&io[0]);
+	tick(9);
+	wake(&task);
+	cpu_is(1, &idle[1]);
+	switch_to(&task, false);
+}
+
+static void start_with_helper(bool known)
+{
+	start();
+	task_init(&task, 1103, 1107, "submits", 0);
+	cpu_is(1, &task);
+	task_init(&helper, 55, 55, "kworker/3:1", PF_KTHREAD | PF_WQ_WORKER);
+	if (!known)
+		return;
+	cpu_is(2, &helper);
+	switch_to(&idle[2], true);
+	cpu_is(1, &task);
+}
+
+/* What a thread submitted, and blk-throttle kept back, explains its sleep if a helper wakes it,
+ * whatever waits that has. */
+static void test_throttled_helper_wakes(void **state)
+{
+	bool rest;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		rest = i & 1;
+		start_with_helper(i & 2);
+		sys_enter(NR_STAT, 0, 0, 0, 0);
+		tick(13);
+		if (rest)
+			rest_throttled(REQ_OP_WRITE);
+		else
+			throttled(&io[0]);
+		switch_to(&idle[1], true);
+		tick(50);
+		if (rest) {
+			done_for_helper(&io[1]);
+			tick(4);
+			switch_to(&idle[2], true);
+		}
+		tick(1000);
+		helper_wakes(!rest);
+		sys_exit(0);
+		assert_ops(OP_META, 1, 1087 + 7 * rest,
+			   STRATA([ST_SYSCALL] = 13, [ST_THROTTLE] = 1050 + 7 * rest,
+				  [ST_QUEUE] = 5, [ST_DEVICE] = 7, [ST_RUNQ] = i ? 3 : 0,
+				  [ST_HELPER] = i ? 9 : 12));
+		is_over();
+	}
+}
+
+/* What the helper waits for itself, after that was done, is told, too. */
+static void test_throttled_helper_goes_on(void **state)
+{
+	(void)state;
+	start_with_helper(true);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	throttled(&io[0]);
+	switch_to(&idle[1], true);
+	tick(1000);
+	kthrotld_on(0);
+	EVENT(on_bio_queue, &io[0].bio);
+	g(&io[0]);
+	d(&io[0]);
+	tick(7);
+	done_for_helper(&io[0]);
+	q(&io[1], REQ_OP_READ);
+	g(&io[1]);
+	d(&io[1]);
+	switch_to(&idle[2], true);
+	tick(500);
+	done_for_helper(&io[1]);
+	tick(9);
+	wake(&task);
+	cpu_is(1, &idle[1]);
+	switch_to(&task, false);
+	sys_exit(0);
+	assert_ops(OP_META, 1, 1522,
+		   STRATA([ST_THROTTLE] = 1000, [ST_DEVICE] = 507, [ST_RUNQ] = 6,
+			  [ST_HELPER] = 9));
+	is_over();
+}
+
+/* But not the sleep of a later call: one that has submitted nothing; or something since that was
+ * queued, which is kept back, too; or that is not kept back. */
+static void test_throttled_earlier(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		start_with_helper(false);
+		sys_enter(NR_STAT, 0, 0, 0, 0);
+		throttled(&io[0]);
+		sys_exit(0);
+		if (i == 1)
+			queued_by_kthrotld(&io[0]);
+		tick(2);
+		cpu_is(1, &task);
+		sys_enter(NR_STAT, 0, 0, 0, 0);
+		if (i == 1) {
+			throttled(&io[2]);
+		} else if (i == 2) {
+			q(&io[2], REQ_OP_WRITE);
+			g(&io[2]);
+		}
+		switch_to(&idle[1], true);
+		helper_wakes(i != 1);
+		sys_exit(0);
+		assert_ops(OP_META, 2, 24, STRATA([ST_HELPER] = 24));
+		assert_int_equal(lost_all(), 0);
+	}
+}
+
+/* A request of an earlier call that is done during a sleep whose waking is not seen is not what
+ * that was for. */
+static void test_waking_unseen(void **state)
+{
+	(void)state;
+	start();
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	q(&io[0], REQ_OP_WRITE);
+	g(&io[0]);
+	d(&io[0]);
+	sys_exit(0);
+	tick(2);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	switch_to(&idle[1], true);
+	tick(7);
+	done(&io[0], SIZE);
+	tick(3);
+	cpu_is(1, &idle[1]);
+	switch_to(&task, false);
+	sys_exit(0);
+	assert_ops(OP_META, 2, 10, STRATA([ST_SLEEP] = 10));
+	is_over();
+}
+
+/* Until a worker begins, its request waits for that; only then for what is kept back. */
+static void test_throttled_rest_of_worker(void **state)
 {
 	(void)state;
 	start();
 	file.f.f_flags = O_DIRECT;
+	worker_starts();
 	uring_submit(&a);
 	tick(13);
-	bio_init(&io[0].bio, &disk, REQ_OP_READ, 0, 2 * SIZE);
-	EVENT(on_bio_queue, &io[0].bio);
-	bio_init(&io[1].bio, &disk, REQ_OP_READ, 0, SIZE);
-	io[1].bio.bi_private = &io[0].bio;
-	EVENT(on_split, &io[1].bio);
-	io[0].bio.bi_iter.bi_size = SIZE;
-	EVENT(on_bio_throttled, &io[0].bio);
-	assert_null(bpf_map_lookup_elem(&ios, &(u64){(u64)&io[0].bio}));
-	g(&io[1]);
-	d(&io[1]);
-	uring_wait(&ring_ctx);
+	uring_queue(&a);
+	tick(500);
+	worker_takes(&a);
+	rest_throttled(REQ_OP_READ);
+	io_worker.cur_work = NULL;
 	done(&io[1], SIZE);
+	tick(17);
+	kthrotld_on(0);
+	EVENT(on_bio_throttled, &io[0].bio);
+	g(&io[0]);
+	tick(5);
+	d(&io[0]);
+	tick(7);
+	done(&io[0], SIZE);
+	tick(11);
+	cpu_is(1, &task);
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 553,
+		   STRATA([ST_SYSCALL] = 13, [ST_HELPER] = 500, [ST_THROTTLE] = 17, [ST_QUEUE] = 5,
+			  [ST_DEVICE] = 7, [ST_COMPLETE] = 11));
+	is_over();
+}
+
+/* A device passes the bio itself on to one that keeps it back, and is not traced. */
+static void test_throttled_passed_on(void **state)
+{
+	struct kdisk md;
+
+	(void)state;
+	start();
+	disk_init(&md, 9, 0, false);
+	conf.n_devs = 1;
+	lists.devs[0] = md.dev;
+	uring_submit(&a);
+	tick(13);
+	bio_init(&io[0].bio, &md, REQ_OP_READ, 0, SIZE);
+	EVENT(on_bio_queue, &io[0].bio);
+	io[0].bio.bi_bdev = &disk.whole;
+	EVENT(on_bio_throttled, &io[0].bio);
+	uring_wait(&ring_ctx);
 	tick(1000);
-	cpu_is(0, &idle[0]);
+	kthrotld_on(0);
 	g(&io[0]);
 	d(&io[0]);
 	tick(7);
 	done(&io[0], SIZE);
 	cpu_is(1, &task);
-	uring_complete(&a, 2 * SIZE);
-	assert_int_equal(ops_counted(OP_URING, NULL).strata[ST_DEVICE], 7);
-	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, 2 * SIZE);
-	assert_int_equal(requests_counted(disk.dev, RQ_READ).unqueued, 0);
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 1020,
+		   STRATA([ST_SYSCALL] = 13, [ST_THROTTLE] = 1000, [ST_DEVICE] = 7));
+}
+
+/* A device has passed on the first part of a bio when the rest is kept back: the call waits for
+ * that then, whatever a timer interrupts. */
+static void test_throttled_last(void **state)
+{
+	const struct op *op;
+	struct kdisk stacked;
+
+	(void)state;
+	start();
+	disk_init(&stacked, 253, 0, false);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	op = &current_lookup()->op;
+	bio_init(&io[0].bio, &stacked, REQ_OP_READ, 0, 2 * SIZE);
+	EVENT(on_bio_queue, &io[0].bio);
+	q(&io[1], REQ_OP_READ);
+	assert_true(op->last_bio == (u64)&io[1].bio);
+	throttled_above(&io[0]);
+	assert_true(op->last_bio == (u64)&io[1].bio);
+	EVENT(on_bio_throttled, &io[0].bio);
+	assert_true(op->last_bio == (u64)&io[0].bio);
+	sys_exit(0);
+	/* one that has submitted nothing is not who waits for it */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	EVENT(on_bio_throttled, &io[0].bio);
+	assert_int_equal(op->submitted, 0);
+	sys_exit(0);
+}
+
+/* What was read ahead, and is passed on only when another request has begun in the slot of its own,
+ * is not for that. */
+static void test_throttled_stacked_outlives(void **state)
+{
+	u64 ctx[2] = {0, (u64)&io[0].bio};
+	struct kdisk stacked;
+
+	(void)state;
+	start();
+	disk_init(&stacked, 253, 0, false);
+	uring_submit(&a);
+	bio_init(&io[0].bio, &stacked, REQ_OP_READ, 0, SIZE);
+	EVENT(on_bio_throttled, &io[0].bio);
+	tick(5);
+	queued_by_kthrotld(&io[0]);
+	tick(3);
+	cpu_is(1, &task);
+	uring_complete(&a, SIZE);
+	req_init(&a, WRITE);
+	file.f.f_flags = O_DIRECT;
+	uring_submit(&a);
+	uring_wait(&ring_ctx);
+	tick(100);
+	cpu_is(0, &idle[0]);
+	q(&io[1], REQ_OP_READ);
+	g(&io[1]);
+	d(&io[1]);
+	tick(7);
+	machine.level = LEVEL;
+	complete_bytes(&io[1].rq, 0, SIZE);
+	RUN(on_bio_complete, ctx);
+	completion_is_over();
+	machine.level = 0;
+	tick(11);
+	cpu_is(1, &task);
+	uring_complete(&a, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).strata[ST_THROTTLE], 0);
+	assert_int_equal(ops_counted(OP_URING, NULL).strata[ST_SLEEP], 118);
 	is_over();
 }
 
-/* Of a bio that is for no such request nothing is kept, unless somebody asks whose it is, or the
- * interrupt level is not known; and of none if there are very many. */
-static void test_throttled_kept(void **state)
+/* What was noted of a bio whose end was not seen is replaced by the next at its address. */
+static void test_throttled_stale_note(void **state)
 {
+	(void)state;
+	start();
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	throttled(&io[0]);
+	sys_exit(0);
+	file.f.f_flags = O_DIRECT;
+	uring_submit(&a);
+	tick(13);
+	bio_init(&io[0].bio, &disk, REQ_OP_READ, 8, SIZE);
+	EVENT(on_bio_throttled, &io[0].bio);
+	assert_int_equal(live.hashed, 1);
+	uring_wait(&ring_ctx);
+	tick(17);
+	goes_on(&io[0]);
+	uring_complete(&a, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).strata[ST_THROTTLE], 17);
+	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, SIZE);
+	is_over();
+}
+
+/* Its bio of a device without requests is kept back there; or so is what that passes on, which is
+ * then queued by kthrotld; @seen: that has a request. */
+static void stacked_is_throttled(struct kdisk *stacked, bool above, bool seen)
+{
+	u64 ctx[2] = {0, (u64)&io[0].bio};
+
+	bio_init(&io[0].bio, stacked, REQ_OP_READ, 0, SIZE);
+	if (above) {
+		EVENT(on_bio_throttled, &io[0].bio);
+	} else {
+		EVENT(on_bio_queue, &io[0].bio);
+		task.t.bio_list = (void *)&io[0];
+		throttled(&io[1]);
+		task.t.bio_list = NULL;
+	}
+	uring_wait(&ring_ctx);
+	tick(17);
+	if (above)
+		queued_by_kthrotld(&io[0]);
+	tick(2);
+	if (!above)
+		queued_by_kthrotld(&io[1]);
+	else if (seen)
+		q(&io[1], REQ_OP_READ);
+	if (seen) {
+		g(&io[1]);
+		tick(3);
+		d(&io[1]);
+	}
+	tick(7);
+	machine.level = LEVEL;
+	if (seen)
+		complete_bytes(&io[1].rq, 0, SIZE);
+	RUN(on_bio_complete, ctx);
+	completion_is_over();
+	machine.level = 0;
+	tick(11);
+	cpu_is(1, &task);
+}
+
+/* A bio that was kept back above is merged below, into a request that is there: no time counts
+ * twice. */
+static void test_throttled_stacked_merged(void **state)
+{
+	u64 ctx[2] = {0, (u64)&io[0].bio};
+	struct kdisk stacked;
+
+	(void)state;
+	start();
+	disk_init(&stacked, 253, 0, false);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	bio_init(&io[0].bio, &stacked, REQ_OP_READ, 0, SIZE);
+	EVENT(on_bio_throttled, &io[0].bio);
+	switch_to(&idle[1], true);
+	tick(990);
+	kthrotld_on(0);
+	q(&io[2], REQ_OP_READ);
+	g(&io[2]);
+	tick(10);
+	EVENT(on_bio_queue, &io[0].bio);
+	q(&io[1], REQ_OP_READ);
+	EVENT(on_backmerge, &io[1].bio);
+	io[2].bio.bi_next = &io[1].bio;
+	io[2].rq.__data_len += SIZE;
+	tick(3);
+	d(&io[2]);
+	tick(7);
+	machine.level = LEVEL;
+	complete_bytes(&io[2].rq, 0, 2 * SIZE);
+	RUN(on_bio_complete, ctx);
+	wake(&task);
+	completion_is_over();
+	machine.level = 0;
+	cpu_is(1, &idle[1]);
+	switch_to(&task, false);
+	sys_exit(0);
+	assert_ops(OP_META, 1, 1010,
+		   STRATA([ST_THROTTLE] = 1000, [ST_QUEUE] = 3, [ST_DEVICE] = 7));
+	is_over();
+}
+
+static void test_throttled_stacked(void **state)
+{
+	static const struct {
+		bool above, seen;
+		u64 strata[ST_N];
+	} cases[] = {
+		{true, false, {[ST_SYSCALL] = 13, [ST_THROTTLE] = 17, [ST_DEVICE] = 9,
+			       [ST_COMPLETE] = 11}},
+		{true, true, {[ST_SYSCALL] = 13, [ST_THROTTLE] = 19, [ST_QUEUE] = 3,
+			      [ST_DEVICE] = 7, [ST_COMPLETE] = 11}},
+		{false, true, {[ST_SYSCALL] = 13, [ST_THROTTLE] = 19, [ST_QUEUE] = 3,
+			       [ST_DEVICE] = 7, [ST_COMPLETE] = 11}},
+	};
+	struct kdisk stacked;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		start();
+		disk_init(&stacked, 253, 0, false);
+		file.f.f_flags = O_DIRECT;
+		uring_submit(&a);
+		tick(13);
+		stacked_is_throttled(&stacked, cases[i].above, cases[i].seen);
+		uring_complete(&a, SIZE);
+		assert_ops(OP_URING, 1, 50 + 3 * cases[i].seen, cases[i].strata);
+		assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, SIZE);
+		is_over();
+	}
+}
+
+/* Of a bio outside of any operation nothing is noted, unless somebody asks whose it is, or the
+ * interrupt level is not known. */
+static void test_throttled_noted(void **state)
+{
+	struct io_state *note;
+
 	(void)state;
 	start();
 	throttled(&io[0]);
 	assert_int_equal(live.hashed, 0);
 	EVENT(on_bio_throttled_no_level, &io[0].bio);
 	assert_int_equal(live.hashed, 1);
-	live.hashed = KEPT_BACK_MOST - 1;
-	EVENT(on_bio_throttled_no_level, &io[1].bio);
-	assert_int_equal(live.hashed, KEPT_BACK_MOST);
-	EVENT(on_bio_throttled_no_level, &io[2].bio);
-	assert_int_equal(live.hashed, KEPT_BACK_MOST);
+	start();
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	throttled(&io[0]);
+	throttled_above(&io[0]);
+	note = bpf_map_lookup_elem(&ios, &(u64){(u64)&io[0].bio});
+	assert_non_null(note); /* for who asks what the call waits for now */
+	assert_int_equal(note->q, 0);
+	assert_int_equal(note->throttled, THROTTLED_NOT);
+	goes_on(&io[0]);
+	sys_exit(0);
+	is_over();
 	start();
 	conf.issuers = 1;
 	throttled(&io[0]);
@@ -1657,6 +2198,49 @@ static void test_throttled_kept(void **state)
 	live.hashed = KEPT_BACK_MOST;
 	throttled(&io[1]);
 	assert_int_equal(live.hashed, KEPT_BACK_MOST + 1);
+}
+
+/* If there are very many, nothing is noted of more; what that loses is counted. */
+static void test_throttled_many(void **state)
+{
+	(void)state;
+	start();
+	live.hashed = KEPT_BACK_MOST - 1;
+	EVENT(on_bio_throttled_no_level, &io[0].bio);
+	assert_int_equal(live.hashed, KEPT_BACK_MOST);
+	EVENT(on_bio_throttled_no_level, &io[1].bio);
+	throttled(&io[2]);
+	assert_int_equal(lost_all(), 0);
+	cpu_is(2, &worker);
+	conf.uring = 0;
+	EVENT(on_bio_throttled_no_level, &io[1].bio);
+	assert_int_equal(lost_all(), 0);
+	conf.uring = 1;
+	EVENT(on_bio_throttled_no_level, &io[1].bio);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	cpu_is(1, &task);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	throttled(&io[2]);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	EVENT(on_bio_throttled_no_level, &io[1].bio);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
+	bio_init(&io[4].bio, &disk, REQ_OP_WRITE, 0, SIZE);
+	EVENT(on_bio_throttled_no_level, &io[4].bio);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
+	conf.waits = 0;
+	EVENT(on_bio_throttled_no_level, &io[1].bio);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 2);
+	conf.waits = 1;
+	sys_exit(0);
+	file.f.f_flags = O_DIRECT;
+	uring_submit(&a);
+	throttled(&io[3]);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 3);
+	EVENT(on_bio_throttled_no_level, &io[4].bio);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 4);
+	assert_int_equal(live.hashed, KEPT_BACK_MOST);
+	uring_complete(&a, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, SIZE);
 }
 
 /* A timer, or kthrotld, moves it on to the cgroup above: whose it is was not seen, and is not who
@@ -2170,6 +2754,35 @@ static void test_sent(void **state)
 	assert_int_equal(newest_sent()->kind, OP_URING);
 }
 
+static int throttled_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_throttled_worker),
+		cmocka_unit_test(test_throttled_worker_waits),
+		cmocka_unit_test(test_throttled_outlives),
+		cmocka_unit_test(test_throttled_rest),
+		cmocka_unit_test(test_throttled_rest_migrated),
+		cmocka_unit_test(test_throttled_rest_and_stale),
+		cmocka_unit_test(test_throttled_helper_wakes),
+		cmocka_unit_test(test_throttled_helper_goes_on),
+		cmocka_unit_test(test_throttled_earlier),
+		cmocka_unit_test(test_waking_unseen),
+		cmocka_unit_test(test_throttled_rest_of_worker),
+		cmocka_unit_test(test_throttled_passed_on),
+		cmocka_unit_test(test_throttled_last),
+		cmocka_unit_test(test_throttled_stacked_outlives),
+		cmocka_unit_test(test_throttled_stale_note),
+		cmocka_unit_test(test_throttled_stacked_merged),
+		cmocka_unit_test(test_throttled_stacked),
+		cmocka_unit_test(test_throttled_noted),
+		cmocka_unit_test(test_throttled_many),
+		cmocka_unit_test(test_throttled_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -2223,13 +2836,6 @@ int main(void)
 		cmocka_unit_test(test_polls_for_others),
 		cmocka_unit_test(test_worker_bio_of_file),
 		cmocka_unit_test(test_worker_unseen),
-		cmocka_unit_test(test_throttled),
-		cmocka_unit_test(test_throttled_worker),
-		cmocka_unit_test(test_throttled_worker_waits),
-		cmocka_unit_test(test_throttled_outlives),
-		cmocka_unit_test(test_throttled_remainder),
-		cmocka_unit_test(test_throttled_kept),
-		cmocka_unit_test(test_throttled_before),
 		cmocka_unit_test(test_polls_no_more),
 		cmocka_unit_test(test_polls_without_bio),
 		cmocka_unit_test(test_linked),
@@ -2249,5 +2855,5 @@ int main(void)
 		cmocka_unit_test(test_sent),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) + throttled_tests();
 }

@@ -11,7 +11,7 @@ static struct kdisk disk;
 static struct kfile file, other_file;
 static struct page pages[2];
 static struct bio_vec vecs[2] = {{&pages[0]}, {&pages[1]}};
-static struct ktask writer, reader, kworker, journal, tool;
+static struct ktask writer, reader, kworker, journal, tool, timers;
 static struct kernfs_node kns[3] = {{501}, {503}, {509}};
 static struct cgroup cgroups[3]; /* each is in the one before */
 
@@ -34,6 +34,7 @@ static void start(enum by_key by)
 	task_init(&writer, 2101, 2103, "writer", 0);
 	task_init(&reader, 2207, 2207, "reader", 0);
 	task_init(&kworker, 2311, 2311, "kworker/1:1", PF_KTHREAD | PF_WQ_WORKER);
+	task_init(&timers, 17, 17, "ktimers/1", PF_KTHREAD);
 	task_init(&journal, 2411, 2411, "jbd2/sda", PF_KTHREAD);
 	task_init(&tool, TOOL, TOOL, "iostrata", 0);
 	for (int i = 0; i < 3; i++)
@@ -351,6 +352,10 @@ static void test_throttled(void **state)
 		cpu_is(1, &writer);
 		EVENT(on_bio_throttled, &io.bio);
 		cpu_is(1, &reader); /* once more, for a cgroup above */
+		machine.level = SOFT_INTERRUPT;
+		EVENT(on_bio_throttled, &io.bio);
+		machine.level = 0;
+		cpu_is(1, &timers); /* PREEMPT_RT */
 		EVENT(on_bio_throttled, &io.bio);
 		assert_int_equal(live.hashed, 1);
 		submit(&io, &kworker, REQ_OP_READ);
