@@ -127,8 +127,9 @@ def paths(gate: Gate) -> None:
     gate.not_native("writing to a disk that is not the gate's")
     disk, ways = with_paths(gate)
     machine.put(f"/sys/class/nvme-subsystem/nvme-subsys{disk.name[4:-2]}/iopolicy", "round-robin")
-    before = [machine.get(way.sys / "stat").split() for way in ways]
     with Levels(gate, {disk: []}) as traced:
+        # not earlier: the kernel looks for partitions while the tool starts
+        before = [machine.get(way.sys / "stat").split() for way in ways]
         fileio.write_at(disk.path, [0], 4 * MIB, os.O_DIRECT)
         fileio.read_at(disk.path, fileio.spread(READS, 4096, MIB), 4096, os.O_DIRECT)
         fileio.write_at(disk.path, fileio.spread(WRITES, 8192, MIB), 8192, os.O_DIRECT)
