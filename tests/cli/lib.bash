@@ -171,9 +171,9 @@ begins_with() {
 }
 
 # json [--arg NAME VALUE]... FILTER [FILE]: what FILTER says of the output, or of FILE, is true.
-# Unlike "jq -e", which takes nothing at all for yes.
+# Unlike "jq -e", which takes nothing at all for yes. Where not, what stands before the first == is shown.
 json() {
-	local file=${*: -1}
+	local file=${*: -1} filter
 	if [[ -f $file ]]; then
 		set -- "${@:1:$#-1}"
 	else
@@ -182,6 +182,8 @@ json() {
 	fi
 	if [[ ! -s $file || $(jq -s "${@:1:$#-1}" "map(${*: -1}) | length > 0 and all" "$file") != true ]]; then
 		echo "not true: ${*: -1}"
+		filter=${*: -1}
+		jq -c "${@:1:$#-1}" "${filter%% == *}" "$file" 2>&1 | head -c 2000
 		return 1
 	fi
 }
