@@ -171,7 +171,7 @@ begins_with() {
 }
 
 # json [--arg NAME VALUE]... FILTER [FILE]: what FILTER says of the output, or of FILE, is true.
-# Unlike "jq -e", which takes nothing at all for yes. Where not, what stands before the first == is shown.
+# Unlike "jq -e", which takes nothing at all for yes. Where not, what stands before the last == is shown.
 json() {
 	local file=${*: -1} filter
 	if [[ -f $file ]]; then
@@ -183,7 +183,7 @@ json() {
 	if [[ ! -s $file || $(jq -s "${@:1:$#-1}" "map(${*: -1}) | length > 0 and all" "$file") != true ]]; then
 		echo "not true: ${*: -1}"
 		filter=${*: -1}
-		jq -c "${@:1:$#-1}" "${filter%% == *}" "$file" 2>&1 | head -c 2000
+		jq -c "${@:1:$#-1}" "${filter% == *}" "$file" 2>/dev/null | head -c 2000
 		return 1
 	fi
 }
