@@ -15,9 +15,9 @@
 # (tests/setup --cross arm64), each in a directory of its own: build/debug, build/san, build/arm64.
 
 ARCH := $(shell uname -m)
-NO_ARCH = $(error iostrata is for x86_64, arm64, riscv64 and s390x, not for $(ARCH))
-override ARCH := $(or $(filter x86_64 aarch64 riscv64 s390x,$(ARCH:arm64=aarch64)),$(NO_ARCH))
-BPF_ARCH := $(subst x86_64,x86,$(subst aarch64,arm64,$(subst riscv64,riscv,$(subst s390x,s390,$(ARCH)))))
+NO_ARCH = $(error iostrata is for x86_64 and arm64, not for $(ARCH))
+override ARCH := $(or $(filter x86_64 aarch64,$(ARCH:arm64=aarch64)),$(NO_ARCH))
+BPF_ARCH := $(subst x86_64,x86,$(subst aarch64,arm64,$(ARCH)))
 CROSS := $(if $(filter-out $(shell uname -m),$(ARCH)),$(ARCH)-linux-gnu-)
 NO_CROSS = $(error there is no $(CROSS)gcc$(if $(filter arm64,$(BPF_ARCH)),: 'tests/setup --cross arm64' installs it))
 CC := $(if $(CROSS),$(or $(shell command -v $(CROSS)gcc),$(NO_CROSS)),$(CC))
@@ -58,7 +58,7 @@ CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g -ff
 LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -lcap -lncursesw -ltinfo
 TERMS := linux xterm xterm-256color screen screen-256color tmux tmux-256color vt100 vt220
 # INLINED=1: with the lines of inlined functions, for the verifier's log; it takes half as long again.
-BPF_CFLAGS := -g $(if $(INLINED),,-gno-inline-line-tables) -O2 -target $(if $(filter s390,$(BPF_ARCH)),bpfeb,bpfel) -D__TARGET_ARCH_$(BPF_ARCH) -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
+BPF_CFLAGS := -g $(if $(INLINED),,-gno-inline-line-tables) -O2 -target bpfel -D__TARGET_ARCH_$(BPF_ARCH) -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
 
 SRCS := $(filter-out src/bpf/%,$(wildcard src/*.c src/*/*.c))
 OBJS := $(patsubst src/%.c,$(if $(STATIC),$(B),$(O))/%.o,$(SRCS))

@@ -126,11 +126,7 @@ enum lost {
 enum { FS_BDEV = 1, FS_UNKNOWN = 2 };
 
 /* The first bytes of a name, "bdev", as a number. */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define FS_BDEV_NAME 0x76656462
-#else
-#define FS_BDEV_NAME 0x6264657600000000ULL
-#endif
 
 enum { COMM_LEN = 16, FS_NAME_LEN = 16, PATH_BYTES = 512, PATH_DEPTH = 32 };
 

@@ -71,9 +71,8 @@ enum { CALLS_KNOWN = 450 };
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 /* The low half of an argument, which has 64 bits. */
-#define LOW (__BYTE_ORDER == __BIG_ENDIAN ? 4 : 0)
 #define LOAD_LOW(field)                                                        \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + LOW)
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
 #define FAIL(err) RETURN(SECCOMP_RET_ERRNO | (err))
 
@@ -96,12 +95,7 @@ enum { CALLS_KNOWN = 450 };
 	FAIL(EPERM),                                                           \
 	RETURN(SECCOMP_RET_ALLOW)
 
-/* Which argument of clone() has its flags; s390 takes the stack first. */
-#ifdef __s390x__
-enum { CLONE_FLAGS_ARG = 1 };
-#else
 enum { CLONE_FLAGS_ARG = 0 };
-#endif
 
 enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
 

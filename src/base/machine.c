@@ -6,8 +6,6 @@
 static const char *const names[MACHINES] = {
 	[MACHINE_X86_64] = "x86_64",
 	[MACHINE_AARCH64] = "aarch64",
-	[MACHINE_RISCV64] = "riscv64",
-	[MACHINE_S390X] = "s390x",
 };
 
 const char *machine_name(enum machine machine)

@@ -9,8 +9,6 @@
 enum machine {
 	MACHINE_X86_64,
 	MACHINE_AARCH64,
-	MACHINE_RISCV64,
-	MACHINE_S390X,
 	MACHINES,	/* another one */
 };
 
@@ -24,14 +22,6 @@ enum machine {
 #define MACHINE_OWN   MACHINE_AARCH64
 #define MACHINE_AUDIT AUDIT_ARCH_AARCH64
 #define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_AARCH64)
-#elif defined(__riscv) && __riscv_xlen == 64
-#define MACHINE_OWN   MACHINE_RISCV64
-#define MACHINE_AUDIT AUDIT_ARCH_RISCV64
-#define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_RISCV)
-#elif defined(__s390x__)
-#define MACHINE_OWN   MACHINE_S390X
-#define MACHINE_AUDIT AUDIT_ARCH_S390X
-#define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_S390)
 #else
 #error "no tables for this architecture"
 #endif

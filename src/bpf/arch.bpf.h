@@ -13,7 +13,6 @@
  *   mmap_flags(), mmap_fd()	of a 64-bit mmap(), from the same registers
  *   kprobe_arg(), kprobe_ret()	the first two arguments, and the result, of a function
  *   REGS_SP(regs)	the stack pointer
- *   first_lowest()	eight bytes in memory as a number whose lowest is the first, or back
  *   FAULT_ADDRESS(), regs_are_user()	of a page fault: where, and whether it is one of user code
  */
 #ifndef IOSTRATA_ARCH_BPF_H
@@ -23,17 +22,8 @@
 #include "arch_x86.bpf.h"
 #elif defined(__TARGET_ARCH_arm64)
 #include "arch_arm64.bpf.h"
-#elif defined(__TARGET_ARCH_riscv)
-#include "arch_riscv.bpf.h"
-#elif defined(__TARGET_ARCH_s390)
-#include "arch_s390.bpf.h"
 #else
 #error "no arch_....bpf.h for this architecture"
 #endif
-
-static __always_inline u64 first_lowest(u64 eight)
-{
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? eight : __builtin_bswap64(eight);
-}
 
 #endif

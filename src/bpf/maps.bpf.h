@@ -73,11 +73,7 @@ struct op {
 	union {
 		u32 stage;		/* 0: none is in progress, nothing else is valid */
 		struct {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 			u8 progress, layer, vfs_depth, fs_depth; /* layer: stratum on CPU */
-#else
-			u8 fs_depth, vfs_depth, layer, progress;
-#endif
 		};
 	};
 	u16 call;			/* only with call_noted, OP_URING and OP_AIO */

@@ -108,9 +108,9 @@ static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 	u64 nul;
 
 	current_comm_raw(ret);
-	nul = first_nul(first_lowest(ret[0]));
-	ret[0] &= first_lowest(nul - 1);
-	ret[1] = nul ? 0 : ret[1] & first_lowest(first_nul(first_lowest(ret[1])) - 1);
+	nul = first_nul(ret[0]);
+	ret[0] &= (nul - 1);
+	ret[1] = nul ? 0 : ret[1] & (first_nul(ret[1]) - 1);
 }
 
 /* The same, with its cgroup, at @now. */

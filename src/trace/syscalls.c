@@ -12,8 +12,6 @@
 
 #include "base/async.h"
 #include "trace/calls_aarch64.h"
-#include "trace/calls_riscv64.h"
-#include "trace/calls_s390x.h"
 #include "trace/calls_x86_64.h"
 
 /* X(call, kind, which argument is its file, enum call_offset): where a 64-bit call has its offset;
@@ -96,8 +94,6 @@ struct number {
 
 static const struct number numbers_x86_64[] = { CALLS_X86_64(NUMBER) };
 static const struct number numbers_aarch64[] = { CALLS_AARCH64(NUMBER) };
-static const struct number numbers_riscv64[] = { CALLS_RISCV64(NUMBER) };
-static const struct number numbers_s390x[] = { CALLS_S390X(NUMBER) };
 
 static const struct {
 	const struct number *at;
@@ -105,8 +101,6 @@ static const struct {
 } numbers[] = {
 	[MACHINE_X86_64] = { numbers_x86_64, sizeof(numbers_x86_64) / sizeof(struct number) },
 	[MACHINE_AARCH64] = { numbers_aarch64, sizeof(numbers_aarch64) / sizeof(struct number) },
-	[MACHINE_RISCV64] = { numbers_riscv64, sizeof(numbers_riscv64) / sizeof(struct number) },
-	[MACHINE_S390X] = { numbers_s390x, sizeof(numbers_s390x) / sizeof(struct number) },
 };
 
 /* The calls that end up in vfs_read() or vfs_write() are those with one buffer. */
@@ -162,23 +156,11 @@ static const char *name_on_aarch64(unsigned short call)
 	return name_of(MACHINE_AARCH64, call);
 }
 
-static const char *name_on_riscv64(unsigned short call)
-{
-	return name_of(MACHINE_RISCV64, call);
-}
-
-static const char *name_on_s390x(unsigned short call)
-{
-	return name_of(MACHINE_S390X, call);
-}
-
 syscall_name_fn *syscall_names(enum machine machine)
 {
 	static syscall_name_fn *const names[MACHINES + 1] = {
 		[MACHINE_X86_64] = name_on_x86_64,
 		[MACHINE_AARCH64] = name_on_aarch64,
-		[MACHINE_RISCV64] = name_on_riscv64,
-		[MACHINE_S390X] = name_on_s390x,
 		[MACHINES] = async_call_name,
 	};
 

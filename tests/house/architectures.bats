@@ -3,11 +3,9 @@
 
 load lib
 
-# machine, byte order; but for this one, for which make compiles them anyway
-machines=$(grep -v "^$(uname -m) " <<<"x86_64 little
-aarch64 little
-riscv64 little
-s390x big")
+# the machines; but for this one, for which make compiles them anyway
+machines=$(grep -vx "$(uname -m)" <<<"x86_64
+aarch64")
 
 # The headers of its C library, and of all others those of this machine, which are the same. What is
 # embedded is this machine's, too: only its form is looked at.
@@ -15,7 +13,7 @@ s390x big")
 	make -s build/trace.skel.h build/trace_functions.skel.h build/func.skel.h
 	mapfile -t sources < <(find src -name '*.c' ! -name '*.bpf.c')
 	((${#sources[@]} > 150))
-	while read -r machine _; do
+	while read -r machine; do
 		[[ -d /usr/$machine-linux-gnu/include ]]
 		options=(-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unknown-warning-option
 			-Isrc -Ibuild "-DOBJECTS_DIR=\"build/\""
@@ -26,23 +24,24 @@ s390x big")
 }
 
 # As make compiles them, but only their form is looked at: what comes after that is the same for all, and
-# takes ten times as long. The smallest is compiled whole, which shows the byte order.
+# takes ten times as long.
 @test "programs compile for each architecture" {
-	printf '#!/bin/sh\ncase "$*" in *func.bpf.c*) exec clang "$@" ;; esac; exec clang -fsyntax-only "$@"\n' \
+	printf '#!/bin/sh\nexec clang -fsyntax-only "$@"\n' \
 		>"$BATS_TEST_TMPDIR/clang"
-	# Debian 12's links none of the other byte order
 	printf '#!/bin/sh\n[ ! -e "$4" ] || cp "$4" "$3"; : >>"$4"\n' >"$BATS_TEST_TMPDIR/bpftool"
 	chmod +x "$BATS_TEST_TMPDIR/"{clang,bpftool}
-	while read -r machine order; do
+	while read -r machine; do
 		dir=$BATS_TEST_TMPDIR/$machine
 		make -s "-j$(nproc)" "ARCH=$machine" CROSS= "B=$dir" "BPFTOOL=$BATS_TEST_TMPDIR/bpftool" \
 			"CLANG=$BATS_TEST_TMPDIR/clang" "$dir"/{trace,trace_functions,func}.bpf.o
-		readelf -h "$dir/func.bpf.o" | grep -q "$order endian"
 	done <<<"$machines"
 }
 
 @test "what make says where there is no compiler for another architecture" {
-	! command -v riscv64-linux-gnu-gcc >/dev/null || skip "there is one"
-	run -2 make -n ARCH=riscv64
-	[[ $output == *"there is no riscv64-linux-gnu-gcc.  Stop."* && ${#lines[@]} -eq 1 ]]
+	other=$(sed s/aarch64/arm64/ <<<"$machines")
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
+	rm -f "$BATS_TEST_TMPDIR/bin/"*-linux-gnu-gcc
+	PATH=$BATS_TEST_TMPDIR/bin run -2 make -n "ARCH=$other"
+	[[ $output == *"there is no $machines-linux-gnu-gcc"*"Stop." && ${#lines[@]} -eq 1 ]]
 }

@@ -8,11 +8,7 @@ arm=/usr/arm-linux-gnueabihf/include
 lists="x86_64 64 asm/unistd_64.h -I/usr/include -I/usr/include/x86_64-linux-gnu
 x86_64 32 asm/unistd_32.h -I/usr/include -I/usr/include/x86_64-linux-gnu
 aarch64 64 asm/unistd.h -I/usr/aarch64-linux-gnu/include
-aarch64 32 asm/unistd.h -I$arm -D__ARM_EABI__ -D__NR_sync_file_range=__NR_arm_sync_file_range
-riscv64 64 asm/unistd.h -I/usr/riscv64-linux-gnu/include
-riscv64 32 asm/unistd.h -I/usr/riscv64-linux-gnu/include -w -U__LP64__ -U__SIZEOF_POINTER__ -D__SIZEOF_POINTER__=4
-s390x 64 asm/unistd_64.h -I/usr/s390x-linux-gnu/include
-s390x 32 asm/unistd_32.h -I/usr/s390x-linux-gnu/include"
+aarch64 32 asm/unistd.h -I$arm -D__ARM_EABI__ -D__NR_sync_file_range=__NR_arm_sync_file_range"
 
 # calls that the table of ... has: NAME NUMBER
 table() { # MACHINE 64|32

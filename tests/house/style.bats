@@ -176,7 +176,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 
 @test "make names the architectures that there are tables for" {
 	run -2 make -n ARCH=ppc64le
-	[[ $output == *"for x86_64, arm64, riscv64 and s390x, not for ppc64le"* && ${#lines[@]} -eq 1 ]]
+	[[ $output == *"for x86_64 and arm64, not for ppc64le"* && ${#lines[@]} -eq 1 ]]
 }
 
 @test "each mutant fits the sources" {
