@@ -108,7 +108,7 @@ $(O)/%.o: src/%.c Makefile
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 $(O)/libiostrata.a: $(LIB_OBJS)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(O)/iostrata: $(filter %/main.o,$(OBJS)) $(O)/libiostrata.a
 	@echo "  LD    $@"

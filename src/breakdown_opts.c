@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/columns.h"
-#include "base/container_rows.h"
-#include "base/nearest.h"
+#include "base/container.h"
+#include "base/opts.h"
 #include "base/reason.h"
 #include "run.h"
 #include "show/breakdown_columns.h"

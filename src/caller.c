@@ -12,7 +12,6 @@
 
 #include "base/privilege.h"
 #include "base/reason.h"
-#include "base/sudo.h"
 
 static int find_groups(struct caller *c)
 {

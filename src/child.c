@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/pidns.h"
+#include "base/privilege.h"
 #include "base/reason.h"
 
 enum { WIDE_GAP = 1024 };

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/rlimits.h"
+#include "base/privilege.h"
 #include "caller.h"
 
 struct reason;

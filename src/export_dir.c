@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/privilege.h"
 #include "base/reason.h"
-#include "base/rlimits.h"
 #include "base/text.h"
 #include "capture/recording.h"
 #include "trace/syscalls.h"

@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/mounts.h"
-#include "base/pidns.h"
+#include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "filter_paths.h"

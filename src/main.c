@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
+#include "base/opts.h"
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/newfile.h"
+#include "base/path.h"
 #include "base/reason.h"
 
 /* "iostrata-dd-20260131-120000.ios" */

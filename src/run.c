@@ -19,10 +19,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/pidns.h"
 #include "base/privilege.h"
 #include "base/reason.h"
-#include "base/rlimits.h"
 #include "run_say.h"
 
 enum { TICK_NS = 500000000, SAME_SIGNAL_NS = 50000000, FDS_OF_RUN = 4, TOOL_NICE = -10 };

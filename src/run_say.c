@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/pidns.h"
+#include "base/privilege.h"
 #include "base/text.h"
 
 void run_say_refused(const struct run *r)

@@ -5,7 +5,7 @@
 #ifndef IOSTRATA_TOP_TOTAL_H
 #define IOSTRATA_TOP_TOTAL_H
 
-#include "base/rows.h"
+#include "base/snapshot.h"
 
 /* Of each kind; further rows are left out and counted as lost (map_full). */
 enum { TOP_TOTAL_ROWS = 32768 };

@@ -3,11 +3,13 @@
  * container.h - the container that a cgroup belongs to, as the cgroup's path says: whoever starts a
  * container makes a cgroup for it and names that after the container. Nobody is asked.
  */
-#ifndef IOSTRATA_CONTAINER_H
-#define IOSTRATA_CONTAINER_H
+#ifndef IOSTRATA_BASE_CONTAINER_H
+#define IOSTRATA_BASE_CONTAINER_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/snapshot.h"
 
 enum {
 	CONTAINER_ID_CAP = 256,		/* a name in a path has at most 255 bytes (NAME_MAX) */
@@ -41,5 +43,14 @@ static inline const struct container *container_of_row(const char *by, bool cont
 	_Static_assert(!offsetof(struct container, id), "freed as a whole");
 	return contained ? (const void *)by : NULL;
 }
+
+/* Rows by cgroup become rows by container: those of its cgroups, added up. */
+
+/*
+ * Joins the rows of @sn, which were collected with BY_CGROUP. All cgroups outside of containers are
+ * one row, CONTAINER_NONE. A cgroup that was gone before it could be named has a row of its own,
+ * "cgroup 12", and is counted in unnamed_cgroups. 0 or -ENOMEM; then @sn is as it was.
+ */
+int container_rows(struct snapshot *sn);
 
 #endif

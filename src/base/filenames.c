@@ -8,7 +8,6 @@
 
 #include <uthash.h>
 
-#include "base/lookup.h"
 #include "base/mounts.h"
 #include "base/path.h"
 

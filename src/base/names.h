@@ -3,8 +3,10 @@
  * names.h - the names of the ids in event.h, as typed, printed and stored in JSON. An id that is
  * out of range (a damaged record) is "?".
  */
-#ifndef IOSTRATA_NAMES_H
-#define IOSTRATA_NAMES_H
+#ifndef IOSTRATA_BASE_NAMES_H
+#define IOSTRATA_BASE_NAMES_H
+
+#include <stdbool.h>
 
 #include "base/opts.h"
 #include "event.h"
@@ -26,5 +28,26 @@ const char *lost_name(unsigned int lost);	/* ring map_full unmatched_start ... *
 /* The same as the end of a sentence, after how many; of LOST_N, what the kernel missed. NULL: it is
  * no loss, they began before tracing did. */
 const char *lost_what(unsigned int lost, uint64_t n);
+
+/* Which requests of io_uring and libaio are operations, and what their opcodes are
+ * called. */
+
+/* By opcode of io_uring: the kind of a call that does the same (enum op_kind); OP_NONE: it is no
+ * operation on files, or not known. */
+void uring_fill(unsigned char kinds[URING_OPS]);
+
+/* That of an operation of @kind and @call (see CALL_URING, CALL_AIO); @kind itself, if it is a
+ * call. */
+unsigned int async_acts(unsigned int kind, unsigned short call);
+
+/* The kind of operation whose layers are those of an operation of @kind and @call. Such requests
+ * have any only if their thread executes them itself, as it does to read and write. */
+unsigned int async_layers(unsigned int kind, unsigned short call);
+
+/* Whether an operation of @kind and @call is such a request: they overlap. */
+bool async_is_request(unsigned int kind, unsigned short call);
+
+/* Name of @call's opcode, or of a page fault; NULL if it is no operation, or a call's number. */
+const char *async_call_name(unsigned short call);
 
 #endif

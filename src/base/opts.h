@@ -23,13 +23,15 @@
  * -h, --help and -V, --version are known to every command and need no row. Nothing is printed but
  * by opts_help(), opts_scdoc() and opts_complete(), nothing exits.
  */
-#ifndef IOSTRATA_OPTS_H
-#define IOSTRATA_OPTS_H
+#ifndef IOSTRATA_BASE_OPTS_H
+#define IOSTRATA_BASE_OPTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+struct column;
 
 enum opt_type {
 	OPT_TYPE_FLAG,		/* bool */
@@ -83,8 +85,6 @@ struct opt_choice {
 #define OPT_PATHS(s, m)	  .type = OPT_TYPE_PATHS, .offset = OPT_AT(s, m, struct opt_strings)
 #define OPT_CHOICES(s, m, list)                                                                    \
 	.type = OPT_TYPE_CHOICES, .offset = OPT_AT(s, m, unsigned int), .choices = (list)
-
-struct column;
 
 /*
  * A list of options or arguments ends with an empty row. Options have a long name, arguments have
@@ -205,5 +205,15 @@ struct opts_wrong {
  * @ret_wrong. */
 int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
 		struct opts_wrong *ret_wrong);
+
+/* The name that somebody who typed another may have meant. */
+
+struct nearest {
+	const char *typed;
+	const char *name;	/* the nearest of those tried; NULL: none is near */
+	int distance;		/* letters that were added, left out, mistaken or swapped */
+};
+
+void nearest_try(struct nearest *n, const char *name);
 
 #endif

@@ -2,13 +2,16 @@
 /*
  * path.h - builds the path of a file from what the kernel side could copy of it.
  */
-#ifndef IOSTRATA_PATH_H
-#define IOSTRATA_PATH_H
-
-#include "event.h"
+#ifndef IOSTRATA_BASE_PATH_H
+#define IOSTRATA_BASE_PATH_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#include "event.h"
+
+struct reason;
 
 /* Enough bytes for any path. */
 enum { PATH_CAP = 2 * PATH_BYTES + 8 };
@@ -35,5 +38,23 @@ struct path_file {
  * of memory.
  */
 char *path_full(const struct path_file *f);
+
+/* Creates an output file: it must not exist yet, and only its user can access it. */
+
+/*
+ * Creates @path, mode 0600; under sudo it belongs to the user who called sudo. An existing file is
+ * not touched, and no link is followed. The caller closes the stream; NULL with @why.
+ */
+FILE *newfile_open(const char *path, struct reason *why);
+
+/* Whether @path, which was given for output or is NULL, means the standard output. */
+bool newfile_is_standard(const char *path);
+
+/* Where output goes: @standard, or else newfile_open(). */
+FILE *newfile_output(const char *path, FILE *standard, struct reason *why);
+
+/* Closes @f, if it was created as @path. If it is to be given up and nothing was written, removes
+ * it, so that the next try can create it. */
+void newfile_close(FILE *f, const char *path, bool give_up);
 
 #endif

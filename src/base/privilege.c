@@ -1,20 +1,309 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/privilege.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/confine.h"
+#include "base/machine.h"
+#include "base/opts.h"
 #include "base/reason.h"
-#include "base/rlimits.h"
-#include "base/sudo.h"
+
+/* Raises to infinity, or else to the hard limit, which needs no privilege. */
+static void raise_one(int resource, struct rlimit *ret_old)
+{
+	struct rlimit raised = { RLIM_INFINITY, RLIM_INFINITY };
+
+	getrlimit(resource, ret_old);
+	if (!setrlimit(resource, &raised))
+		return;
+	raised.rlim_cur = raised.rlim_max = ret_old->rlim_max;
+	setrlimit(resource, &raised);
+}
+
+void rlimits_raise(struct rlimits *ret_old)
+{
+	raise_one(RLIMIT_NOFILE, &ret_old->files); /* infinity is more than the kernel allows */
+	raise_one(RLIMIT_MEMLOCK, &ret_old->locked);
+}
+
+int rlimits_restore(const struct rlimits *old)
+{
+	return setrlimit(RLIMIT_NOFILE, &old->files) || setrlimit(RLIMIT_MEMLOCK, &old->locked) ?
+		       -1 : 0;
+}
+
+static bool is_limited(int resource)
+{
+	struct rlimit limit;
+
+	return !getrlimit(resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool rlimits_few_files(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < 64;
+}
+
+const char *rlimits_hint(int err)
+{
+	/* libbpf returns EBADF for a descriptor that it could not duplicate */
+	if (err == EMFILE || err == EBADF)
+		return "raise the limit of open files: ulimit -n 1024";
+	if (err == ENOMEM && (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)))
+		return "raise the limit of memory: ulimit -v unlimited -d unlimited";
+	/* the kernel reports this limit in this way, too */
+	if (err == EPERM && is_limited(RLIMIT_MEMLOCK))
+		return "raise the limit of locked memory: ulimit -l unlimited";
+	return NULL;
+}
+
+static int refuse(struct reason *why, const char *variable, const char *text, const char *what)
+{
+	reason_set(why, EXIT_TOOL, "cannot tell who called sudo: %s '%.40s': %s", variable, text,
+		   what);
+	return reason_hint(why, "to go on as root, unset SUDO_UID, SUDO_GID and SUDO_USER");
+}
+
+static int id_of(const char *variable, unsigned int *ret_id, struct reason *why)
+{
+	const char *text = getenv(variable), *what;
+	uint64_t id;
+
+	if (!text)
+		return refuse(why, variable, "", "not set");
+	if (opts_uint(text, &id, &what))
+		return refuse(why, variable, text, what);
+	if (id >= UINT_MAX) /* to the kernel this means "do not change" */
+		return refuse(why, variable, text, "too large");
+	*ret_id = id;
+	return 0;
+}
+
+int sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (geteuid() != 0 || !(getenv("SUDO_UID") || getenv("SUDO_GID") || getenv("SUDO_USER")))
+		return 0;
+	if (id_of("SUDO_UID", &uid, why) || id_of("SUDO_GID", &gid, why))
+		return -1;
+	*ret_uid = uid;
+	*ret_gid = gid;
+	return 1;
+}
+
+/*
+ * What this process can no longer do, whatever its user: change or create files, start
+ * programs, talk to services. What is open stays open. It cannot be undone, and children inherit
+ * it.
+ */
+
+/*
+ * Landlock restricts files by path, and may be missing; seccomp restricts system calls,
+ * and is always there. See confine.h.
+ */
+
+/* Rights on files by version of the interface, as bits from 0 on: REFER came with 2, TRUNCATE with
+ * 3, IOCTL_DEV with 5. */
+static uint64_t rights_of(int version)
+{
+	int bits = version < 2 ? 13 : version < 3 ? 14 : version < 5 ? 15 : 16;
+
+	return (1ULL << bits) - 1;
+}
+
+static int allow_reading(int ruleset, const char *dir)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = LANDLOCK_ACCESS_FS_READ_FILE };
+	int err;
+
+	rule.parent_fd = open(dir, O_PATH | O_CLOEXEC);
+	if (rule.parent_fd < 0)
+		return -errno;
+	err = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+	err = err ? -errno : 0;
+	close(rule.parent_fd);
+	return err;
+}
+
+/*
+ * Both need no_new_privs, and return 0 or -errno.
+ *
+ * Landlock (5.13): only files below /proc and /sys can be read, and none can be written, created,
+ * removed or executed. Returns 0 also if the kernel has no Landlock.
+ */
+static int confine_files(void)
+{
+	struct landlock_ruleset_attr attr = {};
+	int version, ruleset, err;
+
+	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	if (version < 0)
+		return errno == ENOSYS || errno == EOPNOTSUPP ? 0 : -errno;
+	attr.handled_access_fs = rights_of(version) & ~LANDLOCK_ACCESS_FS_READ_DIR;
+	ruleset = syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	if (ruleset < 0)
+		return -errno;
+	err = allow_reading(ruleset, "/proc");
+	if (!err)
+		err = allow_reading(ruleset, "/sys");
+	if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))
+		err = -errno;
+	close(ruleset);
+	return err;
+}
+
+/* Later kernels' calls are refused, since nobody has reviewed them. x32 calls are above this,
+ * too. */
+enum { CALLS_KNOWN = 450 };
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* The low half of an argument, which has 64 bits. */
+#define LOAD_LOW(field)                                                        \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
+#define FAIL(err) RETURN(SECCOMP_RET_ERRNO | (err))
+
+#define REFUSE(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), FAIL(EPERM)
+
+/* Refuses @call with any of @flags (32 bits) in argument number @arg. */
+#define REFUSE_FLAGS(call, arg, flags)                                         \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4),                 \
+	LOAD_LOW(args[arg]),                                                   \
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1),                     \
+	FAIL(EPERM),                                                           \
+	RETURN(SECCOMP_RET_ALLOW)
+
+/* Refuses @call with @a or @b (32 bits) as argument number @arg. */
+#define REFUSE_EITHER(call, arg, a, b)                                         \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 5),                 \
+	LOAD_LOW(args[arg]),                                                   \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, a, 1, 0),                          \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, b, 0, 1),                          \
+	FAIL(EPERM),                                                           \
+	RETURN(SECCOMP_RET_ALLOW)
+
+enum { CLONE_FLAGS_ARG = 0 };
+
+enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
+
+static const struct sock_filter filter[] = {
+	LOAD(arch),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE_AUDIT, 1, 0),
+	FAIL(EPERM),
+	LOAD(nr),
+	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALLS_KNOWN, 0, 1),
+	FAIL(ENOSYS),
+	/* files */
+#ifdef SYS_open /* newer architectures have only the calls that begin at a directory */
+	REFUSE_FLAGS(open, 1, WRITES), REFUSE(creat),
+	REFUSE(mkdir), REFUSE(mknod), REFUSE(link), REFUSE(symlink), REFUSE(rename),
+	REFUSE(unlink), REFUSE(rmdir), REFUSE(chmod), REFUSE(chown), REFUSE(lchown),
+#endif
+#ifdef SYS_renameat /* some have only renameat2() */
+	REFUSE(renameat),
+#endif
+	REFUSE_FLAGS(openat, 2, WRITES),
+	REFUSE_FLAGS(open_by_handle_at, 2, WRITES),
+	REFUSE(openat2), REFUSE(truncate),
+	REFUSE(mkdirat), REFUSE(mknodat), REFUSE(linkat), REFUSE(symlinkat),
+	REFUSE(renameat2), REFUSE(unlinkat),
+	REFUSE(fchmod), REFUSE(fchmodat), REFUSE(fchown), REFUSE(fchownat),
+	REFUSE(setxattr), REFUSE(lsetxattr), REFUSE(fsetxattr),
+	REFUSE(removexattr), REFUSE(lremovexattr), REFUSE(fremovexattr),
+	/* running programs, and having other processes act for us */
+	REFUSE(execve), REFUSE(execveat), REFUSE(socket),
+#ifdef SYS_socketcall
+	REFUSE(socketcall),
+#endif
+	REFUSE_EITHER(ioctl, 1, TIOCSTI, TIOCLINUX), /* would type into the caller's shell */
+	REFUSE(ptrace), REFUSE(process_vm_writev), REFUSE(pidfd_getfd),
+	/* detours: calls that somebody else makes for us, or that we make as another root */
+	REFUSE(io_uring_setup), REFUSE(unshare), REFUSE(setns),
+	REFUSE_FLAGS(clone, CLONE_FLAGS_ARG, CLONE_NEWUSER),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1), FAIL(ENOSYS), /* clone() will do */
+	RETURN(SECCOMP_RET_ALLOW),
+};
+
+/* seccomp: system calls that would do any of this fail with EPERM, those of later kernels with
+ * ENOSYS. */
+static int confine_calls(void)
+{
+	const struct sock_fprog prog = { .len = sizeof(filter) / sizeof(*filter),
+					 .filter = (struct sock_filter *)filter };
+
+	/* without this flag, kernels before 5.16 slow down the whole process */
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog))
+		return -errno;
+	return 0;
+}
+
+enum { PROC_PID_INIT_INO = 0xEFFFFFFC };	/* include/linux/proc_ns.h */
+
+int pidns_check(struct reason *why)
+{
+	char text[32];
+	ssize_t len = readlink("/proc/self", text, sizeof(text) - 1);
+
+	if (len < 0) {
+		reason_set(why, EXIT_FAILED, "cannot tell processes: /proc is not mounted");
+		return reason_hint(why, "mount -t proc proc /proc");
+	}
+	text[len] = '\0';
+	if (atoi(text) == getpid())
+		return 0;
+	reason_set(why, EXIT_FAILED, "/proc is of another pid namespace: its processes have other "
+		   "ids there");
+	return reason_hint(why, "mount -t proc proc /proc, or with unshare: --mount-proc");
+}
+
+bool pidns_is_first(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == PROC_PID_INIT_INO;
+}
+
+/* NSpid has an id for each namespace from that of /proc down to the process's own. */
+bool pidns_is_below(unsigned long long pid)
+{
+	char path[64], line[128];
+	unsigned int outer, inner;
+	bool below = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%llu/status", pid);
+	f = fopen(path, "re");
+	while (f && !below && fgets(line, sizeof(line), f))
+		below = sscanf(line, "NSpid: %u %u", &outer, &inner) == 2;
+	if (f)
+		fclose(f);
+	return below;
+}
 
 enum { NOBODY = 65534 };	/* uid and gid that own nothing; the kernel's overflowuid */
 

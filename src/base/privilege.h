@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* privilege.h - what this process may do: who runs it, and what it gives up once the probes are
  * live. */
-#ifndef IOSTRATA_PRIVILEGE_H
-#define IOSTRATA_PRIVILEGE_H
+#ifndef IOSTRATA_BASE_PRIVILEGE_H
+#define IOSTRATA_BASE_PRIVILEGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 struct reason;
 
@@ -54,5 +56,45 @@ enum privilege_file {
 };
 
 enum privilege_file privilege_by_file(void);
+
+/* Limits of this process that can prevent tracing. */
+
+struct rlimits {
+	struct rlimit files, locked;
+};
+
+/* Raises the limits on open files and on locked memory (kernels before 5.11 charge maps to it) as
+ * far as this process may; it is no error if it may not. @ret_old: the old limits. */
+void rlimits_raise(struct rlimits *ret_old);
+
+/* Restores the limits for a child. 0, or -1 with errno. */
+int rlimits_restore(const struct rlimits *old);
+
+/* Whether so few files can be open that libbpf cannot try what the kernel can. */
+bool rlimits_few_files(void);
+
+/* What to do about error @err (positive) of a call that takes descriptors or memory; NULL if no
+ * limit explains it. */
+const char *rlimits_hint(int err);
+
+/* Who called sudo, from the variables it sets. */
+
+/*
+ * 1: this process is root through sudo, and its caller has these ids. 0: it is not. -1 with @why
+ * (.exit is EXIT_TOOL): the variables are incomplete, or make no sense.
+ */
+int sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why);
+
+/* The pid namespace of this process, by which all ids of processes are told. */
+
+/* Whether ids in /proc are those of this namespace: 0, or -1 with @why. Without that, a process of
+ * a container would be taken for another of the host's. */
+int pidns_check(struct reason *why);
+
+/* Whether this is the first namespace, which has an id for every process. */
+bool pidns_is_first(void);
+
+/* Whether process @pid is in a namespace below this one. */
+bool pidns_is_below(unsigned long long pid);
 
 #endif

@@ -4,8 +4,238 @@
  */
 #include "base/snapshot.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { INDEX_MIN = 64 };
+
+/* Keys have no padding and are whole words. Multiplicative, since the high bits are well mixed. */
+static size_t key_hash(const void *key, size_t size)
+{
+	uint64_t h = 0, word;
+
+	for (size_t i = 0; i < size; i += sizeof(word)) {
+		memcpy(&word, (const char *)key + i, sizeof(word));
+		h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+/* Index of @key, or the free place where it belongs. */
+static size_t index_find(const struct row_table *t, size_t row_size, const void *key,
+			 size_t key_size)
+{
+	size_t i = key_hash(key, key_size);
+
+	for (;; i++) {
+		i &= t->index_len - 1;
+		if (!t->index[i] || !memcmp(t->rows + (t->index[i] - 1) * row_size, key, key_size))
+			return i;
+	}
+}
+
+/* Doubles the index: it is at most half full. */
+static int index_grow(struct row_table *t, size_t row_size, size_t key_size)
+{
+	struct row_table longer = *t;
+
+	longer.index_len = t->index_len ? 2 * t->index_len : INDEX_MIN;
+	longer.index = calloc(longer.index_len, sizeof(*longer.index));
+	if (!longer.index)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n; i++)
+		longer.index[index_find(&longer, row_size, t->rows + i * row_size, key_size)] =
+			i + 1;
+	free(t->index);
+	*t = longer;
+	return 0;
+}
+
+static int rows_grow(struct row_table *t, size_t row_size)
+{
+	size_t cap = t->cap + t->cap / 4 + 16;
+	char *rows = reallocarray(t->rows, cap, row_size);
+
+	if (!rows)
+		return -ENOMEM;
+	t->rows = rows;
+	t->cap = cap;
+	return 0;
+}
+
+static void *table_row(struct row_table *t, size_t row_size, const void *key, size_t key_size)
+{
+	char *row;
+	size_t i;
+
+	if (2 * t->n >= t->index_len && index_grow(t, row_size, key_size))
+		return NULL;
+	i = index_find(t, row_size, key, key_size);
+	if (t->index[i])
+		return t->rows + (t->index[i] - 1) * row_size;
+	if (t->n == t->cap && rows_grow(t, row_size))
+		return NULL;
+	row = t->rows + t->n * row_size;
+	memset(row, 0, row_size);
+	memcpy(row, key, key_size);
+	t->index[i] = ++t->n;
+	return row;
+}
+
+_Static_assert(!offsetof(struct op_row, key) && !offsetof(struct rq_row, key) &&
+		       !offsetof(struct helper_row, key) && !offsetof(struct why_row, key),
+	       "keys are first");
+
+struct op_row *rows_op(struct rows *r, const struct op_key *key)
+{
+	struct op_key k = *key;
+
+	k.bucket = 0;
+	return table_row(&r->ops, sizeof(struct op_row), &k, sizeof(k));
+}
+
+struct rq_row *rows_rq(struct rows *r, const struct rq_key *key)
+{
+	struct rq_key k = *key;
+
+	k.bucket = 0;
+	return table_row(&r->rqs, sizeof(struct rq_row), &k, sizeof(k));
+}
+
+struct helper_row *rows_helper(struct rows *r, const struct helper_key *key)
+{
+	return table_row(&r->helpers, sizeof(struct helper_row), key, sizeof(*key));
+}
+
+struct why_row *rows_why(struct rows *r, const struct why_key *key)
+{
+	return table_row(&r->whys, sizeof(struct why_row), key, sizeof(*key));
+}
+
+/* @max_ns, or that of a cell if it is more. Writers that meet may lose the cell's (cell.h); it is
+ * no less than the mean. */
+static uint64_t max_with(uint64_t max_ns, uint64_t cell_ns, uint64_t total_ns, uint64_t count)
+{
+	uint64_t mean = count ? total_ns / count + !!(total_ns % count) : 0;
+
+	if (cell_ns < mean)
+		cell_ns = mean;
+	return max_ns < cell_ns ? cell_ns : max_ns;
+}
+
+void op_row_add(struct op_row *row, const struct op_sums *s)
+{
+	row->count += s->count;
+	row->errors += s->errors;
+	row->bytes += s->bytes;
+	row->total_ns += s->total_ns;
+	row->device_bytes += s->device_bytes;
+	row->max_ns = max_with(row->max_ns, s->max_ns, s->total_ns, s->count);
+	for (int i = 0; i < ST_N; i++)
+		row->strata[i] += s->strata[i];
+}
+
+void rq_row_add(struct rq_row *row, const struct rq_sums *s)
+{
+	row->count += s->count;
+	row->errors += s->errors;
+	row->bytes += s->bytes;
+	row->requeues += s->requeues;
+	row->unqueued += s->unqueued;
+	row->outside += s->outside;
+	row->tag_ns += s->tag_ns;
+	row->queue_ns += s->queue_ns;
+	row->device_ns += s->device_ns;
+	if (row->max_ns < s->max_ns)
+		row->max_ns = s->max_ns;
+}
+
+void helper_row_add(struct helper_row *row, const struct helper_sums *s)
+{
+	row->sums.count += s->count;
+	row->sums.errors += s->errors;
+	row->sums.bytes += s->bytes;
+	row->sums.tag_ns += s->tag_ns;
+	row->sums.queue_ns += s->queue_ns;
+	row->sums.device_ns += s->device_ns;
+	row->sums.cpu_ns += s->cpu_ns;
+	row->sums.runq_ns += s->runq_ns;
+	row->sums.waited_ns += s->waited_ns;
+}
+
+void why_row_add(struct why_row *row, const struct why_sums *s)
+{
+	row->sums.count += s->count;
+	row->sums.total_ns += s->total_ns;
+	row->sums.max_ns = max_with(row->sums.max_ns, s->max_ns, s->total_ns, s->count);
+}
+
+int op_row_merge(struct op_row *row, const struct op_row *more)
+{
+	struct op_sums sums = {
+		.count = more->count, .errors = more->errors, .bytes = more->bytes,
+		.total_ns = more->total_ns, .max_ns = more->max_ns,
+		.device_bytes = more->device_bytes,
+	};
+
+	for (int i = 0; i < ST_N; i++)
+		sums.strata[i] = more->strata[i];
+	op_row_add(row, &sums);
+	return hist_merge(&row->hist, &more->hist);
+}
+
+int rq_row_merge(struct rq_row *row, const struct rq_row *more)
+{
+	struct rq_sums sums = {
+		.count = more->count, .errors = more->errors, .bytes = more->bytes,
+		.requeues = more->requeues, .unqueued = more->unqueued,
+		.outside = more->outside, .tag_ns = more->tag_ns,
+		.queue_ns = more->queue_ns, .device_ns = more->device_ns, .max_ns = more->max_ns,
+	};
+
+	rq_row_add(row, &sums);
+	return hist_merge(&row->hist, &more->hist);
+}
+
+int hist_take(struct hist *h, unsigned int counts[HIST_N])
+{
+	int err = 0;
+
+	for (unsigned int b = 0; b < HIST_N && !err; b++) {
+		if (!counts[b])
+			continue;
+		err = hist_add(h, b, counts[b]);
+		counts[b] = 0;
+	}
+	return err;
+}
+
+void rows_take(struct rows *r, struct snapshot *sn)
+{
+	sn->ops = (struct op_row *)r->ops.rows;
+	sn->n_ops = r->ops.n;
+	sn->rqs = (struct rq_row *)r->rqs.rows;
+	sn->n_rqs = r->rqs.n;
+	sn->helpers = (struct helper_row *)r->helpers.rows;
+	sn->n_helpers = r->helpers.n;
+	free(r->ops.index);
+	free(r->rqs.index);
+	sn->whys = (struct why_row *)r->whys.rows;
+	sn->n_whys = r->whys.n;
+	free(r->helpers.index);
+	free(r->whys.index);
+	*r = (struct rows){};
+}
+
+void rows_done(struct rows *r)
+{
+	struct snapshot sn = {};
+
+	rows_take(r, &sn);
+	snapshot_free(&sn);
+}
 
 static void op_row_free(struct op_row *r)
 {

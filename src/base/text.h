@@ -6,8 +6,8 @@
  * hostile; it may leave the program only through text_safe() and text_json(). Text is UTF-8,
  * everything we add ourselves is ASCII.
  */
-#ifndef IOSTRATA_TEXT_H
-#define IOSTRATA_TEXT_H
+#ifndef IOSTRATA_BASE_TEXT_H
+#define IOSTRATA_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

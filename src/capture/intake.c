@@ -6,7 +6,7 @@
 
 #include <uthash.h>
 
-#include "base/lookup.h"
+#include "base/mounts.h"
 #include "capture/recording.h"
 #include "capture/span.h"
 #include "cell.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/reason.h"
-#include "base/async.h"
 #include "capture/replay_names.h"
 
 /* A file system type; in keys it is FS_KEY_FIRST + its number. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/filenames.h"
-#include "base/rows.h"
+#include "base/snapshot.h"
 #include "capture/recording.h"
 
 struct reason;

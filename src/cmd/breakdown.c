@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mounts.h"
 #include "base/names.h"
-#include "base/newfile.h"
+#include "base/path.h"
 #include "base/reason.h"
 #include "breakdown_opts.h"
 #include "run.h"

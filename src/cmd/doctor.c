@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/privilege.h"
 #include "base/reason.h"
-#include "base/rlimits.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "trace/feature.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/newfile.h"
+#include "base/path.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
 #include "base/text.h"

@@ -7,15 +7,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/lookup.h"
+#include "base/mounts.h"
 #include "base/reason.h"
 #include "run.h"
 #include "run_say.h"
 #include "show/screen.h"
 #include "show/top_json.h"
 #include "show/top_text.h"
-#include "top_total.h"
 #include "show/top_ui.h"
+#include "top_total.h"
 
 enum { TEXT_WIDTH = 160 };
 

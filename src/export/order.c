@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/async.h"
+#include "base/names.h"
 #include "base/reason.h"
 
 bool order_has_steps(const struct cap_op *op)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/async.h"
 #include "base/names.h"
 #include "base/reason.h"
 #include "export/order.h"

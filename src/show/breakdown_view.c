@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/async.h"
 #include "base/columns.h"
 #include "base/container.h"
 #include "base/names.h"
 #include "base/path.h"
-#include "base/rows.h"
+#include "base/snapshot.h"
 
 static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 {

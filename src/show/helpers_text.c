@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rows.h"
+#include "base/snapshot.h"
 #include "show/breakdown_columns.h"
 #include "show/view_text.h"
 

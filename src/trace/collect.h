@@ -11,7 +11,6 @@
 #include "base/devices.h"
 #include "base/filenames.h"
 #include "base/mounts.h"
-#include "base/rows.h"
 #include "base/snapshot.h"
 #include "base/tasknames.h"
 

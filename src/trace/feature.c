@@ -15,7 +15,6 @@
 
 #include "base/privilege.h"
 #include "base/reason.h"
-#include "base/rlimits.h"
 #include "trace/blanks.h"
 #include "trace/preemption.h"
 

@@ -17,7 +17,7 @@
 
 #include <uthash.h>
 
-#include "base/lookup.h"
+#include "base/mounts.h"
 #include "trace/func_memory.h"
 
 /* A row, and its values at the last look. */

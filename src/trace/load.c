@@ -14,10 +14,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/names.h"
 #include "base/privilege.h"
 #include "base/reason.h"
-#include "base/rlimits.h"
-#include "base/async.h"
 #include "trace/blanks.h"
 #include "trace/core_types.h"
 #include "trace/feature.h"

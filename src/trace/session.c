@@ -18,8 +18,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/reason.h"
-#include "base/async.h"
 #include "trace/attach.h"
 #include "trace/collect.h"
 #include "trace/configure.h"

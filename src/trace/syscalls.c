@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "base/async.h"
+#include "base/names.h"
 #include "trace/calls_aarch64.h"
 #include "trace/calls_x86_64.h"
 

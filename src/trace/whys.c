@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rows.h"
+#include "base/snapshot.h"
 #include "base/wchan.h"
 
 void symbols_done(struct symbols *s)

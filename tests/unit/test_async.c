@@ -10,7 +10,7 @@
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 
-#include "base/async.h"
+#include "base/names.h"
 
 static const struct {
 	unsigned int opcode, kind;

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/container.h"
-#include "base/container_rows.h"
 #include "base/hist.h"
 
 #define ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"

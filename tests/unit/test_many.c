@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/rows.h"
+#include "base/snapshot.h"
 #include "base/tasknames.h"
 #include "show/top_text.h"
 #include "show/top_ui.h"

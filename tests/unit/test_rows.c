@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/snapshot.h"
 #include "bpf/conf.h"
 #include "trace/rowmaps.h"
-#include "base/rows.h"
 
 enum { KEYS = 10007, DRAINS = 3 };
 
