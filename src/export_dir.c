@@ -7,7 +7,7 @@
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "capture/recording.h"
+#include "capture/reader.h"
 #include "trace/syscalls.h"
 
 int export_dir(const char *file, const char *dir, struct otf2_counts *counts, struct reason *why)

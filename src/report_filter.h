@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/recording.h"
+#include "capture/reader.h"
 #include "filters.h"
 
 struct report_filter {

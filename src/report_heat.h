@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "capture/recording.h"
+#include "capture/reader.h"
 #include "show/heat.h"
 
 struct report_heat {

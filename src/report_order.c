@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/reason.h"
-#include "capture/recording.h"
+#include "capture/reader.h"
 
 struct known {
 	char *name;

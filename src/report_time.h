@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/opts.h"
-#include "capture/recording.h"
+#include "capture/reader.h"
 
 struct reason;
 struct report_span;

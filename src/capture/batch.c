@@ -1,6 +1,105 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/batch.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum { ZSTD_LEVEL = 1 };
+
+void put_u32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = v >> 8 * i;
+}
+
+void put_u64(uint8_t *p, uint64_t v)
+{
+	put_u32(p, v);
+	put_u32(p + 4, v >> 32);
+}
+
+void head_put(uint8_t *p, const struct chunk_head *h)
+{
+	put_u32(p, CHUNK_MAGIC);
+	put_u32(p + 4, h->kind);
+	put_u32(p + 8, h->packed);
+	put_u32(p + 12, h->raw);
+	put_u32(p + 16, h->rows);
+	put_u32(p + 20, 0);
+	put_u64(p + 24, h->first_ns);
+	put_u64(p + 32, h->last_ns);
+	put_u32(p + 20, crc32(0, p, CHUNK_HEAD));
+}
+
+uint32_t get_u32(const uint8_t *p)
+{
+	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static uint64_t get_u64(const uint8_t *p)
+{
+	return get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
+}
+
+/* The checksum covers the head, with its own field taken as 0. */
+bool head_get(const uint8_t *p, struct chunk_head *h)
+{
+	uint8_t head[CHUNK_HEAD];
+
+	memcpy(head, p, CHUNK_HEAD);
+	put_u32(head + 20, 0);
+	h->kind = get_u32(p + 4);
+	h->packed = get_u32(p + 8);
+	h->raw = get_u32(p + 12);
+	h->rows = get_u32(p + 16);
+	h->first_ns = get_u64(p + 24);
+	h->last_ns = get_u64(p + 32);
+	return get_u32(p) == CHUNK_MAGIC && crc32(0, head, CHUNK_HEAD) == get_u32(p + 20);
+}
+
+int bytes_write(int fd, const uint8_t *p, size_t len)
+{
+	ssize_t n;
+
+	for (; len; p += n, len -= n) {
+		n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			return n ? -errno : -EIO;
+	}
+	return 0;
+}
+
+void *packer_make(void)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+
+	if (zstd) {
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	}
+	return zstd;
+}
+
+int bytes_reserve(uint8_t **buf, size_t *cap, size_t size)
+{
+	uint8_t *p;
+
+	if (*cap >= size)
+		return 0;
+	p = realloc(*buf, size);
+	if (!p)
+		return -ENOMEM;
+	*buf = p;
+	*cap = size;
+	return 0;
+}
+
 #define D PACK_DELTA
 #define V PACK_VALUE
 
@@ -60,4 +159,61 @@ int batch_add_span(struct batch *b, const struct batch_span *span)
 	if (!err)
 		times_add(b, span->first_ns, span->last_ns, is_first);
 	return err;
+}
+
+/* Two words at once. */
+typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+enum { STEP = sizeof(struct sent_op) / sizeof(uint64_t) };
+
+_Static_assert(offsetof(struct sent_op, start_ns) == 4 * sizeof(pair), "four are the same");
+_Static_assert(SPAN_DIFFER * sizeof(uint64_t) == 3 * sizeof(pair), "three differ");
+_Static_assert(sizeof(struct sent_op) % sizeof(uint64_t) == 0, "whole words");
+
+void span_look(const struct sent_op *s, size_t n, struct span *ret_span)
+{
+	const pair *first = (const pair *)s, *range = (const pair *)&s->offset, *at;
+	unsigned int i, most = n < PACK_SPAN ? n : PACK_SPAN;
+	uint64_t first_ns = ~0ULL, last_ns = 0, end;
+	pair other, differ[3] = {};
+
+	for (i = 0; i < most; i++, s++) {
+		at = (const pair *)s;
+		other = (at[0] ^ first[0]) | (at[1] ^ first[1]) | (at[2] ^ first[2]) |
+			(at[3] ^ first[3]);
+		if (other[0] | other[1])
+			break;
+		at = (const pair *)&s->offset;
+		differ[0] |= at[0] ^ range[0];
+		differ[1] |= at[1] ^ range[1];
+		differ[2] |= at[2] ^ range[2];
+		end = s->start_ns + s->on_cpu[0] + s->on_cpu[1] + s->on_cpu[2];
+		first_ns = end < first_ns ? end : first_ns;
+		last_ns = end > last_ns ? end : last_ns;
+	}
+	*ret_span = (struct span){ .n = i, .first_ns = first_ns, .last_ns = last_ns };
+	for (i = 0; i < SPAN_DIFFER; i++)
+		ret_span->differ[i] = differ[i / 2][i % 2];
+}
+
+void span_batch(const struct span *span, const struct sent_op *s, const struct cap_op *same,
+		struct batch_span *ret_batch)
+{
+	/* columns of what differs, in the order of struct sent_op */
+	static const unsigned char columns[SPAN_DIFFER] = {
+		CAP_OP_COLUMN(offset), CAP_OP_COLUMN(len), CAP_OP_COLUMN(ret),
+		CAP_OP_COLUMN(strata), CAP_OP_COLUMN(strata) + 1, CAP_OP_COLUMN(strata) + 2,
+	};
+	struct pack_values *to = ret_batch->columns;
+
+	for (unsigned int i = 0; i < CAP_COLUMNS(struct cap_op); i++)
+		to[i] = (struct pack_values){ (const uint64_t *)same + i, 0 };
+	to[CAP_OP_COLUMN(start_ns)] = (struct pack_values){ (const uint64_t *)&s->start_ns, STEP };
+	for (unsigned int i = 0; i < SPAN_DIFFER; i++)
+		if (span->differ[i])
+			to[columns[i]] = (struct pack_values){ (const uint64_t *)&s->offset + i,
+							       STEP };
+	ret_batch->n = span->n;
+	ret_batch->first_ns = span->first_ns;
+	ret_batch->last_ns = span->last_ns;
 }

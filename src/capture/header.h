@@ -3,9 +3,10 @@
  * header.h - what a capture file says of the run itself. At the beginning: the machine, and what
  * could not be measured. At the end: what is not in the file. Both are JSON.
  */
-#ifndef IOSTRATA_HEADER_H
-#define IOSTRATA_HEADER_H
+#ifndef IOSTRATA_CAPTURE_HEADER_H
+#define IOSTRATA_CAPTURE_HEADER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,8 @@
 #include "base/machine.h"
 #include "event.h"
 
+struct devices;
+struct json;
 struct missing;
 struct snapshot;
 
@@ -69,5 +72,13 @@ struct ending {
 
 char *ending_text(const struct ending *e, const char *how);
 int ending_parse(struct ending *ret_ending, const char *text, size_t len);
+
+/* The devices of the machine in the header of a capture file. */
+
+/* Disks and partitions of this machine: what each is part of, and what it lies on. */
+void header_put_devices(struct json *j);
+
+/* Reads them again from the hostile @list, which may be NULL. @d is all 0 before. */
+void header_parse_devices(struct devices *d, const json_t *list);
 
 #endif

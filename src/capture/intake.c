@@ -7,8 +7,8 @@
 #include <uthash.h>
 
 #include "base/mounts.h"
-#include "capture/recording.h"
-#include "capture/span.h"
+#include "capture/batch.h"
+#include "capture/reader.h"
 #include "cell.h"
 
 /* It takes so many operations for a span to be worth while. */

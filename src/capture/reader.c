@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
+#include <uthash.h>
 #include <zstd.h>
 
 #include "base/reason.h"
-#include "capture/chunk.h"
+#include "capture/batch.h"
 
 enum { INDEX_ROWS_MAX = CHUNK_RAW };
 
@@ -145,4 +145,352 @@ int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 	if (cursor_open(ret_rows, columns, r->head.rows, r->raw, r->head.raw))
 		return reader_damaged(r, "the chunk before has no such columns", why);
 	return 0;
+}
+
+struct catalog_text {
+	uint64_t id;
+	char *text;
+	UT_hash_handle hh;
+};
+
+/* Makes room for element @n of @list. */
+static int list_reserve(void **list, size_t *cap, size_t n, size_t size)
+{
+	size_t more = *cap + *cap / 2 + 64;
+	void *p;
+
+	if (n < *cap)
+		return 0;
+	p = reallocarray(*list, more, size);
+	if (!p)
+		return -ENOMEM;
+	*list = p;
+	*cap = more;
+	return 0;
+}
+
+int catalog_init(struct catalog *c)
+{
+	*c = (struct catalog){ .n_files = 1, .n_threads = 1 };
+	if (list_reserve((void **)&c->files, &c->files_cap, 1, sizeof(*c->files)) ||
+	    list_reserve((void **)&c->threads, &c->threads_cap, 1, sizeof(*c->threads)))
+		return -ENOMEM;
+	c->files[0] = (struct catalog_file){ .flags = CAP_FILE_UNREAD };
+	c->threads[0] = (struct catalog_thread){};
+	strcpy(c->fs[CAP_FS_BDEV].name, "bdev");
+	return 0;
+}
+
+static void texts_free(struct catalog_text **texts)
+{
+	struct catalog_text *t, *next;
+
+	HASH_ITER(hh, *texts, t, next) {
+		HASH_DEL(*texts, t);
+		free(t->text);
+		free(t);
+	}
+}
+
+void catalog_done(struct catalog *c)
+{
+	for (size_t i = 0; i < c->n_files; i++)
+		free(c->files[i].names);
+	free(c->files);
+	free(c->threads);
+	texts_free(&c->cgroups);
+	texts_free(&c->devices);
+	*c = (struct catalog){};
+}
+
+/* Ids are assigned in sequence, so none is beyond the next one. */
+static int file_add(struct catalog *c, const struct cap_name *n, const char *text)
+{
+	struct catalog_file *f;
+	char *names;
+
+	if (!n->id || n->id > c->n_files || n->text_len > PATH_BYTES)
+		return -EBADMSG;
+	if (list_reserve((void **)&c->files, &c->files_cap, n->id, sizeof(*c->files)))
+		return -ENOMEM;
+	names = malloc(n->text_len + 1);
+	if (!names)
+		return -ENOMEM;
+	memcpy(names, text, n->text_len);
+	f = &c->files[n->id];
+	if (n->id == c->n_files)
+		c->n_files++;
+	else
+		free(f->names);
+	*f = (struct catalog_file){ n->a, n->b, n->c, n->text_len, names };
+	return 0;
+}
+
+static int thread_add(struct catalog *c, const struct cap_name *n, const char *text)
+{
+	struct catalog_thread t = { .pid = n->a, .tid = n->b, .cgroup = n->c };
+
+	if (!n->id || n->id > c->n_threads || n->text_len > COMM_LEN)
+		return -EBADMSG;
+	if (list_reserve((void **)&c->threads, &c->threads_cap, n->id, sizeof(*c->threads)))
+		return -ENOMEM;
+	memcpy(t.comm, text, n->text_len);
+	c->threads[n->id] = t;
+	if (n->id == c->n_threads)
+		c->n_threads++;
+	return 0;
+}
+
+static int text_add(struct catalog_text **texts, const struct cap_name *n, const char *text)
+{
+	struct catalog_text *t;
+	char *copy = strndup(text, n->text_len);
+
+	HASH_FIND(hh, *texts, &n->id, sizeof(n->id), t);
+	if (!t && copy && (t = calloc(1, sizeof(*t)))) {
+		t->id = n->id;
+		HASH_ADD(hh, *texts, id, sizeof(t->id), t);
+	}
+	if (!t || !copy) {
+		free(copy);
+		return -ENOMEM;
+	}
+	free(t->text);
+	t->text = copy;
+	return 0;
+}
+
+static int fs_add(struct catalog *c, const struct cap_name *n, const char *text)
+{
+	if (n->id < CAP_FS_FIRST || n->id >= CATALOG_FS || n->text_len >= FS_NAME_LEN)
+		return -EBADMSG;
+	memset(c->fs[n->id].name, 0, FS_NAME_LEN);
+	memcpy(c->fs[n->id].name, text, n->text_len);
+	c->fs[n->id].probed = n->a;
+	return 0;
+}
+
+static int name_add(struct catalog *c, const struct cap_name *n, const char *text)
+{
+	switch (n->type) {
+	case NAME_THREAD:
+		return thread_add(c, n, text);
+	case NAME_FILE:
+		return file_add(c, n, text);
+	case NAME_CGROUP:
+		return text_add(&c->cgroups, n, text);
+	case NAME_DEVICE:
+		return text_add(&c->devices, n, text);
+	case NAME_FS:
+		return fs_add(c, n, text);
+	default:
+		return 0; /* from a later minor version */
+	}
+}
+
+int catalog_add(struct catalog *c, struct cursor *rows)
+{
+	const char *text = rows->tail ? (const char *)rows->tail : "";
+	size_t left = rows->tail_len;
+	struct cap_name n;
+	int got, err = 0;
+
+	while ((got = cursor_next(rows, (uint64_t *)&n)) > 0 && !err) {
+		if (n.text_len > left)
+			return -EBADMSG;
+		err = name_add(c, &n, text);
+		left -= n.text_len;
+		text += n.text_len;
+	}
+	return err ? err : got;
+}
+
+const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id)
+{
+	return &c->files[id < c->n_files ? id : 0];
+}
+
+const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id)
+{
+	return &c->threads[id < c->n_threads ? id : 0];
+}
+
+static const char *text_find(const struct catalog_text *texts, uint64_t id)
+{
+	const struct catalog_text *t;
+
+	HASH_FIND(hh, texts, &id, sizeof(id), t);
+	return t ? t->text : NULL;
+}
+
+const char *catalog_cgroup(const struct catalog *c, uint64_t id)
+{
+	return text_find(c->cgroups, id);
+}
+
+const char *catalog_device(const struct catalog *c, uint64_t dev)
+{
+	return text_find(c->devices, dev);
+}
+
+const char *catalog_fs(const struct catalog *c, uint64_t fs)
+{
+	return c->fs[fs < CATALOG_FS ? fs : CAP_FS_UNKNOWN].name;
+}
+
+void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
+{
+	ret_name->len = f->len;
+	ret_name->complete = !!(f->flags & CAP_FILE_COMPLETE);
+	ret_name->unmounted = !!(f->flags & CAP_FILE_UNMOUNTED);
+	ret_name->deleted = !!(f->flags & CAP_FILE_DELETED);
+	ret_name->unread = !!(f->flags & CAP_FILE_UNREAD);
+	if (f->len)
+		memcpy(ret_name->names, f->names, f->len);
+}
+
+uint64_t cap_event_end(const struct cap_event *ev)
+{
+	if (ev->kind == CHUNK_OPS)
+		return ev->op.start_ns + cap_op_total(&ev->op);
+	return cap_request_end(&ev->request);
+}
+
+uint64_t cap_event_total(const struct cap_event *ev)
+{
+	if (ev->kind == CHUNK_OPS)
+		return cap_op_total(&ev->op);
+	return cap_request_end(&ev->request) - ev->request.q_ns;
+}
+
+/* Sets @why for @err, from parsing the contents of a chunk. Returns -1. */
+static int chunk_failed(const struct recording *r, int err, struct reason *why)
+{
+	if (err == -ENOMEM)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	return reader_damaged(&r->reader, "the chunk before makes no sense", why);
+}
+
+static int header_read(struct recording *r, struct reason *why)
+{
+	const char *text;
+	int got = reader_next(&r->reader, why), err;
+
+	if (got <= 0)
+		return got ? got : reader_cut_off(&r->reader, why);
+	if (r->reader.head.kind != CHUNK_HEADER)
+		return reader_damaged(&r->reader, "its header is missing", why);
+	text = reader_text(&r->reader, why);
+	if (!text)
+		return -1;
+	err = header_parse(&r->header, text, r->reader.head.raw);
+	for (int st = 0; st < ST_N; st++)
+		r->strata_missing |= (unsigned int)!!r->header.stratum[st] << st;
+	return err ? chunk_failed(r, err, why) : 0;
+}
+
+int recording_open(struct recording *r, FILE *f, const char *name, struct reason *why)
+{
+	*r = (struct recording){ .to_ns = UINT64_MAX };
+	if (catalog_init(&r->catalog))
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	if (reader_begin(&r->reader, f, name, why))
+		return -1;
+	return header_read(r, why);
+}
+
+void recording_close(struct recording *r)
+{
+	reader_done(&r->reader);
+	catalog_done(&r->catalog);
+	header_done(&r->header);
+}
+
+static int names_read(struct recording *r, struct reason *why)
+{
+	struct cursor rows;
+	int err;
+
+	if (reader_rows(&r->reader, CAP_COLUMNS(struct cap_name), &rows, why))
+		return -1;
+	err = catalog_add(&r->catalog, &rows);
+	return err ? chunk_failed(r, err, why) : 0;
+}
+
+static int ending_read(struct recording *r, struct reason *why)
+{
+	const char *text = reader_text(&r->reader, why);
+	int err;
+
+	if (!text)
+		return -1;
+	err = ending_parse(&r->ending, text, r->reader.head.raw);
+	return err ? chunk_failed(r, err, why) : 0;
+}
+
+static int records_begin(struct recording *r, unsigned int columns, struct reason *why)
+{
+	const struct chunk_head *h = &r->reader.head;
+
+	if (h->last_ns > r->last_ns)
+		r->last_ns = h->last_ns;
+	if (h->kind != CHUNK_LOSSES && (h->last_ns < r->from_ns || h->first_ns >= r->to_ns))
+		return 0;
+	r->in_chunk = true;
+	return reader_rows(&r->reader, columns, &r->rows, why);
+}
+
+/* Reads a chunk: adds names, enters a chunk of records. Returns what reader_next() does. */
+static int chunk_read(struct recording *r, struct reason *why)
+{
+	int got = reader_next(&r->reader, why), err = 0;
+
+	if (got < 0)
+		return -1;
+	if (!got && r->reader.ended)
+		return 0;
+	if (!got)
+		return reader_cut_off(&r->reader, why);
+	switch (r->reader.head.kind) {
+	case CHUNK_NAMES:
+		err = names_read(r, why);
+		break;
+	case CHUNK_OPS:
+	case CHUNK_HANDLES:
+		err = records_begin(r, CAP_COLUMNS(struct cap_op), why);
+		break;
+	case CHUNK_REQUESTS:
+		err = records_begin(r, CAP_COLUMNS(struct cap_request), why);
+		break;
+	case CHUNK_LOSSES:
+		err = records_begin(r, CAP_COLUMNS(struct cap_loss), why);
+		break;
+	case CHUNK_END:
+		err = ending_read(r, why);
+		break;
+	}
+	return err ? err : 1;
+}
+
+int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why)
+{
+	int got;
+
+	for (;;) {
+		if (r->in_chunk) {
+			ret_event->kind = r->reader.head.kind;
+			got = cursor_next(&r->rows, (uint64_t *)&ret_event->op);
+			if (got < 0)
+				return chunk_failed(r, got, why);
+			if (got && ret_event->kind == CHUNK_LOSSES && !r->reader.ended &&
+			    ret_event->loss.kind < LOST_N)
+				r->ending.lost[ret_event->loss.kind] += ret_event->loss.count;
+			if (got)
+				return 1;
+			r->in_chunk = false;
+		}
+		got = chunk_read(r, why);
+		if (got <= 0)
+			return got;
+	}
 }

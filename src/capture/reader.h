@@ -3,17 +3,19 @@
  * reader.h - reads a capture file chunk by chunk, from a file or a pipe. All of it is hostile: what
  * comes out is within its limits, but names can be any bytes.
  */
-#ifndef IOSTRATA_READER_H
-#define IOSTRATA_READER_H
+#ifndef IOSTRATA_CAPTURE_READER_H
+#define IOSTRATA_CAPTURE_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "capture/rowpack.h"
 #include "capture/format.h"
+#include "capture/header.h"
+#include "capture/rowpack.h"
 
+struct catalog_text;
 struct reason;
 
 struct reader {
@@ -48,5 +50,99 @@ int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 /* Says in @why that the chunk is damaged; that the file ends without an end. Returns -1. */
 int reader_damaged(const struct reader *r, const char *what, struct reason *why);
 int reader_cut_off(const struct reader *r, struct reason *why);
+
+/*
+ * The names in a capture file, as they are read: what ids in records stand for.
+ *
+ * Memory grows only with names that were actually read. All text is hostile.
+ */
+
+struct catalog_file {
+	uint64_t key, ino;		/* FILE_KEY() */
+	unsigned short flags, len;	/* enum cap_file_flag; length of names */
+	char *names;			/* as in struct file_name; owned */
+};
+
+struct catalog_thread {
+	unsigned int pid, tid;
+	uint64_t cgroup;
+	char comm[COMM_LEN];		/* may lack a NUL */
+};
+
+enum { CATALOG_FS = 256 };
+
+struct catalog {
+	struct catalog_file *files;	/* [0]: no file */
+	struct catalog_thread *threads;	/* [0]: no thread */
+	size_t n_files, n_threads, files_cap, threads_cap;
+	struct catalog_text *cgroups, *devices;
+	struct {
+		char name[FS_NAME_LEN];
+		unsigned int probed;	/* kinds of operations, 1 << kind */
+	} fs[CATALOG_FS];
+};
+
+/* 0 or -ENOMEM. */
+int catalog_init(struct catalog *c);
+void catalog_done(struct catalog *c);
+
+/* Adds the rows of a chunk of names. 0, -EBADMSG (they are not names) or -ENOMEM. */
+int catalog_add(struct catalog *c, struct cursor *rows);
+
+/* The file or thread of an id in a record; for an unknown id, that of id 0. */
+const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id);
+const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id);
+
+/* Name of a cgroup or device; NULL: not known. */
+const char *catalog_cgroup(const struct catalog *c, uint64_t id);
+const char *catalog_device(const struct catalog *c, uint64_t dev);
+
+/* Type of the file system @fs of a record; "": not known. */
+const char *catalog_fs(const struct catalog *c, uint64_t fs);
+
+/* Fills a struct file_name from @f. */
+void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name);
+
+/*
+ * The records of a capture file, one by one, with all that is known of them.
+ */
+
+struct cap_event {
+	enum chunk_kind kind;		/* which of these it is */
+	union {
+		struct cap_op op;	/* of CHUNK_HANDLES, too */
+		struct cap_request request;
+		struct cap_loss loss;
+	};
+};
+
+struct recording {
+	struct reader reader;
+	struct catalog catalog;
+	struct header header;
+	unsigned int strata_missing;	/* set of 1 << stratum: those that were not measured */
+	struct ending ending;		/* what was lost: so far, until reader.ended */
+	/* May leave out records that ended before from_ns, or not before to_ns. CLOCK_MONOTONIC. */
+	uint64_t from_ns, to_ns;
+	uint64_t last_ns;		/* end of the last record that could be read */
+	/* private */
+	struct cursor rows;
+	bool in_chunk;
+};
+
+/* Reads the header of @f, called @name in messages. 0, or -1 with @why; call recording_close() in
+ * any case. @f stays the caller's. */
+int recording_open(struct recording *r, FILE *f, const char *name, struct reason *why);
+void recording_close(struct recording *r);
+
+/*
+ * The next record. 1; 0 at the end; -1 with @why if the file is damaged, or ends without an end
+ * (the recorder was killed, say): everything readable has been read by then.
+ */
+int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why);
+
+/* When an operation or request ended, and how long it took. */
+uint64_t cap_event_end(const struct cap_event *ev);
+uint64_t cap_event_total(const struct cap_event *ev);
 
 #endif

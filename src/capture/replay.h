@@ -3,15 +3,15 @@
  * replay.h - sums up recordings into the rows that a live session would have had, with the code in
  * cell.h that the programs use, too.
  */
-#ifndef IOSTRATA_REPLAY_H
-#define IOSTRATA_REPLAY_H
+#ifndef IOSTRATA_CAPTURE_REPLAY_H
+#define IOSTRATA_CAPTURE_REPLAY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/filenames.h"
 #include "base/snapshot.h"
-#include "capture/recording.h"
+#include "capture/reader.h"
 
 struct reason;
 

@@ -12,7 +12,7 @@
 #include "base/names.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "capture/recording.h"
+#include "capture/reader.h"
 #include "cell.h"
 
 /* What the three formats have in common: one event, looked up. */

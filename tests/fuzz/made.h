@@ -13,7 +13,7 @@
 
 #include <zstd.h>
 
-#include "capture/chunk.h"
+#include "capture/batch.h"
 
 #define CHECK(what)                                                                                \
 	do {                                                                                       \

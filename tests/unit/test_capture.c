@@ -18,9 +18,8 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
-#include "capture/chunk.h"
+#include "capture/batch.h"
 #include "capture/replay.h"
-#include "capture/span.h"
 #include "capture/writer.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"

@@ -15,7 +15,7 @@
 #include "base/devices.h"
 #include "base/json.h"
 #include "base/snapshot.h"
-#include "capture/header_devices.h"
+#include "capture/header.h"
 #include "show/breakdown_json.h"
 #include "show/breakdown_text.h"
 #include "show/device_chain.h"
