@@ -94,12 +94,12 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 		sed -e '/elf_bytes(size_t \*sz)$$/,/^}/d' -e '/elf_bytes/d' >$@.new && mv $@.new $@
 	$(Q)zstd -qf19 $< -o $<.zst
 
-# Descriptions of terminals; see show/terms.c.
+# Descriptions of terminals; see show/screen.c.
 $(B)/terminfo.h: Makefile
 	$(Q)for t in $(TERMS); do infocmp -Q2 $$t | awk -v t=$$t '!/^#/ { b = b $$0 } \
 		END { printf "{ \"%s\", \"%s\" },\n", t, b }' || exit; done >$@
 
-$(O)/show/terms.o: $(B)/terminfo.h
+$(O)/show/screen.o: $(B)/terminfo.h
 $(O)/trace/objects.o: CFLAGS_ALL += -DOBJECTS_DIR='"$(B)/"'
 $(patsubst src/%.c,$(O)/%.o,$(wildcard src/trace/*.c)): $(SKELS)
 

@@ -11,10 +11,10 @@
 #include "base/opts.h"
 #include "base/reason.h"
 #include "run.h"
-#include "show/breakdown_columns.h"
-#include "show/breakdown_json.h"
-#include "show/breakdown_text.h"
-#include "terminal.h"
+#include "show/columns.h"
+#include "show/json.h"
+#include "show/parts.h"
+#include "show/text.h"
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {

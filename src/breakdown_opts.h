@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/opts.h"
-#include "show/breakdown_view.h"
+#include "show/view.h"
 
 struct reason;
 struct run;

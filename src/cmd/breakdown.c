@@ -13,7 +13,7 @@
 #include "breakdown_opts.h"
 #include "run.h"
 #include "run_say.h"
-#include "show/breakdown_columns.h"
+#include "show/columns.h"
 
 struct breakdown {
 	struct run run;

@@ -12,8 +12,8 @@
 #include "run_say.h"
 #include "show/funcs_text.h"
 #include "show/funcs_ui.h"
+#include "show/parts.h"
 #include "show/screen.h"
-#include "terminal.h"
 #include "trace/func_session.h"
 
 enum { MOST_FUNCTIONS = 2000 };

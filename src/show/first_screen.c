@@ -7,11 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "show/notes_text.h"
-#include "show/shares.h"
-#include "show/unfinished_text.h"
-#include "show/view_text.h"
-#include "show/waterfall.h"
+#include "show/parts.h"
 
 enum {
 	SCREEN_LINES = 22,	/* "tracing" is above them, the prompt below */

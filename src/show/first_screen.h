@@ -7,7 +7,7 @@
 #define IOSTRATA_FIRST_SCREEN_H
 
 #include "base/text.h"
-#include "show/breakdown_view.h"
+#include "show/view.h"
 
 /*
  * A sentence with the answer, the time as a whole, a table of operations (of keys with --by), the

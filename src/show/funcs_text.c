@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hist.h"
-#include "show/hist_text.h"
+#include "show/parts.h"
 
 enum { WIDTH = 80, NAME_COLUMNS = 40 };
 

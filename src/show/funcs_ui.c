@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/said.h"
-#include "show/screen_table.h"
+#include "show/screen.h"
 
 enum { HEAD_LINES = 2, FOOT_LINES = 1, LINE = 256, COLUMNS_MAX = 16 };
 

@@ -12,10 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -24,11 +28,129 @@
 #include <curses.h>
 #include <locale.h>
 #include <term.h>
+#undef columns /* a macro of term.h */
 
+#include "base/clock.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "show/said.h"
-#include "show/terms.h"
+
+enum { SAID_LINE = 512, SAID_MAX = 64 << 10, SAID_S = 10 };
+
+/* Global, as stderr is: the descriptor that replaces it, or -1; and the original one. */
+static int said = -1, real = -1;
+
+/* How much was kept when it was last looked at, and since when it is so much. */
+static off_t seen;
+static uint64_t seen_ns;
+
+void said_keep(void)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	said = memfd_create("said", MFD_CLOEXEC);
+	real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (said >= 0 && real >= 0)
+		dup2(said, STDERR_FILENO);
+}
+
+void said_give_back(void)
+{
+	char text[4096];
+	off_t at = 0;
+	ssize_t n;
+
+	if (real >= 0)
+		dup2(real, STDERR_FILENO);
+	while (said >= 0 && at < SAID_MAX && (n = pread(said, text, sizeof(text), at)) > 0) {
+		n = write(STDERR_FILENO, text, n);
+		at += n > 0 ? n : SAID_MAX;
+	}
+	close(said);
+	close(real);
+	said = real = -1;
+	seen = 0;
+}
+
+const char *said_last(void)
+{
+	static char text[SAID_LINE];
+	off_t size = said < 0 ? 0 : lseek(said, 0, SEEK_END);
+	off_t at = size < SAID_LINE ? 0 : size - SAID_LINE + 1;
+	ssize_t n = size ? pread(said, text, SAID_LINE - 1, at) : 0;
+	char *line;
+
+	if (size != seen)
+		seen_ns = clock_ns();
+	seen = size;
+	if (clock_ns() - seen_ns > (uint64_t)SAID_S * NS_PER_S)
+		return "";
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	if (n <= 0)
+		return "";
+	text[n] = '\0';
+	line = strrchr(text, '\n');
+	return line ? line + 1 : text;
+}
+
+/* Descriptions of common terminals, for where there is no terminfo. */
+
+/* In terminfo's binary form, by base64, which ncurses takes in place of a directory. */
+static const struct {
+	const char *name, *base64;
+} terms[] = {
+#include "terminfo.h"
+};
+
+/* Lets ncurses take ours of the terminal @term; false: there is none. */
+static bool terms_use(const char *term)
+{
+	for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++)
+		if (!strcmp(terms[i].name, term))
+			return !setenv("TERMINFO", terms[i].base64, 1);
+	return false;
+}
+
+void screen_table(int y, const struct columns *t, const void *const *rows, size_t n,
+		  enum screen_style (*style)(const void *ctx, size_t i), const void *ctx)
+{
+	char *text = NULL, *save, *line;
+	struct text_out o = {};
+	size_t len;
+
+	o.f = open_memstream(&text, &len);
+	if (!o.f)
+		return;
+	columns_text(&o, t, rows, n);
+	fclose(o.f);
+	line = text ? strtok_r(text, "\n", &save) : NULL;
+	screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, line ? line : "");
+	for (size_t i = 0; line && (line = strtok_r(NULL, "\n", &save)); i++)
+		screen_cell(y++, 0, screen_width(), false, style ? style(ctx, i) : STYLE_NORMAL,
+			    line);
+	free(text);
+}
+
+/* 1, 2, 5, 10 ... times a tenth of a second, up to a minute. */
+static const uint64_t intervals_ms[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
+
+enum { INTERVALS = sizeof(intervals_ms) / sizeof(*intervals_ms) };
+
+uint64_t interval_faster(uint64_t interval_ns)
+{
+	for (int i = INTERVALS - 1; i >= 0; i--)
+		if (intervals_ms[i] * NS_PER_MS < interval_ns)
+			return intervals_ms[i] * NS_PER_MS;
+	return interval_ns;
+}
+
+uint64_t interval_slower(uint64_t interval_ns)
+{
+	for (int i = 0; i < INTERVALS; i++)
+		if (intervals_ms[i] * NS_PER_MS > interval_ns)
+			return intervals_ms[i] * NS_PER_MS;
+	return interval_ns;
+}
 
 enum { LINE_CELLS = 1024, ESCAPE_MS = 25, ALT_STACK = 32 << 10 };
 

@@ -10,11 +10,13 @@
  * All text passed in must be safe (text_safe()); it is cut here to what fits. If the caller's
  * locale is not UTF-8, characters beyond ASCII are shown as "?".
  */
-#ifndef IOSTRATA_SCREEN_H
-#define IOSTRATA_SCREEN_H
+#ifndef IOSTRATA_SHOW_SCREEN_H
+#define IOSTRATA_SHOW_SCREEN_H
 
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "base/columns.h"
 
 struct reason;
 
@@ -71,5 +73,33 @@ int screen_key(void);
 
 /* Line of the last SCREEN_CLICK. */
 int screen_clicked(void);
+
+/*
+ * Keeps what is written to stderr while the screen is ours; for screen.c, which starts and
+ * ends this.
+ */
+
+/* Starts to keep it in memory, if stderr is a terminal. */
+void said_keep(void);
+
+/* Stops: what was kept goes where it should have gone. */
+void said_give_back(void);
+
+/* The last line that was kept, in the first 10 s that it is asked for; later "", until there is
+ * another. The run wrote it, and made it safe. Valid until the next call. */
+const char *said_last(void);
+
+/* Tables on the screen, and the intervals at which they change. */
+
+/* Draws the titles at line @y and the rows below; @style says how row i looks. NULL: normal. */
+void screen_table(int y, const struct columns *t, const void *const *rows, size_t n,
+		  enum screen_style (*style)(const void *ctx, size_t i), const void *ctx);
+
+/* The next shorter and longer interval to choose from, from a tenth of a second to a minute;
+ * @interval_ns itself if there is none. */
+uint64_t interval_faster(uint64_t interval_ns);
+uint64_t interval_slower(uint64_t interval_ns);
+
+/* What a terminal tells without being taken over, which is screen.h's. */
 
 #endif

@@ -5,7 +5,7 @@
 #include <wchar.h>
 #include <wctype.h>
 
-#include "show/screen_table.h"
+#include "show/screen.h"
 #include "show/top_ui.h"
 
 static void on_quit(struct top_ui *ui)

@@ -5,8 +5,8 @@
 
 #include "base/names.h"
 #include "base/path.h"
-#include "show/hist_text.h"
-#include "show/screen_table.h"
+#include "show/parts.h"
+#include "show/screen.h"
 #include "show/top_ui.h"
 
 enum { WIDE = 120, HEAT_LINES = 8, SLOWEST_LINES = 5, FOOT_LINES = 1 };

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/said.h"
 #include "show/screen.h"
 
 const struct snapshot *top_ui_snapshot(const struct top_ui *ui)

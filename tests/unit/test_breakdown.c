@@ -17,10 +17,10 @@
 #include "base/hist.h"
 #include "base/mounts.h"
 #include "base/text.h"
-#include "show/breakdown_columns.h"
-#include "show/breakdown_json.h"
-#include "show/breakdown_text.h"
-#include "show/waterfall.h"
+#include "show/columns.h"
+#include "show/json.h"
+#include "show/parts.h"
+#include "show/text.h"
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))

@@ -16,10 +16,9 @@
 #include "base/json.h"
 #include "base/snapshot.h"
 #include "capture/header.h"
-#include "show/breakdown_json.h"
-#include "show/breakdown_text.h"
-#include "show/device_chain.h"
-#include "show/device_tree.h"
+#include "show/devices.h"
+#include "show/json.h"
+#include "show/text.h"
 
 #define DEV(major, minor) ((major) << 20 | (minor))
 #define MS 1000000ULL

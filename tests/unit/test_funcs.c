@@ -16,7 +16,7 @@
 #include "bpf/func.h"
 #include "show/funcs_text.h"
 #include "show/funcs_view.h"
-#include "show/screen_table.h"
+#include "show/screen.h"
 #include "trace/func_losses.h"
 
 static struct pattern *open_pattern(const char *text)

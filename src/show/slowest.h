@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * slowest_text.h - single operations as text, each with its strata, biggest first: a record
+ * slowest.h - single operations as text, each with its strata, biggest first: a record
  * has sums, no order in time.
  */
-#ifndef IOSTRATA_SLOWEST_TEXT_H
-#define IOSTRATA_SLOWEST_TEXT_H
+#ifndef IOSTRATA_SHOW_SLOWEST_H
+#define IOSTRATA_SHOW_SLOWEST_H
 
 #include "base/text.h"
-#include "show/breakdown_view.h"
+#include "show/view.h"
 
 /* In the order given; @sn knows the names of the file systems. */
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown_columns.h - the figures of operations, of requests and of kernel helpers: each is
+ * columns.h - the figures of operations, of requests and of kernel helpers: each is
  * described once, for text, JSON and the manual.
  */
-#ifndef IOSTRATA_BREAKDOWN_COLUMNS_H
-#define IOSTRATA_BREAKDOWN_COLUMNS_H
+#ifndef IOSTRATA_SHOW_COLUMNS_H
+#define IOSTRATA_SHOW_COLUMNS_H
 
 #include "base/columns.h"
 #include "base/container.h"
-#include "show/breakdown_view.h"
+#include "show/view.h"
 
 /* Of struct op_row and of struct rq_row; .ctx is a struct breakdown_whole. */
 extern const struct column op_columns[], rq_columns[];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown_text.h - a snapshot as text for people: 80 columns, or the view's width if it is more.
+ * text.h - a snapshot as text for people: 80 columns, or the view's width if it is more.
  */
-#ifndef IOSTRATA_BREAKDOWN_TEXT_H
-#define IOSTRATA_BREAKDOWN_TEXT_H
+#ifndef IOSTRATA_SHOW_TEXT_H
+#define IOSTRATA_SHOW_TEXT_H
 
 #include <stdio.h>
 
-#include "show/breakdown_view.h"
+#include "show/view.h"
 
 /* Prints and flushes. @slowest may be NULL. 0 or -errno (-ENOMEM, or of a failed write). */
 int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown_view.h - how to show a snapshot, and which rows in what order: what text and JSON have
+ * view.h - how to show a snapshot, and which rows in what order: what text and JSON have
  * in common.
  */
-#ifndef IOSTRATA_BREAKDOWN_VIEW_H
-#define IOSTRATA_BREAKDOWN_VIEW_H
+#ifndef IOSTRATA_SHOW_VIEW_H
+#define IOSTRATA_SHOW_VIEW_H
 
 #include "base/snapshot.h"
-#include "show/device_tree.h"
+#include "show/devices.h"
 
 struct column;
 

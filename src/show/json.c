@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * breakdown_json.c - writes a snapshot as JSON; see breakdown_json.h.
+ * json.c - writes a snapshot as JSON; see breakdown_json.h.
  *
  * Works row by row, so it needs memory for only one, however many there are.
  */
-#include "show/breakdown_json.h"
+#include "show/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "base/hist.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "show/breakdown_columns.h"
-#include "show/device_chain.h"
+#include "show/columns.h"
+#include "show/devices.h"
 
 struct writer {
 	struct json json;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * breakdown_view.c - chooses and orders the rows of a snapshot; see breakdown_view.h.
+ * view.c - chooses and orders the rows of a snapshot; see breakdown_view.h.
  */
-#include "show/breakdown_view.h"
+#include "show/view.h"
 
 #include <errno.h>
 #include <stdio.h>

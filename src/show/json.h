@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown_json.h - a snapshot as one line of JSON, schema "iostrata.breakdown/1".
+ * json.h - a snapshot as one line of JSON, schema "iostrata.breakdown/1".
  *
  * Others rely on it: members are added, never renamed, removed or given another meaning.
  *
@@ -45,12 +45,12 @@
  * second member, NAME_bytes, has all bytes in base64. Everything beyond ASCII is escaped, so the
  * line is safe on any terminal. A number above 2^63 - 1 (an ino, cgroup or len) is a string.
  */
-#ifndef IOSTRATA_BREAKDOWN_JSON_H
-#define IOSTRATA_BREAKDOWN_JSON_H
+#ifndef IOSTRATA_SHOW_JSON_H
+#define IOSTRATA_SHOW_JSON_H
 
 #include <stdio.h>
 
-#include "show/breakdown_view.h"
+#include "show/view.h"
 
 /* Writes the line and flushes. @slowest NULL: not wanted. 0 or -errno. */
 int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * slowest_text.c - prints op records; see slowest_text.h. Nothing in a record is trusted.
+ * slowest.c - prints op records; see slowest_text.h. Nothing in a record is trusted.
  */
-#include "show/slowest_text.h"
+#include "show/slowest.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "show/device_chain.h"
-#include "show/view_text.h"
-#include "show/waterfall.h"
+#include "show/devices.h"
+#include "show/parts.h"
 
 /* A line of safe text; on a terminal, cut to its width. */
 static void put_line(struct text_out *o, const struct breakdown_view *v, const char *line)

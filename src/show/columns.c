@@ -1,0 +1,704 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/columns.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/hist.h"
+#include "base/names.h"
+#include "show/parts.h"
+
+enum { BAR_COLUMNS = 13 };
+
+static void op_key(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+	const struct op_row *r = row;
+
+	ret->text = r->by ? r->by : whole->v->by == BY_CACHE ? cache_name(r->key.cache) : NULL;
+	if (r->by)
+		ret->max = breakdown_key_len(r->by, r->contained);
+}
+
+static void op_json_key(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct op_row *)row)->by;
+}
+
+GETS_CONTAINER(op)
+
+static void op_operation(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+	int others = r->kinds ? __builtin_popcount(r->kinds) - 1 : 0;
+	const struct breakdown_whole *whole = ctx;
+
+	if (others)
+		snprintf(ret->buf, sizeof(ret->buf), "%s +%d", op_name(r->key.op), others);
+	else
+		ret->text = breakdown_op_name(whole->v, r, ret->buf);
+}
+
+static void op_kind(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = op_name(((const struct op_row *)row)->key.op);
+}
+
+static void op_fs(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct op_row *)row)->fs;
+	ret->max = FS_NAME_LEN;
+}
+
+static void op_cache(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->text = r->key.cache == CACHE_NONE ? NULL : cache_name(r->key.cache);
+}
+
+static void op_comm(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->text = *r->comm ? r->comm : NULL;
+	ret->max = sizeof(r->comm);
+}
+
+static void op_rate(struct value *ret, const void *row, const void *ctx)
+{
+	ret->n = ((const struct op_row *)row)->count;
+	ret->of = ((const struct breakdown_whole *)ctx)->duration_ns;
+}
+
+static void op_mean(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->n = r->total_ns / r->count;
+}
+
+static void op_p50(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->n = hist_percentile(&r->hist, 50, r->max_ns);
+}
+
+static void op_p90(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->n = hist_percentile(&r->hist, 90, r->max_ns);
+}
+
+static void op_p99(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->n = hist_percentile(&r->hist, 99, r->max_ns);
+}
+
+static void op_p999(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->n = hist_percentile(&r->hist, 99.9, r->max_ns);
+}
+
+static void op_io_share(struct value *ret, const void *row, const void *ctx)
+{
+	ret->n = ((const struct op_row *)row)->total_ns;
+	ret->of = ((const struct breakdown_whole *)ctx)->io_ns;
+}
+
+/* Whether any of the strata in @set was measured. */
+static bool any_measured(const struct breakdown_view *v, unsigned int set)
+{
+	for (int i = 0; i < ST_N; i++)
+		if (set & 1u << i && (!v->missing || !v->missing->stratum[i]))
+			return true;
+	return false;
+}
+
+static void share_value(struct value *ret, const struct op_row *r, const void *ctx, enum share s)
+{
+	const struct breakdown_whole *whole = ctx;
+
+	ret->n = share_ns(s, r->strata);
+	ret->of = any_measured(whole->v, share_strata(s)) ? r->total_ns : 0;
+}
+
+static void op_cpu(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_CPU);
+}
+
+static void op_device(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_DEVICE);
+}
+
+static void op_queue(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_QUEUE);
+}
+
+static void op_runq(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_RUNQ);
+}
+
+static void op_helper(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_HELPER);
+}
+
+static void op_lock(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_LOCK);
+}
+
+static void op_other(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_OTHER);
+}
+
+/* A letter for each thirteenth of the time, the biggest share first. */
+static void op_bar(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+	uint64_t before = 0;
+	int at = 0;
+
+	(void)ctx;
+	for (enum share s = share_next(r->strata, SHARE_N); s < SHARE_N && r->total_ns;
+	     s = share_next(r->strata, s)) {
+		int end;
+
+		before += share_ns(s, r->strata);
+		end = (double)before * BAR_COLUMNS / r->total_ns + 0.5;
+		while (at < end && at < BAR_COLUMNS)
+			ret->buf[at++] = share_letter(s);
+	}
+}
+
+static void op_device_bytes(struct value *ret, const void *row, const void *ctx)
+{
+	ret->unknown = !breakdown_has_device_bytes(((const struct breakdown_whole *)ctx)->v);
+	ret->n = ((const struct op_row *)row)->device_bytes;
+}
+
+static void op_amplification(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+	const struct op_row *r = row;
+
+	ret->n = r->device_bytes;
+	ret->of = breakdown_row_reads(whole->v, r) ? r->bytes : 0;
+}
+
+/* Where it says more than what a read is: all of it was cached, or came from the device. */
+static void op_from_device(struct value *ret, const void *row, const void *ctx)
+{
+	op_amplification(ret, row, ctx);
+	ret->unknown = !ret->n || ret->n == ret->of;
+	ret->n = ret->unknown ? 0 : ret->n;
+}
+
+#define OP_SUM(field, kind_) .kind = kind_, .at = offsetof(struct op_row, field)
+
+const struct column op_columns[] = {
+	{ NULL, "key", VALUE_TEXT, .get = op_key, .cut = TEXT_CUT_MIDDLE, .optional = true },
+	{ "comm", "name", VALUE_TEXT, .get = op_comm, .max = 15, .rank = 7, .optional = true,
+	  .help = "with --by pid and tid: its name; null: not known" },
+	COLUMNS_CONTAINER(op),
+	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16 },
+	{ "op", NULL, VALUE_TEXT, .get = op_kind,
+	  .help = "the operation; those of io_uring and libaio have a member call, too: the "
+		  "request's opcode" },
+	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
+	  .help = "type of its file system; null: not known" },
+	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
+	  .help = "with --by cache: hit, miss (it waited for its own read), readahead (it waited "
+		  "for a read that somebody else had begun) or direct (O_DIRECT); null: no "
+		  "read, write or page fault" },
+	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
+	  .help = "what --by asks for, as text; null without" },
+	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7, .help = "how many ended" },
+	{ "rate", "rate", VALUE_RATE, .get = op_rate, .max = 7, .rank = 17, .help = "per second" },
+	{ "errors", "failed", OP_SUM(errors, VALUE_COUNT), .max = 6, .rank = 6, .optional = true,
+	  .help = "how many of them failed" },
+	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,
+	  .help = "bytes read or written" },
+	{ "device_bytes", NULL, VALUE_BYTES, .get = op_device_bytes,
+	  .help = "bytes read from devices by bios of these operations, what they read ahead "
+		  "included; null if that is not known" },
+	{ "amplification", NULL, VALUE_SHARE, .get = op_amplification,
+	  .help = "of reads: device_bytes by bytes. 0: all was cached, or others had begun to "
+		  "read it; above 1: more was read than was asked for; null: no bytes" },
+	{ NULL, "read in", VALUE_SHARE, .get = op_from_device, .max = 7, .rank = 15,
+	  .optional = true },
+	{ "mean_ns", "mean", VALUE_TIME, .get = op_mean, .max = 7, .rank = 9,
+	  .help = "mean time" },
+	{ "p50_ns", "p50", VALUE_TIME, .get = op_p50, .max = 7, .rank = 18,
+	  .help = "half took at most this long" },
+	{ "p90_ns", NULL, VALUE_TIME, .get = op_p90, .help = "90 % took at most this long" },
+	{ "p99_ns", "p99", VALUE_TIME, .get = op_p99, .max = 7, .rank = 12,
+	  .help = "99 % took at most this long" },
+	{ "p999_ns", "p99.9", VALUE_TIME, .get = op_p999, .max = 7, .rank = 19,
+	  .help = "99.9 % took at most this long" },
+	{ "max_ns", "max", OP_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 13,
+	  .help = "the longest" },
+	{ "total_ns", "total", OP_SUM(total_ns, VALUE_TIME), .max = 7,
+	  .help = "all of them together" },
+	{ "io_share", "I/O", VALUE_SHARE, .get = op_io_share, .max = 4, .rank = 8,
+	  .help = "their share of the time of all operations that are shown" },
+	{ NULL, "cpu", VALUE_SHARE, .get = op_cpu, .max = 4, .rank = 20 },
+	{ NULL, "queue", VALUE_SHARE, .get = op_queue, .max = 5, .rank = 20 },
+	{ NULL, "device", VALUE_SHARE, .get = op_device, .max = 6, .rank = 20 },
+	{ NULL, "run queue", VALUE_SHARE, .get = op_runq, .max = 9, .rank = 20 },
+	{ NULL, "kernel thread", VALUE_SHARE, .get = op_helper, .max = 13, .rank = 20 },
+	{ NULL, "lock", VALUE_SHARE, .get = op_lock, .max = 4, .rank = 20 },
+	{ NULL, "other", VALUE_SHARE, .get = op_other, .max = 5, .rank = 20 },
+	{ NULL, "where it went", VALUE_TEXT, .get = op_bar, .max = BAR_COLUMNS, .rank = 11,
+	  .optional = true },
+	{}
+};
+
+const struct column minor_columns[] = {
+	{ "comm", NULL, VALUE_TEXT, .get = op_comm, .help = "as of operations" },
+	{ "container", NULL, VALUE_TEXT, .get = op_container, .help = "likewise" },
+	{ "runtime", NULL, VALUE_TEXT, .get = op_runtime, .help = "likewise" },
+	{ "pod", NULL, VALUE_TEXT, .get = op_pod, .help = "likewise" },
+	{ "fs", NULL, VALUE_TEXT, .get = op_fs, .help = "type of the file system" },
+	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
+	  .help = "what --by asks for, as text; null without, and with cache" },
+	{ "count", NULL, OP_SUM(count, VALUE_COUNT),
+	  .help = "how many page faults found their page and did not wait" },
+	{}
+};
+
+static void rq_disk(struct value *ret, const void *row, const void *ctx)
+{
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->text = r->disk;
+	ret->max = sizeof(r->disk);
+}
+
+/* In the tree of --by dev what lies below is indented. */
+static void rq_place(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+	unsigned int blanks = 2 * device_tree_depth(&whole->tree, row);
+	const struct rq_row *r = row;
+
+	rq_disk(ret, row, ctx);
+	if (!blanks)
+		return;
+	_Static_assert(sizeof(ret->buf) > 2 * TREE_DEPTH + sizeof(r->disk), "it fits");
+	memset(ret->buf, ' ', blanks);
+	memcpy(ret->buf + blanks, r->disk, sizeof(r->disk));
+	ret->text = ret->buf;
+	ret->max = sizeof(ret->buf);
+}
+
+static void rq_major(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct rq_row *)row)->major;
+}
+
+static void rq_minor(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct rq_row *)row)->minor;
+}
+
+static void rq_code(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = rq_op_code(((const struct rq_row *)row)->key.op);
+}
+
+static void rq_operation(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = rq_op_name(((const struct rq_row *)row)->key.op);
+}
+
+static void rq_key(struct value *ret, const void *row, const void *ctx)
+{
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->text = r->by;
+	ret->max = breakdown_key_len(r->by, r->contained);
+}
+
+static void rq_json_key(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct rq_row *)row)->by;
+}
+
+GETS_CONTAINER(rq)
+
+static void rq_comm(struct value *ret, const void *row, const void *ctx)
+{
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->text = *r->comm ? r->comm : NULL;
+	ret->max = sizeof(r->comm);
+}
+
+static void rq_rate(struct value *ret, const void *row, const void *ctx)
+{
+	ret->n = ((const struct rq_row *)row)->count;
+	ret->of = ((const struct breakdown_whole *)ctx)->duration_ns;
+}
+
+static void rq_outside(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+
+	ret->n = ((const struct rq_row *)row)->outside;
+	ret->unknown = !breakdown_has_ops(whole->v);
+}
+
+static void rq_tag(struct value *ret, const void *row, const void *ctx)
+{
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->n = r->tag_ns;
+	ret->unknown = r->key.bio_based;
+}
+
+static void rq_queue(struct value *ret, const void *row, const void *ctx)
+{
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->n = r->queue_ns;
+	ret->unknown = r->key.bio_based;
+}
+
+/* Mean over the requests whose submission was seen. */
+static void queued_mean(struct value *ret, const struct rq_row *r, uint64_t ns)
+{
+	uint64_t seen = r->count > r->unqueued ? r->count - r->unqueued : 0;
+
+	ret->unknown = r->key.bio_based || !seen;
+	ret->n = seen ? ns / seen : 0;
+}
+
+static void rq_tag_mean(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	queued_mean(ret, row, ((const struct rq_row *)row)->tag_ns);
+}
+
+static void rq_queue_mean(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	queued_mean(ret, row, ((const struct rq_row *)row)->queue_ns);
+}
+
+static void rq_device_mean(struct value *ret, const void *row, const void *ctx)
+{
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->n = r->device_ns / r->count;
+}
+
+static void rq_own_mean(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+	enum by_key by = whole->v->by;
+
+	ret->unknown = (by != BY_NONE && by != BY_DEV && by != BY_CACHE) ||
+		       !device_tree_own(&whole->tree, row, &ret->n);
+}
+
+static void rq_p99(struct value *ret, const void *row, const void *ctx)
+{
+	const struct rq_row *r = row;
+
+	(void)ctx;
+	ret->n = hist_percentile(&r->hist, 99, r->max_ns);
+}
+
+#define RQ_SUM(field, kind_) .kind = kind_, .at = offsetof(struct rq_row, field)
+
+const struct column rq_columns[] = {
+	{ NULL, "key", VALUE_TEXT, .get = rq_key, .cut = TEXT_CUT_MIDDLE, .optional = true },
+	{ "key", NULL, VALUE_TEXT, .get = rq_json_key,
+	  .help = "with --by pid, tid, comm, cgroup, container and file: who submitted them, as "
+		  "text; null if that is not known" },
+	{ "comm", "name", VALUE_TEXT, .get = rq_comm, .max = 15, .rank = 8, .optional = true,
+	  .help = "with --by pid and tid: its name" },
+	COLUMNS_CONTAINER(rq),
+	{ NULL, "disk", VALUE_TEXT, .get = rq_place },
+	{ "dev", NULL, VALUE_TEXT, .get = rq_disk, .help = "the disk" },
+	{ "major", NULL, VALUE_ID, .get = rq_major, .help = "its device number" },
+	{ "minor", NULL, VALUE_ID, .get = rq_minor, .help = "likewise" },
+	{ "op", NULL, VALUE_TEXT, .get = rq_code,
+	  .help = "as blkparse: R, W, F (flush), D (discard), DE (secure erase), WZ (write "
+		  "zeroes), Z (zones), N (other)" },
+	{ NULL, "requests", VALUE_TEXT, .get = rq_operation, .max = 8 },
+	{ "count", "count", RQ_SUM(count, VALUE_COUNT), .max = 7, .help = "how many are done" },
+	{ "rate", "rate", VALUE_RATE, .get = rq_rate, .max = 7, .rank = 6, .help = "per second" },
+	{ "errors", NULL, RQ_SUM(errors, VALUE_COUNT), .help = "how many failed" },
+	{ "bytes", "bytes", RQ_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 7,
+	  .help = "of them all" },
+	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT), .help = "how often they were put back" },
+	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),
+	  .help = "how many were submitted unseen: they have no time in tag and queue" },
+	{ "outside", NULL, VALUE_COUNT, .get = rq_outside,
+	  .help = "how many were submitted outside of any operation (writeback, the "
+		  "journal ...); null where operations are not traced" },
+	{ "tag_ns", NULL, VALUE_TIME, .get = rq_tag,
+	  .help = "from submission to the request; null for devices without requests (device "
+		  "mapper, md, zram)" },
+	{ "queue_ns", NULL, VALUE_TIME, .get = rq_queue,
+	  .help = "from there to the driver; likewise" },
+	{ "device_ns", NULL, RQ_SUM(device_ns, VALUE_TIME), .help = "from there to completion" },
+	{ "tag_mean_ns", "tag", VALUE_TIME, .get = rq_tag_mean, .max = 7, .rank = 5,
+	  .help = "mean of tag_ns" },
+	{ "queue_mean_ns", "queue", VALUE_TIME, .get = rq_queue_mean, .max = 7, .rank = 2,
+	  .help = "mean of queue_ns" },
+	{ "device_mean_ns", "device", VALUE_TIME, .get = rq_device_mean, .max = 7,
+	  .help = "mean of device_ns" },
+	{ "own_mean_ns", "own", VALUE_TIME, .get = rq_own_mean, .max = 7, .rank = 1,
+	  .optional = true,
+	  .help = "of it, without the time in the disks below; null if none of those was seen, or "
+		  "they took longer, and where requests have keys" },
+	{ "p99_ns", "p99", VALUE_TIME, .get = rq_p99, .max = 7, .rank = 3,
+	  .help = "99 % were at most this long in the device (with -Q: in all three)" },
+	{ "max_ns", "max", RQ_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 4,
+	  .help = "the longest, likewise" },
+	{ NULL, "failed", RQ_SUM(errors, VALUE_COUNT), .max = 6, .optional = true },
+	{}
+};
+
+#define KEY(row) (&((const struct helper_row *)(row))->key)
+
+static void get_pid(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = KEY(row)->tid;
+}
+
+static void get_comm(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = KEY(row)->comm;
+	ret->max = COMM_LEN;
+}
+
+static void get_work(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = KEY(row)->work;
+	ret->max = COMM_LEN;
+}
+
+static void get_for_pid(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = KEY(row)->for_pid;
+	ret->unknown = !KEY(row)->behalf;
+}
+
+static void get_for_comm(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = KEY(row)->for_comm;
+	ret->max = COMM_LEN;
+}
+
+static void get_on_behalf(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = behalf_name(KEY(row)->behalf);
+}
+
+static void get_disk(struct value *ret, const void *row, const void *ctx)
+{
+	const struct helper_row *r = row;
+
+	(void)ctx;
+	ret->text = r->disk;
+	ret->max = sizeof(r->disk);
+}
+
+static void get_code(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = rq_op_code(KEY(row)->op);
+}
+
+static void get_operation(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = rq_op_name(KEY(row)->op);
+}
+
+static void get_total(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = breakdown_helper_ns(row);
+}
+
+static void get_tag(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct helper_row *)row)->sums.tag_ns;
+	ret->unknown = KEY(row)->bio_based;
+}
+
+static void get_queue(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct helper_row *)row)->sums.queue_ns;
+	ret->unknown = KEY(row)->bio_based;
+}
+
+static void mean_of(struct value *ret, const void *row)
+{
+	ret->n /= ((const struct helper_row *)row)->sums.count;
+}
+
+static void get_tag_mean(struct value *ret, const void *row, const void *ctx)
+{
+	get_tag(ret, row, ctx);
+	mean_of(ret, row);
+}
+
+static void get_queue_mean(struct value *ret, const void *row, const void *ctx)
+{
+	get_queue(ret, row, ctx);
+	mean_of(ret, row);
+}
+
+static void get_device_mean(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = ((const struct helper_row *)row)->sums.device_ns;
+	mean_of(ret, row);
+}
+
+#define HELPER_SUM(field, kind_) .kind = kind_, .at = offsetof(struct helper_row, sums.field)
+
+/* In text a row is of all workers that do the same for the same process. */
+#define COLUMNS_WHO                                                                                \
+	{ "pid", NULL, VALUE_ID, .get = get_pid,                                                   \
+	  .help = "of the helper, as the kernel numbers it" },                                     \
+	{ "comm", NULL, VALUE_TEXT, .get = get_comm, .help = "its name" },                         \
+	{ "work", "helper", VALUE_TEXT, .get = get_work, .max = 16,                                \
+	  .help = "of a worker (kworker): the workqueue that it worked for, at most 16 bytes; "    \
+		  "null: it is none, or that is not known. In text the helper's name if it is "    \
+		  "null" },                                                                        \
+	{ "for_comm", "for", VALUE_TEXT, .get = get_for_comm, .max = 15,                           \
+	  .help = "for whom: the thread's name; null: not known" },                                \
+	{ "for_pid", "pid", VALUE_ID, .get = get_for_pid,                                          \
+	  .help = "and its process; null: not known" },                                            \
+	{ "on_behalf", NULL, VALUE_TEXT, .get = get_on_behalf,                                     \
+	  .help = "how that is known: \"writeback\", it made the data dirty; \"helper\", it woke " \
+		  "the helper, or another that did; null: it is not" }
+
+const struct column helper_columns[] = {
+	COLUMNS_WHO,
+	{ "dev", "disk", VALUE_TEXT, .get = get_disk, .rank = 5, .help = "the disk" },
+	{ "op", NULL, VALUE_TEXT, .get = get_code, .help = "as of requests" },
+	{ NULL, "requests", VALUE_TEXT, .get = get_operation, .max = 8 },
+	{ "count", "count", HELPER_SUM(count, VALUE_COUNT), .max = 7, .help = "how many are done" },
+	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT), .help = "how many failed" },
+	{ "bytes", "bytes", HELPER_SUM(bytes, VALUE_BYTES), .max = 8, .help = "of them all" },
+	{ "total_ns", NULL, VALUE_TIME, .get = get_total, .help = "the sum of the next three" },
+	{ "tag_ns", NULL, VALUE_TIME, .get = get_tag, .help = "as of requests" },
+	{ "queue_ns", NULL, VALUE_TIME, .get = get_queue, .help = "likewise" },
+	{ "device_ns", NULL, HELPER_SUM(device_ns, VALUE_TIME), .help = "likewise" },
+	{ NULL, "tag", VALUE_TIME, .get = get_tag_mean, .max = 7, .rank = 7 },
+	{ NULL, "queue", VALUE_TIME, .get = get_queue_mean, .max = 7, .rank = 6 },
+	{ NULL, "device", VALUE_TIME, .get = get_device_mean, .max = 7 },
+	{}
+};
+
+const struct column helper_time_columns[] = {
+	COLUMNS_WHO,
+	{ "cpu_ns", "on CPU", HELPER_SUM(cpu_ns, VALUE_TIME), .max = 7,
+	  .help = "it was on the CPU, up to the last time that it left it" },
+	{ "runq_ns", "run queue", HELPER_SUM(runq_ns, VALUE_TIME), .max = 9,
+	  .help = "it waited for the CPU before that" },
+	{ "waited_ns", "requests", HELPER_SUM(waited_ns, VALUE_TIME), .max = 8,
+	  .help = "it was asleep until a request was done" },
+	{}
+};
+
+static void get_op(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = op_name(((const struct why_row *)row)->key.op);
+}
+
+static void get_fs(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct why_row *)row)->fs;
+	ret->max = FS_NAME_LEN;
+}
+
+static void get_symbol(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct why_row *)row)->symbol;
+}
+
+static void get_what(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = ((const struct why_row *)row)->what;
+}
+
+static void get_mean(struct value *ret, const void *row, const void *ctx)
+{
+	const struct why_sums *s = &((const struct why_row *)row)->sums;
+
+	(void)ctx;
+	ret->n = s->total_ns / s->count;
+}
+
+#define WHY_SUM(field, kind_) .kind = kind_, .at = offsetof(struct why_row, sums.field)
+
+const struct column why_columns[] = {
+	{ "op", "operation", VALUE_TEXT, .get = get_op, .max = 10, .help = "the operation" },
+	{ "fs", "fs", VALUE_TEXT, .get = get_fs, .max = 15, .rank = 1,
+	  .help = "file system type; null: not known yet when it slept" },
+	{ "symbol", "where", VALUE_TEXT, .get = get_symbol, .cut = TEXT_CUT_TAIL,
+	  .help = "the kernel's function: the first that is not of the scheduler or of a lock; "
+		  "null: not known" },
+	{ "what", "for", VALUE_TEXT, .get = get_what,
+	  .help = "what is waited for there; null: iostrata does not know the function" },
+	{ "count", "count", WHY_SUM(count, VALUE_COUNT), .max = 7, .help = "how many sleeps" },
+	{ "total_ns", "total", WHY_SUM(total_ns, VALUE_TIME), .max = 7,
+	  .help = "how long, as far as it is in the stratum sleep" },
+	{ NULL, "mean", VALUE_TIME, .get = get_mean, .max = 7, .rank = 3 },
+	{ "max_ns", "max", WHY_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 2, .help = "the longest" },
+	{}
+};

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/parts.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/names.h"
+#include "base/opts.h"
+#include "show/columns.h"
+
+enum { LIST_MAX = 40, NARROW = 70 };
+
+/* The title of the key column is the name of the key. The column that rows are sorted by is always
+ * shown. */
+static void columns_of(const struct breakdown_view *v, const struct column *from,
+		       struct column list[LIST_MAX])
+{
+	int n = 0;
+
+	for (; column_is(from) && n < LIST_MAX - 1; from++, n++) {
+		list[n] = *from;
+		if (from->title && !strcmp(from->title, "key"))
+			list[n].title = by_name(v->by);
+		if (from != v->sort)
+			continue;
+		list[n].title = list[n].title ? list[n].title : from->name;
+		list[n].rank = 0;
+		list[n].optional = false;
+	}
+	list[n] = (struct column){};
+}
+
+int view_width(const struct breakdown_view *v)
+{
+	return v->width ? v->width : 80;
+}
+
+int view_cut(const struct breakdown_view *v)
+{
+	return v->terminal ? view_width(v) : INT_MAX;
+}
+
+bool view_is_narrow(const struct breakdown_view *v)
+{
+	return view_width(v) < NARROW;
+}
+
+struct text_num view_time(const struct breakdown_view *v, uint64_t ns)
+{
+	struct text_num t = v->milliseconds ? text_ms(ns) : text_ns(ns);
+
+	if (v->milliseconds)
+		strcat(t.s, " ms");
+	return t;
+}
+
+struct text_num view_clock(const struct breakdown_view *v)
+{
+	return text_clock(v->until_ns, v->every_ns);
+}
+
+const char *view_paint(const struct breakdown_view *v, enum paint p)
+{
+	static const char *const sgr[] = { "\033[0m",  "\033[1m",  "\033[32m", "\033[33m",
+					   "\033[34m", "\033[35m", "\033[36m" };
+
+	return v->color ? sgr[p] : "";
+}
+
+void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe)
+{
+	char fit[1024];
+
+	text_fit(fit, sizeof(fit), safe, view_cut(v), TEXT_CUT_TAIL);
+	text_put(o, "%s\n", fit);
+}
+
+void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *safe)
+{
+	(v->terminal ? text_wrap : text_wrap_whole)(o, safe, 0, 2, view_width(v));
+}
+
+const char *view_more(const struct breakdown_view *v)
+{
+	return v->rows_max ? "a larger -n shows them" : "-v shows them";
+}
+
+void view_row_name(char *dst, size_t cap, const struct breakdown_view *v,
+		   const struct op_row *r, int columns)
+{
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[TEXT_SAFE_CAP(2 * PATH_MAX)];
+	char comm[TEXT_SAFE_CAP(sizeof(r->comm))], op[32];
+
+	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
+	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
+	if (v->by == BY_NONE)
+		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op),
+			 *fs ? " " : "", fs);
+	else if (*r->comm)
+		snprintf(text, sizeof(text), "%s %s", comm, r->by ? r->by : "");
+	else if (v->by == BY_CACHE)
+		snprintf(text, sizeof(text), "%s", r->key.cache == CACHE_NONE ?
+			 "neither read nor write" : cache_name(r->key.cache));
+	else
+		text_safe_n(text, sizeof(text), r->by ? r->by : "",
+			    breakdown_key_len(r->by, r->contained));
+	text_fit(dst, cap, text, columns, TEXT_CUT_MIDDLE);
+}
+
+void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,
+	      size_t n)
+{
+	struct column list[LIST_MAX];
+	const struct columns t = { .list = list, .ctx = &rows->whole, .width = view_width(v),
+				   .uncut = !v->terminal, /* a key may be searched for */
+				   .milliseconds = v->milliseconds };
+
+	columns_of(v, op_columns, list);
+	columns_text(o, &t, (const void *const *)rows->ops, n);
+}
+
+void view_figures(struct text_out *o, const struct breakdown_view *v,
+		  const struct breakdown_whole *whole, const struct op_row *r)
+{
+	struct column list[LIST_MAX], *to = list;
+	const struct columns t = { .list = list, .ctx = whole, .width = view_width(v),
+				   .milliseconds = v->milliseconds };
+
+	for (const struct column *c = op_columns; column_is(c); c++)
+		if (c->kind != VALUE_TEXT && c->kind != VALUE_SHARE)
+			*to++ = *c;
+	*to = (struct column){};
+	columns_text(o, &t, (const void *const *)&r, 1);
+}
+
+void view_requests(struct text_out *o, const struct breakdown_view *v,
+		   const struct breakdown_rows *rows, size_t n)
+{
+	struct column list[LIST_MAX];
+	const struct columns t = { .list = list, .ctx = &rows->whole, .width = view_width(v),
+				   .uncut = !v->terminal, .milliseconds = v->milliseconds };
+
+	columns_of(v, rq_columns, list);
+	columns_text(o, &t, (const void *const *)rows->rqs, n);
+}
+
+static const struct {
+	const char *name;
+	char letter;
+	unsigned int strata;
+} shares[SHARE_N] = {
+	[SHARE_CPU] = { "cpu", 'C', 1 << ST_SYSCALL | 1 << ST_VFS | 1 << ST_FS },
+	[SHARE_DEVICE] = { "device", 'D', 1 << ST_DEVICE },
+	[SHARE_QUEUE] = { "queue", 'q', 1 << ST_TAG | 1 << ST_QUEUE },
+	[SHARE_RUNQ] = { "run queue", 'r', 1 << ST_RUNQ | 1 << ST_PREEMPT },
+	[SHARE_HELPER] = { "kernel thread", 'k', 1 << ST_HELPER },
+	[SHARE_LOCK] = { "lock", 'l', 1 << ST_LOCK },
+	[SHARE_OTHER] = { "other", 'o', 1 << ST_THROTTLE | 1 << ST_COMPLETE | 1 << ST_SLEEP },
+};
+
+const char *share_name(enum share s)
+{
+	return shares[s].name;
+}
+
+char share_letter(enum share s)
+{
+	return shares[s].letter;
+}
+
+unsigned int share_strata(enum share s)
+{
+	return shares[s].strata;
+}
+
+uint64_t share_ns(enum share s, const uint64_t strata[ST_N])
+{
+	uint64_t ns = 0;
+
+	for (int i = 0; i < ST_N; i++)
+		ns += shares[s].strata & 1u << i ? strata[i] : 0;
+	return ns;
+}
+
+enum share share_next(const uint64_t strata[ST_N], enum share last)
+{
+	uint64_t limit = last == SHARE_N ? UINT64_MAX : share_ns(last, strata), best_ns = 0;
+	enum share best = SHARE_N;
+
+	for (int s = 0; s < SHARE_N; s++) {
+		uint64_t ns = share_ns(s, strata);
+		bool after = ns < limit || (ns == limit && last != SHARE_N && s > (int)last);
+
+		if (ns && after && (best == SHARE_N || ns > best_ns)) {
+			best = s;
+			best_ns = ns;
+		}
+	}
+	return best;
+}
+
+/*
+ * Folds the log-linear buckets into powers of two and prints them.
+ */
+
+enum {
+	HIST_ROWS = HIST_MAX_LOG2 + 1,
+	HIST_FIXED_COLUMNS = 39,	/* of a line, without the bar */
+	BAR_LEAST = 1,
+	BAR_MOST = 60,		/* even on wide terminals */
+};
+
+/* Row r counts what is in [2^r, 2^(r+1)); row 0 also counts 0. */
+static void fold(const struct hist *h, uint64_t rows[HIST_ROWS])
+{
+	for (int i = 0; i < HIST_ROWS; i++)
+		rows[i] = 0;
+	for (unsigned int i = 0; i < h->n; i++)
+		rows[hist_log2(hist_low(h->bins[i].bucket) | 1)] += h->bins[i].count;
+}
+
+static struct text_num time_text(uint64_t ns, bool milliseconds)
+{
+	return milliseconds ? text_ms(ns) : text_ns(ns);
+}
+
+static void put_row(struct text_out *o, int row, uint64_t count, uint64_t most, uint64_t max_ns,
+		    bool ms, int bar)
+{
+	uint64_t low = row ? 1ULL << row : 0, end = 2ULL << row;
+	int stars = (double)count * bar / most + 0.5;
+
+	if (row == HIST_ROWS - 1 && max_ns > end)
+		end = max_ns;
+	text_put(o, "  %8s -> %-8s : %11s |", time_text(low, ms).s, time_text(end, ms).s,
+		 text_count(count).s);
+	text_fill(o, '*', stars);
+	text_fill(o, ' ', bar - stars);
+	text_put(o, "|\n");
+}
+
+void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool milliseconds,
+	      int width)
+{
+	uint64_t rows[HIST_ROWS], most = 0;
+	int first = HIST_ROWS, last = -1, bar = width - HIST_FIXED_COLUMNS;
+
+	fold(h, rows);
+	for (int i = 0; i < HIST_ROWS; i++) {
+		if (!rows[i])
+			continue;
+		first = first < i ? first : i;
+		last = i;
+		most = most > rows[i] ? most : rows[i];
+	}
+	if (last < 0)
+		return;
+	bar = bar < BAR_LEAST ? BAR_LEAST : bar > BAR_MOST ? BAR_MOST : bar;
+	text_put(o, "  %8s    %-8s   %11s%s\n", "from", milliseconds ? "to (ms)" : "to", "count",
+		 bar < (int)strlen("distribution") ? "" : "  distribution");
+	for (int i = first; i <= last; i++)
+		put_row(o, i, rows[i], most, max_ns, milliseconds, bar);
+}
+
+enum {
+	NAME_COLUMNS = 13,
+	BAR_FIXED_COLUMNS = NAME_COLUMNS + 1 + 7 + 1 + 10 + 2,	/* of a line, without the bar */
+	BAR_COLUMNS = 40,	/* even on wide terminals: longer bars say no more */
+};
+
+static enum paint stratum_paint(int st)
+{
+	static const enum paint paints[ST_N] = {
+		[ST_SYSCALL] = PAINT_CPU,    [ST_VFS] = PAINT_CPU,	   [ST_FS] = PAINT_CPU,
+		[ST_THROTTLE] = PAINT_QUEUE, [ST_TAG] = PAINT_QUEUE,	   [ST_QUEUE] = PAINT_QUEUE,
+		[ST_DEVICE] = PAINT_DEVICE,  [ST_COMPLETE] = PAINT_DEVICE, [ST_RUNQ] = PAINT_RUNQ,
+		[ST_PREEMPT] = PAINT_RUNQ,   [ST_HELPER] = PAINT_OTHER,	   [ST_SLEEP] = PAINT_OTHER,
+	};
+
+	return paints[st];
+}
+
+/* A share too small for a column is a dot. */
+static void put_bar(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
+		    uint64_t ns)
+{
+	int columns = view_width(v) - w->indent - BAR_FIXED_COLUMNS;
+	double length;
+
+	columns = columns < BAR_COLUMNS ? columns : BAR_COLUMNS;
+	length = w->total_ns ? (double)ns * columns / w->total_ns + 0.5 : 0;
+	if (length < 1 && columns > 0)
+		text_put(o, ".");
+	else
+		text_fill(o, '#', length < columns ? length : columns);
+}
+
+/* Name of a stratum in its column; for ST_FS, that of the file system. */
+static void put_name(struct text_out *o, const char *fs, int st)
+{
+	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], fit[sizeof(safe)];
+	int cols;
+
+	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
+	cols = text_fit(fit, sizeof(fit), st == ST_FS && *safe ? safe : stratum_label(st),
+			NAME_COLUMNS, TEXT_CUT_TAIL);
+	text_put(o, "%s", fit);
+	text_fill(o, ' ', NAME_COLUMNS + 1 - cols);
+}
+
+static void put_stratum(struct text_out *o, const struct breakdown_view *v,
+			const struct waterfall *w, int st)
+{
+	uint64_t ns = w->strata[st];
+
+	put_name(o, w->fs, st);
+	text_put(o, "%7s %10s  %s", text_percent(ns, w->total_ns).s, view_time(v, ns / w->count).s,
+		 view_paint(v, stratum_paint(st)));
+	put_bar(o, v, w, ns);
+	text_put(o, "%s\n", view_paint(v, PAINT_OFF));
+}
+
+static void put_sum(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w)
+{
+	char text[128], fit[128];
+	uint64_t sum = 0;
+
+	for (int st = 0; st < ST_N; st++)
+		sum += w->strata[st];
+	snprintf(text, sizeof(text), "%-*s %7s %10s  = total %s%s%s", NAME_COLUMNS, "sum",
+		 text_percent(sum, w->total_ns).s, view_time(v, sum / w->count).s,
+		 view_time(v, sum).s, sum == w->total_ns ? "" : ", but was ",
+		 sum == w->total_ns ? "" : view_time(v, w->total_ns).s);
+	text_fit(fit, sizeof(fit), text, view_cut(v) - w->indent, TEXT_CUT_TAIL);
+	text_put(o, "%s\n", fit);
+}
+
+/* The strata without a line of their own. */
+static void put_rest(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
+		     const int *list, int n)
+{
+	char text[256], fit[256];
+	uint64_t sum = 0;
+	int len = 0;
+
+	for (int i = 0; i < n; i++) {
+		sum += w->strata[list[i]];
+		len += snprintf(text + len, sizeof(text) - len, "%s%s %.1f", i ? ", " : "",
+				stratum_label(list[i]), 100.0 * w->strata[list[i]] / w->total_ns);
+	}
+	text_fit(fit, sizeof(fit), text, view_cut(v) - w->indent - BAR_FIXED_COLUMNS, TEXT_CUT_TAIL);
+	text_put(o, "%-*s %7s %10s  %s\n", NAME_COLUMNS, "other", text_percent(sum, w->total_ns).s,
+		 view_time(v, sum / w->count).s, fit);
+}
+
+/* The strata that are not 0; with @by_size, biggest first. Returns how many. */
+static int strata_list(const uint64_t *strata, bool by_size, int list[ST_N])
+{
+	int n = 0, at;
+
+	for (int st = 0; st < ST_N; st++) {
+		if (!strata[st])
+			continue;
+		for (at = n++; by_size && at > 0 && strata[list[at - 1]] < strata[st]; at--)
+			list[at] = list[at - 1];
+		list[at] = st;
+	}
+	return n;
+}
+
+void waterfall_put(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w)
+{
+	int list[ST_N], n = strata_list(w->strata, w->lines || w->by_size, list);
+	int lines = w->lines && n > w->lines ? w->lines - 1 : n, at = w->at;
+
+	if (!w->count)
+		return;
+	for (int i = 0; i < lines; i++, at = 0) {
+		text_fill(o, ' ', w->indent - at);
+		put_stratum(o, v, w, list[i]);
+	}
+	text_fill(o, ' ', lines < n || !w->lines ? w->indent - at : 0);
+	if (lines < n)
+		put_rest(o, v, w, list + lines, n - lines);
+	else if (!w->lines)
+		put_sum(o, v, w);
+}
+
+enum { UNFINISHED_ROWS = 2, LONG_NS = 100000000 };
+enum { FILE_COLUMNS = 16, FILE_CAP = TEXT_SAFE_CAP(PATH_MAX) };
+
+/* Operations in progress for too long to be there by chance. */
+static size_t long_ones(const struct snapshot *sn)
+{
+	size_t n = 0;
+
+	while (n < sn->n_unfinished && sn->unfinished[n].age_ns >= LONG_NS)
+		n++;
+	return n;
+}
+
+/* Of the line about an operation in progress: on narrow terminals it is two. */
+static int unfinished_columns(const struct breakdown_view *v)
+{
+	return view_is_narrow(v) ? 2 * view_width(v) - 16 : view_width(v);
+}
+
+/* ", on /a/b", cut in its middle to @columns; "" if they are too few to tell files apart. */
+static void file_fit(char *text, size_t cap, const char *file, int columns)
+{
+	char safe[FILE_CAP];
+	int n;
+
+	text[0] = '\0';
+	if (!file || columns < FILE_COLUMNS)
+		return;
+	text_safe_n(safe, sizeof(safe), file, strlen(file));
+	n = snprintf(text, cap, ", on ");
+	text_fit(text + n, cap - n, safe, columns - n, TEXT_CUT_MIDDLE);
+}
+
+/* "not finished: fsync ext4, for 12.0 s, in sleep, by dd (1234), on /a/b" */
+static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
+			   const struct unfinished *u)
+{
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[320];
+	char line[sizeof(text) + FILE_CAP];
+	int columns = v->terminal ? unfinished_columns(v) : INT_MAX, used;
+	size_t len;
+
+	text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
+	text_safe_n(comm, sizeof(comm), u->comm, strnlen(u->comm, sizeof(u->comm)));
+	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, in %s, by %s (%u)",
+		 op_name(u->op), *fs ? " " : "", fs, text_ns(u->age_ns).s,
+		 stratum_label(u->stratum), *comm ? comm : "pid", u->pid);
+	used = text_fit(line, sizeof(text), text, columns, TEXT_CUT_TAIL);
+	len = strlen(line);
+	file_fit(line + len, sizeof(line) - len, u->file, columns - used);
+	text_wrap(o, line, 0, 2, view_cut(v));
+}
+
+void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+{
+	size_t n = long_ones(sn), lines = n > UNFINISHED_ROWS ? UNFINISHED_ROWS : n;
+
+	for (size_t i = 0; i < lines; i++)
+		put_unfinished(o, v, &sn->unfinished[i]);
+	if (lines < n)
+		text_put(o, "and %s more\n", text_count(n - lines).s);
+}
+
+static bool any_libaio(const struct snapshot *sn)
+{
+	for (size_t i = 0; i < sn->n_ops; i++)
+		if (sn->ops[i].key.op == OP_AIO)
+			return true;
+	return false;
+}
+
+/* "; not measured: vfs, fs"; libaio only if it was used: its calls tell. */
+static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
+			const struct snapshot *sn)
+{
+	int n = 0;
+
+	for (int i = 0; i < MISSING_N; i++)
+		if (breakdown_missing(v, i) && (i != MISSING_AIO || any_libaio(sn)))
+			n += snprintf(dst + n, cap - n, "%s%s", n ? ", " : "; not measured: ",
+				      breakdown_missing_label(i));
+	return n;
+}
+
+/* "23 events lost, and the names of 5 files" */
+static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
+{
+	uint64_t names = sn->lost[LOST_NAMES], events = lost_sum(sn->lost, sn->missed) - names;
+	int n = 0;
+
+	if (!events && !names)
+		return snprintf(dst, cap, "nothing lost");
+	if (events)
+		n = snprintf(dst, cap, "%s event%s lost%s", text_count(events).s,
+			     text_plural(events), names ? ", and " : "");
+	if (names)
+		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s",
+			      text_plural(names), text_count(names).s, text_plural(names),
+			      events ? "" : " lost");
+	return n;
+}
+
+void notes_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+{
+	char text[512];
+	int n = lost_text(text, sizeof(text), sn), missing;
+
+	if (sn->unnamed_cgroups)
+		n += snprintf(text + n, sizeof(text) - n, "; %s cgroup%s gone without a name",
+			      text_count(sn->unnamed_cgroups).s,
+			      text_plural(sn->unnamed_cgroups));
+	if (sn->n_unfinished)
+		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
+			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));
+	if (sn->unseen_threads)
+		n += snprintf(text + n, sizeof(text) - n, ", of %s thread%s not known",
+			      text_count(sn->unseen_threads).s, text_plural(sn->unseen_threads));
+	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
+	n += missing;
+	if (lost_sum(sn->lost, sn->missed) || missing)
+		n += snprintf(text + n, sizeof(text) - n, "; -v says why");
+	if (sn->lost[LOST_UNMATCHED_END])
+		snprintf(text + n, sizeof(text) - n, "; %s operation%s had begun before",
+			 text_count(sn->lost[LOST_UNMATCHED_END]).s,
+			 text_plural(sn->lost[LOST_UNMATCHED_END]));
+	view_line(o, v, text);
+}
+
+enum { WIDTH_LEAST = 40, WIDTH_MOST = 500 };
+
+int terminal_width(int fd)
+{
+	const char *columns = getenv("COLUMNS"), *why;
+	struct winsize size = {};
+	uint64_t n = 0;
+
+	if ((!columns || opts_uint(columns, &n, &why)) && !ioctl(fd, TIOCGWINSZ, &size))
+		n = size.ws_col;
+	if (!n)
+		return 0;
+	return n < WIDTH_LEAST ? WIDTH_LEAST : n > WIDTH_MOST ? WIDTH_MOST : n;
+}
