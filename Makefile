@@ -75,7 +75,7 @@ static: $(OBJS)
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
 	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
-$(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture export))
+$(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture export run funcs top))
 
 # trace_functions has the same programs with functions; see function.bpf.h.
 $(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS

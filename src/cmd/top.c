@@ -12,10 +12,9 @@
 #include "run.h"
 #include "run_say.h"
 #include "show/screen.h"
-#include "show/top_json.h"
-#include "show/top_text.h"
-#include "show/top_ui.h"
-#include "top_total.h"
+#include "top/print.h"
+#include "top/screen.h"
+#include "top/table.h"
 
 enum { TEXT_WIDTH = 160 };
 

@@ -15,9 +15,9 @@
 
 #include "base/snapshot.h"
 #include "base/tasknames.h"
-#include "show/top_text.h"
-#include "show/top_ui.h"
-#include "top_total.h"
+#include "top/print.h"
+#include "top/screen.h"
+#include "top/table.h"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)

@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "base/hist.h"
-#include "show/top_json.h"
-#include "show/top_text.h"
-#include "top_total.h"
+#include "top/print.h"
+#include "top/table.h"
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))

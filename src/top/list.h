@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * top_list.h - which rows of a table are shown, and in what order; and lines about all of them.
+ * list.h - which rows of a table are shown, and in what order; and lines about all of them.
  */
 #ifndef IOSTRATA_TOP_LIST_H
 #define IOSTRATA_TOP_LIST_H
 
-#include "show/top_columns.h"
+#include "top/columns.h"
 
 struct top_order {
 	const struct column *by;	/* of the table's columns */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * top_table.h - who makes the I/O: the rows of a snapshot joined by process, thread, command, file,
+ * table.h - who makes the I/O: the rows of a snapshot joined by process, thread, command, file,
  * disk, cgroup or container. What a process asked of files and what reached disks for it come from
  * different rows of the kernel's; here they become the two sides of one.
  */
@@ -10,9 +10,49 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <uthash.h>
 
+#include "base/container.h"
 #include "base/snapshot.h"
-#include "show/top_names.h"
+
+/*
+ * What the rows of top are called: views, cgroups, containers.
+ */
+
+enum top_view {
+	TOP_PROCESS,
+	TOP_THREAD,
+	TOP_COMM,
+	TOP_FILE,
+	TOP_DISK,
+	TOP_CGROUP,
+	TOP_CONTAINER,
+	TOP_VIEWS,
+};
+
+/* "pid", "tid" ...: as the user types it. */
+const char *top_view_name(enum top_view view);
+
+/* A cgroup that was looked up. */
+struct top_name {
+	uint64_t id;
+	char *path;			/* hostile; NULL: not known */
+	struct container container;	/* its id is "": none */
+	uint64_t owner;			/* id of the first cgroup of this container, or of none */
+	UT_hash_handle hh;
+};
+
+/* Cgroups by id. */
+struct top_names {
+	char *(*cgroup_path)(unsigned long long id);	/* for free(); NULL: not known */
+	struct top_name *list;			/* in the order of lookups */
+	bool by_file;	/* rows are of files, in any view: key.by[1] tells no behalf */
+};
+
+/* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */
+const struct top_name *top_names_find(struct top_names *names, uint64_t id);
+
+void top_names_done(struct top_names *names);
 
 /* What separates the rows of a table, besides the view's key. */
 enum top_split {
@@ -90,5 +130,22 @@ struct top_strata top_row_strata(const struct top_table *t, const struct top_row
 
 /* Stratum that took most of the time; ST_N if there is none. */
 unsigned int top_strata_largest(const struct top_strata *s);
+
+/*
+ * Adds up the intervals of a run, in up to TOP_TOTAL_ROWS rows.
+ */
+
+/* Of each kind; further rows are left out and counted as lost (map_full). */
+enum { TOP_TOTAL_ROWS = 32768 };
+
+struct top_total {
+	struct rows rows;
+	struct snapshot sum;	/* points into rows; owns only its list of tasks */
+};
+
+/* Adds an interval; t->sum is valid until the next. 0 or -ENOMEM. */
+int top_total_add(struct top_total *t, const struct snapshot *sn);
+
+void top_total_done(struct top_total *t);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * top_columns.h - the columns of top: what a row of a table shows. The text, the screen, the
+ * columns.h - the columns of top: what a row of a table shows. The text, the screen, the
  * members of JSON and the sort keys come from here.
  */
 #ifndef IOSTRATA_TOP_COLUMNS_H
 #define IOSTRATA_TOP_COLUMNS_H
 
 #include "base/columns.h"
-#include "show/top_table.h"
+#include "top/table.h"
 
 enum { TOP_COLUMNS_MAX = 24 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * top_ui.h - the full screen of top: what is shown now, and how keys change it. Draws on screen.h;
+ * screen.h - the full screen of top: what is shown now, and how keys change it. Draws on screen.h;
  * does not know where the figures come from.
  */
-#ifndef IOSTRATA_TOP_UI_H
-#define IOSTRATA_TOP_UI_H
+#ifndef IOSTRATA_TOP_SCREEN_H
+#define IOSTRATA_TOP_SCREEN_H
 
 #include "show/heat.h"
-#include "show/top_list.h"
+#include "top/list.h"
 
 enum { TOP_FILTER = 64, TOP_MARKS = 64, TOP_SLOWEST = 16 };
 

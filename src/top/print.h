@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * top_json.h - an interval of top as one line of JSON, schema "iostrata.top/1".
+ * print.h - an interval of top as one line of JSON, schema "iostrata.top/1".
  *
  * Others rely on it: members are added, never renamed, removed or given another meaning.
  *
@@ -22,10 +22,11 @@
  * Members of the key that "by" does not determine are null. Times are in ns. Text is as in
  * breakdown.
  */
-#ifndef IOSTRATA_TOP_JSON_H
-#define IOSTRATA_TOP_JSON_H
+#ifndef IOSTRATA_TOP_PRINT_H
+#define IOSTRATA_TOP_PRINT_H
 
-#include "show/top_columns.h"
+#include "top/columns.h"
+#include "top/list.h"
 
 struct top_json {
 	enum top_view view;
@@ -37,5 +38,25 @@ struct top_json {
 
 /* Writes the line and flushes. 0 or -errno. */
 int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn);
+
+/*
+ * Who makes the I/O, as biotop(8) prints it: a table for each interval.
+ */
+
+struct top_text {
+	enum top_view view;
+	struct top_names *names;
+	const char *head;		/* the first line; safe */
+	const char *gone;		/* filter targets that are gone; "" or NULL: none; safe */
+	const char *sort;		/* name of one of top_columns_text() */
+	uint64_t max_rows;
+	int width;
+	bool uncut;			/* no path is cut to fit into it */
+	bool clear;			/* the terminal, before the first line */
+	const struct missing *missing;
+};
+
+/* Prints and flushes. 0 or -errno (-ENOMEM, or of a failed write). */
+int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn);
 
 #endif

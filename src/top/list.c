@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "show/top_list.h"
+#include "top/list.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,0 +1,782 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * screen.c - what is shown, drawn as a whole each time; see top_ui.h. Keys are in top_keys.c, the
+ * pages in top_pages.c.
+ */
+#include "top/screen.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+#include <wctype.h>
+
+#include "base/names.h"
+#include "base/path.h"
+#include "show/parts.h"
+#include "show/screen.h"
+
+/* What each key does; the help page is the same table. See top_ui.h. */
+
+static void on_quit(struct top_ui *ui)
+{
+	ui->quit = true;
+}
+
+static void on_help(struct top_ui *ui)
+{
+	if (ui->page == TOP_HELP_PAGE) {
+		ui->page = ui->before_help;
+		return;
+	}
+	ui->before_help = ui->page;
+	ui->page = TOP_HELP_PAGE;
+}
+
+static void on_back(struct top_ui *ui)
+{
+	if (ui->page == TOP_LIST_PAGE)
+		ui->filter[0] = '\0';
+	ui->page = ui->page == TOP_HELP_PAGE ? ui->before_help : TOP_LIST_PAGE;
+}
+
+/* Rows of one view mean nothing in another. */
+static void view_set(struct top_ui *ui, enum top_view view)
+{
+	top_list_done(&ui->list);
+	ui->view = view;
+	ui->page = TOP_LIST_PAGE;
+	ui->has_selected = false;
+	ui->n_marks = 0;
+	ui->at = ui->first = 0;
+}
+
+static bool view_possible(const struct top_ui *ui, enum top_view view)
+{
+	return view == TOP_DISK || (view == TOP_FILE) == ui->by_file;
+}
+
+static void view_move(struct top_ui *ui, int step)
+{
+	enum top_view view = ui->view;
+
+	do
+		view = (view + TOP_VIEWS + step) % TOP_VIEWS;
+	while (!view_possible(ui, view));
+	view_set(ui, view);
+}
+
+static void on_next_view(struct top_ui *ui)
+{
+	view_move(ui, 1);
+}
+
+static void on_previous_view(struct top_ui *ui)
+{
+	view_move(ui, -1);
+}
+
+static void sort_move(struct top_ui *ui, int step)
+{
+	const struct column *list = ui->columns.list, *now = columns_find(list, ui->sort);
+	int n = 0, at;
+
+	while (column_is(&list[n]))
+		n++;
+	if (!n)
+		return;
+	at = now ? (int)(now - list) : 0;
+	at = (at + n + step) % n;
+	snprintf(ui->sort, sizeof(ui->sort), "%s", list[at].name);
+}
+
+static void on_sort_left(struct top_ui *ui)
+{
+	sort_move(ui, -1);
+}
+
+static void on_sort_right(struct top_ui *ui)
+{
+	sort_move(ui, 1);
+}
+
+static void on_reverse(struct top_ui *ui)
+{
+	ui->reverse = !ui->reverse;
+}
+
+static void on_filter(struct top_ui *ui)
+{
+	ui->page = TOP_LIST_PAGE;
+	ui->typing = true;
+}
+
+static void on_pause(struct top_ui *ui)
+{
+	ui->paused = !ui->paused;
+}
+
+static void on_mode(struct top_ui *ui)
+{
+	ui->mode = (ui->mode + 1) % TOP_MODES;
+}
+
+static void on_faster(struct top_ui *ui)
+{
+	ui->interval_ns = interval_faster(ui->interval_ns);
+}
+
+static void on_slower(struct top_ui *ui)
+{
+	ui->interval_ns = interval_slower(ui->interval_ns);
+}
+
+static void on_mark(struct top_ui *ui)
+{
+	for (int i = 0; i < ui->n_marks && ui->has_selected; i++) {
+		if (memcmp(&ui->marks[i], &ui->selected, sizeof(ui->selected)) != 0)
+			continue;
+		ui->marks[i] = ui->marks[--ui->n_marks];
+		return;
+	}
+	if (ui->has_selected && ui->n_marks < TOP_MARKS)
+		ui->marks[ui->n_marks++] = ui->selected;
+}
+
+static void on_unmark(struct top_ui *ui)
+{
+	ui->n_marks = 0;
+}
+
+static void select_at(struct top_ui *ui, size_t at)
+{
+	ui->has_selected = ui->list.n > 0;
+	if (!ui->has_selected)
+		return;
+	ui->at = at < ui->list.n ? at : ui->list.n - 1;
+	if (!memcmp(&ui->selected, &ui->list.rows[ui->at]->key, sizeof(ui->selected)))
+		return;
+	ui->selected = ui->list.rows[ui->at]->key;
+	ui->heat = (struct heat){};
+	ui->title[0] = '\0';
+}
+
+static void select_move(struct top_ui *ui, long step)
+{
+	size_t back = (size_t)-step;
+
+	if (!ui->has_selected)
+		select_at(ui, ui->first);
+	else if (step < 0)
+		select_at(ui, ui->at < back ? 0 : ui->at - back);
+	else
+		select_at(ui, ui->at + step);
+}
+
+static void on_up(struct top_ui *ui)
+{
+	select_move(ui, -1);
+}
+
+static void on_down(struct top_ui *ui)
+{
+	select_move(ui, 1);
+}
+
+static void on_page_up(struct top_ui *ui)
+{
+	select_move(ui, -(long)ui->page_rows);
+}
+
+static void on_page_down(struct top_ui *ui)
+{
+	select_move(ui, (long)ui->page_rows);
+}
+
+static void on_home(struct top_ui *ui)
+{
+	select_at(ui, 0);
+}
+
+static void on_end(struct top_ui *ui)
+{
+	select_at(ui, ui->list.n);
+}
+
+static bool is_listed(const struct top_ui *ui)
+{
+	return ui->at < ui->list.n &&
+	       !memcmp(&ui->list.rows[ui->at]->key, &ui->selected, sizeof(ui->selected));
+}
+
+static void on_enter(struct top_ui *ui)
+{
+	if (ui->page != TOP_LIST_PAGE)
+		return;
+	/* a selected row that is not in the list cannot be seen */
+	if (!ui->has_selected || !is_listed(ui))
+		select_at(ui, ui->has_selected ? ui->at : ui->first);
+	if (!ui->has_selected)
+		return;
+	ui->heat = (struct heat){};
+	ui->page = TOP_ROW_PAGE;
+}
+
+static void on_click(struct top_ui *ui)
+{
+	int line = screen_clicked() - 3; /* head and titles */
+
+	if (ui->page == TOP_LIST_PAGE && line >= 0 && (size_t)line < ui->page_rows)
+		select_at(ui, ui->first + line);
+}
+
+static const struct action {
+	void (*act)(struct top_ui *ui);
+	int key;
+	const char *shown, *help;	/* NULL: as the one above */
+} actions[] = {
+	{ on_quit, 'q', "q", "quit" },
+	{ on_help, 'h', "h ?", "these keys, and back" },
+	{ on_help, '?', NULL, NULL },
+	{ on_next_view, 'v', "v V", "next, previous view: process, thread, comm, disk ..." },
+	{ on_previous_view, 'V', NULL, NULL },
+	{ on_sort_left, '<', "< >", "sort by the column to the left, right" },
+	{ on_sort_right, '>', NULL, NULL },
+	{ on_sort_left, SCREEN_LEFT, NULL, NULL },
+	{ on_sort_right, SCREEN_RIGHT, NULL, NULL },
+	{ on_reverse, 'r', "r", "reverse the order" },
+	{ on_filter, '/', "/", "only rows with some text, as it is typed" },
+	{ on_pause, ' ', "space", "pause: what is shown stays; and go on" },
+	{ on_mode, 't', "t", "figures of the interval, per second, total" },
+	{ on_faster, '+', "+ -", "interval faster, slower" },
+	{ on_slower, '-', NULL, NULL },
+	{ on_mark, 'm', "m M", "mark the row, which keeps it on top; unmark all" },
+	{ on_unmark, 'M', NULL, NULL },
+	{ on_up, SCREEN_UP, "arrows", "select a row; also PgUp PgDn Home End, j k" },
+	{ on_down, SCREEN_DOWN, NULL, NULL },
+	{ on_up, 'k', NULL, NULL },
+	{ on_down, 'j', NULL, NULL },
+	{ on_up, SCREEN_WHEEL_UP, NULL, NULL },
+	{ on_down, SCREEN_WHEEL_DOWN, NULL, NULL },
+	{ on_page_up, SCREEN_PAGE_UP, NULL, NULL },
+	{ on_page_down, SCREEN_PAGE_DOWN, NULL, NULL },
+	{ on_home, SCREEN_HOME, NULL, NULL },
+	{ on_end, SCREEN_END, NULL, NULL },
+	{ on_click, SCREEN_CLICK, NULL, NULL },
+	{ on_enter, SCREEN_ENTER, "Enter", "look into the row: its strata, latencies, slowest" },
+	{ on_back, SCREEN_ESCAPE, "Esc", "back; in the list: all rows again" },
+	{ on_back, SCREEN_BACKSPACE, NULL, NULL },
+};
+
+enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
+
+void top_page_help(int y)
+{
+	screen_put(y++, 0, screen_width(), STYLE_TITLES, "iostrata top: keys");
+	for (int i = 0; i < ACTIONS; i++) {
+		if (!actions[i].shown)
+			continue;
+		screen_put(y, 1, 7, STYLE_BOLD, actions[i].shown);
+		screen_put(y++, 9, screen_width() - 9, STYLE_NORMAL, actions[i].help);
+	}
+}
+
+/* Appends a character to the filter, as the names have it. */
+static void filter_add(struct top_ui *ui, wchar_t c)
+{
+	size_t len = strlen(ui->filter), n;
+	mbstate_t state = {};
+	char text[MB_LEN_MAX];
+
+	n = wcrtomb(text, c, &state);
+	if (n == (size_t)-1 || len + n >= sizeof(ui->filter))
+		return;
+	memcpy(ui->filter + len, text, n);
+	ui->filter[len + n] = '\0';
+}
+
+/* Handles a key while the filter is being typed. */
+static void filter_key(struct top_ui *ui, int key)
+{
+	size_t len = strlen(ui->filter);
+
+	if (key == SCREEN_ENTER || key == SCREEN_ESCAPE)
+		ui->typing = false;
+	if (key == SCREEN_ESCAPE)
+		ui->filter[0] = '\0';
+	while (key == SCREEN_BACKSPACE && len && (ui->filter[len - 1] & 0xc0) == 0x80)
+		len--;
+	if (key == SCREEN_BACKSPACE && len)
+		ui->filter[len - 1] = '\0';
+	if (key >= ' ' && key < SCREEN_RESIZED && !iswcntrl(key))
+		filter_add(ui, key);
+}
+
+static void key_do(struct top_ui *ui, int key)
+{
+	if (ui->typing) {
+		filter_key(ui, key);
+		return;
+	}
+	for (int i = 0; i < ACTIONS; i++)
+		if (actions[i].key == key)
+			actions[i].act(ui);
+}
+
+bool top_ui_keys(struct top_ui *ui)
+{
+	bool any = false;
+	int key;
+
+	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
+		if (ui->data.interval) /* keys may come faster than they are shown */
+			top_ui_table(ui);
+		key_do(ui, key);
+		any = true;
+	}
+	return any;
+}
+
+/* The list of rows, and the page of one row. See top_ui.h. */
+
+enum { WIDE = 120, HEAT_LINES = 8, SLOWEST_LINES = 5, FOOT_LINES = 1 };
+
+static int lines_left(int y)
+{
+	int left = screen_height() - FOOT_LINES - y;
+
+	return left > 0 ? left : 0;
+}
+
+/* Marks the column that rows are sorted by in its title, and has it shown however narrow it is. */
+static void mark_sorted(struct top_columns *c, const char *sort, char title[16])
+{
+	const struct column *by = columns_find(c->list, sort);
+
+	if (!by)
+		by = columns_find(c->list, "bytes");
+	snprintf(title, 16, "%s*", by->title);
+	c->list[by - c->list].title = title;
+	c->list[by - c->list].rank = 0;
+	c->list[by - c->list].optional = false;
+}
+
+/* Scrolls so that the selected row is visible. Returns the number of rows that fit. */
+static size_t scroll(struct top_ui *ui)
+{
+	size_t n = ui->list.n, rows = ui->page_rows;
+
+	if (ui->has_selected && ui->at < ui->first)
+		ui->first = ui->at;
+	if (ui->has_selected && ui->at >= ui->first + rows)
+		ui->first = ui->at - rows + 1;
+	if (ui->first + rows > n)
+		ui->first = n > rows ? n - rows : 0;
+	return n - ui->first < rows ? n - ui->first : rows;
+}
+
+/* How line @i below the titles looks. */
+static enum screen_style row_style(const void *ctx, size_t i)
+{
+	const struct top_ui *ui = ctx;
+	const struct top_row *r = ui->list.rows[ui->first + i];
+
+	if (ui->has_selected && !memcmp(&r->key, &ui->selected, sizeof(r->key)))
+		return STYLE_SELECTED;
+	return r->marked ? STYLE_BOLD : STYLE_NORMAL;
+}
+
+void top_page_list(struct top_ui *ui, int y)
+{
+	struct top_columns c = ui->columns;
+	struct columns t = { .list = c.list, .ctx = &ui->figures, .width = screen_width() };
+	char title[16];
+	size_t n;
+
+	ui->page_rows = lines_left(y + 1);
+	n = scroll(ui);
+	mark_sorted(&c, ui->sort, title);
+	screen_table(y, &t, (const void *const *)ui->list.rows + ui->first, n, row_style, ui);
+	if (!n)
+		screen_put(y + 1, 0, screen_width(), STYLE_DIM,
+			   *ui->filter ? "no row has this text" : "no I/O");
+}
+
+static enum screen_style stratum_style(int st)
+{
+	switch (st) {
+	case ST_SYSCALL:
+	case ST_VFS:
+	case ST_FS:
+		return STYLE_CPU;
+	case ST_TAG:
+	case ST_QUEUE:
+		return STYLE_QUEUE;
+	case ST_DEVICE:
+		return STYLE_DEVICE;
+	default:
+		return STYLE_OTHER;
+	}
+}
+
+static void put_bar(int y, int x, uint64_t part, uint64_t whole, enum screen_style style)
+{
+	char bar[256];
+	int room = screen_width() - x, n;
+
+	room = room < (int)sizeof(bar) - 1 ? room : (int)sizeof(bar) - 1;
+	n = room > 0 ? (int)((double)part / whole * room + 0.5) : 0;
+	memset(bar, '#', n);
+	bar[n] = '\0';
+	screen_put(y, x, room, style, bar);
+}
+
+/* Where the time of the row's operations went. Returns the next line. */
+static int put_strata(int y, const struct top_row *r, struct top_strata strata)
+{
+	char text[64];
+
+	for (int st = 0; st < ST_N && lines_left(y); st++) {
+		if (!strata.ns[st])
+			continue;
+		snprintf(text, sizeof(text), "%-9s %7s %9s ", stratum_name(st),
+			 text_percent(strata.ns[st], r->ops.total_ns).s,
+			 text_ns(strata.ns[st] / r->ops.count).s);
+		screen_put(y, 0, screen_width(), STYLE_NORMAL, text);
+		put_bar(y++, 28, strata.ns[st], r->ops.total_ns, stratum_style(st));
+	}
+	return y;
+}
+
+static int put_slow(int y, const struct op_record *r)
+{
+	struct path_file file = { r->dev, r->ino, &r->file };
+	char *path = r->ino ? path_full(&file) : NULL, safe[TOP_LINE], text[64];
+
+	snprintf(text, sizeof(text), "%-6s%9s ", op_name(r->kind), text_ns(r->total_ns).s);
+	text_safe(safe, sizeof(safe), path ? path : "");
+	screen_put(y, 0, 16, STYLE_NORMAL, text);
+	screen_put(y, 16, screen_width() - 16, STYLE_NORMAL, safe);
+	free(path);
+	return y + 1;
+}
+
+/* The row's slowest operations since its page was opened, with their files. */
+static int put_slowest(int y, const struct top_ui *ui)
+{
+	size_t n = ui->data.n_slowest < SLOWEST_LINES ? ui->data.n_slowest : SLOWEST_LINES;
+
+	if (!n || lines_left(y) < 2)
+		return y;
+	screen_put(y++, 0, screen_width(), STYLE_BOLD, "its slowest operations so far");
+	for (size_t i = 0; i < n && lines_left(y); i++)
+		y = put_slow(y, &ui->data.slowest[i]);
+	return y;
+}
+
+static void put_hist(int y, const char *title, const struct hist *h, uint64_t max_ns)
+{
+	char *text = NULL, *save, *line;
+	struct text_out o = {};
+	size_t len;
+
+	if (!h->n || lines_left(y) < 2)
+		return;
+	o.f = open_memstream(&text, &len);
+	if (!o.f)
+		return;
+	hist_put(&o, h, max_ns, false, screen_width() < WIDE ? screen_width() : screen_width() / 2);
+	fclose(o.f);
+	screen_put(y++, 0, screen_width(), STYLE_BOLD, title);
+	line = text ? strtok_r(text, "\n", &save) : NULL;
+	for (; line && lines_left(y); line = strtok_r(NULL, "\n", &save))
+		screen_put(y++, 0, screen_width(), STYLE_NORMAL, line);
+	free(text);
+}
+
+/* Latencies over time, beside the histogram; below it, if both do not fit in a line. */
+static int put_heat(int y, const struct top_ui *ui)
+{
+	int x = screen_width() < WIDE ? 0 : screen_width() / 2 + 2;
+	int height = lines_left(y) - 1 < HEAT_LINES ? lines_left(y) - 1 : HEAT_LINES;
+
+	if (height < 2)
+		return y;
+	screen_put(y, x, screen_width() - x, STYLE_BOLD, "latencies, an interval a column");
+	heat_draw(&ui->heat, y + 1, x, screen_width() - x, height);
+	return x ? y : y + 1 + height;
+}
+
+/* What the row is called, which is shown even when it has no I/O. */
+static void title_set(struct top_ui *ui, const struct top_row *r)
+{
+	char name[TEXT_SAFE_CAP(TOP_LINE / 8)];
+
+	text_safe_n(name, sizeof(name), top_row_name(ui->view, r),
+		    strnlen(top_row_name(ui->view, r),
+			    ui->view <= TOP_COMM ? COMM_LEN : TOP_LINE / 8));
+	if (ui->view <= TOP_THREAD && r->task)
+		snprintf(ui->title, sizeof(ui->title), "%s %s, %llu", top_view_name(ui->view), name,
+			 ui->view == TOP_THREAD ? r->task->id & 0xffffffff : r->task->id >> 32);
+	else
+		snprintf(ui->title, sizeof(ui->title), "%s %s", top_view_name(ui->view),
+			 *name ? name : ui->view == TOP_FILE ? "(no file)" : "-");
+}
+
+static void side_text(char dst[128], const struct top_ui *ui, const struct top_side *s,
+		      const char *what)
+{
+	uint64_t per_second_of = ui->figures.per_second_of;
+	uint64_t n = top_per_second(per_second_of, s->count);
+
+	snprintf(dst, 128, "%s %s%s, %s, %s each", text_count(n).s, what, text_plural(n),
+		 text_bytes(top_per_second(per_second_of, s->bytes)).s,
+		 text_ns(s->total_ns / s->count).s);
+}
+
+/* The sides that it has, in a line if they fit. Returns the next line. */
+static int put_sides(int y, const struct top_ui *ui, const struct top_row *r)
+{
+	char ops[128] = "", rqs[128] = "", both[TOP_LINE];
+
+	if (r->ops.count)
+		side_text(ops, ui, &r->ops, "operation");
+	if (r->rqs.count)
+		side_text(rqs, ui, &r->rqs, "request");
+	snprintf(both, sizeof(both), "%s%s%s", ops, *ops && *rqs ? "; " : "", rqs);
+	if (strlen(both) <= (size_t)screen_width()) {
+		screen_put(y++, 0, screen_width(), STYLE_NORMAL, both);
+		return y;
+	}
+	screen_put(y++, 0, screen_width(), STYLE_NORMAL, ops);
+	screen_put(y++, 0, screen_width(), STYLE_NORMAL, rqs);
+	return y;
+}
+
+void top_page_row(struct top_ui *ui, int y)
+{
+	const struct top_row *r = top_ui_row(ui);
+	struct hist ops = {}, rqs = {};
+	char title[TOP_LINE + 16];
+
+	if (r)
+		title_set(ui, r);
+	snprintf(title, sizeof(title), "%s%s", ui->title, r ? "" : ": no I/O now");
+	screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, title);
+	if (r) {
+		y = put_sides(y, ui, r);
+		y = put_strata(y, r, top_row_strata(&ui->table, r));
+	}
+	y = put_slowest(y, ui);
+	y = put_heat(y, ui);
+	if (!r || top_row_hists(&ui->table, r, &ops, &rqs))
+		return;
+	if (ops.n)
+		put_hist(y, "times of operations", &ops, r->ops.max_ns);
+	else
+		put_hist(y, "times of requests", &rqs, r->rqs.max_ns);
+	free(ops.bins);
+	free(rqs.bins);
+}
+
+const struct snapshot *top_ui_snapshot(const struct top_ui *ui)
+{
+	return ui->mode == TOP_TOTAL ? ui->data.total : ui->data.interval;
+}
+
+struct top_row *top_ui_row(const struct top_ui *ui)
+{
+	return ui->has_selected ? top_table_find(&ui->table, &ui->selected) : NULL;
+}
+
+static void marks_set(struct top_ui *ui)
+{
+	for (int i = 0; i < ui->n_marks; i++) {
+		struct top_row *r = top_table_find(&ui->table, &ui->marks[i]);
+
+		if (r)
+			r->marked = true;
+	}
+}
+
+/* Keeps the selected row selected; if it is gone, keeps its place. */
+static void select_again(struct top_ui *ui)
+{
+	size_t i = 0;
+
+	while (ui->has_selected && i < ui->list.n &&
+	       memcmp(&ui->list.rows[i]->key, &ui->selected, sizeof(ui->selected)) != 0)
+		i++;
+	if (ui->has_selected && i < ui->list.n)
+		ui->at = i;
+	else if (ui->at >= ui->list.n)
+		ui->at = ui->list.n ? ui->list.n - 1 : 0;
+}
+
+/* Between drawings there is none: with 20,000 rows it takes 5 MB. */
+static void table_drop(struct top_ui *ui)
+{
+	top_list_done(&ui->list);
+	top_table_done(&ui->table);
+}
+
+int top_ui_table(struct top_ui *ui)
+{
+	const struct snapshot *sn = top_ui_snapshot(ui);
+	struct top_order order = { .reverse = ui->reverse, .filter = ui->filter };
+	int err;
+
+	table_drop(ui);
+	err = top_table_init(&ui->table, sn, ui->view, TOP_WHOLE, ui->data.names);
+	if (err)
+		return err;
+	ui->figures = (struct top_figures){ .table = &ui->table };
+	if (ui->mode == TOP_PER_SECOND)
+		ui->figures.per_second_of = sn->duration_ns;
+	ui->columns = top_columns_whole(ui->view);
+	order.by = columns_find(ui->columns.list, ui->sort);
+	if (!order.by)
+		order.by = columns_find(ui->columns.list, "bytes");
+	marks_set(ui);
+	err = top_list_init(&ui->list, &ui->figures, &order);
+	if (!err)
+		select_again(ui);
+	return err;
+}
+
+static const char *mode_text(const struct top_ui *ui, char buf[48])
+{
+	const struct snapshot *sn = top_ui_snapshot(ui);
+	static const char *const what[TOP_MODES] = { "in", "per second of", "total of" };
+	uint64_t shown = sn->duration_ns, next = ui->interval_ns;
+	int len = snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(shown).s);
+
+	/* a key has changed it: that is seen when the interval is over, which may be long */
+	if (ui->mode != TOP_TOTAL && (next < shown / 5 * 4 || next > shown / 4 * 5))
+		snprintf(buf + len, 48 - len, ", next %s", text_ns(next).s);
+	return buf;
+}
+
+static void put_head(const struct top_ui *ui)
+{
+	char text[TOP_LINE], rest[TOP_LINE - 96], mode[48], filter[TEXT_SAFE_CAP(TOP_FILTER)];
+	struct text_num clock = text_clock(ui->data.day_ns, ui->interval_ns);
+	int width = screen_width();
+
+	text_safe(filter, sizeof(filter), ui->filter);
+	snprintf(rest, sizeof(rest), "by %s %s%s%s%s%s%s", top_view_name(ui->view),
+		 mode_text(ui, mode), ui->paused ? ", paused" : "", *filter ? ", with " : "",
+		 filter, *ui->data.of_ops ? "; requests are not chosen by " : "",
+		 ui->data.of_ops);
+	snprintf(text, sizeof(text), "%s load %s %s", clock.s, ui->data.load, rest);
+	if (strlen(text) > (size_t)width) /* the rest is more important */
+		snprintf(text, sizeof(text), "%s %s", clock.s, rest);
+	screen_put(0, 0, width, STYLE_BOLD, text);
+	top_sum_text(text, top_ui_snapshot(ui), ui->figures.per_second_of, width);
+	screen_put(1, 0, width, STYLE_NORMAL, text);
+}
+
+static void put_foot(const struct top_ui *ui)
+{
+	const char *said = said_last();
+	int y = screen_height() - 1;
+	char foot[TOP_LINE] = "", text[2 * TOP_LINE];
+
+	if (ui->typing) {
+		char filter[TEXT_SAFE_CAP(TOP_FILTER)];
+
+		text_safe(filter, sizeof(filter), ui->filter);
+		snprintf(text, sizeof(text), "rows with: %s_  (Enter keeps, Esc clears)", filter);
+		screen_put(y, 0, screen_width(), STYLE_BOLD, text);
+		return;
+	}
+	if (*said) {
+		screen_put(y, 0, screen_width(), STYLE_BOLD, said);
+		return;
+	}
+	if (ui->data.interval)
+		top_foot_text(foot, ui->by_file ? TOP_FILE : ui->view, top_ui_snapshot(ui),
+			      ui->data.missing);
+	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone,
+		 *ui->data.gone && *foot ? "; " : "", foot);
+	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,
+		   *text ? text : "q quit  h help  v view  < > sort  / filter  Enter look into");
+}
+
+int top_ui_draw(struct top_ui *ui)
+{
+	int err = 0;
+
+	screen_begin();
+	err = ui->data.interval ? top_ui_table(ui) : 0;
+	if (err)
+		return err;
+	if (ui->page == TOP_HELP_PAGE) {
+		top_page_help(0);
+	} else if (!ui->data.interval) {
+		screen_put(0, 0, screen_width(), STYLE_BOLD, "the first interval is not over yet");
+		put_foot(ui);
+	} else {
+		put_head(ui);
+		(ui->page == TOP_ROW_PAGE ? top_page_row : top_page_list)(ui, 2);
+		put_foot(ui);
+	}
+	screen_show();
+	table_drop(ui);
+	return 0;
+}
+
+bool top_ui_row_open(const struct top_ui *ui)
+{
+	return (ui->page == TOP_HELP_PAGE ? ui->before_help : ui->page) == TOP_ROW_PAGE;
+}
+
+/* Adds the latencies of the row whose page is open to its map. */
+void top_ui_new(struct top_ui *ui)
+{
+	struct hist ops = {}, rqs = {};
+	struct top_table table;
+	const struct top_row *r;
+
+	if (!top_ui_row_open(ui) || !ui->has_selected ||
+	    top_table_init(&table, ui->data.interval, ui->view, TOP_WHOLE, ui->data.names))
+		return;
+	r = top_table_find(&table, &ui->selected);
+	if (!r || !top_row_hists(&table, r, &ops, &rqs))
+		heat_add(&ui->heat, ops.n ? &ops : &rqs);
+	free(ops.bins);
+	free(rqs.bins);
+	top_table_done(&table);
+}
+
+bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r)
+{
+	const struct top_name *name;
+
+	if (!top_ui_row_open(ui) || !ui->has_selected)
+		return false;
+	switch (ui->view) {
+	case TOP_PROCESS:
+		return ui->selected.who[0] == r->pid;
+	case TOP_THREAD:
+		return (uint32_t)ui->selected.who[0] == r->tid;
+	case TOP_COMM:
+		return !strncmp((const char *)ui->selected.who, r->comm, COMM_LEN);
+	case TOP_CGROUP:
+		return ui->selected.who[0] == r->cgroup;
+	case TOP_CONTAINER:
+		name = top_names_find(ui->data.names, r->cgroup);
+		return name && ui->selected.who[0] == name->owner;
+	case TOP_FILE:
+		return ui->selected.who[1] == r->ino &&
+		       FILE_KEY_DEV(ui->selected.who[0]) == r->dev;
+	default:
+		return false;
+	}
+}
+
+void top_ui_done(struct top_ui *ui)
+{
+	table_drop(ui);
+}
