@@ -101,7 +101,7 @@ $(B)/terminfo.h: Makefile
 
 $(O)/show/screen.o: $(B)/terminfo.h
 $(O)/trace/objects.o: CFLAGS_ALL += -DOBJECTS_DIR='"$(B)/"'
-$(patsubst src/%.c,$(O)/%.o,$(wildcard src/trace/*.c)): $(SKELS)
+$(patsubst src/%.c,$(O)/%.o,$(wildcard src/trace/*.c src/funcs/*.c)): $(SKELS)
 
 $(O)/%.o: src/%.c Makefile
 	@echo "  CC    $@"

@@ -8,13 +8,13 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
+#include "funcs/print.h"
+#include "funcs/screen.h"
+#include "funcs/session.h"
 #include "run.h"
 #include "run_say.h"
-#include "show/funcs_text.h"
-#include "show/funcs_ui.h"
 #include "show/parts.h"
 #include "show/screen.h"
-#include "trace/func_session.h"
 
 enum { MOST_FUNCTIONS = 2000 };
 

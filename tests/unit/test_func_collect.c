@@ -10,8 +10,8 @@
 
 #include "bpf/func.h"
 #include "cell.h"
-#include "trace/func_collect.h"
-#include "trace/func_memory.h"
+#include "funcs/collect.h"
+#include "funcs/rows.h"
 
 /* What programs have written of one function. */
 static struct func_sums cells[2];

@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "base/funcs.h"
 #include "base/pattern.h"
 #include "base/reason.h"
-#include "trace/func_kernel.h"
-#include "trace/func_unsafe.h"
+#include "funcs/find_elf.h"
+#include "funcs/find_kernel.h"
+#include "funcs/rows.h"
 
 enum { LONGEST = 511 };
 

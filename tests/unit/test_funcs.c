@@ -10,14 +10,14 @@
 
 #include <cmocka.h>
 
-#include "base/funcs.h"
 #include "base/pattern.h"
 #include "base/reason.h"
 #include "bpf/func.h"
-#include "show/funcs_text.h"
-#include "show/funcs_view.h"
+#include "funcs/columns.h"
+#include "funcs/print.h"
+#include "funcs/rows.h"
+#include "funcs/session.h"
 #include "show/screen.h"
-#include "trace/func_losses.h"
 
 static struct pattern *open_pattern(const char *text)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* func_collect.h - what the programs on functions have counted since the last look. */
-#ifndef IOSTRATA_FUNC_COLLECT_H
-#define IOSTRATA_FUNC_COLLECT_H
+/* collect.h - what the programs on functions have counted since the last look. */
+#ifndef IOSTRATA_FUNCS_COLLECT_H
+#define IOSTRATA_FUNCS_COLLECT_H
 
-#include "base/funcs.h"
+#include "funcs/rows.h"
 
 struct func_collect;
 struct func_memory;

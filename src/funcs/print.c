@@ -1,12 +1,283 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "show/funcs_text.h"
+#include "funcs/print.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hist.h"
+#include "base/json.h"
+#include "funcs/columns.h"
 #include "show/parts.h"
+
+/*
+ * Puts the rows of a tree in order; each knows only the path of the row above. See
+ * funcs_view.h.
+ */
+
+enum { INDENT = 2, INDENTED = 12, DEPTH_MAX = 64 };
+
+static int by_parent(const void *a, const void *b)
+{
+	const struct func_row *const *x = a, *const *y = b;
+
+	if ((*x)->parent != (*y)->parent)
+		return (*x)->parent < (*y)->parent ? -1 : 1;
+	if ((*x)->sum.total_ns != (*y)->sum.total_ns)
+		return (*x)->sum.total_ns > (*y)->sum.total_ns ? -1 : 1;
+	return (*x)->func < (*y)->func ? -1 : 1;
+}
+
+/* Rows by the path of the row above them. */
+struct index {
+	const struct func_row **rows;
+	size_t n;
+};
+
+static size_t first_below(const struct index *x, uint64_t parent)
+{
+	size_t lo = 0, hi = x->n, mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (x->rows[mid]->parent < parent)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool has_path(const struct func_snapshot *sn, uint64_t path)
+{
+	for (size_t i = 0; i < sn->n_tree; i++)
+		if (sn->tree[i].path == path)
+			return true;
+	return false;
+}
+
+static int node_add(struct funcs_tree *t, const struct funcs_view *v, const struct func_row *row,
+		    int depth)
+{
+	const char *name = v->funcs->at[row->func].name;
+	char *label;
+	int len;
+
+	if (depth <= INDENTED)
+		len = asprintf(&label, "%*s%s", depth * INDENT, "", name);
+	else
+		len = asprintf(&label, "%*s(%d) %s", INDENTED * INDENT, "", depth, name);
+	if (len < 0)
+		return -ENOMEM;
+	t->at[t->n++] = (struct funcs_node){ .row = row, .label = label, .depth = depth };
+	return 0;
+}
+
+/* Adds a row, then what it called; never more rows than there are, whatever their paths say. */
+static int branch_add(struct funcs_tree *t, const struct funcs_view *v, const struct index *x,
+		      uint64_t parent)
+{
+	size_t at[DEPTH_MAX + 1];
+	uint64_t path[DEPTH_MAX + 1];
+	int depth = 0, err = 0;
+
+	path[0] = parent;
+	at[0] = first_below(x, parent);
+	while (depth >= 0 && !err && t->n < x->n) {
+		const struct func_row *row = at[depth] < x->n ? x->rows[at[depth]] : NULL;
+
+		if (!row || row->parent != path[depth]) {
+			depth--;
+			continue;
+		}
+		at[depth]++;
+		err = node_add(t, v, row, depth);
+		if (depth == DEPTH_MAX)
+			continue;
+		path[++depth] = row->path;
+		at[depth] = first_below(x, row->path);
+	}
+	return err;
+}
+
+/* An interval can have rows whose caller has not returned yet: they are shown at the top level. */
+static int orphans_add(struct funcs_tree *t, const struct funcs_view *v,
+		       const struct func_snapshot *sn, const struct index *x)
+{
+	uint64_t last = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < x->n && !err; i++) {
+		if (!x->rows[i]->parent || x->rows[i]->parent == last)
+			continue;
+		last = x->rows[i]->parent;
+		if (!has_path(sn, last))
+			err = branch_add(t, v, x, last);
+	}
+	return err;
+}
+
+int funcs_tree_init(struct funcs_tree *t, const struct funcs_view *v,
+		    const struct func_snapshot *sn)
+{
+	struct index x = { .rows = calloc(sn->n_tree + 1, sizeof(*x.rows)), .n = sn->n_tree };
+	int err = 0;
+
+	*t = (struct funcs_tree){ .at = calloc(sn->n_tree + 1, sizeof(*t->at)) };
+	if (!x.rows || !t->at)
+		err = -ENOMEM;
+	for (size_t i = 0; i < x.n && !err; i++)
+		x.rows[i] = &sn->tree[i];
+	if (!err) {
+		qsort(x.rows, x.n, sizeof(*x.rows), by_parent);
+		err = branch_add(t, v, &x, 0);
+	}
+	if (!err)
+		err = orphans_add(t, v, sn, &x);
+	free(x.rows);
+	if (err)
+		funcs_tree_done(t);
+	return err;
+}
+
+void funcs_tree_done(struct funcs_tree *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->at[i].label);
+	free(t->at);
+	*t = (struct funcs_tree){};
+}
+
+static void put_hist(struct json *j, const struct func_row *r)
+{
+	json_put_begin(j, "hist", '[');
+	for (unsigned int i = 0; i < r->hist.n; i++) {
+		unsigned int b = r->hist.bins[i].bucket;
+		uint64_t high = b == HIST_N - 1 ? r->sum.max_ns : hist_low(b + 1) - 1;
+
+		json_put_begin(j, NULL, '[');
+		json_put_uint(j, NULL, hist_low(b));
+		json_put_uint(j, NULL, high);
+		json_put_uint(j, NULL, r->hist.bins[i].count);
+		json_put_end(j, ']');
+	}
+	json_put_end(j, ']');
+}
+
+static int put_functions(struct json *j, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	const struct columns cols = { .list = funcs_columns, .ctx = v };
+	struct funcs_rows rows;
+	int err = funcs_rows_init(&rows, v, sn);
+
+	if (err)
+		return err;
+	json_put_begin(j, "functions", '[');
+	for (size_t i = 0; i < rows.n; i++) {
+		json_put_begin(j, NULL, '{');
+		columns_json(j, &cols, rows.at[i]);
+		put_hist(j, rows.at[i]);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+	funcs_rows_done(&rows);
+	return 0;
+}
+
+/* The caller of a row is the last row before it whose depth is less by one. */
+static int json_tree(struct json *j, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	struct funcs_tree tree;
+	int err;
+
+	if (!v->tree) {
+		json_put_null(j, "tree");
+		return 0;
+	}
+	err = funcs_tree_init(&tree, v, sn);
+	if (err)
+		return err;
+	json_put_begin(j, "tree", '[');
+	for (size_t i = 0; i < tree.n; i++) {
+		const struct func_row *r = tree.at[i].row;
+
+		json_put_begin(j, NULL, '{');
+		json_put_uint(j, "depth", tree.at[i].depth);
+		json_put_string(j, "name", v->funcs->at[r->func].name);
+		json_put_uint(j, "count", r->sum.count);
+		json_put_uint(j, "total_ns", r->sum.total_ns);
+		json_put_uint(j, "self_ns", r->sum.self_ns);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+	funcs_tree_done(&tree);
+	return 0;
+}
+
+static void json_refused(struct json *j, const struct funcs_view *v)
+{
+	json_put_begin(j, "refused", '[');
+	for (size_t i = 0; i < v->funcs->n; i++) {
+		const struct func *f = &v->funcs->at[i];
+
+		if (!f->refused)
+			continue;
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "name", f->name);
+		json_put_string(j, "module", f->where);
+		json_put_string(j, "why", f->refused);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
+static void json_lost(struct json *j, const struct func_snapshot *sn)
+{
+	json_put_uint(j, "missed", sn->lost[FUNC_LOSS_MISSED]);
+	json_put_begin(j, "lost", '{');
+	for (int i = 0; i < FUNC_LOSS_N; i++)
+		json_put_uint(j, funcs_loss_name(i), sn->lost[i]);
+	json_put_end(j, '}');
+}
+
+static void json_overhead(struct json *j, const struct func_snapshot *sn)
+{
+	if (!sn->has_overhead) {
+		json_put_null(j, "overhead");
+		return;
+	}
+	json_put_begin(j, "overhead", '{');
+	json_put_uint(j, "bpf_run_ns", sn->bpf_run_ns);
+	json_put_uint(j, "bpf_run_cnt", sn->bpf_run_cnt);
+	json_put_end(j, '}');
+}
+
+int funcs_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn)
+{
+	struct json j = { .out = { .f = f } };
+	int err;
+
+	json_put_begin(&j, NULL, '{');
+	json_put_string(&j, "schema", "iostrata.funcs/1");
+	json_put_string(&j, "kernel", v->kernel);
+	json_put_time(&j, "time", v->until_ns);
+	json_put_uint(&j, "duration_ns", sn->duration_ns);
+	json_put_string(&j, "probe", v->probe);
+	json_put_begin(&j, "cost", '{');
+	json_put_uint(&j, "call_ns", v->cost->call_ns);
+	json_put_uint(&j, "inside_ns", v->cost->inside_ns);
+	json_put_bool(&j, "subtracted", v->subtract);
+	json_put_end(&j, '}');
+	err = put_functions(&j, v, sn);
+	if (!err)
+		err = json_tree(&j, v, sn);
+	json_refused(&j, v);
+	json_lost(&j, sn);
+	json_overhead(&j, sn);
+	json_put_end(&j, '}');
+	return err ? err : json_end_line(&j);
+}
 
 enum { WIDTH = 80, NAME_COLUMNS = 40 };
 

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * funcs.h - functions that are traced, and what their calls summed up to, as plain data: made by
+ * rows.h - functions that are traced, and what their calls summed up to, as plain data: made by
  * src/trace, shown by src/show.
  */
-#ifndef IOSTRATA_FUNCS_H
-#define IOSTRATA_FUNCS_H
+#ifndef IOSTRATA_FUNCS_ROWS_H
+#define IOSTRATA_FUNCS_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/hist.h"
+#include "bpf/func.h"
+#include "cell.h"
+
+struct func_bpf;
 
 /* A function. Names are hostile text. */
 struct func {
@@ -84,5 +88,20 @@ struct func_cost {
 	double call_ns;		/* by which a call takes longer */
 	double inside_ns;	/* the part of it in the call's own time */
 };
+
+/* Maps the counters of the programs on functions into our memory. */
+
+struct func_memory {
+	enum func_rows rows;
+	unsigned int n_funcs, n_cpus, n_hists;
+	struct func_sums *cells;		/* mapped: [n_cpus][n_funcs + 1] */
+	const unsigned int *hists;		/* mapped: [n_hists][n_funcs + 1][HIST_N] */
+	const unsigned long long *unreturned;	/* mapped: [n_funcs + 1] */
+	int rows_fd;
+};
+
+/* @obj is loaded and outlives @m. 0 or -ENOMEM; call func_memory_done() in either case. */
+int func_memory_open(struct func_memory *m, const struct func_bpf *obj);
+void func_memory_done(struct func_memory *m);	/* leaves it empty */
 
 #endif

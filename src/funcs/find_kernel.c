@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * func_kernel.c - reads the kernel's functions from /proc/kallsyms; see func_kernel.h.
+ * find_kernel.c - reads the kernel's functions from /proc/kallsyms; see func_kernel.h.
  *
  * A program at the entry of a function that the program itself calls recurses, and only some
  * kernels stop that. So functions that programs and the probes themselves call are never traced,
  * even if requested.
  */
-#include "trace/func_kernel.h"
+#include "funcs/find_kernel.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/funcs.h"
 #include "base/pattern.h"
 #include "base/reason.h"
+#include "funcs/rows.h"
 
 /* KSYM_NAME_LEN since 6.1, a line with a name of that length, and such a name for scanf(). */
 enum { MAX_NEAREST = 3, NAME_LEN = 512, LINE_LEN = NAME_LEN + 128 };

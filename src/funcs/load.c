@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "trace/func_load.h"
+#include "funcs/load.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,10 +8,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "func.skel.h"
 #include "trace/feature.h"
 #include "trace/objects.h"
-
-#include "func.skel.h"
 
 /* enum bpf_attach_type, include/uapi/linux/bpf.h since 6.6, 6.10, 6.13 and 7.0; the headers at
  * build time may be older. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* func_find.h - from patterns to functions. */
-#ifndef IOSTRATA_FUNC_FIND_H
-#define IOSTRATA_FUNC_FIND_H
+/* find.h - from patterns to functions. */
+#ifndef IOSTRATA_FUNCS_FIND_H
+#define IOSTRATA_FUNCS_FIND_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * funcs_ui.h - the full screen of funcs: what is shown now, and how keys change it. Draws on
+ * screen.h - the full screen of funcs: what is shown now, and how keys change it. Draws on
  * screen.h; does not know where the figures come from.
  */
-#ifndef IOSTRATA_FUNCS_UI_H
-#define IOSTRATA_FUNCS_UI_H
+#ifndef IOSTRATA_FUNCS_SCREEN_H
+#define IOSTRATA_FUNCS_SCREEN_H
 
-#include "show/funcs_view.h"
+#include "funcs/columns.h"
 
 struct funcs_ui {
 	/* set by others */

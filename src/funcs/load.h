@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * func_load.h - the ways to probe functions, and the programs of one of them, loaded.
+ * load.h - the ways to probe functions, and the programs of one of them, loaded.
  */
-#ifndef IOSTRATA_FUNC_LOAD_H
-#define IOSTRATA_FUNC_LOAD_H
+#ifndef IOSTRATA_FUNCS_LOAD_H
+#define IOSTRATA_FUNCS_LOAD_H
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* func_cost.h - what a probe costs, measured on a function that does nothing. */
-#ifndef IOSTRATA_FUNC_COST_H
-#define IOSTRATA_FUNC_COST_H
+/* cost.h - what a probe costs, measured on a function that does nothing. */
+#ifndef IOSTRATA_FUNCS_COST_H
+#define IOSTRATA_FUNCS_COST_H
 
-#include "base/funcs.h"
+#include "funcs/rows.h"
 
 struct func_attached;
 struct func_live;

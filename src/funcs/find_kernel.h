@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* func_kernel.h - the kernel's functions: which exist, and which must not or cannot be traced. */
-#ifndef IOSTRATA_FUNC_KERNEL_H
-#define IOSTRATA_FUNC_KERNEL_H
+/* find_kernel.h - the kernel's functions: which exist, and which must not or cannot be traced. */
+#ifndef IOSTRATA_FUNCS_FIND_KERNEL_H
+#define IOSTRATA_FUNCS_FIND_KERNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

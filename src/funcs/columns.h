@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * funcs_view.h - how to show calls of functions: their columns and order, which text and JSON have
+ * columns.h - how to show calls of functions: their columns and order, which text and JSON have
  * in common.
  */
-#ifndef IOSTRATA_FUNCS_VIEW_H
-#define IOSTRATA_FUNCS_VIEW_H
+#ifndef IOSTRATA_FUNCS_COLUMNS_H
+#define IOSTRATA_FUNCS_COLUMNS_H
 
 #include <stdint.h>
 
 #include "base/columns.h"
-#include "base/funcs.h"
+#include "funcs/rows.h"
 
 struct funcs_view {
 	const struct func_list *funcs;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "trace/func_find.h"
+#include "funcs/find.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/funcs.h"
 #include "base/pattern.h"
 #include "base/reason.h"
-#include "trace/func_elf.h"
-#include "trace/func_kernel.h"
-#include "trace/func_session.h"
+#include "funcs/find_elf.h"
+#include "funcs/find_kernel.h"
+#include "funcs/rows.h"
+#include "funcs/session.h"
 
 /* The patterns of the command line; free with patterns_done(). */
 struct patterns {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "trace/func_session.h"
+#include "funcs/session.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -14,17 +14,112 @@
 
 #include "base/clock.h"
 #include "base/reason.h"
+#include "bpf/func.h"
+#include "func.skel.h"
+#include "funcs/attach.h"
+#include "funcs/collect.h"
+#include "funcs/cost.h"
+#include "funcs/find.h"
+#include "funcs/load.h"
+#include "funcs/rows.h"
 #include "trace/feature.h"
-#include "trace/func_attach.h"
-#include "trace/func_collect.h"
-#include "trace/func_cost.h"
-#include "trace/func_find.h"
-#include "trace/func_load.h"
-#include "trace/func_losses.h"
-#include "trace/func_memory.h"
 #include "trace/load.h"
 
-#include "func.skel.h"
+/* A call for whose thread there was no room is lost when it begins; where its return is seen, the
+ * programs cannot tell it from one that they never saw to begin. */
+static uint64_t ends_unmatched(const struct func_losses *l, const struct func_live *live,
+			       bool sessions)
+{
+	uint64_t n = live->lost[FUNC_LOST_END];
+	uint64_t counted = live->lost[FUNC_LOST_THREADS] - l->threads_before;
+
+	if (!sessions)
+		n = n > counted ? n - counted : 0;
+	return n > l->last[FUNC_LOSS_END] ? n : l->last[FUNC_LOSS_END];
+}
+
+void func_losses_take(struct func_losses *l, const struct func_live *live, uint64_t missed,
+		      bool sessions, uint64_t ret_lost[FUNC_LOSS_N])
+{
+	const uint64_t now[FUNC_LOSS_N] = {
+		[FUNC_LOSS_THREADS] = live->lost[FUNC_LOST_THREADS],
+		[FUNC_LOSS_ROWS] = live->lost[FUNC_LOST_ROWS],
+		[FUNC_LOSS_DEPTH] = live->lost[FUNC_LOST_DEPTH],
+		[FUNC_LOSS_END] = ends_unmatched(l, live, sessions),
+		[FUNC_LOSS_RETURN] = live->lost[FUNC_LOST_RETURN],
+		[FUNC_LOSS_MISSED] = missed,
+	};
+
+	if (!live->since_ns)
+		l->threads_before = live->lost[FUNC_LOST_THREADS];
+	for (int i = 0; i < FUNC_LOSS_N; i++)
+		ret_lost[i] = now[i] - l->last[i];
+	memcpy(l->last, now, sizeof(now));
+}
+
+static void refuse_all(struct func_list *l, const char *refused)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!l->at[i].refused)
+			l->at[i].refused = refused;
+}
+
+/* Those that have no type, where it is needed: with --probe only, else there is another way. */
+static void untyped_refuse(struct func_list *l, struct feature *f)
+{
+	const char **names = calloc(l->n, sizeof(*names));
+	unsigned int type;
+	int n = 0, fd;
+
+	for (size_t i = 0; names && i < l->n; i++)
+		if (!*l->at[i].where)
+			names[n++] = l->at[i].name;
+	if (names)
+		feature_look_for(f, names, n);
+	free(names);
+	for (size_t i = 0; i < l->n; i++) {
+		struct func *fn = &l->at[i];
+
+		if (!fn->refused && feature_function(f, fn->name, fn->where, &type, &fd))
+			fn->refused = func_why_refused(-ENOENT);
+	}
+}
+
+/* Without the permission to look, nothing is said. */
+static void kernel_explain(struct func_list *l, const char *probe)
+{
+	const struct func_method *how = probe ? func_method_find(probe) : NULL;
+	struct feature f = {};
+	struct reason why;
+
+	if (feature_probe(&f, &why)) {
+		feature_done(&f);
+		return;
+	}
+	if (f.no_functions[0])
+		refuse_all(l, func_list_place(l, f.no_functions, strlen(f.no_functions)));
+	else if (how && how->attach_type && func_is_each(how))
+		untyped_refuse(l, &f);
+	feature_done(&f);
+}
+
+int func_session_list(const struct func_session_conf *conf, struct func_list *ret_list,
+		      struct reason *why)
+{
+	struct func_list l = {};
+	bool user;
+
+	if (func_find(conf, true, &l, &user, why)) {
+		func_list_free(&l);
+		return -1;
+	}
+	if (!user)
+		kernel_explain(&l, conf->probe);
+	else if (access("/sys/bus/event_source/devices/uprobe/type", F_OK))
+		refuse_all(&l, "this kernel has no uprobes");
+	*ret_list = l;
+	return 0;
+}
 
 enum {
 	ROWS_MAX = 16384,		/* in the hash of rows */

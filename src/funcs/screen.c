@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* funcs_ui.c - see funcs_ui.h. */
-#include "show/funcs_ui.h"
+/* screen.c - see funcs_ui.h. */
+#include "funcs/screen.h"
 
 #include <errno.h>
 #include <stdlib.h>

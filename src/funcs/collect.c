@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * func_collect.c - see func_collect.h.
+ * collect.c - see func_collect.h.
  *
  * Programs only ever add and are never stopped, so new counts are the difference from the last
  * look. A look may catch a call that is just returning with its time already added and its count
  * not yet. So calls are counted from the histogram, and count and histogram agree.
  */
-#include "trace/func_collect.h"
+#include "funcs/collect.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include <bpf/bpf.h>
 
-#include <uthash.h>
-
 #include "base/mounts.h"
-#include "trace/func_memory.h"
+#include "funcs/rows.h"
 
 /* A row, and its values at the last look. */
 struct row {

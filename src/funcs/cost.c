@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "trace/func_cost.h"
+#include "funcs/cost.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "bpf/func.h"
-#include "trace/func_attach.h"
-#include "trace/func_load.h"
+#include "funcs/attach.h"
+#include "funcs/load.h"
 
 enum { ROUNDS = 8, CALLS = 250 };
 

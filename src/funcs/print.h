@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* funcs_text.h - calls of functions as text, in lines for other programs, and as JSON. */
-#ifndef IOSTRATA_FUNCS_TEXT_H
-#define IOSTRATA_FUNCS_TEXT_H
+/* print.h - calls of functions as text, in lines for other programs, and as JSON. */
+#ifndef IOSTRATA_FUNCS_PRINT_H
+#define IOSTRATA_FUNCS_PRINT_H
 
 #include <stdio.h>
 
-#include "show/funcs_view.h"
+#include "funcs/columns.h"
 
 /* Each writes one snapshot; 0 or -errno of a failed write. */
 int funcs_text(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn);

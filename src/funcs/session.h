@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * func_session.h - one run of probes on functions: which functions, how they are probed, attached,
+ * session.h - one run of probes on functions: which functions, how they are probed, attached,
  * read and detached. Nothing here prints.
  */
-#ifndef IOSTRATA_FUNC_SESSION_H
-#define IOSTRATA_FUNC_SESSION_H
+#ifndef IOSTRATA_FUNCS_SESSION_H
+#define IOSTRATA_FUNCS_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "base/funcs.h"
 #include "bpf/func.h"
+#include "funcs/rows.h"
 
+struct func_live;
 struct func_session;
 struct reason;
 
@@ -59,5 +61,17 @@ void func_session_tick(struct func_session *s);
  * see func_snapshot_free(). 0, or -1 with @why. */
 int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn,
 			  struct reason *why);
+
+/* Calls that were lost, each counted once. */
+
+struct func_losses {
+	uint64_t last[FUNC_LOSS_N];	/* at the last look */
+	uint64_t threads_before;	/* of those, before the probes were live */
+};
+
+/* What was lost since the last look (the first is at the beginning, before the probes are live).
+ * @missed: see func_missed(). @sessions: a return is seen only if the entry was counted. */
+void func_losses_take(struct func_losses *l, const struct func_live *live, uint64_t missed,
+		      bool sessions, uint64_t ret_lost[FUNC_LOSS_N]);
 
 #endif

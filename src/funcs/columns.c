@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "show/funcs_view.h"
+#include "funcs/columns.h"
 
 #include <errno.h>
 #include <stdio.h>

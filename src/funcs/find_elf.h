@@ -1,6 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* find_elf.h - the functions of a program or library, from its symbols, including those for
+ * debugging and those in .gnu_debugdata. */
+#ifndef IOSTRATA_FUNCS_FIND_ELF_H
+#define IOSTRATA_FUNCS_FIND_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct func_list;
+struct pattern;
+struct reason;
+
+struct func_elf_conf {
+	bool risk_exceptions;	/* see func_unsafe_file() */
+	unsigned int pid;	/* whose C library c: is; 0: this program's */
+};
+
 /*
- * func_unsafe.h - functions of programs whose returns must not be probed.
+ * Adds to @l the functions that match one of @patterns (all for programs and libraries) and that
+ * none excludes. 0, or -1 with @why: a file does not exist, has no symbols, or is not safe to
+ * probe.
+ */
+int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
+		  const struct func_elf_conf *conf, struct reason *why);
+
+/*
+ * Functions of programs whose returns must not be probed.
  *
  * To see a return, the kernel replaces the return address on the stack by one of its own, and keeps
  * the real one in a list per thread: the last call returns first, at the place where it was made.
@@ -9,12 +34,6 @@
  * What unwinds the stack, in the program itself, finds the kernel's address and nothing behind it:
  * an exception has no handler, and a thread that ends has nothing to clean up.
  */
-#ifndef IOSTRATA_FUNC_UNSAFE_H
-#define IOSTRATA_FUNC_UNSAFE_H
-
-#include <stdbool.h>
-
-struct reason;
 
 /* Why the return of function @name must not be probed, or NULL. */
 const char *func_unsafe(const char *name);
