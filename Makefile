@@ -100,7 +100,7 @@ $(B)/terminfo.h: Makefile
 		END { printf "{ \"%s\", \"%s\" },\n", t, b }' || exit; done >$@
 
 $(O)/show/screen.o: $(B)/terminfo.h
-$(O)/trace/objects.o: CFLAGS_ALL += -DOBJECTS_DIR='"$(B)/"'
+$(O)/trace/load.o: CFLAGS_ALL += -DOBJECTS_DIR='"$(B)/"'
 $(patsubst src/%.c,$(O)/%.o,$(wildcard src/trace/*.c src/funcs/*.c)): $(SKELS)
 
 $(O)/%.o: src/%.c Makefile

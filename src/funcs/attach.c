@@ -18,7 +18,7 @@
 #include "funcs/load.h"
 #include "funcs/rows.h"
 #include "trace/feature.h"
-#include "trace/kprobe.h"
+#include "trace/links.h"
 
 #include "func.skel.h"
 

@@ -10,7 +10,7 @@
 
 #include "func.skel.h"
 #include "trace/feature.h"
-#include "trace/objects.h"
+#include "trace/load.h"
 
 /* enum bpf_attach_type, include/uapi/linux/bpf.h since 6.6, 6.10, 6.13 and 7.0; the headers at
  * build time may be older. */

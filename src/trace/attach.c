@@ -2,19 +2,130 @@
 #include "trace/attach.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "trace/feature.h"
 #include "trace/fsprobes.h"
-#include "trace/kprobe.h"
+#include "trace/links.h"
+#include "trace/load.h"
 #include "trace/plan.h"
 #include "trace/session.h"
 
 #include "trace.skel.h"
+
+/* 0, or -errno; a CPU that is not online has no events. */
+static int attach_one(struct fault_links *l, struct bpf_program *prog, int cpu,
+		      unsigned long long event)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = event,
+		.sample_period = 1,
+	};
+	int fd = (int)syscall(__NR_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link;
+	int err;
+
+	if (fd < 0)
+		return errno == ENODEV ? 0 : -errno;
+	link = bpf_program__attach_perf_event(prog, fd);
+	if (!link) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	l->list[l->n++] = link; /* it owns the event */
+	return 0;
+}
+
+int faults_attach(struct fault_links *l, struct bpf_program *prog)
+{
+	static const unsigned long long events[] = { PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+						     PERF_COUNT_SW_PAGE_FAULTS_MIN };
+	int cpus = libbpf_num_possible_cpus(), err = 0;
+
+	if (cpus < 0)
+		return cpus;
+	l->list = calloc(2 * cpus, sizeof(struct bpf_link *));
+	if (!l->list)
+		return -ENOMEM;
+	for (int i = 0; i < 2 * cpus && !err; i++)
+		err = attach_one(l, prog, i / 2, events[i % 2]);
+	if (err)
+		faults_done(l);
+	return err;
+}
+
+void faults_done(struct fault_links *l)
+{
+	while (l->n)
+		bpf_link__destroy(l->list[--l->n]);
+	free(l->list);
+	l->list = NULL;
+}
+
+/* libbpf 1.1 gives tracepoints no cookie. Functions have none before 5.19, and need none. */
+static int attach_again(int prog_fd, const struct program *row)
+{
+	union bpf_attr attr = {
+		.link_create = { .prog_fd = prog_fd, .attach_type = BPF_TRACE_RAW_TP,
+				 .tracing.cookie = 1 },
+	};
+	int fd;
+
+	if (row->hook != HOOK_TP_BTF)
+		fd = bpf_raw_tracepoint_open(NULL, prog_fd);
+	else
+		fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	return fd < 0 ? -errno : fd;
+}
+
+int backups_add(struct backups *b, const struct bpf_program *prog, const struct program *row)
+{
+	int fd, link;
+
+	if (b->n == MAX_BACKUPS)
+		return -ENOSPC;
+	fd = load_copy(prog, row);
+	if (fd < 0)
+		return fd;
+	link = attach_again(fd, row);
+	if (link < 0) {
+		close(fd);
+		return link;
+	}
+	b->at[b->n].original = bpf_program__fd(prog);
+	b->at[b->n].prog = fd;
+	b->at[b->n++].link = link;
+	return 0;
+}
+
+int backups_of(const struct backups *b, int prog_fd)
+{
+	for (int i = 0; i < b->n; i++)
+		if (b->at[i].original == prog_fd)
+			return b->at[i].prog;
+	return -1;
+}
+
+void backups_done(struct backups *b)
+{
+	while (b->n) {
+		b->n--;
+		close(b->at[b->n].link);
+		close(b->at[b->n].prog);
+	}
+}
 
 static bool is_loaded(const struct bpf_program *prog)
 {

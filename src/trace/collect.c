@@ -11,7 +11,7 @@
 
 #include "base/mounts.h"
 #include "bpf/conf.h"
-#include "trace/rowmaps.h"
+#include "trace/maps.h"
 
 #define DEV_MAJOR(dev) ((dev) >> 20)
 #define DEV_MINOR(dev) ((dev) & 0xfffffU)

@@ -12,7 +12,6 @@
 #include "trace/kallsyms.h"
 #include "trace/maps.h"
 #include "trace/plan.h"
-#include "trace/rowmaps.h"
 #include "trace/session.h"
 #include "trace/stream.h"
 

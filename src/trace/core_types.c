@@ -11,7 +11,7 @@
 
 #include <uthash.h>
 
-#include "trace/name_filter.h"
+#include "trace/btf.h"
 
 struct wanted_name {
 	const char *name; /* ends after len */

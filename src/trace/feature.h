@@ -3,14 +3,16 @@
  * feature.h - what this kernel can do, found out once by looking at its BTF and by trying; never
  * from its version.
  */
-#ifndef IOSTRATA_FEATURE_H
-#define IOSTRATA_FEATURE_H
+#ifndef IOSTRATA_TRACE_FEATURE_H
+#define IOSTRATA_TRACE_FEATURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct btf;
 struct known_name;
 struct module_types;
+struct reason;
 
 /* How functions can be probed. */
 enum func_probe { FUNC_NONE, FUNC_FENTRY, FUNC_KPROBE };
@@ -33,8 +35,6 @@ struct feature {
 	char no_kprobe[160];
 	char no_functions[176];		/* why neither way works, "" if functions can be probed */
 };
-
-struct reason;
 
 /* Whether libbpf's messages and the verifier's are asked for. */
 bool feature_logs(void);
@@ -90,5 +90,27 @@ int feature_enumerator(struct feature *f, const char *name, int otherwise);
 
 /* Which argument of tracepoint @name is called @arg; -1 if none or if BTF has no names. */
 int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg);
+
+/*
+ * Whether this kernel preempts the threads that our programs run in.
+ *
+ * A program that is preempted is busy on that CPU and misses what other threads do there, and plain
+ * additions to a CPU's cells race. So a kernel is taken for preemptible unless known otherwise.
+ */
+
+enum preemption_model { PREEMPTION_UNKNOWN, PREEMPTION_NONE, PREEMPTION_FULL };
+
+/* Fills in the preemption members of @f. */
+void preemption_probe(struct feature *f);
+
+/*
+ * The model according to one source: "none voluntary (full) lazy" with the one in force in brackets
+ * (/sys/kernel/debug/sched/preempt); the last preempt=MODEL of a command line; one line of a
+ * kernel's configuration; the kernel's version line (utsname.version).
+ */
+enum preemption_model preemption_of_debugfs(const char *text);
+enum preemption_model preemption_of_cmdline(const char *text);
+enum preemption_model preemption_of_config_line(const char *line);
+enum preemption_model preemption_of_version(const char *version);
 
 #endif

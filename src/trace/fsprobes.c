@@ -14,7 +14,6 @@
 #include "bpf/conf.h"
 #include "trace/feature.h"
 #include "trace/fsfuncs.h"
-#include "trace/kprobe.h"
 #include "trace/links.h"
 
 enum { MAX_FS = 24, MAX_KNOWN = 4 * MAX_FS };

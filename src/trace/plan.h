@@ -6,8 +6,8 @@
  *
  * Does not know what the programs do, and loads nothing. A new program is a row in plan.c.
  */
-#ifndef IOSTRATA_PLAN_H
-#define IOSTRATA_PLAN_H
+#ifndef IOSTRATA_TRACE_PLAN_H
+#define IOSTRATA_TRACE_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,22 +22,195 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/reason.h"
+#include "base/snapshot.h"
+#include "bpf/conf.h"
+#include "event.h"
 #include "trace/attach.h"
 #include "trace/collect.h"
 #include "trace/configure.h"
-#include "trace/counters.h"
 #include "trace/drain.h"
 #include "trace/feature.h"
 #include "trace/fsprobes.h"
 #include "trace/load.h"
 #include "trace/maps.h"
-#include "trace/missing.h"
 #include "trace/plan.h"
 #include "trace/stream.h"
 #include "trace/unfinished.h"
 #include "trace/whys.h"
 
 #include "trace.skel.h"
+
+struct attached;
+struct live;
+struct snapshot;
+struct trace_bpf;
+
+/* What was reported so far. */
+struct counters {
+	uint64_t lost[LOST_N];
+	uint64_t missed;
+};
+
+struct attached;
+struct feature;
+struct plan;
+struct reason;
+struct trace_bpf;
+
+/*
+ * What was lost and what tracing cost, as differences from the last reading.
+ */
+
+/* Adds the kernel's statistics of one program. Returns how many hits it missed. */
+static uint64_t run_stats(struct snapshot *sn, int fd)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		return 0;
+	sn->bpf_run_ns += info.run_time_ns;
+	sn->bpf_run_cnt += info.run_cnt;
+	return info.recursion_misses;
+}
+
+/* All misses so far, not only those of the interval. */
+static void program_stats(void *arg, int fd)
+{
+	struct snapshot *sn = arg;
+
+	sn->missed += run_stats(sn, fd);
+}
+
+/* An event is lost only if the backup missed it, too: at most the smaller number. */
+static void backed_stats(const struct backups *backups, struct snapshot *sn, int fd)
+{
+	uint64_t missed = run_stats(sn, fd), by_backup;
+	int backup = backups_of(backups, fd);
+
+	if (backup >= 0) {
+		by_backup = run_stats(sn, backup);
+		missed = by_backup < missed ? by_backup : missed;
+	}
+	sn->missed += missed;
+}
+
+/* What was lost until now does not count: probes are attached one by one. */
+static void counters_begin(struct counters *c, const struct live *live)
+{
+	for (int i = 0; i < LOST_N; i++)
+		c->lost[i] = live->lost[i];
+	c->missed = live->returns_missed;
+}
+
+/* Fills in the losses of @sn, and what programs took, if the kernel measures that. */
+static void counters_read(struct counters *c, const struct live *live, const struct trace_bpf *obj,
+		   const struct attached *a, struct snapshot *sn)
+{
+	struct bpf_program *prog;
+	uint64_t missed, lost;
+
+	bpf_object__for_each_program(prog, obj->obj)
+		backed_stats(&a->backups, sn, bpf_program__fd(prog));
+	if (a->fs)
+		fsprobes_programs(a->fs, program_stats, sn);
+	missed = sn->missed + links_missed(&a->links) + fsprobes_missed(a->fs) +
+		 live->returns_missed;
+	sn->missed = missed - c->missed;
+	c->missed = missed;
+	for (int l = 0; l < LOST_N; l++) {
+		lost = live->lost[l];
+		sn->lost[l] += lost - c->lost[l];
+		c->lost[l] = lost;
+	}
+}
+
+/*
+ * What was requested but cannot be measured here, and why.
+ */
+
+/* Why a layer that needs function probes is missing. */
+static const char *why_no_layer(const struct feature *f)
+{
+	return f->func == FUNC_NONE ? f->no_functions : "none of its functions could be probed";
+}
+
+static const char not_counted[] = "this run does not count them";
+static const char not_split[] = "this run does not split the time on the CPU";
+
+/* Each function has two programs, and one of them serves. */
+static bool aio_is_probed(const struct trace_bpf *obj)
+{
+	const struct bpf_program *const pairs[][2] = {
+		{ obj->progs.enter_aio_read, obj->progs.kenter_aio_read },
+		{ obj->progs.leave_aio_read, obj->progs.kleave_aio_read },
+		{ obj->progs.enter_aio_write, obj->progs.kenter_aio_write },
+		{ obj->progs.leave_aio_write, obj->progs.kleave_aio_write },
+		{ obj->progs.enter_aio_complete, obj->progs.kenter_aio_complete },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (bpf_program__fd(pairs[i][0]) < 0 && bpf_program__fd(pairs[i][1]) < 0)
+			return false;
+	return true;
+}
+
+/* The first reason stays: rows are ordered so that it says most. */
+static void missing_add(struct missing *m, const struct program *row)
+{
+	for (int st = 0; st < ST_N; st++)
+		if (row->strata >> st & 1 && !m->stratum[st])
+			m->stratum[st] = row->without;
+	if (row->requests)
+		m->requests = row->without;
+	if (row->caps & CAP_CALLS)
+		m->calls = row->without;
+	if (row->caps & CAP_URING)
+		m->uring = row->without;
+	if (row->caps & CAP_FAULTS)
+		m->faults = row->without;
+}
+
+/* Fills @m from the table of programs and from what was attached. Its texts live as long as @f. */
+static void missing_fill(struct missing *m, const struct plan *plan, const struct trace_bpf *obj,
+		  const struct attached *a, const struct feature *f)
+{
+	for (const struct program *row = programs; row < programs + programs_n; row++)
+		if (row->without && plan_is_for(plan, row) &&
+		    bpf_program__fd(program_of(obj, row)) < 0)
+			missing_add(m, row);
+	m->device_bytes = m->stratum[ST_DEVICE];
+	if (!obj->rodata->conf.minor_faults)
+		m->minor_faults = not_counted;
+	else if (bpf_program__fd(obj->progs.on_fault_handled) < 0)
+		m->minor_faults = why_no_layer(f);
+	if ((plan->asked & CAP_WAITS) && !obj->rodata->conf.cpu_split)
+		m->stratum[ST_VFS] = m->stratum[ST_FS] = not_split;
+	if ((plan->asked & CAP_VFS) && !a->vfs_kinds)
+		m->stratum[ST_VFS] = why_no_layer(f);
+	if ((plan->asked & CAP_FS) && !fsprobes_count(a->fs))
+		m->stratum[ST_FS] = why_no_layer(f);
+	if ((plan->asked & CAP_AIO) && !aio_is_probed(obj))
+		m->aio = why_no_layer(f);
+}
+
+/* Checks that a layer requested by name is measured: 0, or -1 with @why. */
+static int missing_check(const struct missing *m, enum layer layer, const struct attached *a,
+		  struct reason *why)
+{
+	const char *const missing[] = {
+		[LAYER_OPS] = m->calls,		[LAYER_SYSCALL] = m->calls,
+		[LAYER_VFS] = m->stratum[ST_VFS], [LAYER_FS] = m->stratum[ST_FS],
+		[LAYER_BLK] = m->requests,
+	};
+
+	if (load_is_limit(a->err))
+		return load_limit_reached(why, "attach", a->err);
+	if (!missing[layer])
+		return 0;
+	reason_set(why, EXIT_KERNEL, "this layer cannot be traced: %s", missing[layer]);
+	return reason_hint(why, "'iostrata doctor' tells what this kernel can");
+}
 
 struct session {
 	struct session_conf conf;

@@ -3,8 +3,8 @@
  * session.h - one tracing run: programs opened, configured, loaded, attached, read, detached.
  * Nothing here prints.
  */
-#ifndef IOSTRATA_SESSION_H
-#define IOSTRATA_SESSION_H
+#ifndef IOSTRATA_TRACE_SESSION_H
+#define IOSTRATA_TRACE_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -27,11 +27,6 @@ enum {
 	LANE_READ = 1 << 10,		/* so many are read before there is room again */
 };
 
-unsigned int stream_rings(unsigned int cpus)
-{
-	return cpus < MAX_RINGS ? cpus : MAX_RINGS;
-}
-
 /* Size of each ring; the kernel requires a power of two. */
 static size_t ring_bytes(size_t bytes, unsigned int rings)
 {
@@ -42,25 +37,12 @@ static size_t ring_bytes(size_t bytes, unsigned int rings)
 	return size;
 }
 
-/* CPUs that have a lane. */
-static unsigned int lanes_n(void)
-{
-	unsigned int cpus = libbpf_num_possible_cpus();
-
-	return cpus < MAX_LANES ? cpus : MAX_LANES;
-}
-
-unsigned int stream_lane_ops(const struct bpf_conf *c)
-{
-	return lanes_n() * (c->lane_mask + 1);
-}
-
 /* Lanes have half of the memory, if that is enough for some records each. */
 static unsigned int lane_size(size_t bytes)
 {
 	unsigned int size = LANE_MAX;
 
-	while (size >= LANE_MIN && lanes_n() * size * sizeof(struct sent_op) > bytes / 2)
+	while (size >= LANE_MIN && maps_lanes() * size * sizeof(struct sent_op) > bytes / 2)
 		size /= 2;
 	return size >= LANE_MIN ? size : 0;
 }
@@ -80,7 +62,7 @@ void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
 			    lane_size(sc->buffer_bytes) : 0;
 	size_t bytes;
 
-	c->rings = stream_rings(libbpf_num_possible_cpus());
+	c->rings = maps_rings();
 	c->lane_mask = lane ? lane - 1 : 0;
 	c->lane_wake = lane ? lane / 4 - 1 : 0;
 	bytes = ring_bytes(rings_bytes(c, sc->buffer_bytes), c->rings) / 8;
@@ -175,7 +157,7 @@ int stream_consume(struct stream *s)
 {
 	int more = 0;
 
-	for (unsigned int i = 0; s->lane_ops && i < lanes_n(); i++)
+	for (unsigned int i = 0; s->lane_ops && i < maps_lanes(); i++)
 		lane_consume(s, i);
 	for (unsigned int i = 0; i < s->n; i++) {
 		s->target->left = RECORDS_AT_A_TIME;

@@ -44,10 +44,7 @@ int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_
 		size_t bytes, struct stream_target *target, struct reason *why);
 void stream_close(struct stream *s);	/* fine if @s is all 0 */
 
-/* For use before the object is loaded: the number of rings and of records in lanes, and the
- * programs' configuration. */
-unsigned int stream_rings(unsigned int cpus);
-unsigned int stream_lane_ops(const struct bpf_conf *c);
+/* The programs' configuration; for use before the object is loaded. */
 void stream_conf(const struct session_conf *sc, struct bpf_conf *c);
 
 /* Delivers what is there, up to a limit, so that it ends even if records keep coming. True if there

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* whys.h - names the places in the kernel where threads slept. */
-#ifndef IOSTRATA_WHYS_H
-#define IOSTRATA_WHYS_H
+#ifndef IOSTRATA_TRACE_WHYS_H
+#define IOSTRATA_TRACE_WHYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,5 +27,14 @@ int whys_name(struct symbols *s, struct snapshot *sn);
 
 /* The same with what is read from @f, like /proc/kallsyms; NULL: nothing. */
 int whys_name_from(FILE *f, struct symbols *s, struct snapshot *sn);
+
+/* What threads wait for in the functions of the kernel in which they sleep. */
+
+/* Whether what is waited for in @function depends on who calls it, so its caller says more. */
+bool wchan_is_general(const char *function);
+
+/* What is waited for in @function, "journal commit", which is without suffixes; @general: in a
+ * general function that it calls. NULL: not known. */
+const char *wchan_what(const char *function, bool general);
 
 #endif

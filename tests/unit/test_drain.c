@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "bpf/conf.h"
 #include "trace/drain.h"
-#include "trace/rowmaps.h"
+#include "trace/maps.h"
 
 static struct live live;
 static uint64_t now_ns;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "trace/preemption.h"
+#include "trace/feature.h"
 
 static void debugfs(void **state)
 {

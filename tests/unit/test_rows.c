@@ -11,7 +11,7 @@
 
 #include "base/snapshot.h"
 #include "bpf/conf.h"
-#include "trace/rowmaps.h"
+#include "trace/maps.h"
 
 enum { KEYS = 10007, DRAINS = 3 };
 

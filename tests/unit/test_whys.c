@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/wchan.h"
 #include "trace/whys.h"
 
 static char symbols_text[] =
