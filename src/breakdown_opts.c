@@ -10,7 +10,7 @@
 #include "base/container.h"
 #include "base/opts.h"
 #include "base/reason.h"
-#include "run.h"
+#include "run/run.h"
 #include "show/columns.h"
 #include "show/json.h"
 #include "show/parts.h"

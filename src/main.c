@@ -13,7 +13,7 @@
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "cmd.h"
+#include "run/cli.h"
 
 static const struct cmd *const commands[] = {
 	&cmd_breakdown, &cmd_top,    &cmd_funcs, &cmd_record,

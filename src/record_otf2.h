@@ -7,7 +7,7 @@
 #ifndef IOSTRATA_RECORD_OTF2_H
 #define IOSTRATA_RECORD_OTF2_H
 
-#include "child.h"
+#include "run/child.h"
 
 struct reason;
 

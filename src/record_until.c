@@ -5,7 +5,7 @@
 
 #include "base/reason.h"
 #include "capture/intake.h"
-#include "filters.h"
+#include "run/filters.h"
 
 static bool is_called(const char *name, const char *text, size_t len)
 {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "capture/reader.h"
-#include "filters.h"
+#include "run/filters.h"
 
 struct report_filter {
 	struct filters given;		/* options; cgroups and disks are made simpler */

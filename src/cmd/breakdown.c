@@ -11,8 +11,7 @@
 #include "base/path.h"
 #include "base/reason.h"
 #include "breakdown_opts.h"
-#include "run.h"
-#include "run_say.h"
+#include "run/run.h"
 #include "show/columns.h"
 
 struct breakdown {

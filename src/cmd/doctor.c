@@ -8,7 +8,7 @@
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "cmd.h"
+#include "run/cli.h"
 #include "trace/feature.h"
 #include "trace/plan.h"
 #include "trace/session.h"

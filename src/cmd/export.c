@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/reason.h"
-#include "cmd.h"
 #include "export_dir.h"
+#include "run/cli.h"
 
 enum format { FORMAT_NONE, FORMAT_OTF2 };
 

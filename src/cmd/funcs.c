@@ -11,8 +11,7 @@
 #include "funcs/print.h"
 #include "funcs/screen.h"
 #include "funcs/session.h"
-#include "run.h"
-#include "run_say.h"
+#include "run/run.h"
 #include "show/parts.h"
 #include "show/screen.h"
 

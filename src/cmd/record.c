@@ -18,8 +18,7 @@
 #include "record_otf2.h"
 #include "record_say.h"
 #include "record_until.h"
-#include "run.h"
-#include "run_say.h"
+#include "run/run.h"
 
 /* The first chunk is written early: who kills a recording soon has something, too. */
 enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };

@@ -10,7 +10,7 @@
 
 #include "base/reason.h"
 #include "event.h"
-#include "filters.h"
+#include "run/filters.h"
 
 static const struct opt_group groups[] = { { "Whose I/O", filter_opts, 0 }, {} };
 static const struct opt_table table = { .name = "test", .summary = "tests", .groups = groups };

@@ -24,8 +24,7 @@
 
 #include "base/mounts.h"
 #include "base/reason.h"
-#include "filter_paths.h"
-#include "filters.h"
+#include "run/filters.h"
 
 enum { SDA = 8 << 20, SDB = SDA | 16, SDC = SDA | 32, SDD = SDA | 48 };
 enum { BTRFS = 42, GONE = 300, ANOTHERS = 301 };

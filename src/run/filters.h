@@ -3,13 +3,15 @@
  * filters.h - the options that select I/O, by whom and of which kind: the same in every command,
  * and translated for the kernel here.
  */
-#ifndef IOSTRATA_FILTERS_H
-#define IOSTRATA_FILTERS_H
+#ifndef IOSTRATA_RUN_FILTERS_H
+#define IOSTRATA_RUN_FILTERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/opts.h"
+#include "bpf/conf.h"
 #include "trace/session.h"
 
 struct reason;
@@ -50,5 +52,17 @@ void filters_text(const struct filters *f, char *text, size_t cap);
  * traced. 0, or -1 with @why. */
 int filters_check_kinds(const struct filters *f, enum layer layer, const char *layer_name,
 			struct reason *why);
+
+/* Files, directories and cgroups given by path: how the kernel knows them. */
+
+/* From user space's dev_t to the kernel's. */
+unsigned int filter_kernel_dev(dev_t dev);
+
+/* Adds the file or directory at @path to @lists, which have room for it. 0, or -1 with @why. */
+int filter_add_file(const char *path, struct filter_lists *lists, struct reason *why);
+
+/* Adds a cgroup in the same way, given by its directory or by its path in the hierarchy as the
+ * tool's cgroup namespace shows it. */
+int filter_add_cgroup(const char *path, struct filter_lists *lists, struct reason *why);
 
 #endif

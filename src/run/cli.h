@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* cmd.h - what a command is to main.c. */
-#ifndef IOSTRATA_CMD_H
-#define IOSTRATA_CMD_H
+/* cli.h - what a command is to main.c. */
+#ifndef IOSTRATA_RUN_CLI_H
+#define IOSTRATA_RUN_CLI_H
 
 #include <stdbool.h>
 
 #include "base/opts.h"
+
+struct reason;
 
 #define IOSTRATA_VERSION "0.1"
 
@@ -34,7 +36,6 @@ int cmd_written(int err);
 void cmd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "error: ..." and "hint: ..." of @why on stderr and returns its exit code. */
-struct reason;
 int cmd_fail(const struct reason *why);
 
 /* The same as "warning: ...", for a failure that does not stop the command. */

@@ -7,15 +7,15 @@
  * run; option tables that end with RUN_GROUPS, and run_args or arguments of its own; and a struct
  * run_ops. It decides what is traced and how it is shown; the rest is here.
  */
-#ifndef IOSTRATA_RUN_H
-#define IOSTRATA_RUN_H
+#ifndef IOSTRATA_RUN_RUN_H
+#define IOSTRATA_RUN_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "child.h"
-#include "cmd.h"
-#include "filters.h"
+#include "run/child.h"
+#include "run/cli.h"
+#include "run/filters.h"
 #include "trace/session.h"
 
 struct reason;
@@ -101,5 +101,46 @@ int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, in
 
 /* Whether a signal asked to end; for a source, while it opens. */
 bool run_interrupted(void);
+
+/* For commands that do not trace: the first INT or TERM asks them to end with what
+ * they have, the second ends the process. */
+
+/* From now on; a read in progress then fails with EINTR. */
+void interrupt_catch(void);
+
+bool interrupt_came(void);
+
+/* The messages of a run on stderr. */
+
+/* That the kernel refused programs, if it did. */
+void run_say_refused(const struct run *r);
+
+/* That a module with a file system that was probed is gone, if one is. */
+void run_say_module_gone(const struct run *r);
+
+/* That a process of --pid is a kernel thread, which has no operations. */
+void run_say_kernel_threads(const struct run *r);
+
+/* That rows by process or thread have all processes outside of our pid namespace in one. */
+void run_say_outsiders(const struct run *r);
+
+/* That the filters @of_ops, if there are any, do not choose requests. */
+void run_say_of_ops(const char *of_ops);
+
+/* A bar on a terminal, if there are many probes; gone when all are there. */
+void run_say_attaching(size_t done, size_t all);
+
+/* The line that all probes are live. @interruptible: SIGINT ends it. */
+void run_say_tracing(const struct run *r, bool interruptible);
+
+/* That intervals took longer than requested, if they did: a report waits until all programs in
+ * progress have ended, some 10 ms or more. */
+void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t took_ns);
+
+/* All processes of --pid have ended. */
+void run_say_ended(const struct run *r);
+
+/* A signal ends the run. */
+void run_say_interrupted(int signo);
 
 #endif

@@ -8,11 +8,13 @@
  * opens, too; then signals are as we got them, until the run begins. USR1 ends the runs that want
  * that, even if a command goes on.
  */
-#include "run.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -21,7 +23,169 @@
 #include "base/clock.h"
 #include "base/privilege.h"
 #include "base/reason.h"
-#include "run_say.h"
+#include "base/text.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signo)
+{
+	(void)signo;
+	interrupted = 1;
+}
+
+void interrupt_catch(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+	struct sigaction act = { .sa_handler = on_interrupt, .sa_flags = SA_RESETHAND }, was;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(signals[i], &act, NULL);
+}
+
+bool interrupt_came(void)
+{
+	return interrupted;
+}
+
+/* The options of every command that traces, and of those that trace I/O; see run.h. */
+
+const struct opt run_opts[] = {
+	{ 'j', "json", OPT_FLAG(struct run, opts.json),
+	  .help = "one JSON object per interval, times in ns" },
+	{ 'D', "duration", OPT_DURATION(struct run, opts.duration_ns), .arg = "DUR", .min = 1,
+	  .help = "end after this time; a command goes on" },
+	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
+	  .help = "exit with 5 if anything was lost" },
+	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
+	  .help = "let the kernel measure what tracing costs" },
+	{},
+};
+
+const struct opt scope_opts[] = {
+	{ 0, "all-files", OPT_FLAG(struct run, opts.filters.all_files),
+	  .help = "pipes, sockets and terminals too" },
+	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
+	  .help = "page faults that found their page, as operations, too" },
+	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
+	  .help = "with -- CMD: everybody, not only the command" },
+	{},
+};
+
+const struct opt run_args[] = {
+	{ OPT_DURATION(struct run, opts.interval_ns), .arg = "INTERVAL", .min = 10000000,
+	  .max = 1000000000000000000, .help = "print every so often (seconds)" },
+	{ OPT_UINT(struct run, opts.count), .arg = "COUNT", .min = 1,
+	  .help = "end after so many intervals; a command goes on" },
+	{},
+};
+
+void run_say_refused(const struct run *r)
+{
+	const char *first;
+	int n = session_refused(r->session, &first);
+
+	if (n)
+		cmd_say("warning: this kernel refuses %d of the programs (%s%s)", n, first,
+			n > 1 ? " ..." : "");
+	if (n)
+		cmd_say("hint: 'iostrata doctor --probes' tells which, and why");
+}
+
+void run_say_module_gone(const struct run *r)
+{
+	const char *module = session_module_gone(r->session);
+	char safe[128];
+
+	if (!module)
+		return;
+	text_safe(safe, sizeof(safe), module);
+	cmd_say("warning: module '%s' was unloaded; its file system is traced without its own "
+		"layer", safe);
+}
+
+void run_say_kernel_threads(const struct run *r)
+{
+	const struct opt_uints *pids = &r->opts.filters.pids;
+
+	for (unsigned int i = 0; i < pids->n; i++)
+		if (filters_kernel_thread(pids->at[i]))
+			cmd_say("warning: %llu is a kernel thread: it has requests, but makes no "
+				"system calls", (unsigned long long)pids->at[i]);
+}
+
+void run_say_outsiders(const struct run *r)
+{
+	enum by_key by = r->conf.by;
+
+	if (r->conf.follow || r->conf.lists.n_pids || pidns_is_first() ||
+	    !(by == BY_PID || by == BY_TID || by == BY_TASK))
+		return;
+	cmd_say("warning: processes outside of this pid namespace have no ids here: all of them "
+		"are 0, or nobody");
+	cmd_say("hint: 'docker run --pid=host' tells them apart");
+}
+
+void run_say_of_ops(const char *of_ops)
+{
+	if (*of_ops)
+		cmd_say("warning: requests are not chosen by %s", of_ops);
+}
+
+void run_say_attaching(size_t done, size_t all)
+{
+	enum { FEW = 16, STEP = 8, WIDTH = 40 };
+	int stars = all ? done * WIDTH / all : WIDTH;
+
+	if (all <= FEW || !isatty(STDERR_FILENO))
+		return;
+	if (done == all)
+		fprintf(stderr, "\r\033[K");
+	else if (done % STEP == 0)
+		fprintf(stderr, "\rattaching [%.*s%*s] %zu/%zu", stars,
+			"****************************************", WIDTH - stars, "", done, all);
+	fflush(stderr);
+}
+
+void run_say_tracing(const struct run *r, bool interruptible)
+{
+	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];
+
+	text_safe(safe, sizeof(safe), r->looked_for);
+	if (r->keyboard && !safe[0])
+		return; /* the screen shows it */
+	if (r->command)
+		cmd_say("tracing the command%s%s", safe[0] ? ", " : "", safe);
+	else
+		cmd_say("tracing%s%s%s", safe[0] ? " " : "", safe,
+			r->opts.duration_ns || r->opts.count || r->keyboard || !interruptible ? "" :
+									 ", Ctrl-C ends");
+}
+
+void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t took_ns)
+{
+	uint64_t each = intervals ? took_ns / intervals : 0;
+
+	if (each > r->opts.interval_ns + r->opts.interval_ns / 4)
+		cmd_say("warning: an interval took %s, not %s", text_ns(each).s,
+			text_ns(r->opts.interval_ns).s);
+}
+
+void run_say_ended(const struct run *r)
+{
+	if (r->opts.filters.pids.n == 1)
+		cmd_say("process %llu has ended",
+			(unsigned long long)r->opts.filters.pids.at[0]);
+	else
+		cmd_say("the processes have ended");
+}
+
+void run_say_interrupted(int signo)
+{
+	/* the terminal echoes ^C at the cursor */
+	if (signo == SIGINT && isatty(STDERR_FILENO))
+		fprintf(stderr, "\n");
+}
 
 enum { TICK_NS = 500000000, SAME_SIGNAL_NS = 50000000, FDS_OF_RUN = 4, TOOL_NICE = -10 };
 

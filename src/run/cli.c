@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cmd.h"
+#include "run/cli.h"
 
 #include <errno.h>
 #include <stdarg.h>
