@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "base/path.h"
 #include "base/reason.h"
-#include "breakdown_opts.h"
+#include "cmd/tables.h"
 #include "run/run.h"
 #include "show/columns.h"
 

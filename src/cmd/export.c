@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/reason.h"
-#include "export_dir.h"
+#include "cmd/export_dir.h"
 #include "run/cli.h"
 
 enum format { FORMAT_NONE, FORMAT_OTF2 };

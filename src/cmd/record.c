@@ -1,24 +1,155 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* record.c - every operation and request into a file. */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/reason.h"
 #include "base/text.h"
-#include "breakdown_opts.h"
 #include "capture/header.h"
 #include "capture/intake.h"
-#include "export_dir.h"
-#include "record_files.h"
-#include "record_otf2.h"
-#include "record_say.h"
-#include "record_until.h"
+#include "cmd/export_dir.h"
+#include "cmd/record_files.h"
+#include "cmd/tables.h"
+#include "event.h"
+#include "run/child.h"
+#include "run/filters.h"
 #include "run/run.h"
+
+/*
+ * The option --otf2: a recording inside of the directory, which is exported there when it is
+ * complete. The run gives up the privileges to write an archive, so a process of its own waits for
+ * the end of the run.
+ */
+struct record_otf2 {
+	const char *dir;		/* NULL: no such option */
+	char recording[256];		/* the file to be exported */
+	struct helper exporter;		/* to be ended by helper_end() */
+};
+
+static int prepare(void *arg)
+{
+	const struct record_otf2 *o = arg;
+
+	return mkdir(o->dir, 0700) ? -errno : 0;
+}
+
+static void give_up(void *arg)
+{
+	const struct record_otf2 *o = arg;
+
+	unlink(o->recording);
+	rmdir(o->dir);
+}
+
+/* Makes the directory, sets .recording, and starts the process that is to do @work, with @o. 0, or
+ * -1 with @why. */
+static int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct reason *why)
+{
+	const struct helper_work w = { prepare, work, give_up, o };
+	int err = 0;
+
+	if (snprintf(o->recording, sizeof(o->recording), "%s/recording.ios", o->dir) >=
+	    (int)sizeof(o->recording))
+		err = -ENAMETOOLONG;
+	if (!err)
+		err = helper_start(&o->exporter, &w);
+	if (!err)
+		return 0;
+	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", o->dir, strerror(-err));
+	return err == -EEXIST ? reason_hint(why, "--otf2 DIR names one that is not there yet") : -1;
+}
+
+/* What record says of what it has recorded. */
+
+/* Goes to where the line about the progress is. */
+static void line_begin(FILE *f)
+{
+	fprintf(f, "%s", isatty(fileno(f)) ? "\r\033[K" : "");
+}
+
+/* How far it is @took_ns after its beginning; @lost: what the programs lost so far. */
+static void record_say_progress(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N],
+			 uint64_t took_ns)
+{
+	const struct writer *w = &files->w;
+	uint64_t ops = w->ops + w->batches[CHUNK_OPS].columns.rows;
+	uint64_t requests = w->requests + w->batches[CHUNK_REQUESTS].columns.rows;
+	uint64_t sum = lost[LOST_OPS] + lost[LOST_REQUESTS] + w->lost_ops + w->lost_requests;
+
+	line_begin(f);
+	fprintf(f, "%.1f s: %s op%s, %s request%s, %s, %s, %s record%s lost", took_ns / 1e9,
+		text_count(ops).s, text_plural(ops), text_count(requests).s, text_plural(requests),
+		text_bytes(record_files_size(files).bytes).s, text_rate(ops, took_ns).s,
+		text_count(sum).s, text_plural(sum));
+}
+
+/* What there is at the end, and what is not. */
+static void record_say_end(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N])
+{
+	struct record_files_size size = record_files_size(files);
+	const struct writer *w = &files->w;
+	uint64_t ops = lost[LOST_OPS] + w->lost_ops;
+	uint64_t requests = lost[LOST_REQUESTS] + w->lost_requests;
+	uint64_t handles = lost[LOST_RING] + w->lost_handles;
+	char safe[TEXT_SAFE_CAP(sizeof(files->name))], text[sizeof(safe) + 128];
+
+	text_safe(safe, sizeof(safe), w->fd == STDOUT_FILENO ? "the standard output" : files->name);
+	line_begin(f);
+	snprintf(text, sizeof(text), "%s%s: %s operation%s, %s request%s, %s", safe,
+		 files->max_files ? ".*" : "", text_count(size.ops).s, text_plural(size.ops),
+		 text_count(size.requests).s, text_plural(size.requests), text_bytes(size.bytes).s);
+	text_message(f, text);
+	if (ops || requests)
+		fprintf(f, "warning: lost %s operation%s, %s request%s\n", text_count(ops).s,
+			text_plural(ops), text_count(requests).s, text_plural(requests));
+	if (handles)
+		fprintf(f, "warning: lost %s call%s a descriptor\n", text_count(handles).s,
+			handles == 1 ? " that changes" : "s that change");
+}
+
+/* The option --until: "fsync>100ms". */
+
+static bool is_called(const char *name, const char *text, size_t len)
+{
+	return strlen(name) == len && !memcmp(name, text, len);
+}
+
+static int invalid(const char *text, const char *what, struct reason *why)
+{
+	reason_set(why, EXIT_USAGE, "invalid --until '%.60s': %s", text, what);
+	return reason_hint(why, "an operation as of --op, any or request: 'fsync>100ms'");
+}
+
+/* 0, or -1 with @why. */
+static int record_until_parse(const char *text, struct intake_until *ret_until, struct reason *why)
+{
+	const char *above = strchr(text, '>'), *what;
+	struct intake_until u = {};
+	size_t len;
+
+	if (!above)
+		return invalid(text, "no '>'", why);
+	if (opts_duration(above + 1, &u.above_ns, &what))
+		return invalid(text, what, why);
+	len = above - text;
+	for (const struct opt_choice *c = filter_ops; c->name; c++)
+		if (is_called(c->name, text, len))
+			u.kinds = 1U << c->value;
+	if (is_called("any", text, len))
+		u.kinds = ~0U;
+	u.requests = is_called("request", text, len);
+	if (!u.kinds && !u.requests)
+		return invalid(text, "no such operation", why);
+	*ret_until = u;
+	return 0;
+}
 
 /* The first chunk is written early: who kills a recording soon has something, too. */
 enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };

@@ -2,27 +2,145 @@
 /* report.c - breakdown's tables, or the records one by one, from recordings. */
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
 #include "base/text.h"
-#include "breakdown_opts.h"
+#include "capture/reader.h"
 #include "capture/replay.h"
-#include "report_filter.h"
-#include "report_heat.h"
-#include "report_order.h"
-#include "report_time.h"
+#include "cmd/report_filter.h"
+#include "cmd/report_time.h"
+#include "cmd/tables.h"
 #include "run/cli.h"
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/events.h"
+#include "show/heat.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
+
+/* The heat maps of 'report --heat': one of operations, one of requests. */
+struct report_heat {
+	struct heat ops, requests;
+};
+
+/* Adds @ev, an operation or a request of @rec. @first_ns: where the maps begin, CLOCK_REALTIME. */
+static void report_heat_add(struct report_heat *h, const struct recording *rec,
+		     const struct cap_event *ev, uint64_t first_ns)
+{
+	uint64_t real_ns = cap_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
+	int64_t at = real_ns - first_ns;
+
+	heat_add_at(ev->kind == CHUNK_OPS ? &h->ops : &h->requests, at < 0 ? 0 : at,
+		    cap_event_total(ev));
+}
+
+/* Draws both, up to @end_ns after the beginning; but not that of requests if @of_ops, the filters
+ * that do not choose them, are any. 0 or -errno. */
+static int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops,
+		      uint64_t end_ns)
+{
+	struct text_out o = { .f = out };
+	int err = heat_text(out, &h->ops, "operations", end_ns);
+
+	if (err || !*of_ops)
+		return err ? err : heat_text(out, &h->requests, "requests", end_ns);
+	text_put(&o, "requests: not shown, %s cannot choose them\n", of_ops);
+	return text_end(&o);
+}
+
+/* Recordings on one timeline: in the order in which they began. */
+
+struct known {
+	char *name;
+	uint64_t began_ns;	/* CLOCK_REALTIME; 0: not known */
+	int given;		/* as the how-manieth */
+	dev_t dev;		/* which file it is; ino 0: not known */
+	ino_t ino;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+
+	if (x->began_ns != y->began_ns)
+		return x->began_ns < y->began_ns ? -1 : 1;
+	return x->given - y->given;
+}
+
+/* Its size; 0: it is no file. */
+static uint64_t look(struct known *k)
+{
+	struct recording rec;
+	struct reason why;
+	struct stat st;
+	FILE *f;
+
+	if (strcmp(k->name, "-") ? stat(k->name, &st) : fstat(STDIN_FILENO, &st))
+		return 0;
+	k->dev = st.st_dev;
+	k->ino = st.st_ino;
+	if (!strcmp(k->name, "-") || !S_ISREG(st.st_mode))
+		return 0;
+	f = fopen(k->name, "re");
+	if (!f)
+		return 0;
+	if (!recording_open(&rec, f, k->name, &why))
+		k->began_ns = rec.header.realtime_ns;
+	recording_close(&rec);
+	fclose(f);
+	return st.st_size;
+}
+
+/* That @list[@i] is none of those before. 0, or -1 with @why. */
+static int order_check(const struct known *list, int i, struct reason *why)
+{
+	for (int j = 0; j < i; j++) {
+		if (!list[i].ino || list[j].ino != list[i].ino || list[j].dev != list[i].dev)
+			continue;
+		reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are one file", list[j].name,
+			   list[i].name);
+		return reason_hint(why, "it would be added up twice");
+	}
+	return 0;
+}
+
+/* Sorts the files @names; what cannot be looked at before, like a pipe, comes first, in the order
+ * given. Sets @ret_bytes to how long they are together; 0: not known. 0; -1 with @why: one of them
+ * is there twice, and would be added up twice. */
+static int report_order(char **names, int n, uint64_t *ret_bytes, struct reason *why)
+{
+	struct known *list = calloc(n, sizeof(*list));
+	uint64_t sum = 0, size;
+	bool all = true;
+	int err = 0;
+
+	if (!list)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	for (int i = 0; i < n && !err; i++) {
+		list[i] = (struct known){ .name = names[i], .given = i };
+		size = look(&list[i]);
+		err = order_check(list, i, why);
+		all = all && size;
+		sum += size;
+	}
+	if (!err) {
+		qsort(list, n, sizeof(*list), compare);
+		for (int i = 0; i < n; i++)
+			names[i] = list[i].name;
+		*ret_bytes = all ? sum : 0;
+	}
+	free(list);
+	return err;
+}
 
 enum { SHOW_EVENTS = 16384 };
 

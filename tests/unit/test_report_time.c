@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/reason.h"
-#include "report_time.h"
+#include "cmd/report_time.h"
 
 #define SEC 1000000000ULL
 #define REAL (1000 * SEC)	/* when the first recording begins, CLOCK_REALTIME */

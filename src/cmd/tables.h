@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * breakdown_opts.h - the options of breakdown's tables, the same in every command that prints them,
+ * tables.h - the options of breakdown's tables, the same in every command that prints them,
  * and what they mean to the printers.
  */
-#ifndef IOSTRATA_BREAKDOWN_OPTS_H
-#define IOSTRATA_BREAKDOWN_OPTS_H
+#ifndef IOSTRATA_CMD_TABLES_H
+#define IOSTRATA_CMD_TABLES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* report_time.h - which part of the recordings' timeline is shown, and how long it is. */
-#ifndef IOSTRATA_REPORT_TIME_H
-#define IOSTRATA_REPORT_TIME_H
+#ifndef IOSTRATA_CMD_REPORT_TIME_H
+#define IOSTRATA_CMD_REPORT_TIME_H
 
 #include <stddef.h>
 #include <stdint.h>

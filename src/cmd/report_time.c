@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report_time.h"
+#include "cmd/report_time.h"
 
 #include <errno.h>
 #include <stdlib.h>

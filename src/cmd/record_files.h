@@ -3,8 +3,8 @@
  * record_files.h - the files that record writes: one, or with --max-files a ring, in which the next
  * one replaces the oldest. All are created before the run, since nothing can be afterwards.
  */
-#ifndef IOSTRATA_RECORD_FILES_H
-#define IOSTRATA_RECORD_FILES_H
+#ifndef IOSTRATA_CMD_RECORD_FILES_H
+#define IOSTRATA_CMD_RECORD_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>

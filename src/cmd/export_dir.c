@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "export_dir.h"
+#include "cmd/export_dir.h"
 
 #include <errno.h>
 #include <string.h>

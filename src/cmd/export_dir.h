@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* export_dir.h - a recording into an archive in a directory of its own. */
-#ifndef IOSTRATA_EXPORT_DIR_H
-#define IOSTRATA_EXPORT_DIR_H
+#ifndef IOSTRATA_CMD_EXPORT_DIR_H
+#define IOSTRATA_CMD_EXPORT_DIR_H
 
 #include "export/otf2.h"
 

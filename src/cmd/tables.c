@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "breakdown_opts.h"
+#include "cmd/tables.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record_files.h"
+#include "cmd/record_files.h"
 
 #include <errno.h>
 #include <stdlib.h>
