@@ -457,7 +457,7 @@ static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
 	int got, err, status = 0;
-	uint64_t total;
+	uint64_t total = 0;
 
 	if (report_order(names, n, &total, &why))
 		return cmd_fail(&why);
