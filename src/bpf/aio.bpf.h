@@ -12,7 +12,7 @@
 #ifndef IOSTRATA_AIO_BPF_H
 #define IOSTRATA_AIO_BPF_H
 
-#include "async_done.bpf.h"
+#include "async.bpf.h"
 #include "function.bpf.h"
 
 enum { IOCB_CMD_PREAD = 0, IOCB_CMD_PWRITE = 1 };

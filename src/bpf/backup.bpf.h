@@ -6,7 +6,7 @@
 #ifndef IOSTRATA_BACKUP_BPF_H
 #define IOSTRATA_BACKUP_BPF_H
 
-#include "maps.bpf.h"
+#include "state.bpf.h"
 
 /* Tracepoints whose programs have backups, and must not handle an event twice. */
 enum block_event {

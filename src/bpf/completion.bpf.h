@@ -6,7 +6,7 @@
 #ifndef IOSTRATA_COMPLETION_BPF_H
 #define IOSTRATA_COMPLETION_BPF_H
 
-#include "maps.bpf.h"
+#include "state.bpf.h"
 
 /* How long a completion may take, if nothing tells when it is over: waiters are woken when all
  * pages of a bio, or of all bios of a request, are done. A hypervisor may take the CPU meanwhile:

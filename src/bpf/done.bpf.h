@@ -7,7 +7,7 @@
 #ifndef IOSTRATA_DONE_BPF_H
 #define IOSTRATA_DONE_BPF_H
 
-#include "helper_row.bpf.h"
+#include "row.bpf.h"
 #include "send.bpf.h"
 
 enum { MAX_ERRNO = 4095 };

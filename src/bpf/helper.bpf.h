@@ -7,7 +7,7 @@
 #define IOSTRATA_HELPER_BPF_H
 
 #include "behalf.bpf.h"
-#include "helper_row.bpf.h"
+#include "row.bpf.h"
 #include "wait.bpf.h"
 
 /* Who current, a helper with @flags, is. @key is all 0. */

@@ -15,7 +15,7 @@
 #ifndef IOSTRATA_IO_BPF_H
 #define IOSTRATA_IO_BPF_H
 
-#include "maps.bpf.h"
+#include "state.bpf.h"
 
 static __always_inline u64 bio_key(struct bio *bio)
 {

@@ -350,4 +350,144 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 	return sums;
 }
 
+/*
+ * With conf.helpers: the rows of what kernel helpers do, beside all others.
+ * Whose they are is in their keys, with all names, so a row needs nothing else to be told.
+ */
+
+/* Of the even and of the odd epoch, as those of requests. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct helper_key);
+	__type(value, struct helper_sums);
+} helper_rows_even SEC(".maps"), helper_rows_odd SEC(".maps");
+
+/* NULL: no room, or refused, as in row_hashed(). */
+static __always_inline struct helper_sums *helper_row(const struct helper_key *key)
+{
+	bool even = !live.epoch;
+	struct helper_sums *sums = ROWS_LOOKUP(even, helper_rows, key);
+
+	if (sums)
+		return sums;
+	if (!ROWS_INSERT(even, helper_rows, key))
+		row_made(&live.helper_rows_made[!even], CONF(helper_rows_limit));
+	sums = ROWS_LOOKUP(even, helper_rows, key);
+	if (!sums)
+		count_lost(LOST_MAP_FULL);
+	return sums;
+}
+
+/* A request that a helper submitted is done. */
+static __always_inline void helper_request_done(const struct io_state *io, u64 tag, u64 queue,
+						u64 device)
+{
+	struct helper_key key = io->helper;
+	struct helper_sums *sums;
+
+	key.dev = io->dev;
+	key.op = io->op;
+	key.bio_based = io->bio_based;
+	sums = helper_row(&key);
+	if (!sums)
+		return;
+	atomic_add(&sums->count, 1);
+	atomic_add(&sums->device_ns, device);
+	cell_sum(false, sums->queue_ns, queue);
+	cell_sum(false, sums->tag_ns, tag);
+	if (io->failed)
+		atomic_add(&sums->errors, 1);
+	else
+		cell_sum(false, sums->bytes, io->bytes);
+}
+
+/*
+ * The functions of file systems that have open files, or had since tracing began,
+ * by name: user space would have to read all of /proc/kallsyms for that.
+ */
+
+/* Types whose functions were printed, by slot; and the next slot to look at. Only the iterator's
+ * program writes them, which user space runs once at a time. */
+static bool fs_printed[FS_SLOTS];
+static u32 fs_turn;
+
+/* Before 5.13 bpf_seq_printf() does not know %pS, and prints nothing. False: there is nothing to
+ * print in @slot. */
+static __always_inline bool fs_print(struct seq_file *seq, u64 slot)
+{
+	volatile struct fs_entry *seen;
+
+	if (slot >= FS_SLOTS || fs_printed[slot])
+		return false;
+	seen = &live.fs_types[slot];
+	if (!seen->read_iter)
+		return false;
+	fs_printed[slot] = true;
+	BPF_SEQ_PRINTF(seq, "%llx t %pS\n%llx t %pS\n%llx t %pS\n%llx t %pS\n",
+		       seen->read_iter, seen->read_iter, seen->write_iter, seen->write_iter,
+		       seen->fsync, seen->fsync, seen->open, seen->open);
+	return true;
+}
+
+/* Notes the functions of the file system that @file is on, and prints them once, in the format of
+ * /proc/kallsyms; or else those in the next slot, so that FS_SLOTS files print those, too, that
+ * operations noted. */
+static __always_inline void fs_of_file(struct file *file, struct seq_file *seq)
+{
+	u64 fs = (u64)BPF_CORE_READ(file, f_inode, i_sb, s_type);
+
+	fs_note(fs, (u64)BPF_CORE_READ(file, f_op), file->f_inode->i_mode);
+	if (fs <= FS_UNKNOWN || !fs_print(seq, fs_slot(fs)))
+		fs_print(seq, fs_turn++ % FS_SLOTS);
+}
+
+/*
+ * With conf.why: where a thread was in the kernel during a sleep that nothing else
+ * explains. Its stack is looked at when it gets the CPU again: nobody pays for a sleep that has a
+ * name already, and it is still as it was when the thread left the CPU.
+ */
+
+/* Of the even and of the odd epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct why_key);
+	__type(value, struct why_sums);
+} why_rows_even SEC(".maps"), why_rows_odd SEC(".maps");
+
+/* NULL: no room, or refused, as in row_hashed(). */
+static __always_inline struct why_sums *why_row(const struct why_key *key)
+{
+	bool even = !live.epoch;
+	struct why_sums *sums = ROWS_LOOKUP(even, why_rows, key);
+
+	if (sums)
+		return sums;
+	if (!ROWS_INSERT(even, why_rows, key))
+		row_made(&live.why_rows_made[!even], CONF(why_rows_limit));
+	sums = ROWS_LOOKUP(even, why_rows, key);
+	if (!sums)
+		count_lost(LOST_MAP_FULL);
+	return sums;
+}
+
+/* @p, whose operation is @op, has slept @ns for reasons that are not known. */
+static __always_inline void why_note(const struct op *op, struct task_struct *p, u64 ns)
+{
+	struct why_key key = {.op = op->kind};
+	struct why_sums *sums;
+
+	if (op->progress != OP_BEGUN && op->progress != OP_FAULTS)
+		key.fs = op->file.fs;
+	/* the kernel leaves out what is in the scheduler or in locks (in_sched_functions()) */
+	bpf_get_task_stack(p, key.at, sizeof(key.at), 0);
+	sums = why_row(&key);
+	if (!sums)
+		return;
+	atomic_add(&sums->count, 1);
+	atomic_add(&sums->total_ns, ns);
+	cell_max(&sums->max_ns, ns);
+}
+
 #endif

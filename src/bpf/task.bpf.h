@@ -6,7 +6,7 @@
 #ifndef IOSTRATA_TASK_BPF_H
 #define IOSTRATA_TASK_BPF_H
 
-#include "maps.bpf.h"
+#include "state.bpf.h"
 
 static __always_inline u64 task_slot(u64 task)
 {

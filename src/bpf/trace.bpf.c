@@ -8,12 +8,11 @@
 #include "backup.bpf.h"
 #include "call.bpf.h"
 #include "fault.bpf.h"
-#include "fs_print.bpf.h"
+#include "row.bpf.h"
 #include "layer.bpf.h"
-#include "mapping_call.bpf.h"
 #include "request.bpf.h"
-#include "throttle.bpf.h"
-#include "uring_done.bpf.h"
+#include "bio.bpf.h"
+#include "uring.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

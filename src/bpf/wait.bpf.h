@@ -35,11 +35,134 @@
 #ifndef IOSTRATA_WAIT_BPF_H
 #define IOSTRATA_WAIT_BPF_H
 
-#include "io.bpf.h"
-#include "lock.bpf.h"
-#include "split.bpf.h"
+#include "completion.bpf.h"
 #include "task.bpf.h"
-#include "why.bpf.h"
+#include "io.bpf.h"
+#include "row.bpf.h"
+
+/*
+ * An interval cut by the times of the request that was waited for.
+ */
+
+/* Length of the overlap of [a, b) and [x, y). */
+static __always_inline u64 overlap(u64 a, u64 b, u64 x, u64 y)
+{
+	u64 lo = x + positive(a - x);
+	u64 hi = b - positive(b - y);
+
+	return positive(hi - lo);
+}
+
+/* Adds to @s how [from, to) was spent, given the request that was waited for. */
+static __always_inline void split_add(struct split *s, const struct rq_times *c, u64 from, u64 to)
+{
+	u64 held = overlap(from, to, c->held, c->q);
+	u64 throttled = held & (s64)(c->held - 1) >> 63; /* all, if c->held is 0 */
+
+	s->throttle += throttled;
+	s->device += held - throttled + overlap(from, to, c->d, c->c);
+	s->tag += overlap(from, to, c->q, c->g);
+	s->queue += overlap(from, to, c->g, c->d);
+	s->complete += overlap(from, to, c->c, to);
+}
+
+/* At @to a request was submitted that is done as thread @tid wakes up: if one of its own since
+ * @start was merged into that, it was in the queue until then. */
+static __always_inline void split_add_merged(struct split *s, u32 tid, u64 start, u64 from, u64 to)
+{
+	struct done d;
+
+	if (merged_get(tid, start, &d))
+		s->queue += overlap(from, to, d.times.q, to);
+}
+
+static __always_inline u64 split_sum(const struct split *s)
+{
+	return s->throttle + s->tag + s->queue + s->device + s->complete + s->runq;
+}
+
+/* Charges what is in @s, unless it would reach beyond @to. */
+static __always_inline void split_charge(struct op *op, const struct split *s, u64 to)
+{
+	u64 sum = split_sum(s);
+
+	if (sum > positive(to - op->at[AT_CHARGED]))
+		return;
+	op->strata[ST_THROTTLE] += s->throttle;
+	op->strata[ST_TAG] += s->tag;
+	op->strata[ST_QUEUE] += s->queue;
+	op->strata[ST_DEVICE] += s->device;
+	op->strata[ST_COMPLETE] += s->complete;
+	op->strata[ST_RUNQ] += s->runq;
+	op->at[AT_CHARGED] += sum;
+}
+
+/*
+ * Waits for the kernel's own locks: of an inode, a journal, a frozen file system.
+ *
+ * Who writes what. The lock and the longest wait belong to the operation, so its thread writes
+ * them, and the CPU that switches to it. The waker is part of the waking; see wait.bpf.h.
+ */
+
+/* flags of contention_begin(); see include/trace/events/lock.h */
+enum { LCB_F_SPIN = 1 };
+
+/*
+ * Current begins to wait for @lock: until it has it, it may sleep several times, and spin for locks
+ * of the lock's own. What spins stays on its CPU and is of no interest.
+ */
+static __always_inline void lock_wanted(u64 lock, u32 flags)
+{
+	struct task_state *t;
+
+	if (flags & LCB_F_SPIN)
+		return;
+	t = current_lookup();
+	if (!t || !t->op.stage)
+		return;
+	t->op.lock = lock;
+	barrier();
+	t->op.locked = 1;
+}
+
+static __always_inline void lock_taken(u64 lock)
+{
+	struct task_state *t = current_lookup();
+
+	if (t && t->op.stage && t->op.locked && t->op.lock == lock)
+		t->op.locked = 0;
+}
+
+/* Notes who wakes a thread, and what it does itself: current, unless an interrupt came. */
+static __always_inline void waker_note(struct waker *w, u32 level)
+{
+	struct task_state *t = current_lookup();
+	u64 id = level ? 0 : current_pid_tgid();
+	u32 stage = t && id ? t->op.stage : 0;
+
+	__builtin_memset(w, 0, sizeof(*w));
+	w->pid = id >> 32;
+	w->tid = id;
+	if (id)
+		bpf_get_current_comm(w->comm, sizeof(w->comm));
+	if (stage) {
+		w->op = t->op.kind;
+		w->stratum = stage >> 8;
+	}
+}
+
+/* Charges the wait for a lock that @waker let go at @wake; its longest is kept for the record. */
+static __always_inline void lock_waited(struct op *op, const struct waker *waker, u64 wake)
+{
+	u64 waited = positive(wake - op->at[AT_CHARGED]);
+
+	op_charge(op, ST_LOCK, wake);
+	if (!CONF(records) || (op->lock_held && op->lock_ns >= waited))
+		return;
+	op->lock_ns = waited;
+	op->lock_holder = *waker;
+	op->lock_held = 1;
+}
 
 /* The last wait of @h, if it was for a request that was still in flight after @since. */
 static __always_inline const struct helper_wait *helper_last_request(struct helper *h, u64 since)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * maps.bpf.h - the programs' memory: all maps, and the state that they keep per thread, helper
+ * state.bpf.h - the programs' memory: all maps, and the state that they keep per thread, helper
  * thread, bio and request. Sizes are adjusted to the machine by session.c.
  */
-#ifndef IOSTRATA_MAPS_BPF_H
-#define IOSTRATA_MAPS_BPF_H
+#ifndef IOSTRATA_STATE_BPF_H
+#define IOSTRATA_STATE_BPF_H
 
 #include "compat.bpf.h"
-#include "insn.bpf.h"
+#include "common.bpf.h"
 #include "../cell.h"
 
 /* The times of one request, ns: submission, request allocated, dispatch, completion. A bio-based
