@@ -3,8 +3,8 @@
 
 load lib
 
-sources=(src/*.c src/{base,capture,cmd,export,trace,show}/*.c)
-headers=(src/*.h src/{base,capture,export,trace,show}/*.h)
+mapfile -t sources < <(ls src/*.c src/*/*.c | grep -v "^src/bpf/")
+mapfile -t headers < <(ls src/*.h src/*/*.h | grep -v "^src/bpf/")
 bpf=(src/bpf/*.h src/bpf/*.c)
 
 but() { # FILES -- NAMES: the files without those
@@ -26,7 +26,9 @@ but() { # FILES -- NAMES: the files without those
 
 @test "only what traces includes a skeleton" {
 	[[ -n $(finds '\.skel\.h"' src/trace/plan.c) ]]
-	none finds '\.skel\.h' src/*.[ch] src/{base,capture,export,show}/*.[ch] src/trace/*.h
+	mapfile -t others < <(printf '%s\n' "${sources[@]}" "${headers[@]}" | grep -vE '^src/(trace|funcs)/[a-z_]*\.c$')
+	none finds '\.skel\.h' "${others[@]}"
+	none finds 'trace(_functions)?\.skel\.h' src/funcs/*.c
 }
 
 @test "programs are known by their rows in the plan, not by pieces of their names" {
@@ -44,12 +46,15 @@ but() { # FILES -- NAMES: the files without those
 # The folders that each may include from, beside its own and event.h and cell.h, which are for all.
 may_include="
 base
-capture base
 trace base bpf
-show base capture
+capture base
 export base capture
-. base capture export trace show bpf
-cmd base capture export trace show bpf ."
+show base capture
+top base show
+funcs base bpf trace show
+run base bpf trace
+cmd base bpf trace capture export show top funcs run
+. base run"
 
 @test "no folder looks upwards, and includes name their folder" {
 	awk -v table="$may_include" '
@@ -69,24 +74,58 @@ cmd base capture export trace show bpf ."
 				print FILENAME ": " $2
 		}' FS='"' "${sources[@]}" "${headers[@]}" >"$BATS_TEST_TMPDIR/upwards"
 	none cat "$BATS_TEST_TMPDIR/upwards"
-	none finds '#include <bpf/' src/{base,capture,cmd,export,show}/*.[ch] src/*.[ch]
+	mapfile -t others < <(printf '%s\n' "${sources[@]}" "${headers[@]}" | grep -vE '^src/(trace|funcs)/')
+	none finds '#include <bpf/' "${others[@]}"
 }
 
-@test "a command is one file, which knows no other" {
-	[[ -z $(compgen -G 'src/cmd/*.h') ]]
-	none finds '#[ \t]*include "(cmd/|[a-z_]*\.c)' "${sources[@]}" "${headers[@]}"
+@test "a command's files begin with its name, and no command knows another" {
+	for file in src/cmd/*_*.[ch]; do
+		command=${file#src/cmd/}
+		[[ -e src/cmd/${command%%_*}.c ]] || { echo "$file"; false; }
+	done
+	for command in src/cmd/*.c; do
+		command=${command#src/cmd/}
+		for other in breakdown doctor export funcs record report top; do
+			[[ ${command%%[_.]*} != "$other" ]] || continue
+			none finds "#[ \\t]*include \"cmd/$other(_|\.)" "src/cmd/$command"
+		done
+	done
+	mapfile -t others < <(printf '%s\n' "${sources[@]}" "${headers[@]}" | grep -v '^src/cmd/')
+	none finds '#[ \t]*include "cmd/' "${others[@]}"
 	none finds 'extern.*cmd_' src/cmd/*.c
 	# and nothing that is no command knows of commands, but for the run, which is one's whole life
 	mapfile -t others < <(but "${sources[@]}" "${headers[@]}" \
-		"src/main.c src/cmd.c src/cmd.h src/run.h $(echo src/cmd/*.c)")
-	none finds '#[ \t]*include "cmd\.h"' "${others[@]}"
+		"src/main.c src/run/cli.c src/run/cli.h src/run/run.h $(echo src/cmd/*.c)")
+	none finds '#[ \t]*include "run/cli\.h"' "${others[@]}"
+}
+
+# Rows "FILE INCLUDED", both below src.
+includes() {
+	grep -HoE '^#include "[a-z_]+/[a-z_]+\.h"' "${sources[@]}" "${headers[@]}" |
+		sed -E 's,^src/([^:]*):#include "(.*)",\1 \2,'
+}
+
+@test "no headers include one another in a circle" {
+	includes | grep -E '^[^ ]*\.h ' | tsort >"$BATS_TEST_TMPDIR/sorted" 2>"$BATS_TEST_TMPDIR/circles"
+	none cat "$BATS_TEST_TMPDIR/circles"
+	(($(wc -l <"$BATS_TEST_TMPDIR/sorted") > 50))
+}
+
+@test "a header has two includers, a test may be one" {
+	for header in "${headers[@]}"; do
+		own=${header%.h}.c
+		count=$(grep -lE "^#include \"${header#src/}\"" -r src tests --include='*.[ch]' | grep -vcx "$own")
+		[[ -e $own ]] && least=1 || least=2
+		((count >= least)) || echo "$header"
+	done >"$BATS_TEST_TMPDIR/lonely"
+	none grep -vE '^src/trace/calls_' "$BATS_TEST_TMPDIR/lonely"
 }
 
 @test "signals, descriptors to wait for and the child are the run's alone" {
 	# but that who owns the terminal gives it back before a signal ends or stops the process, and
 	# that commands which do not trace, and so have no run, can be interrupted
 	mapfile -t others < <(but "${sources[@]}" \
-		"src/run.c src/child.c src/interrupt.c src/main.c src/filters.c src/show/screen.c")
+		"src/run/run.c src/run/child.c src/main.c src/run/filters.c src/show/screen.c")
 	none finds '(^|[^_a-z])(ppoll|poll|signal|sigaction|waitpid|fork|kill)[ ]*\(' "${others[@]}"
 }
 
@@ -113,12 +152,12 @@ cmd base capture export trace show bpf ."
 @test "exit() is called in main.c alone, _exit() in child.c" {
 	mapfile -t others < <(but "${sources[@]}" src/main.c)
 	none finds '(^|[^_a-zA-Z])(exit|abort|err|errx)[ ]*\(' "${others[@]}"
-	mapfile -t others < <(but "${sources[@]}" src/child.c)
+	mapfile -t others < <(but "${sources[@]}" src/run/child.c)
 	none finds '(^|[^a-zA-Z])_exit[ ]*\(' "${others[@]}"
 }
 
 @test "commands print, the rest returns" {
-	mapfile -t others < <(but "${sources[@]}" "src/main.c src/cmd.c src/run.c src/run_say.c $(echo src/cmd/*.c)")
+	mapfile -t others < <(but "${sources[@]}" "src/main.c src/run/cli.c src/run/run.c $(echo src/cmd/*.c)")
 	none finds '(^|[^_a-zA-Z])(printf|perror|puts|putchar)[ ]*\(|(^|[^v])fprintf[ ]*\(std' "${others[@]}"
 	none finds 'stdout' "${others[@]}"
 }

@@ -54,6 +54,17 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 		done
 }
 
+@test "C is formatted by clang-format" {
+	mapfile -t files < <(c_files)
+	none clang-format --dry-run "${files[@]}"
+}
+
+@test "a file of more than 1000 lines says why it is one" {
+	for file in $(c_files | grep '^src/'); do
+		(($(wc -l <"$file") <= 1000)) || head -n 12 "$file" | grep -qi 'one file' || { echo "$file"; false; }
+	done
+}
+
 @test "C is indented by tabs" {
 	mapfile -t files < <(c_files)
 	none grep -nE '^ {4,}[^ *]' "${files[@]}"
@@ -73,7 +84,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 }
 
 @test "every file of src says what it is" {
-	for file in src/*.h src/{base,trace,show}/*.h src/bpf/*.[ch] src/cmd/*.c; do
+	for file in src/*.h $(ls src/*/*.h | grep -v ^src/bpf/) src/bpf/*.[ch] src/cmd/*.c; do
 		sed -n '2,4p' "$file" | grep -qE '^(/\*| \*) ?'"${file##*/} - |^/\* ${file##*/} - " ||
 			{ echo "$file"; false; }
 	done
@@ -92,8 +103,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 		"${files[@]}"
 }
 
-@test "the Makefile is the only build file, of at most 200 lines" {
-	(($(wc -l <Makefile) <= 200))
+@test "the Makefile is the only build file" {
 	files >"$BATS_TEST_TMPDIR/files"
 	none grep -E '(^|/)(CMakeLists.txt|meson.build|configure|.*\.mk|GNUmakefile)$|/Makefile$' \
 		"$BATS_TEST_TMPDIR/files"
@@ -166,12 +176,6 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 
 @test "vmlinux.h is true of the running kernel" {
 	tests/vmlinux-check
-}
-
-@test "no source file is longer than 400 lines" {
-	mapfile -t files < <(c_files | grep '^src/' | grep -v vmlinux.h)
-	((${#files[@]} > 60))
-	none awk 'FNR == 401 { print FILENAME }' "${files[@]}"
 }
 
 @test "make names the architectures that there are tables for" {
