@@ -94,9 +94,11 @@ static void add(struct ending *sum, const struct ending *more)
 /* What is to be said at the end of the file being written, if @total is that of the run. */
 static struct ending ending_of(const struct record_files *f, const struct ending *total)
 {
+	uint64_t before = f->closed.duration_ns;
 	struct ending e = *total;
 
-	e.duration_ns -= f->closed.duration_ns;
+	/* the last records are written when the run is over: then @before is more than @total */
+	e.duration_ns -= before < e.duration_ns ? before : e.duration_ns;
 	e.ops = f->w.ops - f->closed.ops;
 	e.requests = f->w.requests - f->closed.requests;
 	e.lost[LOST_OPS] += f->w.lost_ops;
