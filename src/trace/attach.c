@@ -202,7 +202,7 @@ static void functions_attach(struct attached *a, const struct trace_bpf *obj,
 		else
 			failed |= 1U << row->op;
 	}
-	a->vfs_kinds &= ~failed;
+	a->vfs_kinds &= ~(failed | 1U << OP_NONE); /* some functions are of no kind */
 	if (!(plan->asked & CAP_VFS))
 		a->vfs_kinds = 0;
 }
