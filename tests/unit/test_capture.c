@@ -21,6 +21,7 @@
 #include "capture/batch.h"
 #include "capture/replay.h"
 #include "capture/writer.h"
+#include "json_seen.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
 			     "\"requests\":true,\"vfs_ops\":[\"read\"]}";
@@ -671,6 +672,7 @@ static void beginning_and_end_are_as_written(void **state)
 
 	(void)state;
 	assert_non_null(text);
+	json_seen(text);
 	assert_int_equal(header_parse(&h, text, strlen(text)), 0);
 	assert_string_equal(h.stratum[ST_FS], "no functions");
 	assert_null(h.stratum[ST_VFS]);
@@ -685,6 +687,7 @@ static void beginning_and_end_are_as_written(void **state)
 	free(text);
 	text = ending_text(&end, "ended");
 	assert_non_null(text);
+	json_seen(text);
 	assert_int_equal(ending_parse(&e, text, strlen(text)), 0);
 	assert_memory_equal(&e, &end, sizeof(end));
 	free(text);

@@ -13,6 +13,7 @@
 #include "base/pattern.h"
 #include "base/reason.h"
 #include "bpf/func.h"
+#include "json_seen.h"
 #include "funcs/columns.h"
 #include "funcs/print.h"
 #include "funcs/rows.h"
@@ -211,7 +212,7 @@ static struct func functions[] = { { .name = "a", .where = "" }, { .name = "b;c"
 static const struct func_list function_list = { .at = functions, .n = 3 };
 static const struct func_cost no_cost;
 static const struct funcs_view view = { .funcs = &function_list, .cost = &no_cost, .sort = "total",
-					.tree = true, .probe = "kprobe" };
+					.tree = true, .probe = "kprobe", .kernel = "6.1.0" };
 
 static void tree_is_in_order(void **state)
 {
@@ -255,6 +256,8 @@ static char *printed(int (*fn)(FILE *, const struct funcs_view *, const struct f
 	assert_non_null(f);
 	assert_int_equal(fn(f, v, sn), 0);
 	fclose(f);
+	if (fn == funcs_json)
+		json_seen(text);
 	return text;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hist.h"
+#include "json_seen.h"
 #include "top/print.h"
 #include "top/table.h"
 
@@ -490,6 +491,7 @@ static json_t *json_of(enum top_view view, struct snapshot *sn)
 	assert_int_equal(top_json(f, &v, sn), 0);
 	fclose(f);
 	assert_ptr_equal(strchr(text, '\n'), text + len - 1);
+	json_seen(text);
 	j = json_loads(text, 0, NULL);
 	assert_non_null(j);
 	free(text);
@@ -629,6 +631,7 @@ static void test_json_members(void **state)
 	assert_int_equal(top_json(f, &v, &sn), 0);
 	fclose(f);
 	assert_string_equal(text, every_member);
+	json_seen(text);
 	free(text);
 	top_names_done(&names);
 	snapshot_free(&sn);
