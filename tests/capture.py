@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterator
 
+import schema
+
 HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES = range(1, 9)
 STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
           "helper", "sleep", "lock")
@@ -133,8 +135,10 @@ def read(path: str | Path) -> Recording:
     for chunk in chunks(data):
         if chunk.kind == HEADER:
             it.header = json.loads(chunk.raw)
+            schema.check(it.header, "iostrata.capture/1")
         elif chunk.kind == END:
             it.end = json.loads(chunk.raw)
+            schema.check(it.end, "iostrata.capture/1")
         elif chunk.kind in COLUMNS:
             rows, text = columns(chunk.kind, chunk.rows, chunk.raw)
             if chunk.kind == NAMES:

@@ -20,10 +20,11 @@
 enum { THREADS = 7, FILES = 61, DEV = 7 << 20 | 3, FLUSH_ROWS = 40009 };
 
 static const char header[] =
-	"{\"schema\":\"iostrata.capture/1\",\"kernel\":\"6.1.0\",\"host\":\"made\","
-	"\"monotonic_ns\":1000000,\"realtime_ns\":1700000000000000000,\"cpus\":2,\"ops\":true,"
-	"\"requests\":true,\"missing\":{},\"vfs_ops\":[\"read\",\"write\",\"open\",\"fsync\"],"
-	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\"}],\"mounts\":[{\"dev\":\"7:3\","
+	"{\"schema\":\"iostrata.capture/1\",\"version\":\"0\",\"argv\":[],\"kernel\":\"6.1.0\","
+	"\"machine\":\"x86_64\",\"host\":\"made\",\"boot_id\":null,\"monotonic_ns\":1000000,"
+	"\"realtime_ns\":1700000000000000000,\"cpus\":2,\"ops\":true,\"requests\":true,"
+	"\"device_bytes\":false,\"missing\":{},\"vfs_ops\":[\"read\",\"write\",\"open\",\"fsync\"],"
+	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\",\"on\":[]}],\"mounts\":[{\"dev\":\"7:3\","
 	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/made\"}]}";
 
 /* A number below @n. */
@@ -116,7 +117,7 @@ static void records_put(struct writer *w, uint64_t n)
 int main(int argc, char **argv)
 {
 	struct writer w = {};
-	char end[256];
+	char end[512];
 	int fd;
 
 	if (argc != 3)
@@ -130,7 +131,10 @@ int main(int argc, char **argv)
 	records_put(&w, strtoull(argv[2], NULL, 10));
 	writer_close(&w);
 	snprintf(end, sizeof(end), "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
-				   "\"requests\":%llu,\"lost\":{\"ops\":11}}",
+				   "\"requests\":%llu,\"lost\":{\"ring\":0,\"map_full\":0,"
+				   "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
+				   "\"unattributed\":0,\"ops\":11,\"requests\":0,\"missed\":0},"
+				   "\"dropped_ops\":0,\"dropped_requests\":0}",
 		 700ULL * w.ops, w.ops + 0ULL, w.requests + 0ULL);
 	while (!writer_end(&w, end))
 		;

@@ -123,7 +123,7 @@ print(sum(r["kind"] == capture.OP_KINDS.index(sys.argv[2]) for r in ops))' "$tmp
 	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/otf2"
 	"$python" tests/otf2check.py "$tmp/otf2/traces.otf2" >"$tmp/json"
 	# reads, and writes; 301 of the operations issued are requests of the disk
-	json --argjson r "$uring" --argjson w "$aio" '.problems == 0 and .count.Enter == 3001 - $r - $w and
+	command jq -e --argjson r "$uring" --argjson w "$aio" '.problems == 0 and .count.Enter == 3001 - $r - $w and
 		.count["asynchronous READ POSIX"] == $r and .count["asynchronous WRITE POSIX"] == $w and
 		(.count["failed READ POSIX"] // 0) + (.count["failed WRITE POSIX"] // 0) > 0 and
 		.count.IoOperationIssued <= 301 + $r + $w' "$tmp/json"

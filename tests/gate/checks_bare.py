@@ -2,7 +2,6 @@
 """The static program where there is nothing else: a root with busybox, and the kernel's own files."""
 from __future__ import annotations
 
-import json
 import os
 import pty
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 import machine
 import tool
 from harness import Gate, Skip, suite
+from tool import objects
 
 STATIC = tool.ROOT / "build" / f"iostrata-static-{os.uname().machine}"
 LIMIT_BYTES = 6_000_000
@@ -47,7 +47,7 @@ def run(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def writes(text: str) -> int:
-    ops = [row for line in text.splitlines() for row in json.loads(line)["ops"]]
+    ops = [row for one in objects(text) for row in one["ops"]]
     return sum(row["count"] for row in ops if row["op"] == "write")
 
 

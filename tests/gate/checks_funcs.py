@@ -3,13 +3,11 @@
 in the environment says how long its soak is."""
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import fileio
 import machine
@@ -17,8 +15,8 @@ import oracles
 import tool
 from harness import Broken, Gate, Skip, suite
 from places import place
+from tool import Json, objects
 
-Json = dict[str, Any]
 KINDS = ("kprobe.session", "kprobe.multi", "fsession", "fentry", "kprobe")
 USER_KINDS = ("uprobe.session", "uprobe.multi", "uprobe")
 CANNOT = 3
@@ -117,7 +115,7 @@ class Funcs:
         self.take(out)
 
     def take(self, out: str) -> None:
-        self.json = json.loads(out.splitlines()[-1])
+        self.json = objects(out)[-1]
 
     def counts(self) -> dict[str, int]:
         sums: dict[str, int] = {}
@@ -151,12 +149,12 @@ class Intervals(Funcs):
 
     def take(self, out: str) -> None:
         self.lines += out.splitlines()
-        self.json = json.loads(self.lines[-1])
+        self.json = objects(self.lines[-1])[0]
 
     def counts(self) -> dict[str, int]:
         sums: dict[str, int] = {}
         for line in self.lines:
-            self.json = json.loads(line)
+            self.json, = objects(line)
             for name, n in super().counts().items():
                 sums[name] = sums.get(name, 0) + n
         return sums
@@ -318,7 +316,7 @@ def user(gate: Gate) -> None:
             continue
         tried += 1
         trace = Funcs()
-        trace.json = json.loads(done.stdout.splitlines()[-1])
+        trace.json = objects(done.stdout)[-1]
         gate.check(f"{kind}.counts", trace.counts() == CALLS, lost=trace.lost(),
                    wrong=str({k: v for k, v in trace.counts().items() if CALLS[k] != v}) or "none")
         sums_agree(gate, kind, trace)

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,9 @@ import machine
 import tool
 from harness import Broken, Figure, Gate, Skip, suite
 from oracles import DiskStat, Workload, all_kinds, prime_counts
-from tool import Json, Trace
+from tool import Json, Trace, objects
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-import capture  # noqa: E402  # pylint: disable=wrong-import-position
+import capture  # which tool.py has put into the path
 
 SYSTEM_PYTHON = "/usr/bin/python3"  # which has the module of the system's package
 OTF2_CHECK = Path(__file__).resolve().parents[1] / "otf2check.py"
@@ -56,7 +54,7 @@ def report(*args: str) -> list[Json]:
                           timeout=120, check=False)
     if done.returncode:
         raise Broken(f"report {' '.join(args)}: exit {done.returncode}: {done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return objects(done.stdout)
 
 
 def rows_of(one: Json, kinds: tuple[str, ...]) -> list[str]:

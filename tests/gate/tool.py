@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs iostrata. Whatever it prints as JSON goes through invariants.py, whoever asked for it."""
+"""Runs iostrata. Whatever it prints as JSON goes through objects(), which validates it by its schema; intervals
+of breakdown and top also go through invariants.py."""
 from __future__ import annotations
 
 import functools
-import json
 import os
 import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import contextmanager
@@ -19,13 +20,15 @@ import invariants
 from harness import Broken, Gate, Stopwatch
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+from schema import Json, objects  # noqa: E402  # pylint: disable=wrong-import-position
+
 ARCH = os.environ.get("IOSTRATA_ARCH")  # for guests of another architecture: see tests/vm/matrix
 BUILD = ROOT / "build" / ARCH / "static" if ARCH else ROOT / "build"
 BUILT = Path(os.environ.get("IOSTRATA") or BUILD / "iostrata")
 START_S, STOP_S = 120, 60
 INCOMPLETE, TOOL_FAILED = 5, 125
 
-Json = dict[str, Any]
 # What some kernels cannot tell, whoever asks, and what doctor calls it.
 SPECIAL = {"aio": "libaio", "uring": "io_uring", "fault": "page faults", "vfs": "vfs"}
 _copied: list[str] = []
@@ -146,9 +149,9 @@ class Trace:
 
     def output_parse(self, out: str) -> None:
         wall_ns = int((time.monotonic() - self._begin) * 1e9)
-        for line in out.splitlines():
-            self.objects.append(json.loads(line))
-            self.look(self.objects[-1], wall_ns)
+        for one in objects(out):
+            self.objects.append(one)
+            self.look(one, wall_ns)
         if not self.objects:
             raise Broken(f"iostrata {' '.join(self.args)}: exit {self.code}, no JSON: {self.stderr}")
 
@@ -200,8 +203,7 @@ def ask_doctor(*args: str) -> Json:
                           check=False)
     if done.returncode:
         raise Broken(f"iostrata doctor {' '.join(args)}: exit {done.returncode}: {done.stderr[-300:]}")
-    said: Json = json.loads(done.stdout)
-    return said
+    return objects(done.stdout)[0]
 
 
 @functools.cache
