@@ -67,6 +67,7 @@ def run():
 t = Thread(target=run)
 t.start()
 t.join()' "$dir/file" "$tmp/said" >"$tmp/out"
+	keep_json "$tmp/out"
 	"$python" - "$tmp/said" "$tmp/out" "$(stat -c %i "/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)")" <<'PY'
 import json, sys
 said, out = (json.load(open(f)) for f in sys.argv[1:3])
@@ -105,6 +106,7 @@ for i in range(41): open(sys.argv[2]).read()' "$dir/file" "$other" >"$tmp/out"
 		"$python" -c 'import os, sys
 f = os.open(sys.argv[1], os.O_RDONLY)
 for i in range(1, 6): os.read(f, 1000 + i)' "$tmp/pipe" >"$tmp/out"
+	keep_json "$tmp/out"
 	"$python" - "$tmp/strace" "$tmp/out" <<'PY'
 import json, re, sys
 theirs = {int(n): float(t) for n, t in re.findall(r", (100[1-5])\) *= \d+ <([\d.]+)>", open(sys.argv[1]).read())}

@@ -2,7 +2,7 @@
 # What the tests of the command line share. Run from the top of the tree: bats tests/cli
 # shellcheck shell=bash disable=SC2034,SC2154 # bats sets them and reads them
 
-bats_require_minimum_version 1.5.0
+bats_require_minimum_version 1.7.0 # setup_suite.bash
 iostrata=${IOSTRATA:-$PWD/build/iostrata}
 tmp=$BATS_TEST_TMPDIR
 # The program itself, and no wrapper that starts ten others.
@@ -168,6 +168,25 @@ begins_with() {
 	[[ $(head -n 1 "$tmp/out") == "$1"* ]] && return
 	head -n 20 "$tmp/out" "$tmp/err"
 	return 1
+}
+
+# jq ARGS... [FILE]: the program, which reads JSON of iostrata; a copy of that is validated when all tests
+# have ended, see setup_suite.bash. For other JSON: command jq.
+jq() {
+	local file=${*: -1}
+	if [[ ! -f $file ]]; then
+		file=$(mktemp "$tmp/stdin.XXXXXX")
+		cat >"$file"
+		set -- "$@" "$file"
+	fi
+	keep_json "$file"
+	command jq "$@"
+}
+
+# keep_json FILE: keeps a copy, under a name that tells the test, and only one of the same content.
+keep_json() {
+	local name="${BATS_TEST_FILENAME##*/}: ${BATS_TEST_DESCRIPTION//\//_}"
+	cp "$1" "$BATS_SUITE_TMPDIR/json/$name, $(cksum <"$1")"
 }
 
 # json [--arg NAME VALUE]... FILTER [FILE]: what FILTER says of the output, or of FILE, is true.

@@ -36,6 +36,7 @@ teardown() { rm -rf "${dir:?}"; }
 		'dd if=/dev/zero of="$0/file" bs=4k count=101 conv=fsync; cat "$0/file"' "$dir" >"$tmp/ignored" 2>&1
 	COLUMNS=300 "$iostrata" report -n 100 "$dir/trace" >"$tmp/text"
 	"$iostrata" report -j "$dir/trace" >"$tmp/json"
+	keep_json "$tmp/json"
 	"$python" - "$tmp/text" "$tmp/json" build/iostrata.1 <<'PY'
 import json, re, sys
 text, page = open(sys.argv[1]).read(), open(sys.argv[3]).read().replace("\\", "")

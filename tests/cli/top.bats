@@ -99,7 +99,7 @@ top_ended() { # STATUS
 	jq -s '[.[].rows[] | select(.comm == "reader" and .op == "R")] |
 		{ count: map(.count) | add, bytes: map(.bytes) | add, disk: .[0].disk, pid: .[0].pid }' \
 		"$tmp/out" >"$tmp/sum"
-	json '.count == 101 and .bytes == 101 * 4096 and .disk != null and .pid > 0' "$tmp/sum"
+	command jq -e '.count == 101 and .bytes == 101 * 4096 and .disk != null and .pid > 0' "$tmp/sum"
 	# dd reads nothing else from a file on a disk but its libraries
 	json '[.ops[] | select(.comm == "reader" and .op == "read") | .count] | (add // 0) >= 0' "$tmp/out"
 	json '.schema == "iostrata.top/1" and .by == "pid" and (.lost | add) != null' "$tmp/out"
@@ -203,7 +203,7 @@ draw() {
 	wait_until shows 'load 1 2 3 by pid'
 }
 
-is_json() { screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$tmp/shown"; }
+is_json() { keep_json "$tmp/json"; screen >"$tmp/shown"; "$python" tests/drawn.py "$tmp/json" "$@" <"$tmp/shown"; }
 
 @test "top: each figure on the screen is that of the JSON of its interval" {
 	pane 200 60
