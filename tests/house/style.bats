@@ -364,3 +364,21 @@ program() { # FILE: Python that loads it as a module
 	none grep -vxFf "$BATS_TEST_TMPDIR/mutants" "$BATS_TEST_TMPDIR/listed"
 	none grep -v '	.' tests/mutate-equivalent
 }
+
+# Each is a file, or a file and the name of a test in it; of the gate, a suite.
+@test "each test that a promise names is there" {
+	tests/gate/run --list >"$BATS_TEST_TMPDIR/suites"
+	grep '^- ' docs/PROMISES.md | grep -oE '`tests/[^`]+`' | tr -d '`' >"$BATS_TEST_TMPDIR/named"
+	(($(wc -l <"$BATS_TEST_TMPDIR/named") > 20))
+	while read -r file name; do
+		case $file in
+		tests/gate) [[ -n $name ]] && grep -qxF -- "$name" "$BATS_TEST_TMPDIR/suites" ;;
+		*.bats) grep -qF -- "@test \"$name\" {" "$file" ;;
+		*.c) grep -qF -- "cmocka_unit_test($name)" "$file" ;;
+		*) [[ -z $name && -f $file ]] ;;
+		esac || { echo "$file $name"; false; }
+	done <"$BATS_TEST_TMPDIR/named"
+	# none is without
+	none awk '/^## / { if (title && !held) print title; title = $0; held = 0 }
+		/^- `tests\// { held = 1 } END { if (!held) print title }' docs/PROMISES.md
+}
