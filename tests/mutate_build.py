@@ -89,6 +89,14 @@ def _wait(test: subprocess.Popen[bytes], limit_s: float) -> str | None:
             return f"{name}: exit {status}" if status else None
 
 
+def copy_tree(top: Path, tree: Path) -> None:
+    """With what is built in @top, but for what others make and remove there meanwhile."""
+    skip = shutil.ignore_patterns(".git", "gate", "san", "debug", "static", "fuzz", "deb", "test", "__pycache__",
+                                  "kept", "bench.*")
+    shutil.copytree(top, tree, symlinks=True, dirs_exist_ok=True, ignore=lambda d, names: {
+        n for n in skip(d, names) if Path(d) in (top, top / "build") or n in ("__pycache__", "kept")})
+
+
 class Builder:
     """@tree is a copy, @top is the original, whose objects are kept for the next time."""
 
@@ -99,10 +107,7 @@ class Builder:
         self.sanitized: list[str] = []			# the compiler, once it was needed
         self.sound: set[str] = set()			# tests that pass with it
         self._make([*MAKE, f"{OUT}/iostrata"])
-        skip = shutil.ignore_patterns(".git", "gate", "san", "debug", "static", "fuzz", "deb", "test", "__pycache__",
-                                      "kept", "bench.*")	# others make and remove these meanwhile
-        shutil.copytree(top, tree, symlinks=True, dirs_exist_ok=True, ignore=lambda d, names: {
-            n for n in skip(d, names) if Path(d) in (top, top / "build") or n in ("__pycache__", "kept")})
+        copy_tree(top, tree)
         (tree / "tmp").mkdir()	# what a test that is ended leaves there goes with the tree
         (tree / "tmp").chmod(0o777)
         self.cc, self.libs, self.clang, self.bpftool = (shlex.split(x) for x in self._variables(MAKE))
@@ -190,9 +195,9 @@ class Builder:
         run([*self.compiler(source), "-c", source, "-o", f"{obj}.new"], self.tree)
         return (self.tree / f"{obj}.new").read_bytes() != (self.tree / obj).read_bytes()
 
-    def changed(self, one: Mutant, tests: bool) -> list[str]:
-        """The sources of the program, or of @tests, whose objects differ; @one is in the tree."""
-        return [s for s in self.sources_of(one.file) if s.startswith("tests/") == tests and self.compile(s)]
+    def changed(self, file: str, tests: bool) -> list[str]:
+        """The sources of the program, or of @tests, whose objects differ; a mutant of @file is in the tree."""
+        return [s for s in self.sources_of(file) if s.startswith("tests/") == tests and self.compile(s)]
 
     def tests_of(self, changed: list[str]) -> Iterator[tuple[str, set[str]]]:
         """The unit tests that something @changed is in, the quickest first, each with these objects."""

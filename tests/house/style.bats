@@ -187,6 +187,87 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	tests/mutants --check
 }
 
+@test "an edit of a mutant knows its place by words, however that is written" {
+	PYTHONPATH=tests python3 -B - <<-'PY'
+		from pathlib import Path
+		from mutate_edits import *
+		SOURCES = (r"""
+		/* f(a) { } */
+		enum { FIRST = 1, SECOND = 2 /* = 3 */ };
+		#define LIST(X) X(one, A) \
+			X(two, A)
+		static const int table[] = { [1] = A, [2] = B };
+		SEC("x") int BPF_PROG(on_x, int a) { if (unlikely(a || b(a, c))) return 1; return 0; }
+		static inline int f(struct g *s, int a)
+		{
+			int r = a < 2 ? s->x : 0;
+
+			if (!a && CONF(on))
+				call(s, a + 1);
+			switch (a) {
+			case A:
+				s->x = 1;
+				break;
+			case B:
+				s->x[2] += s->y; // s->z
+			}
+			LL_FOREACH(s, t) {
+				call(t, (struct g){ 1, 2 });
+			}
+		out:
+			return r;
+		}
+		""", """enum {\nFIRST=1,\nSECOND=2};\n#define LIST(X) X(one,A) X(two,\\\nA)\nconst int table[]={[1]=A,
+		[2]=B};SEC("x")int BPF_PROG(on_x,int a){if(unlikely(a||b(a,c)))return 1;return 0;}int f(struct g*s,int a){int
+		r=a<2?s->x:0;if(!a&&CONF(on))call(s,a+1);switch(a){case A:s->x=1;break;case B:s->x[2]+=s->y;}LL_FOREACH(s,t)
+		{call(t,(struct g){1,2});}out:return r;}""")
+
+		def changed(edit, text):
+		    try:
+		        new = apply({Path("a.c"): text, Path("b.c"): "int other(int f) { return f; }"}, [edit])
+		    except Misfit:
+		        return None
+		    return " ".join(t.text for t in scan(new[Path("a.c")])).split()
+
+		def differs(edit):
+		    """Words that are there instead of others."""
+		    found = []
+		    for text in SOURCES:
+		        was, now = " ".join(t.text for t in scan(text)).split(), changed(edit, text)
+		        if now is None:
+		            return None
+		        while was and now and was[0] == now[0]:
+		            was, now = was[1:], now[1:]
+		        while was and now and was[-1] == now[-1]:
+		            was, now = was[:-1], now[:-1]
+		        found.append(f"{' '.join(was)} -> {' '.join(now)}")
+		    assert found[0] == found[1], found
+		    return found[0]
+
+		for edit, expected in (
+		        (constant("SECOND", "9"), "2 -> 9"), (constant("f", "9"), None), (returns("table", "0"), None),
+		        (returns("on_x", "2"), "if ( unlikely ( a || b ( a , c ) ) ) return 1 ; return 0 -> return 2"),
+		        (word("table", "A", "C"), "A -> C"), (word("table", "A", "C", "2"), None),
+		        (drop("f", "x", "A"), "s -> x = 1 -> "), (drop("f", "y"), "s -> x [ 2 ] += s -> y -> "),
+		        (drop("f", "z"), None), (drop("f", "call", "t"), "call ( t , ( struct g ) { 1 , 2 } ) -> "),
+		        (sets("f", "x", "0", "y"), "s -> y -> 0"), (sets("f", "r", "3"), "a < 2 ? s -> x : 0 -> 3"),
+		        (argument("f", "call", 2, "0", "a"), "a + 1 -> 0"), (argument("f", "call", 3, "0"), None),
+		        (never("f", "on"), "CONF ( on ) -> 0"), (always("f", "!"), "! a -> 1"), (never("f", "y"), None),
+		        (never("f", "2"), "a < 2 -> 0"), (always("on_x", "c"), "b ( a , c ) -> 1"),
+		        (negate("on_x", "b"), "b ( a , c -> ! ( b ( a , c )"),
+		        (swap("f", "x", "y", "y"), "x [ 2 ] += s -> y -> y [ 2 ] += s -> x"),
+		        (drop("nosuch", "x"), None)):
+		    assert differs(edit) == expected, (edit.name, edit.says, differs(edit))
+		two = {Path("a.c"): SOURCES[0], Path("b.c"): "int f(int a) { return 2; }"}
+		assert len(apply(two, [drop("f", "y")])) == 1
+		try:
+		    apply(two, [returns("f", "0")])
+		    raise SystemExit("one of two")
+		except Misfit:
+		    pass
+	PY
+}
+
 @test "what a guest's kernel complains of is seen" {
 	eval "$(grep "^complaints='.*'$" tests/vm/boot)"
 	quiet='Spectre V2 : Spectre v2 / SpectreRSB mitigation: Filling RSB on context switch
@@ -321,7 +402,7 @@ program() { # FILE: Python that loads it as a module
 }
 
 @test "a run of tests that broke off says nothing about a mutant" {
-	{ program tests/mutants; cat; } <<-'PY' | python3 -
+	{ program tests/mutants; cat; } <<-'PY' | PYTHONPATH=tests python3 -
 		def said(output, status):
 		    try:
 		        return len(program.failed_lines(output, status))
