@@ -281,7 +281,8 @@ class Builder:
         for name in BPF:
             made = f"build/{name}.new.o" if name in changed else f"build/{name}.bpf.o"
             run(["zstd", "-qf1", made, "-o", f"build/mutate/{name}.bpf.o.zst"], self.tree)
-        obj = f"{OUT}/trace/objects.o"
+        source = next(s for s in self.needs if "OBJECTS_DIR" in (self.top / s).read_text(encoding="utf-8"))
+        obj = self.object_of(source)
         flags = [f for f in self.cc if "OBJECTS_DIR" not in f]
-        run([*flags, f'-DOBJECTS_DIR="{OUT}/"', "-c", "src/trace/objects.c", "-o", f"{obj}.new"], self.tree)
-        self.program(["src/trace/objects.c"], to)
+        run([*flags, f'-DOBJECTS_DIR="{OUT}/"', "-c", source, "-o", f"{obj}.new"], self.tree)
+        self.program([source], to)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
+from mutate_edits import definitions, sources
+
 NEIGHBOURS = (("q", "g"), ("g", "d"), ("d", "c"), ("tag_ns", "queue_ns"), ("queue_ns", "device_ns"),
               ("cpu_ns", "runq_ns"), ("pid", "tid"), ("tgid", "pid"), ("major", "minor"),
               ("offset", "len"), ("count", "errors"), ("total_ns", "max_ns"), ("first", "last"),
@@ -16,12 +18,15 @@ OPERATORS = ((" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "),
              (" != ", " == "), (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "),
              (" += ", " -= "), (" |= ", " &= "), ("true", "false"), ("false", "true"))
 STATEMENT = re.compile(r"^(\t+)(?!return|break|continue|goto|case|default|else|if|for|while|do\b|struct |enum |"
-                       r"union |const |static |unsigned |int |u\d+ |s\d+ |bool |char |long |size_t |uint)"
-                       r"(?!\(void\))[*(]*\w[^{}]*;$")
+                       r"union |const |static |unsigned |int |u\d+ |s\d+ |bool |char |long |size_t |uint|"
+                       r"barrier|__asm__)(?!\(void\))[*(]*\w[^{}]*;$")
 CONDITION = re.compile(r"\b(if|while) \((.*)\)( \{)?$")
 SWAP = re.compile(r"(?<![\w.>*&])([\w.>-]+) (-|<<|/) ([\w.>-]+)(?![\w.(\[-])")
 NUMBER = re.compile(r"(?<![\w.\"%])(\d+)(?![\w.\"])")
 BUFFER = re.compile(r"\t+(static )?(unsigned )?char \w+\[")	# that it is longer nobody notices
+HASH = re.compile(r"\bhash\b|HASH_FACTOR|0x[0-9a-f]{16}ULL|\^.* >> ")	# another one is as good
+SUMS = (" + ", " - ")
+STATUS = re.compile(r"(GLOBAL )?int \w+\(")	# what a program, or a part of one, returns: nobody looks at it
 OPTION = re.compile(r"\bCONF\(\w+\)")
 TABLE = re.compile(r"^(static )?const .*= \{$")
 
@@ -67,13 +72,15 @@ def changes(line: str) -> Iterator[tuple[str, str]]:
             if found[1] == "if" or rule == "negated":
                 yield rule, f"{line[:found.start(2)]}{new}{line[found.end(2):]}"
     for old, new in OPERATORS:
+        if HASH.search(line) and old in SUMS:
+            continue
         for at in re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)" if old.isalpha() else re.escape(old), line):
             yield f"{old.strip()} is {new.strip()}", line[:at.start()] + new + line[at.end():]
     for at in OPTION.finditer(line):
         yield "ignored", f"{line[:at.start()]}0{line[at.end():]}"
     for at in SWAP.finditer(line):
         yield "swapped", f"{line[:at.start()]}{at[3]} {at[2]} {at[1]}{line[at.end():]}"
-    for at in [] if BUFFER.match(line) else NUMBER.finditer(line):
+    for at in [] if BUFFER.match(line) or HASH.search(line) else NUMBER.finditer(line):
         yield "one more", f"{line[:at.start()]}{int(at[1]) + 1}{line[at.end():]}"
     for one, other in NEIGHBOURS:
         for a, b in ((one, other), (other, one)):
@@ -81,24 +88,41 @@ def changes(line: str) -> Iterator[tuple[str, str]]:
                 yield "neighbour", line[:at.start()] + b + line[at.end():]
 
 
-def bodies(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of functions and tables that have no comment, each with its number."""
+def bodies(text: str) -> Iterator[tuple[int, str, str]]:
+    """The lines without a comment of functions and tables: number, line, and how the function begins."""
     inside = comment = False
+    head = ""
     for n, line in enumerate(text.split("\n")):
+        head = line if line[:1].isalpha() else head
         if line in ("{", "}", "};") or TABLE.match(line):
             inside = line.endswith("{")
         starts, ends = "/*" in line, "*/" in line
         if inside and not (comment or starts or line.endswith("\\") or line.lstrip().startswith("#")):
-            yield n, line
+            yield n, line, head
         comment = (comment or starts) and not ends
 
 
-def mutants_of(top: Path, folder: str, patterns: tuple[str, ...]) -> list[Mutant]:
+def files_of(top: Path, names: tuple[str, ...]) -> list[Path]:
+    """Each of @names is a pattern of files, or a function, which stands for the file that it is in."""
+    found, all_files = [], sources(top)
+    for name in names:
+        at = sorted(top.glob(name)) if "/" in name else [
+            p for p, text in all_files.items() if name in text
+            for d in definitions(text, name) if d.kind == "function"]
+        if "/" not in name and len(at) != 1:
+            raise SystemExit(f"error: {len(at)} functions are called '{name}'")
+        found += at
+    return sorted(set(found))
+
+
+def mutants_of(top: Path, folder: str, names: tuple[str, ...]) -> list[Mutant]:
     found = []
-    for path in sorted({p for pattern in patterns for p in top.glob(pattern)}):
+    for path in files_of(top, names):
         file = str(path.relative_to(top))
         seen: collections.Counter[str] = collections.Counter()
-        for n, line in bodies(path.read_text(encoding="utf-8")):
+        for n, line, head in bodies(path.read_text(encoding="utf-8")):
             seen[line.strip()] += 1
+            if line.strip() == "return 0;" and ".bpf." in file and STATUS.match(head):
+                continue
             found += [Mutant(folder, file, n, rule, line, new, seen[line.strip()]) for rule, new in changes(line)]
     return found
