@@ -24,7 +24,7 @@ teardown() { rm -rf "${dir:?}"; }
 		(($(grep -cE '^(traced|no I/O seen)' "$tmp/screens") == ${#shown[@]})) || { cat "$tmp/screens"; false; }
 	done
 	# the page is of this script
-	for name in sqlite git fio idle minute hang; do
+	for name in sqlite fio idle hang; do
 		title=$(sed -n "/^screens_$name()/,/^}/s/.*title ['\"]\([^'\"]*\)['\"].*/\1/p" tests/screens)
 		[[ -n $title ]] && grep -qxF "## $title" docs/SCREENS.md
 	done
