@@ -143,8 +143,8 @@ const struct opt_term strata_terms[] = {
 	[ST_PREEMPT] = { "preempt", "preempted", "runnable, but taken off its CPU" },
 	[ST_HELPER] = { "helper", "kernel thread",
 			"asleep while a kernel thread worked for it (journal, loop device, device "
-			"mapper, workqueue); while that waited itself, for a request or a CPU, it "
-			"is the stratum of that" },
+			"mapper, workqueue); the kernel thread's own waits for a request or a CPU "
+			"are in the strata of these" },
 	[ST_SLEEP] = { "sleep", "sleep", "asleep for any other reason" },
 	[ST_LOCK] = { "lock", "lock",
 		      "asleep for a lock of the kernel that somebody else held (of an inode, a "

@@ -219,73 +219,87 @@ static void op_from_device(struct value *ret, const void *row, const void *ctx)
 #define OP_SUM(field, kind_) .kind = kind_, .at = offsetof(struct op_row, field)
 
 const struct column op_columns[] = {
-	{ NULL, "key", VALUE_TEXT, .get = op_key, .cut = TEXT_CUT_MIDDLE, .optional = true },
+	{ NULL, "key", VALUE_TEXT, .get = op_key, .cut = TEXT_CUT_MIDDLE, .optional = true,
+	  .help = "key of --by" },
 	{ "comm", "name", VALUE_TEXT, .get = op_comm, .max = 15, .rank = 7, .optional = true,
-	  .help = "with --by pid and tid: its name; null: not known" },
+	  .help = "name of the process or thread, with --by pid and tid; null: not known" },
 	COLUMNS_CONTAINER(op),
-	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16 },
+	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16,
+	  .help = "kind of the operation" },
 	{ "op", NULL, VALUE_TEXT, .get = op_kind,
-	  .help = "the operation; those of io_uring and libaio have a member call, too: the "
-		  "request's opcode" },
+	  .help = "kind of the operation" },
 	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
-	  .help = "type of its file system; null: not known" },
+	  .help = "type of the file system; null: not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
-	  .help = "with --by cache: hit, miss (it waited for its own read), readahead (it waited "
-		  "for a read that somebody else had begun) or direct (O_DIRECT); null: no "
-		  "read, write or page fault" },
+	  .help = "with --by cache: hit, miss (it waited for its own read), readahead (it "
+		  "waited for the read of another thread) or direct (O_DIRECT); null: no read, "
+		  "write or page fault" },
 	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
-	  .help = "what --by asks for, as text; null without" },
-	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7, .help = "how many ended" },
-	{ "rate", "rate", VALUE_RATE, .get = op_rate, .max = 7, .rank = 17, .help = "per second" },
+	  .help = "key of --by, as text; null without --by" },
+	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7,
+	  .help = "number of operations that ended" },
+	{ "rate", "rate", VALUE_RATE, .get = op_rate, .max = 7, .rank = 17,
+	  .help = "operations per second" },
 	{ "errors", "failed", OP_SUM(errors, VALUE_COUNT), .max = 6, .rank = 6, .optional = true,
-	  .help = "how many of them failed" },
+	  .help = "number of operations that failed" },
 	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,
 	  .help = "bytes read or written" },
 	{ "device_bytes", NULL, VALUE_BYTES, .get = op_device_bytes,
-	  .help = "bytes read from devices by bios of these operations, what they read ahead "
-		  "included; null if that is not known" },
+	  .help = "bytes read from devices by bios of these operations, readahead included; "
+		  "null: not known" },
 	{ "amplification", NULL, VALUE_SHARE, .get = op_amplification,
-	  .help = "of reads: device_bytes by bytes. 0: all was cached, or others had begun to "
-		  "read it; above 1: more was read than was asked for; null: no bytes" },
+	  .help = "for reads: device_bytes divided by bytes; 0: all was cached, or others had "
+		  "begun to read it; above 1: more was read than was asked for; null: no bytes" },
 	{ NULL, "read in", VALUE_SHARE, .get = op_from_device, .max = 7, .rank = 15,
-	  .optional = true },
+	  .optional = true,
+	  .help = "bytes read from devices divided by bytes returned, if it is neither 0 nor 1" },
 	{ "mean_ns", "mean", VALUE_TIME, .get = op_mean, .max = 7, .rank = 9,
-	  .help = "mean time" },
+	  .help = "mean time of an operation" },
 	{ "p50_ns", "p50", VALUE_TIME, .get = op_p50, .max = 7, .rank = 18,
-	  .help = "half took at most this long" },
-	{ "p90_ns", NULL, VALUE_TIME, .get = op_p90, .help = "90 % took at most this long" },
+	  .help = "half of the operations took at most this long" },
+	{ "p90_ns", NULL, VALUE_TIME, .get = op_p90,
+	  .help = "90 % of the operations took at most this long" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = op_p99, .max = 7, .rank = 12,
-	  .help = "99 % took at most this long" },
+	  .help = "99 % of the operations took at most this long" },
 	{ "p999_ns", "p99.9", VALUE_TIME, .get = op_p999, .max = 7, .rank = 19,
-	  .help = "99.9 % took at most this long" },
+	  .help = "99.9 % of the operations took at most this long" },
 	{ "max_ns", "max", OP_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 13,
-	  .help = "the longest" },
+	  .help = "time of the longest operation" },
 	{ "total_ns", "total", OP_SUM(total_ns, VALUE_TIME), .max = 7,
-	  .help = "all of them together" },
+	  .help = "time of all operations together" },
 	{ "io_share", "I/O", VALUE_SHARE, .get = op_io_share, .max = 4, .rank = 8,
-	  .help = "their share of the time of all operations that are shown" },
-	{ NULL, "cpu", VALUE_SHARE, .get = op_cpu, .max = 4, .rank = 20 },
-	{ NULL, "queue", VALUE_SHARE, .get = op_queue, .max = 5, .rank = 20 },
-	{ NULL, "device", VALUE_SHARE, .get = op_device, .max = 6, .rank = 20 },
-	{ NULL, "run queue", VALUE_SHARE, .get = op_runq, .max = 9, .rank = 20 },
-	{ NULL, "kernel thread", VALUE_SHARE, .get = op_helper, .max = 13, .rank = 20 },
-	{ NULL, "lock", VALUE_SHARE, .get = op_lock, .max = 4, .rank = 20 },
-	{ NULL, "other", VALUE_SHARE, .get = op_other, .max = 5, .rank = 20 },
+	  .help = "share in the time of all operations that are shown" },
+	{ NULL, "cpu", VALUE_SHARE, .get = op_cpu, .max = 4, .rank = 20,
+	  .help = "share of the strata syscall, vfs and fs; only on long lines" },
+	{ NULL, "queue", VALUE_SHARE, .get = op_queue, .max = 5, .rank = 20,
+	  .help = "share of the strata tag and queue" },
+	{ NULL, "device", VALUE_SHARE, .get = op_device, .max = 6, .rank = 20,
+	  .help = "share of the stratum device" },
+	{ NULL, "run queue", VALUE_SHARE, .get = op_runq, .max = 9, .rank = 20,
+	  .help = "share of the strata run queue and preempted" },
+	{ NULL, "kernel thread", VALUE_SHARE, .get = op_helper, .max = 13, .rank = 20,
+	  .help = "share of the stratum kernel thread" },
+	{ NULL, "lock", VALUE_SHARE, .get = op_lock, .max = 4, .rank = 20,
+	  .help = "share of the stratum lock" },
+	{ NULL, "other", VALUE_SHARE, .get = op_other, .max = 5, .rank = 20,
+	  .help = "share of the strata throttle, wake-up and sleep" },
 	{ NULL, "where it went", VALUE_TEXT, .get = op_bar, .max = BAR_COLUMNS, .rank = 11,
-	  .optional = true },
+	  .optional = true,
+	  .help = "bar of the shares, the biggest first, by the letters of the second line" },
 	{}
 };
 
 const struct column minor_columns[] = {
-	{ "comm", NULL, VALUE_TEXT, .get = op_comm, .help = "as of operations" },
-	{ "container", NULL, VALUE_TEXT, .get = op_container, .help = "likewise" },
-	{ "runtime", NULL, VALUE_TEXT, .get = op_runtime, .help = "likewise" },
-	{ "pod", NULL, VALUE_TEXT, .get = op_pod, .help = "likewise" },
+	{ "comm", NULL, VALUE_TEXT, .get = op_comm,
+	  .help = "name of the process or thread, with --by pid and tid" },
+	{ "container", NULL, VALUE_TEXT, .get = op_container, .help = "as in ops" },
+	{ "runtime", NULL, VALUE_TEXT, .get = op_runtime, .help = "as in ops" },
+	{ "pod", NULL, VALUE_TEXT, .get = op_pod, .help = "as in ops" },
 	{ "fs", NULL, VALUE_TEXT, .get = op_fs, .help = "type of the file system" },
 	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
-	  .help = "what --by asks for, as text; null without, and with cache" },
+	  .help = "key of --by, as text; null without --by and with --by cache" },
 	{ "count", NULL, OP_SUM(count, VALUE_COUNT),
-	  .help = "how many page faults found their page and did not wait" },
+	  .help = "number of page faults that found their page and did not wait" },
 	{}
 };
 
@@ -446,38 +460,45 @@ static void rq_p99(struct value *ret, const void *row, const void *ctx)
 #define RQ_SUM(field, kind_) .kind = kind_, .at = offsetof(struct rq_row, field)
 
 const struct column rq_columns[] = {
-	{ NULL, "key", VALUE_TEXT, .get = rq_key, .cut = TEXT_CUT_MIDDLE, .optional = true },
+	{ NULL, "key", VALUE_TEXT, .get = rq_key, .cut = TEXT_CUT_MIDDLE, .optional = true,
+	  .help = "key of --by" },
 	{ "key", NULL, VALUE_TEXT, .get = rq_json_key,
-	  .help = "with --by pid, tid, comm, cgroup, container and file: who submitted them, as "
-		  "text; null if that is not known" },
+	  .help = "submitter of the requests, as text, with --by pid, tid, comm, cgroup, "
+		  "container and file; null: not known" },
 	{ "comm", "name", VALUE_TEXT, .get = rq_comm, .max = 15, .rank = 8, .optional = true,
-	  .help = "with --by pid and tid: its name" },
+	  .help = "name of the process or thread, with --by pid and tid" },
 	COLUMNS_CONTAINER(rq),
-	{ NULL, "disk", VALUE_TEXT, .get = rq_place },
-	{ "dev", NULL, VALUE_TEXT, .get = rq_disk, .help = "the disk" },
-	{ "major", NULL, VALUE_ID, .get = rq_major, .help = "its device number" },
-	{ "minor", NULL, VALUE_ID, .get = rq_minor, .help = "likewise" },
+	{ NULL, "disk", VALUE_TEXT, .get = rq_place, .help = "name of the disk" },
+	{ "dev", NULL, VALUE_TEXT, .get = rq_disk, .help = "name of the disk" },
+	{ "major", NULL, VALUE_ID, .get = rq_major, .help = "major device number of the disk" },
+	{ "minor", NULL, VALUE_ID, .get = rq_minor, .help = "minor device number of the disk" },
 	{ "op", NULL, VALUE_TEXT, .get = rq_code,
-	  .help = "as blkparse: R, W, F (flush), D (discard), DE (secure erase), WZ (write "
-		  "zeroes), Z (zones), N (other)" },
-	{ NULL, "requests", VALUE_TEXT, .get = rq_operation, .max = 8 },
-	{ "count", "count", RQ_SUM(count, VALUE_COUNT), .max = 7, .help = "how many are done" },
-	{ "rate", "rate", VALUE_RATE, .get = rq_rate, .max = 7, .rank = 6, .help = "per second" },
-	{ "errors", NULL, RQ_SUM(errors, VALUE_COUNT), .help = "how many failed" },
+	  .help = "operation, as in blkparse: R, W, F (flush), D (discard), DE (secure erase), "
+		  "WZ (write zeroes), Z (zones), N (other)" },
+	{ NULL, "requests", VALUE_TEXT, .get = rq_operation, .max = 8,
+	  .help = "operation of the requests: read, write, flush ..." },
+	{ "count", "count", RQ_SUM(count, VALUE_COUNT), .max = 7,
+	  .help = "number of requests that are done" },
+	{ "rate", "rate", VALUE_RATE, .get = rq_rate, .max = 7, .rank = 6,
+	  .help = "requests per second" },
+	{ "errors", NULL, RQ_SUM(errors, VALUE_COUNT), .help = "number of requests that failed" },
 	{ "bytes", "bytes", RQ_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 7,
-	  .help = "of them all" },
-	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT), .help = "how often they were put back" },
+	  .help = "bytes of all requests" },
+	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT),
+	  .help = "how often a request was put back" },
 	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),
-	  .help = "how many were submitted unseen: they have no time in tag and queue" },
+	  .help = "number of requests whose submission was not seen: they have no time in tag "
+		  "and queue" },
 	{ "outside", NULL, VALUE_COUNT, .get = rq_outside,
-	  .help = "how many were submitted outside of any operation (writeback, the "
-		  "journal ...); null where operations are not traced" },
+	  .help = "number of requests that were submitted outside of any operation (writeback, "
+		  "the journal ...); null where operations are not traced" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = rq_tag,
-	  .help = "from submission to the request; null for devices without requests (device "
-		  "mapper, md, zram)" },
+	  .help = "time from the submission to the allocation of the request; null for devices "
+		  "without requests (device mapper, md, zram)" },
 	{ "queue_ns", NULL, VALUE_TIME, .get = rq_queue,
-	  .help = "from there to the driver; likewise" },
-	{ "device_ns", NULL, RQ_SUM(device_ns, VALUE_TIME), .help = "from there to completion" },
+	  .help = "time from there to the driver; null as tag_ns" },
+	{ "device_ns", NULL, RQ_SUM(device_ns, VALUE_TIME),
+	  .help = "time from the driver to the completion" },
 	{ "tag_mean_ns", "tag", VALUE_TIME, .get = rq_tag_mean, .max = 7, .rank = 5,
 	  .help = "mean of tag_ns" },
 	{ "queue_mean_ns", "queue", VALUE_TIME, .get = rq_queue_mean, .max = 7, .rank = 2,
@@ -486,13 +507,15 @@ const struct column rq_columns[] = {
 	  .help = "mean of device_ns" },
 	{ "own_mean_ns", "own", VALUE_TIME, .get = rq_own_mean, .max = 7, .rank = 1,
 	  .optional = true,
-	  .help = "of it, without the time in the disks below; null if none of those was seen, or "
-		  "they took longer, and where requests have keys" },
+	  .help = "mean time in the disk without the time in the disks below; null: no request "
+		  "of the disks below was seen, or they took longer, or requests have keys" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = rq_p99, .max = 7, .rank = 3,
-	  .help = "99 % were at most this long in the device (with -Q: in all three)" },
+	  .help = "99 % of the requests were at most this long in the device (with -Q: in all "
+		  "three)" },
 	{ "max_ns", "max", RQ_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 4,
-	  .help = "the longest, likewise" },
-	{ NULL, "failed", RQ_SUM(errors, VALUE_COUNT), .max = 6, .optional = true },
+	  .help = "the longest time in the device (with -Q: in all three)" },
+	{ NULL, "failed", RQ_SUM(errors, VALUE_COUNT), .max = 6, .optional = true,
+	  .help = "number of requests that failed" },
 	{}
 };
 
@@ -608,46 +631,51 @@ static void get_device_mean(struct value *ret, const void *row, const void *ctx)
 /* In text a row is of all workers that do the same for the same process. */
 #define COLUMNS_WHO                                                                                \
 	{ "pid", NULL, VALUE_ID, .get = get_pid,                                                   \
-	  .help = "of the helper, as the kernel numbers it" },                                     \
-	{ "comm", NULL, VALUE_TEXT, .get = get_comm, .help = "its name" },                         \
+	  .help = "id of the helper, as the kernel numbers it" },                                  \
+	{ "comm", NULL, VALUE_TEXT, .get = get_comm, .help = "name of the helper" },               \
 	{ "work", "helper", VALUE_TEXT, .get = get_work, .max = 16,                                \
-	  .help = "of a worker (kworker): the workqueue that it worked for, at most 16 bytes; "    \
-		  "null: it is none, or that is not known. In text the helper's name if it is "    \
-		  "null" },                                                                        \
+	  .help = "workqueue of a worker (kworker), at most 16 bytes; null: no worker, or "        \
+		  "not known. Text then has the name of the helper" },                             \
 	{ "for_comm", "for", VALUE_TEXT, .get = get_for_comm, .max = 15,                           \
-	  .help = "for whom: the thread's name; null: not known" },                                \
+	  .help = "name of the thread that the helper works for; null: not known" },               \
 	{ "for_pid", "pid", VALUE_ID, .get = get_for_pid,                                          \
-	  .help = "and its process; null: not known" },                                            \
+	  .help = "process that the helper works for; null: not known" },                          \
 	{ "on_behalf", NULL, VALUE_TEXT, .get = get_on_behalf,                                     \
-	  .help = "how that is known: \"writeback\", it made the data dirty; \"helper\", it woke " \
-		  "the helper, or another that did; null: it is not" }
+	  .help = "how this is known: \"writeback\", the process made the data dirty; "            \
+		  "\"helper\", it woke the helper, or another that did; null: not known" }
 
 const struct column helper_columns[] = {
 	COLUMNS_WHO,
-	{ "dev", "disk", VALUE_TEXT, .get = get_disk, .rank = 5, .help = "the disk" },
-	{ "op", NULL, VALUE_TEXT, .get = get_code, .help = "as of requests" },
-	{ NULL, "requests", VALUE_TEXT, .get = get_operation, .max = 8 },
-	{ "count", "count", HELPER_SUM(count, VALUE_COUNT), .max = 7, .help = "how many are done" },
-	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT), .help = "how many failed" },
-	{ "bytes", "bytes", HELPER_SUM(bytes, VALUE_BYTES), .max = 8, .help = "of them all" },
-	{ "total_ns", NULL, VALUE_TIME, .get = get_total, .help = "the sum of the next three" },
-	{ "tag_ns", NULL, VALUE_TIME, .get = get_tag, .help = "as of requests" },
-	{ "queue_ns", NULL, VALUE_TIME, .get = get_queue, .help = "likewise" },
-	{ "device_ns", NULL, HELPER_SUM(device_ns, VALUE_TIME), .help = "likewise" },
-	{ NULL, "tag", VALUE_TIME, .get = get_tag_mean, .max = 7, .rank = 7 },
-	{ NULL, "queue", VALUE_TIME, .get = get_queue_mean, .max = 7, .rank = 6 },
-	{ NULL, "device", VALUE_TIME, .get = get_device_mean, .max = 7 },
+	{ "dev", "disk", VALUE_TEXT, .get = get_disk, .rank = 5, .help = "name of the disk" },
+	{ "op", NULL, VALUE_TEXT, .get = get_code, .help = "operation, as in requests" },
+	{ NULL, "requests", VALUE_TEXT, .get = get_operation, .max = 8,
+	  .help = "operation of the requests" },
+	{ "count", "count", HELPER_SUM(count, VALUE_COUNT), .max = 7,
+	  .help = "number of requests that are done" },
+	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT), .help = "number of requests that failed" },
+	{ "bytes", "bytes", HELPER_SUM(bytes, VALUE_BYTES), .max = 8, .help = "bytes of all requests" },
+	{ "total_ns", NULL, VALUE_TIME, .get = get_total,
+	  .help = "sum of tag_ns, queue_ns and device_ns" },
+	{ "tag_ns", NULL, VALUE_TIME, .get = get_tag, .help = "as in requests" },
+	{ "queue_ns", NULL, VALUE_TIME, .get = get_queue, .help = "as in requests" },
+	{ "device_ns", NULL, HELPER_SUM(device_ns, VALUE_TIME), .help = "as in requests" },
+	{ NULL, "tag", VALUE_TIME, .get = get_tag_mean, .max = 7, .rank = 7,
+	  .help = "mean time from the submission to the allocation of a request" },
+	{ NULL, "queue", VALUE_TIME, .get = get_queue_mean, .max = 7, .rank = 6,
+	  .help = "mean time from there to the driver" },
+	{ NULL, "device", VALUE_TIME, .get = get_device_mean, .max = 7,
+	  .help = "mean time from the driver to the completion" },
 	{}
 };
 
 const struct column helper_time_columns[] = {
 	COLUMNS_WHO,
 	{ "cpu_ns", "on CPU", HELPER_SUM(cpu_ns, VALUE_TIME), .max = 7,
-	  .help = "it was on the CPU, up to the last time that it left it" },
+	  .help = "time on the CPU, up to the last time that the helper left the CPU" },
 	{ "runq_ns", "run queue", HELPER_SUM(runq_ns, VALUE_TIME), .max = 9,
-	  .help = "it waited for the CPU before that" },
+	  .help = "time that the helper waited for a CPU before" },
 	{ "waited_ns", "requests", HELPER_SUM(waited_ns, VALUE_TIME), .max = 8,
-	  .help = "it was asleep until a request was done" },
+	  .help = "time asleep until a request was done" },
 	{}
 };
 
@@ -687,18 +715,21 @@ static void get_mean(struct value *ret, const void *row, const void *ctx)
 #define WHY_SUM(field, kind_) .kind = kind_, .at = offsetof(struct why_row, sums.field)
 
 const struct column why_columns[] = {
-	{ "op", "operation", VALUE_TEXT, .get = get_op, .max = 10, .help = "the operation" },
+	{ "op", "operation", VALUE_TEXT, .get = get_op, .max = 10,
+	  .help = "kind of the operation" },
 	{ "fs", "fs", VALUE_TEXT, .get = get_fs, .max = 15, .rank = 1,
-	  .help = "file system type; null: not known yet when it slept" },
+	  .help = "type of the file system; null: not known when the thread slept" },
 	{ "symbol", "where", VALUE_TEXT, .get = get_symbol, .cut = TEXT_CUT_TAIL,
-	  .help = "the kernel's function: the first that is not of the scheduler or of a lock; "
-		  "null: not known" },
+	  .help = "function of the kernel: the first on the stack outside of scheduler and "
+		  "locks; null: not known" },
 	{ "what", "for", VALUE_TEXT, .get = get_what,
-	  .help = "what is waited for there; null: iostrata does not know the function" },
-	{ "count", "count", WHY_SUM(count, VALUE_COUNT), .max = 7, .help = "how many sleeps" },
+	  .help = "object that the function waits for; null: iostrata does not know the function" },
+	{ "count", "count", WHY_SUM(count, VALUE_COUNT), .max = 7, .help = "number of sleeps" },
 	{ "total_ns", "total", WHY_SUM(total_ns, VALUE_TIME), .max = 7,
-	  .help = "how long, as far as it is in the stratum sleep" },
-	{ NULL, "mean", VALUE_TIME, .get = get_mean, .max = 7, .rank = 3 },
-	{ "max_ns", "max", WHY_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 2, .help = "the longest" },
+	  .help = "time of all sleeps, as far as it is in the stratum sleep" },
+	{ NULL, "mean", VALUE_TIME, .get = get_mean, .max = 7, .rank = 3,
+	  .help = "mean time of a sleep" },
+	{ "max_ns", "max", WHY_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 2,
+	  .help = "the longest sleep" },
 	{}
 };

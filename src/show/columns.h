@@ -40,13 +40,13 @@ extern const struct column why_columns[];
 
 #define COLUMNS_CONTAINER(of)                                                                      \
 	{ "container", NULL, VALUE_TEXT, .get = of##_container,                                    \
-	  .help = "with --by container: its whole id, or its name; null: outside of containers, "  \
-		  "or not known" },                                                                \
+	  .help = "id or name of the container, with --by container; null: outside of "            \
+		  "containers, or not known" },                                                    \
 	{ "runtime", "runtime", VALUE_TEXT, .get = of##_runtime, .max = 10, .rank = 16,            \
 	  .optional = true,                                                                        \
-	  .help = "likewise: docker, containerd, cri-o, podman, lxc or systemd; null: the "        \
-		  "cgroup's path does not tell" },                                                 \
+	  .help = "runtime of the container: docker, containerd, cri-o, podman, lxc or "           \
+		  "systemd; null: the cgroup's path does not tell" },                              \
 	{ "pod", "pod", VALUE_TEXT, .get = of##_pod, .max = 36, .rank = 21, .optional = true,      \
-	  .help = "likewise: the id of its pod; null: it is in none" }
+	  .help = "id of the pod of the container; null: the container is in none" }
 
 #endif

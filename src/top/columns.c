@@ -5,16 +5,18 @@
 
 /* What a row may stand for. */
 #define TOP_WHO_COLUMNS(in_container)                                                              \
-	{ .name = "pid", .title = "PID", .kind = VALUE_ID, .get = top_get_pid, .help = "its id" }, \
-	{ .name = "tid", .title = "TID", .kind = VALUE_ID, .get = top_get_tid, .help = "its id" }, \
+	{ .name = "pid", .title = "PID", .kind = VALUE_ID, .get = top_get_pid,                     \
+	  .help = "id of the process" },                                                           \
+	{ .name = "tid", .title = "TID", .kind = VALUE_ID, .get = top_get_tid,                     \
+	  .help = "id of the thread" },                                                            \
 	{ .name = "comm", .title = "COMM", .kind = VALUE_TEXT, .get = top_get_comm, .max = 16,     \
-	  .help = "its name" },                                                                    \
+	  .help = "name of the process or thread" },                                               \
 	{ .name = "cgroup", .title = "CGROUP", .kind = VALUE_TEXT, .get = top_get_cgroup,          \
-	  .cut = TEXT_CUT_HEAD, .help = "its path" },                                              \
+	  .cut = TEXT_CUT_HEAD, .help = "path of the cgroup" },                                    \
 	{ .name = "container", .title = "CONTAINER", .kind = VALUE_TEXT,                           \
-	  .get = top_get_##in_container, .max = 20, .help = "its id or name" },                    \
+	  .get = top_get_##in_container, .max = 20, .help = "id or name of the container" },       \
 	{ .name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = top_get_file,                \
-	  .cut = TEXT_CUT_HEAD, .help = "its path" }
+	  .cut = TEXT_CUT_HEAD, .help = "path of the file" }
 
 /* The columns of top that say what a row stands for. */
 
@@ -292,16 +294,16 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 
 #define COLUMN_DISK                                                                                \
 	{ .name = "disk", .title = "DISK", .kind = VALUE_TEXT, .get = get_disk, .max = 16,         \
-	  .help = "its kernel name" }
+	  .help = "name of the disk" }
 
 /* The figures of one side, in JSON. */
 #define COLUMNS_SUMS(side)                                                                         \
-	{ .name = "count", AT(side.count), .help = "how many" },                                   \
-	{ .name = "errors", AT(side.errors), .help = "how many of them failed" },                  \
-	{ .name = "bytes", AT(side.bytes), .help = "that were moved" }
+	{ .name = "count", AT(side.count), .help = "number of requests or operations" },           \
+	{ .name = "errors", AT(side.errors), .help = "number of those that failed" },              \
+	{ .name = "bytes", AT(side.bytes), .help = "bytes that were moved" }
 
 #define COLUMNS_SLOWEST(side, get_p99)                                                             \
-	{ .name = "max_ns", AT(side.max_ns), .help = "of the slowest" },                           \
+	{ .name = "max_ns", AT(side.max_ns), .help = "time of the slowest" },                      \
 	{ .name = "p99_ns", .get = get_p99, .help = "99th percentile of their time" }
 
 static const struct column keys[] = { TOP_WHO_COLUMNS(container_name), COLUMN_DISK, {} };
@@ -322,32 +324,32 @@ const struct column top_figure_columns[] = {
 	{ .name = "ops", .title = "OPS", .get = get_ops, .max = 7, .rank = 5,
 	  .help = "operations on files that ended" },
 	{ .name = "data", .title = "DATA", .kind = VALUE_BYTES, .get = get_ops_bytes, .max = 8,
-	  .rank = 6, .help = "bytes that they read or wrote" },
+	  .rank = 6, .help = "bytes that these operations read or wrote" },
 	{ .name = "time", .title = "TIME", .kind = VALUE_TIME, .get = get_ops_mean, .max = 7,
-	  .rank = 7, .help = "their mean time" },
+	  .rank = 7, .help = "mean time of these operations" },
 	{ .name = "t99", .title = "T99", .kind = VALUE_TIME, .get = get_ops_p99, .max = 7,
-	  .rank = 9, .help = "99th percentile of their time" },
+	  .rank = 9, .help = "99th percentile of the time of these operations" },
 	{ .name = "where", .title = "WHERE", .kind = VALUE_TEXT, .get = get_where, .max = 13,
-	  .rank = 4, .help = "the largest stratum of their time" },
+	  .rank = 4, .help = "largest stratum of the time of these operations" },
 	{ .name = "io", .title = "I/O", .get = get_rqs, .max = 7, .rank = 1,
 	  .help = "requests that disks completed" },
 	{ .name = "bytes", .title = "BYTES", .kind = VALUE_BYTES, .get = get_rqs_bytes, .max = 8,
-	  .help = "bytes that they moved" },
+	  .help = "bytes that these requests moved" },
 	{ .name = "avg", .title = "AVG", .kind = VALUE_TIME, .get = get_rqs_mean, .max = 7,
-	  .rank = 2, .help = "mean time from submission to completion" },
+	  .rank = 2, .help = "mean time of these requests from submission to completion" },
 	{ .name = "p99", .title = "P99", .kind = VALUE_TIME, .get = get_rqs_p99, .max = 7,
-	  .rank = 8, .help = "99th percentile of that" },
+	  .rank = 8, .help = "99th percentile of the time of these requests" },
 	{ .name = "queue", .title = "QUEUE", .kind = VALUE_TIME, .get = get_queue, .max = 7,
-	  .rank = 10, .help = "mean time until the driver got them" },
+	  .rank = 10, .help = "mean time until the driver got these requests" },
 	{ .name = "for", .title = "FOR", .kind = VALUE_BYTES, .get = get_behalf_bytes, .max = 8,
 	  .rank = 11, .optional = true,
-	  .help = "bytes that others, kernel threads mostly, submitted on its behalf" },
+	  .help = "bytes that others, mostly kernel threads, submitted on behalf of the row" },
 	{},
 };
 
 static const struct column whole_disk = { .name = "disk", .title = "DISK", .kind = VALUE_TEXT,
 					  .get = get_disk, .max = 9, .rank = 3,
-					  .help = "the disk that most bytes are of" };
+					  .help = "disk with most of these bytes" };
 
 /* As biotop(8) calls them. */
 static const struct column text[] = {
@@ -407,22 +409,23 @@ struct top_columns top_columns_text(enum top_view view, const char *sort)
 const struct column top_json_requests[] = {
 	TOP_WHO_COLUMNS(container),
 	{ .name = "key", .kind = VALUE_TEXT, .get = top_get_key,
-	  .help = "what --by asks for, as text; null: nobody, or of no file" },
+	  .help = "key of --by, as text; null: nobody, or no file" },
 	{ .name = "dev", .kind = VALUE_TEXT, .get = get_dev,
-	  .help = "\"major:minor\" of the disk" },
-	{ .name = "major", .kind = VALUE_ID, .get = get_major, .help = "of the disk" },
-	{ .name = "minor", .kind = VALUE_ID, .get = get_minor, .help = "of the disk" },
+	  .help = "device number of the disk, \"major:minor\"" },
+	{ .name = "major", .kind = VALUE_ID, .get = get_major, .help = "major device number" },
+	{ .name = "minor", .kind = VALUE_ID, .get = get_minor, .help = "minor device number" },
 	COLUMN_DISK,
 	{ .name = "op", .kind = VALUE_TEXT, .get = get_rq_op,
-	  .help = "as blkparse has them: R, W, F for flush, D for discard ..." },
+	  .help = "operation, as in blkparse: R, W, F (flush), D (discard) and others" },
 	{ .name = "on_behalf", .kind = VALUE_TEXT, .get = get_on_behalf,
-	  .help = "why they count for another than who submitted them" },
+	  .help = "why the requests count for the key, which did not submit them: writeback "
+		  "or helper; null: the key submitted them" },
 	COLUMNS_SUMS(rqs),
 	{ .name = "total_ns", AT(rqs.total_ns),
-	  .help = "from submission to completion, the sum of the next three" },
-	{ .name = "tag_ns", AT(tag_ns), .help = "until they got a request" },
-	{ .name = "queue_ns", AT(queue_ns), .help = "until the driver got them" },
-	{ .name = "device_ns", AT(device_ns), .help = "until they were complete" },
+	  .help = "time from submission to completion: sum of tag_ns, queue_ns and device_ns" },
+	{ .name = "tag_ns", AT(tag_ns), .help = "time until the request was allocated" },
+	{ .name = "queue_ns", AT(queue_ns), .help = "time from there to the driver" },
+	{ .name = "device_ns", AT(device_ns), .help = "time from the driver to the completion" },
 	COLUMNS_SLOWEST(rqs, get_rqs_p99),
 	{},
 };
@@ -430,11 +433,11 @@ const struct column top_json_requests[] = {
 const struct column top_json_ops[] = {
 	TOP_WHO_COLUMNS(container),
 	{ .name = "key", .kind = VALUE_TEXT, .get = top_get_key,
-	  .help = "what --by asks for, as text; null: nobody, or of no file" },
+	  .help = "key of --by, as text; null: nobody, or no file" },
 	{ .name = "op", .kind = VALUE_TEXT, .get = get_op,
-	  .help = "kind of operation" },
+	  .help = "kind of the operation" },
 	COLUMNS_SUMS(ops),
-	{ .name = "total_ns", AT(ops.total_ns), .help = "their time" },
+	{ .name = "total_ns", AT(ops.total_ns), .help = "time of all operations together" },
 	COLUMNS_SLOWEST(ops, get_ops_p99),
 	{},
 };
