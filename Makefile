@@ -8,7 +8,7 @@
 #   make live       accuracy on this machine (root); matrix [K="6.1 6.12"] [ONLY=REGEX]: on other
 #                   kernels, in VMs; times, guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
-#   make fuzz       [FUZZ_SECONDS=30] for each; man: build/iostrata.1; deb: a package in build/deb
+#   make fuzz       [FUZZ_SECONDS=30] for each; man: build/man; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion; help: this
 #
 # V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, ARCH=arm64 for that
@@ -65,6 +65,7 @@ OBJS := $(patsubst src/%.c,$(if $(STATIC),$(B),$(O))/%.o,$(SRCS))
 LIB_OBJS := $(filter-out %/main.o,$(if $(STATIC),$(OBJS:$(B)/run/child.o=$(O)/run/child.o),$(OBJS)))
 SKELS := $(patsubst %,$(B)/%.skel.h,trace trace_functions func)
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/test_*.c))
+PAGES := $(patsubst man/%.scd,$(B)/man/%,$(wildcard man/*.scd))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(O)/iostrata
@@ -172,19 +173,18 @@ fuzz:
 
 fuzzers: $(FUZZERS) $(O)/records
 
-# The sections about commands come from the tables that -h is printed from.
-man: $(B)/iostrata.1
+# What the pages say of options and columns comes from the tables that -h is printed from.
+man: $(PAGES)
 
-$(B)/iostrata.1: man/iostrata.1.scd $(O)/iostrata
+$(B)/man/%: man/%.scd man/page.awk $(O)/iostrata
 	@echo "  MAN   $@"
-	$(Q)$(O)/iostrata --scdoc | sed 's/^\*iostrata \([a-z]*\)\* .*/## iostrata \1\n\n&/' >$@.commands
-	$(Q)sed -e "s/@VERSION@/$$($(O)/iostrata --version)/" -e '/^@COMMANDS@$$/{r $@.commands' \
-		-e 'd}' $< | scdoc >$@.new
-	$(Q)rm $@.commands && mv $@.new $@
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -v program=$(O)/iostrata -v version="$$($(O)/iostrata --version)" -f man/page.awk $< >$@.scd
+	$(Q)scdoc <$@.scd >$@.new && rm $@.scd && mv $@.new $@
 
 install: all man
 	install -D -m 755 $(O)/iostrata $(DESTDIR)$(PREFIX)/bin/iostrata
-	install -D -m 644 $(B)/iostrata.1 $(SHARE)/man/man1/iostrata.1
+	for page in $(PAGES); do install -D -m 644 $$page $(SHARE)/man/man$${page##*.}/$${page##*/} || exit; done
 	install -D -m 644 completion/iostrata.bash $(SHARE)/bash-completion/completions/iostrata
 	install -D -m 644 completion/_iostrata $(SHARE)/zsh/$(ZSH_DIR)/_iostrata
 	install -D -m 644 completion/iostrata.fish $(SHARE)/fish/vendor_completions.d/iostrata.fish

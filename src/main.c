@@ -38,15 +38,6 @@ static void help(FILE *f)
 		   "  iostrata doctor                    what this kernel can, what is missing\n");
 }
 
-/* Prints the manual's sections about commands; see the Makefile. */
-static int scdoc(void)
-{
-	for (int i = 0; i < COMMANDS_N; i++)
-		if (opts_scdoc(stdout, commands[i]->table))
-			return EXIT_FAILED;
-	return cmd_written(0);
-}
-
 /* Answers a shell that completes a command line; see completion/. */
 static int complete(char **words, int n)
 {
@@ -93,6 +84,14 @@ static int help_of(const char *name)
 		return unknown(name);
 	help(stdout);
 	return cmd_written(0);
+}
+
+/* Prints a part of the manual page of command @name; see the Makefile. */
+static int scdoc(const char *name, const char *part)
+{
+	const struct cmd *cmd = find(name);
+
+	return cmd ? cmd_written(opts_scdoc(stdout, cmd->table, part)) : unknown(name);
 }
 
 /*
@@ -188,7 +187,7 @@ int main(int argc, char **argv)
 	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
 		return cmd_written(printf("iostrata " IOSTRATA_VERSION "\n") < 0 ? -EIO : 0);
 	if (!strcmp(name, "--scdoc"))
-		return scdoc();
+		return scdoc(argc > 2 ? argv[2] : "", argc > 3 ? argv[3] : NULL);
 	if (!strcmp(name, "--complete"))
 		return complete(argv + 2, argc - 2);
 	if (argc > 1)

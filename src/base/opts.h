@@ -170,9 +170,13 @@ int opts_parse(const struct opt_table *t, int argc, char **argv, void *out,
 /* Usage, options in groups, examples; fits 80 columns. 0 or -errno of a failed write. */
 int opts_help(FILE *f, const struct opt_table *t);
 
-/* The same as a section of a manual page in scdoc(5) syntax, under a heading that the caller
- * writes. */
-int opts_scdoc(FILE *f, const struct opt_table *t);
+/*
+ * A part of the command's manual page in scdoc(5) syntax, without its heading: "name", "synopsis",
+ * "about", "options", "terms", "examples"; or of a list of columns, by its title, "members of
+ * TITLE" (in JSON) and "columns of TITLE" (in text). NULL: lists the names of all parts. Returns 0,
+ * -EINVAL if there is no such part, or -errno of a failed write.
+ */
+int opts_scdoc(FILE *f, const struct opt_table *t, const char *part);
 
 /*
  * For a shell: prints the words that may stand for the last of @words (@n, those after the name of

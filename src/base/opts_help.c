@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* opts_help.c - prints an option table as help and as a section of the manual; see opts.h. */
+/*
+ * opts_help.c - prints an option table as help and as parts of a manual page, and completes words
+ * for shells; see opts.h.
+ */
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/columns.h"
@@ -210,11 +214,39 @@ static void scdoc_args(struct text_out *o, const struct opt *args)
 	}
 }
 
-static void scdoc_examples(struct text_out *o, const struct opt_example *e)
+static void scdoc_name(struct text_out *o, const struct opt_table *t)
 {
-	if (e && e->command)
-		text_put(o, "*Examples*\n\n");
-	for (; e && e->command; e++) {
+	for (const char *c = t->name; *c; c++)
+		text_put(o, "%c", *c == ' ' ? '-' : *c);
+	text_put(o, " - ");
+	put_plain(o, t->summary);
+	text_put(o, "\n");
+}
+
+static void scdoc_synopsis(struct text_out *o, const struct opt_table *t)
+{
+	text_put(o, "*%s* [_OPTION_]...", t->name);
+	put_args(o, t->args, "_");
+	text_put(o, "%s\n", t->command ? " [-- _CMD_ _ARGS_]" : "");
+}
+
+static void scdoc_about(struct text_out *o, const struct opt_table *t)
+{
+	put_plain(o, t->about ? t->about : t->summary);
+	text_put(o, "%s\n", t->about ? "" : ".");
+}
+
+static void scdoc_options(struct text_out *o, const struct opt_table *t)
+{
+	scdoc_args(o, t->args);
+	for (const struct opt_group *g = t->groups; g && g->opts; g++)
+		scdoc_opts(o, g->title, g->opts);
+	scdoc_opts(o, "Other", opts_builtin);
+}
+
+static void scdoc_examples(struct text_out *o, const struct opt_table *t)
+{
+	for (const struct opt_example *e = t->examples; e && e->command; e++) {
 		text_put(o, "*");
 		put_plain(o, e->command);
 		text_put(o, "*\n\t");
@@ -224,8 +256,6 @@ static void scdoc_examples(struct text_out *o, const struct opt_example *e)
 
 static void scdoc_terms(struct text_out *o, const struct opt_table *t)
 {
-	if (t->terms)
-		text_put(o, "*%s*\n\n", t->terms_title);
 	for (const struct opt_term *term = t->terms; term && term->name; term++) {
 		text_put(o, "_%s_", term->label);
 		if (strcmp(term->label, term->name))
@@ -235,43 +265,78 @@ static void scdoc_terms(struct text_out *o, const struct opt_table *t)
 	}
 }
 
-/* Names in JSON, with the titles of the columns that show them. */
-static void scdoc_columns(struct text_out *o, const struct opt_columns *l)
+/* A column: "mean (mean_ns)" if @titles lead, for text, else "mean_ns (mean)", for JSON. */
+static void scdoc_column(struct text_out *o, const struct column *c, bool titles)
 {
-	for (; l && l->title; l++) {
-		text_put(o, "*%s in JSON, and their columns*\n\n", l->title);
-		for (const struct column *c = l->list; column_is(c); c++) {
-			if (!c->name)
-				continue;
+	const char *first = titles ? c->title : c->name, *second = titles ? c->name : c->title;
+
+	if (!first || !c->help)
+		return;
 			text_put(o, "_");
-			put_plain(o, c->name);
-			text_put(o, c->title ? "_ (" : "_");
-			put_plain(o, c->title ? c->title : "");
-			text_put(o, c->title ? ")\n\t" : "\n\t");
+	put_plain(o, first);
+	text_put(o, "_");
+	if (second && strcmp(first, second)) {
+		text_put(o, " (");
+		put_plain(o, second);
+		text_put(o, ")");
+	}
+	text_put(o, "\n\t");
 			put_sentence(o, c->help);
 		}
-	}
+
+/* The list of columns that @part names: "columns of TITLE" or "members of TITLE". */
+static bool scdoc_list(struct text_out *o, const struct opt_columns *l, const char *part)
+{
+	const size_t len = strlen("columns of ");
+	bool titles = !strncmp(part, "columns of ", len);
+
+	if (!titles && strncmp(part, "members of ", len))
+		return false;
+	while (l && l->title && strcmp(l->title, part + len))
+		l++;
+	if (!l || !l->title)
+		return false;
+	for (const struct column *c = l->list; column_is(c); c++)
+		scdoc_column(o, c, titles);
+	return true;
 }
 
-int opts_scdoc(FILE *f, const struct opt_table *t)
+static const struct scdoc_part {
+	const char *name;
+	void (*write)(struct text_out *o, const struct opt_table *t);
+} scdoc_parts[] = {
+	{ "name", scdoc_name },
+	{ "synopsis", scdoc_synopsis },
+	{ "about", scdoc_about },
+	{ "options", scdoc_options },
+	{ "terms", scdoc_terms },
+	{ "examples", scdoc_examples },
+	{}
+};
+
+/* The names of all parts, for a test that none is on no page. */
+static void scdoc_list_parts(struct text_out *o, const struct opt_table *t)
 {
+	for (const struct scdoc_part *p = scdoc_parts; p->name; p++)
+		if (p->write != scdoc_terms || t->terms)
+			text_put(o, "%s\n", p->name);
+	for (const struct opt_columns *l = t->columns; l && l->title; l++)
+		text_put(o, "%s\n", l->title);
+}
+
+int opts_scdoc(FILE *f, const struct opt_table *t, const char *part)
+{
+	const struct scdoc_part *p = scdoc_parts;
 	struct text_out o = { .f = f };
 
-	text_put(&o, "*%s* [_OPTION_]...", t->name);
-	put_args(&o, t->args, "_");
-	text_put(&o, "%s\n\n", t->command ? " [-- _CMD_ _ARGS_]" : "");
-	put_sentence(&o, t->summary);
-	if (t->about) {
-		put_plain(&o, t->about);
-		text_put(&o, "\n\n");
-	}
-	scdoc_args(&o, t->args);
-	for (const struct opt_group *g = t->groups; g && g->opts; g++)
-		scdoc_opts(&o, g->title, g->opts);
-	scdoc_opts(&o, "Other", opts_builtin);
-	scdoc_terms(&o, t);
-	scdoc_columns(&o, t->columns);
-	scdoc_examples(&o, t->examples);
+	while (part && p->name && strcmp(p->name, part))
+		p++;
+	if (!part)
+		scdoc_list_parts(&o, t);
+	else if (p->name)
+		p->write(&o, t);
+	else if (!scdoc_list(&o, t->columns, part))
+		return -EINVAL;
 	return text_end(&o);
 }
 

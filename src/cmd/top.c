@@ -73,7 +73,9 @@ static const struct opt_example examples[] = {
 };
 
 static const struct opt_columns columns[] = {
-	{ "Requests (rows)", top_json_requests }, { "Operations (ops)", top_json_ops },
+	{ "Screen", top_figure_columns },
+	{ "Requests", top_json_requests },
+	{ "Operations", top_json_ops },
 	{},
 };
 

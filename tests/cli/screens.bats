@@ -37,7 +37,7 @@ teardown() { rm -rf "${dir:?}"; }
 	COLUMNS=300 "$iostrata" report -n 100 "$dir/trace" >"$tmp/text"
 	"$iostrata" report -j "$dir/trace" >"$tmp/json"
 	keep_json "$tmp/json"
-	"$python" - "$tmp/text" "$tmp/json" build/iostrata.1 <<'PY'
+	"$python" - "$tmp/text" "$tmp/json" build/man/iostrata-json.5 <<'PY'
 import json, re, sys
 text, page = open(sys.argv[1]).read(), open(sys.argv[3]).read().replace("\\", "")
 data = json.load(open(sys.argv[2]))
@@ -46,9 +46,9 @@ def value(cell):
     m = re.fullmatch(r"<?([0-9.,]+)(?: (\w+)|(%|[kM]?)(/s)?)", cell)
     scale = UNITS[m[2]] if m[2] else {"%": 0.01, "k": 1e3, "M": 1e6, "": 1}[m[3]]
     return float(m[1].replace(",", "")) * scale
-def names(section): # title -> name in JSON, as the manual lists them
-    part = page.split(section + " in JSON, and their columns")[1].split(" in JSON, and")[0]
-    return {t: n for n, t in re.findall(r"^fI(\w+)fR \(([^)]*)\)", part, re.M)}
+def names(rows): # title -> name in JSON, as the manual lists them
+    part = page.split("SS Rows of " + rows)[1].split("SS ")[0]
+    return {t or n: n for n, t in re.findall(r"^fI(\w+)fR(?: \(([^)]*)\))?", part, re.M)}
 def compare(block, rows, named, find):
     lines = block.split("\n")
     columns = re.split(r"  +", lines[0].strip())
@@ -64,7 +64,7 @@ def compare(block, rows, named, find):
             n += 1
     return n
 blocks = text.split("\n\n")
-n = compare(blocks[1], data["ops"], names("Operations"),
+n = compare(blocks[1], data["ops"], names("ops"),
             lambda r, c: r["op"] == c["operation"] and (r["fs"] or "-") == c["fs"])
 assert n >= 20, n
 total = re.search(r": ([0-9.]+ \w+) in I/O", text)[1]
@@ -97,7 +97,7 @@ for label, percent, mean in lines:
 table = blocks[3].split("\n")
 requests = [line for line in table if re.match(r"disk |\S+ +(read|write|flush|discard) +[0-9]", line)]
 CODES = {"read": "R", "write": "W", "flush": "F", "discard": "D"}
-n = compare("\n".join(requests), data["requests"], names("Requests"),
+n = compare("\n".join(requests), data["requests"], names("requests"),
             lambda r, c: r["dev"] == c["disk"] and r["op"] == CODES[c["requests"]])
 assert n >= 8 and len(requests) > 1, n
 outside = re.search(r"([0-9,]+) of ([0-9,]+) belong to no operation above", text)

@@ -135,20 +135,38 @@ load lib
 	says "no command after --"
 }
 
-@test "every option of -h is in the manual page" {
-	[[ -s build/iostrata.1 ]]
-	# hyphens may be escaped there
-	sed 's/\\//g' build/iostrata.1 >"$tmp/man"
-	for command in breakdown funcs doctor top; do
+# The names of all commands, from the help.
+commands() {
+	"$iostrata" --help | awk '/^Commands:/ { on = 1; next } on && !NF { exit } on { print $1 }'
+}
+
+@test "every command has a manual page, and every option of its help is there" {
+	local n=0
+	for command in $(commands); do
+		# hyphens may be escaped there
+		sed 's/\\//g' "build/man/iostrata-$command.1" >"$tmp/man"
 		"$iostrata" "$command" --help >"$tmp/help"
-		grep -oE -- '--[a-z][a-z-]+|^ +-[A-Za-z],' "$tmp/help" | tr -d ' ,' | sort -u >"$tmp/options"
+		grep -oE -- '--[a-z][a-z0-9-]+|^ +-[A-Za-z],' "$tmp/help" | tr -d ' ,' | sort -u >"$tmp/options"
 		(($(wc -l <"$tmp/options") >= 3))
-		awk -v c="iostrata $command" '/^\.S[HS]/ { on = 0 } $0 ~ "^\\.SS .*" c { on = 1 } on' \
-			"$tmp/man" >"$tmp/section"
 		while read -r option; do
-			grep -qF -- "$option" "$tmp/section" || { echo "$command $option is not in the manual"; false; }
+			grep -qF -- "fB$option" "$tmp/man" || { echo "$command $option is not in the manual"; false; }
 		done <"$tmp/options"
+		grep -qF "iostrata-$command" build/man/iostrata.1 || { echo "no $command in the overview"; false; }
+		n=$((n + 1))
 	done
+	((n == $(printf '%s\n' build/man/iostrata-*.1 | wc -l) && n >= 7))
+}
+
+@test "the manual has every list of columns, and every part of a command's tables" {
+	for command in $(commands); do
+		"$iostrata" --scdoc "$command" >"$tmp/parts"
+		(($(wc -l <"$tmp/parts") >= 5))
+		while read -r part; do
+			grep -qxE "@$command ((members|columns) of )?$part@" man/*.scd || { echo "$command: $part"; false; }
+		done <"$tmp/parts"
+	done
+	run "$iostrata" --scdoc breakdown "no such part"
+	((status != 0))
 }
 
 @test "did you mean: commands, options, choices, columns" {

@@ -168,10 +168,36 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	done
 }
 
-@test "the manual page is well-formed" {
-	scdoc <man/iostrata.1.scd >/dev/null
-	[[ -s build/iostrata.1 ]]
-	none grep -n '@[A-Z]*@' build/iostrata.1
+@test "the manual pages are well-formed" {
+	pages=(man/*.scd)
+	((${#pages[@]} >= 9))
+	for page in "${pages[@]}"; do
+		built=${page%.scd}
+		[[ -s build/$built ]]
+		none grep -nE '^@|@$|@VERSION@' "build/$built"
+		for heading in NAME SYNOPSIS DESCRIPTION EXAMPLES 'SEE ALSO'; do
+			grep -qx "# $heading" "$page" || { echo "$page has no $heading"; false; }
+		done
+	done
+	# a page that another names is there
+	grep -ohE '\*iostrata[a-z-]*\*\([0-9]\)' "${pages[@]}" | tr -d '*)' | tr '(' '.' |
+		sort -u >"$BATS_TEST_TMPDIR/named"
+	(($(wc -l <"$BATS_TEST_TMPDIR/named") == ${#pages[@]}))
+	while read -r name; do
+		[[ -f man/$name.scd ]] || { echo "$name"; false; }
+	done <"$BATS_TEST_TMPDIR/named"
+}
+
+# What is between code and headings: a paragraph, or the text of an entry or of an item.
+@test "paragraphs of the manual are short" {
+	none awk 'FNR == 1 { code = n = 0 }
+		/^```/ { code = !code; n = 0; next }
+		code { next }
+		length > 80 && !/^@/ { print FILENAME ":" FNR ": more than 80 columns" }
+		!NF || /^[#@]/ { n = 0; next }
+		/^- / || (/^\t/ && !entry) { n = 0 }
+		{ entry = /^\t/ }
+		++n == 7 { print FILENAME ":" FNR ": more than 6 lines" }' man/*.scd
 }
 
 @test "vmlinux.h is true of the running kernel" {

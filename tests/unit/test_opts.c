@@ -391,11 +391,18 @@ static void help_has_all_and_fits(void **state)
 	free(text);
 }
 
+static int print_manual(FILE *f, const struct opt_table *t)
+{
+	return opts_scdoc(f, t, "options");
+}
+
 static void manual_has_every_option(void **state)
 {
-	char *text = print_to_text(opts_scdoc), name[64];
+	char *text = print_to_text(print_manual), name[64];
 
 	(void)state;
+	assert_int_equal(opts_scdoc(stdout, &table, "no such part"), -EINVAL);
+	assert_int_equal(opts_scdoc(stdout, &table, "members of nothing"), -EINVAL);
 	for (const struct opt_group *g = groups; g->opts; g++) {
 		for (const struct opt *o = g->opts; o->long_name; o++) {
 			snprintf(name, sizeof(name), "*--%s*", o->long_name);
