@@ -29,7 +29,8 @@ static void help(FILE *f)
 		   "Commands:\n");
 	for (int i = 0; i < COMMANDS_N; i++)
 		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->table->summary);
-	fprintf(f, "\n'iostrata help COMMAND' tells about a command, with examples.\n\n"
+	fprintf(f, "\n'iostrata help COMMAND' opens the manual page of a command,\n"
+		   "'iostrata COMMAND --help' lists its options.\n\n"
 		   "Examples:\n"
 		   "  iostrata breakdown                 everybody's I/O until Ctrl-C\n"
 		   "  iostrata breakdown -- make         where the I/O time of a build goes\n"
@@ -72,14 +73,16 @@ static const struct cmd *find(const char *name)
 	return NULL;
 }
 
-/* Prints help for command @name, or general help if it is NULL. */
+/* Opens the manual page of command @name, else prints its --help; general help if it is NULL. */
 static int help_of(const char *name)
 {
 	const struct cmd *cmd = name ? find(name) : NULL;
 	char *argv[] = { (char *)name, "--help", NULL };
 
-	if (cmd)
+	if (cmd) {
+		cmd_open_manual(name);
 		return cmd->run(2, argv);
+	}
 	if (name)
 		return unknown(name);
 	help(stdout);

@@ -586,7 +586,7 @@ int opts_complete(FILE *f, const struct opt_table *const *tables, int tables_n, 
 			complete_command(&c, tables[i], words, n);
 	}
 	if (n <= 1) {
-		candidate(&c, "help", "tell about a command, with examples");
+		candidate(&c, "help", "open the manual page of a command");
 		candidate_options(&c, opts_builtin);
 	}
 	return text_end(&c.out);

@@ -32,6 +32,10 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct op
  * error. */
 int cmd_written(int err);
 
+/* Becomes man(1) with the manual page of command @name. If this fails, warns on stderr and
+ * returns. */
+void cmd_open_manual(const char *name);
+
 /* Prints a message, safe already, on stderr. */
 void cmd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -185,15 +185,47 @@ commands() {
 	[[ $stderr != *"did you mean"* ]]
 }
 
-@test "help COMMAND is COMMAND --help" {
+# man_is SCRIPT: from now on $iostrata finds this man(1), and nothing else; none if SCRIPT is empty.
+man_is() {
+	mkdir -p "$tmp/bin"
+	rm -f "$tmp/bin/man"
+	if [[ $1 ]]; then
+		printf '#!/bin/sh\n%s\n' "$1" >"$tmp/bin/man"
+		chmod +x "$tmp/bin/man"
+	fi
+	printf '#!/bin/sh\nPATH=%q exec %q "$@"\n' "$tmp/bin" "$real" >"$tmp/iostrata"
+	chmod +x "$tmp/iostrata"
+	iostrata=$tmp/iostrata
+}
+
+@test "help COMMAND opens the manual page, else it is COMMAND --help" {
+	real=$iostrata
+	man_is '[ "$1" = -w ] && echo "/man1/$2.1" || echo "page: $*"'
 	for command in breakdown doctor; do
-		expect 0 "$command" --help
-		help=$output
 		expect 0 help "$command"
-		[[ $output == "$help" ]]
+		[[ $output == "page: iostrata-$command" && -z $stderr ]]
+		expect 0 "$command" --help
+		echo "$output" >"$tmp/$command"
+	done
+	# no man(1); no such page; a stand-in that says why there are no pages
+	for script in '' 'exit 16' 'echo "no manual here"'; do
+		man_is "$script"
+		for command in breakdown doctor; do
+			expect 0 help "$command"
+			[[ $output == "$(cat "$tmp/$command")" ]]
+			[[ $stderr == "warning: cannot open the manual page 'iostrata-$command': "*"hint: "* ]]
+		done
 	done
 	expect 2 help brekdown
 	says "'brekdown'" "did you mean 'iostrata breakdown'"
+}
+
+@test "man(1) finds the page" {
+	man -w man >/dev/null 2>&1 || skip "there are no manual pages here"
+	mkdir -p "$tmp/share/man1"
+	cp build/man/iostrata-doctor.1 "$tmp/share/man1"
+	MANPATH=$tmp/share expect 0 help doctor
+	[[ $output == *SYNOPSIS*EXAMPLES* && -z $stderr ]]
 }
 
 @test "help says what each stratum is" {
