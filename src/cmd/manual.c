@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "run/cli.h"
 
 enum { SHELL_FOUND_NO_COMMAND = 127 };
 
