@@ -23,21 +23,21 @@ enum {
 };
 
 struct op_key {
-	unsigned long long fs;		/* identity of the file system type; see FS_UNKNOWN */
-	unsigned short call;		/* -T syscall: number | CALL_COMPAT; else 0, but for
-					 * meta_calls */
-	unsigned char op;		/* enum op_kind */
-	unsigned char cache;		/* enum cache_class with BY_CACHE, else 0 */
-	unsigned short bucket;		/* in the programs' hash: of these operations; else 0 */
+	unsigned long long fs; /* identity of the file system type; see FS_UNKNOWN */
+	unsigned short call;   /* -T syscall: number | CALL_COMPAT; else 0, but for
+				* meta_calls */
+	unsigned char op;      /* enum op_kind */
+	unsigned char cache;   /* enum cache_class with BY_CACHE, else 0 */
+	unsigned short bucket; /* in the programs' hash: of these operations; else 0 */
 	unsigned char pad[2];
-	unsigned long long by[2];	/* pid | tid | pid << 32 | tid | comm | FILE_KEY(), ino |
-					 * cgroup | dev */
+	unsigned long long by[2]; /* pid | tid | pid << 32 | tid | comm | FILE_KEY(), ino |
+				   * cgroup | dev */
 };
 
 struct op_sums {
 	unsigned long long count;
 	unsigned long long errors;
-	unsigned long long bytes;	/* returned, not requested */
+	unsigned long long bytes; /* returned, not requested */
 	unsigned long long total_ns;
 	unsigned long long max_ns;
 	unsigned long long strata[ST_N];
@@ -47,16 +47,16 @@ struct op_sums {
 /* Bucket counts wrap; a reader that comes more often than every 2^32 events loses nothing. */
 struct op_cell {
 	struct op_sums sums;
-	unsigned int hist[HIST_N];	/* of the elapsed time */
+	unsigned int hist[HIST_N]; /* of the elapsed time */
 };
 
 struct rq_key {
-	unsigned int dev;		/* kernel dev_t of the whole disk */
-	unsigned char op;		/* enum rq_op */
-	unsigned char bio_based;	/* no tag and no queue to be measured */
-	unsigned short bucket;		/* as in op_key, of what the histogram shows */
-	unsigned long long by[2];	/* as in op_key, of the submitter; 0: not known. With
-					 * BY_TASK the second is enum behalf */
+	unsigned int dev;         /* kernel dev_t of the whole disk */
+	unsigned char op;         /* enum rq_op */
+	unsigned char bio_based;  /* no tag and no queue to be measured */
+	unsigned short bucket;    /* as in op_key, of what the histogram shows */
+	unsigned long long by[2]; /* as in op_key, of the submitter; 0: not known. With
+				   * BY_TASK the second is enum behalf */
 };
 
 struct rq_sums {
@@ -64,14 +64,14 @@ struct rq_sums {
 	unsigned long long errors;
 	unsigned long long bytes;
 	unsigned long long requeues;
-	unsigned long long unqueued;	/* of count: submission not seen, tag and queue unknown */
-	unsigned long long outside;	/* of count: submitted outside of any operation */
+	unsigned long long unqueued; /* of count: submission not seen, tag and queue unknown */
+	unsigned long long outside;  /* of count: submitted outside of any operation */
 	unsigned long long tag_ns;
 	unsigned long long queue_ns;
 	unsigned long long device_ns;
-	unsigned long long max_ns;	/* of what hist shows */
-	unsigned long long name;	/* with BY_TASK, only for the programs: its thread's, which
-					 * the epoch has, as a number */
+	unsigned long long max_ns; /* of what hist shows */
+	unsigned long long name;   /* with BY_TASK, only for the programs: its thread's, which
+				    * the epoch has, as a number */
 };
 
 /*
@@ -79,22 +79,22 @@ struct rq_sums {
  * how long it was at work. Names are padded with zeroes; one that fills its field has no NUL.
  */
 struct helper_key {
-	char comm[COMM_LEN];		/* the helper's */
-	char work[COMM_LEN];		/* of a worker: the workqueue, "" if it is not known */
-	char for_comm[COMM_LEN];	/* "" if nobody is known, as for_pid and behalf */
-	unsigned int tid;		/* the helper's, as the kernel numbers it */
-	unsigned int for_pid;		/* thread group */
-	unsigned int dev;		/* kernel dev_t of the whole disk */
-	unsigned char op;		/* enum rq_op, or HELPER_TIME */
-	unsigned char behalf;		/* enum behalf: how it is known for whom */
-	unsigned char bio_based;	/* as in rq_key */
+	char comm[COMM_LEN];     /* the helper's */
+	char work[COMM_LEN];     /* of a worker: the workqueue, "" if it is not known */
+	char for_comm[COMM_LEN]; /* "" if nobody is known, as for_pid and behalf */
+	unsigned int tid;        /* the helper's, as the kernel numbers it */
+	unsigned int for_pid;    /* thread group */
+	unsigned int dev;        /* kernel dev_t of the whole disk */
+	unsigned char op;        /* enum rq_op, or HELPER_TIME */
+	unsigned char behalf;    /* enum behalf: how it is known for whom */
+	unsigned char bio_based; /* as in rq_key */
 	unsigned char pad;
 };
 
 enum { HELPER_TIME = RQ_N };
 
 struct helper_sums {
-	unsigned long long count;	/* requests; with HELPER_TIME, stretches on the CPU */
+	unsigned long long count; /* requests; with HELPER_TIME, stretches on the CPU */
 	unsigned long long errors;
 	unsigned long long bytes;
 	unsigned long long tag_ns;
@@ -110,10 +110,10 @@ struct helper_sums {
 enum { WHY_CALLERS = 4 };
 
 struct why_key {
-	unsigned long long fs;		/* as in op_key; 0: not known */
+	unsigned long long fs;              /* as in op_key; 0: not known */
 	unsigned long long at[WHY_CALLERS]; /* who called the scheduler or a lock, who called that
 					     * ...; 0: nobody */
-	unsigned char op;		/* enum op_kind */
+	unsigned char op;                   /* enum op_kind */
 	unsigned char pad[7];
 };
 
@@ -123,7 +123,7 @@ struct why_sums {
 
 struct rq_cell {
 	struct rq_sums sums;
-	unsigned int hist[HIST_N];	/* of device time, or of the whole with -Q */
+	unsigned int hist[HIST_N]; /* of device time, or of the whole with -Q */
 };
 
 /*
@@ -133,7 +133,7 @@ struct rq_cell {
  */
 #define FILE_KEY(dev, is_bdev, generation)                                                         \
 	((unsigned long long)(generation) << 32 | (unsigned int)!!(is_bdev) << 31 | (dev))
-#define FILE_KEY_DEV(key)     ((unsigned int)(key) & 0x7fffffff)
+#define FILE_KEY_DEV(key)     ((unsigned int)(key)&0x7fffffff)
 #define FILE_KEY_IS_BDEV(key) ((key) >> 31 & 1)
 
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
@@ -144,10 +144,11 @@ _Static_assert(sizeof(struct why_key) == 48, "why_key has no holes");
 /* floor(log2(v)) of a byte, v > 0. */
 #define LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
 static const unsigned char hist_log2_byte[256] = {
-	0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
-	LOG2_16(4), LOG2_16(5), LOG2_16(5), LOG2_16(6), LOG2_16(6), LOG2_16(6), LOG2_16(6),
-	LOG2_16(7), LOG2_16(7), LOG2_16(7), LOG2_16(7), LOG2_16(7), LOG2_16(7), LOG2_16(7),
-	LOG2_16(7),
+	0,          0,          1,          1,          2,          2,          2,
+	2,          3,          3,          3,          3,          3,          3,
+	3,          3,          LOG2_16(4), LOG2_16(5), LOG2_16(5), LOG2_16(6), LOG2_16(6),
+	LOG2_16(6), LOG2_16(6), LOG2_16(7), LOG2_16(7), LOG2_16(7), LOG2_16(7), LOG2_16(7),
+	LOG2_16(7), LOG2_16(7), LOG2_16(7),
 };
 
 /* floor(log2(v)), v > 0; without clz, which BPF lacks. Short for values below 65 us. */
@@ -156,10 +157,19 @@ static inline __attribute__((always_inline)) unsigned long long hist_log2(unsign
 	unsigned long long r = 0;
 
 	if (v >> 16) {
-		if (v >> 32) { v >>= 32; r = 32; }
-		if (v >> 16) { v >>= 16; r += 16; }
+		if (v >> 32) {
+			v >>= 32;
+			r = 32;
+		}
+		if (v >> 16) {
+			v >>= 16;
+			r += 16;
+		}
 	}
-	if (v >> 8) { v >>= 8; r += 8; }
+	if (v >> 8) {
+		v >>= 8;
+		r += 8;
+	}
 	/* the verifier must see the limit, which the compiler knows already */
 	__asm__ volatile("" : "+r"(v));
 	return r + hist_log2_byte[v & 0xff];
@@ -209,7 +219,7 @@ static inline __attribute__((always_inline)) unsigned long long hist_low(unsigne
 	} while (0)
 
 static inline __attribute__((always_inline)) void cell_max(volatile unsigned long long *max,
-							     unsigned long long v)
+							   unsigned long long v)
 {
 	if (*max < v) {
 		*max = v;

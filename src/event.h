@@ -19,9 +19,9 @@ enum op_kind {
 	OP_FSYNC,
 	OP_COPY,
 	OP_META,
-	OP_URING,	/* a request of io_uring, from its submission to its completion */
-	OP_AIO,		/* one of libaio, likewise; where that is not seen, libaio's calls */
-	OP_FAULT,	/* a page fault of user code on a mapped file, or one that swaps in */
+	OP_URING, /* a request of io_uring, from its submission to its completion */
+	OP_AIO,   /* one of libaio, likewise; where that is not seen, libaio's calls */
+	OP_FAULT, /* a page fault of user code on a mapped file, or one that swaps in */
 	OP_N,
 };
 
@@ -38,29 +38,29 @@ enum { OP_MINOR_FAULT = 14 };
  * sum equals its elapsed time: every instant of an operation is charged to exactly one.
  */
 enum stratum {
-	ST_SYSCALL,	/* on CPU in the call or exception, outside the layers below */
-	ST_VFS,		/* on CPU in the VFS, outside the file system */
-	ST_FS,		/* on CPU in the file system and all that it calls */
-	ST_THROTTLE,	/* asleep in balance_dirty_pages, or while blk-throttle kept its bio */
-	ST_TAG,		/* asleep until its bio got a request */
-	ST_QUEUE,	/* asleep while its request waited in plug, scheduler or requeue */
-	ST_DEVICE,	/* asleep while driver and device worked */
-	ST_COMPLETE,	/* asleep from completion to the wake-up */
-	ST_RUNQ,	/* woken, waiting for a CPU */
-	ST_PREEMPT,	/* runnable, but taken off the CPU */
-	ST_HELPER,	/* asleep while a kernel thread worked for it */
-	ST_SLEEP,	/* asleep for any other reason */
-	ST_LOCK,	/* asleep for a kernel lock that somebody else holds */
+	ST_SYSCALL,  /* on CPU in the call or exception, outside the layers below */
+	ST_VFS,      /* on CPU in the VFS, outside the file system */
+	ST_FS,       /* on CPU in the file system and all that it calls */
+	ST_THROTTLE, /* asleep in balance_dirty_pages, or while blk-throttle kept its bio */
+	ST_TAG,      /* asleep until its bio got a request */
+	ST_QUEUE,    /* asleep while its request waited in plug, scheduler or requeue */
+	ST_DEVICE,   /* asleep while driver and device worked */
+	ST_COMPLETE, /* asleep from completion to the wake-up */
+	ST_RUNQ,     /* woken, waiting for a CPU */
+	ST_PREEMPT,  /* runnable, but taken off the CPU */
+	ST_HELPER,   /* asleep while a kernel thread worked for it */
+	ST_SLEEP,    /* asleep for any other reason */
+	ST_LOCK,     /* asleep for a kernel lock that somebody else holds */
 	ST_N,
 };
 
 /* How the page cache served a read or write, from events inside the operation. */
 enum cache_class {
-	CACHE_NONE,	/* not a read or write of a file */
-	CACHE_HIT,	/* waited for no read */
-	CACHE_MISS,	/* waited for a read it submitted itself */
-	CACHE_READAHEAD,/* waited for a read that somebody else started */
-	CACHE_DIRECT,	/* O_DIRECT */
+	CACHE_NONE,      /* not a read or write of a file */
+	CACHE_HIT,       /* waited for no read */
+	CACHE_MISS,      /* waited for a read it submitted itself */
+	CACHE_READAHEAD, /* waited for a read that somebody else started */
+	CACHE_DIRECT,    /* O_DIRECT */
 	CACHE_N,
 };
 
@@ -68,12 +68,12 @@ enum cache_class {
 enum rq_op {
 	RQ_READ,
 	RQ_WRITE,
-	RQ_FLUSH,	/* the internal flush request of the flush machinery */
+	RQ_FLUSH, /* the internal flush request of the flush machinery */
 	RQ_DISCARD,
 	RQ_SECURE_ERASE,
 	RQ_WRITE_ZEROES,
-	RQ_ZONE,	/* open, close, finish, append, reset */
-	RQ_OTHER,	/* passthrough and driver private */
+	RQ_ZONE,  /* open, close, finish, append, reset */
+	RQ_OTHER, /* passthrough and driver private */
 	RQ_N,
 };
 
@@ -87,21 +87,21 @@ enum by_key {
 	BY_DEV,
 	BY_CACHE,
 	BY_TID,
-	BY_TASK,	/* BY_TID with the process, and the rows' threads listed: struct task */
-	BY_CONTAINER,	/* only for tables: of rows that are BY_CGROUP */
+	BY_TASK,      /* BY_TID with the process, and the rows' threads listed: struct task */
+	BY_CONTAINER, /* only for tables: of rows that are BY_CGROUP */
 };
 
 /* Why a request counts for a thread other than its submitter. */
 enum behalf {
-	BEHALF_NONE,		/* it does not */
-	BEHALF_WRITEBACK,	/* who made the page dirty */
-	BEHALF_HELPER,		/* who woke the kernel thread that submitted it */
+	BEHALF_NONE,      /* it does not */
+	BEHALF_WRITEBACK, /* who made the page dirty */
+	BEHALF_HELPER,    /* who woke the kernel thread that submitted it */
 	BEHALF_N,
 };
 
 /* A layer timed as a whole (inclusive time), as single-layer tools do. */
 enum layer {
-	LAYER_OPS,	/* none alone: whole operations with strata */
+	LAYER_OPS, /* none alone: whole operations with strata */
 	LAYER_SYSCALL,
 	LAYER_VFS,
 	LAYER_FS,
@@ -110,14 +110,14 @@ enum layer {
 
 /* Every way to lose something. Each has a counter that a person will see. */
 enum lost {
-	LOST_RING,		/* no room in the ring buffer */
-	LOST_MAP_FULL,		/* a row, bio, request or thread that found no room */
-	LOST_UNMATCHED_START,	/* began, never seen to end */
-	LOST_UNMATCHED_END,	/* ended, never seen to begin */
-	LOST_NAMES,		/* files whose name could not be read any more */
-	LOST_UNATTRIBUTED,	/* a request whose owner, or page fault whose file is not known */
-	LOST_OPS,		/* operations missing from a recording */
-	LOST_REQUESTS,		/* requests missing from a recording */
+	LOST_RING,            /* no room in the ring buffer */
+	LOST_MAP_FULL,        /* a row, bio, request or thread that found no room */
+	LOST_UNMATCHED_START, /* began, never seen to end */
+	LOST_UNMATCHED_END,   /* ended, never seen to begin */
+	LOST_NAMES,           /* files whose name could not be read any more */
+	LOST_UNATTRIBUTED,    /* a request whose owner, or page fault whose file is not known */
+	LOST_OPS,             /* operations missing from a recording */
+	LOST_REQUESTS,        /* requests missing from a recording */
 	LOST_N,
 };
 
@@ -135,9 +135,9 @@ enum { COMM_LEN = 16, FS_NAME_LEN = 16, PATH_BYTES = 512, PATH_DEPTH = 32 };
 struct file_name {
 	unsigned short len;
 	unsigned char complete;
-	unsigned char unmounted;	/* up to the root of its file system: not mounted */
+	unsigned char unmounted; /* up to the root of its file system: not mounted */
 	unsigned char deleted;
-	unsigned char unread;		/* it could not be read */
+	unsigned char unread; /* it could not be read */
 	unsigned char pad[2];
 	char names[PATH_BYTES];
 };
@@ -154,8 +154,8 @@ struct task_name {
  * was in itself, if it was in one. tid 0: not known. */
 struct waker {
 	unsigned int pid, tid;
-	unsigned char op;		/* enum op_kind */
-	unsigned char stratum;		/* enum stratum, on CPU */
+	unsigned char op;      /* enum op_kind */
+	unsigned char stratum; /* enum stratum, on CPU */
 	unsigned char pad[6];
 	char comm[COMM_LEN];
 };
@@ -165,23 +165,23 @@ struct op_record {
 	unsigned long long start_ns;
 	unsigned long long total_ns;
 	unsigned long long strata[ST_N];
-	unsigned long long fs;		/* identity of the file system type, see struct fs_entry */
+	unsigned long long fs; /* identity of the file system type, see struct fs_entry */
 	unsigned long long ino;
-	unsigned long long offset;	/* ~0: not known */
-	unsigned long long len;		/* bytes requested; ~0: not known */
+	unsigned long long offset; /* ~0: not known */
+	unsigned long long len;    /* bytes requested; ~0: not known */
 	long long ret;
 	unsigned long long cgroup;
-	unsigned int dev;		/* kernel dev_t of the file system */
-	unsigned int pid;		/* thread group */
+	unsigned int dev; /* kernel dev_t of the file system */
+	unsigned int pid; /* thread group */
 	unsigned int tid;
-	unsigned int requests;		/* bios this operation submitted */
-	unsigned short call;		/* system call number, | CALL_COMPAT; or CALL_URING ... */
-	unsigned char kind;		/* enum op_kind */
-	unsigned char cache;		/* enum cache_class */
+	unsigned int requests; /* bios this operation submitted */
+	unsigned short call;   /* system call number, | CALL_COMPAT; or CALL_URING ... */
+	unsigned char kind;    /* enum op_kind */
+	unsigned char cache;   /* enum cache_class */
 	unsigned int pad;
 	char comm[COMM_LEN];
-	unsigned long long lock_ns;	/* its longest wait for a lock; 0: none */
-	struct waker lock_holder;	/* who let go of that */
+	unsigned long long lock_ns;      /* its longest wait for a lock; 0: none */
+	struct waker lock_holder;        /* who let go of that */
 	unsigned long long device_bytes; /* that it read from devices, by bios of its own */
 	struct file_name file;
 };
@@ -200,7 +200,7 @@ enum {
 /* What the programs send for each finished operation and request while a run is recorded. Whole
  * words without holes; the first byte says what it is. */
 enum sent {
-	SENT_OP = 1,		/* an operation that never left the CPU nor read from a device */
+	SENT_OP = 1, /* an operation that never left the CPU nor read from a device */
 	SENT_OP_WAITED,
 	SENT_REQUEST,
 	SENT_FILE,
@@ -218,22 +218,22 @@ struct sent_file_id {
 	unsigned long long key, ino;
 };
 
-enum { SENT_ON_CPU = ST_FS + 1 };	/* strata of an operation that never left the CPU */
+enum { SENT_ON_CPU = ST_FS + 1 }; /* strata of an operation that never left the CPU */
 
 /* First what is often the same in many of them. */
 struct sent_op {
 	unsigned char what;
-	unsigned char kind;		/* enum op_kind */
-	unsigned char cache;		/* enum cache_class */
-	unsigned char fs;		/* slot of its type, + SENT_FS_FIRST */
+	unsigned char kind;  /* enum op_kind */
+	unsigned char cache; /* enum cache_class */
+	unsigned char fs;    /* slot of its type, + SENT_FS_FIRST */
 	unsigned short call;
-	unsigned short open_flags;	/* of the open file: RECORDED_FLAGS(), the low half */
+	unsigned short open_flags; /* of the open file: RECORDED_FLAGS(), the low half */
 	unsigned int requests;
-	int fd;				/* descriptor; -1: none */
+	int fd; /* descriptor; -1: none */
 	struct sent_who who;
 	struct sent_file_id file;
 	unsigned long long start_ns;
-	unsigned long long offset, len;	/* as in op_record */
+	unsigned long long offset, len; /* as in op_record */
 	long long ret;
 	unsigned long long on_cpu[SENT_ON_CPU];
 };
@@ -243,23 +243,23 @@ enum { SENT_FS_UNKNOWN, SENT_FS_BDEV, SENT_FS_FIRST };
 struct sent_op_waited {
 	struct sent_op op;
 	unsigned long long waits[ST_N - SENT_ON_CPU];
-	unsigned long long device_bytes;	/* that it read from devices, by bios of its own */
+	unsigned long long device_bytes; /* that it read from devices, by bios of its own */
 };
 
 enum sent_request_flag { SENT_FAILED = 1, SENT_OUTSIDE = 2 };
 
 struct sent_request {
 	unsigned char what;
-	unsigned char op;		/* enum rq_op */
-	unsigned char flags, bio_based;	/* SENT_FAILED ... */
-	unsigned int dev;		/* dev_t of the whole disk */
+	unsigned char op;               /* enum rq_op */
+	unsigned char flags, bio_based; /* SENT_FAILED ... */
+	unsigned int dev;               /* dev_t of the whole disk */
 	unsigned int cmd_flags;
-	int error;			/* as the tracepoint reports it */
+	int error; /* as the tracepoint reports it */
 	unsigned int requeues, merges;
 	unsigned long long sector, bytes;
-	unsigned long long q, g, d, c;	/* q 0: submission not seen */
+	unsigned long long q, g, d, c; /* q 0: submission not seen */
 	struct sent_file_id file;
-	struct sent_who who;		/* tid 0: not known */
+	struct sent_who who; /* tid 0: not known */
 };
 
 /* The name of a file, sent before the first record that refers to it, in a ring for names. */

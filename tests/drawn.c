@@ -42,7 +42,8 @@ static void fill_rq(struct rq_row *r, uint64_t id)
 {
 	unsigned int minor = random_below(7);
 
-	r->key = (struct rq_key){ .dev = 8 << 20 | minor, .op = RQ_READ + random_below(2) - 1,
+	r->key = (struct rq_key){ .dev = 8 << 20 | minor,
+				  .op = RQ_READ + random_below(2) - 1,
 				  .by = { id, random_below(2) - 1 } };
 	snprintf(r->disk, sizeof(r->disk), "sd%c", 'a' + minor);
 	r->major = 8;
@@ -64,7 +65,10 @@ static void make_up(struct snapshot *sn)
 	static struct task tasks[PROCESSES];
 
 	srand(SEED);
-	*sn = (struct snapshot){ .ops = ops, .rqs = rqs, .tasks = tasks, .duration_ns = 997000000,
+	*sn = (struct snapshot){ .ops = ops,
+				 .rqs = rqs,
+				 .tasks = tasks,
+				 .duration_ns = 997000000,
 				 .n_tasks = PROCESSES };
 	for (int i = 0; i < PROCESSES; i++) {
 		tasks[i].id = (1009ULL + i) << 32 | (1009 + i);
@@ -102,9 +106,14 @@ int main(int argc, char **argv)
 	if (!screen_possible(stdin, stdout) ||
 	    screen_open(stdin, stdout, !getenv("NO_COLOR"), &why))
 		return 1;
-	ui = (struct top_ui){ .sort = "bytes", .interval_ns = 1000000000,
-			      .data = { .interval = &sn, .total = &sn, .names = &names,
-					.load = "1 2 3", .of_ops = "", .gone = "" } };
+	ui = (struct top_ui){ .sort = "bytes",
+			      .interval_ns = 1000000000,
+			      .data = { .interval = &sn,
+					.total = &sn,
+					.names = &names,
+					.load = "1 2 3",
+					.of_ops = "",
+					.gone = "" } };
 	for (top_ui_draw(&ui); !ui.quit; top_ui_draw(&ui)) {
 		poll(&keyboard, 1, 1000);
 		top_ui_keys(&ui);

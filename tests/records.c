@@ -52,7 +52,7 @@ static void names_put(struct writer *w)
 		writer_name(w, &n, text);
 	}
 	for (int i = 1; i <= FILES; i++) {
-		n = (struct cap_name){ NAME_FILE, i, FILE_KEY(DEV, 0, 1), 1000 + i,
+		n = (struct cap_name){ NAME_FILE,         i, FILE_KEY(DEV, 0, 1), 1000 + i,
 				       CAP_FILE_COMPLETE, 0 };
 		n.text_len = snprintf(text, sizeof(text), "file-%d%cmade%c", i, 0, 0);
 		writer_name(w, &n, text);
@@ -63,16 +63,24 @@ static void names_put(struct writer *w)
 static struct cap_op op_make(uint64_t ns)
 {
 	static const unsigned short calls[OP_N] = {
-		[OP_READ] = 17, [OP_WRITE] = 18, [OP_OPEN] = 257, [OP_CLOSE] = 3,
-		[OP_FSYNC] = 74, [OP_COPY] = 40, [OP_META] = 262, [OP_URING] = 0x4016,
+		[OP_READ] = 17,    [OP_WRITE] = 18,     [OP_OPEN] = 257, [OP_CLOSE] = 3,
+		[OP_FSYNC] = 74,   [OP_COPY] = 40,      [OP_META] = 262, [OP_URING] = 0x4016,
 		[OP_AIO] = 0x2001, [OP_FAULT] = 0x1000,
 	};
 	uint64_t kind = any(4) ? OP_READ : 1 + any(OP_N - 1), file = 1 + any(FILES);
 	struct cap_op op = {
-		.start_ns = ns, .owner = 1 + any(THREADS), .file = file, .kind = kind,
-		.call = calls[kind], .fs = CAP_FS_FIRST, .open_flags = 2, .len = 4096,
-		.offset = 4096 * any(1 << 20), .ret = any(101) ? 4096 : (uint64_t)-5,
-		.fd = 3 + file, .cache = kind <= OP_WRITE ? CACHE_HIT : CACHE_NONE,
+		.start_ns = ns,
+		.owner = 1 + any(THREADS),
+		.file = file,
+		.kind = kind,
+		.call = calls[kind],
+		.fs = CAP_FS_FIRST,
+		.open_flags = 2,
+		.len = 4096,
+		.offset = 4096 * any(1 << 20),
+		.ret = any(101) ? 4096 : (uint64_t)-5,
+		.fd = 3 + file,
+		.cache = kind <= OP_WRITE ? CACHE_HIT : CACHE_NONE,
 	};
 
 	for (int i = 0; i <= ST_FS; i++)
@@ -89,10 +97,19 @@ static struct cap_op op_make(uint64_t ns)
 static struct cap_request request_make(const struct cap_op *op)
 {
 	return (struct cap_request){
-		.q_ns = op->start_ns + 300, .tag_ns = any(100), .queue_ns = any(3000),
-		.device_ns = 1000 + any(90000), .owner = op->owner, .file = op->file, .dev = DEV,
-		.sector = 8 * any(1 << 22), .bytes = 4096 * (1 + any(8)), .op = any(6),
-		.flags = any(101) ? 0 : CAP_RQ_FAILED, .error = 0, .merges = any(3),
+		.q_ns = op->start_ns + 300,
+		.tag_ns = any(100),
+		.queue_ns = any(3000),
+		.device_ns = 1000 + any(90000),
+		.owner = op->owner,
+		.file = op->file,
+		.dev = DEV,
+		.sector = 8 * any(1 << 22),
+		.bytes = 4096 * (1 + any(8)),
+		.op = any(6),
+		.flags = any(101) ? 0 : CAP_RQ_FAILED,
+		.error = 0,
+		.merges = any(3),
 	};
 }
 
@@ -130,11 +147,12 @@ int main(int argc, char **argv)
 	names_put(&w);
 	records_put(&w, strtoull(argv[2], NULL, 10));
 	writer_close(&w);
-	snprintf(end, sizeof(end), "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
-				   "\"requests\":%llu,\"lost\":{\"ring\":0,\"map_full\":0,"
-				   "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
-				   "\"unattributed\":0,\"ops\":11,\"requests\":0,\"missed\":0},"
-				   "\"dropped_ops\":0,\"dropped_requests\":0}",
+	snprintf(end, sizeof(end),
+		 "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
+		 "\"requests\":%llu,\"lost\":{\"ring\":0,\"map_full\":0,"
+		 "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
+		 "\"unattributed\":0,\"ops\":11,\"requests\":0,\"missed\":0},"
+		 "\"dropped_ops\":0,\"dropped_requests\":0}",
 		 700ULL * w.ops, w.ops + 0ULL, w.requests + 0ULL);
 	while (!writer_end(&w, end))
 		;

@@ -110,7 +110,7 @@ static const struct {
 	const char *name;
 	enum class class;
 } calls[] = {
-#define X(name, class) {#name, class},
+#define X(name, class) { #name, class },
 	CALLS(X)
 #undef X
 };
@@ -167,7 +167,7 @@ static struct {
 	unsigned int needs;
 	bool scratch; /* FILE.d is needed */
 	size_t max_size;
-} opt = {.threads = 1, .loops = 1, .max_size = BLOCK};
+} opt = { .threads = 1, .loops = 1, .max_size = BLOCK };
 
 static struct worker workers[MAX_THREADS];
 static pthread_barrier_t start;
@@ -212,7 +212,7 @@ static long note(struct count *counts, enum call call, long ret)
 	return ret;
 }
 
-#define CALL(w, name, ...)         note((w)->counts, CALL_##name, syscall(SYS_##name, __VA_ARGS__))
+#define CALL(w, name, ...) note((w)->counts, CALL_##name, syscall(SYS_##name, __VA_ARGS__))
 /* The C library makes the second where the machine does not have the first. */
 #ifdef SYS_open
 #define CALL_OLD(w, name, instead, ...) CALL(w, name, __VA_ARGS__)
@@ -260,8 +260,8 @@ static const char *name(struct worker *w, const struct step *s, uint64_t i)
 
 static struct iovec *halves(struct worker *w, const struct step *s, struct iovec iov[2])
 {
-	iov[0] = (struct iovec){w->buf, s->size / 2};
-	iov[1] = (struct iovec){w->buf + s->size / 2, s->size - s->size / 2};
+	iov[0] = (struct iovec){ w->buf, s->size / 2 };
+	iov[1] = (struct iovec){ w->buf + s->size / 2, s->size - s->size / 2 };
 	return iov;
 }
 
@@ -401,7 +401,7 @@ RUN(openat)
 
 RUN(openat2)
 {
-	struct open_how how = {.flags = O_RDONLY};
+	struct open_how how = { .flags = O_RDONLY };
 
 	UNUSED;
 	return drop_fd(w, CALL(w, openat2, AT_FDCWD, opt.file, &how, sizeof(how)));
@@ -580,55 +580,55 @@ RUN(getppid)
 }
 
 static const struct kind kinds[] = {
-	{"read", run_read, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"pread", run_pread, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"readv", run_readv, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"preadv", run_preadv, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"preadv2", run_preadv2, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"write", run_write, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"pwrite", run_pwrite, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"writev", run_writev, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"pwritev", run_pwritev, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"pwritev2", run_pwritev2, NEED(FD_FILE), NO_NAMES, GIVES_SIZE},
-	{"dread", run_dread, NEED(FD_DIRECT), NO_NAMES, GIVES_SIZE},
-	{"rand_dread", run_rand_dread, NEED(FD_DIRECT), NO_NAMES, GIVES_SIZE},
-	{"dwrite", run_dwrite, NEED(FD_DIRECT), NO_NAMES, GIVES_SIZE},
-	{"osync", run_osync, NEED(FD_SYNC), NO_NAMES, GIVES_SIZE},
-	{"short_read", run_short_read, NEED(FD_FILE), NO_NAMES, 100},
-	{"eof_read", run_eof_read, NEED(FD_FILE), NO_NAMES, 0},
-	{"bad_read", run_bad_read, 0, NO_NAMES, -EBADF},
-	{"open", run_open, 0, NO_NAMES, GIVES_SOME},
-	{"openat", run_openat, 0, NO_NAMES, GIVES_SOME},
-	{"openat2", run_openat2, 0, NO_NAMES, GIVES_SOME},
-	{"creat", run_creat, 0, NEW_NAMES, GIVES_SOME},
-	{"open_fail", run_open_fail, 0, NEW_NAMES, -ENOENT},
-	{"close", run_close, NEED(FD_FILE), NO_NAMES, 0},
-	{"fsync", run_fsync, NEED(FD_FILE), NO_NAMES, 0},
-	{"fdatasync", run_fdatasync, NEED(FD_FILE), NO_NAMES, 0},
-	{"sync_file_range", run_sync_file_range, NEED(FD_FILE), NO_NAMES, 0},
-	{"syncfs", run_syncfs, NEED(FD_FILE), NO_NAMES, 0},
-	{"sync", run_sync, 0, NO_NAMES, 0},
-	{"msync", run_msync, NEED(FD_FILE) | NEED_MAP, NO_NAMES, 0},
-	{"sendfile", run_sendfile, NEED(FD_FILE) | NEED(FD_OUT), NO_NAMES, GIVES_SIZE},
-	{"splice", run_splice, NEED(FD_FILE) | NEED_PIPE, NO_NAMES, GIVES_SOME},
-	{"copy_file_range", run_copy_file_range, NEED(FD_FILE) | NEED(FD_OUT), NO_NAMES,
-	 GIVES_SIZE},
-	{"pipe_read", run_pipe, NEED_PIPE, NO_NAMES, GIVES_SIZE},
-	{"pipe_write", run_pipe, NEED_PIPE, NO_NAMES, GIVES_SIZE},
-	{"stat", run_stat, 0, NO_NAMES, 0},
-	{"fstat", run_fstat, NEED(FD_FILE), NO_NAMES, 0},
-	{"statx", run_statx, 0, NO_NAMES, 0},
-	{"getdents", run_getdents, NEED(FD_DIR), NO_NAMES, GIVES_SOME},
-	{"unlink", run_unlink, 0, ALL_FILES, 0},
-	{"rename", run_rename, 0, ONE_FILE, 0},
-	{"mkdir", run_mkdir, 0, NEW_NAMES, 0},
-	{"rmdir", run_rmdir, 0, ALL_DIRS, 0},
-	{"truncate", run_truncate, 0, ONE_FILE, 0},
-	{"ftruncate", run_ftruncate, NEED(FD_OUT), NO_NAMES, 0},
-	{"fallocate", run_fallocate, NEED(FD_OUT), NO_NAMES, 0},
-	{"link", run_link, 0, NEW_NAMES, 0},
-	{"symlink", run_symlink, 0, NEW_NAMES, 0},
-	{"getppid", run_getppid, 0, NO_NAMES, GIVES_SOME},
+	{ "read", run_read, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "pread", run_pread, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "readv", run_readv, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "preadv", run_preadv, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "preadv2", run_preadv2, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "write", run_write, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "pwrite", run_pwrite, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "writev", run_writev, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "pwritev", run_pwritev, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "pwritev2", run_pwritev2, NEED(FD_FILE), NO_NAMES, GIVES_SIZE },
+	{ "dread", run_dread, NEED(FD_DIRECT), NO_NAMES, GIVES_SIZE },
+	{ "rand_dread", run_rand_dread, NEED(FD_DIRECT), NO_NAMES, GIVES_SIZE },
+	{ "dwrite", run_dwrite, NEED(FD_DIRECT), NO_NAMES, GIVES_SIZE },
+	{ "osync", run_osync, NEED(FD_SYNC), NO_NAMES, GIVES_SIZE },
+	{ "short_read", run_short_read, NEED(FD_FILE), NO_NAMES, 100 },
+	{ "eof_read", run_eof_read, NEED(FD_FILE), NO_NAMES, 0 },
+	{ "bad_read", run_bad_read, 0, NO_NAMES, -EBADF },
+	{ "open", run_open, 0, NO_NAMES, GIVES_SOME },
+	{ "openat", run_openat, 0, NO_NAMES, GIVES_SOME },
+	{ "openat2", run_openat2, 0, NO_NAMES, GIVES_SOME },
+	{ "creat", run_creat, 0, NEW_NAMES, GIVES_SOME },
+	{ "open_fail", run_open_fail, 0, NEW_NAMES, -ENOENT },
+	{ "close", run_close, NEED(FD_FILE), NO_NAMES, 0 },
+	{ "fsync", run_fsync, NEED(FD_FILE), NO_NAMES, 0 },
+	{ "fdatasync", run_fdatasync, NEED(FD_FILE), NO_NAMES, 0 },
+	{ "sync_file_range", run_sync_file_range, NEED(FD_FILE), NO_NAMES, 0 },
+	{ "syncfs", run_syncfs, NEED(FD_FILE), NO_NAMES, 0 },
+	{ "sync", run_sync, 0, NO_NAMES, 0 },
+	{ "msync", run_msync, NEED(FD_FILE) | NEED_MAP, NO_NAMES, 0 },
+	{ "sendfile", run_sendfile, NEED(FD_FILE) | NEED(FD_OUT), NO_NAMES, GIVES_SIZE },
+	{ "splice", run_splice, NEED(FD_FILE) | NEED_PIPE, NO_NAMES, GIVES_SOME },
+	{ "copy_file_range", run_copy_file_range, NEED(FD_FILE) | NEED(FD_OUT), NO_NAMES,
+	  GIVES_SIZE },
+	{ "pipe_read", run_pipe, NEED_PIPE, NO_NAMES, GIVES_SIZE },
+	{ "pipe_write", run_pipe, NEED_PIPE, NO_NAMES, GIVES_SIZE },
+	{ "stat", run_stat, 0, NO_NAMES, 0 },
+	{ "fstat", run_fstat, NEED(FD_FILE), NO_NAMES, 0 },
+	{ "statx", run_statx, 0, NO_NAMES, 0 },
+	{ "getdents", run_getdents, NEED(FD_DIR), NO_NAMES, GIVES_SOME },
+	{ "unlink", run_unlink, 0, ALL_FILES, 0 },
+	{ "rename", run_rename, 0, ONE_FILE, 0 },
+	{ "mkdir", run_mkdir, 0, NEW_NAMES, 0 },
+	{ "rmdir", run_rmdir, 0, ALL_DIRS, 0 },
+	{ "truncate", run_truncate, 0, ONE_FILE, 0 },
+	{ "ftruncate", run_ftruncate, NEED(FD_OUT), NO_NAMES, 0 },
+	{ "fallocate", run_fallocate, NEED(FD_OUT), NO_NAMES, 0 },
+	{ "link", run_link, 0, NEW_NAMES, 0 },
+	{ "symlink", run_symlink, 0, NEW_NAMES, 0 },
+	{ "getppid", run_getppid, 0, NO_NAMES, GIVES_SOME },
 };
 
 /* ---- the command line ---- */
@@ -1006,7 +1006,7 @@ static void say_calls(const char *title, const struct count *counts, enum class 
 
 static void say_classes(const struct count *counts)
 {
-	struct count classes[N_CLASSES] = {0};
+	struct count classes[N_CLASSES] = { 0 };
 
 	for (int call = 0; call < N_CALLS; call++)
 		add_count(&classes[calls[call].class], &counts[call]);
@@ -1016,7 +1016,7 @@ static void say_classes(const struct count *counts)
 
 static int report(const struct count *setup, uint64_t elapsed_ns)
 {
-	struct count counts[N_CALLS] = {0}, pipe[N_CALLS] = {0};
+	struct count counts[N_CALLS] = { 0 }, pipe[N_CALLS] = { 0 };
 	uint64_t unexpected = 0;
 
 	for (unsigned int i = 0; i < opt.threads; i++) {
@@ -1045,7 +1045,7 @@ static void take_setup(struct count *setup)
 	for (unsigned int i = 0; i < opt.threads; i++)
 		for (int call = 0; call < N_CALLS; call++) {
 			add_count(&setup[call], &workers[i].counts[call]);
-			workers[i].counts[call] = (struct count){0};
+			workers[i].counts[call] = (struct count){ 0 };
 		}
 }
 

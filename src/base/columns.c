@@ -10,8 +10,8 @@ enum {
 	CELL = TEXT_SAFE_CAP(PATH_MAX),
 	TITLE = 32,
 	COLUMNS_MAX = 32,
-	FLEXIBLE_LEAST = 4,	/* how narrow a column that may be cut can get */
-	FLEXIBLE_GOOD = 20,	/* other columns are left out before it gets narrower */
+	FLEXIBLE_LEAST = 4, /* how narrow a column that may be cut can get */
+	FLEXIBLE_GOOD = 20, /* other columns are left out before it gets narrower */
 };
 
 /* The columns shown of a list, and their widths. */
@@ -115,8 +115,8 @@ static int natural_width(const struct columns *t, const struct column *c, const 
 	return widest > least ? widest : least;
 }
 
-static bool says_something(const struct columns *t, const struct column *c,
-			   const void *const *rows, size_t n_rows)
+static bool says_something(const struct columns *t, const struct column *c, const void *const *rows,
+			   size_t n_rows)
 {
 	struct value v;
 
@@ -134,8 +134,8 @@ static int least_width(const struct layout *l, int gap)
 	int sum = (l->n - 1) * gap;
 
 	for (int i = 0; i < l->n; i++)
-		sum += l->cols[i]->max || l->widths[i] < FLEXIBLE_GOOD ? l->widths[i] :
-									 FLEXIBLE_GOOD;
+		sum += l->cols[i]->max || l->widths[i] < FLEXIBLE_GOOD ? l->widths[i]
+								       : FLEXIBLE_GOOD;
 	return sum;
 }
 
@@ -207,8 +207,8 @@ void columns_text(struct text_out *o, const struct columns *t, const void *const
 
 	layout_init(&l, t, rows, n_rows);
 	for (int c = 0; c < l.n; c++)
-		owed = put_cell(o, l.cols[c], title_text(t, l.cols[c], title), l.widths[c],
-				owed) + l.gap;
+		owed = put_cell(o, l.cols[c], title_text(t, l.cols[c], title), l.widths[c], owed) +
+		       l.gap;
 	text_put(o, "\n");
 	for (size_t i = 0; i < n_rows; i++) {
 		owed = 0;

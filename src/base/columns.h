@@ -13,37 +13,37 @@
 #include "base/text.h"
 
 enum value_kind {
-	VALUE_COUNT,	/* n */
-	VALUE_ID,	/* n; a number that is a name: no digits are left out */
-	VALUE_SIGNED,	/* n, an int64_t; in JSON and CSV only */
-	VALUE_TIME,	/* n ns */
-	VALUE_BYTES,	/* n; in text 0 is "-" */
-	VALUE_RATE,	/* n in @of ns, shown per second */
-	VALUE_SHARE,	/* n of @of, shown in percent; in JSON and CSV 0 to 1 */
-	VALUE_TEXT,	/* at most @max bytes at @text, hostile */
+	VALUE_COUNT,  /* n */
+	VALUE_ID,     /* n; a number that is a name: no digits are left out */
+	VALUE_SIGNED, /* n, an int64_t; in JSON and CSV only */
+	VALUE_TIME,   /* n ns */
+	VALUE_BYTES,  /* n; in text 0 is "-" */
+	VALUE_RATE,   /* n in @of ns, shown per second */
+	VALUE_SHARE,  /* n of @of, shown in percent; in JSON and CSV 0 to 1 */
+	VALUE_TEXT,   /* at most @max bytes at @text, hostile */
 };
 
 /* The figure of a row in a column; its kind is the column's. */
 struct value {
-	bool unknown;		/* "-", in JSON null: not measured, or it does not apply */
+	bool unknown; /* "-", in JSON null: not measured, or it does not apply */
 	uint64_t n, of;
-	const char *text;	/* may be NULL: unknown */
+	const char *text; /* may be NULL: unknown */
 	size_t max;
-	char buf[64];		/* storage for a @text that .get composes */
+	char buf[64]; /* storage for a @text that .get composes */
 };
 
 struct column {
-	const char *name;	/* in JSON and CSV; NULL: in neither */
-	const char *title;	/* in text; NULL: not shown */
+	const char *name;  /* in JSON and CSV; NULL: in neither */
+	const char *title; /* in text; NULL: not shown */
 	enum value_kind kind;
-	size_t at;		/* offset in the row of the uint64_t to show, if there is no .get */
+	size_t at; /* offset in the row of the uint64_t to show, if there is no .get */
 	/* Sets the members of @ret that apply; @ret is all 0 except max, which is SIZE_MAX. */
 	void (*get)(struct value *ret, const void *row, const void *ctx);
-	const char *help;	/* for the manual; no capital, no full stop */
-	int max;		/* maximum width of cells in text; 0: what the others leave */
-	int rank;		/* if lines are too long, the highest rank goes first; 0: never */
+	const char *help; /* for the manual; no capital, no full stop */
+	int max;          /* maximum width of cells in text; 0: what the others leave */
+	int rank;         /* if lines are too long, the highest rank goes first; 0: never */
 	enum text_cut cut;
-	bool optional;		/* left out of text if it is 0 or unknown in all rows */
+	bool optional; /* left out of text if it is 0 or unknown in all rows */
 };
 
 /* A list of columns ends with an empty row. */
@@ -54,10 +54,10 @@ static inline bool column_is(const struct column *c)
 
 struct columns {
 	const struct column *list;
-	const void *ctx;	/* for .get */
-	int width;		/* of a line */
-	bool uncut;		/* lines are as long as it takes to show all text */
-	bool milliseconds;	/* times in ms; titles name the unit, not cells */
+	const void *ctx;   /* for .get */
+	int width;         /* of a line */
+	bool uncut;        /* lines are as long as it takes to show all text */
+	bool milliseconds; /* times in ms; titles name the unit, not cells */
 };
 
 /* Titles, then a line per row. Lines do not end in blanks. */

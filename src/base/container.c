@@ -140,9 +140,9 @@ static bool find_id(struct part p, struct part above, struct container *ret)
 	static const struct {
 		const char *before, *runtime;
 	} starters[] = {
-		{ "docker-", "docker" },	  { "cri-containerd-", "containerd" },
-		{ "nerdctl-", "containerd" },	  { "crio-", "cri-o" },
-		{ "libpod-payload-", "podman" },  { "libpod-", "podman" },
+		{ "docker-", "docker" },         { "cri-containerd-", "containerd" },
+		{ "nerdctl-", "containerd" },    { "crio-", "cri-o" },
+		{ "libpod-payload-", "podman" }, { "libpod-", "podman" },
 	};
 	const char *runtime = part_is(above, "docker") ? "docker" : NULL;
 
@@ -244,13 +244,13 @@ bool container_find(const char *cgroup, struct container *ret)
 
 /* What rows are joined by. */
 struct owner {
-	unsigned long long number;	/* in keys: the id of the first of its cgroups */
+	unsigned long long number; /* in keys: the id of the first of its cgroups */
 	bool has_container;
 	struct container container;
-	char *text;			/* not owned */
+	char *text; /* not owned */
 	UT_hash_handle hh;
-	char name[];			/* of a container its id; else "", or '/' and the text:
-					 * no id begins so */
+	char name[]; /* of a container its id; else "", or '/' and the text:
+		      * no id begins so */
 };
 
 struct joining {
@@ -360,7 +360,7 @@ static void owners_done(struct owner *owners)
 {
 	struct owner *o, *next;
 
-	HASH_ITER(hh, owners, o, next) {
+	HASH_ITER (hh, owners, o, next) {
 		HASH_DEL(owners, o);
 		free(o);
 	}
@@ -368,8 +368,9 @@ static void owners_done(struct owner *owners)
 
 int container_rows(struct snapshot *sn)
 {
-	struct snapshot old = { .ops = sn->ops, .n_ops = sn->n_ops, .rqs = sn->rqs,
-				.n_rqs = sn->n_rqs };
+	struct snapshot old = {
+		.ops = sn->ops, .n_ops = sn->n_ops, .rqs = sn->rqs, .n_rqs = sn->n_rqs
+	};
 	struct joining j = {};
 	int err = 0;
 

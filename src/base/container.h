@@ -12,7 +12,7 @@
 #include "base/snapshot.h"
 
 enum {
-	CONTAINER_ID_CAP = 256,		/* a name in a path has at most 255 bytes (NAME_MAX) */
+	CONTAINER_ID_CAP = 256, /* a name in a path has at most 255 bytes (NAME_MAX) */
 	CONTAINER_POD_CAP = 65,
 };
 
@@ -20,10 +20,10 @@ enum {
 #define CONTAINER_NONE "(no container)"
 
 struct container {
-	char id[CONTAINER_ID_CAP];	/* 64 hexadecimal digits, or a name; hostile */
-	char pod[CONTAINER_POD_CAP];	/* id of its pod, of Kubernetes or podman; "": none */
-	const char *runtime;		/* "docker", "podman" ...; NULL: the path does not tell */
-	size_t shown;			/* bytes of the id that tables show; of digits 12 */
+	char id[CONTAINER_ID_CAP];   /* 64 hexadecimal digits, or a name; hostile */
+	char pod[CONTAINER_POD_CAP]; /* id of its pod, of Kubernetes or podman; "": none */
+	const char *runtime;         /* "docker", "podman" ...; NULL: the path does not tell */
+	size_t shown;                /* bytes of the id that tables show; of digits 12 */
 };
 
 /* The container of the cgroup with this path; of several in each other the innermost. False, and

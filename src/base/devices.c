@@ -200,8 +200,9 @@ static void device_look(struct devices *d, struct device *e)
 	text[n] = '\0';
 	slash = strrchr(text, '/');
 	snprintf(e->name, sizeof(e->name), "%.31s", slash ? slash + 1 : text);
-	e->disk = attribute_read(e->dev, "partition", text, sizeof(text)) ?
-		  attribute_dev(e->dev, "../dev") : 0; /* its directory is in that of its disk */
+	e->disk = attribute_read(e->dev, "partition", text, sizeof(text))
+			  ? attribute_dev(e->dev, "../dev")
+			  : 0; /* its directory is in that of its disk */
 	unlink_all(d, e->dev);
 	link_slaves(d, e->dev);
 	if (attribute_read(e->dev, "loop/backing_file", text, sizeof(text)) ||

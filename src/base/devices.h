@@ -12,15 +12,15 @@
 #include <stddef.h>
 
 enum {
-	DEVICE_NAME = 32,	/* the kernel's DISK_NAME_LEN */
-	DEVICE_LINKS = 16384,	/* at most: later ones are left out */
+	DEVICE_NAME = 32,     /* the kernel's DISK_NAME_LEN */
+	DEVICE_LINKS = 16384, /* at most: later ones are left out */
 };
 
 struct device {
-	char name[DEVICE_NAME];		/* the kernel's */
+	char name[DEVICE_NAME]; /* the kernel's */
 	unsigned int dev;
-	unsigned int disk;		/* of a partition: its disk; else 0 */
-	bool fresh;			/* see devices_meet() */
+	unsigned int disk; /* of a partition: its disk; else 0 */
+	bool fresh;        /* see devices_meet() */
 };
 
 /* @upper lies on @lower; either may be a partition. */
@@ -30,7 +30,7 @@ struct device_link {
 
 /* At first all 0. Where memory runs out, something is missing. */
 struct devices {
-	struct device *list;		/* by dev */
+	struct device *list; /* by dev */
 	size_t n, cap;
 	struct device_link *links;
 	size_t n_links, links_cap;

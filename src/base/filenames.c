@@ -13,8 +13,8 @@
 
 /* How well a file's name is known. */
 enum named {
-	NAMED_NOT,		/* known only by its inode */
-	NAMED_DELETED,		/* it was deleted before it was seen */
+	NAMED_NOT,     /* known only by its inode */
+	NAMED_DELETED, /* it was deleted before it was seen */
 	NAMED,
 };
 
@@ -22,10 +22,10 @@ struct known_file {
 	unsigned long long by[2];
 	char *path;
 	enum named named;
-	bool made_up;		/* the path is what the device is called usually */
-	bool shared;		/* a file with another inode has this path */
-	bool again;		/* one with the same inode has it, before or after this one; or
-				 * this one, before or after overlayfs copied it up */
+	bool made_up; /* the path is what the device is called usually */
+	bool shared;  /* a file with another inode has this path */
+	bool again;   /* one with the same inode has it, before or after this one; or
+		       * this one, before or after overlayfs copied it up */
 	UT_hash_handle hh;
 };
 
@@ -51,8 +51,7 @@ static struct known_file *file_of(struct filenames *n, const unsigned long long 
 	return f;
 }
 
-int filenames_add(struct filenames *n, const unsigned long long by[2],
-		  const struct file_name *name)
+int filenames_add(struct filenames *n, const unsigned long long by[2], const struct file_name *name)
 {
 	struct path_file file = { FILE_KEY_DEV(by[0]), by[1], name };
 	struct known_file *f = file_of(n, by);
@@ -194,7 +193,7 @@ void filenames_done(struct filenames *n)
 {
 	struct known_file *f, *next;
 
-	HASH_ITER(hh, n->files, f, next) {
+	HASH_ITER (hh, n->files, f, next) {
 		HASH_DEL(n->files, f);
 		free(f->path);
 		free(f);

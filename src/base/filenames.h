@@ -11,7 +11,7 @@
 struct known_file;
 
 struct filenames {
-	struct known_file *files;	/* by key and inode */
+	struct known_file *files; /* by key and inode */
 };
 
 /* Keeps the best name seen for the file @by, a FILE_KEY() and an inode. 0 or -ENOMEM. */

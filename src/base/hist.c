@@ -61,7 +61,7 @@ int hist_merge(struct hist *h, const struct hist *more)
 /* How many of @n values, which are some, lie at or below the percentile, which is not 0. */
 static uint64_t rank_of(uint64_t n, double pct)
 {
-	uint64_t below = pct * n / 100 - 1e-6;	/* 99.9 % of 1000 is 999, not the next after it */
+	uint64_t below = pct * n / 100 - 1e-6; /* 99.9 % of 1000 is 999, not the next after it */
 
 	return below < n ? below + 1 : n;
 }

@@ -15,7 +15,7 @@ struct hist_bin {
 };
 
 struct hist {
-	struct hist_bin *bins;	/* by bucket, lowest first; owned */
+	struct hist_bin *bins; /* by bucket, lowest first; owned */
 	unsigned short n, cap;
 };
 

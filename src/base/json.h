@@ -15,16 +15,16 @@
 #include "base/text.h"
 
 struct json {
-	struct text_out out;	/* the first error stays: -ENOMEM, or of a failed write */
-	bool comma;		/* before the next value */
+	struct text_out out; /* the first error stays: -ENOMEM, or of a failed write */
+	bool comma;          /* before the next value */
 };
 
 /*
  * Each writes one value: a member @name of the open object, or an element of the open list if @name
  * is NULL. Names are ours, and need no escapes.
  */
-void json_put_begin(struct json *j, const char *name, char bracket);	/* '{' or '[' */
-void json_put_end(struct json *j, char bracket);			/* '}' or ']' */
+void json_put_begin(struct json *j, const char *name, char bracket); /* '{' or '[' */
+void json_put_end(struct json *j, char bracket);                     /* '}' or ']' */
 void json_put_null(struct json *j, const char *name);
 void json_put_bool(struct json *j, const char *name, bool value);
 void json_put_int(struct json *j, const char *name, int64_t value);

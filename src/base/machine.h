@@ -9,18 +9,18 @@
 enum machine {
 	MACHINE_X86_64,
 	MACHINE_AARCH64,
-	MACHINES,	/* another one */
+	MACHINES, /* another one */
 };
 
 /* What this program was built for, what seccomp calls it, and the machines in headers of ELF files
  * whose programs can be probed. */
 #if defined(__x86_64__)
-#define MACHINE_OWN   MACHINE_X86_64
-#define MACHINE_AUDIT AUDIT_ARCH_X86_64
+#define MACHINE_OWN               MACHINE_X86_64
+#define MACHINE_AUDIT             AUDIT_ARCH_X86_64
 #define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_X86_64 || (e_machine) == EM_386)
 #elif defined(__aarch64__)
-#define MACHINE_OWN   MACHINE_AARCH64
-#define MACHINE_AUDIT AUDIT_ARCH_AARCH64
+#define MACHINE_OWN               MACHINE_AARCH64
+#define MACHINE_AUDIT             AUDIT_ARCH_AARCH64
 #define MACHINE_IS_OWN(e_machine) ((e_machine) == EM_AARCH64)
 #else
 #error "no tables for this architecture"

@@ -158,7 +158,7 @@ const struct mount *mounts_by_path(const struct mounts *m, const char *path)
 }
 
 #define DEV_MAJOR(dev) ((dev) >> 20)
-#define DEV_MINOR(dev) ((dev) & 0xfffffU)
+#define DEV_MINOR(dev) ((dev)&0xfffffU)
 
 void lookup_dev(const struct mounts *mounts, unsigned int dev, char *name, size_t cap)
 {

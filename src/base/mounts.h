@@ -8,8 +8,8 @@
 
 struct mount {
 	unsigned int id;
-	unsigned int dev;	/* kernel dev_t: major << 20 | minor */
-	const char *root;	/* of the mount, inside its file system */
+	unsigned int dev; /* kernel dev_t: major << 20 | minor */
+	const char *root; /* of the mount, inside its file system */
 	const char *point;
 	const char *type;
 	const char *source;
@@ -18,7 +18,7 @@ struct mount {
 struct mounts {
 	struct mount *list;
 	size_t n;
-	char *text;	/* what the members of list point into */
+	char *text; /* what the members of list point into */
 };
 
 /* 0 or -errno; @ret_mounts is untouched on failure. */

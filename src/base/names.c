@@ -8,39 +8,26 @@
 #include <string.h>
 
 struct request {
-	unsigned char opcode;	/* of linux/io_uring.h or linux/aio_abi.h, which only grow */
-	unsigned char kind;	/* of a call that does the same */
+	unsigned char opcode; /* of linux/io_uring.h or linux/aio_abi.h, which only grow */
+	unsigned char kind;   /* of a call that does the same */
 	const char *name;
 };
 
 /* Not among them: sockets, polls, timeouts, the ring's own affairs, and commands of drivers. */
 static const struct request uring_list[] = {
-	{ 1, OP_READ, "readv" },
-	{ 2, OP_WRITE, "writev" },
-	{ 3, OP_FSYNC, "fsync" },
-	{ 4, OP_READ, "read_fixed" },
-	{ 5, OP_WRITE, "write_fixed" },
-	{ 8, OP_FSYNC, "sync_file_range" },
-	{ 17, OP_META, "fallocate" },
-	{ 18, OP_OPEN, "openat" },
-	{ 19, OP_CLOSE, "close" },
-	{ 21, OP_META, "statx" },
-	{ 22, OP_READ, "read" },
-	{ 23, OP_WRITE, "write" },
-	{ 24, OP_META, "fadvise" },
-	{ 28, OP_OPEN, "openat2" },
-	{ 30, OP_COPY, "splice" },
-	{ 35, OP_META, "renameat" },
-	{ 36, OP_META, "unlinkat" },
-	{ 37, OP_META, "mkdirat" },
-	{ 38, OP_META, "symlinkat" },
-	{ 39, OP_META, "linkat" },
-	{ 41, OP_META, "fsetxattr" },
-	{ 42, OP_META, "setxattr" },
-	{ 43, OP_META, "fgetxattr" },
-	{ 44, OP_META, "getxattr" },
-	{ 55, OP_META, "ftruncate" },
-	{ 60, OP_READ, "readv_fixed" },
+	{ 1, OP_READ, "readv" },          { 2, OP_WRITE, "writev" },
+	{ 3, OP_FSYNC, "fsync" },         { 4, OP_READ, "read_fixed" },
+	{ 5, OP_WRITE, "write_fixed" },   { 8, OP_FSYNC, "sync_file_range" },
+	{ 17, OP_META, "fallocate" },     { 18, OP_OPEN, "openat" },
+	{ 19, OP_CLOSE, "close" },        { 21, OP_META, "statx" },
+	{ 22, OP_READ, "read" },          { 23, OP_WRITE, "write" },
+	{ 24, OP_META, "fadvise" },       { 28, OP_OPEN, "openat2" },
+	{ 30, OP_COPY, "splice" },        { 35, OP_META, "renameat" },
+	{ 36, OP_META, "unlinkat" },      { 37, OP_META, "mkdirat" },
+	{ 38, OP_META, "symlinkat" },     { 39, OP_META, "linkat" },
+	{ 41, OP_META, "fsetxattr" },     { 42, OP_META, "setxattr" },
+	{ 43, OP_META, "fgetxattr" },     { 44, OP_META, "getxattr" },
+	{ 55, OP_META, "ftruncate" },     { 60, OP_READ, "readv_fixed" },
 	{ 61, OP_WRITE, "writev_fixed" },
 };
 
@@ -113,9 +100,8 @@ const char *async_call_name(unsigned short call)
 
 const char *op_name(unsigned int op)
 {
-	static const char *const names[OP_N] = { "none",  "read",  "write", "open",
-						 "close", "fsync", "copy",  "meta",
-						 "uring", "aio",	 "fault" };
+	static const char *const names[OP_N] = { "none", "read", "write", "open", "close", "fsync",
+						 "copy", "meta", "uring", "aio",  "fault" };
 
 	return NAME_OF(names, op);
 }
@@ -208,9 +194,9 @@ const char *behalf_name(unsigned int behalf)
 
 const char *lost_name(unsigned int lost)
 {
-	static const char *const names[LOST_N] = { "ring", "map_full", "unmatched_start",
-						   "unmatched_end", "names", "unattributed",
-						   "ops", "requests" };
+	static const char *const names[LOST_N] = { "ring",          "map_full", "unmatched_start",
+						   "unmatched_end", "names",    "unattributed",
+						   "ops",           "requests" };
 
 	return NAME_OF(names, lost);
 }

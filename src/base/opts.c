@@ -115,8 +115,12 @@ static uint64_t unit_ns(const char *s)
 		const char *name;
 		uint64_t ns;
 	} units[] = {
-		{ "", 1000000000 }, { "ns", 1 },	 { "us", 1000 },
-		{ "ms", 1000000 },  { "s", 1000000000 }, { "m", 60 * 1000000000ull },
+		{ "", 1000000000 },
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+		{ "m", 60 * 1000000000ull },
 		{ "h", 3600 * 1000000000ull },
 	};
 
@@ -214,9 +218,9 @@ int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
 }
 
 enum {
-	MAX_OPTS = 64,		/* of one command, its groups together */
+	MAX_OPTS = 64, /* of one command, its groups together */
 	LONGEST_NAME = 64,
-	LONG_ONLY = 256,	/* getopt's value of the first option; above any character */
+	LONG_ONLY = 256, /* getopt's value of the first option; above any character */
 };
 
 /* A parse under way: the options of all groups in one list, as getopt_long wants them. */
@@ -320,8 +324,8 @@ static int list_full(struct parse *p, const struct opt *o)
 
 static int add_uint(struct parse *p, const struct opt *o, struct opt_uints *list, const char *text)
 {
-	int err = list->n == OPT_LIST_MAX ? list_full(p, o) :
-					    parse_number(p, o, text, &list->at[list->n]);
+	int err = list->n == OPT_LIST_MAX ? list_full(p, o)
+					  : parse_number(p, o, text, &list->at[list->n]);
 
 	if (!err)
 		list->n++;
@@ -331,8 +335,8 @@ static int add_uint(struct parse *p, const struct opt *o, struct opt_uints *list
 static int add_string(struct parse *p, const struct opt *o, struct opt_strings *list,
 		      const char *text)
 {
-	int err = list->n == OPT_LIST_MAX ? list_full(p, o) :
-					    parse_string(p, o, text, &list->at[list->n]);
+	int err = list->n == OPT_LIST_MAX ? list_full(p, o)
+					  : parse_string(p, o, text, &list->at[list->n]);
 
 	if (!err)
 		list->n++;
@@ -419,9 +423,9 @@ static int add_opts(struct parse *p, const struct opt *o, size_t base)
 			return -E2BIG;
 		p->opts[p->n] = o;
 		p->base[p->n] = base;
-		p->longs[p->n] = (struct option){ o->long_name,
-						  flag ? no_argument : required_argument, NULL,
-						  LONG_ONLY + p->n };
+		p->longs[p->n] =
+			(struct option){ o->long_name, flag ? no_argument : required_argument, NULL,
+					 LONG_ONLY + p->n };
 		p->n++;
 		if (o->short_name)
 			strcat(p->shorts, (char[]){ o->short_name, flag ? '\0' : ':', '\0' });
@@ -538,8 +542,7 @@ static int check_command(struct parse *p)
 	return 0;
 }
 
-int opts_parse(const struct opt_table *t, int argc, char **argv, void *out,
-	       struct opts_result *res)
+int opts_parse(const struct opt_table *t, int argc, char **argv, void *out, struct opts_result *res)
 {
 	struct parse p = { .t = t, .res = res, .out = out };
 	int val, err;

@@ -34,16 +34,16 @@
 struct column;
 
 enum opt_type {
-	OPT_TYPE_FLAG,		/* bool */
-	OPT_TYPE_UINT,		/* uint64_t */
-	OPT_TYPE_DURATION,	/* uint64_t, ns */
-	OPT_TYPE_STRING,	/* const char *, points into argv; empty is refused */
-	OPT_TYPE_CHOICE,	/* int */
-	OPT_TYPE_UINTS,		/* struct opt_uints */
-	OPT_TYPE_STRINGS,	/* struct opt_strings */
-	OPT_TYPE_PATHS,		/* struct opt_strings, where a comma is part of the value */
-	OPT_TYPE_CHOICES,	/* unsigned int, a set of 1 << value */
-	OPT_TYPE_TIMES,		/* int: how often it is given, -vv */
+	OPT_TYPE_FLAG,     /* bool */
+	OPT_TYPE_UINT,     /* uint64_t */
+	OPT_TYPE_DURATION, /* uint64_t, ns */
+	OPT_TYPE_STRING,   /* const char *, points into argv; empty is refused */
+	OPT_TYPE_CHOICE,   /* int */
+	OPT_TYPE_UINTS,    /* struct opt_uints */
+	OPT_TYPE_STRINGS,  /* struct opt_strings */
+	OPT_TYPE_PATHS,    /* struct opt_strings, where a comma is part of the value */
+	OPT_TYPE_CHOICES,  /* unsigned int, a set of 1 << value */
+	OPT_TYPE_TIMES,    /* int: how often it is given, -vv */
 };
 
 /*
@@ -58,7 +58,7 @@ struct opt_uints {
 };
 
 struct opt_strings {
-	const char *at[OPT_LIST_MAX];	/* point into argv; none is empty */
+	const char *at[OPT_LIST_MAX]; /* point into argv; none is empty */
 	unsigned int n;
 };
 
@@ -73,16 +73,16 @@ struct opt_choice {
 	(offsetof(s, m) +                                                                          \
 	 0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((s *)0)->m), type) ? 1 : -1]))
 
-#define OPT_FLAG(s, m)	   .type = OPT_TYPE_FLAG, .offset = OPT_AT(s, m, bool)
-#define OPT_UINT(s, m)	   .type = OPT_TYPE_UINT, .offset = OPT_AT(s, m, uint64_t)
+#define OPT_FLAG(s, m)     .type = OPT_TYPE_FLAG, .offset = OPT_AT(s, m, bool)
+#define OPT_UINT(s, m)     .type = OPT_TYPE_UINT, .offset = OPT_AT(s, m, uint64_t)
 #define OPT_DURATION(s, m) .type = OPT_TYPE_DURATION, .offset = OPT_AT(s, m, uint64_t)
 #define OPT_STRING(s, m)   .type = OPT_TYPE_STRING, .offset = OPT_AT(s, m, const char *)
 #define OPT_CHOICE(s, m, list)                                                                     \
 	.type = OPT_TYPE_CHOICE, .offset = OPT_AT(s, m, int), .choices = (list)
-#define OPT_TIMES(s, m)	  .type = OPT_TYPE_TIMES, .offset = OPT_AT(s, m, int)
-#define OPT_UINTS(s, m)	  .type = OPT_TYPE_UINTS, .offset = OPT_AT(s, m, struct opt_uints)
+#define OPT_TIMES(s, m)   .type = OPT_TYPE_TIMES, .offset = OPT_AT(s, m, int)
+#define OPT_UINTS(s, m)   .type = OPT_TYPE_UINTS, .offset = OPT_AT(s, m, struct opt_uints)
 #define OPT_STRINGS(s, m) .type = OPT_TYPE_STRINGS, .offset = OPT_AT(s, m, struct opt_strings)
-#define OPT_PATHS(s, m)	  .type = OPT_TYPE_PATHS, .offset = OPT_AT(s, m, struct opt_strings)
+#define OPT_PATHS(s, m)   .type = OPT_TYPE_PATHS, .offset = OPT_AT(s, m, struct opt_strings)
 #define OPT_CHOICES(s, m, list)                                                                    \
 	.type = OPT_TYPE_CHOICES, .offset = OPT_AT(s, m, unsigned int), .choices = (list)
 
@@ -93,25 +93,25 @@ struct opt_choice {
  * takes a list.
  */
 struct opt {
-	char short_name;		/* 0: none */
+	char short_name; /* 0: none */
 	const char *long_name;
 	enum opt_type type;
 	size_t offset;
 	const struct opt_choice *choices;
-	const struct opt_choice *known;	/* of a text: some of its values, for completion */
-	const struct column *columns;	/* likewise, their names */
-	const char *arg;		/* name of the value in the help: "PID"; says what may be
+	const struct opt_choice *known; /* of a text: some of its values, for completion */
+	const struct column *columns;   /* likewise, their names */
+	const char *arg;                /* name of the value in the help: "PID"; says what may be
 					 * completed, see opts_complete.c */
-	const char *help;		/* one sentence, no capital, no full stop */
-	uint64_t min, max;		/* for uint and duration (ns); max 0: no limit */
-	bool required;			/* an argument that must be given */
-	bool many;			/* the last argument: it and all after it go to .rest */
+	const char *help;               /* one sentence, no capital, no full stop */
+	uint64_t min, max;              /* for uint and duration (ns); max 0: no limit */
+	bool required;                  /* an argument that must be given */
+	bool many;                      /* the last argument: it and all after it go to .rest */
 };
 
 struct opt_group {
 	const char *title;
 	const struct opt *opts;
-	size_t base;			/* added to every offset: where the struct is embedded */
+	size_t base; /* added to every offset: where the struct is embedded */
 };
 
 struct opt_example {
@@ -121,25 +121,25 @@ struct opt_example {
 
 /* The columns of a command's output, for the manual. */
 struct opt_columns {
-	const char *title;		/* "Operations" */
+	const char *title; /* "Operations" */
 	const struct column *list;
 };
 
 /* A word in a command's output, for help and manual. */
 struct opt_term {
-	const char *name;		/* in JSON */
-	const char *label;		/* in text */
+	const char *name;  /* in JSON */
+	const char *label; /* in text */
 	const char *help;
 };
 
 /* One command: everything that -h and the manual say. Lists end with an empty row or are NULL. */
 struct opt_table {
-	const char *name;		/* as typed: "iostrata breakdown" */
-	const char *summary;		/* one line */
-	const char *about;		/* a paragraph, or NULL */
+	const char *name;    /* as typed: "iostrata breakdown" */
+	const char *summary; /* one line */
+	const char *about;   /* a paragraph, or NULL */
 	const struct opt_group *groups;
-	const struct opt *args;		/* in order */
-	bool command;			/* takes "-- CMD ARGS" */
+	const struct opt *args; /* in order */
+	bool command;           /* takes "-- CMD ARGS" */
 	const struct opt_example *examples;
 	const struct opt_columns *columns;
 	const struct opt_term *terms;
@@ -147,11 +147,11 @@ struct opt_table {
 };
 
 struct opts_result {
-	char **command;			/* what followed "--", ends with NULL; NULL: no command */
-	char **rest;			/* values of a .many argument, inside argv */
+	char **command; /* what followed "--", ends with NULL; NULL: no command */
+	char **rest;    /* values of a .many argument, inside argv */
 	int n_rest;
-	char error[256];		/* one line, safe to print: "invalid value 'abc' for ..." */
-	char hint[256];			/* what to do about it, or "" */
+	char error[256]; /* one line, safe to print: "invalid value 'abc' for ..." */
+	char hint[256];  /* what to do about it, or "" */
 };
 
 /* Results of opts_parse() other than 0 and -EINVAL. */
@@ -201,8 +201,8 @@ int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why);
 /* What is wrong with a value. */
 struct opts_wrong {
 	char why[80];
-	const char *hint;		/* "" if there is none */
-	bool is_limit;			/* it is a number, but not one of those allowed */
+	const char *hint; /* "" if there is none */
+	bool is_limit;    /* it is a number, but not one of those allowed */
 };
 
 /* The value of @o, which is a number or a duration, with its limits. 0, or as above with
@@ -214,8 +214,8 @@ int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
 
 struct nearest {
 	const char *typed;
-	const char *name;	/* the nearest of those tried; NULL: none is near */
-	int distance;		/* letters that were added, left out, mistaken or swapped */
+	const char *name; /* the nearest of those tried; NULL: none is near */
+	int distance;     /* letters that were added, left out, mistaken or swapped */
 };
 
 void nearest_try(struct nearest *n, const char *name);

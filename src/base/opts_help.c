@@ -13,8 +13,8 @@
 
 enum {
 	HELP_WIDTH = 80,
-	HELP_COLUMN = 28,	/* where sentences begin */
-	TERM_COLUMN = 17,	/* where words' explanations begin */
+	HELP_COLUMN = 28, /* where sentences begin */
+	TERM_COLUMN = 17, /* where words' explanations begin */
 };
 
 const struct opt opts_builtin[] = {
@@ -272,7 +272,7 @@ static void scdoc_column(struct text_out *o, const struct column *c, bool titles
 
 	if (!first || !c->help)
 		return;
-			text_put(o, "_");
+	text_put(o, "_");
 	put_plain(o, first);
 	text_put(o, "_");
 	if (second && strcmp(first, second)) {
@@ -281,8 +281,8 @@ static void scdoc_column(struct text_out *o, const struct column *c, bool titles
 		text_put(o, ")");
 	}
 	text_put(o, "\n\t");
-			put_sentence(o, c->help);
-		}
+	put_sentence(o, c->help);
+}
 
 /* The list of columns that @part names: "columns of TITLE" or "members of TITLE". */
 static bool scdoc_list(struct text_out *o, const struct opt_columns *l, const char *part)
@@ -304,15 +304,13 @@ static bool scdoc_list(struct text_out *o, const struct opt_columns *l, const ch
 static const struct scdoc_part {
 	const char *name;
 	void (*write)(struct text_out *o, const struct opt_table *t);
-} scdoc_parts[] = {
-	{ "name", scdoc_name },
-	{ "synopsis", scdoc_synopsis },
-	{ "about", scdoc_about },
-	{ "options", scdoc_options },
-	{ "terms", scdoc_terms },
-	{ "examples", scdoc_examples },
-	{}
-};
+} scdoc_parts[] = { { "name", scdoc_name },
+		    { "synopsis", scdoc_synopsis },
+		    { "about", scdoc_about },
+		    { "options", scdoc_options },
+		    { "terms", scdoc_terms },
+		    { "examples", scdoc_examples },
+		    {} };
 
 /* The names of all parts, for a test that none is on no page. */
 static void scdoc_list_parts(struct text_out *o, const struct opt_table *t)
@@ -348,8 +346,8 @@ int opts_scdoc(FILE *f, const struct opt_table *t, const char *part)
 /* A completion under way. */
 struct completion {
 	struct text_out out;
-	const char *typed;	/* the word so far; candidates begin with it */
-	int keep;		/* so much of it stays in front of candidates: "--op=", "read," */
+	const char *typed; /* the word so far; candidates begin with it */
+	int keep;          /* so much of it stays in front of candidates: "--op=", "read," */
 };
 
 static void candidate(struct completion *c, const char *word, const char *help)

@@ -27,7 +27,7 @@ size_t path_join(char *dst, size_t cap, const struct file_name *fn)
 	size_t left = fn->len < PATH_BYTES ? fn->len : PATH_BYTES, n;
 	const char *name = fn->names;
 	bool whole = fn->complete;
-	char *end = dst + cap - 1, *p = end;	/* filled from the end: the leaf comes first */
+	char *end = dst + cap - 1, *p = end; /* filled from the end: the leaf comes first */
 
 	for (; left; name += n + 1, left -= n + 1) {
 		bool root, ended = name_len(name, left, &n);
@@ -84,8 +84,9 @@ FILE *newfile_open(const char *path, struct reason *why)
 	if (fd < 0 || (by_sudo && fchown(fd, uid, gid))) {
 		err = errno;
 		reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(err));
-		reason_hint(why, err == EEXIST ? "remove it, or choose another name" :
-				 "choose a directory that exists and can be written to");
+		reason_hint(why, err == EEXIST
+					 ? "remove it, or choose another name"
+					 : "choose a directory that exists and can be written to");
 		if (fd >= 0)
 			close(fd);
 		return NULL;

@@ -26,7 +26,7 @@ size_t path_join(char *dst, size_t cap, const struct file_name *fn);
 
 /* A file as the kernel knows it. */
 struct path_file {
-	unsigned int dev;		/* dev_t of its file system, or of the block device it is */
+	unsigned int dev; /* dev_t of its file system, or of the block device it is */
 	unsigned long long ino;
 	const struct file_name *name;
 };

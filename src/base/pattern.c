@@ -15,9 +15,9 @@ enum { NAME_MAX_LEN = 512 }; /* of what the kernel has, KSYM_NAME_LEN since 6.1 
 
 struct pattern {
 	bool excludes, user, has_matched;
-	char *scope;		/* owned */
+	char *scope; /* owned */
 	const char *name;
-	pcre2_code *regex;	/* NULL: a glob */
+	pcre2_code *regex; /* NULL: a glob */
 	pcre2_match_data *match;
 };
 
@@ -147,8 +147,8 @@ bool glob_matches(const char *glob, const char *name)
 bool pattern_matches(struct pattern *p, const char *name)
 {
 	bool is = p->regex ? pcre2_match(p->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, p->match,
-					 NULL) >= 0 :
-			     glob_matches(p->name, name);
+					 NULL) >= 0
+			   : glob_matches(p->name, name);
 
 	p->has_matched |= is;
 	return is;

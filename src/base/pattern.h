@@ -19,7 +19,7 @@ struct pattern;
  * @ret_pattern, or -1 with @why: what is wrong with the regular expression, and where.
  */
 int pattern_open(const char *text, struct pattern **ret_pattern, struct reason *why);
-void pattern_free(struct pattern *p);	/* NULL is fine */
+void pattern_free(struct pattern *p); /* NULL is fine */
 
 bool pattern_excludes(const struct pattern *p);
 

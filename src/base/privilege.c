@@ -49,8 +49,8 @@ void rlimits_raise(struct rlimits *ret_old)
 
 int rlimits_restore(const struct rlimits *old)
 {
-	return setrlimit(RLIMIT_NOFILE, &old->files) || setrlimit(RLIMIT_MEMLOCK, &old->locked) ?
-		       -1 : 0;
+	return setrlimit(RLIMIT_NOFILE, &old->files) || setrlimit(RLIMIT_MEMLOCK, &old->locked) ? -1
+												: 0;
 }
 
 static bool is_limited(int resource)
@@ -183,29 +183,24 @@ enum { CALLS_KNOWN = 450 };
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 /* The low half of an argument, which has 64 bits. */
-#define LOAD_LOW(field)                                                        \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
-#define FAIL(err) RETURN(SECCOMP_RET_ERRNO | (err))
+#define LOAD_LOW(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(what)    BPF_STMT(BPF_RET | BPF_K, what)
+#define FAIL(err)       RETURN(SECCOMP_RET_ERRNO | (err))
 
 #define REFUSE(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), FAIL(EPERM)
 
 /* Refuses @call with any of @flags (32 bits) in argument number @arg. */
-#define REFUSE_FLAGS(call, arg, flags)                                         \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4),                 \
-	LOAD_LOW(args[arg]),                                                   \
-	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1),                     \
-	FAIL(EPERM),                                                           \
-	RETURN(SECCOMP_RET_ALLOW)
+#define REFUSE_FLAGS(call, arg, flags)                                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD_LOW(args[arg]),                \
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1), FAIL(EPERM),                    \
+		RETURN(SECCOMP_RET_ALLOW)
 
 /* Refuses @call with @a or @b (32 bits) as argument number @arg. */
-#define REFUSE_EITHER(call, arg, a, b)                                         \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 5),                 \
-	LOAD_LOW(args[arg]),                                                   \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, a, 1, 0),                          \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, b, 0, 1),                          \
-	FAIL(EPERM),                                                           \
-	RETURN(SECCOMP_RET_ALLOW)
+#define REFUSE_EITHER(call, arg, a, b)                                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 5), LOAD_LOW(args[arg]),                \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, a, 1, 0),                                      \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, b, 0, 1), FAIL(EPERM),                         \
+		RETURN(SECCOMP_RET_ALLOW)
 
 enum { CLONE_FLAGS_ARG = 0 };
 
@@ -218,34 +213,62 @@ static const struct sock_filter filter[] = {
 	LOAD(nr),
 	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALLS_KNOWN, 0, 1),
 	FAIL(ENOSYS),
-	/* files */
+/* files */
 #ifdef SYS_open /* newer architectures have only the calls that begin at a directory */
-	REFUSE_FLAGS(open, 1, WRITES), REFUSE(creat),
-	REFUSE(mkdir), REFUSE(mknod), REFUSE(link), REFUSE(symlink), REFUSE(rename),
-	REFUSE(unlink), REFUSE(rmdir), REFUSE(chmod), REFUSE(chown), REFUSE(lchown),
+	REFUSE_FLAGS(open, 1, WRITES),
+	REFUSE(creat),
+	REFUSE(mkdir),
+	REFUSE(mknod),
+	REFUSE(link),
+	REFUSE(symlink),
+	REFUSE(rename),
+	REFUSE(unlink),
+	REFUSE(rmdir),
+	REFUSE(chmod),
+	REFUSE(chown),
+	REFUSE(lchown),
 #endif
 #ifdef SYS_renameat /* some have only renameat2() */
 	REFUSE(renameat),
 #endif
 	REFUSE_FLAGS(openat, 2, WRITES),
 	REFUSE_FLAGS(open_by_handle_at, 2, WRITES),
-	REFUSE(openat2), REFUSE(truncate),
-	REFUSE(mkdirat), REFUSE(mknodat), REFUSE(linkat), REFUSE(symlinkat),
-	REFUSE(renameat2), REFUSE(unlinkat),
-	REFUSE(fchmod), REFUSE(fchmodat), REFUSE(fchown), REFUSE(fchownat),
-	REFUSE(setxattr), REFUSE(lsetxattr), REFUSE(fsetxattr),
-	REFUSE(removexattr), REFUSE(lremovexattr), REFUSE(fremovexattr),
+	REFUSE(openat2),
+	REFUSE(truncate),
+	REFUSE(mkdirat),
+	REFUSE(mknodat),
+	REFUSE(linkat),
+	REFUSE(symlinkat),
+	REFUSE(renameat2),
+	REFUSE(unlinkat),
+	REFUSE(fchmod),
+	REFUSE(fchmodat),
+	REFUSE(fchown),
+	REFUSE(fchownat),
+	REFUSE(setxattr),
+	REFUSE(lsetxattr),
+	REFUSE(fsetxattr),
+	REFUSE(removexattr),
+	REFUSE(lremovexattr),
+	REFUSE(fremovexattr),
 	/* running programs, and having other processes act for us */
-	REFUSE(execve), REFUSE(execveat), REFUSE(socket),
+	REFUSE(execve),
+	REFUSE(execveat),
+	REFUSE(socket),
 #ifdef SYS_socketcall
 	REFUSE(socketcall),
 #endif
 	REFUSE_EITHER(ioctl, 1, TIOCSTI, TIOCLINUX), /* would type into the caller's shell */
-	REFUSE(ptrace), REFUSE(process_vm_writev), REFUSE(pidfd_getfd),
+	REFUSE(ptrace),
+	REFUSE(process_vm_writev),
+	REFUSE(pidfd_getfd),
 	/* detours: calls that somebody else makes for us, or that we make as another root */
-	REFUSE(io_uring_setup), REFUSE(unshare), REFUSE(setns),
+	REFUSE(io_uring_setup),
+	REFUSE(unshare),
+	REFUSE(setns),
 	REFUSE_FLAGS(clone, CLONE_FLAGS_ARG, CLONE_NEWUSER),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1), FAIL(ENOSYS), /* clone() will do */
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+	FAIL(ENOSYS), /* clone() will do */
 	RETURN(SECCOMP_RET_ALLOW),
 };
 
@@ -262,7 +285,7 @@ static int confine_calls(void)
 	return 0;
 }
 
-enum { PROC_PID_INIT_INO = 0xEFFFFFFC };	/* include/linux/proc_ns.h */
+enum { PROC_PID_INIT_INO = 0xEFFFFFFC }; /* include/linux/proc_ns.h */
 
 int pidns_check(struct reason *why)
 {
@@ -276,7 +299,8 @@ int pidns_check(struct reason *why)
 	text[len] = '\0';
 	if (atoi(text) == getpid())
 		return 0;
-	reason_set(why, EXIT_FAILED, "/proc is of another pid namespace: its processes have other "
+	reason_set(why, EXIT_FAILED,
+		   "/proc is of another pid namespace: its processes have other "
 		   "ids there");
 	return reason_hint(why, "mount -t proc proc /proc, or with unshare: --mount-proc");
 }
@@ -305,17 +329,25 @@ bool pidns_is_below(unsigned long long pid)
 	return below;
 }
 
-enum { NOBODY = 65534 };	/* uid and gid that own nothing; the kernel's overflowuid */
+enum { NOBODY = 65534 }; /* uid and gid that own nothing; the kernel's overflowuid */
 
 const struct privilege privileges[] = {
-	{ "CAP_SYS_ADMIN", "functions of modules (file systems) are probed by kprobe, or "
-	  "not at all, as where kernel.perf_event_paranoid is 3 (Debian)", CAP_SYS_ADMIN },
-	{ "CAP_SYSLOG", "--why has no names, where kernel.kptr_restrict or "
-	  "kernel.perf_event_paranoid hides addresses of functions", CAP_SYSLOG },
-	{ "CAP_DAC_READ_SEARCH", "cgroups have a number and no name, and tracefs and debugfs "
-	  "cannot be read", CAP_DAC_READ_SEARCH },
-	{ "CAP_SYS_PTRACE", "funcs cannot find the programs and libraries of other users' "
-	  "processes (-p)", CAP_SYS_PTRACE },
+	{ "CAP_SYS_ADMIN",
+	  "functions of modules (file systems) are probed by kprobe, or "
+	  "not at all, as where kernel.perf_event_paranoid is 3 (Debian)",
+	  CAP_SYS_ADMIN },
+	{ "CAP_SYSLOG",
+	  "--why has no names, where kernel.kptr_restrict or "
+	  "kernel.perf_event_paranoid hides addresses of functions",
+	  CAP_SYSLOG },
+	{ "CAP_DAC_READ_SEARCH",
+	  "cgroups have a number and no name, and tracefs and debugfs "
+	  "cannot be read",
+	  CAP_DAC_READ_SEARCH },
+	{ "CAP_SYS_PTRACE",
+	  "funcs cannot find the programs and libraries of other users' "
+	  "processes (-p)",
+	  CAP_SYS_PTRACE },
 	{},
 };
 
@@ -365,8 +397,7 @@ static bool line_has(const char *path, const char *text)
 /* A user namespace other than the first maps fewer ids than there are. */
 static bool in_user_namespace(void)
 {
-	return !access("/proc/self/uid_map", F_OK) &&
-	       !line_has("/proc/self/uid_map", "4294967295");
+	return !access("/proc/self/uid_map", F_OK) && !line_has("/proc/self/uid_map", "4294967295");
 }
 
 int privilege_refused(struct reason *why)
@@ -377,10 +408,12 @@ int privilege_refused(struct reason *why)
 	if (line_has("/sys/kernel/security/lockdown", "[confidentiality]"))
 		return reason_hint(why, "the kernel is locked down (confidentiality): BPF may not "
 					"read it");
-	return reason_hint(why, "a seccomp filter (a container's, a service's) or a security "
-				"module forbids it%s",
+	return reason_hint(why,
+			   "a seccomp filter (a container's, a service's) or a security "
+			   "module forbids it%s",
 			   rlimits_hint(EPERM) ? ", or, before Linux 5.11, the limit of locked "
-						 "memory: ulimit -l unlimited" : "");
+						 "memory: ulimit -l unlimited"
+					       : "");
 }
 
 /* Keeps a capability that the process has. */
@@ -491,6 +524,6 @@ enum privilege_file privilege_by_file(void)
 		return PRIVILEGE_ID;
 	if (!getuid())
 		return PRIVILEGE_NONE;
-	return stat("/proc/self/exe", &st) || st.st_mode & S_IXOTH ? PRIVILEGE_CAPS_ALL :
-								     PRIVILEGE_CAPS;
+	return stat("/proc/self/exe", &st) || st.st_mode & S_IXOTH ? PRIVILEGE_CAPS_ALL
+								   : PRIVILEGE_CAPS;
 }

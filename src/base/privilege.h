@@ -22,7 +22,7 @@ int privilege_refused(struct reason *why);
 
 /* A capability that is of use, but not needed. */
 struct privilege {
-	const char *name, *without;	/* what is lost without it, one sentence */
+	const char *name, *without; /* what is lost without it, one sentence */
 	int cap;
 };
 
@@ -50,9 +50,9 @@ int privilege_clear(void);
 /* What the program's file gives that its user does not have. */
 enum privilege_file {
 	PRIVILEGE_NONE,
-	PRIVILEGE_CAPS,		/* capabilities, and its mode says who may run it: not everybody */
-	PRIVILEGE_CAPS_ALL,	/* capabilities, to everybody */
-	PRIVILEGE_ID,		/* it is setuid or setgid */
+	PRIVILEGE_CAPS,     /* capabilities, and its mode says who may run it: not everybody */
+	PRIVILEGE_CAPS_ALL, /* capabilities, to everybody */
+	PRIVILEGE_ID,       /* it is setuid or setgid */
 };
 
 enum privilege_file privilege_by_file(void);

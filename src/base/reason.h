@@ -8,20 +8,20 @@
 
 /* Exit codes; scripts depend on them. */
 enum {
-	EXIT_FAILED = 1,	/* unknown disk, pid gone, output cannot be written */
+	EXIT_FAILED = 1, /* unknown disk, pid gone, output cannot be written */
 	EXIT_USAGE = 2,
-	EXIT_KERNEL = 3,	/* this kernel cannot */
+	EXIT_KERNEL = 3, /* this kernel cannot */
 	EXIT_PERMISSION = 4,
-	EXIT_INCOMPLETE = 5,	/* something was lost, and --strict */
-	EXIT_TOOL = 125,	/* with -- CMD: the tool failed */
+	EXIT_INCOMPLETE = 5, /* something was lost, and --strict */
+	EXIT_TOOL = 125,     /* with -- CMD: the tool failed */
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
 };
 
 struct reason {
-	int exit;		/* one of the above */
-	char error[320];	/* what failed, 'subject', why; no capital, no full stop */
-	char hint[320];		/* what to do, or "" */
+	int exit;        /* one of the above */
+	char error[320]; /* what failed, 'subject', why; no capital, no full stop */
+	char hint[320];  /* what to do, or "" */
 };
 
 /* Both set @r and return -1, so that "return reason_set(...)" reads well. */

@@ -175,8 +175,11 @@ void why_row_add(struct why_row *row, const struct why_sums *s)
 int op_row_merge(struct op_row *row, const struct op_row *more)
 {
 	struct op_sums sums = {
-		.count = more->count, .errors = more->errors, .bytes = more->bytes,
-		.total_ns = more->total_ns, .max_ns = more->max_ns,
+		.count = more->count,
+		.errors = more->errors,
+		.bytes = more->bytes,
+		.total_ns = more->total_ns,
+		.max_ns = more->max_ns,
 		.device_bytes = more->device_bytes,
 	};
 
@@ -189,10 +192,16 @@ int op_row_merge(struct op_row *row, const struct op_row *more)
 int rq_row_merge(struct rq_row *row, const struct rq_row *more)
 {
 	struct rq_sums sums = {
-		.count = more->count, .errors = more->errors, .bytes = more->bytes,
-		.requeues = more->requeues, .unqueued = more->unqueued,
-		.outside = more->outside, .tag_ns = more->tag_ns,
-		.queue_ns = more->queue_ns, .device_ns = more->device_ns, .max_ns = more->max_ns,
+		.count = more->count,
+		.errors = more->errors,
+		.bytes = more->bytes,
+		.requeues = more->requeues,
+		.unqueued = more->unqueued,
+		.outside = more->outside,
+		.tag_ns = more->tag_ns,
+		.queue_ns = more->queue_ns,
+		.device_ns = more->device_ns,
+		.max_ns = more->max_ns,
 	};
 
 	rq_row_add(row, &sums);

@@ -22,30 +22,30 @@ enum { SYMBOL_LEN = 64 };
 /* One row of operations: key and sums. Its key's bucket is 0. */
 struct op_row {
 	struct op_key key;
-	char fs[FS_NAME_LEN];	/* name of the file system type, "" if not known; hostile text */
-	char *by;		/* the --by key as text (pid, comm, path, cgroup path, disk), NULL
-				 * without --by; owned by the snapshot; hostile text */
-	char comm[COMM_LEN];	/* with BY_PID, BY_TID: its name, "" if not known; hostile text, may
-				 * lack a NUL */
+	char fs[FS_NAME_LEN]; /* name of the file system type, "" if not known; hostile text */
+	char *by;             /* the --by key as text (pid, comm, path, cgroup path, disk), NULL
+			       * without --by; owned by the snapshot; hostile text */
+	char comm[COMM_LEN];  /* with BY_PID, BY_TID: its name, "" if not known; hostile text, may
+			       * lack a NUL */
 	uint64_t count, errors, bytes, total_ns, max_ns;
-	uint64_t strata[ST_N];	/* sum == total_ns; all 0 with a layer alone (-T) */
-	uint64_t device_bytes;	/* read from devices for them; 0 with a layer alone */
+	uint64_t strata[ST_N]; /* sum == total_ns; all 0 with a layer alone (-T) */
+	uint64_t device_bytes; /* read from devices for them; 0 with a layer alone */
 	/* set of 1 << stratum: layers whose functions are not probed for such operations; if one of
 	 * these strata is 0, it was not measured */
 	unsigned int unprobed_layers;
-	unsigned short kinds;	/* of several operations: set of 1 << enum op_kind; else 0 */
-	bool contained;		/* after container_rows(): see container_of_row() */
+	unsigned short kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
+	bool contained;       /* after container_rows(): see container_of_row() */
 	struct hist hist;
 };
 
 struct rq_row {
 	struct rq_key key;
-	char disk[32];		/* kernel's name, "major:minor" if not known */
+	char disk[32]; /* kernel's name, "major:minor" if not known */
 	unsigned int major, minor;
-	char *by;		/* the submitter's, as in op_row; NULL if not known, and with
-				 * BY_DEV, BY_CACHE */
-	bool contained;		/* as in op_row */
-	char comm[COMM_LEN];	/* likewise */
+	char *by;            /* the submitter's, as in op_row; NULL if not known, and with
+			      * BY_DEV, BY_CACHE */
+	bool contained;      /* as in op_row */
+	char comm[COMM_LEN]; /* likewise */
 	uint64_t count, errors, bytes, requeues, unqueued, outside;
 	uint64_t tag_ns, queue_ns, device_ns, max_ns;
 	struct hist hist;
@@ -54,73 +54,73 @@ struct rq_row {
 /* What a kernel helper did for somebody; see struct helper_key. Names are hostile. */
 struct helper_row {
 	struct helper_key key;
-	char disk[32];		/* as in rq_row; "" with HELPER_TIME */
+	char disk[32]; /* as in rq_row; "" with HELPER_TIME */
 	struct helper_sums sums;
 };
 
 /* Where threads were during sleeps that nothing explains; see struct why_key. */
 struct why_row {
 	struct why_key key;
-	char fs[FS_NAME_LEN];	/* as in struct op_row */
+	char fs[FS_NAME_LEN];    /* as in struct op_row */
 	char symbol[SYMBOL_LEN]; /* the kernel's function; "": not known; hostile text */
-	const char *what;	/* what is waited for there, in words; NULL: not known */
+	const char *what;        /* what is waited for there, in words; NULL: not known */
 	struct why_sums sums;
 };
 
 /* An operation that had not ended. */
 struct unfinished {
 	uint64_t age_ns;
-	unsigned int op;	/* enum op_kind */
-	unsigned int stratum;	/* what its time is charged to now, as far as known */
+	unsigned int op;      /* enum op_kind */
+	unsigned int stratum; /* what its time is charged to now, as far as known */
 	unsigned int pid, tid;
-	char fs[FS_NAME_LEN];	/* as in struct op_row */
-	char comm[COMM_LEN];	/* of the thread, "" if not known; hostile text */
+	char fs[FS_NAME_LEN];     /* as in struct op_row */
+	char comm[COMM_LEN];      /* of the thread, "" if not known; hostile text */
 	unsigned long long by[2]; /* its FILE_KEY() and inode; inode 0: not known */
-	char *file;		/* as text, NULL if not known; owned by the snapshot; hostile */
+	char *file;               /* as text, NULL if not known; owned by the snapshot; hostile */
 };
 
 /* A thread that has rows, with BY_TASK. */
 struct task {
-	unsigned long long id;		/* its process's id << 32 | its own */
-	unsigned long long cgroup;	/* id; 0: not known */
-	char comm[COMM_LEN];		/* its last name in the interval; as in op_row */
+	unsigned long long id;     /* its process's id << 32 | its own */
+	unsigned long long cgroup; /* id; 0: not known */
+	char comm[COMM_LEN];       /* its last name in the interval; as in op_row */
 };
 
 struct snapshot {
-	struct op_row *ops;	/* not sorted */
+	struct op_row *ops; /* not sorted */
 	size_t n_ops;
-	struct rq_row *rqs;	/* not sorted */
+	struct rq_row *rqs; /* not sorted */
 	size_t n_rqs;
-	struct helper_row *helpers;	/* not sorted */
+	struct helper_row *helpers; /* not sorted */
 	size_t n_helpers;
-	struct why_row *whys;	/* not sorted */
+	struct why_row *whys; /* not sorted */
 	size_t n_whys;
-	struct unfinished *unfinished;	/* oldest first; none if a layer is measured alone */
+	struct unfinished *unfinished; /* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
-	uint64_t unseen_threads;	/* whose operations in progress are not among them */
-	struct task *tasks;	/* by id */
+	uint64_t unseen_threads; /* whose operations in progress are not among them */
+	struct task *tasks;      /* by id */
 	size_t n_tasks;
-	const struct devices *devices;	/* of the machine; NULL: not known */
-	uint64_t unnamed_cgroups;	/* after container_rows(): whose container is not known */
+	const struct devices *devices; /* of the machine; NULL: not known */
+	uint64_t unnamed_cgroups;      /* after container_rows(): whose container is not known */
 	uint64_t duration_ns;
-	uint64_t taken_ns;	/* when, CLOCK_MONOTONIC; 0 in a report */
-	uint64_t threads_ns;	/* sum over the traced threads; 0: not known */
+	uint64_t taken_ns;   /* when, CLOCK_MONOTONIC; 0 in a report */
+	uint64_t threads_ns; /* sum over the traced threads; 0: not known */
 	uint64_t lost[LOST_N];
-	uint64_t missed;	/* hits for which no program ran (recursion, nmissed) */
+	uint64_t missed; /* hits for which no program ran (recursion, nmissed) */
 	bool has_overhead;
 	uint64_t bpf_run_ns, bpf_run_cnt;
 };
 
 /* What could not be measured; the same for all of a run. */
 struct missing {
-	const char *stratum[ST_N];	/* reason, NULL if the stratum is measured */
-	const char *requests;		/* reason why there are no requests, or NULL */
-	const char *calls;		/* reason why system calls are not traced, or NULL */
-	const char *uring;		/* reason why those of io_uring are not traced, or NULL */
-	const char *aio;		/* the same of libaio: then its calls are */
-	const char *faults;		/* the same of page faults */
-	const char *device_bytes;	/* the same of what operations read from devices */
-	const char *minor_faults;	/* why faults that found their page are not counted */
+	const char *stratum[ST_N]; /* reason, NULL if the stratum is measured */
+	const char *requests;      /* reason why there are no requests, or NULL */
+	const char *calls;         /* reason why system calls are not traced, or NULL */
+	const char *uring;         /* reason why those of io_uring are not traced, or NULL */
+	const char *aio;           /* the same of libaio: then its calls are */
+	const char *faults;        /* the same of page faults */
+	const char *device_bytes;  /* the same of what operations read from devices */
+	const char *minor_faults;  /* why faults that found their page are not counted */
 };
 
 /* How much was lost, names included; what began before tracing is no loss. */
@@ -133,7 +133,7 @@ void snapshot_keep_fs(struct snapshot *sn, const char *fs);
  * rows are of all its functions. */
 void snapshot_keep_ops(struct snapshot *sn, unsigned int ops);
 
-void snapshot_free(struct snapshot *sn);	/* frees rows and their text, leaves it empty */
+void snapshot_free(struct snapshot *sn); /* frees rows and their text, leaves it empty */
 
 /*
  * Rows by key, added up over many drains until they are taken as a snapshot.
@@ -146,8 +146,8 @@ void snapshot_free(struct snapshot *sn);	/* frees rows and their text, leaves it
 struct row_table {
 	char *rows;
 	size_t n, cap;
-	unsigned int *index;	/* number of a row + 1, or 0; by the key's hash */
-	size_t index_len;	/* a power of two, or 0 */
+	unsigned int *index; /* number of a row + 1, or 0; by the key's hash */
+	size_t index_len;    /* a power of two, or 0 */
 };
 
 struct rows {

@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-	KEPT = 8,	/* intervals for which a name is kept for a later row */
+	KEPT = 8, /* intervals for which a name is kept for a later row */
 	INDEX_MIN = 64,
 };
 
 struct known_task {
 	unsigned long long id;
-	unsigned int used;	/* the last interval with a row or a name of it */
-	unsigned int listed;	/* the last interval that listed it, + 1 */
+	unsigned int used;   /* the last interval with a row or a name of it */
+	unsigned int listed; /* the last interval that listed it, + 1 */
 	struct task_name name;
 };
 

@@ -16,8 +16,8 @@ struct task_name;
 struct tasknames {
 	struct known_task *tasks;
 	size_t n, cap;
-	unsigned int *index;		/* number of a task + 1, or 0; by the id's hash */
-	size_t index_len;		/* a power of two, or 0 */
+	unsigned int *index; /* number of a task + 1, or 0; by the id's hash */
+	size_t index_len;    /* a power of two, or 0 */
 	unsigned int interval;
 };
 

@@ -104,7 +104,7 @@ struct text_num text_percent_whole(uint64_t part, uint64_t whole);
 /* Where text goes: the first error stays and ends all writing. */
 struct text_out {
 	FILE *f;
-	int err;	/* 0 or -errno */
+	int err; /* 0 or -errno */
 };
 
 void text_put(struct text_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

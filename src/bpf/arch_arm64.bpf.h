@@ -21,8 +21,8 @@ struct thread_info {
 #pragma clang attribute pop
 
 /* O_DIRECT and O_LARGEFILE are two bits above those of asm-generic/fcntl.h. */
-#define O_DIRECT	     00200000
-#define RECORDED_FLAGS(flags) (((flags) & 037777) | ((flags) & 0600000) >> 2)
+#define O_DIRECT              00200000
+#define RECORDED_FLAGS(flags) (((flags)&037777) | ((flags)&0600000) >> 2)
 
 #define COMPAT_FIELD thread_info.flags
 #define COMPAT_BIT   (1UL << 22) /* TIF_32BIT */

@@ -21,7 +21,7 @@ struct pcpu_hot___6_2 {
 };
 #pragma clang attribute pop
 
-#define O_DIRECT	     00040000
+#define O_DIRECT              00040000
 #define RECORDED_FLAGS(flags) (flags)
 
 #define COMPAT_FIELD thread_info.status

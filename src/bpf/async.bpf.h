@@ -215,9 +215,9 @@ static __always_inline void async_charge_worker(struct op *op, u64 now)
 
 /* How a request ended. */
 enum async_end {
-	ENDS_LATER,	/* its thread has gone on to something else */
-	ENDS_AT_ONCE,	/* its thread has not */
-	ENDS_IN_BATCH,	/* along with those submitted beside it */
+	ENDS_LATER,     /* its thread has gone on to something else */
+	ENDS_AT_ONCE,   /* its thread has not */
+	ENDS_IN_BATCH,  /* along with those submitted beside it */
 	ENDS_BY_WORKER, /* current, which executed it, or what remained to do after its bios */
 };
 

@@ -20,11 +20,11 @@
  * address. Slot 0 is nobody's.
  */
 struct async_op {
-	u64 req;         /* the address; 0: never used, ASYNC_GONE: no longer */
-	u64 task;        /* who submitted it; 0: it has ended */
-	struct op op;    /* as it was parked; stage 0: a thread executes it */
-	u64 parked;      /* since when nobody does; of one that has ended, since when it has */
-	u64 begun;       /* op.start, also while a thread executes it */
+	u64 req;      /* the address; 0: never used, ASYNC_GONE: no longer */
+	u64 task;     /* who submitted it; 0: it has ended */
+	struct op op; /* as it was parked; stage 0: a thread executes it */
+	u64 parked;   /* since when nobody does; of one that has ended, since when it has */
+	u64 begun;    /* op.start, also while a thread executes it */
 	union {
 		u64 flags;
 		struct {
@@ -35,11 +35,11 @@ struct async_op {
 			u8 vague;  /* nobody saw when its thread stopped to execute it */
 		};
 	};
-	u64 private;      /* what its first bio is private to; this and @strays only if @polls */
-	u64 strays;       /* the last bio of its thread was for something else */
-	u64 worker_bios;  /* that the worker submitted */
-	u64 worker_reads; /* bytes, as op.device_bytes */
-	struct done last; /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
+	u64 private;         /* what its first bio is private to; this and @strays only if @polls */
+	u64 strays;          /* the last bio of its thread was for something else */
+	u64 worker_bios;     /* that the worker submitted */
+	u64 worker_reads;    /* bytes, as op.device_bytes */
+	struct done last;    /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
 	struct sent_who who; /* only with op_owner */
 };
 

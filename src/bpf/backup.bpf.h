@@ -34,7 +34,7 @@ enum block_event {
 /* Block events that a thread's first program has handled, for the backup; see first_to_see(). */
 struct handled {
 	u64 obj[2];
-	u8 event[2];	/* 0: none; two: an interrupt between the programs needs its own */
+	u8 event[2]; /* 0: none; two: an interrupt between the programs needs its own */
 	u32 tid;
 };
 static struct handled handled[HANDLED_SLOTS + IDLE_SLOTS];

@@ -21,11 +21,11 @@
 #include "owner.bpf.h"
 
 struct dirty_key {
-	u64 inode, page;		/* page: of a block device only */
+	u64 inode, page; /* page: of a block device only */
 };
 
 struct dirtier {
-	u64 task;			/* current_pid_tgid() */
+	u64 task; /* current_pid_tgid() */
 	struct task_name name;
 };
 
@@ -43,10 +43,10 @@ enum { CLIENT_STEPS = 3 };
  * it submits something, which it does not do between setting its state and going to sleep, when it
  * may be woken. */
 struct client {
-	u64 task;			/* current_pid_tgid(); 0: nobody known */
+	u64 task; /* current_pid_tgid(); 0: nobody known */
 	struct task_name name;
 	u32 steps;
-	u32 taken;			/* of a work: a worker has it, and it is not queued again */
+	u32 taken; /* of a work: a worker has it, and it is not queued again */
 };
 
 /* By thread id of the kernel thread. */
@@ -154,8 +154,8 @@ static __always_inline bool is_for_interrupts(struct task_struct *p)
 {
 	if (p->comm[0] != 'k')
 		return false;
-	return p->comm[1] == 's' ? p->comm[2] == 'o' && p->comm[5] == 'i' :
-				   p->comm[1] == 't' && p->comm[2] == 'i' && p->comm[3] == 'm';
+	return p->comm[1] == 's' ? p->comm[2] == 'o' && p->comm[5] == 'i'
+				 : p->comm[1] == 't' && p->comm[2] == 'i' && p->comm[3] == 'm';
 }
 
 /* For whom is what current, at interrupt level @level, makes kernel thread @tid do (0: any worker):

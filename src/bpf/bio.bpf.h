@@ -36,7 +36,7 @@ static const volatile u8 rq_ops[REQ_OP_MASK + 1] = {
 	[6 ... 8] = RQ_ZONE,
 	[REQ_OP_WRITE_ZEROES] = RQ_WRITE_ZEROES,
 	[10 ... REQ_OP_DRV - 1] = RQ_ZONE,
-	[REQ_OP_DRV ... REQ_OP_MASK] = RQ_OTHER,
+	[REQ_OP_DRV... REQ_OP_MASK] = RQ_OTHER,
 };
 
 static __always_inline u8 rq_op(u32 flags)
@@ -353,7 +353,8 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	}
 	done.failed = !!bio->bi_status;
 	times = (struct rq_times){
-		.held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = bpf_ktime_get_ns()};
+		.held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = bpf_ktime_get_ns()
+	};
 	if (done.counted)
 		request_done(&done, &times);
 	until = times.c + BIO_END_NS;
@@ -453,7 +454,7 @@ static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 		return;
 	if (seen && seen->sector == io.sector && seen->bytes == io.bytes)
 		return; /* for a cgroup above, by whatever thread */
-	if (seen) /* of another bio at this address, whose end was not seen */
+	if (seen)       /* of another bio at this address, whose end was not seen */
 		io_unhash(key);
 	/* or it would be taken for another bio when a cgroup above keeps it back */
 	if (!level_known && notes_are_full()) {

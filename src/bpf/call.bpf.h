@@ -337,7 +337,7 @@ static __always_inline int mapping_call_begins(void *ctx, bool perf, u64 nr)
 	bool compat;
 	u64 task = call_task(ctx, perf, &compat);
 	struct pt_regs *regs = call_regs(ctx, perf);
-	struct mapping m = {.address = call_arg(regs, 0, compat)};
+	struct mapping m = { .address = call_arg(regs, 0, compat) };
 	struct task_state *t = task_get(task);
 	u32 desc;
 

@@ -52,8 +52,8 @@ static u64 (*const current_cpu)(void) = (void *)8;
 	})
 #define ASM(insns, ...) asm volatile(insns : __VA_ARGS__)
 #else
-#define CTX(n)		(ctx[n])
-#define TO_CHANGE(n)	(n)
+#define CTX(n)          (ctx[n])
+#define TO_CHANGE(n)    (n)
 #define ASM(insns, ...) (void)0
 #endif
 

@@ -324,8 +324,9 @@ static __always_inline u64 current_ancestor_cgroup(int level)
 	cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	if (level > BPF_CORE_READ(cgrp, level))
 		return 0;
-	bpf_probe_read_kernel(&id, sizeof(id), (void *)cgrp + level * sizeof(id) +
-						       bpf_core_field_offset(old->ancestor_ids));
+	bpf_probe_read_kernel(&id, sizeof(id),
+			      (void *)cgrp + level * sizeof(id) +
+				      bpf_core_field_offset(old->ancestor_ids));
 	return id;
 }
 
@@ -348,7 +349,7 @@ static __always_inline struct file *file_pointed_to(struct file **from)
 struct perf_sys_event {
 	u64 common;
 	u64 nr;
-	u64 ret;	/* sys_enter: the first argument */
+	u64 ret; /* sys_enter: the first argument */
 };
 
 static __always_inline struct pt_regs *current_regs(void)

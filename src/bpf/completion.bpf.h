@@ -113,9 +113,9 @@ static __always_inline u64 done_check(const struct done *d)
 static __always_inline void done_note(u32 tid, const struct rq_times *times, bool is_read)
 {
 	struct done *d = &dones[tid % DONE_SLOTS], done = {
-							   .whose = tid | (is_read ? DONE_READ : 0),
-							   .times = *times,
-						   };
+		.whose = tid | (is_read ? DONE_READ : 0),
+		.times = *times,
+	};
 
 	done.check = done_check(&done);
 	*d = done;
@@ -132,7 +132,7 @@ static __always_inline bool done_get(u32 tid, struct done *ret_done)
 /* The request @io is merged into another, whose times will be told instead of its own. */
 static __always_inline void merged_note(const struct io_state *io)
 {
-	struct rq_times times = {.q = io->q, .g = io->g};
+	struct rq_times times = { .q = io->q, .g = io->g };
 
 	if (CONF(waits) && io->tid)
 		done_note(io->tid, &times, false);

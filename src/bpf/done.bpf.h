@@ -102,12 +102,12 @@ static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums 
 
 /* How an operation ended, beside what it knows itself. */
 struct op_end {
-	u64 total;			/* of which @cpu on the CPU */
-	const u64 *cpu;			/* up to ST_FS */
+	u64 total;      /* of which @cpu on the CPU */
+	const u64 *cpu; /* up to ST_FS */
 	long ret;
-	u32 what;			/* its row, with its file system */
-	u8 acts;			/* its kind, or what a request does */
-	const struct sent_who *who;	/* whose it is; NULL: current's */
+	u32 what;                   /* its row, with its file system */
+	u8 acts;                    /* its kind, or what a request does */
+	const struct sent_who *who; /* whose it is; NULL: current's */
 };
 
 /* The same for a row that has a slot, a guess at which is in @slot, with its histogram; false if it
@@ -196,8 +196,9 @@ static __always_inline void request_name_task(const struct io_state *io, struct 
 /* The entry of @io's row in the hash for @bucket. NULL: no room, or refused, as in row_hashed(). */
 static __always_inline struct rq_sums *request_row_hashed(const struct io_state *io, u32 bucket)
 {
-	struct rq_key key = { .dev = io->dev, .op = io->op, .bio_based = io->bio_based,
-			      .bucket = bucket };
+	struct rq_key key = {
+		.dev = io->dev, .op = io->op, .bio_based = io->bio_based, .bucket = bucket
+	};
 	bool even = !live.epoch;
 	struct rq_sums *sums;
 

@@ -99,7 +99,7 @@ static __always_inline bool fault_find(struct op *op, struct mapping *place, boo
  * was on, at @offset; FILE_UNKNOWN: that must be looked up. */
 GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 {
-	struct mapping place = {.file = file, .offset = offset};
+	struct mapping place = { .file = file, .offset = offset };
 	struct task_state *t = current_lookup();
 	struct op *op;
 	u64 now;
@@ -132,7 +132,7 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
  * must be looked up. */
 static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 {
-	struct mapping place = {.address = op->offset, .file = FILE_UNKNOWN};
+	struct mapping place = { .address = op->offset, .file = FILE_UNKNOWN };
 	struct open_file f;
 
 	if (likely(file)) {
@@ -276,8 +276,7 @@ int on_fault_event(void *ctx)
 SEC("?tp_btf/signal_deliver")
 int on_signal(u64 *ctx)
 {
-	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED,
-		   FILE_UNKNOWN, 0);
+	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED, FILE_UNKNOWN, 0);
 	return 0;
 }
 

@@ -69,7 +69,7 @@ static __always_inline struct open_file file_look(struct file *file, bool typed)
 {
 	struct inode *inode = READ(typed, file, f_inode);
 
-	return (struct open_file){file, inode, READ(typed, inode, i_mode)};
+	return (struct open_file){ file, inode, READ(typed, inode, i_mode) };
 }
 
 /*
@@ -143,7 +143,7 @@ static __always_inline struct open_file fd_look(u32 fd, bool cast)
 /* For when there is no file, or nothing is known of it. */
 static __always_inline void row_clear(struct file_info *info)
 {
-	*info = (struct file_info){.fs = FS_UNKNOWN};
+	*info = (struct file_info){ .fs = FS_UNKNOWN };
 }
 
 #endif

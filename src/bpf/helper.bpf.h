@@ -97,8 +97,7 @@ static __always_inline void helper_stretch(struct helper *h, struct task_struct 
 	h->idle = p->flags & PF_WQ_WORKER && !key.work[0];
 	if (!h->n || h->wait.off) /* its switch to the CPU was not seen */
 		return;
-	if (!helper_set_client(&key, p->flags) &&
-	    (!(submitted || waited) || CONF(process_filter)))
+	if (!helper_set_client(&key, p->flags) && (!(submitted || waited) || CONF(process_filter)))
 		return;
 	if (submitted && !key.work[0])
 		__builtin_memcpy(key.work, h->work, sizeof(key.work));

@@ -134,7 +134,7 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 	/* at the entry of vfs_open() the file has no inode yet */
 	if (op == OP_OPEN && !f->info.mode && ret >= 0) {
 		f->info.wanted = frame_learn(f, (struct file *)f->info.file, false) &&
-			    !is_nested(c, f, depth);
+				 !is_nested(c, f, depth);
 	}
 	/* EIOCBQUEUED: goes on without the caller, and ends elsewhere */
 	if (f->info.wanted && ret != -EIOCBQUEUED)
@@ -204,7 +204,7 @@ static __always_inline void layer_leave(u32 stratum)
 	do {                                                                                       \
 		struct file *file_ = NULL;                                                         \
 		struct task_state *t_;                                                             \
-		                                                                                   \
+                                                                                                   \
 		if (CONF(cpu_split)) {                                                             \
 			if (stratum == ST_VFS)                                                     \
 				file_ = its_file;                                                  \
@@ -222,7 +222,7 @@ static __always_inline void layer_leave(u32 stratum)
 	do {                                                                                       \
 		u64 now_;                                                                          \
 		long ret_;                                                                         \
-		                                                                                   \
+                                                                                                   \
 		if (CONF(layer) == LAYER_OPS) {                                                    \
 			layer_leave(stratum);                                                      \
 		} else {                                                                           \

@@ -18,7 +18,7 @@ enum { FIND_TRIES = 64 };
 /* What is looked up: the mapping at an address. */
 struct mapping {
 	u64 address;
-	u64 file, offset;	/* file 0: none, or not found */
+	u64 file, offset; /* file 0: none, or not found */
 	long err;
 };
 

@@ -8,7 +8,7 @@
 
 #include "task.bpf.h"
 
-#define S_IFMT	0170000
+#define S_IFMT  0170000
 #define S_IFREG 0100000
 #define S_IFBLK 0060000
 #define S_IFDIR 0040000

@@ -296,7 +296,7 @@ static __always_inline void request_requeued(struct request *rq)
 /* The times of a request that completes now. */
 static __always_inline struct rq_times request_times(const struct io_state *io, u64 now)
 {
-	struct rq_times times = {.held = io->q, .q = io->q, .g = io->g, .d = io->d, .c = now};
+	struct rq_times times = { .held = io->q, .q = io->q, .g = io->g, .d = io->d, .c = now };
 
 	if (!io->q)
 		times.held = times.q = times.g = times.d;

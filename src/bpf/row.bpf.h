@@ -424,9 +424,9 @@ static __always_inline bool fs_print(struct seq_file *seq, u64 slot)
 	if (!seen->read_iter)
 		return false;
 	fs_printed[slot] = true;
-	BPF_SEQ_PRINTF(seq, "%llx t %pS\n%llx t %pS\n%llx t %pS\n%llx t %pS\n",
-		       seen->read_iter, seen->read_iter, seen->write_iter, seen->write_iter,
-		       seen->fsync, seen->fsync, seen->open, seen->open);
+	BPF_SEQ_PRINTF(seq, "%llx t %pS\n%llx t %pS\n%llx t %pS\n%llx t %pS\n", seen->read_iter,
+		       seen->read_iter, seen->write_iter, seen->write_iter, seen->fsync,
+		       seen->fsync, seen->open, seen->open);
 	return true;
 }
 
@@ -475,7 +475,7 @@ static __always_inline struct why_sums *why_row(const struct why_key *key)
 /* @p, whose operation is @op, has slept @ns for reasons that are not known. */
 static __always_inline void why_note(const struct op *op, struct task_struct *p, u64 ns)
 {
-	struct why_key key = {.op = op->kind};
+	struct why_key key = { .op = op->kind };
 	struct why_sums *sums;
 
 	if (op->progress != OP_BEGUN && op->progress != OP_FAULTS)

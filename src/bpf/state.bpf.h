@@ -24,22 +24,22 @@ struct split {
 
 /* What a row needs to know of a file. */
 struct file_info {
-	u64 file;	/* struct file *, only for names, may be gone; 0: none */
+	u64 file; /* struct file *, only for names, may be gone; 0: none */
 	u64 fs;
-	u64 ino;		/* this, dev and direct: only with file_details */
+	u64 ino; /* this, dev and direct: only with file_details */
 	u32 dev;
-	u32 generation;		/* only with BY_FILE */
+	u32 generation; /* only with BY_FILE */
 	u16 mode;
-	u8 direct;		/* opened with O_DIRECT */
-	u8 op, wanted;		/* only for a frame: here they take no room */
+	u8 direct;     /* opened with O_DIRECT */
+	u8 op, wanted; /* only for a frame: here they take no room */
 	u8 pad;
-	u16 open_flags;		/* the low half; only with sent_ops */
+	u16 open_flags; /* the low half; only with sent_ops */
 };
 
 /* A timed call in progress; see layer.bpf.h. */
 struct frame {
 	u64 start;
-	u64 sp;			/* where the stack was at the entry */
+	u64 sp; /* where the stack was at the entry */
 	struct file_info info;
 };
 
@@ -71,93 +71,93 @@ enum { SUBMITTED_KEPT_BACK = 2 }; /* some, with 1: and blk-throttle kept one bac
  */
 struct op {
 	union {
-		u32 stage;		/* 0: none is in progress, nothing else is valid */
+		u32 stage; /* 0: none is in progress, nothing else is valid */
 		struct {
 			u8 progress, layer, vfs_depth, fs_depth; /* layer: stratum on CPU */
 		};
 	};
-	u16 call;			/* only with call_noted, OP_URING and OP_AIO */
-	u8 kind, acts;			/* acts: with OP_ASYNC, the kind of a call that does this */
+	u16 call;      /* only with call_noted, OP_URING and OP_AIO */
+	u8 kind, acts; /* acts: with OP_ASYNC, the kind of a call that does this */
 	u64 start;
 	u64 at[AT_N];
 	/* all 0 when an op starts; bytes, so that a switch may come while another is written */
 	union {
 		u64 flags;
 		struct {
-			u8 settled;	/* its strata are valid */
-			u8 charging;	/* right now: a switch leaves it alone */
-			u8 throttled;	/* will sleep in balance_dirty_pages */
-			u8 waited_read;	/* waited for a read */
-			u8 submitted;	/* bios; see SUBMITTED_KEPT_BACK */
-			u8 own_reads;	/* among them */
-			u8 locked;	/* waits for @lock */
-			u8 lock_held;	/* has waited for one */
+			u8 settled;     /* its strata are valid */
+			u8 charging;    /* right now: a switch leaves it alone */
+			u8 throttled;   /* will sleep in balance_dirty_pages */
+			u8 waited_read; /* waited for a read */
+			u8 submitted;   /* bios; see SUBMITTED_KEPT_BACK */
+			u8 own_reads;   /* among them */
+			u8 locked;      /* waits for @lock */
+			u8 lock_held;   /* has waited for one */
 		};
 	};
 	struct file_info file;
 	u64 offset, len;
-	int fd;				/* only with sent_ops */
-	u64 lock;			/* a kernel lock's address, if @locked */
-	u64 lock_ns;			/* the longest wait, if @lock_held; for a record */
+	int fd;      /* only with sent_ops */
+	u64 lock;    /* a kernel lock's address, if @locked */
+	u64 lock_ns; /* the longest wait, if @lock_held; for a record */
 	struct waker lock_holder;
-	u64 last_bio;			/* the bio submitted last, if @submitted */
-	u32 bio_cpu;			/* the CPU that it was submitted on */
-	u32 requests;			/* bios submitted, if @submitted */
-	u64 device_bytes;		/* that they read */
+	u64 last_bio;     /* the bio submitted last, if @submitted */
+	u32 bio_cpu;      /* the CPU that it was submitted on */
+	u32 requests;     /* bios submitted, if @submitted */
+	u64 device_bytes; /* that they read */
 	u64 strata[ST_N];
 };
 
 /* When a layer is timed alone: the calls of that layer that a thread is in. */
 struct calls {
-	u32 depth;			/* frames in use, may be more than FRAMES */
-	u64 sp;				/* of the call that is being entered */
+	u32 depth; /* frames in use, may be more than FRAMES */
+	u64 sp;    /* of the call that is being entered */
 	struct frame frames[FRAMES];
 };
 
 /* A thread's time off the CPU. The CPU that switches writes this; wakers read @asleep. */
 struct wait {
-	u64 off;			/* since when; 0: it is on a CPU */
-	u64 asleep;			/* the same if it sleeps; else 0 */
-	u64 woken;			/* time of the waking that ended its last sleep */
+	u64 off;    /* since when; 0: it is on a CPU */
+	u64 asleep; /* the same if it sleeps; else 0 */
+	u64 woken;  /* time of the waking that ended its last sleep */
 };
 
 /* The last waking of a thread. Its waker alone writes this (see wait.bpf.h). */
 struct waking {
 	u64 at;
-	u64 asleep;			/* since when; 0: it was not yet off the CPU */
-	struct split split;		/* of that sleep */
-	u8 helped;			/* by a helper thread */
-	u8 is_read;			/* what it waited for */
-	struct waker waker;		/* last, and only with conf.records */
+	u64 asleep;         /* since when; 0: it was not yet off the CPU */
+	struct split split; /* of that sleep */
+	u8 helped;          /* by a helper thread */
+	u8 is_read;         /* what it waited for */
+	struct waker waker; /* last, and only with conf.records */
 };
 
 /* What a thread is doing. */
 struct task_state {
 	union {
-		u32 busy;		/* both begin with what is 0 if it does nothing */
+		u32 busy; /* both begin with what is 0 if it does nothing */
 		struct {
-			struct op op;	/* first: it has the state's address, one register */
+			struct op op; /* first: it has the state's address, one register */
 			struct wait wait;
 			struct waking waking;
 		};
 		struct calls calls;
 	};
-	u64 id;				/* of that thread, for user space: process << 32 | thread */
-	u64 task;			/* whose state it is, a struct task_struct *; 0: nobody's */
-	u64 async;			/* the request that op is, if its progress is OP_ASYNC */
-	u32 async_at;			/* its slot */
-	u64 uring_ended;		/* the request that it completed last; 0: it submits */
-	u16 async_batch;		/* how often it began to submit requests */
-	u8 uring_polls;			/* it does not sleep while it waits for @async */
-	u32 collisions;			/* of the slot: threads whose state is elsewhere */
-	u8 row_slot;			/* of the row that it was last counted in */
-	u8 fault_slot;			/* the same of a fault that found its page */
+	u64 id;          /* of that thread, for user space: process << 32 | thread */
+	u64 task;        /* whose state it is, a struct task_struct *; 0: nobody's */
+	u64 async;       /* the request that op is, if its progress is OP_ASYNC */
+	u32 async_at;    /* its slot */
+	u64 uring_ended; /* the request that it completed last; 0: it submits */
+	u16 async_batch; /* how often it began to submit requests */
+	u8 uring_polls;  /* it does not sleep while it waits for @async */
+	u32 collisions;  /* of the slot: threads whose state is elsewhere */
+	u8 row_slot;     /* of the row that it was last counted in */
+	u8 fault_slot;   /* the same of a fault that found its page */
 };
 
 /* A wait of a helper thread: off CPU, woken, on CPU again; and the request that it waited for. */
 struct helper_wait {
 	u64 out, wake, in;
-	struct rq_times times;			/* times.c == 0: not for a request */
+	struct rq_times times; /* times.c == 0: not for a request */
 	u8 is_read;
 };
 
@@ -165,7 +165,7 @@ struct helper_wait {
 struct helper_waking {
 	u64 at;
 	u64 asleep;
-	struct rq_times times;			/* the request that it waited for, as above */
+	struct rq_times times; /* the request that it waited for, as above */
 	u8 is_read;
 };
 
@@ -173,15 +173,15 @@ struct helper {
 	/* written by the CPU that switches to or from it; its wakers read @wait.asleep, it reads
 	 * the others itself when it wakes somebody */
 	struct wait wait;
-	u32 n;				/* waits seen; the last HELPER_WAITS are kept */
+	u32 n; /* waits seen; the last HELPER_WAITS are kept */
 	struct helper_wait waits[HELPER_WAITS];
-	u32 bios_before;		/* of @bios; this and @idle when it last left the CPU, and
-					 * only with conf.helpers */
-	u8 idle;			/* a worker without work */
+	u32 bios_before; /* of @bios; this and @idle when it last left the CPU, and
+			  * only with conf.helpers */
+	u8 idle;         /* a worker without work */
 	/* written by the thread itself */
 	u32 bio_cpu;
-	u32 bios;			/* submitted; this and @work only with conf.helpers */
-	char work[COMM_LEN];		/* workqueue that the last one was submitted for */
+	u32 bios;            /* submitted; this and @work only with conf.helpers */
+	char work[COMM_LEN]; /* workqueue that the last one was submitted for */
 	u64 last_bio;
 	/* written by its waker */
 	struct helper_waking waking;
@@ -197,56 +197,56 @@ enum throttled { THROTTLED_NOT, THROTTLED, THROTTLED_AGAIN };
 /* An I/O: a bio from its submission until it is done or, if it is the first of a request, until the
  * request is; or a request without such a bio. See io.bpf.h. */
 struct io_state {
-	u64 key;			/* the bio, or the request; 0: a free slot */
-	u64 q, g, d;			/* 0: submission not seen; no request yet; not dispatched */
-	u64 bytes;			/* of a bio; of a request: completed so far */
-	u32 tid;			/* who submitted it; 0: nobody known */
+	u64 key;     /* the bio, or the request; 0: a free slot */
+	u64 q, g, d; /* 0: submission not seen; no request yet; not dispatched */
+	u64 bytes;   /* of a bio; of a request: completed so far */
+	u32 tid;     /* who submitted it; 0: nobody known */
 	u32 dev;
 	u32 requeues;
-	u32 async;			/* the slot of its request of io_uring or libaio; 0: it
-					 * has none; only with conf.async */
-	u8 op;				/* enum rq_op */
-	u8 bio_based;			/* of a device that has no requests */
-	u8 counted;			/* enum counted */
-	u8 requeued;			/* waits to be dispatched again */
+	u32 async;    /* the slot of its request of io_uring or libaio; 0: it
+		       * has none; only with conf.async */
+	u8 op;        /* enum rq_op */
+	u8 bio_based; /* of a device that has no requests */
+	u8 counted;   /* enum counted */
+	u8 requeued;  /* waits to be dispatched again */
 	u8 failed;
-	u8 hashed;			/* kept in the hash */
-	u8 throttled;			/* enum throttled */
-	u8 outside;			/* submitted outside of any operation */
-	int error;			/* the last; only with sent_requests, as most below */
-	u64 sector;			/* of the whole disk */
+	u8 hashed;    /* kept in the hash */
+	u8 throttled; /* enum throttled */
+	u8 outside;   /* submitted outside of any operation */
+	int error;    /* the last; only with sent_requests, as most below */
+	u64 sector;   /* of the whole disk */
 	u32 cmd_flags;
-	u32 merges;			/* bios of a request beside the first, when dispatched */
+	u32 merges; /* bios of a request beside the first, when dispatched */
 	union {
 		struct {
-			u64 by[2];	/* of its row, as in rq_key; only with conf.rq_by */
+			u64 by[2]; /* of its row, as in rq_key; only with conf.rq_by */
 			union {
 				struct sent_who who;
-				struct task_name name;	/* of by[0]; only with BY_TASK */
+				struct task_name name; /* of by[0]; only with BY_TASK */
 			};
 			struct sent_file_id file;
 		};
-		struct helper_key helper;	/* only with conf.helpers; tid 0: of no helper */
+		struct helper_key helper; /* only with conf.helpers; tid 0: of no helper */
 	};
 };
 
 /* The completion in progress at an interrupt level of a CPU. What runs there writes it. On kernels
  * that hide the level, all levels share one. */
 struct mark {
-	struct rq_times times;			/* times.c == 0: none */
-	u64 until;			/* over then, if nothing says so before */
+	struct rq_times times; /* times.c == 0: none */
+	u64 until;             /* over then, if nothing says so before */
 	u32 cpu;
 	u32 pid;
-	u32 tid;			/* thread that submitted the request; 0: not known */
+	u32 tid; /* thread that submitted the request; 0: not known */
 	u8 is_read;
 };
 
 /* The last request that a thread submitted and that is done, or was merged into another. Several
  * CPUs may write it at once; @check reveals a torn copy. */
 struct done {
-	u64 whose;			/* thread id, | DONE_READ */
-	struct rq_times times;		/* times.c == 0: merged; then held and d are 0, too */
-	u64 check;			/* exclusive or of all others */
+	u64 whose;             /* thread id, | DONE_READ */
+	struct rq_times times; /* times.c == 0: merged; then held and d are 0, too */
+	u64 check;             /* exclusive or of all others */
 };
 #define DONE_READ (1ULL << 32)
 

@@ -232,8 +232,8 @@ static __always_inline bool is_io_thread(struct task_struct *p)
 static __always_inline bool tgid_listed(u32 tgid)
 {
 	FOR_LISTED(i, n_pids)
-		if (lists.pids[i] == tgid)
-			return true;
+	if (lists.pids[i] == tgid)
+		return true;
 	return false;
 }
 
@@ -248,8 +248,8 @@ static __always_inline bool current_comm_listed(void)
 	else
 		bpf_get_current_comm(comm, sizeof(comm));
 	FOR_LISTED(i, n_comms)
-		if (lists.comms[i][0] == comm[0] && lists.comms[i][1] == comm[1])
-			return true;
+	if (lists.comms[i][0] == comm[0] && lists.comms[i][1] == comm[1])
+		return true;
 	return false;
 }
 
@@ -265,8 +265,8 @@ static __always_inline bool current_cgroup_listed(void)
 		if (!id)
 			return false;
 		FOR_LISTED(i, n_cgroups)
-			if (lists.cgroups[i] == id)
-				return true;
+		if (lists.cgroups[i] == id)
+			return true;
 	}
 	return false;
 }
@@ -312,8 +312,8 @@ static __always_inline bool dev_wanted(u32 dev)
 	if (!CONF(n_devs))
 		return true;
 	FOR_LISTED(i, n_devs)
-		if (lists.devs[i] == dev)
-			return true;
+	if (lists.devs[i] == dev)
+		return true;
 	return false;
 }
 

@@ -213,8 +213,7 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 	if (!failed && uring_flags(req) & REQ_F_CQE_SKIP)
 		count_lost(LOST_UNMATCHED_START);
 	else
-		uring_begins(number((u64)req), opcode, acts,
-			     req->ctx->flags & IORING_SETUP_IOPOLL);
+		uring_begins(number((u64)req), opcode, acts, req->ctx->flags & IORING_SETUP_IOPOLL);
 }
 
 /* @req, which current has just submitted, comes after others, of which @head is the first. That is
@@ -344,8 +343,8 @@ GLOBAL u64 uring_overflown(u64 ctx, u64 user_data, int res)
 		if (i == URING_NEXT)
 			node = BPF_CORE_READ((struct io_ring_ctx *)ctx,
 					     submit_state.compl_reqs.first);
-		req = i || !(current_flags() & PF_IO_WORKER) ? uring_of_node(node) :
-							       uring_worker_request();
+		req = i || !(current_flags() & PF_IO_WORKER) ? uring_of_node(node)
+							     : uring_worker_request();
 		if (uring_answers(req, ctx, user_data, res))
 			return req;
 		node = BPF_CORE_READ(node, next);

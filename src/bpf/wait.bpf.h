@@ -495,8 +495,9 @@ static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
 		}
 	}
 	if (waits_for_tag(h->last_bio, h->bio_cpu, tid))
-		w->times =
-			(struct rq_times){.held = from, .q = from, .g = wake, .d = wake, .c = wake};
+		w->times = (struct rq_times){
+			.held = from, .q = from, .g = wake, .d = wake, .c = wake
+		};
 	w->out = from;
 	w->wake = wake;
 	w->in = now;

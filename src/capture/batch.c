@@ -201,7 +201,7 @@ void span_batch(const struct span *span, const struct sent_op *s, const struct c
 {
 	/* columns of what differs, in the order of struct sent_op */
 	static const unsigned char columns[SPAN_DIFFER] = {
-		CAP_OP_COLUMN(offset), CAP_OP_COLUMN(len), CAP_OP_COLUMN(ret),
+		CAP_OP_COLUMN(offset), CAP_OP_COLUMN(len),        CAP_OP_COLUMN(ret),
 		CAP_OP_COLUMN(strata), CAP_OP_COLUMN(strata) + 1, CAP_OP_COLUMN(strata) + 2,
 	};
 	struct pack_values *to = ret_batch->columns;
@@ -211,8 +211,8 @@ void span_batch(const struct span *span, const struct sent_op *s, const struct c
 	to[CAP_OP_COLUMN(start_ns)] = (struct pack_values){ (const uint64_t *)&s->start_ns, STEP };
 	for (unsigned int i = 0; i < SPAN_DIFFER; i++)
 		if (span->differ[i])
-			to[columns[i]] = (struct pack_values){ (const uint64_t *)&s->offset + i,
-							       STEP };
+			to[columns[i]] =
+				(struct pack_values){ (const uint64_t *)&s->offset + i, STEP };
 	ret_batch->n = span->n;
 	ret_batch->first_ns = span->first_ns;
 	ret_batch->last_ns = span->last_ns;

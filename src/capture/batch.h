@@ -14,15 +14,15 @@
 
 struct batch {
 	struct rowpack columns;
-	uint64_t first_ns, last_ns;	/* when the first of them ended, and the last */
-	char *text;			/* of names; the writer's */
+	uint64_t first_ns, last_ns; /* when the first of them ended, and the last */
+	char *text;                 /* of names; the writer's */
 	size_t text_len;
 };
 
 /* Records by their columns: @n of them, at most PACK_SPAN. */
 struct batch_span {
 	unsigned int n;
-	uint64_t first_ns, last_ns;	/* when the first of them ended, and the last */
+	uint64_t first_ns, last_ns; /* when the first of them ended, and the last */
 	struct pack_values columns[PACK_COLUMNS];
 };
 
@@ -81,9 +81,9 @@ enum { SPAN_DIFFER = (sizeof(struct sent_op) - offsetof(struct sent_op, offset))
 
 /* Operations like the first of them. */
 struct span {
-	unsigned int n;			/* at most PACK_SPAN */
-	uint64_t first_ns, last_ns;	/* when the first of them ended, and the last */
-	uint64_t differ[SPAN_DIFFER];	/* bits that differ in offset and what is behind it */
+	unsigned int n;               /* at most PACK_SPAN */
+	uint64_t first_ns, last_ns;   /* when the first of them ended, and the last */
+	uint64_t differ[SPAN_DIFFER]; /* bits that differ in offset and what is behind it */
 };
 
 /* Looks how many of @n operations are like the first. */

@@ -13,51 +13,51 @@
 
 #include "event.h"
 
-#define CAPTURE_MAGIC	    "iostrata"
+#define CAPTURE_MAGIC       "iostrata"
 #define CAPTURE_INDEX_MAGIC "iosindex"
 
 enum {
 	CAPTURE_VERSION = 1,
-	CAPTURE_HEAD = 16,		/* bytes before the first chunk */
-	CAPTURE_TRAILER = 16,		/* bytes after the index */
-	CHUNK_MAGIC = 0x4b4e4843,	/* "CHNK" */
+	CAPTURE_HEAD = 16,        /* bytes before the first chunk */
+	CAPTURE_TRAILER = 16,     /* bytes after the index */
+	CHUNK_MAGIC = 0x4b4e4843, /* "CHNK" */
 	CHUNK_HEAD = 40,
-	CHUNK_ROWS = 16384,		/* at most, in one chunk; not for the index */
-	CHUNK_RAW = 8 << 20,		/* at most, bytes of a chunk when unpacked */
-	CHUNK_TEXT = 1 << 20,		/* at most, bytes of names in one chunk */
+	CHUNK_ROWS = 16384,   /* at most, in one chunk; not for the index */
+	CHUNK_RAW = 8 << 20,  /* at most, bytes of a chunk when unpacked */
+	CHUNK_TEXT = 1 << 20, /* at most, bytes of names in one chunk */
 };
 
 enum chunk_kind {
-	CHUNK_HEADER = 1,		/* JSON */
+	CHUNK_HEADER = 1, /* JSON */
 	CHUNK_NAMES,
 	CHUNK_OPS,
 	CHUNK_REQUESTS,
 	CHUNK_LOSSES,
-	CHUNK_END,			/* JSON */
+	CHUNK_END, /* JSON */
 	CHUNK_INDEX,
-	CHUNK_HANDLES,			/* struct cap_op, of kind OP_HANDLE */
+	CHUNK_HANDLES, /* struct cap_op, of kind OP_HANDLE */
 	CHUNK_KINDS,
 };
 
 /* The head of a chunk, as numbers. */
 struct chunk_head {
 	unsigned int kind, packed, raw, rows;
-	uint64_t first_ns, last_ns;	/* earliest and latest end of its records */
+	uint64_t first_ns, last_ns; /* earliest and latest end of its records */
 };
 
 /* One finished operation; it ended at start_ns plus its strata. */
 struct cap_op {
 	uint64_t start_ns;
-	uint64_t owner;			/* who, NAME_THREAD; 0: not known */
-	uint64_t file;			/* NAME_FILE; 0: none, or not known */
-	uint64_t kind, call, cache;	/* see struct op_record */
-	uint64_t fs;			/* NAME_FS, or CAP_FS_... */
-	uint64_t open_flags;		/* of the open file: O_..., the low 16 bits */
-	uint64_t offset, len, ret;	/* ret is signed */
-	uint64_t fd;			/* signed; -1: none */
+	uint64_t owner;             /* who, NAME_THREAD; 0: not known */
+	uint64_t file;              /* NAME_FILE; 0: none, or not known */
+	uint64_t kind, call, cache; /* see struct op_record */
+	uint64_t fs;                /* NAME_FS, or CAP_FS_... */
+	uint64_t open_flags;        /* of the open file: O_..., the low 16 bits */
+	uint64_t offset, len, ret;  /* ret is signed */
+	uint64_t fd;                /* signed; -1: none */
 	uint64_t requests;
 	uint64_t strata[ST_N];
-	uint64_t device_bytes;		/* read from devices by bios of its own */
+	uint64_t device_bytes; /* read from devices by bios of its own */
 };
 
 enum { CAP_FS_UNKNOWN, CAP_FS_BDEV, CAP_FS_FIRST };
@@ -75,17 +75,17 @@ static inline uint64_t cap_op_total(const struct cap_op *op)
 
 /* One finished request; it completed at q_ns plus the three times. */
 struct cap_request {
-	uint64_t q_ns;			/* submission; dispatch, if submission was not seen */
+	uint64_t q_ns; /* submission; dispatch, if submission was not seen */
 	uint64_t tag_ns, queue_ns, device_ns;
-	uint64_t owner;			/* who submitted it, NAME_THREAD; 0: not known */
-	uint64_t file;			/* NAME_FILE; 0: none, or not known */
-	uint64_t dev;			/* dev_t of the whole disk, NAME_DEVICE */
-	uint64_t sector, bytes;		/* of 512 bytes; bytes done */
-	uint64_t op;			/* enum rq_op */
-	uint64_t cmd_flags;		/* the kernel's, with its operation */
-	uint64_t flags;			/* enum cap_rq_flag */
+	uint64_t owner;         /* who submitted it, NAME_THREAD; 0: not known */
+	uint64_t file;          /* NAME_FILE; 0: none, or not known */
+	uint64_t dev;           /* dev_t of the whole disk, NAME_DEVICE */
+	uint64_t sector, bytes; /* of 512 bytes; bytes done */
+	uint64_t op;            /* enum rq_op */
+	uint64_t cmd_flags;     /* the kernel's, with its operation */
+	uint64_t flags;         /* enum cap_rq_flag */
 	uint64_t requeues, merges;
-	uint64_t error;			/* blk_status_t or errno, from the kernel; 0: none */
+	uint64_t error; /* blk_status_t or errno, from the kernel; 0: none */
 };
 
 /* When it completed. */
@@ -95,36 +95,42 @@ static inline uint64_t cap_request_end(const struct cap_request *rq)
 }
 
 enum cap_rq_flag {
-	CAP_RQ_UNQUEUED = 1, CAP_RQ_FAILED = 2, CAP_RQ_BIO_BASED = 4, CAP_RQ_OUTSIDE = 8,
+	CAP_RQ_UNQUEUED = 1,
+	CAP_RQ_FAILED = 2,
+	CAP_RQ_BIO_BASED = 4,
+	CAP_RQ_OUTSIDE = 8,
 };
 
 /* Text and numbers that records refer to. A later one of the same type and id replaces it. */
 struct cap_name {
-	uint64_t type;			/* enum cap_name_type */
+	uint64_t type; /* enum cap_name_type */
 	uint64_t id;
 	uint64_t a, b, c;
-	uint64_t text_len;		/* of this name, in the column of bytes */
+	uint64_t text_len; /* of this name, in the column of bytes */
 };
 
 enum cap_name_type {
-	NAME_THREAD = 1,	/* id from 1 on; a pid, b tid, c cgroup; text: comm */
-	NAME_FILE,		/* id from 1 on; a FILE_KEY(), b inode, c enum cap_file_flag;
-				 * text: struct file_name.names */
-	NAME_CGROUP,		/* id the cgroup's; text: path */
-	NAME_DEVICE,		/* id dev_t; text: name or mount point */
-	NAME_FS,		/* id from CAP_FS_FIRST on; a: kinds of operations in which its
-				 * layer is probed, 1 << kind; text: type */
+	NAME_THREAD = 1, /* id from 1 on; a pid, b tid, c cgroup; text: comm */
+	NAME_FILE,       /* id from 1 on; a FILE_KEY(), b inode, c enum cap_file_flag;
+			  * text: struct file_name.names */
+	NAME_CGROUP,     /* id the cgroup's; text: path */
+	NAME_DEVICE,     /* id dev_t; text: name or mount point */
+	NAME_FS,         /* id from CAP_FS_FIRST on; a: kinds of operations in which its
+			  * layer is probed, 1 << kind; text: type */
 	NAME_TYPES,
 };
 
 enum cap_file_flag {
-	CAP_FILE_COMPLETE = 1, CAP_FILE_UNMOUNTED = 2, CAP_FILE_DELETED = 4, CAP_FILE_UNREAD = 8,
+	CAP_FILE_COMPLETE = 1,
+	CAP_FILE_UNMOUNTED = 2,
+	CAP_FILE_DELETED = 4,
+	CAP_FILE_UNREAD = 8,
 };
 
 /* This many records of a kind are missing here. */
 struct cap_loss {
 	uint64_t from_ns, to_ns;
-	uint64_t kind;			/* enum lost */
+	uint64_t kind; /* enum lost */
 	uint64_t count;
 };
 
@@ -132,7 +138,7 @@ struct cap_index {
 	uint64_t offset, kind, rows, first_ns, last_ns;
 };
 
-#define CAP_COLUMNS(type) (sizeof(type) / sizeof(uint64_t))
+#define CAP_COLUMNS(type)     (sizeof(type) / sizeof(uint64_t))
 #define CAP_OP_COLUMN(member) (offsetof(struct cap_op, member) / sizeof(uint64_t))
 
 #endif

@@ -93,7 +93,8 @@ void header_parse_devices(struct devices *d, const json_t *list)
 	json_t *one;
 	size_t i;
 
-	json_array_foreach(list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		struct device e = {};
 
 		name = json_string_value(json_object_get(one, "name"));
@@ -108,8 +109,7 @@ void header_parse_devices(struct devices *d, const json_t *list)
 	devices_sort(d);
 	if (named.n)
 		qsort(named.list, named.n, sizeof(*named.list), by_dev_name);
-	json_array_foreach(list, i, one)
-		device_link(d, &named, one);
+	json_array_foreach(list, i, one) device_link(d, &named, one);
 	devices_done(&named);
 }
 
@@ -270,7 +270,8 @@ static int mounts_parse(struct header *h, const json_t *list)
 	h->mounts = calloc(json_array_size(list) + 1, sizeof(*h->mounts));
 	if (!h->mounts)
 		return -ENOMEM;
-	json_array_foreach(list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		struct header_mount *m = &h->mounts[h->n_mounts];
 
 		dev = json_string_value(json_object_get(one, "dev"));
@@ -322,7 +323,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
 	for (int k = 0; k < UNSEEN_N && !err; k++)
 		err = member_text(missing, unseen_names[k], &h->unseen[k]);
-	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind) {
+	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind)
+	{
 		name = json_string_value(kind);
 		for (int op = 0; name && op < OP_N; op++)
 			if (!strcmp(name, op_name(op)))

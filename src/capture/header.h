@@ -21,8 +21,8 @@ struct missing;
 struct snapshot;
 
 struct header_mount {
-	unsigned int dev;		/* major << 20 | minor */
-	char *point, *source;		/* owned */
+	unsigned int dev;     /* major << 20 | minor */
+	char *point, *source; /* owned */
 };
 
 /* What may not have been measured beside strata. */
@@ -30,26 +30,26 @@ enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_FAULTS, UNSEEN_N };
 
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
-	char *kernel, *host;		/* NULL: not known */
-	enum machine machine;		/* whose numbers system calls have */
+	char *kernel, *host;                    /* NULL: not known */
+	enum machine machine;                   /* whose numbers system calls have */
 	char *stratum[ST_N], *unseen[UNSEEN_N]; /* why it was not measured; NULL: it was */
-	unsigned int vfs_kinds;		/* operations for which the VFS is probed, 1 << op */
+	unsigned int vfs_kinds;             /* operations for which the VFS is probed, 1 << op */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;
-	bool has_device_bytes;		/* operations have them */
-	struct header_mount *mounts;	/* owned */
+	bool has_device_bytes;       /* operations have them */
+	struct header_mount *mounts; /* owned */
 	size_t n_mounts;
-	struct devices devices;		/* when the recording began */
+	struct devices devices; /* when the recording began */
 };
 
 /* What header_text() needs to know of the run. */
 struct header_run {
-	const char *version;		/* of the tool */
-	char *const *argv;		/* its command line; NULL at the end */
+	const char *version; /* of the tool */
+	char *const *argv;   /* its command line; NULL at the end */
 	const struct missing *missing;
 	unsigned int vfs_kinds;
 	bool has_ops, has_requests;
-	uint64_t begin_ns;		/* where its time begins, CLOCK_MONOTONIC */
+	uint64_t begin_ns; /* where its time begins, CLOCK_MONOTONIC */
 };
 
 /* Describes a run on this machine, as JSON. For free(); NULL: out of memory. */
@@ -65,9 +65,9 @@ const struct header_mount *header_mount(const struct header *h, unsigned int dev
 /* How the run ended. */
 struct ending {
 	uint64_t duration_ns;
-	uint64_t ops, requests;		/* in the file */
+	uint64_t ops, requests; /* in the file */
 	uint64_t lost[LOST_N], missed;
-	uint64_t dropped_ops, dropped_requests;	/* too old, with --keep; replaced, in a ring */
+	uint64_t dropped_ops, dropped_requests; /* too old, with --keep; replaced, in a ring */
 };
 
 char *ending_text(const struct ending *e, const char *how);

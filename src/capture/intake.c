@@ -50,7 +50,7 @@ static void known_free(struct intake_known **set)
 {
 	struct intake_known *k, *next;
 
-	HASH_ITER(hh, *set, k, next) {
+	HASH_ITER (hh, *set, k, next) {
 		HASH_DEL(*set, k);
 		free(k);
 	}
@@ -61,11 +61,11 @@ void intake_done(struct intake *in)
 	struct intake_thread *t, *next_t;
 	struct intake_file *f, *next_f;
 
-	HASH_ITER(hh, in->files, f, next_f) {
+	HASH_ITER (hh, in->files, f, next_f) {
 		HASH_DEL(in->files, f);
 		free(f);
 	}
-	HASH_ITER(hh, in->threads, t, next_t) {
+	HASH_ITER (hh, in->threads, t, next_t) {
 		HASH_DEL(in->threads, t);
 		free(t);
 	}
@@ -120,8 +120,11 @@ static void fs_meet(struct intake *in, unsigned int fs)
 
 static struct intake_thread *thread_meet(struct intake *in, const struct sent_who *who)
 {
-	struct cap_name n = { .type = NAME_THREAD, .a = who->pid, .b = who->tid,
-			      .c = who->cgroup, .text_len = strnlen(who->comm, COMM_LEN) };
+	struct cap_name n = { .type = NAME_THREAD,
+			      .a = who->pid,
+			      .b = who->tid,
+			      .c = who->cgroup,
+			      .text_len = strnlen(who->comm, COMM_LEN) };
 	struct intake_thread *t = calloc(1, sizeof(*t));
 
 	if (!t)
@@ -154,11 +157,9 @@ static uint64_t thread_id(struct intake *in, const struct sent_who *who)
 	return t ? t->number : 0;
 }
 
-static void file_write(struct intake *in, const struct intake_file *f,
-		       const struct file_name *name)
+static void file_write(struct intake *in, const struct intake_file *f, const struct file_name *name)
 {
-	struct cap_name n = { .type = NAME_FILE, .id = f->number, .a = f->id.key,
-			      .b = f->id.ino };
+	struct cap_name n = { .type = NAME_FILE, .id = f->number, .a = f->id.key, .b = f->id.ino };
 
 	if (!name) {
 		n.c = CAP_FILE_UNREAD;
@@ -166,8 +167,8 @@ static void file_write(struct intake *in, const struct intake_file *f,
 		return;
 	}
 	n.c = (name->complete ? CAP_FILE_COMPLETE : 0) |
-	      (name->unmounted ? CAP_FILE_UNMOUNTED : 0) |
-	      (name->deleted ? CAP_FILE_DELETED : 0) | (name->unread ? CAP_FILE_UNREAD : 0);
+	      (name->unmounted ? CAP_FILE_UNMOUNTED : 0) | (name->deleted ? CAP_FILE_DELETED : 0) |
+	      (name->unread ? CAP_FILE_UNREAD : 0);
 	n.text_len = name->len < PATH_BYTES ? name->len : PATH_BYTES;
 	writer_name(in->w, &n, name->names);
 }
@@ -299,8 +300,7 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 	writer_handle(in->w, &op);
 }
 
-INLINE void op_take(struct intake *in, const struct sent_op *s,
-		    const struct sent_op_waited *waited)
+INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sent_op_waited *waited)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
 	struct cap_op *op;
@@ -359,15 +359,23 @@ static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 static void request_take(struct intake *in, const struct sent_request *s)
 {
 	struct cap_request rq = {
-		.q_ns = s->q ? s->q : s->g, .tag_ns = s->q ? s->g - s->q : 0,
-		.queue_ns = s->d - s->g, .device_ns = s->c - s->d,
-		.owner = thread_id(in, &s->who), .file = file_id(in, &s->file), .dev = s->dev,
-		.sector = s->sector, .bytes = s->bytes, .op = s->op, .cmd_flags = s->cmd_flags,
+		.q_ns = s->q ? s->q : s->g,
+		.tag_ns = s->q ? s->g - s->q : 0,
+		.queue_ns = s->d - s->g,
+		.device_ns = s->c - s->d,
+		.owner = thread_id(in, &s->who),
+		.file = file_id(in, &s->file),
+		.dev = s->dev,
+		.sector = s->sector,
+		.bytes = s->bytes,
+		.op = s->op,
+		.cmd_flags = s->cmd_flags,
 		.flags = (s->q ? 0 : CAP_RQ_UNQUEUED) |
 			 (s->flags & SENT_FAILED ? CAP_RQ_FAILED : 0) |
 			 (s->flags & SENT_OUTSIDE ? CAP_RQ_OUTSIDE : 0) |
 			 (s->bio_based ? CAP_RQ_BIO_BASED : 0),
-		.requeues = s->requeues, .merges = s->merges,
+		.requeues = s->requeues,
+		.merges = s->merges,
 		.error = (unsigned int)(s->error < 0 ? -s->error : s->error),
 	};
 

@@ -21,10 +21,10 @@ struct intake_thread;
 
 /* Looks out for one that took longer. */
 struct intake_until {
-	unsigned int kinds;	/* operations, 1 << kind; 0: none */
+	unsigned int kinds; /* operations, 1 << kind; 0: none */
 	bool requests;
 	uint64_t above_ns;
-	uint64_t met_ns;	/* how long the first one took; 0: none yet */
+	uint64_t met_ns; /* how long the first one took; 0: none yet */
 };
 
 struct intake {
@@ -36,17 +36,17 @@ struct intake {
 	bool (*fs)(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 		   unsigned int *ret_probed);
 	void *arg;
-	uint64_t end_ns;	/* what ends later is left out; UINT64_MAX: nothing is */
-	uint64_t unnamed;	/* files so far without a name */
+	uint64_t end_ns;  /* what ends later is left out; UINT64_MAX: nothing is */
+	uint64_t unnamed; /* files so far without a name */
 	struct intake_until until;
 	/* private */
 	struct mounts mounts;
 	struct intake_file *files, *last_file;
 	struct intake_thread *threads, *last_thread;
-	struct sent_who last_who;	/* that thread, as it was sent */
+	struct sent_who last_who; /* that thread, as it was sent */
 	struct intake_known *cgroups, *devices;
 	uint64_t n_files, n_threads;
-	unsigned int fs_probed[256];	/* as last written, + 1; 0: not written */
+	unsigned int fs_probed[256]; /* as last written, + 1; 0: not written */
 };
 
 void intake_done(struct intake *in);

@@ -20,8 +20,10 @@ int reader_damaged(const struct reader *r, const char *what, struct reason *why)
 
 int reader_cut_off(const struct reader *r, struct reason *why)
 {
-	reason_set(why, EXIT_FAILED, "'%.100s' is cut off at byte %llu: what came after that is "
-				     "missing", r->name, (unsigned long long)r->bytes);
+	reason_set(why, EXIT_FAILED,
+		   "'%.100s' is cut off at byte %llu: what came after that is "
+		   "missing",
+		   r->name, (unsigned long long)r->bytes);
 	return reason_hint(why, "it was not closed in order, or is still being written");
 }
 
@@ -87,8 +89,7 @@ static bool head_is_sane(const struct chunk_head *h)
 {
 	unsigned int rows = h->kind == CHUNK_INDEX ? INDEX_ROWS_MAX : CHUNK_ROWS;
 
-	return h->raw <= CHUNK_RAW && h->packed <= ZSTD_compressBound(CHUNK_RAW) &&
-	       h->rows <= rows;
+	return h->raw <= CHUNK_RAW && h->packed <= ZSTD_compressBound(CHUNK_RAW) && h->rows <= rows;
 }
 
 int reader_next(struct reader *r, struct reason *why)
@@ -137,8 +138,7 @@ const char *reader_text(struct reader *r, struct reason *why)
 	return chunk_unpack(r, why) ? NULL : (const char *)r->raw;
 }
 
-int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
-		struct reason *why)
+int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows, struct reason *why)
 {
 	if (chunk_unpack(r, why))
 		return -1;
@@ -185,7 +185,7 @@ static void texts_free(struct catalog_text **texts)
 {
 	struct catalog_text *t, *next;
 
-	HASH_ITER(hh, *texts, t, next) {
+	HASH_ITER (hh, *texts, t, next) {
 		HASH_DEL(*texts, t);
 		free(t->text);
 		free(t);

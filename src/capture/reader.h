@@ -19,11 +19,11 @@ struct catalog_text;
 struct reason;
 
 struct reader {
-	FILE *f;			/* not owned */
-	const char *name;		/* for messages; not owned, hostile */
-	struct chunk_head head;		/* of the last chunk that was read */
-	bool ended;			/* its end was read: nothing is missing */
-	uint64_t bytes;			/* read so far */
+	FILE *f;                /* not owned */
+	const char *name;       /* for messages; not owned, hostile */
+	struct chunk_head head; /* of the last chunk that was read */
+	bool ended;             /* its end was read: nothing is missing */
+	uint64_t bytes;         /* read so far */
 	/* private */
 	uint8_t *packed, *raw;
 	size_t packed_cap, raw_cap;
@@ -58,27 +58,27 @@ int reader_cut_off(const struct reader *r, struct reason *why);
  */
 
 struct catalog_file {
-	uint64_t key, ino;		/* FILE_KEY() */
-	unsigned short flags, len;	/* enum cap_file_flag; length of names */
-	char *names;			/* as in struct file_name; owned */
+	uint64_t key, ino;         /* FILE_KEY() */
+	unsigned short flags, len; /* enum cap_file_flag; length of names */
+	char *names;               /* as in struct file_name; owned */
 };
 
 struct catalog_thread {
 	unsigned int pid, tid;
 	uint64_t cgroup;
-	char comm[COMM_LEN];		/* may lack a NUL */
+	char comm[COMM_LEN]; /* may lack a NUL */
 };
 
 enum { CATALOG_FS = 256 };
 
 struct catalog {
-	struct catalog_file *files;	/* [0]: no file */
-	struct catalog_thread *threads;	/* [0]: no thread */
+	struct catalog_file *files;     /* [0]: no file */
+	struct catalog_thread *threads; /* [0]: no thread */
 	size_t n_files, n_threads, files_cap, threads_cap;
 	struct catalog_text *cgroups, *devices;
 	struct {
 		char name[FS_NAME_LEN];
-		unsigned int probed;	/* kinds of operations, 1 << kind */
+		unsigned int probed; /* kinds of operations, 1 << kind */
 	} fs[CATALOG_FS];
 };
 
@@ -108,9 +108,9 @@ void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
  */
 
 struct cap_event {
-	enum chunk_kind kind;		/* which of these it is */
+	enum chunk_kind kind; /* which of these it is */
 	union {
-		struct cap_op op;	/* of CHUNK_HANDLES, too */
+		struct cap_op op; /* of CHUNK_HANDLES, too */
 		struct cap_request request;
 		struct cap_loss loss;
 	};
@@ -120,11 +120,11 @@ struct recording {
 	struct reader reader;
 	struct catalog catalog;
 	struct header header;
-	unsigned int strata_missing;	/* set of 1 << stratum: those that were not measured */
-	struct ending ending;		/* what was lost: so far, until reader.ended */
+	unsigned int strata_missing; /* set of 1 << stratum: those that were not measured */
+	struct ending ending;        /* what was lost: so far, until reader.ended */
 	/* May leave out records that ended before from_ns, or not before to_ns. CLOCK_MONOTONIC. */
 	uint64_t from_ns, to_ns;
-	uint64_t last_ns;		/* end of the last record that could be read */
+	uint64_t last_ns; /* end of the last record that could be read */
 	/* private */
 	struct cursor rows;
 	bool in_chunk;

@@ -15,7 +15,7 @@
 
 /* Sets the key for thread @t and file @f; @by must be all 0. */
 static void row_key_set(unsigned long long by[2], enum by_key what, const struct catalog_thread *t,
-		 const struct catalog_file *f)
+			const struct catalog_file *f)
 {
 	switch (what) {
 	case BY_PID:
@@ -50,8 +50,9 @@ static char *device_text(const struct recording *rec, uint64_t dev)
 
 	if (name)
 		return strdup(name);
-	return asprintf(&text, "%u:%u", (unsigned int)dev >> 20, (unsigned int)dev & 0xfffff) < 0 ?
-		       NULL : text;
+	return asprintf(&text, "%u:%u", (unsigned int)dev >> 20, (unsigned int)dev & 0xfffff) < 0
+		       ? NULL
+		       : text;
 }
 
 static char *cgroup_name(const struct recording *rec, uint64_t id)
@@ -66,7 +67,8 @@ static char *cgroup_name(const struct recording *rec, uint64_t id)
 
 /* The text of a key; for free(). NULL: out of memory, no key, or a file: files are named once all
  * names are known. */
-static char *row_key_text(const struct recording *rec, enum by_key what, const unsigned long long by[2])
+static char *row_key_text(const struct recording *rec, enum by_key what,
+			  const unsigned long long by[2])
 {
 	char *text = NULL;
 
@@ -139,7 +141,7 @@ static void replay_name_tasks(struct replay *r, const struct catalog *c)
 		for (size_t n = 0; n < r->intervals[i].rows.rqs.n; n++)
 			row_name(tasks, rqs[n].key.by[0], rqs[n].comm);
 	}
-	HASH_ITER(hh, tasks, k, next) {
+	HASH_ITER (hh, tasks, k, next) {
 		HASH_DEL(tasks, k);
 		free(k);
 	}
@@ -148,7 +150,7 @@ static void replay_name_tasks(struct replay *r, const struct catalog *c)
 /* A file system type; in keys it is FS_KEY_FIRST + its number. */
 struct replay_fs {
 	char name[FS_NAME_LEN];
-	unsigned int probed;		/* in all recordings */
+	unsigned int probed; /* in all recordings */
 };
 
 enum { FS_KEY_FIRST = 16, MAX_ERRNO = 4095 };
@@ -289,20 +291,26 @@ static int request_row_begin(struct replay *r, struct replay_interval *iv,
 static int request_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		       const struct cap_request *rq)
 {
-	struct rq_key key = { .dev = rq->dev, .op = rq->op,
+	struct rq_key key = { .dev = rq->dev,
+			      .op = rq->op,
 			      .bio_based = !!(rq->flags & CAP_RQ_BIO_BASED) };
 	bool failed = rq->flags & CAP_RQ_FAILED;
 	struct rq_sums sums = {
-		.count = 1, .errors = failed, .bytes = failed ? 0 : rq->bytes,
-		.requeues = rq->requeues, .unqueued = !!(rq->flags & CAP_RQ_UNQUEUED),
+		.count = 1,
+		.errors = failed,
+		.bytes = failed ? 0 : rq->bytes,
+		.requeues = rq->requeues,
+		.unqueued = !!(rq->flags & CAP_RQ_UNQUEUED),
 		.outside = !!(rq->flags & CAP_RQ_OUTSIDE),
-		.tag_ns = rq->tag_ns, .queue_ns = rq->queue_ns, .device_ns = rq->device_ns,
+		.tag_ns = rq->tag_ns,
+		.queue_ns = rq->queue_ns,
+		.device_ns = rq->device_ns,
 	};
 	struct rq_row *row;
 
 	if (requests_are_by(r->conf.by))
 		row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, rq->owner),
-		       catalog_file(&rec->catalog, rq->file));
+			    catalog_file(&rec->catalog, rq->file));
 	row = rows_rq(&iv->rows, &key);
 	if (!row || (!row->count && request_row_begin(r, iv, rec, rq, row)))
 		return -ENOMEM;
@@ -318,11 +326,22 @@ static void record_fill(struct replay *r, struct op_record *ret, const struct re
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 
 	*ret = (struct op_record){
-		.start_ns = op->start_ns, .total_ns = cap_op_total(op),
-		.fs = fs_key(r, rec, op->fs), .ino = f->ino, .offset = op->offset,
-		.len = op->len, .ret = op->ret, .cgroup = t->cgroup, .dev = FILE_KEY_DEV(f->key),
-		.pid = t->pid, .tid = t->tid, .requests = op->requests, .call = op->call,
-		.kind = op->kind, .cache = op->cache, .device_bytes = op->device_bytes,
+		.start_ns = op->start_ns,
+		.total_ns = cap_op_total(op),
+		.fs = fs_key(r, rec, op->fs),
+		.ino = f->ino,
+		.offset = op->offset,
+		.len = op->len,
+		.ret = op->ret,
+		.cgroup = t->cgroup,
+		.dev = FILE_KEY_DEV(f->key),
+		.pid = t->pid,
+		.tid = t->tid,
+		.requests = op->requests,
+		.call = op->call,
+		.kind = op->kind,
+		.cache = op->cache,
+		.device_bytes = op->device_bytes,
 	};
 	for (int i = 0; i < ST_N; i++)
 		ret->strata[i] = op->strata[i];

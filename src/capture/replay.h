@@ -16,20 +16,20 @@
 struct reason;
 
 struct replay_conf {
-	enum layer layer;		/* LAYER_OPS, LAYER_SYSCALL or LAYER_BLK */
-	bool meta_calls;		/* operations of kind meta have a row for each call */
+	enum layer layer; /* LAYER_OPS, LAYER_SYSCALL or LAYER_BLK */
+	bool meta_calls;  /* operations of kind meta have a row for each call */
 	enum by_key by;
-	bool queued;			/* request histograms from submission instead of dispatch */
-	uint64_t every_ns;		/* length of an interval; 0: one for everything */
-	uint64_t first_ns;		/* when they begin, CLOCK_REALTIME */
-	uint64_t slowest_max;		/* operations to keep */
-	const char *slowest_fs;		/* only on this file system type; NULL: all */
+	bool queued;            /* request histograms from submission instead of dispatch */
+	uint64_t every_ns;      /* length of an interval; 0: one for everything */
+	uint64_t first_ns;      /* when they begin, CLOCK_REALTIME */
+	uint64_t slowest_max;   /* operations to keep */
+	const char *slowest_fs; /* only on this file system type; NULL: all */
 };
 
 struct replay_interval {
 	struct rows rows;
 	struct filenames names;
-	struct op_record *slowest;	/* biggest first; owned */
+	struct op_record *slowest; /* biggest first; owned */
 	size_t n_slowest;
 };
 
@@ -38,7 +38,7 @@ struct replay {
 	/* private */
 	struct replay_interval *intervals;
 	size_t n_intervals;
-	struct replay_fs *fs;		/* file system types in all recordings */
+	struct replay_fs *fs; /* file system types in all recordings */
 	size_t n_fs;
 	unsigned int vfs_kinds;
 };

@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum {
-	BLOCK = 64,			/* rows: they fit into the first cache */
-	RESERVE = PACK_SPAN,		/* rows, for which there is room at once */
+	BLOCK = 64,          /* rows: they fit into the first cache */
+	RESERVE = PACK_SPAN, /* rows, for which there is room at once */
 };
 
 /* Four columns at a time, eight in one look at the rows: as many as there are registers for. */
@@ -83,8 +83,8 @@ static int rows_reserve(struct rowpack *c)
 		memset(c->block, 0, BLOCK * sizeof(*c->block));
 	}
 	for (unsigned int i = 0; i < c->n && !err; i++)
-		err = column_reserve(&c->at[i], most + (c->at[i].varied ? 0 :
-							same_size(c->first[i], c->rows)));
+		err = column_reserve(
+			&c->at[i], most + (c->at[i].varied ? 0 : same_size(c->first[i], c->rows)));
 	c->reserved = err ? 0 : RESERVE;
 	return err;
 }
@@ -110,7 +110,8 @@ static uint8_t *column_begin(struct packed_column *c, enum pack_code code, uint6
 #ifdef __x86_64__
 __attribute__((target_clones("avx2", "default")))
 #endif
-static void block_compare(const struct rowpack *c, uint64_t ret_differ[PACK_COLUMNS])
+static void
+block_compare(const struct rowpack *c, uint64_t ret_differ[PACK_COLUMNS])
 {
 	for (unsigned int i = 0; i < c->n; i += LOOK) {
 		const unaligned_vector *first = (const void *)&c->first[i];

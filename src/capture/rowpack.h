@@ -14,10 +14,10 @@
 
 /* Ids are stored. */
 enum pack_code {
-	PACK_VALUE,	/* a varint for each row */
-	PACK_DELTA,	/* a varint for each row: zigzag of the difference to the row before */
-	PACK_SAME,	/* one varint, the value of all rows */
-	PACK_BYTES,	/* no numbers */
+	PACK_VALUE, /* a varint for each row */
+	PACK_DELTA, /* a varint for each row: zigzag of the difference to the row before */
+	PACK_SAME,  /* one varint, the value of all rows */
+	PACK_BYTES, /* no numbers */
 };
 
 enum { PACK_COLUMNS = 32, PACK_SPAN = 256, VARINT_MAX = 10 };
@@ -26,7 +26,7 @@ enum { PACK_COLUMNS = 32, PACK_SPAN = 256, VARINT_MAX = 10 };
 typedef unsigned char pack_codes[PACK_COLUMNS];
 
 struct packed_column {
-	uint8_t *bytes;		/* of the rows so far, unless they are all the same; owned */
+	uint8_t *bytes; /* of the rows so far, unless they are all the same; owned */
 	size_t len, cap;
 	uint64_t last;
 	bool varied;
@@ -38,9 +38,9 @@ struct rowpack {
 	unsigned int n;
 	unsigned int rows;
 	/* private */
-	unsigned int waiting;		/* the last of the rows, which are not yet in columns */
-	unsigned int reserved;		/* rows that the columns have room for */
-	uint64_t first[PACK_COLUMNS];	/* row */
+	unsigned int waiting;            /* the last of the rows, which are not yet in columns */
+	unsigned int reserved;           /* rows that the columns have room for */
+	uint64_t first[PACK_COLUMNS];    /* row */
 	uint64_t (*block)[PACK_COLUMNS]; /* these; owned */
 	struct packed_column at[PACK_COLUMNS];
 };
@@ -79,9 +79,9 @@ struct cursor_column {
 };
 
 struct cursor {
-	unsigned int n, rows;	/* columns that the reader wants; rows left */
+	unsigned int n, rows; /* columns that the reader wants; rows left */
 	struct cursor_column at[PACK_COLUMNS];
-	const uint8_t *tail;	/* the column of bytes; NULL: none */
+	const uint8_t *tail; /* the column of bytes; NULL: none */
 	size_t tail_len;
 };
 

@@ -89,8 +89,9 @@ static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_re
 {
 	if (!is_events(h->kind))
 		return;
-	*(h->kind == CHUNK_OPS	    ? &w->lost_ops :
-	  h->kind == CHUNK_REQUESTS ? &w->lost_requests : &w->lost_handles) += h->rows;
+	*(h->kind == CHUNK_OPS        ? &w->lost_ops
+	  : h->kind == CHUNK_REQUESTS ? &w->lost_requests
+				      : &w->lost_handles) += h->rows;
 	if (was_recorded && is_records(h->kind))
 		*(h->kind == CHUNK_OPS ? &w->ops : &w->requests) -= h->rows;
 }
@@ -222,7 +223,9 @@ static void text_write(struct writer *w, enum chunk_kind kind, const char *text)
 static void batch_write(struct writer *w, enum chunk_kind kind)
 {
 	struct batch *b = &w->batches[kind];
-	struct chunk_head h = { .kind = kind, .rows = b->columns.rows, .first_ns = b->first_ns,
+	struct chunk_head h = { .kind = kind,
+				.rows = b->columns.rows,
+				.first_ns = b->first_ns,
 				.last_ns = b->last_ns };
 	int err;
 

@@ -53,23 +53,23 @@ enum { WRITER_FULL = 1 };
 
 struct writer {
 	int fd;
-	bool is_file;			/* else a pipe: nothing written can be undone */
-	uint64_t max_bytes;		/* limit of the file; 0: as many as there is room for */
-	uint64_t keep_ns;		/* write only this last part, at the end; 0: all, at once */
+	bool is_file;       /* else a pipe: nothing written can be undone */
+	uint64_t max_bytes; /* limit of the file; 0: as many as there is room for */
+	uint64_t keep_ns;   /* write only this last part, at the end; 0: all, at once */
 	/* The file has max_bytes: ends it by writer_end(), and goes on by writer_restart(). 0 or
 	 * -errno. NULL: the recording ends. */
 	int (*next)(void *arg);
 	void *next_arg;
-	uint64_t bytes;			/* written so far, to this file */
-	uint64_t ops, requests;		/* recorded: in the file, or kept */
+	uint64_t bytes;                                 /* written so far, to this file */
+	uint64_t ops, requests;                         /* recorded: in the file, or kept */
 	uint64_t lost_ops, lost_requests, lost_handles; /* that found no room in the file */
-	uint64_t dropped_ops, dropped_requests;	/* too old to be kept */
-	int err;			/* 0, -errno of the first failure, or WRITER_FULL */
+	uint64_t dropped_ops, dropped_requests;         /* too old to be kept */
+	int err; /* 0, -errno of the first failure, or WRITER_FULL */
 	/* private */
 	struct batch batches[CHUNK_KINDS];
 	struct rowpack index;
-	struct kept kept;		/* with keep_ns all, with next names for other files */
-	struct chunk_head last;		/* the last chunk of ops or requests, and where it is */
+	struct kept kept;       /* with keep_ns all, with next names for other files */
+	struct chunk_head last; /* the last chunk of ops or requests, and where it is */
 	uint64_t last_at;
 	void *zstd;
 	uint8_t *raw, *packed;

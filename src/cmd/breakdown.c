@@ -19,9 +19,9 @@ struct breakdown {
 	struct breakdown_opts opts;
 	bool why, helpers;
 	/* state */
-	FILE *out;			/* where output goes */
+	FILE *out; /* where output goes */
 	struct breakdown_view view;
-	struct op_record *slowest;	/* biggest first, n_slowest of slowest_max */
+	struct op_record *slowest; /* biggest first, n_slowest of slowest_max */
 	size_t n_slowest;
 	struct utsname uts;
 };
@@ -57,9 +57,13 @@ static const struct opt_example examples[] = {
 };
 
 static const struct opt_columns columns[] = {
-	{ "Operations", op_columns }, { "Requests", rq_columns },
-	{ "Helpers", helper_columns }, { "Times of helpers", helper_time_columns },
-	{ "Sleeps", why_columns }, { "Minor faults", minor_columns }, {},
+	{ "Operations", op_columns },
+	{ "Requests", rq_columns },
+	{ "Helpers", helper_columns },
+	{ "Times of helpers", helper_time_columns },
+	{ "Sleeps", why_columns },
+	{ "Minor faults", minor_columns },
+	{},
 };
 
 static const struct opt_table table = {

@@ -45,10 +45,10 @@ static const struct opt_table table = {
 /* One line of the report. */
 struct finding {
 	const char *what;
-	const char *label;	/* for text output, worded so that "yes" fits */
+	const char *label; /* for text output, worded so that "yes" fits */
 	bool works;
-	const char *how;	/* what it uses, or why it does not work; one sentence */
-	const char *advice;	/* what to do, or NULL */
+	const char *how;    /* what it uses, or why it does not work; one sentence */
+	const char *advice; /* what to do, or NULL */
 };
 
 struct findings {
@@ -117,10 +117,10 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
 	    "io_submit and io_getevents are shown as calls instead");
 	add_capability(l, plan, "page faults", CAP_FAULTS,
-		       f->func == FUNC_FENTRY ?
-			       "exceptions, and the function that handles them" :
-			       "exceptions, and perf's events; those that found their page only "
-			       "with --all-faults");
+		       f->func == FUNC_FENTRY
+			       ? "exceptions, and the function that handles them"
+			       : "exceptions, and perf's events; those that found their page only "
+				 "with --all-faults");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)
@@ -144,11 +144,11 @@ static void add_features(struct findings *l, struct feature *f)
 	    "a kernel with CONFIG_KPROBES");
 	add(l, "module types", !f->no_module_btf,
 	    f->no_module_btf ? f->no_module_btf : "modules describe their types",
-	    f->no_kprobe[0] ? "their functions would need kprobes" :
-			      "modules' functions are probed by kprobe instead");
+	    f->no_kprobe[0] ? "their functions would need kprobes"
+			    : "modules' functions are probed by kprobe instead");
 	add(l, "interrupt level", f->interrupt_level,
-	    f->interrupt_level ? "tells interrupts from threads" :
-				 "programs cannot see the preemption count",
+	    f->interrupt_level ? "tells interrupts from threads"
+			       : "programs cannot see the preemption count",
 	    "a newer kernel, or one with CONFIG_KALLSYMS_ALL; a wake-up by an interrupt may be "
 	    "taken for one by the thread that it interrupted");
 	add_preemption(l, f);
@@ -197,9 +197,9 @@ static void verdict_make(struct verdict *v, const struct findings *l)
 	size_t n;
 
 	n = snprintf(v->tracing, sizeof(v->tracing), "breakdown, top and record %s here",
-		     calls		 ? "work" :
-		     works(l, "block") ? "show requests alone" :
-					   "do not work");
+		     calls               ? "work"
+		     : works(l, "block") ? "show requests alone"
+					 : "do not work");
 	for (int i = 0; i < 4 && calls; i++) {
 		if (works(l, parts[i]))
 			continue;
@@ -207,9 +207,9 @@ static void verdict_make(struct verdict *v, const struct findings *l)
 			      first ? ", but without: " : ", ", parts[i]);
 		first = false;
 	}
-	v->funcs = works(l, "fentry") || works(l, "kprobes") ?
-			   "funcs works here" :
-			   "funcs works here for functions of programs, not for the kernel's";
+	v->funcs = works(l, "fentry") || works(l, "kprobes")
+			   ? "funcs works here"
+			   : "funcs works here for functions of programs, not for the kernel's";
 	v->others = "report and export work everywhere";
 }
 
@@ -285,8 +285,7 @@ static int not_written(int err, struct reason *why)
 	return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
 }
 
-static int show_text(const struct findings *l, struct feature *f, bool probes,
-		     struct reason *why)
+static int show_text(const struct findings *l, struct feature *f, bool probes, struct reason *why)
 {
 	struct text_out o = { .f = stdout };
 
@@ -303,8 +302,7 @@ static int show_text(const struct findings *l, struct feature *f, bool probes,
 	return err ? not_written(err, why) : 0;
 }
 
-static int show_json(const struct findings *l, struct feature *f, bool probes,
-		     struct reason *why)
+static int show_json(const struct findings *l, struct feature *f, bool probes, struct reason *why)
 {
 	struct json j = { .out = { .f = stdout } };
 	struct utsname uts;

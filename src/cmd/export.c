@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "base/reason.h"
-#include "cmd/export_dir.h"
+#include "cmd/archive.h"
 #include "run/cli.h"
 
 enum format { FORMAT_NONE, FORMAT_OTF2 };
 
-struct export {
+struct export
+{
 	const char *file, *output;
 	int format;
 };
@@ -30,8 +31,7 @@ static const struct opt opts[] = {
 static const struct opt_group groups[] = { { "Options", opts, 0 }, {} };
 
 static const struct opt args[] = {
-	{ .arg = "FILE", OPT_STRING(struct export, file), .required = true,
-	  .help = "a recording" },
+	{ .arg = "FILE", OPT_STRING(struct export, file), .required = true, .help = "a recording" },
 	{},
 };
 
@@ -92,13 +92,13 @@ static int export(int argc, char **argv)
 	else
 		made = !dir_make(e.output, &why);
 	if (made)
-		got = export_dir(e.file, e.output, &counts, &why);
+		got = archive_write(e.file, e.output, &counts, &why);
 	if (got < 0) {
 		if (made)
 			rmdir(e.output); /* unless there is something in it */
 		return cmd_fail(&why);
 	}
-	export_dir_say(stderr, e.output, &counts);
+	archive_say(stderr, e.output, &counts);
 	return got ? cmd_fail(&why) : 0;
 }
 

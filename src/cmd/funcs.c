@@ -28,33 +28,53 @@ struct funcs {
 	struct func_session *session;
 	struct func_session_conf conf;
 	struct funcs_view view;
-	struct func_snapshot interval;	/* the one on the screen */
+	struct func_snapshot interval; /* the one on the screen */
 	struct funcs_ui ui;
 	struct utsname uts;
 };
 
 static const struct opt_choice by_choices[] = {
-	{ "pid", FUNC_ROWS_PID }, { "tid", FUNC_ROWS_TID }, { "comm", FUNC_ROWS_COMM },
-	{ "cgroup", FUNC_ROWS_CGROUP }, {},
+	{ "pid", FUNC_ROWS_PID },
+	{ "tid", FUNC_ROWS_TID },
+	{ "comm", FUNC_ROWS_COMM },
+	{ "cgroup", FUNC_ROWS_CGROUP },
+	{},
 };
 
 enum { SORT_TOTAL, SORT_SELF, SORT_COUNT, SORT_MEAN, SORT_MAX, SORT_P99 };
 
 static const struct opt_choice sort_choices[] = {
-	{ "total", SORT_TOTAL }, { "self", SORT_SELF }, { "count", SORT_COUNT },
-	{ "mean", SORT_MEAN }, { "max", SORT_MAX }, { "p99", SORT_P99 }, {},
+	{ "total", SORT_TOTAL },
+	{ "self", SORT_SELF },
+	{ "count", SORT_COUNT },
+	{ "mean", SORT_MEAN },
+	{ "max", SORT_MAX },
+	{ "p99", SORT_P99 },
+	{},
 };
 
 enum {
-	PROBE_BEST, KPROBE_SESSION, KPROBE_MULTI, FSESSION, FENTRY, KPROBE,
-	UPROBE_SESSION, UPROBE_MULTI, UPROBE,
+	PROBE_BEST,
+	KPROBE_SESSION,
+	KPROBE_MULTI,
+	FSESSION,
+	FENTRY,
+	KPROBE,
+	UPROBE_SESSION,
+	UPROBE_MULTI,
+	UPROBE,
 };
 
 static const struct opt_choice probe_choices[] = {
-	{ "kprobe.session", KPROBE_SESSION }, { "kprobe.multi", KPROBE_MULTI },
-	{ "fsession", FSESSION }, { "fentry", FENTRY }, { "kprobe", KPROBE },
-	{ "uprobe.session", UPROBE_SESSION }, { "uprobe.multi", UPROBE_MULTI },
-	{ "uprobe", UPROBE }, {},
+	{ "kprobe.session", KPROBE_SESSION },
+	{ "kprobe.multi", KPROBE_MULTI },
+	{ "fsession", FSESSION },
+	{ "fentry", FENTRY },
+	{ "kprobe", KPROBE },
+	{ "uprobe.session", UPROBE_SESSION },
+	{ "uprobe.multi", UPROBE_MULTI },
+	{ "uprobe", UPROBE },
+	{},
 };
 
 static const struct opt measure_opts[] = {
@@ -286,7 +306,8 @@ static void tick(struct run *r)
 
 static int screen_start(struct funcs *f, struct reason *why)
 {
-	f->ui = (struct funcs_ui){ .view = &f->view, .tree = f->tree,
+	f->ui = (struct funcs_ui){ .view = &f->view,
+				   .tree = f->tree,
 				   .interval_ns = f->run.opts.interval_ns };
 	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))
 		return -1;
@@ -384,7 +405,10 @@ static bool keys(struct run *r)
 static const struct run_source source = { open_session, tick, report, close_session };
 
 static const struct run_ops ops = {
-	.source = &source, .resolve = resolve, .start = start, .tick = keys,
+	.source = &source,
+	.resolve = resolve,
+	.start = start,
+	.tick = keys,
 };
 
 static int funcs(int argc, char **argv)

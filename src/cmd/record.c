@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "capture/header.h"
 #include "capture/intake.h"
-#include "cmd/export_dir.h"
+#include "cmd/archive.h"
 #include "cmd/record_files.h"
 #include "cmd/tables.h"
 #include "event.h"
@@ -28,9 +28,9 @@
  * the end of the run.
  */
 struct record_otf2 {
-	const char *dir;		/* NULL: no such option */
-	char recording[256];		/* the file to be exported */
-	struct helper exporter;		/* to be ended by helper_end() */
+	const char *dir;        /* NULL: no such option */
+	char recording[256];    /* the file to be exported */
+	struct helper exporter; /* to be ended by helper_end() */
 };
 
 static int prepare(void *arg)
@@ -75,8 +75,8 @@ static void line_begin(FILE *f)
 }
 
 /* How far it is @took_ns after its beginning; @lost: what the programs lost so far. */
-static void record_say_progress(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N],
-			 uint64_t took_ns)
+static void record_say_progress(FILE *f, const struct record_files *files,
+				const uint64_t lost[LOST_N], uint64_t took_ns)
 {
 	const struct writer *w = &files->w;
 	uint64_t ops = w->ops + w->batches[CHUNK_OPS].columns.rows;
@@ -167,7 +167,7 @@ struct record {
 	char **argv;
 	struct record_files files;
 	struct intake intake;
-	uint64_t lost[LOST_N];		/* as last written to the file */
+	uint64_t lost[LOST_N]; /* as last written to the file */
 	uint64_t start_ns, flushed_ns, said_ns;
 	bool until_said, ended;
 	struct breakdown_view view;
@@ -182,8 +182,8 @@ static const struct opt file_opts[] = {
 	  .help = "make this directory, with an OTF2 archive instead of a recording" },
 	{ 0, "force", OPT_FLAG(struct record, files.replace),
 	  .help = "replace a file that exists" },
-	{ 0, "max-size", OPT_UINT(struct record, max_mib), .arg = "MIB", .min = 1,
-	  .max = 1 << 30, .help = "end when the file has this size" },
+	{ 0, "max-size", OPT_UINT(struct record, max_mib), .arg = "MIB", .min = 1, .max = 1 << 30,
+	  .help = "end when the file has this size" },
 	{ 0, "max-files", OPT_UINT(struct record, files.max_files), .arg = "N", .min = 2,
 	  .max = 1000,
 	  .help = "with --max-size: go on in another file, FILE.1 to FILE.N; each replaces the "
@@ -202,8 +202,7 @@ static const struct opt what_opts[] = {
 	  .help = "print breakdown's tables of the same run, too; so do the options about them" },
 	{ 0, "by", OPT_CHOICE(struct record, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .help = "the same with a row per key" },
-	{ 0, "buffer", OPT_UINT(struct record, buffer_kib), .arg = "KIB", .min = 4,
-	  .max = 4 << 20,
+	{ 0, "buffer", OPT_UINT(struct record, buffer_kib), .arg = "KIB", .min = 4, .max = 4 << 20,
 	  .help = "memory for what is not yet written (default: 8192)" },
 	{},
 };
@@ -278,14 +277,14 @@ static int otf2_work(void *arg)
 	const struct record_otf2 *o = arg;
 	struct otf2_counts counts = {};
 	struct reason why;
-	int got = export_dir(o->recording, o->dir, &counts, &why);
+	int got = archive_write(o->recording, o->dir, &counts, &why);
 
 	if (got < 0) {
 		reason_hint(&why, "'%.200s' is what was recorded: 'iostrata export' reads it",
 			    o->recording);
 		return cmd_fail(&why);
 	}
-	export_dir_say(stderr, o->dir, &counts);
+	archive_say(stderr, o->dir, &counts);
 	unlink(o->recording);
 	return got ? cmd_fail(&why) : 0;
 }
@@ -364,10 +363,13 @@ static char *header_of(void *arg, uint64_t begin_ns)
 	const struct record *rec = arg;
 	const struct run *r = &rec->run;
 	struct header_run run = {
-		.version = IOSTRATA_VERSION, .argv = rec->argv,
+		.version = IOSTRATA_VERSION,
+		.argv = rec->argv,
 		.missing = session_missing(r->session),
-		.vfs_kinds = session_vfs_kinds(r->session), .begin_ns = begin_ns,
-		.has_ops = r->conf.sent_ops, .has_requests = r->conf.sent_requests,
+		.vfs_kinds = session_vfs_kinds(r->session),
+		.begin_ns = begin_ns,
+		.has_ops = r->conf.sent_ops,
+		.has_requests = r->conf.sent_requests,
 	};
 
 	return header_text(&run);
@@ -478,13 +480,20 @@ static int report(struct run *r, struct snapshot *sn)
 }
 
 static const struct run_ops ops = {
-	.resolve = resolve, .start = start, .tick = tick, .report = report,
+	.resolve = resolve,
+	.start = start,
+	.tick = tick,
+	.report = report,
 };
 
 static int record(int argc, char **argv)
 {
-	struct record rec = { .buffer_kib = BUFFER_KIB, .argv = argv,
-		.files = { .standard = stdout, .header = header_of, .ending = ending_of,
+	struct record rec = {
+		.buffer_kib = BUFFER_KIB,
+		.argv = argv,
+		.files = { .standard = stdout,
+			   .header = header_of,
+			   .ending = ending_of,
 			   .arg = &rec },
 		.intake = { .names = names_come, .fs = fs_known, .arg = &rec },
 	};

@@ -60,8 +60,8 @@ static int file_create(struct record_files *f, unsigned int i, struct reason *wh
 		return 0;
 	if (lstat(path, &st))
 		return -1;
-	return reason_hint(why, f->replace ? "--force replaces files, no directories or devices" :
-					     "--force replaces it");
+	return reason_hint(why, f->replace ? "--force replaces files, no directories or devices"
+					   : "--force replaces it");
 }
 
 /* 0, or -1 with @why: then there is none. */
@@ -109,8 +109,8 @@ static struct ending ending_of(const struct record_files *f, const struct ending
 	e.missed -= f->closed.missed;
 	/* what was lost meanwhile is not told by any other file, either */
 	e.dropped_ops = f->w.dropped_ops + f->removed.ops + f->removed.lost[LOST_OPS];
-	e.dropped_requests = f->w.dropped_requests + f->removed.requests +
-			     f->removed.lost[LOST_REQUESTS];
+	e.dropped_requests =
+		f->w.dropped_requests + f->removed.requests + f->removed.lost[LOST_REQUESTS];
 	return e;
 }
 
@@ -124,8 +124,9 @@ static void file_end(struct record_files *f, const struct ending *total)
 
 	do {
 		file->end = ending_of(f, total);
-		text = ending_text(&file->end,
-				   w->err == WRITER_FULL ? "max-size" : w->err ? "full" : "ended");
+		text = ending_text(&file->end, w->err == WRITER_FULL ? "max-size"
+					       : w->err              ? "full"
+								     : "ended");
 		done = !text || writer_end(w, text);
 		free(text);
 	} while (!done);

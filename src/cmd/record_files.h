@@ -16,33 +16,33 @@
 struct reason;
 
 struct record_file {
-	FILE *out;			/* written to by its descriptor */
-	struct ending end;		/* once it has been ended */
-	uint64_t bytes;			/* then, too */
+	FILE *out;         /* written to by its descriptor */
+	struct ending end; /* once it has been ended */
+	uint64_t bytes;    /* then, too */
 	bool used;
 };
 
 struct record_files {
 	/* to be set by the caller */
-	uint64_t max_files;		/* 0: one */
-	uint64_t max_bytes, keep_ns;	/* as in struct writer */
-	bool replace;			/* what has their names */
-	FILE *standard;			/* what "-" stands for */
+	uint64_t max_files;                            /* 0: one */
+	uint64_t max_bytes, keep_ns;                   /* as in struct writer */
+	bool replace;                                  /* what has their names */
+	FILE *standard;                                /* what "-" stands for */
 	char *(*header)(void *arg, uint64_t begin_ns); /* for what begins then, CLOCK_MONOTONIC;
 							* for free(); NULL: no memory */
 	struct ending (*ending)(void *arg); /* of the run so far, but for what the writer knows */
 	void *arg;
 	/* for the caller to read, and to write records to */
 	struct writer w;
-	char name[256];			/* hostile; those of a ring have a number behind it */
+	char name[256]; /* hostile; those of a ring have a number behind it */
 	/* private */
 	struct record_file *list;
-	unsigned int n, at;		/* @at: the one being written */
-	bool ended;			/* that one */
-	uint64_t began_ns;		/* the first one */
-	struct ending closed;		/* sums over all that have been ended */
-	struct ending removed;		/* of these, sums over those that were replaced */
-	uint64_t bytes;			/* of those that have been ended and are still there */
+	unsigned int n, at;    /* @at: the one being written */
+	bool ended;            /* that one */
+	uint64_t began_ns;     /* the first one */
+	struct ending closed;  /* sums over all that have been ended */
+	struct ending removed; /* of these, sums over those that were replaced */
+	uint64_t bytes;        /* of those that have been ended and are still there */
 };
 
 /* Creates the files, the caller's own: @name, "-" for the standard output; or, if it is NULL, one

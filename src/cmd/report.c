@@ -34,7 +34,7 @@ struct report_heat {
 
 /* Adds @ev, an operation or a request of @rec. @first_ns: where the maps begin, CLOCK_REALTIME. */
 static void report_heat_add(struct report_heat *h, const struct recording *rec,
-		     const struct cap_event *ev, uint64_t first_ns)
+			    const struct cap_event *ev, uint64_t first_ns)
 {
 	uint64_t real_ns = cap_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
 	int64_t at = real_ns - first_ns;
@@ -45,8 +45,7 @@ static void report_heat_add(struct report_heat *h, const struct recording *rec,
 
 /* Draws both, up to @end_ns after the beginning; but not that of requests if @of_ops, the filters
  * that do not choose them, are any. 0 or -errno. */
-static int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops,
-		      uint64_t end_ns)
+static int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops, uint64_t end_ns)
 {
 	struct text_out o = { .f = out };
 	int err = heat_text(out, &h->ops, "operations", end_ns);
@@ -61,9 +60,9 @@ static int report_heat_print(FILE *out, struct report_heat *h, const char *of_op
 
 struct known {
 	char *name;
-	uint64_t began_ns;	/* CLOCK_REALTIME; 0: not known */
-	int given;		/* as the how-manieth */
-	dev_t dev;		/* which file it is; ino 0: not known */
+	uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
+	int given;         /* as the how-manieth */
+	dev_t dev;         /* which file it is; ino 0: not known */
 	ino_t ino;
 };
 
@@ -149,26 +148,29 @@ struct report {
 	struct breakdown_opts opts;
 	struct report_time time;
 	struct report_filter filter;
-	int events;			/* enum events_format */
+	int events; /* enum events_format */
 	bool json, strict, heat;
 	/* state */
-	char looked_for[FILTERS_TEXT];	/* the filters as text; hostile */
-	char of_ops[64];		/* those that do not choose requests */
-	bool no_reader;			/* the output's pipe was closed */
-	bool has_events;		/* some operation or request was read, chosen or not */
-	FILE *out;			/* where output goes */
+	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
+	char of_ops[64];               /* those that do not choose requests */
+	bool no_reader;                /* the output's pipe was closed */
+	bool has_events;               /* some operation or request was read, chosen or not */
+	FILE *out;                     /* where output goes */
 	struct breakdown_view view;
 	struct replay replay;
-	struct header header;		/* of the first file */
-	struct missing missing;		/* of the first file */
+	struct header header;   /* of the first file */
+	struct missing missing; /* of the first file */
 	uint64_t lost[LOST_N], missed;
 	struct report_heat heats;
 	struct progress progress;
-	uint64_t done_bytes;		/* of the files before */
+	uint64_t done_bytes; /* of the files before */
 };
 
 static const struct opt_choice event_choices[] = {
-	{ "text", EVENTS_TEXT }, { "csv", EVENTS_CSV }, { "json", EVENTS_JSON }, {},
+	{ "text", EVENTS_TEXT },
+	{ "csv", EVENTS_CSV },
+	{ "json", EVENTS_JSON },
+	{},
 };
 
 static const struct opt what_opts[] = {
@@ -193,7 +195,10 @@ static const struct opt_group groups[] = {
 };
 
 static const struct opt args[] = {
-	{ .arg = "FILE", .type = OPT_TYPE_STRING, .required = true, .many = true,
+	{ .arg = "FILE",
+	  .type = OPT_TYPE_STRING,
+	  .required = true,
+	  .many = true,
 	  .help = "recordings, one timeline; - is the standard input" },
 	{},
 };
@@ -237,12 +242,15 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	if (!of_table)
 		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
 	if (r->events && (of_table || r->heat))
-		return reason_set(why, EXIT_USAGE, "--events lists records, %s is of %s: choose "
-						   "one",
+		return reason_set(why, EXIT_USAGE,
+				  "--events lists records, %s is of %s: choose "
+				  "one",
 				  of_table ? of_table : "--heat", of_table ? "tables" : "maps");
 	if (r->heat && of_table)
-		return reason_set(why, EXIT_USAGE, "--heat draws maps, %s is of tables: choose "
-						   "one", of_table);
+		return reason_set(why, EXIT_USAGE,
+				  "--heat draws maps, %s is of tables: choose "
+				  "one",
+				  of_table);
 	if (report_time_check(&r->time, why))
 		return -1;
 	filters_of_ops(&r->filter.given, r->of_ops, sizeof(r->of_ops));
@@ -254,8 +262,8 @@ static int resolve(struct report *r, struct reason *why)
 {
 	enum layer layer = LAYER_OPS;
 
-	if (r->opts.layer && (breakdown_layer(r->opts.layer, &layer) || layer == LAYER_VFS ||
-			      layer == LAYER_FS)) {
+	if (r->opts.layer &&
+	    (breakdown_layer(r->opts.layer, &layer) || layer == LAYER_VFS || layer == LAYER_FS)) {
 		reason_set(why, EXIT_USAGE, "a recording has no times of '%.60s' alone",
 			   r->opts.layer);
 		return reason_hint(why, "-T syscall and -T blk can be shown; 'iostrata breakdown "
@@ -269,9 +277,13 @@ static int resolve(struct report *r, struct reason *why)
 	if (r->events || r->json)
 		run_say_of_ops(r->of_ops);
 	r->replay.conf = (struct replay_conf){
-		.layer = layer, .by = breakdown_rows_by(&r->opts), .queued = r->opts.queued,
-		.meta_calls = breakdown_meta_calls(&r->opts, layer), .every_ns = r->time.every_ns,
-		.slowest_max = r->opts.slowest_max, .slowest_fs = r->filter.given.fs,
+		.layer = layer,
+		.by = breakdown_rows_by(&r->opts),
+		.queued = r->opts.queued,
+		.meta_calls = breakdown_meta_calls(&r->opts, layer),
+		.every_ns = r->time.every_ns,
+		.slowest_max = r->opts.slowest_max,
+		.slowest_fs = r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.every_ns = r->time.every_ns;
@@ -289,8 +301,9 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	if (!rec->header.has_device_bytes)
 		r->missing.device_bytes = "not recorded";
 	if (r->header.monotonic_ns && r->header.machine != rec->header.machine)
-		return reason_set(why, EXIT_FAILED, "the recordings are of machines whose system "
-						    "calls have other numbers");
+		return reason_set(why, EXIT_FAILED,
+				  "the recordings are of machines whose system "
+				  "calls have other numbers");
 	if (r->header.monotonic_ns)
 		return 0;
 	r->header = rec->header;
@@ -415,8 +428,8 @@ static int interval_print(struct report *r, size_t i)
 		sn.lost[l] += r->lost[l];
 	sn.missed = i ? 0 : r->missed;
 	r->view.later = i;
-	r->view.until_ns = r->time.first_ns + r->time.from_ns + i * r->time.every_ns +
-			   sn.duration_ns;
+	r->view.until_ns =
+		r->time.first_ns + r->time.from_ns + i * r->time.every_ns + sn.duration_ns;
 	if (!err)
 		err = breakdown_put(r->out, r->json, &r->view, &sn, iv->slowest, iv->n_slowest);
 	snapshot_free(&sn);

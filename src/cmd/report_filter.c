@@ -32,8 +32,7 @@ void report_filter_init(struct report_filter *f)
 	for (unsigned int i = 0; i < g->disks.n; i++)
 		g->disks.at[i] = disk_of(g->disks.at[i]);
 	for (unsigned int i = 0; i < g->cgroups.n; i++)
-		g->cgroups.at[i] = without(without(g->cgroups.at[i], "/sys/fs/cgroup"),
-					   "/unified");
+		g->cgroups.at[i] = without(without(g->cgroups.at[i], "/sys/fs/cgroup"), "/unified");
 }
 
 /* Whether @path is @above or below it. Slashes at their beginning and end do not matter. */
@@ -59,8 +58,7 @@ static bool cgroup_passes(const struct report_filter *f, const struct recording 
 	return !f->given.cgroups.n;
 }
 
-static bool owner_passes(const struct report_filter *f, const struct recording *rec,
-			 uint64_t owner)
+static bool owner_passes(const struct report_filter *f, const struct recording *rec, uint64_t owner)
 {
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, owner);
 	const struct filters *g = &f->given;
@@ -137,8 +135,7 @@ static bool file_passes(struct report_filter *f, const struct recording *rec, ui
 	return f->files[id] == 2;
 }
 
-static bool op_passes(struct report_filter *f, const struct recording *rec,
-		      const struct cap_op *op)
+static bool op_passes(struct report_filter *f, const struct recording *rec, const struct cap_op *op)
 {
 	const struct filters *g = &f->given;
 	const struct catalog_file *file = catalog_file(&rec->catalog, op->file);

@@ -13,12 +13,12 @@
 #include "run/filters.h"
 
 struct report_filter {
-	struct filters given;		/* options; cgroups and disks are made simpler */
+	struct filters given; /* options; cgroups and disks are made simpler */
 	/* private */
-	char *real_files[OPT_LIST_MAX];	/* what given.files lead to here; owned */
-	unsigned char *files;		/* by id: 0 not looked at, 1 no, 2 yes; owned */
+	char *real_files[OPT_LIST_MAX]; /* what given.files lead to here; owned */
+	unsigned char *files;           /* by id: 0 not looked at, 1 no, 2 yes; owned */
 	size_t n_files;
-	uint64_t dev;			/* the last one looked at */
+	uint64_t dev; /* the last one looked at */
 	bool dev_wanted;
 };
 

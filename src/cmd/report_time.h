@@ -13,14 +13,14 @@ struct reason;
 struct report_span;
 
 struct report_time {
-	uint64_t from_ns, to_ns, every_ns;	/* options, since the beginning; 0: not given */
-	uint64_t first_ns;			/* where the timeline begins, CLOCK_REALTIME */
+	uint64_t from_ns, to_ns, every_ns; /* options, since the beginning; 0: not given */
+	uint64_t first_ns;                 /* where the timeline begins, CLOCK_REALTIME */
 	/* private */
-	struct report_span *spans;		/* of the recordings so far; owned */
+	struct report_span *spans; /* of the recordings so far; owned */
 	size_t n_spans;
 };
 
-extern const struct opt report_time_opts[];	/* over struct report_time */
+extern const struct opt report_time_opts[]; /* over struct report_time */
 
 /* That --to is after --from. 0, or -1 with @why. */
 int report_time_check(const struct report_time *t, struct reason *why);

@@ -18,14 +18,23 @@
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
-	{ "pid", BY_PID },   { "tid", BY_TID },	      { "comm", BY_COMM },
-	{ "file", BY_FILE }, { "cgroup", BY_CGROUP }, { "dev", BY_DEV },
-	{ "cache", BY_CACHE }, { "container", BY_CONTAINER }, {},
+	{ "pid", BY_PID },
+	{ "tid", BY_TID },
+	{ "comm", BY_COMM },
+	{ "file", BY_FILE },
+	{ "cgroup", BY_CGROUP },
+	{ "dev", BY_DEV },
+	{ "cache", BY_CACHE },
+	{ "container", BY_CONTAINER },
+	{},
 };
 
 static const struct opt_choice layers[] = {
-	{ "syscall", LAYER_SYSCALL }, { "vfs", LAYER_VFS }, { "fs", LAYER_FS },
-	{ "blk", LAYER_BLK },	      {},
+	{ "syscall", LAYER_SYSCALL },
+	{ "vfs", LAYER_VFS },
+	{ "fs", LAYER_FS },
+	{ "blk", LAYER_BLK },
+	{},
 };
 
 const struct opt breakdown_measure_opts[] = {
@@ -49,8 +58,7 @@ const struct opt breakdown_output_opts[] = {
 	  .help = "all operations, each with its strata, and meta by call (stat, unlink, "
 		  "rename ...); given twice, with --by, of every key" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
-	  .max = 1000000,
-	  .help = "at most so many rows of a table" },
+	  .max = 1000000, .help = "at most so many rows of a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
 	  .columns = op_columns,
 	  .help = "by this column of the operations (-T blk: of the requests), by its title or "
@@ -102,8 +110,7 @@ static int check_sort(const struct breakdown_opts *o, enum layer layer, struct r
 	return reason_hint(why, "count, rate, bytes, p99, max ...: as they are titled");
 }
 
-int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
-		    struct reason *why)
+int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json, struct reason *why)
 {
 	if (o->slowest_max && layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
@@ -142,10 +149,9 @@ const char *breakdown_table_option(const struct breakdown_opts *o)
 		const char *name;
 		bool used;
 	} all[] = {
-		{ "--by", o->by },	    { "-v", o->detail },	  { "-n", o->rows_max },
-		{ "--sort", o->sort },	    { "-H", o->histograms },	  { "-m", o->milliseconds },
-		{ "-T", o->layer },	    { "-Q", o->queued },
-		{ "--slowest", o->slowest_max },
+		{ "--by", o->by },     { "-v", o->detail },     { "-n", o->rows_max },
+		{ "--sort", o->sort }, { "-H", o->histograms }, { "-m", o->milliseconds },
+		{ "-T", o->layer },    { "-Q", o->queued },     { "--slowest", o->slowest_max },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -154,8 +160,8 @@ const char *breakdown_table_option(const struct breakdown_opts *o)
 	return NULL;
 }
 
-void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o,
-			 enum layer layer, int fd)
+void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o, enum layer layer,
+			 int fd)
 {
 	v->layer = layer;
 	v->layer_name = o->layer;

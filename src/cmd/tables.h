@@ -18,19 +18,19 @@ struct run;
 enum { SLOWEST_MAX = 1000 };
 
 struct breakdown_opts {
-	const char *layer;		/* NULL: whole operations */
-	int by;				/* enum by_key */
-	uint64_t slowest_max;		/* 0: none */
+	const char *layer;    /* NULL: whole operations */
+	int by;               /* enum by_key */
+	uint64_t slowest_max; /* 0: none */
 	bool queued, milliseconds, histograms;
-	int detail;			/* how often -v is given */
-	uint64_t rows_max;		/* 0: not given */
-	const char *sort, *output;	/* NULL: not given */
+	int detail;                /* how often -v is given */
+	uint64_t rows_max;         /* 0: not given */
+	const char *sort, *output; /* NULL: not given */
 };
 
 extern const struct opt_choice breakdown_by_choices[];
-extern const struct opt breakdown_measure_opts[];	/* over struct breakdown_opts */
-extern const struct opt breakdown_output_opts[];	/* likewise */
-#define breakdown_table_opts (breakdown_output_opts + 1)	/* without --output */
+extern const struct opt breakdown_measure_opts[];        /* over struct breakdown_opts */
+extern const struct opt breakdown_output_opts[];         /* likewise */
+#define breakdown_table_opts (breakdown_output_opts + 1) /* without --output */
 
 /* syscall, vfs, fs or blk. 0, or -ENOENT. */
 int breakdown_layer(const char *text, enum layer *ret_layer);
@@ -54,8 +54,8 @@ bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);
 const char *breakdown_table_option(const struct breakdown_opts *o);
 
 /* Sets what follows from the options and, if @fd is one, from the terminal. */
-void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o,
-			 enum layer layer, int fd);
+void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o, enum layer layer,
+			 int fd);
 
 /* Sets what a run that traces knows; its session is open. */
 void breakdown_view_run(struct breakdown_view *v, const struct run *r);

@@ -27,27 +27,31 @@ struct top {
 	/* state */
 	bool screen, clear;
 	struct top_names names;
-	struct snapshot interval;	/* the one on the screen */
+	struct snapshot interval; /* the one on the screen */
 	struct top_total total;
 	struct op_record slowest[TOP_SLOWEST];
-	struct top_key slowest_of;	/* the row they belong to, if its page is open */
+	struct top_key slowest_of; /* the row they belong to, if its page is open */
 	struct top_ui ui;
 	struct utsname uts;
 	char load[64];
-	char gone[256];			/* filter targets that are gone; safe */
+	char gone[256]; /* filter targets that are gone; safe */
 };
 
 static const struct opt_choice by_choices[] = {
-	{ "pid", TOP_PROCESS }, { "tid", TOP_THREAD },	  { "comm", TOP_COMM },
-	{ "file", TOP_FILE },	{ "dev", TOP_DISK },	  { "cgroup", TOP_CGROUP },
-	{ "container", TOP_CONTAINER }, {},
+	{ "pid", TOP_PROCESS },
+	{ "tid", TOP_THREAD },
+	{ "comm", TOP_COMM },
+	{ "file", TOP_FILE },
+	{ "dev", TOP_DISK },
+	{ "cgroup", TOP_CGROUP },
+	{ "container", TOP_CONTAINER },
+	{},
 };
 
 static const struct opt output_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .arg = "KEY",
 	  .help = "what a row stands for (default pid); keys change it on the screen" },
-	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COLUMN",
-	  .columns = top_figure_columns,
+	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COLUMN", .columns = top_figure_columns,
 	  .help = "biggest first in this column (default bytes); JSON is in no order" },
 	{ 'r', "rows", OPT_UINT(struct top, max_rows), .arg = "ROWS", .min = 1,
 	  .help = "at most so many rows of text (default 20)" },
@@ -101,8 +105,7 @@ static struct top *top_of(struct run *r)
 static bool has_column(const struct top *t, const char *name)
 {
 	bool whole = t->screen || t->run.opts.json;
-	struct top_columns c = whole ? top_columns_whole(t->view) :
-				       top_columns_text(t->view, name);
+	struct top_columns c = whole ? top_columns_whole(t->view) : top_columns_text(t->view, name);
 
 	return columns_find(c.list, name);
 }
@@ -118,8 +121,8 @@ static int sort_resolve(const struct top *t, struct reason *why)
 		if (has_column(t, col->name))
 			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 				 *names ? ", " : "", col->name);
-	reason_set(why, EXIT_USAGE, "no column '%.60s'%s", t->sort, columns_find(c.list, t->sort) ?
-		   " in text: only the full screen has it" : "");
+	reason_set(why, EXIT_USAGE, "no column '%.60s'%s", t->sort,
+		   columns_find(c.list, t->sort) ? " in text: only the full screen has it" : "");
 	return reason_hint(why, "columns are %s", names);
 }
 
@@ -271,9 +274,15 @@ static int report_text(struct top *t, const struct snapshot *sn)
 {
 	char head[128];
 	struct top_text v = {
-		.view = t->view, .names = &t->names, .head = head, .sort = t->sort,
-		.max_rows = t->max_rows, .width = TEXT_WIDTH, .clear = t->clear,
-		.uncut = !isatty(STDOUT_FILENO), .gone = t->gone,
+		.view = t->view,
+		.names = &t->names,
+		.head = head,
+		.sort = t->sort,
+		.max_rows = t->max_rows,
+		.width = TEXT_WIDTH,
+		.clear = t->clear,
+		.uncut = !isatty(STDOUT_FILENO),
+		.gone = t->gone,
 		.missing = session_missing(t->run.session),
 	};
 
@@ -285,8 +294,11 @@ static int report_text(struct top *t, const struct snapshot *sn)
 static int report_json(struct top *t, const struct snapshot *sn)
 {
 	struct top_json v = {
-		.view = t->view, .names = &t->names, .kernel = t->uts.release,
-		.time_s = time(NULL), .missing = session_missing(t->run.session),
+		.view = t->view,
+		.names = &t->names,
+		.kernel = t->uts.release,
+		.time_s = time(NULL),
+		.missing = session_missing(t->run.session),
 	};
 
 	return top_json(stdout, &v, sn);
@@ -335,7 +347,10 @@ static bool tick(struct run *r)
 }
 
 static const struct run_ops ops = {
-	.resolve = resolve, .start = start, .tick = tick, .report = report,
+	.resolve = resolve,
+	.start = start,
+	.tick = tick,
+	.report = report,
 };
 
 static int top(int argc, char **argv)

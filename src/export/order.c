@@ -156,7 +156,7 @@ struct waiting {
 	struct cap_op *calls;
 	size_t n_calls, calls_cap;
 	struct steps asyncs, requests;
-	uint64_t numbers;		/* given so far */
+	uint64_t numbers; /* given so far */
 };
 
 static int by_end(const void *a, const void *b)
@@ -307,8 +307,7 @@ int order_deliver(const struct order *o, struct recording *rec, const struct ord
 			break;
 		if (ev.kind == CHUNK_LOSSES)
 			err = to->loss(to->arg, &ev.loss, why);
-		else if (is_of_calls(ev.kind) ? op_wait(&w, &ev.op) :
-						request_wait(&w, &ev.request))
+		else if (is_of_calls(ev.kind) ? op_wait(&w, &ev.op) : request_wait(&w, &ev.request))
 			err = out_of_memory(why);
 	}
 	if (!err)

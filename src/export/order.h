@@ -23,7 +23,7 @@ enum step { STEP_BEGIN, STEP_ISSUED, STEP_END };
 /* Of a request of a disk, or of an operation that order_has_steps(). */
 struct step_event {
 	uint64_t at_ns;
-	uint64_t number;		/* identifies either in all its steps */
+	uint64_t number; /* identifies either in all its steps */
 	enum step step;
 	bool is_op;
 	union {
@@ -47,21 +47,21 @@ struct order_target {
 
 /* Known before the first record is delivered. */
 struct order_span {
-	uint64_t first_ns, last_ns;	/* earliest beginning, latest end; CLOCK_MONOTONIC */
+	uint64_t first_ns, last_ns; /* earliest beginning, latest end; CLOCK_MONOTONIC */
 };
 
 /* For each chunk of a kind: up to when its records can be delivered. */
 struct order_marks {
-	uint64_t *after;		/* no record behind chunk i began earlier */
+	uint64_t *after; /* no record behind chunk i began earlier */
 	size_t n, cap;
 };
 
 struct order {
 	struct order_span span;
 	/* private */
-	struct order_marks calls, asyncs;	/* of the same chunks */
+	struct order_marks calls, asyncs; /* of the same chunks */
 	struct order_marks requests;
-	bool cut_off;			/* the recording is damaged behind these chunks */
+	bool cut_off; /* the recording is damaged behind these chunks */
 };
 
 /* The first pass over @f, which must be seekable. 0, or -1 with @why if nothing in it is readable.

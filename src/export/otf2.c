@@ -24,10 +24,11 @@ static bool is_async(const struct cap_op *op)
 
 static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 {
-	unsigned int table = op->call & CALL_COMPAT ? 1 :
-			     op->call & CALL_URING  ? 2 :
-			     op->call & CALL_AIO    ? 3 :
-			     op->call & CALL_FAULT  ? 4 : 0;
+	unsigned int table = op->call & CALL_COMPAT  ? 1
+			     : op->call & CALL_URING ? 2
+			     : op->call & CALL_AIO   ? 3
+			     : op->call & CALL_FAULT ? 4
+						     : 0;
 	uint32_t *r = &x->regions[table][op->call % CALL_MAX];
 	const char *name = x->call_name(op->call);
 	char text[32];
@@ -36,8 +37,9 @@ static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 		return *r - 1;
 	snprintf(text, sizeof(text), "call %u", (unsigned int)op->call);
 	*r = 1 + otf2_region(&x->a, name ? name : text,
-			     is_io(async_acts(op->kind, op->call)) ?
-				     OTF2_REGION_ROLE_FILE_IO : OTF2_REGION_ROLE_FILE_IO_METADATA);
+			     is_io(async_acts(op->kind, op->call))
+				     ? OTF2_REGION_ROLE_FILE_IO
+				     : OTF2_REGION_ROLE_FILE_IO_METADATA);
 	return *r - 1;
 }
 
@@ -49,8 +51,8 @@ static OTF2_IoOperationMode io_mode(const struct cap_op *op)
 	case OP_WRITE:
 		return OTF2_IO_OPERATION_MODE_WRITE;
 	case OP_COPY: /* only one of its two files is known: its open mode tells which */
-		return (op->open_flags & 3) == 1 ? OTF2_IO_OPERATION_MODE_WRITE :
-						   OTF2_IO_OPERATION_MODE_READ;
+		return (op->open_flags & 3) == 1 ? OTF2_IO_OPERATION_MODE_WRITE
+						 : OTF2_IO_OPERATION_MODE_READ;
 	default:
 		return OTF2_IO_OPERATION_MODE_READ;
 	}
@@ -68,11 +70,11 @@ static void begin_put(struct exporting *x, size_t l, const struct cap_op *op, ui
 	if (overlaps)
 		otf2_note(&x->a, OTF2_AttributeList_AddRegionRef(x->list, x->attrs[ATTR_CALL],
 								 region_of(x, op)));
-	otf2_note(&x->a, OTF2_EvtWriter_IoOperationBegin(
-				 w, x->list, ns, handle, io_mode(op),
-				 overlaps ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING :
-					    OTF2_IO_OPERATION_FLAG_NONE,
-				 flush ? OTF2_UNDEFINED_UINT64 : op->len, id));
+	otf2_note(&x->a,
+		  OTF2_EvtWriter_IoOperationBegin(w, x->list, ns, handle, io_mode(op),
+						  overlaps ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING
+							   : OTF2_IO_OPERATION_FLAG_NONE,
+						  flush ? OTF2_UNDEFINED_UINT64 : op->len, id));
 	if (overlaps)
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, handle, id));
 }
@@ -105,8 +107,8 @@ static uint32_t op_handle(struct exporting *x, const struct cap_op *op, unsigned
 		return NO_HANDLE;
 	if (op->kind == OP_FAULT) /* the mapping outlives the descriptor */
 		return op->file ? handle_of_file(x, op, pid) : NO_HANDLE;
-	return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x) :
-							     handle_of(x, op, pid);
+	return op->kind == OP_FSYNC && (int64_t)op->fd < 0 ? handle_of_everything(x)
+							   : handle_of(x, op, pid);
 }
 
 static int no_room_for(const struct exporting *x, const struct catalog_thread *t,
@@ -142,9 +144,9 @@ static int op_put(void *arg, const struct recording *rec, const struct cap_op *o
 		attr_errno(x, op->ret);
 		attr_strata(x, op->strata);
 	}
-	otf2_note(&x->a, OTF2_EvtWriter_Leave(x->a.locations[l].w,
-					      handle == NO_HANDLE ? x->list : NULL,
-					      otf2_time(&x->a, l, end), region));
+	otf2_note(&x->a,
+		  OTF2_EvtWriter_Leave(x->a.locations[l].w, handle == NO_HANDLE ? x->list : NULL,
+				       otf2_time(&x->a, l, end), region));
 	x->counts->ops += op->kind != OP_HANDLE;
 	return 0;
 }
@@ -204,8 +206,9 @@ static void begin_attrs(struct exporting *x, const struct cap_request *rq)
 
 static void end_attrs(struct exporting *x, const struct cap_request *rq)
 {
-	const uint64_t strata[ST_N] = { [ST_TAG] = rq->tag_ns, [ST_QUEUE] = rq->queue_ns,
-					[ST_DEVICE] = rq->device_ns };
+	const uint64_t strata[ST_N] = {
+		[ST_TAG] = rq->tag_ns, [ST_QUEUE] = rq->queue_ns, [ST_DEVICE] = rq->device_ns
+	};
 
 	if (rq->flags & CAP_RQ_FAILED)
 		attr_errno(x, rq->error ? -(int64_t)rq->error : -EIO);
@@ -240,8 +243,8 @@ static int request_put(struct exporting *x, const struct step_event *ev, struct 
 		return 0;
 	}
 	end_attrs(x, &ev->rq);
-	otf2_note(&x->a, OTF2_EvtWriter_IoOperationComplete(w, x->list, ns, disk->handle, bytes,
-							    id));
+	otf2_note(&x->a,
+		  OTF2_EvtWriter_IoOperationComplete(w, x->list, ns, disk->handle, bytes, id));
 	x->counts->requests++;
 	return 0;
 }
@@ -264,8 +267,8 @@ static int loss_put(void *arg, const struct cap_loss *loss, struct reason *why)
 	(void)why;
 	x->counts->lost += loss->count;
 	if (!x->losses)
-		x->losses = otf2_location(&x->a, "lost",
-					  otf2_group(&x->a, "iostrata", x->machine)) + 1;
+		x->losses =
+			otf2_location(&x->a, "lost", otf2_group(&x->a, "iostrata", x->machine)) + 1;
 	if (!x->losses)
 		return reason_set(why, EXIT_FAILED, "no room for a location");
 	l = &x->a.locations[x->losses - 1];

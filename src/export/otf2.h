@@ -12,7 +12,7 @@
 struct reason;
 
 struct otf2_counts {
-	uint64_t ops, requests;		/* that are in the archive */
+	uint64_t ops, requests; /* that are in the archive */
 	uint64_t locations, handles, lost;
 };
 

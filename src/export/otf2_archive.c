@@ -55,7 +55,7 @@ static void chunks_free(void *user, OTF2_FileType type, OTF2_LocationRef locatio
 static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,
 				   void *caller, bool final)
 {
-	(void)user, (void)type, (void)location, (void)caller, (void)final;
+	(void)user, (void)type, (void)location, (void)caller, (void) final;
 	return OTF2_FLUSH;
 }
 
@@ -64,9 +64,8 @@ static const OTF2_MemoryCallbacks memory = { chunk_new, chunks_free };
 
 /* Instead of the library's messages. What the system refused comes first, and only here: what the
  * library makes of it says less. */
-static OTF2_ErrorCode cause_keep(void *user, const char *file, uint64_t line,
-				 const char *function, OTF2_ErrorCode code, const char *format,
-				 va_list args)
+static OTF2_ErrorCode cause_keep(void *user, const char *file, uint64_t line, const char *function,
+				 OTF2_ErrorCode code, const char *format, va_list args)
 {
 	struct otf2_archive *a = user;
 
@@ -116,8 +115,8 @@ static void locations_write(struct otf2_archive *a)
 	otf2_note(a, OTF2_Archive_OpenDefFiles(a->a));
 	for (size_t i = 0; i < a->n_locations && !a->err; i++) {
 		defs = OTF2_Archive_GetDefWriter(a->a, i);
-		otf2_note(a, defs ? OTF2_Archive_CloseDefWriter(a->a, defs) :
-				    OTF2_ERROR_FILE_CAN_NOT_OPEN);
+		otf2_note(a, defs ? OTF2_Archive_CloseDefWriter(a->a, defs)
+				  : OTF2_ERROR_FILE_CAN_NOT_OPEN);
 	}
 	otf2_note(a, OTF2_Archive_CloseDefFiles(a->a));
 }
@@ -185,9 +184,8 @@ uint32_t otf2_group(struct otf2_archive *a, const char *name, uint32_t node)
 {
 	uint32_t n = otf2_string(a, name);
 
-	otf2_note(a, OTF2_GlobalDefWriter_WriteLocationGroup(a->defs, a->groups, n,
-							     OTF2_LOCATION_GROUP_TYPE_PROCESS,
-							     node, NONE));
+	otf2_note(a, OTF2_GlobalDefWriter_WriteLocationGroup(
+			     a->defs, a->groups, n, OTF2_LOCATION_GROUP_TYPE_PROCESS, node, NONE));
 	return a->groups++;
 }
 
@@ -205,15 +203,13 @@ uint32_t otf2_paradigm(struct otf2_archive *a, const char *id)
 {
 	uint32_t n = otf2_string(a, id);
 
-	otf2_note(a, OTF2_GlobalDefWriter_WriteIoParadigm(a->defs, a->paradigms, n, n,
-							  OTF2_IO_PARADIGM_CLASS_SERIAL,
-							  OTF2_IO_PARADIGM_FLAG_OS, 0, NULL,
-							  NULL, NULL));
+	otf2_note(a, OTF2_GlobalDefWriter_WriteIoParadigm(
+			     a->defs, a->paradigms, n, n, OTF2_IO_PARADIGM_CLASS_SERIAL,
+			     OTF2_IO_PARADIGM_FLAG_OS, 0, NULL, NULL, NULL));
 	return a->paradigms++;
 }
 
-uint32_t otf2_attribute(struct otf2_archive *a, const char *name, const char *what,
-			OTF2_Type type)
+uint32_t otf2_attribute(struct otf2_archive *a, const char *name, const char *what, OTF2_Type type)
 {
 	uint32_t n = otf2_string(a, name), w = otf2_string(a, what);
 
@@ -235,8 +231,8 @@ void otf2_file_property(struct otf2_archive *a, uint32_t file, const char *name,
 	uint32_t n = otf2_string(a, name);
 
 	v.stringRef = otf2_string(a, value);
-	otf2_note(a, OTF2_GlobalDefWriter_WriteIoFileProperty(a->defs, file, n, OTF2_TYPE_STRING,
-							      v));
+	otf2_note(a,
+		  OTF2_GlobalDefWriter_WriteIoFileProperty(a->defs, file, n, OTF2_TYPE_STRING, v));
 }
 
 static uint32_t handle_write(struct otf2_archive *a, const char *name, uint32_t file,
@@ -257,8 +253,7 @@ uint32_t otf2_handle(struct otf2_archive *a, const char *name, uint32_t file, ui
 uint32_t otf2_handle_there(struct otf2_archive *a, const char *name, uint32_t file,
 			   uint32_t paradigm, OTF2_IoHandleFlag flags, OTF2_IoAccessMode mode)
 {
-	uint32_t h = handle_write(a, name, file, paradigm,
-				  OTF2_IO_HANDLE_FLAG_PRE_CREATED | flags);
+	uint32_t h = handle_write(a, name, file, paradigm, OTF2_IO_HANDLE_FLAG_PRE_CREATED | flags);
 
 	otf2_note(a, OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(a->defs, h, mode,
 								       OTF2_IO_STATUS_FLAG_NONE));

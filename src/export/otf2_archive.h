@@ -17,17 +17,17 @@
 /* A thread or a disk. */
 struct otf2_location {
 	OTF2_EvtWriter *w;
-	uint64_t last_ns;		/* of its last event */
+	uint64_t last_ns; /* of its last event */
 	uint32_t group, name;
 };
 
 struct otf2_archive {
 	OTF2_Archive *a;
 	OTF2_GlobalDefWriter *defs;
-	int err;			/* 0, or an OTF2_ErrorCode that failed */
-	int cause;			/* likewise, what the system refused, if it was that */
-	uint64_t operations;		/* matching ids given so far: one counter for all */
-	uint64_t moved;			/* events that would have been before the last */
+	int err;             /* 0, or an OTF2_ErrorCode that failed */
+	int cause;           /* likewise, what the system refused, if it was that */
+	uint64_t operations; /* matching ids given so far: one counter for all */
+	uint64_t moved;      /* events that would have been before the last */
 	/* the next id of each kind */
 	uint32_t strings, nodes, groups, regions, files, handles, attributes, paradigms;
 	struct otf2_location *locations;
@@ -53,11 +53,9 @@ uint32_t otf2_node(struct otf2_archive *a, const char *name, const char *class_n
 uint32_t otf2_group(struct otf2_archive *a, const char *name, uint32_t node);
 uint32_t otf2_region(struct otf2_archive *a, const char *name, OTF2_RegionRole role);
 uint32_t otf2_paradigm(struct otf2_archive *a, const char *id);
-uint32_t otf2_attribute(struct otf2_archive *a, const char *name, const char *what,
-			OTF2_Type type);
+uint32_t otf2_attribute(struct otf2_archive *a, const char *name, const char *what, OTF2_Type type);
 uint32_t otf2_file(struct otf2_archive *a, const char *path, uint32_t node);
-void otf2_file_property(struct otf2_archive *a, uint32_t file, const char *name,
-			const char *value);
+void otf2_file_property(struct otf2_archive *a, uint32_t file, const char *name, const char *value);
 
 /* @file OTF2_UNDEFINED_IO_FILE: none. One that is there from the beginning has its @mode. */
 uint32_t otf2_handle(struct otf2_archive *a, const char *name, uint32_t file, uint32_t paradigm);

@@ -16,11 +16,15 @@ static OTF2_IoStatusFlag status_flags(uint64_t open_flags)
 enum {
 	DUPFD = 0,
 	SETFL = 4,
-	SETLK = 6, SETLKW = 7,
-	SETLK64 = 13, SETLKW64 = 14,	/* of 32 bits */
-	OFD_SETLK = 37, OFD_SETLKW = 38,
+	SETLK = 6,
+	SETLKW = 7,
+	SETLK64 = 13,
+	SETLKW64 = 14, /* of 32 bits */
+	OFD_SETLK = 37,
+	OFD_SETLKW = 38,
 	DUPFD_CLOEXEC = 1030,
-	RDLCK = 0, UNLCK = 2,		/* types of locks */
+	RDLCK = 0,
+	UNLCK = 2, /* types of locks */
 };
 
 /* Of flock(). */
@@ -77,14 +81,14 @@ static void seek_put(struct exporting *x, size_t l, const struct cap_op *op, uin
 {
 	static const OTF2_IoSeekOption whence[] = {
 		OTF2_IO_SEEK_FROM_START, OTF2_IO_SEEK_FROM_CURRENT, OTF2_IO_SEEK_FROM_END,
-		OTF2_IO_SEEK_DATA, OTF2_IO_SEEK_HOLE,
+		OTF2_IO_SEEK_DATA,       OTF2_IO_SEEK_HOLE,
 	};
 
 	if (handle == NO_HANDLE || op->offset >= sizeof(whence) / sizeof(*whence))
 		return;
-	otf2_note(&x->a, OTF2_EvtWriter_IoSeek(x->a.locations[l].w, NULL,
-					       otf2_time(&x->a, l, end_ns), handle, op->len,
-					       whence[op->offset], op->ret));
+	otf2_note(&x->a,
+		  OTF2_EvtWriter_IoSeek(x->a.locations[l].w, NULL, otf2_time(&x->a, l, end_ns),
+					handle, op->len, whence[op->offset], op->ret));
 }
 
 static void flags_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,

@@ -45,7 +45,7 @@ static void known_free(struct known **set)
 {
 	struct known *k, *next;
 
-	HASH_ITER(hh, *set, k, next)
+	HASH_ITER (hh, *set, k, next)
 		known_drop(set, k);
 }
 
@@ -58,7 +58,7 @@ void attr_errno(struct exporting *x, int64_t ret)
 {
 	if (ret < 0)
 		otf2_note(&x->a, OTF2_AttributeList_AddInt32(x->list, x->attrs[ATTR_ERRNO],
-						      -(uint64_t)ret));
+							     -(uint64_t)ret));
 }
 
 static void attrs_define(struct exporting *x)
@@ -77,8 +77,7 @@ static void attrs_define(struct exporting *x)
 		  OTF2_TYPE_LOCATION },
 		{ ATTR_CACHE, "IOSTRATA::CACHE", "1 hit, 2 miss, 3 readahead, 4 direct",
 		  OTF2_TYPE_UINT64 },
-		{ ATTR_REQUESTS, "IOSTRATA::REQUESTS", "bios that it submitted",
-		  OTF2_TYPE_UINT64 },
+		{ ATTR_REQUESTS, "IOSTRATA::REQUESTS", "bios that it submitted", OTF2_TYPE_UINT64 },
 		{ ATTR_CALL, "IOSTRATA::CALL", "what was asked for", OTF2_TYPE_REGION },
 		{ ATTR_MERGES, "IOSTRATA::MERGES", "bios beside the first", OTF2_TYPE_UINT64 },
 		{ ATTR_REQUEUES, "IOSTRATA::REQUEUES", "how often", OTF2_TYPE_UINT64 },
@@ -153,8 +152,8 @@ size_t lane_location(struct exporting *x, const struct catalog_thread *t, uint64
 	for (lane = 0; lane < LANES && (k = known_find(&x->lanes, thread, lane)); lane++) {
 		if (x->a.locations[k->ref].last_ns <= start_ns)
 			return k->ref;
-		if (!free_first || x->a.locations[k->ref].last_ns <
-					   x->a.locations[free_first->ref].last_ns)
+		if (!free_first ||
+		    x->a.locations[k->ref].last_ns < x->a.locations[free_first->ref].last_ns)
 			free_first = k;
 	}
 	if (lane == LANES)
@@ -243,8 +242,10 @@ static uint32_t file_ref(struct exporting *x, uint64_t id, uint64_t fs)
 OTF2_IoAccessMode access_mode(uint64_t open_flags)
 {
 	static const OTF2_IoAccessMode modes[] = {
-		OTF2_IO_ACCESS_MODE_READ_ONLY, OTF2_IO_ACCESS_MODE_WRITE_ONLY,
-		OTF2_IO_ACCESS_MODE_READ_WRITE, OTF2_IO_ACCESS_MODE_READ_WRITE,
+		OTF2_IO_ACCESS_MODE_READ_ONLY,
+		OTF2_IO_ACCESS_MODE_WRITE_ONLY,
+		OTF2_IO_ACCESS_MODE_READ_WRITE,
+		OTF2_IO_ACCESS_MODE_READ_WRITE,
 	};
 
 	return modes[open_flags & 3];
@@ -255,9 +256,9 @@ OTF2_IoAccessMode access_mode(uint64_t open_flags)
 static uint32_t handle_inherited(struct exporting *x, const struct cap_op *op)
 {
 	char *path = file_path(x, op->file);
-	uint32_t h = otf2_handle_there(&x->a, path ? path : "", file_ref(x, op->file, op->fs),
-				       x->posix, OTF2_IO_HANDLE_FLAG_NONE,
-				       access_mode(op->open_flags));
+	uint32_t h =
+		otf2_handle_there(&x->a, path ? path : "", file_ref(x, op->file, op->fs), x->posix,
+				  OTF2_IO_HANDLE_FLAG_NONE, access_mode(op->open_flags));
 
 	free(path);
 	return h;

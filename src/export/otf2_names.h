@@ -15,44 +15,53 @@
 #include "export/otf2_archive.h"
 
 #define NO_HANDLE OTF2_UNDEFINED_UINT32
-#define NO_LOCK	  OTF2_UNDEFINED_TYPE
+#define NO_LOCK   OTF2_UNDEFINED_TYPE
 
 /* What is known by a number of the recording: a thread (pid, tid), a disk, a process, a descriptor
  * of a process. */
 struct known {
 	uint64_t key[2];
-	uint32_t ref;			/* location, group or handle */
-	uint32_t handle;		/* of a disk */
-	uint64_t file;			/* that a descriptor is of */
-	uint64_t since_ns;		/* its open returned; 0: not seen */
-	OTF2_LockType lock;		/* that was had through it; NO_LOCK */
+	uint32_t ref;       /* location, group or handle */
+	uint32_t handle;    /* of a disk */
+	uint64_t file;      /* that a descriptor is of */
+	uint64_t since_ns;  /* its open returned; 0: not seen */
+	OTF2_LockType lock; /* that was had through it; NO_LOCK */
 	UT_hash_handle hh;
 };
 
 enum attr {
-	ATTR_OFFSET, ATTR_ERRNO, ATTR_BLOCK_FLAGS, ATTR_THREAD, ATTR_ISSUER, ATTR_CACHE,
-	ATTR_REQUESTS, ATTR_CALL, ATTR_MERGES, ATTR_REQUEUES, ATTR_STRATA,
+	ATTR_OFFSET,
+	ATTR_ERRNO,
+	ATTR_BLOCK_FLAGS,
+	ATTR_THREAD,
+	ATTR_ISSUER,
+	ATTR_CACHE,
+	ATTR_REQUESTS,
+	ATTR_CALL,
+	ATTR_MERGES,
+	ATTR_REQUEUES,
+	ATTR_STRATA,
 	ATTR_N = ATTR_STRATA + ST_N,
 };
 
 struct exporting {
 	struct otf2_archive a;
-	const struct recording *rec;	/* that is being read */
+	const struct recording *rec; /* that is being read */
 	const char *(*call_name)(unsigned short call);
 	struct otf2_counts *counts;
 	uint32_t machine, posix, block;
 	uint32_t attrs[ATTR_N];
-	OTF2_AttributeList *list;	/* the library empties it with each event */
+	OTF2_AttributeList *list; /* the library empties it with each event */
 	/* 64-bit, 32-bit, io_uring's, libaio's, and a page fault, + 1; 0: none yet */
 	uint32_t regions[5][CALL_MAX];
-	uint32_t everything;		/* handle of sync(), + 1 */
-	uint32_t *files;		/* by number in the recording, + 1 */
+	uint32_t everything; /* handle of sync(), + 1 */
+	uint32_t *files;     /* by number in the recording, + 1 */
 	size_t files_cap;
 	struct known *threads, *processes, *disks, *descriptors;
-	struct known *asyncs;		/* locations, by thread */
-	struct known *lanes;		/* by thread, and number */
-	struct known *async_files;	/* by process, and file */
-	size_t losses;			/* location, + 1 */
+	struct known *asyncs;      /* locations, by thread */
+	struct known *lanes;       /* by thread, and number */
+	struct known *async_files; /* by process, and file */
+	size_t losses;             /* location, + 1 */
 };
 
 /* Defines what is there from the beginning. */
@@ -61,7 +70,7 @@ void names_done(struct exporting *x);
 
 /* Attributes of the next event. */
 void attr_u64(struct exporting *x, int which, uint64_t v);
-void attr_errno(struct exporting *x, int64_t ret);	/* if it is negative */
+void attr_errno(struct exporting *x, int64_t ret); /* if it is negative */
 void attr_strata(struct exporting *x, const uint64_t *strata);
 
 /* The location of a thread. SIZE_MAX: it could not be made, which is noted. */

@@ -68,8 +68,8 @@ const char *func_why_refused(int err)
 	switch (err) {
 	case -ENOENT:
 	case -ESRCH:
-		return privilege_is_admin() ? "not in the kernel's types (BTF)" :
-					      "not in the kernel's types (BTF); those of modules "
+		return privilege_is_admin() ? "not in the kernel's types (BTF)"
+					    : "not in the kernel's types (BTF); those of modules "
 					      "take CAP_SYS_ADMIN";
 	case -EBUSY:
 		return "somebody changes it, or another program is on it";
@@ -202,8 +202,9 @@ static int event_open(const struct func_method *probe, const struct func *f, boo
 /* Attaches by a link, which reports misses; before 5.15 the program is set on the event itself. */
 static int event_run(struct func_attached *a, int event, int prog)
 {
-	struct func_link attr = { .prog_fd = prog, .target_fd = event,
-				    .attach_type = BPF_PERF_EVENT };
+	struct func_link attr = { .prog_fd = prog,
+				  .target_fd = event,
+				  .attach_type = BPF_PERF_EVENT };
 	int link = func_link_create(&attr);
 
 	if (link >= 0 && func_fd_keep(a, link, FD_LINK))
@@ -235,11 +236,11 @@ static int type_find(const struct func_attached *a, const struct func_method *ho
 }
 
 /* A copy of one of the two programs, attached. */
-static int end_attach(struct func_attached *a, const struct func_method *how,
-		      const struct func *f, unsigned int id, bool leave)
+static int end_attach(struct func_attached *a, const struct func_method *how, const struct func *f,
+		      unsigned int id, bool leave)
 {
-	const struct bpf_program *prog = leave ? func_leave_program(a->obj, how) :
-						 func_enter_program(a->obj, how);
+	const struct bpf_program *prog =
+		leave ? func_leave_program(a->obj, how) : func_enter_program(a->obj, how);
 	int fd, link, btf_fd, err;
 	unsigned int type;
 
@@ -330,11 +331,11 @@ struct batch {
 static int batch_link(const struct func_attached *a, const struct batch *b, size_t from, size_t n,
 		      bool leave)
 {
-	const struct bpf_program *prog = leave ? func_leave_program(a->obj, a->probe) :
-						 func_enter_program(a->obj, a->probe);
+	const struct bpf_program *prog =
+		leave ? func_leave_program(a->obj, a->probe) : func_enter_program(a->obj, a->probe);
 	unsigned int flags = leave && a->probe->way == FUNC_MULTI ? FUNC_MULTI_RETURN : 0;
 	struct func_link attr = { .prog_fd = bpf_program__fd(prog),
-				    .attach_type = a->probe->attach_type };
+				  .attach_type = a->probe->attach_type };
 
 	if (a->probe->user) {
 		attr.uprobes.path = (uintptr_t)b->path;
@@ -371,7 +372,9 @@ static int batch_attach(struct func_attached *a, const struct batch *b, size_t f
  * which. */
 static int batch_try(struct func_attached *a, const struct batch *b, func_progress_fn *progress)
 {
-	struct { size_t from, n; } todo[64] = { { 0, b->n } };
+	struct {
+		size_t from, n;
+	} todo[64] = { { 0, b->n } };
 	int left = b->n ? 1 : 0;
 
 	while (left) {
@@ -384,8 +387,8 @@ static int batch_try(struct func_attached *a, const struct batch *b, func_progre
 		if (err && !a->err)
 			a->err = -err;
 		if (err && n == 1)
-			b->funcs[from]->refused = func_why_refused(
-				err == -ENOENT || err == -ESRCH ? -EINVAL : err);
+			b->funcs[from]->refused =
+				func_why_refused(err == -ENOENT || err == -ESRCH ? -EINVAL : err);
 		if (!err || n == 1)
 			continue;
 		todo[left].from = from + half;

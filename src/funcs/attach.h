@@ -21,15 +21,15 @@ struct func_fd {
 
 struct func_attached {
 	const struct func_method *probe;
-	const struct func_method *second;	/* for functions that @probe cannot probe, or NULL;
-						 * both have programs for each */
+	const struct func_method *second; /* for functions that @probe cannot probe, or NULL;
+					   * both have programs for each */
 	struct func_bpf *obj;
 	struct feature *feat;
-	struct func_fd *fds;	/* owned */
+	struct func_fd *fds; /* owned */
 	size_t n, cap;
-	size_t n_second;	/* functions that @second probes */
-	unsigned int pid;	/* see func_only_in(); 0: all processes */
-	int err;		/* errno of the first that was refused, or 0 */
+	size_t n_second;  /* functions that @second probes */
+	unsigned int pid; /* see func_only_in(); 0: all processes */
+	int err;          /* errno of the first that was refused, or 0 */
 };
 
 /* Called now and then with the progress. False: stop. */

@@ -21,12 +21,12 @@
 
 /* A row, and its values at the last look. */
 struct row {
-	struct func_key key;		/* its bucket is 0 */
-	struct func_row sum;		/* since the last snapshot */
+	struct func_key key; /* its bucket is 0 */
+	struct func_row sum; /* since the last snapshot */
 	struct func_sums last;
 	uint64_t last_unreturned;
-	bool again;			/* look once more: a histogram follows its sums */
-	uint64_t counted;		/* by the histogram, since the last snapshot */
+	bool again;       /* look once more: a histogram follows its sums */
+	uint64_t counted; /* by the histogram, since the last snapshot */
 	UT_hash_handle hh;
 };
 
@@ -39,9 +39,9 @@ struct entry {
 
 struct func_collect {
 	struct func_memory mem;
-	struct row *funcs;		/* [n_funcs] */
-	unsigned int **hists;		/* [n_funcs][HIST_N] at the last look, or NULL */
-	struct row *rows;		/* by key */
+	struct row *funcs;    /* [n_funcs] */
+	unsigned int **hists; /* [n_funcs][HIST_N] at the last look, or NULL */
+	struct row *rows;     /* by key */
 	struct entry *entries;
 };
 
@@ -71,12 +71,12 @@ void func_collect_free(struct func_collect *c)
 		free(c->funcs[i].sum.hist.bins);
 		free(c->hists[i]);
 	}
-	HASH_ITER(hh, c->rows, r, next) {
+	HASH_ITER (hh, c->rows, r, next) {
 		HASH_DEL(c->rows, r);
 		free(r->sum.hist.bins);
 		free(r);
 	}
-	HASH_ITER(hh, c->entries, e, next_entry) {
+	HASH_ITER (hh, c->entries, e, next_entry) {
 		HASH_DEL(c->entries, e);
 		free(e);
 	}
@@ -296,7 +296,7 @@ static int keyed_take(struct func_collect *c, struct func_row **ret_rows, size_t
 	if (!rows)
 		return -ENOMEM;
 	*ret_rows = rows;
-	HASH_ITER(hh, c->rows, r, next) {
+	HASH_ITER (hh, c->rows, r, next) {
 		if (!r->sum.sum.count)
 			continue;
 		row_move(&rows[*ret_n], &r->sum);

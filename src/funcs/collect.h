@@ -10,7 +10,7 @@ struct func_memory;
 
 /* @mem outlives the result. NULL: no memory. */
 struct func_collect *func_collect_open(const struct func_memory *mem);
-void func_collect_free(struct func_collect *c);	/* NULL is fine */
+void func_collect_free(struct func_collect *c); /* NULL is fine */
 
 /* Collects what is new. Call it at least once in 2^32 calls of a function, since histogram counts
  * wrap. 0 or -errno. */

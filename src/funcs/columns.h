@@ -13,20 +13,20 @@
 
 struct funcs_view {
 	const struct func_list *funcs;
-	const char *probe;		/* how they are probed */
-	const struct func_cost *cost;	/* of a probe */
-	const char *by;			/* name of the key; NULL: none */
-	const char *sort;		/* name or title of a column */
-	bool reverse;			/* the smallest of it first */
-	size_t most;			/* rows of text; 0: all */
-	bool tree;			/* there is a tree, and it is shown */
-	bool subtract;			/* the cost is subtracted */
-	bool histograms;		/* text only */
-	bool milliseconds;		/* text only */
-	int width;			/* of the text; 0: 80 */
-	const char *kernel;		/* release */
-	uint64_t every_ns;		/* it is one of several intervals of this length; 0: not */
-	uint64_t until_ns;		/* when the interval ended, since 1970 */
+	const char *probe;            /* how they are probed */
+	const struct func_cost *cost; /* of a probe */
+	const char *by;               /* name of the key; NULL: none */
+	const char *sort;             /* name or title of a column */
+	bool reverse;                 /* the smallest of it first */
+	size_t most;                  /* rows of text; 0: all */
+	bool tree;                    /* there is a tree, and it is shown */
+	bool subtract;                /* the cost is subtracted */
+	bool histograms;              /* text only */
+	bool milliseconds;            /* text only */
+	int width;                    /* of the text; 0: 80 */
+	const char *kernel;           /* release */
+	uint64_t every_ns;            /* it is one of several intervals of this length; 0: not */
+	uint64_t until_ns;            /* when the interval ended, since 1970 */
 };
 
 extern const struct column funcs_columns[], funcs_tree_columns[];
@@ -38,7 +38,7 @@ size_t funcs_traced(const struct func_list *l);
 struct funcs_rows {
 	const struct func_row **at;
 	size_t n;
-	uint64_t self_ns;		/* of all rows */
+	uint64_t self_ns; /* of all rows */
 };
 
 /* 0 or -ENOMEM. */
@@ -49,7 +49,7 @@ void funcs_rows_done(struct funcs_rows *r);
 /* A row of the tree, and how deep it is. */
 struct funcs_node {
 	const struct func_row *row;
-	char *label;			/* its name, indented or with its depth before it; owned */
+	char *label; /* its name, indented or with its depth before it; owned */
 	int depth;
 };
 

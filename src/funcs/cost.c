@@ -23,8 +23,7 @@ __attribute__((noinline, used)) static void nothing(void)
 
 /* The same in the kernel, by the names that architectures give it. */
 static const char *const nothing_names[] = { "__do_sys_getppid", "__x64_sys_getppid",
-					      "__arm64_sys_getppid",
-					      "sys_getppid" };
+					     "__arm64_sys_getppid", "sys_getppid" };
 
 /* Nanoseconds per call: the minimum of some rounds, since any disturbance only makes it longer. */
 static double call_ns(bool user)

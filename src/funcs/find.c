@@ -31,10 +31,14 @@ static void patterns_done(struct patterns *p)
 static int file_hint(const char *name, struct reason *why)
 {
 	if (strchr(name, '/'))
-		return reason_hint(why, "'%.60s' is a file: its functions are '%.60s:*'; a command "
-					"comes after --", name, name);
-	return reason_hint(why, "'%.60s' is a file: quote patterns, or the shell puts the names of "
-				"files in their place", name);
+		return reason_hint(why,
+				   "'%.60s' is a file: its functions are '%.60s:*'; a command "
+				   "comes after --",
+				   name, name);
+	return reason_hint(why,
+			   "'%.60s' is a file: quote patterns, or the shell puts the names of "
+			   "files in their place",
+			   name);
 }
 
 /* A program or library has no module: its path is needed. */
@@ -48,12 +52,16 @@ static int module_hint(const char *module, struct reason *why)
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
 		snprintf(path, sizeof(path), "%s/%.200s", dirs[i], module);
 		if (!access(path, X_OK))
-			return reason_hint(why, "no module is called so; functions of the program "
-						"are '%s:...'", path);
+			return reason_hint(why,
+					   "no module is called so; functions of the program "
+					   "are '%s:...'",
+					   path);
 	}
-	return reason_hint(why, "no module '%.60s' is loaded; what is built into the kernel is "
-				"named without, a program or library by its path: "
-				"'/usr/bin/%.60s:...'", module, module);
+	return reason_hint(why,
+			   "no module '%.60s' is loaded; what is built into the kernel is "
+			   "named without, a program or library by its path: "
+			   "'/usr/bin/%.60s:...'",
+			   module, module);
 }
 
 /* The kernel and a program have separate stacks, so their calls cannot be traced together. */
@@ -77,8 +85,9 @@ static int patterns_check(struct patterns *p, const struct func_session_conf *co
 					"'!ext4_es_*'");
 	}
 	if (kernel && user) {
-		reason_set(why, EXIT_USAGE, "functions of the kernel and of programs cannot be "
-					    "traced together");
+		reason_set(why, EXIT_USAGE,
+			   "functions of the kernel and of programs cannot be "
+			   "traced together");
 		if (file)
 			return file_hint(file, why);
 		return reason_hint(why, "PATH:glob and c:glob are of programs, all else is of the "
@@ -134,8 +143,9 @@ static int nothing_matches(const struct patterns *p, const struct func_session_c
 	char near[256] = "";
 
 	if (excluding)
-		return reason_set(why, EXIT_FAILED, "'%.100s' leaves nothing of what '%.100s' "
-						    "matches",
+		return reason_set(why, EXIT_FAILED,
+				  "'%.100s' leaves nothing of what '%.100s' "
+				  "matches",
 				  excluding, first(p, conf, false, true));
 	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", wanted,
 		   conf->n_patterns > 1 ? " ..." : "");

@@ -23,13 +23,14 @@
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 /* Names; "*" at the end: and what follows. */
-static const char *const no_address[] = { "_start", "__start_context", "_dl_start_user",
-					  "__restore_rt", "_dl_runtime_resolve*",
-					  "_dl_runtime_profile*" };
-static const char *const twice[] = { "getcontext", "setjmp", "_setjmp", "__setjmp", "sigsetjmp",
-				     "__sigsetjmp" };
-static const char *const unwinders[] = { "_Unwind_*", "__cxa_throw", "__cxa_rethrow",
-					 "pthread_exit", "thrd_exit", "__pthread_unwind*" };
+static const char *const no_address[] = {
+	"_start",       "__start_context",      "_dl_start_user",
+	"__restore_rt", "_dl_runtime_resolve*", "_dl_runtime_profile*"
+};
+static const char *const twice[] = { "getcontext", "setjmp",    "_setjmp",
+				     "__setjmp",   "sigsetjmp", "__sigsetjmp" };
+static const char *const unwinders[] = { "_Unwind_*",    "__cxa_throw", "__cxa_rethrow",
+					 "pthread_exit", "thrd_exit",   "__pthread_unwind*" };
 
 /* Of the C library, and of libraries for coroutines, as they are called or begin or end. */
 static const char *const switches[] = { "swapcontext", "setcontext" };
@@ -37,9 +38,10 @@ static const char *const fiber_switches[] = { "_switch_fiber", "fiber_switch", "
 					      "ontop_fcontext", "coroutine_transfer" };
 
 /* Of languages that have exceptions. */
-static const char *const throws[] = { "__cxa_throw", "__cxa_rethrow", "__gxx_personality_*",
-				      "__objc_personality_*", "rust_eh_personality",
-				      "__gnat_personality_*", "__gdc_personality_*" };
+static const char *const throws[] = { "__cxa_throw",         "__cxa_rethrow",
+				      "__gxx_personality_*", "__objc_personality_*",
+				      "rust_eh_personality", "__gnat_personality_*",
+				      "__gdc_personality_*" };
 
 /* As imports only, since programs in C that are linked statically have them all: what throws, what
  * ends a thread by unwinding its stack, and what then cleans up in C. */
@@ -89,12 +91,12 @@ const char *func_unsafe(const char *name)
 
 /* What tells of a file that it switches stacks, or unwinds them. */
 struct signs {
-	const char *found;	/* a symbol, but for setcontext() */
+	const char *found; /* a symbol, but for setcontext() */
 	const char *throws;
 	const char *ends_threads;
 	bool cleans_up;
 	bool setcontext;
-	bool async_jobs;	/* OpenSSL's, which need setcontext(); few programs use them */
+	bool async_jobs; /* OpenSSL's, which need setcontext(); few programs use them */
 	bool go;
 };
 
@@ -152,16 +154,18 @@ static void sections_look(struct signs *s, Elf *elf)
 
 static int go_refuse(const char *path, struct reason *why)
 {
-	reason_set(why, EXIT_FAILED, "'%.200s' is a Go program: its stacks move, and it would "
-				     "crash if returns were probed",
+	reason_set(why, EXIT_FAILED,
+		   "'%.200s' is a Go program: its stacks move, and it would "
+		   "crash if returns were probed",
 		   path);
 	return reason_hint(why, KERNEL_HINT);
 }
 
 static int switch_refuse(const char *path, const char *found, struct reason *why)
 {
-	reason_set(why, EXIT_FAILED, "'%.150s' switches stacks (%.*s) and would crash if returns "
-				     "were probed",
+	reason_set(why, EXIT_FAILED,
+		   "'%.150s' switches stacks (%.*s) and would crash if returns "
+		   "were probed",
 		   path, (int)strcspn(found, "@"), found);
 	return reason_hint(why, KERNEL_HINT "; so can the libraries that it uses");
 }
@@ -170,10 +174,10 @@ static int switch_refuse(const char *path, const char *found, struct reason *why
 static int unwinding_refuse(const char *path, const char *found, const char *does, const char *harm,
 			    struct reason *why)
 {
-	reason_set(why, EXIT_FAILED, "'%.150s' %s (%.*s): %s", path, does,
-		   (int)strcspn(found, "@"), found, harm);
-	return reason_hint(why, "--risk-exceptions traces it nevertheless; without that risk, "
-				KERNEL_HINT);
+	reason_set(why, EXIT_FAILED, "'%.150s' %s (%.*s): %s", path, does, (int)strcspn(found, "@"),
+		   found, harm);
+	return reason_hint(
+		why, "--risk-exceptions traces it nevertheless; without that risk, " KERNEL_HINT);
 }
 
 static int file_refuse(const struct signs *s, const char *path, bool risk_exceptions,
@@ -191,7 +195,8 @@ static int file_refuse(const struct signs *s, const char *path, bool risk_except
 	if (s->ends_threads && s->cleans_up)
 		return unwinding_refuse(path, s->ends_threads, "ends threads by unwinding",
 					"one that ends in a traced function would clean up nothing "
-					"and keep its locks", why);
+					"and keep its locks",
+					why);
 	return 0;
 }
 
@@ -504,7 +509,9 @@ int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t 
 		  const struct func_elf_conf *conf, struct reason *why)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct reading r = { .l = l, .patterns = patterns, .n = n,
+		struct reading r = { .l = l,
+				     .patterns = patterns,
+				     .n = n,
 				     .scope = pattern_scope(patterns[i]),
 				     .conf = conf };
 		bool again = pattern_excludes(patterns[i]);

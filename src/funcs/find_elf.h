@@ -12,8 +12,8 @@ struct pattern;
 struct reason;
 
 struct func_elf_conf {
-	bool risk_exceptions;	/* see func_unsafe_file() */
-	unsigned int pid;	/* whose C library c: is; 0: this program's */
+	bool risk_exceptions; /* see func_unsafe_file() */
+	unsigned int pid;     /* whose C library c: is; 0: this program's */
 };
 
 /*

@@ -129,7 +129,7 @@ static int programs_choose(struct func_bpf *obj, const struct func_method *probe
 	struct bpf_program *enter = func_enter_program(obj, probe), *prog;
 	struct bpf_program *leave = func_leave_program(obj, probe);
 
-	bpf_object__for_each_program(prog, obj->obj)
+	bpf_object__for_each_program (prog, obj->obj)
 		bpf_program__set_autoload(prog, prog == enter || prog == leave);
 	if (second) {
 		bpf_program__set_autoload(func_enter_program(obj, second), true);
@@ -147,8 +147,8 @@ static int programs_choose(struct func_bpf *obj, const struct func_method *probe
 }
 
 int func_load(const struct func_method *probe, const struct func_method *second,
-	      const struct func_conf *conf, const struct func_sizes *sizes,
-	      struct feature *f, struct func_bpf **ret_obj)
+	      const struct func_conf *conf, const struct func_sizes *sizes, struct feature *f,
+	      struct func_bpf **ret_obj)
 {
 	struct func_bpf *obj;
 	int err;

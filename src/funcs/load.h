@@ -19,8 +19,8 @@ enum func_way { FUNC_EACH, FUNC_EACH_SESSION, FUNC_MULTI, FUNC_SESSION };
 
 /* A way to probe functions. */
 struct func_method {
-	const char *name;	/* as typed */
-	bool user;		/* functions of programs and libraries */
+	const char *name; /* as typed */
+	bool user;        /* functions of programs and libraries */
 	enum func_way way;
 	unsigned int attach_type; /* enum bpf_attach_type, 0: perf's probe */
 };

@@ -371,7 +371,9 @@ static void put_unreturned(struct text_out *o, const struct func_snapshot *sn)
 
 static void put_table(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)
 {
-	const struct columns cols = { .list = funcs_columns, .ctx = v, .width = width_of(v),
+	const struct columns cols = { .list = funcs_columns,
+				      .ctx = v,
+				      .width = width_of(v),
 				      .milliseconds = v->milliseconds };
 	size_t n = v->most && v->most < rows->n ? v->most : rows->n;
 
@@ -404,7 +406,9 @@ static void put_hists(struct text_out *o, const struct funcs_view *v, const stru
 
 static int put_tree(struct text_out *o, const struct funcs_view *v, const struct func_snapshot *sn)
 {
-	const struct columns cols = { .list = funcs_tree_columns, .ctx = v, .width = width_of(v),
+	const struct columns cols = { .list = funcs_tree_columns,
+				      .ctx = v,
+				      .width = width_of(v),
 				      .milliseconds = v->milliseconds };
 	struct funcs_tree tree;
 	const void **rows;

@@ -43,13 +43,15 @@ int func_memory_open(struct func_memory *m, const struct func_bpf *obj)
 {
 	const struct func_conf *c = (const struct func_conf *)&obj->rodata->func_conf;
 
-	*m = (struct func_memory){ .rows = c->rows, .n_funcs = c->n_funcs,
-				   .n_cpus = libbpf_num_possible_cpus(), .n_hists = c->hists,
+	*m = (struct func_memory){ .rows = c->rows,
+				   .n_funcs = c->n_funcs,
+				   .n_cpus = libbpf_num_possible_cpus(),
+				   .n_hists = c->hists,
 				   .rows_fd = bpf_map__fd(obj->maps.func_rows) };
 	m->cells = map_memory(obj->maps.func_cells, cells_len(m));
 	m->hists = map_memory(obj->maps.func_hists, hists_len(m));
-	m->unreturned = map_memory(obj->maps.func_unreturned,
-				   sizeof(*m->unreturned) * (m->n_funcs + 1));
+	m->unreturned =
+		map_memory(obj->maps.func_unreturned, sizeof(*m->unreturned) * (m->n_funcs + 1));
 	return m->cells && m->hists && m->unreturned ? 0 : -ENOMEM;
 }
 

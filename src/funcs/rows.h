@@ -18,17 +18,17 @@ struct func_bpf;
 
 /* A function. Names are hostile text. */
 struct func {
-	char *name;			/* owned */
-	const char *where;		/* its module, or the path of its file; "": the kernel */
-	uint64_t addr;			/* in the kernel, or the offset in its file */
-	const char *refused;		/* why it cannot be traced, or NULL */
+	char *name;          /* owned */
+	const char *where;   /* its module, or the path of its file; "": the kernel */
+	uint64_t addr;       /* in the kernel, or the offset in its file */
+	const char *refused; /* why it cannot be traced, or NULL */
 };
 
 /* Functions by number; owned. */
 struct func_list {
 	struct func *at;
 	size_t n, cap;
-	char **places;			/* what func.where points to; owned */
+	char **places; /* what func.where points to; owned */
 	size_t n_places;
 };
 
@@ -39,54 +39,54 @@ int func_list_add(struct func_list *l, const char *name, const char *where, uint
  * no memory. */
 const char *func_list_place(struct func_list *l, const char *where, size_t len);
 
-void func_list_free(struct func_list *l);	/* leaves it empty */
+void func_list_free(struct func_list *l); /* leaves it empty */
 
 /* Sums over calls that returned; times in ns. */
 struct func_figures {
 	uint64_t count;
 	uint64_t total_ns, self_ns;
-	uint64_t min_ns, max_ns;	/* 0 if count is 0 */
+	uint64_t min_ns, max_ns; /* 0 if count is 0 */
 };
 
 void func_figures_add(struct func_figures *sum, const struct func_figures *f);
 
 struct func_row {
-	unsigned int func;		/* in the list */
-	char *by;			/* key of --by as text, or NULL; owned; hostile */
-	uint64_t path, parent;		/* ids in the tree: of this row, of its parent or 0 */
+	unsigned int func;     /* in the list */
+	char *by;              /* key of --by as text, or NULL; owned; hostile */
+	uint64_t path, parent; /* ids in the tree: of this row, of its parent or 0 */
 	struct func_figures sum;
-	uint64_t unreturned;		/* calls that were not seen to return; not in the sums */
-	struct hist hist;		/* of the calls that returned; empty in the tree */
+	uint64_t unreturned; /* calls that were not seen to return; not in the sums */
+	struct hist hist;    /* of the calls that returned; empty in the tree */
 };
 
 /* Every way to lose a call. */
 enum func_loss {
-	FUNC_LOSS_THREADS,		/* no room for a thread's state */
-	FUNC_LOSS_ROWS,			/* no room for a row */
-	FUNC_LOSS_DEPTH,		/* too deep in traced functions */
-	FUNC_LOSS_END,			/* returned, but not seen to begin */
-	FUNC_LOSS_RETURN,		/* not seen to return; the function is not known */
-	FUNC_LOSS_MISSED,		/* the kernel did not run the probe */
+	FUNC_LOSS_THREADS, /* no room for a thread's state */
+	FUNC_LOSS_ROWS,    /* no room for a row */
+	FUNC_LOSS_DEPTH,   /* too deep in traced functions */
+	FUNC_LOSS_END,     /* returned, but not seen to begin */
+	FUNC_LOSS_RETURN,  /* not seen to return; the function is not known */
+	FUNC_LOSS_MISSED,  /* the kernel did not run the probe */
 	FUNC_LOSS_N,
 };
 
 struct func_snapshot {
-	struct func_row *rows;		/* by function, or by function and key; not sorted */
+	struct func_row *rows; /* by function, or by function and key; not sorted */
 	size_t n_rows;
-	struct func_row *tree;		/* with a tree; not sorted */
+	struct func_row *tree; /* with a tree; not sorted */
 	size_t n_tree;
 	uint64_t duration_ns;
 	uint64_t lost[FUNC_LOSS_N];
 	bool has_overhead;
-	uint64_t bpf_run_ns, bpf_run_cnt;	/* time and runs of our programs, so far */
+	uint64_t bpf_run_ns, bpf_run_cnt; /* time and runs of our programs, so far */
 };
 
-void func_snapshot_free(struct func_snapshot *sn);	/* leaves it empty */
+void func_snapshot_free(struct func_snapshot *sn); /* leaves it empty */
 
 /* What one probe costs, measured on a function that does nothing; ns, 0: not known. */
 struct func_cost {
-	double call_ns;		/* by which a call takes longer */
-	double inside_ns;	/* the part of it in the call's own time */
+	double call_ns;   /* by which a call takes longer */
+	double inside_ns; /* the part of it in the call's own time */
 };
 
 /* Maps the counters of the programs on functions into our memory. */
@@ -94,14 +94,14 @@ struct func_cost {
 struct func_memory {
 	enum func_rows rows;
 	unsigned int n_funcs, n_cpus, n_hists;
-	struct func_sums *cells;		/* mapped: [n_cpus][n_funcs + 1] */
-	const unsigned int *hists;		/* mapped: [n_hists][n_funcs + 1][HIST_N] */
-	const unsigned long long *unreturned;	/* mapped: [n_funcs + 1] */
+	struct func_sums *cells;              /* mapped: [n_cpus][n_funcs + 1] */
+	const unsigned int *hists;            /* mapped: [n_hists][n_funcs + 1][HIST_N] */
+	const unsigned long long *unreturned; /* mapped: [n_funcs + 1] */
 	int rows_fd;
 };
 
 /* @obj is loaded and outlives @m. 0 or -ENOMEM; call func_memory_done() in either case. */
 int func_memory_open(struct func_memory *m, const struct func_bpf *obj);
-void func_memory_done(struct func_memory *m);	/* leaves it empty */
+void func_memory_done(struct func_memory *m); /* leaves it empty */
 
 #endif

@@ -113,7 +113,7 @@ static void on_end(struct funcs_ui *ui)
 static const struct action {
 	void (*act)(struct funcs_ui *ui);
 	int key;
-	const char *shown, *help;	/* NULL: as the one above */
+	const char *shown, *help; /* NULL: as the one above */
 } actions[] = {
 	{ on_quit, 'q', "q", "quit" },
 	{ on_help, 'h', "h ?", "this list, and back" },
@@ -222,7 +222,9 @@ static void put_rows(struct funcs_ui *ui, const struct columns *t, const void *c
 static void put_table(struct funcs_ui *ui, const struct funcs_rows *rows)
 {
 	struct column list[COLUMNS_MAX] = {};
-	const struct columns t = { .list = list, .ctx = ui->view, .width = screen_width(),
+	const struct columns t = { .list = list,
+				   .ctx = ui->view,
+				   .width = screen_width(),
 				   .milliseconds = ui->view->milliseconds };
 	const struct column *by = columns_find(funcs_columns, ui->view->sort);
 	char title[16];
@@ -236,7 +238,8 @@ static void put_table(struct funcs_ui *ui, const struct funcs_rows *rows)
 
 static int put_tree(struct funcs_ui *ui)
 {
-	const struct columns t = { .list = funcs_tree_columns, .ctx = ui->view,
+	const struct columns t = { .list = funcs_tree_columns,
+				   .ctx = ui->view,
 				   .width = screen_width(),
 				   .milliseconds = ui->view->milliseconds };
 	struct funcs_tree tree;

@@ -10,16 +10,16 @@
 
 struct funcs_ui {
 	/* set by others */
-	struct funcs_view *view;		/* keys change the order */
-	const struct func_snapshot *sn;		/* the last interval; NULL: it is not over */
-	uint64_t day_ns;			/* when it ended, since 1970 */
-	uint64_t interval_ns;			/* keys change it */
+	struct funcs_view *view;        /* keys change the order */
+	const struct func_snapshot *sn; /* the last interval; NULL: it is not over */
+	uint64_t day_ns;                /* when it ended, since 1970 */
+	uint64_t interval_ns;           /* keys change it */
 	/* what keys change */
-	bool tree;				/* shown instead of the table, if there is one */
+	bool tree; /* shown instead of the table, if there is one */
 	bool help, paused, quit;
-	size_t first;				/* the row at the top */
+	size_t first; /* the row at the top */
 	/* what was drawn last */
-	size_t rows, page_rows;			/* how many there are, and fit */
+	size_t rows, page_rows; /* how many there are, and fit */
 };
 
 /* Draws what is shown now. 0 or -ENOMEM. */

@@ -122,8 +122,8 @@ int func_session_list(const struct func_session_conf *conf, struct func_list *re
 }
 
 enum {
-	ROWS_MAX = 16384,		/* in the hash of rows */
-	HISTS_BYTES = 32 << 20,		/* histograms in total, if one for all CPUs takes no more */
+	ROWS_MAX = 16384,       /* in the hash of rows */
+	HISTS_BYTES = 32 << 20, /* histograms in total, if one for all CPUs takes no more */
 	COLLECT_S = 30,
 	FEW_FUNCS = 16,
 };
@@ -175,8 +175,9 @@ static void conf_fill(struct func_session *s, bool user)
 	struct stat st;
 
 	c->n_funcs = s->list.n;
-	for (c->hists = 1; c->hists < cpus && 2ULL * c->hists * (c->n_funcs + 1) * HIST_N *
-							      sizeof(int) <= HISTS_BYTES;)
+	for (c->hists = 1;
+	     c->hists < cpus &&
+	     2ULL * c->hists * (c->n_funcs + 1) * HIST_N * sizeof(int) <= HISTS_BYTES;)
 		c->hists *= 2;
 	c->hists_shared = c->hists < cpus;
 	/* THREAD_SIZE_ORDER: kernel stacks are 16 KB and aligned to that; those of programs grow,
@@ -259,9 +260,9 @@ static int no_probe(const struct func_session *s, bool user, int err, struct rea
 			   strerror(-err));
 		return reason_hint(why, "use a kernel built with CONFIG_UPROBE_EVENTS");
 	}
-	reason_set(why, EXIT_KERNEL, "%s", s->feat.no_functions[0] ?
-						   s->feat.no_functions :
-						   "functions of the kernel cannot be probed");
+	reason_set(why, EXIT_KERNEL, "%s",
+		   s->feat.no_functions[0] ? s->feat.no_functions
+					   : "functions of the kernel cannot be probed");
 	return reason_hint(why, "use a kernel built with CONFIG_KPROBE_EVENTS or CONFIG_FPROBE; "
 				"functions of programs can be traced: 'c:pread*'");
 }
@@ -281,8 +282,7 @@ static int try_with_second(struct func_session *s, const struct func_method *how
  * on some kernels its program can be preempted, and then misses other calls on that CPU. */
 static bool is_first_choice(const struct func_session *s, const struct func_method *m)
 {
-	return func_is_each(m) && m->attach_type && s->list.n <= FEW_FUNCS &&
-	       !s->feat.preemptible;
+	return func_is_each(m) && m->attach_type && s->list.n <= FEW_FUNCS && !s->feat.preemptible;
 }
 
 static bool is_candidate(const struct func_session *s, const struct func_method *m, bool user)
@@ -471,8 +471,7 @@ static void overhead_take(const struct func_session *s, struct func_snapshot *sn
 	sn->bpf_run_cnt = cnt;
 }
 
-int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn,
-			  struct reason *why)
+int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn, struct reason *why)
 {
 	struct func_snapshot sn = {};
 	uint64_t now;

@@ -21,16 +21,16 @@ struct reason;
 struct func_session_conf {
 	char **patterns;
 	size_t n_patterns;
-	const char *probe;		/* how; NULL: the best there is */
+	const char *probe; /* how; NULL: the best there is */
 	enum func_rows rows;
-	bool risk_exceptions;		/* trace programs that throw exceptions, too */
-	bool subtract;			/* what the probes cost is no part of any time */
-	bool stats;			/* let the kernel time our programs */
-	bool follow;			/* only the process forked next, and its descendants */
-	const unsigned int *pids;	/* only these thread groups */
-	unsigned int n_pids;		/* 0: all */
-	size_t max;			/* functions at most; 0: any number */
-	bool (*progress)(size_t done, size_t all);	/* of attaching; false: stop it */
+	bool risk_exceptions;     /* trace programs that throw exceptions, too */
+	bool subtract;            /* what the probes cost is no part of any time */
+	bool stats;               /* let the kernel time our programs */
+	bool follow;              /* only the process forked next, and its descendants */
+	const unsigned int *pids; /* only these thread groups */
+	unsigned int n_pids;      /* 0: all */
+	size_t max;               /* functions at most; 0: any number */
+	bool (*progress)(size_t done, size_t all); /* of attaching; false: stop it */
 };
 
 /*
@@ -44,7 +44,7 @@ int func_session_list(const struct func_session_conf *conf, struct func_list *re
  * @ret_session in both cases, since to detach what was attached by then may be slow, too. */
 int func_session_open(const struct func_session_conf *conf, struct func_session **ret_session,
 		      struct reason *why);
-void func_session_close(struct func_session *s);	/* detaches; NULL is fine */
+void func_session_close(struct func_session *s); /* detaches; NULL is fine */
 
 /* The functions traced, and how; lives as long as the session. */
 const struct func_list *func_session_funcs(const struct func_session *s);
@@ -59,14 +59,13 @@ void func_session_tick(struct func_session *s);
 
 /* What was summed up since the last call (or since the probes went live). The caller owns the rows,
  * see func_snapshot_free(). 0, or -1 with @why. */
-int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn,
-			  struct reason *why);
+int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn, struct reason *why);
 
 /* Calls that were lost, each counted once. */
 
 struct func_losses {
-	uint64_t last[FUNC_LOSS_N];	/* at the last look */
-	uint64_t threads_before;	/* of those, before the probes were live */
+	uint64_t last[FUNC_LOSS_N]; /* at the last look */
+	uint64_t threads_before;    /* of those, before the probes were live */
 };
 
 /* What was lost since the last look (the first is at the beginning, before the probes are live).

@@ -16,7 +16,7 @@ struct reason;
 /* Under sudo: the user who called it; a command runs as that user. */
 
 struct caller {
-	bool is_other;		/* the caller is not who we run as; if false, the rest is not set */
+	bool is_other; /* the caller is not who we run as; if false, the rest is not set */
 	uid_t uid;
 	gid_t gid, *groups;
 	int n_groups;
@@ -33,20 +33,23 @@ int caller_become(const struct caller *c);
 void caller_done(struct caller *c);
 
 struct child {
-	struct rlimits limits;	/* the caller's, for the command */
+	struct rlimits limits; /* the caller's, for the command */
 	struct caller caller;
-	int self;		/* a pidfd of the tool */
-	int go;			/* an eventfd; any number lets the child go on */
+	int self; /* a pidfd of the tool */
+	int go;   /* an eventfd; any number lets the child go on */
 	pid_t pid;
-	int ended;		/* a pidfd: readable when it has ended */
-	int failed;		/* errno of a failed exec; end of file: the command runs */
+	int ended;  /* a pidfd: readable when it has ended */
+	int failed; /* errno of a failed exec; end of file: the command runs */
 	bool released;
-	bool output_to_stderr;	/* the command's, since our stdout is for our own output */
-	const char *name;	/* of the command */
+	bool output_to_stderr; /* the command's, since our stdout is for our own output */
+	const char *name;      /* of the command */
 };
 
 /* No child; child_done() takes it. */
-#define CHILD_NONE { .self = -1, .go = -1, .ended = -1, .failed = -1 }
+#define CHILD_NONE                                                                                 \
+	{                                                                                          \
+		.self = -1, .go = -1, .ended = -1, .failed = -1                                    \
+	}
 
 /*
  * Does what reads files or may fail early. Call it before the probes are live, since from
@@ -84,7 +87,7 @@ void child_let_go(int hold);
 /* A process of the tool's own that works after the run, when the tool itself can do little more. */
 struct helper {
 	pid_t pid;
-	int go;			/* any byte lets it work; closed: it gives up */
+	int go; /* any byte lets it work; closed: it gives up */
 };
 
 /* What it does: at once, to see whether it can, then, or if that is not wanted. 0 or -errno; the

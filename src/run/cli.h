@@ -16,11 +16,11 @@ struct cmd {
 	const struct opt_table *table;
 	/* Returns the exit code. argv[0] is the command's name. */
 	int (*run)(int argc, char **argv);
-	bool traces;	/* and needs privileges */
+	bool traces; /* and needs privileges */
 };
 
 extern const struct cmd cmd_breakdown, cmd_doctor, cmd_export, cmd_funcs, cmd_record, cmd_report,
-			cmd_top;
+	cmd_top;
 
 /*
  * The start of every command: parses, and answers --help, --version and mistakes itself. Returns -1

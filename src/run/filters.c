@@ -51,8 +51,8 @@ int filter_add_file(const char *path, struct filter_lists *lists, struct reason 
 	if (stat(path, &st)) {
 		reason_set(why, EXIT_FAILED, "cannot look at '%.200s': %s", path, strerror(errno));
 		return errno == ENOENT ? reason_hint(why, "of a file that is yet to be made, give "
-							  "the directory: all below it counts") :
-					 -1;
+							  "the directory: all below it counts")
+				       : -1;
 	}
 	file->ino = st.st_ino;
 	file->dev = S_ISBLK(st.st_mode) ? filter_kernel_dev(st.st_rdev) : file_fs_dev(path, &st);
@@ -119,9 +119,16 @@ _Static_assert((int)OPT_LIST_MAX == MAX_PIDS && MAX_PIDS == MAX_COMMS, "lists");
 _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES, "lists");
 
 const struct opt_choice filter_ops[] = {
-	{ "read", OP_READ },   { "write", OP_WRITE }, { "open", OP_OPEN }, { "close", OP_CLOSE },
-	{ "fsync", OP_FSYNC }, { "copy", OP_COPY },   { "meta", OP_META }, { "uring", OP_URING },
-	{ "aio", OP_AIO },     { "fault", OP_FAULT },
+	{ "read", OP_READ },
+	{ "write", OP_WRITE },
+	{ "open", OP_OPEN },
+	{ "close", OP_CLOSE },
+	{ "fsync", OP_FSYNC },
+	{ "copy", OP_COPY },
+	{ "meta", OP_META },
+	{ "uring", OP_URING },
+	{ "aio", OP_AIO },
+	{ "fault", OP_FAULT },
 	{},
 };
 
@@ -227,8 +234,7 @@ static int add_disk(const char *disk, struct filter_lists *lists, struct reason 
 	}
 	snprintf(sysfs, sizeof(sysfs), "/sys/dev/block/%u:%u", major(st.st_rdev),
 		 minor(st.st_rdev));
-	if (dev_add(lists, filter_kernel_dev(st.st_rdev), why) ||
-	    partitions_add(lists, sysfs, why))
+	if (dev_add(lists, filter_kernel_dev(st.st_rdev), why) || partitions_add(lists, sysfs, why))
 		return -1;
 	return mounts_add(lists, why);
 }
@@ -291,8 +297,10 @@ static int add_pid(uint64_t pid, struct filter_lists *lists, struct reason *why)
 static int add_comm(const char *comm, struct filter_lists *lists, struct reason *why)
 {
 	if (strlen(comm) >= COMM_LEN) {
-		reason_set(why, EXIT_USAGE, "no thread is called '%.60s': the kernel keeps %d "
-			   "characters", comm, COMM_LEN - 1);
+		reason_set(why, EXIT_USAGE,
+			   "no thread is called '%.60s': the kernel keeps %d "
+			   "characters",
+			   comm, COMM_LEN - 1);
 		return reason_hint(why, "--comm %.15s", comm);
 	}
 	memcpy(lists->comms[lists->n_comms++], comm, strlen(comm));
@@ -394,8 +402,10 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 	else
 		reason_set(why, EXIT_USAGE, "%s is about requests, %s about operations", option,
 			   f->all_files ? "--all-files" : "--all-faults");
-	return reason_hint(why, "-p, --comm, --cgroup and -d choose requests; for operations, "
-				"leave out %s", option);
+	return reason_hint(why,
+			   "-p, --comm, --cgroup and -d choose requests; for operations, "
+			   "leave out %s",
+			   option);
 }
 
 /* The kinds of operations that exist at a layer, 1 << enum op_kind. */
@@ -421,8 +431,10 @@ int filters_check_kinds(const struct filters *f, enum layer layer, const char *l
 	unsigned int never = f->ops & ~kinds_of_layer(layer);
 
 	if (f->all_faults && layer != LAYER_OPS)
-		return reason_set(why, EXIT_USAGE, "--all-faults is about page faults, -T %.60s "
-				  "has none", layer_name);
+		return reason_set(why, EXIT_USAGE,
+				  "--all-faults is about page faults, -T %.60s "
+				  "has none",
+				  layer_name);
 	for (const struct opt_choice *c = filter_ops; c->name; c++)
 		if (never & 1U << c->value)
 			return reason_set(why, EXIT_USAGE, "-T %.60s has no operations of kind %s",

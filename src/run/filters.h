@@ -20,14 +20,14 @@ struct filters {
 	struct opt_uints pids;
 	struct opt_strings comms, disks, cgroups, files;
 	const char *fs;
-	unsigned int ops;	/* set of 1 << enum op_kind, 0: all */
+	unsigned int ops; /* set of 1 << enum op_kind, 0: all */
 	uint64_t min_ns;
 	bool all_files, all_faults, system;
 };
 
-extern const struct opt_choice filter_ops[];	/* kinds of operations */
-extern const struct opt filter_opts[];	/* over struct filters, but for its last row, which is
-					 * set by options of run.h */
+extern const struct opt_choice filter_ops[]; /* kinds of operations */
+extern const struct opt filter_opts[];       /* over struct filters, but for its last row, which is
+					      * set by options of run.h */
 
 /* Translates them into @conf, with look-ups in /proc and /sys. 0, or -1 with @why. */
 int filters_resolve(const struct filters *f, struct session_conf *conf, struct reason *why);
@@ -43,7 +43,7 @@ void filters_of_ops(const struct filters *f, char *text, size_t cap);
  * @why. */
 int filters_check_requests(const struct filters *f, const char *option, struct reason *why);
 
-enum { FILTERS_TEXT = 8192 };	/* bytes; a path may be as long as half of them */
+enum { FILTERS_TEXT = 8192 }; /* bytes; a path may be as long as half of them */
 
 /* Writes the filters as they were given, for messages: "-p 12 --comm dd"; raw, hostile. */
 void filters_text(const struct filters *f, char *text, size_t cap);

@@ -101,7 +101,8 @@ void run_say_module_gone(const struct run *r)
 		return;
 	text_safe(safe, sizeof(safe), module);
 	cmd_say("warning: module '%s' was unloaded; its file system is traced without its own "
-		"layer", safe);
+		"layer",
+		safe);
 }
 
 void run_say_kernel_threads(const struct run *r)
@@ -111,7 +112,8 @@ void run_say_kernel_threads(const struct run *r)
 	for (unsigned int i = 0; i < pids->n; i++)
 		if (filters_kernel_thread(pids->at[i]))
 			cmd_say("warning: %llu is a kernel thread: it has requests, but makes no "
-				"system calls", (unsigned long long)pids->at[i]);
+				"system calls",
+				(unsigned long long)pids->at[i]);
 }
 
 void run_say_outsiders(const struct run *r)
@@ -158,8 +160,9 @@ void run_say_tracing(const struct run *r, bool interruptible)
 		cmd_say("tracing the command%s%s", safe[0] ? ", " : "", safe);
 	else
 		cmd_say("tracing%s%s%s", safe[0] ? " " : "", safe,
-			r->opts.duration_ns || r->opts.count || r->keyboard || !interruptible ? "" :
-									 ", Ctrl-C ends");
+			r->opts.duration_ns || r->opts.count || r->keyboard || !interruptible
+				? ""
+				: ", Ctrl-C ends");
 }
 
 void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t took_ns)
@@ -174,8 +177,7 @@ void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t 
 void run_say_ended(const struct run *r)
 {
 	if (r->opts.filters.pids.n == 1)
-		cmd_say("process %llu has ended",
-			(unsigned long long)r->opts.filters.pids.at[0]);
+		cmd_say("process %llu has ended", (unsigned long long)r->opts.filters.pids.at[0]);
 	else
 		cmd_say("the processes have ended");
 }
@@ -471,8 +473,9 @@ static int source_open(struct run *r, struct reason *why)
 	signals_take();
 	err = r->ops->source->open(r, why);
 	signals_give_back();
-	return err || !run_interrupted() ?
-		       err : reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
+	return err || !run_interrupted()
+		       ? err
+		       : reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
 }
 
 /* The command is forked before we change anything that it would inherit, and released last. */
@@ -503,7 +506,7 @@ static int start(struct run *r, struct reason *why)
 		cmd_warn(why);
 	if (r->usr1_ends)
 		signal(SIGUSR1, on_usr1);
-	signals_take(); /* after the screen, which has handlers of its own */
+	signals_take();           /* after the screen, which has handlers of its own */
 	signal(SIGCHLD, SIG_DFL); /* ignored, the command's status would be lost */
 	if (r->session)
 		run_say_refused(r);

@@ -54,7 +54,7 @@ struct run_ops {
 /* The options given. */
 struct run_opts {
 	struct filters filters;
-	uint64_t duration_ns, interval_ns, count;	/* 0: not given */
+	uint64_t duration_ns, interval_ns, count; /* 0: not given */
 	bool json, strict, overhead;
 };
 
@@ -62,35 +62,38 @@ struct run {
 	struct run_opts opts;
 	struct session_conf conf;
 	struct session *session;
-	char looked_for[FILTERS_TEXT];	/* the filters as text; hostile */
-	char of_ops[64];		/* those that do not choose requests: "--op, --min" */
-	char **command;			/* the command to run and trace; NULL: none */
-	bool own_stdout;		/* output goes elsewhere, so stdout is the command's; set by
-					 * .resolve */
-	bool stdout_taken;		/* by output that is not for people; set by .resolve */
-	bool usr1_ends;			/* SIGUSR1 ends the run, too, but not a command; set by
-					 * .resolve */
-	uint64_t tick_ns;		/* how often .tick is called at least, if not every half
-					 * second */
-	int exit;			/* exit code of the run, unless it fails */
-	char **rest;			/* arguments of a list, inside argv */
+	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
+	char of_ops[64];               /* those that do not choose requests: "--op, --min" */
+	char **command;                /* the command to run and trace; NULL: none */
+	bool own_stdout;               /* output goes elsewhere, so stdout is the command's; set by
+					* .resolve */
+	bool stdout_taken;             /* by output that is not for people; set by .resolve */
+	bool usr1_ends;                /* SIGUSR1 ends the run, too, but not a command; set by
+					* .resolve */
+	uint64_t tick_ns;              /* how often .tick is called at least, if not every half
+					* second */
+	int exit;                      /* exit code of the run, unless it fails */
+	char **rest;                   /* arguments of a list, inside argv */
 	int n_rest;
-	bool keyboard;			/* the run waits for keys on stdin; set by start() */
+	bool keyboard; /* the run waits for keys on stdin; set by start() */
 	/* private to run.c */
 	const struct run_ops *ops;
-	bool no_reader;			/* the output's pipe was closed */
+	bool no_reader; /* the output's pipe was closed */
 	struct child child;
-	int pidfds[MAX_PIDS], n_pidfds;	/* of --pid; those that have not ended */
-	int answered;			/* signals already handled */
+	int pidfds[MAX_PIDS], n_pidfds; /* of --pid; those that have not ended */
+	int answered;                   /* signals already handled */
 };
 
-extern const struct opt scope_opts[];	/* what else counts, over struct run */
-extern const struct opt run_opts[];	/* over struct run */
-extern const struct opt run_args[];	/* INTERVAL COUNT, over struct run */
+extern const struct opt scope_opts[]; /* what else counts, over struct run */
+extern const struct opt run_opts[];   /* over struct run */
+extern const struct opt run_args[];   /* INTERVAL COUNT, over struct run */
 
 #define RUN_GROUPS                                                                                 \
-	{ "Whose I/O", filter_opts, offsetof(struct run, opts.filters) },                         \
-		{ "What else", scope_opts, 0 }, { "The run", run_opts, 0 }
+	{ "Whose I/O", filter_opts, offsetof(struct run, opts.filters) },                          \
+		{ "What else", scope_opts, 0 },                                                    \
+	{                                                                                          \
+		"The run", run_opts, 0                                                             \
+	}
 
 /*
  * Parses the command line, traces, and returns the exit code. @r is the first member of the

@@ -226,8 +226,7 @@ const struct column op_columns[] = {
 	COLUMNS_CONTAINER(op),
 	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16,
 	  .help = "kind of the operation" },
-	{ "op", NULL, VALUE_TEXT, .get = op_kind,
-	  .help = "kind of the operation" },
+	{ "op", NULL, VALUE_TEXT, .get = op_kind, .help = "kind of the operation" },
 	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
 	  .help = "type of the file system; null: not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
@@ -632,17 +631,30 @@ static void get_device_mean(struct value *ret, const void *row, const void *ctx)
 #define COLUMNS_WHO                                                                                \
 	{ "pid", NULL, VALUE_ID, .get = get_pid,                                                   \
 	  .help = "id of the helper, as the kernel numbers it" },                                  \
-	{ "comm", NULL, VALUE_TEXT, .get = get_comm, .help = "name of the helper" },               \
-	{ "work", "helper", VALUE_TEXT, .get = get_work, .max = 16,                                \
-	  .help = "workqueue of a worker (kworker), at most 16 bytes; null: no worker, or "        \
-		  "not known. Text then has the name of the helper" },                             \
-	{ "for_comm", "for", VALUE_TEXT, .get = get_for_comm, .max = 15,                           \
-	  .help = "name of the thread that the helper works for; null: not known" },               \
-	{ "for_pid", "pid", VALUE_ID, .get = get_for_pid,                                          \
-	  .help = "process that the helper works for; null: not known" },                          \
-	{ "on_behalf", NULL, VALUE_TEXT, .get = get_on_behalf,                                     \
-	  .help = "how this is known: \"writeback\", the process made the data dirty; "            \
-		  "\"helper\", it woke the helper, or another that did; null: not known" }
+		{ "comm", NULL, VALUE_TEXT, .get = get_comm, .help = "name of the helper" },       \
+		{ "work",                                                                          \
+		  "helper",                                                                        \
+		  VALUE_TEXT,                                                                      \
+		  .get = get_work,                                                                 \
+		  .max = 16,                                                                       \
+		  .help = "workqueue of a worker (kworker), at most 16 bytes; null: no worker, "   \
+			  "or "                                                                    \
+			  "not known. Text then has the name of the helper" },                     \
+		{ "for_comm",                                                                      \
+		  "for",                                                                           \
+		  VALUE_TEXT,                                                                      \
+		  .get = get_for_comm,                                                             \
+		  .max = 15,                                                                       \
+		  .help = "name of the thread that the helper works for; null: not known" },       \
+		{ "for_pid", "pid", VALUE_ID, .get = get_for_pid,                                  \
+		  .help = "process that the helper works for; null: not known" },                  \
+	{                                                                                          \
+		"on_behalf", NULL, VALUE_TEXT, .get = get_on_behalf,                               \
+					       .help = "how this is known: \"writeback\", the "    \
+						       "process made the data dirty; "             \
+						       "\"helper\", it woke the helper, or "       \
+						       "another that did; null: not known"         \
+	}
 
 const struct column helper_columns[] = {
 	COLUMNS_WHO,
@@ -652,8 +664,10 @@ const struct column helper_columns[] = {
 	  .help = "operation of the requests" },
 	{ "count", "count", HELPER_SUM(count, VALUE_COUNT), .max = 7,
 	  .help = "number of requests that are done" },
-	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT), .help = "number of requests that failed" },
-	{ "bytes", "bytes", HELPER_SUM(bytes, VALUE_BYTES), .max = 8, .help = "bytes of all requests" },
+	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT),
+	  .help = "number of requests that failed" },
+	{ "bytes", "bytes", HELPER_SUM(bytes, VALUE_BYTES), .max = 8,
+	  .help = "bytes of all requests" },
 	{ "total_ns", NULL, VALUE_TIME, .get = get_total,
 	  .help = "sum of tag_ns, queue_ns and device_ns" },
 	{ "tag_ns", NULL, VALUE_TIME, .get = get_tag, .help = "as in requests" },

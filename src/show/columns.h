@@ -28,7 +28,7 @@ extern const struct column why_columns[];
 	{                                                                                          \
 		const struct of##_row *r = row;                                                    \
 		const struct container *c = container_of_row(r->by, r->contained);                 \
-												   \
+                                                                                                   \
 		(void)ctx;                                                                         \
 		ret->text = c ? (what) : NULL;                                                     \
 	}
@@ -42,11 +42,19 @@ extern const struct column why_columns[];
 	{ "container", NULL, VALUE_TEXT, .get = of##_container,                                    \
 	  .help = "id or name of the container, with --by container; null: outside of "            \
 		  "containers, or not known" },                                                    \
-	{ "runtime", "runtime", VALUE_TEXT, .get = of##_runtime, .max = 10, .rank = 16,            \
-	  .optional = true,                                                                        \
-	  .help = "runtime of the container: docker, containerd, cri-o, podman, lxc or "           \
-		  "systemd; null: the cgroup's path does not tell" },                              \
-	{ "pod", "pod", VALUE_TEXT, .get = of##_pod, .max = 36, .rank = 21, .optional = true,      \
-	  .help = "id of the pod of the container; null: the container is in none" }
+		{ "runtime",                                                                       \
+		  "runtime",                                                                       \
+		  VALUE_TEXT,                                                                      \
+		  .get = of##_runtime,                                                             \
+		  .max = 10,                                                                       \
+		  .rank = 16,                                                                      \
+		  .optional = true,                                                                \
+		  .help = "runtime of the container: docker, containerd, cri-o, podman, lxc or "   \
+			  "systemd; null: the cgroup's path does not tell" },                      \
+	{                                                                                          \
+		"pod", "pod", VALUE_TEXT,                                                          \
+			.get = of##_pod, .max = 36, .rank = 21, .optional = true,                  \
+			.help = "id of the pod of the container; null: the container is in none"   \
+	}
 
 #endif

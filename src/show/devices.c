@@ -169,7 +169,7 @@ static struct level level_first(const struct devices *d, unsigned int dev)
 /* What those of @level lie on; none where it is too deep, as only a recording can be. */
 static struct level level_below(const struct devices *d, const struct level *level)
 {
-	struct level below = {.depth = level->depth + 1};
+	struct level below = { .depth = level->depth + 1 };
 	unsigned int lower;
 	size_t at;
 

@@ -25,20 +25,20 @@ void device_chain_json(struct json *j, const struct devices *d, unsigned int dev
  * and their own time is what remains without that of the disks below.
  */
 
-enum { TREE_DEPTH = 12 };	/* the most that is shown; in a recording it may be any */
+enum { TREE_DEPTH = 12 }; /* the most that is shown; in a recording it may be any */
 
 /* A disk that has rows, in the order of the tree. */
 struct tree_disk {
 	unsigned int dev;
-	unsigned int depth;		/* of disks on it, one on the other */
+	unsigned int depth; /* of disks on it, one on the other */
 	bool placed;
 };
 
 struct device_tree {
-	const struct devices *devices;	/* NULL: not known, there is no tree */
+	const struct devices *devices; /* NULL: not known, there is no tree */
 	const struct rq_row **rows;
 	size_t n_rows;
-	struct tree_disk *disks;	/* owned; NULL: rows are in another order */
+	struct tree_disk *disks; /* owned; NULL: rows are in another order */
 	size_t n;
 };
 

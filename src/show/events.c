@@ -18,16 +18,16 @@
 /* What the three formats have in common: one event, looked up. */
 struct shown {
 	const struct recording *rec;
-	const struct cap_op *op;		/* or NULL */
-	const struct cap_request *rq;		/* or NULL */
-	const struct catalog_thread *who;	/* NULL: not known */
+	const struct cap_op *op;          /* or NULL */
+	const struct cap_request *rq;     /* or NULL */
+	const struct catalog_thread *who; /* NULL: not known */
 	const char *op_name, *disk, *call;
 	uint64_t start_ns, total_ns;
 	unsigned int dev;
-	uint64_t offset, len;			/* ~0: not known */
-	char *path;				/* owned; NULL: none */
-	uint64_t ino;				/* 0: none */
-	struct container container;		/* its id is "": none */
+	uint64_t offset, len;       /* ~0: not known */
+	char *path;                 /* owned; NULL: none */
+	uint64_t ino;               /* 0: none */
+	struct container container; /* its id is "": none */
 };
 
 /* The path of a block device that nobody opened by name: who faults in its pages, or its file
@@ -153,8 +153,7 @@ static void text_event(struct text_out *o, const struct shown *s)
 	const char *subject = s->op ? s->path : s->disk;
 
 	if (s->who && s->who->tid)
-		text_safe_n(comm, sizeof(comm), s->who->comm,
-			    strnlen(s->who->comm, COMM_LEN));
+		text_safe_n(comm, sizeof(comm), s->who->comm, strnlen(s->who->comm, COMM_LEN));
 	text_safe(name, sizeof(name), subject ? subject : "-");
 	snprintf(when, sizeof(when), "%s%llu.%09llu", since < 0 ? "-" : "",
 		 (unsigned long long)ns / 1000000000, (unsigned long long)ns % 1000000000);
@@ -188,7 +187,7 @@ static void get_number(struct value *v, uint64_t n, bool known)
 	static void get_##name(struct value *v, const void *row, const void *ctx)                  \
 	{                                                                                          \
 		const struct shown *s = row;                                                       \
-												   \
+                                                                                                   \
 		(void)ctx;                                                                         \
 		__VA_ARGS__;                                                                       \
 	}
@@ -198,8 +197,11 @@ SHOWN(start, v->n = s->start_ns)
 SHOWN(total, v->n = s->total_ns)
 SHOWN(op, v->text = s->op_name)
 SHOWN(call, v->text = s->call)
-SHOWN(dev, if (s->dev) { v->text = v->buf;
-	snprintf(v->buf, sizeof(v->buf), "%u:%u", s->dev >> 20, s->dev & 0xfffff); })
+SHOWN(
+	dev, if (s->dev) {
+		v->text = v->buf;
+		snprintf(v->buf, sizeof(v->buf), "%u:%u", s->dev >> 20, s->dev & 0xfffff);
+	})
 SHOWN(disk, v->text = s->disk)
 SHOWN(fs, v->text = s->op ? catalog_fs(&s->rec->catalog, s->op->fs) : NULL)
 SHOWN(cache, v->text = s->op && s->op->cache ? cache_name(s->op->cache) : NULL)
@@ -211,8 +213,8 @@ SHOWN(result, get_number(v, s->op ? s->op->ret : 0, s->op))
 SHOWN(error, v->text = s->op ? op_error(s->op) : NULL)
 SHOWN(status, get_number(v, s->rq ? s->rq->error : 0, s->rq))
 SHOWN(requests, get_number(v, s->op ? s->op->requests : 0, s->op))
-SHOWN(device_bytes, get_number(v, s->op ? s->op->device_bytes : 0,
-			       s->op && s->rec->header.has_device_bytes))
+SHOWN(device_bytes,
+      get_number(v, s->op ? s->op->device_bytes : 0, s->op && s->rec->header.has_device_bytes))
 SHOWN(pid, get_number(v, s->who ? s->who->pid : 0, s->who && s->who->pid))
 SHOWN(tid, get_number(v, s->who ? s->who->tid : 0, s->who && s->who->tid))
 SHOWN(comm, get_text(v, s->who ? s->who->comm : NULL, COMM_LEN))
@@ -257,7 +259,9 @@ STRATUM(lock, ST_LOCK)
 _Static_assert(ST_LOCK == ST_N - 1, "each stratum has a column");
 
 #define COLUMN(col, which, what, text)                                                             \
-	{ .name = col, .title = col, .kind = which, .get = get_##what, .help = text }
+	{                                                                                          \
+		.name = col, .title = col, .kind = which, .get = get_##what, .help = text          \
+	}
 
 const struct column event_columns[] = {
 	COLUMN("type", VALUE_TEXT, type, "op or request"),

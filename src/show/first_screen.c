@@ -10,14 +10,14 @@
 #include "show/parts.h"
 
 enum {
-	SCREEN_LINES = 22,	/* "tracing" is above them, the prompt below */
-	ROWS_MOST = 12,		/* of operations, however much room there is */
-	OPS_LEAST = 4,		/* lines: a blank, the titles, an operation, what is left out */
-	LEAST_PERCENT = 1,	/* of I/O: smaller rows go into the line about the others */
-	MOST_PERCENT = 50,	/* "mostly" */
-	DISK_PERCENT = 90,	/* of all requests' device time: the disk is named */
+	SCREEN_LINES = 22, /* "tracing" is above them, the prompt below */
+	ROWS_MOST = 12,    /* of operations, however much room there is */
+	OPS_LEAST = 4,     /* lines: a blank, the titles, an operation, what is left out */
+	LEAST_PERCENT = 1, /* of I/O: smaller rows go into the line about the others */
+	MOST_PERCENT = 50, /* "mostly" */
+	DISK_PERCENT = 90, /* of all requests' device time: the disk is named */
 	SUBJECT_COLUMNS = 30,
-	TITLE_COLUMNS = 16,	/* what the waterfall is of */
+	TITLE_COLUMNS = 16, /* what the waterfall is of */
 	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
 };
 
@@ -92,7 +92,9 @@ static const struct rq_row *disk_of(const struct breakdown_rows *rows, const str
 			disk_ns += rows->rqs[i]->device_ns;
 	all_ns -= disk_ns;
 	return percent(disk_ns, all_ns + disk_ns) >= DISK_PERCENT &&
-	       10 * all_ns <= r->strata[ST_DEVICE] ? most : NULL;
+			       10 * all_ns <= r->strata[ST_DEVICE]
+		       ? most
+		       : NULL;
 }
 
 /* What took most of an operation's time, for the end of a sentence; "" if nothing did. */
@@ -174,8 +176,7 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		n += snprintf(text + n, sizeof(text) - n, " (%s of its threads' time)",
 			      text_percent_whole(io_ns, sn->threads_ns).s);
 	if (most && io_ns) {
-		view_row_name(name, sizeof(name), v, most,
-			      columns_for(v, SUBJECT_COLUMNS));
+		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
 		n += snprintf(text + n, sizeof(text) - n, ", %s of it %s%s",
 			      text_percent_whole(most->total_ns, io_ns).s, name, cause(most));
 		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
@@ -271,8 +272,11 @@ static void put_ops(struct text_out *o, const struct breakdown_view *v,
 static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 			  const struct op_row *r, int lines)
 {
-	struct waterfall w = { .fs = r->fs, .strata = r->strata, .total_ns = r->total_ns,
-			       .count = r->count, .indent = TITLE_COLUMNS,
+	struct waterfall w = { .fs = r->fs,
+			       .strata = r->strata,
+			       .total_ns = r->total_ns,
+			       .count = r->count,
+			       .indent = TITLE_COLUMNS,
 			       .lines = lines };
 	char name[NAME];
 

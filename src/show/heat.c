@@ -132,8 +132,8 @@ void heat_row(const struct heat *h, const struct heat_rows *rows, int low, int s
 
 	for (int c = 0; c < shown; c++) {
 		ago = shown - 1 - c;
-		ret_line[c] = ago < h->n ? shade_of(count_at(h, ago, low, rows->step), rows->most) :
-					   ' ';
+		ret_line[c] =
+			ago < h->n ? shade_of(count_at(h, ago, low, rows->step), rows->most) : ' ';
 	}
 	ret_line[shown] = '\0';
 }

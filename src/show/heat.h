@@ -13,15 +13,15 @@
 #include "base/hist.h"
 
 enum {
-	HEAT_COLUMNS = 60,	/* intervals that are kept */
-	HEAT_LOG2 = 42,		/* rows by power of two of ns */
+	HEAT_COLUMNS = 60, /* intervals that are kept */
+	HEAT_LOG2 = 42,    /* rows by power of two of ns */
 };
 
 struct heat {
 	uint64_t counts[HEAT_COLUMNS][HEAT_LOG2];
-	int n;			/* intervals so far, HEAT_COLUMNS at most */
-	int next;		/* where the next one goes */
-	uint64_t column_ns;	/* of heat_add_at() */
+	int n;              /* intervals so far, HEAT_COLUMNS at most */
+	int next;           /* where the next one goes */
+	uint64_t column_ns; /* of heat_add_at() */
 };
 
 /* Adds an interval; when all are in use, replaces the oldest. */
@@ -35,7 +35,7 @@ void heat_add_at(struct heat *h, uint64_t at_ns, uint64_t took_ns);
  * if there are too many. */
 struct heat_rows {
 	int low, high, step;
-	uint64_t most;		/* the largest count in any place */
+	uint64_t most; /* the largest count in any place */
 };
 
 /* Divides @h into at most @height rows. False: it counts nothing. */

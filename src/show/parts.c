@@ -89,8 +89,8 @@ const char *view_more(const struct breakdown_view *v)
 	return v->rows_max ? "a larger -n shows them" : "-v shows them";
 }
 
-void view_row_name(char *dst, size_t cap, const struct breakdown_view *v,
-		   const struct op_row *r, int columns)
+void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,
+		   int columns)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[TEXT_SAFE_CAP(2 * PATH_MAX)];
 	char comm[TEXT_SAFE_CAP(sizeof(r->comm))], op[32];
@@ -98,13 +98,14 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v,
 	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
 	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
 	if (v->by == BY_NONE)
-		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op),
-			 *fs ? " " : "", fs);
+		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op), *fs ? " " : "",
+			 fs);
 	else if (*r->comm)
 		snprintf(text, sizeof(text), "%s %s", comm, r->by ? r->by : "");
 	else if (v->by == BY_CACHE)
-		snprintf(text, sizeof(text), "%s", r->key.cache == CACHE_NONE ?
-			 "neither read nor write" : cache_name(r->key.cache));
+		snprintf(text, sizeof(text), "%s",
+			 r->key.cache == CACHE_NONE ? "neither read nor write"
+						    : cache_name(r->key.cache));
 	else
 		text_safe_n(text, sizeof(text), r->by ? r->by : "",
 			    breakdown_key_len(r->by, r->contained));
@@ -115,7 +116,9 @@ void view_ops(struct text_out *o, const struct breakdown_view *v, const struct b
 	      size_t n)
 {
 	struct column list[LIST_MAX];
-	const struct columns t = { .list = list, .ctx = &rows->whole, .width = view_width(v),
+	const struct columns t = { .list = list,
+				   .ctx = &rows->whole,
+				   .width = view_width(v),
 				   .uncut = !v->terminal, /* a key may be searched for */
 				   .milliseconds = v->milliseconds };
 
@@ -127,8 +130,9 @@ void view_figures(struct text_out *o, const struct breakdown_view *v,
 		  const struct breakdown_whole *whole, const struct op_row *r)
 {
 	struct column list[LIST_MAX], *to = list;
-	const struct columns t = { .list = list, .ctx = whole, .width = view_width(v),
-				   .milliseconds = v->milliseconds };
+	const struct columns t = {
+		.list = list, .ctx = whole, .width = view_width(v), .milliseconds = v->milliseconds
+	};
 
 	for (const struct column *c = op_columns; column_is(c); c++)
 		if (c->kind != VALUE_TEXT && c->kind != VALUE_SHARE)
@@ -141,8 +145,11 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 		   const struct breakdown_rows *rows, size_t n)
 {
 	struct column list[LIST_MAX];
-	const struct columns t = { .list = list, .ctx = &rows->whole, .width = view_width(v),
-				   .uncut = !v->terminal, .milliseconds = v->milliseconds };
+	const struct columns t = { .list = list,
+				   .ctx = &rows->whole,
+				   .width = view_width(v),
+				   .uncut = !v->terminal,
+				   .milliseconds = v->milliseconds };
 
 	columns_of(v, rq_columns, list);
 	columns_text(o, &t, (const void *const *)rows->rqs, n);
@@ -209,9 +216,9 @@ enum share share_next(const uint64_t strata[ST_N], enum share last)
 
 enum {
 	HIST_ROWS = HIST_MAX_LOG2 + 1,
-	HIST_FIXED_COLUMNS = 39,	/* of a line, without the bar */
+	HIST_FIXED_COLUMNS = 39, /* of a line, without the bar */
 	BAR_LEAST = 1,
-	BAR_MOST = 60,		/* even on wide terminals */
+	BAR_MOST = 60, /* even on wide terminals */
 };
 
 /* Row r counts what is in [2^r, 2^(r+1)); row 0 also counts 0. */
@@ -268,17 +275,17 @@ void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool mi
 
 enum {
 	NAME_COLUMNS = 13,
-	BAR_FIXED_COLUMNS = NAME_COLUMNS + 1 + 7 + 1 + 10 + 2,	/* of a line, without the bar */
-	BAR_COLUMNS = 40,	/* even on wide terminals: longer bars say no more */
+	BAR_FIXED_COLUMNS = NAME_COLUMNS + 1 + 7 + 1 + 10 + 2, /* of a line, without the bar */
+	BAR_COLUMNS = 40, /* even on wide terminals: longer bars say no more */
 };
 
 static enum paint stratum_paint(int st)
 {
 	static const enum paint paints[ST_N] = {
-		[ST_SYSCALL] = PAINT_CPU,    [ST_VFS] = PAINT_CPU,	   [ST_FS] = PAINT_CPU,
-		[ST_THROTTLE] = PAINT_QUEUE, [ST_TAG] = PAINT_QUEUE,	   [ST_QUEUE] = PAINT_QUEUE,
+		[ST_SYSCALL] = PAINT_CPU,    [ST_VFS] = PAINT_CPU,         [ST_FS] = PAINT_CPU,
+		[ST_THROTTLE] = PAINT_QUEUE, [ST_TAG] = PAINT_QUEUE,       [ST_QUEUE] = PAINT_QUEUE,
 		[ST_DEVICE] = PAINT_DEVICE,  [ST_COMPLETE] = PAINT_DEVICE, [ST_RUNQ] = PAINT_RUNQ,
-		[ST_PREEMPT] = PAINT_RUNQ,   [ST_HELPER] = PAINT_OTHER,	   [ST_SLEEP] = PAINT_OTHER,
+		[ST_PREEMPT] = PAINT_RUNQ,   [ST_HELPER] = PAINT_OTHER,    [ST_SLEEP] = PAINT_OTHER,
 	};
 
 	return paints[st];
@@ -352,7 +359,8 @@ static void put_rest(struct text_out *o, const struct breakdown_view *v, const s
 		len += snprintf(text + len, sizeof(text) - len, "%s%s %.1f", i ? ", " : "",
 				stratum_label(list[i]), 100.0 * w->strata[list[i]] / w->total_ns);
 	}
-	text_fit(fit, sizeof(fit), text, view_cut(v) - w->indent - BAR_FIXED_COLUMNS, TEXT_CUT_TAIL);
+	text_fit(fit, sizeof(fit), text, view_cut(v) - w->indent - BAR_FIXED_COLUMNS,
+		 TEXT_CUT_TAIL);
 	text_put(o, "%-*s %7s %10s  %s\n", NAME_COLUMNS, "other", text_percent(sum, w->total_ns).s,
 		 view_time(v, sum / w->count).s, fit);
 }
@@ -469,8 +477,8 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 
 	for (int i = 0; i < MISSING_N; i++)
 		if (breakdown_missing(v, i) && (i != MISSING_AIO || any_libaio(sn)))
-			n += snprintf(dst + n, cap - n, "%s%s", n ? ", " : "; not measured: ",
-				      breakdown_missing_label(i));
+			n += snprintf(dst + n, cap - n, "%s%s",
+				      n ? ", " : "; not measured: ", breakdown_missing_label(i));
 	return n;
 }
 
@@ -486,9 +494,8 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 		n = snprintf(dst, cap, "%s event%s lost%s", text_count(events).s,
 			     text_plural(events), names ? ", and " : "");
 	if (names)
-		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s",
-			      text_plural(names), text_count(names).s, text_plural(names),
-			      events ? "" : " lost");
+		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s", text_plural(names),
+			      text_count(names).s, text_plural(names), events ? "" : " lost");
 	return n;
 }
 
@@ -499,8 +506,7 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 
 	if (sn->unnamed_cgroups)
 		n += snprintf(text + n, sizeof(text) - n, "; %s cgroup%s gone without a name",
-			      text_count(sn->unnamed_cgroups).s,
-			      text_plural(sn->unnamed_cgroups));
+			      text_count(sn->unnamed_cgroups).s, text_plural(sn->unnamed_cgroups));
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
 			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));

@@ -57,8 +57,8 @@ void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *s
 const char *view_more(const struct breakdown_view *v);
 
 /* "fsync ext4", or with --by the name of the key; at most @columns wide. Safe. */
-void view_row_name(char *dst, size_t cap, const struct breakdown_view *v,
-		   const struct op_row *r, int columns);
+void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,
+		   int columns);
 
 /* The first @n rows of operations, or of requests, as a table. */
 void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,
@@ -83,8 +83,8 @@ enum share {
 };
 
 const char *share_name(enum share s);
-char share_letter(enum share s);	/* in the bars of the column "where it went" */
-unsigned int share_strata(enum share s);	/* set of 1 << stratum */
+char share_letter(enum share s);         /* in the bars of the column "where it went" */
+unsigned int share_strata(enum share s); /* set of 1 << stratum */
 uint64_t share_ns(enum share s, const uint64_t strata[ST_N]);
 
 /* The share after @last by size; after SHARE_N, the biggest. SHARE_N: all others are 0. */
@@ -105,15 +105,15 @@ void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool mi
  */
 
 struct waterfall {
-	const char *fs;			/* name of the file system, hostile; "": not known */
-	const uint64_t *strata;		/* ST_N of them */
+	const char *fs;         /* name of the file system, hostile; "": not known */
+	const uint64_t *strata; /* ST_N of them */
 	uint64_t total_ns;
-	uint64_t count;			/* of operations; means are per operation */
-	int indent;			/* where lines begin */
-	int at;				/* where the first begins; the caller started that line */
-	int lines;			/* at most: biggest first, the last is the rest; 0: all,
-					 * and their sum */
-	bool by_size;			/* all, biggest first; else from the top down */
+	uint64_t count; /* of operations; means are per operation */
+	int indent;     /* where lines begin */
+	int at;         /* where the first begins; the caller started that line */
+	int lines;      /* at most: biggest first, the last is the rest; 0: all,
+			 * and their sum */
+	bool by_size;   /* all, biggest first; else from the top down */
 };
 
 /* Strata that are 0 or not measured have no line. */

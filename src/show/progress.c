@@ -11,7 +11,8 @@ enum { FIRST_NS = 1000000000, EVERY_NS = 100000000, BAR = 40 };
 
 void progress_begin(struct progress *p, FILE *f, uint64_t total)
 {
-	*p = (struct progress){ .total = total, .terminal = isatty(fileno(f)) ? f : NULL,
+	*p = (struct progress){ .total = total,
+				.terminal = isatty(fileno(f)) ? f : NULL,
 				.start_ns = clock_ns() };
 }
 

@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 struct progress {
-	uint64_t total;			/* bytes; 0: not known */
+	uint64_t total; /* bytes; 0: not known */
 	/* private */
-	FILE *terminal;			/* NULL: nothing is shown */
+	FILE *terminal; /* NULL: nothing is shown */
 	uint64_t start_ns, shown_ns;
 };
 

@@ -155,10 +155,10 @@ uint64_t interval_slower(uint64_t interval_ns)
 enum { LINE_CELLS = 1024, ESCAPE_MS = 25, ALT_STACK = 32 << 10 };
 
 static struct {
-	SCREEN *curses;			/* NULL: not open */
-	int in, out;			/* descriptors */
-	struct termios modes;		/* as they were */
-	char restore[256];		/* what to send to the terminal at the end */
+	SCREEN *curses;       /* NULL: not open */
+	int in, out;          /* descriptors */
+	struct termios modes; /* as they were */
+	char restore[256];    /* what to send to the terminal at the end */
 	size_t restore_len;
 	bool utf8;
 	int attributes[STYLE_N];
@@ -176,8 +176,8 @@ static void restore_now(void)
 	tcsetattr(screen.in, TCSANOW, &screen.modes);
 }
 
-static const int deadly[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS,
-			      SIGILL, SIGFPE,  SIGABRT, SIGSYS,	 SIGXCPU };
+static const int deadly[] = { SIGINT, SIGTERM, SIGHUP,  SIGQUIT, SIGSEGV, SIGBUS,
+			      SIGILL, SIGFPE,  SIGABRT, SIGSYS,  SIGXCPU };
 
 enum { DEADLY_N = sizeof(deadly) / sizeof(*deadly) };
 
@@ -301,8 +301,10 @@ static void restore_prepare(void)
 static void attributes_set(bool color)
 {
 	static const short colors[STYLE_N] = {
-		[STYLE_CPU] = COLOR_CYAN, [STYLE_QUEUE] = COLOR_YELLOW,
-		[STYLE_DEVICE] = COLOR_BLUE, [STYLE_OTHER] = COLOR_MAGENTA,
+		[STYLE_CPU] = COLOR_CYAN,
+		[STYLE_QUEUE] = COLOR_YELLOW,
+		[STYLE_DEVICE] = COLOR_BLUE,
+		[STYLE_OTHER] = COLOR_MAGENTA,
 	};
 
 	screen.attributes[STYLE_BOLD] = A_BOLD;
@@ -463,10 +465,11 @@ static int special_key(wint_t key)
 		wint_t theirs;
 		int ours;
 	} keys[] = {
-		{ KEY_UP, SCREEN_UP }, { KEY_DOWN, SCREEN_DOWN }, { KEY_LEFT, SCREEN_LEFT },
-		{ KEY_RIGHT, SCREEN_RIGHT }, { KEY_PPAGE, SCREEN_PAGE_UP },
-		{ KEY_NPAGE, SCREEN_PAGE_DOWN }, { KEY_HOME, SCREEN_HOME }, { KEY_END, SCREEN_END },
-		{ KEY_ENTER, SCREEN_ENTER }, { KEY_BACKSPACE, SCREEN_BACKSPACE },
+		{ KEY_UP, SCREEN_UP },          { KEY_DOWN, SCREEN_DOWN },
+		{ KEY_LEFT, SCREEN_LEFT },      { KEY_RIGHT, SCREEN_RIGHT },
+		{ KEY_PPAGE, SCREEN_PAGE_UP },  { KEY_NPAGE, SCREEN_PAGE_DOWN },
+		{ KEY_HOME, SCREEN_HOME },      { KEY_END, SCREEN_END },
+		{ KEY_ENTER, SCREEN_ENTER },    { KEY_BACKSPACE, SCREEN_BACKSPACE },
 		{ KEY_RESIZE, SCREEN_RESIZED },
 	};
 

@@ -25,7 +25,7 @@ enum screen_style {
 	STYLE_NORMAL,
 	STYLE_BOLD,
 	STYLE_DIM,
-	STYLE_TITLES,		/* a line in reverse */
+	STYLE_TITLES, /* a line in reverse */
 	STYLE_SELECTED,
 	STYLE_CPU,
 	STYLE_QUEUE,
@@ -37,12 +37,21 @@ enum screen_style {
 /* Keys that are not characters. */
 enum screen_key {
 	SCREEN_NO_KEY = -1,
-	SCREEN_RESIZED = 0x110000,	/* beyond Unicode; or resumed: draw again */
-	SCREEN_UP, SCREEN_DOWN, SCREEN_LEFT, SCREEN_RIGHT,
-	SCREEN_PAGE_UP, SCREEN_PAGE_DOWN, SCREEN_HOME, SCREEN_END,
-	SCREEN_ENTER, SCREEN_ESCAPE, SCREEN_BACKSPACE,
-	SCREEN_CLICK,			/* see screen_clicked() */
-	SCREEN_WHEEL_UP, SCREEN_WHEEL_DOWN,
+	SCREEN_RESIZED = 0x110000, /* beyond Unicode; or resumed: draw again */
+	SCREEN_UP,
+	SCREEN_DOWN,
+	SCREEN_LEFT,
+	SCREEN_RIGHT,
+	SCREEN_PAGE_UP,
+	SCREEN_PAGE_DOWN,
+	SCREEN_HOME,
+	SCREEN_END,
+	SCREEN_ENTER,
+	SCREEN_ESCAPE,
+	SCREEN_BACKSPACE,
+	SCREEN_CLICK, /* see screen_clicked() */
+	SCREEN_WHEEL_UP,
+	SCREEN_WHEEL_DOWN,
 };
 
 /* Whether @in and @out are a terminal that a full screen can be shown on. */

@@ -58,8 +58,7 @@ static struct text_num result_text(long long ret)
 	return t;
 }
 
-static void put_range(struct text_out *o, const struct breakdown_view *v,
-		      const struct op_record *r)
+static void put_range(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
 {
 	char line[160];
 	int n = 0;
@@ -73,14 +72,13 @@ static void put_range(struct text_out *o, const struct breakdown_view *v,
 	if (r->cache != CACHE_NONE)
 		n += snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
 	if (r->device_bytes && breakdown_has_device_bytes(v))
-		snprintf(line + n, sizeof(line) - n, "  read in %s",
-			 text_count(r->device_bytes).s);
+		snprintf(line + n, sizeof(line) - n, "  read in %s", text_count(r->device_bytes).s);
 	put_line(o, v, line);
 }
 
 /* "disk loop0, on dm-0, on sda and sdb" */
-static void put_disks(struct text_out *o, const struct breakdown_view *v,
-		      const struct devices *d, const struct op_record *r)
+static void put_disks(struct text_out *o, const struct breakdown_view *v, const struct devices *d,
+		      const struct op_record *r)
 {
 	char chain[512], line[sizeof(chain) + 8];
 
@@ -126,8 +124,9 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 {
 	const char *fs = breakdown_fs_name(sn, r->fs);
 	/* by size: in which order its waits came is not in the record */
-	struct waterfall w = { .fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2,
-			       .by_size = true };
+	struct waterfall w = {
+		.fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2, .by_size = true
+	};
 	uint64_t strata[ST_N];
 
 	for (int i = 0; i < ST_N; i++)

@@ -64,8 +64,10 @@ static int rows_in_text(struct rows *rows, const struct snapshot *sn, bool times
 static void put_table(struct text_out *o, const struct breakdown_view *v,
 		      const struct column *columns, const struct helper_row **rows, size_t n)
 {
-	const struct columns t = { .list = columns, .width = view_width(v),
-				   .uncut = !v->terminal, .milliseconds = v->milliseconds };
+	const struct columns t = { .list = columns,
+				   .width = view_width(v),
+				   .uncut = !v->terminal,
+				   .milliseconds = v->milliseconds };
 	size_t most = v->rows_max ? v->rows_max : v->detail ? n : ROWS_MOST;
 	size_t shown = n > most + !v->rows_max ? most : n;
 
@@ -112,9 +114,10 @@ static void put_unknown(struct text_out *o, const struct breakdown_view *v,
 	if (!all)
 		snprintf(text, sizeof(text), "no request of a kernel thread or io worker");
 	else if (unknown)
-		snprintf(text, sizeof(text), "of %s requests of helpers it is not known for whom "
-			 "%s %s", text_count(all).s, text_count(unknown).s,
-			 unknown == 1 ? "was" : "were");
+		snprintf(text, sizeof(text),
+			 "of %s requests of helpers it is not known for whom "
+			 "%s %s",
+			 text_count(all).s, text_count(unknown).s, unknown == 1 ? "was" : "were");
 	else
 		return;
 	text_put(o, "%s", all ? "" : "\n");
@@ -122,7 +125,8 @@ static void put_unknown(struct text_out *o, const struct breakdown_view *v,
 }
 
 /* Two tables; nothing unless v->helpers. 0 or -ENOMEM. */
-static int helpers_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+static int helpers_put(struct text_out *o, const struct breakdown_view *v,
+		       const struct snapshot *sn)
 {
 	int err;
 
@@ -138,8 +142,10 @@ static int helpers_put(struct text_out *o, const struct breakdown_view *v, const
 /* A table; nothing unless v->why. 0 or -ENOMEM. */
 static int why_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
-	const struct columns t = { .list = why_columns, .width = view_width(v),
-				   .uncut = !v->terminal, .milliseconds = v->milliseconds };
+	const struct columns t = { .list = why_columns,
+				   .width = view_width(v),
+				   .uncut = !v->terminal,
+				   .milliseconds = v->milliseconds };
 	size_t most = v->rows_max ? v->rows_max : v->detail ? SIZE_MAX - 1 : ROWS_MOST;
 	size_t n = sn->n_whys;
 	const struct why_row **rows;
@@ -177,8 +183,7 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 
 	text_safe(safe, sizeof(safe), v->kernel ? v->kernel : "");
 	if (v->every_ns)
-		snprintf(text, sizeof(text), "%s, %s", view_clock(v).s,
-			 text_ns(sn->duration_ns).s);
+		snprintf(text, sizeof(text), "%s, %s", view_clock(v).s, text_ns(sn->duration_ns).s);
 	else
 		snprintf(text, sizeof(text), "traced %s%s%s", text_ns(sn->duration_ns).s,
 			 *safe ? " on Linux " : "", safe);
@@ -187,8 +192,7 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 
 /* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key
  * if there is one. */
-static void row_title(char *dst, size_t cap, const struct breakdown_view *v,
-		      const struct op_row *r)
+static void row_title(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", op_buf[32], buf[16];
 	const char *layer = v->layer == LAYER_VFS ? "vfs " : "";
@@ -237,8 +241,11 @@ static void put_read_in(struct text_out *o, const struct breakdown_view *v, cons
 static void put_op(struct text_out *o, const struct breakdown_view *v,
 		   const struct breakdown_whole *whole, const struct op_row *r)
 {
-	struct waterfall w = { .fs = r->fs, .strata = r->strata, .total_ns = r->total_ns,
-			       .count = r->count, .indent = 2 };
+	struct waterfall w = { .fs = r->fs,
+			       .strata = r->strata,
+			       .total_ns = r->total_ns,
+			       .count = r->count,
+			       .indent = 2 };
 	char title[TITLE_CAP];
 
 	row_title(title, sizeof(title), v, r);
@@ -329,8 +336,7 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 }
 
 /* A name that is missing is a loss, but not one of the figures. */
-static void put_lost(struct text_out *o, const struct breakdown_view *v,
-		     const struct snapshot *sn)
+static void put_lost(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
 	uint64_t lost = lost_sum(sn->lost, sn->missed);
 	bool told = false;
@@ -341,8 +347,9 @@ static void put_lost(struct text_out *o, const struct breakdown_view *v,
 		if (!n || !lost_what(i, n))
 			continue;
 		if (!told)
-			text_put(o, "\nlost%s:\n", lost > sn->lost[LOST_NAMES] ?
-				 ", so the figures are not complete" : "");
+			text_put(o, "\nlost%s:\n",
+				 lost > sn->lost[LOST_NAMES] ? ", so the figures are not complete"
+							     : "");
 		text_put(o, "%13s ", text_count(n).s);
 		text_wrap(o, lost_what(i, n), 14, 14, view_width(v));
 		told = true;
@@ -369,8 +376,8 @@ static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
 	if (breakdown_has_minor_faults(v))
 		put_beside(o, v, "page faults that found their page, beside these operations: ",
 			   rows->whole.minor_faults, "");
-	put_beside(o, v, "cgroups gone before their container was known: ",
-		   sn->unnamed_cgroups, "");
+	put_beside(o, v, "cgroups gone before their container was known: ", sn->unnamed_cgroups,
+		   "");
 	put_beside(o, v, "", sn->lost[LOST_UNMATCHED_END],
 		   " in progress when tracing began: not counted");
 }
@@ -393,8 +400,8 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
 	static const char *const what[] = {
-		[LAYER_OPS] = "operation", [LAYER_SYSCALL] = "system call",
-		[LAYER_VFS] = "VFS call",  [LAYER_FS] = "file system call",
+		[LAYER_OPS] = "operation",     [LAYER_SYSCALL] = "system call",
+		[LAYER_VFS] = "VFS call",      [LAYER_FS] = "file system call",
 		[LAYER_BLK] = "block request",
 	};
 	char filters[TITLE_CAP], text[sizeof(filters) + 256], fs[64];
@@ -406,8 +413,8 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 		 v->every_ns ? view_clock(v).s : "", v->every_ns ? ", " : "",
 		 text_ns(sn->duration_ns).s,
 		 what[v->layer == LAYER_OPS && !breakdown_has_ops(v) ? LAYER_BLK : v->layer],
-		 *fs ? " on " : "", fs,
-		 *filters ? " (looked for " : "", filters, *filters ? ")" : "");
+		 *fs ? " on " : "", fs, *filters ? " (looked for " : "", filters,
+		 *filters ? ")" : "");
 	view_wrap(o, v, text);
 }
 
@@ -422,8 +429,10 @@ static void put_unqueued(struct text_out *o, const struct breakdown_view *v,
 		if (!r->unqueued || r->key.bio_based)
 			continue;
 		put_safe(disk, sizeof(disk), r->disk, sizeof(r->disk));
-		snprintf(text, sizeof(text), "%s %s: tag and queue not known of %s, submitted "
-			 "unseen", disk, rq_op_name(r->key.op), text_count(r->unqueued).s);
+		snprintf(text, sizeof(text),
+			 "%s %s: tag and queue not known of %s, submitted "
+			 "unseen",
+			 disk, rq_op_name(r->key.op), text_count(r->unqueued).s);
 		view_wrap(o, v, text);
 	}
 }
@@ -433,8 +442,7 @@ static size_t rows_at_most(const struct breakdown_view *v, size_t n)
 	return v->rows_max && v->rows_max < n ? v->rows_max : n;
 }
 
-static void put_more(struct text_out *o, const struct breakdown_view *v, size_t n,
-		     const char *what)
+static void put_more(struct text_out *o, const struct breakdown_view *v, size_t n, const char *what)
 {
 	if (n)
 		text_put(o, "\n%s more rows of %s; %s\n", text_count(n).s, what, view_more(v));

@@ -105,8 +105,8 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 	}
 	ops_sort(r);
 	qsort_r(r->rqs, r->n_rqs, sizeof(*r->rqs), rq_order, &r->whole);
-	r->whole.tree = (struct device_tree){ .devices = sn->devices, .rows = r->rqs,
-					      .n_rows = r->n_rqs };
+	r->whole.tree =
+		(struct device_tree){ .devices = sn->devices, .rows = r->rqs, .n_rows = r->n_rqs };
 	if (v->by != BY_DEV || !device_tree_order(&r->whole.tree))
 		return 0;
 	breakdown_rows_done(r);
@@ -115,8 +115,8 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 
 uint64_t breakdown_helper_ns(const struct helper_row *r)
 {
-	return r->key.op == HELPER_TIME ? r->sums.cpu_ns :
-					  r->sums.tag_ns + r->sums.queue_ns + r->sums.device_ns;
+	return r->key.op == HELPER_TIME ? r->sums.cpu_ns
+					: r->sums.tag_ns + r->sums.queue_ns + r->sums.device_ns;
 }
 
 static int helper_order(const void *a, const void *b)
@@ -190,8 +190,7 @@ static int row_merge(struct op_row *to, const struct op_row *from)
 /* An empty row: only the key and names of @first, the operation of the key that took most. */
 static struct op_row row_of_key(const struct op_row *first)
 {
-	struct op_row row = { .key = first->key, .by = first->by,
-			      .contained = first->contained };
+	struct op_row row = { .key = first->key, .by = first->by, .contained = first->contained };
 
 	memcpy(row.fs, first->fs, sizeof(row.fs));
 	memcpy(row.comm, first->comm, sizeof(row.comm));
@@ -325,22 +324,22 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 
 const char *breakdown_missing_name(int i)
 {
-	return i < ST_N		   ? stratum_name(i) :
-	       i == MISSING_CALLS  ? "calls" :
-	       i == MISSING_URING  ? op_name(OP_URING) :
-	       i == MISSING_AIO	   ? op_name(OP_AIO) :
-	       i == MISSING_FAULTS ? op_name(OP_FAULT) :
-				     "requests";
+	return i < ST_N              ? stratum_name(i)
+	       : i == MISSING_CALLS  ? "calls"
+	       : i == MISSING_URING  ? op_name(OP_URING)
+	       : i == MISSING_AIO    ? op_name(OP_AIO)
+	       : i == MISSING_FAULTS ? op_name(OP_FAULT)
+				     : "requests";
 }
 
 const char *breakdown_missing_label(int i)
 {
-	return i < ST_N		   ? stratum_label(i) :
-	       i == MISSING_CALLS  ? "operations" :
-	       i == MISSING_URING  ? "io_uring" :
-	       i == MISSING_AIO	   ? "libaio" :
-	       i == MISSING_FAULTS ? "page faults" :
-				     "requests";
+	return i < ST_N              ? stratum_label(i)
+	       : i == MISSING_CALLS  ? "operations"
+	       : i == MISSING_URING  ? "io_uring"
+	       : i == MISSING_AIO    ? "libaio"
+	       : i == MISSING_FAULTS ? "page faults"
+				     : "requests";
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)
@@ -365,8 +364,7 @@ const char *breakdown_op_name(const struct breakdown_view *v, const struct op_ro
 	return buf;
 }
 
-const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call,
-				char buf[16])
+const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call, char buf[16])
 {
 	const char *name = v->call_name ? v->call_name(call) : NULL;
 

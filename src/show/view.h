@@ -13,56 +13,56 @@ struct column;
 
 struct breakdown_view {
 	enum layer layer;
-	const char *layer_name;		/* as the user typed it: "ext4" */
+	const char *layer_name; /* as the user typed it: "ext4" */
 	enum by_key by;
-	bool queued;			/* -Q: hist and max of requests include tag and queue */
-	bool milliseconds;		/* -m; text only */
-	bool histograms;		/* -H; text only */
-	bool color;			/* text only */
-	bool terminal;			/* text is for a terminal: paths are cut to its width */
-	int width;			/* columns of the text, 0: 80 */
-	int detail;			/* of text: 0 the first screen, 1 operations, 2 all rows */
-	uint64_t rows_max;		/* of a text table; 0: as many as there is room for */
-	const struct column *sort;	/* of op_columns, with LAYER_BLK of rq_columns; NULL: by
-					 * total time */
-	uint64_t every_ns;		/* it is one of several intervals of this length; 0: not */
-	bool helpers;			/* what kernel helpers did is shown, too */
-	bool why;			/* also where threads slept for unknown reasons */
-	bool later;			/* not the first: skip what never changes */
-	const char *command;		/* its name, if it alone is traced; else NULL. Hostile */
-	unsigned int cpus;		/* of the machine; 0: not known */
-	const char *kernel;		/* release */
-	const char *fs_filter;		/* rows of other file systems are not shown; NULL: all */
-	const char *looked_for;		/* filters as the user gave them, "-p 12 --comm dd", for the
-					 * line that says nothing was found; NULL: none. Hostile */
-	const char *recording;		/* whose records are shown; NULL: live. Hostile */
-	unsigned int more_recordings;	/* whose records are shown, too */
-	const char *of_ops;		/* filters that do not choose requests: "--op, --min" */
-	uint64_t until_ns;		/* when the interval ended, since 1970 */
+	bool queued;                  /* -Q: hist and max of requests include tag and queue */
+	bool milliseconds;            /* -m; text only */
+	bool histograms;              /* -H; text only */
+	bool color;                   /* text only */
+	bool terminal;                /* text is for a terminal: paths are cut to its width */
+	int width;                    /* columns of the text, 0: 80 */
+	int detail;                   /* of text: 0 the first screen, 1 operations, 2 all rows */
+	uint64_t rows_max;            /* of a text table; 0: as many as there is room for */
+	const struct column *sort;    /* of op_columns, with LAYER_BLK of rq_columns; NULL: by
+				       * total time */
+	uint64_t every_ns;            /* it is one of several intervals of this length; 0: not */
+	bool helpers;                 /* what kernel helpers did is shown, too */
+	bool why;                     /* also where threads slept for unknown reasons */
+	bool later;                   /* not the first: skip what never changes */
+	const char *command;          /* its name, if it alone is traced; else NULL. Hostile */
+	unsigned int cpus;            /* of the machine; 0: not known */
+	const char *kernel;           /* release */
+	const char *fs_filter;        /* rows of other file systems are not shown; NULL: all */
+	const char *looked_for;       /* filters as the user gave them, "-p 12 --comm dd", for the
+				       * line that says nothing was found; NULL: none. Hostile */
+	const char *recording;        /* whose records are shown; NULL: live. Hostile */
+	unsigned int more_recordings; /* whose records are shown, too */
+	const char *of_ops;           /* filters that do not choose requests: "--op, --min" */
+	uint64_t until_ns;            /* when the interval ended, since 1970 */
 	const struct missing *missing;
-	const char *(*call_name)(unsigned short call);	/* NULL, or may return NULL */
+	const char *(*call_name)(unsigned short call); /* NULL, or may return NULL */
 };
 
 /* The totals that the figures of a row are shares of: .ctx of its columns. */
 struct breakdown_whole {
 	const struct breakdown_view *v;
 	uint64_t duration_ns;
-	uint64_t io_ns;			/* total time of all operations that are shown */
-	uint64_t strata[ST_N];		/* the same by stratum */
-	uint64_t minor_faults;		/* those that found their page; no operations */
-	struct device_tree tree;	/* of the requests */
+	uint64_t io_ns;          /* total time of all operations that are shown */
+	uint64_t strata[ST_N];   /* the same by stratum */
+	uint64_t minor_faults;   /* those that found their page; no operations */
+	struct device_tree tree; /* of the requests */
 };
 
 /* Rows to show in order, owned by the snapshot; the lists are the caller's to free. */
 struct breakdown_rows {
 	const struct op_row **ops;
 	size_t n_ops;
-	const struct op_row **minor;	/* faults that found their page, in no order */
+	const struct op_row **minor; /* faults that found their page, in no order */
 	size_t n_minor;
 	const struct rq_row **rqs;
 	size_t n_rqs;
 	struct breakdown_whole whole;
-	struct op_row *merged;		/* see breakdown_rows_merge() */
+	struct op_row *merged; /* see breakdown_rows_merge() */
 	size_t n_merged;
 };
 
@@ -139,12 +139,10 @@ uint64_t breakdown_hist_high(unsigned int b, uint64_t max_ns);
 
 /* What a row's operation is called in text: "read", "uring read", "aio pread". It may be in
  * @buf. */
-const char *breakdown_op_name(const struct breakdown_view *v, const struct op_row *r,
-			      char buf[32]);
+const char *breakdown_op_name(const struct breakdown_view *v, const struct op_row *r, char buf[32]);
 
 /* Name of the call of a row with LAYER_SYSCALL, or of an opcode of io_uring or libaio; in @buf if
  * it has none ("call 4711"). */
-const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call,
-				char buf[16]);
+const char *breakdown_call_name(const struct breakdown_view *v, unsigned short call, char buf[16]);
 
 #endif

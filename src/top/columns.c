@@ -5,18 +5,38 @@
 
 /* What a row may stand for. */
 #define TOP_WHO_COLUMNS(in_container)                                                              \
-	{ .name = "pid", .title = "PID", .kind = VALUE_ID, .get = top_get_pid,                     \
+	{ .name = "pid",                                                                           \
+	  .title = "PID",                                                                          \
+	  .kind = VALUE_ID,                                                                        \
+	  .get = top_get_pid,                                                                      \
 	  .help = "id of the process" },                                                           \
-	{ .name = "tid", .title = "TID", .kind = VALUE_ID, .get = top_get_tid,                     \
-	  .help = "id of the thread" },                                                            \
-	{ .name = "comm", .title = "COMM", .kind = VALUE_TEXT, .get = top_get_comm, .max = 16,     \
-	  .help = "name of the process or thread" },                                               \
-	{ .name = "cgroup", .title = "CGROUP", .kind = VALUE_TEXT, .get = top_get_cgroup,          \
-	  .cut = TEXT_CUT_HEAD, .help = "path of the cgroup" },                                    \
-	{ .name = "container", .title = "CONTAINER", .kind = VALUE_TEXT,                           \
-	  .get = top_get_##in_container, .max = 20, .help = "id or name of the container" },       \
-	{ .name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = top_get_file,                \
-	  .cut = TEXT_CUT_HEAD, .help = "path of the file" }
+		{ .name = "tid",                                                                   \
+		  .title = "TID",                                                                  \
+		  .kind = VALUE_ID,                                                                \
+		  .get = top_get_tid,                                                              \
+		  .help = "id of the thread" },                                                    \
+		{ .name = "comm",                                                                  \
+		  .title = "COMM",                                                                 \
+		  .kind = VALUE_TEXT,                                                              \
+		  .get = top_get_comm,                                                             \
+		  .max = 16,                                                                       \
+		  .help = "name of the process or thread" },                                       \
+		{ .name = "cgroup",                                                                \
+		  .title = "CGROUP",                                                               \
+		  .kind = VALUE_TEXT,                                                              \
+		  .get = top_get_cgroup,                                                           \
+		  .cut = TEXT_CUT_HEAD,                                                            \
+		  .help = "path of the cgroup" },                                                  \
+		{ .name = "container",                                                             \
+		  .title = "CONTAINER",                                                            \
+		  .kind = VALUE_TEXT,                                                              \
+		  .get = top_get_##in_container,                                                   \
+		  .max = 20,                                                                       \
+		  .help = "id or name of the container" },                                         \
+	{                                                                                          \
+		.name = "file", .title = "FILE", .kind = VALUE_TEXT, .get = top_get_file,          \
+		.cut = TEXT_CUT_HEAD, .help = "path of the file"                                   \
+	}
 
 /* The columns of top that say what a row stands for. */
 
@@ -293,62 +313,121 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 #define AT(member) .at = offsetof(struct top_row, member)
 
 #define COLUMN_DISK                                                                                \
-	{ .name = "disk", .title = "DISK", .kind = VALUE_TEXT, .get = get_disk, .max = 16,         \
-	  .help = "name of the disk" }
+	{                                                                                          \
+		.name = "disk", .title = "DISK", .kind = VALUE_TEXT, .get = get_disk, .max = 16,   \
+		.help = "name of the disk"                                                         \
+	}
 
 /* The figures of one side, in JSON. */
 #define COLUMNS_SUMS(side)                                                                         \
 	{ .name = "count", AT(side.count), .help = "number of requests or operations" },           \
-	{ .name = "errors", AT(side.errors), .help = "number of those that failed" },              \
-	{ .name = "bytes", AT(side.bytes), .help = "bytes that were moved" }
+		{ .name = "errors", AT(side.errors), .help = "number of those that failed" },      \
+	{                                                                                          \
+		.name = "bytes", AT(side.bytes), .help = "bytes that were moved"                   \
+	}
 
 #define COLUMNS_SLOWEST(side, get_p99)                                                             \
 	{ .name = "max_ns", AT(side.max_ns), .help = "time of the slowest" },                      \
-	{ .name = "p99_ns", .get = get_p99, .help = "99th percentile of their time" }
+	{                                                                                          \
+		.name = "p99_ns", .get = get_p99, .help = "99th percentile of their time"          \
+	}
 
 static const struct column keys[] = { TOP_WHO_COLUMNS(container_name), COLUMN_DISK, {} };
 
 /* The names of the columns of a view's key. */
 static const char *const of_view[TOP_VIEWS][2] = {
-	[TOP_PROCESS] = { "pid", "comm" },
-	[TOP_THREAD] = { "tid", "comm" },
-	[TOP_COMM] = { "comm" },
-	[TOP_FILE] = { "file" },
-	[TOP_DISK] = { "disk" },
-	[TOP_CGROUP] = { "cgroup" },
+	[TOP_PROCESS] = { "pid", "comm" }, [TOP_THREAD] = { "tid", "comm" },
+	[TOP_COMM] = { "comm" },           [TOP_FILE] = { "file" },
+	[TOP_DISK] = { "disk" },           [TOP_CGROUP] = { "cgroup" },
 	[TOP_CONTAINER] = { "container" },
 };
 
 /* On a narrow screen, those with the highest rank are dropped first. */
 const struct column top_figure_columns[] = {
-	{ .name = "ops", .title = "OPS", .get = get_ops, .max = 7, .rank = 5,
+	{ .name = "ops",
+	  .title = "OPS",
+	  .get = get_ops,
+	  .max = 7,
+	  .rank = 5,
 	  .help = "operations on files that ended" },
-	{ .name = "data", .title = "DATA", .kind = VALUE_BYTES, .get = get_ops_bytes, .max = 8,
-	  .rank = 6, .help = "bytes that these operations read or wrote" },
-	{ .name = "time", .title = "TIME", .kind = VALUE_TIME, .get = get_ops_mean, .max = 7,
-	  .rank = 7, .help = "mean time of these operations" },
-	{ .name = "t99", .title = "T99", .kind = VALUE_TIME, .get = get_ops_p99, .max = 7,
-	  .rank = 9, .help = "99th percentile of the time of these operations" },
-	{ .name = "where", .title = "WHERE", .kind = VALUE_TEXT, .get = get_where, .max = 13,
-	  .rank = 4, .help = "largest stratum of the time of these operations" },
-	{ .name = "io", .title = "I/O", .get = get_rqs, .max = 7, .rank = 1,
+	{ .name = "data",
+	  .title = "DATA",
+	  .kind = VALUE_BYTES,
+	  .get = get_ops_bytes,
+	  .max = 8,
+	  .rank = 6,
+	  .help = "bytes that these operations read or wrote" },
+	{ .name = "time",
+	  .title = "TIME",
+	  .kind = VALUE_TIME,
+	  .get = get_ops_mean,
+	  .max = 7,
+	  .rank = 7,
+	  .help = "mean time of these operations" },
+	{ .name = "t99",
+	  .title = "T99",
+	  .kind = VALUE_TIME,
+	  .get = get_ops_p99,
+	  .max = 7,
+	  .rank = 9,
+	  .help = "99th percentile of the time of these operations" },
+	{ .name = "where",
+	  .title = "WHERE",
+	  .kind = VALUE_TEXT,
+	  .get = get_where,
+	  .max = 13,
+	  .rank = 4,
+	  .help = "largest stratum of the time of these operations" },
+	{ .name = "io",
+	  .title = "I/O",
+	  .get = get_rqs,
+	  .max = 7,
+	  .rank = 1,
 	  .help = "requests that disks completed" },
-	{ .name = "bytes", .title = "BYTES", .kind = VALUE_BYTES, .get = get_rqs_bytes, .max = 8,
+	{ .name = "bytes",
+	  .title = "BYTES",
+	  .kind = VALUE_BYTES,
+	  .get = get_rqs_bytes,
+	  .max = 8,
 	  .help = "bytes that these requests moved" },
-	{ .name = "avg", .title = "AVG", .kind = VALUE_TIME, .get = get_rqs_mean, .max = 7,
-	  .rank = 2, .help = "mean time of these requests from submission to completion" },
-	{ .name = "p99", .title = "P99", .kind = VALUE_TIME, .get = get_rqs_p99, .max = 7,
-	  .rank = 8, .help = "99th percentile of the time of these requests" },
-	{ .name = "queue", .title = "QUEUE", .kind = VALUE_TIME, .get = get_queue, .max = 7,
-	  .rank = 10, .help = "mean time until the driver got these requests" },
-	{ .name = "for", .title = "FOR", .kind = VALUE_BYTES, .get = get_behalf_bytes, .max = 8,
-	  .rank = 11, .optional = true,
+	{ .name = "avg",
+	  .title = "AVG",
+	  .kind = VALUE_TIME,
+	  .get = get_rqs_mean,
+	  .max = 7,
+	  .rank = 2,
+	  .help = "mean time of these requests from submission to completion" },
+	{ .name = "p99",
+	  .title = "P99",
+	  .kind = VALUE_TIME,
+	  .get = get_rqs_p99,
+	  .max = 7,
+	  .rank = 8,
+	  .help = "99th percentile of the time of these requests" },
+	{ .name = "queue",
+	  .title = "QUEUE",
+	  .kind = VALUE_TIME,
+	  .get = get_queue,
+	  .max = 7,
+	  .rank = 10,
+	  .help = "mean time until the driver got these requests" },
+	{ .name = "for",
+	  .title = "FOR",
+	  .kind = VALUE_BYTES,
+	  .get = get_behalf_bytes,
+	  .max = 8,
+	  .rank = 11,
+	  .optional = true,
 	  .help = "bytes that others, mostly kernel threads, submitted on behalf of the row" },
 	{},
 };
 
-static const struct column whole_disk = { .name = "disk", .title = "DISK", .kind = VALUE_TEXT,
-					  .get = get_disk, .max = 9, .rank = 3,
+static const struct column whole_disk = { .name = "disk",
+					  .title = "DISK",
+					  .kind = VALUE_TEXT,
+					  .get = get_disk,
+					  .max = 9,
+					  .rank = 3,
 					  .help = "disk with most of these bytes" };
 
 /* As biotop(8) calls them. */
@@ -360,7 +439,11 @@ static const struct column text[] = {
 	{ .name = "io", .title = "I/O", .kind = VALUE_ID, .get = get_rqs },
 	{ .name = "bytes", .title = "Kbytes", .kind = VALUE_ID, .get = get_kbytes },
 	{ .name = "avg", .title = "AVGms", .kind = VALUE_TIME, .get = get_rqs_mean },
-	{ .title = "VIA", .kind = VALUE_TEXT, .get = get_on_behalf, .max = 9, .optional = true,
+	{ .title = "VIA",
+	  .kind = VALUE_TEXT,
+	  .get = get_on_behalf,
+	  .max = 9,
+	  .optional = true,
 	  .help = "writeback or a helper, if that submitted them on behalf of the row's owner" },
 	{},
 };
@@ -408,20 +491,29 @@ struct top_columns top_columns_text(enum top_view view, const char *sort)
 
 const struct column top_json_requests[] = {
 	TOP_WHO_COLUMNS(container),
-	{ .name = "key", .kind = VALUE_TEXT, .get = top_get_key,
+	{ .name = "key",
+	  .kind = VALUE_TEXT,
+	  .get = top_get_key,
 	  .help = "key of --by, as text; null: nobody, or no file" },
-	{ .name = "dev", .kind = VALUE_TEXT, .get = get_dev,
+	{ .name = "dev",
+	  .kind = VALUE_TEXT,
+	  .get = get_dev,
 	  .help = "device number of the disk, \"major:minor\"" },
 	{ .name = "major", .kind = VALUE_ID, .get = get_major, .help = "major device number" },
 	{ .name = "minor", .kind = VALUE_ID, .get = get_minor, .help = "minor device number" },
 	COLUMN_DISK,
-	{ .name = "op", .kind = VALUE_TEXT, .get = get_rq_op,
+	{ .name = "op",
+	  .kind = VALUE_TEXT,
+	  .get = get_rq_op,
 	  .help = "operation, as in blkparse: R, W, F (flush), D (discard) and others" },
-	{ .name = "on_behalf", .kind = VALUE_TEXT, .get = get_on_behalf,
+	{ .name = "on_behalf",
+	  .kind = VALUE_TEXT,
+	  .get = get_on_behalf,
 	  .help = "why the requests count for the key, which did not submit them: writeback "
 		  "or helper; null: the key submitted them" },
 	COLUMNS_SUMS(rqs),
-	{ .name = "total_ns", AT(rqs.total_ns),
+	{ .name = "total_ns",
+	  AT(rqs.total_ns),
 	  .help = "time from submission to completion: sum of tag_ns, queue_ns and device_ns" },
 	{ .name = "tag_ns", AT(tag_ns), .help = "time until the request was allocated" },
 	{ .name = "queue_ns", AT(queue_ns), .help = "time from there to the driver" },
@@ -432,10 +524,11 @@ const struct column top_json_requests[] = {
 
 const struct column top_json_ops[] = {
 	TOP_WHO_COLUMNS(container),
-	{ .name = "key", .kind = VALUE_TEXT, .get = top_get_key,
+	{ .name = "key",
+	  .kind = VALUE_TEXT,
+	  .get = top_get_key,
 	  .help = "key of --by, as text; null: nobody, or no file" },
-	{ .name = "op", .kind = VALUE_TEXT, .get = get_op,
-	  .help = "kind of the operation" },
+	{ .name = "op", .kind = VALUE_TEXT, .get = get_op, .help = "kind of the operation" },
 	COLUMNS_SUMS(ops),
 	{ .name = "total_ns", AT(ops.total_ns), .help = "time of all operations together" },
 	COLUMNS_SLOWEST(ops, get_ops_p99),

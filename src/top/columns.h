@@ -13,8 +13,8 @@ enum { TOP_COLUMNS_MAX = 24 };
 
 /* What the figures of a table are of; the context of all columns. */
 struct top_figures {
-	struct top_table *table;	/* percentiles are computed on demand */
-	uint64_t per_second_of;		/* ns: counts and bytes per second. 0: as they are */
+	struct top_table *table; /* percentiles are computed on demand */
+	uint64_t per_second_of;  /* ns: counts and bytes per second. 0: as they are */
 };
 
 /* @n things in an interval as the figures have them; @per_second_of as above. */

@@ -8,9 +8,9 @@
 #include "top/columns.h"
 
 struct top_order {
-	const struct column *by;	/* of the table's columns */
-	bool reverse;			/* smallest first */
-	const char *filter;		/* rows with this text in their name; NULL: all */
+	const struct column *by; /* of the table's columns */
+	bool reverse;            /* smallest first */
+	const char *filter;      /* rows with this text in their name; NULL: all */
 };
 
 /* Rows of a table, which owns them; the list must be freed. Marked rows come first. */

@@ -22,8 +22,11 @@ int top_text(FILE *f, const struct top_text *v, const struct snapshot *sn)
 	struct text_out o = { .f = f };
 	struct top_table table;
 	struct top_figures figures = { .table = &table };
-	struct columns t = { .list = c.list, .ctx = &figures, .width = v->width,
-			     .uncut = v->uncut, .milliseconds = true };
+	struct columns t = { .list = c.list,
+			     .ctx = &figures,
+			     .width = v->width,
+			     .uncut = v->uncut,
+			     .milliseconds = true };
 	struct top_order order = { .by = columns_find(c.list, v->sort) };
 	struct top_list list;
 	char foot[TOP_LINE];

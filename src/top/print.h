@@ -46,13 +46,13 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn);
 struct top_text {
 	enum top_view view;
 	struct top_names *names;
-	const char *head;		/* the first line; safe */
-	const char *gone;		/* filter targets that are gone; "" or NULL: none; safe */
-	const char *sort;		/* name of one of top_columns_text() */
+	const char *head; /* the first line; safe */
+	const char *gone; /* filter targets that are gone; "" or NULL: none; safe */
+	const char *sort; /* name of one of top_columns_text() */
 	uint64_t max_rows;
 	int width;
-	bool uncut;			/* no path is cut to fit into it */
-	bool clear;			/* the terminal, before the first line */
+	bool uncut; /* no path is cut to fit into it */
+	bool clear; /* the terminal, before the first line */
 	const struct missing *missing;
 };
 

@@ -234,7 +234,7 @@ static void on_click(struct top_ui *ui)
 static const struct action {
 	void (*act)(struct top_ui *ui);
 	int key;
-	const char *shown, *help;	/* NULL: as the one above */
+	const char *shown, *help; /* NULL: as the one above */
 } actions[] = {
 	{ on_quit, 'q', "q", "quit" },
 	{ on_help, 'h', "h ?", "these keys, and back" },
@@ -513,15 +513,17 @@ static void title_set(struct top_ui *ui, const struct top_row *r)
 {
 	char name[TEXT_SAFE_CAP(TOP_LINE / 8)];
 
-	text_safe_n(name, sizeof(name), top_row_name(ui->view, r),
-		    strnlen(top_row_name(ui->view, r),
-			    ui->view <= TOP_COMM ? COMM_LEN : TOP_LINE / 8));
+	text_safe_n(
+		name, sizeof(name), top_row_name(ui->view, r),
+		strnlen(top_row_name(ui->view, r), ui->view <= TOP_COMM ? COMM_LEN : TOP_LINE / 8));
 	if (ui->view <= TOP_THREAD && r->task)
 		snprintf(ui->title, sizeof(ui->title), "%s %s, %llu", top_view_name(ui->view), name,
 			 ui->view == TOP_THREAD ? r->task->id & 0xffffffff : r->task->id >> 32);
 	else
 		snprintf(ui->title, sizeof(ui->title), "%s %s", top_view_name(ui->view),
-			 *name ? name : ui->view == TOP_FILE ? "(no file)" : "-");
+			 *name                  ? name
+			 : ui->view == TOP_FILE ? "(no file)"
+						: "-");
 }
 
 static void side_text(char dst[128], const struct top_ui *ui, const struct top_side *s,
@@ -667,8 +669,7 @@ static void put_head(const struct top_ui *ui)
 	text_safe(filter, sizeof(filter), ui->filter);
 	snprintf(rest, sizeof(rest), "by %s %s%s%s%s%s%s", top_view_name(ui->view),
 		 mode_text(ui, mode), ui->paused ? ", paused" : "", *filter ? ", with " : "",
-		 filter, *ui->data.of_ops ? "; requests are not chosen by " : "",
-		 ui->data.of_ops);
+		 filter, *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);
 	snprintf(text, sizeof(text), "%s load %s %s", clock.s, ui->data.load, rest);
 	if (strlen(text) > (size_t)width) /* the rest is more important */
 		snprintf(text, sizeof(text), "%s %s", clock.s, rest);
@@ -698,8 +699,8 @@ static void put_foot(const struct top_ui *ui)
 	if (ui->data.interval)
 		top_foot_text(foot, ui->by_file ? TOP_FILE : ui->view, top_ui_snapshot(ui),
 			      ui->data.missing);
-	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone,
-		 *ui->data.gone && *foot ? "; " : "", foot);
+	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone, *ui->data.gone && *foot ? "; " : "",
+		 foot);
 	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,
 		   *text ? text : "q quit  h help  v view  < > sort  / filter  Enter look into");
 }
@@ -769,8 +770,7 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r)
 		name = top_names_find(ui->data.names, r->cgroup);
 		return name && ui->selected.who[0] == name->owner;
 	case TOP_FILE:
-		return ui->selected.who[1] == r->ino &&
-		       FILE_KEY_DEV(ui->selected.who[0]) == r->dev;
+		return ui->selected.who[1] == r->ino && FILE_KEY_DEV(ui->selected.who[0]) == r->dev;
 	default:
 		return false;
 	}

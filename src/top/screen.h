@@ -21,40 +21,40 @@ struct top_data {
 	const struct snapshot *interval, *total;
 	const struct missing *missing;
 	struct top_names *names;
-	const struct op_record *slowest;	/* of the row whose page is open; biggest first */
+	const struct op_record *slowest; /* of the row whose page is open; biggest first */
 	size_t n_slowest;
-	const char *load;			/* the load average; safe */
-	const char *of_ops;			/* filters that choose operations only, or "" */
-	const char *gone;			/* filter targets that are gone, else ""; safe */
-	uint64_t day_ns;			/* when the interval ended, since 1970 */
+	const char *load;   /* the load average; safe */
+	const char *of_ops; /* filters that choose operations only, or "" */
+	const char *gone;   /* filter targets that are gone, else ""; safe */
+	uint64_t day_ns;    /* when the interval ended, since 1970 */
 };
 
 struct top_ui {
 	/* set by others beforehand; they may read it */
 	enum top_view view;
-	bool by_file;			/* only the views of files and disks are possible */
-	char sort[16];			/* name of a column */
-	uint64_t interval_ns;		/* keys change it */
+	bool by_file;         /* only the views of files and disks are possible */
+	char sort[16];        /* name of a column */
+	uint64_t interval_ns; /* keys change it */
 	struct top_data data;
 	/* what keys change */
 	enum top_page page, before_help;
 	enum top_mode mode;
 	bool reverse, paused, quit;
-	bool typing;			/* the filter */
+	bool typing; /* the filter */
 	char filter[TOP_FILTER];
 	struct top_key marks[TOP_MARKS];
 	int n_marks;
-	struct top_key selected;	/* the row, with has_selected */
+	struct top_key selected; /* the row, with has_selected */
 	bool has_selected;
-	size_t at, first;		/* its place, and that of the first row on the screen */
-	struct heat heat;		/* of the row whose page is open */
-	char title[TOP_LINE];		/* what that is called; "": not known yet */
+	size_t at, first;     /* its place, and that of the first row on the screen */
+	struct heat heat;     /* of the row whose page is open */
+	char title[TOP_LINE]; /* what that is called; "": not known yet */
 	/* what is being drawn, or what keys refer to */
 	struct top_table table;
 	struct top_figures figures;
 	struct top_columns columns;
 	struct top_list list;
-	size_t page_rows;		/* rows that the screen has room for */
+	size_t page_rows; /* rows that the screen has room for */
 };
 
 /* Draws what is shown now. 0 or -ENOMEM. */

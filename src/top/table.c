@@ -60,7 +60,7 @@ void top_names_done(struct top_names *names)
 {
 	struct top_name *name, *next;
 
-	HASH_ITER(hh, names->list, name, next) {
+	HASH_ITER (hh, names->list, name, next) {
 		HASH_DEL(names->list, name);
 		free(name->path);
 		free(name);

@@ -36,17 +36,17 @@ const char *top_view_name(enum top_view view);
 /* A cgroup that was looked up. */
 struct top_name {
 	uint64_t id;
-	char *path;			/* hostile; NULL: not known */
-	struct container container;	/* its id is "": none */
-	uint64_t owner;			/* id of the first cgroup of this container, or of none */
+	char *path;                 /* hostile; NULL: not known */
+	struct container container; /* its id is "": none */
+	uint64_t owner;             /* id of the first cgroup of this container, or of none */
 	UT_hash_handle hh;
 };
 
 /* Cgroups by id. */
 struct top_names {
-	char *(*cgroup_path)(unsigned long long id);	/* for free(); NULL: not known */
-	struct top_name *list;			/* in the order of lookups */
-	bool by_file;	/* rows are of files, in any view: key.by[1] tells no behalf */
+	char *(*cgroup_path)(unsigned long long id); /* for free(); NULL: not known */
+	struct top_name *list;                       /* in the order of lookups */
+	bool by_file; /* rows are of files, in any view: key.by[1] tells no behalf */
 };
 
 /* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */
@@ -56,35 +56,35 @@ void top_names_done(struct top_names *names);
 
 /* What separates the rows of a table, besides the view's key. */
 enum top_split {
-	TOP_WHOLE,		/* nothing: operations and requests in one row */
-	TOP_REQUESTS,		/* requests only, by disk and operation */
-	TOP_OPS,		/* operations only, by kind */
+	TOP_WHOLE,    /* nothing: operations and requests in one row */
+	TOP_REQUESTS, /* requests only, by disk and operation */
+	TOP_OPS,      /* operations only, by kind */
 };
 
 struct top_key {
-	uint64_t who[2];	/* process, thread, name, file ...; by the view */
-	uint32_t dev;		/* of requests, kernel dev_t; 0: any */
-	uint32_t op;		/* enum op_kind, or enum rq_op | behalf << 8; 0 with TOP_WHOLE */
+	uint64_t who[2]; /* process, thread, name, file ...; by the view */
+	uint32_t dev;    /* of requests, kernel dev_t; 0: any */
+	uint32_t op;     /* enum op_kind, or enum rq_op | behalf << 8; 0 with TOP_WHOLE */
 };
 
 /* The sums of one side. */
 struct top_side {
 	uint64_t count, errors, bytes, total_ns, max_ns;
-	uint64_t p99_ns;	/* see top_row_p99() */
+	uint64_t p99_ns; /* see top_row_p99() */
 };
 
 struct top_row {
 	struct top_key key;
-	const struct task *task;	/* of the first of its rows; NULL: not known */
-	const char *file;		/* path, with TOP_FILE; hostile */
-	const char *disk;		/* the one with most bytes; "" or NULL: none; hostile */
-	const char *cgroup;		/* NULL: not known; hostile */
+	const struct task *task;           /* of the first of its rows; NULL: not known */
+	const char *file;                  /* path, with TOP_FILE; hostile */
+	const char *disk;                  /* the one with most bytes; "" or NULL: none; hostile */
+	const char *cgroup;                /* NULL: not known; hostile */
 	const struct container *container; /* NULL: none, or not known */
-	unsigned int major, minor;	/* of the disk */
+	unsigned int major, minor;         /* of the disk */
 	struct top_side ops;
-	struct top_side rqs;		/* total_ns: from submission to completion */
+	struct top_side rqs; /* total_ns: from submission to completion */
 	uint64_t tag_ns, queue_ns, device_ns;
-	uint64_t behalf_bytes;		/* of rqs.bytes, those that others submitted for it */
+	uint64_t behalf_bytes; /* of rqs.bytes, those that others submitted for it */
 	bool p99_known;
 	bool marked;
 	/* private to the table: its rows in the snapshot, as numbers + 1 */
@@ -98,8 +98,8 @@ struct top_table {
 	const struct snapshot *sn;
 	struct top_row *rows;
 	size_t n;
-	unsigned int *next_op, *next_rq;	/* of the same row */
-	unsigned int *index;			/* by hash of the key: number of a row + 1, or 0 */
+	unsigned int *next_op, *next_rq; /* of the same row */
+	unsigned int *index;             /* by hash of the key: number of a row + 1, or 0 */
 	size_t index_len;
 };
 
@@ -140,7 +140,7 @@ enum { TOP_TOTAL_ROWS = 32768 };
 
 struct top_total {
 	struct rows rows;
-	struct snapshot sum;	/* points into rows; owns only its list of tasks */
+	struct snapshot sum; /* points into rows; owns only its list of tasks */
 };
 
 /* Adds an interval; t->sum is valid until the next. 0 or -ENOMEM. */

@@ -78,7 +78,8 @@ void faults_done(struct fault_links *l)
 static int attach_again(int prog_fd, const struct program *row)
 {
 	union bpf_attr attr = {
-		.link_create = { .prog_fd = prog_fd, .attach_type = BPF_TRACE_RAW_TP,
+		.link_create = { .prog_fd = prog_fd,
+				 .attach_type = BPF_TRACE_RAW_TP,
 				 .tracing.cookie = 1 },
 	};
 	int fd;
@@ -215,8 +216,8 @@ static bool needs_backup(const struct program *row, const struct feature *f)
 	return row->backup && (f->preemptible_tracepoints || row->hook == HOOK_FENTRY);
 }
 
-static void attach_alone(struct attached *a, const struct trace_bpf *obj,
-			 const struct program *row, const struct feature *f)
+static void attach_alone(struct attached *a, const struct trace_bpf *obj, const struct program *row,
+			 const struct feature *f)
 {
 	struct bpf_program *prog = program_of(obj, row);
 
@@ -252,10 +253,10 @@ static struct fs_templates templates_of(const struct trace_bpf *obj)
 	for (const struct program *row = programs; row < programs + programs_n; row++) {
 		if (!row->is_template)
 			continue;
-		at = row->hook == HOOK_FENTRY ? t.fentry :
-		     row->hook == HOOK_FEXIT  ? t.fexit :
-		     row->hook == HOOK_KPROBE ? t.kprobe :
-						t.kretprobe;
+		at = row->hook == HOOK_FENTRY   ? t.fentry
+		     : row->hook == HOOK_FEXIT  ? t.fexit
+		     : row->hook == HOOK_KPROBE ? t.kprobe
+						: t.kretprobe;
 		at[row->method] = program_of(obj, row);
 	}
 	t.iter = obj->progs.on_task_file;

@@ -37,7 +37,7 @@ struct fault_links {
 /* Attaches @prog. 0, or -errno: then nothing is attached. */
 int faults_attach(struct fault_links *l, struct bpf_program *prog);
 
-void faults_done(struct fault_links *l);	/* detaches; fine if nothing was attached */
+void faults_done(struct fault_links *l); /* detaches; fine if nothing was attached */
 
 /*
  * Second copies of programs that the kernel may preempt (those on tracepoints since
@@ -52,7 +52,7 @@ enum { MAX_BACKUPS = 24 };
 
 struct backups {
 	struct {
-		int original;		/* descriptor, not owned */
+		int original; /* descriptor, not owned */
 		int prog, link;
 	} at[MAX_BACKUPS];
 	int n;
@@ -65,15 +65,15 @@ int backups_add(struct backups *b, const struct bpf_program *prog, const struct 
 /* Descriptor of the backup of program @prog_fd; -1 if it has none. */
 int backups_of(const struct backups *b, int prog_fd);
 
-void backups_done(struct backups *b);	/* detaches */
+void backups_done(struct backups *b); /* detaches */
 
 struct attached {
 	struct links links;
 	struct backups backups;
 	struct fault_links faults;
-	struct fsprobes *fs;		/* NULL: functions of file systems are not probed */
-	unsigned int vfs_kinds;		/* operations whose VFS functions are probed, 1 << op */
-	int err;			/* errno of the first failure to attach, or 0 */
+	struct fsprobes *fs;    /* NULL: functions of file systems are not probed */
+	unsigned int vfs_kinds; /* operations whose VFS functions are probed, 1 << op */
+	int err;                /* errno of the first failure to attach, or 0 */
 };
 
 /* Attaches the programs of @plan that were loaded into @obj. A program that cannot be attached is
@@ -81,6 +81,6 @@ struct attached {
 void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *plan,
 		const struct session_conf *sc, struct feature *f, const struct fs_entry *seen);
 
-void attach_done(struct attached *a);	/* detaches; fine if nothing was attached */
+void attach_done(struct attached *a); /* detaches; fine if nothing was attached */
 
 #endif

@@ -235,8 +235,8 @@ static int module_function(struct feature *f, const char *module, const char *fu
 int feature_function(struct feature *f, const char *function, const char *module,
 		     unsigned int *ret_id, int *ret_btf_fd)
 {
-	int fd = 0, id = *module ? module_function(f, module, function, &fd) :
-				   (int)feature_type(f, function);
+	int fd = 0, id = *module ? module_function(f, module, function, &fd)
+				 : (int)feature_type(f, function);
 
 	if (id <= 0)
 		return -ENOENT;
@@ -366,8 +366,8 @@ static int field_offset(const struct btf *btf, const struct btf_type *t, const c
 		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), field))
 			return btf_member_bit_offset(t, i) / 8;
 		inner = btf__type_by_id(btf, m[i].type);
-		at = m[i].name_off || !btf_is_composite(inner) ? -1 :
-								   field_offset(btf, inner, field);
+		at = m[i].name_off || !btf_is_composite(inner) ? -1
+							       : field_offset(btf, inner, field);
 		if (at >= 0)
 			return btf_member_bit_offset(t, i) / 8 + at;
 	}
@@ -385,7 +385,7 @@ void feature_forget_types(struct feature *f)
 {
 	struct module_types *m, *next;
 
-	HASH_ITER(hh, f->modules, m, next) {
+	HASH_ITER (hh, f->modules, m, next) {
 		HASH_DEL(f->modules, m);
 		btf__free(m->btf);
 		close(m->fd);
@@ -400,7 +400,7 @@ static void names_free(struct known_name **table)
 {
 	struct known_name *k, *next;
 
-	HASH_ITER(hh, *table, k, next) {
+	HASH_ITER (hh, *table, k, next) {
 		HASH_DEL(*table, k);
 		free(k);
 	}

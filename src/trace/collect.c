@@ -14,7 +14,7 @@
 #include "trace/maps.h"
 
 #define DEV_MAJOR(dev) ((dev) >> 20)
-#define DEV_MINOR(dev) ((dev) & 0xfffffU)
+#define DEV_MINOR(dev) ((dev)&0xfffffU)
 
 void collect_fs_name(const struct fs_entry *seen, unsigned long long fs, char ret_name[FS_NAME_LEN])
 {
@@ -60,7 +60,7 @@ struct collecting {
 	struct mounts mounts;
 	unsigned int epoch;
 	struct collected *to;
-	unsigned int disk_dev;	/* of the last row of requests, and its name; 0: none */
+	unsigned int disk_dev; /* of the last row of requests, and its name; 0: none */
 	char disk[sizeof(((struct rq_row *)0)->disk)];
 };
 
@@ -224,7 +224,9 @@ static int slot_hists_add(const struct collecting *c, int slot, struct op_row *r
 static int slot_add(struct collecting *c, int slot)
 {
 	const struct row_slot *s = &c->maps->live->rows[slot];
-	struct op_key key = { .fs = s->fs, .call = WHAT_CALL(s->what), .op = WHAT_OP(s->what),
+	struct op_key key = { .fs = s->fs,
+			      .call = WHAT_CALL(s->what),
+			      .op = WHAT_OP(s->what),
 			      .cache = WHAT_CACHE(s->what) };
 	struct op_row *row = NULL;
 	struct op_cell *cell;
@@ -248,7 +250,8 @@ static int slot_add(struct collecting *c, int slot)
 static int slot_rqs_add(struct collecting *c, int slot)
 {
 	const struct row_slot *s = &c->maps->live->rows[slot];
-	struct rq_key key = { .dev = (unsigned int)s->fs, .op = WHAT_OP(s->what),
+	struct rq_key key = { .dev = (unsigned int)s->fs,
+			      .op = WHAT_OP(s->what),
 			      .bio_based = WHAT_IS_BIO(s->what) };
 	struct rq_cell *cell;
 	struct rq_row *row;

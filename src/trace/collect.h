@@ -22,10 +22,10 @@ struct cell_maps {
 	/* descriptors, by epoch */
 	int ops[2], rqs[2], helpers[2], whys[2], file_names[2], task_names[2];
 	int n_cpus;
-	struct op_cell *slots;			/* SLOT_CELLS() or NULL; emptied */
-	unsigned int *hists;			/* [HIST_CPUS], if they are apart; else NULL */
-	struct rq_cell *slot_rqs;		/* [RQ_CPUS] at most, or NULL; emptied */
-	const struct live *live;		/* says which row a slot has */
+	struct op_cell *slots;    /* SLOT_CELLS() or NULL; emptied */
+	unsigned int *hists;      /* [HIST_CPUS], if they are apart; else NULL */
+	struct rq_cell *slot_rqs; /* [RQ_CPUS] at most, or NULL; emptied */
+	const struct live *live;  /* says which row a slot has */
 	enum by_key by;
 };
 
@@ -33,8 +33,8 @@ struct cell_maps {
 struct collected {
 	struct rows rows;
 	struct filenames files;
-	struct tasknames tasks;	/* of the tasks that have rows */
-	struct devices devices;	/* all of the machine's, those that have rows as they are now */
+	struct tasknames tasks; /* of the tasks that have rows */
+	struct devices devices; /* all of the machine's, those that have rows as they are now */
 };
 
 /* Moves the rows of @epoch out of the maps and adds them to @to, and the names of files and tasks.

@@ -220,7 +220,7 @@ static void *put_together(struct maker *m, size_t *ret_len)
 
 void *core_types_make(const struct btf *kernel, const struct btf *local, size_t *ret_len)
 {
-	struct maker m = {.kernel = kernel};
+	struct maker m = { .kernel = kernel };
 	struct wanted_name *w, *next;
 	void *made;
 

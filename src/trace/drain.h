@@ -26,7 +26,7 @@ struct live;
  */
 
 struct grace {
-	int outer, inner;	/* descriptors; -1: not open */
+	int outer, inner; /* descriptors; -1: not open */
 };
 
 /* 0 or -errno. */
@@ -38,16 +38,16 @@ int grace_wait(const struct grace *g);
 
 struct drain {
 	struct cell_maps maps;
-	struct live *live;	/* that of maps, writable; NULL: not open */
+	struct live *live; /* that of maps, writable; NULL: not open */
 	struct grace grace;
-	struct collected got;	/* drained, not taken yet */
-	uint64_t drained_ns;	/* when the epoch was last turned */
-	int err;		/* of a drain in between, until it is reported */
+	struct collected got; /* drained, not taken yet */
+	uint64_t drained_ns;  /* when the epoch was last turned */
+	int err;              /* of a drain in between, until it is reported */
 };
 
 /* 0 or -errno. */
 int drain_open(struct drain *d, const struct cell_maps *maps, struct live *live);
-void drain_done(struct drain *d);	/* fine if @d is all 0 */
+void drain_done(struct drain *d); /* fine if @d is all 0 */
 
 /* Drains if a map fills up, or if the last drain was some seconds ago. */
 void drain_tick(struct drain *d);

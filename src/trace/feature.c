@@ -153,14 +153,18 @@ static int count_inside(struct feature *f, const char *variable, int offset)
 		    .attach_btf_id = feature_type(f, "btf_trace_sys_enter"));
 	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "probe", 4, 4, 1, NULL), prog = -1, link = -1;
 	const struct bpf_insn insns[] = {
-		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_BTF_ID,
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = 1,
+		  .src_reg = BPF_PSEUDO_BTF_ID,
 		  .imm = feature_type(f, variable) },
 		{},
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_this_cpu_ptr },
 		{ .code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = 1, .src_reg = 0, .off = offset },
 		{ .code = BPF_ALU64 | BPF_AND | BPF_K, .dst_reg = 1, .imm = 0xff },
 		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = 1 },
-		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 2, .src_reg = BPF_PSEUDO_MAP_VALUE,
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = 2,
+		  .src_reg = BPF_PSEUDO_MAP_VALUE,
 		  .imm = map },
 		{},
 		{ .code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = 2, .src_reg = 1 },
@@ -192,8 +196,8 @@ static int count_in_tracepoint(struct feature *f)
 
 	if (!f->interrupt_level)
 		return -1;
-	return offset >= 0 ? count_inside(f, "pcpu_hot", offset) :
-			     count_inside(f, "__preempt_count", 0);
+	return offset >= 0 ? count_inside(f, "pcpu_hot", offset)
+			   : count_inside(f, "__preempt_count", 0);
 }
 
 /* Tracepoints are guarded by SRCU since 7.0, and by disabled preemption before. */
@@ -203,9 +207,9 @@ static void probe_tracepoints(struct feature *f, const char *model)
 	const char *how;
 
 	f->preemptible_tracepoints = count <= 0;
-	how = count < 0 ? "whether in tracepoints, too, is not known" :
-	      count	? "not inside tracepoints" :
-			  "inside tracepoints, too";
+	how = count < 0 ? "whether in tracepoints, too, is not known"
+	      : count   ? "not inside tracepoints"
+			: "inside tracepoints, too";
 	snprintf(f->preemption, sizeof(f->preemption), "%.100s; %s", model, how);
 }
 
@@ -256,8 +260,8 @@ static void probe_fentry(struct feature *f)
 			err = -link;
 	}
 	if (err)
-		snprintf(f->no_fentry, sizeof(f->no_fentry),
-			 "fentry programs are refused: %s", strerror(err));
+		snprintf(f->no_fentry, sizeof(f->no_fentry), "fentry programs are refused: %s",
+			 strerror(err));
 	if (link >= 0)
 		close(link);
 	if (prog >= 0)
@@ -270,7 +274,9 @@ static bool probe_variable(struct feature *f, const char *name)
 {
 	int id = feature_type(f, name), fd;
 	const struct bpf_insn insns[] = {
-		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_BTF_ID,
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = 1,
+		  .src_reg = BPF_PSEUDO_BTF_ID,
 		  .imm = id },
 		{},
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
@@ -343,8 +349,14 @@ static int probe_btf(struct feature *f, struct reason *why)
 
 /* What feature_probe() and its callers will look up. */
 static const char *const looked_for[] = {
-	"vfs_read", "bpf_rdonly_cast", "bpf_iter_task_file", "btf_module_notify", "__preempt_count",
-	"pcpu_hot", "btf_trace_sys_enter", "btf_trace_block_io_done",
+	"vfs_read",
+	"bpf_rdonly_cast",
+	"bpf_iter_task_file",
+	"btf_module_notify",
+	"__preempt_count",
+	"pcpu_hot",
+	"btf_trace_sys_enter",
+	"btf_trace_block_io_done",
 	"__traceiter_balance_dirty_pages",
 };
 

@@ -18,22 +18,22 @@ struct reason;
 enum func_probe { FUNC_NONE, FUNC_FENTRY, FUNC_KPROBE };
 
 struct feature {
-	struct btf *btf;		/* vmlinux, NULL while not needed; owned */
-	struct known_name *known;	/* names that were looked for; owned */
-	struct known_name *structs;	/* the same of structures */
-	struct module_types *modules;	/* whose types were looked at; owned */
-	bool rdonly_cast;		/* bpf_rdonly_cast() (6.2) */
-	const char *no_module_btf;	/* why not: modules describe their types, too (5.11) */
-	bool task_iter;			/* iter/task_file */
-	bool interrupt_level;		/* programs may look at the preemption count */
-	bool preemptible;		/* programs on functions can be preempted, or may be */
-	bool preemptible_tracepoints;	/* those of tp_btf, too (7.0), or may be */
-	char preemption[160];		/* how preemptible and preemptible_tracepoints are known */
-	bool perf_calls;		/* perf's sys_enter and sys_exit are available (tracefs) */
+	struct btf *btf;              /* vmlinux, NULL while not needed; owned */
+	struct known_name *known;     /* names that were looked for; owned */
+	struct known_name *structs;   /* the same of structures */
+	struct module_types *modules; /* whose types were looked at; owned */
+	bool rdonly_cast;             /* bpf_rdonly_cast() (6.2) */
+	const char *no_module_btf;    /* why not: modules describe their types, too (5.11) */
+	bool task_iter;               /* iter/task_file */
+	bool interrupt_level;         /* programs may look at the preemption count */
+	bool preemptible;             /* programs on functions can be preempted, or may be */
+	bool preemptible_tracepoints; /* those of tp_btf, too (7.0), or may be */
+	char preemption[160];         /* how preemptible and preemptible_tracepoints are known */
+	bool perf_calls;              /* perf's sys_enter and sys_exit are available (tracefs) */
 	enum func_probe func;
-	char no_fentry[160];		/* why fentry does not work, "" if it does */
+	char no_fentry[160]; /* why fentry does not work, "" if it does */
 	char no_kprobe[160];
-	char no_functions[176];		/* why neither way works, "" if functions can be probed */
+	char no_functions[176]; /* why neither way works, "" if functions can be probed */
 };
 
 /* Whether libbpf's messages and the verifier's are asked for. */

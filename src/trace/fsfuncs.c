@@ -105,11 +105,11 @@ static void wanted_free(struct wanted_list *l)
 {
 	struct wanted *w, *next;
 
-	HASH_ITER(by_name, l->names, w, next) {
+	HASH_ITER (by_name, l->names, w, next) {
 		HASH_DELETE(by_name, l->names, w);
 		free(w);
 	}
-	HASH_ITER(by_addr, l->addrs, w, next) {
+	HASH_ITER (by_addr, l->addrs, w, next) {
 		HASH_DELETE(by_addr, l->addrs, w);
 		free(w);
 	}

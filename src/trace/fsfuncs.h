@@ -21,9 +21,9 @@ enum { FUNC_NAME_LEN = 64 };
 
 struct fs_type {
 	char name[FS_NAME_LEN];
-	uint64_t addr[FS_METHODS];	/* 0: not known */
-	char func[FS_METHODS][FUNC_NAME_LEN];	/* "": none */
-	char module[FS_METHODS][FUNC_NAME_LEN];	/* "": in the kernel itself */
+	uint64_t addr[FS_METHODS];              /* 0: not known */
+	char func[FS_METHODS][FUNC_NAME_LEN];   /* "": none */
+	char module[FS_METHODS][FUNC_NAME_LEN]; /* "": in the kernel itself */
 };
 
 struct feature;

@@ -23,21 +23,21 @@ struct fsprobes {
 	struct feature *feat;
 	const struct fs_entry *seen;
 	const char *only;
-	const struct filter_lists *disks;	/* NULL: all */
-	struct links links;		/* kprobes */
-	int clones[MAX_LINKS];		/* a program loaded from a template, its link, and so on */
+	const struct filter_lists *disks; /* NULL: all */
+	struct links links;               /* kprobes */
+	int clones[MAX_LINKS]; /* a program loaded from a template, its link, and so on */
 	int n_clones;
 	struct {
 		char function[FUNC_NAME_LEN];
-		char module[FUNC_NAME_LEN];	/* a module that a kprobe does not pin; "": none */
+		char module[FUNC_NAME_LEN]; /* a module that a kprobe does not pin; "": none */
 	} probed[MAX_LINKS];
 	int n_probed;
 	struct {
 		char name[FS_NAME_LEN];
-		unsigned int methods;	/* set of 1 << enum fs_method: those probed */
+		unsigned int methods; /* set of 1 << enum fs_method: those probed */
 	} types[MAX_FS];
 	int n_types;
-	unsigned long long known[MAX_KNOWN];	/* types already handled */
+	unsigned long long known[MAX_KNOWN]; /* types already handled */
 	int n_known;
 };
 
@@ -212,9 +212,9 @@ static struct fs_type *type_add(const struct fsprobes *p, struct type_list *l, c
 /* Mounted types that keep data: those on a block device, and some that are not. */
 static void types_mounted(const struct fsprobes *p, struct type_list *l)
 {
-	static const char *const no_device[] = { "btrfs", "overlay", "tmpfs", "nfs",	"nfs4",
-						 "cifs",  "smb3",    "9p",    "virtiofs", "fuse",
-						 "zfs",	  "ceph" };
+	static const char *const no_device[] = { "btrfs",    "overlay", "tmpfs", "nfs",
+						 "nfs4",     "cifs",    "smb3",  "9p",
+						 "virtiofs", "fuse",    "zfs",   "ceph" };
 	struct mounts mounts;
 
 	if (mounts_read(&mounts))

@@ -35,7 +35,7 @@ struct fs_templates {
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
 			      const struct fs_entry *seen, const char *only,
 			      const struct filter_lists *lists);
-void fsprobes_free(struct fsprobes *p);	/* detaches; NULL is fine */
+void fsprobes_free(struct fsprobes *p); /* detaches; NULL is fine */
 
 /* Probes the functions of file systems that are mounted or have open files. */
 void fsprobes_attach(struct fsprobes *p);

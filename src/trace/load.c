@@ -70,7 +70,7 @@ int objects_open(struct bpf_object_skeleton *s, enum object_file which, const ch
 struct types {
 	enum bpf_attach_type attach;
 	unsigned int hook;
-	int btf_fd;			/* the object's, as is what follows */
+	int btf_fd; /* the object's, as is what follows */
 	const void *funcs;
 	unsigned int func_size, funcs_n;
 };
@@ -80,8 +80,8 @@ struct types {
 static struct loading {
 	struct trace_bpf *obj;
 	struct feature *feat;
-	const struct program *prog;	/* that is being loaded */
-	int core_fd;			/* a file of types for relocations; -1: none */
+	const struct program *prog;       /* that is being loaded */
+	int core_fd;                      /* a file of types for relocations; -1: none */
 	struct types types[MAX_PROGRAMS]; /* of programs[], for copies */
 } loading;
 
@@ -137,9 +137,12 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	if (!feature_logs())
 		opts->line_info_cnt = 0; /* for the log alone the verifier checks each line */
 	l->types[l->prog - programs] = (struct types){
-		.attach = opts->expected_attach_type, .hook = opts->attach_btf_id,
-		.btf_fd = opts->prog_btf_fd, .funcs = opts->func_info,
-		.func_size = opts->func_info_rec_size, .funcs_n = opts->func_info_cnt,
+		.attach = opts->expected_attach_type,
+		.hook = opts->attach_btf_id,
+		.btf_fd = opts->prog_btf_fd,
+		.funcs = opts->func_info,
+		.func_size = opts->func_info_rec_size,
+		.funcs_n = opts->func_info_cnt,
 	};
 	return 0;
 }
@@ -242,8 +245,8 @@ struct trace_bpf *load_open(bool functions, const char *types)
 	int err = obj ? trace_bpf__create_skeleton(obj) : -ENOMEM;
 
 	if (!err)
-		err = objects_open(obj->skeleton,
-				   functions ? OBJECT_TRACE_FUNCTIONS : OBJECT_TRACE, types);
+		err = objects_open(obj->skeleton, functions ? OBJECT_TRACE_FUNCTIONS : OBJECT_TRACE,
+				   types);
 	if (!err)
 		return obj;
 	trace_bpf__destroy(obj);
@@ -314,10 +317,11 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	loading.obj->rodata->lists = sc->lists;
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets,
 		      sc->kinds & ~(conf->aio ? 1U << OP_AIO : 0) &
-			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE), f->func != FUNC_NONE);
+			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE),
+		      f->func != FUNC_NONE);
 	uring_fill(loading.obj->rodata->uring_kinds);
 	maps_configure(loading.obj->obj, sc, conf, f);
-	bpf_object__for_each_program(prog, loading.obj->obj)
+	bpf_object__for_each_program (prog, loading.obj->obj)
 		bpf_program__set_autoload(prog, false);
 	return loading.obj;
 }

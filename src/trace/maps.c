@@ -19,11 +19,11 @@
  * until programs use the other epoch, and meanwhile they must not fill the rest. */
 enum {
 	BY_ROWS = 32768,
-	CALL_ROWS = 2048,	/* -T syscall: more rows than slots */
+	CALL_ROWS = 2048, /* -T syscall: more rows than slots */
 	OP_ROWS = 1024,
 	FILE_NAMES = BY_ROWS / 4,
 	TASK_NAMES = BY_ROWS / 4,
-	DIRTIERS = BY_ROWS,	/* files, and pages of metadata: the oldest go */
+	DIRTIERS = BY_ROWS, /* files, and pages of metadata: the oldest go */
 	RQ_ROWS = 512,
 	HELPER_ROWS = 8192,
 	WHY_ROWS = 4096,
@@ -131,8 +131,7 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->why;
 	if (!strcmp(name, "tracked"))
 		return sc->follow;
-	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") ||
-	    !strcmp(name, "files_sent"))
+	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))
 		return sc->sent_ops || sc->sent_requests;
 	return strcmp(name, "ring") || sc->records;
 }
@@ -158,9 +157,12 @@ void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size
 {
 	struct rowmaps r = { .ops = sc->layer != LAYER_BLK && !sc->uncounted,
 			     .requests = maps_have_requests(sc) && !sc->uncounted,
-			     .calls = sc->meta_calls || sc->layer == LAYER_SYSCALL, .by = sc->by,
-			     .helpers = sc->helpers, .why = sc->why,
-			     .cpus = libbpf_num_possible_cpus(), .disks = disks_count() };
+			     .calls = sc->meta_calls || sc->layer == LAYER_SYSCALL,
+			     .by = sc->by,
+			     .helpers = sc->helpers,
+			     .why = sc->why,
+			     .cpus = libbpf_num_possible_cpus(),
+			     .disks = disks_count() };
 
 	rowmaps_size(&r, ret_size);
 }
@@ -224,7 +226,7 @@ static void maps_preallocate(struct bpf_object *obj)
 	struct bpf_map *map;
 	unsigned int most;
 
-	bpf_object__for_each_map(map, obj) {
+	bpf_object__for_each_map (map, obj) {
 		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 			continue;
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
@@ -234,13 +236,13 @@ static void maps_preallocate(struct bpf_object *obj)
 	}
 }
 
-void maps_configure(struct bpf_object *obj, const struct session_conf *sc,
-		    const struct bpf_conf *c, const struct feature *f)
+void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
+		    const struct feature *f)
 {
 	struct rowmaps_size rows;
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, obj)
+	bpf_object__for_each_map (map, obj)
 		bpf_map__set_autocreate(map, map_wanted(sc, c, bpf_map__name(map)));
 	maps_resize(sc, c, obj);
 	maps_rows_size(sc, &rows);

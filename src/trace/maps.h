@@ -26,10 +26,10 @@ struct session_conf;
 /* What a run has rows of. */
 struct rowmaps {
 	bool ops, requests;
-	bool calls;		/* a row for each system call */
+	bool calls; /* a row for each system call */
 	bool helpers, why;
 	enum by_key by;
-	unsigned int cpus;	/* possible ones */
+	unsigned int cpus; /* possible ones */
 	unsigned int disks;
 };
 
@@ -56,8 +56,8 @@ bool rowmaps_rq_by(enum by_key by);
 bool rowmaps_in_slots(const struct rowmaps *r);
 
 /* Chooses types and sizes of the maps of @obj, which is not loaded yet. */
-void maps_configure(struct bpf_object *obj, const struct session_conf *sc,
-		    const struct bpf_conf *c, const struct feature *f);
+void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
+		    const struct feature *f);
 
 /* How many rows a run with @sc may have, on this machine. */
 void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size);

@@ -29,10 +29,10 @@ const struct program *program_row(const struct trace_bpf *obj, const struct bpf_
 void program_hook_text(const struct program *prog, char *text, size_t cap)
 {
 	static const char *const kinds[] = {
-		[HOOK_TP_BTF] = "tp_btf",     [HOOK_TP] = "tp",	      [HOOK_ITER] = "iter",
-		[HOOK_FAULTS] = "perf_event",
-		[HOOK_FENTRY] = "fentry",     [HOOK_FEXIT] = "fexit", [HOOK_KPROBE] = "kprobe",
-		[HOOK_KRETPROBE] = "kretprobe",
+		[HOOK_TP_BTF] = "tp_btf", [HOOK_TP] = "tp",
+		[HOOK_ITER] = "iter",     [HOOK_FAULTS] = "perf_event",
+		[HOOK_FENTRY] = "fentry", [HOOK_FEXIT] = "fexit",
+		[HOOK_KPROBE] = "kprobe", [HOOK_KRETPROBE] = "kretprobe",
 	};
 
 	snprintf(text, cap, "%s/%s", kinds[prog->hook],
@@ -44,8 +44,7 @@ void program_hook_text(const struct program *prog, char *text, size_t cap)
 unsigned int plan_asked(const struct session_conf *conf)
 {
 	static const unsigned int of_layer[] = {
-		[LAYER_OPS] = CAP_CALLS | CAP_WAITS | CAP_LOCKS | CAP_REQUESTS | CAP_VFS |
-			     CAP_FS,
+		[LAYER_OPS] = CAP_CALLS | CAP_WAITS | CAP_LOCKS | CAP_REQUESTS | CAP_VFS | CAP_FS,
 		[LAYER_SYSCALL] = CAP_CALLS | CAP_CALL_FILES,
 		[LAYER_VFS] = CAP_VFS,
 		[LAYER_FS] = CAP_FS,
@@ -114,8 +113,7 @@ unsigned int plan_kinds(const struct session_conf *conf)
 	 1U << ST_SLEEP | 1U << ST_LOCK)
 
 static const char no_block[] = "the kernel does not let its block tracepoints be traced";
-static const char no_switch[] =
-	"the kernel does not let sched_switch and sched_waking be traced";
+static const char no_switch[] = "the kernel does not let sched_switch and sched_waking be traced";
 static const char no_locks[] =
 	"this kernel does not tell (5.19 and later do); its time is in sleep";
 
@@ -128,15 +126,21 @@ static const char no_aborts[] =
 	"this kernel does not tell programs where one begins (on arm64, 6.4 and later do)";
 
 #define TRACEPOINT(prog, name, ...)                                                                \
-	{ .at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__ }
+	{                                                                                          \
+		.at = PROG(prog), .hook = HOOK_TP_BTF, .target = name, __VA_ARGS__                 \
+	}
 
 #define CALLS(prog, kind, name, need)                                                              \
-	{ .at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS, .needs = need,        \
-	  .last = true, .without = "the kernel does not let system calls be traced" }
+	{                                                                                          \
+		.at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS, .needs = need,  \
+		.last = true, .without = "the kernel does not let system calls be traced"          \
+	}
 
 #define MAPPING_CALLS(prog, kind, name, need)                                                      \
-	{ .at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS,                       \
-	  .needs = NEED_FIND_VMA | (need), .called = true }
+	{                                                                                          \
+		.at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS,                 \
+		.needs = NEED_FIND_VMA | (need), .called = true                                    \
+	}
 
 /* Waits and requests depend on these; @... are further members. */
 #define BLOCK(prog, name, ...)                                                                     \
@@ -151,129 +155,156 @@ static const char no_aborts[] =
 		   .without = no_uring)
 
 #define FAULT(tag, kind, name, need, why)                                                          \
-	{ .at = PROG(tag), .hook = kind, .target = name, .caps = CAP_FAULTS, .without = why,       \
-	  .needs = NEED_FIND_VMA | (need), .backup = true, .entry_only = (kind) == HOOK_FENTRY }
+	{                                                                                          \
+		.at = PROG(tag), .hook = kind, .target = name, .caps = CAP_FAULTS, .without = why, \
+		.needs = NEED_FIND_VMA | (need), .backup = true,                                   \
+		.entry_only = (kind) == HOOK_FENTRY                                                \
+	}
 
 #define THROTTLED(tag, need)                                                                       \
-	{ .at = PROG(tag), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg", .needs = need,      \
-	  .caps = CAP_ISSUERS | CAP_WAITS, .entry_only = true }
+	{                                                                                          \
+		.at = PROG(tag), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",               \
+		.needs = need, .caps = CAP_ISSUERS | CAP_WAITS, .entry_only = true                 \
+	}
 
 #define FUNCTION(tag, func, kind, entry_caps)                                                      \
-	{ .at = PROG(leave_##tag), .hook = HOOK_FEXIT, .target = func, .caps = CAP_VFS,            \
+	{ .at = PROG(leave_##tag),                                                                 \
+	  .hook = HOOK_FEXIT,                                                                      \
+	  .target = func,                                                                          \
+	  .caps = CAP_VFS,                                                                         \
 	  .op = kind },                                                                            \
-	{ .at = PROG(enter_##tag), .hook = HOOK_FENTRY, .target = func, .caps = entry_caps,        \
-	  .op = kind },                                                                            \
-	{ .at = PROG(kleave_##tag), .hook = HOOK_KRETPROBE, .target = func, .caps = CAP_VFS,       \
-	  .op = kind },                                                                            \
-	{ .at = PROG(kenter_##tag), .hook = HOOK_KPROBE, .target = func, .caps = entry_caps,       \
-	  .op = kind }
+		{ .at = PROG(enter_##tag),                                                         \
+		  .hook = HOOK_FENTRY,                                                             \
+		  .target = func,                                                                  \
+		  .caps = entry_caps,                                                              \
+		  .op = kind },                                                                    \
+		{ .at = PROG(kleave_##tag),                                                        \
+		  .hook = HOOK_KRETPROBE,                                                          \
+		  .target = func,                                                                  \
+		  .caps = CAP_VFS,                                                                 \
+		  .op = kind },                                                                    \
+	{                                                                                          \
+		.at = PROG(kenter_##tag), .hook = HOOK_KPROBE, .target = func, .caps = entry_caps, \
+		.op = kind                                                                         \
+	}
 
 #define AIO(tag, func, kind)                                                                       \
-	{ .at = PROG(tag), .hook = kind, .target = func, .caps = CAP_AIO, .needs = NEED_AIO
+	{                                                                                          \
+		.at = PROG(tag), .hook = kind, .target = func, .caps = CAP_AIO, .needs = NEED_AIO
 
 #define AIO_FUNCTION(func)                                                                         \
-	AIO(leave_##func, #func, HOOK_FEXIT) }, AIO(enter_##func, #func, HOOK_FENTRY) },           \
-	AIO(kleave_##func, #func, HOOK_KRETPROBE) }, AIO(kenter_##func, #func, HOOK_KPROBE) }
+	AIO(leave_##func, #func, HOOK_FEXIT)                                                       \
+	}                                                                                          \
+	, AIO(enter_##func, #func, HOOK_FENTRY)                                                    \
+	}                                                                                          \
+	, AIO(kleave_##func, #func, HOOK_KRETPROBE)                                                \
+	}                                                                                          \
+	, AIO(kenter_##func, #func, HOOK_KPROBE)                                                   \
+	}
 
 #define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
-	{ .at = PROG(tag), .hook = type, .target = stand_in, .caps = CAP_FS, .is_template = true,  \
-	  .method = FS_##which, .op = OP_##which }
+	{                                                                                          \
+		.at = PROG(tag), .hook = type, .target = stand_in, .caps = CAP_FS,                 \
+		.is_template = true, .method = FS_##which, .op = OP_##which                        \
+	}
 
 #define TEMPLATE(tag, stand_in, which)                                                             \
 	TEMPLATE_OF(leave_##tag, HOOK_FEXIT, stand_in, which),                                     \
-	TEMPLATE_OF(enter_##tag, HOOK_FENTRY, stand_in, which),                                    \
-	TEMPLATE_OF(kleave_##tag, HOOK_KRETPROBE, stand_in, which),                                \
-	TEMPLATE_OF(kenter_##tag, HOOK_KPROBE, stand_in, which)
+		TEMPLATE_OF(enter_##tag, HOOK_FENTRY, stand_in, which),                            \
+		TEMPLATE_OF(kleave_##tag, HOOK_KRETPROBE, stand_in, which),                        \
+		TEMPLATE_OF(kenter_##tag, HOOK_KPROBE, stand_in, which)
 
-const struct program programs[] = {
-	TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
-	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_BEHALF),
-	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_BEHALF),
-	TRACEPOINT(on_work_queued, "workqueue_queue_work", .caps = CAP_BEHALF, .needs = NEED_LEVEL),
-	TRACEPOINT(on_work_queued_no_level, "workqueue_queue_work", .caps = CAP_BEHALF,
-		   .needs = NEED_NO_LEVEL),
-	TRACEPOINT(on_work_begins, "workqueue_execute_start", .caps = CAP_BEHALF,
-		   .needs = NEED_LEVEL),
-	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .caps = CAP_BEHALF,
-		   .needs = NEED_NO_LEVEL),
-	TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
+const struct program programs
+	[] = { TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
+	       TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_BEHALF),
+	       TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_BEHALF),
+	       TRACEPOINT(on_work_queued, "workqueue_queue_work", .caps = CAP_BEHALF,
+			  .needs = NEED_LEVEL),
+	       TRACEPOINT(on_work_queued_no_level, "workqueue_queue_work", .caps = CAP_BEHALF,
+			  .needs = NEED_NO_LEVEL),
+	       TRACEPOINT(on_work_begins, "workqueue_execute_start", .caps = CAP_BEHALF,
+			  .needs = NEED_LEVEL),
+	       TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .caps = CAP_BEHALF,
+			  .needs = NEED_NO_LEVEL),
+	       TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
 
-	TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS, .strata = STRATA_WAITS,
-		   .without = no_switch),
-	TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
-		   .needs = NEED_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
-	TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
-		   .needs = NEED_NO_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
-	TRACEPOINT(on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
-		   .strata = 1U << ST_THROTTLE,
-		   .without = "balance_dirty_pages is not traced here; its time is in sleep"),
+	       TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS,
+			  .strata = STRATA_WAITS, .without = no_switch),
+	       TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
+			  .needs = NEED_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
+	       TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
+			  .needs = NEED_NO_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
+	       TRACEPOINT(
+		       on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
+		       .strata = 1U << ST_THROTTLE,
+		       .without = "balance_dirty_pages is not traced here; its time is in sleep"),
 
-	TRACEPOINT(on_lock_wanted, "contention_begin", .caps = CAP_LOCKS, .backup = true,
-		   .strata = 1U << ST_LOCK, .without = no_locks),
-	TRACEPOINT(on_lock_taken, "contention_end", .caps = CAP_LOCKS, .backup = true,
-		   .strata = 1U << ST_LOCK, .without = no_locks),
+	       TRACEPOINT(on_lock_wanted, "contention_begin", .caps = CAP_LOCKS, .backup = true,
+			  .strata = 1U << ST_LOCK, .without = no_locks),
+	       TRACEPOINT(on_lock_taken, "contention_end", .caps = CAP_LOCKS, .backup = true,
+			  .strata = 1U << ST_LOCK, .without = no_locks),
 
-	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
-	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
-	BLOCK_VITAL(on_rq_issue, "block_rq_issue"),
-	BLOCK_VITAL(on_rq_complete, "block_rq_complete", .needs = NEED_LEVEL),
-	BLOCK_VITAL(on_rq_complete_no_level, "block_rq_complete", .needs = NEED_NO_LEVEL),
-	TRACEPOINT(on_getrq, "block_getrq", .caps = CAP_TAG, .backup = true,
-		   .strata = 1U << ST_TAG,
-		   .without = "block_getrq is not traced here; its time is in queue"),
-	BLOCK(on_backmerge, "block_bio_backmerge"),
-	BLOCK(on_frontmerge, "block_bio_frontmerge"),
-	BLOCK(on_rq_merge, "block_rq_merge"),
-	BLOCK(on_split, "block_split"),
-	BLOCK(on_rq_requeue, "block_rq_requeue"),
-	BLOCK(on_bio_complete, "block_bio_complete", .needs = NEED_LEVEL),
-	BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
-	BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
-	BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
-	URING(on_uring_complete, "io_uring_complete", 0),
-	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .caps = CAP_URING,
-		   .needs = NEED_URING, .backup = true),
-	URING(on_uring_wait, "io_uring_cqring_wait", 0),
-	URING(on_uring_queue, "io_uring_queue_async_work", 0),
-	URING(on_uring_link, "io_uring_link", 0),
-	URING(on_uring_failed, "io_uring_req_failed", 0),
-	URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
-	URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
-	FAULT(on_fault_handled, HOOK_FEXIT, "handle_mm_fault", NEED_FAULT_EXIT, no_faults),
-	FAULT(on_fault_event, HOOK_FAULTS, "page-faults", NEED_FAULT_EVENT, no_faults),
-	FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
-	FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
-	TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
-	THROTTLED(on_bio_throttled, NEED_LEVEL),
-	THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
+	       BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
+	       BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
+	       BLOCK_VITAL(on_rq_issue, "block_rq_issue"),
+	       BLOCK_VITAL(on_rq_complete, "block_rq_complete", .needs = NEED_LEVEL),
+	       BLOCK_VITAL(on_rq_complete_no_level, "block_rq_complete", .needs = NEED_NO_LEVEL),
+	       TRACEPOINT(on_getrq, "block_getrq", .caps = CAP_TAG, .backup = true,
+			  .strata = 1U << ST_TAG,
+			  .without = "block_getrq is not traced here; its time is in queue"),
+	       BLOCK(on_backmerge, "block_bio_backmerge"),
+	       BLOCK(on_frontmerge, "block_bio_frontmerge"), BLOCK(on_rq_merge, "block_rq_merge"),
+	       BLOCK(on_split, "block_split"), BLOCK(on_rq_requeue, "block_rq_requeue"),
+	       BLOCK(on_bio_complete, "block_bio_complete", .needs = NEED_LEVEL),
+	       BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
+	       BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
+	       BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
+	       URING(on_uring_complete, "io_uring_complete", 0),
+	       TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .caps = CAP_URING,
+			  .needs = NEED_URING, .backup = true),
+	       URING(on_uring_wait, "io_uring_cqring_wait", 0),
+	       URING(on_uring_queue, "io_uring_queue_async_work", 0),
+	       URING(on_uring_link, "io_uring_link", 0),
+	       URING(on_uring_failed, "io_uring_req_failed", 0),
+	       URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
+	       URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
+	       FAULT(on_fault_handled, HOOK_FEXIT, "handle_mm_fault", NEED_FAULT_EXIT, no_faults),
+	       FAULT(on_fault_event, HOOK_FAULTS, "page-faults", NEED_FAULT_EVENT, no_faults),
+	       FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
+	       FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
+	       TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
+	       THROTTLED(on_bio_throttled, NEED_LEVEL),
+	       THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
 
-	FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
-	FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),
-	FUNCTION(vfs_iter_read, "vfs_iter_read", OP_READ, CAP_VFS),
-	FUNCTION(vfs_write, "vfs_write", OP_WRITE, CAP_VFS | CAP_CALL_FILES),
-	FUNCTION(vfs_writev, "vfs_writev", OP_WRITE, CAP_VFS),
-	FUNCTION(vfs_iter_write, "vfs_iter_write", OP_WRITE, CAP_VFS),
-	FUNCTION(vfs_open, "vfs_open", OP_OPEN, CAP_VFS),
-	FUNCTION(vfs_fsync_range, "vfs_fsync_range", OP_FSYNC, CAP_VFS),
-	FUNCTION(do_fsync, "do_fsync", OP_FSYNC, CAP_VFS),
-	FUNCTION(vfs_copy_file_range, "vfs_copy_file_range", OP_COPY, CAP_VFS),
-	/* some operations of kind meta go through these, others through none */
-	FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, CAP_VFS),
-	FUNCTION(iterate_dir, "iterate_dir", OP_NONE, CAP_VFS),
+	       FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
+	       FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),
+	       FUNCTION(vfs_iter_read, "vfs_iter_read", OP_READ, CAP_VFS),
+	       FUNCTION(vfs_write, "vfs_write", OP_WRITE, CAP_VFS | CAP_CALL_FILES),
+	       FUNCTION(vfs_writev, "vfs_writev", OP_WRITE, CAP_VFS),
+	       FUNCTION(vfs_iter_write, "vfs_iter_write", OP_WRITE, CAP_VFS),
+	       FUNCTION(vfs_open, "vfs_open", OP_OPEN, CAP_VFS),
+	       FUNCTION(vfs_fsync_range, "vfs_fsync_range", OP_FSYNC, CAP_VFS),
+	       FUNCTION(do_fsync, "do_fsync", OP_FSYNC, CAP_VFS),
+	       FUNCTION(vfs_copy_file_range, "vfs_copy_file_range", OP_COPY, CAP_VFS),
+	       /* some operations of kind meta go through these, others through none */
+	       FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, CAP_VFS),
+	       FUNCTION(iterate_dir, "iterate_dir", OP_NONE, CAP_VFS),
 
-	AIO_FUNCTION(aio_read),
-	AIO_FUNCTION(aio_write),
-	AIO_FUNCTION(aio_fsync),
-	AIO(enter_aio_complete, "aio_complete", HOOK_FENTRY), .entry_only = true,
-	  .backup = true },
-	AIO(kenter_aio_complete, "aio_complete", HOOK_KPROBE), .entry_only = true },
+	       AIO_FUNCTION(aio_read), AIO_FUNCTION(aio_write), AIO_FUNCTION(aio_fsync),
+	       AIO(enter_aio_complete, "aio_complete", HOOK_FENTRY), .entry_only = true,
+	       .backup = true },
+	AIO(kenter_aio_complete, "aio_complete", HOOK_KPROBE), .entry_only = true
+}
+,
 
-	{ .at = PROG(on_task_file), .hook = HOOK_ITER, .target = "task_file", .caps = CAP_FS,
+	{ .at = PROG(on_task_file),
+	  .hook = HOOK_ITER,
+	  .target = "task_file",
+	  .caps = CAP_FS,
 	  .needs = NEED_TASK_ITER },
 	TEMPLATE(read, "generic_file_read_iter", READ),
 	TEMPLATE(write, "generic_file_write_iter", WRITE),
-	TEMPLATE(fsync, "vfs_fsync_range", FSYNC),
-	TEMPLATE(open, "generic_file_open", OPEN),
+	TEMPLATE(fsync, "vfs_fsync_range", FSYNC), TEMPLATE(open, "generic_file_open", OPEN),
 
 	/* System calls come last: when they are seen to begin, all that happens inside them is
 	 * seen, too. */
@@ -283,7 +314,8 @@ const struct program programs[] = {
 	MAPPING_CALLS(on_mapping_call_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 	CALLS(on_sys_enter, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	CALLS(on_sys_enter_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
-};
+}
+;
 
 const size_t programs_n = sizeof(programs) / sizeof(*programs);
 
@@ -343,12 +375,12 @@ static unsigned int needs_met(struct feature *f)
 
 	return (f->interrupt_level ? NEED_LEVEL : NEED_NO_LEVEL) |
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
-	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) |
-	       (feature_uring(f) ? NEED_URING : 0) | (feature_aio(f) ? NEED_AIO : 0) |
-	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) | (feature_uring(f) ? NEED_URING : 0) |
+	       (feature_aio(f) ? NEED_AIO : 0) | (can_find_vma(f) ? NEED_FIND_VMA : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
-	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault") ?
-			NEED_FAULT_EXIT : NEED_FAULT_EVENT) |
+	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault")
+			? NEED_FAULT_EXIT
+			: NEED_FAULT_EVENT) |
 	       (feature_has_tracepoint(f, "io_uring_submit_sqe") ? NEED_URING_SQE : NEED_URING_REQ);
 }
 
@@ -396,10 +428,10 @@ void plan_init(struct plan *p, struct feature *feat, unsigned int asked, unsigne
 	/* layers that cannot be measured are asked for all the same, so that this is told */
 	unsigned int left_out = kinds || feat->func == FUNC_NONE ? 0 : CAP_VFS | CAP_FS, met;
 
-	*p = (struct plan){
-		.asked = asked & ~left_out, .kinds = kinds, .func = feat->func,
-		.module_btf = !feat->no_module_btf
-	};
+	*p = (struct plan){ .asked = asked & ~left_out,
+			    .kinds = kinds,
+			    .func = feat->func,
+			    .module_btf = !feat->no_module_btf };
 	look_for_hooks(feat);
 	met = needs_met(feat);
 	for (size_t i = 0; i < programs_n; i++)

@@ -22,30 +22,32 @@ struct trace_bpf;
 
 /* What a command needs, as a set of bits. */
 enum capability {
-	CAP_THREADS = 1 << 0,	/* threads that end; every run needs it */
-	CAP_CHILD = 1 << 1,	/* follow a process and its descendants */
-	CAP_CALLS = 1 << 2,	/* system calls: operations begin and end */
-	CAP_CALL_FILES = 1 << 3,/* the VFS gives read's and write's file, which is cheaper */
-	CAP_WAITS = 1 << 4,	/* operations' sleeps, split by cause */
-	CAP_REQUESTS = 1 << 5,	/* block requests */
-	CAP_VFS = 1 << 6,	/* functions of the VFS */
-	CAP_FS = 1 << 7,	/* functions of file systems */
-	CAP_ISSUERS = 1 << 8,	/* who submitted bios that another thread queues */
-	CAP_BEHALF = 1 << 9,	/* for whom a request is that another submits */
-	CAP_LOCKS = 1 << 10,	/* which sleeps are for a lock of the kernel */
-	CAP_URING = 1 << 11,	/* requests of io_uring as operations */
-	CAP_AIO = 1 << 12,	/* those of libaio */
-	CAP_FAULTS = 1 << 13,	/* page faults as operations */
-	CAP_TAG = 1 << 14,	/* when a bio gets its request */
+	CAP_THREADS = 1 << 0,    /* threads that end; every run needs it */
+	CAP_CHILD = 1 << 1,      /* follow a process and its descendants */
+	CAP_CALLS = 1 << 2,      /* system calls: operations begin and end */
+	CAP_CALL_FILES = 1 << 3, /* the VFS gives read's and write's file, which is cheaper */
+	CAP_WAITS = 1 << 4,      /* operations' sleeps, split by cause */
+	CAP_REQUESTS = 1 << 5,   /* block requests */
+	CAP_VFS = 1 << 6,        /* functions of the VFS */
+	CAP_FS = 1 << 7,         /* functions of file systems */
+	CAP_ISSUERS = 1 << 8,    /* who submitted bios that another thread queues */
+	CAP_BEHALF = 1 << 9,     /* for whom a request is that another submits */
+	CAP_LOCKS = 1 << 10,     /* which sleeps are for a lock of the kernel */
+	CAP_URING = 1 << 11,     /* requests of io_uring as operations */
+	CAP_AIO = 1 << 12,       /* those of libaio */
+	CAP_FAULTS = 1 << 13,    /* page faults as operations */
+	CAP_TAG = 1 << 14,       /* when a bio gets its request */
 };
 
 enum hook {
-	HOOK_TP_BTF,		/* tracepoint with typed arguments */
-	HOOK_TP,		/* perf's tracepoint, "group/name" */
+	HOOK_TP_BTF, /* tracepoint with typed arguments */
+	HOOK_TP,     /* perf's tracepoint, "group/name" */
 	HOOK_ITER,
-	HOOK_FAULTS,		/* perf's events of page faults, on all CPUs; see faults.h */
-	HOOK_FENTRY, HOOK_FEXIT,
-	HOOK_KPROBE, HOOK_KRETPROBE,
+	HOOK_FAULTS, /* perf's events of page faults, on all CPUs; see faults.h */
+	HOOK_FENTRY,
+	HOOK_FEXIT,
+	HOOK_KPROBE,
+	HOOK_KRETPROBE,
 };
 
 /*
@@ -54,42 +56,42 @@ enum hook {
  * systems, which are found at run time; it is loaded as if for @target.
  */
 struct program {
-	size_t at;		/* offset in struct trace_bpf */
+	size_t at; /* offset in struct trace_bpf */
 	enum hook hook;
-	const char *target;	/* tracepoint or function */
-	unsigned int caps;	/* set of enum capability: any of them needs it */
-	unsigned int needs;	/* set of enum need */
-	unsigned int strata;	/* set of 1 << stratum, not measured without it */
-	bool requests;		/* without it there are no requests either */
-	bool backup;		/* of a tracepoint: has a second copy where that can be preempted;
-				 * of a function: always, or where the kernel preempts */
-	bool last;		/* attached after all others */
-	bool called;		/* by the program on the same hook, instead of attached */
-	bool entry_only;	/* of a function, without a program at its return */
+	const char *target;  /* tracepoint or function */
+	unsigned int caps;   /* set of enum capability: any of them needs it */
+	unsigned int needs;  /* set of enum need */
+	unsigned int strata; /* set of 1 << stratum, not measured without it */
+	bool requests;       /* without it there are no requests either */
+	bool backup;         /* of a tracepoint: has a second copy where that can be preempted;
+			      * of a function: always, or where the kernel preempts */
+	bool last;           /* attached after all others */
+	bool called;         /* by the program on the same hook, instead of attached */
+	bool entry_only;     /* of a function, without a program at its return */
 	bool is_template;
-	enum op_kind op;	/* of a function or template: the operations that all go through
-				 * it; or none */
-	enum fs_method method;	/* of a template */
-	const char *without;	/* why @strata are not measured */
+	enum op_kind op;       /* of a function or template: the operations that all go through
+				* it; or none */
+	enum fs_method method; /* of a template */
+	const char *without;   /* why @strata are not measured */
 };
 
 /* Properties of the kernel that decide which program serves a hook. */
 enum need {
-	NEED_LEVEL = 1 << 0,		/* programs can read the interrupt level */
+	NEED_LEVEL = 1 << 0, /* programs can read the interrupt level */
 	NEED_NO_LEVEL = 1 << 1,
-	NEED_TP_CALLS = 1 << 2,		/* system calls by typed tracepoints */
-	NEED_PERF_CALLS = 1 << 3,	/* by perf's, which are not preempted */
+	NEED_TP_CALLS = 1 << 2,   /* system calls by typed tracepoints */
+	NEED_PERF_CALLS = 1 << 3, /* by perf's, which are not preempted */
 	NEED_TASK_ITER = 1 << 4,
-	NEED_PAUSE = 1 << 5,		/* balance_dirty_pages reports how long it will sleep */
-	NEED_URING = 1 << 6,		/* io_uring's tracepoints tell which request they are for */
-	NEED_URING_REQ = 1 << 7,	/* its submission has this name */
-	NEED_URING_SQE = 1 << 8,	/* or, before 6.4, this */
-	NEED_AIO = 1 << 9,		/* libaio's functions can be probed */
-	NEED_FIND_VMA = 1 << 10,	/* programs can look up mappings */
-	NEED_EXCEPTION = 1 << 11,	/* a tracepoint tells where page faults begin */
-	NEED_ABORT = 1 << 12,		/* or, on arm64, this function */
-	NEED_FAULT_EXIT = 1 << 13,	/* a function's return tells where they end */
-	NEED_FAULT_EVENT = 1 << 14,	/* or, where functions cannot be probed, perf's events */
+	NEED_PAUSE = 1 << 5,        /* balance_dirty_pages reports how long it will sleep */
+	NEED_URING = 1 << 6,        /* io_uring's tracepoints tell which request they are for */
+	NEED_URING_REQ = 1 << 7,    /* its submission has this name */
+	NEED_URING_SQE = 1 << 8,    /* or, before 6.4, this */
+	NEED_AIO = 1 << 9,          /* libaio's functions can be probed */
+	NEED_FIND_VMA = 1 << 10,    /* programs can look up mappings */
+	NEED_EXCEPTION = 1 << 11,   /* a tracepoint tells where page faults begin */
+	NEED_ABORT = 1 << 12,       /* or, on arm64, this function */
+	NEED_FAULT_EXIT = 1 << 13,  /* a function's return tells where they end */
+	NEED_FAULT_EVENT = 1 << 14, /* or, where functions cannot be probed, perf's events */
 	/* of each two, a kernel has one */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT,
@@ -99,12 +101,12 @@ enum { MAX_PROGRAMS = 136, MAX_REFUSED = 32 };
 
 /* What one run loads. */
 struct plan {
-	unsigned int asked;		/* set of enum capability */
-	unsigned int kinds;		/* whose functions are probed: set of 1 << enum op_kind */
-	enum func_probe func;		/* how functions are probed here */
+	unsigned int asked;   /* set of enum capability */
+	unsigned int kinds;   /* whose functions are probed: set of 1 << enum op_kind */
+	enum func_probe func; /* how functions are probed here */
 	bool module_btf;
-	const char *why_not[MAX_PROGRAMS];	/* of programs[]; NULL: the kernel has its hook */
-	const struct program *refused[MAX_REFUSED];	/* by the kernel */
+	const char *why_not[MAX_PROGRAMS]; /* of programs[]; NULL: the kernel has its hook */
+	const struct program *refused[MAX_REFUSED]; /* by the kernel */
 	int n_refused;
 };
 

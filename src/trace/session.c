@@ -105,12 +105,12 @@ static void counters_begin(struct counters *c, const struct live *live)
 
 /* Fills in the losses of @sn, and what programs took, if the kernel measures that. */
 static void counters_read(struct counters *c, const struct live *live, const struct trace_bpf *obj,
-		   const struct attached *a, struct snapshot *sn)
+			  const struct attached *a, struct snapshot *sn)
 {
 	struct bpf_program *prog;
 	uint64_t missed, lost;
 
-	bpf_object__for_each_program(prog, obj->obj)
+	bpf_object__for_each_program (prog, obj->obj)
 		backed_stats(&a->backups, sn, bpf_program__fd(prog));
 	if (a->fs)
 		fsprobes_programs(a->fs, program_stats, sn);
@@ -173,7 +173,7 @@ static void missing_add(struct missing *m, const struct program *row)
 
 /* Fills @m from the table of programs and from what was attached. Its texts live as long as @f. */
 static void missing_fill(struct missing *m, const struct plan *plan, const struct trace_bpf *obj,
-		  const struct attached *a, const struct feature *f)
+			 const struct attached *a, const struct feature *f)
 {
 	for (const struct program *row = programs; row < programs + programs_n; row++)
 		if (row->without && plan_is_for(plan, row) &&
@@ -196,10 +196,10 @@ static void missing_fill(struct missing *m, const struct plan *plan, const struc
 
 /* Checks that a layer requested by name is measured: 0, or -1 with @why. */
 static int missing_check(const struct missing *m, enum layer layer, const struct attached *a,
-		  struct reason *why)
+			 struct reason *why)
 {
 	const char *const missing[] = {
-		[LAYER_OPS] = m->calls,		[LAYER_SYSCALL] = m->calls,
+		[LAYER_OPS] = m->calls,           [LAYER_SYSCALL] = m->calls,
 		[LAYER_VFS] = m->stratum[ST_VFS], [LAYER_FS] = m->stratum[ST_FS],
 		[LAYER_BLK] = m->requests,
 	};
@@ -217,20 +217,20 @@ struct session {
 	struct feature feat;
 	struct plan plan;
 	struct trace_bpf *trace;
-	struct live *live;		/* of all programs */
-	struct op_cell *slots;		/* mapped, slots_len bytes; NULL: not in use */
+	struct live *live;     /* of all programs */
+	struct op_cell *slots; /* mapped, slots_len bytes; NULL: not in use */
 	size_t slots_len;
-	unsigned int *hists;		/* mapped, hists_len bytes; NULL: not in use */
+	unsigned int *hists; /* mapped, hists_len bytes; NULL: not in use */
 	size_t hists_len;
 	struct rq_cell *slot_rqs;
 	size_t slot_rqs_len;
 	struct attached attached;
 	char module_gone[FUNC_NAME_LEN];
 	struct ring_buffer *ring;
-	struct stream stream;		/* of sent records; all 0 if none are sent */
+	struct stream stream; /* of sent records; all 0 if none are sent */
 	struct stream_target sent;
-	int epoll;			/* of both */
-	uint64_t lost[LOST_N];		/* when the probes went live */
+	int epoll;             /* of both */
+	uint64_t lost[LOST_N]; /* when the probes went live */
 	session_record_fn *on_record;
 	void *on_record_arg;
 	int stats_fd;
@@ -239,8 +239,8 @@ struct session {
 	struct counters counters;
 	struct missing missing;
 	struct state_layout layout;
-	struct symbols symbols;		/* that were looked up */
-	uint64_t threads_ns;		/* until the last snapshot */
+	struct symbols symbols; /* that were looked up */
+	uint64_t threads_ns;    /* until the last snapshot */
 };
 
 static int ring_record(void *ctx, void *data, size_t len)
@@ -266,9 +266,10 @@ static int rings_open(struct session *s, struct reason *why)
 	s->ring = ring_buffer__new(bpf_map__fd(t->maps.wakes), wake_record, s, NULL);
 	if (!s->ring || (s->conf.records &&
 			 ring_buffer__add(s->ring, bpf_map__fd(t->maps.ring), ring_record, s)))
-		return load_is_limit(errno) ? load_limit_reached(why, "attach", errno) :
-		       reason_set(why, EXIT_FAILED, "cannot read the ring buffer: %s",
-				  strerror(errno));
+		return load_is_limit(errno)
+			       ? load_limit_reached(why, "attach", errno)
+			       : reason_set(why, EXIT_FAILED, "cannot read the ring buffer: %s",
+					    strerror(errno));
 	return 0;
 }
 
@@ -278,8 +279,7 @@ static int streams_open(struct session *s, const struct bpf_conf *conf, struct r
 	int err = 0;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0 ||
-	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
+	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
 		err = -errno;
 	if (!err && (s->conf.sent_ops || s->conf.sent_requests)) {
 		if (stream_open(&s->stream, s->trace, conf, s->conf.buffer_bytes, &s->sent, why))
@@ -308,8 +308,11 @@ static int drain_start(struct session *s, struct reason *why)
 		.task_names = { bpf_map__fd(t->maps.task_names_even),
 				bpf_map__fd(t->maps.task_names_odd) },
 		.n_cpus = libbpf_num_possible_cpus(),
-		.slots = s->slots, .hists = s->hists, .slot_rqs = s->slot_rqs,
-		.live = s->live, .by = s->conf.by,
+		.slots = s->slots,
+		.hists = s->hists,
+		.slot_rqs = s->slot_rqs,
+		.live = s->live,
+		.by = s->conf.by,
 	};
 	int err = drain_open(&s->drain, &maps, s->live);
 
@@ -325,8 +328,7 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 {
 	const struct trace_bpf *t = s->trace;
 
-	if (conf->row_slots &&
-	    maps_map(t->maps.slot_cells, (void **)&s->slots, &s->slots_len, why))
+	if (conf->row_slots && maps_map(t->maps.slot_cells, (void **)&s->slots, &s->slots_len, why))
 		return -1;
 	if (conf->hists_apart &&
 	    maps_map(t->maps.slot_hists, (void **)&s->hists, &s->hists_len, why))
@@ -371,8 +373,7 @@ static int session_start(struct session *s, struct reason *why)
 	return 0;
 }
 
-int session_open(const struct session_conf *conf, struct session **ret_session,
-		 struct reason *why)
+int session_open(const struct session_conf *conf, struct session **ret_session, struct reason *why)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -419,9 +420,8 @@ bool session_is_slow_to_close(const struct session *s)
 
 int session_refused(const struct session *s, const char **ret_first)
 {
-	*ret_first = s->plan.n_refused ?
-			     bpf_program__name(program_of(s->trace, s->plan.refused[0])) :
-			     NULL;
+	*ret_first = s->plan.n_refused ? bpf_program__name(program_of(s->trace, s->plan.refused[0]))
+				       : NULL;
 	return s->plan.n_refused;
 }
 
@@ -437,8 +437,8 @@ static unsigned int unprobed_layers(const struct session *s, const struct op_row
 
 	if (row->key.op >= OP_N || !(s->attached.vfs_kinds >> row->key.op & 1))
 		set |= 1U << ST_VFS;
-	if (!s->attached.fs || !fsprobes_can_tell(s->attached.fs, row->fs,
-						   async_layers(row->key.op, row->key.call)))
+	if (!s->attached.fs ||
+	    !fsprobes_can_tell(s->attached.fs, row->fs, async_layers(row->key.op, row->key.call)))
 		set |= 1U << ST_FS;
 	return set;
 }
@@ -492,8 +492,7 @@ void session_set_slow_ns(struct session *s, uint64_t threshold_ns)
 	s->live->slow_ns = threshold_ns;
 }
 
-void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn *name,
-		     void *arg)
+void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn *name, void *arg)
 {
 	s->sent = (struct stream_target){ record, name, arg, 0 };
 }

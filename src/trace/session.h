@@ -22,27 +22,27 @@ struct session;
 /* What the command requests; const once a session is open. */
 struct session_conf {
 	enum layer layer;
-	const char *fs;			/* LAYER_FS: only this type; NULL: all */
+	const char *fs; /* LAYER_FS: only this type; NULL: all */
 	enum by_key by;
-	unsigned int kinds;		/* set of 1 << enum op_kind */
-	bool cpu_whole;			/* LAYER_OPS: time on the CPU is not split by layer */
-	bool tag_in_queue;		/* LAYER_BLK: only the sum of both times is of interest */
-	bool queued;			/* request histograms from submission instead of dispatch */
-	bool rq_sums_only;		/* no request histograms: all are in the first bucket */
+	unsigned int kinds; /* set of 1 << enum op_kind */
+	bool cpu_whole;     /* LAYER_OPS: time on the CPU is not split by layer */
+	bool tag_in_queue;  /* LAYER_BLK: only the sum of both times is of interest */
+	bool queued;        /* request histograms from submission instead of dispatch */
+	bool rq_sums_only;  /* no request histograms: all are in the first bucket */
 	bool all_files;
-	bool all_faults;		/* also page faults that found their page */
-	bool records;			/* session_poll() delivers slow operations */
-	const char *record_fs;		/* records, all or of slow operations, of files on this
-					 * type only; NULL: all */
-	bool sent_ops, sent_requests;	/* every one is sent; see session_on_sent() */
-	bool uncounted;			/* nothing is added up: there are no rows */
-	size_t buffer_bytes;		/* for records sent but not yet delivered */
-	bool meta_calls;		/* operations of kind meta have a row for each call */
-	bool why;			/* LAYER_OPS: where threads were that slept for
-					 * reasons that are not known */
-	bool helpers;			/* LAYER_OPS: what kernel helpers do has rows, too */
-	bool stats;			/* let the kernel time our programs */
-	bool follow;			/* only the process forked next, and its descendants */
+	bool all_faults;              /* also page faults that found their page */
+	bool records;                 /* session_poll() delivers slow operations */
+	const char *record_fs;        /* records, all or of slow operations, of files on this
+				       * type only; NULL: all */
+	bool sent_ops, sent_requests; /* every one is sent; see session_on_sent() */
+	bool uncounted;               /* nothing is added up: there are no rows */
+	size_t buffer_bytes;          /* for records sent but not yet delivered */
+	bool meta_calls;              /* operations of kind meta have a row for each call */
+	bool why;                     /* LAYER_OPS: where threads were that slept for
+				       * reasons that are not known */
+	bool helpers;                 /* LAYER_OPS: what kernel helpers do has rows, too */
+	bool stats;                   /* let the kernel time our programs */
+	bool follow;                  /* only the process forked next, and its descendants */
 	uint64_t min_ns;
 	struct filter_lists lists;
 };
@@ -51,9 +51,8 @@ struct session_conf {
  * Loads and attaches all that @conf needs and this kernel has; the probes are live on return.
  * Returns 0 with @ret_session to be closed by the caller, or -1 with @why set.
  */
-int session_open(const struct session_conf *conf, struct session **ret_session,
-		 struct reason *why);
-void session_close(struct session *s);	/* NULL is fine */
+int session_open(const struct session_conf *conf, struct session **ret_session, struct reason *why);
+void session_close(struct session *s); /* NULL is fine */
 
 /* Whether detaching is slow: functions are probed. NULL: no. */
 bool session_is_slow_to_close(const struct session *s);
@@ -77,8 +76,7 @@ void session_set_slow_ns(struct session *s, uint64_t threshold_ns);
 
 /* Receives what the programs send of operations and requests, struct sent_...; may be hostile. */
 typedef void session_sent_fn(void *arg, const void *data, size_t len);
-void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn *name,
-		     void *arg);
+void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn *name, void *arg);
 
 /* Delivers the names of files sent up to now, possibly ahead of records. */
 void session_sent_names(struct session *s);

@@ -22,9 +22,9 @@ enum {
 	RECORDS_AT_A_TIME = 100000,
 	RING_MIN = 4096,
 	WAKE_BYTES = 1 << 18,
-	LANE_MIN = 64,			/* records */
+	LANE_MIN = 64, /* records */
 	LANE_MAX = 1 << 14,
-	LANE_READ = 1 << 10,		/* so many are read before there is room again */
+	LANE_READ = 1 << 10, /* so many are read before there is room again */
 };
 
 /* Size of each ring; the kernel requires a power of two. */
@@ -58,8 +58,8 @@ void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
 	/* A record is stored, then its count, and must be seen in that order. Programs have no
 	 * store for that before 6.15, and only x86 needs none. */
 	bool ordered = MACHINE_OWN == MACHINE_X86_64;
-	unsigned int lane = sc->sent_ops && c->single_writer && ordered ?
-			    lane_size(sc->buffer_bytes) : 0;
+	unsigned int lane =
+		sc->sent_ops && c->single_writer && ordered ? lane_size(sc->buffer_bytes) : 0;
 	size_t bytes;
 
 	c->rings = maps_rings();
@@ -115,12 +115,13 @@ int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_
 		err = ring_make(s, bpf_map__fd(obj->maps.rings), i,
 				ring_bytes(rings_bytes(c, bytes), n));
 	if (!err) {
-		s->names = ring_buffer__new(bpf_map__fd(obj->maps.sent_files), on_name, target,
-					    NULL);
+		s->names =
+			ring_buffer__new(bpf_map__fd(obj->maps.sent_files), on_name, target, NULL);
 		err = s->names ? 0 : -errno;
 	}
 	return err ? reason_set(why, EXIT_FAILED, "cannot make the ring buffers: %s",
-				strerror(-err)) : 0;
+				strerror(-err))
+		   : 0;
 }
 
 void stream_close(struct stream *s)

@@ -22,19 +22,19 @@ struct trace_bpf;
 typedef void stream_fn(void *arg, const void *data, size_t len);
 
 struct stream_target {
-	stream_fn *record, *name;	/* NULL: nobody listens yet */
+	stream_fn *record, *name; /* NULL: nobody listens yet */
 	void *arg;
-	unsigned int left;		/* records that may still be delivered in this call */
+	unsigned int left; /* records that may still be delivered in this call */
 };
 
 struct stream {
 	struct ring_buffer *rings[MAX_RINGS], *names;
 	int fds[MAX_RINGS];
 	unsigned int n;
-	struct lane *lanes;		/* the programs' */
-	struct sent_op *lane_ops;	/* mapped, lane_ops_len bytes; NULL: there are no lanes */
+	struct lane *lanes;       /* the programs' */
+	struct sent_op *lane_ops; /* mapped, lane_ops_len bytes; NULL: there are no lanes */
 	size_t lane_ops_len;
-	unsigned int lane_size;		/* records */
+	unsigned int lane_size; /* records */
 	struct stream_target *target;
 };
 
@@ -42,7 +42,7 @@ struct stream {
  * with @why; call stream_close() in either case. @target outlives the stream. */
 int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_conf *c,
 		size_t bytes, struct stream_target *target, struct reason *why);
-void stream_close(struct stream *s);	/* fine if @s is all 0 */
+void stream_close(struct stream *s); /* fine if @s is all 0 */
 
 /* The programs' configuration; for use before the object is loaded. */
 void stream_conf(const struct session_conf *sc, struct bpf_conf *c);

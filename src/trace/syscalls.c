@@ -80,16 +80,16 @@
 enum { CALLS(CALL_ID) };
 
 static const struct call {
-	unsigned char desc;	/* CALL_DESC() */
-	unsigned char offset;	/* enum call_offset */
+	unsigned char desc;   /* CALL_DESC() */
+	unsigned char offset; /* enum call_offset */
 	const char *name;
 } list[] = { CALLS(CALL_ROW) };
 
 #define NUMBER(call, number, number32) { ID_##call, number, number32 },
 
 struct number {
-	short call;		/* index into the list */
-	short nr, nr32;		/* -1: no such call */
+	short call;     /* index into the list */
+	short nr, nr32; /* -1: no such call */
 };
 
 static const struct number numbers_x86_64[] = { CALLS_X86_64(NUMBER) };

@@ -24,12 +24,21 @@ static void name_of(const struct trace_bpf *obj, const struct program *row, stru
 /* What programs access depends on these settings; all are tried, with all of their maps. */
 static const struct session_conf variants[] = {
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_FILE },
-	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_FILE, .sent_ops = true,
-	  .sent_requests = true, .buffer_bytes = 1 },
+	{ .follow = true,
+	  .kinds = ~0U,
+	  .records = true,
+	  .by = BY_FILE,
+	  .sent_ops = true,
+	  .sent_requests = true,
+	  .buffer_bytes = 1 },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_PID },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_CGROUP },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_TASK },
-	{ .follow = true, .kinds = ~0U, .sent_ops = true, .sent_requests = true, .helpers = true,
+	{ .follow = true,
+	  .kinds = ~0U,
+	  .sent_ops = true,
+	  .sent_requests = true,
+	  .helpers = true,
 	  .buffer_bytes = 4 << 20 },
 };
 

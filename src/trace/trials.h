@@ -12,11 +12,11 @@ struct feature;
 
 struct trial {
 	char program[64];
-	char hook[80];		/* "tp_btf/sys_enter"; "fentry/<function>" for templates */
-	size_t insns;		/* before the kernel's rewriting */
-	bool other;		/* this kernel uses another program for the hook */
-	int err;		/* 0: it loads here; else why not (-errno) */
-	const char *why;	/* a better reason than err's, or NULL */
+	char hook[80];   /* "tp_btf/sys_enter"; "fentry/<function>" for templates */
+	size_t insns;    /* before the kernel's rewriting */
+	bool other;      /* this kernel uses another program for the hook */
+	int err;         /* 0: it loads here; else why not (-errno) */
+	const char *why; /* a better reason than err's, or NULL */
 };
 
 /* Tries all together, then without those that the kernel refused. 0 or -errno. */

@@ -303,8 +303,9 @@ struct reading {
 static int op_add(const struct reading *r, const char *op, enum stratum stratum, uint64_t id)
 {
 	uint64_t start = u64_at(op, r->l->start);
-	struct unfinished u = { .op = u8_at(op, r->l->kind), .stratum = stratum, .pid = id >> 32,
-				.tid = id };
+	struct unfinished u = {
+		.op = u8_at(op, r->l->kind), .stratum = stratum, .pid = id >> 32, .tid = id
+	};
 
 	if (start >= r->now || r->now - start < r->min_ns || u.op == OP_HANDLE)
 		return 0;

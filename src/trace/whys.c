@@ -9,7 +9,7 @@
 #include "base/snapshot.h"
 
 static const char *const general[] = {
-	"folio_wait_bit_common", "folio_wait_bit", "folio_wait_bit_killable",
+	"folio_wait_bit_common",   "folio_wait_bit",   "folio_wait_bit_killable",
 	"wait_on_page_bit_common", "wait_on_page_bit", "wait_on_page_bit_killable",
 };
 

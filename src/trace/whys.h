@@ -13,9 +13,9 @@
 /* Addresses in functions of the kernel that were looked up. All 0: none. */
 struct symbols {
 	struct symbol_at {
-		uint64_t at, from;	/* from: where the function begins; 0: not found */
+		uint64_t at, from; /* from: where the function begins; 0: not found */
 		char name[SYMBOL_LEN];
-	} *list;
+	} * list;
 	size_t n, cap;
 };
 

@@ -35,7 +35,7 @@ static int choose(struct bpf_object *obj, const char *group)
 	const char *hook;
 	int n = 0;
 
-	bpf_object__for_each_program(prog, obj) {
+	bpf_object__for_each_program (prog, obj) {
 		if (!is_of(prog, group))
 			continue;
 		hook = strchr(bpf_program__section_name(prog), '/') + 1;
@@ -64,7 +64,7 @@ static int attach_group(const char *file, const char *group)
 		fprintf(stderr, "floor: the kernel refuses group '%s'\n", group);
 		return 0;
 	}
-	bpf_object__for_each_program(prog, obj)
+	bpf_object__for_each_program (prog, obj)
 		if (bpf_program__fd(prog) >= 0)
 			n += bpf_program__attach(prog) != NULL;
 	return n;

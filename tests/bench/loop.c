@@ -30,7 +30,7 @@
 /* A fault maps all of AROUND that is cached (fault_around_bytes). */
 enum { PAGE = 4096, SIZE = 8 << 20, RECORD = 8, BATCHES = 20, AROUND = 65536 };
 
-static char *page;	/* aligned, for O_DIRECT */
+static char *page; /* aligned, for O_DIRECT */
 static volatile char *mapped;
 static const char *path;
 static int fd;
@@ -188,8 +188,9 @@ static int do_uring(long i)
 	const struct io_uring_cqe *done = &ring.cqes[*ring.cq_head & *ring.cq_mask];
 
 	(void)i;
-	ring.sqes[at] = (struct io_uring_sqe){ .opcode = IORING_OP_READ, .fd = fd, .len = PAGE,
-					       .addr = (unsigned long)page };
+	ring.sqes[at] = (struct io_uring_sqe){
+		.opcode = IORING_OP_READ, .fd = fd, .len = PAGE, .addr = (unsigned long)page
+	};
 	ring.sq_array[at] = at;
 	__atomic_store_n(ring.sq_tail, *ring.sq_tail + 1, __ATOMIC_RELEASE);
 	calls.urings++;
@@ -225,9 +226,9 @@ static const struct kind {
 	const char *name;
 	int (*run)(long i);
 	int (*before)(void);
-	int (*after)(void);	/* is of the batch's time */
+	int (*after)(void); /* is of the batch's time */
 	int flags;
-	long max;	/* operations in a batch, 0: any */
+	long max; /* operations in a batch, 0: any */
 } kinds[] = {
 	{ "pread", .run = do_pread },
 	{ "read", .run = do_read, .before = lseek_start, .max = SIZE / PAGE },
@@ -261,7 +262,7 @@ static int file_prepare(int flags)
 		return -1;
 	if (st.st_size != SIZE && ftruncate(fd, 0))
 		return -1;
-	for (off_t at = 0; at < SIZE; at += PAGE)	/* or else read them, to have them cached */
+	for (off_t at = 0; at < SIZE; at += PAGE) /* or else read them, to have them cached */
 		if (st.st_size == SIZE ? file_read(at) : file_write(at, PAGE))
 			return -1;
 	if (file_sync())
@@ -309,8 +310,7 @@ static int run(const struct kind *k, long n)
 	qsort(ns, BATCHES, sizeof(ns[0]), compare);
 	printf("%s %ld %f %f %f %ld %ld %ld %ld %ld\n", k->name, each * BATCHES,
 	       (ns[BATCHES / 2 - 1] + ns[BATCHES / 2]) / 2 / each, sum / BATCHES / each,
-	       ns[0] / each, calls.reads, calls.writes, calls.opens, calls.fsyncs,
-	       calls.urings);
+	       ns[0] / each, calls.reads, calls.writes, calls.opens, calls.fsyncs, calls.urings);
 	return 0;
 }
 

@@ -24,12 +24,12 @@
 #define CALLS CALLS_AARCH64
 #endif
 
-#define ROW(name, nr, nr32) {#name, nr, nr32},
+#define ROW(name, nr, nr32) { #name, nr, nr32 },
 
 static const struct call {
 	const char *name;
 	int nr, nr32;
-} calls[] = {CALLS(ROW)};
+} calls[] = { CALLS(ROW) };
 
 enum { N = sizeof(calls) / sizeof(*calls) };
 

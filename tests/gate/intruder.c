@@ -158,16 +158,24 @@ static const struct {
 	const char *name;
 	int (*make)(void);
 } attempts[] = {
-	{ "core_pattern", core_pattern }, { "shadow_append", shadow_append },
-	{ "shadow_read", shadow_read },   { "tmp_file", tmp_file },
-	{ "openat2", tmp_file_openat2 },  { "tmp_dir", tmp_dir },
-	{ "tmp_link", tmp_link },	  { "tmp_write", tmp_write },
-	{ "truncate", tmp_truncate },     { "chmod", tmp_setuid },
-	{ "shell", shell },		  { "root_again", root_again },
-	{ "other_root", other_root },     { "service", service },
+	{ "core_pattern", core_pattern },
+	{ "shadow_append", shadow_append },
+	{ "shadow_read", shadow_read },
+	{ "tmp_file", tmp_file },
+	{ "openat2", tmp_file_openat2 },
+	{ "tmp_dir", tmp_dir },
+	{ "tmp_link", tmp_link },
+	{ "tmp_write", tmp_write },
+	{ "truncate", tmp_truncate },
+	{ "chmod", tmp_setuid },
+	{ "shell", shell },
+	{ "root_again", root_again },
+	{ "other_root", other_root },
+	{ "service", service },
 	{ "other_process", other_process },
 	/* what the tool itself does */
-	{ "proc_read", proc_read },       { "sys_read", sys_read },
+	{ "proc_read", proc_read },
+	{ "sys_read", sys_read },
 	{ "open_write", open_write },
 };
 

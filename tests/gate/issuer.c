@@ -126,8 +126,12 @@ static void uring_read(struct uring *u, int fd, off_t offset, int sqpoll)
 	unsigned int tail = *u->sq_tail, slot = tail & *u->sq_mask, head = *u->cq_head;
 
 	u->sqes[slot] = (struct io_uring_sqe){
-		.opcode = IORING_OP_READ, .fd = fd, .addr = (unsigned long)buf, .len = SIZE,
-		.off = offset, .flags = sqpoll ? 0 : IOSQE_ASYNC,
+		.opcode = IORING_OP_READ,
+		.fd = fd,
+		.addr = (unsigned long)buf,
+		.len = SIZE,
+		.off = offset,
+		.flags = sqpoll ? 0 : IOSQE_ASYNC,
 	};
 	u->sq_array[slot] = slot;
 	__atomic_store_n(u->sq_tail, tail + 1, __ATOMIC_RELEASE);
@@ -277,7 +281,8 @@ static void denied(void)
 	wait_for_line();
 	for (int i = 0; i < count(); i++)
 		check(!pthread_create(&thread, NULL, denied_run, &fd) &&
-		      !pthread_join(thread, NULL), "thread");
+			      !pthread_join(thread, NULL),
+		      "thread");
 	printf("{\"denied\":%d}\n", 2 * count());
 }
 
@@ -319,8 +324,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} who[] = { { "plain", plain }, { "async", async },  { "sqpoll", sqpoll },
-		    { "orphan", orphan }, { "exec", exec },  { "vfork", vforked },
+	} who[] = { { "plain", plain },       { "async", async },   { "sqpoll", sqpoll },
+		    { "orphan", orphan },     { "exec", exec },     { "vfork", vforked },
 		    { "daemon", daemonised }, { "denied", denied }, { "pipes", pipes },
 		    { "crowd", crowd } };
 

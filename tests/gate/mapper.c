@@ -92,8 +92,8 @@ static void on_alarm(int signo)
 
 static void interrupt(void)
 {
-	struct itimerval every = {{0, EVERY_US}, {0, EVERY_US}};
-	struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	struct itimerval every = { { 0, EVERY_US }, { 0, EVERY_US } };
+	struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 
 	check(!sigaction(SIGALRM, &act, NULL), "sigaction");
 	check(!setitimer(ITIMER_REAL, &every, NULL), "setitimer");

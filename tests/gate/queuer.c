@@ -36,10 +36,10 @@ static struct counts {
 	const char *name;
 	long count, bytes, errors;
 } counts[] = {
-	[IOCB_CMD_PREAD] = {"pread"},     [IOCB_CMD_PWRITE] = {"pwrite"},
-	[IOCB_CMD_FSYNC] = {"fsync"},     [IOCB_CMD_FDSYNC] = {"fdsync"},
-	[IOCB_CMD_POLL] = {NULL},         [IOCB_CMD_PREADV] = {"preadv"},
-	[IOCB_CMD_PWRITEV] = {"pwritev"},
+	[IOCB_CMD_PREAD] = { "pread" },     [IOCB_CMD_PWRITE] = { "pwrite" },
+	[IOCB_CMD_FSYNC] = { "fsync" },     [IOCB_CMD_FDSYNC] = { "fdsync" },
+	[IOCB_CMD_POLL] = { NULL },         [IOCB_CMD_PREADV] = { "preadv" },
+	[IOCB_CMD_PWRITEV] = { "pwritev" },
 };
 enum { COUNTS = sizeof(counts) / sizeof(*counts) };
 static long refused, submits, waits;
@@ -196,7 +196,7 @@ static void print(void)
 
 static int is_mode(const char *what)
 {
-	static const char *const modes[] = {"all", "direct", "single", "cached", "fsync", "sync"};
+	static const char *const modes[] = { "all", "direct", "single", "cached", "fsync", "sync" };
 
 	for (unsigned int i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		if (!strcmp(what, modes[i]))
@@ -216,8 +216,8 @@ int main(int argc, char **argv)
 	fd = open(argv[2], O_RDWR | (buffered ? 0 : O_DIRECT));
 	buffer = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	check(fd >= 0 && buffer != MAP_FAILED, argv[2]);
-	vecs[0] = (struct iovec){buffer, SIZE};
-	vecs[1] = (struct iovec){buffer + 2 * SIZE, SIZE};
+	vecs[0] = (struct iovec){ buffer, SIZE };
+	vecs[1] = (struct iovec){ buffer + 2 * SIZE, SIZE };
 	if (syscall(SYS_io_setup, DEPTH, &ctx)) {
 		check(errno == ENOSYS || errno == EPERM, "io_setup");
 		return puts("no libaio") < 0 ? 1 : 77;

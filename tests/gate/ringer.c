@@ -55,10 +55,10 @@ static struct counts {
 	const char *name;
 	long count, bytes, errors;
 } counts[64] = {
-	[IORING_OP_READV] = {"readv"},   [IORING_OP_WRITE] = {"write"},
-	[IORING_OP_FSYNC] = {"fsync"},   [IORING_OP_READ_FIXED] = {"read_fixed"},
-	[IORING_OP_OPENAT] = {"openat"}, [IORING_OP_CLOSE] = {"close"},
-	[IORING_OP_STATX] = {"statx"},   [IORING_OP_READ] = {"read"},
+	[IORING_OP_READV] = { "readv" },   [IORING_OP_WRITE] = { "write" },
+	[IORING_OP_FSYNC] = { "fsync" },   [IORING_OP_READ_FIXED] = { "read_fixed" },
+	[IORING_OP_OPENAT] = { "openat" }, [IORING_OP_CLOSE] = { "close" },
+	[IORING_OP_STATX] = { "statx" },   [IORING_OP_READ] = { "read" },
 };
 static long silent;
 
@@ -77,7 +77,7 @@ static void check(int ok, const char *what)
 
 static void ring_open(struct ring *r, unsigned int flags)
 {
-	struct io_uring_params p = {.flags = flags, .sq_thread_idle = 100};
+	struct io_uring_params p = { .flags = flags, .sq_thread_idle = 100 };
 	size_t len;
 	char *map;
 
@@ -215,7 +215,7 @@ static void many(unsigned char opcode, int fd, int n, unsigned char flags)
 /* Fixed buffer and fixed file. */
 static void fixed(int direct, int n)
 {
-	struct iovec all = {buffer, DEPTH * SIZE};
+	struct iovec all = { buffer, DEPTH * SIZE };
 	struct io_uring_sqe *s;
 
 	check(!syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_BUFFERS, &all, 1),
@@ -374,9 +374,9 @@ static void print(void)
 
 static int is_mode(const char *what)
 {
-	static const char *const modes[] = {"all",    "direct", "merged",   "fronted",
-					    "joined", "large",  "poll",     "finish",
-					    "silent", "cached", "overflow", "mixed"};
+	static const char *const modes[] = { "all",    "direct", "merged",   "fronted",
+					     "joined", "large",  "poll",     "finish",
+					     "silent", "cached", "overflow", "mixed" };
 
 	for (unsigned int i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		if (!strcmp(what, modes[i]))
@@ -396,7 +396,7 @@ int main(int argc, char **argv)
 	buffer = mmap(NULL, BLOCKS * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		      0);
 	check(fd >= 0 && buffer != MAP_FAILED, argv[2]);
-	vec = (struct iovec){buffer, SIZE};
+	vec = (struct iovec){ buffer, SIZE };
 	if (!strcmp(what, "poll") || !strcmp(what, "silent") || !strcmp(what, "mixed"))
 		ring_open(&ring, IORING_SETUP_SQPOLL);
 	else

@@ -319,7 +319,8 @@ static int process(int first, int n, uint32_t seed)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGALRM, &act, NULL);
 	for (int i = 0; i < n; i++) {
-		workers[i] = (struct worker){ .slot = slots + first + i, .index = first + i,
+		workers[i] = (struct worker){ .slot = slots + first + i,
+					      .index = first + i,
 					      .page = pages + (size_t)i * PAGE };
 		workers[i].seed = random_next(&seed);
 		check(!pthread_create(&threads[i], &attr, work, &workers[i]), "thread");
@@ -443,8 +444,12 @@ static void ring_read(struct ring *r, int file, char *pages, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		at = tail++ & *r->mask;
 		r->entries[at] = (struct io_uring_sqe){
-			.opcode = IORING_OP_READ, .flags = IOSQE_ASYNC, .fd = file, .len = PAGE,
-			.addr = (uintptr_t)(pages + i * PAGE), .off = i * PAGE,
+			.opcode = IORING_OP_READ,
+			.flags = IOSQE_ASYNC,
+			.fd = file,
+			.len = PAGE,
+			.addr = (uintptr_t)(pages + i * PAGE),
+			.off = i * PAGE,
 		};
 		r->array[at] = at;
 	}

@@ -65,11 +65,6 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 	done
 }
 
-@test "C is indented by tabs" {
-	mapfile -t files < <(c_files)
-	none grep -nE '^ {4,}[^ *]' "${files[@]}"
-}
-
 @test "every source says its licence" {
 	{ c_files; scripts; echo Makefile; } | while read -r file; do
 		head -n 3 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0-only' || echo "$file"

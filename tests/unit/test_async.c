@@ -61,8 +61,8 @@ static void numbers_names_and_kinds(void **state)
 
 static void all_else_is_no_operation(void **state)
 {
-	const int others[] = { IORING_OP_NOP, IORING_OP_POLL_ADD, IORING_OP_SENDMSG,
-			       IORING_OP_TIMEOUT, IORING_OP_ACCEPT, IORING_OP_ASYNC_CANCEL,
+	const int others[] = { IORING_OP_NOP,      IORING_OP_POLL_ADD, IORING_OP_SENDMSG,
+			       IORING_OP_TIMEOUT,  IORING_OP_ACCEPT,   IORING_OP_ASYNC_CANCEL,
 			       IORING_OP_URING_CMD };
 	unsigned char kinds[URING_OPS];
 

@@ -23,10 +23,10 @@
 #include "show/parts.h"
 #include "show/text.h"
 
-#define assert_has(text, part) assert_non_null(strstr(text, part))
+#define assert_has(text, part)     assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))
-#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define HOSTILE "\033[2J\xff\xe2\x80\xae\n</script>"
+#define CONTAINER                  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define HOSTILE                    "\033[2J\xff\xe2\x80\xae\n</script>"
 
 static const char *call_name(unsigned short call)
 {
@@ -36,14 +36,17 @@ static const char *call_name(unsigned short call)
 static const struct missing nothing_missing;
 
 static const struct breakdown_view plain = {
-	.kernel = "6.1.0", .call_name = call_name, .missing = &nothing_missing, .detail = 1,
+	.kernel = "6.1.0",
+	.call_name = call_name,
+	.missing = &nothing_missing,
+	.detail = 1,
 };
 
 /* What is printed, and released by fixture_done(). */
 struct fixture {
 	struct snapshot sn;
 	struct op_record records[2];
-	bool damaged;	/* a record has numbers that stand for nothing */
+	bool damaged; /* a record has numbers that stand for nothing */
 	char *text;
 };
 
@@ -223,8 +226,12 @@ static void text_is_as_always(void **state)
 
 static void the_answer_is_first(void **state)
 {
-	struct unfinished hung[] = { { .age_ns = 12000000000, .op = OP_FSYNC, .stratum = ST_SLEEP,
-				       .fs = "xfs", .pid = 23, .comm = "dd" },
+	struct unfinished hung[] = { { .age_ns = 12000000000,
+				       .op = OP_FSYNC,
+				       .stratum = ST_SLEEP,
+				       .fs = "xfs",
+				       .pid = 23,
+				       .comm = "dd" },
 				     { .age_ns = 1000, .op = OP_READ } };
 	static const char expected[] =
 		"not finished: fsync xfs, for 12.0 s, in sleep, by dd (23), "
@@ -560,8 +567,9 @@ static int lines_of(const char *text)
 static void a_screen_is_full(void **state)
 {
 	struct breakdown_view v = plain;
-	struct fixture f = { .sn = { .duration_ns = 5000000000, .n_ops = 20, .n_rqs = 9,
-				     .n_unfinished = 4 } };
+	struct fixture f = {
+		.sn = { .duration_ns = 5000000000, .n_ops = 20, .n_rqs = 9, .n_unfinished = 4 }
+	};
 
 	(void)state;
 	v.detail = 0;
@@ -596,8 +604,13 @@ static void a_waterfall_begins_behind_its_title(void **state)
 
 	(void)state;
 	for (int lines = 1; lines <= 3; lines++) {
-		struct waterfall w = { .fs = "ext4", .strata = strata, .total_ns = 1000, .count = 1,
-				       .indent = 16, .at = 9, .lines = lines };
+		struct waterfall w = { .fs = "ext4",
+				       .strata = strata,
+				       .total_ns = 1000,
+				       .count = 1,
+				       .indent = 16,
+				       .at = 9,
+				       .lines = lines };
 		char *text = NULL;
 		size_t len;
 		struct text_out o = { .f = open_memstream(&text, &len) };
@@ -704,7 +717,7 @@ static void missing_strata_are_named_with_their_reason(void **state)
 	fixture_usual(&f);
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nnot measured: vfs, fs (no kprobes)\n"
-		   "not measured: requests (no tracepoint)\n");
+			   "not measured: requests (no tracepoint)\n");
 	v.layer = LAYER_FS;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nnot measured: fs (no kprobes)\n");
@@ -720,7 +733,7 @@ static void a_sum_that_is_wrong_is_told(void **state)
 	f.sn.ops[1].strata[ST_SLEEP] /= 2;
 	print(&f, breakdown_text, &plain, 0);
 	assert_has(f.text, "  sum            92.3 %    72.0 us  = total 72.6 ms, but was 78.7 "
-		   "ms\n");
+			   "ms\n");
 	fixture_done(&f);
 }
 
@@ -736,8 +749,8 @@ static void losses_are_told_only_if_there_are_any(void **state)
 	f.sn.lost[LOST_NAMES] = 5;
 	print(&f, breakdown_text, &plain, 0);
 	assert_has(f.text, "\nlost, so the figures are not complete:\n"
-		   "            3 rows, requests or threads found no room in a table\n"
-		   "            5 files have no name, only their inode\n");
+			   "            3 rows, requests or threads found no room in a table\n"
+			   "            5 files have no name, only their inode\n");
 	fixture_done(&f);
 }
 
@@ -1009,7 +1022,8 @@ static void the_slowest_are_shown_whole(void **state)
 	f.records[0].device_bytes = 131072;
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "\nslowest: each one's strata by size\n");
-	assert_has(f.text, "\n1. read (pread64): 78.0 us on ext4\n"
+	assert_has(f.text,
+		   "\n1. read (pread64): 78.0 us on ext4\n"
 		   "   /a/b\n"
 		   "   offset 8192  length 4,096  result 4,096  1 request  miss  read in 131,072\n"
 		   "   pid 100  tid 101  dd\n"
@@ -1021,8 +1035,8 @@ static void the_slowest_are_shown_whole(void **state)
 	f.records[0].lock_ns = 20000000;
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "\n   waited 20.0 ms for a lock\n");
-	f.records[0].lock_holder = (struct waker){ .pid = 7, .tid = 8, .op = OP_FSYNC,
-						   .comm = "c\x1b[1m" };
+	f.records[0].lock_holder =
+		(struct waker){ .pid = 7, .tid = 8, .op = OP_FSYNC, .comm = "c\x1b[1m" };
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "for a lock that c\\x1b[1m had (pid 7, tid 8, in fsync)\n");
 	fixture_done(&f);
@@ -1070,10 +1084,11 @@ static void where_threads_slept(void **state)
 	(void)state;
 	assert_non_null(rows);
 	fixture_usual(&f);
-	rows[0] = (struct why_row){ .key.op = OP_READ, .fs = "ext4",
-				    .sums = { 2, 5000, 4000 } };
-	rows[1] = (struct why_row){ .key.op = OP_FSYNC, .symbol = "jbd2_log_wait_commit",
-				    .what = "journal commit", .sums = { 3, 9000, 4000 } };
+	rows[0] = (struct why_row){ .key.op = OP_READ, .fs = "ext4", .sums = { 2, 5000, 4000 } };
+	rows[1] = (struct why_row){ .key.op = OP_FSYNC,
+				    .symbol = "jbd2_log_wait_commit",
+				    .what = "journal commit",
+				    .sums = { 3, 9000, 4000 } };
 	f.sn.whys = rows;
 	f.sn.n_whys = 2;
 	print(&f, breakdown_text, &v, 0);
@@ -1147,8 +1162,7 @@ static json_int_t strata_sum(const json_t *row)
 	const char *name;
 	json_t *v;
 
-	json_object_foreach(json_object_get(row, "strata"), name, v)
-		sum += json_integer_value(v);
+	json_object_foreach(json_object_get(row, "strata"), name, v) sum += json_integer_value(v);
 	return sum;
 }
 
@@ -1158,7 +1172,8 @@ static json_int_t hist_sum(const json_t *row)
 	json_t *bucket;
 	size_t i;
 
-	json_array_foreach(json_object_get(row, "hist"), i, bucket) {
+	json_array_foreach(json_object_get(row, "hist"), i, bucket)
+	{
 		json_int_t low = json_integer_value(json_array_get(bucket, 0));
 		json_int_t high = json_integer_value(json_array_get(bucket, 1));
 
@@ -1184,7 +1199,8 @@ static void json_keeps_all_sums(void **state)
 	assert_string_equal(string_of(root, "kernel"), "6.1.0");
 	assert_int_equal(int_of(root, "duration_ns"), 5000000000);
 	assert_int_equal(json_array_size(json_object_get(root, "ops")), 3);
-	json_array_foreach(json_object_get(root, "ops"), i, row) {
+	json_array_foreach(json_object_get(root, "ops"), i, row)
+	{
 		assert_int_equal(strata_sum(row), int_of(row, "total_ns"));
 		assert_int_equal(hist_sum(row), int_of(row, "count"));
 		assert_int_equal(json_object_size(json_object_get(row, "strata")), ST_N);
@@ -1338,8 +1354,8 @@ static void containers_have_short_names(void **state)
 	for (size_t i = 0; i < f.sn.n_ops; i++) {
 		f.sn.ops[i].key.by[0] = i == 1 ? 13 : 12;
 		f.sn.ops[i].contained = i == 1;
-		f.sn.ops[i].by = i == 1 ? container(CONTAINER, "docker", "") :
-					  strdup(CONTAINER_NONE);
+		f.sn.ops[i].by =
+			i == 1 ? container(CONTAINER, "docker", "") : strdup(CONTAINER_NONE);
 	}
 	f.sn.rqs[0].by = container("web", "lxc", "");
 	f.sn.rqs[0].contained = true;
@@ -1366,10 +1382,12 @@ static void containers_have_short_names(void **state)
 
 static void json_has_every_member(void **state)
 {
-	static const unsigned int bins[][2] = { { 500, 510 }, { 600, 400 }, { 640, 85 }, { 700, 4 },
-						{ 720, 1 } };
-	struct unfinished hung = { .age_ns = 201, .op = OP_CLOSE, .stratum = ST_QUEUE,
-				   .fs = "xfs" };
+	static const unsigned int bins[][2] = {
+		{ 500, 510 }, { 600, 400 }, { 640, 85 }, { 700, 4 }, { 720, 1 }
+	};
+	struct unfinished hung = {
+		.age_ns = 201, .op = OP_CLOSE, .stratum = ST_QUEUE, .fs = "xfs"
+	};
 	struct breakdown_view v = plain;
 	struct op_row *op;
 	struct rq_row *rq;
@@ -1380,18 +1398,35 @@ static void json_has_every_member(void **state)
 	f.sn.n_ops = f.sn.n_rqs = f.sn.n_unfinished = 1;
 	op = &f.sn.ops[0];
 	*op = (struct op_row){ .key = { .op = OP_WRITE, .fs = 1, .cache = CACHE_MISS },
-			       .fs = "ext4", .by = container("12", "podman", "41"),
-			       .contained = true, .comm = "dd", .count = 1000, .errors = 3,
-			       .bytes = 4097, .max_ns = 100000000, .device_bytes = 4098 };
+			       .fs = "ext4",
+			       .by = container("12", "podman", "41"),
+			       .contained = true,
+			       .comm = "dd",
+			       .count = 1000,
+			       .errors = 3,
+			       .bytes = 4097,
+			       .max_ns = 100000000,
+			       .device_bytes = 4098 };
 	for (int i = 0; i < ST_N; i++)
 		op->total_ns += op->strata[i] = 1000 + i;
 	rq = &f.sn.rqs[0];
-	*rq = (struct rq_row){ .key = { .op = RQ_DISCARD }, .disk = "sda", .major = 8, .minor = 1,
-			       .by = container("13", "docker", ""), .contained = true,
-			       .comm = "cat", .count = 24, .errors = 5,
-			       .bytes = 512, .requeues = 6, .unqueued = 4, .outside = 2,
+	*rq = (struct rq_row){ .key = { .op = RQ_DISCARD },
+			       .disk = "sda",
+			       .major = 8,
+			       .minor = 1,
+			       .by = container("13", "docker", ""),
+			       .contained = true,
+			       .comm = "cat",
+			       .count = 24,
+			       .errors = 5,
+			       .bytes = 512,
+			       .requeues = 6,
+			       .unqueued = 4,
+			       .outside = 2,
 			       .tag_ns = 100,
-			       .queue_ns = 240, .device_ns = 480, .max_ns = 100000001 };
+			       .queue_ns = 240,
+			       .device_ns = 480,
+			       .max_ns = 100000001 };
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(hist_add(&op->hist, bins[i][0], bins[i][1]), 0);
 		assert_int_equal(hist_add(&rq->hist, bins[i][0] + 1, bins[i][1]), 0);
@@ -1419,8 +1454,9 @@ static void json_has_every_member(void **state)
 	f.records[0].cgroup = 403;
 	f.records[0].device_bytes = 407;
 	f.records[0].lock_ns = 404;
-	f.records[0].lock_holder = (struct waker){ .pid = 405, .tid = 406, .op = OP_FSYNC,
-						   .stratum = ST_FS, .comm = "jbd2" };
+	f.records[0].lock_holder = (struct waker){
+		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"
+	};
 	f.records[0].fs = 1;
 	v.command = "sqlite3";
 	v.by = BY_PID;
@@ -1438,7 +1474,8 @@ static void json_keeps_the_largest_sums(void **state)
 	(void)state;
 	fixture_hostile(&f, INT64_MAX);
 	root = read_back(&f, &plain, 0);
-	json_array_foreach(json_object_get(root, "ops"), i, row) {
+	json_array_foreach(json_object_get(root, "ops"), i, row)
+	{
 		assert_int_equal(int_of(row, "total_ns"), INT64_MAX);
 		assert_int_equal(strata_sum(row), INT64_MAX);
 		hist_sum(row);
@@ -1630,12 +1667,14 @@ static void json_of_keys_and_caches(void **state)
 	v.by = BY_CACHE;
 	fixture_usual(&f);
 	f.sn.ops[1].key.cache = CACHE_READAHEAD;
-	f.sn.ops[1].by = strdup("k\xff" "ey");
+	f.sn.ops[1].by = strdup("k\xff"
+				"ey");
 	memset(f.sn.ops[1].fs, 0, sizeof(f.sn.ops[1].fs));
 	root = read_back(&f, &v, 0);
 	row = json_array_get(json_object_get(root, "ops"), 0);
 	assert_string_equal(string_of(row, "cache"), "readahead");
-	assert_string_equal(string_of(row, "key"), "k\xef\xbf\xbd" "ey");
+	assert_string_equal(string_of(row, "key"), "k\xef\xbf\xbd"
+						   "ey");
 	assert_string_equal(string_of(row, "key_bytes"), "a/9leQ==");
 	assert_null(json_object_get(json_array_get(json_object_get(root, "ops"), 1), "key_bytes"));
 	assert_true(json_is_null(json_object_get(row, "fs")));
@@ -1658,9 +1697,9 @@ static void json_has_null_for_untold_layers(void **state)
 	f.sn.ops[0].strata[ST_VFS] = 0;
 	f.sn.ops[0].strata[ST_FS] = 7;
 	root = read_back(&f, &plain, 1);
-	json_array_foreach(json_object_get(root, "ops"), n, row)
-		if (int_of(json_object_get(row, "strata"), "fs") == 7)
-			found = json_object_get(row, "strata");
+	json_array_foreach(json_object_get(root, "ops"), n,
+			   row) if (int_of(json_object_get(row, "strata"), "fs") == 7) found =
+		json_object_get(row, "strata");
 	assert_non_null(found);
 	assert_true(json_is_null(json_object_get(found, "vfs")));
 	json_decref(root);

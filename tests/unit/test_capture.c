@@ -26,8 +26,9 @@
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
 			     "\"requests\":true,\"vfs_ops\":[\"read\"]}";
 
-static const uint64_t edges[] = { 0, 1, 127, 128, 16383, 16384, 1ULL << 32, 1ULL << 62,
-				  1ULL << 63, UINT64_MAX - 1, UINT64_MAX };
+static const uint64_t edges[] = { 0,         1,          127,        128,        16383,
+				  16384,     1ULL << 32, 1ULL << 62, 1ULL << 63, UINT64_MAX - 1,
+				  UINT64_MAX };
 
 enum { EDGES = sizeof(edges) / sizeof(*edges) };
 
@@ -115,8 +116,8 @@ static void columns_that_begin_to_vary(void **state)
 
 static void columns_that_are_no_columns(void **state)
 {
-	static const uint8_t too_long[] = { 1, 0, 11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-					    0xff, 0xff, 0x02, 0 };
+	static const uint8_t too_long[] = { 1,    0,    11,   0xff, 0xff, 0xff, 0xff,
+					    0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0 };
 	static const uint8_t cut_off[] = { 1, 0, 5, 1 };
 	static const uint8_t no_such_code[] = { 1, 9, 1, 1 };
 	static const uint8_t more_behind[] = { 1, 2, 1, 1, 1 };
@@ -138,9 +139,15 @@ static void columns_that_are_no_columns(void **state)
 
 static struct cap_op an_op(uint64_t i)
 {
-	struct cap_op op = { .start_ns = 2000 + 100 * i, .owner = 1, .file = 1 + i % 2,
-			     .kind = OP_READ, .fs = CAP_FS_FIRST, .offset = i * 4096, .len = 4096,
-			     .ret = i % 7 ? 4096 : (uint64_t)-EIO, .cache = CACHE_HIT };
+	struct cap_op op = { .start_ns = 2000 + 100 * i,
+			     .owner = 1,
+			     .file = 1 + i % 2,
+			     .kind = OP_READ,
+			     .fs = CAP_FS_FIRST,
+			     .offset = i * 4096,
+			     .len = 4096,
+			     .ret = i % 7 ? 4096 : (uint64_t)-EIO,
+			     .cache = CACHE_HIT };
 
 	op.strata[ST_SYSCALL] = 100 + i;
 	op.strata[ST_DEVICE] = i % 3 ? 0 : 1000 * i;
@@ -149,9 +156,14 @@ static struct cap_op an_op(uint64_t i)
 
 static struct cap_request a_request(uint64_t i)
 {
-	return (struct cap_request){ .q_ns = 3000 + i, .tag_ns = 1, .queue_ns = 2,
-				     .device_ns = 1000 + i, .dev = 7 << 20, .sector = 8 * i,
-				     .bytes = 4096, .op = RQ_READ };
+	return (struct cap_request){ .q_ns = 3000 + i,
+				     .tag_ns = 1,
+				     .queue_ns = 2,
+				     .device_ns = 1000 + i,
+				     .dev = 7 << 20,
+				     .sector = 8 * i,
+				     .bytes = 4096,
+				     .op = RQ_READ };
 }
 
 static void add_names(struct writer *w)
@@ -198,7 +210,7 @@ static void file_write(int fd, uint64_t n, struct writer *w)
 
 struct counts {
 	uint64_t ops, requests, named, losses;
-	uint64_t begin_ns, first_ns;	/* by the header; the earliest end of a record */
+	uint64_t begin_ns, first_ns; /* by the header; the earliest end of a record */
 	int result;
 	bool ended;
 	struct reason why;
@@ -445,8 +457,8 @@ struct ring {
 	struct writer w;
 	int fds[RING];
 	unsigned int at, used;
-	uint64_t closed, removed;	/* operations in full files, and in those replaced */
-	uint64_t in[RING];		/* operations of each that is full */
+	uint64_t closed, removed; /* operations in full files, and in those replaced */
+	uint64_t in[RING];        /* operations of each that is full */
 };
 
 static int ring_next(void *arg)
@@ -622,8 +634,9 @@ static void chunks_say_of_what_time_they_are(void **state)
 	add_names(&w);
 	for (int n = 0; n < 4; n++) {
 		struct cap_op op = { .start_ns = starts[n], .strata = { 100, [ST_DEVICE] = 7 } };
-		struct cap_request rq = { .q_ns = starts[n], .tag_ns = 1,
-					  .queue_ns = 2, .device_ns = 7 };
+		struct cap_request rq = {
+			.q_ns = starts[n], .tag_ns = 1, .queue_ns = 2, .device_ns = 7
+		};
 
 		writer_op(&w, &op);
 		writer_request(&w, &rq);
@@ -661,11 +674,12 @@ static void chunks_say_of_what_time_they_are(void **state)
 
 static void beginning_and_end_are_as_written(void **state)
 {
-	const struct missing missing = { .stratum[ST_FS] = "no functions", .requests = "no hooks",
+	const struct missing missing = { .stratum[ST_FS] = "no functions",
+					 .requests = "no hooks",
 					 .aio = "no probes" };
 	char *argv[] = { "iostrata", "record", NULL };
-	struct header_run run = { "1", argv, &missing, 1 << OP_READ | 1 << OP_FSYNC, true, false,
-				  clock_ns() };
+	struct header_run run = { "1",  argv,  &missing,  1 << OP_READ | 1 << OP_FSYNC,
+				  true, false, clock_ns() };
 	struct ending e, end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6 };
 	char *text = header_text(&run);
 	struct header h;
@@ -696,8 +710,9 @@ static void beginning_and_end_are_as_written(void **state)
 /* What a live run would have said of it. */
 static void replayed(void **state)
 {
-	struct replay r = { .conf = { .by = BY_FILE, .every_ns = 500000, .first_ns = 5000,
-				      .slowest_max = 3 } };
+	struct replay r = {
+		.conf = { .by = BY_FILE, .every_ns = 500000, .first_ns = 5000, .slowest_max = 3 }
+	};
 	struct recording rec;
 	struct cap_event ev;
 	struct snapshot sn;
@@ -744,22 +759,42 @@ static unsigned int few_probed = 1 << OP_READ; /* on ext4 */
 static void few_write(FILE *f)
 {
 	const struct cap_name names[] = {
-		{ NAME_THREAD, 1, 12, 12, 14, 4 }, { NAME_THREAD, 2, 12, 13, 14, 2 },
-		{ NAME_THREAD, 3, 20, 20, 15, 2 }, { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99,
-						     CAP_FILE_COMPLETE | CAP_FILE_DELETED, 4 },
-		{ NAME_CGROUP, 14, 0, 0, 0, 2 },   { NAME_DEVICE, 8 << 20, 0, 0, 0, 3 },
+		{ NAME_THREAD, 1, 12, 12, 14, 4 },
+		{ NAME_THREAD, 2, 12, 13, 14, 2 },
+		{ NAME_THREAD, 3, 20, 20, 15, 2 },
+		{ NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, CAP_FILE_COMPLETE | CAP_FILE_DELETED,
+		  4 },
+		{ NAME_CGROUP, 14, 0, 0, 0, 2 },
+		{ NAME_DEVICE, 8 << 20, 0, 0, 0, 3 },
 		{ NAME_CGROUP, 14, 0, 0, 0, 3 }, /* renamed */
 		{ NAME_FS, CAP_FS_FIRST, few_probed, 0, 0, 4 },
 	};
-	static const char *const texts[] = { "main", "io", "sh", "f\0d", "/x", "sda", "/cg",
-					     "ext4" };
-	const struct cap_op read = { .start_ns = 2000, .owner = 2, .file = 1, .kind = OP_READ,
-				     .fs = CAP_FS_BDEV, .offset = 8192, .len = 4096, .ret = 512,
-				     .cache = CACHE_MISS, .call = 17, .requests = 3,
-				     .device_bytes = 12288, .strata = { 100 } };
-	const struct cap_request rq = { .q_ns = 3000, .tag_ns = 1, .queue_ns = 2,
-					.device_ns = 1000, .owner = 2, .file = 1, .op = RQ_READ,
-					.dev = 8 << 20 | 3, .bytes = 4096, .requeues = 5 };
+	static const char *const texts[] = {
+		"main", "io", "sh", "f\0d", "/x", "sda", "/cg", "ext4"
+	};
+	const struct cap_op read = { .start_ns = 2000,
+				     .owner = 2,
+				     .file = 1,
+				     .kind = OP_READ,
+				     .fs = CAP_FS_BDEV,
+				     .offset = 8192,
+				     .len = 4096,
+				     .ret = 512,
+				     .cache = CACHE_MISS,
+				     .call = 17,
+				     .requests = 3,
+				     .device_bytes = 12288,
+				     .strata = { 100 } };
+	const struct cap_request rq = { .q_ns = 3000,
+					.tag_ns = 1,
+					.queue_ns = 2,
+					.device_ns = 1000,
+					.owner = 2,
+					.file = 1,
+					.op = RQ_READ,
+					.dev = 8 << 20 | 3,
+					.bytes = 4096,
+					.requeues = 5 };
 	struct writer w = {};
 
 	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
@@ -779,8 +814,10 @@ static void few_write(FILE *f)
 		struct cap_request one = rq;
 
 		one.owner = i < 3 ? 2 : 0;
-		one.flags = i == 1 ? CAP_RQ_FAILED : i == 2 ? CAP_RQ_BIO_BASED :
-			    i == 3 ? CAP_RQ_UNQUEUED : 0;
+		one.flags = i == 1   ? CAP_RQ_FAILED
+			    : i == 2 ? CAP_RQ_BIO_BASED
+			    : i == 3 ? CAP_RQ_UNQUEUED
+				     : 0;
 		writer_request(&w, &one);
 	}
 	writer_close(&w);
@@ -887,7 +924,7 @@ static void rows_have_the_key_that_is_asked_for(void **state)
 {
 	static const struct {
 		enum by_key by;
-		const char *op, *comm;		/* of the first row */
+		const char *op, *comm; /* of the first row */
 		size_t ops, rqs;
 		const char *rq, *rq_comm;
 	} keys[] = {

@@ -25,7 +25,7 @@ struct made_map {
 	const void *keys, *values;
 	size_t key_size, value_size;
 	unsigned int n, at;
-	int err;		/* what reading it fails with */
+	int err; /* what reading it fails with */
 	bool read;
 };
 
@@ -124,10 +124,15 @@ static struct run *run_new(enum by_key by)
 	looked_up = met = aged = 0;
 	has_mounts = false;
 	/* epoch 1 is read, the other has no maps */
-	r->maps = (struct cell_maps){ .ops = { -1, OPS }, .rqs = { -1, RQS },
-				      .helpers = { -1, HELPERS }, .whys = { -1, WHYS },
-				      .file_names = { -1, FILES }, .task_names = { -1, TASKS },
-				      .n_cpus = CPUS, .live = &r->live, .by = by };
+	r->maps = (struct cell_maps){ .ops = { -1, OPS },
+				      .rqs = { -1, RQS },
+				      .helpers = { -1, HELPERS },
+				      .whys = { -1, WHYS },
+				      .file_names = { -1, FILES },
+				      .task_names = { -1, TASKS },
+				      .n_cpus = CPUS,
+				      .live = &r->live,
+				      .by = by };
 	r->live.op_rows_made[0] = r->live.rq_rows_made[0] = r->live.helper_rows_made[0] = 7;
 	r->live.why_rows_made[0] = 7;
 	r->live.fs_types[3] = (struct fs_entry){ .fs = EXT4, .name = "ext4" };
@@ -187,7 +192,8 @@ static void a_hash_is_rows_with_histograms(void **state)
 	(void)state;
 	assert_true(keys && sums);
 	for (unsigned int i = 0; i < ROWS; i++) {
-		keys[i] = (struct op_key){ .fs = i % 2 ? EXT4 : FS_BDEV, .op = OP_READ,
+		keys[i] = (struct op_key){ .fs = i % 2 ? EXT4 : FS_BDEV,
+					   .op = OP_READ,
 					   .bucket = i / 2 };
 		sums[i] = (struct op_sums){ .count = i + 1, .bytes = 1, .max_ns = i };
 	}
@@ -279,9 +285,12 @@ static void keys_become_text(void **state)
 static void disks_are_named_once(void **state)
 {
 	static const struct rq_key keys[] = {
-		{ .dev = SDA, .op = RQ_READ }, { .dev = SDA, .op = RQ_WRITE, .bucket = 7 },
-		{ .dev = MD, .op = RQ_READ, .bio_based = 1 }, { .dev = SDA, .op = RQ_READ },
-		{ .dev = 0, .op = RQ_READ }, { .dev = 0, .op = RQ_WRITE },
+		{ .dev = SDA, .op = RQ_READ },
+		{ .dev = SDA, .op = RQ_WRITE, .bucket = 7 },
+		{ .dev = MD, .op = RQ_READ, .bio_based = 1 },
+		{ .dev = SDA, .op = RQ_READ },
+		{ .dev = 0, .op = RQ_READ },
+		{ .dev = 0, .op = RQ_WRITE },
 	};
 	struct rq_sums sums[6];
 	struct run *r = run_new(BY_NONE);
@@ -302,7 +311,7 @@ static void disks_are_named_once(void **state)
 	assert_int_equal(r->sn.rqs[2].major, 9);
 	assert_int_equal(r->sn.rqs[2].minor, 0xfffff);
 	assert_string_equal(r->sn.rqs[3].disk, "disk 0");
-	assert_int_equal(looked_up, 4);	/* nothing is remembered of device 0 */
+	assert_int_equal(looked_up, 4); /* nothing is remembered of device 0 */
 	assert_int_equal(met, SDA + MD);
 	run_free(r);
 }
@@ -315,8 +324,9 @@ static void helpers_have_disks_but_for_their_time(void **state)
 		{ .comm = "kworker", .op = RQ_READ, .dev = MD },
 		{ .comm = "kworker", .op = RQ_READ, .dev = SDB },
 	};
-	static const struct helper_sums sums[] = { { .count = 1 }, { .cpu_ns = 5 },
-						   { .count = 3 }, { .count = 7 } };
+	static const struct helper_sums sums[] = {
+		{ .count = 1 }, { .cpu_ns = 5 }, { .count = 3 }, { .count = 7 }
+	};
 	struct run *r = run_new(BY_NONE);
 
 	(void)state;
@@ -340,8 +350,9 @@ static void places_have_file_systems(void **state)
 		{ .fs = EXT4, .at = { 0x1000, 0x2000 }, .op = OP_READ },
 		{ .fs = FS_BDEV, .at = { 0x1000 }, .op = OP_WRITE },
 	};
-	static const struct why_sums sums[] = { { 2, 11, 7 }, { 3, 13, 13 }, { 5, 17, 5 },
-						{ 7, 19, 19 } };
+	static const struct why_sums sums[] = {
+		{ 2, 11, 7 }, { 3, 13, 13 }, { 5, 17, 5 }, { 7, 19, 19 }
+	};
 	struct run *r = run_new(BY_NONE);
 
 	(void)state;
@@ -391,12 +402,11 @@ static void rows_have_names_from_the_first_on(void **state)
 static void names_come_with_rows(void **state)
 {
 	static const unsigned long long ids[2][2] = { { 5, 6 | FILE_ID_AGAIN }, { 7, 8 } };
-	static struct file_name files[2] = { { .len = 3, .complete = 1, .unmounted = 1,
-					       .names = "f\0" },
-					     { .len = 3, .complete = 1, .unmounted = 1,
-					       .names = "g\0" } };
-	static const struct task_name tasks[2] = { { 3, "dd", 0 },
-						    { 4, "sixteen-letters-", 0 } };
+	static struct file_name files[2] = {
+		{ .len = 3, .complete = 1, .unmounted = 1, .names = "f\0" },
+		{ .len = 3, .complete = 1, .unmounted = 1, .names = "g\0" }
+	};
+	static const struct task_name tasks[2] = { { 3, "dd", 0 }, { 4, "sixteen-letters-", 0 } };
 	static const struct op_key keys[2] = { { .op = OP_READ, .by = { 5, 6 } },
 					       { .op = OP_READ, .by = { 7, 8 } } };
 	static const struct op_sums sums[2] = { { .count = 1 }, { .count = 1 } };
@@ -515,8 +525,8 @@ static void check_slots_of_requests(int cpus, int have)
 	r->live.rq_rows_made[1] = 0;
 	r->maps.slot_rqs = calloc(SLOT_CELLS(have), sizeof(*c));
 	for (int slot = 6; slot < 8; slot++) {
-		r->live.rows[slot] = (struct row_slot){ .fs = SDB,
-							.what = REQUESTS_WHAT(RQ_WRITE, slot & 1) };
+		r->live.rows[slot] =
+			(struct row_slot){ .fs = SDB, .what = REQUESTS_WHAT(RQ_WRITE, slot & 1) };
 		for (int epoch = 0; epoch < 2; epoch++)
 			for (int cpu = 0; cpu < have; cpu += 3) {
 				c = &r->maps.slot_rqs[SLOT_CELL(cpu, epoch, slot)];

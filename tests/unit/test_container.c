@@ -14,14 +14,14 @@
 #include "base/container.h"
 #include "base/hist.h"
 
-#define ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
-#define ID2 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define UID "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
-#define UNIT_UID "0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9"
+#define ID         "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define ID2        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define UID        "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+#define UNIT_UID   "0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9"
 #define STATIC_UID "89f4f2cb511c3b0b7e5272cff5ec37bf"
 
 static const struct {
-	const char *path, *id, *runtime, *pod;	/* id NULL: none; runtime and pod NULL: not told */
+	const char *path, *id, *runtime, *pod; /* id NULL: none; runtime and pod NULL: not told */
 } paths[] = {
 	{ "/", NULL, NULL, NULL },
 	{ "/init.scope", NULL, NULL, NULL },
@@ -50,15 +50,19 @@ static const struct {
 	{ "/machine.slice/machine-libpod_pod_" ID2 ".slice/libpod-" ID ".scope/container", ID,
 	  "podman", ID2 },
 	{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UNIT_UID
-	  ".slice/cri-containerd-" ID ".scope", ID, "containerd", UID },
+	  ".slice/cri-containerd-" ID ".scope",
+	  ID, "containerd", UID },
 	{ "/kubepods.slice/kubepods-pod" UNIT_UID ".slice/cri-containerd-" ID ".scope", ID,
 	  "containerd", UID },
 	{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UNIT_UID
-	  ".slice/crio-" ID ".scope/container", ID, "cri-o", UID },
+	  ".slice/crio-" ID ".scope/container",
+	  ID, "cri-o", UID },
 	{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UNIT_UID
-	  ".slice/crio-conmon-" ID ".scope", NULL, NULL, NULL },
+	  ".slice/crio-conmon-" ID ".scope",
+	  NULL, NULL, NULL },
 	{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" STATIC_UID
-	  ".slice/docker-" ID ".scope", ID, "docker", STATIC_UID },
+	  ".slice/docker-" ID ".scope",
+	  ID, "docker", STATIC_UID },
 	{ "/kubepods/burstable/pod" UID "/" ID, ID, NULL, UID },
 	{ "/kubepods/pod" STATIC_UID "/" ID, ID, NULL, STATIC_UID },
 	{ "/kubepods/besteffort/pod" UID "/crio-" ID, ID, "cri-o", UID },
@@ -66,8 +70,8 @@ static const struct {
 	{ "/kubepods/burstable/pod1", NULL, NULL, NULL },
 	/* a node of Kubernetes that is a container itself: the innermost */
 	{ "/docker/" ID2 "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
-	  "kubelet-kubepods-besteffort-pod" UNIT_UID ".slice/cri-containerd-" ID ".scope", ID,
-	  "containerd", UID },
+	  "kubelet-kubepods-besteffort-pod" UNIT_UID ".slice/cri-containerd-" ID ".scope",
+	  ID, "containerd", UID },
 	{ "/docker/" ID2 "/kubelet/kubepods/besteffort/pod" UID "/" ID, ID, NULL, UID },
 	{ "/pod" UID "/" ID, ID, NULL, NULL }, /* not of Kubernetes */
 	{ "/lxc.payload.web/init.scope", "web", "lxc", NULL },
@@ -113,11 +117,12 @@ static void test_hostile(void **state)
 
 	(void)state;
 	check("", NULL, NULL, NULL);
-	check("cgroup 12", NULL, NULL, NULL);		/* of lookup_cgroup(): it is gone */
-	check("docker/" ID, NULL, NULL, NULL);		/* no path from the root */
+	check("cgroup 12", NULL, NULL, NULL);  /* of lookup_cgroup(): it is gone */
+	check("docker/" ID, NULL, NULL, NULL); /* no path from the root */
 	check("/docker/" ID "0", NULL, NULL, NULL);
-	check("/docker-" "FEDCBA9876543210FEDCBA9876543210FEDCBA9876543210FEDCBA9876543210", NULL,
-	      NULL, NULL);
+	check("/docker-"
+	      "FEDCBA9876543210FEDCBA9876543210FEDCBA9876543210FEDCBA9876543210",
+	      NULL, NULL, NULL);
 	check("/docker-docker-" ID, NULL, NULL, NULL);
 	check("/../docker/" ID "/..", ID, "docker", NULL);
 	check("//docker///" ID "//", ID, "docker", NULL);
@@ -159,9 +164,14 @@ static void test_hostile(void **state)
 static void fill_op(struct op_row *r, unsigned long long cgroup, const char *path, enum op_kind op,
 		    uint64_t count, uint64_t each_ns)
 {
-	*r = (struct op_row){ .key = { .fs = 17, .op = op, .by = { cgroup } }, .fs = "ext4",
-			      .by = strdup(path), .count = count, .errors = 1,
-			      .bytes = count * 512, .total_ns = count * each_ns, .max_ns = each_ns,
+	*r = (struct op_row){ .key = { .fs = 17, .op = op, .by = { cgroup } },
+			      .fs = "ext4",
+			      .by = strdup(path),
+			      .count = count,
+			      .errors = 1,
+			      .bytes = count * 512,
+			      .total_ns = count * each_ns,
+			      .max_ns = each_ns,
 			      .unprobed_layers = 1U << ST_VFS };
 	r->strata[ST_DEVICE] = r->total_ns;
 	assert_int_equal(hist_add(&r->hist, hist_bucket(each_ns), count), 0);
@@ -169,9 +179,14 @@ static void fill_op(struct op_row *r, unsigned long long cgroup, const char *pat
 
 static void fill_rq(struct rq_row *r, unsigned long long cgroup, const char *path, uint64_t count)
 {
-	*r = (struct rq_row){ .key = { .dev = 8 << 20, .by = { cgroup } }, .disk = "sda",
-			      .major = 8, .by = path ? strdup(path) : NULL, .count = count,
-			      .bytes = count * 512, .device_ns = count * 1000, .max_ns = 1000 };
+	*r = (struct rq_row){ .key = { .dev = 8 << 20, .by = { cgroup } },
+			      .disk = "sda",
+			      .major = 8,
+			      .by = path ? strdup(path) : NULL,
+			      .count = count,
+			      .bytes = count * 512,
+			      .device_ns = count * 1000,
+			      .max_ns = 1000 };
 	assert_int_equal(hist_add(&r->hist, hist_bucket(1000), count), 0);
 }
 
@@ -183,8 +198,9 @@ static void sample(struct snapshot *sn)
 	struct rq_row *rq = calloc(RQS, sizeof(*rq));
 
 	assert_true(op && rq);
-	*sn = (struct snapshot){ .ops = op, .n_ops = OPS, .rqs = rq, .n_rqs = RQS,
-				 .duration_ns = 1000 };
+	*sn = (struct snapshot){
+		.ops = op, .n_ops = OPS, .rqs = rq, .n_rqs = RQS, .duration_ns = 1000
+	};
 	fill_op(op++, 11, "/docker/" ID "/a", OP_READ, 23, 1000);
 	fill_op(op++, 12, "/docker/" ID "/b", OP_READ, 41, 2000);
 	fill_op(op++, 12, "/docker/" ID "/b", OP_WRITE, 7, 2000);

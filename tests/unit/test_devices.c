@@ -21,7 +21,7 @@
 #include "show/text.h"
 
 #define DEV(major, minor) ((major) << 20 | (minor))
-#define MS 1000000ULL
+#define MS                1000000ULL
 
 enum { SDA = DEV(8, 0), SDA1, SDA2, SDB = DEV(8, 16), DM0 = DEV(253, 0), DM1, LOOP0 = DEV(7, 0) };
 
@@ -114,7 +114,11 @@ static void a_header_has_this_machine(void **state)
 static void hostile_lists(void **state)
 {
 	static const char *const texts[] = {
-		"{}", "[]", "[1,null,[]]", "[{\"name\":\"a\"}]", "[{\"name\":1,\"dev\":\"1:1\"}]",
+		"{}",
+		"[]",
+		"[1,null,[]]",
+		"[{\"name\":\"a\"}]",
+		"[{\"name\":1,\"dev\":\"1:1\"}]",
 		"[{\"name\":\"a\",\"dev\":\"1:1\",\"on\":[\"a\",\"b\",7],\"part_of\":\"a\"}]",
 		"[{\"name\":\"a\",\"dev\":\"1:1\",\"on\":[\"b\"]},"
 		"{\"name\":\"b\",\"dev\":\"1:2\",\"on\":[\"a\"],\"part_of\":\"a\"},"
@@ -138,8 +142,11 @@ static void hostile_lists(void **state)
 static void fill(struct rq_row *r, unsigned int dev, const char *disk, enum rq_op op,
 		 uint64_t count, uint64_t bytes, uint64_t each_ns)
 {
-	*r = (struct rq_row){ .key = { .dev = dev, .op = op }, .count = count, .bytes = bytes,
-			      .device_ns = count * each_ns, .max_ns = each_ns };
+	*r = (struct rq_row){ .key = { .dev = dev, .op = op },
+			      .count = count,
+			      .bytes = bytes,
+			      .device_ns = count * each_ns,
+			      .max_ns = each_ns };
 	snprintf(r->disk, sizeof(r->disk), "%s", disk);
 }
 
@@ -161,11 +168,13 @@ static void fill_rows(struct rq_row rows[ROWS])
 static void print(char **text, bool json, enum by_key by, const struct devices *d)
 {
 	static const struct missing nothing;
-	const struct breakdown_view v = { .by = by, .layer = LAYER_OPS, .detail = 1,
-					  .missing = &nothing };
+	const struct breakdown_view v = {
+		.by = by, .layer = LAYER_OPS, .detail = 1, .missing = &nothing
+	};
 	struct rq_row rows[ROWS];
-	const struct snapshot sn = { .rqs = rows, .n_rqs = ROWS, .duration_ns = 1000 * MS,
-				     .devices = d };
+	const struct snapshot sn = {
+		.rqs = rows, .n_rqs = ROWS, .duration_ns = 1000 * MS, .devices = d
+	};
 	size_t len;
 	FILE *f = open_memstream(text, &len);
 
@@ -182,7 +191,8 @@ static void the_table_is_a_tree(void **state)
 	(void)state;
 	parse(&d, list_text);
 	print(&text, false, BY_DEV, &d);
-	assert_non_null(strstr(text,
+	assert_non_null(strstr(
+		text,
 		"disk  requests count   rate     tag   queue  device     own  p99     max\n"
 		"dm-0  read        40 40.0/s    0 ns    0 ns 30.0 ms 20.0 ms 0 ns 30.0 ms\n"
 		"  sdb read        30 30.0/s    0 ns    0 ns 10.0 ms       - 0 ns 10.0 ms\n"
@@ -275,12 +285,9 @@ static void disks_below_a_file_system(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_lies_on_what),
-		cmocka_unit_test(a_header_has_this_machine),
-		cmocka_unit_test(hostile_lists),
-		cmocka_unit_test(the_table_is_a_tree),
-		cmocka_unit_test(json_has_parents),
-		cmocka_unit_test(disks_below_a_file_system),
+		cmocka_unit_test(what_lies_on_what), cmocka_unit_test(a_header_has_this_machine),
+		cmocka_unit_test(hostile_lists),     cmocka_unit_test(the_table_is_a_tree),
+		cmocka_unit_test(json_has_parents),  cmocka_unit_test(disks_below_a_file_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

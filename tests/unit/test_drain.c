@@ -92,8 +92,10 @@ void devices_done(struct devices *d)
 static void fresh(struct drain *d, struct cell_maps maps)
 {
 	waited = wait_err = collected = collect_err = devices_were_read = 0;
-	live = (struct live){ .op_rows_made = { 7, 7 }, .rq_rows_made = { 7, 7 },
-			      .helper_rows_made = { 7, 7 }, .why_rows_made = { 7, 7 } };
+	live = (struct live){ .op_rows_made = { 7, 7 },
+			      .rq_rows_made = { 7, 7 },
+			      .helper_rows_made = { 7, 7 },
+			      .why_rows_made = { 7, 7 } };
 	now_ns = 1000 * (uint64_t)NS_PER_S;
 	assert_int_equal(drain_open(d, &maps, &live), 0);
 	assert_int_equal(d->drained_ns, now_ns);
@@ -291,13 +293,14 @@ static void maps_are_as_large_as_a_run_needs(void **state)
 		   (struct rowmaps_size){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0 }, 0, 0);
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 2, .disks = 16 },
 		   (struct rowmaps_size){ 1024, 512, 1, 1, 1, 1, 1, 256, 1, 256, 0 }, 256, 128);
-	check_size((struct rowmaps){ .ops = true, .calls = true, .cpus = HIST_CPUS,
-				     .by = BY_CACHE },
-		   (struct rowmaps_size){ 2048, 1, 1, 1, 1, 1, 1, 4096, 1, 1, 0 }, 512, 0);
-	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = HIST_CPUS + 1,
-				     .disks = 18 },
-		   (struct rowmaps_size){ 1024, 512 + 128, 1, 1, 1, 1, 1, 33 * 128, 4096, 2048, 1 },
-		   256, 160);
+	check_size(
+		(struct rowmaps){ .ops = true, .calls = true, .cpus = HIST_CPUS, .by = BY_CACHE },
+		(struct rowmaps_size){ 2048, 1, 1, 1, 1, 1, 1, 4096, 1, 1, 0 }, 512, 0);
+	check_size(
+		(struct rowmaps){
+			.ops = true, .requests = true, .cpus = HIST_CPUS + 1, .disks = 18 },
+		(struct rowmaps_size){ 1024, 512 + 128, 1, 1, 1, 1, 1, 33 * 128, 4096, 2048, 1 },
+		256, 160);
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 2, .by = BY_PID },
 		   (struct rowmaps_size){ 32768, 32768, 1, 1, 1, 8192, 1, 1, 1, 1, 0 }, 8192, 8192);
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 2, .by = BY_DEV },
@@ -308,10 +311,10 @@ static void maps_are_as_large_as_a_run_needs(void **state)
 		   (struct rowmaps_size){ 1, 32768, 1, 1, 1, 32768, 32768, 1, 1, 1, 0 }, 0, 8192);
 	check_size((struct rowmaps){ .ops = true, .cpus = 2, .why = true },
 		   (struct rowmaps_size){ 1024, 1, 1, 4096, 1, 1, 1, 256, 1, 1, 0 }, 256, 0);
-	check_size((struct rowmaps){ .requests = true, .cpus = 2, .helpers = true,
-				     .disks = 1 << 20 },
-		   (struct rowmaps_size){ 1, 512 + 32768, 8192, 1, 1, 1, 32768, 1, 1, 256, 0 }, 0,
-		   8320);
+	check_size(
+		(struct rowmaps){ .requests = true, .cpus = 2, .helpers = true, .disks = 1 << 20 },
+		(struct rowmaps_size){ 1, 512 + 32768, 8192, 1, 1, 1, 32768, 1, 1, 256, 0 }, 0,
+		8320);
 }
 
 static void every_map_gets_its_size(void **state)

@@ -23,8 +23,13 @@ static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\
 /* By thread 1 or 2 of one process, on descriptor 5 of one file. */
 static void add(struct writer *w, int thread, int kind, uint64_t start_ns, uint64_t end_ns)
 {
-	struct cap_op op = { .start_ns = start_ns, .owner = thread, .file = 1, .kind = kind,
-			     .fs = CAP_FS_FIRST, .fd = 5, .ret = kind == OP_OPEN ? 5 : 0 };
+	struct cap_op op = { .start_ns = start_ns,
+			     .owner = thread,
+			     .file = 1,
+			     .kind = kind,
+			     .fs = CAP_FS_FIRST,
+			     .fd = 5,
+			     .ret = kind == OP_OPEN ? 5 : 0 };
 
 	op.strata[ST_SYSCALL] = end_ns - start_ns;
 	writer_op(w, &op);
@@ -56,8 +61,11 @@ static FILE *recording_of(void (*ops)(struct writer *w))
 
 static const char *call_name(unsigned short call)
 {
-	return call == 33 ? "dup2" : call == 72 ? "fcntl" : call == 73 ? "flock" :
-	       call == 8 ? "lseek" : "call";
+	return call == 33   ? "dup2"
+	       : call == 72 ? "fcntl"
+	       : call == 73 ? "flock"
+	       : call == 8  ? "lseek"
+			    : "call";
 }
 
 static struct otf2_counts exported(void (*ops)(struct writer *w))
@@ -104,9 +112,16 @@ static void read_that_outlives_its_descriptor(struct writer *w)
 static void about(struct writer *w, int call, uint64_t start_ns, uint64_t second, uint64_t third,
 		  int64_t ret)
 {
-	struct cap_op op = { .start_ns = start_ns, .owner = 1, .file = 1, .kind = OP_HANDLE,
-			     .call = call, .fs = CAP_FS_FIRST, .fd = 5, .len = second,
-			     .offset = third, .ret = ret };
+	struct cap_op op = { .start_ns = start_ns,
+			     .owner = 1,
+			     .file = 1,
+			     .kind = OP_HANDLE,
+			     .call = call,
+			     .fs = CAP_FS_FIRST,
+			     .fd = 5,
+			     .len = second,
+			     .offset = third,
+			     .ret = ret };
 
 	op.strata[ST_SYSCALL] = 10;
 	writer_handle(w, &op);
@@ -115,10 +130,10 @@ static void about(struct writer *w, int call, uint64_t start_ns, uint64_t second
 static void duplicates(struct writer *w)
 {
 	add(w, 1, OP_OPEN, 2000, 2100);
-	about(w, 33, 2200, 7, 0, 7);	/* dup2(5, 7) */
-	about(w, 33, 2300, 7, 0, 7);	/* which closes it */
-	about(w, 33, 2400, 5, 0, 5);	/* changes nothing */
-	about(w, 33, 2500, 8, 0, -9);	/* failed */
+	about(w, 33, 2200, 7, 0, 7);      /* dup2(5, 7) */
+	about(w, 33, 2300, 7, 0, 7);      /* which closes it */
+	about(w, 33, 2400, 5, 0, 5);      /* changes nothing */
+	about(w, 33, 2500, 8, 0, -9);     /* failed */
 	about(w, 72, 2600, 1030, 10, 10); /* F_DUPFD_CLOEXEC */
 }
 
@@ -160,8 +175,14 @@ enum { IN_FLIGHT = 10000, ASYNC_OPS = 3 * IN_FLIGHT };
 /* @depth reads of libaio at a time: each takes as long as it takes to begin so many. */
 static void asynchronous(struct writer *w, uint64_t depth)
 {
-	struct cap_op op = { .owner = 1, .file = 1, .kind = OP_AIO, .call = CALL_AIO,
-			     .fs = CAP_FS_FIRST, .fd = 5, .len = 4096, .ret = 4096 };
+	struct cap_op op = { .owner = 1,
+			     .file = 1,
+			     .kind = OP_AIO,
+			     .call = CALL_AIO,
+			     .fs = CAP_FS_FIRST,
+			     .fd = 5,
+			     .len = 4096,
+			     .ret = 4096 };
 
 	for (int i = 0; i < ASYNC_OPS; i++) {
 		op.start_ns = 2000 + 10 * i;
@@ -207,8 +228,12 @@ static void requests_in_flight(void **state)
 /* Opens of io_uring, none of which is over before the last begins. */
 static void opens(struct writer *w)
 {
-	struct cap_op op = { .owner = 1, .file = 1, .kind = OP_URING, .call = CALL_URING | 18,
-			     .fs = CAP_FS_FIRST, .fd = -1 };
+	struct cap_op op = { .owner = 1,
+			     .file = 1,
+			     .kind = OP_URING,
+			     .call = CALL_URING | 18,
+			     .fs = CAP_FS_FIRST,
+			     .fd = -1 };
 
 	for (int i = 0; i < 101; i++) {
 		op.start_ns = 2000 + 10 * i;
@@ -229,8 +254,12 @@ static void regions_in_flight(void **state)
 /* What a recorder never writes. */
 static void hostile(struct writer *w)
 {
-	struct cap_op op = { .start_ns = 2000, .owner = 1, .kind = OP_READ, .fs = CAP_FS_FIRST,
-			     .fd = 5, .ret = INT64_MIN };
+	struct cap_op op = { .start_ns = 2000,
+			     .owner = 1,
+			     .kind = OP_READ,
+			     .fs = CAP_FS_FIRST,
+			     .fd = 5,
+			     .ret = INT64_MIN };
 
 	op.file = 0xaaaaaaaaaaaaaaaa;
 	writer_op(w, &op);

@@ -122,8 +122,10 @@ static void files_of_one_path_are_told_apart(void **state)
 	const size_t len = sizeof(cases) / sizeof(*cases);
 	struct filenames n = {};
 	struct snapshot sn = {
-		.n_ops = len, .ops = calloc(len, sizeof(*sn.ops)),
-		.n_rqs = len, .rqs = calloc(len, sizeof(*sn.rqs)),
+		.n_ops = len,
+		.ops = calloc(len, sizeof(*sn.ops)),
+		.n_rqs = len,
+		.rqs = calloc(len, sizeof(*sn.rqs)),
 	};
 
 	(void)state;

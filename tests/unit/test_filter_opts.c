@@ -32,9 +32,10 @@ static int parse(struct filters *f, int argc, const char *const argv[])
 static void every_option_has_its_place(void **state)
 {
 	static const char *const argv[] = {
-		"test", "-p", "1,2147483647", "--pid", "3", "--comm", "dd", "--cgroup", "/a,b",
-		"-d", "sda,sdb", "--disk=sdc", "--fs", "ext4", "--op", "read,aio", "--op", "fault",
-		"--file", "/f,g", "--file", "/h", "--min", "7us",
+		"test",   "-p",       "1,2147483647", "--pid",    "3",       "--comm",
+		"dd",     "--cgroup", "/a,b",         "-d",       "sda,sdb", "--disk=sdc",
+		"--fs",   "ext4",     "--op",         "read,aio", "--op",    "fault",
+		"--file", "/f,g",     "--file",       "/h",       "--min",   "7us",
 	};
 	struct filters f;
 
@@ -68,9 +69,9 @@ static void only_two_have_short_names(void **state)
 {
 	(void)state;
 	for (const struct opt *o = filter_opts; o->long_name; o++)
-		assert_int_equal(o->short_name, !strcmp(o->long_name, "pid")    ? 'p' :
-						!strcmp(o->long_name, "disk") ? 'd' :
-										0);
+		assert_int_equal(o->short_name, !strcmp(o->long_name, "pid")    ? 'p'
+						: !strcmp(o->long_name, "disk") ? 'd'
+										: 0);
 }
 
 static void check_text(struct filters f, const char *all, const char *of_ops)
@@ -95,12 +96,14 @@ static void they_are_told_as_given(void **state)
 	(void)state;
 	for (many.comms.n = 0; many.comms.n < OPT_LIST_MAX; many.comms.n++)
 		many.comms.at[many.comms.n] = "a";
-	check_text(many, "--comm a --comm a --comm a --comm a --comm a --comm a --comm a --comm a "
-			 "--comm a --comm a --comm a --comm a --comm a --comm a --comm a --comm a",
+	check_text(many,
+		   "--comm a --comm a --comm a --comm a --comm a --comm a --comm a --comm a "
+		   "--comm a --comm a --comm a --comm a --comm a --comm a --comm a --comm a",
 		   "");
 	check_text((struct filters){}, "", "");
-	check_text(all, "-p 12 -p 13 --comm dd --comm cp --cgroup /a -d sda --fs ext4 --file /f "
-			"--op read --op fault --min 7.00 us --all-files --all-faults",
+	check_text(all,
+		   "-p 12 -p 13 --comm dd --comm cp --cgroup /a -d sda --fs ext4 --file /f "
+		   "--op read --op fault --min 7.00 us --all-files --all-faults",
 		   "--fs, --op, --file, --min");
 	check_text((struct filters){ .fs = "xfs" }, "--fs xfs", "--fs");
 	check_text((struct filters){ .min_ns = 1 }, "--min 1 ns", "--min");
@@ -132,15 +135,18 @@ static void check_requests(struct filters f, const char *error)
 	assert_string_equal(why.error, error);
 	assert_int_equal(why.exit, *error ? EXIT_USAGE : 0);
 	assert_string_equal(why.hint, *error ? "-p, --comm, --cgroup and -d choose requests; for "
-					       "operations, leave out -T blk" : "");
+					       "operations, leave out -T blk"
+					     : "");
 }
 
 static void requests_are_chosen_by_some(void **state)
 {
 	(void)state;
 	check_requests((struct filters){}, "");
-	check_requests((struct filters){ .pids = { { 12 }, 1 }, .comms = { { "dd" }, 1 },
-					 .cgroups = { { "/a" }, 1 }, .disks = { { "sda" }, 1 } },
+	check_requests((struct filters){ .pids = { { 12 }, 1 },
+					 .comms = { { "dd" }, 1 },
+					 .cgroups = { { "/a" }, 1 },
+					 .disks = { { "sda" }, 1 } },
 		       "");
 	check_requests((struct filters){ .fs = "ext4", .min_ns = 1 },
 		       "-T blk is about requests, which --fs, --min cannot choose");

@@ -34,19 +34,18 @@ static char root[128];
 static const struct {
 	const char *path, *text;
 } made[] = {
-	{ "/proc/self/mountinfo",
-	  "24 1 0:46 / /files/first rw - btrfs /dev/sdd rw\n"
-	  "23 1 0:43 / / rw - btrfs /dev/sdb rw\n"
-	  "20 23 8:1 / /files rw - ext4 /dev/sda1 rw\n"
-	  "21 20 0:42 / /btrfs rw - btrfs /dev/sda rw\n"
-	  "22 20 0:42 /sub /again rw - btrfs /dev/sda rw\n"
-	  "19 20 0:44 / /tmp rw - tmpfs sda rw\n"
-	  "25 20 0:45 / /net rw - nfs /files/f rw\n"
-	  "26 20 1:5 / /ram rw - ext4 /dev/sda rw\n"
-	  "30 20 8:2 / /part rw - ext4 /dev/sda rw\n"
-	  "27 20 0:50 /part /part-of-cgroups rw - cgroup2 cgroup rw\n"
-	  "28 20 0:50 / /cgroups rw - cgroup2 cgroup rw\n"
-	  "29 20 0:50 / /later rw - cgroup2 cgroup rw\n" },
+	{ "/proc/self/mountinfo", "24 1 0:46 / /files/first rw - btrfs /dev/sdd rw\n"
+				  "23 1 0:43 / / rw - btrfs /dev/sdb rw\n"
+				  "20 23 8:1 / /files rw - ext4 /dev/sda1 rw\n"
+				  "21 20 0:42 / /btrfs rw - btrfs /dev/sda rw\n"
+				  "22 20 0:42 /sub /again rw - btrfs /dev/sda rw\n"
+				  "19 20 0:44 / /tmp rw - tmpfs sda rw\n"
+				  "25 20 0:45 / /net rw - nfs /files/f rw\n"
+				  "26 20 1:5 / /ram rw - ext4 /dev/sda rw\n"
+				  "30 20 8:2 / /part rw - ext4 /dev/sda rw\n"
+				  "27 20 0:50 /part /part-of-cgroups rw - cgroup2 cgroup rw\n"
+				  "28 20 0:50 / /cgroups rw - cgroup2 cgroup rw\n"
+				  "29 20 0:50 / /later rw - cgroup2 cgroup rw\n" },
 	{ "/proc/filesystems", "nodev\tproc\n\text4\nnodev\tbtrfs-like\n\txfs\n" },
 	{ "/proc/70/status", "Name:\tdd\nUmask:\t0022\nTgid:\t70\nPid:\t70\nNSpid:\t70\t1\n" },
 	{ "/proc/71/status", "Name:\tTgid: 9\nTgid:\t70\nNgid:\t5\nPid:\t71\n" },
@@ -92,7 +91,7 @@ static const char *place(const char *path, char to[PATH_MAX])
 FILE *fopen(const char *path, const char *mode)
 {
 	FILE *(*real)(const char *, const char *) =
-		(FILE *(*)(const char *, const char *))dlsym(RTLD_NEXT, "fopen");
+		(FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
 	char to[PATH_MAX];
 
 	return real(place(path, to), mode);
@@ -100,7 +99,7 @@ FILE *fopen(const char *path, const char *mode)
 
 DIR *opendir(const char *path)
 {
-	DIR *(*real)(const char *) = (DIR *(*)(const char *))dlsym(RTLD_NEXT, "opendir");
+	DIR *(*real)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
 	char to[PATH_MAX];
 
 	return real(place(path, to));
@@ -112,7 +111,10 @@ int stat(const char *path, struct stat *st)
 		const char *path;
 		unsigned int minor;
 	} disks[] = {
-		{ "/dev/sda", 0 }, { "/dev/sdb", 16 }, { "/dev/sdc", 32 }, { "/dev/sdd", 48 },
+		{ "/dev/sda", 0 },
+		{ "/dev/sdb", 16 },
+		{ "/dev/sdc", 32 },
+		{ "/dev/sdd", 48 },
 	};
 	char to[PATH_MAX];
 	int err = fstatat(AT_FDCWD, place(path, to), st, 0);
@@ -120,7 +122,8 @@ int stat(const char *path, struct stat *st)
 	st->st_dev = makedev(8, 99);
 	for (int i = 0; i < 4; i++)
 		if (!strcmp(path, disks[i].path)) {
-			*st = (struct stat){ .st_mode = S_IFBLK | 0600, .st_ino = 5,
+			*st = (struct stat){ .st_mode = S_IFBLK | 0600,
+					     .st_ino = 5,
 					     .st_rdev = makedev(8, disks[i].minor) };
 			return 0;
 		}
@@ -129,8 +132,8 @@ int stat(const char *path, struct stat *st)
 
 int statfs(const char *path, struct statfs *fs)
 {
-	*fs = (struct statfs){ .f_type = strstr(path, "cgroups") ? CGROUP2_SUPER_MAGIC :
-								   TMPFS_MAGIC };
+	*fs = (struct statfs){ .f_type = strstr(path, "cgroups") ? CGROUP2_SUPER_MAGIC
+								 : TMPFS_MAGIC };
 	return 0;
 }
 
@@ -235,8 +238,9 @@ static void what_is_not_asked_for_is_all(void **state)
 	assert_int_equal(conf.min_ns, 0);
 	assert_false(conf.all_files || conf.all_faults);
 	assert_memory_equal(&conf.lists, &(struct filter_lists){}, sizeof(conf.lists));
-	assert_int_equal(resolve((struct filters){ .ops = 1 << OP_READ, .min_ns = 7,
-						   .all_files = true }), 0);
+	assert_int_equal(
+		resolve((struct filters){ .ops = 1 << OP_READ, .min_ns = 7, .all_files = true }),
+		0);
 	assert_int_equal(conf.kinds, 1 << OP_READ);
 	assert_int_equal(conf.min_ns, 7);
 	assert_true(conf.all_files && !conf.all_faults);
@@ -385,15 +389,16 @@ static void file_systems_are_known(void **state)
 
 static void files_are_known_by_device_and_inode(void **state)
 {
-	static const unsigned int devs[] = { SDA | 1, SDA | 99, BTRFS, SDA | 99, SDA,
-					     SDA | 1, 46 };
+	static const unsigned int devs[] = { SDA | 1, SDA | 99, BTRFS, SDA | 99, SDA, SDA | 1, 46 };
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(resolve((struct filters){ .files = { { "/files/f", "/files/old",
-								"/files/btrfs", "/files/unmounted",
-								"/dev/sda", "/files",
-								"/files/first" }, 7 } }), 0);
+	assert_int_equal(
+		resolve((struct filters){
+			.files = { { "/files/f", "/files/old", "/files/btrfs", "/files/unmounted",
+				     "/dev/sda", "/files", "/files/first" },
+				   7 } }),
+		0);
 	assert_int_equal(conf.lists.n_files, 7);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(conf.lists.files[i].dev, devs[i]);
@@ -413,8 +418,8 @@ static void cgroups_are_directories_of_the_hierarchy(void **state)
 
 	(void)state;
 	assert_int_equal(stat("/cgroups/a", &a) || stat("/cgroups/a/b", &b), 0);
-	assert_int_equal(resolve((struct filters){ .cgroups = { { "/cgroups/a", "/a/b", "a" },
-								3 } }), 0);
+	assert_int_equal(
+		resolve((struct filters){ .cgroups = { { "/cgroups/a", "/a/b", "a" }, 3 } }), 0);
 	assert_int_equal(conf.lists.n_cgroups, 3);
 	assert_int_equal(conf.lists.cgroups[0], a.st_ino);
 	assert_int_equal(conf.lists.cgroups[1], b.st_ino);

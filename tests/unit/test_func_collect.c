@@ -20,8 +20,13 @@ static unsigned long long unreturned[2];
 
 static struct func_collect *collect_open(void)
 {
-	struct func_memory m = { .rows = FUNC_ROWS, .n_funcs = 1, .n_cpus = 1, .n_hists = 1,
-				 .cells = cells, .hists = hists, .unreturned = unreturned,
+	struct func_memory m = { .rows = FUNC_ROWS,
+				 .n_funcs = 1,
+				 .n_cpus = 1,
+				 .n_hists = 1,
+				 .cells = cells,
+				 .hists = hists,
+				 .unreturned = unreturned,
 				 .rows_fd = -1 };
 
 	memset(cells, 0, sizeof(cells));

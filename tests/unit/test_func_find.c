@@ -80,9 +80,11 @@ static void long_names_are_whole(void **state)
 	memset(name, 'x', LONGEST);
 	memcpy(name, "_Z", 2);
 	name[LONGEST] = '\0';
-	snprintf(text, sizeof(text), "ffffffff81000010 D _Z_data\n"
-				     "ffffffffc0000010 t %s\t[%s]\n"
-				     "ffffffffc0000020 t _Zy\t[b]\n", name, "nf_conntrack");
+	snprintf(text, sizeof(text),
+		 "ffffffff81000010 D _Z_data\n"
+		 "ffffffffc0000010 t %s\t[%s]\n"
+		 "ffffffffc0000020 t _Zy\t[b]\n",
+		 name, "nf_conntrack");
 	f = fmemopen(text, strlen(text), "r");
 	patterns_open(texts, p, 1);
 	assert_int_equal(func_kernel_list_from(&l, f, p, 1, false), 0);
@@ -97,15 +99,23 @@ static void long_names_are_whole(void **state)
 
 static void some_returns_are_not_probed(void **state)
 {
-	static const char *const unsafe[] = { "swapcontext", "setcontext@@GLIBC_2.2.5", "_setjmp",
-					      "__sigsetjmp", "getcontext", "_start", "__cxa_throw",
-					      "_dl_runtime_resolve_xsavec", "coroutine_transfer",
-					      "qemu_switch_fiber", "_Unwind_Resume",
+	static const char *const unsafe[] = { "swapcontext",
+					      "setcontext@@GLIBC_2.2.5",
+					      "_setjmp",
+					      "__sigsetjmp",
+					      "getcontext",
+					      "_start",
+					      "__cxa_throw",
+					      "_dl_runtime_resolve_xsavec",
+					      "coroutine_transfer",
+					      "qemu_switch_fiber",
+					      "_Unwind_Resume",
 					      "pthread_exit@@GLIBC_2.2.5" };
-	static const char *const safe[] = { "main", "swapcontexts", "krb5_setcontext", "longjmp",
-					    "makecontext", "_start_here", "__libc_start_main",
-					    "pread64@@GLIBC_2.2.5", "_", "pthread_exits",
-					    "pthread_cancel" };
+	static const char *const safe[] = {
+		"main",        "swapcontexts",  "krb5_setcontext",   "longjmp",
+		"makecontext", "_start_here",   "__libc_start_main", "pread64@@GLIBC_2.2.5",
+		"_",           "pthread_exits", "pthread_cancel"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(unsafe) / sizeof(*unsafe); i++)

@@ -185,10 +185,13 @@ static void figures_add_up(void **state)
 	struct func_figures sum = {};
 
 	(void)state;
-	func_figures_add(&sum, &(struct func_figures){ .count = 2, .total_ns = 30, .self_ns = 20,
-						       .min_ns = 10, .max_ns = 20 });
-	func_figures_add(&sum, &(struct func_figures){ .count = 1, .total_ns = 5, .self_ns = 5,
-						       .min_ns = 5, .max_ns = 5 });
+	func_figures_add(
+		&sum,
+		&(struct func_figures){
+			.count = 2, .total_ns = 30, .self_ns = 20, .min_ns = 10, .max_ns = 20 });
+	func_figures_add(
+		&sum, &(struct func_figures){
+			      .count = 1, .total_ns = 5, .self_ns = 5, .min_ns = 5, .max_ns = 5 });
 	func_figures_add(&sum, &(struct func_figures){});
 	assert_int_equal(sum.count, 3);
 	assert_int_equal(sum.total_ns, 35);
@@ -199,24 +202,36 @@ static void figures_add_up(void **state)
 
 /* a calls b, which calls a; b is also called by nobody; d by one that has not returned. */
 static struct func_row tree_rows[] = {
-	{ .func = 1, .path = 22, .parent = 11,
+	{ .func = 1,
+	  .path = 22,
+	  .parent = 11,
 	  .sum = { .count = 2, .total_ns = 40, .self_ns = 30 } },
-	{ .func = 0, .path = 33, .parent = 22,
+	{ .func = 0,
+	  .path = 33,
+	  .parent = 22,
 	  .sum = { .count = 1, .total_ns = 10, .self_ns = 10 } },
 	{ .func = 0, .path = 11, .sum = { .count = 1, .total_ns = 100, .self_ns = 60 } },
 	{ .func = 1, .path = 44, .sum = { .count = 5, .total_ns = 500, .self_ns = 500 } },
 	{ .func = 2, .path = 55, .parent = 99, .sum = { .count = 1, .total_ns = 7, .self_ns = 7 } },
 };
-static struct func functions[] = { { .name = "a", .where = "" }, { .name = "b;c", .where = "" },
+static struct func functions[] = { { .name = "a", .where = "" },
+				   { .name = "b;c", .where = "" },
 				   { .name = "d e", .where = "" } };
 static const struct func_list function_list = { .at = functions, .n = 3 };
 static const struct func_cost no_cost;
-static const struct funcs_view view = { .funcs = &function_list, .cost = &no_cost, .sort = "total",
-					.tree = true, .probe = "kprobe", .kernel = "6.1.0" };
+static const struct funcs_view view = { .funcs = &function_list,
+					.cost = &no_cost,
+					.sort = "total",
+					.tree = true,
+					.probe = "kprobe",
+					.kernel = "6.1.0" };
 
 static void tree_is_in_order(void **state)
 {
-	static const struct { unsigned int func; int depth; } want[] = {
+	static const struct {
+		unsigned int func;
+		int depth;
+	} want[] = {
 		{ 1, 0 }, { 0, 0 }, { 1, 1 }, { 0, 2 }, { 2, 0 },
 	};
 	struct func_snapshot sn = { .tree = tree_rows, .n_tree = 5 };
@@ -263,8 +278,9 @@ static char *printed(int (*fn)(FILE *, const struct funcs_view *, const struct f
 
 static void lines_for_others(void **state)
 {
-	struct func_snapshot sn = { .tree = tree_rows, .n_tree = 5, .rows = tree_rows,
-				    .n_rows = 5 };
+	struct func_snapshot sn = {
+		.tree = tree_rows, .n_tree = 5, .rows = tree_rows, .n_rows = 5
+	};
 	char *text = printed(funcs_folded, &view, &sn);
 
 	(void)state;
@@ -338,9 +354,10 @@ static void percentiles_are_of_calls(void **state)
 {
 	struct hist_bin bins[] = { { .bucket = hist_bucket(1055), .count = 1 },
 				   { .bucket = hist_bucket(5000), .count = 1 } };
-	struct func_row row = { .sum = { .count = 2, .total_ns = 6055, .min_ns = 1055,
-					 .max_ns = 5000 },
-				.hist = { .bins = bins, .n = 2 } };
+	struct func_row row = {
+		.sum = { .count = 2, .total_ns = 6055, .min_ns = 1055, .max_ns = 5000 },
+		.hist = { .bins = bins, .n = 2 }
+	};
 	struct func_snapshot sn = { .rows = &row, .n_rows = 1, .duration_ns = 1 };
 	struct funcs_view v = view;
 	char *text;

@@ -22,7 +22,7 @@ struct fixture {
 	FILE *f;
 	struct writer w;
 	struct intake in;
-	const struct sent_file *late;	/* the name that is there when it is asked for */
+	const struct sent_file *late; /* the name that is there when it is asked for */
 	unsigned int probed;
 	struct recording rec;
 	struct cap_event events[24];
@@ -49,11 +49,15 @@ static bool fs(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN], unsigne
 
 static void begin(struct fixture *f)
 {
-	*f = (struct fixture){ .f = tmpfile(), .in = { .w = &f->w, .names = names, .fs = fs,
-						       .arg = f, .end_ns = UINT64_MAX } };
+	*f = (struct fixture){
+		.f = tmpfile(),
+		.in = { .w = &f->w, .names = names, .fs = fs, .arg = f, .end_ns = UINT64_MAX }
+	};
 	assert_non_null(f->f);
-	assert_int_equal(writer_begin(&f->w, fileno(f->f), "{\"monotonic_ns\":0,"
-				      "\"realtime_ns\":0,\"ops\":true,\"requests\":true}"), 0);
+	assert_int_equal(writer_begin(&f->w, fileno(f->f),
+				      "{\"monotonic_ns\":0,"
+				      "\"realtime_ns\":0,\"ops\":true,\"requests\":true}"),
+			 0);
 }
 
 static void read_back(struct fixture *f)
@@ -98,11 +102,22 @@ static void end(struct fixture *f)
 
 static struct sent_op_waited an_op(void)
 {
-	struct sent_op_waited w = { .op = { .what = SENT_OP_WAITED, .kind = OP_READ,
-		.cache = CACHE_MISS, .fs = SENT_FS_FIRST + 3, .call = 17, .open_flags = 2,
-		.who = { 12, 13, 1ULL << 40, "dd" }, .file = { FILE_KEY(DEV, 0, 3), INO },
-		.start_ns = 1000, .offset = 8192, .len = 4096, .ret = -5, .requests = 7, .fd = -1,
-	} };
+	struct sent_op_waited w = { .op = {
+					    .what = SENT_OP_WAITED,
+					    .kind = OP_READ,
+					    .cache = CACHE_MISS,
+					    .fs = SENT_FS_FIRST + 3,
+					    .call = 17,
+					    .open_flags = 2,
+					    .who = { 12, 13, 1ULL << 40, "dd" },
+					    .file = { FILE_KEY(DEV, 0, 3), INO },
+					    .start_ns = 1000,
+					    .offset = 8192,
+					    .len = 4096,
+					    .ret = -5,
+					    .requests = 7,
+					    .fd = -1,
+				    } };
 
 	for (int i = 0; i < ST_N; i++)
 		*(i < SENT_ON_CPU ? &w.op.on_cpu[i] : &w.waits[i - SENT_ON_CPU]) = 100 + i;
@@ -112,7 +127,8 @@ static struct sent_op_waited an_op(void)
 
 static struct sent_file a_name(unsigned int generation, const char *leaf)
 {
-	struct sent_file s = { .what = SENT_FILE, .id = { FILE_KEY(DEV, 0, generation), INO },
+	struct sent_file s = { .what = SENT_FILE,
+			       .id = { FILE_KEY(DEV, 0, generation), INO },
 			       .name = { .unread = !leaf } };
 
 	if (leaf) {
@@ -147,7 +163,7 @@ static void operations_are_as_they_were_sent(void **state)
 	sent.op.what = SENT_OP; /* the same, never off the CPU */
 	intake_record(&f.in, &sent, sizeof(sent.op));
 	intake_record(&f.in, &sent, sizeof(sent.op) - 1); /* cut off */
-	f.probed = 1 << OP_READ; /* known better at the end */
+	f.probed = 1 << OP_READ;                          /* known better at the end */
 	read_back(&f);
 	assert_int_equal(f.n, 2);
 	op = &f.events[0].op;
@@ -326,10 +342,21 @@ static void many_calls_about_descriptors_are_not_counted(void **state)
 
 static void requests_are_as_they_were_sent(void **state)
 {
-	struct sent_request sent = { .what = SENT_REQUEST, .op = RQ_WRITE, .dev = DEV,
-		.cmd_flags = 11, .error = -5, .requeues = 2, .merges = 3, .sector = 8,
+	struct sent_request sent = {
+		.what = SENT_REQUEST,
+		.op = RQ_WRITE,
+		.dev = DEV,
+		.cmd_flags = 11,
+		.error = -5,
+		.requeues = 2,
+		.merges = 3,
+		.sector = 8,
 		.flags = SENT_FAILED | SENT_OUTSIDE,
-		.bytes = 4096, .q = 1000, .g = 1001, .d = 1003, .c = 1007,
+		.bytes = 4096,
+		.q = 1000,
+		.g = 1001,
+		.d = 1003,
+		.c = 1007,
 		.who = { 12, 13, 0, "dd" },
 	};
 	const struct cap_request *rq;
@@ -371,8 +398,13 @@ static void requests_are_as_they_were_sent(void **state)
 
 static void what_ends_later_is_left_out(void **state)
 {
-	struct sent_request request = { .what = SENT_REQUEST, .op = RQ_READ, .dev = DEV,
-					.q = 1000, .g = 1001, .d = 1003, .c = 1007 };
+	struct sent_request request = { .what = SENT_REQUEST,
+					.op = RQ_READ,
+					.dev = DEV,
+					.q = 1000,
+					.g = 1001,
+					.d = 1003,
+					.c = 1007 };
 	struct sent_op ops[23] = {};
 	struct fixture f;
 
@@ -381,8 +413,9 @@ static void what_ends_later_is_left_out(void **state)
 	f.in.end_ns = 1006;
 	intake_record(&f.in, &request, sizeof(request));
 	for (int i = 0; i < 23; i++)
-		ops[i] = (struct sent_op){ .what = SENT_OP, .kind = OP_READ, .start_ns = 987 + i,
-					   .on_cpu[0] = 1 };
+		ops[i] = (struct sent_op){
+			.what = SENT_OP, .kind = OP_READ, .start_ns = 987 + i, .on_cpu[0] = 1
+		};
 	intake_record(&f.in, ops, sizeof(ops));
 	f.in.end_ns = 1007;
 	intake_record(&f.in, &request, sizeof(request));

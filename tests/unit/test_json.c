@@ -99,10 +99,12 @@ static void what_is_not_utf8_has_its_bytes_beside_it(void **state)
 
 	(void)state;
 	begin(&w);
-	json_put_string(&w.json, "key", "k\xff" "ey");
+	json_put_string(&w.json, "key",
+			"k\xff"
+			"ey");
 	root = end(&w);
-	assert_string_equal(json_string_value(json_object_get(root, "key")),
-			    "k\xef\xbf\xbd" "ey");
+	assert_string_equal(json_string_value(json_object_get(root, "key")), "k\xef\xbf\xbd"
+									     "ey");
 	assert_string_equal(json_string_value(json_object_get(root, "key_bytes")), "a/9leQ==");
 	json_decref(root);
 }

@@ -55,27 +55,31 @@ static const struct opt output_opts[] = {
 	{}
 };
 
-static const struct opt_group groups[] = {
-	{ "Filters", filter_opts, offsetof(struct my_opts, filters) },
-	{ "Output", output_opts, 0 },
-	{}
-};
+static const struct opt_group groups[] = { { "Filters", filter_opts,
+					     offsetof(struct my_opts, filters) },
+					   { "Output", output_opts, 0 },
+					   {} };
 
 static const struct opt interval_args[] = {
-	{ .arg = "INTERVAL", OPT_DURATION(struct my_opts, interval_ns), .min = 1,
+	{ .arg = "INTERVAL",
+	  OPT_DURATION(struct my_opts, interval_ns),
+	  .min = 1,
 	  .help = "print this often" },
 	{ .arg = "COUNT", OPT_UINT(struct my_opts, count), .min = 1, .help = "and so many times" },
 	{}
 };
 
-static const struct opt_example examples[] = {
-	{ "tool cmd -p 1234", "what process 1234 does" },
-	{}
-};
+static const struct opt_example examples[] = { { "tool cmd -p 1234", "what process 1234 does" },
+					       {} };
 
 static const struct opt_table table = {
-	.name = "tool cmd", .summary = "show things", .about = "About all this.",
-	.groups = groups, .args = interval_args, .command = true, .examples = examples,
+	.name = "tool cmd",
+	.summary = "show things",
+	.about = "About all this.",
+	.groups = groups,
+	.args = interval_args,
+	.command = true,
+	.examples = examples,
 };
 
 static const struct opt pattern_args[] = {
@@ -84,7 +88,10 @@ static const struct opt pattern_args[] = {
 };
 
 static const struct opt_table patterns = {
-	.name = "tool funcs", .summary = "count calls", .groups = groups, .args = pattern_args,
+	.name = "tool funcs",
+	.summary = "count calls",
+	.groups = groups,
+	.args = pattern_args,
 };
 
 /* Parses the words of @line, which are separated by blanks ('' is the empty word). */
@@ -244,8 +251,8 @@ static void lists_add_up(void **state)
 	struct my_opts o;
 
 	(void)state;
-	assert_int_equal(parse(&table, "-t 7,5 --disk=a,bc --tid 9 -d d --file x,y --file z", &o,
-			       &res), 0);
+	assert_int_equal(
+		parse(&table, "-t 7,5 --disk=a,bc --tid 9 -d d --file x,y --file z", &o, &res), 0);
 	assert_int_equal(o.filters.tids.n, 3);
 	assert_int_equal(o.filters.tids.at[0], 7);
 	assert_int_equal(o.filters.tids.at[1], 5);
@@ -284,8 +291,8 @@ static void a_full_list_is_taken(void **state)
 	struct my_opts o;
 
 	(void)state;
-	assert_int_equal(parse(&table, "-t 1,2,3,4,5,6,7,8 -t 9,10,11,12,13,14,15,16", &o,
-			       &res), 0);
+	assert_int_equal(parse(&table, "-t 1,2,3,4,5,6,7,8 -t 9,10,11,12,13,14,15,16", &o, &res),
+			 0);
 	assert_int_equal(o.filters.tids.n, OPT_LIST_MAX);
 	assert_int_equal(o.filters.tids.at[OPT_LIST_MAX - 1], 16);
 }
@@ -315,18 +322,51 @@ static void durations(void **state)
 		const char *s;
 		uint64_t ns;
 	} good[] = {
-		{ "0", 0 }, { "5", 5000000000 }, { "5s", 5000000000 }, { "100us", 100000 },
-		{ "1.5ms", 1500000 }, { "2m", 120000000000 }, { "1h", 3600000000000 },
-		{ "7ns", 7 }, { "0.000000001", 1 }, { "0.1h", 360000000000 },
-		{ "1.0ns", 1 }, { "0.00000000025h", 900 }, { "007", 7000000000 },
-		{ ".5", 500000000 }, { ".25ms", 250000 },
-		{ "18446744073709551615ns", UINT64_MAX }, { "18446744073.709551615", UINT64_MAX },
+		{ "0", 0 },
+		{ "5", 5000000000 },
+		{ "5s", 5000000000 },
+		{ "100us", 100000 },
+		{ "1.5ms", 1500000 },
+		{ "2m", 120000000000 },
+		{ "1h", 3600000000000 },
+		{ "7ns", 7 },
+		{ "0.000000001", 1 },
+		{ "0.1h", 360000000000 },
+		{ "1.0ns", 1 },
+		{ "0.00000000025h", 900 },
+		{ "007", 7000000000 },
+		{ ".5", 500000000 },
+		{ ".25ms", 250000 },
+		{ "18446744073709551615ns", UINT64_MAX },
+		{ "18446744073.709551615", UINT64_MAX },
 	};
 	static const char *const bad[] = {
-		"", " ", " 1", "1 ", "1 s", "s", "-1", "+1", "1e3", "0x1", "1,5", "1..5", "1.5.5",
-		"1.s", "inf", "nan", "1sec", "1 0", "18446744073709551616ns",
-		"18446744073.709551616", "0.0000000001", "5124096h",
-		".", ".s", "..5", ".5.5",
+		"",
+		" ",
+		" 1",
+		"1 ",
+		"1 s",
+		"s",
+		"-1",
+		"+1",
+		"1e3",
+		"0x1",
+		"1,5",
+		"1..5",
+		"1.5.5",
+		"1.s",
+		"inf",
+		"nan",
+		"1sec",
+		"1 0",
+		"18446744073709551616ns",
+		"18446744073.709551616",
+		"0.0000000001",
+		"5124096h",
+		".",
+		".s",
+		"..5",
+		".5.5",
 	};
 	const char *why;
 	uint64_t ns;
@@ -345,8 +385,16 @@ static void durations(void **state)
 
 static void whole_numbers(void **state)
 {
-	static const char *const bad[] = { "", " 1", "1 ", "-0", "+0", "1.0", "0x1", "1e1",
-					   "18446744073709551616", "99999999999999999999999" };
+	static const char *const bad[] = { "",
+					   " 1",
+					   "1 ",
+					   "-0",
+					   "+0",
+					   "1.0",
+					   "0x1",
+					   "1e1",
+					   "18446744073709551616",
+					   "99999999999999999999999" };
 	const char *why;
 	uint64_t v = 0;
 

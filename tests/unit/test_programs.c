@@ -171,8 +171,8 @@ static void go_on(struct actor *a, u32 cpu)
 
 static void op_begins(struct actor *a)
 {
-	static const u32 kinds[] = {OP_READ, OP_WRITE, OP_FSYNC, OP_META};
-	static const u64 nrs[] = {NR_READ, NR_WRITE, NR_FSYNC, NR_STAT};
+	static const u32 kinds[] = { OP_READ, OP_WRITE, OP_FSYNC, OP_META };
+	static const u64 nrs[] = { NR_READ, NR_WRITE, NR_FSYNC, NR_STAT };
 	u32 i = pick(4);
 
 	be(a);
@@ -244,7 +244,7 @@ static void io_queue(struct actor *a, bool read)
 	if (!io)
 		return;
 	be(a);
-	*io = (struct io){.owner = a, .q = machine.now, .disk = &disk};
+	*io = (struct io){ .owner = a, .q = machine.now, .disk = &disk };
 	bio_init(&io->bio, &disk, read ? REQ_OP_READ : REQ_OP_WRITE, pick(1000), SIZE);
 	EVENT(on_bio_queue, &io->bio);
 	request_init(&io->rq, &io->mq_ctx, &disk, &io->bio);
@@ -365,7 +365,7 @@ static struct actor *ready_one(void)
 
 static void sleeps_for_lock(struct actor *a)
 {
-	u64 ctx[2] = {0x1000 + a->task.t.pid, 0};
+	u64 ctx[2] = { 0x1000 + a->task.t.pid, 0 };
 
 	be(a);
 	on_lock_wanted(ctx);
@@ -375,7 +375,7 @@ static void sleeps_for_lock(struct actor *a)
 
 static void sleeps_throttled(struct actor *a)
 {
-	u64 ctx[8] = {[6] = 10};
+	u64 ctx[8] = { [6] = 10 };
 
 	be(a);
 	on_throttle(ctx);
@@ -422,7 +422,7 @@ static void helper_step(struct actor *h)
 /* What @a, which runs, does next. */
 static void actor_step(struct actor *a)
 {
-	u64 taken[2] = {0x1000 + a->task.t.pid, 0};
+	u64 taken[2] = { 0x1000 + a->task.t.pid, 0 };
 	u32 what = pick(16);
 
 	if (is_kernel_thread(a)) {

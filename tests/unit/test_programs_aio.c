@@ -26,8 +26,8 @@ static struct block_io io[2];
 
 static void aio_init(struct request_of_aio *r, u32 opcode)
 {
-	*r = (struct request_of_aio){.k.rw = {.ki_filp = &file.f, .ki_pos = 777},
-				     .copy = {opcode, FD, 31, 8192}};
+	*r = (struct request_of_aio){ .k.rw = { .ki_filp = &file.f, .ki_pos = 777 },
+				      .copy = { opcode, FD, 31, 8192 } };
 }
 
 static void start(void)
@@ -48,7 +48,7 @@ static void start(void)
 /* aio_read(), aio_write() and aio_fsync() are called, and return. */
 static void aio_in(struct request_of_aio *r)
 {
-	u64 ctx[5] = {(u64)&r->k, (u64)&r->copy};
+	u64 ctx[5] = { (u64)&r->k, (u64)&r->copy };
 
 	if (r->copy.aio_lio_opcode == FSYNC)
 		RUN(enter_aio_fsync, ctx);
@@ -60,7 +60,7 @@ static void aio_in(struct request_of_aio *r)
 
 static void aio_out(struct request_of_aio *r, int ret)
 {
-	u64 ctx[5] = {(u64)&r->k, (u64)&r->copy, 0, 0, (u32)ret};
+	u64 ctx[5] = { (u64)&r->k, (u64)&r->copy, 0, 0, (u32)ret };
 
 	if (r->copy.aio_lio_opcode == FSYNC) {
 		ctx[3] = (u32)ret;
@@ -102,7 +102,7 @@ static void assert_count(u64 n)
 	assert_int_equal(lost_all(), 0);
 }
 
-#define STRATA(...) ((u64[ST_N]){__VA_ARGS__})
+#define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
 
 /* What is done at once, within io_submit(). */
 static void test_at_once(void **state)
@@ -472,9 +472,9 @@ static void test_ends_elsewhere(void **state)
  * io_uring, which goes on. */
 static void test_entry_not_seen(void **state)
 {
-	static const u8 kinds[URING_OPS] = {[22] = OP_READ};
+	static const u8 kinds[URING_OPS] = { [22] = OP_READ };
 	struct io_ring_ctx ring_ctx = {};
-	struct io_kiocb r = {.file = &file.f, .opcode = 22, .ctx = &ring_ctx};
+	struct io_kiocb r = { .file = &file.f, .opcode = 22, .ctx = &ring_ctx };
 
 	(void)state;
 	start();
@@ -604,7 +604,7 @@ static void test_sent(void **state)
 /* With kprobes instead. */
 static void test_kprobes(void **state)
 {
-	struct pt_regs regs = {.di = (u64)&a.k, .si = (u64)&a.copy};
+	struct pt_regs regs = { .di = (u64)&a.k, .si = (u64)&a.copy };
 
 	(void)state;
 	start();

@@ -35,7 +35,7 @@ static struct block_io io[5];
 
 static void req_init(struct io_kiocb *r, u8 opcode)
 {
-	*r = (struct io_kiocb){.opcode = opcode, .ctx = &ring_ctx};
+	*r = (struct io_kiocb){ .opcode = opcode, .ctx = &ring_ctx };
 	if (opcode != OPEN && opcode != CLOSE)
 		r->file = &file.f;
 	r->rw.kiocb.ki_pos = opcode == READ || opcode == WRITE ? 8192 : 0;
@@ -101,7 +101,7 @@ static void is_over(void)
 	assert_int_equal(lost_all(), 0);
 }
 
-#define STRATA(...) ((u64[ST_N]){__VA_ARGS__})
+#define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
 
 /* Requests that are done at once: each until the next begins, then they wait for each other. */
 static void test_batch(void **state)
@@ -893,7 +893,7 @@ static void test_many_merged(void **state)
 static void test_too_many_merged(void **state)
 {
 	static struct bio bios[BIO_WALK + 2];
-	struct async_ref ref = {.at = 1};
+	struct async_ref ref = { .at = 1 };
 
 	(void)state;
 	start();
@@ -901,8 +901,8 @@ static void test_too_many_merged(void **state)
 	for (u64 i = 0; i < BIO_WALK + 2; i++) {
 		u64 key = (u64)&bios[i];
 
-		bios[i] = (struct bio){.bi_next = i < BIO_WALK + 1 ? &bios[i + 1] : NULL,
-				       .bi_iter.bi_size = 512};
+		bios[i] = (struct bio){ .bi_next = i < BIO_WALK + 1 ? &bios[i + 1] : NULL,
+					.bi_iter.bi_size = 512 };
 		bpf_map_update_elem(&async_bios, &key, &ref, BPF_NOEXIST);
 		live.async_bios++;
 	}
@@ -956,7 +956,7 @@ static void test_hashed_bio(void **state)
 /* A device that has no requests: it works on a bio from when that is submitted. */
 static void test_bio_based(void **state)
 {
-	u64 ctx[2] = {0, (u64)&io[0].bio};
+	u64 ctx[2] = { 0, (u64)&io[0].bio };
 	struct kdisk stacked;
 
 	(void)state;
@@ -1316,7 +1316,7 @@ static u64 bios_of(const struct kfile *f)
 static void reads_for(struct block_io *i, void *private, struct kfile *data)
 {
 	static struct page page;
-	static struct bio_vec vec = {&page};
+	static struct bio_vec vec = { &page };
 
 	bio_init(&i->bio, &disk, REQ_OP_READ, 0, SIZE);
 	i->bio.bi_private = private;
@@ -1503,8 +1503,9 @@ static void goes_on(struct block_io *i)
 /* What blk-throttle keeps back was throttled since its thread submitted it. */
 static void test_throttled(void **state)
 {
-	u64 wanted[ST_N] = {[ST_SYSCALL] = 13, [ST_TAG] = 3,      [ST_QUEUE] = 5,
-			    [ST_DEVICE] = 7,   [ST_COMPLETE] = 11};
+	u64 wanted[ST_N] = {
+		[ST_SYSCALL] = 13, [ST_TAG] = 3, [ST_QUEUE] = 5, [ST_DEVICE] = 7, [ST_COMPLETE] = 11
+	};
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -1659,7 +1660,7 @@ static struct block_io *rest_goes_on(enum rest how)
  * a request. */
 static void test_throttled_rest(void **state)
 {
-	static const u32 kthrotld_cpus[] = {0, 1};
+	static const u32 kthrotld_cpus[] = { 0, 1 };
 	struct block_io *of;
 	u64 throttled;
 
@@ -1674,7 +1675,7 @@ static void test_throttled_rest(void **state)
 		EVENT(on_bio_queue, &io[0].bio);
 		split_off(&io[0], &io[1]);
 		EVENT(on_bio_throttled, &io[0].bio);
-		assert_null(bpf_map_lookup_elem(&ios, &(u64){(u64)&io[0].bio}));
+		assert_null(bpf_map_lookup_elem(&ios, &(u64){ (u64)&io[0].bio }));
 		uring_wait(&ring_ctx);
 		done(&io[1], SIZE);
 		tick(1000);
@@ -1715,7 +1716,7 @@ static void test_throttled_rest_migrated(void **state)
 static void test_throttled_rest_and_stale(void **state)
 {
 	u64 key = (u64)&io[0].bio;
-	struct async_ref stale = {.q = 1};
+	struct async_ref stale = { .q = 1 };
 
 	(void)state;
 	start();
@@ -1811,10 +1812,10 @@ static void test_throttled_helper_wakes(void **state)
 		tick(1000);
 		helper_wakes(!rest);
 		sys_exit(0);
-		assert_ops(OP_META, 1, 1087 + 7 * rest,
-			   STRATA([ST_SYSCALL] = 13, [ST_THROTTLE] = 1050 + 7 * rest,
-				  [ST_QUEUE] = 5, [ST_DEVICE] = 7, [ST_RUNQ] = i ? 3 : 0,
-				  [ST_HELPER] = i ? 9 : 12));
+		assert_ops(
+			OP_META, 1, 1087 + 7 * rest,
+			STRATA([ST_SYSCALL] = 13, [ST_THROTTLE] = 1050 + 7 * rest, [ST_QUEUE] = 5,
+			       [ST_DEVICE] = 7, [ST_RUNQ] = i ? 3 : 0, [ST_HELPER] = i ? 9 : 12));
 		is_over();
 	}
 }
@@ -1846,8 +1847,7 @@ static void test_throttled_helper_goes_on(void **state)
 	switch_to(&task, false);
 	sys_exit(0);
 	assert_ops(OP_META, 1, 1522,
-		   STRATA([ST_THROTTLE] = 1000, [ST_DEVICE] = 507, [ST_RUNQ] = 6,
-			  [ST_HELPER] = 9));
+		   STRATA([ST_THROTTLE] = 1000, [ST_DEVICE] = 507, [ST_RUNQ] = 6, [ST_HELPER] = 9));
 	is_over();
 }
 
@@ -1997,7 +1997,7 @@ static void test_throttled_last(void **state)
  * is not for that. */
 static void test_throttled_stacked_outlives(void **state)
 {
-	u64 ctx[2] = {0, (u64)&io[0].bio};
+	u64 ctx[2] = { 0, (u64)&io[0].bio };
 	struct kdisk stacked;
 
 	(void)state;
@@ -2061,7 +2061,7 @@ static void test_throttled_stale_note(void **state)
  * then queued by kthrotld; @seen: that has a request. */
 static void stacked_is_throttled(struct kdisk *stacked, bool above, bool seen)
 {
-	u64 ctx[2] = {0, (u64)&io[0].bio};
+	u64 ctx[2] = { 0, (u64)&io[0].bio };
 
 	bio_init(&io[0].bio, stacked, REQ_OP_READ, 0, SIZE);
 	if (above) {
@@ -2101,7 +2101,7 @@ static void stacked_is_throttled(struct kdisk *stacked, bool above, bool seen)
  * twice. */
 static void test_throttled_stacked_merged(void **state)
 {
-	u64 ctx[2] = {0, (u64)&io[0].bio};
+	u64 ctx[2] = { 0, (u64)&io[0].bio };
 	struct kdisk stacked;
 
 	(void)state;
@@ -2133,8 +2133,7 @@ static void test_throttled_stacked_merged(void **state)
 	cpu_is(1, &idle[1]);
 	switch_to(&task, false);
 	sys_exit(0);
-	assert_ops(OP_META, 1, 1010,
-		   STRATA([ST_THROTTLE] = 1000, [ST_QUEUE] = 3, [ST_DEVICE] = 7));
+	assert_ops(OP_META, 1, 1010, STRATA([ST_THROTTLE] = 1000, [ST_QUEUE] = 3, [ST_DEVICE] = 7));
 	is_over();
 }
 
@@ -2144,12 +2143,23 @@ static void test_throttled_stacked(void **state)
 		bool above, seen;
 		u64 strata[ST_N];
 	} cases[] = {
-		{true, false, {[ST_SYSCALL] = 13, [ST_THROTTLE] = 17, [ST_DEVICE] = 9,
-			       [ST_COMPLETE] = 11}},
-		{true, true, {[ST_SYSCALL] = 13, [ST_THROTTLE] = 19, [ST_QUEUE] = 3,
-			      [ST_DEVICE] = 7, [ST_COMPLETE] = 11}},
-		{false, true, {[ST_SYSCALL] = 13, [ST_THROTTLE] = 19, [ST_QUEUE] = 3,
-			       [ST_DEVICE] = 7, [ST_COMPLETE] = 11}},
+		{ true,
+		  false,
+		  { [ST_SYSCALL] = 13, [ST_THROTTLE] = 17, [ST_DEVICE] = 9, [ST_COMPLETE] = 11 } },
+		{ true,
+		  true,
+		  { [ST_SYSCALL] = 13,
+		    [ST_THROTTLE] = 19,
+		    [ST_QUEUE] = 3,
+		    [ST_DEVICE] = 7,
+		    [ST_COMPLETE] = 11 } },
+		{ false,
+		  true,
+		  { [ST_SYSCALL] = 13,
+		    [ST_THROTTLE] = 19,
+		    [ST_QUEUE] = 3,
+		    [ST_DEVICE] = 7,
+		    [ST_COMPLETE] = 11 } },
 	};
 	struct kdisk stacked;
 
@@ -2184,7 +2194,7 @@ static void test_throttled_noted(void **state)
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	throttled(&io[0]);
 	throttled_above(&io[0]);
-	note = bpf_map_lookup_elem(&ios, &(u64){(u64)&io[0].bio});
+	note = bpf_map_lookup_elem(&ios, &(u64){ (u64)&io[0].bio });
 	assert_non_null(note); /* for who asks what the call waits for now */
 	assert_int_equal(note->q, 0);
 	assert_int_equal(note->throttled, THROTTLED_NOT);
@@ -2388,7 +2398,7 @@ static void test_overflow_of_worker(void **state)
 {
 	(void)state;
 	start();
-	a.cqe = (struct io_cqe){7ULL << 40, 31};
+	a.cqe = (struct io_cqe){ 7ULL << 40, 31 };
 	uring_submit(&a);
 	tick(2);
 	uring_queue(&a);
@@ -2410,7 +2420,7 @@ static void batch_submit(void)
 {
 	for (int i = 0; i < BATCH; i++) {
 		req_init(&batch[i], READ);
-		batch[i].cqe = (struct io_cqe){100 + i, i};
+		batch[i].cqe = (struct io_cqe){ 100 + i, i };
 		batch[i].comp_list.next = i + 1 < BATCH ? &batch[i + 1].comp_list : NULL;
 		uring_submit(&batch[i]);
 	}
@@ -2473,7 +2483,7 @@ static void test_overflow_of_others(void **state)
 	uring_overflow(&another, 100, 0);
 	assert_count(0);
 	req_init(&a, READ);
-	a.cqe = (struct io_cqe){100, 0};
+	a.cqe = (struct io_cqe){ 100, 0 };
 	a.comp_list.next = &batch[0].comp_list;
 	ring_ctx.submit_state.compl_reqs.first = &a.comp_list;
 	overflows(0); /* a is not in progress */

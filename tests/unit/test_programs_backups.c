@@ -102,7 +102,7 @@ static void test_threads_of_a_place(void **state)
  * own. */
 static void test_places(void **state)
 {
-	static const u32 tids[] = {1, 2, HANDLED_SLOTS / 2, HANDLED_SLOTS - 1, HANDLED_SLOTS - 2};
+	static const u32 tids[] = { 1, 2, HANDLED_SLOTS / 2, HANDLED_SLOTS - 1, HANDLED_SLOTS - 2 };
 	struct ktask others[5];
 	struct bio bios[5 + CPUS];
 
@@ -123,10 +123,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
 	const struct CMUnitTest tests[] = {
-		TEST(test_once),
-		TEST(test_no_backups),
-		TEST(test_interrupted),
-		TEST(test_threads_of_a_place),
+		TEST(test_once),        TEST(test_no_backups),
+		TEST(test_interrupted), TEST(test_threads_of_a_place),
 		TEST(test_places),
 	};
 

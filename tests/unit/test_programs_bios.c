@@ -111,7 +111,7 @@ static struct rq_sums requests(u32 op)
 
 static u64 n_of(const struct ktask *t, u32 op)
 {
-	return requests_of(disk.dev, op, (u64[2]){t->t.pid}).count;
+	return requests_of(disk.dev, op, (u64[2]){ t->t.pid }).count;
 }
 
 /* What those know that the completion in progress wakes. */
@@ -203,7 +203,8 @@ static void test_throttled_and_merged(void **state)
 static void test_helper_and_merged(void **state)
 {
 	struct helper_key key = {
-		.comm = "kworker/1:1", .tid = 2311, .dev = disk.dev, .op = RQ_READ};
+		.comm = "kworker/1:1", .tid = 2311, .dev = disk.dev, .op = RQ_READ
+	};
 	struct helper_sums *sums;
 
 	(void)state;
@@ -277,7 +278,7 @@ static void test_some_discards(void **state)
  * the device, too, as soon as it is known for which. */
 static void test_request_of_a_path(void **state)
 {
-	struct request flush = {.q = &path.q, .mq_ctx = &io[0].mq_ctx, .cmd_flags = REQ_OP_FLUSH};
+	struct request flush = { .q = &path.q, .mq_ctx = &io[0].mq_ctx, .cmd_flags = REQ_OP_FLUSH };
 
 	(void)state;
 	start();
@@ -320,7 +321,7 @@ static void test_no_disk(void **state)
 {
 	(void)state;
 	start();
-	io[0].rq = (struct request){.mq_ctx = &io[0].mq_ctx, .cmd_flags = REQ_OP_DRV};
+	io[0].rq = (struct request){ .mq_ctx = &io[0].mq_ctx, .cmd_flags = REQ_OP_DRV };
 	issue(0);
 	tick(3);
 	completes(0);
@@ -380,7 +381,7 @@ static void test_merged_for_others(void **state)
  * one that was sent earlier is another's. */
 static void test_flush_at_the_same_time(void **state)
 {
-	struct request flush = {.q = &disk.q, .mq_ctx = &io[1].mq_ctx, .cmd_flags = REQ_OP_FLUSH};
+	struct request flush = { .q = &disk.q, .mq_ctx = &io[1].mq_ctx, .cmd_flags = REQ_OP_FLUSH };
 
 	(void)state;
 	for (u32 before = 0; before < 2; before++) {
@@ -412,7 +413,7 @@ static void test_flush_at_the_same_time(void **state)
 /* The same of a flush without data, which is never dispatched itself. */
 static void test_flush_alone_after_another(void **state)
 {
-	struct request flush = {.q = &disk.q, .mq_ctx = &io[1].mq_ctx, .cmd_flags = REQ_OP_FLUSH};
+	struct request flush = { .q = &disk.q, .mq_ctx = &io[1].mq_ctx, .cmd_flags = REQ_OP_FLUSH };
 
 	(void)state;
 	start();
@@ -455,7 +456,7 @@ static void test_flush_passed_on(void **state)
 /* Who asks for a partition gets its flushes without data. */
 static void test_flush_of_a_partition(void **state)
 {
-	struct block_device part = {.bd_dev = disk.dev + 1, .bd_disk = &disk.d};
+	struct block_device part = { .bd_dev = disk.dev + 1, .bd_disk = &disk.d };
 
 	(void)state;
 	start();
@@ -535,7 +536,7 @@ static void test_split_after_unseen_end(void **state)
 static void test_missed_after_throttle(void **state)
 {
 	u64 d = 1000000 + 3 + 5;
-	struct rq_times times = {d, d, d, d, d + 7};
+	struct rq_times times = { d, d, d, d, d + 7 };
 
 	(void)state;
 	start_by_tid();
@@ -864,9 +865,9 @@ static void test_front_merged_into_unseen(void **state)
 static void test_helper_for_a_process(void **state)
 {
 	struct address_space mapping;
-	struct inode inode = {.i_mode = S_IFREG, .i_mapping = &mapping};
-	struct page page = {.mapping = &mapping};
-	struct bio_vec vec = {&page};
+	struct inode inode = { .i_mode = S_IFREG, .i_mapping = &mapping };
+	struct page page = { .mapping = &mapping };
+	struct bio_vec vec = { &page };
 	u64 n = 0;
 
 	(void)state;
@@ -917,15 +918,15 @@ static void test_not_the_helper(void **state)
 /* Current is a thread of a program that uses io_uring, and a worker works on what it submits. */
 static void start_uring(void)
 {
-	u8 kinds[URING_OPS] = {[22] = OP_READ};
+	u8 kinds[URING_OPS] = { [22] = OP_READ };
 
 	start();
 	conf.async = conf.uring = 1;
 	data_set(uring_kinds, kinds, sizeof(kinds));
 	file_init(&file, "ext4", 8 << MINOR_BITS | 1, 23, S_IFREG);
 	ring_ctx = (struct io_ring_ctx){};
-	req = (struct io_kiocb){.opcode = 22, .ctx = &ring_ctx, .file = &file.f};
-	io_worker = (struct io_worker){.cur_work = &req.work};
+	req = (struct io_kiocb){ .opcode = 22, .ctx = &ring_ctx, .file = &file.f };
+	io_worker = (struct io_worker){ .cur_work = &req.work };
 	task_init(&worker, 2101, 2503, "iou-wrk", PF_IO_WORKER);
 	worker.t.group_leader = &first.t;
 	worker.t.set_child_tid = (void *)&io_worker;
@@ -1130,7 +1131,7 @@ static void test_mark_of_a_bio(void **state)
 	submits_to(&stacked, 0, REQ_OP_READ);
 	tick(7);
 	bio_ends(&io[0].bio);
-	times = (struct rq_times){.c = machine.now};
+	times = (struct rq_times){ .c = machine.now };
 	times.held = times.q = times.g = times.d = machine.now - 7;
 	m = mark_current(machine.now + BIO_END_NS, 0);
 	assert_non_null(m);
@@ -1184,7 +1185,7 @@ static void test_mark_of_a_bio_on_a_request(void **state)
 	for (u64 before = 0; before < 3; before += 2) {
 		stacked_on_request(before, 11);
 		c = machine.now - 11;
-		times = (struct rq_times){c - 15 - before, c - 15, c - 12, c - 7, c};
+		times = (struct rq_times){ c - 15 - before, c - 15, c - 12, c - 7, c };
 		m = mark_current(c + REQUEST_END_NS, 0);
 		assert_non_null(m);
 		assert_memory_equal(&m->times, &times, sizeof(times));
@@ -1233,7 +1234,7 @@ static void test_number_of_a_mark(void **state)
 	}
 }
 
-static const struct rq_times some = {2, 3, 5, 7, 11};
+static const struct rq_times some = { 2, 3, 5, 7, 11 };
 
 /* A completion is believed where it is: on its CPU, on top of the same thread, until it is over. */
 static void test_whose_mark(void **state)
@@ -1278,7 +1279,7 @@ static void test_whose_mark(void **state)
 /* A CPU that switches threads is in no completion at any level. Others may be. */
 static void test_switch_ends_completions(void **state)
 {
-	static const u32 levels[] = {0, SOFT_INTERRUPT, 0x10000};
+	static const u32 levels[] = { 0, SOFT_INTERRUPT, 0x10000 };
 
 	(void)state;
 	start();
@@ -1357,7 +1358,7 @@ static void test_request_that_has_ended(void **state)
 	assert_int_equal(async_index(req), at);
 }
 
-#define STRATA(...) ((u64[ST_N]){__VA_ARGS__})
+#define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
 
 /* A request of io_uring waits for a device that holds its bio for some time before it passes that
  * on: that is time in the device, too. */

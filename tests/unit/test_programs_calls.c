@@ -64,7 +64,7 @@ static int start(void **state)
 	alice.fd[2] = &ext4.f;
 	alice.fd[3] = &xfs.f;
 	alice.fd[4] = &pipe_end.f;
-	area = (struct vm_area_struct){.vm_start = 0x70000, .vm_pgoff = 5, .vm_file = &ext4.f};
+	area = (struct vm_area_struct){ .vm_start = 0x70000, .vm_pgoff = 5, .vm_file = &ext4.f };
 	machine.vma = &area;
 	cpu_is(1, &alice);
 	return 0;
@@ -98,10 +98,11 @@ static u64 traced(void)
 
 static const struct op_record *maps_file(u64 flags, u64 fd)
 {
-	u64 ctx[] = {(u64)&alice.regs, NR_MMAP};
+	u64 ctx[] = { (u64)&alice.regs, NR_MMAP };
 
 	alice.regs = (struct pt_regs){
-		.di = 3, .si = 4096, .dx = 1, .r10 = flags, .r8 = fd, .orig_ax = NR_MMAP};
+		.di = 3, .si = 4096, .dx = 1, .r10 = flags, .r8 = fd, .orig_ax = NR_MMAP
+	};
 	on_sys_enter(ctx);
 	return ended(0);
 }
@@ -171,7 +172,7 @@ static void test_madvise(void **state)
 
 static void test_madvise_of_32_bits(void **state)
 {
-	unsigned short made[CALL_MAX] = {[219] = CALL_DESC(OP_META, FILE_ADVISED) << 8};
+	unsigned short made[CALL_MAX] = { [219] = CALL_DESC(OP_META, FILE_ADVISED) << 8 };
 
 	(void)state;
 	data_set(calls, made, sizeof(made));
@@ -185,9 +186,9 @@ static void test_madvise_of_32_bits(void **state)
 /* on_sys_enter() goes on with such a call in another program. */
 static const struct op_record *on_mapping(u64 nr, u64 address, u64 len)
 {
-	u64 ctx[] = {(u64)&alice.regs, nr};
+	u64 ctx[] = { (u64)&alice.regs, nr };
 
-	alice.regs = (struct pt_regs){.di = address, .si = len, .dx = 3, .orig_ax = nr};
+	alice.regs = (struct pt_regs){ .di = address, .si = len, .dx = 3, .orig_ax = nr };
 	RUN(on_mapping_call, ctx);
 	return ended(0);
 }
@@ -252,7 +253,7 @@ static void test_mapping_filtered(void **state)
 	assert_int_equal(traced(), 2);
 	assert_int_equal(lost_all(), 0);
 	conf.file_filter = conf.n_files = 1;
-	lists.files[0] = (struct filter_file){.ino = 29, .dev = XFS_DEV};
+	lists.files[0] = (struct filter_file){ .ino = 29, .dev = XFS_DEV };
 	on_mapping(NR_MLOCK, 0x70000, 1);
 	area.vm_file = &xfs.f;
 	assert_int_equal(on_mapping(NR_MLOCK, 0x70000, 1)->ino, 29);
@@ -269,19 +270,19 @@ static void test_mapping_filtered(void **state)
 /* By perf's tracepoint the registers are current's; of a 32-bit call they are others. */
 static void test_mapping_otherwise(void **state)
 {
-	struct perf_sys_event enter = {.nr = NR_MLOCK};
-	u64 ctx[] = {(u64)&alice.regs, NR_MLOCK_32};
+	struct perf_sys_event enter = { .nr = NR_MLOCK };
+	u64 ctx[] = { (u64)&alice.regs, NR_MLOCK_32 };
 	const struct op_record *r;
 
 	(void)state;
-	alice.regs = (struct pt_regs){.di = 0x70001, .si = 5, .orig_ax = NR_MLOCK};
+	alice.regs = (struct pt_regs){ .di = 0x70001, .si = 5, .orig_ax = NR_MLOCK };
 	RUN(on_mapping_call_perf, &enter);
 	r = ended(0);
 	assert_int_equal(r->call, NR_MLOCK);
 	assert_int_equal(r->offset, 0x5001);
 	assert_int_equal(r->len, 5);
 	alice.t.thread_info.status = COMPAT_BIT;
-	alice.regs = (struct pt_regs){.bx = 0xab00070003, .cx = 0xab0000000b, .orig_ax = 150};
+	alice.regs = (struct pt_regs){ .bx = 0xab00070003, .cx = 0xab0000000b, .orig_ax = 150 };
 	RUN(on_mapping_call, ctx);
 	r = ended(0);
 	assert_int_equal(r->call, NR_MLOCK_32 | CALL_COMPAT);
@@ -333,7 +334,7 @@ static void test_mapping_of_overlayfs(void **state)
 static void test_ranges(void **state)
 {
 	const struct op_record *r;
-	u64 ctx[] = {(u64)&alice.regs, NR_PREAD_32};
+	u64 ctx[] = { (u64)&alice.regs, NR_PREAD_32 };
 
 	(void)state;
 	ext4.f.f_pos = 333;
@@ -357,7 +358,8 @@ static void test_ranges(void **state)
 	assert_int_equal(r->len, ~0ULL);
 	alice.t.thread_info.status = COMPAT_BIT;
 	alice.regs = (struct pt_regs){
-		.bx = 2, .dx = 37, .si = 41, .di = 3, .r10 = 99, .orig_ax = NR_PREAD_32};
+		.bx = 2, .dx = 37, .si = 41, .di = 3, .r10 = 99, .orig_ax = NR_PREAD_32
+	};
 	on_sys_enter(ctx);
 	vfs_in(OP_READ, &ext4);
 	r = ended(37);
@@ -400,7 +402,7 @@ static void test_arguments_without_recording(void **state)
 /* The descriptor that is sent is the argument that names the file, of whichever call. */
 static void test_descriptors(void **state)
 {
-	u64 ctx[] = {(u64)&alice.regs, NR_PREAD_32};
+	u64 ctx[] = { (u64)&alice.regs, NR_PREAD_32 };
 
 	(void)state;
 	conf.records = 0;
@@ -430,7 +432,7 @@ static void test_descriptors(void **state)
 	ended(4);
 	assert_int_equal(newest_sent()->fd, 3);
 	alice.t.thread_info.status = COMPAT_BIT;
-	alice.regs = (struct pt_regs){.bx = 2, .di = 3, .orig_ax = NR_PREAD_32};
+	alice.regs = (struct pt_regs){ .bx = 2, .di = 3, .orig_ax = NR_PREAD_32 };
 	on_sys_enter(ctx);
 	vfs_in(OP_READ, &ext4);
 	ended(0);
@@ -554,25 +556,25 @@ static void test_unmatched_calls(void **state)
 		struct pt_regs regs;
 		bool compat, counts;
 	} calls[] = {
-		{NR_STAT, {.di = 4}, false, true},
-		{NR_FSYNC, {.di = 2}, false, true},
-		{NR_FSYNC, {.di = 4}, false, false},
-		{NR_FSYNC, {.di = 7}, false, true},
-		{NR_FSYNC, {.di = 2, .bx = 2}, true, false},
-		{NR_PREAD_32, {.di = 2, .bx = 2}, true, true},
-		{NR_PREAD_32, {.di = 2, .bx = 4}, true, false},
-		{NR_PREAD_32, {.di = 2, .bx = 2}, false, false},
-		{NR_MLOCK_32, {.di = 4, .bx = 2}, true, true},
-		{NR_MLOCK_32, {.di = 4, .bx = 2}, false, false},
-		{NR_SENDFILE, {.di = 4, .si = 2}, false, true},
-		{NR_SENDFILE, {.di = 2, .si = 4}, false, false},
-		{NR_MADVISE, {.dx = MADV_WILLNEED}, false, true},
-		{NR_MADVISE, {.dx = 4}, false, false},
-		{NR_MMAP, {.r10 = MAP_POPULATE, .r8 = 2}, false, true},
-		{NR_MMAP, {.r10 = MAP_POPULATE, .r8 = -1}, false, false},
-		{NR_MMAP, {.r8 = 2}, false, false},
-		{CALL_MAX, {.di = 2}, false, false},
-		{CALL_MAX + 1, {.di = 2}, false, false},
+		{ NR_STAT, { .di = 4 }, false, true },
+		{ NR_FSYNC, { .di = 2 }, false, true },
+		{ NR_FSYNC, { .di = 4 }, false, false },
+		{ NR_FSYNC, { .di = 7 }, false, true },
+		{ NR_FSYNC, { .di = 2, .bx = 2 }, true, false },
+		{ NR_PREAD_32, { .di = 2, .bx = 2 }, true, true },
+		{ NR_PREAD_32, { .di = 2, .bx = 4 }, true, false },
+		{ NR_PREAD_32, { .di = 2, .bx = 2 }, false, false },
+		{ NR_MLOCK_32, { .di = 4, .bx = 2 }, true, true },
+		{ NR_MLOCK_32, { .di = 4, .bx = 2 }, false, false },
+		{ NR_SENDFILE, { .di = 4, .si = 2 }, false, true },
+		{ NR_SENDFILE, { .di = 2, .si = 4 }, false, false },
+		{ NR_MADVISE, { .dx = MADV_WILLNEED }, false, true },
+		{ NR_MADVISE, { .dx = 4 }, false, false },
+		{ NR_MMAP, { .r10 = MAP_POPULATE, .r8 = 2 }, false, true },
+		{ NR_MMAP, { .r10 = MAP_POPULATE, .r8 = -1 }, false, false },
+		{ NR_MMAP, { .r8 = 2 }, false, false },
+		{ CALL_MAX, { .di = 2 }, false, false },
+		{ CALL_MAX + 1, { .di = 2 }, false, false },
 	};
 	struct ktask t;
 
@@ -772,14 +774,14 @@ static void test_deep_cgroups(void **state)
 /* Whether a thread's name has changed is seen by all of it. */
 static void test_name_as_a_number(void **state)
 {
-	static const char names[][COMM_LEN] __attribute__((aligned(8))) = {"",
-									   "kworker",
-									   "kworker/",
-									   "kworker/u",
-									   "kworker/u8:1",
-									   "kworker/u8:2",
-									   "kworker/u8:2-abc",
-									   "lworker/u8:2-abc"};
+	static const char names[][COMM_LEN] __attribute__((aligned(8))) = { "",
+									    "kworker",
+									    "kworker/",
+									    "kworker/u",
+									    "kworker/u8:1",
+									    "kworker/u8:2",
+									    "kworker/u8:2-abc",
+									    "lworker/u8:2-abc" };
 	size_t n = sizeof(names) / sizeof(*names);
 
 	(void)state;
@@ -803,7 +805,7 @@ static void test_tracked_neighbours(void **state)
 
 static void forks(struct ktask *parent, struct ktask *child)
 {
-	u64 ctx[] = {(u64)parent, (u64)child};
+	u64 ctx[] = { (u64)parent, (u64)child };
 
 	cpu_is(0, parent);
 	RUN(on_fork, ctx);
@@ -839,11 +841,11 @@ static struct io_ring_ctx ring_ctx;
 
 static void submit_read(struct io_kiocb *req)
 {
-	static const u8 kinds[URING_OPS] = {[22] = OP_READ};
+	static const u8 kinds[URING_OPS] = { [22] = OP_READ };
 
 	data_set(uring_kinds, kinds, sizeof(kinds));
 	conf.async = conf.uring = 1;
-	*req = (struct io_kiocb){.opcode = 22, .ctx = &ring_ctx, .file = &ext4.f};
+	*req = (struct io_kiocb){ .opcode = 22, .ctx = &ring_ctx, .file = &ext4.f };
 	uring_submit(req);
 }
 
@@ -890,9 +892,9 @@ static void test_uring_thread_off_the_cpu(void **state)
 	switch_to(&polls, false);
 	tick(7);
 	uring_complete(&req, 4096);
-	assert_ops(
-		OP_URING, 1, 56,
-		(u64[ST_N]){[ST_SYSCALL] = 15, [ST_PREEMPT] = 11, [ST_SLEEP] = 13, [ST_RUNQ] = 17});
+	assert_ops(OP_URING, 1, 56,
+		   (u64[ST_N]){
+			   [ST_SYSCALL] = 15, [ST_PREEMPT] = 11, [ST_SLEEP] = 13, [ST_RUNQ] = 17 });
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -900,8 +902,8 @@ static void test_uring_thread_off_the_cpu(void **state)
  * one, or that an operation noted. */
 static void prints(struct kfile *f, u64 expected)
 {
-	struct bpf_iter_meta meta = {(void *)0x9000};
-	struct bpf_iter__task_file ctx = {&meta, f ? &f->f : NULL};
+	struct bpf_iter_meta meta = { (void *)0x9000 };
+	struct bpf_iter__task_file ctx = { &meta, f ? &f->f : NULL };
 
 	RUN(on_task_file, &ctx);
 	assert_int_equal(machine.prints, expected);
@@ -909,8 +911,8 @@ static void prints(struct kfile *f, u64 expected)
 
 static void test_functions_of_file_systems(void **state)
 {
-	static const u64 ext4s[] = {0x10000, 0x10000, 0x20000, 0x20000,
-				    0x30000, 0x30000, 0x40000, 0x40000};
+	static const u64 ext4s[] = { 0x10000, 0x10000, 0x20000, 0x20000,
+				     0x30000, 0x30000, 0x40000, 0x40000 };
 	struct kfile directory, many[FS_SLOTS];
 	u32 found = 0;
 

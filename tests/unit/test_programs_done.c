@@ -9,7 +9,7 @@ enum { SIZE = 4096, NR_IO_SUBMIT = 209 };
 
 static struct kfile file;
 static struct page page;
-static struct bio_vec vec = {&page};
+static struct bio_vec vec = { &page };
 static struct kdisk disk;
 static struct ktask task, kworker;
 
@@ -21,7 +21,7 @@ struct kio {
 
 static int start(void **state)
 {
-	unsigned short submit[] = {CALL_DESC(OP_AIO, FILE_NONE)};
+	unsigned short submit[] = { CALL_DESC(OP_AIO, FILE_NONE) };
 
 	(void)state;
 	machine_start();
@@ -377,10 +377,10 @@ static void test_named_by_others(void **state)
 	assert_string_equal(name(), "new name");
 	cpu_is(1, &kworker);
 	request(REQ_OP_WRITE);
-	assert_int_equal(
-		requests_of(disk.dev, RQ_WRITE, (u64[2]){(u64)1103 << 32 | 1103, BEHALF_WRITEBACK})
-			.count,
-		1);
+	assert_int_equal(requests_of(disk.dev, RQ_WRITE,
+				     (u64[2]){ (u64)1103 << 32 | 1103, BEHALF_WRITEBACK })
+				 .count,
+			 1);
 	assert_string_equal(name(), "new name");
 	start(state);
 	start_by_task();

@@ -22,8 +22,8 @@ static void start(void)
 	file_init(&file, "ext4", 8 << MINOR_BITS | 1, 23, S_IFREG);
 	file_init(&other, "overlay", 51, 29, S_IFREG);
 	disk_init(&disk, 8, 0, true);
-	vma = (struct vm_area_struct){.vm_start = PAGES, .vm_pgoff = 7, .vm_file = &file.f};
-	anonymous = (struct vm_area_struct){.vm_start = PAGES};
+	vma = (struct vm_area_struct){ .vm_start = PAGES, .vm_pgoff = 7, .vm_file = &file.f };
+	anonymous = (struct vm_area_struct){ .vm_start = PAGES };
 	task_init(&task, 1103, 1103, "faults", 0);
 	cpu_is(1, &task);
 	machine.vma = &vma;
@@ -77,7 +77,7 @@ static void reads(void)
 static void assert_one_major(u64 on_cpu)
 {
 	assert_ops(OP_FAULT, 1, on_cpu + 17 + 19 + 23 + 29,
-		   (u64[ST_N]){[ST_SYSCALL] = on_cpu, READ_STRATA});
+		   (u64[ST_N]){ [ST_SYSCALL] = on_cpu, READ_STRATA });
 }
 
 /* Current is in no operation: what it begins next loses none. */
@@ -134,7 +134,7 @@ static void test_minor_of_device(void **state)
 static void file_filter(u64 ino)
 {
 	conf.file_filter = conf.file_details = conf.n_files = 1;
-	lists.files[0] = (struct filter_file){.ino = ino, .dev = 8 << MINOR_BITS | 1};
+	lists.files[0] = (struct filter_file){ .ino = ino, .dev = 8 << MINOR_BITS | 1 };
 }
 
 static void test_minor_filtered(void **state)
@@ -309,7 +309,7 @@ static void test_major_at_once(void **state)
 	EVENT(on_bio_queue, &bio);
 	tick(7);
 	fault_handled(&vma, BY_USER, 0);
-	assert_ops(OP_FAULT, 1, 7, (u64[ST_N]){[ST_SYSCALL] = 7});
+	assert_ops(OP_FAULT, 1, 7, (u64[ST_N]){ [ST_SYSCALL] = 7 });
 }
 
 /* A fault that slept, for whatever reason, is an operation; one that was preempted is not. */
@@ -327,13 +327,13 @@ static void test_slept(void **state)
 	fault_at(ADDRESS);
 	sleeps(13);
 	fault_handled(&vma, BY_USER, 0);
-	assert_ops(OP_FAULT, 1, 13 + 29, (u64[ST_N]){[ST_SLEEP] = 13, [ST_RUNQ] = 29});
+	assert_ops(OP_FAULT, 1, 13 + 29, (u64[ST_N]){ [ST_SLEEP] = 13, [ST_RUNQ] = 29 });
 }
 
 /* A sleep of one kind alone makes it one. */
 static void test_slept_in(void **state)
 {
-	u64 lock[2] = {0x1000, 0}, throttle[8] = {[6] = 10};
+	u64 lock[2] = { 0x1000, 0 }, throttle[8] = { [6] = 10 };
 
 	(void)state;
 	start();
@@ -344,7 +344,7 @@ static void test_slept_in(void **state)
 	wake(&task);
 	switch_to(&task, false);
 	fault_handled(&vma, BY_USER, 0);
-	assert_ops(OP_FAULT, 1, 11, (u64[ST_N]){[ST_LOCK] = 11});
+	assert_ops(OP_FAULT, 1, 11, (u64[ST_N]){ [ST_LOCK] = 11 });
 	fault_at(ADDRESS);
 	on_throttle(throttle);
 	switch_to(&idle[1], true);
@@ -352,7 +352,7 @@ static void test_slept_in(void **state)
 	wake(&task);
 	switch_to(&task, false);
 	fault_handled(&vma, BY_USER, 0);
-	assert_ops(OP_FAULT, 2, 13, (u64[ST_N]){[ST_LOCK] = 11, [ST_THROTTLE] = 13});
+	assert_ops(OP_FAULT, 2, 13, (u64[ST_N]){ [ST_LOCK] = 11, [ST_THROTTLE] = 13 });
 }
 
 /* Sleeps before it are none of its own. */
@@ -370,7 +370,7 @@ static void test_slept_before(void **state)
 /* handle_mm_fault() fails, or is called again, for each of these. */
 static void test_not_handled(void **state)
 {
-	static const u64 results[] = {1, 0x10, 0x20, 0x40, 0x800, RETRY, RETRY | BUS_ERROR};
+	static const u64 results[] = { 1, 0x10, 0x20, 0x40, 0x800, RETRY, RETRY | BUS_ERROR };
 
 	(void)state;
 	start();
@@ -390,7 +390,7 @@ static void test_not_handled(void **state)
 /* The kernel looks for pages itself, too: that is no fault of user code. */
 static void test_not_by_user(void **state)
 {
-	u64 ctx[5] = {(u64)&vma, 0, BY_USER, 0, 0};
+	u64 ctx[5] = { (u64)&vma, 0, BY_USER, 0, 0 };
 
 	(void)state;
 	start();
@@ -421,7 +421,7 @@ static void test_no_fault(void **state)
 	tick(11);
 	sys_exit(0);
 	assert_ops(OP_FSYNC, 1, 7 + 29 + 11,
-		   (u64[ST_N]){[ST_SYSCALL] = 11, [ST_SLEEP] = 7, [ST_RUNQ] = 29});
+		   (u64[ST_N]){ [ST_SYSCALL] = 11, [ST_SLEEP] = 7, [ST_RUNQ] = 29 });
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -443,7 +443,7 @@ static void test_forgotten(void **state)
 	sys_exit(0);
 	fault_handled(&vma, BY_USER, 0);
 	assert_faults(1, 0);
-	assert_ops(OP_META, 1, 5, (u64[ST_N]){[ST_SYSCALL] = 5});
+	assert_ops(OP_META, 1, 5, (u64[ST_N]){ [ST_SYSCALL] = 5 });
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -705,7 +705,7 @@ static void test_all(void **state)
 	start();
 	conf.all_faults = 1;
 	minor();
-	assert_ops(OP_FAULT, 1, 7, (u64[ST_N]){[ST_SYSCALL] = 7});
+	assert_ops(OP_FAULT, 1, 7, (u64[ST_N]){ [ST_SYSCALL] = 7 });
 	fault_at(ADDRESS);
 	fault_handled(&anonymous, BY_USER, UNLOCKED);
 	assert_faults(0, 2);
@@ -758,7 +758,7 @@ static void test_sent(void **state)
 /* On arm64 a function tells of faults. */
 static void test_abort(void **state)
 {
-	u64 ctx[3] = {ADDRESS, 0, (u64)&task.regs};
+	u64 ctx[3] = { ADDRESS, 0, (u64)&task.regs };
 
 	(void)state;
 	start();
@@ -777,12 +777,12 @@ static const struct why_sums *why_of(const void *rows, const struct why_key *key
 
 static struct why_key why_key_of(u8 op, u64 fs)
 {
-	return (struct why_key){.op = op, .fs = fs, .at = {11, 13, 17, 19}};
+	return (struct why_key){ .op = op, .fs = fs, .at = { 11, 13, 17, 19 } };
 }
 
 static void why_start(void)
 {
-	static const u64 stack[WHY_CALLERS] = {11, 13, 17, 19};
+	static const u64 stack[WHY_CALLERS] = { 11, 13, 17, 19 };
 
 	start();
 	conf.why = 1;

@@ -7,7 +7,7 @@
 #include "kernel/func_machine.h"
 
 /* Programs see a return whether or not they saw the entry. */
-static const enum way unpaired[] = {KPROBE, FENTRY, MULTI};
+static const enum way unpaired[] = { KPROBE, FENTRY, MULTI };
 
 static void test_call(void **state)
 {
@@ -60,7 +60,8 @@ static void test_shared_histograms(void **state)
 
 	(void)state;
 	for (int shared = 0; shared < 2; shared++) {
-		funcs_start((struct func_conf){.hists = shared ? 2 : CPUS, .hists_shared = shared});
+		funcs_start(
+			(struct func_conf){ .hists = shared ? 2 : CPUS, .hists_shared = shared });
 		for (machine.cpu = 0; machine.cpu < CPUS; machine.cpu++)
 			call(B, STACK - 96, 7 + machine.cpu);
 		hists = (void *)map_of(&func_hists)->array;
@@ -119,7 +120,7 @@ static void test_recursion(void **state)
  * does not. */
 static void test_jump(void **state)
 {
-	static const enum way ways[] = {KPROBE, MULTI, SESSION};
+	static const enum way ways[] = { KPROBE, MULTI, SESSION };
 
 	(void)state;
 	for (u32 w = 0; w < 3; w++) {
@@ -217,15 +218,15 @@ static void test_missed_return_known_at_entry(void **state)
 		u64 own; /* of A, if it returns after 11 + 13 + 17 ns */
 		u64 dead;
 	} cases[] = {
-		{C, STACK - 184, 11 + 13, 1},
-		{C, STACK - 191, 11 + 13, 1},
-		{B, STACK - 192, 11 + 13, 1},
-		{B, STACK - 191, 11 + 13, 1},
+		{ C, STACK - 184, 11 + 13, 1 },
+		{ C, STACK - 191, 11 + 13, 1 },
+		{ B, STACK - 192, 11 + 13, 1 },
+		{ B, STACK - 191, 11 + 13, 1 },
 		/* a jump from B: only A's return tells */
-		{C, STACK - 192, 11 + 13 + 17, 1},
+		{ C, STACK - 192, 11 + 13 + 17, 1 },
 		/* below B: B seems to have called it */
-		{C, STACK - 193, 11 + 13 + 17, 1},
-		{B, STACK - 193, 11 + 13 + 17, 1},
+		{ C, STACK - 193, 11 + 13 + 17, 1 },
+		{ B, STACK - 193, 11 + 13 + 17, 1 },
 	};
 
 	(void)state;
@@ -277,7 +278,7 @@ static void test_missed_return_of_the_first(void **state)
 /* Of many calls that are found to be over at once, the four outermost count by function. */
 static void test_many_missed_returns(void **state)
 {
-	static const u32 funcs[] = {A, B, C, D, E, E, E, E};
+	static const u32 funcs[] = { A, B, C, D, E, E, E, E };
 
 	(void)state;
 	for (u64 n = 0; n < 8; n++) {
@@ -409,7 +410,7 @@ static void test_missed_entry_changes_nothing(void **state)
 static void test_returns_that_do_not_count(void **state)
 {
 	(void)state;
-	funcs_start((struct func_conf){.n_pids = 1, .pids = {2003}});
+	funcs_start((struct func_conf){ .n_pids = 1, .pids = { 2003 } });
 	func_live.since_ns = 0;
 	leave(A, STACK - 96);
 	assert_int_equal(lost_all(), 0);
@@ -427,7 +428,7 @@ static void test_returns_that_do_not_count(void **state)
 static void test_session(void **state)
 {
 	(void)state;
-	funcs_start((struct func_conf){.n_pids = 1, .pids = {2003}});
+	funcs_start((struct func_conf){ .n_pids = 1, .pids = { 2003 } });
 	way = SESSION;
 	assert_true(enter(A, STACK - 96));
 	tick(11);
@@ -466,8 +467,8 @@ static void test_function_numbers(void **state)
 	(void)state;
 	funcs_start((struct func_conf){});
 	way = MULTI;
-	func_ids[func_id_slot(0x1000 + A)] = (struct func_id){.addr = 0x1000 + A, .func = C};
-	func_ids[func_id_slot(0x1000 + B)] = (struct func_id){.addr = 0x2000, .func = D};
+	func_ids[func_id_slot(0x1000 + A)] = (struct func_id){ .addr = 0x1000 + A, .func = C };
+	func_ids[func_id_slot(0x1000 + B)] = (struct func_id){ .addr = 0x2000, .func = D };
 	call(A, STACK - 96, 11);
 	call(B, STACK - 96, 13);
 	assert_calls(A, 0, 0, 0);
@@ -479,7 +480,7 @@ static void test_function_numbers(void **state)
 /* An interrupt has a stack of its own, wherever that is: what it interrupted is not over. */
 static void test_interrupts(void **state)
 {
-	static const u64 stacks[] = {IRQ_BELOW, IRQ_ABOVE};
+	static const u64 stacks[] = { IRQ_BELOW, IRQ_ABOVE };
 
 	(void)state;
 	for (u32 w = 0; w < WAYS; w++) {
@@ -538,7 +539,7 @@ static void test_missed_return_in_interrupt(void **state)
 /* If nothing comes at its place, the return of the interrupted call tells that it is over. */
 static void test_missed_return_in_last_interrupt(void **state)
 {
-	static const u64 stacks[] = {IRQ_BELOW, IRQ_ABOVE};
+	static const u64 stacks[] = { IRQ_BELOW, IRQ_ABOVE };
 
 	(void)state;
 	for (u32 w = 0; w < WAYS; w++) {
@@ -571,7 +572,7 @@ static void test_kernel_stacks(void **state)
 	(void)state;
 	funcs_start((struct func_conf){});
 	enter(A, STACK + 16);
-	call(B, STACK + (1 << KERNEL_STACK_SHIFT) - 8, 11);	/* the same stack: A is over */
+	call(B, STACK + (1 << KERNEL_STACK_SHIFT) - 8, 11); /* the same stack: A is over */
 	leave(A, STACK + 16);
 	assert_int_equal(unreturned(A), 1);
 	assert_int_equal(func_live.lost[FUNC_LOST_END], 1);
@@ -589,7 +590,7 @@ static void test_user_stacks(void **state)
 	const u64 far = 1ULL << USER_STACK_SHIFT;
 
 	(void)state;
-	funcs_start((struct func_conf){.user_stacks = 1});
+	funcs_start((struct func_conf){ .user_stacks = 1 });
 	enter(A, USER_STACK);
 	call(B, USER_STACK + 1, 11);
 	enter(A, USER_STACK);
@@ -618,7 +619,7 @@ static void test_stack_for_signals(void **state)
 	for (int above = 0; above < 2; above++) {
 		u64 signals = above ? USER_STACK + 65536 : USER_STACK - 65536;
 
-		funcs_start((struct func_conf){.user_stacks = 1});
+		funcs_start((struct func_conf){ .user_stacks = 1 });
 		machine.current->t.sas_ss_sp = signals;
 		machine.current->t.sas_ss_size = LEN;
 		/* it has interrupted what runs elsewhere, from its first byte to its last */
@@ -667,7 +668,7 @@ static void test_stack_for_signals_ends(void **state)
 	enum { LEN = 8192 };
 
 	(void)state;
-	funcs_start((struct func_conf){.user_stacks = 1});
+	funcs_start((struct func_conf){ .user_stacks = 1 });
 	machine.current->t.sas_ss_sp = USER_STACK + 65536;
 	machine.current->t.sas_ss_size = LEN;
 	enter(A, USER_STACK);
@@ -755,11 +756,11 @@ static void test_deep_and_missed(void **state)
 /* Calls that a thread is in when it ends, or whose program does, never return. */
 static void thread_ends_with(void (*ends)(struct ktask *), u64 n)
 {
-	static const u32 funcs[] = {A, B, C, D, E};
+	static const u32 funcs[] = { A, B, C, D, E };
 	struct ktask *other = thread_of_same_slot(0), *t;
 
 	for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
-		funcs_start((struct func_conf){.user_stacks = ends == thread_executes});
+		funcs_start((struct func_conf){ .user_stacks = ends == thread_executes });
 		thread_init(other, 3001, 3001, "other");
 		call(A, STACK - 96, 3); /* takes the slot */
 		t = elsewhere ? other : &threads[0];
@@ -818,7 +819,7 @@ static void test_unknown_ends(void **state)
  * until it is freed. */
 static void test_threads_of_one_slot(void **state)
 {
-	struct ktask *t[3] = {&threads[0]};
+	struct ktask *t[3] = { &threads[0] };
 
 	(void)state;
 	for (u32 w = 0; w < WAYS; w++) {
@@ -915,7 +916,7 @@ static void test_rows_by(void **state)
 
 	(void)state;
 	for (u32 rows = FUNC_ROWS_PID; rows <= FUNC_ROWS_CGROUP; rows++) {
-		funcs_start((struct func_conf){.rows = rows});
+		funcs_start((struct func_conf){ .rows = rows });
 		thread_init(&threads[1], 2003, 2011, "sibling");
 		thread_init(&threads[2], 2017, 2017, "sibling");
 		for (int i = 0; i < 3; i++) {
@@ -953,13 +954,13 @@ static void test_rows_by(void **state)
 /* The key has the bucket of a histogram, so calls of other lengths have another row. */
 static void test_rows_have_buckets(void **state)
 {
-	static const u64 took[] = {7, 7, 1009};
+	static const u64 took[] = { 7, 7, 1009 };
 	u64 n[HIST_N] = {};
 	const struct func_key *key;
 	const struct func_sums *s;
 
 	(void)state;
-	funcs_start((struct func_conf){.rows = FUNC_ROWS_PID});
+	funcs_start((struct func_conf){ .rows = FUNC_ROWS_PID });
 	for (int i = 0; i < 3; i++)
 		call(A, STACK - 96, took[i]);
 	assert_int_equal(map_count(&func_rows), 2);
@@ -977,7 +978,7 @@ static void test_rows_have_buckets(void **state)
 static void test_no_room_for_row(void **state)
 {
 	(void)state;
-	funcs_start((struct func_conf){.rows = FUNC_ROWS_PID});
+	funcs_start((struct func_conf){ .rows = FUNC_ROWS_PID });
 	call(A, STACK - 96, 7);
 	map_of(&func_rows)->refusals = 2;
 	call(B, STACK - 96, 11);
@@ -1019,7 +1020,7 @@ static void test_tree(void **state)
 	const struct func_key *a, *ab, *abc, *ac, *b, *ba, *c;
 
 	(void)state;
-	funcs_start((struct func_conf){.rows = FUNC_ROWS_TREE, .hists = 2, .hists_shared = 1});
+	funcs_start((struct func_conf){ .rows = FUNC_ROWS_TREE, .hists = 2, .hists_shared = 1 });
 	machine.cpu = 3;
 	for (int i = 0; i < 2; i++) {
 		enter(A, STACK - 96);
@@ -1071,7 +1072,7 @@ static void test_tree_after_deep(void **state)
 	u64 parent = 1;
 
 	(void)state;
-	funcs_start((struct func_conf){.rows = FUNC_ROWS_TREE});
+	funcs_start((struct func_conf){ .rows = FUNC_ROWS_TREE });
 	map_of(&func_rows)->max = 128;
 	for (u64 i = 1; i <= FUNC_FRAMES; i++)
 		enter(A, STACK - 96 * i);
@@ -1088,7 +1089,7 @@ static void test_subtract(void **state)
 {
 	(void)state;
 	for (u32 w = 0; w < WAYS; w++) {
-		funcs_start((struct func_conf){.subtract = 1});
+		funcs_start((struct func_conf){ .subtract = 1 });
 		way = w;
 		func_live.inside_ns = 101;
 		func_live.call_ns = 211;
@@ -1152,7 +1153,7 @@ static void test_clock_steps_back(void **state)
 /* Where a function returns is learned from calls of one that does nothing, by the tool. */
 static void test_learning(void **state)
 {
-	struct pt_regs regs = {.sp = STACK - 96};
+	struct pt_regs regs = { .sp = STACK - 96 };
 
 	(void)state;
 	funcs_start((struct func_conf){});
@@ -1199,8 +1200,8 @@ static void test_measurement(void **state)
 {
 	(void)state;
 	for (u32 rows = FUNC_ROWS; rows <= FUNC_ROWS_CGROUP; rows++) {
-		funcs_start((struct func_conf){.rows = rows, .n_pids = 1, .pids = {2003},
-					       .tracked = rows & 1});
+		funcs_start((struct func_conf){
+			.rows = rows, .n_pids = 1, .pids = { 2003 }, .tracked = rows & 1 });
 		machine.cpu = 1;
 		call(NOTHING, STACK - 96, 11);
 		assert_calls(NOTHING, 0, 0, 0);
@@ -1219,13 +1220,15 @@ static void test_measurement(void **state)
 /* Only processes that are listed; not those that the tool's namespace does not have. */
 static void test_listed(void **state)
 {
-	struct func_conf c = {.n_pids = 2, .pids = {2003, 2017}};
+	struct func_conf c = { .n_pids = 2, .pids = { 2003, 2017 } };
 
 	(void)state;
 	for (int in_namespace = 0; in_namespace < 2; in_namespace++) {
 		if (in_namespace)
-			c = (struct func_conf){.n_pids = 2, .pids = {1003, 1017}, .pidns_dev = 4,
-					       .pidns_ino = 4026532001};
+			c = (struct func_conf){ .n_pids = 2,
+						.pids = { 1003, 1017 },
+						.pidns_dev = 4,
+						.pidns_ino = 4026532001 };
 		funcs_start(c);
 		thread_init(&threads[1], 2017, 2011, "second");
 		thread_init(&threads[2], 2011, 2011, "unlisted");
@@ -1241,7 +1244,7 @@ static void test_listed(void **state)
 		assert_int_equal(lost_all(), 0);
 	}
 	/* as many as there is room for */
-	c = (struct func_conf){.n_pids = MAX_PIDS};
+	c = (struct func_conf){ .n_pids = MAX_PIDS };
 	for (u32 i = 0; i < MAX_PIDS; i++)
 		c.pids[i] = 2003 + i;
 	funcs_start(c);
@@ -1257,7 +1260,7 @@ static void test_listed(void **state)
 static void test_namespace(void **state)
 {
 	(void)state;
-	funcs_start((struct func_conf){.rows = FUNC_ROWS_TID, .pidns_dev = 4, .pidns_ino = 1009});
+	funcs_start((struct func_conf){ .rows = FUNC_ROWS_TID, .pidns_dev = 4, .pidns_ino = 1009 });
 	thread_init(&threads[1], 2003, 2011, "sibling");
 	thread_init(&threads[2], 901, 907, "outside");
 	for (int i = 0; i < 3; i++) {
@@ -1276,7 +1279,7 @@ static void test_tracked(void **state)
 		huge;
 
 	(void)state;
-	funcs_start((struct func_conf){.tracked = 1});
+	funcs_start((struct func_conf){ .tracked = 1 });
 	thread_init(&tool, TOOL, TOOL, "iostrata");
 	thread_init(&tools_thread, TOOL, TOOL + 1, "iostrata");
 	thread_init(&child, 2003, 2003, "child");
@@ -1339,7 +1342,7 @@ static void test_tracked_in_namespace(void **state)
 	static struct ktask tool, child;
 
 	(void)state;
-	funcs_start((struct func_conf){.tracked = 1, .pidns_dev = 4, .pidns_ino = 1009});
+	funcs_start((struct func_conf){ .tracked = 1, .pidns_dev = 4, .pidns_ino = 1009 });
 	thread_init(&tool, TOOL + 1000, TOOL + 1000, "iostrata");
 	thread_init(&child, 2203, 2203, "child");
 	machine.current = &tool;
@@ -1391,10 +1394,10 @@ static void calls_of_all_kinds(struct ktask *t, u64 sp)
 	tick(13);
 	call(C, sp - 288, 17);
 	leave(B, sp - 192);
-	enter(C, sp - 6000);	/* it is seen to be over, when the stack is not as deep any more */
+	enter(C, sp - 6000); /* it is seen to be over, when the stack is not as deep any more */
 	tick(19);
 	call(B, sp - 144, 23);
-	enter(C, sp - 6000);	/* and again */
+	enter(C, sp - 6000); /* and again */
 	tick(29);
 	leave(A, sp - 96);
 }
@@ -1403,7 +1406,7 @@ static void calls_of_all_kinds(struct ktask *t, u64 sp)
  * called, on its own stack: it changes nothing of what is counted, and what it calls counts. */
 static void test_interrupts_at_every_step(void **state)
 {
-	static const u64 places[] = {IRQ_BELOW - 48, IRQ_ABOVE - 48, STACK - 4096};
+	static const u64 places[] = { IRQ_BELOW - 48, IRQ_ABOVE - 48, STACK - 4096 };
 	struct ktask *t;
 	u32 steps, all = 0;
 
@@ -1413,8 +1416,8 @@ static void test_interrupts_at_every_step(void **state)
 
 		interrupt_sp = places[n / WAYS % 3];
 		for (steps = 1; steps; steps++) {
-			funcs_start((struct func_conf){
-				.rows = n / (WAYS * 9) ? FUNC_ROWS_TREE : FUNC_ROWS});
+			funcs_start((struct func_conf){ .rows = n / (WAYS * 9) ? FUNC_ROWS_TREE
+									       : FUNC_ROWS });
 			way = n % WAYS;
 			t = &threads[0];
 			/* the slot is the thread's, or another's; or nobody's, as yet */
@@ -1569,7 +1572,7 @@ static void actor_enters(struct actor *a, u64 base, bool seen)
 	if (dead)
 		dead_are_found(a);
 	c = &a->calls[a->n++];
-	*c = (struct one_call){.func = pick(FUNCS), .sp = sp, .start = machine.now, .seen = seen};
+	*c = (struct one_call){ .func = pick(FUNCS), .sp = sp, .start = machine.now, .seen = seen };
 	if (seen)
 		assert_true(enter(c->func, sp));
 }
@@ -1616,7 +1619,7 @@ static void actor_leaves_unseen(struct actor *a)
  * no program sees the last ones return, but that of the thread's own call, just then. */
 static void actor_is_interrupted(struct actor *a, u32 level)
 {
-	static const u64 stacks[] = {IRQ_BELOW, IRQ_ABOVE, NMI};
+	static const u64 stacks[] = { IRQ_BELOW, IRQ_ABOVE, NMI };
 	u64 base = stacks[level ? 2 : pick(2)];
 	u32 was = a->n_thread, own = a->n;
 
@@ -1679,7 +1682,7 @@ static void actor_step(struct actor *a)
 
 static void storm_start(enum way by, u32 rows, unsigned int with_seed)
 {
-	funcs_start((struct func_conf){.rows = rows});
+	funcs_start((struct func_conf){ .rows = rows });
 	way = by;
 	seed = with_seed;
 	map_of(&func_rows)->max = 100000;
@@ -1689,7 +1692,7 @@ static void storm_start(enum way by, u32 rows, unsigned int with_seed)
 		thread_init(actors[i].task, 2003, 2003 + i, "actor");
 	}
 	for (u32 i = 0; i < FUNCS; i++)
-		truth[i] = (struct figures){.min = ~0ULL};
+		truth[i] = (struct figures){ .min = ~0ULL };
 	truth_unreturned = truth_lost_returns = truth_lost_ends = 0;
 }
 

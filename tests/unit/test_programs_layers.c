@@ -263,7 +263,7 @@ static void test_open(void **state)
 static void test_functions(void **state)
 {
 	u64 errors_ = 0, *args = at(0)->args;
-	struct kiocb kiocb = {.ki_filp = &ext4.f};
+	struct kiocb kiocb = { .ki_filp = &ext4.f };
 
 	(void)state;
 	FUNCTION(vfs_read, OP_READ, 0, 4);
@@ -304,8 +304,8 @@ static void test_functions(void **state)
 /* By kprobes: arguments and results in registers. */
 static void test_kprobes(void **state)
 {
-	struct kiocb kiocb = {.ki_filp = &ext4.f};
-	struct pt_regs regs = {.di = (u64)&ext4.f, .si = 7, .sp = 5000};
+	struct kiocb kiocb = { .ki_filp = &ext4.f };
+	struct pt_regs regs = { .di = (u64)&ext4.f, .si = 7, .sp = 5000 };
 
 	(void)state;
 	kenter_vfs_read(&regs);
@@ -313,19 +313,19 @@ static void test_kprobes(void **state)
 	regs.ax = 31;
 	kleave_vfs_read(&regs);
 	assert_timed(OP_READ, 1, 29, 31, 0);
-	regs = (struct pt_regs){.di = 7, .si = (u64)&ext4.f, .sp = 5000};
+	regs = (struct pt_regs){ .di = 7, .si = (u64)&ext4.f, .sp = 5000 };
 	kenter_vfs_open(&regs);
 	tick(37);
 	kleave_vfs_open(&regs);
 	assert_timed(OP_OPEN, 1, 37, 0, 0);
-	regs = (struct pt_regs){.di = (u64)&kiocb, .sp = 5000};
+	regs = (struct pt_regs){ .di = (u64)&kiocb, .sp = 5000 };
 	kenter_write(&regs);
 	tick(41);
 	regs.ax = 43;
 	kleave_write(&regs);
 	assert_timed(OP_WRITE, 1, 41, 43, 0);
 	/* by the stack pointer: a call as high as one whose return was missed ends it */
-	regs = (struct pt_regs){.di = (u64)&ext4.f, .sp = 5000};
+	regs = (struct pt_regs){ .di = (u64)&ext4.f, .sp = 5000 };
 	kenter_vfs_write(&regs);
 	regs.sp = 5001;
 	kenter_vfs_write(&regs);
@@ -469,20 +469,20 @@ static struct io_kiocb req;
 /* Whole operations are asked for, and alice submits a request to read @f. */
 static void submit_read(struct kfile *f)
 {
-	static const u8 kinds[URING_OPS] = {[22] = OP_READ};
+	static const u8 kinds[URING_OPS] = { [22] = OP_READ };
 
 	data_set(uring_kinds, kinds, sizeof(kinds));
 	conf.layer = LAYER_OPS;
 	conf.waits = conf.cpu_split = conf.async = conf.uring = 1;
 	conf.records = conf.file_details = conf.call_noted = 1;
-	req = (struct io_kiocb){.opcode = 22, .ctx = &ring_ctx, .file = &f->f};
+	req = (struct io_kiocb){ .opcode = 22, .ctx = &ring_ctx, .file = &f->f };
 	uring_submit(&req);
 }
 
 /* The file system's function is called with the struct kiocb that is at @kiocb. */
 static void executes(const void *kiocb)
 {
-	u64 ctx[8] = {(u64)kiocb, 4096};
+	u64 ctx[8] = { (u64)kiocb, 4096 };
 
 	tick(3);
 	enter_read(ctx);
@@ -503,7 +503,7 @@ static void test_file_of_a_request(void **state)
 	executes(&req);
 	req.file = &pipe_end.f;
 	uring_complete(&req, 1);
-	assert_ops(OP_URING, 1, 15, (u64[ST_N]){[ST_SYSCALL] = 10, [ST_FS] = 5});
+	assert_ops(OP_URING, 1, 15, (u64[ST_N]){ [ST_SYSCALL] = 10, [ST_FS] = 5 });
 	r = newest_record();
 	assert_int_equal(r->ino, 23);
 	assert_int_equal(r->cache, CACHE_HIT);
@@ -525,7 +525,7 @@ static void test_file_of_a_request(void **state)
 /* A call for something else tells nothing of it: then its completion does. */
 static void test_file_of_something_else(void **state)
 {
-	struct kiocb other = {.ki_filp = &lower.f};
+	struct kiocb other = { .ki_filp = &lower.f };
 
 	(void)state;
 	submit_read(&ext4);
@@ -551,7 +551,7 @@ static void test_file_of_a_request_not_traced(void **state)
 	uring_complete(&req, 1);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
 	conf.file_filter = conf.n_files = 1;
-	lists.files[0] = (struct filter_file){.ino = 29, .dev = 8 << MINOR_BITS | 1};
+	lists.files[0] = (struct filter_file){ .ino = 29, .dev = 8 << MINOR_BITS | 1 };
 	submit_read(&ext4);
 	executes(&req);
 	uring_complete(&req, 1);
@@ -566,7 +566,7 @@ static void test_file_of_a_request_not_traced(void **state)
 /* What executes no request, but a call, is as ever; so is who does nothing of both. */
 static void test_calls_beside_requests(void **state)
 {
-	struct kiocb kiocb = {.ki_filp = &lower.f};
+	struct kiocb kiocb = { .ki_filp = &lower.f };
 
 	(void)state;
 	submit_read(&ext4);
@@ -577,14 +577,14 @@ static void test_calls_beside_requests(void **state)
 	executes(&kiocb);
 	vfs_out(OP_READ, 1);
 	sys_exit(1);
-	assert_ops(OP_READ, 1, 15, (u64[ST_N]){[ST_VFS] = 10, [ST_FS] = 5});
+	assert_ops(OP_READ, 1, 15, (u64[ST_N]){ [ST_VFS] = 10, [ST_FS] = 5 });
 	assert_int_equal(newest_record()->ino, 23);
 }
 
 /* A request that comes to its file system twice, the first time at once: both are charged. */
 static void test_request_twice_in_file_system(void **state)
 {
-	u64 ctx[8] = {(u64)&req, 4096};
+	u64 ctx[8] = { (u64)&req, 4096 };
 
 	(void)state;
 	submit_read(&ext4);
@@ -596,7 +596,7 @@ static void test_request_twice_in_file_system(void **state)
 	tick(7);
 	leave_read(ctx);
 	uring_complete(&req, 1);
-	assert_ops(OP_URING, 1, 15, (u64[ST_N]){[ST_SYSCALL] = 3, [ST_FS] = 12});
+	assert_ops(OP_URING, 1, 15, (u64[ST_N]){ [ST_SYSCALL] = 3, [ST_FS] = 12 });
 }
 
 /* One that goes through the VFS is there in between. */
@@ -614,7 +614,7 @@ static void test_request_through_the_vfs(void **state)
 	vfs_out(OP_FSYNC, 0);
 	tick(13);
 	uring_complete(&req, 1);
-	assert_ops(OP_URING, 1, 39, (u64[ST_N]){[ST_SYSCALL] = 16, [ST_VFS] = 16, [ST_FS] = 7});
+	assert_ops(OP_URING, 1, 39, (u64[ST_N]){ [ST_SYSCALL] = 16, [ST_VFS] = 16, [ST_FS] = 7 });
 }
 
 int main(void)

@@ -29,7 +29,7 @@ struct how {
 
 static void start(void)
 {
-	u8 kinds[URING_OPS] = {[READ] = OP_READ};
+	u8 kinds[URING_OPS] = { [READ] = OP_READ };
 
 	machine_start();
 	conf.async = conf.uring = 1;
@@ -44,7 +44,7 @@ static void start(void)
 	task_init(&bob, 1200, 1201, "bob", 0);
 	file_init(&file, "ext4", 8 << MINOR_BITS | 1, 23, S_IFREG);
 	ring_ctx = (struct io_ring_ctx){};
-	req = (struct io_kiocb){.opcode = READ, .ctx = &ring_ctx, .file = &file.f};
+	req = (struct io_kiocb){ .opcode = READ, .ctx = &ring_ctx, .file = &file.f };
 	tick(1000);
 }
 
@@ -106,7 +106,7 @@ static void bob_submits(const struct how *how)
  * 40 more. She goes on with another, which is soon done. Returns the times of hers. */
 static struct rq_times into_younger(const struct how *how)
 {
-	struct rq_times times = {.held = machine.now};
+	struct rq_times times = { .held = machine.now };
 
 	alice_submits(how);
 	times.q = machine.now;
@@ -132,7 +132,7 @@ static struct rq_times into_younger(const struct how *how)
 /* Alice's bio is merged into the request that Bob submitted 9 ns before, and may get after hers. */
 static struct rq_times into_older(const struct how *how)
 {
-	struct rq_times times = {.q = machine.now, .g = machine.now};
+	struct rq_times times = { .q = machine.now, .g = machine.now };
 
 	bob_submits(how);
 	tick(9);
@@ -217,21 +217,22 @@ static void test_into_younger(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++)
-		assert_queue((struct how){i & 1, i & 2, .into_younger = true}, 40 + 5);
+		assert_queue((struct how){ i & 1, i & 2, .into_younger = true }, 40 + 5);
 }
 
 static void test_into_older(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 8; i++)
-		assert_queue((struct how){i & 1, i & 2, .late = i & 4}, 5);
+		assert_queue((struct how){ i & 1, i & 2, .late = i & 4 }, 5);
 }
 
 /* blk-throttle kept back Bob's bio, since when is not known. Alice's was in the queue. */
 static void test_into_throttled(void **state)
 {
 	(void)state;
-	assert_queue((struct how){.uring = true, .into_younger = true, .throttled = true}, 40 + 5);
+	assert_queue((struct how){ .uring = true, .into_younger = true, .throttled = true },
+		     40 + 5);
 }
 
 /* Alice sleeps; Bob's request, which he submits 11 ns later, wakes her. */
@@ -253,7 +254,7 @@ static void test_merged_before(void **state)
 	struct op_sums s;
 
 	(void)state;
-	merged((struct how){.into_younger = true});
+	merged((struct how){ .into_younger = true });
 	tick(1);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	s = sleeps_for_another();
@@ -265,7 +266,7 @@ static void test_merged_before(void **state)
 static void test_passed_on_later(void **state)
 {
 	(void)state;
-	merged((struct how){.into_younger = true});
+	merged((struct how){ .into_younger = true });
 	queued(&above, &stacked, 0);
 	tick(13);
 	cpu_is(2, &bob);
@@ -325,7 +326,7 @@ static void test_throttled_into_older(void **state)
 /* Of two bios for the device above, the later is merged: the times of the earlier are its own. */
 static void test_later_merged(void **state)
 {
-	struct how how = {.is_stacked = true};
+	struct how how = { .is_stacked = true };
 	struct kio later = {};
 	u64 q;
 
@@ -353,14 +354,10 @@ static void test_later_merged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_into_younger),
-		cmocka_unit_test(test_into_older),
-		cmocka_unit_test(test_into_throttled),
-		cmocka_unit_test(test_throttled_into_older),
-		cmocka_unit_test(test_merged_before),
-		cmocka_unit_test(test_passed_on_later),
-		cmocka_unit_test(test_done_before),
-		cmocka_unit_test(test_later_merged),
+		cmocka_unit_test(test_into_younger),   cmocka_unit_test(test_into_older),
+		cmocka_unit_test(test_into_throttled), cmocka_unit_test(test_throttled_into_older),
+		cmocka_unit_test(test_merged_before),  cmocka_unit_test(test_passed_on_later),
+		cmocka_unit_test(test_done_before),    cmocka_unit_test(test_later_merged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

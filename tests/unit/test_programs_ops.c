@@ -224,7 +224,7 @@ static void test_after_a_file_system(void **state)
 		tick(11);
 		sys_exit(0);
 	}
-	assert_ops(OP_READ, 2, 21, (u64[ST_N]){[ST_SYSCALL] = 28, [ST_VFS] = 14});
+	assert_ops(OP_READ, 2, 21, (u64[ST_N]){ [ST_SYSCALL] = 28, [ST_VFS] = 14 });
 }
 
 /* The file is the one that the VFS was called with, though the descriptor means another by now. */
@@ -290,8 +290,8 @@ static void test_ends_in_a_layer(void **state)
 		sys_exit(0);
 		assert_int_equal(live.returns_missed, 2);
 	}
-	assert_ops(OP_READ, 2, 8, (u64[ST_N]){[ST_SYSCALL] = 6, [ST_VFS] = 10});
-	assert_ops(OP_WRITE, 2, 18, (u64[ST_N]){[ST_VFS] = 14, [ST_FS] = 22});
+	assert_ops(OP_READ, 2, 8, (u64[ST_N]){ [ST_SYSCALL] = 6, [ST_VFS] = 10 });
+	assert_ops(OP_WRITE, 2, 18, (u64[ST_N]){ [ST_VFS] = 14, [ST_FS] = 22 });
 }
 
 static u32 barriers, preempted_at;
@@ -314,12 +314,12 @@ static void preempt(void)
 static void test_preempted_in_a_program(void **state)
 {
 	static const u64 in[][ST_PREEMPT + 1] = {
-		{[ST_SYSCALL] = 1000}, /* it has its start, but has not begun */
-		{[ST_PREEMPT] = 1000}, /* at the VFS's entry, the file system's, its return */
-		{[ST_PREEMPT] = 1000}, {[ST_PREEMPT] = 1000},
-		{[ST_VFS] = 1000}, /* at the second entry, before and after what was so far */
-		{[ST_FS] = 1000},      {[ST_PREEMPT] = 1000}, /* at both returns */
-		{[ST_PREEMPT] = 1000}, {},                    /* it is over */
+		{ [ST_SYSCALL] = 1000 }, /* it has its start, but has not begun */
+		{ [ST_PREEMPT] = 1000 }, /* at the VFS's entry, the file system's, its return */
+		{ [ST_PREEMPT] = 1000 }, { [ST_PREEMPT] = 1000 },
+		{ [ST_VFS] = 1000 }, /* at the second entry, before and after what was so far */
+		{ [ST_FS] = 1000 },      { [ST_PREEMPT] = 1000 }, /* at both returns */
+		{ [ST_PREEMPT] = 1000 }, {},                      /* it is over */
 	};
 
 	(void)state;
@@ -347,10 +347,10 @@ static void test_preempted_in_a_program(void **state)
 		sys_exit(0);
 		assert_null(machine.at_barrier);
 		assert_ops(OP_READ, 1, more == in[8] ? 127 : 1127,
-			   (u64[ST_N]){[ST_SYSCALL] = 1 + 64 + more[ST_SYSCALL],
-				       [ST_VFS] = 2 + 8 + 32 + more[ST_VFS],
-				       [ST_FS] = 4 + 16 + more[ST_FS],
-				       [ST_PREEMPT] = more[ST_PREEMPT]});
+			   (u64[ST_N]){ [ST_SYSCALL] = 1 + 64 + more[ST_SYSCALL],
+					[ST_VFS] = 2 + 8 + 32 + more[ST_VFS],
+					[ST_FS] = 4 + 16 + more[ST_FS],
+					[ST_PREEMPT] = more[ST_PREEMPT] });
 		assert_int_equal(lost_all(), 0);
 	}
 }
@@ -458,7 +458,8 @@ static void test_which_files(void **state)
 static void test_which_argument(void **state)
 {
 	unsigned short made[CALL_MAX] = {
-		[5] = CALL_DESC(OP_COPY, FILE_ARG1), [6] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2)};
+		[5] = CALL_DESC(OP_COPY, FILE_ARG1), [6] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2)
+	};
 
 	(void)state;
 	data_set(calls, made, sizeof(made));
@@ -487,7 +488,8 @@ static void test_which_argument(void **state)
 static void test_compat_calls(void **state)
 {
 	unsigned short made[CALL_MAX] = {
-		[9] = CALL_DESC(OP_COPY, FILE_ARG1) << 8, [10] = CALL_DESC(OP_FSYNC, FILE_ARG0)};
+		[9] = CALL_DESC(OP_COPY, FILE_ARG1) << 8, [10] = CALL_DESC(OP_FSYNC, FILE_ARG0)
+	};
 
 	(void)state;
 	data_set(calls, made, sizeof(made));
@@ -497,8 +499,8 @@ static void test_compat_calls(void **state)
 	call_simply(9, 2, 10, 0);
 	assert_int_equal(counted(OP_COPY), 0);
 	alice.t.thread_info.status = COMPAT_BIT;
-	machine.current->regs = (struct pt_regs){.cx = 3, .si = 2, .orig_ax = 9};
-	u64 ctx[] = {(u64)&machine.current->regs, 9};
+	machine.current->regs = (struct pt_regs){ .cx = 3, .si = 2, .orig_ax = 9 };
+	u64 ctx[] = { (u64)&machine.current->regs, 9 };
 	on_sys_enter(ctx);
 	sys_exit(5);
 	assert_int_equal(counted_by(OP_COPY, XFS_DEV, 29), 1);
@@ -534,15 +536,15 @@ static void test_by(void **state)
 	memcpy(comms[1], "bob", 3);
 	by(BY_PID, 1100, 0, 1200, 0);
 	assert_string_equal(
-		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){1100}))->comm,
+		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){ 1100 }))->comm,
 		"alice");
 	by(BY_TID, 1101, 0, 1203, 0);
 	assert_string_equal(
-		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){1203}))->comm,
+		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){ 1203 }))->comm,
 		"bob");
 	by(BY_TASK, 1100ULL << 32 | 1101, 0, 1200ULL << 32 | 1203, 0);
 	assert_int_equal(((struct task_name *)bpf_map_lookup_elem(&task_names_even,
-								  &(u64){1200ULL << 32 | 1203}))
+								  &(u64){ 1200ULL << 32 | 1203 }))
 				 ->cgroup,
 			 8200);
 	by(BY_COMM, comms[0][0], comms[0][1], comms[1][0], comms[1][1]);
@@ -562,7 +564,7 @@ static void test_by_pid_names_the_process(void **state)
 	bob.t.group_leader = &alice.t;
 	cpu_is(0, &bob);
 	call_through(OP_READ, 2, 60, 1);
-	n = bpf_map_lookup_elem(&task_names_even, &(u64){1200});
+	n = bpf_map_lookup_elem(&task_names_even, &(u64){ 1200 });
 	assert_non_null(n);
 	assert_string_equal(n->comm, "alice");
 }
@@ -660,7 +662,7 @@ static void test_min(void **state)
 /* Filters by process: each one alone, who passes and who does not. */
 static void filtered(u64 alices, u64 bobs)
 {
-	struct ktask *both[] = {&alice, &bob};
+	struct ktask *both[] = { &alice, &bob };
 	u64 before;
 
 	conf.process_filter = 1;
@@ -735,7 +737,7 @@ static void test_filter_cgroup(void **state)
 
 static void fork_by(struct ktask *parent, struct ktask *child)
 {
-	u64 ctx[] = {(u64)parent, (u64)child};
+	u64 ctx[] = { (u64)parent, (u64)child };
 
 	cpu_is(0, parent);
 	on_fork(ctx);
@@ -836,7 +838,7 @@ static void test_filter_file(void **state)
 {
 	(void)state;
 	conf.file_filter = conf.file_details = conf.n_files = 1;
-	lists.files[0] = (struct filter_file){.ino = 23, .dev = EXT4_DEV};
+	lists.files[0] = (struct filter_file){ .ino = 23, .dev = EXT4_DEV };
 	call_through(OP_READ, 2, 60, 1);
 	call_through(OP_READ, 3, 60, 1);
 	call_simply(NR_READ, 7, 60, -9);
@@ -851,7 +853,7 @@ static void test_filter_file(void **state)
 	assert_int_equal(counted(OP_READ), 1);
 	/* the directory above it, which is only looked for in has_dirs */
 	xfs.root.d_inode = &directory.inode;
-	lists.files[0] = (struct filter_file){.ino = 37, .dev = XFS_DEV, .is_dir = 1};
+	lists.files[0] = (struct filter_file){ .ino = 37, .dev = XFS_DEV, .is_dir = 1 };
 	call_through(OP_READ, 3, 60, 1);
 	assert_int_equal(counted(OP_READ), 1);
 	conf.has_dirs = 1;
@@ -878,7 +880,7 @@ static void test_filter_levels(void **state)
 			deep[i - 1].dentry.d_parent = &deep[i].dentry;
 	}
 	conf.file_filter = conf.n_files = conf.file_details = conf.has_dirs = 1;
-	lists.files[0] = (struct filter_file){1009 + DIR_LEVELS - 1, EXT4_DEV, true};
+	lists.files[0] = (struct filter_file){ 1009 + DIR_LEVELS - 1, EXT4_DEV, true };
 	alice.fd[2] = &deep[0].f;
 	call_through(OP_READ, 2, 60, 1);
 	assert_int_equal(counted(OP_READ), 1);
@@ -995,17 +997,17 @@ static void test_close(void **state)
 /* Calls are seen by perf's tracepoints on kernels whose others can be preempted. */
 static void test_perf_events(void **state)
 {
-	struct perf_sys_event enter = {.nr = NR_FSYNC}, leave = {.nr = NR_FSYNC, .ret = -5};
+	struct perf_sys_event enter = { .nr = NR_FSYNC }, leave = { .nr = NR_FSYNC, .ret = -5 };
 
 	(void)state;
-	alice.regs = (struct pt_regs){.di = 2, .orig_ax = NR_FSYNC};
+	alice.regs = (struct pt_regs){ .di = 2, .orig_ax = NR_FSYNC };
 	on_sys_enter_perf(&enter);
 	tick(17);
 	on_sys_exit_perf(&leave);
 	assert_int_equal(ops_counted(OP_FSYNC, NULL).total_ns, 17);
 	assert_int_equal(ops_counted(OP_FSYNC, NULL).errors, 1);
 	cpu_is(0, &bob);
-	bob.regs = (struct pt_regs){.di = 2};
+	bob.regs = (struct pt_regs){ .di = 2 };
 	on_sys_exit_perf(&leave);
 	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
 	enter.nr = leave.nr = CALL_MAX;
@@ -1247,7 +1249,7 @@ static const struct op_record *last_record(void)
 /* --slowest: what took longer than those that are kept is sent, with all that is known of it. */
 static void test_slow_records(void **state)
 {
-	unsigned short where[CALL_MAX] = {[NR_READ] = OFFSET_ARG3, [NR_WRITE] = OFFSET_POS};
+	unsigned short where[CALL_MAX] = { [NR_READ] = OFFSET_ARG3, [NR_WRITE] = OFFSET_POS };
 	const struct op_record *r;
 
 	(void)state;
@@ -1319,7 +1321,7 @@ static void test_slow_records_of_a_type(void **state)
 	call_through(OP_READ, 3, 600, 10);
 	assert_int_equal(last_record()->ino, 0);
 	assert_null(messages->next);
-	memcpy(conf.record_fs, (u64[2]){FS_BDEV_NAME}, sizeof(name));
+	memcpy(conf.record_fs, (u64[2]){ FS_BDEV_NAME }, sizeof(name));
 	call_through(OP_READ, 6, 600, 10);
 	assert_non_null(messages->next);
 	call_through(OP_READ, 3, 600, 10);
@@ -1329,7 +1331,7 @@ static void test_slow_records_of_a_type(void **state)
 /* The longest wait for a lock, and who let go of it: what it did itself. */
 static void test_lock_holder(void **state)
 {
-	u64 lock[2] = {0x77, 0}, spin[2] = {0x99, LCB_F_SPIN};
+	u64 lock[2] = { 0x77, 0 }, spin[2] = { 0x99, LCB_F_SPIN };
 	const struct op_record *r;
 
 	(void)state;
@@ -1403,8 +1405,8 @@ static void test_names_in_both_epochs(void **state)
 /* A comm is a key: what an older, longer name left beyond the NUL is no part of it. */
 static void test_comm_as_a_key(void **state)
 {
-	static const char *const names[] = {"",         "a",         "1234567",
-					    "12345678", "123456789", "123456789012345"};
+	static const char *const names[] = { "",         "a",         "1234567",
+					     "12345678", "123456789", "123456789012345" };
 	u64 comm[2], want[2];
 
 	(void)state;
@@ -1435,11 +1437,11 @@ static void test_identities(void **state)
 {
 	struct {
 		u64 pad[2], dev;
-	} root = {.dev = 4321};
+	} root = { .dev = 4321 };
 	struct {
 		u64 root, pad;
 		struct inode inode;
-	} btrfs = {.root = (u64)&root};
+	} btrfs = { .root = (u64)&root };
 	struct kfile f;
 
 	(void)state;

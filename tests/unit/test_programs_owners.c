@@ -10,9 +10,9 @@ enum { BYTES = 4096, TAG = 3, QUEUED = 5, DEVICE = 7 };
 static struct kdisk disk;
 static struct kfile file, other_file;
 static struct page pages[2];
-static struct bio_vec vecs[2] = {{&pages[0]}, {&pages[1]}};
+static struct bio_vec vecs[2] = { { &pages[0] }, { &pages[1] } };
 static struct ktask writer, reader, kworker, journal, tool, timers;
-static struct kernfs_node kns[3] = {{501}, {503}, {509}};
+static struct kernfs_node kns[3] = { { 501 }, { 503 }, { 509 } };
 static struct cgroup cgroups[3]; /* each is in the one before */
 
 /* A bio and its request. */
@@ -39,7 +39,7 @@ static void start(enum by_key by)
 	task_init(&tool, TOOL, TOOL, "iostrata", 0);
 	for (int i = 0; i < 3; i++)
 		cgroups[i] = (struct cgroup){
-			.self = {&cgroups[i], i ? &cgroups[i - 1].self : NULL},
+			.self = { &cgroups[i], i ? &cgroups[i - 1].self : NULL },
 			.nr_descendants = 2 - i,
 			.kn = &kns[i],
 		};
@@ -80,7 +80,7 @@ static void request_by(struct ktask *by, u32 op)
 /* How many requests count for this key. */
 static u64 n_for(u32 op, u64 by, u64 by2)
 {
-	return requests_of(disk.dev, op, (u64[2]){by, by2}).count;
+	return requests_of(disk.dev, op, (u64[2]){ by, by2 }).count;
 }
 
 static u64 n_all(void)
@@ -314,7 +314,7 @@ static void test_no_file(void **state)
 /* A block device is known by its own number, whichever inode it has; a subvolume by its device. */
 static void test_file_identity(void **state)
 {
-	u64 root[2] = {0, 4099};
+	u64 root[2] = { 0, 4099 };
 
 	(void)state;
 	start(BY_FILE);
@@ -481,7 +481,7 @@ static void test_throttled_filter(void **state)
 	lists.devs[0] = disk.dev;
 	b.bi_opf = REQ_OP_WRITE;
 	map_of(&ios)->refusals = 1;
-	assert_int_equal(bpf_map_delete_elem(&ios, &(u64){(u64)&b}), 0);
+	assert_int_equal(bpf_map_delete_elem(&ios, &(u64){ (u64)&b }), 0);
 	EVENT(on_bio_throttled, &b);
 	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
 	assert_int_equal(live.hashed, 1);
@@ -546,7 +546,7 @@ static void test_cgroup_levels(void **state)
 	for (int i = 0; i <= CGROUP_LEVELS; i++) {
 		nodes[i].id = 1009 + i;
 		deep[i] = (struct cgroup){
-			.self = {&deep[i], i ? &deep[i - 1].self : NULL},
+			.self = { &deep[i], i ? &deep[i - 1].self : NULL },
 			.kn = &nodes[i],
 		};
 	}
@@ -592,7 +592,7 @@ static void test_throttled_cgroup(void **state)
 
 static void dirty(struct ktask *by, struct kfile *f, struct page *page)
 {
-	u64 ctx[2] = {(u64)page, (u64)&f->mapping};
+	u64 ctx[2] = { (u64)page, (u64)&f->mapping };
 
 	cpu_is(0, by);
 	on_dirty_folio(ctx);
@@ -625,7 +625,7 @@ static void test_writeback(void **state)
 	pages[0].mapping = NULL;
 	request_by(&kworker, REQ_OP_WRITE);
 	assert_int_equal(n_for(RQ_WRITE, task_of(&kworker), BEHALF_NONE), 1);
-	on_dirty_page((u64[2]){(u64)&pages[0], 0});
+	on_dirty_page((u64[2]){ (u64)&pages[0], 0 });
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -700,13 +700,13 @@ static void wake_by(struct ktask *by, struct ktask *p)
 static void work_is_queued(struct ktask *by, u64 work)
 {
 	cpu_is(1, by);
-	on_work_queued((u64[3]){0, 0, work});
+	on_work_queued((u64[3]){ 0, 0, work });
 }
 
 static void work_starts(u64 work)
 {
 	cpu_is(0, &kworker);
-	on_work_begins((u64[1]){work});
+	on_work_begins((u64[1]){ work });
 }
 
 static u64 n_helped(const struct ktask *t)
@@ -780,7 +780,7 @@ static void test_client_dirties(void **state)
 	dirty(&journal, &file, &pages[0]);
 	request_by(&kworker, REQ_OP_WRITE);
 	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 1);
-	on_dirty_folio((u64[2]){(u64)&pages[0], 0}); /* a page that no file has */
+	on_dirty_folio((u64[2]){ (u64)&pages[0], 0 }); /* a page that no file has */
 	assert_int_equal(map_count(&dirtiers), 1);
 }
 
@@ -864,8 +864,8 @@ static void test_client_renamed(void **state)
 /* ksoftirqd and ktimers do what interrupts would do; others with such names do not. */
 static void test_for_interrupts(void **state)
 {
-	static const char *const names[] = {"ksoftirqd/1", "ktimers/1", "kswapd0", "ktls",
-					    "kso__x",      "rsoftirqd", "ktlmers", "ktiners"};
+	static const char *const names[] = { "ksoftirqd/1", "ktimers/1", "kswapd0", "ktls",
+					     "kso__x",      "rsoftirqd", "ktlmers", "ktiners" };
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {
@@ -998,7 +998,7 @@ static void test_client_kept(void **state)
 /* Where nothing tells the interrupt level, current is a waker only in an operation. */
 static void test_level_hidden(void **state)
 {
-	u64 ctx[1] = {(u64)&journal};
+	u64 ctx[1] = { (u64)&journal };
 
 	(void)state;
 	start(BY_TASK);
@@ -1026,11 +1026,11 @@ static void test_level_hidden(void **state)
  * the waker: in an operation or not, and without operations. */
 static void test_level_read(void **state)
 {
-	u64 ctx[1] = {(u64)&journal};
+	u64 ctx[1] = { (u64)&journal };
 
 	(void)state;
 	for (int waits = 0; waits < 2; waits++) {
-		u64 offsets[CPUS] = {}, counts[2] = {0x10000, 0};
+		u64 offsets[CPUS] = {}, counts[2] = { 0x10000, 0 };
 
 		start(BY_TASK);
 		conf.waits = waits;
@@ -1059,16 +1059,16 @@ static void test_work_level_hidden(void **state)
 	(void)state;
 	start(BY_TASK);
 	cpu_is(1, &writer);
-	on_work_queued_no_level((u64[3]){0, 0, 0x7001}); /* perhaps by an interrupt */
+	on_work_queued_no_level((u64[3]){ 0, 0, 0x7001 }); /* perhaps by an interrupt */
 	work_starts(0x7001);
 	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_helped(&writer), 0);
 	cpu_is(1, &writer);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
-	on_work_queued_no_level((u64[3]){0, 0, 0x7003});
+	on_work_queued_no_level((u64[3]){ 0, 0, 0x7003 });
 	cpu_is(0, &kworker);
 	machine.level = SOFT_INTERRUPT; /* which the program does not see */
-	on_work_begins_no_level((u64[1]){0x7003});
+	on_work_begins_no_level((u64[1]){ 0x7003 });
 	machine.level = 0;
 	request_by(&kworker, REQ_OP_READ);
 	assert_int_equal(n_helped(&writer), 1);
@@ -1108,8 +1108,8 @@ static void test_level_of_many_cpus(void **state)
  * who submitted the request, and is woken by an interrupt. */
 static void test_client_kept_for_a_time(void **state)
 {
-	struct ktask *submitters[] = {&writer, &journal};
-	u64 waking[1] = {(u64)&journal}, offsets[CPUS] = {}, counts[1] = {};
+	struct ktask *submitters[] = { &writer, &journal };
+	u64 waking[1] = { (u64)&journal }, offsets[CPUS] = {}, counts[1] = {};
 	struct kio io;
 
 	(void)state;
@@ -1178,7 +1178,7 @@ static struct helper_sums *helper_row_of(struct helper_key key)
 /* What @t does for @for_whom (NULL: nobody known). */
 static struct helper_key helper_key_of(struct ktask *t, struct ktask *for_whom, u8 op, u8 behalf)
 {
-	struct helper_key key = {.tid = t->t.pid, .op = op, .behalf = behalf};
+	struct helper_key key = { .tid = t->t.pid, .op = op, .behalf = behalf };
 
 	strcpy(key.comm, t->t.comm);
 	if (t->t.flags & PF_WQ_WORKER)

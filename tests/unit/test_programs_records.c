@@ -11,14 +11,15 @@ static struct kfile ext4, xfs, disk_file;
 static struct kdisk disk;
 static struct ktask alice, kworker;
 static struct page page;
-static struct bio_vec vec = {&page};
-static struct kernfs_node kn = {503};
-static struct cgroup cgroup = {.kn = &kn};
+static struct bio_vec vec = { &page };
+static struct kernfs_node kn = { 503 };
+static struct cgroup cgroup = { .kn = &kn };
 
 static int start(void **state)
 {
 	unsigned short where[CALL_MAX] = {
-		[NR_READ] = OFFSET_ARG3, [NR_WRITE] = OFFSET_POS, [72] = OFFSET_FLOCK};
+		[NR_READ] = OFFSET_ARG3, [NR_WRITE] = OFFSET_POS, [72] = OFFSET_FLOCK
+	};
 	unsigned short more[CALL_MAX];
 
 	(void)state;
@@ -216,14 +217,14 @@ static void test_lane_wakes(void **state)
 /* A CPU beyond those that have lanes sends all by its ring. */
 static void test_no_lane(void **state)
 {
-	static const u32 cpus[] = {CPUS + 1, MAX_LANES, MAX_LANES + 1};
+	static const u32 cpus[] = { CPUS + 1, MAX_LANES, MAX_LANES + 1 };
 	const void *ring;
 
 	(void)state;
 	for (u32 i = 0; i < 3; i++) {
 		cpu_is(cpus[i], &alice);
 		read_some(2, 10, 17 + i, 1);
-		ring = bpf_map_lookup_elem(&rings, &(u32){cpus[i] % 2});
+		ring = bpf_map_lookup_elem(&rings, &(u32){ cpus[i] % 2 });
 		assert_int_equal(((const struct sent_op *)last_of(ring))->offset, 17 + i);
 	}
 	for (u32 i = 0; i < MAX_LANES; i++)
@@ -235,7 +236,7 @@ static void test_no_lane(void **state)
  * eight bytes of the ring's own. */
 static void test_ring_wakes(void **state)
 {
-	static const u32 size = 120, at[] = {0, 8, 120, 128, 136, 2048, 4088};
+	static const u32 size = 120, at[] = { 0, 8, 120, 128, 136, 2048, 4088 };
 	static char area[2 * 4096] __attribute__((aligned(4096)));
 
 	(void)state;
@@ -254,7 +255,7 @@ static void test_ring_wakes(void **state)
 static void test_lane_is_full(void **state)
 {
 	(void)state;
-	bpf_map_lookup_elem(&rings, &(u32){1});
+	bpf_map_lookup_elem(&rings, &(u32){ 1 });
 	for (int i = 0; i < LANE; i++)
 		read_some(2, 10, i, 1);
 	assert_int_equal(lanes[1].written, LANE);
@@ -262,7 +263,7 @@ static void test_lane_is_full(void **state)
 	read_some(2, 10, 8, 1);
 	assert_int_equal(lanes[1].written, LANE);
 	assert_int_equal(
-		((const struct sent_op *)last_of(bpf_map_lookup_elem(&rings, &(u32){1})))->offset,
+		((const struct sent_op *)last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 })))->offset,
 		8);
 	lanes[1].read = 1;
 	read_some(2, 10, 9, 1);
@@ -280,8 +281,8 @@ static void test_ring(void **state)
 	void *even = NULL, *odd = NULL;
 
 	(void)state;
-	even = bpf_map_lookup_elem(&rings, &(u32){0});
-	odd = bpf_map_lookup_elem(&rings, &(u32){1});
+	even = bpf_map_lookup_elem(&rings, &(u32){ 0 });
+	odd = bpf_map_lookup_elem(&rings, &(u32){ 1 });
 	conf.single_writer = 0;
 	read_some(2, 10, 1, 1);
 	cpu_is(2, &alice);
@@ -306,7 +307,7 @@ static void test_ring_record(void **state)
 	conf.lane_mask = 0;
 	sys_enter(NR_STAT, 0, 0, 0, 0);
 	sys_exit(0);
-	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 	assert_int_equal(s->fs, SENT_FS_UNKNOWN);
 	assert_int_equal(s->file.ino, 0);
 	assert_int_equal(messages_of(&sent_files), 0);
@@ -315,7 +316,7 @@ static void test_ring_record(void **state)
 	assert_int_equal(messages_of(&sent_files), 0);
 	ext4.inode.i_ino = 23;
 	read_some(2, 10, 0, 1);
-	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 	assert_true(s->fs >= SENT_FS_FIRST);
 	assert_int_equal(live.fs_types[s->fs - SENT_FS_FIRST].fs, (u64)&ext4.type);
 	assert_int_equal(messages_of(&sent_files), 1);
@@ -323,21 +324,21 @@ static void test_ring_record(void **state)
 	for (u32 i = 0; i < FS_SLOTS; i++)
 		live.fs_types[i].fs = 7001 + i;
 	read_some(2, 10, 0, 1);
-	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 	assert_int_equal(s->fs, SENT_FS_UNKNOWN);
 }
 
 /* What another thread than the one that submitted it completes is the first one's. */
 static void test_of_another(void **state)
 {
-	static const struct sent_who bob = {1201, 1203, 8203, "bob"};
+	static const struct sent_who bob = { 1201, 1203, 8203, "bob" };
 	const struct sent_op *s;
-	u64 cpu[ST_FS + 1] = {3, 5, 7};
-	struct op op = {.kind = OP_URING, .fd = -1, .file.fs = FS_UNKNOWN};
+	u64 cpu[ST_FS + 1] = { 3, 5, 7 };
+	struct op op = { .kind = OP_URING, .fd = -1, .file.fs = FS_UNKNOWN };
 
 	(void)state;
 	op_send(&op, CACHE_NONE, cpu, 0, &bob, false);
-	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 	assert_memory_equal(&s->who, &bob, sizeof(bob));
 }
 
@@ -350,7 +351,7 @@ static void test_waited_for_nothing(void **state)
 	void *ring;
 
 	(void)state;
-	ring = bpf_map_lookup_elem(&rings, &(u32){1});
+	ring = bpf_map_lookup_elem(&rings, &(u32){ 1 });
 	for (u32 op = REQ_OP_READ; op <= REQ_OP_WRITE; op++) {
 		sys_enter(NR_READ, 2, 0, 4096, 0);
 		vfs_in(OP_READ, &ext4);
@@ -403,7 +404,7 @@ static void test_waited(void **state)
 	u64 began;
 
 	(void)state;
-	ring = bpf_map_lookup_elem(&rings, &(u32){1});
+	ring = bpf_map_lookup_elem(&rings, &(u32){ 1 });
 	began = machine.now;
 	sys_enter(NR_READ, 2, 0, 4096, 0);
 	vfs_in(OP_READ, &ext4);
@@ -494,7 +495,7 @@ static const struct sent_request *request_of(struct ktask *t, struct bio *bio)
 	EVENT(on_rq_issue, &rq);
 	complete_bytes(&rq, 0, 4096);
 	completion_is_over();
-	return last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	return last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 }
 
 /* When a request was submitted is told if it was seen, whether or not it was seen to get its
@@ -509,7 +510,7 @@ static void test_when_submitted(void **state)
 	void *ring;
 
 	(void)state;
-	ring = bpf_map_lookup_elem(&rings, &(u32){1});
+	ring = bpf_map_lookup_elem(&rings, &(u32){ 1 });
 	bio_init(&bio, &disk, REQ_OP_WRITE, 5, 4096);
 	EVENT(on_bio_queue, &bio);
 	tick(3);
@@ -655,7 +656,7 @@ static void test_names_once(void **state)
 /* However many files there are, each of them is named: whatever else two have in common. */
 static void test_names_of_many(void **state)
 {
-	struct file_info f = {.file = (u64)&ext4.f};
+	struct file_info f = { .file = (u64)&ext4.f };
 
 	(void)state;
 	for (u32 i = 1; i <= FILES_SENT + 1; i++) {
@@ -769,7 +770,7 @@ static void test_offsets(void **state)
 	assert_int_equal(lane_record(1, 0)->len, 17);
 	sys_enter(NR_WRITE, 7, 0, 17, 5); /* no such descriptor */
 	sys_exit(-9);
-	s = last_of(bpf_map_lookup_elem(&rings, &(u32){1}));
+	s = last_of(bpf_map_lookup_elem(&rings, &(u32){ 1 }));
 	assert_int_equal(s->fd, 7);
 	assert_int_equal(s->offset, OFFSET_UNKNOWN);
 	sys_enter(NR_FSYNC, 2, 0, 17, 5);
@@ -782,7 +783,7 @@ static void test_offsets(void **state)
  * the names fit. */
 static struct file_name named(void)
 {
-	struct file_info f = {.file = (u64)&ext4.f, .ino = 23};
+	struct file_info f = { .file = (u64)&ext4.f, .ino = 23 };
 	struct file_name n;
 
 	memset(&n, 0xff, sizeof(n));
@@ -792,7 +793,7 @@ static struct file_name named(void)
 
 static void test_paths(void **state)
 {
-	struct dentry chroot = {.d_parent = &ext4.root, .d_name.name = (const u8 *)"jail"};
+	struct dentry chroot = { .d_parent = &ext4.root, .d_name.name = (const u8 *)"jail" };
 	static char is_long[200];
 	struct dentry deep[PATH_DEPTH + 3], above;
 	struct file_name n;
@@ -807,7 +808,7 @@ static void test_paths(void **state)
 	ext4.dentry.d_hash.pprev = (void *)1;
 	/* below the process's own root directory */
 	ext4.dentry.d_parent = &chroot;
-	root_fs.root = (struct path){&ext4.mount.mnt, &chroot};
+	root_fs.root = (struct path){ &ext4.mount.mnt, &chroot };
 	n = named();
 	assert_memory_equal(n.names, "file", 5);
 	assert_int_equal(n.len, 5);
@@ -837,7 +838,7 @@ static void test_paths(void **state)
 	/* more names than fit */
 	memset(is_long, 'x', sizeof(is_long) - 1);
 	chroot.d_name.name = ext4.dentry.d_name.name = (const u8 *)is_long;
-	above = (struct dentry){.d_parent = &ext4.root, .d_name.name = (const u8 *)"above"};
+	above = (struct dentry){ .d_parent = &ext4.root, .d_name.name = (const u8 *)"above" };
 	chroot.d_parent = &above;
 	n = named();
 	assert_int_equal(n.len, 2 * sizeof(is_long));
@@ -845,7 +846,8 @@ static void test_paths(void **state)
 	ext4.dentry.d_name.name = (const u8 *)"file";
 	/* more directories than are looked at */
 	for (int i = 0; i < PATH_DEPTH + 3; i++)
-		deep[i] = (struct dentry){.d_parent = &deep[i + 1], .d_name.name = (const u8 *)"d"};
+		deep[i] =
+			(struct dentry){ .d_parent = &deep[i + 1], .d_name.name = (const u8 *)"d" };
 	deep[PATH_DEPTH + 2].d_parent = &ext4.root;
 	ext4.dentry.d_parent = &deep[0];
 	n = named();
@@ -861,13 +863,13 @@ static void test_paths(void **state)
 /* From mount to mount: a file system that is mounted in another that is mounted. */
 static void test_path_of_mounts(void **state)
 {
-	struct dentry middle_root = {.d_parent = &middle_root}, sub;
+	struct dentry middle_root = { .d_parent = &middle_root }, sub;
 	struct mount middle;
 	struct file_name n;
 
 	(void)state;
-	sub = (struct dentry){.d_parent = &middle_root, .d_name.name = (const u8 *)"sub"};
-	middle = (struct mount){&root_mount, &mnt_dentry, {&middle_root}, (void *)0x5000};
+	sub = (struct dentry){ .d_parent = &middle_root, .d_name.name = (const u8 *)"sub" };
+	middle = (struct mount){ &root_mount, &mnt_dentry, { &middle_root }, (void *)0x5000 };
 	ext4.mount.mnt_parent = &middle;
 	ext4.mount.mnt_mountpoint = &sub;
 	n = named();
@@ -906,7 +908,7 @@ static void test_path_of_the_root(void **state)
 	struct file_name n;
 
 	(void)state;
-	ext4.f.f_path = (struct path){&root_mount.mnt, &root_dentry};
+	ext4.f.f_path = (struct path){ &root_mount.mnt, &root_dentry };
 	root_dentry.d_inode = &ext4.inode;
 	n = named();
 	assert_int_equal(n.len, 0);
@@ -918,7 +920,7 @@ static void test_names_of_rows(void **state)
 {
 	struct {
 		u64 key, ino;
-	} id = {EXT4_DEV, 23};
+	} id = { EXT4_DEV, 23 };
 	struct file_name *n;
 
 	(void)state;

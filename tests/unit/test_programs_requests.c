@@ -69,7 +69,7 @@ static u64 flushed[DISKS + 1]; /* when its last flush was dispatched */
 static struct last lasts[ASYNC_SLOTS + 1];
 static struct kfile file;
 static struct page pages[2];
-static struct bio_vec vec = {&pages[0]};
+static struct bio_vec vec = { &pages[0] };
 static unsigned int seed;
 
 static u32 pick(u32 n)
@@ -82,7 +82,7 @@ static u32 pick(u32 n)
  * between the two, and has events of its own. */
 static void fire(int (*program)(u64 *), u64 a, u64 b, u64 c)
 {
-	u64 ctx[8] = {a, b, c};
+	u64 ctx[8] = { a, b, c };
 	bool refused = CONF(backups) && !pick(4);
 
 	if (!refused)
@@ -136,7 +136,8 @@ static u32 counts_for(u32 who)
 static void bio_step(void)
 {
 	static const u32 ops[] = {
-		REQ_OP_READ, REQ_OP_WRITE, REQ_OP_WRITE, REQ_OP_DISCARD, 5, 9, 13, 7};
+		REQ_OP_READ, REQ_OP_WRITE, REQ_OP_WRITE, REQ_OP_DISCARD, 5, 9, 13, 7
+	};
 	bool irq = !pick(8);
 	u32 who = pick(PEOPLE), cpu = who % CPUS;
 	struct person *p = &people[who];
@@ -144,7 +145,7 @@ static void bio_step(void)
 
 	if (!b)
 		return;
-	*b = (struct b){.disk = &disks[pick(DISKS)], .q = machine.now, .who = irq ? NOBODY : who};
+	*b = (struct b){ .disk = &disks[pick(DISKS)], .q = machine.now, .who = irq ? NOBODY : who };
 	bio_init(&b->bio, b->disk, ops[pick(8)] | pick(2) << 11, 8 * pick(1000),
 		 512 * (1 + pick(64)));
 	b->has_file = pick(2);
@@ -214,7 +215,7 @@ static void gets_request(struct b *b, struct kdisk *d)
 		return;
 	cpu_is(b->who == NOBODY || !pick(8) ? pick(CPUS) : b->who % CPUS,
 	       &people[pick(PEOPLE)].task);
-	*r = (struct r){.disk = d, .op = op_of(&b->bio), .stacked = b->stacked};
+	*r = (struct r){ .disk = d, .op = op_of(&b->bio), .stacked = b->stacked };
 	request_init(&r->rq, &r->mq_ctx, d, &b->bio);
 	if (!pick(8)) { /* it was allocated earlier, together with others */
 		r->mq_ctx.cpu = pick(CPUS);
@@ -269,7 +270,7 @@ static void bio_ends_alone(struct b *b)
 		c->bytes += failed ? 0 : b->bytes;
 	}
 	if (b->stacked)
-		slot_knows(b, (struct rq_times){b->q, b->q, b->q, b->q, machine.now});
+		slot_knows(b, (struct rq_times){ b->q, b->q, b->q, b->q, machine.now });
 	cpu_is(pick(CPUS), &idle[0]);
 	fire(on_bio_complete, 0, (u64)&b->bio, 0);
 	completion_is_over();
@@ -498,7 +499,7 @@ static void assert_sent(struct r *r)
 /* What is done of the first @bytes of @r, of which the completion's times are known. */
 static void bios_done(struct r *r, u32 bytes)
 {
-	struct rq_times t = {r->q, r->q, r->g, r->d, machine.now};
+	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now };
 	struct b *b = first_of(r);
 
 	while (b && b->left <= bytes) {
@@ -548,7 +549,7 @@ static void rq_data_complete(struct r *r)
 /* What those know that this completion wakes, and its submitter whoever wakes that. */
 static void assert_announced(const struct r *r)
 {
-	struct rq_times t = {r->q, r->q, r->g, r->d, machine.now};
+	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now };
 	struct mark *m = mark_current(machine.now + REQUEST_END_NS, machine.level);
 	struct done d;
 
@@ -590,7 +591,7 @@ static void rq_without_bio(void)
 
 	if (!r)
 		return;
-	*r = (struct r){.disk = &disks[pick(2)], .no_bio = true, .who = NOBODY};
+	*r = (struct r){ .disk = &disks[pick(2)], .no_bio = true, .who = NOBODY };
 	bio_init(&none, r->disk, pick(2) ? REQ_OP_FLUSH : REQ_OP_DRV + pick(3), 0, 0);
 	request_init(&r->rq, &r->mq_ctx, r->disk, &none);
 	r->rq.bio = NULL;
@@ -910,7 +911,7 @@ static void test_clock_back(void **state)
  * that came after it. */
 static void test_flush_alone(void **state)
 {
-	struct request flush = {.q = &disks[0].q, .mq_ctx = &mq_ctx, .cmd_flags = REQ_OP_FLUSH};
+	struct request flush = { .q = &disks[0].q, .mq_ctx = &mq_ctx, .cmd_flags = REQ_OP_FLUSH };
 
 	(void)state;
 	for (u32 allocated = 0; allocated < 2; allocated++) {
@@ -1015,9 +1016,10 @@ static void test_no_room(void **state)
 /* Each operation of the kernel's is counted as what blkparse calls it. */
 static void test_operations(void **state)
 {
-	static const u8 kinds[] = {RQ_READ, RQ_WRITE,        RQ_FLUSH, RQ_DISCARD,
-				   RQ_ZONE, RQ_SECURE_ERASE, RQ_ZONE,  RQ_ZONE,
-				   RQ_ZONE, RQ_WRITE_ZEROES};
+	static const u8 kinds[] = {
+		RQ_READ,         RQ_WRITE, RQ_FLUSH, RQ_DISCARD, RQ_ZONE,
+		RQ_SECURE_ERASE, RQ_ZONE,  RQ_ZONE,  RQ_ZONE,    RQ_WRITE_ZEROES
+	};
 
 	(void)state;
 	for (u32 op = 0; op <= REQ_OP_MASK; op++)

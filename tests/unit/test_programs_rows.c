@@ -9,7 +9,7 @@ enum { EXT4_DEV = 8 << MINOR_BITS | 1, DISK_DEV = 8 << MINOR_BITS | 17 };
 
 static struct kfile ext4, disk_file, no_storage;
 static struct ktask alice, leader;
-static const struct sent_who bob = {1301, 1303, 8301, "bob"};
+static const struct sent_who bob = { 1301, 1303, 8301, "bob" };
 
 static int start(void **state)
 {
@@ -165,8 +165,8 @@ static void test_functions_of_type(void **state)
 	(void)state;
 	file_init(&directory, "ext4", EXT4_DEV, 2, S_IFDIR);
 	file_init(&another, "ext4", EXT4_DEV, 29, S_IFREG);
-	another.fop = (struct file_operations){(void *)0x50000, (void *)0x60000, (void *)0x70000,
-					       (void *)0x80000};
+	another.fop = (struct file_operations){ (void *)0x50000, (void *)0x60000, (void *)0x70000,
+						(void *)0x80000 };
 	f = info_of(&directory);
 	f.fs = (u64)&ext4.type;
 	file_note_fs(&f);
@@ -397,7 +397,7 @@ struct around {
 
 static struct file_info identified(u64 magic, struct around *a)
 {
-	struct file_info f = {.dev = 7, .generation = 31};
+	struct file_info f = { .dev = 7, .generation = 31 };
 
 	file_identify(&f, magic, (u64)&a->inode);
 	return f;
@@ -409,10 +409,10 @@ static void test_identities(void **state)
 {
 	struct {
 		u64 pad, dev;
-	} subvolume = {.dev = 4211};
-	struct inode upper_inode = {.i_generation = 37};
-	struct dentry upper = {.d_inode = &upper_inode};
-	struct around a = {.root = (u64)&subvolume, .upper = &upper};
+	} subvolume = { .dev = 4211 };
+	struct inode upper_inode = { .i_generation = 37 };
+	struct dentry upper = { .d_inode = &upper_inode };
+	struct around a = { .root = (u64)&subvolume, .upper = &upper };
 
 	(void)state;
 	conf.btrfs_root = offsetof(struct around, inode);
@@ -456,22 +456,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
 	const struct CMUnitTest tests[] = {
-		TEST(test_slot_of_row),
-		TEST(test_row_without_slot),
-		TEST(test_slot_of_type),
-		TEST(test_no_type),
-		TEST(test_functions_of_type),
-		TEST(test_no_room_for_type),
-		TEST(test_shared_histogram),
-		TEST(test_key_of_owner),
-		TEST(test_whole_key),
-		TEST(test_which_names),
-		TEST(test_names_outside),
-		TEST(test_names_by_epoch),
-		TEST(test_name_of_process),
-		TEST(test_no_file_to_name),
-		TEST(test_identities),
-		TEST(test_refused_row),
+		TEST(test_slot_of_row),       TEST(test_row_without_slot),
+		TEST(test_slot_of_type),      TEST(test_no_type),
+		TEST(test_functions_of_type), TEST(test_no_room_for_type),
+		TEST(test_shared_histogram),  TEST(test_key_of_owner),
+		TEST(test_whole_key),         TEST(test_which_names),
+		TEST(test_names_outside),     TEST(test_names_by_epoch),
+		TEST(test_name_of_process),   TEST(test_no_file_to_name),
+		TEST(test_identities),        TEST(test_refused_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,9 +170,8 @@ static void test_late_completion(void **state)
 	tick(late); /* so that no time is less than that */
 	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		for (u32 more = 0; more < 2; more++) {
-			now = completing(cases[i].by, cases[i].asleep_before,
-					 cases[i].task_state, cases[i].longest + more,
-					 cases[i].level);
+			now = completing(cases[i].by, cases[i].asleep_before, cases[i].task_state,
+					 cases[i].longest + more, cases[i].level);
 			assert_int_equal(now - complete, more ? 0 : cases[i].longest);
 			complete = now;
 		}
@@ -1016,7 +1015,7 @@ static void test_helper_that_was_woken_before(void **state)
 /* If the helper shows a request, however short, the thread's own one does not matter. */
 static void test_helpers_request_and_own(void **state)
 {
-	static const u64 device[] = {1, 2, 8, 13};
+	static const u64 device[] = { 1, 2, 8, 13 };
 	struct io own, helpers;
 	struct op_sums s;
 
@@ -1079,7 +1078,7 @@ static void test_helper_with_rows_of_its_own(void **state)
 /* Alice waits @ns for the lock @lock, which @by lets go on CPU 1 at @level. */
 static void waits_for_lock(u64 lock, u64 ns, struct ktask *by, u32 level)
 {
-	u64 ctx[2] = {lock, 0};
+	u64 ctx[2] = { lock, 0 };
 
 	cpu_is(0, &alice);
 	on_lock_wanted(ctx);
@@ -1101,7 +1100,7 @@ static const struct op_record *recorded(void)
  * another lock, or of one that spins. */
 static void test_locks_of_others(void **state)
 {
-	u64 lock[2] = {0x77, 0}, other[2] = {0x78, 0}, spin[2] = {0x99, LCB_F_SPIN};
+	u64 lock[2] = { 0x77, 0 }, other[2] = { 0x78, 0 }, spin[2] = { 0x99, LCB_F_SPIN };
 	struct op_sums s;
 
 	(void)state;
@@ -1247,7 +1246,7 @@ static void test_dispatched_unseen(void **state)
 static void test_waking_not_seen_after_others(void **state)
 {
 	const struct waker nobody = {};
-	u64 lock[2] = {0x77, 0};
+	u64 lock[2] = { 0x77, 0 };
 	const struct op_record *r;
 	struct io io;
 
@@ -1358,7 +1357,7 @@ static void test_preempted_helper_is_woken(void **state)
  * when it came. */
 static void test_late_waker_of_a_helper(void **state)
 {
-	struct helper *h = bpf_map_lookup_elem(&helpers, &(u32){300});
+	struct helper *h = bpf_map_lookup_elem(&helpers, &(u32){ 300 });
 	struct op_sums s;
 
 	(void)state;
@@ -1370,7 +1369,7 @@ static void test_late_waker_of_a_helper(void **state)
 	h->waking = (struct helper_waking){
 		.at = machine.now,
 		.asleep = machine.now - 32,
-		.times = {.held = 1, .q = 1, .g = 1, .d = machine.now - 20, .c = machine.now},
+		.times = { .held = 1, .q = 1, .g = 1, .d = machine.now - 20, .c = machine.now },
 		.is_read = 1,
 	};
 	tick(4);

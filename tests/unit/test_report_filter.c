@@ -97,8 +97,11 @@ static int recording_end(void **state)
 static struct cap_event an_op(uint64_t owner, uint64_t file_id)
 {
 	return (struct cap_event){ .kind = CHUNK_OPS,
-				   .op = { .owner = owner, .file = file_id, .kind = OP_READ,
-					   .fs = CAP_FS_FIRST, .strata = { 60, 40 } } };
+				   .op = { .owner = owner,
+					   .file = file_id,
+					   .kind = OP_READ,
+					   .fs = CAP_FS_FIRST,
+					   .strata = { 60, 40 } } };
 }
 
 static struct cap_event a_request(uint64_t owner, uint64_t dev)
@@ -184,8 +187,13 @@ static void owners_pass_by_process_and_name(void **state)
 
 static void owners_pass_by_cgroup(void **state)
 {
-	static const char *const same[] = { "/a/b", "a/b", "a/b/", "//a/b//", "/sys/fs/cgroup/a/b",
-					    "/sys/fs/cgroup/unified/a/b", "/unified/a/b" };
+	static const char *const same[] = { "/a/b",
+					    "a/b",
+					    "a/b/",
+					    "//a/b//",
+					    "/sys/fs/cgroup/a/b",
+					    "/sys/fs/cgroup/unified/a/b",
+					    "/unified/a/b" };
 
 	(void)state;
 	for (int i = 0; i < 7; i++)

@@ -11,9 +11,9 @@
 #include "base/reason.h"
 #include "cmd/report_time.h"
 
-#define SEC 1000000000ULL
-#define REAL (1000 * SEC)	/* when the first recording begins, CLOCK_REALTIME */
-#define BOOT (50 * SEC)		/* the same moment, CLOCK_MONOTONIC */
+#define SEC  1000000000ULL
+#define REAL (1000 * SEC) /* when the first recording begins, CLOCK_REALTIME */
+#define BOOT (50 * SEC)   /* the same moment, CLOCK_MONOTONIC */
 
 /* One that begins @after_ns after the first, and ended @duration_ns later. */
 static struct recording recording(uint64_t after_ns, uint64_t duration_ns)
@@ -68,11 +68,14 @@ static void a_part(void **state)
 static void intervals_are_cut_at_both_ends(void **state)
 {
 	struct report_time t = {
-		.first_ns = REAL, .from_ns = SEC, .to_ns = 9 * SEC, .every_ns = 3 * SEC,
+		.first_ns = REAL,
+		.from_ns = SEC,
+		.to_ns = 9 * SEC,
+		.every_ns = 3 * SEC,
 	};
 
 	(void)state;
-	add(&t, recording(2 * SEC, 6 * SEC)); /* from 2 s to 8 s */
+	add(&t, recording(2 * SEC, 6 * SEC));                   /* from 2 s to 8 s */
 	assert_int_equal(report_time_interval(&t, 0), 2 * SEC); /* 1 to 4 */
 	assert_int_equal(report_time_interval(&t, 1), 3 * SEC);
 	assert_int_equal(report_time_interval(&t, 2), 1 * SEC); /* 7 to 9 */

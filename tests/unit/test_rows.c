@@ -17,15 +17,17 @@ enum { KEYS = 10007, DRAINS = 3 };
 
 static struct op_key op_key(uint64_t pid, enum op_kind op, unsigned short bucket)
 {
-	return (struct op_key){ .fs = 0xffff888000001000, .op = op, .bucket = bucket,
-				.by = { pid } };
+	return (struct op_key){
+		.fs = 0xffff888000001000, .op = op, .bucket = bucket, .by = { pid }
+	};
 }
 
 static void add(struct rows *rows, uint64_t pid, uint64_t ns)
 {
 	struct op_key key = op_key(pid, OP_READ, hist_bucket(ns));
-	struct op_sums sums = { .count = 1, .errors = 1, .bytes = 512, .total_ns = ns,
-				.max_ns = ns };
+	struct op_sums sums = {
+		.count = 1, .errors = 1, .bytes = 512, .total_ns = ns, .max_ns = ns
+	};
 	struct op_row *row;
 
 	sums.strata[ST_SYSCALL] = ns - 1;
@@ -100,9 +102,16 @@ static void keys_differ_in_every_member_but_the_bucket(void **state)
 
 static void rows_of_requests_are_apart(void **state)
 {
-	struct rq_sums sums = { .count = 1, .errors = 2, .bytes = 4096, .requeues = 3,
-				.unqueued = 4, .outside = 5, .tag_ns = 10, .queue_ns = 20,
-				.device_ns = 30, .max_ns = 60 };
+	struct rq_sums sums = { .count = 1,
+				.errors = 2,
+				.bytes = 4096,
+				.requeues = 3,
+				.unqueued = 4,
+				.outside = 5,
+				.tag_ns = 10,
+				.queue_ns = 20,
+				.device_ns = 30,
+				.max_ns = 60 };
 	struct rq_key key = { .dev = 8 << 20, .op = RQ_WRITE, .bucket = 3 };
 	struct rows rows = {};
 	struct snapshot sn = {};
@@ -285,8 +294,10 @@ static void a_row_is_small(void **state)
 
 static size_t bytes_of(const struct rowmaps_size *z)
 {
-	enum { OP_ENTRY = 48 + sizeof(struct op_key) + sizeof(struct op_sums),
-	       RQ_ENTRY = 48 + sizeof(struct rq_key) + sizeof(struct rq_sums) };
+	enum {
+		OP_ENTRY = 48 + sizeof(struct op_key) + sizeof(struct op_sums),
+		RQ_ENTRY = 48 + sizeof(struct rq_key) + sizeof(struct rq_sums)
+	};
 	size_t cell = z->hists_apart ? sizeof(struct op_sums) : sizeof(struct op_cell);
 
 	return 2 * (z->op_rows * OP_ENTRY + z->rq_rows * RQ_ENTRY) + z->slot_cells * cell +

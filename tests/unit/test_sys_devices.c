@@ -24,8 +24,16 @@
 #define DEV(major, minor) ((major) << 20 | (minor))
 
 enum {
-	SDA = DEV(8, 0), SDA1, SDA2, SDB = DEV(8, 16), DM0 = DEV(253, 0),
-	LOOP0 = DEV(7, 0), LOOP1, LOOP2, ZRAM = DEV(254, 0xfffff), NVME = DEV(0xfff, 1),
+	SDA = DEV(8, 0),
+	SDA1,
+	SDA2,
+	SDB = DEV(8, 16),
+	DM0 = DEV(253, 0),
+	LOOP0 = DEV(7, 0),
+	LOOP1,
+	LOOP2,
+	ZRAM = DEV(254, 0xfffff),
+	NVME = DEV(0xfff, 1),
 };
 
 static char root[128];
@@ -77,7 +85,7 @@ static const char *place(const char *path, char to[PATH_MAX])
 FILE *fopen(const char *path, const char *mode)
 {
 	FILE *(*real)(const char *, const char *) =
-		(FILE *(*)(const char *, const char *))dlsym(RTLD_NEXT, "fopen");
+		(FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
 	char to[PATH_MAX];
 
 	return real(place(path, to), mode);
@@ -85,7 +93,7 @@ FILE *fopen(const char *path, const char *mode)
 
 DIR *opendir(const char *path)
 {
-	DIR *(*real)(const char *) = (DIR *(*)(const char *))dlsym(RTLD_NEXT, "opendir");
+	DIR *(*real)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
 	char to[PATH_MAX];
 
 	return real(place(path, to));
@@ -254,8 +262,12 @@ static void devices_change(void **state)
 	for (size_t i = 0; i < d.n; i++)
 		assert_false(d.list[i].fresh);
 	devices_meet(&d, DM0);
-	check_links(&d, (const struct device_link[]){ { LOOP0, SDA2 }, { LOOP1, SDA2 },
-						      { DM0, SDA2 }, { DM0, SDB }, { ZRAM, SDB } },
+	check_links(&d,
+		    (const struct device_link[]){ { LOOP0, SDA2 },
+						  { LOOP1, SDA2 },
+						  { DM0, SDA2 },
+						  { DM0, SDB },
+						  { ZRAM, SDB } },
 		    5);
 	assert_true(devices_find(&d, DM0)->fresh);
 	assert_false(devices_find(&d, SDB)->fresh);
@@ -293,8 +305,7 @@ static void links_are_in_order_once_and_so_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_devices_are_read),
-		cmocka_unit_test(a_device_is_met),
+		cmocka_unit_test(all_devices_are_read), cmocka_unit_test(a_device_is_met),
 		cmocka_unit_test(links_are_in_order_once_and_so_many),
 		cmocka_unit_test(devices_change), /* the machine is another one then */
 	};

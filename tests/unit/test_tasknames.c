@@ -78,7 +78,8 @@ static void an_older_name_does_not_come_back(void **state)
 static void threads_are_listed_once(void **state)
 {
 	static const unsigned long long ids[] = { 7, 5, 7, 0, 9 };
-	static const struct task expected[] = { { 5, 105, "five" }, { 7, 107, "seven" },
+	static const struct task expected[] = { { 5, 105, "five" },
+						{ 7, 107, "seven" },
 						{ .id = 9 } };
 	struct tasknames n = {};
 	struct op_row ops[5] = {};

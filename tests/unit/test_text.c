@@ -49,13 +49,13 @@ static void printable_utf8_stays(void **state)
 static void malformed_utf8_is_escaped(void **state)
 {
 	(void)state;
-	safe_is("\xc0\xaf", "\\xc0\\xaf");			/* overlong '/' */
+	safe_is("\xc0\xaf", "\\xc0\\xaf"); /* overlong '/' */
 	safe_is("\xe0\x80\xaf", "\\xe0\\x80\\xaf");
 	safe_is("\xf0\x80\x80\xaf", "\\xf0\\x80\\x80\\xaf");
 	safe_is("\xc1\xbf", "\\xc1\\xbf");
-	safe_is("\xed\xa0\x80", "\\xed\\xa0\\x80");		/* surrogate */
-	safe_is("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");	/* U+110000 */
-	safe_is("\xe6\x97", "\\xe6\\x97");			/* cut short */
+	safe_is("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* surrogate */
+	safe_is("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* U+110000 */
+	safe_is("\xe6\x97", "\\xe6\\x97");                   /* cut short */
 	safe_is("\xe6\x97z", "\\xe6\\x97z");
 	safe_is("\xff\xfe", "\\xff\\xfe");
 }
@@ -64,13 +64,13 @@ static void controls_are_escaped(void **state)
 {
 	(void)state;
 	safe_is("\033[2J", "\\x1b[2J");
-	safe_is("\xc2\x9b", "\\xc2\\x9b");			/* C1 CSI */
-	safe_is("\xe2\x80\xae", "\\xe2\\x80\\xae");		/* right-to-left override */
-	safe_is("\xe2\x81\xa6", "\\xe2\\x81\\xa6");		/* isolate */
-	safe_is("\xe2\x80\x8b", "\\xe2\\x80\\x8b");		/* zero-width space */
-	safe_is("\xef\xbb\xbf", "\\xef\\xbb\\xbf");		/* byte order mark */
-	safe_is("\xe2\x80\xa8", "\\xe2\\x80\\xa8");		/* line separator */
-	safe_is("\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81");	/* tag */
+	safe_is("\xc2\x9b", "\\xc2\\x9b");                   /* C1 CSI */
+	safe_is("\xe2\x80\xae", "\\xe2\\x80\\xae");          /* right-to-left override */
+	safe_is("\xe2\x81\xa6", "\\xe2\\x81\\xa6");          /* isolate */
+	safe_is("\xe2\x80\x8b", "\\xe2\\x80\\x8b");          /* zero-width space */
+	safe_is("\xef\xbb\xbf", "\\xef\\xbb\\xbf");          /* byte order mark */
+	safe_is("\xe2\x80\xa8", "\\xe2\\x80\\xa8");          /* line separator */
+	safe_is("\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"); /* tag */
 	safe_is("a\tb\nc\r", "a\\x09b\\x0ac\\x0d");
 }
 
@@ -92,8 +92,16 @@ static void safe_text_ends_on_a_whole_character(void **state)
 {
 	static const char src[] = "a\xe6\x97\xa5\033z";
 	static const char *const expected[] = {
-		"", "a", "a", "a", "a\xe6\x97\xa5", "a\xe6\x97\xa5", "a\xe6\x97\xa5",
-		"a\xe6\x97\xa5", "a\xe6\x97\xa5\\x1b", "a\xe6\x97\xa5\\x1bz",
+		"",
+		"a",
+		"a",
+		"a",
+		"a\xe6\x97\xa5",
+		"a\xe6\x97\xa5",
+		"a\xe6\x97\xa5",
+		"a\xe6\x97\xa5",
+		"a\xe6\x97\xa5\\x1b",
+		"a\xe6\x97\xa5\\x1bz",
 	};
 	char dst[16];
 
@@ -170,7 +178,7 @@ static void fit_never_cuts_an_escape(void **state)
 	fits("abcd\\\\x1b", 8, TEXT_CUT_HEAD, "...\\\\x1b");
 	fits("abcd\\x1bz", 7, TEXT_CUT_HEAD, "...z");
 	fits("a\\x1bcdef", 7, TEXT_CUT_TAIL, "a...");
-	fits("\\", 1, TEXT_CUT_TAIL, "\\");	/* not safe text, but no harm */
+	fits("\\", 1, TEXT_CUT_TAIL, "\\"); /* not safe text, but no harm */
 	fits("a\\x1", 3, TEXT_CUT_TAIL, "a");
 }
 
@@ -204,7 +212,10 @@ static void json_text_is_always_utf8(void **state)
 	json_is("", "");
 	json_is("gr\xc3\xbcn \033\xe2\x80\xae", "gr\xc3\xbcn \033\xe2\x80\xae");
 	json_is("\xff", "\xef\xbf\xbd");
-	json_is("a\xc0\xaf" "b", "a\xef\xbf\xbd\xef\xbf\xbd" "b");
+	json_is("a\xc0\xaf"
+		"b",
+		"a\xef\xbf\xbd\xef\xbf\xbd"
+		"b");
 	json_is("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	json_is("\xe6\x97", "\xef\xbf\xbd\xef\xbf\xbd");
 }
@@ -247,13 +258,21 @@ static void durations(void **state)
 		uint64_t ns;
 		const char *auto_unit, *ms;
 	} cases[] = {
-		{ 0, "0 ns", "0" }, { 1, "1 ns", "0.00000" }, { 690, "690 ns", "0.00069" },
-		{ 999, "999 ns", "0.00100" }, { 1000, "1.00 us", "0.00100" },
-		{ 55300, "55.3 us", "0.05530" }, { 99950, "100 us", "0.09995" },
-		{ 999499, "999 us", "0.9995" }, { 999500, "1.00 ms", "0.9995" },
-		{ 1200000, "1.20 ms", "1.200" }, { 9994999, "9.99 ms", "9.995" },
-		{ 123456789, "123 ms", "123.5" }, { 3400000000, "3.40 s", "3400" },
-		{ 9999999000000, "10000 s", "9999999" }, { 100000000000000, "27.8 h", "1.0e+08" },
+		{ 0, "0 ns", "0" },
+		{ 1, "1 ns", "0.00000" },
+		{ 690, "690 ns", "0.00069" },
+		{ 999, "999 ns", "0.00100" },
+		{ 1000, "1.00 us", "0.00100" },
+		{ 55300, "55.3 us", "0.05530" },
+		{ 99950, "100 us", "0.09995" },
+		{ 999499, "999 us", "0.9995" },
+		{ 999500, "1.00 ms", "0.9995" },
+		{ 1200000, "1.20 ms", "1.200" },
+		{ 9994999, "9.99 ms", "9.995" },
+		{ 123456789, "123 ms", "123.5" },
+		{ 3400000000, "3.40 s", "3400" },
+		{ 9999999000000, "10000 s", "9999999" },
+		{ 100000000000000, "27.8 h", "1.0e+08" },
 		{ UINT64_MAX, "585 y", "1.8e+13" },
 	};
 

@@ -15,11 +15,11 @@
 #include "top/print.h"
 #include "top/table.h"
 
-#define assert_has(text, part) assert_non_null(strstr(text, part))
+#define assert_has(text, part)     assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))
-#define HOSTILE "\033[2J\xff\xe2\x80\xae"
-#define TASK(pid, tid) ((unsigned long long)(pid) << 32 | (tid))
-#define DEV(major, minor) ((major) << 20 | (minor))
+#define HOSTILE                    "\033[2J\xff\xe2\x80\xae"
+#define TASK(pid, tid)             ((unsigned long long)(pid) << 32 | (tid))
+#define DEV(major, minor)          ((major) << 20 | (minor))
 
 enum { OPS = 4, RQS = 6, TASKS = 4 };
 
@@ -68,8 +68,9 @@ static void fill_rq(struct rq_row *r, unsigned long long task, const char *disk,
 
 static void sample(struct snapshot *sn)
 {
-	*sn = (struct snapshot){ .duration_ns = 1000000000, .n_ops = OPS, .n_rqs = RQS,
-				 .n_tasks = TASKS };
+	*sn = (struct snapshot){
+		.duration_ns = 1000000000, .n_ops = OPS, .n_rqs = RQS, .n_tasks = TASKS
+	};
 	sn->ops = calloc(OPS, sizeof(*sn->ops));
 	sn->rqs = calloc(RQS, sizeof(*sn->rqs));
 	sn->tasks = calloc(TASKS, sizeof(*sn->tasks));
@@ -93,9 +94,10 @@ static void sample(struct snapshot *sn)
 
 static char *cgroup_path(unsigned long long id)
 {
-	return strdup(id == 7 ? "/system.slice/docker-" CONTAINER ".scope" :
-		      id == 10 ? "/other.slice/docker-" CONTAINER ".scope" :
-		      id == 9 ? "cgroup 9" : "/user.slice");
+	return strdup(id == 7    ? "/system.slice/docker-" CONTAINER ".scope"
+		      : id == 10 ? "/other.slice/docker-" CONTAINER ".scope"
+		      : id == 9  ? "cgroup 9"
+				 : "/user.slice");
 }
 
 struct fixture {
@@ -361,12 +363,15 @@ static void test_sum_text(void **state)
 
 	(void)state;
 	sample(&sn);
-	check_sum(&sn, 0, 83, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, "
-			      "5 F");
-	check_sum(&sn, 500000000, 83, "files: 88 ops, 352 KiB;  disks: 206 R 103 KiB, "
-				      "98 W 49.0 KiB, 10 F");
-	check_sum(&sn, 0, 66, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, "
-			      "5 F");
+	check_sum(&sn, 0, 83,
+		  "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, "
+		  "5 F");
+	check_sum(&sn, 500000000, 83,
+		  "files: 88 ops, 352 KiB;  disks: 206 R 103 KiB, "
+		  "98 W 49.0 KiB, 10 F");
+	check_sum(&sn, 0, 66,
+		  "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, "
+		  "5 F");
 	check_sum(&sn, 0, 65, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, ...");
 	check_sum(&sn, 0, 30, "files: 44 ops, 176 KiB; ...");
 	snapshot_free(&sn);
@@ -387,8 +392,11 @@ static char *text_of(const struct top_text *v, const struct snapshot *sn)
 static void test_text(void **state)
 {
 	struct top_names names = { .cgroup_path = cgroup_path };
-	struct top_text v = { .names = &names, .head = "12:00:00 loadavg: 1 2 3", .sort = "bytes",
-			      .max_rows = 20, .width = 300 };
+	struct top_text v = { .names = &names,
+			      .head = "12:00:00 loadavg: 1 2 3",
+			      .sort = "bytes",
+			      .max_rows = 20,
+			      .width = 300 };
 	struct snapshot sn;
 	char *text;
 
@@ -457,8 +465,12 @@ static void test_text_paths(void **state)
 	static const char path[] = "/a/path/that/is/longer/than/a/line/of/the/text/can/be/if/it/is/"
 				   "so/very/narrow";
 	struct top_names names = { .cgroup_path = cgroup_path };
-	struct top_text v = { .view = TOP_FILE, .names = &names, .head = "", .sort = "bytes",
-			      .max_rows = 20, .width = 60 };
+	struct top_text v = { .view = TOP_FILE,
+			      .names = &names,
+			      .head = "",
+			      .sort = "bytes",
+			      .max_rows = 20,
+			      .width = 60 };
 	struct snapshot sn;
 	char *text;
 
@@ -508,7 +520,9 @@ static json_int_t number(const json_t *row, const char *member)
 static void test_json_containers(void **state)
 {
 	static const char *const keys[][2] = {
-		{ CONTAINER, CONTAINER }, { CONTAINER_NONE, NULL }, { "cgroup 9", NULL },
+		{ CONTAINER, CONTAINER },
+		{ CONTAINER_NONE, NULL },
+		{ "cgroup 9", NULL },
 		{ NULL, NULL },
 	};
 	unsigned int seen = 0;
@@ -520,7 +534,8 @@ static void test_json_containers(void **state)
 	sample(&sn);
 	sn.tasks[3].cgroup = 9;
 	j = json_of(TOP_CONTAINER, &sn);
-	json_array_foreach(json_object_get(j, "rows"), i, row) {
+	json_array_foreach(json_object_get(j, "rows"), i, row)
+	{
 		const char *key = json_string_value(json_object_get(row, "key"));
 		const char *container = json_string_value(json_object_get(row, "container"));
 		unsigned int k = 0;
@@ -551,10 +566,12 @@ static void test_json(void **state)
 	assert_int_equal(number(json_object_get(j, "lost"), "ring"), 3);
 	rows = json_object_get(j, "rows");
 	assert_int_equal(json_array_size(rows), RQS);
-	json_array_foreach(rows, i, row) {
+	json_array_foreach(rows, i, row)
+	{
 		sum += number(row, "count");
 		assert_int_equal(number(row, "total_ns"), number(row, "tag_ns") +
-				 number(row, "queue_ns") + number(row, "device_ns"));
+								  number(row, "queue_ns") +
+								  number(row, "device_ns"));
 		assert_true(json_is_null(json_object_get(row, "tid")));
 		if (number(row, "pid") == 200 && number(row, "count") == 17)
 			assert_string_equal(json_string_value(json_object_get(row, "on_behalf")),
@@ -600,8 +617,9 @@ static void test_json_members(void **state)
 {
 	struct top_names names = { .cgroup_path = cgroup_path };
 	struct top_json v = { .view = TOP_THREAD, .names = &names, .kernel = "6.1.0", .time_s = 3 };
-	struct snapshot sn = { .duration_ns = 1000, .n_ops = 1, .n_rqs = 1, .n_tasks = 1,
-			       .missed = 310 };
+	struct snapshot sn = {
+		.duration_ns = 1000, .n_ops = 1, .n_rqs = 1, .n_tasks = 1, .missed = 310
+	};
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -740,14 +758,14 @@ static void test_full_total(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),  cmocka_unit_test(test_process),
-		cmocka_unit_test(test_views), cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_files), cmocka_unit_test(test_disk),
-		cmocka_unit_test(test_order), cmocka_unit_test(test_sum_text),
-		cmocka_unit_test(test_text),  cmocka_unit_test(test_text_paths),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_json_containers), cmocka_unit_test(test_total),
-		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
+		cmocka_unit_test(test_sums),       cmocka_unit_test(test_process),
+		cmocka_unit_test(test_views),      cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_files),      cmocka_unit_test(test_disk),
+		cmocka_unit_test(test_order),      cmocka_unit_test(test_sum_text),
+		cmocka_unit_test(test_text),       cmocka_unit_test(test_text_paths),
+		cmocka_unit_test(test_json),       cmocka_unit_test(test_json_containers),
+		cmocka_unit_test(test_total),      cmocka_unit_test(test_json_members),
+		cmocka_unit_test(test_full_total),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

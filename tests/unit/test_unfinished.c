@@ -82,17 +82,45 @@ static int start(void **state)
 	memset(types, 0, sizeof(types));
 	sn = (struct snapshot){};
 	layout = (struct state_layout){
-		.tasks = 0, .task_size = sizeof(struct a_task), .n_tasks = 5,
-		.ios = offsetof(typeof(bss), ios), .io_size = sizeof(struct an_io), .n_ios = 3,
-		TASK(progress), TASK(layer), TASK(kind), TASK(throttled), TASK(locked),
-		TASK(submitted), TASK(start), TASK(last_bio), TASK(fs), TASK(dev), TASK(ino),
-		TASK(mode), TASK(generation), TASK(file), TASK(id), TASK(task), TASK(collisions),
-		TASK(off), TASK(asleep), TASK(waking_at), TASK(waking_asleep), IO(key), IO(q),
-		IO(g), IO(d), IO(io_throttled), IO(bio_based), .io_hash = HASH_FD,
+		.tasks = 0,
+		.task_size = sizeof(struct a_task),
+		.n_tasks = 5,
+		.ios = offsetof(typeof(bss), ios),
+		.io_size = sizeof(struct an_io),
+		.n_ios = 3,
+		TASK(progress),
+		TASK(layer),
+		TASK(kind),
+		TASK(throttled),
+		TASK(locked),
+		TASK(submitted),
+		TASK(start),
+		TASK(last_bio),
+		TASK(fs),
+		TASK(dev),
+		TASK(ino),
+		TASK(mode),
+		TASK(generation),
+		TASK(file),
+		TASK(id),
+		TASK(task),
+		TASK(collisions),
+		TASK(off),
+		TASK(asleep),
+		TASK(waking_at),
+		TASK(waking_asleep),
+		IO(key),
+		IO(q),
+		IO(g),
+		IO(d),
+		IO(io_throttled),
+		IO(bio_based),
+		.io_hash = HASH_FD,
 		.async_size = sizeof(struct a_request),
 		.async_task = offsetof(struct a_request, task),
 		.async_op = offsetof(struct a_request, op),
-		.queued = offsetof(struct a_request, queued), .async = -1,
+		.queued = offsetof(struct a_request, queued),
+		.async = -1,
 	};
 	types[3].fs = 900;
 	strcpy((char *)types[3].name, "ext4");
@@ -113,11 +141,18 @@ static void read_them(uint64_t min_ns)
 
 static struct a_task reading(uint64_t since, unsigned int tid)
 {
-	return (struct a_task){ .progress = ACTIVE, .kind = OP_READ, .start = since, .fs = 900,
-				.id = 4000000ULL << 32 | tid, .task = 0xa00 + tid };
+	return (struct a_task){ .progress = ACTIVE,
+				.kind = OP_READ,
+				.start = since,
+				.fs = 900,
+				.id = 4000000ULL << 32 | tid,
+				.task = 0xa00 + tid };
 }
 
-#define WAITS { .asleep = 50, .submitted = 1, .last_bio = 9 }
+#define WAITS                                                                                      \
+	{                                                                                          \
+		.asleep = 50, .submitted = 1, .last_bio = 9                                        \
+	}
 
 /* What is known before the waking: only a waking of this very sleep has ended it. */
 static void what_it_waits_for(void **state)
@@ -135,7 +170,8 @@ static void what_it_waits_for(void **state)
 		{ { .asleep = 50, .waking_asleep = 30, .waking_at = 60 }, {}, ST_SLEEP },
 		{ { .asleep = 50, .throttled = 1, .locked = 1 }, {}, ST_THROTTLE },
 		{ { .asleep = 50, .locked = 1, .submitted = 1, .last_bio = 9 },
-		  { 9, 1, 0, 0, 0, 0 }, ST_LOCK },
+		  { 9, 1, 0, 0, 0, 0 },
+		  ST_LOCK },
 		{ WAITS, { 9, 1, 0, 0, 0, 0 }, ST_TAG },
 		{ WAITS, { 9, 1, 1, 0, 0, 0 }, ST_QUEUE },
 		{ WAITS, { 9, 1, 1, 1, 0, 0 }, ST_DEVICE },

@@ -12,19 +12,19 @@
 
 #include "trace/whys.h"
 
-static char symbols_text[] =
-	"ffffffff81000000 T folio_wait_bit_common\n"
-	"ffffffff81000100 t ext4_da_write_begin\n"
-	"ffffffff81000180 d not_a_function\n"
-	"not a line\n"
-	"ffffffff81000200 T folio_wait_writeback\n"
-	"ffffffff81000300 t jbd2_log_wait_commit.part.0\t[jbd2]\n"
-	"ffffffff81000400 T the_end\n";
+static char symbols_text[] = "ffffffff81000000 T folio_wait_bit_common\n"
+			     "ffffffff81000100 t ext4_da_write_begin\n"
+			     "ffffffff81000180 d not_a_function\n"
+			     "not a line\n"
+			     "ffffffff81000200 T folio_wait_writeback\n"
+			     "ffffffff81000300 t jbd2_log_wait_commit.part.0\t[jbd2]\n"
+			     "ffffffff81000400 T the_end\n";
 
 static void fill(struct why_row *r, enum op_kind op, uint64_t first, uint64_t second)
 {
 	*r = (struct why_row){ .key = { .op = op, .at = { first, second } },
-			       .fs = "ext4", .sums = { 1, 100, 100 } };
+			       .fs = "ext4",
+			       .sums = { 1, 100, 100 } };
 }
 
 static void places_have_names(void **state)

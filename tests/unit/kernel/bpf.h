@@ -69,7 +69,7 @@ static void map_add(const void *at, unsigned int key_size, unsigned int value_si
 {
 	struct kmap *m = &kmaps[n_kmaps++];
 
-	*m = (struct kmap){.at = at, .key_size = key_size, .value_size = value_size, .max = max};
+	*m = (struct kmap){ .at = at, .key_size = key_size, .value_size = value_size, .max = max };
 	if (is_array)
 		m->array = calloc(max, value_size);
 }

@@ -54,7 +54,7 @@ static u64 bpf_get_func_ip(void *ctx)
 }
 
 #include "bpf/func.h"
-#define FUNC_ID_MARK	    probed.copy
+#define FUNC_ID_MARK        probed.copy
 #define FUNC_IS_RETURN_MARK session_is_return
 #include "bpf/func.bpf.c"
 
@@ -74,10 +74,10 @@ enum { POPPED = 8 };
 static struct ktask threads[TASKS];
 
 /* A thread's stack, those of interrupts (lower, and higher), that of NMIs: multiples of 16 KB. */
-#define STACK	   0xffffc90000100000ULL
+#define STACK      0xffffc90000100000ULL
 #define IRQ_BELOW  0xffffc90000040000ULL
 #define IRQ_ABOVE  0xffffc90000340000ULL
-#define NMI	   0xffffc90000380000ULL
+#define NMI        0xffffc90000380000ULL
 #define USER_STACK 0x7ffffff00000ULL
 
 static void funcs_conf(struct func_conf c)
@@ -91,7 +91,7 @@ static void funcs_conf(struct func_conf c)
 
 static void thread_init(struct ktask *t, u32 tgid, u32 pid, const char *comm)
 {
-	*t = (struct ktask){.t = {.pid = pid, .tgid = tgid}, .cgroup = 7000 + tgid};
+	*t = (struct ktask){ .t = { .pid = pid, .tgid = tgid }, .cgroup = 7000 + tgid };
 	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
 }
 
@@ -146,10 +146,10 @@ static void tick(u64 ns)
 /* @func is entered at @sp. False: its return will not be seen. */
 static bool enter(u32 func, u64 sp)
 {
-	struct pt_regs regs = {.sp = sp};
+	struct pt_regs regs = { .sp = sp };
 	bool skips = false;
 
-	probed = (typeof(probed)){.copy = func, .ip = 0x1000 + func};
+	probed = (typeof(probed)){ .copy = func, .ip = 0x1000 + func };
 	machine.cookie = func;
 	if (way == KPROBE)
 		assert_int_equal(func_kprobe(&regs), 0);
@@ -166,9 +166,9 @@ static bool enter(u32 func, u64 sp)
 
 static void leave(u32 func, u64 sp)
 {
-	struct pt_regs regs = {.sp = sp + POPPED};
+	struct pt_regs regs = { .sp = sp + POPPED };
 
-	probed = (typeof(probed)){.copy = func, .returns = true, .ip = 0x1000 + func};
+	probed = (typeof(probed)){ .copy = func, .returns = true, .ip = 0x1000 + func };
 	machine.cookie = func;
 	if (way == KPROBE)
 		assert_int_equal(func_kretprobe(&regs), 0);
@@ -192,22 +192,22 @@ static void call(u32 func, u64 sp, u64 ns)
 
 static void thread_exits(struct ktask *t)
 {
-	assert_int_equal(func_on_exit((u64[1]){(u64)t}), 0);
+	assert_int_equal(func_on_exit((u64[1]){ (u64)t }), 0);
 }
 
 static void thread_executes(struct ktask *t)
 {
-	assert_int_equal(func_on_exec((u64[1]){(u64)t}), 0);
+	assert_int_equal(func_on_exec((u64[1]){ (u64)t }), 0);
 }
 
 static void thread_is_freed(struct ktask *t)
 {
-	assert_int_equal(func_on_free((u64[1]){(u64)t}), 0);
+	assert_int_equal(func_on_free((u64[1]){ (u64)t }), 0);
 }
 
 static void forks(struct ktask *child)
 {
-	assert_int_equal(func_on_fork((u64[2]){(u64)machine.current, (u64)child}), 0);
+	assert_int_equal(func_on_fork((u64[2]){ (u64)machine.current, (u64)child }), 0);
 }
 
 /* What is counted of calls. */
@@ -243,7 +243,7 @@ static u64 hist_count(u32 func, u64 ns, bool any)
 static struct figures figures_by(u32 func, const u64 by[2])
 {
 	struct func_sums *cells = (void *)map_of(&func_cells)->array;
-	struct figures f = {.min = ~0ULL};
+	struct figures f = { .min = ~0ULL };
 	const struct func_key *key;
 
 	for (u32 cpu = 0; cpu < CPUS && !by; cpu++)
@@ -270,7 +270,7 @@ static void assert_calls(u32 func, u64 count, u64 total, u64 self)
 
 static void assert_by(u32 func, u64 by0, u64 by1, u64 count, u64 total)
 {
-	struct figures f = figures_by(func, (u64[2]){by0, by1});
+	struct figures f = figures_by(func, (u64[2]){ by0, by1 });
 
 	assert_int_equal(f.count, count);
 	assert_int_equal(f.total, total);

@@ -133,14 +133,14 @@ static void machine_start(void)
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_hists, SLOT_CELLS(CPUS));
 	MAP_ARRAY(slot_rq_cells, SLOT_CELLS(RQ_CPUS));
-	root_dentry = (struct dentry){.d_parent = &root_dentry};
-	mnt_dentry = (struct dentry){.d_parent = &root_dentry, .d_name.name = (const u8 *)"mnt"};
-	root_mount = (struct mount){&root_mount, NULL, {&root_dentry}, (void *)0x5000};
-	root_fs.root = (struct path){&root_mount.mnt, &root_dentry};
+	root_dentry = (struct dentry){ .d_parent = &root_dentry };
+	mnt_dentry = (struct dentry){ .d_parent = &root_dentry, .d_name.name = (const u8 *)"mnt" };
+	root_mount = (struct mount){ &root_mount, NULL, { &root_dentry }, (void *)0x5000 };
+	root_fs.root = (struct path){ &root_mount.mnt, &root_dentry };
 	machine.now = 1000000;
 	live.since_ns = machine.now;
 	for (int i = 0; i < CPUS; i++)
-		idle[i] = (struct ktask){.t = {.flags = PF_KTHREAD, .comm = "swapper"}};
+		idle[i] = (struct ktask){ .t = { .flags = PF_KTHREAD, .comm = "swapper" } };
 	machine.current = &idle[0];
 }
 
@@ -161,35 +161,37 @@ static void tick(u64 ns)
 /* A file, /mnt/file, on a file system of its own; mode: S_IFREG ... */
 static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mode)
 {
-	*f = (struct kfile){.sb = {.s_dev = dev, .s_type = &f->type}, .type = {.name = fs}};
+	*f = (struct kfile){ .sb = { .s_dev = dev, .s_type = &f->type }, .type = { .name = fs } };
 	f->inode = (struct inode){
-		.i_mode = mode, .i_sb = &f->sb, .i_ino = ino, .i_mapping = &f->mapping};
+		.i_mode = mode, .i_sb = &f->sb, .i_ino = ino, .i_mapping = &f->mapping
+	};
 	f->mapping.host = &f->inode;
-	f->f = (struct file){.f_op = &f->fop, .f_inode = &f->inode};
-	f->fop = (struct file_operations){(void *)0x10000, (void *)0x20000, (void *)0x30000,
-					  (void *)0x40000};
-	f->root = (struct dentry){.d_parent = &f->root};
-	f->dentry = (struct dentry){
-		.d_inode = &f->inode, .d_parent = &f->root, .d_name.name = (const u8 *)"file"};
+	f->f = (struct file){ .f_op = &f->fop, .f_inode = &f->inode };
+	f->fop = (struct file_operations){ (void *)0x10000, (void *)0x20000, (void *)0x30000,
+					   (void *)0x40000 };
+	f->root = (struct dentry){ .d_parent = &f->root };
+	f->dentry = (struct dentry){ .d_inode = &f->inode,
+				     .d_parent = &f->root,
+				     .d_name.name = (const u8 *)"file" };
 	f->dentry.d_hash.pprev = (void *)0x6000; /* it is not deleted */
-	f->mount = (struct mount){&root_mount, &mnt_dentry, {&f->root}, (void *)0x5000};
-	f->f.f_path = (struct path){&f->mount.mnt, &f->dentry};
+	f->mount = (struct mount){ &root_mount, &mnt_dentry, { &f->root }, (void *)0x5000 };
+	f->f.f_path = (struct path){ &f->mount.mnt, &f->dentry };
 }
 
 /* Descriptor n is @files[n]. */
 static void task_init(struct ktask *t, u32 tgid, u32 pid, const char *comm, u32 flags)
 {
-	*t = (struct ktask){.t = {.flags = flags,
-				  .pid = pid,
-				  .tgid = tgid,
-				  .start_time = 1,
-				  .group_leader = &t->t}};
+	*t = (struct ktask){ .t = { .flags = flags,
+				    .pid = pid,
+				    .tgid = tgid,
+				    .start_time = 1,
+				    .group_leader = &t->t } };
 	snprintf(t->t.comm, sizeof(t->t.comm), "%s", comm);
 	t->t.fs = &root_fs;
 	t->t.files = &t->files;
 	t->t.signal = &t->signal;
 	t->files.fdt = &t->fdt;
-	t->fdt = (struct fdtable){.max_fds = 8, .fd = t->fd};
+	t->fdt = (struct fdtable){ .max_fds = 8, .fd = t->fd };
 	t->cgroup = 7000 + tgid;
 }
 
@@ -207,8 +209,8 @@ static void rivals(struct ktask **ret_a, struct ktask **ret_b)
 
 static void disk_init(struct kdisk *d, u32 major, u32 minor, bool requests)
 {
-	*d = (struct kdisk){.d = {major, minor, &d->q}, .dev = major << MINOR_BITS | minor};
-	d->whole = (struct block_device){.bd_dev = d->dev, .bd_disk = &d->d};
+	*d = (struct kdisk){ .d = { major, minor, &d->q }, .dev = major << MINOR_BITS | minor };
+	d->whole = (struct block_device){ .bd_dev = d->dev, .bd_disk = &d->d };
 	d->q.mq_ops = requests ? &d->dev : NULL;
 }
 
@@ -221,15 +223,15 @@ static void cpu_is(u32 cpu, struct ktask *t)
 static void sys_enter(u64 nr, u64 a, u64 b, u64 c, u64 d)
 {
 	struct pt_regs *regs = &machine.current->regs;
-	u64 ctx[] = {(u64)regs, nr};
+	u64 ctx[] = { (u64)regs, nr };
 
-	*regs = (struct pt_regs){.di = a, .si = b, .dx = c, .r10 = d, .orig_ax = nr};
+	*regs = (struct pt_regs){ .di = a, .si = b, .dx = c, .r10 = d, .orig_ax = nr };
 	on_sys_enter(ctx);
 }
 
 static void sys_exit(long ret)
 {
-	u64 ctx[] = {(u64)&machine.current->regs, ret};
+	u64 ctx[] = { (u64)&machine.current->regs, ret };
 
 	on_sys_exit(ctx);
 }
@@ -237,7 +239,7 @@ static void sys_exit(long ret)
 /* Current leaves its CPU to @next; @sleeps, uninterruptibly, or it could go on. */
 static void switch_to(struct ktask *next, bool sleeps)
 {
-	u64 ctx[] = {0, (u64)machine.current, (u64)next};
+	u64 ctx[] = { 0, (u64)machine.current, (u64)next };
 
 	machine.current->state = sleeps ? 2 : 0;
 	on_sched_switch(ctx);
@@ -246,7 +248,7 @@ static void switch_to(struct ktask *next, bool sleeps)
 
 static void wake(struct ktask *p)
 {
-	u64 ctx[] = {(u64)p};
+	u64 ctx[] = { (u64)p };
 
 	on_sched_waking(ctx);
 	p->state = 0;
@@ -255,7 +257,7 @@ static void wake(struct ktask *p)
 /* Calls of functions: the VFS's and the file system's. */
 static void vfs_in(u32 kind, struct kfile *f)
 {
-	u64 ctx[8] = {(u64)&f->f};
+	u64 ctx[8] = { (u64)&f->f };
 
 	if (kind == OP_READ)
 		enter_vfs_read(ctx);
@@ -267,7 +269,7 @@ static void vfs_in(u32 kind, struct kfile *f)
 
 static void vfs_out(u32 kind, long ret)
 {
-	u64 ctx[8] = {[4] = ret};
+	u64 ctx[8] = { [4] = ret };
 
 	if (kind == OP_READ)
 		leave_vfs_read(ctx);
@@ -279,8 +281,8 @@ static void vfs_out(u32 kind, long ret)
 
 static void fs_in(u32 kind, struct kfile *f)
 {
-	struct kiocb kiocb = {.ki_filp = &f->f};
-	u64 ctx[8] = {kind == OP_FSYNC ? (u64)&f->f : (u64)&kiocb};
+	struct kiocb kiocb = { .ki_filp = &f->f };
+	u64 ctx[8] = { kind == OP_FSYNC ? (u64)&f->f : (u64)&kiocb };
 
 	if (kind == OP_READ)
 		enter_read(ctx);
@@ -292,7 +294,7 @@ static void fs_in(u32 kind, struct kfile *f)
 
 static void fs_out(u32 kind, long ret)
 {
-	u64 ctx[8] = {[2] = ret, [4] = ret};
+	u64 ctx[8] = { [2] = ret, [4] = ret };
 
 	if (kind == OP_READ)
 		leave_read(ctx);
@@ -306,13 +308,13 @@ static void fs_out(u32 kind, long ret)
 #define RUN(program, ctx) assert_int_equal(program(ctx), 0)
 
 /* A program of one argument. */
-#define EVENT(program, arg) RUN(program, ((u64[8]){(u64)(arg)}))
+#define EVENT(program, arg) RUN(program, ((u64[8]){ (u64)(arg) }))
 
 static void bio_init(struct bio *b, struct kdisk *d, u32 op, u64 sector, u32 bytes)
 {
-	*b = (struct bio){.bi_bdev = &d->whole,
-			  .bi_opf = op,
-			  .bi_iter = {.bi_sector = sector, .bi_size = bytes}};
+	*b = (struct bio){ .bi_bdev = &d->whole,
+			   .bi_opf = op,
+			   .bi_iter = { .bi_sector = sector, .bi_size = bytes } };
 }
 
 /* A request for @b, allocated on this CPU. */
@@ -320,25 +322,25 @@ static void request_init(struct request *rq, struct blk_mq_ctx *mq_ctx, struct k
 			 struct bio *b)
 {
 	mq_ctx->cpu = machine.cpu;
-	*rq = (struct request){.q = &d->q,
-			       .mq_ctx = mq_ctx,
-			       .cmd_flags = b->bi_opf,
-			       .__data_len = b->bi_iter.bi_size,
-			       .__sector = b->bi_iter.bi_sector,
-			       .bio = b};
+	*rq = (struct request){ .q = &d->q,
+				.mq_ctx = mq_ctx,
+				.cmd_flags = b->bi_opf,
+				.__data_len = b->bi_iter.bi_size,
+				.__sector = b->bi_iter.bi_sector,
+				.bio = b };
 }
 
 /* The end of a bio that is no request's, or of no request's device. */
 static void bio_ends(struct bio *b)
 {
-	u64 ctx[] = {0, (u64)b};
+	u64 ctx[] = { 0, (u64)b };
 
 	on_bio_complete(ctx);
 }
 
 static void complete_bytes(struct request *rq, int error, u32 bytes)
 {
-	u64 ctx[] = {(u64)rq, (u64)(unsigned int)error, bytes};
+	u64 ctx[] = { (u64)rq, (u64)(unsigned int)error, bytes };
 
 	on_rq_complete(ctx);
 }
@@ -358,7 +360,7 @@ static void fault_at(u64 address)
 
 static void fault_handled(struct vm_area_struct *vma, u64 flags, u64 result)
 {
-	u64 ctx[5] = {(u64)vma, 0, flags, (u64)&machine.current->regs, result};
+	u64 ctx[5] = { (u64)vma, 0, flags, (u64)&machine.current->regs, result };
 
 	RUN(on_fault_handled, ctx);
 }
@@ -377,7 +379,7 @@ static void uring_submit(struct io_kiocb *req)
 
 static void uring_fail(struct io_kiocb *req)
 {
-	u64 ctx[3] = {0, (u64)req, 0};
+	u64 ctx[3] = { 0, (u64)req, 0 };
 
 	RUN(on_uring_failed, ctx);
 }
@@ -389,14 +391,14 @@ static void uring_queue(struct io_kiocb *req)
 
 static void uring_link(struct io_kiocb *req, struct io_kiocb *head)
 {
-	u64 ctx[2] = {(u64)req, (u64)head};
+	u64 ctx[2] = { (u64)req, (u64)head };
 
 	RUN(on_uring_link, ctx);
 }
 
 static void uring_complete(struct io_kiocb *req, int res)
 {
-	u64 ctx[2] = {(u64)req->ctx, (u64)req};
+	u64 ctx[2] = { (u64)req->ctx, (u64)req };
 
 	req->cqe.res = res;
 	RUN(on_uring_complete, ctx);
@@ -409,7 +411,7 @@ static void uring_wait(struct io_ring_ctx *ring)
 
 static void uring_overflow(struct io_ring_ctx *ring, u64 user_data, int res)
 {
-	u64 ctx[5] = {(u64)ring, user_data, (u64)res, 0, user_data};
+	u64 ctx[5] = { (u64)ring, user_data, (u64)res, 0, user_data };
 
 	RUN(on_uring_overflow, ctx);
 }
@@ -419,7 +421,7 @@ static void uring_overflow(struct io_ring_ctx *ring, u64 user_data, int res)
 static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
 {
 	struct kmap *cells = map_of(&slot_cells),
-		    *hashes[] = {map_of(&op_rows_even), map_of(&op_rows_odd)};
+		    *hashes[] = { map_of(&op_rows_even), map_of(&op_rows_odd) };
 	struct op_sums all = {}, *s;
 	const struct op_key *key;
 	struct op_cell *cell;
@@ -459,7 +461,7 @@ static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
 static struct rq_sums requests_of(u32 dev, u32 op, const u64 by[2])
 {
 	struct kmap *cells = map_of(&slot_rq_cells),
-		    *hashes[] = {map_of(&rq_rows_even), map_of(&rq_rows_odd)};
+		    *hashes[] = { map_of(&rq_rows_even), map_of(&rq_rows_odd) };
 	struct rq_sums all = {}, *s;
 	const struct rq_key *key;
 	struct entry *e;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cmd/export_dir.h"
+/* archive.c - a recording into an archive in a directory of its own. */
+#include "cmd/archive.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "capture/reader.h"
 #include "trace/syscalls.h"
 
-int export_dir(const char *file, const char *dir, struct otf2_counts *counts, struct reason *why)
+int archive_write(const char *file, const char *dir, struct otf2_counts *counts, struct reason *why)
 {
 	FILE *f = fopen(file, "re");
 	enum machine machine = MACHINES;
@@ -21,7 +22,7 @@ int export_dir(const char *file, const char *dir, struct otf2_counts *counts, st
 	if (!f)
 		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
 				  strerror(errno));
-	rlimits_raise(&limits); /* each location has a file */
+	rlimits_raise(&limits);                  /* each location has a file */
 	if (!recording_open(&rec, f, file, why)) /* else that is told below */
 		machine = rec.header.machine;
 	recording_close(&rec);
@@ -31,14 +32,14 @@ int export_dir(const char *file, const char *dir, struct otf2_counts *counts, st
 	return got;
 }
 
-void export_dir_say(FILE *f, const char *dir, const struct otf2_counts *counts)
+void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts)
 {
 	char safe[TEXT_SAFE_CAP(256)];
 
 	text_safe(safe, sizeof(safe), dir);
 	fprintf(f, "%s: %s operation%s, %s request%s, %s location%s, %s handle%s\n", safe,
-		text_count(counts->ops).s, text_plural(counts->ops),
-		text_count(counts->requests).s, text_plural(counts->requests),
-		text_count(counts->locations).s, text_plural(counts->locations),
-		text_count(counts->handles).s, text_plural(counts->handles));
+		text_count(counts->ops).s, text_plural(counts->ops), text_count(counts->requests).s,
+		text_plural(counts->requests), text_count(counts->locations).s,
+		text_plural(counts->locations), text_count(counts->handles).s,
+		text_plural(counts->handles));
 }
