@@ -8,6 +8,7 @@
 
 #include <uthash.h>
 
+#include "base/lookup.h"
 #include "base/mounts.h"
 #include "base/path.h"
 

@@ -40,13 +40,4 @@ const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
 /* The mount that an absolute @path without symbolic links is on; NULL if none. */
 const struct mount *mounts_by_path(const struct mounts *m, const char *path);
 
-/* Turns the kernel's numbers into this machine's names. All names are hostile. */
-
-/* Name of a block device, or for another dev_t (major << 20 | minor) where it is mounted;
- * "major:minor" if neither is known. */
-void lookup_dev(const struct mounts *mounts, unsigned int dev, char *name, size_t cap);
-
-/* The path of a cgroup (v2), or "cgroup 12" if it is gone. For free(); NULL: out of memory. */
-char *lookup_cgroup(unsigned long long id);
-
 #endif

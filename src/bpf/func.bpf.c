@@ -8,7 +8,7 @@
  * instructions.
  */
 #include "func.bpf.h"
-#include "common.bpf.h"
+#include "insn.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

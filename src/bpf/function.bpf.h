@@ -13,7 +13,7 @@
 #define IOSTRATA_FUNCTION_BPF_H
 
 #include "compat.bpf.h"
-#include "common.bpf.h"
+#include "insn.bpf.h"
 
 /* Bios in a loop, of BIO_WALK. The verifier is slow in long loops: at its head it compares each
  * round with all before; so the body of one is BIO_UNROLL rounds. */

@@ -7,7 +7,7 @@
 #define IOSTRATA_STATE_BPF_H
 
 #include "compat.bpf.h"
-#include "common.bpf.h"
+#include "insn.bpf.h"
 #include "../cell.h"
 
 /* The times of one request, ns: submission, request allocated, dispatch, completion. A bio-based

@@ -6,6 +6,7 @@
 
 #include <uthash.h>
 
+#include "base/lookup.h"
 #include "base/mounts.h"
 #include "capture/batch.h"
 #include "capture/reader.h"

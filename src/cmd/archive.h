@@ -7,7 +7,8 @@
 
 /* Exports the recording @file to directory @dir, which is there. 0; 1 with @why, though there is an
  * archive; -1 with @why. */
-int archive_write(const char *file, const char *dir, struct otf2_counts *counts, struct reason *why);
+int archive_write(const char *file, const char *dir, struct otf2_counts *counts,
+		  struct reason *why);
 
 /* Writes what came of it, for people. */
 void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts);

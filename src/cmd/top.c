@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/mounts.h"
+#include "base/lookup.h"
 #include "base/reason.h"
 #include "run/run.h"
 #include "show/screen.h"

@@ -16,7 +16,7 @@
 
 #include <bpf/bpf.h>
 
-#include "base/mounts.h"
+#include "base/lookup.h"
 #include "funcs/rows.h"
 
 /* A row, and its values at the last look. */

@@ -9,6 +9,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/lookup.h"
 #include "base/mounts.h"
 #include "bpf/conf.h"
 #include "trace/maps.h"

@@ -25,8 +25,9 @@
 
 #define assert_has(text, part)     assert_non_null(strstr(text, part))
 #define assert_has_not(text, part) assert_null(strstr(text, part))
-#define CONTAINER                  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define HOSTILE                    "\033[2J\xff\xe2\x80\xae\n</script>"
+
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define HOSTILE   "\033[2J\xff\xe2\x80\xae\n</script>"
 
 static const char *call_name(unsigned short call)
 {

@@ -12,7 +12,7 @@
 
 #include <bpf/bpf.h>
 
-#include "trace/drain.h"
+#include "trace/grace.h"
 
 static int made, made_fds[2], fail_at, first_at, replaced, replace_err;
 
