@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "capture/reader.h"
 #include "capture/replay.h"
-#include "cmd/report_filter.h"
+#include "cmd/recorded.h"
 #include "cmd/report_time.h"
 #include "cmd/tables.h"
 #include "run/cli.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cmd/report_filter.h"
+#include "cmd/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>

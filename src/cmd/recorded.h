@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * report_filter.h - the filters of filters.h on recordings: by what is recorded there of processes,
+ * recorded.h - the filters of filters.h on recordings: by what is recorded there of processes,
  * cgroups, disks and files, since the machine may be another one, or have changed.
  */
-#ifndef IOSTRATA_CMD_REPORT_FILTER_H
-#define IOSTRATA_CMD_REPORT_FILTER_H
+#ifndef IOSTRATA_CMD_RECORDED_H
+#define IOSTRATA_CMD_RECORDED_H
 
 #include <stdbool.h>
 #include <stdint.h>
