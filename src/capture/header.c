@@ -259,6 +259,41 @@ static uint64_t member_number(const json_t *j, const char *name)
 	return json_integer_value(json_object_get(j, name));
 }
 
+/* Whether @word is the option for the output file; @ret_takes_next: its value is the next word. */
+static bool is_output(const char *word, bool *ret_takes_next)
+{
+	*ret_takes_next = !strcmp(word, "-o") || !strcmp(word, "--output");
+	return *ret_takes_next || !strncmp(word, "-o", 2) || !strncmp(word, "--output=", 9);
+}
+
+/* The options in one text, without the output file, and no command behind "--". */
+static int options_parse(const json_t *argv, char **ret_options)
+{
+	size_t len = 0, n = json_array_size(argv);
+	const char *word;
+	bool next;
+	char *text;
+	FILE *f = n ? open_memstream(&text, &len) : NULL;
+
+	if (!f)
+		return n ? -ENOMEM : 0;
+	for (size_t i = 1; i < n; i++) { /* the first is "record" */
+		word = json_string_value(json_array_get(argv, i));
+		if (word && is_output(word, &next))
+			i += next;
+		else if (word)
+			fprintf(f, "%s%s", ftell(f) > 0 ? " " : "", word);
+		if (word && !strcmp(word, "--"))
+			break;
+	}
+	if (fclose(f)) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret_options = text;
+	return 0;
+}
+
 static int mounts_parse(struct header *h, const json_t *list)
 {
 	unsigned int maj, min;
@@ -314,7 +349,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 	name = json_string_value(json_object_get(j, "machine"));
 	h->machine = name ? machine_find(name) : MACHINE_X86_64; /* all were, before it was said */
 	missing = json_object_get(j, "missing");
-	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host))
+	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host) ||
+	    options_parse(json_object_get(j, "argv"), &h->options))
 		err = -ENOMEM;
 	else
 		err = mounts_parse(h, json_object_get(j, "mounts"));
@@ -338,6 +374,7 @@ void header_done(struct header *h)
 {
 	free(h->kernel);
 	free(h->host);
+	free(h->options);
 	for (size_t i = 0; i < h->n_mounts; i++) {
 		free(h->mounts[i].point);
 		free(h->mounts[i].source);

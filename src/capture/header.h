@@ -30,7 +30,10 @@ enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_FAULTS, UNSEEN_N };
 
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
-	char *kernel, *host;                    /* NULL: not known */
+	char *kernel, *host; /* NULL: not known */
+	/* of the command line: without the name of the recording, and without a command, but with
+	 * its "--"; NULL: not known */
+	char *options;
 	enum machine machine;                   /* whose numbers system calls have */
 	char *stratum[ST_N], *unseen[UNSEEN_N]; /* why it was not measured; NULL: it was */
 	unsigned int vfs_kinds;             /* operations for which the VFS is probed, 1 << op */

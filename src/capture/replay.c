@@ -13,9 +13,8 @@
 
 /* The keys of the rows of a replay, and the names of the keys. */
 
-/* Sets the key for thread @t and file @f; @by must be all 0. */
-static void row_key_set(unsigned long long by[2], enum by_key what, const struct catalog_thread *t,
-			const struct catalog_file *f)
+void row_key_set(unsigned long long by[2], enum by_key what, const struct catalog_thread *t,
+		 const struct catalog_file *f)
 {
 	switch (what) {
 	case BY_PID:
@@ -42,8 +41,7 @@ static void row_key_set(unsigned long long by[2], enum by_key what, const struct
 	}
 }
 
-/* The name of a disk, or "major:minor". For free(); NULL: out of memory. */
-static char *device_text(const struct recording *rec, uint64_t dev)
+char *device_text(const struct recording *rec, uint64_t dev)
 {
 	const char *name = catalog_device(&rec->catalog, dev);
 	char *text;
@@ -65,10 +63,7 @@ static char *cgroup_name(const struct recording *rec, uint64_t id)
 	return asprintf(&text, "cgroup %llu", (unsigned long long)id) < 0 ? NULL : text;
 }
 
-/* The text of a key; for free(). NULL: out of memory, no key, or a file: files are named once all
- * names are known. */
-static char *row_key_text(const struct recording *rec, enum by_key what,
-			  const unsigned long long by[2])
+char *row_key_text(const struct recording *rec, enum by_key what, const unsigned long long by[2])
 {
 	char *text = NULL;
 

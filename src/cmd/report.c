@@ -310,7 +310,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->header.n_mounts = 0; /* these stay where they are */
 	r->header.mounts = NULL;
 	r->header.devices = (struct devices){}; /* they follow when they have been read */
-	rec->header.kernel = rec->header.host = NULL;
+	rec->header.kernel = rec->header.host = rec->header.options = NULL;
 	for (int i = 0; i < ST_N; i++) {
 		r->missing.stratum[i] = r->header.stratum[i];
 		rec->header.stratum[i] = NULL;
