@@ -49,11 +49,12 @@ base
 trace base bpf
 capture base
 export base capture
-show base capture
+analyse base capture
+show base capture analyse
 top base show
 funcs base bpf trace show
 run base bpf trace
-cmd base bpf trace capture export show top funcs run
+cmd base bpf trace capture analyse export show top funcs run
 . base run"
 
 @test "no folder looks upwards, and includes name their folder" {
@@ -85,7 +86,7 @@ cmd base bpf trace capture export show top funcs run
 	done
 	for command in src/cmd/*.c; do
 		command=${command#src/cmd/}
-		for other in breakdown doctor export funcs record report top; do
+		for other in breakdown compare doctor export funcs record report top; do
 			[[ ${command%%[_.]*} != "$other" ]] || continue
 			none finds "#[ \\t]*include \"cmd/$other(_|\.)" "src/cmd/$command"
 		done

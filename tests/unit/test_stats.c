@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Statistics: on figures from tables and papers, and on many made-up runs whose truth is known. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "analyse/stats.h"
+
+/* cmocka's own compares floats. */
+static void near(double got, double want, double within)
+{
+	if (!(fabs(got - want) <= within))
+		fail_msg("%.9g is not %.9g", got, want);
+}
+
+/* Critical values as every table of Student's distribution has them. */
+static void test_t(void **state)
+{
+	(void)state;
+	near(stats_t_p(12.7062, 1), 0.05, 1e-6);
+	near(stats_t_p(2.22814, 10), 0.05, 1e-6);
+	near(stats_t_p(-2.22814, 10), 0.05, 1e-6);
+	near(stats_t_p(8.61030, 4), 0.001, 1e-7);
+	near(stats_t_p(1.959964, 1e9), 0.05, 1e-6);
+	near(stats_t_p(0, 7), 1, 1e-12);
+	near(stats_t_p(1, 1), 0.5, 1e-12); /* Cauchy's */
+	near(stats_t_beyond(0.05, 10), 2.228139, 1e-6);
+	near(stats_t_beyond(0.05, 1), 12.706205, 1e-5);
+	near(stats_t_beyond(0.001, 4), 8.610302, 1e-5);
+	near(stats_t_beyond(0.1, 1e9), 1.644854, 1e-5);
+	for (double df = 1; df < 1e6; df *= 3)
+		for (double p = 0.9; p > 1e-12; p /= 7)
+			near(stats_t_p(stats_t_beyond(p, df), df) / p, 1, 1e-6);
+}
+
+/* The extremes have figures, too. */
+static void test_no_nan(void **state)
+{
+	struct stats_side a = { 0, 0, 2 }, b = { 0, 0, 2 };
+	struct stats_difference d;
+	double same[100] = {};
+
+	(void)state;
+	assert_true(stats_t_p(1e300, 1) >= 0 && stats_t_p(1e300, 1e9) >= 0);
+	stats_welch(&a, &b, &d);
+	assert_true(d.p == 1 && d.error == 0 && d.df == 2);
+	b.value = 1e18;
+	stats_welch(&a, &b, &d);
+	assert_true(d.p == 0 && d.value == 1e18);
+	a.variance = 1e300;
+	stats_welch(&a, &b, &d);
+	assert_true(d.p >= 0 && d.p <= 1 && d.df == 1);
+	for (unsigned int n = 1; n <= 100; n++)
+		assert_true(stats_block_length(same, n) >= 1);
+	near(stats_permutation(same, 3, same, 4), 1, 0);
+}
+
+/* t is 2 / sqrt(3), and the degrees of freedom are 9 / (1/9 + 4/19). */
+static void test_welch(void **state)
+{
+	struct stats_side a = { 10, 1, 10 }, b = { 12, 2, 20 };
+	struct stats_difference d;
+	double x[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
+
+	(void)state;
+	stats_welch(&a, &b, &d);
+	near(d.value, 2, 0);
+	near(d.error, sqrt(3), 1e-12);
+	near(d.df, 9 / (1 / 9.0 + 4 / 19.0), 1e-9);
+	near(d.p, stats_t_p(2 / sqrt(3), d.df), 1e-12);
+	stats_mean(x, 8, &a);
+	near(a.value, 5, 1e-12);
+	near(a.variance, 32.0 / 7 / 8, 1e-12);
+	stats_mean(x, 1, &a);
+	near(a.variance, 0, 0);
+}
+
+static void test_permutation(void **state)
+{
+	const double low[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+	const double mixed[] = { 1, 4, 2, 6 }, others[] = { 3, 5, 1, 7 };
+	const double unequal[] = { 10, 20 };
+
+	(void)state;
+	near(stats_permutation(low, 3, low + 3, 3), 0.1, 1e-12); /* 2 of 20 */
+	near(stats_permutation_least(3, 3), 0.1, 1e-12);
+	near(stats_permutation(low, 4, low + 4, 4), 2 / 70.0, 1e-12);
+	near(stats_permutation_least(8, 8), 2 / 12870.0, 1e-12);
+	/* one side alone is as far: of { 1, 2, 3 } and { 10, 20 } only the way that was found */
+	near(stats_permutation(low, 3, unequal, 2), 0.1, 1e-12);
+	near(stats_permutation_least(3, 2), 0.1, 1e-12);
+	/* of the 70 sums of four of these, 54 are at least 1.5 from half of all, 14.5 */
+	near(stats_permutation(mixed, 4, others, 4), 54 / 70.0, 1e-12);
+	/* more ways than are tried */
+	assert_true(stats_permutation_least(12, 12) < 1e-4);
+	assert_true(stats_permutation(low, 12, low, 12) > 0.9);
+}
+
+/* The example of the paper: heart attacks and their treatment, 15 tests at 0.05. */
+static void test_false_discovery(void **state)
+{
+	double p[] = { 0.0344, 0.0001, 1.0000, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298,
+		       0.0004, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590 };
+	double none[] = { 0.5, 0.02, 0.9 }, all[] = { 0.05, 0.04, 0.03 };
+
+	(void)state;
+	near(stats_false_discovery(p, 15, 0.05), 0.0095, 0);
+	assert_true(stats_false_discovery(none, 3, 0.05) < 0);
+	near(stats_false_discovery(all, 3, 0.05), 0.05, 0); /* the largest passes, so all do */
+	assert_true(stats_false_discovery(NULL, 0, 0.05) < 0);
+}
+
+/* A normal number (Box and Muller, 1958). */
+static double normal(struct stats_random *r)
+{
+	double u = (stats_random(r) >> 11) + 0.5, v = (stats_random(r) >> 11) + 0.5;
+
+	u /= 1ULL << 53;
+	v /= 1ULL << 53;
+	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* @n numbers with variance 1; each is correlated by @keeps with the one before. */
+static void series_make(double *x, unsigned int n, double keeps, struct stats_random *r)
+{
+	double now = normal(r);
+
+	for (unsigned int i = 0; i < n; i++) {
+		x[i] = now;
+		now = keeps * now + sqrt(1 - keeps * keeps) * normal(r);
+	}
+}
+
+static void test_block_length(void **state)
+{
+	struct stats_random r = { 1 };
+	double x[180], sum = 0;
+
+	(void)state;
+	series_make(x, 180, 0, &r);
+	assert_int_equal(stats_block_length(x, 180), 14); /* the root */
+	for (int i = 0; i < 20; i++) {
+		series_make(x, 180, 0.8, &r);
+		sum += stats_block_length(x, 180);
+	}
+	assert_true(sum / 20 > 25 && sum / 20 < 50);
+	for (unsigned int n = 1; n <= 180; n++)
+		assert_true(stats_block_length(x, n) <= (n / 3 ? n / 3 : 1));
+}
+
+static void ratio(const double *sums, double *ret, const void *arg)
+{
+	(void)arg;
+	ret[0] = sums[1] / sums[0];
+}
+
+/* For independent numbers the variance of a mean is known. */
+static void test_bootstrap(void **state)
+{
+	struct stats_sample s = {
+		.intervals = 180, .columns = 2, .block = 1, .figures = ratio, .n_figures = 1
+	};
+	struct stats_random r = { 2 };
+	double x[180][2], variance, again, squares = 0, mean = 0;
+
+	(void)state;
+	for (int i = 0; i < 180; i++) {
+		x[i][0] = 1;
+		x[i][1] = 5 + normal(&r);
+		mean += x[i][1] / 180;
+	}
+	for (int i = 0; i < 180; i++)
+		squares += (x[i][1] - mean) * (x[i][1] - mean);
+	s.x = &x[0][0];
+	assert_int_equal(stats_bootstrap(&s, 4000, &variance), 0);
+	near(variance / (squares / 179 / 180), 1, 0.07);
+	assert_int_equal(stats_bootstrap(&s, 4000, &again), 0);
+	assert_true(variance == again);
+	s.block = 60; /* three blocks */
+	assert_int_equal(stats_bootstrap(&s, 400, &variance), 0);
+	assert_true(variance > 0 && variance < 1);
+}
+
+/* One side of a made-up comparison: its mean is @truth. */
+static void side_make(struct stats_side *ret, double truth, double keeps, struct stats_random *r)
+{
+	struct stats_sample s = {
+		.intervals = 150, .columns = 2, .figures = ratio, .n_figures = 1
+	};
+	double off[150], x[150][2], mean = 0;
+
+	series_make(off, 150, keeps, r);
+	for (int i = 0; i < 150; i++) {
+		x[i][0] = 1;
+		x[i][1] = truth + off[i];
+		mean += x[i][1] / 150;
+	}
+	s.x = &x[0][0];
+	s.block = stats_block_length(off, 150);
+	assert_int_equal(stats_bootstrap(&s, 100, &ret->variance), 0);
+	ret->value = mean;
+	ret->n = 150.0 / s.block;
+}
+
+/* How often of @rounds the interval of the difference has the truth, and how often it is found. */
+static void simulate(double keeps, double truth, int rounds, double *ret_covered, double *ret_found)
+{
+	struct stats_random r = { 3 };
+	struct stats_side a, b;
+	struct stats_difference d;
+
+	*ret_covered = *ret_found = 0;
+	for (int i = 0; i < rounds; i++) {
+		side_make(&a, 0, keeps, &r);
+		side_make(&b, truth, keeps, &r);
+		stats_welch(&a, &b, &d);
+		*ret_covered += fabs(d.value - truth) <= d.error * stats_t_beyond(0.05, d.df);
+		*ret_found += d.p < 0.001;
+	}
+	*ret_covered /= rounds;
+	*ret_found /= rounds;
+}
+
+/* 95 % are 95 % for what is independent, and not much less for what is correlated. */
+static void test_coverage(void **state)
+{
+	double covered, found;
+
+	(void)state;
+	simulate(0, 0, 400, &covered, &found);
+	assert_true(covered > 0.92 && covered < 0.985 && found <= 0.01);
+	simulate(0.5, 0.5, 400, &covered, &found);
+	assert_true(covered > 0.90 && covered < 0.985);
+	simulate(0.8, 0, 400, &covered, &found);
+	assert_true(covered > 0.86 && found <= 0.02);
+}
+
+/* A difference of eight standard errors is found, whatever the correlation. */
+static void test_planted(void **state)
+{
+	double covered, found;
+
+	(void)state;
+	simulate(0, 8 * sqrt(2 / 150.0), 200, &covered, &found);
+	assert_true(found > 0.98 && covered > 0.9);
+	simulate(0.5, 8 * sqrt(2 * 3 / 150.0), 200, &covered, &found); /* n is a third */
+	assert_true(found > 0.95 && covered > 0.88);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_t),
+		cmocka_unit_test(test_no_nan),
+		cmocka_unit_test(test_welch),
+		cmocka_unit_test(test_permutation),
+		cmocka_unit_test(test_false_discovery),
+		cmocka_unit_test(test_block_length),
+		cmocka_unit_test(test_bootstrap),
+		cmocka_unit_test(test_coverage),
+		cmocka_unit_test(test_planted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
