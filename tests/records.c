@@ -4,9 +4,14 @@
  * every kind of record.
  *
  * records FILE N
+ * records FILE N SEED [OP STRATUM PERCENT]
  *
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
  * request for each tenth. Always the same for the same N. FILE must not exist.
+ *
+ * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
+ * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
+ * "device", so is the request.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "capture/writer.h"
 #include "cell.h"
 
@@ -27,13 +33,13 @@ static const char header[] =
 	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\",\"on\":[]}],\"mounts\":[{\"dev\":\"7:3\","
 	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/made\"}]}";
 
+static uint64_t random_state = 4711;
+
 /* A number below @n. */
 static uint64_t any(uint64_t n)
 {
-	static uint64_t state = 4711;
-
-	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (state >> 33) % n;
+	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (random_state >> 33) % n;
 }
 
 static void names_put(struct writer *w)
@@ -59,7 +65,7 @@ static void names_put(struct writer *w)
 	}
 }
 
-/* That begins at @ns. */
+/* An operation that begins at @ns. */
 static struct cap_op op_make(uint64_t ns)
 {
 	static const unsigned short calls[OP_N] = {
@@ -131,29 +137,114 @@ static void records_put(struct writer *w, uint64_t n)
 	writer_loss(w, &loss);
 }
 
+/* A difference to plant. */
+struct planted {
+	const char *op, *stratum;
+	double by; /* a factor */
+};
+
+/* Around @mean: the sum of three numbers, so that far ones are rare, times what all have in
+ * common. */
+static uint64_t around(double mean, double common)
+{
+	return mean * common * (0.4 + (any(4001) + any(4001) + any(4001)) / 10000.0);
+}
+
+static struct cap_op steady_make(uint64_t ns, double common, const struct planted *p)
+{
+	static const struct {
+		unsigned int kind, call;
+		double fs_ns, device_ns, runq_ns, helper_ns;
+	} of[] = {
+		{ OP_READ, 17, 3000, 80000, 4000, 0 },
+		{ OP_WRITE, 18, 5000, 0, 300, 0 },
+		{ OP_FSYNC, 74, 9000, 900000, 20000, 60000 },
+	};
+	unsigned int which = any(10), i = which < 6 ? 0 : which < 8 ? 1 : 2;
+	struct cap_op op = {
+		.start_ns = ns,
+		.owner = 1 + any(THREADS),
+		.file = 1 + any(FILES),
+		.kind = of[i].kind,
+		.call = of[i].call,
+		.fs = CAP_FS_FIRST,
+		.open_flags = 2,
+		.len = 4096,
+		.offset = 4096 * any(1 << 20),
+		.ret = i == 2 ? 0 : 4096,
+		.fd = 3,
+		.cache = i == 0 ? CACHE_MISS : CACHE_NONE,
+		.requests = i != 1,
+	};
+
+	op.strata[ST_SYSCALL] = around(700, 1);
+	op.strata[ST_VFS] = around(300, 1);
+	op.strata[ST_FS] = around(of[i].fs_ns, 1);
+	op.strata[ST_DEVICE] = around(of[i].device_ns, common);
+	op.strata[ST_RUNQ] = around(of[i].runq_ns, 1) * any(3);
+	op.strata[ST_HELPER] = around(of[i].helper_ns, common);
+	for (int st = 0; st < ST_N; st++)
+		if (p->op && !strcmp(p->op, op_name(op.kind)) &&
+		    !strcmp(p->stratum, stratum_name(st)))
+			op.strata[st] *= p->by;
+	return op;
+}
+
+static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
+{
+	double common = 1;
+	struct cap_request rq;
+	struct cap_op op;
+
+	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += 300000 + any(400000)) {
+		/* after 100 operations, 50 ms, a third of it is left */
+		common += (1 - common) / 100 + ((int)any(2001) - 1000) / 1e5;
+		op = steady_make(ns, common, p);
+		writer_op(w, &op);
+		if (op.requests) {
+			rq = request_make(&op);
+			rq.device_ns = op.strata[ST_DEVICE];
+			rq.op = op.kind == OP_READ ? RQ_READ : RQ_WRITE;
+			writer_request(w, &rq);
+		}
+		if (i % FLUSH_ROWS == 0)
+			writer_flush(w);
+	}
+}
+
 int main(int argc, char **argv)
 {
+	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	struct planted p = {};
 	struct writer w = {};
 	char end[512];
 	int fd;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4 && argc != 7)
 		return 2;
+	if (argc == 7)
+		p = (struct planted){ argv[4], argv[5], 1 + atof(argv[6]) / 100 };
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0 || writer_begin(&w, fd, header)) {
 		perror(argv[1]);
 		return 1;
 	}
 	names_put(&w);
-	records_put(&w, strtoull(argv[2], NULL, 10));
+	if (argc > 3) {
+		random_state = strtoull(argv[3], NULL, 10) * 0x9e3779b97f4a7c15ULL;
+		steady_put(&w, n, &p);
+	} else {
+		records_put(&w, n);
+	}
 	writer_close(&w);
 	snprintf(end, sizeof(end),
 		 "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
 		 "\"requests\":%llu,\"lost\":{\"ring\":0,\"map_full\":0,"
 		 "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
-		 "\"unattributed\":0,\"ops\":11,\"requests\":0,\"missed\":0},"
+		 "\"unattributed\":0,\"ops\":%d,\"requests\":0,\"missed\":0},"
 		 "\"dropped_ops\":0,\"dropped_requests\":0}",
-		 700ULL * w.ops, w.ops + 0ULL, w.requests + 0ULL);
+		 (argc > 3 ? 500000ULL : 700ULL) * n, w.ops + 0ULL, w.requests + 0ULL,
+		 argc > 3 ? 0 : 11);
 	while (!writer_end(&w, end))
 		;
 	writer_done(&w);
