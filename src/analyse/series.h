@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * series.h - one run as sums and histograms by key and by interval of time.
+ *
+ * Memory does not grow with the run: intervals are joined in pairs whenever there would be more
+ * than SERIES_INTERVALS, or too many bytes; keys beyond SERIES_KEYS share a row per operation. All
+ * text is hostile.
+ */
+#ifndef IOSTRATA_ANALYSE_SERIES_H
+#define IOSTRATA_ANALYSE_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/hist.h"
+#include "base/snapshot.h"
+
+struct reason;
+struct recording;
+struct cap_event;
+
+enum {
+	SERIES_INTERVALS = 192,      /* at most; more than half as many, if the run is long */
+	SERIES_INTERVALS_LEAST = 24, /* joined to so few, if memory is short */
+	SERIES_KEYS = 1000,
+	SERIES_BYTES = 18 << 20, /* of cells and histograms, of one run */
+	SERIES_NAME = 64,
+	SERIES_RECENT = 256,
+};
+
+/* Sums of a key's operations or requests in one interval. */
+struct series_cell {
+	uint64_t count, errors, bytes;
+	uint64_t total_ns;
+	uint64_t strata[ST_N]; /* add up to total_ns; of requests tag, queue and device */
+	uint64_t beside;       /* of operations: requests that they submitted; of requests:
+				* bios that were merged into them */
+	struct hist hist;      /* of operations: whole time; of requests: in the device */
+};
+
+struct series_index;
+
+/* A key is text: ids differ between runs. */
+struct series_key {
+	bool is_request;
+	char what[32];           /* "fsync", "uring read"; of requests "write" */
+	char where[SERIES_NAME]; /* file system type or disk; "": not known */
+	char *by;                /* value of --by; NULL: none; owned by its series */
+};
+
+struct series_row {
+	struct series_key key;
+	unsigned int kind;         /* enum op_kind or enum rq_op */
+	struct series_cell *cells; /* an array of intervals_max; owned */
+	/* private, until the row has its names */
+	struct series_id {
+		uint64_t by[2];
+		uint16_t fs;
+		uint8_t is_request, kind, acts, pad[3];
+	} id;
+	uint64_t file; /* in the recording's catalog */
+};
+
+/* A run. At first all 0; series_done() in any case. */
+struct series {
+	char *name;           /* of its file; owned */
+	char *kernel, *host;  /* NULL: not known; owned */
+	char *options;        /* it was recorded with; NULL: not known */
+	unsigned int machine; /* enum machine */
+	bool is_recording;
+	bool has_ops, has_requests;
+	unsigned int strata_missing; /* set of 1 << stratum */
+	bool is_cut_off;
+	uint64_t duration_ns;
+	uint64_t lost, dropped;
+	uint64_t ops, requests; /* read, and not left out by a filter */
+	uint64_t more_keys;     /* operations whose keys have no row of their own */
+	unsigned int intervals; /* in use */
+	uint64_t length_ns[SERIES_INTERVALS];
+	struct series_row *rows; /* owned */
+	size_t n_rows;
+	/* private */
+	unsigned int intervals_max;
+	unsigned int shift; /* an interval is 1 << shift ns */
+	uint64_t from_ns;   /* where the first begins, CLOCK_MONOTONIC */
+	size_t rows_cap;
+	struct series_index *index; /* rows by id */
+	struct series_index *recent[SERIES_RECENT];
+};
+
+/* How to read. */
+struct series_conf {
+	enum by_key by;
+	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */
+	/* Whether an operation or request is to be counted; NULL: all are. */
+	bool (*passes)(void *arg, const struct recording *rec, const struct cap_event *ev);
+	/* Called before the first of each file. */
+	void (*begins)(void *arg);
+	void *arg;
+	bool (*interrupted)(void); /* whether to stop */
+};
+
+/*
+ * Reads @f, called @name in messages: a recording, or lines of `breakdown --json`, an interval
+ * each. 0; 1 with @why: it is damaged, @s has the part before; -1 with @why.
+ */
+int series_read(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
+		struct reason *why);
+
+/* Joins all intervals into one. 0 or -ENOMEM. */
+int series_join(struct series *s);
+
+/* Joins the rows of keys that @is_known refuses with those of keys without a row. 0 or -ENOMEM. */
+int series_fold(struct series *s, bool (*is_known)(const struct series_key *key, const void *arg),
+		const void *arg);
+
+/* 0: both keys are the same text. For qsort(). */
+int series_key_compare(const struct series_key *a, const struct series_key *b);
+
+void series_done(struct series *s);
+
+/* For series_recording.c and series_json.c. */
+
+/* The row of @id; a new one if there is none, or the row of all other keys. NULL: out of memory. */
+struct series_row *series_row(struct series *s, const struct series_id *id);
+
+/* The interval of an operation or request that ended @ns after the begin. Negative: -ENOMEM. */
+int series_interval(struct series *s, uint64_t ns);
+
+/* Joins neighbours, so that there are half as many. 0 or -ENOMEM. */
+int series_halve(struct series *s);
+
+/* Call now and then: joins intervals if there are too many bytes. 0 or -ENOMEM. */
+int series_look(struct series *s);
+
+/* Joins rows whose keys are the same text. 0 or -ENOMEM. */
+int series_unite(struct series *s);
+
+int series_read_recording(struct series *s, FILE *f, const char *name,
+			  const struct series_conf *conf, struct reason *why);
+int series_read_json(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
+		     struct reason *why);
+
+/* The key of the row that all keys without a row of their own share. */
+#define SERIES_OTHERS "(other keys)"
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* series_recording.c - reads a recording into sums by key and interval, in one pass. */
+#include "analyse/series.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/names.h"
+#include "base/path.h"
+#include "base/reason.h"
+#include "capture/reader.h"
+#include "capture/replay.h"
+
+enum { LOOK_EVENTS = 32768, MAX_ERRNO = 4095 };
+
+static int out_of_memory(struct reason *why)
+{
+	return reason_set(why, EXIT_FAILED, "out of memory");
+}
+
+static bool returns_bytes(unsigned int kind)
+{
+	return kind <= OP_WRITE || kind == OP_COPY;
+}
+
+/* The interval of an operation or request that ended at @end_ns; negative: -ENOMEM. */
+static int interval_of(struct series *s, uint64_t end_ns)
+{
+	return series_interval(s, end_ns > s->from_ns ? end_ns - s->from_ns : 0);
+}
+
+static void op_id(struct series_id *ret_id, const struct recording *rec, const struct cap_op *op,
+		  enum by_key by)
+{
+	const struct catalog *c = &rec->catalog;
+	unsigned long long key[2] = {};
+
+	*ret_id = (struct series_id){ .fs = op->fs < CATALOG_FS ? op->fs : 0,
+				      .kind = op->kind < OP_N ? op->kind : OP_NONE };
+	ret_id->acts = ret_id->kind;
+	if (op->kind == OP_URING || op->kind == OP_AIO)
+		ret_id->acts = async_acts(op->kind, op->call);
+	if (by == BY_FILE)
+		key[0] = op->file;
+	else if (by == BY_CACHE)
+		key[0] = op->cache;
+	else if (by != BY_NONE)
+		row_key_set(key, by == BY_CONTAINER ? BY_CGROUP : by, catalog_thread(c, op->owner),
+			    catalog_file(c, op->file));
+	ret_id->by[0] = key[0];
+	ret_id->by[1] = key[1];
+}
+
+static int op_add(struct series *s, const struct recording *rec, const struct cap_op *op,
+		  enum by_key by)
+{
+	int64_t ret = op->ret;
+	int at = interval_of(s, op->start_ns + cap_op_total(op));
+	struct series_cell *cell;
+	struct series_row *row;
+	struct series_id id;
+
+	op_id(&id, rec, op, by);
+	row = at < 0 ? NULL : series_row(s, &id);
+	if (!row)
+		return -ENOMEM;
+	row->file = op->file;
+	cell = &row->cells[at];
+	cell->count++;
+	cell->errors += ret < 0 && ret >= -MAX_ERRNO;
+	if (ret > 0 && returns_bytes(id.acts))
+		cell->bytes += ret;
+	cell->total_ns += cap_op_total(op);
+	for (int i = 0; i < ST_N; i++)
+		cell->strata[i] += op->strata[i];
+	cell->beside += op->requests;
+	s->ops++;
+	return hist_add(&cell->hist, hist_bucket(cap_op_total(op)), 1);
+}
+
+static int request_add(struct series *s, const struct cap_request *rq)
+{
+	struct series_id id = { .is_request = true,
+				.kind = rq->op < RQ_N ? rq->op : RQ_OTHER,
+				.by = { rq->dev } };
+	struct series_row *row;
+	struct series_cell *cell;
+	int at = interval_of(s, cap_request_end(rq));
+
+	id.acts = id.kind;
+	row = at < 0 ? NULL : series_row(s, &id);
+	if (!row)
+		return -ENOMEM;
+	cell = &row->cells[at];
+	cell->count++;
+	if (rq->flags & CAP_RQ_FAILED)
+		cell->errors++;
+	else
+		cell->bytes += rq->bytes;
+	cell->total_ns += rq->tag_ns + rq->queue_ns + rq->device_ns;
+	cell->strata[ST_TAG] += rq->tag_ns;
+	cell->strata[ST_QUEUE] += rq->queue_ns;
+	cell->strata[ST_DEVICE] += rq->device_ns;
+	cell->beside += rq->merges;
+	s->requests++;
+	return hist_add(&cell->hist, hist_bucket(rq->device_ns), 1);
+}
+
+static int event_add(struct series *s, const struct recording *rec, const struct cap_event *ev,
+		     const struct series_conf *conf)
+{
+	uint64_t end;
+
+	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
+		return 0;
+	end = cap_event_end(ev);
+	if (end < rec->from_ns || end >= rec->to_ns)
+		return 0;
+	if (conf->passes && !conf->passes(conf->arg, rec, ev))
+		return 0;
+	if (ev->kind == CHUNK_OPS)
+		return op_add(s, rec, &ev->op, conf->by);
+	return request_add(s, &ev->request);
+}
+
+/* The container of a cgroup, or that there is none. */
+static char *container_text(char *cgroup)
+{
+	struct container c;
+	char *text;
+
+	if (!cgroup || !container_is_path(cgroup))
+		return cgroup; /* "cgroup 12": it is gone */
+	text = strdup(container_find(cgroup, &c) ? c.id : CONTAINER_NONE);
+	free(cgroup);
+	return text;
+}
+
+static char *file_text(const struct recording *rec, uint64_t id)
+{
+	const struct catalog_file *f = catalog_file(&rec->catalog, id);
+	struct file_name name;
+	struct path_file file = { FILE_KEY_DEV(f->key), f->ino, &name };
+
+	if (!f->ino)
+		return strdup("(no file)");
+	catalog_file_name(f, &name);
+	return path_full(&file);
+}
+
+/* The text of a key. For free(); NULL: out of memory. */
+static char *by_text(const struct recording *rec, const struct series_row *row, enum by_key by)
+{
+	unsigned long long key[2] = { row->id.by[0], row->id.by[1] };
+
+	if (key[0] == ~0ULL && key[1] == ~0ULL)
+		return strdup(SERIES_OTHERS);
+	if (by == BY_FILE)
+		return file_text(rec, row->file);
+	if (by == BY_CACHE)
+		return strdup(key[0] == CACHE_NONE ? "neither read nor write" : cache_name(key[0]));
+	if (by == BY_CONTAINER)
+		return container_text(row_key_text(rec, BY_CGROUP, key));
+	return row_key_text(rec, by, key);
+}
+
+static int row_name(struct series_row *row, const struct recording *rec, enum by_key by)
+{
+	const struct series_id *id = &row->id;
+	struct series_key *key = &row->key;
+	char *disk;
+
+	key->is_request = id->is_request;
+	if (id->is_request) {
+		disk = device_text(rec, id->by[0]);
+		snprintf(key->what, sizeof(key->what), "%s", rq_op_name(id->kind));
+		snprintf(key->where, sizeof(key->where), "%s", disk ? disk : "");
+		free(disk);
+		return disk ? 0 : -ENOMEM;
+	}
+	snprintf(key->what, sizeof(key->what), "%s%s%s", op_name(id->kind),
+		 id->acts == id->kind ? "" : " ", id->acts == id->kind ? "" : op_name(id->acts));
+	snprintf(key->where, sizeof(key->where), "%s", catalog_fs(&rec->catalog, id->fs));
+	if (by == BY_NONE)
+		return 0;
+	key->by = by_text(rec, row, by);
+	return key->by ? 0 : -ENOMEM;
+}
+
+static char *text_copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static void describe(struct series *s, const struct recording *rec)
+{
+	const struct header *h = &rec->header;
+
+	s->kernel = text_copy(h->kernel);
+	s->host = text_copy(h->host);
+	s->options = text_copy(h->options);
+	s->machine = h->machine;
+	s->is_recording = true;
+	s->has_ops = h->has_ops;
+	s->has_requests = h->has_requests;
+	s->strata_missing = rec->strata_missing;
+}
+
+/* How long the part that was read is. */
+static uint64_t duration_of(const struct recording *rec, const struct series_conf *conf)
+{
+	uint64_t begin = rec->header.monotonic_ns, end = rec->ending.duration_ns;
+
+	if (!rec->reader.ended)
+		end = rec->last_ns > begin ? rec->last_ns - begin : 0;
+	if (conf->to_ns && conf->to_ns < end)
+		end = conf->to_ns;
+	return end > conf->from_ns ? end - conf->from_ns : 0;
+}
+
+static void intervals_measure(struct series *s)
+{
+	uint64_t at = 0;
+
+	for (unsigned int i = 0; i < s->intervals; i++) {
+		s->length_ns[i] = 1ULL << s->shift;
+		if (i == s->intervals - 1 && s->duration_ns > at)
+			s->length_ns[i] = s->duration_ns - at;
+		at += s->length_ns[i];
+	}
+}
+
+static int finish(struct series *s, const struct recording *rec, const struct series_conf *conf)
+{
+	s->duration_ns = duration_of(rec, conf);
+	s->lost = lost_sum(rec->ending.lost, rec->ending.missed);
+	s->dropped = rec->ending.dropped_ops + rec->ending.dropped_requests;
+	if (series_interval(s, s->duration_ns ? s->duration_ns - 1 : 0) < 0)
+		return -ENOMEM;
+	intervals_measure(s);
+	for (size_t i = 0; i < s->n_rows; i++)
+		if (row_name(&s->rows[i], rec, conf->by))
+			return -ENOMEM;
+	return series_unite(s);
+}
+
+static int records_add(struct series *s, struct recording *rec, const struct series_conf *conf,
+		       struct reason *why)
+{
+	unsigned int n = 0;
+	struct cap_event ev;
+	int got, err = 0;
+
+	while ((got = recording_next(rec, &ev, why)) > 0 && !err) {
+		err = event_add(s, rec, &ev, conf);
+		if (++n % LOOK_EVENTS == 0 && !err)
+			err = conf->interrupted && conf->interrupted() ? -EINTR : series_look(s);
+	}
+	if (err == -EINTR)
+		return reason_set(why, EXIT_FAILED, "interrupted");
+	s->is_cut_off = got < 0;
+	if (!err)
+		err = finish(s, rec, conf);
+	return err ? out_of_memory(why) : got < 0;
+}
+
+int series_read_recording(struct series *s, FILE *f, const char *name,
+			  const struct series_conf *conf, struct reason *why)
+{
+	struct recording rec;
+	int err = recording_open(&rec, f, name, why);
+
+	if (!err) {
+		rec.from_ns = conf->from_ns ? rec.header.monotonic_ns + conf->from_ns : 0;
+		if (conf->to_ns)
+			rec.to_ns = rec.header.monotonic_ns + conf->to_ns;
+		s->from_ns = rec.header.monotonic_ns + conf->from_ns;
+		if (conf->begins)
+			conf->begins(conf->arg);
+		describe(s, &rec);
+		err = records_add(s, &rec, conf, why);
+	}
+	recording_close(&rec);
+	return err;
+}
