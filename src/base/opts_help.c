@@ -451,7 +451,7 @@ static void values(struct completion *c, const struct opt *o)
 	for (const struct opt_choice *i = o->known; i && i->name; i++)
 		candidate(c, i->name, NULL);
 	candidate_columns(c, o->columns);
-	if (!strcmp(arg, "FILE") || !strcmp(arg, "PATH"))
+	if (!strcmp(arg, "FILE") || !strcmp(arg, "FILES") || !strcmp(arg, "PATH"))
 		leave_to_shell(c, "files", c->keep);
 	else if (!strcmp(arg, "DIR"))
 		leave_to_shell(c, "dirs", c->keep);

@@ -13,6 +13,7 @@ enum {
 	EXIT_KERNEL = 3, /* this kernel cannot */
 	EXIT_PERMISSION = 4,
 	EXIT_INCOMPLETE = 5, /* something was lost, and --strict */
+	EXIT_CHANGED = 6,    /* a change that --fail-if names was found */
 	EXIT_TOOL = 125,     /* with -- CMD: the tool failed */
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,

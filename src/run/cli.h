@@ -19,8 +19,8 @@ struct cmd {
 	bool traces; /* and needs privileges */
 };
 
-extern const struct cmd cmd_breakdown, cmd_doctor, cmd_export, cmd_funcs, cmd_record, cmd_report,
-	cmd_top;
+extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_export, cmd_funcs, cmd_record,
+	cmd_report, cmd_top;
 
 /*
  * The start of every command: parses, and answers --help, --version and mistakes itself. Returns -1

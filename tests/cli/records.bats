@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# report and export of long recordings, which tests/records.c makes: how long they take, and how much
+# report, compare and export of long recordings, which tests/records.c makes: how long they take, and how much
 # memory. Their own CPU time counts, the least of three: others may be at work.
 # shellcheck disable=SC2016 # the shell's own that is started
 
@@ -101,6 +101,18 @@ costs() {
 	# and no line of what has no terminal is cut, whoever reads how much of it
 	"$iostrata" report --by file "$tmp/a.ios" | cat >"$tmp/out"
 	not grep -qF ... "$tmp/out"
+}
+
+@test "compare: two million records a second, by each of two threads" {
+	cp "$long" "$tmp/copy.ios"
+	# of two million operations and 200,000 requests
+	for asked in "" "--by tid" "-j --op fsync"; do
+		# shellcheck disable=SC2086 # words
+		costs 1.5 64 "$iostrata" compare $asked "$long" "$tmp/copy.ios"
+	done
+	costs 3 64 "$iostrata" compare --by file "$long" "$tmp/copy.ios"
+	expect 0 compare -j "$long" "$tmp/copy.ios"
+	json --argjson n "$operations" '([.ops[].count | .base, .new] | add) == 2 * $n'
 }
 
 @test "export: a million operations in ten seconds" {

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * compare.h - the differences between two sides of runs, and whether chance explains them. The
+ * method is in docs/design/compare.md.
+ */
+#ifndef IOSTRATA_ANALYSE_COMPARE_H
+#define IOSTRATA_ANALYSE_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/series.h"
+
+struct reason;
+
+enum compare_side { BASE, NEW, SIDES };
+
+/* The figures of a row; times are in ns. */
+enum figure {
+	FIG_COUNT, /* operations or requests, of a run */
+	FIG_RATE,  /* a second */
+	FIG_MEAN,
+	FIG_P50, /* of requests: of the time in the device, as report has it */
+	FIG_P99,
+	FIG_P999,
+	FIG_TOTAL,  /* of a run */
+	FIG_LOAD,   /* total ns a second; never shown */
+	FIG_BYTES,  /* of one operation or request */
+	FIG_BESIDE, /* requests that an operation submitted; bios merged into a request */
+	FIG_DEPTH,  /* of requests: how many are in the device at a time, in the mean */
+	FIG_STRATA, /* from here on: ns of one operation or request in a stratum */
+	FIG_N = FIG_STRATA + ST_N,
+};
+
+struct compare_figure {
+	double value[SIDES];
+	bool known;       /* false: it does not apply, or was not measured */
+	bool tested;      /* false: there is too little of it */
+	double error, df; /* of the difference: standard error, degrees of freedom */
+	double p;         /* how probable the difference is if it is chance alone */
+	bool sure;        /* it is not chance; see COMPARE_FALSE */
+};
+
+struct compare_row {
+	const struct series_key *key;
+	unsigned int kind;     /* enum op_kind or enum rq_op */
+	uint64_t count[SIDES]; /* of all runs of the side */
+	uint64_t errors[SIDES];
+	uint64_t total_ns[SIDES]; /* mean of the runs, rounded down */
+	/* Whole ns. The strata add up to the mean exactly, and so do their differences. */
+	uint64_t mean_ns[SIDES], strata_ns[SIDES][ST_N];
+	uint64_t block_ns[SIDES]; /* of the bootstrap; 0: runs are compared */
+	struct compare_figure figures[FIG_N];
+};
+
+/* A key that one side lacks. */
+struct compare_lone {
+	const struct series_key *key;
+	enum compare_side side;   /* that has it */
+	uint64_t count, total_ns; /* of all its runs */
+};
+
+/* How the total time of operations changed, of a run: the three add up to the difference. */
+struct compare_change {
+	bool known; /* false: a side has no operation */
+	int64_t total_ns[SIDES];
+	int64_t more_ns;   /* more operations, each as long as the mean in base */
+	int64_t mix_ns;    /* more of those that take long; those on one side only */
+	int64_t slower_ns; /* the same operations take longer */
+};
+
+enum compare_method {
+	COMPARE_BLOCKS,      /* of time, bootstrapped: fewer than three runs on a side */
+	COMPARE_WELCH,       /* runs, too few of them to be exchanged */
+	COMPARE_PERMUTATION, /* runs */
+};
+
+enum {
+	COMPARE_RUNS = 3,    /* with so many on each side, runs are compared */
+	COMPARE_COUNT = 30,  /* fewer operations say nothing */
+	COMPARE_FILLED = 8,  /* nor do those in fewer intervals */
+	COMPARE_BEYOND = 10, /* a percentile needs so many above it */
+};
+
+/* At most this share of the differences called sure is chance. */
+#define COMPARE_FALSE 0.01
+
+struct compare {
+	/* the caller's */
+	struct series *runs[SIDES];
+	size_t n_runs[SIDES];
+	/* results; owned */
+	struct compare_row *rows;  /* operations, then requests: largest change first */
+	size_t n_rows, n_ops;      /* n_ops: of these rows */
+	struct compare_lone *lone; /* operations, then requests: biggest total first */
+	size_t n_lone;
+	struct compare_change change;
+	enum compare_method method;
+	size_t n_tests, n_sure;      /* figures of all rows */
+	uint64_t duration_ns[SIDES]; /* mean of the runs */
+	bool identical;              /* the sides have the same figures throughout */
+	char **doubts;               /* why the comparison may mislead; hostile text */
+	size_t n_doubts;
+};
+
+/* Compares c->runs, of which each side has one at least. 0, or -1 with @why; compare_done() in any
+ * case. */
+int compare_runs(struct compare *c, struct reason *why);
+void compare_done(struct compare *c);
+
+/* The difference of a figure in whole numbers, as the row's integers give it, else rounded. */
+int64_t compare_difference(const struct compare_row *row, enum figure f);
+
+/* Half the width of the interval that holds the difference with 95 % confidence. */
+double compare_half(const struct compare_figure *f);
+
+/* The smallest difference that would have been sure in 95 of 100 comparisons, if no other figure
+ * differed. */
+double compare_seen(const struct compare *c, const struct compare_figure *f);
+
+/* The figure's name in JSON and CSV: "p99", "device"; NULL: FIG_LOAD, which is not shown. */
+const char *compare_figure_name(const struct compare_row *row, enum figure f);
+
+/* Whether the figure is a time, in ns. */
+bool compare_figure_is_time(enum figure f);
+
+/* Sets c->doubts. 0 or -ENOMEM. */
+int compare_doubt(struct compare *c);
+
+#endif

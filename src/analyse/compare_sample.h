@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* compare_sample.h - a row of a comparison as numbers: a line of sums for each interval of a side,
+ * and the figures that follow from sums of such lines. */
+#ifndef IOSTRATA_ANALYSE_COMPARE_SAMPLE_H
+#define IOSTRATA_ANALYSE_COMPARE_SAMPLE_H
+
+#include "analyse/compare.h"
+
+/* The columns of a sample. */
+enum {
+	COL_NS, /* length of the interval */
+	COL_COUNT,
+	COL_TOTAL, /* ns */
+	COL_BYTES,
+	COL_BESIDE,                   /* as in struct series_cell */
+	COL_STRATA,                   /* ST_N of them */
+	COL_BINS = COL_STRATA + ST_N, /* counts of the buckets */
+};
+
+/* The histogram buckets of a row: those that either side uses. */
+struct compare_buckets {
+	unsigned short at[HIST_N];
+	unsigned int n;
+};
+
+/* A row's intervals on one side. */
+struct compare_sample {
+	double *x;          /* a line for each interval; for free() */
+	const double *sums; /* of all lines */
+	unsigned int intervals, columns;
+	unsigned int filled; /* intervals that have any operation or request */
+};
+
+void compare_buckets_fill(const struct compare *c, const struct series_key *key,
+			  struct compare_buckets *ret_buckets);
+
+/* The intervals of all runs of a side, one after the other. 0 or -ENOMEM, with nothing to free. */
+int compare_sample_fill(struct compare_sample *s, const struct compare *c, enum compare_side side,
+			const struct series_key *key, const struct compare_buckets *b);
+
+/* The FIG_N figures of sums; @arg: struct compare_buckets. For stats_bootstrap(). */
+void compare_figures(const double *sums, double *ret, const void *arg);
+
+/* Where in the histogram the value is that a share of @pct percent is not above: values in a bucket
+ * are taken to be evenly spread. @ret_width: of that bucket. */
+double compare_percentile(const double *bins, const struct compare_buckets *b, double count,
+			  double pct, double *ret_width);
+
+/* The row of @key in @run; NULL: there is none. */
+const struct series_row *compare_find(const struct series *run, const struct series_key *key);
+
+#endif

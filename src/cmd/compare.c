@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* compare.c - the differences between recordings, and whether chance explains them. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/compare.h"
+#include "analyse/fail_if.h"
+#include "base/path.h"
+#include "base/reason.h"
+#include "base/text.h"
+#include "cmd/compare_inputs.h"
+#include "cmd/recorded.h"
+#include "cmd/tables.h"
+#include "run/cli.h"
+#include "run/filters.h"
+#include "run/run.h"
+#include "show/compare.h"
+
+enum { ROWS_SHOWN = 10, ROWS_SHOWN_MAX = 1000000 };
+
+/* One side: its files, and the state of the thread that reads them. */
+struct side {
+	const char *const *names;
+	size_t n;
+	struct series *runs; /* n of them; owned */
+	struct report_filter filter;
+	struct series_conf conf;
+	struct reason why;
+	int status; /* 0; 1: something was damaged; -1: reading failed */
+};
+
+struct compare_cmd {
+	/* options */
+	struct filters given;
+	struct compare_inputs inputs;
+	struct opt_strings fail_if;
+	const char *output;
+	uint64_t rows_max;
+	int by, detail;
+	bool json, csv;
+	/* state */
+	struct side sides[SIDES];
+	struct fail_if limits[OPT_LIST_MAX];
+	FILE *out;
+};
+
+static const struct opt form_opts[] = {
+	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, breakdown_by_choices), .arg = "KEY",
+	  .help = "a row per key" },
+	{ 0, "fail-if", OPT_PATHS(struct compare_cmd, fail_if), .arg = "CHANGE",
+	  .help = "exit with 6 if a change is as large and sure: 'fsync p99 +10%'" },
+	{ 'v', "verbose", OPT_TIMES(struct compare_cmd, detail),
+	  .help = "all figures of all rows, not only of those that changed" },
+	{ 'n', "rows", OPT_UINT(struct compare_cmd, rows_max), .arg = "N", .min = 1,
+	  .max = ROWS_SHOWN_MAX, .help = "at most so many rows of a table (default: 10)" },
+	{ 'j', "json", OPT_FLAG(struct compare_cmd, json), .help = "one JSON object, times in ns" },
+	{ 0, "csv", OPT_FLAG(struct compare_cmd, csv), .help = "a line for each figure" },
+	{ 'o', "output", OPT_STRING(struct compare_cmd, output), .arg = "FILE",
+	  .help = "write to this new file; - is the standard output (default)" },
+	{},
+};
+
+static const struct opt_group groups[] = {
+	{ "What to compare", compare_inputs_opts, offsetof(struct compare_cmd, inputs) },
+	{ "Whose I/O", filter_opts, offsetof(struct compare_cmd, given) },
+	{ "Form", form_opts, 0 },
+	{},
+};
+
+static const struct opt args[] = {
+	{ .arg = "FILE",
+	  .type = OPT_TYPE_STRING,
+	  .many = true,
+	  .help = "BASE and NEW: recordings, or files of 'iostrata breakdown --json'; with "
+		  "--at one recording" },
+	{},
+};
+
+static const struct opt_example examples[] = {
+	{ "iostrata compare old.ios new.ios", "what changed, and in which layer" },
+	{ "iostrata compare --base 'old-*.ios' --new 'new-*.ios'",
+	  "three runs or more on each side" },
+	{ "iostrata compare trace.ios --at 12:30:05", "before and after that moment" },
+	{ "iostrata compare --by file old.ios new.ios", "in which files" },
+	{ "iostrata compare old.ios new.ios --fail-if 'fsync p99 +10%'", "guard a test" },
+	{},
+};
+
+static const struct opt_table table = {
+	.name = "iostrata compare",
+	.summary = "tell what differs between two recordings, beyond chance",
+	.about = "Compares operations and requests of two sides, and cuts each difference into "
+		 "strata, which add up to it. A difference is called sure only if chance does not "
+		 "explain it. With one run on a side, what differs from run to run is not known: "
+		 "three or more on each side tell.",
+	.groups = groups,
+	.args = args,
+	.examples = examples,
+};
+
+static bool passes(void *arg, const struct recording *rec, const struct cap_event *ev)
+{
+	return report_filter_passes(arg, rec, ev);
+}
+
+static void begins(void *arg)
+{
+	report_filter_begin(arg);
+}
+
+/* Each side has a filter of its own: a filter keeps state, and the sides are read at once. */
+static void filters_set(struct compare_cmd *o)
+{
+	char looked_for[FILTERS_TEXT], of_ops[64];
+
+	filters_text(&o->given, looked_for, sizeof(looked_for));
+	filters_of_ops(&o->given, of_ops, sizeof(of_ops));
+	if (of_ops[0])
+		run_say_of_ops(of_ops);
+	for (int side = 0; side < SIDES; side++) {
+		struct side *s = &o->sides[side];
+
+		s->conf.by = o->by;
+		s->conf.interrupted = interrupt_came;
+		s->filter.given = o->given;
+		report_filter_init(&s->filter);
+		if (!looked_for[0])
+			continue;
+		s->conf.passes = passes;
+		s->conf.begins = begins;
+		s->conf.arg = &s->filter;
+	}
+}
+
+static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why)
+{
+	if (o->json && o->csv)
+		return reason_set(why, EXIT_USAGE, "--json and --csv are two forms: choose one");
+	for (unsigned int i = 0; i < o->fail_if.n; i++)
+		if (fail_if_parse(o->fail_if.at[i], &o->limits[i], why))
+			return -1;
+	if (compare_inputs_set(&o->inputs, rest, n, why))
+		return -1;
+	o->sides[BASE].conf.to_ns = o->sides[NEW].conf.from_ns = o->inputs.at_ns;
+	for (int side = 0; side < SIDES; side++) {
+		o->sides[side].names = o->inputs.names[side];
+		o->sides[side].n = o->inputs.n[side];
+		o->sides[side].runs = calloc(o->sides[side].n, sizeof(struct series));
+		if (!o->sides[side].runs)
+			return reason_set(why, EXIT_FAILED, "out of memory");
+	}
+	o->out = newfile_output(o->output, stdout, why);
+	if (!o->out)
+		return -1;
+	filters_set(o);
+	return 0;
+}
+
+static int file_read(struct side *s, size_t i, struct reason *why)
+{
+	const char *name = s->names[i];
+	bool is_stdin = !strcmp(name, "-");
+	FILE *f = is_stdin ? stdin : fopen(name, "re");
+	int got;
+
+	if (!f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", name,
+				  strerror(errno));
+	got = series_read(&s->runs[i], f, name, &s->conf, why);
+	if (!is_stdin)
+		fclose(f);
+	if (got >= 0 && s->n > COMPARE_RUNS && series_join(&s->runs[i]))
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	return got;
+}
+
+static void *side_read(void *arg)
+{
+	struct side *s = arg;
+	struct reason why;
+	int got;
+
+	for (size_t i = 0; i < s->n && s->status >= 0; i++) {
+		got = file_read(s, i, &why);
+		if (!got || (got > 0 && s->status))
+			continue;
+		s->status = got;
+		s->why = why;
+	}
+	return NULL;
+}
+
+/* Reads both sides at the same time. 0; the exit code after a message; negative: it is fatal. */
+static int sides_read(struct compare_cmd *o)
+{
+	pthread_t thread;
+	bool apart = !pthread_create(&thread, NULL, side_read, &o->sides[BASE]);
+	int status = 0;
+
+	if (!apart)
+		side_read(&o->sides[BASE]);
+	side_read(&o->sides[NEW]);
+	if (apart)
+		pthread_join(thread, NULL);
+	for (int side = 0; side < SIDES; side++) {
+		struct side *s = &o->sides[side];
+
+		/* of the same file, or of how it is called, the same is wrong */
+		if (s->status && !(status && (o->inputs.at || status == EXIT_USAGE)))
+			status = cmd_fail(&s->why);
+	}
+	return o->sides[BASE].status < 0 || o->sides[NEW].status < 0 ? -status : status;
+}
+
+/* Refuses an --at past the end. 0, or -1 with @why. */
+static int at_check(const struct compare_cmd *o, struct reason *why)
+{
+	const struct series *after = &o->sides[NEW].runs[0];
+
+	if (!o->inputs.at || after->duration_ns)
+		return 0;
+	return reason_set(why, EXIT_FAILED,
+			  "--at %.60s is past the end of '%.100s', which is %s "
+			  "long",
+			  o->inputs.at, after->name, text_ns(o->sides[BASE].runs[0].duration_ns).s);
+}
+
+/* Says that a limit was not judged. The exit code. */
+static int limit_unjudged(const struct fail_if *limit)
+{
+	struct reason why;
+
+	if (limit->state == FAIL_IF_FEW) {
+		reason_set(&why, 0,
+			   "--fail-if '%.100s' was not judged: there is too little on a "
+			   "side",
+			   limit->text);
+		cmd_warn(&why);
+		return 0;
+	}
+	if (limit->state != FAIL_IF_ABSENT)
+		return 0;
+	reason_set(&why, EXIT_FAILED,
+		   "--fail-if '%.100s' judges nothing: no such row is on both "
+		   "sides",
+		   limit->text);
+	reason_hint(&why, "'iostrata compare' without it lists the rows that there are");
+	return cmd_fail(&why);
+}
+
+/* Judges --fail-if. The exit code: a limit that judges nothing guards nothing. */
+static int limits_judge(struct compare_cmd *o, const struct compare *c)
+{
+	int status = 0, failed = 0;
+
+	for (unsigned int i = 0; i < o->fail_if.n; i++) {
+		fail_if_judge(&o->limits[i], c);
+		if (o->limits[i].state == FAIL_IF_FAILED)
+			failed = EXIT_CHANGED;
+		else if (limit_unjudged(&o->limits[i]))
+			status = EXIT_FAILED;
+	}
+	return failed ? failed : status;
+}
+
+static bool wants_color(const FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno((FILE *)out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static int print(struct compare_cmd *o, const struct compare *c)
+{
+	struct compare_view v = {
+		.c = c,
+		.limits = o->limits,
+		.n_limits = o->fail_if.n,
+		.by = o->by,
+		.at = o->inputs.at,
+		.detail = o->detail,
+		.rows_max = o->rows_max ? o->rows_max : ROWS_SHOWN,
+		.color = wants_color(o->out),
+	};
+
+	if (o->csv)
+		return cmd_written(compare_csv(o->out, &v));
+	return cmd_written(o->json ? compare_json(o->out, &v) : compare_text(o->out, &v));
+}
+
+/* The exit code. */
+static int compare_files(struct compare_cmd *o)
+{
+	struct compare c = {};
+	struct reason why;
+	int damaged = sides_read(o), status, err;
+
+	if (damaged < 0)
+		return -damaged;
+	for (int side = 0; side < SIDES; side++) {
+		c.runs[side] = o->sides[side].runs;
+		c.n_runs[side] = o->sides[side].n;
+	}
+	if (at_check(o, &why) || compare_runs(&c, &why)) {
+		compare_done(&c);
+		return cmd_fail(&why);
+	}
+	status = limits_judge(o, &c);
+	err = print(o, &c);
+	compare_done(&c);
+	return err ? err : damaged ? damaged : status;
+}
+
+static void cmd_done(struct compare_cmd *o, int status)
+{
+	for (int side = 0; side < SIDES; side++) {
+		struct side *s = &o->sides[side];
+
+		for (size_t i = 0; i < s->n && s->runs; i++)
+			series_done(&s->runs[i]);
+		free(s->runs);
+		report_filter_done(&s->filter);
+	}
+	compare_inputs_done(&o->inputs);
+	if (o->out)
+		newfile_close(o->out, o->output, status == EXIT_FAILED || status == EXIT_USAGE);
+}
+
+static int compare(int argc, char **argv)
+{
+	struct compare_cmd o = {};
+	struct opts_result res;
+	struct reason why;
+	int status = cmd_parse(&cmd_compare, argc, argv, &o, &res);
+
+	if (status >= 0)
+		return status;
+	interrupt_catch();
+	status = resolve(&o, res.rest, res.n_rest, &why) ? cmd_fail(&why) : compare_files(&o);
+	cmd_done(&o, status);
+	return status;
+}
+
+const struct cmd cmd_compare = { "compare", &table, compare, false };

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* compare.h - a comparison as text, JSON (iostrata.compare/1) or CSV. */
+#ifndef IOSTRATA_SHOW_COMPARE_H
+#define IOSTRATA_SHOW_COMPARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyse/compare.h"
+#include "analyse/fail_if.h"
+
+struct compare_view {
+	const struct compare *c;
+	const struct fail_if *limits; /* of --fail-if */
+	size_t n_limits;
+	enum by_key by;
+	uint64_t rows_max; /* of operations, and of requests */
+	bool detail;       /* all figures of every row */
+	bool color;
+	const char *at; /* moment of --at; NULL: the sides are files; hostile */
+};
+
+/* 0 or -errno. */
+int compare_text(FILE *f, const struct compare_view *v);
+int compare_json(FILE *f, const struct compare_view *v);
+int compare_csv(FILE *f, const struct compare_view *v);
+
+/* The result of the comparison in one sentence; raw. For free(); NULL: out of memory. */
+char *compare_answer(const struct compare *c);
+
+/* The method in some sentences; raw. For free(); NULL: out of memory. */
+char *compare_how(const struct compare *c);
+
+enum { COMPARE_NAME = 512 };
+
+/* "fsync on ext4", "write requests of vda", "fsync on ext4 of /a/b"; raw. */
+void compare_name(char *dst, size_t cap, const struct series_key *key);
+
+/* "+1.35 ms", "-210 us", "0 ns". */
+struct text_num compare_signed_ns(int64_t ns);
+
+/* A difference as a share of the base: "+18 %", "-0.3 %", "+12 times"; "-" if the base is 0. */
+struct text_num compare_percent(double difference, double base);
+
+#endif

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# compare, on recordings that tests/records.c makes: a steady load whose times wander together.
+# shellcheck disable=SC2016 # jq's own
+
+load lib
+
+setup_file() {
+	export made=$BATS_FILE_TMPDIR
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	cc -O2 -std=gnu11 -D_GNU_SOURCE -Isrc -o "$made/records" tests/records.c build/libiostrata.a -lzstd -lz
+	"$made/records" "$made/base.ios" 20011 1
+	"$made/records" "$made/same.ios" 20011 2
+	"$made/records" "$made/slow.ios" 20011 3 fsync device 10
+}
+
+# In every row the strata's differences add up to the mean's, and the three parts to the total's.
+adds_up() { # FILE
+	json '([.ops[], .requests[]] | length > 0 and all(
+			([.strata[] | values | .diff_ns] | add) == .mean.diff_ns and
+			.mean.diff_ns == .mean.new_ns - .mean.base_ns)) and
+		(.change == null or (.change | .more_ns + .mix_ns + .slower_ns == .diff_ns))' "$@"
+}
+
+@test "compare: 10 % more in a stratum is found, and named" {
+	cd "$made"
+	expect 0 compare base.ios slow.ios
+	echo "$output" >"$tmp/out"
+	fits_80_columns "$tmp/out"
+	printable "$tmp/out"
+	[[ ${output//$'\n' / } =~ ^new\ takes\ [0-9.]+\ %\ longer\ per\ fsync\ on\ ext4\ \( ]]
+	[[ $(tr -s ' \n' ' ' <"$tmp/out") == *": +"[0-9]*" us device loop3; read on ext4 is the same within "* ]]
+	[[ $output == *"One run each: what differs from run to run is not known."* ]]
+	grep -qE '^  device .* \|#+ +sure$' "$tmp/out"
+	grep -qE '^  run queue .* not sure$' "$tmp/out"
+	expect 0 compare -j "$made/base.ios" "$made/slow.ios"
+	adds_up
+	json '.schema == "iostrata.compare/1" and .method.name == "blocks" and .doubts == [] and .one_side == [] and
+		(.ops | map(select(.mean.sure) | .op)) == ["fsync"] and
+		(.ops[] | select(.op == "fsync") | .strata |
+			(to_entries | map(select(.value.sure) | .key)) == ["device"] and
+			(.device | .low_ns < 90000 and .high_ns > 90000 and .p < 0.001)) and
+		(.requests | map(select(.mean.sure) | .op)) == ["write"]'
+}
+
+@test "compare: the same load makes no claim, and says what would have been seen" {
+	expect 0 compare "$made/base.ios" "$made/same.ios"
+	[[ $(tr -s ' \n' ' ' <<<"$output") =~ ^no\ difference\ that\ these\ runs\ can\ show:\ one\ of\ [0-9.]+\ %\ or\
+\ more\ in\ an\ fsync\ on\ ext4,\ [0-9.]+\ %\ or\ more\ in\ a\ read\ on\ ext4, ]]
+	expect 0 compare -j "$made/base.ios" "$made/same.ios"
+	adds_up
+	json '.method.sure == 0 and .method.tests > 40 and ([.ops[], .requests[] | .mean | .seen_ns > 0 and .p > 0] | all)'
+	# once more, it says the same
+	"$iostrata" compare -j "$made/base.ios" "$made/same.ios" | cmp - <(echo "$output")
+}
+
+# Of the 105 pairs of 15 runs that nothing tells apart, 2 at most may be told apart; of 30 pairs of which
+# one has 10 % more, 29 at least must be. 2,000 fsyncs a side.
+@test "compare: what is chance is no claim, what is planted is found" {
+	local i k claims=0 found=0 covered=0
+	for ((i = 0; i < 15; i++)); do
+		"$made/records" "$tmp/$i" 10007 $((1000 + i))
+		for ((k = 0; k < i; k++)); do
+			"$iostrata" compare -j "$tmp/$k" "$tmp/$i" >"$tmp/json"
+			grep -qE '"method":\{[^}]*"sure":0,' "$tmp/json" || (( ++claims ))
+		done
+	done
+	for ((i = 0; i < 30; i++)); do
+		"$made/records" "$tmp/slow" 10007 $((3000 + i)) fsync device 10
+		"$iostrata" compare -j "$tmp/$((i % 15))" "$tmp/slow" >"$tmp/json"
+		jq -r '.answer, (.ops[] | select(.op == "fsync").strata.device | .low_ns <= 90000 and .high_ns >= 90000)' \
+			"$tmp/json" >"$tmp/told"
+		! grep -qE '^new takes .* per fsync on ext4 .*: \+[0-9.]+ us device loop3' "$tmp/told" || (( ++found ))
+		! grep -qx true "$tmp/told" || (( ++covered ))
+		rm "$tmp/slow"
+	done
+	echo "claims $claims of 105, found $found of 30, covered $covered of 30"
+	((claims <= 2 && found >= 29 && covered >= 25))
+}
+
+@test "compare: runs are compared where there are three or more" {
+	local i
+	for i in {1..8}; do
+		"$made/records" "$tmp/old-$i.ios" 4001 $((100 + i))
+		"$made/records" "$tmp/new-$i.ios" 4001 $((200 + i)) fsync device 20
+	done
+	expect 0 compare -j --base "$tmp/old-[1-3].ios" --new "$tmp/new-[1-3].ios"
+	adds_up
+	json '.method.name == "welch" and (.base | length) == 3 and (.new | length) == 3'
+	expect 0 compare -j --base "$tmp/old-[12].ios" --new "$tmp/new-*.ios"
+	adds_up
+	json '.method.name == "blocks" and (.method.text | startswith("Fewer than 3 runs on a side"))'
+	expect 0 compare --base "$tmp/old-[1-4].ios" --base "$tmp/old-[5-8].ios" --new "$tmp/new-*.ios"
+	[[ $output == "new takes "*" longer per fsync on ext4"* && $output == *"Compared by runs, 8 and 8, "* ]]
+	expect 1 compare --base "$tmp/none-*" --new "$tmp/new-*.ios"
+	says "no file matches '.*/none-\*'"
+	expect 2 compare --base "$tmp"/old-1.ios "$tmp/old-2.ios" --new "$tmp/new-*.ios"
+	says "unexpected argument '.*old-2.ios'" "quotes"
+	expect 2 compare --base "$tmp/old-*.ios"
+	says "--base and --new belong together"
+	expect 2 compare --base "$tmp/old-*.ios" --new "$tmp/old-1.ios"
+	says "are one file"
+}
+
+@test "compare: before and after a moment" {
+	expect 0 compare "$made/base.ios" --at 4s
+	[[ $output == *$'\nbase before 4s: 4.00 s, '*$'\nnew after 4s: 6.01 s, '* ]]
+	expect 0 compare -j "$made/base.ios" --at 4s
+	adds_up
+	json '.at == "4s" and .base[0].ops + .new[0].ops == 20011 and .base[0].requests > 5000 and .method.sure == 0'
+	# the recording begins at 22:13:20 of UTC
+	TZ=UTC expect 0 compare -j "$made/base.ios" --at 22:13:24
+	json '.base[0].duration_ns == 4000000000'
+	TZ=UTC expect 0 compare -j "$made/base.ios" --at 22:13:21.5
+	json '.base[0].duration_ns == 1500000000'
+	TZ=UTC expect 1 compare "$made/base.ios" --at 22:14
+	says "--at 22:14 is past the end of '.*/base.ios', which is 10.0 s long"
+	expect 1 compare "$made/base.ios" --at 0
+	says "nothing is before"
+	for at in 25:00 1:60 12:00:61 x 1:2:3:4 12:00x -1; do
+		expect 2 compare "$made/base.ios" --at="$at"
+		says "invalid value '$at' for --at" "a time of day like 12:30:05"
+	done
+	expect 2 compare "$made/base.ios" "$made/same.ios" --at 4
+	says "--at cuts one recording, 2 given"
+	expect 2 compare - --at 4
+	says "cannot read the standard input"
+}
+
+@test "compare: filters and keys" {
+	expect 0 compare -j --op read "$made/base.ios" "$made/slow.ios"
+	json '[.ops[].op] == ["read"]'
+	[[ $stderr == *"--op"* ]]
+	expect 0 compare -j --by comm "$made/base.ios" "$made/slow.ios"
+	adds_up
+	json '.by == "comm" and ([.ops[].key] | unique | length) == 7 and
+		([.ops[] | select(.mean.sure) | .op] | unique) == ["fsync"]'
+	expect 0 compare -j --by file -p 102 "$made/base.ios" "$made/slow.ios"
+	json '([.ops[].key] | unique | length) == 61 and all(.ops[].key; startswith("/made/file-"))'
+	expect 0 compare -n 1 --by file "$made/base.ios" "$made/slow.ios"
+	[[ $output == *" more rows; a larger -n shows them"* ]]
+	expect 0 compare -j -p 4711 "$made/base.ios" "$made/slow.ios"
+	json '.ops == [] and .answer == "nothing to compare: both sides have no operation and no request"'
+}
+
+@test "compare: what only one side has is listed" {
+	"$made/records" "$tmp/all.ios" 3001
+	expect 0 compare "$tmp/all.ios" "$made/base.ios"
+	[[ $output == "doubtful: "*"events lost in "* && $output == *"Only in base: "*" on ext4 ("*"-v shows them"* ]]
+	expect 0 compare -j "$tmp/all.ios" "$made/base.ios"
+	adds_up
+	json '([.one_side[] | select(.request | not) | .op] | sort | unique) ==
+			["aio write", "close", "copy", "fault", "meta", "open", "uring read"] and
+		([.one_side[] | .side] | unique) == ["base"] and (.doubts | any(test("base is .* long, new")))'
+	expect 0 compare -j --op read "$tmp/all.ios" "$made/base.ios"
+	expect 0 compare --op close "$tmp/all.ios" "$made/base.ios"
+	[[ $output == *"Only in base: close on ext4 ("* ]]
+}
+
+@test "compare: a change that is too large is exit code 6, if it is sure" {
+	local a=$made/base.ios b=$made/slow.ios
+	expect 6 compare "$a" "$b" --fail-if 'fsync p99 +5%'
+	[[ $output == *$'\nfsync p99 +5%: FAILED, fsync on ext4\n'* ]]
+	expect 6 compare -j "$a" "$b" --fail-if 'mean +5%' --fail-if 'read mean +5%'
+	json '[.fail_if[].state] == ["failed", "held"]'
+	expect 6 compare "$a" "$b" --fail-if 'request loop3 mean +5%'
+	expect 0 compare "$a" "$b" --fail-if 'fsync mean +20%' --fail-if 'fsync mean -1%' --fail-if 'fsync rate -5%'
+	expect 6 compare "$b" "$a" --fail-if 'fsync mean -5%'
+	expect 0 compare "$a" "$made/same.ios" --fail-if 'any p50 +0.1%' --fail-if 'any total +0.1%'
+	expect 0 compare "$a" "$b" --fail-if 'fsync p99.9 +1%'
+	[[ $stderr == "warning: --fail-if 'fsync p99.9 +1%' was not judged: there is too little on a side" ]]
+	expect 1 compare "$a" "$b" --fail-if 'open mean +1%'
+	[[ $stderr == *"error: --fail-if 'open mean +1%' judges nothing: no such row is on both sides"* ]]
+	for limit in '' 'fsync' 'fsync p98 +1%' 'fsync p99 1%' 'frob p99 +1%'; do
+		expect 2 compare "$a" "$b" --fail-if "$limit"
+		says "--fail-if"
+	done
+}
+
+@test "compare: files of breakdown, and of report" {
+	local n sums
+	for n in base slow; do
+		"$iostrata" report -j --every 0.5 "$made/$n.ios" >"$tmp/$n.json"
+		"$iostrata" report -j "$made/$n.ios" >"$tmp/$n.1.json"
+	done
+	expect 0 compare -j "$tmp/base.json" "$tmp/slow.json"
+	adds_up
+	json '.method.name == "blocks" and ([.ops[] | select(.mean.sure) | .op]) == ["fsync"] and .base[0].ops == 20011'
+	expect 0 compare "$tmp/base.1.json" "$tmp/slow.1.json"
+	[[ $(tr -s ' \n' ' ' <<<"$output") == "chance cannot be judged: operations of a kind in 8 intervals on each "* ]]
+	# a recording has the same sums
+	sums='[.ops[] | {op, count: .count.base, total: .total.base_ns, strata: (.strata | map_values(.base_ns))}]'
+	"$iostrata" compare -j "$made/base.ios" "$tmp/slow.json" | jq -S "$sums | sort" >"$tmp/recording"
+	"$iostrata" compare -j "$tmp/base.json" "$tmp/slow.json" | jq -S "$sums | sort" | diff "$tmp/recording" -
+	expect 2 compare --by comm "$tmp/base.json" "$tmp/slow.json"
+	says "--by needs recordings, '.*base.json' holds sums"
+	expect 2 compare --comm one "$tmp/base.json" "$tmp/slow.json"
+	says "a filter needs recordings"
+}
+
+@test "compare: CSV" {
+	expect 0 compare --csv "$made/base.ios" "$made/slow.ios"
+	[[ ${lines[0]} == kind,op,where,key,figure,unit,base,new,diff,low,high,p,verdict ]]
+	echo "$output" | "$python" -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+assert len(rows) > 60
+fsync = {r["figure"]: r for r in rows if r["op"] == "fsync"}
+assert fsync["mean"]["verdict"] == fsync["device"]["verdict"] == "sure"
+assert fsync["p999"]["verdict"] == "too few" and fsync["p999"]["p"] == ""
+strata = "syscall vfs fs throttle tag queue device complete runq preempt helper sleep lock".split()
+assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
+'
+	expect 2 compare --csv -j "$made/base.ios" "$made/slow.ios"
+	says "--json and --csv are two forms: choose one"
+}
+
+@test "compare: what cannot be compared is a clear sentence" {
+	local a=$made/base.ios
+	"$made/records" "$tmp/empty.ios" 0 7
+	"$made/records" "$tmp/one.ios" 1 7
+	"$made/records" "$tmp/other.ios" 1 8
+	head -c 150000 "$made/slow.ios" >"$tmp/cut.ios"
+	head -c 20 "$made/slow.ios" >"$tmp/head.ios"
+	expect 0 compare "$tmp/empty.ios" "$a"
+	[[ $output == *"nothing to compare: base has no operation and no request"* ]]
+	expect 0 compare "$tmp/one.ios" "$tmp/other.ios"
+	[[ $(tr -s ' \n' ' ' <<<"$output") == *"too little to tell a difference from chance: 30 operations "* ||
+		$output == *"nothing to compare: base and new have no"* ]]
+	not grep -iE '(^|[^a-z])-?(nan|inf)([^a-z]|$)' <<<"$output"
+	cp "$a" "$tmp/copy.ios"
+	expect 0 compare "$a" "$tmp/copy.ios"
+	[[ $output == "base and new are the same: every figure is equal"* ]]
+	expect 2 compare "$a" "$a"
+	says "'.*' and '.*' are one file" "--at"
+	expect 1 compare "$a" "$tmp/cut.ios"
+	[[ $output == "doubtful: $tmp/cut.ios is cut off or damaged"* && $stderr == *"is cut off at byte "* ]]
+	expect 1 compare "$a" "$tmp/head.ios"
+	says "is cut off"
+	expect 1 compare "$a" /etc/passwd
+	says "'/etc/passwd' is not a recording"
+	echo '{"schema":"iostrata.top/1"}' >"$tmp/top.json"
+	expect 1 compare "$a" "$tmp/top.json"
+	says "is neither a recording nor of 'iostrata breakdown --json'"
+	: >"$tmp/nothing"
+	expect 1 compare "$a" "$tmp/nothing"
+	says "is not a recording"
+	expect 1 compare "$a" "$tmp/absent"
+	says "cannot open '.*/absent': No such file"
+	expect 2 compare "$a"
+	says "two files are compared, BASE and NEW, 1 given"
+	expect 2 compare
+	says "two files are compared, BASE and NEW, 0 given"
+	expect 0 compare - "$made/same.ios" <"$a"
+}
+
+@test "compare: names are made safe, and doubts are told first" {
+	cp "$made/base.ios" "$tmp/"$'a\e[31m.ios'
+	expect 0 compare "$tmp/"$'a\e[31m.ios' "$made/same.ios"
+	[[ $output == *'\x1b[31m'* && $output != *$'\e'* ]]
+}
+
+@test "compare: JSON is as its schema says" {
+	"$made/records" "$tmp/all.ios" 3001
+	"$iostrata" compare -j "$made/base.ios" "$made/slow.ios" --fail-if 'fsync p99 +50%' >"$tmp/1"
+	"$iostrata" compare -j "$tmp/all.ios" "$made/slow.ios" --by comm >"$tmp/2"
+	"$iostrata" compare -j "$made/base.ios" --at 3 >"$tmp/3"
+	"$iostrata" report -j "$made/base.ios" >"$tmp/base.json"
+	"$iostrata" compare -j "$tmp/base.json" "$made/slow.ios" >"$tmp/4"
+	tests/schema.py "$tmp"/{1,2,3,4}
+}
