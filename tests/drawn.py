@@ -34,13 +34,17 @@ def count(n: int) -> str:
     return f"{n:,}" if n < 10**6 else of_units(n / 1e6, 1e3, "M G", 999.5).replace(" ", "")
 
 
+# The names on screens of the strata that have another one in JSON.
+LABELS = {"complete": "wake-up", "runq": "run queue", "preempt": "preempted", "helper": "kernel thread"}
+
+
 def ops_cells(op: dict, scale) -> dict[str, str]:
     if not op:
         return {"OPS": "0", "DATA": "-", "TIME": "-", "T99": "-", "WHERE": "-"}
     name, ns = max(op["strata"].items(), key=lambda item: item[1])
     return {"OPS": count(scale(op["count"])), "DATA": data(scale(op["bytes"])),
             "TIME": time(op["total_ns"] // op["count"]), "T99": time(op["p99_ns"]),
-            "WHERE": f"{name} {100 * ns / op['total_ns']:.0f}%"}
+            "WHERE": f"{LABELS.get(name, name)} {100 * ns / op['total_ns']:.0f}%"}
 
 
 def rqs_cells(rq: dict, scale) -> dict[str, str]:

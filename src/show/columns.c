@@ -4,11 +4,47 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/hist.h"
 #include "base/names.h"
 #include "show/parts.h"
 
 enum { BAR_COLUMNS = 13 };
+
+/* The columns of a row's container; @of: op, rq. */
+#define GET_CONTAINER(of, name, what)                                                              \
+	static void of##_##name(struct value *ret, const void *row, const void *ctx)               \
+	{                                                                                          \
+		const struct of##_row *r = row;                                                    \
+		const struct container *c = container_of_row(r->by, r->contained);                 \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		ret->text = c ? (what) : NULL;                                                     \
+	}
+
+#define GETS_CONTAINER(of)                                                                         \
+	GET_CONTAINER(of, container, c->id)                                                        \
+	GET_CONTAINER(of, runtime, c->runtime)                                                     \
+	GET_CONTAINER(of, pod, *c->pod ? c->pod : NULL)
+
+#define COLUMNS_CONTAINER(of)                                                                      \
+	{ "container", NULL, VALUE_TEXT, .get = of##_container,                                    \
+	  .help = "id or name of the container, with --by container; null: outside of "            \
+		  "containers, or not known" },                                                    \
+		{ "runtime",                                                                       \
+		  "runtime",                                                                       \
+		  VALUE_TEXT,                                                                      \
+		  .get = of##_runtime,                                                             \
+		  .max = 10,                                                                       \
+		  .rank = 16,                                                                      \
+		  .optional = true,                                                                \
+		  .help = "runtime of the container: docker, containerd, cri-o, podman, lxc or "   \
+			  "systemd; null: the cgroup's path does not tell" },                      \
+	{                                                                                          \
+		"pod", "pod", VALUE_TEXT,                                                          \
+			.get = of##_pod, .max = 36, .rank = 21, .optional = true,                  \
+			.help = "id of the pod of the container; null: the container is in none"   \
+	}
 
 static void op_key(struct value *ret, const void *row, const void *ctx)
 {
@@ -122,7 +158,7 @@ static void op_io_share(struct value *ret, const void *row, const void *ctx)
 	ret->of = ((const struct breakdown_whole *)ctx)->io_ns;
 }
 
-/* Whether any of the strata in @set was measured. */
+/* Whether at least one stratum of @set was measured. */
 static bool any_measured(const struct breakdown_view *v, unsigned int set)
 {
 	for (int i = 0; i < ST_N; i++)
@@ -208,7 +244,7 @@ static void op_amplification(struct value *ret, const void *row, const void *ctx
 	ret->of = breakdown_row_reads(whole->v, r) ? r->bytes : 0;
 }
 
-/* Where it says more than what a read is: all of it was cached, or came from the device. */
+/* The same, but only where part of the bytes came from the device. */
 static void op_from_device(struct value *ret, const void *row, const void *ctx)
 {
 	op_amplification(ret, row, ctx);
@@ -244,11 +280,12 @@ const struct column op_columns[] = {
 	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,
 	  .help = "bytes read or written" },
 	{ "device_bytes", NULL, VALUE_BYTES, .get = op_device_bytes,
-	  .help = "bytes read from devices by bios of these operations, readahead included; "
-		  "null: not known" },
+	  .help = "bytes that these operations read from devices, readahead included; null: "
+		  "not known" },
 	{ "amplification", NULL, VALUE_SHARE, .get = op_amplification,
-	  .help = "for reads: device_bytes divided by bytes; 0: all was cached, or others had "
-		  "begun to read it; above 1: more was read than was asked for; null: no bytes" },
+	  .help = "for reads: device_bytes divided by bytes; 0: all bytes were cached, or another "
+		  "thread had begun to read them; above 1: more was read than asked for; null: "
+		  "no bytes" },
 	{ NULL, "read in", VALUE_SHARE, .get = op_from_device, .max = 7, .rank = 15,
 	  .optional = true,
 	  .help = "bytes read from devices divided by bytes returned, if it is neither 0 nor 1" },
@@ -267,7 +304,7 @@ const struct column op_columns[] = {
 	{ "total_ns", "total", OP_SUM(total_ns, VALUE_TIME), .max = 7,
 	  .help = "time of all operations together" },
 	{ "io_share", "I/O", VALUE_SHARE, .get = op_io_share, .max = 4, .rank = 8,
-	  .help = "share in the time of all operations that are shown" },
+	  .help = "share in the time of all operations shown" },
 	{ NULL, "cpu", VALUE_SHARE, .get = op_cpu, .max = 4, .rank = 20,
 	  .help = "share of the strata syscall, vfs and fs; only on long lines" },
 	{ NULL, "queue", VALUE_SHARE, .get = op_queue, .max = 5, .rank = 20,
@@ -284,7 +321,7 @@ const struct column op_columns[] = {
 	  .help = "share of the strata throttle, wake-up and sleep" },
 	{ NULL, "where it went", VALUE_TEXT, .get = op_bar, .max = BAR_COLUMNS, .rank = 11,
 	  .optional = true,
-	  .help = "bar of the shares, the biggest first, by the letters of the second line" },
+	  .help = "bar of the shares, biggest first; the second line explains the letters" },
 	{}
 };
 
@@ -298,7 +335,7 @@ const struct column minor_columns[] = {
 	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
 	  .help = "key of --by, as text; null without --by and with --by cache" },
 	{ "count", NULL, OP_SUM(count, VALUE_COUNT),
-	  .help = "number of page faults that found their page and did not wait" },
+	  .help = "number of page faults that found their page in memory and did not wait" },
 	{}
 };
 
@@ -311,7 +348,7 @@ static void rq_disk(struct value *ret, const void *row, const void *ctx)
 	ret->max = sizeof(r->disk);
 }
 
-/* In the tree of --by dev what lies below is indented. */
+/* In the tree of --by dev, lower disks are indented. */
 static void rq_place(struct value *ret, const void *row, const void *ctx)
 {
 	const struct breakdown_whole *whole = ctx;
@@ -410,7 +447,7 @@ static void rq_queue(struct value *ret, const void *row, const void *ctx)
 	ret->unknown = r->key.bio_based;
 }
 
-/* Mean over the requests whose submission was seen. */
+/* Mean over the requests whose submission was traced. */
 static void queued_mean(struct value *ret, const struct rq_row *r, uint64_t ns)
 {
 	uint64_t seen = r->count > r->unqueued ? r->count - r->unqueued : 0;
@@ -486,7 +523,7 @@ const struct column rq_columns[] = {
 	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT),
 	  .help = "how often a request was put back" },
 	{ "unqueued", NULL, RQ_SUM(unqueued, VALUE_COUNT),
-	  .help = "number of requests whose submission was not seen: they have no time in tag "
+	  .help = "number of requests whose submission was not traced: they have no time in tag "
 		  "and queue" },
 	{ "outside", NULL, VALUE_COUNT, .get = rq_outside,
 	  .help = "number of requests that were submitted outside of any operation (writeback, "
@@ -495,7 +532,7 @@ const struct column rq_columns[] = {
 	  .help = "time from the submission to the allocation of the request; null for devices "
 		  "without requests (device mapper, md, zram)" },
 	{ "queue_ns", NULL, VALUE_TIME, .get = rq_queue,
-	  .help = "time from there to the driver; null as tag_ns" },
+	  .help = "time from the allocation of the request to the driver; null as tag_ns" },
 	{ "device_ns", NULL, RQ_SUM(device_ns, VALUE_TIME),
 	  .help = "time from the driver to the completion" },
 	{ "tag_mean_ns", "tag", VALUE_TIME, .get = rq_tag_mean, .max = 7, .rank = 5,
@@ -507,12 +544,13 @@ const struct column rq_columns[] = {
 	{ "own_mean_ns", "own", VALUE_TIME, .get = rq_own_mean, .max = 7, .rank = 1,
 	  .optional = true,
 	  .help = "mean time in the disk without the time in the disks below; null: no request "
-		  "of the disks below was seen, or they took longer, or requests have keys" },
+		  "of the disks below was traced, or the disks below took longer, or requests have "
+		  "keys" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = rq_p99, .max = 7, .rank = 3,
-	  .help = "99 % of the requests were at most this long in the device (with -Q: in all "
-		  "three)" },
+	  .help = "99 % of the requests took at most this long in the device (with -Q: in tag, "
+		  "queue and device)" },
 	{ "max_ns", "max", RQ_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 4,
-	  .help = "the longest time in the device (with -Q: in all three)" },
+	  .help = "the longest time in the device (with -Q: in tag, queue and device)" },
 	{ NULL, "failed", RQ_SUM(errors, VALUE_COUNT), .max = 6, .optional = true,
 	  .help = "number of requests that failed" },
 	{}
@@ -627,10 +665,9 @@ static void get_device_mean(struct value *ret, const void *row, const void *ctx)
 
 #define HELPER_SUM(field, kind_) .kind = kind_, .at = offsetof(struct helper_row, sums.field)
 
-/* In text a row is of all workers that do the same for the same process. */
+/* In text, a row sums up all workers with the same work for the same process. */
 #define COLUMNS_WHO                                                                                \
-	{ "pid", NULL, VALUE_ID, .get = get_pid,                                                   \
-	  .help = "id of the helper, as the kernel numbers it" },                                  \
+	{ "pid", NULL, VALUE_ID, .get = get_pid, .help = "thread id of the helper" },              \
 		{ "comm", NULL, VALUE_TEXT, .get = get_comm, .help = "name of the helper" },       \
 		{ "work",                                                                          \
 		  "helper",                                                                        \
@@ -638,8 +675,7 @@ static void get_device_mean(struct value *ret, const void *row, const void *ctx)
 		  .get = get_work,                                                                 \
 		  .max = 16,                                                                       \
 		  .help = "workqueue of a worker (kworker), at most 16 bytes; null: no worker, "   \
-			  "or "                                                                    \
-			  "not known. Text then has the name of the helper" },                     \
+			  "or not known. Text shows the name of the helper in its place" },        \
 		{ "for_comm",                                                                      \
 		  "for",                                                                           \
 		  VALUE_TEXT,                                                                      \
@@ -652,8 +688,9 @@ static void get_device_mean(struct value *ret, const void *row, const void *ctx)
 		"on_behalf", NULL, VALUE_TEXT, .get = get_on_behalf,                               \
 					       .help = "how this is known: \"writeback\", the "    \
 						       "process made the data dirty; "             \
-						       "\"helper\", it woke the helper, or "       \
-						       "another that did; null: not known"         \
+						       "\"helper\", the process, or another "      \
+						       "helper for it, woke the helper; "          \
+						       "null: not known"                           \
 	}
 
 const struct column helper_columns[] = {
@@ -676,7 +713,7 @@ const struct column helper_columns[] = {
 	{ NULL, "tag", VALUE_TIME, .get = get_tag_mean, .max = 7, .rank = 7,
 	  .help = "mean time from the submission to the allocation of a request" },
 	{ NULL, "queue", VALUE_TIME, .get = get_queue_mean, .max = 7, .rank = 6,
-	  .help = "mean time from there to the driver" },
+	  .help = "mean time from the allocation of a request to the driver" },
 	{ NULL, "device", VALUE_TIME, .get = get_device_mean, .max = 7,
 	  .help = "mean time from the driver to the completion" },
 	{}
@@ -687,7 +724,7 @@ const struct column helper_time_columns[] = {
 	{ "cpu_ns", "on CPU", HELPER_SUM(cpu_ns, VALUE_TIME), .max = 7,
 	  .help = "time on the CPU, up to the last time that the helper left the CPU" },
 	{ "runq_ns", "run queue", HELPER_SUM(runq_ns, VALUE_TIME), .max = 9,
-	  .help = "time that the helper waited for a CPU before" },
+	  .help = "time that the helper, ready to run, waited for a CPU" },
 	{ "waited_ns", "requests", HELPER_SUM(waited_ns, VALUE_TIME), .max = 8,
 	  .help = "time asleep until a request was done" },
 	{}

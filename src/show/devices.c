@@ -18,7 +18,7 @@ static struct tree_disk *disk_of(const struct device_tree *t, unsigned int dev)
 	return NULL;
 }
 
-/* Whether a disk that lies on @dev has rows, but no place yet. */
+/* Whether a disk above @dev has rows, but no place yet. */
 static bool waits_for_above(const struct device_tree *t, unsigned int dev)
 {
 	const struct tree_disk *above;
@@ -33,7 +33,7 @@ static bool waits_for_above(const struct device_tree *t, unsigned int dev)
 	return false;
 }
 
-/* Adds the rows of @disk at @n, then those of the disks below. Returns how many there are. */
+/* Adds the rows of @disk at @n, then rows of disks below. Returns the new number of rows. */
 static size_t disk_place(struct device_tree *t, struct tree_disk *disk, unsigned int depth,
 			 const struct rq_row **to, size_t n)
 {
@@ -78,7 +78,7 @@ int device_tree_order(struct device_tree *t)
 	for (size_t i = 0; i < t->n; i++)
 		if (!t->disks[i].placed && !waits_for_above(t, t->disks[i].dev))
 			n = disk_place(t, &t->disks[i], 0, rows, n);
-	/* only a recording can have them in a circle, or that deep */
+	/* only a recording can have disks in a circle, or more levels */
 	for (size_t i = 0; i < t->n; i++)
 		if (!t->disks[i].placed)
 			n = disk_place(t, &t->disks[i], TREE_DEPTH, rows, n);
@@ -101,7 +101,7 @@ unsigned int device_tree_depth(const struct device_tree *t, const struct rq_row 
 	return disk ? disk->depth : 0;
 }
 
-/* The sums of the requests below that are of the same operation. */
+/* Sums of the requests of the disks below with the same operation as @r. */
 static struct rq_sums sums_below(const struct device_tree *t, const struct rq_row *r)
 {
 	struct rq_sums sums = {};
@@ -139,7 +139,7 @@ bool device_tree_own(const struct device_tree *t, const struct rq_row *r, uint64
 	return true;
 }
 
-enum { LEVEL_DISKS = 64 }; /* more are left out */
+enum { LEVEL_DISKS = 64 }; /* further disks of a level are left out */
 
 struct level {
 	unsigned int disks[LEVEL_DISKS];
@@ -156,7 +156,7 @@ static void level_add(struct level *level, unsigned int disk)
 		level->disks[level->n++] = disk;
 }
 
-/* The disk of @dev; none if it is not known. */
+/* The disk of @dev as a level; empty if not known. */
 static struct level level_first(const struct devices *d, unsigned int dev)
 {
 	struct level level = {};
@@ -166,7 +166,7 @@ static struct level level_first(const struct devices *d, unsigned int dev)
 	return level;
 }
 
-/* What those of @level lie on; none where it is too deep, as only a recording can be. */
+/* The disks directly below @level; empty beyond TREE_DEPTH (only a recording gets there). */
 static struct level level_below(const struct devices *d, const struct level *level)
 {
 	struct level below = { .depth = level->depth + 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * devices.h - a file system's disk, the disks that it lies on, those that these lie on, and so
- * on: a level each. All names are hostile.
+ * devices.h - the disk of a file system, the disks below this disk, and so on: one level for each
+ * step. Orders rows of requests as a tree of disks. All names are hostile.
  */
 #ifndef IOSTRATA_SHOW_DEVICES_H
 #define IOSTRATA_SHOW_DEVICES_H
@@ -14,48 +14,49 @@
 struct devices;
 struct json;
 
-/* "loop0, on dm-0, on sda and sdb", safe. False: the disk of @dev is not known, or lies on none. */
+/* Writes "loop0, on dm-0, on sda and sdb", safe. False: the disk of @dev is not known, or has no
+ * disks below. */
 bool device_chain_text(const struct devices *d, unsigned int dev, char *ret_text, size_t cap);
 
-/* Member "disks": a list of levels, each a list of names; null: not known. */
+/* Writes the member "disks": a list of levels, each a list of names; null: not known. */
 void device_chain_json(struct json *j, const struct devices *d, unsigned int dev);
 
 /*
- * Rows of requests as a tree of their disks: those that lie on others come first,
- * and their own time is what remains without that of the disks below.
+ * Rows of requests as a tree of their disks. The upper disks come first; their own time is the time
+ * without the disks below.
  */
 
-enum { TREE_DEPTH = 12 }; /* the most that is shown; in a recording it may be any */
+enum { TREE_DEPTH = 12 }; /* deepest level shown; a recording may have more */
 
-/* A disk that has rows, in the order of the tree. */
+/* A disk with rows, in the order of the tree. */
 struct tree_disk {
 	unsigned int dev;
-	unsigned int depth; /* of disks on it, one on the other */
+	unsigned int depth; /* number of levels above this disk */
 	bool placed;
 };
 
 struct device_tree {
-	const struct devices *devices; /* NULL: not known, there is no tree */
+	const struct devices *devices; /* NULL: not known, so there is no tree */
 	const struct rq_row **rows;
 	size_t n_rows;
-	struct tree_disk *disks; /* owned; NULL: rows are in another order */
+	struct tree_disk *disks; /* owned; NULL: rows are not in the order of a tree */
 	size_t n;
 };
 
-/* Puts @rows, which are in order, in the order of the tree: a disk comes after all that lie on it,
- * and below the last of them. 0 or -ENOMEM. */
+/* Puts the sorted @rows in the order of the tree: a disk comes after all disks above it, directly
+ * below the last of them. 0 or -ENOMEM. */
 int device_tree_order(struct device_tree *t);
 void device_tree_done(struct device_tree *t);
 
-/* How deep the disk of a row is in the tree. */
+/* The level of a row's disk; 0 is the top. */
 unsigned int device_tree_depth(const struct device_tree *t, const struct rq_row *r);
 
 /*
- * Of rows that have no keys: the mean time of @r in its device that was not spent in the disks
- * below. False: nothing lies below, or it cannot be told, since those took longer than @r itself.
+ * The mean time of @r in its device, in ns, without the time in the disks below. Only for rows
+ * without keys. False: there is no disk below, or the disks below took longer than @r itself.
  *
- * Each of @r is taken to have waited for one request below, of mean length, or for the share of one
- * that its bytes had: what a cache above the lower disk had was not read from that.
+ * The estimate: each request of @r waited for one request below, of mean length. If fewer bytes
+ * were moved below (a cache served the rest), it waited for the same share of one request.
  */
 bool device_tree_own(const struct device_tree *t, const struct rq_row *r, uint64_t *ret_ns);
 

@@ -15,7 +15,7 @@
 #include "capture/reader.h"
 #include "cell.h"
 
-/* What the three formats have in common: one event, looked up. */
+/* One event with its names looked up, for all three formats. */
 struct shown {
 	const struct recording *rec;
 	const struct cap_op *op;          /* or NULL */
@@ -30,8 +30,8 @@ struct shown {
 	struct container container; /* its id is "": none */
 };
 
-/* The path of a block device that nobody opened by name: who faults in its pages, or its file
- * system for its own data. NULL: not known. */
+/* The path of a block device that no process opened by name: its pages were faulted in, or its file
+ * system read its own data. NULL: not known. */
 static char *disk_path(const struct shown *s, const struct catalog_file *f)
 {
 	const char *disk = catalog_device(&s->rec->catalog, FILE_KEY_DEV(f->key));
@@ -147,7 +147,7 @@ static void text_result(struct text_out *o, const struct shown *s)
 static void text_event(struct text_out *o, const struct shown *s)
 {
 	int64_t since = s->start_ns - s->rec->header.monotonic_ns;
-	uint64_t ns = since < 0 ? -since : since; /* it may have begun before this file */
+	uint64_t ns = since < 0 ? -since : since; /* the event may have begun before this file */
 	char comm[TEXT_SAFE_CAP(COMM_LEN)] = "-", fit[64], name[TEXT_SAFE_CAP(PATH_CAP + 64)];
 	char when[32];
 	const char *subject = s->op ? s->path : s->disk;
@@ -225,7 +225,7 @@ SHOWN(cmd_flags, get_number(v, s->rq ? s->rq->cmd_flags : 0, s->rq))
 SHOWN(requeues, get_number(v, s->rq ? s->rq->requeues : 0, s->rq))
 SHOWN(merges, get_number(v, s->rq ? s->rq->merges : 0, s->rq))
 
-/* A request has three strata; the first two are known only if its submission was seen. */
+/* A request has three strata; tag and queue are known only if its submission was traced. */
 static void get_stratum(struct value *v, const struct shown *s, enum stratum st)
 {
 	bool queued = s->rq && !(s->rq->flags & (CAP_RQ_UNQUEUED | CAP_RQ_BIO_BASED));
@@ -345,7 +345,7 @@ int events_put(FILE *f, enum events_format format, const struct recording *rec,
 	struct shown s;
 
 	shown_fill(&s, rec, ev, call_name);
-	if (format != EVENTS_TEXT) /* it is not in there */
+	if (format != EVENTS_TEXT) /* text has no column for it */
 		shown_container(&s);
 	if (format == EVENTS_TEXT)
 		text_event(&j.out, &s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * events.h - the records of a recording one by one: as aligned text, CSV, or a JSON object per line
- * (a line before the first names the schema, "iostrata.events/1"). CSV and JSON have the columns of
- * event_columns: what does not apply, or is not known, is empty or null.
+ * events.h - the events of a recording one by one: as aligned text, as CSV, or as a JSON object per
+ * line, after a first line with the schema "iostrata.events/1". CSV and JSON have the columns of
+ * event_columns; a value is empty or null if it does not apply or is not known.
  */
 #ifndef IOSTRATA_EVENTS_H
 #define IOSTRATA_EVENTS_H
@@ -19,7 +19,7 @@ extern const struct column event_columns[];
 
 enum events_format { EVENTS_NONE, EVENTS_TEXT, EVENTS_CSV, EVENTS_JSON };
 
-/* Writes what comes before the first event. 0 or -errno. */
+/* Writes the titles of text and CSV, or the schema line of JSON. 0 or -errno. */
 int events_head(FILE *f, enum events_format format);
 
 /* Writes one event. 0 or -errno. */

@@ -10,14 +10,14 @@
 #include "show/parts.h"
 
 enum {
-	SCREEN_LINES = 22, /* "tracing" is above them, the prompt below */
-	ROWS_MOST = 12,    /* of operations, however much room there is */
-	OPS_LEAST = 4,     /* lines: a blank, the titles, an operation, what is left out */
-	LEAST_PERCENT = 1, /* of I/O: smaller rows go into the line about the others */
+	SCREEN_LINES = 22, /* lines of a terminal without "tracing" above and the prompt below */
+	ROWS_MOST = 12,    /* most rows of operations, however much room there is */
+	OPS_LEAST = 4,     /* lines of a table with one operation */
+	LEAST_PERCENT = 1, /* share of I/O; smaller rows go into the line about the rest */
 	MOST_PERCENT = 50, /* "mostly" */
-	DISK_PERCENT = 90, /* of all requests' device time: the disk is named */
+	DISK_PERCENT = 90, /* share of all requests' device time from which on the disk is named */
 	SUBJECT_COLUMNS = 30,
-	TITLE_COLUMNS = 16, /* what the waterfall is of */
+	TITLE_COLUMNS = 16, /* columns for the operation's name beside its strata */
 	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
 };
 
@@ -31,7 +31,8 @@ static int strata_lines(const struct breakdown_view *v)
 	return view_is_narrow(v) ? 3 : 4;
 }
 
-/* Rows of requests to show. A single row left over takes no more room than the line about it. */
+/* How many rows of requests to show. If one row would be left over, it is shown: the line about it
+ * takes as much room. */
 static size_t rq_rows(const struct breakdown_view *v, size_t n)
 {
 	size_t max = v->rows_max ? v->rows_max : view_is_narrow(v) ? 1 : 3;
@@ -39,13 +40,13 @@ static size_t rq_rows(const struct breakdown_view *v, size_t n)
 	return n > max + !v->rows_max ? max : n;
 }
 
-/* Columns for what may be a path: on terminals, @most. */
+/* Columns for a possible path: @most on terminals, else no limit. */
 static int columns_for(const struct breakdown_view *v, int most)
 {
 	return v->terminal ? most : INT_MAX;
 }
 
-/* @text made safe, and short for a terminal. */
+/* Writes @text, safe, and shortened for a terminal. */
 static void put_short(char *dst, size_t cap, const struct breakdown_view *v, const char *text)
 {
 	char safe[NAME];
@@ -54,7 +55,7 @@ static void put_short(char *dst, size_t cap, const struct breakdown_view *v, con
 	text_fit(dst, cap, safe, columns_for(v, SUBJECT_COLUMNS), TEXT_CUT_MIDDLE);
 }
 
-/* Whose I/O it is, and of how long: "traced sqlite3 for 5.00 s with --fs ext4". */
+/* Writes whose I/O was traced and for how long: "traced sqlite3 for 5.00 s with --fs ext4". */
 static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64_t ns)
 {
 	char who[NAME] = "", filters[NAME] = "", more[32] = "";
@@ -73,8 +74,8 @@ static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64
 }
 
 /*
- * The disk that an operation waited for, as the figures show it: it has 90 % of the requests'
- * device time, and what the others have is less than a tenth of the operation's. NULL: there is
+ * The disk the operation waited for, as far as the figures tell. It has 90 % of the requests'
+ * device time, and the rest is less than a tenth of the operation's device time. NULL: there is
  * none.
  */
 static const struct rq_row *disk_of(const struct breakdown_rows *rows, const struct op_row *r)
@@ -97,7 +98,7 @@ static const struct rq_row *disk_of(const struct breakdown_rows *rows, const str
 		       : NULL;
 }
 
-/* What took most of an operation's time, for the end of a sentence; "" if nothing did. */
+/* The end of a sentence about an operation: the cause of most of its time; "" if there is none. */
 static const char *cause(const struct op_row *r)
 {
 	static const char *const causes[SHARE_N] = {
@@ -123,7 +124,7 @@ static const char *cause(const struct op_row *r)
 	return "";
 }
 
-/* The operation that took most, whatever the rows are sorted by. */
+/* The operation with most time, whatever the rows are sorted by. */
 static const struct op_row *most_of(const struct breakdown_rows *rows)
 {
 	const struct op_row *most = rows->ops[0];
@@ -138,7 +139,7 @@ static void disk_name(char *dst, size_t cap, const struct rq_row *r)
 	text_safe_n(dst, cap, r ? r->disk : "", r ? strnlen(r->disk, sizeof(r->disk)) : 0);
 }
 
-/* Requests of io_uring and libaio overlap: their time is no share of their thread's. */
+/* Requests of io_uring and libaio overlap, so their time is no share of the threads' time. */
 static bool any_overlaps(const struct breakdown_rows *rows)
 {
 	const struct op_row *r;
@@ -170,7 +171,7 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 	else
 		n += snprintf(text + n, sizeof(text) - n, ": no operations (%.80s)",
 			      v->missing->calls);
-	/* what began in an earlier interval is all in the one that it ends in */
+	/* an operation counts in the interval of its end: io_ns may be above threads_ns */
 	if (breakdown_has_ops(v) && io_ns <= sn->threads_ns && sn->threads_ns &&
 	    !any_overlaps(rows))
 		n += snprintf(text + n, sizeof(text) - n, " (%s of its threads' time)",
@@ -188,7 +189,7 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 	text_put(o, "%s", view_paint(v, PAINT_OFF));
 }
 
-/* "o other 12 % (wake-up 9 %)": which of several strata it mostly is. */
+/* Writes "o other 12 % (wake-up 9 %)", with the largest stratum of "other". */
 static int share_text(char *dst, size_t cap, enum share s, const struct breakdown_whole *whole)
 {
 	const uint64_t *ns = whole->strata;
@@ -205,7 +206,7 @@ static int share_text(char *dst, size_t cap, enum share s, const struct breakdow
 	return n;
 }
 
-/* Where the time of all operations went, with the letters of the bars below. */
+/* Writes the shares of all operations' time, with the letters of the bars below. */
 static void put_shares(struct text_out *o, const struct breakdown_view *v,
 		       const struct breakdown_whole *whole)
 {
@@ -235,8 +236,8 @@ static void put_shares(struct text_out *o, const struct breakdown_view *v,
 	view_wrap(o, v, text);
 }
 
-/* How many rows to show, if all else takes @others lines. A single row left over takes no more room
- * than the line about it. */
+/* How many rows of operations to show, if all else takes @others lines. If one row would be left
+ * over, it is shown: the line about it takes as much room. */
 static size_t rows_shown(const struct breakdown_view *v, const struct breakdown_rows *rows,
 			 int others)
 {
@@ -292,8 +293,14 @@ static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
 	waterfall_put(o, v, &w);
 }
 
-/* "23 of 1,009 belong to no operation above". Where operations were chosen that requests are not,
- * such a number would mean nothing. */
+/* Whether all operations of threads are traced: then the other requests are of kernel threads. */
+static bool all_kinds_traced(const struct breakdown_view *v)
+{
+	return !v->missing || !(v->missing->uring || v->missing->aio || v->missing->faults);
+}
+
+/* Writes "23 of 1,009 submitted by kernel threads (writeback, journal)". Nothing with filters that
+ * choose operations but not requests: most requests then belong to operations left out. */
 static int outside_text(char *dst, size_t cap, const struct breakdown_view *v,
 			const struct breakdown_rows *rows)
 {
@@ -305,8 +312,9 @@ static int outside_text(char *dst, size_t cap, const struct breakdown_view *v,
 	}
 	if (!outside || !breakdown_has_ops(v) || (v->of_ops && *v->of_ops))
 		return 0;
-	return snprintf(dst, cap, "%s of %s belong%s to no operation above", text_count(outside).s,
-			text_count(all).s, outside == 1 ? "s" : "");
+	return snprintf(dst, cap, "%s of %s submitted %s", text_count(outside).s, text_count(all).s,
+			all_kinds_traced(v) ? "by kernel threads (writeback, journal)"
+					    : "outside of these operations");
 }
 
 static void put_requests(struct text_out *o, const struct breakdown_view *v,
@@ -340,8 +348,8 @@ static int lines_of(const char *text)
 	return n;
 }
 
-/* What stands below the operations, with so many lines of strata, or above them if there are none
- * of those; for free(). NULL: out of memory. */
+/* Writes all but the table of operations: the part below it, with @strata lines of strata, or with
+ * 0 the part above. For free(). NULL: out of memory. */
 static char *put_others(int strata, const struct breakdown_view *v, const struct snapshot *sn,
 			const struct breakdown_rows *rows)
 {
@@ -381,7 +389,7 @@ int first_screen_put(struct text_out *o, const struct breakdown_view *v, const s
 	above = put_others(0, v, sn, rows);
 	below = put_others(strata, v, sn, rows);
 	while (above && below) {
-		/* what the programs took is told after all */
+		/* the line about the overhead comes last */
 		others = lines_of(above) + lines_of(below) + sn->has_overhead;
 		if (others + OPS_LEAST <= SCREEN_LINES || strata == 1)
 			break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * first_screen.h - the answer first: what a person sees without asking for more. At most 24 lines,
- * whatever was seen; what is left out is counted, and -v shows it.
+ * first_screen.h - the default screen, answer first. At most 24 lines, however much was traced;
+ * rows left out are counted, and -v shows them.
  */
 #ifndef IOSTRATA_FIRST_SCREEN_H
 #define IOSTRATA_FIRST_SCREEN_H
@@ -10,8 +10,10 @@
 #include "show/view.h"
 
 /*
- * A sentence with the answer, the time as a whole, a table of operations (of keys with --by), the
- * strata of the operation that took most, requests by disk, and what is missing from the figures.
+ * Writes, from top to bottom: a sentence with the answer, the shares of all time, a table of
+ * operations (of keys with --by), the strata of the operation with most time, requests by disk, and
+ * what is missing from the figures.
+ *
  * Changes @rows: with --by, to one for each key. 0 or -ENOMEM; a failed write is in @o.
  */
 int first_screen_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "show/screen.h"
 
-/* As many steps as can be told apart; characters, so that no colour is needed. */
+/* Characters, so that no colour is needed; not more than an eye can tell apart. */
 static const char shades[] = " .:-=+*#%@";
 
 enum { SHADES = sizeof(shades) - 2, LABEL = 8 };
@@ -31,7 +31,7 @@ void heat_add(struct heat *h, const struct hist *more)
 		h->n++;
 }
 
-/* Makes columns twice as wide, and so half as many. */
+/* Makes columns twice as wide, and half as many. */
 static void columns_merge(struct heat *h)
 {
 	for (int c = 0; c < HEAT_COLUMNS; c++) {
@@ -60,7 +60,7 @@ void heat_add_at(struct heat *h, uint64_t at_ns, uint64_t took_ns)
 	h->next = h->n % HEAT_COLUMNS;
 }
 
-/* How many took 2^@low to below 2^(@low + @step) ns, in the interval @ago intervals ago. */
+/* Count of times from 2^@low to below 2^(@low + @step) ns, @ago intervals before the last. */
 static uint64_t count_at(const struct heat *h, int ago, int low, int step)
 {
 	const uint64_t *column = h->counts[(h->next + 2 * HEAT_COLUMNS - 1 - ago) % HEAT_COLUMNS];
@@ -71,7 +71,7 @@ static uint64_t count_at(const struct heat *h, int ago, int low, int step)
 	return sum;
 }
 
-/* The smallest and largest power of two that counts anything. False: none does. */
+/* The smallest and largest power of two with a count. False: the map is empty. */
 static bool range_of(const struct heat *h, int *ret_low, int *ret_high)
 {
 	int low = HEAT_LOG2, high = -1;
@@ -89,7 +89,7 @@ static bool range_of(const struct heat *h, int *ret_low, int *ret_high)
 	return high >= 0;
 }
 
-/* By its logarithm, since latencies have long tails. */
+/* The shade goes by the logarithm of the count, since latencies have long tails. */
 static char shade_of(uint64_t count, uint64_t most)
 {
 	int bits = count ? 64 - __builtin_clzll(count) : 0;
@@ -154,7 +154,7 @@ void heat_draw(const struct heat *h, int y, int x, int width, int height)
 	}
 }
 
-/* Makes the columns reach to the end: the last have nothing in them if nothing happened then. */
+/* Extends the map to @end_ns; columns in which nothing happened stay empty. */
 static void columns_reach(struct heat *h, uint64_t end_ns)
 {
 	int n;
@@ -179,7 +179,7 @@ int heat_text(FILE *f, struct heat *h, const char *title, uint64_t end_ns)
 		return text_end(&o);
 	}
 	columns_reach(h, end_ns);
-	heat_rows(h, HEAT_LOG2, &r); /* it counts something */
+	heat_rows(h, HEAT_LOG2, &r); /* the map is not empty */
 	text_put(&o, "%s: each column %s, up to %s of them in a place\n", title,
 		 text_ns(h->column_ns).s, text_count(r.most).s);
 	for (int i = r.high; i >= r.low; i -= r.step) {

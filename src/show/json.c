@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * json.c - writes a snapshot as JSON; see breakdown_json.h.
- *
- * Works row by row, so it needs memory for only one, however many there are.
+ * json.c - writes a snapshot as JSON. Works row by row, so it needs memory for only one row at a
+ * time.
  */
 #include "show/json.h"
 
@@ -79,7 +78,7 @@ static void put_op(struct writer *w, const struct op_row *r)
 	json_put_end(j, '}');
 }
 
-/* The disks that lie on that of @r. */
+/* Member "parent": the disks directly above the disk of @r. */
 static void put_parent(struct writer *w, const struct rq_row *r)
 {
 	const struct devices *d = w->sn->devices;
@@ -132,7 +131,7 @@ static void put_result(struct json *j, long long ret)
 	json_put_string(j, "error", ret < 0 && ret >= -4095 ? strerrorname_np(-ret) : NULL);
 }
 
-/* Who let go of the lock that it waited for longest; null: it waited for none. */
+/* Member "lock": the holder of the lock that the operation waited for longest; null: no wait. */
 static void put_lock(struct json *j, const struct op_record *r)
 {
 	const struct waker *h = &r->lock_holder;
@@ -183,7 +182,7 @@ static void put_record(struct writer *w, const struct op_record *r)
 	json_put_end(j, '}');
 }
 
-/* What the first screen begins with. */
+/* The figures of the first screen's first lines. */
 static void put_io(struct writer *w)
 {
 	struct json *j = &w->json;

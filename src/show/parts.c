@@ -14,8 +14,7 @@
 
 enum { LIST_MAX = 40, NARROW = 70 };
 
-/* The title of the key column is the name of the key. The column that rows are sorted by is always
- * shown. */
+/* Copies @from. The key column's title is the name of the key; the sort column is always shown. */
 static void columns_of(const struct breakdown_view *v, const struct column *from,
 		       struct column list[LIST_MAX])
 {
@@ -211,7 +210,7 @@ enum share share_next(const uint64_t strata[ST_N], enum share last)
 }
 
 /*
- * Folds the log-linear buckets into powers of two and prints them.
+ * Histograms: log-linear buckets are summed up by powers of two.
  */
 
 enum {
@@ -221,7 +220,7 @@ enum {
 	BAR_MOST = 60, /* even on wide terminals */
 };
 
-/* Row r counts what is in [2^r, 2^(r+1)); row 0 also counts 0. */
+/* Row r counts times in [2^r, 2^(r+1)) ns; row 0 also counts 0. */
 static void fold(const struct hist *h, uint64_t rows[HIST_ROWS])
 {
 	for (int i = 0; i < HIST_ROWS; i++)
@@ -291,7 +290,7 @@ static enum paint stratum_paint(int st)
 	return paints[st];
 }
 
-/* A share too small for a column is a dot. */
+/* A share too small for a column of the bar is a dot. */
 static void put_bar(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
 		    uint64_t ns)
 {
@@ -306,7 +305,7 @@ static void put_bar(struct text_out *o, const struct breakdown_view *v, const st
 		text_fill(o, '#', length < columns ? length : columns);
 }
 
-/* Name of a stratum in its column; for ST_FS, that of the file system. */
+/* Writes the label of a stratum; for ST_FS the name of the file system, if known. */
 static void put_name(struct text_out *o, const char *fs, int st)
 {
 	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], fit[sizeof(safe)];
@@ -346,7 +345,7 @@ static void put_sum(struct text_out *o, const struct breakdown_view *v, const st
 	text_put(o, "%s\n", fit);
 }
 
-/* The strata without a line of their own. */
+/* Writes one line for the remaining strata. */
 static void put_rest(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w,
 		     const int *list, int n)
 {
@@ -365,7 +364,7 @@ static void put_rest(struct text_out *o, const struct breakdown_view *v, const s
 		 view_time(v, sum / w->count).s, fit);
 }
 
-/* The strata that are not 0; with @by_size, biggest first. Returns how many. */
+/* Lists all strata above 0; with @by_size, biggest first. Returns their number. */
 static int strata_list(const uint64_t *strata, bool by_size, int list[ST_N])
 {
 	int n = 0, at;
@@ -401,7 +400,7 @@ void waterfall_put(struct text_out *o, const struct breakdown_view *v, const str
 enum { UNFINISHED_ROWS = 2, LONG_NS = 100000000 };
 enum { FILE_COLUMNS = 16, FILE_CAP = TEXT_SAFE_CAP(PATH_MAX) };
 
-/* Operations in progress for too long to be there by chance. */
+/* Number of operations in progress for 0.1 s or more. */
 static size_t long_ones(const struct snapshot *sn)
 {
 	size_t n = 0;
@@ -411,13 +410,13 @@ static size_t long_ones(const struct snapshot *sn)
 	return n;
 }
 
-/* Of the line about an operation in progress: on narrow terminals it is two. */
+/* Columns for an operation in progress: on narrow terminals it takes two lines. */
 static int unfinished_columns(const struct breakdown_view *v)
 {
 	return view_is_narrow(v) ? 2 * view_width(v) - 16 : view_width(v);
 }
 
-/* ", on /a/b", cut in its middle to @columns; "" if they are too few to tell files apart. */
+/* Writes ", on /a/b", cut in its middle to @columns; "" if too few are left to tell files apart. */
 static void file_fit(char *text, size_t cap, const char *file, int columns)
 {
 	char safe[FILE_CAP];
@@ -469,7 +468,8 @@ static bool any_libaio(const struct snapshot *sn)
 	return false;
 }
 
-/* "; not measured: vfs, fs"; libaio only if it was used: its calls tell. */
+/* Writes "; not measured: vfs, fs (this kernel)". libaio is named only if it was used: its calls
+ * show this. */
 static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
@@ -479,6 +479,8 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 		if (breakdown_missing(v, i) && (i != MISSING_AIO || any_libaio(sn)))
 			n += snprintf(dst + n, cap - n, "%s%s",
 				      n ? ", " : "; not measured: ", breakdown_missing_label(i));
+	if (n && !v->recording)
+		n += snprintf(dst + n, cap - n, " (this kernel)");
 	return n;
 }
 
@@ -511,7 +513,7 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
 			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));
 	if (sn->unseen_threads)
-		n += snprintf(text + n, sizeof(text) - n, ", of %s thread%s not known",
+		n += snprintf(text + n, sizeof(text) - n, ", those of %s thread%s not known",
 			      text_count(sn->unseen_threads).s, text_plural(sn->unseen_threads));
 	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;

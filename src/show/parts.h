@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* parts.h - the parts of which text is made: widths and times, tables, histograms, bars of strata,
- * operations in progress, the note on losses. */
+/* parts.h - the parts of all text output: widths and times, tables, histograms, bars of strata,
+ * operations in progress, the note on losses. Decides no order and no sections. */
 #ifndef IOSTRATA_SHOW_PARTS_H
 #define IOSTRATA_SHOW_PARTS_H
 
@@ -23,10 +23,10 @@ struct text_out;
 /* Columns of a line: 80, unless the view has another width. */
 int view_width(const struct breakdown_view *v);
 
-/* Columns to which text is cut: no line is, but on a terminal. */
+/* Columns to which text is cut: the width of a terminal; otherwise text is not cut. */
 int view_cut(const struct breakdown_view *v);
 
-/* Whether there is no room for two things beside one another. */
+/* Whether a line is too short for two things side by side. */
 bool view_is_narrow(const struct breakdown_view *v);
 
 /* A time as the view wants it: "55.3 us", with -m "0.0553 ms". */
@@ -35,7 +35,7 @@ struct text_num view_time(const struct breakdown_view *v, uint64_t ns);
 /* When the interval ended: "14:05:09", "14:05:09.3". */
 struct text_num view_clock(const struct breakdown_view *v);
 
-/* Escape sequence for the terminal if the view wants colours, else "". */
+/* Escape sequence for the terminal if the view has colours, else "". */
 enum paint {
 	PAINT_OFF,
 	PAINT_TITLE,
@@ -50,13 +50,13 @@ const char *view_paint(const struct breakdown_view *v, enum paint p);
 /* One line of safe text. */
 void view_line(struct text_out *o, const struct breakdown_view *v, const char *safe);
 
-/* Safe text in lines as wide as the view, from the second on indented. */
+/* Safe text in lines as wide as the view; the second and later lines are indented. */
 void view_wrap(struct text_out *o, const struct breakdown_view *v, const char *safe);
 
-/* What shows rows that a table has no room for: "-v shows them". */
+/* How to see the rows left out: "-v shows them". */
 const char *view_more(const struct breakdown_view *v);
 
-/* "fsync ext4", or with --by the name of the key; at most @columns wide. Safe. */
+/* Writes "fsync ext4", or with --by the name of the key; at most @columns wide. Safe. */
 void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r,
 		   int columns);
 
@@ -69,7 +69,7 @@ void view_figures(struct text_out *o, const struct breakdown_view *v,
 void view_requests(struct text_out *o, const struct breakdown_view *v,
 		   const struct breakdown_rows *rows, size_t n);
 
-/* Strata that belong together, in terms that people use: cpu, device, queue ... */
+/* Groups of strata under names in common use: cpu, device, queue ... */
 
 enum share {
 	SHARE_CPU,
@@ -94,8 +94,8 @@ enum share share_next(const uint64_t strata[ST_N], enum share last);
  * A histogram of times as text: a line per power of two, with a bar.
  */
 
-/* From the first line that is not empty to the last; @max_ns ends the last bucket if times were too
- * long for it. Lines have at most @width columns (at least 40). */
+/* Writes all lines from the first to the last with a count. @max_ns ends the last bucket, if times
+ * were too long for it. Lines have at most @width columns (at least 40). */
 void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool milliseconds,
 	      int width);
 
@@ -110,24 +110,24 @@ struct waterfall {
 	uint64_t total_ns;
 	uint64_t count; /* of operations; means are per operation */
 	int indent;     /* where lines begin */
-	int at;         /* where the first begins; the caller started that line */
-	int lines;      /* at most: biggest first, the last is the rest; 0: all,
-			 * and their sum */
-	bool by_size;   /* all, biggest first; else from the top down */
+	int at;         /* columns already written on the first line */
+	int lines;      /* at most so many, biggest first, the rest in one; 0: all, and their sum */
+	bool by_size;   /* with lines 0: biggest first, not from the top down */
 };
 
-/* Strata that are 0 or not measured have no line. */
+/* Strata of 0, or not measured, have no line. */
 void waterfall_put(struct text_out *o, const struct breakdown_view *v, const struct waterfall *w);
 
-/* Lines about operations that have been in progress for long. */
+/* Lines about operations in progress, and about losses. */
 
-/* The oldest ones of more than 0.1 s, and how many more there are. */
+/* Writes the oldest operations in progress of more than 0.1 s, and how many more there are. */
 void unfinished_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
-/* The last line of a first screen: "nothing lost; not measured: vfs, fs; -v says why". */
+/* The last line of a first screen: "nothing lost; not measured: vfs, fs (this kernel); -v says
+ * why". */
 void notes_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn);
 
-/* Width of the output in columns, from the user or else the terminal at @fd; 0: neither tells. */
+/* Width of the output in columns: $COLUMNS, else of the terminal at @fd; 0: neither is known. */
 int terminal_width(int fd);
 
 #endif

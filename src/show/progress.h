@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* progress.h - how far something is that takes longer than a second, in a line on a terminal. */
+/* progress.h - a progress bar on a terminal, for work longer than a second. */
 #ifndef IOSTRATA_PROGRESS_H
 #define IOSTRATA_PROGRESS_H
 
@@ -13,10 +13,10 @@ struct progress {
 	uint64_t start_ns, shown_ns;
 };
 
-/* @total: bytes, 0: not known. @f: shown here, if it is a terminal. */
+/* @total: bytes, 0: not known. @f: the output, if it is a terminal; otherwise nothing is shown. */
 void progress_begin(struct progress *p, FILE *f, uint64_t total);
 
-/* So many bytes are done. Costs a look at the clock. */
+/* @done bytes are done. Reads the clock, and draws at most every 0.1 s. */
 void progress_show(struct progress *p, uint64_t done);
 
 /* Removes the line. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * screen.c - ncurses, and the signals that end or stop a process; see screen.h.
+ * screen.c - ncurses, the signals that end or stop the process, and the messages kept from stderr.
  *
- * Signals: every signal that ends the process restores the terminal first. The run takes over INT,
- * TERM and HUP later, and gives them back to these handlers when it cannot respond. SIGTSTP is only
- * noted, and handled where keys are read, because ncurses may be in the middle of drawing. ncurses
+ * Every signal that ends the process restores the terminal first. The run takes over INT, TERM and
+ * HUP later, and gives them back to these handlers when it cannot respond. SIGTSTP is only noted,
+ * and handled where presses are read, because ncurses may be in the middle of drawing. ncurses
  * handles SIGWINCH itself.
  */
 #include "show/screen.h"
@@ -36,10 +36,10 @@
 
 enum { SAID_LINE = 512, SAID_MAX = 64 << 10, SAID_S = 10 };
 
-/* Global, as stderr is: the descriptor that replaces it, or -1; and the original one. */
+/* Global, as stderr is: the descriptor in memory in place of stderr, or -1; and the original. */
 static int said = -1, real = -1;
 
-/* How much was kept when it was last looked at, and since when it is so much. */
+/* Size of the kept messages at the last look, and time of the last change. */
 static off_t seen;
 static uint64_t seen_ns;
 
@@ -93,16 +93,16 @@ const char *said_last(void)
 	return line ? line + 1 : text;
 }
 
-/* Descriptions of common terminals, for where there is no terminfo. */
+/* Descriptions of common terminals, for systems without terminfo. */
 
-/* In terminfo's binary form, by base64, which ncurses takes in place of a directory. */
+/* In terminfo's binary form as base64; ncurses takes this in TERMINFO in place of a directory. */
 static const struct {
 	const char *name, *base64;
 } terms[] = {
 #include "terminfo.h"
 };
 
-/* Lets ncurses take ours of the terminal @term; false: there is none. */
+/* Makes ncurses use our description of the terminal @term; false: there is none. */
 static bool terms_use(const char *term)
 {
 	for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++)
@@ -157,8 +157,8 @@ enum { LINE_CELLS = 1024, ESCAPE_MS = 25, ALT_STACK = 32 << 10 };
 static struct {
 	SCREEN *curses;       /* NULL: not open */
 	int in, out;          /* descriptors */
-	struct termios modes; /* as they were */
-	char restore[256];    /* what to send to the terminal at the end */
+	struct termios modes; /* before screen_open() */
+	char restore[256];    /* sequences to restore the terminal */
 	size_t restore_len;
 	bool utf8;
 	int attributes[STYLE_N];
@@ -167,7 +167,7 @@ static struct {
 
 static volatile sig_atomic_t stop_asked;
 
-/* Restores the terminal; may be called at any time, even in a signal handler. */
+/* Restores the terminal. Safe at any time, even in a signal handler. */
 static void restore_now(void)
 {
 	ssize_t n = write(screen.out, screen.restore, screen.restore_len);
@@ -183,7 +183,7 @@ enum { DEADLY_N = sizeof(deadly) / sizeof(*deadly) };
 
 static struct sigaction before[DEADLY_N], before_stop;
 
-/* SA_RESETHAND: the signal raised here ends the process when this returns. */
+/* SA_RESETHAND: the raised signal ends the process when this returns. */
 static void on_death(int signo)
 {
 	restore_now();
@@ -196,7 +196,7 @@ static void on_stop(int signo)
 	stop_asked = 1;
 }
 
-/* Handlers have their own stack, since an overflow of the other one can end the process, too. */
+/* Handlers have their own stack, since a stack overflow can be the reason for the signal. */
 static void signals_take(void)
 {
 	static char stack[ALT_STACK];
@@ -222,7 +222,7 @@ static void signals_give_back(void)
 	sigaction(SIGTSTP, &before_stop, NULL);
 }
 
-/* Stops the process, with the terminal restored, until it is continued. */
+/* Stops the process with the terminal restored, until it is continued. */
 static void stop(void)
 {
 	struct sigaction act;
@@ -253,7 +253,8 @@ bool screen_possible(FILE *in, FILE *out)
 	screen.out = fileno(out);
 	if (!isatty(screen.in) || !isatty(screen.out) || !term || !*term)
 		return false;
-	/* with privileges of the program's file, not a description that the user made */
+	/* if the program's file gives privileges (setuid, capabilities), a description made by the
+	 * user must not be read */
 	if (!getauxval(AT_SECURE) && is_known(term))
 		return true;
 	return terms_use(term) && is_known(term);
@@ -277,7 +278,7 @@ static int restore_putc(int c)
 	return c;
 }
 
-/* Prepares what restores the terminal, since a signal handler cannot call ncurses. */
+/* Prepares the sequences to restore the terminal: a signal handler cannot call ncurses. */
 static void restore_prepare(void)
 {
 	const char *const ends[] = { exit_attribute_mode, orig_pair, cursor_normal, keypad_local,
@@ -296,8 +297,8 @@ static void restore_prepare(void)
 		restore_putc('\n');
 }
 
-/* Everybody can tell blue, yellow, cyan and magenta apart on black or white, and the text says
- * the same anyway. */
+/* People with any colour vision can tell blue, yellow, cyan and magenta apart on black or white,
+ * and the text says the same anyway. */
 static void attributes_set(bool color)
 {
 	static const short colors[STYLE_N] = {
@@ -382,7 +383,7 @@ void screen_show(void)
 	refresh();
 }
 
-/* Converts text to cells of the terminal; wcwidth(3) decides what fits, as it does in ncurses. */
+/* Converts text to cells of the terminal. wcwidth(3) decides what fits, as in ncurses. */
 static int to_cells(wchar_t *dst, int max, const char *safe, int width)
 {
 	mbstate_t state = {};
@@ -458,7 +459,7 @@ static int mouse_key(void)
 	return SCREEN_CLICK;
 }
 
-/* Translates ncurses' code of a key; any other key is not one of ours. */
+/* Translates ncurses' code of a special press; 0: not one of ours. */
 static int special_key(wint_t key)
 {
 	static const struct {

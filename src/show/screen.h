@@ -4,10 +4,10 @@
  *
  * There is one terminal, so there is no handle. From screen_open() to screen_close() the whole
  * screen is ours. The terminal is restored however the process ends, except by SIGKILL, and while
- * the process is stopped. What others write to stderr in the meantime does not reach the screen: it
- * is kept, and printed when the screen is closed (said.h).
+ * the process is stopped. Messages that others write to stderr in the meantime do not reach the
+ * screen: they are kept, and printed when the screen is closed (said_keep()).
  *
- * All text passed in must be safe (text_safe()); it is cut here to what fits. If the caller's
+ * All text passed in must be safe (text_safe()); the functions cut it to fit. If the caller's
  * locale is not UTF-8, characters beyond ASCII are shown as "?".
  */
 #ifndef IOSTRATA_SHOW_SCREEN_H
@@ -25,7 +25,7 @@ enum screen_style {
 	STYLE_NORMAL,
 	STYLE_BOLD,
 	STYLE_DIM,
-	STYLE_TITLES, /* a line in reverse */
+	STYLE_TITLES, /* a whole line in reverse */
 	STYLE_SELECTED,
 	STYLE_CPU,
 	STYLE_QUEUE,
@@ -34,10 +34,10 @@ enum screen_style {
 	STYLE_N,
 };
 
-/* Keys that are not characters. */
+/* Presses of keys without a character. */
 enum screen_key {
 	SCREEN_NO_KEY = -1,
-	SCREEN_RESIZED = 0x110000, /* beyond Unicode; or resumed: draw again */
+	SCREEN_RESIZED = 0x110000, /* beyond Unicode; also after SIGCONT: draw again */
 	SCREEN_UP,
 	SCREEN_DOWN,
 	SCREEN_LEFT,
@@ -54,13 +54,13 @@ enum screen_key {
 	SCREEN_WHEEL_DOWN,
 };
 
-/* Whether @in and @out are a terminal that a full screen can be shown on. */
+/* Whether @in and @out are a terminal fit for a full screen. */
 bool screen_possible(FILE *in, FILE *out);
 
-/* Takes the terminal; reads the files that this needs. 0, or -1 with @why and nothing changed. */
+/* Takes the terminal, and reads the terminfo files. 0, or -1 with @why and nothing changed. */
 int screen_open(FILE *in, FILE *out, bool color, struct reason *why);
 
-/* Gives it back, and prints what was kept to stderr. Does nothing if it is not open. */
+/* Gives the terminal back, and prints the kept messages to stderr. Does nothing if not open. */
 void screen_close(void);
 
 int screen_height(void);
@@ -70,37 +70,36 @@ int screen_width(void);
 void screen_begin(void);
 void screen_show(void);
 
-/* Writes @safe at line @y, column @x (0 is the first), at most @width columns; what is outside the
+/* Writes @safe at line @y, column @x (0 is the first), at most @width columns; text outside the
  * screen is left out. Returns the columns used. */
 int screen_put(int y, int x, int width, enum screen_style style, const char *safe);
 
-/* The same, padded with blanks to @width; @right: before the text. */
+/* Writes as screen_put(), padded with blanks to @width; @right: blanks before the text. */
 void screen_cell(int y, int x, int width, bool right, enum screen_style style, const char *safe);
 
-/* The next key that was pressed: a character, or an enum screen_key; does not wait. */
+/* The next press: a character, or an enum screen_key. Does not wait. */
 int screen_key(void);
 
 /* Line of the last SCREEN_CLICK. */
 int screen_clicked(void);
 
 /*
- * Keeps what is written to stderr while the screen is ours; for screen.c, which starts and
- * ends this.
+ * Messages on stderr while the screen is ours. screen_open() and screen_close() start and end this.
  */
 
-/* Starts to keep it in memory, if stderr is a terminal. */
+/* Starts to keep them in memory, if stderr is a terminal. */
 void said_keep(void);
 
-/* Stops: what was kept goes where it should have gone. */
+/* Stops, and writes the kept messages to the original stderr. */
 void said_give_back(void);
 
-/* The last line that was kept, in the first 10 s that it is asked for; later "", until there is
- * another. The run wrote it, and made it safe. Valid until the next call. */
+/* The last kept message, for 10 s from the first call that returned it; then "", until the next
+ * message. The run wrote it, and made it safe. Valid until the next call. */
 const char *said_last(void);
 
 /* Tables on the screen, and the intervals at which they change. */
 
-/* Draws the titles at line @y and the rows below; @style says how row i looks. NULL: normal. */
+/* Draws the titles at line @y and the rows below; @style gives the style of row i, NULL: normal. */
 void screen_table(int y, const struct columns *t, const void *const *rows, size_t n,
 		  enum screen_style (*style)(const void *ctx, size_t i), const void *ctx);
 
@@ -108,7 +107,5 @@ void screen_table(int y, const struct columns *t, const void *const *rows, size_
  * @interval_ns itself if there is none. */
 uint64_t interval_faster(uint64_t interval_ns);
 uint64_t interval_slower(uint64_t interval_ns);
-
-/* What a terminal tells without being taken over, which is screen.h's. */
 
 #endif

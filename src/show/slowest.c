@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * slowest.c - prints op records; see slowest_text.h. Nothing in a record is trusted.
+ * slowest.c - prints records of single operations. No text in a record is trusted.
  */
 #include "show/slowest.h"
 
@@ -13,7 +13,7 @@
 #include "show/devices.h"
 #include "show/parts.h"
 
-/* A line of safe text; on a terminal, cut to its width. */
+/* Writes a line of safe text; on a terminal, cut to its width. */
 static void put_line(struct text_out *o, const struct breakdown_view *v, const char *line)
 {
 	char fit[TEXT_SAFE_CAP(PATH_MAX)];
@@ -102,7 +102,7 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
 
-/* "waited 20.1 ms for a lock of dd (pid 100, tid 101), in write ext4" */
+/* "waited 20.1 ms for a lock that dd had (pid 100, tid 101, in write)" */
 static void put_lock(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
 {
 	const struct waker *h = &r->lock_holder;
@@ -123,7 +123,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct op_record *r, size_t number)
 {
 	const char *fs = breakdown_fs_name(sn, r->fs);
-	/* by size: in which order its waits came is not in the record */
+	/* by size: the record does not have the order of its waits */
 	struct waterfall w = {
 		.fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2, .by_size = true
 	};
@@ -146,7 +146,7 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 {
 	if (!n)
 		return;
-	text_put(o, "\nslowest: each one's strata by size\n");
+	text_put(o, "\nslowest operations, strata by size\n");
 	for (size_t i = 0; i < n; i++)
 		put_record(o, v, sn, &slowest[i], i + 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * slowest.h - single operations as text, each with its strata, biggest first: a record
- * has sums, no order in time.
+ * slowest.h - single operations as text, each with its strata, biggest first: a record has sums per
+ * stratum, not their order in time.
  */
 #ifndef IOSTRATA_SHOW_SLOWEST_H
 #define IOSTRATA_SHOW_SLOWEST_H
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "show/view.h"
 
-/* In the order given; @sn knows the names of the file systems. */
+/* Writes them in the order given; @sn has the names of the file systems. */
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		 const struct op_record *slowest, size_t n);
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * text.c - prints a snapshot as text; see breakdown_text.h.
- *
- * Owns the sections and their order; bars, histograms, tables and single operations have files of
- * their own.
+ * text.c - prints a snapshot as text. Owns the sections and their order: operations, requests,
+ * sleeps, helpers, slowest, losses, missing figures, overhead.
  */
 #include "show/text.h"
 
@@ -21,12 +19,12 @@
 #include "show/slowest.h"
 #include "show/view.h"
 
-/* Prints what kernel helpers did, for whom, and for how long. */
+/* What helpers did, for which process, and for how long. */
 
 enum { ROWS_MOST = 8 };
 
-/* The key of a row of the text: workers that do the same for the same process are one, and so is
- * what is known in different ways to be for it. */
+/* The key of a row in text. Workers with the same work for the same process are one row, however
+ * the process is known. */
 static struct helper_key key_in_text(const struct helper_key *k)
 {
 	static const char worker[] = "kworker/";
@@ -42,7 +40,7 @@ static struct helper_key key_in_text(const struct helper_key *k)
 	return key;
 }
 
-/* Those that are of @times, or else of requests. */
+/* Adds up the rows of @sn with helpers' time (@times) or with their requests. */
 static int rows_in_text(struct rows *rows, const struct snapshot *sn, bool times)
 {
 	for (size_t i = 0; i < sn->n_helpers; i++) {
@@ -96,7 +94,7 @@ static int put_rows(struct text_out *o, const struct breakdown_view *v, const st
 	return err;
 }
 
-/* How many requests of helpers are for nobody who is known. */
+/* Writes how many requests of helpers are for an unknown process. */
 static void put_unknown(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
@@ -115,9 +113,8 @@ static void put_unknown(struct text_out *o, const struct breakdown_view *v,
 		snprintf(text, sizeof(text), "no request of a kernel thread or io worker");
 	else if (unknown)
 		snprintf(text, sizeof(text),
-			 "of %s requests of helpers it is not known for whom "
-			 "%s %s",
-			 text_count(all).s, text_count(unknown).s, unknown == 1 ? "was" : "were");
+			 "%s of %s requests of helpers are for unknown processes",
+			 text_count(unknown).s, text_count(all).s);
 	else
 		return;
 	text_put(o, "%s", all ? "" : "\n");
@@ -137,7 +134,7 @@ static int helpers_put(struct text_out *o, const struct breakdown_view *v,
 	return err ? err : put_rows(o, v, sn, true);
 }
 
-/* Prints where threads were in sleeps that nothing explains. */
+/* Where in the kernel threads slept for unknown reasons. */
 
 /* A table; nothing unless v->why. 0 or -ENOMEM. */
 static int why_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
@@ -154,7 +151,7 @@ static int why_put(struct text_out *o, const struct breakdown_view *v, const str
 		return 0;
 	text_put(o, "\n");
 	if (!n) {
-		view_line(o, v, "no sleep for reasons that are not known");
+		view_line(o, v, "no sleep for unknown reasons");
 		return 0;
 	}
 	rows = breakdown_whys(sn);
@@ -190,8 +187,8 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	view_line(o, v, text);
 }
 
-/* The heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then the key
- * if there is one. */
+/* Writes the heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then
+ * the key, if there is one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", op_buf[32], buf[16];
@@ -210,7 +207,7 @@ static void row_title(char *dst, size_t cap, const struct breakdown_view *v, con
 		 key);
 }
 
-/* Titles can contain a path, so they are cut for terminals only. */
+/* Writes a title. It can contain a path, so it is cut on terminals only. */
 static void put_title(struct text_out *o, const struct breakdown_view *v, const char *title,
 		      int room)
 {
@@ -221,7 +218,7 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 	text_put(o, "\n%s%s%s", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
 
-/* What was read from devices, if that is not just what was asked for. */
+/* Writes the bytes read from devices, if they differ from the bytes asked for. */
 static void put_read_in(struct text_out *o, const struct breakdown_view *v, const struct op_row *r)
 {
 	bool reads = breakdown_row_reads(v, r) && r->bytes;
@@ -233,7 +230,7 @@ static void put_read_in(struct text_out *o, const struct breakdown_view *v, cons
 		return;
 	n = snprintf(text, sizeof(text), "  read from devices: %s", text_bytes(r->device_bytes).s);
 	if (reads)
-		snprintf(text + n, sizeof(text) - n, ", %.2f times what was returned",
+		snprintf(text + n, sizeof(text) - n, ", %.2f times the bytes returned",
 			 (double)r->device_bytes / r->bytes);
 	view_line(o, v, text);
 }
@@ -258,7 +255,7 @@ static void put_op(struct text_out *o, const struct breakdown_view *v,
 		hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
 }
 
-/* Heading of a histogram: @title, how many, how long. */
+/* Writes the heading of a histogram: @title, count, total and mean time. */
 static void put_hist_title(struct text_out *o, const struct breakdown_view *v, const char *title,
 			   uint64_t count, uint64_t total_ns)
 {
@@ -296,8 +293,8 @@ static void put_rq_hist(struct text_out *o, const struct breakdown_view *v, cons
 	hist_put(o, &r->hist, r->max_ns, v->milliseconds, view_width(v));
 }
 
-/* Names of all that is missing for the same reason as @first, which is included: "vfs, fs"; "" if
- * they were listed with an earlier one. */
+/* Writes the names of all figures missing for the same reason as @first, included: "vfs, fs"; "" if
+ * an earlier one already listed them. */
 static void missing_alike(char *dst, size_t cap, const struct breakdown_view *v, int first)
 {
 	size_t len = 0;
@@ -335,7 +332,7 @@ static void put_missing(struct text_out *o, const struct breakdown_view *v)
 	}
 }
 
-/* A name that is missing is a loss, but not one of the figures. */
+/* Writes all losses. A lost name is told here, too, but leaves the figures complete. */
 static void put_lost(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
 	uint64_t lost = lost_sum(sn->lost, sn->missed);
@@ -356,7 +353,7 @@ static void put_lost(struct text_out *o, const struct breakdown_view *v, const s
 	}
 }
 
-/* A line about what the figures do not have, if there is any: how many, between two texts. */
+/* Writes a line about a number beside the figures, between two texts; nothing if it is 0. */
 static void put_beside(struct text_out *o, const struct breakdown_view *v, const char *before,
 		       uint64_t n, const char *after)
 {
@@ -369,14 +366,14 @@ static void put_beside(struct text_out *o, const struct breakdown_view *v, const
 	view_line(o, v, text);
 }
 
-/* None of it is a loss. */
+/* Numbers beside the figures; none is a loss. */
 static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
 			   const struct snapshot *sn, const struct breakdown_rows *rows)
 {
 	if (breakdown_has_minor_faults(v))
 		put_beside(o, v, "page faults that found their page, beside these operations: ",
 			   rows->whole.minor_faults, "");
-	put_beside(o, v, "cgroups gone before their container was known: ", sn->unnamed_cgroups,
+	put_beside(o, v, "cgroups removed before their container was known: ", sn->unnamed_cgroups,
 		   "");
 	put_beside(o, v, "", sn->lost[LOST_UNMATCHED_END],
 		   " in progress when tracing began: not counted");
@@ -395,7 +392,7 @@ static void put_overhead(struct text_out *o, const struct breakdown_view *v,
 	view_line(o, v, text);
 }
 
-/* Says what was looked for, if nothing was found. */
+/* Writes what was looked for, if nothing was found. */
 static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
@@ -418,7 +415,7 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 	view_wrap(o, v, text);
 }
 
-/* A line for each disk and operation with submissions that were not seen. */
+/* Writes a line for each disk and operation with requests whose submission was not traced. */
 static void put_unqueued(struct text_out *o, const struct breakdown_view *v,
 			 const struct breakdown_rows *rows)
 {
@@ -430,8 +427,7 @@ static void put_unqueued(struct text_out *o, const struct breakdown_view *v,
 			continue;
 		put_safe(disk, sizeof(disk), r->disk, sizeof(r->disk));
 		snprintf(text, sizeof(text),
-			 "%s %s: tag and queue not known of %s, submitted "
-			 "unseen",
+			 "%s %s: no tag and queue time for %s: their submission was not traced",
 			 disk, rq_op_name(r->key.op), text_count(r->unqueued).s);
 		view_wrap(o, v, text);
 	}

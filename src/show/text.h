@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * text.h - a snapshot as text for people: 80 columns, or the view's width if it is more.
+ * text.h - a snapshot as text for people: 80 columns wide, or the view's width.
  */
 #ifndef IOSTRATA_SHOW_TEXT_H
 #define IOSTRATA_SHOW_TEXT_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * view.c - chooses and orders the rows of a snapshot; see breakdown_view.h.
+ * view.c - chooses, orders and names the rows of a snapshot.
  */
 #include "show/view.h"
 
@@ -27,7 +27,7 @@ static int by_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By --sort, then biggest total first; ties by key, so that the order is the same in every run. */
+/* By --sort, then biggest total first. Ties go by key: every run has the same order. */
 static int op_order(const void *a, const void *b, void *arg)
 {
 	const struct op_row *x = *(const struct op_row *const *)a;
@@ -168,7 +168,7 @@ static int key_compare(const struct op_row *x, const struct op_row *y)
 	return order ? order : (int)x->key.cache - y->key.cache;
 }
 
-/* By key; within a key, the operation that took most comes first. */
+/* By key; within a key, the operation with most time comes first. */
 static int by_key(const void *a, const void *b)
 {
 	const struct op_row *x = *(const struct op_row *const *)a;
@@ -178,7 +178,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : by_u64(y->total_ns, x->total_ns);
 }
 
-/* Adds @from to the row of its key. What differs between them is not known of the row. */
+/* Adds @from to the row of its key. A name becomes unknown if it differs between them. */
 static int row_merge(struct op_row *to, const struct op_row *from)
 {
 	to->kinds |= 1U << from->key.op;
@@ -187,7 +187,7 @@ static int row_merge(struct op_row *to, const struct op_row *from)
 	return op_row_merge(to, from);
 }
 
-/* An empty row: only the key and names of @first, the operation of the key that took most. */
+/* An empty row with the key and names of @first, the operation of the key with most time. */
 static struct op_row row_of_key(const struct op_row *first)
 {
 	struct op_row row = { .key = first->key, .by = first->by, .contained = first->contained };
@@ -358,7 +358,8 @@ const char *breakdown_op_name(const struct breakdown_view *v, const struct op_ro
 {
 	char call[16];
 
-	if ((r->key.op != OP_URING && r->key.op != OP_AIO) || r->kinds) /* of several: any */
+	if ((r->key.op != OP_URING && r->key.op != OP_AIO) ||
+	    r->kinds) /* several kinds: any call */
 		return op_name(r->key.op);
 	snprintf(buf, 32, "%s %s", op_name(r->key.op), breakdown_call_name(v, r->key.call, call));
 	return buf;

@@ -3,7 +3,7 @@
 
 #include "base/names.h"
 
-/* What a row may stand for. */
+/* The kinds of key of a row. */
 #define TOP_WHO_COLUMNS(in_container)                                                              \
 	{ .name = "pid",                                                                           \
 	  .title = "PID",                                                                          \
@@ -38,14 +38,12 @@
 		.cut = TEXT_CUT_HEAD, .help = "path of the file"                                   \
 	}
 
-/* The columns of top that say what a row stands for. */
-
 static const struct top_table *table_of(const void *ctx)
 {
 	return ((const struct top_figures *)ctx)->table;
 }
 
-/* What a row by container is called; NULL: nobody. */
+/* The name of a row by container; NULL: not known. */
 static const char *container_name(const struct top_row *r)
 {
 	if (r->container)
@@ -76,14 +74,14 @@ const char *top_row_name(enum top_view view, const struct top_row *r)
 	return name ? name : "";
 }
 
-/* The columns of the view's key; the id of a process comes from those of its threads. */
+/* The columns of the key. The id of a process comes from the ids of its threads. */
 
 static uint64_t task_id(const struct top_row *r)
 {
 	return r->task ? r->task->id : 0;
 }
 
-/* For struct column; the row is a struct top_row. */
+/* Getters of struct column; each row is a struct top_row. */
 static void top_get_pid(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
@@ -133,7 +131,7 @@ static void top_get_container(struct value *v, const void *row, const void *ctx)
 		v->text = r->container->id;
 }
 
-/* For tables. */
+/* Tables show the short id. */
 static void top_get_container_name(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
@@ -143,7 +141,7 @@ static void top_get_container_name(struct value *v, const void *row, const void 
 	v->max = r->container ? r->container->shown : SIZE_MAX;
 }
 
-/* For JSON: what tells one row from the others. */
+/* Member "key" of JSON: tells one row from the others. */
 static void top_get_key(struct value *v, const void *row, const void *ctx)
 {
 	enum top_view view = table_of(ctx)->view;
@@ -225,7 +223,7 @@ static const struct top_side *side_with_p99(const void *row, const void *ctx, bo
 {
 	const struct top_row *r = row;
 
-	top_row_p99(table_of(ctx), (struct top_row *)r); /* in the table, which is not const */
+	top_row_p99(table_of(ctx), (struct top_row *)r); /* not const in its table */
 	return ops ? &r->ops : &r->rqs;
 }
 
@@ -262,7 +260,7 @@ static void get_where(struct value *v, const void *row, const void *ctx)
 	unsigned int st = top_strata_largest(&strata);
 
 	if (st < ST_N)
-		snprintf(v->buf, sizeof(v->buf), "%s %.0f%%", stratum_name(st),
+		snprintf(v->buf, sizeof(v->buf), "%s %.0f%%", stratum_label(st),
 			 100.0 * strata.ns[st] / r->ops.total_ns);
 }
 
@@ -321,9 +319,9 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 /* The figures of one side, in JSON. */
 #define COLUMNS_SUMS(side)                                                                         \
 	{ .name = "count", AT(side.count), .help = "number of requests or operations" },           \
-		{ .name = "errors", AT(side.errors), .help = "number of those that failed" },      \
+		{ .name = "errors", AT(side.errors), .help = "number of failures" },               \
 	{                                                                                          \
-		.name = "bytes", AT(side.bytes), .help = "bytes that were moved"                   \
+		.name = "bytes", AT(side.bytes), .help = "bytes moved"                             \
 	}
 
 #define COLUMNS_SLOWEST(side, get_p99)                                                             \
@@ -342,7 +340,7 @@ static const char *const of_view[TOP_VIEWS][2] = {
 	[TOP_CONTAINER] = { "container" },
 };
 
-/* On a narrow screen, those with the highest rank are dropped first. */
+/* On a narrow screen, columns with the highest rank are dropped first. */
 const struct column top_figure_columns[] = {
 	{ .name = "ops",
 	  .title = "OPS",
@@ -375,7 +373,7 @@ const struct column top_figure_columns[] = {
 	  .title = "WHERE",
 	  .kind = VALUE_TEXT,
 	  .get = get_where,
-	  .max = 13,
+	  .max = 18,
 	  .rank = 4,
 	  .help = "largest stratum of the time of these operations" },
 	{ .name = "io",
@@ -410,7 +408,7 @@ const struct column top_figure_columns[] = {
 	  .get = get_queue,
 	  .max = 7,
 	  .rank = 10,
-	  .help = "mean time until the driver got these requests" },
+	  .help = "mean time of these requests from submission to the driver" },
 	{ .name = "for",
 	  .title = "FOR",
 	  .kind = VALUE_BYTES,
@@ -418,7 +416,7 @@ const struct column top_figure_columns[] = {
 	  .max = 8,
 	  .rank = 11,
 	  .optional = true,
-	  .help = "bytes that others, mostly kernel threads, submitted on behalf of the row" },
+	  .help = "bytes that kernel threads or others submitted on behalf of the row" },
 	{},
 };
 
@@ -430,7 +428,7 @@ static const struct column whole_disk = { .name = "disk",
 					  .rank = 3,
 					  .help = "disk with most of these bytes" };
 
-/* As biotop(8) calls them. */
+/* The columns of biotop(8), with its titles. */
 static const struct column text[] = {
 	{ .title = "D", .kind = VALUE_TEXT, .get = get_rq_op, .max = 2 },
 	{ .title = "MAJ", .kind = VALUE_ID, .get = get_major, .help = "of the disk" },
@@ -444,7 +442,8 @@ static const struct column text[] = {
 	  .get = get_on_behalf,
 	  .max = 9,
 	  .optional = true,
-	  .help = "writeback or a helper, if that submitted them on behalf of the row's owner" },
+	  .help = "writeback or helper, if a kernel thread submitted them on behalf of the row's "
+		  "owner" },
 	{},
 };
 
@@ -516,7 +515,9 @@ const struct column top_json_requests[] = {
 	  AT(rqs.total_ns),
 	  .help = "time from submission to completion: sum of tag_ns, queue_ns and device_ns" },
 	{ .name = "tag_ns", AT(tag_ns), .help = "time until the request was allocated" },
-	{ .name = "queue_ns", AT(queue_ns), .help = "time from there to the driver" },
+	{ .name = "queue_ns",
+	  AT(queue_ns),
+	  .help = "time from the allocation of the request to the driver" },
 	{ .name = "device_ns", AT(device_ns), .help = "time from the driver to the completion" },
 	COLUMNS_SLOWEST(rqs, get_rqs_p99),
 	{},

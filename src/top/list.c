@@ -47,7 +47,7 @@ static int key_compare(const struct top_key *a, const struct top_key *b)
 	return order ? order : by_u64(a->op, b->op);
 }
 
-/* A row with its figure in the column that rows are sorted by, which is read once. */
+/* A row with its figure in the sort column, which is read once per row. */
 struct sorted {
 	struct top_row *row;
 	struct value value;
@@ -62,7 +62,7 @@ static int compare(const void *a, const void *b, void *arg)
 	if (x->row->marked != y->row->marked)
 		return y->row->marked - x->row->marked;
 	order = columns_order(o->by, &x->value, &y->value);
-	if (order) /* what is not known is last in both directions */
+	if (order) /* unknown figures are last in both directions */
 		return o->reverse && x->value.unknown == y->value.unknown ? -order : order;
 	return key_compare(&x->row->key, &y->row->key);
 }
@@ -111,7 +111,7 @@ void top_list_done(struct top_list *l)
 	*l = (struct top_list){};
 }
 
-/* Appends what still fits to a line. */
+/* Appends text to a line, cut at TOP_LINE. */
 static void __attribute__((format(printf, 2, 3))) add(char dst[TOP_LINE], const char *fmt, ...)
 {
 	size_t len = strlen(dst);
@@ -122,7 +122,7 @@ static void __attribute__((format(printf, 2, 3))) add(char dst[TOP_LINE], const 
 	va_end(args);
 }
 
-/* Leaves out what does not fit, in whole figures. */
+/* Leaves out the last figures if the line is wider than @width. */
 static void cut_figures(char *text, size_t width)
 {
 	static const char more[] = " ...";
@@ -188,7 +188,7 @@ static void add_lost(char dst[TOP_LINE], const struct snapshot *sn)
 void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot *sn,
 		   const struct missing *m)
 {
-	uint64_t behalf = 0, nobody = 0;
+	uint64_t behalf = 0, reads = 0, nobody = 0;
 	size_t len;
 
 	dst[0] = '\0';
@@ -196,16 +196,19 @@ void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot
 	for (size_t i = 0; i < sn->n_rqs; i++) {
 		const struct rq_row *r = &sn->rqs[i];
 
-		if (view != TOP_FILE && r->key.by[1])
+		if (view != TOP_FILE && r->key.by[1]) {
 			behalf += r->bytes;
+			reads += r->key.op == RQ_READ ? r->bytes : 0;
+		}
 		if (!r->key.by[0])
 			nobody += r->bytes;
 	}
 	if (behalf)
-		add(dst, "%s submitted by others for who asked; ", text_bytes(behalf).s);
+		add(dst, "%s %s by kernel threads for these processes; ", text_bytes(behalf).s,
+		    reads ? "read and written" : "written");
 	if (nobody)
-		add(dst, "%s are %s; ", text_bytes(nobody).s,
-		    view == TOP_FILE ? "of no file" : "nobody's");
+		add(dst, "%s of %s; ", text_bytes(nobody).s,
+		    view == TOP_FILE ? "no file" : "unknown processes");
 	if (m && m->requests)
 		add(dst, "no requests: %s; ", m->requests);
 	if (m && m->calls)

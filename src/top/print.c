@@ -63,7 +63,7 @@ static void put_strata(struct json *j, const struct top_json *v, struct top_stra
 	json_put_end(j, '}');
 }
 
-/* The rows of @sn, separated by @split, as list @name with the members @list. */
+/* Writes the rows of @sn, separated by @split, as list @name with the members @list. */
 static int put_rows(struct json *j, const struct top_json *v, const struct snapshot *sn,
 		    enum top_split split, const char *name, const struct column *list)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * screen.c - what is shown, drawn as a whole each time; see top_ui.h. Keys are in top_keys.c, the
- * pages in top_pages.c.
+ * screen.c - presses and pages of the full screen of top. Each drawing draws the whole screen.
  */
 #include "top/screen.h"
 
@@ -17,7 +16,7 @@
 #include "show/parts.h"
 #include "show/screen.h"
 
-/* What each key does; the help page is the same table. See top_ui.h. */
+/* Presses. The help page is made of the same table. */
 
 static void on_quit(struct top_ui *ui)
 {
@@ -41,7 +40,7 @@ static void on_back(struct top_ui *ui)
 	ui->page = ui->page == TOP_HELP_PAGE ? ui->before_help : TOP_LIST_PAGE;
 }
 
-/* Rows of one view mean nothing in another. */
+/* The selection and the pins belong to a view. */
 static void view_set(struct top_ui *ui, enum top_view view)
 {
 	top_list_done(&ui->list);
@@ -214,7 +213,7 @@ static void on_enter(struct top_ui *ui)
 {
 	if (ui->page != TOP_LIST_PAGE)
 		return;
-	/* a selected row that is not in the list cannot be seen */
+	/* the selected row may not be in the list */
 	if (!ui->has_selected || !is_listed(ui))
 		select_at(ui, ui->has_selected ? ui->at : ui->first);
 	if (!ui->has_selected)
@@ -225,7 +224,7 @@ static void on_enter(struct top_ui *ui)
 
 static void on_click(struct top_ui *ui)
 {
-	int line = screen_clicked() - 3; /* head and titles */
+	int line = screen_clicked() - 3; /* lines of the head and the titles */
 
 	if (ui->page == TOP_LIST_PAGE && line >= 0 && (size_t)line < ui->page_rows)
 		select_at(ui, ui->first + line);
@@ -234,10 +233,10 @@ static void on_click(struct top_ui *ui)
 static const struct action {
 	void (*act)(struct top_ui *ui);
 	int key;
-	const char *shown, *help; /* NULL: as the one above */
+	const char *shown, *help; /* NULL: same as the row above */
 } actions[] = {
 	{ on_quit, 'q', "q", "quit" },
-	{ on_help, 'h', "h ?", "these keys, and back" },
+	{ on_help, 'h', "h ?", "this list of keys, and back" },
 	{ on_help, '?', NULL, NULL },
 	{ on_next_view, 'v', "v V", "next, previous view: process, thread, comm, disk ..." },
 	{ on_previous_view, 'V', NULL, NULL },
@@ -246,12 +245,12 @@ static const struct action {
 	{ on_sort_left, SCREEN_LEFT, NULL, NULL },
 	{ on_sort_right, SCREEN_RIGHT, NULL, NULL },
 	{ on_reverse, 'r', "r", "reverse the order" },
-	{ on_filter, '/', "/", "only rows with some text, as it is typed" },
-	{ on_pause, ' ', "space", "pause: what is shown stays; and go on" },
+	{ on_filter, '/', "/", "show only rows with the text typed" },
+	{ on_pause, ' ', "space", "pause the screen, and go on" },
 	{ on_mode, 't', "t", "figures of the interval, per second, total" },
 	{ on_faster, '+', "+ -", "interval faster, slower" },
 	{ on_slower, '-', NULL, NULL },
-	{ on_mark, 'm', "m M", "mark the row, which keeps it on top; unmark all" },
+	{ on_mark, 'm', "m M", "pin the row to the top; unpin all" },
 	{ on_unmark, 'M', NULL, NULL },
 	{ on_up, SCREEN_UP, "arrows", "select a row; also PgUp PgDn Home End, j k" },
 	{ on_down, SCREEN_DOWN, NULL, NULL },
@@ -264,8 +263,8 @@ static const struct action {
 	{ on_home, SCREEN_HOME, NULL, NULL },
 	{ on_end, SCREEN_END, NULL, NULL },
 	{ on_click, SCREEN_CLICK, NULL, NULL },
-	{ on_enter, SCREEN_ENTER, "Enter", "look into the row: its strata, latencies, slowest" },
-	{ on_back, SCREEN_ESCAPE, "Esc", "back; in the list: all rows again" },
+	{ on_enter, SCREEN_ENTER, "Enter", "open the row: strata, latencies, slowest operations" },
+	{ on_back, SCREEN_ESCAPE, "Esc", "back; in the list: show all rows again" },
 	{ on_back, SCREEN_BACKSPACE, NULL, NULL },
 };
 
@@ -282,7 +281,7 @@ void top_page_help(int y)
 	}
 }
 
-/* Appends a character to the filter, as the names have it. */
+/* Appends a character to the filter, in UTF-8 as in the names. */
 static void filter_add(struct top_ui *ui, wchar_t c)
 {
 	size_t len = strlen(ui->filter), n;
@@ -296,7 +295,7 @@ static void filter_add(struct top_ui *ui, wchar_t c)
 	ui->filter[len + n] = '\0';
 }
 
-/* Handles a key while the filter is being typed. */
+/* Handles a press while the filter is typed. */
 static void filter_key(struct top_ui *ui, int key)
 {
 	size_t len = strlen(ui->filter);
@@ -330,7 +329,7 @@ bool top_ui_keys(struct top_ui *ui)
 	int key;
 
 	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
-		if (ui->data.interval) /* keys may come faster than they are shown */
+		if (ui->data.interval)
 			top_ui_table(ui);
 		key_do(ui, key);
 		any = true;
@@ -338,7 +337,7 @@ bool top_ui_keys(struct top_ui *ui)
 	return any;
 }
 
-/* The list of rows, and the page of one row. See top_ui.h. */
+/* Pages: the list of rows, and a single row. */
 
 enum { WIDE = 120, HEAT_LINES = 8, SLOWEST_LINES = 5, FOOT_LINES = 1 };
 
@@ -349,7 +348,7 @@ static int lines_left(int y)
 	return left > 0 ? left : 0;
 }
 
-/* Marks the column that rows are sorted by in its title, and has it shown however narrow it is. */
+/* Marks the title of the sort column, and always shows this column. */
 static void mark_sorted(struct top_columns *c, const char *sort, char title[16])
 {
 	const struct column *by = columns_find(c->list, sort);
@@ -362,7 +361,7 @@ static void mark_sorted(struct top_columns *c, const char *sort, char title[16])
 	c->list[by - c->list].optional = false;
 }
 
-/* Scrolls so that the selected row is visible. Returns the number of rows that fit. */
+/* Scrolls until the selected row is visible. Returns the number of rows to show. */
 static size_t scroll(struct top_ui *ui)
 {
 	size_t n = ui->list.n, rows = ui->page_rows;
@@ -376,7 +375,7 @@ static size_t scroll(struct top_ui *ui)
 	return n - ui->first < rows ? n - ui->first : rows;
 }
 
-/* How line @i below the titles looks. */
+/* The style of line @i below the titles. */
 static enum screen_style row_style(const void *ctx, size_t i)
 {
 	const struct top_ui *ui = ctx;
@@ -432,7 +431,7 @@ static void put_bar(int y, int x, uint64_t part, uint64_t whole, enum screen_sty
 	screen_put(y, x, room, style, bar);
 }
 
-/* Where the time of the row's operations went. Returns the next line. */
+/* Draws the strata of the row's operations. Returns the next line. */
 static int put_strata(int y, const struct top_row *r, struct top_strata strata)
 {
 	char text[64];
@@ -440,11 +439,11 @@ static int put_strata(int y, const struct top_row *r, struct top_strata strata)
 	for (int st = 0; st < ST_N && lines_left(y); st++) {
 		if (!strata.ns[st])
 			continue;
-		snprintf(text, sizeof(text), "%-9s %7s %9s ", stratum_name(st),
+		snprintf(text, sizeof(text), "%-13s %7s %9s ", stratum_label(st),
 			 text_percent(strata.ns[st], r->ops.total_ns).s,
 			 text_ns(strata.ns[st] / r->ops.count).s);
 		screen_put(y, 0, screen_width(), STYLE_NORMAL, text);
-		put_bar(y++, 28, strata.ns[st], r->ops.total_ns, stratum_style(st));
+		put_bar(y++, 32, strata.ns[st], r->ops.total_ns, stratum_style(st));
 	}
 	return y;
 }
@@ -462,14 +461,14 @@ static int put_slow(int y, const struct op_record *r)
 	return y + 1;
 }
 
-/* The row's slowest operations since its page was opened, with their files. */
+/* Draws the row's slowest operations since its page was opened, with their files. */
 static int put_slowest(int y, const struct top_ui *ui)
 {
 	size_t n = ui->data.n_slowest < SLOWEST_LINES ? ui->data.n_slowest : SLOWEST_LINES;
 
 	if (!n || lines_left(y) < 2)
 		return y;
-	screen_put(y++, 0, screen_width(), STYLE_BOLD, "its slowest operations so far");
+	screen_put(y++, 0, screen_width(), STYLE_BOLD, "slowest operations so far");
 	for (size_t i = 0; i < n && lines_left(y); i++)
 		y = put_slow(y, &ui->data.slowest[i]);
 	return y;
@@ -495,7 +494,7 @@ static void put_hist(int y, const char *title, const struct hist *h, uint64_t ma
 	free(text);
 }
 
-/* Latencies over time, beside the histogram; below it, if both do not fit in a line. */
+/* Draws latencies over time: beside the histogram, or above it if the screen is narrow. */
 static int put_heat(int y, const struct top_ui *ui)
 {
 	int x = screen_width() < WIDE ? 0 : screen_width() / 2 + 2;
@@ -503,12 +502,12 @@ static int put_heat(int y, const struct top_ui *ui)
 
 	if (height < 2)
 		return y;
-	screen_put(y, x, screen_width() - x, STYLE_BOLD, "latencies, an interval a column");
+	screen_put(y, x, screen_width() - x, STYLE_BOLD, "latencies, a column per interval");
 	heat_draw(&ui->heat, y + 1, x, screen_width() - x, height);
 	return x ? y : y + 1 + height;
 }
 
-/* What the row is called, which is shown even when it has no I/O. */
+/* Sets the title of the page. It stays when the row has no I/O. */
 static void title_set(struct top_ui *ui, const struct top_row *r)
 {
 	char name[TEXT_SAFE_CAP(TOP_LINE / 8)];
@@ -537,7 +536,7 @@ static void side_text(char dst[128], const struct top_ui *ui, const struct top_s
 		 text_ns(s->total_ns / s->count).s);
 }
 
-/* The sides that it has, in a line if they fit. Returns the next line. */
+/* Draws the sums of operations and of requests, in one line if they fit. Returns the next line. */
 static int put_sides(int y, const struct top_ui *ui, const struct top_row *r)
 {
 	char ops[128] = "", rqs[128] = "", both[TOP_LINE];
@@ -654,7 +653,7 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 	uint64_t shown = sn->duration_ns, next = ui->interval_ns;
 	int len = snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(shown).s);
 
-	/* a key has changed it: that is seen when the interval is over, which may be long */
+	/* changed by a press; the new length applies after this interval, which may be long */
 	if (ui->mode != TOP_TOTAL && (next < shown / 5 * 4 || next > shown / 4 * 5))
 		snprintf(buf + len, 48 - len, ", next %s", text_ns(next).s);
 	return buf;
@@ -671,7 +670,7 @@ static void put_head(const struct top_ui *ui)
 		 mode_text(ui, mode), ui->paused ? ", paused" : "", *filter ? ", with " : "",
 		 filter, *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);
 	snprintf(text, sizeof(text), "%s load %s %s", clock.s, ui->data.load, rest);
-	if (strlen(text) > (size_t)width) /* the rest is more important */
+	if (strlen(text) > (size_t)width) /* the load average is the least important */
 		snprintf(text, sizeof(text), "%s %s", clock.s, rest);
 	screen_put(0, 0, width, STYLE_BOLD, text);
 	top_sum_text(text, top_ui_snapshot(ui), ui->figures.per_second_of, width);
@@ -702,7 +701,7 @@ static void put_foot(const struct top_ui *ui)
 	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone, *ui->data.gone && *foot ? "; " : "",
 		 foot);
 	screen_put(y, 0, screen_width(), *ui->data.gone ? STYLE_BOLD : STYLE_DIM,
-		   *text ? text : "q quit  h help  v view  < > sort  / filter  Enter look into");
+		   *text ? text : "q quit  h help  v view  < > sort  / filter  Enter open row");
 }
 
 int top_ui_draw(struct top_ui *ui)
@@ -733,7 +732,7 @@ bool top_ui_row_open(const struct top_ui *ui)
 	return (ui->page == TOP_HELP_PAGE ? ui->before_help : ui->page) == TOP_ROW_PAGE;
 }
 
-/* Adds the latencies of the row whose page is open to its map. */
+/* Also adds the latencies of the row whose page is open to its heat map. */
 void top_ui_new(struct top_ui *ui)
 {
 	struct hist ops = {}, rqs = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * screen.h - the full screen of top: what is shown now, and how keys change it. Draws on screen.h;
- * does not know where the figures come from.
+ * screen.h - the full screen of top: its state, its presses and its pages. Draws with
+ * show/screen.h; does not know where the figures come from.
  */
 #ifndef IOSTRATA_TOP_SCREEN_H
 #define IOSTRATA_TOP_SCREEN_H
@@ -13,30 +13,30 @@ enum { TOP_FILTER = 64, TOP_MARKS = 64, TOP_SLOWEST = 16 };
 
 enum top_page { TOP_LIST_PAGE, TOP_ROW_PAGE, TOP_HELP_PAGE };
 
-/* What the figures cover. */
+/* The time of the figures. */
 enum top_mode { TOP_INTERVAL, TOP_PER_SECOND, TOP_TOTAL, TOP_MODES };
 
-/* What is shown, owned by others: the last interval, and all since the start. */
+/* The data to show, owned by others: the last interval, and the sum since the start. */
 struct top_data {
 	const struct snapshot *interval, *total;
 	const struct missing *missing;
 	struct top_names *names;
-	const struct op_record *slowest; /* of the row whose page is open; biggest first */
+	const struct op_record *slowest; /* of the row whose page is open; slowest first */
 	size_t n_slowest;
 	const char *load;   /* the load average; safe */
-	const char *of_ops; /* filters that choose operations only, or "" */
-	const char *gone;   /* filter targets that are gone, else ""; safe */
+	const char *of_ops; /* filters of operations only, or "" */
+	const char *gone;   /* gone targets of filters (processes, disks, cgroups), else ""; safe */
 	uint64_t day_ns;    /* when the interval ended, since 1970 */
 };
 
 struct top_ui {
-	/* set by others beforehand; they may read it */
+	/* set by the caller beforehand, who may read them later */
 	enum top_view view;
 	bool by_file;         /* only the views of files and disks are possible */
 	char sort[16];        /* name of a column */
-	uint64_t interval_ns; /* keys change it */
+	uint64_t interval_ns; /* changed by presses */
 	struct top_data data;
-	/* what keys change */
+	/* changed by presses */
 	enum top_page page, before_help;
 	enum top_mode mode;
 	bool reverse, paused, quit;
@@ -44,29 +44,29 @@ struct top_ui {
 	char filter[TOP_FILTER];
 	struct top_key marks[TOP_MARKS];
 	int n_marks;
-	struct top_key selected; /* the row, with has_selected */
+	struct top_key selected; /* key of the selected row, if has_selected */
 	bool has_selected;
-	size_t at, first;     /* its place, and that of the first row on the screen */
-	struct heat heat;     /* of the row whose page is open */
-	char title[TOP_LINE]; /* what that is called; "": not known yet */
-	/* what is being drawn, or what keys refer to */
+	size_t at, first; /* its index in the list, and the index of the first row on the screen */
+	struct heat heat; /* of the row whose page is open */
+	char title[TOP_LINE]; /* title of this page; "": not known yet */
+	/* the table and list of the snapshot shown; see top_ui_draw() */
 	struct top_table table;
 	struct top_figures figures;
 	struct top_columns columns;
 	struct top_list list;
-	size_t page_rows; /* rows that the screen has room for */
+	size_t page_rows; /* number of rows with room on the screen */
 };
 
-/* Draws what is shown now. 0 or -ENOMEM. */
+/* Draws the screen. 0 or -ENOMEM. */
 int top_ui_draw(struct top_ui *ui);
 
-/* Call when an interval has ended: there are new figures. */
+/* Call when data.interval or data.total has changed, before the next press is handled. */
 void top_ui_new(struct top_ui *ui);
 
-/* Handles the keys that were pressed. True: something has changed and must be drawn. */
+/* Handles the presses since the last call. True: there was one, so the screen must be drawn. */
 bool top_ui_keys(struct top_ui *ui);
 
-/* Whether the page of a row is open, if only behind the help. */
+/* Whether the page of a row is open, or will be when the help is closed. */
 bool top_ui_row_open(const struct top_ui *ui);
 
 /* Whether operation @r belongs to the row whose page is open. */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * table.c - the join; see top_table.h.
+ * table.c - joins the rows of a snapshot, and sums up intervals.
  *
- * An open hash of row numbers finds a row of the table by its key, since there may be 20,000 rows,
- * and a hundred thousand of the kernel's, every second. Strata and histograms are summed up only
- * for rows that show them.
+ * An open hash of row indexes finds a row by its key: there may be 20,000 rows, and 100,000 rows of
+ * the kernel, every second. Strata and histograms are summed up only for the rows that are shown.
  */
 #include "top/table.h"
 
@@ -24,8 +23,8 @@ const char *top_view_name(enum top_view view)
 	return names[view];
 }
 
-/* All cgroups of a container have the number of the first; so have all that are in none, unless it
- * is not known where they are. */
+/* The number of a container is the id of its first cgroup. All cgroups outside of containers share
+ * a number, too, except those with an unknown path. */
 static uint64_t owner_number(const struct top_names *names, const struct top_name *of)
 {
 	if (!of->path || !container_is_path(of->path))
@@ -88,11 +87,11 @@ static const struct top_name *name_of(struct top_names *names, const struct task
 	return task && names ? top_names_find(names, task->cgroup) : NULL;
 }
 
-/* Sets what stands for the owner of a row of the kernel's in this view. */
+/* Sets the key of @t's view for a row of the kernel with the owner @by. */
 static void who_set(uint64_t who[2], const struct top_table *t, struct top_names *names,
 		    const unsigned long long by[2])
 {
-	/* looked for only where it is needed: there are many */
+	/* only where needed, since there are many rows */
 	const struct task *task = t->view > TOP_THREAD ? task_of(t->sn, by[0]) : NULL;
 	const struct top_name *name;
 
@@ -115,7 +114,7 @@ static void who_set(uint64_t who[2], const struct top_table *t, struct top_names
 		who[0] = name ? name->owner : 0;
 		break;
 	case TOP_FILE:
-		if (by[1]) /* an inode; else it is not a file */
+		if (by[1]) /* an inode; 0: not a file */
 			memcpy(who, by, 2 * sizeof(*who));
 		break;
 	default:
@@ -132,7 +131,7 @@ static uint64_t key_hash(const struct top_key *key)
 	return h ^ h >> 32;
 }
 
-/* Place of @key in the index, which has room. */
+/* Place of @key in the index. The index is never full. */
 static unsigned int *place_of(const struct top_table *t, const struct top_key *key)
 {
 	size_t i = key_hash(key) & (t->index_len - 1);
@@ -149,8 +148,8 @@ struct top_row *top_table_find(const struct top_table *t, const struct top_key *
 	return number ? &t->rows[number - 1] : NULL;
 }
 
-/* Gives @r the thread @id, unless it has one. A process has the name of its first thread, if that
- * has rows. */
+/* Gives @r the thread @id, unless @r has one. The first thread of a process, if it has rows, takes
+ * precedence: its name is the name of the process. */
 static void row_set_task(struct top_row *r, const struct top_table *t, struct top_names *names,
 			 uint64_t id)
 {
@@ -168,7 +167,7 @@ static void row_set_task(struct top_row *r, const struct top_table *t, struct to
 	r->container = name->container.id[0] ? &name->container : NULL;
 }
 
-/* The row of @key, for a row of the kernel's that thread @id owns. */
+/* The row of @key, made if needed, for a row of the kernel owned by thread @id. */
 static struct top_row *row_of(struct top_table *t, struct top_names *names,
 			      const struct top_key *key, uint64_t id)
 {
@@ -345,7 +344,7 @@ unsigned int top_strata_largest(const struct top_strata *s)
 	return largest;
 }
 
-/* The text of a row that is new. */
+/* Copies the text of a new row. */
 static int text_copy(char **to, const char *by, bool is_new)
 {
 	if (!is_new || !by)
@@ -376,7 +375,7 @@ static int rq_merge(struct top_total *t, const struct rq_row *more)
 	return rq_row_merge(row, more);
 }
 
-/* Both lists are sorted by id; for a thread in both the newer entry is taken. */
+/* Both lists are sorted by id; of a thread in both, the newer entry is taken. */
 static int tasks_merge(struct snapshot *sum, const struct snapshot *sn)
 {
 	struct task *all = malloc((sum->n_tasks + sn->n_tasks + 1) * sizeof(*all));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * table.h - who makes the I/O: the rows of a snapshot joined by process, thread, command, file,
- * disk, cgroup or container. What a process asked of files and what reached disks for it come from
- * different rows of the kernel's; here they become the two sides of one.
+ * disk, cgroup or container. The kernel side counts operations and requests in separate rows; here
+ * they become the two sides of one row.
  */
 #ifndef IOSTRATA_TOP_TABLE_H
 #define IOSTRATA_TOP_TABLE_H
@@ -16,7 +16,7 @@
 #include "base/snapshot.h"
 
 /*
- * What the rows of top are called: views, cgroups, containers.
+ * Names of views, cgroups and containers.
  */
 
 enum top_view {
@@ -33,20 +33,20 @@ enum top_view {
 /* "pid", "tid" ...: as the user types it. */
 const char *top_view_name(enum top_view view);
 
-/* A cgroup that was looked up. */
+/* A cgroup, looked up. */
 struct top_name {
 	uint64_t id;
 	char *path;                 /* hostile; NULL: not known */
-	struct container container; /* its id is "": none */
-	uint64_t owner;             /* id of the first cgroup of this container, or of none */
+	struct container container; /* its id is "": the cgroup is in none */
+	uint64_t owner; /* id of the first cgroup of the same container, or of no container */
 	UT_hash_handle hh;
 };
 
 /* Cgroups by id. */
 struct top_names {
-	char *(*cgroup_path)(unsigned long long id); /* for free(); NULL: not known */
+	char *(*cgroup_path)(unsigned long long id); /* result for free(); NULL: not known */
 	struct top_name *list;                       /* in the order of lookups */
-	bool by_file; /* rows are of files, in any view: key.by[1] tells no behalf */
+	bool by_file; /* rows are of files, so key.by[1] is an inode and no behalf */
 };
 
 /* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */
@@ -54,7 +54,7 @@ const struct top_name *top_names_find(struct top_names *names, uint64_t id);
 
 void top_names_done(struct top_names *names);
 
-/* What separates the rows of a table, besides the view's key. */
+/* How rows are split, besides by the key of the view. */
 enum top_split {
 	TOP_WHOLE,    /* nothing: operations and requests in one row */
 	TOP_REQUESTS, /* requests only, by disk and operation */
@@ -62,8 +62,8 @@ enum top_split {
 };
 
 struct top_key {
-	uint64_t who[2]; /* process, thread, name, file ...; by the view */
-	uint32_t dev;    /* of requests, kernel dev_t; 0: any */
+	uint64_t who[2]; /* process, thread, name, file ..., as the view has it */
+	uint32_t dev;    /* disk of requests, kernel dev_t; 0: any */
 	uint32_t op;     /* enum op_kind, or enum rq_op | behalf << 8; 0 with TOP_WHOLE */
 };
 
@@ -75,19 +75,19 @@ struct top_side {
 
 struct top_row {
 	struct top_key key;
-	const struct task *task;           /* of the first of its rows; NULL: not known */
+	const struct task *task;           /* thread of the first of its rows; NULL: not known */
 	const char *file;                  /* path, with TOP_FILE; hostile */
-	const char *disk;                  /* the one with most bytes; "" or NULL: none; hostile */
+	const char *disk;                  /* disk with most bytes; "" or NULL: none; hostile */
 	const char *cgroup;                /* NULL: not known; hostile */
 	const struct container *container; /* NULL: none, or not known */
 	unsigned int major, minor;         /* of the disk */
 	struct top_side ops;
 	struct top_side rqs; /* total_ns: from submission to completion */
 	uint64_t tag_ns, queue_ns, device_ns;
-	uint64_t behalf_bytes; /* of rqs.bytes, those that others submitted for it */
+	uint64_t behalf_bytes; /* of rqs.bytes, submitted by other threads for the row */
 	bool p99_known;
 	bool marked;
-	/* private to the table: its rows in the snapshot, as numbers + 1 */
+	/* private: first of its rows in the snapshot, as index + 1; 0: none */
 	unsigned int first_op, first_rq;
 	uint64_t disk_bytes;
 };
@@ -98,14 +98,14 @@ struct top_table {
 	const struct snapshot *sn;
 	struct top_row *rows;
 	size_t n;
-	unsigned int *next_op, *next_rq; /* of the same row */
-	unsigned int *index;             /* by hash of the key: number of a row + 1, or 0 */
+	unsigned int *next_op, *next_rq; /* private: next row of the same table row, + 1 */
+	unsigned int *index;             /* private: by hash of the key, index of a row + 1, or 0 */
 	size_t index_len;
 };
 
 /*
- * Joins the rows of @sn; the result is in no order. @sn and @names (of the cgroups) must live as
- * long as @t. 0 or -ENOMEM.
+ * Joins the rows of @sn, in no order. @sn and @names (of the cgroups) must live as long as @t. 0 or
+ * -ENOMEM.
  */
 int top_table_init(struct top_table *t, const struct snapshot *sn, enum top_view view,
 		   enum top_split split, struct top_names *names);
@@ -128,19 +128,20 @@ struct top_strata {
 
 struct top_strata top_row_strata(const struct top_table *t, const struct top_row *r);
 
-/* Stratum that took most of the time; ST_N if there is none. */
+/* The stratum with most time; ST_N if there is none. */
 unsigned int top_strata_largest(const struct top_strata *s);
 
 /*
  * Adds up the intervals of a run, in up to TOP_TOTAL_ROWS rows.
  */
 
-/* Of each kind; further rows are left out and counted as lost (map_full). */
+/* Most rows of operations, and of requests; further rows are left out and counted as lost
+ * (map_full). */
 enum { TOP_TOTAL_ROWS = 32768 };
 
 struct top_total {
 	struct rows rows;
-	struct snapshot sum; /* points into rows; owns only its list of tasks */
+	struct snapshot sum; /* points into rows; owns only its list of threads */
 };
 
 /* Adds an interval; t->sum is valid until the next. 0 or -ENOMEM. */

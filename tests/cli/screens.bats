@@ -100,7 +100,7 @@ CODES = {"read": "R", "write": "W", "flush": "F", "discard": "D"}
 n = compare("\n".join(requests), data["requests"], names("requests"),
             lambda r, c: r["dev"] == c["disk"] and r["op"] == CODES[c["requests"]])
 assert n >= 8 and len(requests) > 1, n
-outside = re.search(r"([0-9,]+) of ([0-9,]+) belong to no operation above", text)
+outside = re.search(r"([0-9,]+) of ([0-9,]+) submitted (by kernel threads|outside of these operations)", text)
 assert (int(outside[1].replace(",", "")) if outside else 0) == sum(r["outside"] for r in data["requests"])
 lost = sum(n for kind, n in data["lost"].items() if kind not in ("unmatched_end", "names"))
 names = "the name" if data["lost"]["names"] else "nothing lost"

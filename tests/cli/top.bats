@@ -435,7 +435,7 @@ PY
 	wait_until shows '^pid looked-into, [0-9]+'
 	wait_until shows '^device +[0-9.]+ % .*#'
 	wait_until shows "^read .*$dir/data"
-	wait_until shows 'latencies, an interval a column'
+	wait_until shows 'latencies, a column per interval'
 	wait_until shows 'times of operations'
 	is_clean
 	keys Escape

@@ -256,7 +256,7 @@ static void the_answer_is_first(void **state)
 		"disk requests count   rate    bytes  tag   queue  device     p99     max\n"
 		"vda  read     1,009  202/s 3.94 MiB 0 ns 10.0 us 40.0 us 40.0 us 40.0 us\n"
 		"dm-0 write       23 4.60/s 92.0 KiB    -       - 80.0 us 80.0 us 80.0 us\n"
-		"7 of 1,032 belong to no operation above\n"
+		"7 of 1,032 submitted by kernel threads (writeback, journal)\n"
 		"nothing lost; 2 operations in progress; 3 operations had begun before\n";
 	struct breakdown_view v = plain;
 	struct fixture f;
@@ -306,7 +306,7 @@ static void one_is_told_as_one(void **state)
 	v.detail = 0;
 	f.sn.rqs[0].outside = 1;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\n1 of 1,032 belongs to no operation above\n");
+	assert_has(f.text, "\n1 of 1,032 submitted by kernel threads (writeback, journal)\n");
 	fixture_done(&f);
 }
 
@@ -402,7 +402,7 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_has(f.text, "\nread ext4       sleep");
 	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
 	assert_has(f.text, "\n5 events lost, and the names of 2 files; not measured: vfs, "
-			   "requests; -v says why\n");
+			   "requests (this kernel); -v says why\n");
 	v.command = "sqlite3";
 	v.every_ns = 1000000000;
 	v.later = true;
@@ -502,7 +502,7 @@ static void helpers_of_one_kind_are_one_row_of_text(void **state)
 	assert_has(f.text, " 700 vda  write        4 16.0 KiB 2.00 us 3.00 us\n");
 	assert_has(f.text, "\njbd2/vda-8 -");
 	assert_has(f.text, " - vda  write        2 8.00 KiB");
-	assert_has(f.text, "\nof 6 requests of helpers it is not known for whom 2 were\n");
+	assert_has(f.text, "\n2 of 6 requests of helpers are for unknown processes\n");
 	assert_has(f.text, " 700  12.0 us    8.00 us   4.00 us\n");
 	assert_has(f.text, "\nkworker ");
 	f.sn.n_helpers = 0;
@@ -820,7 +820,7 @@ static void only_terminals_are_narrow(void **state)
 	assert_has(f.text, path + 1);
 	assert_has(f.text, "\nnothing lost; not measured: syscall, vfs, fs, throttle, tag, queue, "
 			   "device, wake-up, run queue, preempted, kernel thread, sleep, lock, "
-			   "requests; -v says why\n");
+			   "requests (this kernel); -v says why\n");
 	f.sn.n_ops = f.sn.n_rqs = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, path);
@@ -1022,7 +1022,7 @@ static void the_slowest_are_shown_whole(void **state)
 	f.records[1].len = ~0ULL;
 	f.records[0].device_bytes = 131072;
 	print(&f, breakdown_text, &plain, 2);
-	assert_has(f.text, "\nslowest: each one's strata by size\n");
+	assert_has(f.text, "\nslowest operations, strata by size\n");
 	assert_has(f.text,
 		   "\n1. read (pread64): 78.0 us on ext4\n"
 		   "   /a/b\n"
@@ -1111,7 +1111,7 @@ static void where_threads_slept(void **state)
 	json_decref(j);
 	f.sn.n_whys = 0;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\nno sleep for reasons that are not known\n");
+	assert_has(f.text, "\nno sleep for unknown reasons\n");
 	v.missing = &missing;
 	j = read_back(&f, &v, 0);
 	assert_true(json_is_null(json_object_get(j, "sleep_why")));
@@ -1262,7 +1262,7 @@ static void reads_are_amplified(void **state)
 			   "\"amplification\":0.250000,");
 	assert_has(f.text, "\"device_bytes\":8192,\"amplification\":null,");
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "  read from devices: 1009 KiB, 0.25 times what was returned\n");
+	assert_has(f.text, "  read from devices: 1009 KiB, 0.25 times the bytes returned\n");
 	assert_has(f.text, "  read from devices: 8.00 KiB\n");
 	v.detail = 0;
 	v.width = 140;
@@ -1372,7 +1372,7 @@ static void containers_have_short_names(void **state)
 	v.detail = 2;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "read ext4, container 0123456789ab");
-	assert_has(f.text, "\ncgroups gone before their container was known: 3\n");
+	assert_has(f.text, "\ncgroups removed before their container was known: 3\n");
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"container\":\"" CONTAINER "\",\"runtime\":\"docker\",");
 	assert_has(f.text, "\"key\":\"" CONTAINER "\"");

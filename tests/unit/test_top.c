@@ -413,8 +413,8 @@ static void test_text(void **state)
 	assert_has(text, "200  \\x1b[2J\\xff...");
 	assert_has(text, "  sda    17       9   0.1000  writeback\n"); /* of 8.5 */
 	assert_has(text, "  sda   101      51   0.1000  -\n");
-	assert_has(text, "8.50 KiB submitted by others");
-	assert_has(text, "9.50 KiB are nobody's");
+	assert_has(text, "8.50 KiB written by kernel threads for these processes; ");
+	assert_has(text, "9.50 KiB of unknown processes");
 	assert_has(text, "lost: 5 rows, requests or threads found no room in a table, "
 			 "3 operations or requests began and were never seen to end; "
 			 "7 operations had begun before; ");
