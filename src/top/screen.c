@@ -16,6 +16,89 @@
 #include "show/parts.h"
 #include "show/screen.h"
 
+/* The snapshot shown. */
+static const struct snapshot *snapshot_of(const struct top_ui *ui)
+{
+	return ui->mode == TOP_TOTAL ? ui->data.total : ui->data.interval;
+}
+
+struct top_row *top_ui_row(const struct top_ui *ui)
+{
+	return ui->has_selected ? top_table_find(&ui->table, &ui->selected) : NULL;
+}
+
+static void marks_set(struct top_ui *ui)
+{
+	for (size_t i = 0; i < ui->table.n; i++)
+		ui->table.rows[i].marked = false;
+	for (int i = 0; i < ui->n_marks; i++) {
+		struct top_row *r = top_table_find(&ui->table, &ui->marks[i]);
+
+		if (r)
+			r->marked = true;
+	}
+}
+
+/* Keeps the selected row selected; if it is gone, keeps its place. */
+static void select_again(struct top_ui *ui)
+{
+	size_t i = 0;
+
+	while (ui->has_selected && i < ui->list.n &&
+	       memcmp(&ui->list.rows[i]->key, &ui->selected, sizeof(ui->selected)) != 0)
+		i++;
+	if (ui->has_selected && i < ui->list.n)
+		ui->at = i;
+	else if (ui->at >= ui->list.n)
+		ui->at = ui->list.n ? ui->list.n - 1 : 0;
+}
+
+/* Call when the choice or the order of rows has changed. */
+static void list_drop(struct top_ui *ui)
+{
+	top_list_done(&ui->list);
+}
+
+/* Between drawings there is no table: with 20,000 rows it takes 5 MB. */
+static void table_drop(struct top_ui *ui)
+{
+	list_drop(ui);
+	top_table_done(&ui->table);
+}
+
+static int list_make(struct top_ui *ui)
+{
+	struct top_order order = { .reverse = ui->reverse, .filter = ui->filter };
+	int err;
+
+	ui->figures = (struct top_figures){ .table = &ui->table };
+	if (ui->mode == TOP_PER_SECOND)
+		ui->figures.per_second_of = ui->table.sn->duration_ns;
+	ui->columns = top_columns_whole(ui->view);
+	order.by = columns_find(ui->columns.list, ui->sort);
+	if (!order.by)
+		order.by = columns_find(ui->columns.list, "bytes");
+	marks_set(ui);
+	err = top_list_init(&ui->list, &ui->figures, &order);
+	if (!err)
+		select_again(ui);
+	return err;
+}
+
+/* Makes the table and the list of the snapshot shown, unless they are there: a press makes them,
+ * and the drawing after it uses them. 0 or -ENOMEM. */
+static int table_make(struct top_ui *ui)
+{
+	const struct snapshot *sn = snapshot_of(ui);
+	int err = 0;
+
+	if (ui->table.sn != sn || ui->table.view != ui->view) {
+		table_drop(ui);
+		err = top_table_init(&ui->table, sn, ui->view, TOP_WHOLE, ui->data.names);
+	}
+	return err || ui->list.rows ? err : list_make(ui);
+}
+
 /* Presses. The help page is made of the same table. */
 
 static void on_quit(struct top_ui *ui)
@@ -35,15 +118,17 @@ static void on_help(struct top_ui *ui)
 
 static void on_back(struct top_ui *ui)
 {
-	if (ui->page == TOP_LIST_PAGE)
+	if (ui->page == TOP_LIST_PAGE) {
 		ui->filter[0] = '\0';
+		list_drop(ui);
+	}
 	ui->page = ui->page == TOP_HELP_PAGE ? ui->before_help : TOP_LIST_PAGE;
 }
 
 /* The selection and the pins belong to a view. */
 static void view_set(struct top_ui *ui, enum top_view view)
 {
-	top_list_done(&ui->list);
+	list_drop(ui);
 	ui->view = view;
 	ui->page = TOP_LIST_PAGE;
 	ui->has_selected = false;
@@ -88,6 +173,7 @@ static void sort_move(struct top_ui *ui, int step)
 	at = now ? (int)(now - list) : 0;
 	at = (at + n + step) % n;
 	snprintf(ui->sort, sizeof(ui->sort), "%s", list[at].name);
+	list_drop(ui);
 }
 
 static void on_sort_left(struct top_ui *ui)
@@ -103,6 +189,7 @@ static void on_sort_right(struct top_ui *ui)
 static void on_reverse(struct top_ui *ui)
 {
 	ui->reverse = !ui->reverse;
+	list_drop(ui);
 }
 
 static void on_filter(struct top_ui *ui)
@@ -119,6 +206,7 @@ static void on_pause(struct top_ui *ui)
 static void on_mode(struct top_ui *ui)
 {
 	ui->mode = (ui->mode + 1) % TOP_MODES;
+	list_drop(ui);
 }
 
 static void on_faster(struct top_ui *ui)
@@ -133,6 +221,7 @@ static void on_slower(struct top_ui *ui)
 
 static void on_mark(struct top_ui *ui)
 {
+	list_drop(ui);
 	for (int i = 0; i < ui->n_marks && ui->has_selected; i++) {
 		if (memcmp(&ui->marks[i], &ui->selected, sizeof(ui->selected)) != 0)
 			continue;
@@ -146,6 +235,7 @@ static void on_mark(struct top_ui *ui)
 static void on_unmark(struct top_ui *ui)
 {
 	ui->n_marks = 0;
+	list_drop(ui);
 }
 
 static void select_at(struct top_ui *ui, size_t at)
@@ -270,7 +360,7 @@ static const struct action {
 
 enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
 
-void top_page_help(int y)
+static void page_help(int y)
 {
 	screen_put(y++, 0, screen_width(), STYLE_TITLES, "iostrata top: keys");
 	for (int i = 0; i < ACTIONS; i++) {
@@ -310,6 +400,7 @@ static void filter_key(struct top_ui *ui, int key)
 		ui->filter[len - 1] = '\0';
 	if (key >= ' ' && key < SCREEN_RESIZED && !iswcntrl(key))
 		filter_add(ui, key);
+	list_drop(ui);
 }
 
 static void key_do(struct top_ui *ui, int key)
@@ -329,8 +420,8 @@ bool top_ui_keys(struct top_ui *ui)
 	int key;
 
 	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
-		if (ui->data.interval)
-			top_ui_table(ui);
+		if (ui->data.interval) /* a press refers to the rows, for example the next one */
+			table_make(ui);
 		key_do(ui, key);
 		any = true;
 	}
@@ -386,7 +477,7 @@ static enum screen_style row_style(const void *ctx, size_t i)
 	return r->marked ? STYLE_BOLD : STYLE_NORMAL;
 }
 
-void top_page_list(struct top_ui *ui, int y)
+static void page_list(struct top_ui *ui, int y)
 {
 	struct top_columns c = ui->columns;
 	struct columns t = { .list = c.list, .ctx = &ui->figures, .width = screen_width() };
@@ -555,7 +646,7 @@ static int put_sides(int y, const struct top_ui *ui, const struct top_row *r)
 	return y;
 }
 
-void top_page_row(struct top_ui *ui, int y)
+static void page_row(struct top_ui *ui, int y)
 {
 	const struct top_row *r = top_ui_row(ui);
 	struct hist ops = {}, rqs = {};
@@ -581,74 +672,9 @@ void top_page_row(struct top_ui *ui, int y)
 	free(rqs.bins);
 }
 
-const struct snapshot *top_ui_snapshot(const struct top_ui *ui)
-{
-	return ui->mode == TOP_TOTAL ? ui->data.total : ui->data.interval;
-}
-
-struct top_row *top_ui_row(const struct top_ui *ui)
-{
-	return ui->has_selected ? top_table_find(&ui->table, &ui->selected) : NULL;
-}
-
-static void marks_set(struct top_ui *ui)
-{
-	for (int i = 0; i < ui->n_marks; i++) {
-		struct top_row *r = top_table_find(&ui->table, &ui->marks[i]);
-
-		if (r)
-			r->marked = true;
-	}
-}
-
-/* Keeps the selected row selected; if it is gone, keeps its place. */
-static void select_again(struct top_ui *ui)
-{
-	size_t i = 0;
-
-	while (ui->has_selected && i < ui->list.n &&
-	       memcmp(&ui->list.rows[i]->key, &ui->selected, sizeof(ui->selected)) != 0)
-		i++;
-	if (ui->has_selected && i < ui->list.n)
-		ui->at = i;
-	else if (ui->at >= ui->list.n)
-		ui->at = ui->list.n ? ui->list.n - 1 : 0;
-}
-
-/* Between drawings there is none: with 20,000 rows it takes 5 MB. */
-static void table_drop(struct top_ui *ui)
-{
-	top_list_done(&ui->list);
-	top_table_done(&ui->table);
-}
-
-int top_ui_table(struct top_ui *ui)
-{
-	const struct snapshot *sn = top_ui_snapshot(ui);
-	struct top_order order = { .reverse = ui->reverse, .filter = ui->filter };
-	int err;
-
-	table_drop(ui);
-	err = top_table_init(&ui->table, sn, ui->view, TOP_WHOLE, ui->data.names);
-	if (err)
-		return err;
-	ui->figures = (struct top_figures){ .table = &ui->table };
-	if (ui->mode == TOP_PER_SECOND)
-		ui->figures.per_second_of = sn->duration_ns;
-	ui->columns = top_columns_whole(ui->view);
-	order.by = columns_find(ui->columns.list, ui->sort);
-	if (!order.by)
-		order.by = columns_find(ui->columns.list, "bytes");
-	marks_set(ui);
-	err = top_list_init(&ui->list, &ui->figures, &order);
-	if (!err)
-		select_again(ui);
-	return err;
-}
-
 static const char *mode_text(const struct top_ui *ui, char buf[48])
 {
-	const struct snapshot *sn = top_ui_snapshot(ui);
+	const struct snapshot *sn = snapshot_of(ui);
 	static const char *const what[TOP_MODES] = { "in", "per second of", "total of" };
 	uint64_t shown = sn->duration_ns, next = ui->interval_ns;
 	int len = snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(shown).s);
@@ -673,7 +699,7 @@ static void put_head(const struct top_ui *ui)
 	if (strlen(text) > (size_t)width) /* the load average is the least important */
 		snprintf(text, sizeof(text), "%s %s", clock.s, rest);
 	screen_put(0, 0, width, STYLE_BOLD, text);
-	top_sum_text(text, top_ui_snapshot(ui), ui->figures.per_second_of, width);
+	top_sum_text(text, snapshot_of(ui), ui->figures.per_second_of, width);
 	screen_put(1, 0, width, STYLE_NORMAL, text);
 }
 
@@ -696,7 +722,7 @@ static void put_foot(const struct top_ui *ui)
 		return;
 	}
 	if (ui->data.interval)
-		top_foot_text(foot, ui->by_file ? TOP_FILE : ui->view, top_ui_snapshot(ui),
+		top_foot_text(foot, ui->by_file ? TOP_FILE : ui->view, snapshot_of(ui),
 			      ui->data.missing);
 	snprintf(text, sizeof(text), "%s%s%s", ui->data.gone, *ui->data.gone && *foot ? "; " : "",
 		 foot);
@@ -709,17 +735,17 @@ int top_ui_draw(struct top_ui *ui)
 	int err = 0;
 
 	screen_begin();
-	err = ui->data.interval ? top_ui_table(ui) : 0;
+	err = ui->data.interval ? table_make(ui) : 0;
 	if (err)
 		return err;
 	if (ui->page == TOP_HELP_PAGE) {
-		top_page_help(0);
+		page_help(0);
 	} else if (!ui->data.interval) {
 		screen_put(0, 0, screen_width(), STYLE_BOLD, "the first interval is not over yet");
 		put_foot(ui);
 	} else {
 		put_head(ui);
-		(ui->page == TOP_ROW_PAGE ? top_page_row : top_page_list)(ui, 2);
+		(ui->page == TOP_ROW_PAGE ? page_row : page_list)(ui, 2);
 		put_foot(ui);
 	}
 	screen_show();
@@ -736,18 +762,17 @@ bool top_ui_row_open(const struct top_ui *ui)
 void top_ui_new(struct top_ui *ui)
 {
 	struct hist ops = {}, rqs = {};
-	struct top_table table;
 	const struct top_row *r;
 
+	table_drop(ui); /* it may be of an interval that is over */
 	if (!top_ui_row_open(ui) || !ui->has_selected ||
-	    top_table_init(&table, ui->data.interval, ui->view, TOP_WHOLE, ui->data.names))
+	    top_table_init(&ui->table, ui->data.interval, ui->view, TOP_WHOLE, ui->data.names))
 		return;
-	r = top_table_find(&table, &ui->selected);
-	if (!r || !top_row_hists(&table, r, &ops, &rqs))
+	r = top_ui_row(ui);
+	if (!r || !top_row_hists(&ui->table, r, &ops, &rqs))
 		heat_add(&ui->heat, ops.n ? &ops : &rqs);
 	free(ops.bins);
 	free(rqs.bins);
-	top_table_done(&table);
 }
 
 bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r)

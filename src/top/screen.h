@@ -49,7 +49,7 @@ struct top_ui {
 	size_t at, first; /* its index in the list, and the index of the first row on the screen */
 	struct heat heat; /* of the row whose page is open */
 	char title[TOP_LINE]; /* title of this page; "": not known yet */
-	/* the table and list of the snapshot shown; see top_ui_draw() */
+	/* the table and list of the snapshot shown, from a press until the drawing after it */
 	struct top_table table;
 	struct top_figures figures;
 	struct top_columns columns;
@@ -74,15 +74,7 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r);
 
 void top_ui_done(struct top_ui *ui);
 
-/* For the files of the screen: makes the table and the list of the snapshot that is shown, until
- * the next drawing, 0 or -ENOMEM; the selected row, or NULL; that snapshot. */
-int top_ui_table(struct top_ui *ui);
+/* The selected row while there is a table: after top_ui_keys() until the drawing; or NULL. */
 struct top_row *top_ui_row(const struct top_ui *ui);
-const struct snapshot *top_ui_snapshot(const struct top_ui *ui);
-
-/* The pages. Each draws from line @y on. */
-void top_page_list(struct top_ui *ui, int y);
-void top_page_row(struct top_ui *ui, int y);
-void top_page_help(int y);
 
 #endif
