@@ -208,14 +208,16 @@ static void put_rows(struct funcs_ui *ui, const struct columns *t, const void *c
 		     size_t n)
 {
 	int left = screen_height() - HEAD_LINES - 1 - FOOT_LINES;
+	struct screen_rows shown = {};
 
 	ui->rows = n;
 	ui->page_rows = left > 0 ? left : 0;
 	if (ui->first + ui->page_rows > n)
 		ui->first = n > ui->page_rows ? n - ui->page_rows : 0;
 	n -= ui->first;
-	screen_table(HEAD_LINES, t, rows + ui->first, n < ui->page_rows ? n : ui->page_rows, NULL,
-		     NULL);
+	shown.list = rows + ui->first;
+	shown.n = n < ui->page_rows ? n : ui->page_rows;
+	screen_table(HEAD_LINES, t, &shown);
 }
 
 /* In its title, the column that rows are sorted by is marked. */

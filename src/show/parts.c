@@ -234,26 +234,34 @@ static struct text_num time_text(uint64_t ns, bool milliseconds)
 	return milliseconds ? text_ms(ns) : text_ns(ns);
 }
 
-static void put_row(struct text_out *o, int row, uint64_t count, uint64_t most, uint64_t max_ns,
-		    bool ms, int bar)
+/* The scale of a histogram's lines. */
+struct scale {
+	uint64_t most;   /* the largest count, as long as the bar */
+	uint64_t max_ns; /* end of the last bucket, if times were too long for it */
+	int bar;         /* columns */
+	bool milliseconds;
+};
+
+static void put_row(struct text_out *o, int row, uint64_t count, const struct scale *s)
 {
 	uint64_t low = row ? 1ULL << row : 0, end = 2ULL << row;
-	int stars = (double)count * bar / most + 0.5;
+	int stars = (double)count * s->bar / s->most + 0.5;
 
-	if (row == HIST_ROWS - 1 && max_ns > end)
-		end = max_ns;
-	text_put(o, "  %8s -> %-8s : %11s |", time_text(low, ms).s, time_text(end, ms).s,
-		 text_count(count).s);
+	if (row == HIST_ROWS - 1 && s->max_ns > end)
+		end = s->max_ns;
+	text_put(o, "  %8s -> %-8s : %11s |", time_text(low, s->milliseconds).s,
+		 time_text(end, s->milliseconds).s, text_count(count).s);
 	text_fill(o, '*', stars);
-	text_fill(o, ' ', bar - stars);
+	text_fill(o, ' ', s->bar - stars);
 	text_put(o, "|\n");
 }
 
 void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool milliseconds,
 	      int width)
 {
-	uint64_t rows[HIST_ROWS], most = 0;
+	struct scale s = { .max_ns = max_ns, .milliseconds = milliseconds };
 	int first = HIST_ROWS, last = -1, bar = width - HIST_FIXED_COLUMNS;
+	uint64_t rows[HIST_ROWS];
 
 	fold(h, rows);
 	for (int i = 0; i < HIST_ROWS; i++) {
@@ -261,15 +269,15 @@ void hist_put(struct text_out *o, const struct hist *h, uint64_t max_ns, bool mi
 			continue;
 		first = first < i ? first : i;
 		last = i;
-		most = most > rows[i] ? most : rows[i];
+		s.most = s.most > rows[i] ? s.most : rows[i];
 	}
 	if (last < 0)
 		return;
-	bar = bar < BAR_LEAST ? BAR_LEAST : bar > BAR_MOST ? BAR_MOST : bar;
+	s.bar = bar < BAR_LEAST ? BAR_LEAST : bar > BAR_MOST ? BAR_MOST : bar;
 	text_put(o, "  %8s    %-8s   %11s%s\n", "from", milliseconds ? "to (ms)" : "to", "count",
-		 bar < (int)strlen("distribution") ? "" : "  distribution");
+		 s.bar < (int)strlen("distribution") ? "" : "  distribution");
 	for (int i = first; i <= last; i++)
-		put_row(o, i, rows[i], most, max_ns, milliseconds, bar);
+		put_row(o, i, rows[i], &s);
 }
 
 enum {

@@ -111,8 +111,7 @@ static bool terms_use(const char *term)
 	return false;
 }
 
-void screen_table(int y, const struct columns *t, const void *const *rows, size_t n,
-		  enum screen_style (*style)(const void *ctx, size_t i), const void *ctx)
+void screen_table(int y, const struct columns *t, const struct screen_rows *rows)
 {
 	char *text = NULL, *save, *line;
 	struct text_out o = {};
@@ -121,13 +120,13 @@ void screen_table(int y, const struct columns *t, const void *const *rows, size_
 	o.f = open_memstream(&text, &len);
 	if (!o.f)
 		return;
-	columns_text(&o, t, rows, n);
+	columns_text(&o, t, rows->list, rows->n);
 	fclose(o.f);
 	line = text ? strtok_r(text, "\n", &save) : NULL;
-	screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, line ? line : "");
+	screen_cell(y++, 0, screen_width(), STYLE_TITLES, line ? line : "");
 	for (size_t i = 0; line && (line = strtok_r(NULL, "\n", &save)); i++)
-		screen_cell(y++, 0, screen_width(), false, style ? style(ctx, i) : STYLE_NORMAL,
-			    line);
+		screen_cell(y++, 0, screen_width(),
+			    rows->style ? rows->style(rows->ctx, i) : STYLE_NORMAL, line);
 	free(text);
 }
 
@@ -430,19 +429,40 @@ int screen_put(int y, int x, int width, enum screen_style style, const char *saf
 	return used;
 }
 
-void screen_cell(int y, int x, int width, bool right, enum screen_style style, const char *safe)
-{
-	char fit[LINE_CELLS];
+/* A text cut to @width columns, and the blanks that it lacks. */
+struct cell {
+	char text[LINE_CELLS], blanks[LINE_CELLS];
 	int pad;
+};
+
+static struct cell cell_of(int width, const char *safe)
+{
+	struct cell c;
 
 	if (width >= LINE_CELLS)
 		width = LINE_CELLS - 1;
-	pad = width - text_fit(fit, sizeof(fit), safe, width, TEXT_CUT_TAIL);
-	if (pad < 0)
-		pad = 0;
-	for (int i = 0; i < pad; i++)
-		screen_put(y, x + (right ? i : width - pad + i), 1, style, " ");
-	screen_put(y, x + (right ? pad : 0), width - (right ? pad : 0), style, fit);
+	c.pad = width - text_fit(c.text, sizeof(c.text), safe, width, TEXT_CUT_TAIL);
+	if (c.pad < 0)
+		c.pad = 0;
+	memset(c.blanks, ' ', c.pad);
+	c.blanks[c.pad] = '\0';
+	return c;
+}
+
+void screen_cell(int y, int x, int width, enum screen_style style, const char *safe)
+{
+	struct cell c = cell_of(width, safe);
+
+	screen_put(y, x, width - c.pad, style, c.text);
+	screen_put(y, x + width - c.pad, c.pad, style, c.blanks);
+}
+
+void screen_cell_right(int y, int x, int width, enum screen_style style, const char *safe)
+{
+	struct cell c = cell_of(width, safe);
+
+	screen_put(y, x, c.pad, style, c.blanks);
+	screen_put(y, x + c.pad, width - c.pad, style, c.text);
 }
 
 static int mouse_key(void)

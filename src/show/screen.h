@@ -74,8 +74,9 @@ void screen_show(void);
  * screen is left out. Returns the columns used. */
 int screen_put(int y, int x, int width, enum screen_style style, const char *safe);
 
-/* Writes as screen_put(), padded with blanks to @width; @right: blanks before the text. */
-void screen_cell(int y, int x, int width, bool right, enum screen_style style, const char *safe);
+/* Write as screen_put(), padded with blanks to @width: after the text, or before it. */
+void screen_cell(int y, int x, int width, enum screen_style style, const char *safe);
+void screen_cell_right(int y, int x, int width, enum screen_style style, const char *safe);
 
 /* The next press: a character, or an enum screen_key. Does not wait. */
 int screen_key(void);
@@ -99,9 +100,16 @@ const char *said_last(void);
 
 /* Tables on the screen, and the intervals at which they change. */
 
-/* Draws the titles at line @y and the rows below; @style gives the style of row i, NULL: normal. */
-void screen_table(int y, const struct columns *t, const void *const *rows, size_t n,
-		  enum screen_style (*style)(const void *ctx, size_t i), const void *ctx);
+/* The rows of a table. */
+struct screen_rows {
+	const void *const *list;
+	size_t n;
+	enum screen_style (*style)(const void *ctx, size_t i); /* of row i; NULL: normal */
+	const void *ctx;
+};
+
+/* Draws the titles at line @y and the rows below. */
+void screen_table(int y, const struct columns *t, const struct screen_rows *rows);
 
 /* The next shorter and longer interval to choose from, from a tenth of a second to a minute;
  * @interval_ns itself if there is none. */

@@ -63,18 +63,19 @@ static void put_strata(struct json *j, const struct top_json *v, struct top_stra
 	json_put_end(j, '}');
 }
 
-/* Writes the rows of @sn, separated by @split, as list @name with the members @list. */
+/* Writes the rows of @sn as a list: of requests, or with TOP_OPS of operations. */
 static int put_rows(struct json *j, const struct top_json *v, const struct snapshot *sn,
-		    enum top_split split, const char *name, const struct column *list)
+		    enum top_split split)
 {
 	struct top_table table;
 	struct top_figures figures = { .table = &table };
-	struct columns t = { .list = list, .ctx = &figures };
+	struct columns t = { .list = split == TOP_OPS ? top_json_ops : top_json_requests,
+			     .ctx = &figures };
 	int err = top_table_init(&table, sn, v->view, split, v->names);
 
 	if (err)
 		return err;
-	json_put_begin(j, name, '[');
+	json_put_begin(j, split == TOP_OPS ? "ops" : "rows", '[');
 	for (size_t i = 0; i < table.n; i++) {
 		json_put_begin(j, NULL, '{');
 		columns_json(j, &t, &table.rows[i]);
@@ -126,9 +127,9 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
 	json_put_uint(&j, "time", v->time_s);
 	json_put_uint(&j, "duration_ns", sn->duration_ns);
 	json_put_string(&j, "by", top_view_name(v->view));
-	err = put_rows(&j, v, sn, TOP_REQUESTS, "rows", top_json_requests);
+	err = put_rows(&j, v, sn, TOP_REQUESTS);
 	if (!err)
-		err = put_rows(&j, v, sn, TOP_OPS, "ops", top_json_ops);
+		err = put_rows(&j, v, sn, TOP_OPS);
 	if (err)
 		return err;
 	put_missing(&j, v->missing);

@@ -481,14 +481,15 @@ static void page_list(struct top_ui *ui, int y)
 {
 	struct top_columns c = ui->columns;
 	struct columns t = { .list = c.list, .ctx = &ui->figures, .width = screen_width() };
+	struct screen_rows rows = { .style = row_style, .ctx = ui };
 	char title[16];
-	size_t n;
 
 	ui->page_rows = lines_left(y + 1);
-	n = scroll(ui);
+	rows.n = scroll(ui);
+	rows.list = (const void *const *)ui->list.rows + ui->first;
 	mark_sorted(&c, ui->sort, title);
-	screen_table(y, &t, (const void *const *)ui->list.rows + ui->first, n, row_style, ui);
-	if (!n)
+	screen_table(y, &t, &rows);
+	if (!rows.n)
 		screen_put(y + 1, 0, screen_width(), STYLE_DIM,
 			   *ui->filter ? "no row has this text" : "no I/O");
 }
@@ -655,7 +656,7 @@ static void page_row(struct top_ui *ui, int y)
 	if (r)
 		title_set(ui, r);
 	snprintf(title, sizeof(title), "%s%s", ui->title, r ? "" : ": no I/O now");
-	screen_cell(y++, 0, screen_width(), false, STYLE_TITLES, title);
+	screen_cell(y++, 0, screen_width(), STYLE_TITLES, title);
 	if (r) {
 		y = put_sides(y, ui, r);
 		y = put_strata(y, r, top_row_strata(&ui->table, r));

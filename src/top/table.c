@@ -184,20 +184,24 @@ static struct top_row *row_of(struct top_table *t, struct top_names *names,
 	return r;
 }
 
-static void side_add(struct top_side *s, uint64_t count, uint64_t errors, uint64_t bytes,
-		     uint64_t total_ns, uint64_t max_ns)
+static void side_add(struct top_side *s, const struct top_side *more)
 {
-	s->count += count;
-	s->errors += errors;
-	s->bytes += bytes;
-	s->total_ns += total_ns;
-	if (s->max_ns < max_ns)
-		s->max_ns = max_ns;
+	s->count += more->count;
+	s->errors += more->errors;
+	s->bytes += more->bytes;
+	s->total_ns += more->total_ns;
+	if (s->max_ns < more->max_ns)
+		s->max_ns = more->max_ns;
 }
 
 static void op_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct op_row *op = &t->sn->ops[i];
+	const struct top_side side = { .count = op->count,
+				       .errors = op->errors,
+				       .bytes = op->bytes,
+				       .total_ns = op->total_ns,
+				       .max_ns = op->max_ns };
 	struct top_key key = {};
 	struct top_row *r;
 
@@ -205,7 +209,7 @@ static void op_add(struct top_table *t, struct top_names *names, size_t i)
 	if (t->split == TOP_OPS)
 		key.op = op->key.op;
 	r = row_of(t, names, &key, op->key.by[0]);
-	side_add(&r->ops, op->count, op->errors, op->bytes, op->total_ns, op->max_ns);
+	side_add(&r->ops, &side);
 	if (t->view == TOP_FILE)
 		r->file = op->by;
 	t->next_op[i] = r->first_op;
@@ -215,6 +219,11 @@ static void op_add(struct top_table *t, struct top_names *names, size_t i)
 static void rq_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct rq_row *rq = &t->sn->rqs[i];
+	const struct top_side side = { .count = rq->count,
+				       .errors = rq->errors,
+				       .bytes = rq->bytes,
+				       .total_ns = rq->tag_ns + rq->queue_ns + rq->device_ns,
+				       .max_ns = rq->max_ns };
 	uint32_t behalf = names->by_file ? BEHALF_NONE : rq->key.by[1];
 	struct top_key key = {};
 	struct top_row *r;
@@ -225,8 +234,7 @@ static void rq_add(struct top_table *t, struct top_names *names, size_t i)
 	if (t->split == TOP_REQUESTS || t->view == TOP_DISK)
 		key.dev = rq->key.dev;
 	r = row_of(t, names, &key, rq->key.by[0]);
-	side_add(&r->rqs, rq->count, rq->errors, rq->bytes,
-		 rq->tag_ns + rq->queue_ns + rq->device_ns, rq->max_ns);
+	side_add(&r->rqs, &side);
 	r->tag_ns += rq->tag_ns;
 	r->queue_ns += rq->queue_ns;
 	r->device_ns += rq->device_ns;
