@@ -158,17 +158,6 @@ static void handle_failed_writes(void)
 			sigaction(signals[i], &act, NULL);
 }
 
-/* Whether the user's locale is one of UTF-8. */
-static bool locale_is_utf8(void)
-{
-	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-	const char *locale = NULL;
-
-	for (int i = 0; i < 3 && !(locale && *locale); i++)
-		locale = getenv(names[i]);
-	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
-}
-
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -178,7 +167,7 @@ int main(int argc, char **argv)
 	if (!file_is_safe(find(name), by))
 		return refuse_file(argv, by);
 	setlocale(LC_CTYPE, "C.UTF-8");
-	if (!locale_is_utf8() && (isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
+	if (!text_locale_is_utf8() && (isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
 		text_ascii_only();
 	handle_failed_writes();
 	if (find(name))

@@ -126,6 +126,16 @@ static size_t keep(char *dst, size_t cap, const char *src, size_t n)
 	return n;
 }
 
+bool text_locale_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *locale = NULL;
+
+	for (int i = 0; i < 3 && !(locale && *locale); i++)
+		locale = getenv(names[i]);
+	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
+}
+
 /* Global, as the terminal is. */
 static bool ascii_only;
 

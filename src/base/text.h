@@ -25,6 +25,9 @@
 size_t text_safe(char *dst, size_t cap, const char *src);
 size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len);
 
+/* Whether the caller's locale, by its environment, is a UTF-8 one, even if it is not installed. */
+bool text_locale_is_utf8(void);
+
 /* For a terminal that does not know UTF-8: from now on nothing but ASCII is printable. Such a
  * terminal takes some bytes of UTF-8 characters for controls. */
 void text_ascii_only(void);

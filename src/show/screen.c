@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <termios.h>
@@ -259,17 +258,6 @@ bool screen_possible(FILE *in, FILE *out)
 	return terms_use(term) && is_known(term);
 }
 
-/* Whether the caller's locale is a UTF-8 one, even if it is not installed. */
-static bool locale_is_utf8(void)
-{
-	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-	const char *value = NULL;
-
-	for (int i = 0; i < 3 && !(value && *value); i++)
-		value = getenv(names[i]);
-	return value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8"));
-}
-
 static int restore_putc(int c)
 {
 	if (screen.restore_len < sizeof(screen.restore))
@@ -327,7 +315,7 @@ int screen_open(FILE *in, FILE *out, bool color, struct reason *why)
 {
 	screen.in = fileno(in);
 	screen.out = fileno(out);
-	screen.utf8 = locale_is_utf8();
+	screen.utf8 = text_locale_is_utf8();
 	tcgetattr(screen.in, &screen.modes);
 	setlocale(LC_CTYPE, screen.utf8 ? "C.UTF-8" : "C");
 	use_env(TRUE);
