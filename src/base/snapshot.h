@@ -126,6 +126,10 @@ struct missing {
 /* How much was lost, names included; what began before tracing is no loss. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
+/* Makes a place in @list, the slowest @n of at most @max operations, slowest first, for one of
+ * @total_ns. The caller fills the place. NULL: @max others were slower. */
+struct op_record *slowest_place(struct op_record *list, size_t *n, size_t max, uint64_t total_ns);
+
 /* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */
 void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 

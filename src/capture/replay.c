@@ -348,24 +348,18 @@ static void record_fill(struct replay *r, struct op_record *ret, const struct re
 static int slowest_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		       const struct cap_op *op)
 {
-	uint64_t total = cap_op_total(op);
-	size_t max = r->conf.slowest_max, i;
-	struct op_record *s;
+	size_t max = r->conf.slowest_max;
+	struct op_record *place;
 
-	if (iv->n_slowest == max && total <= iv->slowest[max - 1].total_ns)
-		return 0;
 	if (r->conf.slowest_fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->conf.slowest_fs))
 		return 0;
 	if (!iv->slowest)
 		iv->slowest = calloc(max, sizeof(*iv->slowest));
-	s = iv->slowest;
-	if (!s)
+	if (!iv->slowest)
 		return -ENOMEM;
-	if (iv->n_slowest < max)
-		iv->n_slowest++;
-	for (i = iv->n_slowest - 1; i > 0 && s[i - 1].total_ns < total; i--)
-		s[i] = s[i - 1];
-	record_fill(r, &s[i], rec, op);
+	place = slowest_place(iv->slowest, &iv->n_slowest, max, cap_op_total(op));
+	if (place)
+		record_fill(r, place, rec, op);
 	return 0;
 }
 

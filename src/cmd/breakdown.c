@@ -154,15 +154,12 @@ static void on_record(void *arg, const struct op_record *rec)
 {
 	struct breakdown *b = arg;
 	struct session *session = b->run.session;
-	size_t max = b->opts.slowest_max, i;
+	size_t max = b->opts.slowest_max;
+	struct op_record *place = slowest_place(b->slowest, &b->n_slowest, max, rec->total_ns);
 
-	if (b->n_slowest == max && rec->total_ns <= b->slowest[max - 1].total_ns)
+	if (!place)
 		return;
-	if (b->n_slowest < max)
-		b->n_slowest++;
-	for (i = b->n_slowest - 1; i > 0 && b->slowest[i - 1].total_ns < rec->total_ns; i--)
-		b->slowest[i] = b->slowest[i - 1];
-	b->slowest[i] = *rec;
+	*place = *rec;
 	if (b->n_slowest == max)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }

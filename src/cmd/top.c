@@ -156,16 +156,14 @@ static int resolve(struct run *r, struct reason *why)
 static void on_record(void *arg, const struct op_record *rec)
 {
 	struct top *t = arg;
-	size_t *n = &t->ui.data.n_slowest, i;
+	size_t *n = &t->ui.data.n_slowest;
+	struct op_record *place = NULL;
 
-	if (!top_ui_record_wanted(&t->ui, rec) ||
-	    (*n == TOP_SLOWEST && rec->total_ns <= t->slowest[TOP_SLOWEST - 1].total_ns))
+	if (top_ui_record_wanted(&t->ui, rec))
+		place = slowest_place(t->slowest, n, TOP_SLOWEST, rec->total_ns);
+	if (!place)
 		return;
-	if (*n < TOP_SLOWEST)
-		++*n;
-	for (i = *n - 1; i > 0 && t->slowest[i - 1].total_ns < rec->total_ns; i--)
-		t->slowest[i] = t->slowest[i - 1];
-	t->slowest[i] = *rec;
+	*place = *rec;
 	if (*n == TOP_SLOWEST)
 		session_set_slow_ns(t->run.session, t->slowest[TOP_SLOWEST - 1].total_ns);
 }
