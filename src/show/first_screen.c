@@ -348,34 +348,58 @@ static int lines_of(const char *text)
 	return n;
 }
 
-/* Writes all but the table of operations: the part below it, with @strata lines of strata, or with
- * 0 the part above. For free(). NULL: out of memory. */
-static char *put_others(int strata, const struct breakdown_view *v, const struct snapshot *sn,
-			const struct breakdown_rows *rows)
-{
-	struct text_out o = {};
-	char *text = NULL;
+/* Text in memory. Does not move: the stream points into it. */
+struct memory {
+	struct text_out o;
+	char *text;
 	size_t len;
+};
 
-	o.f = open_memstream(&text, &len);
-	if (!o.f)
-		return NULL;
-	if (!strata) {
-		text_put(&o, "%s", v->later ? "\n" : "");
-		unfinished_put(&o, v, sn);
-		put_answer(&o, v, sn, rows);
-		put_shares(&o, v, &rows->whole);
-	} else {
-		if (v->by == BY_NONE && rows->n_ops)
-			put_waterfall(&o, v, most_of(rows), strata);
-		put_requests(&o, v, rows);
-		notes_put(&o, v, sn);
-	}
-	if (fclose(o.f) || o.err) {
-		free(text);
+static bool memory_open(struct memory *m)
+{
+	*m = (struct memory){};
+	m->o.f = open_memstream(&m->text, &m->len);
+	return m->o.f;
+}
+
+/* Ends the text, for free(). NULL: out of memory. */
+static char *memory_take(struct memory *m)
+{
+	if (fclose(m->o.f) || m->o.err) {
+		free(m->text);
 		return NULL;
 	}
-	return text;
+	return m->text;
+}
+
+/* The part above the table of operations, for free(). NULL: out of memory. */
+static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn,
+		       const struct breakdown_rows *rows)
+{
+	struct memory m;
+
+	if (!memory_open(&m))
+		return NULL;
+	text_put(&m.o, "%s", v->later ? "\n" : "");
+	unfinished_put(&m.o, v, sn);
+	put_answer(&m.o, v, sn, rows);
+	put_shares(&m.o, v, &rows->whole);
+	return memory_take(&m);
+}
+
+/* The part below the table of operations, with @strata lines of strata; likewise. */
+static char *below_ops(const struct breakdown_view *v, const struct snapshot *sn,
+		       const struct breakdown_rows *rows, int strata)
+{
+	struct memory m;
+
+	if (!memory_open(&m))
+		return NULL;
+	if (v->by == BY_NONE && rows->n_ops)
+		put_waterfall(&m.o, v, most_of(rows), strata);
+	put_requests(&m.o, v, rows);
+	notes_put(&m.o, v, sn);
+	return memory_take(&m);
 }
 
 int first_screen_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
@@ -386,15 +410,15 @@ int first_screen_put(struct text_out *o, const struct breakdown_view *v, const s
 
 	if (v->by != BY_NONE && breakdown_rows_merge(rows))
 		return -ENOMEM;
-	above = put_others(0, v, sn, rows);
-	below = put_others(strata, v, sn, rows);
+	above = above_ops(v, sn, rows);
+	below = below_ops(v, sn, rows, strata);
 	while (above && below) {
 		/* the line about the overhead comes last */
 		others = lines_of(above) + lines_of(below) + sn->has_overhead;
 		if (others + OPS_LEAST <= SCREEN_LINES || strata == 1)
 			break;
 		free(below);
-		below = put_others(--strata, v, sn, rows);
+		below = below_ops(v, sn, rows, --strata);
 	}
 	if (above && below) {
 		text_put(o, "%s", above);

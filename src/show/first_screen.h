@@ -3,8 +3,8 @@
  * first_screen.h - the default screen, answer first. At most 24 lines, however much was traced;
  * rows left out are counted, and -v shows them.
  */
-#ifndef IOSTRATA_FIRST_SCREEN_H
-#define IOSTRATA_FIRST_SCREEN_H
+#ifndef IOSTRATA_SHOW_FIRST_SCREEN_H
+#define IOSTRATA_SHOW_FIRST_SCREEN_H
 
 #include "base/text.h"
 #include "show/view.h"

@@ -10,7 +10,10 @@
 /* Characters, so that no colour is needed; not more than an eye can tell apart. */
 static const char shades[] = " .:-=+*#%@";
 
-enum { SHADES = sizeof(shades) - 2, LABEL = 8 };
+enum {
+	SHADES = sizeof(shades) - 2, /* without the blank */
+	LABEL = 8,                   /* columns of a row's latency */
+};
 
 static int row_of(uint64_t ns)
 {
@@ -125,8 +128,9 @@ bool heat_rows(const struct heat *h, int height, struct heat_rows *ret_rows)
 	return true;
 }
 
-void heat_row(const struct heat *h, const struct heat_rows *rows, int low, int shown,
-	      char ret_line[HEAT_COLUMNS + 1])
+/* Writes the row of latencies from 2^@low ns on as text, for the last @shown intervals. */
+static void heat_row(const struct heat *h, const struct heat_rows *rows, int low, int shown,
+		     char ret_line[HEAT_COLUMNS + 1])
 {
 	int ago;
 

@@ -3,8 +3,8 @@
  * heat.h - a latency heat map: time across, latency up, darker where there are more events. For the
  * page of a row in top, and for report --heat.
  */
-#ifndef IOSTRATA_HEAT_H
-#define IOSTRATA_HEAT_H
+#ifndef IOSTRATA_SHOW_HEAT_H
+#define IOSTRATA_SHOW_HEAT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,10 +40,6 @@ struct heat_rows {
 
 /* Divides @h into at most @height rows. False: the map is empty. */
 bool heat_rows(const struct heat *h, int height, struct heat_rows *ret_rows);
-
-/* Writes the row of latencies from 2^@low ns on as text, for the last @shown intervals. */
-void heat_row(const struct heat *h, const struct heat_rows *rows, int low, int shown,
-	      char ret_line[HEAT_COLUMNS + 1]);
 
 /* Draws the last @width intervals in at most @height lines from line @y, column @x on. */
 void heat_draw(const struct heat *h, int y, int x, int width, int height);

@@ -12,7 +12,10 @@
 #include "base/opts.h"
 #include "show/columns.h"
 
-enum { LIST_MAX = 40, NARROW = 70 };
+enum {
+	LIST_MAX = 40, /* columns of a table, the empty last one included */
+	NARROW = 70,   /* columns of a line below which it is narrow */
+};
 
 /* Copies @from. The key column's title is the name of the key; the sort column is always shown. */
 static void columns_of(const struct breakdown_view *v, const struct column *from,
@@ -405,8 +408,12 @@ void waterfall_put(struct text_out *o, const struct breakdown_view *v, const str
 		put_sum(o, v, w);
 }
 
-enum { UNFINISHED_ROWS = 2, LONG_NS = 100000000 };
-enum { FILE_COLUMNS = 16, FILE_CAP = TEXT_SAFE_CAP(PATH_MAX) };
+enum {
+	UNFINISHED_ROWS = 2, /* operations in progress shown, at most */
+	LONG_NS = 100000000, /* shown from this age on: younger ones may be there by chance */
+	FILE_COLUMNS = 16,   /* fewer cannot tell files apart */
+	FILE_CAP = TEXT_SAFE_CAP(PATH_MAX),
+};
 
 /* Number of operations in progress for 0.1 s or more. */
 static size_t long_ones(const struct snapshot *sn)
@@ -534,7 +541,10 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	view_line(o, v, text);
 }
 
-enum { WIDTH_LEAST = 40, WIDTH_MOST = 500 };
+enum {
+	WIDTH_LEAST = 40, /* columns; no narrower output is readable */
+	WIDTH_MOST = 500,
+};
 
 int terminal_width(int fd)
 {

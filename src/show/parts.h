@@ -12,10 +12,6 @@
 #include "event.h"
 #include "show/view.h"
 
-struct breakdown_view;
-struct snapshot;
-struct text_out;
-
 /*
  * How a view wants its text: width, times, colours, tables.
  */
@@ -63,11 +59,12 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const 
 /* The first @n rows of operations, or of requests, as a table. */
 void view_ops(struct text_out *o, const struct breakdown_view *v, const struct breakdown_rows *rows,
 	      size_t n);
+void view_requests(struct text_out *o, const struct breakdown_view *v,
+		   const struct breakdown_rows *rows, size_t n);
+
 /* The figures of one row of operations, without its name. */
 void view_figures(struct text_out *o, const struct breakdown_view *v,
 		  const struct breakdown_whole *whole, const struct op_row *r);
-void view_requests(struct text_out *o, const struct breakdown_view *v,
-		   const struct breakdown_rows *rows, size_t n);
 
 /* Groups of strata under names in common use: cpu, device, queue ... */
 

@@ -7,7 +7,11 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-enum { FIRST_NS = 1000000000, EVERY_NS = 100000000, BAR = 40 };
+enum {
+	FIRST_NS = 1000000000, /* shorter work shows nothing */
+	EVERY_NS = 100000000,  /* between drawings, at least */
+	BAR = 40,              /* columns of the bar */
+};
 
 void progress_begin(struct progress *p, FILE *f, uint64_t total)
 {

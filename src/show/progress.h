@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* progress.h - a progress bar on a terminal, for work longer than a second. */
-#ifndef IOSTRATA_PROGRESS_H
-#define IOSTRATA_PROGRESS_H
+#ifndef IOSTRATA_SHOW_PROGRESS_H
+#define IOSTRATA_SHOW_PROGRESS_H
 
 #include <stdint.h>
 #include <stdio.h>

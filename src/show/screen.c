@@ -33,7 +33,11 @@
 #include "base/reason.h"
 #include "base/text.h"
 
-enum { SAID_LINE = 512, SAID_MAX = 64 << 10, SAID_S = 10 };
+enum {
+	SAID_LINE = 512,     /* bytes of a message shown, NUL included */
+	SAID_MAX = 64 << 10, /* bytes of messages printed at the end, at most */
+	SAID_S = 10,         /* seconds that the last message is shown */
+};
 
 /* Global, as stderr is: the descriptor in memory in place of stderr, or -1; and the original. */
 static int said = -1, real = -1;
@@ -42,7 +46,8 @@ static int said = -1, real = -1;
 static off_t seen;
 static uint64_t seen_ns;
 
-void said_keep(void)
+/* Starts to keep messages in memory, if stderr is a terminal. */
+static void said_keep(void)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
@@ -52,7 +57,8 @@ void said_keep(void)
 		dup2(said, STDERR_FILENO);
 }
 
-void said_give_back(void)
+/* Stops, and writes the kept messages to the original stderr. */
+static void said_give_back(void)
 {
 	char text[4096];
 	off_t at = 0;
@@ -150,7 +156,11 @@ uint64_t interval_slower(uint64_t interval_ns)
 	return interval_ns;
 }
 
-enum { LINE_CELLS = 1024, ESCAPE_MS = 25, ALT_STACK = 32 << 10 };
+enum {
+	LINE_CELLS = 1024,    /* cells of a line, at most */
+	ESCAPE_MS = 25,       /* after Esc, a sequence of another key would go on in this time */
+	ALT_STACK = 32 << 10, /* bytes of the signal handlers' stack */
+};
 
 static struct {
 	SCREEN *curses;       /* NULL: not open */

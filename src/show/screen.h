@@ -5,7 +5,7 @@
  * There is one terminal, so there is no handle. From screen_open() to screen_close() the whole
  * screen is ours. The terminal is restored however the process ends, except by SIGKILL, and while
  * the process is stopped. Messages that others write to stderr in the meantime do not reach the
- * screen: they are kept, and printed when the screen is closed (said_keep()).
+ * screen: they are kept, and printed when the screen is closed (said_last()).
  *
  * All text passed in must be safe (text_safe()); the functions cut it to fit. If the caller's
  * locale is not UTF-8, characters beyond ASCII are shown as "?".
@@ -83,16 +83,6 @@ int screen_key(void);
 
 /* Line of the last SCREEN_CLICK. */
 int screen_clicked(void);
-
-/*
- * Messages on stderr while the screen is ours. screen_open() and screen_close() start and end this.
- */
-
-/* Starts to keep them in memory, if stderr is a terminal. */
-void said_keep(void);
-
-/* Stops, and writes the kept messages to the original stderr. */
-void said_give_back(void);
 
 /* The last kept message, for 10 s from the first call that returned it; then "", until the next
  * message. The run wrote it, and made it safe. Valid until the next call. */

@@ -21,7 +21,7 @@
 
 /* What helpers did, for which process, and for how long. */
 
-enum { ROWS_MOST = 8 };
+enum { ROWS_MOST = 8 }; /* of a table of helpers or of sleeps, without -v and -n */
 
 /* The key of a row in text. Workers with the same work for the same process are one row, however
  * the process is known. */
@@ -167,7 +167,10 @@ static int why_put(struct text_out *o, const struct breakdown_view *v, const str
 	return 0;
 }
 
-enum { TITLE_CAP = TEXT_SAFE_CAP(2 * PATH_MAX), TITLE_LEAST = 20 };
+enum {
+	TITLE_CAP = TEXT_SAFE_CAP(2 * PATH_MAX),
+	TITLE_LEAST = 20, /* columns of a title; with fewer left, its sums are on their own line */
+};
 
 static void put_safe(char *dst, size_t cap, const char *src, size_t max)
 {

@@ -9,7 +9,7 @@
 #include "base/columns.h"
 #include "top/table.h"
 
-enum { TOP_COLUMNS_MAX = 24 };
+enum { TOP_COLUMNS_MAX = 24 }; /* the empty last one included */
 
 /* The table and the unit of its figures: .ctx of all columns. */
 struct top_figures {

@@ -24,7 +24,7 @@ struct top_list {
 int top_list_init(struct top_list *l, const struct top_figures *f, const struct top_order *order);
 void top_list_done(struct top_list *l);
 
-enum { TOP_LINE = 512 };
+enum { TOP_LINE = 512 }; /* bytes of a line of text, NUL included */
 
 /* Writes the sums of all rows of @sn as a line: operations, and requests by operation.
  * @per_second_of: as in struct top_figures. Leaves out the last figures if the line is wider than

@@ -430,7 +430,12 @@ bool top_ui_keys(struct top_ui *ui)
 
 /* Pages: the list of rows, and a single row. */
 
-enum { WIDE = 120, HEAT_LINES = 8, SLOWEST_LINES = 5, FOOT_LINES = 1 };
+enum {
+	WIDE = 120,        /* columns from which on the heat map is beside the histogram */
+	HEAT_LINES = 8,    /* of the heat map, at most */
+	SLOWEST_LINES = 5, /* slowest operations shown of a row, at most */
+	FOOT_LINES = 1,
+};
 
 static int lines_left(int y)
 {

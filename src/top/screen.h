@@ -9,7 +9,11 @@
 #include "show/heat.h"
 #include "top/list.h"
 
-enum { TOP_FILTER = 64, TOP_MARKS = 64, TOP_SLOWEST = 16 };
+enum {
+	TOP_FILTER = 64,  /* bytes of the filter, NUL included */
+	TOP_MARKS = 64,   /* pins at most */
+	TOP_SLOWEST = 16, /* slowest operations kept of a row */
+};
 
 enum top_page { TOP_LIST_PAGE, TOP_ROW_PAGE, TOP_HELP_PAGE };
 

@@ -15,10 +15,9 @@
 #include "base/container.h"
 #include "base/snapshot.h"
 
-/*
- * Names of views, cgroups and containers.
- */
+struct top_names;
 
+/* The kind of key of a row. */
 enum top_view {
 	TOP_PROCESS,
 	TOP_THREAD,
@@ -32,27 +31,6 @@ enum top_view {
 
 /* "pid", "tid" ...: as the user types it. */
 const char *top_view_name(enum top_view view);
-
-/* A cgroup, looked up. */
-struct top_name {
-	uint64_t id;
-	char *path;                 /* hostile; NULL: not known */
-	struct container container; /* its id is "": the cgroup is in none */
-	uint64_t owner; /* id of the first cgroup of the same container, or of no container */
-	UT_hash_handle hh;
-};
-
-/* Cgroups by id. */
-struct top_names {
-	char *(*cgroup_path)(unsigned long long id); /* result for free(); NULL: not known */
-	struct top_name *list;                       /* in the order of lookups */
-	bool by_file; /* rows are of files, so key.by[1] is an inode and no behalf */
-};
-
-/* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */
-const struct top_name *top_names_find(struct top_names *names, uint64_t id);
-
-void top_names_done(struct top_names *names);
 
 /* How rows are split, besides by the key of the view. */
 enum top_split {
@@ -130,6 +108,31 @@ struct top_strata top_row_strata(const struct top_table *t, const struct top_row
 
 /* The stratum with most time; ST_N if there is none. */
 unsigned int top_strata_largest(const struct top_strata *s);
+
+/*
+ * Names of cgroups and containers.
+ */
+
+/* A cgroup, looked up. */
+struct top_name {
+	uint64_t id;
+	char *path;                 /* hostile; NULL: not known */
+	struct container container; /* its id is "": the cgroup is in none */
+	uint64_t owner; /* id of the first cgroup of the same container, or of no container */
+	UT_hash_handle hh;
+};
+
+/* Cgroups by id. */
+struct top_names {
+	char *(*cgroup_path)(unsigned long long id); /* result for free(); NULL: not known */
+	struct top_name *list;                       /* in the order of lookups */
+	bool by_file; /* rows are of files, so key.by[1] is an inode and no behalf */
+};
+
+/* The names of cgroup @id; NULL: out of memory. Valid until top_names_done(). */
+const struct top_name *top_names_find(struct top_names *names, uint64_t id);
+
+void top_names_done(struct top_names *names);
 
 /*
  * Adds up the intervals of a run, in up to TOP_TOTAL_ROWS rows.
