@@ -430,8 +430,10 @@ static void put_unqueued(struct text_out *o, const struct breakdown_view *v,
 			continue;
 		put_safe(disk, sizeof(disk), r->disk, sizeof(r->disk));
 		snprintf(text, sizeof(text),
-			 "%s %s: no tag and queue time for %s: their submission was not traced",
-			 disk, rq_op_name(r->key.op), text_count(r->unqueued).s);
+			 "%s %s: no time in tag and queue for %s request%s, whose submission was "
+			 "not traced",
+			 disk, rq_op_name(r->key.op), text_count(r->unqueued).s,
+			 text_plural(r->unqueued));
 		view_wrap(o, v, text);
 	}
 }
