@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * aio.bpf.h - an operation of libaio (see async.bpf.h): an iocb, from io_submit() to its event, and
- * the programs on the functions that it goes through.
+ * aio.bpf.h - an operation of libaio (see async.bpf.h): an iocb, from io_submit() to its event.
  *
  * The thread executes it in aio_read(), aio_write() or aio_fsync(). If these return an error, the
  * iocb was not taken and there is no event. Else it is done when they return, or the completion of
@@ -122,52 +121,6 @@ static __always_inline void aio_completed(u64 key)
 	if (u->op.stage)
 		async_ends(u, at, aio_how(u, same, now), ret, now);
 	aio_over(u, now);
-}
-
-/* The programs; thin, as those of trace.bpf.c. @n_args: how many arguments the function has. */
-
-#define AIO_PROBES(func, acts, n_args)                                                             \
-	SEC("?fentry/" #func)                                                                      \
-	int enter_##func(u64 *ctx)                                                                 \
-	{                                                                                          \
-		aio_begins(number(ctx[0]), number(ctx[1]), acts);                                  \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?fexit/" #func)                                                                       \
-	int leave_##func(u64 *ctx)                                                                 \
-	{                                                                                          \
-		aio_executed(acts, ctx[n_args]);                                                   \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?kprobe/" #func)                                                                      \
-	int kenter_##func(struct pt_regs *ctx)                                                     \
-	{                                                                                          \
-		aio_begins(kprobe_arg(ctx, 0), kprobe_arg(ctx, 1), acts);                          \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?kretprobe/" #func)                                                                   \
-	int kleave_##func(struct pt_regs *ctx)                                                     \
-	{                                                                                          \
-		aio_executed(acts, kprobe_ret(ctx));                                               \
-		return 0;                                                                          \
-	}
-
-AIO_PROBES(aio_read, OP_READ, 4)
-AIO_PROBES(aio_write, OP_WRITE, 4)
-AIO_PROBES(aio_fsync, OP_FSYNC, 3)
-
-SEC("?fentry/aio_complete")
-int enter_aio_complete(u64 *ctx)
-{
-	aio_completed(number(ctx[0]));
-	return 0;
-}
-
-SEC("?kprobe/aio_complete")
-int kenter_aio_complete(struct pt_regs *ctx)
-{
-	aio_completed(kprobe_arg(ctx, 0));
-	return 0;
 }
 
 #endif

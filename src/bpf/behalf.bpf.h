@@ -224,19 +224,6 @@ static __always_inline int work_queued(u64 work, bool level_known)
 	return 0;
 }
 
-/* workqueue_queue_work(cpu, pool, work) */
-SEC("?tp_btf/workqueue_queue_work")
-int on_work_queued(u64 *ctx)
-{
-	return work_queued(ctx[2], true);
-}
-
-SEC("?tp_btf/workqueue_queue_work")
-int on_work_queued_no_level(u64 *ctx)
-{
-	return work_queued(ctx[2], false);
-}
-
 /* Current, a worker, takes it. In a softirq, which has workqueues since 6.9, it is nobody's. */
 static __always_inline int work_begins(u64 work, bool level_known)
 {
@@ -249,19 +236,6 @@ static __always_inline int work_begins(u64 work, bool level_known)
 	if (!interrupt_level(level_known))
 		client_change(bpf_map_lookup_elem(&clients, &tid), tid, found);
 	return 0;
-}
-
-/* workqueue_execute_start(work) */
-SEC("?tp_btf/workqueue_execute_start")
-int on_work_begins(u64 *ctx)
-{
-	return work_begins(ctx[0], true);
-}
-
-SEC("?tp_btf/workqueue_execute_start")
-int on_work_begins_no_level(u64 *ctx)
-{
-	return work_begins(ctx[0], false);
 }
 
 static __always_inline struct dirty_key dirty_key(u64 head, u64 inode, u16 mode)

@@ -353,16 +353,4 @@ static __always_inline int mapping_call_begins(void *ctx, bool perf, u64 nr)
 	return 0;
 }
 
-SEC("?tp_btf/sys_enter")
-int on_mapping_call(u64 *ctx)
-{
-	return mapping_call_begins(ctx, false, ctx[1]);
-}
-
-SEC("?tp/raw_syscalls/sys_enter")
-int on_mapping_call_perf(struct perf_sys_event *ctx)
-{
-	return mapping_call_begins(ctx, true, ctx->nr);
-}
-
 #endif

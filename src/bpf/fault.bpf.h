@@ -186,20 +186,6 @@ static __always_inline int fault_begins(const u64 *ctx)
 	return 0;
 }
 
-/* page_fault_user(address, ...) */
-SEC("?tp_btf/page_fault_user")
-int on_fault(u64 *ctx)
-{
-	return fault_begins(ctx);
-}
-
-/* do_mem_abort(address, syndrome, regs), where no tracepoint tells: also of the kernel's own. */
-SEC("?fentry/do_mem_abort")
-int on_fault_abort(u64 *ctx)
-{
-	return regs_are_user((struct pt_regs *)ctx[2]) ? fault_begins(ctx) : 0;
-}
-
 /* Whether a signal is about to be delivered to current. */
 static __always_inline bool signal_is_pending(void)
 {
@@ -221,10 +207,9 @@ static __always_inline u32 fault_not_handled(u64 result)
 	return result & BUS_ERROR ? FAULT_FAILED : 0;
 }
 
-/* handle_mm_fault(mapping, address, flags, regs) returns. It has no regs where the kernel looks for
- * a page itself. */
-SEC("?fexit/handle_mm_fault")
-int on_fault_handled(u64 *ctx)
+/* handle_mm_fault(mapping, address, flags, regs) returns, on current's fault if it has one. It has
+ * no regs where the kernel looks for a page itself. */
+static __always_inline int fault_looked_at(const u64 *ctx)
 {
 	struct vm_area_struct *vma = (void *)ctx[0];
 	u64 result = ctx[4], file = FILE_UNKNOWN, offset = 0;
@@ -257,9 +242,8 @@ int on_fault_handled(u64 *ctx)
 	return 0;
 }
 
-/* The kernel's event of a fault that was handled, major or minor. */
-SEC("?perf_event")
-int on_fault_event(void *ctx)
+/* Current's fault was handled, as the kernel's software event says. */
+static __always_inline int fault_counted(void)
 {
 	struct task_state *t = current_lookup();
 
@@ -269,14 +253,6 @@ int on_fault_event(void *ctx)
 		fault_ends(FAULT_HANDLED, FILE_UNKNOWN, 0);
 	else
 		t->op.stage = 0;
-	return 0;
-}
-
-/* signal_deliver(sig, ...): an I/O error of a fault is SIGBUS. */
-SEC("?tp_btf/signal_deliver")
-int on_signal(u64 *ctx)
-{
-	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED, FILE_UNKNOWN, 0);
 	return 0;
 }
 

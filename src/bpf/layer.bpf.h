@@ -232,40 +232,4 @@ static __always_inline void layer_leave(u32 stratum)
 		}                                                                                  \
 	} while (0)
 
-/*
- * The four programs of one function: fentry and fexit, or kprobe and kretprobe. @fentry_file and
- * @kprobe_file give its file, made from ctx; @typed: the former can be read without a BPF helper;
- * @n_args: how many arguments the function has.
- */
-#define FUNCTION_PROBES(tag, target, stratum, op, fentry_file, typed, kprobe_file, n_args)         \
-	SEC("?fentry" target)                                                                      \
-	int enter_##tag(u64 *ctx)                                                                  \
-	{                                                                                          \
-		FUNCTION_ENTERED(stratum, op, fentry_file, typed, ctx);                            \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?fexit" target)                                                                       \
-	int leave_##tag(u64 *ctx)                                                                  \
-	{                                                                                          \
-		FUNCTION_LEFT(stratum, op, (long)ctx[n_args]);                                     \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?kprobe" target)                                                                      \
-	int kenter_##tag(struct pt_regs *ctx)                                                      \
-	{                                                                                          \
-		FUNCTION_ENTERED(stratum, op, kprobe_file, false, (void *)REGS_SP(ctx));           \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?kretprobe" target)                                                                   \
-	int kleave_##tag(struct pt_regs *ctx)                                                      \
-	{                                                                                          \
-		FUNCTION_LEFT(stratum, op, kprobe_ret(ctx));                                       \
-		return 0;                                                                          \
-	}
-
-/* The same for a function whose argument number @file_arg is the struct file *. */
-#define LAYER_PROBES(tag, target, stratum, op, file_arg, n_args)                                   \
-	FUNCTION_PROBES(tag, target, stratum, op, (struct file *)ctx[file_arg], true,              \
-			(struct file *)kprobe_arg(ctx, file_arg), n_args)
-
 #endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trace.bpf.c - the programs: thin, one per hook. The headers do the work.
+ * trace.bpf.c - every program of I/O, in the order of the layers: calls, layers, waits, kernel
+ * threads, block, async, faults, open files. A program reads its arguments, drops an event that its
+ * backup has seen, and calls the header that does the work. It decides nothing else.
  *
- * All are optional ("?"): session.c loads those that are wanted and that the kernel has.
+ * All programs are optional ("?"): plan_wants() says which to load, by what the run asks for and
+ * what the kernel has.
  */
 #include "aio.bpf.h"
 #include "backup.bpf.h"
@@ -21,6 +24,21 @@ char LICENSE[] SEC("license") = "GPL";
 		u64 n_ = (n);                                                                      \
 		n_ == 0 ? CTX(0) : n_ == 1 ? CTX(1) : CTX(2);                                      \
 	})
+
+/* A program that looks at the interrupt level has a variant for kernels that hide it. */
+#define LEVEL_PROGRAMS(name, hook, func)                                                           \
+	SEC("?" hook) int name(u64 *ctx)                                                           \
+	{                                                                                          \
+		return func(ctx, true);                                                            \
+	}                                                                                          \
+	SEC("?" hook) int name##_no_level(u64 *ctx)                                                \
+	{                                                                                          \
+		return func(ctx, false);                                                           \
+	}
+
+/*
+ * Calls.
+ */
 
 SEC("?tp_btf/sys_enter")
 int on_sys_enter(u64 *ctx)
@@ -69,6 +87,96 @@ int on_sys_exit_perf(struct perf_sys_event *ctx)
 	return 0;
 }
 
+SEC("?tp_btf/sys_enter")
+int on_mapping_call(u64 *ctx)
+{
+	return mapping_call_begins(ctx, false, ctx[1]);
+}
+
+SEC("?tp/raw_syscalls/sys_enter")
+int on_mapping_call_perf(struct perf_sys_event *ctx)
+{
+	return mapping_call_begins(ctx, true, ctx->nr);
+}
+
+/*
+ * Layers.
+ */
+
+/*
+ * The four programs of one function: fentry and fexit, or kprobe and kretprobe. @fentry_file and
+ * @kprobe_file give its file, made from ctx; @typed: the former can be read without a BPF helper;
+ * @n_args: how many arguments the function has.
+ */
+#define FUNCTION_PROBES(tag, target, stratum, op, fentry_file, typed, kprobe_file, n_args)         \
+	SEC("?fentry" target)                                                                      \
+	int enter_##tag(u64 *ctx)                                                                  \
+	{                                                                                          \
+		FUNCTION_ENTERED(stratum, op, fentry_file, typed, ctx);                            \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?fexit" target)                                                                       \
+	int leave_##tag(u64 *ctx)                                                                  \
+	{                                                                                          \
+		FUNCTION_LEFT(stratum, op, (long)ctx[n_args]);                                     \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kprobe" target)                                                                      \
+	int kenter_##tag(struct pt_regs *ctx)                                                      \
+	{                                                                                          \
+		FUNCTION_ENTERED(stratum, op, kprobe_file, false, (void *)REGS_SP(ctx));           \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kretprobe" target)                                                                   \
+	int kleave_##tag(struct pt_regs *ctx)                                                      \
+	{                                                                                          \
+		FUNCTION_LEFT(stratum, op, kprobe_ret(ctx));                                       \
+		return 0;                                                                          \
+	}
+
+/* The same for a function whose argument number @file_arg is the struct file *. */
+#define LAYER_PROBES(tag, target, stratum, op, file_arg, n_args)                                   \
+	FUNCTION_PROBES(tag, target, stratum, op, (struct file *)ctx[file_arg], true,              \
+			(struct file *)kprobe_arg(ctx, file_arg), n_args)
+
+/* Only when a layer is timed alone: an operation knows its file. */
+#define FD_FILE(fd) (CONF(layer) == LAYER_OPS ? NULL : current_file(fd, false))
+
+LAYER_PROBES(vfs_read, "/vfs_read", ST_VFS, OP_READ, 0, 4)
+LAYER_PROBES(vfs_readv, "/vfs_readv", ST_VFS, OP_READ, 0, 5)
+LAYER_PROBES(vfs_iter_read, "/vfs_iter_read", ST_VFS, OP_READ, 0, 4)
+LAYER_PROBES(vfs_write, "/vfs_write", ST_VFS, OP_WRITE, 0, 4)
+LAYER_PROBES(vfs_writev, "/vfs_writev", ST_VFS, OP_WRITE, 0, 5)
+LAYER_PROBES(vfs_iter_write, "/vfs_iter_write", ST_VFS, OP_WRITE, 0, 4)
+LAYER_PROBES(vfs_open, "/vfs_open", ST_VFS, OP_OPEN, 1, 2)
+LAYER_PROBES(vfs_fsync_range, "/vfs_fsync_range", ST_VFS, OP_FSYNC, 0, 4)
+/* do_fsync(int fd, int datasync), which has vfs_fsync_range() inlined since 7.x */
+FUNCTION_PROBES(do_fsync, "/do_fsync", ST_VFS, OP_FSYNC, FD_FILE(ctx[0]), false,
+		FD_FILE(kprobe_arg(ctx, 0)), 2)
+LAYER_PROBES(vfs_copy_file_range, "/vfs_copy_file_range", ST_VFS, OP_COPY, 0, 6)
+LAYER_PROBES(vfs_fallocate, "/vfs_fallocate", ST_VFS, OP_META, 0, 4)
+LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
+
+/* Templates for the functions of this machine's file systems. session.c loads them as if for
+ * functions that every kernel has, and then once more for each function of a file system. */
+
+/* read_iter and write_iter: (struct kiocb *, struct iov_iter *) */
+#define ITER_FILE(typed, arg) READ(typed, (struct kiocb *)(arg), ki_filp)
+
+#define ITER_PROBES(tag, op)                                                                       \
+	FUNCTION_PROBES(tag, "", ST_FS, op, ITER_FILE(true, ctx[0]), true,                         \
+			ITER_FILE(false, kprobe_arg(ctx, 0)), 2)
+
+ITER_PROBES(read, OP_READ)
+ITER_PROBES(write, OP_WRITE)
+/* fsync(struct file *, loff_t, loff_t, int); open(struct inode *, struct file *) */
+LAYER_PROBES(fsync, "", ST_FS, OP_FSYNC, 0, 4)
+LAYER_PROBES(open, "", ST_FS, OP_OPEN, 1, 2)
+
+/*
+ * Waits.
+ */
+
 /* sched_switch(preempt, prev, next, ...) */
 SEC("?tp_btf/sched_switch")
 int on_sched_switch(u64 *ctx)
@@ -114,17 +222,6 @@ static __always_inline int sched_waking(u64 *ctx, bool level_known)
 		client_set(p, level_known);
 	return 0;
 }
-
-/* A program that looks at the interrupt level has a variant for kernels that hide it. */
-#define LEVEL_PROGRAMS(name, hook, func)                                                           \
-	SEC("?" hook) int name(u64 *ctx)                                                           \
-	{                                                                                          \
-		return func(ctx, true);                                                            \
-	}                                                                                          \
-	SEC("?" hook) int name##_no_level(u64 *ctx)                                                \
-	{                                                                                          \
-		return func(ctx, false);                                                           \
-	}
 
 LEVEL_PROGRAMS(on_sched_waking, "tp_btf/sched_waking", sched_waking)
 
@@ -209,6 +306,45 @@ int on_lock_taken(u64 *ctx)
 	return 0;
 }
 
+/*
+ * For whom kernel threads work.
+ */
+
+/* workqueue_queue_work(cpu, pool, work) */
+static __always_inline int work_queue(u64 *ctx, bool level_known)
+{
+	return work_queued(ctx[2], level_known);
+}
+
+LEVEL_PROGRAMS(on_work_queued, "tp_btf/workqueue_queue_work", work_queue)
+
+/* workqueue_execute_start(work) */
+static __always_inline int work_execute(u64 *ctx, bool level_known)
+{
+	return work_begins(ctx[0], level_known);
+}
+
+LEVEL_PROGRAMS(on_work_begins, "tp_btf/workqueue_execute_start", work_execute)
+
+SEC("?tp_btf/writeback_dirty_folio")
+int on_dirty_folio(u64 *ctx)
+{
+	page_dirtied((struct page *)CTX(0), (struct address_space *)CTX(1));
+	return 0;
+}
+
+/* The same before 5.18, when no file system had folios of several pages in the page cache. */
+SEC("?tp_btf/writeback_dirty_page")
+int on_dirty_page(u64 *ctx)
+{
+	page_dirtied((struct page *)CTX(0), (struct address_space *)CTX(1));
+	return 0;
+}
+
+/*
+ * The block layer.
+ */
+
 /* throtl_add_bio_tg(bio, ...), with the queue locked: the bio cannot be released meanwhile. */
 static __always_inline int bio_kept_back(u64 *ctx, bool level_known)
 {
@@ -224,21 +360,6 @@ static __always_inline int bio_queue(u64 *ctx, bool level_known)
 
 	if (first_to_see(ctx, EV_BIO_QUEUE, bio))
 		bio_queued(bio, level_known);
-	return 0;
-}
-
-SEC("?tp_btf/writeback_dirty_folio")
-int on_dirty_folio(u64 *ctx)
-{
-	page_dirtied((struct page *)CTX(0), (struct address_space *)CTX(1));
-	return 0;
-}
-
-/* The same before 5.18, when no file system had folios of several pages in the page cache. */
-SEC("?tp_btf/writeback_dirty_page")
-int on_dirty_page(u64 *ctx)
-{
-	page_dirtied((struct page *)CTX(0), (struct address_space *)CTX(1));
 	return 0;
 }
 
@@ -348,6 +469,177 @@ static __always_inline int io_done(u64 *ctx, bool level_known)
 
 LEVEL_PROGRAMS(on_io_done, "tp_btf/block_io_done", io_done)
 
+/*
+ * io_uring and libaio.
+ */
+
+SEC("?tp_btf/io_uring_submit_req")
+int on_uring_submit(u64 *ctx)
+{
+	struct io_kiocb *req = (void *)ctx[0];
+
+	if (first_to_see(ctx, EV_URING_SUBMIT, req))
+		uring_submitted(req, false);
+	return 0;
+}
+
+/* The same before 6.4. */
+SEC("?tp_btf/io_uring_submit_sqe")
+int on_uring_submit_sqe(u64 *ctx)
+{
+	struct io_kiocb *req = (void *)ctx[0];
+
+	if (first_to_see(ctx, EV_URING_SUBMIT, req))
+		uring_submitted(req, false);
+	return 0;
+}
+
+/* io_uring_req_failed(sqe, req, error) */
+SEC("?tp_btf/io_uring_req_failed")
+int on_uring_failed(u64 *ctx)
+{
+	struct io_kiocb *req = (void *)ctx[1];
+
+	if (first_to_see(ctx, EV_URING_FAILED, req))
+		uring_submitted(req, true);
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_link")
+int on_uring_link(u64 *ctx)
+{
+	if (first_to_see(ctx, EV_URING_LINK, (void *)ctx[0]))
+		uring_linked(number(ctx[0]), number(ctx[1]));
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_queue_async_work")
+int on_uring_queue(u64 *ctx)
+{
+	if (first_to_see(ctx, EV_URING_QUEUE, (void *)ctx[0]))
+		uring_queued(number(ctx[0]));
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_cqring_wait")
+int on_uring_wait(u64 *ctx)
+{
+	if (first_to_see(ctx, EV_URING_WAIT, (void *)ctx[0]))
+		async_batch_ends();
+	return 0;
+}
+
+/* io_uring_complete(ring, req, ...) */
+SEC("?tp_btf/io_uring_complete")
+int on_uring_complete(u64 *ctx)
+{
+	if (first_to_see(ctx, EV_URING_COMPLETE, (void *)ctx[1]))
+		uring_completed(ctx[1]);
+	return 0;
+}
+
+/* io_uring_cqe_overflow(ring, user_data, res, flags, entry): later kernels raise it instead of
+ * io_uring_complete, others after that. */
+SEC("?tp_btf/io_uring_cqe_overflow")
+int on_uring_overflow(u64 *ctx)
+{
+	u64 req;
+
+	if (!first_to_see(ctx, EV_URING_OVERFLOW, (void *)ctx[4]))
+		return 0;
+	req = uring_overflown(ctx[0], ctx[1], ctx[2]);
+	if (req)
+		uring_completed(req);
+	return 0;
+}
+
+#define AIO_PROBES(func, acts, n_args)                                                             \
+	SEC("?fentry/" #func)                                                                      \
+	int enter_##func(u64 *ctx)                                                                 \
+	{                                                                                          \
+		aio_begins(number(ctx[0]), number(ctx[1]), acts);                                  \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?fexit/" #func)                                                                       \
+	int leave_##func(u64 *ctx)                                                                 \
+	{                                                                                          \
+		aio_executed(acts, ctx[n_args]);                                                   \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kprobe/" #func)                                                                      \
+	int kenter_##func(struct pt_regs *ctx)                                                     \
+	{                                                                                          \
+		aio_begins(kprobe_arg(ctx, 0), kprobe_arg(ctx, 1), acts);                          \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kretprobe/" #func)                                                                   \
+	int kleave_##func(struct pt_regs *ctx)                                                     \
+	{                                                                                          \
+		aio_executed(acts, kprobe_ret(ctx));                                               \
+		return 0;                                                                          \
+	}
+
+AIO_PROBES(aio_read, OP_READ, 4)
+AIO_PROBES(aio_write, OP_WRITE, 4)
+AIO_PROBES(aio_fsync, OP_FSYNC, 3)
+
+SEC("?fentry/aio_complete")
+int enter_aio_complete(u64 *ctx)
+{
+	aio_completed(number(ctx[0]));
+	return 0;
+}
+
+SEC("?kprobe/aio_complete")
+int kenter_aio_complete(struct pt_regs *ctx)
+{
+	aio_completed(kprobe_arg(ctx, 0));
+	return 0;
+}
+
+/*
+ * Page faults.
+ */
+
+/* page_fault_user(address, ...) */
+SEC("?tp_btf/page_fault_user")
+int on_fault(u64 *ctx)
+{
+	return fault_begins(ctx);
+}
+
+/* do_mem_abort(address, syndrome, regs), where no tracepoint tells: also of the kernel's own. */
+SEC("?fentry/do_mem_abort")
+int on_fault_abort(u64 *ctx)
+{
+	return regs_are_user((struct pt_regs *)ctx[2]) ? fault_begins(ctx) : 0;
+}
+
+SEC("?fexit/handle_mm_fault")
+int on_fault_handled(u64 *ctx)
+{
+	return fault_looked_at(ctx);
+}
+
+/* The kernel's event of a fault that was handled, major or minor. */
+SEC("?perf_event")
+int on_fault_event(void *ctx)
+{
+	return fault_counted();
+}
+
+/* signal_deliver(sig, ...): an I/O error of a fault is SIGBUS. */
+SEC("?tp_btf/signal_deliver")
+int on_signal(u64 *ctx)
+{
+	fault_ends((u32)ctx[0] == SIGNAL_BUS ? FAULT_FAILED : FAULT_INTERRUPTED, FILE_UNKNOWN, 0);
+	return 0;
+}
+
+/*
+ * Open files.
+ */
+
 /* Every open file says which functions its file system reads and writes with. */
 SEC("?iter/task_file")
 int on_task_file(struct bpf_iter__task_file *ctx)
@@ -358,37 +650,3 @@ int on_task_file(struct bpf_iter__task_file *ctx)
 		fs_of_file(file, ctx->meta->seq);
 	return 0;
 }
-
-/* Only when a layer is timed alone: an operation knows its file. */
-#define FD_FILE(fd) (CONF(layer) == LAYER_OPS ? NULL : current_file(fd, false))
-
-LAYER_PROBES(vfs_read, "/vfs_read", ST_VFS, OP_READ, 0, 4)
-LAYER_PROBES(vfs_readv, "/vfs_readv", ST_VFS, OP_READ, 0, 5)
-LAYER_PROBES(vfs_iter_read, "/vfs_iter_read", ST_VFS, OP_READ, 0, 4)
-LAYER_PROBES(vfs_write, "/vfs_write", ST_VFS, OP_WRITE, 0, 4)
-LAYER_PROBES(vfs_writev, "/vfs_writev", ST_VFS, OP_WRITE, 0, 5)
-LAYER_PROBES(vfs_iter_write, "/vfs_iter_write", ST_VFS, OP_WRITE, 0, 4)
-LAYER_PROBES(vfs_open, "/vfs_open", ST_VFS, OP_OPEN, 1, 2)
-LAYER_PROBES(vfs_fsync_range, "/vfs_fsync_range", ST_VFS, OP_FSYNC, 0, 4)
-/* do_fsync(int fd, int datasync), which has vfs_fsync_range() inlined since 7.x */
-FUNCTION_PROBES(do_fsync, "/do_fsync", ST_VFS, OP_FSYNC, FD_FILE(ctx[0]), false,
-		FD_FILE(kprobe_arg(ctx, 0)), 2)
-LAYER_PROBES(vfs_copy_file_range, "/vfs_copy_file_range", ST_VFS, OP_COPY, 0, 6)
-LAYER_PROBES(vfs_fallocate, "/vfs_fallocate", ST_VFS, OP_META, 0, 4)
-LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
-
-/* Templates for the functions of this machine's file systems. session.c loads them as if for
- * functions that every kernel has, and then once more for each function of a file system. */
-
-/* read_iter and write_iter: (struct kiocb *, struct iov_iter *) */
-#define ITER_FILE(typed, arg) READ(typed, (struct kiocb *)(arg), ki_filp)
-
-#define ITER_PROBES(tag, op)                                                                       \
-	FUNCTION_PROBES(tag, "", ST_FS, op, ITER_FILE(true, ctx[0]), true,                         \
-			ITER_FILE(false, kprobe_arg(ctx, 0)), 2)
-
-ITER_PROBES(read, OP_READ)
-ITER_PROBES(write, OP_WRITE)
-/* fsync(struct file *, loff_t, loff_t, int); open(struct inode *, struct file *) */
-LAYER_PROBES(fsync, "", ST_FS, OP_FSYNC, 0, 4)
-LAYER_PROBES(open, "", ST_FS, OP_OPEN, 1, 2)

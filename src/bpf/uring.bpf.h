@@ -2,10 +2,8 @@
 /*
  * uring.bpf.h - an operation of io_uring (see async.bpf.h): when it begins, and who executes it.
  *
- * io_uring has no event for the end of that: the thread goes on to the next request, completes one,
- * waits for completions, leaves io_uring_enter(), or leaves the request to a worker.
- *
- * Its end is in uring_done.bpf.h.
+ * io_uring has no event for the end of execution: the thread goes on to the next request, completes
+ * one, waits for completions, leaves io_uring_enter(), or leaves the request to a worker.
  */
 #ifndef IOSTRATA_URING_BPF_H
 #define IOSTRATA_URING_BPF_H
@@ -264,8 +262,7 @@ static __always_inline void uring_queued(u64 req)
 }
 
 /*
- * The completion of a request of io_uring, which ends its operation (see
- * uring.bpf.h), and the programs on io_uring's tracepoints.
+ * The completion of a request of io_uring, which ends its operation.
  */
 
 static __always_inline int uring_result(u64 req)
@@ -349,88 +346,6 @@ GLOBAL u64 uring_overflown(u64 ctx, u64 user_data, int res)
 			return req;
 		node = BPF_CORE_READ(node, next);
 	}
-	return 0;
-}
-
-/* The programs; thin, as those of trace.bpf.c. */
-
-SEC("?tp_btf/io_uring_submit_req")
-int on_uring_submit(u64 *ctx)
-{
-	struct io_kiocb *req = (void *)ctx[0];
-
-	if (first_to_see(ctx, EV_URING_SUBMIT, req))
-		uring_submitted(req, false);
-	return 0;
-}
-
-/* The same before 6.4. */
-SEC("?tp_btf/io_uring_submit_sqe")
-int on_uring_submit_sqe(u64 *ctx)
-{
-	struct io_kiocb *req = (void *)ctx[0];
-
-	if (first_to_see(ctx, EV_URING_SUBMIT, req))
-		uring_submitted(req, false);
-	return 0;
-}
-
-/* io_uring_req_failed(sqe, req, error) */
-SEC("?tp_btf/io_uring_req_failed")
-int on_uring_failed(u64 *ctx)
-{
-	struct io_kiocb *req = (void *)ctx[1];
-
-	if (first_to_see(ctx, EV_URING_FAILED, req))
-		uring_submitted(req, true);
-	return 0;
-}
-
-SEC("?tp_btf/io_uring_link")
-int on_uring_link(u64 *ctx)
-{
-	if (first_to_see(ctx, EV_URING_LINK, (void *)ctx[0]))
-		uring_linked(number(ctx[0]), number(ctx[1]));
-	return 0;
-}
-
-SEC("?tp_btf/io_uring_queue_async_work")
-int on_uring_queue(u64 *ctx)
-{
-	if (first_to_see(ctx, EV_URING_QUEUE, (void *)ctx[0]))
-		uring_queued(number(ctx[0]));
-	return 0;
-}
-
-SEC("?tp_btf/io_uring_cqring_wait")
-int on_uring_wait(u64 *ctx)
-{
-	if (first_to_see(ctx, EV_URING_WAIT, (void *)ctx[0]))
-		async_batch_ends();
-	return 0;
-}
-
-/* io_uring_complete(ring, req, ...) */
-SEC("?tp_btf/io_uring_complete")
-int on_uring_complete(u64 *ctx)
-{
-	if (first_to_see(ctx, EV_URING_COMPLETE, (void *)ctx[1]))
-		uring_completed(ctx[1]);
-	return 0;
-}
-
-/* io_uring_cqe_overflow(ring, user_data, res, flags, entry): later kernels raise it instead of
- * io_uring_complete, others after that. */
-SEC("?tp_btf/io_uring_cqe_overflow")
-int on_uring_overflow(u64 *ctx)
-{
-	u64 req;
-
-	if (!first_to_see(ctx, EV_URING_OVERFLOW, (void *)ctx[4]))
-		return 0;
-	req = uring_overflown(ctx[0], ctx[1], ctx[2]);
-	if (req)
-		uring_completed(req);
 	return 0;
 }
 
