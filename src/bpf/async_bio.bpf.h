@@ -11,54 +11,6 @@
 #include "io.bpf.h"
 #include "op.bpf.h"
 
-/*
- * A request of io_uring or libaio. Who writes what is told in async.bpf.h.
- *
- * It is in a slot that its address finds, in one of ASYNC_TRIES places, and keeps that after its
- * end: io_uring uses the same addresses again and again, so the usual request finds its slot with
- * one look, and on any CPU. A slot that was idle for ASYNC_IDLE_NS may be claimed for another
- * address. Slot 0 is nobody's.
- */
-struct async_op {
-	u64 req;      /* the address; 0: never used, ASYNC_GONE: no longer */
-	u64 task;     /* who submitted it; 0: it has ended */
-	struct op op; /* as it was parked; stage 0: a thread executes it */
-	u64 parked;   /* since when nobody does; of one that has ended, since when it has */
-	u64 begun;    /* op.start, also while a thread executes it */
-	union {
-		u64 flags;
-		struct {
-			u16 batch; /* of that thread's, when it was parked */
-			u8 queued; /* for a worker */
-			u8 linked; /* to a request that comes first */
-			u8 polls;  /* its thread, for requests or for their completion */
-			u8 vague;  /* nobody saw when its thread stopped to execute it */
-		};
-	};
-	u64 private;         /* what its first bio is private to; this and @strays only if @polls */
-	u64 strays;          /* the last bio of its thread was for something else */
-	u64 worker_bios;     /* that the worker submitted */
-	u64 worker_reads;    /* bytes, as op.device_bytes */
-	struct done last;    /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
-	struct sent_who who; /* only with op_owner */
-};
-
-#define ASYNC_GONE 1
-
-enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 10000000 };
-
-/* A bio that read ahead for an earlier request in this slot, and outlived it. A buffered read may
- * have waited for it; any other request has not. */
-#define DONE_EARLIER (1ULL << 33)
-
-/* conf.async_slots + 1 of them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct async_op);
-} async_ops SEC(".maps");
-
 static __always_inline struct async_op *async_at(u32 at)
 {
 	return bpf_map_lookup_elem(&async_ops, &at);

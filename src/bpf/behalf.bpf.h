@@ -20,54 +20,6 @@
 #include "completion.bpf.h"
 #include "owner.bpf.h"
 
-struct dirty_key {
-	u64 inode, page; /* page: of a block device only */
-};
-
-struct dirtier {
-	u64 task; /* current_pid_tgid() */
-	struct task_name name;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct dirty_key);
-	__type(value, struct dirtier);
-} dirtiers SEC(".maps");
-
-enum { CLIENT_STEPS = 3 };
-
-/* Who a kernel thread works for. A worker writes this itself when it takes work; for any other
- * thread its waker does, and wakers exclude each other (see wait.bpf.h). The thread reads it when
- * it submits something, which it does not do between setting its state and going to sleep, when it
- * may be woken. */
-struct client {
-	u64 task; /* current_pid_tgid(); 0: nobody known */
-	struct task_name name;
-	u32 steps;
-	u32 taken; /* of a work: a worker has it, and it is not queued again */
-};
-
-/* By thread id of the kernel thread. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct client);
-} clients SEC(".maps");
-
-/* For whom the work is that is queued, by its address. Most are queued again and again: an entry is
- * written in place, by who queues the work, which one thread at a time does, and by the worker that
- * takes it. The kernel lets both run at once for a moment; then that worker may have the new client
- * already, or its number with the name of the one before. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, u64);
-	__type(value, struct client);
-} works SEC(".maps");
-
 /* The client of current, a kernel thread; NULL: it has none. */
 static __always_inline struct client *kthread_client(void)
 {

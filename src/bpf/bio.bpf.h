@@ -198,18 +198,6 @@ static __always_inline struct io_state *bio_io(struct bio *bio)
 	return io;
 }
 
-/*
- * What was split off a bio for a device without requests; it has no Q of its own. That device may
- * pass it on, or do something else for it, and then nothing tells its end. So it is not in the
- * hash, and goes when there are too many.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, u64);
-	__type(value, struct io_state);
-} splits SEC(".maps");
-
 static __always_inline void split_keep(struct io_state *io)
 {
 	u64 key = io->key;

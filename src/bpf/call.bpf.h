@@ -14,15 +14,6 @@ const volatile unsigned short calls[CALL_MAX] = {};
 /* Where the call's offset is, enum call_offset; bytes as above. */
 const volatile unsigned short call_offsets[CALL_MAX] = {};
 
-/* Where on_sys_enter() goes on if the file is that of a mapping; empty where programs cannot look
- * one up: then it is not known. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} mapping_calls SEC(".maps");
-
 /* @descs: one entry of calls[], for the 64-bit and the 32-bit call of a number. */
 static __always_inline u32 call_desc(u32 descs, bool compat)
 {

@@ -356,6 +356,123 @@ struct {
 	__type(value, struct rq_cell);
 } slot_rq_cells SEC(".maps");
 
+/* Where on_sys_enter() goes on if the file is that of a mapping; empty where programs cannot look
+ * one up: then it is not known. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} mapping_calls SEC(".maps");
+
+/*
+ * What was split off a bio for a device without requests; it has no Q of its own. That device may
+ * pass it on, or do something else for it, and then nothing tells its end. So it is not in the
+ * hash, and goes when there are too many.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, struct io_state);
+} splits SEC(".maps");
+
+/*
+ * A request of io_uring or libaio. Who writes what is told in async.bpf.h.
+ *
+ * It is in a slot that its address finds, in one of ASYNC_TRIES places, and keeps that after its
+ * end: io_uring uses the same addresses again and again, so the usual request finds its slot with
+ * one look, and on any CPU. A slot that was idle for ASYNC_IDLE_NS may be claimed for another
+ * address. Slot 0 is nobody's.
+ */
+struct async_op {
+	u64 req;      /* the address; 0: never used, ASYNC_GONE: no longer */
+	u64 task;     /* who submitted it; 0: it has ended */
+	struct op op; /* as it was parked; stage 0: a thread executes it */
+	u64 parked;   /* since when nobody does; of one that has ended, since when it has */
+	u64 begun;    /* op.start, also while a thread executes it */
+	union {
+		u64 flags;
+		struct {
+			u16 batch; /* of that thread's, when it was parked */
+			u8 queued; /* for a worker */
+			u8 linked; /* to a request that comes first */
+			u8 polls;  /* its thread, for requests or for their completion */
+			u8 vague;  /* nobody saw when its thread stopped to execute it */
+		};
+	};
+	u64 private;         /* what its first bio is private to; this and @strays only if @polls */
+	u64 strays;          /* the last bio of its thread was for something else */
+	u64 worker_bios;     /* that the worker submitted */
+	u64 worker_reads;    /* bytes, as op.device_bytes */
+	struct done last;    /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
+	struct sent_who who; /* only with op_owner */
+};
+
+#define ASYNC_GONE 1
+
+enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 10000000 };
+
+/* A bio that read ahead for an earlier request in this slot, and outlived it. A buffered read may
+ * have waited for it; any other request has not. */
+#define DONE_EARLIER (1ULL << 33)
+
+/* conf.async_slots + 1 of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct async_op);
+} async_ops SEC(".maps");
+
+struct dirty_key {
+	u64 inode, page; /* page: of a block device only */
+};
+
+struct dirtier {
+	u64 task; /* current_pid_tgid() */
+	struct task_name name;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct dirty_key);
+	__type(value, struct dirtier);
+} dirtiers SEC(".maps");
+
+enum { CLIENT_STEPS = 3 };
+
+/* Who a kernel thread works for. A worker writes this itself when it takes work; for any other
+ * thread its waker does, and wakers exclude each other (see wait.bpf.h). The thread reads it when
+ * it submits something, which it does not do between setting its state and going to sleep, when it
+ * may be woken. */
+struct client {
+	u64 task; /* current_pid_tgid(); 0: nobody known */
+	struct task_name name;
+	u32 steps;
+	u32 taken; /* of a work: a worker has it, and it is not queued again */
+};
+
+/* By thread id of the kernel thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct client);
+} clients SEC(".maps");
+
+/* For whom the work is that is queued, by its address. Most are queued again and again: an entry is
+ * written in place, by who queues the work, which one thread at a time does, and by the worker that
+ * takes it. The kernel lets both run at once for a moment; then that worker may have the new client
+ * already, or its number with the name of the one before. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct client);
+} works SEC(".maps");
+
 enum { ASYNC_CLAIMS = 256 };
 
 /* Slots of live.rows that are taken, then those of live.fs_types, then, for a moment, those of
