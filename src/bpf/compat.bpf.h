@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * compat.bpf.h - every difference between kernels, one accessor each: WHAT differs, since WHEN,
- * and when to DROP it. No other BPF file asks whether a type or field exists.
+ * compat.bpf.h - every difference between kernels that the programs meet, one accessor each. WHAT
+ * differs, WHEN it changed, when to DROP the accessor. SAME names the accessor that says so. Only
+ * arch_*.bpf.h asks beside this file whether a type or field exists.
  */
 #ifndef IOSTRATA_COMPAT_BPF_H
 #define IOSTRATA_COMPAT_BPF_H
@@ -73,7 +74,7 @@ enum bpf_func_id___any {
 /*
  * WHAT  task_struct.state became task_struct.__state, and narrower
  * WHEN  5.14
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  */
 static __always_inline unsigned int task_state_bits(struct task_struct *p)
 {
@@ -85,9 +86,9 @@ static __always_inline unsigned int task_state_bits(struct task_struct *p)
 }
 
 /*
- * WHAT  bio.bi_disk became bio.bi_bdev->bd_disk; before, a bio does not know its partition's dev_t
+ * WHAT  bio.bi_disk became bio.bi_bdev->bd_disk; older bios do not know their partition's dev_t
  * WHEN  5.12
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  */
 static __always_inline struct gendisk *bio_disk(struct bio *bio)
 {
@@ -99,10 +100,11 @@ static __always_inline struct gendisk *bio_disk(struct bio *bio)
 }
 
 /*
- * WHAT  a bio's cgroup: only with CONFIG_BLK_CGROUP; NULL without, or if the io controller is not
- *       cgroup v2's
- * WHEN  never changed
+ * WHAT  a bio has a cgroup only with CONFIG_BLK_CGROUP
+ * WHEN  every version: an option of the kernel's configuration
  * DROP  never
+ *
+ * NULL without the option, or if the io controller belongs to cgroup v1.
  */
 static __always_inline struct cgroup *bio_cgroup(struct bio *bio)
 {
@@ -112,15 +114,15 @@ static __always_inline struct cgroup *bio_cgroup(struct bio *bio)
 	if (!bpf_core_field_exists(with->bi_blkg))
 		return NULL;
 	cgroup = BPF_CORE_READ(with, bi_blkg, blkcg, css.cgroup);
-	/* the default hierarchy, v2's, is number 0 */
+	/* number 0 is the default hierarchy: cgroup v2 */
 	return cgroup && !BPF_CORE_READ(cgroup, root, hierarchy_id) ? cgroup : NULL;
 }
 
 /*
- * WHAT  page.compound_head, the first page's address | 1, became page.compound_info: where the size
- *       of a page is a power of two, a mask that gives that address from the page's own
+ * WHAT  page.compound_head (address of the first page | 1) became page.compound_info: a mask for
+ *       the page's own address, if sizeof(struct page) is a power of two
  * WHEN  7.1
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  *
  * Bit 0: the page is not the first of its folio.
  */
@@ -134,7 +136,8 @@ static __always_inline u64 page_info(struct page *page, bool typed)
 	return READ(typed, before, compound_head);
 }
 
-/* The first page of @page's folio. A mask has more leading ones than the address of any page. */
+/* The first page of @page's folio. page_info() is a mask if its upper half is all ones: no page has
+ * such an address. */
 static __always_inline struct page *page_head(struct page *page)
 {
 	u64 info = page_info(page, false);
@@ -152,10 +155,10 @@ static __always_inline u32 disk_dev(struct gendisk *disk)
 /*
  * WHAT  gendisk.part0 was a struct hd_struct, and became a pointer to a struct block_device
  * WHEN  5.11
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  *
- * Whether @disk has no device file (GENHD_FL_HIDDEN, whose value has changed): a path of NVMe
- * multipath. Its first minor is a number all the same.
+ * Whether @disk is a path of NVMe multipath: it has no device file. The flag GENHD_FL_HIDDEN says
+ * so, too, but its value has changed. The first minor of such a disk is a number all the same.
  */
 static __always_inline bool disk_is_hidden(struct gendisk *disk)
 {
@@ -166,7 +169,11 @@ static __always_inline bool disk_is_hidden(struct gendisk *disk)
 	return !BPF_CORE_READ((struct gendisk___pre_5_11 *)disk, part0.__dev.devt);
 }
 
-/* The partition's dev_t, or the disk's where a bio does not say (see bio_disk()). */
+/*
+ * SAME  as bio_disk()
+ *
+ * The dev_t of the bio's partition, or of its disk on kernels whose bios do not know the partition.
+ */
 static __always_inline u32 bio_part_dev(struct bio *bio)
 {
 	struct bio___pre_5_12 *old = (void *)bio;
@@ -179,14 +186,19 @@ static __always_inline u32 bio_part_dev(struct bio *bio)
 /*
  * WHAT  bpf_rdonly_cast(): any kernel pointer can be read as typed, without a BPF helper call for
  *       each field
- * WHEN  6.2; conf.rdonly_cast tells
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * WHEN  6.2; conf.rdonly_cast says whether the kernel has it
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  */
 static void *(*const rdonly_cast)(void *obj, u64 type) = (void *)BLANK_RDONLY_CAST;
 
-/* Since 6.4 the verifier searches all types of the kernel several times for each pointer that is
- * read through current, an argument, or a pointer from there; in a loop, 64 times. Not for one that
- * was cast; but at run time that costs ten instructions, too much for what each request reads. */
+/*
+ * SAME  as rdonly_cast()
+ *
+ * Since 6.4 the verifier searches all types of the kernel for each pointer read through current, an
+ * argument, or a pointer from there: several times, in a loop 64 times. It does not for a pointer
+ * from bpf_rdonly_cast(). The cast costs ten instructions at run time: too much for fields that
+ * each request reads.
+ */
 static __always_inline struct task_struct *task_untrusted(struct task_struct *task)
 {
 	if (!CONF(rdonly_cast))
@@ -194,6 +206,7 @@ static __always_inline struct task_struct *task_untrusted(struct task_struct *ta
 	return rdonly_cast(task, BLANK_TASK_STRUCT);
 }
 
+/* SAME  as rdonly_cast() */
 static __always_inline struct request *request_untrusted(struct request *rq)
 {
 	if (!CONF(rdonly_cast))
@@ -201,6 +214,7 @@ static __always_inline struct request *request_untrusted(struct request *rq)
 	return rdonly_cast(rq, BLANK_REQUEST);
 }
 
+/* SAME  as rdonly_cast() */
 static __always_inline struct bio *bio_untrusted(struct bio *bio)
 {
 	if (!CONF(rdonly_cast))
@@ -224,10 +238,10 @@ static __always_inline struct gendisk *request_disk(struct request *rq)
 }
 
 /*
- * WHAT  RQF_FLUSH_SEQ was a macro (bit 4), became a value of an enum and moved; the enum had no
- *       name at first, so that CO-RE cannot find it: session.c looks it up
+ * WHAT  RQF_FLUSH_SEQ was a macro (bit 4), then became a value of an enum and moved; CO-RE cannot
+ *       find it where the enum has no name, so user space looks it up (conf.rqf_flush_seq)
  * WHEN  6.11
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  */
 static __always_inline bool request_in_flush_sequence(struct request *rq)
 {
@@ -237,7 +251,7 @@ static __always_inline bool request_in_flush_sequence(struct request *rq)
 /*
  * WHAT  bpf_get_current_task_btf(), whose result can be read without a BPF helper call
  * WHEN  5.11
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  */
 static __always_inline bool have_current_btf(void)
 {
@@ -245,6 +259,7 @@ static __always_inline bool have_current_btf(void)
 					  BPF_FUNC_get_current_task_btf___any);
 }
 
+/* SAME  as have_current_btf() */
 static __always_inline u32 current_flags(void)
 {
 	if (have_current_btf())
@@ -253,10 +268,10 @@ static __always_inline u32 current_flags(void)
 }
 
 /*
- * WHAT  a kernel thread's struct kthread was in set_child_tid, now in worker_private; and the array
- *       with a workqueue's name grew
- * WHEN  5.17; 6.9
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * WHAT  the struct kthread of a kernel thread moved from task_struct.set_child_tid to
+ *       task_struct.worker_private
+ * WHEN  5.17
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  */
 static __always_inline struct kthread *task_kthread(struct task_struct *task)
 {
@@ -267,18 +282,28 @@ static __always_inline struct kthread *task_kthread(struct task_struct *task)
 	return (void *)BPF_CORE_READ(task, set_child_tid);
 }
 
-/* The first @len bytes of the name of the workqueue that @task, a worker, works for just now; all 0
- * if it does not. */
+/*
+ * WHAT  workqueue_struct.name grew: its type has no size that fits all kernels
+ * WHEN  6.9
+ * DROP  with the last older kernel in tests/vm/kernels.txt
+ *
+ * The first @len bytes of the name of the workqueue for which @task, a worker, works now. All 0 if
+ * the worker has no work.
+ */
 static __always_inline void worker_queue(struct task_struct *task, void *ret_name, u32 len)
 {
 	struct worker *worker = BPF_CORE_READ(task_kthread(task), data);
 	struct workqueue_struct___pre_6_9 *wq;
 
 	wq = (void *)BPF_CORE_READ(worker, current_pwq, wq);
-	bpf_core_read(ret_name, len, &wq->name); /* what it cannot read is 0 */
+	bpf_core_read(ret_name, len, &wq->name); /* fills with 0 if it cannot read */
 }
 
-/* CLOCK_MONOTONIC, ns. */
+/*
+ * SAME  as have_current_btf()
+ *
+ * When current was born: CLOCK_MONOTONIC, ns.
+ */
 static __always_inline u64 current_start_time(void)
 {
 	if (have_current_btf())
@@ -287,7 +312,11 @@ static __always_inline u64 current_start_time(void)
 }
 
 #ifdef COMPAT_FIELD
-/* Current, and whether its call is a 32-bit one. */
+/*
+ * SAME  as have_current_btf()
+ *
+ * The task_struct of current, and whether its system call is a 32-bit one.
+ */
 static __always_inline u64 current_caller(bool *ret_compat)
 {
 	struct task_struct *task;
@@ -304,13 +333,13 @@ static __always_inline u64 current_caller(bool *ret_compat)
 #endif
 
 /*
- * WHAT  a cgroup had an array of its ancestors' ids; tracing programs could not call the BPF helper
- *       for them at first
- * WHEN  6.1 (cgroup.ancestor_ids became cgroup.ancestors)
- * DROP  with the last kernel before it in tests/vm/kernels.txt
+ * WHAT  cgroup.ancestor_ids became cgroup.ancestors; with the former, tracing programs cannot call
+ *       the BPF helper bpf_get_current_ancestor_cgroup_id()
+ * WHEN  6.1
+ * DROP  with the last older kernel in tests/vm/kernels.txt
  *
- * Id of the ancestor of current's cgroup at @level, or of that cgroup itself if @level is its own;
- * 0: @level is further down.
+ * The id of the ancestor of current's cgroup at @level; of current's cgroup itself at its own
+ * level; 0 below it.
  */
 static __always_inline u64 current_ancestor_cgroup(int level)
 {
@@ -330,7 +359,11 @@ static __always_inline u64 current_ancestor_cgroup(int level)
 	return id;
 }
 
-/* The file that @from points to, typed: read as if it were the field of a structure. */
+/*
+ * SAME  as rdonly_cast()
+ *
+ * The file to which @from points, as a typed pointer: reads @from as if it were kiocb.ki_filp.
+ */
 static __always_inline struct file *file_pointed_to(struct file **from)
 {
 	u64 base = (u64)from - bpf_core_field_offset(struct kiocb, ki_filp);
@@ -341,9 +374,10 @@ static __always_inline struct file *file_pointed_to(struct file **from)
 }
 
 /*
- * WHAT  programs of tp_btf can be preempted, and a hit by another thread of that CPU meanwhile is
- *       refused as recursion; programs on perf's tracepoints cannot, but see no registers
- * WHEN  7.0 (tracepoints are guarded by SRCU); session.c chooses
+ * WHAT  a program of tp_btf can be preempted; the kernel refuses, as recursion, to run it for
+ *       another thread of this CPU meanwhile. Programs on perf's tracepoints cannot be preempted,
+ *       but get no registers.
+ * WHEN  7.0 (SRCU guards tracepoints); the plan chooses the programs to load
  * DROP  never
  */
 struct perf_sys_event {
@@ -357,9 +391,15 @@ static __always_inline struct pt_regs *current_regs(void)
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
-/* WHAT f_path of what overlayfs maps is no longer the path that was opened, which is beside it;
- * WHEN 6.7; DROP with the last kernel before it. Where a file would be whose f_path is that path;
- * nothing else of it is valid. */
+/*
+ * WHAT  a file that overlayfs maps has the path of the layer below in file.f_path; the path which
+ *       the user opened is in backing_file.user_path
+ * WHEN  6.7
+ * DROP  with the last older kernel in tests/vm/kernels.txt
+ *
+ * A pointer through which f_path reads the path that the user opened. No other field of it is
+ * valid.
+ */
 static __always_inline struct file *file_as_mapped(struct file *file)
 {
 	struct backing_file *backing = (void *)file;
@@ -370,15 +410,21 @@ static __always_inline struct file *file_as_mapped(struct file *file)
 	       bpf_core_field_offset(file->f_path);
 }
 
-/* WHAT io_kiocb.flags became wider; WHEN 6.9; DROP never: the same code reads both. */
+/*
+ * WHAT  io_kiocb.flags became wider
+ * WHEN  6.9
+ * DROP  never: the same code reads both
+ */
 static __always_inline u32 uring_flags(struct io_kiocb *req)
 {
 	return ((struct io_kiocb___6_9 *)req)->flags;
 }
 
 /*
- * Which interrupt level this is: hard interrupt and NMI bits, and the bit of a softirq being served
- * (include/linux/preempt.h); 0 where programs cannot look (@known false).
+ * SAME  as have_current_btf(), where the count is a field of the thread
+ *
+ * The interrupt level of the running code: the bits of hard interrupts and NMIs, and the bit of a
+ * softirq being served (include/linux/preempt.h). 0 if the kernel hides the level: @known false.
  */
 enum { HARD_INTERRUPT = 0xff0000, SOFT_INTERRUPT = 0x100 };
 

@@ -148,6 +148,35 @@ includes() {
 	((what >= 5))
 	[[ $(grep -c '^ \* WHEN  ' src/bpf/compat.bpf.h) == "$what" ]]
 	[[ $(grep -c '^ \* DROP  ' src/bpf/compat.bpf.h) == "$what" ]]
+	# also of each function: it says so itself, or names the accessor that does
+	awk '
+		/^\/\*/ { said = "" }
+		/^( \*|\/\*)/ { said = said $0 "\n"; next }
+		/^static / {
+			name = $0
+			sub(/\(.*/, "", name)
+			if ($0 ~ /\(\*const /) {
+				name = $0
+				sub(/.*\(\*const /, "", name)
+				sub(/\).*/, "", name)
+			}
+			sub(/.*[ *]/, "", name)
+			body = ""
+			if (said ~ /WHAT  / && said ~ /WHEN  / && said ~ /DROP  /)
+				told[name] = 1
+			else if (match(said, /SAME  as [a-z_]+/))
+				told[name] = substr(said, RSTART + 9, RLENGTH - 9) in told
+			functions++
+		}
+		{ body = body $0 }
+		/^}/ {
+			if (body ~ /_exists|___|rdonly_cast|have_current_btf\(\)/ && name && !told[name])
+				print name
+			said = name = ""
+		}
+		END { if (functions < 20) print "functions: " functions }
+	' src/bpf/compat.bpf.h >"$BATS_TEST_TMPDIR/untold"
+	none cat "$BATS_TEST_TMPDIR/untold"
 }
 
 @test "exit() is called in main.c alone, _exit() in child.c" {
