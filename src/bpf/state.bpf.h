@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * state.bpf.h - the programs' memory: all maps, and the state that they keep per thread, helper
- * thread, bio and request. Sizes are adjusted to the machine by session.c.
+ * state.bpf.h - the memory of the programs: maps, and the state of each thread, helper, bio,
+ * request and completion. User space adjusts the sizes of maps to the machine. Has no logic.
  */
 #ifndef IOSTRATA_STATE_BPF_H
 #define IOSTRATA_STATE_BPF_H
@@ -11,67 +11,75 @@
 #include "../cell.h"
 
 /* The times of one request, ns: submission, request allocated, dispatch, completion. A bio-based
- * device holds a bio from @held until it passes it down (@q); on others @held == @q. @held 0:
- * blk-throttle kept it back until @q, since when is not known. */
+ * device holds a bio from @held until the device passes the bio down (@q). On other devices @held
+ * ==
+ * @q. @held 0: a throttled bio, held back until @q from an unknown time on. */
 struct rq_times {
 	u64 held, q, g, d, c;
 };
 
-/* A sleep, split as far as is known at the time of the waking. */
+/* A sleep, cut into strata as far as known at the waking. */
 struct split {
 	u64 throttle, tag, queue, device, complete, runq;
 };
 
-/* What a row needs to know of a file. */
+/* The properties of a file which a row needs. */
 struct file_info {
-	u64 file; /* struct file *, only for names, may be gone; 0: none */
+	u64 file; /* struct file *, only to read names: may be freed; 0: no file */
 	u64 fs;
-	u64 ino; /* this, dev and direct: only with file_details */
+	u64 ino; /* ino, dev and direct: only with conf.file_details */
 	u32 dev;
 	u32 generation; /* only with BY_FILE */
 	u16 mode;
 	u8 direct;     /* opened with O_DIRECT */
-	u8 op, wanted; /* only for a frame: here they take no room */
+	u8 op, wanted; /* only in struct frame; stand here because they take no room */
 	u8 pad;
 	u16 open_flags; /* the low half; only with sent_ops */
 };
 
-/* A timed call in progress; see layer.bpf.h. */
+/* A timed function call in progress; see frame_push(). */
 struct frame {
 	u64 start;
-	u64 sp; /* where the stack was at the entry */
+	u64 sp; /* stack pointer at the entry */
 	struct file_info info;
 };
 
 enum { FRAMES = 6 };
 
-/* No operation; one of io_uring or libaio; a page fault; a call whose file vfs_read() or
- * vfs_write() will tell; one whose file is known; one that has been in the file system and returns
- * from it. Up to OP_BEGUN, the end of a call needs a closer look. */
-enum op_progress { OP_IDLE, OP_ASYNC, OP_FAULTS, OP_BEGUN, OP_ACTIVE, OP_RETURNS };
+/* How far an operation has come. Up to OP_BEGUN, call_ends() needs a closer look. */
+enum op_progress {
+	OP_IDLE,    /* no operation */
+	OP_ASYNC,   /* a request of io_uring or libaio */
+	OP_FAULTS,  /* a page fault */
+	OP_BEGUN,   /* a call whose file is learnt in vfs_read() or vfs_write() */
+	OP_ACTIVE,  /* a call whose file is known */
+	OP_RETURNS, /* a call which returns from the file system */
+};
 
-/* How far an operation has come, as one number. */
+/* Progress, running layer and depth of nested layer functions, as one number. */
 #define STAGE(progress, layer, vfs_depth, fs_depth)                                                \
 	((u32)(progress) | (layer) << 8 | (vfs_depth) << 16 | (fs_depth) << 24)
 
-/* Offset of an operation: not known; and the file's position, to be read when the file is known. */
+/* Offset of an operation: not known; or the position of the file, to be read when the file is
+ * known. */
 #define OFFSET_UNKNOWN (~0ULL)
 #define OFFSET_LATER   (~1ULL)
 
-/* The times of an operation. All time before AT_CHARGED is charged to its strata, if @settled; the
- * others are boundaries, which it has crossed since if they are later. */
+/* The times of an operation. All time before AT_CHARGED is charged to strata, if op.settled. The
+ * others are boundaries: the operation has crossed a boundary since then if its time is later. */
 enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
 
-enum { SUBMITTED_KEPT_BACK = 2 }; /* some, with 1: and blk-throttle kept one back */
+/* A bit of op.submitted beside 1: blk-throttle held back one of the bios. */
+enum { SUBMITTED_KEPT_BACK = 2 };
 
 /*
- * An operation. Its own thread writes it, and so does the CPU that switches to or from that thread.
- * The two never write at once: at most, a switch comes between two instructions of a program that
- * can be preempted.
+ * An operation. Its thread writes it, and so does the CPU which switches to or from this thread.
+ * The two never write at the same time. At most, a switch comes between two instructions of a
+ * program that can be preempted.
  */
 struct op {
 	union {
-		u32 stage; /* 0: none is in progress, nothing else is valid */
+		u32 stage; /* 0: no operation is in progress, no other member is valid */
 		struct {
 			u8 progress, layer, vfs_depth, fs_depth; /* layer: stratum on CPU */
 		};
@@ -80,184 +88,192 @@ struct op {
 	u8 kind, acts; /* acts: with OP_ASYNC, the kind of a call that does this */
 	u64 start;
 	u64 at[AT_N];
-	/* all 0 when an op starts; bytes, so that a switch may come while another is written */
+	/* all 0 when an operation starts; bytes, so that a switch may write one while the thread
+	 * writes another */
 	union {
 		u64 flags;
 		struct {
-			u8 settled;     /* its strata are valid */
-			u8 charging;    /* right now: a switch leaves it alone */
-			u8 throttled;   /* will sleep in balance_dirty_pages */
+			u8 settled;     /* the strata are valid */
+			u8 charging;    /* op_change_layer() is at work: a switch charges nothing */
+			u8 throttled;   /* will sleep in balance_dirty_pages() */
 			u8 waited_read; /* waited for a read */
-			u8 submitted;   /* bios; see SUBMITTED_KEPT_BACK */
-			u8 own_reads;   /* among them */
+			u8 submitted;   /* has submitted bios; see SUBMITTED_KEPT_BACK */
+			u8 own_reads;   /* has submitted bios that read */
 			u8 locked;      /* waits for @lock */
-			u8 lock_held;   /* has waited for one */
+			u8 lock_held;   /* has waited for a lock */
 		};
 	};
 	struct file_info file;
 	u64 offset, len;
 	int fd;      /* only with sent_ops */
-	u64 lock;    /* a kernel lock's address, if @locked */
-	u64 lock_ns; /* the longest wait, if @lock_held; for a record */
+	u64 lock;    /* address of the kernel lock, if @locked */
+	u64 lock_ns; /* the longest wait for a lock, if @lock_held; for a record */
 	struct waker lock_holder;
 	u64 last_bio;     /* the bio submitted last, if @submitted */
-	u32 bio_cpu;      /* the CPU that it was submitted on */
-	u32 requests;     /* bios submitted, if @submitted */
-	u64 device_bytes; /* that they read */
+	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */
+	u32 requests;     /* number of bios submitted, if @submitted */
+	u64 device_bytes; /* bytes which these bios read, if @own_reads */
 	u64 strata[ST_N];
 };
 
-/* When a layer is timed alone: the calls of that layer that a thread is in. */
+/* With -T of a layer: the function calls of this layer in which a thread is. */
 struct calls {
-	u32 depth; /* frames in use, may be more than FRAMES */
-	u64 sp;    /* of the call that is being entered */
+	u32 depth; /* frames in use; may be more than FRAMES */
+	u64 sp;    /* stack pointer of the function call being entered */
 	struct frame frames[FRAMES];
 };
 
-/* A thread's time off the CPU. The CPU that switches writes this; wakers read @asleep. */
+/* A thread's time off the CPU. The switching CPU writes it; wakers read @asleep. */
 struct wait {
-	u64 off;    /* since when; 0: it is on a CPU */
-	u64 asleep; /* the same if it sleeps; else 0 */
-	u64 woken;  /* time of the waking that ended its last sleep */
+	u64 off;    /* start of the wait; 0: the thread is on a CPU */
+	u64 asleep; /* = off if the thread sleeps; else 0 */
+	u64 woken;  /* time of the waking which ended the last sleep */
 };
 
-/* The last waking of a thread. Its waker alone writes this (see wait.bpf.h). */
+/* The last waking of a thread. Only the waker writes it; see woken(). */
 struct waking {
 	u64 at;
-	u64 asleep;         /* since when; 0: it was not yet off the CPU */
-	struct split split; /* of that sleep */
-	u8 helped;          /* by a helper thread */
-	u8 is_read;         /* what it waited for */
-	struct waker waker; /* last, and only with conf.records */
+	u64 asleep;         /* start of the sleep; 0: the thread was still on the CPU */
+	struct split split; /* the sleep, cut into strata */
+	u8 helped;          /* a helper woke the thread */
+	u8 is_read;         /* the thread waited for a read */
+	struct waker waker; /* only with conf.records; must be the last member */
 };
 
-/* What a thread is doing. */
+/* The state of a thread. */
 struct task_state {
 	union {
-		u32 busy; /* both begin with what is 0 if it does nothing */
+		u32 busy; /* op.stage or calls.depth: 0 if the thread is in no operation */
 		struct {
-			struct op op; /* first: it has the state's address, one register */
+			struct op op; /* the first: then one register is the address of both */
 			struct wait wait;
 			struct waking waking;
 		};
 		struct calls calls;
 	};
-	u64 id;          /* of that thread, for user space: process << 32 | thread */
-	u64 task;        /* whose state it is, a struct task_struct *; 0: nobody's */
-	u64 async;       /* the request that op is, if its progress is OP_ASYNC */
-	u32 async_at;    /* its slot */
-	u64 uring_ended; /* the request that it completed last; 0: it submits */
-	u16 async_batch; /* how often it began to submit requests */
-	u8 uring_polls;  /* it does not sleep while it waits for @async */
-	u32 collisions;  /* of the slot: threads whose state is elsewhere */
-	u8 row_slot;     /* of the row that it was last counted in */
-	u8 fault_slot;   /* the same of a fault that found its page */
+	u64 id;          /* for user space: process << 32 | thread */
+	u64 task;        /* the thread's struct task_struct *; 0: this slot is free */
+	u64 async;       /* the request which @op is, if op.progress is OP_ASYNC */
+	u32 async_at;    /* slot of @async in async_ops */
+	u64 uring_ended; /* the request which the thread completed last; 0: it submits now */
+	u16 async_batch; /* how often the thread began to submit requests */
+	u8 uring_polls;  /* the thread does not sleep while it waits for @async */
+	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
+	u8 row_slot;     /* slot of the row to which an operation was added last */
+	u8 fault_slot;   /* slot of the row to which a minor fault was added last */
 };
 
-/* A wait of a helper thread: off CPU, woken, on CPU again; and the request that it waited for. */
+/* A wait of a helper: times off the CPU, of the waking, on the CPU again; and the request for which
+ * the helper waited. */
 struct helper_wait {
 	u64 out, wake, in;
-	struct rq_times times; /* times.c == 0: not for a request */
+	struct rq_times times; /* times.c == 0: it waited for no request */
 	u8 is_read;
 };
 
-/* The last waking of a helper, like struct waking. */
+/* The last waking of a helper; compare struct waking. */
 struct helper_waking {
 	u64 at;
 	u64 asleep;
-	struct rq_times times; /* the request that it waited for, as above */
+	struct rq_times times; /* the request for which the helper waited; c == 0: none */
 	u8 is_read;
 };
 
 struct helper {
-	/* written by the CPU that switches to or from it; its wakers read @wait.asleep, it reads
-	 * the others itself when it wakes somebody */
+	/* Written by the CPU that switches to or from the helper. Wakers of the helper read
+	 * wait.asleep. The helper itself reads the others when it wakes a thread. */
 	struct wait wait;
-	u32 n; /* waits seen; the last HELPER_WAITS are kept */
+	u32 n; /* number of waits; the last HELPER_WAITS of them are in @waits */
 	struct helper_wait waits[HELPER_WAITS];
-	u32 bios_before; /* of @bios; this and @idle when it last left the CPU, and
-			  * only with conf.helpers */
-	u8 idle;         /* a worker without work */
-	/* written by the thread itself */
-	u32 bio_cpu;
-	u32 bios;            /* submitted; this and @work only with conf.helpers */
-	char work[COMM_LEN]; /* workqueue that the last one was submitted for */
+	/* as the helper last left the CPU; only with conf.helpers */
+	u32 bios_before; /* @bios at that time */
+	u8 idle;         /* was a worker without work */
+	/* written by the helper itself */
+	u32 bio_cpu;         /* the CPU on which @last_bio was submitted */
+	u32 bios;            /* number of bios submitted; only with conf.helpers */
+	char work[COMM_LEN]; /* workqueue for which @last_bio was submitted; likewise */
 	u64 last_bio;
-	/* written by its waker */
+	/* written by the helper's waker */
 	struct helper_waking waking;
 };
 
-/* Whether an I/O passed the filters: no; yes; only as what a helper does for one who does. */
-enum counted { COUNTED_NOT, COUNTED, COUNTED_HELPER };
+/* Whether an I/O passed the filters. */
+enum counted {
+	COUNTED_NOT,    /* no */
+	COUNTED,        /* yes */
+	COUNTED_HELPER, /* only the client of the helper which submitted it did */
+};
 
-/* Whether blk-throttle kept back a bio: no; before its submission was seen; after, until it has a
- * request. */
-enum throttled { THROTTLED_NOT, THROTTLED, THROTTLED_AGAIN };
+/* Whether blk-throttle holds back a bio. */
+enum throttled {
+	THROTTLED_NOT,
+	THROTTLED,       /* before its submission was seen */
+	THROTTLED_AGAIN, /* after its submission, until it has a request */
+};
 
-/* An I/O: a bio from its submission until it is done or, if it is the first of a request, until the
- * request is; or a request without such a bio. See io.bpf.h. */
+/* An I/O: a bio from its submission until it is done. The first bio of a request stands for the
+ * request until that is done. A request without such a bio has a state of its own. */
 struct io_state {
 	u64 key;     /* the bio, or the request; 0: a free slot */
-	u64 q, g, d; /* 0: submission not seen; no request yet; not dispatched */
-	u64 bytes;   /* of a bio; of a request: completed so far */
-	u32 tid;     /* who submitted it; 0: nobody known */
+	u64 q, g, d; /* ns; 0: submission not seen; no request yet; not dispatched */
+	u64 bytes;   /* length of the bio; bytes of the request completed so far */
+	u32 tid;     /* the thread that submitted it; 0: not known */
 	u32 dev;
 	u32 requeues;
-	u32 async;    /* the slot of its request of io_uring or libaio; 0: it
-		       * has none; only with conf.async */
+	u32 async;    /* slot of its request of io_uring or libaio; 0: none; only with conf.async */
 	u8 op;        /* enum rq_op */
-	u8 bio_based; /* of a device that has no requests */
+	u8 bio_based; /* the device has no requests */
 	u8 counted;   /* enum counted */
 	u8 requeued;  /* waits to be dispatched again */
 	u8 failed;
-	u8 hashed;    /* kept in the hash */
+	u8 hashed;    /* this state is in the map @ios, not in a slot */
 	u8 throttled; /* enum throttled */
 	u8 outside;   /* submitted outside of any operation */
-	int error;    /* the last; only with sent_requests, as most below */
+	int error;    /* the last one; this and most below only with conf.sent_requests */
 	u64 sector;   /* of the whole disk */
 	u32 cmd_flags;
-	u32 merges; /* bios of a request beside the first, when dispatched */
+	u32 merges; /* bios of the request beside the first, at its dispatch */
 	union {
 		struct {
-			u64 by[2]; /* of its row, as in rq_key; only with conf.rq_by */
+			u64 by[2]; /* key of its row, as in rq_key; only with conf.rq_by */
 			union {
 				struct sent_who who;
-				struct task_name name; /* of by[0]; only with BY_TASK */
+				struct task_name name; /* name of by[0]; only with BY_TASK */
 			};
 			struct sent_file_id file;
 		};
-		struct helper_key helper; /* only with conf.helpers; tid 0: of no helper */
+		struct helper_key helper; /* only with conf.helpers; tid 0: no helper */
 	};
 };
 
-/* The completion in progress at an interrupt level of a CPU. What runs there writes it. On kernels
- * that hide the level, all levels share one. */
+/* The completion in progress at an interrupt level of a CPU. Only code at this level writes it. On
+ * kernels that hide the level, all levels share one mark. */
 struct mark {
 	struct rq_times times; /* times.c == 0: none */
-	u64 until;             /* over then, if nothing says so before */
+	u64 until;             /* the completion is over by then, if no event ends it before */
 	u32 cpu;
 	u32 pid;
-	u32 tid; /* thread that submitted the request; 0: not known */
+	u32 tid; /* the thread that submitted the request; 0: not known */
 	u8 is_read;
 };
 
-/* The last request that a thread submitted and that is done, or was merged into another. Several
- * CPUs may write it at once; @check reveals a torn copy. */
+/* The last request of a thread which is done, or was merged into another. Several CPUs may write it
+ * at once; @check reveals a torn copy. */
 struct done {
 	u64 whose;             /* thread id, | DONE_READ */
 	struct rq_times times; /* times.c == 0: merged; then held and d are 0, too */
-	u64 check;             /* exclusive or of all others */
+	u64 check;             /* exclusive or of all other members */
 };
 #define DONE_READ (1ULL << 32)
 
-/* Variables, not maps of their own: the address of a slot takes one multiplication, without the
- * checks and the key on the stack that an array's element needs. */
+/* Variables, not maps of their own: the address of a slot takes one multiplication. An element of
+ * an array needs checks and a key on the stack. */
 static struct task_state tasks[TASK_SLOTS];
 static struct io_state io_slots[IO_SLOTS];
 static struct mark marks[MARK_SLOTS * MARK_LEVELS];
 static struct done dones[DONE_SLOTS];
 
-/* Slots of tasks that have an owner; the value is not used. */
+/* The slots of @tasks that have an owner. The value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TASK_SLOTS);
@@ -274,7 +290,7 @@ struct {
 	__type(value, struct task_state);
 } tasks_overflown SEC(".maps");
 
-/* A bit per thread group: the tool's child and its descendants; see on_fork(). */
+/* A bit for each thread group: set for the tool's child and its descendants; see on_fork(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PID_LIMIT / 64);
@@ -296,7 +312,7 @@ struct {
 	__type(value, struct io_state);
 } ios SEC(".maps");
 
-/* When a device's flush machinery last sent a flush to the driver. */
+/* By disk: the last time at which the flush machinery sent a flush to the driver. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -304,8 +320,8 @@ struct {
 	__type(value, u64);
 } flushes SEC(".maps");
 
-/* Rows that have no slot, of the even and of the odd epoch: a key has an entry for each bucket of
- * its histogram that counts something. Preallocated; user space empties them in time. */
+/* Rows without a slot, of the even and of the odd epoch. A key has an entry for each bucket of its
+ * histogram that is not 0. Preallocated; user space drains them before they are full. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -320,13 +336,13 @@ struct {
 	__type(value, struct rq_sums);
 } rq_rows_even SEC(".maps"), rq_rows_odd SEC(".maps");
 
-/* Wakes user space to drain them. */
+/* Wakes user space to drain rows. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } wakes SEC(".maps");
 
-/* The cells of rows that have a slot; see SLOT_CELL(). With conf.hists_apart only their sums. */
+/* The cells of rows with a slot; see SLOT_CELL(). With conf.hists_apart, their sums only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
@@ -335,7 +351,7 @@ struct {
 	__uint(value_size, sizeof(struct op_cell));
 } slot_cells SEC(".maps");
 
-/* With conf.hists_apart, their histograms, which CPUs share; see row_hist_add(). */
+/* With conf.hists_apart: the histograms of these rows, which CPUs share; see row_hist_add(). */
 struct slot_hist {
 	u32 n[HIST_N];
 };
@@ -356,8 +372,8 @@ struct {
 	__type(value, struct rq_cell);
 } slot_rq_cells SEC(".maps");
 
-/* Where on_sys_enter() goes on if the file is that of a mapping; empty where programs cannot look
- * one up: then it is not known. */
+/* The program with which on_sys_enter() goes on if a call is about a mapping. Empty where programs
+ * cannot look up mappings: then the file of such a call is not known. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -366,9 +382,9 @@ struct {
 } mapping_calls SEC(".maps");
 
 /*
- * What was split off a bio for a device without requests; it has no Q of its own. That device may
- * pass it on, or do something else for it, and then nothing tells its end. So it is not in the
- * hash, and goes when there are too many.
+ * Bios that were split off a bio for a device without requests. They have no Q of their own. If the
+ * device does not pass such a bio on, no event tells its end. So these bios are not in @ios, and
+ * the oldest goes when there are too many.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -378,46 +394,46 @@ struct {
 } splits SEC(".maps");
 
 /*
- * A request of io_uring or libaio. Who writes what is told in async.bpf.h.
+ * A request of io_uring or libaio; async.bpf.h says who writes which member.
  *
- * It is in a slot that its address finds, in one of ASYNC_TRIES places, and keeps that after its
- * end: io_uring uses the same addresses again and again, so the usual request finds its slot with
- * one look, and on any CPU. A slot that was idle for ASYNC_IDLE_NS may be claimed for another
- * address. Slot 0 is nobody's.
+ * Its address hashes to ASYNC_TRIES slots, one of which is the request's, also after its end:
+ * io_uring uses the same addresses again and again, so the usual request finds its slot with one
+ * look, on any CPU. A slot that was idle for ASYNC_IDLE_NS may be claimed for another address. Slot
+ * 0 is not used.
  */
 struct async_op {
-	u64 req;      /* the address; 0: never used, ASYNC_GONE: no longer */
-	u64 task;     /* who submitted it; 0: it has ended */
+	u64 req;      /* its address; 0: slot never used; ASYNC_GONE: slot no longer used */
+	u64 task;     /* the thread that submitted it; 0: it has ended */
 	struct op op; /* as it was parked; stage 0: a thread executes it */
-	u64 parked;   /* since when nobody does; of one that has ended, since when it has */
-	u64 begun;    /* op.start, also while a thread executes it */
+	u64 parked;   /* time at which it was parked, or ended */
+	u64 begun;    /* op.start, valid also while a thread executes it */
 	union {
 		u64 flags;
 		struct {
-			u16 batch; /* of that thread's, when it was parked */
-			u8 queued; /* for a worker */
-			u8 linked; /* to a request that comes first */
-			u8 polls;  /* its thread, for requests or for their completion */
-			u8 vague;  /* nobody saw when its thread stopped to execute it */
+			u16 batch; /* task_state.async_batch of its thread when it was parked */
+			u8 queued; /* left to a worker */
+			u8 linked; /* to a request which must end first */
+			u8 polls;  /* its thread polls, for requests or for their completion */
+			u8 vague;  /* no event told when its thread stopped to execute it */
 		};
 	};
-	u64 private;         /* what its first bio is private to; this and @strays only if @polls */
-	u64 strays;          /* the last bio of its thread was for something else */
-	u64 worker_bios;     /* that the worker submitted */
-	u64 worker_reads;    /* bytes, as op.device_bytes */
-	struct done last;    /* the bio that was done last; whose: 1, | DONE_READ, | DONE_EARLIER */
-	struct sent_who who; /* only with op_owner */
+	u64 private;         /* bi_private of its first bio; only if @polls */
+	u64 strays;          /* the last bio of its thread was not for it; only if @polls */
+	u64 worker_bios;     /* number of bios which the worker submitted */
+	u64 worker_reads;    /* bytes which they read, as op.device_bytes */
+	struct done last;    /* its last finished bio; whose: 1, | DONE_READ, | DONE_EARLIER */
+	struct sent_who who; /* only with conf.op_owner */
 };
 
 #define ASYNC_GONE 1
 
 enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 10000000 };
 
-/* A bio that read ahead for an earlier request in this slot, and outlived it. A buffered read may
- * have waited for it; any other request has not. */
+/* The bio read ahead for an earlier request in this slot, and outlived that request. A buffered
+ * read may have waited for such a bio; no other request has. */
 #define DONE_EARLIER (1ULL << 33)
 
-/* conf.async_slots + 1 of them. */
+/* conf.async_slots + 1 slots. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -443,18 +459,18 @@ struct {
 
 enum { CLIENT_STEPS = 3 };
 
-/* Who a kernel thread works for. A worker writes this itself when it takes work; for any other
- * thread its waker does, and wakers exclude each other (see wait.bpf.h). The thread reads it when
- * it submits something, which it does not do between setting its state and going to sleep, when it
- * may be woken. */
+/* The client of a kernel thread. A worker writes it when it takes work. For other kernel threads
+ * the waker writes it, and wakers exclude each other (see woken()). The thread reads it when it
+ * submits a bio. It never does so between setting its state and going to sleep, when it may be
+ * woken. */
 struct client {
-	u64 task; /* current_pid_tgid(); 0: nobody known */
+	u64 task; /* current_pid_tgid() of the client; 0: not known */
 	struct task_name name;
-	u32 steps;
-	u32 taken; /* of a work: a worker has it, and it is not queued again */
+	u32 steps; /* kernel threads between the client and this one, + 1 */
+	u32 taken; /* in @works: a worker has taken the work, and it is not queued again */
 };
 
-/* By thread id of the kernel thread. */
+/* By thread id of the kernel thread: its client. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -462,10 +478,10 @@ struct {
 	__type(value, struct client);
 } clients SEC(".maps");
 
-/* For whom the work is that is queued, by its address. Most are queued again and again: an entry is
- * written in place, by who queues the work, which one thread at a time does, and by the worker that
- * takes it. The kernel lets both run at once for a moment; then that worker may have the new client
- * already, or its number with the name of the one before. */
+/* The client of each queued work (struct work_struct), by its address. Most works are queued again
+ * and again, so an entry is written in place: by the thread that queues the work, one at a time,
+ * and by the worker that takes it. The two may run at once for a moment. Then the worker may get
+ * the new client already, or its id with the name of the former one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -475,8 +491,8 @@ struct {
 
 enum { ASYNC_CLAIMS = 256 };
 
-/* Slots of live.rows that are taken, then those of live.fs_types, then, for a moment, those of
- * async_ops that are claimed; the value is not used. */
+/* The taken slots of live.rows, then those of live.fs_types, then those of async_ops while they are
+ * claimed. The value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
@@ -489,7 +505,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
-/* The initial value of every new entry; read-only data, since the stack is 512 bytes. */
+/* The initial value of every new entry. Read-only data, because the stack has 512 bytes only. */
 const char zeroes[1024];
 
 _Static_assert(sizeof(zeroes) >= sizeof(struct op_sums), "op_sums");

@@ -25,7 +25,7 @@ char LICENSE[] SEC("license") = "GPL";
 		n_ == 0 ? CTX(0) : n_ == 1 ? CTX(1) : CTX(2);                                      \
 	})
 
-/* A program that looks at the interrupt level has a variant for kernels that hide it. */
+/* A program which reads the interrupt level has a variant for kernels that hide the level. */
 #define LEVEL_PROGRAMS(name, hook, func)                                                           \
 	SEC("?" hook) int name(u64 *ctx)                                                           \
 	{                                                                                          \
@@ -105,8 +105,8 @@ int on_mapping_call_perf(struct perf_sys_event *ctx)
 
 /*
  * The four programs of one function: fentry and fexit, or kprobe and kretprobe. @fentry_file and
- * @kprobe_file give its file, made from ctx; @typed: the former can be read without a BPF helper;
- * @n_args: how many arguments the function has.
+ * @kprobe_file are expressions of ctx for the file. @typed: @fentry_file can be read without a BPF
+ * helper. @n_args: the number of arguments of the function.
  */
 #define FUNCTION_PROBES(tag, target, stratum, op, fentry_file, typed, kprobe_file, n_args)         \
 	SEC("?fentry" target)                                                                      \
@@ -134,12 +134,13 @@ int on_mapping_call_perf(struct perf_sys_event *ctx)
 		return 0;                                                                          \
 	}
 
-/* The same for a function whose argument number @file_arg is the struct file *. */
+/* The programs of a function whose argument number @file_arg is the struct file *. */
 #define LAYER_PROBES(tag, target, stratum, op, file_arg, n_args)                                   \
 	FUNCTION_PROBES(tag, target, stratum, op, (struct file *)ctx[file_arg], true,              \
 			(struct file *)kprobe_arg(ctx, file_arg), n_args)
 
-/* Only when a layer is timed alone: an operation knows its file. */
+/* The file of a descriptor, needed only when a layer is timed alone: an operation knows its file.
+ */
 #define FD_FILE(fd) (CONF(layer) == LAYER_OPS ? NULL : current_file(fd, false))
 
 LAYER_PROBES(vfs_read, "/vfs_read", ST_VFS, OP_READ, 0, 4)
@@ -150,15 +151,15 @@ LAYER_PROBES(vfs_writev, "/vfs_writev", ST_VFS, OP_WRITE, 0, 5)
 LAYER_PROBES(vfs_iter_write, "/vfs_iter_write", ST_VFS, OP_WRITE, 0, 4)
 LAYER_PROBES(vfs_open, "/vfs_open", ST_VFS, OP_OPEN, 1, 2)
 LAYER_PROBES(vfs_fsync_range, "/vfs_fsync_range", ST_VFS, OP_FSYNC, 0, 4)
-/* do_fsync(int fd, int datasync), which has vfs_fsync_range() inlined since 7.x */
+/* do_fsync(int fd, int datasync): the compiler inlines vfs_fsync_range() into it since 7.x. */
 FUNCTION_PROBES(do_fsync, "/do_fsync", ST_VFS, OP_FSYNC, FD_FILE(ctx[0]), false,
 		FD_FILE(kprobe_arg(ctx, 0)), 2)
 LAYER_PROBES(vfs_copy_file_range, "/vfs_copy_file_range", ST_VFS, OP_COPY, 0, 6)
 LAYER_PROBES(vfs_fallocate, "/vfs_fallocate", ST_VFS, OP_META, 0, 4)
 LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
 
-/* Templates for the functions of this machine's file systems. session.c loads them as if for
- * functions that every kernel has, and then once more for each function of a file system. */
+/* Templates for the functions of this machine's file systems. User space loads them once as they
+ * are, and once more for each function of a file system. */
 
 /* read_iter and write_iter: (struct kiocb *, struct iov_iter *) */
 #define ITER_FILE(typed, arg) READ(typed, (struct kiocb *)(arg), ki_filp)
@@ -226,13 +227,14 @@ static __always_inline int sched_waking(u64 *ctx, bool level_known)
 LEVEL_PROGRAMS(on_sched_waking, "tp_btf/sched_waking", sched_waking)
 
 /*
- * sched_process_fork(parent, child): the tool forks one child after its probes are live; that and
- * all its descendants are tracked.
+ * sched_process_fork(parent, child): the tool forks one child after its probes are live. This child
+ * and all its descendants are tracked.
  *
- * A thread group's bit is decided when its first thread is born, and holds for all its threads:
- * also for io_uring's workers, which raise no such event, and for those that remain when the leader
- * has exited or another thread took its id in execve(). Nobody clears it at the end, which several
- * last threads may reach at once; it is decided anew when the id is used again.
+ * The bit of a thread group is decided when its first thread is born, and holds for all its
+ * threads. These include workers of io_uring, whose birth raises no event, and threads that remain
+ * when the leader has exited or another thread took its id in execve(). The bit is not cleared at
+ * the end of the group, since several last threads may exit at once. It is decided anew when the id
+ * is used again.
  */
 SEC("?tp_btf/sched_process_fork")
 int on_fork(u64 *ctx)
@@ -259,7 +261,7 @@ int on_exit(u64 *ctx)
 		count_lost(LOST_UNMATCHED_START);
 	if (t)
 		task_forget((u64)p);
-	/* whether or not its flags tell of a helper: io_worker_exit() clears that (5.15, 6.1) */
+	/* whatever its flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */
 	if (CONF(waits))
 		bpf_map_delete_elem(&helpers, &tid);
 	if (CONF(behalf))
@@ -270,7 +272,7 @@ int on_exit(u64 *ctx)
 	return 0;
 }
 
-/* Current will sleep because it dirtied too much; if the pause is not positive, it does not. */
+/* Current dirtied too many pages, and will sleep if the pause is positive. */
 SEC("?tp_btf/balance_dirty_pages")
 int on_throttle(u64 *ctx)
 {
@@ -290,8 +292,8 @@ int on_throttle(u64 *ctx)
 	return 0;
 }
 
-/* contention_begin(lock, flags), contention_end(lock, ret): harmless twice, so their backups, too,
- * run each time. */
+/* contention_begin(lock, flags), contention_end(lock, ret). Backups handle each event once more,
+ * which changes nothing. */
 SEC("?tp_btf/contention_begin")
 int on_lock_wanted(u64 *ctx)
 {
@@ -333,7 +335,7 @@ int on_dirty_folio(u64 *ctx)
 	return 0;
 }
 
-/* The same before 5.18, when no file system had folios of several pages in the page cache. */
+/* The event before 5.18, when no file system had folios of several pages in the page cache. */
 SEC("?tp_btf/writeback_dirty_page")
 int on_dirty_page(u64 *ctx)
 {
@@ -345,7 +347,7 @@ int on_dirty_page(u64 *ctx)
  * The block layer.
  */
 
-/* throtl_add_bio_tg(bio, ...), with the queue locked: the bio cannot be released meanwhile. */
+/* throtl_add_bio_tg(bio, ...) runs with the queue locked: the bio cannot be released meanwhile. */
 static __always_inline int bio_kept_back(u64 *ctx, bool level_known)
 {
 	bio_throttled((struct bio *)ctx[0], level_known);
@@ -440,7 +442,7 @@ static __always_inline int rq_complete(u64 *ctx, bool level_known)
 	if (!first_to_see(ctx, EV_COMPLETE, (void *)ctx[0]) ||
 	    !request_completed((void *)ctx[0], (int)ctx[1], ctx[2], level_known) || !CONF(async))
 		return 0;
-	barrier(); /* read both again: to the verifier it is all one, whatever came before */
+	barrier(); /* read both arguments again: one state for the verifier, whatever came before */
 	request_bios_done((struct request *)CTX(0), CTX(2), level_known);
 	request_goes_on((struct request *)CTX(0), CTX(2), level_known);
 	return 0;
@@ -460,7 +462,7 @@ static __always_inline int bio_complete(u64 *ctx, bool level_known)
 
 LEVEL_PROGRAMS(on_bio_complete, "tp_btf/block_bio_complete", bio_complete)
 
-/* The completion is over. */
+/* block_io_done: the completion of a request is over. */
 static __always_inline int io_done(u64 *ctx, bool level_known)
 {
 	mark_clear(interrupt_level(level_known));
@@ -483,7 +485,7 @@ int on_uring_submit(u64 *ctx)
 	return 0;
 }
 
-/* The same before 6.4. */
+/* The name of io_uring_submit_req before 6.4. */
 SEC("?tp_btf/io_uring_submit_sqe")
 int on_uring_submit_sqe(u64 *ctx)
 {
@@ -538,8 +540,8 @@ int on_uring_complete(u64 *ctx)
 	return 0;
 }
 
-/* io_uring_cqe_overflow(ring, user_data, res, flags, entry): later kernels raise it instead of
- * io_uring_complete, others after that. */
+/* io_uring_cqe_overflow(ring, user_data, res, flags, entry): later kernels raise this event instead
+ * of io_uring_complete, older ones after it. */
 SEC("?tp_btf/io_uring_cqe_overflow")
 int on_uring_overflow(u64 *ctx)
 {
@@ -608,7 +610,8 @@ int on_fault(u64 *ctx)
 	return fault_begins(ctx);
 }
 
-/* do_mem_abort(address, syndrome, regs), where no tracepoint tells: also of the kernel's own. */
+/* do_mem_abort(address, syndrome, regs), on architectures without a tracepoint for faults. It also
+ * handles faults of the kernel. */
 SEC("?fentry/do_mem_abort")
 int on_fault_abort(u64 *ctx)
 {
@@ -621,14 +624,14 @@ int on_fault_handled(u64 *ctx)
 	return fault_looked_at(ctx);
 }
 
-/* The kernel's event of a fault that was handled, major or minor. */
+/* The kernel's software event of a handled fault, major or minor. */
 SEC("?perf_event")
 int on_fault_event(void *ctx)
 {
 	return fault_counted();
 }
 
-/* signal_deliver(sig, ...): an I/O error of a fault is SIGBUS. */
+/* signal_deliver(sig, ...): a fault with an I/O error ends with SIGBUS. */
 SEC("?tp_btf/signal_deliver")
 int on_signal(u64 *ctx)
 {
@@ -640,7 +643,7 @@ int on_signal(u64 *ctx)
  * Open files.
  */
 
-/* Every open file says which functions its file system reads and writes with. */
+/* Visits every open file, to learn the functions with which its file system reads and writes. */
 SEC("?iter/task_file")
 int on_task_file(struct bpf_iter__task_file *ctx)
 {
