@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * call.bpf.h - a system call that is an operation: its file, offset and length, from its registers.
+ * call.bpf.h - begins and ends the operation of a system call: its file, offset and length, from
+ * its registers. Knows nothing of the layers below.
  */
 #ifndef IOSTRATA_CALL_BPF_H
 #define IOSTRATA_CALL_BPF_H
@@ -11,10 +12,10 @@
 
 /* Low byte: the 64-bit call of that number, high byte: the 32-bit one. */
 const volatile unsigned short calls[CALL_MAX] = {};
-/* Where the call's offset is, enum call_offset; bytes as above. */
+/* By number: enum call_offset of the 64-bit call in the low byte, of the 32-bit one in the high. */
 const volatile unsigned short call_offsets[CALL_MAX] = {};
 
-/* @descs: one entry of calls[], for the 64-bit and the 32-bit call of a number. */
+/* The descriptor of a call. @descs: its entry of calls[], for the 64-bit and the 32-bit call. */
 static __always_inline u32 call_desc(u32 descs, bool compat)
 {
 	return compat ? descs >> 8 : descs & 0xff;
@@ -22,17 +23,20 @@ static __always_inline u32 call_desc(u32 descs, bool compat)
 
 #define F_SETFL 4
 
-/* F_GETLK to F_SETLKW, those of 32 bits, and F_OFD_GETLK to F_OFD_SETLKW (asm-generic/fcntl.h). */
+/* F_GETLK to F_SETLKW, F_GETLK64 to F_SETLKW64, F_OFD_GETLK to F_OFD_SETLKW (asm-generic/fcntl.h).
+ */
 static __always_inline bool is_lock_command(u64 cmd)
 {
 	return (cmd >= 5 && cmd <= 7) || (cmd >= 12 && cmd <= 14) || (cmd >= 36 && cmd <= 38);
 }
 
-/* Of mmap() and madvise(); asm-generic/mman.h and mman-common.h, the same everywhere here. */
+/* Arguments of mmap() and madvise(): asm-generic/mman.h and mman-common.h, for all architectures.
+ */
 enum { MAP_LOCKED = 0x2000, MAP_POPULATE = 0x8000, MAP_NONBLOCK = 0x10000 };
 enum { MADV_WILLNEED = 3, MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
 
-/* Whether the call is an operation: of those that only sometimes read a file, if it does now. */
+/* Whether the call is an operation. mmap() and madvise() are one only if they read the file at
+ * once. */
 static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool compat)
 {
 	u64 arg;
@@ -49,7 +53,7 @@ static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool comp
 	return true;
 }
 
-/* Whether a call's file is what one of its arguments, a descriptor, refers to at its entry. */
+/* Whether an argument of the call is a descriptor of its file. */
 static __always_inline bool call_has_fd(u32 desc)
 {
 	u32 how = CALL_FILE(desc);
@@ -57,7 +61,7 @@ static __always_inline bool call_has_fd(u32 desc)
 	return how != FILE_NONE && how != FILE_RESULT && how < FILE_MAPPING;
 }
 
-/* The file that a call names by its descriptor, if there is one. */
+/* The file of a call that has a descriptor; file NULL: the descriptor is bad. */
 static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc, bool compat,
 						  bool cast)
 {
@@ -72,8 +76,8 @@ static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc
 	return f;
 }
 
-/* Whether a call may be traced, judged by its file. Without a file (a bad descriptor, a path), only
- * if there is no filter by file; but memory of no file is none. */
+/* Whether a call may be traced, judged by its file. A call without a file (a bad descriptor, a
+ * path) is traced only if there is no filter by file; mmap() of no file never is. */
 static __always_inline bool call_file_wanted(u32 desc, const struct open_file *f)
 {
 	if (CALL_FILE(desc) == FILE_RESULT)
@@ -83,7 +87,7 @@ static __always_inline bool call_file_wanted(u32 desc, const struct open_file *f
 	return CALL_FILE(desc) != FILE_MAPPED && !file_filtered();
 }
 
-/* Notes the arguments of a call that is about a descriptor. */
+/* Notes the arguments of a call that changes a descriptor (OP_HANDLE). */
 static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, u32 where,
 					   bool compat)
 {
@@ -93,7 +97,7 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 	op->len = (u32)call_arg(regs, 1, compat);
 	op->offset = where == OFFSET_FLOCK && op->len == F_SETFL ? RECORDED_FLAGS(third) : third;
 	if (where == OFFSET_FLOCK && is_lock_command(op->len)) {
-		/* l_type is the first */
+		/* l_type is the first member of struct flock */
 		if (bpf_probe_read_user(&type, sizeof(type), (void *)third))
 			op->offset = OFFSET_UNKNOWN;
 		else
@@ -101,7 +105,7 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 	}
 }
 
-/* Notes what only records show. */
+/* Notes offset and length, which only records show. */
 static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr,
 					    bool compat, bool begun)
 {
@@ -123,7 +127,7 @@ static __always_inline void call_note_range(struct op *op, struct pt_regs *regs,
 		op->offset = BPF_CORE_READ(file, f_pos);
 }
 
-/* The file descriptor that a call is given; -1: none, or the call returns it. */
+/* The file descriptor among the arguments of a call; -1: none. */
 static __always_inline int call_fd(struct pt_regs *regs, u32 desc, bool compat)
 {
 	u32 how = CALL_FILE(desc);
@@ -133,7 +137,7 @@ static __always_inline int call_fd(struct pt_regs *regs, u32 desc, bool compat)
 	return how == FILE_MAPPED ? mmap_fd(regs) : call_arg(regs, how == FILE_ARG1, compat);
 }
 
-/* Notes what not every run needs. */
+/* Notes number, descriptor, offset and length of a call, as far as the run needs them. */
 static __always_inline void call_note(struct op *op, struct pt_regs *regs, u32 nr, u32 desc,
 				      bool compat, bool begun)
 {
@@ -149,7 +153,8 @@ static __always_inline struct pt_regs *call_regs(void *ctx, bool perf)
 	return perf ? current_regs() : (struct pt_regs *)((u64 *)ctx)[0];
 }
 
-/* Current, and whether its call is a 32-bit one; @ctx, @perf: as for call_regs(). */
+/* The task_struct of current, and whether its call is a 32-bit one. @ctx, @perf: see call_regs().
+ */
 static __always_inline u64 call_task(void *ctx, bool perf, bool *ret_compat)
 {
 #ifdef COMPAT_FIELD
@@ -160,7 +165,7 @@ static __always_inline u64 call_task(void *ctx, bool perf, bool *ret_compat)
 #endif
 }
 
-/* Whether current's call, which has these registers, is a 32-bit one. */
+/* Whether current's call, whose registers are @regs, is a 32-bit one. */
 static __always_inline bool call_is_compat(struct pt_regs *regs)
 {
 #ifdef COMPAT_FIELD
@@ -179,7 +184,7 @@ static __always_inline u64 call_first_arg(struct pt_regs *regs)
 	return call_arg(regs, 0, call_is_compat(regs));
 }
 
-/* Begins a call whose file, if it has one, is looked up at its entry. */
+/* Begins a call whose file is looked up now, at its entry. */
 static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, u32 desc,
 						  bool compat, u64 task, bool cast)
 {
@@ -190,8 +195,8 @@ static __always_inline void call_begins_with_file(struct pt_regs *regs, u32 nr, 
 	if (call_has_fd(desc))
 		f = call_file(regs, desc, compat, cast);
 	wanted = call_file_wanted(desc, &f);
-	/* when a close ends, its file is gone: only the thread's state tells that its entry was
-	 * seen */
+	/* close() has no file when it ends: only the thread's state tells that its entry was seen
+	 */
 	if (!wanted && (CALL_KIND(desc) != OP_CLOSE || !current_is_older()))
 		return;
 	t = task_get(task);
@@ -246,9 +251,9 @@ static __always_inline bool fd_learn(struct op *op, u32 fd, bool cast)
 }
 
 /*
- * A call returned whose entry was not seen: counts it as lost if it would have been traced. It was
- * in progress when tracing began, so its thread is older than that, and has only one such call. (A
- * call that seccomp or ptrace denies has no entry event.)
+ * A call returns whose entry was not seen. It is counted as lost if it would have been traced. Such
+ * a call was in progress when tracing began: its thread is older, and has only one such call. (A
+ * call denied by seccomp or ptrace has no entry event either.)
  */
 static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 {
@@ -284,8 +289,8 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 		return;
 	now = bpf_ktime_get_ns();
 
-	/* a call that never reached vfs_read or vfs_write has a bad descriptor, or nothing to do;
-	 * an open's file is the descriptor that it returns */
+	/* a call that reached neither vfs_read() nor vfs_write() has a bad descriptor, or nothing
+	 * to do; the file of open() is the descriptor which it returns */
 	late = op->progress <= OP_BEGUN;
 	if (unlikely(late || op->kind == OP_OPEN)) {
 		if (CONF(faults) && op->progress == OP_FAULTS) {
@@ -306,12 +311,12 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 }
 
 /*
- * A system call whose file is that of a mapping: on_sys_enter() goes on here.
- * A program of its own, since kernels that cannot look up mappings do not bear what that takes.
+ * Calls on a mapping (msync, mlock, madvise ...): on_sys_enter() goes on here for them. This is a
+ * program of its own, because kernels that cannot look up mappings refuse the code for it.
  */
 
-/* Learns the file of the mapping that a call begins at; false: the call is not traced. Memory
- * without a file is not. Where nothing is mapped the call fails, as one with a bad descriptor. */
+/* Learns the file of the mapping at @m->address; false: the call is not traced, as memory without a
+ * file. Where nothing is mapped the call fails, and is treated like one with a bad descriptor. */
 static __always_inline bool mapping_call_learn(struct op *op, struct mapping *m)
 {
 	mapping_find(m);

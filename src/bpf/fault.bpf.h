@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fault.bpf.h - a page fault of user code on a mapped file as an operation: from the exception to
- * the return of handle_mm_fault(), which knows its mapping and with it the file; or to a signal:
- * SIGBUS if it failed.
+ * fault.bpf.h - a page fault of user code on a mapped file as an operation. It lasts from the
+ * exception to the return of handle_mm_fault(), which knows the mapping and its file, or to a
+ * signal: SIGBUS if the fault failed.
  *
- * The exception tells neither whether the memory belongs to a file nor whether the page was there,
- * so every fault begins as an operation. One that found its page and never slept is no operation,
- * unless all are wanted: it is counted in a row for such faults of its file.
+ * The exception tells neither whether the memory belongs to a file nor whether the page was
+ * present, so every fault begins as an operation. A fault that found its page and never slept (a
+ * minor fault) is no operation, unless conf.all_faults: it is counted in a row for minor faults of
+ * its file.
  *
  * Where functions cannot be probed, the kernel's software event of a fault is the end. Then the
- * mapping must be looked up (bpf_find_vma()), which costs as much as all the rest, so a fault that
- * found its page is not counted. The same look-up serves a fault that has unlocked its mapping and,
- * in a signal, any. It calls a function of the program, which else none does where function.bpf.h
- * says why. All pointers in it are good: current's, and those of a mapping that is locked.
+ * mapping must be looked up (bpf_find_vma()). The look-up costs as much as all the rest, so minor
+ * faults are not counted there. A fault which has unlocked its mapping needs the look-up, too, and
+ * so does every fault which a signal ends. The look-up calls a function of the program;
+ * function.bpf.h says why other programs do not. Its pointers are all valid: they come from
+ * current, or from a locked mapping.
  *
- * A fault while the kernel copies is part of the call that copies.
+ * A fault while the kernel copies is part of the call which copies.
  *
  * When a signal is pending and a fault has waited, the kernel does not map the page: it delivers
- * the signal, and the instruction faults once more. So a signal ends a fault, too, if it waited:
- * where handle_mm_fault() returns, if it is pending by then. Where that cannot be probed, of
- * several tools only one learns what such a fault was on, or one that is SIGBUS; see below.
- * What is done instead of a signal (io_uring's completions) no event tells: then the fault goes on.
+ * the signal, and the instruction faults again. So a fault that waited also ends when
+ * handle_mm_fault() returns with a signal pending. Where handle_mm_fault() cannot be probed, the
+ * delivery of the signal ends the fault; if several tools look up mappings at that time, only one
+ * of them learns the file (see fault_not_handled()). Work done instead of a signal (completions of
+ * io_uring) raises no event: then the fault goes on.
  *
- * A fault that ends in none of these ways is forgotten when the thread begins anything else.
+ * A fault that ends in none of these ways is forgotten when the thread begins its next operation.
  *
- * Where programs can be preempted, one that ends a fault can be so, too, by another that does on
- * the same CPU: so there is more than one writer.
+ * Where programs can be preempted, a program that ends a fault can be preempted by another which
+ * ends a fault on the same CPU: rows then have more than one writer.
  */
 #ifndef IOSTRATA_FAULT_BPF_H
 #define IOSTRATA_FAULT_BPF_H
@@ -36,21 +39,20 @@
 
 enum { SIGNAL_BUS = 7, ERROR_IO = 5 };
 
-/* Of handle_mm_fault(): FAULT_FLAG_USER; and of its result VM_FAULT_SIGBUS, VM_FAULT_RETRY, these
- * and the rest of VM_FAULT_ERROR, and VM_FAULT_COMPLETED, which is as good as any. With RETRY and
- * COMPLETED the mapping is unlocked (mm_types.h). */
+/* Flags and results of handle_mm_fault() (mm_types.h). With RETRY and UNLOCKED the mapping is
+ * unlocked. */
 enum {
-	BY_USER = 0x40,
-	BUS_ERROR = 2,
-	RETRY = 0x400,
-	NOT_HANDLED = 0x873 | RETRY,
-	UNLOCKED = 0x4000
+	BY_USER = 0x40,              /* FAULT_FLAG_USER */
+	BUS_ERROR = 2,               /* VM_FAULT_SIGBUS */
+	RETRY = 0x400,               /* VM_FAULT_RETRY */
+	NOT_HANDLED = 0x873 | RETRY, /* VM_FAULT_ERROR and VM_FAULT_RETRY */
+	UNLOCKED = 0x4000            /* VM_FAULT_COMPLETED: handled like any other */
 };
 
 /* How a fault ends. */
 enum fault_end { FAULT_HANDLED, FAULT_INTERRUPTED, FAULT_FAILED };
 
-/* Instead of a file: it is not known. */
+/* In place of a struct file *: the file must be looked up. */
 #define FILE_UNKNOWN (~0ULL)
 
 /* Whether current's fault read something or slept. */
@@ -65,7 +67,8 @@ static __always_inline bool fault_waited(const struct op *op)
 	return slept;
 }
 
-/* Looks up the mapping of current's fault. False: it is not found, which is told as a loss. */
+/* Looks up the mapping of current's fault, at @place->address. False: not found, and counted as
+ * lost if the fault would have been an operation. */
 static __always_inline bool fault_find_mapping(const struct op *op, struct mapping *place,
 					       bool handled)
 {
@@ -77,8 +80,9 @@ static __always_inline bool fault_find_mapping(const struct op *op, struct mappi
 	return false;
 }
 
-/* Learns what current's fault was on; false: it is not traced. Without a file it is only if it
- * read: a page was swapped in. @place has the address and, unless FILE_UNKNOWN, the file. */
+/* Learns the file of current's fault; false: the fault is not traced. A fault without a file is
+ * traced if it read: it swapped in a page. @place has the address and, unless FILE_UNKNOWN, the
+ * file. */
 static __always_inline bool fault_find(struct op *op, struct mapping *place, bool handled)
 {
 	row_clear(&op->file);
@@ -91,12 +95,12 @@ static __always_inline bool fault_find(struct op *op, struct mapping *place, boo
 	op->offset = place->offset;
 	if (!mapping_learn_file(&op->file, (struct file *)place->file))
 		return false;
-	op->file.direct = 0; /* whatever the file was opened with */
+	op->file.direct = 0; /* even if the file was opened with O_DIRECT */
 	return true;
 }
 
-/* Current's fault, if it is in one, ends. @end: enum fault_end; @file, a struct file *, is what it
- * was on, at @offset; FILE_UNKNOWN: that must be looked up. */
+/* Ends current's fault, if current is in one. @end: enum fault_end. @file, @offset: the struct file
+ * * and the place of the fault; FILE_UNKNOWN: to be looked up. */
 GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 {
 	struct mapping place = { .file = file, .offset = offset };
@@ -121,15 +125,16 @@ GLOBAL int fault_ends(u32 end, u64 file, u64 offset)
 	op->call = CALL_FAULT;
 	op->fd = end == FAULT_FAILED ? -ERROR_IO : 0;
 	op->len = ~0ULL;
-	barrier(); /* read again: the verifier walks what follows once, not for each end */
+	barrier(); /* read the result again: the verifier walks the rest once, not once for each end
+		    */
 	ret = *(volatile int *)&op->fd;
 	op->fd = -1;
 	op_finish(t, ret, now, CONF(fault_single_writer));
 	return 0;
 }
 
-/* Learns the file of current's fault, which found its page. @file is that of its mapping; NULL: it
- * must be looked up. */
+/* Learns the file of current's minor fault; false: the fault is not traced. @file: of the mapping;
+ * NULL: to be looked up. */
 static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 {
 	struct mapping place = { .address = op->offset, .file = FILE_UNKNOWN };
@@ -146,10 +151,10 @@ static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 	return fault_find(op, &place, true);
 }
 
-/* A row for faults that found their page. */
+/* The row of minor faults, beside their file. */
 #define FOUND_ROW ROW_WHAT(0, (u32)OP_MINOR_FAULT, 0)
 
-/* Counts current's last fault, which found its page, in a row that has no slot. */
+/* Counts current's last fault, a minor one, in a row without a slot. */
 GLOBAL int fault_count_hashed(void)
 {
 	struct task_state *t = current_lookup();
@@ -160,7 +165,7 @@ GLOBAL int fault_count_hashed(void)
 	return 0;
 }
 
-/* Counts a fault of @t, which found its page. */
+/* Counts the last fault of @t, a minor one. */
 static __always_inline void fault_count(struct task_state *t)
 {
 	struct op_cell *cell = NULL;
@@ -174,7 +179,7 @@ static __always_inline void fault_count(struct task_state *t)
 		fault_count_hashed();
 }
 
-/* The first argument of the event is the address. */
+/* Begins a fault. The first argument of the event is the address. */
 static __always_inline int fault_begins(const u64 *ctx)
 {
 	struct task_state *t = current_passes() ? task_get(current_task()) : NULL;
@@ -196,10 +201,10 @@ static __always_inline bool signal_is_pending(void)
 	       ~task->blocked.sig[0];
 }
 
-/* How a fault of user code ends that was not handled; 0: not yet, it is tried again. It is not left
- * to the delivery of the signal, where interrupts are off: a look-up there leaves it to an irq_work
- * to unlock all mappings, and until the CPU has done that, others' look-ups are refused
- * (bpf_mmap_unlock_get_irq_work()). */
+/* How a fault which handle_mm_fault() did not handle ends; 0: not yet, the kernel tries again. The
+ * end is not left to the delivery of the signal, where interrupts are off: a look-up there leaves
+ * it to an irq_work to unlock all mappings. Until the CPU has run this irq_work, the kernel refuses
+ * the look-ups of other programs (bpf_mmap_unlock_get_irq_work()). */
 static __always_inline u32 fault_not_handled(u64 result)
 {
 	if (result & RETRY)
@@ -207,8 +212,8 @@ static __always_inline u32 fault_not_handled(u64 result)
 	return result & BUS_ERROR ? FAULT_FAILED : 0;
 }
 
-/* handle_mm_fault(mapping, address, flags, regs) returns, on current's fault if it has one. It has
- * no regs where the kernel looks for a page itself. */
+/* handle_mm_fault(mapping, address, flags, regs) returns. Without regs the kernel looked up a page
+ * for itself: this is no fault. */
 static __always_inline int fault_looked_at(const u64 *ctx)
 {
 	struct vm_area_struct *vma = (void *)ctx[0];
@@ -242,7 +247,7 @@ static __always_inline int fault_looked_at(const u64 *ctx)
 	return 0;
 }
 
-/* Current's fault was handled, as the kernel's software event says. */
+/* The kernel's software event: current's fault was handled. */
 static __always_inline int fault_counted(void)
 {
 	struct task_state *t = current_lookup();

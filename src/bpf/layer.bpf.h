@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * layer.bpf.h - entry and return of a function that bounds a layer (VFS or file system): within an
- * operation it tells which layer is on the CPU; with -T the function itself is timed, and so are
- * nested calls.
+ * layer.bpf.h - entry and return of a function which bounds a layer (VFS or file system). Within an
+ * operation they tell which layer is on the CPU. With -T of a layer, its function calls are timed
+ * themselves, also those inside others.
  */
 #ifndef IOSTRATA_LAYER_BPF_H
 #define IOSTRATA_LAYER_BPF_H
@@ -11,14 +11,15 @@
 
 enum { EIOCBQUEUED = 529 };
 
-/* The same operation on the same file, one function inside the other, counts once
- * (ext4_file_read_iter calls generic_file_read_iter, which other types use as their own). */
+/* Whether a function call is inside another for the same operation on the same file: they count
+ * once. Example: ext4_file_read_iter() calls generic_file_read_iter(), which other file systems use
+ * as their own. */
 static __always_inline bool is_nested(const struct calls *c, const struct frame *f, u64 depth)
 {
 	const struct frame *outer;
 	u64 below = depth - 1;
 
-	barrier_var(below); /* the verifier must see the limit on the register that is used */
+	barrier_var(below); /* the verifier must see the limit of this very register */
 	if (below >= FRAMES)
 		return false;
 	outer = &c->frames[below];
@@ -26,15 +27,16 @@ static __always_inline bool is_nested(const struct calls *c, const struct frame 
 }
 
 /*
- * Drops calls whose return was not seen: the program was refused, or the kretprobes were used up.
- * (A function has as many as the machine has CPUs, if the kernel is not preemptible, and each
- * thread that sleeps in it needs one.) A call that encloses this one began higher on the stack.
+ * Drops function calls whose return was not seen: the program was refused, or the kretprobes were
+ * used up. (On a kernel which is not preemptible, a function has as many kretprobes as the machine
+ * has CPUs, and each thread asleep in the function needs one.) A function call which encloses this
+ * one began higher on the stack.
  */
 static __always_inline void frames_drop_stale(struct calls *c, const void *sp)
 {
 	u64 top;
 
-	/* a pointer cannot be compared with a number, but once stored and read back it is one */
+	/* the verifier compares no pointer with a number; stored and read back, @sp is a number */
 	*(volatile u64 *)&c->sp = (u64)sp;
 	for (int i = 0; i < FRAMES && c->depth; i++) {
 		top = c->depth - 1ULL;
@@ -46,8 +48,8 @@ static __always_inline void frames_drop_stale(struct calls *c, const void *sp)
 	}
 }
 
-/* Learns the file of a frame; false: it is not traced. The file and its mode are noted anyway, for
- * calls inside this one and for its return. */
+/* Learns the file of a frame; false: the file is not traced. File and mode are noted in any case,
+ * for function calls inside this one and for its return. */
 static __always_inline bool frame_learn(struct frame *f, struct file *file, bool typed)
 {
 	struct open_file look = file_look(file, typed);
@@ -136,14 +138,14 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 		f->info.wanted = frame_learn(f, (struct file *)f->info.file, false) &&
 				 !is_nested(c, f, depth);
 	}
-	/* EIOCBQUEUED: goes on without the caller, and ends elsewhere */
+	/* EIOCBQUEUED: the I/O goes on without the caller, and ends elsewhere */
 	if (f->info.wanted && ret != -EIOCBQUEUED)
 		frame_count(t, f, now, ret);
 }
 
-/* A function of a layer is entered within an operation. A VFS function knows the file that the call
- * names; with @only_file nothing else is learnt from it. Returns current's state if it executes a
- * request of io_uring or libaio. */
+/* A function of a layer is entered within an operation. A VFS function knows the file of the call;
+ * with @only_file only this file is noted. Returns current's state if current executes a request of
+ * io_uring or libaio. */
 static __always_inline struct task_state *layer_enter(u32 stratum, struct file *file, bool typed,
 						      bool only_file)
 {
@@ -166,15 +168,15 @@ static __always_inline struct task_state *layer_enter(u32 stratum, struct file *
 	return (u8)stage == OP_ASYNC ? t : NULL;
 }
 
-/* Whether a function of a file system, whose arguments are at @args, is called for the request of
- * io_uring that current, if @t is not NULL, executes, and whose file is not known. A request begins
- * with its struct kiocb. */
+/* Whether a function of a file system, with its arguments at @args, runs for a request of io_uring
+ * whose file is not known. @t: current's state, if it executes a request. A request begins with its
+ * struct kiocb. */
 static __always_inline bool layer_wants_file(const struct task_state *t, const u64 *args)
 {
 	return CONF(uring) && t && !t->op.file.file && t->async == number(args[0]);
 }
 
-/* Learns it, without BPF helpers. */
+/* Learns @file as the file of the request which @t executes, without BPF helpers. */
 static __always_inline void layer_learn_file(struct task_state *t, struct file *file)
 {
 	struct open_file f = file_look(file, true);
@@ -196,9 +198,9 @@ static __always_inline void layer_leave(u32 stratum)
 }
 
 /*
- * What a function's entry and return do, depending on the run. @sp: something on the stack; a
- * trampoline's arguments are there, too. The branches must not begin alike: the compiler would move
- * the common part before them, and keep in registers what the others need later.
+ * The work at entry and return of a function, depending on the run. @sp: an address on the stack;
+ * the arguments which a trampoline stores are on the stack, too. The branches must not begin with
+ * the same code: the compiler would move this code before them, and keep its results in registers.
  */
 #define FUNCTION_ENTERED(stratum, op, its_file, typed, sp)                                         \
 	do {                                                                                       \
