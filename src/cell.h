@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cell.h - what is summed per key, and how a value finds its histogram bucket.
+ * cell.h - the sums for each key, and the arithmetic of histograms.
  *
- * Plain C for BPF and user space alike, no I/O: a recording and a live view of the same run are
- * added up by the same code, so they give the same numbers.
+ * Plain C for programs and user space, without I/O. The same code adds up a live view and a
+ * recording of the same run, so both give the same numbers.
  */
 #ifndef IOSTRATA_CELL_H
 #define IOSTRATA_CELL_H
@@ -11,9 +11,9 @@
 #include "event.h"
 
 /*
- * Log-linear histogram of ns, 5 sub-bits: values below 32 have a bucket each, above that every
- * power of two is cut into 32, so a bucket is at most 1/32 of its lower bound wide. The last
- * bucket takes all from 2^41 ns (36 minutes) on; the exact maximum is kept beside it.
+ * Log-linear histogram of ns, 5 sub-bits. Values below 32 have a bucket each. Above, every power of
+ * two is cut into 32 buckets, so a bucket is at most 1/32 of its lower bound wide. The last bucket
+ * takes all values from 2^41 ns (36 minutes) on. The sums have the exact maximum.
  */
 enum {
 	HIST_SUB_BITS = 5,
@@ -28,7 +28,7 @@ struct op_key {
 				* meta_calls */
 	unsigned char op;      /* enum op_kind */
 	unsigned char cache;   /* enum cache_class with BY_CACHE, else 0 */
-	unsigned short bucket; /* in the programs' hash: of these operations; else 0 */
+	unsigned short bucket; /* in the hash of the programs: bucket of these operations; else 0 */
 	unsigned char pad[2];
 	unsigned long long by[2]; /* pid | tid | pid << 32 | tid | comm | FILE_KEY(), ino |
 				   * cgroup | dev */
@@ -41,10 +41,10 @@ struct op_sums {
 	unsigned long long total_ns;
 	unsigned long long max_ns;
 	unsigned long long strata[ST_N];
-	unsigned long long device_bytes; /* read from devices for them */
+	unsigned long long device_bytes; /* which their own bios read from devices */
 };
 
-/* Bucket counts wrap; a reader that comes more often than every 2^32 events loses nothing. */
+/* The counts of buckets wrap: they must be read at least once in 2^32 events. */
 struct op_cell {
 	struct op_sums sums;
 	unsigned int hist[HIST_N]; /* of the elapsed time */
@@ -53,8 +53,8 @@ struct op_cell {
 struct rq_key {
 	unsigned int dev;         /* kernel dev_t of the whole disk */
 	unsigned char op;         /* enum rq_op */
-	unsigned char bio_based;  /* no tag and no queue to be measured */
-	unsigned short bucket;    /* as in op_key, of what the histogram shows */
+	unsigned char bio_based;  /* the device has neither tag nor queue */
+	unsigned short bucket;    /* as in op_key, of the time which the histogram shows */
 	unsigned long long by[2]; /* as in op_key, of the submitter; 0: not known. With
 				   * BY_TASK the second is enum behalf */
 };
@@ -64,29 +64,29 @@ struct rq_sums {
 	unsigned long long errors;
 	unsigned long long bytes;
 	unsigned long long requeues;
-	unsigned long long unqueued; /* of count: submission not seen, tag and queue unknown */
+	unsigned long long unqueued; /* of count: submission not seen, so tag and queue unknown */
 	unsigned long long outside;  /* of count: submitted outside of any operation */
 	unsigned long long tag_ns;
 	unsigned long long queue_ns;
 	unsigned long long device_ns;
-	unsigned long long max_ns; /* of what hist shows */
-	unsigned long long name;   /* with BY_TASK, only for the programs: its thread's, which
-				    * the epoch has, as a number */
+	unsigned long long max_ns; /* maximum of the time which the histogram shows */
+	unsigned long long name;   /* with BY_TASK, only for the programs: hash of the thread's name
+				    * in   this epoch */
 };
 
 /*
- * What a kernel helper did for somebody: requests of one kind on one disk, or, with HELPER_TIME,
- * how long it was at work. Names are padded with zeroes; one that fills its field has no NUL.
+ * The work of a helper for one client: requests of one kind on one disk or, with HELPER_TIME, the
+ * time at work. Names are padded with zeroes. A name that fills its field has no NUL.
  */
 struct helper_key {
-	char comm[COMM_LEN];     /* the helper's */
-	char work[COMM_LEN];     /* of a worker: the workqueue, "" if it is not known */
-	char for_comm[COMM_LEN]; /* "" if nobody is known, as for_pid and behalf */
-	unsigned int tid;        /* the helper's, as the kernel numbers it */
-	unsigned int for_pid;    /* thread group */
+	char comm[COMM_LEN];     /* name of the helper */
+	char work[COMM_LEN];     /* workqueue of a worker, "" if it is not known */
+	char for_comm[COMM_LEN]; /* name of the client, "" if it is not known; then for_pid is 0 */
+	unsigned int tid;        /* of the helper, in the initial pid namespace */
+	unsigned int for_pid;    /* thread group of the client */
 	unsigned int dev;        /* kernel dev_t of the whole disk */
 	unsigned char op;        /* enum rq_op, or HELPER_TIME */
-	unsigned char behalf;    /* enum behalf: how it is known for whom */
+	unsigned char behalf;    /* enum behalf: how the client is known; 0 without a client */
 	unsigned char bio_based; /* as in rq_key */
 	unsigned char pad;
 };
@@ -100,19 +100,19 @@ struct helper_sums {
 	unsigned long long tag_ns;
 	unsigned long long queue_ns;
 	unsigned long long device_ns;
-	/* with HELPER_TIME alone: on the CPU, waiting for it, asleep for requests */
-	unsigned long long cpu_ns;
-	unsigned long long runq_ns;
-	unsigned long long waited_ns;
+	/* only with HELPER_TIME */
+	unsigned long long cpu_ns;    /* on the CPU */
+	unsigned long long runq_ns;   /* waiting for the CPU */
+	unsigned long long waited_ns; /* asleep for requests */
 };
 
-/* Where a thread was in the kernel while it slept for reasons that are not known. */
+/* A site: where in the kernel a thread slept for a reason which is not known. */
 enum { WHY_CALLERS = 4 };
 
 struct why_key {
 	unsigned long long fs;              /* as in op_key; 0: not known */
-	unsigned long long at[WHY_CALLERS]; /* who called the scheduler or a lock, who called that
-					     * ...; 0: nobody */
+	unsigned long long at[WHY_CALLERS]; /* address of the caller of the scheduler or lock, then
+					     * of its caller ...; 0: none */
 	unsigned char op;                   /* enum op_kind */
 	unsigned char pad[7];
 };
@@ -123,13 +123,13 @@ struct why_sums {
 
 struct rq_cell {
 	struct rq_sums sums;
-	unsigned int hist[HIST_N]; /* of device time, or of the whole with -Q */
+	unsigned int hist[HIST_N]; /* of the device time; with -Q, of the whole time */
 };
 
 /*
- * A file is identified by device, inode and generation, since inode numbers are used again. A dev_t
- * leaves its high bit free (block devices' majors end at 511, BLKDEV_MAJOR_MAX): if it is set, the
- * file is that block device, not a file on it.
+ * The identity of a file is device, inode and generation, since inode numbers are used again. The
+ * high bit of a dev_t is free: majors of block devices end at 511 (BLKDEV_MAJOR_MAX). If this bit
+ * is set, the file is the block device itself, not a file on it.
  */
 #define FILE_KEY(dev, is_bdev, generation)                                                         \
 	((unsigned long long)(generation) << 32 | (unsigned int)!!(is_bdev) << 31 | (dev))
@@ -151,7 +151,7 @@ static const unsigned char hist_log2_byte[256] = {
 	LOG2_16(7), LOG2_16(7), LOG2_16(7),
 };
 
-/* floor(log2(v)), v > 0; without clz, which BPF lacks. Short for values below 65 us. */
+/* floor(log2(v)), v > 0, without clz, which BPF lacks. Fast for values below 65 us. */
 static inline __attribute__((always_inline)) unsigned long long hist_log2(unsigned long long v)
 {
 	unsigned long long r = 0;
@@ -170,14 +170,14 @@ static inline __attribute__((always_inline)) unsigned long long hist_log2(unsign
 		v >>= 8;
 		r += 8;
 	}
-	/* the verifier must see the limit, which the compiler knows already */
+	/* the compiler knows the limit already, but the verifier must see the mask */
 	__asm__ volatile("" : "+r"(v));
 	return r + hist_log2_byte[v & 0xff];
 }
 
 /*
- * Bucket of @ns: 0 .. HIST_N - 1, never outside. ns >> n keeps its leading one, HIST_SUB, so that
- * the buckets of n follow those of n - 1.
+ * The bucket of @ns: 0 .. HIST_N - 1, never outside. ns >> n keeps its leading one, which is
+ * HIST_SUB, so the buckets of n follow those of n - 1.
  */
 static inline __attribute__((always_inline)) unsigned int hist_bucket(unsigned long long ns)
 {
@@ -187,12 +187,12 @@ static inline __attribute__((always_inline)) unsigned int hist_bucket(unsigned l
 		n = hist_log2(ns) - HIST_SUB_BITS;
 		b = n * HIST_SUB + (ns >> n);
 	}
-	/* the verifier must see the limit on the very value that is used as index */
+	/* the verifier must see the limit of the very value used as index */
 	__asm__ volatile("" : "+r"(b));
 	return b < HIST_N ? b : HIST_N - 1;
 }
 
-/* Lowest value that falls into bucket @b; the bucket ends one below hist_low(b + 1). */
+/* The lowest value of bucket @b. The highest one is hist_low(b + 1) - 1. */
 static inline __attribute__((always_inline)) unsigned long long hist_low(unsigned int b)
 {
 	if (b < HIST_SUB)
@@ -200,14 +200,14 @@ static inline __attribute__((always_inline)) unsigned long long hist_low(unsigne
 	return (unsigned long long)(HIST_SUB + b % HIST_SUB) << (b / HIST_SUB - 1);
 }
 
-/* Relaxed: for a stronger order clang 22 uses an instruction that 5.10 does not have. */
+/* Relaxed: for a stronger order clang 22 uses an instruction which Linux 5.10 lacks. */
 #define atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 
 /*
- * Addition is atomic where a cell may have several writers at a time: all CPUs if they share it, or
- * tasks that preempt one another on its CPU. With a @single_writer it is not, which saves 5 ns a
- * number. Only the maximum may, after a race of several writers, be that of a loser; the histogram
- * still shows the winner's bucket.
+ * Addition is atomic where a cell may have several writers at a time: CPUs which share the cell, or
+ * threads which preempt one another on its CPU. With @single_writer addition is not atomic, which
+ * saves 5 ns a number. After a race of several writers the maximum may be too low; the histogram
+ * still has the true maximum's bucket.
  */
 #define cell_sum(single_writer, dst, v)                                                            \
 	do {                                                                                       \
@@ -228,7 +228,7 @@ static inline __attribute__((always_inline)) void cell_max(volatile unsigned lon
 	}
 }
 
-/* Adds one operation to its sums. @single_writer, here and below: a constant. */
+/* Adds one operation to its sums. @single_writer, here and below, is a constant; see cell_sum(). */
 static inline __attribute__((always_inline)) void sums_add(struct op_sums *s,
 							   unsigned long long total_ns,
 							   long long ret, unsigned long long bytes,
@@ -242,7 +242,7 @@ static inline __attribute__((always_inline)) void sums_add(struct op_sums *s,
 	cell_max(&s->max_ns, total_ns);
 }
 
-/* Adds the strata from @first to before @end, which are constants, of one operation. */
+/* Adds the strata @first .. @end - 1 of one operation. Both are constants. */
 static inline __attribute__((always_inline)) void sums_add_strata(struct op_sums *s,
 								  const unsigned long long *strata,
 								  int first, int end,

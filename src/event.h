@@ -8,8 +8,8 @@
 #ifndef IOSTRATA_EVENT_H
 #define IOSTRATA_EVENT_H
 
-/* One I/O call of one thread (syscalls.c decides which call is of which kind), or one request of
- * io_uring or libaio. */
+/* The kind of an operation: one I/O call of one thread, one request of io_uring or libaio, or one
+ * page fault. The table of system calls has the kind of each call. */
 enum op_kind {
 	OP_NONE,
 	OP_READ,
@@ -20,17 +20,18 @@ enum op_kind {
 	OP_COPY,
 	OP_META,
 	OP_URING, /* a request of io_uring, from its submission to its completion */
-	OP_AIO,   /* one of libaio, likewise; where that is not seen, libaio's calls */
-	OP_FAULT, /* a page fault of user code on a mapped file, or one that swaps in */
+	OP_AIO,   /* a request of libaio, likewise; or calls of libaio, where its functions are not
+		     probed */
+	OP_FAULT, /* a page fault of user code on a mapped file, or which swaps in a page */
 	OP_N,
 };
 
-/* Beside these, and no operation: a call that only changes what a descriptor is (dup, lseek, fcntl,
- * flock). It is sent and recorded like one, and counted nowhere. */
+/* No operation: a call which only changes a descriptor (dup, lseek, fcntl, flock). It is sent and
+ * recorded like an operation, and counted in no row. */
 enum { OP_HANDLE = 15 };
 
-/* No operation either: a page fault that found its page. It is counted in a row of its own, and
- * nothing else is known of it. */
+/* No operation: a minor page fault, which found its page. It is counted in a row of its own,
+ * without times. */
 enum { OP_MINOR_FAULT = 14 };
 
 /*
@@ -40,17 +41,17 @@ enum { OP_MINOR_FAULT = 14 };
 enum stratum {
 	ST_SYSCALL,  /* on CPU in the call or exception, outside the layers below */
 	ST_VFS,      /* on CPU in the VFS, outside the file system */
-	ST_FS,       /* on CPU in the file system and all that it calls */
-	ST_THROTTLE, /* asleep in balance_dirty_pages, or while blk-throttle kept its bio */
+	ST_FS,       /* on CPU in the file system and all functions which it calls */
+	ST_THROTTLE, /* asleep in balance_dirty_pages(), or while blk-throttle held back its bio */
 	ST_TAG,      /* asleep until its bio got a request */
 	ST_QUEUE,    /* asleep while its request waited in plug, scheduler or requeue */
 	ST_DEVICE,   /* asleep while driver and device worked */
 	ST_COMPLETE, /* asleep from completion to the wake-up */
 	ST_RUNQ,     /* woken, waiting for a CPU */
 	ST_PREEMPT,  /* runnable, but taken off the CPU */
-	ST_HELPER,   /* asleep while a kernel thread worked for it */
+	ST_HELPER,   /* asleep while a helper worked for it */
 	ST_SLEEP,    /* asleep for any other reason */
-	ST_LOCK,     /* asleep for a kernel lock that somebody else holds */
+	ST_LOCK,     /* asleep for a kernel lock held by another thread */
 	ST_N,
 };
 
@@ -58,8 +59,8 @@ enum stratum {
 enum cache_class {
 	CACHE_NONE,      /* not a read or write of a file */
 	CACHE_HIT,       /* waited for no read */
-	CACHE_MISS,      /* waited for a read it submitted itself */
-	CACHE_READAHEAD, /* waited for a read that somebody else started */
+	CACHE_MISS,      /* waited for a read which it submitted itself */
+	CACHE_READAHEAD, /* waited for a read which another operation or thread started */
 	CACHE_DIRECT,    /* O_DIRECT */
 	CACHE_N,
 };
@@ -77,7 +78,7 @@ enum rq_op {
 	RQ_N,
 };
 
-/* What a row of a table stands for beside operation and file system. */
+/* The key of rows beside operation and file system. */
 enum by_key {
 	BY_NONE,
 	BY_PID,
@@ -93,36 +94,36 @@ enum by_key {
 
 /* Why a request counts for a thread other than its submitter. */
 enum behalf {
-	BEHALF_NONE,      /* it does not */
-	BEHALF_WRITEBACK, /* who made the page dirty */
-	BEHALF_HELPER,    /* who woke the kernel thread that submitted it */
+	BEHALF_NONE,      /* it counts for its submitter */
+	BEHALF_WRITEBACK, /* for the dirtier of its first page */
+	BEHALF_HELPER,    /* for the client of the kernel thread which submitted it */
 	BEHALF_N,
 };
 
 /* A layer timed as a whole (inclusive time), as single-layer tools do. */
 enum layer {
-	LAYER_OPS, /* none alone: whole operations with strata */
+	LAYER_OPS, /* no single layer: whole operations with strata */
 	LAYER_SYSCALL,
 	LAYER_VFS,
 	LAYER_FS,
 	LAYER_BLK,
 };
 
-/* Every way to lose something. Each has a counter that a person will see. */
+/* The ways to lose an event. Each has a counter, which the tool prints. */
 enum lost {
 	LOST_RING,            /* no room in the ring buffer */
-	LOST_MAP_FULL,        /* a row, bio, request or thread that found no room */
-	LOST_UNMATCHED_START, /* began, never seen to end */
-	LOST_UNMATCHED_END,   /* ended, never seen to begin */
-	LOST_NAMES,           /* files whose name could not be read any more */
-	LOST_UNATTRIBUTED,    /* a request whose owner, or page fault whose file is not known */
-	LOST_OPS,             /* operations missing from a recording */
-	LOST_REQUESTS,        /* requests missing from a recording */
+	LOST_MAP_FULL,        /* no room for a row, bio, request or thread */
+	LOST_UNMATCHED_START, /* a beginning whose end was not seen */
+	LOST_UNMATCHED_END,   /* an end whose beginning was not seen */
+	LOST_NAMES,           /* a file whose name could not be read any more */
+	LOST_UNATTRIBUTED, /* a request of an unknown owner, or a page fault on an unknown file */
+	LOST_OPS,          /* operations missing from a recording */
+	LOST_REQUESTS,     /* requests missing from a recording */
 	LOST_N,
 };
 
-/* Identity of the file system of block devices themselves, and of operations whose file is not
- * known; any other identity is an address. */
+/* Identities of file systems without a type: of block devices themselves, and of operations whose
+ * file is not known. Any other identity is an address. */
 enum { FS_BDEV = 1, FS_UNKNOWN = 2 };
 
 /* The first bytes of a name, "bdev", as a number. */
@@ -130,32 +131,32 @@ enum { FS_BDEV = 1, FS_UNKNOWN = 2 };
 
 enum { COMM_LEN = 16, FS_NAME_LEN = 16, PATH_BYTES = 512, PATH_DEPTH = 32 };
 
-/* The path of a file as its user sees it: names from the file up to the root directory of the
- * process, across all mounts in between, each ending with a NUL; not truncated if @complete. */
+/* The path of a file as its process sees it: names from the file up to the root directory of the
+ * process, across all mounts in between, each ending with a NUL. */
 struct file_name {
 	unsigned short len;
-	unsigned char complete;
-	unsigned char unmounted; /* up to the root of its file system: not mounted */
+	unsigned char complete;  /* the path is not truncated */
+	unsigned char unmounted; /* not mounted: the path begins at the root of the file system */
 	unsigned char deleted;
-	unsigned char unread; /* it could not be read */
+	unsigned char unread; /* the path could not be read */
 	unsigned char pad[2];
 	char names[PATH_BYTES];
 };
 
-/* The name of a thread; with BY_TASK, where others know names that are older, also the id of its
- * cgroup, and when it had this name: CLOCK_MONOTONIC, ns. */
+/* The name of a thread. With BY_TASK, also the id of its cgroup and the time at which it had this
+ * name (CLOCK_MONOTONIC, ns): other CPUs may know an older name. */
 struct task_name {
 	unsigned long long cgroup;
 	char comm[COMM_LEN];
 	unsigned long long at;
 };
 
-/* Who woke a thread: its ids as the tool's pid namespace numbers them, and the operation that it
- * was in itself, if it was in one. tid 0: not known. */
+/* The waker of a thread: its ids as the tool's pid namespace numbers them, and its own operation,
+ * if it was in one. tid 0: not known. */
 struct waker {
 	unsigned int pid, tid;
 	unsigned char op;      /* enum op_kind */
-	unsigned char stratum; /* enum stratum, on CPU */
+	unsigned char stratum; /* enum stratum in which it ran */
 	unsigned char pad[6];
 	char comm[COMM_LEN];
 };
@@ -174,20 +175,20 @@ struct op_record {
 	unsigned int dev; /* kernel dev_t of the file system */
 	unsigned int pid; /* thread group */
 	unsigned int tid;
-	unsigned int requests; /* bios this operation submitted */
+	unsigned int requests; /* number of bios which the operation submitted */
 	unsigned short call;   /* system call number, | CALL_COMPAT; or CALL_URING ... */
 	unsigned char kind;    /* enum op_kind */
 	unsigned char cache;   /* enum cache_class */
 	unsigned int pad;
 	char comm[COMM_LEN];
 	unsigned long long lock_ns;      /* its longest wait for a lock; 0: none */
-	struct waker lock_holder;        /* who let go of that */
-	unsigned long long device_bytes; /* that it read from devices, by bios of its own */
+	struct waker lock_holder;        /* the thread which released this lock */
+	unsigned long long device_bytes; /* bytes which its own bios read from devices */
 	struct file_name file;
 };
 
-/* A call's number; with CALL_URING or CALL_AIO it is an opcode of io_uring or libaio instead.
- * CALL_FAULT: a page fault is no call. */
+/* Bits beside the number of a call. With CALL_URING or CALL_AIO the number is an opcode of io_uring
+ * or libaio. CALL_FAULT: a page fault. */
 enum {
 	CALL_COMPAT = 0x8000,
 	CALL_URING = 0x4000,
@@ -197,37 +198,37 @@ enum {
 	URING_OPS = 64,
 };
 
-/* What the programs send for each finished operation and request while a run is recorded. Whole
- * words without holes; the first byte says what it is. */
+/* The records which the programs send for each finished operation and request. Records are whole
+ * words without holes; the first byte is their type. */
 enum sent {
-	SENT_OP = 1, /* an operation that never left the CPU nor read from a device */
+	SENT_OP = 1, /* an operation which neither left the CPU nor read from a device */
 	SENT_OP_WAITED,
 	SENT_REQUEST,
 	SENT_FILE,
 };
 
-/* Whose it is: pid and tid as the tool's pid namespace numbers them. */
+/* The thread of a record: pid and tid as the tool's pid namespace numbers them. */
 struct sent_who {
 	unsigned int pid, tid;
 	unsigned long long cgroup;
 	char comm[COMM_LEN];
 };
 
-/* Which file: FILE_KEY() and inode; inode 0: none, or not known. */
+/* The identity of a file: FILE_KEY() and inode; inode 0: no file, or not known. */
 struct sent_file_id {
 	unsigned long long key, ino;
 };
 
-enum { SENT_ON_CPU = ST_FS + 1 }; /* strata of an operation that never left the CPU */
+enum { SENT_ON_CPU = ST_FS + 1 }; /* strata of an operation which never left the CPU */
 
-/* First what is often the same in many of them. */
+/* The members which are often the same in many records come first. */
 struct sent_op {
 	unsigned char what;
 	unsigned char kind;  /* enum op_kind */
 	unsigned char cache; /* enum cache_class */
-	unsigned char fs;    /* slot of its type, + SENT_FS_FIRST */
+	unsigned char fs;    /* slot of the file system type + SENT_FS_FIRST */
 	unsigned short call;
-	unsigned short open_flags; /* of the open file: RECORDED_FLAGS(), the low half */
+	unsigned short open_flags; /* low half of RECORDED_FLAGS() of the open file */
 	unsigned int requests;
 	int fd; /* descriptor; -1: none */
 	struct sent_who who;
@@ -243,7 +244,7 @@ enum { SENT_FS_UNKNOWN, SENT_FS_BDEV, SENT_FS_FIRST };
 struct sent_op_waited {
 	struct sent_op op;
 	unsigned long long waits[ST_N - SENT_ON_CPU];
-	unsigned long long device_bytes; /* that it read from devices, by bios of its own */
+	unsigned long long device_bytes; /* bytes which its own bios read from devices */
 };
 
 enum sent_request_flag { SENT_FAILED = 1, SENT_OUTSIDE = 2 };
@@ -251,7 +252,7 @@ enum sent_request_flag { SENT_FAILED = 1, SENT_OUTSIDE = 2 };
 struct sent_request {
 	unsigned char what;
 	unsigned char op;               /* enum rq_op */
-	unsigned char flags, bio_based; /* SENT_FAILED ... */
+	unsigned char flags, bio_based; /* flags: enum sent_request_flag */
 	unsigned int dev;               /* dev_t of the whole disk */
 	unsigned int cmd_flags;
 	int error; /* as the tracepoint reports it */
@@ -262,7 +263,7 @@ struct sent_request {
 	struct sent_who who; /* tid 0: not known */
 };
 
-/* The name of a file, sent before the first record that refers to it, in a ring for names. */
+/* The name of a file, sent in a ring for names before the first record with this file. */
 struct sent_file {
 	unsigned long long what;
 	struct sent_file_id id;

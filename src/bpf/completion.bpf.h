@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * completion.bpf.h - what a completion leaves for those who waited for it: a mark for those that it
- * wakes itself, and a note for its submitter, which another may wake.
+ * completion.bpf.h - a completion leaves a mark for the threads which it wakes itself, and a note
+ * for its submitter, which another thread may wake. Knows nothing of rows.
  */
 #ifndef IOSTRATA_COMPLETION_BPF_H
 #define IOSTRATA_COMPLETION_BPF_H
 
 #include "state.bpf.h"
 
-/* How long a completion may take, if nothing tells when it is over: waiters are woken when all
- * pages of a bio, or of all bios of a request, are done. A hypervisor may take the CPU meanwhile:
- * who submitted the request may be woken late. */
+/* The longest duration of a completion, if no event tells its end. Waiters are woken when all pages
+ * of a bio, or of all bios of a request, are done. A hypervisor may take the CPU meanwhile, so the
+ * submitter of the request may be woken late (REQUEST_END_LATE_NS). */
 enum { BIO_END_NS = 50000, REQUEST_END_NS = 4000000, REQUEST_END_LATE_NS = 100000000 };
 
-/* The number of the mark of @cpu and @level: a level that was interrupted keeps its own. */
+/* The number of the mark of @cpu and @level. An interrupted level keeps its own mark. */
 static __always_inline u64 mark_number(u64 cpu, u32 level)
 {
-	/* 0, 1 or 2; without branches, both sides of which the verifier would follow to the end */
+	/* 0, 1 or 2, without branches: the verifier would follow both sides of each to the end */
 	u32 soft = (0 - (u64)(level & SOFT_INTERRUPT)) >> 63;
 	u32 hard = (0 - (u64)(level & HARD_INTERRUPT)) >> 63;
 
@@ -27,7 +27,7 @@ static __always_inline u64 mark_number(u64 cpu, u32 level)
 
 static __always_inline struct mark *mark_at(u64 nr)
 {
-	barrier_var(nr); /* its limit is clear to the compiler, but not to the verifier of 6.1 */
+	barrier_var(nr); /* the compiler knows the limit of @nr, the verifier of 6.1 does not */
 	return &marks[nr % (MARK_SLOTS * MARK_LEVELS)];
 }
 
@@ -36,7 +36,7 @@ static __always_inline struct mark *mark_here(u64 cpu, u32 level)
 	return mark_at(mark_number(cpu, level));
 }
 
-/* The mark that current left here at @level, which may be over; NULL: none. */
+/* The mark which current left on this CPU at @level; NULL: none. Its completion may be over. */
 static __always_inline struct mark *mark_of_current(u32 level)
 {
 	u64 cpu = current_cpu();
@@ -48,10 +48,11 @@ static __always_inline struct mark *mark_of_current(u32 level)
 }
 
 /*
- * The completion that the running code is part of at @now, or NULL. Nothing tells when the
- * completion of a bio without a request is over, or of a request before block_io_done (6.5). The
- * same interrupt level on top of the same thread may be another interrupt, and a thread that
- * completes bios goes on to other work. So a mark is believed only for some time.
+ * The mark of the completion to which the running code belongs at @now, or NULL. No event tells
+ * when the completion of a bio without a request is over, nor that of a request before 6.5, which
+ * has block_io_done. The same interrupt level on top of the same thread may be another interrupt,
+ * and a thread that completes bios goes on to other work. So a mark is valid for a limited time
+ * only.
  */
 static __always_inline struct mark *mark_current(u64 now, u32 level)
 {
@@ -60,7 +61,7 @@ static __always_inline struct mark *mark_current(u64 now, u32 level)
 	return m && now <= m->until ? m : NULL;
 }
 
-/* Whether this CPU is, at any level, in the completion of what was done at @done. */
+/* Whether this CPU is, at any level, in the completion of the request which was done at @done. */
 static __always_inline bool mark_is_of(u64 done, u64 now)
 {
 	struct mark *m;
@@ -87,13 +88,13 @@ static __always_inline void mark_set(const struct rq_times *times, u32 tid, bool
 	m->is_read = is_read;
 }
 
-/* The completion in progress at @level is over; one that it interrupted is not. */
+/* The completion at @level is over. A completion which it interrupted is not. */
 static __always_inline void mark_clear(u32 level)
 {
 	mark_here(current_cpu(), level)->times.c = 0;
 }
 
-/* The same for all levels: a CPU that switches threads is in no interrupt. */
+/* The completions at all levels are over: a CPU which switches threads is in no interrupt. */
 static __always_inline void marks_clear(void)
 {
 	u64 slot = current_cpu() % MARK_SLOTS;
@@ -121,15 +122,15 @@ static __always_inline void done_note(u32 tid, const struct rq_times *times, boo
 	*d = done;
 }
 
-/* Copies what was noted of thread @tid; false if there is nothing. */
+/* Copies the note of thread @tid; false: there is none. */
 static __always_inline bool done_get(u32 tid, struct done *ret_done)
 {
 	*ret_done = dones[tid % DONE_SLOTS];
-	barrier(); /* from now on the copy */
+	barrier(); /* from now on read the copy */
 	return (u32)ret_done->whose == tid && ret_done->check == done_check(ret_done);
 }
 
-/* The request @io is merged into another, whose times will be told instead of its own. */
+/* The request @io is merged into another. The times of the other will count for it. */
 static __always_inline void merged_note(const struct io_state *io)
 {
 	struct rq_times times = { .q = io->q, .g = io->g };
@@ -138,16 +139,16 @@ static __always_inline void merged_note(const struct io_state *io)
 		done_note(io->tid, &times, false);
 }
 
-/* Whether the last request that thread @tid submitted, at @since or later, was merged into another.
- * (If another of its requests was done since then, that is not known.) */
+/* Whether the last request of thread @tid, submitted at @since or later, was merged into another.
+ * False as well if another of the thread's requests was done since then. */
 static __always_inline bool merged_get(u32 tid, u64 since, struct done *ret_merged)
 {
 	return done_get(tid, ret_merged) && !ret_merged->times.c && ret_merged->times.q >= since;
 }
 
-/* A request that thread @tid submitted is done (0: submitter not known). Marks the completion,
- * which is over at @until, for those that it wakes, and leaves a note for the thread in case
- * another wakes it. */
+/* A request of thread @tid is done (0: submitter not known). Marks the completion, which is over at
+ * @until, for the threads which it wakes. Leaves a note for the submitter, in case another wakes
+ * it. */
 static __always_inline void completion_announce(const struct rq_times *times, u32 tid, bool is_read,
 						u64 until, bool level_known)
 {

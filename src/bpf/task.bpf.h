@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * task.bpf.h - who runs: the state of a thread, whether its I/O is traced, and how time is charged
- * to its operation. The only place that knows where states are kept.
+ * task.bpf.h - the running thread: its state, whether it passes the filters, and how time is
+ * charged to its operation. No other header knows where the states of threads are.
  */
 #ifndef IOSTRATA_TASK_BPF_H
 #define IOSTRATA_TASK_BPF_H
@@ -17,19 +17,21 @@ static __always_inline u64 task_slot(u64 task)
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD   0x00200000
 
-/* A thread that works for others: kernel threads, and io_uring's workers. */
+/* Whether a thread with these flags is a helper: a kernel thread, or a worker of io_uring. */
 static __always_inline bool is_helper(u32 flags)
 {
 	return flags & (PF_KTHREAD | PF_IO_WORKER);
 }
 
-/* Whether such a thread may be in an operation: io_uring's thread that polls for requests may. */
+/* Whether a thread with these flags may be in an operation. The only such helper is the thread with
+ * which io_uring polls for requests. */
 static __always_inline bool may_have_op(u32 flags)
 {
 	return !is_helper(flags) || (CONF(uring) && flags & PF_IO_WORKER);
 }
 
-/* Puts a copy of the key on the stack, so that the caller's can stay in a register. */
+/* The state of @task in the map. Puts a copy of @task on the stack: the caller's stays in a
+ * register. */
 static __always_inline struct task_state *task_overflown(u64 task)
 {
 	u64 key = task;
@@ -39,11 +41,12 @@ static __always_inline struct task_state *task_overflown(u64 task)
 }
 
 /*
- * A thread is identified by the address of its task_struct: nothing of current is cheaper to get
- * (its ids cost as much again). Its state is in the slot that the address hashes to; task storage
- * costs a hundred instructions a look-up, and tracing programs cannot use it before 5.12. The first
- * thread that needs a slot owns it until it exits (task_owners arbitrates). Others that hash to
- * that slot have their state in a map, which is looked at only if the slot has such collisions.
+ * The state of a thread. The thread's identity is the address of its task_struct: nothing of
+ * current is cheaper to get (its ids cost twice as much). The address hashes to the slot of the
+ * state. Task storage costs a hundred instructions a look-up, and tracing programs cannot use it
+ * before 5.12. The first thread that needs a slot owns it until the thread exits (task_owners
+ * arbitrates). Other threads with the same slot have their state in a map. The map is searched only
+ * if the slot has collisions.
  *
  * NULL if the thread has no state. Safe with the run-queue lock held.
  */
@@ -51,7 +54,7 @@ static __always_inline struct task_state *task_lookup(u64 task)
 {
 	struct task_state *t = &tasks[task_slot(task)];
 
-	barrier_var(t); /* one address, from which all fields are reached */
+	barrier_var(t); /* one address in a register, for all fields */
 	if (likely(t->task == task))
 		return t;
 	return t->collisions ? task_overflown(task) : NULL;
@@ -87,8 +90,8 @@ static __always_inline u64 first_nul(u64 eight)
 	return nuls & -nuls;
 }
 
-/* The comm of current, read directly where that can be: the BPF helper takes 100 instructions.
- * Some kernels leave remains of an older one beyond its NUL. */
+/* The comm of current, read directly where the kernel allows: the BPF helper takes 100
+ * instructions. Some kernels leave remains of an older comm beyond the NUL. */
 static __always_inline void current_comm_raw(u64 ret[COMM_LEN / 8])
 {
 	const u64 *comm;
@@ -102,7 +105,7 @@ static __always_inline void current_comm_raw(u64 ret[COMM_LEN / 8])
 	}
 }
 
-/* The same as a key: zeroes beyond its NUL. */
+/* The comm of current as a key: zeroes beyond its NUL. */
 static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 {
 	u64 nul;
@@ -113,14 +116,14 @@ static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 	ret[1] = nul ? 0 : ret[1] & (first_nul(ret[1]) - 1);
 }
 
-/* The same, with its cgroup, at @now. */
+/* The comm of current and its cgroup, at time @now. */
 static __always_inline void current_name(struct task_name *ret, u64 now)
 {
 	*ret = (struct task_name){ .cgroup = bpf_get_current_cgroup_id(), .at = now };
 	current_comm((u64 *)ret->comm);
 }
 
-/* A name as a number, to see whether it has changed. */
+/* A hash of a name, to see whether the name has changed. */
 static __always_inline u64 comm_number(const char comm[COMM_LEN])
 {
 	const u64 *half = (const u64 *)comm;
@@ -128,19 +131,19 @@ static __always_inline u64 comm_number(const char comm[COMM_LEN])
 	return half[0] * 31 + half[1];
 }
 
-/* The tool's own I/O is not traced: its threads have no state. */
+/* Whether the thread with this id is the tool's, whose I/O is not traced: it has no state. */
 static __always_inline bool is_tool(u64 id)
 {
 	return (u32)((CONF(pidns_ino) ? current_pid_tgid() : id) >> 32) == CONF(tool_tgid);
 }
 
 /*
- * Creates a state for current, which is @task. Never where the run-queue lock is held: it
- * allocates.
+ * Creates a state for current, which is @task; NULL: it is the tool's thread, or there is no room,
+ * which is counted. Allocates, so the run-queue lock must not be held.
  *
- * Only the thread, the CPUs that switch to it or from it, and its wakers look up a state: the
- * scheduler's own locks let them see what the thread wrote before, and no other ordering is needed.
- * Earlier waits and wakings in it mean nothing, see wait.bpf.h.
+ * Only the thread, the CPUs that switch to or from it, and its wakers look up a state. The locks of
+ * the scheduler let them see the thread's earlier writes; no other ordering is needed. Waits and
+ * wakings left in the state by a former owner have no effect: see the head of wait.bpf.h.
  */
 static __always_inline struct task_state *task_create(u64 task)
 {
@@ -201,8 +204,9 @@ static __always_inline bool group_tracked(u32 tgid)
 	return word && *word >> tgid % 64 & 1;
 }
 
-/* Each bit has one writer at a time, see on_fork(), but its neighbours have others. So bits are set
- * and cleared by addition, which is an atomic on kernels before 5.12, too. */
+/* Sets or clears the bit of a thread group. Each bit has one writer at a time (see on_fork()), but
+ * its neighbours have other writers. So a bit is changed by addition, which is atomic on kernels
+ * before 5.12, too. */
 static __always_inline void group_track(u32 tgid, bool on)
 {
 	u64 *word = tracked_word(tgid), bit = 1ULL << tgid % 64;
@@ -211,7 +215,7 @@ static __always_inline void group_track(u32 tgid, bool on)
 		atomic_add(word, on ? bit : -bit);
 }
 
-/* A tracked thread begins or ends. Their time is kept in live.threads; see there. */
+/* A tracked thread begins or ends: adds its time to live.threads. See THREAD_ONE. */
 static __always_inline void thread_counts(bool begins)
 {
 	u64 at = (bpf_ktime_get_ns() - live.since_ns) >> THREAD_TIME_SHIFT;
@@ -219,8 +223,8 @@ static __always_inline void thread_counts(bool begins)
 	atomic_add(&live.threads, begins ? THREAD_ONE - at : at - THREAD_ONE);
 }
 
-/* A thread that io_uring created: no event reports its birth. Older kernels (6.1) have cleared
- * PF_IO_WORKER by the time it ends, so it is recognised by its name. */
+/* Whether io_uring created the thread: no event reports its birth. Older kernels (6.1) have cleared
+ * PF_IO_WORKER by the time the thread ends, so its name decides. */
 static __always_inline bool is_io_thread(struct task_struct *p)
 {
 	char comm[COMM_LEN] = {};
@@ -239,10 +243,10 @@ static __always_inline bool tgid_listed(u32 tgid)
 
 static __always_inline bool current_comm_listed(void)
 {
-	u64 comm[COMM_LEN / 8] = {}; /* 6.1 writes no further than the NUL */
+	u64 comm[COMM_LEN / 8] = {}; /* Linux 6.1 writes nothing beyond the NUL */
 	struct task_struct *task = (void *)current_task();
 
-	/* io_uring's threads have names of their own, but are their process's */
+	/* threads of io_uring have names of their own; take the name of the process */
 	if (current_flags() & PF_IO_WORKER)
 		BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
 	else
@@ -253,8 +257,8 @@ static __always_inline bool current_comm_listed(void)
 	return false;
 }
 
-/* Looks from the root down to current's own cgroup: in a cgroup namespace user space cannot know at
- * which level the listed one is. */
+/* Compares each cgroup from the root down to current's own: in a cgroup namespace, user space
+ * cannot know the level of a listed cgroup. */
 static __always_inline bool current_cgroup_listed(void)
 {
 	u64 id;
@@ -300,7 +304,7 @@ static __always_inline bool current_wanted(u64 id)
 	return current_passes() && !is_tool(id);
 }
 
-/* Current existed before tracing began, so it may be in a call whose entry was not seen. */
+/* Whether current is older than the tracing: then its call may have no entry event. */
 static __always_inline bool current_is_older(void)
 {
 	return current_start_time() < live.since_ns;
@@ -318,9 +322,11 @@ static __always_inline bool dev_wanted(u32 dev)
 }
 
 /*
- * Adds the time from @from to @to to @sum. Returns the end of what is charged now: @to, or @from if
- * that is later. The clock is CLOCK_MONOTONIC as NMIs read it, which may step back a little around
- * an update. And where programs can be preempted, a boundary may be noted after a later switch.
+ * Adds the time from @from to @to to @sum. Returns the later of the two: all time before it is
+ * charged.
+ * @to may be earlier: the clock is CLOCK_MONOTONIC as NMIs read it, which may step back a little
+ * around an update. And where programs can be preempted, a boundary may be noted after a later
+ * switch.
  */
 static __always_inline u64 time_add(u64 *sum, u64 from, u64 to)
 {
@@ -330,14 +336,14 @@ static __always_inline u64 time_add(u64 *sum, u64 from, u64 to)
 	return from + len;
 }
 
-/* Charges all time up to @to to @stratum: nothing else is known of it. */
+/* Charges all time up to @to to @stratum. */
 static __always_inline void op_charge(struct op *op, u32 stratum, u64 to)
 {
 	op->at[AT_CHARGED] = time_add(&op->strata[stratum], op->at[AT_CHARGED], to);
 }
 
-/* Whether current, which submits a bio, is still submitting another, to a device that lies on the
- * one of this. */
+/* Whether the bio which current submits was passed on: current is still submitting another bio, to
+ * a device on top of this bio's device. */
 static __always_inline bool bio_is_passed_on(void)
 {
 	if (have_current_btf())
@@ -345,7 +351,7 @@ static __always_inline bool bio_is_passed_on(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), bio_list);
 }
 
-/* Current's operation has submitted a bio, on @cpu, which reads so many bytes. They are counted
+/* Current's operation has submitted @bio on @cpu, which reads @read_bytes. These bytes are counted
  * once, on the uppermost device. */
 static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 read_bytes)
 {
@@ -365,10 +371,10 @@ static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 re
 }
 
 /*
- * Charges the time on the CPU up to @now, when @layer is running. A boundary that was not crossed
- * since the last time has an earlier time, of this operation or of one before, and adds nothing.
- * Whatever is charged is added to one stratum and moves at[AT_CHARGED] by as much, so the strata
- * always add up to the time that has passed.
+ * Charges the time on the CPU up to @now, at which @layer is running. A boundary which was not
+ * crossed since the last call has an earlier time, of this operation or a former one, and adds
+ * nothing. Each step adds time to one stratum and moves at[AT_CHARGED] by as much. So the strata
+ * always add up to the elapsed time.
  */
 static __always_inline void op_settle(struct op *op, u32 layer, u64 now)
 {
@@ -383,7 +389,7 @@ static __always_inline void op_settle(struct op *op, u32 layer, u64 now)
 	end = time_add(&strata[ST_VFS], end, op->at[AT_FS_IN]);
 	end = time_add(&strata[ST_FS], end, op->at[AT_FS_OUT]);
 	end = time_add(&strata[ST_VFS], end, op->at[AT_VFS_OUT]);
-	/* for the verifier: ST_SYSCALL to ST_FS fit */
+	/* the mask is for the verifier: @layer is ST_SYSCALL to ST_FS */
 	op->at[AT_CHARGED] = time_add(&strata[layer & 3], end, now);
 }
 
