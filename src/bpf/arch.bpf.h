@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * arch.bpf.h - what differs between architectures, a file for each (base/machine.h and
- * trace/calls_... are the same for user space):
+ * arch.bpf.h - the differences between architectures, a file for each. (For user space:
+ * base/machine.h and trace/calls_*.h.) Each file defines:
  *
- *   struct pt_regs, struct thread_info	the fields that are used
+ *   struct pt_regs, struct thread_info	the fields which programs read
  *   O_DIRECT
- *   RECORDED_FLAGS(flags)	of an open file: as in asm-generic/fcntl.h, which recordings have
- *   COMPAT_FIELD, COMPAT_BIT	of a thread: whether its call is a 32-bit one
- *   or regs_are_compat()	the same, of the call's registers
- *   PREEMPT_COUNT_FIELD or cpu_preempt_count()	of the thread, or of the CPU
+ *   RECORDED_FLAGS(flags)	flags of an open file, as in asm-generic/fcntl.h, for recordings
+ *   COMPAT_FIELD, COMPAT_BIT	in task_struct: whether a thread's call is a 32-bit one
+ *   or regs_are_compat()	the same, from the registers of the call
+ *   PREEMPT_COUNT_FIELD or cpu_preempt_count()	the preempt count of the thread, or of the CPU
  *   REGS_CALL(regs), call_arg()	number and arguments of a system call
- *   mmap_flags(), mmap_fd()	of a 64-bit mmap(), from the same registers
+ *   mmap_flags(), mmap_fd()	arguments of a 64-bit mmap(), from its registers
  *   kprobe_arg(), kprobe_ret()	the first two arguments, and the result, of a function
  *   REGS_SP(regs)	the stack pointer
- *   FAULT_ADDRESS(), regs_are_user()	of a page fault: where, and whether it is one of user code
+ *   FAULT_ADDRESS(), regs_are_user()	the address of a page fault; whether user code raised it
  */
 #ifndef IOSTRATA_ARCH_BPF_H
 #define IOSTRATA_ARCH_BPF_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* arch_arm64.bpf.h - what programs need to know of arm64; see arch.bpf.h. */
+/* arch_arm64.bpf.h - arm64 for programs; arch.bpf.h says which definitions each architecture has.
+ */
 #ifndef IOSTRATA_ARCH_ARM64_BPF_H
 #define IOSTRATA_ARCH_ARM64_BPF_H
 
@@ -16,7 +17,7 @@ struct pt_regs {
 
 struct thread_info {
 	unsigned long flags;
-	u64 preempt_count; /* its low half; the other is need_resched */
+	u64 preempt_count; /* the low half; the high half is need_resched */
 };
 #pragma clang attribute pop
 
@@ -42,16 +43,16 @@ static __always_inline long kprobe_ret(struct pt_regs *ctx)
 	return ctx->regs[0];
 }
 
-/* The highest byte may be anything. */
+/* The highest byte of an address is a tag, of any value. */
 #define FAULT_ADDRESS(at) ((at) << 8 >> 8)
 
-/* Exception level 0, be it 64 or 32 bits. */
+/* User code runs at exception level 0, with 64 or 32 bits. */
 static __always_inline bool regs_are_user(struct pt_regs *regs)
 {
 	return !(regs->pstate & 0xf);
 }
 
-/* The result takes the first argument's register. */
+/* The result is in the register of the first argument. */
 static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 {
 	switch (n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* arch_x86.bpf.h - what programs need to know of x86-64; see arch.bpf.h. */
+/* arch_x86.bpf.h - x86-64 for programs; arch.bpf.h says which definitions each architecture has. */
 #ifndef IOSTRATA_ARCH_X86_BPF_H
 #define IOSTRATA_ARCH_X86_BPF_H
 
@@ -42,7 +42,7 @@ static __always_inline long kprobe_ret(struct pt_regs *ctx)
 
 #define FAULT_ADDRESS(at) (at)
 
-/* The tracepoint of page faults is of user code only. */
+/* Only faults of user code raise the tracepoint. */
 static __always_inline bool regs_are_user(struct pt_regs *regs)
 {
 	return true;
@@ -58,7 +58,7 @@ static __always_inline u64 call_arg(struct pt_regs *regs, u32 n, bool compat)
 	case 2:
 		return compat ? (u32)regs->dx : regs->dx;
 	default:
-		/* only used for an offset, which 32-bit calls split in two */
+		/* only read for an offset, which 32-bit calls split in two */
 		return compat ? (u32)regs->si | (u64)(u32)regs->di << 32 : regs->r10;
 	}
 }
@@ -74,12 +74,12 @@ static __always_inline u32 mmap_fd(struct pt_regs *regs)
 }
 
 /*
- * WHAT  where the preemption count is: __preempt_count, then pcpu_hot, then again __preempt_count
+ * WHAT  the preempt count was in __preempt_count, then in pcpu_hot, then in __preempt_count again
  * WHEN  6.2, 6.15
  * DROP  never
  *
- * Without CONFIG_KALLSYMS_ALL, programs may not refer to that variable, even unused: a variant of
- * them that does not must be loaded.
+ * Without CONFIG_KALLSYMS_ALL, programs may not refer to these variables, even in code which never
+ * runs. User space then loads the variants of the programs (_no_level) without a reference.
  */
 #define CPU_VARIABLE(blank)                                                                        \
 	({                                                                                         \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * backup.bpf.h - which of the two programs on a block tracepoint handles an event, where the first
- * may be refused.
+ * backup.bpf.h - decides which of the two programs on a tracepoint handles an event, where the
+ * kernel may refuse to run the first.
  */
 #ifndef IOSTRATA_BACKUP_BPF_H
 #define IOSTRATA_BACKUP_BPF_H
 
 #include "state.bpf.h"
 
-/* Tracepoints whose programs have backups, and must not handle an event twice. */
+/* Tracepoints with backups, whose programs must not handle an event twice. */
 enum block_event {
 	EV_BIO_QUEUE = 1,
 	EV_GETRQ,
@@ -31,18 +31,19 @@ enum block_event {
 	EV_URING_OVERFLOW,
 };
 
-/* Block events that a thread's first program has handled, for the backup; see first_to_see(). */
+/* Notes of the events which the first program of a thread has handled; see first_to_see(). */
 struct handled {
 	u64 obj[2];
-	u8 event[2]; /* 0: none; two: an interrupt between the programs needs its own */
+	u8 event[2]; /* 0: none. The second is for an interrupt between the two programs. */
 	u32 tid;
 };
 static struct handled handled[HANDLED_SLOTS + IDLE_SLOTS];
 
 /*
  * Whether this program must handle the event @ev of @obj. Where programs can be preempted, each has
- * a backup after it, with the cookie 1. The first leaves a note under the thread that both run in;
- * a backup that finds no note knows that the first was refused.
+ * a backup which runs after it, with the cookie 1. The first program leaves a note under its
+ * thread, which is the backup's thread, too. A backup without a note knows that the first program
+ * was refused.
  */
 static __always_inline bool first_to_see(void *ctx, enum block_event ev, const void *obj)
 {

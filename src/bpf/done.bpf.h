@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * done.bpf.h - the one place where an operation or a request is done: what is kept of it. It is
- * added to a cell, or sent as a record, or both; a slow operation is also sent with its file's
- * name, if that is requested.
+ * done.bpf.h - the one place where an operation or a request is done: it is added to the sums of
+ * its row, or sent as a record, or both. With --slowest, a slow operation is also sent with the
+ * name of its file.
  */
 #ifndef IOSTRATA_DONE_BPF_H
 #define IOSTRATA_DONE_BPF_H
@@ -12,7 +12,8 @@
 
 enum { MAX_ERRNO = 4095 };
 
-/* @acts: its kind, or what a request of io_uring or libaio does. */
+/* The cache class of an operation. @acts: its kind; for a request of io_uring or libaio, the kind
+ * of a call which does the same. */
 static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 {
 	if (acts != OP_READ && acts != OP_WRITE && acts != OP_FAULT)
@@ -24,7 +25,7 @@ static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 	return op->own_reads ? CACHE_MISS : CACHE_READAHEAD;
 }
 
-/* Whether records of operations on files of type @fs are requested. */
+/* Whether the run wants records of operations on file system type @fs. */
 static __always_inline bool record_fs_wanted(u64 fs)
 {
 	u64 name[FS_NAME_LEN / 8] = {};
@@ -41,7 +42,7 @@ static __always_inline bool record_fs_wanted(u64 fs)
 	return name[0] == CONF(record_fs[0]) && name[1] == CONF(record_fs[1]);
 }
 
-/* Of @who; NULL: of current. */
+/* Sends a slow operation of @who; NULL: of current. */
 static __always_inline void op_record_send(const struct op *op, u64 total, long ret, u8 acts,
 					   const struct sent_who *who)
 {
@@ -78,14 +79,15 @@ static __always_inline void op_record_send(const struct op *op, u64 total, long 
 	bpf_ringbuf_submit(r, 0);
 }
 
-/* Whether the result of such an operation is a number of bytes. */
+/* Whether the result of an operation of kind @op is a number of bytes. */
 static __always_inline bool returns_bytes(u8 op)
 {
 	return op <= OP_WRITE || op == OP_COPY;
 }
 
-/* Adds an operation that @acts to @sums: it returned @ret and took @total, of which @cpu on the
- * CPU. Its row's histogram is left out. */
+/* Adds an operation of kind @acts to @sums, but not to a histogram. It returned @ret and took
+ * @total ns,
+ * @cpu of them on the CPU. */
 static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums *sums, u64 total,
 				   const u64 cpu[ST_FS + 1], long ret, bool single_writer)
 {
@@ -100,18 +102,18 @@ static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums 
 		cell_sum(single_writer, sums->device_bytes, op->device_bytes);
 }
 
-/* How an operation ended, beside what it knows itself. */
+/* The end of an operation, beside the members of struct op. */
 struct op_end {
-	u64 total;      /* of which @cpu on the CPU */
-	const u64 *cpu; /* up to ST_FS */
+	u64 total;      /* elapsed time, ns */
+	const u64 *cpu; /* its part on the CPU, ns: ST_SYSCALL to ST_FS */
 	long ret;
-	u32 what;                   /* its row, with its file system */
-	u8 acts;                    /* its kind, or what a request does */
-	const struct sent_who *who; /* whose it is; NULL: current's */
+	u32 what;                   /* key of its row, beside the file system: ROW_WHAT() */
+	u8 acts;                    /* as for op_cache_class() */
+	const struct sent_who *who; /* its thread; NULL: current */
 };
 
-/* The same for a row that has a slot, a guess at which is in @slot, with its histogram; false if it
- * has none. */
+/* Adds an operation to a row with a slot, and to its histogram; false: the row has no slot. @slot:
+ * a guess at the slot, corrected. */
 static __always_inline bool op_add_in_slot(const struct op *op, const struct op_end *end, u8 *slot,
 					   bool single_writer)
 {
@@ -131,7 +133,8 @@ static __always_inline bool op_add_in_slot(const struct op *op, const struct op_
 	return true;
 }
 
-/* What few runs ask for of an operation that is done. False: it is in no row. */
+/* The work at the end of an operation which few runs need. False: the operation counts in no row.
+ */
 static __always_inline bool op_extras(const struct op *op, struct op_end *end, bool single_writer)
 {
 	if (CONF(min_ns) && end->total < CONF(min_ns))
@@ -147,7 +150,7 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 	return !CONF(uncounted) && !(CONF(sent_ops) && op->kind == OP_HANDLE);
 }
 
-/* An operation is done. @single_writer: nobody else is here on this CPU with another. */
+/* An operation is done. @single_writer: no other program on this CPU can be in here meanwhile. */
 static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 *slot,
 				    bool single_writer)
 {
@@ -165,8 +168,8 @@ static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 
 		op_record_send(op, end->total, end->ret, end->acts, end->who);
 }
 
-/* Current's operation of @t is done: it returned @ret and took @total, of which @cpu on the CPU.
- * @single_writer as for op_keep(). */
+/* Current's operation @t->op is done: it returned @ret and took @total ns, @cpu of them on the CPU.
+ * @single_writer: see op_keep(). */
 static __always_inline void op_done(struct task_state *t, u64 total, const u64 cpu[ST_FS + 1],
 				    long ret, bool single_writer)
 {
@@ -176,9 +179,9 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 	op_keep(op, &end, &t->row_slot, single_writer);
 }
 
-/* The thread that @io counts for had this name when it submitted it, or had others do so. Of all
- * names the epoch gets the newest, for what was left to others may be done last; two CPUs at once
- * may leave the other. */
+/* Gives the epoch the name of @io's thread: its name when it submitted @io, or left @io to a
+ * helper. The newest name of all requests wins, since a request left to a helper may be done last.
+ * Two CPUs at once may leave an older name. */
 static __always_inline void request_name_task(const struct io_state *io, struct rq_sums *sums,
 					      bool even)
 {
@@ -242,7 +245,7 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 	if (!cell)
 		return request_row_hashed(io, bucket);
 	barrier_var(bucket);
-	if (bucket < HIST_N) /* for the verifier; the compiler may know it */
+	if (bucket < HIST_N) /* for the verifier: always true */
 		atomic_add(&cell->hist[bucket], 1);
 	return &cell->sums;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * file.bpf.h - what is learnt of an open file, and whether it is traced.
+ * file.bpf.h - reads the properties of an open file, and decides whether the file is traced.
  */
 #ifndef IOSTRATA_FILE_BPF_H
 #define IOSTRATA_FILE_BPF_H
@@ -21,7 +21,7 @@ static __always_inline bool mode_wanted(u16 mode)
 	return likely(mode_is_storage(mode)) || CONF(all_files);
 }
 
-/* Whether only certain files are traced: then an operation whose file is not known is not. */
+/* Whether there is a filter by file: then an operation on an unknown file is not traced. */
 static __always_inline bool file_filtered(void)
 {
 	return CONF(file_filter);
@@ -31,7 +31,7 @@ static __always_inline bool file_filtered(void)
 static __always_inline bool file_listed(const struct file_info *info)
 {
 	bool walk = CONF(has_dirs) && (info->mode & S_IFMT) != S_IFBLK;
-	u64 file = info->file, ino = info->ino; /* or CO-RE would look for it in the kernel */
+	u64 file = info->file, ino = info->ino; /* local, or CO-RE would search the kernel for it */
 	struct dentry *d = NULL, *up;
 
 	if (walk)
@@ -58,7 +58,7 @@ static __always_inline bool file_passes(const struct file_info *info)
 	return (!CONF(n_files) || file_listed(info)) && dev_wanted(info->dev);
 }
 
-/* An open file, with what every run needs to know of it. */
+/* An open file, with the fields which every run needs. */
 struct open_file {
 	struct file *file; /* NULL: none */
 	struct inode *inode;
@@ -73,10 +73,10 @@ static __always_inline struct open_file file_look(struct file *file, bool typed)
 }
 
 /*
- * Reads what an operation needs to know of a file; false if the filters by file reject it. A field
- * that the run does not need is not read, since each costs some ten instructions; it keeps its old
- * value. A block device is not a file of the file system that its name is in. @named: whose f_path
- * leads to it.
+ * Reads the fields of a file into @info; false: the filters by file reject the file. A member which
+ * the run does not need keeps its old value, since each read costs some ten instructions. A block
+ * device does not belong to the file system which has its name. @named: the file whose f_path is
+ * the path to show.
  */
 static __always_inline bool file_learn_as(struct file_info *info, struct open_file f,
 					  struct file *named, bool typed)
@@ -112,8 +112,8 @@ static __always_inline bool file_learn(struct file_info *info, struct open_file 
 	return file_learn_as(info, f, f.file, typed);
 }
 
-/* The file behind current's descriptor @fd; NULL if there is none. @cast: the kernel has
- * bpf_rdonly_cast(), so the result can be read as typed. */
+/* The file of current's descriptor @fd; NULL: none. @cast: the kernel has bpf_rdonly_cast(), so the
+ * result can be read as typed. */
 static __always_inline struct file *current_file(u32 fd, bool cast)
 {
 	bool typed = have_current_btf();
@@ -140,7 +140,7 @@ static __always_inline struct open_file fd_look(u32 fd, bool cast)
 	return file ? file_look(file, cast) : (struct open_file){};
 }
 
-/* For when there is no file, or nothing is known of it. */
+/* Sets @info for an operation without a file, or on an unknown file. */
 static __always_inline void row_clear(struct file_info *info)
 {
 	*info = (struct file_info){ .fs = FS_UNKNOWN };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * function.bpf.h - functions that the programs call: for what is rare, or dear to verify. All else
- * is inlined.
+ * function.bpf.h - GLOBAL: functions which programs call, for work that is rare or dear to verify.
+ * All other functions are inlined.
  *
- * The verifier walks a GLOBAL function once by itself, and knows nothing of its result afterwards.
- * Inlined, it would walk it, and what comes after it, once for each state that it cannot merge. A
- * GLOBAL function takes numbers, or memory that is only read, and returns a number.
+ * The verifier walks a GLOBAL function once, on its own, and assumes nothing of its result. It
+ * would walk an inlined one, and all code after it, once for each state which it cannot merge. A
+ * GLOBAL function takes numbers or memory which it only reads, and returns a number.
  *
- * A kernel that does not bear functions (see load.c) gets the same programs with all inlined.
+ * Kernels which do not bear such functions (see load_open()) get the same programs with all
+ * inlined.
  */
 #ifndef IOSTRATA_FUNCTION_BPF_H
 #define IOSTRATA_FUNCTION_BPF_H
@@ -15,8 +16,8 @@
 #include "compat.bpf.h"
 #include "insn.bpf.h"
 
-/* Bios in a loop, of BIO_WALK. The verifier is slow in long loops: at its head it compares each
- * round with all before; so the body of one is BIO_UNROLL rounds. */
+/* BIO_STEP: bios which one loop visits, of BIO_WALK. The verifier is slow in long loops: at the
+ * head it compares each round with all rounds before. So a loop's body has BIO_UNROLL rounds. */
 #ifdef FUNCTIONS
 #define GLOBAL __attribute__((noinline))
 enum { BIO_STEP = 16 };

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * insn.bpf.h - where the programs need certain instructions, for the verifier's sake. Compiled for
- * anything but BPF, as unit tests do, each is what it computes.
+ * insn.bpf.h - certain instructions which the programs need for the verifier. Compiled for anything
+ * but BPF, as by unit tests, each is plain C with the same result.
  */
 #ifndef IOSTRATA_INSN_BPF_H
 #define IOSTRATA_INSN_BPF_H
 
 #ifdef __bpf__
-/* Argument @n of a tracepoint: where a constant chooses it, the load must still be at a fixed
- * offset of the context. */
+/* Argument @n of a tracepoint. The load must be at a fixed offset of the context, also where conf
+ * chooses the argument. */
 #define CTX(n)                                                                                     \
 	({                                                                                         \
 		u64 value_;                                                                        \
 		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value_) : "r"(ctx), "i"((n)*8));      \
 		value_;                                                                            \
 	})
-/* A number in an instruction of its own, which the tool changes before it loads the program. */
+/* A blank: a number in an instruction of its own, which user space fills in before it loads the
+ * program. See enum blank. */
 #define TO_CHANGE(n)                                                                               \
 	({                                                                                         \
 		u64 value_;                                                                        \
@@ -29,14 +30,15 @@
 #define ASM(insns, ...) (void)0
 #endif
 
-/* What may be a pointer, as a number: the verifier forbids most arithmetic on it, but not this. */
+/* @key, which may be a pointer, as a number. The verifier forbids most arithmetic on pointers, but
+ * not negation. */
 static __always_inline u64 number(u64 key)
 {
 	ASM("%0 = -%0; %0 = -%0", "+r"(key));
 	return key;
 }
 
-/* Its low half, which a program may do any arithmetic on. */
+/* The low half of @key, a number for any arithmetic. */
 static __always_inline u32 low_half(u64 key)
 {
 	u32 half = key;
@@ -45,13 +47,13 @@ static __always_inline u32 low_half(u64 key)
 	return half;
 }
 
-/* @v, or 0 if it is negative. By arithmetic: the verifier follows both sides of each branch, and
- * there would be dozens in a row. */
+/* @v, or 0 if @v is negative, without a branch: the verifier follows both sides of each, and there
+ * would be dozens in a row. */
 static __always_inline u64 positive(s64 v)
 {
 	s64 sign = v >> 63;
 
-	barrier_var(sign); /* the compiler would make a branch of it */
+	barrier_var(sign); /* else the compiler makes a branch */
 	return v & ~sign;
 }
 

@@ -2,8 +2,8 @@
 /*
  * mapping.bpf.h - the file of a mapping of current's memory.
  *
- * It is looked up with mapping_look(), which calls a function of the program; see fault.bpf.h. Who
- * does so reads nothing but what is there: current, and a mapping while it is locked.
+ * bpf_find_vma() calls a function of the program, mapping_note(). Programs which use it may read
+ * only valid pointers: current, and a mapping while it is locked. See the head of fault.bpf.h.
  */
 #ifndef IOSTRATA_MAPPING_BPF_H
 #define IOSTRATA_MAPPING_BPF_H
@@ -12,13 +12,13 @@
 
 enum { ERROR_BUSY = 16 };
 
-/* How often a mapping is looked up while somebody else changes mappings of the process. */
+/* How often a look-up is tried while another thread changes mappings of the process. */
 enum { FIND_TRIES = 64 };
 
-/* What is looked up: the mapping at an address. */
+/* A look-up of the mapping at an address. */
 struct mapping {
 	u64 address;
-	u64 file, offset; /* file 0: none, or not found */
+	u64 file, offset; /* of the mapping; file 0: no file, or not found */
 	long err;
 };
 
@@ -51,8 +51,8 @@ static __always_inline void mapping_find(struct mapping *m)
 	bpf_loop(FIND_TRIES, mapping_look, m, 0);
 }
 
-/* Whether @file may be one that a stacked file system opened for itself, of a layer below: such a
- * file does not count for the limit of open files, as few others do not. */
+/* Whether a stacked file system may have opened @file for itself, in a layer below. Such a file
+ * does not count for the limit of open files; few others do not. */
 static __always_inline bool file_may_be_layer(struct file *file, bool typed)
 {
 	const u32 noaccount = 1 << 29; /* FMODE_NOACCOUNT, include/linux/fs.h */
@@ -60,7 +60,8 @@ static __always_inline bool file_may_be_layer(struct file *file, bool typed)
 	return READ(typed, file, f_mode) & noaccount;
 }
 
-/* Learns which file a mapping is of, as it was opened: overlayfs maps the file of a layer below. */
+/* Learns the file of a mapping as its user opened it: overlayfs maps the file of a layer below.
+ * False: the file is not traced. */
 static __always_inline bool mapping_learn_file(struct file_info *info, struct file *file)
 {
 	struct open_file f = file_look(file, false);
@@ -75,7 +76,7 @@ static __always_inline bool mapping_learn_file(struct file_info *info, struct fi
 	inode = BPF_CORE_READ(named, f_path.dentry, d_inode);
 	if (BPF_CORE_READ(inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC) {
 		f.inode = inode;
-		f.mode = 0; /* for fs_note(): its functions are those of another file system */
+		f.mode = 0; /* for fs_note(): @file has functions of another file system */
 		file = named;
 	}
 	return file_learn_as(info, f, file, false);

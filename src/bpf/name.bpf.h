@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * name.bpf.h - what a file is known by: device, inode and generation, and its path: its name and
- * those of the directories above it, from mount to mount, as d_path() in the kernel walks.
+ * name.bpf.h - the identity of a file (device, inode, generation) and its path: the names of the
+ * file and of the directories above it, from mount to mount, as d_path() in the kernel walks.
  */
 #ifndef IOSTRATA_NAME_BPF_H
 #define IOSTRATA_NAME_BPF_H
@@ -15,7 +15,7 @@
 
 enum { BTRFS_SUPER_MAGIC = 0x9123683e, OVERLAYFS_SUPER_MAGIC = 0x794c7630 }; /* linux/magic.h */
 
-enum { NAME_BYTES = PATH_BYTES / 2 }; /* of one name, at most; a power of two */
+enum { NAME_BYTES = PATH_BYTES / 2 }; /* at most, for one name; a power of two */
 
 /* The number at @addr, in a module's structure; 0 if it cannot be read. */
 static __always_inline u64 read_u64(u64 addr)
@@ -27,9 +27,9 @@ static __always_inline u64 read_u64(u64 addr)
 }
 
 /*
- * For file systems whose inodes alone do not identify a file. Each btrfs subvolume numbers its
- * inodes by itself, and snapshots share generations, too; the device tells them apart. Inodes of
- * overlayfs have no generation, but those of the upper layer have one.
+ * The identity of a file where s_dev and inode are not enough. Each btrfs subvolume numbers its
+ * inodes by itself, and snapshots share generations, too: the device of the subvolume tells them
+ * apart. Inodes of overlayfs have no generation: the inode of the upper layer has one.
  */
 static __always_inline void file_identify(struct file_info *info, u64 magic, u64 inode)
 {
@@ -52,8 +52,8 @@ static __always_inline struct mount *mount_of(struct vfsmount *mnt)
 	return (void *)mnt - bpf_core_field_offset(struct mount, mnt);
 }
 
-/* Whether @mount is in a tree that processes see: not if it was detached, or is one of the kernel's
- * own, whose namespace is an error (MNT_NS_INTERNAL). */
+/* Whether @mount is in a tree which processes see. A detached mount has no namespace; the namespace
+ * of a mount of the kernel's own is an error (MNT_NS_INTERNAL). */
 static __always_inline bool mount_is_seen(struct mount *mount)
 {
 	u64 ns = (u64)BPF_CORE_READ(mount, mnt_ns);
@@ -69,8 +69,8 @@ static __always_inline struct path current_root(void)
 }
 
 /*
- * Reads the names from @d, which was reached through @mnt, up to @root. Their length is kept in
- * memory, whose contents the verifier does not follow: to it each iteration of the loop is like the
+ * Reads the names from @d, in the mount @mnt, up to @root. Their length is in memory, whose
+ * contents the verifier does not follow: so each round of the loop looks to the verifier like the
  * one before.
  */
 static __always_inline void names_read(struct file_name *name, struct dentry *d,
@@ -105,7 +105,7 @@ static __always_inline void names_read(struct file_name *name, struct dentry *d,
 		off = *(volatile u16 *)&name->len;
 		if (off > NAME_BYTES - 1)
 			break;
-		barrier_var(off); /* or the mask that the verifier needs is left out */
+		barrier_var(off); /* else the compiler drops the mask which the verifier needs */
 		n = bpf_probe_read_kernel_str(name->names + (off & (NAME_BYTES - 1)), NAME_BYTES,
 					      BPF_CORE_READ(d, d_name.name));
 		if (n <= 0)
@@ -115,14 +115,14 @@ static __always_inline void names_read(struct file_name *name, struct dentry *d,
 	}
 }
 
-/* Reads the path of @f, where it can be known. Nobody else uses @name now. */
+/* Reads the path of @f, as far as possible. No other program uses @name meanwhile. */
 static __always_inline void file_name_read(struct file_name *name, const struct file_info *f)
 {
 	struct file *file = (struct file *)f->file;
 	struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
 
 	name->len = name->complete = name->unmounted = name->deleted = 0;
-	/* if it was closed meanwhile, it may be another file */
+	/* after a close, the memory may belong to another file */
 	if (file && f->ino && BPF_CORE_READ(d, d_inode, i_ino) == f->ino) {
 		name->deleted = !BPF_CORE_READ(d, d_hash.pprev) && BPF_CORE_READ(d, d_parent) != d;
 		names_read(name, d, BPF_CORE_READ(file, f_path.mnt), current_root());

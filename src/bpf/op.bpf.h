@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * op.bpf.h - an operation from its system call's entry to its return: which layer is on the CPU,
- * and how long it took.
+ * op.bpf.h - an operation from its beginning to its end: which layer is on the CPU, and the time in
+ * each. Waits are charged elsewhere.
  */
 #ifndef IOSTRATA_OP_BPF_H
 #define IOSTRATA_OP_BPF_H
@@ -9,8 +9,8 @@
 #include "done.bpf.h"
 #include "file.bpf.h"
 
-/* Starts an operation. The caller has set its file, unless it is only OP_BEGUN. The stage is
- * written last: until then no switch looks at the rest. */
+/* Starts an operation. The caller has set its file, unless @progress is OP_BEGUN. The stage is
+ * written last: until then no switch reads the other members. */
 static __always_inline void op_start(struct op *op, u32 kind, enum op_progress progress, u64 now)
 {
 	if (op->stage) {
@@ -38,9 +38,9 @@ static __always_inline bool op_learn_file(struct op *op, struct file *file, bool
 }
 
 /*
- * The usual path of an operation through the layers. Each boundary is two stores, the time and then
- * the stage. Nothing is charged here: op_settle() does that from the times. So where programs can
- * be preempted, a switch may come before, between or after the two.
+ * The usual path of an operation through the layers. A boundary is two stores: the time, then the
+ * stage. Nothing is charged here: op_settle() charges from the times. So where programs can be
+ * preempted, a switch may come before, between or after the two stores.
  */
 #define IN_SYSCALL STAGE(OP_ACTIVE, ST_SYSCALL, 0, 0)
 #define IN_VFS     STAGE(OP_ACTIVE, ST_VFS, 1, 0)
@@ -59,7 +59,8 @@ static __always_inline void op_cross(struct op *op, enum op_time boundary, u32 s
 	op->stage = stage;
 }
 
-/* The same for a request, which crosses VFS at once. */
+/* op_cross() for a request of io_uring or libaio, which crosses the VFS and file system boundaries
+ * at once. */
 static __always_inline void op_cross_async(struct op *op, enum op_time vfs, enum op_time fs,
 					   u32 stage)
 {
@@ -68,8 +69,8 @@ static __always_inline void op_cross_async(struct op *op, enum op_time vfs, enum
 	op->stage = stage;
 }
 
-/* Any other path. Meanwhile a switch leaves the operation alone: time off the CPU then counts as
- * time in the layer. */
+/* Any other path: charges all time until now, then changes the layer. A switch meanwhile charges
+ * nothing: time off the CPU then counts as time in the layer. */
 static __always_inline void op_change_layer(struct op *op, u32 layer)
 {
 	op->charging = 1;
@@ -82,7 +83,7 @@ static __always_inline void op_change_layer(struct op *op, u32 layer)
 	op->charging = 0;
 }
 
-/* Current's operation, which is at @stage, enters a layer; only the outermost entry counts. */
+/* Current's operation, at @stage, enters a layer. Only the outermost entry counts. */
 static __always_inline void op_enter_layer(struct op *op, u32 stratum, u32 stage)
 {
 	u8 *depth = stratum == ST_FS ? &op->fs_depth : &op->vfs_depth;
@@ -95,7 +96,7 @@ static __always_inline void op_enter_layer(struct op *op, u32 stratum, u32 stage
 		op_cross(op, AT_FS_IN, IN_FS);
 		return;
 	}
-	/* the first time only: when it was there before is still to be charged */
+	/* only the first entry: the times of an earlier one are still to be charged */
 	if (stratum == ST_FS && stage == LEFT_FS_ASYNC && op->at[AT_FS_IN] < op->start) {
 		op_cross_async(op, AT_VFS_IN, AT_FS_IN, IN_FS_ASYNC);
 		return;
@@ -123,7 +124,7 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 		op_cross_async(op, AT_VFS_OUT, AT_FS_OUT, LEFT_FS_ASYNC);
 		return;
 	}
-	/* functions of this file system are not probed */
+	/* the functions of this file system are not probed */
 	if (stratum == ST_VFS && stage == IN_VFS) {
 		op->at[AT_FS_IN] = op->at[AT_FS_OUT] = bpf_ktime_get_ns();
 		op_cross(op, AT_VFS_OUT, LEFT_VFS);
@@ -132,7 +133,7 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 	if (!stage)
 		return;
 	if (!*depth) {
-		/* its entry was missed, which is no lost operation, and may be counted already */
+		/* the entry was missed: no operation is lost, and the kernel may count the miss */
 		if (!CONF(misses_counted))
 			count_lost(LOST_UNMATCHED_END);
 		return;
@@ -143,9 +144,9 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 }
 
 /*
- * How long an operation at @stage took that ends at @now; @cpu gets its strata on the CPU. Usually
- * it has crossed all boundaries once, or none, and was never off the CPU: then there are no other
- * strata. If the clock stepped back, this takes the long way.
+ * The elapsed time, ns, of an operation at @stage which ends at @now. @cpu gets its strata on the
+ * CPU. The usual operation has crossed all boundaries once, or none, and never left the CPU: then
+ * it has no other strata. If the clock stepped back, op_settle() does the work.
  */
 static __always_inline u64 op_times(struct op *op, u32 stage, u64 now, u64 cpu[ST_FS + 1])
 {
@@ -162,7 +163,7 @@ static __always_inline u64 op_times(struct op *op, u32 stage, u64 now, u64 cpu[S
 		if (likely((s64)(cpu[ST_SYSCALL] | cpu[ST_VFS] | cpu[ST_FS]) >= 0))
 			return total;
 	}
-	/* a function's return was not seen: which layer ran since then is not known */
+	/* the return of a function was not seen: the layer since then is not known */
 	if (stage >> 16 && !CONF(misses_counted))
 		atomic_add(&live.returns_missed, 1);
 	op_settle(op, stage >> 8, now);
@@ -172,8 +173,8 @@ static __always_inline u64 op_times(struct op *op, u32 stage, u64 now, u64 cpu[S
 	return op->at[AT_CHARGED] - op->start;
 }
 
-/* Ends current's operation, which returns @ret. Once the stage is 0, no switch looks at it.
- * @single_writer as for op_keep(). */
+/* Ends current's operation, which returns @ret. Once the stage is 0, no switch reads the operation.
+ * @single_writer: see op_keep(). */
 static __always_inline void op_finish(struct task_state *t, long ret, u64 now, bool single_writer)
 {
 	u64 cpu[ST_FS + 1] = {}, total;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * vmlinux.h - the kernel's types, only those fields that the programs touch, by hand.
+ * vmlinux.h - the kernel's types, written by hand, with only the fields which the programs read.
  *
- * Offsets are of no meaning here: CO-RE finds them in the running kernel's BTF. A field that not
- * every supported kernel has belongs in compat.bpf.h. tests/vmlinux-check compares this file with
- * a running kernel.
+ * Offsets have no meaning here: CO-RE finds them in the BTF of the running kernel. Fields which
+ * some supported kernel lacks belong in compat.bpf.h. tests/vmlinux-check compares this file with a
+ * running kernel.
  */
 #ifndef IOSTRATA_VMLINUX_H
 #define IOSTRATA_VMLINUX_H
@@ -209,7 +209,8 @@ struct fs_struct {
 };
 
 struct file {
-	struct file_operations *f_op; /* const there; newer compilers want none to read it into */
+	/* const in the kernel; newer compilers refuse to read into a const */
+	struct file_operations *f_op;
 	struct inode *f_inode;
 	unsigned int f_mode;
 	unsigned int f_flags;
@@ -273,7 +274,7 @@ struct io_ring_ctx {
 	struct io_submit_state submit_state;
 };
 
-/* A request of io_uring; it begins with what its opcode needs: struct io_rw, io_open ... */
+/* A request of io_uring. It begins with a struct for its opcode: io_rw, io_open ... */
 struct io_kiocb {
 	struct file *file;
 	u8 opcode;
