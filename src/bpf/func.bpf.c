@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * func.bpf.c - the programs on functions: a pair for each way to probe them, or one for entry and
- * return. func.bpf.h does the work.
+ * func.bpf.c - the programs on functions: a pair for each way to probe functions, or one program
+ * for entry and return. func.bpf.h does the work.
  *
- * All are optional ("?"): func_load.c loads those that the chosen way needs. For ways that probe
- * one function at a time it loads a copy for each, which has the function's number in its
+ * All are optional ("?"): func_load() loads those needed by the chosen way. For ways of probing one
+ * function at a time it loads a copy for each function, with the function's number in its
  * instructions.
  */
 #include "func.bpf.h"
@@ -19,8 +19,9 @@ static __always_inline u32 func_own(void)
 
 struct func_id func_ids[1 << FUNC_IDS_LOG2];
 
-/* The number of the function, where many share a program. The kernel searches among all for the
- * cookie; so this is for functions of programs, and for those whose slot belongs to another. */
+/* The number of the function, where many functions share a program. The kernel searches among all
+ * functions for the cookie. So the cookie is only for functions of user programs, and for kernel
+ * functions whose slot belongs to another. */
 static __always_inline u32 func_number(void *ctx)
 {
 	u64 addr = bpf_get_func_ip(ctx);
@@ -32,8 +33,8 @@ static __always_inline u32 func_number(void *ctx)
 
 static u64 (*const func_is_return)(void *ctx) = (void *)FUNC_IS_RETURN_MARK;
 
-/* The programs at entry and return of a call run in one trampoline, so the address of their context
- * tells which call it is. */
+/* The programs at entry and return of a function call run in one trampoline, so the address of
+ * their context identifies the call. */
 static __always_inline u64 func_context(u64 *ctx)
 {
 	return number((u64)ctx);
@@ -53,7 +54,8 @@ int func_fexit(u64 *ctx)
 	return 0;
 }
 
-/* Both of them in one; the kernel refuses it if it may return anything but 0. */
+/* func_fentry() and func_fexit() in one. The kernel refuses this program if it may return anything
+ * but 0. */
 SEC("?fentry/vfs_read")
 int func_fsession(u64 *ctx)
 {
@@ -66,7 +68,7 @@ int func_fsession(u64 *ctx)
 	return 0;
 }
 
-/* Where the stack was at the entry of the function that returns. */
+/* The stack pointer at the entry of the returning function. */
 static __always_inline u64 func_entry_sp(struct pt_regs *ctx)
 {
 	return REGS_SP(ctx) + func_live.sp_shift;
@@ -111,7 +113,8 @@ int func_session(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Calls that a thread is in when it exits do not return. It goes on to call others, which do. */
+/* Function calls in progress do not return when their thread exits. The exiting thread goes on to
+ * call other functions, which do return. */
 SEC("?tp_btf/sched_process_exit")
 int func_on_exit(u64 *ctx)
 {
@@ -119,7 +122,8 @@ int func_on_exit(u64 *ctx)
 	return 0;
 }
 
-/* Nor do those of a program that executes another, whose stack is somewhere else. */
+/* Function calls in progress do not return either when a user program executes another, whose stack
+ * is somewhere else. */
 SEC("?tp_btf/sched_process_exec")
 int func_on_exec(u64 *ctx)
 {
@@ -147,7 +151,7 @@ int func_on_free(u64 *ctx)
 	return 0;
 }
 
-/* The child that the tool forks for the command after "--", and all descendants. */
+/* The tool's child, which runs the command after "--", and all its descendants are tracked. */
 SEC("?tp_btf/sched_process_fork")
 int func_on_fork(u64 *ctx)
 {

@@ -2,16 +2,17 @@
 /*
  * func.bpf.h - entry and return of a traced function.
  *
- * A thread has a stack of frames, one for each call of a traced function that it is in. A call is
- * charged with the time since its entry; its self time is that less what the calls below it were
- * charged with.
+ * A thread has a stack of frames, one for each traced function call in progress. A call is charged
+ * with the time since its entry. The self time of a call is this time less the time charged to the
+ * traced calls directly below.
  *
- * A program may be interrupted between any two instructions by others for the same thread, in an
- * interrupt or because it called a traced function itself. Those add frames and take them away
- * again; so a frame is reserved before it is written, and is not used after it is given up.
+ * A program may be interrupted between any two instructions by other programs for the same thread:
+ * in an interrupt, or because the program called a traced function itself. The other programs add
+ * frames and take them away again. So a frame is reserved before it is written, and is not used
+ * after it is given up.
  *
- * The return of a call may not be seen: it was missed, or the function never returned to its
- * caller. Its place on the stack tells: see func_frames_outlive() and func_frames_unwind().
+ * The return of a call may be missed, or the function may never return to its caller. The call's
+ * place on the stack tells; see func_frames_outlive() and func_frames_unwind().
  */
 #ifndef IOSTRATA_FUNC_BPF_H
 #define IOSTRATA_FUNC_BPF_H
@@ -21,8 +22,7 @@
 #include "func.h"
 
 /*
- * Whose calls are counted, and the state of each thread: the calls of traced
- * functions that it is in.
+ * The threads whose function calls are counted, and the state of each: the calls in progress.
  */
 
 const volatile struct func_conf func_conf;
@@ -31,7 +31,7 @@ const volatile struct func_conf func_conf;
 struct func_live func_live;
 struct func_thread func_threads[1 << FUNC_THREADS_LOG2];
 
-/* Slots of func_threads that have an owner: a thread keeps its slot for as long as it lives. */
+/* Slots of func_threads with an owner. A thread keeps its slot for as long as it lives. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << FUNC_THREADS_LOG2);
@@ -39,7 +39,7 @@ struct {
 	__type(value, u32);
 } func_owners SEC(".maps");
 
-/* Threads whose slot belongs to another, while they are in a traced function. */
+/* Threads whose slot belongs to another thread, while they are in a traced function. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 2048);
@@ -47,7 +47,7 @@ struct {
 	__type(value, struct func_thread);
 } func_others SEC(".maps");
 
-/* The initial state of a thread elsewhere; too large for the stack of a program. */
+/* The initial state of a thread in func_others; too large for the stack of a program. */
 const struct func_thread func_nobody = { .filling = 1 };
 
 /* A bit per thread group: the tool's child and its descendants. */
@@ -91,7 +91,8 @@ static __always_inline bool func_group_tracked(u32 tgid)
 	return word && *word >> tgid % 64 & 1;
 }
 
-/* By addition, which is an atomic on kernels before 5.12, too; a bit has one writer at a time. */
+/* Adds or subtracts the bit: addition is atomic on kernels before 5.12, too. A bit has one writer
+ * at a time. */
 static __always_inline void func_group_track(u32 tgid, bool on)
 {
 	u64 *word = func_tracked_word(tgid), bit = 1ULL << tgid % 64;
@@ -111,7 +112,8 @@ static __always_inline bool func_group_listed(void)
 	return false;
 }
 
-/* Only the tool measures the probes, whoever is traced. */
+/* Whether this call is counted. The probes themselves are measured in the tool only, whichever
+ * threads are traced. */
 static __always_inline bool func_passes(u32 func)
 {
 	if (func >= FUNC_CONF(n_funcs))
@@ -135,19 +137,19 @@ static __always_inline struct func_thread *func_thread_elsewhere(u64 task)
 	return bpf_map_lookup_elem(&func_others, &key);
 }
 
-/* NULL if the thread has no state. */
+/* The state of @task; NULL: it has none. */
 static __always_inline struct func_thread *func_thread_find(u64 task)
 {
 	struct func_thread *t = &func_threads[func_slot(task)];
 
-	barrier_var(t); /* one address, from which all fields are reached */
+	barrier_var(t); /* one address, from which all members are reached */
 	if (likely(t->task == task))
 		return t;
 	return t->crowd ? func_thread_elsewhere(task) : NULL;
 }
 
-/* Takes the slot of @task if it is nobody's; else creates a state elsewhere. Each CPU has an idle
- * thread of its own: all have pid 0, but their addresses differ. */
+/* Takes the slot of @task if the slot is free; else creates a state in func_others. Each CPU has an
+ * idle thread of its own: all have pid 0, but their addresses differ. */
 static __always_inline struct func_thread *func_thread_make(u64 task)
 {
 	struct func_thread *t = &func_threads[func_slot(task)];
@@ -155,12 +157,12 @@ static __always_inline struct func_thread *func_thread_make(u64 task)
 
 	barrier_var(t);
 	if (!t->task && !bpf_map_update_elem(&func_owners, &slot, &slot, BPF_NOEXIST)) {
-		t->task = task; /* who had it left no frames */
+		t->task = task; /* the slot's former owner left no frames */
 		return t;
 	}
-	if (unlikely(t->task == task)) /* who interrupted this took it */
+	if (unlikely(t->task == task)) /* an interrupting program took the slot */
 		return t;
-	atomic_add(&t->crowd, 1); /* before: who interrupts this must find the state */
+	atomic_add(&t->crowd, 1); /* first: an interrupting program must find the state */
 	if (bpf_map_update_elem(&func_others, &task, &func_nobody, BPF_NOEXIST))
 		atomic_add(&t->crowd, -1);
 	t = func_thread_elsewhere(task);
@@ -169,7 +171,8 @@ static __always_inline struct func_thread *func_thread_make(u64 task)
 	return t;
 }
 
-/* @was_filling: whether this interrupts who fills a frame. */
+/* The state of @task, found or made. @was_filling: this program interrupted another while it filled
+ * a frame. */
 static __always_inline struct func_thread *func_thread_get(u64 task, u64 *was_filling)
 {
 	struct func_thread *t = func_thread_find(task);
@@ -182,9 +185,9 @@ static __always_inline struct func_thread *func_thread_get(u64 task, u64 *was_fi
 	return func_thread_make(task);
 }
 
-/* A thread that is in no traced function any more frees its state elsewhere: there is room for so
- * many threads at a time, not for all that ever were. But not in an interrupt of who is about to
- * use it, and may even have made it just now. */
+/* A thread in no traced function any more frees its state in func_others: there is room for so many
+ * threads at a time, not for all threads ever seen. But an interrupt must not free a state which
+ * the interrupted program is about to use, and may have made just now. */
 static __always_inline void func_thread_leave(u64 task, struct func_thread *t)
 {
 	struct func_thread *slot = &func_threads[func_slot(task)];
@@ -199,13 +202,14 @@ static __always_inline struct func_frame *func_frame_at(struct func_thread *t, u
 {
 	barrier_var(i); /* the compiler may know the limit, and leave the mask out */
 	i &= FUNC_FRAMES - 1;
-	barrier_var(i); /* the verifier must see it on what is used as index */
+	barrier_var(i); /* the verifier must see the mask on the index itself */
 	return &t->frames[i];
 }
 
-/* Where calls are summed up: by function, by the calls above, or by a key. */
+/* The sums of function calls: by function, by the calls above, or by a key. */
 
-/* FUNC_ROWS: by CPU and function. User space sets the size of this map and of those below. */
+/* With FUNC_ROWS: sums by CPU and function. User space sets the size of this map and of the maps
+ * below. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -214,7 +218,7 @@ struct {
 	__type(value, struct func_sums);
 } func_cells SEC(".maps");
 
-/* Else: rows by key. */
+/* Without FUNC_ROWS: rows by key. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(max_entries, 1);
@@ -231,7 +235,7 @@ struct {
 	__type(value, unsigned int[HIST_N]);
 } func_hists SEC(".maps");
 
-/* By function: calls that were not seen to return. */
+/* By function: unreturned calls. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -248,8 +252,8 @@ static __always_inline void func_count_unreturned(u32 func)
 		atomic_add(n, 1);
 }
 
-/* Identifies a function below the functions that called it: mixes the path above with the function
- * (splitmix64). Never 0, which stands for no path. */
+/* Identifies a function below its callers: mixes the path above with the function (the finalizer of
+ * splitmix64). Never 0, which stands for no path. */
 static __always_inline u64 func_path(u64 above, u32 func)
 {
 	u64 x = above + (func + 1) * 0x9e3779b97f4a7c15ULL;
@@ -281,7 +285,7 @@ static __always_inline void func_key_by(struct func_key *k)
 	}
 }
 
-/* A call that returned, and where it is counted. */
+/* A function call after its return, and its row. */
 struct func_call {
 	u64 dur, self, path, parent;
 	u32 func, bucket;
@@ -307,10 +311,10 @@ static __always_inline struct func_sums *func_row_find(const struct func_call *c
 	return s;
 }
 
-/* In func_cells, and in func_hists where each CPU has its own. */
+/* The index in func_cells, and in func_hists where each CPU has its own. */
 static __always_inline u32 func_index(u32 cpu, u32 func)
 {
-	/* one more than there are functions, for measuring the probes */
+	/* one more than there are functions: the last is for measuring the probes */
 	return cpu * (FUNC_CONF(n_funcs) + 1) + func;
 }
 
@@ -327,7 +331,7 @@ static __always_inline u32 func_hist_index(u32 func)
 	return func_index(current_cpu() & (FUNC_CONF(hists) - 1), func);
 }
 
-/* A program that interrupts this one may add to the same cell, so additions are atomic. */
+/* An interrupting program may add to the same cell, so additions are atomic. */
 static __always_inline void func_sums_add(struct func_sums *s, const struct func_call *c)
 {
 	atomic_add(&s->total_ns, c->dur);
@@ -367,11 +371,12 @@ static __always_inline void func_call_add(struct func_call *c)
 		func_hist_add(func_hist_index(c->func), c->bucket);
 }
 
-/* Kernel stacks are aligned to their size, or to more; a program's are not, and are larger. */
+/* Kernel stacks are aligned to their size, or to more. The stacks of user programs are not, and are
+ * larger. */
 enum { KERNEL_STACK_SHIFT = 14, USER_STACK_SHIFT = 23 };
 
-/* Where a call is, and the thread's stack for signals: what runs on that has interrupted the rest,
- * and is over when something runs elsewhere. */
+/* The place of a call on the stack, and the thread's stack for signals. Calls on the signal stack
+ * have interrupted the others, and are over when a call runs elsewhere. */
 struct func_place {
 	u64 sp, signals, signals_len;
 };
@@ -388,7 +393,7 @@ static __always_inline struct func_place func_place_at(u64 sp)
 	return at;
 }
 
-/* 1 or 0. */
+/* 1 if @sp is on the stack for signals; else 0. */
 static __always_inline u64 func_is_for_signals(const struct func_place *at, u64 sp)
 {
 	u64 offset = sp - at->signals;
@@ -396,8 +401,8 @@ static __always_inline u64 func_is_for_signals(const struct func_place *at, u64 
 	return (~offset & (offset - at->signals_len)) >> 63;
 }
 
-/* 1 if @f, which is in use, is older than a call at @at or further up; else 0. Without a branch:
- * the verifier follows both sides of each. Calls on another stack were interrupted. */
+/* 1 if @f, which is in use, is older than a call at @at or further up; else 0. There is no branch,
+ * since the verifier follows both sides of each. Calls on another stack were interrupted. */
 static __always_inline u64 func_is_older(const struct func_frame *f, const struct func_place *at)
 {
 	u64 sp = at->sp, apart, older, f_signals, signals;
@@ -414,9 +419,9 @@ static __always_inline u64 func_is_older(const struct func_frame *f, const struc
 	return (signals & ~f_signals) | (older & ~(signals ^ f_signals));
 }
 
-/* How many of @depth frames are older than a call at @sp: the stack grows down, so they are in
- * order. A binary search takes six steps; one by one would take 64, and cost some 20 ms of the
- * verifier for each function, since it looks at a copy for each. */
+/* How many of @depth frames are older than a call at @sp. The stack grows down, so the frames are
+ * in order. A binary search takes seven steps. One by one the search would take 64, and some 20 ms
+ * of the verifier for each function, since the verifier looks at a copy for each. */
 static __always_inline u64 func_frames_older(struct func_thread *t, u64 depth, u64 sp)
 {
 	struct func_place at = func_place_at(sp);
@@ -428,14 +433,14 @@ static __always_inline u64 func_frames_older(struct func_thread *t, u64 depth, u
 		next = n + step;
 		below = (next - depth - 1) >> 63;
 		below &= func_is_older(func_frame_at(t, next - 1), &at);
-		barrier_var(below); /* or the compiler makes branches of it */
+		barrier_var(below); /* else the compiler makes branches */
 		n += step * below;
 	}
 	return n;
 }
 
-/* Gives up the frames from @keep on: their calls did not return, or were not seen to. The first
- * FUNCS_COUNTED are counted by function, the others only as lost. */
+/* Gives up the frames from @keep on: their calls are unreturned. The first FUNCS_COUNTED calls are
+ * counted by function, the others only as lost. */
 static __always_inline void func_frames_drop(struct func_thread *t, u64 depth, u64 keep)
 {
 	enum { FUNCS_COUNTED = 4 };
@@ -448,7 +453,7 @@ static __always_inline void func_frames_drop(struct func_thread *t, u64 depth, u
 	t->depth = keep;
 }
 
-/* Gives up all frames of a thread that ends, or whose program does. */
+/* Gives up all frames of a thread which exits or executes another program. */
 static __always_inline void func_frames_end(struct func_thread *t)
 {
 #pragma clang loop unroll(disable)
@@ -468,9 +473,9 @@ static __always_inline void func_calls_end(u64 task)
 }
 
 /*
- * Gives up frames of calls that cannot be in progress any more when @func is entered at @sp.
+ * Gives up frames of calls which cannot be in progress any more when @func is entered at @sp.
  * Returns how many remain. Another function at the same place may have called @func in its last
- * statement (a jump); the same function there is one whose return was missed.
+ * statement (a jump). If the same function is at this place, its return was missed.
  */
 static __always_inline u64 func_frames_outlive(struct func_thread *t, u64 depth, u32 func, u64 sp)
 {
@@ -484,7 +489,7 @@ static __always_inline u64 func_frames_outlive(struct func_thread *t, u64 depth,
 	return keep;
 }
 
-/* False: the call is not counted, and its return need not be seen. */
+/* @func is entered at @sp. False: the call is not counted, and its return need not be seen. */
 static __always_inline bool func_enter(u32 func, u64 sp)
 {
 	u64 path = 0, was, depth;
@@ -514,7 +519,7 @@ static __always_inline bool func_enter(u32 func, u64 sp)
 	f = func_frame_at(t, depth);
 	t->depth = depth + 1;
 	barrier();
-	/* first, for who interrupts the rest */
+	/* first, for programs interrupting the rest */
 	if (FUNC_CONF(rows) == FUNC_ROWS_TREE)
 		f->path = path;
 	barrier();
@@ -534,9 +539,9 @@ static __always_inline bool func_frame_is(struct func_frame *f, u32 func, u64 sp
 	return f->func == func && f->sp == sp;
 }
 
-/* @func returns at @sp: gives up the frames above its own. Returns how many remain; 0: it has none,
- * and nothing is changed. The last frames may be of an interrupt on another stack: if @func was
- * interrupted by that, it is over. */
+/* @func returns at @sp: gives up the frames above its own. Returns how many remain; 0: @func has no
+ * frame, and nothing is changed. The last frames may be of an interrupt on another stack. If @func
+ * was interrupted by this interrupt, the interrupt is over. */
 static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u64 sp)
 {
 	u64 depth = t->depth, last = func_frame_at(t, depth - 1)->sp, n;
@@ -545,7 +550,7 @@ static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u
 		depth = func_frames_older(t, depth, last | ((1ULL << KERNEL_STACK_SHIFT) - 1));
 	n = func_frames_older(t, depth, sp);
 
-	/* of several at one place, which jumped to one another, the last returns first */
+	/* of several functions at one place, which jumped to one another, the last returns first */
 	if (n + 1 < depth && func_frame_is(func_frame_at(t, n + 1), func, sp))
 		n++;
 	if (n >= depth || !func_frame_is(func_frame_at(t, n), func, sp))
@@ -554,8 +559,8 @@ static __always_inline u64 func_frames_unwind(struct func_thread *t, u32 func, u
 	return n + 1;
 }
 
-/* How far from its entry a function returns on the stack depends on the kernel. It is learned from
- * the first calls of a function that calls no other, before anything is traced. */
+/* Learns where a function returns on the stack, relative to its entry: this depends on the kernel.
+ * The first calls of a function without callees tell, before anything is traced. */
 static __always_inline bool func_learn(struct func_frame *f, u32 func, u64 sp)
 {
 	if (!func_live.learning || func < FUNC_CONF(n_funcs) || f->func != func)
@@ -570,27 +575,29 @@ static __always_inline u64 func_positive(s64 v)
 	return v < 0 ? 0 : v;
 }
 
-/* Calls that were in progress when tracing began count, too: they cannot be told apart. */
+/* Counts a return without an entry. Calls in progress when tracing began count, too: they cannot be
+ * told apart. */
 static __always_inline void func_unmatched(u32 func)
 {
 	if (func_live.since_ns && func_passes(func))
 		func_count_lost(FUNC_LOST_END);
 }
 
-/* What the probes of a call and of all below it add to its time. */
+/* The time added to a call by its probes and those of all calls below. */
 static __always_inline u64 func_cost(const struct func_frame *f)
 {
 	return func_live.inside_ns + f->below * func_live.call_ns;
 }
 
-/* Charges @f, the frame of the call that returned, the last of @depth, and gives it up. */
+/* Charges @f, the frame of the call that returned and the last of @depth, and gives the frame
+ * up. */
 static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 depth,
 					   struct func_frame *f)
 {
 	struct func_frame *above;
 	struct func_call c = { .func = f->func };
 
-	/* the clock is one that NMIs can read: it may step back a little around an update */
+	/* NMIs can read this clock: it may step back a little around an update */
 	c.dur = func_positive(bpf_ktime_get_ns() - f->start);
 	if (FUNC_CONF(subtract))
 		c.dur = func_positive(c.dur - func_cost(f));
@@ -612,8 +619,8 @@ static __always_inline void func_frame_end(struct func_thread *t, u64 task, u64 
 	func_call_add(&c);
 }
 
-/* Whether a call at @sp was made from within the last frame that there is room for, @f: it was
- * counted as lost when it began. */
+/* Whether a call at @sp was made from within @f, the last frame for which there is room. Such a
+ * call was counted as lost at its entry. */
 static __always_inline bool func_is_too_deep(struct func_thread *t, struct func_frame *f, u64 sp)
 {
 	struct func_place at = func_place_at(sp - 1);
@@ -621,7 +628,7 @@ static __always_inline bool func_is_too_deep(struct func_thread *t, struct func_
 	return t->depth == FUNC_FRAMES && func_is_older(f, &at);
 }
 
-/* The call of @func that was entered at @sp returns. */
+/* The call of @func entered at @sp returns. */
 static __always_inline void func_leave(u32 func, u64 sp)
 {
 	u64 task = bpf_get_current_task();
@@ -652,8 +659,8 @@ static __always_inline void func_leave(u32 func, u64 sp)
 	func_frame_end(t, task, depth, f);
 }
 
-/* The same where a return is seen only if its entry was. Then @sp identifies the call; to find out
- * the function would cost a search. False: use func_leave(). */
+/* Like func_leave(), where a return is seen only if its entry was seen. Then @sp identifies the
+ * call, and no costly search for the function is needed. False: use func_leave(). */
 static __always_inline bool func_leave_paired(u64 sp)
 {
 	u64 task = bpf_get_current_task();
