@@ -2,11 +2,14 @@
 /*
  * aio.bpf.h - an operation of libaio (see async.bpf.h): an iocb, from io_submit() to its event.
  *
- * The thread executes it in aio_read(), aio_write() or aio_fsync(). If these return an error, the
- * iocb was not taken and there is no event. Else it is done when they return, or the completion of
- * its bios ends it, or, of an fsync, a kernel worker. io_submit() and whoever ends it each hold a
- * reference, and who drops the last calls aio_complete(): so that comes after the thread has parked
- * the operation, and the two never write at once.
+ * The submitting thread executes the iocb in aio_read(), aio_write() or aio_fsync(). If the
+ * function returns an error, the kernel has not taken the iocb, and no event follows. Otherwise the
+ * iocb is done when the function returns, or when its bios complete; a kernel worker completes an
+ * fsync.
+ *
+ * io_submit() and the code ending the iocb each hold a reference. Whichever drops the last
+ * reference calls aio_complete(). So aio_complete() runs after the thread has parked the operation,
+ * and the two never write at the same time.
  */
 #ifndef IOSTRATA_AIO_BPF_H
 #define IOSTRATA_AIO_BPF_H
@@ -16,7 +19,8 @@
 
 enum { IOCB_CMD_PREAD = 0, IOCB_CMD_PWRITE = 1 };
 
-/* Notes what only records show. Of vectors, the kernel's copy does not tell the length. */
+/* Notes descriptor, offset and length, which only records show. The kernel's copy of a vectored
+ * iocb has no length in bytes. */
 static __always_inline void aio_note_range(struct op *op, const struct iocb *iocb, u32 opcode,
 					   u8 acts)
 {
@@ -29,9 +33,9 @@ static __always_inline void aio_note_range(struct op *op, const struct iocb *ioc
 		op->len = BPF_CORE_READ(iocb, aio_nbytes);
 }
 
-/* Current submits an iocb, whose copy in the kernel is at @copy, and its struct aio_kiocb at @key.
- * That begins with its file, whatever it does. What begins before all probes are live is left out,
- * since its end might not be seen. */
+/* Current submits an iocb. @copy: the kernel's copy of the iocb. @key: its struct aio_kiocb, which
+ * begins with a pointer to the file, whatever the iocb does. An iocb submitted before all probes
+ * are live is ignored, since its end might be missed. */
 GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 {
 	const struct iocb *iocb = (const void *)copy;
@@ -44,7 +48,7 @@ GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 	t = task_get(current_task());
 	if (!t)
 		return 0;
-	if (async_executes(t)) /* the return of its function was not seen */
+	if (async_executes(t)) /* the return of its function was missed */
 		async_park(t, now, false);
 	row_clear(&t->op.file);
 	if (!async_set_file(&t->op, BPF_CORE_READ((struct kiocb *)key, ki_filp)))
@@ -60,14 +64,14 @@ GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 	return 0;
 }
 
-/* The iocb in slot @u is over, and the kernel gives its memory back. */
+/* The iocb in slot @u is over, and the kernel frees its memory. */
 static __always_inline void aio_over(struct async_op *u, u64 now)
 {
 	async_over(u, now);
 	u->req = ASYNC_GONE;
 }
 
-/* The function that current executes an iocb in returns @ret. */
+/* Current executed an iocb in aio_read(), aio_write() or aio_fsync(), which now returns @ret. */
 GLOBAL int aio_executed(u32 acts, u32 ret)
 {
 	struct task_state *t = current_lookup();
@@ -87,9 +91,9 @@ GLOBAL int aio_executed(u32 acts, u32 ret)
 	return 0;
 }
 
-/* How the iocb ends whose entry is @u, in any context. @same: current's last. A kernel thread that
- * is not completing its last bio right now had work to do after that: O_DSYNC, unwritten extents.
- */
+/* How the iocb in slot @u ends, in any context. @same: current submitted this iocb last. A kernel
+ * thread outside the completion of the iocb's last bio had work to do after that bio: O_DSYNC,
+ * unwritten extents. */
 static __always_inline enum async_end aio_how(const struct async_op *u, bool same, u64 now)
 {
 	if (is_helper(current_flags()) && (u->queued || !mark_is_of(u->last.times.c, now)))
@@ -97,9 +101,10 @@ static __always_inline enum async_end aio_how(const struct async_op *u, bool sam
 	return same ? ENDS_AT_ONCE : ENDS_LATER;
 }
 
-/* The iocb behind @key completes. An interrupt may end one while a thread is in here to end
- * another, and then this program is refused. It has a backup on the same function, which otherwise
- * finds nothing left to do. */
+/* The iocb whose struct aio_kiocb is @key completes. An interrupt may end an iocb while this
+ * program runs in a thread to end another iocb. The kernel then refuses to run the program again,
+ * and its backup on the same function runs instead. Otherwise the backup finds nothing left to
+ * do. */
 static __always_inline void aio_completed(u64 key)
 {
 	u32 at = async_slot(key);
@@ -114,7 +119,7 @@ static __always_inline void aio_completed(u64 key)
 	t = current_lookup();
 	same = t && t->async == key && u->task == t->task;
 	ret = BPF_CORE_READ((struct aio_kiocb *)key, ki_res.res);
-	if (same && async_executes(t)) /* the return of its function was not seen */
+	if (same && async_executes(t)) /* the return of its function was missed */
 		async_park(t, now, false);
 	if (same)
 		t->async = 0;

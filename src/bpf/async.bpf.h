@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * async.bpf.h - an operation that need not be a thread's: a request of io_uring or libaio, from its
- * submission to its completion, whoever works on it.
+ * async.bpf.h - an operation not bound to one thread: a request of io_uring or libaio, from its
+ * submission to its completion, whichever thread works on the request.
  *
- * While the thread that submits a request executes it, the operation is that thread's, as that of a
- * call would be, and its time is charged in the same way. When the thread goes on to something else
- * or leaves the request to a worker, the operation is parked in async_ops. What happened since then
- * is told by the times of its own last bio, or by the waits of the worker, and is charged when the
- * request completes.
+ * While the submitting thread executes the request, the operation is in the thread's state, and its
+ * time is charged as in a system call. When the thread turns to something else, or leaves the
+ * request to a worker, the operation is parked in async_ops. The time since then is charged when
+ * the request completes: by the times of the request's last bio, or by the waits of the worker.
  *
- * Who writes what. An operation has one owner at a time: the thread that executes it, or, while it
- * is parked, whoever resumes, queues or completes it, which io_uring and libaio order. A worker
- * that submits bios writes the members for that, and completions of bios, on any CPU, write @last.
+ * Writers: an operation has one owner at a time, which is the executing thread. While the operation
+ * is parked, its owner is the code which resumes, queues or completes the request; io_uring and
+ * libaio order these. A worker submitting bios writes @worker_bios and @worker_reads. Completions
+ * of bios, on any CPU, write @last.
  *
- * When it begins is in uring.bpf.h and aio.bpf.h, its end in async_done.bpf.h.
+ * uring.bpf.h and aio.bpf.h begin an operation; async_ends() ends it.
  */
 #ifndef IOSTRATA_ASYNC_BPF_H
 #define IOSTRATA_ASYNC_BPF_H
@@ -22,13 +22,13 @@
 #include "op.bpf.h"
 #include "wait.bpf.h"
 
-/* Whether @t executes a request. */
+/* Whether @t is executing a request of io_uring or libaio right now. */
 static __always_inline bool async_executes(const struct task_state *t)
 {
 	return t && t->op.progress == OP_ASYNC;
 }
 
-/* Current has stopped to execute its request; @vague: at some time before now. */
+/* Current has stopped executing its request, at @now. @vague: at an unknown time before @now. */
 static __always_inline void async_park(struct task_state *t, u64 now, bool vague)
 {
 	struct async_op *u = async_at(t->async_at);
@@ -36,7 +36,7 @@ static __always_inline void async_park(struct task_state *t, u64 now, bool vague
 
 	t->op.stage = 0;
 	barrier();
-	/* its end was not seen, and another may be there by now */
+	/* the end of the request was missed, and its slot may hold another by now */
 	if (!u || u->task != t->task || u->begun != t->op.start) {
 		count_lost(LOST_UNMATCHED_START);
 		return;
@@ -48,8 +48,8 @@ static __always_inline void async_park(struct task_state *t, u64 now, bool vague
 	u->op.stage = stage;
 }
 
-/* Current, which has called io_uring_enter() or io_submit(), leaves it, or waits for
- * completions. */
+/* Current leaves io_uring_enter() or io_submit(), or waits for completions: a batch of submissions
+ * ends. */
 GLOBAL int async_batch_ends(void)
 {
 	struct task_state *t = CONF(async) ? current_lookup() : NULL;
@@ -61,7 +61,8 @@ GLOBAL int async_batch_ends(void)
 	return 0;
 }
 
-/* Whose request it is: current's. Threads of io_uring are known by their process's name. */
+/* Sets the owner of a request, @who, to current. An io_uring thread gets the name of its
+ * process. */
 static __always_inline void async_set_owner(struct sent_who *who)
 {
 	struct task_struct *task = (void *)current_task();
@@ -73,7 +74,8 @@ static __always_inline void async_set_owner(struct sent_who *who)
 		BPF_CORE_READ_STR_INTO(&who->comm, task, group_leader, comm);
 }
 
-/* Sets the file of an operation; false: it is not traced. NULL: it has none, or none is known. */
+/* Sets the file of an operation. False: the file is not traced. @file NULL: the operation has no
+ * file, or none is known. */
 static __always_inline bool async_set_file(struct op *op, struct file *file)
 {
 	struct open_file f;
@@ -87,15 +89,16 @@ static __always_inline bool async_set_file(struct op *op, struct file *file)
 	return true;
 }
 
-/* Whether slot @u may be claimed: it has no owner, or was idle for some time. (Its owner may come
- * back right now, and then finds another request in its slot, and is counted as lost.) */
+/* Whether slot @u may be claimed: no thread owns the slot, or it was idle for ASYNC_IDLE_NS. (The
+ * former request may return at this very moment. Its program then finds another request in the
+ * slot, and counts its own as lost.) */
 static __always_inline bool async_free(const struct async_op *u, u64 now)
 {
 	return u->req <= ASYNC_GONE || (!u->task && (s64)(now - u->parked) > ASYNC_IDLE_NS);
 }
 
-/* Claims a slot for @req, which has none; 0: all that it may have are used. Who claims a slot right
- * now is arbitrated by a map that refuses the second. */
+/* Claims a slot for @req, which has none. Returns 0 if all slots open to @req are in use. If two
+ * programs claim one slot at the same time, the map slots_taken refuses the second. */
 GLOBAL u64 async_claim(u64 req, u64 now)
 {
 	struct async_op *u;
@@ -121,8 +124,8 @@ GLOBAL u64 async_claim(u64 req, u64 now)
 	return 0;
 }
 
-/* The slot for @req, which begins at @now; 0: none is free. If one is in progress there, its end
- * was not seen. */
+/* The slot for @req, which begins at @now; 0: none is free. If a request is still in progress in
+ * the slot, its end was missed. */
 static __always_inline u32 async_new(u64 req, u64 now)
 {
 	u32 at = async_slot(req);
@@ -154,8 +157,8 @@ static __always_inline void async_over(struct async_op *u, u64 now)
 	u->task = 0;
 }
 
-/* Current begins to execute request @key, in slot @at. It does what calls of kind @acts do; the
- * file is set. */
+/* Current begins to execute request @key, in slot @at. @acts: the kind of the equivalent system
+ * call. The caller has set the file of @t->op. */
 static __always_inline void async_begins(struct task_state *t, u64 key, u32 at, u8 kind, u8 acts,
 					 u16 call, u64 now)
 {
@@ -175,12 +178,12 @@ static __always_inline void async_begins(struct task_state *t, u64 key, u32 at, 
 }
 
 /*
- * The completion of a request of io_uring or libaio, which ends its operation
- * (see async.bpf.h).
+ * The completion of a request of io_uring or libaio, which ends its operation.
  */
 
-/* What a request did from when it was parked until its last bio was submitted. If that is vague,
- * its thread was about to submit it. The mask is for the verifier: ST_SYSCALL to ST_FS fit. */
+/* The stratum for the time between parking a request and the submission of its last bio. If the
+ * time of parking is vague, the thread was about to submit the bio. The mask is for the verifier:
+ * ST_SYSCALL to ST_FS fit. */
 static __always_inline u32 async_before_bio(const struct async_op *u)
 {
 	if (u->queued)
@@ -188,8 +191,8 @@ static __always_inline u32 async_before_bio(const struct async_op *u)
 	return u->vague ? u->op.layer & 3 : ST_SLEEP;
 }
 
-/* Charges the time since a request was parked by the times of its last bio, until that was done.
- * One that blk-throttle kept back was so since it was submitted. */
+/* Charges the time from parking a request to the completion of its last bio, by the times of this
+ * bio. A throttled bio counts as held back since its submission. */
 static __always_inline void async_charge_bio(struct op *op, const struct rq_times *c, u32 before)
 {
 	op_charge(op, c->held ? before : ST_THROTTLE, c->held ? c->held : c->q);
@@ -199,7 +202,7 @@ static __always_inline void async_charge_bio(struct op *op, const struct rq_time
 	op_charge(op, ST_DEVICE, c->c);
 }
 
-/* Charges the rest of a request, which current, a worker, has executed, by the waits of that. */
+/* Charges the rest of a request by the waits of current, the worker which executed the request. */
 static __always_inline void async_charge_worker(struct op *op, u64 now)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -215,16 +218,16 @@ static __always_inline void async_charge_worker(struct op *op, u64 now)
 
 /* How a request ended. */
 enum async_end {
-	ENDS_LATER,     /* its thread has gone on to something else */
-	ENDS_AT_ONCE,   /* its thread has not */
-	ENDS_IN_BATCH,  /* along with those submitted beside it */
-	ENDS_BY_WORKER, /* current, which executed it, or what remained to do after its bios */
+	ENDS_LATER,     /* its thread has turned to something else */
+	ENDS_AT_ONCE,   /* its thread has done nothing else since */
+	ENDS_IN_BATCH,  /* along with the requests submitted beside it */
+	ENDS_BY_WORKER, /* current, a worker, executed the request, or the work after its bios */
 };
 
 /*
- * Charges the rest of a request, which completes now. If it is vague when its thread stopped to
- * execute it (a thread that polls for requests or for their completion does not show it), and the
- * request waits for its own bios, that was when it had submitted the last of them.
+ * Charges the rest of a request, which completes now. A thread polling for requests, or for their
+ * completion, does not show when it stops executing a request (@u->vague). If such a request waits
+ * for its own bios, the thread is taken to have stopped when it had submitted the last bio.
  */
 static __always_inline void async_charge(struct async_op *u, enum async_end how, u64 now)
 {
@@ -232,7 +235,7 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	struct done last = u->last;
 	struct op *op = &u->op;
 
-	barrier(); /* from now on the copy */
+	barrier(); /* use only the copy from here on */
 	bios = last.whose && last.check == done_check(&last) && last.times.c >= op->start &&
 	       (!(last.whose & DONE_EARLIER) || (op->acts == OP_READ && !op->file.direct));
 	waits = bios && !worked && (op->file.direct || u->polls || how == ENDS_LATER);
@@ -260,13 +263,13 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	} else if (how == ENDS_AT_ONCE) {
 		op_charge(op, ST_SYSCALL, now);
 	} else {
-		/* a read that nobody saw wait for its own bio waited for that of another */
+		/* a read not seen to wait for its own bio waited for the bio of another read */
 		op->waited_read |= op->acts == OP_READ && !u->linked && !op->file.direct;
 		op_charge(op, ST_SLEEP, now);
 	}
 }
 
-/* Keeps the request in slot @at, whose time is charged, and which returns @ret. */
+/* Hands the finished request in slot @at to op_keep(). Its time is charged; it returns @ret. */
 GLOBAL int async_keep(u32 at, u64 ret)
 {
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;
@@ -278,7 +281,7 @@ GLOBAL int async_keep(u32 at, u64 ret)
 		return 0;
 	op = &u->op;
 	slot = op->call;
-	end.cpu = op->strata; /* it begins with them */
+	end.cpu = op->strata; /* the strata on the CPU come first */
 	end.ret = ret;
 	end.acts = op->acts;
 	end.total = op->at[AT_CHARGED] - op->start;
@@ -288,11 +291,12 @@ GLOBAL int async_keep(u32 at, u64 ret)
 	return 0;
 }
 
-/* The end of the request in slot @at, with entry @u, which returns @ret. */
+/* Ends the request in slot @at, whose entry is @u and which returns @ret. */
 static __always_inline void async_ends(struct async_op *u, u32 at, enum async_end how, long ret,
 				       u64 now)
 {
-	async_charge(u, number(how), now); /* to the verifier it is all one how it came to this */
+	/* number(): then the verifier need not follow each value of @how */
+	async_charge(u, number(how), now);
 	async_keep(at, ret);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * async_bio.bpf.h - the operations that are not a thread's (see async.bpf.h), and which bios are
- * theirs: when a bio is done, its times go to its operation.
+ * async_bio.bpf.h - the table of requests of io_uring and libaio (see async.bpf.h), and the bios of
+ * each request: when a bio is done, its times go to its request.
  */
 #ifndef IOSTRATA_ASYNC_BIO_BPF_H
 #define IOSTRATA_ASYNC_BIO_BPF_H
@@ -16,8 +16,8 @@ static __always_inline struct async_op *async_at(u32 at)
 	return bpf_map_lookup_elem(&async_ops, &at);
 }
 
-/* Where address @req may be: steps of an odd number, so that two addresses that share a place do
- * not share the next. */
+/* The place for address @req at the given @try. Steps are odd and depend on the address: two
+ * addresses with a place in common do not share the next. */
 static __always_inline u32 async_place(u64 req, u32 try)
 {
 	u64 hash = (u64)low_half(req) * HASH_FACTOR;
@@ -25,8 +25,8 @@ static __always_inline u32 async_place(u64 req, u32 try)
 	return ((hash >> 32) + try * (hash >> 12 | 1)) & (CONF(async_slots) - 1);
 }
 
-/* The slot of address @req; 0: it has none. (Before 6.8 the verifier walks also functions that only
- * dead code calls, and refuses those that look into a map that was not made.) */
+/* The slot of address @req; 0: none. (CONF(async) is for the verifier. Before 6.8 it also walks
+ * functions which only dead code calls, and refuses those with a map which was not created.) */
 GLOBAL u64 async_index(u64 req)
 {
 	struct async_op *u;
@@ -43,10 +43,10 @@ GLOBAL u64 async_index(u64 req)
 	return 0;
 }
 
-/* As async_index(); the usual place is looked at here. */
+/* Like async_index(), but looks at the usual place without a function call. */
 static __always_inline u32 async_slot(u64 req)
 {
-#ifdef FUNCTIONS /* it saves a call */
+#ifdef FUNCTIONS
 	u32 at = async_place(req, 0) + 1;
 	struct async_op *u = async_at(at);
 
@@ -56,7 +56,7 @@ static __always_inline u32 async_slot(u64 req)
 	return async_index(req);
 }
 
-/* The request at address @req if it is in slot @at and in progress, or NULL. */
+/* The request at address @req, if it is in progress in slot @at; else NULL. */
 static __always_inline struct async_op *async_find_at(u64 req, u32 at)
 {
 	struct async_op *u = async_at(at);
@@ -64,23 +64,24 @@ static __always_inline struct async_op *async_find_at(u64 req, u32 at)
 	return u && u->req == req && u->task ? u : NULL;
 }
 
-/* The request at address @req that is in progress, or NULL. */
+/* The request in progress at address @req; NULL: none. */
 static __always_inline struct async_op *async_find(u64 req)
 {
 	return async_find_at(req, async_slot(req));
 }
 
-/* @bio ends, or ended before it had a request: no room, and its submitter does not wait. */
+/* @bio ends, or ended before it got a request: none was free, and its submitter does not wait. */
 static __always_inline void async_bio_forget(u64 bio)
 {
-	/* one less if it was there, without a branch */
+	/* subtracts 1 if there was an entry, without a branch */
 	atomic_add(&live.async_bios, ~(bpf_map_delete_elem(&async_bios, &bio) >> 63));
 }
 
-/* A bio that was submitted at @q for the request in slot @at is done, as mark @nr tells, which this
- * program has just set. (Where it can be preempted, a switch may have cleared that.) @of_request: 0
- * if that tells of the bio; ~0: of a request, which the bio's own may have been merged into. If the
- * request in the slot has ended, nobody looks at this. */
+/* A bio submitted at @q for the request in slot @at is done. Mark @nr, which this program has just
+ * set, has the times. (Where the program can be preempted, a thread switch may have cleared the
+ * mark.) @of_request: 0 if the mark is of the bio itself; ~0 if it is of a block request, into
+ * which the bio's own request may have been merged. If the request in the slot has ended, nothing
+ * reads the result. */
 GLOBAL int async_bio_done(u32 at, u64 q, u64 nr, u64 of_request)
 {
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;
@@ -93,9 +94,9 @@ GLOBAL int async_bio_done(u32 at, u64 q, u64 nr, u64 of_request)
 	earlier = (q - u->begun) >> 63; /* no branches: the verifier walks this for each bio */
 	barrier_var(earlier);
 	last.times = m->times;
-	/* its request was merged into one that is younger: until that came it was in the queue */
+	/* if its request was merged into a younger one, it was in the queue until then */
 	held = last.times.held;
-	held |= last.times.q & (s64)(held - 1) >> 63; /* that was throttled */
+	held |= last.times.q & (s64)(held - 1) >> 63; /* @held is 0 after a throttled bio */
 	sooner = (s64)(q - held) >> 63 & of_request;
 	barrier_var(sooner);
 	last.times.held += (q - last.times.held) & sooner;
@@ -109,7 +110,7 @@ GLOBAL int async_bio_done(u32 at, u64 q, u64 nr, u64 of_request)
 	return 0;
 }
 
-/* The same for a bio whose state is gone. */
+/* The same for @bio, whose state is gone: async_bios has the slot of its request. */
 static __always_inline void async_parted_done(u64 bio, u64 nr)
 {
 	struct async_ref *found = bpf_map_lookup_elem(&async_bios, &bio), ref;
@@ -123,7 +124,7 @@ static __always_inline void async_parted_done(u64 bio, u64 nr)
 
 #define ASYNC_BIOS_END (~0ULL)
 
-/* As async_bios_done(), for at most BIO_STEP of them. Returns how many bytes are left, or
+/* Like async_bios_done(), for at most BIO_STEP bios. Returns how many bytes are left, or
  * ASYNC_BIOS_END. */
 GLOBAL u64 async_bios_step(u64 bio, u64 bytes, u64 nr)
 {
@@ -143,7 +144,7 @@ GLOBAL u64 async_bios_step(u64 bio, u64 bytes, u64 nr)
 	return bytes;
 }
 
-/* The bio that comes BIO_STEP bios after @bio. */
+/* The bio BIO_STEP bios after @bio. */
 GLOBAL u64 bio_after_step(u64 bio)
 {
 	for (int i = 0; i < BIO_STEP; i++)
@@ -151,8 +152,8 @@ GLOBAL u64 bio_after_step(u64 bio)
 	return bio;
 }
 
-/* The bios in the first @bytes of a request are done, as mark @nr tells; @bio is the first. This is
- * for those whose state is gone. */
+/* The bios in the first @bytes of a block request are done; mark @nr has the times. @bio is the
+ * first. This is for bios whose state is gone. */
 GLOBAL int async_bios_done(u64 bio, u64 bytes, u64 nr)
 {
 	if (!CONF(async))

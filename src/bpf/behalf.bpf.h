@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * behalf.bpf.h - with conf.behalf: for whom an I/O is if another submits it. With BY_TASK it counts
- * for that one; see helper.bpf.h for the other use.
+ * behalf.bpf.h - with conf.behalf: I/O which one thread submits on behalf of another. With BY_TASK
+ * the I/O counts for the other thread; helper.bpf.h has the second use.
  *
- * A page that is written back counts for the thread that made it dirty, whoever writes it back: a
- * kernel thread, sync(1), or a thread that needs memory. The last such thread is kept for each
- * inode, unless the filters reject it; for a block device, whose pages belong to many files, for
- * each page. A write to a page that is already dirty is not seen.
+ * Writeback counts for the dirtier, whichever thread writes the page back: a kernel thread,
+ * sync(1), or a thread in need of memory. The last dirtier of each inode is noted, unless the
+ * filters reject it. The pages of a block device belong to many files, so the dirtier of each page
+ * is noted there. A write to an already dirty page is not seen.
  *
- * All else that a kernel thread submits (of a journal, a log, a loop device, swap ...) counts for
- * its client: the thread that woke it or, of a worker (kworker), that queued its work; or the
- * client of a kernel thread that did, in at most CLIENT_STEPS steps. While it waits for its own
- * requests it keeps its client. Who is woken by an interrupt, as by a timer, or whose work an
- * interrupt queued, has none, and its I/O is its own.
+ * All other I/O of a kernel thread (of a journal, a log, a loop device, swap ...) counts for its
+ * client: the thread which woke the kernel thread or, for a worker (kworker), queued its work. If
+ * this was a kernel thread, too, its own client counts, over at most CLIENT_STEPS steps. A kernel
+ * thread keeps its client while it waits for its own requests. A kernel thread woken by an
+ * interrupt (a timer, say) has no client, and neither has a worker whose work an interrupt queued.
+ * The I/O of these counts as their own.
  */
 #ifndef IOSTRATA_BEHALF_BPF_H
 #define IOSTRATA_BEHALF_BPF_H
@@ -29,16 +30,17 @@ static __always_inline struct client *kthread_client(void)
 	return c && c->task ? c : NULL;
 }
 
-/* The client of current; NULL: it has none, or is no kernel thread. */
+/* The client of current; NULL: current has none, or is no kernel thread. */
 static __always_inline struct client *current_client(void)
 {
 	return current_flags() & PF_KTHREAD ? kthread_client() : NULL;
 }
 
-/* Those that were read. CPUs beyond read theirs each time. */
+/* The per-CPU offsets read so far. CPUs beyond the array read their offset each time. */
 static u64 cpu_offsets[MARK_SLOTS];
 
-/* interrupt_level() where programs may not refer to it, but know its address. */
+/* interrupt_level() for kernels where programs may not refer to the level's variable, but know its
+ * address. */
 static __always_inline u32 interrupt_level_read(void)
 {
 	u64 cpu = current_cpu(), at = cpu_offsets[cpu % MARK_SLOTS];
@@ -53,8 +55,9 @@ static __always_inline u32 interrupt_level_read(void)
 	return count & (HARD_INTERRUPT | SOFT_INTERRUPT);
 }
 
-/* Whether current can be the waker. If the interrupt level cannot be read at all, it may be whom an
- * interrupt interrupted, which is not likely to be in an operation just then. */
+/* Whether current can be the waker, and not a thread which the waking interrupt has interrupted. If
+ * the interrupt level cannot be read at all, current counts as the waker if it is in an operation:
+ * an interrupted thread rarely is. */
 static __always_inline bool current_may_wake(bool level_known)
 {
 	struct task_state *t;
@@ -67,8 +70,8 @@ static __always_inline bool current_may_wake(bool level_known)
 	return t && t->op.stage;
 }
 
-/* Whom a kernel thread works for that current wakes now: in @ret, which is all 0; nobody if current
- * is the tool or does not pass the filters. */
+/* Sets @ret, which is all 0, to the client of a kernel thread when current wakes this thread. @ret
+ * stays 0 if current is the tool or does not pass the filters. */
 static __always_inline void client_of_waker(struct client *ret, bool level_known)
 {
 	u64 id = bpf_get_current_pid_tgid();
@@ -88,7 +91,7 @@ static __always_inline void client_of_waker(struct client *ret, bool level_known
 	}
 }
 
-/* Whether @c is what client_of_waker() would return: current, by the name that it has now. */
+/* Whether client_of_waker() would return @c again: current, with its present name. */
 static __always_inline bool client_stays(const struct client *c, bool level_known)
 {
 	struct task_name now;
@@ -100,8 +103,7 @@ static __always_inline bool client_stays(const struct client *c, bool level_know
 	return now.cgroup == c->name.cgroup && comm_number(now.comm) == comm_number(c->name.comm);
 }
 
-/* ksoftirqd works for nobody, nor does ktimers, on PREEMPT_RT: what they do, interrupts would do
- * otherwise. */
+/* ksoftirqd works for no thread, nor does ktimers of PREEMPT_RT: both do the work of interrupts. */
 static __always_inline bool is_for_interrupts(struct task_struct *p)
 {
 	if (p->comm[0] != 'k')
@@ -110,17 +112,19 @@ static __always_inline bool is_for_interrupts(struct task_struct *p)
 				 : p->comm[1] == 't' && p->comm[2] == 'i' && p->comm[3] == 'm';
 }
 
-/* For whom is what current, at interrupt level @level, makes kernel thread @tid do (0: any worker):
- * in @ret, which is all 0. False: it stays as it is. A thread that completes requests wakes those
- * that wait for them, and leaves work to them. */
+/* Current, at interrupt level @level, wakes kernel thread @tid, or queues work for any worker (@tid
+ * 0). Sets @ret, which is all 0, to the resulting client. False: the client stays. A thread
+ * completing requests wakes the threads waiting for them, or queues work for them; neither changes
+ * a client. */
 static __always_inline bool client_find(struct client *ret, u32 tid, u32 level, bool level_known)
 {
 	struct mark *m = mark_of_current(level);
 	u64 until;
 
 	if (m) {
-		/* without waits no switch of threads clears the mark: it lasts longer only for who
-		 * submitted that request, and is not woken by current itself */
+		/* without conf.waits no thread switch clears the mark: it lasts longer only for the
+		 * submitter of the completed request, and not if current itself wakes the
+		 * submitter */
 		until = m->times.c + BIO_END_NS;
 		if (CONF(waits) ||
 		    (tid && m->tid == tid && (level || !current_may_wake(level_known))))
@@ -133,7 +137,7 @@ static __always_inline bool client_find(struct client *ret, u32 tid, u32 level, 
 	return true;
 }
 
-/* The client of kernel thread @tid is @found, instead of @c, which may be NULL. */
+/* Sets the client of kernel thread @tid to @found. @c: its present entry, or NULL. */
 static __always_inline void client_change(struct client *c, u32 tid, const struct client *found)
 {
 	if (c)
@@ -142,7 +146,8 @@ static __always_inline void client_change(struct client *c, u32 tid, const struc
 		count_lost(LOST_MAP_FULL);
 }
 
-/* Kernel thread @p is woken. What a worker does is for who queued it, whoever wakes it. */
+/* Kernel thread @p is woken. A worker is left alone: its client is the thread that queued the work,
+ * whichever thread wakes the worker. */
 static __always_inline void client_set(struct task_struct *p, bool level_known)
 {
 	u32 level = interrupt_level(level_known), tid = p->pid;
@@ -157,8 +162,8 @@ static __always_inline void client_set(struct task_struct *p, bool level_known)
 		client_change(c, tid, &found);
 }
 
-/* Work is queued, which any worker may take, also one that is awake. If a completion queues it, it
- * is for whom it was for. */
+/* Work is queued. Any worker may take the work, even one that is awake. Work queued by a completion
+ * keeps its client. */
 static __always_inline int work_queued(u64 work, bool level_known)
 {
 	struct client *c = bpf_map_lookup_elem(&works, &work), found = {};
@@ -176,7 +181,8 @@ static __always_inline int work_queued(u64 work, bool level_known)
 	return 0;
 }
 
-/* Current, a worker, takes it. In a softirq, which has workqueues since 6.9, it is nobody's. */
+/* Current, a worker, takes @work. Work in a softirq, which has workqueues since 6.9, has no
+ * client. */
 static __always_inline int work_begins(u64 work, bool level_known)
 {
 	struct client *found = bpf_map_lookup_elem(&works, &work);
@@ -184,7 +190,8 @@ static __always_inline int work_begins(u64 work, bool level_known)
 
 	if (!found || found->taken)
 		return 0;
-	found->taken = 1; /* before it is read: who queues it again from now on takes that back */
+	/* before @found is read: work_queued() clears this if the work is queued again meanwhile */
+	found->taken = 1;
 	if (!interrupt_level(level_known))
 		client_change(bpf_map_lookup_elem(&clients, &tid), tid, found);
 	return 0;
@@ -197,7 +204,7 @@ static __always_inline struct dirty_key dirty_key(u64 head, u64 inode, u16 mode)
 	return (struct dirty_key){ inode, is_device ? head : 0 };
 }
 
-/* Whether @d, which is current or its @client (or NULL), has the name that it had. */
+/* Whether @d, which is @client, or current if @client is NULL, still has the name noted in @d. */
 static __always_inline bool dirtier_named(const struct dirtier *d, const struct client *client)
 {
 	u64 now[COMM_LEN / 8];
@@ -208,8 +215,8 @@ static __always_inline bool dirtier_named(const struct dirtier *d, const struct 
 	return comm_number(d->name.comm) == comm_number((const char *)now);
 }
 
-/* Current, or the client for which it works, makes a clean page of @mapping dirty. The verifier
- * assumes that @mapping may be NULL. */
+/* Current makes a clean page of @mapping dirty. The dirtier is the client of current, or current
+ * itself. The verifier assumes that @mapping may be NULL. */
 static __always_inline void page_dirtied(struct page *head, struct address_space *mapping)
 {
 	struct client *client = current_client();
@@ -225,7 +232,7 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 	if (was && was->task == task && dirtier_named(was, client))
 		return;
 	if (!client && !current_wanted(bpf_get_current_pid_tgid())) {
-		if (was) /* what is written now is no longer that thread's */
+		if (was) /* from now on the data is no longer that thread's */
 			bpf_map_delete_elem(&dirtiers, &key);
 		return;
 	}
@@ -238,7 +245,8 @@ static __always_inline void page_dirtied(struct page *head, struct address_space
 		count_lost(LOST_MAP_FULL);
 }
 
-/* Who made the first page of @bio dirty; NULL: it belongs to no file, or nobody was seen. */
+/* The dirtier of the first page of @bio; NULL: the page belongs to no file, or its dirtier was not
+ * seen. */
 static __always_inline struct dirtier *bio_dirtier(struct bio *bio)
 {
 	struct bio_data d = bio_data(bio);
@@ -258,9 +266,10 @@ static __always_inline void io_charge(struct io_state *io, u64 task, const struc
 	io->name = *name;
 }
 
-/* Makes @io, whose key by submitter is set, count for the thread that made its data dirty, if that
- * is in another process, or else for the client of the kernel thread that submits it; true if it
- * does. Only threads that pass the filters are known. @flags: of current. */
+/* Makes @io, whose key by submitter is set, count for the dirtier of its data, if the dirtier is in
+ * another process. If the data has no dirtier, @io counts for the client of the submitting kernel
+ * thread. True if @io counts for either. Only threads that pass the filters are known. @flags: of
+ * current. */
 static __always_inline bool io_set_behalf(struct io_state *io, struct bio *bio, u32 flags)
 {
 	struct dirtier *d = io->op == RQ_WRITE ? bio_dirtier(bio) : NULL;
@@ -272,7 +281,7 @@ static __always_inline bool io_set_behalf(struct io_state *io, struct bio *bio, 
 		io_charge(io, d->task, &d->name, BEHALF_WRITEBACK);
 		return true;
 	}
-	/* it is another's if an interrupt or kthrotld submits it */
+	/* if an interrupt or kthrotld submits the bio, the key is not of current */
 	if (flags & PF_KTHREAD && io->by[0] == current_pid_tgid())
 		c = kthread_client();
 	if (c)

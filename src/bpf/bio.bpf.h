@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bio.bpf.h - a bio from its submission (Q) to its request (G), or to its end if it has none.
+ * bio.bpf.h - a bio from its submission (Q) until it gets a request (G), or until its end if it
+ * gets none; and throttled bios.
  *
- * Its owner is known at its submission. Its state becomes that of the request whose first bio it is
- * (request.bpf.h), and ends when it is merged into another bio or request.
+ * The owner of a bio is known at its submission. The state of the first bio of a request becomes
+ * the state of the request (request.bpf.h). The state of a bio ends when the bio is merged into
+ * another bio or request.
  */
 #ifndef IOSTRATA_BIO_BPF_H
 #define IOSTRATA_BIO_BPF_H
@@ -13,7 +15,7 @@
 #include "uring.bpf.h"
 #include "wait.bpf.h"
 
-#define REQ_OP_MASK 0xff /* include/linux/blk_types.h, as are the operations; 5.4 to 7.2 */
+#define REQ_OP_MASK 0xff /* this and the operations: include/linux/blk_types.h, 5.4 to 7.2 */
 
 enum {
 	REQ_OP_READ = 0,
@@ -22,10 +24,10 @@ enum {
 	REQ_OP_DISCARD = 3,
 	REQ_OP_SECURE_ERASE = 5,
 	REQ_OP_WRITE_ZEROES = 9,
-	REQ_OP_DRV = 32, /* first of passthrough: SCSI (old) and driver private */
+	REQ_OP_DRV = 32, /* the first passthrough operation: SCSI (old) and driver private */
 };
 
-/* A table, since the verifier would walk all that comes after each case of a switch. */
+/* A table: after each case of a switch, the verifier would walk the rest of the program anew. */
 static const volatile u8 rq_ops[REQ_OP_MASK + 1] = {
 	[REQ_OP_READ] = RQ_READ,
 	[REQ_OP_WRITE] = RQ_WRITE,
@@ -44,14 +46,14 @@ static __always_inline u8 rq_op(u32 flags)
 	return rq_ops[flags & REQ_OP_MASK];
 }
 
-/* Whether this disk or partition is traced. */
+/* Whether the disk or the partition of @bio is traced. */
 static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
 {
 	return dev_wanted(dev) || dev_wanted(bio_part_dev(bio));
 }
 
-/* Whose it is, and whether that is traced, where that matters (conf.issuers). @flags: of current,
- * with conf.behalf. */
+/* With conf.issuers: notes in @io the owner of @bio, and whether the filters pass the bio. @flags:
+ * of current, with conf.behalf. */
 static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio, u32 dev, u64 id,
 					   bool throttled, u32 flags)
 {
@@ -82,7 +84,8 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 		io->counted = COUNTED_HELPER;
 }
 
-/* @throttled: see owner.bpf.h. @flags: see above. */
+/* Fills @io for @bio at its submission. @throttled: current is kthrotld, which queues a throttled
+ * bio. @flags: of current, as in io_fill_issuer(). */
 static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 dev, u8 op, u64 id,
 				    bool throttled, bool outside, u32 flags, u32 async)
 {
@@ -101,7 +104,8 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->requeued = 0;
 	io->bio_based = 0;
 	io->throttled = throttled;
-	io->outside = outside && !throttled; /* then its thread may have been in one */
+	/* the owner of a throttled bio may have been in an operation */
+	io->outside = outside && !throttled;
 	if (CONF(async))
 		io->async = async;
 	if (CONF(issuers)) {
@@ -118,8 +122,8 @@ static __always_inline u32 bio_reads(struct bio *bio, u8 op)
 	return op == RQ_READ ? bio->bi_iter.bi_size : 0;
 }
 
-/* Current, whose thread id is @tid, submits @bio, which reads so many bytes. False: it is in no
- * operation, and never was in one. @ret_async: as in struct io_state. */
+/* Notes the submission of @bio, which reads @read_bytes, by current, thread @tid. False: current is
+ * in no operation, and never was in one. @ret_async: as in struct io_state. */
 static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u32 read_bytes,
 					   bool *ret_outside, u32 *ret_async)
 {
@@ -147,7 +151,7 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 	return t;
 }
 
-/* The same for a bio that gets no slot. */
+/* Like io_fill(), for a bio without a slot: its state goes into the hash. */
 static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bool throttled,
 				     bool outside, u32 flags, bool bio_based, u32 async)
 {
@@ -160,7 +164,7 @@ static __always_inline void bio_hash(struct bio *bio, u32 dev, u8 op, u64 id, bo
 	io_hash(&io);
 }
 
-/* Q. In an interrupt current is not the submitter: nobody is known. */
+/* Q: @bio is submitted. In an interrupt current is not the submitter, and no owner is known. */
 static __always_inline void bio_queued(struct bio *bio, bool level_known)
 {
 	struct gendisk *disk = bio_disk(bio);
@@ -179,15 +183,16 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	throttled = throttled && id && current_is_kthrotld(CONF(behalf) ? flags : current_flags());
 	if (CONF(async) && throttled)
 		async = kept_back_async(bio_key(bio));
-	/* when a bio without a request is done, nothing tells which CPU submitted it; discards are
-	 * merged without an event, see request_absorb() */
+	/* Two kinds of bios get no slot. When a bio of a device without requests is done, nothing
+	 * tells which CPU submitted it. Discards are merged without an event; see
+	 * request_absorb(). */
 	if (slot && disk->queue->mq_ops && op != RQ_DISCARD)
 		io_fill(slot, bio, dev, op, id, throttled, outside, flags, async);
 	else
 		bio_hash(bio, dev, op, id, throttled, outside, flags, !disk->queue->mq_ops, async);
 }
 
-/* The state of @bio in an event after its submission; NULL: the submission was not seen. */
+/* The state of @bio, for an event after its submission; NULL: the submission was not seen. */
 static __always_inline struct io_state *bio_io(struct bio *bio)
 {
 	u64 key = bio_key(bio);
@@ -208,8 +213,8 @@ static __always_inline void split_keep(struct io_state *io)
 	live.splits = 1;
 }
 
-/* The state of the bio @key, which a device with requests has got and which has none. NULL: it was
- * not split off. */
+/* A device with requests has received the bio @key, which has no state. Returns the state from
+ * splits; NULL: the bio was not split off. */
 static __always_inline struct io_state *split_passed_on(u64 key)
 {
 	struct io_state *split, io;
@@ -225,8 +230,8 @@ static __always_inline struct io_state *split_passed_on(u64 key)
 	return io_hashed(key);
 }
 
-/* @io has a request now. What remained of a bio that was split has no further Q: if blk-throttle
- * kept it back, it was so until now. */
+/* @io has a request now. The rest of a split bio has no second Q: if blk-throttle held the rest
+ * back, it did so until now. */
 static __always_inline void bio_let_go(struct io_state *io)
 {
 	u64 bio = io->key, now;
@@ -242,7 +247,7 @@ static __always_inline void bio_let_go(struct io_state *io)
 	io->throttled = THROTTLED;
 }
 
-/* G */
+/* G: a request was allocated for @bio. */
 static __always_inline void bio_got_request(struct bio *bio)
 {
 	struct io_state *io = bio_io(bio);
@@ -255,7 +260,8 @@ static __always_inline void bio_got_request(struct bio *bio)
 	io->g = bpf_ktime_get_ns();
 }
 
-/* Put before the first bio of a request, whose software queue need not be that of its own CPU. */
+/* @bio is merged before the first bio of a request. The request's software queue may belong to a
+ * CPU other than @bio's, so the state moves into the hash. */
 static __always_inline void bio_front_merged(struct bio *bio)
 {
 	struct io_state *io = bio_io(bio);
@@ -268,7 +274,7 @@ static __always_inline void bio_front_merged(struct bio *bio)
 		io_move(io, io->key);
 }
 
-/* Joined to the end of a request, which already has its times. */
+/* The bio @io is merged at the end of a request, which already has its times. */
 static __always_inline void bio_back_merged(struct io_state *io)
 {
 	if (!io)
@@ -278,7 +284,8 @@ static __always_inline void bio_back_merged(struct io_state *io)
 	io_drop(io);
 }
 
-/* @split is the first part of the bio that its bi_private points to; it has no Q of its own. */
+/* @split is the first part of the bio to which its bi_private points. @split has no Q of its
+ * own. */
 static __always_inline void bio_split_off(struct bio *split)
 {
 	struct io_state *io = bio_io(split->bi_private), first;
@@ -298,11 +305,13 @@ static __always_inline void bio_split_off(struct bio *split)
 }
 
 /*
- * The bio @io of a device without requests is done along with a request of the device below: of the
- * @times of that, makes those of the bio. The request may be older, if what was passed on was
- * merged into it; or younger, if the request of what was passed on was merged into it: then that
- * was in the queue before, since when its own operation or its thread knows. Before, the device
- * held it; or blk-throttle did, at the device below.
+ * The bio @io of a device without requests is done along with a request of the device below. Turns
+ * @times, the times of the request, into those of the bio.
+ *
+ * The request may be older than the bio, if the bio below was merged into it. Or the request may be
+ * younger, if the request of the bio below was merged into it. This other request was in the queue
+ * before; since when, the bio's operation or its thread knows. Earlier still, the device held the
+ * bio back, or blk-throttle did at the device below.
  */
 static __always_inline void times_from(struct rq_times *times, const struct io_state *io)
 {
@@ -320,9 +329,9 @@ static __always_inline void times_from(struct rq_times *times, const struct io_s
 		times->held = io->q;
 }
 
-/* The completion of a bio-based device's bio, and of bios that never became a request. NVMe
- * multipath tells that of others just before the one of their request, be that dispatched or not
- * (nvme_host_path_error()). */
+/* The completion of a bio of a device without requests, or of a bio which never got a request. NVMe
+ * multipath raises the event for other bios, too, just before the event of their request, whether
+ * the request was dispatched or not (nvme_host_path_error()). */
 static __always_inline void bio_completed(struct bio *bio, bool level_known)
 {
 	struct io_state *io = bio_io(bio), done;
@@ -346,7 +355,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	if (done.counted)
 		request_done(&done, &times);
 	until = times.c + BIO_END_NS;
-	/* this is part of the completion of the request below, which says more */
+	/* if this is part of the completion of the request below, the request's times say more */
 	m = CONF(waits) ? mark_current(times.c, interrupt_level(level_known)) : NULL;
 	if (m && m->times.d >= done.q) {
 		until = m->until;
@@ -356,7 +365,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 	if (done.throttled && CONF(arg_pause)) {
 		times.held = 0;
 		times.q += positive(done.q - times.q);
-		times.g += positive(times.q - times.g); /* below, it was merged */
+		times.g += positive(times.q - times.g); /* the bio was merged at the device below */
 	}
 	completion_announce(&times, done.tid, done.op == RQ_READ, until, level_known);
 	if (CONF(async) && done.async)
@@ -365,11 +374,12 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 }
 
 /*
- * What blk-throttle keeps back. What is noted here of a bio ends when kthrotld
- * queues it (owner.bpf.h).
+ * Throttled bios: blk-throttle holds them back. The note of a throttled bio, a state in the hash,
+ * ends when kthrotld queues the bio (see owner.bpf.h).
  */
 
-/* Half of what the smallest machine has room for: other states need some. */
+/* A note is added only while the hash has fewer states: half of the room on the smallest machine,
+ * since other states need the rest. */
 enum { KEPT_BACK_MOST = 1024 };
 
 static __always_inline bool notes_are_full(void)
@@ -377,8 +387,8 @@ static __always_inline bool notes_are_full(void)
 	return !CONF(issuers) && live.hashed >= KEPT_BACK_MOST;
 }
 
-/* Whether an operation has something to tell of a bio that current submits: a call of a read, whose
- * bytes count; a request of io_uring or libaio of each, which it waits for. */
+/* Whether a bio of current matters to an operation: a read counts the bytes of its bios, and a
+ * request of io_uring or libaio waits for each of its bios. */
 static __always_inline bool bio_matters(bool reads, u32 flags)
 {
 	struct task_state *t = current_lookup();
@@ -388,7 +398,8 @@ static __always_inline bool bio_matters(bool reads, u32 flags)
 	return t->async || (reads && t->op.stage);
 }
 
-/* The operation that current is in, whose bio is kept back; NULL: none, or current is anybody. */
+/* The operation of current, whose bio is throttled. NULL: there is none, or an interrupt runs and
+ * current may be any thread. */
 static __always_inline struct op *op_throttled(u32 level)
 {
 	struct task_state *t = CONF(waits) && !level ? current_lookup() : NULL;
@@ -399,8 +410,8 @@ static __always_inline struct op *op_throttled(u32 level)
 	return &t->op;
 }
 
-/* blk-throttle keeps back what remains of a bio that was split, which has the state @io and which
- * current submits. A timer may do so again, for a cgroup above. */
+/* blk-throttle holds back the rest of a split bio, which has the state @io and which current
+ * submits. A timer may cause this again, for a cgroup above. */
 static __always_inline void bio_rest_throttled(struct io_state *io, u32 level)
 {
 	struct op *op = op_throttled(level);
@@ -412,9 +423,9 @@ static __always_inline void bio_rest_throttled(struct io_state *io, u32 level)
 	io->throttled = THROTTLED_AGAIN;
 }
 
-/* blk-throttle keeps back @bio, which current submits. It may do so again for each cgroup above
- * that has a limit; then current may be any thread, and kthrotld. If nobody sees it queued later,
- * this becomes the state of its request. */
+/* blk-throttle holds back @bio, which current submits. This may happen again for each cgroup above
+ * with a limit; current may then be any thread, even kthrotld. If kthrotld is not seen to queue the
+ * bio, this note becomes the state of its request. */
 static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 {
 	u64 id = bpf_get_current_pid_tgid(), key = bio_key(bio);
@@ -422,7 +433,7 @@ static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 		.key = key,
 		.tid = id,
 		.dev = disk_dev(bio_disk(bio)),
-		.g = bpf_ktime_get_ns(), /* since then; see kept_back_async() */
+		.g = bpf_ktime_get_ns(), /* held back since; see kept_back_async() */
 		.bytes = bio->bi_iter.bi_size,
 		.sector = bio->bi_iter.bi_sector,
 		.op = rq_op(bio->bi_opf),
@@ -437,14 +448,15 @@ static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 		bio_rest_throttled(seen, level);
 		return;
 	}
-	/* for a cgroup above, and nobody saw it the first time */
+	/* held back for a cgroup above, and the first time was not seen */
 	if (!bio_dev_wanted(bio, io.dev) || level || current_is_kthrotld(flags))
 		return;
 	if (seen && seen->sector == io.sector && seen->bytes == io.bytes)
-		return; /* for a cgroup above, by whatever thread */
-	if (seen)       /* of another bio at this address, whose end was not seen */
+		return; /* held back again for a cgroup above, by any thread */
+	if (seen)       /* of an earlier bio at this address, whose end was missed */
 		io_unhash(key);
-	/* or it would be taken for another bio when a cgroup above keeps it back */
+	/* without a note, the bio would count once more, as a new one, if a cgroup above holds it
+	 * back */
 	if (!level_known && notes_are_full()) {
 		if (CONF(waits) && bio_matters(io.op == RQ_READ, flags))
 			count_lost(LOST_MAP_FULL);
@@ -460,7 +472,7 @@ static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 			count_lost(LOST_MAP_FULL);
 		return;
 	}
-	/* nobody asks for it; but where the level is not known, this tells that it was seen */
+	/* nothing needs the note; but where the level is not known, it shows the bio as seen */
 	if (!CONF(issuers) && !op && !io.async && level_known)
 		return;
 	if (CONF(rq_by) && io_set_by(&io, bio, id, false))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * helper.bpf.h - with conf.helpers: what kernel helpers do, for how long, and for whom, which is
- * known as for BY_TASK (behalf.bpf.h). A worker of io_uring works for its own process.
+ * helper.bpf.h - with conf.helpers: the work of kernel helpers, how long it takes, and on behalf of
+ * which thread it is done; behalf.bpf.h finds this thread as for BY_TASK. A worker of io_uring
+ * works for its own process.
  */
 #ifndef IOSTRATA_HELPER_BPF_H
 #define IOSTRATA_HELPER_BPF_H
@@ -10,7 +11,7 @@
 #include "row.bpf.h"
 #include "wait.bpf.h"
 
-/* Who current, a helper with @flags, is. @key is all 0. */
+/* Sets the helper of @key, which is all 0, to current. @flags: of current. */
 static __always_inline void helper_identify(struct helper_key *key, u32 flags)
 {
 	struct task_struct *task = (void *)current_task();
@@ -29,7 +30,8 @@ static __always_inline void helper_submits(struct helper *h)
 		worker_queue((void *)current_task(), h->work, sizeof(h->work));
 }
 
-/* A name may have remains of an older one beyond its NUL. */
+/* Sets the thread for which a helper works. @name may have remains of an older name after its
+ * NUL. */
 static __always_inline void helper_is_for(struct helper_key *key, u64 task,
 					  const struct task_name *name, enum behalf why)
 {
@@ -38,7 +40,7 @@ static __always_inline void helper_is_for(struct helper_key *key, u64 task,
 	key->behalf = why;
 }
 
-/* For whom current, a helper with @flags, works. False: for nobody who is known and passes the
+/* Sets the client of current, a helper with @flags. False: no client is known, or it fails the
  * filters. */
 static __always_inline bool helper_set_client(struct helper_key *key, u32 flags)
 {
@@ -59,9 +61,9 @@ static __always_inline bool helper_set_client(struct helper_key *key, u32 flags)
 	return c;
 }
 
-/* Notes which helper submits @bio, and for whom: who made its data dirty, else whom it works for.
- * @flags: of current, 0 if another submits it. False: for nobody who is known and passes the
- * filters, or it is no helper. */
+/* Notes the helper submitting @bio, and the thread for which it works: the dirtier of the data,
+ * else the helper's client. @flags: of current; 0 if current is not the submitter. False: the
+ * submitter is no helper, or no such thread is known to pass the filters. */
 static __always_inline bool io_set_helper(struct io_state *io, struct bio *bio, u32 flags)
 {
 	struct helper_key *key = &io->helper;
@@ -80,10 +82,10 @@ static __always_inline bool io_set_helper(struct io_state *io, struct bio *bio, 
 }
 
 /*
- * Current, helper @p, leaves its CPU at @now. Counts the stretch that it was on it, and the wait
- * before that, if it worked for somebody, or submitted something, or waited for a request: not
- * what else the thread may do. A worker that is idle again does not tell what it worked for, unless
- * it submitted something for it.
+ * Current, helper @p, leaves its CPU at @now. Counts the stretch on the CPU, and the wait before,
+ * if the helper had a client, submitted a bio, or waited for a request. Any other work of the
+ * thread does not count. An idle worker does not show its last work, unless the work submitted a
+ * bio.
  */
 static __always_inline void helper_stretch(struct helper *h, struct task_struct *p, u64 now)
 {
@@ -95,7 +97,7 @@ static __always_inline void helper_stretch(struct helper *h, struct task_struct 
 	helper_identify(&key, p->flags);
 	h->bios_before = h->bios;
 	h->idle = p->flags & PF_WQ_WORKER && !key.work[0];
-	if (!h->n || h->wait.off) /* its switch to the CPU was not seen */
+	if (!h->n || h->wait.off) /* its switch to the CPU was missed */
 		return;
 	if (!helper_set_client(&key, p->flags) && (!(submitted || waited) || CONF(process_filter)))
 		return;
@@ -113,7 +115,7 @@ static __always_inline void helper_stretch(struct helper *h, struct task_struct 
 			 overlap(w->out, w->wake, w->times.held, w->times.c));
 }
 
-/* Helper @p is switched from. */
+/* Helper @p leaves its CPU at @now. */
 static __always_inline void helper_off(struct helper *h, struct task_struct *p, bool asleep,
 				       u64 now)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * io.bpf.h - where the states of bios and requests are kept, and how they are found.
+ * io.bpf.h - the states of bios and requests: where they are, and how they are found.
  *
- * The usual place is a slot. Each CPU has a row of io_slots, and only programs on that CPU take a
- * slot there, so this needs neither an atomic nor a search. The program that is done with the
- * state, on any CPU, gives the slot back with one store. States that find their slot taken, and
- * those of requests without a bio of their own, are in a hash, which is not even looked at while it
- * is empty (live.hashed).
+ * The usual place is a slot. Each CPU has a row of io_slots, and only programs on this CPU take
+ * slots there, without atomic instructions and without a search. A program done with a state gives
+ * the slot back with one store, on any CPU. If the slot is in use, the state goes into a hash, as
+ * does the state of a request without a bio of its own. While the hash is empty, nothing looks into
+ * it (live.hashed).
  *
- * To find a slot, a program must guess the CPU. Events of a bio come on the CPU that submitted it,
- * or so soon after that only a migration lies between; a request keeps its CPU in its software
- * queue. Where a miss would be a loss, the rows of the other CPUs are searched.
+ * A program must guess the CPU to find a slot. Events of a bio come on the CPU which submitted the
+ * bio, unless the thread migrates in the short time between. The software queue of a request names
+ * the request's CPU. Where a miss would be a loss, the rows of the other CPUs are searched, too.
  */
 #ifndef IOSTRATA_IO_BPF_H
 #define IOSTRATA_IO_BPF_H
@@ -27,7 +27,7 @@ static __always_inline u64 request_key(struct request *rq)
 	return (u64)rq;
 }
 
-/* The slot of @key in the row of @cpu, whoever uses it. */
+/* The slot of @key in the row of @cpu, whichever state uses the slot. */
 static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 {
 	/* multiplicative hashing: the high half of the product depends on all bits of the key's low
@@ -39,7 +39,8 @@ static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 	return &io_slots[i % IO_SLOTS];
 }
 
-/* What a bio belongs to whose state does not tell: it is merged into another, or in the hash. */
+/* The request of io_uring or libaio to which a bio belongs, if no state in a slot says so: the bio
+ * was merged into another, or its state is in the hash. */
 struct async_ref {
 	u64 q; /* of the bio */
 	u32 at;
@@ -58,7 +59,7 @@ static __always_inline struct io_state *io_hashed(u64 key)
 	return live.hashed ? bpf_map_lookup_elem(&ios, &key) : NULL;
 }
 
-/* State of @key, whose slot is in the row of @cpu if it has one. */
+/* The state of @key, whose slot is in the row of @cpu if the state has a slot; else NULL. */
 static __always_inline struct io_state *io_find(u64 key, u64 cpu)
 {
 	struct io_state *io = io_slot(key, cpu);
@@ -77,9 +78,9 @@ static __always_inline void io_hash(struct io_state *io)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The slot that @key may take in the row of @cpu, the current CPU. NULL: none. If it has a state
- * there that was dispatched, that is of an earlier bio at the same address, whose end was not
- * seen. */
+/* The slot that @key may take in the row of @cpu, the current CPU. NULL: the slot is in use. A
+ * dispatched state of @key in the slot is of an earlier bio at the same address, whose end was
+ * missed. */
 static __always_inline struct io_state *io_slot_for(u64 key, u64 cpu)
 {
 	struct io_state *slot = io_slot(key, cpu);
@@ -105,13 +106,13 @@ static __always_inline void io_drop(struct io_state *io)
 	if (io->hashed) {
 		io_unhash(io->key);
 	} else {
-		barrier(); /* all reads of it come before */
+		barrier(); /* all reads of @io come before */
 		io->key = 0;
 	}
 }
 
-/* The state of a bio goes, or moves into the hash, before the bio is done: whatever happens to
- * that, its request is found. */
+/* The state of a bio ends, or moves into the hash, before the bio is done. Notes the bio's request
+ * of io_uring or libaio in async_bios, where it is found later, whatever happens to the state. */
 static __always_inline void io_parts(struct io_state *io)
 {
 	struct async_ref ref = {};
@@ -128,9 +129,9 @@ static __always_inline void io_parts(struct io_state *io)
 		count_lost(LOST_MAP_FULL);
 }
 
-/* The slot of the request of io_uring or libaio that the bio @io is for, wherever that is told; 0:
- * it is for none. What a bio with the same address has left, whose end was not seen, has another
- * time. */
+/* The slot of the request of io_uring or libaio to which the bio @io belongs, wherever this is
+ * noted; 0: the bio belongs to none. A note left by an earlier bio at the same address, whose end
+ * was missed, has another time. */
 static __always_inline u32 io_async(const struct io_state *io)
 {
 	u64 bio = io->key;
@@ -154,8 +155,8 @@ static __always_inline void io_move(struct io_state *io, u64 key)
 	io_hash(&moved);
 }
 
-/* For a @key that was not found: looks in the rows of all CPUs (MAX_SEARCH at most), and moves what
- * is there to the hash. True if it was there. */
+/* For a @key not found elsewhere: looks in the rows of all CPUs (MAX_SEARCH at most), and moves a
+ * state found there to the hash. True if there was one. */
 static __always_inline bool io_search(u64 key)
 {
 	u64 rows = CONF(io_cpus), cpu = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * owner.bpf.h - who owns a bio, and which file it is for.
+ * owner.bpf.h - the owner of a bio, and the file for which the bio is.
  *
- * blk-throttle keeps back a bio that is over a limit (io.max) before it is queued; later its own
- * worker, kthrotld, queues it. Only the function that keeps it back sees who submitted it. Where
- * that cannot be probed, only the cgroup of such a bio is known.
+ * blk-throttle holds back a bio over a limit (io.max) before the bio is queued. Later kthrotld, the
+ * worker of blk-throttle, queues the bio. Only throtl_add_bio_tg() sees the submitter. Where this
+ * function cannot be probed, only the cgroup of a throttled bio is known.
  */
 #ifndef IOSTRATA_OWNER_BPF_H
 #define IOSTRATA_OWNER_BPF_H
@@ -14,16 +14,16 @@
 
 #define PF_WQ_WORKER 0x00000020
 
-/* The file whose data a bio carries: by address, its mode, and the first page of the folio that the
- * bio's first page is in. @inode 0: it belongs to no file. */
+/* The file whose data a bio carries: the inode's address, the mode, and the first page of the folio
+ * in which the bio begins. @inode 0: the bio belongs to no file. */
 struct bio_data {
 	u64 inode, head;
 	u16 mode;
 };
 
 /*
- * Finds the file of a page, the first of its folio. A page outside the page cache may have anything
- * in its mapping field, but not a mapping whose inode points back to it.
+ * Finds the file of page @head, the first of its folio. A page outside the page cache may have
+ * anything in its mapping field, but not a mapping whose inode points back to the mapping.
  */
 static __always_inline void data_of_page(struct bio_data *d, struct page *head, bool typed)
 {
@@ -39,12 +39,14 @@ static __always_inline void data_of_page(struct bio_data *d, struct page *head, 
 	d->inode = number((u64)inode);
 	d->head = number((u64)head);
 	d->mode = READ(typed, inode, i_mode);
-	if (typed) /* or one instruction does both, which the verifier forbids */
+	/* else one load would serve both cases, which the verifier forbids */
+	if (typed)
 		barrier();
 }
 
-/* Most bios are at their first page, and that is the first of its folio. Then all of it is read
- * directly: before 6.1 that costs half of what six BPF helpers do. */
+/* The file of the data of @bio. Most bios are at their first page, and this page is the first of
+ * its folio. Then all data are read directly: before 6.1 this costs half as much as six BPF
+ * helpers. */
 static __always_inline struct bio_data bio_data(struct bio *bio)
 {
 	struct bio_vec *vec = bio_untrusted(bio)->bi_io_vec;
@@ -83,15 +85,16 @@ static __always_inline bool submitter_file(struct bio *bio, u32 async, struct fi
 
 	if (t && (t->op.progress == OP_ASYNC || t->op.progress > OP_BEGUN))
 		return op_file(&t->op, f);
-	/* it is parked, or current is a worker; uring_bio_follows() says whose further ones are */
+	/* the operation is parked, or current is a worker; for further bios see
+	 * uring_bio_follows() */
 	u = CONF(async) && async ? async_at(async) : NULL;
 	if (!u || (t && u->op.requests > 1 && !bio->bi_private))
 		return false;
 	return op_file(&u->op, f);
 }
 
-/* The file that @bio is for: that of its operation (@async: see above), or that of its data. False:
- * not known. */
+/* The file of @bio: the file of its operation, or else of its data. @async: as in struct io_state.
+ * False: not known. */
 static __always_inline bool bio_file(struct bio *bio, u32 async, struct file_info *f)
 {
 	struct inode *inode;
@@ -108,7 +111,7 @@ static __always_inline bool bio_file(struct bio *bio, u32 async, struct file_inf
 	bdev = (f->mode & S_IFMT) == S_IFBLK;
 	f->dev = bdev ? BPF_CORE_READ(inode, i_rdev) : BPF_CORE_READ(inode, i_sb, s_dev);
 	f->ino = BPF_CORE_READ(inode, i_ino);
-	if (bdev && !f->ino) /* before 5.11; later it is the device's number, as here */
+	if (bdev && !f->ino) /* 0 before 5.11; later the device's number, as here */
 		f->ino = f->dev;
 	f->generation = BPF_CORE_READ(inode, i_generation);
 	if (CONF(file_identity))
@@ -116,7 +119,7 @@ static __always_inline bool bio_file(struct bio *bio, u32 async, struct file_inf
 	return true;
 }
 
-/* Id of the cgroup that @bio is charged to; 0: none. */
+/* Id of the cgroup to which @bio is charged; 0: none. */
 static __always_inline u64 bio_cgroup_id(struct bio *bio)
 {
 	struct cgroup *cgroup = bio_cgroup(bio);
@@ -125,9 +128,9 @@ static __always_inline u64 bio_cgroup_id(struct bio *bio)
 }
 
 /*
- * The key of @bio's row: that of the operation that queues it. What a kernel thread queues counts
- * as its own (writeback is kworker's), except that cgroup and file are the bio's. @known: current
- * is the submitter.
+ * The key of @bio's row: the key of the operation which queues the bio. Bios of a kernel thread
+ * count as its own (writeback is kworker's), except that cgroup and file are the bio's. @known:
+ * current is the submitter.
  */
 static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known, u32 async)
 {
@@ -150,8 +153,9 @@ static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known, u
 	}
 }
 
-/* Sets the key of @io's row. Its @bio is queued in the context of thread @id (0: an interrupt);
- * @throttled: by kthrotld. True: with BY_TASK it is current, whose name is not set yet. */
+/* Sets the key of @io's row. Its @bio is queued in the context of thread @id (0: of an interrupt).
+ * @throttled: kthrotld queues the bio. True: with BY_TASK the key is current, whose name is not set
+ * yet. */
 static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 id, bool throttled)
 {
 	struct io_state *before = throttled ? io_hashed(bio_key(bio)) : NULL;
@@ -169,8 +173,7 @@ static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 
 	return CONF(by) == BY_TASK && io->by[0];
 }
 
-/* Notes for its record who submits @bio and which file it is for, by the rules for the key of its
- * row. */
+/* Notes the submitter and the file of @bio for its record, by the rules for the key of its row. */
 static __always_inline void bio_note_who(struct io_state *io, struct bio *bio, bool known)
 {
 	u64 id = current_pid_tgid();
@@ -206,7 +209,7 @@ static __always_inline void io_note_who(struct io_state *io, struct bio *bio, u6
 	}
 }
 
-/* Current, which has @flags, is the worker that queues what blk-throttle has kept back. */
+/* Whether current, which has @flags, is kthrotld, the worker which queues throttled bios. */
 static __always_inline bool current_is_kthrotld(u32 flags)
 {
 	u64 queue;
@@ -217,7 +220,7 @@ static __always_inline bool current_is_kthrotld(u32 flags)
 	return !__builtin_memcmp(&queue, "kthrotld", sizeof(queue));
 }
 
-/* Whether @cgroup or one above it is listed. */
+/* Whether the filter lists @cgroup or a cgroup above it. */
 static __always_inline bool cgroup_listed(struct cgroup *cgroup)
 {
 	u64 id;
@@ -235,8 +238,8 @@ static __always_inline bool cgroup_listed(struct cgroup *cgroup)
 
 enum verdict { NO, YES, UNKNOWN };
 
-/* A bio's cgroup is the nearest one with the io controller on: the process may be in one below
- * that. */
+/* Whether the cgroup of @bio passes the filter. This is the nearest cgroup with the io controller
+ * on; the process may be in a cgroup below. */
 static __always_inline enum verdict bio_cgroup_passes(struct bio *bio)
 {
 	struct cgroup *cgroup;
@@ -251,7 +254,7 @@ static __always_inline enum verdict bio_cgroup_passes(struct bio *bio)
 	return BPF_CORE_READ(cgroup, nr_descendants) ? UNKNOWN : NO;
 }
 
-/* Whether a bio that kthrotld queues is traced though nobody saw it submitted. */
+/* Whether a bio queued by kthrotld is traced, although its submission was not seen. */
 static __always_inline bool throttled_bio_wanted(struct bio *bio)
 {
 	enum verdict in_cgroup = bio_cgroup_passes(bio);
@@ -263,8 +266,8 @@ static __always_inline bool throttled_bio_wanted(struct bio *bio)
 	return false;
 }
 
-/* Whether a bio that is current's, and was not kept back, passes the filters by process. Kernel
- * threads submit for others, but in the bio's cgroup. */
+/* Whether a bio of current, which was not throttled, passes the filters by process. Kernel threads
+ * submit bios of other threads, but in the bio's cgroup. */
 static __always_inline bool own_bio_wanted(struct bio *bio, u64 id)
 {
 	if (!CONF(n_cgroups) || !(current_flags() & PF_KTHREAD))
@@ -272,8 +275,8 @@ static __always_inline bool own_bio_wanted(struct bio *bio, u64 id)
 	return bio_cgroup_passes(bio) == YES && current_thread_passes(id);
 }
 
-/* The slot of its request of io_uring or libaio that was noted when the bio @key was kept back; 0:
- * none, or another request began there meanwhile. */
+/* The slot of the request of io_uring or libaio in the note of the throttled bio @key. 0: none, or
+ * another request began in the slot since. */
 static __always_inline u32 kept_back_async(u64 key)
 {
 	struct io_state *io = io_hashed(key);
@@ -282,8 +285,8 @@ static __always_inline u32 kept_back_async(u64 key)
 	return u && u->begun <= io->g ? io->async : 0;
 }
 
-/* What was noted when the bio @key was kept back ends here: kthrotld queues it. False: nobody saw
- * that. @tid: who submitted it. */
+/* kthrotld queues the throttled bio @key: ends the bio's note. False: there is none. @tid: the
+ * submitter. */
 static __always_inline bool kept_back_end(u64 key, u32 *tid, bool *counted)
 {
 	struct io_state *io = io_hashed(key);
@@ -296,8 +299,8 @@ static __always_inline bool kept_back_end(u64 key, u32 *tid, bool *counted)
 	return true;
 }
 
-/* Whether @bio, which current queues, passes them, or is written on @behalf of a thread that does.
- * @throttled: current is kthrotld; see above. */
+/* Whether @bio, which current queues, passes the filters by process, or is written on @behalf of a
+ * thread which does. @throttled: current is kthrotld; then sets @tid to the submitter, if known. */
 static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, bool behalf,
 				       u32 *tid)
 {

@@ -2,10 +2,10 @@
 /*
  * request.bpf.h - a request from its dispatch (D) to its completion (C).
  *
- * A bio has a state from Q until it is done, or merged into another. If it is the first of a
- * request, its state is also the request's, until that is finished for good; a request without such
- * a bio gets a state at its first dispatch. States are dropped at once, since bios and requests are
- * soon used again. C is block_rq_complete, which also covers batched completion; it may come
+ * A bio has a state from Q until the bio is done, or merged into another. The state of a request's
+ * first bio is also the request's, until the request is finished for good. A request without such a
+ * bio gets a state at its first dispatch. States are dropped at once, since bios and requests are
+ * soon used again. C is block_rq_complete, which also covers batched completion, and may come
  * several times for one request.
  */
 #ifndef IOSTRATA_REQUEST_BPF_H
@@ -13,7 +13,8 @@
 
 #include "bio.bpf.h"
 
-/* State of @rq: of its first bio, @bio, or its own. NULL: none, or not in the usual place. */
+/* The state of @rq: the state of its first bio, @bio, or one of its own. NULL: none, or not in the
+ * usual place. */
 static __always_inline struct io_state *request_io(struct request *rq, struct bio *bio)
 {
 	struct io_state *io = NULL;
@@ -23,7 +24,7 @@ static __always_inline struct io_state *request_io(struct request *rq, struct bi
 	return io ? io : io_hashed(request_key(rq));
 }
 
-/* The same, wherever it is. */
+/* Like request_io(), but looks in all places. */
 static __always_inline struct io_state *request_io_anywhere(struct request *rq, struct bio *bio)
 {
 	struct io_state *io = request_io(rq, bio);
@@ -53,7 +54,8 @@ static __always_inline void path_learn(u32 path, u32 disk)
 	live.paths = 1;
 }
 
-/* Of the disk of @rq; 0: it has none. */
+/* The device number of the disk of @rq, of the whole disk if @rq is of a path; 0: @rq has no
+ * disk. */
 static __always_inline u32 request_dev(struct request *rq)
 {
 	struct gendisk *disk = request_disk(rq);
@@ -63,7 +65,7 @@ static __always_inline u32 request_dev(struct request *rq)
 	return whole ? *whole : dev;
 }
 
-/* Creates a state for @rq, whose bio has none; NULL if there is no room. */
+/* Creates a state for @rq, whose bio has none. NULL: no room. */
 static __always_inline struct io_state *request_new(struct request *rq)
 {
 	struct io_state io = {
@@ -72,16 +74,17 @@ static __always_inline struct io_state *request_new(struct request *rq)
 		.op = rq_op(rq->cmd_flags),
 	};
 
-	/* only a bio tells which process it is for: a flush, say, is nobody's */
+	/* only a bio has an owner: a flush, say, has none */
 	io.counted = dev_wanted(io.dev) && !CONF(process_filter);
 	io_hash(&io);
 	return io_hashed(io.key);
 }
 
-/* The bio of @other comes after the first of the request @io: whoever submitted first owns it. */
+/* The bio of @other comes after the first bio of the request @io. The earlier submitter owns the
+ * request. */
 static __always_inline void io_absorb(struct io_state *io, const struct io_state *other)
 {
-	/* 0 (not known) is later than all */
+	/* 0 (not known) counts as later than all times */
 	if (other->q - 1 < io->q - 1) {
 		io->q = other->q;
 		io->tid = other->tid;
@@ -105,7 +108,7 @@ static __always_inline void io_absorb(struct io_state *io, const struct io_state
 		io->g = other->g;
 }
 
-/* As bios_unhash(), for at most BIO_STEP of them. */
+/* Like bios_unhash(), for at most BIO_STEP bios. */
 GLOBAL u64 bios_unhash_step(u64 key)
 {
 #pragma clang loop unroll_count(BIO_UNROLL)
@@ -118,8 +121,8 @@ GLOBAL u64 bios_unhash_step(u64 key)
 	return key;
 }
 
-/* Ends the states of the bio @key and those after it, as long as they are in the hash. Returns the
- * key of the first whose state is not; 0: there is none. */
+/* Ends the states of the bio @key and the bios after it, up to the first whose state is not in the
+ * hash. Returns the key of this bio; 0: there is none. */
 GLOBAL u64 bios_unhash(u64 key)
 {
 	u64 next;
@@ -133,7 +136,8 @@ GLOBAL u64 bios_unhash(u64 key)
 	return key;
 }
 
-/* The state of the bio @key, one of @rq's, if it is in its slot and not in the hash; else NULL. */
+/* The state of the bio @key, which is part of @rq, if the state is in its slot; NULL: not in the
+ * slot. */
 static __always_inline struct io_state *behind_slot(struct request *rq, u64 key)
 {
 	struct io_state *io = io_slot(key, request_untrusted(rq)->mq_ctx->cpu);
@@ -142,10 +146,12 @@ static __always_inline struct io_state *behind_slot(struct request *rq, u64 key)
 }
 
 /*
- * The bios after the first of @rq have a state of their own if they were the first before a front
- * merge, or are discards, which are merged without an event. Their states are in the hash; only the
- * last may be in a slot: its bio was the first before all merges. At dispatch the request's state
- * @io takes over from them; of those in the hash only from a few, since that is costly to verify.
+ * The bios after the first of @rq may have states of their own: the first bio before a front merge,
+ * or a discard, which is merged without an event. These states are in the hash. Only the last may
+ * be in a slot, if its bio was the first before all merges.
+ *
+ * At dispatch the request's state @io takes these states over. Only ABSORB_WALK states in the hash
+ * are taken over, since each is costly to verify; the others are dropped.
  */
 static __always_inline void request_absorb(struct request *rq, struct bio *bio, struct io_state *io)
 {
@@ -170,8 +176,8 @@ static __always_inline void request_absorb(struct request *rq, struct bio *bio, 
 	io_drop(other);
 }
 
-/* @rq is merged into another request, with all its bios. Discards keep their states, as if they had
- * been merged one by one: more may come after them. */
+/* @rq is merged into another request, with all its bios. Discards keep their states, as if each had
+ * been merged alone: more discards may follow them. */
 static __always_inline void request_merged(struct request *rq)
 {
 	struct bio *bio = rq->bio;
@@ -193,7 +199,8 @@ static __always_inline void request_merged(struct request *rq)
 	io_drop(io);
 }
 
-/* When the flush machinery of @dev began to work for a request that was allocated at @g. */
+/* When the flush machinery of @dev began to work for a request allocated at @g; @otherwise if this
+ * is not known. */
 static __always_inline u64 flush_since(u32 dev, u64 g, u64 otherwise)
 {
 	u64 *d = bpf_map_lookup_elem(&flushes, &dev);
@@ -201,8 +208,9 @@ static __always_inline u64 flush_since(u32 dev, u64 g, u64 otherwise)
 	return d && *d >= g && *d < otherwise ? *d : otherwise;
 }
 
-/* A device without requests passed its bio @io on to one with requests, and does not learn when it
- * is done. It counts as a request of the other device, unless that is only a path to the first. */
+/* A device without requests passed its bio @io on to a device with requests, and does not see when
+ * the bio is done. The bio counts as a request of the other device, unless this is only a path to
+ * the first. */
 static __always_inline void bio_passed_on(struct io_state *io, struct request *rq)
 {
 	struct gendisk *disk = request_disk(rq);
@@ -221,7 +229,7 @@ static __always_inline void bio_passed_on(struct io_state *io, struct request *r
 		io->counted = dev_wanted(dev);
 }
 
-/* Notes what only records show. */
+/* Notes the members that only records show. */
 static __always_inline void request_note(struct io_state *io, struct request *rq, struct bio *bio)
 {
 	u32 bios = 0;
@@ -237,7 +245,7 @@ static __always_inline void request_note(struct io_state *io, struct request *rq
 	io->merges = bios;
 }
 
-/* D */
+/* D: @rq is dispatched. */
 static __always_inline void request_issued(struct request *rq)
 {
 	u64 now = bpf_ktime_get_ns(), key = request_key(rq);
@@ -293,7 +301,7 @@ static __always_inline void request_requeued(struct request *rq)
 	io->requeues++;
 }
 
-/* The times of a request that completes now. */
+/* The times of the request @io, which completes at @now, in order. */
 static __always_inline struct rq_times request_times(const struct io_state *io, u64 now)
 {
 	struct rq_times times = { .held = io->q, .q = io->q, .g = io->g, .d = io->d, .c = now };
@@ -305,11 +313,11 @@ static __always_inline struct rq_times request_times(const struct io_state *io, 
 	if (times.c < times.d)
 		times.c = times.d;
 	if (io->throttled && CONF(arg_pause))
-		times.held = 0; /* the stratum is there */
+		times.held = 0; /* the throttle stratum is measured */
 	return times;
 }
 
-/* A request that is finished for good. */
+/* The request @io is finished for good. */
 static __always_inline void request_finish(const struct io_state *io, u64 now, bool level_known)
 {
 	struct rq_times times = request_times(io, now);
@@ -319,20 +327,23 @@ static __always_inline void request_finish(const struct io_state *io, u64 now, b
 	completion_announce(&times, io->tid, io->op == RQ_READ, now + REQUEST_END_NS, level_known);
 }
 
-/* @rq completes with no bytes, after all its bios have: those of dm-multipath end when those of its
- * clone do. Requests that never had a bio are commands. */
+/* Whether @rq completes with no bytes, after all its bios: dm-multipath ends the bios along with
+ * those of the clone. Requests without any bio from the start are driver commands, for which this
+ * is false. */
 static __always_inline bool request_has_ended(struct request *rq, u32 bytes)
 {
 	return !bytes && !rq->bio && (rq->cmd_flags & REQ_OP_MASK) < REQ_OP_DRV;
 }
 
 /*
- * C. It is not final while data remain, nor for a data step of a flush sequence (preflush, data,
- * postflush): a further completion, after RQF_FLUSH_SEQ was cleared, wakes the waiters. The
- * internal flush request has that flag, too, but ends for good. A flush without data was never
- * dispatched itself: its times are those of its bio and of the internal flush.
+ * C: @rq completes. A completion is not final while data remain, nor for a data step of a flush
+ * sequence (preflush, data, postflush). A further completion, after RQF_FLUSH_SEQ was cleared,
+ * wakes the waiters. The internal flush request has this flag, too, but ends for good. A flush
+ * without data was never dispatched itself: its times are those of its bio and of the internal
+ * flush.
  *
- * True: those of its bios that it covers are done, and the mark of this completion tells when.
+ * True: the bios which this completion covers are done, and the mark of this completion has the
+ * times.
  */
 static __always_inline bool request_completed(struct request *rq, int error, u32 bytes,
 					      bool level_known)
@@ -382,7 +393,7 @@ static __always_inline bool request_completed(struct request *rq, int error, u32
 	return !in_sequence;
 }
 
-/* The bios in the first @bytes of @rq are done, as the mark of this completion tells. */
+/* The bios in the first @bytes of @rq are done; the mark of this completion has the times. */
 static __always_inline void request_bios_done(struct request *rq, u32 bytes, bool level_known)
 {
 	if (live.async_bios)
@@ -390,7 +401,7 @@ static __always_inline void request_bios_done(struct request *rq, u32 bytes, boo
 				mark_number(current_cpu(), interrupt_level(level_known)));
 }
 
-/* The mark of this completion was for these bios only, if @rq goes on. */
+/* If @rq goes on, the mark of this completion was for these bios only, and is cleared. */
 static __always_inline void request_goes_on(struct request *rq, u32 bytes, bool level_known)
 {
 	if (bytes < rq->__data_len)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * row.bpf.h - finds or makes the row that an operation or a timed call is added to.
+ * row.bpf.h - finds or makes the row to which an operation or a timed function call is added. Also
+ * the rows of helpers and of sleep sites, and the functions of file systems.
  *
- * Without --by there are few rows. Each takes one of the slots near the one that its key hashes to,
- * and has a cell per CPU and epoch there; a thread remembers the slot that it used last. A row that
- * finds no free slot is in a hash, as are all rows with --by, with an entry per bucket of its
- * histogram, so that a row of few operations is small. User space drains the hash long before it is
- * full.
+ * Without --by there are few rows. Each takes a slot near the one to which its key hashes, with a
+ * cell per CPU and epoch. A thread remembers the slot used last. A row without a free slot goes
+ * into a hash, as do all rows with --by. The hash has an entry per bucket of a row's histogram, so
+ * a row of few operations is small. User space drains the hash long before it is full.
  */
 #ifndef IOSTRATA_ROW_BPF_H
 #define IOSTRATA_ROW_BPF_H
@@ -37,10 +37,10 @@ struct {
 	__type(value, struct task_name);
 } task_names_even SEC(".maps"), task_names_odd SEC(".maps");
 
-/* The slot of a file system type, with its name; FS_SLOTS if there is none. */
+/* The slot of file system type @fs, which also has its name; FS_SLOTS: no slot is free. */
 static __always_inline u64 fs_slot(u64 fs)
 {
-	u64 slot = low_half(fs) / 64; /* how far apart such objects are */
+	u64 slot = low_half(fs) / 64; /* the least distance of such objects */
 	u32 key;
 
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot++) {
@@ -60,7 +60,8 @@ static __always_inline u64 fs_slot(u64 fs)
 	return FS_SLOTS;
 }
 
-/* Remembers what a file system type is called and which functions it reads and writes with. */
+/* Notes the name of file system type @fs, and its functions from @operations, if @mode is a regular
+ * file's. */
 GLOBAL int fs_note(u64 fs, u64 operations, u32 mode)
 {
 	struct file_operations *fop = (void *)operations;
@@ -80,7 +81,7 @@ GLOBAL int fs_note(u64 fs, u64 operations, u32 mode)
 	seen->write_iter = (u64)BPF_CORE_READ(fop, write_iter);
 	seen->fsync = (u64)BPF_CORE_READ(fop, fsync);
 	seen->open = (u64)BPF_CORE_READ(fop, open);
-	seen->read_iter = (u64)BPF_CORE_READ(fop, read_iter); /* last: now they are valid */
+	seen->read_iter = (u64)BPF_CORE_READ(fop, read_iter); /* last: now all are valid */
 	return 0;
 }
 
@@ -91,22 +92,23 @@ static __always_inline void file_note_fs(const struct file_info *f)
 	fs_note(number(f->fs), file ? (u64)BPF_CORE_READ(file, f_op) : 0, f->mode);
 }
 
-/* Another CPU may see only one of the two in a slot that is just being taken. It does not mistake
- * the slot for its own: neither is ever 0 in a slot that is taken, and no slot is taken twice. */
+/* Whether row slot @slot is for @fs and @what. While a slot is being taken, another CPU may see
+ * only one of the two. The other CPU does not mistake the slot for its own: neither is ever 0 in a
+ * taken slot, and no slot is taken twice. */
 static __always_inline bool slot_is_of(u64 slot, u64 fs, u32 what)
 {
 	return live.rows[slot].what == what && live.rows[slot].fs == fs;
 }
 
-/* Where to look for a row first, and mostly last. */
+/* The slot in which a row is looked for first, and usually found. */
 static __always_inline u64 slot_first(u64 fs, u32 what)
 {
 	return (what ^ what >> 14 ^ fs ^ fs >> 6) % ROW_SLOTS;
 }
 
-/* The slot of a row, | SLOT_NEW if it has just got it; ROW_SLOTS if it has none and gets none. Two
- * CPUs that meet a row for the first time may give it two slots: the reader of the cells adds them
- * up. */
+/* The slot of a row, | SLOT_NEW if the row has just got the slot. ROW_SLOTS: the row has none, and
+ * none is free. Two CPUs meeting a row for the first time may give it two slots: the reader of the
+ * cells adds both up. */
 GLOBAL u32 slot_find(u64 fs, u32 what)
 {
 	u64 slot = slot_first(fs, what);
@@ -128,8 +130,8 @@ GLOBAL u32 slot_find(u64 fs, u32 what)
 	return ROW_SLOTS;
 }
 
-/* The cell of a row that has a slot, for this CPU and epoch, and its SLOT_CELL(). @slot is a guess,
- * and is corrected. NULL: the row must be looked up in the hash. */
+/* The cell of a row for this CPU and epoch, and its SLOT_CELL() in @ret_index. @slot is a guess,
+ * and is corrected. NULL: the row has no slot and must be looked up in the hash. */
 static __always_inline struct op_cell *row_in_slot(const struct file_info *f, u32 what, u8 *slot,
 						   u32 *ret_index)
 {
@@ -150,9 +152,9 @@ static __always_inline struct op_cell *row_in_slot(const struct file_info *f, u3
 }
 
 /*
- * Counts an operation that took @total in its row's histogram. Machines with more than HIST_CPUS
- * possible CPUs have fewer histograms than sums, since a histogram takes 4.7 KB; CPUs whose numbers
- * differ by a multiple of that share one.
+ * Counts an operation of @total ns in its row's histogram. Machines with more than HIST_CPUS
+ * possible CPUs have fewer histograms than sums, since a histogram takes 4.7 KB. CPUs whose numbers
+ * differ by a multiple of HIST_CPUS share a histogram.
  */
 static __always_inline void row_hist_add(struct op_cell *cell, const u32 *index, u64 total,
 					 bool single_writer)
@@ -170,13 +172,14 @@ static __always_inline void row_hist_add(struct op_cell *cell, const u32 *index,
 		atomic_add(&hist->n[hist_bucket(total)], 1);
 }
 
-/* hist_bucket(). Where much comes after it, the verifier would walk that for each power of two. */
+/* hist_bucket() as a function of its own: inlined, it would make the verifier walk all later code
+ * once for each power of two. */
 GLOBAL u32 bucket_of(u64 ns)
 {
 	return hist_bucket(ns);
 }
 
-/* Sets @by, which is all 0, to the key of the row of current's operation on @f. */
+/* Sets @by, which is all 0, to the row's key for an operation of current on @f. */
 static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 {
 	switch (CONF(by)) {
@@ -205,7 +208,7 @@ static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 	}
 }
 
-/* The same for an operation of @who; false: the key does not depend on whose it is. */
+/* Like key_set_by(), for an operation of @who. False: the key does not depend on the thread. */
 static __always_inline bool key_set_owner(u64 by[2], const struct sent_who *who)
 {
 	switch (CONF(by)) {
@@ -228,7 +231,7 @@ static __always_inline bool key_set_owner(u64 by[2], const struct sent_who *who)
 	return false;
 }
 
-/* Look up or insert a key in the hash of the even or of the odd epoch. */
+/* Look up or insert a key in the hash of the even or odd epoch. */
 #define ROWS_LOOKUP(even, rows, key)                                                               \
 	((even) ? (void *)bpf_map_lookup_elem(&rows##_even, key)                                   \
 		: (void *)bpf_map_lookup_elem(&rows##_odd, key))
@@ -236,7 +239,8 @@ static __always_inline bool key_set_owner(u64 by[2], const struct sent_who *who)
 	((even) ? bpf_map_update_elem(&rows##_even, key, zeroes, BPF_NOEXIST)                      \
 		: bpf_map_update_elem(&rows##_odd, key, zeroes, BPF_NOEXIST))
 
-/* A row was added to a hash. At @limit, which leaves room, user space is woken to drain it. */
+/* A row was added to a hash. At @limit rows, which leaves room for more, user space is woken to
+ * drain the hash. */
 static __always_inline void row_made(volatile u32 *made, u32 limit)
 {
 	u32 nothing = 0;
@@ -250,7 +254,7 @@ static __always_inline void row_made(volatile u32 *made, u32 limit)
 
 static __always_inline void row_set_name(u64 id, const struct task_name *name, bool even)
 {
-	if (CONF(pidns_ino) && !id) /* all those outside of the tool's pid namespace */
+	if (CONF(pidns_ino) && !id) /* 0: all processes outside of the tool's pid namespace */
 		return;
 	if (even)
 		bpf_map_update_elem(&task_names_even, &id, name, BPF_ANY);
@@ -258,7 +262,7 @@ static __always_inline void row_set_name(u64 id, const struct task_name *name, b
 		bpf_map_update_elem(&task_names_odd, &id, name, BPF_ANY);
 }
 
-/* Notes the name of @who (NULL: of current, or of its process), for which the epoch has a row; @id
+/* Notes the name of @who (NULL: of current, or of its process), for which the epoch has a row. @id:
  * as the tool sees it. */
 static __always_inline void row_name_task(u64 id, const struct sent_who *who, bool even)
 {
@@ -280,8 +284,8 @@ static __always_inline void row_name_task(u64 id, const struct sent_who *who, bo
 	row_set_name(id, &name, even);
 }
 
-/* The same for a submitter @id, whose request gets into a row only when it is done. After exec the
- * name is the new one. */
+/* The same for the submitter @id, whose request gets into a row only when done. After exec the name
+ * is the new one. */
 static __always_inline void row_name_submitter(u64 id)
 {
 	bool even = !live.epoch;
@@ -289,14 +293,15 @@ static __always_inline void row_name_submitter(u64 id)
 
 	if (!name)
 		row_name_task(id, NULL, even);
-	else if (CONF(by) != BY_PID) /* nobody else writes it */
+	else if (CONF(by) != BY_PID) /* no other thread writes this name */
 		bpf_get_current_comm(name->comm, sizeof(name->comm));
 }
 
 /*
- * Reads the name of a file for which the epoch has a row. Only the program that makes the entry
- * reads it: two at once would mix their names. If it cannot be read (the call that closes a file
- * may be the first that is seen of it), the next program tries again, into an entry of its own.
+ * Reads the name of a file for which the epoch has a row. Only the program making the entry reads
+ * the name: two at once would mix their names. If the name cannot be read, the next program tries
+ * again, with an entry of its own. This happens when the close of a file is the first call seen on
+ * the file.
  */
 static __always_inline void row_name_file(const struct op_key *key, const struct file_info *f,
 					  bool even)
@@ -318,8 +323,8 @@ static __always_inline void row_name_file(const struct op_key *key, const struct
 		file_name_read(name, f);
 }
 
-/* The entry of a row in the hash for operations of @who (NULL: of current) that take @total. NULL:
- * no room, or the kernel refused to make it (-EBUSY); the operation is lost then. */
+/* The entry of a row in the hash, for an operation of @who (NULL: of current) which took @total ns.
+ * NULL: no room, or the kernel refused to make the entry (-EBUSY); then the operation is lost. */
 static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32 what, u64 total,
 						  const struct sent_who *who)
 {
@@ -351,8 +356,8 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 }
 
 /*
- * With conf.helpers: the rows of what kernel helpers do, beside all others.
- * Whose they are is in their keys, with all names, so a row needs nothing else to be told.
+ * With conf.helpers: the rows of helpers, beside all others. Their keys contain all names, so no
+ * names are noted for them.
  */
 
 /* Of the even and of the odd epoch, as those of requests. */
@@ -363,7 +368,7 @@ struct {
 	__type(value, struct helper_sums);
 } helper_rows_even SEC(".maps"), helper_rows_odd SEC(".maps");
 
-/* NULL: no room, or refused, as in row_hashed(). */
+/* The row of @key. NULL: no room, or refused, as in row_hashed(). */
 static __always_inline struct helper_sums *helper_row(const struct helper_key *key)
 {
 	bool even = !live.epoch;
@@ -379,7 +384,7 @@ static __always_inline struct helper_sums *helper_row(const struct helper_key *k
 	return sums;
 }
 
-/* A request that a helper submitted is done. */
+/* A request submitted by a helper is done. */
 static __always_inline void helper_request_done(const struct io_state *io, u64 tag, u64 queue,
 						u64 device)
 {
@@ -403,17 +408,17 @@ static __always_inline void helper_request_done(const struct io_state *io, u64 t
 }
 
 /*
- * The functions of file systems that have open files, or had since tracing began,
- * by name: user space would have to read all of /proc/kallsyms for that.
+ * The functions of file systems, by name, for each file system with open files, now or since
+ * tracing began. User space would have to read all of /proc/kallsyms for this.
  */
 
-/* Types whose functions were printed, by slot; and the next slot to look at. Only the iterator's
- * program writes them, which user space runs once at a time. */
+/* The file system types whose functions were printed, by slot; and the next slot to print. Only the
+ * iterator's program writes these, and user space runs one iterator at a time. */
 static bool fs_printed[FS_SLOTS];
 static u32 fs_turn;
 
-/* Before 5.13 bpf_seq_printf() does not know %pS, and prints nothing. False: there is nothing to
- * print in @slot. */
+/* Prints the functions of the file system type in @slot, once. False: there is nothing to print.
+ * Before 5.13 bpf_seq_printf() does not know %pS, and prints nothing. */
 static __always_inline bool fs_print(struct seq_file *seq, u64 slot)
 {
 	volatile struct fs_entry *seen;
@@ -430,9 +435,9 @@ static __always_inline bool fs_print(struct seq_file *seq, u64 slot)
 	return true;
 }
 
-/* Notes the functions of the file system that @file is on, and prints them once, in the format of
- * /proc/kallsyms; or else those in the next slot, so that FS_SLOTS files print those, too, that
- * operations noted. */
+/* Notes the functions of the file system of @file, and prints them once, in the format of
+ * /proc/kallsyms. If these were printed before, prints those of the next slot. So FS_SLOTS open
+ * files are enough to print also the functions noted by operations. */
 static __always_inline void fs_of_file(struct file *file, struct seq_file *seq)
 {
 	u64 fs = (u64)BPF_CORE_READ(file, f_inode, i_sb, s_type);
@@ -443,9 +448,9 @@ static __always_inline void fs_of_file(struct file *file, struct seq_file *seq)
 }
 
 /*
- * With conf.why: where a thread was in the kernel during a sleep that nothing else
- * explains. Its stack is looked at when it gets the CPU again: nobody pays for a sleep that has a
- * name already, and it is still as it was when the thread left the CPU.
+ * With conf.why: the site in the kernel at which a thread slept, for otherwise unexplained sleeps.
+ * The stack is read when the thread gets the CPU again: sleeps with a known reason cost nothing,
+ * and the stack has not changed since the thread left the CPU.
  */
 
 /* Of the even and of the odd epoch. */
@@ -456,7 +461,7 @@ struct {
 	__type(value, struct why_sums);
 } why_rows_even SEC(".maps"), why_rows_odd SEC(".maps");
 
-/* NULL: no room, or refused, as in row_hashed(). */
+/* The row of @key. NULL: no room, or refused, as in row_hashed(). */
 static __always_inline struct why_sums *why_row(const struct why_key *key)
 {
 	bool even = !live.epoch;
@@ -472,7 +477,7 @@ static __always_inline struct why_sums *why_row(const struct why_key *key)
 	return sums;
 }
 
-/* @p, whose operation is @op, has slept @ns for reasons that are not known. */
+/* Thread @p, whose operation is @op, has slept @ns for an unknown reason. */
 static __always_inline void why_note(const struct op *op, struct task_struct *p, u64 ns)
 {
 	struct why_key key = { .op = op->kind };
@@ -480,7 +485,7 @@ static __always_inline void why_note(const struct op *op, struct task_struct *p,
 
 	if (op->progress != OP_BEGUN && op->progress != OP_FAULTS)
 		key.fs = op->file.fs;
-	/* the kernel leaves out what is in the scheduler or in locks (in_sched_functions()) */
+	/* the kernel leaves out functions of the scheduler and of locks (in_sched_functions()) */
 	bpf_get_task_stack(p, key.at, sizeof(key.at), 0);
 	sums = why_row(&key);
 	if (!sums)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * send.bpf.h - finished operations and requests as records for user space (struct sent_... in
- * event.h), and the names of their files, once each.
+ * send.bpf.h - sends finished operations and requests to user space as records (struct sent_... in
+ * event.h), and the name of each file once.
  *
- * There is a ring for each group of CPUs. A record that finds no room in it is counted as lost.
- * Most operations wait for nothing and end where one program runs at a time: these take the lane of
- * their CPU (struct lane), and the ring only if that is full.
+ * There is a ring for each group of CPUs. A record without room in its ring is counted as lost.
+ * Most operations wait for nothing and end where one program runs at a time. These go into the lane
+ * of their CPU (struct lane), and into the ring only if the lane is full.
  */
 #ifndef IOSTRATA_SEND_BPF_H
 #define IOSTRATA_SEND_BPF_H
@@ -13,7 +13,7 @@
 #include "name.bpf.h"
 #include "row.bpf.h"
 
-/* User space makes as many rings as there are groups. */
+/* User space makes a ring for each group of CPUs. */
 struct sent_ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -61,8 +61,8 @@ static __always_inline void *ring_here(void)
 }
 
 /*
- * User space looks at the rings now and then by itself. It is also woken each time that
- * conf.wake_mask + 1 bytes have come: by the first record at a multiple of that, which its address
+ * User space looks at the rings now and then by itself. Each time conf.wake_mask + 1 bytes have
+ * come, it is also woken, by the first record at a multiple of this number: the record's address
  * tells.
  */
 static __always_inline void sent_submit(void *record, u32 size)
@@ -77,8 +77,8 @@ static __always_inline u64 file_key_of(const struct file_info *f)
 	return FILE_KEY(f->dev, f->fs == FS_BDEV, f->generation);
 }
 
-/* Sends the name of a file that is seen for the first time, or whose name could not be read before.
- * 0: it is still not sent. CONF(sent_ops) is looked at for the same reason as in async_index(). */
+/* Sends the name of a file seen for the first time, or whose name could not be read before. 0: the
+ * name is still not sent. For CONF(sent_ops) see async_index(): it is for the verifier. */
 GLOBAL u64 file_send(const struct file_info *f, u64 key)
 {
 	struct sent_file_id *sent;
@@ -95,7 +95,7 @@ GLOBAL u64 file_send(const struct file_info *f, u64 key)
 		return !!sent;
 	s = bpf_ringbuf_reserve(&sent_files, sizeof(*s), 0);
 	if (!s)
-		return 0; /* the next one may find room */
+		return 0; /* the next operation on the file may find room */
 	s->what = SENT_FILE;
 	s->id.key = key;
 	s->id.ino = f->ino;
@@ -123,8 +123,8 @@ static __always_inline u8 fs_sent_as(const struct file_info *f)
 	return SENT_FS_FIRST + slot;
 }
 
-/* Sets @to to @who; NULL: to current. User space makes zeroes of what is beyond the NUL of a
- * comm. */
+/* Sets @to to @who, or to current if @who is NULL. User space clears the bytes of a comm after its
+ * NUL. */
 static __always_inline void who_set(struct sent_who *to, const struct sent_who *who)
 {
 	u64 id;
@@ -140,7 +140,8 @@ static __always_inline void who_set(struct sent_who *to, const struct sent_who *
 	current_comm_raw((u64 *)to->comm);
 }
 
-/* All but the file system. @key: of its file. A file that is not known is all 0. */
+/* Fills all members of a record but the file system. @key: of the operation's file. An unknown file
+ * is all 0. */
 static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, const struct op *op,
 					 u8 cache, const u64 cpu[SENT_ON_CPU], long ret,
 					 const struct sent_who *who)
@@ -169,12 +170,12 @@ static __always_inline void lane_wake(void)
 	void *ring = ring_here();
 	u64 *nothing = ring ? bpf_ringbuf_reserve(ring, sizeof(*nothing), 0) : NULL;
 
-	if (nothing) /* else it has been woken, for the ring */
+	if (nothing) /* else the full ring has woken user space */
 		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
 }
 
-/* Sends current's operation, which waited for nothing, by the lane of this CPU. @key: of its file.
- * False: there is no room. */
+/* Sends current's operation, which waited for nothing, by the lane of this CPU. @key: of the
+ * operation's file. False: there is no room. */
 static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 				      const u64 cpu[SENT_ON_CPU], long ret)
 {
@@ -190,11 +191,11 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 	s = bpf_map_lookup_elem(&lane_ops, &i);
 	if (!s)
 		return false;
-	/* what has many ways comes last: the verifier walks all that follows for each */
+	/* code with many branches comes last: the verifier walks all later code for each */
 	op_fill_sent(s, SENT_OP, key, op, cache, cpu, ret, NULL);
 	if (unlikely(l->fs != fs)) {
 		l->fs_sent_as = fs_sent_as(&op->file);
-		/* a directory does not tell the functions of its type: the next file may */
+		/* a directory does not show the functions of its type, but the next file may */
 		l->fs = (op->file.mode & S_IFMT) == S_IFDIR ? 0 : fs;
 	}
 	s->fs = l->fs_sent_as;
@@ -210,7 +211,8 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 	return true;
 }
 
-/* Sends an operation of @who (NULL: of current); see op_done(). @single_writer as for op_keep(). */
+/* Sends an operation of @who (NULL: of current); for the rest see op_done(). @single_writer: as for
+ * op_keep(). */
 static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
 				    long ret, const struct sent_who *who, bool single_writer)
 {

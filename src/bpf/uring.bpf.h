@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * uring.bpf.h - an operation of io_uring (see async.bpf.h): when it begins, and who executes it.
+ * uring.bpf.h - an operation of io_uring (see async.bpf.h): its beginning, the thread executing the
+ * request, and its end.
  *
- * io_uring has no event for the end of execution: the thread goes on to the next request, completes
- * one, waits for completions, leaves io_uring_enter(), or leaves the request to a worker.
+ * io_uring has no event for the moment when a thread stops executing a request. The thread then
+ * goes on to the next request, completes one, waits for completions, leaves io_uring_enter(), or
+ * leaves the request to a worker.
  */
 #ifndef IOSTRATA_URING_BPF_H
 #define IOSTRATA_URING_BPF_H
@@ -11,14 +13,14 @@
 #include "async.bpf.h"
 #include "backup.bpf.h"
 
-/* By opcode: the kind of a call that does the same; 0: it is no operation on files. */
+/* By opcode: the kind of the equivalent system call; 0: no operation on files. */
 const volatile unsigned char uring_kinds[URING_OPS] = {};
 
 #define REQ_F_CQE_SKIP       (1 << 6) /* IOSQE_CQE_SKIP_SUCCESS_BIT */
 #define IORING_SETUP_IOPOLL  1
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
 
-/* The request that current executes, if it is a worker of io_uring; else of no meaning. */
+/* The request executed by current, a worker of io_uring. Meaningless in any other thread. */
 static __always_inline u64 uring_worker_request(void)
 {
 	struct io_worker *worker = (void *)task_kthread((void *)current_task());
@@ -27,7 +29,7 @@ static __always_inline u64 uring_worker_request(void)
 	return work - bpf_core_field_offset(struct io_kiocb, work);
 }
 
-/* Notes what only records show. */
+/* Notes descriptor, offset and length, which only records show. */
 static __always_inline void uring_note_range(struct op *op, u64 req, u8 acts)
 {
 	struct io_rw *rw = (void *)req;
@@ -44,15 +46,17 @@ static __always_inline void uring_note_range(struct op *op, u64 req, u8 acts)
 		op->offset = pos;
 }
 
-/* The file behind a descriptor that is not among a ring's own ones; those have no name here. */
+/* The file of descriptor @fd. NULL for a @fixed one, an index among the ring's own files: these
+ * have no name here. */
 static __always_inline struct file *uring_fd(u32 fd, bool fixed)
 {
 	return fixed ? NULL : current_file(fd, false);
 }
 
 /*
- * Looks which file @req is for, which has begun to be executed; false: it is not traced. What is
- * closed was looked at before; what is opened is known when it returns @ret (until then -1).
+ * Finds the file of @req, which has begun to be executed. False: the file is not traced. The file
+ * of a close was looked at before. The file of an open is known when the open returns @ret; until
+ * then @ret is -1.
  */
 static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 {
@@ -71,8 +75,9 @@ static __always_inline bool uring_learn_file(struct op *op, u64 req, int ret)
 	return async_set_file(op, file);
 }
 
-/* Current, which executes a request, has submitted a bio. This may be the end of its work, so all
- * time until now is charged; a thread that polls goes on to that without being seen. */
+/* Current, which executes a request, has submitted a bio. All time until now is charged, since this
+ * may be the end of current's work on the request. A polling thread begins to poll without any
+ * event. */
 static __always_inline u32 async_executed_bio(struct task_state *t, u64 private)
 {
 	struct async_op *u;
@@ -81,7 +86,7 @@ static __always_inline u32 async_executed_bio(struct task_state *t, u64 private)
 	if (t->op.kind != OP_URING)
 		return t->async_at;
 	if (!uring_learn_file(&t->op, t->async, -1))
-		t->op.file.file = 0; /* or its completion would take it for known, and traced */
+		t->op.file.file = 0; /* else its completion takes the file as known and traced */
 	if (!t->uring_polls)
 		return t->async_at;
 	async_park(t, t->op.at[AT_CHARGED], true);
@@ -93,7 +98,7 @@ static __always_inline u32 async_executed_bio(struct task_state *t, u64 private)
 	return t->async_at;
 }
 
-/* Current is a worker, and has submitted a bio; 0: it does not work on an operation. */
+/* Current, a worker, has submitted a bio. The slot of its request; 0: it works on no operation. */
 static __always_inline u32 uring_worker_bio(u64 read_bytes)
 {
 	u64 req = uring_worker_request();
@@ -104,14 +109,15 @@ static __always_inline u32 uring_worker_bio(u64 read_bytes)
 		return 0;
 	u->worker_bios++;
 	u->worker_reads += read_bytes;
-	/* since 5.18 it has a file only when it is executed */
+	/* since 5.18 a request has its file only when it is executed */
 	if (!uring_learn_file(&u->op, req, -1))
-		u->op.file.file = 0; /* as above */
+		u->op.file.file = 0; /* see async_executed_bio() */
 	return at;
 }
 
-/* blk-throttle keeps back a bio of the request in slot @at, which current has submitted. The time
- * of one that waited for a worker is known until now; what that waits for itself tells more. */
+/* blk-throttle holds back a bio of the request in slot @at, which current has submitted. If the
+ * request waited for a worker, the time until now is known to be the helper's. In other cases the
+ * waits of the thread itself tell more. */
 GLOBAL int async_bio_throttled(u32 at)
 {
 	struct async_op *u = CONF(async) ? async_at(at) : NULL;
@@ -124,16 +130,17 @@ GLOBAL int async_bio_throttled(u32 at)
 }
 
 /*
- * Current is in no operation, and has submitted a bio. If it polls, that is a further one for its
- * last request, or for another, which it goes on with, or for whatever else it does: the bios of a
- * direct read or write are private to the same, and no others; or it has only one, and that is
- * private to nothing. What a device passes on is for what the bio above is for.
+ * Current is in no operation, and has submitted a bio. If current polls, the bio is one of three: a
+ * further bio of its last request, a bio of another request with which it goes on, or a bio for
+ * something else. The bios of one direct read or write share a bi_private, which no other bio has.
+ * A read or write of a single bio has no bi_private. A bio passed on by a device belongs to the
+ * same request as the bio above.
  */
 static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, u64 read_bytes)
 {
 	struct async_op *u = t->uring_polls && t->async ? async_at(t->async_at) : NULL;
 
-	/* the request may be another by now, and so may the thread whose slot this is */
+	/* by now the slot may have another request, or a request of another thread */
 	if (!u || !u->op.stage || u->req != t->async || u->task != t->task)
 		return 0;
 	if (!bio_is_passed_on())
@@ -146,8 +153,8 @@ static __always_inline u32 uring_bio_follows(struct task_state *t, u64 private, 
 	return t->async_at;
 }
 
-/* Current, a worker or a thread that submitted requests, has submitted a bio that is private to
- * @private, by which they read so many bytes. The slot of its request; 0: it is for none. */
+/* Current, a worker or a submitter of requests, has submitted a bio with bi_private @private, which
+ * reads @read_bytes. Returns the slot of the bio's request; 0: it has none. */
 GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 {
 	struct task_state *t;
@@ -162,8 +169,8 @@ GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 	return async_executes(t) ? async_executed_bio(t, private) : 0;
 }
 
-/* Current submits @req, which has @opcode and does what calls of kind @acts do; @ring_polls: for
- * its completion. */
+/* Current submits @req with @opcode. @acts: the kind of the equivalent system call. @ring_polls:
+ * current polls for the completion. */
 static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts, bool ring_polls)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -191,8 +198,8 @@ static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts, bool ring
 }
 
 /*
- * A request is submitted. A successful one with IOSQE_CQE_SKIP_SUCCESS has no completion, so it is
- * counted as lost at once. @failed: already, before anything else was seen of it.
+ * Current submits @req. With IOSQE_CQE_SKIP_SUCCESS a successful request has no completion, so it
+ * is counted as lost at once. @failed: the request has failed already, before any other event.
  */
 static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 {
@@ -205,7 +212,7 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 	if (async_executes(t))
 		async_park(t, bpf_ktime_get_ns(), false);
 	if (t)
-		t->async = 0; /* what bios are for from now on is not the last request */
+		t->async = 0; /* later bios are not of the last request */
 	if (!acts || !current_wanted(bpf_get_current_pid_tgid()))
 		return;
 	if (!failed && uring_flags(req) & REQ_F_CQE_SKIP)
@@ -214,8 +221,8 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 		uring_begins(number((u64)req), opcode, acts, req->ctx->flags & IORING_SETUP_IOPOLL);
 }
 
-/* @req, which current has just submitted, comes after others, of which @head is the first. That is
- * what current executes after it has submitted the last of them. */
+/* @req, which current has just submitted, is linked behind other requests, the first of which is
+ * @head. Current executes @head after it has submitted the last request of the chain. */
 static __always_inline void uring_linked(u64 req, u64 head)
 {
 	struct task_state *t = current_lookup();
@@ -251,14 +258,14 @@ static __always_inline void uring_queued(u64 req)
 	if (async_executes(t) && t->async == req) {
 		async_park(t, now, false);
 	} else if (u->op.stage) {
-		/* nobody saw who took it up again */
+		/* the thread going on with the request was not seen */
 		op_settle(&u->op, u->op.layer, u->parked);
 		op_charge(&u->op, ST_SLEEP, now);
 	}
 	u->parked = now;
 	u->queued = 1;
 	if (!uring_learn_file(&u->op, req, -1))
-		u->op.file.file = 0; /* as above */
+		u->op.file.file = 0; /* see async_executed_bio() */
 }
 
 /*
@@ -270,8 +277,8 @@ static __always_inline int uring_result(u64 req)
 	return BPF_CORE_READ((struct io_kiocb *)req, cqe.res);
 }
 
-/* How @req ends, whose entry is @u. @same_batch: current, which completes it, submitted it, and did
- * not begin to submit others since. */
+/* How @req ends, whose entry is @u. @same_batch: current, which completes @req, also submitted it,
+ * and has not begun another batch since. */
 static __always_inline enum async_end uring_how(const struct async_op *u, u64 req, bool same_batch)
 {
 	if (u->queued && current_flags() & PF_IO_WORKER && uring_worker_request() == req)
@@ -279,8 +286,8 @@ static __always_inline enum async_end uring_how(const struct async_op *u, u64 re
 	return same_batch ? ENDS_IN_BATCH : ENDS_LATER;
 }
 
-/* @req completes; 0: a completion before the last of a request, or of none. What its thread
- * executed before it completes requests is over. */
+/* @req completes. @req 0: the completion is of no request, or is not the last of its request. If
+ * current was executing a request, this has stopped by now. */
 static __always_inline void uring_completed(u64 req)
 {
 	u64 now = bpf_ktime_get_ns(), task = current_task();
@@ -307,15 +314,18 @@ static __always_inline void uring_completed(u64 req)
 	async_over(u, now);
 }
 
-/* How many completions of a batch are looked at: after the last one, and from the first on. */
-enum { URING_NEXT = 4, URING_BATCH = 8 };
+/* How many requests of a batch are looked at. */
+enum {
+	URING_NEXT = 4,  /* after the last completed one */
+	URING_BATCH = 8, /* from the first on */
+};
 
 static __always_inline u64 uring_of_node(struct io_wq_work_node *node)
 {
 	return (u64)node - bpf_core_field_offset(struct io_kiocb, comp_list);
 }
 
-/* Whether @req is in ring @ctx, waits for its completion, and completes with these. */
+/* Whether @req is in ring @ctx, is in progress, and completes with @user_data and @res. */
 static __always_inline bool uring_answers(u64 req, u64 ctx, u64 user_data, int res)
 {
 	struct io_kiocb *r = (void *)req;
@@ -325,9 +335,9 @@ static __always_inline bool uring_answers(u64 req, u64 ctx, u64 user_data, int r
 }
 
 /*
- * The request whose completion, of which these are known, finds no room in ring @ctx. It is the one
- * that current executes as a worker, or one of the batch that current completes, in the order of
- * the events: the next after the last one, or the first that was not seen to end. 0: not found.
+ * Finds the request whose completion, with @user_data and @res, has no room in ring @ctx. A worker
+ * completes its own request. Any other thread completes a batch, in the order of the events: the
+ * request is the next after the last completed one, or the first still in progress. 0: not found.
  */
 GLOBAL u64 uring_overflown(u64 ctx, u64 user_data, int res)
 {

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * wait.bpf.h - what a thread waited for: an interval off the CPU is cut along the critical path
- * through its waker. All of this runs with the run-queue lock held or in interrupts, so it
- * allocates nothing.
+ * wait.bpf.h - the reasons of a thread's waits: each interval off the CPU is cut along the critical
+ * path through the thread's waker. All of this runs with the run-queue lock held or in interrupts,
+ * so nothing is allocated here.
  *
- * Who writes what. Three write to a thread's state: the thread itself; sched_switch, on the CPU
- * that the thread leaves or gets; and sched_waking, on any CPU. The first two are never at the same
- * time. The third may be at the same time as either, so it writes a struct of its own, the waking,
- * and nothing else. Wakers exclude each other: they hold the thread's pi_lock from before
- * sched_waking until the thread is awake. Only a thread that wakes itself does not, nor does an
- * interrupt that wakes the thread it interrupted. Such a thread is on its CPU: the waking ends no
- * sleep, and is ignored.
+ * Writers: three write to a thread's state. These are the thread itself, sched_switch on the CPU
+ * which the thread leaves or gets, and sched_waking on any CPU. The first two never write at the
+ * same time. The third may write at the same time as either, so it writes only a struct of its own,
+ * the waking. Wakers exclude each other: a waker holds the thread's pi_lock from before
+ * sched_waking until the thread is awake. There are two exceptions: a thread waking itself, and an
+ * interrupt waking the thread it interrupted. In both cases the thread is on its CPU, so the waking
+ * ends no sleep, and is ignored.
  *
- * Which waking ends a sleep: the last one before the thread runs again, since a thread that is
- * awake gets no further one. It may come
- * - after the switch, usually. The waker sees since when the thread sleeps, and cuts that sleep. It
- *   is done before the thread can be switched to.
- * - before the switch or during it: the thread has set its state, but is still on its CPU, or was
+ * The last waking before a thread runs again ends its sleep, since a thread gets no further waking
+ * while it is awake. Such a waking may come
+ *
+ * - after the switch, usually. The waker sees the beginning of the sleep, and cuts the sleep. The
+ *   waker is done before the CPU can switch to the thread.
+ * - before the switch or during it. The thread has set its state, but is still on its CPU, or was
  *   preempted there. The waker does not wait for the switch. If the switch wins, the thread does
  *   sleep, but only until the waker goes on. The waking is older than this sleep, so all of the
- *   sleep counts as waiting for a CPU. If the waker wins, the thread is runnable again when it is
- *   switched from, and does not sleep. The waking says which sleep it cut, and is used for no
- *   other.
- * - from a signal: the same. A thread with a signal pending is not put to sleep, although it has
- *   set its state; see task_sleeps().
- * - twice: the second finds the thread awake, and there is no second sched_waking.
- * - late: a thread that set its state might not sleep after all. Its waker may still be writing
+ *   sleep counts as waiting for a CPU. If the waker wins, the thread is runnable again at the
+ *   switch, and does not sleep. The waking names the sleep cut, and is used for no other sleep.
+ * - from a signal: the same as before the switch. A thread with a signal pending is not put to
+ *   sleep, although it has set its state; see task_sleeps().
+ * - twice: the second waker finds the thread awake, and there is no second sched_waking.
+ * - late: a thread with its state set might not sleep after all. Its waker may still be writing
  *   when the thread is in its next operation, or when its state belongs to another thread. The next
- *   waking overwrites what that leaves, and the next sleep does not end before it.
+ *   waking overwrites these remains, and the next sleep does not end before the next waking.
  *
- * So no waking has to be taken back. One that was used already is recognised by its time. The
- * reader takes a copy and checks it: whatever it says, the strata add up.
+ * So no waking has to be taken back. The time of a waking shows if it was used before. The reader
+ * checks a copy of the waking: whatever the copy says, the strata add up.
  */
 #ifndef IOSTRATA_WAIT_BPF_H
 #define IOSTRATA_WAIT_BPF_H
@@ -41,7 +41,7 @@
 #include "row.bpf.h"
 
 /*
- * An interval cut by the times of the request that was waited for.
+ * An interval is cut by the times of the request for which the thread waited.
  */
 
 /* Length of the overlap of [a, b) and [x, y). */
@@ -53,7 +53,8 @@ static __always_inline u64 overlap(u64 a, u64 b, u64 x, u64 y)
 	return positive(hi - lo);
 }
 
-/* Adds to @s how [from, to) was spent, given the request that was waited for. */
+/* Adds to @s how [from, to) was spent, given the times @c of the request for which the thread
+ * waited. */
 static __always_inline void split_add(struct split *s, const struct rq_times *c, u64 from, u64 to)
 {
 	u64 held = overlap(from, to, c->held, c->q);
@@ -66,8 +67,8 @@ static __always_inline void split_add(struct split *s, const struct rq_times *c,
 	s->complete += overlap(from, to, c->c, to);
 }
 
-/* At @to a request was submitted that is done as thread @tid wakes up: if one of its own since
- * @start was merged into that, it was in the queue until then. */
+/* At @to a request was submitted, which is done as thread @tid wakes up. If an own request of the
+ * thread since @start was merged into this request, the own request was in the queue until @to. */
 static __always_inline void split_add_merged(struct split *s, u32 tid, u64 start, u64 from, u64 to)
 {
 	struct done d;
@@ -81,7 +82,7 @@ static __always_inline u64 split_sum(const struct split *s)
 	return s->throttle + s->tag + s->queue + s->device + s->complete + s->runq;
 }
 
-/* Charges what is in @s, unless it would reach beyond @to. */
+/* Charges the times in @s, unless they would reach beyond @to. */
 static __always_inline void split_charge(struct op *op, const struct split *s, u64 to)
 {
 	u64 sum = split_sum(s);
@@ -100,16 +101,17 @@ static __always_inline void split_charge(struct op *op, const struct split *s, u
 /*
  * Waits for the kernel's own locks: of an inode, a journal, a frozen file system.
  *
- * Who writes what. The lock and the longest wait belong to the operation, so its thread writes
- * them, and the CPU that switches to it. The waker is part of the waking; see wait.bpf.h.
+ * Writers: the lock and the longest wait belong to the operation, so its thread writes them, and
+ * the CPU when it switches to the thread. The struct waker is part of the waking (see the head of
+ * this file).
  */
 
 /* flags of contention_begin(); see include/trace/events/lock.h */
 enum { LCB_F_SPIN = 1 };
 
 /*
- * Current begins to wait for @lock: until it has it, it may sleep several times, and spin for locks
- * of the lock's own. What spins stays on its CPU and is of no interest.
+ * Current begins to wait for @lock. Until it has the lock, it may sleep several times, and spin for
+ * the internal locks of @lock. A spinning thread stays on its CPU, so spinning is ignored.
  */
 static __always_inline void lock_wanted(u64 lock, u32 flags)
 {
@@ -133,7 +135,7 @@ static __always_inline void lock_taken(u64 lock)
 		t->op.locked = 0;
 }
 
-/* Notes who wakes a thread, and what it does itself: current, unless an interrupt came. */
+/* Notes the waker of a thread, and its operation: current, unless an interrupt wakes the thread. */
 static __always_inline void waker_note(struct waker *w, u32 level)
 {
 	struct task_state *t = current_lookup();
@@ -151,7 +153,8 @@ static __always_inline void waker_note(struct waker *w, u32 level)
 	}
 }
 
-/* Charges the wait for a lock that @waker let go at @wake; its longest is kept for the record. */
+/* Charges the wait for a lock, which ended when @waker gave the lock up at @wake. The longest wait
+ * is noted for the record. */
 static __always_inline void lock_waited(struct op *op, const struct waker *waker, u64 wake)
 {
 	u64 waited = positive(wake - op->at[AT_CHARGED]);
@@ -164,7 +167,7 @@ static __always_inline void lock_waited(struct op *op, const struct waker *waker
 	op->lock_held = 1;
 }
 
-/* The last wait of @h, if it was for a request that was still in flight after @since. */
+/* The last wait of @h, if it was for a request still in flight after @since; else NULL. */
 static __always_inline const struct helper_wait *helper_last_request(struct helper *h, u64 since)
 {
 	const struct helper_wait *w = &h->waits[(h->n - 1) % HELPER_WAITS];
@@ -172,8 +175,8 @@ static __always_inline const struct helper_wait *helper_last_request(struct help
 	return h->n && w->times.c > since ? w : NULL;
 }
 
-/* Adds to @wk how @h itself spent [from, to), the sleep of the thread that it wakes. Its waits are
- * disjoint, so no instant is counted twice. */
+/* Adds to @wk how @h itself spent [from, to), the sleep of the thread woken by @h. The waits of @h
+ * are disjoint, so no instant is counted twice. */
 static __always_inline void helper_split(struct helper *h, struct waking *wk, u64 from, u64 to)
 {
 	struct helper_wait *w;
@@ -195,9 +198,9 @@ static __always_inline void helper_split(struct helper *h, struct waking *wk, u6
 	}
 }
 
-/* The last request that thread @tid submitted itself in @op, and that was done after @from. False:
- * there is none. Of one that blk-throttle kept back it is not known when it was submitted, but that
- * it was, if @op submitted such a one and this was queued since. */
+/* The last request submitted by thread @tid itself in @op, if the request was done after @from.
+ * False: there is none. A throttled bio has no submission time: accept its request if @op submitted
+ * a throttled bio and the request was queued since @op began. */
 static __always_inline bool own_request(struct done *ret, u32 tid, const struct op *op, u64 from)
 {
 	u64 kept_back = op->submitted & SUBMITTED_KEPT_BACK, since;
@@ -205,12 +208,12 @@ static __always_inline bool own_request(struct done *ret, u32 tid, const struct 
 	if (!done_get(tid, ret) || ret->times.c <= from)
 		return false;
 	since = ret->times.held;
-	since |= ret->times.q & (s64)(since - 1) >> 63; /* that was kept back */
+	since |= ret->times.q & (s64)(since - 1) >> 63; /* a throttled bio: queued since */
 	return since >= op->start && (ret->times.held | kept_back);
 }
 
-/* When such a request was done that blk-throttle kept back; @from: there is none. Until then the
- * thread knows more than a helper, for nobody waits for blk-throttle. */
+/* The time when such a request of a throttled bio was done; @from: there is none. Until then the
+ * thread itself knows more than a helper, since no thread waits for blk-throttle. */
 static __always_inline u64 kept_back_until(u32 tid, const struct op *op, u64 from)
 {
 	struct done d;
@@ -222,8 +225,9 @@ static __always_inline u64 kept_back_until(u32 tid, const struct op *op, u64 fro
 }
 
 /*
- * If the waker cannot tell which request [from, to) was spent on, it may have been the thread's own
- * @d. (A helper that is busy with many completions has no waits to show.) True if that was a read.
+ * If the waker cannot tell for which request [from, to) was spent, the thread may have waited for
+ * its own request @d. (A helper busy with many completions has no waits to show.) True if @d was a
+ * read.
  */
 static __always_inline bool own_request_split(struct split *s, const struct done *d, u64 from,
 					      u64 to)
@@ -231,24 +235,25 @@ static __always_inline bool own_request_split(struct split *s, const struct done
 	u64 runq = s->runq;
 
 	split_add(s, &d->times, from, to);
-	/* after the completion it waited for the helper, which is a stratum of its own */
+	/* after the completion the thread waited for the helper, which is a stratum of its own */
 	s->complete = 0;
 	if (split_sum(s) > to - from)
 		s->runq -= runq;
 	return d->whose & DONE_READ;
 }
 
-/* The thread id of current, the waker, if it is a helper and not interrupted; else 0. */
+/* The thread id of current, the waker, if current is a helper and not interrupted; else 0. */
 static __always_inline u32 waker_helper(u32 level)
 {
 	return !level && is_helper(current_flags()) ? bpf_get_current_pid_tgid() : 0;
 }
 
-#define TASK_INTERRUPTIBLE 1 /* of task_state_bits() */
+#define TASK_INTERRUPTIBLE 1 /* as in task_state_bits() */
 
-/* The completion as part of which current wakes @p at @now, or NULL. @p sleeps since @asleep. An
- * interrupt that wakes it where a request that it submitted was done while it slept is that
- * request's, however late; but not if signals wake it, too: such sleeps also end with time. */
+/* The completion as part of which current wakes @p at @now; NULL: none. @p sleeps since @asleep. An
+ * interrupt may wake @p after a request of @p was done during this sleep. Such a waking is part of
+ * the completion, even if late (REQUEST_END_LATE_NS), unless signals can wake @p, too: such sleeps
+ * also end with time. */
 static __always_inline struct mark *mark_of_waking(struct task_struct *p, u64 asleep, u64 now,
 						   u32 level)
 {
@@ -262,7 +267,7 @@ static __always_inline struct mark *mark_of_waking(struct task_struct *p, u64 as
 	return now > m->times.c + REQUEST_END_LATE_NS ? NULL : m;
 }
 
-/* As its waker, cuts the sleep of @p in @op, into @w. */
+/* Cuts the sleep of @p in @op, into @w. Current is the waker. */
 static __always_inline void waking_split(struct waking *w, struct task_struct *p,
 					 const struct op *op, u64 now, u32 level)
 {
@@ -274,9 +279,9 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 
 	w->helped = waker != 0;
 	if (m) {
-		/* without block_io_done (6.5) nothing tells when a completion is over: a helper
-		 * whose own request was done at once may have worked on since, and what remains is
-		 * charged to it */
+		/* without block_io_done (6.5) no event ends a completion: a helper whose own
+		 * request was done at once may have worked on since, and the rest of the sleep is
+		 * charged to the helper */
 		split_add(&w->split, &m->times, w->asleep, now);
 		if (unlikely(m->times.held > w->asleep))
 			split_add_merged(&w->split, p->pid, op->start, w->asleep, m->times.held);
@@ -292,7 +297,7 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 		w->is_read |= own_request_split(&w->split, &own, w->asleep, now);
 }
 
-/* Notes when and by whom @p is woken, and cuts its sleep so far. */
+/* Notes the time of the waking of @p, and its waker, and cuts the sleep so far. */
 static __always_inline void task_woken(struct task_state *t, struct task_struct *p, u64 now,
 				       u32 level)
 {
@@ -307,7 +312,7 @@ static __always_inline void task_woken(struct task_state *t, struct task_struct 
 	w->at = now;
 }
 
-/* The same for helper @p. */
+/* The same for helper @p, whose sleep is not cut: its request is noted. */
 static __always_inline void helper_woken(struct helper *h, struct task_struct *p, u64 now,
 					 u32 level)
 {
@@ -342,7 +347,7 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 	struct helper *h;
 	u32 tid = p->pid;
 
-	/* it is on its CPU; see above */
+	/* @p is on its CPU; see the head of this file */
 	if (!CONF(waits) || (u64)p == current_task())
 		return;
 	if (may_have_op(p->flags)) {
@@ -357,9 +362,9 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 		helper_woken(h, p, bpf_ktime_get_ns(), interrupt_level(level_known));
 }
 
-/* Whether thread @tid still waits for a request for @last_bio, submitted on @cpu. What is
- * dispatched has one, be it seen or not: request_issued() sees to that. For what blk-throttle kept
- * back only kthrotld may wait. */
+/* Whether thread @tid still waits for a request for its bio @last_bio, submitted on @cpu. A
+ * dispatched bio has io->g set, even if the request's allocation was not seen: request_issued()
+ * does this. For a throttled bio only kthrotld may wait. */
 static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 {
 	struct io_state *io;
@@ -371,9 +376,9 @@ static __always_inline bool waits_for_tag(u64 last_bio, u32 cpu, u32 tid)
 }
 
 /*
- * Whether @p, which is being switched from, sleeps. This reads its state, not the tracepoint's
- * argument (5.18), which is the state before the kernel reset it for a pending signal. If @p does
- * sleep, its state is not 0 now: a waker that comes now leaves it at TASK_WAKING until the switch
+ * Whether @p, which is being switched from, sleeps. This reads the state of @p. The tracepoint's
+ * argument (5.18) is no use: it is the state before the kernel reset it for a pending signal. If @p
+ * does sleep, its state is not 0 now: a waker coming now leaves it at TASK_WAKING until the switch
  * is done.
  */
 static __always_inline bool task_sleeps(struct task_struct *p, bool preempted)
@@ -393,8 +398,9 @@ static __always_inline void wait_end(struct wait *w)
 	w->asleep = 0;
 }
 
-/* Whether the waking at @at is the one that ends the sleep @w. If it was used before, the waking
- * that ended @w was not seen: it came in an interrupt while that CPU was already in the program. */
+/* Whether the waking at @at ends the sleep @w. A waking used before does not. In this case the
+ * waking at the end of @w was missed: it came in an interrupt while the CPU was already in the
+ * program. */
 static __always_inline bool wait_takes(struct wait *w, u64 at)
 {
 	if (at == w->woken)
@@ -411,8 +417,8 @@ static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
 	wait_begin(&t->wait, asleep, t->op.at[AT_CHARGED]);
 }
 
-/* Charges the sleep of @p that ends now: up to its waking to what it waited for, if that
- * is known, and the rest to its run queue. */
+/* Charges the sleep of @p, which ends now. The part up to the waking goes to the strata of the
+ * reason, if this is known; the rest goes to the wait for a CPU. */
 static __always_inline void task_charge_sleep(struct task_state *t, struct task_struct *p, u64 now)
 {
 	struct waking wk = t->waking;
@@ -421,11 +427,11 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	u32 tid = p->pid;
 	struct done own;
 
-	barrier(); /* from now on the copy */
+	barrier(); /* use only the copy from here on */
 	if (wk.at >= op->start && wait_takes(&t->wait, wk.at)) {
 		wake -= positive(now - wk.at);
 	} else {
-		/* when the waking came is not known, but what this thread waited for may be */
+		/* the time of the waking is not known, but the thread's own request may be */
 		__builtin_memset(&wk, 0, sizeof(wk));
 		wk.asleep = from;
 		if (own_request(&own, tid, op, from))
@@ -460,8 +466,8 @@ static __always_inline void task_on_cpu(struct task_state *t, struct task_struct
 	wait_end(&t->wait);
 }
 
-/* The waits of helper thread @p. A thread that exits gets none: nobody would use them, and nothing
- * would remove them. */
+/* The waits of helper thread @p; NULL: none. An exiting thread gets no new entry: nothing would use
+ * or remove the entry. */
 static __always_inline struct helper *helper_get(struct task_struct *p)
 {
 	u32 tid = p->pid;
@@ -480,7 +486,7 @@ static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
 	struct helper_waking wk = h->waking;
 	u64 from = h->wait.off, wake = from;
 
-	barrier(); /* from now on the copy */
+	barrier(); /* use only the copy from here on */
 	if (!from)
 		return;
 	__builtin_memset(&w->times, 0, sizeof(w->times));
