@@ -22,7 +22,8 @@
 
 #include "trace.skel.h"
 
-/* 0, or -errno; a CPU that is not online has no events. */
+/* Opens software event @event on @cpu and attaches @prog to it. 0 or -errno. An offline CPU has no
+ * events: 0. */
 static int attach_one(struct fault_links *l, struct bpf_program *prog, int cpu,
 		      unsigned long long event)
 {
@@ -44,11 +45,20 @@ static int attach_one(struct fault_links *l, struct bpf_program *prog, int cpu,
 		close(fd);
 		return err;
 	}
-	l->list[l->n++] = link; /* it owns the event */
+	l->list[l->n++] = link; /* the link owns the event */
 	return 0;
 }
 
-int faults_attach(struct fault_links *l, struct bpf_program *prog)
+static void faults_done(struct fault_links *l)
+{
+	while (l->n)
+		bpf_link__destroy(l->list[--l->n]);
+	free(l->list);
+	l->list = NULL;
+}
+
+/* Attaches @prog to the page fault events of every CPU. 0, or -errno: then nothing is attached. */
+static int faults_attach(struct fault_links *l, struct bpf_program *prog)
 {
 	static const unsigned long long events[] = { PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 						     PERF_COUNT_SW_PAGE_FAULTS_MIN };
@@ -66,15 +76,8 @@ int faults_attach(struct fault_links *l, struct bpf_program *prog)
 	return err;
 }
 
-void faults_done(struct fault_links *l)
-{
-	while (l->n)
-		bpf_link__destroy(l->list[--l->n]);
-	free(l->list);
-	l->list = NULL;
-}
-
-/* libbpf 1.1 gives tracepoints no cookie. Functions have none before 5.19, and need none. */
+/* libbpf 1.1 cannot attach a tracepoint with a cookie. Links on functions have no cookie before
+ * 5.19, and their backups need none. */
 static int attach_again(int prog_fd, const struct program *row)
 {
 	union bpf_attr attr = {
@@ -91,7 +94,9 @@ static int attach_again(int prog_fd, const struct program *row)
 	return fd < 0 ? -errno : fd;
 }
 
-int backups_add(struct backups *b, const struct bpf_program *prog, const struct program *row)
+/* Loads a copy of @prog, which is attached to the hook of @row, and attaches the copy after @prog;
+ * on a tracepoint, with cookie 1. 0, or -errno: the hook has only @prog. */
+static int backups_add(struct backups *b, const struct bpf_program *prog, const struct program *row)
 {
 	int fd, link;
 
@@ -119,7 +124,7 @@ int backups_of(const struct backups *b, int prog_fd)
 	return -1;
 }
 
-void backups_done(struct backups *b)
+static void backups_done(struct backups *b)
 {
 	while (b->n) {
 		b->n--;
@@ -175,7 +180,8 @@ static bool is_entry(const struct program *row)
 	       !row->entry_only;
 }
 
-/* A function's entry, and its return if that is loaded. The entry alone still gives the file. */
+/* Attaches a function's entry, and its return if the return program is loaded. The entry alone
+ * still gives the file of a system call. */
 static bool function_attach(struct attached *a, const struct trace_bpf *obj,
 			    const struct program *entry)
 {
@@ -195,7 +201,7 @@ static void functions_attach(struct attached *a, const struct trace_bpf *obj,
 	for (const struct program *row = programs; row < programs + programs_n; row++) {
 		if (!is_entry(row) || !is_loaded(program_of(obj, row)))
 			continue;
-		/* the kernel refused the return: an entry alone would never be left */
+		/* without its return program, no call would ever leave the function */
 		if ((plan->asked & CAP_VFS) && !is_loaded(program_of(obj, row - 1)))
 			failed |= 1U << row->op;
 		else if (function_attach(a, obj, row))
@@ -203,12 +209,14 @@ static void functions_attach(struct attached *a, const struct trace_bpf *obj,
 		else
 			failed |= 1U << row->op;
 	}
-	a->vfs_kinds &= ~(failed | 1U << OP_NONE); /* some functions are of no kind */
+	a->vfs_kinds &=
+		~(failed | 1U << OP_NONE); /* some functions belong to no kind of operation */
 	if (!(plan->asked & CAP_VFS))
 		a->vfs_kinds = 0;
 }
 
-/* Whether the program of @row may be refused for another one of it on the same CPU. */
+/* Whether the kernel may skip the program of @row because the same program is still running on this
+ * CPU. */
 static bool needs_backup(const struct program *row, const struct feature *f)
 {
 	if (row->hook == HOOK_FEXIT)
@@ -233,7 +241,7 @@ static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj,
 			attach_alone(a, obj, row, f);
 }
 
-/* Gives on_sys_enter() the program that it goes on in. */
+/* Puts on_mapping_call() into the map through which on_sys_enter() tail-calls it. */
 static void called_join(struct attached *a, struct trace_bpf *obj)
 {
 	int map = bpf_map__fd(obj->maps.mapping_calls), key = 0, fd;
@@ -263,7 +271,8 @@ static struct fs_templates templates_of(const struct trace_bpf *obj)
 	return t;
 }
 
-/* Where faults end: where the function that handles them returns, else perf's events. */
+/* Attaches the end of page faults: the return of handle_mm_fault(), or else perf's software events.
+ * False: neither could be attached. */
 static bool fault_ends_attach(struct attached *a, const struct trace_bpf *obj,
 			      const struct feature *f)
 {
@@ -285,7 +294,8 @@ static bool fault_ends_attach(struct attached *a, const struct trace_bpf *obj,
 	return false;
 }
 
-/* Ends before beginnings. Without ends there are none. */
+/* Attaches ends before beginnings. If no end could be attached, the programs for beginnings are
+ * unloaded. */
 static void faults_attach_all(struct attached *a, const struct trace_bpf *obj,
 			      const struct feature *f)
 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * btf.c - looks things up in the kernel's types (BTF) and in those of modules; see
- * feature.h.
+ * btf.c - looks up names in the kernel's types (BTF) and in those of modules.
+ *
+ * libbpf searches all types (100,000 in the kernel) for each name. So names are collected, found in
+ * one pass over the types, and remembered.
  */
 #include "trace/btf.h"
 
@@ -51,7 +53,7 @@ static void blank_fill(struct bpf_insn *insn, unsigned int id)
 
 void blanks_fill(struct bpf_program *prog, struct feature *f)
 {
-	/* libbpf's own copy, which it will load from */
+	/* libbpf loads the program from this copy */
 	struct bpf_insn *insns = (struct bpf_insn *)bpf_program__insns(prog);
 
 	for (size_t i = 0; i < bpf_program__insn_cnt(prog); i++)
@@ -60,7 +62,7 @@ void blanks_fill(struct bpf_program *prog, struct feature *f)
 				   feature_type(f, blank_names[insns[i].imm - BLANK_RDONLY_CAST]));
 }
 
-/* The kernel's types, which feature_probe() has already read once. NULL: out of memory. */
+/* The kernel's types, read again if they were freed since feature_probe(). NULL: out of memory. */
 static const struct btf *types(struct feature *f)
 {
 	if (!f->btf)
@@ -73,14 +75,14 @@ const struct btf *feature_types(struct feature *f)
 	return types(f);
 }
 
-/* A name that was looked up, and the id of its type; 0: none. */
+/* A looked up name, and the id of its type. Id 0: the kernel has no such type. */
 struct known_name {
 	char name[96];
 	__u32 id;
 	UT_hash_handle hh;
 };
 
-/* The names among which that of *@name, without "struct ", is. */
+/* The table for *@name. Removes "struct " from *@name. */
 static struct known_name **table_of(struct feature *f, const char **name)
 {
 	const char prefix[] = "struct ";
@@ -91,7 +93,8 @@ static struct known_name **table_of(struct feature *f, const char **name)
 	return &f->structs;
 }
 
-/* Whether @name was not known. */
+/* Adds @name, not found so far. False: the name is there already, is too long, or there is no
+ * memory. */
 static bool name_add(struct feature *f, const char *name)
 {
 	struct known_name **table = table_of(f, &name), *k;
@@ -166,7 +169,7 @@ struct module_types {
 	UT_hash_handle hh;
 };
 
-/* Descriptor of the BTF object named @name, and its id; -ENOENT if there is none. */
+/* Descriptor of the BTF object called @name, and its id; -ENOENT if there is none. */
 static int module_types_open(const char *name, __u32 *ret_id)
 {
 	struct bpf_btf_info info;
@@ -215,7 +218,7 @@ static struct module_types *module_types(struct feature *f, const char *name)
 	return m;
 }
 
-/* Only among the module's own types: libbpf would first look through all of the kernel's. */
+/* Searches only the module's own types: libbpf would search all of the kernel's first. */
 static int module_function(struct feature *f, const char *module, const char *function,
 			   int *ret_btf_fd)
 {
@@ -261,7 +264,8 @@ int feature_member(struct feature *f, const char *module, const char *type, cons
 	return -ENOENT;
 }
 
-/* The prototype behind typedef btf_trace_<name>, whose first argument is the tracepoint's data. */
+/* The prototype behind typedef btf_trace_<name>. Its first argument is the data of the tracepoint's
+ * user. */
 static const struct btf_type *tracepoint_proto(struct feature *f, const char *name)
 {
 	char type_name[96];
@@ -323,7 +327,8 @@ bool feature_aio(struct feature *f)
 	       feature_has_function(f, "aio_write") && feature_has_function(f, "aio_complete");
 }
 
-/* The typedef's prototype has no argument names; the function that calls the probes has them. */
+/* The prototype of the typedef has no names of arguments, but __traceiter_<name>(), which calls the
+ * probes, has. */
 int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg)
 {
 	char func[96];
@@ -355,7 +360,7 @@ int feature_enumerator(struct feature *f, const char *name, int otherwise)
 	return otherwise;
 }
 
-/* Offset of @field in @t, whose anonymous members may hold it; -1 if it is not there. */
+/* Offset of @field in @t or in its anonymous members, in bytes; -1 if there is none. */
 static int field_offset(const struct btf *btf, const struct btf_type *t, const char *field)
 {
 	const struct btf_member *m = btf_members(t);

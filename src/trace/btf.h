@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * btf.h - the kernel's types by name, and their ids in programs. The look-ups by name are declared
- * in feature.h.
+ * btf.h - the kernel's types by name, and their ids in programs. Does not load programs.
  */
 #ifndef IOSTRATA_TRACE_BTF_H
 #define IOSTRATA_TRACE_BTF_H
@@ -13,8 +12,8 @@ struct bpf_program;
 struct feature;
 
 /*
- * A filter for names, by their first three characters. The kernel has 100,000 names of types: to
- * hash each of them takes five times as long.
+ * A filter for names, by their first three characters. The kernel has 100,000 names of types:
+ * hashing each of them would take five times as long.
  */
 enum { NAME_FILTER_LOG2 = 14 };
 
@@ -43,14 +42,14 @@ static inline bool name_filter_passes(const struct name_filter *f, const char *n
 	return f->set[name_filter_slot(name)];
 }
 
-/* Puts what only the running kernel knows where programs have blanks for it; see enum
- * blank. */
-
-/* Before @prog is loaded. What this kernel does not have must then be in code that is never
- * reached, but for variables, whose address is 0. */
+/*
+ * Fills in the blanks of @prog: ids and addresses known only to the running kernel, see enum blank.
+ * Call it before @prog is loaded. A program must not reach code whose type or function this kernel
+ * lacks. A missing variable has address 0.
+ */
 void blanks_fill(struct bpf_program *prog, struct feature *f);
 
-/* The names to be looked up for that, BLANKS_N of them. */
+/* Names for blanks_fill() to look up, BLANKS_N of them. */
 enum { BLANKS_N = 7 };
 extern const char *const blank_names[BLANKS_N];
 

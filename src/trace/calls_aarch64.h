@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* calls_aarch64.h - numbers of system calls of arm64 and of 32-bit ARM (EABI); -1: no such call.
- * They never change: include/uapi/asm-generic/unistd.h, arch/arm/tools/syscall.tbl. */
+/* calls_aarch64.h - numbers of system calls on arm64 and on 32-bit ARM (EABI); -1: no such call.
+ * The kernel never changes these numbers: include/uapi/asm-generic/unistd.h,
+ * arch/arm/tools/syscall.tbl. */
 #ifndef IOSTRATA_CALLS_AARCH64_H
 #define IOSTRATA_CALLS_AARCH64_H
 

@@ -43,7 +43,7 @@ static char *by_text(const struct cell_maps *maps, const struct mounts *mounts,
 		memcpy(text, by, COMM_LEN);
 		text[COMM_LEN] = '\0';
 		return strdup(text);
-	case BY_FILE: /* named once all names are known: filenames_name() */
+	case BY_FILE: /* filenames_name() names files once all their names are known */
 		return NULL;
 	case BY_CGROUP:
 		return lookup_cgroup(by[0]);
@@ -55,13 +55,13 @@ static char *by_text(const struct cell_maps *maps, const struct mounts *mounts,
 	}
 }
 
-/* What one collect() works with. */
+/* State of one collect(). */
 struct collecting {
 	const struct cell_maps *maps;
 	struct mounts mounts;
 	unsigned int epoch;
 	struct collected *to;
-	unsigned int disk_dev; /* of the last row of requests, and its name; 0: none */
+	unsigned int disk_dev; /* device of the last row of requests; 0: none */
 	char disk[sizeof(((struct rq_row *)0)->disk)];
 };
 
@@ -171,11 +171,11 @@ static int task_entry_add(struct collecting *c, const void *key, const void *nam
 
 typedef int entry_add_fn(struct collecting *c, const void *key, const void *sums);
 
-/* Entries per batch: more than a bucket of the kernel's hash can have, since a batch never splits
- * one. */
+/* Entries per batch. The kernel never splits a bucket of a hash over two batches, so a batch must
+ * hold the largest bucket. */
 enum { BATCH = 512 };
 
-/* Takes all entries out of the hash @fd. */
+/* Moves all entries out of hash @fd: calls @add for each. */
 static int hash_empty(struct collecting *c, int fd, size_t key_size, size_t value_size,
 		      entry_add_fn *add)
 {
@@ -200,7 +200,7 @@ static int hash_empty(struct collecting *c, int fd, size_t key_size, size_t valu
 	return err;
 }
 
-/* The cell of one slot and CPU; if the histograms are apart, only its sums. */
+/* The cell of one slot and CPU. With separate histograms (maps.hists) only its sums exist. */
 static struct op_cell *slot_cell(const struct collecting *c, int cpu, int slot)
 {
 	size_t size = c->maps->hists ? sizeof(struct op_sums) : sizeof(struct op_cell);
@@ -294,8 +294,9 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 
 	devices_age(&to->devices);
 	if (maps->by == BY_DEV)
-		mounts_read(&c.mounts); /* if this fails, names are numbers */
-	/* most runs have no such rows, and a map lookup keeps perf's tracepoints out */
+		mounts_read(&c.mounts); /* if this fails, devices are shown by number */
+	/* most runs have no such rows, and a map lookup keeps perf's tracepoints from running on
+	 * this CPU */
 	if (maps->live->op_rows_made[epoch])
 		err = hash_empty(&c, maps->ops[epoch], sizeof(struct op_key),
 				 sizeof(struct op_sums), op_entry_add);

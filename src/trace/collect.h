@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * collect.h - the kernel's rows of one epoch: reads the maps, adds up the CPUs, turns keys into
- * names.
+ * collect.h - the rows of one epoch: reads the maps, adds up the CPUs, turns keys into names. Does
+ * not turn the epoch, and must not run while programs still write to it.
  */
 #ifndef IOSTRATA_COLLECT_H
 #define IOSTRATA_COLLECT_H
@@ -17,31 +17,32 @@
 struct fs_entry;
 struct live;
 
-/* Where the programs keep their rows. Owns nothing. */
+/* Where the programs keep their rows. Owns none of the maps. */
 struct cell_maps {
-	/* descriptors, by epoch */
+	/* descriptors of hashes, by epoch */
 	int ops[2], rqs[2], helpers[2], whys[2], file_names[2], task_names[2];
 	int n_cpus;
-	struct op_cell *slots;    /* SLOT_CELLS() or NULL; emptied */
-	unsigned int *hists;      /* [HIST_CPUS], if they are apart; else NULL */
-	struct rq_cell *slot_rqs; /* [RQ_CPUS] at most, or NULL; emptied */
-	const struct live *live;  /* says which row a slot has */
+	struct op_cell *slots;    /* SLOT_CELLS(), or NULL; collect() empties them */
+	unsigned int *hists;      /* [HIST_CPUS] if separate from the sums, else NULL */
+	struct rq_cell *slot_rqs; /* [RQ_CPUS] at most, or NULL; collect() empties them */
+	const struct live *live;  /* tells which row each slot holds */
 	enum by_key by;
 };
 
-/* What is collected. */
+/* Rows and names collected so far. */
 struct collected {
 	struct rows rows;
 	struct filenames files;
-	struct tasknames tasks; /* of the tasks that have rows */
-	struct devices devices; /* all of the machine's, those that have rows as they are now */
+	struct tasknames tasks; /* names of the threads and processes with rows */
+	struct devices devices; /* all of the machine's; up to date for those with rows */
 };
 
-/* Moves the rows of @epoch out of the maps and adds them to @to, and the names of files and tasks.
- * Nothing may write to that epoch any more. 0 or -errno. */
+/* Moves the rows of @epoch, and the names of files and threads, out of the maps and adds them to
+ * @to. No program may write to that epoch any more. 0 or -errno. */
 int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *to);
 
-/* Name of a file system by identity, looked up in the FS_SLOTS of @seen; "" if not known. */
+/* Type of the file system with identity @fs, looked up in @seen (FS_SLOTS entries); "" if not
+ * known. */
 void collect_fs_name(const struct fs_entry *seen, unsigned long long fs,
 		     char ret_name[FS_NAME_LEN]);
 

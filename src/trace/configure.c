@@ -22,7 +22,7 @@ static unsigned char arg_of(struct feature *f, const char *tracepoint, const cha
 	return arg < 0 ? 0 : arg;
 }
 
-/* Where this kernel's hooks keep what the programs need. */
+/* Which arguments of tracepoints the programs need, on this kernel. */
 static void conf_set_args(struct bpf_conf *c, struct feature *f)
 {
 	int pause = feature_tracepoint_arg_named(f, "balance_dirty_pages", "pause");
@@ -39,8 +39,8 @@ static void conf_set_args(struct bpf_conf *c, struct feature *f)
 	c->rqf_flush_seq = feature_enumerator(f, "__RQF_FLUSH_SEQ", 4);
 }
 
-/* Where btrfs keeps the device of a subvolume, which stat(2) uses to tell files apart, and where
- * overlayfs keeps the file of the upper layer. */
+/* Offsets of the device of a btrfs subvolume, which stat(2) uses to distinguish files, and of the
+ * upper layer's file in overlayfs. */
 static void conf_set_identity(struct bpf_conf *c, struct feature *f)
 {
 	int inode = feature_member(f, "btrfs", "btrfs_inode", "vfs_inode");
@@ -58,7 +58,7 @@ static void conf_set_identity(struct bpf_conf *c, struct feature *f)
 	c->file_identity = c->btrfs_dev || c->overlay_upper;
 }
 
-/* Where the kernel keeps the interrupt level, for programs that may not refer to it. */
+/* Address of the preemption count, for kernels whose programs may not refer to the variable. */
 static void conf_set_level(struct bpf_conf *c)
 {
 	FILE *f = kallsyms_open();
@@ -74,7 +74,7 @@ static void conf_set_level(struct bpf_conf *c)
 	}
 	if (f)
 		fclose(f);
-	kallsyms_forget(); /* modules may come until functions are looked for */
+	kallsyms_forget(); /* more modules may be loaded before functions are looked up */
 	if (!c->cpu_offsets)
 		c->preempt_count = 0;
 }
@@ -101,7 +101,7 @@ static void conf_set_lists(struct bpf_conf *c, const struct filter_lists *l)
 		c->has_dirs |= l->files[i].is_dir;
 }
 
-/* Requests of io_uring and libaio in flight grow with the CPUs. */
+/* Slots for requests of io_uring and libaio in flight: more CPUs, more slots. */
 static unsigned int async_slots(unsigned int cpus)
 {
 	unsigned int slots = cpus ? 2048 : 1;
@@ -143,8 +143,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	maps_rows_size(sc, &rows);
 	rowmaps_conf(&rows, c);
 	c->row_slots = rows.slot_cells > 1;
-	/* a system call never ends in an interrupt, and up to 6.19 the tracepoint or BPF itself
-	 * forbids preemption there (4aadde89d81f) */
+	/* a system call never ends in an interrupt; and up to 6.19 the tracepoint or BPF itself
+	 * disables preemption while such a program runs (4aadde89d81f) */
 	c->single_writer = !f->preemptible_tracepoints;
 	c->fault_single_writer = !f->preemptible;
 	c->queued = sc->queued;
@@ -161,7 +161,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_async(c, sc, f);
 	c->faults = !!(plan_asked(sc) & CAP_FAULTS);
 	c->all_faults = sc->all_faults;
-	/* records have none, so neither have rows beside them; top does not show them */
+	/* records have no minor faults, so rows beside them have none either; top does not show
+	 * them */
 	c->minor_faults = c->faults && !sc->all_faults && !sc->sent_ops && sc->by != BY_TASK;
 	c->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||

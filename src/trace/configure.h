@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * configure.h - fills the programs' struct bpf_conf from the command's options and this kernel's
- * properties. Loads nothing.
+ * configure.h - fills the programs' struct bpf_conf from the settings of a session and from the
+ * properties of this kernel. Loads nothing.
  */
 #ifndef IOSTRATA_CONFIGURE_H
 #define IOSTRATA_CONFIGURE_H
@@ -11,7 +11,7 @@
 struct feature;
 struct session_conf;
 
-/* Looks up the arguments of tracepoints in @f. */
+/* Fills @c, which is all 0. Looks up arguments of tracepoints and offsets of members in @f. */
 void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f);
 
 #endif

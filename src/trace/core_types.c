@@ -14,12 +14,12 @@
 #include "trace/btf.h"
 
 struct wanted_name {
-	const char *name; /* ends after len */
+	const char *name; /* the name is the first len bytes */
 	size_t len;
 	UT_hash_handle hh;
 };
 
-/* Bytes that grow. */
+/* A growing array of bytes. */
 struct bytes {
 	char *at;
 	size_t len, cap;
@@ -29,11 +29,11 @@ struct maker {
 	const struct btf *kernel;
 	struct wanted_name *names;
 	struct name_filter filter;
-	uint32_t *new_id; /* by the kernel's; 0: not taken */
-	uint32_t *taken;  /* the kernel's, in the order of the new ones, from 1 */
+	uint32_t *new_id; /* by the kernel's id; 0: not taken */
+	uint32_t *taken;  /* the kernel's ids, ordered by new id, from 1 on */
 	uint32_t n_taken;
 	struct bytes types, strings;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 };
 
 static void bytes_add(struct maker *m, struct bytes *b, const void *from, size_t len)
@@ -65,7 +65,7 @@ static uint32_t string_add(struct maker *m, uint32_t name_off)
 	return at;
 }
 
-/* "task_struct___5_14" is the kernel's task_struct. */
+/* Length without the flavour: "task_struct___5_14" means the kernel's task_struct. */
 static size_t essential_len(const char *name)
 {
 	const char *flavor = strstr(name, "___");
@@ -107,7 +107,7 @@ static void names_want(struct maker *m, const struct btf *local)
 	}
 }
 
-/* The new id of the kernel's type @id, which is taken from now on. */
+/* The new id of the kernel's type @id. Takes the type into the result if it was not there. */
 static uint32_t take(struct maker *m, uint32_t id)
 {
 	if (id && !m->new_id[id]) {
@@ -148,7 +148,7 @@ static void members_add(struct maker *m, const struct btf_type *t)
 	}
 }
 
-/* Values of an enum, which begin with a name. */
+/* Adds the enumerators of @t, @size bytes each. Each begins with the offset of its name. */
 static void values_add(struct maker *m, const struct btf_type *t, size_t size)
 {
 	const char *at = (const char *)(t + 1);
@@ -231,7 +231,7 @@ void *core_types_make(const struct btf *kernel, const struct btf *local, size_t 
 	names_want(&m, local);
 	if (!m.failed)
 		take_named(&m);
-	/* what is added may take further ones */
+	/* an added type may take further types, so n_taken grows */
 	for (uint32_t i = 1; i <= m.n_taken; i++)
 		type_add(&m, btf__type_by_id(kernel, m.taken[i]));
 	made = put_together(&m, ret_len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * core_types.h - those of the kernel's types that relocations of programs are about, as a small
- * BTF.
+ * core_types.h - a small BTF with the few kernel types that relocations of our programs need.
  *
- * For each type that programs name, libbpf goes through all types that it is given. The kernel has
- * 100,000, of these there are a few thousand. Their ids are not the kernel's.
+ * For each type named by a program, libbpf searches all types it is given. The kernel has 100,000
+ * types; the small BTF has a few thousand. Type ids in it differ from the kernel's. Owns nothing,
+ * loads nothing.
  */
 #ifndef IOSTRATA_CORE_TYPES_H
 #define IOSTRATA_CORE_TYPES_H
@@ -13,8 +13,9 @@
 
 struct btf;
 
-/* Those types of @kernel that have the name of a structure, union or enum of @local, up to a "___",
- * with the types of their members; what these point to is void. NULL, with errno: out of memory. */
+/* Makes a BTF of some types of @kernel: those with the name (up to "___") of a structure, union or
+ * enum of @local. Types of members are included. Pointers in the result point to void. The caller
+ * frees the result. NULL, with errno: out of memory. */
 void *core_types_make(const struct btf *kernel, const struct btf *local, size_t *ret_len);
 
 #endif

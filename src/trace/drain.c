@@ -7,10 +7,14 @@
 #include "bpf/conf.h"
 
 /*
- * To overflow a bucket of 32 bits in that time takes 400 million operations a second; with --by
- * only requests have such buckets, and it takes 14 million. The two differ because of 7.x: a hash
- * lookup, which --by needs, keeps perf's tracepoints out on that CPU. A cgroup is named when its
- * row is drained, and may be gone soon.
+ * Seconds between drains. Overflowing a 32-bit bucket within DRAIN_CELLS_S takes 400 million
+ * operations a second.
+ *
+ * With --by only requests have such buckets; overflowing one within DRAIN_REQUESTS_S takes 14
+ * million a second. This interval is longer because of 7.x: the hash lookups for --by keep perf's
+ * tracepoints from running on the CPU.
+ *
+ * A cgroup is named when its row is drained, and it may soon be gone.
  */
 enum { DRAIN_CELLS_S = 10, DRAIN_REQUESTS_S = 300, DRAIN_CGROUPS_S = 1 };
 

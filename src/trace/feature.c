@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * feature.c - finds out what this kernel can do: looks into its BTF, sysfs and configuration, and
+ * tries small programs.
+ */
 #include "trace/feature.h"
 
 #include <errno.h>
@@ -53,12 +57,12 @@ enum preemption_model preemption_of_cmdline(const char *text)
 	for (text += strspn(text, " \n"); *text; text += len, text += strspn(text, " \n")) {
 		len = strcspn(text, " \n");
 		if (len == 2 && !memcmp(text, "--", 2))
-			break; /* the rest is for init */
+			break; /* init gets the rest */
 		if (len <= 8 || memcmp(text, "preempt=", 8))
 			continue;
 		got = model_named(text + 8, len - 8);
 		if (got)
-			model = got; /* the kernel ignores models it does not know */
+			model = got; /* the kernel ignores unknown models */
 	}
 	return model;
 }
@@ -90,7 +94,7 @@ enum preemption_model preemption_of_version(const char *version)
 	return strstr(version, "PREEMPT") ? PREEMPTION_FULL : PREEMPTION_NONE;
 }
 
-/* The beginning of a file as text, "" if it cannot be read. */
+/* The beginning of a file as text; "" if the file cannot be read. */
 static const char *file_text(const char *path, char *text, size_t cap)
 {
 	FILE *f = fopen(path, "re");
@@ -115,7 +119,7 @@ static enum preemption_model model_of_config(const char *path)
 	return model;
 }
 
-/* The model in force, and the source that reports it. */
+/* The model in force, and the source of this answer. */
 static enum preemption_model model_in_force(const char **ret_source)
 {
 	static char boot_config[sizeof(struct utsname) + 16];
@@ -145,8 +149,8 @@ static enum preemption_model model_in_force(const char **ret_source)
 	return model_of_config(boot_config);
 }
 
-/* How deep preemption is disabled inside a program on sys_enter, which each of our own calls runs;
- * -1: not known. @variable, @offset: where the kernel keeps the count. */
+/* How deep preemption is disabled inside a program on sys_enter; -1: not known. Each of our own
+ * system calls runs such a program. The kernel keeps the count at @offset in per-CPU @variable. */
 static int count_inside(struct feature *f, const char *variable, int offset)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_RAW_TP,
@@ -200,20 +204,21 @@ static int count_in_tracepoint(struct feature *f)
 			   : count_inside(f, "__preempt_count", 0);
 }
 
-/* Tracepoints are guarded by SRCU since 7.0, and by disabled preemption before. */
+/* Tracepoint programs run under SRCU since 7.0; before, preemption is disabled around them. */
 static void probe_tracepoints(struct feature *f, const char *model)
 {
 	int count = count_in_tracepoint(f);
 	const char *how;
 
 	f->preemptible_tracepoints = count <= 0;
-	how = count < 0 ? "whether in tracepoints, too, is not known"
+	how = count < 0 ? "not known whether in tracepoints, too"
 	      : count   ? "not inside tracepoints"
 			: "inside tracepoints, too";
 	snprintf(f->preemption, sizeof(f->preemption), "%.100s; %s", model, how);
 }
 
-void preemption_probe(struct feature *f)
+/* Fills in the preemption members of @f. */
+static void preemption_probe(struct feature *f)
 {
 	enum preemption_model model;
 	const char *source;
@@ -235,7 +240,7 @@ void preemption_probe(struct feature *f)
 	probe_tracepoints(f, text);
 }
 
-/* Tries an empty program at the entry of a function that every kernel has. */
+/* Tries an empty program at the entry of vfs_read(), which every kernel has. */
 static void probe_fentry(struct feature *f)
 {
 	const struct bpf_insn empty[] = {
@@ -268,8 +273,8 @@ static void probe_fentry(struct feature *f)
 		close(prog);
 }
 
-/* Whether a program may have the address of per-CPU variable @name: BTF may know it, and the kernel
- * hide it all the same (no CONFIG_KALLSYMS_ALL). */
+/* Whether programs may use the address of per-CPU variable @name. A kernel without
+ * CONFIG_KALLSYMS_ALL hides the address even if BTF lists the variable. */
 static bool probe_variable(struct feature *f, const char *name)
 {
 	int id = feature_type(f, name), fd;
@@ -299,7 +304,7 @@ static void probe_kprobe(struct feature *f)
 	snprintf(f->no_kprobe, sizeof(f->no_kprobe), "this kernel was built without kprobes");
 }
 
-/* Whether BPF is allowed at all; tells lack of permission from lack of BPF. */
+/* Whether BPF is allowed at all. Distinguishes lack of permission from lack of BPF. */
 static int probe_permission(struct reason *why)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
@@ -317,7 +322,7 @@ static int probe_permission(struct reason *why)
 		return privilege_refused(why);
 	}
 	reason_set(why, EXIT_KERNEL, "cannot use BPF: %s", strerror(-fd));
-	return reason_hint(why, "'iostrata doctor' tells what this kernel can");
+	return reason_hint(why, "'iostrata doctor' shows what this kernel supports");
 }
 
 static int probe_btf(struct feature *f, struct reason *why)
@@ -337,7 +342,7 @@ static int probe_btf(struct feature *f, struct reason *why)
 		return reason_hint(why, "use a kernel built with CONFIG_DEBUG_INFO_BTF, as "
 					"distributions' kernels have been since 2020");
 	}
-	/* libbpf returns ESRCH, whatever the cause */
+	/* libbpf returns ESRCH for every cause; this call returns the real one */
 	f->btf = btf__parse(path, NULL);
 	if (f->btf)
 		return 0;
@@ -347,7 +352,7 @@ static int probe_btf(struct feature *f, struct reason *why)
 	return hint ? reason_hint(why, "%s", hint) : -1;
 }
 
-/* What feature_probe() and its callers will look up. */
+/* Names for feature_probe() and its callers to look up. */
 static const char *const looked_for[] = {
 	"vfs_read",
 	"bpf_rdonly_cast",
@@ -360,7 +365,7 @@ static const char *const looked_for[] = {
 	"__traceiter_balance_dirty_pages",
 };
 
-/* Only those who work on the programs ask for them. */
+/* Only developers of the BPF programs need these messages. */
 bool feature_logs(void)
 {
 	static int asked = -1;
@@ -394,7 +399,7 @@ int feature_probe(struct feature *f, struct reason *why)
 	if (!feature_has_function(f, "btf_module_notify"))
 		f->no_module_btf = "modules have no BTF";
 	else if (!privilege_is_admin())
-		f->no_module_btf = "modules' BTF takes CAP_SYS_ADMIN to read";
+		f->no_module_btf = "reading the BTF of modules takes CAP_SYS_ADMIN";
 	probe_fentry(f);
 	probe_kprobe(f);
 	preemption_probe(f);

@@ -21,7 +21,7 @@ static const char *const patterns[FS_METHODS][PATTERNS] = {
 	[FS_OPEN] = { "%s_file_open", "%s_open", "%s_open_file" },
 };
 
-/* The prefix of a type's functions, where it is not the type's name. */
+/* Prefix of the functions of file system @type: its name, with some exceptions. */
 static const char *prefix_of(const char *type)
 {
 	static const char *const other[][2] = {
@@ -36,7 +36,7 @@ static const char *prefix_of(const char *type)
 	return type;
 }
 
-/* A symbol to look up, by name or by address. */
+/* A symbol to look up by name or by address. */
 struct wanted {
 	char name[FUNC_NAME_LEN];
 	char module[FUNC_NAME_LEN];
@@ -51,7 +51,7 @@ struct wanted_list {
 
 static void usual_name(char name[FUNC_NAME_LEN], int method, int pattern, const struct fs_type *t)
 {
-	/* a pattern is one of the constants above */
+	/* the format is always one of patterns[] */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	snprintf(name, FUNC_NAME_LEN, patterns[method][pattern], prefix_of(t->name));
@@ -126,7 +126,7 @@ static void found(struct wanted *w, const char *name, char *module)
 	w->found = true;
 }
 
-/* "ffffffff81234567 t name [module]", or name+0x0/0x10 */
+/* Parses "ffffffff81234567 t name [module]", or with name+0x0/0x10. */
 static void look_at_line(struct wanted_list *l, char *line)
 {
 	char *end, *name, *module, type;
@@ -219,7 +219,7 @@ static bool addresses_are_found(const struct wanted_list *l)
 	return true;
 }
 
-/* Whether @module, of the same name as a file system, has the function. */
+/* Whether @module, called like a file system, has the function. */
 static bool module_has(struct feature *f, const char *module, const char *function)
 {
 	char path[sizeof("/sys/module/") + FS_NAME_LEN];
@@ -230,7 +230,8 @@ static bool module_has(struct feature *f, const char *module, const char *functi
 	return !access(path, F_OK) && !feature_function(f, function, module, &id, &fd);
 }
 
-/* Whether the kernel, or a module that is called like the type, has the function. Notes which. */
+/* Whether the kernel, or a module called like the file system type, has the function. Sets
+ * w->module. */
 static bool is_there(struct wanted *w, const struct fs_type *t, struct feature *f)
 {
 	const char *const modules[] = { t->name, prefix_of(t->name) };
@@ -244,7 +245,7 @@ static bool is_there(struct wanted *w, const struct fs_type *t, struct feature *
 	return w->found;
 }
 
-/* Looks for the usual names of a type's functions, until it has one for each method. */
+/* Looks for the usual names of the functions of a type, until one is found for each method. */
 static void look_for_usual(struct wanted_list *l, const struct fs_type *t, struct feature *f)
 {
 	char name[FUNC_NAME_LEN];
@@ -261,7 +262,8 @@ static void look_for_usual(struct wanted_list *l, const struct fs_type *t, struc
 	}
 }
 
-/* Looks all names up in the kernel's types, and then type by type in those of modules. */
+/* Looks up all names in one pass over the kernel's types, then those of each file system in the
+ * types of its modules. */
 static void look_for_names(struct wanted_list *l, const struct fs_type *types, size_t n,
 			   struct feature *f)
 {
@@ -286,7 +288,7 @@ int fsfuncs_resolve(struct fs_type *types, size_t n, FILE *symbols, struct featu
 
 	if (!err && symbols)
 		look_at_lines(&l, symbols);
-	/* what has no type cannot be probed by fentry, anyway */
+	/* fentry cannot probe functions without a type anyway */
 	if (!err && f->func == FUNC_FENTRY && !f->no_module_btf && addresses_are_found(&l))
 		look_for_names(&l, types, n, f);
 	else if (!err && !(all = kallsyms_open()))

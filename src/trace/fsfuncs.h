@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fsfuncs.h - which kernel functions a file system type reads, writes, syncs and opens files with:
- * those in an open file's operations, else those with the usual names, if the kernel has them.
+ * fsfuncs.h - finds the kernel functions by which a file system type reads, writes, syncs and opens
+ * files: the functions in the operations of an open file, or else functions with the usual names.
  *
- * The kernel tells the names of addresses where it can, and its types tell whether it has a name:
- * all of /proc/kallsyms is 300 to 600 million instructions of the kernel.
+ * The kernel translates addresses to names where it can, and its types tell whether a function of
+ * some name exists. Both avoid reading all of /proc/kallsyms, which costs 300 to 600 million kernel
+ * instructions. Probes nothing.
  */
 #ifndef IOSTRATA_FSFUNCS_H
 #define IOSTRATA_FSFUNCS_H
@@ -21,19 +22,19 @@ enum { FUNC_NAME_LEN = 64 };
 
 struct fs_type {
 	char name[FS_NAME_LEN];
-	uint64_t addr[FS_METHODS];              /* 0: not known */
-	char func[FS_METHODS][FUNC_NAME_LEN];   /* "": none */
+	uint64_t addr[FS_METHODS];              /* of the function; 0: not known */
+	char func[FS_METHODS][FUNC_NAME_LEN];   /* "": no such function */
 	char module[FS_METHODS][FUNC_NAME_LEN]; /* "": in the kernel itself */
 };
 
 struct feature;
 
-/* Fills .func of @n types: from @symbols, which may be NULL, lines as /proc/kallsyms has them for
- * addresses, and from the types of the kernel and of the modules that are called like the file
- * systems; where that does not do, from /proc/kallsyms. 0 or -errno. */
+/* Fills in func and module of @n types. @symbols has lines like those of /proc/kallsyms for the
+ * addresses, or is NULL. Names are looked up in the types of the kernel and of modules called like
+ * the file systems; where this is not enough, in /proc/kallsyms. 0 or -errno. */
 int fsfuncs_resolve(struct fs_type *types, size_t n, FILE *symbols, struct feature *f);
 
-/* The same from a file like /proc/kallsyms alone. */
+/* As fsfuncs_resolve(), but uses only @f, a text like /proc/kallsyms. 0 or -errno. */
 int fsfuncs_resolve_from(FILE *f, struct fs_type *types, size_t n);
 
 #endif

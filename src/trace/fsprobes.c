@@ -25,19 +25,21 @@ struct fsprobes {
 	const char *only;
 	const struct filter_lists *disks; /* NULL: all */
 	struct links links;               /* kprobes */
-	int clones[MAX_LINKS]; /* a program loaded from a template, its link, and so on */
+	int clones[MAX_LINKS]; /* descriptors, alternately a program loaded from a template and its
+				* link */
 	int n_clones;
 	struct {
 		char function[FUNC_NAME_LEN];
-		char module[FUNC_NAME_LEN]; /* a module that a kprobe does not pin; "": none */
+		char module[FUNC_NAME_LEN]; /* module with the function, if only kprobes probe it: a
+					     * kprobe does not keep its module loaded; "": none */
 	} probed[MAX_LINKS];
 	int n_probed;
 	struct {
 		char name[FS_NAME_LEN];
-		unsigned int methods; /* set of 1 << enum fs_method: those probed */
+		unsigned int methods; /* probed methods: set of 1 << enum fs_method */
 	} types[MAX_FS];
 	int n_types;
-	unsigned long long known[MAX_KNOWN]; /* types already handled */
+	unsigned long long known[MAX_KNOWN]; /* file system types already */
 	int n_known;
 };
 
@@ -49,7 +51,7 @@ static bool is_probed(const struct fsprobes *p, const char *function)
 	return false;
 }
 
-/* Loads @template once more, for another function. Returns a descriptor or -errno. */
+/* Loads @template again, for another function. Returns a descriptor or -errno. */
 static int template_load(struct fsprobes *p, const struct bpf_program *template,
 			 const char *function, const char *module)
 {
@@ -67,7 +69,7 @@ static int template_load(struct fsprobes *p, const struct bpf_program *template,
 			     bpf_program__insns(template), bpf_program__insn_cnt(template), &opts);
 }
 
-/* Both programs of a function by fentry and fexit, or none. */
+/* Attaches both programs of a function by fentry and fexit, or none. */
 static bool clone_attach(struct fsprobes *p, enum fs_method method, const char *function,
 			 const char *module)
 {
@@ -93,7 +95,7 @@ static bool clone_attach(struct fsprobes *p, enum fs_method method, const char *
 	return false;
 }
 
-/* The same with kprobe and kretprobe. */
+/* Attaches both programs of a function by kprobe and kretprobe, or none. */
 static bool kprobes_attach(struct fsprobes *p, enum fs_method method, const char *function)
 {
 	struct bpf_program *enter = p->templates.kprobe[method];
@@ -105,16 +107,17 @@ static bool kprobes_attach(struct fsprobes *p, enum fs_method method, const char
 }
 
 /*
- * File systems without functions of their own share generic ones (generic_file_read_iter), which
- * many other file systems call from within theirs. Probing those would cost each read of ext4 some
- * 400 instructions, so they are probed only if a single type was requested.
+ * File systems without functions of their own share generic ones, such as generic_file_read_iter().
+ * Many other file systems call those from their own functions. Probing generic functions would cost
+ * each read of ext4 some 400 instructions. So they are probed only if the user asked for a single
+ * file system type.
  */
 static bool is_worth_it(const struct fsprobes *p, const char *function)
 {
 	return function[0] && (p->only || strncmp(function, "generic_", 8) != 0);
 }
 
-/* Probes one function, unless it is probed for another type already; false if it cannot be. */
+/* Probes a function, unless it is already probed for another type. False: it cannot be probed. */
 static bool function_attach(struct fsprobes *p, enum fs_method method, const char *function,
 			    const char *module)
 {
@@ -123,7 +126,7 @@ static bool function_attach(struct fsprobes *p, enum fs_method method, const cha
 	if (!is_worth_it(p, function) || p->n_probed == MAX_LINKS)
 		return false;
 	if (clone_attach(p, method, function, module))
-		module = ""; /* a program keeps its module from being unloaded */
+		module = ""; /* a loaded program keeps the module from being unloaded */
 	else if (!kprobes_attach(p, method, function))
 		return false;
 	strcpy(p->probed[p->n_probed].function, function);
@@ -145,7 +148,8 @@ static void fs_attach(struct fsprobes *p, const struct fs_type *type)
 	p->types[p->n_types++].methods = methods;
 }
 
-/* The methods that must be probed to tell the file system's part of an operation. */
+/* Methods to be probed in order to separate the time in the file system of operations of kind @op.
+ *  */
 static unsigned int methods_of(enum op_kind op)
 {
 	switch (op) {
@@ -209,7 +213,7 @@ static struct fs_type *type_add(const struct fsprobes *p, struct type_list *l, c
 	return &l->at[l->n++];
 }
 
-/* Mounted types that keep data: those on a block device, and some that are not. */
+/* Adds mounted file system types with stored data: those on a block device, and some without. */
 static void types_mounted(const struct fsprobes *p, struct type_list *l)
 {
 	static const char *const no_device[] = { "btrfs",    "overlay", "tmpfs", "nfs",
@@ -231,8 +235,8 @@ static void types_mounted(const struct fsprobes *p, struct type_list *l)
 	type_add(p, l, p->only ? p->only : "bdev");
 }
 
-/* With a filter by disk, of types that cannot be on one of the disks only the write is left: that
- * of a copy from a file on one, as sendfile makes it. */
+/* With a filter by disk, keeps only the write function of types that cannot be on one of the disks:
+ * sendfile may copy from a file on such a disk to another file system. */
 static void types_of_disks(const struct filter_lists *disks, struct type_list *l)
 {
 	struct mounts mounts;
@@ -253,7 +257,7 @@ static bool fs_is_known(const struct fsprobes *p, unsigned long long fs)
 	return p->n_known == MAX_KNOWN;
 }
 
-/* Types that operations have touched, or that have open files, since the last look. */
+/* Adds the types touched by operations, or with open files, since the last look. */
 static void types_seen(struct fsprobes *p, struct type_list *l)
 {
 	const volatile struct fs_entry *seen;
@@ -276,7 +280,8 @@ static void types_seen(struct fsprobes *p, struct type_list *l)
 	}
 }
 
-/* @symbols: lines for fsfuncs_resolve(); NULL: none. @of_disks: what the filter by disk needs. */
+/* Resolves and probes the functions of the types in @l. @symbols: lines for fsfuncs_resolve(), or
+ * NULL. @of_disks: apply the filter by disk. */
 static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols, bool of_disks)
 {
 	const char *names[MAX_FS * FS_METHODS];
@@ -297,8 +302,8 @@ static void types_attach(struct fsprobes *p, struct type_list *l, char *symbols,
 		fs_attach(p, &l->at[i]);
 }
 
-/* Runs the program that iterates over all open files. Returns what it prints, the symbols of file
- * systems' functions that it did not print before, for free(); NULL if nothing. */
+/* Runs the iterator over all open files. Returns symbols of file system functions not printed
+ * before, for free(); NULL: none. */
 static char *run_task_iter(struct fsprobes *p)
 {
 	struct bpf_program *prog = p->templates.iter;
@@ -327,7 +332,7 @@ static char *run_task_iter(struct fsprobes *p)
 	return text;
 }
 
-/* @first: also those that are mounted or have open files. */
+/* Probes new types. @first: also mounted types and types with open files. */
 static void types_probe(struct fsprobes *p, bool first)
 {
 	struct type_list *l = calloc(1, sizeof(*l));
@@ -339,7 +344,7 @@ static void types_probe(struct fsprobes *p, bool first)
 		types_mounted(p, l);
 	types_seen(p, l);
 	symbols = first || l->n ? run_task_iter(p) : NULL;
-	types_seen(p, l); /* what is printed once must be taken now */
+	types_seen(p, l); /* the iterator prints a type only once, so take it now */
 	types_attach(p, l, symbols, first && p->disks && !p->only);
 	free(symbols);
 	free(l);

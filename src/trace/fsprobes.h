@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fsprobes.h - probes on the functions of file systems: those that are mounted, and those that
- * operations touch.
+ * fsprobes.h - probes on the functions of file systems, both mounted ones and those touched by
+ * operations.
  *
- * The programs are templates in the one object. With fentry, a template is loaded for a function
- * that every kernel has, then once more for each function of a file system; with kprobes, it is
- * attached as it is.
+ * The programs are templates in the one BPF object. With fentry, a template is first loaded for a
+ * function present in every kernel, then again for each function of a file system. With kprobes,
+ * the template itself is attached. Owns the copies and their links.
  */
 #ifndef IOSTRATA_FSPROBES_H
 #define IOSTRATA_FSPROBES_H
@@ -21,7 +21,7 @@ struct filter_lists;
 struct fs_entry;
 struct fsprobes;
 
-/* The template programs, by method, and the program that iterates over all open files. */
+/* Template programs by method, and the iterator over all open files. */
 struct fs_templates {
 	struct bpf_program *fentry[FS_METHODS], *fexit[FS_METHODS];
 	struct bpf_program *kprobe[FS_METHODS], *kretprobe[FS_METHODS];
@@ -29,39 +29,40 @@ struct fs_templates {
 };
 
 /* The loaded programs of @templates, @feat and @seen (FS_SLOTS types) outlive the result. @only:
- * probe this type alone, or NULL. @lists: with disks, of types that are mounted or have open files
- * but cannot be on these, only their write is probed: no operation on their files counts, and only
- * a copy to them goes there. NULL if there is no memory. */
+ * probe this type alone, or NULL. If @lists has disks: for mounted types and types with open files
+ * that cannot be on these disks, only write functions are probed. No operation on their files
+ * counts, but a copy may write to them. NULL: out of memory. */
 struct fsprobes *fsprobes_new(const struct fs_templates *templates, struct feature *feat,
 			      const struct fs_entry *seen, const char *only,
 			      const struct filter_lists *lists);
 void fsprobes_free(struct fsprobes *p); /* detaches; NULL is fine */
 
-/* Probes the functions of file systems that are mounted or have open files. */
+/* Probes the functions of mounted file systems and of those with open files. */
 void fsprobes_attach(struct fsprobes *p);
 
-/* Probes the functions of types that operations have touched since, and then of those that have
- * open files by now; cheap if no operation has touched a new one. */
+/* Probes the functions of types touched by operations since the last call, and then of types with
+ * open files. Cheap if operations touched no new type. */
 void fsprobes_attach_new(struct fsprobes *p);
 
 /*
- * Whether a module was unloaded under kprobes, which the kernel allows silently, and its name. Its
- * functions count as not probed from then on; if it is loaded again they are probed anew.
+ * Whether a module was unloaded although kprobes are on its functions, which the kernel allows
+ * silently; @ret_module is its name. From then on its functions count as not probed. They are
+ * probed anew if the module is loaded again.
  */
 bool fsprobes_module_gone(struct fsprobes *p, char ret_module[FUNC_NAME_LEN]);
 
-/* Whether time in file system @type can be told from time in the VFS for operations of kind @op:
- * the functions that they go through are probed. Never for close and meta, which go through
- * many. */
+/* Whether, for operations of kind @op, time in file system @type can be separated from time in the
+ * VFS: the functions on their way are probed. Always false for close and meta, which pass through
+ * too many functions. */
 bool fsprobes_can_tell(const struct fsprobes *p, const char *type, enum op_kind op);
 
-/* How many functions are probed. */
+/* Number of probed functions. NULL: 0. */
 int fsprobes_count(const struct fsprobes *p);
 
-/* Calls @fn with the descriptor of every program that was loaded from a template. */
+/* Calls @fn with the descriptor of every program loaded from a template. */
 void fsprobes_programs(const struct fsprobes *p, void (*fn)(void *arg, int prog_fd), void *arg);
 
-/* Hits of kretprobes that had no instance left; see links_missed(). */
+/* Missed hits of kprobes and kretprobes; see links_missed(). */
 unsigned long long fsprobes_missed(const struct fsprobes *p);
 
 #endif

@@ -44,7 +44,7 @@ void kallsyms_forget(void)
 	kept = NULL;
 }
 
-/* A line is "ADDRESS TYPE NAME", in a module with "\t[MODULE]" after it. */
+/* A line is "ADDRESS TYPE NAME"; symbols of modules have "\t[MODULE]" after the name. */
 uint64_t kallsyms_find(const char *text, const char *name)
 {
 	size_t len = strlen(name);

@@ -2,8 +2,8 @@
 /*
  * kallsyms.h - the symbols of the kernel and of its modules.
  *
- * Reading all of /proc/kallsyms is 300 to 600 million instructions of the kernel. So what was read
- * once is kept, some MiB, until it is told to be forgotten. For one thread at a time.
+ * Reading all of /proc/kallsyms costs 300 to 600 million kernel instructions. So the text is
+ * cached, some MiB, until kallsyms_forget(). Only one thread at a time may use these functions.
  */
 #ifndef IOSTRATA_KALLSYMS_H
 #define IOSTRATA_KALLSYMS_H
@@ -11,16 +11,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The lines of /proc/kallsyms, from the first one on, for fclose(); NULL: see errno. */
+/* All lines of /proc/kallsyms; the caller closes the stream with fclose(). NULL: see errno. */
 FILE *kallsyms_open(void);
 
-void kallsyms_forget(void);
+void kallsyms_forget(void); /* frees the cached text */
 
-/* The address of the only symbol of that name in what is kept; 0: nothing is kept, there is none,
- * there are several, or the kernel hides addresses. */
+/* The address of the only symbol called @name in the cached text. 0: nothing is cached, no symbol
+ * or several have this name, or the kernel hides addresses. */
 uint64_t kallsyms_kept(const char *name);
 
-/* As kallsyms_kept(), in @text. */
+/* As kallsyms_kept(), but searches @text. */
 uint64_t kallsyms_find(const char *text, const char *name);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "trace/kallsyms.h"
 
-/* Reads a number from a sysfs file, possibly after "config:"; -1. */
+/* Reads a number from a sysfs file, with or without "config:" before it; -1: cannot. */
 static int sysfs_number(const char *pmu, const char *file)
 {
 	char path[128];
@@ -87,7 +87,7 @@ void links_done(struct links *l)
 		bpf_link__destroy(l->list[--l->n]);
 }
 
-/* The beginning of struct bpf_link_info for a kprobe, include/uapi/linux/bpf.h since 6.7. */
+/* Beginning of struct bpf_link_info for a kprobe, as in include/uapi/linux/bpf.h since 6.7. */
 struct kprobe_link_info {
 	__u32 type, id, prog_id, pad;
 	__u32 perf_type, perf_pad;

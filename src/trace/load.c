@@ -29,7 +29,7 @@
 #include "trace.skel.h"
 #include "trace_functions.skel.h"
 
-/* The linker's symbols name_begin and name_end around the packed file. */
+/* Embeds a packed object file, between the symbols name_begin and name_end. */
 #define PACKED(name)                                                                               \
 	__asm__(".section .rodata\n" #name "_begin: .incbin \"" OBJECTS_DIR #name                  \
 		".bpf.o.zst\"\n" #name "_end:\n.previous\n");                                      \
@@ -65,28 +65,28 @@ int objects_open(struct bpf_object_skeleton *s, enum object_file which, const ch
 	return err;
 }
 
-/* What a program is loaded with beside its instructions. Not all of libbpf's options: those have
- * the size of the library that is there, which may be another than that of its header. */
+/* How a program is loaded, beside its instructions. This is not struct bpf_prog_load_opts, whose
+ * size may differ between the installed library and its header. */
 struct types {
 	enum bpf_attach_type attach;
 	unsigned int hook;
-	int btf_fd; /* the object's, as is what follows */
+	int btf_fd; /* owned by the object, as are the members below */
 	const void *funcs;
 	unsigned int func_size, funcs_n;
 };
 
-/* A load in progress. libbpf calls before_load() for each program with this as the cookie. A load
- * is done by one thread. */
+/* A load in progress. libbpf calls before_load() for each program, with this as the cookie. Only
+ * one thread loads. */
 static struct loading {
 	struct trace_bpf *obj;
 	struct feature *feat;
-	const struct program *prog;       /* that is being loaded */
-	int core_fd;                      /* a file of types for relocations; -1: none */
-	struct types types[MAX_PROGRAMS]; /* of programs[], for copies */
+	const struct program *prog;       /* the program being loaded */
+	int core_fd;                      /* file with the types for relocations; -1: none */
+	struct types types[MAX_PROGRAMS]; /* by row of programs[], for load_copy() */
 } loading;
 
-/* The kernel's type of a hook that has one; without it, libbpf would search all types for each
- * program. */
+/* Type id of a hook; 0: it has none. If not told, libbpf would search all types for each program.
+ *  */
 static unsigned int hook_type(const struct program *prog, struct feature *f)
 {
 	char name[96];
@@ -106,8 +106,8 @@ static unsigned int hook_type(const struct program *prog, struct feature *f)
 	}
 }
 
-/* Libbpf is told only when it loads the program: for one of type TRACING it would read all of the
- * kernel's types beforehand. */
+/* The type of a program, told to libbpf only when it loads the program: for a TRACING program
+ * libbpf would read all of the kernel's types beforehand. */
 static enum bpf_prog_type type_of(const struct program *prog)
 {
 	switch (prog->hook) {
@@ -123,7 +123,7 @@ static enum bpf_prog_type type_of(const struct program *prog)
 	}
 }
 
-/* Notes which program libbpf is about to load, and sets the type of its hook. */
+/* Notes which program libbpf is about to load; sets its type and the type id of its hook. */
 static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	struct loading *l = (struct loading *)cookie;
@@ -135,7 +135,8 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	bpf_program__set_type(prog, type_of(l->prog));
 	blanks_fill(prog, l->feat);
 	if (!feature_logs())
-		opts->line_info_cnt = 0; /* for the log alone the verifier checks each line */
+		opts->line_info_cnt =
+			0; /* the verifier checks each line, but only its log needs lines */
 	l->types[l->prog - programs] = (struct types){
 		.attach = opts->expected_attach_type,
 		.hook = opts->attach_btf_id,
@@ -158,7 +159,7 @@ int load_copy(const struct bpf_program *prog, const struct program *row)
 			     bpf_program__insns(prog), bpf_program__insn_cnt(prog), &opts);
 }
 
-/* Once for the process: libbpf keeps pointers to its handlers in programs. */
+/* Registers the handlers once for the process: libbpf keeps pointers to them in programs. */
 static int handlers_register(void)
 {
 	static const struct {
@@ -189,7 +190,7 @@ static int handlers_register(void)
 	return 0;
 }
 
-/* The number that @text begins with; 0: with none, or with no patch level. */
+/* The number at the start of @text. 0: no number, or no patch level. */
 static unsigned long patch_level(const char *text)
 {
 	unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, NULL, 10) : 0;
@@ -212,10 +213,12 @@ bool load_has_fix(const struct utsname *uts)
 }
 
 /*
- * Whether the kernel bears programs that call functions. Before 6.4 it may look for a fault's
- * fix-up in the wrong one of two entries for the main function of such a program, finds no table
- * there, and crashes (kernel commit 0108a4e9f358, "bpf: ensure main program has an extable"). The
- * tracepoint came in 6.5. 6.1.36 has the fix, too; 5.10 has not, and whether 5.15 has is not known.
+ * Whether the kernel can safely run programs that call functions.
+ *
+ * For the main function of such a program, kernels before 6.4 may search the wrong one of two
+ * entries for a fault's fix-up. They find no table there and crash (kernel commit 0108a4e9f358,
+ * "bpf: ensure main program has an extable"). The tracepoint block_io_done, looked up here, came in
+ * 6.5. 6.1.36 has the fix, 5.10 does not; whether 5.15 has it is not known.
  */
 static bool bears_functions(struct feature *f)
 {
@@ -238,7 +241,7 @@ SAME_PLACE(rodata, uring_kinds);
 SAME_PLACE(bss, live);
 SAME_PLACE(bss, lanes);
 
-/* Both have the same maps and programs, so the skeleton of one does for both. */
+/* Both objects have the same maps and programs, so one skeleton serves for both. */
 struct trace_bpf *load_open(bool functions, const char *types)
 {
 	struct trace_bpf *obj = calloc(1, sizeof(*obj));
@@ -254,7 +257,7 @@ struct trace_bpf *load_open(bool functions, const char *types)
 	return NULL;
 }
 
-/* The path of a file that will have the types; NULL: libbpf reads the kernel's. */
+/* Path of a file for the types; NULL: libbpf reads the kernel's. */
 static const char *core_file_open(void)
 {
 	static char path[32];
@@ -262,7 +265,7 @@ static const char *core_file_open(void)
 
 	loading.core_fd = -1;
 	if (getrlimit(RLIMIT_FSIZE, &size) || size.rlim_cur != RLIM_INFINITY)
-		return NULL; /* the limit holds for files in memory, too */
+		return NULL; /* the limit applies to files in memory, too */
 	loading.core_fd = memfd_create("types", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", loading.core_fd);
 	return access(path, R_OK) ? NULL : path;
@@ -286,7 +289,7 @@ static void core_file_close(void)
 	loading.core_fd = -1;
 }
 
-/* Opens the object: nothing is in the kernel yet, and no program is set to load. */
+/* Opens and configures the object. Nothing is in the kernel yet, and no program is set to load. */
 static struct trace_bpf *object_open(const struct session_conf *sc, const struct bpf_conf *conf,
 				     struct feature *f)
 {
@@ -336,7 +339,7 @@ static int object_load(struct trace_bpf *obj)
 
 bool load_is_limit(int err)
 {
-	/* libbpf returns EBADF for a descriptor that it could not duplicate */
+	/* libbpf returns EBADF if it could not duplicate a descriptor */
 	return err == EMFILE || err == EBADF || err == ENFILE || err == ENOMEM;
 }
 
@@ -350,9 +353,9 @@ int load_limit_reached(struct reason *why, const char *what, int err)
 
 static int load_failed(struct reason *why, int err)
 {
-	if (err == -ESRCH) /* libbpf could not read the types, which feature_probe() could */
+	if (err == -ESRCH) /* libbpf could not read the types; feature_probe() could */
 		err = -ENOMEM;
-	/* libbpf, when it could not even try what the kernel can */
+	/* libbpf returns EINVAL if it could not even try which features the kernel has */
 	if (err == -EINVAL && rlimits_few_files())
 		err = -EMFILE;
 	if (load_is_limit(-err))
@@ -362,7 +365,8 @@ static int load_failed(struct reason *why, int err)
 		return privilege_refused(why);
 	}
 	reason_set(why, EXIT_KERNEL, "cannot load BPF programs: %s", strerror(-err));
-	return reason_hint(why, "'iostrata doctor --probes' tells which programs load here");
+	return reason_hint(why,
+			   "'iostrata doctor --probes' shows which programs load on this kernel");
 }
 
 int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf *conf,

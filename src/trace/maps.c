@@ -15,15 +15,15 @@
 #include "trace/plan.h"
 #include "trace/session.h"
 
-/* Entries are some 200 bytes. A hash is drained once it is a quarter full: it takes some 20 ms
- * until programs use the other epoch, and meanwhile they must not fill the rest. */
+/* An entry takes some 200 bytes. A hash is drained once it is a quarter full: programs need some 20
+ * ms to switch to the other epoch, and must not fill the rest meanwhile. */
 enum {
 	BY_ROWS = 32768,
-	CALL_ROWS = 2048, /* -T syscall: more rows than slots */
+	CALL_ROWS = 2048, /* -T syscall has more rows than there are slots */
 	OP_ROWS = 1024,
 	FILE_NAMES = BY_ROWS / 4,
 	TASK_NAMES = BY_ROWS / 4,
-	DIRTIERS = BY_ROWS, /* files, and pages of metadata: the oldest go */
+	DIRTIERS = BY_ROWS, /* files, and pages of metadata: new entries replace the oldest */
 	RQ_ROWS = 512,
 	HELPER_ROWS = 8192,
 	WHY_ROWS = 4096,
@@ -82,7 +82,7 @@ void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c)
 {
 	c->op_rows_limit = size->op_rows / 4;
-	if (size->file_names > 1) /* each row may be for a file of its own */
+	if (size->file_names > 1) /* each row may be for a different file */
 		c->op_rows_limit = least(c->op_rows_limit, size->file_names / 2);
 	c->rq_rows_limit = size->rq_rows / 4;
 	c->helper_rows_limit = size->helper_rows / 4;
@@ -118,7 +118,7 @@ void rowmaps_resize(const struct rowmaps_size *size, struct bpf_object *obj)
 					sizeof(struct op_sums));
 }
 
-/* Maps that this run does not need are not created; programs refer to them only in dead code. */
+/* Whether this run needs the map. Other maps are not created; only dead code refers to them. */
 static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, const char *name)
 {
 	if (!strcmp(name, "async_ops") || !strcmp(name, "async_bios"))
@@ -167,7 +167,8 @@ void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size
 	rowmaps_size(&r, ret_size);
 }
 
-/* Kernel threads that wait: on few CPUs each has many workers, on many CPUs each has few. */
+/* Upper limit of kernel threads waiting at once. With few CPUs each CPU has many workers, with many
+ * CPUs each has few. */
 static unsigned int helpers_max(unsigned int cpus)
 {
 	enum { BUSY_CPUS = 32, MOST_CPUS = 512 };
@@ -176,11 +177,6 @@ static unsigned int helpers_max(unsigned int cpus)
 	if (cpus > MOST_CPUS)
 		cpus = MOST_CPUS;
 	return 512 + 128 * busy + 16 * (cpus - busy);
-}
-
-static void map_resize(struct bpf_object *obj, const char *name, unsigned int entries)
-{
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, name), entries);
 }
 
 unsigned int maps_rings(void)
@@ -197,7 +193,8 @@ unsigned int maps_lanes(void)
 	return cpus < MAX_LANES ? cpus : MAX_LANES;
 }
 
-/* What is in flight grows with the CPUs; these maps are allocated at once. */
+/* Sizes maps by the number of CPUs, as the I/O in flight grows with it. The kernel allocates these
+ * maps at once. */
 static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 			struct bpf_object *obj)
 {
@@ -205,24 +202,24 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_TASK || sc->helpers;
 
 	cpus = cpus < 2 ? 2 : cpus;
-	map_resize(obj, "async_ops", c->async_slots + 1);
-	map_resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
-	map_resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
-	map_resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
-	/* an entry stays when the work is taken, and must not push out one that waits */
-	map_resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);
+	resize(obj, "async_ops", c->async_slots + 1);
+	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
+	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
+	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
+	/* an entry stays after a worker took the work; it must not push out waiting work */
+	resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
-		map_resize(obj, "rings", maps_rings());
+		resize(obj, "rings", maps_rings());
 	if (c->lane_mask)
-		map_resize(obj, "lane_ops", maps_lanes() * (c->lane_mask + 1));
-	map_resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);
+		resize(obj, "lane_ops", maps_lanes() * (c->lane_mask + 1));
+	resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);
 }
 
-/* Kernels before 6.1 warn in their log when a kprobe's program uses a map that is not preallocated;
- * those that need kprobes for modules are among them. */
+/* Makes maps preallocated. Kernels before 6.1 warn in their log when a program on a kprobe uses any
+ * other map. Some of these kernels need kprobes for functions of modules. */
 static void maps_preallocate(struct bpf_object *obj)
 {
-	enum { THREADS = 8192, OTHERS = 2048 }; /* the state of a thread has half a KiB */
+	enum { THREADS = 8192, OTHERS = 2048 }; /* a thread's state takes half a KiB */
 	struct bpf_map *map;
 	unsigned int most;
 

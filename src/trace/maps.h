@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * maps.h - which maps a run has, how large they are on this machine, and the cells mapped into our
- * memory. Reads no cell.
+ * maps.h - which maps a run has, how large they are on this machine, and mapping their cells into
+ * our memory. Reads no cell.
  */
 #ifndef IOSTRATA_TRACE_MAPS_H
 #define IOSTRATA_TRACE_MAPS_H
@@ -18,22 +18,18 @@ struct feature;
 struct reason;
 struct session_conf;
 
-/*
- * The sizes of the maps of rows: no larger than a run needs, however many CPUs a
- * machine may have.
- */
-
-/* What a run has rows of. */
+/* Kinds of rows of a run. They decide the sizes of the maps of rows, so that no map is larger than
+ * the run needs, however many CPUs the machine has. */
 struct rowmaps {
 	bool ops, requests;
-	bool calls; /* a row for each system call */
+	bool calls; /* operations have a row for each system call */
 	bool helpers, why;
 	enum by_key by;
-	unsigned int cpus; /* possible ones */
+	unsigned int cpus; /* possible CPUs */
 	unsigned int disks;
 };
 
-/* Entries of each map; 1 for a map that is not needed. */
+/* Entries of each map; 1 for an unneeded map. */
 struct rowmaps_size {
 	unsigned int op_rows, rq_rows, helper_rows, why_rows;
 	unsigned int file_names, task_names, dirtiers;
@@ -43,32 +39,33 @@ struct rowmaps_size {
 
 void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size);
 
-/* Sets what the programs must know of the sizes. */
+/* Sets the members of @c derived from the sizes. */
 void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c);
 
-/* Call it before the object is loaded. */
+/* Applies the sizes to the maps of @obj, which is not loaded yet. */
 void rowmaps_resize(const struct rowmaps_size *size, struct bpf_object *obj);
 
-/* Whether rows of requests are keyed by their submitter. */
+/* Whether rows of requests are keyed by their submitter with --by @by. */
 bool rowmaps_rq_by(enum by_key by);
 
-/* Whether there are few enough rows for each to have a slot. */
+/* Whether there are few enough rows of operations to give each a slot. */
 bool rowmaps_in_slots(const struct rowmaps *r);
 
 /* Chooses types and sizes of the maps of @obj, which is not loaded yet. */
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
 		    const struct feature *f);
 
-/* How many rows a run with @sc may have, on this machine. */
+/* Computes how many rows a run with @sc may have on this machine. */
 void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size);
 
 /* Whether a run with @sc counts requests. */
 bool maps_have_requests(const struct session_conf *sc);
 
-/* Maps a kernel array into our memory, *@ret_len bytes for munmap(). 0, or -1 with @why. */
+/* Maps the array into our memory; the caller frees it with munmap() of *@ret_len bytes. 0, or -1
+ * with @why. */
 int maps_map(const struct bpf_map *array, void **ret_map, size_t *ret_len, struct reason *why);
 
-/* How many rings the programs send records to, and how many CPUs have a lane. */
+/* Number of rings for sent records, and number of CPUs with a lane. */
 unsigned int maps_rings(void);
 unsigned int maps_lanes(void);
 

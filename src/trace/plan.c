@@ -11,8 +11,6 @@
 
 #include "trace.skel.h"
 
-/* A row of the table in plan.c, and which program of an object it is. */
-
 struct bpf_program *program_of(const struct trace_bpf *obj, const struct program *prog)
 {
 	return *(struct bpf_program *const *)((const char *)obj + prog->at);
@@ -38,8 +36,6 @@ void program_hook_text(const struct program *prog, char *text, size_t cap)
 	snprintf(text, cap, "%s/%s", kinds[prog->hook],
 		 prog->is_template ? "<function>" : prog->target);
 }
-
-/* What a run needs of the table in plan.c, by its settings. */
 
 unsigned int plan_asked(const struct session_conf *conf)
 {
@@ -74,10 +70,12 @@ unsigned int plan_asked(const struct session_conf *conf)
 }
 
 /*
- * A layer alone counts what comes into it first, so it needs all that others could come from. An
- * open may do anything before it comes to the file's own function: overlayfs copies directories up
- * and syncs them, IMA reads the file. A file of overlayfs that was opened before it was copied up
- * is opened once more when it is used.
+ * A layer traced alone counts each call that enters it first, so it needs all operations such a
+ * call may come from.
+ *
+ * An open may do anything before it reaches the file's own function: overlayfs copies directories
+ * up and syncs them, IMA reads the file. If a file of overlayfs was opened before it was copied up,
+ * its next use opens it again.
  */
 unsigned int plan_kinds(const struct session_conf *conf)
 {
@@ -103,8 +101,8 @@ unsigned int plan_kinds(const struct session_conf *conf)
 
 #define PROG(name) offsetof(struct trace_bpf, progs.name)
 
-/* A helper of programs, of 5.17. Before 6.1, programs on perf's events must not use maps that
- * allocate, so they are refused. */
+/* A BPF helper of 5.17. Before 6.1, programs on events of perf must not use maps that allocate, so
+ * the kernel refuses them. */
 #define FIND_VMA "bpf_find_vma"
 
 #define STRATA_BLOCK (1U << ST_TAG | 1U << ST_QUEUE | 1U << ST_DEVICE | 1U << ST_COMPLETE)
@@ -112,18 +110,19 @@ unsigned int plan_kinds(const struct session_conf *conf)
 	(1U << ST_THROTTLE | STRATA_BLOCK | 1U << ST_RUNQ | 1U << ST_PREEMPT | 1U << ST_HELPER |   \
 	 1U << ST_SLEEP | 1U << ST_LOCK)
 
-static const char no_block[] = "the kernel does not let its block tracepoints be traced";
-static const char no_switch[] = "the kernel does not let sched_switch and sched_waking be traced";
+static const char no_block[] = "this kernel does not allow tracing its block tracepoints";
+static const char no_switch[] = "this kernel does not allow tracing sched_switch and sched_waking";
 static const char no_locks[] =
-	"this kernel does not tell (5.19 and later do); its time is in sleep";
+	"this kernel does not report lock waits (5.19 and later do); their time is in sleep";
 
-static const char no_uring[] = "the kernel's tracepoints do not tell its requests apart";
+static const char no_uring[] = "this kernel's tracepoints do not identify their request";
 
 static const char no_faults[] =
-	"this kernel does not tell programs which file one is on (6.1 and later do, if not "
-	"PREEMPT_RT)";
+	"this kernel does not tell programs which file a page fault is on (6.1 and later do, "
+	"if not PREEMPT_RT)";
 static const char no_aborts[] =
-	"this kernel does not tell programs where one begins (on arm64, 6.4 and later do)";
+	"this kernel does not tell programs where a page fault begins (on arm64, 6.4 and later "
+	"do)";
 
 #define TRACEPOINT(prog, name, ...)                                                                \
 	{                                                                                          \
@@ -133,7 +132,7 @@ static const char no_aborts[] =
 #define CALLS(prog, kind, name, need)                                                              \
 	{                                                                                          \
 		.at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS, .needs = need,  \
-		.last = true, .without = "the kernel does not let system calls be traced"          \
+		.last = true, .without = "this kernel does not allow tracing system calls"         \
 	}
 
 #define MAPPING_CALLS(prog, kind, name, need)                                                      \
@@ -142,10 +141,11 @@ static const char no_aborts[] =
 		.needs = NEED_FIND_VMA | (need), .called = true                                    \
 	}
 
-/* Waits and requests depend on these; @... are further members. */
+/* Programs on block tracepoints. Further arguments are further members. */
 #define BLOCK(prog, name, ...)                                                                     \
 	TRACEPOINT(prog, name, .caps = CAP_REQUESTS, .backup = true, __VA_ARGS__)
 
+/* Without these, neither the strata of the block layer nor requests are measured. */
 #define BLOCK_VITAL(prog, name, ...)                                                               \
 	BLOCK(prog, name, .strata = STRATA_BLOCK, .requests = true, .without = no_block,           \
 	      ##__VA_ARGS__)
@@ -188,19 +188,15 @@ static const char no_aborts[] =
 		.op = kind                                                                         \
 	}
 
-#define AIO(tag, func, kind)                                                                       \
+#define AIO(tag, func, kind, ...)                                                                  \
 	{                                                                                          \
-		.at = PROG(tag), .hook = kind, .target = func, .caps = CAP_AIO, .needs = NEED_AIO
+		.at = PROG(tag), .hook = kind, .target = func, .caps = CAP_AIO, .needs = NEED_AIO, \
+		##__VA_ARGS__                                                                      \
+	}
 
 #define AIO_FUNCTION(func)                                                                         \
-	AIO(leave_##func, #func, HOOK_FEXIT)                                                       \
-	}                                                                                          \
-	, AIO(enter_##func, #func, HOOK_FENTRY)                                                    \
-	}                                                                                          \
-	, AIO(kleave_##func, #func, HOOK_KRETPROBE)                                                \
-	}                                                                                          \
-	, AIO(kenter_##func, #func, HOOK_KPROBE)                                                   \
-	}
+	AIO(leave_##func, #func, HOOK_FEXIT), AIO(enter_##func, #func, HOOK_FENTRY),               \
+		AIO(kleave_##func, #func, HOOK_KRETPROBE), AIO(kenter_##func, #func, HOOK_KPROBE)
 
 #define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
 	{                                                                                          \
@@ -214,88 +210,86 @@ static const char no_aborts[] =
 		TEMPLATE_OF(kleave_##tag, HOOK_KRETPROBE, stand_in, which),                        \
 		TEMPLATE_OF(kenter_##tag, HOOK_KPROBE, stand_in, which)
 
-const struct program programs
-	[] = { TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
-	       TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_BEHALF),
-	       TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_BEHALF),
-	       TRACEPOINT(on_work_queued, "workqueue_queue_work", .caps = CAP_BEHALF,
-			  .needs = NEED_LEVEL),
-	       TRACEPOINT(on_work_queued_no_level, "workqueue_queue_work", .caps = CAP_BEHALF,
-			  .needs = NEED_NO_LEVEL),
-	       TRACEPOINT(on_work_begins, "workqueue_execute_start", .caps = CAP_BEHALF,
-			  .needs = NEED_LEVEL),
-	       TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .caps = CAP_BEHALF,
-			  .needs = NEED_NO_LEVEL),
-	       TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
+const struct program programs[] = {
+	TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
+	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_BEHALF),
+	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_BEHALF),
+	TRACEPOINT(on_work_queued, "workqueue_queue_work", .caps = CAP_BEHALF, .needs = NEED_LEVEL),
+	TRACEPOINT(on_work_queued_no_level, "workqueue_queue_work", .caps = CAP_BEHALF,
+		   .needs = NEED_NO_LEVEL),
+	TRACEPOINT(on_work_begins, "workqueue_execute_start", .caps = CAP_BEHALF,
+		   .needs = NEED_LEVEL),
+	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .caps = CAP_BEHALF,
+		   .needs = NEED_NO_LEVEL),
+	TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
 
-	       TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS,
-			  .strata = STRATA_WAITS, .without = no_switch),
-	       TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
-			  .needs = NEED_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
-	       TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
-			  .needs = NEED_NO_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
-	       TRACEPOINT(
-		       on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
-		       .strata = 1U << ST_THROTTLE,
-		       .without = "balance_dirty_pages is not traced here; its time is in sleep"),
+	TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS, .strata = STRATA_WAITS,
+		   .without = no_switch),
+	TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
+		   .needs = NEED_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
+	TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
+		   .needs = NEED_NO_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
+	TRACEPOINT(on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
+		   .strata = 1U << ST_THROTTLE,
+		   .without = "balance_dirty_pages is not traced here; its time is in sleep"),
 
-	       TRACEPOINT(on_lock_wanted, "contention_begin", .caps = CAP_LOCKS, .backup = true,
-			  .strata = 1U << ST_LOCK, .without = no_locks),
-	       TRACEPOINT(on_lock_taken, "contention_end", .caps = CAP_LOCKS, .backup = true,
-			  .strata = 1U << ST_LOCK, .without = no_locks),
+	TRACEPOINT(on_lock_wanted, "contention_begin", .caps = CAP_LOCKS, .backup = true,
+		   .strata = 1U << ST_LOCK, .without = no_locks),
+	TRACEPOINT(on_lock_taken, "contention_end", .caps = CAP_LOCKS, .backup = true,
+		   .strata = 1U << ST_LOCK, .without = no_locks),
 
-	       BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
-	       BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
-	       BLOCK_VITAL(on_rq_issue, "block_rq_issue"),
-	       BLOCK_VITAL(on_rq_complete, "block_rq_complete", .needs = NEED_LEVEL),
-	       BLOCK_VITAL(on_rq_complete_no_level, "block_rq_complete", .needs = NEED_NO_LEVEL),
-	       TRACEPOINT(on_getrq, "block_getrq", .caps = CAP_TAG, .backup = true,
-			  .strata = 1U << ST_TAG,
-			  .without = "block_getrq is not traced here; its time is in queue"),
-	       BLOCK(on_backmerge, "block_bio_backmerge"),
-	       BLOCK(on_frontmerge, "block_bio_frontmerge"), BLOCK(on_rq_merge, "block_rq_merge"),
-	       BLOCK(on_split, "block_split"), BLOCK(on_rq_requeue, "block_rq_requeue"),
-	       BLOCK(on_bio_complete, "block_bio_complete", .needs = NEED_LEVEL),
-	       BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
-	       BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
-	       BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
-	       URING(on_uring_complete, "io_uring_complete", 0),
-	       TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .caps = CAP_URING,
-			  .needs = NEED_URING, .backup = true),
-	       URING(on_uring_wait, "io_uring_cqring_wait", 0),
-	       URING(on_uring_queue, "io_uring_queue_async_work", 0),
-	       URING(on_uring_link, "io_uring_link", 0),
-	       URING(on_uring_failed, "io_uring_req_failed", 0),
-	       URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
-	       URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
-	       FAULT(on_fault_handled, HOOK_FEXIT, "handle_mm_fault", NEED_FAULT_EXIT, no_faults),
-	       FAULT(on_fault_event, HOOK_FAULTS, "page-faults", NEED_FAULT_EVENT, no_faults),
-	       FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
-	       FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
-	       TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
-	       THROTTLED(on_bio_throttled, NEED_LEVEL),
-	       THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
+	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
+	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
+	BLOCK_VITAL(on_rq_issue, "block_rq_issue"),
+	BLOCK_VITAL(on_rq_complete, "block_rq_complete", .needs = NEED_LEVEL),
+	BLOCK_VITAL(on_rq_complete_no_level, "block_rq_complete", .needs = NEED_NO_LEVEL),
+	TRACEPOINT(on_getrq, "block_getrq", .caps = CAP_TAG, .backup = true, .strata = 1U << ST_TAG,
+		   .without = "block_getrq is not traced here; its time is in queue"),
+	BLOCK(on_backmerge, "block_bio_backmerge"),
+	BLOCK(on_frontmerge, "block_bio_frontmerge"),
+	BLOCK(on_rq_merge, "block_rq_merge"),
+	BLOCK(on_split, "block_split"),
+	BLOCK(on_rq_requeue, "block_rq_requeue"),
+	BLOCK(on_bio_complete, "block_bio_complete", .needs = NEED_LEVEL),
+	BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
+	BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
+	BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
+	URING(on_uring_complete, "io_uring_complete", 0),
+	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .caps = CAP_URING,
+		   .needs = NEED_URING, .backup = true),
+	URING(on_uring_wait, "io_uring_cqring_wait", 0),
+	URING(on_uring_queue, "io_uring_queue_async_work", 0),
+	URING(on_uring_link, "io_uring_link", 0),
+	URING(on_uring_failed, "io_uring_req_failed", 0),
+	URING(on_uring_submit, "io_uring_submit_req", NEED_URING_REQ),
+	URING(on_uring_submit_sqe, "io_uring_submit_sqe", NEED_URING_SQE),
+	FAULT(on_fault_handled, HOOK_FEXIT, "handle_mm_fault", NEED_FAULT_EXIT, no_faults),
+	FAULT(on_fault_event, HOOK_FAULTS, "page-faults", NEED_FAULT_EVENT, no_faults),
+	FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
+	FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
+	TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
+	THROTTLED(on_bio_throttled, NEED_LEVEL),
+	THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
 
-	       FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
-	       FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),
-	       FUNCTION(vfs_iter_read, "vfs_iter_read", OP_READ, CAP_VFS),
-	       FUNCTION(vfs_write, "vfs_write", OP_WRITE, CAP_VFS | CAP_CALL_FILES),
-	       FUNCTION(vfs_writev, "vfs_writev", OP_WRITE, CAP_VFS),
-	       FUNCTION(vfs_iter_write, "vfs_iter_write", OP_WRITE, CAP_VFS),
-	       FUNCTION(vfs_open, "vfs_open", OP_OPEN, CAP_VFS),
-	       FUNCTION(vfs_fsync_range, "vfs_fsync_range", OP_FSYNC, CAP_VFS),
-	       FUNCTION(do_fsync, "do_fsync", OP_FSYNC, CAP_VFS),
-	       FUNCTION(vfs_copy_file_range, "vfs_copy_file_range", OP_COPY, CAP_VFS),
-	       /* some operations of kind meta go through these, others through none */
-	       FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, CAP_VFS),
-	       FUNCTION(iterate_dir, "iterate_dir", OP_NONE, CAP_VFS),
+	FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
+	FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),
+	FUNCTION(vfs_iter_read, "vfs_iter_read", OP_READ, CAP_VFS),
+	FUNCTION(vfs_write, "vfs_write", OP_WRITE, CAP_VFS | CAP_CALL_FILES),
+	FUNCTION(vfs_writev, "vfs_writev", OP_WRITE, CAP_VFS),
+	FUNCTION(vfs_iter_write, "vfs_iter_write", OP_WRITE, CAP_VFS),
+	FUNCTION(vfs_open, "vfs_open", OP_OPEN, CAP_VFS),
+	FUNCTION(vfs_fsync_range, "vfs_fsync_range", OP_FSYNC, CAP_VFS),
+	FUNCTION(do_fsync, "do_fsync", OP_FSYNC, CAP_VFS),
+	FUNCTION(vfs_copy_file_range, "vfs_copy_file_range", OP_COPY, CAP_VFS),
+	/* some operations of kind meta call these functions, others call none */
+	FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, CAP_VFS),
+	FUNCTION(iterate_dir, "iterate_dir", OP_NONE, CAP_VFS),
 
-	       AIO_FUNCTION(aio_read), AIO_FUNCTION(aio_write), AIO_FUNCTION(aio_fsync),
-	       AIO(enter_aio_complete, "aio_complete", HOOK_FENTRY), .entry_only = true,
-	       .backup = true },
-	AIO(kenter_aio_complete, "aio_complete", HOOK_KPROBE), .entry_only = true
-}
-,
+	AIO_FUNCTION(aio_read),
+	AIO_FUNCTION(aio_write),
+	AIO_FUNCTION(aio_fsync),
+	AIO(enter_aio_complete, "aio_complete", HOOK_FENTRY, .entry_only = true, .backup = true),
+	AIO(kenter_aio_complete, "aio_complete", HOOK_KPROBE, .entry_only = true),
 
 	{ .at = PROG(on_task_file),
 	  .hook = HOOK_ITER,
@@ -304,18 +298,18 @@ const struct program programs
 	  .needs = NEED_TASK_ITER },
 	TEMPLATE(read, "generic_file_read_iter", READ),
 	TEMPLATE(write, "generic_file_write_iter", WRITE),
-	TEMPLATE(fsync, "vfs_fsync_range", FSYNC), TEMPLATE(open, "generic_file_open", OPEN),
+	TEMPLATE(fsync, "vfs_fsync_range", FSYNC),
+	TEMPLATE(open, "generic_file_open", OPEN),
 
-	/* System calls come last: when they are seen to begin, all that happens inside them is
-	 * seen, too. */
+	/* System calls come last: once the beginning of a call is traced, so is everything inside
+	 * the call. */
 	CALLS(on_sys_exit, HOOK_TP_BTF, "sys_exit", NEED_TP_CALLS),
 	CALLS(on_sys_exit_perf, HOOK_TP, "raw_syscalls/sys_exit", NEED_PERF_CALLS),
 	MAPPING_CALLS(on_mapping_call, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	MAPPING_CALLS(on_mapping_call_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
 	CALLS(on_sys_enter, HOOK_TP_BTF, "sys_enter", NEED_TP_CALLS),
 	CALLS(on_sys_enter_perf, HOOK_TP, "raw_syscalls/sys_enter", NEED_PERF_CALLS),
-}
-;
+};
 
 const size_t programs_n = sizeof(programs) / sizeof(*programs);
 
@@ -331,7 +325,7 @@ static bool is_kprobe(const struct program *prog)
 	return prog->hook == HOOK_KPROBE || prog->hook == HOOK_KRETPROBE;
 }
 
-/* The name of a hook in the kernel's types; false if it need not be there. */
+/* Name of a hook in the kernel's types. False: the hook needs no type. */
 static bool hook_type_name(const struct program *prog, char *name, size_t cap)
 {
 	if (prog->hook == HOOK_TP_BTF)
@@ -343,7 +337,7 @@ static bool hook_type_name(const struct program *prog, char *name, size_t cap)
 	return true;
 }
 
-/* Looks up all hooks at once: each search goes through all of the kernel's types. */
+/* Looks up all hooks in one pass over the kernel's types. */
 static void look_for_hooks(struct feature *f)
 {
 	enum { HOOK_NAME_LEN = 64 };
@@ -361,7 +355,7 @@ static void look_for_hooks(struct feature *f)
 	feature_look_for(f, names, n);
 }
 
-/* PREEMPT_RT, whose semaphores are other ones, refuses the lock of the mappings in programs. */
+/* PREEMPT_RT has other semaphores (member rwbase) and does not let programs lock the mappings. */
 static bool can_find_vma(struct feature *f)
 {
 	return feature_has_function(f, FIND_VMA) &&
@@ -391,9 +385,9 @@ static const char *why_unmet(unsigned int needs)
 	if (needs & NEED_TASK_ITER)
 		return "this kernel has no such iterator";
 	if (needs & NEED_PAUSE)
-		return "this kernel's tracepoint does not tell the pause";
+		return "this kernel's tracepoint does not report the pause";
 	if (needs & NEED_URING)
-		return "this kernel's tracepoint does not tell which request it is for";
+		return "this kernel's tracepoint does not identify its request";
 	if (needs & NEED_FIND_VMA)
 		return no_faults;
 	if (needs & NEED_AIO)
@@ -425,7 +419,8 @@ static const char *why_no_hook(struct feature *f, const struct program *prog, un
 
 void plan_init(struct plan *p, struct feature *feat, unsigned int asked, unsigned int kinds)
 {
-	/* layers that cannot be measured are asked for all the same, so that this is told */
+	/* if functions cannot be probed, still ask for the layers, so that they are reported as
+	 * missing */
 	unsigned int left_out = kinds || feat->func == FUNC_NONE ? 0 : CAP_VFS | CAP_FS, met;
 
 	*p = (struct plan){ .asked = asked & ~left_out,
@@ -443,14 +438,14 @@ const char *plan_why_not(const struct plan *p, const struct program *prog)
 	return p->why_not[prog - programs];
 }
 
-/* Whether functions are probed here in the way @prog needs. */
+/* Whether this run probes functions by the method of @prog. */
 static bool probe_fits(const struct plan *p, const struct program *prog)
 {
 	if (prog->hook == HOOK_ITER)
-		return p->func != FUNC_NONE; /* it finds functions to probe */
+		return p->func != FUNC_NONE; /* the iterator finds functions to probe */
 	if (!is_function(prog))
 		return true;
-	/* fentry cannot probe functions of modules without types */
+	/* without types of modules, fentry cannot probe their functions; kprobes can */
 	if (prog->is_template && is_kprobe(prog) && !p->module_btf)
 		return p->func != FUNC_NONE;
 	return p->func == (is_kprobe(prog) ? FUNC_KPROBE : FUNC_FENTRY);

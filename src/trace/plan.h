@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * plan.h - the table of programs: each with its hook, what it needs from the kernel, and what is
- * not measured without it. What a run loads, what is missing and why, and doctor's output come from
- * this table.
+ * plan.h - the table of programs: for each its hook, the kernel features it needs, and the strata
+ * not measured without it. The table decides which programs a run loads, which figures are missing
+ * and why, and the output of doctor.
  *
- * Does not know what the programs do, and loads nothing. A new program is a row in plan.c.
+ * Does not know what the programs do, and loads nothing. A new program is a new row of programs[].
  */
 #ifndef IOSTRATA_TRACE_PLAN_H
 #define IOSTRATA_TRACE_PLAN_H
@@ -20,30 +20,31 @@ struct bpf_program;
 struct session_conf;
 struct trace_bpf;
 
-/* What a command needs, as a set of bits. */
+/* Things for which a command asks, as a set of bits. */
 enum capability {
-	CAP_THREADS = 1 << 0,    /* threads that end; every run needs it */
-	CAP_CHILD = 1 << 1,      /* follow a process and its descendants */
-	CAP_CALLS = 1 << 2,      /* system calls: operations begin and end */
-	CAP_CALL_FILES = 1 << 3, /* the VFS gives read's and write's file, which is cheaper */
-	CAP_WAITS = 1 << 4,      /* operations' sleeps, split by cause */
-	CAP_REQUESTS = 1 << 5,   /* block requests */
-	CAP_VFS = 1 << 6,        /* functions of the VFS */
-	CAP_FS = 1 << 7,         /* functions of file systems */
-	CAP_ISSUERS = 1 << 8,    /* who submitted bios that another thread queues */
-	CAP_BEHALF = 1 << 9,     /* for whom a request is that another submits */
-	CAP_LOCKS = 1 << 10,     /* which sleeps are for a lock of the kernel */
-	CAP_URING = 1 << 11,     /* requests of io_uring as operations */
-	CAP_AIO = 1 << 12,       /* those of libaio */
-	CAP_FAULTS = 1 << 13,    /* page faults as operations */
-	CAP_TAG = 1 << 14,       /* when a bio gets its request */
+	CAP_THREADS = 1 << 0, /* ends of threads; every run needs them */
+	CAP_CHILD = 1 << 1,   /* follow a process and its descendants */
+	CAP_CALLS = 1 << 2,   /* system calls: operations begin and end */
+	CAP_CALL_FILES =
+		1 << 3, /* vfs_read() and vfs_write() give the file of a call, which is cheaper */
+	CAP_WAITS = 1 << 4,    /* sleeps of operations, split by cause */
+	CAP_REQUESTS = 1 << 5, /* block requests */
+	CAP_VFS = 1 << 6,      /* functions of the VFS */
+	CAP_FS = 1 << 7,       /* functions of file systems */
+	CAP_ISSUERS = 1 << 8,  /* submitters of bios, where another thread queues the bio */
+	CAP_BEHALF = 1 << 9,   /* on behalf of which thread a kernel thread submits a request */
+	CAP_LOCKS = 1 << 10,   /* which sleeps wait for a lock of the kernel */
+	CAP_URING = 1 << 11,   /* requests of io_uring as operations */
+	CAP_AIO = 1 << 12,     /* requests of libaio as operations */
+	CAP_FAULTS = 1 << 13,  /* page faults as operations */
+	CAP_TAG = 1 << 14,     /* when a bio gets its request, which separates tag from queue */
 };
 
 enum hook {
 	HOOK_TP_BTF, /* tracepoint with typed arguments */
-	HOOK_TP,     /* perf's tracepoint, "group/name" */
+	HOOK_TP,     /* tracepoint of perf, "group/name" */
 	HOOK_ITER,
-	HOOK_FAULTS, /* perf's events of page faults, on all CPUs; see faults.h */
+	HOOK_FAULTS, /* software events of page faults, on all CPUs; see struct fault_links */
 	HOOK_FENTRY,
 	HOOK_FEXIT,
 	HOOK_KPROBE,
@@ -51,89 +52,93 @@ enum hook {
 };
 
 /*
- * One program. A function has four, in this order: fexit, fentry, kretprobe, kprobe; the return's
- * program is attached first and precedes the entry's. A template (@method) is for functions of file
- * systems, which are found at run time; it is loaded as if for @target.
+ * One program.
+ *
+ * A function has four programs, in this order: fexit, fentry, kretprobe, kprobe. The program at the
+ * return is attached first, so its row precedes the row of the entry. A template is for functions
+ * of file systems, which are found at run time; it is loaded as if for @target.
  */
 struct program {
 	size_t at; /* offset in struct trace_bpf */
 	enum hook hook;
 	const char *target;  /* tracepoint or function */
-	unsigned int caps;   /* set of enum capability: any of them needs it */
+	unsigned int caps;   /* set of enum capability: each of them needs the program */
 	unsigned int needs;  /* set of enum need */
 	unsigned int strata; /* set of 1 << stratum, not measured without it */
-	bool requests;       /* without it there are no requests either */
-	bool backup;         /* of a tracepoint: has a second copy where that can be preempted;
-			      * of a function: always, or where the kernel preempts */
-	bool last;           /* attached after all others */
-	bool called;         /* by the program on the same hook, instead of attached */
-	bool entry_only;     /* of a function, without a program at its return */
+	bool requests;       /* without the program there are no requests either */
+	bool backup;     /* on a tracepoint: has a second copy where the kernel preempts tracepoint
+			  * programs; on a function entry: always; on a return: where the kernel
+			  * preempts */
+	bool last;       /* attached after all others */
+	bool called;     /* tail-called by the program on the same hook, instead of attached */
+	bool entry_only; /* on a function, without a program at its return */
 	bool is_template;
-	enum op_kind op;       /* of a function or template: the operations that all go through
-				* it; or none */
+	enum op_kind op; /* of a function or template: the kind of operation whose calls all pass
+			  * through it, or OP_NONE */
 	enum fs_method method; /* of a template */
 	const char *without;   /* why @strata are not measured */
 };
 
-/* Properties of the kernel that decide which program serves a hook. */
+/* Properties of the kernel, which decide on the program for a hook. */
 enum need {
 	NEED_LEVEL = 1 << 0, /* programs can read the interrupt level */
 	NEED_NO_LEVEL = 1 << 1,
 	NEED_TP_CALLS = 1 << 2,   /* system calls by typed tracepoints */
-	NEED_PERF_CALLS = 1 << 3, /* by perf's, which are not preempted */
+	NEED_PERF_CALLS = 1 << 3, /* by perf's tracepoints, whose programs are not preempted */
 	NEED_TASK_ITER = 1 << 4,
-	NEED_PAUSE = 1 << 5,        /* balance_dirty_pages reports how long it will sleep */
-	NEED_URING = 1 << 6,        /* io_uring's tracepoints tell which request they are for */
-	NEED_URING_REQ = 1 << 7,    /* its submission has this name */
-	NEED_URING_SQE = 1 << 8,    /* or, before 6.4, this */
-	NEED_AIO = 1 << 9,          /* libaio's functions can be probed */
+	NEED_PAUSE = 1 << 5,        /* balance_dirty_pages reports how long the thread will sleep */
+	NEED_URING = 1 << 6,        /* tracepoints of io_uring identify their request */
+	NEED_URING_REQ = 1 << 7,    /* the tracepoint of its submission has this name */
+	NEED_URING_SQE = 1 << 8,    /* or this name, before 6.4 */
+	NEED_AIO = 1 << 9,          /* the kernel functions behind libaio can be probed */
 	NEED_FIND_VMA = 1 << 10,    /* programs can look up mappings */
-	NEED_EXCEPTION = 1 << 11,   /* a tracepoint tells where page faults begin */
-	NEED_ABORT = 1 << 12,       /* or, on arm64, this function */
-	NEED_FAULT_EXIT = 1 << 13,  /* a function's return tells where they end */
-	NEED_FAULT_EVENT = 1 << 14, /* or, where functions cannot be probed, perf's events */
-	/* of each two, a kernel has one */
+	NEED_EXCEPTION = 1 << 11,   /* a tracepoint reports the beginning of page faults */
+	NEED_ABORT = 1 << 12,       /* or, on arm64, function do_mem_abort() is their beginning */
+	NEED_FAULT_EXIT = 1 << 13,  /* the return of handle_mm_fault() is their end */
+	NEED_FAULT_EVENT = 1 << 14, /* or software events are, where functions cannot be probed */
+	/* pairs: a kernel has one need of each pair */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT,
 };
 
 enum { MAX_PROGRAMS = 136, MAX_REFUSED = 32 };
 
-/* What one run loads. */
+/* The programs for one run. */
 struct plan {
 	unsigned int asked;   /* set of enum capability */
-	unsigned int kinds;   /* whose functions are probed: set of 1 << enum op_kind */
-	enum func_probe func; /* how functions are probed here */
+	unsigned int kinds;   /* kinds of operations whose functions are probed: set of 1 << enum
+			       * op_kind */
+	enum func_probe func; /* how functions are probed on this kernel */
 	bool module_btf;
-	const char *why_not[MAX_PROGRAMS]; /* of programs[]; NULL: the kernel has its hook */
-	const struct program *refused[MAX_REFUSED]; /* by the kernel */
+	const char *why_not[MAX_PROGRAMS]; /* by row of programs[]; NULL: the kernel has the hook */
+	const struct program *refused[MAX_REFUSED]; /* refused by the kernel */
 	int n_refused;
 };
 
 extern const struct program programs[];
 extern const size_t programs_n;
 
-/* The capabilities that a run with @conf needs. */
+/* Set of enum capability: asked for by a run with @conf. */
 unsigned int plan_asked(const struct session_conf *conf);
 
-/* Whose functions operations of a run with @conf go through: a set of 1 << enum op_kind. */
+/* Kinds of operations whose functions a run with @conf probes: set of 1 << enum op_kind. */
 unsigned int plan_kinds(const struct session_conf *conf);
 
-/* Looks up the hooks of the table in the kernel's types. @feat outlives the plan. */
+/* Looks up the hooks of programs[] in the kernel's types. @feat outlives the plan. */
 void plan_init(struct plan *p, struct feature *feat, unsigned int asked, unsigned int kinds);
 
-/* Whether @prog was written for a run like this: the run needs what it provides, and no other
- * program serves its hook here. */
+/* Whether @prog was written for a run like this: the run needs @prog, and no other program serves
+ * this hook on this kernel. */
 bool plan_is_for(const struct plan *p, const struct program *prog);
 
-/* Whether this run loads @prog: the run needs it, the kernel has its hook and properties, and has
- * not refused it. */
+/* Whether this run loads @prog: the run needs @prog, and the kernel has its hook and features and
+ * has not refused it. */
 bool plan_wants(const struct plan *p, const struct program *prog);
 
-/* Why @prog cannot be used on this kernel; NULL if it can be tried. */
+/* Why @prog cannot be used on this kernel; NULL: loading can be tried. */
 const char *plan_why_not(const struct plan *p, const struct program *prog);
 
-/* Leaves @prog out from now on; false if it is left out already, or if too many are. */
+/* Leaves @prog out of the plan. False: it was left out before, or MAX_REFUSED programs are. */
 bool plan_refuse(struct plan *p, const struct program *prog);
 
 /* The program of a row in @obj. */
@@ -142,7 +147,7 @@ struct bpf_program *program_of(const struct trace_bpf *obj, const struct program
 /* The row of a program of @obj; NULL if it has none. */
 const struct program *program_row(const struct trace_bpf *obj, const struct bpf_program *prog);
 
-/* "tp_btf/sys_enter", "fentry/vfs_read". */
+/* Writes the hook as text: "tp_btf/sys_enter", "fentry/vfs_read". */
 void program_hook_text(const struct program *prog, char *text, size_t cap);
 
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * session.c - one tracing run from its configuration to its rows: plan, load, attach, read, detach.
+ * session.c - one tracing run from its configuration to its rows: has it planned, loaded, attached,
+ * drained and detached.
  *
- * Owns all that the run has in the kernel. Must not print, or know of options.
+ * Owns everything the run has in the kernel. Must not print, and does not know command line
+ * options.
  */
 #include "trace/session.h"
 
@@ -40,28 +42,14 @@
 
 #include "trace.skel.h"
 
-struct attached;
-struct live;
-struct snapshot;
-struct trace_bpf;
-
-/* What was reported so far. */
+/* Losses reported so far; a snapshot has the difference from these. */
 struct counters {
 	uint64_t lost[LOST_N];
 	uint64_t missed;
 };
 
-struct attached;
-struct feature;
-struct plan;
-struct reason;
-struct trace_bpf;
-
-/*
- * What was lost and what tracing cost, as differences from the last reading.
- */
-
-/* Adds the kernel's statistics of one program. Returns how many hits it missed. */
+/* Adds the kernel's statistics of the program @fd to @sn. Returns how many hits the program missed.
+ *  */
 static uint64_t run_stats(struct snapshot *sn, int fd)
 {
 	struct bpf_prog_info info = {};
@@ -74,7 +62,7 @@ static uint64_t run_stats(struct snapshot *sn, int fd)
 	return info.recursion_misses;
 }
 
-/* All misses so far, not only those of the interval. */
+/* Adds the misses of a program since it was loaded. */
 static void program_stats(void *arg, int fd)
 {
 	struct snapshot *sn = arg;
@@ -82,7 +70,8 @@ static void program_stats(void *arg, int fd)
 	sn->missed += run_stats(sn, fd);
 }
 
-/* An event is lost only if the backup missed it, too: at most the smaller number. */
+/* Adds the misses of program @fd. An event is lost only if the backup missed it, too: at most the
+ * smaller number. */
 static void backed_stats(const struct backups *backups, struct snapshot *sn, int fd)
 {
 	uint64_t missed = run_stats(sn, fd), by_backup;
@@ -95,7 +84,7 @@ static void backed_stats(const struct backups *backups, struct snapshot *sn, int
 	sn->missed += missed;
 }
 
-/* What was lost until now does not count: probes are attached one by one. */
+/* Starts counting. Losses until now do not count, as probes were attached one by one. */
 static void counters_begin(struct counters *c, const struct live *live)
 {
 	for (int i = 0; i < LOST_N; i++)
@@ -103,7 +92,7 @@ static void counters_begin(struct counters *c, const struct live *live)
 	c->missed = live->returns_missed;
 }
 
-/* Fills in the losses of @sn, and what programs took, if the kernel measures that. */
+/* Fills in the losses of @sn, and the run time of our programs if the kernel measures it. */
 static void counters_read(struct counters *c, const struct live *live, const struct trace_bpf *obj,
 			  const struct attached *a, struct snapshot *sn)
 {
@@ -125,10 +114,6 @@ static void counters_read(struct counters *c, const struct live *live, const str
 	}
 }
 
-/*
- * What was requested but cannot be measured here, and why.
- */
-
 /* Why a layer that needs function probes is missing. */
 static const char *why_no_layer(const struct feature *f)
 {
@@ -138,7 +123,7 @@ static const char *why_no_layer(const struct feature *f)
 static const char not_counted[] = "this run does not count them";
 static const char not_split[] = "this run does not split the time on the CPU";
 
-/* Each function has two programs, and one of them serves. */
+/* Whether libaio is traced: each function has two programs, and one of them must be loaded. */
 static bool aio_is_probed(const struct trace_bpf *obj)
 {
 	const struct bpf_program *const pairs[][2] = {
@@ -155,7 +140,8 @@ static bool aio_is_probed(const struct trace_bpf *obj)
 	return true;
 }
 
-/* The first reason stays: rows are ordered so that it says most. */
+/* Notes the figures missing without the program of @row. The first reason for a stratum stays: rows
+ * are ordered by how much their reason explains. */
 static void missing_add(struct missing *m, const struct program *row)
 {
 	for (int st = 0; st < ST_N; st++)
@@ -171,7 +157,8 @@ static void missing_add(struct missing *m, const struct program *row)
 		m->faults = row->without;
 }
 
-/* Fills @m from the table of programs and from what was attached. Its texts live as long as @f. */
+/* Fills in what was asked for but cannot be measured, and why, from programs[] and from the
+ * attached programs. The texts live as long as @f. */
 static void missing_fill(struct missing *m, const struct plan *plan, const struct trace_bpf *obj,
 			 const struct attached *a, const struct feature *f)
 {
@@ -194,7 +181,7 @@ static void missing_fill(struct missing *m, const struct plan *plan, const struc
 		m->aio = why_no_layer(f);
 }
 
-/* Checks that a layer requested by name is measured: 0, or -1 with @why. */
+/* Checks that the layer the user asked for is measured: 0, or -1 with @why. */
 static int missing_check(const struct missing *m, enum layer layer, const struct attached *a,
 			 struct reason *why)
 {
@@ -209,7 +196,7 @@ static int missing_check(const struct missing *m, enum layer layer, const struct
 	if (!missing[layer])
 		return 0;
 	reason_set(why, EXIT_KERNEL, "this layer cannot be traced: %s", missing[layer]);
-	return reason_hint(why, "'iostrata doctor' tells what this kernel can");
+	return reason_hint(why, "'iostrata doctor' shows what this kernel supports");
 }
 
 struct session {
@@ -217,7 +204,7 @@ struct session {
 	struct feature feat;
 	struct plan plan;
 	struct trace_bpf *trace;
-	struct live *live;     /* of all programs */
+	struct live *live;     /* variables of all programs */
 	struct op_cell *slots; /* mapped, slots_len bytes; NULL: not in use */
 	size_t slots_len;
 	unsigned int *hists; /* mapped, hists_len bytes; NULL: not in use */
@@ -227,10 +214,10 @@ struct session {
 	struct attached attached;
 	char module_gone[FUNC_NAME_LEN];
 	struct ring_buffer *ring;
-	struct stream stream; /* of sent records; all 0 if none are sent */
+	struct stream stream; /* receives sent records; all 0 if none are sent */
 	struct stream_target sent;
-	int epoll;             /* of both */
-	uint64_t lost[LOST_N]; /* when the probes went live */
+	int epoll;             /* of ring and stream */
+	uint64_t lost[LOST_N]; /* losses when the probes went live */
 	session_record_fn *on_record;
 	void *on_record_arg;
 	int stats_fd;
@@ -239,8 +226,8 @@ struct session {
 	struct counters counters;
 	struct missing missing;
 	struct state_layout layout;
-	struct symbols symbols; /* that were looked up */
-	uint64_t threads_ns;    /* until the last snapshot */
+	struct symbols symbols; /* looked up symbols */
+	uint64_t threads_ns;    /* time of threads until the last snapshot */
 };
 
 static int ring_record(void *ctx, void *data, size_t len)
@@ -252,7 +239,7 @@ static int ring_record(void *ctx, void *data, size_t len)
 	return 0;
 }
 
-/* A wake-up because rows must be drained: session_tick() checks for that itself. */
+/* Rows must be drained. session_tick() checks this itself, so the record only wakes the poller. */
 static int wake_record(void *ctx, void *data, size_t len)
 {
 	(void)ctx, (void)data, (void)len;
@@ -319,7 +306,8 @@ static int drain_start(struct session *s, struct reason *why)
 	if (load_is_limit(-err))
 		return load_limit_reached(why, "attach", -err);
 	if (err)
-		return reason_set(why, EXIT_FAILED, "cannot wait for programs: %s", strerror(-err));
+		return reason_set(why, EXIT_FAILED, "cannot wait for the BPF programs to end: %s",
+				  strerror(-err));
 	return 0;
 }
 
@@ -342,8 +330,8 @@ static int session_start(struct session *s, struct reason *why)
 {
 	struct bpf_conf conf = {};
 
-	/* libbpf holds the kernel's types twice for a moment, 5 MB each; without this, glibc would
-	 * keep the memory (it raises the threshold to the size last freed) */
+	/* for a moment, libbpf holds the kernel's types twice, 5 MB each; without this setting,
+	 * glibc would keep the memory (it raises its threshold to the size last freed) */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	if (feature_probe(&s->feat, why))
 		return -1;
@@ -352,10 +340,11 @@ static int session_start(struct session *s, struct reason *why)
 	if (load(&s->plan, &s->conf, &conf, &s->feat, &s->trace, why))
 		return -1;
 	if (s->feat.func == FUNC_NONE)
-		feature_forget_types(&s->feat); /* nothing will be looked up in them */
+		feature_forget_types(&s->feat); /* nothing more will be looked up */
 	s->live = (struct live *)&s->trace->bss->live;
 	if (state_layout_init(&s->layout, s->trace->obj, &conf))
-		return reason_set(why, EXIT_FAILED, "cannot find the states of threads");
+		return reason_set(why, EXIT_FAILED,
+				  "cannot find the states of threads in the BPF programs");
 	if (cells_open(s, &conf, why) || rings_open(s, why) || streams_open(s, &conf, why) ||
 	    drain_start(s, why))
 		return -1;
@@ -430,7 +419,7 @@ const struct missing *session_missing(const struct session *s)
 	return &s->missing;
 }
 
-/* Layers whose functions are not probed for operations like those of @row. */
+/* Layers whose functions are not probed for operations of @row: set of 1 << stratum. */
 static unsigned int unprobed_layers(const struct session *s, const struct op_row *row)
 {
 	unsigned int set = 0;
@@ -443,7 +432,7 @@ static unsigned int unprobed_layers(const struct session *s, const struct op_row
 	return set;
 }
 
-/* Time of the threads that are tracked since the last call; see THREAD_ONE. */
+/* Lifetimes of the tracked threads since the last call, in ns, added up; see THREAD_ONE. */
 static uint64_t threads_time(struct session *s, uint64_t now)
 {
 	uint64_t x = s->live->threads, before = s->threads_ns;
@@ -476,7 +465,8 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	if (s->conf.follow)
 		sn.threads_ns = threads_time(s, sn.taken_ns);
 	counters_read(&s->counters, s->live, s->trace, &s->attached, &sn);
-	sn.has_overhead = s->stats_fd >= 0; /* others may let the kernel measure, too */
+	sn.has_overhead = s->stats_fd >=
+			  0; /* the kernel may also measure because another process asked for it */
 	*ret_sn = sn;
 	return 0;
 }

@@ -17,17 +17,17 @@
 
 #include "trace.skel.h"
 
-/* RECORDS_AT_A_TIME is per ring: some 100 ms of work. */
+/* RECORDS_AT_A_TIME is per ring and takes some 100 ms of work. */
 enum {
 	RECORDS_AT_A_TIME = 100000,
 	RING_MIN = 4096,
 	WAKE_BYTES = 1 << 18,
 	LANE_MIN = 64, /* records */
 	LANE_MAX = 1 << 14,
-	LANE_READ = 1 << 10, /* so many are read before there is room again */
+	LANE_READ = 1 << 10, /* records read before the programs may reuse their room */
 };
 
-/* Size of each ring; the kernel requires a power of two. */
+/* Bytes of each ring; the kernel requires a power of two. */
 static size_t ring_bytes(size_t bytes, unsigned int rings)
 {
 	size_t size = RING_MIN;
@@ -37,7 +37,8 @@ static size_t ring_bytes(size_t bytes, unsigned int rings)
 	return size;
 }
 
-/* Lanes have half of the memory, if that is enough for some records each. */
+/* Records per lane. Lanes get half of the memory if each lane then holds at least LANE_MIN records;
+ * else there are no lanes: 0. */
 static unsigned int lane_size(size_t bytes)
 {
 	unsigned int size = LANE_MAX;
@@ -47,7 +48,7 @@ static unsigned int lane_size(size_t bytes)
 	return size >= LANE_MIN ? size : 0;
 }
 
-/* What lanes leave of it. */
+/* Bytes for the rings, after the lanes. */
 static size_t rings_bytes(const struct bpf_conf *c, size_t bytes)
 {
 	return c->lane_mask ? bytes / 2 : bytes;
@@ -55,8 +56,8 @@ static size_t rings_bytes(const struct bpf_conf *c, size_t bytes)
 
 void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
 {
-	/* A record is stored, then its count, and must be seen in that order. Programs have no
-	 * store for that before 6.15, and only x86 needs none. */
+	/* A program stores a record, then its count, and user space must see them in this order.
+	 * Programs have no store-release before 6.15, and only x86 does not need it. */
 	bool ordered = MACHINE_OWN == MACHINE_X86_64;
 	unsigned int lane =
 		sc->sent_ops && c->single_writer && ordered ? lane_size(sc->buffer_bytes) : 0;
@@ -136,7 +137,7 @@ void stream_close(struct stream *s)
 	*s = (struct stream){};
 }
 
-/* Delivers what is in a lane now. */
+/* Delivers the records now in a lane. */
 static void lane_consume(struct stream *s, unsigned int cpu)
 {
 	const struct sent_op *ops = s->lane_ops + (size_t)cpu * s->lane_size;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * syscalls.c - the one list of system calls that are operations; their numbers are in a file for
- * each architecture. A recording has those of the machine that it was made on.
+ * syscalls.c - the one list of system calls traced as operations. Each architecture has a file with
+ * their numbers. The numbers in a recording are those of the machine it was made on.
  *
- * Calls like "access" read only an inode, but that may take a device's time. Of those about memory
- * the ones that read all of a mapping at once; else what it is used for are page faults.
+ * Calls such as access() read only an inode, but even so may need the device. The list has calls on
+ * memory only if they read a whole mapping at once; other uses of a mapping are page faults.
  */
 #include "trace/syscalls.h"
 
@@ -14,8 +14,8 @@
 #include "trace/calls_aarch64.h"
 #include "trace/calls_x86_64.h"
 
-/* X(call, kind, which argument is its file, enum call_offset): where a 64-bit call has its offset;
- * 32-bit calls split it in two. */
+/* X(call, kind, enum call_file, enum call_offset): enum call_offset tells which argument of a
+ * 64-bit call is its offset; 32-bit calls split the offset in two. */
 /* clang-format off */
 #define CALLS(X) \
 	X(read, READ, ARG0, POS) X(pread64, READ, ARG0, ARG3) X(readv, READ, ARG0, NONE) \
@@ -103,7 +103,7 @@ static const struct {
 	[MACHINE_AARCH64] = { numbers_aarch64, sizeof(numbers_aarch64) / sizeof(struct number) },
 };
 
-/* The calls that end up in vfs_read() or vfs_write() are those with one buffer. */
+/* CALL_THROUGH_VFS for calls with one buffer, which end up in vfs_read() or vfs_write(). */
 static unsigned char through_vfs(const struct call *c)
 {
 	return c->offset == OFFSET_POS || c->offset == OFFSET_ARG3 ? CALL_THROUGH_VFS : 0;

@@ -21,7 +21,8 @@ static void name_of(const struct trace_bpf *obj, const struct program *row, stru
 	program_hook_text(row, t->hook, sizeof(t->hook));
 }
 
-/* What programs access depends on these settings; all are tried, with all of their maps. */
+/* Which maps and members programs access depends on these settings. All settings are tried, with
+ * all of their maps. */
 static const struct session_conf variants[] = {
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_FILE },
 	{ .follow = true,
@@ -42,8 +43,8 @@ static const struct session_conf variants[] = {
 	  .buffer_bytes = 4 << 20 },
 };
 
-/* Loads those of programs[] without an error in @errs as @sc wants them; notes the errors of those
- * that the kernel refuses. */
+/* Loads the programs without an error in @errs, configured by @sc. Notes the errors of programs
+ * refused by the kernel. */
 static void load_variant(const struct session_conf *sc, int errs[], struct feature *f)
 {
 	const struct program *refused = NULL;

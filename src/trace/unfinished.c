@@ -14,7 +14,8 @@
 #include "base/path.h"
 #include "trace/collect.h"
 
-/* Finds member @name of the struct or union @type, also inside an unnamed one; its type, or 0. */
+/* Finds member @name of the struct or union @type, or of an anonymous one inside it, and adds its
+ * offset to @at. Returns the type of the member, or 0. */
 static unsigned int member_find(const struct btf *btf, unsigned int type, const char *name,
 				size_t *at)
 {
@@ -36,7 +37,7 @@ static unsigned int member_find(const struct btf *btf, unsigned int type, const 
 	return 0;
 }
 
-/* Offset of a path like "op.file.fs" in @type. */
+/* Finds the offset of a path such as "op.file.fs" in @type. */
 static int path_find(const struct btf *btf, unsigned int type, const char *path, size_t *ret_at)
 {
 	char name[32];
@@ -55,7 +56,7 @@ static int path_find(const struct btf *btf, unsigned int type, const char *path,
 	return 0;
 }
 
-/* Finds array variable @name in .bss; the type of its elements, or 0. */
+/* Finds array variable @name in .bss. Returns the type of its elements, or 0. */
 static unsigned int array_find(const struct btf *btf, const char *name, size_t *ret_at,
 			       size_t *ret_size, size_t *ret_n)
 {
@@ -135,14 +136,17 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 	return 0;
 }
 
-/* A request of io_uring or libaio, a page fault, and the least progress of a call whose file is
- * known; see enum op_progress in maps.bpf.h. */
-enum { PROGRESS_ASYNC = 1, PROGRESS_FAULTS = 2, PROGRESS_ACTIVE = 4 };
+/* Values of enum op_progress in state.bpf.h. */
+enum {
+	PROGRESS_ASYNC = 1,  /* a request of io_uring or libaio */
+	PROGRESS_FAULTS = 2, /* a page fault */
+	PROGRESS_ACTIVE = 4, /* a system call whose file is known; from this value on */
+};
 
-/* See enum throttled in maps.bpf.h. */
+/* See enum throttled in state.bpf.h. */
 enum { THROTTLED_AGAIN = 2 };
 
-/* Operations whose thread and file are named, the oldest. */
+/* Only the oldest operations get the names of their thread and file. */
 enum { NAMED_MOST = 64 };
 
 static uint64_t u64_at(const char *p, size_t at)
@@ -174,8 +178,8 @@ static unsigned char u8_at(const char *p, size_t at)
 	return p[at];
 }
 
-/* What a thread waits for that waits for the bio with the state @io. Only blk-throttle has a bio
- * whose submission was not seen. */
+/* The stratum of a thread waiting for the bio with state @io. A bio with unknown submission time is
+ * a throttled bio: blk-throttle holds it back. */
 static enum stratum io_stratum(const struct state_layout *l, const char *io)
 {
 	if (u64_at(io, l->d))
@@ -187,7 +191,7 @@ static enum stratum io_stratum(const struct state_layout *l, const char *io)
 	return u8_at(io, l->bio_based) ? ST_DEVICE : ST_TAG;
 }
 
-/* What an operation waits for, if it waits for the bio that it submitted last. */
+/* The stratum of an operation waiting for the bio it submitted last. */
 static enum stratum bio_stratum(const struct state_layout *l, const char *bss, uint64_t bio)
 {
 	char hashed[l->io_size];
@@ -203,7 +207,7 @@ static enum stratum bio_stratum(const struct state_layout *l, const char *bss, u
 	return ST_SLEEP;
 }
 
-/* The stratum that is charged right now, as far as that is known before the wake-up. */
+/* The stratum that is charged right now, as far as known before the wake-up. */
 static enum stratum stratum_now(const struct state_layout *l, const char *bss, const char *task)
 {
 	uint64_t asleep = u64_at(task, l->asleep);
@@ -223,7 +227,7 @@ static enum stratum stratum_now(const struct state_layout *l, const char *bss, c
 	return ST_SLEEP;
 }
 
-/* The name of a thread, as /proc has it. */
+/* Reads the name of the thread from /proc. */
 static void comm_read(struct unfinished *op)
 {
 	char path[64];
@@ -237,7 +241,7 @@ static void comm_read(struct unfinished *op)
 		fclose(f);
 }
 
-/* The file of the operation in @task. */
+/* Sets the file of the operation in the state @task. */
 static void file_read(const struct state_layout *l, const char *task, struct unfinished *op)
 {
 	if (!l->has_file)
@@ -247,7 +251,7 @@ static void file_read(const struct state_layout *l, const char *task, struct unf
 	op->by[1] = u64_at(task, l->ino);
 }
 
-/* Out of memory, it has no name. */
+/* Sets the path of the operation's file. If memory runs out, the operation has no path. */
 static void file_name(const struct state_layout *l, const struct snapshot *sn,
 		      struct unfinished *op)
 {
@@ -279,9 +283,13 @@ static int add(struct snapshot *sn, const struct unfinished *op)
 	return 0;
 }
 
-/* Whether the operation at @op has begun, and is traced. A request of io_uring is if its file is
- * known: it has submitted a bio, or waits for a worker. It may also be one that polls a pipe. A
- * page fault is if it has submitted a bio: only its end tells whether it is on a file. */
+/*
+ * Whether the operation at @op has begun and is traced.
+ *
+ * A request of io_uring counts if its file is known: then the request has submitted a bio or waits
+ * for a worker. Without a file, the request may merely poll a pipe. A page fault counts if it has
+ * submitted a bio: only its end tells whether the fault is on a file.
+ */
 static bool in_progress(const struct state_layout *l, const char *op)
 {
 	unsigned int progress = u8_at(op, l->progress);
@@ -290,7 +298,7 @@ static bool in_progress(const struct state_layout *l, const char *op)
 	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
 }
 
-/* What is read of a run. */
+/* State of one unfinished_read(). */
 struct reading {
 	const struct state_layout *l;
 	const char *bss;
@@ -299,7 +307,7 @@ struct reading {
 	struct snapshot *sn;
 };
 
-/* Adds the operation at @op, of thread @id. 0 or -ENOMEM. */
+/* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). 0 or -ENOMEM. */
 static int op_add(const struct reading *r, const char *op, enum stratum stratum, uint64_t id)
 {
 	uint64_t start = u64_at(op, r->l->start);
@@ -310,14 +318,15 @@ static int op_add(const struct reading *r, const char *op, enum stratum stratum,
 	if (start >= r->now || r->now - start < r->min_ns || u.op == OP_HANDLE)
 		return 0;
 	u.age_ns = r->now - start;
-	/* what a fault is on is looked up when it ends */
+	/* the file of a page fault is looked up only when the fault ends */
 	collect_fs_name(r->types, u.op == OP_FAULT ? FS_UNKNOWN : u64_at(op, r->l->fs), u.fs);
 	if (u.op != OP_FAULT)
 		file_read(r->l, op, &u);
 	return add(r->sn, &u);
 }
 
-/* The thread whose struct task_struct is at @task; 0: it is gone, or has no state of its own. */
+/* Id of the thread with struct task_struct @task; 0: the thread has ended, or has no state of its
+ * own. */
 static uint64_t thread_of(const struct reading *r, uint64_t task)
 {
 	const struct state_layout *l = r->l;
@@ -331,6 +340,7 @@ static uint64_t thread_of(const struct reading *r, uint64_t task)
 	return 0;
 }
 
+/* Adds the request in @async, which no thread executes now. */
 static int parked_add(const struct reading *r, const char *async)
 {
 	const struct state_layout *l = r->l;
@@ -346,7 +356,7 @@ static int parked_add(const struct reading *r, const char *async)
 
 enum { BATCH = 512 };
 
-/* Requests that no thread executes. */
+/* Adds the requests of io_uring and libaio not executed by any thread. */
 static int parked_read(const struct reading *r)
 {
 	size_t size = r->l->async_size;
@@ -385,7 +395,7 @@ static int threads_read(const struct reading *r)
 		if (!in_progress(l, slot))
 			continue;
 		memcpy(task, slot, sizeof(task));
-		/* it may have ended meanwhile, and another may have begun */
+		/* while the state was copied, the operation may have ended and another begun */
 		if (in_progress(l, slot) && u64_at(slot, l->start) == u64_at(task, l->start))
 			err = op_add(r, task, stratum_now(l, r->bss, task), u64_at(task, l->id));
 	}
@@ -396,7 +406,7 @@ int unfinished_read(const struct state_layout *l, const void *bss, const struct 
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn)
 {
 	const struct reading r = { l, bss, types, now, min_ns, sn };
-	/* in this order: none of them is seen twice */
+	/* in this order no operation is read twice */
 	int err = l->async < 0 ? 0 : parked_read(&r);
 
 	if (!err)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * unfinished.h - operations that have not ended: read from the states of threads, which are mapped
- * into user space, and from the map of requests that no thread executes. The programs do nothing
- * for it.
+ * unfinished.h - operations still in progress. They are read from the states of threads, which are
+ * mapped into user space, and from the map of requests not executed by any thread. The programs do
+ * no work for it.
+ *
+ * Only reads: changes no state.
  */
 #ifndef IOSTRATA_TRACE_UNFINISHED_H
 #define IOSTRATA_TRACE_UNFINISHED_H
@@ -15,36 +17,38 @@
 
 struct bpf_object;
 
-/* Where the programs keep the states of operations and bios, from their BTF. */
-
-/* Where things are in the programs' variables, in bytes; from BTF. */
+/* Where the programs keep the states of operations and bios: offsets and sizes in bytes, from the
+ * BTF of the programs. */
 struct state_layout {
-	size_t tasks, task_size, n_tasks; /* the array */
-	size_t ios, io_size, n_ios;       /* the array */
-	/* in an operation */
+	size_t tasks, task_size, n_tasks; /* array of the states of threads */
+	size_t ios, io_size, n_ios;       /* array of the states of bios */
+	/* in a struct op */
 	size_t progress, layer, kind, throttled, locked, submitted, start, last_bio, fs;
 	size_t dev, ino, mode, generation, file;
-	/* in an element of tasks; its operation comes first */
+	/* in an element of tasks, which begins with its operation */
 	size_t id, task, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
-	size_t key, q, g, d, io_throttled, bio_based; /* in an element of ios or io_hash */
-	/* of an element of async_ops */
+	size_t key, q, g, d, io_throttled, bio_based; /* in an element of ios and of io_hash */
+	/* in an element of async_ops */
 	size_t async_size, async_task, async_op, queued;
-	int async;      /* that map, or -1: not in this run */
-	int io_hash;    /* the map of the states of bios without a slot */
-	bool has_file;  /* dev, ino and mode are set in this run */
-	bool has_names; /* so is generation, and rows are by file */
+	int async;      /* map async_ops; -1: this run has none */
+	int io_hash;    /* map with the states of bios without a slot in ios */
+	bool has_file;  /* this run sets dev, ino and mode */
+	bool has_names; /* this run also sets generation, and has rows by file */
 };
 
-/* @conf: of these programs, which are loaded. 0, or -ENOENT if they lack any of this. */
+/* Fills in @l from the BTF of @obj, which is loaded and configured by @conf. 0, or -ENOENT if a
+ * variable or member is not there. */
 int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		      const struct bpf_conf *conf);
 
 /*
- * Adds to @sn the operations in progress at @now, oldest first, except those younger than @min_ns.
- * Where the run looks at files, theirs are named as in the rows of @sn, else by device and inode.
- * Threads that share a slot of tasks with another (@tasks_overflown) are left out, and counted as
- * such. @bss: the variables. 0 or -errno.
+ * Adds to @sn the operations in progress at @now of at least @min_ns, oldest first.
+ *
+ * If the run looks at files, each operation has the file's name from the rows of @sn, or else its
+ * device and inode. Threads without a slot in tasks (their state is in tasks_overflown) are left
+ * out and counted in sn.unseen_threads. @bss: the variables of the programs. @types: FS_SLOTS
+ * types. 0 or -errno.
  */
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn);

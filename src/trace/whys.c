@@ -8,12 +8,13 @@
 
 #include "base/snapshot.h"
 
+/* Functions that wait for a folio, whatever the reason. */
 static const char *const general[] = {
 	"folio_wait_bit_common",   "folio_wait_bit",   "folio_wait_bit_killable",
 	"wait_on_page_bit_common", "wait_on_page_bit", "wait_on_page_bit_killable",
 };
 
-/* From 5.10 on, as functions are called in one kernel or another. */
+/* Causes of waits, by function. Names of all kernels from 5.10 on. */
 static const struct {
 	const char *function, *what;
 } known[] = {
@@ -109,8 +110,9 @@ bool wchan_is_general(const char *function)
 	return false;
 }
 
-/* Where a folio is waited for, those who lock it leave no frame on the stack, since they end with
- * the call; those who wait for its writeback do. */
+/* For a wait on a folio whose caller is not known, the answer is the lock: waiters for a folio's
+ * lock leave no frame on the stack, since their function ends with this call (a tail call). Waiters
+ * for its writeback do leave a frame. */
 const char *wchan_what(const char *function, bool general)
 {
 	for (size_t i = 0; i < COUNT(known); i++)
@@ -151,8 +153,8 @@ static int symbol_want(struct symbols *s, uint64_t at)
 	return 0;
 }
 
-/* "ffffffff81000000 t name.suffix [module]", for those from the @first on. An address is where a
- * call returns to, which may be the end of the function. */
+/* Parses "ffffffff81000000 t name.suffix [module]" for the symbols from @first on. Each address is
+ * where a call returns to, which may be the end of the function. */
 static void look_at_line(struct symbols *s, size_t first, const char *line)
 {
 	char *end, name[SYMBOL_LEN];
@@ -190,6 +192,7 @@ static const char *name_of(const struct symbols *s, uint64_t at)
 	return sym ? sym->name : "";
 }
 
+/* Names the function in which the thread slept, or the first caller that is not general. */
 static void why_name(const struct symbols *s, struct why_row *r)
 {
 	const char *name = name_of(s, r->key.at[0]), *caller = name;
@@ -200,7 +203,7 @@ static void why_name(const struct symbols *s, struct why_row *r)
 	snprintf(r->symbol, sizeof(r->symbol), "%s", *caller ? caller : name);
 }
 
-/* The first of @n rows that is for the same as @r. */
+/* The first of @n rows for the same operation, file system and function as @r. */
 static struct why_row *same_why(struct why_row *rows, size_t n, const struct why_row *r)
 {
 	for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* whys.h - names the places in the kernel where threads slept. */
+/* whys.h - names the sites in the kernel where threads slept, and what they waited for there. */
 #ifndef IOSTRATA_TRACE_WHYS_H
 #define IOSTRATA_TRACE_WHYS_H
 
@@ -10,10 +10,10 @@
 
 #include "base/snapshot.h"
 
-/* Addresses in functions of the kernel that were looked up. All 0: none. */
+/* Looked up kernel addresses, and their functions. All 0: none. */
 struct symbols {
 	struct symbol_at {
-		uint64_t at, from; /* from: where the function begins; 0: not found */
+		uint64_t at, from; /* from: start of the function; 0: not found */
 		char name[SYMBOL_LEN];
 	} * list;
 	size_t n, cap;
@@ -21,20 +21,18 @@ struct symbols {
 
 void symbols_done(struct symbols *s);
 
-/* Names the places in the rows of @sn, and adds up those of one operation, file system and
+/* Names the sites in the rows of @sn, and adds up rows of the same operation, file system and
  * function. 0 or -errno. */
 int whys_name(struct symbols *s, struct snapshot *sn);
 
-/* The same with what is read from @f, like /proc/kallsyms; NULL: nothing. */
+/* As whys_name(), but reads @f, a text like /proc/kallsyms; NULL: no names. */
 int whys_name_from(FILE *f, struct symbols *s, struct snapshot *sn);
 
-/* What threads wait for in the functions of the kernel in which they sleep. */
-
-/* Whether what is waited for in @function depends on who calls it, so its caller says more. */
+/* Whether the reason of a wait in @function depends on the caller, whose name then says more. */
 bool wchan_is_general(const char *function);
 
-/* What is waited for in @function, "journal commit", which is without suffixes; @general: in a
- * general function that it calls. NULL: not known. */
+/* The cause for which a thread in @function waits, such as "journal commit"; NULL: not known.
+ * @function has no suffix. @general: the thread slept in a general function called by @function. */
 const char *wchan_what(const char *function, bool general);
 
 #endif
