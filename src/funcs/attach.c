@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * attach.c - attaches programs to functions: one function at a time, or all at once.
+ *
+ * Links are made with bpf(2) directly: libbpf of Debian 12 knows neither sessions nor uprobe_multi,
+ * and the installed kernel headers may be as old.
+ */
 #include "funcs/attach.h"
 
 #include <errno.h>
@@ -22,14 +28,38 @@
 
 #include "func.skel.h"
 
-int func_link_create(struct func_link *attr)
+/* The part of union bpf_attr for BPF_LINK_CREATE, as in include/uapi/linux/bpf.h. */
+struct new_link {
+	__u32 prog_fd, target_fd, attach_type, flags;
+	union {
+		struct {
+			__u64 cookie;
+		} perf;
+		struct {
+			__u32 flags, n;
+			__u64 names, addrs, cookies;
+		} kprobes;
+		struct {
+			__u64 path, offsets, ref_counts, cookies;
+			__u32 n, flags, pid;
+		} uprobes;
+	};
+	__u64 room[4];
+};
+
+/* BPF_F_KPROBE_MULTI_RETURN, BPF_F_UPROBE_MULTI_RETURN */
+enum { MULTI_RETURN = 1 };
+
+/* A descriptor, or -errno. */
+static int link_create(struct new_link *attr)
 {
 	int fd = syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
 
 	return fd < 0 ? -errno : fd;
 }
 
-int func_fd_keep(struct func_attached *a, int fd, enum func_fd_kind kind)
+/* Gives @fd to @a; closes it if that fails. 0 or -ENOMEM. */
+static int fd_keep(struct func_attached *a, int fd, enum func_fd_kind kind)
 {
 	size_t cap = a->cap ? 2 * a->cap : 64;
 	struct func_fd *fds = a->fds;
@@ -58,7 +88,8 @@ void func_detach(struct func_attached *a, size_t keep)
 	a->cap = 0;
 }
 
-bool func_is_limit(int err)
+/* Whether -errno @err means a lack of descriptors or memory, whatever the function. */
+static bool is_limit(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
@@ -69,28 +100,28 @@ const char *func_why_refused(int err)
 	case -ENOENT:
 	case -ESRCH:
 		return privilege_is_admin() ? "not in the kernel's types (BTF)"
-					    : "not in the kernel's types (BTF); those of modules "
-					      "take CAP_SYS_ADMIN";
+					    : "not in the kernel's types (BTF); reading types of "
+					      "modules takes CAP_SYS_ADMIN";
 	case -EBUSY:
-		return "somebody changes it, or another program is on it";
+		return "another tool is changing it, or has a program on it";
 	case -E2BIG:
-		return "too many programs are on it";
+		return "too many programs are attached to it";
 	case -EPERM:
 	case -EACCES:
 		return "not permitted";
 	case -EINVAL:
 	case -EADDRNOTAVAIL:
 	case -EILSEQ:
-		return "the kernel lets no probe be on it (notrace, or blacklisted)";
+		return "the kernel allows no probe on it (notrace, or blacklisted)";
 	case -EOPNOTSUPP:
-	case -524: /* the kernel's ENOTSUPP */
+	case -524: /* ENOTSUPP inside the kernel */
 		return "the kernel cannot probe a function with such arguments";
 	default:
 		return "the kernel refuses the probe";
 	}
 }
 
-/* The parts of struct bpf_link_info that are used here, since 6.7. */
+/* The members of struct bpf_link_info used here, as since 6.7. */
 struct link_info {
 	__u32 type, id, prog_id, pad;
 	union {
@@ -125,7 +156,7 @@ static unsigned long long link_missed(int fd)
 	return 0;
 }
 
-/* The kernel's information about a program; zeroes if it gives none. */
+/* Information from the kernel about a program; zeroes if there is none. */
 static struct bpf_prog_info program_info(int fd)
 {
 	struct bpf_prog_info info = {};
@@ -136,7 +167,7 @@ static struct bpf_prog_info program_info(int fd)
 	return info;
 }
 
-/* Calls @fn for all programs of @a: those of the object, and copies. */
+/* Calls @fn for all programs of @a: those of the object, and the copies. */
 static void programs_look(const struct func_attached *a,
 			  void (*fn)(void *arg, const struct bpf_prog_info *info), void *arg)
 {
@@ -190,8 +221,6 @@ void func_run_time(const struct func_attached *a, unsigned long long *ret_ns,
 	*ret_cnt = sums[1];
 }
 
-/* One function at a time. */
-
 static int event_open(const struct func_method *probe, const struct func *f, bool is_return)
 {
 	if (probe->user)
@@ -199,15 +228,16 @@ static int event_open(const struct func_method *probe, const struct func *f, boo
 	return kprobe_open("kprobe", f->addr ? NULL : f->name, f->addr, is_return);
 }
 
-/* Attaches by a link, which reports misses; before 5.15 the program is set on the event itself. */
+/* Attaches @prog to @event by a link, which reports misses. Before 5.15 there are no such links,
+ * and the program is set on the event itself. */
 static int event_run(struct func_attached *a, int event, int prog)
 {
-	struct func_link attr = { .prog_fd = prog,
-				  .target_fd = event,
-				  .attach_type = BPF_PERF_EVENT };
-	int link = func_link_create(&attr);
+	struct new_link attr = { .prog_fd = prog,
+				 .target_fd = event,
+				 .attach_type = BPF_PERF_EVENT };
+	int link = link_create(&attr);
 
-	if (link >= 0 && func_fd_keep(a, link, FD_LINK))
+	if (link >= 0 && fd_keep(a, link, FD_LINK))
 		return -ENOMEM;
 	if (link < 0 && ioctl(event, PERF_EVENT_IOC_SET_BPF, prog))
 		return -errno;
@@ -221,11 +251,11 @@ static int event_attach(struct func_attached *a, const struct func_method *how,
 
 	if (event < 0)
 		return event;
-	err = func_fd_keep(a, event, FD_EVENT);
+	err = fd_keep(a, event, FD_EVENT);
 	return err ? err : event_run(a, event, prog);
 }
 
-/* The kernel's type of the function, for fentry. */
+/* Finds the type of the function, which only fentry and fsession need. */
 static int type_find(const struct func_attached *a, const struct func_method *how,
 		     const struct func *f, unsigned int *ret_type, int *ret_btf_fd)
 {
@@ -235,7 +265,7 @@ static int type_find(const struct func_attached *a, const struct func_method *ho
 	return feature_function(a->feat, f->name, f->where, ret_type, ret_btf_fd);
 }
 
-/* A copy of one of the two programs, attached. */
+/* Loads and attaches a copy of the entry or the return program, for function number @id. */
 static int end_attach(struct func_attached *a, const struct func_method *how, const struct func *f,
 		      unsigned int id, bool leave)
 {
@@ -248,17 +278,18 @@ static int end_attach(struct func_attached *a, const struct func_method *how, co
 	if (err)
 		return err;
 	fd = func_copy(prog, id, type, btf_fd);
-	err = fd < 0 ? fd : func_fd_keep(a, fd, FD_PROGRAM);
+	err = fd < 0 ? fd : fd_keep(a, fd, FD_PROGRAM);
 	if (err)
 		return err;
 	if (!how->attach_type)
 		return event_attach(a, how, f, fd, leave);
 	link = bpf_raw_tracepoint_open(NULL, fd);
-	return link < 0 ? link : func_fd_keep(a, link, FD_LINK);
+	return link < 0 ? link : fd_keep(a, link, FD_LINK);
 }
 
-/* Attaches both ends or none; the return first, so that every call seen to begin is seen to end. A
- * program for both is attached once. */
+/* Attaches the programs for entry and return, or neither. The return comes first, so every call
+ * with a traced beginning has a traced end. A session program serves both ends and is attached
+ * once. */
 static int pair_attach(struct func_attached *a, const struct func_method *how, const struct func *f,
 		       unsigned int id)
 {
@@ -276,11 +307,11 @@ static int each_attach(struct func_attached *a, struct func *f, unsigned int id)
 {
 	int err = pair_attach(a, a->probe, f, id);
 
-	if (err && !func_is_limit(err) && a->second) {
+	if (err && !is_limit(err) && a->second) {
 		err = pair_attach(a, a->second, f, id);
 		a->n_second += !err;
 	}
-	if (!err || func_is_limit(err))
+	if (!err || is_limit(err))
 		return err;
 	if (!a->err)
 		a->err = -err;
@@ -318,9 +349,7 @@ static int all_each(struct func_attached *a, struct func *funcs, size_t n, unsig
 	return err;
 }
 
-/* All at once. */
-
-/* Functions of one link: all in the kernel, or all in one file. */
+/* Functions of one link: all of the kernel, or all of one file. */
 struct batch {
 	struct func **funcs;
 	uint64_t *addrs, *cookies;
@@ -333,9 +362,9 @@ static int batch_link(const struct func_attached *a, const struct batch *b, size
 {
 	const struct bpf_program *prog =
 		leave ? func_leave_program(a->obj, a->probe) : func_enter_program(a->obj, a->probe);
-	unsigned int flags = leave && a->probe->way == FUNC_MULTI ? FUNC_MULTI_RETURN : 0;
-	struct func_link attr = { .prog_fd = bpf_program__fd(prog),
-				  .attach_type = a->probe->attach_type };
+	unsigned int flags = leave && a->probe->way == FUNC_MULTI ? MULTI_RETURN : 0;
+	struct new_link attr = { .prog_fd = bpf_program__fd(prog),
+				 .attach_type = a->probe->attach_type };
 
 	if (a->probe->user) {
 		attr.uprobes.path = (uintptr_t)b->path;
@@ -350,7 +379,7 @@ static int batch_link(const struct func_attached *a, const struct batch *b, size
 		attr.kprobes.n = n;
 		attr.kprobes.flags = flags;
 	}
-	return func_link_create(&attr);
+	return link_create(&attr);
 }
 
 static int batch_attach(struct func_attached *a, const struct batch *b, size_t from, size_t n)
@@ -358,18 +387,18 @@ static int batch_attach(struct func_attached *a, const struct batch *b, size_t f
 	size_t keep = a->n;
 	int err, fd = batch_link(a, b, from, n, true);
 
-	err = fd < 0 ? fd : func_fd_keep(a, fd, FD_LINK);
+	err = fd < 0 ? fd : fd_keep(a, fd, FD_LINK);
 	if (err || a->probe->way == FUNC_SESSION)
 		return err;
 	fd = batch_link(a, b, from, n, false);
-	err = fd < 0 ? fd : func_fd_keep(a, fd, FD_LINK);
+	err = fd < 0 ? fd : fd_keep(a, fd, FD_LINK);
 	if (err)
 		func_detach(a, keep);
 	return err;
 }
 
-/* One function that cannot be probed makes the kernel refuse the whole batch: halve it to find
- * which. */
+/* Attaches a batch. A single function without room for a probe makes the kernel refuse the whole
+ * batch. So a refused batch is halved until the function is found. */
 static int batch_try(struct func_attached *a, const struct batch *b, func_progress_fn *progress)
 {
 	struct {
@@ -382,7 +411,7 @@ static int batch_try(struct func_attached *a, const struct batch *b, func_progre
 		int err = progress && !progress(0, b->n) ? -EINTR : batch_attach(a, b, from, n);
 
 		left--;
-		if (err == -EINTR || (err == -ESRCH && a->pid) || func_is_limit(err))
+		if (err == -EINTR || (err == -ESRCH && a->pid) || is_limit(err))
 			return err;
 		if (err && !a->err)
 			a->err = -err;
@@ -399,7 +428,8 @@ static int batch_try(struct func_attached *a, const struct batch *b, func_progre
 	return 0;
 }
 
-/* One of several functions at a slot has it; the others are known by their cookies. */
+/* Enters the functions into the hash func_ids. If several functions hash to one slot, one of them
+ * gets the slot; programs recognize the others by their cookies. */
 static void ids_set(struct func_attached *a, const struct func *funcs, size_t n, unsigned int first)
 {
 	struct func_id *id;
@@ -428,7 +458,7 @@ static void batch_done(struct batch *b)
 	free(b->cookies);
 }
 
-/* Functions of one file are neighbours. */
+/* Attaches all functions in batches. Functions of one file are neighbours in @funcs. */
 static int all_batched(struct func_attached *a, struct func *funcs, size_t n, unsigned int first,
 		       func_progress_fn *progress)
 {
@@ -457,9 +487,9 @@ static int all_batched(struct func_attached *a, struct func *funcs, size_t n, un
 }
 
 /*
- * Links on many functions do this by process since 6.12, which has this member; before, some took
- * only the first thread. An event of perf ceases to be in the process when its first thread ends,
- * while others may go on.
+ * Links on many functions filter by process since 6.12, the first kernel with this member of struct
+ * bpf_uprobe. Before, some kernels traced only the first thread. perf's events are no alternative:
+ * such an event leaves the process when its first thread ends, while others may go on.
  */
 void func_only_in(struct func_attached *a, unsigned int pid)
 {
@@ -468,7 +498,7 @@ void func_only_in(struct func_attached *a, unsigned int pid)
 	if (!a->probe->user || func_is_each(a->probe) ||
 	    feature_field_offset(a->feat, "bpf_uprobe", "uprobe") < 0)
 		return;
-	/* there is none if the first thread has ended already */
+	/* the link does not exist if the first thread has already ended */
 	snprintf(exe, sizeof(exe), "/proc/%u/exe", pid);
 	if (readlink(exe, to, sizeof(to)) > 0)
 		a->pid = pid;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * collect.c - see func_collect.h.
+ * collect.c - adds up the counters of the programs on functions.
  *
- * Programs only ever add and are never stopped, so new counts are the difference from the last
- * look. A look may catch a call that is just returning with its time already added and its count
- * not yet. So calls are counted from the histogram, and count and histogram agree.
+ * Programs only ever add to their counters and never stop, so new counts are the difference from
+ * the last look. A look may catch a returning call after its time was added and before its count
+ * was. So calls are counted from the histogram, and count and histogram always agree.
  */
 #include "funcs/collect.h"
 
@@ -19,18 +19,18 @@
 #include "base/lookup.h"
 #include "funcs/rows.h"
 
-/* A row, and its values at the last look. */
+/* A row with its values at the last look. */
 struct row {
-	struct func_key key; /* its bucket is 0 */
+	struct func_key key; /* with bucket 0 */
 	struct func_row sum; /* since the last snapshot */
 	struct func_sums last;
 	uint64_t last_unreturned;
-	bool again;       /* look once more: a histogram follows its sums */
-	uint64_t counted; /* by the histogram, since the last snapshot */
+	bool again;       /* look once more, as the histogram is updated after the sums */
+	uint64_t counted; /* calls counted by the histogram since the last snapshot */
 	UT_hash_handle hh;
 };
 
-/* An entry of the programs' hash; in a row with a key, one bucket. */
+/* An entry of the programs' hash: one bucket of a row with a key. */
 struct entry {
 	struct func_key key;
 	struct func_sums last;
@@ -85,8 +85,8 @@ void func_collect_free(struct func_collect *c)
 	free(c);
 }
 
-/* Adds the difference between @now and @last, of @count calls, and sets @last to @now. Maxima start
- * anew at each snapshot. */
+/* Adds the difference between @now and @last, of @count calls, to @f; then sets @last to @now.
+ * Maxima restart at each snapshot. */
 static void figures_more(struct func_figures *f, struct func_sums *last,
 			 const struct func_sums *now, uint64_t count)
 {
@@ -102,7 +102,7 @@ static void figures_more(struct func_figures *f, struct func_sums *last,
 	*last = *now;
 }
 
-/* Adds one CPU's sums of a row to @sum. */
+/* Adds the sums of one CPU to @sum. */
 static void sums_merge(struct func_sums *sum, const struct func_sums *one)
 {
 	sum->count += one->count;
@@ -115,7 +115,7 @@ static void sums_merge(struct func_sums *sum, const struct func_sums *one)
 		sum->min_inverse = one->min_inverse;
 }
 
-/* What the histogram has counted since the last look, 0 at first. */
+/* Adds the counts of the histogram since the last look, to the row and to *@count. 0 or -ENOMEM. */
 static int hist_more(struct func_collect *c, unsigned int func, uint64_t *count)
 {
 	const struct func_memory *m = &c->mem;
@@ -166,7 +166,7 @@ static int func_more(struct func_collect *c, unsigned int func)
 	return err;
 }
 
-/* The row of a hash entry. NULL: no memory. */
+/* The row of a hash entry, made if needed. NULL: out of memory. */
 static struct row *row_get(struct func_collect *c, const struct func_key *key)
 {
 	struct func_key whole = *key;
@@ -223,7 +223,7 @@ static int entry_more(struct func_collect *c, const struct func_key *key,
 	return hist_add(&r->sum.hist, key->bucket, more);
 }
 
-/* Reads all entries; one that is added meanwhile may be seen or not. */
+/* Reads all entries of the hash; an entry added meanwhile may be read or not. */
 static int entries_more(struct func_collect *c)
 {
 	struct func_sums *values = calloc(c->mem.n_cpus, sizeof(*values));
@@ -261,7 +261,7 @@ static char *by_text(enum func_rows rows, const struct func_key *key)
 	return asprintf(&text, "%llu", id) < 0 ? NULL : text;
 }
 
-/* Moves the sums of @from to @to. */
+/* Moves the sums of @from to @to and empties @from. */
 static void row_move(struct func_row *to, struct func_row *from)
 {
 	*to = *from;
@@ -311,7 +311,7 @@ static int keyed_take(struct func_collect *c, struct func_row **ret_rows, size_t
 	return 0;
 }
 
-/* From now on maxima start anew; in a race with a program one may be from before. */
+/* Restarts the maxima. If a program runs at the same time, an older maximum may remain. */
 static void maxima_reset(struct func_collect *c)
 {
 	const struct func_memory *m = &c->mem;

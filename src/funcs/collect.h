@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* collect.h - what the programs on functions have counted since the last look. */
+/* collect.h - sums up the counters of the programs on functions since the last look. Does not
+ * attach, and writes only maxima. */
 #ifndef IOSTRATA_FUNCS_COLLECT_H
 #define IOSTRATA_FUNCS_COLLECT_H
 
@@ -8,15 +9,16 @@
 struct func_collect;
 struct func_memory;
 
-/* @mem outlives the result. NULL: no memory. */
+/* @mem outlives the result. NULL: out of memory. */
 struct func_collect *func_collect_open(const struct func_memory *mem);
 void func_collect_free(struct func_collect *c); /* NULL is fine */
 
-/* Collects what is new. Call it at least once in 2^32 calls of a function, since histogram counts
+/* Collects new counts. Call it at least once in 2^32 calls of a function, since histogram counts
  * wrap. 0 or -errno. */
 int func_collect_more(struct func_collect *c);
 
-/* Moves what was collected since the last call to the rows of @sn. 0 or -errno. */
+/* Collects, then moves all counts since the last func_collect_take() to the rows of @sn. 0 or
+ * -errno. */
 int func_collect_take(struct func_collect *c, struct func_snapshot *sn);
 
 #endif

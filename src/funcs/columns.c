@@ -41,7 +41,7 @@ static void get_count(struct value *ret, const void *row, const void *ctx)
 	ret->n = r->sum.count + r->unreturned;
 }
 
-/* A figure that is known only for calls that returned. */
+/* Sets a figure known only for calls that returned. */
 static void known(struct value *ret, const struct func_row *r, uint64_t n)
 {
 	ret->unknown = !r->sum.count;
@@ -88,7 +88,7 @@ static void get_max(struct value *ret, const void *row, const void *ctx)
 	known(ret, r, r->sum.max_ns);
 }
 
-/* A bucket may begin below the shortest call in it. */
+/* A percentile, never below the shortest call: a bucket may begin below it. */
 static uint64_t percentile(const struct func_row *r, double pct)
 {
 	uint64_t ns = hist_percentile(&r->hist, pct, r->sum.max_ns);
@@ -122,11 +122,12 @@ const struct column funcs_columns[] = {
 	{ "key", "key", VALUE_TEXT, .get = get_key, .max = 24, .optional = true,
 	  .cut = TEXT_CUT_HEAD, .help = "key of --by; null without --by" },
 	{ "count", "count", VALUE_COUNT, .get = get_count,
-	  .help = "number of calls that returned, and of calls whose return was not seen" },
+	  .help = "number of calls, both those that returned and those whose return was not "
+		  "traced" },
 	{ "total_ns", "total", VALUE_TIME, .get = get_total,
-	  .help = "time from entry to return; a call from within the same function counts, too" },
+	  .help = "time from entry to return; recursive calls count, too" },
 	{ "self_ns", "self", VALUE_TIME, .get = get_self,
-	  .help = "total without the time of traced functions that were called in between" },
+	  .help = "total without the time of traced functions called in between" },
 	{ "mean_ns", "mean", VALUE_TIME, .get = get_mean, .rank = 1,
 	  .help = "total divided by the number of calls with a time" },
 	{ "min_ns", "min", VALUE_TIME, .get = get_min, .rank = 5,
@@ -138,7 +139,8 @@ const struct column funcs_columns[] = {
 	{ "max_ns", "max", VALUE_TIME, .get = get_max, .rank = 1,
 	  .help = "time of the longest call" },
 	{ "unreturned", NULL, VALUE_COUNT, AT(unreturned),
-	  .help = "number of calls whose return was not seen: they are in count, but in no time" },
+	  .help = "number of calls whose return was not traced: included in count, but in no "
+		  "time" },
 	{},
 };
 
@@ -188,7 +190,7 @@ size_t funcs_traced(const struct func_list *l)
 	return n;
 }
 
-/* Rows that are equal do not change places. */
+/* Equal rows keep their order: by function, then by key. */
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct func_row *x = *(const struct func_row *const *)a;
@@ -225,12 +227,13 @@ void funcs_rows_done(struct funcs_rows *r)
 static const struct {
 	const char *name, *text;
 } losses[FUNC_LOSS_N] = {
-	[FUNC_LOSS_THREADS] = { "threads", "calls of threads for whose state there was no room" },
-	[FUNC_LOSS_ROWS] = { "rows", "calls for whose row there was no room" },
+	[FUNC_LOSS_THREADS] = { "threads", "calls of threads without room for their state" },
+	[FUNC_LOSS_ROWS] = { "rows", "calls without room for their row" },
 	[FUNC_LOSS_DEPTH] = { "depth", "calls from more than 64 traced functions deep" },
-	[FUNC_LOSS_END] = { "unmatched_end", "calls that ended and were never seen to begin" },
-	[FUNC_LOSS_RETURN] = { "returns", "more calls that were not seen to return" },
-	[FUNC_LOSS_MISSED] = { "missed", "entries or returns that the kernel did not take" },
+	[FUNC_LOSS_END] = { "unmatched_end",
+			    "calls whose return was traced but not their beginning" },
+	[FUNC_LOSS_RETURN] = { "returns", "more calls whose return was not traced" },
+	[FUNC_LOSS_MISSED] = { "missed", "entries or returns missed by the kernel's probes" },
 };
 
 const char *funcs_loss_name(enum func_loss what)

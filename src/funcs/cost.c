@@ -15,17 +15,18 @@
 
 enum { ROUNDS = 8, CALLS = 250 };
 
-/* A function of user space that does nothing. */
+/* An empty function of this program. */
 __attribute__((noinline, used)) static void nothing(void)
 {
 	__asm__ volatile("");
 }
 
-/* The same in the kernel, by the names that architectures give it. */
+/* Names, by architecture, of a kernel function with hardly any work. */
 static const char *const nothing_names[] = { "__do_sys_getppid", "__x64_sys_getppid",
 					     "__arm64_sys_getppid", "sys_getppid" };
 
-/* Nanoseconds per call: the minimum of some rounds, since any disturbance only makes it longer. */
+/* Nanoseconds per call: the minimum of several rounds, since a disturbance only makes a round
+ * longer. */
 static double call_ns(bool user)
 {
 	uint64_t best = UINT64_MAX, from, took;
@@ -44,7 +45,7 @@ static double call_ns(bool user)
 	return (double)best / CALLS;
 }
 
-/* File offset of @addr, an address in this program. */
+/* Finds the file offset of @addr, an address in this program. 0 or -ENOENT. */
 static int own_offset(uintptr_t addr, uint64_t *ret_offset)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -80,7 +81,7 @@ static int attach_own(struct func_attached *a, unsigned int func)
 	return func_attach(a, &f, 1, func, NULL);
 }
 
-/* Probes the kernel's function by its address, or by its name if the address is not known (0). */
+/* Probes the kernel function by its address, or by its name if addresses are hidden (0). */
 static int attach_kernel(struct func_attached *a, unsigned int func)
 {
 	char line[256], name[128];
@@ -103,7 +104,7 @@ static int attach_kernel(struct func_attached *a, unsigned int func)
 	return got;
 }
 
-/* The shortest call; UINT64_MAX: none was seen. */
+/* Nanoseconds of the shortest call; UINT64_MAX: no call was traced. */
 static uint64_t shortest_ns(const struct func_sums *cells, size_t stride, size_t n)
 {
 	uint64_t inverse = 0;
@@ -114,7 +115,7 @@ static uint64_t shortest_ns(const struct func_sums *cells, size_t stride, size_t
 	return ~inverse;
 }
 
-/* The first calls are for learning sp_shift, the others are measured. */
+/* Measures the cost. The first calls are for learning sp_shift, the next ones are timed. */
 static int measure(struct func_live *live, bool user, const struct func_sums *cells, size_t stride,
 		   size_t n, double without_ns, struct func_cost *ret_cost)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* cost.h - what a probe costs, measured on a function that does nothing. */
+/* cost.h - the cost of a probe, measured on an empty function. */
 #ifndef IOSTRATA_FUNCS_COST_H
 #define IOSTRATA_FUNCS_COST_H
 
@@ -10,10 +10,11 @@ struct func_live;
 struct func_sums;
 
 /*
- * Probes a function that does nothing, which also tests this way to probe. From its first calls it
- * learns how far from its entry a function returns (live->sp_shift). The function has number @func;
- * @cells are its sums, one every @stride, @n of them. It is no longer probed on return. 0 with
- * @ret_cost, or -errno: this way to probe does not work.
+ * Measures the cost of a probe on an empty function; also tests whether this way to probe works.
+ *
+ * The first calls tell the programs how far from its entry a function returns (live->sp_shift). The
+ * function has number @func; its sums are @n cells, one every @stride. The probe is gone on return.
+ * 0 with @ret_cost, or -errno: this way to probe does not work.
  */
 int func_cost_measure(struct func_attached *a, struct func_live *live, unsigned int func,
 		      const struct func_sums *cells, size_t stride, size_t n,

@@ -27,7 +27,7 @@ static void patterns_done(struct patterns *p)
 	free(p->at);
 }
 
-/* What a file's name may have been meant as. */
+/* If a pattern is the name of a file: explains how to write the pattern, or the command. */
 static int file_hint(const char *name, struct reason *why)
 {
 	if (strchr(name, '/'))
@@ -36,12 +36,12 @@ static int file_hint(const char *name, struct reason *why)
 				   "comes after --",
 				   name, name);
 	return reason_hint(why,
-			   "'%.60s' is a file: quote patterns, or the shell puts the names of "
-			   "files in their place",
+			   "'%.60s' is a file: quote patterns, or the shell replaces them by "
+			   "names of files",
 			   name);
 }
 
-/* A program or library has no module: its path is needed. */
+/* A scope without such a module: a program or library must be named by its path. */
 static int module_hint(const char *module, struct reason *why)
 {
 	static const char *const dirs[] = { ".", "/usr/bin", "/usr/sbin", "/usr/local/bin" };
@@ -53,14 +53,14 @@ static int module_hint(const char *module, struct reason *why)
 		snprintf(path, sizeof(path), "%s/%.200s", dirs[i], module);
 		if (!access(path, X_OK))
 			return reason_hint(why,
-					   "no module is called so; functions of the program "
+					   "no module has this name; functions of the program "
 					   "are '%s:...'",
 					   path);
 	}
 	return reason_hint(why,
-			   "no module '%.60s' is loaded; what is built into the kernel is "
-			   "named without, a program or library by its path: "
-			   "'/usr/bin/%.60s:...'",
+			   "no module '%.60s' is loaded; functions built into the kernel are "
+			   "named without a module, those of a program or library with its "
+			   "path: '/usr/bin/%.60s:...'",
 			   module, module);
 }
 
@@ -80,9 +80,8 @@ static int patterns_check(struct patterns *p, const struct func_session_conf *co
 			file = conf->patterns[i];
 	}
 	if (!kernel && !user) {
-		reason_set(why, EXIT_USAGE, "all patterns leave functions out");
-		return reason_hint(why, "name those that are to be traced, too: 'ext4_*' "
-					"'!ext4_es_*'");
+		reason_set(why, EXIT_USAGE, "all patterns exclude functions");
+		return reason_hint(why, "also name functions to trace: 'ext4_*' '!ext4_es_*'");
 	}
 	if (kernel && user) {
 		reason_set(why, EXIT_USAGE,
@@ -90,8 +89,8 @@ static int patterns_check(struct patterns *p, const struct func_session_conf *co
 			   "traced together");
 		if (file)
 			return file_hint(file, why);
-		return reason_hint(why, "PATH:glob and c:glob are of programs, all else is of the "
-					"kernel");
+		return reason_hint(why, "PATH:glob and c:glob are of programs, all other patterns "
+					"are of the kernel");
 	}
 	p->user = user;
 	return 0;
@@ -109,7 +108,7 @@ static int patterns_open(struct patterns *p, const struct func_session_conf *con
 	return patterns_check(p, conf, why);
 }
 
-/* The module of a pattern that is not loaded, or NULL. */
+/* The first module named by a pattern but not loaded, or NULL. */
 static const char *module_missing(const struct patterns *p)
 {
 	char path[128];
@@ -124,7 +123,8 @@ static const char *module_missing(const struct patterns *p)
 	return NULL;
 }
 
-/* The first pattern that excludes, or the first that does not; with @matched, that has matched. */
+/* The first pattern that excludes (@excludes) or includes functions; with @matched, only of
+ * patterns with a match. */
 static const char *first(const struct patterns *p, const struct func_session_conf *conf,
 			 bool excludes, bool matched)
 {
@@ -144,7 +144,7 @@ static int nothing_matches(const struct patterns *p, const struct func_session_c
 
 	if (excluding)
 		return reason_set(why, EXIT_FAILED,
-				  "'%.100s' leaves nothing of what '%.100s' "
+				  "'%.100s' excludes all functions that '%.100s' "
 				  "matches",
 				  excluding, first(p, conf, false, true));
 	reason_set(why, EXIT_FAILED, "no function matches '%.100s'%s", wanted,
@@ -157,11 +157,12 @@ static int nothing_matches(const struct patterns *p, const struct func_session_c
 		func_kernel_nearest(p->at, p->n, near, sizeof(near));
 	if (near[0])
 		return reason_hint(why, "did you mean: %s", near);
-	return reason_hint(why, "patterns are of whole names: '*read*' is all with read in it; and "
-				"a function may be inlined wherever it is called");
+	return reason_hint(why,
+			   "a pattern matches whole names: '*read*' is every name with read in "
+			   "it; and a function may be inlined wherever it is called");
 }
 
-/* Beside others that match something, a pattern that means nothing is told as not traced. */
+/* Lists a pattern without a match as not traced, if other patterns match functions. */
 static int unmatched_add(struct func_list *l, const struct patterns *p,
 			 const struct func_session_conf *conf, struct reason *why)
 {

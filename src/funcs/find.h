@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* find.h - from patterns to functions. */
+/* find.h - from patterns to functions. Probes nothing. */
 #ifndef IOSTRATA_FUNCS_FIND_H
 #define IOSTRATA_FUNCS_FIND_H
 
@@ -10,9 +10,9 @@ struct func_session_conf;
 struct reason;
 
 /*
- * Adds to @l the functions that the patterns of @conf match: those of programs and libraries
- * (@ret_user) or those of the kernel. For @explain see func_kernel_list(). 0, or -1 with @why: no
- * function matches.
+ * Adds to @l the functions matched by the patterns of @conf. @ret_user: they are of programs and
+ * libraries, not of the kernel. For @explain see func_kernel_list(). 0, or -1 with @why: no
+ * function matches, or a pattern is wrong.
  */
 int func_find(const struct func_session_conf *conf, bool explain, struct func_list *l,
 	      bool *ret_user, struct reason *why);

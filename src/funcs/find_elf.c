@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * find_elf.c - reads the functions of programs and libraries from ELF files, and refuses those
+ * whose returns must not be probed.
+ */
 #include "funcs/find_elf.h"
 
 #include <errno.h>
@@ -22,34 +26,39 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* Names; "*" at the end: and what follows. */
+/* Names of functions; "*" at the end stands for any text. First: functions that are never called,
+ * so their stack has no return address. */
 static const char *const no_address[] = {
 	"_start",       "__start_context",      "_dl_start_user",
 	"__restore_rt", "_dl_runtime_resolve*", "_dl_runtime_profile*"
 };
+/* Functions with two returns. */
 static const char *const twice[] = { "getcontext", "setjmp",    "_setjmp",
 				     "__setjmp",   "sigsetjmp", "__sigsetjmp" };
+/* Functions for unwinding the stack. */
 static const char *const unwinders[] = { "_Unwind_*",    "__cxa_throw", "__cxa_rethrow",
 					 "pthread_exit", "thrd_exit",   "__pthread_unwind*" };
 
-/* Of the C library, and of libraries for coroutines, as they are called or begin or end. */
+/* Functions for switching stacks: of the C library, and parts of the names of those in libraries
+ * for coroutines. */
 static const char *const switches[] = { "swapcontext", "setcontext" };
 static const char *const fiber_switches[] = { "_switch_fiber", "fiber_switch", "jump_fcontext",
 					      "ontop_fcontext", "coroutine_transfer" };
 
-/* Of languages that have exceptions. */
+/* Functions of languages with exceptions. */
 static const char *const throws[] = { "__cxa_throw",         "__cxa_rethrow",
 				      "__gxx_personality_*", "__objc_personality_*",
 				      "rust_eh_personality", "__gnat_personality_*",
 				      "__gdc_personality_*" };
 
-/* As imports only, since programs in C that are linked statically have them all: what throws, what
- * ends a thread by unwinding its stack, and what then cleans up in C. */
+/* These count as imports only, since every statically linked C program has them: a function for
+ * throwing, functions for ending a thread by unwinding its stack, and the C function for the
+ * cleanup. */
 static const char *const raise_exception = "_Unwind_RaiseException";
 static const char *const thread_ends[] = { "pthread_exit", "pthread_cancel", "thrd_exit" };
 static const char *const cleans_up = "__gcc_personality_*";
 
-/* A symbol's version is no part of its name. */
+/* Compares names without the version of a symbol ("@GLIBC_2.34"). */
 static bool is_named(const char *name, const char *as)
 {
 	size_t len = strlen(as);
@@ -78,25 +87,25 @@ static bool is_fiber_switch(const char *name)
 const char *func_unsafe(const char *name)
 {
 	if (is_one_of(name, switches, COUNT(switches)) || is_fiber_switch(name))
-		return "it switches stacks: if its return were probed, the program would crash";
+		return "it switches stacks: probing its return would crash the program";
 	if (is_one_of(name, twice, COUNT(twice)))
-		return "it returns twice: if its return were probed, the program would crash";
+		return "it returns twice: probing its return would crash the program";
 	if (is_one_of(name, no_address, COUNT(no_address)))
-		return "nothing calls it: if its return were probed, the program would crash";
+		return "nothing calls it: probing its return would crash the program";
 	if (is_one_of(name, unwinders, COUNT(unwinders)))
-		return "it unwinds the stack: if its return were probed, it would find nothing "
-		       "there";
+		return "it unwinds the stack: with its return probed, it would find no caller";
 	return NULL;
 }
 
-/* What tells of a file that it switches stacks, or unwinds them. */
+/* Signs of switching or unwinding stacks in a file. */
 struct signs {
-	const char *found; /* a symbol, but for setcontext() */
+	const char *found; /* symbol of a function for switching stacks, except setcontext() */
 	const char *throws;
 	const char *ends_threads;
 	bool cleans_up;
 	bool setcontext;
-	bool async_jobs; /* OpenSSL's, which need setcontext(); few programs use them */
+	bool async_jobs; /* asynchronous jobs of OpenSSL, which contain setcontext(); few programs
+			  * use them */
 	bool go;
 };
 
@@ -143,20 +152,20 @@ static void sections_look(struct signs *s, Elf *elf)
 		if (!gelf_getshdr(scn, &sh))
 			continue;
 		name = elf_strptr(elf, names, sh.sh_name);
-		/* .gopclntab, or .data.rel.ro.gopclntab in programs for any address */
+		/* .gopclntab, or .data.rel.ro.gopclntab in position-independent programs */
 		s->go |= name && strstr(name, ".gopclntab");
 		if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)
 			symbols_look(s, elf, scn, &sh);
 	}
 }
 
-#define KERNEL_HINT "what it has the kernel do can be traced: 'vfs_*' -p PID"
+#define KERNEL_HINT "the kernel functions it uses can be traced: 'vfs_*' -p PID"
 
 static int go_refuse(const char *path, struct reason *why)
 {
 	reason_set(why, EXIT_FAILED,
-		   "'%.200s' is a Go program: its stacks move, and it would "
-		   "crash if returns were probed",
+		   "'%.200s' is a Go program: its stacks move, and probing "
+		   "returns would crash it",
 		   path);
 	return reason_hint(why, KERNEL_HINT);
 }
@@ -164,20 +173,20 @@ static int go_refuse(const char *path, struct reason *why)
 static int switch_refuse(const char *path, const char *found, struct reason *why)
 {
 	reason_set(why, EXIT_FAILED,
-		   "'%.150s' switches stacks (%.*s) and would crash if returns "
-		   "were probed",
+		   "'%.150s' switches stacks (%.*s): probing returns would "
+		   "crash it",
 		   path, (int)strcspn(found, "@"), found);
-	return reason_hint(why, KERNEL_HINT "; so can the libraries that it uses");
+	return reason_hint(why, KERNEL_HINT "; so can its libraries");
 }
 
-/* Whether that will happen is for the user to know. */
+/* Only the user knows whether the program will unwind its stack. */
 static int unwinding_refuse(const char *path, const char *found, const char *does, const char *harm,
 			    struct reason *why)
 {
 	reason_set(why, EXIT_FAILED, "'%.150s' %s (%.*s): %s", path, does, (int)strcspn(found, "@"),
 		   found, harm);
 	return reason_hint(
-		why, "--risk-exceptions traces it nevertheless; without that risk, " KERNEL_HINT);
+		why, "--risk-exceptions traces it nevertheless; without this risk, " KERNEL_HINT);
 }
 
 static int file_refuse(const struct signs *s, const char *path, bool risk_exceptions,
@@ -190,12 +199,14 @@ static int file_refuse(const struct signs *s, const char *path, bool risk_except
 	if (risk_exceptions)
 		return 0;
 	if (s->throws)
-		return unwinding_refuse(path, s->throws, "has exceptions",
-					"one thrown through a traced function would end it", why);
+		return unwinding_refuse(
+			path, s->throws, "has exceptions",
+			"one thrown through a traced function would end the program", why);
 	if (s->ends_threads && s->cleans_up)
-		return unwinding_refuse(path, s->ends_threads, "ends threads by unwinding",
-					"one that ends in a traced function would clean up nothing "
-					"and keep its locks",
+		return unwinding_refuse(path, s->ends_threads,
+					"ends threads by unwinding their stacks",
+					"a thread that ends in a traced function would clean up "
+					"nothing and keep its locks",
 					why);
 	return 0;
 }
@@ -218,10 +229,10 @@ int func_unsafe_file(int fd, const char *path, bool risk_exceptions, struct reas
 
 enum { MAX_DEBUGDATA = 256 << 20, MAX_DEBUGDATA_GROWTH = 64 };
 
-/* Called for each function symbol; a result other than 0 ends the search. */
+/* Receives a function symbol; a result other than 0 ends the search. */
 typedef int symbol_fn(void *arg, const char *name, uint64_t offset);
 
-/* File offset of @addr, by the segment that is loaded there. 0: none. */
+/* File offset of @addr, from the executable segment there; 0: none. */
 static uint64_t file_offset(Elf *elf, uint64_t addr)
 {
 	GElf_Phdr ph;
@@ -236,8 +247,8 @@ static uint64_t file_offset(Elf *elf, uint64_t addr)
 	return 0;
 }
 
-/* Reads the functions of one symbol table; @file has the segments. Returns how many, or what @fn
- * returned. */
+/* Reads the functions of one symbol table; @file has the segments. 0, or the result of @fn other
+ * than 0. */
 static int table_read(Elf *elf, Elf *file, Elf_Scn *scn, const GElf_Shdr *sh, symbol_fn *fn,
 		      void *arg)
 {
@@ -277,7 +288,7 @@ static Elf_Scn *section_find(Elf *elf, const char *name, GElf_Word type, GElf_Sh
 	return NULL;
 }
 
-/* 1: there is no such table. */
+/* Reads the symbol table of @type. 0, the result of @fn, or 1: there is no such table. */
 static int tables_read(Elf *elf, Elf *file, GElf_Word type, symbol_fn *fn, void *arg)
 {
 	GElf_Shdr sh;
@@ -286,7 +297,7 @@ static int tables_read(Elf *elf, Elf *file, GElf_Word type, symbol_fn *fn, void 
 	return scn ? table_read(elf, file, scn, &sh, fn, arg) : 1;
 }
 
-/* Unpacks data that claims to be xz; NULL if it is not, or is too large. */
+/* Unpacks xz data; the caller frees the result. NULL: not xz, too large, or out of memory. */
 static char *unpack(const void *from, size_t len, size_t *ret_len)
 {
 	uint64_t limit = 64 << 20;
@@ -308,7 +319,8 @@ static char *unpack(const void *from, size_t len, size_t *ret_len)
 	return to;
 }
 
-/* The small symbol table that distributions leave in stripped files. */
+/* Reads the small symbol table of a stripped file, as distributions make it (.gnu_debugdata).
+ * Results as tables_read(). */
 static int debugdata_read(Elf *elf, symbol_fn *fn, void *arg)
 {
 	GElf_Shdr sh;
@@ -330,7 +342,8 @@ static int debugdata_read(Elf *elf, symbol_fn *fn, void *arg)
 	return err;
 }
 
-/* A probe would change instructions of another machine, for an emulator to run. */
+/* Whether the file is for another architecture and runs in an emulator. A probe would patch
+ * instructions of this machine into it. */
 static bool is_foreign(Elf *elf)
 {
 	GElf_Ehdr head;
@@ -338,7 +351,7 @@ static bool is_foreign(Elf *elf)
 	return gelf_getehdr(elf, &head) && !MACHINE_IS_OWN(head.e_machine);
 }
 
-/* Reads the best table there is. 0, 1: none, or what @fn returned. */
+/* Reads the best symbol table of the file. 0; 1: there is none; or the result of @fn. */
 static int elf_read(int fd, symbol_fn *fn, void *arg)
 {
 	Elf *elf;
@@ -364,7 +377,7 @@ static int elf_read(int fd, symbol_fn *fn, void *arg)
 	return err;
 }
 
-/* One file, and the patterns that apply to it. */
+/* A file being read, and its patterns. */
 struct reading {
 	struct func_list *l;
 	struct pattern *const *patterns;
@@ -388,7 +401,8 @@ static int function_add(void *arg, const char *name, uint64_t offset)
 	return err;
 }
 
-/* By its name: it has functions that switch stacks, but does not use them itself. */
+/* Whether the file is the C library, by its name. The C library has functions for switching stacks,
+ * but does not use them itself. */
 static bool is_libc(const char *path)
 {
 	const char *base = strrchr(path, '/');
@@ -397,7 +411,7 @@ static bool is_libc(const char *path)
 			!strncmp(base, "/ld-musl", 8));
 }
 
-/* @path as process @pid sees it, which may be in a container. */
+/* Copy of @path as process @pid, which may be in a container, sees it. */
 static const char *path_of(struct func_list *l, const char *path, unsigned int pid)
 {
 	char its[PATH_MAX + 32];
@@ -410,7 +424,7 @@ static const char *path_of(struct func_list *l, const char *path, unsigned int p
 	return func_list_place(l, its, strlen(its));
 }
 
-/* The C library that process @pid uses; 0: this program itself. NULL: none. */
+/* Path of the C library of process @pid; 0: of this program. NULL: it has none. */
 static const char *libc_path(struct func_list *l, unsigned int pid)
 {
 	char line[PATH_MAX + 128], path[PATH_MAX], maps[32] = "/proc/self/maps";
@@ -432,8 +446,8 @@ static int file_failed(const char *path, int err, struct reason *why)
 {
 	if (err == 1) {
 		reason_set(why, EXIT_FAILED, "'%.200s' has no symbols", path);
-		return reason_hint(why, "install its debuginfo, or a build of it that is not "
-					"stripped or has .gnu_debugdata, and name that file");
+		return reason_hint(why, "install its debuginfo, or a build that is not stripped or "
+					"has .gnu_debugdata, and name that file");
 	}
 	if (err == -ENOEXEC)
 		return reason_set(why, EXIT_FAILED, "'%.200s' is no program or library", path);
@@ -486,7 +500,7 @@ static int by_place(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* A function with several names is listed once, under the first. */
+/* Keeps a function with several names once, under the first name. */
 static void aliases_remove(struct func_list *l)
 {
 	size_t kept = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * find_kernel.c - reads the kernel's functions from /proc/kallsyms; see func_kernel.h.
+ * find_kernel.c - reads the kernel's functions from /proc/kallsyms.
  *
- * A program at the entry of a function that the program itself calls recurses, and only some
- * kernels stop that. So functions that programs and the probes themselves call are never traced,
- * even if requested.
+ * A BPF program at the entry of a function would recurse if it calls the function itself, and only
+ * some kernels prevent this. So functions called by our programs and by the probes are never
+ * traced, even if asked for.
  */
 #include "funcs/find_kernel.h"
 
@@ -17,12 +17,14 @@
 #include "base/reason.h"
 #include "funcs/rows.h"
 
-/* KSYM_NAME_LEN since 6.1, a line with a name of that length, and such a name for scanf(). */
+/* NAME_LEN is KSYM_NAME_LEN since 6.1; LINE_LEN is for a line with such a name, NAME for its
+ * scanf(). */
 enum { MAX_NEAREST = 3, NAME_LEN = 512, LINE_LEN = NAME_LEN + 128 };
 #define NAME "%511s"
 
+/* Functions run by our programs or by the probes. */
 static const char *const ours[] = {
-	/* BPF itself, its maps and its helpers */
+	/* BPF itself, its maps and the BPF helpers */
 	"bpf_*",
 	"__bpf_*",
 	"___bpf_*",
@@ -70,7 +72,7 @@ static const char *const ours[] = {
 	"strncpy*",
 	"strscpy*",
 	"__get_task_comm",
-	/* what runs programs */
+	/* code that runs programs */
 	"kprobe*",
 	"kretprobe*",
 	"__kretprobe*",
@@ -98,7 +100,7 @@ static const char *const ours[] = {
 	"handler_chain*",
 	"return_to_handler*",
 	"prepare_uretprobe*",
-	/* entry, interrupts, and what RCU and preemption are counted with */
+	/* entry, interrupts, and the counters of RCU and preemption */
 	"rcu_*",
 	"__rcu_*",
 	"srcu_*",
@@ -145,7 +147,7 @@ static const char *const ours[] = {
 	"panic*",
 	"debug_smp_processor_id",
 	"check_preemption_disabled",
-	/* the same on arm64 */
+	/* entry, interrupts and time on */
 	"arch_counter_*",
 	"arch_timer_read_*",
 	"__pi_*",
@@ -175,7 +177,7 @@ static const char *const ours[] = {
 	"*return_address",
 };
 
-/* Pieces of functions, and symbols that are not functions. */
+/* Parts of functions, and symbols of no function. */
 static const char *const no_functions[] = { "*.cold",   "*.cold.*",      "__pfx_*",
 					    "__cfi_*",  "__SCT__*",      "__traceiter_*",
 					    "__SCK__*", "__bpf_trace_*", "__ksymtab_*",
@@ -197,7 +199,7 @@ struct symbol {
 	char name[NAME_LEN], module[64];
 };
 
-/* The address range of functions that were used at boot and are gone. */
+/* Address range of functions used at boot and then freed. */
 struct init_text {
 	unsigned long long from, to;
 };
@@ -257,7 +259,7 @@ static int symbols_add(struct func_list *l, FILE *f, struct pattern *const patte
 
 	while (symbol_read(f, &s)) {
 		init_note(init, &s);
-		/* in this order: to tell functions from pieces of them takes longest */
+		/* in this order: telling functions from parts of functions takes longest */
 		if (!is_code(&s) || !patterns_mean(patterns, n, s.module, s.name) ||
 		    !is_function(&s))
 			continue;
@@ -275,7 +277,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* The functions sorted by name. NULL: no memory. */
+/* Pointers to the functions, sorted by name; the caller frees the array. NULL: out of memory. */
 static struct func **sorted(struct func_list *l)
 {
 	struct func **by = calloc(l->n ? l->n : 1, sizeof(*by));
@@ -294,7 +296,7 @@ static struct func **find(struct func **by, size_t n, const char *name)
 	return bsearch(&p, by, n, sizeof(*by), by_name);
 }
 
-/* Marks functions that the kernel never lets anybody probe. */
+/* Refuses functions blacklisted by the kernel for all probes. */
 static void blacklist_refuse(struct func **by, size_t n)
 {
 	FILE *f = fopen("/sys/kernel/debug/kprobes/blacklist", "re");
@@ -317,7 +319,8 @@ static FILE *traceable_open(void)
 	return f ? f : fopen("/sys/kernel/debug/tracing/available_filter_functions", "re");
 }
 
-/* Marks functions that ftrace does not know. Names are sorted, so equal ones are neighbours. */
+/* Refuses functions unknown to ftrace. Functions of the same name are neighbours, as @by is sorted.
+ *  */
 static void untraceable_refuse(struct func **by, size_t n)
 {
 	FILE *f = traceable_open();
@@ -333,8 +336,7 @@ static void untraceable_refuse(struct func **by, size_t n)
 		if (i && seen[i - 1] && !by_name(&by[i - 1], &by[i]))
 			seen[i] = 1;
 		if (!seen[i] && !by[i]->refused)
-			by[i]->refused = "notrace: the compiler was told to leave no room for a "
-					 "probe";
+			by[i]->refused = "notrace: compiled without room for a probe";
 	}
 	free(seen);
 	if (f)
@@ -348,7 +350,7 @@ static void refuse(struct func_list *l, struct func **by, const struct init_text
 		struct func *f = &l->at[i];
 
 		if (is_one_of(f->name, ours, COUNT(ours)))
-			f->refused = "BPF programs or probes run it themselves";
+			f->refused = "BPF programs or probes themselves run it";
 		else if (f->addr && f->addr >= init->from && f->addr < init->to)
 			f->refused = "used at boot only";
 	}
@@ -416,7 +418,8 @@ static size_t literal_len(const char *glob)
 	return n;
 }
 
-/* The distance to the nearest pattern; more than a third of what is literal in it is not near. */
+/* Distance to the nearest pattern. A distance of more than a third of the literal characters of a
+ * pattern is not near. */
 static unsigned int distance_of(struct pattern *const patterns[], size_t n, const char *name)
 {
 	unsigned int least = PATTERN_FAR, d;

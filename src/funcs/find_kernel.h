@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* find_kernel.h - the kernel's functions: which exist, and which must not or cannot be traced. */
+/* find_kernel.h - the kernel's functions: which exist, and which must not or cannot be traced.
+ * Probes nothing. */
 #ifndef IOSTRATA_FUNCS_FIND_KERNEL_H
 #define IOSTRATA_FUNCS_FIND_KERNEL_H
 
@@ -12,18 +13,20 @@ struct pattern;
 struct reason;
 
 /*
- * Adds to @l the functions that match one of @patterns and that none excludes; for those that must
- * not be traced, func.refused says why. With @explain it also finds those that the kernel does not
- * allow to be traced, which takes some 100 ms; without, attaching finds them. 0, or -1 with @why.
+ * Adds to @l the functions matched and not excluded by @patterns; func.refused says why a function
+ * must not be traced.
+ *
+ * With @explain, functions without room for a probe are refused, too, which takes some 100 ms;
+ * otherwise attaching finds them. 0, or -1 with @why.
  */
 int func_kernel_list(struct func_list *l, struct pattern *const patterns[], size_t n, bool explain,
 		     struct reason *why);
 
-/* The same with what is read from @symbols, like /proc/kallsyms. 0 or -ENOMEM. */
+/* As func_kernel_list(), but reads @symbols, a text like /proc/kallsyms. 0 or -ENOMEM. */
 int func_kernel_list_from(struct func_list *l, FILE *symbols, struct pattern *const patterns[],
 			  size_t n, bool explain);
 
-/* Writes up to three names of functions that resemble @patterns: "a, b, c", or "". */
+/* Writes up to three names of functions similar to @patterns: "a, b, c", or "". */
 void func_kernel_nearest(struct pattern *const patterns[], size_t n, char *dst, size_t cap);
 
 #endif

@@ -12,8 +12,8 @@
 #include "trace/feature.h"
 #include "trace/load.h"
 
-/* enum bpf_attach_type, include/uapi/linux/bpf.h since 6.6, 6.10, 6.13 and 7.0; the headers at
- * build time may be older. */
+/* Values of enum bpf_attach_type, in include/uapi/linux/bpf.h since 6.6, 6.10, 6.13 and 7.0. The
+ * installed headers may be older. */
 enum {
 	TRACE_UPROBE_MULTI = 48,
 	TRACE_KPROBE_SESSION = 56,
@@ -74,8 +74,8 @@ struct bpf_program *func_leave_program(const struct func_bpf *obj, const struct 
 	}
 }
 
-/* A copy of the instructions, to be edited; their number must not change, so that relocations stay
- * right. */
+/* Copies the instructions of @prog for editing. Their number must stay the same, or relocations
+ * would be wrong. 0 or -ENOMEM. */
 static int instructions_copy(const struct bpf_program *prog, struct bpf_insn **ret_insns)
 {
 	size_t len = bpf_program__insn_cnt(prog) * sizeof(**ret_insns);
@@ -88,8 +88,8 @@ static int instructions_copy(const struct bpf_program *prog, struct bpf_insn **r
 	return 0;
 }
 
-/* libbpf cannot declare a kernel function with and without an argument: bpf_session_is_return()
- * takes the context since 7.0, and nothing before. */
+/* Fills in calls of bpf_session_is_return(). This kernel function takes the context since 7.0, and
+ * no argument before; libbpf cannot declare it both ways. */
 static int session_prepare(struct bpf_program *prog, struct feature *f)
 {
 	unsigned int id = feature_type(f, "bpf_session_is_return");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * load.h - the ways to probe functions, and the programs of one of them, loaded.
+ * load.h - the ways to probe functions, and loading the programs for one or two of them. Attaches
+ * nothing.
  */
 #ifndef IOSTRATA_FUNCS_LOAD_H
 #define IOSTRATA_FUNCS_LOAD_H
@@ -13,46 +14,46 @@ struct bpf_program;
 struct feature;
 struct func_bpf;
 
-/* How many functions a program serves: one, for which a copy of it is loaded (EACH), or all at
- * once; and whether there is one program per end or one for both (SESSION). */
+/* How many functions a program serves: one, with a copy loaded for each function (EACH), or all at
+ * once. And whether each end has a program, or one program serves both (SESSION). */
 enum func_way { FUNC_EACH, FUNC_EACH_SESSION, FUNC_MULTI, FUNC_SESSION };
 
 /* A way to probe functions. */
 struct func_method {
-	const char *name; /* as typed */
+	const char *name; /* as given to --probe */
 	bool user;        /* functions of programs and libraries */
 	enum func_way way;
-	unsigned int attach_type; /* enum bpf_attach_type, 0: perf's probe */
+	unsigned int attach_type; /* enum bpf_attach_type; 0: by an event of perf */
 };
 
-/* Best first; ends with a row without a name. */
+/* Best first; the last row has no name. */
 extern const struct func_method func_methods[];
 
-/* By its name; NULL: none. */
+/* Finds a method by its name; NULL: none. */
 const struct func_method *func_method_find(const char *name);
 
-/* The sizes that the maps are made for. */
+/* Numbers of entries of the maps. */
 struct func_sizes {
 	unsigned int cells, hists, funcs, rows;
 };
 
 /*
- * Loads the programs for @probe and, unless it is NULL, @second, configured by @conf. 0 with
- * @ret_obj for func_bpf__destroy(), or -errno: this kernel cannot.
+ * Loads the programs of method @probe and, unless NULL, of @second, configured by @conf. 0 with
+ * @ret_obj, freed by func_bpf__destroy(), or -errno: this kernel cannot do it.
  */
 int func_load(const struct func_method *probe, const struct func_method *second,
 	      const struct func_conf *conf, const struct func_sizes *sizes, struct feature *f,
 	      struct func_bpf **ret_obj);
 
-/* Whether each function has programs of its own. */
+/* Whether a copy of the programs is loaded for each function. */
 bool func_is_each(const struct func_method *m);
 
-/* The programs for entry and return, which may be the same. */
+/* The programs for entry and return, which may be the same program. */
 struct bpf_program *func_enter_program(const struct func_bpf *obj, const struct func_method *probe);
 struct bpf_program *func_leave_program(const struct func_bpf *obj, const struct func_method *probe);
 
-/* Loads a copy of @prog for function number @func; @type and @btf_fd are the function's, 0 for
- * perf's probes. Its descriptor, or -errno. */
+/* Loads a copy of @prog for function number @func. @type and @btf_fd identify the function's type,
+ * see feature_function(); both are 0 with events of perf. Returns a descriptor or -errno. */
 int func_copy(const struct bpf_program *prog, unsigned int func, unsigned int type, int btf_fd);
 
 #endif

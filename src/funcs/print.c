@@ -11,11 +11,6 @@
 #include "funcs/columns.h"
 #include "show/parts.h"
 
-/*
- * Puts the rows of a tree in order; each knows only the path of the row above. See
- * funcs_view.h.
- */
-
 enum { INDENT = 2, INDENTED = 12, DEPTH_MAX = 64 };
 
 static int by_parent(const void *a, const void *b)
@@ -29,7 +24,7 @@ static int by_parent(const void *a, const void *b)
 	return (*x)->func < (*y)->func ? -1 : 1;
 }
 
-/* Rows by the path of the row above them. */
+/* Rows sorted by the path of the row above them. */
 struct index {
 	const struct func_row **rows;
 	size_t n;
@@ -74,7 +69,8 @@ static int node_add(struct funcs_tree *t, const struct funcs_view *v, const stru
 	return 0;
 }
 
-/* Adds a row, then what it called; never more rows than there are, whatever their paths say. */
+/* Adds the rows below @parent, each followed by the functions it called. Never adds more rows than
+ * there are, whatever their paths say. */
 static int branch_add(struct funcs_tree *t, const struct funcs_view *v, const struct index *x,
 		      uint64_t parent)
 {
@@ -101,7 +97,7 @@ static int branch_add(struct funcs_tree *t, const struct funcs_view *v, const st
 	return err;
 }
 
-/* An interval can have rows whose caller has not returned yet: they are shown at the top level. */
+/* Adds, at the top level, rows whose caller has not returned in this interval. */
 static int orphans_add(struct funcs_tree *t, const struct funcs_view *v,
 		       const struct func_snapshot *sn, const struct index *x)
 {
@@ -185,7 +181,7 @@ static int put_functions(struct json *j, const struct funcs_view *v, const struc
 	return 0;
 }
 
-/* The caller of a row is the last row before it whose depth is less by one. */
+/* Writes the tree. The caller of a row is the last row before it with a depth less by one. */
 static int json_tree(struct json *j, const struct funcs_view *v, const struct func_snapshot *sn)
 {
 	struct funcs_tree tree;
@@ -286,7 +282,7 @@ static int width_of(const struct funcs_view *v)
 	return v->width ? v->width : WIDTH;
 }
 
-/* Text that is safe, and no longer than @width columns. */
+/* Puts @text made safe for a terminal, cut to @width columns. */
 static void put_safe(struct text_out *o, const char *text, int width)
 {
 	char safe[1024], fit[1024];
@@ -308,10 +304,10 @@ static void put_head(struct text_out *o, const struct funcs_view *v, const struc
 	}
 	text_put(o, "\n%s function%s by %s; a probe costs %s a call%s\n", text_count(traced).s,
 		 text_plural(traced), v->probe, text_ns(v->cost->call_ns).s,
-		 v->subtract ? ", which is taken off" : "");
+		 v->subtract ? ", which is subtracted" : "");
 }
 
-/* What could not be traced: how many, and the first. */
+/* Puts how many functions could not be traced, and the first of them. */
 static void put_refused(struct text_out *o, const struct funcs_view *v)
 {
 	const struct func *first = NULL;
@@ -325,7 +321,7 @@ static void put_refused(struct text_out *o, const struct funcs_view *v)
 	}
 	if (!n)
 		return;
-	text_put(o, "\n%s of the functions asked for %s not traced; ", text_count(n).s,
+	text_put(o, "\n%s of the requested functions %s not traced; ", text_count(n).s,
 		 n == 1 ? "is" : "are");
 	put_safe(o, first->name, NAME_COLUMNS);
 	text_put(o, ":\n  %s\n", first->refused);
@@ -365,7 +361,7 @@ static void put_unreturned(struct text_out *o, const struct func_snapshot *sn)
 	uint64_t n = unreturned(sn);
 
 	if (n)
-		text_put(o, "\n%s call%s not seen to return: counted, but in no time\n",
+		text_put(o, "\n%s call%s not seen to return: included in count, but in no time\n",
 			 text_count(n).s, n == 1 ? " was" : "s were");
 }
 
@@ -439,7 +435,8 @@ int funcs_text(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 		return err;
 	put_head(&o, v, sn);
 	if (!rows.n)
-		text_put(&o, "\nno call of these functions was seen%s\n", v->every_ns ? "\n" : "");
+		text_put(&o, "\nno call of these functions was traced%s\n",
+			 v->every_ns ? "\n" : "");
 	else
 		put_table(&o, v, &rows);
 	if (rows.n && v->tree)
@@ -454,7 +451,7 @@ int funcs_text(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 	return err ? err : text_end(&o);
 }
 
-/* A whole name in a line that other programs parse: @separators in it are replaced. */
+/* Puts a whole name into a line for other programs, with characters of @separators replaced. */
 static void put_name(struct text_out *o, const char *name, const char *separators)
 {
 	size_t cap = TEXT_SAFE_CAP(strlen(name));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * rows.h - functions that are traced, and what their calls summed up to, as plain data: made by
- * src/trace, shown by src/show.
+ * rows.h - traced functions, and the sums of their calls, as plain data. The session makes them,
+ * print and screen show them. Also maps the counters of the programs.
  */
 #ifndef IOSTRATA_FUNCS_ROWS_H
 #define IOSTRATA_FUNCS_ROWS_H
@@ -16,27 +16,27 @@
 
 struct func_bpf;
 
-/* A function. Names are hostile text. */
+/* A function. Its name is hostile text. */
 struct func {
 	char *name;          /* owned */
-	const char *where;   /* its module, or the path of its file; "": the kernel */
-	uint64_t addr;       /* in the kernel, or the offset in its file */
-	const char *refused; /* why it cannot be traced, or NULL */
+	const char *where;   /* module, or path of the file; "": the kernel itself */
+	uint64_t addr;       /* address in the kernel, or offset in the file */
+	const char *refused; /* why the function cannot be traced, or NULL */
 };
 
 /* Functions by number; owned. */
 struct func_list {
 	struct func *at;
 	size_t n, cap;
-	char **places; /* what func.where points to; owned */
+	char **places; /* texts for func.where; owned */
 	size_t n_places;
 };
 
 /* Adds a copy of @name. @where lives as long as the list. 0 or -ENOMEM. */
 int func_list_add(struct func_list *l, const char *name, const char *where, uint64_t addr);
 
-/* Returns the list's copy of @where, which lives as long as the list; equal texts share one. NULL:
- * no memory. */
+/* Returns a copy of the first @len bytes of @where, which lives as long as the list. Equal texts
+ * share one copy. NULL: out of memory. */
 const char *func_list_place(struct func_list *l, const char *where, size_t len);
 
 void func_list_free(struct func_list *l); /* leaves it empty */
@@ -52,28 +52,28 @@ void func_figures_add(struct func_figures *sum, const struct func_figures *f);
 
 struct func_row {
 	unsigned int func;     /* in the list */
-	char *by;              /* key of --by as text, or NULL; owned; hostile */
-	uint64_t path, parent; /* ids in the tree: of this row, of its parent or 0 */
+	char *by;              /* key of --by as text; NULL: none; owned, hostile */
+	uint64_t path, parent; /* ids in the tree: of this row, and of its parent or 0 */
 	struct func_figures sum;
-	uint64_t unreturned; /* calls that were not seen to return; not in the sums */
-	struct hist hist;    /* of the calls that returned; empty in the tree */
+	uint64_t unreturned; /* calls whose return was not traced; not in sum */
+	struct hist hist;    /* of calls that returned; empty in the tree */
 };
 
-/* Every way to lose a call. */
+/* The ways to lose a call. */
 enum func_loss {
-	FUNC_LOSS_THREADS, /* no room for a thread's state */
+	FUNC_LOSS_THREADS, /* no room for the state of a thread */
 	FUNC_LOSS_ROWS,    /* no room for a row */
 	FUNC_LOSS_DEPTH,   /* too deep in traced functions */
-	FUNC_LOSS_END,     /* returned, but not seen to begin */
-	FUNC_LOSS_RETURN,  /* not seen to return; the function is not known */
-	FUNC_LOSS_MISSED,  /* the kernel did not run the probe */
+	FUNC_LOSS_END,     /* the return was traced, but not the beginning */
+	FUNC_LOSS_RETURN,  /* the return was not traced; the function is not known */
+	FUNC_LOSS_MISSED,  /* the kernel missed the probe */
 	FUNC_LOSS_N,
 };
 
 struct func_snapshot {
 	struct func_row *rows; /* by function, or by function and key; not sorted */
 	size_t n_rows;
-	struct func_row *tree; /* with a tree; not sorted */
+	struct func_row *tree; /* rows of the tree, or NULL; not sorted */
 	size_t n_tree;
 	uint64_t duration_ns;
 	uint64_t lost[FUNC_LOSS_N];
@@ -83,14 +83,13 @@ struct func_snapshot {
 
 void func_snapshot_free(struct func_snapshot *sn); /* leaves it empty */
 
-/* What one probe costs, measured on a function that does nothing; ns, 0: not known. */
+/* The cost of one probe, measured on an empty function; in ns, 0: not known. */
 struct func_cost {
-	double call_ns;   /* by which a call takes longer */
-	double inside_ns; /* the part of it in the call's own time */
+	double call_ns;   /* additional time of a call */
+	double inside_ns; /* the part measured as time of the call */
 };
 
-/* Maps the counters of the programs on functions into our memory. */
-
+/* The counters of the programs on functions, mapped into our memory. */
 struct func_memory {
 	enum func_rows rows;
 	unsigned int n_funcs, n_cpus, n_hists;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* screen.c - see funcs_ui.h. */
 #include "funcs/screen.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ static void on_back(struct funcs_ui *ui)
 	ui->help = false;
 }
 
-/* Whether rows can be sorted by @c: it is on the screen, unless the screen is narrow. */
+/* Whether rows can be sorted by @c: the column is shown if the screen is wide enough. */
 static bool is_sortable(const struct funcs_ui *ui, const struct column *c)
 {
 	return c->title && (ui->view->by || strcmp(c->name, "key") != 0);
@@ -113,19 +112,19 @@ static void on_end(struct funcs_ui *ui)
 static const struct action {
 	void (*act)(struct funcs_ui *ui);
 	int key;
-	const char *shown, *help; /* NULL: as the one above */
+	const char *shown, *help; /* NULL: described by the row above */
 } actions[] = {
 	{ on_quit, 'q', "q", "quit" },
-	{ on_help, 'h', "h ?", "this list, and back" },
+	{ on_help, 'h', "h ?", "show this list, or close it" },
 	{ on_help, '?', NULL, NULL },
 	{ on_sort_left, '<', "< >", "sort by the column to the left, right" },
 	{ on_sort_right, '>', NULL, NULL },
 	{ on_sort_left, SCREEN_LEFT, NULL, NULL },
 	{ on_sort_right, SCREEN_RIGHT, NULL, NULL },
 	{ on_reverse, 'r', "r", "reverse the order" },
-	{ on_tree, 't', "t", "with --tree: who called whom, and back to the table" },
-	{ on_pause, ' ', "space", "pause: what is shown stays; and go on" },
-	{ on_faster, '+', "+ -", "interval faster, slower" },
+	{ on_tree, 't', "t", "with --tree: show the tree of calls, or the table again" },
+	{ on_pause, ' ', "space", "pause the display, or continue" },
+	{ on_faster, '+', "+ -", "shorter, longer interval" },
 	{ on_slower, '-', NULL, NULL },
 	{ on_up, SCREEN_UP, "arrows", "scroll; also PgUp PgDn Home End, j k" },
 	{ on_down, SCREEN_DOWN, NULL, NULL },
@@ -181,11 +180,11 @@ static void put_head(const struct funcs_ui *ui, uint64_t self_ns)
 	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
 	snprintf(text, sizeof(text), "self time of all: %s; a probe costs %s a call%s",
 		 text_ns(self_ns).s, text_ns(v->cost->call_ns).s,
-		 v->subtract ? ", which is taken off" : "");
+		 v->subtract ? ", which is subtracted" : "");
 	screen_put(1, 0, screen_width(), STYLE_NORMAL, text);
 }
 
-/* What was lost is more important than what the keys are. */
+/* Puts the message of the last command, or else the losses, or else the keys. */
 static void put_foot(const struct funcs_ui *ui)
 {
 	const char *said = said_last();
@@ -220,7 +219,7 @@ static void put_rows(struct funcs_ui *ui, const struct columns *t, const void *c
 	screen_table(HEAD_LINES, t, &shown);
 }
 
-/* In its title, the column that rows are sorted by is marked. */
+/* Puts the table; the title of the sort column has a "*". */
 static void put_table(struct funcs_ui *ui, const struct funcs_rows *rows)
 {
 	struct column list[COLUMNS_MAX] = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * screen.h - the full screen of funcs: what is shown now, and how keys change it. Draws on
- * screen.h; does not know where the figures come from.
+ * screen.h - the full screen of funcs: what it shows now, and how keys of the keyboard change this.
+ * Draws with show/screen.h. Does not know where the figures come from.
  */
 #ifndef IOSTRATA_FUNCS_SCREEN_H
 #define IOSTRATA_FUNCS_SCREEN_H
@@ -9,23 +9,23 @@
 #include "funcs/columns.h"
 
 struct funcs_ui {
-	/* set by others */
-	struct funcs_view *view;        /* keys change the order */
-	const struct func_snapshot *sn; /* the last interval; NULL: it is not over */
-	uint64_t day_ns;                /* when it ended, since 1970 */
+	/* set by the command */
+	struct funcs_view *view;        /* keys change its order */
+	const struct func_snapshot *sn; /* the last interval; NULL: the first is not over */
+	uint64_t day_ns;                /* end of the interval, since 1970 */
 	uint64_t interval_ns;           /* keys change it */
 	/* what keys change */
-	bool tree; /* shown instead of the table, if there is one */
+	bool tree; /* show the tree instead of the table */
 	bool help, paused, quit;
-	size_t first; /* the row at the top */
-	/* what was drawn last */
-	size_t rows, page_rows; /* how many there are, and fit */
+	size_t first; /* first row on the screen */
+	/* set by funcs_ui_draw() */
+	size_t rows, page_rows; /* number of all rows, and of those on a page */
 };
 
-/* Draws what is shown now. 0 or -ENOMEM. */
+/* Draws the screen. 0 or -ENOMEM. */
 int funcs_ui_draw(struct funcs_ui *ui);
 
-/* Handles the keys that were pressed. True: something has changed and must be drawn. */
+/* Handles the keys pressed since the last call. True: the screen must be drawn. */
 bool funcs_ui_keys(struct funcs_ui *ui);
 
 #endif

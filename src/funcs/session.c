@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * session.c - one run of probes on functions: finds the functions, chooses how to probe them,
+ * attaches, reads the counters, detaches. Owns everything the run has in the kernel. Prints
+ * nothing.
+ */
 #include "funcs/session.h"
 
 #include <errno.h>
@@ -25,8 +30,9 @@
 #include "trace/feature.h"
 #include "trace/load.h"
 
-/* A call for whose thread there was no room is lost when it begins; where its return is seen, the
- * programs cannot tell it from one that they never saw to begin. */
+/* Returns without a traced beginning. A call without room for its thread is lost at its beginning
+ * already. If its return is traced, the programs cannot tell whether its beginning was counted as
+ * lost, so such losses are subtracted. */
 static uint64_t ends_unmatched(const struct func_losses *l, const struct func_live *live,
 			       bool sessions)
 {
@@ -64,7 +70,8 @@ static void refuse_all(struct func_list *l, const char *refused)
 			l->at[i].refused = refused;
 }
 
-/* Those that have no type, where it is needed: with --probe only, else there is another way. */
+/* Refuses functions without a type if --probe names a way with types; without --probe another way
+ * is used. */
 static void untyped_refuse(struct func_list *l, struct feature *f)
 {
 	const char **names = calloc(l->n, sizeof(*names));
@@ -85,7 +92,7 @@ static void untyped_refuse(struct func_list *l, struct feature *f)
 	}
 }
 
-/* Without the permission to look, nothing is said. */
+/* Refuses kernel functions that cannot be probed here. Says nothing if the user may not use BPF. */
 static void kernel_explain(struct func_list *l, const char *probe)
 {
 	const struct func_method *how = probe ? func_method_find(probe) : NULL;
@@ -122,8 +129,9 @@ int func_session_list(const struct func_session_conf *conf, struct func_list *re
 }
 
 enum {
-	ROWS_MAX = 16384,       /* in the hash of rows */
-	HISTS_BYTES = 32 << 20, /* histograms in total, if one for all CPUs takes no more */
+	ROWS_MAX = 16384, /* entries of the hash of rows */
+	HISTS_BYTES =
+		32 << 20, /* bytes of all histograms, unless one shared by all CPUs takes more */
 	COLLECT_S = 30,
 	FEW_FUNCS = 16,
 };
@@ -160,7 +168,7 @@ static int limit_check(const struct func_session *s, struct reason *why)
 					  f->refused);
 		reason_set(why, EXIT_FAILED, "none of the %zu functions can be traced: %s: %s",
 			   s->list.n, f->name, f->refused);
-		return reason_hint(why, "'funcs --list' tells of each");
+		return reason_hint(why, "'funcs --list' shows the reason for each");
 	}
 	if (!s->conf.max || n <= s->conf.max)
 		return 0;
@@ -180,8 +188,8 @@ static void conf_fill(struct func_session *s, bool user)
 	     2ULL * c->hists * (c->n_funcs + 1) * HIST_N * sizeof(int) <= HISTS_BYTES;)
 		c->hists *= 2;
 	c->hists_shared = c->hists < cpus;
-	/* THREAD_SIZE_ORDER: kernel stacks are 16 KB and aligned to that; those of programs grow,
-	 * and a longer jump leads to another stack */
+	/* kernel stacks have 16 KB and are aligned to 16 KB (THREAD_SIZE_ORDER); stacks of programs
+	 * grow, and a longer jump means another stack */
 	c->user_stacks = user;
 	c->rows = s->conf.rows;
 	c->subtract = s->conf.subtract;
@@ -229,13 +237,13 @@ static int cost_measure(struct func_session *s, const struct func_method *how)
 				 s->list.n + 1, s->mem.n_cpus, &s->cost);
 }
 
-/* Loads the programs of one way to probe, and tries them on a function that does nothing. */
+/* Loads the programs of one way to probe, and tries them on an empty function. */
 static int try_method(struct func_session *s, const struct func_method *how,
 		      const struct func_method *second)
 {
 	int err = try_load(s, how, second);
 
-	/* measure the second first, to learn its distance; the cost of the best is shown */
+	/* measure the second way first, to learn its distance; the cost of the best way is shown */
 	if (!err && second)
 		err = cost_measure(s, second);
 	if (!err)
@@ -253,7 +261,7 @@ static int no_probe(const struct func_session *s, bool user, int err, struct rea
 	if (s->conf.probe) {
 		reason_set(why, EXIT_KERNEL, "this kernel cannot probe functions by %s: %s",
 			   s->conf.probe, strerror(-err));
-		return reason_hint(why, "without --probe the best way that it has is taken");
+		return reason_hint(why, "without --probe the best way of this kernel is used");
 	}
 	if (user) {
 		reason_set(why, EXIT_KERNEL, "functions of programs cannot be probed: %s",
@@ -267,8 +275,8 @@ static int no_probe(const struct func_session *s, bool user, int err, struct rea
 				"functions of programs can be traced: 'c:pread*'");
 }
 
-/* Whether fentry can probe a function depends on the function: not those of modules without types,
- * nor those with many arguments. The next best way may do for them. */
+/* Tries a way together with kprobe as second way. fentry cannot probe functions of modules without
+ * types, nor functions with many arguments; the second way may. */
 static int try_with_second(struct func_session *s, const struct func_method *how)
 {
 	bool may_mix = !s->conf.probe && func_is_each(how) && how->attach_type;
@@ -278,8 +286,8 @@ static int try_with_second(struct func_session *s, const struct func_method *how
 	return err && second ? try_method(s, how, NULL) : err;
 }
 
-/* For few functions fentry is cheaper to run than probing all at once, and no dearer to attach. But
- * on some kernels its program can be preempted, and then misses other calls on that CPU. */
+/* For few functions, fentry runs cheaper than probes on all at once, and attaches as fast. But some
+ * kernels preempt its program, which then misses other calls on the CPU. */
 static bool is_first_choice(const struct func_session *s, const struct func_method *m)
 {
 	return func_is_each(m) && m->attach_type && s->list.n <= FEW_FUNCS && !s->feat.preemptible;
@@ -329,7 +337,7 @@ static int tracepoints_attach(struct func_session *s, struct reason *why)
 		return 0;
 	if (load_is_limit(errno))
 		return load_limit_reached(why, "attach", errno);
-	return reason_set(why, EXIT_KERNEL, "cannot follow threads: %s", strerror(errno));
+	return reason_set(why, EXIT_KERNEL, "cannot trace threads: %s", strerror(errno));
 }
 
 static void probe_name_set(struct func_session *s, size_t n_live)
@@ -367,7 +375,7 @@ static void losses_take(struct func_session *s, struct func_snapshot *sn)
 			 s->attached.probe->way == FUNC_SESSION, sn->lost);
 }
 
-/* What came while probes were attached is of no interval. */
+/* Discards the counts from while probes were attached. */
 static int baseline_take(struct func_session *s)
 {
 	struct func_snapshot before = {};

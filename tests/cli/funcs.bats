@@ -99,7 +99,7 @@ load funcs
 	done
 	json "$sums | \$self < \$total * 1.3 + 1000" "$tmp/out"
 	funcs_of_calls --subtract "$calls:calls_*"
-	grep -q 'which is taken off' "$tmp/out"
+	grep -q 'which is subtracted' "$tmp/out"
 }
 
 @test "INTERVAL and COUNT: what happened in each, once" {
@@ -157,7 +157,7 @@ load funcs
 	[[ -n $ids ]]
 	finish INT
 	((status == 0))
-	grep -q 'no call of these functions was seen' "$tmp/out"
+	grep -q 'no call of these functions was traced' "$tmp/out"
 	wait_until gone "$ids"
 	start funcs "$calls:calls_*"
 	ids=$(bpf_ids "$pid")

@@ -46,7 +46,7 @@ load funcs
 	expect 2 funcs '/vfs_(read/'
 	says 'wrong regular expression' 'at character 10: vfs_\(read <-- here'
 	expect 2 funcs '!vfs_*'
-	says 'all patterns leave functions out'
+	says 'all patterns exclude functions'
 	expect 2 funcs ':x'
 	says 'names no function'
 	expect 2 funcs vfs_read 'c:pread'
@@ -64,7 +64,7 @@ load funcs
 	expect 1 funcs bash:main
 	says "no function matches 'bash:main'" "of the program are '/usr/bin/bash:...'"
 	expect 1 funcs ext4
-	says "no function matches 'ext4'" "patterns are of whole names"
+	says "no function matches 'ext4'" "a pattern matches whole names"
 	expect 1 funcs bpf_prog_load
 	says 'bpf_prog_load cannot be traced: BPF programs or probes'
 	expect 1 funcs "$BATS_FILE_TMPDIR/stripped:calls_top"
@@ -85,9 +85,9 @@ load funcs
 
 @test "a pattern with ! that leaves nothing is named, and not the one that matched" {
 	expect 1 funcs --list vfs_read '!ext4_*' '!vfs_*'
-	says "'!vfs_\*' leaves nothing of what 'vfs_read' matches"
+	says "'!vfs_\*' excludes all functions that 'vfs_read' matches"
 	expect 1 funcs "!$calls:calls_*" "$calls:calls_top"
-	says "calls_\*' leaves nothing of what '.*calls_top' matches"
+	says "calls_\*' excludes all functions that '.*calls_top' matches"
 	expect 1 funcs --list '!vfs_*' vfs_raed
 	says "no function matches 'vfs_raed'" 'did you mean: .*vfs_read'
 	# a variable is no function
@@ -149,12 +149,12 @@ load funcs
 	EOT
 	for strip in 0 1; do
 		expect 1 funcs "$tmp/swap:*" -D 0.1
-		says "swap' switches stacks \(swapcontext\)" 'the kernel do can be traced'
+		says "swap' switches stacks \(swapcontext\)" 'the kernel functions it uses can be traced'
 		strip -s "$tmp/swap"
 	done
 	objcopy --add-section .gopclntab=/etc/passwd "$calls" "$tmp/go"
 	expect 1 funcs "$tmp/go:calls_top" -D 0.1
-	says "go' is a Go program: its stacks move" 'the kernel do can be traced'
+	says "go' is a Go program: its stacks move" 'the kernel functions it uses can be traced'
 	expect 0 funcs --list 'c:swapcontext' 'c:*setjmp' 'c:pread'
 	[[ $output == *'swapcontext ['*': not traced: it switches stacks'*', '?' of them not traced'* ]]
 	expect 0 funcs --list "$calls:_start" "$calls:calls_top"
@@ -176,7 +176,7 @@ load funcs
 	strip -s -o "$tmp/stripped" "$tmp/throws"
 	for program in throws stripped; do
 		expect 1 funcs --list "$tmp/$program:leaf"
-		says "$program' has exceptions \(_Unwind_RaiseException\): one .* would end it" 'risk-exceptions traces it'
+		says "$program' has exceptions \(_Unwind_RaiseException\): .* would end the program" 'risk-exceptions traces it'
 	done
 	expect 1 funcs "$tmp/throws:leaf" -D 0.1
 	run -0 --separate-stderr "$iostrata" funcs --risk-exceptions --csv "$tmp/throws:leaf" -- "$tmp/throws"
@@ -197,7 +197,8 @@ load funcs
 			continue
 		fi
 		expect 1 funcs --list "$tmp/cleans:leaf"
-		says "cleans' ends threads by unwinding \(pthread_exit\): .* keep its locks" 'risk-exceptions traces it'
+		says "cleans' ends threads by unwinding their stacks \(pthread_exit\): .* keep its locks" \
+			'risk-exceptions traces it'
 	done
 	expect 0 funcs --list 'c:pthread_exit'
 	[[ $output == *': not traced: it unwinds the stack'* ]]
