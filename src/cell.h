@@ -126,6 +126,15 @@ struct rq_cell {
 	unsigned int hist[HIST_N]; /* of the device time; with -Q, of the whole time */
 };
 
+/* A device number as the kernel keeps it (dev_t inside the kernel): 12 bits of major, 20 of minor.
+ */
+#define DEV_OF(major, minor) ((unsigned int)(major) << 20 | ((unsigned int)(minor)&0xfffff))
+#define DEV_MAJOR(dev)       ((unsigned int)(dev) >> 20)
+#define DEV_MINOR(dev)       ((unsigned int)(dev)&0xfffff)
+
+/* Results from -MAX_ERRNO to -1 are errors (include/linux/err.h). */
+enum { MAX_ERRNO = 4095 };
+
 /*
  * The identity of a file is device, inode and generation, since inode numbers are used again. The
  * high bit of a dev_t is free: majors of block devices end at 511 (BLKDEV_MAJOR_MAX). If this bit

@@ -84,4 +84,10 @@ void columns_value(struct value *ret, const struct columns *t, const struct colu
 int columns_order(const struct column *c, const struct value *a, const struct value *b);
 int columns_compare(const struct columns *t, const struct column *c, const void *a, const void *b);
 
+/* -1, 0 or 1: @a is less than, equal to or greater than @b. */
+static inline int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mounts.h"
+#include "cell.h"
 
 #define SYS_BLOCK "/sys/dev/block"
 
@@ -19,7 +20,7 @@ enum { SYS_PATH = 64 + NAME_MAX };
 
 static void sys_path(char path[SYS_PATH], unsigned int dev, const char *what)
 {
-	snprintf(path, SYS_PATH, SYS_BLOCK "/%u:%u/%s", dev >> 20, dev & 0xfffff, what);
+	snprintf(path, SYS_PATH, SYS_BLOCK "/%u:%u/%s", DEV_MAJOR(dev), DEV_MINOR(dev), what);
 }
 
 /* "254:0"; 0: it is no number of a device. */
@@ -64,7 +65,7 @@ static unsigned int dev_of_node(const char *path)
 
 	if (stat(path, &st) || !S_ISBLK(st.st_mode))
 		return 0;
-	return major(st.st_rdev) << 20 | minor(st.st_rdev);
+	return DEV_OF(major(st.st_rdev), minor(st.st_rdev));
 }
 
 /* The device that a file, or device file, is on; 0: not known. Directories on the way need not be
@@ -79,7 +80,7 @@ static unsigned int dev_below_file(const char *path)
 		return dev;
 	m = mounts_by_path(&mounts, path);
 	if (m)
-		dev = m->dev >> 20 ? m->dev : dev_of_node(m->source);
+		dev = DEV_MAJOR(m->dev) ? m->dev : dev_of_node(m->source);
 	mounts_free(&mounts);
 	return dev;
 }

@@ -138,7 +138,8 @@ static int row_path(const struct known_file *f, char **ret_by)
 	unsigned int dev = FILE_KEY_DEV(f->by[0]);
 	char inode[64], generation[32];
 
-	snprintf(inode, sizeof(inode), "inode %llu on %u:%u", f->by[1], dev >> 20, dev & 0xfffff);
+	snprintf(inode, sizeof(inode), "inode %llu on %u:%u", f->by[1], DEV_MAJOR(dev),
+		 DEV_MINOR(dev));
 	snprintf(generation, sizeof(generation), "generation %llu", f->by[0] >> 32);
 	if (!f->shared && !f->again)
 		*ret_by = strdup(f->path);

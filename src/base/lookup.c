@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/mounts.h"
-
-#define DEV_MAJOR(dev) ((dev) >> 20)
-#define DEV_MINOR(dev) ((dev)&0xfffffU)
+#include "cell.h"
 
 void lookup_dev(const struct mounts *mounts, unsigned int dev, char *name, size_t cap)
 {

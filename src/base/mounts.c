@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell.h"
+
 static bool is_octal(const char *s)
 {
 	for (int i = 0; i < 3; i++)
@@ -42,7 +44,7 @@ static bool mount_parse(struct mount *m, char *line)
 	next_word(&line);
 	if (sscanf(next_word(&line), "%u:%u", &major, &minor) != 2)
 		return false;
-	m->dev = major << 20 | (minor & 0xfffff);
+	m->dev = DEV_OF(major, minor);
 	m->root = next_word(&line);
 	m->point = next_word(&line);
 	while (line && strcmp(next_word(&line), "-") != 0)

@@ -14,6 +14,7 @@
 #include "base/mounts.h"
 #include "base/privilege.h"
 #include "base/reason.h"
+#include "cell.h"
 
 /* Length of the name at @s; false if no NUL ends it within @left bytes. */
 static bool name_len(const char *s, size_t left, size_t *ret_len)
@@ -62,7 +63,7 @@ char *path_full(const struct path_file *f)
 	if (name->len || !name->unmounted) /* pipes are roots too, but have no name */
 		path_join(path, sizeof(path), name);
 	if (!path[0] || name->unmounted)
-		snprintf(where, sizeof(where), "<%u:%u>%s", f->dev >> 20, f->dev & 0xfffff,
+		snprintf(where, sizeof(where), "<%u:%u>%s", DEV_MAJOR(f->dev), DEV_MINOR(f->dev),
 			 path[0] == '/' ? "" : "/"); /* "..." has no slash before it */
 	if (!path[0])
 		n = asprintf(&text, "%sinode %llu", where, f->ino);

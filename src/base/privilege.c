@@ -305,11 +305,22 @@ int pidns_check(struct reason *why)
 	return reason_hint(why, "mount -t proc proc /proc, or with unshare: --mount-proc");
 }
 
-bool pidns_is_first(void)
+bool pidns_below_first(unsigned long long *ret_dev, unsigned long long *ret_ino)
 {
 	struct stat st;
 
-	return stat("/proc/self/ns/pid", &st) || st.st_ino == PROC_PID_INIT_INO;
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == PROC_PID_INIT_INO)
+		return false;
+	*ret_dev = st.st_dev;
+	*ret_ino = st.st_ino;
+	return true;
+}
+
+bool pidns_is_first(void)
+{
+	unsigned long long dev, ino;
+
+	return !pidns_below_first(&dev, &ino);
 }
 
 /* NSpid has an id for each namespace from that of /proc down to the process's own. */

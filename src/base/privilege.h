@@ -94,6 +94,10 @@ int pidns_check(struct reason *why);
 /* Whether this is the first namespace, which has an id for every process. */
 bool pidns_is_first(void);
 
+/* Whether this is another namespace than the first; then also the device and inode of its file, by
+ * which the kernel identifies a namespace. */
+bool pidns_below_first(unsigned long long *ret_dev, unsigned long long *ret_ino);
+
 /* Whether process @pid is in a namespace below this one. */
 bool pidns_is_below(unsigned long long pid);
 

@@ -10,8 +10,6 @@
 #include "row.bpf.h"
 #include "send.bpf.h"
 
-enum { MAX_ERRNO = 4095 };
-
 /* The cache class of an operation. @acts: its kind; for a request of io_uring or libaio, the kind
  * of a call which does the same. */
 static __always_inline u8 op_cache_class(const struct op *op, u8 acts)

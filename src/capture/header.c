@@ -23,7 +23,7 @@ static void put_device(struct json *j, const struct devices *d, const struct dev
 	const struct device *disk = devices_find(d, device->disk), *lower;
 	char dev[24];
 
-	snprintf(dev, sizeof(dev), "%u:%u", device->dev >> 20, device->dev & 0xfffff);
+	snprintf(dev, sizeof(dev), "%u:%u", DEV_MAJOR(device->dev), DEV_MINOR(device->dev));
 	json_put_begin(j, NULL, '{');
 	json_put_string(j, "name", device->name);
 	json_put_string(j, "dev", dev);
@@ -101,7 +101,7 @@ void header_parse_devices(struct devices *d, const json_t *list)
 		dev = json_string_value(json_object_get(one, "dev"));
 		if (!name || !dev || sscanf(dev, "%u:%u", &major, &minor) != 2)
 			continue;
-		e.dev = major << 20 | (minor & 0xfffff);
+		e.dev = DEV_OF(major, minor);
 		snprintf(e.name, sizeof(e.name), "%s", name);
 		devices_add(d, &e);
 		devices_add(&named, &e);
@@ -148,7 +148,7 @@ static void put_mounts(struct json *j)
 	for (size_t i = 0; i < mounts.n; i++) {
 		const struct mount *m = &mounts.list[i];
 
-		snprintf(dev, sizeof(dev), "%u:%u", m->dev >> 20, m->dev & 0xfffff);
+		snprintf(dev, sizeof(dev), "%u:%u", DEV_MAJOR(m->dev), DEV_MINOR(m->dev));
 		json_put_begin(j, NULL, '{');
 		json_put_string(j, "dev", dev);
 		json_put_string(j, "type", m->type);
@@ -312,7 +312,7 @@ static int mounts_parse(struct header *h, const json_t *list)
 		dev = json_string_value(json_object_get(one, "dev"));
 		if (err || !dev || sscanf(dev, "%u:%u", &maj, &min) != 2)
 			continue;
-		m->dev = maj << 20 | (min & 0xfffff);
+		m->dev = DEV_OF(maj, min);
 		h->n_mounts++;
 		err = member_text(one, "point", &m->point);
 		if (!err)

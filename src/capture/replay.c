@@ -48,9 +48,7 @@ char *device_text(const struct recording *rec, uint64_t dev)
 
 	if (name)
 		return strdup(name);
-	return asprintf(&text, "%u:%u", (unsigned int)dev >> 20, (unsigned int)dev & 0xfffff) < 0
-		       ? NULL
-		       : text;
+	return asprintf(&text, "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev)) < 0 ? NULL : text;
 }
 
 static char *cgroup_name(const struct recording *rec, uint64_t id)
@@ -148,7 +146,7 @@ struct replay_fs {
 	unsigned int probed; /* in all recordings */
 };
 
-enum { FS_KEY_FIRST = 16, MAX_ERRNO = 4095 };
+enum { FS_KEY_FIRST = 16 };
 
 static int out_of_memory(struct reason *why)
 {
@@ -274,8 +272,8 @@ static int request_row_begin(struct replay *r, struct replay_interval *iv,
 
 	if (!name)
 		return -ENOMEM;
-	row->major = row->key.dev >> 20;
-	row->minor = row->key.dev & 0xfffff;
+	row->major = DEV_MAJOR(row->key.dev);
+	row->minor = DEV_MINOR(row->key.dev);
 	snprintf(row->disk, sizeof(row->disk), "%s", name);
 	free(name);
 	if (!requests_are_by(r->conf.by) || !row->key.by[0])

@@ -241,10 +241,10 @@ static void gone_look(struct top *t)
 			gone_add(t, "process", l->pids[i], "");
 	}
 	for (unsigned int i = 0; i < l->n_devs; i++) {
-		snprintf(minor, sizeof(minor), ":%u", l->devs[i] & 0xfffff);
-		snprintf(path, sizeof(path), "/sys/dev/block/%u%s", l->devs[i] >> 20, minor);
-		if (l->devs[i] >> 20 && access(path, F_OK))
-			gone_add(t, "disk", l->devs[i] >> 20, minor);
+		snprintf(minor, sizeof(minor), ":%u", DEV_MINOR(l->devs[i]));
+		snprintf(path, sizeof(path), "/sys/dev/block/%u%s", DEV_MAJOR(l->devs[i]), minor);
+		if (DEV_MAJOR(l->devs[i]) && access(path, F_OK))
+			gone_add(t, "disk", DEV_MAJOR(l->devs[i]), minor);
 	}
 	for (unsigned int i = 0; i < l->n_cgroups && t->run.conf.by == BY_TASK; i++) {
 		char *cgroup = lookup_cgroup(l->cgroups[i]);

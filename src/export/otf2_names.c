@@ -176,8 +176,7 @@ struct known *disk_known(struct exporting *x, uint64_t dev)
 	if (name)
 		snprintf(path, sizeof(path), "/dev/%.50s", name);
 	else
-		snprintf(path, sizeof(path), "%u:%u", (unsigned int)dev >> 20,
-			 (unsigned int)dev & 0xfffff);
+		snprintf(path, sizeof(path), "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
 	group = otf2_group(&x->a, path, otf2_node(&x->a, path, "block device", x->machine));
 	l = otf2_location(&x->a, path, group);
 	k = l == SIZE_MAX ? NULL : known_new(x, &x->disks, dev, 0);

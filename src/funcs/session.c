@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
+#include "base/privilege.h"
 #include "base/reason.h"
 #include "bpf/func.h"
 #include "func.skel.h"
@@ -180,7 +180,6 @@ static void conf_fill(struct func_session *s, bool user)
 {
 	struct func_conf *c = &s->bpf_conf;
 	unsigned int cpus = libbpf_num_possible_cpus();
-	struct stat st;
 
 	c->n_funcs = s->list.n;
 	for (c->hists = 1;
@@ -197,11 +196,7 @@ static void conf_fill(struct func_session *s, bool user)
 	c->n_pids = s->conf.n_pids;
 	memcpy(c->pids, s->conf.pids, s->conf.n_pids * sizeof(*c->pids));
 	c->tool_tgid = getpid();
-	/* the tool's pid namespace, unless it is the initial one (inode PROC_PID_INIT_INO) */
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)
-		return;
-	c->pidns_dev = st.st_dev;
-	c->pidns_ino = st.st_ino;
+	pidns_below_first(&c->pidns_dev, &c->pidns_ino);
 }
 
 static int try_load(struct func_session *s, const struct func_method *how,

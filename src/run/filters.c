@@ -22,7 +22,7 @@
 
 unsigned int filter_kernel_dev(dev_t dev)
 {
-	return major(dev) << 20 | (minor(dev) & 0xfffff);
+	return DEV_OF(major(dev), minor(dev));
 }
 
 /* For some file systems (btrfs) stat(2) gives another device than the kernel's super block; the
@@ -211,7 +211,7 @@ static int mounts_add(struct filter_lists *lists, struct reason *why)
 	for (size_t i = 0; i < mounts.n && !err; i++) {
 		const struct mount *m = &mounts.list[i];
 
-		if (m->dev >> 20 || m->source[0] != '/' || stat(m->source, &st) ||
+		if (DEV_MAJOR(m->dev) || m->source[0] != '/' || stat(m->source, &st) ||
 		    !S_ISBLK(st.st_mode))
 			continue;
 		for (unsigned int d = 0; d < lists->n_devs && !err; d++)

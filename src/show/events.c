@@ -200,7 +200,7 @@ SHOWN(call, v->text = s->call)
 SHOWN(
 	dev, if (s->dev) {
 		v->text = v->buf;
-		snprintf(v->buf, sizeof(v->buf), "%u:%u", s->dev >> 20, s->dev & 0xfffff);
+		snprintf(v->buf, sizeof(v->buf), "%u:%u", DEV_MAJOR(s->dev), DEV_MINOR(s->dev));
 	})
 SHOWN(disk, v->text = s->disk)
 SHOWN(fs, v->text = s->op ? catalog_fs(&s->rec->catalog, s->op->fs) : NULL)

@@ -95,7 +95,7 @@ static void put_parent(struct writer *w, const struct rq_row *r)
 	json_put_begin(j, "parent", '[');
 	while ((dev = devices_above(d, r->key.dev, &at))) {
 		device = devices_find(d, dev);
-		snprintf(text, sizeof(text), "%u:%u", dev >> 20, dev & 0xfffff);
+		snprintf(text, sizeof(text), "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
 		json_put_string(j, NULL, device ? device->name : text);
 	}
 	json_put_end(j, ']');
@@ -116,7 +116,7 @@ static void put_file(struct json *j, const struct op_record *r)
 {
 	char *path = breakdown_record_path(r), dev[24];
 
-	snprintf(dev, sizeof(dev), "%u:%u", r->dev >> 20, r->dev & 0xfffff);
+	snprintf(dev, sizeof(dev), "%u:%u", DEV_MAJOR(r->dev), DEV_MINOR(r->dev));
 	json_put_string(j, "path", path);
 	json_put_string(j, "dev", dev);
 	json_put_uint(j, "ino", r->ino);

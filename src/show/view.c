@@ -22,11 +22,6 @@ static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 	return !v->fs_filter || !strncmp(r->fs, v->fs_filter, sizeof(r->fs));
 }
 
-static int by_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* By --sort, then biggest total first. Ties go by key: every run has the same order. */
 static int op_order(const void *a, const void *b, void *arg)
 {
@@ -39,7 +34,7 @@ static int op_order(const void *a, const void *b, void *arg)
 	if (whole->v->sort)
 		order = columns_compare(&columns, whole->v->sort, x, y);
 	if (!order)
-		order = by_u64(y->total_ns, x->total_ns);
+		order = compare_u64(y->total_ns, x->total_ns);
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
@@ -71,7 +66,7 @@ static int rq_order(const void *a, const void *b, void *arg)
 	if (whole->v->sort && whole->v->layer == LAYER_BLK)
 		order = columns_compare(&columns, whole->v->sort, x, y);
 	if (!order)
-		order = by_u64(rq_whole(y), rq_whole(x));
+		order = compare_u64(rq_whole(y), rq_whole(x));
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
@@ -123,7 +118,7 @@ static int helper_order(const void *a, const void *b)
 {
 	const struct helper_row *x = *(const struct helper_row *const *)a;
 	const struct helper_row *y = *(const struct helper_row *const *)b;
-	int order = by_u64(breakdown_helper_ns(y), breakdown_helper_ns(x));
+	int order = compare_u64(breakdown_helper_ns(y), breakdown_helper_ns(x));
 
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
@@ -145,7 +140,7 @@ static int why_order(const void *a, const void *b)
 {
 	const struct why_row *x = *(const struct why_row *const *)a;
 	const struct why_row *y = *(const struct why_row *const *)b;
-	int order = by_u64(y->sums.total_ns, x->sums.total_ns);
+	int order = compare_u64(y->sums.total_ns, x->sums.total_ns);
 
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
@@ -175,7 +170,7 @@ static int by_key(const void *a, const void *b)
 	const struct op_row *y = *(const struct op_row *const *)b;
 	int order = key_compare(x, y);
 
-	return order ? order : by_u64(y->total_ns, x->total_ns);
+	return order ? order : compare_u64(y->total_ns, x->total_ns);
 }
 
 /* Adds @from to the row of its key. A name becomes unknown if it differs between them. */

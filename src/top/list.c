@@ -32,19 +32,14 @@ static bool passes(const struct top_table *t, const struct top_row *r, const cha
 	       (t->view <= TOP_THREAD && has_text(r->cgroup, SIZE_MAX, filter));
 }
 
-static int by_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* Breaks ties by key, so that rows do not jump. */
 static int key_compare(const struct top_key *a, const struct top_key *b)
 {
-	int order = by_u64(a->who[0], b->who[0]);
+	int order = compare_u64(a->who[0], b->who[0]);
 
-	order = order ? order : by_u64(a->who[1], b->who[1]);
-	order = order ? order : by_u64(a->dev, b->dev);
-	return order ? order : by_u64(a->op, b->op);
+	order = order ? order : compare_u64(a->who[1], b->who[1]);
+	order = order ? order : compare_u64(a->dev, b->dev);
+	return order ? order : compare_u64(a->op, b->op);
 }
 
 /* A row with its figure in the sort column, which is read once per row. */

@@ -12,10 +12,8 @@
 #include "base/lookup.h"
 #include "base/mounts.h"
 #include "bpf/conf.h"
+#include "cell.h"
 #include "trace/maps.h"
-
-#define DEV_MAJOR(dev) ((dev) >> 20)
-#define DEV_MINOR(dev) ((dev)&0xfffffU)
 
 void collect_fs_name(const struct fs_entry *seen, unsigned long long fs, char ret_name[FS_NAME_LEN])
 {

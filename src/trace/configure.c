@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
+#include "base/privilege.h"
 #include "trace/feature.h"
 #include "trace/kallsyms.h"
 #include "trace/maps.h"
@@ -79,17 +79,6 @@ static void conf_set_level(struct bpf_conf *c)
 		c->preempt_count = 0;
 }
 
-/* The tool's own pid namespace, unless it is the initial one (whose inode is PROC_PID_INIT_INO). */
-static void conf_set_pidns(struct bpf_conf *c)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)
-		return;
-	c->pidns_dev = st.st_dev;
-	c->pidns_ino = st.st_ino;
-}
-
 static void conf_set_lists(struct bpf_conf *c, const struct filter_lists *l)
 {
 	c->n_pids = l->n_pids;
@@ -128,7 +117,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	struct rowmaps_size rows;
 
 	c->tool_tgid = getpid();
-	conf_set_pidns(c);
+	pidns_below_first(&c->pidns_dev, &c->pidns_ino);
 	c->tracked = sc->follow;
 	conf_set_lists(c, &sc->lists);
 	c->all_files = sc->all_files;

@@ -12,6 +12,7 @@
 
 #include "base/mounts.h"
 #include "bpf/conf.h"
+#include "cell.h"
 #include "trace/feature.h"
 #include "trace/fsfuncs.h"
 #include "trace/links.h"
@@ -224,7 +225,7 @@ static void types_mounted(const struct fsprobes *p, struct type_list *l)
 	if (mounts_read(&mounts))
 		return;
 	for (size_t i = 0; i < mounts.n; i++) {
-		bool keeps = mounts.list[i].dev >> 20;
+		bool keeps = DEV_MAJOR(mounts.list[i].dev);
 
 		for (size_t k = 0; k < sizeof(no_device) / sizeof(*no_device); k++)
 			keeps |= !strcmp(mounts.list[i].type, no_device[k]);
