@@ -23,6 +23,7 @@
 #include "base/privilege.h"
 #include "funcs/load.h"
 #include "funcs/rows.h"
+#include "trace/btf.h"
 #include "trace/feature.h"
 #include "trace/links.h"
 

@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "func.skel.h"
+#include "trace/btf.h"
 #include "trace/feature.h"
 #include "trace/load.h"
 

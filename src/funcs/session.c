@@ -27,6 +27,7 @@
 #include "funcs/find.h"
 #include "funcs/load.h"
 #include "funcs/rows.h"
+#include "trace/btf.h"
 #include "trace/feature.h"
 #include "trace/load.h"
 

@@ -315,18 +315,6 @@ int feature_tracepoint_arg(struct feature *f, const char *name, const char *type
 	return -1;
 }
 
-bool feature_uring(struct feature *f)
-{
-	return !feature_tracepoint_arg(f, "io_uring_submit_req", "io_kiocb") ||
-	       !feature_tracepoint_arg(f, "io_uring_submit_sqe", "io_kiocb");
-}
-
-bool feature_aio(struct feature *f)
-{
-	return f->func != FUNC_NONE && feature_has_function(f, "aio_read") &&
-	       feature_has_function(f, "aio_write") && feature_has_function(f, "aio_complete");
-}
-
 /* The prototype of the typedef has no names of arguments, but __traceiter_<name>(), which calls the
  * probes, has. */
 int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg)

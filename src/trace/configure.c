@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/privilege.h"
+#include "trace/btf.h"
 #include "trace/feature.h"
 #include "trace/kallsyms.h"
 #include "trace/maps.h"

@@ -383,6 +383,18 @@ static int print_if_asked(enum libbpf_print_level level, const char *fmt, va_lis
 	return 0;
 }
 
+bool feature_uring(struct feature *f)
+{
+	return !feature_tracepoint_arg(f, "io_uring_submit_req", "io_kiocb") ||
+	       !feature_tracepoint_arg(f, "io_uring_submit_sqe", "io_kiocb");
+}
+
+bool feature_aio(struct feature *f)
+{
+	return f->func != FUNC_NONE && feature_has_function(f, "aio_read") &&
+	       feature_has_function(f, "aio_write") && feature_has_function(f, "aio_complete");
+}
+
 int feature_probe(struct feature *f, struct reason *why)
 {
 	memset(f, 0, sizeof(*f));

@@ -44,54 +44,11 @@ bool feature_logs(void);
 int feature_probe(struct feature *f, struct reason *why);
 void feature_done(struct feature *f);
 
-/* The kernel's types, owned by @f; NULL: out of memory. */
-const struct btf *feature_types(struct feature *f);
-
-/* Frees the kernel's and modules' types, and the cached symbols (some MiB). All are read again when
- * needed. */
-void feature_forget_types(struct feature *f);
-
-/*
- * Looks up many names in one pass over all of the kernel's types. A tracepoint is called
- * "btf_trace_NAME", a structure "struct NAME"; a function or variable has its own name.
- */
-void feature_look_for(struct feature *f, const char *const names[], int n);
-
-/*
- * Finds the type id of @function and a descriptor of its BTF: 0 for the kernel's own, else the
- * module's, owned by @f. @module is "" for the kernel. 0 or -ENOENT.
- */
-int feature_function(struct feature *f, const char *function, const char *module,
-		     unsigned int *ret_id, int *ret_btf_fd);
-
-/* Offset in bytes of @member in struct @type of @module, or of the kernel if the module is not
- * loaded; -ENOENT. */
-int feature_member(struct feature *f, const char *module, const char *type, const char *member);
-
-/* Type id of a name as feature_look_for() takes it; 0 if there is none. */
-unsigned int feature_type(struct feature *f, const char *name);
-
-bool feature_has_tracepoint(struct feature *f, const char *name);
-bool feature_has_function(struct feature *f, const char *name);
-
-/* Which argument of tracepoint @name points to a struct @type, counted from 0; -1: none. */
-int feature_tracepoint_arg(struct feature *f, const char *name, const char *type);
-
 /* Whether the tracepoints of io_uring identify their request (6.0). */
 bool feature_uring(struct feature *f);
 
 /* Whether the kernel functions behind libaio can be probed. */
 bool feature_aio(struct feature *f);
-
-/* Offset of @field in struct @type or in its anonymous members, in bytes; -1 if there is none. */
-int feature_field_offset(struct feature *f, const char *type, const char *field);
-
-/* Value of enumerator @name of any enum, even of an anonymous one; @otherwise if there is none. */
-int feature_enumerator(struct feature *f, const char *name, int otherwise);
-
-/* Which argument of tracepoint @name is called @arg, counted from 0; -1: none, or BTF has no names
- * of arguments. */
-int feature_tracepoint_arg_named(struct feature *f, const char *name, const char *arg);
 
 /*
  * Whether this kernel preempts threads while our programs run in them.

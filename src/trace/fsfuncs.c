@@ -9,6 +9,7 @@
 
 #include <uthash.h>
 
+#include "trace/btf.h"
 #include "trace/feature.h"
 #include "trace/kallsyms.h"
 

@@ -13,6 +13,7 @@
 #include "base/mounts.h"
 #include "bpf/conf.h"
 #include "cell.h"
+#include "trace/btf.h"
 #include "trace/feature.h"
 #include "trace/fsfuncs.h"
 #include "trace/links.h"

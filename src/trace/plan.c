@@ -6,6 +6,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "trace/btf.h"
 #include "trace/maps.h"
 #include "trace/session.h"
 

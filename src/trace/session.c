@@ -28,6 +28,7 @@
 #include "bpf/conf.h"
 #include "event.h"
 #include "trace/attach.h"
+#include "trace/btf.h"
 #include "trace/collect.h"
 #include "trace/configure.h"
 #include "trace/drain.h"
