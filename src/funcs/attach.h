@@ -22,8 +22,9 @@ struct func_fd {
 
 struct func_attached {
 	const struct func_method *probe;
-	const struct func_method *second; /* for functions beyond @probe, or NULL; both load a copy
-					   * of their programs for each function */
+	/* for functions that @probe cannot probe, or NULL; both load a copy of their programs for
+	 * each function */
+	const struct func_method *second;
 	struct func_bpf *obj;
 	struct feature *feat;
 	struct func_fd *fds; /* owned */

@@ -209,8 +209,8 @@ static void functions_attach(struct attached *a, const struct trace_bpf *obj,
 		else
 			failed |= 1U << row->op;
 	}
-	a->vfs_kinds &=
-		~(failed | 1U << OP_NONE); /* some functions belong to no kind of operation */
+	/* some functions belong to no kind of operation */
+	a->vfs_kinds &= ~(failed | 1U << OP_NONE);
 	if (!(plan->asked & CAP_VFS))
 		a->vfs_kinds = 0;
 }

@@ -27,13 +27,14 @@ struct fsprobes {
 	const char *only;
 	const struct filter_lists *disks; /* NULL: all */
 	struct links links;               /* kprobes */
-	int clones[MAX_LINKS]; /* descriptors, alternately a program loaded from a template and its
-				* link */
+	/* descriptors, alternately a program loaded from a template and its link */
+	int clones[MAX_LINKS];
 	int n_clones;
 	struct {
 		char function[FUNC_NAME_LEN];
-		char module[FUNC_NAME_LEN]; /* module with the function, if only kprobes probe it: a
-					     * kprobe does not keep its module loaded; "": none */
+		/* of the function, if only kprobes probe it: a kprobe does not keep its module
+		 * loaded; "": none */
+		char module[FUNC_NAME_LEN];
 	} probed[MAX_LINKS];
 	int n_probed;
 	struct {

@@ -66,15 +66,16 @@ struct program {
 	unsigned int needs;  /* set of enum need */
 	unsigned int strata; /* set of 1 << stratum, not measured without it */
 	bool requests;       /* without the program there are no requests either */
-	bool backup;     /* on a tracepoint: has a second copy where the kernel preempts tracepoint
-			  * programs; on a function entry: always; on a return: where the kernel
-			  * preempts */
+	/* Has a second copy. On a tracepoint: where the kernel preempts tracepoint programs; on a
+	 * function's entry: always; on its return: where the kernel preempts. */
+	bool backup;
 	bool last;       /* attached after all others */
 	bool called;     /* tail-called by the program on the same hook, instead of attached */
 	bool entry_only; /* on a function, without a program at its return */
 	bool is_template;
-	enum op_kind op; /* of a function or template: the kind of operation whose calls all pass
-			  * through it, or OP_NONE */
+	/* of a function or template: the kind of operation whose calls all pass through it, or
+	 * OP_NONE */
+	enum op_kind op;
 	enum fs_method method; /* of a template */
 	const char *without;   /* why @strata are not measured */
 };

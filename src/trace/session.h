@@ -33,8 +33,8 @@ struct session_conf {
 	bool all_files;
 	bool all_faults; /* also count minor page faults, which found their page, as operations */
 	bool records;    /* session_tick() delivers slow operations */
-	const char *record_fs; /* send only operations on files of this type (all, or only slow
-				* ones); NULL: on any file */
+	/* send only operations on files of this type (all, or only slow ones); NULL: on any file */
+	const char *record_fs;
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */
 	bool uncounted;               /* nothing is summed up: there are no rows */
 	size_t buffer_bytes;          /* for records sent but not yet delivered */
