@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* breakdown.c - one run, all layers: where the time of I/O operations went. */
+/*
+ * breakdown.c - the command to sum up a run over all layers: where the time of I/O operations went.
+ * Its tables are in tables.h and show/.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -11,33 +14,33 @@
 #include "base/path.h"
 #include "base/reason.h"
 #include "cmd/tables.h"
-#include "run/run.h"
+#include "run/io.h"
 #include "show/columns.h"
 
 struct breakdown {
-	struct run run;
+	struct io_run io;
 	struct breakdown_opts opts;
 	bool why, helpers;
 	/* state */
-	FILE *out; /* where output goes */
+	FILE *out; /* the output */
 	struct breakdown_view view;
 	struct op_record *slowest; /* biggest first, n_slowest of slowest_max */
 	size_t n_slowest;
 	struct utsname uts;
 };
 
-/* Not of a recording. */
+/* These options need a live run: a recording has no such rows. */
 static const struct opt more_opts[] = {
 	{ 0, "why", OPT_FLAG(struct breakdown, why),
-	  .help = "where in the kernel threads slept, if nothing else explains why" },
+	  .help = "where in the kernel threads slept for reasons that are not known otherwise" },
 	{ 0, "helpers", OPT_FLAG(struct breakdown, helpers),
-	  .help = "what kernel threads and io workers did, for how long, and for whom" },
+	  .help = "work of kernel threads and io workers: its kind, its time, and its client" },
 	{},
 };
 
 static const struct opt_group groups[] = {
-	{ "What to measure", breakdown_measure_opts, offsetof(struct breakdown, opts) },
-	{ "Beside it", more_opts, 0 },
+	{ "Measurement", breakdown_measure_opts, offsetof(struct breakdown, opts) },
+	{ "More tables", more_opts, 0 },
 	{ "Output", breakdown_output_opts, offsetof(struct breakdown, opts) },
 	RUN_GROUPS,
 	{},
@@ -45,11 +48,11 @@ static const struct opt_group groups[] = {
 
 static const struct opt_example examples[] = {
 	{ "iostrata breakdown", "everybody's I/O, until Ctrl-C" },
-	{ "iostrata breakdown -- make -j8", "of a command and all that it starts" },
-	{ "iostrata breakdown -p 6681 1", "of a process, every second" },
-	{ "iostrata breakdown --by file -D 10", "which files, for 10 seconds" },
+	{ "iostrata breakdown -- make -j8", "the I/O of a command and of all its descendants" },
+	{ "iostrata breakdown -p 6681 1", "the I/O of a process, every second" },
+	{ "iostrata breakdown --by file -D 10", "a row per file, for 10 seconds" },
 	{ "iostrata breakdown --slowest 5 --op fsync",
-	  "the five slowest fsyncs, and where their time went" },
+	  "the five slowest fsyncs, each with its strata" },
 	{ "iostrata breakdown -T ext4",
 	  "ext4 alone: a histogram per operation (where 'iostrata doctor' has file systems)" },
 	{ "iostrata breakdown -T blk -d nvme0n1 -Q", "a disk's requests with their queue time" },
@@ -70,15 +73,15 @@ static const struct opt_table table = {
 	.name = "iostrata breakdown",
 	.summary = "where every nanosecond of an I/O operation went",
 	.about = "Accounts for each operation (read, write, open, close, fsync, copy, meta, uring, "
-		 "aio, fault) as a whole: its time on CPU by layer, and its waits by what they "
-		 "were for. The parts are disjoint and add up to the operation's elapsed time.",
+		 "aio, fault) as a whole: its time on CPU by layer, and its waits by their "
+		 "cause. The parts are disjoint and add up to the operation's elapsed time.",
 	.groups = groups,
 	.args = run_args,
 	.command = true,
 	.examples = examples,
 	.columns = columns,
 	.terms = strata_terms,
-	.terms_title = "What a thread was doing",
+	.terms_title = "Strata: the activity of a thread",
 };
 
 static struct breakdown *breakdown_of(struct run *r)
@@ -88,14 +91,15 @@ static struct breakdown *breakdown_of(struct run *r)
 
 static int resolve_layer(struct breakdown *b, struct reason *why)
 {
-	struct session_conf *conf = &b->run.conf;
+	struct session_conf *conf = &b->io.conf;
 
 	if (!b->opts.layer || !breakdown_layer(b->opts.layer, &conf->layer))
 		return 0;
 	if (mounts_fs_kind(b->opts.layer) == FS_KIND_UNKNOWN) {
 		reason_set(why, EXIT_FAILED, "no layer or file system '%.60s'", b->opts.layer);
-		return reason_hint(why, "layers are syscall, vfs, fs and blk; file systems are "
-					"those in /proc/filesystems");
+		return reason_hint(why,
+				   "layers are syscall, vfs, fs and blk; /proc/filesystems lists "
+				   "the file systems");
 	}
 	conf->layer = LAYER_FS;
 	conf->fs = b->opts.layer;
@@ -105,19 +109,20 @@ static int resolve_layer(struct breakdown *b, struct reason *why)
 static int resolve(struct run *r, struct reason *why)
 {
 	struct breakdown *b = breakdown_of(r);
+	struct session_conf *conf = &b->io.conf;
 
-	if (resolve_layer(b, why) || breakdown_check(&b->opts, r->conf.layer, r->opts.json, why))
+	if (resolve_layer(b, why) || breakdown_check(&b->opts, conf->layer, r->opts.json, why))
 		return -1;
-	if (r->conf.layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "-T blk", why))
+	if (conf->layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "-T blk", why))
 		return -1;
-	if (filters_check_kinds(&r->opts.filters, r->conf.layer, b->opts.layer, why))
+	if (filters_check_kinds(&r->opts.filters, conf->layer, b->opts.layer, why))
 		return -1;
-	if ((b->why || b->helpers) && r->conf.layer != LAYER_OPS)
-		return reason_set(why, EXIT_USAGE, "%s is of whole operations, -T of a layer",
+	if ((b->why || b->helpers) && conf->layer != LAYER_OPS)
+		return reason_set(why, EXIT_USAGE, "%s is about whole operations, -T about a layer",
 				  b->why ? "--why" : "--helpers");
 	if (b->helpers && b->opts.by)
 		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
-	if (r->conf.fs && r->opts.filters.fs)
+	if (conf->fs && r->opts.filters.fs)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);
 	r->own_stdout = !newfile_is_standard(b->opts.output);
@@ -126,24 +131,23 @@ static int resolve(struct run *r, struct reason *why)
 		if (!b->slowest)
 			return reason_set(why, EXIT_FAILED, "out of memory");
 	}
-	r->conf.by = breakdown_rows_by(&b->opts);
-	r->conf.queued = b->opts.queued;
-	r->conf.meta_calls = breakdown_meta_calls(&b->opts, r->conf.layer);
-	r->conf.why = b->why;
-	r->conf.helpers = b->helpers;
-	r->conf.records = b->opts.slowest_max;
-	r->conf.record_fs = r->opts.filters.fs;
+	conf->by = breakdown_rows_by(&b->opts);
+	conf->queued = b->opts.queued;
+	conf->meta_calls = breakdown_meta_calls(&b->opts, conf->layer);
+	conf->why = b->why;
+	conf->helpers = b->helpers;
+	conf->records = b->opts.slowest_max;
+	conf->record_fs = r->opts.filters.fs;
 	return 0;
 }
 
 static void view_fill(struct breakdown *b)
 {
 	struct breakdown_view *v = &b->view;
-	const struct run *r = &b->run;
 
 	uname(&b->uts);
-	breakdown_view_fill(v, &b->opts, r->conf.layer, fileno(b->out));
-	breakdown_view_run(v, r);
+	breakdown_view_fill(v, &b->opts, b->io.conf.layer, fileno(b->out));
+	breakdown_view_run(v, &b->io);
 	v->why = b->why;
 	v->helpers = b->helpers;
 	v->kernel = b->uts.release;
@@ -153,7 +157,7 @@ static void view_fill(struct breakdown *b)
 static void on_record(void *arg, const struct op_record *rec)
 {
 	struct breakdown *b = arg;
-	struct session *session = b->run.session;
+	struct session *session = b->io.session;
 	size_t max = b->opts.slowest_max;
 	struct op_record *place = slowest_place(b->slowest, &b->n_slowest, max, rec->total_ns);
 
@@ -164,7 +168,7 @@ static void on_record(void *arg, const struct op_record *rec)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }
 
-/* Of a run that does not come so far there is no file. */
+/* The output file is created here: a run with an earlier failure leaves no file. */
 static int start(struct run *r, struct reason *why)
 {
 	struct breakdown *b = breakdown_of(r);
@@ -174,30 +178,31 @@ static int start(struct run *r, struct reason *why)
 		return -1;
 	view_fill(b);
 	if (r->opts.json && breakdown_has_requests(&b->view))
-		run_say_of_ops(r->of_ops);
-	session_on_record(r->session, on_record, r);
+		run_say_of_ops(b->io.of_ops);
+	session_on_record(b->io.session, on_record, r);
 	return 0;
 }
 
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct breakdown *b = breakdown_of(r);
+	const struct breakdown_output out = { b->out, r->opts.json, &b->view };
 	int err;
 
 	b->view.until_ns = clock_day_ns();
-	err = breakdown_put(b->out, r->opts.json, &b->view, sn, b->slowest, b->n_slowest);
+	err = breakdown_put(&out, sn, b->slowest, b->n_slowest);
 	b->view.later = true;
 	b->n_slowest = 0;
-	session_set_slow_ns(r->session, 0);
+	session_set_slow_ns(b->io.session, 0);
 	return err;
 }
 
-static const struct run_ops ops = { .resolve = resolve, .start = start, .report = report };
+static const struct run_ops ops = { .source = &io_source, .resolve = resolve, .start = start };
 
 static int breakdown(int argc, char **argv)
 {
-	struct breakdown b = {};
-	int status = run_main(&b.run, &ops, &cmd_breakdown, argc, argv);
+	struct breakdown b = { .io.report = report };
+	int status = run_main(&b.io.run, &ops, &cmd_breakdown, argc, argv);
 
 	free(b.slowest);
 	if (b.out)

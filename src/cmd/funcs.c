@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* funcs.c - count and time of every function that matches. */
+/*
+ * funcs.c - counts and times functions. The command has a source of its own for the run:
+ * the session in src/funcs/.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +31,7 @@ struct funcs {
 	struct func_session *session;
 	struct func_session_conf conf;
 	struct funcs_view view;
-	struct func_snapshot interval; /* the one on the screen */
+	struct func_snapshot interval; /* the interval on the screen */
 	struct funcs_ui ui;
 	struct utsname uts;
 };
@@ -81,29 +84,29 @@ static const struct opt measure_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct funcs, by, by_choices), .arg = "KEY",
 	  .help = "a row per function and key" },
 	{ 0, "tree", OPT_FLAG(struct funcs, tree),
-	  .help = "also who called whom among the traced functions" },
+	  .help = "also the tree of calls among the traced functions" },
 	{ 0, "subtract", OPT_FLAG(struct funcs, conf.subtract),
-	  .help = "take what the probes cost off the times" },
+	  .help = "subtract the cost of the probes from the times" },
 	{ 0, "probe", OPT_CHOICE(struct funcs, probe, probe_choices), .arg = "KIND",
-	  .help = "how functions are probed (default: the best way that the kernel has)" },
+	  .help = "how functions are probed (default: the best way of this kernel)" },
 	{ 0, "risk-exceptions", OPT_FLAG(struct funcs, conf.risk_exceptions),
-	  .help = "also trace programs that have exceptions: one thrown through a traced function "
-		  "ends them" },
+	  .help = "also trace user programs with exceptions: an exception thrown through a traced "
+		  "function kills the program" },
 	{ 0, "max", OPT_UINT(struct funcs, max), .arg = "N", .min = 1, .max = 100000,
-	  .help = "functions at most (default: 2000)" },
+	  .help = "at most this many functions (default: 2000)" },
 	{},
 };
 
 static const struct opt output_opts[] = {
 	{ 0, "list", OPT_FLAG(struct funcs, list),
-	  .help = "only show which functions are meant, and why some cannot be traced" },
+	  .help = "only list the functions that match, and why some cannot be traced" },
 	{ 0, "sort", OPT_CHOICE(struct funcs, sort, sort_choices), .arg = "COLUMN",
-	  .help = "the biggest of this first (default: total)" },
+	  .help = "the biggest of this column first (default: total)" },
 	{ 'n', "rows", OPT_UINT(struct funcs, most), .arg = "N",
-	  .help = "rows of a table at most, 0: all (default: 40)" },
+	  .help = "at most this many rows of a table, 0: all (default: 40)" },
 	{ 'H', "histograms", OPT_FLAG(struct funcs, histograms),
 	  .help = "a histogram for every row" },
-	{ 'b', "batch", OPT_FLAG(struct funcs, batch), .help = "text, as if it were no terminal" },
+	{ 'b', "batch", OPT_FLAG(struct funcs, batch), .help = "text, as without a terminal" },
 	{ 'm', "milliseconds", OPT_FLAG(struct funcs, milliseconds),
 	  .help = "times in milliseconds (default: the unit that fits)" },
 	{ 0, "csv", OPT_FLAG(struct funcs, csv), .help = "lines of name(),count,total_us" },
@@ -116,32 +119,34 @@ static const struct opt who_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = 2147483647,
 	  .help = "only this process, all its threads" },
 	{ 0, "system", OPT_FLAG(struct filters, system),
-	  .help = "with -- CMD: everybody, not only the command" },
+	  .help = "with -- CMD: trace all processes, not only the command" },
 	{},
 };
 
 static const struct opt_group groups[] = {
-	{ "What to measure", measure_opts, 0 },
+	{ "Measurement", measure_opts, 0 },
 	{ "Output", output_opts, 0 },
-	{ "Whose calls", who_opts, offsetof(struct run, opts.filters) },
-	{ "The run", run_opts, 0 },
+	{ "Filters", who_opts, offsetof(struct run, opts.filters) },
+	{ "Run", run_opts, 0 },
 	{},
 };
 
 static const struct opt args[] = {
 	{ OPT_STRING(struct funcs, conf.probe), .arg = "PATTERN", .required = true, .many = true,
 	  .help = "functions: a glob, /regex/, MODULE:glob, PATH:glob or c:glob (the C library); "
-		  "!PATTERN leaves out; then, if a table is to be printed now and then, INTERVAL "
-		  "and COUNT" },
+		  "!PATTERN leaves functions out; INTERVAL and COUNT may follow, for a table "
+		  "after each interval" },
 	{},
 };
 
 static const struct opt_example examples[] = {
 	{ "iostrata funcs 'ext4_*'", "all functions of ext4, until Ctrl-C" },
-	{ "iostrata funcs 'xfs:*' '!xfs_trans_*' 1", "of a module, live, every second; h: keys" },
-	{ "iostrata funcs --tree 'vfs_*' -- tar cf x /usr", "who calls whom, in a command" },
-	{ "iostrata funcs --sort p99 -p 6681 'blk_*'", "in a process" },
-	{ "iostrata funcs '/^(vfs|ext4)_.*write/' --list", "what the regular expression means" },
+	{ "iostrata funcs 'xfs:*' '!xfs_trans_*' 1",
+	  "functions of a module, live, every second; h: keys" },
+	{ "iostrata funcs --tree 'vfs_*' -- tar cf x /usr", "the tree of calls in a command" },
+	{ "iostrata funcs --sort p99 -p 6681 'blk_*'", "functions called by a process" },
+	{ "iostrata funcs '/^(vfs|ext4)_.*write/' --list",
+	  "the functions that match the regular expression" },
 	{ "iostrata funcs 'c:pread*' -p 6681", "functions of the C library" },
 	{},
 };
@@ -151,9 +156,9 @@ static const struct opt_columns columns[] = { { "Functions", funcs_columns }, {}
 static const struct opt_table table = {
 	.name = "iostrata funcs",
 	.summary = "count and time of every function that matches",
-	.about = "Counts the calls of functions of the kernel, or of programs and libraries, and "
-		 "adds up the time that they took: with all that they called (total), and without "
-		 "the traced functions that they called (self). Exact under nesting and recursion.",
+	.about = "Counts the calls of functions of the kernel, or of user programs and libraries, "
+		 "and adds up their time: total includes everything called by a function, self "
+		 "leaves out the traced functions called by it. Exact under nesting and recursion.",
 	.groups = groups,
 	.args = args,
 	.command = true,
@@ -166,7 +171,7 @@ static struct funcs *funcs_of(struct run *r)
 	return (struct funcs *)r; /* its first member */
 }
 
-/* No function begins with a digit, or a point and a digit. */
+/* The name of a function begins neither with a digit, nor with a point and a digit. */
 static bool is_number(const char *arg)
 {
 	return strspn(arg + (*arg == '.'), "0123456789") > 0;
@@ -212,7 +217,8 @@ static int options_check(const struct funcs *f, struct reason *why)
 	if (tree && f->by)
 		return reason_set(why, EXIT_USAGE, "--by and a tree exclude one another");
 	if (f->csv + f->folded + f->run.opts.json > 1)
-		return reason_set(why, EXIT_USAGE, "--json, --csv, --folded exclude one another");
+		return reason_set(why, EXIT_USAGE,
+				  "--json, --csv and --folded exclude one another");
 	if (f->csv && f->by)
 		return reason_set(why, EXIT_USAGE, "--csv has no column for --by");
 	if (f->csv && f->tree)
@@ -228,9 +234,25 @@ static const char *name_of(const struct opt_choice *list, int value)
 	return NULL;
 }
 
+/* Draws a bar on a terminal, if there are many probes; the bar is removed when all are attached. */
+static void say_attaching(size_t done, size_t all)
+{
+	enum { FEW = 16, STEP = 8, WIDTH = 40 };
+	int stars = all ? done * WIDTH / all : WIDTH;
+
+	if (all <= FEW || !isatty(STDERR_FILENO))
+		return;
+	if (done == all)
+		fprintf(stderr, "\r\033[K");
+	else if (done % STEP == 0)
+		fprintf(stderr, "\rattaching [%.*s%*s] %zu/%zu", stars,
+			"****************************************", WIDTH - stars, "", done, all);
+	fflush(stderr);
+}
+
 static bool progress(size_t done, size_t all)
 {
-	run_say_attaching(done, all);
+	say_attaching(done, all);
 	return !run_interrupted();
 }
 
@@ -240,14 +262,13 @@ static void conf_fill(struct funcs *f)
 
 	c->probe = name_of(probe_choices, f->probe);
 	c->rows = f->tree || f->folded ? FUNC_ROWS_TREE : f->by;
-	c->stats = f->run.conf.stats;
-	c->follow = f->run.conf.follow;
-	c->pids = f->run.conf.lists.pids;
-	c->n_pids = f->run.conf.lists.n_pids;
+	c->stats = f->run.opts.overhead;
+	c->follow = f->run.follow;
+	c->pids = f->run.lists.pids;
+	c->n_pids = f->run.lists.n_pids;
 	c->max = f->max;
 	c->progress = progress;
-	/* names of cgroups are looked up when they are printed */
-	f->run.conf.by = f->by == FUNC_ROWS_CGROUP ? BY_CGROUP : BY_NONE;
+	f->run.names_cgroups = f->by == FUNC_ROWS_CGROUP;
 }
 
 static int list(struct funcs *f, struct reason *why)
@@ -261,7 +282,7 @@ static int list(struct funcs *f, struct reason *why)
 	return 1;
 }
 
-/* With an interval, on a terminal that nobody else writes to. */
+/* The screen needs an interval, and a terminal to which only the tool writes. */
 static bool is_for_screen(const struct funcs *f)
 {
 	const struct run *r = &f->run;
@@ -316,7 +337,7 @@ static int screen_start(struct funcs *f, struct reason *why)
 	return 0;
 }
 
-/* In the line that says what is traced, the functions come before the filters. */
+/* The line "tracing ..." names the functions before the filters. */
 static int start(struct run *r, struct reason *why)
 {
 	struct funcs *f = funcs_of(r);
@@ -345,7 +366,7 @@ static int start(struct run *r, struct reason *why)
 	return f->screen ? screen_start(f, why) : 0;
 }
 
-/* Takes over the snapshot. While paused, the screen does not change. */
+/* Takes over the rows of @sn. While paused, the screen does not change. */
 static int show(struct funcs *f, struct func_snapshot *sn)
 {
 	if (f->ui.paused || f->ui.quit)
@@ -380,15 +401,11 @@ static int report(struct run *r, struct reason *why)
 		return -1;
 	for (int i = 0; i < FUNC_LOSS_N; i++)
 		lost += sn.lost[i];
-	if (r->opts.strict && lost && !r->exit)
-		r->exit = EXIT_INCOMPLETE;
+	run_count_lost(r, lost);
 	f->view.until_ns = clock_day_ns();
 	err = print(f, &sn);
 	func_snapshot_free(&sn);
-	r->no_reader |= err == -EPIPE;
-	if (err && !r->no_reader)
-		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
-	return 0;
+	return run_written(r, err, why);
 }
 
 static bool keys(struct run *r)
@@ -396,13 +413,19 @@ static bool keys(struct run *r)
 	struct funcs *f = funcs_of(r);
 
 	if (!f->screen || !funcs_ui_keys(&f->ui))
-		return f->ui.quit; /* it may have been read at the end of an interval */
+		return f->ui.quit; /* q may have been pressed at the end of an interval */
 	r->opts.interval_ns = f->ui.interval_ns;
 	funcs_ui_draw(&f->ui);
 	return f->ui.quit;
 }
 
-static const struct run_source source = { open_session, tick, report, close_session };
+static const struct run_source source = {
+	.open = open_session,
+	.open_sees_signals = true,
+	.tick = tick,
+	.report = report,
+	.close = close_session,
+};
 
 static const struct run_ops ops = {
 	.source = &source,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* record.c - every operation and request into a file. */
+/*
+ * record.c - writes every operation and request to a recording: options, messages, and the way of
+ * records from the session to the files (record_files.h).
+ */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,19 +21,17 @@
 #include "cmd/record_files.h"
 #include "cmd/tables.h"
 #include "event.h"
-#include "run/child.h"
-#include "run/filters.h"
-#include "run/run.h"
+#include "run/io.h"
 
 /*
- * The option --otf2: a recording inside of the directory, which is exported there when it is
- * complete. The run gives up the privileges to write an archive, so a process of its own waits for
- * the end of the run.
+ * The option --otf2: the run writes a recording inside of the directory, which is exported to the
+ * same directory after the run. The run drops the privileges to write an archive, so a deputy
+ * (run/child.h), forked before, exports the recording.
  */
 struct record_otf2 {
-	const char *dir;        /* NULL: no such option */
+	const char *dir;        /* NULL: the option is not given */
 	char recording[256];    /* the file to be exported */
-	struct helper exporter; /* to be ended by helper_end() */
+	struct helper exporter; /* the deputy; to be ended by helper_end() */
 };
 
 static int prepare(void *arg)
@@ -48,8 +49,8 @@ static void give_up(void *arg)
 	rmdir(o->dir);
 }
 
-/* Makes the directory, sets .recording, and starts the process that is to do @work, with @o. 0, or
- * -1 with @why. */
+/* Makes the directory, sets .recording, and forks a deputy to call @work with @o after the run. 0,
+ * or -1 with @why. */
 static int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct reason *why)
 {
 	const struct helper_work w = { prepare, work, give_up, o };
@@ -63,18 +64,18 @@ static int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct
 	if (!err)
 		return 0;
 	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", o->dir, strerror(-err));
-	return err == -EEXIST ? reason_hint(why, "--otf2 DIR names one that is not there yet") : -1;
+	return err == -EEXIST ? reason_hint(why, "--otf2 DIR must not exist yet") : -1;
 }
 
-/* What record says of what it has recorded. */
+/* Messages about the progress and the result of the recording. */
 
-/* Goes to where the line about the progress is. */
+/* On a terminal, replaces the line about the progress. */
 static void line_begin(FILE *f)
 {
 	fprintf(f, "%s", isatty(fileno(f)) ? "\r\033[K" : "");
 }
 
-/* How far it is @took_ns after its beginning; @lost: what the programs lost so far. */
+/* Prints the state @took_ns after the beginning. @lost: counted by the programs so far. */
 static void record_say_progress(FILE *f, const struct record_files *files,
 				const uint64_t lost[LOST_N], uint64_t took_ns)
 {
@@ -90,7 +91,7 @@ static void record_say_progress(FILE *f, const struct record_files *files,
 		text_count(sum).s, text_plural(sum));
 }
 
-/* What there is at the end, and what is not. */
+/* Prints what was recorded, and what was lost by the programs (@lost) or by the writer. */
 static void record_say_end(FILE *f, const struct record_files *files, const uint64_t lost[LOST_N])
 {
 	struct record_files_size size = record_files_size(files);
@@ -110,8 +111,8 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 		fprintf(f, "warning: lost %s operation%s, %s request%s\n", text_count(ops).s,
 			text_plural(ops), text_count(requests).s, text_plural(requests));
 	if (handles)
-		fprintf(f, "warning: lost %s call%s a descriptor\n", text_count(handles).s,
-			handles == 1 ? " that changes" : "s that change");
+		fprintf(f, "warning: lost %s descriptor event%s (dup, lseek, fcntl)\n",
+			text_count(handles).s, text_plural(handles));
 }
 
 /* The option --until: "fsync>100ms". */
@@ -121,23 +122,23 @@ static bool is_called(const char *name, const char *text, size_t len)
 	return strlen(name) == len && !memcmp(name, text, len);
 }
 
-static int invalid(const char *text, const char *what, struct reason *why)
+static int invalid(const char *text, const char *wrong, struct reason *why)
 {
-	reason_set(why, EXIT_USAGE, "invalid --until '%.60s': %s", text, what);
-	return reason_hint(why, "an operation as of --op, any or request: 'fsync>100ms'");
+	reason_set(why, EXIT_USAGE, "invalid --until '%.60s': %s", text, wrong);
+	return reason_hint(why, "KIND>TIME, KIND as for --op, or any or request: 'fsync>100ms'");
 }
 
-/* 0, or -1 with @why. */
+/* Reads the value of --until. 0, or -1 with @why. */
 static int record_until_parse(const char *text, struct intake_until *ret_until, struct reason *why)
 {
-	const char *above = strchr(text, '>'), *what;
+	const char *above = strchr(text, '>'), *wrong;
 	struct intake_until u = {};
 	size_t len;
 
 	if (!above)
 		return invalid(text, "no '>'", why);
-	if (opts_duration(above + 1, &u.above_ns, &what))
-		return invalid(text, what, why);
+	if (opts_duration(above + 1, &u.above_ns, &wrong))
+		return invalid(text, wrong, why);
 	len = above - text;
 	for (const struct opt_choice *c = filter_ops; c->name; c++)
 		if (is_called(c->name, text, len))
@@ -151,11 +152,11 @@ static int record_until_parse(const char *text, struct intake_until *ret_until, 
 	return 0;
 }
 
-/* The first chunk is written early: who kills a recording soon has something, too. */
+/* The first chunk is written early: if record is killed soon, the file has records, too. */
 enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };
 
 struct record {
-	struct run run;
+	struct io_run io;
 	/* options */
 	const char *file;
 	struct record_otf2 otf2;
@@ -167,7 +168,7 @@ struct record {
 	char **argv;
 	struct record_files files;
 	struct intake intake;
-	uint64_t lost[LOST_N]; /* as last written to the file */
+	uint64_t lost[LOST_N]; /* as written to the file last */
 	uint64_t start_ns, flushed_ns, said_ns;
 	bool until_said, ended;
 	struct breakdown_view view;
@@ -176,53 +177,54 @@ struct record {
 
 static const struct opt file_opts[] = {
 	{ 'o', "output", OPT_STRING(struct record, file), .arg = "FILE",
-	  .help = "write this file (default: iostrata-COMMAND-TIME.ios); - is the standard "
+	  .help = "write to this file (default: iostrata-COMMAND-TIME.ios); - is the standard "
 		  "output" },
 	{ 0, "otf2", OPT_STRING(struct record, otf2.dir), .arg = "DIR",
 	  .help = "make this directory, with an OTF2 archive instead of a recording" },
 	{ 0, "force", OPT_FLAG(struct record, files.replace),
 	  .help = "replace a file that exists" },
 	{ 0, "max-size", OPT_UINT(struct record, max_mib), .arg = "MIB", .min = 1, .max = 1 << 30,
-	  .help = "end when the file has this size" },
+	  .help = "end when the file reaches this size" },
 	{ 0, "max-files", OPT_UINT(struct record, files.max_files), .arg = "N", .min = 2,
 	  .max = 1000,
-	  .help = "with --max-size: go on in another file, FILE.1 to FILE.N; each replaces the "
+	  .help = "with --max-size: continue in another file, FILE.1 to FILE.N; each replaces the "
 		  "oldest" },
 	{ 0, "keep", OPT_DURATION(struct record, files.keep_ns), .arg = "DUR", .min = 1000000000,
-	  .help = "keep in memory, and write at the end, only what happened last" },
+	  .help = "keep the records of this last time in memory, and write only these at the end" },
 	{ 0, "until", OPT_STRING(struct record, until), .arg = "COND",
-	  .help = "end as soon as one took longer: 'fsync>100ms', 'any>1', 'request>50ms'" },
+	  .help = "end after the first that took longer: 'fsync>100ms', 'any>1', 'request>50ms'" },
 	{},
 };
 
 static const struct opt what_opts[] = {
-	{ 0, "ops", OPT_FLAG(struct record, ops), .help = "operations, not requests" },
-	{ 0, "requests", OPT_FLAG(struct record, requests), .help = "requests, not operations" },
+	{ 0, "ops", OPT_FLAG(struct record, ops), .help = "only operations, no requests" },
+	{ 0, "requests", OPT_FLAG(struct record, requests),
+	  .help = "only requests, no operations" },
 	{ 0, "breakdown", OPT_FLAG(struct record, breakdown),
-	  .help = "print breakdown's tables of the same run, too; so do the options about them" },
+	  .help = "also print breakdown's tables of this run; implied by the options of tables" },
 	{ 0, "by", OPT_CHOICE(struct record, opts.by, breakdown_by_choices), .arg = "KEY",
-	  .help = "the same with a row per key" },
+	  .help = "breakdown's tables with a row per key" },
 	{ 0, "buffer", OPT_UINT(struct record, buffer_kib), .arg = "KIB", .min = 4, .max = 4 << 20,
-	  .help = "memory for what is not yet written (default: 8192)" },
+	  .help = "memory for records that are not written yet (default: 8192)" },
 	{},
 };
 
 static const struct opt_group groups[] = {
-	{ "What to record", what_opts, 0 },
-	{ "The file", file_opts, 0 },
-	{ "Of --breakdown", breakdown_table_opts, offsetof(struct record, opts) },
+	{ "Contents", what_opts, 0 },
+	{ "File", file_opts, 0 },
+	{ "Tables of --breakdown", breakdown_table_opts, offsetof(struct record, opts) },
 	RUN_GROUPS,
 	{},
 };
 
 static const struct opt_example examples[] = {
-	{ "iostrata record -- make -j8", "of a command and all that it starts" },
-	{ "iostrata record -o trace.ios -D 10", "everybody's I/O, for 10 seconds" },
+	{ "iostrata record -- make -j8", "the I/O of a command and of all its descendants" },
+	{ "iostrata record -o trace.ios -D 10", "all I/O, for 10 seconds" },
 	{ "iostrata record --requests -d nvme0n1", "a disk's requests" },
-	{ "iostrata record --keep 60 -o last.ios", "the last minute, until Ctrl-C" },
-	{ "iostrata record --keep 60 --until 'fsync>100ms'", "what led to a slow fsync" },
+	{ "iostrata record --keep 60 -o last.ios", "the last minute before Ctrl-C" },
+	{ "iostrata record --keep 60 --until 'fsync>100ms'", "the minute before a slow fsync" },
 	{ "iostrata record --max-size 100 --max-files 5 -o a.ios", "the last 400 MiB or more" },
-	{ "iostrata record --otf2 trace -- make", "for Vampir and others" },
+	{ "iostrata record --otf2 trace -- make", "an archive for Vampir and other tools" },
 	{ "iostrata record -o - -- dd if=a of=b | iostrata report -", "through a pipe" },
 	{},
 };
@@ -230,9 +232,9 @@ static const struct opt_example examples[] = {
 static const struct opt_table table = {
 	.name = "iostrata record",
 	.summary = "record every operation and request in a file",
-	.about = "Writes a record of each operation and each block request when it is over: who, "
-		 "which file or disk, when, how long, and in which layer. 'iostrata report' shows "
-		 "the file. What cannot be recorded is counted, in the file, too. SIGUSR1 ends the "
+	.about = "Writes a record of each completed operation and each completed block request: "
+		 "process, file or disk, begin, duration, and the time by layer. 'iostrata report' "
+		 "shows the file. Lost records are counted, also in the file. SIGUSR1 ends the "
 		 "recording, but not a command.",
 	.groups = groups,
 	.command = true,
@@ -247,7 +249,7 @@ static struct record *record_of(struct run *r)
 static int check_files(const struct record *rec, struct reason *why)
 {
 	if (rec->files.max_files && !rec->max_mib) {
-		reason_set(why, EXIT_USAGE, "--max-files says how many, but not how large");
+		reason_set(why, EXIT_USAGE, "--max-files needs the size of a file");
 		return reason_hint(why, "--max-size MIB");
 	}
 	if (rec->files.max_files && rec->file && !strcmp(rec->file, "-"))
@@ -265,13 +267,13 @@ static int check_until(struct record *rec, struct reason *why)
 
 	if (record_until_parse(rec->until, &rec->intake.until, why))
 		return -1;
-	if (u->requests ? rec->run.conf.sent_requests : rec->run.conf.sent_ops)
+	if (u->requests ? rec->io.conf.sent_requests : rec->io.conf.sent_ops)
 		return 0;
 	return reason_set(why, EXIT_USAGE, "--until is about %s, which are not recorded",
 			  u->requests ? "requests" : "operations");
 }
 
-/* In a process of its own. */
+/* Runs in the deputy. */
 static int otf2_work(void *arg)
 {
 	const struct record_otf2 *o = arg;
@@ -280,7 +282,7 @@ static int otf2_work(void *arg)
 	int got = archive_write(o->recording, o->dir, &counts, &why);
 
 	if (got < 0) {
-		reason_hint(&why, "'%.200s' is what was recorded: 'iostrata export' reads it",
+		reason_hint(&why, "'%.200s' is the recording: 'iostrata export' can read it",
 			    o->recording);
 		return cmd_fail(&why);
 	}
@@ -292,30 +294,32 @@ static int otf2_work(void *arg)
 static int resolve(struct run *r, struct reason *why)
 {
 	struct record *rec = record_of(r);
+	struct session_conf *conf = &rec->io.conf;
 	bool both = rec->ops == rec->requests;
 
 	r->stdout_taken = rec->file && !strcmp(rec->file, "-");
 	if (r->stdout_taken && isatty(STDOUT_FILENO)) {
-		reason_set(why, EXIT_USAGE, "a recording is not for a terminal");
-		return reason_hint(why, "-o FILE writes a file");
+		reason_set(why, EXIT_USAGE, "a recording cannot be written to a terminal");
+		return reason_hint(why, "-o FILE writes to a file");
 	}
 	rec->breakdown |= !!breakdown_table_option(&rec->opts);
 	if (r->stdout_taken && rec->breakdown)
 		return reason_set(why, EXIT_USAGE, "--breakdown and -o - exclude one another");
 	if (r->opts.json && !rec->breakdown)
-		return reason_set(why, EXIT_USAGE, "--json is the form of --breakdown's tables");
-	r->conf.layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
-	if ((r->conf.layer == LAYER_BLK &&
+		return reason_set(why, EXIT_USAGE,
+				  "--json needs --breakdown: it prints these tables");
+	conf->layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
+	if ((conf->layer == LAYER_BLK &&
 	     filters_check_requests(&r->opts.filters, "--requests", why)) ||
-	    breakdown_check(&rec->opts, r->conf.layer, r->opts.json, why))
+	    breakdown_check(&rec->opts, conf->layer, r->opts.json, why))
 		return -1;
-	r->conf.sent_ops = rec->ops || both;
-	r->conf.sent_requests = rec->requests || both;
-	r->conf.record_fs = r->opts.filters.fs;
-	r->conf.uncounted = !rec->breakdown;
-	r->conf.by = breakdown_rows_by(&rec->opts);
-	r->conf.meta_calls = breakdown_meta_calls(&rec->opts, r->conf.layer);
-	r->conf.buffer_bytes = rec->buffer_kib * 1024;
+	conf->sent_ops = rec->ops || both;
+	conf->sent_requests = rec->requests || both;
+	conf->record_fs = r->opts.filters.fs;
+	conf->uncounted = !rec->breakdown;
+	conf->by = breakdown_rows_by(&rec->opts);
+	conf->meta_calls = breakdown_meta_calls(&rec->opts, conf->layer);
+	conf->buffer_bytes = rec->buffer_kib * 1024;
 	r->usr1_ends = true;
 	r->tick_ns = FIRST_FLUSH_NS;
 	if (check_files(rec, why))
@@ -332,7 +336,7 @@ static void names_come(void *arg)
 {
 	const struct record *rec = arg;
 
-	session_sent_names(rec->run.session);
+	session_sent_names(rec->io.session);
 }
 
 static bool fs_known(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
@@ -340,7 +344,7 @@ static bool fs_known(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 {
 	const struct record *rec = arg;
 
-	return session_fs(rec->run.session, slot, ret_name, ret_probed);
+	return session_fs(rec->io.session, slot, ret_name, ret_probed);
 }
 
 static void on_sent(void *arg, const void *data, size_t len)
@@ -357,24 +361,25 @@ static void on_sent_name(void *arg, const void *data, size_t len)
 	intake_name(&rec->intake, data, len);
 }
 
-/* For free(); NULL: out of memory. */
+/* The header of a file, which begins at @begin_ns. For free(); NULL: out of memory. */
 static char *header_of(void *arg, uint64_t begin_ns)
 {
 	const struct record *rec = arg;
-	const struct run *r = &rec->run;
+	const struct io_run *io = &rec->io;
 	struct header_run run = {
 		.version = IOSTRATA_VERSION,
 		.argv = rec->argv,
-		.missing = session_missing(r->session),
-		.vfs_kinds = session_vfs_kinds(r->session),
+		.missing = session_missing(io->session),
+		.vfs_kinds = session_vfs_kinds(io->session),
 		.begin_ns = begin_ns,
-		.has_ops = r->conf.sent_ops,
-		.has_requests = r->conf.sent_requests,
+		.has_ops = io->conf.sent_ops,
+		.has_requests = io->conf.sent_requests,
 	};
 
 	return header_text(&run);
 }
 
+/* The ending of a file before the end of the run. */
 static struct ending ending_of(void *arg)
 {
 	const struct record *rec = arg;
@@ -394,24 +399,24 @@ static int start(struct run *r, struct reason *why)
 		return -1;
 	rec->intake.w = &rec->files.w;
 	rec->intake.end_ns = UINT64_MAX;
-	session_on_sent(r->session, on_sent, on_sent_name, rec);
-	breakdown_view_fill(&rec->view, &rec->opts, r->conf.layer, STDOUT_FILENO);
-	breakdown_view_run(&rec->view, r);
+	session_on_sent(rec->io.session, on_sent, on_sent_name, rec);
+	breakdown_view_fill(&rec->view, &rec->opts, rec->io.conf.layer, STDOUT_FILENO);
+	breakdown_view_run(&rec->view, &rec->io);
 	uname(&rec->uts);
 	rec->view.kernel = rec->uts.release;
 	if (rec->ops == rec->requests)
-		run_say_of_ops(r->of_ops);
+		run_say_of_ops(rec->io.of_ops);
 	return 0;
 }
 
-/* Notes what was lost since the last call at the place in the file where it happened. */
+/* Writes the losses since the last call between the records, where they happened. */
 static void losses_tell(struct record *rec, uint64_t now)
 {
 	struct cap_loss loss = { .from_ns = rec->flushed_ns, .to_ns = now };
 	uint64_t lost;
 
 	for (int i = 0; i < LOST_N; i++) {
-		lost = session_lost(rec->run.session, i);
+		lost = session_lost(rec->io.session, i);
 		if (lost == rec->lost[i])
 			continue;
 		loss.kind = i;
@@ -421,7 +426,7 @@ static void losses_tell(struct record *rec, uint64_t now)
 	}
 }
 
-/* True if there is nothing more to record. */
+/* True: nothing more is to be recorded. */
 static bool tick(struct run *r)
 {
 	struct record *rec = record_of(r);
@@ -433,7 +438,7 @@ static bool tick(struct run *r)
 		rec->flushed_ns = now;
 	}
 	if (rec->files.w.ops + rec->files.w.requests)
-		r->tick_ns = 0; /* from now on as usual */
+		r->tick_ns = 0; /* the first chunk is written: the usual time from now on */
 	if (isatty(STDERR_FILENO) && now - rec->said_ns >= FLUSH_NS) {
 		record_say_progress(stderr, &rec->files, rec->lost, now - rec->start_ns);
 		rec->said_ns = now;
@@ -446,7 +451,7 @@ static bool tick(struct run *r)
 	return rec->until_said || (rec->files.w.err && !r->command);
 }
 
-/* 0, or -1 with @why. */
+/* Writes the ending. 0, or -1 with @why. */
 static int recording_end(struct record *rec, const struct snapshot *sn, struct reason *why)
 {
 	struct ending total = { .duration_ns = sn->duration_ns, .missed = sn->missed };
@@ -462,10 +467,11 @@ static int recording_end(struct record *rec, const struct snapshot *sn, struct r
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct record *rec = record_of(r);
+	const struct breakdown_output out = { stdout, r->opts.json, &rec->view };
 	struct reason why;
 
 	rec->intake.end_ns = sn->taken_ns;
-	session_tick(r->session); /* what was counted in the meantime */
+	session_tick(rec->io.session); /* takes what was sent in the meantime */
 	if (recording_end(rec, sn, &why)) {
 		cmd_fail(&why);
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
@@ -476,19 +482,20 @@ static int report(struct run *r, struct snapshot *sn)
 	rec->view.until_ns = clock_day_ns();
 	if (!rec->breakdown)
 		return 0;
-	return breakdown_put(stdout, r->opts.json, &rec->view, sn, NULL, 0);
+	return breakdown_put(&out, sn, NULL, 0);
 }
 
 static const struct run_ops ops = {
+	.source = &io_source,
 	.resolve = resolve,
 	.start = start,
 	.tick = tick,
-	.report = report,
 };
 
 static int record(int argc, char **argv)
 {
 	struct record rec = {
+		.io.report = report,
 		.buffer_kib = BUFFER_KIB,
 		.argv = argv,
 		.files = { .standard = stdout,
@@ -497,12 +504,12 @@ static int record(int argc, char **argv)
 			   .arg = &rec },
 		.intake = { .names = names_come, .fs = fs_known, .arg = &rec },
 	};
-	int status = run_main(&rec.run, &ops, &cmd_record, argc, argv), exported;
+	int status = run_main(&rec.io.run, &ops, &cmd_record, argc, argv), exported;
 
 	intake_done(&rec.intake);
 	exported = helper_end(&rec.otf2.exporter, rec.ended);
 	if (exported && !status)
-		status = rec.run.command ? EXIT_TOOL : exported;
+		status = rec.io.run.command ? EXIT_TOOL : exported;
 	record_files_close(&rec.files);
 	return status;
 }

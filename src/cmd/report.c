@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* report.c - breakdown's tables, or the records one by one, from recordings. */
+/*
+ * report.c - shows recordings: as breakdown's tables, as heat maps, or record by
+ * record. The order of the recordings is decided here; filters and time are in report_filter.h and
+ * report_time.h.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -21,18 +25,18 @@
 #include "cmd/tables.h"
 #include "run/cli.h"
 #include "run/filters.h"
-#include "run/run.h"
+#include "run/io.h"
 #include "show/events.h"
 #include "show/heat.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
 
-/* The heat maps of 'report --heat': one of operations, one of requests. */
+/* Heat maps (--heat): one of operations, one of requests. */
 struct report_heat {
 	struct heat ops, requests;
 };
 
-/* Adds @ev, an operation or a request of @rec. @first_ns: where the maps begin, CLOCK_REALTIME. */
+/* Adds @ev, an operation or a request of @rec. @first_ns: when the maps begin, CLOCK_REALTIME. */
 static void report_heat_add(struct report_heat *h, const struct recording *rec,
 			    const struct cap_event *ev, uint64_t first_ns)
 {
@@ -43,8 +47,8 @@ static void report_heat_add(struct report_heat *h, const struct recording *rec,
 		    cap_event_total(ev));
 }
 
-/* Draws both, up to @end_ns after the beginning; but not that of requests if @of_ops, the filters
- * that do not choose them, are any. 0 or -errno. */
+/* Draws both maps, up to @end_ns after the beginning. The map of requests is left out if filters
+ * cannot choose requests (@of_ops). 0 or -errno. */
 static int report_heat_print(FILE *out, struct report_heat *h, const char *of_ops, uint64_t end_ns)
 {
 	struct text_out o = { .f = out };
@@ -52,18 +56,18 @@ static int report_heat_print(FILE *out, struct report_heat *h, const char *of_op
 
 	if (err || !*of_ops)
 		return err ? err : heat_text(out, &h->requests, "requests", end_ns);
-	text_put(&o, "requests: not shown, %s cannot choose them\n", of_ops);
+	text_put(&o, "requests: not shown, %s cannot choose requests\n", of_ops);
 	return text_end(&o);
 }
 
-/* Recordings on one timeline: in the order in which they began. */
+/* Order of the recordings: all are on one timeline, in the order of their beginnings. */
 
 struct known {
 	char *name;
 	uint64_t began_ns; /* CLOCK_REALTIME; 0: not known */
-	int given;         /* as the how-manieth */
-	dev_t dev;         /* which file it is; ino 0: not known */
-	ino_t ino;
+	int given;         /* its position on the command line */
+	dev_t dev;         /* with .ino, the identity of the file */
+	ino_t ino;         /* 0: not known */
 };
 
 static int compare(const void *a, const void *b)
@@ -75,7 +79,7 @@ static int compare(const void *a, const void *b)
 	return x->given - y->given;
 }
 
-/* Its size; 0: it is no file. */
+/* Sets the beginning and the identity of @k. Returns the size of the file; 0: @k is no file. */
 static uint64_t look(struct known *k)
 {
 	struct recording rec;
@@ -99,22 +103,23 @@ static uint64_t look(struct known *k)
 	return st.st_size;
 }
 
-/* That @list[@i] is none of those before. 0, or -1 with @why. */
+/* Fails if @list[@i] is the same file as one before it. 0, or -1 with @why. */
 static int order_check(const struct known *list, int i, struct reason *why)
 {
 	for (int j = 0; j < i; j++) {
 		if (!list[i].ino || list[j].ino != list[i].ino || list[j].dev != list[i].dev)
 			continue;
-		reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are one file", list[j].name,
+		reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are the same file", list[j].name,
 			   list[i].name);
-		return reason_hint(why, "it would be added up twice");
+		return reason_hint(why,
+				   "name each recording once, or its records are counted twice");
 	}
 	return 0;
 }
 
-/* Sorts the files @names; what cannot be looked at before, like a pipe, comes first, in the order
- * given. Sets @ret_bytes to how long they are together; 0: not known. 0; -1 with @why: one of them
- * is there twice, and would be added up twice. */
+/* Sorts the files @names by their beginning. Files with an unknown beginning, like pipes, come
+ * first, in their order on the command line. Sets @ret_bytes to the sum of the sizes; 0: not known.
+ * 0; -1 with @why: a file is named twice. */
 static int report_order(char **names, int n, uint64_t *ret_bytes, struct reason *why)
 {
 	struct known *list = calloc(n, sizeof(*list));
@@ -152,10 +157,10 @@ struct report {
 	bool json, strict, heat;
 	/* state */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
-	char of_ops[64];               /* those that do not choose requests */
+	char of_ops[64];               /* filters of operations alone: they choose no requests */
 	bool no_reader;                /* the output's pipe was closed */
-	bool has_events;               /* some operation or request was read, chosen or not */
-	FILE *out;                     /* where output goes */
+	bool has_events;               /* an operation or request was read, chosen or not */
+	FILE *out;                     /* the output */
 	struct breakdown_view view;
 	struct replay replay;
 	struct header header;   /* of the first file */
@@ -163,7 +168,7 @@ struct report {
 	uint64_t lost[LOST_N], missed;
 	struct report_heat heats;
 	struct progress progress;
-	uint64_t done_bytes; /* of the files before */
+	uint64_t done_bytes; /* size of the files read so far */
 };
 
 static const struct opt_choice event_choices[] = {
@@ -175,22 +180,22 @@ static const struct opt_choice event_choices[] = {
 
 static const struct opt what_opts[] = {
 	{ 0, "events", OPT_CHOICE(struct report, events, event_choices), .arg = "FORMAT",
-	  .help = "the operations and requests one by one" },
+	  .help = "list the operations and requests one by one" },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
-	  .help = "a map of how long they took: time across, latency up" },
+	  .help = "draw maps of their latency: time to the right, latency upwards" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 0, "strict", OPT_FLAG(struct report, strict),
-	  .help = "exit with 5 if anything was lost" },
+	  .help = "exit with code 5 if anything was lost" },
 	{},
 };
 
 static const struct opt_group groups[] = {
-	{ "What to show", breakdown_measure_opts, offsetof(struct report, opts) },
+	{ "Measurement", breakdown_measure_opts, offsetof(struct report, opts) },
 	{ "Output", breakdown_output_opts, offsetof(struct report, opts) },
 	{ "Time", report_time_opts, offsetof(struct report, time) },
-	{ "Whose I/O", filter_opts, offsetof(struct report, filter.given) },
-	{ "Form", what_opts, 0 },
+	{ "Filters", filter_opts, offsetof(struct report, filter.given) },
+	{ "Format", what_opts, 0 },
 	{},
 };
 
@@ -199,17 +204,18 @@ static const struct opt args[] = {
 	  .type = OPT_TYPE_STRING,
 	  .required = true,
 	  .many = true,
-	  .help = "recordings, one timeline; - is the standard input" },
+	  .help = "recordings, shown on one timeline; - is the standard input" },
 	{},
 };
 
 static const struct opt_example examples[] = {
-	{ "iostrata report trace.ios", "where the time went" },
-	{ "iostrata report --by file trace.ios", "in which files" },
+	{ "iostrata report trace.ios", "the tables of a recording" },
+	{ "iostrata report --by file trace.ios", "a row per file" },
 	{ "iostrata report --from 10 --to 20 --every 1 trace.ios", "second by second" },
-	{ "iostrata report --slowest 5 trace.ios", "the five slowest, and where their time went" },
+	{ "iostrata report --slowest 5 trace.ios",
+	  "the five slowest operations, each with its strata" },
 	{ "iostrata report --events csv trace.ios", "every operation and request" },
-	{ "iostrata report --heat --op fsync trace.ios", "when fsync was slow" },
+	{ "iostrata report --heat --op fsync trace.ios", "a map of slow fsyncs over time" },
 	{},
 };
 
@@ -217,18 +223,17 @@ static const struct opt_columns columns[] = { { "Events", event_columns }, {} };
 
 static const struct opt_table table = {
 	.name = "iostrata report",
-	.summary = "show a recording, as breakdown would have",
-	.about = "Adds up what 'iostrata record' has recorded, by the code that breakdown uses, "
-		 "and prints breakdown's tables. A recording that is cut off or damaged is shown "
-		 "as far as it can be read; then the exit code is 1. Ctrl-C shows what has been "
-		 "read.",
+	.summary = "show a recording in breakdown's tables",
+	.about = "Adds up the records of 'iostrata record' with the code of breakdown, and prints "
+		 "breakdown's tables. A truncated or damaged recording is shown as far as it can "
+		 "be read; then the exit code is 1. Ctrl-C shows the records read so far.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,
 	.columns = columns,
 };
 
-/* That no option is ignored. */
+/* Fails if an option would be ignored because of another. 0, or -1 with @why. */
 static int check(struct report *r, enum layer layer, struct reason *why)
 {
 	const char *of_table = breakdown_table_option(&r->opts);
@@ -243,14 +248,11 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
 	if (r->events && (of_table || r->heat))
 		return reason_set(why, EXIT_USAGE,
-				  "--events lists records, %s is of %s: choose "
-				  "one",
+				  "--events lists records, %s is about %s: choose one",
 				  of_table ? of_table : "--heat", of_table ? "tables" : "maps");
 	if (r->heat && of_table)
 		return reason_set(why, EXIT_USAGE,
-				  "--heat draws maps, %s is of tables: choose "
-				  "one",
-				  of_table);
+				  "--heat draws maps, %s is about tables: choose one", of_table);
 	if (report_time_check(&r->time, why))
 		return -1;
 	filters_of_ops(&r->filter.given, r->of_ops, sizeof(r->of_ops));
@@ -294,22 +296,23 @@ static int resolve(struct report *r, struct reason *why)
 	return 0;
 }
 
-/* What the first recording says of its machine applies to all, but what one does not have is not
- * known of their sums. */
+/* The header of the first recording counts for all. A figure missing in any recording is missing in
+ * the sums. 0, or -1 with @why. */
 static int header_keep(struct report *r, struct recording *rec, struct reason *why)
 {
 	if (!rec->header.has_device_bytes)
 		r->missing.device_bytes = "not recorded";
 	if (r->header.monotonic_ns && r->header.machine != rec->header.machine)
-		return reason_set(why, EXIT_FAILED,
-				  "the recordings are of machines whose system "
-				  "calls have other numbers");
+		return reason_set(
+			why, EXIT_FAILED,
+			"the recordings are from machines with different numbers of system "
+			"calls");
 	if (r->header.monotonic_ns)
 		return 0;
 	r->header = rec->header;
-	r->header.n_mounts = 0; /* these stay where they are */
+	r->header.n_mounts = 0; /* the mounts stay in @rec */
 	r->header.mounts = NULL;
-	r->header.devices = (struct devices){}; /* they follow when they have been read */
+	r->header.devices = (struct devices){}; /* kept by file_read() at the end */
 	rec->header.kernel = rec->header.host = rec->header.options = NULL;
 	for (int i = 0; i < ST_N; i++) {
 		r->missing.stratum[i] = r->header.stratum[i];
@@ -367,7 +370,7 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 	return report_time_add(&r->time, rec) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
 }
 
-/* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: do not go on. */
+/* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: report has to end. */
 static int file_read(struct report *r, FILE *f, const char *name, struct reason *why)
 {
 	struct recording rec;
@@ -387,7 +390,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 		if (!err)
 			err = totals_add(r, &rec, why);
 	}
-	got *= !interrupt_came(); /* what was read is shown; a read in progress has failed */
+	got *= !interrupt_came(); /* an interrupted read fails, but the file is not damaged */
 	r->done_bytes += rec.reader.bytes;
 	if (!r->header.devices.n) {
 		r->header.devices = rec.header.devices;
@@ -414,6 +417,7 @@ static int file_report(struct report *r, const char *name, struct reason *why)
 
 static int interval_print(struct report *r, size_t i)
 {
+	const struct breakdown_output out = { r->out, r->json, &r->view };
 	struct replay_interval none = {}, *iv = &none;
 	struct snapshot sn = {};
 	int err = 0;
@@ -424,14 +428,15 @@ static int interval_print(struct report *r, size_t i)
 	}
 	sn.duration_ns = report_time_interval(&r->time, i);
 	sn.devices = &r->header.devices;
-	for (int l = 0; l < LOST_N && !i; l++) /* loss times are too coarse for intervals */
+	for (int l = 0; l < LOST_N && !i;
+	     l++) /* times of losses are too coarse for intervals: all are in the first */
 		sn.lost[l] += r->lost[l];
 	sn.missed = i ? 0 : r->missed;
 	r->view.later = i;
 	r->view.until_ns =
 		r->time.first_ns + r->time.from_ns + i * r->time.every_ns + sn.duration_ns;
 	if (!err)
-		err = breakdown_put(r->out, r->json, &r->view, &sn, iv->slowest, iv->n_slowest);
+		err = breakdown_put(&out, &sn, iv->slowest, iv->n_slowest);
 	snapshot_free(&sn);
 	return err;
 }
@@ -465,7 +470,7 @@ static void say_interrupted(const struct report *r)
 	fprintf(stderr, "\n");
 }
 
-/* The exit code. */
+/* Reads all recordings and prints the result. Returns the exit code. */
 static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
@@ -475,13 +480,14 @@ static int report_files(struct report *r, char **names, int n)
 	if (report_order(names, n, &total, &why))
 		return cmd_fail(&why);
 	err = r->events ? events_head(r->out, r->events) : 0;
-	if (!r->events || !isatty(fileno(r->out))) /* else records are on that terminal */
+	if (!r->events ||
+	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
 		progress_begin(&r->progress, stderr, total);
 	r->view.recording = names[0];
 	r->view.more_recordings = n - 1;
 	for (int i = 0; i < n && !err && !interrupt_came(); i++) {
 		got = file_report(r, names[i], &why);
-		if (r->no_reader) /* it has seen enough */
+		if (r->no_reader) /* the reader has seen enough */
 			return status;
 		if (!got)
 			continue;
@@ -495,7 +501,7 @@ static int report_files(struct report *r, char **names, int n)
 	if (!err && !interrupt_came() && r->header.monotonic_ns &&
 	    report_time_reached(&r->time, &why))
 		return cmd_fail(&why);
-	/* a table of what is damaged from the beginning would say that there was no I/O */
+	/* without a first record, a table would look as if there had been no I/O */
 	if (!r->events && !err && r->header.monotonic_ns && (!status || r->has_events || r->json))
 		err = sums_print(r);
 	err = cmd_written(err);

@@ -10,7 +10,7 @@
 #include "base/container.h"
 #include "base/opts.h"
 #include "base/reason.h"
-#include "run/run.h"
+#include "run/io.h"
 #include "show/columns.h"
 #include "show/json.h"
 #include "show/parts.h"
@@ -56,13 +56,13 @@ const struct opt breakdown_output_opts[] = {
 	  .help = "write to this new file; - is the standard output (default)" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
 	  .help = "all operations, each with its strata, and meta by call (stat, unlink, "
-		  "rename ...); given twice, with --by, of every key" },
+		  "rename ...); given twice, with --by: for every key" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
-	  .max = 1000000, .help = "at most so many rows of a table" },
+	  .max = 1000000, .help = "at most this many rows of a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
 	  .columns = op_columns,
-	  .help = "by this column of the operations (-T blk: of the requests), by its title or "
-		  "its name in JSON (default: total)" },
+	  .help = "sort by this column of the operations (-T blk: of the requests), given by its "
+		  "title or its name in JSON (default: total)" },
 	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),
 	  .help = "a histogram for every row" },
 	{ 'm', "milliseconds", OPT_FLAG(struct breakdown_opts, milliseconds),
@@ -81,7 +81,7 @@ int breakdown_layer(const char *text, enum layer *ret_layer)
 	return -ENOENT;
 }
 
-/* no-color.org: NO_COLOR counts if it is set and not empty. */
+/* NO_COLOR counts if the variable is set and not empty (no-color.org). */
 static bool wants_color(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -89,7 +89,7 @@ static bool wants_color(void)
 	return !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-/* The columns of the table that --sort is about. */
+/* The columns by which --sort can sort. */
 static const struct column *sorted_columns(enum layer layer)
 {
 	return layer == LAYER_BLK ? rq_columns : op_columns;
@@ -107,7 +107,8 @@ static int check_sort(const struct breakdown_opts *o, enum layer layer, struct r
 	reason_set(why, EXIT_USAGE, "no column '%.40s' to sort by", o->sort);
 	if (meant.name)
 		return reason_hint(why, "did you mean '%s'?", meant.name);
-	return reason_hint(why, "count, rate, bytes, p99, max ...: as they are titled");
+	return reason_hint(
+		why, "columns are count, rate, bytes, p99, max ...: as in the title of the table");
 }
 
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json, struct reason *why)
@@ -130,12 +131,15 @@ enum by_key breakdown_rows_by(const struct breakdown_opts *o)
 	return o->by == BY_CONTAINER ? BY_CGROUP : o->by;
 }
 
-int breakdown_put(FILE *f, bool json, const struct breakdown_view *v, struct snapshot *sn,
+int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 		  const struct op_record *slowest, size_t n_slowest)
 {
-	int err = v->by == BY_CONTAINER ? container_rows(sn) : 0;
+	int err = out->view->by == BY_CONTAINER ? container_rows(sn) : 0;
 
-	return err ? err : (json ? breakdown_json : breakdown_text)(f, v, sn, slowest, n_slowest);
+	if (err)
+		return err;
+	return (out->json ? breakdown_json : breakdown_text)(out->f, out->view, sn, slowest,
+							     n_slowest);
 }
 
 bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer)
@@ -178,13 +182,15 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->call_name = syscall_names(MACHINE_OWN);
 }
 
-void breakdown_view_run(struct breakdown_view *v, const struct run *r)
+void breakdown_view_run(struct breakdown_view *v, const struct io_run *io)
 {
+	const struct run *r = &io->run;
+
 	v->every_ns = r->opts.interval_ns;
-	v->command = r->conf.follow ? r->command[0] : NULL;
+	v->command = r->follow ? r->command[0] : NULL;
 	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
-	v->of_ops = r->of_ops;
-	v->fs_filter = r->conf.fs ? r->conf.fs : r->opts.filters.fs;
-	v->missing = session_missing(r->session);
+	v->of_ops = io->of_ops;
+	v->fs_filter = io->conf.fs ? io->conf.fs : r->opts.filters.fs;
+	v->missing = session_missing(io->session);
 }

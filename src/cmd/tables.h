@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tables.h - the options of breakdown's tables, the same in every command that prints them,
- * and what they mean to the printers.
+ * tables.h - the options of breakdown's tables: the same in every command with these tables.
+ * Checks them, and translates them for the session (rows) and for the printers (view).
  */
 #ifndef IOSTRATA_CMD_TABLES_H
 #define IOSTRATA_CMD_TABLES_H
@@ -13,7 +13,7 @@
 #include "show/view.h"
 
 struct reason;
-struct run;
+struct io_run;
 
 enum { SLOWEST_MAX = 1000 };
 
@@ -29,35 +29,41 @@ struct breakdown_opts {
 
 extern const struct opt_choice breakdown_by_choices[];
 extern const struct opt breakdown_measure_opts[];        /* over struct breakdown_opts */
-extern const struct opt breakdown_output_opts[];         /* likewise */
+extern const struct opt breakdown_output_opts[];         /* over struct breakdown_opts */
 #define breakdown_table_opts (breakdown_output_opts + 1) /* without --output */
 
-/* syscall, vfs, fs or blk. 0, or -ENOENT. */
+/* The layer called @text: syscall, vfs, fs or blk. 0, or -ENOENT. */
 int breakdown_layer(const char *text, enum layer *ret_layer);
 
-/* Checks that the options make sense together, so that none is ignored. @layer is the value of
- * o->layer. 0, or -1 with @why. */
+/* Fails if an option would be ignored because of another. @layer: the value of o->layer; @json:
+ * JSON instead of text. 0, or -1 with @why. */
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 		    struct reason *why);
 
-/* What rows are collected by: for containers by cgroup. */
+/* The key by which rows are collected: for containers, the cgroup. */
 enum by_key breakdown_rows_by(const struct breakdown_opts *o);
 
-/* Prints @sn, whose rows were collected so: breakdown_json() or breakdown_text(). 0 or -errno. */
-int breakdown_put(FILE *f, bool json, const struct breakdown_view *v, struct snapshot *sn,
+struct breakdown_output {
+	FILE *f;
+	bool json; /* else text */
+	const struct breakdown_view *view;
+};
+
+/* Prints @sn, whose rows were collected by breakdown_rows_by(). 0 or -errno. */
+int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 		  const struct op_record *slowest, size_t n_slowest);
 
-/* Whether operations of kind meta are to have a row for each call. */
+/* Whether operations of kind meta have a row for each system call. */
 bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);
 
-/* An option in use that is about tables: "--by"; NULL: there is none. */
+/* The first given option about tables: "--by"; NULL: there is none. */
 const char *breakdown_table_option(const struct breakdown_opts *o);
 
-/* Sets what follows from the options and, if @fd is one, from the terminal. */
+/* Sets the members derived from the options, and from the terminal if @fd is one. */
 void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *o, enum layer layer,
 			 int fd);
 
-/* Sets what a run that traces knows; its session is open. */
-void breakdown_view_run(struct breakdown_view *v, const struct run *r);
+/* Sets the members derived from a live run. @io: its session is open. */
+void breakdown_view_run(struct breakdown_view *v, const struct io_run *io);
 
 #endif

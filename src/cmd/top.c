@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* top.c - who makes the I/O, live. */
+/*
+ * top.c - shows live which processes, files or disks have the I/O. The table and
+ * the screen are in src/top/.
+ */
 #include <string.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
@@ -9,7 +12,7 @@
 #include "base/clock.h"
 #include "base/lookup.h"
 #include "base/reason.h"
-#include "run/run.h"
+#include "run/io.h"
 #include "show/screen.h"
 #include "top/print.h"
 #include "top/screen.h"
@@ -18,7 +21,7 @@
 enum { TEXT_WIDTH = 160 };
 
 struct top {
-	struct run run;
+	struct io_run io;
 	/* options */
 	int view;
 	const char *sort;
@@ -27,14 +30,14 @@ struct top {
 	/* state */
 	bool screen, clear;
 	struct top_names names;
-	struct snapshot interval; /* the one on the screen */
+	struct snapshot interval; /* the interval on the screen */
 	struct top_total total;
 	struct op_record slowest[TOP_SLOWEST];
-	struct top_key slowest_of; /* the row they belong to, if its page is open */
+	struct top_key slowest_of; /* the row of .slowest, while the page of this row is open */
 	struct top_ui ui;
 	struct utsname uts;
 	char load[64];
-	char gone[256]; /* filter targets that are gone; safe */
+	char gone[256]; /* vanished targets of filters; safe */
 };
 
 static const struct opt_choice by_choices[] = {
@@ -50,12 +53,12 @@ static const struct opt_choice by_choices[] = {
 
 static const struct opt output_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .arg = "KEY",
-	  .help = "what a row stands for (default pid); keys change it on the screen" },
+	  .help = "a row per KEY (default pid); key presses change it on the screen" },
 	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COLUMN", .columns = top_figure_columns,
-	  .help = "biggest first in this column (default bytes); JSON is in no order" },
+	  .help = "the biggest of this column first (default bytes); JSON is in no order" },
 	{ 'r', "rows", OPT_UINT(struct top, max_rows), .arg = "ROWS", .min = 1,
-	  .help = "at most so many rows of text (default 20)" },
-	{ 'b', "batch", OPT_FLAG(struct top, batch), .help = "text, as if it were no terminal" },
+	  .help = "at most this many rows of text (default 20)" },
+	{ 'b', "batch", OPT_FLAG(struct top, batch), .help = "text, as without a terminal" },
 	{ 'C', "no-clear", OPT_FLAG(struct top, no_clear),
 	  .help = "do not clear the terminal before each table of text" },
 	{},
@@ -70,8 +73,8 @@ static const struct opt_group groups[] = {
 static const struct opt_example examples[] = {
 	{ "iostrata top", "a full screen, every second; h lists the keys" },
 	{ "iostrata top -b 5 3", "three tables of text, one every 5 seconds" },
-	{ "iostrata top --by cgroup --sort p99", "whose requests are slow" },
-	{ "iostrata top -d nvme0n1 --by file", "which files are on a busy disk" },
+	{ "iostrata top --by cgroup --sort p99", "cgroups with slow requests first" },
+	{ "iostrata top -d nvme0n1 --by file", "the files in use on a busy disk" },
 	{ "iostrata top --json 10 >top.json", "for a program to read" },
 	{},
 };
@@ -86,9 +89,9 @@ static const struct opt_columns columns[] = {
 static const struct opt_table table = {
 	.name = "iostrata top",
 	.summary = "who makes the I/O, live",
-	.about = "Shows both sides of each process: what it asked of files, and what reached disks "
-		 "for it. On a terminal it is a full screen with keys; elsewhere, and with -- CMD, "
-		 "it is text as biotop(8) prints it: requests by process, disk and operation.",
+	.about = "Shows both sides of each process: its operations on files, and its requests to "
+		 "disks. On a terminal, top is a full screen with keys; elsewhere, and with "
+		 "-- CMD, it prints text like biotop(8): requests by process, disk and operation.",
 	.groups = groups,
 	.args = run_args,
 	.command = true,
@@ -101,10 +104,10 @@ static struct top *top_of(struct run *r)
 	return (struct top *)r; /* its first member */
 }
 
-/* Text has only requests. */
+/* Whether the output has column @name: text has only columns of requests. */
 static bool has_column(const struct top *t, const char *name)
 {
-	bool whole = t->screen || t->run.opts.json;
+	bool whole = t->screen || t->io.run.opts.json;
 	struct top_columns c = whole ? top_columns_whole(t->view) : top_columns_text(t->view, name);
 
 	return columns_find(c.list, name);
@@ -129,6 +132,7 @@ static int sort_resolve(const struct top *t, struct reason *why)
 static int resolve(struct run *r, struct reason *why)
 {
 	struct top *t = top_of(r);
+	struct session_conf *conf = &t->io.conf;
 
 	if (!r->opts.interval_ns)
 		r->opts.interval_ns = NS_PER_S;
@@ -139,16 +143,16 @@ static int resolve(struct run *r, struct reason *why)
 	if (!t->screen && !r->opts.json &&
 	    filters_check_requests(&r->opts.filters, "top's text", why))
 		return reason_hint(why, "the full screen and --json have operations, too");
-	r->conf.by = t->view == TOP_FILE ? BY_FILE : BY_TASK;
-	r->conf.cpu_whole = true;
-	/* text is of requests alone; whose file a direct one is for, its operation tells */
+	conf->by = t->view == TOP_FILE ? BY_FILE : BY_TASK;
+	conf->cpu_whole = true;
+	/* text shows requests alone; only the operation of a direct request tells its file */
 	if (!t->screen && !r->opts.json && t->view != TOP_FILE)
-		r->conf.layer = LAYER_BLK;
-	r->conf.tag_in_queue = r->conf.layer == LAYER_BLK;
-	r->conf.queued = true; /* percentiles cover the same time as total_ns */
-	r->conf.rq_sums_only = !t->screen && !r->opts.json && strcmp(t->sort, "p99");
-	r->conf.records = t->screen;
-	r->conf.record_fs = r->opts.filters.fs;
+		conf->layer = LAYER_BLK;
+	conf->tag_in_queue = conf->layer == LAYER_BLK;
+	conf->queued = true; /* percentiles cover the same time as .total_ns */
+	conf->rq_sums_only = !t->screen && !r->opts.json && strcmp(t->sort, "p99");
+	conf->records = t->screen;
+	conf->record_fs = r->opts.filters.fs;
 	return 0;
 }
 
@@ -165,10 +169,11 @@ static void on_record(void *arg, const struct op_record *rec)
 		return;
 	*place = *rec;
 	if (*n == TOP_SLOWEST)
-		session_set_slow_ns(t->run.session, t->slowest[TOP_SLOWEST - 1].total_ns);
+		session_set_slow_ns(t->io.session, t->slowest[TOP_SLOWEST - 1].total_ns);
 }
 
-/* Enables records only while the page of a row is open, and only those above its mean. */
+/* Enables records of slow operations only while the page of a row is open, and only of operations
+ * slower than the mean of this row. */
 static void records_follow(struct top *t)
 {
 	bool wanted = top_ui_row_open(&t->ui);
@@ -178,7 +183,7 @@ static void records_follow(struct top *t)
 		return;
 	t->ui.data.n_slowest = 0;
 	t->slowest_of = wanted ? t->ui.selected : (struct top_key){};
-	session_set_slow_ns(t->run.session,
+	session_set_slow_ns(t->io.session,
 			    r && r->ops.count ? r->ops.total_ns / r->ops.count : UINT64_MAX);
 }
 
@@ -189,16 +194,16 @@ static void ui_fill(struct top *t)
 	ui->view = t->view;
 	ui->by_file = t->names.by_file;
 	snprintf(ui->sort, sizeof(ui->sort), "%s", t->sort);
-	ui->interval_ns = t->run.opts.interval_ns;
-	ui->data.missing = session_missing(t->run.session);
+	ui->interval_ns = t->io.run.opts.interval_ns;
+	ui->data.missing = session_missing(t->io.session);
 	ui->data.names = &t->names;
 	ui->data.slowest = t->slowest;
 	ui->data.load = t->load;
 	ui->data.gone = t->gone;
-	ui->data.of_ops = t->run.of_ops;
+	ui->data.of_ops = t->io.of_ops;
 }
 
-/* Whatever must be read from files is read here, while they can still be opened. */
+/* Reads all files here: after the start, none can be opened. */
 static int start(struct run *r, struct reason *why)
 {
 	struct top *t = top_of(r);
@@ -208,11 +213,11 @@ static int start(struct run *r, struct reason *why)
 	t->names.by_file = t->view == TOP_FILE;
 	ui_fill(t);
 	if (!t->screen) {
-		run_say_of_ops(r->of_ops);
+		run_say_of_ops(t->io.of_ops);
 		return 0;
 	}
-	session_on_record(r->session, on_record, t);
-	session_set_slow_ns(r->session, UINT64_MAX);
+	session_on_record(t->io.session, on_record, t);
+	session_set_slow_ns(t->io.session, UINT64_MAX);
 	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))
 		return -1;
 	r->keyboard = true;
@@ -220,18 +225,18 @@ static int start(struct run *r, struct reason *why)
 	return 0;
 }
 
-static void gone_add(struct top *t, const char *what, unsigned long long a, const char *rest)
+static void gone_add(struct top *t, const char *kind, unsigned long long a, const char *rest)
 {
 	size_t len = strlen(t->gone);
 
-	snprintf(t->gone + len, sizeof(t->gone) - len, "%s%s %llu%s", len ? ", " : "gone: ", what,
+	snprintf(t->gone + len, sizeof(t->gone) - len, "%s%s %llu%s", len ? ", " : "gone: ", kind,
 		 a, rest);
 }
 
-/* Finds the targets of --pid, --disk and --cgroup that no longer exist. */
+/* Finds vanished targets of --pid, --disk and --cgroup. */
 static void gone_look(struct top *t)
 {
-	const struct filter_lists *l = &t->run.conf.lists;
+	const struct filter_lists *l = &t->io.run.lists;
 	char path[64], minor[16];
 
 	t->gone[0] = '\0';
@@ -246,7 +251,7 @@ static void gone_look(struct top *t)
 		if (DEV_MAJOR(l->devs[i]) && access(path, F_OK))
 			gone_add(t, "disk", DEV_MAJOR(l->devs[i]), minor);
 	}
-	for (unsigned int i = 0; i < l->n_cgroups && t->run.conf.by == BY_TASK; i++) {
+	for (unsigned int i = 0; i < l->n_cgroups && t->io.conf.by == BY_TASK; i++) {
 		char *cgroup = lookup_cgroup(l->cgroups[i]);
 
 		if (cgroup && cgroup[0] != '/')
@@ -281,11 +286,11 @@ static int report_text(struct top *t, const struct snapshot *sn)
 		.clear = t->clear,
 		.uncut = !isatty(STDOUT_FILENO),
 		.gone = t->gone,
-		.missing = session_missing(t->run.session),
+		.missing = session_missing(t->io.session),
 	};
 
 	snprintf(head, sizeof(head), "%s loadavg: %s",
-		 text_clock(clock_day_ns(), t->run.opts.interval_ns).s, t->load);
+		 text_clock(clock_day_ns(), t->io.run.opts.interval_ns).s, t->load);
 	return top_text(stdout, &v, sn);
 }
 
@@ -296,19 +301,20 @@ static int report_json(struct top *t, const struct snapshot *sn)
 		.names = &t->names,
 		.kernel = t->uts.release,
 		.time_s = time(NULL),
-		.missing = session_missing(t->run.session),
+		.missing = session_missing(t->io.session),
 	};
 
 	return top_json(stdout, &v, sn);
 }
 
-/* Takes over the snapshot. While paused, the screen does not change and only the total grows. */
+/* Takes over the rows of @sn. While paused, the screen does not change, and only the total grows.
+ */
 static int report_screen(struct top *t, struct snapshot *sn)
 {
 	int err;
 
 	if (!t->ui.paused)
-		snapshot_free(&t->interval); /* before the next one arrives, to save memory */
+		snapshot_free(&t->interval); /* before the next interval is kept, to save memory */
 	err = top_total_add(&t->total, sn);
 	if (err || t->ui.paused || t->ui.quit)
 		return err;
@@ -337,7 +343,7 @@ static bool tick(struct run *r)
 	struct top *t = top_of(r);
 
 	if (!t->screen || !top_ui_keys(&t->ui))
-		return t->ui.quit; /* it may have been read at the end of an interval */
+		return t->ui.quit; /* q may have been pressed at the end of an interval */
 	r->opts.interval_ns = t->ui.interval_ns;
 	records_follow(t);
 	top_ui_draw(&t->ui);
@@ -345,16 +351,16 @@ static bool tick(struct run *r)
 }
 
 static const struct run_ops ops = {
+	.source = &io_source,
 	.resolve = resolve,
 	.start = start,
 	.tick = tick,
-	.report = report,
 };
 
 static int top(int argc, char **argv)
 {
-	struct top t = { .sort = "bytes", .max_rows = 20 };
-	int status = run_main(&t.run, &ops, &cmd_top, argc, argv);
+	struct top t = { .io.report = report, .sort = "bytes", .max_rows = 20 };
+	int status = run_main(&t.io.run, &ops, &cmd_top, argc, argv);
 
 	screen_close();
 	top_ui_done(&t.ui);

@@ -33,7 +33,8 @@ static int find_groups(struct caller *c)
 	return 0;
 }
 
-/* What login(1) would set; a user who is not in the files has no home and the usual shell. */
+/* Finds name, home and shell as login(1) does. A user without an entry gets "/" and the usual
+ * shell. */
 static int find_home(struct caller *c, const char *user)
 {
 	const struct passwd *pw = getpwuid(c->uid);
@@ -46,12 +47,14 @@ static int find_home(struct caller *c, const char *user)
 	return c->name && c->home && c->shell ? 0 : -ENOMEM;
 }
 
-int caller_find(struct caller *c, struct reason *why)
+/* Reads the files of users and groups, which caller_become() then need not do. 0, or -1 with @why.
+ */
+static int caller_find(struct caller *c, struct reason *why)
 {
 	const char *user = getenv("SUDO_USER");
 	int by_sudo, err;
 
-#ifdef STATIC /* glibc could load modules only of its own version */
+#ifdef STATIC /* a static glibc can only load modules of its own version */
 	__nss_configure_lookup("passwd", "files");
 	__nss_configure_lookup("group", "files");
 	__nss_configure_lookup("initgroups", "files");
@@ -70,7 +73,9 @@ int caller_find(struct caller *c, struct reason *why)
 	return 0;
 }
 
-int caller_become(const struct caller *c)
+/* Becomes the caller for good, without reading a file. Without sudo, drops those privileges of this
+ * process which its user does not have. 0, or -1 with errno. */
+static int caller_become(const struct caller *c)
 {
 	if (!c->is_other)
 		return geteuid() ? privilege_clear() : 0;
@@ -83,7 +88,7 @@ int caller_become(const struct caller *c)
 	return 0;
 }
 
-void caller_done(struct caller *c)
+static void caller_done(struct caller *c)
 {
 	free(c->groups);
 	free(c->name);
@@ -95,8 +100,8 @@ void caller_done(struct caller *c)
 enum { WIDE_GAP = 1024 };
 
 /*
- * The child is traced already: until exec it must do nothing that would be counted as the command's
- * I/O, not even read or close a pipe. So it polls, and closes nothing.
+ * The child is traced already. Until exec, any I/O of the child, even a read or a close of a pipe,
+ * would count as the command's. So the child polls, and closes nothing.
  */
 static int wait_for_release(const struct child *c)
 {
@@ -131,7 +136,8 @@ static int cannot_execute(const struct child *c, int err, struct reason *why)
 			  "cannot execute '%.200s': %s", c->name, strerror(err));
 }
 
-/* A path, not a name to be looked up. To root, too, execve(2) refuses a file without any x. */
+/* Whether @name is the path of a file without any x, which execve(2) refuses to root, too. A name
+ * without a slash is looked up in $PATH, so the answer is no. */
 static bool nobody_may_execute(const char *name)
 {
 	struct stat st;
@@ -140,7 +146,7 @@ static bool nobody_may_execute(const char *name)
 	       (S_ISDIR(st.st_mode) || !(st.st_mode & 0111));
 }
 
-/* Whether execvp(3) would find a file, of whatever kind. */
+/* Whether execvp(3) would find a file called @name, of any kind. */
 static bool is_found(const char *name)
 {
 	char path[PATH_MAX], standard[PATH_MAX] = "";
@@ -161,9 +167,9 @@ static bool is_found(const char *name)
 	}
 }
 
-static int cannot(struct reason *why, const char *what, int err)
+static int cannot(struct reason *why, const char *verb, int err)
 {
-	return reason_set(why, EXIT_TOOL, "cannot %s the command: %s", what, strerror(err));
+	return reason_set(why, EXIT_TOOL, "cannot %s the command: %s", verb, strerror(err));
 }
 
 int child_prepare(struct child *c, const char *name, struct reason *why)
@@ -239,7 +245,7 @@ static void close_fd(int *fd)
 
 void child_done(struct child *c)
 {
-	/* it has what we had open, and whoever waits for the end of that would wait for it */
+	/* the waiting child holds our pipes open; readers would hang */
 	if (c->pid > 0 && !c->released && !kill(c->pid, SIGKILL))
 		waitpid(c->pid, NULL, 0);
 	caller_done(&c->caller);
@@ -327,9 +333,9 @@ int helper_end(struct helper *h, bool work)
 }
 
 /*
- * Closes all but what has no type of file: programs, links, maps and events. Readers of our output
- * would wait for this process to end. New descriptors take the lowest free number, so a wide gap is
- * the end of them.
+ * Closes all descriptors with a type of file; programs, links, maps and events have none, and
+ * stay. An open output would make its readers wait for the end of this process. New descriptors
+ * take the lowest free number, so after a wide gap of numbers there are no more.
  */
 static void close_files(int except)
 {
@@ -346,7 +352,7 @@ static void close_files(int except)
 	}
 }
 
-/* It has no terminal. */
+/* Leaves the terminal, and holds the programs open until the tool closes its end of @parent. */
 static void hold_open(int parent)
 {
 	char none;
@@ -358,8 +364,11 @@ static void hold_open(int parent)
 	_exit(0);
 }
 
-/* Not in a pid namespace, which may end with us: its first process waits there for the others, in a
- * state that whoever detaches waits for in turn, and neither can be killed (seen on 6.1). */
+/*
+ * Not in a pid namespace, which may end with the tool. There the first process waits for the end of
+ * the others, in a state for which the detaching process waits in turn. Neither can be killed (seen
+ * on 6.1).
+ */
 int child_hold_open(void)
 {
 	int ends[2];

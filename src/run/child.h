@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * child.h - the command after "--": held until the probes are live, run as the caller, with the
- * signals and limits that the caller gave us.
+ * child.h - the processes forked by the tool. The command after "--" is held until the probes are
+ * live. It runs as the caller, with the caller's signals and limits. Another process holds programs
+ * open while the kernel detaches them. A deputy works after the run. Nothing here prints.
  */
 #ifndef IOSTRATA_RUN_CHILD_H
 #define IOSTRATA_RUN_CHILD_H
@@ -13,58 +14,49 @@
 
 struct reason;
 
-/* Under sudo: the user who called it; a command runs as that user. */
-
+/* Under sudo: the user who called sudo. Commands run as this user. */
 struct caller {
-	bool is_other; /* the caller is not who we run as; if false, the rest is not set */
+	bool is_other; /* the caller is not the tool's user; if false, the rest is not set */
 	uid_t uid;
 	gid_t gid, *groups;
 	int n_groups;
 	char *name, *home, *shell;
 };
 
-/* Reads the files of users and groups, so that caller_become() need not. 0, or -1 with @why. */
-int caller_find(struct caller *c, struct reason *why);
-
-/* Becomes that user for good, without reading a file; without sudo, gives up the privileges of this
- * process that its user does not have. 0, or -1 with errno. */
-int caller_become(const struct caller *c);
-
-void caller_done(struct caller *c);
-
+/* The command. */
 struct child {
 	struct rlimits limits; /* the caller's, for the command */
 	struct caller caller;
 	int self; /* a pidfd of the tool */
 	int go;   /* an eventfd; any number lets the child go on */
 	pid_t pid;
-	int ended;  /* a pidfd: readable when it has ended */
-	int failed; /* errno of a failed exec; end of file: the command runs */
+	int ended;  /* a pidfd: readable when the command has ended */
+	int failed; /* a pipe with the errno of a failed exec; end of file: the command runs */
 	bool released;
-	bool output_to_stderr; /* the command's, since our stdout is for our own output */
+	bool output_to_stderr; /* the command's stdout becomes stderr: stdout is the tool's own */
 	const char *name;      /* of the command */
 };
 
-/* No child; child_done() takes it. */
+/* No child; child_done() accepts it. */
 #define CHILD_NONE                                                                                 \
 	{                                                                                          \
 		.self = -1, .go = -1, .ended = -1, .failed = -1                                    \
 	}
 
 /*
- * Does what reads files or may fail early. Call it before the probes are live, since from
- * child_start() on, what the child does counts as the command's. @name is what will be executed; if
- * there is no such file, this fails already. 0, or -1 with @why.
+ * Reads files, and does all other work with early failures. Call it before the probes are live:
+ * from child_start() on, the child's I/O counts as the command's. Fails if there is no file called
+ * @name to be executed. 0, or -1 with @why.
  */
 int child_prepare(struct child *c, const char *name, struct reason *why);
 
 /*
- * Forks a child that waits to become @argv; under sudo, as the user who called sudo. Signals must
- * be as we got them. 0, or -1 with @why.
+ * Forks a child, which waits to become @argv; under sudo, as the user who called sudo. Signals must
+ * have the actions inherited by the tool. 0, or -1 with @why.
  */
 int child_start(struct child *c, char **argv, struct reason *why);
 
-/* Lets it run; c->failed reports the result. */
+/* Lets the child become the command; c->failed reports the result. */
 void child_release(struct child *c);
 
 /* Call it when c->failed is readable: 0 if the command runs, or -1 with @why (.exit is 126 or 127).
@@ -75,39 +67,39 @@ int child_executed(struct child *c, struct reason *why);
  * 128 + its signal. */
 int child_reap(struct child *c, int if_0);
 
+/* Frees and closes all of @c, and kills an unreleased child. (If the tool has dropped the
+ * privilege to kill the child, the child ends when the tool ends.) */
+void child_done(struct child *c);
+
 /*
- * Forks a process that shares our programs and links until child_let_go(). What the kernel takes
- * long to detach (seconds for some functions, minutes for hundreds of kprobes) it detaches then,
- * after we have closed ours, and does not delay us. Returns what child_let_go() takes; -1 if the
- * fork fails, and detaching takes that long.
+ * Forks a process, which shares the tool's programs and links until child_let_go(). Detaching can
+ * take the kernel seconds for some functions, and minutes for hundreds of kprobes. With this
+ * process, the kernel detaches them after child_let_go(), and the tool does not wait. Returns the
+ * argument for child_let_go(); -1 if the fork fails, then the tool waits while they are detached.
  */
 int child_hold_open(void);
 void child_let_go(int hold);
 
-/* A process of the tool's own that works after the run, when the tool itself can do little more. */
+/* A deputy: a process of the tool. It works after the run, when the tool itself has dropped its
+ * privileges. */
 struct helper {
 	pid_t pid;
-	int go; /* any byte lets it work; closed: it gives up */
+	int go; /* any byte lets the deputy work; closed: it gives up */
 };
 
-/* What it does: at once, to see whether it can, then, or if that is not wanted. 0 or -errno; the
- * exit code; nothing. All run as the caller under sudo, and not as what the tool is. */
+/* The functions of a deputy. Under sudo, all run as the caller. */
 struct helper_work {
-	int (*prepare)(void *arg);
-	int (*work)(void *arg);
-	void (*give_up)(void *arg);
+	int (*prepare)(void *arg);  /* now, to see whether .work can succeed; 0 or -errno */
+	int (*work)(void *arg);     /* after the run; returns the exit code */
+	void (*give_up)(void *arg); /* instead of .work */
 	void *arg;
 };
 
-/* Forks it, as the tool is now; signals do not end it until it works. 0, or -errno of
- * .prepare. */
+/* Forks a deputy with the tool's present privileges. Signals do not end a deputy before it works.
+ * 0, or -errno of .prepare. */
 int helper_start(struct helper *h, const struct helper_work *work);
 
-/* Lets it work, or give up, and waits for it to end. Returns its exit code. */
+/* Lets the deputy work, or give up, and waits for its end. Returns its exit code. */
 int helper_end(struct helper *h, bool work);
-
-/* Closes what belongs to @c, and ends a child that was not released. (If the tool has given up what
- * that takes, the child ends when the tool does.) */
-void child_done(struct child *c);
 
 #endif

@@ -19,17 +19,17 @@ void cmd_say(const char *fmt, ...)
 	text_message(stderr, text);
 }
 
-static void say(const char *what, const char *text)
+static void say(const char *kind, const char *text)
 {
 	char safe[TEXT_SAFE_CAP(320)];
 
 	text_safe(safe, sizeof(safe), text);
-	cmd_say("%s: %s", what, safe);
+	cmd_say("%s: %s", kind, safe);
 }
 
-static void say_reason(const char *what, const struct reason *why)
+static void say_reason(const char *kind, const struct reason *why)
 {
-	say(what, why->error);
+	say(kind, why->error);
 	if (why->hint[0])
 		say("hint", why->hint);
 }

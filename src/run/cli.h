@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* cli.h - what a command is to main.c. */
+/*
+ * cli.h - a command as main.c sees it, and the messages of commands on stderr. Commands print and
+ * return exit codes; only main.c calls exit().
+ */
 #ifndef IOSTRATA_RUN_CLI_H
 #define IOSTRATA_RUN_CLI_H
 
@@ -16,33 +19,34 @@ struct cmd {
 	const struct opt_table *table;
 	/* Returns the exit code. argv[0] is the command's name. */
 	int (*run)(int argc, char **argv);
-	bool traces; /* and needs privileges */
+	bool traces; /* needs the privileges to trace */
 };
 
 extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_export, cmd_funcs, cmd_record,
 	cmd_report, cmd_top;
 
 /*
- * The start of every command: parses, and answers --help, --version and mistakes itself. Returns -1
- * if the command is to go on, else the exit code.
+ * The start of every command: parses the options into @out, and answers --help, --version and wrong
+ * options itself. Returns -1 if the command has to go on, else the exit code.
  */
 int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *out, struct opts_result *res);
 
-/* Turns the result of printing to stdout, 0 or -errno, into an exit code; flushes, and reports an
- * error. */
+/* Flushes stdout, and turns the result @err of printing (0 or -errno) into an exit code. Reports an
+ * error on stderr; a pipe without a reader is none. */
 int cmd_written(int err);
 
 /* Becomes man(1) with the manual page of command @name. If this fails, warns on stderr and
  * returns. */
 void cmd_open_manual(const char *name);
 
-/* Prints a message, safe already, on stderr. */
+/* Prints a message on stderr. Hostile text must be escaped by the caller: text_safe(). */
 void cmd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "error: ..." and "hint: ..." of @why on stderr and returns its exit code. */
 int cmd_fail(const struct reason *why);
 
-/* The same as "warning: ...", for a failure that does not stop the command. */
+/* Prints "warning: ..." and "hint: ..." of @why on stderr, for a failure after which the command
+ * goes on. */
 void cmd_warn(const struct reason *why);
 
 #endif

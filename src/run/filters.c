@@ -25,8 +25,8 @@ unsigned int filter_kernel_dev(dev_t dev)
 	return DEV_OF(major(dev), minor(dev));
 }
 
-/* For some file systems (btrfs) stat(2) gives another device than the kernel's super block; the
- * file's mount has the right one. */
+/* The device of the file system as its super block has it. For some file systems (btrfs), stat(2)
+ * gives another device, and the mount of the file has the right one. */
 static unsigned int file_fs_dev(const char *path, const struct stat *st)
 {
 	unsigned int dev = filter_kernel_dev(st->st_dev);
@@ -43,16 +43,18 @@ static unsigned int file_fs_dev(const char *path, const struct stat *st)
 	return dev;
 }
 
-int filter_add_file(const char *path, struct filter_lists *lists, struct reason *why)
+/* Adds the file or directory at @path. 0, or -1 with @why. */
+static int add_file(const char *path, struct filter_lists *lists, struct reason *why)
 {
 	struct filter_file *file = &lists->files[lists->n_files];
 	struct stat st;
 
 	if (stat(path, &st)) {
 		reason_set(why, EXIT_FAILED, "cannot look at '%.200s': %s", path, strerror(errno));
-		return errno == ENOENT ? reason_hint(why, "of a file that is yet to be made, give "
-							  "the directory: all below it counts")
-				       : -1;
+		return errno == ENOENT
+			       ? reason_hint(why, "for a file that does not exist yet, give its "
+						  "directory: all files below it count")
+			       : -1;
 	}
 	file->ino = st.st_ino;
 	file->dev = S_ISBLK(st.st_mode) ? filter_kernel_dev(st.st_rdev) : file_fs_dev(path, &st);
@@ -61,8 +63,8 @@ int filter_add_file(const char *path, struct filter_lists *lists, struct reason 
 	return 0;
 }
 
-/* Where the hierarchy is mounted: the whole as the tool's cgroup namespace shows it, or else a
- * part. */
+/* Where the hierarchy of cgroups is mounted: all of it as the tool's cgroup namespace shows it, or
+ * else a part. False: nowhere. */
 static bool cgroup_root(char root[PATH_MAX])
 {
 	const struct mount *found = NULL;
@@ -83,8 +85,8 @@ static bool cgroup_root(char root[PATH_MAX])
 	return found;
 }
 
-/* Id of the cgroup with the directory @path: its inode number (kernfs, 64 bit). False if @path is
- * anything else. */
+/* The id of the cgroup with the directory @path: the inode number (kernfs, 64 bit). False if @path
+ * is not a directory of a cgroup. */
 static bool cgroup_id(const char *path, unsigned long long *ret_id)
 {
 	struct statfs fs;
@@ -97,7 +99,9 @@ static bool cgroup_id(const char *path, unsigned long long *ret_id)
 	return true;
 }
 
-int filter_add_cgroup(const char *path, struct filter_lists *lists, struct reason *why)
+/* Adds a cgroup, given by its directory, or by its path in the hierarchy as the tool's cgroup
+ * namespace shows it. 0, or -1 with @why. */
+static int add_cgroup(const char *path, struct filter_lists *lists, struct reason *why)
 {
 	unsigned long long *id = &lists->cgroups[lists->n_cgroups];
 	char root[PATH_MAX], below[2 * PATH_MAX];
@@ -109,7 +113,7 @@ int filter_add_cgroup(const char *path, struct filter_lists *lists, struct reaso
 	snprintf(below, sizeof(below), "%s/%s", root, path);
 	if (!cgroup_id(path, id) && !cgroup_id(below, id)) {
 		reason_set(why, EXIT_FAILED, "no such cgroup '%.200s' in '%.60s'", path, root);
-		return reason_hint(why, "/proc/PID/cgroup has that of a process: 0::PATH");
+		return reason_hint(why, "/proc/PID/cgroup has the cgroup of a process: 0::PATH");
 	}
 	lists->n_cgroups++;
 	return 0;
@@ -136,9 +140,9 @@ const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
 	  .help = "only this process, all its threads" },
 	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",
-	  .help = "only threads of this name" },
+	  .help = "only threads with this name" },
 	{ 0, "cgroup", OPT_PATHS(struct filters, cgroups), .arg = "PATH",
-	  .help = "only this cgroup (v2) and those below it" },
+	  .help = "only this cgroup (v2) and its descendants" },
 	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK",
 	  .help = "only files on and requests of this disk or partition" },
 	{ 0, "fs", OPT_STRING(struct filters, fs), .arg = "TYPE",
@@ -146,10 +150,10 @@ const struct opt filter_opts[] = {
 	{ 0, "op", OPT_CHOICES(struct filters, ops, filter_ops), .arg = "OP",
 	  .help = "only operations of this kind" },
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
-	  .help = "only operations on this file, or on all below this directory" },
+	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
-	  .help = "only operations that took at least this long; faults that are only counted "
-		  "have no time, and stay" },
+	  .help = "only operations that took at least this long; page faults that are only "
+		  "counted have no time, and stay" },
 	{},
 };
 
@@ -164,7 +168,7 @@ static int dev_add(struct filter_lists *lists, unsigned int dev, struct reason *
 	return 0;
 }
 
-/* Reads "8:1" from @dir/@entry/dev; false if it is not there. */
+/* Reads "8:1" from @dir/@entry/dev; false if there is no such file. */
 static bool sysfs_dev(const char *dir, const char *entry, unsigned int *ret_dev)
 {
 	unsigned int maj, min;
@@ -199,7 +203,7 @@ static int partitions_add(struct filter_lists *lists, const char *sysfs, struct 
 	return err;
 }
 
-/* Adds file systems without a device number of their own (btrfs) that are on one of the devices. */
+/* Adds file systems on one of the devices which have no device number of their own (btrfs). */
 static int mounts_add(struct filter_lists *lists, struct reason *why)
 {
 	struct mounts mounts;
@@ -239,7 +243,7 @@ static int add_disk(const char *disk, struct filter_lists *lists, struct reason 
 	return mounts_add(lists, why);
 }
 
-/* The process of thread @tid; 0 if not in /proc. */
+/* The process of thread @tid; 0 if /proc does not have it. */
 static unsigned int process_of(uint64_t tid)
 {
 	char path[64], line[128];
@@ -255,7 +259,8 @@ static unsigned int process_of(uint64_t tid)
 	return tgid;
 }
 
-/* PF_KTHREAD (include/linux/sched.h) from the flags in /proc/PID/stat, after a name in brackets. */
+/* Looks for PF_KTHREAD (include/linux/sched.h) in the flags of /proc/PID/stat, behind the name in
+ * brackets. */
 bool filters_kernel_thread(uint64_t pid)
 {
 	char path[64], line[512], *end;
@@ -287,8 +292,8 @@ static int add_pid(uint64_t pid, struct filter_lists *lists, struct reason *why)
 	if (!pidns_is_first() && pidns_is_below(pid)) {
 		reason_set(why, EXIT_FAILED, "process %llu is in a pid namespace below this one",
 			   (unsigned long long)pid);
-		return reason_hint(why, "trace it from there, or from the host's (docker run "
-					"--pid=host)");
+		return reason_hint(why, "trace it from that namespace, or from the host's "
+					"(docker run --pid=host)");
 	}
 	lists->pids[lists->n_pids++] = (unsigned int)pid;
 	return 0;
@@ -318,23 +323,22 @@ static int lists_fill(const struct filters *f, struct filter_lists *lists, struc
 	for (unsigned int i = 0; i < f->disks.n && !err; i++)
 		err = add_disk(f->disks.at[i], lists, why);
 	for (unsigned int i = 0; i < f->files.n && !err; i++)
-		err = filter_add_file(f->files.at[i], lists, why);
+		err = add_file(f->files.at[i], lists, why);
 	for (unsigned int i = 0; i < f->cgroups.n && !err; i++)
-		err = filter_add_cgroup(f->cgroups.at[i], lists, why);
+		err = add_cgroup(f->cgroups.at[i], lists, why);
 	return err;
 }
 
-int filters_resolve(const struct filters *f, struct session_conf *conf, struct reason *why)
+int filters_resolve(const struct filters *f, struct filter_lists *lists, struct reason *why)
 {
-	conf->min_ns = f->min_ns;
-	conf->all_files = f->all_files;
-	conf->all_faults = f->all_faults;
-	conf->kinds = f->ops ? f->ops : ~0U;
+	if (f->all_faults && f->ops && !(f->ops & 1U << OP_FAULT))
+		return reason_set(why, EXIT_USAGE,
+				  "--all-faults is about page faults, which --op leaves out");
 	if (f->fs && mounts_fs_kind(f->fs) == FS_KIND_UNKNOWN) {
 		reason_set(why, EXIT_FAILED, "no file system type '%.60s'", f->fs);
-		return reason_hint(why, "those that the kernel knows are in /proc/filesystems");
+		return reason_hint(why, "/proc/filesystems lists the types that the kernel knows");
 	}
-	return lists_fill(f, &conf->lists, why);
+	return lists_fill(f, lists, why);
 }
 
 static void text_add(char *text, size_t cap, const char *option, const char *value)
@@ -408,7 +412,7 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 			   option);
 }
 
-/* The kinds of operations that exist at a layer, 1 << enum op_kind. */
+/* The kinds of operations at a layer, 1 << enum op_kind. */
 static unsigned int kinds_of_layer(enum layer layer)
 {
 	const unsigned int fs = 1U << OP_READ | 1U << OP_WRITE | 1U << OP_OPEN | 1U << OP_FSYNC;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * filters.h - the options that select I/O, by whom and of which kind: the same in every command,
- * and translated for the kernel here.
+ * filters.h - options to select I/O by process, file, disk or kind: the same in every
+ * command. Translates them for the kernel, with look-ups in /proc and /sys, and into text for
+ * messages. It does not print.
  */
 #ifndef IOSTRATA_RUN_FILTERS_H
 #define IOSTRATA_RUN_FILTERS_H
@@ -12,7 +13,7 @@
 
 #include "base/opts.h"
 #include "bpf/conf.h"
-#include "trace/session.h"
+#include "event.h"
 
 struct reason;
 
@@ -26,43 +27,34 @@ struct filters {
 };
 
 extern const struct opt_choice filter_ops[]; /* kinds of operations */
-extern const struct opt filter_opts[];       /* over struct filters, but for its last row, which is
-					      * set by options of run.h */
+extern const struct opt filter_opts[]; /* over struct filters, except for the bools of the last
+					* row, which are options of run.h */
 
-/* Translates them into @conf, with look-ups in /proc and /sys. 0, or -1 with @why. */
-int filters_resolve(const struct filters *f, struct session_conf *conf, struct reason *why);
+/* Checks the filters and adds them to @lists, which are empty. 0, or -1 with @why. */
+int filters_resolve(const struct filters *f, struct filter_lists *lists, struct reason *why);
 
 /* Whether process @pid is a kernel thread: it makes no system calls, but has requests. */
 bool filters_kernel_thread(uint64_t pid);
 
-/* Writes those in use that choose operations and cannot choose requests: "--op, --min"; "": there
- * are none. */
+/* Writes the given options which choose operations, but cannot choose requests, into @text:
+ * "--op, --min"; "" if there are none. */
 void filters_of_ops(const struct filters *f, char *text, size_t cap);
 
-/* Where @option ("-T blk") leaves only requests: that no filter is one of these. 0, or -1 with
- * @why. */
+/* For an @option ("-T blk") which leaves only requests: fails if a filter is about operations
+ * alone. 0, or -1 with @why. */
 int filters_check_requests(const struct filters *f, const char *option, struct reason *why);
 
-enum { FILTERS_TEXT = 8192 }; /* bytes; a path may be as long as half of them */
-
-/* Writes the filters as they were given, for messages: "-p 12 --comm dd"; raw, hostile. */
-void filters_text(const struct filters *f, char *text, size_t cap);
-
-/* Checks that the operations chosen can exist if only @layer, called @layer_name after -T, is
- * traced. 0, or -1 with @why. */
+/* Fails if a chosen kind of operations does not exist when only @layer is traced. @layer_name: the
+ * text given with -T. 0, or -1 with @why. */
 int filters_check_kinds(const struct filters *f, enum layer layer, const char *layer_name,
 			struct reason *why);
 
-/* Files, directories and cgroups given by path: how the kernel knows them. */
+enum { FILTERS_TEXT = 8192 }; /* bytes; a path may have half of them */
 
-/* From user space's dev_t to the kernel's. */
+/* Writes the filters as the user gave them, for messages: "-p 12 --comm dd"; raw, hostile. */
+void filters_text(const struct filters *f, char *text, size_t cap);
+
+/* The kernel's device number for dev_t of user space. */
 unsigned int filter_kernel_dev(dev_t dev);
-
-/* Adds the file or directory at @path to @lists, which have room for it. 0, or -1 with @why. */
-int filter_add_file(const char *path, struct filter_lists *lists, struct reason *why);
-
-/* Adds a cgroup in the same way, given by its directory or by its path in the hierarchy as the
- * tool's cgroup namespace shows it. */
-int filter_add_cgroup(const char *path, struct filter_lists *lists, struct reason *why);
 
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * run.c - see run.h.
+ * run.c - the loop of tracing commands. Knows sources and commands by their functions alone.
  *
- * Signals: after the first INT, TERM or HUP the run ends and the result is printed; with a command,
- * the run waits for that to end (it was interrupted, too). The second ends at once: the run if it
- * waits, else the process, which may be stuck in a write to a full pipe. So it is while a source
- * opens, too; then signals are as we got them, until the run begins. USR1 ends the runs that want
- * that, even if a command goes on.
+ * Signals: the first INT, TERM or HUP ends the run, and its result is printed. With a command, the
+ * run waits for the command to end (the terminal interrupts the command, too). The second signal
+ * ends at once: the run if it waits, else the process, which may be stuck in a write to a full
+ * pipe. A source with .open_sees_signals opens under the same rules; after that, signals have their
+ * former actions until the run begins. USR1 ends the runs with .usr1_ends, even if a command goes
+ * on.
  */
 #include "run/run.h"
 
@@ -25,133 +26,41 @@
 #include "base/reason.h"
 #include "base/text.h"
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signo)
-{
-	(void)signo;
-	interrupted = 1;
-}
-
-void interrupt_catch(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM };
-	struct sigaction act = { .sa_handler = on_interrupt, .sa_flags = SA_RESETHAND }, was;
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
-			sigaction(signals[i], &act, NULL);
-}
-
-bool interrupt_came(void)
-{
-	return interrupted;
-}
-
-/* The options of every command that traces, and of those that trace I/O; see run.h. */
-
 const struct opt run_opts[] = {
 	{ 'j', "json", OPT_FLAG(struct run, opts.json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 'D', "duration", OPT_DURATION(struct run, opts.duration_ns), .arg = "DUR", .min = 1,
-	  .help = "end after this time; a command goes on" },
+	  .help = "end after this time; a command keeps running" },
 	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
-	  .help = "exit with 5 if anything was lost" },
+	  .help = "exit with code 5 if anything was lost" },
 	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
-	  .help = "let the kernel measure what tracing costs" },
+	  .help = "let the kernel measure the cost of tracing" },
 	{},
 };
 
 const struct opt scope_opts[] = {
 	{ 0, "all-files", OPT_FLAG(struct run, opts.filters.all_files),
-	  .help = "pipes, sockets and terminals too" },
+	  .help = "also trace pipes, sockets and terminals" },
 	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
-	  .help = "page faults that found their page, as operations, too" },
+	  .help = "also count minor page faults as operations" },
 	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
-	  .help = "with -- CMD: everybody, not only the command" },
+	  .help = "with -- CMD: trace all processes, not only the command" },
 	{},
 };
 
 const struct opt run_args[] = {
 	{ OPT_DURATION(struct run, opts.interval_ns), .arg = "INTERVAL", .min = 10000000,
-	  .max = 1000000000000000000, .help = "print every so often (seconds)" },
+	  .max = 1000000000000000000,
+	  .help = "print after each interval of this length (seconds)" },
 	{ OPT_UINT(struct run, opts.count), .arg = "COUNT", .min = 1,
-	  .help = "end after so many intervals; a command goes on" },
+	  .help = "end after this many intervals; a command keeps running" },
 	{},
 };
 
-void run_say_refused(const struct run *r)
-{
-	const char *first;
-	int n = session_refused(r->session, &first);
-
-	if (n)
-		cmd_say("warning: this kernel refuses %d of the programs (%s%s)", n, first,
-			n > 1 ? " ..." : "");
-	if (n)
-		cmd_say("hint: 'iostrata doctor --probes' tells which, and why");
-}
-
-void run_say_module_gone(const struct run *r)
-{
-	const char *module = session_module_gone(r->session);
-	char safe[128];
-
-	if (!module)
-		return;
-	text_safe(safe, sizeof(safe), module);
-	cmd_say("warning: module '%s' was unloaded; its file system is traced without its own "
-		"layer",
-		safe);
-}
-
-void run_say_kernel_threads(const struct run *r)
-{
-	const struct opt_uints *pids = &r->opts.filters.pids;
-
-	for (unsigned int i = 0; i < pids->n; i++)
-		if (filters_kernel_thread(pids->at[i]))
-			cmd_say("warning: %llu is a kernel thread: it has requests, but makes no "
-				"system calls",
-				(unsigned long long)pids->at[i]);
-}
-
-void run_say_outsiders(const struct run *r)
-{
-	enum by_key by = r->conf.by;
-
-	if (r->conf.follow || r->conf.lists.n_pids || pidns_is_first() ||
-	    !(by == BY_PID || by == BY_TID || by == BY_TASK))
-		return;
-	cmd_say("warning: processes outside of this pid namespace have no ids here: all of them "
-		"are 0, or nobody");
-	cmd_say("hint: 'docker run --pid=host' tells them apart");
-}
-
-void run_say_of_ops(const char *of_ops)
-{
-	if (*of_ops)
-		cmd_say("warning: requests are not chosen by %s", of_ops);
-}
-
-void run_say_attaching(size_t done, size_t all)
-{
-	enum { FEW = 16, STEP = 8, WIDTH = 40 };
-	int stars = all ? done * WIDTH / all : WIDTH;
-
-	if (all <= FEW || !isatty(STDERR_FILENO))
-		return;
-	if (done == all)
-		fprintf(stderr, "\r\033[K");
-	else if (done % STEP == 0)
-		fprintf(stderr, "\rattaching [%.*s%*s] %zu/%zu", stars,
-			"****************************************", WIDTH - stars, "", done, all);
-	fflush(stderr);
-}
-
-void run_say_tracing(const struct run *r, bool interruptible)
+static void say_tracing(const struct run *r, bool interruptible)
 {
 	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];
+	bool ends = r->opts.duration_ns || r->opts.count || r->keyboard || !interruptible;
 
 	text_safe(safe, sizeof(safe), r->looked_for);
 	if (r->keyboard && !safe[0])
@@ -159,13 +68,12 @@ void run_say_tracing(const struct run *r, bool interruptible)
 	if (r->command)
 		cmd_say("tracing the command%s%s", safe[0] ? ", " : "", safe);
 	else
-		cmd_say("tracing%s%s%s", safe[0] ? " " : "", safe,
-			r->opts.duration_ns || r->opts.count || r->keyboard || !interruptible
-				? ""
-				: ", Ctrl-C ends");
+		cmd_say("tracing%s%s%s", safe[0] ? " " : "", safe, ends ? "" : ", Ctrl-C ends");
 }
 
-void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t took_ns)
+/* Intervals are longer than requested if reports are slow: each waits until all programs in
+ * progress have ended, some 10 ms or more. */
+static void say_interval_reached(const struct run *r, uint64_t intervals, uint64_t took_ns)
 {
 	uint64_t each = intervals ? took_ns / intervals : 0;
 
@@ -174,7 +82,7 @@ void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t 
 			text_ns(r->opts.interval_ns).s);
 }
 
-void run_say_ended(const struct run *r)
+static void say_ended(const struct run *r)
 {
 	if (r->opts.filters.pids.n == 1)
 		cmd_say("process %llu has ended", (unsigned long long)r->opts.filters.pids.at[0]);
@@ -182,9 +90,9 @@ void run_say_ended(const struct run *r)
 		cmd_say("the processes have ended");
 }
 
-void run_say_interrupted(int signo)
+/* The terminal echoes ^C at the cursor. */
+static void say_interrupted(int signo)
 {
-	/* the terminal echoes ^C at the cursor */
 	if (signo == SIGINT && isatty(STDERR_FILENO))
 		fprintf(stderr, "\n");
 }
@@ -199,7 +107,7 @@ enum { END_SIGNALS_N = sizeof(end_signals) / sizeof(*end_signals) };
 static struct sigaction signals_before[NSIG];
 static sigset_t mask_before;
 
-/* Written by the handler: how many signals came, and the last. */
+/* Written by the handler: the number of signals, and the last signal. */
 static volatile sig_atomic_t signals_n, signal_last;
 /* SIGUSR1 came. */
 static volatile sig_atomic_t usr1_came;
@@ -284,53 +192,42 @@ static int resolve(struct run *r, struct reason *why)
 		return reason_set(why, EXIT_USAGE, "-p and a command exclude one another");
 	if (f->system && !r->command)
 		return reason_set(why, EXIT_USAGE, "--system has no meaning without a command");
-	if (f->all_faults && f->ops && !(f->ops & 1U << OP_FAULT))
-		return reason_set(why, EXIT_USAGE, "--all-faults: --op leaves out page faults");
-	if (pidns_check(why) || filters_resolve(f, &r->conf, why))
+	if (pidns_check(why) || filters_resolve(f, &r->lists, why))
 		return -1;
-	r->conf.follow = r->command && !f->system;
-	r->conf.stats = r->opts.overhead;
+	r->follow = r->command && !f->system;
 	filters_text(f, r->looked_for, sizeof(r->looked_for));
-	filters_of_ops(f, r->of_ops, sizeof(r->of_ops));
 	return r->ops->resolve ? r->ops->resolve(r, why) : 0;
 }
 
-/* True: the command is done. */
+/* True: the run is over. */
 static bool tick(struct run *r)
 {
-	if (r->ops->source) {
-		r->ops->source->tick(r);
-	} else {
-		session_tick(r->session);
-		run_say_module_gone(r);
-	}
+	r->ops->source->tick(r);
 	return r->ops->tick && r->ops->tick(r);
 }
 
-/* Shows what was seen since the last time. 0, or -1 with @why. */
+/* Prints the results since the last call. 0, or -1 with @why. */
 static int report(struct run *r, struct reason *why)
 {
-	struct snapshot sn;
-	int err;
-
 	tick(r);
-	if (r->ops->source)
-		return r->ops->source->report(r, why);
-	if (session_snapshot(r->session, &sn, why))
-		return -1;
-	snapshot_keep_fs(&sn, r->opts.filters.fs);
-	snapshot_keep_ops(&sn, r->opts.filters.ops);
-	if (r->opts.strict && lost_sum(sn.lost, sn.missed) && !r->exit)
+	return r->ops->source->report(r, why);
+}
+
+void run_count_lost(struct run *r, uint64_t lost)
+{
+	if (r->opts.strict && lost && !r->exit)
 		r->exit = EXIT_INCOMPLETE;
-	err = r->no_reader ? 0 : r->ops->report(r, &sn);
-	snapshot_free(&sn);
+}
+
+int run_written(struct run *r, int err, struct reason *why)
+{
 	r->no_reader |= err == -EPIPE;
 	if (err && !r->no_reader)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
 	return 0;
 }
 
-/* Waits at most @ns for one of @fds or for a new signal. */
+/* Waits for one of @fds or for a new signal, at most @ns. */
 static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
 {
 	struct timespec time = { ns / 1000000000, ns % 1000000000 };
@@ -355,7 +252,7 @@ static bool signals_end(struct run *r)
 		return false;
 	r->answered = signals_n;
 	if (!r->command) {
-		run_say_interrupted(signal_last);
+		say_interrupted(signal_last);
 		return true;
 	}
 	if (r->answered == 1)
@@ -369,7 +266,7 @@ static bool processes_end(struct run *r, const struct pollfd *fds)
 {
 	int left = 0;
 
-	if (!r->conf.lists.n_pids)
+	if (!r->lists.n_pids)
 		return false;
 	for (int i = 0; i < r->n_pidfds; i++) {
 		if (fds[i].revents)
@@ -379,15 +276,20 @@ static bool processes_end(struct run *r, const struct pollfd *fds)
 	}
 	r->n_pidfds = left;
 	if (!left)
-		run_say_ended(r);
+		say_ended(r);
 	return !left;
 }
 
-/* Waits until @until or until something happens. 0; 1: the run is over; -1 with @why. */
+static int source_poll_fd(struct run *r)
+{
+	return r->ops->source->poll_fd ? r->ops->source->poll_fd(r) : -1;
+}
+
+/* Waits until @until or until an event comes. 0; 1: the run is over; -1 with @why. */
 static int wait_until(struct run *r, uint64_t until, struct reason *why)
 {
 	struct pollfd fds[FDS_OF_RUN + MAX_PIDS] = {
-		{ .fd = r->session ? session_poll_fd(r->session) : -1, .events = POLLIN },
+		{ .fd = source_poll_fd(r), .events = POLLIN },
 		{ .fd = r->child.failed, .events = POLLIN },
 		{ .fd = r->child.ended, .events = POLLIN },
 		{ .fd = r->keyboard ? STDIN_FILENO : -1, .events = POLLIN },
@@ -401,16 +303,17 @@ static int wait_until(struct run *r, uint64_t until, struct reason *why)
 	if (fds[1].revents && child_executed(&r->child, why))
 		return -1;
 	if (fds[2].revents) {
-		r->exit = child_reap(&r->child, r->exit); /* of an interval with losses */
+		/* with --strict, .exit may be set by an interval with losses */
+		r->exit = child_reap(&r->child, r->exit);
 		return 1;
 	}
-	/* the last condition: the terminal is gone */
+	/* an event other than POLLIN on the keyboard: the terminal is gone */
 	if (signals_end(r) || processes_end(r, fds + FDS_OF_RUN) || fds[3].revents & ~POLLIN)
 		return 1;
 	return tick(r);
 }
 
-/* End of the interval that began at @begin; intervals that have passed already are skipped. */
+/* End of the interval in which @now is. The first interval began at @begin. */
 static uint64_t interval_end(const struct run *r, uint64_t begin, uint64_t now)
 {
 	uint64_t interval = r->opts.interval_ns;
@@ -427,7 +330,7 @@ static int trace(struct run *r, struct reason *why)
 	if (r->opts.duration_ns)
 		end = later(start, r->opts.duration_ns);
 	for (;;) {
-		if (r->opts.interval_ns) /* a key may have changed it */
+		if (r->opts.interval_ns) /* a key press may have changed it */
 			next = interval_end(r, begun, begun);
 		over = wait_until(r, next < end ? next : end, why);
 		if (over < 0)
@@ -445,14 +348,14 @@ static int trace(struct run *r, struct reason *why)
 		begun = interval_end(r, next, reached) - r->opts.interval_ns;
 	}
 	if (!r->keyboard)
-		run_say_interval_reached(r, intervals, reached - start);
+		say_interval_reached(r, intervals, reached - start);
 	return 0;
 }
 
-/* Opens pidfds to see the processes end; there is none for one that has ended already. */
+/* Opens pidfds, which tell the end of processes. A process that has ended already gets none. */
 static int processes_open(struct run *r, struct reason *why)
 {
-	const struct filter_lists *lists = &r->conf.lists;
+	const struct filter_lists *lists = &r->lists;
 	int fd;
 
 	for (unsigned int i = 0; i < lists->n_pids; i++) {
@@ -468,66 +371,64 @@ static int processes_open(struct run *r, struct reason *why)
 
 static int source_open(struct run *r, struct reason *why)
 {
+	const struct run_source *source = r->ops->source;
 	int err;
 
+	if (!source->open_sees_signals)
+		return source->open(r, why);
 	signals_take();
-	err = r->ops->source->open(r, why);
+	err = source->open(r, why);
 	signals_give_back();
-	return err || !run_interrupted()
-		       ? err
-		       : reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
+	if (!err && run_interrupted())
+		return reason_set(why, EXIT_FAILED, "interrupted before anything was traced");
+	return err;
 }
 
-/* The command is forked before we change anything that it would inherit, and released last. */
-static int start(struct run *r, struct reason *why)
+/* Forks the command, and opens the source: the probes are live. */
+static int prepare(struct run *r, struct reason *why)
 {
-	sigset_t set;
-
 	rlimits_raise(&r->child.limits);
 	/* otherwise the command's output would be mixed with output for a program */
 	r->child.output_to_stderr = (r->opts.json || r->stdout_taken) && !r->own_stdout;
 	if (r->command && child_prepare(&r->child, r->command[0], why))
 		return -1;
-	if (processes_open(r, why))
+	if (processes_open(r, why) || source_open(r, why))
 		return -1;
-	if (r->ops->source ? source_open(r, why) : session_open(&r->conf, &r->session, why))
+	return r->command ? child_start(&r->child, r->command, why) : 0;
+}
+
+/* The command is forked before the tool changes its own signals and priority, and is released last.
+ */
+static int start(struct run *r, struct reason *why)
+{
+	const struct run_ops *ops = r->ops;
+	sigset_t set;
+
+	if (prepare(r, why))
 		return -1;
-	if (r->command && child_start(&r->child, r->command, why))
-		return -1;
-	/* rows must be drained before they are full, however busy the machine is; the command is
-	 * forked already. If this fails, only the priority is missing. */
+	/* rows must be drained before they are full, even on a busy machine; without this priority
+	 * the run only loses more */
 	setpriority(PRIO_PROCESS, 0, TOOL_NICE);
 	tzset(); /* reads a file, which privilege_drop() forbids */
 	end_signals_set(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL); /* or files of the run would be left behind */
-	if (r->ops->start && r->ops->start(r, why))
+	sigprocmask(SIG_BLOCK, &set, NULL); /* a signal now would leave files of the run behind */
+	if (ops->start && ops->start(r, why))
 		return -1;
-	if (privilege_drop(r->conf.by == BY_CGROUP || r->conf.by == BY_TASK, why))
+	if (privilege_drop(r->names_cgroups, why))
 		cmd_warn(why);
 	if (r->usr1_ends)
 		signal(SIGUSR1, on_usr1);
-	signals_take();           /* after the screen, which has handlers of its own */
-	signal(SIGCHLD, SIG_DFL); /* ignored, the command's status would be lost */
-	if (r->session)
-		run_say_refused(r);
-	run_say_kernel_threads(r);
-	run_say_outsiders(r);
-	run_say_tracing(r, !is_ignored(SIGINT));
+	signals_take();           /* after the screen, which sets handlers of its own */
+	signal(SIGCHLD, SIG_DFL); /* if ignored, the command's status would be lost */
+	if (ops->source->say)
+		ops->source->say(r);
+	say_tracing(r, !is_ignored(SIGINT));
 	if (r->command)
 		child_release(&r->child);
 	return 0;
 }
 
-/* What is slow to detach is detached behind the prompt. */
-static void session_end(struct session *s)
-{
-	int hold = session_is_slow_to_close(s) ? child_hold_open() : -1;
-
-	session_close(s);
-	child_let_go(hold);
-}
-
-/* The options are wrong, but a command was to be run: its exit codes are not ours to use. */
+/* With a command in @argv, wrong options give EXIT_TOOL: smaller exit codes are the command's. */
 static bool command_given(char **argv)
 {
 	while (*argv && strcmp(*argv, "--") != 0)
@@ -557,8 +458,31 @@ int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, in
 	child_done(&r->child);
 	for (int i = 0; i < r->n_pidfds; i++)
 		close(r->pidfds[i]);
-	session_end(r->session);
-	if (ops->source)
-		ops->source->close(r);
+	ops->source->close(r);
 	return r->exit;
+}
+
+/* Commands without a run can be interrupted, too. */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signo)
+{
+	(void)signo;
+	interrupted = 1;
+}
+
+void interrupt_catch(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+	struct sigaction act = { .sa_handler = on_interrupt, .sa_flags = SA_RESETHAND }, was;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(signals[i], &act, NULL);
+}
+
+bool interrupt_came(void)
+{
+	return interrupted;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * run.h - runs every command that traces: shared options, signals, the command after "--",
- * processes that end, duration and intervals, messages, exit codes.
+ * run.h - one run of a tracing command: shared options, signals, the command after "--",
+ * processes that end, duration and intervals, exit codes. It knows no programs and no tables: a
+ * source (struct run_source) traces and reports.
  *
- * A command that traces has a struct for its options and its state, whose first member is a struct
- * run; option tables that end with RUN_GROUPS, and run_args or arguments of its own; and a struct
- * run_ops. It decides what is traced and how it is shown; the rest is here.
+ * A tracing command has a struct with its options and its state. The first member is a struct run,
+ * or a struct io_run (run/io.h) to trace I/O. The option tables of the command end with RUN_GROUPS.
+ * Its arguments are run_args or its own. Its functions are in a struct run_ops.
  */
 #ifndef IOSTRATA_RUN_RUN_H
 #define IOSTRATA_RUN_RUN_H
@@ -16,134 +17,114 @@
 #include "run/child.h"
 #include "run/cli.h"
 #include "run/filters.h"
-#include "trace/session.h"
 
 struct reason;
 struct run;
 
-/* What a command traces if it has no session; called in place of one. */
-struct run_source {
-	/* All probes are live on return. Signals are only noted meanwhile: what takes long looks
-	 * at run_interrupted(). 0, or -1 with @why. */
-	int (*open)(struct run *r, struct reason *why);
-	/* Periodic work, called at least every second. */
-	void (*tick)(struct run *r);
-	/* Prints what was seen since the last call. With opts.strict, any loss sets run->exit to
-	 * EXIT_INCOMPLETE. 0, or -1 with @why. */
-	int (*report)(struct run *r, struct reason *why);
-	/* Called even if it was never opened. */
-	void (*close)(struct run *r);
-};
-
-/* Each may be NULL except the last, which is not called if there is a source. */
-struct run_ops {
-	const struct run_source *source;
-	/* Translates the options: adds to run->conf, which has the filters. 0, 1: all is done,
-	 * nothing to trace; or -1 with @why. */
-	int (*resolve)(struct run *r, struct reason *why);
-	/* The probes are live; nothing is printed and no privilege given up yet. Files to be
-	 * written are opened here. 0, or -1 with @why. */
-	int (*start)(struct run *r, struct reason *why);
-	/* Called at least every second, and for each key. True: the run is over. */
-	bool (*tick)(struct run *r);
-	/* An interval or the run is over: prints it. It may take what @sn has and leave @sn empty.
-	 * 0 or -errno of a failed write. */
-	int (*report)(struct run *r, struct snapshot *sn);
-};
-
 /* The options given. */
 struct run_opts {
 	struct filters filters;
-	uint64_t duration_ns, interval_ns, count; /* 0: not given */
-	bool json, strict, overhead;
+	uint64_t duration_ns; /* 0: not given, as with the next two */
+	uint64_t interval_ns;
+	uint64_t count;
+	bool json;
+	bool strict;
+	bool overhead;
 };
 
 struct run {
 	struct run_opts opts;
-	struct session_conf conf;
-	struct session *session;
+	/* set from the options before .resolve is called */
+	struct filter_lists lists;     /* the filters as programs get them */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
-	char of_ops[64];               /* those that do not choose requests: "--op, --min" */
 	char **command;                /* the command to run and trace; NULL: none */
-	bool own_stdout;               /* output goes elsewhere, so stdout is the command's; set by
-					* .resolve */
-	bool stdout_taken;             /* by output that is not for people; set by .resolve */
-	bool usr1_ends;                /* SIGUSR1 ends the run, too, but not a command; set by
-					* .resolve */
-	uint64_t tick_ns;              /* how often .tick is called at least, if not every half
-					* second */
-	int exit;                      /* exit code of the run, unless it fails */
+	bool follow;                   /* trace only this command and its descendants */
 	char **rest;                   /* arguments of a list, inside argv */
 	int n_rest;
-	bool keyboard; /* the run waits for keys on stdin; set by start() */
+	/* set by .resolve of the command, or by .open of the source */
+	bool own_stdout;    /* the tool prints elsewhere: the command keeps stdout */
+	bool stdout_taken;  /* the tool writes data for a program to stdout */
+	bool names_cgroups; /* names of cgroups are looked up after privileges are dropped */
+	bool usr1_ends;     /* SIGUSR1 ends the run, too, even if the command goes on */
+	bool keyboard;      /* the run waits for keys of the keyboard on stdin; set by .start */
+	uint64_t tick_ns;   /* longest time between two calls of .tick; 0: half a second */
+	int exit;           /* exit code of the run, unless it fails */
+	bool no_reader;     /* the pipe for the output was closed by its reader */
 	/* private to run.c */
 	const struct run_ops *ops;
-	bool no_reader; /* the output's pipe was closed */
 	struct child child;
-	int pidfds[MAX_PIDS], n_pidfds; /* of --pid; those that have not ended */
-	int answered;                   /* signals already handled */
+	int pidfds[MAX_PIDS]; /* running processes of --pid */
+	int n_pidfds;
+	int answered; /* signals already handled */
 };
 
-extern const struct opt scope_opts[]; /* what else counts, over struct run */
+/* Traces, and reports the results: the I/O session (run/io.h) or the functions of `funcs`. */
+struct run_source {
+	/* All probes are live on return. 0, or -1 with @why. */
+	int (*open)(struct run *r, struct reason *why);
+	/* .open is slow and looks at run_interrupted(), so a first signal only sets this flag. If
+	 * false, signals have their default actions while .open runs. */
+	bool open_sees_signals;
+	/* Prints warnings about the opened source, once, when nothing can fail any more. May be
+	 * NULL. */
+	void (*say)(struct run *r);
+	/* A descriptor, readable when .tick has work to do. May be NULL. */
+	int (*poll_fd)(struct run *r);
+	/* Periodic work, called at least every second. */
+	void (*tick)(struct run *r);
+	/* Prints the results since the last call, with run_count_lost() and run_written(). 0, or -1
+	 * with @why. */
+	int (*report)(struct run *r, struct reason *why);
+	/* Called even if .open was not. */
+	void (*close)(struct run *r);
+};
+
+/* A command's part in a run. Each function may be NULL. */
+struct run_ops {
+	const struct run_source *source;
+	/* Checks and translates the command's options. 0; 1: all is done, there is nothing to
+	 * trace; or -1 with @why. */
+	int (*resolve)(struct run *r, struct reason *why);
+	/* The probes are live, nothing is printed, and no privilege is dropped yet. Output files
+	 * are opened here. 0, or -1 with @why. */
+	int (*start)(struct run *r, struct reason *why);
+	/* Called at least every second, and for each key press. True: the run is over. */
+	bool (*tick)(struct run *r);
+};
+
+extern const struct opt scope_opts[]; /* further I/O to trace; over struct run */
 extern const struct opt run_opts[];   /* over struct run */
-extern const struct opt run_args[];   /* INTERVAL COUNT, over struct run */
+extern const struct opt run_args[];   /* INTERVAL COUNT; over struct run */
 
 #define RUN_GROUPS                                                                                 \
-	{ "Whose I/O", filter_opts, offsetof(struct run, opts.filters) },                          \
-		{ "What else", scope_opts, 0 },                                                    \
+	{ "Filters", filter_opts, offsetof(struct run, opts.filters) },                            \
+		{ "Scope", scope_opts, 0 },                                                        \
 	{                                                                                          \
-		"The run", run_opts, 0                                                             \
+		"Run", run_opts, 0                                                                 \
 	}
 
 /*
  * Parses the command line, traces, and returns the exit code. @r is the first member of the
- * command's own struct, which is zeroes but for the defaults of its options.
+ * command's own struct, which is zero except for the defaults of its options.
  */
 int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, int argc,
 	     char **argv);
 
-/* Whether a signal asked to end; for a source, while it opens. */
+/* Whether a signal asked the run to end; for a source while it opens. */
 bool run_interrupted(void);
 
-/* For commands that do not trace: the first INT or TERM asks them to end with what
- * they have, the second ends the process. */
+/* For reports: with --strict, sets the exit code EXIT_INCOMPLETE if @lost is not 0. */
+void run_count_lost(struct run *r, uint64_t lost);
 
-/* From now on; a read in progress then fails with EINTR. */
+/* For reports: takes the result of printing, 0 or -errno. A pipe without a reader is noted in
+ * .no_reader and is no error. 0, or -1 with @why. */
+int run_written(struct run *r, int err, struct reason *why);
+
+/* For commands without a run. From this call on, the first INT or TERM asks them to print what
+ * they have and end; a read in progress then fails with EINTR. The second ends the process. */
 void interrupt_catch(void);
 
+/* Whether the first INT or TERM came. */
 bool interrupt_came(void);
-
-/* The messages of a run on stderr. */
-
-/* That the kernel refused programs, if it did. */
-void run_say_refused(const struct run *r);
-
-/* That a module with a file system that was probed is gone, if one is. */
-void run_say_module_gone(const struct run *r);
-
-/* That a process of --pid is a kernel thread, which has no operations. */
-void run_say_kernel_threads(const struct run *r);
-
-/* That rows by process or thread have all processes outside of our pid namespace in one. */
-void run_say_outsiders(const struct run *r);
-
-/* That the filters @of_ops, if there are any, do not choose requests. */
-void run_say_of_ops(const char *of_ops);
-
-/* A bar on a terminal, if there are many probes; gone when all are there. */
-void run_say_attaching(size_t done, size_t all);
-
-/* The line that all probes are live. @interruptible: SIGINT ends it. */
-void run_say_tracing(const struct run *r, bool interruptible);
-
-/* That intervals took longer than requested, if they did: a report waits until all programs in
- * progress have ended, some 10 ms or more. */
-void run_say_interval_reached(const struct run *r, uint64_t intervals, uint64_t took_ns);
-
-/* All processes of --pid have ended. */
-void run_say_ended(const struct run *r);
-
-/* A signal ends the run. */
-void run_say_interrupted(int signo);
 
 #endif

@@ -156,7 +156,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	for args in "-H" "-v" "--by file" "--slowest 3" "--json" "--every 1"; do
 		# shellcheck disable=SC2086 # words
 		expect 2 report --events csv $args "$dir/file"
-		says "--events lists records, ${args%% *}.* is of tables"
+		says "--events lists records, ${args%% *}.* is about tables"
 	done
 }
 

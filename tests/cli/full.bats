@@ -35,7 +35,7 @@ recorded() {
 	mkdir "$tmp/trace"
 	recorded
 	expect 1 export "$tmp/a.ios" --to otf2 -o "$tmp/trace"
-	says "cannot make '.*trace': File exists" "one that is not there yet"
+	says "cannot make '.*trace': File exists" "must not exist yet"
 	expect 1 export "$tmp/nosuch" --to otf2 -o "$tmp/trace"
 	[[ -d $tmp/trace ]]
 }
@@ -56,7 +56,7 @@ recorded() {
 	expect 125 record --otf2 "$small/trace2" -- dd if=/dev/zero of="$tmp/file" bs=1 count=40009 status=none
 	# the recording had room, the archive had none
 	[[ $stderr == *"error: cannot write '$small/trace2': No space left on device"* ]]
-	[[ $stderr == *"hint: '$small/trace2/recording.ios' is what was recorded"* ]]
+	[[ $stderr == *"hint: '$small/trace2/recording.ios' is the recording"* ]]
 	[[ $(ls "$small/trace2") == recording.ios ]]
 	expect 0 export "$small/trace2/recording.ios" --to otf2 -o "$tmp/trace2"
 }

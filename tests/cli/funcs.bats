@@ -142,7 +142,7 @@ load funcs
 	expect 2 funcs --csv --tree vfs_read
 	says '--folded prints it'
 	expect 2 funcs --csv -j vfs_read
-	says '--json, --csv, --folded exclude one another'
+	says '--json, --csv and --folded exclude one another'
 	expect 2 funcs --max 1 "$calls:calls_*"
 	says '9 functions match, more than 1' "'--max 9' traces them all"
 	expect 2 funcs --probe kprobe "$calls:calls_top"

@@ -59,7 +59,7 @@ costs() {
 	ln -s a.ios "$tmp/c.ios"
 	for other in a b c; do
 		expect 2 report "$tmp/a.ios" "$tmp/$other.ios"
-		says "'.*/a.ios' and '.*/$other.ios' are one file" "added up twice"
+		says "'.*/a.ios' and '.*/$other.ios' are the same file" "records are counted twice"
 	done
 	cp "$tmp/a.ios" "$tmp/d.ios"
 	expect 0 report -j "$tmp/a.ios" "$tmp/d.ios"
@@ -81,11 +81,11 @@ costs() {
 	expect 0 report --heat "$tmp/a.ios"
 	[[ $output == "operations: each"*$'\nrequests: each'* ]]
 	expect 0 report --heat --op fsync "$tmp/a.ios"
-	[[ $output == "operations: each"*$'\n\nrequests: not shown, --op cannot choose them' ]]
+	[[ $output == "operations: each"*$'\n\nrequests: not shown, --op cannot choose requests' ]]
 	for option in -T=blk --by=file -v -n=3 --sort=count -H -m -Q --slowest=3 -j --every=1; do
 		# shellcheck disable=SC2086 # words
 		expect 2 report --heat ${option/=/ } "$tmp/a.ios"
-		says "--heat draws maps, .* is of tables: choose one"
+		says "--heat draws maps, .* is about tables: choose one"
 	done
 	expect 2 report --heat --events csv "$tmp/a.ios"
 }

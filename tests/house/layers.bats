@@ -100,6 +100,13 @@ cmd base bpf trace capture analyse export show top funcs run
 	none finds '#[ \t]*include "run/cli\.h"' "${others[@]}"
 }
 
+@test "the run knows sources, not the session of I/O: only io.c does" {
+	mapfile -t others < <(printf '%s\n' src/run/*.[ch] | grep -v '^src/run/io\.[ch]$')
+	[[ -n $(finds '#[ \t]*include "trace/session\.h"' src/run/io.h) ]]
+	none finds '#[ \t]*include "(trace/|run/io\.h)' "${others[@]}"
+	none finds '(^|[^_a-z])session_[a-z]' "${others[@]}"
+}
+
 # Rows "FILE INCLUDED", both below src.
 includes() {
 	grep -HoE '^#include "[a-z_]+/[a-z_]+\.h"' "${sources[@]}" "${headers[@]}" |

@@ -212,14 +212,14 @@ static int machine_remove(void **state)
 	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static struct session_conf conf;
+static struct filter_lists lists;
 static struct reason why;
 
 static int resolve(struct filters f)
 {
-	conf = (struct session_conf){};
+	lists = (struct filter_lists){};
 	why = (struct reason){};
-	return filters_resolve(&f, &conf, &why);
+	return filters_resolve(&f, &lists, &why);
 }
 
 static void refused(struct filters f, int exit, const char *error, const char *hint)
@@ -230,32 +230,32 @@ static void refused(struct filters f, int exit, const char *error, const char *h
 	assert_string_equal(why.hint, hint);
 }
 
-static void what_is_not_asked_for_is_all(void **state)
+static void without_filters_the_lists_are_empty(void **state)
 {
 	(void)state;
 	assert_int_equal(resolve((struct filters){}), 0);
-	assert_int_equal(conf.kinds, ~0U);
-	assert_int_equal(conf.min_ns, 0);
-	assert_false(conf.all_files || conf.all_faults);
-	assert_memory_equal(&conf.lists, &(struct filter_lists){}, sizeof(conf.lists));
-	assert_int_equal(
-		resolve((struct filters){ .ops = 1 << OP_READ, .min_ns = 7, .all_files = true }),
-		0);
-	assert_int_equal(conf.kinds, 1 << OP_READ);
-	assert_int_equal(conf.min_ns, 7);
-	assert_true(conf.all_files && !conf.all_faults);
+	assert_memory_equal(&lists, &(struct filter_lists){}, sizeof(lists));
+}
+
+static void all_faults_need_faults(void **state)
+{
+	(void)state;
 	assert_int_equal(resolve((struct filters){ .all_faults = true }), 0);
-	assert_true(!conf.all_files && conf.all_faults);
+	assert_int_equal(resolve((struct filters){ .all_faults = true,
+						   .ops = 1 << OP_READ | 1 << OP_FAULT }),
+			 0);
+	refused((struct filters){ .all_faults = true, .ops = 1 << OP_READ }, EXIT_USAGE,
+		"--all-faults is about page faults, which --op leaves out", "");
 }
 
 static void processes_are_no_threads(void **state)
 {
 	(void)state;
 	assert_int_equal(resolve((struct filters){ .pids = { { 70, ANOTHERS, 75 }, 3 } }), 0);
-	assert_int_equal(conf.lists.n_pids, 3);
-	assert_int_equal(conf.lists.pids[0], 70);
-	assert_int_equal(conf.lists.pids[1], ANOTHERS);
-	assert_int_equal(conf.lists.pids[2], 75); /* not in /proc, but there is one */
+	assert_int_equal(lists.n_pids, 3);
+	assert_int_equal(lists.pids[0], 70);
+	assert_int_equal(lists.pids[1], ANOTHERS);
+	assert_int_equal(lists.pids[2], 75); /* not in /proc, but there is one */
 	refused((struct filters){ .pids = { { 70, GONE, 71 }, 3 } }, EXIT_FAILED,
 		"no process has pid 300", "");
 	refused((struct filters){ .pids = { { 71 }, 1 } }, EXIT_FAILED,
@@ -276,8 +276,8 @@ static void processes_are_of_this_namespace(void **state)
 	fclose(f);
 	refused((struct filters){ .pids = { { ANOTHERS, 70 }, 2 } }, EXIT_FAILED,
 		"process 70 is in a pid namespace below this one",
-		"trace it from there, or from the host's (docker run --pid=host)");
-	assert_int_equal(conf.lists.n_pids, 1);
+		"trace it from that namespace, or from the host's (docker run --pid=host)");
+	assert_int_equal(lists.n_pids, 1);
 	assert_int_equal(remove(place("/proc/self/ns/pid", path)), 0);
 }
 
@@ -296,9 +296,9 @@ static void names_fit_the_kernel(void **state)
 	(void)state;
 	assert_int_equal(resolve((struct filters){ .comms = { { "dd", "fifteen-letters" }, 2 } }),
 			 0);
-	assert_int_equal(conf.lists.n_comms, 2);
-	assert_string_equal((char *)conf.lists.comms[0], "dd");
-	assert_string_equal((char *)conf.lists.comms[1], "fifteen-letters");
+	assert_int_equal(lists.n_comms, 2);
+	assert_string_equal((char *)lists.comms[0], "dd");
+	assert_string_equal((char *)lists.comms[1], "fifteen-letters");
 	refused((struct filters){ .comms = { { "sixteen-letters-" }, 1 } }, EXIT_USAGE,
 		"no thread is called 'sixteen-letters-': the kernel keeps 15 characters",
 		"--comm sixteen-letters");
@@ -311,28 +311,28 @@ static void disks_have_partitions_and_file_systems(void **state)
 
 	(void)state;
 	assert_int_equal(resolve((struct filters){ .disks = { { "sda" }, 1 } }), 0);
-	assert_int_equal(conf.lists.n_devs, 4);
-	assert_int_equal(conf.lists.devs[0], SDA);
-	assert_int_equal(conf.lists.devs[3], BTRFS);
+	assert_int_equal(lists.n_devs, 4);
+	assert_int_equal(lists.devs[0], SDA);
+	assert_int_equal(lists.devs[3], BTRFS);
 	for (int i = 0; i < 4; i++)
 		for (int k = 0; k < 4; k++)
-			n += conf.lists.devs[i] == sda[k];
+			n += lists.devs[i] == sda[k];
 	assert_int_equal(n, 4);
 	/* once each */
 	assert_int_equal(resolve((struct filters){ .disks = { { "/dev/sda", "sda", "sdb" }, 3 } }),
 			 0);
-	assert_int_equal(conf.lists.n_devs, 6);
-	assert_int_equal(conf.lists.devs[4], SDB);
-	assert_int_equal(conf.lists.devs[5], 43);
+	assert_int_equal(lists.n_devs, 6);
+	assert_int_equal(lists.devs[4], SDB);
+	assert_int_equal(lists.devs[5], 43);
 	/* not in /sys, and nothing is mounted from it */
 	assert_int_equal(resolve((struct filters){ .disks = { { "sdc" }, 1 } }), 0);
-	assert_int_equal(conf.lists.n_devs, 1);
-	assert_int_equal(conf.lists.devs[0], SDC);
+	assert_int_equal(lists.n_devs, 1);
+	assert_int_equal(lists.devs[0], SDC);
 	/* not in /sys, but the first that is mounted is on it */
 	assert_int_equal(resolve((struct filters){ .disks = { { "sdd" }, 1 } }), 0);
-	assert_int_equal(conf.lists.n_devs, 2);
-	assert_int_equal(conf.lists.devs[0], SDD);
-	assert_int_equal(conf.lists.devs[1], 46);
+	assert_int_equal(lists.n_devs, 2);
+	assert_int_equal(lists.devs[0], SDD);
+	assert_int_equal(lists.devs[1], 46);
 	refused((struct filters){ .disks = { { "sda", "nosuch" }, 2 } }, EXIT_FAILED,
 		"no such disk 'nosuch'", "'lsblk' lists the disks");
 	refused((struct filters){ .disks = { { "notes" }, 1 } }, EXIT_FAILED,
@@ -355,7 +355,7 @@ static void a_disk_has_only_so_many_partitions(void **state)
 		fclose(f);
 		if (i == MAX_DEVS - 2) { /* itself, and a file system */
 			assert_int_equal(resolve((struct filters){ .disks = { { "sdb" }, 1 } }), 0);
-			assert_int_equal(conf.lists.n_devs, MAX_DEVS);
+			assert_int_equal(lists.n_devs, MAX_DEVS);
 		}
 		if (i > MAX_DEVS - 2)
 			refused((struct filters){ .disks = { { "sdb" }, 1 } }, EXIT_FAILED,
@@ -384,7 +384,7 @@ static void file_systems_are_known(void **state)
 	assert_false(mounts_may_be_on(&mounts, "proc", devs, 2));
 	assert_int_equal(resolve((struct filters){ .fs = "xfs" }), 0);
 	refused((struct filters){ .fs = "nosuch" }, EXIT_FAILED, "no file system type 'nosuch'",
-		"those that the kernel knows are in /proc/filesystems");
+		"/proc/filesystems lists the types that the kernel knows");
 }
 
 static void files_are_known_by_device_and_inode(void **state)
@@ -399,16 +399,16 @@ static void files_are_known_by_device_and_inode(void **state)
 				     "/dev/sda", "/files", "/files/first" },
 				   7 } }),
 		0);
-	assert_int_equal(conf.lists.n_files, 7);
+	assert_int_equal(lists.n_files, 7);
 	for (int i = 0; i < 7; i++)
-		assert_int_equal(conf.lists.files[i].dev, devs[i]);
+		assert_int_equal(lists.files[i].dev, devs[i]);
 	assert_int_equal(stat("/files/f", &st), 0);
-	assert_int_equal(conf.lists.files[0].ino, st.st_ino);
-	assert_false(conf.lists.files[0].is_dir);
-	assert_true(conf.lists.files[5].is_dir);
+	assert_int_equal(lists.files[0].ino, st.st_ino);
+	assert_false(lists.files[0].is_dir);
+	assert_true(lists.files[5].is_dir);
 	refused((struct filters){ .files = { { "/files/f", "/files/nosuch" }, 2 } }, EXIT_FAILED,
 		"cannot look at '/files/nosuch': No such file or directory",
-		"of a file that is yet to be made, give the directory: all below it counts");
+		"for a file that does not exist yet, give its directory: all files below it count");
 	assert_int_equal(filter_kernel_dev(makedev(300, 1048577)), 300 << 20 | 1);
 }
 
@@ -420,19 +420,19 @@ static void cgroups_are_directories_of_the_hierarchy(void **state)
 	assert_int_equal(stat("/cgroups/a", &a) || stat("/cgroups/a/b", &b), 0);
 	assert_int_equal(
 		resolve((struct filters){ .cgroups = { { "/cgroups/a", "/a/b", "a" }, 3 } }), 0);
-	assert_int_equal(conf.lists.n_cgroups, 3);
-	assert_int_equal(conf.lists.cgroups[0], a.st_ino);
-	assert_int_equal(conf.lists.cgroups[1], b.st_ino);
-	assert_int_equal(conf.lists.cgroups[2], a.st_ino);
+	assert_int_equal(lists.n_cgroups, 3);
+	assert_int_equal(lists.cgroups[0], a.st_ino);
+	assert_int_equal(lists.cgroups[1], b.st_ino);
+	assert_int_equal(lists.cgroups[2], a.st_ino);
 	refused((struct filters){ .cgroups = { { "/a", "/nosuch" }, 2 } }, EXIT_FAILED,
 		"no such cgroup '/nosuch' in '/cgroups'",
-		"/proc/PID/cgroup has that of a process: 0::PATH");
+		"/proc/PID/cgroup has the cgroup of a process: 0::PATH");
 	refused((struct filters){ .cgroups = { { "/cgroups/a/cgroup.procs" }, 1 } }, EXIT_FAILED,
 		"no such cgroup '/cgroups/a/cgroup.procs' in '/cgroups'",
-		"/proc/PID/cgroup has that of a process: 0::PATH");
+		"/proc/PID/cgroup has the cgroup of a process: 0::PATH");
 	refused((struct filters){ .cgroups = { { "/files" }, 1 } }, EXIT_FAILED,
 		"no such cgroup '/files' in '/cgroups'",
-		"/proc/PID/cgroup has that of a process: 0::PATH");
+		"/proc/PID/cgroup has the cgroup of a process: 0::PATH");
 }
 
 static void without_proc_nothing_is_known(void **state)
@@ -462,7 +462,7 @@ static void without_mounts_there_is_less(void **state)
 		assert_int_equal(resolve((struct filters){ .disks = { { "sdc" }, 1 } }), 0);
 		assert_int_equal(resolve((struct filters){ .files = { { "/files/btrfs" }, 1 } }),
 				 0);
-		assert_int_equal(conf.lists.files[0].dev, SDA | 99);
+		assert_int_equal(lists.files[0].dev, SDA | 99);
 		f = fopen("/proc/self/mountinfo", "w");
 		assert_non_null(f);
 		fputs("20 1 8:1 / / rw - ext4 /dev/sda1 rw\n", f);
@@ -486,7 +486,8 @@ static void nothing_is_left_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_asked_for_is_all),
+		cmocka_unit_test(without_filters_the_lists_are_empty),
+		cmocka_unit_test(all_faults_need_faults),
 		cmocka_unit_test(processes_are_no_threads),
 		cmocka_unit_test(processes_are_of_this_namespace),
 		cmocka_unit_test(kernel_threads_are_told_by_their_flags),

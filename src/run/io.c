@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/io.h"
+
+#include "base/privilege.h"
+#include "base/reason.h"
+#include "base/text.h"
+
+static struct io_run *io_of(struct run *r)
+{
+	return (struct io_run *)r; /* its first member */
+}
+
+/* Adds the options of the run to the command's configuration. */
+static void conf_fill(struct io_run *io)
+{
+	const struct filters *f = &io->run.opts.filters;
+	struct session_conf *conf = &io->conf;
+
+	conf->lists = io->run.lists;
+	conf->min_ns = f->min_ns;
+	conf->kinds = f->ops ? f->ops : ~0U;
+	conf->all_files = f->all_files;
+	conf->all_faults = f->all_faults;
+	conf->follow = io->run.follow;
+	conf->stats = io->run.opts.overhead;
+}
+
+static int open_session(struct run *r, struct reason *why)
+{
+	struct io_run *io = io_of(r);
+
+	conf_fill(io);
+	filters_of_ops(&r->opts.filters, io->of_ops, sizeof(io->of_ops));
+	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_TASK;
+	return session_open(&io->conf, &io->session, why);
+}
+
+static void say_refused(const struct io_run *io)
+{
+	const char *first;
+	int n = session_refused(io->session, &first);
+
+	if (!n)
+		return;
+	cmd_say("warning: this kernel refuses %d of the programs (%s%s)", n, first,
+		n > 1 ? " ..." : "");
+	cmd_say("hint: 'iostrata doctor --probes' lists them, with the reasons");
+}
+
+static void say_kernel_threads(const struct io_run *io)
+{
+	const struct filter_lists *lists = &io->conf.lists;
+
+	for (unsigned int i = 0; i < lists->n_pids; i++)
+		if (filters_kernel_thread(lists->pids[i]))
+			cmd_say("warning: %u is a kernel thread: it has requests, but makes no "
+				"system calls",
+				lists->pids[i]);
+}
+
+/* Rows by process or thread have all processes outside of this pid namespace in one. */
+static void say_outsiders(const struct io_run *io)
+{
+	enum by_key by = io->conf.by;
+
+	if (io->conf.follow || io->conf.lists.n_pids || pidns_is_first() ||
+	    !(by == BY_PID || by == BY_TID || by == BY_TASK))
+		return;
+	cmd_say("warning: processes outside of this pid namespace have no ids here: all of them "
+		"are 0, or nobody");
+	cmd_say("hint: 'docker run --pid=host' tells them apart");
+}
+
+static void say(struct run *r)
+{
+	const struct io_run *io = io_of(r);
+
+	say_refused(io);
+	say_kernel_threads(io);
+	say_outsiders(io);
+}
+
+void run_say_of_ops(const char *of_ops)
+{
+	if (*of_ops)
+		cmd_say("warning: requests are not chosen by %s", of_ops);
+}
+
+static int poll_fd(struct run *r)
+{
+	return session_poll_fd(io_of(r)->session);
+}
+
+static void tick(struct run *r)
+{
+	const char *module;
+	char safe[128];
+
+	session_tick(io_of(r)->session);
+	module = session_module_gone(io_of(r)->session);
+	if (!module)
+		return;
+	text_safe(safe, sizeof(safe), module);
+	cmd_say("warning: module '%s' was unloaded; its file system is traced without its own "
+		"layer",
+		safe);
+}
+
+static int report(struct run *r, struct reason *why)
+{
+	struct io_run *io = io_of(r);
+	struct snapshot sn;
+	int err;
+
+	if (session_snapshot(io->session, &sn, why))
+		return -1;
+	snapshot_keep_fs(&sn, r->opts.filters.fs);
+	snapshot_keep_ops(&sn, r->opts.filters.ops);
+	run_count_lost(r, lost_sum(sn.lost, sn.missed));
+	err = r->no_reader ? 0 : io->report(r, &sn);
+	snapshot_free(&sn);
+	return run_written(r, err, why);
+}
+
+/* Slow detaching goes on in another process, so the prompt need not wait. */
+static void close_session(struct run *r)
+{
+	struct session *s = io_of(r)->session;
+	int hold = session_is_slow_to_close(s) ? child_hold_open() : -1;
+
+	session_close(s);
+	child_let_go(hold);
+}
+
+const struct run_source io_source = {
+	.open = open_session,
+	.say = say,
+	.poll_fd = poll_fd,
+	.tick = tick,
+	.report = report,
+	.close = close_session,
+};

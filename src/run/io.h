@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * io.h - the source of I/O: owns the session (trace/session.h) of a run, its configuration, its
+ * losses and its warnings. Commands choose what is traced, and print the snapshots.
+ */
+#ifndef IOSTRATA_RUN_IO_H
+#define IOSTRATA_RUN_IO_H
+
+#include "run/run.h"
+#include "trace/session.h"
+
+/* The first member of the struct of a command with an I/O session. */
+struct io_run {
+	struct run run;
+	/* Set by the command before run_main(). Prints the snapshot of an interval or of the run.
+	 * May take the rows of @sn and leave @sn empty. 0, or -errno of a failed write. */
+	int (*report)(struct run *r, struct snapshot *sn);
+	/* Set by .resolve of the command. Members derived from options of the run (filters,
+	 * --overhead) are set when the source is opened. */
+	struct session_conf conf;
+	/* Set when the source is opened. */
+	struct session *session;
+	char of_ops[64]; /* filters of operations alone, which choose no requests: "--op, --min";
+			    "": none */
+};
+
+/* The source for struct run_ops; run_main() gets a struct run inside of a struct io_run. */
+extern const struct run_source io_source;
+
+/* Warns that the filters @of_ops, if there are any, do not choose requests. */
+void run_say_of_ops(const char *of_ops);
+
+#endif
