@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* main.c - the command table, nothing else. */
+/*
+ * main.c - the table of commands, general help, and the state of the process before a command runs:
+ * standard descriptors, privileges of the file, locale, failed writes. Only main.c calls exit().
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -29,17 +32,18 @@ static void help(FILE *f)
 		   "Commands:\n");
 	for (int i = 0; i < COMMANDS_N; i++)
 		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->table->summary);
-	fprintf(f, "\n'iostrata help COMMAND' opens the manual page of a command,\n"
-		   "'iostrata COMMAND --help' lists its options.\n\n"
-		   "Examples:\n"
-		   "  iostrata breakdown                 everybody's I/O until Ctrl-C\n"
-		   "  iostrata breakdown -- make         where the I/O time of a build goes\n"
-		   "  iostrata top                       which processes make the I/O, live\n"
-		   "  iostrata funcs 'ext4_*'            count and time of kernel functions\n"
-		   "  iostrata doctor                    what this kernel can, what is missing\n");
+	fprintf(f,
+		"\n'iostrata help COMMAND' opens the manual page of a command,\n"
+		"'iostrata COMMAND --help' lists its options.\n\n"
+		"Examples:\n"
+		"  iostrata breakdown                 all I/O until Ctrl-C\n"
+		"  iostrata breakdown -- make         where the I/O time of a build goes\n"
+		"  iostrata top                       which processes make the I/O, live\n"
+		"  iostrata funcs 'ext4_*'            count and time of kernel functions\n"
+		"  iostrata doctor                    features of this kernel, what is missing\n");
 }
 
-/* Answers a shell that completes a command line; see completion/. */
+/* Prints the completions of a command line for a shell; see completion/. */
 static int complete(char **words, int n)
 {
 	const struct opt_table *tables[COMMANDS_N];
@@ -73,7 +77,7 @@ static const struct cmd *find(const char *name)
 	return NULL;
 }
 
-/* Opens the manual page of command @name, else prints its --help; general help if it is NULL. */
+/* Opens the manual page of command @name, or else prints its --help. NULL: prints general help. */
 static int help_of(const char *name)
 {
 	const struct cmd *cmd = name ? find(name) : NULL;
@@ -98,8 +102,9 @@ static int scdoc(const char *name, const char *part)
 }
 
 /*
- * If a standard descriptor is closed, the next file opened would get its number, and output to
- * stdout would go there. So something that refuses the I/O takes its place.
+ * If a standard descriptor is closed, the next opened file would get its number, and output to
+ * stdout would go into this file. So /dev/null takes its place, opened in a mode in which this I/O
+ * fails.
  */
 static void keep_standard_descriptors(void)
 {
@@ -126,9 +131,10 @@ static int refuse_file(char **argv, enum privilege_file by)
 }
 
 /*
- * Whoever may execute a file with capabilities sees everybody's file names, so its mode must say
- * who that is. What does not trace does without them, and what the user says about terminals is not
- * read with more rights than the user has.
+ * Users who may execute a file with capabilities see the file names of all users, so the mode of
+ * the file must restrict them to a group. A command without tracing drops the capabilities.
+ * Descriptions of terminals named in the user's environment are not read with the rights of the
+ * tool.
  */
 static bool file_is_safe(const struct cmd *cmd, enum privilege_file by)
 {
@@ -145,9 +151,9 @@ static void on_failed_write(int signo)
 	(void)signo;
 }
 
-/* Writing to an output that is closed or may not grow must fail with an error, which is reported. A
- * signal that is ignored already stays ignored, for the command we may run; exec undoes a
- * handler. */
+/* Writes to a closed pipe, or to a file that may not grow, must fail with an error, which is then
+ * reported. A signal that is ignored already stays ignored, for a command run by the tool;
+ * exec undoes a handler. */
 static void handle_failed_writes(void)
 {
 	static const int signals[] = { SIGPIPE, SIGXFSZ };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* archive.c - a recording into an archive in a directory of its own. */
 #include "cmd/archive.h"
 
 #include <errno.h>
@@ -23,7 +22,7 @@ int archive_write(const char *file, const char *dir, struct otf2_counts *counts,
 		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
 				  strerror(errno));
 	rlimits_raise(&limits);                  /* each location has a file */
-	if (!recording_open(&rec, f, file, why)) /* else that is told below */
+	if (!recording_open(&rec, f, file, why)) /* else otf2_export() fails in the same way */
 		machine = rec.header.machine;
 	recording_close(&rec);
 	rewind(f);

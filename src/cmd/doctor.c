@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* doctor.c - what this kernel supports, what is missing, why, and what to do about it. */
+/*
+ * doctor.c - tells which features work on this kernel, and for the others why not and how to get
+ * them. The measuring is done in trace/: feature.h, plan.h and trials.h.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -20,7 +23,7 @@ struct doctor_opts {
 
 static const struct opt doctor_opts[] = {
 	{ 0, "probes", OPT_FLAG(struct doctor_opts, probes),
-	  .help = "try every program: its hook, its size and whether it loads here" },
+	  .help = "try every program: print its hook, its size and whether it loads here" },
 	{ 'j', "json", OPT_FLAG(struct doctor_opts, json), .help = "one JSON object" },
 	{},
 };
@@ -28,16 +31,17 @@ static const struct opt doctor_opts[] = {
 static const struct opt_group groups[] = { { "Options", doctor_opts, 0 }, {} };
 
 static const struct opt_example examples[] = {
-	{ "iostrata doctor", "what works here, and what would help" },
-	{ "iostrata doctor --probes", "every program by itself" },
+	{ "iostrata doctor", "the features of this kernel, with advice for those missing" },
+	{ "iostrata doctor --probes", "also every program by itself" },
 	{},
 };
 
 static const struct opt_table table = {
 	.name = "iostrata doctor",
-	.summary = "what this kernel can, what is missing and why",
-	.about = "Looks at the running kernel and tries what the other commands rely on. Exit code "
-		 "0 if operations can be traced, 3 if this kernel cannot, 4 without permission.",
+	.summary = "features of this kernel; what is missing and why",
+	.about = "Looks at the running kernel and tries the features that the other commands need. "
+		 "Exit code 0: operations can be traced; 3: this kernel cannot trace them; 4: no "
+		 "permission.",
 	.groups = groups,
 	.examples = examples,
 };
@@ -45,10 +49,10 @@ static const struct opt_table table = {
 /* One line of the report. */
 struct finding {
 	const char *what;
-	const char *label; /* for text output, worded so that "yes" fits */
+	const char *label; /* for text; "yes" must be the good answer */
 	bool works;
-	const char *how;    /* what it uses, or why it does not work; one sentence */
-	const char *advice; /* what to do, or NULL */
+	const char *how;    /* its means, or why it does not work; one sentence */
+	const char *advice; /* how to make it work, or NULL */
 };
 
 struct findings {
@@ -62,8 +66,8 @@ static void add(struct findings *l, const char *what, bool works, const char *ho
 	l->at[l->n++] = (struct finding){ what, what, works, how, works ? NULL : advice };
 }
 
-/* A capability that needs tracepoints of the plan: it works if every program whose absence leaves
- * something unmeasured has its hook. */
+/* An ability made of tracepoints in the plan. It works if each of its programs with .without has
+ * its hook. */
 static void add_capability(struct findings *l, const struct plan *plan, const char *what,
 			   enum capability cap, const char *how)
 {
@@ -79,7 +83,7 @@ static void add_capability(struct findings *l, const struct plan *plan, const ch
 	add(l, what, true, how, NULL);
 }
 
-/* A minor capability that depends on a single program. */
+/* A minor ability, which depends on a single program. */
 static void add_program(struct findings *l, const struct plan *plan, const char *what,
 			const char *target)
 {
@@ -119,19 +123,21 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add_capability(l, plan, "page faults", CAP_FAULTS,
 		       f->func == FUNC_FENTRY
 			       ? "exceptions, and the function that handles them"
-			       : "exceptions, and perf's events; those that found their page only "
-				 "with --all-faults");
+			       : "exceptions, and perf's events; minor faults only with "
+				 "--all-faults");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)
 {
 	if (f->preemptible_tracepoints && !f->perf_calls)
 		add(l, "preemption", false, f->preemption,
-		    "mount tracefs at /sys/kernel/tracing: perf's tracepoints are not preempted");
+		    "mount tracefs at /sys/kernel/tracing: programs at perf's tracepoints are not "
+		    "preempted");
 	else
 		add(l, "preemption", !f->preemptible, f->preemption,
-		    "a program that is preempted misses what others do on that CPU; what is missed "
-		    "is counted, and its time is in the layer above");
+		    "while a program is preempted, programs for other threads do not run on that "
+		    "CPU; "
+		    "these events are counted as missed, and their time is in the layer above");
 	l->at[l->n - 1].label = "no preemption";
 }
 
@@ -149,8 +155,8 @@ static void add_features(struct findings *l, struct feature *f)
 	add(l, "interrupt level", f->interrupt_level,
 	    f->interrupt_level ? "tells interrupts from threads"
 			       : "programs cannot see the preemption count",
-	    "a newer kernel, or one with CONFIG_KALLSYMS_ALL; a wake-up by an interrupt may be "
-	    "taken for one by the thread that it interrupted");
+	    "a newer kernel, or a kernel with CONFIG_KALLSYMS_ALL; without it, a wake-up by an "
+	    "interrupt may be taken for a wake-up by the interrupted thread");
 	add_preemption(l, f);
 	add(l, "open files", f->task_iter,
 	    f->task_iter ? "iterator over open files" : "no iterator over open files",
@@ -163,7 +169,7 @@ static void add_missing(struct findings *l, const struct privilege *p)
 	l->at[l->n - 1].label = p->name + strlen("CAP_");
 }
 
-/* Without those that tracing takes, it has ended before. */
+/* The privileges to trace are not among those missing: without them, doctor has ended before. */
 static void add_privileges(struct findings *l)
 {
 	int n = l->n;
@@ -172,7 +178,7 @@ static void add_privileges(struct findings *l)
 		if (!privilege_has(p->cap))
 			add_missing(l, p);
 	if (l->n == n)
-		add(l, "privileges", true, "all that any command has use for", NULL);
+		add(l, "privileges", true, "all that any command uses", NULL);
 }
 
 static bool works(const struct findings *l, const char *what)
@@ -183,8 +189,8 @@ static bool works(const struct findings *l, const char *what)
 	return false;
 }
 
-/* What that means for the user, a line for all commands that are alike: "breakdown, top and record
- * work here, but without: vfs, file systems". */
+/* The findings as the user needs them, with one line for commands of equal needs: "breakdown, top
+ * and record work here, but without: vfs, file systems". */
 struct verdict {
 	char tracing[160];
 	const char *funcs, *others;
@@ -278,6 +284,7 @@ static void json_probe(void *arg, const struct trial *p)
 	json_put_end(j, '}');
 }
 
+/* 0 if the output has no reader any more, else -1 with @why. */
 static int not_written(int err, struct reason *why)
 {
 	if (err == -EPIPE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* export.c - recordings in the formats of other tools. */
+/* export.c - writes recordings in formats of other tools; see src/export/. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,17 +36,17 @@ static const struct opt args[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "iostrata export trace.ios --to otf2 -o trace", "an archive, trace/traces.otf2" },
+	{ "iostrata export trace.ios --to otf2 -o trace", "write the archive trace/traces.otf2" },
 	{},
 };
 
 static const struct opt_table table = {
 	.name = "iostrata export",
 	.summary = "write a recording in another format",
-	.about = "OTF2: a location for each thread and each disk; calls are regions with their I/O "
-		 "operations, requests non-blocking operations of their disk, strata attributes of "
-		 "both. A recording that is cut off is exported up to there; then the exit code "
-		 "is 1.",
+	.about = "OTF2: each thread and each disk has a location. Calls are regions with their I/O "
+		 "operations. Requests are non-blocking operations of their disk. Both have their "
+		 "strata as attributes. A truncated recording is exported as far as it can be "
+		 "read; then the exit code is 1.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,
@@ -59,19 +59,20 @@ static int resolve(const struct export *e, struct reason *why)
 		return reason_hint(why, "iostrata export FILE --to otf2 -o DIR");
 	}
 	if (!strcmp(e->file, "-")) {
-		reason_set(why, EXIT_USAGE, "a recording is read twice, which a pipe cannot be");
-		return reason_hint(why, "record it into a file");
+		reason_set(why, EXIT_USAGE,
+			   "export reads a recording twice, and a pipe can be read only once");
+		return reason_hint(why, "write the recording to a file first: -o FILE");
 	}
 	return 0;
 }
 
-/* It must be new: the library overwrites an existing archive. */
+/* The directory must be new, because the OTF2 library overwrites an existing archive. */
 static int dir_make(const char *path, struct reason *why)
 {
 	if (!mkdir(path, 0700))
 		return 0;
 	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", path, strerror(errno));
-	return errno == EEXIST ? reason_hint(why, "-o DIR names one that is not there yet") : -1;
+	return errno == EEXIST ? reason_hint(why, "-o DIR must not exist yet") : -1;
 }
 
 static int export(int argc, char **argv)
@@ -95,7 +96,7 @@ static int export(int argc, char **argv)
 		got = archive_write(e.file, e.output, &counts, &why);
 	if (got < 0) {
 		if (made)
-			rmdir(e.output); /* unless there is something in it */
+			rmdir(e.output); /* fails if the directory has files */
 		return cmd_fail(&why);
 	}
 	archive_say(stderr, e.output, &counts);

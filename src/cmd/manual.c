@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* manual.c - 'iostrata help COMMAND': opens the manual page of a command in man(1). */
+/* manual.c - opens the manual page of a command in man(1), for 'iostrata help COMMAND'. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { SHELL_FOUND_NO_COMMAND = 127 };
 
-/* Asks man(1) where @page is. NULL if it has the page, else why not. */
+/* Asks man(1) for the path of @page. NULL if man(1) has the page, else why not. */
 static const char *page_missing(const char *page)
 {
 	char command[64], path[2] = "";
@@ -21,7 +21,7 @@ static const char *page_missing(const char *page)
 	found = popen(command, "r");
 	if (!found)
 		return strerror(errno);
-	/* A distribution's stand-in for man(1) prints an excuse and succeeds. */
+	/* some distributions have a substitute for man(1), which prints an excuse and succeeds */
 	if (!fgets(path, sizeof(path), found))
 		path[0] = '\0';
 	status = pclose(found);
@@ -44,5 +44,5 @@ void cmd_open_manual(const char *name)
 		why = strerror(errno);
 	}
 	cmd_say("warning: cannot open the manual page '%s': %s", page, why);
-	cmd_say("hint: this is 'iostrata %s --help' instead", name);
+	cmd_say("hint: 'iostrata %s --help' follows instead", name);
 }

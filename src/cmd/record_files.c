@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/reason.h"
 
-/* "iostrata-dd-20260131-120000.ios" */
+/* Makes a name like "iostrata-dd-20260131-120000.ios". */
 static void name_make(struct record_files *f, char *const *argv)
 {
 	const char *comm = "system", *slash;
@@ -37,7 +37,7 @@ static void path_of(const struct record_files *f, unsigned int i, char *ret_path
 		snprintf(ret_path, cap, "%s.%u", f->name, i + 1);
 }
 
-/* Removes a file or a symbolic link, nothing else; the target of a link stays. */
+/* Removes @path if it is a file or a symbolic link; the target of a link stays. */
 static void file_remove(const char *path)
 {
 	struct stat st;
@@ -46,7 +46,7 @@ static void file_remove(const char *path)
 		unlink(path);
 }
 
-/* A new file of the caller's own. 0, or -1 with @why. */
+/* Creates file @i, which belongs to the user who called sudo. 0, or -1 with @why. */
 static int file_create(struct record_files *f, unsigned int i, struct reason *why)
 {
 	char path[sizeof(f->name) + 16];
@@ -60,11 +60,11 @@ static int file_create(struct record_files *f, unsigned int i, struct reason *wh
 		return 0;
 	if (lstat(path, &st))
 		return -1;
-	return reason_hint(why, f->replace ? "--force replaces files, no directories or devices"
+	return reason_hint(why, f->replace ? "--force replaces files, not directories or devices"
 					   : "--force replaces it");
 }
 
-/* 0, or -1 with @why: then there is none. */
+/* Creates all files. 0, or -1 with @why: then none was created. */
 static int files_create(struct record_files *f, struct reason *why)
 {
 	char path[sizeof(f->name) + 16];
@@ -91,13 +91,13 @@ static void add(struct ending *sum, const struct ending *more)
 	sum->missed += more->missed;
 }
 
-/* What is to be said at the end of the file being written, if @total is that of the run. */
+/* The ending of the file being written. @total: the ending of the run so far. */
 static struct ending ending_of(const struct record_files *f, const struct ending *total)
 {
 	uint64_t before = f->closed.duration_ns;
 	struct ending e = *total;
 
-	/* the last records are written when the run is over: then @before is more than @total */
+	/* the last records are written after the run: then @before can be more than the total */
 	e.duration_ns -= before < e.duration_ns ? before : e.duration_ns;
 	e.ops = f->w.ops - f->closed.ops;
 	e.requests = f->w.requests - f->closed.requests;
@@ -107,7 +107,7 @@ static struct ending ending_of(const struct record_files *f, const struct ending
 	for (int i = 0; i < LOST_N; i++)
 		e.lost[i] -= f->closed.lost[i];
 	e.missed -= f->closed.missed;
-	/* what was lost meanwhile is not told by any other file, either */
+	/* losses of a replaced file are in no other file, so they count as dropped here */
 	e.dropped_ops = f->w.dropped_ops + f->removed.ops + f->removed.lost[LOST_OPS];
 	e.dropped_requests =
 		f->w.dropped_requests + f->removed.requests + f->removed.lost[LOST_REQUESTS];
@@ -136,7 +136,7 @@ static void file_end(struct record_files *f, const struct ending *total)
 	f->ended = true;
 }
 
-/* Empties @file, if it is in use. 0 or -errno. */
+/* Empties @file if records were written to it. 0 or -errno. */
 static int file_empty(struct record_files *f, struct record_file *file)
 {
 	int fd = fileno(file->out);
@@ -150,8 +150,8 @@ static int file_empty(struct record_files *f, struct record_file *file)
 	return 0;
 }
 
-/* For the writer: the file is full. The next one is emptied first, which may make room on the disk
- * for the end of this one. */
+/* Called by the writer when the file is full. The next file is emptied first: this may make room on
+ * the disk for the end of the full file. */
 static int file_next(void *arg)
 {
 	struct record_files *f = arg;
@@ -181,7 +181,7 @@ static int write_failed(const struct record_files *f, int err, struct reason *wh
 	return reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", f->name, strerror(-err));
 }
 
-/* Removes all files, if they are still those that were created. */
+/* Removes all created files, unless a path has another file now. */
 static void files_remove(const struct record_files *f)
 {
 	char path[sizeof(f->name) + 16];
@@ -196,7 +196,7 @@ static void files_remove(const struct record_files *f)
 	}
 }
 
-/* 0, or -1 with @why. */
+/* Begins the first file. 0, or -1 with @why. */
 static int file_first(struct record_files *f, struct reason *why)
 {
 	uint64_t now = clock_ns();
@@ -234,11 +234,11 @@ int record_files_open(struct record_files *f, const char *name, char *const *arg
 		return -1;
 	if (!file_first(f, why))
 		return 0;
-	files_remove(f); /* there is nothing in them */
+	files_remove(f); /* they are empty */
 	return -1;
 }
 
-/* Files of a ring that were not needed become recordings of nothing. */
+/* Turns the unused files of a ring into recordings without records. */
 static void files_fill(struct record_files *f)
 {
 	const struct ending nothing = {};
@@ -257,7 +257,7 @@ static void files_fill(struct record_files *f)
 	free(end);
 }
 
-/* Begins the file where the first record is that was kept; @total lasts from there on. */
+/* With --keep: lets the file begin with its first record, and shortens the duration of @total. */
 static void kept_begin(struct record_files *f, struct ending *total)
 {
 	uint64_t since = writer_kept_since(&f->w), before;
@@ -267,7 +267,7 @@ static void kept_begin(struct record_files *f, struct ending *total)
 		since = clock_ns();
 	header = f->header(f->arg, since);
 	if (!header)
-		return; /* the one of the whole recording stays */
+		return; /* the header of the whole recording stays */
 	writer_kept_begin(&f->w, header);
 	free(header);
 	before = since > f->began_ns ? since - f->began_ns : 0;
@@ -282,7 +282,7 @@ int record_files_end(struct record_files *f, const struct ending *whole, struct 
 	if (f->keep_ns)
 		kept_begin(f, &total);
 	writer_close(w);
-	if (!f->ended) /* else the disk was full just when one file followed the other */
+	if (!f->ended) /* else the disk was full when the next file was begun */
 		file_end(f, &total);
 	if (f->n > 1)
 		files_fill(f);

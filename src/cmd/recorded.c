@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "cell.h"
 
-/* What comes after the directory @dir in @path, which need not be in it. */
+/* @path without the directory @dir at its beginning; @path if it is not in @dir. */
 static const char *without(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
@@ -15,7 +15,7 @@ static const char *without(const char *path, const char *dir)
 	return strncmp(path, dir, len) || (path[len] && path[len] != '/') ? path : path + len;
 }
 
-/* The name of a disk that may be given with its path. */
+/* The name of a disk, which may be given as a path below /dev. */
 static const char *disk_of(const char *path)
 {
 	const char *name = without(path, "/dev");
@@ -35,7 +35,7 @@ void report_filter_init(struct report_filter *f)
 		g->cgroups.at[i] = without(without(g->cgroups.at[i], "/sys/fs/cgroup"), "/unified");
 }
 
-/* Whether @path is @above or below it. Slashes at their beginning and end do not matter. */
+/* Whether @path is @above or below @above. Slashes at their beginning and end do not matter. */
 static bool is_below(const char *path, const char *above)
 {
 	size_t len;
@@ -71,7 +71,7 @@ static bool owner_passes(const struct report_filter *f, const struct recording *
 	return pid && comm && cgroup_passes(f, rec, t->cgroup);
 }
 
-/* Whether the disk or partition called @name, or the disk that it is part of, is asked for. */
+/* Whether a filter names the disk or partition @name, or the disk of this partition. */
 static bool disk_listed(const struct report_filter *f, const struct header *h, const char *name)
 {
 	const struct device *device = name ? devices_named(&h->devices, name) : NULL;
@@ -84,7 +84,7 @@ static bool disk_listed(const struct report_filter *f, const struct header *h, c
 	return false;
 }
 
-/* A file system without a device number of its own (btrfs) is known by what is mounted. */
+/* A file system without a device number of its own (btrfs) is found by its mounted disk. */
 static bool dev_passes(struct report_filter *f, const struct recording *rec, uint64_t dev)
 {
 	const struct header_mount *m;
@@ -98,7 +98,7 @@ static bool dev_passes(struct report_filter *f, const struct recording *rec, uin
 	return f->dev_wanted;
 }
 
-/* Whether @file is, or is below, one that is asked for: as its processes saw it. */
+/* Whether a filter names @file or a directory above it. The path is as the processes saw it. */
 static bool file_matches(const struct report_filter *f, const struct catalog_file *file)
 {
 	struct file_name name;
@@ -129,7 +129,7 @@ static bool file_passes(struct report_filter *f, const struct recording *rec, ui
 		f->n_files = 2 * n;
 	}
 	if (id >= f->n_files || file->flags & CAP_FILE_UNREAD)
-		return file_matches(f, file); /* its name may be known later */
+		return file_matches(f, file); /* a later record may have its name */
 	if (!f->files[id])
 		f->files[id] = file_matches(f, file) ? 2 : 1;
 	return f->files[id] == 2;

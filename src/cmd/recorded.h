@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * recorded.h - the filters of filters.h on recordings: by what is recorded there of processes,
- * cgroups, disks and files, since the machine may be another one, or have changed.
+ * recorded.h - applies the filters of run/filters.h to recordings. It compares with the names
+ * and ids in the recording, since the machine may be another one, or have changed.
  */
 #ifndef IOSTRATA_CMD_RECORDED_H
 #define IOSTRATA_CMD_RECORDED_H
@@ -13,23 +13,23 @@
 #include "run/filters.h"
 
 struct report_filter {
-	struct filters given; /* options; cgroups and disks are made simpler */
+	struct filters given; /* options; report_filter_init() shortens cgroups and disks */
 	/* private */
-	char *real_files[OPT_LIST_MAX]; /* what given.files lead to here; owned */
-	unsigned char *files;           /* by id: 0 not looked at, 1 no, 2 yes; owned */
+	char *real_files[OPT_LIST_MAX]; /* real paths of given.files on this machine; owned */
+	unsigned char *files;           /* by id: 0 not checked yet, 1 no, 2 yes; owned */
 	size_t n_files;
-	uint64_t dev; /* the last one looked at */
-	bool dev_wanted;
+	uint64_t dev;    /* the device checked last */
+	bool dev_wanted; /* the result of this check */
 };
 
 /* Call after the options are parsed. */
 void report_filter_init(struct report_filter *f);
 
-/* Whether @ev, an operation or a request of @rec, passes. */
+/* Whether @ev, an event of @rec, is an operation or request, and passes the filters. */
 bool report_filter_passes(struct report_filter *f, const struct recording *rec,
 			  const struct cap_event *ev);
 
-/* Call before the first event of each recording: ids are others there. */
+/* Call before the first event of each recording, since ids differ between recordings. */
 void report_filter_begin(struct report_filter *f);
 
 void report_filter_done(struct report_filter *f);

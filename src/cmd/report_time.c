@@ -14,9 +14,9 @@ struct report_span {
 
 const struct opt report_time_opts[] = {
 	{ 0, "from", OPT_DURATION(struct report_time, from_ns), .arg = "DUR",
-	  .help = "leave out what ended before, counted from the beginning" },
+	  .help = "ignore events that end before this time, counted from the beginning" },
 	{ 0, "to", OPT_DURATION(struct report_time, to_ns), .arg = "DUR", .min = 1,
-	  .help = "leave out what ended then or later" },
+	  .help = "ignore events that end at or after this time" },
 	{ 0, "every", OPT_DURATION(struct report_time, every_ns), .arg = "DUR", .min = 1000000,
 	  .help = "a table for each interval of this length" },
 	{},
@@ -57,7 +57,7 @@ int report_time_add(struct report_time *t, const struct recording *rec)
 	return 0;
 }
 
-/* When the last recording ended. */
+/* The end of the last recording, since the beginning of the timeline. */
 static uint64_t last_end(const struct report_time *t)
 {
 	uint64_t end = 0;
@@ -87,7 +87,7 @@ int report_time_reached(const struct report_time *t, struct reason *why)
 	return reason_hint(why, "--from counts from the beginning of the recording");
 }
 
-/* How much of @s lies between two times. */
+/* The time of @s between @from and @to. */
 static uint64_t span_within(const struct report_span *s, uint64_t from, uint64_t to)
 {
 	from = s->from_ns > from ? s->from_ns : from;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* report_time.h - which part of the recordings' timeline is shown, and how long it is. */
+/*
+ * report_time.h - options --from, --to and --every of report: the shown part of the timeline of all
+ * recordings, and its length.
+ */
 #ifndef IOSTRATA_CMD_REPORT_TIME_H
 #define IOSTRATA_CMD_REPORT_TIME_H
 
@@ -13,32 +16,34 @@ struct reason;
 struct report_span;
 
 struct report_time {
-	uint64_t from_ns, to_ns, every_ns; /* options, since the beginning; 0: not given */
-	uint64_t first_ns;                 /* where the timeline begins, CLOCK_REALTIME */
+	uint64_t from_ns, to_ns; /* options, since the beginning; 0: not given */
+	uint64_t every_ns;       /* option; 0: not given */
+	uint64_t first_ns;       /* when the timeline begins, CLOCK_REALTIME */
 	/* private */
-	struct report_span *spans; /* of the recordings so far; owned */
+	struct report_span *spans; /* of the recordings added so far; owned */
 	size_t n_spans;
 };
 
 extern const struct opt report_time_opts[]; /* over struct report_time */
 
-/* That --to is after --from. 0, or -1 with @why. */
+/* Fails if --to is not after --from. 0, or -1 with @why. */
 int report_time_check(const struct report_time *t, struct reason *why);
 
-/* The part of @rec to read. Call before its first record. */
+/* Sets the part of @rec to be read. Call before the first record of @rec is read. */
 void report_time_window(const struct report_time *t, struct recording *rec);
 
-/* Adds @rec, of which as much was read as can be. 0 or -ENOMEM. */
+/* Adds the time of @rec, after its last record was read. 0 or -ENOMEM. */
 int report_time_add(struct report_time *t, const struct recording *rec);
 
-/* That the recordings last longer than --from. 0, or -1 with @why. */
+/* Fails if the recordings do not last longer than --from. 0, or -1 with @why. */
 int report_time_reached(const struct report_time *t, struct reason *why);
 
-/* How long was recorded in the part of interval @i that is shown; of recordings at the same time,
- * the sum. */
+/* The recorded time in the shown part of interval @i, in ns; recordings of the same time are added
+ * up. */
 uint64_t report_time_interval(const struct report_time *t, size_t i);
 
-/* From the beginning of the part that is shown to its end, pauses between recordings included. */
+/* The time from the beginning to the end of the shown part, in ns, with the pauses between
+ * recordings. */
 uint64_t report_time_across(const struct report_time *t);
 
 void report_time_done(struct report_time *t);
