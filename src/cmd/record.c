@@ -190,9 +190,10 @@ static const struct opt file_opts[] = {
 	  .help = "with --max-size: continue in another file, FILE.1 to FILE.N; each replaces the "
 		  "oldest" },
 	{ 0, "keep", OPT_DURATION(struct record, files.keep_ns), .arg = "DUR", .min = 1000000000,
-	  .help = "keep the records of this last time in memory, and write only these at the end" },
+	  .help = "keep only the records of the last DUR in memory, and write them at the end" },
 	{ 0, "until", OPT_STRING(struct record, until), .arg = "COND",
-	  .help = "end after the first that took longer: 'fsync>100ms', 'any>1', 'request>50ms'" },
+	  .help = "end after an operation or request that took longer: 'fsync>100ms', 'any>1', "
+		  "'request>50ms'" },
 	{},
 };
 
@@ -205,7 +206,7 @@ static const struct opt what_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct record, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .help = "breakdown's tables with a row per key" },
 	{ 0, "buffer", OPT_UINT(struct record, buffer_kib), .arg = "KIB", .min = 4, .max = 4 << 20,
-	  .help = "memory for records that are not written yet (default: 8192)" },
+	  .help = "memory for records not yet written (default: 8192)" },
 	{},
 };
 

@@ -30,7 +30,7 @@ const struct opt run_opts[] = {
 	{ 'j', "json", OPT_FLAG(struct run, opts.json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 'D', "duration", OPT_DURATION(struct run, opts.duration_ns), .arg = "DUR", .min = 1,
-	  .help = "end after this time; a command keeps running" },
+	  .help = "end after this time; a command goes on" },
 	{ 0, "strict", OPT_FLAG(struct run, opts.strict),
 	  .help = "exit with code 5 if anything was lost" },
 	{ 0, "overhead", OPT_FLAG(struct run, opts.overhead),
@@ -53,7 +53,7 @@ const struct opt run_args[] = {
 	  .max = 1000000000000000000,
 	  .help = "print after each interval of this length (seconds)" },
 	{ OPT_UINT(struct run, opts.count), .arg = "COUNT", .min = 1,
-	  .help = "end after this many intervals; a command keeps running" },
+	  .help = "end after this many intervals; a command goes on" },
 	{},
 };
 

@@ -55,7 +55,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 
 @test "an unknown file" {
 	expect 1 breakdown --file /no/such/file -D 1
-	says "'/no/such/file': No such file or directory" "give the directory"
+	says "'/no/such/file': No such file or directory" "give its directory"
 	expect 1 breakdown --file /etc/passwd/x -D 1
 	[[ $stderr != *hint:* ]]
 }
