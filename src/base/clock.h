@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* clock.h - the clock of all times: CLOCK_MONOTONIC, which bpf_ktime_get_ns() also reads; and the
- * time of day. */
+/* clock.h - the clock of all times: CLOCK_MONOTONIC, as bpf_ktime_get_ns() reads it. Also the time
+ * of day. */
 #ifndef IOSTRATA_CLOCK_H
 #define IOSTRATA_CLOCK_H
 
@@ -22,7 +22,7 @@ static inline uint64_t clock_ns(void)
 	return clock_read(CLOCK_MONOTONIC);
 }
 
-/* Since 1970. */
+/* Nanoseconds since 1970. */
 static inline uint64_t clock_day_ns(void)
 {
 	return clock_read(CLOCK_REALTIME);

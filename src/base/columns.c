@@ -10,7 +10,7 @@ enum {
 	CELL = TEXT_SAFE_CAP(PATH_MAX),
 	TITLE = 32,
 	COLUMNS_MAX = 32,
-	FLEXIBLE_LEAST = 4, /* how narrow a column that may be cut can get */
+	FLEXIBLE_LEAST = 4, /* least width of a column whose text may be cut */
 	FLEXIBLE_GOOD = 20, /* other columns are left out before it gets narrower */
 };
 
@@ -85,7 +85,8 @@ static void cell_text(char *dst, const struct columns *t, const struct column *c
 		strcpy(dst, number_text(t, c, &v).s);
 }
 
-/* The title; where cells have no unit it names it, unless it does so already. In @buf, or not. */
+/* The title, with the unit where cells have none and the title does not end in one. May use @buf.
+ * */
 static const char *title_text(const struct columns *t, const struct column *c, char buf[TITLE])
 {
 	size_t len = strlen(c->title);
@@ -128,7 +129,8 @@ static bool says_something(const struct columns *t, const struct column *c, cons
 	return !c->optional;
 }
 
-/* Width of a line in terminal columns, with @gap between cells, if all that may be cut are. */
+/* Width of a line in terminal columns, with @gap between cells and flexible columns at their least.
+ * */
 static int least_width(const struct layout *l, int gap)
 {
 	int sum = (l->n - 1) * gap;
@@ -185,8 +187,8 @@ static void layout_init(struct layout *l, const struct columns *t, const void *c
 	l->gap = whole_width(l, 2) <= t->width ? 2 : 1;
 }
 
-/* Writes one cell, after the blanks that earlier cells still owe (@owed), so that no line ends in
- * blanks; returns the blanks owed now. */
+/* Writes @owed blanks, then one cell. Returns the blanks to write before the next cell: no line
+ * ends in blanks. */
 static int put_cell(struct text_out *o, const struct column *c, const char *text, int width,
 		    int owed)
 {

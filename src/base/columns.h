@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * columns.h - one description of a table's columns, which gives its text, its members in JSON, its
- * CSV, its order and its list in the manual. Knows nothing of what is shown.
+ * columns.h - the columns of a table: one list gives its text, JSON members, CSV, sort order and
+ * its part of the manual. Knows nothing about the rows.
  *
- * A column says what its figure is, never how it looks: units, digits and alignment follow from its
- * kind, and are the same in every table.
+ * A column has a kind of figure, never a look: units, digits and alignment follow from the kind,
+ * and are the same in every table.
  */
 #ifndef IOSTRATA_COLUMNS_H
 #define IOSTRATA_COLUMNS_H
@@ -14,7 +14,7 @@
 
 enum value_kind {
 	VALUE_COUNT,  /* n */
-	VALUE_ID,     /* n; a number that is a name: no digits are left out */
+	VALUE_ID,     /* n; a number used as a name, so all digits are shown */
 	VALUE_SIGNED, /* n, an int64_t; in JSON and CSV only */
 	VALUE_TIME,   /* n ns */
 	VALUE_BYTES,  /* n; in text 0 is "-" */
@@ -29,7 +29,7 @@ struct value {
 	uint64_t n, of;
 	const char *text; /* may be NULL: unknown */
 	size_t max;
-	char buf[64]; /* storage for a @text that .get composes */
+	char buf[64]; /* storage for a @text composed by .get */
 };
 
 struct column {
@@ -37,13 +37,13 @@ struct column {
 	const char *title; /* in text; NULL: not shown */
 	enum value_kind kind;
 	size_t at; /* offset in the row of the uint64_t to show, if there is no .get */
-	/* Sets the members of @ret that apply; @ret is all 0 except max, which is SIZE_MAX. */
+	/* Sets the members of @ret for this kind. Before, @ret is 0, with max SIZE_MAX. */
 	void (*get)(struct value *ret, const void *row, const void *ctx);
 	const char *help; /* for the manual; no capital, no full stop */
-	int max;          /* maximum width of cells in text; 0: what the others leave */
-	int rank;         /* if lines are too long, the highest rank goes first; 0: never */
+	int max;          /* maximum width of cells in text; 0: the width left by other columns */
+	int rank;         /* in long lines, the highest rank is left out first; 0: never */
 	enum text_cut cut;
-	bool optional; /* left out of text if it is 0 or unknown in all rows */
+	bool optional; /* left out of text if 0 or unknown in all rows */
 };
 
 /* A list of columns ends with an empty row. */
@@ -56,31 +56,31 @@ struct columns {
 	const struct column *list;
 	const void *ctx;   /* for .get */
 	int width;         /* of a line */
-	bool uncut;        /* lines are as long as it takes to show all text */
-	bool milliseconds; /* times in ms; titles name the unit, not cells */
+	bool uncut;        /* text is never cut, however long the lines */
+	bool milliseconds; /* times in ms, with the unit in titles instead of cells */
 };
 
-/* Titles, then a line per row. Lines do not end in blanks. */
+/* Titles, then a line for each row. Lines do not end in blanks. */
 void columns_text(struct text_out *o, const struct columns *t, const void *const *rows,
 		  size_t n_rows);
 
-/* The members of one row, into the object that is open. */
+/* The members of one row, into the open object. */
 void columns_json(struct json *j, const struct columns *t, const void *row);
 
-/* One line of names; one line for a row (RFC 4180, but lines end in LF). text_safe() makes text
- * safe. */
+/* A line of names, or a line for one row (RFC 4180, but lines end in LF). Text goes through
+ * text_safe(). */
 void columns_csv_titles(struct text_out *o, const struct columns *t);
 void columns_csv(struct text_out *o, const struct columns *t, const void *row);
 
-/* The column with that name or title; NULL: there is none. */
+/* The column with this name or title, or NULL. */
 const struct column *columns_find(const struct column *list, const char *name);
 
-/* The figure of @row; it points into @row, or into itself. */
+/* The figure of @row. Its text points into @row or into @ret. */
 void columns_value(struct value *ret, const struct columns *t, const struct column *c,
 		   const void *row);
 
-/* For qsort, of figures and of rows: biggest figure first, text from A to Z, what is unknown
- * last. */
+/* Order of two figures or rows, as for qsort(): biggest figure first, text from A to Z, unknown
+ * figures last. */
 int columns_order(const struct column *c, const struct value *a, const struct value *b);
 int columns_compare(const struct columns *t, const struct column *c, const void *a, const void *b);
 

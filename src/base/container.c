@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * container.c - paths of cgroups, as the programs that start containers make them; see container.h.
+ * container.c - finds containers by the paths of cgroups, as container runtimes make them.
  *
  * ID is 64 hexadecimal digits, UID a pod's (in names of units with _ for -), NAME anything:
  *
@@ -15,12 +15,12 @@
  *	lxc.payload.NAME, lxc/NAME	LXC: src/lxc/cgroups/cgroup.h; lxc.payload/NAME in its 3.1
  *	machine-NAME.scope		systemd: src/machine/machine.c; also virtual machines
  *	systemd-nspawn@NAME.service	systemd: units/systemd-nspawn@.service
- *	ID				a name without more: of whoever starts containers
+ *	ID				an ID alone: of an unknown runtime
  *
  * Pods: kubelet, pkg/kubelet/cm/cgroup_manager_linux.go and pod_container_manager_linux.go (a
- * guaranteed pod has no class): kubepods/burstable/podUID, or
- * kubepods-burstable-podUID.slice; podman, libpod/pod_internal.go and runtime_pod_linux.go:
- * libpod_parent/ID, or machine-libpod_pod_ID.slice.
+ * guaranteed pod has no class): kubepods/burstable/podUID, or kubepods-burstable-podUID.slice;
+ * podman, libpod/pod_internal.go and runtime_pod_linux.go: libpod_parent/ID, or
+ * machine-libpod_pod_ID.slice.
  */
 #include "base/container.h"
 
@@ -34,7 +34,7 @@
 
 enum { ID_DIGITS = 64, ID_SHOWN = 12 };
 
-/* A part of a path. */
+/* One name in a path. */
 struct part {
 	const char *s;
 	size_t len;
@@ -45,7 +45,7 @@ static bool part_is(struct part p, const char *text)
 	return p.len == strlen(text) && !memcmp(p.s, text, p.len);
 }
 
-/* Takes @text off the front of @p, or off its end. False: it is not there. */
+/* Removes @text from the front or the end of @p. False: @p does not have @text there. */
 static bool part_take(struct part *p, const char *text)
 {
 	size_t n = strlen(text);
@@ -56,7 +56,7 @@ static bool part_take(struct part *p, const char *text)
 	return true;
 }
 
-/* Takes all off the front up to the first @text, and that. */
+/* Removes everything up to the first @text, and @text. False: @p does not have @text. */
 static bool part_skip(struct part *p, const char *text)
 {
 	const char *at = memmem(p->s, p->len, text, strlen(text));
@@ -91,8 +91,7 @@ static bool is_id(struct part p)
 	return p.len == ID_DIGITS && all_of(p, "0123456789abcdef");
 }
 
-/* That of a pod of Kubernetes, or what the kubelet made of it for systemd; a static pod's has no
- * dashes. */
+/* The UID of a Kubernetes pod, with - or, for systemd, _. The UID of a static pod has no dashes. */
 static bool is_uid(struct part p)
 {
 	return p.len >= 32 && p.len < CONTAINER_POD_CAP && all_of(p, "0123456789abcdef-_");
@@ -103,8 +102,8 @@ static unsigned int digit(char c)
 	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* The byte that systemd escaped at @s, as \x2d; 0: it did not, for it never has to do that with a
- * NUL or a slash. */
+/* The byte of an escape of systemd (\x2d) at @s; 0: no escape. systemd never escapes a NUL or a
+ * slash. */
 static char unescaped(const char *s, size_t len)
 {
 	char c;
@@ -116,7 +115,7 @@ static char unescaped(const char *s, size_t len)
 	return c == '/' ? 0 : c;
 }
 
-/* False: there is no name, or no room. */
+/* False: the name is empty or too long. */
 static bool name_set(struct container *c, struct part p, const char *runtime)
 {
 	char byte;
@@ -134,7 +133,7 @@ static bool name_set(struct container *c, struct part p, const char *runtime)
 	return true;
 }
 
-/* A part that has an ID. */
+/* A container whose name in the path has an ID. */
 static bool find_id(struct part p, struct part above, struct container *ret)
 {
 	static const struct {
@@ -162,7 +161,7 @@ static bool find_id(struct part p, struct part above, struct container *ret)
 	return true;
 }
 
-/* A part that has a NAME. */
+/* A container whose name in the path has a NAME. */
 static bool find_name(struct part p, struct part above, struct container *ret)
 {
 	static const struct {
@@ -191,7 +190,7 @@ static bool pod_set(struct container *ret, struct part p)
 	return true;
 }
 
-/* Whether a part is a pod. */
+/* Whether @p is a pod. */
 static bool find_pod(struct part p, struct part above, bool in_kubepods, struct container *ret)
 {
 	struct part name;
@@ -204,7 +203,7 @@ static bool find_pod(struct part p, struct part above, bool in_kubepods, struct 
 	name = p;
 	if (part_skip(&name, "libpod_pod_") && is_id(name))
 		return pod_set(ret, name);
-	/* what is before it depends on the class, and on where the kubelet begins */
+	/* the text before the pod depends on its class and on the kubelet's root cgroup */
 	while (in_kubepods && part_skip(&p, "-pod"))
 		if (is_uid(p))
 			return pod_set(ret, p);
@@ -242,7 +241,7 @@ bool container_find(const char *cgroup, struct container *ret)
 	return found;
 }
 
-/* What rows are joined by. */
+/* A container, or all processes outside of containers: rows are joined by this. */
 struct owner {
 	unsigned long long number; /* in keys: the id of the first of its cgroups */
 	bool has_container;
@@ -276,7 +275,7 @@ static struct owner *owner_find(struct joining *j, const char *before, const cha
 	return new;
 }
 
-/* Whose the cgroup @id with this text is. NULL: out of memory. */
+/* The owner of the cgroup @id with this text. NULL: out of memory. */
 static const struct owner *owner_of(struct joining *j, unsigned long long id, char *text)
 {
 	struct container c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * container.h - the container that a cgroup belongs to, as the cgroup's path says: whoever starts a
- * container makes a cgroup for it and names that after the container. Nobody is asked.
+ * container.h - finds the container of a cgroup by its path: container runtimes name a container's
+ * cgroup after the container. Asks no runtime.
  */
 #ifndef IOSTRATA_BASE_CONTAINER_H
 #define IOSTRATA_BASE_CONTAINER_H
@@ -16,18 +16,18 @@ enum {
 	CONTAINER_POD_CAP = 65,
 };
 
-/* What rows of processes outside of containers are called. */
+/* The name of rows of processes outside of containers. */
 #define CONTAINER_NONE "(no container)"
 
 struct container {
 	char id[CONTAINER_ID_CAP];   /* 64 hexadecimal digits, or a name; hostile */
 	char pod[CONTAINER_POD_CAP]; /* id of its pod, of Kubernetes or podman; "": none */
 	const char *runtime;         /* "docker", "podman" ...; NULL: the path does not tell */
-	size_t shown;                /* bytes of the id that tables show; of digits 12 */
+	size_t shown;                /* bytes of the id shown in tables; 12 of 64 digits */
 };
 
-/* The container of the cgroup with this path; of several in each other the innermost. False, and
- * @ret is untouched: there is none, or @cgroup is not a path. */
+/* The container of the cgroup with this path, the innermost if nested. False, with @ret untouched:
+ * no container, or @cgroup is not a path. */
 bool container_find(const char *cgroup, struct container *ret);
 
 /* Whether lookup_cgroup() found this path, or only a number. */
@@ -36,8 +36,7 @@ static inline bool container_is_path(const char *cgroup)
 	return cgroup[0] == '/';
 }
 
-/* The container of a row that container_rows() made, NULL: none. The row's text @by is the id in
- * it. */
+/* The container of a row made by container_rows(), or NULL. @by, the row's text, is its id. */
 static inline const struct container *container_of_row(const char *by, bool contained)
 {
 	_Static_assert(!offsetof(struct container, id), "freed as a whole");

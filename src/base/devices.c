@@ -23,7 +23,7 @@ static void sys_path(char path[SYS_PATH], unsigned int dev, const char *what)
 	snprintf(path, SYS_PATH, SYS_BLOCK "/%u:%u/%s", DEV_MAJOR(dev), DEV_MINOR(dev), what);
 }
 
-/* "254:0"; 0: it is no number of a device. */
+/* Reads "254:0"; 0: not a device number. */
 static unsigned int dev_parse(const char *text)
 {
 	unsigned int major, minor;
@@ -33,7 +33,7 @@ static unsigned int dev_parse(const char *text)
 	return major << 20 | minor;
 }
 
-/* The first line of attribute @what of @dev. False: it has none. */
+/* The first line of sysfs attribute @what of @dev. False: no such attribute. */
 static bool attribute_read(unsigned int dev, const char *what, char *dst, size_t cap)
 {
 	char path[SYS_PATH];
@@ -58,7 +58,7 @@ static unsigned int attribute_dev(unsigned int dev, const char *what)
 	return attribute_read(dev, what, text, sizeof(text)) ? dev_parse(text) : 0;
 }
 
-/* The device that the device file @path stands for; 0: it is none. */
+/* The block device of the device file @path; 0: not a block device. */
 static unsigned int dev_of_node(const char *path)
 {
 	struct stat st;
@@ -68,8 +68,8 @@ static unsigned int dev_of_node(const char *path)
 	return DEV_OF(major(st.st_rdev), minor(st.st_rdev));
 }
 
-/* The device that a file, or device file, is on; 0: not known. Directories on the way need not be
- * open to us. */
+/* The device of a file's file system, or of a device file; 0: not known. Works without search
+ * permission on the file's directories. */
 static unsigned int dev_below_file(const char *path)
 {
 	unsigned int dev = dev_of_node(path);
@@ -119,7 +119,7 @@ void devices_sort(struct devices *d)
 		qsort(d->list, d->n, sizeof(*d->list), by_dev);
 }
 
-/* Links are in the order of their numbers, so that the same devices are the same list. */
+/* Links are sorted by device numbers, so that equal devices give equal lists. */
 void devices_link(struct devices *d, unsigned int upper, unsigned int lower)
 {
 	const struct device_link link = { upper, lower };
@@ -186,7 +186,7 @@ static void link_slaves(struct devices *d, unsigned int dev)
 		closedir(dir);
 }
 
-/* What @e lies on, and its name and disk. */
+/* Reads the name, disk and lower devices of @e. */
 static void device_look(struct devices *d, struct device *e)
 {
 	char path[SYS_PATH], text[PATH_MAX], *slash;
@@ -194,7 +194,7 @@ static void device_look(struct devices *d, struct device *e)
 
 	e->fresh = true;
 	sys_path(path, e->dev, "");
-	path[strlen(path) - 1] = '\0'; /* the link, not what it leads to */
+	path[strlen(path) - 1] = '\0'; /* the link, not its target */
 	n = readlink(path, text, sizeof(text) - 1);
 	if (n <= 0)
 		return;
@@ -203,7 +203,7 @@ static void device_look(struct devices *d, struct device *e)
 	snprintf(e->name, sizeof(e->name), "%.31s", slash ? slash + 1 : text);
 	e->disk = attribute_read(e->dev, "partition", text, sizeof(text))
 			  ? attribute_dev(e->dev, "../dev")
-			  : 0; /* its directory is in that of its disk */
+			  : 0; /* a partition's directory is in its disk's */
 	unlink_all(d, e->dev);
 	link_slaves(d, e->dev);
 	if (attribute_read(e->dev, "loop/backing_file", text, sizeof(text)) ||
@@ -229,7 +229,7 @@ void devices_read(struct devices *d)
 		device_look(d, &d->list[i]);
 }
 
-/* The entry of @dev, looked at; a new one if there is none. NULL: out of memory. */
+/* The entry of @dev, made if missing, with its attributes read. NULL: out of memory. */
 static struct device *device_meet(struct devices *d, unsigned int dev)
 {
 	struct device *e = device_of(d, dev);
@@ -250,7 +250,7 @@ void devices_meet(struct devices *d, unsigned int dev)
 
 	if (!dev || (e && e->fresh) || !device_meet(d, dev))
 		return;
-	/* a partition that is new here tells its disk */
+	/* a new partition knows its disk */
 	for (size_t i = 0; i < d->n_links; i++)
 		if (d->links[i].upper == dev && !device_of(d, d->links[i].lower))
 			device_meet(d, d->links[i].lower);
@@ -276,8 +276,8 @@ unsigned int devices_disk(const struct devices *d, unsigned int dev)
 	return e && e->disk ? e->disk : dev;
 }
 
-/* The disk at the other end of link @i, if @disk or a partition of it is at the @upper end (else at
- * the lower one); 0: it is not. */
+/* The disk at the other end of link @i, if @disk or one of its partitions is at the upper end
+ * (@upper) or lower end; else 0. */
 static unsigned int other_end(const struct devices *d, size_t i, unsigned int disk, bool upper)
 {
 	const struct device_link *l = &d->links[i];

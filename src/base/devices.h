@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * devices.h - the block devices of a machine as a tree: partitions and their disks, and which
- * device lies on which others (device mapper, md, loop, zram). Read from /sys, or from a recording.
+ * devices.h - the block devices of a machine as a graph: partitions and their disks, and the lower
+ * devices of device mapper, md, loop and zram. Read from /sys, or from a recording.
  *
  * A dev_t is major << 20 | minor. All names are hostile.
  */
@@ -28,7 +28,7 @@ struct device_link {
 	unsigned int upper, lower;
 };
 
-/* At first all 0. Where memory runs out, something is missing. */
+/* Initially all 0. If memory runs out, devices or links are missing. */
 struct devices {
 	struct device *list; /* by dev */
 	size_t n, cap;
@@ -36,17 +36,17 @@ struct devices {
 	size_t n_links, links_cap;
 };
 
-/* Adds all that this machine has. */
+/* Adds all block devices of this machine. */
 void devices_read(struct devices *d);
 
-/* Looks at @dev and what it lies on, unless it did so since the last devices_age(). What is gone
+/* Reads @dev and its lower devices again, once after each devices_age(). A device that is gone
  * stays as it was. */
 void devices_meet(struct devices *d, unsigned int dev);
 void devices_age(struct devices *d);
 
 void devices_done(struct devices *d);
 
-/* For a recording: add them in any order, then sort, then link. */
+/* For a recording: add devices in any order, then sort, then link. */
 void devices_add(struct devices *d, const struct device *device);
 void devices_sort(struct devices *d);
 void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
@@ -55,12 +55,12 @@ void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
 const struct device *devices_find(const struct devices *d, unsigned int dev);
 const struct device *devices_named(const struct devices *d, const char *name);
 
-/* The disk that @dev is a partition of, else @dev. */
+/* The disk of the partition @dev, else @dev. */
 unsigned int devices_disk(const struct devices *d, unsigned int dev);
 
 /*
- * The next disk that lies on @disk or on a partition of it, and the next one that @disk or a
- * partition of it lies on, each once; 0: no more. @at is 0 at first.
+ * The next disk above, or below, @disk or one of its partitions. Each disk once; 0: no more. @at is
+ * 0 at first.
  */
 unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *at);
 unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at);

@@ -15,7 +15,7 @@
 /* How well a file's name is known. */
 enum named {
 	NAMED_NOT,     /* known only by its inode */
-	NAMED_DELETED, /* it was deleted before it was seen */
+	NAMED_DELETED, /* deleted before its first operation */
 	NAMED,
 };
 
@@ -23,10 +23,10 @@ struct known_file {
 	unsigned long long by[2];
 	char *path;
 	enum named named;
-	bool made_up; /* the path is what the device is called usually */
+	bool made_up; /* the path is the usual name of the device */
 	bool shared;  /* a file with another inode has this path */
-	bool again;   /* one with the same inode has it, before or after this one; or
-		       * this one, before or after overlayfs copied it up */
+	bool again;   /* a file with the same inode has this path, earlier or later; or this file,
+			 before or after overlayfs copied it up */
 	UT_hash_handle hh;
 };
 
@@ -71,7 +71,7 @@ int filenames_add(struct filenames *n, const unsigned long long by[2], const str
 	return 0;
 }
 
-/* A block device that nobody opened by name: its pages are its file system's metadata. */
+/* Names a block device not opened by name: its pages are the metadata of its file system. */
 static int name_bdev(struct known_file *f)
 {
 	const struct mounts none = {};
@@ -106,7 +106,7 @@ static bool same_inode(const struct known_file *a, const struct known_file *b)
 	return FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) && a->by[1] == b->by[1];
 }
 
-/* Files that have a path in common, in containers or one after the other. 0 or -ENOMEM. */
+/* Marks files with the same path, in different containers or at different times. 0 or -ENOMEM. */
 static int shared_mark(struct filenames *n)
 {
 	struct known_file **list = calloc(HASH_COUNT(n->files) + 1, sizeof(struct known_file *));
@@ -132,7 +132,7 @@ static int shared_mark(struct filenames *n)
 	return 0;
 }
 
-/* A path that is this file's only. */
+/* A path unique to this file. */
 static int row_path(const struct known_file *f, char **ret_by)
 {
 	unsigned int dev = FILE_KEY_DEV(f->by[0]);
@@ -149,7 +149,7 @@ static int row_path(const struct known_file *f, char **ret_by)
 	return *ret_by ? 0 : -ENOMEM;
 }
 
-/* Whatever is in a row has a path. */
+/* Makes sure that the file of a row has a path. 0 or -ENOMEM. */
 static int row_know(struct filenames *n, const unsigned long long by[2])
 {
 	static const struct file_name none;

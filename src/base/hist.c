@@ -20,7 +20,7 @@ static unsigned int bin_find(const struct hist *h, unsigned int bucket)
 	return lo;
 }
 
-/* Grows by a quarter: there can be rows by the hundred thousand. */
+/* Grows by a quarter, to save memory: there can be hundreds of thousands of rows. */
 static int bins_grow(struct hist *h)
 {
 	unsigned int cap = h->cap + h->cap / 4 + 2;
@@ -58,15 +58,15 @@ int hist_merge(struct hist *h, const struct hist *more)
 	return err;
 }
 
-/* How many of @n values, which are some, lie at or below the percentile, which is not 0. */
+/* How many of @n values lie at or below the percentile. @n and @pct are not 0. */
 static uint64_t rank_of(uint64_t n, double pct)
 {
-	uint64_t below = pct * n / 100 - 1e-6; /* 99.9 % of 1000 is 999, not the next after it */
+	uint64_t below = pct * n / 100 - 1e-6; /* 99.9 % of 1000 is 999, whatever the rounding */
 
 	return below < n ? below + 1 : n;
 }
 
-/* The last bucket takes everything above the others: it ends at the maximum. */
+/* The last bucket has no upper bound: it ends at the maximum. */
 static uint64_t bucket_middle(unsigned int b, uint64_t max_ns)
 {
 	uint64_t low = hist_low(b), end = hist_low(b + 1);
@@ -88,7 +88,7 @@ uint64_t hist_percentile(const struct hist *h, double pct, uint64_t max_ns)
 	rank = rank_of(n, pct);
 	while ((seen += h->bins[b].count) < rank)
 		b++;
-	/* the longest, whose value is known, if the maximum is one of these */
+	/* the longest value is known exactly, if this histogram has it */
 	if (rank == n && hist_bucket(max_ns) == h->bins[b].bucket)
 		return max_ns;
 	middle = bucket_middle(h->bins[b].bucket, max_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* hist.h - histograms of times and their percentiles; counts are 64-bit here, see cell.h. */
+/* hist.h - histograms of times, with 64-bit counts, and their percentiles. */
 #ifndef IOSTRATA_HIST_H
 #define IOSTRATA_HIST_H
 
@@ -7,8 +7,8 @@
 
 #include "cell.h"
 
-/* A histogram with the buckets of cell.h; it stores only those that count something, in most rows
- * few. */
+/* A histogram with the buckets of hist_bucket(). Stores only buckets with a count: few in most
+ * rows. */
 struct hist_bin {
 	uint64_t bucket : 16;
 	uint64_t count : 48;

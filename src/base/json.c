@@ -82,7 +82,7 @@ static void put_char(struct json *j, uint32_t cp)
 			 0xdc00 + (cp & 0x3ff));
 }
 
-/* Writes @utf8 as a string and frees it; NULL: there was no memory for it. */
+/* Writes @utf8 as a string and frees it; NULL: out of memory. */
 static void put_owned(struct json *j, const char *name, char *utf8)
 {
 	if (!utf8 && !j->out.err)

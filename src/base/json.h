@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * json.h - writes JSON as a stream: nothing is built in memory. Handles commas, quotes and escapes;
- * the caller decides what is written, and must match brackets.
+ * json.h - writes JSON as a stream, without a tree in memory. Handles commas, quotes and escapes;
+ * the caller must match brackets.
  *
- * All output is ASCII: anything else is escaped, so a line is safe on any terminal.
+ * All output is ASCII: other characters are escaped, so a line is safe on any terminal.
  */
 #ifndef IOSTRATA_JSON_H
 #define IOSTRATA_JSON_H
@@ -15,13 +15,13 @@
 #include "base/text.h"
 
 struct json {
-	struct text_out out; /* the first error stays: -ENOMEM, or of a failed write */
+	struct text_out out; /* keeps the first error: -ENOMEM, or of a write */
 	bool comma;          /* before the next value */
 };
 
 /*
  * Each writes one value: a member @name of the open object, or an element of the open list if @name
- * is NULL. Names are ours, and need no escapes.
+ * is NULL. @name must need no escapes.
  */
 void json_put_begin(struct json *j, const char *name, char bracket); /* '{' or '[' */
 void json_put_end(struct json *j, char bracket);                     /* '}' or ']' */
@@ -36,15 +36,16 @@ void json_put_uint(struct json *j, const char *name, uint64_t value);
 void json_put_real(struct json *j, const char *name, double value);
 
 /*
- * Any text of at most @max bytes, hostile; null if it is NULL or empty. A byte that is not UTF-8
- * becomes U+FFFD; then NAME_bytes beside it has all bytes in base64.
+ * Hostile text of at most @max bytes; null if @text is NULL or empty. Bytes that are not UTF-8
+ * become U+FFFD, and a member NAME_bytes has the original bytes in base64.
  */
 void json_put_text(struct json *j, const char *name, const char *text, size_t max);
 
 /* The same for a whole string. */
 void json_put_string(struct json *j, const char *name, const char *text);
 
-/* RFC 3339, local, in ms, with the zone: "2026-01-31T12:00:00.250+01:00"; null if it is 0. */
+/* Local time in ms with the zone, by RFC 3339: "2026-01-31T12:00:00.250+01:00"; null if @day_ns is
+ * 0. */
 void json_put_time(struct json *j, const char *name, uint64_t day_ns);
 
 /* Ends the line and flushes; 0 or the first error. */

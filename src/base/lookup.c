@@ -31,7 +31,7 @@ void lookup_dev(const struct mounts *mounts, unsigned int dev, char *name, size_
 		snprintf(name, cap, "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
 }
 
-/* The path of @target from @root; unchanged if it is not below it. */
+/* The path of @target below @root; @target itself if it is elsewhere. */
 static const char *below(const char *target, const char *root)
 {
 	size_t n = strlen(root);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* lookup.h - turns the kernel's numbers into this machine's names. All names are hostile. */
+/* lookup.h - the names of devices and cgroups on this machine, by the kernel's numbers. All names
+ * are hostile. */
 #ifndef IOSTRATA_BASE_LOOKUP_H
 #define IOSTRATA_BASE_LOOKUP_H
 
@@ -7,11 +8,12 @@
 
 struct mounts;
 
-/* Name of a block device, or for another dev_t (major << 20 | minor) where it is mounted;
- * "major:minor" if neither is known. */
+/* Name of the block device @dev (major << 20 | minor). Without a block device, the mount point of
+ * file system @dev; without a mount, "major:minor". */
 void lookup_dev(const struct mounts *mounts, unsigned int dev, char *name, size_t cap);
 
-/* The path of a cgroup (v2), or "cgroup 12" if it is gone. For free(); NULL: out of memory. */
+/* The path of a cgroup (v2), or "cgroup 12" if the cgroup is gone. The caller frees it. NULL: out
+ * of memory. */
 char *lookup_cgroup(unsigned long long id);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * machine.h - the architectures that iostrata knows, by uname's names: what it was built for, and
- * what a recording was made on. bpf/arch.bpf.h has what programs need to know of the former.
+ * machine.h - the supported architectures, named as by uname: of this build, and of recordings. The
+ * programs' part of an architecture is in bpf/arch.bpf.h.
  */
 #ifndef IOSTRATA_MACHINE_H
 #define IOSTRATA_MACHINE_H
@@ -9,11 +9,11 @@
 enum machine {
 	MACHINE_X86_64,
 	MACHINE_AARCH64,
-	MACHINES, /* another one */
+	MACHINES, /* not supported */
 };
 
-/* What this program was built for, what seccomp calls it, and the machines in headers of ELF files
- * whose programs can be probed. */
+/* The architecture of this build, its number for seccomp, and the ELF machines of programs that can
+ * be probed. */
 #if defined(__x86_64__)
 #define MACHINE_OWN               MACHINE_X86_64
 #define MACHINE_AUDIT             AUDIT_ARCH_X86_64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mounts.c - /proc/self/mountinfo as plain data, and /proc/filesystems; see mounts.h.
+ * mounts.c - reads /proc/self/mountinfo and /proc/filesystems.
  */
 #include "base/mounts.h"
 
@@ -19,7 +19,7 @@ static bool is_octal(const char *s)
 	return true;
 }
 
-/* The next word of @line; blanks in it, and what else the kernel writes as \ooo, as they are. */
+/* The next word of @line, with the kernel's escapes (\ooo) decoded. */
 static const char *next_word(char **line)
 {
 	char *word = strsep(line, " "), *to = word;
@@ -54,7 +54,7 @@ static bool mount_parse(struct mount *m, char *line)
 	return true;
 }
 
-/* The whole file, to be freed; NULL: see errno. */
+/* The whole file; the caller frees it. NULL: see errno. */
 static char *mountinfo_read(void)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -150,7 +150,7 @@ const struct mount *mounts_by_path(const struct mounts *m, const char *path)
 		len -= len == 1; /* "/" */
 		if (len < longest || strncmp(m->list[i].point, path, len) || path[len] != '/')
 			continue;
-		longest = len; /* of those at one point, the last is on top */
+		longest = len; /* of several mounts at one point, the last is on top */
 		on = &m->list[i];
 	}
 	return on;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* mounts.h - what is mounted where, as the tool sees it, and types. All text in it is hostile. */
+/* mounts.h - the mounts of the tool's mount namespace, and kinds of file systems. All text is
+ * hostile. */
 #ifndef IOSTRATA_BASE_MOUNTS_H
 #define IOSTRATA_BASE_MOUNTS_H
 
@@ -18,7 +19,7 @@ struct mount {
 struct mounts {
 	struct mount *list;
 	size_t n;
-	char *text; /* what the members of list point into */
+	char *text; /* the members of list point into this */
 };
 
 /* 0 or -errno; @ret_mounts is untouched on failure. */
@@ -26,18 +27,19 @@ int mounts_read(struct mounts *ret_mounts);
 
 void mounts_free(struct mounts *m);
 
-/* What the kernel says of file systems of @type. */
+/* Whether file systems of @type need a block device, by /proc/filesystems. */
 enum fs_kind { FS_KIND_UNKNOWN, FS_KIND_DISK, FS_KIND_NO_DISK };
 enum fs_kind mounts_fs_kind(const char *type);
 
-/* Whether files of @type can be on one of @devs. What needs no disk may be said to be on one. */
+/* Whether files on a file system of @type can be on one of @devs. Never false by mistake: a file
+ * system without a disk may give true. */
 bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned int *devs,
 		      unsigned int n_devs);
 
 /* A mount of file system @dev, preferably of its root; NULL if none. */
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
 
-/* The mount that an absolute @path without symbolic links is on; NULL if none. */
+/* The mount of an absolute @path without symbolic links; NULL if none. */
 const struct mount *mounts_by_path(const struct mounts *m, const char *path);
 
 #endif

@@ -8,12 +8,12 @@
 #include <string.h>
 
 struct request {
-	unsigned char opcode; /* of linux/io_uring.h or linux/aio_abi.h, which only grow */
+	unsigned char opcode; /* of linux/io_uring.h or linux/aio_abi.h; never renumbered */
 	unsigned char kind;   /* of a call that does the same */
 	const char *name;
 };
 
-/* Not among them: sockets, polls, timeouts, the ring's own affairs, and commands of drivers. */
+/* Left out: sockets, polls, timeouts, management of the ring, and commands of drivers. */
 static const struct request uring_list[] = {
 	{ 1, OP_READ, "readv" },          { 2, OP_WRITE, "writev" },
 	{ 3, OP_FSYNC, "fsync" },         { 4, OP_READ, "read_fixed" },
@@ -31,7 +31,7 @@ static const struct request uring_list[] = {
 	{ 61, OP_WRITE, "writev_fixed" },
 };
 
-/* enum of IOCB_CMD_...; polls are no operations. */
+/* Numbers of IOCB_CMD_...; polls are no operations. */
 static const struct request aio_list[] = {
 	{ 0, OP_READ, "pread" },   { 1, OP_WRITE, "pwrite" }, { 2, OP_FSYNC, "fsync" },
 	{ 3, OP_FSYNC, "fdsync" }, { 7, OP_READ, "preadv" },  { 8, OP_WRITE, "pwritev" },

@@ -11,7 +11,7 @@
 #include "base/opts.h"
 #include "event.h"
 
-/* What the thread was doing, by stratum; ends with an empty row. */
+/* What the thread did in each stratum; ends with an empty row. */
 extern const struct opt_term strata_terms[];
 
 const char *op_name(unsigned int op);         /* read write open close fsync copy meta */
@@ -36,18 +36,20 @@ const char *lost_what(unsigned int lost, uint64_t n);
  * operation on files, or not known. */
 void uring_fill(unsigned char kinds[URING_OPS]);
 
-/* That of an operation of @kind and @call (see CALL_URING, CALL_AIO); @kind itself, if it is a
- * call. */
+/* The kind of call that does the same as an operation of @kind and @call (see CALL_URING,
+ * CALL_AIO). @kind itself for a call. */
 unsigned int async_acts(unsigned int kind, unsigned short call);
 
-/* The kind of operation whose layers are those of an operation of @kind and @call. Such requests
- * have any only if their thread executes them itself, as it does to read and write. */
+/* The kind of call with the same layers as an operation of @kind and @call. Requests of io_uring
+ * and libaio have layers only if executed by their thread, as reads and writes are. */
 unsigned int async_layers(unsigned int kind, unsigned short call);
 
-/* Whether an operation of @kind and @call is such a request: they overlap. */
+/* Whether an operation of @kind and @call is a request of io_uring or libaio. Those of one thread
+ * can overlap. */
 bool async_is_request(unsigned int kind, unsigned short call);
 
-/* Name of @call's opcode, or of a page fault; NULL if it is no operation, or a call's number. */
+/* Name of the opcode in @call, or of a page fault; NULL for a system call or an opcode without
+ * operations. */
 const char *async_call_name(unsigned short call);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * opts.c - parses a command line by its table; see opts.h.
+ * opts.c - parses a command line by its table of options.
  *
- * Owns the syntax of values, and none of their meaning.
+ * Owns the syntax of values, not their meaning.
  */
 #include "base/opts.h"
 
@@ -252,7 +252,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct parse *p, const cha
 	return -EINVAL;
 }
 
-/* What the user typed, made safe to print. */
+/* A word from the command line, made safe to print. */
 struct quoted {
 	char s[80];
 };
@@ -274,7 +274,7 @@ static int bad_value(struct parse *p, const struct opt *o, const char *value, co
 		    o->long_name ? "--" : "", o->long_name ? o->long_name : o->arg, why);
 }
 
-/* No name of a command, but for a few: 7z. */
+/* Likely a number, not a command: few commands begin with a digit (7z). */
 static bool is_like_number(const char *text)
 {
 	return strspn(text + (*text == '.'), "0123456789") > 0;
@@ -396,8 +396,8 @@ static int store(struct parse *p, const struct opt *o, size_t base, char *text)
 	return err;
 }
 
-/* Stores an argument; those of a .many argument are collected at the start of argv, which getopt
- * has already passed. */
+/* Stores an argument. Values of a .many argument are collected at the start of argv, where getopt
+ * has passed. */
 static int store_arg(struct parse *p, char **argv, char *text)
 {
 	const struct opt *a = p->next_arg;
@@ -450,7 +450,7 @@ static int parse_init(struct parse *p)
 	return 0;
 }
 
-/* Index of the option that getopt calls @val, -1 if none. */
+/* Index of the option with getopt's value @val, or -1. */
 static int find_opt(const struct parse *p, int val)
 {
 	if (val >= LONG_ONLY)
@@ -515,7 +515,7 @@ static int parse_one(struct parse *p, int val, char **argv)
 	return store(p, p->opts[i], p->base[i], optarg);
 }
 
-/* Splits off what follows the first "--"; returns how many of argv remain. */
+/* Splits off the command after the first "--". Returns the number of words before it. */
 static int split_command(struct parse *p, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * opts.h - typed option tables: what is accepted, what -h says, what the manual says and what a
- * shell completes come from the same rows, so they cannot differ.
+ * opts.h - typed tables of options: parsing, -h, the manual and shell completion use the same rows,
+ * so they cannot differ.
  *
- * An option is a row: names, type, where its value goes in the command's struct of options, and
- * one sentence. Options that several commands share are a table of their own over a struct that
- * each command embeds:
+ * An option is a row: names, type, a member of the command's struct of options, and one sentence.
+ * Options shared by commands are a table of their own, for a struct embedded in each command's:
  *
  *	static const struct opt output_opts[] = {
  *		{ 'm', "milliseconds", OPT_FLAG(struct my_opts, milliseconds),
@@ -20,8 +19,8 @@
  *		{}
  *	};
  *
- * -h, --help and -V, --version are known to every command and need no row. Nothing is printed but
- * by opts_help(), opts_scdoc() and opts_complete(), nothing exits.
+ * -h, --help and -V, --version need no row. Only opts_help(), opts_scdoc() and opts_complete()
+ * print; nothing exits.
  */
 #ifndef IOSTRATA_BASE_OPTS_H
 #define IOSTRATA_BASE_OPTS_H
@@ -41,9 +40,9 @@ enum opt_type {
 	OPT_TYPE_CHOICE,   /* int */
 	OPT_TYPE_UINTS,    /* struct opt_uints */
 	OPT_TYPE_STRINGS,  /* struct opt_strings */
-	OPT_TYPE_PATHS,    /* struct opt_strings, where a comma is part of the value */
+	OPT_TYPE_PATHS,    /* struct opt_strings; a comma is part of the value */
 	OPT_TYPE_CHOICES,  /* unsigned int, a set of 1 << value */
-	OPT_TYPE_TIMES,    /* int: how often it is given, -vv */
+	OPT_TYPE_TIMES,    /* int: how often the option is given, -vv */
 };
 
 /*
@@ -68,7 +67,7 @@ struct opt_choice {
 	int value;
 };
 
-/* Offset of a member; does not compile if the member's type is not the option's. */
+/* Offset of a member. Does not compile if the member has the wrong type for the option. */
 #define OPT_AT(s, m, type)                                                                         \
 	(offsetof(s, m) +                                                                          \
 	 0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((s *)0)->m), type) ? 1 : -1]))
@@ -88,9 +87,9 @@ struct opt_choice {
 
 /*
  * A list of options or arguments ends with an empty row. Options have a long name, arguments have
- * none (only .arg, .type, .offset, .help, limits). A value that is not given leaves its member
- * unchanged: the caller sets the defaults. An option with a value may be given only once, unless it
- * takes a list.
+ * none (only .arg, .type, .offset, .help, limits). The member of an option not given stays
+ * unchanged: the caller sets defaults. An option with a value may be given once, or several times
+ * if it takes a list.
  */
 struct opt {
 	char short_name; /* 0: none */
@@ -99,13 +98,13 @@ struct opt {
 	size_t offset;
 	const struct opt_choice *choices;
 	const struct opt_choice *known; /* of a text: some of its values, for completion */
-	const struct column *columns;   /* likewise, their names */
+	const struct column *columns;   /* likewise, the names of these columns */
 	const char *arg;                /* name of the value in the help: "PID"; says what may be
 					 * completed, see opts_complete.c */
 	const char *help;               /* one sentence, no capital, no full stop */
 	uint64_t min, max;              /* for uint and duration (ns); max 0: no limit */
-	bool required;                  /* an argument that must be given */
-	bool many;                      /* the last argument: it and all after it go to .rest */
+	bool required;                  /* the argument must be given */
+	bool many;                      /* the last argument: its values go to .rest */
 };
 
 struct opt_group {
@@ -132,7 +131,7 @@ struct opt_term {
 	const char *help;
 };
 
-/* One command: everything that -h and the manual say. Lists end with an empty row or are NULL. */
+/* One command: all text of -h and the manual. Lists end with an empty row or are NULL. */
 struct opt_table {
 	const char *name;    /* as typed: "iostrata breakdown" */
 	const char *summary; /* one line */
@@ -147,11 +146,11 @@ struct opt_table {
 };
 
 struct opts_result {
-	char **command; /* what followed "--", ends with NULL; NULL: no command */
+	char **command; /* the words after "--", ends with NULL; NULL: no command */
 	char **rest;    /* values of a .many argument, inside argv */
 	int n_rest;
 	char error[256]; /* one line, safe to print: "invalid value 'abc' for ..." */
-	char hint[256];  /* what to do about it, or "" */
+	char hint[256];  /* advice for the user, or "" */
 };
 
 /* Results of opts_parse() other than 0 and -EINVAL. */
@@ -160,9 +159,8 @@ enum { OPTS_HELP = 1, OPTS_VERSION = 2 };
 /*
  * Parses argv[1..] (argv[0] is the command's name). Options and arguments may be mixed; the first
  * "--" ends both and begins the command. argv before it may be reordered. Values go into @out.
- * Returns 0, OPTS_HELP or OPTS_VERSION as soon as one is met, or -EINVAL with res->error and
- * res->hint set; @out may then hold some of the values. Not reentrant, because getopt_long(3) is
- * not.
+ * Returns 0; OPTS_HELP or OPTS_VERSION at the first such option; or -EINVAL with res->error and
+ * res->hint, when @out may hold some values. Not reentrant, because getopt_long(3) is not.
  */
 int opts_parse(const struct opt_table *t, int argc, char **argv, void *out,
 	       struct opts_result *res);
@@ -179,18 +177,18 @@ int opts_help(FILE *f, const struct opt_table *t);
 int opts_scdoc(FILE *f, const struct opt_table *t, const char *part);
 
 /*
- * For a shell: prints the words that may stand for the last of @words (@n, those after the name of
- * the program; the last may be empty), a line each: the word, a tab, what it is. Then what the
- * shell itself is to complete, if anything, in a line that begins with a colon: ":files" or
- * ":dirs", a tab and how many bytes of the word are in front of the file's name; or ":command", a
- * tab and how many of @words are in front of the command's. 0 or -errno of a failed write.
+ * For a shell: prints candidates for the last of @words (@n words, without the program's name; the
+ * last may be empty). A line each: the word, a tab, its description. If the shell must complete the
+ * word itself, a last line begins with a colon: ":files" or ":dirs", a tab, and the number of bytes
+ * of the word before the file's name; or ":command", a tab, and the number of @words before the
+ * command. 0 or -errno of a failed write.
  */
 int opts_complete(FILE *f, const struct opt_table *const *tables, int tables_n, char **words,
 		  int n);
 
 /*
  * The strict parsers. Decimal digits only: no sign, space, hexadecimal or exponent; the whole text
- * must match. 0, or -EINVAL / -ERANGE with @ret_why saying what is wrong ("not a number").
+ * must match. 0, or -EINVAL / -ERANGE with @ret_why, the reason ("not a number").
  */
 int opts_uint(const char *s, uint64_t *ret_value, const char **ret_why);
 
@@ -198,24 +196,24 @@ int opts_uint(const char *s, uint64_t *ret_value, const char **ret_why);
  * value finer than a nanosecond is refused, not rounded. */
 int opts_duration(const char *s, uint64_t *ret_ns, const char **ret_why);
 
-/* What is wrong with a value. */
+/* The reason why a value is refused. */
 struct opts_wrong {
 	char why[80];
 	const char *hint; /* "" if there is none */
-	bool is_limit;    /* it is a number, but not one of those allowed */
+	bool is_limit;    /* a number, but outside its limits */
 };
 
-/* The value of @o, which is a number or a duration, with its limits. 0, or as above with
+/* The value of @o, a number or a duration within its limits. 0, or -EINVAL or -ERANGE with
  * @ret_wrong. */
 int opts_number(const struct opt *o, const char *text, uint64_t *ret_value,
 		struct opts_wrong *ret_wrong);
 
-/* The name that somebody who typed another may have meant. */
+/* The known name nearest to a mistyped one. */
 
 struct nearest {
 	const char *typed;
-	const char *name; /* the nearest of those tried; NULL: none is near */
-	int distance;     /* letters that were added, left out, mistaken or swapped */
+	const char *name; /* the nearest name tried so far; NULL: no name is near */
+	int distance;     /* edits: letters added, left out, mistaken or swapped */
 };
 
 void nearest_try(struct nearest *n, const char *name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * opts_help.c - prints an option table as help and as parts of a manual page, and completes words
- * for shells; see opts.h.
+ * for shells.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -167,7 +167,7 @@ int opts_help(FILE *f, const struct opt_table *t)
 	return text_end(&o);
 }
 
-/* Writes text so that scdoc(5) sees no mark-up in it. */
+/* Writes text with the mark-up of scdoc(5) escaped. */
 static void put_plain(struct text_out *o, const char *text)
 {
 	for (; *text; text++)
@@ -265,7 +265,7 @@ static void scdoc_terms(struct text_out *o, const struct opt_table *t)
 	}
 }
 
-/* A column: "mean (mean_ns)" if @titles lead, for text, else "mean_ns (mean)", for JSON. */
+/* A column: with @titles "mean (mean_ns)", for text; else "mean_ns (mean)", for JSON. */
 static void scdoc_column(struct text_out *o, const struct column *c, bool titles)
 {
 	const char *first = titles ? c->title : c->name, *second = titles ? c->name : c->title;
@@ -284,7 +284,7 @@ static void scdoc_column(struct text_out *o, const struct column *c, bool titles
 	put_sentence(o, c->help);
 }
 
-/* The list of columns that @part names: "columns of TITLE" or "members of TITLE". */
+/* The list of columns for @part "columns of TITLE" or "members of TITLE". */
 static bool scdoc_list(struct text_out *o, const struct opt_columns *l, const char *part)
 {
 	const size_t len = strlen("columns of ");
@@ -312,7 +312,7 @@ static const struct scdoc_part {
 		    { "examples", scdoc_examples },
 		    {} };
 
-/* The names of all parts, for a test that none is on no page. */
+/* The names of all parts, for a test that the manual has them all. */
 static void scdoc_list_parts(struct text_out *o, const struct opt_table *t)
 {
 	for (const struct scdoc_part *p = scdoc_parts; p->name; p++)
@@ -339,15 +339,14 @@ int opts_scdoc(FILE *f, const struct opt_table *t, const char *part)
 }
 
 /*
- * What a shell may put in place of the word that is being typed, from the same
- * tables as help and manual; see opts.h.
+ * Completion of the word under the cursor, from the same tables as help and manual.
  */
 
 /* A completion under way. */
 struct completion {
 	struct text_out out;
 	const char *typed; /* the word so far; candidates begin with it */
-	int keep;          /* so much of it stays in front of candidates: "--op=", "read," */
+	int keep;          /* bytes of the word to keep before candidates: "--op=", "read," */
 };
 
 static void candidate(struct completion *c, const char *word, const char *help)
@@ -358,7 +357,7 @@ static void candidate(struct completion *c, const char *word, const char *help)
 		text_put(&c->out, "%.*s%s\t%s\n", c->keep, c->typed, word, help ? help : "");
 }
 
-/* The last line may say what the shell itself knows; @kept is not part of that. */
+/* The last line, for the shell to complete files or commands itself, after @kept bytes or words. */
 static void leave_to_shell(struct completion *c, const char *what, int kept)
 {
 	text_put(&c->out, ":%s\t%d\n", what, kept);
@@ -368,7 +367,7 @@ static void candidate_choices(struct completion *c, const struct opt *o)
 {
 	char seen[512];
 
-	/* values that the list has already */
+	/* values already in the list */
 	snprintf(seen, sizeof(seen), ",%.*s", c->keep, c->typed);
 	for (char *p = seen; *p; p++)
 		*p = *p == '=' ? ',' : *p;
@@ -386,7 +385,7 @@ static bool is_number(const char *s)
 	return *s && !s[strspn(s, "0123456789")];
 }
 
-/* The first line of a file of one line, safe; "" if there is none. */
+/* The first line of a file, made safe; "" if it cannot be read. */
 static void line_of(const char *path, char *dst, size_t cap)
 {
 	char line[64] = "";
@@ -425,7 +424,7 @@ static void candidate_filesystems(struct completion *c)
 
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
-		name = strchr(line, '\t'); /* "nodev\tproc" has none of its own data */
+		name = strchr(line, '\t'); /* "nodev\tproc": no block device */
 		if (name == line)
 			candidate(c, name + 1, "file system");
 	}
@@ -439,7 +438,7 @@ static void candidate_columns(struct completion *c, const struct column *list)
 		candidate(c, list->name ? list->name : "", list->help);
 }
 
-/* Values of an option or argument, by the name that its value has in the help. */
+/* Values of an option or argument, by the name of the value in the help. */
 static void values(struct completion *c, const struct opt *o)
 {
 	const char *arg = o->arg ? o->arg : "", *rest = c->typed + c->keep, *comma;
@@ -495,7 +494,7 @@ static bool is_named(const struct opt *o, const char *name, size_t len)
 	return strlen(o->long_name) == len && !memcmp(o->long_name, name, len);
 }
 
-/* The option of @letter, or if that is 0 of a long name. */
+/* The option of @letter, or of a long name if @letter is 0. */
 static const struct opt *find(const struct opt_table *t, const char *name, size_t len, char letter)
 {
 	for (const struct opt_group *g = t->groups; g && g->opts; g++)
@@ -505,7 +504,7 @@ static const struct opt *find(const struct opt_table *t, const char *name, size_
 	return NULL;
 }
 
-/* The option that @word is, or ends with ("-vp"), if its value is the next word. */
+/* The option of @word, or at its end ("-vp"), if the value is the next word. */
 static const struct opt *awaits_value(const struct opt_table *t, const char *word)
 {
 	const struct opt *o = NULL;

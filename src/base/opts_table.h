@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* opts_table.h - what parsing and printing of option tables share; private to them. */
+/* opts_table.h - functions shared by parsing and printing of option tables; private to both. */
 #ifndef IOSTRATA_OPTS_TABLE_H
 #define IOSTRATA_OPTS_TABLE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * path.c - joins the names of a file_name to a path; see path.h.
+ * path.c - joins the names in a struct file_name to a path.
  */
 #include "base/path.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * path.h - builds the path of a file from what the kernel side could copy of it.
+ * path.h - builds the path of a file from the names copied in the kernel, and creates output files.
  */
 #ifndef IOSTRATA_BASE_PATH_H
 #define IOSTRATA_BASE_PATH_H
@@ -17,10 +17,10 @@ struct reason;
 enum { PATH_CAP = 2 * PATH_BYTES + 8 };
 
 /*
- * Writes "/a/b/c", relative to where the names of @fn end ("/" is that place), as raw bytes: still
- * hostile, pass it to text_safe() or text_json(). If upper directories are not known or do not fit
- * in @cap (8 at least), "..." stands for them: ".../b/c". @fn may hold any bytes. Returns the
- * length, 0 (and "") if nothing is known of the file.
+ * Writes "/a/b/c", relative to the directory where the names of @fn end, as raw bytes: still
+ * hostile, pass them to text_safe() or text_json(). "..." replaces upper directories that are not
+ * known or do not fit in @cap (at least 8): ".../b/c". @fn may hold any bytes. Returns the length;
+ * 0, with "", if no name is known.
  */
 size_t path_join(char *dst, size_t cap, const struct file_name *fn);
 
@@ -47,14 +47,14 @@ char *path_full(const struct path_file *f);
  */
 FILE *newfile_open(const char *path, struct reason *why);
 
-/* Whether @path, which was given for output or is NULL, means the standard output. */
+/* Whether @path, the value of an option or NULL, means the standard output. */
 bool newfile_is_standard(const char *path);
 
-/* Where output goes: @standard, or else newfile_open(). */
+/* The output file: @standard if @path means the standard output, else by newfile_open(). */
 FILE *newfile_output(const char *path, FILE *standard, struct reason *why);
 
-/* Closes @f, if it was created as @path. If it is to be given up and nothing was written, removes
- * it, so that the next try can create it. */
+/* Closes @f, if created as @path. With @give_up and nothing written, also removes the file, so that
+ * the next try can create it. */
 void newfile_close(FILE *f, const char *path, bool give_up);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/reason.h"
 
-enum { NAME_MAX_LEN = 512 }; /* of what the kernel has, KSYM_NAME_LEN since 6.1 */
+enum { NAME_MAX_LEN = 512 }; /* the kernel's KSYM_NAME_LEN since 6.1 */
 
 struct pattern {
 	bool excludes, user, has_matched;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pattern.h - which functions to trace: "ext4_*", "/^ext4_(da_)?write/", "xfs:*", "c:pread*",
- * "/usr/bin/x:main", "!ext4_es_*".
+ * pattern.h - patterns of functions to trace: "ext4_*", "/^ext4_(da_)?write/", "xfs:*", "c:pread*",
+ * "/usr/bin/x:main", "!ext4_es_*". Knows no functions, only names.
  */
 #ifndef IOSTRATA_PATTERN_H
 #define IOSTRATA_PATTERN_H
@@ -16,39 +16,40 @@ struct pattern;
 /*
  * Reads @text, which outlives the result: [!][SCOPE:]GLOB or [!][SCOPE:]/REGEX/. A scope with a
  * slash is the path of a program or library, "c" is the C library, any other a module. 0 with
- * @ret_pattern, or -1 with @why: what is wrong with the regular expression, and where.
+ * @ret_pattern, or -1 with @why: the error in the regular expression, and its place.
  */
 int pattern_open(const char *text, struct pattern **ret_pattern, struct reason *why);
 void pattern_free(struct pattern *p); /* NULL is fine */
 
 bool pattern_excludes(const struct pattern *p);
 
-/* Whether it is for a program or library, and not for the kernel. */
+/* Whether the scope is a program or library, not the kernel. */
 bool pattern_is_user(const struct pattern *p);
 
 /* The module, the path or "c"; "" for none. */
 const char *pattern_scope(const struct pattern *p);
 
-/* What names are matched against: a glob, or a regular expression with its slashes. */
+/* The pattern for names: a glob, or a regular expression with its slashes. */
 const char *pattern_name(const struct pattern *p);
 
-/* Whether @name matches @glob. Most names do not have what is before the first wildcard, or between
- * the first two: then this is much faster than fnmatch() alone, which converts both first where the
- * locale is one of UTF-8. */
+/* Whether @name matches @glob. Compares the text before the second wildcard first, and rejects most
+ * names so. This is much faster than fnmatch() alone, which converts both texts in a UTF-8 locale.
+ * */
 bool glob_matches(const char *glob, const char *name);
 
 /* Whether function @name matches; the scope is not checked. */
 bool pattern_matches(struct pattern *p, const char *name);
 
-/* Whether function @name of module or file @scope is meant: one matches, and none excludes it. */
+/* Whether the patterns select function @name of module or file @scope: one matches, and none
+ * excludes it. */
 bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name);
 
-/* Whether any name has matched; of one that excludes, any that others mean. */
+/* Whether any name has matched. For an excluding pattern: any name selected by the others. */
 bool pattern_has_matched(const struct pattern *p);
 
 /*
- * How unlike @name is to the text of the pattern: the number of edits (Levenshtein), at most
- * PATTERN_FAR. Characters that a glob leaves open cost little, so "ext4_*_wirte" is near to
+ * The distance of @name from the text of the pattern: the number of edits (Levenshtein), at most
+ * PATTERN_FAR. Characters matched by '*' cost nothing, so "ext4_*_wirte" is near to
  * "ext4_buffered_write".
  */
 enum { PATTERN_FAR = 1000 };

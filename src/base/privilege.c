@@ -29,7 +29,7 @@
 #include "base/opts.h"
 #include "base/reason.h"
 
-/* Raises to infinity, or else to the hard limit, which needs no privilege. */
+/* Raises a limit to infinity; without the privilege, to the hard limit. */
 static void raise_one(int resource, struct rlimit *ret_old)
 {
 	struct rlimit raised = { RLIM_INFINITY, RLIM_INFINITY };
@@ -69,12 +69,12 @@ bool rlimits_few_files(void)
 
 const char *rlimits_hint(int err)
 {
-	/* libbpf returns EBADF for a descriptor that it could not duplicate */
+	/* libbpf returns EBADF for a descriptor it could not duplicate */
 	if (err == EMFILE || err == EBADF)
 		return "raise the limit of open files: ulimit -n 1024";
 	if (err == ENOMEM && (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)))
 		return "raise the limit of memory: ulimit -v unlimited -d unlimited";
-	/* the kernel reports this limit in this way, too */
+	/* the kernel also reports this limit as EPERM */
 	if (err == EPERM && is_limited(RLIMIT_MEMLOCK))
 		return "raise the limit of locked memory: ulimit -l unlimited";
 	return NULL;
@@ -96,7 +96,7 @@ static int id_of(const char *variable, unsigned int *ret_id, struct reason *why)
 		return refuse(why, variable, "", "not set");
 	if (opts_uint(text, &id, &what))
 		return refuse(why, variable, text, what);
-	if (id >= UINT_MAX) /* to the kernel this means "do not change" */
+	if (id >= UINT_MAX) /* -1 means "do not change" to the kernel */
 		return refuse(why, variable, text, "too large");
 	*ret_id = id;
 	return 0;
@@ -117,9 +117,9 @@ int sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why)
 }
 
 /*
- * What this process can no longer do, whatever its user: change or create files, start
- * programs, talk to services. What is open stays open. It cannot be undone, and children inherit
- * it.
+ * Confinement. Whatever its user, this process can no longer change or create files, start programs
+ * or talk to services. Open descriptors stay usable. Confinement cannot be undone, and children
+ * inherit it.
  */
 
 /*
@@ -177,12 +177,12 @@ static int confine_files(void)
 	return err;
 }
 
-/* Later kernels' calls are refused, since nobody has reviewed them. x32 calls are above this,
- * too. */
+/* System calls of later kernels are refused: nobody has reviewed them. The numbers of x32 calls are
+ * above this limit, too. */
 enum { CALLS_KNOWN = 450 };
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-/* The low half of an argument, which has 64 bits. */
+/* The low half of a 64-bit argument. */
 #define LOAD_LOW(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(what)    BPF_STMT(BPF_RET | BPF_K, what)
 #define FAIL(err)       RETURN(SECCOMP_RET_ERRNO | (err))
@@ -214,7 +214,7 @@ static const struct sock_filter filter[] = {
 	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALLS_KNOWN, 0, 1),
 	FAIL(ENOSYS),
 /* files */
-#ifdef SYS_open /* newer architectures have only the calls that begin at a directory */
+#ifdef SYS_open /* newer architectures have only calls relative to a directory */
 	REFUSE_FLAGS(open, 1, WRITES),
 	REFUSE(creat),
 	REFUSE(mkdir),
@@ -228,7 +228,7 @@ static const struct sock_filter filter[] = {
 	REFUSE(chown),
 	REFUSE(lchown),
 #endif
-#ifdef SYS_renameat /* some have only renameat2() */
+#ifdef SYS_renameat /* some architectures have only renameat2() */
 	REFUSE(renameat),
 #endif
 	REFUSE_FLAGS(openat, 2, WRITES),
@@ -251,7 +251,7 @@ static const struct sock_filter filter[] = {
 	REFUSE(removexattr),
 	REFUSE(lremovexattr),
 	REFUSE(fremovexattr),
-	/* running programs, and having other processes act for us */
+	/* start programs, or act through other processes */
 	REFUSE(execve),
 	REFUSE(execveat),
 	REFUSE(socket),
@@ -262,18 +262,17 @@ static const struct sock_filter filter[] = {
 	REFUSE(ptrace),
 	REFUSE(process_vm_writev),
 	REFUSE(pidfd_getfd),
-	/* detours: calls that somebody else makes for us, or that we make as another root */
+	/* detours: calls executed by io_uring, or in another namespace or root */
 	REFUSE(io_uring_setup),
 	REFUSE(unshare),
 	REFUSE(setns),
 	REFUSE_FLAGS(clone, CLONE_FLAGS_ARG, CLONE_NEWUSER),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
-	FAIL(ENOSYS), /* clone() will do */
+	FAIL(ENOSYS), /* the C library falls back to clone() */
 	RETURN(SECCOMP_RET_ALLOW),
 };
 
-/* seccomp: system calls that would do any of this fail with EPERM, those of later kernels with
- * ENOSYS. */
+/* seccomp: forbidden system calls fail with EPERM, calls of later kernels with ENOSYS. */
 static int confine_calls(void)
 {
 	const struct sock_fprog prog = { .len = sizeof(filter) / sizeof(*filter),
@@ -323,7 +322,7 @@ bool pidns_is_first(void)
 	return !pidns_below_first(&dev, &ino);
 }
 
-/* NSpid has an id for each namespace from that of /proc down to the process's own. */
+/* NSpid has an id for each pid namespace, from the namespace of /proc down to the process's own. */
 bool pidns_is_below(unsigned long long pid)
 {
 	char path[64], line[128];
@@ -340,7 +339,7 @@ bool pidns_is_below(unsigned long long pid)
 	return below;
 }
 
-enum { NOBODY = 65534 }; /* uid and gid that own nothing; the kernel's overflowuid */
+enum { NOBODY = 65534 }; /* uid and gid without files; the kernel's overflowuid */
 
 const struct privilege privileges[] = {
 	{ "CAP_SYS_ADMIN",
@@ -427,7 +426,7 @@ int privilege_refused(struct reason *why)
 					       : "");
 }
 
-/* Keeps a capability that the process has. */
+/* Keeps a capability, if the process has it. */
 static int keep(cap_t caps, cap_t now, cap_value_t cap)
 {
 	cap_flag_value_t have;
@@ -465,8 +464,8 @@ static int caps_drop(bool names_cgroups)
 	return err;
 }
 
-/* Files of root stay accessible to root without capabilities, too: /etc/shadow, most of
- * /proc/sys. */
+/* Stops being root: even without capabilities, root can access files of root, such as /etc/shadow
+ * and most of /proc/sys. */
 static int root_leave(void)
 {
 	uid_t uid = NOBODY;
@@ -483,7 +482,8 @@ static int root_leave(void)
 	return 0;
 }
 
-/* Nobody may trace or dump this process, not even its own user; and no setuid program helps it. */
+/* Prevents other processes of the same user from tracing or dumping this one, and setuid programs
+ * from giving it privileges. */
 static int close_up(void)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -491,7 +491,7 @@ static int close_up(void)
 	return 0;
 }
 
-/* Records the first failure. */
+/* Notes the first failure. */
 static void note(int err, const char *what, struct reason *why)
 {
 	if (!err || why->error[0])
@@ -522,8 +522,8 @@ int privilege_clear(void)
 }
 
 /*
- * AT_SECURE is set for who gains something by the file. A security module may ask for it, too, when
- * root starts a service, but root gains nothing then.
+ * AT_SECURE is set if the file gives the process privileges. A security module may also set it when
+ * root starts a service: then the file gives nothing.
  */
 enum privilege_file privilege_by_file(void)
 {

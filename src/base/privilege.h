@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* privilege.h - what this process may do: who runs it, and what it gives up once the probes are
- * live. */
+/* privilege.h - the privileges of this process: capabilities, resource limits, pid namespace, the
+ * user behind sudo; and how it gives up privileges once the probes are live. */
 #ifndef IOSTRATA_BASE_PRIVILEGE_H
 #define IOSTRATA_BASE_PRIVILEGE_H
 
@@ -12,42 +12,43 @@
 struct reason;
 
 /*
- * What the kernel asks for to trace: CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN. 0, or -1 with @why,
- * which names what is missing. The kernel may refuse all the same; see privilege_refused().
+ * Checks for the capabilities needed to trace: CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN. 0, or -1
+ * with @why naming the missing ones. The kernel may refuse all the same; see privilege_refused().
  */
 int privilege_check(struct reason *why);
 
-/* Adds what to do if the kernel refuses BPF to who may trace: -1. */
+/* Adds the hint for a kernel that refuses BPF in spite of the capabilities. Returns -1. */
 int privilege_refused(struct reason *why);
 
-/* A capability that is of use, but not needed. */
+/* A capability that is useful, but not required. */
 struct privilege {
-	const char *name, *without; /* what is lost without it, one sentence */
+	const char *name, *without; /* the effect of its absence, one sentence */
 	int cap;
 };
 
-/* All of them; ends with a name that is NULL. */
+/* Ends with a NULL name. */
 extern const struct privilege privileges[];
 
 /* Whether capability @cap is effective. */
 bool privilege_has(int cap);
 
-/* Whether CAP_SYS_ADMIN is effective, which it takes to read the types of modules. */
+/* Whether CAP_SYS_ADMIN is effective. The kernel requires it to read the BTF of modules. */
 bool privilege_is_admin(void);
 
 /*
- * Gives up for good what is not needed once the probes are live: root becomes the user who called
- * sudo, or nobody. Of the capabilities it keeps CAP_BPF and CAP_PERFMON (to read maps, to probe
- * functions of further file systems), CAP_SYSLOG (symbol addresses) and, with @names_cgroups,
- * CAP_DAC_READ_SEARCH. Then see confine.h. Does each as far as the kernel allows: 0, or -1 with
- * @why of the first that failed. Children forked earlier keep everything.
+ * Gives up the privileges not needed once the probes are live, for good: root becomes the user who
+ * called sudo, or nobody. Keeps CAP_BPF and CAP_PERFMON (to read maps, to probe functions of
+ * further file systems), CAP_SYSLOG (symbol addresses) and, with @names_cgroups,
+ * CAP_DAC_READ_SEARCH. Then confines the process: files, programs and services become inaccessible.
+ * A step that fails does not stop the next: 0, or -1 with @why of the first failure. Children
+ * forked earlier keep everything.
  */
 int privilege_drop(bool names_cgroups, struct reason *why);
 
-/* Gives up all capabilities of a process that is not root's. 0, or -1 with errno. */
+/* Gives up all capabilities of a process not run by root. 0, or -1 with errno. */
 int privilege_clear(void);
 
-/* What the program's file gives that its user does not have. */
+/* Privileges given by the program's file (setuid, file capabilities) beyond those of its user. */
 enum privilege_file {
 	PRIVILEGE_NONE,
 	PRIVILEGE_CAPS,     /* capabilities, and its mode says who may run it: not everybody */
@@ -64,20 +65,20 @@ struct rlimits {
 };
 
 /* Raises the limits on open files and on locked memory (kernels before 5.11 charge maps to it) as
- * far as this process may; it is no error if it may not. @ret_old: the old limits. */
+ * far as this process may. Failure is no error. @ret_old: the old limits. */
 void rlimits_raise(struct rlimits *ret_old);
 
 /* Restores the limits for a child. 0, or -1 with errno. */
 int rlimits_restore(const struct rlimits *old);
 
-/* Whether so few files can be open that libbpf cannot try what the kernel can. */
+/* Whether the limit on open files is too low for libbpf to probe features of the kernel. */
 bool rlimits_few_files(void);
 
-/* What to do about error @err (positive) of a call that takes descriptors or memory; NULL if no
- * limit explains it. */
+/* The hint for error @err (positive) of a call that needs descriptors or memory; NULL if no limit
+ * explains the error. */
 const char *rlimits_hint(int err);
 
-/* Who called sudo, from the variables it sets. */
+/* The caller of sudo, from its environment variables. */
 
 /*
  * 1: this process is root through sudo, and its caller has these ids. 0: it is not. -1 with @why
@@ -85,10 +86,10 @@ const char *rlimits_hint(int err);
  */
 int sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why);
 
-/* The pid namespace of this process, by which all ids of processes are told. */
+/* The pid namespace of this process: all process ids in output are of this namespace. */
 
-/* Whether ids in /proc are those of this namespace: 0, or -1 with @why. Without that, a process of
- * a container would be taken for another of the host's. */
+/* Whether ids in /proc are those of this namespace: 0, or -1 with @why. Otherwise, a process of a
+ * container would be taken for another of the host's. */
 int pidns_check(struct reason *why);
 
 /* Whether this is the first namespace, which has an id for every process. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * reason.h - why something failed, for a person to read: what failed, and what to do about it.
- * Modules fill it in, commands print it.
+ * reason.h - the message, hint and exit code of a failure. Modules fill it in, commands print it.
  */
 #ifndef IOSTRATA_REASON_H
 #define IOSTRATA_REASON_H
@@ -25,7 +24,7 @@ struct reason {
 	char hint[320];  /* what to do, or "" */
 };
 
-/* Both set @r and return -1, so that "return reason_set(...)" reads well. */
+/* Both set @r and return -1, for "return reason_set(...)". */
 int reason_set(struct reason *r, int exit, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int reason_hint(struct reason *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

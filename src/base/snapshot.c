@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * snapshot.c - lifetime of a snapshot; see snapshot.h.
+ * snapshot.c - makes, joins and frees rows; private tables find a row by its key.
  */
 #include "base/snapshot.h"
 
@@ -10,7 +10,8 @@
 
 enum { INDEX_MIN = 64 };
 
-/* Keys have no padding and are whole words. Multiplicative, since the high bits are well mixed. */
+/* Multiplicative hash of a key, a whole number of words without padding; its high bits are well
+ * mixed. */
 static size_t key_hash(const void *key, size_t size)
 {
 	uint64_t h = 0, word;
@@ -23,7 +24,7 @@ static size_t key_hash(const void *key, size_t size)
 	return h;
 }
 
-/* Index of @key, or the free place where it belongs. */
+/* Place of @key in the index, or the free place to put it. */
 static size_t index_find(const struct row_table *t, size_t row_size, const void *key,
 			 size_t key_size)
 {
@@ -36,7 +37,7 @@ static size_t index_find(const struct row_table *t, size_t row_size, const void 
 	}
 }
 
-/* Doubles the index: it is at most half full. */
+/* Doubles the index, which stays at most half full. */
 static int index_grow(struct row_table *t, size_t row_size, size_t key_size)
 {
 	struct row_table longer = *t;
@@ -114,8 +115,8 @@ struct why_row *rows_why(struct rows *r, const struct why_key *key)
 	return table_row(&r->whys, sizeof(struct why_row), key, sizeof(*key));
 }
 
-/* @max_ns, or that of a cell if it is more. Writers that meet may lose the cell's (cell.h); it is
- * no less than the mean. */
+/* The maximum of @max_ns, the cell's maximum and its mean. Concurrent writers may lose the cell's
+ * maximum (cell.h), which cannot be less than the mean. */
 static uint64_t max_with(uint64_t max_ns, uint64_t cell_ns, uint64_t total_ns, uint64_t count)
 {
 	uint64_t mean = count ? total_ns / count + !!(total_ns % count) : 0;

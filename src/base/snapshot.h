@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * snapshot.h - what a run (or one interval of it) summed up, as plain data in user space.
+ * snapshot.h - the rows of a run, or of one interval, as plain data in user space; and tables that
+ * find a row by its key.
  *
- * session.c fills it from the kernel's cells; the printers (breakdown_text.c, breakdown_json.c)
- * only read it. Knows nothing of BPF.
+ * session_snapshot() fills a snapshot from the kernel's rows, replay_take() from a recording;
+ * printers only read it. Knows nothing of BPF.
  */
 #ifndef IOSTRATA_BASE_SNAPSHOT_H
 #define IOSTRATA_BASE_SNAPSHOT_H
@@ -51,14 +52,14 @@ struct rq_row {
 	struct hist hist;
 };
 
-/* What a kernel helper did for somebody; see struct helper_key. Names are hostile. */
+/* The work of a helper for a client; see struct helper_key. Names are hostile. */
 struct helper_row {
 	struct helper_key key;
 	char disk[32]; /* as in rq_row; "" with HELPER_TIME */
 	struct helper_sums sums;
 };
 
-/* Where threads were during sleeps that nothing explains; see struct why_key. */
+/* Where in the kernel threads slept, for sleeps without another explanation; see struct why_key. */
 struct why_row {
 	struct why_key key;
 	char fs[FS_NAME_LEN];    /* as in struct op_row */
@@ -67,11 +68,11 @@ struct why_row {
 	struct why_sums sums;
 };
 
-/* An operation that had not ended. */
+/* An operation still in progress. */
 struct unfinished {
 	uint64_t age_ns;
 	unsigned int op;      /* enum op_kind */
-	unsigned int stratum; /* what its time is charged to now, as far as known */
+	unsigned int stratum; /* the stratum of its time now, as far as known */
 	unsigned int pid, tid;
 	char fs[FS_NAME_LEN];     /* as in struct op_row */
 	char comm[COMM_LEN];      /* of the thread, "" if not known; hostile text */
@@ -79,7 +80,7 @@ struct unfinished {
 	char *file;               /* as text, NULL if not known; owned by the snapshot; hostile */
 };
 
-/* A thread that has rows, with BY_TASK. */
+/* A thread with rows, with BY_TASK. */
 struct task {
 	unsigned long long id;     /* its process's id << 32 | its own */
 	unsigned long long cgroup; /* id; 0: not known */
@@ -101,7 +102,7 @@ struct snapshot {
 	struct task *tasks;      /* by id */
 	size_t n_tasks;
 	const struct devices *devices; /* of the machine; NULL: not known */
-	uint64_t unnamed_cgroups;      /* after container_rows(): whose container is not known */
+	uint64_t unnamed_cgroups; /* after container_rows(): cgroups whose container is not known */
 	uint64_t duration_ns;
 	uint64_t taken_ns;   /* when, CLOCK_MONOTONIC; 0 in a report */
 	uint64_t threads_ns; /* sum over the traced threads; 0: not known */
@@ -111,7 +112,7 @@ struct snapshot {
 	uint64_t bpf_run_ns, bpf_run_cnt;
 };
 
-/* What could not be measured; the same for all of a run. */
+/* Reasons why figures could not be measured; the same for the whole run. */
 struct missing {
 	const char *stratum[ST_N]; /* reason, NULL if the stratum is measured */
 	const char *requests;      /* reason why there are no requests, or NULL */
@@ -119,22 +120,23 @@ struct missing {
 	const char *uring;         /* reason why those of io_uring are not traced, or NULL */
 	const char *aio;           /* the same of libaio: then its calls are */
 	const char *faults;        /* the same of page faults */
-	const char *device_bytes;  /* the same of what operations read from devices */
+	const char *device_bytes;  /* reason why bytes that operations read from devices are not
+				      known, or NULL */
 	const char *minor_faults;  /* why faults that found their page are not counted */
 };
 
-/* How much was lost, names included; what began before tracing is no loss. */
+/* The number of losses, names included. Operations that began before tracing are not lost. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
 /* Makes a place in @list, the slowest @n of at most @max operations, slowest first, for one of
  * @total_ns. The caller fills the place. NULL: @max others were slower. */
 struct op_record *slowest_place(struct op_record *list, size_t *n, size_t max, uint64_t total_ns);
 
-/* Drops operations, finished or not, on file systems that are not of type @fs; NULL: none. */
+/* Drops operations, finished or not, on file systems of a type other than @fs. NULL: drops none. */
 void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 
-/* Drops those of kinds other than @ops, 1 << enum op_kind; 0: none. Where a layer is traced alone,
- * rows are of all its functions. */
+/* Drops operations of kinds outside the set @ops of 1 << enum op_kind; 0: drops none. For a layer
+ * traced alone, whose rows are of all its functions. */
 void snapshot_keep_ops(struct snapshot *sn, unsigned int ops);
 
 void snapshot_free(struct snapshot *sn); /* frees rows and their text, leaves it empty */
@@ -146,7 +148,7 @@ void snapshot_free(struct snapshot *sn); /* frees rows and their text, leaves it
  * with --by. Knows nothing of the kernel.
  */
 
-/* Rows that begin with their key; private to rows.c. */
+/* Rows that begin with their key; private to snapshot.c. */
 struct row_table {
 	char *rows;
 	size_t n, cap;
@@ -159,8 +161,8 @@ struct rows {
 };
 
 /*
- * The row of @key, whose bucket does not matter; a new one, all 0 but for the key, if there is
- * none. Valid until the next call. NULL: out of memory.
+ * The row of @key, without regard to its bucket. A new row is 0 except for its key. Valid until the
+ * next call. NULL: out of memory.
  */
 struct op_row *rows_op(struct rows *r, const struct op_key *key);
 struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
@@ -172,14 +174,14 @@ void rq_row_add(struct rq_row *row, const struct rq_sums *s);
 void helper_row_add(struct helper_row *row, const struct helper_sums *s);
 void why_row_add(struct why_row *row, const struct why_sums *s);
 
-/* Add the sums and the histogram of another row, and nothing of who it is. 0 or -ENOMEM. */
+/* Add the sums and the histogram of another row, but not its names. 0 or -ENOMEM. */
 int op_row_merge(struct op_row *row, const struct op_row *more);
 int rq_row_merge(struct rq_row *row, const struct rq_row *more);
 
-/* Adds the counts of a cell's histogram to @h and empties the cell's. 0 or -ENOMEM. */
+/* Moves the counts of a cell's histogram to @h. 0 or -ENOMEM. */
 int hist_take(struct hist *h, unsigned int counts[HIST_N]);
 
-/* Moves the rows to @sn and leaves none. The caller owns the lists of @sn. */
+/* Moves all rows to @sn. The caller owns the lists of @sn. */
 void rows_take(struct rows *r, struct snapshot *sn);
 
 void rows_done(struct rows *r);

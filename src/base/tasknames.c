@@ -6,18 +6,18 @@
 #include <string.h>
 
 enum {
-	KEPT = 8, /* intervals for which a name is kept for a later row */
+	KEPT = 8, /* intervals for which a name waits for a row */
 	INDEX_MIN = 64,
 };
 
 struct known_task {
 	unsigned long long id;
-	unsigned int used;   /* the last interval with a row or a name of it */
+	unsigned int used;   /* the last interval with a row or a name */
 	unsigned int listed; /* the last interval that listed it, + 1 */
 	struct task_name name;
 };
 
-/* The place of @id in the index, or the free one where it belongs. */
+/* The place of @id in the index, or the free place to put it. */
 static unsigned int *place_of(const struct tasknames *n, unsigned long long id)
 {
 	uint64_t hash = id * 0x9e3779b97f4a7c15ULL;
@@ -30,7 +30,7 @@ static unsigned int *place_of(const struct tasknames *n, unsigned long long id)
 	}
 }
 
-/* Makes the index anew, for at least twice as many tasks as there are. */
+/* Makes a new index, at most half full. */
 static int index_make(struct tasknames *n)
 {
 	size_t len = n->index_len ? n->index_len : INDEX_MIN;
@@ -68,7 +68,7 @@ static struct known_task *task_find(const struct tasknames *n, unsigned long lon
 	return number ? &n->tasks[number - 1] : NULL;
 }
 
-/* The task @id, which is new if it was not known. Valid until the next call. NULL: no memory. */
+/* The entry of thread @id, made if missing. Valid until the next call. NULL: out of memory. */
 static struct known_task *task_get(struct tasknames *n, unsigned long long id)
 {
 	struct known_task *t = task_find(n, id);
@@ -97,7 +97,7 @@ int tasknames_add(struct tasknames *n, unsigned long long id, const struct task_
 	return 0;
 }
 
-/* Drops who had neither a row nor a name for some intervals. */
+/* Drops threads with neither a row nor a new name for some intervals. */
 static void interval_end(struct tasknames *n)
 {
 	size_t kept = 0;
@@ -133,7 +133,7 @@ void tasknames_name(struct tasknames *n, struct snapshot *sn)
 	interval_end(n);
 }
 
-/* Puts the thread of a row on the list, once; 0 is no thread. */
+/* Lists the thread of a row, once; 0 is no thread. */
 static int list(struct tasknames *n, struct snapshot *sn, unsigned long long id)
 {
 	struct known_task *t = id ? task_get(n, id) : NULL;

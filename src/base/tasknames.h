@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tasknames.h - the names of the threads or processes that rows belong to. A name is noted when an
- * operation ends or a bio is submitted, and its row may come an interval later. Names without a row
- * for some intervals are dropped.
+ * tasknames.h - the names of the threads or processes of rows. A name is noted when an operation
+ * ends or a bio is submitted; the row may come an interval later. Names without a row for some
+ * intervals are dropped.
  */
 #ifndef IOSTRATA_TASKNAMES_H
 #define IOSTRATA_TASKNAMES_H
@@ -12,24 +12,24 @@
 struct known_task;
 struct task_name;
 
-/* Known tasks in an array that grows, with an index of 4 bytes per entry: there may be 20,000. */
+/* Known threads or processes in an array, with an index of 4 bytes per entry: there may be 20,000.
+ * */
 struct tasknames {
 	struct known_task *tasks;
 	size_t n, cap;
-	unsigned int *index; /* number of a task + 1, or 0; by the id's hash */
+	unsigned int *index; /* position in the array + 1, or 0; by the hash of the id */
 	size_t index_len;    /* a power of two, or 0 */
 	unsigned int interval;
 };
 
-/* Keeps the newest name of a thread or process, by the key of its rows. 0 or -ENOMEM. */
+/* Sets the newest name of a thread or process; @id is the key of its rows. 0 or -ENOMEM. */
 int tasknames_add(struct tasknames *n, unsigned long long id, const struct task_name *name);
 
-/* Ends an interval, whose rows are in @sn: lists in sn->tasks the threads that they belong to. 0 or
- * -ENOMEM. */
+/* Ends an interval: lists the threads of the rows of @sn in sn->tasks. 0 or -ENOMEM. */
 int tasknames_list(struct tasknames *n, struct snapshot *sn);
 
-/* Ends an interval: names the rows of @sn, which are by process or thread; "" if a name is not
- * known. */
+/* Ends an interval: names the rows of @sn, which are by process or thread. A name not known is "".
+ * */
 void tasknames_name(struct tasknames *n, struct snapshot *sn);
 
 void tasknames_done(struct tasknames *n);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * text.c - hostile text made safe, and lines of text; see text.h.
+ * text.c - hostile text made safe, lines of text, and numbers as text.
  *
- * Knows UTF-8 and widths; knows nothing of what is printed.
+ * Knows UTF-8 and widths, not the meaning of text.
  */
 #include "base/text.h"
 
@@ -21,7 +21,7 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Controls that show nothing but change how text reads. */
+/* Invisible controls that change how text reads. */
 static const struct range unsafe[] = {
 	{ 0x0000, 0x001f }, { 0x007f, 0x009f },   { 0x00ad, 0x00ad },   { 0x034f, 0x034f },
 	{ 0x061c, 0x061c }, { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
@@ -65,7 +65,7 @@ static bool ranges_have(const struct range *set, size_t n, uint32_t cp)
 	return false;
 }
 
-/* Length of the sequence that @c begins, 0 if none begins so. */
+/* Length of the UTF-8 sequence with the first byte @c; 0: no sequence begins with @c. */
 static size_t utf8_len(unsigned char c)
 {
 	if (c < 0x80)
@@ -75,8 +75,8 @@ static size_t utf8_len(unsigned char c)
 	return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }
 
-/* Decodes one character of @s[@n]; its length, or 0 if it is not well-formed UTF-8 (cut short,
- * overlong, a surrogate, beyond U+10FFFF). */
+/* Decodes one character of @s[@n]; the length, or 0: not well-formed UTF-8 (cut short, overlong, a
+ * surrogate, beyond U+10FFFF). */
 static size_t utf8_decode(const char *s, size_t n, uint32_t *ret_cp)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -136,7 +136,7 @@ bool text_locale_is_utf8(void)
 	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
 }
 
-/* Global, as the terminal is. */
+/* Global, since there is one terminal. */
 static bool ascii_only;
 
 void text_ascii_only(void)
@@ -237,7 +237,7 @@ static const char *tail_start(const char *s, size_t cap, int width, int *ret_col
 	return s;
 }
 
-/* The end gets two thirds of the room: that is where a path has the file's name. */
+/* The end gets two thirds of the room: the name of a file is at the end of its path. */
 static int fit_middle(char *dst, size_t cap, const char *safe, int width)
 {
 	int head_cols, tail_cols;
@@ -551,7 +551,8 @@ struct text_num text_clock(uint64_t day_ns, uint64_t apart_ns)
 		return t;
 	len = strftime(t.s, sizeof(t.s), "%T", &tm);
 	snprintf(t.s + len, sizeof(t.s) - len, ".%09u", (unsigned int)(day_ns % NS_PER_S));
-	/* two of the last digit apart: they are not quite regular */
+	/* times are at least two units of the last digit apart, since intervals are not quite
+	 * regular */
 	for (; apart_ns && apart_ns < NS_PER_S && apart_ns < 2 * unit && unit > 1; digits++)
 		unit /= 10;
 	t.s[digits ? len + 1 + digits : len] = '\0';

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * text.h - text that is safe for a terminal or a JSON reader, and numbers that people can read.
+ * text.h - makes text safe for a terminal or a JSON reader, and formats numbers for people.
  *
- * All text that comes from the kernel or a file (comm, path, cgroup, file system, device) is
- * hostile; it may leave the program only through text_safe() and text_json(). Text is UTF-8,
- * everything we add ourselves is ASCII.
+ * All text from the kernel or a file (comm, path, cgroup, file system, device) is hostile, and
+ * leaves the program only through text_safe(), text_json() or text_base64(). Text is UTF-8; the
+ * tool's own text is ASCII.
  */
 #ifndef IOSTRATA_BASE_TEXT_H
 #define IOSTRATA_BASE_TEXT_H
@@ -18,9 +18,9 @@
 /*
  * Makes @src safe for a terminal: printable well-formed UTF-8 stays, but a backslash becomes two;
  * control characters (C0, DEL, C1), bytes that are not UTF-8, bidirectional and zero-width controls
- * become \xNN, one group per byte. So the original bytes can be recovered from the text. Writes
- * what fits into @cap (1 at least), ending on a whole character or escape, and always a NUL. Do not
- * apply it twice. Returns the length written, without the NUL.
+ * become \xNN, one group per byte. The original bytes can be recovered from the result. Writes at
+ * most @cap bytes (at least 1), whole characters or escapes only, and always a NUL. Do not apply
+ * twice. Returns the length written, without the NUL.
  */
 size_t text_safe(char *dst, size_t cap, const char *src);
 size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len);
@@ -28,39 +28,38 @@ size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len);
 /* Whether the caller's locale, by its environment, is a UTF-8 one, even if it is not installed. */
 bool text_locale_is_utf8(void);
 
-/* For a terminal that does not know UTF-8: from now on nothing but ASCII is printable. Such a
- * terminal takes some bytes of UTF-8 characters for controls. */
+/* For a terminal without UTF-8: from now on only ASCII is printable. Such a terminal takes some
+ * bytes of UTF-8 characters for controls. */
 void text_ascii_only(void);
 
-/* Bytes that text_safe_n() needs at most for @len bytes, NUL included. */
+/* Most bytes that text_safe_n() writes for @len bytes, NUL included. */
 #define TEXT_SAFE_CAP(len) (4 * (len) + 1)
 
 /* Terminal columns of safe text: 2 for East Asian wide, 0 for combining marks. */
 int text_width(const char *safe);
 
-/* Which part of a text that is too long "..." replaces: a name's tail, a path's head or, to tell
- * files of one name apart, its middle. */
+/* The part of a long text to replace by "...": a name's tail, a path's head, or a path's middle, to
+ * tell files with the same name apart. */
 enum text_cut { TEXT_CUT_TAIL, TEXT_CUT_HEAD, TEXT_CUT_MIDDLE };
 
 /*
  * Copies @safe, cut to at most @width columns and to @cap bytes, never inside a character or an
- * escape. Below 4 columns it is cut without dots. @dst may not overlap @safe. Returns the columns
- * used.
+ * escape. Below 4 columns, cuts without dots. @dst may not overlap @safe. Returns the columns used.
  */
 int text_fit(char *dst, size_t cap, const char *safe, int width, enum text_cut cut);
 
 /*
  * Makes any bytes well-formed UTF-8 for JSON: each byte that is not part of a well-formed sequence
- * becomes U+FFFD, all else stays (the JSON writer escapes controls). The caller frees the result;
- * NULL if there is no memory.
+ * becomes U+FFFD, all else stays (json_put_text() escapes controls). The caller frees the result.
+ * NULL: out of memory.
  */
 char *text_json(const char *src);
 char *text_json_n(const char *src, size_t len);
 
-/* Whether text_json_n() keeps @src as it is. */
+/* Whether text_json_n() leaves @src unchanged. */
 bool text_is_utf8(const char *src, size_t len);
 
-/* Any bytes in base64 (RFC 4648, padded). Allocated; NULL if there is no memory. */
+/* Any bytes in base64 (RFC 4648, padded). The caller frees it. NULL: out of memory. */
 char *text_base64(const char *src, size_t len);
 
 /* A number as text, returned by value so that it can be an argument of printf: text_ns(t).s */
@@ -84,27 +83,27 @@ struct text_num text_short(uint64_t n);
 /* "12,345"; from 10^9 on as text_short(); at most 11 columns. */
 struct text_num text_count(uint64_t n);
 
-/* The same in 7 columns: from 10^6 on as text_short(). */
+/* As text_count(), in 7 columns: from 10^6 on as text_short(). */
 struct text_num text_count7(uint64_t n);
 
-/* What makes a noun one of @n things: "s", or "" if it is one. */
+/* The plural ending of a noun for @n things: "s", or "" for 1. */
 const char *text_plural(uint64_t n);
 
 /* Events per second: "4.60/s", "12.3k/s", "<0.01/s"; "-" if the duration is 0; at most 7
  * columns. */
 struct text_num text_rate(uint64_t n, uint64_t duration_ns);
 
-/* Time of day at @day_ns since 1970, "14:05:09"; for times that are less than a second apart with
- * as many digits as tell them from one another, "14:05:09.3". */
+/* Time of day at @day_ns since 1970, "14:05:09"; for times less than a second apart, with enough
+ * digits to tell them apart: "14:05:09.3". */
 struct text_num text_clock(uint64_t day_ns, uint64_t apart_ns);
 
-/* "33.0 %", "<0.1 %" for little but not 0, "-" if @whole is 0; at most 7 columns. */
+/* "33.0 %", "<0.1 %" for a small share above 0, "-" if @whole is 0; at most 7 columns. */
 struct text_num text_percent(uint64_t part, uint64_t whole);
 
-/* "33 %", but a little as text_percent(): "0.5 %", "<0.1 %"; "0 %" is nothing at all. */
+/* "33 %"; small shares as text_percent(): "0.5 %", "<0.1 %". "0 %" is exactly 0. */
 struct text_num text_percent_whole(uint64_t part, uint64_t whole);
 
-/* Where text goes: the first error stays and ends all writing. */
+/* An output of text. The first error stays, and ends all writing. */
 struct text_out {
 	FILE *f;
 	int err; /* 0 or -errno */
@@ -116,9 +115,8 @@ void text_put(struct text_out *o, const char *fmt, ...) __attribute__((format(pr
 void text_fill(struct text_out *o, char c, int n);
 
 /*
- * Writes @text word by word in lines of at most @width columns. The first line begins at column
- * @at, where the caller stopped; the others are indented to @indent. Ends with a newline. A word
- * that is too long for a line is cut.
+ * Writes @text word by word in lines of at most @width columns. The first line continues at column
+ * @at; the others are indented to @indent. Ends with a newline. A word longer than a line is cut.
  */
 void text_wrap(struct text_out *o, const char *text, int at, int indent, int width);
 

@@ -50,7 +50,7 @@ static bool is_of_calls(unsigned int kind)
 	return kind == CHUNK_OPS || kind == CHUNK_HANDLES;
 }
 
-/* The same in those that a chunk of @kind has records for. */
+/* Starts the next chunk of @kind. 0 or -ENOMEM. */
 static int marks_add(struct order *o, unsigned int kind)
 {
 	if (kind == CHUNK_REQUESTS)
@@ -105,7 +105,7 @@ static void event_learn(struct order *o, const struct cap_event *ev)
 	}
 }
 
-/* The reader moves on only when it takes a chunk: its position tells whether this is a new one. */
+/* Whether a new chunk was begun: the reader's position changes only with chunks. */
 static bool chunk_is_new(const struct recording *rec, uint64_t *at)
 {
 	bool is_new = rec->reader.bytes != *at;
@@ -151,7 +151,7 @@ struct steps {
 	size_t n, cap;
 };
 
-/* Read, but not delivered yet. */
+/* Events read, but not delivered yet. */
 struct waiting {
 	struct cap_op *calls;
 	size_t n_calls, calls_cap;
@@ -181,7 +181,7 @@ static int by_time(const void *a, const void *b)
 	return (int)x->step - (int)y->step;
 }
 
-/* Delivers the calls that end before @safe_ns. */
+/* Delivers operations without steps that end before @safe_ns. */
 static int calls_deliver(struct waiting *w, const struct recording *rec, uint64_t safe_ns,
 			 const struct order_target *to, struct reason *why)
 {
@@ -258,13 +258,13 @@ static int request_wait(struct waiting *w, const struct cap_request *rq)
 	return 0;
 }
 
-/* Up to when what waits can be delivered before @chunk of its kind is read. */
+/* Waiting events before this time can be delivered before @chunk is read. */
 static uint64_t marks_safe(const struct order_marks *m, size_t chunk)
 {
 	return chunk && chunk <= m->n ? m->after[chunk - 1] : 0;
 }
 
-/* A chunk of @kind begins, of which there were @before. */
+/* A chunk of @kind begins, after @before chunks of this kind. */
 static int chunk_begins(const struct order *o, struct waiting *w, const struct recording *rec,
 			unsigned int kind, size_t before, const struct order_target *to,
 			struct reason *why)

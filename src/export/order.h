@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * order.h - sorts a recording by time: calls by their end, what overlaps by its steps (begin,
- * dispatch, end): requests of disks, and those of io_uring and libaio that move or sync data.
+ * order.h - sorts a recording by time: calls by their end; overlapping requests, of disks, io_uring
+ * and libaio, by their steps (begin, dispatch, end).
  *
  * A recording is nearly sorted, per CPU. It is read twice: the first pass learns, for each chunk,
- * the earliest time in all chunks behind it. The second holds only what overlaps, so memory does
- * not grow with the recording.
+ * the earliest time in all chunks behind it. The second holds only overlapping records, so memory
+ * does not grow with the recording.
  */
 #ifndef IOSTRATA_ORDER_H
 #define IOSTRATA_ORDER_H
@@ -20,10 +20,10 @@ struct reason;
 
 enum step { STEP_BEGIN, STEP_ISSUED, STEP_END };
 
-/* Of a request of a disk, or of an operation that order_has_steps(). */
+/* A step of a request of a disk, or of an operation with order_has_steps(). */
 struct step_event {
 	uint64_t at_ns;
-	uint64_t number; /* identifies either in all its steps */
+	uint64_t number; /* the same in all steps of a request or operation */
 	enum step step;
 	bool is_op;
 	union {
@@ -32,10 +32,11 @@ struct step_event {
 	};
 };
 
-/* Whether an operation is delivered in steps: no issue, which is at the beginning. */
+/* Whether an operation is delivered in steps, begin and end: a request of io_uring or libaio which
+ * moves or syncs data. */
 bool order_has_steps(const struct cap_op *op);
 
-/* Callbacks, in order of time. Each returns 0, or -1 with @why, which ends the delivery. */
+/* Callbacks, called in order of time. Each returns 0; or -1 with @why, which ends the delivery. */
 struct order_target {
 	int (*op)(void *arg, const struct recording *rec, const struct cap_op *op,
 		  struct reason *why);
@@ -50,9 +51,9 @@ struct order_span {
 	uint64_t first_ns, last_ns; /* earliest beginning, latest end; CLOCK_MONOTONIC */
 };
 
-/* For each chunk of a kind: up to when its records can be delivered. */
+/* For each chunk of a kind: the time before which its records can be delivered. */
 struct order_marks {
-	uint64_t *after; /* no record behind chunk i began earlier */
+	uint64_t *after; /* no record after chunk i began earlier */
 	size_t n, cap;
 };
 
@@ -64,8 +65,8 @@ struct order {
 	bool cut_off; /* the recording is damaged behind these chunks */
 };
 
-/* The first pass over @f, which must be seekable. 0, or -1 with @why if nothing in it is readable.
- * A truncated recording is used up to the damage. */
+/* The first pass over @f, which must be seekable. 0, or -1 with @why if nothing is readable. A
+ * truncated recording is used up to the damage. */
 int order_learn(struct order *o, FILE *f, const char *name, struct reason *why);
 
 /* The second pass. 0; 1 with @why: truncated, but all before the damage was delivered; -1 with

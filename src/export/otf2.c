@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* otf2.c - maps the records of a recording to events of OTF2; see otf2.h. */
+/* otf2.c - maps the records of a recording to events of OTF2. */
 #include "export/otf2.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static OTF2_IoOperationMode io_mode(const struct cap_op *op)
 		return OTF2_IO_OPERATION_MODE_FLUSH;
 	case OP_WRITE:
 		return OTF2_IO_OPERATION_MODE_WRITE;
-	case OP_COPY: /* only one of its two files is known: its open mode tells which */
+	case OP_COPY: /* only one of two files is known: its open mode tells which one */
 		return (op->open_flags & 3) == 1 ? OTF2_IO_OPERATION_MODE_WRITE
 						 : OTF2_IO_OPERATION_MODE_READ;
 	default:
@@ -100,7 +100,7 @@ static void end_put(struct exporting *x, size_t l, const struct cap_op *op, uint
 					 bytes ? op->ret : OTF2_UNDEFINED_UINT64, id));
 }
 
-/* The handle that a call goes through. */
+/* The handle used by a call. */
 static uint32_t op_handle(struct exporting *x, const struct cap_op *op, unsigned int pid)
 {
 	if (!is_io(op->kind))
@@ -136,7 +136,7 @@ static int op_put(void *arg, const struct recording *rec, const struct cap_op *o
 					      otf2_time(&x->a, l, op->start_ns), region));
 	handle = op_handle(x, op, t->pid);
 	if (handle != NO_HANDLE) {
-		id = 2 * x->a.operations++; /* those with steps have odd ids */
+		id = 2 * x->a.operations++; /* operations with steps have odd ids */
 		begin_put(x, l, op, handle, id);
 		end_put(x, l, op, handle, id);
 	} else {
@@ -176,12 +176,12 @@ static OTF2_IoOperationMode request_mode(const struct cap_request *rq)
 		return OTF2_IO_OPERATION_MODE_READ;
 	case RQ_FLUSH:
 		return OTF2_IO_OPERATION_MODE_FLUSH;
-	default: /* discards and write zeroes too: their flags say so */
+	default: /* also discards and write zeroes, told apart by flags */
 		return OTF2_IO_OPERATION_MODE_WRITE;
 	}
 }
 
-/* OTF2 counts only bytes that were read or written. */
+/* OTF2 counts only bytes read or written. */
 static uint64_t request_bytes(const struct cap_request *rq)
 {
 	bool data = rq->op == RQ_READ || rq->op == RQ_WRITE;
@@ -258,7 +258,7 @@ static int step_put(void *arg, const struct recording *rec, const struct step_ev
 	return ev->is_op ? async_put(x, ev, why) : request_put(x, ev, why);
 }
 
-/* Nobody knows whose the lost records were: a location of their own says when. */
+/* The threads of lost records are not known: a location of their own shows the times. */
 static int loss_put(void *arg, const struct cap_loss *loss, struct reason *why)
 {
 	struct exporting *x = arg;
@@ -273,7 +273,7 @@ static int loss_put(void *arg, const struct cap_loss *loss, struct reason *why)
 		return reason_set(why, EXIT_FAILED, "no room for a location");
 	l = &x->a.locations[x->losses - 1];
 	if (loss->to_ns <= l->last_ns)
-		return 0; /* already told for this moment, of the other kind */
+		return 0; /* already told for this moment, by a loss of the other kind */
 	otf2_note(&x->a, OTF2_EvtWriter_MeasurementOnOff(
 				 l->w, NULL, otf2_time(&x->a, x->losses - 1, loss->from_ns),
 				 OTF2_MEASUREMENT_OFF));
@@ -343,7 +343,7 @@ int otf2_export(FILE *f, const char *name, const char *dir,
 			got = recording_put(x, &order, f, name, why);
 		ret_counts->locations = x->a.n_locations;
 		ret_counts->handles = x->a.handles;
-		/* of what went wrong because of that, this says most */
+		/* the error of the archive is the cause of later ones */
 		if (x->a.err)
 			got = 0;
 		if (otf2_close(&x->a) && got >= 0)

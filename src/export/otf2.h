@@ -12,14 +12,14 @@
 struct reason;
 
 struct otf2_counts {
-	uint64_t ops, requests; /* that are in the archive */
+	uint64_t ops, requests; /* in the archive */
 	uint64_t locations, handles, lost;
 };
 
 /*
- * Writes the archive "traces" into @dir, which is there and empty, from @f, which is called @name
- * in messages and can be read twice. @call_name: of a system call, or NULL. 0; 1 with @why: the
- * recording is cut off, what could be read is in the archive; -1 with @why.
+ * Writes the archive "traces" into the empty directory @dir, from the seekable @f, called @name in
+ * messages. @call_name gives the name of a system call, or NULL. 0; 1 with @why: the recording is
+ * cut off, and the archive has all before the damage; -1 with @why.
  */
 int otf2_export(FILE *f, const char *name, const char *dir,
 		const char *(*call_name)(unsigned short call), struct otf2_counts *ret_counts,

@@ -9,12 +9,12 @@
 
 #include "base/text.h"
 
-/* The least that the library takes; by default it is 4 MiB for definitions, at every location. */
+/* The library's least size; by default, definitions take 4 MiB for every location. */
 enum { CHUNK_BYTES = 256 << 10, CHUNKS = 2 };
 
 #define NONE OTF2_UNDEFINED_UINT32
 
-/* Chunks of one buffer: when there are no more, the library writes what it has. */
+/* Chunks of one buffer: when all are used, the library writes the buffer. */
 struct chunks {
 	void *at[CHUNKS];
 	int n;
@@ -50,8 +50,8 @@ static void chunks_free(void *user, OTF2_FileType type, OTF2_LocationRef locatio
 	}
 }
 
-/* Without a callback the library would not write. One that is called after it would have to tell
- * a time, for an event that says how long that took. */
+/* Without this callback the library would not write. A callback after writing would have to return
+ * a time, for an event with the duration of the write. */
 static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,
 				   void *caller, bool final)
 {
@@ -62,8 +62,8 @@ static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_Location
 static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = before_flush };
 static const OTF2_MemoryCallbacks memory = { chunk_new, chunks_free };
 
-/* Instead of the library's messages. What the system refused comes first, and only here: what the
- * library makes of it says less. */
+/* Replaces the library's messages. An errno of the system is reported first, and only here: the
+ * library's own error code says less. */
 static OTF2_ErrorCode cause_keep(void *user, const char *file, uint64_t line, const char *function,
 				 OTF2_ErrorCode code, const char *format, va_list args)
 {
@@ -95,7 +95,8 @@ int otf2_open(struct otf2_archive *a, const char *dir)
 	return a->err;
 }
 
-/* Event counts are known now; what is local to a location is empty, but must be there. */
+/* Called at the end, when event counts are known. Local definitions of a location are empty, but
+ * must exist. */
 static void locations_write(struct otf2_archive *a)
 {
 	OTF2_DefWriter *defs;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * otf2_archive.h - an OTF2 archive that is being written: its definitions, each with the next id of
- * its kind, and its locations. Knows nothing of recordings.
+ * otf2_archive.h - writes an OTF2 archive: definitions, each with the next id of its kind, and
+ * locations. Knows nothing of recordings.
  *
- * The first error stays in .err and ends all writing. Text is hostile: it is written as UTF-8.
+ * The first error stays in .err and ends all writing. Hostile text is written as UTF-8.
  */
 #ifndef IOSTRATA_OTF2_ARCHIVE_H
 #define IOSTRATA_OTF2_ARCHIVE_H
@@ -25,25 +25,25 @@ struct otf2_archive {
 	OTF2_Archive *a;
 	OTF2_GlobalDefWriter *defs;
 	int err;             /* 0, or an OTF2_ErrorCode that failed */
-	int cause;           /* likewise, what the system refused, if it was that */
+	int cause;           /* likewise, the error of the system behind .err, if known */
 	uint64_t operations; /* matching ids given so far: one counter for all */
-	uint64_t moved;      /* events that would have been before the last */
+	uint64_t moved;      /* events moved forward to the time of the event before */
 	/* the next id of each kind */
 	uint32_t strings, nodes, groups, regions, files, handles, attributes, paradigms;
 	struct otf2_location *locations;
 	size_t n_locations, locations_cap;
 };
 
-/* Makes the archive in @dir, which is there and empty. Its clock is ns. 0, or an error. */
+/* Makes an archive in the empty directory @dir, with a clock in ns. 0, or an error. */
 int otf2_open(struct otf2_archive *a, const char *dir);
 
-/* Writes what is known at the end (the locations), and closes. 0, or the first error. Once. */
+/* Writes the locations, and closes the archive. 0, or the first error. Call once. */
 int otf2_close(struct otf2_archive *a);
 
-/* Removes what closed @a left in @dir, which nobody can read if there was an error. */
+/* Removes the files of the closed archive @a in @dir: after an error they are unreadable. */
 void otf2_remove(const struct otf2_archive *a, const char *dir);
 
-/* What .err is due to. */
+/* The message for .err. */
 const char *otf2_strerror(const struct otf2_archive *a);
 
 /* Definitions: each returns its id. */
@@ -57,19 +57,19 @@ uint32_t otf2_attribute(struct otf2_archive *a, const char *name, const char *wh
 uint32_t otf2_file(struct otf2_archive *a, const char *path, uint32_t node);
 void otf2_file_property(struct otf2_archive *a, uint32_t file, const char *name, const char *value);
 
-/* @file OTF2_UNDEFINED_IO_FILE: none. One that is there from the beginning has its @mode. */
+/* @file OTF2_UNDEFINED_IO_FILE: no file. A handle open from the beginning has a @mode. */
 uint32_t otf2_handle(struct otf2_archive *a, const char *name, uint32_t file, uint32_t paradigm);
 uint32_t otf2_handle_there(struct otf2_archive *a, const char *name, uint32_t file,
 			   uint32_t paradigm, OTF2_IoHandleFlag flags, OTF2_IoAccessMode mode);
 
-/* A location in @group; its number, which is its id. SIZE_MAX: it could not be made. */
+/* Makes a location in @group. Returns its number, also its id. SIZE_MAX: failed. */
 size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group);
 
-/* When an event at @ns is to be told: not before the last of the location. */
+/* The time to write for an event at @ns: not before the location's last event. */
 uint64_t otf2_time(struct otf2_archive *a, size_t location, uint64_t ns);
 
-/* Makes a call of the library, and notes what it returns. None is made after one that failed: the
- * library is not made for that, and crashes. */
+/* Calls a function of the library, and notes an error. After an error, nothing is called: the
+ * library would crash. */
 #define otf2_note(a, call)                                                                         \
 	do {                                                                                       \
 		if (!(a)->err)                                                                     \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Values of asm-generic/fcntl.h. */
+/* @open_flags as in asm-generic/fcntl.h. */
 static OTF2_IoStatusFlag status_flags(uint64_t open_flags)
 {
 	return (open_flags & 02000 ? OTF2_IO_STATUS_FLAG_APPEND : 0) |
@@ -12,14 +12,14 @@ static OTF2_IoStatusFlag status_flags(uint64_t open_flags)
 	       (open_flags & 040000 ? OTF2_IO_STATUS_FLAG_AVOID_CACHING : 0);
 }
 
-/* Of fcntl(). */
+/* Commands of fcntl(), and types of locks. */
 enum {
 	DUPFD = 0,
 	SETFL = 4,
 	SETLK = 6,
 	SETLKW = 7,
 	SETLK64 = 13,
-	SETLKW64 = 14, /* of 32 bits */
+	SETLKW64 = 14, /* of 32-bit calls */
 	OFD_SETLK = 37,
 	OFD_SETLKW = 38,
 	DUPFD_CLOEXEC = 1030,
@@ -27,7 +27,7 @@ enum {
 	UNLCK = 2, /* types of locks */
 };
 
-/* Of flock(). */
+/* Operations of flock(). */
 enum { FLOCK_SH = 1, FLOCK_UN = 8 };
 
 static void destroy_put(struct exporting *x, size_t l, uint32_t handle, uint64_t ns)
@@ -43,7 +43,7 @@ static void open_put(struct exporting *x, size_t l, const struct cap_op *op, uns
 {
 	uint32_t handle;
 
-	/* its close was not recorded, or has not returned */
+	/* the close of the old handle was not recorded, or has not returned */
 	destroy_put(x, l, handle_end(x, pid, op->fd), end_ns);
 	handle = handle_begin(x, op, pid, end_ns);
 	otf2_note(&x->a, OTF2_EvtWriter_IoCreateHandle(
@@ -59,7 +59,7 @@ static void close_put(struct exporting *x, size_t l, const struct cap_op *op, un
 		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
 }
 
-/* The one that it returns is closed first if it was open. */
+/* The returned descriptor is closed first if open. */
 static void dup_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
 		    uint64_t end_ns)
 {
@@ -101,7 +101,7 @@ static void flags_put(struct exporting *x, size_t l, const struct cap_op *op, ui
 							    status_flags(op->offset)));
 }
 
-/* A lock is wanted, @shared or not, or given up: then it is told of what kind it was. */
+/* A lock is wanted, @shared or not, or released: a release is written with the kind of the lock. */
 static void lock_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
 		     uint64_t end_ns, bool shared, bool release)
 {
@@ -135,7 +135,7 @@ static void fcntl_put(struct exporting *x, size_t l, const struct cap_op *op, un
 	case SETLKW64:
 	case OFD_SETLK:
 	case OFD_SETLKW:
-		if (op->offset != ~0ULL) /* else the lock's type is not known */
+		if (op->offset != ~0ULL) /* else the type of the lock is not known */
 			lock_put(x, l, op, pid, end_ns, op->offset == RDLCK, op->offset == UNLCK);
 		break;
 	case DUPFD:

@@ -7,8 +7,8 @@
 
 #include "export/otf2_names.h"
 
-/* @op, of process @pid on location @l, ended at @end_ns. Nothing if it failed, or changed nothing;
- * but a lock that was not had is told. */
+/* Writes the events of @op, of process @pid on location @l, ended at @end_ns. No events if @op
+ * failed or changed nothing, except for a lock not acquired. */
 void handle_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
 		uint64_t end_ns);
 

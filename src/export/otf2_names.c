@@ -217,7 +217,7 @@ static uint32_t file_ref(struct exporting *x, uint64_t id, uint64_t fs)
 	uint32_t *files;
 	char *path;
 
-	id = id < x->rec->catalog.n_files ? id : 0; /* it comes from a file */
+	id = id < x->rec->catalog.n_files ? id : 0; /* the id comes from a file, hostile */
 	cap = id + id / 2 + 64;
 	if (id >= x->files_cap) {
 		files = reallocarray(x->files, cap, sizeof(*files));
@@ -250,8 +250,8 @@ OTF2_IoAccessMode access_mode(uint64_t open_flags)
 	return modes[open_flags & 3];
 }
 
-/* The handle of a descriptor that was there before it was seen: inherited, duplicated, or open when
- * the recording began. */
+/* The handle of a descriptor whose open was not recorded: inherited, duplicated, or open when the
+ * recording began. */
 static uint32_t handle_inherited(struct exporting *x, const struct cap_op *op)
 {
 	char *path = file_path(x, op->file);
@@ -281,7 +281,7 @@ uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pi
 	k = known_find(&x->descriptors, pid, op->fd);
 	if (k && k->file == op->file)
 		return k->ref;
-	/* closed unseen, and used again */
+	/* the close was not recorded, and the number is in use again */
 	if (!k)
 		k = known_new(x, &x->descriptors, pid, op->fd);
 	if (!k)

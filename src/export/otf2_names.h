@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * otf2_names.h - who and what of a recording is called what in an archive: threads, processes,
- * disks, files, descriptors, attributes. Each is defined when it is first met.
+ * otf2_names.h - the definitions in an archive of a recording's threads, processes, disks, files,
+ * descriptors and attributes. Each is defined at its first use.
  *
  * Owns these tables, which grow with threads, files and open descriptors, not with events.
  */
@@ -17,15 +17,15 @@
 #define NO_HANDLE OTF2_UNDEFINED_UINT32
 #define NO_LOCK   OTF2_UNDEFINED_TYPE
 
-/* What is known by a number of the recording: a thread (pid, tid), a disk, a process, a descriptor
- * of a process. */
+/* An item of a recording with its definition: a thread (pid, tid), a disk, a process, or a
+ * descriptor of a process. */
 struct known {
 	uint64_t key[2];
 	uint32_t ref;       /* location, group or handle */
 	uint32_t handle;    /* of a disk */
-	uint64_t file;      /* that a descriptor is of */
-	uint64_t since_ns;  /* its open returned; 0: not seen */
-	OTF2_LockType lock; /* that was had through it; NO_LOCK */
+	uint64_t file;      /* of a descriptor */
+	uint64_t since_ns;  /* the time when open returned; 0: not recorded */
+	OTF2_LockType lock; /* held through a descriptor; NO_LOCK */
 	UT_hash_handle hh;
 };
 
@@ -46,7 +46,7 @@ enum attr {
 
 struct exporting {
 	struct otf2_archive a;
-	const struct recording *rec; /* that is being read */
+	const struct recording *rec; /* being read */
 	const char *(*call_name)(unsigned short call);
 	struct otf2_counts *counts;
 	uint32_t machine, posix, block;
@@ -64,7 +64,7 @@ struct exporting {
 	size_t losses;             /* location, + 1 */
 };
 
-/* Defines what is there from the beginning. */
+/* Writes the definitions needed from the beginning. */
 void names_begin(struct exporting *x, const char *machine);
 void names_done(struct exporting *x);
 
@@ -73,30 +73,29 @@ void attr_u64(struct exporting *x, int which, uint64_t v);
 void attr_errno(struct exporting *x, int64_t ret); /* if it is negative */
 void attr_strata(struct exporting *x, const uint64_t *strata);
 
-/* The location of a thread. SIZE_MAX: it could not be made, which is noted. */
+/* The location of a thread. SIZE_MAX: failed, and the archive has the error. */
 size_t thread_location(struct exporting *x, const struct catalog_thread *t);
 
-/* That of a thread's requests of io_uring and libaio that are delivered in steps: they overlap, so
- * there are no regions on it. SIZE_MAX: likewise. */
+/* The location of a thread's requests of io_uring and libaio delivered in steps. They overlap, so
+ * this location has no regions. SIZE_MAX: failed. */
 size_t async_location(struct exporting *x, const struct catalog_thread *t);
 
-/* One for a request of a thread that is a region, such as an open, and begins at @start_ns. Regions
- * of one location must not overlap, so there are several, but not more than LANES: in a throng the
- * beginning of a region is told late, and only its strata tell all of its time. SIZE_MAX:
- * likewise. */
+/* A location for a thread's request written as a region, such as an open, which begins at
+ * @start_ns. Regions of one location must not overlap, so a thread has up to LANES locations. If
+ * all are busy, the region begins late; its strata still give the full time. SIZE_MAX: failed. */
 size_t lane_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
 
-/* A disk, which has a node, a group and a location of its own. NULL: likewise. */
+/* A disk, with its own node, group and location. NULL: failed. */
 struct known *disk_known(struct exporting *x, uint64_t dev);
 
-/* The handle that an operation goes through; NO_HANDLE: its file is not known. */
+/* The handle used by an operation; NO_HANDLE: the file is not known. */
 uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
-/* That of a page fault, or of a request of io_uring or libaio, whose descriptor may not be known;
- * one for each file of a process. */
+/* The handle of a page fault, or of a request of io_uring or libaio, for which the descriptor may
+ * not be known: one for each file of a process. */
 uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
-/* One for what has no file: sync(), msync(). */
+/* The handle of operations without a file: sync(), msync(). */
 uint32_t handle_of_everything(struct exporting *x);
 
 /* A descriptor of process @pid begins, by an open that returns at @end_ns; NO_HANDLE: no memory. */
@@ -106,11 +105,11 @@ uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int
 /* The lock of a descriptor that is known, or NULL. */
 OTF2_LockType *handle_lock(struct exporting *x, unsigned int pid, uint64_t fd);
 
-/* It ends; its handle, or NO_HANDLE if it is not known. */
+/* A descriptor of process @pid ends. Returns its handle, or NO_HANDLE if not known. */
 uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
 
-/* Whether @op began before the descriptor that is known: another thread closed an older one and was
- * given its number before @op returned. */
+/* Whether the known descriptor is newer than @op: another thread closed the older one and got its
+ * number again before @op returned. */
 bool handle_is_newer(struct exporting *x, const struct cap_op *op, unsigned int pid);
 
 OTF2_IoAccessMode access_mode(uint64_t open_flags);
