@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""names.py: lists functions and files named in comments of src and in documents, but not found in the tree.
+
+A function is written `name()`. It exists if the word is in the code of src or tests, or in vmlinux.h. A file is
+written with a folder (`base/text.h`), or in backquotes; it may be named without the folder above. Names of the
+kernel and of libraries are listed, with their origin, in tests/house/names-elsewhere.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
+FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\(\)")
+FILE = re.compile(r"(?<![\w/.<-])((?:[\w.-]+/)+[\w.-]*\w\.(?:bpf\.)?(?:c|h|md|py|bats|txt|json))\b|"
+                  r"`([\w.-]*\w\.(?:bpf\.)?(?:c|h|md|py|bats|txt|json))`|"
+                  r"(?<![\w/.<-])(\w+(?:\.bpf)?\.[ch])\b")
+
+
+def tree(root):
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard"],
+                            cwd=root, capture_output=True, text=True)
+    names = listed.stdout.split() if not listed.returncode else \
+        [str(p.relative_to(root)) for p in root.rglob("*") if "build" not in p.parts]
+    return [n for n in names if (root / n).is_file()]
+
+
+def split(text):
+    """The code of a C file, and its comments with the numbers of their lines."""
+    comments = [(text.count("\n", 0, m.start()) + 1, m.group()) for m in COMMENT.finditer(text)
+                if m.group().startswith("/")]
+    return COMMENT.sub(lambda m: " " if m.group().startswith("/") else m.group(), text), comments
+
+
+def main(root):
+    files, words, texts = tree(root), set(), []
+    for name in files:
+        if not re.match(r"(src|tests)/|README\.md|CONTRIBUTING\.md|docs/.*\.md", name):
+            continue
+        text = (root / name).read_text(errors="replace")
+        if name.endswith(".md"):
+            texts.append((name, [(i, line) for i, line in enumerate(text.split("\n"), 1)]))
+        elif name.startswith("src/"):
+            code, comments = split(text)
+            texts.append((name, comments))
+            words.update(re.findall(r"\w+", text if name.endswith("vmlinux.h") else code))
+        elif name != "tests/house/names-elsewhere":
+            words.update(re.findall(r"\w+", text if not name.endswith((".c", ".h")) else split(text)[0]))
+    elsewhere = set()
+    for line in (root / "tests/house/names-elsewhere").read_text().split("\n"):
+        elsewhere.update(line.split("#")[0].split())
+    used, ends = set(), {"/".join(f.split("/")[i:]) for f in files for i in range(f.count("/") + 1)}
+    for name, pieces in texts:
+        for line, text in pieces:
+            named = [(m, m.group(1) in words, m.group(1) + "()") for m in FUNCTION.finditer(text)]
+            for m in FILE.finditer(text):
+                path = next(g for g in m.groups() if g)
+                named.append((m, path in ends, path))
+            for m, there, what in named:
+                if what in elsewhere and not there:
+                    used.add(what)
+                elif not there and not what.startswith("build/"):
+                    print(f"{name}:{line + text.count(chr(10), 0, m.start())}: there is no {what}")
+    for what in sorted(elsewhere - used):
+        print(f"tests/house/names-elsewhere: nothing names {what}")
+
+
+main(pathlib.Path(sys.argv[1]))
