@@ -112,11 +112,11 @@ const struct opt_term strata_terms[] = {
 			 "layers below" },
 	[ST_VFS] = { "vfs", "vfs", "on CPU in the VFS, outside the file system" },
 	[ST_FS] = { "fs", "fs",
-		    "on CPU in the file system, shown under its name, and in all that it calls "
-		    "(page cache, copying, submission of I/O)" },
+		    "on CPU in the file system, shown under the file system's name, and in the "
+		    "functions it calls (page cache, copying, submission of I/O)" },
 	[ST_THROTTLE] = { "throttle", "throttle",
 			  "asleep because it had dirtied too much memory, or while a limit of its "
-			  "cgroup (io.max) kept its I/O back" },
+			  "cgroup (io.max) held its I/O back" },
 	[ST_TAG] = { "tag", "tag",
 		     "asleep until its I/O got a request: no tag was free, or a limit held it "
 		     "back" },
@@ -133,8 +133,9 @@ const struct opt_term strata_terms[] = {
 			"are in the strata of these" },
 	[ST_SLEEP] = { "sleep", "sleep", "asleep for any other reason" },
 	[ST_LOCK] = { "lock", "lock",
-		      "asleep for a lock of the kernel that somebody else held (of an inode, a "
-		      "journal ...; Linux 5.19 and later, before that it is in sleep)" },
+		      "asleep for a kernel lock held by another thread (of an inode, a journal "
+		      "...); "
+		      "Linux 5.19 and later, on older kernels part of sleep" },
 	{}
 };
 

@@ -123,8 +123,8 @@ int sudo_ids(uid_t *ret_uid, gid_t *ret_gid, struct reason *why)
  */
 
 /*
- * Landlock restricts files by path, and may be missing; seccomp restricts system calls,
- * and is always there. See confine.h.
+ * Landlock restricts files by path, and may be missing in the kernel; seccomp restricts system
+ * calls, and is always there.
  */
 
 /* Rights on files by version of the interface, as bits from 0 on: REFER came with 2, TRUNCATE with

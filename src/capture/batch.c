@@ -103,7 +103,7 @@ int bytes_reserve(uint8_t **buf, size_t *cap, size_t size)
 #define D PACK_DELTA
 #define V PACK_VALUE
 
-/* In the order of the members of the records in format.h. */
+/* In the order of the members of struct cap_op and the other stored records. */
 static const pack_codes op_codes = { D, D, D, V, V, V, V, V, D, D, D, D, V };
 static const pack_codes request_codes = { D, V, V, V, D, D, D, D, D, V, V, V, V, V, V };
 static const pack_codes name_codes = { V, D, V, V, V, V };
@@ -136,7 +136,7 @@ struct rowpack batch_index(void)
 	return COLUMNS(index_codes, struct cap_index);
 }
 
-/* They ended from @first_ns to @last_ns; @is_first: there are no others. */
+/* Adds the ends of records, from @first_ns to @last_ns. @is_first: the batch was empty. */
 static void times_add(struct batch *b, uint64_t first_ns, uint64_t last_ns, bool is_first)
 {
 	if (is_first || first_ns < b->first_ns)
@@ -161,7 +161,7 @@ int batch_add_span(struct batch *b, const struct batch_span *span)
 	return err;
 }
 
-/* Two words at once. */
+/* Compares two words at once. */
 typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 enum { STEP = sizeof(struct sent_op) / sizeof(uint64_t) };
@@ -199,7 +199,7 @@ void span_look(const struct sent_op *s, size_t n, struct span *ret_span)
 void span_batch(const struct span *span, const struct sent_op *s, const struct cap_op *same,
 		struct batch_span *ret_batch)
 {
-	/* columns of what differs, in the order of struct sent_op */
+	/* columns of the members that may differ, in the order of struct sent_op */
 	static const unsigned char columns[SPAN_DIFFER] = {
 		CAP_OP_COLUMN(offset), CAP_OP_COLUMN(len),        CAP_OP_COLUMN(ret),
 		CAP_OP_COLUMN(strata), CAP_OP_COLUMN(strata) + 1, CAP_OP_COLUMN(strata) + 2,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * batch.h - the records of a chunk until it is written, as columns, and how each column is packed.
+ * batch.h - the records of a chunk in memory, as columns, until the chunk is written; heads of
+ * chunks as bytes; spans of equal operations. Knows no files.
  */
 #ifndef IOSTRATA_CAPTURE_BATCH_H
 #define IOSTRATA_CAPTURE_BATCH_H
@@ -14,40 +15,40 @@
 
 struct batch {
 	struct rowpack columns;
-	uint64_t first_ns, last_ns; /* when the first of them ended, and the last */
-	char *text;                 /* of names; the writer's */
+	uint64_t first_ns, last_ns; /* earliest and latest end of the records */
+	char *text;                 /* of names; owned by the writer */
 	size_t text_len;
 };
 
-/* Records by their columns: @n of them, at most PACK_SPAN. */
+/* @n records as columns, at most PACK_SPAN. */
 struct batch_span {
 	unsigned int n;
-	uint64_t first_ns, last_ns; /* when the first of them ended, and the last */
+	uint64_t first_ns, last_ns; /* earliest and latest end of the records */
 	struct pack_values columns[PACK_COLUMNS];
 };
 
-/* Empty ones for all kinds of chunks that have columns. */
+/* Makes an empty batch for each kind of chunk with columns. */
 void batches_init(struct batch batches[CHUNK_KINDS]);
 
-/* The columns of an index, which has no times. */
+/* The columns of an index, without times. */
 struct rowpack batch_index(void);
 
 /* Adds records. 0, or -ENOMEM with nothing added. */
 int batch_add_span(struct batch *b, const struct batch_span *span);
 
-/* The row that there is room for is a record now, which ended at @ns. */
+/* Makes the reserved row a record, which ended at @ns. */
 void batch_added(struct batch *b, uint64_t ns);
 
 /* The head of a chunk as bytes, and back; numbers are little endian. Bytes in buffers and
  * in files. */
 
-/* What is counted, recorded or lost. */
+/* Whether the records of a chunk of this kind are counted, as recorded or lost. */
 static inline bool is_records(unsigned int kind)
 {
 	return kind == CHUNK_OPS || kind == CHUNK_REQUESTS;
 }
 
-/* What grows with what happens. */
+/* Whether chunks of this kind hold events: operations, requests or handles. */
 static inline bool is_events(unsigned int kind)
 {
 	return is_records(kind) || kind == CHUNK_HANDLES;
@@ -56,7 +57,7 @@ static inline bool is_events(unsigned int kind)
 /* Writes CHUNK_HEAD bytes. */
 void head_put(uint8_t *p, const struct chunk_head *h);
 
-/* Reads CHUNK_HEAD hostile bytes. False: they are not a head. */
+/* Reads CHUNK_HEAD hostile bytes. False: not a head. */
 bool head_get(const uint8_t *p, struct chunk_head *h);
 
 uint32_t get_u32(const uint8_t *p);
@@ -66,31 +67,30 @@ void put_u64(uint8_t *p, uint64_t v);
 /* Writes all @len bytes. 0 or -errno. */
 int bytes_write(int fd, const uint8_t *p, size_t len);
 
-/* What packs the payload of chunks, a ZSTD_CCtx. NULL: out of memory. */
+/* Makes the packer of payloads, a ZSTD_CCtx. NULL: out of memory. */
 void *packer_make(void);
 
 /* Makes *@buf, of *@cap bytes, large enough for @size. 0 or -ENOMEM. */
 int bytes_reserve(uint8_t **buf, size_t *cap, size_t size);
 
 /*
- * Operations that follow one another and differ only in their times, ranges and results:
- * they go into the columns from where they are, without a row for each.
+ * Spans: consecutive operations which differ only in times, ranges and results. They are copied to
+ * the columns at once, without a row for each.
  */
 
 enum { SPAN_DIFFER = (sizeof(struct sent_op) - offsetof(struct sent_op, offset)) / 8 };
 
-/* Operations like the first of them. */
+/* Consecutive operations equal to the first but for these members. */
 struct span {
 	unsigned int n;               /* at most PACK_SPAN */
-	uint64_t first_ns, last_ns;   /* when the first of them ended, and the last */
-	uint64_t differ[SPAN_DIFFER]; /* bits that differ in offset and what is behind it */
+	uint64_t first_ns, last_ns;   /* earliest and latest end of the records */
+	uint64_t differ[SPAN_DIFFER]; /* differing bits, in the offset and the members after it */
 };
 
-/* Looks how many of @n operations are like the first. */
+/* Counts how many of @n operations are like the first. */
 void span_look(const struct sent_op *s, size_t n, struct span *ret_span);
 
-/* Makes a batch of these. @same: the first of them, as it is recorded; with @s in use by the
- * batch. */
+/* Makes columns of a span. @same: its first operation, as stored. The columns point into @s. */
 void span_batch(const struct span *span, const struct sent_op *s, const struct cap_op *same,
 		struct batch_span *ret_batch);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * format.h - what is in a capture file: its chunks, and the records in them. docs/FORMAT.md says
- * how they are stored.
+ * format.h - the chunks of a recording, and the records in chunks. docs/FORMAT.md describes the
+ * bytes.
  *
- * A record is a row of uint64_t: a member is a column. Ids and columns are only appended.
+ * A record is a row of uint64_t; each member is a column. Ids and columns are only appended.
  */
 #ifndef IOSTRATA_FORMAT_H
 #define IOSTRATA_FORMAT_H
@@ -48,7 +48,7 @@ struct chunk_head {
 /* One finished operation; it ended at start_ns plus its strata. */
 struct cap_op {
 	uint64_t start_ns;
-	uint64_t owner;             /* who, NAME_THREAD; 0: not known */
+	uint64_t owner;             /* the thread, NAME_THREAD; 0: not known */
 	uint64_t file;              /* NAME_FILE; 0: none, or not known */
 	uint64_t kind, call, cache; /* see struct op_record */
 	uint64_t fs;                /* NAME_FS, or CAP_FS_... */
@@ -57,12 +57,12 @@ struct cap_op {
 	uint64_t fd;                /* signed; -1: none */
 	uint64_t requests;
 	uint64_t strata[ST_N];
-	uint64_t device_bytes; /* read from devices by bios of its own */
+	uint64_t device_bytes; /* read from devices by its own bios */
 };
 
 enum { CAP_FS_UNKNOWN, CAP_FS_BDEV, CAP_FS_FIRST };
 
-/* How long an operation took. */
+/* Duration of an operation, ns. */
 static inline uint64_t cap_op_total(const struct cap_op *op)
 {
 	uint64_t total = 0;
@@ -75,9 +75,9 @@ static inline uint64_t cap_op_total(const struct cap_op *op)
 
 /* One finished request; it completed at q_ns plus the three times. */
 struct cap_request {
-	uint64_t q_ns; /* submission; dispatch, if submission was not seen */
+	uint64_t q_ns; /* submission; dispatch, if the submission was not traced */
 	uint64_t tag_ns, queue_ns, device_ns;
-	uint64_t owner;         /* who submitted it, NAME_THREAD; 0: not known */
+	uint64_t owner;         /* the submitter, NAME_THREAD; 0: not known */
 	uint64_t file;          /* NAME_FILE; 0: none, or not known */
 	uint64_t dev;           /* dev_t of the whole disk, NAME_DEVICE */
 	uint64_t sector, bytes; /* of 512 bytes; bytes done */
@@ -88,7 +88,7 @@ struct cap_request {
 	uint64_t error; /* blk_status_t or errno, from the kernel; 0: none */
 };
 
-/* When it completed. */
+/* The time of completion, ns. */
 static inline uint64_t cap_request_end(const struct cap_request *rq)
 {
 	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
@@ -101,7 +101,8 @@ enum cap_rq_flag {
 	CAP_RQ_OUTSIDE = 8,
 };
 
-/* Text and numbers that records refer to. A later one of the same type and id replaces it. */
+/* A name: text and numbers, by the id in records. A later name with the same type and id replaces
+ * it. */
 struct cap_name {
 	uint64_t type; /* enum cap_name_type */
 	uint64_t id;
@@ -115,8 +116,8 @@ enum cap_name_type {
 			  * text: struct file_name.names */
 	NAME_CGROUP,     /* id the cgroup's; text: path */
 	NAME_DEVICE,     /* id dev_t; text: name or mount point */
-	NAME_FS,         /* id from CAP_FS_FIRST on; a: kinds of operations in which its
-			  * layer is probed, 1 << kind; text: type */
+	NAME_FS, /* id from CAP_FS_FIRST on; a: kinds of operations whose file system layer is
+		    probed, 1 << kind; text: type */
 	NAME_TYPES,
 };
 
@@ -127,7 +128,7 @@ enum cap_file_flag {
 	CAP_FILE_UNREAD = 8,
 };
 
-/* This many records of a kind are missing here. */
+/* So many records of a kind were lost at this point. */
 struct cap_loss {
 	uint64_t from_ns, to_ns;
 	uint64_t kind; /* enum lost */

@@ -56,8 +56,7 @@ static int by_dev_name(const void *a, const void *b)
 	return strcmp(((const struct device *)a)->name, ((const struct device *)b)->name);
 }
 
-/* The dev_t of the device that is called @name, in a list that is in the order of names; 0: there
- * is none. */
+/* The dev_t of the device @name, in a list sorted by names; 0: not in the list. */
 static unsigned int dev_named(const struct devices *d, const json_t *name)
 {
 	const char *s = json_string_value(name);
@@ -70,7 +69,7 @@ static unsigned int dev_named(const struct devices *d, const json_t *name)
 	return e ? e->dev : 0;
 }
 
-/* Sets what a device is part of and lies on; @named: all devices in the order of their names. */
+/* Sets a device's disk and lower devices. @named: all devices, sorted by names. */
 static void device_link(struct devices *d, const struct devices *named, const json_t *one)
 {
 	unsigned int dev = dev_named(named, json_object_get(one, "name"));
@@ -122,7 +121,7 @@ static void put_clocks(struct json *j, uint64_t begin_ns)
 	json_put_int(j, "realtime_ns", ts.tv_sec * NS_PER_S + ts.tv_nsec - clock_ns() + begin_ns);
 }
 
-/* The first line of a file; null if there is none. */
+/* The first line of a file; null if it cannot be read. */
 static void put_line_of(struct json *j, const char *name, int dir, const char *path)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
@@ -144,7 +143,7 @@ static void put_mounts(struct json *j)
 	char dev[24];
 
 	json_put_begin(j, "mounts", '[');
-	mounts_read(&mounts); /* on failure there are none */
+	mounts_read(&mounts); /* on failure, the list is empty */
 	for (size_t i = 0; i < mounts.n; i++) {
 		const struct mount *m = &mounts.list[i];
 
@@ -219,7 +218,8 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_end(j, '}');
 }
 
-/* Finishes JSON that @j writes to an open_memstream(), which sets @text. */
+/* Ends the JSON written by @j to an open_memstream() with its text in *@text. Returns the text;
+ * NULL: out of memory. */
 static char *text_taken(struct json *j, char **text)
 {
 	int err = text_end(&j->out);
@@ -347,7 +347,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->has_requests = json_is_true(json_object_get(j, "requests"));
 	h->has_device_bytes = json_is_true(json_object_get(j, "device_bytes"));
 	name = json_string_value(json_object_get(j, "machine"));
-	h->machine = name ? machine_find(name) : MACHINE_X86_64; /* all were, before it was said */
+	h->machine = name ? machine_find(name)
+			  : MACHINE_X86_64; /* recordings without a machine are of x86_64 */
 	missing = json_object_get(j, "missing");
 	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host) ||
 	    options_parse(json_object_get(j, "argv"), &h->options))

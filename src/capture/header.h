@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * header.h - what a capture file says of the run itself. At the beginning: the machine, and what
- * could not be measured. At the end: what is not in the file. Both are JSON.
+ * header.h - the JSON at the two ends of a recording. The header: the machine, its devices and
+ * mounts, and missing figures. The end: counts of records, lost and dropped ones.
  */
 #ifndef IOSTRATA_CAPTURE_HEADER_H
 #define IOSTRATA_CAPTURE_HEADER_H
@@ -25,34 +25,35 @@ struct header_mount {
 	char *point, *source; /* owned */
 };
 
-/* What may not have been measured beside strata. */
+/* Figures that may be missing, beside strata. */
 enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_FAULTS, UNSEEN_N };
 
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
 	char *kernel, *host; /* NULL: not known */
-	/* of the command line: without the name of the recording, and without a command, but with
-	 * its "--"; NULL: not known */
+	/* the options of the command line, without the name of the recording and without the words
+	 * of a command, but with its "--"; NULL: not known */
 	char *options;
-	enum machine machine;                   /* whose numbers system calls have */
-	char *stratum[ST_N], *unseen[UNSEEN_N]; /* why it was not measured; NULL: it was */
-	unsigned int vfs_kinds;             /* operations for which the VFS is probed, 1 << op */
+	enum machine machine; /* the architecture of system call numbers */
+	char *stratum[ST_N],
+		*unseen[UNSEEN_N]; /* why a stratum or figure was not measured; NULL: measured */
+	unsigned int vfs_kinds;    /* operations for which the VFS is probed, 1 << op */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;
-	bool has_device_bytes;       /* operations have them */
+	bool has_device_bytes;       /* operations have device_bytes */
 	struct header_mount *mounts; /* owned */
 	size_t n_mounts;
 	struct devices devices; /* when the recording began */
 };
 
-/* What header_text() needs to know of the run. */
+/* A run as described by header_text(). */
 struct header_run {
 	const char *version; /* of the tool */
-	char *const *argv;   /* its command line; NULL at the end */
+	char *const *argv;   /* the command line; NULL at the end */
 	const struct missing *missing;
 	unsigned int vfs_kinds;
 	bool has_ops, has_requests;
-	uint64_t begin_ns; /* where its time begins, CLOCK_MONOTONIC */
+	uint64_t begin_ns; /* the beginning of the run, CLOCK_MONOTONIC */
 };
 
 /* Describes a run on this machine, as JSON. For free(); NULL: out of memory. */
@@ -76,12 +77,12 @@ struct ending {
 char *ending_text(const struct ending *e, const char *how);
 int ending_parse(struct ending *ret_ending, const char *text, size_t len);
 
-/* The devices of the machine in the header of a capture file. */
+/* The devices of the machine, in the header of a recording. */
 
-/* Disks and partitions of this machine: what each is part of, and what it lies on. */
+/* Writes the disks and partitions of this machine, each with its disk and lower devices. */
 void header_put_devices(struct json *j);
 
-/* Reads them again from the hostile @list, which may be NULL. @d is all 0 before. */
+/* Reads devices from the hostile @list, which may be NULL. @d must be all 0. */
 void header_parse_devices(struct devices *d, const json_t *list);
 
 #endif

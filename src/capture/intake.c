@@ -12,10 +12,10 @@
 #include "capture/reader.h"
 #include "cell.h"
 
-/* It takes so many operations for a span to be worth while. */
+/* Fewer operations than this are not worth a span. */
 enum { SPAN_MIN = 8 };
 
-/* If there is no memory for one of these, records refer to id 0: no thread, no file. */
+/* Without memory for an entry, records refer to id 0: no thread, no file. */
 struct intake_file {
 	struct sent_file_id id;
 	uint64_t number;
@@ -34,7 +34,7 @@ struct intake_known {
 	UT_hash_handle hh;
 };
 
-/* Adds @id to a set. False: it was there already, or out of memory. */
+/* Adds @id to a set. False: already in the set, or out of memory. */
 static bool known_add(struct intake_known **set, uint64_t id)
 {
 	struct intake_known *k;
@@ -90,7 +90,7 @@ static void device_meet(struct intake *in, unsigned int dev)
 	if (!dev || !known_add(&in->devices, dev))
 		return;
 	if (!in->mounts.text)
-		mounts_read(&in->mounts); /* if this fails, some names are numbers */
+		mounts_read(&in->mounts); /* on failure, some names are numbers */
 	lookup_dev(&in->mounts, dev, name, sizeof(name));
 	write_text(in, NAME_DEVICE, dev, 0, name);
 }
@@ -186,13 +186,13 @@ static struct intake_file *file_find(struct intake *in, const struct sent_file_i
 	return f;
 }
 
-/* A block device that nobody opened by name has the disk's. */
+/* Whether @f is a block device not opened by name: its name is the disk's. */
 static bool is_unnamed(const struct intake_file *f)
 {
 	return !f->named && !FILE_KEY_IS_BDEV(f->id.key);
 }
 
-/* Adds a file that is new here, with its @name if known. NULL: out of memory. */
+/* Adds a new file, with its @name if known. NULL: out of memory. */
 static struct intake_file *file_meet(struct intake *in, const struct sent_file_id *id,
 				     const struct file_name *name)
 {
@@ -250,11 +250,11 @@ static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
 		u->met_ns = took_ns;
 }
 
-/* These are inlined where one of many is taken. */
+/* Inlined into the loop over operations. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* How long an operation took; sets its strata, and what it read. @waited: @s with the rest; NULL:
- * it has none. */
+/* Sets an operation's strata and device_bytes. Returns its duration, ns. @waited: @s with waits;
+ * NULL: @s has no waits. */
 INLINE uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
 			    const struct sent_op_waited *waited)
 {
@@ -272,7 +272,7 @@ INLINE uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
 	return total;
 }
 
-/* How long it took; sets all of it. */
+/* Sets all members of an operation. Returns its duration, ns. */
 INLINE uint64_t op_fill(struct cap_op *op, const struct sent_op *s,
 			const struct sent_op_waited *waited, uint64_t owner, uint64_t file)
 {
@@ -323,7 +323,7 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 	writer_op_added(in->w, s->start_ns + total);
 }
 
-/* Takes @n operations like @s, which are one behind the other. */
+/* Takes @n consecutive operations like @s. */
 static void span_take(struct intake *in, const struct sent_op *s, const struct span *span)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file);
@@ -337,7 +337,7 @@ static void span_take(struct intake *in, const struct sent_op *s, const struct s
 	writer_ops(in->w, &batch);
 }
 
-/* Takes @n operations, one behind the other, that never left the CPU. */
+/* Takes @n consecutive operations without waits. */
 static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 {
 	struct span span = {};

@@ -33,7 +33,8 @@ static int read_failed(const struct reader *r, struct reason *why)
 			  strerror(errno ? errno : EIO));
 }
 
-/* Reads @len bytes. 1; 0: there are none left; -1 with @why: there are fewer. */
+/* Reads @len bytes. 1; 0 at the end of the file; -1 with @why if the file ends before @len bytes.
+ * */
 static int bytes_read(struct reader *r, void *dst, size_t len, struct reason *why)
 {
 	size_t n = fread(dst, 1, len, r->f);
@@ -99,7 +100,7 @@ int reader_next(struct reader *r, struct reason *why)
 
 	r->unpacked = false;
 	if (r->ended)
-		return 0; /* what follows is an index */
+		return 0; /* an index follows */
 	got = bytes_read(r, head, sizeof(head), why);
 	if (got <= 0)
 		return got;
@@ -117,7 +118,7 @@ int reader_next(struct reader *r, struct reason *why)
 	return 1;
 }
 
-/* 0, or -1 with @why. */
+/* Unpacks the payload of a chunk. 0, or -1 with @why. */
 static int chunk_unpack(struct reader *r, struct reason *why)
 {
 	size_t n;
@@ -203,7 +204,7 @@ void catalog_done(struct catalog *c)
 	*c = (struct catalog){};
 }
 
-/* Ids are assigned in sequence, so none is beyond the next one. */
+/* Ids are assigned in sequence: an id above the next one is damage. */
 static int file_add(struct catalog *c, const struct cap_name *n, const char *text)
 {
 	struct catalog_file *f;
@@ -440,7 +441,7 @@ static int records_begin(struct recording *r, unsigned int columns, struct reaso
 	return reader_rows(&r->reader, columns, &r->rows, why);
 }
 
-/* Reads a chunk: adds names, enters a chunk of records. Returns what reader_next() does. */
+/* Reads a chunk: adds names, enters a chunk of records. Returns as reader_next(). */
 static int chunk_read(struct recording *r, struct reason *why)
 {
 	int got = reader_next(&r->reader, why), err = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * reader.h - reads a capture file chunk by chunk, from a file or a pipe. All of it is hostile: what
- * comes out is within its limits, but names can be any bytes.
+ * reader.h - reads a recording, from a file or a pipe: chunks, the names in them, and records one
+ * by one. The input is hostile: numbers are checked against their limits, but names can be any
+ * bytes.
  */
 #ifndef IOSTRATA_CAPTURE_READER_H
 #define IOSTRATA_CAPTURE_READER_H
@@ -21,8 +22,8 @@ struct reason;
 struct reader {
 	FILE *f;                /* not owned */
 	const char *name;       /* for messages; not owned, hostile */
-	struct chunk_head head; /* of the last chunk that was read */
-	bool ended;             /* its end was read: nothing is missing */
+	struct chunk_head head; /* of the last chunk read */
+	bool ended;             /* the end was read: the recording is complete */
 	uint64_t bytes;         /* read so far */
 	/* private */
 	uint8_t *packed, *raw;
@@ -31,13 +32,13 @@ struct reader {
 	void *zstd;
 };
 
-/* Starts to read @f, called @name in messages. 0, or -1 with @why: not a capture file, or one of a
- * later version. Call reader_done() in any case. */
+/* Starts to read @f, called @name in messages. 0, or -1 with @why: not a recording, or of a later
+ * version. Call reader_done() in any case. */
 int reader_begin(struct reader *r, FILE *f, const char *name, struct reason *why);
 void reader_done(struct reader *r);
 
-/* Reads the next chunk, and its head into r->head. 1; 0 at the end of the file; -1 with @why: it is
- * damaged here. */
+/* Reads the next chunk, and its head into r->head. 1; 0 at the end of the file; -1 with @why if
+ * damaged. */
 int reader_next(struct reader *r, struct reason *why);
 
 /* The text of a chunk of text, head.raw bytes; valid until the next chunk. NULL with @why. */
@@ -47,14 +48,14 @@ const char *reader_text(struct reader *r, struct reason *why);
 int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 		struct reason *why);
 
-/* Says in @why that the chunk is damaged; that the file ends without an end. Returns -1. */
+/* Set @why: the chunk is damaged; the file has no end. Return -1. */
 int reader_damaged(const struct reader *r, const char *what, struct reason *why);
 int reader_cut_off(const struct reader *r, struct reason *why);
 
 /*
- * The names in a capture file, as they are read: what ids in records stand for.
+ * The names in a recording, by the ids in records.
  *
- * Memory grows only with names that were actually read. All text is hostile.
+ * Memory grows only with names actually read. All text is hostile.
  */
 
 struct catalog_file {
@@ -86,10 +87,10 @@ struct catalog {
 int catalog_init(struct catalog *c);
 void catalog_done(struct catalog *c);
 
-/* Adds the rows of a chunk of names. 0, -EBADMSG (they are not names) or -ENOMEM. */
+/* Adds the rows of a chunk of names. 0, -EBADMSG (not names) or -ENOMEM. */
 int catalog_add(struct catalog *c, struct cursor *rows);
 
-/* The file or thread of an id in a record; for an unknown id, that of id 0. */
+/* The file or thread of an id in a record; an unknown id gives the entry of id 0. */
 const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id);
 const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id);
 
@@ -104,11 +105,11 @@ const char *catalog_fs(const struct catalog *c, uint64_t fs);
 void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name);
 
 /*
- * The records of a capture file, one by one, with all that is known of them.
+ * The records of a recording, one by one, with the names known so far.
  */
 
 struct cap_event {
-	enum chunk_kind kind; /* which of these it is */
+	enum chunk_kind kind; /* selects one of the members below */
 	union {
 		struct cap_op op; /* of CHUNK_HANDLES, too */
 		struct cap_request request;
@@ -120,11 +121,12 @@ struct recording {
 	struct reader reader;
 	struct catalog catalog;
 	struct header header;
-	unsigned int strata_missing; /* set of 1 << stratum: those that were not measured */
-	struct ending ending;        /* what was lost: so far, until reader.ended */
-	/* May leave out records that ended before from_ns, or not before to_ns. CLOCK_MONOTONIC. */
+	unsigned int strata_missing; /* set of 1 << stratum: strata not measured */
+	struct ending ending;        /* records lost so far; the total once reader.ended */
+	/* Records that ended before from_ns, or at or after to_ns, may be skipped. CLOCK_MONOTONIC.
+	 * */
 	uint64_t from_ns, to_ns;
-	uint64_t last_ns; /* end of the last record that could be read */
+	uint64_t last_ns; /* end of the last readable record */
 	/* private */
 	struct cursor rows;
 	bool in_chunk;
@@ -136,12 +138,12 @@ int recording_open(struct recording *r, FILE *f, const char *name, struct reason
 void recording_close(struct recording *r);
 
 /*
- * The next record. 1; 0 at the end; -1 with @why if the file is damaged, or ends without an end
- * (the recorder was killed, say): everything readable has been read by then.
+ * The next record. 1; 0 at the end; -1 with @why if the file is damaged or has no end (for example,
+ * the recorder was killed), after all readable records.
  */
 int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why);
 
-/* When an operation or request ended, and how long it took. */
+/* The end of an operation or request, and its duration, in ns. */
 uint64_t cap_event_end(const struct cap_event *ev);
 uint64_t cap_event_total(const struct cap_event *ev);
 

@@ -87,7 +87,8 @@ struct known_name {
 	UT_hash_handle hh;
 };
 
-/* The last name of each; a process has that of its first thread. NULL may mean out of memory. */
+/* The last name of each thread or process; a process has the name of its first thread. NULL may
+ * mean out of memory. */
 static struct known_name *tasks_of(const struct catalog *c, enum by_key by)
 {
 	struct known_name *tasks = NULL, *k;
@@ -153,7 +154,7 @@ static int out_of_memory(struct reason *why)
 	return reason_set(why, EXIT_FAILED, "out of memory");
 }
 
-/* What stands for a file system of @rec in keys; 0: out of memory. */
+/* The number of a file system of @rec in keys; 0: out of memory. */
 static uint64_t fs_key(struct replay *r, const struct recording *rec, uint64_t fs)
 {
 	const char *name = catalog_fs(&rec->catalog, fs);
@@ -176,7 +177,8 @@ static uint64_t fs_key(struct replay *r, const struct recording *rec, uint64_t f
 	return FS_KEY_FIRST + r->n_fs++;
 }
 
-/* The interval of what ended at @ns. Real time puts several recordings on one timeline. */
+/* The interval for a record that ended at @ns. Real time puts several recordings on one timeline.
+ * */
 static struct replay_interval *interval_at(struct replay *r, const struct recording *rec,
 					   uint64_t ns, struct reason *why)
 {
@@ -378,7 +380,7 @@ int replay_add(struct replay *r, const struct recording *rec, const struct cap_e
 	if (!iv)
 		return -1;
 	if (is_op && async_is_request(ev->op.kind, ev->op.call) && r->conf.layer != LAYER_OPS)
-		return 0; /* no call */
+		return 0; /* not a system call */
 	if (is_op && r->conf.layer != LAYER_BLK)
 		err = op_add(r, iv, rec, &ev->op);
 	if (is_op && r->conf.slowest_max && !err)

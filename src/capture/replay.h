@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * replay.h - sums up recordings into the rows that a live session would have had, with the code in
- * cell.h that the programs use, too.
+ * replay.h - sums up recordings into the rows of a live session, with the same code as the programs
+ * (cell.h).
  */
 #ifndef IOSTRATA_CAPTURE_REPLAY_H
 #define IOSTRATA_CAPTURE_REPLAY_H
@@ -21,7 +21,7 @@ struct replay_conf {
 	enum by_key by;
 	bool queued;            /* request histograms from submission instead of dispatch */
 	uint64_t every_ns;      /* length of an interval; 0: one for everything */
-	uint64_t first_ns;      /* when they begin, CLOCK_REALTIME */
+	uint64_t first_ns;      /* beginning of the first interval, CLOCK_REALTIME */
 	uint64_t slowest_max;   /* operations to keep */
 	const char *slowest_fs; /* only on this file system type; NULL: all */
 };
@@ -49,7 +49,7 @@ enum { REPLAY_INTERVALS = 10000 };
 int replay_add(struct replay *r, const struct recording *rec, const struct cap_event *ev,
 	       struct reason *why);
 
-/* Call after the last event of @rec: adds what is known of it as a whole. */
+/* Call after the last event of @rec: adds its losses and file system types. */
 void replay_end(struct replay *r, const struct recording *rec);
 
 /* Moves the rows of interval @i to @sn; the caller then owns its lists. 0 or -ENOMEM. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rowpack.c - see rowpack.h.
+ * rowpack.c - packs rows into columns of bytes, and unpacks them.
  *
- * Rows wait in a block, which is then packed column by column: most columns are the same in all
- * rows, and to look for that in a tight loop costs two instructions a value. Their bytes are
- * written when the first different value comes. There is room in the columns before a row is
- * taken, so packing never fails.
+ * Rows wait in a block, which is packed column by column. Most columns have one value in all rows;
+ * a tight loop checks this with two instructions a value. Bytes of a column are written when its
+ * first different value comes. Room in the columns is reserved before a row is taken, so packing
+ * never fails.
  */
 #include "capture/rowpack.h"
 
@@ -16,10 +16,11 @@
 
 enum {
 	BLOCK = 64,          /* rows: they fit into the first cache */
-	RESERVE = PACK_SPAN, /* rows, for which there is room at once */
+	RESERVE = PACK_SPAN, /* rows to reserve room for at once */
 };
 
-/* Four columns at a time, eight in one look at the rows: as many as there are registers for. */
+/* Four columns in a register, eight columns in one pass over the rows: as many as registers allow.
+ * */
 typedef uint64_t vector __attribute__((vector_size(32), may_alias));
 typedef uint64_t unaligned_vector __attribute__((vector_size(32), aligned(8), may_alias));
 
@@ -61,7 +62,8 @@ static int column_reserve(struct packed_column *c, size_t bytes)
 	return 0;
 }
 
-/* Of a column with so many @rows that begins to vary, before the block that makes it. */
+/* Bytes of the first @rows rows of a column, all equal to @first, when the column begins to vary.
+ * */
 static size_t same_size(uint64_t first, unsigned int rows)
 {
 	size_t len = (63 - __builtin_clzll(first | 1)) / 7 + 1;
@@ -69,8 +71,8 @@ static size_t same_size(uint64_t first, unsigned int rows)
 	return VARINT_MAX + rows * len; /* the first difference may be longer */
 }
 
-/* Reserves room for some rows more, and for all rows so far of columns that do not vary, since
- * these may make them. */
+/* Reserves room for more rows; in columns that do not vary yet, also for all rows so far, since the
+ * next rows may vary. */
 static int rows_reserve(struct rowpack *c)
 {
 	size_t most = RESERVE * VARINT_MAX;
@@ -89,7 +91,7 @@ static int rows_reserve(struct rowpack *c)
 	return err;
 }
 
-/* Writes the rows so far, which were all @first. */
+/* Writes the rows so far, all equal to @first. */
 static uint8_t *column_begin(struct packed_column *c, enum pack_code code, uint64_t first,
 			     unsigned int rows)
 {
@@ -105,8 +107,8 @@ static uint8_t *column_begin(struct packed_column *c, enum pack_code code, uint6
 	return p;
 }
 
-/* Sets @ret_differ, for each column, to bits that are not the same in all rows of the block as in
- * the first row of all. With wider registers it takes half as many instructions. */
+/* Sets @ret_differ, for each column, to the bits in which some row of the block differs from the
+ * chunk's first row. Wider registers halve the instructions. */
 #ifdef __x86_64__
 __attribute__((target_clones("avx2", "default")))
 #endif
@@ -131,8 +133,8 @@ block_compare(const struct rowpack *c, uint64_t ret_differ[PACK_COLUMNS])
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Puts a varint into @ret_bytes, its first byte lowest, if it has three bytes at most. Returns how
- * many, or 0. */
+/* Puts a varint into @ret_bytes, its first byte lowest, if at most three bytes long. Returns the
+ * length, or 0. */
 INLINE unsigned int varint_short(uint64_t v, uint64_t *ret_bytes)
 {
 	if (v < 1 << 7) {
@@ -151,15 +153,15 @@ INLINE unsigned int varint_short(uint64_t v, uint64_t *ret_bytes)
 }
 
 /*
- * Writes varints of @n values, @step apart, or of their differences (to @last in the first). Many
- * are what the one before was: then so are the bytes, eight of which are stored at once. There is
- * room for VARINT_MAX.
+ * Writes varints of @n values, @step apart, or of their differences (to @last in the first). A
+ * value equal to the one before has the same bytes, which are stored eight at a time. @p must have
+ * room for VARINT_MAX bytes more.
  */
 INLINE uint8_t *varints_put(uint8_t *p, const uint64_t *v, size_t step, unsigned int n, bool delta,
 			    uint64_t last)
 {
 	uint64_t x, before = 0, bytes = 0;
-	unsigned int len = 0; /* of the one before; 0: it is long */
+	unsigned int len = 0; /* bytes of the varint before; 0: more than three */
 
 	for (; n; n--, v += step) {
 		x = delta ? *v - last : *v;
@@ -180,7 +182,8 @@ INLINE uint8_t *varints_put(uint8_t *p, const uint64_t *v, size_t step, unsigned
 	return p;
 }
 
-/* Adds @n values, @step apart, to a column that had @rows, all @first if it does not vary. */
+/* Adds @n values, @step apart, to a column with @rows values, all equal to @first if the column
+ * does not vary. */
 static void column_add(struct packed_column *c, enum pack_code code, uint64_t first,
 		       unsigned int rows, const uint64_t *v, size_t step, unsigned int n)
 {
@@ -310,7 +313,7 @@ void rowpack_done(struct rowpack *c)
 	*c = (struct rowpack){ .codes = c->codes, .n = c->n };
 }
 
-/* False: it ends too early or is longer than 64 bits. */
+/* False: cut short, or longer than 64 bits. */
 static bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v)
 {
 	const uint8_t *p = *at;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * rowpack.h - rows of numbers as columns of bytes, and back: how a chunk stores its records.
+ * rowpack.h - packs rows of numbers into columns of bytes, as chunks store records, and unpacks
+ * them.
  *
  * A row is an array of uint64_t, one for each column of the chunk's table. Knows neither files nor
- * what the numbers mean. docs/FORMAT.md describes the bytes.
+ * the meaning of numbers. docs/FORMAT.md describes the bytes.
  */
 #ifndef IOSTRATA_ROWPACK_H
 #define IOSTRATA_ROWPACK_H
@@ -22,11 +23,11 @@ enum pack_code {
 
 enum { PACK_COLUMNS = 32, PACK_SPAN = 256, VARINT_MAX = 10 };
 
-/* How a column is written, if its values are not all the same: VALUE or DELTA. */
+/* The code of each column for values not all the same: VALUE or DELTA. */
 typedef unsigned char pack_codes[PACK_COLUMNS];
 
 struct packed_column {
-	uint8_t *bytes; /* of the rows so far, unless they are all the same; owned */
+	uint8_t *bytes; /* of the rows so far, if they differ; owned */
 	size_t len, cap;
 	uint64_t last;
 	bool varied;
@@ -38,8 +39,8 @@ struct rowpack {
 	unsigned int n;
 	unsigned int rows;
 	/* private */
-	unsigned int waiting;            /* the last of the rows, which are not yet in columns */
-	unsigned int reserved;           /* rows that the columns have room for */
+	unsigned int waiting;            /* the last rows, not yet in columns */
+	unsigned int reserved;           /* rows with room in the columns */
 	uint64_t first[PACK_COLUMNS];    /* row */
 	uint64_t (*block)[PACK_COLUMNS]; /* these; owned */
 	struct packed_column at[PACK_COLUMNS];
@@ -48,11 +49,12 @@ struct rowpack {
 /* Adds a row of c->n values. 0, or -ENOMEM with the columns unchanged. */
 int rowpack_add(struct rowpack *c, const uint64_t *row);
 
-/* The same without a copy: room for a row, or NULL (-ENOMEM); and the row that is there now. */
+/* The same without a copy: room for a row, or NULL (-ENOMEM); then rowpack_added() takes the row.
+ * */
 uint64_t *rowpack_room(struct rowpack *c);
 void rowpack_added(struct rowpack *c);
 
-/* The values of a column in some rows: @step numbers apart, or 0: all are the first. */
+/* The values of a column in some rows, @step numbers apart; 0: all equal to the first. */
 struct pack_values {
 	const uint64_t *first;
 	size_t step;
@@ -62,11 +64,11 @@ struct pack_values {
  * unchanged. */
 int rowpack_add_span(struct rowpack *c, unsigned int n, const struct pack_values *columns);
 
-/* Bytes that rowpack_put() needs at most. */
+/* The most bytes that rowpack_put() writes. */
 size_t rowpack_size(struct rowpack *c);
 
-/* Writes the columns, with @tail, a column of bytes, if there is one, and empties them. Returns the
- * length. */
+/* Writes and empties the columns, with @tail, a column of bytes, if not NULL. Returns the length.
+ * */
 size_t rowpack_put(struct rowpack *c, uint8_t *dst, const void *tail, size_t tail_len);
 
 void rowpack_done(struct rowpack *c);
@@ -79,15 +81,15 @@ struct cursor_column {
 };
 
 struct cursor {
-	unsigned int n, rows; /* columns that the reader wants; rows left */
+	unsigned int n, rows; /* columns wanted by the reader; rows left */
 	struct cursor_column at[PACK_COLUMNS];
 	const uint8_t *tail; /* the column of bytes; NULL: none */
 	size_t tail_len;
 };
 
 /*
- * Opens @n columns of @rows rows in @len hostile bytes. Columns that the bytes lack are 0 in all
- * rows; those beyond @n are skipped. 0 or -EBADMSG.
+ * Opens @n columns of @rows rows in @len hostile bytes. Columns missing in the bytes are 0 in all
+ * rows; columns after the first @n are skipped. 0 or -EBADMSG.
  */
 int cursor_open(struct cursor *c, unsigned int n, unsigned int rows, const uint8_t *bytes,
 		size_t len);

@@ -84,7 +84,7 @@ void kept_done(struct kept *k)
 
 enum { INDEX_ROWS = 1 << 19 };
 
-/* Counts the records of a chunk that is not, or no longer, in the file. */
+/* Counts the records of a chunk as lost: the chunk is not, or no longer, in the file. */
 static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_recorded)
 {
 	if (!is_events(h->kind))
@@ -96,7 +96,7 @@ static void chunk_lose(struct writer *w, const struct chunk_head *h, bool was_re
 		*(h->kind == CHUNK_OPS ? &w->ops : &w->requests) -= h->rows;
 }
 
-/* Notes the first error; truncates what was written of the chunk. */
+/* Notes the first error, and truncates a chunk written in part. */
 static void writer_fail(struct writer *w, int err)
 {
 	if (!w->err)
@@ -105,8 +105,8 @@ static void writer_fail(struct writer *w, int err)
 		w->is_file = false;
 }
 
-/* Whether chunk @h would make the file too large. However many names there are, each of several
- * files has records, too. */
+/* Whether chunk @h would make the file too large. With several files, each one takes some records,
+ * however many names it has. */
 static bool file_is_full(const struct writer *w, const struct chunk_head *h)
 {
 	return w->max_bytes && is_events(h->kind) && (!w->next || w->last.rows) &&
@@ -166,7 +166,8 @@ static void keep_last(struct writer *w, uint64_t now)
 /* Writes the chunk in w->packed to the next file. 0 or -errno. */
 static int chunk_put_next(struct writer *w, const struct chunk_head *h)
 {
-	struct kept_chunk *k = kept_copy(h, w->packed); /* end and header need the buffers */
+	struct kept_chunk *k = kept_copy(
+		h, w->packed); /* a copy: writing the end and the header reuses the buffers */
 	int err = k ? w->next(w->next_arg) : -ENOMEM;
 
 	if (!err)
@@ -194,7 +195,7 @@ static int chunk_put(struct writer *w, const struct chunk_head *h)
 	return err;
 }
 
-/* Packs and writes what is in w->raw. */
+/* Packs and writes the payload in w->raw. */
 static void chunk_end(struct writer *w, struct chunk_head *h, int err)
 {
 	err = err ? err : w->err;
@@ -239,14 +240,15 @@ static void batch_write(struct writer *w, enum chunk_kind kind)
 	b->text_len = 0;
 }
 
-/* Where @n records are added; writes those before them if there are enough. */
+/* The batch for @n more records. First writes the batch if it would be too large. */
 static struct batch *batch_for(struct writer *w, enum chunk_kind kind, unsigned int n)
 {
 	struct batch *b = &w->batches[kind];
 
 	if (b->columns.rows + n > CHUNK_ROWS) {
 		batch_write(w, CHUNK_NAMES);
-		batch_write(w, CHUNK_HANDLES); /* who reads on knows those of the same time */
+		batch_write(w, CHUNK_HANDLES); /* a reader of operations then knows the handles of
+						  the same time */
 		batch_write(w, kind);
 	}
 	return b;
@@ -386,7 +388,7 @@ int writer_restart(struct writer *w, int fd, const char *header)
 	return err;
 }
 
-/* Writes what was kept, oldest first. */
+/* Writes the chunks in memory, oldest first. */
 static void kept_write(struct writer *w)
 {
 	struct kept_chunk *k;
@@ -410,7 +412,7 @@ void writer_close(struct writer *w)
 		kept_write(w);
 }
 
-/* Drops the last chunk of records and everything after it. False: there is none. */
+/* Drops the last chunk of records and everything after it. False: no such chunk. */
 static bool last_take_back(struct writer *w)
 {
 	if (!w->is_file || !w->last.rows)
@@ -419,7 +421,7 @@ static bool last_take_back(struct writer *w)
 	w->last = (struct chunk_head){};
 	w->bytes = w->last_at;
 	writer_fail(w, -ENOSPC);
-	rowpack_done(&w->index); /* it would list what is gone; nobody needs it */
+	rowpack_done(&w->index); /* the index would list dropped chunks; readers do without */
 	w->index.rows = INDEX_ROWS;
 	return true;
 }
@@ -447,7 +449,7 @@ bool writer_end(struct writer *w, const char *end)
 {
 	int err = w->err, failed;
 
-	w->err = 0; /* this may still succeed */
+	w->err = 0; /* writing the end may still succeed */
 	text_write(w, CHUNK_END, end);
 	failed = w->err;
 	w->err = err ? err : failed;
