@@ -12,19 +12,19 @@
 
 enum { INDEX_ROWS_MAX = CHUNK_RAW };
 
-int reader_damaged(const struct reader *r, const char *what, struct reason *why)
+/* Sets @why: the chunk is damaged. Returns -1. */
+static int reader_damaged(const struct reader *r, const char *what, struct reason *why)
 {
 	return reason_set(why, EXIT_FAILED, "'%.100s' is damaged at byte %llu: %s", r->name,
 			  (unsigned long long)r->bytes, what);
 }
 
-int reader_cut_off(const struct reader *r, struct reason *why)
+/* Sets @why: the file has no end. Returns -1. */
+static int reader_cut_off(const struct reader *r, struct reason *why)
 {
-	reason_set(why, EXIT_FAILED,
-		   "'%.100s' is cut off at byte %llu: what came after that is "
-		   "missing",
+	reason_set(why, EXIT_FAILED, "'%.100s' is cut off at byte %llu: the rest is missing",
 		   r->name, (unsigned long long)r->bytes);
-	return reason_hint(why, "it was not closed in order, or is still being written");
+	return reason_hint(why, "the recording was interrupted, or is still being written");
 }
 
 static int read_failed(const struct reader *r, struct reason *why)
@@ -134,7 +134,8 @@ static int chunk_unpack(struct reader *r, struct reason *why)
 	return 0;
 }
 
-const char *reader_text(struct reader *r, struct reason *why)
+/* The text of a chunk of text, head.raw bytes; valid until the next chunk. NULL with @why. */
+static const char *reader_text(struct reader *r, struct reason *why)
 {
 	return chunk_unpack(r, why) ? NULL : (const char *)r->raw;
 }

@@ -41,16 +41,9 @@ void reader_done(struct reader *r);
  * damaged. */
 int reader_next(struct reader *r, struct reason *why);
 
-/* The text of a chunk of text, head.raw bytes; valid until the next chunk. NULL with @why. */
-const char *reader_text(struct reader *r, struct reason *why);
-
 /* Records of a chunk, @columns numbers each; valid until the next chunk. 0, or -1 with @why. */
 int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 		struct reason *why);
-
-/* Set @why: the chunk is damaged; the file has no end. Return -1. */
-int reader_damaged(const struct reader *r, const char *what, struct reason *why);
-int reader_cut_off(const struct reader *r, struct reason *why);
 
 /*
  * The names in a recording, by the ids in records.

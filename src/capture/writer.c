@@ -10,7 +10,8 @@
 
 #include "capture/batch.h"
 
-struct kept_chunk *kept_copy(const struct chunk_head *h, const uint8_t *bytes)
+/* A copy of the chunk @bytes, head included; the caller frees it. NULL: out of memory. */
+static struct kept_chunk *kept_copy(const struct chunk_head *h, const uint8_t *bytes)
 {
 	size_t len = CHUNK_HEAD + h->packed;
 	struct kept_chunk *c = malloc(sizeof(*c) + len);
@@ -22,7 +23,8 @@ struct kept_chunk *kept_copy(const struct chunk_head *h, const uint8_t *bytes)
 	return c;
 }
 
-int kept_add(struct kept *k, const struct chunk_head *h, const uint8_t *bytes)
+/* Adds a copy. 0 or -ENOMEM. */
+static int kept_add(struct kept *k, const struct chunk_head *h, const uint8_t *bytes)
 {
 	struct kept_chunk *c = kept_copy(h, bytes);
 
@@ -36,7 +38,8 @@ int kept_add(struct kept *k, const struct chunk_head *h, const uint8_t *bytes)
 	return 0;
 }
 
-struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before)
+/* Removes the chunk after @before, or the first if @before is NULL. The caller frees it. */
+static struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before)
 {
 	struct kept_chunk **at = before ? &before->next : &k->first, *c = *at;
 
@@ -48,7 +51,12 @@ struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before)
 	return c;
 }
 
-void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped)
+struct kept_sums {
+	uint64_t ops, requests;
+};
+
+/* Drops chunks of records that ended before @since_ns, and adds their counts to @dropped. */
+static void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped)
 {
 	struct kept_chunk *before = NULL, *c;
 
@@ -64,7 +72,8 @@ void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped)
 	}
 }
 
-uint64_t kept_since(const struct kept *k)
+/* The end of the first record; 0: no records. */
+static uint64_t kept_since(const struct kept *k)
 {
 	uint64_t first = 0;
 
@@ -74,7 +83,7 @@ uint64_t kept_since(const struct kept *k)
 	return first;
 }
 
-void kept_done(struct kept *k)
+static void kept_done(struct kept *k)
 {
 	struct kept_chunk *c;
 

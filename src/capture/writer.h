@@ -22,26 +22,6 @@ struct kept {
 	struct kept_chunk *first, *last;
 };
 
-/* A copy of the chunk @bytes, head included; the caller frees it. NULL: out of memory. */
-struct kept_chunk *kept_copy(const struct chunk_head *h, const uint8_t *bytes);
-
-/* Adds a copy. 0 or -ENOMEM. */
-int kept_add(struct kept *k, const struct chunk_head *h, const uint8_t *bytes);
-
-/* Removes the chunk after @before, or the first if @before is NULL. The caller frees it. */
-struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before);
-
-/* Drops chunks of records that ended before @since_ns, and adds their counts to @dropped. */
-struct kept_sums {
-	uint64_t ops, requests;
-};
-void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped);
-
-/* The end of the first record; 0: no records. */
-uint64_t kept_since(const struct kept *k);
-
-void kept_done(struct kept *k);
-
 /*
  * A recording being written. Chunks are written when full or on request. Names used by a record
  * must be added before it.

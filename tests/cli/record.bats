@@ -79,7 +79,7 @@ recorded() {
 	kill -9 "$pid"
 	ends_within 10 || true
 	expect 1 report "$file"
-	[[ $output == *read* && $stderr == *"is cut off at byte "*": what came after that is missing"* ]]
+	[[ $output == *read* && $stderr == *"is cut off at byte "*": the rest is missing"* ]]
 	expect 1 report --events csv "$file"
 	(($(wc -l <<<"$output") > 100))
 }
