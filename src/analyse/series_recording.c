@@ -13,7 +13,7 @@
 #include "capture/reader.h"
 #include "capture/replay.h"
 
-enum { LOOK_EVENTS = 32768, MAX_ERRNO = 4095 };
+enum { LOOK_EVENTS = 32768 };
 
 static int out_of_memory(struct reason *why)
 {
