@@ -19,6 +19,7 @@
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
+#include "cell.h"
 
 unsigned int filter_kernel_dev(dev_t dev)
 {
