@@ -13,6 +13,7 @@
 
 #include "base/reason.h"
 #include "capture/writer.h"
+#include "cell.h"
 #include "cmd/recorded.h"
 
 enum { MANY_FILES = 300, LATE_FILE = 7, SDA = 8 << 20, SDA1 = SDA | 1, SDB = SDA | 16, BTRFS = 42 };
