@@ -256,7 +256,8 @@ struct sent_request {
 	unsigned int dev;               /* dev_t of the whole disk */
 	unsigned int cmd_flags;
 	int error; /* as the tracepoint reports it */
-	unsigned int requeues, merges;
+	unsigned int requeues;
+	unsigned int merges; /* bios beside the first; if bio_based, parts that were split off */
 	unsigned long long sector, bytes;
 	unsigned long long q, g, d, c; /* q 0: submission not seen */
 	struct sent_file_id file;

@@ -284,12 +284,23 @@ static __always_inline void bio_back_merged(struct io_state *io)
 	io_drop(io);
 }
 
-/* @split is the first part of the bio to which its bi_private points. @split has no Q of its
- * own. */
+/*
+ * A bio is split. The block layer tells of the first part, @split, whose bi_private points to the
+ * bio: the part has no Q of its own. Device mapper does the same before 5.18; since then it cuts
+ * the first part off and tells of the bio itself, whose bi_private is its submitter's.
+ *
+ * A device without requests counts each part as a request, and tells the end of the whole bio only:
+ * so the parts have the times of the bio.
+ */
 static __always_inline void bio_split_off(struct bio *split)
 {
-	struct io_state *io = bio_io(split->bi_private), first;
+	struct io_state *io = io_find(bio_key(split), current_cpu()), first;
 
+	if (io && io->bio_based && io->bytes > split->bi_iter.bi_size) {
+		io->merges++;
+		return;
+	}
+	io = split->bi_private ? bio_io(split->bi_private) : NULL;
 	if (!io)
 		return;
 	first = *io;
@@ -297,6 +308,8 @@ static __always_inline void bio_split_off(struct bio *split)
 	first.key = bio_key(split);
 	first.bytes = split->bi_iter.bi_size;
 	if (io->bio_based) {
+		io->merges++;
+		first.merges = 0;
 		split_keep(&first);
 		return;
 	}
@@ -353,7 +366,7 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 		.held = done.q, .q = done.q, .g = done.q, .d = done.q, .c = bpf_ktime_get_ns()
 	};
 	if (done.counted)
-		request_done(&done, &times);
+		request_done(&done, &times, 1 + done.merges);
 	until = times.c + BIO_END_NS;
 	/* if this is part of the completion of the request below, the request's times say more */
 	m = CONF(waits) ? mark_current(times.c, interrupt_level(level_known)) : NULL;

@@ -249,7 +249,10 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 }
 
 /* A request is done, or a bio of a bio-based device. */
-static __always_inline void request_done(const struct io_state *io, const struct rq_times *times)
+/* @n: requests of @io, all with these times: more than one are the parts of a bio; their bytes are
+ * in io->bytes together. */
+static __always_inline void request_done(const struct io_state *io, const struct rq_times *times,
+					 u32 n)
 {
 	u64 device = times->c - times->d, queue = times->d - times->g, tag = times->g - times->q,
 	    shown;
@@ -258,25 +261,25 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	if (CONF(sent_requests))
 		request_send(io, times);
 	if (CONF(helpers) && io->helper.tid)
-		helper_request_done(io, tag, queue, device);
+		helper_request_done(io, tag, queue, device, n);
 	if (CONF(uncounted) || (CONF(helpers) && io->counted == COUNTED_HELPER))
 		return;
 	shown = CONF(queued) ? times->c - times->q : device;
 	sums = request_row(io, CONF(rq_sums_only) ? 0 : hist_bucket(shown));
 	if (!sums)
 		return;
-	atomic_add(&sums->count, 1);
-	atomic_add(&sums->device_ns, device);
+	atomic_add(&sums->count, n);
+	atomic_add(&sums->device_ns, n * device);
 	cell_max(&sums->max_ns, shown);
-	cell_sum(false, sums->queue_ns, queue);
-	cell_sum(false, sums->tag_ns, tag);
+	cell_sum(false, sums->queue_ns, n * queue);
+	cell_sum(false, sums->tag_ns, n * tag);
 	cell_sum(false, sums->requeues, io->requeues);
 	if (!io->q)
-		atomic_add(&sums->unqueued, 1);
+		atomic_add(&sums->unqueued, n);
 	if (io->outside)
-		atomic_add(&sums->outside, 1);
+		atomic_add(&sums->outside, n);
 	if (io->failed)
-		atomic_add(&sums->errors, 1);
+		atomic_add(&sums->errors, n);
 	else
 		cell_sum(false, sums->bytes, io->bytes);
 }

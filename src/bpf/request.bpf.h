@@ -323,7 +323,7 @@ static __always_inline void request_finish(const struct io_state *io, u64 now, b
 	struct rq_times times = request_times(io, now);
 
 	if (io->counted)
-		request_done(io, &times);
+		request_done(io, &times, 1);
 	completion_announce(&times, io->tid, io->op == RQ_READ, now + REQUEST_END_NS, level_known);
 }
 

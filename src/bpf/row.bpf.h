@@ -386,7 +386,7 @@ static __always_inline struct helper_sums *helper_row(const struct helper_key *k
 
 /* A request submitted by a helper is done. */
 static __always_inline void helper_request_done(const struct io_state *io, u64 tag, u64 queue,
-						u64 device)
+						u64 device, u32 n)
 {
 	struct helper_key key = io->helper;
 	struct helper_sums *sums;
@@ -397,12 +397,12 @@ static __always_inline void helper_request_done(const struct io_state *io, u64 t
 	sums = helper_row(&key);
 	if (!sums)
 		return;
-	atomic_add(&sums->count, 1);
-	atomic_add(&sums->device_ns, device);
-	cell_sum(false, sums->queue_ns, queue);
-	cell_sum(false, sums->tag_ns, tag);
+	atomic_add(&sums->count, n);
+	atomic_add(&sums->device_ns, n * device);
+	cell_sum(false, sums->queue_ns, n * queue);
+	cell_sum(false, sums->tag_ns, n * tag);
 	if (io->failed)
-		atomic_add(&sums->errors, 1);
+		atomic_add(&sums->errors, n);
 	else
 		cell_sum(false, sums->bytes, io->bytes);
 }

@@ -232,7 +232,8 @@ struct io_state {
 	int error;    /* the last one; this and most below only with conf.sent_requests */
 	u64 sector;   /* of the whole disk */
 	u32 cmd_flags;
-	u32 merges; /* bios of the request beside the first, at its dispatch */
+	u32 merges; /* bios of the request beside the first, at its dispatch; for a bio of a device
+		     * without requests: the parts that were split off */
 	union {
 		struct {
 			u64 by[2]; /* key of its row, as in rq_key; only with conf.rq_by */

@@ -290,16 +290,18 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 			      .op = rq->op,
 			      .bio_based = !!(rq->flags & CAP_RQ_BIO_BASED) };
 	bool failed = rq->flags & CAP_RQ_FAILED;
+	/* see request_done(); merges is 32 bits in the programs */
+	uint32_t n = key.bio_based && rq->merges < UINT32_MAX ? 1 + rq->merges : 1;
 	struct rq_sums sums = {
-		.count = 1,
-		.errors = failed,
+		.count = n,
+		.errors = failed ? n : 0,
 		.bytes = failed ? 0 : rq->bytes,
 		.requeues = rq->requeues,
-		.unqueued = !!(rq->flags & CAP_RQ_UNQUEUED),
-		.outside = !!(rq->flags & CAP_RQ_OUTSIDE),
-		.tag_ns = rq->tag_ns,
-		.queue_ns = rq->queue_ns,
-		.device_ns = rq->device_ns,
+		.unqueued = rq->flags & CAP_RQ_UNQUEUED ? n : 0,
+		.outside = rq->flags & CAP_RQ_OUTSIDE ? n : 0,
+		.tag_ns = n * rq->tag_ns,
+		.queue_ns = n * rq->queue_ns,
+		.device_ns = n * rq->device_ns,
 	};
 	struct rq_row *row;
 
@@ -309,9 +311,9 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 	row = rows_rq(&iv->rows, &key);
 	if (!row || (!row->count && request_row_begin(r, iv, rec, rq, row)))
 		return -ENOMEM;
-	sums.max_ns = sums.device_ns + (r->conf.queued ? sums.tag_ns + sums.queue_ns : 0);
+	sums.max_ns = rq->device_ns + (r->conf.queued ? rq->tag_ns + rq->queue_ns : 0);
 	rq_row_add(row, &sums);
-	return hist_add(&row->hist, hist_bucket(sums.max_ns), 1);
+	return hist_add(&row->hist, hist_bucket(sums.max_ns), n);
 }
 
 static void record_fill(struct replay *r, struct op_record *ret, const struct recording *rec,

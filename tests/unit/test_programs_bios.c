@@ -505,6 +505,38 @@ static void test_split_and_passed_on(void **state)
 	}
 }
 
+/* Device mapper cuts parts off the front of a bio, and tells of the bio, which is private to its
+ * submitter or to nobody. Each part is a request, and all end with the bio. */
+static void test_parts_cut_off_in_front(void **state)
+{
+	u64 sizes = 0;
+
+	(void)state;
+	for (int private = 0; private < 2; private ++) {
+		start();
+		submits(2, REQ_OP_READ); /* something else, in a slot */
+		submits_to(&stacked, 0, REQ_OP_READ);
+		io[0].bio.bi_private = private ? &io[2].bio : NULL;
+		sizes = io[0].bio.bi_iter.bi_size;
+		for (int part = 0; part < 3; part++) {
+			io[0].bio.bi_iter.bi_size -= 512;
+			tick(2);
+			EVENT(on_split, &io[0].bio);
+		}
+		tick(5);
+		bio_ends(&io[0].bio);
+		assert_int_equal(requests_counted(stacked.dev, RQ_READ).count, 4);
+		assert_int_equal(requests_counted(stacked.dev, RQ_READ).bytes, sizes);
+		assert_int_equal(requests_counted(stacked.dev, RQ_READ).device_ns, 4 * 11);
+		assert_int_equal(requests_counted(stacked.dev, RQ_READ).max_ns, 11);
+		gets_request(2);
+		issue(2);
+		completes(2);
+		assert_int_equal(requests(RQ_READ).count, 1);
+		is_over();
+	}
+}
+
 /* A request whose end was not seen, after a part of it, is dispatched with such a bio. */
 static void test_split_after_unseen_end(void **state)
 {
@@ -1526,6 +1558,7 @@ int main(void)
 		TEST(test_flush_passed_on),
 		TEST(test_flush_of_a_partition),
 		TEST(test_split_and_passed_on),
+		TEST(test_parts_cut_off_in_front),
 		TEST(test_split_after_unseen_end),
 		TEST(test_missed_after_throttle),
 		TEST(test_clock_behind),

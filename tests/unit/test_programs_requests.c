@@ -42,6 +42,7 @@ struct b {
 	struct r *rq;   /* NULL: it waits for one */
 	u32 bytes;      /* when it was submitted */
 	u32 left;       /* of these, not done yet */
+	u32 parts;      /* that were split off, if it is stacked */
 	bool stacked;   /* submitted to a device without requests */
 };
 
@@ -257,16 +258,16 @@ static void slot_knows(const struct b *b, struct rq_times t)
 static void bio_ends_alone(struct b *b)
 {
 	struct counts *c = &truth[b->disk - disks][op_of(&b->bio)][counts_for(b->who)];
-	u64 took = machine.now - b->q;
+	u64 took = machine.now - b->q, n = 1 + b->parts;
 	bool failed = !pick(5);
 
 	b->bio.bi_status = failed ? 10 : 0;
 	if (b->stacked && b->counted) {
-		c->count++;
-		c->device += took;
+		c->count += n;
+		c->device += n * took;
 		c->max = took > c->max ? took : c->max;
-		c->outside += b->outside;
-		c->errors += failed;
+		c->outside += b->outside ? n : 0;
+		c->errors += failed ? n : 0;
 		c->bytes += failed ? 0 : b->bytes;
 	}
 	if (b->stacked)
@@ -303,6 +304,16 @@ static void is_front_merged(struct b *b, struct r *r)
 	b->rq = r;
 }
 
+/* Device mapper cuts the first part of @b off, and tells of @b itself. */
+static void is_cut(struct b *b, u32 bytes)
+{
+	b->bio.bi_private = pick(2) ? NULL : &bios[pick(BIOS)].bio;
+	b->left = b->bio.bi_iter.bi_size -= bytes;
+	b->bio.bi_iter.bi_sector += bytes / 512;
+	b->parts++;
+	fire(on_split, (u64)&b->bio, 0, 0);
+}
+
 /* The first part of @b becomes a bio of its own, which has no Q. */
 static void is_split(struct b *b)
 {
@@ -311,6 +322,11 @@ static void is_split(struct b *b)
 
 	if (!part || bytes >= b->bio.bi_iter.bi_size)
 		return;
+	if (b->stacked && pick(2)) {
+		is_cut(b, bytes);
+		return;
+	}
+	b->parts += b->stacked;
 	*part = *b;
 	part->left = part->bio.bi_iter.bi_size = bytes;
 	part->bio.bi_private = &b->bio;
