@@ -223,8 +223,8 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 	return sums;
 }
 
-/* The row of @io. The request is counted in @bucket of its histogram. */
-static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket)
+/* The row of @io, of which @n requests are counted in @bucket of the histogram. */
+static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket, u32 n)
 {
 	u64 dev = SLOT_OF_DEV | io->dev, slot;
 	struct rq_cell *cell = NULL;
@@ -244,13 +244,12 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 		return request_row_hashed(io, bucket);
 	barrier_var(bucket);
 	if (bucket < HIST_N) /* for the verifier: always true */
-		atomic_add(&cell->hist[bucket], 1);
+		atomic_add(&cell->hist[bucket], n);
 	return &cell->sums;
 }
 
-/* A request is done, or a bio of a bio-based device. */
-/* @n: requests of @io, all with these times: more than one are the parts of a bio; their bytes are
- * in io->bytes together. */
+/* A request is done, or a bio of a bio-based device; which was split into @n parts, all with these
+ * @times, whose bytes are in io->bytes together. */
 static __always_inline void request_done(const struct io_state *io, const struct rq_times *times,
 					 u32 n)
 {
@@ -265,7 +264,7 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	if (CONF(uncounted) || (CONF(helpers) && io->counted == COUNTED_HELPER))
 		return;
 	shown = CONF(queued) ? times->c - times->q : device;
-	sums = request_row(io, CONF(rq_sums_only) ? 0 : hist_bucket(shown));
+	sums = request_row(io, CONF(rq_sums_only) ? 0 : hist_bucket(shown), n);
 	if (!sums)
 		return;
 	atomic_add(&sums->count, n);

@@ -7,11 +7,13 @@ import subprocess
 
 import fileio
 import machine
+import oracles
 import tool
 from checks_record import Record, compare, report
-from harness import Gate, suite
+from harness import Gate, Skip, suite
 from levels import indented
 from machine import Disk
+from oracles import DiskStat
 from tool import Trace
 
 MS = 1_000_000
@@ -80,3 +82,72 @@ def check_times(gate: Gate, trace: Trace, delay: Disk, slow: Disk) -> None:
     gate.check("time.lower", 10 * MS <= below <= 20 * MS, device_ms=below / MS, wanted="10")
     gate.check("time.sum", abs(own + below + lower["tag_mean_ns"] + lower["queue_mean_ns"] -
                                upper["device_mean_ns"]) <= 2, upper_ms=upper["device_mean_ns"] / MS)
+
+
+def striped(gate: Gate, disks: list[Disk]) -> Disk:
+    size = sum(int(machine.get(d.sys / "size")) for d in disks)
+    parts = " ".join(f"{d.path} 0" for d in disks)
+    return machine.dm(gate.stack, gate.kept, "dm_mod", "striped", f"0 {size} striped {len(disks)} 128 {parts}")
+
+
+def crypt(gate: Gate, disks: list[Disk]) -> Disk:
+    size = machine.get(disks[0].sys / "size")
+    return machine.dm(gate.stack, gate.kept, "dm_crypt", "crypt",
+                      f"0 {size} crypt aes-xts-plain64 {'5a' * 32} 0 {disks[0].path} 0")
+
+
+def thin(gate: Gate, disks: list[Disk]) -> Disk:
+    """A thin volume of 16 MiB, in chunks of 64 KiB, all of them there already."""
+    metadata, data = disks
+    pool = machine.dm(gate.stack, gate.kept, "dm_thin_pool", "pool",
+                      f"0 {machine.get(data.sys / 'size')} thin-pool {metadata.path} {data.path} 128 0")
+    machine.run("dmsetup", "message", machine.get(pool.sys / "dm/name"), "0", "create_thin 0")
+    volume = machine.dm(gate.stack, gate.kept, "dm_thin_pool", "thin", f"0 32768 thin {pool.path} 0")
+    fileio.write_at(volume.path, WHOLE[:256], 64 * KIB, os.O_DIRECT, sync=True)
+    return volume
+
+
+def snapshot(gate: Gate, disks: list[Disk]) -> Disk:
+    """A snapshot in chunks of 16 KiB, of which the first halves are its own."""
+    origin, cow = disks
+    size = machine.get(origin.sys / "size")
+    volume = machine.dm(gate.stack, gate.kept, "dm_snapshot", "snapshot",
+                        f"0 {size} snapshot {origin.path} {cow.path} N 32")
+    fileio.write_at(volume.path, [i * 32 * KIB for i in range(64)], 16 * KIB, os.O_DIRECT, sync=True)
+    return volume
+
+
+def read_all_ways(disk: Disk) -> None:
+    """Direct, by the page cache, by libaio and io_uring: 1 MiB at a time, and 128 KiB ahead."""
+    fileio.read_at(disk.path, [i << 20 for i in range(READS)], 1 << 20, os.O_DIRECT)
+    with open(disk.path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        for _ in range(READS):
+            file.read(1 << 20)
+    oracles.fio_jobs([[f"--ioengine={engine}", "--iodepth=4"] for engine in ("libaio", "io_uring")],
+                     f"--filename={disk.path}", "--rw=randread", "--bs=256k", "--direct=1", "--size=16m",
+                     f"--number_ios={READS}", "--norandommap")
+
+
+@suite("devices.mapped", 300)
+def mapped(gate: Gate) -> None:
+    """Device mapper splits bios: of each disk, what is seen is what the kernel counts, to the last byte."""
+    gate.not_native("device mapper")
+    for kind, n in ((striped, 2), (crypt, 1), (thin, 2), (snapshot, 2)):
+        disks = [machine.null_blk(gate.stack, gate.kept, queue_mode=2, memory_backed=1, size=32) for _ in range(n)]
+        try:
+            top = kind(gate, disks)
+        except Skip as why:
+            gate.skip(kind.__name__, str(why))
+            continue
+        os.sync()
+        with Trace("--strict") as trace:
+            before = {d: DiskStat.of(d) for d in (top, *disks)}
+            read_all_ways(top)
+            fileio.write_at(top.path, [i << 20 for i in range(READS)], 1 << 20, os.O_DIRECT)
+            stats = {d: DiskStat.of(d) - before[d] for d in before}
+        for name, disk in ((kind.__name__, top), *((f"{kind.__name__}.below", d) for d in disks)):
+            if any(stats[disk].ios.values()):
+                oracles.compare_requests(gate, name, disk, stats[disk], trace)
+        lost = trace.lost()
+        gate.check(f"{kind.__name__}.lost", sum(lost.values()) == lost["missed"], **lost)
