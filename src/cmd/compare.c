@@ -57,7 +57,7 @@ static const struct opt form_opts[] = {
 	{ 'v', "verbose", OPT_TIMES(struct compare_cmd, detail),
 	  .help = "all figures of all rows, not only of those that changed" },
 	{ 'n', "rows", OPT_UINT(struct compare_cmd, rows_max), .arg = "N", .min = 1,
-	  .max = ROWS_SHOWN_MAX, .help = "at most so many rows of a table (default: 10)" },
+	  .max = ROWS_SHOWN_MAX, .help = "at most this many rows of a table (default: 10)" },
 	{ 'j', "json", OPT_FLAG(struct compare_cmd, json), .help = "one JSON object, times in ns" },
 	{ 0, "csv", OPT_FLAG(struct compare_cmd, csv), .help = "a line for each figure" },
 	{ 'o', "output", OPT_STRING(struct compare_cmd, output), .arg = "FILE",
@@ -66,9 +66,9 @@ static const struct opt form_opts[] = {
 };
 
 static const struct opt_group groups[] = {
-	{ "What to compare", compare_inputs_opts, offsetof(struct compare_cmd, inputs) },
-	{ "Whose I/O", filter_opts, offsetof(struct compare_cmd, given) },
-	{ "Form", form_opts, 0 },
+	{ "Inputs", compare_inputs_opts, offsetof(struct compare_cmd, inputs) },
+	{ "Filters", filter_opts, offsetof(struct compare_cmd, given) },
+	{ "Format", form_opts, 0 },
 	{},
 };
 

@@ -439,7 +439,7 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 		(($(otf2-print "$tmp/trace/traces.otf2" | grep -c '^ENTER.*"read"') >= 23))
 	fi
 	expect 125 record --otf2 "$tmp/trace" -- true
-	says "cannot make '.*trace': File exists" "not there yet"
+	says "cannot make '.*trace': File exists" "must not exist yet"
 	expect 127 record --otf2 "$tmp/none" -- "$tmp/nosuch"
 	[[ ! -e $tmp/none ]]
 	expect 2 record --otf2 "$tmp/none" -o "$file"
