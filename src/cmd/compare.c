@@ -17,7 +17,6 @@
 #include "cmd/tables.h"
 #include "run/cli.h"
 #include "run/filters.h"
-#include "run/io.h"
 #include "run/run.h"
 #include "show/compare.h"
 

@@ -25,7 +25,7 @@
 #include "cmd/tables.h"
 #include "run/cli.h"
 #include "run/filters.h"
-#include "run/io.h"
+#include "run/run.h"
 #include "show/events.h"
 #include "show/heat.h"
 #include "show/progress.h"

@@ -80,12 +80,6 @@ static void say(struct run *r)
 	say_outsiders(io);
 }
 
-void run_say_of_ops(const char *of_ops)
-{
-	if (*of_ops)
-		cmd_say("warning: requests are not chosen by %s", of_ops);
-}
-
 static int poll_fd(struct run *r)
 {
 	return session_poll_fd(io_of(r)->session);

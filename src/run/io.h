@@ -27,7 +27,4 @@ struct io_run {
 /* The source for struct run_ops; run_main() gets a struct run inside of a struct io_run. */
 extern const struct run_source io_source;
 
-/* Warns that the filters @of_ops, if there are any, do not choose requests. */
-void run_say_of_ops(const char *of_ops);
-
 #endif

@@ -57,6 +57,12 @@ const struct opt run_args[] = {
 	{},
 };
 
+void run_say_of_ops(const char *of_ops)
+{
+	if (*of_ops)
+		cmd_say("warning: requests are not chosen by %s", of_ops);
+}
+
 static void say_tracing(const struct run *r, bool interruptible)
 {
 	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];

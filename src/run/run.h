@@ -120,6 +120,10 @@ void run_count_lost(struct run *r, uint64_t lost);
  * .no_reader and is no error. 0, or -1 with @why. */
 int run_written(struct run *r, int err, struct reason *why);
 
+/* Warns that the filters @of_ops, if there are any, do not choose requests. For live I/O and for
+ * recordings. */
+void run_say_of_ops(const char *of_ops);
+
 /* For commands without a run. From this call on, the first INT or TERM asks them to print what
  * they have and end; a read in progress then fails with EINTR. The second ends the process. */
 void interrupt_catch(void);
