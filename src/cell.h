@@ -107,17 +107,17 @@ struct helper_sums {
 };
 
 /* A site: where in the kernel a thread slept for a reason which is not known. */
-enum { WHY_CALLERS = 4 };
+enum { SITE_CALLERS = 4 };
 
-struct why_key {
-	unsigned long long fs;              /* as in op_key; 0: not known */
-	unsigned long long at[WHY_CALLERS]; /* address of the caller of the scheduler or lock, then
-					     * of its caller ...; 0: none */
-	unsigned char op;                   /* enum op_kind */
+struct site_key {
+	unsigned long long fs;               /* as in op_key; 0: not known */
+	unsigned long long at[SITE_CALLERS]; /* address of the caller of the scheduler or lock, then
+					      * of its caller ...; 0: none */
+	unsigned char op;                    /* enum op_kind */
 	unsigned char pad[7];
 };
 
-struct why_sums {
+struct site_sums {
 	unsigned long long count, total_ns, max_ns;
 };
 
@@ -148,7 +148,7 @@ enum { MAX_ERRNO = 4095 };
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
 _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 _Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");
-_Static_assert(sizeof(struct why_key) == 48, "why_key has no holes");
+_Static_assert(sizeof(struct site_key) == 48, "why_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */
 #define LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n

@@ -138,14 +138,14 @@ struct file_name {
 	unsigned char complete;  /* the path is not truncated */
 	unsigned char unmounted; /* not mounted: the path begins at the root of the file system */
 	unsigned char deleted;
-	unsigned char unread; /* the path could not be read */
+	unsigned char nameless; /* the path could not be read */
 	unsigned char pad[2];
 	char names[PATH_BYTES];
 };
 
 /* The name of a thread. With BY_TASK, also the id of its cgroup and the time at which it had this
  * name (CLOCK_MONOTONIC, ns): other CPUs may know an older name. */
-struct task_name {
+struct thread_name {
 	unsigned long long cgroup;
 	char comm[COMM_LEN];
 	unsigned long long at;
@@ -162,7 +162,7 @@ struct waker {
 };
 
 /* One finished operation as a record; times in ns, CLOCK_MONOTONIC. */
-struct op_record {
+struct slow_op {
 	unsigned long long start_ns;
 	unsigned long long total_ns;
 	unsigned long long strata[ST_N];
@@ -234,7 +234,7 @@ struct sent_op {
 	struct sent_who who;
 	struct sent_file_id file;
 	unsigned long long start_ns;
-	unsigned long long offset, len; /* as in op_record */
+	unsigned long long offset, len; /* as in slow_op */
 	long long ret;
 	unsigned long long on_cpu[SENT_ON_CPU];
 };
@@ -272,7 +272,7 @@ struct sent_file {
 };
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
-_Static_assert(sizeof(struct op_record) == 256 + 8 + PATH_BYTES, "op_record is stored");
+_Static_assert(sizeof(struct slow_op) == 256 + 8 + PATH_BYTES, "op_record is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) == 208, "sent_op_waited has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");

@@ -62,23 +62,23 @@ static void make_up(struct snapshot *sn)
 {
 	static struct op_row ops[PROCESSES];
 	static struct rq_row rqs[PROCESSES];
-	static struct task tasks[PROCESSES];
+	static struct thread threads[PROCESSES];
 
 	srand(SEED);
 	*sn = (struct snapshot){ .ops = ops,
 				 .rqs = rqs,
-				 .tasks = tasks,
+				 .threads = threads,
 				 .duration_ns = 997000000,
-				 .n_tasks = PROCESSES };
+				 .n_threads = PROCESSES };
 	for (int i = 0; i < PROCESSES; i++) {
-		tasks[i].id = (1009ULL + i) << 32 | (1009 + i);
-		snprintf(tasks[i].comm, COMM_LEN, "made-up-%d", i);
+		threads[i].id = (1009ULL + i) << 32 | (1009 + i);
+		snprintf(threads[i].comm, COMM_LEN, "made-up-%d", i);
 		if (i % 7 != 3)
-			fill_op(&ops[sn->n_ops++], tasks[i].id);
+			fill_op(&ops[sn->n_ops++], threads[i].id);
 		if (i % 5 != 2)
-			fill_rq(&rqs[sn->n_rqs++], tasks[i].id);
+			fill_rq(&rqs[sn->n_rqs++], threads[i].id);
 	}
-	strcpy(tasks[0].comm, "na\xc3\xafve"); /* a letter that ASCII does not have */
+	strcpy(threads[0].comm, "na\xc3\xafve"); /* a letter that ASCII does not have */
 }
 
 static int write_json(const char *path, const struct snapshot *sn, struct top_names *names)
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 					.gone = "" } };
 	for (top_ui_draw(&ui); !ui.quit; top_ui_draw(&ui)) {
 		poll(&keyboard, 1, 1000);
-		top_ui_keys(&ui);
+		top_presses(&ui);
 	}
 	screen_close();
 	return 0;

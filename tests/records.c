@@ -44,29 +44,30 @@ static uint64_t any(uint64_t n)
 
 static void names_put(struct writer *w)
 {
-	struct cap_name n = { NAME_FS, CAP_FS_FIRST, ~0U, 0, 0, 4 };
+	struct stored_name n = { NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 4 };
 	char text[64];
 
 	writer_name(w, &n, "ext4");
-	n = (struct cap_name){ NAME_DEVICE, DEV, 0, 0, 0, 5 };
+	n = (struct stored_name){ NAME_DEVICE, DEV, 0, 0, 0, 5 };
 	writer_name(w, &n, "loop3");
-	n = (struct cap_name){ NAME_CGROUP, 42, 0, 0, 0, 5 };
+	n = (struct stored_name){ NAME_CGROUP, 42, 0, 0, 0, 5 };
 	writer_name(w, &n, "/made");
 	for (int i = 1; i <= THREADS; i++) {
-		n = (struct cap_name){ NAME_THREAD, i, 100 + i / 2, 100 + i, 42, 0 };
+		n = (struct stored_name){ NAME_THREAD, i, 100 + i / 2, 100 + i, 42, 0 };
 		n.text_len = snprintf(text, sizeof(text), "thread-%d", i);
 		writer_name(w, &n, text);
 	}
 	for (int i = 1; i <= FILES; i++) {
-		n = (struct cap_name){ NAME_FILE,         i, FILE_KEY(DEV, 0, 1), 1000 + i,
-				       CAP_FILE_COMPLETE, 0 };
+		n = (struct stored_name){
+			NAME_FILE, i, FILE_KEY(DEV, 0, 1), 1000 + i, STORED_FILE_COMPLETE, 0
+		};
 		n.text_len = snprintf(text, sizeof(text), "file-%d%cmade%c", i, 0, 0);
 		writer_name(w, &n, text);
 	}
 }
 
 /* An operation that begins at @ns. */
-static struct cap_op op_make(uint64_t ns)
+static struct stored_op op_make(uint64_t ns)
 {
 	static const unsigned short calls[OP_N] = {
 		[OP_READ] = 17,    [OP_WRITE] = 18,     [OP_OPEN] = 257, [OP_CLOSE] = 3,
@@ -74,13 +75,13 @@ static struct cap_op op_make(uint64_t ns)
 		[OP_AIO] = 0x2001, [OP_FAULT] = 0x1000,
 	};
 	uint64_t kind = any(4) ? OP_READ : 1 + any(OP_N - 1), file = 1 + any(FILES);
-	struct cap_op op = {
+	struct stored_op op = {
 		.start_ns = ns,
 		.owner = 1 + any(THREADS),
 		.file = file,
 		.kind = kind,
 		.call = calls[kind],
-		.fs = CAP_FS_FIRST,
+		.fs = STORED_FS_FIRST,
 		.open_flags = 2,
 		.len = 4096,
 		.offset = 4096 * any(1 << 20),
@@ -100,9 +101,9 @@ static struct cap_op op_make(uint64_t ns)
 	return op;
 }
 
-static struct cap_request request_make(const struct cap_op *op)
+static struct stored_request request_make(const struct stored_op *op)
 {
-	return (struct cap_request){
+	return (struct stored_request){
 		.q_ns = op->start_ns + 300,
 		.tag_ns = any(100),
 		.queue_ns = any(3000),
@@ -113,7 +114,7 @@ static struct cap_request request_make(const struct cap_op *op)
 		.sector = 8 * any(1 << 22),
 		.bytes = 4096 * (1 + any(8)),
 		.op = any(6),
-		.flags = any(101) ? 0 : CAP_RQ_FAILED,
+		.flags = any(101) ? 0 : STORED_RQ_FAILED,
 		.error = 0,
 		.merges = any(3),
 	};
@@ -121,9 +122,9 @@ static struct cap_request request_make(const struct cap_op *op)
 
 static void records_put(struct writer *w, uint64_t n)
 {
-	struct cap_loss loss = { 2000000, 2000100, LOST_OPS, 11 };
-	struct cap_request rq;
-	struct cap_op op;
+	struct stored_loss loss = { 2000000, 2000100, LOST_OPS, 11 };
+	struct stored_request rq;
+	struct stored_op op;
 
 	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += 200 + any(1000)) {
 		op = op_make(ns);
@@ -150,7 +151,7 @@ static uint64_t around(double mean, double common)
 	return mean * common * (0.4 + (any(4001) + any(4001) + any(4001)) / 10000.0);
 }
 
-static struct cap_op steady_make(uint64_t ns, double common, const struct planted *p)
+static struct stored_op steady_make(uint64_t ns, double common, const struct planted *p)
 {
 	static const struct {
 		unsigned int kind, call;
@@ -161,13 +162,13 @@ static struct cap_op steady_make(uint64_t ns, double common, const struct plante
 		{ OP_FSYNC, 74, 9000, 900000, 20000, 60000 },
 	};
 	unsigned int which = any(10), i = which < 6 ? 0 : which < 8 ? 1 : 2;
-	struct cap_op op = {
+	struct stored_op op = {
 		.start_ns = ns,
 		.owner = 1 + any(THREADS),
 		.file = 1 + any(FILES),
 		.kind = of[i].kind,
 		.call = of[i].call,
-		.fs = CAP_FS_FIRST,
+		.fs = STORED_FS_FIRST,
 		.open_flags = 2,
 		.len = 4096,
 		.offset = 4096 * any(1 << 20),
@@ -193,8 +194,8 @@ static struct cap_op steady_make(uint64_t ns, double common, const struct plante
 static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
 {
 	double common = 1;
-	struct cap_request rq;
-	struct cap_op op;
+	struct stored_request rq;
+	struct stored_op op;
 
 	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += 300000 + any(400000)) {
 		/* after 100 operations, 50 ms, a third of it is left */

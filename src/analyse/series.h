@@ -19,7 +19,7 @@
 
 struct reason;
 struct recording;
-struct cap_event;
+struct stored_event;
 
 enum {
 	SERIES_INTERVALS = 192,      /* at most; more than half as many, if the run is long */
@@ -95,7 +95,7 @@ struct series_conf {
 	enum by_key by;
 	uint64_t from_ns, to_ns; /* this part, from the recording's begin; to 0: its end */
 	/* Whether an operation or request is to be counted; NULL: all are. */
-	bool (*passes)(void *arg, const struct recording *rec, const struct cap_event *ev);
+	bool (*passes)(void *arg, const struct recording *rec, const struct stored_event *ev);
 	/* Called before the first of each file. */
 	void (*begins)(void *arg);
 	void *arg;

@@ -31,7 +31,7 @@ static int interval_of(struct series *s, uint64_t end_ns)
 	return series_interval(s, end_ns > s->from_ns ? end_ns - s->from_ns : 0);
 }
 
-static void op_id(struct series_id *ret_id, const struct recording *rec, const struct cap_op *op,
+static void op_id(struct series_id *ret_id, const struct recording *rec, const struct stored_op *op,
 		  enum by_key by)
 {
 	const struct catalog *c = &rec->catalog;
@@ -53,11 +53,11 @@ static void op_id(struct series_id *ret_id, const struct recording *rec, const s
 	ret_id->by[1] = key[1];
 }
 
-static int op_add(struct series *s, const struct recording *rec, const struct cap_op *op,
+static int op_add(struct series *s, const struct recording *rec, const struct stored_op *op,
 		  enum by_key by)
 {
 	int64_t ret = op->ret;
-	int at = interval_of(s, op->start_ns + cap_op_total(op));
+	int at = interval_of(s, op->start_ns + stored_op_total(op));
 	struct series_cell *cell;
 	struct series_row *row;
 	struct series_id id;
@@ -72,22 +72,22 @@ static int op_add(struct series *s, const struct recording *rec, const struct ca
 	cell->errors += ret < 0 && ret >= -MAX_ERRNO;
 	if (ret > 0 && returns_bytes(id.acts))
 		cell->bytes += ret;
-	cell->total_ns += cap_op_total(op);
+	cell->total_ns += stored_op_total(op);
 	for (int i = 0; i < ST_N; i++)
 		cell->strata[i] += op->strata[i];
 	cell->beside += op->requests;
 	s->ops++;
-	return hist_add(&cell->hist, hist_bucket(cap_op_total(op)), 1);
+	return hist_add(&cell->hist, hist_bucket(stored_op_total(op)), 1);
 }
 
-static int request_add(struct series *s, const struct cap_request *rq)
+static int request_add(struct series *s, const struct stored_request *rq)
 {
 	struct series_id id = { .is_request = true,
 				.kind = rq->op < RQ_N ? rq->op : RQ_OTHER,
 				.by = { rq->dev } };
 	struct series_row *row;
 	struct series_cell *cell;
-	int at = interval_of(s, cap_request_end(rq));
+	int at = interval_of(s, stored_request_end(rq));
 
 	id.acts = id.kind;
 	row = at < 0 ? NULL : series_row(s, &id);
@@ -95,7 +95,7 @@ static int request_add(struct series *s, const struct cap_request *rq)
 		return -ENOMEM;
 	cell = &row->cells[at];
 	cell->count++;
-	if (rq->flags & CAP_RQ_FAILED)
+	if (rq->flags & STORED_RQ_FAILED)
 		cell->errors++;
 	else
 		cell->bytes += rq->bytes;
@@ -108,14 +108,14 @@ static int request_add(struct series *s, const struct cap_request *rq)
 	return hist_add(&cell->hist, hist_bucket(rq->device_ns), 1);
 }
 
-static int event_add(struct series *s, const struct recording *rec, const struct cap_event *ev,
+static int event_add(struct series *s, const struct recording *rec, const struct stored_event *ev,
 		     const struct series_conf *conf)
 {
 	uint64_t end;
 
 	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
 		return 0;
-	end = cap_event_end(ev);
+	end = stored_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
 	if (conf->passes && !conf->passes(conf->arg, rec, ev))
@@ -250,7 +250,7 @@ static int records_add(struct series *s, struct recording *rec, const struct ser
 		       struct reason *why)
 {
 	unsigned int n = 0;
-	struct cap_event ev;
+	struct stored_event ev;
 	int got, err = 0;
 
 	while ((got = recording_next(rec, &ev, why)) > 0 && !err) {

@@ -332,7 +332,7 @@ static int op_join(struct joining *j, const struct op_row *from)
 	if (!row || (!row->count && row_begin(o, &row->by, &row->contained)))
 		return -ENOMEM;
 	memcpy(row->fs, from->fs, sizeof(row->fs));
-	row->unprobed_layers = from->unprobed_layers;
+	row->missing_layers = from->missing_layers;
 	return op_row_merge(row, from);
 }
 

@@ -273,7 +273,7 @@ static const struct sock_filter filter[] = {
 };
 
 /* seccomp: forbidden system calls fail with EPERM, calls of later kernels with ENOSYS. */
-static int confine_calls(void)
+static int confine_syscalls(void)
 {
 	const struct sock_fprog prog = { .len = sizeof(filter) / sizeof(*filter),
 					 .filter = (struct sock_filter *)filter };
@@ -508,7 +508,7 @@ int privilege_drop(bool names_cgroups, struct reason *why)
 	note(caps_drop(names_cgroups), "drop capabilities", why);
 	note(close_up(), "set no_new_privs", why);
 	note(confine_files(), "use Landlock", why);
-	note(confine_calls(), "use seccomp", why);
+	note(confine_syscalls(), "use seccomp", why);
 	return why->error[0] ? -1 : 0;
 }
 

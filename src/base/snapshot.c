@@ -86,7 +86,7 @@ static void *table_row(struct row_table *t, size_t row_size, const void *key, si
 }
 
 _Static_assert(!offsetof(struct op_row, key) && !offsetof(struct rq_row, key) &&
-		       !offsetof(struct helper_row, key) && !offsetof(struct why_row, key),
+		       !offsetof(struct helper_row, key) && !offsetof(struct site_row, key),
 	       "keys are first");
 
 struct op_row *rows_op(struct rows *r, const struct op_key *key)
@@ -110,9 +110,9 @@ struct helper_row *rows_helper(struct rows *r, const struct helper_key *key)
 	return table_row(&r->helpers, sizeof(struct helper_row), key, sizeof(*key));
 }
 
-struct why_row *rows_why(struct rows *r, const struct why_key *key)
+struct site_row *rows_site(struct rows *r, const struct site_key *key)
 {
-	return table_row(&r->whys, sizeof(struct why_row), key, sizeof(*key));
+	return table_row(&r->sites, sizeof(struct site_row), key, sizeof(*key));
 }
 
 /* The maximum of @max_ns, the cell's maximum and its mean. Concurrent writers may lose the cell's
@@ -166,7 +166,7 @@ void helper_row_add(struct helper_row *row, const struct helper_sums *s)
 	row->sums.waited_ns += s->waited_ns;
 }
 
-void why_row_add(struct why_row *row, const struct why_sums *s)
+void site_row_add(struct site_row *row, const struct site_sums *s)
 {
 	row->sums.count += s->count;
 	row->sums.total_ns += s->total_ns;
@@ -232,10 +232,10 @@ void rows_take(struct rows *r, struct snapshot *sn)
 	sn->n_helpers = r->helpers.n;
 	free(r->ops.index);
 	free(r->rqs.index);
-	sn->whys = (struct why_row *)r->whys.rows;
-	sn->n_whys = r->whys.n;
+	sn->sites = (struct site_row *)r->sites.rows;
+	sn->n_sites = r->sites.n;
 	free(r->helpers.index);
-	free(r->whys.index);
+	free(r->sites.index);
 	*r = (struct rows){};
 }
 
@@ -262,7 +262,7 @@ uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
 	return sum;
 }
 
-struct op_record *slowest_place(struct op_record *list, size_t *n, size_t max, uint64_t total_ns)
+struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns)
 {
 	size_t i;
 
@@ -329,8 +329,8 @@ void snapshot_free(struct snapshot *sn)
 		free(sn->unfinished[i].file);
 	free(sn->unfinished);
 	free(sn->helpers);
-	free(sn->whys);
-	free(sn->tasks);
+	free(sn->sites);
+	free(sn->threads);
 	free(sn->ops);
 	free(sn->rqs);
 	*sn = (struct snapshot){};

@@ -33,7 +33,7 @@ struct op_row {
 	uint64_t device_bytes; /* read from devices for them; 0 with a layer alone */
 	/* set of 1 << stratum: layers whose functions are not probed for such operations; if one of
 	 * these strata is 0, it was not measured */
-	unsigned int unprobed_layers;
+	unsigned int missing_layers;
 	unsigned short kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
 	bool contained;       /* after container_rows(): see container_of_row() */
 	struct hist hist;
@@ -59,13 +59,14 @@ struct helper_row {
 	struct helper_sums sums;
 };
 
-/* Where in the kernel threads slept, for sleeps without another explanation; see struct why_key. */
-struct why_row {
-	struct why_key key;
+/* Where in the kernel threads slept, for sleeps without another explanation; see struct site_key.
+ */
+struct site_row {
+	struct site_key key;
 	char fs[FS_NAME_LEN];    /* as in struct op_row */
 	char symbol[SYMBOL_LEN]; /* the kernel's function; "": not known; hostile text */
 	const char *what;        /* what is waited for there, in words; NULL: not known */
-	struct why_sums sums;
+	struct site_sums sums;
 };
 
 /* An operation still in progress. */
@@ -81,7 +82,7 @@ struct unfinished {
 };
 
 /* A thread with rows, with BY_TASK. */
-struct task {
+struct thread {
 	unsigned long long id;     /* its process's id << 32 | its own */
 	unsigned long long cgroup; /* id; 0: not known */
 	char comm[COMM_LEN];       /* its last name in the interval; as in op_row */
@@ -94,13 +95,13 @@ struct snapshot {
 	size_t n_rqs;
 	struct helper_row *helpers; /* not sorted */
 	size_t n_helpers;
-	struct why_row *whys; /* not sorted */
-	size_t n_whys;
+	struct site_row *sites; /* not sorted */
+	size_t n_sites;
 	struct unfinished *unfinished; /* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
-	uint64_t unseen_threads; /* whose operations in progress are not among them */
-	struct task *tasks;      /* by id */
-	size_t n_tasks;
+	uint64_t unfinished_lost; /* whose operations in progress are not among them */
+	struct thread *threads;   /* by id */
+	size_t n_threads;
 	const struct devices *devices; /* of the machine; NULL: not known */
 	uint64_t unnamed_cgroups; /* after container_rows(): cgroups whose container is not known */
 	uint64_t duration_ns;
@@ -116,7 +117,7 @@ struct snapshot {
 struct missing {
 	const char *stratum[ST_N]; /* reason, NULL if the stratum is measured */
 	const char *requests;      /* reason why there are no requests, or NULL */
-	const char *calls;         /* reason why system calls are not traced, or NULL */
+	const char *syscalls;      /* reason why system calls are not traced, or NULL */
 	const char *uring;         /* reason why those of io_uring are not traced, or NULL */
 	const char *aio;           /* the same of libaio: then its calls are */
 	const char *faults;        /* the same of page faults */
@@ -130,7 +131,7 @@ uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
 /* Makes a place in @list, the slowest @n of at most @max operations, slowest first, for one of
  * @total_ns. The caller fills the place. NULL: @max others were slower. */
-struct op_record *slowest_place(struct op_record *list, size_t *n, size_t max, uint64_t total_ns);
+struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns);
 
 /* Drops operations, finished or not, on file systems of a type other than @fs. NULL: drops none. */
 void snapshot_keep_fs(struct snapshot *sn, const char *fs);
@@ -157,7 +158,7 @@ struct row_table {
 };
 
 struct rows {
-	struct row_table ops, rqs, helpers, whys;
+	struct row_table ops, rqs, helpers, sites;
 };
 
 /*
@@ -167,12 +168,12 @@ struct rows {
 struct op_row *rows_op(struct rows *r, const struct op_key *key);
 struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
 struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
-struct why_row *rows_why(struct rows *r, const struct why_key *key);
+struct site_row *rows_site(struct rows *r, const struct site_key *key);
 
 void op_row_add(struct op_row *row, const struct op_sums *s);
 void rq_row_add(struct rq_row *row, const struct rq_sums *s);
 void helper_row_add(struct helper_row *row, const struct helper_sums *s);
-void why_row_add(struct why_row *row, const struct why_sums *s);
+void site_row_add(struct site_row *row, const struct site_sums *s);
 
 /* Add the sums and the histogram of another row, but not its names. 0 or -ENOMEM. */
 int op_row_merge(struct op_row *row, const struct op_row *more);

@@ -144,7 +144,7 @@ static __always_inline u32 async_new(u64 req, u64 now)
 	u->flags = 0;
 	u->worker_bios = 0;
 	u->worker_reads = 0;
-	u->last.whose = 0;
+	u->last.thread = 0;
 	return at;
 }
 
@@ -236,8 +236,8 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	struct op *op = &u->op;
 
 	barrier(); /* use only the copy from here on */
-	bios = last.whose && last.check == done_check(&last) && last.times.c >= op->start &&
-	       (!(last.whose & DONE_EARLIER) || (op->acts == OP_READ && !op->file.direct));
+	bios = last.thread && last.check == done_check(&last) && last.times.c >= op->start &&
+	       (!(last.thread & DONE_EARLIER) || (op->acts == OP_READ && !op->file.direct));
 	waits = bios && !worked && (op->file.direct || u->polls || how == ENDS_LATER);
 	op->own_reads |= !!u->worker_reads;
 	if (u->worker_bios) {
@@ -248,7 +248,7 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	if (!op->settled || !u->vague || !waits)
 		op_settle(op, op->layer, u->parked);
 	if (waits) {
-		op->waited_read |= !!(last.whose & DONE_READ);
+		op->waited_read |= !!(last.thread & DONE_READ);
 		async_charge_bio(op, &last.times, async_before_bio(u));
 		worked = how == ENDS_BY_WORKER;
 	}

@@ -102,9 +102,9 @@ GLOBAL int async_bio_done(u32 at, u64 q, u64 nr, u64 of_request)
 	last.times.held += (q - last.times.held) & sooner;
 	last.times.q += (q - last.times.q) & sooner;
 	last.times.g += (q - last.times.g) & sooner;
-	last.whose = 1 | (u64)m->is_read << 32 | earlier << 33;
+	last.thread = 1 | (u64)m->is_read << 32 | earlier << 33;
 	last.check = done_check(&last);
-	if (!last.times.c || (earlier && u->last.whose && !(u->last.whose & DONE_EARLIER)))
+	if (!last.times.c || (earlier && u->last.thread && !(u->last.thread & DONE_EARLIER)))
 		return 0;
 	u->last = last;
 	return 0;

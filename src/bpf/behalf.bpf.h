@@ -94,7 +94,7 @@ static __always_inline void client_of_waker(struct client *ret, bool level_known
 /* Whether client_of_waker() would return @c again: current, with its present name. */
 static __always_inline bool client_stays(const struct client *c, bool level_known)
 {
-	struct task_name now;
+	struct thread_name now;
 
 	if (CONF(process_filter) || c->task != current_pid_tgid() || c->steps != 1 ||
 	    !current_may_wake(level_known))
@@ -258,7 +258,7 @@ static __always_inline struct dirtier *bio_dirtier(struct bio *bio)
 	return bpf_map_lookup_elem(&dirtiers, &key);
 }
 
-static __always_inline void io_charge(struct io_state *io, u64 task, const struct task_name *name,
+static __always_inline void io_charge(struct io_state *io, u64 task, const struct thread_name *name,
 				      enum behalf why)
 {
 	io->by[0] = task;

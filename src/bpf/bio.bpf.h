@@ -114,7 +114,7 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	}
 	io->counted = bio_dev_wanted(bio, dev) && (!id || !is_tool(id));
 	if (throttled)
-		kept_back_end(io->key, &io->tid, &counted);
+		throttled_end(io->key, &io->tid, &counted);
 }
 
 static __always_inline u32 bio_reads(struct bio *bio, u8 op)
@@ -182,7 +182,7 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 		flags = current_flags();
 	throttled = throttled && id && current_is_kthrotld(CONF(behalf) ? flags : current_flags());
 	if (CONF(async) && throttled)
-		async = kept_back_async(bio_key(bio));
+		async = throttled_async(bio_key(bio));
 	/* Two kinds of bios get no slot. When a bio of a device without requests is done, nothing
 	 * tells which CPU submitted it. Discards are merged without an event; see
 	 * request_absorb(). */
@@ -393,11 +393,11 @@ static __always_inline void bio_completed(struct bio *bio, bool level_known)
 
 /* A note is added only while the hash has fewer states: half of the room on the smallest machine,
  * since other states need the rest. */
-enum { KEPT_BACK_MOST = 1024 };
+enum { THROTTLED_MOST = 1024 };
 
 static __always_inline bool notes_are_full(void)
 {
-	return !CONF(issuers) && live.hashed >= KEPT_BACK_MOST;
+	return !CONF(issuers) && live.hashed >= THROTTLED_MOST;
 }
 
 /* Whether a bio of current matters to an operation: a read counts the bytes of its bios, and a
@@ -419,7 +419,7 @@ static __always_inline struct op *op_throttled(u32 level)
 
 	if (!t || !t->op.stage || !t->op.submitted)
 		return NULL;
-	t->op.submitted |= SUBMITTED_KEPT_BACK;
+	t->op.submitted |= SUBMITTED_THROTTLED;
 	return &t->op;
 }
 
@@ -446,7 +446,7 @@ static __always_inline void bio_throttled(struct bio *bio, bool level_known)
 		.key = key,
 		.tid = id,
 		.dev = disk_dev(bio_disk(bio)),
-		.g = bpf_ktime_get_ns(), /* held back since; see kept_back_async() */
+		.g = bpf_ktime_get_ns(), /* held back since; see throttled_async() */
 		.bytes = bio->bi_iter.bi_size,
 		.sector = bio->bi_iter.bi_sector,
 		.op = rq_op(bio->bi_opf),

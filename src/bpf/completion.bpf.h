@@ -107,14 +107,14 @@ static __always_inline u64 done_check(const struct done *d)
 {
 	const struct rq_times *c = &d->times;
 
-	return d->whose ^ c->held ^ c->q ^ c->g ^ c->d ^ c->c;
+	return d->thread ^ c->held ^ c->q ^ c->g ^ c->d ^ c->c;
 }
 
 /* A request that thread @tid submitted is done. */
 static __always_inline void done_note(u32 tid, const struct rq_times *times, bool is_read)
 {
 	struct done *d = &dones[tid % DONE_SLOTS], done = {
-		.whose = tid | (is_read ? DONE_READ : 0),
+		.thread = tid | (is_read ? DONE_READ : 0),
 		.times = *times,
 	};
 
@@ -127,7 +127,7 @@ static __always_inline bool done_get(u32 tid, struct done *ret_done)
 {
 	*ret_done = dones[tid % DONE_SLOTS];
 	barrier(); /* from now on read the copy */
-	return (u32)ret_done->whose == tid && ret_done->check == done_check(ret_done);
+	return (u32)ret_done->thread == tid && ret_done->check == done_check(ret_done);
 }
 
 /* The request @io is merged into another. The times of the other will count for it. */

@@ -121,7 +121,7 @@ struct bpf_conf {
 	unsigned char rdonly_cast;    /* any kernel pointer can be read as typed (6.2) */
 	/* the I/O to trace */
 	unsigned long long min_ns;
-	unsigned long long record_fs[FS_NAME_LEN / 8]; /* send records only for this file system
+	unsigned long long sent_fs[FS_NAME_LEN / 8]; /* send records only for this file system
 							  type; 0: for all */
 	unsigned char n_files, n_devs; /* lengths of struct filter_lists; 0: all pass */
 	unsigned char has_dirs;        /* struct filter_lists has directories */
@@ -130,7 +130,7 @@ struct bpf_conf {
 	unsigned int io_slots_per_cpu; /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit;    /* rows in the hash at which user space is woken to drain */
 	unsigned int rq_rows_limit;
-	unsigned int helper_rows_limit, why_rows_limit;
+	unsigned int helper_rows_limit, site_rows_limit;
 	/* what to do with this I/O */
 	unsigned char layer;               /* enum layer */
 	unsigned char by;                  /* enum by_key */
@@ -138,7 +138,7 @@ struct bpf_conf {
 	unsigned char issuers;             /* the submitter of a bio matters: rq_by, process_filter,
 					    * helpers */
 	unsigned char helpers;             /* the work of helpers has rows of its own */
-	unsigned char why;                 /* sites of sleeps without a known reason have rows */
+	unsigned char sites;               /* sites of sleeps without a known reason have rows */
 	unsigned char behalf;              /* clients and dirtiers are needed: BY_TASK, helpers */
 	unsigned char row_slots;           /* rows are found by operation and file system alone */
 	unsigned char single_writer;       /* the end of a call is never preempted by another */
@@ -253,7 +253,7 @@ struct live {
 	unsigned int async_bios;      /* entries of the map @async_bios */
 	unsigned int op_rows_made[2]; /* entries made in the hash, by epoch */
 	unsigned int rq_rows_made[2];
-	unsigned int helper_rows_made[2], why_rows_made[2];
+	unsigned int helper_rows_made[2], site_rows_made[2];
 	unsigned int drain_wanted;   /* a hash of rows has reached its limit */
 	unsigned char paths, splits; /* the map of this name has, or had, entries */
 	unsigned char epoch;         /* 0 or 1: the rows to which programs add */

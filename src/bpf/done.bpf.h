@@ -29,7 +29,7 @@ static __always_inline bool record_fs_wanted(u64 fs)
 	u64 name[FS_NAME_LEN / 8] = {};
 	const char *from;
 
-	if (!CONF(record_fs[0]))
+	if (!CONF(sent_fs[0]))
 		return true;
 	if (fs == FS_BDEV) {
 		name[0] = FS_BDEV_NAME;
@@ -37,14 +37,14 @@ static __always_inline bool record_fs_wanted(u64 fs)
 		from = BPF_CORE_READ((struct file_system_type *)fs, name);
 		bpf_probe_read_kernel_str(name, sizeof(name), from);
 	}
-	return name[0] == CONF(record_fs[0]) && name[1] == CONF(record_fs[1]);
+	return name[0] == CONF(sent_fs[0]) && name[1] == CONF(sent_fs[1]);
 }
 
 /* Sends a slow operation of @who; NULL: of current. */
 static __always_inline void op_record_send(const struct op *op, u64 total, long ret, u8 acts,
 					   const struct sent_who *who)
 {
-	struct op_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	struct slow_op *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	struct sent_who w;
 
 	if (!r) {
@@ -184,12 +184,12 @@ static __always_inline void request_name_task(const struct io_state *io, struct 
 					      bool even)
 {
 	u64 name = (comm_number(io->name.comm) ^ io->name.cgroup) | 1, id = io->by[0];
-	struct task_name *known;
+	struct thread_name *known;
 
 	if (likely(sums->name == name) || !id)
 		return;
 	sums->name = name;
-	known = ROWS_LOOKUP(even, task_names, &id);
+	known = ROWS_LOOKUP(even, thread_names, &id);
 	if (!known || known->at < io->name.at)
 		row_set_name(id, &io->name, even);
 }

@@ -33,7 +33,7 @@ static __always_inline void helper_submits(struct helper *h)
 /* Sets the thread for which a helper works. @name may have remains of an older name after its
  * NUL. */
 static __always_inline void helper_is_for(struct helper_key *key, u64 task,
-					  const struct task_name *name, enum behalf why)
+					  const struct thread_name *name, enum behalf why)
 {
 	key->for_pid = task >> 32;
 	bpf_probe_read_kernel_str(key->for_comm, sizeof(key->for_comm), name->comm);

@@ -14,7 +14,8 @@ enum { EIOCBQUEUED = 529 };
 /* Whether a function call is inside another for the same operation on the same file: they count
  * once. Example: ext4_file_read_iter() calls generic_file_read_iter(), which other file systems use
  * as their own. */
-static __always_inline bool is_nested(const struct calls *c, const struct frame *f, u64 depth)
+static __always_inline bool is_nested(const struct layer_frames *c, const struct frame *f,
+				      u64 depth)
 {
 	const struct frame *outer;
 	u64 below = depth - 1;
@@ -32,7 +33,7 @@ static __always_inline bool is_nested(const struct calls *c, const struct frame 
  * has CPUs, and each thread asleep in the function needs one.) A function call which encloses this
  * one began higher on the stack.
  */
-static __always_inline void frames_drop_stale(struct calls *c, const void *sp)
+static __always_inline void frames_drop_stale(struct layer_frames *c, const void *sp)
 {
 	u64 top;
 
@@ -63,13 +64,13 @@ static __always_inline bool frame_learn(struct frame *f, struct file *file, bool
 static __always_inline void frame_push(u8 op, struct file *file, bool typed, const void *sp)
 {
 	struct task_state *t = task_get(current_task());
-	struct calls *c;
+	struct layer_frames *c;
 	struct frame *f;
 	u64 depth;
 
 	if (!t)
 		return;
-	c = &t->calls;
+	c = &t->frames_in_layer;
 	if (c->depth)
 		frames_drop_stale(c, sp);
 	depth = c->depth;
@@ -109,13 +110,13 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 static __always_inline void frame_pop(u8 op, long ret, u64 now)
 {
 	struct task_state *t = current_lookup();
-	struct calls *c;
+	struct layer_frames *c;
 	struct frame *f;
 	u64 depth;
 
 	if (!t)
 		return;
-	c = &t->calls;
+	c = &t->frames_in_layer;
 	if (!c->depth) {
 		count_lost(LOST_UNMATCHED_END);
 		return;

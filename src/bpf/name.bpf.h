@@ -127,7 +127,7 @@ static __always_inline void file_name_read(struct file_name *name, const struct 
 		name->deleted = !BPF_CORE_READ(d, d_hash.pprev) && BPF_CORE_READ(d, d_parent) != d;
 		names_read(name, d, BPF_CORE_READ(file, f_path.mnt), current_root());
 	}
-	name->unread = !*(volatile u16 *)&name->len && !name->complete;
+	name->nameless = !*(volatile u16 *)&name->len && !name->complete;
 }
 
 #endif

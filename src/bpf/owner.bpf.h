@@ -277,7 +277,7 @@ static __always_inline bool own_bio_wanted(struct bio *bio, u64 id)
 
 /* The slot of the request of io_uring or libaio in the note of the throttled bio @key. 0: none, or
  * another request began in the slot since. */
-static __always_inline u32 kept_back_async(u64 key)
+static __always_inline u32 throttled_async(u64 key)
 {
 	struct io_state *io = io_hashed(key);
 	struct async_op *u = io ? async_at(io->async) : NULL;
@@ -287,7 +287,7 @@ static __always_inline u32 kept_back_async(u64 key)
 
 /* kthrotld queues the throttled bio @key: ends the bio's note. False: there is none. @tid: the
  * submitter. */
-static __always_inline bool kept_back_end(u64 key, u32 *tid, bool *counted)
+static __always_inline bool throttled_end(u64 key, u32 *tid, bool *counted)
 {
 	struct io_state *io = io_hashed(key);
 
@@ -308,7 +308,7 @@ static __always_inline bool bio_wanted(struct bio *bio, u64 id, bool throttled, 
 
 	if (!throttled)
 		return behalf || own_bio_wanted(bio, id);
-	if (!kept_back_end(bio_key(bio), tid, &counted))
+	if (!throttled_end(bio_key(bio), tid, &counted))
 		return behalf || throttled_bio_wanted(bio);
 	return behalf || counted;
 }

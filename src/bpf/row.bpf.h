@@ -34,8 +34,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
 	__type(key, u64);
-	__type(value, struct task_name);
-} task_names_even SEC(".maps"), task_names_odd SEC(".maps");
+	__type(value, struct thread_name);
+} thread_names_even SEC(".maps"), thread_names_odd SEC(".maps");
 
 /* The slot of file system type @fs, which also has its name; FS_SLOTS: no slot is free. */
 static __always_inline u64 fs_slot(u64 fs)
@@ -252,14 +252,14 @@ static __always_inline void row_made(volatile u32 *made, u32 limit)
 	bpf_ringbuf_output(&wakes, &nothing, sizeof(nothing), 0);
 }
 
-static __always_inline void row_set_name(u64 id, const struct task_name *name, bool even)
+static __always_inline void row_set_name(u64 id, const struct thread_name *name, bool even)
 {
 	if (CONF(pidns_ino) && !id) /* 0: all processes outside of the tool's pid namespace */
 		return;
 	if (even)
-		bpf_map_update_elem(&task_names_even, &id, name, BPF_ANY);
+		bpf_map_update_elem(&thread_names_even, &id, name, BPF_ANY);
 	else
-		bpf_map_update_elem(&task_names_odd, &id, name, BPF_ANY);
+		bpf_map_update_elem(&thread_names_odd, &id, name, BPF_ANY);
 }
 
 /* Notes the name of @who (NULL: of current, or of its process), for which the epoch has a row. @id:
@@ -267,7 +267,7 @@ static __always_inline void row_set_name(u64 id, const struct task_name *name, b
 static __always_inline void row_name_task(u64 id, const struct sent_who *who, bool even)
 {
 	struct task_struct *task = (void *)current_task();
-	struct task_name name = {};
+	struct thread_name name = {};
 
 	if (who) {
 		name.cgroup = who->cgroup;
@@ -289,7 +289,7 @@ static __always_inline void row_name_task(u64 id, const struct sent_who *who, bo
 static __always_inline void row_name_submitter(u64 id)
 {
 	bool even = !live.epoch;
-	struct task_name *name = ROWS_LOOKUP(even, task_names, &id);
+	struct thread_name *name = ROWS_LOOKUP(even, thread_names, &id);
 
 	if (!name)
 		row_name_task(id, NULL, even);
@@ -314,7 +314,7 @@ static __always_inline void row_name_file(const struct op_key *key, const struct
 		return;
 	mine = !ROWS_INSERT(even, file_names, &id);
 	name = ROWS_LOOKUP(even, file_names, &id);
-	if (!mine && name && name->unread) {
+	if (!mine && name && name->nameless) {
 		id.ino |= FILE_ID_AGAIN;
 		mine = !ROWS_INSERT(even, file_names, &id);
 		name = ROWS_LOOKUP(even, file_names, &id);
@@ -448,46 +448,46 @@ static __always_inline void fs_of_file(struct file *file, struct seq_file *seq)
 }
 
 /*
- * With conf.why: the site in the kernel at which a thread slept, for otherwise unexplained sleeps.
- * The stack is read when the thread gets the CPU again: sleeps with a known reason cost nothing,
- * and the stack has not changed since the thread left the CPU.
+ * With conf.sites: the site in the kernel at which a thread slept, for otherwise unexplained
+ * sleeps. The stack is read when the thread gets the CPU again: sleeps with a known reason cost
+ * nothing, and the stack has not changed since the thread left the CPU.
  */
 
 /* Of the even and of the odd epoch. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct why_key);
-	__type(value, struct why_sums);
-} why_rows_even SEC(".maps"), why_rows_odd SEC(".maps");
+	__type(key, struct site_key);
+	__type(value, struct site_sums);
+} site_rows_even SEC(".maps"), site_rows_odd SEC(".maps");
 
 /* The row of @key. NULL: no room, or refused, as in row_hashed(). */
-static __always_inline struct why_sums *why_row(const struct why_key *key)
+static __always_inline struct site_sums *site_row(const struct site_key *key)
 {
 	bool even = !live.epoch;
-	struct why_sums *sums = ROWS_LOOKUP(even, why_rows, key);
+	struct site_sums *sums = ROWS_LOOKUP(even, site_rows, key);
 
 	if (sums)
 		return sums;
-	if (!ROWS_INSERT(even, why_rows, key))
-		row_made(&live.why_rows_made[!even], CONF(why_rows_limit));
-	sums = ROWS_LOOKUP(even, why_rows, key);
+	if (!ROWS_INSERT(even, site_rows, key))
+		row_made(&live.site_rows_made[!even], CONF(site_rows_limit));
+	sums = ROWS_LOOKUP(even, site_rows, key);
 	if (!sums)
 		count_lost(LOST_MAP_FULL);
 	return sums;
 }
 
 /* Thread @p, whose operation is @op, has slept @ns for an unknown reason. */
-static __always_inline void why_note(const struct op *op, struct task_struct *p, u64 ns)
+static __always_inline void site_note(const struct op *op, struct task_struct *p, u64 ns)
 {
-	struct why_key key = { .op = op->kind };
-	struct why_sums *sums;
+	struct site_key key = { .op = op->kind };
+	struct site_sums *sums;
 
 	if (op->progress != OP_BEGUN && op->progress != OP_FAULTS)
 		key.fs = op->file.fs;
 	/* the kernel leaves out functions of the scheduler and of locks (in_sched_functions()) */
 	bpf_get_task_stack(p, key.at, sizeof(key.at), 0);
-	sums = why_row(&key);
+	sums = site_row(&key);
 	if (!sums)
 		return;
 	atomic_add(&sums->count, 1);

@@ -100,7 +100,7 @@ GLOBAL u64 file_send(const struct file_info *f, u64 key)
 	s->id.key = key;
 	s->id.ino = f->ino;
 	file_name_read(&s->name, f);
-	read = !s->name.unread;
+	read = !s->name.nameless;
 	if (read) {
 		sent->ino = f->ino;
 		sent->key = key;

@@ -70,7 +70,7 @@ enum op_progress {
 enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
 
 /* A bit of op.submitted beside 1: blk-throttle held back one of the bios. */
-enum { SUBMITTED_KEPT_BACK = 2 };
+enum { SUBMITTED_THROTTLED = 2 };
 
 /*
  * An operation. Its thread writes it, and so does the CPU which switches to or from this thread.
@@ -95,9 +95,9 @@ struct op {
 		struct {
 			u8 settled;     /* the strata are valid */
 			u8 charging;    /* op_change_layer() is at work: a switch charges nothing */
-			u8 throttled;   /* will sleep in balance_dirty_pages() */
+			u8 pauses;      /* will sleep in balance_dirty_pages() */
 			u8 waited_read; /* waited for a read */
-			u8 submitted;   /* has submitted bios; see SUBMITTED_KEPT_BACK */
+			u8 submitted;   /* has submitted bios; see SUBMITTED_THROTTLED */
 			u8 own_reads;   /* has submitted bios that read */
 			u8 locked;      /* waits for @lock */
 			u8 lock_held;   /* has waited for a lock */
@@ -117,7 +117,7 @@ struct op {
 };
 
 /* With -T of a layer: the function calls of this layer in which a thread is. */
-struct calls {
+struct layer_frames {
 	u32 depth; /* frames in use; may be more than FRAMES */
 	u64 sp;    /* stack pointer of the function call being entered */
 	struct frame frames[FRAMES];
@@ -149,7 +149,7 @@ struct task_state {
 			struct wait wait;
 			struct waking waking;
 		};
-		struct calls calls;
+		struct layer_frames frames_in_layer;
 	};
 	u64 id;          /* for user space: process << 32 | thread */
 	u64 task;        /* the thread's struct task_struct *; 0: this slot is free */
@@ -239,7 +239,7 @@ struct io_state {
 			u64 by[2]; /* key of its row, as in rq_key; only with conf.rq_by */
 			union {
 				struct sent_who who;
-				struct task_name name; /* name of by[0]; only with BY_TASK */
+				struct thread_name name; /* name of by[0]; only with BY_TASK */
 			};
 			struct sent_file_id file;
 		};
@@ -261,7 +261,7 @@ struct mark {
 /* The last request of a thread which is done, or was merged into another. Several CPUs may write it
  * at once; @check reveals a torn copy. */
 struct done {
-	u64 whose;             /* thread id, | DONE_READ */
+	u64 thread;            /* thread id, | DONE_READ */
 	struct rq_times times; /* times.c == 0: merged; then held and d are 0, too */
 	u64 check;             /* exclusive or of all other members */
 };
@@ -448,7 +448,7 @@ struct dirty_key {
 
 struct dirtier {
 	u64 task; /* current_pid_tgid() */
-	struct task_name name;
+	struct thread_name name;
 };
 
 struct {
@@ -466,7 +466,7 @@ enum { CLIENT_STEPS = 3 };
  * woken. */
 struct client {
 	u64 task; /* current_pid_tgid() of the client; 0: not known */
-	struct task_name name;
+	struct thread_name name;
 	u32 steps; /* kernel threads between the client and this one, + 1 */
 	u32 taken; /* in @works: a worker has taken the work, and it is not queued again */
 };

@@ -117,9 +117,9 @@ static __always_inline void current_comm(u64 ret[COMM_LEN / 8])
 }
 
 /* The comm of current and its cgroup, at time @now. */
-static __always_inline void current_name(struct task_name *ret, u64 now)
+static __always_inline void current_name(struct thread_name *ret, u64 now)
 {
-	*ret = (struct task_name){ .cgroup = bpf_get_current_cgroup_id(), .at = now };
+	*ret = (struct thread_name){ .cgroup = bpf_get_current_cgroup_id(), .at = now };
 	current_comm((u64 *)ret->comm);
 }
 

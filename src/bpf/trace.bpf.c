@@ -288,7 +288,7 @@ int on_throttle(u64 *ctx)
 		return 0;
 	t = current_lookup();
 	if (t && t->op.stage)
-		t->op.throttled = 1;
+		t->op.pauses = 1;
 	return 0;
 }
 

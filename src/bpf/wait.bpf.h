@@ -203,22 +203,22 @@ static __always_inline void helper_split(struct helper *h, struct waking *wk, u6
  * a throttled bio and the request was queued since @op began. */
 static __always_inline bool own_request(struct done *ret, u32 tid, const struct op *op, u64 from)
 {
-	u64 kept_back = op->submitted & SUBMITTED_KEPT_BACK, since;
+	u64 throttled = op->submitted & SUBMITTED_THROTTLED, since;
 
 	if (!done_get(tid, ret) || ret->times.c <= from)
 		return false;
 	since = ret->times.held;
 	since |= ret->times.q & (s64)(since - 1) >> 63; /* a throttled bio: queued since */
-	return since >= op->start && (ret->times.held | kept_back);
+	return since >= op->start && (ret->times.held | throttled);
 }
 
 /* The time when such a request of a throttled bio was done; @from: there is none. Until then the
  * thread itself knows more than a helper, since no thread waits for blk-throttle. */
-static __always_inline u64 kept_back_until(u32 tid, const struct op *op, u64 from)
+static __always_inline u64 throttled_until(u32 tid, const struct op *op, u64 from)
 {
 	struct done d;
 
-	if (likely(!(op->submitted & SUBMITTED_KEPT_BACK)) || !own_request(&d, tid, op, from) ||
+	if (likely(!(op->submitted & SUBMITTED_THROTTLED)) || !own_request(&d, tid, op, from) ||
 	    d.times.held)
 		return from;
 	return d.times.c;
@@ -239,7 +239,7 @@ static __always_inline bool own_request_split(struct split *s, const struct done
 	s->complete = 0;
 	if (split_sum(s) > to - from)
 		s->runq -= runq;
-	return d->whose & DONE_READ;
+	return d->thread & DONE_READ;
 }
 
 /* The thread id of current, the waker, if current is a helper and not interrupted; else 0. */
@@ -288,7 +288,7 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 		w->is_read = m->is_read;
 		return;
 	}
-	since = kept_back_until(p->pid, op, w->asleep);
+	since = throttled_until(p->pid, op, w->asleep);
 	h = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
 	if (h)
 		helper_split(h, w, since, now);
@@ -437,9 +437,9 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		if (own_request(&own, tid, op, from))
 			wk.is_read = own_request_split(&wk.split, &own, from, now);
 	}
-	if (op->throttled) {
+	if (op->pauses) {
 		op_charge(op, ST_THROTTLE, wake);
-		op->throttled = 0;
+		op->pauses = 0;
 	} else if (op->locked) {
 		lock_waited(op, wk.at ? &t->waking.waker : (const struct waker *)zeroes, wake);
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
@@ -450,8 +450,8 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	}
 	unknown = op->strata[ST_SLEEP];
 	op_charge(op, wk.helped ? ST_HELPER : ST_SLEEP, wake);
-	if (CONF(why) && op->strata[ST_SLEEP] != unknown)
-		why_note(op, p, op->strata[ST_SLEEP] - unknown);
+	if (CONF(sites) && op->strata[ST_SLEEP] != unknown)
+		site_note(op, p, op->strata[ST_SLEEP] - unknown);
 	op_charge(op, ST_RUNQ, now);
 }
 

@@ -103,7 +103,7 @@ int bytes_reserve(uint8_t **buf, size_t *cap, size_t size)
 #define D PACK_DELTA
 #define V PACK_VALUE
 
-/* In the order of the members of struct cap_op and the other stored records. */
+/* In the order of the members of struct stored_op and the other stored records. */
 static const pack_codes op_codes = { D, D, D, V, V, V, V, V, D, D, D, D, V };
 static const pack_codes request_codes = { D, V, V, V, D, D, D, D, D, V, V, V, V, V, V };
 static const pack_codes name_codes = { V, D, V, V, V, V };
@@ -114,26 +114,26 @@ static const pack_codes index_codes = { D, V, V, D, D };
 #undef V
 
 _Static_assert(PACK_VALUE == 0, "the strata, which have no codes, are values");
-_Static_assert(CAP_COLUMNS(struct cap_op) <= PACK_COLUMNS, "op");
+_Static_assert(STORED_COLUMNS(struct stored_op) <= PACK_COLUMNS, "op");
 
 #define COLUMNS(codes_, type)                                                                      \
 	(struct rowpack)                                                                           \
 	{                                                                                          \
-		.codes = codes_, .n = CAP_COLUMNS(type)                                            \
+		.codes = codes_, .n = STORED_COLUMNS(type)                                         \
 	}
 
 void batches_init(struct batch b[CHUNK_KINDS])
 {
-	b[CHUNK_OPS].columns = COLUMNS(op_codes, struct cap_op);
-	b[CHUNK_HANDLES].columns = COLUMNS(op_codes, struct cap_op);
-	b[CHUNK_REQUESTS].columns = COLUMNS(request_codes, struct cap_request);
-	b[CHUNK_NAMES].columns = COLUMNS(name_codes, struct cap_name);
-	b[CHUNK_LOSSES].columns = COLUMNS(loss_codes, struct cap_loss);
+	b[CHUNK_OPS].columns = COLUMNS(op_codes, struct stored_op);
+	b[CHUNK_HANDLES].columns = COLUMNS(op_codes, struct stored_op);
+	b[CHUNK_REQUESTS].columns = COLUMNS(request_codes, struct stored_request);
+	b[CHUNK_NAMES].columns = COLUMNS(name_codes, struct stored_name);
+	b[CHUNK_LOSSES].columns = COLUMNS(loss_codes, struct stored_loss);
 }
 
 struct rowpack batch_index(void)
 {
-	return COLUMNS(index_codes, struct cap_index);
+	return COLUMNS(index_codes, struct stored_index);
 }
 
 /* Adds the ends of records, from @first_ns to @last_ns. @is_first: the batch was empty. */
@@ -196,19 +196,21 @@ void span_look(const struct sent_op *s, size_t n, struct span *ret_span)
 		ret_span->differ[i] = differ[i / 2][i % 2];
 }
 
-void span_batch(const struct span *span, const struct sent_op *s, const struct cap_op *same,
+void span_batch(const struct span *span, const struct sent_op *s, const struct stored_op *same,
 		struct batch_span *ret_batch)
 {
 	/* columns of the members that may differ, in the order of struct sent_op */
 	static const unsigned char columns[SPAN_DIFFER] = {
-		CAP_OP_COLUMN(offset), CAP_OP_COLUMN(len),        CAP_OP_COLUMN(ret),
-		CAP_OP_COLUMN(strata), CAP_OP_COLUMN(strata) + 1, CAP_OP_COLUMN(strata) + 2,
+		STORED_OP_COLUMN(offset),     STORED_OP_COLUMN(len),
+		STORED_OP_COLUMN(ret),        STORED_OP_COLUMN(strata),
+		STORED_OP_COLUMN(strata) + 1, STORED_OP_COLUMN(strata) + 2,
 	};
 	struct pack_values *to = ret_batch->columns;
 
-	for (unsigned int i = 0; i < CAP_COLUMNS(struct cap_op); i++)
+	for (unsigned int i = 0; i < STORED_COLUMNS(struct stored_op); i++)
 		to[i] = (struct pack_values){ (const uint64_t *)same + i, 0 };
-	to[CAP_OP_COLUMN(start_ns)] = (struct pack_values){ (const uint64_t *)&s->start_ns, STEP };
+	to[STORED_OP_COLUMN(start_ns)] =
+		(struct pack_values){ (const uint64_t *)&s->start_ns, STEP };
 	for (unsigned int i = 0; i < SPAN_DIFFER; i++)
 		if (span->differ[i])
 			to[columns[i]] =

@@ -91,7 +91,7 @@ struct span {
 void span_look(const struct sent_op *s, size_t n, struct span *ret_span);
 
 /* Makes columns of a span. @same: its first operation, as stored. The columns point into @s. */
-void span_batch(const struct span *span, const struct sent_op *s, const struct cap_op *same,
+void span_batch(const struct span *span, const struct sent_op *s, const struct stored_op *same,
 		struct batch_span *ret_batch);
 
 #endif

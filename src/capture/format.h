@@ -35,7 +35,7 @@ enum chunk_kind {
 	CHUNK_LOSSES,
 	CHUNK_END, /* JSON */
 	CHUNK_INDEX,
-	CHUNK_HANDLES, /* struct cap_op, of kind OP_HANDLE */
+	CHUNK_HANDLES, /* struct stored_op, of kind OP_HANDLE */
 	CHUNK_KINDS,
 };
 
@@ -46,11 +46,11 @@ struct chunk_head {
 };
 
 /* One finished operation; it ended at start_ns plus its strata. */
-struct cap_op {
+struct stored_op {
 	uint64_t start_ns;
 	uint64_t owner;             /* the thread, NAME_THREAD; 0: not known */
 	uint64_t file;              /* NAME_FILE; 0: none, or not known */
-	uint64_t kind, call, cache; /* see struct op_record */
+	uint64_t kind, call, cache; /* see struct slow_op */
 	uint64_t fs;                /* NAME_FS, or CAP_FS_... */
 	uint64_t open_flags;        /* of the open file: O_..., the low 16 bits */
 	uint64_t offset, len, ret;  /* ret is signed */
@@ -60,10 +60,10 @@ struct cap_op {
 	uint64_t device_bytes; /* read from devices by its own bios */
 };
 
-enum { CAP_FS_UNKNOWN, CAP_FS_BDEV, CAP_FS_FIRST };
+enum { STORED_FS_UNKNOWN, STORED_FS_BDEV, STORED_FS_FIRST };
 
 /* Duration of an operation, ns. */
-static inline uint64_t cap_op_total(const struct cap_op *op)
+static inline uint64_t stored_op_total(const struct stored_op *op)
 {
 	uint64_t total = 0;
 
@@ -74,7 +74,7 @@ static inline uint64_t cap_op_total(const struct cap_op *op)
 }
 
 /* One finished request; it completed at q_ns plus the three times. */
-struct cap_request {
+struct stored_request {
 	uint64_t q_ns; /* submission; dispatch, if the submission was not traced */
 	uint64_t tag_ns, queue_ns, device_ns;
 	uint64_t owner;         /* the submitter, NAME_THREAD; 0: not known */
@@ -83,63 +83,63 @@ struct cap_request {
 	uint64_t sector, bytes; /* of 512 bytes; bytes done */
 	uint64_t op;            /* enum rq_op */
 	uint64_t cmd_flags;     /* the kernel's, with its operation */
-	uint64_t flags;         /* enum cap_rq_flag */
+	uint64_t flags;         /* enum stored_rq_flag */
 	uint64_t requeues, merges;
 	uint64_t error; /* blk_status_t or errno, from the kernel; 0: none */
 };
 
 /* The time of completion, ns. */
-static inline uint64_t cap_request_end(const struct cap_request *rq)
+static inline uint64_t stored_request_end(const struct stored_request *rq)
 {
 	return rq->q_ns + rq->tag_ns + rq->queue_ns + rq->device_ns;
 }
 
-enum cap_rq_flag {
-	CAP_RQ_UNQUEUED = 1,
-	CAP_RQ_FAILED = 2,
-	CAP_RQ_BIO_BASED = 4,
-	CAP_RQ_OUTSIDE = 8,
+enum stored_rq_flag {
+	STORED_RQ_UNQUEUED = 1,
+	STORED_RQ_FAILED = 2,
+	STORED_RQ_BIO_BASED = 4,
+	STORED_RQ_OUTSIDE = 8,
 };
 
 /* A name: text and numbers, by the id in records. A later name with the same type and id replaces
  * it. */
-struct cap_name {
-	uint64_t type; /* enum cap_name_type */
+struct stored_name {
+	uint64_t type; /* enum stored_name_type */
 	uint64_t id;
 	uint64_t a, b, c;
 	uint64_t text_len; /* of this name, in the column of bytes */
 };
 
-enum cap_name_type {
+enum stored_name_type {
 	NAME_THREAD = 1, /* id from 1 on; a pid, b tid, c cgroup; text: comm */
-	NAME_FILE,       /* id from 1 on; a FILE_KEY(), b inode, c enum cap_file_flag;
+	NAME_FILE,       /* id from 1 on; a FILE_KEY(), b inode, c enum stored_file_flag;
 			  * text: struct file_name.names */
 	NAME_CGROUP,     /* id the cgroup's; text: path */
 	NAME_DEVICE,     /* id dev_t; text: name or mount point */
-	NAME_FS, /* id from CAP_FS_FIRST on; a: kinds of operations whose file system layer is
+	NAME_FS, /* id from STORED_FS_FIRST on; a: kinds of operations whose file system layer is
 		    probed, 1 << kind; text: type */
 	NAME_TYPES,
 };
 
-enum cap_file_flag {
-	CAP_FILE_COMPLETE = 1,
-	CAP_FILE_UNMOUNTED = 2,
-	CAP_FILE_DELETED = 4,
-	CAP_FILE_UNREAD = 8,
+enum stored_file_flag {
+	STORED_FILE_COMPLETE = 1,
+	STORED_FILE_UNMOUNTED = 2,
+	STORED_FILE_DELETED = 4,
+	STORED_FILE_NAMELESS = 8,
 };
 
 /* So many records of a kind were lost at this point. */
-struct cap_loss {
+struct stored_loss {
 	uint64_t from_ns, to_ns;
 	uint64_t kind; /* enum lost */
 	uint64_t count;
 };
 
-struct cap_index {
+struct stored_index {
 	uint64_t offset, kind, rows, first_ns, last_ns;
 };
 
-#define CAP_COLUMNS(type)     (sizeof(type) / sizeof(uint64_t))
-#define CAP_OP_COLUMN(member) (offsetof(struct cap_op, member) / sizeof(uint64_t))
+#define STORED_COLUMNS(type)     (sizeof(type) / sizeof(uint64_t))
+#define STORED_OP_COLUMN(member) (offsetof(struct stored_op, member) / sizeof(uint64_t))
 
 #endif

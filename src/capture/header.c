@@ -160,19 +160,19 @@ static void put_mounts(struct json *j)
 	mounts_free(&mounts);
 }
 
-static const char *const unseen_names[UNSEEN_N] = { "requests", "uring", "aio", "fault" };
+static const char *const missing_names[MISSING_IN_N] = { "requests", "uring", "aio", "fault" };
 
 static void put_missing(struct json *j, const struct missing *m)
 {
-	const char *const unseen[UNSEEN_N] = { m->requests, m->uring, m->aio, m->faults };
+	const char *const kinds[MISSING_IN_N] = { m->requests, m->uring, m->aio, m->faults };
 
 	json_put_begin(j, "missing", '{');
 	for (int i = 0; i < ST_N; i++)
 		if (m->stratum[i])
 			json_put_string(j, stratum_name(i), m->stratum[i]);
-	for (int i = 0; i < UNSEEN_N; i++)
-		if (unseen[i])
-			json_put_string(j, unseen_names[i], unseen[i]);
+	for (int i = 0; i < MISSING_IN_N; i++)
+		if (kinds[i])
+			json_put_string(j, missing_names[i], kinds[i]);
 	json_put_end(j, '}');
 }
 
@@ -358,8 +358,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 	header_parse_devices(&h->devices, json_object_get(j, "devices"));
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
-	for (int k = 0; k < UNSEEN_N && !err; k++)
-		err = member_text(missing, unseen_names[k], &h->unseen[k]);
+	for (int k = 0; k < MISSING_IN_N && !err; k++)
+		err = member_text(missing, missing_names[k], &h->missing[k]);
 	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind)
 	{
 		name = json_string_value(kind);
@@ -382,8 +382,8 @@ void header_done(struct header *h)
 	}
 	free(h->mounts);
 	devices_done(&h->devices);
-	for (int k = 0; k < UNSEEN_N; k++)
-		free(h->unseen[k]);
+	for (int k = 0; k < MISSING_IN_N; k++)
+		free(h->missing[k]);
 	for (int st = 0; st < ST_N; st++)
 		free(h->stratum[st]);
 	*h = (struct header){};

@@ -26,7 +26,7 @@ struct header_mount {
 };
 
 /* Figures that may be missing, beside strata. */
-enum { UNSEEN_REQUESTS, UNSEEN_URING, UNSEEN_AIO, UNSEEN_FAULTS, UNSEEN_N };
+enum { MISSING_IN_REQUESTS, MISSING_IN_URING, MISSING_IN_AIO, MISSING_IN_FAULTS, MISSING_IN_N };
 
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
@@ -34,10 +34,10 @@ struct header {
 	/* the options of the command line, without the name of the recording and without the words
 	 * of a command, but with its "--"; NULL: not known */
 	char *options;
-	enum machine machine; /* the architecture of system call numbers */
-	char *stratum[ST_N],
-		*unseen[UNSEEN_N]; /* why a stratum or figure was not measured; NULL: measured */
-	unsigned int vfs_kinds;    /* operations for which the VFS is probed, 1 << op */
+	enum machine machine;                        /* the architecture of system call numbers */
+	char *stratum[ST_N], *missing[MISSING_IN_N]; /* why a stratum or figure was not measured;
+							NULL: measured */
+	unsigned int vfs_kinds;             /* operations for which the VFS is probed, 1 << op */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;
 	bool has_device_bytes;       /* operations have device_bytes */

@@ -75,10 +75,10 @@ void intake_done(struct intake *in)
 	mounts_free(&in->mounts);
 }
 
-static void write_text(struct intake *in, enum cap_name_type type, uint64_t id, uint64_t a,
+static void write_text(struct intake *in, enum stored_name_type type, uint64_t id, uint64_t a,
 		       const char *text)
 {
-	struct cap_name n = { .type = type, .id = id, .a = a, .text_len = strlen(text) };
+	struct stored_name n = { .type = type, .id = id, .a = a, .text_len = strlen(text) };
 
 	writer_name(in->w, &n, text);
 }
@@ -121,11 +121,11 @@ static void fs_meet(struct intake *in, unsigned int fs)
 
 static struct intake_thread *thread_meet(struct intake *in, const struct sent_who *who)
 {
-	struct cap_name n = { .type = NAME_THREAD,
-			      .a = who->pid,
-			      .b = who->tid,
-			      .c = who->cgroup,
-			      .text_len = strnlen(who->comm, COMM_LEN) };
+	struct stored_name n = { .type = NAME_THREAD,
+				 .a = who->pid,
+				 .b = who->tid,
+				 .c = who->cgroup,
+				 .text_len = strnlen(who->comm, COMM_LEN) };
 	struct intake_thread *t = calloc(1, sizeof(*t));
 
 	if (!t)
@@ -160,16 +160,19 @@ static uint64_t thread_id(struct intake *in, const struct sent_who *who)
 
 static void file_write(struct intake *in, const struct intake_file *f, const struct file_name *name)
 {
-	struct cap_name n = { .type = NAME_FILE, .id = f->number, .a = f->id.key, .b = f->id.ino };
+	struct stored_name n = {
+		.type = NAME_FILE, .id = f->number, .a = f->id.key, .b = f->id.ino
+	};
 
 	if (!name) {
-		n.c = CAP_FILE_UNREAD;
+		n.c = STORED_FILE_NAMELESS;
 		writer_name(in->w, &n, "");
 		return;
 	}
-	n.c = (name->complete ? CAP_FILE_COMPLETE : 0) |
-	      (name->unmounted ? CAP_FILE_UNMOUNTED : 0) | (name->deleted ? CAP_FILE_DELETED : 0) |
-	      (name->unread ? CAP_FILE_UNREAD : 0);
+	n.c = (name->complete ? STORED_FILE_COMPLETE : 0) |
+	      (name->unmounted ? STORED_FILE_UNMOUNTED : 0) |
+	      (name->deleted ? STORED_FILE_DELETED : 0) |
+	      (name->nameless ? STORED_FILE_NAMELESS : 0);
 	n.text_len = name->len < PATH_BYTES ? name->len : PATH_BYTES;
 	writer_name(in->w, &n, name->names);
 }
@@ -202,7 +205,7 @@ static struct intake_file *file_meet(struct intake *in, const struct sent_file_i
 		return NULL;
 	f->id = *id;
 	f->number = ++in->n_files;
-	f->named = name && !name->unread;
+	f->named = name && !name->nameless;
 	in->unnamed += is_unnamed(f);
 	HASH_ADD(hh, in->files, id, sizeof(f->id), f);
 	device_meet(in, FILE_KEY_DEV(id->key));
@@ -237,7 +240,7 @@ void intake_name(struct intake *in, const void *data, size_t len)
 	f = file_find(in, &s->id);
 	if (!f) {
 		file_meet(in, &s->id, &s->name);
-	} else if (!f->named && !s->name.unread) {
+	} else if (!f->named && !s->name.nameless) {
 		in->unnamed -= is_unnamed(f);
 		f->named = true;
 		file_write(in, f, &s->name);
@@ -255,7 +258,7 @@ static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
 
 /* Sets an operation's strata and device_bytes. Returns its duration, ns. @waited: @s with waits;
  * NULL: @s has no waits. */
-INLINE uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
+INLINE uint64_t strata_take(struct stored_op *op, const struct sent_op *s,
 			    const struct sent_op_waited *waited)
 {
 	uint64_t total = 0;
@@ -273,7 +276,7 @@ INLINE uint64_t strata_take(struct cap_op *op, const struct sent_op *s,
 }
 
 /* Sets all members of an operation. Returns its duration, ns. */
-INLINE uint64_t op_fill(struct cap_op *op, const struct sent_op *s,
+INLINE uint64_t op_fill(struct stored_op *op, const struct sent_op *s,
 			const struct sent_op_waited *waited, uint64_t owner, uint64_t file)
 {
 	op->start_ns = s->start_ns;
@@ -295,7 +298,7 @@ INLINE uint64_t op_fill(struct cap_op *op, const struct sent_op *s,
 static void handle_take(struct intake *in, const struct sent_op *s,
 			const struct sent_op_waited *waited, uint64_t owner, uint64_t file)
 {
-	struct cap_op op;
+	struct stored_op op;
 
 	op_fill(&op, s, waited, owner, file);
 	writer_handle(in->w, &op);
@@ -304,7 +307,7 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sent_op_waited *waited)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
-	struct cap_op *op;
+	struct stored_op *op;
 
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
 		fs_meet(in, s->fs);
@@ -328,7 +331,7 @@ static void span_take(struct intake *in, const struct sent_op *s, const struct s
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file);
 	struct batch_span batch;
-	struct cap_op same;
+	struct stored_op same;
 
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
 		fs_meet(in, s->fs);
@@ -359,7 +362,7 @@ static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 
 static void request_take(struct intake *in, const struct sent_request *s)
 {
-	struct cap_request rq = {
+	struct stored_request rq = {
 		.q_ns = s->q ? s->q : s->g,
 		.tag_ns = s->q ? s->g - s->q : 0,
 		.queue_ns = s->d - s->g,
@@ -371,19 +374,19 @@ static void request_take(struct intake *in, const struct sent_request *s)
 		.bytes = s->bytes,
 		.op = s->op,
 		.cmd_flags = s->cmd_flags,
-		.flags = (s->q ? 0 : CAP_RQ_UNQUEUED) |
-			 (s->flags & SENT_FAILED ? CAP_RQ_FAILED : 0) |
-			 (s->flags & SENT_OUTSIDE ? CAP_RQ_OUTSIDE : 0) |
-			 (s->bio_based ? CAP_RQ_BIO_BASED : 0),
+		.flags = (s->q ? 0 : STORED_RQ_UNQUEUED) |
+			 (s->flags & SENT_FAILED ? STORED_RQ_FAILED : 0) |
+			 (s->flags & SENT_OUTSIDE ? STORED_RQ_OUTSIDE : 0) |
+			 (s->bio_based ? STORED_RQ_BIO_BASED : 0),
 		.requeues = s->requeues,
 		.merges = s->merges,
 		.error = (unsigned int)(s->error < 0 ? -s->error : s->error),
 	};
 
-	if (cap_request_end(&rq) > in->end_ns)
+	if (stored_request_end(&rq) > in->end_ns)
 		return;
 	device_meet(in, s->dev);
-	until_look(&in->until, in->until.requests, cap_request_end(&rq) - rq.q_ns);
+	until_look(&in->until, in->until.requests, stored_request_end(&rq) - rq.q_ns);
 	writer_request(in->w, &rq);
 }
 

@@ -177,9 +177,9 @@ int catalog_init(struct catalog *c)
 	if (list_reserve((void **)&c->files, &c->files_cap, 1, sizeof(*c->files)) ||
 	    list_reserve((void **)&c->threads, &c->threads_cap, 1, sizeof(*c->threads)))
 		return -ENOMEM;
-	c->files[0] = (struct catalog_file){ .flags = CAP_FILE_UNREAD };
+	c->files[0] = (struct catalog_file){ .flags = STORED_FILE_NAMELESS };
 	c->threads[0] = (struct catalog_thread){};
-	strcpy(c->fs[CAP_FS_BDEV].name, "bdev");
+	strcpy(c->fs[STORED_FS_BDEV].name, "bdev");
 	return 0;
 }
 
@@ -206,7 +206,7 @@ void catalog_done(struct catalog *c)
 }
 
 /* Ids are assigned in sequence: an id above the next one is damage. */
-static int file_add(struct catalog *c, const struct cap_name *n, const char *text)
+static int file_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
 	struct catalog_file *f;
 	char *names;
@@ -228,7 +228,7 @@ static int file_add(struct catalog *c, const struct cap_name *n, const char *tex
 	return 0;
 }
 
-static int thread_add(struct catalog *c, const struct cap_name *n, const char *text)
+static int thread_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
 	struct catalog_thread t = { .pid = n->a, .tid = n->b, .cgroup = n->c };
 
@@ -243,7 +243,7 @@ static int thread_add(struct catalog *c, const struct cap_name *n, const char *t
 	return 0;
 }
 
-static int text_add(struct catalog_text **texts, const struct cap_name *n, const char *text)
+static int text_add(struct catalog_text **texts, const struct stored_name *n, const char *text)
 {
 	struct catalog_text *t;
 	char *copy = strndup(text, n->text_len);
@@ -262,9 +262,9 @@ static int text_add(struct catalog_text **texts, const struct cap_name *n, const
 	return 0;
 }
 
-static int fs_add(struct catalog *c, const struct cap_name *n, const char *text)
+static int fs_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
-	if (n->id < CAP_FS_FIRST || n->id >= CATALOG_FS || n->text_len >= FS_NAME_LEN)
+	if (n->id < STORED_FS_FIRST || n->id >= CATALOG_FS || n->text_len >= FS_NAME_LEN)
 		return -EBADMSG;
 	memset(c->fs[n->id].name, 0, FS_NAME_LEN);
 	memcpy(c->fs[n->id].name, text, n->text_len);
@@ -272,7 +272,7 @@ static int fs_add(struct catalog *c, const struct cap_name *n, const char *text)
 	return 0;
 }
 
-static int name_add(struct catalog *c, const struct cap_name *n, const char *text)
+static int name_add(struct catalog *c, const struct stored_name *n, const char *text)
 {
 	switch (n->type) {
 	case NAME_THREAD:
@@ -294,7 +294,7 @@ int catalog_add(struct catalog *c, struct cursor *rows)
 {
 	const char *text = rows->tail ? (const char *)rows->tail : "";
 	size_t left = rows->tail_len;
-	struct cap_name n;
+	struct stored_name n;
 	int got, err = 0;
 
 	while ((got = cursor_next(rows, (uint64_t *)&n)) > 0 && !err) {
@@ -337,32 +337,32 @@ const char *catalog_device(const struct catalog *c, uint64_t dev)
 
 const char *catalog_fs(const struct catalog *c, uint64_t fs)
 {
-	return c->fs[fs < CATALOG_FS ? fs : CAP_FS_UNKNOWN].name;
+	return c->fs[fs < CATALOG_FS ? fs : STORED_FS_UNKNOWN].name;
 }
 
 void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
 {
 	ret_name->len = f->len;
-	ret_name->complete = !!(f->flags & CAP_FILE_COMPLETE);
-	ret_name->unmounted = !!(f->flags & CAP_FILE_UNMOUNTED);
-	ret_name->deleted = !!(f->flags & CAP_FILE_DELETED);
-	ret_name->unread = !!(f->flags & CAP_FILE_UNREAD);
+	ret_name->complete = !!(f->flags & STORED_FILE_COMPLETE);
+	ret_name->unmounted = !!(f->flags & STORED_FILE_UNMOUNTED);
+	ret_name->deleted = !!(f->flags & STORED_FILE_DELETED);
+	ret_name->nameless = !!(f->flags & STORED_FILE_NAMELESS);
 	if (f->len)
 		memcpy(ret_name->names, f->names, f->len);
 }
 
-uint64_t cap_event_end(const struct cap_event *ev)
+uint64_t stored_event_end(const struct stored_event *ev)
 {
 	if (ev->kind == CHUNK_OPS)
-		return ev->op.start_ns + cap_op_total(&ev->op);
-	return cap_request_end(&ev->request);
+		return ev->op.start_ns + stored_op_total(&ev->op);
+	return stored_request_end(&ev->request);
 }
 
-uint64_t cap_event_total(const struct cap_event *ev)
+uint64_t stored_event_total(const struct stored_event *ev)
 {
 	if (ev->kind == CHUNK_OPS)
-		return cap_op_total(&ev->op);
-	return cap_request_end(&ev->request) - ev->request.q_ns;
+		return stored_op_total(&ev->op);
+	return stored_request_end(&ev->request) - ev->request.q_ns;
 }
 
 /* Sets @why for @err, from parsing the contents of a chunk. Returns -1. */
@@ -413,7 +413,7 @@ static int names_read(struct recording *r, struct reason *why)
 	struct cursor rows;
 	int err;
 
-	if (reader_rows(&r->reader, CAP_COLUMNS(struct cap_name), &rows, why))
+	if (reader_rows(&r->reader, STORED_COLUMNS(struct stored_name), &rows, why))
 		return -1;
 	err = catalog_add(&r->catalog, &rows);
 	return err ? chunk_failed(r, err, why) : 0;
@@ -459,13 +459,13 @@ static int chunk_read(struct recording *r, struct reason *why)
 		break;
 	case CHUNK_OPS:
 	case CHUNK_HANDLES:
-		err = records_begin(r, CAP_COLUMNS(struct cap_op), why);
+		err = records_begin(r, STORED_COLUMNS(struct stored_op), why);
 		break;
 	case CHUNK_REQUESTS:
-		err = records_begin(r, CAP_COLUMNS(struct cap_request), why);
+		err = records_begin(r, STORED_COLUMNS(struct stored_request), why);
 		break;
 	case CHUNK_LOSSES:
-		err = records_begin(r, CAP_COLUMNS(struct cap_loss), why);
+		err = records_begin(r, STORED_COLUMNS(struct stored_loss), why);
 		break;
 	case CHUNK_END:
 		err = ending_read(r, why);
@@ -474,7 +474,7 @@ static int chunk_read(struct recording *r, struct reason *why)
 	return err ? err : 1;
 }
 
-int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why)
+int recording_next(struct recording *r, struct stored_event *ret_event, struct reason *why)
 {
 	int got;
 

@@ -53,7 +53,7 @@ int reader_rows(struct reader *r, unsigned int columns, struct cursor *ret_rows,
 
 struct catalog_file {
 	uint64_t key, ino;         /* FILE_KEY() */
-	unsigned short flags, len; /* enum cap_file_flag; length of names */
+	unsigned short flags, len; /* enum stored_file_flag; length of names */
 	char *names;               /* as in struct file_name; owned */
 };
 
@@ -101,12 +101,12 @@ void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
  * The records of a recording, one by one, with the names known so far.
  */
 
-struct cap_event {
+struct stored_event {
 	enum chunk_kind kind; /* selects one of the members below */
 	union {
-		struct cap_op op; /* of CHUNK_HANDLES, too */
-		struct cap_request request;
-		struct cap_loss loss;
+		struct stored_op op; /* of CHUNK_HANDLES, too */
+		struct stored_request request;
+		struct stored_loss loss;
 	};
 };
 
@@ -134,10 +134,10 @@ void recording_close(struct recording *r);
  * The next record. 1; 0 at the end; -1 with @why if the file is damaged or has no end (for example,
  * the recorder was killed), after all readable records.
  */
-int recording_next(struct recording *r, struct cap_event *ret_event, struct reason *why);
+int recording_next(struct recording *r, struct stored_event *ret_event, struct reason *why);
 
 /* The end of an operation or request, and its duration, in ns. */
-uint64_t cap_event_end(const struct cap_event *ev);
-uint64_t cap_event_total(const struct cap_event *ev);
+uint64_t stored_event_end(const struct stored_event *ev);
+uint64_t stored_event_total(const struct stored_event *ev);
 
 #endif

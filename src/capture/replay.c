@@ -89,33 +89,33 @@ struct known_name {
 
 /* The last name of each thread or process; a process has the name of its first thread. NULL may
  * mean out of memory. */
-static struct known_name *tasks_of(const struct catalog *c, enum by_key by)
+static struct known_name *threads_of(const struct catalog *c, enum by_key by)
 {
-	struct known_name *tasks = NULL, *k;
+	struct known_name *threads = NULL, *k;
 	const struct catalog_thread *t;
 	uint64_t id;
 
 	for (size_t i = 1; i < c->n_threads; i++) {
 		t = &c->threads[i];
 		id = by == BY_TID ? t->tid : t->pid;
-		HASH_FIND(hh, tasks, &id, sizeof(id), k);
+		HASH_FIND(hh, threads, &id, sizeof(id), k);
 		if (k && by == BY_PID && k->t->tid == k->t->pid && t->tid != t->pid)
 			continue;
 		if (!k && (k = calloc(1, sizeof(*k)))) {
 			k->id = id;
-			HASH_ADD(hh, tasks, id, sizeof(id), k);
+			HASH_ADD(hh, threads, id, sizeof(id), k);
 		}
 		if (k)
 			k->t = t;
 	}
-	return tasks;
+	return threads;
 }
 
-static void row_name(struct known_name *tasks, uint64_t id, char ret_comm[COMM_LEN])
+static void row_name(struct known_name *threads, uint64_t id, char ret_comm[COMM_LEN])
 {
 	struct known_name *k;
 
-	HASH_FIND(hh, tasks, &id, sizeof(id), k);
+	HASH_FIND(hh, threads, &id, sizeof(id), k);
 	if (k && id)
 		memcpy(ret_comm, k->t->comm, COMM_LEN);
 }
@@ -123,7 +123,7 @@ static void row_name(struct known_name *tasks, uint64_t id, char ret_comm[COMM_L
 /* Names the rows of processes or threads. */
 static void replay_name_tasks(struct replay *r, const struct catalog *c)
 {
-	struct known_name *tasks = tasks_of(c, r->conf.by), *k, *next;
+	struct known_name *threads = threads_of(c, r->conf.by), *k, *next;
 
 	for (size_t i = 0; i < r->n_intervals; i++) {
 		struct row_table *t = &r->intervals[i].rows.ops;
@@ -131,12 +131,12 @@ static void replay_name_tasks(struct replay *r, const struct catalog *c)
 		struct rq_row *rqs = (struct rq_row *)r->intervals[i].rows.rqs.rows;
 
 		for (size_t n = 0; n < t->n; n++)
-			row_name(tasks, ops[n].key.by[0], ops[n].comm);
+			row_name(threads, ops[n].key.by[0], ops[n].comm);
 		for (size_t n = 0; n < r->intervals[i].rows.rqs.n; n++)
-			row_name(tasks, rqs[n].key.by[0], rqs[n].comm);
+			row_name(threads, rqs[n].key.by[0], rqs[n].comm);
 	}
-	HASH_ITER (hh, tasks, k, next) {
-		HASH_DEL(tasks, k);
+	HASH_ITER (hh, threads, k, next) {
+		HASH_DEL(threads, k);
 		free(k);
 	}
 }
@@ -161,7 +161,7 @@ static uint64_t fs_key(struct replay *r, const struct recording *rec, uint64_t f
 	struct replay_fs *list;
 	size_t i;
 
-	if (fs == CAP_FS_BDEV)
+	if (fs == STORED_FS_BDEV)
 		return FS_BDEV;
 	if (!name[0])
 		return FS_UNKNOWN;
@@ -213,7 +213,7 @@ static int row_begin(struct replay *r, struct replay_interval *iv, const struct 
 	struct file_name name;
 
 	*ret_by = row_key_text(rec, what, by);
-	if (what == BY_FILE && f->ino && !(f->flags & CAP_FILE_UNREAD)) {
+	if (what == BY_FILE && f->ino && !(f->flags & STORED_FILE_NAMELESS)) {
 		catalog_file_name(f, &name);
 		return filenames_add(&iv->names, by, &name);
 	}
@@ -226,11 +226,11 @@ static bool returns_bytes(unsigned int kind)
 }
 
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
-		  const struct cap_op *op)
+		  const struct stored_op *op)
 {
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 	struct op_key key = { .fs = fs_key(r, rec, op->fs), .op = op->kind };
-	uint64_t total = cap_op_total(op);
+	uint64_t total = stored_op_total(op);
 	unsigned long long strata[ST_N];
 	int64_t ret = op->ret;
 	struct op_sums sums = {};
@@ -266,7 +266,7 @@ static bool requests_are_by(enum by_key by)
 }
 
 static int request_row_begin(struct replay *r, struct replay_interval *iv,
-			     const struct recording *rec, const struct cap_request *rq,
+			     const struct recording *rec, const struct stored_request *rq,
 			     struct rq_row *row)
 {
 	const struct catalog_file *f = catalog_file(&rec->catalog, rq->file);
@@ -284,12 +284,12 @@ static int request_row_begin(struct replay *r, struct replay_interval *iv,
 }
 
 static int request_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
-		       const struct cap_request *rq)
+		       const struct stored_request *rq)
 {
 	struct rq_key key = { .dev = rq->dev,
 			      .op = rq->op,
-			      .bio_based = !!(rq->flags & CAP_RQ_BIO_BASED) };
-	bool failed = rq->flags & CAP_RQ_FAILED;
+			      .bio_based = !!(rq->flags & STORED_RQ_BIO_BASED) };
+	bool failed = rq->flags & STORED_RQ_FAILED;
 	/* see request_done(); merges is 32 bits in the programs */
 	uint32_t n = key.bio_based && rq->merges < UINT32_MAX ? 1 + rq->merges : 1;
 	struct rq_sums sums = {
@@ -297,8 +297,8 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 		.errors = failed ? n : 0,
 		.bytes = failed ? 0 : rq->bytes,
 		.requeues = rq->requeues,
-		.unqueued = rq->flags & CAP_RQ_UNQUEUED ? n : 0,
-		.outside = rq->flags & CAP_RQ_OUTSIDE ? n : 0,
+		.unqueued = rq->flags & STORED_RQ_UNQUEUED ? n : 0,
+		.outside = rq->flags & STORED_RQ_OUTSIDE ? n : 0,
 		.tag_ns = n * rq->tag_ns,
 		.queue_ns = n * rq->queue_ns,
 		.device_ns = n * rq->device_ns,
@@ -316,15 +316,15 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 	return hist_add(&row->hist, hist_bucket(sums.max_ns), n);
 }
 
-static void record_fill(struct replay *r, struct op_record *ret, const struct recording *rec,
-			const struct cap_op *op)
+static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct recording *rec,
+			 const struct stored_op *op)
 {
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 
-	*ret = (struct op_record){
+	*ret = (struct slow_op){
 		.start_ns = op->start_ns,
-		.total_ns = cap_op_total(op),
+		.total_ns = stored_op_total(op),
 		.fs = fs_key(r, rec, op->fs),
 		.ino = f->ino,
 		.offset = op->offset,
@@ -348,10 +348,10 @@ static void record_fill(struct replay *r, struct op_record *ret, const struct re
 
 /* Keeps the slowest operations, biggest first. */
 static int slowest_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
-		       const struct cap_op *op)
+		       const struct stored_op *op)
 {
 	size_t max = r->conf.slowest_max;
-	struct op_record *place;
+	struct slow_op *place;
 
 	if (r->conf.slowest_fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->conf.slowest_fs))
 		return 0;
@@ -359,13 +359,13 @@ static int slowest_add(struct replay *r, struct replay_interval *iv, const struc
 		iv->slowest = calloc(max, sizeof(*iv->slowest));
 	if (!iv->slowest)
 		return -ENOMEM;
-	place = slowest_place(iv->slowest, &iv->n_slowest, max, cap_op_total(op));
+	place = slowest_place(iv->slowest, &iv->n_slowest, max, stored_op_total(op));
 	if (place)
-		record_fill(r, place, rec, op);
+		slow_op_fill(r, place, rec, op);
 	return 0;
 }
 
-int replay_add(struct replay *r, const struct recording *rec, const struct cap_event *ev,
+int replay_add(struct replay *r, const struct recording *rec, const struct stored_event *ev,
 	       struct reason *why)
 {
 	bool is_op = ev->kind == CHUNK_OPS;
@@ -375,7 +375,7 @@ int replay_add(struct replay *r, const struct recording *rec, const struct cap_e
 
 	if (!is_op && ev->kind != CHUNK_REQUESTS)
 		return 0;
-	end = cap_event_end(ev);
+	end = stored_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
 	iv = interval_at(r, rec, end, why);
@@ -400,7 +400,7 @@ void replay_end(struct replay *r, const struct recording *rec)
 		replay_name_tasks(r, &rec->catalog);
 
 	r->vfs_kinds |= rec->header.vfs_kinds;
-	for (int fs = CAP_FS_FIRST; fs < CATALOG_FS; fs++) {
+	for (int fs = STORED_FS_FIRST; fs < CATALOG_FS; fs++) {
 		key = rec->catalog.fs[fs].name[0] ? fs_key(r, rec, fs) : 0;
 		if (key >= FS_KEY_FIRST)
 			r->fs[key - FS_KEY_FIRST].probed &= rec->catalog.fs[fs].probed;
@@ -408,7 +408,7 @@ void replay_end(struct replay *r, const struct recording *rec)
 }
 
 /* Layers whose functions were not probed for operations like those of @row; see op_row. */
-static unsigned int unprobed_layers(const struct replay *r, const struct op_row *row)
+static unsigned int missing_layers(const struct replay *r, const struct op_row *row)
 {
 	unsigned int probed = 0, set = 0;
 
@@ -428,7 +428,7 @@ int replay_take(struct replay *r, size_t i, struct snapshot *sn)
 	*sn = (struct snapshot){};
 	rows_take(&iv->rows, sn);
 	for (size_t n = 0; n < sn->n_ops; n++)
-		sn->ops[n].unprobed_layers = unprobed_layers(r, &sn->ops[n]);
+		sn->ops[n].missing_layers = missing_layers(r, &sn->ops[n]);
 	return r->conf.by == BY_FILE ? filenames_name(&iv->names, sn) : 0;
 }
 

@@ -29,7 +29,7 @@ struct replay_conf {
 struct replay_interval {
 	struct rows rows;
 	struct filenames names;
-	struct op_record *slowest; /* biggest first; owned */
+	struct slow_op *slowest; /* biggest first; owned */
 	size_t n_slowest;
 };
 
@@ -46,7 +46,7 @@ struct replay {
 enum { REPLAY_INTERVALS = 10000 };
 
 /* Adds @ev of @rec. At first @r is all 0, except for its conf. 0, or -1 with @why. */
-int replay_add(struct replay *r, const struct recording *rec, const struct cap_event *ev,
+int replay_add(struct replay *r, const struct recording *rec, const struct stored_event *ev,
 	       struct reason *why);
 
 /* Call after the last event of @rec: adds its losses and file system types. */

@@ -11,22 +11,22 @@
 #include "capture/batch.h"
 
 /* A copy of the chunk @bytes, head included; the caller frees it. NULL: out of memory. */
-static struct kept_chunk *kept_copy(const struct chunk_head *h, const uint8_t *bytes)
+static struct tail_chunk *tail_copy(const struct chunk_head *h, const uint8_t *bytes)
 {
 	size_t len = CHUNK_HEAD + h->packed;
-	struct kept_chunk *c = malloc(sizeof(*c) + len);
+	struct tail_chunk *c = malloc(sizeof(*c) + len);
 
 	if (!c)
 		return NULL;
-	*c = (struct kept_chunk){ .head = *h };
+	*c = (struct tail_chunk){ .head = *h };
 	memcpy(c->bytes, bytes, len);
 	return c;
 }
 
 /* Adds a copy. 0 or -ENOMEM. */
-static int kept_add(struct kept *k, const struct chunk_head *h, const uint8_t *bytes)
+static int tail_add(struct tail *k, const struct chunk_head *h, const uint8_t *bytes)
 {
-	struct kept_chunk *c = kept_copy(h, bytes);
+	struct tail_chunk *c = tail_copy(h, bytes);
 
 	if (!c)
 		return -ENOMEM;
@@ -39,9 +39,9 @@ static int kept_add(struct kept *k, const struct chunk_head *h, const uint8_t *b
 }
 
 /* Removes the chunk after @before, or the first if @before is NULL. The caller frees it. */
-static struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before)
+static struct tail_chunk *tail_take(struct tail *k, struct tail_chunk *before)
 {
-	struct kept_chunk **at = before ? &before->next : &k->first, *c = *at;
+	struct tail_chunk **at = before ? &before->next : &k->first, *c = *at;
 
 	if (!c)
 		return NULL;
@@ -51,14 +51,14 @@ static struct kept_chunk *kept_take(struct kept *k, struct kept_chunk *before)
 	return c;
 }
 
-struct kept_sums {
+struct tail_sums {
 	uint64_t ops, requests;
 };
 
 /* Drops chunks of records that ended before @since_ns, and adds their counts to @dropped. */
-static void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropped)
+static void tail_drop(struct tail *k, uint64_t since_ns, struct tail_sums *dropped)
 {
-	struct kept_chunk *before = NULL, *c;
+	struct tail_chunk *before = NULL, *c;
 
 	while ((c = before ? before->next : k->first)) {
 		if (!is_events(c->head.kind) || c->head.last_ns >= since_ns) {
@@ -68,26 +68,26 @@ static void kept_drop(struct kept *k, uint64_t since_ns, struct kept_sums *dropp
 		if (is_records(c->head.kind))
 			*(c->head.kind == CHUNK_OPS ? &dropped->ops : &dropped->requests) +=
 				c->head.rows;
-		free(kept_take(k, before));
+		free(tail_take(k, before));
 	}
 }
 
 /* The end of the first record; 0: no records. */
-static uint64_t kept_since(const struct kept *k)
+static uint64_t tail_since(const struct tail *k)
 {
 	uint64_t first = 0;
 
-	for (const struct kept_chunk *c = k->first; c; c = c->next)
+	for (const struct tail_chunk *c = k->first; c; c = c->next)
 		if (is_records(c->head.kind) && (!first || c->head.first_ns < first))
 			first = c->head.first_ns;
 	return first;
 }
 
-static void kept_done(struct kept *k)
+static void tail_done(struct tail *k)
 {
-	struct kept_chunk *c;
+	struct tail_chunk *c;
 
-	while ((c = kept_take(k, NULL)))
+	while ((c = tail_take(k, NULL)))
 		free(c);
 }
 
@@ -125,7 +125,7 @@ static bool file_is_full(const struct writer *w, const struct chunk_head *h)
 /* Writes a chunk whose bytes, head included, are ready. 0, -errno or WRITER_FULL. */
 static int chunk_write(struct writer *w, const struct chunk_head *h, const uint8_t *bytes)
 {
-	struct cap_index i = { w->bytes, h->kind, h->rows, h->first_ns, h->last_ns };
+	struct stored_index i = { w->bytes, h->kind, h->rows, h->first_ns, h->last_ns };
 	size_t len = CHUNK_HEAD + h->packed;
 	int err;
 
@@ -162,10 +162,10 @@ static int chunk_pack(struct writer *w, struct chunk_head *h)
 /* Drops chunks whose records are too old at @now. */
 static void keep_last(struct writer *w, uint64_t now)
 {
-	struct kept_sums old = {};
+	struct tail_sums old = {};
 
 	if (now > w->keep_ns)
-		kept_drop(&w->kept, now - w->keep_ns, &old);
+		tail_drop(&w->tail, now - w->keep_ns, &old);
 	w->dropped_ops += old.ops;
 	w->dropped_requests += old.requests;
 	w->ops -= old.ops;
@@ -175,7 +175,7 @@ static void keep_last(struct writer *w, uint64_t now)
 /* Writes the chunk in w->packed to the next file. 0 or -errno. */
 static int chunk_put_next(struct writer *w, const struct chunk_head *h)
 {
-	struct kept_chunk *k = kept_copy(
+	struct tail_chunk *k = tail_copy(
 		h, w->packed); /* a copy: writing the end and the header reuses the buffers */
 	int err = k ? w->next(w->next_arg) : -ENOMEM;
 
@@ -191,7 +191,7 @@ static int chunk_put(struct writer *w, const struct chunk_head *h)
 	int err;
 
 	if (w->keep_ns && h->kind != CHUNK_HEADER) {
-		err = kept_add(&w->kept, h, w->packed);
+		err = tail_add(&w->tail, h, w->packed);
 		if (!err)
 			keep_last(w, h->last_ns);
 		return err;
@@ -200,7 +200,7 @@ static int chunk_put(struct writer *w, const struct chunk_head *h)
 		return chunk_put_next(w, h);
 	err = chunk_write(w, h, w->packed);
 	if (!err && w->next && h->kind == CHUNK_NAMES)
-		err = kept_add(&w->kept, h, w->packed);
+		err = tail_add(&w->tail, h, w->packed);
 	return err;
 }
 
@@ -275,13 +275,13 @@ static int batch_add(struct writer *w, enum chunk_kind kind, const void *record,
 	return 0;
 }
 
-struct cap_op *writer_op_room(struct writer *w)
+struct stored_op *writer_op_room(struct writer *w)
 {
 	struct batch *b = w->err ? NULL : batch_for(w, CHUNK_OPS, 1);
 	uint64_t *room = b ? rowpack_room(&b->columns) : NULL;
 
 	w->lost_ops += !room;
-	return (struct cap_op *)room;
+	return (struct stored_op *)room;
 }
 
 void writer_op_added(struct writer *w, uint64_t end_ns)
@@ -295,31 +295,31 @@ void writer_ops(struct writer *w, const struct batch_span *span)
 		w->lost_ops += span->n;
 }
 
-void writer_op(struct writer *w, const struct cap_op *op)
+void writer_op(struct writer *w, const struct stored_op *op)
 {
-	if (w->err || batch_add(w, CHUNK_OPS, op, op->start_ns + cap_op_total(op)))
+	if (w->err || batch_add(w, CHUNK_OPS, op, op->start_ns + stored_op_total(op)))
 		w->lost_ops++;
 }
 
-void writer_handle(struct writer *w, const struct cap_op *op)
+void writer_handle(struct writer *w, const struct stored_op *op)
 {
-	if (w->err || batch_add(w, CHUNK_HANDLES, op, op->start_ns + cap_op_total(op)))
+	if (w->err || batch_add(w, CHUNK_HANDLES, op, op->start_ns + stored_op_total(op)))
 		w->lost_handles++;
 }
 
-void writer_request(struct writer *w, const struct cap_request *rq)
+void writer_request(struct writer *w, const struct stored_request *rq)
 {
-	if (w->err || batch_add(w, CHUNK_REQUESTS, rq, cap_request_end(rq)))
+	if (w->err || batch_add(w, CHUNK_REQUESTS, rq, stored_request_end(rq)))
 		w->lost_requests++;
 }
 
-void writer_loss(struct writer *w, const struct cap_loss *loss)
+void writer_loss(struct writer *w, const struct stored_loss *loss)
 {
 	if (!w->err)
 		batch_add(w, CHUNK_LOSSES, loss, loss->to_ns);
 }
 
-void writer_name(struct writer *w, const struct cap_name *n, const char *text)
+void writer_name(struct writer *w, const struct stored_name *n, const char *text)
 {
 	struct batch *b = &w->batches[CHUNK_NAMES];
 
@@ -357,7 +357,7 @@ static int file_begin(struct writer *w, int fd, const char *header)
 	return err ? err : w->err;
 }
 
-void writer_kept_begin(struct writer *w, const char *header)
+void writer_tail_begin(struct writer *w, const char *header)
 {
 	if (w->is_file && !w->err) {
 		w->bytes = CAPTURE_HEAD;
@@ -368,10 +368,10 @@ void writer_kept_begin(struct writer *w, const char *header)
 	text_write(w, CHUNK_HEADER, header);
 }
 
-uint64_t writer_kept_since(struct writer *w)
+uint64_t writer_tail_since(struct writer *w)
 {
 	writer_flush(w);
-	return kept_since(&w->kept);
+	return tail_since(&w->tail);
 }
 
 int writer_begin(struct writer *w, int fd, const char *header)
@@ -392,19 +392,19 @@ int writer_restart(struct writer *w, int fd, const char *header)
 	w->last = (struct chunk_head){};
 	rowpack_done(&w->index);
 	err = file_begin(w, fd, header);
-	for (struct kept_chunk *k = w->kept.first; k && !err; k = k->next)
+	for (struct tail_chunk *k = w->tail.first; k && !err; k = k->next)
 		err = chunk_write(w, &k->head, k->bytes);
 	return err;
 }
 
 /* Writes the chunks in memory, oldest first. */
-static void kept_write(struct writer *w)
+static void tail_write(struct writer *w)
 {
-	struct kept_chunk *k;
+	struct tail_chunk *k;
 	int err;
 
 	w->keep_ns = 0;
-	while ((k = kept_take(&w->kept, NULL))) {
+	while ((k = tail_take(&w->tail, NULL))) {
 		err = w->err ? w->err : chunk_write(w, &k->head, k->bytes);
 		if (err) {
 			chunk_lose(w, &k->head, true);
@@ -418,7 +418,7 @@ void writer_close(struct writer *w)
 {
 	writer_flush(w);
 	if (w->keep_ns)
-		kept_write(w);
+		tail_write(w);
 }
 
 /* Drops the last chunk of records and everything after it. False: no such chunk. */
@@ -471,7 +471,7 @@ bool writer_end(struct writer *w, const char *end)
 
 void writer_done(struct writer *w)
 {
-	kept_done(&w->kept);
+	tail_done(&w->tail);
 	for (int kind = 0; kind < CHUNK_KINDS; kind++)
 		rowpack_done(&w->batches[kind].columns);
 	rowpack_done(&w->index);

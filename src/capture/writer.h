@@ -11,15 +11,15 @@
 #include "capture/batch.h"
 #include "capture/format.h"
 
-struct kept_chunk {
-	struct kept_chunk *next;
+struct tail_chunk {
+	struct tail_chunk *next;
 	struct chunk_head head;
 	uint8_t bytes[];
 };
 
 /* All 0: none. */
-struct kept {
-	struct kept_chunk *first, *last;
+struct tail {
+	struct tail_chunk *first, *last;
 };
 
 /*
@@ -47,7 +47,7 @@ struct writer {
 	/* private */
 	struct batch batches[CHUNK_KINDS];
 	struct rowpack index;
-	struct kept kept;       /* with keep_ns all chunks, with next names for later files */
+	struct tail tail;       /* with keep_ns all chunks, with next names for later files */
 	struct chunk_head last; /* the last chunk of operations or requests, and its place */
 	uint64_t last_at;
 	void *zstd;
@@ -68,34 +68,34 @@ int writer_restart(struct writer *w, int fd, const char *header);
  * Each adds a record. After a failed write, records are counted as lost, also all records of the
  * failed chunk; w->err has the reason.
  */
-void writer_op(struct writer *w, const struct cap_op *op);
-void writer_request(struct writer *w, const struct cap_request *rq);
+void writer_op(struct writer *w, const struct stored_op *op);
+void writer_request(struct writer *w, const struct stored_request *rq);
 
-/* Adds several operations, given by the columns of struct cap_op. */
+/* Adds several operations, given by the columns of struct stored_op. */
 void writer_ops(struct writer *w, const struct batch_span *span);
 
 /* As writer_op(), without a copy: room for an operation to be filled, then added with its end,
  * @end_ns. NULL: the operation is lost, and counted. */
-struct cap_op *writer_op_room(struct writer *w);
+struct stored_op *writer_op_room(struct writer *w);
 void writer_op_added(struct writer *w, uint64_t end_ns);
 
 /* Adds a call of kind OP_HANDLE, counted only if lost. */
-void writer_handle(struct writer *w, const struct cap_op *op);
+void writer_handle(struct writer *w, const struct stored_op *op);
 
-void writer_loss(struct writer *w, const struct cap_loss *loss);
+void writer_loss(struct writer *w, const struct stored_loss *loss);
 
 /* @text: n->text_len bytes. */
-void writer_name(struct writer *w, const struct cap_name *n, const char *text);
+void writer_name(struct writer *w, const struct stored_name *n, const char *text);
 
 /* Writes all records so far, so that they survive a crash. */
 void writer_flush(struct writer *w);
 
 /* With keep_ns: the end of the first record in memory, CLOCK_MONOTONIC; 0: no records. */
-uint64_t writer_kept_since(struct writer *w);
+uint64_t writer_tail_since(struct writer *w);
 
 /* Call before writer_close() with keep_ns: @header, of the last part, replaces the header of the
  * whole recording. A pipe has no header yet. */
-void writer_kept_begin(struct writer *w, const char *header);
+void writer_tail_begin(struct writer *w, const char *header);
 
 /* Call before writer_end(), after the last record: writes all records and chunks in memory. */
 void writer_close(struct writer *w);

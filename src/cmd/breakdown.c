@@ -20,18 +20,18 @@
 struct breakdown {
 	struct io_run io;
 	struct breakdown_opts opts;
-	bool why, helpers;
+	bool sites, helpers;
 	/* state */
 	FILE *out; /* the output */
 	struct breakdown_view view;
-	struct op_record *slowest; /* biggest first, n_slowest of slowest_max */
+	struct slow_op *slowest; /* biggest first, n_slowest of slowest_max */
 	size_t n_slowest;
 	struct utsname uts;
 };
 
 /* These options need a live run: a recording has no such rows. */
 static const struct opt more_opts[] = {
-	{ 0, "why", OPT_FLAG(struct breakdown, why),
+	{ 0, "why", OPT_FLAG(struct breakdown, sites),
 	  .help = "where in the kernel threads slept for reasons that are not known otherwise" },
 	{ 0, "helpers", OPT_FLAG(struct breakdown, helpers),
 	  .help = "work of kernel threads and io workers: its kind, its time, and its client" },
@@ -64,7 +64,7 @@ static const struct opt_columns columns[] = {
 	{ "Requests", rq_columns },
 	{ "Helpers", helper_columns },
 	{ "Times of helpers", helper_time_columns },
-	{ "Sleeps", why_columns },
+	{ "Sleeps", site_columns },
 	{ "Minor faults", minor_columns },
 	{},
 };
@@ -117,9 +117,9 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (filters_check_kinds(&r->opts.filters, conf->layer, b->opts.layer, why))
 		return -1;
-	if ((b->why || b->helpers) && conf->layer != LAYER_OPS)
+	if ((b->sites || b->helpers) && conf->layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "%s is about whole operations, -T about a layer",
-				  b->why ? "--why" : "--helpers");
+				  b->sites ? "--why" : "--helpers");
 	if (b->helpers && b->opts.by)
 		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
 	if (conf->fs && r->opts.filters.fs)
@@ -134,10 +134,10 @@ static int resolve(struct run *r, struct reason *why)
 	conf->by = breakdown_rows_by(&b->opts);
 	conf->queued = b->opts.queued;
 	conf->meta_calls = breakdown_meta_calls(&b->opts, conf->layer);
-	conf->why = b->why;
+	conf->sites = b->sites;
 	conf->helpers = b->helpers;
 	conf->records = b->opts.slowest_max;
-	conf->record_fs = r->opts.filters.fs;
+	conf->sent_fs = r->opts.filters.fs;
 	return 0;
 }
 
@@ -148,18 +148,18 @@ static void view_fill(struct breakdown *b)
 	uname(&b->uts);
 	breakdown_view_fill(v, &b->opts, b->io.conf.layer, fileno(b->out));
 	breakdown_view_run(v, &b->io);
-	v->why = b->why;
+	v->sites = b->sites;
 	v->helpers = b->helpers;
 	v->kernel = b->uts.release;
 }
 
 /* Keeps the slowest operations, and raises the threshold once there are enough. */
-static void on_record(void *arg, const struct op_record *rec)
+static void on_slow_op(void *arg, const struct slow_op *rec)
 {
 	struct breakdown *b = arg;
 	struct session *session = b->io.session;
 	size_t max = b->opts.slowest_max;
-	struct op_record *place = slowest_place(b->slowest, &b->n_slowest, max, rec->total_ns);
+	struct slow_op *place = slowest_place(b->slowest, &b->n_slowest, max, rec->total_ns);
 
 	if (!place)
 		return;
@@ -179,7 +179,7 @@ static int start(struct run *r, struct reason *why)
 	view_fill(b);
 	if (r->opts.json && breakdown_has_requests(&b->view))
 		run_say_of_ops(b->io.of_ops);
-	session_on_record(b->io.session, on_record, r);
+	session_on_slow_op(b->io.session, on_slow_op, r);
 	return 0;
 }
 

@@ -102,7 +102,7 @@ static const struct opt_table table = {
 	.examples = examples,
 };
 
-static bool passes(void *arg, const struct recording *rec, const struct cap_event *ev)
+static bool passes(void *arg, const struct recording *rec, const struct stored_event *ev)
 {
 	return report_filter_passes(arg, rec, ev);
 }

@@ -68,14 +68,14 @@ static void add(struct findings *l, const char *what, bool works, const char *ho
 
 /* An ability made of tracepoints in the plan. It works if each of its programs with .without has
  * its hook. */
-static void add_capability(struct findings *l, const struct plan *plan, const char *what,
-			   enum capability cap, const char *how)
+static void add_ability(struct findings *l, const struct plan *plan, const char *what, enum ask ask,
+			const char *how)
 {
 	const char *why;
 
 	for (const struct program *row = programs; row < programs + programs_n; row++) {
 		why = plan_why_not(plan, row);
-		if (!(row->caps & cap) || !row->without || !why || !plan_is_for(plan, row))
+		if (!(row->asks & ask) || !row->without || !why || !plan_is_for(plan, row))
 			continue;
 		add(l, what, false, row->target, why);
 		return;
@@ -108,23 +108,22 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	const char *func = f->func == FUNC_FENTRY ? "fentry and fexit" : "kprobe and kretprobe";
 	const char *advice = "use a kernel with CONFIG_KPROBES and CONFIG_FUNCTION_TRACER";
 
-	add_capability(l, plan, "syscall", CAP_CALLS, "tracepoints sys_enter and sys_exit");
+	add_ability(l, plan, "syscall", ASK_CALLS, "tracepoints sys_enter and sys_exit");
 	add(l, "vfs", f->func, f->func ? func : f->no_functions, advice);
 	add(l, "file systems", f->func, f->func ? func : f->no_functions, advice);
-	add_capability(l, plan, "waits", CAP_WAITS,
-		       "tracepoints sched_switch, sched_waking and balance_dirty_pages");
-	add_capability(l, plan, "locks", CAP_LOCKS,
-		       "tracepoints contention_begin and contention_end");
-	add_capability(l, plan, "block", CAP_REQUESTS | CAP_TAG, "block tracepoints");
+	add_ability(l, plan, "waits", ASK_WAITS,
+		    "tracepoints sched_switch, sched_waking and balance_dirty_pages");
+	add_ability(l, plan, "locks", ASK_LOCKS, "tracepoints contention_begin and contention_end");
+	add_ability(l, plan, "block", ASK_REQUESTS | ASK_TAG, "block tracepoints");
 	add_program(l, plan, "completion's end", "block_io_done");
-	add_capability(l, plan, "io_uring", CAP_URING, "tracepoints of io_uring");
+	add_ability(l, plan, "io_uring", ASK_URING, "tracepoints of io_uring");
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
 	    "io_submit and io_getevents are shown as calls instead");
-	add_capability(l, plan, "page faults", CAP_FAULTS,
-		       f->func == FUNC_FENTRY
-			       ? "exceptions, and the function that handles them"
-			       : "exceptions, and perf's events; minor faults only with "
-				 "--all-faults");
+	add_ability(l, plan, "page faults", ASK_FAULTS,
+		    f->func == FUNC_FENTRY
+			    ? "exceptions, and the function that handles them"
+			    : "exceptions, and perf's events; minor faults only with "
+			      "--all-faults");
 }
 
 static void add_preemption(struct findings *l, struct feature *f)

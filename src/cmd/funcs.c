@@ -320,9 +320,9 @@ static void close_session(struct run *r)
 	child_let_go(hold);
 }
 
-static void tick(struct run *r)
+static void beat(struct run *r)
 {
-	func_session_tick(funcs_of(r)->session);
+	func_session_beat(funcs_of(r)->session);
 }
 
 static int screen_start(struct funcs *f, struct reason *why)
@@ -408,11 +408,11 @@ static int report(struct run *r, struct reason *why)
 	return run_written(r, err, why);
 }
 
-static bool keys(struct run *r)
+static bool presses(struct run *r)
 {
 	struct funcs *f = funcs_of(r);
 
-	if (!f->screen || !funcs_ui_keys(&f->ui))
+	if (!f->screen || !funcs_presses(&f->ui))
 		return f->ui.quit; /* q may have been pressed at the end of an interval */
 	r->opts.interval_ns = f->ui.interval_ns;
 	funcs_ui_draw(&f->ui);
@@ -422,7 +422,7 @@ static bool keys(struct run *r)
 static const struct run_source source = {
 	.open = open_session,
 	.open_sees_signals = true,
-	.tick = tick,
+	.beat = beat,
 	.report = report,
 	.close = close_session,
 };
@@ -431,7 +431,7 @@ static const struct run_ops ops = {
 	.source = &source,
 	.resolve = resolve,
 	.start = start,
-	.tick = keys,
+	.beat = presses,
 };
 
 static int funcs(int argc, char **argv)

@@ -31,7 +31,7 @@
 struct record_otf2 {
 	const char *dir;        /* NULL: the option is not given */
 	char recording[256];    /* the file to be exported */
-	struct helper exporter; /* the deputy; to be ended by helper_end() */
+	struct deputy exporter; /* the deputy; to be ended by deputy_end() */
 };
 
 static int prepare(void *arg)
@@ -53,14 +53,14 @@ static void give_up(void *arg)
  * or -1 with @why. */
 static int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct reason *why)
 {
-	const struct helper_work w = { prepare, work, give_up, o };
+	const struct deputy_work w = { prepare, work, give_up, o };
 	int err = 0;
 
 	if (snprintf(o->recording, sizeof(o->recording), "%s/recording.ios", o->dir) >=
 	    (int)sizeof(o->recording))
 		err = -ENAMETOOLONG;
 	if (!err)
-		err = helper_start(&o->exporter, &w);
+		err = deputy_start(&o->exporter, &w);
 	if (!err)
 		return 0;
 	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", o->dir, strerror(-err));
@@ -155,7 +155,7 @@ static int record_until_parse(const char *text, struct intake_until *ret_until, 
 /* The first chunk is written early: if record is killed soon, the file has records, too. */
 enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };
 
-struct record {
+struct record_run {
 	struct io_run io;
 	/* options */
 	const char *file;
@@ -176,44 +176,45 @@ struct record {
 };
 
 static const struct opt file_opts[] = {
-	{ 'o', "output", OPT_STRING(struct record, file), .arg = "FILE",
+	{ 'o', "output", OPT_STRING(struct record_run, file), .arg = "FILE",
 	  .help = "write to this file (default: iostrata-COMMAND-TIME.ios); - is the standard "
 		  "output" },
-	{ 0, "otf2", OPT_STRING(struct record, otf2.dir), .arg = "DIR",
+	{ 0, "otf2", OPT_STRING(struct record_run, otf2.dir), .arg = "DIR",
 	  .help = "make this directory, with an OTF2 archive instead of a recording" },
-	{ 0, "force", OPT_FLAG(struct record, files.replace),
+	{ 0, "force", OPT_FLAG(struct record_run, files.replace),
 	  .help = "replace a file that exists" },
-	{ 0, "max-size", OPT_UINT(struct record, max_mib), .arg = "MIB", .min = 1, .max = 1 << 30,
-	  .help = "end when the file reaches this size" },
-	{ 0, "max-files", OPT_UINT(struct record, files.max_files), .arg = "N", .min = 2,
+	{ 0, "max-size", OPT_UINT(struct record_run, max_mib), .arg = "MIB", .min = 1,
+	  .max = 1 << 30, .help = "end when the file reaches this size" },
+	{ 0, "max-files", OPT_UINT(struct record_run, files.max_files), .arg = "N", .min = 2,
 	  .max = 1000,
 	  .help = "with --max-size: continue in another file, FILE.1 to FILE.N; each replaces the "
 		  "oldest" },
-	{ 0, "keep", OPT_DURATION(struct record, files.keep_ns), .arg = "DUR", .min = 1000000000,
+	{ 0, "keep", OPT_DURATION(struct record_run, files.keep_ns), .arg = "DUR",
+	  .min = 1000000000,
 	  .help = "keep only the records of the last DUR in memory, and write them at the end" },
-	{ 0, "until", OPT_STRING(struct record, until), .arg = "COND",
+	{ 0, "until", OPT_STRING(struct record_run, until), .arg = "COND",
 	  .help = "end after an operation or request that took longer: 'fsync>100ms', 'any>1', "
 		  "'request>50ms'" },
 	{},
 };
 
 static const struct opt what_opts[] = {
-	{ 0, "ops", OPT_FLAG(struct record, ops), .help = "only operations, no requests" },
-	{ 0, "requests", OPT_FLAG(struct record, requests),
+	{ 0, "ops", OPT_FLAG(struct record_run, ops), .help = "only operations, no requests" },
+	{ 0, "requests", OPT_FLAG(struct record_run, requests),
 	  .help = "only requests, no operations" },
-	{ 0, "breakdown", OPT_FLAG(struct record, breakdown),
+	{ 0, "breakdown", OPT_FLAG(struct record_run, breakdown),
 	  .help = "also print breakdown's tables of this run; implied by the options of tables" },
-	{ 0, "by", OPT_CHOICE(struct record, opts.by, breakdown_by_choices), .arg = "KEY",
+	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .help = "breakdown's tables with a row per key" },
-	{ 0, "buffer", OPT_UINT(struct record, buffer_kib), .arg = "KIB", .min = 4, .max = 4 << 20,
-	  .help = "memory for records not yet written (default: 8192)" },
+	{ 0, "buffer", OPT_UINT(struct record_run, buffer_kib), .arg = "KIB", .min = 4,
+	  .max = 4 << 20, .help = "memory for records not yet written (default: 8192)" },
 	{},
 };
 
 static const struct opt_group groups[] = {
 	{ "Contents", what_opts, 0 },
 	{ "File", file_opts, 0 },
-	{ "Tables of --breakdown", breakdown_table_opts, offsetof(struct record, opts) },
+	{ "Tables of --breakdown", breakdown_table_opts, offsetof(struct record_run, opts) },
 	RUN_GROUPS,
 	{},
 };
@@ -242,12 +243,12 @@ static const struct opt_table table = {
 	.examples = examples,
 };
 
-static struct record *record_of(struct run *r)
+static struct record_run *record_run_of(struct run *r)
 {
-	return (struct record *)r; /* its first member */
+	return (struct record_run *)r; /* its first member */
 }
 
-static int check_files(const struct record *rec, struct reason *why)
+static int check_files(const struct record_run *rec, struct reason *why)
 {
 	if (rec->files.max_files && !rec->max_mib) {
 		reason_set(why, EXIT_USAGE, "--max-files needs the size of a file");
@@ -262,7 +263,7 @@ static int check_files(const struct record *rec, struct reason *why)
 	return 0;
 }
 
-static int check_until(struct record *rec, struct reason *why)
+static int check_until(struct record_run *rec, struct reason *why)
 {
 	const struct intake_until *u = &rec->intake.until;
 
@@ -294,7 +295,7 @@ static int otf2_work(void *arg)
 
 static int resolve(struct run *r, struct reason *why)
 {
-	struct record *rec = record_of(r);
+	struct record_run *rec = record_run_of(r);
 	struct session_conf *conf = &rec->io.conf;
 	bool both = rec->ops == rec->requests;
 
@@ -316,13 +317,13 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	conf->sent_ops = rec->ops || both;
 	conf->sent_requests = rec->requests || both;
-	conf->record_fs = r->opts.filters.fs;
+	conf->sent_fs = r->opts.filters.fs;
 	conf->uncounted = !rec->breakdown;
 	conf->by = breakdown_rows_by(&rec->opts);
 	conf->meta_calls = breakdown_meta_calls(&rec->opts, conf->layer);
 	conf->buffer_bytes = rec->buffer_kib * 1024;
 	r->usr1_ends = true;
-	r->tick_ns = FIRST_FLUSH_NS;
+	r->beat_ns = FIRST_FLUSH_NS;
 	if (check_files(rec, why))
 		return -1;
 	if (rec->until && check_until(rec, why))
@@ -335,7 +336,7 @@ static int resolve(struct run *r, struct reason *why)
 
 static void names_come(void *arg)
 {
-	const struct record *rec = arg;
+	const struct record_run *rec = arg;
 
 	session_sent_names(rec->io.session);
 }
@@ -343,21 +344,21 @@ static void names_come(void *arg)
 static bool fs_known(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 		     unsigned int *ret_probed)
 {
-	const struct record *rec = arg;
+	const struct record_run *rec = arg;
 
 	return session_fs(rec->io.session, slot, ret_name, ret_probed);
 }
 
 static void on_sent(void *arg, const void *data, size_t len)
 {
-	struct record *rec = arg;
+	struct record_run *rec = arg;
 
 	intake_record(&rec->intake, data, len);
 }
 
 static void on_sent_name(void *arg, const void *data, size_t len)
 {
-	struct record *rec = arg;
+	struct record_run *rec = arg;
 
 	intake_name(&rec->intake, data, len);
 }
@@ -365,7 +366,7 @@ static void on_sent_name(void *arg, const void *data, size_t len)
 /* The header of a file, which begins at @begin_ns. For free(); NULL: out of memory. */
 static char *header_of(void *arg, uint64_t begin_ns)
 {
-	const struct record *rec = arg;
+	const struct record_run *rec = arg;
 	const struct io_run *io = &rec->io;
 	struct header_run run = {
 		.version = IOSTRATA_VERSION,
@@ -383,7 +384,7 @@ static char *header_of(void *arg, uint64_t begin_ns)
 /* The ending of a file before the end of the run. */
 static struct ending ending_of(void *arg)
 {
-	const struct record *rec = arg;
+	const struct record_run *rec = arg;
 	struct ending so_far = { .duration_ns = clock_ns() - rec->start_ns };
 
 	memcpy(so_far.lost, rec->lost, sizeof(so_far.lost));
@@ -392,7 +393,7 @@ static struct ending ending_of(void *arg)
 
 static int start(struct run *r, struct reason *why)
 {
-	struct record *rec = record_of(r);
+	struct record_run *rec = record_run_of(r);
 
 	rec->files.max_bytes = rec->max_mib << 20;
 	rec->start_ns = rec->flushed_ns = clock_ns();
@@ -411,9 +412,9 @@ static int start(struct run *r, struct reason *why)
 }
 
 /* Writes the losses since the last call between the records, where they happened. */
-static void losses_tell(struct record *rec, uint64_t now)
+static void losses_tell(struct record_run *rec, uint64_t now)
 {
-	struct cap_loss loss = { .from_ns = rec->flushed_ns, .to_ns = now };
+	struct stored_loss loss = { .from_ns = rec->flushed_ns, .to_ns = now };
 	uint64_t lost;
 
 	for (int i = 0; i < LOST_N; i++) {
@@ -428,18 +429,18 @@ static void losses_tell(struct record *rec, uint64_t now)
 }
 
 /* True: nothing more is to be recorded. */
-static bool tick(struct run *r)
+static bool beat(struct run *r)
 {
-	struct record *rec = record_of(r);
+	struct record_run *rec = record_run_of(r);
 	uint64_t now = clock_ns();
 
-	if (now - rec->flushed_ns >= (r->tick_ns ? FIRST_FLUSH_NS : FLUSH_NS)) {
+	if (now - rec->flushed_ns >= (r->beat_ns ? FIRST_FLUSH_NS : FLUSH_NS)) {
 		losses_tell(rec, now);
 		writer_flush(&rec->files.w);
 		rec->flushed_ns = now;
 	}
 	if (rec->files.w.ops + rec->files.w.requests)
-		r->tick_ns = 0; /* the first chunk is written: the usual time from now on */
+		r->beat_ns = 0; /* the first chunk is written: the usual time from now on */
 	if (isatty(STDERR_FILENO) && now - rec->said_ns >= FLUSH_NS) {
 		record_say_progress(stderr, &rec->files, rec->lost, now - rec->start_ns);
 		rec->said_ns = now;
@@ -453,7 +454,7 @@ static bool tick(struct run *r)
 }
 
 /* Writes the ending. 0, or -1 with @why. */
-static int recording_end(struct record *rec, const struct snapshot *sn, struct reason *why)
+static int recording_end(struct record_run *rec, const struct snapshot *sn, struct reason *why)
 {
 	struct ending total = { .duration_ns = sn->duration_ns, .missed = sn->missed };
 
@@ -467,12 +468,12 @@ static int recording_end(struct record *rec, const struct snapshot *sn, struct r
 
 static int report(struct run *r, struct snapshot *sn)
 {
-	struct record *rec = record_of(r);
+	struct record_run *rec = record_run_of(r);
 	const struct breakdown_output out = { stdout, r->opts.json, &rec->view };
 	struct reason why;
 
 	rec->intake.end_ns = sn->taken_ns;
-	session_tick(rec->io.session); /* takes what was sent in the meantime */
+	session_beat(rec->io.session); /* takes what was sent in the meantime */
 	if (recording_end(rec, sn, &why)) {
 		cmd_fail(&why);
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;
@@ -490,12 +491,12 @@ static const struct run_ops ops = {
 	.source = &io_source,
 	.resolve = resolve,
 	.start = start,
-	.tick = tick,
+	.beat = beat,
 };
 
 static int record(int argc, char **argv)
 {
-	struct record rec = {
+	struct record_run rec = {
 		.io.report = report,
 		.buffer_kib = BUFFER_KIB,
 		.argv = argv,
@@ -508,7 +509,7 @@ static int record(int argc, char **argv)
 	int status = run_main(&rec.io.run, &ops, &cmd_record, argc, argv), exported;
 
 	intake_done(&rec.intake);
-	exported = helper_end(&rec.otf2.exporter, rec.ended);
+	exported = deputy_end(&rec.otf2.exporter, rec.ended);
 	if (exported && !status)
 		status = rec.io.run.command ? EXIT_TOOL : exported;
 	record_files_close(&rec.files);

@@ -258,9 +258,9 @@ static void files_fill(struct record_files *f)
 }
 
 /* With --keep: lets the file begin with its first record, and shortens the duration of @total. */
-static void kept_begin(struct record_files *f, struct ending *total)
+static void tail_begin(struct record_files *f, struct ending *total)
 {
-	uint64_t since = writer_kept_since(&f->w), before;
+	uint64_t since = writer_tail_since(&f->w), before;
 	char *header;
 
 	if (!since)
@@ -268,7 +268,7 @@ static void kept_begin(struct record_files *f, struct ending *total)
 	header = f->header(f->arg, since);
 	if (!header)
 		return; /* the header of the whole recording stays */
-	writer_kept_begin(&f->w, header);
+	writer_tail_begin(&f->w, header);
 	free(header);
 	before = since > f->began_ns ? since - f->began_ns : 0;
 	total->duration_ns -= before < total->duration_ns ? before : total->duration_ns;
@@ -280,7 +280,7 @@ int record_files_end(struct record_files *f, const struct ending *whole, struct 
 	struct writer *w = &f->w;
 
 	if (f->keep_ns)
-		kept_begin(f, &total);
+		tail_begin(f, &total);
 	writer_close(w);
 	if (!f->ended) /* else the disk was full when the next file was begun */
 		file_end(f, &total);

@@ -105,7 +105,7 @@ static bool file_matches(const struct report_filter *f, const struct catalog_fil
 	char path[PATH_CAP];
 
 	catalog_file_name(file, &name);
-	if (!file->ino || name.unread || name.unmounted || !name.complete)
+	if (!file->ino || name.nameless || name.unmounted || !name.complete)
 		return false;
 	path_join(path, sizeof(path), &name);
 	for (unsigned int i = 0; i < f->given.files.n; i++)
@@ -128,14 +128,15 @@ static bool file_passes(struct report_filter *f, const struct recording *rec, ui
 		f->files = files;
 		f->n_files = 2 * n;
 	}
-	if (id >= f->n_files || file->flags & CAP_FILE_UNREAD)
+	if (id >= f->n_files || file->flags & STORED_FILE_NAMELESS)
 		return file_matches(f, file); /* a later record may have its name */
 	if (!f->files[id])
 		f->files[id] = file_matches(f, file) ? 2 : 1;
 	return f->files[id] == 2;
 }
 
-static bool op_passes(struct report_filter *f, const struct recording *rec, const struct cap_op *op)
+static bool op_passes(struct report_filter *f, const struct recording *rec,
+		      const struct stored_op *op)
 {
 	const struct filters *g = &f->given;
 	const struct catalog_file *file = catalog_file(&rec->catalog, op->file);
@@ -144,12 +145,12 @@ static bool op_passes(struct report_filter *f, const struct recording *rec, cons
 		return false;
 	if (g->fs && strcmp(catalog_fs(&rec->catalog, op->fs), g->fs) != 0)
 		return false;
-	return cap_op_total(op) >= g->min_ns && owner_passes(f, rec, op->owner) &&
+	return stored_op_total(op) >= g->min_ns && owner_passes(f, rec, op->owner) &&
 	       dev_passes(f, rec, FILE_KEY_DEV(file->key)) && file_passes(f, rec, op->file);
 }
 
 bool report_filter_passes(struct report_filter *f, const struct recording *rec,
-			  const struct cap_event *ev)
+			  const struct stored_event *ev)
 {
 	if (ev->kind == CHUNK_OPS)
 		return op_passes(f, rec, &ev->op);

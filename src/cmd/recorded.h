@@ -27,7 +27,7 @@ void report_filter_init(struct report_filter *f);
 
 /* Whether @ev, an event of @rec, is an operation or request, and passes the filters. */
 bool report_filter_passes(struct report_filter *f, const struct recording *rec,
-			  const struct cap_event *ev);
+			  const struct stored_event *ev);
 
 /* Call before the first event of each recording, since ids differ between recordings. */
 void report_filter_begin(struct report_filter *f);

@@ -38,13 +38,14 @@ struct report_heat {
 
 /* Adds @ev, an operation or a request of @rec. @first_ns: when the maps begin, CLOCK_REALTIME. */
 static void report_heat_add(struct report_heat *h, const struct recording *rec,
-			    const struct cap_event *ev, uint64_t first_ns)
+			    const struct stored_event *ev, uint64_t first_ns)
 {
-	uint64_t real_ns = cap_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
+	uint64_t real_ns =
+		stored_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
 	int64_t at = real_ns - first_ns;
 
 	heat_add_at(ev->kind == CHUNK_OPS ? &h->ops : &h->requests, at < 0 ? 0 : at,
-		    cap_event_total(ev));
+		    stored_event_total(ev));
 }
 
 /* Draws both maps, up to @end_ns after the beginning. The map of requests is left out if filters
@@ -318,15 +319,15 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 		r->missing.stratum[i] = r->header.stratum[i];
 		rec->header.stratum[i] = NULL;
 	}
-	for (int i = 0; i < UNSEEN_N; i++)
-		rec->header.unseen[i] = NULL;
-	r->missing.calls = r->header.has_ops ? NULL : "not recorded";
+	for (int i = 0; i < MISSING_IN_N; i++)
+		rec->header.missing[i] = NULL;
+	r->missing.syscalls = r->header.has_ops ? NULL : "not recorded";
 	r->missing.requests = "not recorded";
 	if (r->header.has_requests)
-		r->missing.requests = r->header.unseen[UNSEEN_REQUESTS];
-	r->missing.uring = r->header.unseen[UNSEEN_URING];
-	r->missing.aio = r->header.unseen[UNSEEN_AIO];
-	r->missing.faults = r->header.unseen[UNSEEN_FAULTS];
+		r->missing.requests = r->header.missing[MISSING_IN_REQUESTS];
+	r->missing.uring = r->header.missing[MISSING_IN_URING];
+	r->missing.aio = r->header.missing[MISSING_IN_AIO];
+	r->missing.faults = r->header.missing[MISSING_IN_FAULTS];
 	r->missing.minor_faults = "not recorded";
 	r->view.kernel = r->header.kernel;
 	r->view.missing = &r->missing;
@@ -336,7 +337,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	return 0;
 }
 
-static int event(struct report *r, const struct recording *rec, const struct cap_event *ev,
+static int event(struct report *r, const struct recording *rec, const struct stored_event *ev,
 		 struct reason *why)
 {
 	uint64_t end;
@@ -347,7 +348,7 @@ static int event(struct report *r, const struct recording *rec, const struct cap
 		return 0;
 	if (!r->events && !r->heat)
 		return replay_add(&r->replay, rec, ev, why);
-	end = cap_event_end(ev);
+	end = stored_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
 	if (r->heat) {
@@ -374,7 +375,7 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 static int file_read(struct report *r, FILE *f, const char *name, struct reason *why)
 {
 	struct recording rec;
-	struct cap_event ev;
+	struct stored_event ev;
 	int got = recording_open(&rec, f, name, why), err = 0;
 	unsigned int n = 0;
 

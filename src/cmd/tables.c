@@ -132,7 +132,7 @@ enum by_key breakdown_rows_by(const struct breakdown_opts *o)
 }
 
 int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
-		  const struct op_record *slowest, size_t n_slowest)
+		  const struct slow_op *slowest, size_t n_slowest)
 {
 	int err = out->view->by == BY_CONTAINER ? container_rows(sn) : 0;
 

@@ -51,7 +51,7 @@ struct breakdown_output {
 
 /* Prints @sn, whose rows were collected by breakdown_rows_by(). 0 or -errno. */
 int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
-		  const struct op_record *slowest, size_t n_slowest);
+		  const struct slow_op *slowest, size_t n_slowest);
 
 /* Whether operations of kind meta have a row for each system call. */
 bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);

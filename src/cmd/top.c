@@ -32,7 +32,7 @@ struct top {
 	struct top_names names;
 	struct snapshot interval; /* the interval on the screen */
 	struct top_total total;
-	struct op_record slowest[TOP_SLOWEST];
+	struct slow_op slowest[TOP_SLOWEST];
 	struct top_key slowest_of; /* the row of .slowest, while the page of this row is open */
 	struct top_ui ui;
 	struct utsname uts;
@@ -152,16 +152,16 @@ static int resolve(struct run *r, struct reason *why)
 	conf->queued = true; /* percentiles cover the same time as .total_ns */
 	conf->rq_sums_only = !t->screen && !r->opts.json && strcmp(t->sort, "p99");
 	conf->records = t->screen;
-	conf->record_fs = r->opts.filters.fs;
+	conf->sent_fs = r->opts.filters.fs;
 	return 0;
 }
 
 /* Keeps the slowest operations of the row whose page is open. */
-static void on_record(void *arg, const struct op_record *rec)
+static void on_slow_op(void *arg, const struct slow_op *rec)
 {
 	struct top *t = arg;
 	size_t *n = &t->ui.data.n_slowest;
-	struct op_record *place = NULL;
+	struct slow_op *place = NULL;
 
 	if (top_ui_record_wanted(&t->ui, rec))
 		place = slowest_place(t->slowest, n, TOP_SLOWEST, rec->total_ns);
@@ -216,7 +216,7 @@ static int start(struct run *r, struct reason *why)
 		run_say_of_ops(t->io.of_ops);
 		return 0;
 	}
-	session_on_record(t->io.session, on_record, t);
+	session_on_slow_op(t->io.session, on_slow_op, t);
 	session_set_slow_ns(t->io.session, UINT64_MAX);
 	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))
 		return -1;
@@ -338,11 +338,11 @@ static int report(struct run *r, struct snapshot *sn)
 	return r->opts.json ? report_json(t, sn) : report_text(t, sn);
 }
 
-static bool tick(struct run *r)
+static bool beat(struct run *r)
 {
 	struct top *t = top_of(r);
 
-	if (!t->screen || !top_ui_keys(&t->ui))
+	if (!t->screen || !top_presses(&t->ui))
 		return t->ui.quit; /* q may have been pressed at the end of an interval */
 	r->opts.interval_ns = t->ui.interval_ns;
 	records_follow(t);
@@ -354,7 +354,7 @@ static const struct run_ops ops = {
 	.source = &io_source,
 	.resolve = resolve,
 	.start = start,
-	.tick = tick,
+	.beat = beat,
 };
 
 static int top(int argc, char **argv)

@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "base/reason.h"
 
-bool order_has_steps(const struct cap_op *op)
+bool order_has_steps(const struct stored_op *op)
 {
 	unsigned int acts = async_acts(op->kind, op->call);
 
@@ -37,7 +37,7 @@ static int list_reserve(void **list, size_t *cap, size_t n, size_t size)
 }
 
 /* Starts the next chunk. 0 or -ENOMEM. */
-static int mark_add(struct order_marks *m)
+static int bound_add(struct order_bounds *m)
 {
 	if (list_reserve((void **)&m->after, &m->cap, m->n, sizeof(*m->after)))
 		return -ENOMEM;
@@ -45,29 +45,29 @@ static int mark_add(struct order_marks *m)
 	return 0;
 }
 
-static bool is_of_calls(unsigned int kind)
+static bool is_of_ops(unsigned int kind)
 {
 	return kind == CHUNK_OPS || kind == CHUNK_HANDLES;
 }
 
 /* Starts the next chunk of @kind. 0 or -ENOMEM. */
-static int marks_add(struct order *o, unsigned int kind)
+static int bounds_add(struct order *o, unsigned int kind)
 {
 	if (kind == CHUNK_REQUESTS)
-		return mark_add(&o->requests);
-	if (!is_of_calls(kind))
+		return bound_add(&o->requests);
+	if (!is_of_ops(kind))
 		return 0;
-	return mark_add(&o->calls) || mark_add(&o->asyncs) ? -ENOMEM : 0;
+	return bound_add(&o->ops) || bound_add(&o->asyncs) ? -ENOMEM : 0;
 }
 
-static void mark_lower(struct order_marks *m, uint64_t ns)
+static void bound_lower(struct order_bounds *m, uint64_t ns)
 {
 	if (m->after[m->n - 1] > ns)
 		m->after[m->n - 1] = ns;
 }
 
 /* Turns the earliest time of each chunk into the earliest time of all chunks behind it. */
-static void marks_finish(struct order_marks *m)
+static void bounds_finish(struct order_bounds *m)
 {
 	uint64_t least = UINT64_MAX, own;
 
@@ -86,20 +86,20 @@ static void span_add(struct order_span *s, uint64_t first_ns, uint64_t last_ns)
 		s->last_ns = last_ns;
 }
 
-static void event_learn(struct order *o, const struct cap_event *ev)
+static void event_learn(struct order *o, const struct stored_event *ev)
 {
 	uint64_t end;
 
-	if (is_of_calls(ev->kind)) {
-		end = ev->op.start_ns + cap_op_total(&ev->op);
+	if (is_of_ops(ev->kind)) {
+		end = ev->op.start_ns + stored_op_total(&ev->op);
 		if (order_has_steps(&ev->op))
-			mark_lower(&o->asyncs, ev->op.start_ns);
+			bound_lower(&o->asyncs, ev->op.start_ns);
 		else
-			mark_lower(&o->calls, end);
+			bound_lower(&o->ops, end);
 		span_add(&o->span, ev->op.start_ns, end);
 	} else if (ev->kind == CHUNK_REQUESTS) {
-		mark_lower(&o->requests, ev->request.q_ns);
-		span_add(&o->span, ev->request.q_ns, cap_request_end(&ev->request));
+		bound_lower(&o->requests, ev->request.q_ns);
+		span_add(&o->span, ev->request.q_ns, stored_request_end(&ev->request));
 	} else {
 		span_add(&o->span, ev->loss.from_ns, ev->loss.to_ns);
 	}
@@ -117,30 +117,30 @@ static bool chunk_is_new(const struct recording *rec, uint64_t *at)
 int order_learn(struct order *o, FILE *f, const char *name, struct reason *why)
 {
 	struct recording rec;
-	struct cap_event ev;
+	struct stored_event ev;
 	uint64_t at = 0;
 	int got = recording_open(&rec, f, name, why), err = got;
 
 	*o = (struct order){ .span = { .first_ns = UINT64_MAX } };
 	while (!err && (got = recording_next(&rec, &ev, why)) > 0) {
 		if (chunk_is_new(&rec, &at))
-			err = marks_add(o, ev.kind);
+			err = bounds_add(o, ev.kind);
 		if (!err)
 			event_learn(o, &ev);
 	}
 	o->cut_off = got < 0;
 	if (o->span.first_ns > o->span.last_ns)
 		o->span.first_ns = o->span.last_ns = rec.header.monotonic_ns;
-	marks_finish(&o->calls);
-	marks_finish(&o->asyncs);
-	marks_finish(&o->requests);
+	bounds_finish(&o->ops);
+	bounds_finish(&o->asyncs);
+	bounds_finish(&o->requests);
 	recording_close(&rec);
 	return err == -ENOMEM ? out_of_memory(why) : err;
 }
 
 void order_done(struct order *o)
 {
-	free(o->calls.after);
+	free(o->ops.after);
 	free(o->asyncs.after);
 	free(o->requests.after);
 	*o = (struct order){};
@@ -153,16 +153,16 @@ struct steps {
 
 /* Events read, but not delivered yet. */
 struct waiting {
-	struct cap_op *calls;
-	size_t n_calls, calls_cap;
+	struct stored_op *ops;
+	size_t n_ops, ops_cap;
 	struct steps asyncs, requests;
 	uint64_t numbers; /* given so far */
 };
 
 static int by_end(const void *a, const void *b)
 {
-	const struct cap_op *x = a, *y = b;
-	uint64_t ex = x->start_ns + cap_op_total(x), ey = y->start_ns + cap_op_total(y);
+	const struct stored_op *x = a, *y = b;
+	uint64_t ex = x->start_ns + stored_op_total(x), ey = y->start_ns + stored_op_total(y);
 
 	if (ex != ey)
 		return ex < ey ? -1 : 1;
@@ -182,20 +182,19 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Delivers operations without steps that end before @safe_ns. */
-static int calls_deliver(struct waiting *w, const struct recording *rec, uint64_t safe_ns,
-			 const struct order_target *to, struct reason *why)
+static int ops_deliver(struct waiting *w, const struct recording *rec, uint64_t safe_ns,
+		       const struct order_target *to, struct reason *why)
 {
 	size_t n = 0;
 	int err = 0;
 
-	if (!w->n_calls)
+	if (!w->n_ops)
 		return 0;
-	qsort(w->calls, w->n_calls, sizeof(*w->calls), by_end);
-	while (n < w->n_calls && !err &&
-	       w->calls[n].start_ns + cap_op_total(&w->calls[n]) < safe_ns)
-		err = to->op(to->arg, rec, &w->calls[n++], why);
-	memmove(w->calls, w->calls + n, (w->n_calls - n) * sizeof(*w->calls));
-	w->n_calls -= n;
+	qsort(w->ops, w->n_ops, sizeof(*w->ops), by_end);
+	while (n < w->n_ops && !err && w->ops[n].start_ns + stored_op_total(&w->ops[n]) < safe_ns)
+		err = to->op(to->arg, rec, &w->ops[n++], why);
+	memmove(w->ops, w->ops + n, (w->n_ops - n) * sizeof(*w->ops));
+	w->n_ops -= n;
 	return err;
 }
 
@@ -223,7 +222,7 @@ static int step_wait(struct steps *s, const struct step_event *ev)
 	return 0;
 }
 
-static int op_wait(struct waiting *w, const struct cap_op *op)
+static int op_wait(struct waiting *w, const struct stored_op *op)
 {
 	struct step_event ev = { .at_ns = op->start_ns, .step = STEP_BEGIN, .is_op = true };
 
@@ -232,23 +231,23 @@ static int op_wait(struct waiting *w, const struct cap_op *op)
 		ev.op = *op;
 		if (step_wait(&w->asyncs, &ev))
 			return -ENOMEM;
-		ev.at_ns += cap_op_total(op);
+		ev.at_ns += stored_op_total(op);
 		ev.step = STEP_END;
 		return step_wait(&w->asyncs, &ev);
 	}
-	if (list_reserve((void **)&w->calls, &w->calls_cap, w->n_calls, sizeof(*w->calls)))
+	if (list_reserve((void **)&w->ops, &w->ops_cap, w->n_ops, sizeof(*w->ops)))
 		return -ENOMEM;
-	w->calls[w->n_calls++] = *op;
+	w->ops[w->n_ops++] = *op;
 	return 0;
 }
 
-static int request_wait(struct waiting *w, const struct cap_request *rq)
+static int request_wait(struct waiting *w, const struct stored_request *rq)
 {
-	uint64_t at[] = { rq->q_ns, rq->q_ns + rq->tag_ns + rq->queue_ns, cap_request_end(rq) };
+	uint64_t at[] = { rq->q_ns, rq->q_ns + rq->tag_ns + rq->queue_ns, stored_request_end(rq) };
 	struct step_event ev = { .number = w->numbers++, .rq = *rq };
 
 	for (int step = STEP_BEGIN; step <= STEP_END; step++) {
-		if (step == STEP_ISSUED && rq->flags & CAP_RQ_BIO_BASED)
+		if (step == STEP_ISSUED && rq->flags & STORED_RQ_BIO_BASED)
 			continue;
 		ev.at_ns = at[step];
 		ev.step = step;
@@ -259,7 +258,7 @@ static int request_wait(struct waiting *w, const struct cap_request *rq)
 }
 
 /* Waiting events before this time can be delivered before @chunk is read. */
-static uint64_t marks_safe(const struct order_marks *m, size_t chunk)
+static uint64_t bounds_safe(const struct order_bounds *m, size_t chunk)
 {
 	return chunk && chunk <= m->n ? m->after[chunk - 1] : 0;
 }
@@ -272,15 +271,15 @@ static int chunk_begins(const struct order *o, struct waiting *w, const struct r
 	int err;
 
 	if (kind == CHUNK_REQUESTS)
-		return steps_deliver(&w->requests, rec, marks_safe(&o->requests, before), to, why);
-	err = calls_deliver(w, rec, marks_safe(&o->calls, before), to, why);
-	return err ? err : steps_deliver(&w->asyncs, rec, marks_safe(&o->asyncs, before), to, why);
+		return steps_deliver(&w->requests, rec, bounds_safe(&o->requests, before), to, why);
+	err = ops_deliver(w, rec, bounds_safe(&o->ops, before), to, why);
+	return err ? err : steps_deliver(&w->asyncs, rec, bounds_safe(&o->asyncs, before), to, why);
 }
 
 static int all_deliver(struct waiting *w, const struct recording *rec,
 		       const struct order_target *to, struct reason *why)
 {
-	int err = calls_deliver(w, rec, UINT64_MAX, to, why);
+	int err = ops_deliver(w, rec, UINT64_MAX, to, why);
 
 	if (!err)
 		err = steps_deliver(&w->asyncs, rec, UINT64_MAX, to, why);
@@ -292,14 +291,14 @@ int order_deliver(const struct order *o, struct recording *rec, const struct ord
 {
 	size_t call_chunks = 0, request_chunks = 0;
 	struct waiting w = {};
-	struct cap_event ev;
+	struct stored_event ev;
 	int got = 0, err = 0;
 	uint64_t at = 0;
 	bool is_new;
 
 	while (!err && (got = recording_next(rec, &ev, why)) > 0) {
 		is_new = chunk_is_new(rec, &at);
-		if (is_new && is_of_calls(ev.kind))
+		if (is_new && is_of_ops(ev.kind))
 			err = chunk_begins(o, &w, rec, ev.kind, call_chunks++, to, why);
 		else if (is_new && ev.kind == CHUNK_REQUESTS)
 			err = chunk_begins(o, &w, rec, ev.kind, request_chunks++, to, why);
@@ -307,12 +306,12 @@ int order_deliver(const struct order *o, struct recording *rec, const struct ord
 			break;
 		if (ev.kind == CHUNK_LOSSES)
 			err = to->loss(to->arg, &ev.loss, why);
-		else if (is_of_calls(ev.kind) ? op_wait(&w, &ev.op) : request_wait(&w, &ev.request))
+		else if (is_of_ops(ev.kind) ? op_wait(&w, &ev.op) : request_wait(&w, &ev.request))
 			err = out_of_memory(why);
 	}
 	if (!err)
 		err = all_deliver(&w, rec, to, why);
-	free(w.calls);
+	free(w.ops);
 	free(w.asyncs.at);
 	free(w.requests.at);
 	return err ? err : got < 0;

@@ -27,22 +27,22 @@ struct step_event {
 	enum step step;
 	bool is_op;
 	union {
-		struct cap_request rq;
-		struct cap_op op;
+		struct stored_request rq;
+		struct stored_op op;
 	};
 };
 
 /* Whether an operation is delivered in steps, begin and end: a request of io_uring or libaio which
  * moves or syncs data. */
-bool order_has_steps(const struct cap_op *op);
+bool order_has_steps(const struct stored_op *op);
 
 /* Callbacks, called in order of time. Each returns 0; or -1 with @why, which ends the delivery. */
 struct order_target {
-	int (*op)(void *arg, const struct recording *rec, const struct cap_op *op,
+	int (*op)(void *arg, const struct recording *rec, const struct stored_op *op,
 		  struct reason *why);
 	int (*step)(void *arg, const struct recording *rec, const struct step_event *ev,
 		    struct reason *why);
-	int (*loss)(void *arg, const struct cap_loss *loss, struct reason *why);
+	int (*loss)(void *arg, const struct stored_loss *loss, struct reason *why);
 	void *arg;
 };
 
@@ -52,7 +52,7 @@ struct order_span {
 };
 
 /* For each chunk of a kind: the time before which its records can be delivered. */
-struct order_marks {
+struct order_bounds {
 	uint64_t *after; /* no record after chunk i began earlier */
 	size_t n, cap;
 };
@@ -60,8 +60,8 @@ struct order_marks {
 struct order {
 	struct order_span span;
 	/* private */
-	struct order_marks calls, asyncs; /* of the same chunks */
-	struct order_marks requests;
+	struct order_bounds ops, asyncs; /* of the same chunks */
+	struct order_bounds requests;
 	bool cut_off; /* the recording is damaged behind these chunks */
 };
 

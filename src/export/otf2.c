@@ -17,12 +17,12 @@ static bool is_io(uint64_t kind)
 	       kind == OP_FAULT;
 }
 
-static bool is_async(const struct cap_op *op)
+static bool is_async(const struct stored_op *op)
 {
 	return async_is_request(op->kind, op->call);
 }
 
-static uint32_t region_of(struct exporting *x, const struct cap_op *op)
+static uint32_t region_of(struct exporting *x, const struct stored_op *op)
 {
 	unsigned int table = op->call & CALL_COMPAT  ? 1
 			     : op->call & CALL_URING ? 2
@@ -43,7 +43,7 @@ static uint32_t region_of(struct exporting *x, const struct cap_op *op)
 	return *r - 1;
 }
 
-static OTF2_IoOperationMode io_mode(const struct cap_op *op)
+static OTF2_IoOperationMode io_mode(const struct stored_op *op)
 {
 	switch (async_acts(op->kind, op->call)) {
 	case OP_FSYNC:
@@ -58,7 +58,7 @@ static OTF2_IoOperationMode io_mode(const struct cap_op *op)
 	}
 }
 
-static void begin_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+static void begin_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
 		      uint64_t id)
 {
 	OTF2_EvtWriter *w = x->a.locations[l].w;
@@ -79,11 +79,11 @@ static void begin_put(struct exporting *x, size_t l, const struct cap_op *op, ui
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, handle, id));
 }
 
-static void end_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+static void end_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
 		    uint64_t id)
 {
 	bool bytes = io_mode(op) != OTF2_IO_OPERATION_MODE_FLUSH && (int64_t)op->ret >= 0;
-	uint64_t ns = otf2_time(&x->a, l, op->start_ns + cap_op_total(op));
+	uint64_t ns = otf2_time(&x->a, l, op->start_ns + stored_op_total(op));
 	OTF2_EvtWriter *w = x->a.locations[l].w;
 
 	attr_errno(x, op->ret);
@@ -101,7 +101,7 @@ static void end_put(struct exporting *x, size_t l, const struct cap_op *op, uint
 }
 
 /* The handle used by a call. */
-static uint32_t op_handle(struct exporting *x, const struct cap_op *op, unsigned int pid)
+static uint32_t op_handle(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	if (!is_io(op->kind))
 		return NO_HANDLE;
@@ -118,17 +118,17 @@ static int no_room_for(const struct exporting *x, const struct catalog_thread *t
 			  OTF2_Error_GetDescription(x->a.err));
 }
 
-static int op_put(void *arg, const struct recording *rec, const struct cap_op *op,
+static int op_put(void *arg, const struct recording *rec, const struct stored_op *op,
 		  struct reason *why)
 {
 	struct exporting *x = arg;
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
-	uint64_t end = op->start_ns + cap_op_total(op), id;
+	uint64_t end = op->start_ns + stored_op_total(op), id;
 	uint32_t region, handle;
 	size_t l;
 
 	x->rec = rec;
-	l = is_async(op) ? lane_location(x, t, op->start_ns) : thread_location(x, t);
+	l = is_async(op) ? strand_location(x, t, op->start_ns) : thread_location(x, t);
 	if (l == SIZE_MAX)
 		return no_room_for(x, t, why);
 	region = region_of(x, op);
@@ -169,7 +169,7 @@ static int async_put(struct exporting *x, const struct step_event *ev, struct re
 	return 0;
 }
 
-static OTF2_IoOperationMode request_mode(const struct cap_request *rq)
+static OTF2_IoOperationMode request_mode(const struct stored_request *rq)
 {
 	switch (rq->op) {
 	case RQ_READ:
@@ -182,14 +182,14 @@ static OTF2_IoOperationMode request_mode(const struct cap_request *rq)
 }
 
 /* OTF2 counts only bytes read or written. */
-static uint64_t request_bytes(const struct cap_request *rq)
+static uint64_t request_bytes(const struct stored_request *rq)
 {
 	bool data = rq->op == RQ_READ || rq->op == RQ_WRITE;
 
-	return data && !(rq->flags & CAP_RQ_FAILED) ? rq->bytes : OTF2_UNDEFINED_UINT64;
+	return data && !(rq->flags & STORED_RQ_FAILED) ? rq->bytes : OTF2_UNDEFINED_UINT64;
 }
 
-static void begin_attrs(struct exporting *x, const struct cap_request *rq)
+static void begin_attrs(struct exporting *x, const struct stored_request *rq)
 {
 	const struct catalog_thread *t = catalog_thread(&x->rec->catalog, rq->owner);
 	size_t issuer = rq->owner && t->pid ? thread_location(x, t) : SIZE_MAX;
@@ -204,13 +204,13 @@ static void begin_attrs(struct exporting *x, const struct cap_request *rq)
 								   issuer));
 }
 
-static void end_attrs(struct exporting *x, const struct cap_request *rq)
+static void end_attrs(struct exporting *x, const struct stored_request *rq)
 {
 	const uint64_t strata[ST_N] = {
 		[ST_TAG] = rq->tag_ns, [ST_QUEUE] = rq->queue_ns, [ST_DEVICE] = rq->device_ns
 	};
 
-	if (rq->flags & CAP_RQ_FAILED)
+	if (rq->flags & STORED_RQ_FAILED)
 		attr_errno(x, rq->error ? -(int64_t)rq->error : -EIO);
 	if (rq->merges)
 		attr_u64(x, ATTR_MERGES, rq->merges);
@@ -259,7 +259,7 @@ static int step_put(void *arg, const struct recording *rec, const struct step_ev
 }
 
 /* The threads of lost records are not known: a location of their own shows the times. */
-static int loss_put(void *arg, const struct cap_loss *loss, struct reason *why)
+static int loss_put(void *arg, const struct stored_loss *loss, struct reason *why)
 {
 	struct exporting *x = arg;
 	struct otf2_location *l;

@@ -38,7 +38,7 @@ static void destroy_put(struct exporting *x, size_t l, uint32_t handle, uint64_t
 							otf2_time(&x->a, l, ns), handle));
 }
 
-static void open_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+static void open_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		     uint64_t end_ns)
 {
 	uint32_t handle;
@@ -53,18 +53,18 @@ static void open_put(struct exporting *x, size_t l, const struct cap_op *op, uns
 }
 
 /* The descriptor is free as soon as the call begins. */
-static void close_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid)
+static void close_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid)
 {
 	if (!handle_is_newer(x, op, pid) && handle_of(x, op, pid) != NO_HANDLE)
 		destroy_put(x, l, handle_end(x, pid, op->fd), op->start_ns);
 }
 
 /* The returned descriptor is closed first if open. */
-static void dup_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+static void dup_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		    uint64_t end_ns)
 {
 	uint32_t from = handle_of(x, op, pid), to;
-	struct cap_op made = *op;
+	struct stored_op made = *op;
 
 	made.fd = op->ret;
 	if (from == NO_HANDLE || made.fd == op->fd)
@@ -76,7 +76,7 @@ static void dup_put(struct exporting *x, size_t l, const struct cap_op *op, unsi
 							  status_flags(op->open_flags)));
 }
 
-static void seek_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+static void seek_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
 		     uint64_t end_ns)
 {
 	static const OTF2_IoSeekOption whence[] = {
@@ -91,7 +91,7 @@ static void seek_put(struct exporting *x, size_t l, const struct cap_op *op, uin
 					handle, op->len, whence[op->offset], op->ret));
 }
 
-static void flags_put(struct exporting *x, size_t l, const struct cap_op *op, uint32_t handle,
+static void flags_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
 		      uint64_t end_ns)
 {
 	if (handle == NO_HANDLE)
@@ -102,7 +102,7 @@ static void flags_put(struct exporting *x, size_t l, const struct cap_op *op, ui
 }
 
 /* A lock is wanted, @shared or not, or released: a release is written with the kind of the lock. */
-static void lock_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+static void lock_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		     uint64_t end_ns, bool shared, bool release)
 {
 	uint32_t handle = handle_of(x, op, pid);
@@ -125,7 +125,7 @@ static void lock_put(struct exporting *x, size_t l, const struct cap_op *op, uns
 	*held = release ? NO_LOCK : type;
 }
 
-static void fcntl_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+static void fcntl_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		      uint64_t end_ns)
 {
 	switch (op->len) {
@@ -150,7 +150,7 @@ static void fcntl_put(struct exporting *x, size_t l, const struct cap_op *op, un
 	}
 }
 
-void handle_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+void handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		uint64_t end_ns)
 {
 	const char *call = op->kind == OP_HANDLE ? x->call_name(op->call) : NULL;

@@ -9,7 +9,7 @@
 
 /* Writes the events of @op, of process @pid on location @l, ended at @end_ns. No events if @op
  * failed or changed nothing, except for a lock not acquired. */
-void handle_put(struct exporting *x, size_t l, const struct cap_op *op, unsigned int pid,
+void handle_put(struct exporting *x, size_t l, const struct stored_op *op, unsigned int pid,
 		uint64_t end_ns);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "cell.h"
 
-enum { LANES = 16 };
+enum { STRANDS = 16 };
 
 static struct known *known_find(struct known **set, uint64_t a, uint64_t b)
 {
@@ -143,25 +143,26 @@ size_t async_location(struct exporting *x, const struct catalog_thread *t)
 	return location_make(x, &x->asyncs, t->pid, t->tid, t, name);
 }
 
-size_t lane_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
+size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
 {
 	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
 	const struct known *k, *free_first = NULL;
-	unsigned int lane;
+	unsigned int strand;
 	char name[64];
 
-	for (lane = 0; lane < LANES && (k = known_find(&x->lanes, thread, lane)); lane++) {
+	for (strand = 0; strand < STRANDS && (k = known_find(&x->strands, thread, strand));
+	     strand++) {
 		if (x->a.locations[k->ref].last_ns <= start_ns)
 			return k->ref;
 		if (!free_first ||
 		    x->a.locations[k->ref].last_ns < x->a.locations[free_first->ref].last_ns)
 			free_first = k;
 	}
-	if (lane == LANES)
+	if (strand == STRANDS)
 		return free_first->ref;
 	snprintf(name, sizeof(name), "%.*s (%u) asynchronous call %u", COMM_LEN, t->comm, t->tid,
-		 lane + 1);
-	return location_make(x, &x->lanes, thread, lane, t, name);
+		 strand + 1);
+	return location_make(x, &x->strands, thread, strand, t, name);
 }
 
 struct known *disk_known(struct exporting *x, uint64_t dev)
@@ -253,7 +254,7 @@ OTF2_IoAccessMode access_mode(uint64_t open_flags)
 
 /* The handle of a descriptor whose open was not recorded: inherited, duplicated, or open when the
  * recording began. */
-static uint32_t handle_inherited(struct exporting *x, const struct cap_op *op)
+static uint32_t handle_inherited(struct exporting *x, const struct stored_op *op)
 {
 	char *path = file_path(x, op->file);
 	uint32_t h =
@@ -264,14 +265,14 @@ static uint32_t handle_inherited(struct exporting *x, const struct cap_op *op)
 	return h;
 }
 
-bool handle_is_newer(struct exporting *x, const struct cap_op *op, unsigned int pid)
+bool handle_is_newer(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	const struct known *k = known_find(&x->descriptors, pid, op->fd);
 
 	return k && op->start_ns < k->since_ns;
 }
 
-uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid)
+uint32_t handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	struct known *k;
 
@@ -294,7 +295,7 @@ uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pi
 	return k->ref;
 }
 
-uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid)
+uint32_t handle_of_file(struct exporting *x, const struct stored_op *op, unsigned int pid)
 {
 	struct known *k;
 
@@ -322,7 +323,7 @@ void attr_strata(struct exporting *x, const uint64_t *strata)
 			attr_u64(x, ATTR_STRATA + st, strata[st]);
 }
 
-uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid,
+uint32_t handle_begin(struct exporting *x, const struct stored_op *op, unsigned int pid,
 		      uint64_t end_ns)
 {
 	struct known *k = known_new(x, &x->descriptors, pid, op->fd);
@@ -373,7 +374,7 @@ void names_done(struct exporting *x)
 	known_free(&x->disks);
 	known_free(&x->descriptors);
 	known_free(&x->asyncs);
-	known_free(&x->lanes);
+	known_free(&x->strands);
 	known_free(&x->async_files);
 	free(x->files);
 	if (x->list)

@@ -59,7 +59,7 @@ struct exporting {
 	size_t files_cap;
 	struct known *threads, *processes, *disks, *descriptors;
 	struct known *asyncs;      /* locations, by thread */
-	struct known *lanes;       /* by thread, and number */
+	struct known *strands;     /* by thread, and number */
 	struct known *async_files; /* by process, and file */
 	size_t losses;             /* location, + 1 */
 };
@@ -83,23 +83,23 @@ size_t async_location(struct exporting *x, const struct catalog_thread *t);
 /* A location for a thread's request written as a region, such as an open, which begins at
  * @start_ns. Regions of one location must not overlap, so a thread has up to LANES locations. If
  * all are busy, the region begins late; its strata still give the full time. SIZE_MAX: failed. */
-size_t lane_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
+size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns);
 
 /* A disk, with its own node, group and location. NULL: failed. */
 struct known *disk_known(struct exporting *x, uint64_t dev);
 
 /* The handle used by an operation; NO_HANDLE: the file is not known. */
-uint32_t handle_of(struct exporting *x, const struct cap_op *op, unsigned int pid);
+uint32_t handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid);
 
 /* The handle of a page fault, or of a request of io_uring or libaio, for which the descriptor may
  * not be known: one for each file of a process. */
-uint32_t handle_of_file(struct exporting *x, const struct cap_op *op, unsigned int pid);
+uint32_t handle_of_file(struct exporting *x, const struct stored_op *op, unsigned int pid);
 
 /* The handle of operations without a file: sync(), msync(). */
 uint32_t handle_of_everything(struct exporting *x);
 
 /* A descriptor of process @pid begins, by an open that returns at @end_ns; NO_HANDLE: no memory. */
-uint32_t handle_begin(struct exporting *x, const struct cap_op *op, unsigned int pid,
+uint32_t handle_begin(struct exporting *x, const struct stored_op *op, unsigned int pid,
 		      uint64_t end_ns);
 
 /* The lock of a descriptor that is known, or NULL. */
@@ -110,7 +110,7 @@ uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd);
 
 /* Whether the known descriptor is newer than @op: another thread closed the older one and got its
  * number again before @op returned. */
-bool handle_is_newer(struct exporting *x, const struct cap_op *op, unsigned int pid);
+bool handle_is_newer(struct exporting *x, const struct stored_op *op, unsigned int pid);
 
 OTF2_IoAccessMode access_mode(uint64_t open_flags);
 

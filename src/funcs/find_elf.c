@@ -503,20 +503,20 @@ static int by_place(const void *a, const void *b)
 /* Keeps a function with several names once, under the first name. */
 static void aliases_remove(struct func_list *l)
 {
-	size_t kept = 0;
+	size_t left = 0;
 
 	qsort(l->at, l->n, sizeof(*l->at), by_place);
 	for (size_t i = 0; i < l->n; i++) {
-		struct func *last = kept ? &l->at[kept - 1] : NULL, *f = &l->at[i];
+		struct func *last = left ? &l->at[left - 1] : NULL, *f = &l->at[i];
 
 		if (!last || last->addr != f->addr || last->where != f->where) {
-			l->at[kept++] = *f;
+			l->at[left++] = *f;
 			continue;
 		}
 		last->refused = last->refused ? last->refused : f->refused;
 		free(f->name);
 	}
-	l->n = kept;
+	l->n = left;
 }
 
 int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,

@@ -154,12 +154,12 @@ static void put_help(void)
 	}
 }
 
-bool funcs_ui_keys(struct funcs_ui *ui)
+bool funcs_presses(struct funcs_ui *ui)
 {
 	bool any = false;
 	int key;
 
-	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
+	while (!ui->quit && (key = screen_press()) != SCREEN_NO_PRESS) {
 		for (int i = 0; i < ACTIONS; i++)
 			if (actions[i].key == key)
 				actions[i].act(ui);

@@ -26,6 +26,6 @@ struct funcs_ui {
 int funcs_ui_draw(struct funcs_ui *ui);
 
 /* Handles the keys pressed since the last call. True: the screen must be drawn. */
-bool funcs_ui_keys(struct funcs_ui *ui);
+bool funcs_presses(struct funcs_ui *ui);
 
 #endif

@@ -458,7 +458,7 @@ const struct func_cost *func_session_cost(const struct func_session *s)
 	return &s->cost;
 }
 
-void func_session_tick(struct func_session *s)
+void func_session_beat(struct func_session *s)
 {
 	if (clock_ns() - s->collected_ns < (uint64_t)COLLECT_S * NS_PER_S)
 		return;

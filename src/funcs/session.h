@@ -56,7 +56,7 @@ const struct func_cost *func_session_cost(const struct func_session *s);
 bool func_session_is_slow_to_close(const struct func_session *s);
 
 /* Collects counts before they can wrap; call it at least every minute. */
-void func_session_tick(struct func_session *s);
+void func_session_beat(struct func_session *s);
 
 /* Takes the sums since the last call, or since the probes went live. The caller frees the rows with
  * func_snapshot_free(). 0, or -1 with @why. */

@@ -255,14 +255,14 @@ void child_done(struct child *c)
 	close_fd(&c->failed);
 }
 
-static void helper_signals(void (*action)(int))
+static void deputy_signals(void (*action)(int))
 {
 	signal(SIGINT, action);
 	signal(SIGTERM, action);
 	signal(SIGHUP, action);
 }
 
-static void helper_run(const struct helper_work *w, int go, int ready)
+static void deputy_run(const struct deputy_work *w, int go, int ready)
 {
 	struct caller caller = {};
 	struct reason why;
@@ -270,7 +270,7 @@ static void helper_run(const struct helper_work *w, int go, int ready)
 	int err;
 	char any;
 
-	helper_signals(SIG_IGN);
+	deputy_signals(SIG_IGN);
 	err = caller_find(&caller, &why) ? -EPERM : caller_become(&caller) ? -errno : 0;
 	if (!err)
 		err = w->prepare(w->arg);
@@ -279,14 +279,14 @@ static void helper_run(const struct helper_work *w, int go, int ready)
 	close(ready);
 	while ((n = read(go, &any, 1)) < 0 && errno == EINTR)
 		;
-	helper_signals(SIG_DFL);
+	deputy_signals(SIG_DFL);
 	if (n == 1)
 		_exit(w->work(w->arg));
 	w->give_up(w->arg);
 	_exit(0);
 }
 
-int helper_start(struct helper *h, const struct helper_work *work)
+int deputy_start(struct deputy *h, const struct deputy_work *work)
 {
 	int go[2], ready[2], err = -EIO;
 
@@ -302,7 +302,7 @@ int helper_start(struct helper *h, const struct helper_work *work)
 	if (!h->pid) {
 		close(go[1]);
 		close(ready[0]);
-		helper_run(work, go[0], ready[1]);
+		deputy_run(work, go[0], ready[1]);
 	}
 	if (h->pid < 0)
 		err = -errno;
@@ -313,11 +313,11 @@ int helper_start(struct helper *h, const struct helper_work *work)
 	close(ready[0]);
 	h->go = go[1];
 	if (err)
-		helper_end(h, false);
+		deputy_end(h, false);
 	return err;
 }
 
-int helper_end(struct helper *h, bool work)
+int deputy_end(struct deputy *h, bool work)
 {
 	int status = 0;
 

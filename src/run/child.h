@@ -82,13 +82,13 @@ void child_let_go(int hold);
 
 /* A deputy: a process of the tool. It works after the run, when the tool itself has dropped its
  * privileges. */
-struct helper {
+struct deputy {
 	pid_t pid;
 	int go; /* any byte lets the deputy work; closed: it gives up */
 };
 
 /* The functions of a deputy. Under sudo, all run as the caller. */
-struct helper_work {
+struct deputy_work {
 	int (*prepare)(void *arg);  /* now, to see whether .work can succeed; 0 or -errno */
 	int (*work)(void *arg);     /* after the run; returns the exit code */
 	void (*give_up)(void *arg); /* instead of .work */
@@ -97,9 +97,9 @@ struct helper_work {
 
 /* Forks a deputy with the tool's present privileges. Signals do not end a deputy before it works.
  * 0, or -errno of .prepare. */
-int helper_start(struct helper *h, const struct helper_work *work);
+int deputy_start(struct deputy *h, const struct deputy_work *work);
 
 /* Lets the deputy work, or give up, and waits for its end. Returns its exit code. */
-int helper_end(struct helper *h, bool work);
+int deputy_end(struct deputy *h, bool work);
 
 #endif

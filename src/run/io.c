@@ -85,12 +85,12 @@ static int poll_fd(struct run *r)
 	return session_poll_fd(io_of(r)->session);
 }
 
-static void tick(struct run *r)
+static void beat(struct run *r)
 {
 	const char *module;
 	char safe[128];
 
-	session_tick(io_of(r)->session);
+	session_beat(io_of(r)->session);
 	module = session_module_gone(io_of(r)->session);
 	if (!module)
 		return;
@@ -130,7 +130,7 @@ const struct run_source io_source = {
 	.open = open_session,
 	.say = say,
 	.poll_fd = poll_fd,
-	.tick = tick,
+	.beat = beat,
 	.report = report,
 	.close = close_session,
 };

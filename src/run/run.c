@@ -103,7 +103,7 @@ static void say_interrupted(int signo)
 		fprintf(stderr, "\n");
 }
 
-enum { TICK_NS = 500000000, SAME_SIGNAL_NS = 50000000, FDS_OF_RUN = 4, TOOL_NICE = -10 };
+enum { BEAT_NS = 500000000, SAME_SIGNAL_NS = 50000000, FDS_OF_RUN = 4, TOOL_NICE = -10 };
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 
@@ -206,16 +206,16 @@ static int resolve(struct run *r, struct reason *why)
 }
 
 /* True: the run is over. */
-static bool tick(struct run *r)
+static bool beat(struct run *r)
 {
-	r->ops->source->tick(r);
-	return r->ops->tick && r->ops->tick(r);
+	r->ops->source->beat(r);
+	return r->ops->beat && r->ops->beat(r);
 }
 
 /* Prints the results since the last call. 0, or -1 with @why. */
 static int report(struct run *r, struct reason *why)
 {
-	tick(r);
+	beat(r);
 	return r->ops->source->report(r, why);
 }
 
@@ -301,7 +301,7 @@ static int wait_until(struct run *r, uint64_t until, struct reason *why)
 		{ .fd = r->keyboard ? STDIN_FILENO : -1, .events = POLLIN },
 	};
 	uint64_t now = clock_ns(), ns = until < now ? 0 : until - now;
-	uint64_t most = r->tick_ns ? r->tick_ns : TICK_NS;
+	uint64_t most = r->beat_ns ? r->beat_ns : BEAT_NS;
 
 	for (int i = 0; i < r->n_pidfds; i++)
 		fds[FDS_OF_RUN + i] = (struct pollfd){ .fd = r->pidfds[i], .events = POLLIN };
@@ -316,7 +316,7 @@ static int wait_until(struct run *r, uint64_t until, struct reason *why)
 	/* an event other than POLLIN on the keyboard: the terminal is gone */
 	if (signals_end(r) || processes_end(r, fds + FDS_OF_RUN) || fds[3].revents & ~POLLIN)
 		return 1;
-	return tick(r);
+	return beat(r);
 }
 
 /* End of the interval in which @now is. The first interval began at @begin. */

@@ -47,7 +47,7 @@ struct run {
 	bool names_cgroups; /* names of cgroups are looked up after privileges are dropped */
 	bool usr1_ends;     /* SIGUSR1 ends the run, too, even if the command goes on */
 	bool keyboard;      /* the run waits for keys of the keyboard on stdin; set by .start */
-	uint64_t tick_ns;   /* longest time between two calls of .tick; 0: half a second */
+	uint64_t beat_ns;   /* longest time between two calls of .tick; 0: half a second */
 	int exit;           /* exit code of the run, unless it fails */
 	bool no_reader;     /* the pipe for the output was closed by its reader */
 	/* private to run.c */
@@ -71,7 +71,7 @@ struct run_source {
 	/* A descriptor, readable when .tick has work to do. May be NULL. */
 	int (*poll_fd)(struct run *r);
 	/* Periodic work, called at least every second. */
-	void (*tick)(struct run *r);
+	void (*beat)(struct run *r);
 	/* Prints the results since the last call, with run_count_lost() and run_written(). 0, or -1
 	 * with @why. */
 	int (*report)(struct run *r, struct reason *why);
@@ -89,7 +89,7 @@ struct run_ops {
 	 * are opened here. 0, or -1 with @why. */
 	int (*start)(struct run *r, struct reason *why);
 	/* Called at least every second, and for each key press. True: the run is over. */
-	bool (*tick)(struct run *r);
+	bool (*beat)(struct run *r);
 };
 
 extern const struct opt scope_opts[]; /* further I/O to trace; over struct run */

@@ -733,39 +733,39 @@ const struct column helper_time_columns[] = {
 static void get_op(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
-	ret->text = op_name(((const struct why_row *)row)->key.op);
+	ret->text = op_name(((const struct site_row *)row)->key.op);
 }
 
 static void get_fs(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
-	ret->text = ((const struct why_row *)row)->fs;
+	ret->text = ((const struct site_row *)row)->fs;
 	ret->max = FS_NAME_LEN;
 }
 
 static void get_symbol(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
-	ret->text = ((const struct why_row *)row)->symbol;
+	ret->text = ((const struct site_row *)row)->symbol;
 }
 
 static void get_what(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
-	ret->text = ((const struct why_row *)row)->what;
+	ret->text = ((const struct site_row *)row)->what;
 }
 
 static void get_mean(struct value *ret, const void *row, const void *ctx)
 {
-	const struct why_sums *s = &((const struct why_row *)row)->sums;
+	const struct site_sums *s = &((const struct site_row *)row)->sums;
 
 	(void)ctx;
 	ret->n = s->total_ns / s->count;
 }
 
-#define WHY_SUM(field, kind_) .kind = kind_, .at = offsetof(struct why_row, sums.field)
+#define WHY_SUM(field, kind_) .kind = kind_, .at = offsetof(struct site_row, sums.field)
 
-const struct column why_columns[] = {
+const struct column site_columns[] = {
 	{ "op", "operation", VALUE_TEXT, .get = get_op, .max = 10,
 	  .help = "kind of the operation" },
 	{ "fs", "fs", VALUE_TEXT, .get = get_fs, .max = 15, .rank = 1,

@@ -18,7 +18,7 @@ extern const struct column minor_columns[];
 /* Rows are struct helper_row: requests of helpers, and (key.op HELPER_TIME) their time. No .ctx. */
 extern const struct column helper_columns[], helper_time_columns[];
 
-/* Rows are struct why_row. No .ctx. */
-extern const struct column why_columns[];
+/* Rows are struct site_row. No .ctx. */
+extern const struct column site_columns[];
 
 #endif

@@ -18,8 +18,8 @@
 /* One event with its names looked up, for all three formats. */
 struct shown {
 	const struct recording *rec;
-	const struct cap_op *op;          /* or NULL */
-	const struct cap_request *rq;     /* or NULL */
+	const struct stored_op *op;       /* or NULL */
+	const struct stored_request *rq;  /* or NULL */
 	const struct catalog_thread *who; /* NULL: not known */
 	const char *op_name, *disk, *call;
 	uint64_t start_ns, total_ns;
@@ -50,25 +50,25 @@ static const struct catalog_file *shown_file(struct shown *s, uint64_t id)
 	if (!f->ino)
 		return f;
 	catalog_file_name(f, &name);
-	if (name.unread && FILE_KEY_IS_BDEV(f->key))
+	if (name.nameless && FILE_KEY_IS_BDEV(f->key))
 		s->path = disk_path(s, f);
 	if (!s->path)
 		s->path = path_full(&file);
 	return f;
 }
 
-static void shown_op(struct shown *s, const struct cap_op *op)
+static void shown_op(struct shown *s, const struct stored_op *op)
 {
 	s->op = op;
 	s->op_name = op_name(op->kind);
 	s->start_ns = op->start_ns;
-	s->total_ns = cap_op_total(op);
+	s->total_ns = stored_op_total(op);
 	s->dev = FILE_KEY_DEV(shown_file(s, op->file)->key);
 	s->offset = op->offset;
 	s->len = op->len;
 }
 
-static void shown_request(struct shown *s, const struct cap_request *rq)
+static void shown_request(struct shown *s, const struct stored_request *rq)
 {
 	s->rq = rq;
 	shown_file(s, rq->file);
@@ -91,7 +91,7 @@ static void shown_container(struct shown *s)
 		container_find(cgroup, &s->container);
 }
 
-static void shown_fill(struct shown *s, const struct recording *rec, const struct cap_event *ev,
+static void shown_fill(struct shown *s, const struct recording *rec, const struct stored_event *ev,
 		       const char *(*call_name)(unsigned short call))
 {
 	uint64_t owner = ev->kind == CHUNK_OPS ? ev->op.owner : ev->request.owner;
@@ -107,7 +107,7 @@ static void shown_fill(struct shown *s, const struct recording *rec, const struc
 	}
 }
 
-static const char *op_error(const struct cap_op *op)
+static const char *op_error(const struct stored_op *op)
 {
 	int64_t ret = op->ret;
 
@@ -138,7 +138,7 @@ static void text_result(struct text_out *o, const struct shown *s)
 		text_put(o, " %9s", error);
 	else if (s->op)
 		text_put(o, " %9lld", (long long)s->op->ret);
-	else if (s->rq->flags & CAP_RQ_FAILED)
+	else if (s->rq->flags & STORED_RQ_FAILED)
 		text_put(o, " %9s", "failed");
 	else
 		text_put(o, " %9s", "ok");
@@ -228,7 +228,7 @@ SHOWN(merges, get_number(v, s->rq ? s->rq->merges : 0, s->rq))
 /* A request has three strata; tag and queue are known only if its submission was traced. */
 static void get_stratum(struct value *v, const struct shown *s, enum stratum st)
 {
-	bool queued = s->rq && !(s->rq->flags & (CAP_RQ_UNQUEUED | CAP_RQ_BIO_BASED));
+	bool queued = s->rq && !(s->rq->flags & (STORED_RQ_UNQUEUED | STORED_RQ_BIO_BASED));
 
 	if (s->op)
 		get_number(v, s->op->strata[st], !(s->rec->strata_missing >> st & 1));
@@ -339,7 +339,7 @@ static void json_event(struct json *j, const struct shown *s)
 }
 
 int events_put(FILE *f, enum events_format format, const struct recording *rec,
-	       const struct cap_event *ev, const char *(*call_name)(unsigned short call))
+	       const struct stored_event *ev, const char *(*call_name)(unsigned short call))
 {
 	struct json j = { .out = { .f = f } };
 	struct shown s;

@@ -11,7 +11,7 @@
 
 #include "base/columns.h"
 
-struct cap_event;
+struct stored_event;
 
 struct recording;
 
@@ -24,6 +24,6 @@ int events_head(FILE *f, enum events_format format);
 
 /* Writes one event. 0 or -errno. */
 int events_put(FILE *f, enum events_format format, const struct recording *rec,
-	       const struct cap_event *ev, const char *(*call_name)(unsigned short call));
+	       const struct stored_event *ev, const char *(*call_name)(unsigned short call));
 
 #endif

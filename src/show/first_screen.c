@@ -170,7 +170,7 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 		n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
 	else
 		n += snprintf(text + n, sizeof(text) - n, ": no operations (%.80s)",
-			      v->missing->calls);
+			      v->missing->syscalls);
 	/* an operation counts in the interval of its end: io_ns may be above threads_ns */
 	if (breakdown_has_ops(v) && io_ns <= sn->threads_ns && sn->threads_ns &&
 	    !any_overlaps(rows))

@@ -32,15 +32,15 @@ static void put_known(struct json *j, const char *name, uint64_t n, bool known)
 		json_put_null(j, name);
 }
 
-/* @unprobed_layers: as in struct op_row. */
-static void put_strata(struct writer *w, const uint64_t *ns, unsigned int unprobed_layers)
+/* @missing_layers: as in struct op_row. */
+static void put_strata(struct writer *w, const uint64_t *ns, unsigned int missing_layers)
 {
 	const struct missing *m = w->v->missing;
 
 	json_put_begin(&w->json, "strata", '{');
 	for (int i = 0; i < ST_N; i++)
 		put_known(&w->json, stratum_name(i), ns[i],
-			  (!m || !m->stratum[i]) && (ns[i] || !(unprobed_layers >> i & 1)));
+			  (!m || !m->stratum[i]) && (ns[i] || !(missing_layers >> i & 1)));
 	json_put_end(&w->json, '}');
 }
 
@@ -73,7 +73,7 @@ static void put_op(struct writer *w, const struct op_row *r)
 		json_put_string(j, "call", breakdown_call_name(w->v, r->key.call, buf));
 	columns_json(j, &columns, r);
 	if (layer == LAYER_OPS)
-		put_strata(w, r->strata, r->unprobed_layers);
+		put_strata(w, r->strata, r->missing_layers);
 	put_hist(j, &r->hist, r->max_ns);
 	json_put_end(j, '}');
 }
@@ -112,7 +112,7 @@ static void put_rq(struct writer *w, const struct rq_row *r)
 	json_put_end(&w->json, '}');
 }
 
-static void put_file(struct json *j, const struct op_record *r)
+static void put_file(struct json *j, const struct slow_op *r)
 {
 	char *path = breakdown_record_path(r), dev[24];
 
@@ -132,7 +132,7 @@ static void put_result(struct json *j, long long ret)
 }
 
 /* Member "lock": the holder of the lock that the operation waited for longest; null: no wait. */
-static void put_lock(struct json *j, const struct op_record *r)
+static void put_lock(struct json *j, const struct slow_op *r)
 {
 	const struct waker *h = &r->lock_holder;
 
@@ -153,7 +153,7 @@ static void put_lock(struct json *j, const struct op_record *r)
 	json_put_end(j, '}');
 }
 
-static void put_record(struct writer *w, const struct op_record *r)
+static void put_record(struct writer *w, const struct slow_op *r)
 {
 	struct json *j = &w->json;
 	uint64_t ns[ST_N];
@@ -168,7 +168,7 @@ static void put_record(struct writer *w, const struct op_record *r)
 	json_put_string(j, "cache", r->cache == CACHE_NONE ? NULL : cache_name(r->cache));
 	json_put_uint(j, "start_ns", r->start_ns);
 	json_put_uint(j, "total_ns", r->total_ns);
-	put_strata(w, ns, breakdown_unprobed_layers(w->sn, r));
+	put_strata(w, ns, breakdown_missing_layers(w->sn, r));
 	put_file(j, r);
 	device_chain_json(j, w->sn->devices, r->dev);
 	put_result(j, r->ret);
@@ -274,16 +274,16 @@ static int put_helpers(struct writer *w, const char *name, bool times)
 	return 0;
 }
 
-static int put_whys(struct writer *w)
+static int put_sites(struct writer *w)
 {
-	const struct columns columns = { .list = why_columns };
-	const struct why_row **rows;
+	const struct columns columns = { .list = site_columns };
+	const struct site_row **rows;
 
 	if (breakdown_missing(w->v, ST_SLEEP)) {
 		json_put_null(&w->json, "sleep_why");
 		return 0;
 	}
-	rows = breakdown_whys(w->sn);
+	rows = breakdown_sites(w->sn);
 	if (!rows)
 		return -ENOMEM;
 	json_put_begin(&w->json, "sleep_why", '[');
@@ -337,11 +337,11 @@ static void put_unfinished(struct writer *w)
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');
-	json_put_uint(j, "unseen_threads", w->sn->unseen_threads);
+	json_put_uint(j, "unseen_threads", w->sn->unfinished_lost);
 	json_put_uint(j, "unnamed_cgroups", w->sn->unnamed_cgroups);
 }
 
-static void put_slowest(struct writer *w, const struct op_record *slowest, size_t n)
+static void put_slowest(struct writer *w, const struct slow_op *slowest, size_t n)
 {
 	json_put_begin(&w->json, "slowest", '[');
 	for (size_t i = 0; i < n; i++)
@@ -350,7 +350,7 @@ static void put_slowest(struct writer *w, const struct op_record *slowest, size_
 }
 
 int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
-		   const struct op_record *slowest, size_t n_slowest)
+		   const struct slow_op *slowest, size_t n_slowest)
 {
 	struct writer w = { .json = { .out = { .f = f } }, .v = v, .sn = sn };
 	struct breakdown_rows rows;
@@ -373,8 +373,8 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = put_helpers(&w, "helpers", false);
 	if (v->helpers && !err)
 		err = put_helpers(&w, "helper_times", true);
-	if (v->why && !err)
-		err = put_whys(&w);
+	if (v->sites && !err)
+		err = put_sites(&w);
 	json_put_end(&w.json, '}');
 	breakdown_rows_done(&rows);
 	return err ? err : json_end_line(&w.json);

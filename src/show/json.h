@@ -43,7 +43,7 @@
  *			down; null: not known
  *	helpers, helper_times
  *			only with --helpers: helper_columns, helper_time_columns; null: missing
- *	sleep_why	only with --why: why_columns; null: missing
+ *	sleep_why	only with --why: site_columns; null: missing
  *
  * Times are integers in ns. In text that is not UTF-8, U+FFFD replaces each invalid byte, and a
  * second member, NAME_bytes, has all bytes in base64. Everything beyond ASCII is escaped, so the
@@ -58,6 +58,6 @@
 
 /* Writes the line and flushes. @slowest NULL: no member "slowest". 0 or -errno. */
 int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
-		   const struct op_record *slowest, size_t n_slowest);
+		   const struct slow_op *slowest, size_t n_slowest);
 
 #endif

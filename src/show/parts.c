@@ -527,9 +527,9 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
 			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));
-	if (sn->unseen_threads)
+	if (sn->unfinished_lost)
 		n += snprintf(text + n, sizeof(text) - n, ", those of %s thread%s not known",
-			      text_count(sn->unseen_threads).s, text_plural(sn->unseen_threads));
+			      text_count(sn->unfinished_lost).s, text_plural(sn->unfinished_lost));
 	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
 	if (lost_sum(sn->lost, sn->missed) || missing)

@@ -463,12 +463,12 @@ void screen_cell_right(int y, int x, int width, enum screen_style style, const c
 	screen_put(y, x + c.pad, width - c.pad, style, c.text);
 }
 
-static int mouse_key(void)
+static int mouse_press(void)
 {
 	MEVENT event;
 
 	if (getmouse(&event) != OK)
-		return SCREEN_NO_KEY;
+		return SCREEN_NO_PRESS;
 	screen.clicked = event.y;
 	if (event.bstate & BUTTON4_PRESSED)
 		return SCREEN_WHEEL_UP;
@@ -478,7 +478,7 @@ static int mouse_key(void)
 }
 
 /* Translates ncurses' code of a special press; 0: not one of ours. */
-static int special_key(wint_t key)
+static int special_press(wint_t key)
 {
 	static const struct {
 		wint_t theirs;
@@ -493,14 +493,14 @@ static int special_key(wint_t key)
 	};
 
 	if (key == KEY_MOUSE)
-		return mouse_key();
+		return mouse_press();
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i].theirs == key)
 			return keys[i].ours;
 	return 0;
 }
 
-static int character_key(wint_t c)
+static int character_press(wint_t c)
 {
 	switch (c) {
 	case '\r':
@@ -515,7 +515,7 @@ static int character_key(wint_t c)
 	return (int)c;
 }
 
-int screen_key(void)
+int screen_press(void)
 {
 	wint_t key;
 	int got;
@@ -526,8 +526,8 @@ int screen_key(void)
 	}
 	got = get_wch(&key);
 	if (got == ERR)
-		return SCREEN_NO_KEY;
-	return got == KEY_CODE_YES ? special_key(key) : character_key(key);
+		return SCREEN_NO_PRESS;
+	return got == KEY_CODE_YES ? special_press(key) : character_press(key);
 }
 
 int screen_clicked(void)

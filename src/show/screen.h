@@ -35,8 +35,8 @@ enum screen_style {
 };
 
 /* Presses of keys without a character. */
-enum screen_key {
-	SCREEN_NO_KEY = -1,
+enum screen_press {
+	SCREEN_NO_PRESS = -1,
 	SCREEN_RESIZED = 0x110000, /* beyond Unicode; also after SIGCONT: draw again */
 	SCREEN_UP,
 	SCREEN_DOWN,
@@ -78,8 +78,8 @@ int screen_put(int y, int x, int width, enum screen_style style, const char *saf
 void screen_cell(int y, int x, int width, enum screen_style style, const char *safe);
 void screen_cell_right(int y, int x, int width, enum screen_style style, const char *safe);
 
-/* The next press: a character, or an enum screen_key. Does not wait. */
-int screen_key(void);
+/* The next press: a character, or an enum screen_press. Does not wait. */
+int screen_press(void);
 
 /* Line of the last SCREEN_CLICK. */
 int screen_clicked(void);

@@ -23,7 +23,7 @@ static void put_line(struct text_out *o, const struct breakdown_view *v, const c
 	text_put(o, "   %s\n", fit);
 }
 
-static void put_path(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
+static void put_path(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
 {
 	char *path = breakdown_record_path(r), safe[TEXT_SAFE_CAP(PATH_MAX)];
 
@@ -34,7 +34,7 @@ static void put_path(struct text_out *o, const struct breakdown_view *v, const s
 	free(path);
 }
 
-static void put_who(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
+static void put_who(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
 {
 	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[128];
 
@@ -58,7 +58,7 @@ static struct text_num result_text(long long ret)
 	return t;
 }
 
-static void put_range(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
+static void put_range(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
 {
 	char line[160];
 	int n = 0;
@@ -78,7 +78,7 @@ static void put_range(struct text_out *o, const struct breakdown_view *v, const 
 
 /* "disk loop0, on dm-0, on sda and sdb" */
 static void put_disks(struct text_out *o, const struct breakdown_view *v, const struct devices *d,
-		      const struct op_record *r)
+		      const struct slow_op *r)
 {
 	char chain[512], line[sizeof(chain) + 8];
 
@@ -90,7 +90,7 @@ static void put_disks(struct text_out *o, const struct breakdown_view *v, const 
 
 /* "1. read (pread64): 780 us on ext4" */
 static void put_title(struct text_out *o, const struct breakdown_view *v, const char *fs,
-		      const struct op_record *r, size_t number)
+		      const struct slow_op *r, size_t number)
 {
 	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], text[192], fit[192], buf[16];
 
@@ -103,7 +103,7 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 }
 
 /* "waited 20.1 ms for a lock that dd had (pid 100, tid 101, in write)" */
-static void put_lock(struct text_out *o, const struct breakdown_view *v, const struct op_record *r)
+static void put_lock(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
 {
 	const struct waker *h = &r->lock_holder;
 	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[192];
@@ -120,7 +120,7 @@ static void put_lock(struct text_out *o, const struct breakdown_view *v, const s
 }
 
 static void put_record(struct text_out *o, const struct breakdown_view *v,
-		       const struct snapshot *sn, const struct op_record *r, size_t number)
+		       const struct snapshot *sn, const struct slow_op *r, size_t number)
 {
 	const char *fs = breakdown_fs_name(sn, r->fs);
 	/* by size: the record does not have the order of its waits */
@@ -142,7 +142,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 }
 
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
-		 const struct op_record *slowest, size_t n)
+		 const struct slow_op *slowest, size_t n)
 {
 	if (!n)
 		return;

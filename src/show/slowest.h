@@ -11,6 +11,6 @@
 
 /* Writes them in the order given; @sn has the names of the file systems. */
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
-		 const struct op_record *slowest, size_t n);
+		 const struct slow_op *slowest, size_t n);
 
 #endif

@@ -137,32 +137,32 @@ static int helpers_put(struct text_out *o, const struct breakdown_view *v,
 /* Where in the kernel threads slept for unknown reasons. */
 
 /* A table; nothing unless v->why. 0 or -ENOMEM. */
-static int why_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
+static int site_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn)
 {
-	const struct columns t = { .list = why_columns,
+	const struct columns t = { .list = site_columns,
 				   .width = view_width(v),
 				   .uncut = !v->terminal,
 				   .milliseconds = v->milliseconds };
 	size_t most = v->rows_max ? v->rows_max : v->detail ? SIZE_MAX - 1 : ROWS_MOST;
-	size_t n = sn->n_whys;
-	const struct why_row **rows;
+	size_t n = sn->n_sites;
+	const struct site_row **rows;
 
-	if (!v->why)
+	if (!v->sites)
 		return 0;
 	text_put(o, "\n");
 	if (!n) {
 		view_line(o, v, "no sleep for unknown reasons");
 		return 0;
 	}
-	rows = breakdown_whys(sn);
+	rows = breakdown_sites(sn);
 	if (!rows)
 		return -ENOMEM;
 	if (n > most + !v->rows_max)
 		n = most;
 	text_put(o, "%ssleep, by where%s\n", view_paint(v, PAINT_TITLE), view_paint(v, PAINT_OFF));
 	columns_text(o, &t, (const void *const *)rows, n);
-	if (n < sn->n_whys)
-		text_put(o, "%s more; %s\n", text_count(sn->n_whys - n).s, view_more(v));
+	if (n < sn->n_sites)
+		text_put(o, "%s more; %s\n", text_count(sn->n_sites - n).s, view_more(v));
 	free(rows);
 	return 0;
 }
@@ -507,7 +507,7 @@ static bool is_nothing(const struct breakdown_view *v, const struct breakdown_ro
 }
 
 int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
-		   const struct op_record *slowest, size_t n_slowest)
+		   const struct slow_op *slowest, size_t n_slowest)
 {
 	bool first = v->layer == LAYER_OPS && !v->detail && !v->histograms, told = false;
 	struct text_out o = { .f = f };
@@ -531,7 +531,7 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		}
 	}
 	if (!err)
-		err = why_put(&o, v, sn);
+		err = site_put(&o, v, sn);
 	if (!err)
 		err = helpers_put(&o, v, sn);
 	if (slowest)

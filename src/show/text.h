@@ -11,6 +11,6 @@
 
 /* Prints and flushes. @slowest may be NULL. 0 or -errno (-ENOMEM, or of a failed write). */
 int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
-		   const struct op_record *slowest, size_t n_slowest);
+		   const struct slow_op *slowest, size_t n_slowest);
 
 #endif

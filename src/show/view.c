@@ -136,23 +136,23 @@ const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool time
 	return rows;
 }
 
-static int why_order(const void *a, const void *b)
+static int site_order(const void *a, const void *b)
 {
-	const struct why_row *x = *(const struct why_row *const *)a;
-	const struct why_row *y = *(const struct why_row *const *)b;
+	const struct site_row *x = *(const struct site_row *const *)a;
+	const struct site_row *y = *(const struct site_row *const *)b;
 	int order = compare_u64(y->sums.total_ns, x->sums.total_ns);
 
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
-const struct why_row **breakdown_whys(const struct snapshot *sn)
+const struct site_row **breakdown_sites(const struct snapshot *sn)
 {
-	const struct why_row **rows = calloc(sn->n_whys + 1, sizeof(*rows));
+	const struct site_row **rows = calloc(sn->n_sites + 1, sizeof(*rows));
 
-	for (size_t i = 0; rows && i < sn->n_whys; i++)
-		rows[i] = &sn->whys[i];
+	for (size_t i = 0; rows && i < sn->n_sites; i++)
+		rows[i] = &sn->sites[i];
 	if (rows)
-		qsort(rows, sn->n_whys, sizeof(*rows), why_order);
+		qsort(rows, sn->n_sites, sizeof(*rows), site_order);
 	return rows;
 }
 
@@ -235,16 +235,16 @@ const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs)
 	return "";
 }
 
-unsigned int breakdown_unprobed_layers(const struct snapshot *sn, const struct op_record *r)
+unsigned int breakdown_missing_layers(const struct snapshot *sn, const struct slow_op *r)
 {
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		if (sn->ops[i].key.fs == r->fs && sn->ops[i].key.op == r->kind)
-			return sn->ops[i].unprobed_layers;
+			return sn->ops[i].missing_layers;
 	}
 	return 0;
 }
 
-char *breakdown_record_path(const struct op_record *r)
+char *breakdown_record_path(const struct slow_op *r)
 {
 	struct path_file f = { r->dev, r->ino, &r->file };
 
@@ -275,7 +275,7 @@ static bool stratum_matters(const struct breakdown_view *v, int st)
 
 bool breakdown_has_ops(const struct breakdown_view *v)
 {
-	return v->layer == LAYER_OPS && !(v->missing && v->missing->calls);
+	return v->layer == LAYER_OPS && !(v->missing && v->missing->syscalls);
 }
 
 bool breakdown_has_device_bytes(const struct breakdown_view *v)
@@ -306,8 +306,8 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 		return NULL;
 	if (i == MISSING_REQUESTS)
 		return breakdown_has_requests(v) ? v->missing->requests : NULL;
-	if (i == MISSING_CALLS)
-		return v->layer != LAYER_BLK ? v->missing->calls : NULL;
+	if (i == MISSING_SYSCALLS)
+		return v->layer != LAYER_BLK ? v->missing->syscalls : NULL;
 	if (i == MISSING_URING)
 		return v->layer == LAYER_OPS ? v->missing->uring : NULL;
 	if (i == MISSING_AIO)
@@ -319,22 +319,22 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 
 const char *breakdown_missing_name(int i)
 {
-	return i < ST_N              ? stratum_name(i)
-	       : i == MISSING_CALLS  ? "calls"
-	       : i == MISSING_URING  ? op_name(OP_URING)
-	       : i == MISSING_AIO    ? op_name(OP_AIO)
-	       : i == MISSING_FAULTS ? op_name(OP_FAULT)
-				     : "requests";
+	return i < ST_N                ? stratum_name(i)
+	       : i == MISSING_SYSCALLS ? "calls"
+	       : i == MISSING_URING    ? op_name(OP_URING)
+	       : i == MISSING_AIO      ? op_name(OP_AIO)
+	       : i == MISSING_FAULTS   ? op_name(OP_FAULT)
+				       : "requests";
 }
 
 const char *breakdown_missing_label(int i)
 {
-	return i < ST_N              ? stratum_label(i)
-	       : i == MISSING_CALLS  ? "operations"
-	       : i == MISSING_URING  ? "io_uring"
-	       : i == MISSING_AIO    ? "libaio"
-	       : i == MISSING_FAULTS ? "page faults"
-				     : "requests";
+	return i < ST_N                ? stratum_label(i)
+	       : i == MISSING_SYSCALLS ? "operations"
+	       : i == MISSING_URING    ? "io_uring"
+	       : i == MISSING_AIO      ? "libaio"
+	       : i == MISSING_FAULTS   ? "page faults"
+				       : "requests";
 }
 
 uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row *r)

@@ -26,7 +26,7 @@ struct breakdown_view {
 	const struct column *sort; /* of op_columns (LAYER_BLK: rq_columns); NULL: by total time */
 	uint64_t every_ns;         /* length of each interval; 0: there is only one */
 	bool helpers;              /* also show the work of helpers */
-	bool why;                  /* also show where threads slept for unknown reasons */
+	bool sites;                /* also show where threads slept for unknown reasons */
 	bool later;                /* not the first interval: skip lines without news */
 	const char *command; /* name of the traced command; NULL: none, or not it alone. Hostile */
 	unsigned int cpus;   /* CPUs of the machine; 0: not known */
@@ -76,11 +76,11 @@ int breakdown_rows_merge(struct breakdown_rows *r);
  * op_row.fs: at most FS_NAME_LEN bytes, maybe without a NUL. */
 const char *breakdown_fs_name(const struct snapshot *sn, unsigned long long fs);
 
-/* Layers not probed for the operation @r; see op_row.unprobed_layers. */
-unsigned int breakdown_unprobed_layers(const struct snapshot *sn, const struct op_record *r);
+/* Layers not probed for the operation @r; see op_row.missing_layers. */
+unsigned int breakdown_missing_layers(const struct snapshot *sn, const struct slow_op *r);
 
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
-char *breakdown_record_path(const struct op_record *r);
+char *breakdown_record_path(const struct slow_op *r);
 
 /* How many bytes of a row's text @by (or NULL) tables show: all, or the usual prefix of a
  * container's id. */
@@ -104,7 +104,7 @@ bool breakdown_has_requests(const struct breakdown_view *v);
 /* Further figures that can be missing, after the strata. */
 enum {
 	MISSING_REQUESTS = ST_N,
-	MISSING_CALLS,
+	MISSING_SYSCALLS,
 	MISSING_URING,
 	MISSING_AIO,
 	MISSING_FAULTS,
@@ -127,7 +127,7 @@ uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row 
 const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool times);
 
 /* The rows of @sn with the places where threads slept, in order; likewise. */
-const struct why_row **breakdown_whys(const struct snapshot *sn);
+const struct site_row **breakdown_sites(const struct snapshot *sn);
 
 /* Time of the helper's requests from submission to completion, or of the helper on the CPU; ns. */
 uint64_t breakdown_helper_ns(const struct helper_row *r);

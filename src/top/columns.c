@@ -69,7 +69,7 @@ const char *top_row_name(enum top_view view, const struct top_row *r)
 		name = container_name(r);
 		break;
 	default:
-		name = r->task ? r->task->comm : NULL;
+		name = r->thread ? r->thread->comm : NULL;
 	}
 	return name ? name : "";
 }
@@ -78,7 +78,7 @@ const char *top_row_name(enum top_view view, const struct top_row *r)
 
 static uint64_t task_id(const struct top_row *r)
 {
-	return r->task ? r->task->id : 0;
+	return r->thread ? r->thread->id : 0;
 }
 
 /* Getters of struct column; each row is a struct top_row. */
@@ -87,7 +87,7 @@ static void top_get_pid(struct value *v, const void *row, const void *ctx)
 	const struct top_row *r = row;
 
 	v->n = task_id(r) >> 32;
-	v->unknown = !r->task || table_of(ctx)->view > TOP_THREAD;
+	v->unknown = !r->thread || table_of(ctx)->view > TOP_THREAD;
 }
 
 static void top_get_tid(struct value *v, const void *row, const void *ctx)
@@ -95,16 +95,16 @@ static void top_get_tid(struct value *v, const void *row, const void *ctx)
 	const struct top_row *r = row;
 
 	v->n = (uint32_t)task_id(r);
-	v->unknown = !r->task || table_of(ctx)->view != TOP_THREAD;
+	v->unknown = !r->thread || table_of(ctx)->view != TOP_THREAD;
 }
 
 static void top_get_comm(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
 
-	if (!r->task || table_of(ctx)->view > TOP_COMM)
+	if (!r->thread || table_of(ctx)->view > TOP_COMM)
 		return;
-	v->text = r->task->comm;
+	v->text = r->thread->comm;
 	v->max = COMM_LEN;
 }
 
@@ -148,9 +148,9 @@ static void top_get_key(struct value *v, const void *row, const void *ctx)
 	const struct top_row *r = row;
 	const char *name = top_row_name(view, r);
 
-	if (view <= TOP_THREAD && r->task)
+	if (view <= TOP_THREAD && r->thread)
 		snprintf(v->buf, sizeof(v->buf), "%llu",
-			 view == TOP_THREAD ? r->task->id & 0xffffffff : r->task->id >> 32);
+			 view == TOP_THREAD ? r->thread->id & 0xffffffff : r->thread->id >> 32);
 	else if (view > TOP_THREAD && *name)
 		v->text = name;
 	if (view == TOP_COMM)

@@ -24,9 +24,9 @@ static bool passes(const struct top_table *t, const struct top_row *r, const cha
 
 	if (!filter || !*filter)
 		return true;
-	if (r->task && t->view <= TOP_THREAD)
-		snprintf(ids, sizeof(ids), "%llu %llu", r->task->id >> 32,
-			 r->task->id & 0xffffffff);
+	if (r->thread && t->view <= TOP_THREAD)
+		snprintf(ids, sizeof(ids), "%llu %llu", r->thread->id >> 32,
+			 r->thread->id & 0xffffffff);
 	return has_text(top_row_name(t->view, r), SIZE_MAX, filter) ||
 	       has_text(ids, sizeof(ids), filter) || has_text(r->disk, SIZE_MAX, filter) ||
 	       (t->view <= TOP_THREAD && has_text(r->cgroup, SIZE_MAX, filter));
@@ -54,8 +54,8 @@ static int compare(const void *a, const void *b, void *arg)
 	const struct top_order *o = arg;
 	int order;
 
-	if (x->row->marked != y->row->marked)
-		return y->row->marked - x->row->marked;
+	if (x->row->pinned != y->row->pinned)
+		return y->row->pinned - x->row->pinned;
 	order = columns_order(o->by, &x->value, &y->value);
 	if (order) /* unknown figures are last in both directions */
 		return o->reverse && x->value.unknown == y->value.unknown ? -order : order;
@@ -206,8 +206,8 @@ void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot
 		    view == TOP_FILE ? "no file" : "unknown processes");
 	if (m && m->requests)
 		add(dst, "no requests: %s; ", m->requests);
-	if (m && m->calls)
-		add(dst, "no operations: %s; ", m->calls);
+	if (m && m->syscalls)
+		add(dst, "no operations: %s; ", m->syscalls);
 	len = strlen(dst);
 	if (len > 1)
 		dst[len - 2] = '\0';

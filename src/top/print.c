@@ -96,7 +96,7 @@ static void put_missing(struct json *j, const struct missing *m)
 			json_put_string(j, NULL, stratum_name(i));
 	if (m && m->requests)
 		json_put_string(j, NULL, "requests");
-	if (m && m->calls)
+	if (m && m->syscalls)
 		json_put_string(j, NULL, "calls");
 	if (m && m->uring)
 		json_put_string(j, NULL, op_name(OP_URING));

@@ -27,15 +27,15 @@ struct top_row *top_ui_row(const struct top_ui *ui)
 	return ui->has_selected ? top_table_find(&ui->table, &ui->selected) : NULL;
 }
 
-static void marks_set(struct top_ui *ui)
+static void pins_set(struct top_ui *ui)
 {
 	for (size_t i = 0; i < ui->table.n; i++)
-		ui->table.rows[i].marked = false;
-	for (int i = 0; i < ui->n_marks; i++) {
-		struct top_row *r = top_table_find(&ui->table, &ui->marks[i]);
+		ui->table.rows[i].pinned = false;
+	for (int i = 0; i < ui->n_pins; i++) {
+		struct top_row *r = top_table_find(&ui->table, &ui->pins[i]);
 
 		if (r)
-			r->marked = true;
+			r->pinned = true;
 	}
 }
 
@@ -78,7 +78,7 @@ static int list_make(struct top_ui *ui)
 	order.by = columns_find(ui->columns.list, ui->sort);
 	if (!order.by)
 		order.by = columns_find(ui->columns.list, "bytes");
-	marks_set(ui);
+	pins_set(ui);
 	err = top_list_init(&ui->list, &ui->figures, &order);
 	if (!err)
 		select_again(ui);
@@ -132,7 +132,7 @@ static void view_set(struct top_ui *ui, enum top_view view)
 	ui->view = view;
 	ui->page = TOP_LIST_PAGE;
 	ui->has_selected = false;
-	ui->n_marks = 0;
+	ui->n_pins = 0;
 	ui->at = ui->first = 0;
 }
 
@@ -219,22 +219,22 @@ static void on_slower(struct top_ui *ui)
 	ui->interval_ns = interval_slower(ui->interval_ns);
 }
 
-static void on_mark(struct top_ui *ui)
+static void on_pin(struct top_ui *ui)
 {
 	list_drop(ui);
-	for (int i = 0; i < ui->n_marks && ui->has_selected; i++) {
-		if (memcmp(&ui->marks[i], &ui->selected, sizeof(ui->selected)) != 0)
+	for (int i = 0; i < ui->n_pins && ui->has_selected; i++) {
+		if (memcmp(&ui->pins[i], &ui->selected, sizeof(ui->selected)) != 0)
 			continue;
-		ui->marks[i] = ui->marks[--ui->n_marks];
+		ui->pins[i] = ui->pins[--ui->n_pins];
 		return;
 	}
-	if (ui->has_selected && ui->n_marks < TOP_MARKS)
-		ui->marks[ui->n_marks++] = ui->selected;
+	if (ui->has_selected && ui->n_pins < TOP_PINS)
+		ui->pins[ui->n_pins++] = ui->selected;
 }
 
 static void on_unmark(struct top_ui *ui)
 {
-	ui->n_marks = 0;
+	ui->n_pins = 0;
 	list_drop(ui);
 }
 
@@ -340,7 +340,7 @@ static const struct action {
 	{ on_mode, 't', "t", "figures of the interval, per second, total" },
 	{ on_faster, '+', "+ -", "interval faster, slower" },
 	{ on_slower, '-', NULL, NULL },
-	{ on_mark, 'm', "m M", "pin the row to the top; unpin all" },
+	{ on_pin, 'm', "m M", "pin the row to the top; unpin all" },
 	{ on_unmark, 'M', NULL, NULL },
 	{ on_up, SCREEN_UP, "arrows", "select a row; also PgUp PgDn Home End, j k" },
 	{ on_down, SCREEN_DOWN, NULL, NULL },
@@ -386,7 +386,7 @@ static void filter_add(struct top_ui *ui, wchar_t c)
 }
 
 /* Handles a press while the filter is typed. */
-static void filter_key(struct top_ui *ui, int key)
+static void filter_press(struct top_ui *ui, int key)
 {
 	size_t len = strlen(ui->filter);
 
@@ -403,10 +403,10 @@ static void filter_key(struct top_ui *ui, int key)
 	list_drop(ui);
 }
 
-static void key_do(struct top_ui *ui, int key)
+static void press_do(struct top_ui *ui, int key)
 {
 	if (ui->typing) {
-		filter_key(ui, key);
+		filter_press(ui, key);
 		return;
 	}
 	for (int i = 0; i < ACTIONS; i++)
@@ -414,15 +414,15 @@ static void key_do(struct top_ui *ui, int key)
 			actions[i].act(ui);
 }
 
-bool top_ui_keys(struct top_ui *ui)
+bool top_presses(struct top_ui *ui)
 {
 	bool any = false;
 	int key;
 
-	while (!ui->quit && (key = screen_key()) != SCREEN_NO_KEY) {
+	while (!ui->quit && (key = screen_press()) != SCREEN_NO_PRESS) {
 		if (ui->data.interval) /* a press refers to the rows, for example the next one */
 			table_make(ui);
-		key_do(ui, key);
+		press_do(ui, key);
 		any = true;
 	}
 	return any;
@@ -479,7 +479,7 @@ static enum screen_style row_style(const void *ctx, size_t i)
 
 	if (ui->has_selected && !memcmp(&r->key, &ui->selected, sizeof(r->key)))
 		return STYLE_SELECTED;
-	return r->marked ? STYLE_BOLD : STYLE_NORMAL;
+	return r->pinned ? STYLE_BOLD : STYLE_NORMAL;
 }
 
 static void page_list(struct top_ui *ui, int y)
@@ -545,7 +545,7 @@ static int put_strata(int y, const struct top_row *r, struct top_strata strata)
 	return y;
 }
 
-static int put_slow(int y, const struct op_record *r)
+static int put_slow(int y, const struct slow_op *r)
 {
 	struct path_file file = { r->dev, r->ino, &r->file };
 	char *path = r->ino ? path_full(&file) : NULL, safe[TOP_LINE], text[64];
@@ -612,9 +612,9 @@ static void title_set(struct top_ui *ui, const struct top_row *r)
 	text_safe_n(
 		name, sizeof(name), top_row_name(ui->view, r),
 		strnlen(top_row_name(ui->view, r), ui->view <= TOP_COMM ? COMM_LEN : TOP_LINE / 8));
-	if (ui->view <= TOP_THREAD && r->task)
+	if (ui->view <= TOP_THREAD && r->thread)
 		snprintf(ui->title, sizeof(ui->title), "%s %s, %llu", top_view_name(ui->view), name,
-			 ui->view == TOP_THREAD ? r->task->id & 0xffffffff : r->task->id >> 32);
+			 ui->view == TOP_THREAD ? r->thread->id & 0xffffffff : r->thread->id >> 32);
 	else
 		snprintf(ui->title, sizeof(ui->title), "%s %s", top_view_name(ui->view),
 			 *name                  ? name
@@ -781,7 +781,7 @@ void top_ui_new(struct top_ui *ui)
 	free(rqs.bins);
 }
 
-bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r)
+bool top_ui_record_wanted(const struct top_ui *ui, const struct slow_op *r)
 {
 	const struct top_name *name;
 

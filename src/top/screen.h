@@ -11,7 +11,7 @@
 
 enum {
 	TOP_FILTER = 64,  /* bytes of the filter, NUL included */
-	TOP_MARKS = 64,   /* pins at most */
+	TOP_PINS = 64,    /* pins at most */
 	TOP_SLOWEST = 16, /* slowest operations kept of a row */
 };
 
@@ -25,7 +25,7 @@ struct top_data {
 	const struct snapshot *interval, *total;
 	const struct missing *missing;
 	struct top_names *names;
-	const struct op_record *slowest; /* of the row whose page is open; slowest first */
+	const struct slow_op *slowest; /* of the row whose page is open; slowest first */
 	size_t n_slowest;
 	const char *load;   /* the load average; safe */
 	const char *of_ops; /* filters of operations only, or "" */
@@ -46,8 +46,8 @@ struct top_ui {
 	bool reverse, paused, quit;
 	bool typing; /* the filter */
 	char filter[TOP_FILTER];
-	struct top_key marks[TOP_MARKS];
-	int n_marks;
+	struct top_key pins[TOP_PINS];
+	int n_pins;
 	struct top_key selected; /* key of the selected row, if has_selected */
 	bool has_selected;
 	size_t at, first; /* its index in the list, and the index of the first row on the screen */
@@ -68,17 +68,17 @@ int top_ui_draw(struct top_ui *ui);
 void top_ui_new(struct top_ui *ui);
 
 /* Handles the presses since the last call. True: there was one, so the screen must be drawn. */
-bool top_ui_keys(struct top_ui *ui);
+bool top_presses(struct top_ui *ui);
 
 /* Whether the page of a row is open, or will be when the help is closed. */
 bool top_ui_row_open(const struct top_ui *ui);
 
 /* Whether operation @r belongs to the row whose page is open. */
-bool top_ui_record_wanted(const struct top_ui *ui, const struct op_record *r);
+bool top_ui_record_wanted(const struct top_ui *ui, const struct slow_op *r);
 
 void top_ui_done(struct top_ui *ui);
 
-/* The selected row while there is a table: after top_ui_keys() until the drawing; or NULL. */
+/* The selected row while there is a table: after top_presses() until the drawing; or NULL. */
 struct top_row *top_ui_row(const struct top_ui *ui);
 
 #endif

@@ -68,23 +68,23 @@ void top_names_done(struct top_names *names)
 
 _Static_assert(sizeof(((struct top_key *)0)->who) == COMM_LEN, "a name is a key");
 
-static int task_order(const void *a, const void *b)
+static int thread_order(const void *a, const void *b)
 {
-	const struct task *x = a, *y = b;
+	const struct thread *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static const struct task *task_of(const struct snapshot *sn, uint64_t id)
+static const struct thread *thread_of(const struct snapshot *sn, uint64_t id)
 {
-	struct task key = { .id = id };
+	struct thread key = { .id = id };
 
-	return bsearch(&key, sn->tasks, sn->n_tasks, sizeof(key), task_order);
+	return bsearch(&key, sn->threads, sn->n_threads, sizeof(key), thread_order);
 }
 
-static const struct top_name *name_of(struct top_names *names, const struct task *task)
+static const struct top_name *name_of(struct top_names *names, const struct thread *thread)
 {
-	return task && names ? top_names_find(names, task->cgroup) : NULL;
+	return thread && names ? top_names_find(names, thread->cgroup) : NULL;
 }
 
 /* Sets the key of @t's view for a row of the kernel with the owner @by. */
@@ -92,7 +92,7 @@ static void who_set(uint64_t who[2], const struct top_table *t, struct top_names
 		    const unsigned long long by[2])
 {
 	/* only where needed, since there are many rows */
-	const struct task *task = t->view > TOP_THREAD ? task_of(t->sn, by[0]) : NULL;
+	const struct thread *thread = t->view > TOP_THREAD ? thread_of(t->sn, by[0]) : NULL;
 	const struct top_name *name;
 
 	switch (t->view) {
@@ -103,14 +103,14 @@ static void who_set(uint64_t who[2], const struct top_table *t, struct top_names
 		who[0] = by[0];
 		break;
 	case TOP_COMM:
-		if (task)
-			memcpy(who, task->comm, strnlen(task->comm, COMM_LEN));
+		if (thread)
+			memcpy(who, thread->comm, strnlen(thread->comm, COMM_LEN));
 		break;
 	case TOP_CGROUP:
-		who[0] = task ? task->cgroup : 0;
+		who[0] = thread ? thread->cgroup : 0;
 		break;
 	case TOP_CONTAINER:
-		name = name_of(names, task);
+		name = name_of(names, thread);
 		who[0] = name ? name->owner : 0;
 		break;
 	case TOP_FILE:
@@ -153,14 +153,14 @@ struct top_row *top_table_find(const struct top_table *t, const struct top_key *
 static void row_set_task(struct top_row *r, const struct top_table *t, struct top_names *names,
 			 uint64_t id)
 {
-	const struct task *task;
+	const struct thread *thread;
 	const struct top_name *name;
 
-	if (r->task && (r->task->id == id || id >> 32 != (uint32_t)id))
+	if (r->thread && (r->thread->id == id || id >> 32 != (uint32_t)id))
 		return;
-	task = task_of(t->sn, id);
-	r->task = task ? task : r->task;
-	name = r->cgroup ? NULL : name_of(names, task);
+	thread = thread_of(t->sn, id);
+	r->thread = thread ? thread : r->thread;
+	name = r->cgroup ? NULL : name_of(names, thread);
 	if (!name)
 		return;
 	r->cgroup = name->path;
@@ -386,23 +386,24 @@ static int rq_merge(struct top_total *t, const struct rq_row *more)
 /* Both lists are sorted by id; of a thread in both, the newer entry is taken. */
 static int tasks_merge(struct snapshot *sum, const struct snapshot *sn)
 {
-	struct task *all = malloc((sum->n_tasks + sn->n_tasks + 1) * sizeof(*all));
+	struct thread *all = malloc((sum->n_threads + sn->n_threads + 1) * sizeof(*all));
 	size_t a = 0, b = 0, n = 0;
 
 	if (!all)
 		return -ENOMEM;
-	while (a < sum->n_tasks || b < sn->n_tasks) {
-		if (b == sn->n_tasks || (a < sum->n_tasks && sum->tasks[a].id < sn->tasks[b].id)) {
-			all[n++] = sum->tasks[a++];
+	while (a < sum->n_threads || b < sn->n_threads) {
+		if (b == sn->n_threads ||
+		    (a < sum->n_threads && sum->threads[a].id < sn->threads[b].id)) {
+			all[n++] = sum->threads[a++];
 			continue;
 		}
-		if (a < sum->n_tasks && sum->tasks[a].id == sn->tasks[b].id)
+		if (a < sum->n_threads && sum->threads[a].id == sn->threads[b].id)
 			a++;
-		all[n++] = sn->tasks[b++];
+		all[n++] = sn->threads[b++];
 	}
-	free(sum->tasks);
-	sum->tasks = all;
-	sum->n_tasks = n;
+	free(sum->threads);
+	sum->threads = all;
+	sum->n_threads = n;
 	return 0;
 }
 
@@ -444,7 +445,7 @@ int top_total_add(struct top_total *t, const struct snapshot *sn)
 
 void top_total_done(struct top_total *t)
 {
-	free(t->sum.tasks);
+	free(t->sum.threads);
 	t->sum = (struct snapshot){};
 	rows_done(&t->rows);
 }

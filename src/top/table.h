@@ -53,7 +53,7 @@ struct top_side {
 
 struct top_row {
 	struct top_key key;
-	const struct task *task;           /* thread of the first of its rows; NULL: not known */
+	const struct thread *thread;       /* thread of the first of its rows; NULL: not known */
 	const char *file;                  /* path, with TOP_FILE; hostile */
 	const char *disk;                  /* disk with most bytes; "" or NULL: none; hostile */
 	const char *cgroup;                /* NULL: not known; hostile */
@@ -64,7 +64,7 @@ struct top_row {
 	uint64_t tag_ns, queue_ns, device_ns;
 	uint64_t behalf_bytes; /* of rqs.bytes, submitted by other threads for the row */
 	bool p99_known;
-	bool marked;
+	bool pinned;
 	/* private: first of its rows in the snapshot, as index + 1; 0: none */
 	unsigned int first_op, first_rq;
 	uint64_t disk_bytes;

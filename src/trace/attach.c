@@ -202,7 +202,7 @@ static void functions_attach(struct attached *a, const struct trace_bpf *obj,
 		if (!is_entry(row) || !is_loaded(program_of(obj, row)))
 			continue;
 		/* without its return program, no call would ever leave the function */
-		if ((plan->asked & CAP_VFS) && !is_loaded(program_of(obj, row - 1)))
+		if ((plan->asked & ASK_VFS) && !is_loaded(program_of(obj, row - 1)))
 			failed |= 1U << row->op;
 		else if (function_attach(a, obj, row))
 			a->vfs_kinds |= 1U << row->op;
@@ -211,7 +211,7 @@ static void functions_attach(struct attached *a, const struct trace_bpf *obj,
 	}
 	/* some functions belong to no kind of operation */
 	a->vfs_kinds &= ~(failed | 1U << OP_NONE);
-	if (!(plan->asked & CAP_VFS))
+	if (!(plan->asked & ASK_VFS))
 		a->vfs_kinds = 0;
 }
 
@@ -312,7 +312,7 @@ void attach_all(struct attached *a, struct trace_bpf *obj, const struct plan *pl
 	struct fs_templates templates = templates_of(obj);
 
 	functions_attach(a, obj, plan);
-	if ((plan->asked & CAP_FS) && f->func != FUNC_NONE)
+	if ((plan->asked & ASK_FS) && f->func != FUNC_NONE)
 		a->fs = fsprobes_new(&templates, f, seen, sc->fs, &sc->lists);
 	if (a->fs)
 		fsprobes_attach(a->fs);

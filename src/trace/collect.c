@@ -137,16 +137,16 @@ static int helper_entry_add(struct collecting *c, const void *key, const void *s
 	return 0;
 }
 
-static int why_entry_add(struct collecting *c, const void *key, const void *sums)
+static int site_entry_add(struct collecting *c, const void *key, const void *sums)
 {
-	const struct why_key *k = key;
-	struct why_row *row = rows_why(&c->to->rows, k);
+	const struct site_key *k = key;
+	struct site_row *row = rows_site(&c->to->rows, k);
 
 	if (!row)
 		return -ENOMEM;
 	if (!row->sums.count)
 		collect_fs_name(c->maps->live->fs_types, k->fs, row->fs);
-	why_row_add(row, sums);
+	site_row_add(row, sums);
 	return 0;
 }
 
@@ -160,11 +160,11 @@ static int name_entry_add(struct collecting *c, const void *key, const void *nam
 static int task_entry_add(struct collecting *c, const void *key, const void *name)
 {
 	const unsigned long long *id = key;
-	struct task_name clean = *(const struct task_name *)name;
+	struct thread_name clean = *(const struct thread_name *)name;
 
 	snprintf(clean.comm, sizeof(clean.comm), "%.*s", COMM_LEN - 1,
-		 ((const struct task_name *)name)->comm);
-	return tasknames_add(&c->to->tasks, *id, &clean);
+		 ((const struct thread_name *)name)->comm);
+	return threadnames_add(&c->to->threads, *id, &clean);
 }
 
 typedef int entry_add_fn(struct collecting *c, const void *key, const void *sums);
@@ -302,17 +302,17 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 		err = hash_empty(&c, maps->file_names[epoch], 2 * sizeof(unsigned long long),
 				 sizeof(struct file_name), name_entry_add);
 	if (!err && BY_NAMES_TASKS(maps->by))
-		err = hash_empty(&c, maps->task_names[epoch], sizeof(unsigned long long),
-				 sizeof(struct task_name), task_entry_add);
+		err = hash_empty(&c, maps->thread_names[epoch], sizeof(unsigned long long),
+				 sizeof(struct thread_name), task_entry_add);
 	if (!err && maps->live->rq_rows_made[epoch])
 		err = hash_empty(&c, maps->rqs[epoch], sizeof(struct rq_key),
 				 sizeof(struct rq_sums), rq_entry_add);
 	if (!err && maps->live->helper_rows_made[epoch])
 		err = hash_empty(&c, maps->helpers[epoch], sizeof(struct helper_key),
 				 sizeof(struct helper_sums), helper_entry_add);
-	if (!err && maps->live->why_rows_made[epoch])
-		err = hash_empty(&c, maps->whys[epoch], sizeof(struct why_key),
-				 sizeof(struct why_sums), why_entry_add);
+	if (!err && maps->live->site_rows_made[epoch])
+		err = hash_empty(&c, maps->sites[epoch], sizeof(struct site_key),
+				 sizeof(struct site_sums), site_entry_add);
 	if (!err)
 		err = slots_empty(&c);
 	mounts_free(&c.mounts);

@@ -12,7 +12,7 @@
 #include "base/filenames.h"
 #include "base/mounts.h"
 #include "base/snapshot.h"
-#include "base/tasknames.h"
+#include "base/threadnames.h"
 
 struct fs_entry;
 struct live;
@@ -20,7 +20,7 @@ struct live;
 /* Where the programs keep their rows. Owns none of the maps. */
 struct cell_maps {
 	/* descriptors of hashes, by epoch */
-	int ops[2], rqs[2], helpers[2], whys[2], file_names[2], task_names[2];
+	int ops[2], rqs[2], helpers[2], sites[2], file_names[2], thread_names[2];
 	int n_cpus;
 	struct op_cell *slots;    /* SLOT_CELLS(), or NULL; collect() empties them */
 	unsigned int *hists;      /* [HIST_CPUS] if separate from the sums, else NULL */
@@ -33,8 +33,8 @@ struct cell_maps {
 struct collected {
 	struct rows rows;
 	struct filenames files;
-	struct tasknames tasks; /* names of the threads and processes with rows */
-	struct devices devices; /* all of the machine's; up to date for those with rows */
+	struct threadnames threads; /* names of the threads and processes with rows */
+	struct devices devices;     /* all of the machine's; up to date for those with rows */
 };
 
 /* Moves the rows of @epoch, and the names of files and threads, out of the maps and adds them to

@@ -105,9 +105,9 @@ static unsigned int async_slots(unsigned int cpus)
 
 static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
-	c->uring = plan_asked(sc) & CAP_URING && feature_uring(f);
-	c->aio = plan_asked(sc) & CAP_AIO && feature_aio(f);
-	c->aio_calls = plan_asked(sc) & CAP_AIO && !c->aio;
+	c->uring = plan_asked(sc) & ASK_URING && feature_uring(f);
+	c->aio = plan_asked(sc) & ASK_AIO && feature_aio(f);
+	c->aio_calls = plan_asked(sc) & ASK_AIO && !c->aio;
 	c->async = c->uring || c->aio;
 	c->async_slots = async_slots(c->async ? libbpf_num_possible_cpus() : 0);
 }
@@ -145,11 +145,11 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->uncounted = sc->uncounted;
 	if (sc->sent_ops || sc->sent_requests)
 		stream_conf(sc, c);
-	if (sc->record_fs)
-		memcpy(c->record_fs, sc->record_fs, strnlen(sc->record_fs, FS_NAME_LEN - 1));
+	if (sc->sent_fs)
+		memcpy(c->sent_fs, sc->sent_fs, strnlen(sc->sent_fs, FS_NAME_LEN - 1));
 	c->meta_calls = sc->meta_calls;
 	conf_set_async(c, sc, f);
-	c->faults = !!(plan_asked(sc) & CAP_FAULTS);
+	c->faults = !!(plan_asked(sc) & ASK_FAULTS);
 	c->all_faults = sc->all_faults;
 	/* records have no minor faults, so rows beside them have none either; top does not show
 	 * them */
@@ -161,7 +161,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		       sc->meta_calls || c->aio_calls || sc->layer == LAYER_SYSCALL;
 	c->waits = sc->layer == LAYER_OPS;
 	c->cpu_split = c->waits && !sc->cpu_whole;
-	c->why = sc->why;
+	c->sites = sc->sites;
 	c->helpers = sc->helpers;
 	c->behalf = sc->by == BY_TASK || sc->helpers;
 	c->marks = c->waits || sc->by == BY_TASK;

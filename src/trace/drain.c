@@ -33,7 +33,7 @@ void drain_done(struct drain *d)
 	grace_done(&d->grace);
 	rows_done(&d->got.rows);
 	filenames_done(&d->got.files);
-	tasknames_done(&d->got.tasks);
+	threadnames_done(&d->got.threads);
 	devices_done(&d->got.devices);
 	*d = (struct drain){};
 }
@@ -45,7 +45,7 @@ static int drain(struct drain *d)
 	int err;
 
 	live->op_rows_made[!old] = live->rq_rows_made[!old] = 0;
-	live->helper_rows_made[!old] = live->why_rows_made[!old] = 0;
+	live->helper_rows_made[!old] = live->site_rows_made[!old] = 0;
 	live->drain_wanted = 0;
 	__atomic_store_n(&live->epoch, !old, __ATOMIC_RELEASE);
 	d->drained_ns = clock_ns();
@@ -53,7 +53,7 @@ static int drain(struct drain *d)
 	return err ? err : collect(&d->maps, old, &d->got);
 }
 
-void drain_tick(struct drain *d)
+void drain_beat(struct drain *d)
 {
 	uint64_t every_s = d->maps.slots ? DRAIN_CELLS_S : DRAIN_REQUESTS_S;
 	const volatile struct live *live = d->live;
@@ -80,8 +80,8 @@ int drain_take(struct drain *d, struct snapshot *sn)
 	rows_take(&d->got.rows, sn);
 	sn->devices = &d->got.devices;
 	if (d->maps.by == BY_TASK)
-		return tasknames_list(&d->got.tasks, sn);
+		return threadnames_list(&d->got.threads, sn);
 	if (BY_NAMES_TASKS(d->maps.by))
-		tasknames_name(&d->got.tasks, sn);
+		threadnames_name(&d->got.threads, sn);
 	return d->maps.by == BY_FILE ? filenames_name(&d->got.files, sn) : 0;
 }

@@ -22,7 +22,7 @@ struct drain {
 	struct grace grace;
 	struct collected got; /* drained rows, not yet taken by drain_take() */
 	uint64_t drained_ns;  /* when the epoch was last switched */
-	int err;              /* of drain_tick(), until drain_take() reports it */
+	int err;              /* of drain_beat(), until drain_take() reports it */
 };
 
 /* @maps are copied; @live is the writable maps.live. 0 or -errno. */
@@ -31,7 +31,7 @@ void drain_done(struct drain *d); /* fine if @d is all 0 */
 
 /* Drains if a map fills up, or if the last drain was too long ago (10 s; 300 s with --by; 1 s with
  * --by cgroup). */
-void drain_tick(struct drain *d);
+void drain_beat(struct drain *d);
 
 /* Moves all rows up to now (then drained_ns) to @sn. The caller owns the lists of @sn; the devices
  * of @sn stay owned by @d. 0, or -errno with @sn unchanged. */

@@ -184,7 +184,7 @@ bool fsprobes_can_tell(const struct fsprobes *p, const char *type, enum op_kind 
 bool fsprobes_module_gone(struct fsprobes *p, char ret_module[FUNC_NAME_LEN])
 {
 	char path[FUNC_NAME_LEN + 16];
-	int kept = 0;
+	int left = 0;
 
 	ret_module[0] = '\0';
 	for (int i = 0; i < p->n_probed; i++) {
@@ -192,9 +192,9 @@ bool fsprobes_module_gone(struct fsprobes *p, char ret_module[FUNC_NAME_LEN])
 		if (p->probed[i].module[0] && access(path, F_OK))
 			strcpy(ret_module, p->probed[i].module);
 		else
-			p->probed[kept++] = p->probed[i];
+			p->probed[left++] = p->probed[i];
 	}
-	p->n_probed = kept;
+	p->n_probed = left;
 	return ret_module[0];
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *kept;
+static char *cached;
 
 static char *read_all(void)
 {
@@ -33,15 +33,15 @@ static char *read_all(void)
 
 FILE *kallsyms_open(void)
 {
-	if (!kept)
-		kept = read_all();
-	return kept ? fmemopen(kept, strlen(kept), "r") : NULL;
+	if (!cached)
+		cached = read_all();
+	return cached ? fmemopen(cached, strlen(cached), "r") : NULL;
 }
 
 void kallsyms_forget(void)
 {
-	free(kept);
-	kept = NULL;
+	free(cached);
+	cached = NULL;
 }
 
 /* A line is "ADDRESS TYPE NAME"; symbols of modules have "\t[MODULE]" after the name. */
@@ -65,7 +65,7 @@ uint64_t kallsyms_find(const char *text, const char *name)
 	return found;
 }
 
-uint64_t kallsyms_kept(const char *name)
+uint64_t kallsyms_cached(const char *name)
 {
-	return kept ? kallsyms_find(kept, name) : 0;
+	return cached ? kallsyms_find(cached, name) : 0;
 }

@@ -18,9 +18,9 @@ void kallsyms_forget(void); /* frees the cached text */
 
 /* The address of the only symbol called @name in the cached text. 0: nothing is cached, no symbol
  * or several have this name, or the kernel hides addresses. */
-uint64_t kallsyms_kept(const char *name);
+uint64_t kallsyms_cached(const char *name);
 
-/* As kallsyms_kept(), but searches @text. */
+/* As kallsyms_cached(), but searches @text. */
 uint64_t kallsyms_find(const char *text, const char *name);
 
 #endif

@@ -48,7 +48,7 @@ int kprobe_open(const char *pmu, const char *name, uint64_t address, bool is_ret
 
 struct bpf_link *kprobe_attach(const struct bpf_program *prog, const char *function, bool is_return)
 {
-	uint64_t address = kallsyms_kept(function);
+	uint64_t address = kallsyms_cached(function);
 	int fd = address ? kprobe_open("kprobe", NULL, address, is_return) : -1;
 	struct bpf_link *link;
 

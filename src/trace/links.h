@@ -40,7 +40,7 @@ unsigned long long links_missed(const struct links *l);
 int kprobe_open(const char *pmu, const char *name, uint64_t address, bool is_return);
 
 /*
- * As bpf_program__attach_kprobe(), but by address if kallsyms_kept() knows it. Before 6.2 the
+ * As bpf_program__attach_kprobe(), but by address if kallsyms_cached() knows it. Before 6.2 the
  * kernel searches all its symbols for a name several times, which costs 280 to 440 million
  * instructions for a pair of probes.
  */

@@ -22,7 +22,7 @@ enum {
 	CALL_ROWS = 2048, /* -T syscall has more rows than there are slots */
 	OP_ROWS = 1024,
 	FILE_NAMES = BY_ROWS / 4,
-	TASK_NAMES = BY_ROWS / 4,
+	THREAD_NAMES = BY_ROWS / 4,
 	DIRTIERS = BY_ROWS, /* files, and pages of metadata: new entries replace the oldest */
 	RQ_ROWS = 512,
 	HELPER_ROWS = 8192,
@@ -51,17 +51,17 @@ void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 	struct rowmaps_size z = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, false };
 
 	if (r->ops)
-		z.op_rows = !rowmaps_in_slots(r) ? BY_ROWS : r->calls ? CALL_ROWS : OP_ROWS;
+		z.op_rows = !rowmaps_in_slots(r) ? BY_ROWS : r->by_call ? CALL_ROWS : OP_ROWS;
 	if (r->by == BY_FILE)
 		z.file_names = FILE_NAMES;
 	if (BY_NAMES_TASKS(r->by))
-		z.task_names = r->by == BY_TASK ? BY_ROWS : TASK_NAMES;
+		z.thread_names = r->by == BY_TASK ? BY_ROWS : THREAD_NAMES;
 	if (r->by == BY_TASK || r->helpers)
 		z.dirtiers = DIRTIERS;
 	if (r->helpers)
 		z.helper_rows = HELPER_ROWS;
-	if (r->why)
-		z.why_rows = WHY_ROWS;
+	if (r->sites)
+		z.site_rows = WHY_ROWS;
 	if (r->requests && rowmaps_rq_by(r->by)) {
 		z.rq_rows = BY_ROWS;
 	} else if (r->requests) {
@@ -86,7 +86,7 @@ void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c)
 		c->op_rows_limit = least(c->op_rows_limit, size->file_names / 2);
 	c->rq_rows_limit = size->rq_rows / 4;
 	c->helper_rows_limit = size->helper_rows / 4;
-	c->why_rows_limit = size->why_rows / 4;
+	c->site_rows_limit = size->site_rows / 4;
 	c->hists_apart = size->hists_apart;
 }
 
@@ -103,12 +103,12 @@ void rowmaps_resize(const struct rowmaps_size *size, struct bpf_object *obj)
 	resize(obj, "rq_rows_odd", size->rq_rows);
 	resize(obj, "helper_rows_even", size->helper_rows);
 	resize(obj, "helper_rows_odd", size->helper_rows);
-	resize(obj, "why_rows_even", size->why_rows);
-	resize(obj, "why_rows_odd", size->why_rows);
+	resize(obj, "site_rows_even", size->site_rows);
+	resize(obj, "site_rows_odd", size->site_rows);
 	resize(obj, "file_names_even", size->file_names);
 	resize(obj, "file_names_odd", size->file_names);
-	resize(obj, "task_names_even", size->task_names);
-	resize(obj, "task_names_odd", size->task_names);
+	resize(obj, "thread_names_even", size->thread_names);
+	resize(obj, "thread_names_odd", size->thread_names);
 	resize(obj, "dirtiers", size->dirtiers);
 	resize(obj, "slot_cells", size->slot_cells);
 	resize(obj, "slot_hists", size->slot_hists);
@@ -127,8 +127,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return c->lane_mask;
 	if (!strncmp(name, "helper_rows", strlen("helper_rows")))
 		return sc->helpers;
-	if (!strncmp(name, "why_rows", strlen("why_rows")))
-		return sc->why;
+	if (!strncmp(name, "site_rows", strlen("site_rows")))
+		return sc->sites;
 	if (!strcmp(name, "tracked"))
 		return sc->follow;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))
@@ -157,10 +157,10 @@ void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size
 {
 	struct rowmaps r = { .ops = sc->layer != LAYER_BLK && !sc->uncounted,
 			     .requests = maps_have_requests(sc) && !sc->uncounted,
-			     .calls = sc->meta_calls || sc->layer == LAYER_SYSCALL,
+			     .by_call = sc->meta_calls || sc->layer == LAYER_SYSCALL,
 			     .by = sc->by,
 			     .helpers = sc->helpers,
-			     .why = sc->why,
+			     .sites = sc->sites,
 			     .cpus = libbpf_num_possible_cpus(),
 			     .disks = disks_count() };
 
@@ -227,7 +227,11 @@ static void maps_preallocate(struct bpf_object *obj)
 		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 			continue;
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
-		most = strncmp(bpf_map__name(map), "task", 4) ? OTHERS : THREADS;
+		most = strncmp(bpf_map__name(map), "task", 4) &&
+				       strncmp(bpf_map__name(map), "thread_names",
+					       strlen("thread_names"))
+			       ? OTHERS
+			       : THREADS;
 		if (bpf_map__max_entries(map) > most)
 			bpf_map__set_max_entries(map, most);
 	}

@@ -22,8 +22,8 @@ struct session_conf;
  * the run needs, however many CPUs the machine has. */
 struct rowmaps {
 	bool ops, requests;
-	bool calls; /* operations have a row for each system call */
-	bool helpers, why;
+	bool by_call; /* operations have a row for each system call */
+	bool helpers, sites;
 	enum by_key by;
 	unsigned int cpus; /* possible CPUs */
 	unsigned int disks;
@@ -31,8 +31,8 @@ struct rowmaps {
 
 /* Entries of each map; 1 for an unneeded map. */
 struct rowmaps_size {
-	unsigned int op_rows, rq_rows, helper_rows, why_rows;
-	unsigned int file_names, task_names, dirtiers;
+	unsigned int op_rows, rq_rows, helper_rows, site_rows;
+	unsigned int file_names, thread_names, dirtiers;
 	unsigned int slot_cells, slot_hists, slot_rq_cells;
 	bool hists_apart;
 };

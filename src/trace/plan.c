@@ -41,33 +41,33 @@ void program_hook_text(const struct program *prog, char *text, size_t cap)
 unsigned int plan_asked(const struct session_conf *conf)
 {
 	static const unsigned int of_layer[] = {
-		[LAYER_OPS] = CAP_CALLS | CAP_WAITS | CAP_LOCKS | CAP_REQUESTS | CAP_VFS | CAP_FS,
-		[LAYER_SYSCALL] = CAP_CALLS | CAP_CALL_FILES,
-		[LAYER_VFS] = CAP_VFS,
-		[LAYER_FS] = CAP_FS,
-		[LAYER_BLK] = CAP_REQUESTS,
+		[LAYER_OPS] = ASK_CALLS | ASK_WAITS | ASK_LOCKS | ASK_REQUESTS | ASK_VFS | ASK_FS,
+		[LAYER_SYSCALL] = ASK_CALLS | ASK_CALL_FILES,
+		[LAYER_VFS] = ASK_VFS,
+		[LAYER_FS] = ASK_FS,
+		[LAYER_BLK] = ASK_REQUESTS,
 	};
 	const struct filter_lists *l = &conf->lists;
-	unsigned int caps = CAP_THREADS | of_layer[conf->layer];
+	unsigned int asks = ASK_THREADS | of_layer[conf->layer];
 
 	if (conf->cpu_whole && conf->layer == LAYER_OPS)
-		caps = (caps & ~(CAP_VFS | CAP_FS)) | CAP_CALL_FILES;
+		asks = (asks & ~(ASK_VFS | ASK_FS)) | ASK_CALL_FILES;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_URING)
-		caps |= CAP_URING;
+		asks |= ASK_URING;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_AIO)
-		caps |= CAP_AIO;
+		asks |= ASK_AIO;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_FAULT)
-		caps |= CAP_FAULTS;
+		asks |= ASK_FAULTS;
 	if (conf->follow)
-		caps |= CAP_CHILD;
+		asks |= ASK_CHILD;
 	if (conf->by == BY_TASK || conf->helpers)
-		caps |= CAP_BEHALF;
-	if ((caps & CAP_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
+		asks |= ASK_BEHALF;
+	if ((asks & ASK_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
 				      rowmaps_rq_by(conf->by) || conf->sent_requests))
-		caps |= CAP_ISSUERS;
-	if ((caps & CAP_REQUESTS) && !conf->tag_in_queue)
-		caps |= CAP_TAG;
-	return caps;
+		asks |= ASK_ISSUERS;
+	if ((asks & ASK_REQUESTS) && !conf->tag_in_queue)
+		asks |= ASK_TAG;
+	return asks;
 }
 
 /*
@@ -132,19 +132,19 @@ static const char no_aborts[] =
 
 #define CALLS(prog, kind, name, need)                                                              \
 	{                                                                                          \
-		.at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS, .needs = need,  \
+		.at = PROG(prog), .hook = kind, .target = name, .asks = ASK_CALLS, .needs = need,  \
 		.last = true, .without = "this kernel does not allow tracing system calls"         \
 	}
 
 #define MAPPING_CALLS(prog, kind, name, need)                                                      \
 	{                                                                                          \
-		.at = PROG(prog), .hook = kind, .target = name, .caps = CAP_CALLS,                 \
+		.at = PROG(prog), .hook = kind, .target = name, .asks = ASK_CALLS,                 \
 		.needs = NEED_FIND_VMA | (need), .called = true                                    \
 	}
 
 /* Programs on block tracepoints. Further arguments are further members. */
 #define BLOCK(prog, name, ...)                                                                     \
-	TRACEPOINT(prog, name, .caps = CAP_REQUESTS, .backup = true, __VA_ARGS__)
+	TRACEPOINT(prog, name, .asks = ASK_REQUESTS, .backup = true, __VA_ARGS__)
 
 /* Without these, neither the strata of the block layer nor requests are measured. */
 #define BLOCK_VITAL(prog, name, ...)                                                               \
@@ -152,12 +152,12 @@ static const char no_aborts[] =
 	      ##__VA_ARGS__)
 
 #define URING(prog, name, need)                                                                    \
-	TRACEPOINT(prog, name, .caps = CAP_URING, .needs = NEED_URING | (need), .backup = true,    \
+	TRACEPOINT(prog, name, .asks = ASK_URING, .needs = NEED_URING | (need), .backup = true,    \
 		   .without = no_uring)
 
 #define FAULT(tag, kind, name, need, why)                                                          \
 	{                                                                                          \
-		.at = PROG(tag), .hook = kind, .target = name, .caps = CAP_FAULTS, .without = why, \
+		.at = PROG(tag), .hook = kind, .target = name, .asks = ASK_FAULTS, .without = why, \
 		.needs = NEED_FIND_VMA | (need), .backup = true,                                   \
 		.entry_only = (kind) == HOOK_FENTRY                                                \
 	}
@@ -165,33 +165,33 @@ static const char no_aborts[] =
 #define THROTTLED(tag, need)                                                                       \
 	{                                                                                          \
 		.at = PROG(tag), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",               \
-		.needs = need, .caps = CAP_ISSUERS | CAP_WAITS, .entry_only = true                 \
+		.needs = need, .asks = ASK_ISSUERS | ASK_WAITS, .entry_only = true                 \
 	}
 
-#define FUNCTION(tag, func, kind, entry_caps)                                                      \
+#define FUNCTION(tag, func, kind, entry_asks)                                                      \
 	{ .at = PROG(leave_##tag),                                                                 \
 	  .hook = HOOK_FEXIT,                                                                      \
 	  .target = func,                                                                          \
-	  .caps = CAP_VFS,                                                                         \
+	  .asks = ASK_VFS,                                                                         \
 	  .op = kind },                                                                            \
 		{ .at = PROG(enter_##tag),                                                         \
 		  .hook = HOOK_FENTRY,                                                             \
 		  .target = func,                                                                  \
-		  .caps = entry_caps,                                                              \
+		  .asks = entry_asks,                                                              \
 		  .op = kind },                                                                    \
 		{ .at = PROG(kleave_##tag),                                                        \
 		  .hook = HOOK_KRETPROBE,                                                          \
 		  .target = func,                                                                  \
-		  .caps = CAP_VFS,                                                                 \
+		  .asks = ASK_VFS,                                                                 \
 		  .op = kind },                                                                    \
 	{                                                                                          \
-		.at = PROG(kenter_##tag), .hook = HOOK_KPROBE, .target = func, .caps = entry_caps, \
+		.at = PROG(kenter_##tag), .hook = HOOK_KPROBE, .target = func, .asks = entry_asks, \
 		.op = kind                                                                         \
 	}
 
 #define AIO(tag, func, kind, ...)                                                                  \
 	{                                                                                          \
-		.at = PROG(tag), .hook = kind, .target = func, .caps = CAP_AIO, .needs = NEED_AIO, \
+		.at = PROG(tag), .hook = kind, .target = func, .asks = ASK_AIO, .needs = NEED_AIO, \
 		##__VA_ARGS__                                                                      \
 	}
 
@@ -201,7 +201,7 @@ static const char no_aborts[] =
 
 #define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
 	{                                                                                          \
-		.at = PROG(tag), .hook = type, .target = stand_in, .caps = CAP_FS,                 \
+		.at = PROG(tag), .hook = type, .target = stand_in, .asks = ASK_FS,                 \
 		.is_template = true, .method = FS_##which, .op = OP_##which                        \
 	}
 
@@ -212,31 +212,31 @@ static const char no_aborts[] =
 		TEMPLATE_OF(kenter_##tag, HOOK_KPROBE, stand_in, which)
 
 const struct program programs[] = {
-	TRACEPOINT(on_fork, "sched_process_fork", .caps = CAP_CHILD, .backup = true),
-	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .caps = CAP_BEHALF),
-	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .caps = CAP_BEHALF),
-	TRACEPOINT(on_work_queued, "workqueue_queue_work", .caps = CAP_BEHALF, .needs = NEED_LEVEL),
-	TRACEPOINT(on_work_queued_no_level, "workqueue_queue_work", .caps = CAP_BEHALF,
+	TRACEPOINT(on_fork, "sched_process_fork", .asks = ASK_CHILD, .backup = true),
+	TRACEPOINT(on_dirty_folio, "writeback_dirty_folio", .asks = ASK_BEHALF),
+	TRACEPOINT(on_dirty_page, "writeback_dirty_page", .asks = ASK_BEHALF),
+	TRACEPOINT(on_work_queued, "workqueue_queue_work", .asks = ASK_BEHALF, .needs = NEED_LEVEL),
+	TRACEPOINT(on_work_queued_no_level, "workqueue_queue_work", .asks = ASK_BEHALF,
 		   .needs = NEED_NO_LEVEL),
-	TRACEPOINT(on_work_begins, "workqueue_execute_start", .caps = CAP_BEHALF,
+	TRACEPOINT(on_work_begins, "workqueue_execute_start", .asks = ASK_BEHALF,
 		   .needs = NEED_LEVEL),
-	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .caps = CAP_BEHALF,
+	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .asks = ASK_BEHALF,
 		   .needs = NEED_NO_LEVEL),
-	TRACEPOINT(on_exit, "sched_process_exit", .caps = CAP_THREADS, .backup = true),
+	TRACEPOINT(on_exit, "sched_process_exit", .asks = ASK_THREADS, .backup = true),
 
-	TRACEPOINT(on_sched_switch, "sched_switch", .caps = CAP_WAITS, .strata = STRATA_WAITS,
+	TRACEPOINT(on_sched_switch, "sched_switch", .asks = ASK_WAITS, .strata = STRATA_WAITS,
 		   .without = no_switch),
-	TRACEPOINT(on_sched_waking, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
+	TRACEPOINT(on_sched_waking, "sched_waking", .asks = ASK_WAITS | ASK_BEHALF,
 		   .needs = NEED_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
-	TRACEPOINT(on_sched_waking_no_level, "sched_waking", .caps = CAP_WAITS | CAP_BEHALF,
+	TRACEPOINT(on_sched_waking_no_level, "sched_waking", .asks = ASK_WAITS | ASK_BEHALF,
 		   .needs = NEED_NO_LEVEL, .strata = STRATA_WAITS, .without = no_switch),
-	TRACEPOINT(on_throttle, "balance_dirty_pages", .caps = CAP_WAITS, .needs = NEED_PAUSE,
+	TRACEPOINT(on_throttle, "balance_dirty_pages", .asks = ASK_WAITS, .needs = NEED_PAUSE,
 		   .strata = 1U << ST_THROTTLE,
 		   .without = "balance_dirty_pages is not traced here; its time is in sleep"),
 
-	TRACEPOINT(on_lock_wanted, "contention_begin", .caps = CAP_LOCKS, .backup = true,
+	TRACEPOINT(on_lock_wanted, "contention_begin", .asks = ASK_LOCKS, .backup = true,
 		   .strata = 1U << ST_LOCK, .without = no_locks),
-	TRACEPOINT(on_lock_taken, "contention_end", .caps = CAP_LOCKS, .backup = true,
+	TRACEPOINT(on_lock_taken, "contention_end", .asks = ASK_LOCKS, .backup = true,
 		   .strata = 1U << ST_LOCK, .without = no_locks),
 
 	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
@@ -244,7 +244,7 @@ const struct program programs[] = {
 	BLOCK_VITAL(on_rq_issue, "block_rq_issue"),
 	BLOCK_VITAL(on_rq_complete, "block_rq_complete", .needs = NEED_LEVEL),
 	BLOCK_VITAL(on_rq_complete_no_level, "block_rq_complete", .needs = NEED_NO_LEVEL),
-	TRACEPOINT(on_getrq, "block_getrq", .caps = CAP_TAG, .backup = true, .strata = 1U << ST_TAG,
+	TRACEPOINT(on_getrq, "block_getrq", .asks = ASK_TAG, .backup = true, .strata = 1U << ST_TAG,
 		   .without = "block_getrq is not traced here; its time is in queue"),
 	BLOCK(on_backmerge, "block_bio_backmerge"),
 	BLOCK(on_frontmerge, "block_bio_frontmerge"),
@@ -256,7 +256,7 @@ const struct program programs[] = {
 	BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
 	BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
 	URING(on_uring_complete, "io_uring_complete", 0),
-	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .caps = CAP_URING,
+	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .asks = ASK_URING,
 		   .needs = NEED_URING, .backup = true),
 	URING(on_uring_wait, "io_uring_cqring_wait", 0),
 	URING(on_uring_queue, "io_uring_queue_async_work", 0),
@@ -268,23 +268,23 @@ const struct program programs[] = {
 	FAULT(on_fault_event, HOOK_FAULTS, "page-faults", NEED_FAULT_EVENT, no_faults),
 	FAULT(on_fault, HOOK_TP_BTF, "page_fault_user", NEED_EXCEPTION, no_faults),
 	FAULT(on_fault_abort, HOOK_FENTRY, "do_mem_abort", NEED_ABORT, no_aborts),
-	TRACEPOINT(on_signal, "signal_deliver", .caps = CAP_FAULTS, .needs = NEED_FIND_VMA),
+	TRACEPOINT(on_signal, "signal_deliver", .asks = ASK_FAULTS, .needs = NEED_FIND_VMA),
 	THROTTLED(on_bio_throttled, NEED_LEVEL),
 	THROTTLED(on_bio_throttled_no_level, NEED_NO_LEVEL),
 
-	FUNCTION(vfs_read, "vfs_read", OP_READ, CAP_VFS | CAP_CALL_FILES),
-	FUNCTION(vfs_readv, "vfs_readv", OP_READ, CAP_VFS),
-	FUNCTION(vfs_iter_read, "vfs_iter_read", OP_READ, CAP_VFS),
-	FUNCTION(vfs_write, "vfs_write", OP_WRITE, CAP_VFS | CAP_CALL_FILES),
-	FUNCTION(vfs_writev, "vfs_writev", OP_WRITE, CAP_VFS),
-	FUNCTION(vfs_iter_write, "vfs_iter_write", OP_WRITE, CAP_VFS),
-	FUNCTION(vfs_open, "vfs_open", OP_OPEN, CAP_VFS),
-	FUNCTION(vfs_fsync_range, "vfs_fsync_range", OP_FSYNC, CAP_VFS),
-	FUNCTION(do_fsync, "do_fsync", OP_FSYNC, CAP_VFS),
-	FUNCTION(vfs_copy_file_range, "vfs_copy_file_range", OP_COPY, CAP_VFS),
+	FUNCTION(vfs_read, "vfs_read", OP_READ, ASK_VFS | ASK_CALL_FILES),
+	FUNCTION(vfs_readv, "vfs_readv", OP_READ, ASK_VFS),
+	FUNCTION(vfs_iter_read, "vfs_iter_read", OP_READ, ASK_VFS),
+	FUNCTION(vfs_write, "vfs_write", OP_WRITE, ASK_VFS | ASK_CALL_FILES),
+	FUNCTION(vfs_writev, "vfs_writev", OP_WRITE, ASK_VFS),
+	FUNCTION(vfs_iter_write, "vfs_iter_write", OP_WRITE, ASK_VFS),
+	FUNCTION(vfs_open, "vfs_open", OP_OPEN, ASK_VFS),
+	FUNCTION(vfs_fsync_range, "vfs_fsync_range", OP_FSYNC, ASK_VFS),
+	FUNCTION(do_fsync, "do_fsync", OP_FSYNC, ASK_VFS),
+	FUNCTION(vfs_copy_file_range, "vfs_copy_file_range", OP_COPY, ASK_VFS),
 	/* some operations of kind meta call these functions, others call none */
-	FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, CAP_VFS),
-	FUNCTION(iterate_dir, "iterate_dir", OP_NONE, CAP_VFS),
+	FUNCTION(vfs_fallocate, "vfs_fallocate", OP_NONE, ASK_VFS),
+	FUNCTION(iterate_dir, "iterate_dir", OP_NONE, ASK_VFS),
 
 	AIO_FUNCTION(aio_read),
 	AIO_FUNCTION(aio_write),
@@ -295,7 +295,7 @@ const struct program programs[] = {
 	{ .at = PROG(on_task_file),
 	  .hook = HOOK_ITER,
 	  .target = "task_file",
-	  .caps = CAP_FS,
+	  .asks = ASK_FS,
 	  .needs = NEED_TASK_ITER },
 	TEMPLATE(read, "generic_file_read_iter", READ),
 	TEMPLATE(write, "generic_file_write_iter", WRITE),
@@ -422,7 +422,7 @@ void plan_init(struct plan *p, struct feature *feat, unsigned int asked, unsigne
 {
 	/* if functions cannot be probed, still ask for the layers, so that they are reported as
 	 * missing */
-	unsigned int left_out = kinds || feat->func == FUNC_NONE ? 0 : CAP_VFS | CAP_FS, met;
+	unsigned int left_out = kinds || feat->func == FUNC_NONE ? 0 : ASK_VFS | ASK_FS, met;
 
 	*p = (struct plan){ .asked = asked & ~left_out,
 			    .kinds = kinds,
@@ -455,10 +455,10 @@ static bool probe_fits(const struct plan *p, const struct program *prog)
 /* Whether the run needs what @prog provides. */
 static bool is_asked(const struct plan *p, const struct program *prog)
 {
-	bool called = !(prog->caps & (CAP_VFS | CAP_FS)) || prog->hook == HOOK_ITER ||
+	bool called = !(prog->asks & (ASK_VFS | ASK_FS)) || prog->hook == HOOK_ITER ||
 		      p->kinds >> prog->op & 1;
 
-	return called && (prog->caps & p->asked);
+	return called && (prog->asks & p->asked);
 }
 
 bool plan_is_for(const struct plan *p, const struct program *prog)

@@ -21,23 +21,23 @@ struct session_conf;
 struct trace_bpf;
 
 /* Things for which a command asks, as a set of bits. */
-enum capability {
-	CAP_THREADS = 1 << 0, /* ends of threads; every run needs them */
-	CAP_CHILD = 1 << 1,   /* follow a process and its descendants */
-	CAP_CALLS = 1 << 2,   /* system calls: operations begin and end */
-	CAP_CALL_FILES =
+enum ask {
+	ASK_THREADS = 1 << 0, /* ends of threads; every run needs them */
+	ASK_CHILD = 1 << 1,   /* follow a process and its descendants */
+	ASK_CALLS = 1 << 2,   /* system calls: operations begin and end */
+	ASK_CALL_FILES =
 		1 << 3, /* vfs_read() and vfs_write() give the file of a call, which is cheaper */
-	CAP_WAITS = 1 << 4,    /* sleeps of operations, split by cause */
-	CAP_REQUESTS = 1 << 5, /* block requests */
-	CAP_VFS = 1 << 6,      /* functions of the VFS */
-	CAP_FS = 1 << 7,       /* functions of file systems */
-	CAP_ISSUERS = 1 << 8,  /* submitters of bios, where another thread queues the bio */
-	CAP_BEHALF = 1 << 9,   /* on behalf of which thread a kernel thread submits a request */
-	CAP_LOCKS = 1 << 10,   /* which sleeps wait for a lock of the kernel */
-	CAP_URING = 1 << 11,   /* requests of io_uring as operations */
-	CAP_AIO = 1 << 12,     /* requests of libaio as operations */
-	CAP_FAULTS = 1 << 13,  /* page faults as operations */
-	CAP_TAG = 1 << 14,     /* when a bio gets its request, which separates tag from queue */
+	ASK_WAITS = 1 << 4,    /* sleeps of operations, split by cause */
+	ASK_REQUESTS = 1 << 5, /* block requests */
+	ASK_VFS = 1 << 6,      /* functions of the VFS */
+	ASK_FS = 1 << 7,       /* functions of file systems */
+	ASK_ISSUERS = 1 << 8,  /* submitters of bios, where another thread queues the bio */
+	ASK_BEHALF = 1 << 9,   /* on behalf of which thread a kernel thread submits a request */
+	ASK_LOCKS = 1 << 10,   /* which sleeps wait for a lock of the kernel */
+	ASK_URING = 1 << 11,   /* requests of io_uring as operations */
+	ASK_AIO = 1 << 12,     /* requests of libaio as operations */
+	ASK_FAULTS = 1 << 13,  /* page faults as operations */
+	ASK_TAG = 1 << 14,     /* when a bio gets its request, which separates tag from queue */
 };
 
 enum hook {
@@ -62,7 +62,7 @@ struct program {
 	size_t at; /* offset in struct trace_bpf */
 	enum hook hook;
 	const char *target;  /* tracepoint or function */
-	unsigned int caps;   /* set of enum capability: each of them needs the program */
+	unsigned int asks;   /* set of enum ask: each of them needs the program */
 	unsigned int needs;  /* set of enum need */
 	unsigned int strata; /* set of 1 << stratum, not measured without it */
 	bool requests;       /* without the program there are no requests either */
@@ -106,7 +106,7 @@ enum { MAX_PROGRAMS = 136, MAX_REFUSED = 32 };
 
 /* The programs for one run. */
 struct plan {
-	unsigned int asked;   /* set of enum capability */
+	unsigned int asked;   /* set of enum ask */
 	unsigned int kinds;   /* kinds of operations whose functions are probed: set of 1 << enum
 			       * op_kind */
 	enum func_probe func; /* how functions are probed on this kernel */
@@ -119,7 +119,7 @@ struct plan {
 extern const struct program programs[];
 extern const size_t programs_n;
 
-/* Set of enum capability: asked for by a run with @conf. */
+/* Set of enum ask: asked for by a run with @conf. */
 unsigned int plan_asked(const struct session_conf *conf);
 
 /* Kinds of operations whose functions a run with @conf probes: set of 1 << enum op_kind. */

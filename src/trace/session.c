@@ -39,7 +39,7 @@
 #include "trace/plan.h"
 #include "trace/stream.h"
 #include "trace/unfinished.h"
-#include "trace/whys.h"
+#include "trace/sites.h"
 
 #include "trace.skel.h"
 
@@ -150,11 +150,11 @@ static void missing_add(struct missing *m, const struct program *row)
 			m->stratum[st] = row->without;
 	if (row->requests)
 		m->requests = row->without;
-	if (row->caps & CAP_CALLS)
-		m->calls = row->without;
-	if (row->caps & CAP_URING)
+	if (row->asks & ASK_CALLS)
+		m->syscalls = row->without;
+	if (row->asks & ASK_URING)
 		m->uring = row->without;
-	if (row->caps & CAP_FAULTS)
+	if (row->asks & ASK_FAULTS)
 		m->faults = row->without;
 }
 
@@ -172,13 +172,13 @@ static void missing_fill(struct missing *m, const struct plan *plan, const struc
 		m->minor_faults = not_counted;
 	else if (bpf_program__fd(obj->progs.on_fault_handled) < 0)
 		m->minor_faults = why_no_layer(f);
-	if ((plan->asked & CAP_WAITS) && !obj->rodata->conf.cpu_split)
+	if ((plan->asked & ASK_WAITS) && !obj->rodata->conf.cpu_split)
 		m->stratum[ST_VFS] = m->stratum[ST_FS] = not_split;
-	if ((plan->asked & CAP_VFS) && !a->vfs_kinds)
+	if ((plan->asked & ASK_VFS) && !a->vfs_kinds)
 		m->stratum[ST_VFS] = why_no_layer(f);
-	if ((plan->asked & CAP_FS) && !fsprobes_count(a->fs))
+	if ((plan->asked & ASK_FS) && !fsprobes_count(a->fs))
 		m->stratum[ST_FS] = why_no_layer(f);
-	if ((plan->asked & CAP_AIO) && !aio_is_probed(obj))
+	if ((plan->asked & ASK_AIO) && !aio_is_probed(obj))
 		m->aio = why_no_layer(f);
 }
 
@@ -187,7 +187,7 @@ static int missing_check(const struct missing *m, enum layer layer, const struct
 			 struct reason *why)
 {
 	const char *const missing[] = {
-		[LAYER_OPS] = m->calls,           [LAYER_SYSCALL] = m->calls,
+		[LAYER_OPS] = m->syscalls,        [LAYER_SYSCALL] = m->syscalls,
 		[LAYER_VFS] = m->stratum[ST_VFS], [LAYER_FS] = m->stratum[ST_FS],
 		[LAYER_BLK] = m->requests,
 	};
@@ -219,8 +219,8 @@ struct session {
 	struct stream_target sent;
 	int epoll;             /* of ring and stream */
 	uint64_t lost[LOST_N]; /* losses when the probes went live */
-	session_record_fn *on_record;
-	void *on_record_arg;
+	session_slow_op_fn *on_slow_op;
+	void *on_slow_op_arg;
 	int stats_fd;
 	uint64_t since_ns;
 	struct drain drain;
@@ -235,12 +235,12 @@ static int ring_record(void *ctx, void *data, size_t len)
 {
 	struct session *s = ctx;
 
-	if (len >= sizeof(struct op_record) && s->on_record)
-		s->on_record(s->on_record_arg, data);
+	if (len >= sizeof(struct slow_op) && s->on_slow_op)
+		s->on_slow_op(s->on_slow_op_arg, data);
 	return 0;
 }
 
-/* Rows must be drained. session_tick() checks this itself, so the record only wakes the poller. */
+/* Rows must be drained. session_beat() checks this itself, so the record only wakes the poller. */
 static int wake_record(void *ctx, void *data, size_t len)
 {
 	(void)ctx, (void)data, (void)len;
@@ -290,11 +290,12 @@ static int drain_start(struct session *s, struct reason *why)
 		.rqs = { bpf_map__fd(t->maps.rq_rows_even), bpf_map__fd(t->maps.rq_rows_odd) },
 		.helpers = { bpf_map__fd(t->maps.helper_rows_even),
 			     bpf_map__fd(t->maps.helper_rows_odd) },
-		.whys = { bpf_map__fd(t->maps.why_rows_even), bpf_map__fd(t->maps.why_rows_odd) },
+		.sites = { bpf_map__fd(t->maps.site_rows_even),
+			   bpf_map__fd(t->maps.site_rows_odd) },
 		.file_names = { bpf_map__fd(t->maps.file_names_even),
 				bpf_map__fd(t->maps.file_names_odd) },
-		.task_names = { bpf_map__fd(t->maps.task_names_even),
-				bpf_map__fd(t->maps.task_names_odd) },
+		.thread_names = { bpf_map__fd(t->maps.thread_names_even),
+				  bpf_map__fd(t->maps.thread_names_odd) },
 		.n_cpus = libbpf_num_possible_cpus(),
 		.slots = s->slots,
 		.hists = s->hists,
@@ -421,7 +422,7 @@ const struct missing *session_missing(const struct session *s)
 }
 
 /* Layers whose functions are not probed for operations of @row: set of 1 << stratum. */
-static unsigned int unprobed_layers(const struct session *s, const struct op_row *row)
+static unsigned int missing_layers(const struct session *s, const struct op_row *row)
 {
 	unsigned int set = 0;
 
@@ -452,14 +453,14 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	if (!err && s->conf.layer == LAYER_OPS)
 		err = unfinished_read(&s->layout, s->trace->bss, s->live->fs_types, clock_ns(),
 				      s->conf.min_ns, &sn);
-	if (!err && s->conf.why)
-		err = whys_name(&s->symbols, &sn);
+	if (!err && s->conf.sites)
+		err = sites_name(&s->symbols, &sn);
 	if (err) {
 		snapshot_free(&sn);
 		return reason_set(why, EXIT_FAILED, "cannot read the counters: %s", strerror(-err));
 	}
 	for (size_t i = 0; i < sn.n_ops; i++)
-		sn.ops[i].unprobed_layers = unprobed_layers(s, &sn.ops[i]);
+		sn.ops[i].missing_layers = missing_layers(s, &sn.ops[i]);
 	sn.taken_ns = s->drain.drained_ns;
 	sn.duration_ns = sn.taken_ns - s->since_ns;
 	s->since_ns = sn.taken_ns;
@@ -472,10 +473,10 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	return 0;
 }
 
-void session_on_record(struct session *s, session_record_fn *fn, void *arg)
+void session_on_slow_op(struct session *s, session_slow_op_fn *fn, void *arg)
 {
-	s->on_record = fn;
-	s->on_record_arg = arg;
+	s->on_slow_op = fn;
+	s->on_slow_op_arg = arg;
 }
 
 void session_set_slow_ns(struct session *s, uint64_t threshold_ns)
@@ -518,11 +519,11 @@ uint64_t session_lost(const struct session *s, enum lost what)
 	return ((volatile struct live *)s->live)->lost[what] - s->lost[what];
 }
 
-void session_tick(struct session *s)
+void session_beat(struct session *s)
 {
 	ring_buffer__consume(s->ring);
 	stream_consume(&s->stream);
-	drain_tick(&s->drain);
+	drain_beat(&s->drain);
 	if (!s->attached.fs)
 		return;
 	fsprobes_attach_new(s->attached.fs);

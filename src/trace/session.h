@@ -32,14 +32,15 @@ struct session_conf {
 	bool rq_sums_only;  /* no histograms of requests: all are in the first bucket */
 	bool all_files;
 	bool all_faults; /* also count minor page faults, which found their page, as operations */
-	bool records;    /* session_tick() delivers slow operations */
+	bool records;    /* session_beat() delivers slow operations */
 	/* send only operations on files of this type (all, or only slow ones); NULL: on any file */
-	const char *record_fs;
+	const char *sent_fs;
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */
 	bool uncounted;               /* nothing is summed up: there are no rows */
 	size_t buffer_bytes;          /* for records sent but not yet delivered */
 	bool meta_calls;              /* operations of kind meta have a row for each system call */
-	bool why; /* LAYER_OPS: also sum up where in the kernel threads slept for unknown reasons */
+	bool sites; /* LAYER_OPS: also sum up where in the kernel threads slept for unknown reasons
+		     */
 	bool helpers; /* LAYER_OPS: also rows for the work of kernel helpers */
 	bool stats;   /* let the kernel measure the run time of our programs */
 	bool follow;  /* trace only the process forked next, and its descendants */
@@ -70,13 +71,13 @@ const struct missing *session_missing(const struct session *s);
  */
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why);
 
-/* Receives an operation slower than the threshold, through session_tick(). */
-typedef void session_record_fn(void *arg, const struct op_record *r);
-void session_on_record(struct session *s, session_record_fn *fn, void *arg);
+/* Receives an operation slower than the threshold, through session_beat(). */
+typedef void session_slow_op_fn(void *arg, const struct slow_op *r);
+void session_on_slow_op(struct session *s, session_slow_op_fn *fn, void *arg);
 void session_set_slow_ns(struct session *s, uint64_t threshold_ns);
 
 /* Receives finished operations and requests from the programs (struct sent_...), through
- * session_tick(). Their content may be hostile. */
+ * session_beat(). Their content may be hostile. */
 typedef void session_sent_fn(void *arg, const void *data, size_t len);
 void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn *name, void *arg);
 
@@ -98,13 +99,13 @@ uint64_t session_lost(const struct session *s, enum lost what);
  * Periodic work; call it at least every second. Delivers records, drains the rows, and probes
  * functions of file systems new since the start.
  */
-void session_tick(struct session *s);
+void session_beat(struct session *s);
 
 /* Name of a module unloaded while its functions were probed, reported once; NULL: none. From then
  * on the layer of its file systems is not measured. The text lives until the next call. */
 const char *session_module_gone(struct session *s);
 
-/* A descriptor that becomes readable when session_tick() has work to do. */
+/* A descriptor that becomes readable when session_beat() has work to do. */
 int session_poll_fd(const struct session *s);
 
 #endif

@@ -70,7 +70,7 @@ void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
 	c->wake_mask = (bytes < WAKE_BYTES ? bytes : WAKE_BYTES) - 1;
 }
 
-static int on_record(void *ctx, void *data, size_t len)
+static int on_sent(void *ctx, void *data, size_t len)
 {
 	struct stream_target *t = ctx;
 
@@ -96,7 +96,7 @@ static int ring_make(struct stream *s, int rings, unsigned int i, size_t size)
 	s->n++;
 	if (bpf_map_update_elem(rings, &i, &s->fds[i], BPF_ANY))
 		return -errno;
-	s->rings[i] = ring_buffer__new(s->fds[i], on_record, s->target, NULL);
+	s->rings[i] = ring_buffer__new(s->fds[i], on_sent, s->target, NULL);
 	return s->rings[i] ? 0 : -errno;
 }
 

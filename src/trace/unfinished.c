@@ -94,7 +94,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ task, "op.progress", &l->progress },
 		{ task, "op.layer", &l->layer },
 		{ task, "op.kind", &l->kind },
-		{ task, "op.throttled", &l->throttled },
+		{ task, "op.pauses", &l->throttled },
 		{ task, "op.locked", &l->locked },
 		{ task, "op.submitted", &l->submitted },
 		{ task, "op.start", &l->start },
@@ -255,7 +255,7 @@ static void file_read(const struct state_layout *l, const char *task, struct unf
 static void file_name(const struct state_layout *l, const struct snapshot *sn,
 		      struct unfinished *op)
 {
-	static const struct file_name none = { .unread = 1 };
+	static const struct file_name none = { .nameless = 1 };
 	struct path_file file = { FILE_KEY_DEV(op->by[0]), op->by[1], &none };
 
 	for (size_t i = 0; l->has_names && i < sn->n_ops && op->by[1] && !op->file; i++)
@@ -391,7 +391,7 @@ static int threads_read(const struct reading *r)
 	for (size_t i = 0; i < l->n_tasks && !err; i++) {
 		const char *slot = r->bss + l->tasks + i * l->task_size;
 
-		r->sn->unseen_threads += *(const unsigned int *)(slot + l->collisions);
+		r->sn->unfinished_lost += *(const unsigned int *)(slot + l->collisions);
 		if (!in_progress(l, slot))
 			continue;
 		memcpy(task, slot, sizeof(task));

@@ -47,7 +47,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
  *
  * If the run looks at files, each operation has the file's name from the rows of @sn, or else its
  * device and inode. Threads without a slot in tasks (their state is in tasks_overflown) are left
- * out and counted in sn.unseen_threads. @bss: the variables of the programs. @types: FS_SLOTS
+ * out and counted in sn.unfinished_lost. @bss: the variables of the programs. @types: FS_SLOTS
  * types. 0 or -errno.
  */
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,

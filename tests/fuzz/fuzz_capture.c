@@ -11,7 +11,7 @@ static void recording_read(FILE *f)
 	struct replay r = { .conf = { .by = BY_FILE, .slowest_max = 3, .every_ns = 1 << 30 } };
 	static FILE *out;
 	struct recording rec;
-	struct cap_event ev;
+	struct stored_event ev;
 	struct snapshot sn;
 	struct reason why;
 	int got = recording_open(&rec, f, "fuzz", &why), n = 0;

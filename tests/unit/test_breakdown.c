@@ -46,7 +46,7 @@ static const struct breakdown_view plain = {
 /* What is printed, and released by fixture_done(). */
 struct fixture {
 	struct snapshot sn;
-	struct op_record records[2];
+	struct slow_op records[2];
 	bool damaged; /* a record has numbers that stand for nothing */
 	char *text;
 };
@@ -100,7 +100,7 @@ static void fill_rq(struct rq_row *r, const char *disk, enum rq_op op, uint64_t 
 	assert_int_equal(hist_add(&r->hist, hist_bucket(each), count), 0);
 }
 
-static void fill_record(struct op_record *r)
+static void fill_record(struct slow_op *r)
 {
 	r->kind = OP_READ;
 	r->call = 17;
@@ -169,7 +169,7 @@ static void fixture_hostile(struct fixture *f, uint64_t n)
 }
 
 typedef int print_fn(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
-		     const struct op_record *slowest, size_t n_slowest);
+		     const struct slow_op *slowest, size_t n_slowest);
 
 /* Prints into f->text. */
 static void print(struct fixture *f, print_fn *fn, const struct breakdown_view *v, size_t n_slowest)
@@ -312,7 +312,7 @@ static void one_is_told_as_one(void **state)
 
 static void a_small_share_is_not_none(void **state)
 {
-	struct missing missing = { .calls = "no tracepoint" };
+	struct missing missing = { .syscalls = "no tracepoint" };
 	struct breakdown_view v = plain;
 	struct fixture f;
 	size_t n;
@@ -1078,23 +1078,23 @@ static void where_threads_slept(void **state)
 {
 	struct missing missing = { .stratum[ST_SLEEP] = "no" };
 	struct breakdown_view v = plain;
-	struct why_row *rows = calloc(2, sizeof(*rows));
+	struct site_row *rows = calloc(2, sizeof(*rows));
 	struct fixture f;
 	json_t *j, *row;
 
 	(void)state;
 	assert_non_null(rows);
 	fixture_usual(&f);
-	rows[0] = (struct why_row){ .key.op = OP_READ, .fs = "ext4", .sums = { 2, 5000, 4000 } };
-	rows[1] = (struct why_row){ .key.op = OP_FSYNC,
-				    .symbol = "jbd2_log_wait_commit",
-				    .what = "journal commit",
-				    .sums = { 3, 9000, 4000 } };
-	f.sn.whys = rows;
-	f.sn.n_whys = 2;
+	rows[0] = (struct site_row){ .key.op = OP_READ, .fs = "ext4", .sums = { 2, 5000, 4000 } };
+	rows[1] = (struct site_row){ .key.op = OP_FSYNC,
+				     .symbol = "jbd2_log_wait_commit",
+				     .what = "journal commit",
+				     .sums = { 3, 9000, 4000 } };
+	f.sn.sites = rows;
+	f.sn.n_sites = 2;
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "by where");
-	v.why = true;
+	v.sites = true;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nsleep, by where\n");
 	assert_has(f.text, "\nfsync     -    jbd2_log_wait_commit journal commit     3 9.00 us "
@@ -1109,7 +1109,7 @@ static void where_threads_slept(void **state)
 	assert_true(json_is_null(json_object_get(row, "what")));
 	assert_int_equal(json_integer_value(json_object_get(row, "total_ns")), 5000);
 	json_decref(j);
-	f.sn.n_whys = 0;
+	f.sn.n_sites = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nno sleep for unknown reasons\n");
 	v.missing = &missing;
@@ -1440,7 +1440,7 @@ static void json_has_every_member(void **state)
 	strcpy(f.sn.unfinished->comm, "mv");
 	f.sn.unfinished->file = strdup("/a/c");
 	assert_non_null(f.sn.unfinished->file);
-	f.sn.unseen_threads = 204;
+	f.sn.unfinished_lost = 204;
 	f.sn.unnamed_cgroups = 205;
 	for (int i = 0; i < LOST_N; i++)
 		f.sn.lost[i] = 301 + i;
@@ -1536,7 +1536,7 @@ static void json_has_null_for_what_is_missing(void **state)
 /* Where no operation can be seen, no time was 0. */
 static void json_has_no_times_without_operations(void **state)
 {
-	struct missing missing = { .calls = "no tracepoint" };
+	struct missing missing = { .syscalls = "no tracepoint" };
 	struct breakdown_view v = plain;
 	const char *name;
 	struct fixture f;
@@ -1693,7 +1693,7 @@ static void json_has_null_for_untold_layers(void **state)
 	(void)state;
 	fixture_usual(&f);
 	for (size_t i = 0; i < f.sn.n_ops; i++)
-		f.sn.ops[i].unprobed_layers = 1U << ST_VFS | 1U << ST_FS;
+		f.sn.ops[i].missing_layers = 1U << ST_VFS | 1U << ST_FS;
 	f.sn.ops[0].strata[ST_SYSCALL] += f.sn.ops[0].strata[ST_VFS];
 	f.sn.ops[0].strata[ST_VFS] = 0;
 	f.sn.ops[0].strata[ST_FS] = 7;

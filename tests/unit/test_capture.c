@@ -137,40 +137,41 @@ static void columns_that_are_no_columns(void **state)
 	assert_int_equal(cursor_open(&cur, 1, 1, NULL, 0), -EBADMSG);
 }
 
-static struct cap_op an_op(uint64_t i)
+static struct stored_op an_op(uint64_t i)
 {
-	struct cap_op op = { .start_ns = 2000 + 100 * i,
-			     .owner = 1,
-			     .file = 1 + i % 2,
-			     .kind = OP_READ,
-			     .fs = CAP_FS_FIRST,
-			     .offset = i * 4096,
-			     .len = 4096,
-			     .ret = i % 7 ? 4096 : (uint64_t)-EIO,
-			     .cache = CACHE_HIT };
+	struct stored_op op = { .start_ns = 2000 + 100 * i,
+				.owner = 1,
+				.file = 1 + i % 2,
+				.kind = OP_READ,
+				.fs = STORED_FS_FIRST,
+				.offset = i * 4096,
+				.len = 4096,
+				.ret = i % 7 ? 4096 : (uint64_t)-EIO,
+				.cache = CACHE_HIT };
 
 	op.strata[ST_SYSCALL] = 100 + i;
 	op.strata[ST_DEVICE] = i % 3 ? 0 : 1000 * i;
 	return op;
 }
 
-static struct cap_request a_request(uint64_t i)
+static struct stored_request a_request(uint64_t i)
 {
-	return (struct cap_request){ .q_ns = 3000 + i,
-				     .tag_ns = 1,
-				     .queue_ns = 2,
-				     .device_ns = 1000 + i,
-				     .dev = 7 << 20,
-				     .sector = 8 * i,
-				     .bytes = 4096,
-				     .op = RQ_READ };
+	return (struct stored_request){ .q_ns = 3000 + i,
+					.tag_ns = 1,
+					.queue_ns = 2,
+					.device_ns = 1000 + i,
+					.dev = 7 << 20,
+					.sector = 8 * i,
+					.bytes = 4096,
+					.op = RQ_READ };
 }
 
 static void add_names(struct writer *w)
 {
-	struct cap_name thread = { NAME_THREAD, 1, 12, 13, 14, 2 };
-	struct cap_name file = { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, CAP_FILE_COMPLETE, 4 };
-	struct cap_name fs = { NAME_FS, CAP_FS_FIRST, 1 << OP_READ, 0, 0, 4 };
+	struct stored_name thread = { NAME_THREAD, 1, 12, 13, 14, 2 };
+	struct stored_name file = { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, STORED_FILE_COMPLETE,
+				    4 };
+	struct stored_name fs = { NAME_FS, STORED_FS_FIRST, 1 << OP_READ, 0, 0, 4 };
 
 	writer_name(w, &thread, "dd");
 	writer_name(w, &file, "f\0d");
@@ -184,8 +185,8 @@ static void add_names(struct writer *w)
 static void file_write(int fd, uint64_t n, struct writer *w)
 {
 	char late[64];
-	struct cap_op op;
-	struct cap_request rq;
+	struct stored_op op;
+	struct stored_request rq;
 
 	assert_int_equal(writer_begin(w, fd, header), 0);
 	add_names(w);
@@ -200,8 +201,8 @@ static void file_write(int fd, uint64_t n, struct writer *w)
 	}
 	if (w->keep_ns) {
 		snprintf(late, sizeof(late), "{\"monotonic_ns\":%llu}",
-			 (unsigned long long)writer_kept_since(w));
-		writer_kept_begin(w, late);
+			 (unsigned long long)writer_tail_since(w));
+		writer_tail_begin(w, late);
 	}
 	writer_close(w);
 	while (!writer_end(w, "{\"ended\":\"ended\",\"ops\":1,\"lost\":{\"ops\":5}}"))
@@ -219,7 +220,7 @@ struct counts {
 static struct counts file_read(FILE *f)
 {
 	struct recording rec;
-	struct cap_event ev;
+	struct stored_event ev;
 	struct counts c = { .first_ns = UINT64_MAX };
 
 	c.result = recording_open(&rec, f, "test", &c.why);
@@ -231,8 +232,8 @@ static struct counts file_read(FILE *f)
 		c.ops += ev.kind == CHUNK_OPS;
 		c.requests += ev.kind == CHUNK_REQUESTS;
 		c.losses += ev.kind == CHUNK_LOSSES;
-		if (ev.kind != CHUNK_LOSSES && cap_event_end(&ev) < c.first_ns)
-			c.first_ns = cap_event_end(&ev);
+		if (ev.kind != CHUNK_LOSSES && stored_event_end(&ev) < c.first_ns)
+			c.first_ns = stored_event_end(&ev);
 		/* a name is before what refers to it */
 		c.named += ev.kind == CHUNK_OPS && catalog_file(&rec.catalog, ev.op.file)->ino;
 		c.result = 0;
@@ -249,9 +250,9 @@ static void what_is_written_is_read(void **state)
 	struct writer w = {};
 	uint64_t ns = 0, i = 0;
 	struct recording rec;
-	struct cap_event ev;
+	struct stored_event ev;
 	struct reason why;
-	struct cap_op op;
+	struct stored_op op;
 
 	(void)state;
 	file_write(fileno(f), N, &w);
@@ -267,12 +268,12 @@ static void what_is_written_is_read(void **state)
 			continue;
 		op = an_op(i++);
 		assert_memory_equal(&op, &ev.op, sizeof(op));
-		ns += cap_op_total(&op);
+		ns += stored_op_total(&op);
 	}
 	assert_int_equal(i, N);
 	assert_true(rec.reader.ended);
 	assert_int_equal(rec.ending.lost[LOST_OPS], 5);
-	assert_string_equal(catalog_fs(&rec.catalog, CAP_FS_FIRST), "ext4");
+	assert_string_equal(catalog_fs(&rec.catalog, STORED_FS_FIRST), "ext4");
 	assert_int_equal(catalog_thread(&rec.catalog, 1)->tid, 13);
 	assert_int_equal(catalog_file(&rec.catalog, 2)->ino, 100);
 	assert_int_equal(catalog_file(&rec.catalog, 3)->ino, 0);
@@ -377,7 +378,7 @@ static void handles_without_room_are_counted(void **state)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
 	struct rlimit less = none;
-	struct cap_op op = { .start_ns = 1000, .kind = OP_HANDLE, .owner = 1 };
+	struct stored_op op = { .start_ns = 1000, .kind = OP_HANDLE, .owner = 1 };
 	struct writer w = {};
 	FILE *f = tmpfile();
 
@@ -510,7 +511,7 @@ static void a_ring_of_files(void **state)
 
 static void a_name_is_before_what_refers_to_it(void **state)
 {
-	struct cap_op op = an_op(0);
+	struct stored_op op = an_op(0);
 	struct writer w = {};
 	FILE *f = tmpfile();
 	struct counts c;
@@ -563,8 +564,8 @@ static void a_chunk_that_is_too_large(void **state)
 static void a_name_that_is_longer_than_all_text(void **state)
 {
 	static const pack_codes codes = { PACK_VALUE };
-	const struct cap_name n = { NAME_THREAD, 1, 12, 13, 0, 3 };
-	struct rowpack c = { .codes = codes, .n = CAP_COLUMNS(n) };
+	const struct stored_name n = { NAME_THREAD, 1, 12, 13, 0, 3 };
+	struct rowpack c = { .codes = codes, .n = STORED_COLUMNS(n) };
 	struct catalog catalog;
 	struct cursor rows;
 	uint8_t bytes[256];
@@ -575,7 +576,7 @@ static void a_name_that_is_longer_than_all_text(void **state)
 		assert_int_equal(catalog_init(&catalog), 0);
 		assert_int_equal(rowpack_add(&c, (const uint64_t *)&n), 0);
 		len = rowpack_put(&c, bytes, "cat", text);
-		assert_int_equal(cursor_open(&rows, CAP_COLUMNS(n), 1, bytes, len), 0);
+		assert_int_equal(cursor_open(&rows, STORED_COLUMNS(n), 1, bytes, len), 0);
 		assert_int_equal(catalog_add(&catalog, &rows), text == 3 ? 0 : -EBADMSG);
 		catalog_done(&catalog);
 	}
@@ -615,12 +616,12 @@ static struct chunk_head chunk_at(struct reader *r, uint64_t at)
 static void chunks_say_of_what_time_they_are(void **state)
 {
 	static const uint64_t starts[] = { 2000, 1500, 3000, 2500 };
-	struct cap_loss loss = { 100, 4000, LOST_OPS, 5 };
+	struct stored_loss loss = { 100, 4000, LOST_OPS, 5 };
 	uint64_t times[CHUNK_KINDS][2] = { [CHUNK_OPS] = { 1607, 3107 },
 					   [CHUNK_REQUESTS] = { 1510, 3010 },
 					   [CHUNK_LOSSES] = { 4000, 4000 } };
 	struct writer w = {};
-	struct cap_index i;
+	struct stored_index i;
 	struct cursor index;
 	struct chunk_head h;
 	struct reader r, at;
@@ -633,8 +634,8 @@ static void chunks_say_of_what_time_they_are(void **state)
 	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
 	add_names(&w);
 	for (int n = 0; n < 4; n++) {
-		struct cap_op op = { .start_ns = starts[n], .strata = { 100, [ST_DEVICE] = 7 } };
-		struct cap_request rq = {
+		struct stored_op op = { .start_ns = starts[n], .strata = { 100, [ST_DEVICE] = 7 } };
+		struct stored_request rq = {
 			.q_ns = starts[n], .tag_ns = 1, .queue_ns = 2, .device_ns = 7
 		};
 
@@ -651,7 +652,7 @@ static void chunks_say_of_what_time_they_are(void **state)
 	rewind(f);
 	assert_int_equal(reader_begin(&at, f, "test", &why), 0);
 	assert_int_equal(chunk_at(&r, get_u32(trailer)).kind, CHUNK_INDEX);
-	assert_int_equal(reader_rows(&r, CAP_COLUMNS(i), &index, &why), 0);
+	assert_int_equal(reader_rows(&r, STORED_COLUMNS(i), &index, &why), 0);
 	while (cursor_next(&index, (uint64_t *)&i) > 0) {
 		h = chunk_at(&at, i.offset);
 		assert_int_equal(h.kind, i.kind);
@@ -690,9 +691,9 @@ static void beginning_and_end_are_as_written(void **state)
 	assert_int_equal(header_parse(&h, text, strlen(text)), 0);
 	assert_string_equal(h.stratum[ST_FS], "no functions");
 	assert_null(h.stratum[ST_VFS]);
-	assert_string_equal(h.unseen[UNSEEN_REQUESTS], "no hooks");
-	assert_string_equal(h.unseen[UNSEEN_AIO], "no probes");
-	assert_null(h.unseen[UNSEEN_URING]);
+	assert_string_equal(h.missing[MISSING_IN_REQUESTS], "no hooks");
+	assert_string_equal(h.missing[MISSING_IN_AIO], "no probes");
+	assert_null(h.missing[MISSING_IN_URING]);
 	assert_int_equal(h.vfs_kinds, run.vfs_kinds);
 	assert_true(h.has_ops && !h.has_requests && h.has_device_bytes);
 	assert_true(h.kernel && h.host && h.n_mounts);
@@ -714,7 +715,7 @@ static void replayed(void **state)
 		.conf = { .by = BY_FILE, .every_ns = 500000, .first_ns = 5000, .slowest_max = 3 }
 	};
 	struct recording rec;
-	struct cap_event ev;
+	struct stored_event ev;
 	struct snapshot sn;
 	struct reason why;
 	struct writer w = {};
@@ -737,7 +738,7 @@ static void replayed(void **state)
 			count += sn.ops[n].count;
 			assert_true(!strcmp(sn.ops[n].by, "/d/f") || !strcmp(sn.ops[n].by, "/d/g"));
 			assert_string_equal(sn.ops[n].fs, "ext4");
-			assert_int_equal(sn.ops[n].unprobed_layers, 0);
+			assert_int_equal(sn.ops[n].missing_layers, 0);
 			assert_int_equal(sn.ops[n].total_ns, sn.ops[n].strata[ST_SYSCALL] +
 								     sn.ops[n].strata[ST_DEVICE]);
 		}
@@ -758,65 +759,65 @@ static unsigned int few_probed = 1 << OP_READ; /* on ext4 */
 
 static void few_write(FILE *f)
 {
-	const struct cap_name names[] = {
+	const struct stored_name names[] = {
 		{ NAME_THREAD, 1, 12, 12, 14, 4 },
 		{ NAME_THREAD, 2, 12, 13, 14, 2 },
 		{ NAME_THREAD, 3, 20, 20, 15, 2 },
-		{ NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, CAP_FILE_COMPLETE | CAP_FILE_DELETED,
-		  4 },
+		{ NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99,
+		  STORED_FILE_COMPLETE | STORED_FILE_DELETED, 4 },
 		{ NAME_CGROUP, 14, 0, 0, 0, 2 },
 		{ NAME_DEVICE, 8 << 20, 0, 0, 0, 3 },
 		{ NAME_CGROUP, 14, 0, 0, 0, 3 }, /* renamed */
-		{ NAME_FS, CAP_FS_FIRST, few_probed, 0, 0, 4 },
+		{ NAME_FS, STORED_FS_FIRST, few_probed, 0, 0, 4 },
 	};
 	static const char *const texts[] = {
 		"main", "io", "sh", "f\0d", "/x", "sda", "/cg", "ext4"
 	};
-	const struct cap_op read = { .start_ns = 2000,
-				     .owner = 2,
-				     .file = 1,
-				     .kind = OP_READ,
-				     .fs = CAP_FS_BDEV,
-				     .offset = 8192,
-				     .len = 4096,
-				     .ret = 512,
-				     .cache = CACHE_MISS,
-				     .call = 17,
-				     .requests = 3,
-				     .device_bytes = 12288,
-				     .strata = { 100 } };
-	const struct cap_request rq = { .q_ns = 3000,
-					.tag_ns = 1,
-					.queue_ns = 2,
-					.device_ns = 1000,
+	const struct stored_op read = { .start_ns = 2000,
 					.owner = 2,
 					.file = 1,
-					.op = RQ_READ,
-					.dev = 8 << 20 | 3,
-					.bytes = 4096,
-					.requeues = 5 };
+					.kind = OP_READ,
+					.fs = STORED_FS_BDEV,
+					.offset = 8192,
+					.len = 4096,
+					.ret = 512,
+					.cache = CACHE_MISS,
+					.call = 17,
+					.requests = 3,
+					.device_bytes = 12288,
+					.strata = { 100 } };
+	const struct stored_request rq = { .q_ns = 3000,
+					   .tag_ns = 1,
+					   .queue_ns = 2,
+					   .device_ns = 1000,
+					   .owner = 2,
+					   .file = 1,
+					   .op = RQ_READ,
+					   .dev = 8 << 20 | 3,
+					   .bytes = 4096,
+					   .requeues = 5 };
 	struct writer w = {};
 
 	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
 	for (int i = 0; i < 8; i++)
 		writer_name(&w, &names[i], texts[i]);
 	for (int i = 0; i < 5; i++) {
-		struct cap_op op = read;
+		struct stored_op op = read;
 
 		op.owner = i < 2 ? 2 : i < 4 ? 1 : 3;
 		op.kind = i == 3 ? OP_FSYNC : i == 4 ? OP_WRITE : OP_READ;
 		op.ret = i == 1 ? (uint64_t)-EIO : 512;
 		op.strata[ST_DEVICE] = 1000 * (i ^ 3);
-		op.fs = i == 4 ? CAP_FS_FIRST : CAP_FS_BDEV;
+		op.fs = i == 4 ? STORED_FS_FIRST : STORED_FS_BDEV;
 		writer_op(&w, &op);
 	}
 	for (int i = 0; i < 4; i++) {
-		struct cap_request one = rq;
+		struct stored_request one = rq;
 
 		one.owner = i < 3 ? 2 : 0;
-		one.flags = i == 1   ? CAP_RQ_FAILED
-			    : i == 2 ? CAP_RQ_BIO_BASED
-			    : i == 3 ? CAP_RQ_UNQUEUED
+		one.flags = i == 1   ? STORED_RQ_FAILED
+			    : i == 2 ? STORED_RQ_BIO_BASED
+			    : i == 3 ? STORED_RQ_UNQUEUED
 				     : 0;
 		writer_request(&w, &one);
 	}
@@ -829,7 +830,7 @@ static void few_write(FILE *f)
 static void few_replay(struct replay *r, uint64_t from_ns, uint64_t to_ns, struct snapshot *sn)
 {
 	struct recording rec;
-	struct cap_event ev;
+	struct stored_event ev;
 	struct reason why;
 	FILE *f = tmpfile();
 
@@ -862,10 +863,10 @@ static void rows_have_all_of_an_operation_or_request(void **state)
 	assert_int_equal(op->errors, 1);
 	assert_int_equal(op->bytes, 2 * 512);
 	assert_int_equal(op->max_ns, 3100);
-	assert_int_equal(op->unprobed_layers, 1 << ST_FS);
+	assert_int_equal(op->missing_layers, 1 << ST_FS);
 	assert_int_equal(sn.ops[1].key.op, OP_FSYNC);
 	assert_int_equal(sn.ops[1].bytes, 0); /* its result is no length */
-	assert_int_equal(sn.ops[2].unprobed_layers, 1 << ST_VFS | 1 << ST_FS);
+	assert_int_equal(sn.ops[2].missing_layers, 1 << ST_VFS | 1 << ST_FS);
 	assert_int_equal(sn.n_rqs, 2);
 	rq = &sn.rqs[0];
 	assert_string_equal(rq->disk, "8:3");
@@ -911,8 +912,7 @@ static void layers_are_those_of_all_recordings(void **state)
 		few_replay(&r, 0, UINT64_MAX, &sn);
 		few_probed = 1 << OP_READ;
 		assert_int_equal(sn.ops[2].key.op, OP_WRITE);
-		assert_int_equal(sn.ops[2].unprobed_layers,
-				 1 << ST_VFS | (i == 3 ? 0 : 1 << ST_FS));
+		assert_int_equal(sn.ops[2].missing_layers, 1 << ST_VFS | (i == 3 ? 0 : 1 << ST_FS));
 		snapshot_free(&sn);
 		if (i == 2)
 			replay_done(&r);
@@ -963,7 +963,7 @@ static void rows_have_the_key_that_is_asked_for(void **state)
 static void the_slowest_are_whole(void **state)
 {
 	struct replay r = { .conf = { .slowest_max = 3, .slowest_fs = "bdev" } };
-	const struct op_record *s;
+	const struct slow_op *s;
 	struct snapshot sn;
 
 	(void)state;

@@ -112,7 +112,7 @@ static void fill_map(struct run *r, int which, const void *keys, size_t key_size
 	else if (which == HELPERS)
 		r->live.helper_rows_made[1] = n;
 	else if (which == WHYS)
-		r->live.why_rows_made[1] = n;
+		r->live.site_rows_made[1] = n;
 }
 
 static struct run *run_new(enum by_key by)
@@ -127,14 +127,14 @@ static struct run *run_new(enum by_key by)
 	r->maps = (struct cell_maps){ .ops = { -1, OPS },
 				      .rqs = { -1, RQS },
 				      .helpers = { -1, HELPERS },
-				      .whys = { -1, WHYS },
+				      .sites = { -1, WHYS },
 				      .file_names = { -1, FILES },
-				      .task_names = { -1, TASKS },
+				      .thread_names = { -1, TASKS },
 				      .n_cpus = CPUS,
 				      .live = &r->live,
 				      .by = by };
 	r->live.op_rows_made[0] = r->live.rq_rows_made[0] = r->live.helper_rows_made[0] = 7;
-	r->live.why_rows_made[0] = 7;
+	r->live.site_rows_made[0] = 7;
 	r->live.fs_types[3] = (struct fs_entry){ .fs = EXT4, .name = "ext4" };
 	r->live.fs_types[FS_SLOTS - 1] = (struct fs_entry){ .fs = XFS };
 	memset(r->live.fs_types[FS_SLOTS - 1].name, 'x', FS_NAME_LEN);
@@ -153,7 +153,7 @@ static void run_free(struct run *r)
 	snapshot_free(&r->sn);
 	rows_done(&r->to.rows);
 	filenames_done(&r->to.files);
-	tasknames_done(&r->to.tasks);
+	threadnames_done(&r->to.threads);
 	free(r->maps.slots);
 	free(r->maps.hists);
 	free(r->maps.slot_rqs);
@@ -344,13 +344,13 @@ static void helpers_have_disks_but_for_their_time(void **state)
 
 static void places_have_file_systems(void **state)
 {
-	static const struct why_key keys[] = {
+	static const struct site_key keys[] = {
 		{ .fs = EXT4, .at = { 0x1000, 0x2000 }, .op = OP_READ },
 		{ .fs = EXT4, .at = { 0x1000 }, .op = OP_READ },
 		{ .fs = EXT4, .at = { 0x1000, 0x2000 }, .op = OP_READ },
 		{ .fs = FS_BDEV, .at = { 0x1000 }, .op = OP_WRITE },
 	};
-	static const struct why_sums sums[] = {
+	static const struct site_sums sums[] = {
 		{ 2, 11, 7 }, { 3, 13, 13 }, { 5, 17, 5 }, { 7, 19, 19 }
 	};
 	struct run *r = run_new(BY_NONE);
@@ -359,16 +359,16 @@ static void places_have_file_systems(void **state)
 	fill_map(r, WHYS, keys, sizeof(*keys), sums, sizeof(*sums), 4);
 	run_collect(r);
 	assert_int_equal(maps[WHYS].at, 4);
-	assert_int_equal(r->sn.n_whys, 3);
-	assert_string_equal(r->sn.whys[0].fs, "ext4");
-	assert_int_equal(r->sn.whys[0].sums.count, 7);
-	assert_int_equal(r->sn.whys[0].sums.total_ns, 11 + 17);
-	assert_int_equal(r->sn.whys[0].sums.max_ns, 7);
-	assert_string_equal(r->sn.whys[1].fs, "ext4");
-	assert_int_equal(r->sn.whys[1].sums.count, 3);
-	assert_int_equal(r->sn.whys[1].sums.max_ns, 13);
-	assert_string_equal(r->sn.whys[2].fs, "bdev");
-	assert_int_equal(r->sn.whys[2].sums.total_ns, 19);
+	assert_int_equal(r->sn.n_sites, 3);
+	assert_string_equal(r->sn.sites[0].fs, "ext4");
+	assert_int_equal(r->sn.sites[0].sums.count, 7);
+	assert_int_equal(r->sn.sites[0].sums.total_ns, 11 + 17);
+	assert_int_equal(r->sn.sites[0].sums.max_ns, 7);
+	assert_string_equal(r->sn.sites[1].fs, "ext4");
+	assert_int_equal(r->sn.sites[1].sums.count, 3);
+	assert_int_equal(r->sn.sites[1].sums.max_ns, 13);
+	assert_string_equal(r->sn.sites[2].fs, "bdev");
+	assert_int_equal(r->sn.sites[2].sums.total_ns, 19);
 	run_free(r);
 	/* a file system whose name is learned later: the row keeps what was known */
 	r = run_new(BY_NONE);
@@ -378,8 +378,8 @@ static void places_have_file_systems(void **state)
 	fill_map(r, WHYS, keys, sizeof(*keys), sums, sizeof(*sums), 1);
 	assert_int_equal(collect(&r->maps, 1, &r->to), 0);
 	rows_take(&r->to.rows, &r->sn);
-	assert_string_equal(r->sn.whys[0].fs, "ext4");
-	assert_int_equal(r->sn.whys[0].sums.count, 4);
+	assert_string_equal(r->sn.sites[0].fs, "ext4");
+	assert_int_equal(r->sn.sites[0].sums.count, 4);
 	run_free(r);
 }
 
@@ -406,7 +406,7 @@ static void names_come_with_rows(void **state)
 		{ .len = 3, .complete = 1, .unmounted = 1, .names = "f\0" },
 		{ .len = 3, .complete = 1, .unmounted = 1, .names = "g\0" }
 	};
-	static const struct task_name tasks[2] = { { 3, "dd", 0 }, { 4, "sixteen-letters-", 0 } };
+	static const struct thread_name tasks[2] = { { 3, "dd", 0 }, { 4, "sixteen-letters-", 0 } };
 	static const struct op_key keys[2] = { { .op = OP_READ, .by = { 5, 6 } },
 					       { .op = OP_READ, .by = { 7, 8 } } };
 	static const struct op_sums sums[2] = { { .count = 1 }, { .count = 1 } };
@@ -425,7 +425,7 @@ static void names_come_with_rows(void **state)
 	fill_map(r, OPS, keys, sizeof(*keys), sums, sizeof(*sums), 2);
 	fill_map(r, TASKS, (const unsigned long long[]){ 5, 7 }, 8, tasks, sizeof(*tasks), 2);
 	run_collect(r);
-	tasknames_name(&r->to.tasks, &r->sn);
+	threadnames_name(&r->to.threads, &r->sn);
 	assert_string_equal(r->sn.ops[0].comm, "dd");
 	assert_memory_equal(r->sn.ops[1].comm, "sixteen-letters", COMM_LEN);
 	run_free(r);
@@ -575,7 +575,7 @@ static void an_error_ends_it(void **state)
 		for (int i = 0; i < MAPS; i++)
 			fill_map(r, i, NULL, 8, NULL, 8, 0);
 		r->live.op_rows_made[1] = r->live.rq_rows_made[1] = 1;
-		r->live.helper_rows_made[1] = r->live.why_rows_made[1] = 1;
+		r->live.helper_rows_made[1] = r->live.site_rows_made[1] = 1;
 		maps[failing].err = EFAULT;
 		assert_int_equal(collect(&r->maps, 1, &r->to), -EFAULT);
 		for (int i = 0; i < TASKS; i++)

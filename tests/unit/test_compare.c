@@ -28,7 +28,7 @@ static const char header[] = "{\"kernel\":\"6.1\",\"host\":\"a\",\"monotonic_ns\
 			     "\"argv\":[\"record\",\"-o\",\"x\",\"-d\",\"vda\","
 			     "\"--output=y\",\"--\",\"cmd\"]}";
 
-static void name_put(struct writer *w, struct cap_name n, const char *text, size_t len)
+static void name_put(struct writer *w, struct stored_name n, const char *text, size_t len)
 {
 	n.text_len = len;
 	writer_name(w, &n, text);
@@ -41,15 +41,15 @@ static FILE *recording_begin(struct writer *w, int files)
 
 	*w = (struct writer){};
 	assert_int_equal(writer_begin(w, fileno(f), header), 0);
-	name_put(w, (struct cap_name){ NAME_FS, CAP_FS_FIRST, ~0U, 0, 0, 0 }, "ext4", 4);
-	name_put(w, (struct cap_name){ NAME_DEVICE, DEV, 0, 0, 0, 0 }, "loop3", 5);
-	name_put(w, (struct cap_name){ NAME_THREAD, 1, 100, 101, 42, 0 }, "one", 3);
+	name_put(w, (struct stored_name){ NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 0 }, "ext4", 4);
+	name_put(w, (struct stored_name){ NAME_DEVICE, DEV, 0, 0, 0, 0 }, "loop3", 5);
+	name_put(w, (struct stored_name){ NAME_THREAD, 1, 100, 101, 42, 0 }, "one", 3);
 	for (int i = 1; i <= files; i++) {
 		int len = snprintf(text, sizeof(text), "f%d%cdir", i, 0) + 1;
 
 		name_put(w,
-			 (struct cap_name){ NAME_FILE, i, FILE_KEY(DEV, 0, 0), 10 + i,
-					    CAP_FILE_COMPLETE, 0 },
+			 (struct stored_name){ NAME_FILE, i, FILE_KEY(DEV, 0, 0), 10 + i,
+					       STORED_FILE_COMPLETE, 0 },
 			 text, len);
 	}
 	return f;
@@ -58,13 +58,13 @@ static FILE *recording_begin(struct writer *w, int files)
 static void op_put(struct writer *w, uint64_t start_ns, unsigned int kind, uint64_t file,
 		   uint64_t fs_ns, uint64_t device_ns)
 {
-	struct cap_op op = { .start_ns = start_ns,
-			     .owner = 1,
-			     .file = file,
-			     .kind = kind,
-			     .fs = CAP_FS_FIRST,
-			     .ret = 100,
-			     .requests = !!device_ns };
+	struct stored_op op = { .start_ns = start_ns,
+				.owner = 1,
+				.file = file,
+				.kind = kind,
+				.fs = STORED_FS_FIRST,
+				.ret = 100,
+				.requests = !!device_ns };
 
 	op.strata[ST_FS] = fs_ns;
 	op.strata[ST_DEVICE] = device_ns;

@@ -172,7 +172,7 @@ static void fill_op(struct op_row *r, unsigned long long cgroup, const char *pat
 			      .bytes = count * 512,
 			      .total_ns = count * each_ns,
 			      .max_ns = each_ns,
-			      .unprobed_layers = 1U << ST_VFS };
+			      .missing_layers = 1U << ST_VFS };
 	r->strata[ST_DEVICE] = r->total_ns;
 	assert_int_equal(hist_add(&r->hist, hist_bucket(each_ns), count), 0);
 }
@@ -260,7 +260,7 @@ static void test_rows(void **state)
 	assert_int_equal(op->total_ns, 23 * 1000 + 41 * 2000);
 	assert_int_equal(op->strata[ST_DEVICE], op->total_ns);
 	assert_int_equal(op->max_ns, 2000);
-	assert_int_equal(op->unprobed_layers, 1U << ST_VFS);
+	assert_int_equal(op->missing_layers, 1U << ST_VFS);
 	assert_int_equal(op->hist.n, 2);
 	assert_int_equal(op->hist.bins[0].count, 23);
 	assert_int_equal(op->hist.bins[1].count, 41);

@@ -51,7 +51,7 @@ int grace_wait(const struct grace *g)
 	assert_int_equal(live.op_rows_made[live.epoch], 0);
 	assert_int_equal(live.rq_rows_made[live.epoch], 0);
 	assert_int_equal(live.helper_rows_made[live.epoch], 0);
-	assert_int_equal(live.why_rows_made[live.epoch], 0);
+	assert_int_equal(live.site_rows_made[live.epoch], 0);
 	assert_int_equal(live.op_rows_made[!live.epoch], 7);
 	waited++;
 	return wait_err;
@@ -61,8 +61,8 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 {
 	struct op_key op = { .by = { 3 } };
 	struct rq_key rq = { .dev = 8 << 20, .by = { 3 } };
-	struct file_name file = { .unread = 1 };
-	struct task_name task = { .comm = "dd" };
+	struct file_name file = { .nameless = 1 };
+	struct thread_name task = { .comm = "dd" };
 
 	assert_int_equal(waited, collected + 1);
 	assert_int_equal(epoch, !live.epoch);
@@ -74,7 +74,7 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	rows_rq(&to->rows, &rq)->count++;
 	if (maps->by == BY_FILE)
 		return filenames_add(&to->files, (unsigned long long[]){ 3, 4 }, &file);
-	return BY_NAMES_TASKS(maps->by) ? tasknames_add(&to->tasks, 3, &task) : 0;
+	return BY_NAMES_TASKS(maps->by) ? threadnames_add(&to->threads, 3, &task) : 0;
 }
 
 void devices_read(struct devices *d)
@@ -95,7 +95,7 @@ static void fresh(struct drain *d, struct cell_maps maps)
 	live = (struct live){ .op_rows_made = { 7, 7 },
 			      .rq_rows_made = { 7, 7 },
 			      .helper_rows_made = { 7, 7 },
-			      .why_rows_made = { 7, 7 } };
+			      .site_rows_made = { 7, 7 } };
 	now_ns = 1000 * (uint64_t)NS_PER_S;
 	assert_int_equal(drain_open(d, &maps, &live), 0);
 	assert_int_equal(d->drained_ns, now_ns);
@@ -111,10 +111,10 @@ static int drains_after(struct cell_maps maps)
 	fresh(&d, maps);
 	for (; s < 1000 && !collected; s++) {
 		now_ns += NS_PER_S - 1;
-		drain_tick(&d);
+		drain_beat(&d);
 		assert_int_equal(collected, 0);
 		now_ns++;
-		drain_tick(&d);
+		drain_beat(&d);
 	}
 	assert_int_equal(d.drained_ns, now_ns);
 	drain_done(&d);
@@ -139,13 +139,13 @@ static void it_drains_when_a_map_fills_up(void **state)
 
 	(void)state;
 	fresh(&d, (struct cell_maps){ .by = BY_PID });
-	drain_tick(&d);
+	drain_beat(&d);
 	assert_int_equal(waited, 0);
 	for (unsigned int i = 0; i < 3; i++) {
 		live.drain_wanted = 1;
 		live.op_rows_made[live.epoch] = 7;
-		drain_tick(&d);
-		drain_tick(&d);
+		drain_beat(&d);
+		drain_beat(&d);
 		assert_int_equal(collected, i + 1);
 		assert_int_equal(last_epoch, i & 1);
 	}
@@ -174,7 +174,7 @@ static void names_are_those_of_the_key(void **state)
 		assert_int_equal(drain_take(&d, &sn), 0);
 		assert_int_equal(!!sn.ops[0].comm[0], by[i] == BY_PID || by[i] == BY_TID);
 		assert_int_equal(!!sn.ops[0].by, by[i] == BY_FILE);
-		assert_int_equal(sn.n_tasks, by[i] == BY_TASK);
+		assert_int_equal(sn.n_threads, by[i] == BY_TASK);
 		snapshot_free(&sn);
 		drain_done(&d);
 	}
@@ -191,7 +191,7 @@ static void nothing_is_left(void **state)
 		closed = devices_done_with = 0;
 		fresh(&d, (struct cell_maps){ .by = by[i] });
 		live.drain_wanted = 1;
-		drain_tick(&d);
+		drain_beat(&d);
 		assert_int_equal(collected, 1);
 		drain_done(&d);
 		drain_done(&d);
@@ -210,11 +210,11 @@ static void errors_are_told_once(void **state)
 	fresh(&d, (struct cell_maps){});
 	live.drain_wanted = 1;
 	collect_err = -ENOMEM;
-	drain_tick(&d);
+	drain_beat(&d);
 	collect_err = 0;
 	live.drain_wanted = 1;
 	live.op_rows_made[live.epoch] = 7;
-	drain_tick(&d);
+	drain_beat(&d);
 	assert_int_equal(collected, 2);
 	assert_int_equal(drain_take(&d, &sn), -ENOMEM);
 	assert_int_equal(sn.n_ops, 77);
@@ -270,9 +270,9 @@ static void check_size(struct rowmaps r, struct rowmaps_size want, unsigned int 
 	assert_int_equal(z.op_rows, want.op_rows);
 	assert_int_equal(z.rq_rows, want.rq_rows);
 	assert_int_equal(z.helper_rows, want.helper_rows);
-	assert_int_equal(z.why_rows, want.why_rows);
+	assert_int_equal(z.site_rows, want.site_rows);
 	assert_int_equal(z.file_names, want.file_names);
-	assert_int_equal(z.task_names, want.task_names);
+	assert_int_equal(z.thread_names, want.thread_names);
 	assert_int_equal(z.dirtiers, want.dirtiers);
 	assert_int_equal(z.slot_cells, want.slot_cells);
 	assert_int_equal(z.slot_hists, want.slot_hists);
@@ -282,7 +282,7 @@ static void check_size(struct rowmaps r, struct rowmaps_size want, unsigned int 
 	assert_int_equal(conf.op_rows_limit, op_limit);
 	assert_int_equal(conf.rq_rows_limit, rq_limit);
 	assert_int_equal(conf.helper_rows_limit, want.helper_rows / 4);
-	assert_int_equal(conf.why_rows_limit, want.why_rows / 4);
+	assert_int_equal(conf.site_rows_limit, want.site_rows / 4);
 	assert_int_equal(conf.hists_apart, want.hists_apart);
 }
 
@@ -294,7 +294,7 @@ static void maps_are_as_large_as_a_run_needs(void **state)
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 2, .disks = 16 },
 		   (struct rowmaps_size){ 1024, 512, 1, 1, 1, 1, 1, 256, 1, 256, 0 }, 256, 128);
 	check_size(
-		(struct rowmaps){ .ops = true, .calls = true, .cpus = HIST_CPUS, .by = BY_CACHE },
+		(struct rowmaps){ .ops = true, .by_call = true, .cpus = HIST_CPUS, .by = BY_CACHE },
 		(struct rowmaps_size){ 2048, 1, 1, 1, 1, 1, 1, 4096, 1, 1, 0 }, 512, 0);
 	check_size(
 		(struct rowmaps){
@@ -309,7 +309,7 @@ static void maps_are_as_large_as_a_run_needs(void **state)
 		   (struct rowmaps_size){ 32768, 32768, 1, 1, 8192, 1, 1, 1, 1, 1, 0 }, 4096, 8192);
 	check_size((struct rowmaps){ .requests = true, .cpus = 2, .by = BY_TASK, .disks = 1 << 20 },
 		   (struct rowmaps_size){ 1, 32768, 1, 1, 1, 32768, 32768, 1, 1, 1, 0 }, 0, 8192);
-	check_size((struct rowmaps){ .ops = true, .cpus = 2, .why = true },
+	check_size((struct rowmaps){ .ops = true, .cpus = 2, .sites = true },
 		   (struct rowmaps_size){ 1024, 1, 1, 4096, 1, 1, 1, 256, 1, 1, 0 }, 256, 0);
 	check_size(
 		(struct rowmaps){ .requests = true, .cpus = 2, .helpers = true, .disks = 1 << 20 },
@@ -324,12 +324,12 @@ static void every_map_gets_its_size(void **state)
 	(void)state;
 	resized[0] = '\0';
 	rowmaps_resize(&z, NULL);
-	assert_string_equal(resized,
-			    "op_rows_even 2\nop_rows_odd 2\nrq_rows_even 3\nrq_rows_odd 3\n"
-			    "helper_rows_even 4\nhelper_rows_odd 4\n"
-			    "why_rows_even 11\nwhy_rows_odd 11\nfile_names_even 5\n"
-			    "file_names_odd 5\ntask_names_even 6\ntask_names_odd 6\ndirtiers 7\n"
-			    "slot_cells 8\nslot_hists 9\nslot_rq_cells 10\n");
+	assert_string_equal(
+		resized, "op_rows_even 2\nop_rows_odd 2\nrq_rows_even 3\nrq_rows_odd 3\n"
+			 "helper_rows_even 4\nhelper_rows_odd 4\n"
+			 "site_rows_even 11\nsite_rows_odd 11\nfile_names_even 5\n"
+			 "file_names_odd 5\nthread_names_even 6\nthread_names_odd 6\ndirtiers 7\n"
+			 "slot_cells 8\nslot_hists 9\nslot_rq_cells 10\n");
 	resized[0] = '\0';
 	z.hists_apart = true;
 	rowmaps_resize(&z, NULL);

@@ -23,13 +23,13 @@ static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\
 /* By thread 1 or 2 of one process, on descriptor 5 of one file. */
 static void add(struct writer *w, int thread, int kind, uint64_t start_ns, uint64_t end_ns)
 {
-	struct cap_op op = { .start_ns = start_ns,
-			     .owner = thread,
-			     .file = 1,
-			     .kind = kind,
-			     .fs = CAP_FS_FIRST,
-			     .fd = 5,
-			     .ret = kind == OP_OPEN ? 5 : 0 };
+	struct stored_op op = { .start_ns = start_ns,
+				.owner = thread,
+				.file = 1,
+				.kind = kind,
+				.fs = STORED_FS_FIRST,
+				.fd = 5,
+				.ret = kind == OP_OPEN ? 5 : 0 };
 
 	op.strata[ST_SYSCALL] = end_ns - start_ns;
 	writer_op(w, &op);
@@ -37,9 +37,10 @@ static void add(struct writer *w, int thread, int kind, uint64_t start_ns, uint6
 
 static FILE *recording_of(void (*ops)(struct writer *w))
 {
-	struct cap_name thread = { NAME_THREAD, 1, 12, 12, 14, 2 };
-	struct cap_name file = { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, CAP_FILE_COMPLETE, 2 };
-	struct cap_name fs = { NAME_FS, CAP_FS_FIRST, 1 << OP_READ, 0, 0, 4 };
+	struct stored_name thread = { NAME_THREAD, 1, 12, 12, 14, 2 };
+	struct stored_name file = { NAME_FILE, 1, FILE_KEY(8 << 20, 0, 3), 99, STORED_FILE_COMPLETE,
+				    2 };
+	struct stored_name fs = { NAME_FS, STORED_FS_FIRST, 1 << OP_READ, 0, 0, 4 };
 	FILE *f = tmpfile();
 	struct writer w = {};
 
@@ -112,16 +113,16 @@ static void read_that_outlives_its_descriptor(struct writer *w)
 static void about(struct writer *w, int call, uint64_t start_ns, uint64_t second, uint64_t third,
 		  int64_t ret)
 {
-	struct cap_op op = { .start_ns = start_ns,
-			     .owner = 1,
-			     .file = 1,
-			     .kind = OP_HANDLE,
-			     .call = call,
-			     .fs = CAP_FS_FIRST,
-			     .fd = 5,
-			     .len = second,
-			     .offset = third,
-			     .ret = ret };
+	struct stored_op op = { .start_ns = start_ns,
+				.owner = 1,
+				.file = 1,
+				.kind = OP_HANDLE,
+				.call = call,
+				.fs = STORED_FS_FIRST,
+				.fd = 5,
+				.len = second,
+				.offset = third,
+				.ret = ret };
 
 	op.strata[ST_SYSCALL] = 10;
 	writer_handle(w, &op);
@@ -175,14 +176,14 @@ enum { IN_FLIGHT = 10000, ASYNC_OPS = 3 * IN_FLIGHT };
 /* @depth reads of libaio at a time: each takes as long as it takes to begin so many. */
 static void asynchronous(struct writer *w, uint64_t depth)
 {
-	struct cap_op op = { .owner = 1,
-			     .file = 1,
-			     .kind = OP_AIO,
-			     .call = CALL_AIO,
-			     .fs = CAP_FS_FIRST,
-			     .fd = 5,
-			     .len = 4096,
-			     .ret = 4096 };
+	struct stored_op op = { .owner = 1,
+				.file = 1,
+				.kind = OP_AIO,
+				.call = CALL_AIO,
+				.fs = STORED_FS_FIRST,
+				.fd = 5,
+				.len = 4096,
+				.ret = 4096 };
 
 	for (int i = 0; i < ASYNC_OPS; i++) {
 		op.start_ns = 2000 + 10 * i;
@@ -228,12 +229,12 @@ static void requests_in_flight(void **state)
 /* Opens of io_uring, none of which is over before the last begins. */
 static void opens(struct writer *w)
 {
-	struct cap_op op = { .owner = 1,
-			     .file = 1,
-			     .kind = OP_URING,
-			     .call = CALL_URING | 18,
-			     .fs = CAP_FS_FIRST,
-			     .fd = -1 };
+	struct stored_op op = { .owner = 1,
+				.file = 1,
+				.kind = OP_URING,
+				.call = CALL_URING | 18,
+				.fs = STORED_FS_FIRST,
+				.fd = -1 };
 
 	for (int i = 0; i < 101; i++) {
 		op.start_ns = 2000 + 10 * i;
@@ -254,12 +255,12 @@ static void regions_in_flight(void **state)
 /* What a recorder never writes. */
 static void hostile(struct writer *w)
 {
-	struct cap_op op = { .start_ns = 2000,
-			     .owner = 1,
-			     .kind = OP_READ,
-			     .fs = CAP_FS_FIRST,
-			     .fd = 5,
-			     .ret = INT64_MIN };
+	struct stored_op op = { .start_ns = 2000,
+				.owner = 1,
+				.kind = OP_READ,
+				.fs = STORED_FS_FIRST,
+				.fd = 5,
+				.ret = INT64_MIN };
 
 	op.file = 0xaaaaaaaaaaaaaaaa;
 	writer_op(w, &op);

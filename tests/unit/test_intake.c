@@ -25,7 +25,7 @@ struct fixture {
 	const struct sent_file *late; /* the name that is there when it is asked for */
 	unsigned int probed;
 	struct recording rec;
-	struct cap_event events[24];
+	struct stored_event events[24];
 	size_t n;
 };
 
@@ -80,7 +80,7 @@ static void read_back(struct fixture *f)
 static void handles_read(struct fixture *f)
 {
 	struct reason why;
-	struct cap_event ev;
+	struct stored_event ev;
 	size_t handles = 0;
 
 	rewind(f->f);
@@ -129,7 +129,7 @@ static struct sent_file a_name(unsigned int generation, const char *leaf)
 {
 	struct sent_file s = { .what = SENT_FILE,
 			       .id = { FILE_KEY(DEV, 0, generation), INO },
-			       .name = { .unread = !leaf } };
+			       .name = { .nameless = !leaf } };
 
 	if (leaf) {
 		strcpy(s.name.names, leaf);
@@ -144,7 +144,7 @@ static void assert_named(const struct fixture *f, uint64_t id, const char *leaf)
 	const struct catalog_file *file = catalog_file(&f->rec.catalog, id);
 
 	assert_int_equal(file->ino, INO);
-	assert_int_equal(file->flags, leaf ? CAP_FILE_COMPLETE : CAP_FILE_UNREAD);
+	assert_int_equal(file->flags, leaf ? STORED_FILE_COMPLETE : STORED_FILE_NAMELESS);
 	assert_int_equal(file->len, leaf ? strlen(leaf) + 1 : 0);
 	if (leaf)
 		assert_string_equal(file->names, leaf);
@@ -154,7 +154,7 @@ static void operations_are_as_they_were_sent(void **state)
 {
 	struct sent_op_waited sent = an_op();
 	const struct catalog_thread *t;
-	const struct cap_op *op;
+	const struct stored_op *op;
 	struct fixture f;
 
 	(void)state;
@@ -213,7 +213,7 @@ static struct sent_op another_op(struct sent_op op, unsigned int i)
 
 /* What is in a recording of @ops, but for handles, if they are given @together or each alone. */
 static size_t events_of(const struct sent_op *ops, size_t n, bool together,
-			struct cap_event *ret_events)
+			struct stored_event *ret_events)
 {
 	struct recording *rec;
 	struct reason why;
@@ -243,8 +243,8 @@ static size_t events_of(const struct sent_op *ops, size_t n, bool together,
 static void many_operations_are_what_each_alone_is(void **state)
 {
 	enum { N = 20000 };
-	struct cap_event *alone = calloc(N + 1, sizeof(*alone));
-	struct cap_event *together = calloc(N + 1, sizeof(*together));
+	struct stored_event *alone = calloc(N + 1, sizeof(*alone));
+	struct stored_event *together = calloc(N + 1, sizeof(*together));
 	struct sent_op *ops = calloc(N, sizeof(*ops));
 	size_t n;
 
@@ -359,7 +359,7 @@ static void requests_are_as_they_were_sent(void **state)
 		.c = 1007,
 		.who = { 12, 13, 0, "dd" },
 	};
-	const struct cap_request *rq;
+	const struct stored_request *rq;
 	struct fixture f;
 
 	(void)state;
@@ -382,7 +382,7 @@ static void requests_are_as_they_were_sent(void **state)
 	assert_int_equal(rq->sector, 8);
 	assert_int_equal(rq->bytes, 4096);
 	assert_int_equal(rq->cmd_flags, 11);
-	assert_int_equal(rq->flags, CAP_RQ_FAILED | CAP_RQ_OUTSIDE);
+	assert_int_equal(rq->flags, STORED_RQ_FAILED | STORED_RQ_OUTSIDE);
 	assert_int_equal(rq->requeues, 2);
 	assert_int_equal(rq->merges, 3);
 	assert_int_equal(rq->error, 5);
@@ -391,7 +391,7 @@ static void requests_are_as_they_were_sent(void **state)
 	rq = &f.events[1].request;
 	assert_int_equal(rq->q_ns, 1001);
 	assert_int_equal(rq->tag_ns, 0);
-	assert_int_equal(rq->flags, CAP_RQ_UNQUEUED | CAP_RQ_BIO_BASED);
+	assert_int_equal(rq->flags, STORED_RQ_UNQUEUED | STORED_RQ_BIO_BASED);
 	assert_int_equal(rq->owner, 0);
 	end(&f);
 }
@@ -426,19 +426,19 @@ static void what_ends_later_is_left_out(void **state)
 
 static void the_best_name_is_that_of_the_file(void **state)
 {
-	struct sent_file unread = a_name(3, NULL), leaf = a_name(3, "a"), late = a_name(4, "b");
+	struct sent_file nameless = a_name(3, NULL), leaf = a_name(3, "a"), late = a_name(4, "b");
 	struct sent_op_waited sent = an_op();
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
-	intake_name(&f.in, &unread, sizeof(unread));
+	intake_name(&f.in, &nameless, sizeof(nameless));
 	intake_record(&f.in, &sent, sizeof(sent));
-	intake_name(&f.in, &unread, sizeof(unread));
+	intake_name(&f.in, &nameless, sizeof(nameless));
 	assert_int_equal(f.in.unnamed, 1);
 	intake_name(&f.in, &leaf, sizeof(leaf));
 	assert_int_equal(f.in.unnamed, 0);
-	intake_name(&f.in, &unread, sizeof(unread));
+	intake_name(&f.in, &nameless, sizeof(nameless));
 	assert_int_equal(f.in.unnamed, 0);
 	/* the inode used again, by another thread; its name comes when it is asked for */
 	f.late = &late;

@@ -56,13 +56,13 @@ static void test_kept(void **state)
 	int n;
 
 	(void)state;
-	assert_int_equal(kallsyms_kept("vfs_read"), 0);
+	assert_int_equal(kallsyms_cached("vfs_read"), 0);
 	n = lines_of(kallsyms_open());
 	assert_true(n > 1000);
 	assert_int_equal(lines_of(kallsyms_open()), n);
 	kallsyms_forget();
 	kallsyms_forget();
-	assert_int_equal(kallsyms_kept("vfs_read"), 0);
+	assert_int_equal(kallsyms_cached("vfs_read"), 0);
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/snapshot.h"
-#include "base/tasknames.h"
+#include "base/threadnames.h"
 #include "top/print.h"
 #include "top/screen.h"
 #include "top/table.h"
@@ -56,14 +56,14 @@ static size_t memory_used(void)
 }
 
 /* What the drains of an interval add up to: two buckets of operations and of requests each. */
-static void gather(struct rows *rows, struct tasknames *names)
+static void gather(struct rows *rows, struct threadnames *names)
 {
 	for (uint64_t i = 0; i < PROCESSES; i++) {
 		struct op_key op = { .fs = 7, .op = OP_READ, .by = { (i + 1) << 32 | (i + 1) } };
 		struct rq_key rq = { .dev = 8 << 20, .op = RQ_READ, .by = { op.by[0] } };
 		struct op_sums ops = { .count = 23, .bytes = 4096, .total_ns = 1000 + i };
 		struct rq_sums rqs = { .count = 23, .bytes = i % 101, .device_ns = 1000 + i };
-		struct task_name name = { .cgroup = 3 };
+		struct thread_name name = { .cgroup = 3 };
 
 		for (unsigned int bucket = 0; bucket < 2; bucket++) {
 			struct op_row *o = rows_op(rows, &op);
@@ -76,16 +76,16 @@ static void gather(struct rows *rows, struct tasknames *names)
 			assert_int_equal(hist_add(&r->hist, 110 + bucket + i % 5, 23), 0);
 		}
 		snprintf(name.comm, COMM_LEN, "made-up-%u", (unsigned int)i);
-		assert_int_equal(tasknames_add(names, op.by[0], &name), 0);
+		assert_int_equal(threadnames_add(names, op.by[0], &name), 0);
 	}
 }
 
-static void take(struct rows *rows, struct tasknames *names, struct snapshot *sn)
+static void take(struct rows *rows, struct threadnames *names, struct snapshot *sn)
 {
 	*sn = (struct snapshot){ .duration_ns = 1000000000 };
 	rows_take(rows, sn);
-	assert_int_equal(tasknames_list(names, sn), 0);
-	assert_int_equal(sn->n_tasks, PROCESSES);
+	assert_int_equal(threadnames_list(names, sn), 0);
+	assert_int_equal(sn->n_threads, PROCESSES);
 }
 
 /* As the screen does, but for drawing: joins, sorts, and shows a page. */
@@ -115,7 +115,7 @@ static void show(const struct snapshot *sn, struct top_names *names)
 static void test_many(void **state)
 {
 	struct top_names names = {};
-	struct tasknames tasks = {};
+	struct threadnames threads = {};
 	struct top_total total = {};
 	struct snapshot interval = {};
 	struct rows rows = {};
@@ -129,11 +129,11 @@ static void test_many(void **state)
 		struct snapshot sn;
 		double began, took;
 
-		gather(&rows, &tasks);
+		gather(&rows, &threads);
 		used = memory_used() - before;
 		most = used > most ? used : most;
 		began = cpu_ms();
-		take(&rows, &tasks, &sn);
+		take(&rows, &threads, &sn);
 		snapshot_free(&interval);
 		assert_int_equal(top_total_add(&total, &sn), 0);
 		interval = sn;
@@ -144,7 +144,7 @@ static void test_many(void **state)
 	print_message("# a refresh takes %.1f ms, rows take %.1f MB\n", refresh_ms, most / 1e6);
 	snapshot_free(&interval);
 	top_total_done(&total);
-	tasknames_done(&tasks);
+	threadnames_done(&threads);
 	rows_done(&rows);
 	top_names_done(&names);
 	if (!SANITIZED) {

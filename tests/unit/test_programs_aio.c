@@ -560,7 +560,7 @@ static void one(struct request_of_aio *r)
 /* What a record shows. */
 static void test_record(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	start();

@@ -980,10 +980,10 @@ static void test_no_mark(void **state)
 	(void)state;
 	start();
 	async_bio_done(1, 0, 3, 0);
-	assert_int_equal(async_at(1)->last.whose, 0);
+	assert_int_equal(async_at(1)->last.thread, 0);
 	marks[3].times.c = 17;
 	async_bio_done(1, 0, 3, 0);
-	assert_int_equal(async_at(1)->last.whose, 1);
+	assert_int_equal(async_at(1)->last.thread, 1);
 	async_bio_done(ASYNC_SLOTS + 1, 0, 3, 0);
 }
 
@@ -2205,9 +2205,9 @@ static void test_throttled_noted(void **state)
 	conf.issuers = 1;
 	throttled(&io[0]);
 	assert_int_equal(live.hashed, 1);
-	live.hashed = KEPT_BACK_MOST;
+	live.hashed = THROTTLED_MOST;
 	throttled(&io[1]);
-	assert_int_equal(live.hashed, KEPT_BACK_MOST + 1);
+	assert_int_equal(live.hashed, THROTTLED_MOST + 1);
 }
 
 /* If there are very many, nothing is noted of more; what that loses is counted. */
@@ -2215,9 +2215,9 @@ static void test_throttled_many(void **state)
 {
 	(void)state;
 	start();
-	live.hashed = KEPT_BACK_MOST - 1;
+	live.hashed = THROTTLED_MOST - 1;
 	EVENT(on_bio_throttled_no_level, &io[0].bio);
-	assert_int_equal(live.hashed, KEPT_BACK_MOST);
+	assert_int_equal(live.hashed, THROTTLED_MOST);
 	EVENT(on_bio_throttled_no_level, &io[1].bio);
 	throttled(&io[2]);
 	assert_int_equal(lost_all(), 0);
@@ -2248,7 +2248,7 @@ static void test_throttled_many(void **state)
 	assert_int_equal(live.lost[LOST_MAP_FULL], 3);
 	EVENT(on_bio_throttled_no_level, &io[4].bio);
 	assert_int_equal(live.lost[LOST_MAP_FULL], 4);
-	assert_int_equal(live.hashed, KEPT_BACK_MOST);
+	assert_int_equal(live.hashed, THROTTLED_MOST);
 	uring_complete(&a, SIZE);
 	assert_int_equal(ops_counted(OP_URING, NULL).device_bytes, SIZE);
 }
@@ -2683,7 +2683,7 @@ static const struct op_key *only_key(void)
 
 static void assert_named(u64 id, const char *name)
 {
-	const struct task_name *found = bpf_map_lookup_elem(&task_names_even, &id);
+	const struct thread_name *found = bpf_map_lookup_elem(&thread_names_even, &id);
 
 	assert_non_null(found);
 	assert_string_equal(found->comm, name);
@@ -2724,7 +2724,7 @@ static void test_owner(void **state)
 /* What a record shows. */
 static void test_record(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	start();

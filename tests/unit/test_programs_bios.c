@@ -1045,7 +1045,7 @@ static void test_part_passed_on_for_another(void **state)
 	tick(3);
 	completes(1);
 	for (u32 i = 0; i <= ASYNC_SLOTS; i++)
-		assert_int_equal(async_at(i)->last.whose, 0);
+		assert_int_equal(async_at(i)->last.thread, 0);
 	tick(5);
 	bio_ends(&io[0].bio);
 	assert_int_equal(async_at(at)->last.times.c, machine.now);
@@ -1346,7 +1346,7 @@ static void test_torn_note(void **state)
 	done_note(2103, &some, true);
 	assert_true(done_get(2103, &got));
 	assert_memory_equal(&got.times, &some, sizeof(some));
-	assert_int_equal(got.whose, 2103 | DONE_READ);
+	assert_int_equal(got.thread, 2103 | DONE_READ);
 	assert_false(done_get(2103 + DONE_SLOTS, &got));
 	for (size_t i = 0; i < sizeof(*d) / sizeof(u64); i++) {
 		((u64 *)d)[i] ^= DONE_READ << 1;

@@ -70,11 +70,11 @@ static int start(void **state)
 	return 0;
 }
 
-static const struct op_record no_record;
+static const struct slow_op no_record;
 
 /* Current's call takes 7 ns and returns @ret. Its record; all 0 if it is no operation, or none are
  * asked for. */
-static const struct op_record *ended(long ret)
+static const struct slow_op *ended(long ret)
 {
 	const struct message *before = messages;
 
@@ -83,7 +83,7 @@ static const struct op_record *ended(long ret)
 	if (messages == before || !conf.records)
 		return &no_record;
 	assert_ptr_equal(messages->ring, &ring);
-	assert_int_equal(((const struct op_record *)messages->data)->total_ns, 7);
+	assert_int_equal(((const struct slow_op *)messages->data)->total_ns, 7);
 	return (const void *)messages->data;
 }
 
@@ -96,7 +96,7 @@ static u64 traced(void)
 	return n;
 }
 
-static const struct op_record *maps_file(u64 flags, u64 fd)
+static const struct slow_op *maps_file(u64 flags, u64 fd)
 {
 	u64 ctx[] = { (u64)&alice.regs, NR_MMAP };
 
@@ -149,7 +149,7 @@ static void test_mmap_is_sent(void **state)
  * looked up, its file is not known; the address is no descriptor. */
 static void test_madvise(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	for (u64 advice = 0; advice < 30; advice++) {
@@ -184,7 +184,7 @@ static void test_madvise_of_32_bits(void **state)
 }
 
 /* on_sys_enter() goes on with such a call in another program. */
-static const struct op_record *on_mapping(u64 nr, u64 address, u64 len)
+static const struct slow_op *on_mapping(u64 nr, u64 address, u64 len)
 {
 	u64 ctx[] = { (u64)&alice.regs, nr };
 
@@ -195,7 +195,7 @@ static const struct op_record *on_mapping(u64 nr, u64 address, u64 len)
 
 static void test_mapping(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	r = on_mapping(NR_MLOCK, 0x72003, 8191);
@@ -272,7 +272,7 @@ static void test_mapping_otherwise(void **state)
 {
 	struct perf_sys_event enter = { .nr = NR_MLOCK };
 	u64 ctx[] = { (u64)&alice.regs, NR_MLOCK_32 };
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	alice.regs = (struct pt_regs){ .di = 0x70001, .si = 5, .orig_ax = NR_MLOCK };
@@ -333,7 +333,7 @@ static void test_mapping_of_overlayfs(void **state)
 /* A 32-bit call has its offset where 32-bit calls have it, and in two registers. */
 static void test_ranges(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 	u64 ctx[] = { (u64)&alice.regs, NR_PREAD_32 };
 
 	(void)state;
@@ -447,7 +447,7 @@ static int goes_on_there(void *ctx, u32 i)
 /* on_sys_enter() leaves calls on mappings, and no others, to that program, where it is loaded. */
 static void test_goes_on_in_another_program(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	machine.goes_on = goes_on_there;

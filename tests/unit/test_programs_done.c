@@ -184,7 +184,7 @@ static void test_rows_by_cache(void **state)
  * as the ring does by itself. */
 static void test_record(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	conf.records = conf.call_noted = conf.file_details = 1;
@@ -338,7 +338,7 @@ static void start_by_task(void)
 static const char *name(void)
 {
 	u64 id = (u64)1103 << 32 | 1103;
-	struct task_name *n = bpf_map_lookup_elem(&task_names_even, &id);
+	struct thread_name *n = bpf_map_lookup_elem(&thread_names_even, &id);
 
 	return n ? n->comm : "(none)";
 }

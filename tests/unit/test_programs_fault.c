@@ -714,7 +714,7 @@ static void test_all(void **state)
 /* What a record shows: where in the file, and that nobody knows how many bytes. */
 static void test_record(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	start();
@@ -769,23 +769,23 @@ static void test_abort(void **state)
 }
 
 /* --why: the only row of an epoch. */
-static const struct why_sums *why_of(const void *rows, const struct why_key *key)
+static const struct site_sums *why_of(const void *rows, const struct site_key *key)
 {
 	assert_int_equal(map_count(rows), 1);
 	return bpf_map_lookup_elem(rows, key);
 }
 
-static struct why_key why_key_of(u8 op, u64 fs)
+static struct site_key why_key_of(u8 op, u64 fs)
 {
-	return (struct why_key){ .op = op, .fs = fs, .at = { 11, 13, 17, 19 } };
+	return (struct site_key){ .op = op, .fs = fs, .at = { 11, 13, 17, 19 } };
 }
 
 static void why_start(void)
 {
-	static const u64 stack[WHY_CALLERS] = { 11, 13, 17, 19 };
+	static const u64 stack[SITE_CALLERS] = { 11, 13, 17, 19 };
 
 	start();
-	conf.why = 1;
+	conf.sites = 1;
 	task.fd[2] = &file.f;
 	memcpy(task.stack, stack, sizeof(stack));
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
@@ -794,8 +794,8 @@ static void why_start(void)
 /* Sleeps that nothing explains are added up by where the thread was; others are not. */
 static void test_why(void **state)
 {
-	struct why_key key = why_key_of(OP_FSYNC, (u64)&file.type);
-	const struct why_sums *s;
+	struct site_key key = why_key_of(OP_FSYNC, (u64)&file.type);
+	const struct site_sums *s;
 
 	(void)state;
 	why_start();
@@ -803,15 +803,15 @@ static void test_why(void **state)
 	sleeps(31);
 	sleeps(7);
 	reads();
-	s = why_of(&why_rows_even, &key);
+	s = why_of(&site_rows_even, &key);
 	assert_non_null(s);
 	assert_int_equal(s->count, 3);
 	assert_int_equal(s->total_ns, 13 + 31 + 7);
 	assert_int_equal(s->max_ns, 31);
-	assert_int_equal(map_count(&why_rows_odd), 0);
+	assert_int_equal(map_count(&site_rows_odd), 0);
 	live.epoch = 1;
 	sleeps(5);
-	s = why_of(&why_rows_odd, &key);
+	s = why_of(&site_rows_odd, &key);
 	assert_non_null(s);
 	assert_int_equal(s->count, 1);
 	assert_int_equal(s->max_ns, 5);
@@ -821,18 +821,18 @@ static void test_why(void **state)
 /* Where a read or a fault has no file yet, the row has none, whatever came before. */
 static void test_why_without_file(void **state)
 {
-	struct why_key fault = why_key_of(OP_FAULT, 0), read = why_key_of(OP_READ, 0);
+	struct site_key fault = why_key_of(OP_FAULT, 0), read = why_key_of(OP_READ, 0);
 
 	(void)state;
 	why_start();
 	sys_exit(0);
 	fault_at(ADDRESS);
 	sleeps(7);
-	assert_non_null(why_of(&why_rows_even, &fault));
+	assert_non_null(why_of(&site_rows_even, &fault));
 	live.epoch = 1;
 	sys_enter(NR_READ, 2, 0, 0, 0);
 	sleeps(7);
-	assert_non_null(why_of(&why_rows_odd, &read));
+	assert_non_null(why_of(&site_rows_odd, &read));
 }
 
 /* User space is told when there are many rows; one that finds no room is lost. */
@@ -840,25 +840,25 @@ static void test_why_limit(void **state)
 {
 	(void)state;
 	why_start();
-	conf.why_rows_limit = 2;
-	map_of(&why_rows_even)->max = 2;
+	conf.site_rows_limit = 2;
+	map_of(&site_rows_even)->max = 2;
 	sleeps(7);
-	assert_int_equal(live.why_rows_made[0], 1);
+	assert_int_equal(live.site_rows_made[0], 1);
 	sleeps(7);
-	assert_int_equal(live.why_rows_made[0], 1);
+	assert_int_equal(live.site_rows_made[0], 1);
 	assert_int_equal(live.drain_wanted, 0);
 	task.stack[3] = 23;
 	sleeps(7);
-	assert_int_equal(live.why_rows_made[0], 2);
+	assert_int_equal(live.site_rows_made[0], 2);
 	assert_int_equal(live.drain_wanted, 1);
 	assert_int_equal(lost_all(), 0);
 	task.stack[3] = 29;
 	sleeps(7);
-	assert_int_equal(live.why_rows_made[0], 2);
+	assert_int_equal(live.site_rows_made[0], 2);
 	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
 	live.epoch = 1;
 	sleeps(7);
-	assert_int_equal(live.why_rows_made[1], 1);
+	assert_int_equal(live.site_rows_made[1], 1);
 }
 
 int main(void)

@@ -495,7 +495,7 @@ static void executes(const void *kiocb)
  * points to when it completes. */
 static void test_file_of_a_request(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	ext4.f.f_flags = 0;

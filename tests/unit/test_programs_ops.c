@@ -536,15 +536,17 @@ static void test_by(void **state)
 	memcpy(comms[1], "bob", 3);
 	by(BY_PID, 1100, 0, 1200, 0);
 	assert_string_equal(
-		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){ 1100 }))->comm,
+		((struct thread_name *)bpf_map_lookup_elem(&thread_names_even, &(u64){ 1100 }))
+			->comm,
 		"alice");
 	by(BY_TID, 1101, 0, 1203, 0);
 	assert_string_equal(
-		((struct task_name *)bpf_map_lookup_elem(&task_names_even, &(u64){ 1203 }))->comm,
+		((struct thread_name *)bpf_map_lookup_elem(&thread_names_even, &(u64){ 1203 }))
+			->comm,
 		"bob");
 	by(BY_TASK, 1100ULL << 32 | 1101, 0, 1200ULL << 32 | 1203, 0);
-	assert_int_equal(((struct task_name *)bpf_map_lookup_elem(&task_names_even,
-								  &(u64){ 1200ULL << 32 | 1203 }))
+	assert_int_equal(((struct thread_name *)bpf_map_lookup_elem(&thread_names_even,
+								    &(u64){ 1200ULL << 32 | 1203 }))
 				 ->cgroup,
 			 8200);
 	by(BY_COMM, comms[0][0], comms[0][1], comms[1][0], comms[1][1]);
@@ -556,7 +558,7 @@ static void test_by(void **state)
 /* Of a process the name is its first thread's. */
 static void test_by_pid_names_the_process(void **state)
 {
-	struct task_name *n;
+	struct thread_name *n;
 
 	(void)state;
 	conf.by = BY_PID;
@@ -564,7 +566,7 @@ static void test_by_pid_names_the_process(void **state)
 	bob.t.group_leader = &alice.t;
 	cpu_is(0, &bob);
 	call_through(OP_READ, 2, 60, 1);
-	n = bpf_map_lookup_elem(&task_names_even, &(u64){ 1200 });
+	n = bpf_map_lookup_elem(&thread_names_even, &(u64){ 1200 });
 	assert_non_null(n);
 	assert_string_equal(n->comm, "alice");
 }
@@ -1239,7 +1241,7 @@ static void test_no_room_for_types(void **state)
 	assert_true(live.lost[LOST_MAP_FULL] > 0);
 }
 
-static const struct op_record *last_record(void)
+static const struct slow_op *last_record(void)
 {
 	assert_non_null(messages);
 	assert_ptr_equal(messages->ring, &ring);
@@ -1250,7 +1252,7 @@ static const struct op_record *last_record(void)
 static void test_slow_records(void **state)
 {
 	unsigned short where[CALL_MAX] = { [NR_READ] = OFFSET_ARG3, [NR_WRITE] = OFFSET_POS };
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	data_set(call_offsets, where, sizeof(where));
@@ -1313,7 +1315,7 @@ static void test_slow_records_of_a_type(void **state)
 	(void)state;
 	conf.records = 1;
 	memcpy(name, "xfs", 3);
-	memcpy(conf.record_fs, name, sizeof(name));
+	memcpy(conf.sent_fs, name, sizeof(name));
 	call_through(OP_READ, 2, 600, 10);
 	call_through(OP_READ, 6, 600, 10);
 	call_simply(NR_STAT, 0, 600, 0);
@@ -1321,7 +1323,7 @@ static void test_slow_records_of_a_type(void **state)
 	call_through(OP_READ, 3, 600, 10);
 	assert_int_equal(last_record()->ino, 0);
 	assert_null(messages->next);
-	memcpy(conf.record_fs, (u64[2]){ FS_BDEV_NAME }, sizeof(name));
+	memcpy(conf.sent_fs, (u64[2]){ FS_BDEV_NAME }, sizeof(name));
 	call_through(OP_READ, 6, 600, 10);
 	assert_non_null(messages->next);
 	call_through(OP_READ, 3, 600, 10);
@@ -1332,7 +1334,7 @@ static void test_slow_records_of_a_type(void **state)
 static void test_lock_holder(void **state)
 {
 	u64 lock[2] = { 0x77, 0 }, spin[2] = { 0x99, LCB_F_SPIN };
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	conf.records = conf.call_noted = 1;
@@ -1394,12 +1396,12 @@ static void test_names_in_both_epochs(void **state)
 	conf.by = BY_TID;
 	conf.row_slots = 0;
 	call_through(OP_READ, 2, 60, 1);
-	assert_int_equal(map_count(&task_names_odd), 0);
+	assert_int_equal(map_count(&thread_names_odd), 0);
 	live.epoch = 1;
 	call_through(OP_READ, 2, 60, 1);
-	assert_string_equal(((struct task_name *)bpf_map_lookup_elem(&task_names_odd, &id))->comm,
-			    "alice");
-	assert_int_equal(map_count(&task_names_even), 1);
+	assert_string_equal(
+		((struct thread_name *)bpf_map_lookup_elem(&thread_names_odd, &id))->comm, "alice");
+	assert_int_equal(map_count(&thread_names_even), 1);
 }
 
 /* A comm is a key: what an older, longer name left beyond the NUL is no part of it. */

@@ -95,7 +95,7 @@ static u64 task_of(const struct ktask *t)
 
 static const char *name_of(u64 id)
 {
-	struct task_name *n = bpf_map_lookup_elem(&task_names_even, &id);
+	struct thread_name *n = bpf_map_lookup_elem(&thread_names_even, &id);
 
 	return n ? n->comm : "(none)";
 }
@@ -150,9 +150,9 @@ static void test_when_named(void **state)
 	for (int by = BY_PID; by <= BY_TASK; by++) {
 		start(by);
 		submit(&io, &writer, REQ_OP_READ);
-		assert_int_equal(map_count(&task_names_even), by == BY_PID || by == BY_TID);
+		assert_int_equal(map_count(&thread_names_even), by == BY_PID || by == BY_TID);
 		go_through(&io);
-		assert_int_equal(map_count(&task_names_even), BY_NAMES_TASKS(by));
+		assert_int_equal(map_count(&thread_names_even), BY_NAMES_TASKS(by));
 		assert_int_equal(n_all(), 1);
 	}
 }
@@ -173,7 +173,7 @@ static void test_no_key(void **state)
 		request_by(&writer, REQ_OP_READ);
 		machine.level = 0;
 		assert_int_equal(n_for(RQ_READ, 0, 0), 2);
-		assert_int_equal(map_count(&task_names_even), 0);
+		assert_int_equal(map_count(&thread_names_even), 0);
 	}
 	start(BY_NONE);
 	request_by(&tool, REQ_OP_READ);

@@ -626,7 +626,8 @@ static void test_names_once(void **state)
 	assert_int_equal(s->id.key, EXT4_DEV);
 	assert_memory_equal(s->name.names, "file\0mnt", 9);
 	assert_int_equal(s->name.len, 9);
-	assert_true(s->name.complete && !s->name.unmounted && !s->name.deleted && !s->name.unread);
+	assert_true(s->name.complete && !s->name.unmounted && !s->name.deleted &&
+		    !s->name.nameless);
 	read_some(3, 10, 0, 1);
 	assert_int_equal(last_name()->id.ino, 29);
 	read_some(2, 10, 0, 1);
@@ -639,12 +640,12 @@ static void test_names_once(void **state)
 	read_some(2, 10, 0, 1);
 	read_some(2, 10, 0, 1);
 	assert_int_equal(messages_of(&sent_files), 4);
-	assert_true(last_name()->name.unread);
+	assert_true(last_name()->name.nameless);
 	ext4.dentry.d_inode = &ext4.inode;
 	read_some(2, 10, 0, 1);
 	read_some(2, 10, 0, 1);
 	assert_int_equal(messages_of(&sent_files), 5);
-	assert_false(last_name()->name.unread);
+	assert_false(last_name()->name.nameless);
 	conf.lane_mask = 0;
 	read_some(2, 10, 0, 1);
 	ext4.inode.i_generation++;
@@ -802,7 +803,7 @@ static void test_paths(void **state)
 	n = named();
 	assert_int_equal(n.len, 9);
 	assert_int_equal(n.complete, 1);
-	assert_true(!n.deleted && !n.unmounted && !n.unread);
+	assert_true(!n.deleted && !n.unmounted && !n.nameless);
 	ext4.dentry.d_hash.pprev = NULL;
 	assert_true(named().deleted);
 	ext4.dentry.d_hash.pprev = (void *)1;
@@ -851,12 +852,12 @@ static void test_paths(void **state)
 	deep[PATH_DEPTH + 2].d_parent = &ext4.root;
 	ext4.dentry.d_parent = &deep[0];
 	n = named();
-	assert_false(n.complete || n.unread);
+	assert_false(n.complete || n.nameless);
 	assert_int_equal(n.len, 5 + 2 * (PATH_DEPTH - 1));
 	/* it was closed meanwhile, and is another */
 	ext4.inode.i_ino = 24;
 	n = named();
-	assert_true(n.unread);
+	assert_true(n.nameless);
 	assert_int_equal(n.len + n.complete + n.deleted, 0);
 }
 
@@ -899,7 +900,7 @@ static void test_path_that_just_fits(void **state)
 	assert_int_equal(n.len, NAME_BYTES);
 	assert_string_equal(n.names, is_long);
 	assert_int_equal(n.complete, 0);
-	assert_int_equal(n.unread, 0);
+	assert_int_equal(n.nameless, 0);
 }
 
 /* The root directory itself has no name, but is known. */
@@ -912,7 +913,7 @@ static void test_path_of_the_root(void **state)
 	root_dentry.d_inode = &ext4.inode;
 	n = named();
 	assert_int_equal(n.len, 0);
-	assert_true(n.complete && !n.unread && !n.deleted);
+	assert_true(n.complete && !n.nameless && !n.deleted);
 }
 
 /* --by file: each epoch has the names of its files, once. */
@@ -931,10 +932,10 @@ static void test_names_of_rows(void **state)
 	read_some(2, 10, 0, 1);
 	n = bpf_map_lookup_elem(&file_names_even, &id);
 	assert_non_null(n);
-	assert_true(n->unread);
+	assert_true(n->nameless);
 	ext4.dentry.d_inode = &ext4.inode;
 	read_some(2, 1000, 0, 1);
-	assert_true(n->unread);
+	assert_true(n->nameless);
 	id.ino |= FILE_ID_AGAIN;
 	n = bpf_map_lookup_elem(&file_names_even, &id);
 	assert_non_null(n);
@@ -945,7 +946,7 @@ static void test_names_of_rows(void **state)
 	id.ino &= ~FILE_ID_AGAIN;
 	n = bpf_map_lookup_elem(&file_names_odd, &id);
 	assert_non_null(n);
-	assert_false(n->unread);
+	assert_false(n->nameless);
 	n->len = 0;
 	read_some(2, 100000, 0, 1);
 	assert_int_equal(n->len, 0); /* read once */

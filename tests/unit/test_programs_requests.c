@@ -27,7 +27,7 @@ struct person {
 
 /* What a request of libaio knows of its bio that was done last. */
 struct last {
-	u64 whose; /* 0: none was done */
+	u64 thread; /* 0: none was done */
 	struct rq_times times;
 };
 
@@ -246,12 +246,12 @@ static void slot_knows(const struct b *b, struct rq_times t)
 	if (!b->slot)
 		return;
 	earlier = b->q < async_at(b->slot)->begun;
-	if (earlier && last->whose && !(last->whose & DONE_EARLIER))
+	if (earlier && last->thread && !(last->thread & DONE_EARLIER))
 		return;
 	if (b->q < t.held) /* it was merged into one that came after it */
 		t.held = t.q = t.g = b->q;
 	last->times = t;
-	last->whose =
+	last->thread =
 		1 | (op_of(&b->bio) == RQ_READ ? DONE_READ : 0) | (earlier ? DONE_EARLIER : 0);
 }
 
@@ -579,7 +579,7 @@ static void assert_announced(const struct r *r)
 		return;
 	assert_true(done_get(people[r->who].task.t.pid, &d));
 	assert_memory_equal(&d.times, &t, sizeof(t));
-	assert_int_equal(!!(d.whose & DONE_READ), r->op == RQ_READ);
+	assert_int_equal(!!(d.thread & DONE_READ), r->op == RQ_READ);
 }
 
 static void rq_ends(struct r *r)
@@ -664,7 +664,7 @@ static void person_step(void)
 		t = task_get(current_task());
 		p->slot = async_new(0x5000 + 64 * who, machine.now);
 		async_begins(t, 0x5000 + 64 * who, p->slot, OP_AIO, OP_READ, CALL_AIO, machine.now);
-		lasts[p->slot].whose = 0;
+		lasts[p->slot].thread = 0;
 	} else {
 		sys_enter(NR_STAT, 0, 0, 0, 0);
 		p->in_op = true;
@@ -677,8 +677,8 @@ static void assert_slots_know(void)
 
 	for (u32 i = 1; i <= ASYNC_SLOTS; i++) {
 		u = async_at(i);
-		assert_int_equal(u->last.whose, lasts[i].whose);
-		if (lasts[i].whose)
+		assert_int_equal(u->last.thread, lasts[i].thread);
+		if (lasts[i].thread)
 			assert_memory_equal(&u->last.times, &lasts[i].times, sizeof(u->last.times));
 	}
 }
@@ -814,7 +814,7 @@ static void key_of(u32 who, u64 ret_by[2])
 
 static void assert_named(u32 who, u64 id)
 {
-	struct task_name *name = bpf_map_lookup_elem(&task_names_even, &id);
+	struct thread_name *name = bpf_map_lookup_elem(&thread_names_even, &id);
 
 	assert_non_null(name);
 	assert_string_equal(name->comm, people[who].task.t.comm);

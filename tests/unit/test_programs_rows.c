@@ -253,10 +253,10 @@ static void assert_key(const struct op_key *key, u64 by, u64 by2)
 	assert_int_equal(key->by[1], by2);
 }
 
-static const struct task_name *name_of(u64 id)
+static const struct thread_name *name_of(u64 id)
 {
-	assert_int_equal(map_count(&task_names_even), 1);
-	return bpf_map_lookup_elem(&task_names_even, &id);
+	assert_int_equal(map_count(&thread_names_even), 1);
+	return bpf_map_lookup_elem(&thread_names_even, &id);
 }
 
 /* What one thread submits and another completes is in the row of the first; where the row is about
@@ -299,7 +299,7 @@ static void test_whole_key(void **state)
  * files; a cgroup goes only with --by task. */
 static void test_which_names(void **state)
 {
-	struct task_name *n;
+	struct thread_name *n;
 
 	(void)state;
 	for (int by = BY_NONE; by <= BY_TASK; by++) {
@@ -309,10 +309,10 @@ static void test_which_names(void **state)
 		read_file(&ext4, 600);
 		assert_int_equal(map_count(&op_rows_even), 1);
 		assert_int_equal(map_count(&file_names_even), by == BY_FILE);
-		assert_int_equal(map_count(&task_names_even), BY_NAMES_TASKS(by));
+		assert_int_equal(map_count(&thread_names_even), BY_NAMES_TASKS(by));
 		if (!BY_NAMES_TASKS(by))
 			continue;
-		n = (void *)map_of(&task_names_even)->entries->value;
+		n = (void *)map_of(&thread_names_even)->entries->value;
 		assert_string_equal(n->comm, by == BY_PID ? "leader" : "alice");
 		assert_int_equal(n->cgroup, by == BY_TASK ? 8103 : 0);
 	}
@@ -333,7 +333,7 @@ static void test_names_outside(void **state)
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
 	sys_exit(0);
 	assert_key(only_key(), 0, 0);
-	assert_int_equal(map_count(&task_names_even), 0);
+	assert_int_equal(map_count(&thread_names_even), 0);
 	cpu_is(1, &alice);
 	sys_enter(NR_FSYNC, 2, 0, 0, 0);
 	sys_exit(0);
@@ -349,13 +349,14 @@ static void test_names_by_epoch(void **state)
 	conf.by = BY_TID;
 	live.epoch = 1;
 	row_name_submitter(id);
-	assert_int_equal(map_count(&task_names_even), 0);
-	assert_non_null(bpf_map_lookup_elem(&task_names_odd, &id));
+	assert_int_equal(map_count(&thread_names_even), 0);
+	assert_non_null(bpf_map_lookup_elem(&thread_names_odd, &id));
 	strcpy(alice.t.comm, "renamed");
 	row_name_submitter(id);
-	assert_int_equal(map_count(&task_names_even), 0);
-	assert_string_equal(((struct task_name *)bpf_map_lookup_elem(&task_names_odd, &id))->comm,
-			    "renamed");
+	assert_int_equal(map_count(&thread_names_even), 0);
+	assert_string_equal(
+		((struct thread_name *)bpf_map_lookup_elem(&thread_names_odd, &id))->comm,
+		"renamed");
 }
 
 /* Of a process an epoch keeps the name that it saw first. */

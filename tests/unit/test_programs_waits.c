@@ -646,12 +646,12 @@ static void test_no_room_for_helpers(void **state)
 /* --why: where it slept, if nothing else explains it. */
 static void test_why(void **state)
 {
-	const struct why_key *key;
-	struct why_sums *sums;
+	const struct site_key *key;
+	struct site_sums *sums;
 	struct entry *e;
 
 	(void)state;
-	conf.why = 1;
+	conf.sites = 1;
 	alice.stack[0] = 0xa;
 	alice.stack[1] = 0xb;
 	for (int i = 0; i < 3; i++) {
@@ -666,8 +666,8 @@ static void test_why(void **state)
 	tick(100);
 	wakes_up(&kthread, 2, &alice, 0); /* known: a helper */
 	runs(&alice, 0);
-	e = map_of(&why_rows_even)->entries;
-	assert_int_equal(map_count(&why_rows_even), 1);
+	e = map_of(&site_rows_even)->entries;
+	assert_int_equal(map_count(&site_rows_even), 1);
 	key = (const void *)e->key;
 	sums = (void *)e->value;
 	assert_int_equal(key->at[0], 0xa);
@@ -676,7 +676,7 @@ static void test_why(void **state)
 	assert_int_equal(sums->count, 3);
 	assert_int_equal(sums->total_ns, 33);
 	assert_int_equal(sums->max_ns, 12);
-	map_of(&why_rows_even)->refusals = 1;
+	map_of(&site_rows_even)->refusals = 1;
 	sleeps(&alice, 0);
 	tick(1);
 	wakes_up(&bob, 1, &alice, 0);
@@ -1089,7 +1089,7 @@ static void waits_for_lock(u64 lock, u64 ns, struct ktask *by, u32 level)
 	EVENT(on_lock_taken, lock);
 }
 
-static const struct op_record *recorded(void)
+static const struct slow_op *recorded(void)
 {
 	ends();
 	assert_non_null(newest_record());
@@ -1141,7 +1141,7 @@ static void test_locks_of_others(void **state)
 static void test_who_held_a_lock(void **state)
 {
 	const struct waker nobody = {};
-	const struct op_record *r;
+	const struct slow_op *r;
 	struct ktask carol;
 
 	(void)state;
@@ -1176,7 +1176,7 @@ static void test_who_held_a_lock(void **state)
 static void test_who_held_a_lock_in_a_namespace(void **state)
 {
 	const struct waker nobody = {};
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	conf.records = conf.call_noted = 1;
@@ -1193,7 +1193,7 @@ static void test_who_held_a_lock_in_a_namespace(void **state)
 /* Of equally long ones the first is kept. */
 static void test_equally_long_waits_for_locks(void **state)
 {
-	const struct op_record *r;
+	const struct slow_op *r;
 
 	(void)state;
 	conf.records = conf.call_noted = 1;
@@ -1247,7 +1247,7 @@ static void test_waking_not_seen_after_others(void **state)
 {
 	const struct waker nobody = {};
 	u64 lock[2] = { 0x77, 0 };
-	const struct op_record *r;
+	const struct slow_op *r;
 	struct io io;
 
 	(void)state;

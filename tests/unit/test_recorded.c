@@ -28,7 +28,7 @@ static const char header[] =
 
 static struct recording rec;
 
-static void name(struct writer *w, struct cap_name n, const char *text, size_t len)
+static void name(struct writer *w, struct stored_name n, const char *text, size_t len)
 {
 	n.text_len = len;
 	writer_name(w, &n, text);
@@ -37,39 +37,39 @@ static void name(struct writer *w, struct cap_name n, const char *text, size_t l
 static void file(struct writer *w, uint64_t id, uint64_t dev, uint64_t flags, const char *names,
 		 size_t len)
 {
-	name(w, (struct cap_name){ NAME_FILE, id, FILE_KEY(dev, 0, 3), 100 + id, flags, 0 }, names,
-	     len);
+	name(w, (struct stored_name){ NAME_FILE, id, FILE_KEY(dev, 0, 3), 100 + id, flags, 0 },
+	     names, len);
 }
 
 static void add_names(struct writer *w)
 {
-	name(w, (struct cap_name){ NAME_THREAD, 1, 11, 11, 5, 0 }, "dd", 2);
-	name(w, (struct cap_name){ NAME_THREAD, 2, 22, 23, 6, 0 }, "postgres", 8);
-	name(w, (struct cap_name){ NAME_THREAD, 3, 33, 33, 7, 0 }, "d", 1);
-	name(w, (struct cap_name){ NAME_THREAD, 4, 44, 44, 7, 0 }, "fifteen-letters!", 16);
-	name(w, (struct cap_name){ NAME_CGROUP, 5, 0, 0, 0, 0 }, "/a/b", 4);
-	name(w, (struct cap_name){ NAME_CGROUP, 6, 0, 0, 0, 0 }, "/a/bc", 5);
-	name(w, (struct cap_name){ NAME_DEVICE, SDA, 0, 0, 0, 0 }, "sda", 3);
-	name(w, (struct cap_name){ NAME_DEVICE, SDA1, 0, 0, 0, 0 }, "sda1", 4);
-	name(w, (struct cap_name){ NAME_DEVICE, SDB, 0, 0, 0, 0 }, "sdb", 3);
-	name(w, (struct cap_name){ NAME_FS, CAP_FS_FIRST, 0, 0, 0, 0 }, "ext4", 4);
-	file(w, 1, SDA1, CAP_FILE_COMPLETE, "f\0d", 4);
-	file(w, 2, SDB, CAP_FILE_COMPLETE, "g\0d", 4);
-	file(w, 3, BTRFS, CAP_FILE_COMPLETE, "h\0dd", 5);
+	name(w, (struct stored_name){ NAME_THREAD, 1, 11, 11, 5, 0 }, "dd", 2);
+	name(w, (struct stored_name){ NAME_THREAD, 2, 22, 23, 6, 0 }, "postgres", 8);
+	name(w, (struct stored_name){ NAME_THREAD, 3, 33, 33, 7, 0 }, "d", 1);
+	name(w, (struct stored_name){ NAME_THREAD, 4, 44, 44, 7, 0 }, "fifteen-letters!", 16);
+	name(w, (struct stored_name){ NAME_CGROUP, 5, 0, 0, 0, 0 }, "/a/b", 4);
+	name(w, (struct stored_name){ NAME_CGROUP, 6, 0, 0, 0, 0 }, "/a/bc", 5);
+	name(w, (struct stored_name){ NAME_DEVICE, SDA, 0, 0, 0, 0 }, "sda", 3);
+	name(w, (struct stored_name){ NAME_DEVICE, SDA1, 0, 0, 0, 0 }, "sda1", 4);
+	name(w, (struct stored_name){ NAME_DEVICE, SDB, 0, 0, 0, 0 }, "sdb", 3);
+	name(w, (struct stored_name){ NAME_FS, STORED_FS_FIRST, 0, 0, 0, 0 }, "ext4", 4);
+	file(w, 1, SDA1, STORED_FILE_COMPLETE, "f\0d", 4);
+	file(w, 2, SDB, STORED_FILE_COMPLETE, "g\0d", 4);
+	file(w, 3, BTRFS, STORED_FILE_COMPLETE, "h\0dd", 5);
 	file(w, 4, SDA, 0, "f\0d", 4);
-	file(w, 5, SDA, CAP_FILE_COMPLETE | CAP_FILE_UNMOUNTED, "f\0d", 4);
-	file(w, 6, SDA, CAP_FILE_COMPLETE | CAP_FILE_DELETED, "f\0d", 4);
-	file(w, LATE_FILE, SDA, CAP_FILE_UNREAD | CAP_FILE_COMPLETE, "f\0d", 4);
+	file(w, 5, SDA, STORED_FILE_COMPLETE | STORED_FILE_UNMOUNTED, "f\0d", 4);
+	file(w, 6, SDA, STORED_FILE_COMPLETE | STORED_FILE_DELETED, "f\0d", 4);
+	file(w, LATE_FILE, SDA, STORED_FILE_NAMELESS | STORED_FILE_COMPLETE, "f\0d", 4);
 	for (uint64_t id = LATE_FILE + 1; id < MANY_FILES; id++)
-		file(w, id, SDA, CAP_FILE_COMPLETE, id % 2 ? "f\0d" : "g\0d", 4);
+		file(w, id, SDA, STORED_FILE_COMPLETE, id % 2 ? "f\0d" : "g\0d", 4);
 }
 
 static int recording_make(void **state)
 {
-	const struct cap_op op = { .start_ns = 2000, .owner = 1 };
+	const struct stored_op op = { .start_ns = 2000, .owner = 1 };
 	FILE *f = tmpfile();
 	struct writer w = {};
-	struct cap_event ev;
+	struct stored_event ev;
 	struct reason why;
 
 	if (!f || writer_begin(&w, fileno(f), header))
@@ -95,20 +95,20 @@ static int recording_end(void **state)
 	return fclose(*state);
 }
 
-static struct cap_event an_op(uint64_t owner, uint64_t file_id)
+static struct stored_event an_op(uint64_t owner, uint64_t file_id)
 {
-	return (struct cap_event){ .kind = CHUNK_OPS,
-				   .op = { .owner = owner,
-					   .file = file_id,
-					   .kind = OP_READ,
-					   .fs = CAP_FS_FIRST,
-					   .strata = { 60, 40 } } };
+	return (struct stored_event){ .kind = CHUNK_OPS,
+				      .op = { .owner = owner,
+					      .file = file_id,
+					      .kind = OP_READ,
+					      .fs = STORED_FS_FIRST,
+					      .strata = { 60, 40 } } };
 }
 
-static struct cap_event a_request(uint64_t owner, uint64_t dev)
+static struct stored_event a_request(uint64_t owner, uint64_t dev)
 {
-	return (struct cap_event){ .kind = CHUNK_REQUESTS,
-				   .request = { .owner = owner, .dev = dev } };
+	return (struct stored_event){ .kind = CHUNK_REQUESTS,
+				      .request = { .owner = owner, .dev = dev } };
 }
 
 /* Sets of which of the threads, files and disks pass alone, bit 1 for the first. */
@@ -121,7 +121,7 @@ static struct passed passed(const struct filters *given)
 	static const unsigned int disks[] = { 0, SDA, SDB, SDA1, 9 << 20 };
 	struct report_filter f = { .given = *given };
 	struct passed p = {};
-	struct cap_event ev;
+	struct stored_event ev;
 
 	report_filter_init(&f);
 	report_filter_begin(&f);
@@ -165,7 +165,7 @@ static void everything_passes_without_filters(void **state)
 static void owners_pass_by_process_and_name(void **state)
 {
 	struct report_filter long_name = { .given.comms = { { "fifteen-letters" }, 1 } };
-	struct cap_event ev;
+	struct stored_event ev;
 
 	(void)state;
 	check((struct filters){ .pids = { { 11 }, 1 } }, (struct passed){ 2, 2, 255, 31 });
@@ -261,7 +261,7 @@ static void answers_are_kept_for_a_recording(void **state)
 	struct report_filter f = { .given = { .files = { { "/d/f" }, 1 } } };
 	struct catalog_file *late = &rec.catalog.files[LATE_FILE];
 	struct catalog_file before = *late;
-	struct cap_event ev;
+	struct stored_event ev;
 
 	(void)state;
 	report_filter_init(&f);
@@ -289,7 +289,7 @@ static void files_become_known(void **state)
 	static const size_t known[] = { 100, 150, MANY_FILES };
 	struct report_filter f = {};
 	struct recording part = rec;
-	struct cap_event ev;
+	struct stored_event ev;
 
 	(void)state;
 	for (f.given.files.n = 0; f.given.files.n < OPT_LIST_MAX; f.given.files.n++)
@@ -313,7 +313,7 @@ static void files_become_known(void **state)
 static void disks_are_others_in_another_recording(void **state)
 {
 	struct report_filter f = { .given = { .disks = { { "sda" }, 1 } } };
-	struct cap_event ev = a_request(1, SDA);
+	struct stored_event ev = a_request(1, SDA);
 	struct recording other = rec;
 
 	(void)state;
@@ -333,7 +333,7 @@ static void disks_are_others_in_another_recording(void **state)
 
 static void operations_pass_by_kind_type_and_time(void **state)
 {
-	struct cap_event ev = an_op(1, 1);
+	struct stored_event ev = an_op(1, 1);
 
 	(void)state;
 	check((struct filters){ .ops = 1 << OP_READ }, (struct passed){ 15, 15, 255, 31 });

@@ -213,7 +213,7 @@ static void every_sum_of_operations_is_added(void **state)
 static void a_maximum_is_no_less_than_the_mean(void **state)
 {
 	struct op_row row = {};
-	struct why_row why = {};
+	struct site_row why = {};
 
 	(void)state;
 	op_row_add(&row, &(struct op_sums){});
@@ -231,7 +231,7 @@ static void a_maximum_is_no_less_than_the_mean(void **state)
 	op_row_add(&row, &(struct op_sums){ .count = 1000, .total_ns = 1000, .max_ns = 1 });
 	op_row_add(&row, &(struct op_sums){ .count = 2, .total_ns = 2830, .max_ns = 1413 });
 	assert_int_equal(row.max_ns, 1415);
-	why_row_add(&why, &(struct why_sums){ .count = 3, .total_ns = 10, .max_ns = 3 });
+	site_row_add(&why, &(struct site_sums){ .count = 3, .total_ns = 10, .max_ns = 3 });
 	assert_int_equal(why.sums.max_ns, 4);
 }
 

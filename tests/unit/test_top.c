@@ -27,18 +27,18 @@ enum { OPS = 4, RQS = 6, TASKS = 4 };
  * Process 100 (threads 100 and 101, "dd" and "dd-2", in cgroup 7), process 200 (a hostile name, in
  * cgroup 8), 300 (cgroup 8), and requests of nobody.
  */
-static const struct task tasks[TASKS] = {
+static const struct thread threads[TASKS] = {
 	{ TASK(100, 100), 7, "dd" },
 	{ TASK(100, 101), 7, "dd-2" },
 	{ TASK(200, 200), 8, HOSTILE },
 	{ TASK(300, 300), 8, "dd" },
 };
 
-static void fill_op(struct op_row *r, unsigned long long task, enum op_kind op, uint64_t count,
+static void fill_op(struct op_row *r, unsigned long long thread, enum op_kind op, uint64_t count,
 		    uint64_t each_ns)
 {
 	r->key.op = op;
-	r->key.by[0] = task;
+	r->key.by[0] = thread;
 	r->count = count;
 	r->bytes = count * 4096;
 	r->total_ns = count * each_ns;
@@ -48,11 +48,11 @@ static void fill_op(struct op_row *r, unsigned long long task, enum op_kind op, 
 	assert_int_equal(hist_add(&r->hist, hist_bucket(each_ns), count), 0);
 }
 
-static void fill_rq(struct rq_row *r, unsigned long long task, const char *disk, unsigned int minor,
-		    enum rq_op op, uint64_t count, uint64_t each_ns)
+static void fill_rq(struct rq_row *r, unsigned long long thread, const char *disk,
+		    unsigned int minor, enum rq_op op, uint64_t count, uint64_t each_ns)
 {
 	r->key.op = op;
-	r->key.by[0] = task;
+	r->key.by[0] = thread;
 	r->key.dev = DEV(8U, minor);
 	r->major = 8;
 	r->minor = minor;
@@ -69,13 +69,13 @@ static void fill_rq(struct rq_row *r, unsigned long long task, const char *disk,
 static void sample(struct snapshot *sn)
 {
 	*sn = (struct snapshot){
-		.duration_ns = 1000000000, .n_ops = OPS, .n_rqs = RQS, .n_tasks = TASKS
+		.duration_ns = 1000000000, .n_ops = OPS, .n_rqs = RQS, .n_threads = TASKS
 	};
 	sn->ops = calloc(OPS, sizeof(*sn->ops));
 	sn->rqs = calloc(RQS, sizeof(*sn->rqs));
-	sn->tasks = calloc(TASKS, sizeof(*sn->tasks));
-	assert_true(sn->ops && sn->rqs && sn->tasks);
-	memcpy(sn->tasks, tasks, sizeof(tasks));
+	sn->threads = calloc(TASKS, sizeof(*sn->threads));
+	assert_true(sn->ops && sn->rqs && sn->threads);
+	memcpy(sn->threads, threads, sizeof(threads));
 	fill_op(&sn->ops[0], TASK(100, 100), OP_READ, 23, 1000);
 	fill_op(&sn->ops[1], TASK(100, 101), OP_WRITE, 7, 3000);
 	fill_op(&sn->ops[2], TASK(200, 200), OP_FSYNC, 3, 900000);
@@ -175,7 +175,7 @@ static void test_process(void **state)
 	assert_int_equal(top_strata_largest(&strata), ST_DEVICE);
 	assert_string_equal(r->disk, "sda");
 	assert_string_equal(r->container->id, CONTAINER);
-	assert_string_equal(r->task->comm, "dd");
+	assert_string_equal(r->thread->comm, "dd");
 	top_row_p99(&f.t, r);
 	assert_true(r->ops.p99_ns > 2900 && r->ops.p99_ns <= 3000); /* 7 of 30 are such */
 	assert_true(r->rqs.p99_ns > 193000 && r->rqs.p99_ns <= 200000);
@@ -185,7 +185,7 @@ static void test_process(void **state)
 	assert_null(r->container);
 	r = row(&f, 0); /* nobody's are a row, too */
 	assert_int_equal(r->rqs.count, 19);
-	assert_null(r->task);
+	assert_null(r->thread);
 	end(&f);
 }
 
@@ -283,7 +283,7 @@ static void test_containers(void **state)
 
 	(void)state;
 	sample(&f.sn);
-	f.sn.tasks[3].cgroup = 9;
+	f.sn.threads[3].cgroup = 9;
 	f.figures.table = &f.t;
 	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_CONTAINER, TOP_WHOLE, &f.names), 0);
 	assert_int_equal(f.t.n, 4);
@@ -299,7 +299,7 @@ static void test_containers(void **state)
 	/* two cgroups of one are one row */
 	f = (struct fixture){ .names.cgroup_path = cgroup_path };
 	sample(&f.sn);
-	f.sn.tasks[3].cgroup = 10;
+	f.sn.threads[3].cgroup = 10;
 	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_CONTAINER, TOP_WHOLE, &f.names), 0);
 	assert_int_equal(row(&f, 7)->rqs.count, 116);
 	end(&f);
@@ -317,11 +317,11 @@ static void check_order(enum top_view view, const char *column, bool reverse, co
 
 	assert_non_null(order.by);
 	begin(&f, view, TOP_WHOLE);
-	f.t.rows[f.t.n - 1].marked = !filter && reverse;
+	f.t.rows[f.t.n - 1].pinned = !filter && reverse;
 	assert_int_equal(top_list_init(&list, &f.figures, &order), 0);
 	for (size_t i = 0; i < list.n; i++)
 		sprintf(got + strlen(got), "%llu ",
-			list.rows[i]->task ? list.rows[i]->task->id >> 32 : 0);
+			list.rows[i]->thread ? list.rows[i]->thread->id >> 32 : 0);
 	assert_string_equal(got, want);
 	top_list_done(&list);
 	end(&f);
@@ -450,7 +450,7 @@ static void test_text(void **state)
 	text = text_of(&v, &sn);
 	assert_has(text, "AVGms\n100  dd ");
 	free(text);
-	v.missing = &(struct missing){ .requests = "no device", .calls = "no call" };
+	v.missing = &(struct missing){ .requests = "no device", .syscalls = "no call" };
 	text = text_of(&v, &sn);
 	assert_has(text, "no requests: no device; no operations: no call\n");
 	free(text);
@@ -532,7 +532,7 @@ static void test_json_containers(void **state)
 
 	(void)state;
 	sample(&sn);
-	sn.tasks[3].cgroup = 9;
+	sn.threads[3].cgroup = 9;
 	j = json_of(TOP_CONTAINER, &sn);
 	json_array_foreach(json_object_get(j, "rows"), i, row)
 	{
@@ -618,7 +618,7 @@ static void test_json_members(void **state)
 	struct top_names names = { .cgroup_path = cgroup_path };
 	struct top_json v = { .view = TOP_THREAD, .names = &names, .kernel = "6.1.0", .time_s = 3 };
 	struct snapshot sn = {
-		.duration_ns = 1000, .n_ops = 1, .n_rqs = 1, .n_tasks = 1, .missed = 310
+		.duration_ns = 1000, .n_ops = 1, .n_rqs = 1, .n_threads = 1, .missed = 310
 	};
 	char *text = NULL;
 	size_t len;
@@ -629,9 +629,9 @@ static void test_json_members(void **state)
 	(void)state;
 	sn.ops = op;
 	sn.rqs = rq;
-	sn.tasks = calloc(1, sizeof(*sn.tasks));
-	assert_true(f && op && rq && sn.tasks);
-	*sn.tasks = tasks[1];
+	sn.threads = calloc(1, sizeof(*sn.threads));
+	assert_true(f && op && rq && sn.threads);
+	*sn.threads = threads[1];
 	fill_op(op, TASK(100, 101), OP_WRITE, 1000, 1000);
 	fill_rq(rq, TASK(100, 101), "sdb", 16, RQ_DISCARD, 1001, 2000);
 	op->errors = 3;
@@ -708,11 +708,11 @@ static void test_total(void **state)
 	sn.ops[1].by = strdup("/b");
 	sn.lost[LOST_RING] = 7;
 	sn.missed = 11;
-	sn.n_tasks--; /* the last comes in the second interval, the first only in the first */
+	sn.n_threads--; /* the last comes in the second interval, the first only in the first */
 	assert_int_equal(top_total_add(&total, &sn), 0);
-	sn.n_tasks++;
-	memmove(sn.tasks, sn.tasks + 1, --sn.n_tasks * sizeof(*sn.tasks));
-	strcpy(sn.tasks[0].comm, "renamed");
+	sn.n_threads++;
+	memmove(sn.threads, sn.threads + 1, --sn.n_threads * sizeof(*sn.threads));
+	strcpy(sn.threads[0].comm, "renamed");
 	assert_int_equal(top_total_add(&total, &sn), 0);
 	assert_int_equal(total.sum.n_ops, OPS);
 	assert_int_equal(total.sum.n_rqs, RQS);
@@ -720,10 +720,10 @@ static void test_total(void **state)
 		assert_doubled(&total.sum.ops[i], &sn.ops[i]);
 	for (size_t i = 0; i < RQS; i++)
 		assert_rq_doubled(&total.sum.rqs[i], &sn.rqs[i]);
-	assert_int_equal(total.sum.n_tasks, TASKS);
+	assert_int_equal(total.sum.n_threads, TASKS);
 	for (size_t i = 0; i < TASKS; i++)
-		assert_int_equal(total.sum.tasks[i].id, tasks[i].id);
-	assert_string_equal(total.sum.tasks[1].comm, "renamed");
+		assert_int_equal(total.sum.threads[i].id, threads[i].id);
+	assert_string_equal(total.sum.threads[1].comm, "renamed");
 	assert_int_equal(total.sum.duration_ns, 2000000000);
 	assert_int_equal(total.sum.lost[LOST_RING], 14);
 	assert_int_equal(total.sum.missed, 22);

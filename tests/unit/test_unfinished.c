@@ -218,7 +218,7 @@ static void the_oldest_comes_first(void **state)
 	assert_int_equal(sn.unfinished[0].age_ns, 70);
 	assert_string_equal(sn.unfinished[0].fs, "ext4");
 	assert_int_equal(sn.unfinished[1].tid, 13);
-	assert_int_equal(sn.unseen_threads, 3);
+	assert_int_equal(sn.unfinished_lost, 3);
 	assert_null(sn.unfinished[0].file);
 }
 

@@ -268,7 +268,7 @@ struct ktask {
 	struct files_struct files;
 	struct fdtable fdt;
 	struct file *fd[8];
-	u64 stack[WHY_CALLERS];
+	u64 stack[SITE_CALLERS];
 };
 
 #define bpf_core_field_offset(t, f) __builtin_offsetof(t, f)

@@ -90,7 +90,7 @@ static void machine_start(void)
 		.op_rows_limit = 900,
 		.rq_rows_limit = 900,
 		.helper_rows_limit = 900,
-		.why_rows_limit = 900,
+		.site_rows_limit = 900,
 		.row_slots = 1,
 		.single_writer = 1,
 		.fault_single_writer = 1,
@@ -114,10 +114,10 @@ static void machine_start(void)
 	MAP(rq_rows_odd, 1024);
 	MAP(file_names_even, 64);
 	MAP(file_names_odd, 64);
-	MAP(task_names_even, 64);
-	MAP(task_names_odd, 64);
-	MAP(why_rows_even, 64);
-	MAP(why_rows_odd, 64);
+	MAP(thread_names_even, 64);
+	MAP(thread_names_odd, 64);
+	MAP(site_rows_even, 64);
+	MAP(site_rows_odd, 64);
 	MAP(helper_rows_even, 64);
 	MAP(helper_rows_odd, 64);
 	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
@@ -518,7 +518,7 @@ static void assert_ops(u32 kind, u64 count, u64 max_ns, const u64 strata[ST_N])
 }
 
 /* The newest record of an operation. */
-static const struct op_record *newest_record(void)
+static const struct slow_op *newest_record(void)
 {
 	for (struct message *m = messages; m; m = m->next)
 		if (m->ring == &ring)

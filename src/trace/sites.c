@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "trace/whys.h"
+#include "trace/sites.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -193,18 +193,18 @@ static const char *name_of(const struct symbols *s, uint64_t at)
 }
 
 /* Names the function in which the thread slept, or the first caller that is not general. */
-static void why_name(const struct symbols *s, struct why_row *r)
+static void site_name(const struct symbols *s, struct site_row *r)
 {
 	const char *name = name_of(s, r->key.at[0]), *caller = name;
 
-	for (int i = 1; i < WHY_CALLERS && wchan_is_general(caller); i++)
+	for (int i = 1; i < SITE_CALLERS && wchan_is_general(caller); i++)
 		caller = name_of(s, r->key.at[i]);
 	r->what = wchan_what(*caller ? caller : name, caller != name);
 	snprintf(r->symbol, sizeof(r->symbol), "%s", *caller ? caller : name);
 }
 
 /* The first of @n rows for the same operation, file system and function as @r. */
-static struct why_row *same_why(struct why_row *rows, size_t n, const struct why_row *r)
+static struct site_row *same_site(struct site_row *rows, size_t n, const struct site_row *r)
 {
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].key.op == r->key.op && rows[i].what == r->what &&
@@ -214,44 +214,44 @@ static struct why_row *same_why(struct why_row *rows, size_t n, const struct why
 	return NULL;
 }
 
-static void whys_merge(struct snapshot *sn)
+static void sites_merge(struct snapshot *sn)
 {
-	struct why_row *same;
+	struct site_row *same;
 	size_t n = 0;
 
-	for (size_t i = 0; i < sn->n_whys; i++) {
-		same = same_why(sn->whys, n, &sn->whys[i]);
+	for (size_t i = 0; i < sn->n_sites; i++) {
+		same = same_site(sn->sites, n, &sn->sites[i]);
 		if (!same)
-			sn->whys[n++] = sn->whys[i];
+			sn->sites[n++] = sn->sites[i];
 		else
-			why_row_add(same, &sn->whys[i].sums);
+			site_row_add(same, &sn->sites[i].sums);
 	}
-	sn->n_whys = n;
+	sn->n_sites = n;
 }
 
-int whys_name_from(FILE *f, struct symbols *s, struct snapshot *sn)
+int sites_name_from(FILE *f, struct symbols *s, struct snapshot *sn)
 {
 	size_t first = s->n;
 	int err = 0;
 
-	for (size_t i = 0; i < sn->n_whys && !err; i++) {
-		for (int c = 0; c < WHY_CALLERS && !err; c++)
-			err = symbol_want(s, sn->whys[i].key.at[c]);
+	for (size_t i = 0; i < sn->n_sites && !err; i++) {
+		for (int c = 0; c < SITE_CALLERS && !err; c++)
+			err = symbol_want(s, sn->sites[i].key.at[c]);
 	}
 	if (err)
 		return err;
 	if (f && s->n > first)
 		symbols_look_up(s, first, f);
-	for (size_t i = 0; i < sn->n_whys; i++)
-		why_name(s, &sn->whys[i]);
-	whys_merge(sn);
+	for (size_t i = 0; i < sn->n_sites; i++)
+		site_name(s, &sn->sites[i]);
+	sites_merge(sn);
 	return 0;
 }
 
-int whys_name(struct symbols *s, struct snapshot *sn)
+int sites_name(struct symbols *s, struct snapshot *sn)
 {
-	FILE *f = sn->n_whys ? fopen("/proc/kallsyms", "re") : NULL;
-	int err = whys_name_from(f, s, sn);
+	FILE *f = sn->n_sites ? fopen("/proc/kallsyms", "re") : NULL;
+	int err = sites_name_from(f, s, sn);
 
 	if (f)
 		fclose(f);

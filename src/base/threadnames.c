@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/tasknames.h"
+#include "base/threadnames.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	KEPT = 8, /* intervals for which a name waits for a row */
+	NAME_INTERVALS = 8, /* intervals for which a name waits for a row */
 	INDEX_MIN = 64,
 };
 
-struct known_task {
+struct known_thread {
 	unsigned long long id;
 	unsigned int used;   /* the last interval with a row or a name */
 	unsigned int listed; /* the last interval that listed it, + 1 */
-	struct task_name name;
+	struct thread_name name;
 };
 
 /* The place of @id in the index, or the free place to put it. */
-static unsigned int *place_of(const struct tasknames *n, unsigned long long id)
+static unsigned int *place_of(const struct threadnames *n, unsigned long long id)
 {
 	uint64_t hash = id * 0x9e3779b97f4a7c15ULL;
 	size_t i = hash >> 32;
 
 	for (;; i++) {
 		i &= n->index_len - 1;
-		if (!n->index[i] || n->tasks[n->index[i] - 1].id == id)
+		if (!n->index[i] || n->threads[n->index[i] - 1].id == id)
 			return &n->index[i];
 	}
 }
 
 /* Makes a new index, at most half full. */
-static int index_make(struct tasknames *n)
+static int index_make(struct threadnames *n)
 {
 	size_t len = n->index_len ? n->index_len : INDEX_MIN;
 	unsigned int *index;
@@ -45,33 +45,33 @@ static int index_make(struct tasknames *n)
 	n->index = index;
 	n->index_len = len;
 	for (size_t i = 0; i < n->n; i++)
-		*place_of(n, n->tasks[i].id) = i + 1;
+		*place_of(n, n->threads[i].id) = i + 1;
 	return 0;
 }
 
-static int tasks_grow(struct tasknames *n)
+static int tasks_grow(struct threadnames *n)
 {
 	size_t cap = n->cap + n->cap / 4 + 16;
-	struct known_task *tasks = reallocarray(n->tasks, cap, sizeof(*tasks));
+	struct known_thread *threads = reallocarray(n->threads, cap, sizeof(*threads));
 
-	if (!tasks)
+	if (!threads)
 		return -ENOMEM;
-	n->tasks = tasks;
+	n->threads = threads;
 	n->cap = cap;
 	return 0;
 }
 
-static struct known_task *task_find(const struct tasknames *n, unsigned long long id)
+static struct known_thread *task_find(const struct threadnames *n, unsigned long long id)
 {
 	unsigned int number = n->index ? *place_of(n, id) : 0;
 
-	return number ? &n->tasks[number - 1] : NULL;
+	return number ? &n->threads[number - 1] : NULL;
 }
 
 /* The entry of thread @id, made if missing. Valid until the next call. NULL: out of memory. */
-static struct known_task *task_get(struct tasknames *n, unsigned long long id)
+static struct known_thread *task_get(struct threadnames *n, unsigned long long id)
 {
-	struct known_task *t = task_find(n, id);
+	struct known_thread *t = task_find(n, id);
 
 	if (t)
 		return t;
@@ -79,15 +79,15 @@ static struct known_task *task_get(struct tasknames *n, unsigned long long id)
 		return NULL;
 	if (2 * n->n >= n->index_len && index_make(n))
 		return NULL;
-	t = &n->tasks[n->n++];
-	*t = (struct known_task){ .id = id };
+	t = &n->threads[n->n++];
+	*t = (struct known_thread){ .id = id };
 	*place_of(n, id) = n->n;
 	return t;
 }
 
-int tasknames_add(struct tasknames *n, unsigned long long id, const struct task_name *name)
+int threadnames_add(struct threadnames *n, unsigned long long id, const struct thread_name *name)
 {
-	struct known_task *t = task_get(n, id);
+	struct known_thread *t = task_get(n, id);
 
 	if (!t)
 		return -ENOMEM;
@@ -98,25 +98,25 @@ int tasknames_add(struct tasknames *n, unsigned long long id, const struct task_
 }
 
 /* Drops threads with neither a row nor a new name for some intervals. */
-static void interval_end(struct tasknames *n)
+static void interval_end(struct threadnames *n)
 {
-	size_t kept = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < n->n; i++)
-		if (n->interval - n->tasks[i].used < KEPT)
-			n->tasks[kept++] = n->tasks[i];
+		if (n->interval - n->threads[i].used < NAME_INTERVALS)
+			n->threads[left++] = n->threads[i];
 	n->interval++;
-	if (kept == n->n)
+	if (left == n->n)
 		return;
-	n->n = kept;
+	n->n = left;
 	memset(n->index, 0, n->index_len * sizeof(*n->index));
 	for (size_t i = 0; i < n->n; i++)
-		*place_of(n, n->tasks[i].id) = i + 1;
+		*place_of(n, n->threads[i].id) = i + 1;
 }
 
-static void name_row(struct tasknames *n, unsigned long long by, char comm[COMM_LEN])
+static void name_row(struct threadnames *n, unsigned long long by, char comm[COMM_LEN])
 {
-	struct known_task *t = task_find(n, by);
+	struct known_thread *t = task_find(n, by);
 
 	if (!t)
 		return;
@@ -124,7 +124,7 @@ static void name_row(struct tasknames *n, unsigned long long by, char comm[COMM_
 	t->used = n->interval;
 }
 
-void tasknames_name(struct tasknames *n, struct snapshot *sn)
+void threadnames_name(struct threadnames *n, struct snapshot *sn)
 {
 	for (size_t i = 0; i < sn->n_ops; i++)
 		name_row(n, sn->ops[i].key.by[0], sn->ops[i].comm);
@@ -134,10 +134,10 @@ void tasknames_name(struct tasknames *n, struct snapshot *sn)
 }
 
 /* Lists the thread of a row, once; 0 is no thread. */
-static int list(struct tasknames *n, struct snapshot *sn, unsigned long long id)
+static int list(struct threadnames *n, struct snapshot *sn, unsigned long long id)
 {
-	struct known_task *t = id ? task_get(n, id) : NULL;
-	struct task *listed;
+	struct known_thread *t = id ? task_get(n, id) : NULL;
+	struct thread *listed;
 
 	if (!t)
 		return id ? -ENOMEM : 0;
@@ -145,38 +145,38 @@ static int list(struct tasknames *n, struct snapshot *sn, unsigned long long id)
 	if (t->listed == n->interval + 1)
 		return 0;
 	t->listed = n->interval + 1;
-	listed = &sn->tasks[sn->n_tasks++];
-	*listed = (struct task){ .id = id, .cgroup = t->name.cgroup };
+	listed = &sn->threads[sn->n_threads++];
+	*listed = (struct thread){ .id = id, .cgroup = t->name.cgroup };
 	memcpy(listed->comm, t->name.comm, COMM_LEN);
 	return 0;
 }
 
 static int by_id(const void *a, const void *b)
 {
-	const struct task *x = a, *y = b;
+	const struct thread *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-int tasknames_list(struct tasknames *n, struct snapshot *sn)
+int threadnames_list(struct threadnames *n, struct snapshot *sn)
 {
 	int err = 0;
 
-	sn->tasks = malloc((sn->n_ops + sn->n_rqs + 1) * sizeof(*sn->tasks));
-	if (!sn->tasks)
+	sn->threads = malloc((sn->n_ops + sn->n_rqs + 1) * sizeof(*sn->threads));
+	if (!sn->threads)
 		return -ENOMEM;
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
 		err = list(n, sn, sn->ops[i].key.by[0]);
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
 		err = list(n, sn, sn->rqs[i].key.by[0]);
-	qsort(sn->tasks, sn->n_tasks, sizeof(*sn->tasks), by_id);
+	qsort(sn->threads, sn->n_threads, sizeof(*sn->threads), by_id);
 	interval_end(n);
 	return err;
 }
 
-void tasknames_done(struct tasknames *n)
+void threadnames_done(struct threadnames *n)
 {
-	free(n->tasks);
+	free(n->threads);
 	free(n->index);
-	*n = (struct tasknames){};
+	*n = (struct threadnames){};
 }

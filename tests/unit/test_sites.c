@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/whys.h"
+#include "trace/sites.h"
 
 static char symbols_text[] = "ffffffff81000000 T folio_wait_bit_common\n"
 			     "ffffffff81000100 t ext4_da_write_begin\n"
@@ -20,31 +20,31 @@ static char symbols_text[] = "ffffffff81000000 T folio_wait_bit_common\n"
 			     "ffffffff81000300 t jbd2_log_wait_commit.part.0\t[jbd2]\n"
 			     "ffffffff81000400 T the_end\n";
 
-static void fill(struct why_row *r, enum op_kind op, uint64_t first, uint64_t second)
+static void fill(struct site_row *r, enum op_kind op, uint64_t first, uint64_t second)
 {
-	*r = (struct why_row){ .key = { .op = op, .at = { first, second } },
-			       .fs = "ext4",
-			       .sums = { 1, 100, 100 } };
+	*r = (struct site_row){ .key = { .op = op, .at = { first, second } },
+				.fs = "ext4",
+				.sums = { 1, 100, 100 } };
 }
 
 static void places_have_names(void **state)
 {
-	struct snapshot sn = { .whys = calloc(6, sizeof(*sn.whys)), .n_whys = 6 };
+	struct snapshot sn = { .sites = calloc(6, sizeof(*sn.sites)), .n_sites = 6 };
 	struct symbols symbols = {};
 	FILE *f = fmemopen(symbols_text, strlen(symbols_text), "r");
-	const struct why_row *r = sn.whys;
+	const struct site_row *r = sn.sites;
 
 	(void)state;
-	assert_true(f && sn.whys);
+	assert_true(f && sn.sites);
 	/* a return address may be right behind its function */
-	fill(&sn.whys[0], OP_FSYNC, 0xffffffff81000310, 0);
-	fill(&sn.whys[1], OP_FSYNC, 0xffffffff81000400, 0);
-	fill(&sn.whys[2], OP_WRITE, 0xffffffff81000020, 0xffffffff81000190);
-	fill(&sn.whys[3], OP_WRITE, 0xffffffff81000020, 0xffffffff81000210);
-	fill(&sn.whys[4], OP_WRITE, 0xffffffff81000020, 0);
-	fill(&sn.whys[5], OP_WRITE, 0, 0);
-	assert_int_equal(whys_name_from(f, &symbols, &sn), 0);
-	assert_int_equal(sn.n_whys, 5);
+	fill(&sn.sites[0], OP_FSYNC, 0xffffffff81000310, 0);
+	fill(&sn.sites[1], OP_FSYNC, 0xffffffff81000400, 0);
+	fill(&sn.sites[2], OP_WRITE, 0xffffffff81000020, 0xffffffff81000190);
+	fill(&sn.sites[3], OP_WRITE, 0xffffffff81000020, 0xffffffff81000210);
+	fill(&sn.sites[4], OP_WRITE, 0xffffffff81000020, 0);
+	fill(&sn.sites[5], OP_WRITE, 0, 0);
+	assert_int_equal(sites_name_from(f, &symbols, &sn), 0);
+	assert_int_equal(sn.n_sites, 5);
 	assert_string_equal(r[0].symbol, "jbd2_log_wait_commit");
 	assert_string_equal(r[0].what, "journal commit");
 	assert_int_equal(r[0].sums.count, 2);
@@ -64,21 +64,21 @@ static void places_have_names(void **state)
 
 static void names_are_looked_up_once(void **state)
 {
-	struct snapshot sn = { .whys = calloc(1, sizeof(*sn.whys)), .n_whys = 1 };
+	struct snapshot sn = { .sites = calloc(1, sizeof(*sn.sites)), .n_sites = 1 };
 	struct symbols symbols = {};
 	FILE *f = fmemopen(symbols_text, strlen(symbols_text), "r");
 
 	(void)state;
-	assert_true(f && sn.whys);
-	fill(&sn.whys[0], OP_FSYNC, 0xffffffff81000310, 0);
-	assert_int_equal(whys_name_from(f, &symbols, &sn), 0);
-	fill(&sn.whys[0], OP_FSYNC, 0xffffffff81000310, 0);
-	assert_int_equal(whys_name_from(NULL, &symbols, &sn), 0);
-	assert_string_equal(sn.whys[0].symbol, "jbd2_log_wait_commit");
+	assert_true(f && sn.sites);
+	fill(&sn.sites[0], OP_FSYNC, 0xffffffff81000310, 0);
+	assert_int_equal(sites_name_from(f, &symbols, &sn), 0);
+	fill(&sn.sites[0], OP_FSYNC, 0xffffffff81000310, 0);
+	assert_int_equal(sites_name_from(NULL, &symbols, &sn), 0);
+	assert_string_equal(sn.sites[0].symbol, "jbd2_log_wait_commit");
 	/* without the kernel's list there is no name */
-	fill(&sn.whys[0], OP_FSYNC, 0xffffffff81000320, 0);
-	assert_int_equal(whys_name_from(NULL, &symbols, &sn), 0);
-	assert_string_equal(sn.whys[0].symbol, "");
+	fill(&sn.sites[0], OP_FSYNC, 0xffffffff81000320, 0);
+	assert_int_equal(sites_name_from(NULL, &symbols, &sn), 0);
+	assert_string_equal(sn.sites[0].symbol, "");
 	fclose(f);
 	snapshot_free(&sn);
 	symbols_done(&symbols);

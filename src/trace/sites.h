@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* whys.h - names the sites in the kernel where threads slept, and what they waited for there. */
+/* sites.h - names the sites in the kernel where threads slept, and what they waited for there. */
 #ifndef IOSTRATA_TRACE_WHYS_H
 #define IOSTRATA_TRACE_WHYS_H
 
@@ -23,10 +23,10 @@ void symbols_done(struct symbols *s);
 
 /* Names the sites in the rows of @sn, and adds up rows of the same operation, file system and
  * function. 0 or -errno. */
-int whys_name(struct symbols *s, struct snapshot *sn);
+int sites_name(struct symbols *s, struct snapshot *sn);
 
-/* As whys_name(), but reads @f, a text like /proc/kallsyms; NULL: no names. */
-int whys_name_from(FILE *f, struct symbols *s, struct snapshot *sn);
+/* As sites_name(), but reads @f, a text like /proc/kallsyms; NULL: no names. */
+int sites_name_from(FILE *f, struct symbols *s, struct snapshot *sn);
 
 /* Whether the reason of a wait in @function depends on the caller, whose name then says more. */
 bool wchan_is_general(const char *function);

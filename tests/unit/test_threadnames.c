@@ -9,39 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/tasknames.h"
+#include "base/threadnames.h"
 
-static void name(struct tasknames *n, unsigned long long id, const char *comm)
+static void name(struct threadnames *n, unsigned long long id, const char *comm)
 {
-	struct task_name name = { .cgroup = 100 + id };
+	struct thread_name name = { .cgroup = 100 + id };
 
 	strcpy(name.comm, comm);
-	assert_int_equal(tasknames_add(n, id, &name), 0);
+	assert_int_equal(threadnames_add(n, id, &name), 0);
 }
 
 /* What a row of operations and one of requests of thread @id are called in the next interval. */
-static void assert_called(struct tasknames *n, unsigned long long id, const char *expected)
+static void assert_called(struct threadnames *n, unsigned long long id, const char *expected)
 {
 	struct op_row op = { .key.by = { id } };
 	struct rq_row rq = { .key.by = { id } };
 	struct snapshot sn = { .ops = &op, .n_ops = 1, .rqs = &rq, .n_rqs = 1 };
 
-	tasknames_name(n, &sn);
+	threadnames_name(n, &sn);
 	assert_string_equal(op.comm, expected);
 	assert_string_equal(rq.comm, expected);
 }
 
-static void pass(struct tasknames *n, int intervals)
+static void pass(struct threadnames *n, int intervals)
 {
 	struct snapshot nothing = {};
 
 	while (intervals--)
-		tasknames_name(n, &nothing);
+		threadnames_name(n, &nothing);
 }
 
 static void a_name_is_kept_while_it_is_used(void **state)
 {
-	struct tasknames n = {};
+	struct threadnames n = {};
 
 	(void)state;
 	name(&n, 5, "sh");
@@ -54,34 +54,34 @@ static void a_name_is_kept_while_it_is_used(void **state)
 	assert_called(&n, 5, "dd");
 	pass(&n, 20);
 	assert_called(&n, 5, "");
-	tasknames_done(&n);
+	threadnames_done(&n);
 }
 
 /* What a thread left to others may be told an interval after its newer name. */
 static void an_older_name_does_not_come_back(void **state)
 {
-	struct task_name name = { .comm = "dd", .at = 23 };
-	struct tasknames n = {};
+	struct thread_name name = { .comm = "dd", .at = 23 };
+	struct threadnames n = {};
 
 	(void)state;
-	assert_int_equal(tasknames_add(&n, 5, &name), 0);
+	assert_int_equal(threadnames_add(&n, 5, &name), 0);
 	pass(&n, 1);
-	name = (struct task_name){ .comm = "sh", .at = 22 };
-	assert_int_equal(tasknames_add(&n, 5, &name), 0);
+	name = (struct thread_name){ .comm = "sh", .at = 22 };
+	assert_int_equal(threadnames_add(&n, 5, &name), 0);
 	assert_called(&n, 5, "dd");
-	name = (struct task_name){ .comm = "cp", .at = 23 };
-	assert_int_equal(tasknames_add(&n, 5, &name), 0);
+	name = (struct thread_name){ .comm = "cp", .at = 23 };
+	assert_int_equal(threadnames_add(&n, 5, &name), 0);
 	assert_called(&n, 5, "cp");
-	tasknames_done(&n);
+	threadnames_done(&n);
 }
 
 static void threads_are_listed_once(void **state)
 {
 	static const unsigned long long ids[] = { 7, 5, 7, 0, 9 };
-	static const struct task expected[] = { { 5, 105, "five" },
-						{ 7, 107, "seven" },
-						{ .id = 9 } };
-	struct tasknames n = {};
+	static const struct thread expected[] = { { 5, 105, "five" },
+						  { 7, 107, "seven" },
+						  { .id = 9 } };
+	struct threadnames n = {};
 	struct op_row ops[5] = {};
 	struct rq_row rqs[5] = {};
 
@@ -95,13 +95,13 @@ static void threads_are_listed_once(void **state)
 	for (int interval = 0; interval < 2; interval++) {
 		struct snapshot sn = { .ops = ops, .n_ops = 5, .rqs = rqs, .n_rqs = 5 };
 
-		assert_int_equal(tasknames_list(&n, &sn), 0);
-		assert_int_equal(sn.n_tasks, 3);
-		assert_memory_equal(sn.tasks, expected, sizeof(expected));
-		tasknames_name(&n, &sn);
-		free(sn.tasks);
+		assert_int_equal(threadnames_list(&n, &sn), 0);
+		assert_int_equal(sn.n_threads, 3);
+		assert_memory_equal(sn.threads, expected, sizeof(expected));
+		threadnames_name(&n, &sn);
+		free(sn.threads);
 	}
-	tasknames_done(&n);
+	threadnames_done(&n);
 }
 
 int main(void)
