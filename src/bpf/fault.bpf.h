@@ -39,8 +39,8 @@
 
 enum { SIGNAL_BUS = 7, ERROR_IO = 5 };
 
-/* Flags and results of handle_mm_fault() (mm_types.h). With RETRY and UNLOCKED the mapping is
- * unlocked. */
+/* Flags and results of handle_mm_fault() (include/linux/mm_types.h). With RETRY and UNLOCKED the
+ * mapping is unlocked. */
 enum {
 	BY_USER = 0x40,              /* FAULT_FLAG_USER */
 	BUS_ERROR = 2,               /* VM_FAULT_SIGBUS */

@@ -167,7 +167,7 @@ struct task_state {
  * the helper waited. */
 struct helper_wait {
 	u64 out, wake, in;
-	struct rq_times times; /* times.c == 0: it waited for no request */
+	struct rq_times times; /* C is 0: it waited for no request */
 	u8 is_read;
 };
 
@@ -250,7 +250,7 @@ struct io_state {
 /* The completion in progress at an interrupt level of a CPU. Only code at this level writes it. On
  * kernels that hide the level, all levels share one mark. */
 struct mark {
-	struct rq_times times; /* times.c == 0: none */
+	struct rq_times times; /* C is 0: none */
 	u64 until;             /* the completion is over by then, if no event ends it before */
 	u32 cpu;
 	u32 pid;
@@ -262,7 +262,7 @@ struct mark {
  * at once; @check reveals a torn copy. */
 struct done {
 	u64 thread;            /* thread id, | DONE_READ */
-	struct rq_times times; /* times.c == 0: merged; then held and d are 0, too */
+	struct rq_times times; /* C is 0: merged; then held and d are 0, too */
 	u64 check;             /* exclusive or of all other members */
 };
 #define DONE_READ (1ULL << 32)

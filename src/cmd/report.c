@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * report.c - shows recordings: as breakdown's tables, as heat maps, or record by
- * record. The order of the recordings is decided here; filters and time are in report_filter.h and
+ * record. The order of the recordings is decided here; filters and time are in cmd/recorded.h and
  * report_time.h.
  */
 #include <errno.h>
