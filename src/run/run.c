@@ -63,10 +63,10 @@ void run_say_of_ops(const char *of_ops)
 		cmd_say("warning: requests are not chosen by %s", of_ops);
 }
 
-static void say_tracing(const struct run *r, bool interruptible)
+static void say_tracing(const struct run *r)
 {
 	char safe[TEXT_SAFE_CAP(sizeof(r->looked_for))];
-	bool ends = r->opts.duration_ns || r->opts.count || r->keyboard || !interruptible;
+	bool ends = r->opts.duration_ns || r->opts.count || r->keyboard;
 
 	text_safe(safe, sizeof(safe), r->looked_for);
 	if (r->keyboard && !safe[0])
@@ -132,7 +132,10 @@ static void on_signal(int signo)
 	signal_last = signo;
 	if (signals_n++ == 0 || run_waits)
 		return;
-	sigaction(signo, &signals_before[signo], NULL);
+	if (signals_before[signo].sa_handler == SIG_IGN)
+		signal(signo, SIG_DFL);
+	else
+		sigaction(signo, &signals_before[signo], NULL);
 	raise(signo); /* ends the process when this handler returns */
 }
 
@@ -150,7 +153,9 @@ static void end_signals_set(sigset_t *set)
 		sigaddset(set, end_signals[i]);
 }
 
-/* Signals ignored when we were started stay ignored: HUP under nohup(1), INT in the background. */
+/* A SIGHUP ignored by our parent stays ignored, as nohup(1) wants. SIGINT ends a run always: a
+ * shell ignores SIGINT for every job in the background of a script, and scripts end tracers by
+ * SIGINT. */
 static void signals_take(void)
 {
 	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -159,7 +164,8 @@ static void signals_take(void)
 	for (int i = 0; i < END_SIGNALS_N; i++) {
 		struct sigaction *was = &signals_before[end_signals[i]];
 
-		if (!sigaction(end_signals[i], NULL, was) && was->sa_handler != SIG_IGN)
+		if (!sigaction(end_signals[i], NULL, was) &&
+		    (was->sa_handler != SIG_IGN || end_signals[i] != SIGHUP))
 			sigaction(end_signals[i], &act, NULL);
 	}
 	sigprocmask(SIG_UNBLOCK, &act.sa_mask, &mask_before);
@@ -175,13 +181,6 @@ static void signals_give_back(void)
 bool run_interrupted(void)
 {
 	return signals_n > 0;
-}
-
-static bool is_ignored(int signo)
-{
-	struct sigaction now;
-
-	return !sigaction(signo, NULL, &now) && now.sa_handler == SIG_IGN;
 }
 
 /* 584 years after boot stands for never. */
@@ -428,7 +427,7 @@ static int start(struct run *r, struct reason *why)
 	signal(SIGCHLD, SIG_DFL); /* if ignored, the command's status would be lost */
 	if (ops->source->say)
 		ops->source->say(r);
-	say_tracing(r, !is_ignored(SIGINT));
+	say_tracing(r);
 	if (r->command)
 		child_release(&r->child);
 	return 0;
