@@ -92,7 +92,7 @@ static const char *const class_names[] = {
 	X(write, WRITE) X(pwrite64, WRITE) X(writev, WRITE) X(pwritev, WRITE) X(pwritev2, WRITE)   \
 	X(open, OPEN) X(openat, OPEN) X(openat2, OPEN) X(creat, OPEN)                              \
 	X(close, CLOSE)                                                                            \
-	X(fsync, FSYNC) X(fdatasync, FSYNC) X(sync_file_range, FSYNC) X(syncfs, FSYNC)             \
+	X(fsync, FSYNC) X(fdatasync, FSYNC) X(sync_file_range, META) X(syncfs, FSYNC)             \
 	X(sync, FSYNC) X(msync, FSYNC)                                                             \
 	X(sendfile, COPY) X(splice, COPY) X(copy_file_range, COPY)                                 \
 	X(stat, META) X(fstat, META) X(statx, META) X(getdents64, META) X(unlink, META)            \

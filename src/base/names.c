@@ -17,7 +17,7 @@ struct request {
 static const struct request uring_list[] = {
 	{ 1, OP_READ, "readv" },          { 2, OP_WRITE, "writev" },
 	{ 3, OP_FSYNC, "fsync" },         { 4, OP_READ, "read_fixed" },
-	{ 5, OP_WRITE, "write_fixed" },   { 8, OP_FSYNC, "sync_file_range" },
+	{ 5, OP_WRITE, "write_fixed" },   { 8, OP_META, "sync_file_range" },
 	{ 17, OP_META, "fallocate" },     { 18, OP_OPEN, "openat" },
 	{ 19, OP_CLOSE, "close" },        { 21, OP_META, "statx" },
 	{ 22, OP_READ, "read" },          { 23, OP_WRITE, "write" },

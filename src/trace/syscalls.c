@@ -26,7 +26,7 @@
 	X(openat2, OPEN, RESULT, NONE) X(creat, OPEN, RESULT, NONE) \
 	X(open_by_handle_at, OPEN, RESULT, NONE) X(close, CLOSE, ARG0, NONE) \
 	X(fsync, FSYNC, ARG0, NONE) X(fdatasync, FSYNC, ARG0, NONE) \
-	X(sync_file_range, FSYNC, ARG0, NONE) X(sync, FSYNC, NONE, NONE) \
+	X(sync_file_range, META, ARG0, NONE) X(sync, FSYNC, NONE, NONE) \
 	X(syncfs, FSYNC, ARG0, NONE) X(msync, FSYNC, MAPPING, NONE) X(sendfile, COPY, ARG1, NONE) \
 	X(splice, COPY, ARG0_OR_2, NONE) X(copy_file_range, COPY, ARG0, NONE) \
 	X(stat, META, NONE, NONE) X(fstat, META, ARG0, NONE) X(lstat, META, NONE, NONE) \

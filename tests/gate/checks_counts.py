@@ -71,7 +71,7 @@ CALL_KINDS = {
     "read": "read pread64 readv preadv preadv2", "write": "write pwrite64 writev pwritev pwritev2",
     "open": "open openat openat2 creat open_by_handle_at memfd_create memfd_secret mq_open fsopen fspick fsmount "
             "open_tree", "close": "close",
-    "fsync": "fsync fdatasync sync_file_range sync syncfs msync",
+    "fsync": "fsync fdatasync sync syncfs msync",
     "copy": "sendfile sendfile64 splice copy_file_range",
     "aio": "io_submit io_getevents io_pgetevents io_pgetevents_time64",
     "": "dup dup2 dup3 fcntl fcntl64 flock lseek",

@@ -129,7 +129,7 @@ static void sync_somehow(struct worker *w, uint32_t r)
 		CALL(w, FSYNC, fdatasync, fd);
 		break;
 	default:
-		CALL(w, FSYNC, sync_file_range, fd, 0, FILE_SIZE,
+		CALL(w, META, sync_file_range, fd, 0, FILE_SIZE,
 		     SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 			     SYNC_FILE_RANGE_WAIT_AFTER);
 	}

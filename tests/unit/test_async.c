@@ -21,7 +21,7 @@ static const struct {
 	{ IORING_OP_FSYNC, OP_FSYNC, "fsync" },
 	{ IORING_OP_READ_FIXED, OP_READ, "read_fixed" },
 	{ IORING_OP_WRITE_FIXED, OP_WRITE, "write_fixed" },
-	{ IORING_OP_SYNC_FILE_RANGE, OP_FSYNC, "sync_file_range" },
+	{ IORING_OP_SYNC_FILE_RANGE, OP_META, "sync_file_range" },
 	{ IORING_OP_FALLOCATE, OP_META, "fallocate" },
 	{ IORING_OP_OPENAT, OP_OPEN, "openat" },
 	{ IORING_OP_CLOSE, OP_CLOSE, "close" },
