@@ -380,6 +380,23 @@ static int store_one(struct parse *p, const struct opt *o, void *dst, const char
 	return -EINVAL;
 }
 
+/* Numbers may be separated as pgrep(1) and pidof(1) print them: by newlines or blanks. */
+static void blanks_to_commas(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		size_t blanks = strspn(from, " \t\n");
+
+		from += blanks;
+		if (blanks && to > text && to[-1] != ',' && *from && *from != ',')
+			*to++ = ',';
+		if (*from)
+			*to++ = *from++;
+	}
+	*to = '\0';
+}
+
 static int store(struct parse *p, const struct opt *o, size_t base, char *text)
 {
 	void *dst = p->out + base + o->offset;
@@ -387,6 +404,8 @@ static int store(struct parse *p, const struct opt *o, size_t base, char *text)
 
 	if (!opts_has_commas(o))
 		return store_one(p, o, dst, text);
+	if (o->type == OPT_TYPE_UINTS)
+		blanks_to_commas(text);
 	for (char *comma; text && !err; text = comma) {
 		comma = strchr(text, ',');
 		if (comma)

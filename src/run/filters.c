@@ -139,7 +139,8 @@ const struct opt_choice filter_ops[] = {
 
 const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
-	  .help = "only this process, all its threads" },
+	  .help = "only this process, all its threads; also a list as pgrep and pidof print "
+		  "it" },
 	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",
 	  .help = "only threads with this name" },
 	{ 0, "cgroup", OPT_PATHS(struct filters, cgroups), .arg = "PATH",

@@ -261,6 +261,14 @@ static void lists_add_up(void **state)
 	assert_string_equal(o.filters.disks.at[0], "a");
 	assert_string_equal(o.filters.disks.at[1], "bc");
 	assert_string_equal(o.filters.disks.at[2], "d");
+	/* as pgrep(1) and pidof(1) print numbers */
+	assert_int_equal(parse(&table, "-t 7\n5\t\t9,\n3\n", &o, &res), 0);
+	assert_int_equal(o.filters.tids.n, 4);
+	assert_int_equal(o.filters.tids.at[0], 7);
+	assert_int_equal(o.filters.tids.at[2], 9);
+	assert_int_equal(o.filters.tids.at[3], 3);
+	assert_int_equal(
+		parse(&table, "-t 7,5 --disk=a,bc --tid 9 -d d --file x,y --file z", &o, &res), 0);
 	/* a path may have a comma in it */
 	assert_int_equal(o.filters.files.n, 2);
 	assert_string_equal(o.filters.files.at[0], "x,y");
