@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,32 +73,65 @@ char *path_full(const struct path_file *f)
 	return n < 0 ? NULL : text;
 }
 
+/* A new descriptor if @path is /dev/null, or names an open descriptor: /dev/stderr or /dev/fd/N.
+ * -1 with errno ENOENT: @path is another file. */
+static int special_open(const char *path)
+{
+	static const char fds[] = "/dev/fd/";
+	const char *number = path + sizeof(fds) - 1;
+	int fd, flags;
+
+	if (!strcmp(path, "/dev/null"))
+		return open(path, O_WRONLY | O_CLOEXEC);
+	if (!strcmp(path, "/dev/stderr"))
+		return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	errno = ENOENT;
+	if (strncmp(path, fds, sizeof(fds) - 1) || !*number || strlen(number) > 5 ||
+	    number[strspn(number, "0123456789")])
+		return -1;
+	fd = atoi(number);
+	flags = fcntl(fd, F_GETFD);
+	if (flags >= 0 && !(flags & FD_CLOEXEC)) /* inherited, and none of our own */
+		return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	errno = EBADF;
+	return -1;
+}
+
+static FILE *cannot_create(const char *path, int err, struct reason *why)
+{
+	reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(err));
+	reason_hint(why, err == EEXIST  ? "remove it, or choose another name"
+			 : err == EBADF ? "no file is open under this number"
+					: "choose a directory that exists and can be written to");
+	return NULL;
+}
+
 FILE *newfile_open(const char *path, struct reason *why)
 {
-	int by_sudo, fd, err;
+	int by_sudo, err, fd = special_open(path);
 	uid_t uid;
 	gid_t gid;
 
+	if (fd >= 0)
+		return fdopen(fd, "w");
+	if (errno != ENOENT)
+		return cannot_create(path, errno, why);
 	by_sudo = sudo_ids(&uid, &gid, why);
 	if (by_sudo < 0)
 		return NULL;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || (by_sudo && fchown(fd, uid, gid))) {
 		err = errno;
-		reason_set(why, EXIT_FAILED, "cannot create '%.200s': %s", path, strerror(err));
-		reason_hint(why, err == EEXIST
-					 ? "remove it, or choose another name"
-					 : "choose a directory that exists and can be written to");
 		if (fd >= 0)
 			close(fd);
-		return NULL;
+		return cannot_create(path, err, why);
 	}
 	return fdopen(fd, "w");
 }
 
 bool newfile_is_standard(const char *path)
 {
-	return !path || !strcmp(path, "-");
+	return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
 }
 
 FILE *newfile_output(const char *path, FILE *standard, struct reason *why)
@@ -111,8 +145,9 @@ void newfile_close(FILE *f, const char *path, bool give_up)
 
 	if (newfile_is_standard(path))
 		return;
-	if (give_up && !fflush(f) && !fstat(fileno(f), &ours) && !ours.st_size &&
-	    !lstat(path, &there) && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+	if (give_up && !fflush(f) && !fstat(fileno(f), &ours) && S_ISREG(ours.st_mode) &&
+	    !ours.st_size && !lstat(path, &there) && ours.st_dev == there.st_dev &&
+	    ours.st_ino == there.st_ino)
 		unlink(path);
 	fclose(f);
 }

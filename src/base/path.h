@@ -39,11 +39,11 @@ struct path_file {
  */
 char *path_full(const struct path_file *f);
 
-/* Creates an output file: it must not exist yet, and only its user can access it. */
-
 /*
- * Creates @path, mode 0600; under sudo it belongs to the user who called sudo. An existing file is
- * not touched, and no link is followed. The caller closes the stream; NULL with @why.
+ * Output files. newfile_open() creates @path, mode 0600; under sudo the file belongs to the user
+ * who called sudo. An existing file is not touched, and no link is followed. But /dev/null is
+ * written to, and so are /dev/stderr and /dev/fd/N, as a shell's >(command) has it. The caller
+ * closes the stream; NULL with @why.
  */
 FILE *newfile_open(const char *path, struct reason *why);
 

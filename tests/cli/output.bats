@@ -109,6 +109,20 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 	[[ $output == *"cannot write the output"* ]]
 }
 
+@test "-o of a device or of an open descriptor is written to, and nothing is removed" {
+	for out in /dev/stderr /dev/fd/2; do
+		"$iostrata" breakdown -D 0.1 -o "$out" 2>"$tmp/err"
+		grep -q '^traced\|^no I/O' "$tmp/err"
+	done
+	"$iostrata" breakdown -D 0.1 -o >(cat >"$tmp/piped")
+	wait_until grep -q '^traced\|^no I/O' "$tmp/piped"
+	"$iostrata" record -D 0.1 -o /dev/null
+	run -1 "$iostrata" breakdown -p 4194305 -o /dev/null
+	[[ -c /dev/null ]]
+	run -1 "$iostrata" breakdown -D 0.1 -o /dev/fd/99
+	[[ $output == *"error: cannot create '/dev/fd/99': Bad file descriptor"* ]]
+}
+
 @test "a reader that goes away ends it" {
 	begin=$SECONDS
 	run --separate-stderr bash -c '"$0" breakdown 1 300 | head -n 1; echo "${PIPESTATUS[0]}"' "$iostrata"
