@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/opts.h"
 #include "base/privilege.h"
 #include "base/reason.h"
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
 	enum privilege_file by = privilege_by_file();
 
 	keep_standard_descriptors();
+	clock_init();
 	if (!file_is_safe(find(name), by))
 		return refuse_file(argv, by);
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -230,3 +230,17 @@ call_in_flight() { # OPTIONS...
 	expect 0 breakdown -j -- true
 	json '.in_progress == []'
 }
+
+@test "in a time namespace, times are those of the machine" {
+	unshare --time --fork true || skip "no time namespaces"
+	for offset in 100000 -100; do
+		run --separate-stderr unshare --time --monotonic "$offset" --fork "$iostrata" breakdown -j \
+			-- dd if=/dev/zero of="$tmp/file" bs=4k count=101 conv=fsync
+		((status == 0))
+		json '.threads_ns > 0 and .threads_ns < 60e9 and .duration_ns < 60e9'
+		unshare --time --monotonic "$offset" --fork "$iostrata" record -o "$tmp/$offset.ios" \
+			-- dd if=/dev/zero of="$tmp/file" bs=4k count=101 2>/dev/null
+		run --separate-stderr "$iostrata" report -j --op write --from 0 --to 60 "$tmp/$offset.ios"
+		json '[.ops[] | .count] | add >= 101'
+	done
+}
