@@ -130,10 +130,27 @@ static void child_run(const struct child *c, char **argv, int failed)
 	_exit(err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
+/* Whether @name is a command that only a shell has. */
+static bool is_of_shells(const char *name)
+{
+	static const char *const names[] = { "alias", "cd",     "exec",   "export", "for",
+					     "if",    "source", "ulimit", "umask",  "while" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static int cannot_execute(const struct child *c, int err, struct reason *why)
 {
-	return reason_set(why, err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
-			  "cannot execute '%.200s': %s", c->name, strerror(err));
+	reason_set(why, err == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
+		   "cannot execute '%.200s': %s", c->name, strerror(err));
+	if (err == ENOENT && is_of_shells(c->name))
+		return reason_hint(why, "only a shell has this command: -- sh -c '...'");
+	if (err == ENOENT && strpbrk(c->name, " ;|&<>"))
+		return reason_hint(why, "a command line in quotes needs a shell: -- sh -c '...'");
+	return -1;
 }
 
 /* Whether @name is the path of a file without any x, which execve(2) refuses to root, too. A name

@@ -36,6 +36,10 @@ writer() { # FILE
 @test "a command that cannot be executed: 126 and 127" {
 	expect 127 breakdown -- "$tmp/nosuch"
 	says "cannot execute.*No such file"
+	expect 127 breakdown -- "ls -l"
+	says "cannot execute 'ls -l'" "a command line in quotes needs a shell: -- sh -c"
+	expect 127 breakdown -- cd /
+	says "cannot execute 'cd'" "only a shell has this command: -- sh -c"
 	expect 127 breakdown -- nosuch-command-anywhere
 	says "cannot execute.*No such file"
 	echo text >"$tmp/text"
