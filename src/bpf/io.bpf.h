@@ -39,21 +39,6 @@ static __always_inline struct io_state *io_slot(u64 key, u64 cpu)
 	return &io_slots[i % IO_SLOTS];
 }
 
-/* The request of io_uring or libaio to which a bio belongs, if no state in a slot says so: the bio
- * was merged into another, or its state is in the hash. */
-struct async_ref {
-	u64 q; /* of the bio */
-	u32 at;
-	u32 pad;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, u64);
-	__type(value, struct async_ref);
-} async_bios SEC(".maps");
-
 static __always_inline struct io_state *io_hashed(u64 key)
 {
 	return live.hashed ? bpf_map_lookup_elem(&ios, &key) : NULL;

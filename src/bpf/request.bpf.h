@@ -34,17 +34,6 @@ static __always_inline struct io_state *request_io_anywhere(struct request *rq, 
 	return io;
 }
 
-/*
- * NVMe multipath: a disk without requests passes its bios on to paths, hidden disks whose requests
- * count as those of the disk. Which one a path is of tells the first bio that is passed on.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, u32);
-	__type(value, u32);
-} paths SEC(".maps");
-
 static __always_inline void path_learn(u32 path, u32 disk)
 {
 	if (bpf_map_lookup_elem(&paths, &path))

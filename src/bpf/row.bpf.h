@@ -16,27 +16,6 @@
 
 enum { SLOT_NEW = 1 << 16 };
 
-/* The names of the files that an epoch has rows of, by FILE_KEY() and inode. */
-struct file_id {
-	u64 key, ino;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct file_id);
-	__type(value, struct file_name);
-} file_names_even SEC(".maps"), file_names_odd SEC(".maps");
-
-/* The names of the threads or processes that an epoch has rows of, by id. If there are many more
- * than fit, some are dropped; only their names are lost then. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, u64);
-	__type(value, struct thread_name);
-} thread_names_even SEC(".maps"), thread_names_odd SEC(".maps");
-
 /* The slot of file system type @fs, which also has its name; FS_SLOTS: no slot is free. */
 static __always_inline u64 fs_slot(u64 fs)
 {
@@ -360,14 +339,6 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
  * names are noted for them.
  */
 
-/* Of the even and of the odd epoch, as those of requests. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct helper_key);
-	__type(value, struct helper_sums);
-} helper_rows_even SEC(".maps"), helper_rows_odd SEC(".maps");
-
 /* The row of @key. NULL: no room, or refused, as in row_hashed(). */
 static __always_inline struct helper_sums *helper_row(const struct helper_key *key)
 {
@@ -452,14 +423,6 @@ static __always_inline void fs_of_file(struct file *file, struct seq_file *seq)
  * sleeps. The stack is read when the thread gets the CPU again: sleeps with a known reason cost
  * nothing, and the stack has not changed since the thread left the CPU.
  */
-
-/* Of the even and of the odd epoch. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct site_key);
-	__type(value, struct site_sums);
-} site_rows_even SEC(".maps"), site_rows_odd SEC(".maps");
 
 /* The row of @key. NULL: no room, or refused, as in row_hashed(). */
 static __always_inline struct site_sums *site_row(const struct site_key *key)

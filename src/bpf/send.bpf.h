@@ -13,45 +13,7 @@
 #include "name.bpf.h"
 #include "row.bpf.h"
 
-/* User space makes a ring for each group of CPUs. */
-struct sent_ring {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, MAX_RINGS);
-	__type(key, u32);
-	__array(values, struct sent_ring);
-} rings SEC(".maps");
-
-/* The records of all lanes, one lane after another. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct sent_op);
-} lane_ops SEC(".maps");
-
 volatile struct lane lanes[MAX_LANES];
-
-/* Names have a ring of their own, so that user space can read them before the records that refer to
- * them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} sent_files SEC(".maps");
-
-/* Files whose names were sent, by their hash; after a torn entry a name is sent again, or is
- * missing. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, FILES_SENT);
-	__type(key, u32);
-	__type(value, struct sent_file_id);
-} files_sent SEC(".maps");
 
 static __always_inline void *ring_here(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * state.bpf.h - the memory of the programs: maps, and the state of each thread, helper, bio,
+ * state.bpf.h - the memory of the programs: all maps, and the state of each thread, helper, bio,
  * request and completion. User space adjusts the sizes of maps to the machine. Has no logic.
  */
 #ifndef IOSTRATA_STATE_BPF_H
@@ -505,6 +505,107 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
+
+/* The request of io_uring or libaio to which a bio belongs, if no state in a slot says so: the bio
+ * was merged into another, or its state is in the hash. */
+struct async_ref {
+	u64 q; /* of the bio */
+	u32 at;
+	u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct async_ref);
+} async_bios SEC(".maps");
+
+/*
+ * NVMe multipath: a disk without requests passes its bios on to paths, hidden disks whose requests
+ * count as those of the disk. Which one a path is of tells the first bio that is passed on.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u32);
+} paths SEC(".maps");
+
+/* The names of the files that an epoch has rows of, by FILE_KEY() and inode. */
+struct file_id {
+	u64 key, ino;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct file_id);
+	__type(value, struct file_name);
+} file_names_even SEC(".maps"), file_names_odd SEC(".maps");
+
+/* The names of the threads or processes that an epoch has rows of, by id. If there are many more
+ * than fit, some are dropped; only their names are lost then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct thread_name);
+} thread_names_even SEC(".maps"), thread_names_odd SEC(".maps");
+
+/* With conf.helpers: the rows of helpers, of the even and of the odd epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct helper_key);
+	__type(value, struct helper_sums);
+} helper_rows_even SEC(".maps"), helper_rows_odd SEC(".maps");
+
+/* With conf.sites: the rows of sites, of the even and of the odd epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct site_key);
+	__type(value, struct site_sums);
+} site_rows_even SEC(".maps"), site_rows_odd SEC(".maps");
+
+/* User space makes a ring for each group of CPUs. */
+struct sent_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAX_RINGS);
+	__type(key, u32);
+	__array(values, struct sent_ring);
+} rings SEC(".maps");
+
+/* The records of all lanes, one lane after another. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct sent_op);
+} lane_ops SEC(".maps");
+
+/* Names have a ring of their own, so that user space can read them before the records that refer to
+ * them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} sent_files SEC(".maps");
+
+/* Files whose names were sent, by their hash; after a torn entry a name is sent again, or is
+ * missing. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FILES_SENT);
+	__type(key, u32);
+	__type(value, struct sent_file_id);
+} files_sent SEC(".maps");
 
 /* The initial value of every new entry. Read-only data, because the stack has 512 bytes only. */
 const char zeroes[1024];

@@ -203,6 +203,13 @@ includes() {
 	none finds '#[ \t]*include *<(linux|asm|sys|std)' "${bpf[@]}"
 }
 
+@test "programs of I/O stand in trace.bpf.c, and their maps in state.bpf.h" {
+	mapfile -t others < <(but "${bpf[@]}" "src/bpf/state.bpf.h src/bpf/func.bpf.h")
+	none finds 'SEC\("\.maps' "${others[@]}"
+	mapfile -t others < <(but "${bpf[@]}" "src/bpf/trace.bpf.c src/bpf/func.bpf.c")
+	none finds 'SEC\("\?' "${others[@]}"
+}
+
 @test "programs have no scratch per CPU" {
 	# what a program keeps per CPU another may change under it; the mark and the rows may be
 	[[ $(finds 'BPF_MAP_TYPE_PERCPU_ARRAY' "${bpf[@]}" | grep -vc 'vmlinux.h') -le 1 ]]
