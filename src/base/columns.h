@@ -43,7 +43,8 @@ struct column {
 	int max;          /* maximum width of cells in text; 0: the width left by other columns */
 	int rank;         /* in long lines, the highest rank is left out first; 0: never */
 	enum text_cut cut;
-	bool optional; /* left out of text if 0 or unknown in all rows */
+	unsigned int of; /* for the owner of the list: the set of its tables with this column */
+	bool optional;   /* left out of text if 0 or unknown in all rows */
 };
 
 /* A list of columns ends with an empty row. */

@@ -9,9 +9,13 @@
 
 static void put_name(struct json *j, const char *name)
 {
-	text_put(&j->out, "%s", j->comma ? "," : "");
-	if (name)
-		text_put(&j->out, "\"%s\":", name);
+	if (j->comma)
+		text_write(&j->out, ",", 1);
+	if (name) {
+		text_write(&j->out, "\"", 1);
+		text_write(&j->out, name, strlen(name));
+		text_write(&j->out, "\":", 2);
+	}
 	j->comma = true;
 }
 
@@ -40,16 +44,29 @@ void json_put_bool(struct json *j, const char *name, bool value)
 	text_put(&j->out, value ? "true" : "false");
 }
 
+static void put_digits(struct json *j, uint64_t n)
+{
+	char digits[24], *end = digits + sizeof(digits), *s = text_digits(end, n);
+
+	text_write(&j->out, s, end - s);
+}
+
 void json_put_int(struct json *j, const char *name, int64_t value)
 {
 	put_name(j, name);
-	text_put(&j->out, "%lld", (long long)value);
+	if (value < 0)
+		text_write(&j->out, "-", 1);
+	put_digits(j, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void json_put_uint(struct json *j, const char *name, uint64_t value)
 {
+	bool quoted = value > INT64_MAX;
+
 	put_name(j, name);
-	text_put(&j->out, value > INT64_MAX ? "\"%llu\"" : "%llu", (unsigned long long)value);
+	text_write(&j->out, "\"", quoted);
+	put_digits(j, value);
+	text_write(&j->out, "\"", quoted);
 }
 
 void json_put_real(struct json *j, const char *name, double value)
@@ -82,16 +99,32 @@ static void put_char(struct json *j, uint32_t cp)
 			 0xdc00 + (cp & 0x3ff));
 }
 
+/* Length of the characters at the start of @s that need no escape. */
+static size_t plain_length(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 /* Writes @utf8 as a string and frees it; NULL: out of memory. */
 static void put_owned(struct json *j, const char *name, char *utf8)
 {
 	if (!utf8 && !j->out.err)
 		j->out.err = -ENOMEM;
 	put_name(j, name);
-	text_put(&j->out, "\"");
-	for (const char *s = utf8; s && *s;)
-		put_char(j, next_char(&s));
-	text_put(&j->out, "\"");
+	text_write(&j->out, "\"", 1);
+	for (const char *s = utf8; s && *s;) {
+		size_t plain = plain_length(s);
+
+		text_write(&j->out, s, plain);
+		s += plain;
+		if (*s)
+			put_char(j, next_char(&s));
+	}
+	text_write(&j->out, "\"", 1);
 	free(utf8);
 }
 

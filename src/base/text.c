@@ -144,7 +144,7 @@ void text_ascii_only(void)
 	ascii_only = true;
 }
 
-size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len)
+static size_t safe(char *dst, size_t cap, const char *src, size_t len, bool ascii)
 {
 	size_t out = 0;
 
@@ -152,7 +152,7 @@ size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len)
 		uint32_t cp = 0;
 		size_t n = utf8_decode(src, len, &cp), put;
 
-		if (n && !in_ranges(unsafe, cp) && (cp < 0x80 || !ascii_only)) {
+		if (n && !in_ranges(unsafe, cp) && (cp < 0x80 || !ascii)) {
 			put = keep(dst + out, cap - 1 - out, src, n);
 		} else {
 			n = n ? n : 1;
@@ -166,6 +166,16 @@ size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len)
 	}
 	dst[out] = '\0';
 	return out;
+}
+
+size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len)
+{
+	return safe(dst, cap, src, len, ascii_only);
+}
+
+size_t text_safe_utf8(char *dst, size_t cap, const char *src, size_t len)
+{
+	return safe(dst, cap, src, len, false);
 }
 
 size_t text_safe(char *dst, size_t cap, const char *src)
@@ -348,6 +358,12 @@ void text_put(struct text_out *o, const char *fmt, ...)
 	va_end(ap);
 }
 
+void text_write(struct text_out *o, const char *data, size_t n)
+{
+	if (!o->err && fwrite(data, 1, n, o->f) != n)
+		o->err = errno ? -errno : -EIO;
+}
+
 void text_fill(struct text_out *o, char c, int n)
 {
 	while (n-- > 0 && !o->err) {
@@ -414,6 +430,22 @@ int text_end(struct text_out *o)
 /*
  * Numbers for people: times, bytes, counts, rates, shares; see text.h.
  */
+
+char *text_digits(char *end, uint64_t n)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+
+	for (; n >= 100; n /= 100)
+		memcpy(end -= 2, pairs + 2 * (n % 100), 2);
+	if (n >= 10)
+		memcpy(end -= 2, pairs + 2 * n, 2);
+	else
+		*--end = (char)('0' + n);
+	return end;
+}
 
 /* @v with three significant digits, or all digits before the point if there are more. */
 static struct text_num number(double v, const char *unit)

@@ -25,6 +25,9 @@
 size_t text_safe(char *dst, size_t cap, const char *src);
 size_t text_safe_n(char *dst, size_t cap, const char *src, size_t len);
 
+/* The same for a file, where UTF-8 is not escaped, even after text_ascii_only(). */
+size_t text_safe_utf8(char *dst, size_t cap, const char *src, size_t len);
+
 /* Whether the caller's locale, by its environment, is a UTF-8 one, even if it is not installed. */
 bool text_locale_is_utf8(void);
 
@@ -66,6 +69,10 @@ char *text_base64(const char *src, size_t len);
 struct text_num {
 	char s[24];
 };
+
+/* Writes the digits of @n before @end, which needs 20 bytes before it; returns the first digit. No
+ * NUL follows. */
+char *text_digits(char *end, uint64_t n);
 
 /* Three significant digits and the unit that fits: "690 ns", "55.3 us", "99999 s", "27.8 h",
  * "585 y". At most 7 columns. */
@@ -110,6 +117,9 @@ struct text_out {
 };
 
 void text_put(struct text_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes @n bytes unchanged; much faster than text_put(). */
+void text_write(struct text_out *o, const char *data, size_t n);
 
 /* Writes @c @n times. */
 void text_fill(struct text_out *o, char c, int n);

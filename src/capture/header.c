@@ -160,7 +160,7 @@ static void put_mounts(struct json *j)
 	mounts_free(&mounts);
 }
 
-static const char *const missing_names[MISSING_IN_N] = { "requests", "uring", "aio", "fault" };
+const char *const header_missing_names[MISSING_IN_N] = { "requests", "uring", "aio", "fault" };
 
 static void put_missing(struct json *j, const struct missing *m)
 {
@@ -172,7 +172,7 @@ static void put_missing(struct json *j, const struct missing *m)
 			json_put_string(j, stratum_name(i), m->stratum[i]);
 	for (int i = 0; i < MISSING_IN_N; i++)
 		if (kinds[i])
-			json_put_string(j, missing_names[i], kinds[i]);
+			json_put_string(j, header_missing_names[i], kinds[i]);
 	json_put_end(j, '}');
 }
 
@@ -350,7 +350,9 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->machine = name ? machine_find(name)
 			  : MACHINE_X86_64; /* recordings without a machine are of x86_64 */
 	missing = json_object_get(j, "missing");
+	h->argv = json_dumps(json_object_get(j, "argv"), JSON_COMPACT | JSON_ENSURE_ASCII);
 	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host) ||
+	    member_text(j, "boot_id", &h->boot_id) ||
 	    options_parse(json_object_get(j, "argv"), &h->options))
 		err = -ENOMEM;
 	else
@@ -359,7 +361,7 @@ int header_parse(struct header *h, const char *text, size_t len)
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
 	for (int k = 0; k < MISSING_IN_N && !err; k++)
-		err = member_text(missing, missing_names[k], &h->missing[k]);
+		err = member_text(missing, header_missing_names[k], &h->missing[k]);
 	json_array_foreach(json_object_get(j, "vfs_ops"), i, kind)
 	{
 		name = json_string_value(kind);
@@ -375,6 +377,8 @@ void header_done(struct header *h)
 {
 	free(h->kernel);
 	free(h->host);
+	free(h->boot_id);
+	free(h->argv);
 	free(h->options);
 	for (size_t i = 0; i < h->n_mounts; i++) {
 		free(h->mounts[i].point);

@@ -28,9 +28,13 @@ struct header_mount {
 /* Figures that may be missing, beside strata. */
 enum { MISSING_IN_REQUESTS, MISSING_IN_URING, MISSING_IN_AIO, MISSING_IN_FAULTS, MISSING_IN_N };
 
+/* The names of MISSING_IN_* in a header. */
+extern const char *const header_missing_names[MISSING_IN_N];
+
 /* Text is hostile; owned, and freed by header_done(). */
 struct header {
-	char *kernel, *host; /* NULL: not known */
+	char *kernel, *host, *boot_id; /* NULL: not known */
+	char *argv;                    /* the command line, a list in JSON; NULL: not known */
 	/* the options of the command line, without the name of the recording and without the words
 	 * of a command, but with its "--"; NULL: not known */
 	char *options;

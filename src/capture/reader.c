@@ -297,6 +297,7 @@ int catalog_add(struct catalog *c, struct cursor *rows)
 	struct stored_name n;
 	int got, err = 0;
 
+	c->version++;
 	while ((got = cursor_next(rows, (uint64_t *)&n)) > 0 && !err) {
 		if (n.text_len > left)
 			return -EBADMSG;

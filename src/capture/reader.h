@@ -70,6 +70,7 @@ struct catalog {
 	struct catalog_thread *threads; /* [0]: no thread */
 	size_t n_files, n_threads, files_cap, threads_cap;
 	struct catalog_text *cgroups, *devices;
+	uint64_t version; /* grows with each chunk of names, which may replace names */
 	struct {
 		char name[FS_NAME_LEN];
 		unsigned int probed; /* kinds of operations, 1 << kind */

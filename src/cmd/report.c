@@ -18,6 +18,7 @@
 #include "base/reason.h"
 #include "base/snapshot.h"
 #include "base/text.h"
+#include "capture/event_row.h"
 #include "capture/reader.h"
 #include "capture/replay.h"
 #include "cmd/recorded.h"
@@ -164,8 +165,9 @@ struct report {
 	FILE *out;                     /* the output */
 	struct breakdown_view view;
 	struct replay replay;
-	struct header header;   /* of the first file */
-	struct missing missing; /* of the first file */
+	struct event_names names; /* of the recording being read */
+	struct header header;     /* of the first file */
+	struct missing missing;   /* of the first file */
 	uint64_t lost[LOST_N], missed;
 	struct report_heat heats;
 	struct progress progress;
@@ -315,6 +317,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->header.mounts = NULL;
 	r->header.devices = (struct devices){}; /* kept by file_read() at the end */
 	rec->header.kernel = rec->header.host = rec->header.options = NULL;
+	rec->header.boot_id = rec->header.argv = NULL;
 	for (int i = 0; i < ST_N; i++) {
 		r->missing.stratum[i] = r->header.stratum[i];
 		rec->header.stratum[i] = NULL;
@@ -355,7 +358,7 @@ static int event(struct report *r, const struct recording *rec, const struct sto
 		report_heat_add(&r->heats, rec, ev, r->replay.conf.first_ns);
 		return 0;
 	}
-	err = events_put(r->out, r->events, rec, ev, syscall_names(rec->header.machine));
+	err = events_put(r->out, r->events, rec, ev, syscall_names(rec->header.machine), &r->names);
 	r->no_reader = err == -EPIPE;
 	if (err)
 		return reason_set(why, EXIT_FAILED, "cannot write the output: %s", strerror(-err));
@@ -397,6 +400,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 		r->header.devices = rec.header.devices;
 		rec.header.devices = (struct devices){};
 	}
+	event_names_done(&r->names);
 	recording_close(&rec);
 	return err ? err : got < 0;
 }

@@ -2,28 +2,27 @@
 /*
  * events.h - the events of a recording one by one: as aligned text, as CSV, or as a JSON object per
  * line, after a first line with the schema "iostrata.events/1". CSV and JSON have the columns of
- * event_columns; a value is empty or null if it does not apply or is not known.
+ * event_columns (capture/event_row.h); a value is empty or null if it does not apply or is not
+ * known.
  */
 #ifndef IOSTRATA_EVENTS_H
 #define IOSTRATA_EVENTS_H
 
 #include <stdio.h>
 
-#include "base/columns.h"
-
 struct stored_event;
-
+struct event_names;
 struct recording;
-
-extern const struct column event_columns[];
 
 enum events_format { EVENTS_NONE, EVENTS_TEXT, EVENTS_CSV, EVENTS_JSON };
 
 /* Writes the titles of text and CSV, or the schema line of JSON. 0 or -errno. */
 int events_head(FILE *f, enum events_format format);
 
-/* Writes one event. 0 or -errno. */
+/* Writes one event. @names is all 0 before the first event of a recording; call event_names_done()
+ * after the last. 0 or -errno. */
 int events_put(FILE *f, enum events_format format, const struct recording *rec,
-	       const struct stored_event *ev, const char *(*call_name)(unsigned short call));
+	       const struct stored_event *ev, const char *(*call_name)(unsigned short call),
+	       struct event_names *names);
 
 #endif

@@ -3,12 +3,14 @@
 #include "made.h"
 
 #include "base/reason.h"
+#include "capture/event_row.h"
 #include "capture/replay.h"
 #include "show/events.h"
 
 static void recording_read(FILE *f)
 {
 	struct replay r = { .conf = { .by = BY_FILE, .slowest_max = 3, .every_ns = 1 << 30 } };
+	static struct event_names names;
 	static FILE *out;
 	struct recording rec;
 	struct stored_event ev;
@@ -20,13 +22,14 @@ static void recording_read(FILE *f)
 		out = fopen("/dev/null", "w");
 	if (!got) {
 		while ((got = recording_next(&rec, &ev, &why)) > 0 && n++ < 2000) {
-			events_put(out, EVENTS_TEXT + n % 3, &rec, &ev, no_call);
+			events_put(out, EVENTS_TEXT + n % 3, &rec, &ev, no_call, &names);
 			if (replay_add(&r, &rec, &ev, &why))
 				break;
 		}
 		replay_end(&r, &rec);
 	}
 	CHECK(got >= 0 || (why.exit == EXIT_FAILED && why.error[0]));
+	event_names_done(&names);
 	recording_close(&rec);
 	for (size_t i = 0; i < r.n_intervals; i++) {
 		CHECK(!replay_take(&r, i, &sn));

@@ -181,6 +181,23 @@ static void json_has_what_has_a_name(void **state)
 		      "\"id\":7}");
 }
 
+struct long_row {
+	const char *text;
+	uint64_t n;
+};
+
+static void get_text(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->text = ((const struct long_row *)row)->text;
+}
+
+static void get_digits(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	v->n = ((const struct long_row *)row)->n;
+}
+
 static void csv_quotes_text(void **state)
 {
 	struct printed p;
@@ -193,6 +210,32 @@ static void csv_quotes_text(void **state)
 	print_end(&p, "name,count,failed,total_ns,rate,id\n"
 		      "\"a\"\"b\\x1b\\xff\",1009,101,780000,1009.000000,780000\n"
 		      ",0,0,7,0.000000,7\n");
+}
+
+/* Lines of CSV are put together in pieces: text of any length, numbers of any number of digits. */
+static void csv_has_text_and_numbers_of_any_length(void **state)
+{
+	static const size_t lengths[] = { 1, 1022, 1023, 1024, 1025, 4093, 4094, 4095, 4096, 9001 };
+	char text[9002], want[9100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct column lists[] = { { .name = "t", .kind = VALUE_TEXT, .get = get_text },
+					  { .name = "n", .kind = VALUE_ID, .get = get_digits },
+					  { .name = "s", .kind = VALUE_SIGNED, .get = get_digits },
+					  {} };
+		struct columns t = { .list = lists };
+		struct long_row row = { text, i % 2 ? UINT64_MAX : 10 * i };
+		struct printed p;
+
+		memset(text, 'x', lengths[i]);
+		text[lengths[i]] = '\0';
+		snprintf(want, sizeof(want), "\"%s\",%llu,%lld\n", text, (unsigned long long)row.n,
+			 (long long)row.n);
+		print_begin(&p);
+		columns_csv(&p.out, &t, &row);
+		print_end(&p, want);
+	}
 }
 
 static void rows_are_ordered_by_any_column(void **state)
@@ -224,6 +267,7 @@ int main(void)
 		cmocka_unit_test(milliseconds_are_in_titles),
 		cmocka_unit_test(json_has_what_has_a_name),
 		cmocka_unit_test(csv_quotes_text),
+		cmocka_unit_test(csv_has_text_and_numbers_of_any_length),
 		cmocka_unit_test(rows_are_ordered_by_any_column),
 	};
 
