@@ -129,6 +129,21 @@ FILE *newfile_open(const char *path, struct reason *why)
 	return fdopen(fd, "w");
 }
 
+int newfile_dir(const char *path, struct reason *why)
+{
+	uid_t uid;
+	gid_t gid;
+	int by_sudo = sudo_ids(&uid, &gid, why);
+
+	if (by_sudo < 0)
+		return -1;
+	if (!mkdir(path, 0700) && (!by_sudo || !lchown(path, uid, gid)))
+		return 0;
+	if (errno == EEXIST)
+		return 1;
+	return reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", path, strerror(errno));
+}
+
 bool newfile_is_standard(const char *path)
 {
 	return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout");

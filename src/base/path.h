@@ -47,6 +47,10 @@ char *path_full(const struct path_file *f);
  */
 FILE *newfile_open(const char *path, struct reason *why);
 
+/* Makes the directory @path, mode 0700, with the same owner as a new file. 0; 1: the directory is
+ * there already; -1 with @why. */
+int newfile_dir(const char *path, struct reason *why);
+
 /* Whether @path, the value of an option or NULL, means the standard output. */
 bool newfile_is_standard(const char *path);
 

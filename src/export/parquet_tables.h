@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * parquet_tables.h - recordings as tables: operations, requests, losses. Each table is a Parquet
+ * file, or a file for each host, each hour or both:
+ *
+ *	DIR/operations.parquet
+ *	DIR/operations/host=db1/hour=2026-11-28T02/operations.parquet
+ *
+ * The columns are host, boot id, kernel and time, and then event_columns. A file gets its name when
+ * it is complete. If the name exists already, it gets a number: operations-2.parquet.
+ */
+#ifndef IOSTRATA_PARQUET_TABLES_H
+#define IOSTRATA_PARQUET_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reason;
+struct recording;
+
+enum { TABLE_OPS, TABLE_REQUESTS, TABLE_LOSSES, TABLES };
+
+struct tables_conf {
+	const char *dir;       /* an existing directory */
+	const char *writer;    /* name of this program, "x version 1.2" */
+	bool by_host, by_hour; /* partitions; hours are UTC */
+	bool (*stop)(void);    /* called often: whether to give up; NULL: never */
+};
+
+struct tables_counts {
+	uint64_t rows[TABLES], files; /* in complete files */
+};
+
+struct tables;
+
+/* The text in @conf stays the caller's. The caller frees the result by tables_free(). NULL: out of
+ * memory. */
+struct tables *tables_new(const struct tables_conf *conf);
+
+/*
+ * Adds all records of the just opened @rec, called @name. @call_name: see syscall_names(). 0; 1
+ * with
+ * @why: @rec is damaged, and all records before the damage were added; -1 with @why: only
+ * tables_free() may follow.
+ */
+int tables_add(struct tables *t, struct recording *rec, const char *name,
+	       const char *(*call_name)(unsigned short call), struct reason *why);
+
+/* Completes the files. 0, or -1 with @why. */
+int tables_end(struct tables *t, struct reason *why);
+
+const struct tables_counts *tables_counted(const struct tables *t);
+
+/* Frees @t, and removes incomplete files. @t may be NULL. */
+void tables_free(struct tables *t);
+
+#endif
