@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * chrome.c - the "Trace Event Format". Phases: X is a slice, b and e are the ends of an
+ * asynchronous slice, s and f the ends of an arrow, C is counters, M a name. Times are in us. See
+ * chrome.h.
+ */
+#include "export/chrome.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+#include <zlib.h>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "base/path.h"
+#include "base/reason.h"
+#include "capture/event_row.h"
+#include "export/order.h"
+
+enum { PATH_LEN = 4096, DISK_PIDS = 1 << 30, ARGS_MAX = 64 };
+
+/* A thread or disk whose name was written into this file. */
+struct named {
+	uint64_t id; /* pid << 32 | tid */
+	char comm[COMM_LEN];
+	/* in flight, of a disk */
+	int64_t requests, bytes;
+	UT_hash_handle hh;
+};
+
+struct exporting {
+	const char *dir;
+	const char *(*call_name)(unsigned short call);
+	struct chrome_counts *counts;
+	const struct recording *rec;
+	uint64_t first_ns, max_bytes;
+	/* the file */
+	struct json j; /* writes to pack() */
+	FILE *out;     /* packed bytes go there */
+	gzFile gz;
+	uint64_t bytes; /* so far, before packing */
+	struct named *named;
+	struct event_names names;
+	const struct column *op_args[ARGS_MAX], *rq_args[ARGS_MAX]; /* a NULL ends each */
+	struct reason *why;
+};
+
+static ssize_t pack(void *cookie, const char *data, size_t n)
+{
+	struct exporting *x = cookie;
+
+	x->bytes += n;
+	return gzwrite(x->gz, data, (unsigned int)n) == (int)n ? (ssize_t)n : -1;
+}
+
+static int failed(struct exporting *x, int err)
+{
+	return reason_set(x->why, EXIT_FAILED, "cannot write into '%.200s': %s", x->dir,
+			  strerror(err ? err : EIO));
+}
+
+/* Opens the stream that packs into x->out. False: out of memory. */
+static bool stream_open(struct exporting *x)
+{
+	int fd = dup(fileno(x->out));
+
+	x->gz = fd < 0 ? NULL : gzdopen(fd, "wb1");
+	if (!x->gz && fd >= 0)
+		close(fd);
+	if (x->gz)
+		x->j.out.f = fopencookie(x, "w", (cookie_io_functions_t){ .write = pack });
+	return x->j.out.f;
+}
+
+static int file_open(struct exporting *x)
+{
+	char path[PATH_LEN], number[24] = "";
+
+	if (x->counts->files)
+		snprintf(number, sizeof(number), "-%llu", x->counts->files + 1ULL);
+	if (snprintf(path, sizeof(path), "%s/trace%s.json.gz", x->dir, number) >= (int)sizeof(path))
+		return failed(x, ENAMETOOLONG);
+	x->out = newfile_open(path, x->why);
+	if (!x->out)
+		return -1;
+	x->counts->files++;
+	x->bytes = 0;
+	x->j = (struct json){};
+	if (!stream_open(x))
+		return failed(x, ENOMEM);
+	json_put_begin(&x->j, NULL, '{');
+	json_put_string(&x->j, "displayTimeUnit", "ns");
+	json_put_begin(&x->j, "traceEvents", '[');
+	return 0;
+}
+
+static void named_clear(struct exporting *x)
+{
+	struct named *n, *next;
+
+	HASH_ITER (hh, x->named, n, next) {
+		HASH_DEL(x->named, n);
+		free(n);
+	}
+}
+
+/* Closes the file; with @whole, ends the JSON before. 0, or -1 with x->why. */
+static int file_close(struct exporting *x, bool whole)
+{
+	int err = 0;
+
+	if (x->j.out.f) {
+		if (whole) {
+			json_put_end(&x->j, ']');
+			json_put_end(&x->j, '}');
+		}
+		err = whole ? json_end_line(&x->j) : 0;
+		fclose(x->j.out.f);
+	}
+	if (x->gz && gzclose(x->gz) != Z_OK && !err)
+		err = -EIO;
+	if (x->out && fclose(x->out) && !err)
+		err = -errno;
+	x->j.out.f = x->out = NULL;
+	x->gz = NULL;
+	named_clear(x);
+	return err ? failed(x, -err) : 0;
+}
+
+/* Begins another file if this file has reached its size. */
+static int room(struct exporting *x)
+{
+	if (x->bytes < x->max_bytes)
+		return 0;
+	return file_close(x, true) || file_open(x) ? -1 : 0;
+}
+
+static void put_us(struct json *j, const char *name, uint64_t ns)
+{
+	json_put_real(j, name, ns / 1e3);
+}
+
+/* Begins an event. @cat: its category; NULL: none. */
+static void event_begin(struct exporting *x, const char *phase, const char *name, const char *cat,
+			uint64_t id, uint64_t ns)
+{
+	struct json *j = &x->j;
+
+	json_put_begin(j, NULL, '{');
+	json_put_string(j, "ph", phase);
+	json_put_string(j, "name", name);
+	if (cat)
+		json_put_string(j, "cat", cat);
+	json_put_uint(j, "pid", id >> 32);
+	json_put_uint(j, "tid", id & 0xffffffff);
+	put_us(j, "ts", ns - x->first_ns);
+}
+
+static void put_name(struct exporting *x, const char *what, uint64_t id, const char *text,
+		     size_t max)
+{
+	struct json *j = &x->j;
+
+	event_begin(x, "M", what, NULL, id, x->first_ns);
+	json_put_begin(j, "args", '{');
+	json_put_text(j, "name", text, max);
+	json_put_end(j, '}');
+	json_put_end(j, '}');
+}
+
+/* NULL: out of memory. */
+static struct named *named_find(struct exporting *x, uint64_t id, bool *ret_new)
+{
+	struct named *n;
+
+	HASH_FIND(hh, x->named, &id, sizeof(id), n);
+	*ret_new = !n;
+	if (n || !(n = calloc(1, sizeof(*n))))
+		return n;
+	n->id = id;
+	HASH_ADD(hh, x->named, id, sizeof(n->id), n);
+	return n;
+}
+
+/* The track of a thread; writes its name if new. 0 or -ENOMEM. */
+static int thread_track(struct exporting *x, const struct catalog_thread *t, uint64_t *ret_id)
+{
+	uint64_t id = t ? (uint64_t)t->pid << 32 | t->tid : 0;
+	bool is_new;
+	struct named *n = named_find(x, id, &is_new);
+
+	if (!n)
+		return -ENOMEM;
+	*ret_id = id;
+	if (!t || (!is_new && !memcmp(n->comm, t->comm, COMM_LEN)))
+		return 0;
+	memcpy(n->comm, t->comm, COMM_LEN);
+	put_name(x, "thread_name", id, t->comm, COMM_LEN);
+	if (t->pid == t->tid)
+		put_name(x, "process_name", id, t->comm, COMM_LEN);
+	return 0;
+}
+
+/* The track of a disk: a process of its own, with a number above all pids. NULL: out of memory. */
+static struct named *disk_track(struct exporting *x, const struct event_row *s)
+{
+	bool is_new;
+	struct named *n = named_find(x, (DISK_PIDS + s->rq->dev) << 32, &is_new);
+
+	if (n && is_new)
+		put_name(x, "process_name", n->id,
+			 event_row_disk(s) ? event_row_disk(s)
+			 : s->dev          ? s->dev->text
+					   : "disk",
+			 SIZE_MAX);
+	return n;
+}
+
+/* Whether the slice has the value of the column already. */
+static bool is_said(const struct column *c)
+{
+	static const char *const said[] = {
+		"type", "start_ns", "total_ns", "op", "pid", "tid", "comm", "disk",
+	};
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
+		if (!strcmp(c->name, said[i]))
+			return true;
+	return false;
+}
+
+static void args_init(const struct column **args, unsigned int of)
+{
+	size_t n = 0;
+
+	for (const struct column *c = event_columns; column_is(c) && n < ARGS_MAX - 1; c++)
+		if (c->of & of && !is_said(c))
+			args[n++] = c;
+}
+
+/* Writes the known columns of an operation or request. */
+static void put_args(struct exporting *x, const struct event_row *s)
+{
+	const struct column **args = s->op ? x->op_args : x->rq_args;
+	static const struct columns all = { .list = event_columns };
+	struct json *j = &x->j;
+	struct value v;
+
+	json_put_begin(j, "args", '{');
+	for (size_t i = 0; args[i]; i++) {
+		const struct column *c = args[i];
+
+		columns_value(&v, &all, c, s);
+		if (v.unknown || (c->kind == VALUE_TIME && !v.n))
+			continue;
+		if (c->kind == VALUE_TEXT)
+			json_put_text(j, c->name, v.text, v.max);
+		else if (c->kind == VALUE_SIGNED)
+			json_put_int(j, c->name, (int64_t)v.n);
+		else
+			json_put_uint(j, c->name, v.n);
+	}
+	json_put_end(j, '}');
+}
+
+static const char *op_title(const struct event_row *s)
+{
+	return s->call && *s->call != '?' ? s->call : s->op_name;
+}
+
+static void async_put(struct exporting *x, const char *phase, const char *name, const char *cat,
+		      uint64_t track, uint64_t number, uint64_t ns)
+{
+	event_begin(x, phase, name, cat, track, ns);
+	json_put_uint(&x->j, "id", number);
+}
+
+/* Writes a slice that may overlap with others of its track. */
+static void async_slice(struct exporting *x, const struct event_row *s, const char *cat,
+			uint64_t track, uint64_t number)
+{
+	const char *name = s->op ? op_title(s) : s->op_name;
+
+	async_put(x, "b", name, cat, track, number, s->start_ns);
+	put_args(x, s);
+	json_put_end(&x->j, '}');
+	async_put(x, "e", name, cat, track, number, s->start_ns + s->total_ns);
+	json_put_end(&x->j, '}');
+}
+
+static int out_of_memory(struct reason *why)
+{
+	return reason_set(why, EXIT_FAILED, "out of memory");
+}
+
+static void row_fill(struct exporting *x, const struct recording *rec, struct event_row *ret,
+		     const struct stored_event *ev)
+{
+	x->rec = rec;
+	event_row_fill(ret, &x->names, rec, ev, x->call_name);
+}
+
+static int op_put(void *arg, const struct recording *rec, const struct stored_op *op,
+		  struct reason *why)
+{
+	struct stored_event ev = { .kind = CHUNK_OPS, .op = *op };
+	struct exporting *x = arg;
+	struct event_row s;
+	uint64_t track;
+
+	x->why = why;
+	if (op->kind == OP_HANDLE)
+		return 0;
+	if (room(x))
+		return -1;
+	row_fill(x, rec, &s, &ev);
+	if (thread_track(x, s.who, &track))
+		return out_of_memory(why);
+	event_begin(x, "X", op_title(&s), s.op_name, track, s.start_ns);
+	put_us(&x->j, "dur", s.total_ns);
+	put_args(x, &s);
+	json_put_end(&x->j, '}');
+	x->counts->ops++;
+	return x->j.out.err ? failed(x, -x->j.out.err) : 0;
+}
+
+static void counters_put(struct exporting *x, const struct named *disk, uint64_t ns)
+{
+	struct json *j = &x->j;
+
+	event_begin(x, "C", "under way", NULL, disk->id, ns);
+	json_put_begin(j, "args", '{');
+	json_put_int(j, "requests", disk->requests);
+	json_put_end(j, '}');
+	json_put_end(j, '}');
+	event_begin(x, "C", "bytes under way", NULL, disk->id, ns);
+	json_put_begin(j, "args", '{');
+	json_put_int(j, "bytes", disk->bytes);
+	json_put_end(j, '}');
+	json_put_end(j, '}');
+}
+
+/* Writes an arrow from the call during which its thread submitted the request. */
+static int arrow_put(struct exporting *x, const struct event_row *s, const struct named *disk,
+		     uint64_t number)
+{
+	uint64_t track;
+
+	if (!s->who || !s->who->pid || s->rq->flags & (STORED_RQ_OUTSIDE | STORED_RQ_UNQUEUED))
+		return 0;
+	if (thread_track(x, s->who, &track))
+		return -ENOMEM;
+	async_put(x, "s", "submits", "submits", track, number, s->start_ns);
+	json_put_end(&x->j, '}');
+	async_put(x, "f", "submits", "submits", disk->id, number, s->start_ns);
+	json_put_string(&x->j, "bp", "e");
+	json_put_end(&x->j, '}');
+	return 0;
+}
+
+static int request_put(struct exporting *x, const struct event_row *s, const struct step_event *ev)
+{
+	struct named *disk = disk_track(x, s);
+
+	if (!disk)
+		return -ENOMEM;
+	if (ev->step == STEP_BEGIN) {
+		disk->requests++;
+		disk->bytes += (int64_t)s->len;
+		counters_put(x, disk, ev->at_ns);
+		return 0;
+	}
+	/* a new file has no names yet */
+	disk->requests -= disk->requests > 0;
+	disk->bytes -= disk->bytes >= (int64_t)s->len ? (int64_t)s->len : 0;
+	counters_put(x, disk, ev->at_ns);
+	async_slice(x, s, "request", disk->id, ev->number);
+	x->counts->requests++;
+	return arrow_put(x, s, disk, ev->number);
+}
+
+static int step_put(void *arg, const struct recording *rec, const struct step_event *step,
+		    struct reason *why)
+{
+	struct stored_event ev = { .kind = step->is_op ? CHUNK_OPS : CHUNK_REQUESTS };
+	struct exporting *x = arg;
+	struct event_row s;
+	uint64_t track;
+	int err = 0;
+
+	x->why = why;
+	if (step->step == STEP_ISSUED || (step->is_op && step->step == STEP_BEGIN))
+		return 0;
+	if (room(x))
+		return -1;
+	if (step->is_op)
+		ev.op = step->op;
+	else
+		ev.request = step->rq;
+	row_fill(x, rec, &s, &ev);
+	if (step->is_op) {
+		err = thread_track(x, s.who, &track);
+		if (!err)
+			async_slice(x, &s, "asynchronous", track, step->number);
+		x->counts->ops++;
+	} else {
+		err = request_put(x, &s, step);
+	}
+	if (err)
+		return out_of_memory(why);
+	return x->j.out.err ? failed(x, -x->j.out.err) : 0;
+}
+
+/* Writes a time of lost records, on a track without a thread. */
+static int loss_put(void *arg, const struct stored_loss *loss, struct reason *why)
+{
+	struct exporting *x = arg;
+
+	x->why = why;
+	event_begin(x, "X", "lost", "lost", 0, loss->from_ns);
+	put_us(&x->j, "dur", loss->to_ns > loss->from_ns ? loss->to_ns - loss->from_ns : 0);
+	json_put_begin(&x->j, "args", '{');
+	json_put_string(&x->j, "kind", lost_name(loss->kind));
+	json_put_uint(&x->j, "count", loss->count);
+	json_put_end(&x->j, '}');
+	json_put_end(&x->j, '}');
+	return x->j.out.err ? failed(x, -x->j.out.err) : 0;
+}
+
+int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes,
+		  const char *(*call_name)(unsigned short call), struct chrome_counts *ret_counts,
+		  struct reason *why)
+{
+	struct exporting *x = calloc(1, sizeof(*x));
+	const struct order_target to = { op_put, step_put, loss_put, x };
+	struct reason closing;
+	struct recording rec;
+	struct order order;
+	int got;
+
+	if (!x)
+		return out_of_memory(why);
+	*ret_counts = (struct chrome_counts){};
+	x->dir = dir;
+	x->call_name = call_name;
+	x->counts = ret_counts;
+	x->max_bytes = max_bytes;
+	x->why = why;
+	args_init(x->op_args, EVENT_OF_OPS);
+	args_init(x->rq_args, EVENT_OF_REQUESTS);
+	got = order_learn(&order, f, name, why);
+	if (!got) {
+		rewind(f);
+		x->first_ns = order.span.first_ns;
+		got = recording_open(&rec, f, name, why);
+		if (!got)
+			got = file_open(x);
+		if (!got)
+			got = order_deliver(&order, &rec, &to, why);
+		recording_close(&rec);
+	}
+	order_done(&order);
+	x->why = &closing;
+	if (file_close(x, got >= 0) && got >= 0) {
+		*why = closing;
+		got = -1;
+	}
+	event_names_done(&x->names);
+	free(x);
+	return got;
+}

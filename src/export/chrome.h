@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * chrome.h - a recording as trace events in JSON, packed by gzip, for ui.perfetto.dev, speedscope
+ * and chrome://tracing: trace.json.gz in the directory, and trace-2.json.gz and so on for a long
+ * recording.
+ *
+ * A thread is a track of its calls, with strata as arguments. Requests are asynchronous slices of
+ * their disk, with an arrow from the call that submitted each request. Counters have the requests
+ * and bytes in flight of each disk.
+ */
+#ifndef IOSTRATA_EXPORT_CHROME_H
+#define IOSTRATA_EXPORT_CHROME_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct reason;
+
+struct chrome_counts {
+	uint64_t ops, requests, files;
+};
+
+/* Writes into the existing directory @dir, from the seekable @f, called @name in messages. A file
+ * has at most @max_bytes before packing. @call_name: see syscall_names(). 0; 1 with @why: the
+ * recording is cut off, and the files have all before the damage; -1 with @why. */
+int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes,
+		  const char *(*call_name)(unsigned short call), struct chrome_counts *ret_counts,
+		  struct reason *why);
+
+#endif

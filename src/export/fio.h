@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fio.h - the I/O of a process or a disk as a job for fio(1): DIR/replay.fio, and its iolog
+ * (version 3), DIR/replay.log. Files are called file-1 and so on, so a replay writes to no file
+ * that was recorded.
+ */
+#ifndef IOSTRATA_EXPORT_FIO_H
+#define IOSTRATA_EXPORT_FIO_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct reason;
+
+struct fio_conf {
+	const char *dir;  /* an existing directory */
+	uint64_t pid;     /* the process; 0: a disk */
+	const char *disk; /* the name of the disk; NULL: a process */
+};
+
+struct fio_counts {
+	uint64_t actions, files;
+	/* calls or requests that failed, transferred nothing, or whose file or offset is not known
+	 */
+	uint64_t left_out;
+};
+
+/* Exports the recording @f, called @name in messages. 0; 1 with @why: the recording is cut off, and
+ * the job has all before the damage; -1 with @why. Memory grows by 40 bytes with each action. */
+int fio_export(FILE *f, const char *name, const struct fio_conf *conf,
+	       struct fio_counts *ret_counts, struct reason *why);
+
+#endif
