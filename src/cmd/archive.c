@@ -2,32 +2,49 @@
 #include "cmd/archive.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/reader.h"
+#include "run/cli.h"
 #include "trace/syscalls.h"
 
-int archive_write(const char *file, const char *dir, struct otf2_counts *counts, struct reason *why)
+static int input_open(struct otf2_input *ret, const char *file, struct reason *why)
 {
-	FILE *f = fopen(file, "re");
 	enum machine machine = MACHINES;
 	struct recording rec;
-	struct rlimits limits;
-	int got;
 
-	if (!f)
+	*ret = (struct otf2_input){ .f = fopen(file, "re"), .name = file };
+	if (!ret->f)
 		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
 				  strerror(errno));
-	rlimits_raise(&limits);                  /* each location has a file */
-	if (!recording_open(&rec, f, file, why)) /* else otf2_export() fails in the same way */
+	if (!recording_open(&rec, ret->f, file, why)) /* else otf2_export() fails in the same way */
 		machine = rec.header.machine;
 	recording_close(&rec);
-	rewind(f);
-	got = otf2_export(f, file, dir, syscall_names(machine), counts, why);
-	fclose(f);
+	rewind(ret->f);
+	ret->call_name = syscall_names(machine);
+	return 0;
+}
+
+int archive_write(char *const *files, int n, const char *dir, struct otf2_counts *counts,
+		  struct reason *why)
+{
+	struct otf2_input *inputs = calloc(n, sizeof(*inputs));
+	struct rlimits limits;
+	int got = inputs ? 0 : reason_set(why, EXIT_FAILED, "out of memory");
+
+	rlimits_raise(&limits); /* each location has a file */
+	for (int i = 0; i < n && !got; i++)
+		got = input_open(&inputs[i], files[i], why);
+	if (!got)
+		got = otf2_export(inputs, n, dir, counts, why);
+	for (int i = 0; i < n && inputs; i++)
+		if (inputs[i].f)
+			fclose(inputs[i].f);
+	free(inputs);
 	return got;
 }
 
@@ -41,4 +58,58 @@ void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts)
 		text_plural(counts->requests), text_count(counts->locations).s,
 		text_plural(counts->locations), text_count(counts->handles).s,
 		text_plural(counts->handles));
+}
+
+/* Adds the recording @file to the tables. 0; 1 with @why: the recording is damaged; -1 with
+ * @why. */
+static int file_add(struct tables *t, const char *file, struct reason *why)
+{
+	bool is_stdin = !strcmp(file, "-");
+	FILE *f = is_stdin ? stdin : fopen(file, "re");
+	struct recording rec;
+	int got;
+
+	if (!f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
+				  strerror(errno));
+	got = recording_open(&rec, f, file, why) ? 1 : 0;
+	if (!got)
+		got = tables_add(t, &rec, file, syscall_names(rec.header.machine), why);
+	recording_close(&rec);
+	if (!is_stdin)
+		fclose(f);
+	return got;
+}
+
+int archive_tables(char *const *files, int n, const struct tables_conf *conf,
+		   struct tables_counts *ret_counts, struct reason *why)
+{
+	struct tables *t = tables_new(conf);
+	int got = 0, damaged = 0;
+
+	if (!t)
+		return reason_set(why, EXIT_FAILED, "out of memory");
+	for (int i = 0; i < n && got >= 0; i++) {
+		got = file_add(t, files[i], why);
+		if (got > 0)
+			damaged = cmd_fail(why) > 0;
+	}
+	if (got >= 0)
+		got = tables_end(t, why);
+	*ret_counts = *tables_counted(t);
+	tables_free(t);
+	return got < 0 ? -1 : damaged;
+}
+
+void archive_tables_say(FILE *f, const char *dir, const struct tables_counts *counts)
+{
+	char safe[TEXT_SAFE_CAP(256)];
+	const uint64_t *rows = counts->rows;
+
+	text_safe(safe, sizeof(safe), dir);
+	fprintf(f, "%s: %s operation%s, %s request%s, %s loss%s, %s file%s\n", safe,
+		text_count(rows[TABLE_OPS]).s, text_plural(rows[TABLE_OPS]),
+		text_count(rows[TABLE_REQUESTS]).s, text_plural(rows[TABLE_REQUESTS]),
+		text_count(rows[TABLE_LOSSES]).s, rows[TABLE_LOSSES] == 1 ? "" : "es",
+		text_count(counts->files).s, text_plural(counts->files));
 }

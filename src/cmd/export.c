@@ -6,47 +6,108 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/reason.h"
+#include "base/text.h"
+#include "capture/reader.h"
 #include "cmd/archive.h"
+#include "export/blktrace.h"
+#include "export/chrome.h"
+#include "export/fio.h"
 #include "run/cli.h"
+#include "run/run.h"
+#include "trace/syscalls.h"
 
-enum format { FORMAT_NONE, FORMAT_OTF2 };
+enum format {
+	FORMAT_NONE,
+	FORMAT_OTF2,
+	FORMAT_PARQUET,
+	FORMAT_CHROME,
+	FORMAT_FIO,
+	FORMAT_BLKTRACE
+};
+
+enum { BY_HOST = 1, BY_HOUR = 2 };
 
 struct export
 {
-	const char *file, *output;
-	int format;
+	const char *output, *disk;
+	uint64_t pid;
+	int format, partition;
+	bool append;
+	char **files;
+	int n_files;
 };
 
-static const struct opt_choice formats[] = { { "otf2", FORMAT_OTF2 }, {} };
+static const struct opt_choice formats[] = {
+	{ "otf2", FORMAT_OTF2 }, { "parquet", FORMAT_PARQUET },   { "chrome", FORMAT_CHROME },
+	{ "fio", FORMAT_FIO },   { "blktrace", FORMAT_BLKTRACE }, {}
+};
+
+static const struct opt_choice partitions[] = {
+	{ "host", BY_HOST }, { "hour", BY_HOUR }, { "host,hour", BY_HOST | BY_HOUR }, {}
+};
 
 static const struct opt opts[] = {
 	{ 0, "to", OPT_CHOICE(struct export, format, formats), .arg = "FORMAT",
-	  .help = "format: Open Trace Format 2, for Vampir, Score-P's tools and others" },
+	  .help = "format: Open Trace Format 2 for Vampir and Score-P's tools, tables for DuckDB "
+		  "and other engines, trace events for ui.perfetto.dev and speedscope, a job for "
+		  "fio, or files for blkparse and btt" },
 	{ 'o', "output", OPT_STRING(struct export, output), .arg = "DIR",
 	  .help = "make this directory and write into it" },
 	{},
 };
 
-static const struct opt_group groups[] = { { "Options", opts, 0 }, {} };
+static const struct opt parquet_opts[] = {
+	{ 0, "partition", OPT_CHOICE(struct export, partition, partitions), .arg = "BY",
+	  .help = "write a file for each host, each hour (UTC) or both, in directories that "
+		  "engines know as partitions" },
+	{ 0, "append", OPT_FLAG(struct export, append),
+	  .help = "add files to an existing directory, and change no file in it" },
+	{},
+};
+
+static const struct opt fio_opts[] = {
+	{ 'p', "pid", OPT_UINT(struct export, pid), .arg = "PID", .min = 1, .max = 1 << 22,
+	  .help = "replay the reads, writes and syncs of this process" },
+	{ 'd', "disk", OPT_STRING(struct export, disk), .arg = "DISK",
+	  .help = "replay the requests of this disk" },
+	{},
+};
+
+static const struct opt_group groups[] = { { "Options", opts, 0 },
+					   { "Options of --to parquet", parquet_opts, 0 },
+					   { "Options of --to fio", fio_opts, 0 },
+					   {} };
 
 static const struct opt args[] = {
-	{ .arg = "FILE", OPT_STRING(struct export, file), .required = true, .help = "a recording" },
+	{ .arg = "FILE",
+	  .type = OPT_TYPE_STRING,
+	  .required = true,
+	  .many = true,
+	  .help = "recordings: parquet and otf2 take several" },
 	{},
 };
 
 static const struct opt_example examples[] = {
 	{ "iostrata export trace.ios --to otf2 -o trace", "write the archive trace/traces.otf2" },
+	{ "iostrata export n*.ios --to otf2 -o job", "the nodes of a cluster on one clock" },
+	{ "iostrata export *.ios --to parquet -o tables", "many machines in three tables" },
+	{ "iostrata export a.ios --to parquet --append --partition host,hour -o fleet",
+	  "add files for each host and hour" },
+	{ "iostrata export trace.ios --to fio -p 1234 -o replay", "a process as a job" },
 	{},
 };
 
 static const struct opt_table table = {
 	.name = "iostrata export",
-	.summary = "write a recording in another format",
+	.summary = "write recordings in another format",
 	.about = "OTF2: each thread and each disk has a location. Calls are regions with their I/O "
 		 "operations. Requests are non-blocking operations of their disk. Both have their "
-		 "strata as attributes. A truncated recording is exported as far as it can be "
-		 "read; then the exit code is 1.",
+		 "strata as attributes. Parquet: operations.parquet, requests.parquet and "
+		 "losses.parquet have the columns of the CSV of 'iostrata report', and host, "
+		 "boot_id and time. A truncated recording is exported as far as it can be read; "
+		 "then the exit code is 1.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,
@@ -58,7 +119,22 @@ static int resolve(const struct export *e, struct reason *why)
 		reason_set(why, EXIT_USAGE, "%s is missing", e->format ? "-o DIR" : "--to FORMAT");
 		return reason_hint(why, "iostrata export FILE --to otf2 -o DIR");
 	}
-	if (!strcmp(e->file, "-")) {
+	if (e->format == FORMAT_FIO ? !e->pid == !e->disk : e->pid || e->disk) {
+		reason_set(why, EXIT_USAGE,
+			   "--to fio needs one of -p PID and -d DISK; other formats take neither");
+		return reason_hint(why, "iostrata export FILE --to fio -p PID -o DIR");
+	}
+	if (e->format == FORMAT_PARQUET)
+		return 0;
+	if (e->append || e->partition)
+		return reason_set(why, EXIT_USAGE, "%s is for --to parquet only",
+				  e->append ? "--append" : "--partition");
+	if (e->n_files > 1 && e->format != FORMAT_OTF2)
+		return reason_set(why, EXIT_USAGE,
+				  "only --to parquet and --to otf2 take several recordings");
+	for (int i = 0; i < e->n_files; i++) {
+		if (strcmp(e->files[i], "-"))
+			continue;
 		reason_set(why, EXIT_USAGE,
 			   "export reads a recording twice, and a pipe can be read only once");
 		return reason_hint(why, "write the recording to a file first: -o FILE");
@@ -66,41 +142,154 @@ static int resolve(const struct export *e, struct reason *why)
 	return 0;
 }
 
-/* The directory must be new, because the OTF2 library overwrites an existing archive. */
-static int dir_make(const char *path, struct reason *why)
+/* Makes the output directory. An archive needs a new one, because the OTF2 library overwrites an
+ * existing archive. 0; 1: the directory existed, and --append allows that; -1 with @why. */
+static int dir_make(const struct export *e, struct reason *why)
 {
-	if (!mkdir(path, 0700))
-		return 0;
-	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", path, strerror(errno));
-	return errno == EEXIST ? reason_hint(why, "-o DIR must not exist yet") : -1;
+	int got = newfile_dir(e->output, why);
+
+	if (got <= 0 || e->append)
+		return got;
+	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", e->output, strerror(EEXIST));
+	return reason_hint(why, e->format == FORMAT_PARQUET ? "--append adds to the directory"
+							    : "-o DIR must not exist yet");
+}
+
+static int to_parquet(const struct export *e, struct reason *why)
+{
+	struct tables_conf conf = {
+		.dir = e->output,
+		.writer = "iostrata version " IOSTRATA_VERSION,
+		.by_host = e->partition & BY_HOST,
+		.by_hour = e->partition & BY_HOUR,
+		.stop = interrupt_came,
+	};
+	struct tables_counts counts;
+	int got;
+
+	interrupt_catch();
+	got = archive_tables(e->files, e->n_files, &conf, &counts, why);
+	if (got >= 0)
+		archive_tables_say(stderr, e->output, &counts);
+	return got < 0 ? -1 : got ? EXIT_FAILED : 0;
+}
+
+static int to_otf2(const struct export *e, struct reason *why)
+{
+	struct otf2_counts counts = {};
+	int got = archive_write(e->files, e->n_files, e->output, &counts, why);
+
+	if (got < 0)
+		return -1;
+	archive_say(stderr, e->output, &counts);
+	return got ? cmd_fail(why) : 0;
+}
+
+static int to_blktrace(const struct export *e, FILE *f, struct reason *why)
+{
+	struct blktrace_counts c;
+	int got = blktrace_export(f, e->files[0], e->output, &c, why);
+
+	if (got >= 0)
+		cmd_say("%s request%s of %s disk%s", text_count(c.requests).s,
+			text_plural(c.requests), text_count(c.disks).s, text_plural(c.disks));
+	return got;
+}
+
+/* Some viewers refuse a file of 1 GB. */
+enum { CHROME_BYTES = 900000000 };
+
+static int to_chrome(const struct export *e, FILE *f, struct reason *why)
+{
+	struct chrome_counts c;
+	struct recording rec;
+	enum machine machine = MACHINES;
+	int got;
+
+	if (!recording_open(&rec, f, e->files[0],
+			    why)) /* else chrome_export() fails in the same way */
+		machine = rec.header.machine;
+	recording_close(&rec);
+	rewind(f);
+	got = chrome_export(f, e->files[0], e->output, CHROME_BYTES, syscall_names(machine), &c,
+			    why);
+	if (got >= 0)
+		cmd_say("%s operation%s, %s request%s, %s file%s", text_count(c.ops).s,
+			text_plural(c.ops), text_count(c.requests).s, text_plural(c.requests),
+			text_count(c.files).s, text_plural(c.files));
+	return got;
+}
+
+static int to_fio(const struct export *e, FILE *f, struct reason *why)
+{
+	struct fio_conf conf = { .dir = e->output, .pid = e->pid, .disk = e->disk };
+	struct fio_counts c;
+	int got = fio_export(f, e->files[0], &conf, &c, why);
+
+	if (got >= 0)
+		cmd_say("%s action%s in %s file%s; %s cannot be replayed", text_count(c.actions).s,
+			text_plural(c.actions), text_count(c.files).s, text_plural(c.files),
+			text_count(c.left_out).s);
+	return got;
+}
+
+/* Exports to the formats of one recording. */
+static int to_other(const struct export *e, struct reason *why)
+{
+	FILE *f = fopen(e->files[0], "re");
+	int got;
+
+	if (!f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", e->files[0],
+				  strerror(errno));
+	got = e->format == FORMAT_CHROME ? to_chrome(e, f, why)
+	      : e->format == FORMAT_FIO  ? to_fio(e, f, why)
+					 : to_blktrace(e, f, why);
+	fclose(f);
+	return got > 0 ? cmd_fail(why) : got;
+}
+
+/* Whether the recordings can be opened: checked before the directory is made. */
+static int files_check(const struct export *e, struct reason *why)
+{
+	for (int i = 0; i < e->n_files; i++)
+		if (strcmp(e->files[i], "-") && access(e->files[i], R_OK))
+			return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", e->files[i],
+					  strerror(errno));
+	return 0;
 }
 
 static int export(int argc, char **argv)
 {
-	struct otf2_counts counts = {};
 	struct export e = {};
 	struct opts_result res;
 	struct reason why;
-	int got = cmd_parse(&cmd_export, argc, argv, &e, &res);
-	bool made = false;
+	int status = cmd_parse(&cmd_export, argc, argv, &e, &res), made;
 
-	if (got >= 0)
-		return got;
-	if (resolve(&e, &why))
+	if (status >= 0)
+		return status;
+	e.files = res.rest;
+	e.n_files = res.n_rest;
+	if (resolve(&e, &why) || files_check(&e, &why))
 		return cmd_fail(&why);
-	if (access(e.file, R_OK))
-		reason_set(&why, EXIT_FAILED, "cannot open '%.200s': %s", e.file, strerror(errno));
-	else
-		made = !dir_make(e.output, &why);
-	if (made)
-		got = archive_write(e.file, e.output, &counts, &why);
-	if (got < 0) {
-		if (made)
-			rmdir(e.output); /* fails if the directory has files */
+	made = dir_make(&e, &why);
+	if (made < 0)
 		return cmd_fail(&why);
+	switch (e.format) {
+	case FORMAT_PARQUET:
+		status = to_parquet(&e, &why);
+		break;
+	case FORMAT_OTF2:
+		status = to_otf2(&e, &why);
+		break;
+	default:
+		status = to_other(&e, &why);
 	}
-	archive_say(stderr, e.output, &counts);
-	return got ? cmd_fail(&why) : 0;
+	if (status >= 0)
+		return status;
+	if (!made)
+		rmdir(e.output); /* fails if the directory has files */
+	return cmd_fail(&why);
 }
 
 const struct cmd cmd_export = { "export", &table, export, false };

@@ -24,12 +24,12 @@
 #include "run/io.h"
 
 /*
- * The option --otf2: the run writes a recording inside of the directory, which is exported to the
- * same directory after the run. The run drops the privileges to write an archive, so a deputy
- * (run/child.h), forked before, exports the recording.
+ * The options --otf2 and --parquet: the run writes a recording inside of the directory, which is
+ * exported to the same directory after the run. The run drops the privileges to write the files, so
+ * a deputy (run/child.h), forked before, exports the recording.
  */
 struct record_otf2 {
-	const char *dir;        /* NULL: the option is not given */
+	const char *dir;        /* NULL: neither option is given */
 	char recording[256];    /* the file to be exported */
 	struct deputy exporter; /* the deputy; to be ended by deputy_end() */
 };
@@ -64,7 +64,7 @@ static int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct
 	if (!err)
 		return 0;
 	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", o->dir, strerror(-err));
-	return err == -EEXIST ? reason_hint(why, "--otf2 DIR must not exist yet") : -1;
+	return err == -EEXIST ? reason_hint(why, "DIR must not exist yet") : -1;
 }
 
 /* Messages about the progress and the result of the recording. */
@@ -158,8 +158,8 @@ enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };
 struct record_run {
 	struct io_run io;
 	/* options */
-	const char *file;
-	struct record_otf2 otf2;
+	const char *file, *parquet;
+	struct record_otf2 otf2; /* --parquet uses the same */
 	uint64_t buffer_kib, max_mib;
 	const char *until;
 	bool ops, requests, breakdown;
@@ -181,6 +181,8 @@ static const struct opt file_opts[] = {
 		  "output" },
 	{ 0, "otf2", OPT_STRING(struct record_run, otf2.dir), .arg = "DIR",
 	  .help = "make this directory, with an OTF2 archive instead of a recording" },
+	{ 0, "parquet", OPT_STRING(struct record_run, parquet), .arg = "DIR",
+	  .help = "make this directory, with Parquet tables instead of a recording" },
 	{ 0, "force", OPT_FLAG(struct record_run, files.replace),
 	  .help = "replace a file that exists" },
 	{ 0, "max-size", OPT_UINT(struct record_run, max_mib), .arg = "MIB", .min = 1,
@@ -227,6 +229,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata record --keep 60 --until 'fsync>100ms'", "the minute before a slow fsync" },
 	{ "iostrata record --max-size 100 --max-files 5 -o a.ios", "the last 400 MiB or more" },
 	{ "iostrata record --otf2 trace -- make", "an archive for Vampir and other tools" },
+	{ "iostrata record --parquet tables -- make", "tables for DuckDB and other engines" },
 	{ "iostrata record -o - -- dd if=a of=b | iostrata report -", "through a pipe" },
 	{},
 };
@@ -256,8 +259,12 @@ static int check_files(const struct record_run *rec, struct reason *why)
 	}
 	if (rec->files.max_files && rec->file && !strcmp(rec->file, "-"))
 		return reason_set(why, EXIT_USAGE, "--max-files and -o - exclude one another");
-	if (rec->otf2.dir && (rec->file || rec->files.max_files || rec->files.replace))
-		return reason_set(why, EXIT_USAGE, "--otf2 excludes -o, --force and --max-files");
+	if ((rec->otf2.dir || rec->parquet) &&
+	    (rec->file || rec->files.max_files || rec->files.replace))
+		return reason_set(why, EXIT_USAGE, "%s excludes -o, --force and --max-files",
+				  rec->otf2.dir ? "--otf2" : "--parquet");
+	if (rec->otf2.dir && rec->parquet)
+		return reason_set(why, EXIT_USAGE, "--otf2 and --parquet exclude one another");
 	if (rec->files.max_files && rec->files.keep_ns)
 		return reason_set(why, EXIT_USAGE, "--max-files and --keep exclude one another");
 	return 0;
@@ -275,22 +282,43 @@ static int check_until(struct record_run *rec, struct reason *why)
 			  u->requests ? "requests" : "operations");
 }
 
+static int export_failed(const struct record_otf2 *o, struct reason *why)
+{
+	reason_hint(why, "'%.200s' is the recording: 'iostrata export' can read it", o->recording);
+	return cmd_fail(why);
+}
+
 /* Runs in the deputy. */
 static int otf2_work(void *arg)
 {
 	const struct record_otf2 *o = arg;
 	struct otf2_counts counts = {};
 	struct reason why;
-	int got = archive_write(o->recording, o->dir, &counts, &why);
+	char *const files[] = { (char *)o->recording };
+	int got = archive_write(files, 1, o->dir, &counts, &why);
 
-	if (got < 0) {
-		reason_hint(&why, "'%.200s' is the recording: 'iostrata export' can read it",
-			    o->recording);
-		return cmd_fail(&why);
-	}
+	if (got < 0)
+		return export_failed(o, &why);
 	archive_say(stderr, o->dir, &counts);
 	unlink(o->recording);
 	return got ? cmd_fail(&why) : 0;
+}
+
+/* Runs in the deputy, for --parquet. */
+static int parquet_work(void *arg)
+{
+	const struct record_otf2 *o = arg;
+	struct tables_conf conf = { .dir = o->dir, .writer = "iostrata version " IOSTRATA_VERSION };
+	char *const files[] = { (char *)o->recording };
+	struct tables_counts counts;
+	struct reason why;
+	int got = archive_tables(files, 1, &conf, &counts, &why);
+
+	if (got < 0)
+		return export_failed(o, &why);
+	archive_tables_say(stderr, o->dir, &counts);
+	unlink(o->recording);
+	return got ? EXIT_FAILED : 0;
 }
 
 static int resolve(struct run *r, struct reason *why)
@@ -328,10 +356,11 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (rec->until && check_until(rec, why))
 		return -1;
-	if (!rec->otf2.dir)
+	if (!rec->otf2.dir && !rec->parquet)
 		return 0;
+	rec->otf2.dir = rec->otf2.dir ? rec->otf2.dir : rec->parquet;
 	rec->file = rec->otf2.recording;
-	return record_otf2_start(&rec->otf2, otf2_work, why);
+	return record_otf2_start(&rec->otf2, rec->parquet ? parquet_work : otf2_work, why);
 }
 
 static void names_come(void *arg)

@@ -151,10 +151,20 @@ static int op_put(void *arg, const struct recording *rec, const struct stored_op
 	return 0;
 }
 
+/* The matching id of a step's request, unique in all recordings. */
+static uint64_t step_id(struct exporting *x, const struct step_event *ev)
+{
+	uint64_t number = x->numbers + ev->number;
+
+	if (number >= x->next_number)
+		x->next_number = number + 1;
+	return 2 * number + 1;
+}
+
 static int async_put(struct exporting *x, const struct step_event *ev, struct reason *why)
 {
 	const struct catalog_thread *t = catalog_thread(&x->rec->catalog, ev->op.owner);
-	uint64_t id = 2 * ev->number + 1;
+	uint64_t id = step_id(x, ev);
 	size_t l = async_location(x, t);
 	uint32_t handle = l == SIZE_MAX ? NO_HANDLE : handle_of_file(x, &ev->op, t->pid);
 
@@ -221,7 +231,7 @@ static void end_attrs(struct exporting *x, const struct stored_request *rq)
 
 static int request_put(struct exporting *x, const struct step_event *ev, struct reason *why)
 {
-	uint64_t id = 2 * ev->number + 1, bytes = request_bytes(&ev->rq), ns;
+	uint64_t id = step_id(x, ev), bytes = request_bytes(&ev->rq), ns;
 	struct known *disk = disk_known(x, ev->rq.dev);
 	OTF2_EvtWriter *w;
 
@@ -283,77 +293,140 @@ static int loss_put(void *arg, const struct stored_loss *loss, struct reason *wh
 	return 0;
 }
 
-static void losses_write(struct exporting *x, const struct recording *rec)
+static void losses_write(struct exporting *x)
 {
 	char name[64], value[24];
 
 	for (int i = 0; i < LOST_N; i++) {
-		if (!rec->ending.lost[i])
+		if (!x->lost[i])
 			continue;
 		snprintf(name, sizeof(name), "IOSTRATA::LOST_%s", lost_name(i));
 		for (char *c = name; *c; c++)
 			*c = *c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c;
-		snprintf(value, sizeof(value), "%llu", rec->ending.lost[i] + 0ULL);
+		snprintf(value, sizeof(value), "%llu", x->lost[i] + 0ULL);
 		otf2_note(&x->a, OTF2_Archive_SetProperty(x->a.a, name, value, true));
 	}
 }
 
-/* The clock's properties need the span, and the same moment on the realtime clock. */
-static void clock_write(struct exporting *x, const struct order_span *s, const struct header *h)
+/* The order and the clocks of a recording. */
+struct source {
+	struct order order;
+	uint64_t apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC, modulo 2^64 */
+};
+
+static int source_learn(struct source *s, const struct otf2_input *in, struct reason *why)
 {
-	otf2_note(&x->a, OTF2_GlobalDefWriter_WriteClockProperties(
-				 x->a.defs, 1000000000, s->first_ns, s->last_ns - s->first_ns + 1,
-				 h->realtime_ns + (s->first_ns - h->monotonic_ns)));
+	struct recording rec;
+	int got = order_learn(&s->order, in->f, in->name, why);
+
+	if (got)
+		return got;
+	rewind(in->f);
+	got = recording_open(&rec, in->f, in->name, why);
+	s->apart_ns = rec.header.realtime_ns - rec.header.monotonic_ns;
+	recording_close(&rec);
+	rewind(in->f);
+	return got;
 }
 
-static int recording_put(struct exporting *x, const struct order *o, FILE *f, const char *name,
-			 struct reason *why)
+/* The clock's properties need the span of all recordings, and its start on the realtime clock. */
+static void clock_write(struct exporting *x, const struct source *sources, size_t n)
+{
+	uint64_t first = UINT64_MAX, last = 0, apart = n > 1 ? 0 : sources->apart_ns;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t shift = n > 1 ? sources[i].apart_ns : 0;
+		const struct order_span *s = &sources[i].order.span;
+
+		first = s->first_ns + shift < first ? s->first_ns + shift : first;
+		last = s->last_ns + shift > last ? s->last_ns + shift : last;
+	}
+	otf2_note(&x->a, OTF2_GlobalDefWriter_WriteClockProperties(
+				 x->a.defs, 1000000000, first, last - first + 1, first + apart));
+}
+
+static int recording_put(struct exporting *x, const struct otf2_input *in, const struct source *s,
+			 bool several, struct reason *why)
 {
 	const struct order_target to = { op_put, step_put, loss_put, x };
 	struct recording rec;
-	int got = recording_open(&rec, f, name, why);
+	int got = recording_open(&rec, in->f, in->name, why);
 
 	if (!got) {
-		clock_write(x, &o->span, &rec.header);
-		names_begin(x, rec.header.host ? rec.header.host : "machine");
-		got = order_deliver(o, &rec, &to, why);
-		losses_write(x, &rec);
+		x->call_name = in->call_name;
+		x->a.shift_ns = several ? s->apart_ns : 0;
+		names_machine(x, rec.header.host ? rec.header.host : "machine");
+		if (several)
+			otf2_node_property(&x->a, x->machine, "IOSTRATA::CLOCK_OFFSET_NS",
+					   (int64_t)s->apart_ns);
+		got = order_deliver(&s->order, &rec, &to, why);
+		for (int i = 0; i < LOST_N; i++)
+			x->lost[i] += rec.ending.lost[i];
+		x->numbers = x->next_number;
 	}
 	recording_close(&rec);
 	return got;
 }
 
-int otf2_export(FILE *f, const char *name, const char *dir,
-		const char *(*call_name)(unsigned short call), struct otf2_counts *ret_counts,
-		struct reason *why)
+/* Writes all recordings. Returns as otf2_export() does. */
+static int archive_put(struct exporting *x, const struct otf2_input *inputs,
+		       const struct source *sources, size_t n, struct reason *why)
+{
+	struct reason one;
+	int got, all = 0;
+
+	clock_write(x, sources, n);
+	names_begin(x);
+	for (size_t i = 0; i < n && all >= 0; i++) {
+		got = recording_put(x, &inputs[i], &sources[i], n > 1, &one);
+		if (got && (!all || got < 0)) {
+			*why = one;
+			all = got;
+		}
+	}
+	losses_write(x);
+	return all;
+}
+
+/* Opens, fills and closes the archive. Returns as otf2_export() does. */
+static int archive_fill(struct exporting *x, const struct otf2_input *inputs,
+			const struct source *sources, size_t n, const char *dir, struct reason *why)
+{
+	int got = 0;
+
+	otf2_open(&x->a, dir);
+	if (!x->a.err)
+		got = archive_put(x, inputs, sources, n, why);
+	x->counts->locations = x->a.n_locations;
+	x->counts->handles = x->a.handles;
+	/* the error of the archive is the cause of later ones */
+	if (x->a.err)
+		got = 0;
+	if (otf2_close(&x->a) && got >= 0)
+		got = reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", dir,
+				 otf2_strerror(&x->a));
+	if (x->a.err)
+		otf2_remove(&x->a, dir);
+	return got;
+}
+
+int otf2_export(const struct otf2_input *inputs, size_t n, const char *dir,
+		struct otf2_counts *ret_counts, struct reason *why)
 {
 	struct exporting *x = calloc(1, sizeof(*x));
-	struct order order = {};
-	int got;
+	struct source *sources = calloc(n, sizeof(*sources));
+	int got = x && sources ? 0 : reason_set(why, EXIT_FAILED, "out of memory");
 
-	if (!x)
-		return reason_set(why, EXIT_FAILED, "out of memory");
-	x->call_name = call_name;
-	x->counts = ret_counts;
-	got = order_learn(&order, f, name, why);
+	for (size_t i = 0; i < n && !got; i++)
+		got = source_learn(&sources[i], &inputs[i], why);
 	if (!got) {
-		rewind(f);
-		otf2_open(&x->a, dir);
-		if (!x->a.err)
-			got = recording_put(x, &order, f, name, why);
-		ret_counts->locations = x->a.n_locations;
-		ret_counts->handles = x->a.handles;
-		/* the error of the archive is the cause of later ones */
-		if (x->a.err)
-			got = 0;
-		if (otf2_close(&x->a) && got >= 0)
-			got = reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", dir,
-					 otf2_strerror(&x->a));
-		if (x->a.err)
-			otf2_remove(&x->a, dir);
+		x->counts = ret_counts;
+		got = archive_fill(x, inputs, sources, n, dir, why);
+		names_done(x);
 	}
-	names_done(x);
-	order_done(&order);
+	for (size_t i = 0; i < n && sources; i++)
+		order_done(&sources[i].order);
+	free(sources);
 	free(x);
 	return got;
 }

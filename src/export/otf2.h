@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * otf2.h - a recording as an OTF2 archive: threads and disks as locations, calls as regions with
+ * otf2.h - recordings as an OTF2 archive: threads and disks as locations, calls as regions with
  * I/O operations, requests as non-blocking operations of their disk, strata as attributes.
  */
 #ifndef IOSTRATA_OTF2_H
 #define IOSTRATA_OTF2_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,13 +17,21 @@ struct otf2_counts {
 	uint64_t locations, handles, lost;
 };
 
+/* A recording: a seekable file, called @name in messages. @call_name gives the name of a system
+ * call, or NULL. */
+struct otf2_input {
+	FILE *f;
+	const char *name;
+	const char *(*call_name)(unsigned short call);
+};
+
 /*
- * Writes the archive "traces" into the empty directory @dir, from the seekable @f, called @name in
- * messages. @call_name gives the name of a system call, or NULL. 0; 1 with @why: the recording is
- * cut off, and the archive has all before the damage; -1 with @why.
+ * Writes the archive "traces" into the empty directory @dir. The times of one recording are its
+ * CLOCK_MONOTONIC. The times of several are CLOCK_REALTIME, and the archive has a machine for each
+ * recording. 0; 1 with @why: a recording is cut off, and the archive has all before the damage; -1
+ * with @why.
  */
-int otf2_export(FILE *f, const char *name, const char *dir,
-		const char *(*call_name)(unsigned short call), struct otf2_counts *ret_counts,
-		struct reason *why);
+int otf2_export(const struct otf2_input *inputs, size_t n, const char *dir,
+		struct otf2_counts *ret_counts, struct reason *why);
 
 #endif

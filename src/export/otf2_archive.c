@@ -181,6 +181,14 @@ uint32_t otf2_node(struct otf2_archive *a, const char *name, const char *class_n
 	return a->nodes++;
 }
 
+void otf2_node_property(struct otf2_archive *a, uint32_t node, const char *name, int64_t value)
+{
+	OTF2_AttributeValue v = { .int64 = value };
+
+	otf2_note(a, OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(
+			     a->defs, node, otf2_string(a, name), OTF2_TYPE_INT64, v));
+}
+
 uint32_t otf2_group(struct otf2_archive *a, const char *name, uint32_t node)
 {
 	uint32_t n = otf2_string(a, name);
@@ -293,7 +301,8 @@ uint64_t otf2_time(struct otf2_archive *a, size_t location, uint64_t ns)
 
 	if (ns < l->last_ns) {
 		a->moved++;
-		return l->last_ns;
+		ns = l->last_ns;
 	}
-	return l->last_ns = ns;
+	l->last_ns = ns;
+	return ns + a->shift_ns;
 }

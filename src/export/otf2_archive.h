@@ -17,7 +17,7 @@
 /* A thread or a disk. */
 struct otf2_location {
 	OTF2_EvtWriter *w;
-	uint64_t last_ns; /* of its last event */
+	uint64_t last_ns; /* of its last event, before the shift */
 	uint32_t group, name;
 };
 
@@ -28,6 +28,7 @@ struct otf2_archive {
 	int cause;           /* likewise, the error of the system behind .err, if known */
 	uint64_t operations; /* matching ids given so far: one counter for all */
 	uint64_t moved;      /* events moved forward to the time of the event before */
+	uint64_t shift_ns;   /* added to all times, modulo 2^64 */
 	/* the next id of each kind */
 	uint32_t strings, nodes, groups, regions, files, handles, attributes, paradigms;
 	struct otf2_location *locations;
@@ -50,6 +51,7 @@ const char *otf2_strerror(const struct otf2_archive *a);
 uint32_t otf2_string(struct otf2_archive *a, const char *text);
 uint32_t otf2_node(struct otf2_archive *a, const char *name, const char *class_name,
 		   uint32_t parent);
+void otf2_node_property(struct otf2_archive *a, uint32_t node, const char *name, int64_t value);
 uint32_t otf2_group(struct otf2_archive *a, const char *name, uint32_t node);
 uint32_t otf2_region(struct otf2_archive *a, const char *name, OTF2_RegionRole role);
 uint32_t otf2_paradigm(struct otf2_archive *a, const char *id);
@@ -65,7 +67,7 @@ uint32_t otf2_handle_there(struct otf2_archive *a, const char *name, uint32_t fi
 /* Makes a location in @group. Returns its number, also its id. SIZE_MAX: failed. */
 size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group);
 
-/* The time to write for an event at @ns: not before the location's last event. */
+/* The time to write for an event at @ns: shifted, and not before the location's last event. */
 uint64_t otf2_time(struct otf2_archive *a, size_t location, uint64_t ns);
 
 /* Calls a function of the library, and notes an error. After an error, nothing is called: the

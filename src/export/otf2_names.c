@@ -356,9 +356,8 @@ uint32_t handle_end(struct exporting *x, unsigned int pid, uint64_t fd)
 	return ref;
 }
 
-void names_begin(struct exporting *x, const char *machine)
+void names_begin(struct exporting *x)
 {
-	x->machine = otf2_node(&x->a, machine, "machine", OTF2_UNDEFINED_UINT32);
 	x->posix = otf2_paradigm(&x->a, "POSIX");
 	x->block = otf2_paradigm(&x->a, "BLOCK");
 	attrs_define(x);
@@ -367,7 +366,7 @@ void names_begin(struct exporting *x, const char *machine)
 		otf2_note(&x->a, OTF2_ERROR_MEM_ALLOC_FAILED);
 }
 
-void names_done(struct exporting *x)
+static void names_forget(struct exporting *x)
 {
 	known_free(&x->threads);
 	known_free(&x->processes);
@@ -377,6 +376,22 @@ void names_done(struct exporting *x)
 	known_free(&x->strands);
 	known_free(&x->async_files);
 	free(x->files);
+	x->files = NULL;
+	x->files_cap = 0;
+	x->everything = 0;
+	x->losses = 0;
+	memset(x->regions, 0, sizeof(x->regions));
+}
+
+void names_machine(struct exporting *x, const char *machine)
+{
+	names_forget(x);
+	x->machine = otf2_node(&x->a, machine, "machine", OTF2_UNDEFINED_UINT32);
+}
+
+void names_done(struct exporting *x)
+{
+	names_forget(x);
 	if (x->list)
 		OTF2_AttributeList_Delete(x->list);
 }

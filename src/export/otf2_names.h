@@ -62,10 +62,16 @@ struct exporting {
 	struct known *strands;     /* by thread, and number */
 	struct known *async_files; /* by process, and file */
 	size_t losses;             /* location, + 1 */
+	uint64_t numbers;          /* first number of a step of this recording in the archive */
+	uint64_t next_number;      /* above all numbers so far */
+	uint64_t lost[LOST_N];     /* in all recordings */
 };
 
 /* Writes the definitions needed from the beginning. */
-void names_begin(struct exporting *x, const char *machine);
+void names_begin(struct exporting *x);
+
+/* Defines the machine of the next recording, and forgets the names of the recording before. */
+void names_machine(struct exporting *x, const char *machine);
 void names_done(struct exporting *x);
 
 /* Attributes of the next event. */

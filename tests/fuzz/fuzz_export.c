@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as a recording, exported: an archive, or one error. */
+/* Any bytes as a recording, exported in every format: what that makes, or one error. */
 #include "made.h"
 
 #include <dirent.h>
@@ -7,7 +7,12 @@
 #include <unistd.h>
 
 #include "base/reason.h"
+#include "capture/reader.h"
+#include "export/blktrace.h"
+#include "export/chrome.h"
+#include "export/fio.h"
 #include "export/otf2.h"
+#include "export/parquet_tables.h"
 
 static char dir[64];
 
@@ -44,22 +49,93 @@ static void contents_remove(const char *path)
 	closedir(d);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void result_check(int got, const struct reason *why)
 {
+	CHECK(got == 0 || got == 1 || got == -1);
+	CHECK(!got || (why->exit == EXIT_FAILED && why->error[0]));
+}
+
+static void to_otf2(FILE *f)
+{
+	struct otf2_input in = { f, "fuzz", no_call };
 	struct otf2_counts counts = {};
 	struct reason why = {};
-	FILE *f;
+
+	result_check(otf2_export(&in, 1, dir, &counts, &why), &why);
+	contents_remove(dir);
+}
+
+static void to_parquet(FILE *f, bool partitions)
+{
+	struct tables_conf conf = {
+		.dir = dir, .writer = "fuzz version 1", .by_host = partitions, .by_hour = partitions
+	};
+	struct tables *t = tables_new(&conf);
+	struct recording rec;
+	struct reason why = {};
 	int got;
+
+	CHECK(t);
+	rewind(f);
+	got = recording_open(&rec, f, "fuzz", &why) ? 1 : 0;
+	if (!got)
+		got = tables_add(t, &rec, "fuzz", no_call, &why);
+	result_check(got, &why);
+	recording_close(&rec);
+	if (got >= 0)
+		result_check(tables_end(t, &why), &why);
+	tables_free(t);
+	contents_remove(dir);
+}
+
+static void to_chrome(FILE *f)
+{
+	struct chrome_counts counts;
+	struct reason why = {};
+
+	rewind(f);
+	result_check(chrome_export(f, "fuzz", dir, 10000, no_call, &counts, &why), &why);
+	contents_remove(dir);
+}
+
+static void to_blktrace(FILE *f)
+{
+	struct blktrace_counts counts;
+	struct reason why = {};
+
+	rewind(f);
+	result_check(blktrace_export(f, "fuzz", dir, &counts, &why), &why);
+	contents_remove(dir);
+}
+
+/* Of what tests/records.c has, or of nobody. */
+static void to_fio(FILE *f, uint64_t pid, const char *disk)
+{
+	struct fio_conf conf = { dir, pid, disk };
+	struct fio_counts counts;
+	struct reason why = {};
+
+	rewind(f);
+	result_check(fio_export(f, "fuzz", &conf, &counts, &why), &why);
+	contents_remove(dir);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	FILE *f;
 
 	if (!size)
 		return 0;
 	if (!dir[0])
 		dir_make();
 	f = recording_make(data, size);
-	got = otf2_export(f, "fuzz", dir, no_call, &counts, &why);
-	CHECK(got == 0 || got == 1 || got == -1);
-	CHECK(!got || (why.exit == EXIT_FAILED && why.error[0]));
+	to_otf2(f);
+	to_parquet(f, false);
+	to_parquet(f, true);
+	to_chrome(f);
+	to_blktrace(f);
+	to_fio(f, 101, NULL);
+	to_fio(f, 0, "loop3");
 	fclose(f);
-	contents_remove(dir);
 	return 0;
 }

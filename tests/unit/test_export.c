@@ -74,10 +74,11 @@ static struct otf2_counts exported(void (*ops)(struct writer *w))
 	char dir[] = "/tmp/test_export.XXXXXX", command[64];
 	struct otf2_counts counts = {};
 	FILE *f = recording_of(ops);
+	struct otf2_input in = { f, "it", call_name };
 	struct reason why = {};
 
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(otf2_export(f, "it", dir, call_name, &counts, &why), 0);
+	assert_int_equal(otf2_export(&in, 1, dir, &counts, &why), 0);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	assert_int_equal(system(command), 0);
 	fclose(f);
