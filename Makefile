@@ -11,8 +11,8 @@
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/man; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion; help: this
 #
-# V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, ARCH=arm64 for that
-# (tests/setup --cross arm64), each in a directory of its own: build/debug, build/san, build/arm64.
+# V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, ARCH=arm64 for that (see
+# tests/setup), in build/debug, build/san, build/arm64. ENGINES=clickhouse: cli fetches it, 566 MB.
 
 ARCH := $(shell uname -m)
 NO_ARCH = $(error iostrata is for x86_64 and arm64, not for $(ARCH))
@@ -137,7 +137,7 @@ house: all man
 
 cli: all $(if $(SAN),,man)
 	$(Q)mkdir -p $(B)/test/tmp
-	$(Q)$(SUDO) IOSTRATA=$(CURDIR)/$(O)/iostrata BATS_TEST_TIMEOUT=120 tests/tap "bats --tap tests/cli/$(SAN:1={usage,refusals,exact}.bats)"
+	$(Q)$(SUDO) ENGINES='$(ENGINES)' IOSTRATA=$(CURDIR)/$(O)/iostrata BATS_TEST_TIMEOUT=120 tests/tap "bats --tap tests/cli/$(SAN:1={usage,refusals,exact}.bats)"
 
 # Under sudo, commands would be run as the caller, who may not write where the gate does.
 live: all static

@@ -3,17 +3,20 @@
  * records.c - makes a recording without a kernel: for what needs a long one, or a small one of
  * every kind of record.
  *
- * records FILE N
+ * records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] FILE N
  * records FILE N SEED [OP STRATUM PERCENT]
  *
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
- * request for each tenth. Always the same for the same N. FILE must not exist.
+ * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
+ * times between operations GAP times as long. -r sets the clock of the day SECONDS later. -x gives
+ * files hostile names.
  *
  * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
  * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
  * "device", so is the request.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +29,45 @@
 enum { THREADS = 7, FILES = 61, DEV = 7 << 20 | 3, FLUSH_ROWS = 40009 };
 
 static const char header[] =
-	"{\"schema\":\"iostrata.capture/1\",\"version\":\"0\",\"argv\":[],\"kernel\":\"6.1.0\","
-	"\"machine\":\"x86_64\",\"host\":\"made\",\"boot_id\":null,\"monotonic_ns\":1000000,"
-	"\"realtime_ns\":1700000000000000000,\"cpus\":2,\"ops\":true,\"requests\":true,"
+	"{\"schema\":\"iostrata.capture/1\",\"version\":\"0\",\"argv\":[\"record\"],"
+	"\"kernel\":\"%s\",\"machine\":\"x86_64\",\"host\":\"%s\",\"boot_id\":\"boot of %s\","
+	"\"monotonic_ns\":1000000,\"realtime_ns\":%llu,\"cpus\":2,\"ops\":true,\"requests\":true,"
 	"\"device_bytes\":false,\"missing\":{},\"vfs_ops\":[\"read\",\"write\",\"open\",\"fsync\"],"
 	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\",\"on\":[]}],\"mounts\":[{\"dev\":\"7:3\","
 	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/made\"}]}";
+
+/* Names that a careless format would take for more than text. */
+static const char *const hostile[] = {
+	"\xff\xfe",
+	"'; drop table ops; --",
+	"=cmd()|' /C calc'!A0",
+	"a\\b",
+	"say \"hi\"",
+	"a,b",
+	"a\nb",
+	"\033[31mred",
+	"\xc3\xa9t\xc3\xa9",
+	"\xf0\x9f\x92\xbe",
+	"<script>",
+	"\xe2\x80\xae-abc",
+	" ",
+	"%s%n",
+};
+
+/* A difference to plant. */
+struct planted {
+	const char *op, *stratum;
+	double by; /* a factor */
+};
+
+/* The recording to make. */
+struct made {
+	const char *host, *kernel;
+	uint64_t gap, later_s;
+	bool hostile;
+	bool steady;
+	struct planted planted; /* in a steady load */
+};
 
 static uint64_t random_state = 4711;
 
@@ -42,10 +78,27 @@ static uint64_t any(uint64_t n)
 	return (random_state >> 33) % n;
 }
 
-static void names_put(struct writer *w)
+/* The names of file @i and of its directories; returns their length. */
+static size_t file_names(char *text, size_t cap, const struct made *m, int i)
+{
+	const char *bad = hostile[i % (sizeof(hostile) / sizeof(*hostile))];
+	size_t n;
+
+	if (m->hostile && i == FILES) { /* the longest possible */
+		memset(text, 'x', cap);
+		for (n = 255; n < cap; n += 256)
+			text[n] = 0;
+		return n - 256 + 1;
+	}
+	if (m->hostile)
+		return 1 + snprintf(text, cap, "%s %d%cmade", bad, i, 0);
+	return snprintf(text, cap, "file-%d%cmade%c", i, 0, 0);
+}
+
+static void names_put(struct writer *w, const struct made *m)
 {
 	struct stored_name n = { NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 4 };
-	char text[64];
+	char text[PATH_BYTES];
 
 	writer_name(w, &n, "ext4");
 	n = (struct stored_name){ NAME_DEVICE, DEV, 0, 0, 0, 5 };
@@ -61,7 +114,7 @@ static void names_put(struct writer *w)
 		n = (struct stored_name){
 			NAME_FILE, i, FILE_KEY(DEV, 0, 1), 1000 + i, STORED_FILE_COMPLETE, 0
 		};
-		n.text_len = snprintf(text, sizeof(text), "file-%d%cmade%c", i, 0, 0);
+		n.text_len = file_names(text, sizeof(text), m, i);
 		writer_name(w, &n, text);
 	}
 }
@@ -120,13 +173,13 @@ static struct stored_request request_make(const struct stored_op *op)
 	};
 }
 
-static void records_put(struct writer *w, uint64_t n)
+static void records_put(struct writer *w, const struct made *m, uint64_t n)
 {
 	struct stored_loss loss = { 2000000, 2000100, LOST_OPS, 11 };
 	struct stored_request rq;
 	struct stored_op op;
 
-	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += 200 + any(1000)) {
+	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += m->gap * (200 + any(1000))) {
 		op = op_make(ns);
 		writer_op(w, &op);
 		rq = request_make(&op);
@@ -137,12 +190,6 @@ static void records_put(struct writer *w, uint64_t n)
 	}
 	writer_loss(w, &loss);
 }
-
-/* A difference to plant. */
-struct planted {
-	const char *op, *stratum;
-	double by; /* a factor */
-};
 
 /* Around @mean: the sum of three numbers, so that far ones are rare, times what all have in
  * common. */
@@ -213,41 +260,92 @@ static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
 	}
 }
 
-int main(int argc, char **argv)
+static int usage(void)
 {
-	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	struct planted p = {};
-	struct writer w = {};
-	char end[512];
-	int fd;
+	fprintf(stderr, "usage: records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] "
+			"FILE N\n"
+			"       records FILE N SEED [OP STRATUM PERCENT]\n");
+	return 2;
+}
 
-	if (argc != 3 && argc != 4 && argc != 7)
-		return 2;
-	if (argc == 7)
-		p = (struct planted){ argv[4], argv[5], 1 + atof(argv[6]) / 100 };
-	fd = open(argv[1], O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (fd < 0 || writer_begin(&w, fd, header)) {
-		perror(argv[1]);
-		return 1;
-	}
-	names_put(&w);
-	if (argc > 3) {
-		random_state = strtoull(argv[3], NULL, 10) * 0x9e3779b97f4a7c15ULL;
-		steady_put(&w, n, &p);
-	} else {
-		records_put(&w, n);
-	}
-	writer_close(&w);
+static void end_put(struct writer *w, const struct made *m, uint64_t n)
+{
+	char end[512];
+
 	snprintf(end, sizeof(end),
 		 "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
 		 "\"requests\":%llu,\"lost\":{\"ring\":0,\"map_full\":0,"
 		 "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
 		 "\"unattributed\":0,\"ops\":%d,\"requests\":0,\"missed\":0},"
 		 "\"dropped_ops\":0,\"dropped_requests\":0}",
-		 (argc > 3 ? 500000ULL : 700ULL) * n, w.ops + 0ULL, w.requests + 0ULL,
-		 argc > 3 ? 0 : 11);
-	while (!writer_end(&w, end))
+		 (m->steady ? 500000ULL : 700ULL * m->gap) * n, w->ops + 0ULL, w->requests + 0ULL,
+		 m->steady ? 0 : 11);
+	while (!writer_end(w, end))
 		;
+}
+
+static int make(const struct made *m, const char *file, uint64_t n)
+{
+	struct writer w = {};
+	char begin[1024];
+	int fd;
+
+	snprintf(begin, sizeof(begin), header, m->kernel, m->host, m->host,
+		 (1700000000ULL + m->later_s) * 1000000000);
+	fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0 || writer_begin(&w, fd, begin)) {
+		perror(file);
+		return 1;
+	}
+	names_put(&w, m);
+	if (m->steady)
+		steady_put(&w, n, &m->planted);
+	else
+		records_put(&w, m, n);
+	writer_close(&w);
+	end_put(&w, m, n);
 	writer_done(&w);
 	return w.err || close(fd) ? 1 : 0;
+}
+
+/* Reads the options. 0, or -1: an unknown option. */
+static int options_read(struct made *m, int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "h:k:s:g:r:x")) != -1) {
+		if (opt == 'h')
+			m->host = optarg;
+		else if (opt == 'k')
+			m->kernel = optarg;
+		else if (opt == 's')
+			random_state += strtoull(optarg, NULL, 10);
+		else if (opt == 'g')
+			m->gap = strtoull(optarg, NULL, 10);
+		else if (opt == 'r')
+			m->later_s = strtoull(optarg, NULL, 10);
+		else if (opt == 'x')
+			m->hostile = true;
+		else
+			return -1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct made m = { .host = "made", .kernel = "6.1.0", .gap = 1 };
+
+	if (options_read(&m, argc, argv))
+		return usage();
+	argc -= optind;
+	argv += optind;
+	if (argc != 2 && argc != 3 && argc != 6)
+		return usage();
+	m.steady = argc > 2;
+	if (m.steady)
+		random_state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ULL;
+	if (argc == 6)
+		m.planted = (struct planted){ argv[3], argv[4], 1 + atof(argv[5]) / 100 };
+	return make(&m, argv[0], strtoull(argv[1], NULL, 10));
 }

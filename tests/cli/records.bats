@@ -49,6 +49,9 @@ costs() {
 		# shellcheck disable=SC2086 # words
 		costs 0.55 64 "$iostrata" report $asked "$long"
 	done
+	costs 1.1 64 "$iostrata" report --events csv "$long"
+	costs 1.8 64 sh -c 'rm -rf "$2" && exec "$0" export "$1" --to parquet -o "$2"' "$iostrata" "$long" "$tmp/parquet"
+	(($(stat -c %s "$tmp/parquet/operations.parquet") < 16 * operations))
 	expect 0 report -j "$long"
 	json --argjson n "$operations" '([.ops[].count] | add) == $n and ([.requests[].count] | add) == ($n / 10 | ceil)'
 }

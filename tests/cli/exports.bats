@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# export --to chrome, fio and blktrace: what these formats' own programs make of it.
+
+load lib
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	cc -O2 -std=gnu11 -D_GNU_SOURCE -Isrc -o "$BATS_FILE_TMPDIR/records" tests/records.c \
+		build/libiostrata.a -lzstd -lz
+}
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	records=$BATS_FILE_TMPDIR/records
+	dir=
+}
+
+teardown() {
+	[[ -z $dir ]] || rm -rf "$dir"
+}
+
+@test "chrome: every operation and request is a slice, every arrow has two ends" {
+	"$records" -x "$tmp/a.ios" 20011
+	expect 0 export "$tmp/a.ios" --to chrome -o "$tmp/t"
+	[[ $stderr == "20,011 operations, 2,002 requests, 1 file" ]]
+	zcat "$tmp/t/trace.json.gz" >"$tmp/json"
+	"$iostrata" report --events csv "$tmp/a.ios" >"$tmp/csv"
+	sums=$(awk -F, '/^"op"/ { n++; ns += $3 } /^"request"/ { r++; rns += $3 }
+		END { printf "%d %d %d %d", n, ns, r, rns }' "$tmp/csv")
+	command jq -r '.traceEvents as $e | ($e | map(select(.ph == "X" and .cat != "lost"))) as $x |
+		($e | map(select(.ph == "b" or .ph == "e")) | group_by([.cat, .id]) |
+			map({cat: .[0].cat, n: length, ns: ((.[1].ts - .[0].ts) * 1000 | round | fabs)})) as $async |
+		($async | map(select(.cat == "asynchronous"))) as $ops | ($async | map(select(.cat == "request"))) as $r |
+		"\(($x | length) + ($ops | length)) \(([$x[].dur] | add) * 1000 + ([$ops[].ns] | add) | round) \($r |
+			length) \([$r[].ns] | add)"' "$tmp/json" >"$tmp/sums"
+	[[ $(cat "$tmp/sums") == "$sums" ]]
+	command jq -e '.traceEvents as $e | (($e | map(select(.ph == "s") | .id) | sort) ==
+			($e | map(select(.ph == "f") | .id) | sort))
+		and ($e | map(select(.ph == "s")) | length) > 1000
+		and ($e | map(select(.ph == "b" or .ph == "e")) | group_by([.cat, .id]) | all(length == 2))
+		and all($e[]; .ph == "M" or .ts >= 0)
+		and ($e | map(select(.name == "bytes under way")) | .[-1].args.bytes) == 0
+		and ($e | map(select(.name == "under way")) | .[-1].args.requests) == 0
+		and ($e | map(select(.name == "thread_name") | .args.name) | unique | length) == 7
+		and ($e | map(select(.name == "process_name" and .pid > 1000000) | .args.name)) == ["loop3"]
+		and ($e | map(select(.cat == "lost")) == [{"ph":"X","name":"lost","cat":"lost","pid":0,"tid":0,
+			"ts":0,"dur":0.1,"args":{"kind":"ops","count":11}}])' "$tmp/json"
+	# strata are arguments, and those of a slice are all its time
+	command jq -e '[.traceEvents[] | select(.ph == "X" and .cat != "lost") | (.dur * 1000 | round) as $d |
+		([.args | to_entries[] | select(.key | endswith("_ns")) | .value] | add) == $d] | all' "$tmp/json"
+}
+
+@test "otf2: recordings of several machines are on one clock" {
+	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
+	"$records" -h node1 "$tmp/a.ios" 1009
+	"$records" -h node2 -s 2 -r 100 "$tmp/b.ios" 2003
+	"$records" -h node3 -s 3 "$tmp/c.ios" 101
+	expect 0 export "$tmp/a.ios" "$tmp/b.ios" "$tmp/c.ios" --to otf2 -o "$tmp/t"
+	[[ $stderr == *": 3,113 operations, 313 requests, "* ]]
+	"$python" tests/otf2check.py "$tmp/t/traces.otf2" >"$tmp/json"
+	command jq -e ".problems == 0" "$tmp/json"
+	"$python" - "$tmp/t/traces.otf2" >"$tmp/nodes" <<-'END'
+		import sys, otf2
+		with otf2.reader.open(sys.argv[1]) as trace:
+		    first, clock = {}, trace.definitions.clock_properties
+		    for location, event in trace.events:
+		        node = location.group.system_tree_parent
+		        while node.parent:
+		            node = node.parent
+		        first.setdefault(node.name, event.time)
+		    print(*(f"{name} {time}" for name, time in sorted(first.items())), clock.global_offset, sep="\n")
+	END
+	diff - "$tmp/nodes" <<-'END'
+		node1 1700000000001000000
+		node2 1700000100001000000
+		node3 1700000000001000000
+		1700000000001000000
+	END
+	# one of them alone has the clock that it always had
+	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/one"
+	if [[ -n $(type -p otf2-print) ]]; then
+		[[ $(otf2-print -G "$tmp/t/traces.otf2" | grep -c 'IOSTRATA::CLOCK_OFFSET_NS') -ge 3 ]]
+		not grep -q CLOCK_OFFSET <(otf2-print -G "$tmp/one/traces.otf2")
+		[[ $(otf2-print "$tmp/one/traces.otf2" | awk '$1 == "ENTER" { print $3; exit }') == 2000000 ]]
+	fi
+	truncate -s -2000 "$tmp/c.ios"
+	expect 1 export "$tmp/a.ios" "$tmp/b.ios" "$tmp/c.ios" --to otf2 -o "$tmp/cut"
+	[[ $stderr == *"operations, "*"c.ios' "* ]]
+}
+
+@test "fio: a replay does the recorded calls in their order" {
+	need_root
+	[[ -n $(type -p fio) ]] || skip "there is no fio"
+	dir=$(disk_dir)
+	truncate -s 1M "$dir/a" "$dir/b"
+	cat >"$tmp/work.py" <<-'END'
+		import os, sys, time
+		a, b = (os.open(f"{sys.argv[1]}/{name}", os.O_RDWR) for name in "ab")
+		for i in range(23):
+		    os.pread(a, 512 * (1 + i % 5), 4096 * (i * 7 % 50))
+		    time.sleep(0.011 * (1 + i % 3))
+		    os.pwrite(b, bytes(1000 + i), 3 * 4096 * i)
+		    if i % 10 == 9:
+		        os.fsync(b)
+	END
+	expect 0 record -o "$tmp/a.ios" -- "$python" "$tmp/work.py" "$dir"
+	pid=$("$iostrata" report --events csv "$tmp/a.ios" | awk -F, '$4 == "\"fsync\"" { print $18; exit }')
+	expect 0 export "$tmp/a.ios" --to fio -p "$pid" -o "$dir/replay"
+	[[ $stderr == *" actions in "*" files; "*" cannot be replayed" ]]
+	cd "$dir/replay"
+	sed -n 's/^# *\(truncate[^#]*\)#.*/\1/p' replay.fio | sh -e
+	expect 0 record -o "$tmp/b.ios" -- fio --output="$tmp/fio.out" replay.fio
+	# of both: kind, offset, bytes and time of each call on the two files of the script
+	steps() { # RECORDING PATHS
+		"$iostrata" report --events csv "$1" | awk -F, -v paths="$2" '
+			$1 == "\"op\"" && $4 ~ /^"(read|write|fsync)"$/ && $10 ~ paths {
+				print $2, $4, ($4 ~ /fsync/ ? "- -" : $12 " " $14) }' | sort -n
+	}
+	a=$(sed -n 's/^#.* file-\([0-9]*\)  # .*\/a$/\1/p' replay.fio)
+	b=$(sed -n 's/^#.* file-\([0-9]*\)  # .*\/b$/\1/p' replay.fio)
+	steps "$tmp/a.ios" "^\"$dir/[ab]\"" >"$tmp/then"
+	steps "$tmp/b.ios" "/replay/file-($a|$b)\"" >"$tmp/now"
+	[[ $(wc -l <"$tmp/then") == 48 ]]
+	diff <(cut -d' ' -f2- "$tmp/then") <(cut -d' ' -f2- "$tmp/now")
+	# fio keeps the times as well as a busy machine lets it: they are told, and not judged
+	paste -d' ' "$tmp/then" "$tmp/now" | awk 'NR == 1 { t = $1; n = $5 }
+		END { printf "# recorded: %.0f ms, replayed: %.0f ms\n", ($1 - t) / 1e6, ($5 - n) / 1e6 }' >&3
+	# the log has the recorded times, in us
+	awk -v a="file-$a" -v b="file-$b" '($2 == a || $2 == b) && $3 ~ /^(read|write|sync)$/ { print $1 }' \
+		replay.log >"$tmp/log"
+	paste -d' ' "$tmp/then" "$tmp/log" | awk '{ us = $1 / 1000 - $5 } NR == 1 { first = us }
+		us - first > 1 || first - us > 1 { print; bad++ } END { exit NR != 48 || bad }'
+}
+
+@test "fio: of a disk its requests; what cannot be is told" {
+	"$records" "$tmp/a.ios" 1009
+	expect 0 export "$tmp/a.ios" --to fio -d loop3 -o "$tmp/t"
+	[[ $stderr == *" actions in 1 file; "*" cannot be replayed" ]]
+	want=$("$iostrata" report --events csv "$tmp/a.ios" | awk -F, '$1 == "\"request\"" && $16 == 0' |
+		grep -cE '"(R|W|F|D)"')
+	(($(grep -cE '^[0-9]+ disk (read|write|sync|trim) [0-9]+ [0-9]+$' "$tmp/t/replay.log") > want - 12))
+	expect 1 export "$tmp/a.ios" --to fio -d vdz -o "$tmp/none"
+	says "no request of disk 'vdz' is recorded" "report --by dev"
+	expect 1 export "$tmp/a.ios" --to fio -p 4000000 -o "$tmp/none"
+	[[ ! -e $tmp/none ]]
+	expect 2 export "$tmp/a.ios" --to fio -o "$tmp/none"
+	expect 2 export "$tmp/a.ios" --to blktrace -p 7 -o "$tmp/none"
+	says "--to fio needs one of -p PID and -d DISK; other formats take neither"
+}
+
+@test "blktrace: blkparse and btt read the requests and their times" {
+	[[ -n $(type -p blkparse) && -n $(type -p btt) ]] || skip "there is no blktrace"
+	"$records" "$tmp/a.ios" 20011
+	expect 0 export "$tmp/a.ios" --to blktrace -o "$tmp/t"
+	[[ $stderr == "2,002 requests of 1 disk" ]]
+	blkparse -q -i "$tmp/t/loop3" -d "$tmp/bin" -f '%a %T.%9t %S %N %p\n' >"$tmp/events"
+	for event in Q G D C; do
+		[[ $(grep -c "^$event " "$tmp/events") == 2002 ]]
+	done
+	"$iostrata" report --events csv "$tmp/a.ios" | awk -F, '$1 == "\"request\"" {
+			device[$22] += $32; n++; sum += $32; tag += $30; queue += $31 }
+		END { print n, sum, tag, queue }' >"$tmp/want"
+	awk '{ split($2, t, "."); ns = t[1] * 1000000000 + t[2] }
+		$1 == "Q" { q[$3] = ns } $1 == "G" { tag += ns - q[$3]; g[$3] = ns }
+		$1 == "D" { queue += ns - g[$3]; d[$3] = ns } $1 == "C" { n++; sum += ns - d[$3] }
+		END { print n, sum, tag, queue }' "$tmp/events" >"$tmp/got"
+	diff "$tmp/want" "$tmp/got"
+	(cd "$tmp" && btt -i bin) >"$tmp/btt" # it writes files into its directory
+	read -r _ _ q2g _ n <<<"$(grep '^Q2G ' "$tmp/btt")"
+	read -r _ _ d2c _ m <<<"$(grep '^D2C ' "$tmp/btt")"
+	# of the same times, in ns
+	read -r want device tag _ <"$tmp/want"
+	((n > want * 99 / 100 && m > want * 99 / 100))
+	awk -v a="$q2g" -v b="$d2c" -v n="$want" -v tag="$tag" -v device="$device" 'BEGIN {
+		x = a * 1e9 * n / tag; y = b * 1e9 * n / device
+		print x, y
+		exit !(x > 0.98 && x < 1.02 && y > 0.98 && y < 1.02) }'
+}
