@@ -227,6 +227,7 @@ static void op_bar(struct value *ret, const void *row, const void *ctx)
 		while (at < end && at < BAR_COLUMNS)
 			ret->buf[at++] = share_letter(s);
 	}
+	ret->buf[at] = '\0';
 }
 
 static void op_device_bytes(struct value *ret, const void *row, const void *ctx)
@@ -362,7 +363,7 @@ static void rq_place(struct value *ret, const void *row, const void *ctx)
 	memset(ret->buf, ' ', blanks);
 	memcpy(ret->buf + blanks, r->disk, sizeof(r->disk));
 	ret->text = ret->buf;
-	ret->max = sizeof(ret->buf);
+	ret->max = blanks + sizeof(r->disk);
 }
 
 static void rq_major(struct value *ret, const void *row, const void *ctx)

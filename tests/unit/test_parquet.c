@@ -66,7 +66,7 @@ static uint64_t get_bits(const struct in *in, size_t i, unsigned int width)
 
 static void hybrid_check(const struct bytes *b, const uint32_t *want, size_t n, unsigned int width)
 {
-	struct in in = { b->at, b->at + b->n };
+	struct in in = { b->at, b->n ? b->at + b->n : b->at };
 	size_t i = 0;
 
 	while (i < n) {
