@@ -239,7 +239,7 @@ static double larger(double a, double b)
 }
 
 /*
- * Who runs for longer has more operations, and more in a second may only mean that it ran shorter.
+ * A longer run has more operations, and a higher rate may only mean a shorter run.
  * So a count and a total must differ as such and by the second. Load has no test of its own.
  */
 static void row_combine(struct compare_row *row)

@@ -11,7 +11,7 @@
 #include "base/opts.h"
 #include "event.h"
 
-/* What the thread did in each stratum; ends with an empty row. */
+/* The activity of the thread in each stratum; ends with an empty row. */
 extern const struct opt_term strata_terms[];
 
 const char *op_name(unsigned int op);         /* read write open close fsync copy meta */

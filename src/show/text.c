@@ -19,7 +19,7 @@
 #include "show/slowest.h"
 #include "show/view.h"
 
-/* What helpers did, for which process, and for how long. */
+/* The work of helpers: for which process, and for how long. */
 
 enum { ROWS_MOST = 8 }; /* of a table of helpers or of sleeps, without -v and -n */
 

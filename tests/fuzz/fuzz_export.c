@@ -108,7 +108,7 @@ static void to_blktrace(FILE *f)
 	contents_remove(dir);
 }
 
-/* Of what tests/records.c has, or of nobody. */
+/* A process that tests/records.c makes, or none. */
 static void to_fio(FILE *f, uint64_t pid, const char *disk)
 {
 	struct fio_conf conf = { dir, pid, disk };
