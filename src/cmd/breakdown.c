@@ -136,6 +136,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->meta_calls = breakdown_meta_calls(&b->opts, conf->layer);
 	conf->sites = b->sites;
 	conf->helpers = b->helpers;
+	conf->minor_faults = true;
 	conf->records = b->opts.slowest_max;
 	conf->sent_fs = r->opts.filters.fs;
 	return 0;

@@ -151,9 +151,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_async(c, sc, f);
 	c->faults = !!(plan_asked(sc) & ASK_FAULTS);
 	c->all_faults = sc->all_faults;
-	/* records have no minor faults, so rows beside them have none either; top does not show
-	 * them */
-	c->minor_faults = c->faults && !sc->all_faults && !sc->sent_ops && sc->by != BY_TASK;
+	c->minor_faults = c->faults && sc->minor_faults && !sc->all_faults;
 	c->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;

@@ -31,8 +31,9 @@ struct session_conf {
 	bool queued;        /* request histograms from submission instead of dispatch */
 	bool rq_sums_only;  /* no histograms of requests: all are in the first bucket */
 	bool all_files;
-	bool all_faults; /* also count minor page faults, which found their page, as operations */
-	bool records;    /* session_beat() delivers slow operations */
+	bool all_faults;   /* also count minor page faults, which found their page, as operations */
+	bool minor_faults; /* count minor page faults in rows of their own, unless all_faults */
+	bool records;      /* session_beat() delivers slow operations */
 	/* send only operations on files of this type (all, or only slow ones); NULL: on any file */
 	const char *sent_fs;
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */

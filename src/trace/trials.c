@@ -24,7 +24,7 @@ static void name_of(const struct trace_bpf *obj, const struct program *row, stru
 /* Which maps and members programs access depends on these settings. All settings are tried, with
  * all of their maps. */
 static const struct session_conf variants[] = {
-	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_FILE },
+	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_FILE, .minor_faults = true },
 	{ .follow = true,
 	  .kinds = ~0U,
 	  .records = true,
@@ -32,8 +32,8 @@ static const struct session_conf variants[] = {
 	  .sent_ops = true,
 	  .sent_requests = true,
 	  .buffer_bytes = 1 },
-	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_PID },
-	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_CGROUP },
+	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_PID, .minor_faults = true },
+	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_CGROUP, .minor_faults = true },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_TASK },
 	{ .follow = true,
 	  .kinds = ~0U,
