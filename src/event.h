@@ -161,32 +161,6 @@ struct waker {
 	char comm[COMM_LEN];
 };
 
-/* One finished operation as a record; times in ns, CLOCK_MONOTONIC. */
-struct slow_op {
-	unsigned long long start_ns;
-	unsigned long long total_ns;
-	unsigned long long strata[ST_N];
-	unsigned long long fs; /* identity of the file system type, see struct fs_entry */
-	unsigned long long ino;
-	unsigned long long offset; /* ~0: not known */
-	unsigned long long len;    /* bytes requested; ~0: not known */
-	long long ret;
-	unsigned long long cgroup;
-	unsigned int dev; /* kernel dev_t of the file system */
-	unsigned int pid; /* thread group */
-	unsigned int tid;
-	unsigned int requests; /* number of bios which the operation submitted */
-	unsigned short call;   /* system call number, | CALL_COMPAT; or CALL_URING ... */
-	unsigned char kind;    /* enum op_kind */
-	unsigned char cache;   /* enum cache_class */
-	unsigned int pad;
-	char comm[COMM_LEN];
-	unsigned long long lock_ns;      /* its longest wait for a lock; 0: none */
-	struct waker lock_holder;        /* the thread which released this lock */
-	unsigned long long device_bytes; /* bytes which its own bios read from devices */
-	struct file_name file;
-};
-
 /* Bits beside the number of a call. With CALL_URING or CALL_AIO the number is an opcode of io_uring
  * or libaio. CALL_FAULT: a page fault. */
 enum {
@@ -205,6 +179,7 @@ enum sent {
 	SENT_OP_WAITED,
 	SENT_REQUEST,
 	SENT_FILE,
+	SENT_SLOW_OP,
 };
 
 /* The thread of a record: pid and tid as the tool's pid namespace numbers them. */
@@ -221,20 +196,21 @@ struct sent_file_id {
 
 enum { SENT_ON_CPU = ST_FS + 1 }; /* strata of an operation which never left the CPU */
 
-/* The members which are often the same in many records come first. */
+/* One finished operation; times in ns, CLOCK_MONOTONIC. The members which are often the same in
+ * many records come first. */
 struct sent_op {
 	unsigned char what;
-	unsigned char kind;  /* enum op_kind */
-	unsigned char cache; /* enum cache_class */
-	unsigned char fs;    /* slot of the file system type + SENT_FS_FIRST */
-	unsigned short call;
+	unsigned char kind;        /* enum op_kind */
+	unsigned char cache;       /* enum cache_class */
+	unsigned char fs;          /* slot of the file system type + SENT_FS_FIRST */
+	unsigned short call;       /* system call number, | CALL_COMPAT; or CALL_URING ... */
 	unsigned short open_flags; /* low half of RECORDED_FLAGS() of the open file */
-	unsigned int requests;
-	int fd; /* descriptor; -1: none */
+	unsigned int requests;     /* number of bios which the operation submitted */
+	int fd;                    /* descriptor; -1: none */
 	struct sent_who who;
 	struct sent_file_id file;
 	unsigned long long start_ns;
-	unsigned long long offset, len; /* as in slow_op */
+	unsigned long long offset, len; /* ~0: not known; len: bytes requested */
 	long long ret;
 	unsigned long long on_cpu[SENT_ON_CPU];
 };
@@ -245,6 +221,15 @@ struct sent_op_waited {
 	struct sent_op op;
 	unsigned long long waits[ST_N - SENT_ON_CPU];
 	unsigned long long device_bytes; /* bytes which its own bios read from devices */
+};
+
+/* An operation slower than a threshold, which user space shows by itself: with names. */
+struct sent_slow_op {
+	struct sent_op_waited op;
+	unsigned long long fs;      /* identity of the file system type, see struct fs_entry */
+	unsigned long long lock_ns; /* its longest wait for a lock; 0: none */
+	struct waker lock_holder;   /* the thread which released this lock */
+	struct file_name file;
 };
 
 enum sent_request_flag { SENT_FAILED = 1, SENT_OUTSIDE = 2 };
@@ -272,9 +257,9 @@ struct sent_file {
 };
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
-_Static_assert(sizeof(struct slow_op) == 256 + 8 + PATH_BYTES, "op_record is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) == 208, "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_slow_op) == 256 + 8 + PATH_BYTES, "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 
 #endif

@@ -262,19 +262,6 @@ uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
 	return sum;
 }
 
-struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns)
-{
-	size_t i;
-
-	if (*n == max && total_ns <= list[max - 1].total_ns)
-		return NULL;
-	if (*n < max)
-		++*n;
-	for (i = *n - 1; i > 0 && list[i - 1].total_ns < total_ns; i--)
-		list[i] = list[i - 1];
-	return &list[i];
-}
-
 void snapshot_keep_fs(struct snapshot *sn, const char *fs)
 {
 	size_t n = 0;

@@ -129,10 +129,6 @@ struct missing {
 /* The number of losses, names included. Operations that began before tracing are not lost. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
-/* Makes a place in @list, the slowest @n of at most @max operations, slowest first, for one of
- * @total_ns. The caller fills the place. NULL: @max others were slower. */
-struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns);
-
 /* Drops operations, finished or not, on file systems of a type other than @fs. NULL: drops none. */
 void snapshot_keep_fs(struct snapshot *sn, const char *fs);
 

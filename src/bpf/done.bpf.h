@@ -40,41 +40,33 @@ static __always_inline bool record_fs_wanted(u64 fs)
 	return name[0] == CONF(sent_fs[0]) && name[1] == CONF(sent_fs[1]);
 }
 
-/* Sends a slow operation of @who; NULL: of current. */
-static __always_inline void op_record_send(const struct op *op, u64 total, long ret, u8 acts,
-					   const struct sent_who *who)
-{
-	struct slow_op *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	struct sent_who w;
+/* The end of an operation, beside the members of struct op. */
+struct op_end {
+	u64 total;      /* elapsed time, ns */
+	const u64 *cpu; /* its part on the CPU, ns: ST_SYSCALL to ST_FS */
+	long ret;
+	u32 what;                   /* key of its row, beside the file system: ROW_WHAT() */
+	u8 acts;                    /* as for op_cache_class() */
+	const struct sent_who *who; /* its thread; NULL: current */
+};
 
-	if (!r) {
+/* Sends a slow operation. */
+static __always_inline void slow_op_send(const struct op *op, const struct op_end *end)
+{
+	struct sent_slow_op *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
+
+	if (!s) {
 		count_lost(LOST_RING);
 		return;
 	}
-	who_set(&w, who);
-	r->start_ns = op->start;
-	r->total_ns = total;
-	__builtin_memcpy(r->strata, op->strata, sizeof(r->strata));
-	r->fs = op->file.fs;
-	r->ino = op->file.ino;
-	r->offset = op->offset;
-	r->len = op->len;
-	r->ret = ret;
-	r->cgroup = w.cgroup;
-	r->dev = op->file.dev;
-	r->pid = w.pid;
-	r->tid = w.tid;
-	r->requests = op->submitted ? op->requests : 0;
-	r->call = op->call;
-	r->kind = op->kind;
-	r->cache = op_cache_class(op, acts);
-	r->pad = 0;
-	__builtin_memcpy(r->comm, w.comm, sizeof(r->comm));
-	r->lock_ns = op->lock_held ? op->lock_ns : 0;
-	r->lock_holder = op->lock_holder;
-	r->device_bytes = op->own_reads ? op->device_bytes : 0;
-	file_name_read(&r->file, &op->file);
-	bpf_ringbuf_submit(r, 0);
+	op_fill_waited(&s->op, SENT_SLOW_OP, file_key_of(&op->file), op,
+		       op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
+	s->op.op.fs = SENT_FS_UNKNOWN;
+	s->fs = op->file.fs;
+	s->lock_ns = op->lock_held ? op->lock_ns : 0;
+	s->lock_holder = op->lock_holder;
+	file_name_read(&s->file, &op->file);
+	bpf_ringbuf_submit(s, 0);
 }
 
 /* Whether the result of an operation of kind @op is a number of bytes. */
@@ -99,16 +91,6 @@ static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums 
 	if (op->own_reads)
 		cell_sum(single_writer, sums->device_bytes, op->device_bytes);
 }
-
-/* The end of an operation, beside the members of struct op. */
-struct op_end {
-	u64 total;      /* elapsed time, ns */
-	const u64 *cpu; /* its part on the CPU, ns: ST_SYSCALL to ST_FS */
-	long ret;
-	u32 what;                   /* key of its row, beside the file system: ROW_WHAT() */
-	u8 acts;                    /* as for op_cache_class() */
-	const struct sent_who *who; /* its thread; NULL: current */
-};
 
 /* Adds an operation to a row with a slot, and to its histogram; false: the row has no slot. @slot:
  * a guess at the slot, corrected. */
@@ -163,7 +145,7 @@ static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 
 		op_add(op, end->acts, sums, end->total, end->cpu, end->ret, false);
 	}
 	if (CONF(records) && end->total > live.slow_ns && record_fs_wanted(op->file.fs))
-		op_record_send(op, end->total, end->ret, end->acts, end->who);
+		slow_op_send(op, end);
 }
 
 /* Current's operation @t->op is done: it returned @ret and took @total ns, @cpu of them on the CPU.

@@ -113,7 +113,7 @@ static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, co
 	s->cache = cache;
 	s->call = op->call;
 	s->open_flags = op->file.open_flags;
-	s->requests = what == SENT_OP_WAITED && op->submitted ? op->requests : 0;
+	s->requests = what != SENT_OP && op->submitted ? op->requests : 0;
 	s->fd = op->kind == OP_OPEN && ret >= 0 ? ret : op->fd;
 	s->file.key = key;
 	s->file.ino = op->file.ino;
@@ -124,6 +124,18 @@ static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, co
 	for (int i = 0; i < SENT_ON_CPU; i++)
 		s->on_cpu[i] = cpu[i];
 	who_set(&s->who, who);
+}
+
+/* Fills all members of the record of an operation which waited, but the file system. */
+static __always_inline void op_fill_waited(struct sent_op_waited *w, u8 what, u64 key,
+					   const struct op *op, u8 cache,
+					   const u64 cpu[SENT_ON_CPU], long ret,
+					   const struct sent_who *who)
+{
+	op_fill_sent(&w->op, what, key, op, cache, cpu, ret, who);
+	for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
+		w->waits[i] = op->settled ? op->strata[SENT_ON_CPU + i] : 0;
+	w->device_bytes = op->own_reads ? op->device_bytes : 0;
 }
 
 /* Wakes user space. */
@@ -202,10 +214,7 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
 		if (w) {
 			w->op.fs = fs;
-			op_fill_sent(&w->op, SENT_OP_WAITED, key, op, cache, cpu, ret, who);
-			for (int i = 0; i < ST_N - SENT_ON_CPU; i++)
-				w->waits[i] = op->settled ? op->strata[SENT_ON_CPU + i] : 0;
-			w->device_bytes = op->own_reads ? op->device_bytes : 0;
+			op_fill_waited(w, SENT_OP_WAITED, key, op, cache, cpu, ret, who);
 			sent_submit(w, sizeof(*w));
 			return;
 		}

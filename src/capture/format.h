@@ -50,7 +50,7 @@ struct stored_op {
 	uint64_t start_ns;
 	uint64_t owner;             /* the thread, NAME_THREAD; 0: not known */
 	uint64_t file;              /* NAME_FILE; 0: none, or not known */
-	uint64_t kind, call, cache; /* see struct slow_op */
+	uint64_t kind, call, cache; /* see struct sent_op */
 	uint64_t fs;                /* NAME_FS, or CAP_FS_... */
 	uint64_t open_flags;        /* of the open file: O_..., the low 16 bits */
 	uint64_t offset, len, ret;  /* ret is signed */
@@ -59,6 +59,31 @@ struct stored_op {
 	uint64_t strata[ST_N];
 	uint64_t device_bytes; /* read from devices by its own bios */
 };
+
+/* Sets all members of an operation but the ids of names. Returns its duration, ns. @waited: @s with
+ * waits; NULL: @s has no waits. Inlined into the loop over operations. */
+static inline __attribute__((always_inline)) uint64_t
+stored_op_set(struct stored_op *op, const struct sent_op *s, const struct sent_op_waited *waited)
+{
+	uint64_t total = 0;
+
+	op->start_ns = s->start_ns;
+	op->kind = s->kind;
+	op->call = s->call;
+	op->cache = s->cache;
+	op->open_flags = s->open_flags;
+	op->offset = s->offset;
+	op->len = s->len;
+	op->ret = s->ret;
+	op->fd = (int64_t)s->fd;
+	op->requests = s->requests;
+	op->device_bytes = waited ? waited->device_bytes : 0;
+	for (int i = 0; i < SENT_ON_CPU; i++)
+		total += op->strata[i] = s->on_cpu[i];
+	for (int i = SENT_ON_CPU; i < ST_N; i++)
+		total += op->strata[i] = waited ? waited->waits[i - SENT_ON_CPU] : 0;
+	return total;
+}
 
 enum { STORED_FS_UNKNOWN, STORED_FS_BDEV, STORED_FS_FIRST };
 

@@ -256,43 +256,14 @@ static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
 /* Inlined into the loop over operations. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* Sets an operation's strata and device_bytes. Returns its duration, ns. @waited: @s with waits;
- * NULL: @s has no waits. */
-INLINE uint64_t strata_take(struct stored_op *op, const struct sent_op *s,
-			    const struct sent_op_waited *waited)
-{
-	uint64_t total = 0;
-
-	for (int i = 0; i < SENT_ON_CPU; i++)
-		total += op->strata[i] = s->on_cpu[i];
-	op->device_bytes = waited ? waited->device_bytes : 0;
-	if (!waited) {
-		memset(op->strata + SENT_ON_CPU, 0, sizeof(op->strata) - sizeof(s->on_cpu));
-		return total;
-	}
-	for (int i = SENT_ON_CPU; i < ST_N; i++)
-		total += op->strata[i] = waited->waits[i - SENT_ON_CPU];
-	return total;
-}
-
-/* Sets all members of an operation. Returns its duration, ns. */
+/* stored_op_set(), with the ids of the thread and the file. */
 INLINE uint64_t op_fill(struct stored_op *op, const struct sent_op *s,
 			const struct sent_op_waited *waited, uint64_t owner, uint64_t file)
 {
-	op->start_ns = s->start_ns;
 	op->owner = owner;
 	op->file = file;
-	op->kind = s->kind;
-	op->call = s->call;
-	op->cache = s->cache;
 	op->fs = s->fs;
-	op->open_flags = s->open_flags;
-	op->offset = s->offset;
-	op->len = s->len;
-	op->ret = s->ret;
-	op->fd = (int64_t)s->fd;
-	op->requests = s->requests;
-	return strata_take(op, s, waited);
+	return stored_op_set(op, s, waited);
 }
 
 static void handle_take(struct intake *in, const struct sent_op *s,

@@ -323,26 +323,14 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 
 	*ret = (struct slow_op){
-		.start_ns = op->start_ns,
+		.op = *op,
 		.total_ns = stored_op_total(op),
 		.fs = fs_key(r, rec, op->fs),
-		.ino = f->ino,
-		.offset = op->offset,
-		.len = op->len,
-		.ret = op->ret,
-		.cgroup = t->cgroup,
+		.who = { .pid = t->pid, .tid = t->tid, .cgroup = t->cgroup },
 		.dev = FILE_KEY_DEV(f->key),
-		.pid = t->pid,
-		.tid = t->tid,
-		.requests = op->requests,
-		.call = op->call,
-		.kind = op->kind,
-		.cache = op->cache,
-		.device_bytes = op->device_bytes,
+		.ino = f->ino,
 	};
-	for (int i = 0; i < ST_N; i++)
-		ret->strata[i] = op->strata[i];
-	memcpy(ret->comm, t->comm, COMM_LEN);
+	memcpy(ret->who.comm, t->comm, COMM_LEN);
 	catalog_file_name(f, &ret->file);
 }
 

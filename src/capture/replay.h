@@ -12,6 +12,7 @@
 #include "base/filenames.h"
 #include "base/snapshot.h"
 #include "capture/reader.h"
+#include "capture/slow_op.h"
 
 struct reason;
 

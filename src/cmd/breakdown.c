@@ -155,16 +155,18 @@ static void view_fill(struct breakdown *b)
 }
 
 /* Keeps the slowest operations, and raises the threshold once there are enough. */
-static void on_slow_op(void *arg, const struct slow_op *rec)
+static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 {
 	struct breakdown *b = arg;
 	struct session *session = b->io.session;
 	size_t max = b->opts.slowest_max;
-	struct slow_op *place = slowest_place(b->slowest, &b->n_slowest, max, rec->total_ns);
+	struct slow_op *place, op;
 
+	slow_op_set_sent(&op, sent);
+	place = slowest_place(b->slowest, &b->n_slowest, max, op.total_ns);
 	if (!place)
 		return;
-	*place = *rec;
+	*place = op;
 	if (b->n_slowest == max)
 		session_set_slow_ns(session, b->slowest[max - 1].total_ns);
 }

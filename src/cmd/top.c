@@ -157,17 +157,18 @@ static int resolve(struct run *r, struct reason *why)
 }
 
 /* Keeps the slowest operations of the row whose page is open. */
-static void on_slow_op(void *arg, const struct slow_op *rec)
+static void on_slow_op(void *arg, const struct sent_slow_op *sent)
 {
 	struct top *t = arg;
 	size_t *n = &t->ui.data.n_slowest;
-	struct slow_op *place = NULL;
+	struct slow_op *place = NULL, op;
 
-	if (top_ui_record_wanted(&t->ui, rec))
-		place = slowest_place(t->slowest, n, TOP_SLOWEST, rec->total_ns);
+	slow_op_set_sent(&op, sent);
+	if (top_ui_record_wanted(&t->ui, &op))
+		place = slowest_place(t->slowest, n, TOP_SLOWEST, op.total_ns);
 	if (!place)
 		return;
-	*place = *rec;
+	*place = op;
 	if (*n == TOP_SLOWEST)
 		session_set_slow_ns(t->io.session, t->slowest[TOP_SLOWEST - 1].total_ns);
 }

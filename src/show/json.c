@@ -120,15 +120,15 @@ static void put_file(struct json *j, const struct slow_op *r)
 	json_put_string(j, "path", path);
 	json_put_string(j, "dev", dev);
 	json_put_uint(j, "ino", r->ino);
-	put_known(j, "offset", r->offset, r->offset != ~0ULL);
-	put_known(j, "len", r->len, r->len != ~0ULL);
+	put_known(j, "offset", r->op.offset, r->op.offset != ~0ULL);
+	put_known(j, "len", r->op.len, r->op.len != ~0ULL);
 	free(path);
 }
 
 static void put_result(struct json *j, long long ret)
 {
 	json_put_int(j, "result", ret);
-	json_put_string(j, "error", ret < 0 && ret >= -4095 ? strerrorname_np(-ret) : NULL);
+	json_put_string(j, "error", ret < 0 && ret >= -MAX_ERRNO ? strerrorname_np(-ret) : NULL);
 }
 
 /* Member "lock": the holder of the lock that the operation waited for longest; null: no wait. */
@@ -160,24 +160,24 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	char buf[16];
 
 	for (int i = 0; i < ST_N; i++)
-		ns[i] = r->strata[i];
+		ns[i] = r->op.strata[i];
 	json_put_begin(j, NULL, '{');
-	json_put_string(j, "op", op_name(r->kind));
-	json_put_string(j, "call", breakdown_call_name(w->v, r->call, buf));
+	json_put_string(j, "op", op_name(r->op.kind));
+	json_put_string(j, "call", breakdown_call_name(w->v, r->op.call, buf));
 	json_put_text(j, "fs", breakdown_fs_name(w->sn, r->fs), FS_NAME_LEN);
-	json_put_string(j, "cache", r->cache == CACHE_NONE ? NULL : cache_name(r->cache));
-	json_put_uint(j, "start_ns", r->start_ns);
+	json_put_string(j, "cache", r->op.cache == CACHE_NONE ? NULL : cache_name(r->op.cache));
+	json_put_uint(j, "start_ns", r->op.start_ns);
 	json_put_uint(j, "total_ns", r->total_ns);
 	put_strata(w, ns, breakdown_missing_layers(w->sn, r));
 	put_file(j, r);
 	device_chain_json(j, w->sn->devices, r->dev);
-	put_result(j, r->ret);
-	json_put_uint(j, "requests", r->requests);
-	put_known(j, "device_bytes", r->device_bytes, breakdown_has_device_bytes(w->v));
-	json_put_uint(j, "pid", r->pid);
-	json_put_uint(j, "tid", r->tid);
-	json_put_text(j, "comm", r->comm, sizeof(r->comm));
-	json_put_uint(j, "cgroup", r->cgroup);
+	put_result(j, r->op.ret);
+	json_put_uint(j, "requests", r->op.requests);
+	put_known(j, "device_bytes", r->op.device_bytes, breakdown_has_device_bytes(w->v));
+	json_put_uint(j, "pid", r->who.pid);
+	json_put_uint(j, "tid", r->who.tid);
+	json_put_text(j, "comm", r->who.comm, sizeof(r->who.comm));
+	json_put_uint(j, "cgroup", r->who.cgroup);
 	put_lock(j, r);
 	json_put_end(j, '}');
 }

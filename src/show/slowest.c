@@ -4,12 +4,14 @@
  */
 #include "show/slowest.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
+#include "cell.h"
 #include "show/devices.h"
 #include "show/parts.h"
 
@@ -38,15 +40,15 @@ static void put_who(struct text_out *o, const struct breakdown_view *v, const st
 {
 	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[128];
 
-	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
-	snprintf(line, sizeof(line), "pid %u  tid %u  %s", r->pid, r->tid, comm);
+	text_safe_n(comm, sizeof(comm), r->who.comm, strnlen(r->who.comm, sizeof(r->who.comm)));
+	snprintf(line, sizeof(line), "pid %u  tid %u  %s", r->who.pid, r->who.tid, comm);
 	put_line(o, v, line);
 }
 
 /* "4,096", or the name of the error. */
 static struct text_num result_text(long long ret)
 {
-	const char *name = ret < 0 && ret >= -4095 ? strerrorname_np(-ret) : NULL;
+	const char *name = ret < 0 && ret >= -MAX_ERRNO ? strerrorname_np(-ret) : NULL;
 	struct text_num t;
 
 	if (ret >= 0)
@@ -63,16 +65,17 @@ static void put_range(struct text_out *o, const struct breakdown_view *v, const 
 	char line[160];
 	int n = 0;
 
-	if (r->offset != ~0ULL)
-		n = snprintf(line, sizeof(line), "offset %llu  ", r->offset);
-	if (r->len != ~0ULL)
-		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->len).s);
-	n += snprintf(line + n, sizeof(line) - n, "result %s  %u request%s", result_text(r->ret).s,
-		      r->requests, text_plural(r->requests));
-	if (r->cache != CACHE_NONE)
-		n += snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->cache));
-	if (r->device_bytes && breakdown_has_device_bytes(v))
-		snprintf(line + n, sizeof(line) - n, "  read in %s", text_count(r->device_bytes).s);
+	if (r->op.offset != ~0ULL)
+		n = snprintf(line, sizeof(line), "offset %" PRIu64 "  ", r->op.offset);
+	if (r->op.len != ~0ULL)
+		n += snprintf(line + n, sizeof(line) - n, "length %s  ", text_count(r->op.len).s);
+	n += snprintf(line + n, sizeof(line) - n, "result %s  %" PRIu64 " request%s",
+		      result_text(r->op.ret).s, r->op.requests, text_plural(r->op.requests));
+	if (r->op.cache != CACHE_NONE)
+		n += snprintf(line + n, sizeof(line) - n, "  %s", cache_name(r->op.cache));
+	if (r->op.device_bytes && breakdown_has_device_bytes(v))
+		snprintf(line + n, sizeof(line) - n, "  read in %s",
+			 text_count(r->op.device_bytes).s);
 	put_line(o, v, line);
 }
 
@@ -95,8 +98,8 @@ static void put_title(struct text_out *o, const struct breakdown_view *v, const 
 	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], text[192], fit[192], buf[16];
 
 	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
-	snprintf(text, sizeof(text), "%zu. %s (%s): %s%s%s", number, op_name(r->kind),
-		 breakdown_call_name(v, r->call, buf), view_time(v, r->total_ns).s,
+	snprintf(text, sizeof(text), "%zu. %s (%s): %s%s%s", number, op_name(r->op.kind),
+		 breakdown_call_name(v, r->op.call, buf), view_time(v, r->total_ns).s,
 		 *safe ? " on " : "", safe);
 	text_fit(fit, sizeof(fit), text, view_cut(v), TEXT_CUT_TAIL);
 	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
@@ -130,7 +133,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 	uint64_t strata[ST_N];
 
 	for (int i = 0; i < ST_N; i++)
-		strata[i] = r->strata[i];
+		strata[i] = r->op.strata[i];
 	w.strata = strata;
 	put_title(o, v, fs, r, number);
 	put_path(o, v, r);

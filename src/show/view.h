@@ -7,6 +7,7 @@
 #define IOSTRATA_SHOW_VIEW_H
 
 #include "base/snapshot.h"
+#include "capture/slow_op.h"
 #include "show/devices.h"
 
 struct column;

@@ -550,7 +550,7 @@ static int put_slow(int y, const struct slow_op *r)
 	struct path_file file = { r->dev, r->ino, &r->file };
 	char *path = r->ino ? path_full(&file) : NULL, safe[TOP_LINE], text[64];
 
-	snprintf(text, sizeof(text), "%-6s%9s ", op_name(r->kind), text_ns(r->total_ns).s);
+	snprintf(text, sizeof(text), "%-6s%9s ", op_name(r->op.kind), text_ns(r->total_ns).s);
 	text_safe(safe, sizeof(safe), path ? path : "");
 	screen_put(y, 0, 16, STYLE_NORMAL, text);
 	screen_put(y, 16, screen_width() - 16, STYLE_NORMAL, safe);
@@ -789,15 +789,15 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct slow_op *r)
 		return false;
 	switch (ui->view) {
 	case TOP_PROCESS:
-		return ui->selected.who[0] == r->pid;
+		return ui->selected.who[0] == r->who.pid;
 	case TOP_THREAD:
-		return (uint32_t)ui->selected.who[0] == r->tid;
+		return (uint32_t)ui->selected.who[0] == r->who.tid;
 	case TOP_COMM:
-		return !strncmp((const char *)ui->selected.who, r->comm, COMM_LEN);
+		return !strncmp((const char *)ui->selected.who, r->who.comm, COMM_LEN);
 	case TOP_CGROUP:
-		return ui->selected.who[0] == r->cgroup;
+		return ui->selected.who[0] == r->who.cgroup;
 	case TOP_CONTAINER:
-		name = top_names_find(ui->data.names, r->cgroup);
+		name = top_names_find(ui->data.names, r->who.cgroup);
 		return name && ui->selected.who[0] == name->owner;
 	case TOP_FILE:
 		return ui->selected.who[1] == r->ino && FILE_KEY_DEV(ui->selected.who[0]) == r->dev;

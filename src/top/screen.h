@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_TOP_SCREEN_H
 #define IOSTRATA_TOP_SCREEN_H
 
+#include "capture/slow_op.h"
 #include "show/heat.h"
 #include "top/list.h"
 

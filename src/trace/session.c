@@ -235,7 +235,7 @@ static int ring_record(void *ctx, void *data, size_t len)
 {
 	struct session *s = ctx;
 
-	if (len >= sizeof(struct slow_op) && s->on_slow_op)
+	if (len >= sizeof(struct sent_slow_op) && s->on_slow_op)
 		s->on_slow_op(s->on_slow_op_arg, data);
 	return 0;
 }

@@ -73,7 +73,7 @@ const struct missing *session_missing(const struct session *s);
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why);
 
 /* Receives an operation slower than the threshold, through session_beat(). */
-typedef void session_slow_op_fn(void *arg, const struct slow_op *r);
+typedef void session_slow_op_fn(void *arg, const struct sent_slow_op *s);
 void session_on_slow_op(struct session *s, session_slow_op_fn *fn, void *arg);
 void session_set_slow_ns(struct session *s, uint64_t threshold_ns);
 

@@ -51,7 +51,7 @@ capture base
 export base capture
 analyse base capture
 show base capture analyse
-top base show
+top base capture show
 funcs base bpf trace show
 run base bpf trace
 cmd base bpf trace capture analyse export show top funcs run

@@ -567,27 +567,27 @@ static void test_record(void **state)
 	conf.records = conf.file_details = 1;
 	one(&a);
 	r = newest_record();
-	assert_int_equal(r->call, CALL_AIO | PREAD);
-	assert_int_equal(r->offset, 8192);
-	assert_int_equal(r->len, 31);
+	assert_int_equal(r->op.call, CALL_AIO | PREAD);
+	assert_int_equal(r->op.offset, 8192);
+	assert_int_equal(r->op.len, 31);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->ret, SIZE);
+	assert_int_equal(r->op.ret, SIZE);
 	one(&b);
 	r = newest_record();
-	assert_int_equal(r->call, CALL_AIO | PWRITE);
-	assert_int_equal(r->offset, 8192);
-	assert_int_equal(r->len, 31);
+	assert_int_equal(r->op.call, CALL_AIO | PWRITE);
+	assert_int_equal(r->op.offset, 8192);
+	assert_int_equal(r->op.len, 31);
 	aio_init(&a, PREADV);
 	one(&a);
 	r = newest_record();
-	assert_int_equal(r->call, CALL_AIO | PREADV);
-	assert_int_equal(r->offset, 8192);
-	assert_true(r->len == ~0ULL);
+	assert_int_equal(r->op.call, CALL_AIO | PREADV);
+	assert_int_equal(r->op.offset, 8192);
+	assert_true(r->op.len == ~0ULL);
 	one(&c);
 	r = newest_record();
-	assert_int_equal(r->call, CALL_AIO | FSYNC);
-	assert_true(r->offset == OFFSET_UNKNOWN);
-	assert_true(r->len == ~0ULL);
+	assert_int_equal(r->op.call, CALL_AIO | FSYNC);
+	assert_true(r->op.offset == OFFSET_UNKNOWN);
+	assert_true(r->op.len == ~0ULL);
 }
 
 static void test_sent(void **state)

@@ -83,8 +83,8 @@ static const struct slow_op *ended(long ret)
 	if (messages == before || !conf.records)
 		return &no_record;
 	assert_ptr_equal(messages->ring, &ring);
-	assert_int_equal(((const struct slow_op *)messages->data)->total_ns, 7);
-	return (const void *)messages->data;
+	assert_int_equal(newest_record()->total_ns, 7);
+	return newest_record();
 }
 
 static u64 traced(void)
@@ -155,18 +155,18 @@ static void test_madvise(void **state)
 	for (u64 advice = 0; advice < 30; advice++) {
 		sys_enter(NR_MADVISE, 4, MADV_WILLNEED, advice, MADV_WILLNEED);
 		r = ended(0);
-		assert_int_equal(r->call,
+		assert_int_equal(r->op.call,
 				 advice == 3 || advice == 22 || advice == 23 ? NR_MADVISE : 0);
 		assert_int_equal(r->ino, 0);
 	}
 	assert_int_equal(traced(), 3);
 	sys_enter(NR_MLOCK, 4, 4096, 0, 0);
 	r = ended(0);
-	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->op.call, NR_MLOCK);
 	assert_int_equal(r->fs, FS_UNKNOWN);
 	conf.file_filter = conf.n_files = 1;
 	sys_enter(NR_MLOCK, 2, 4096, 0, 0);
-	assert_int_equal(ended(0)->call, 0);
+	assert_int_equal(ended(0)->op.call, 0);
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -178,9 +178,9 @@ static void test_madvise_of_32_bits(void **state)
 	data_set(calls, made, sizeof(made));
 	alice.t.thread_info.status = COMPAT_BIT;
 	sys_enter(219, 0, 0, 0xff00000016, 0); /* the upper half is none of its */
-	assert_int_equal(ended(0)->call, 219 | CALL_COMPAT);
+	assert_int_equal(ended(0)->op.call, 219 | CALL_COMPAT);
 	sys_enter(219, 0, 0, 4, 0);
-	assert_int_equal(ended(0)->call, 0);
+	assert_int_equal(ended(0)->op.call, 0);
 }
 
 /* on_sys_enter() goes on with such a call in another program. */
@@ -199,25 +199,25 @@ static void test_mapping(void **state)
 
 	(void)state;
 	r = on_mapping(NR_MLOCK, 0x72003, 8191);
-	assert_int_equal(r->kind, OP_META);
-	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->op.kind, OP_META);
+	assert_int_equal(r->op.call, NR_MLOCK);
 	assert_int_equal(r->fs, (u64)&ext4.type);
 	assert_int_equal(r->dev, EXT4_DEV);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->offset, 0x5000 + 0x2003);
-	assert_int_equal(r->len, 8191);
+	assert_int_equal(r->op.offset, 0x5000 + 0x2003);
+	assert_int_equal(r->op.len, 8191);
 	/* no storage, or no file at all */
 	area.vm_file = &pipe_end.f;
-	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->call, 0);
+	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->op.call, 0);
 	area.vm_file = NULL;
-	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->call, 0);
+	assert_int_equal(on_mapping(NR_MLOCK, 0x72000, 4096)->op.call, 0);
 	/* nothing is mapped there: the call fails */
 	r = on_mapping(NR_MLOCK, 0x6ffff, 4093);
-	assert_int_equal(r->call, NR_MLOCK);
+	assert_int_equal(r->op.call, NR_MLOCK);
 	assert_int_equal(r->fs, FS_UNKNOWN);
 	assert_int_equal(r->ino, 0);
-	assert_int_equal(r->offset, OFFSET_UNKNOWN);
-	assert_int_equal(r->len, 4093);
+	assert_int_equal(r->op.offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->op.len, 4093);
 	assert_int_equal(traced(), 2);
 	assert_int_equal(lost_all(), 0);
 }
@@ -227,7 +227,7 @@ static void test_mapping_with_large_pages(void **state)
 {
 	(void)state;
 	conf.page_shift = 16;
-	assert_int_equal(on_mapping(NR_MLOCK, 0x70001, 1)->offset, 0x50001);
+	assert_int_equal(on_mapping(NR_MLOCK, 0x70001, 1)->op.offset, 0x50001);
 }
 
 static void test_mapping_is_sent(void **state)
@@ -278,17 +278,17 @@ static void test_mapping_otherwise(void **state)
 	alice.regs = (struct pt_regs){ .di = 0x70001, .si = 5, .orig_ax = NR_MLOCK };
 	RUN(on_mapping_call_perf, &enter);
 	r = ended(0);
-	assert_int_equal(r->call, NR_MLOCK);
-	assert_int_equal(r->offset, 0x5001);
-	assert_int_equal(r->len, 5);
+	assert_int_equal(r->op.call, NR_MLOCK);
+	assert_int_equal(r->op.offset, 0x5001);
+	assert_int_equal(r->op.len, 5);
 	alice.t.thread_info.status = COMPAT_BIT;
 	alice.regs = (struct pt_regs){ .bx = 0xab00070003, .cx = 0xab0000000b, .orig_ax = 150 };
 	RUN(on_mapping_call, ctx);
 	r = ended(0);
-	assert_int_equal(r->call, NR_MLOCK_32 | CALL_COMPAT);
-	assert_int_equal(r->kind, OP_META);
-	assert_int_equal(r->offset, 0x5003);
-	assert_int_equal(r->len, 11);
+	assert_int_equal(r->op.call, NR_MLOCK_32 | CALL_COMPAT);
+	assert_int_equal(r->op.kind, OP_META);
+	assert_int_equal(r->op.offset, 0x5003);
+	assert_int_equal(r->op.len, 11);
 }
 
 /* No room for its thread: the call is not traced, and told as lost. */
@@ -340,22 +340,22 @@ static void test_ranges(void **state)
 	ext4.f.f_pos = 333;
 	sys_enter(NR_PREAD, 2, 0, 17, 4711);
 	r = ended(17);
-	assert_int_equal(r->offset, 4711);
-	assert_int_equal(r->len, 17);
+	assert_int_equal(r->op.offset, 4711);
+	assert_int_equal(r->op.len, 17);
 	/* where the VFS does not tell the file, it is known at the entry, as is its position */
 	sys_enter(NR_WRITE, 2, 0, 19, 4711);
 	ext4.f.f_pos = 444;
 	r = ended(19);
-	assert_int_equal(r->offset, 333);
-	assert_int_equal(r->len, 19);
+	assert_int_equal(r->op.offset, 333);
+	assert_int_equal(r->op.len, 19);
 	sys_enter(NR_WRITE, 7, 0, 23, 0); /* no such descriptor */
 	r = ended(-9);
-	assert_int_equal(r->offset, OFFSET_UNKNOWN);
-	assert_int_equal(r->len, 23);
+	assert_int_equal(r->op.offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->op.len, 23);
 	sys_enter(NR_FSYNC, 2, 0, 29, 31);
 	r = ended(0);
-	assert_int_equal(r->offset, OFFSET_UNKNOWN);
-	assert_int_equal(r->len, ~0ULL);
+	assert_int_equal(r->op.offset, OFFSET_UNKNOWN);
+	assert_int_equal(r->op.len, ~0ULL);
 	alice.t.thread_info.status = COMPAT_BIT;
 	alice.regs = (struct pt_regs){
 		.bx = 2, .dx = 37, .si = 41, .di = 3, .r10 = 99, .orig_ax = NR_PREAD_32
@@ -363,8 +363,8 @@ static void test_ranges(void **state)
 	on_sys_enter(ctx);
 	vfs_in(OP_READ, &ext4);
 	r = ended(37);
-	assert_int_equal(r->offset, 41 | 3ULL << 32);
-	assert_int_equal(r->len, 37);
+	assert_int_equal(r->op.offset, 41 | 3ULL << 32);
+	assert_int_equal(r->op.len, 37);
 }
 
 /* Of a call that only changes a descriptor, its arguments are sent. */
@@ -395,8 +395,8 @@ static void test_arguments_without_recording(void **state)
 	(void)state;
 	ext4.f.f_pos = 333;
 	sys_enter(NR_LSEEK, 2, 7, 1, 9);
-	assert_int_equal(ended(7)->offset, 333);
-	assert_int_equal(newest_record()->len, 1);
+	assert_int_equal(ended(7)->op.offset, 333);
+	assert_int_equal(newest_record()->op.len, 1);
 }
 
 /* The descriptor that is sent is the argument that names the file, of whichever call. */
@@ -454,16 +454,16 @@ static void test_goes_on_in_another_program(void **state)
 	sys_enter(NR_MLOCK, 0x70003, 4096, 0, 0);
 	r = ended(0);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->offset, 0x5003);
+	assert_int_equal(r->op.offset, 0x5003);
 	sys_enter(NR_MADVISE, 0x70005, 4096, MADV_WILLNEED, 0);
 	r = ended(0);
 	assert_int_equal(r->ino, 23);
-	assert_int_equal(r->offset, 0x5005);
+	assert_int_equal(r->op.offset, 0x5005);
 	sys_enter(NR_MADVISE, 0x70005, 4096, 4, 0);
-	assert_int_equal(ended(0)->call, 0);
+	assert_int_equal(ended(0)->op.call, 0);
 	area.vm_file = NULL;
 	sys_enter(NR_MLOCK, 0x70003, 4096, 0, 0);
-	assert_int_equal(ended(0)->call, 0);
+	assert_int_equal(ended(0)->op.call, 0);
 	assert_int_equal(maps_file(MAP_POPULATE, 3)->ino, 29);
 	sys_enter(NR_FSYNC, 3, 0, 0, 0);
 	assert_int_equal(ended(0)->ino, 29);
@@ -475,7 +475,7 @@ static void test_path(void **state)
 	(void)state;
 	for (u64 first = 2; first <= 4; first++) {
 		sys_enter(NR_STAT, first, 0, 0, 0);
-		assert_int_equal(ended(0)->call, NR_STAT);
+		assert_int_equal(ended(0)->op.call, NR_STAT);
 		assert_int_equal(newest_record()->fs, FS_UNKNOWN);
 		assert_int_equal(newest_record()->ino, 0);
 	}
@@ -490,7 +490,7 @@ static void test_bad_descriptor(void **state)
 	sys_enter(NR_READ, 7, 0, 0, 0);
 	assert_int_equal(ended(-9)->fs, FS_UNKNOWN);
 	assert_int_equal(newest_record()->ino, 0);
-	assert_int_equal(newest_record()->ret, -9);
+	assert_int_equal(newest_record()->op.ret, -9);
 	sys_enter(NR_FSYNC, 3, 0, 0, 0);
 	assert_int_equal(ended(0)->ino, 29);
 	sys_enter(NR_FSYNC, 7, 0, 0, 0);
@@ -504,14 +504,14 @@ static void test_bad_descriptor_beside_others(void **state)
 	(void)state;
 	conf.async = conf.uring = conf.faults = 1;
 	sys_enter(NR_READ, 7, 0, 0, 0);
-	assert_int_equal(ended(-9)->ret, -9);
+	assert_int_equal(ended(-9)->op.ret, -9);
 	conf.async = conf.uring = 0;
 	sys_enter(NR_READ, 7, 0, 0, 0);
-	assert_int_equal(ended(-9)->ret, -9);
+	assert_int_equal(ended(-9)->op.ret, -9);
 	conf.async = conf.uring = 1;
 	conf.faults = 0;
 	sys_enter(NR_READ, 7, 0, 0, 0);
-	assert_int_equal(ended(-9)->ret, -9);
+	assert_int_equal(ended(-9)->op.ret, -9);
 	assert_int_equal(traced(), 3);
 	assert_int_equal(lost_all(), 0);
 }
@@ -526,7 +526,7 @@ static void test_call_after_a_fault(void **state)
 	assert_int_equal(current_lookup()->op.stage, 0);
 	conf.faults = 0;
 	sys_enter(NR_STAT, 0, 0, 0, 0);
-	assert_int_equal(ended(0)->call, NR_STAT);
+	assert_int_equal(ended(0)->op.call, NR_STAT);
 	assert_int_equal(traced(), 1);
 	assert_int_equal(lost_all(), 0);
 }
@@ -687,7 +687,7 @@ static void test_next_thread_in_a_slot(void **state)
 	task_init(&alice, 1300, 1303, "next", 0);
 	alice.fd[2] = &ext4.f;
 	call_by(&alice);
-	assert_int_equal(newest_record()->pid, 1300);
+	assert_int_equal(newest_record()->who.pid, 1300);
 	assert_int_equal(current_lookup()->id, 1300ULL << 32 | 1303);
 	assert_int_equal(traced(), 1);
 	assert_int_equal(lost_all(), 1);
@@ -702,14 +702,14 @@ static void test_ids_in_a_namespace(void **state)
 	conf.pidns_ino = 4026531836;
 	conf.pidns_dev = 4;
 	call_by(&alice);
-	assert_int_equal(newest_record()->pid, 100);
-	assert_int_equal(newest_record()->tid, 101);
+	assert_int_equal(newest_record()->who.pid, 100);
+	assert_int_equal(newest_record()->who.tid, 101);
 	task_init(&outside, 900, 907, "outside", 0);
 	outside.fd[2] = &ext4.f;
 	call_by(&outside);
-	assert_int_equal(newest_record()->pid, 0);
-	assert_int_equal(newest_record()->tid, 0);
-	assert_string_equal(newest_record()->comm, "outside");
+	assert_int_equal(newest_record()->who.pid, 0);
+	assert_int_equal(newest_record()->who.tid, 0);
+	assert_string_equal(newest_record()->who.comm, "outside");
 }
 
 /* Kernels without bpf_get_current_task_btf() tell the same of current. */
@@ -740,12 +740,12 @@ static void test_without_current_btf(void **state)
 		alice.t.bio_list = (void *)0x7000;
 		EVENT(on_bio_queue, &below);
 		alice.t.bio_list = NULL;
-		assert_int_equal(ended(4096)->requests, 2);
-		assert_int_equal(newest_record()->device_bytes, 4096);
+		assert_int_equal(ended(4096)->op.requests, 2);
+		assert_int_equal(newest_record()->op.device_bytes, 4096);
 		sys_enter(NR_READ, 2, 0, 0, 0);
 		EVENT(on_bio_queue, &bio);
 		EVENT(on_bio_queue, &below);
-		assert_int_equal(ended(4096)->device_bytes, 2 * 4096);
+		assert_int_equal(ended(4096)->op.device_bytes, 2 * 4096);
 	}
 }
 

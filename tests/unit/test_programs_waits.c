@@ -1203,7 +1203,7 @@ static void test_equally_long_waits_for_locks(void **state)
 	r = recorded();
 	assert_int_equal(r->lock_ns, 13);
 	assert_int_equal(r->lock_holder.tid, 300);
-	assert_int_equal(r->strata[ST_LOCK], 13 + 13 + 7);
+	assert_int_equal(r->op.strata[ST_LOCK], 13 + 13 + 7);
 }
 
 /* Woken as soon as the operation begins: what comes after that is a wait for a CPU. */
@@ -1273,10 +1273,10 @@ static void test_waking_not_seen_after_others(void **state)
 	runs(&alice, 0);
 	on_lock_taken(lock);
 	r = recorded();
-	assert_int_equal(r->strata[ST_DEVICE], 101);
-	assert_int_equal(r->strata[ST_HELPER], 107);
-	assert_int_equal(r->strata[ST_SLEEP], 103 + 109);
-	assert_int_equal(r->strata[ST_LOCK], 113);
+	assert_int_equal(r->op.strata[ST_DEVICE], 101);
+	assert_int_equal(r->op.strata[ST_HELPER], 107);
+	assert_int_equal(r->op.strata[ST_SLEEP], 103 + 109);
+	assert_int_equal(r->op.strata[ST_LOCK], 113);
 	assert_int_equal(r->lock_ns, 113);
 	assert_memory_equal(&r->lock_holder, &nobody, sizeof(nobody));
 }

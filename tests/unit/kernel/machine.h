@@ -12,6 +12,7 @@
 
 #include "bpf/trace.bpf.c"
 
+#include "capture/slow_op.h"
 #include "data.h"
 
 enum {
@@ -517,12 +518,20 @@ static void assert_ops(u32 kind, u64 count, u64 max_ns, const u64 strata[ST_N])
 	assert_int_equal(s.max_ns, max_ns);
 }
 
-/* The newest record of an operation. */
+/* The newest record of a slow operation; valid for two more calls. */
 static const struct slow_op *newest_record(void)
 {
-	for (struct message *m = messages; m; m = m->next)
-		if (m->ring == &ring)
-			return (const void *)m->data;
+	static struct slow_op ops[3];
+	static unsigned int n;
+
+	for (struct message *m = messages; m; m = m->next) {
+		if (m->ring != &ring)
+			continue;
+		n = (n + 1) % 3;
+		assert_int_equal(m->data[0], SENT_SLOW_OP);
+		slow_op_set_sent(&ops[n], (const void *)m->data);
+		return &ops[n];
+	}
 	return NULL;
 }
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/slow_op.h"
+
+#include "cell.h"
+
+void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
+{
+	const struct sent_op *op = &s->op.op;
+
+	*ret = (struct slow_op){
+		.fs = s->fs,
+		.who = op->who,
+		.dev = FILE_KEY_DEV(op->file.key),
+		.ino = op->file.ino,
+		.file = s->file,
+		.lock_ns = s->lock_ns,
+		.lock_holder = s->lock_holder,
+	};
+	ret->total_ns = stored_op_set(&ret->op, op, &s->op);
+}
+
+struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns)
+{
+	size_t i;
+
+	if (*n == max && total_ns <= list[max - 1].total_ns)
+		return NULL;
+	if (*n < max)
+		++*n;
+	for (i = *n - 1; i > 0 && list[i - 1].total_ns < total_ns; i--)
+		list[i] = list[i - 1];
+	return &list[i];
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * slow_op.h - one operation to be shown by itself: as stored, with its names. Either the programs
+ * sent it (--slowest), or it comes from a recording.
+ */
+#ifndef IOSTRATA_SLOW_OP_H
+#define IOSTRATA_SLOW_OP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/format.h"
+
+struct slow_op {
+	struct stored_op op; /* the ids of names in it are 0 */
+	uint64_t total_ns;
+	uint64_t fs; /* identity of the file system type, as in the rows of the snapshot */
+	struct sent_who who;
+	unsigned int dev; /* kernel dev_t of the file system */
+	uint64_t ino;     /* 0: no file */
+	struct file_name file;
+	uint64_t lock_ns;         /* its longest wait for a lock; 0: none, or not recorded */
+	struct waker lock_holder; /* the thread which released this lock */
+};
+
+/* The operation in @s, a record of the programs. */
+void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s);
+
+/* Makes a place in @list, the slowest @n of at most @max operations, slowest first, for one of
+ * @total_ns. The caller fills the place. NULL: @max others were slower. */
+struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns);
+
+#endif
