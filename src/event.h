@@ -180,6 +180,7 @@ enum sent {
 	SENT_REQUEST,
 	SENT_FILE,
 	SENT_SLOW_OP,
+	SENT_OP_ORDERED,
 };
 
 /* The thread of a record: pid and tid as the tool's pid namespace numbers them. */
@@ -223,9 +224,37 @@ struct sent_op_waited {
 	unsigned long long device_bytes; /* bytes which its own bios read from devices */
 };
 
+/*
+ * The order of an operation's time: its segments, each a stratum and a duration, one after the
+ * other. Two segments in a row have different strata. Segments after the last one that has a place
+ * are in the strata alone; their number is @merged.
+ */
+enum { SEGMENTS_MAX = 64, SEGMENTS_FEW = 12 };
+
+#define SEGMENT(stratum, ns)     ((unsigned long long)(ns) << 8 | (stratum))
+#define SEGMENT_STRATUM(segment) ((segment)&0xff)
+#define SEGMENT_NS(segment)      ((segment) >> 8)
+
+struct segments {
+	unsigned int n, merged;
+	unsigned long long at[SEGMENTS_MAX]; /* SEGMENT(); the first @n */
+};
+
+/* The same in a record of an operation with few segments. */
+struct few_segments {
+	unsigned int n, merged;
+	unsigned long long at[SEGMENTS_FEW];
+};
+
+/* An operation which waited, with its segments. A record is cut off after the last one. */
+struct sent_op_ordered {
+	struct sent_op_waited waited;
+	struct segments segments;
+};
+
 /* An operation slower than a threshold, which user space shows by itself: with names. */
 struct sent_slow_op {
-	struct sent_op_waited op;
+	struct sent_op_ordered op;
 	unsigned long long fs;      /* identity of the file system type, see struct fs_entry */
 	unsigned long long lock_ns; /* its longest wait for a lock; 0: none */
 	struct waker lock_holder;   /* the thread which released this lock */
@@ -259,7 +288,8 @@ struct sent_file {
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) == 208, "sent_op_waited has no holes");
-_Static_assert(sizeof(struct sent_slow_op) == 256 + 8 + PATH_BYTES, "sent_slow_op has no holes");
+_Static_assert(sizeof(struct sent_slow_op) == 256 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
+	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 
 #endif

@@ -20,7 +20,7 @@ STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complet
 COLUMNS = {
     NAMES: ("type", "id", "a", "b", "c", "length"),
     OPS: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "offset", "len",
-          "ret", "fd", "requests", *STRATA, "device_bytes"),
+          "ret", "fd", "requests", *STRATA, "device_bytes", "segments"),
     REQUESTS: ("q", "tag", "queue", "device", "owner", "file", "dev", "sector", "bytes", "op",
                "cmd_flags", "flags", "requeues", "merges", "error"),
     HANDLES: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "second", "third",
@@ -97,6 +97,24 @@ def columns(kind: int, rows: int, raw: bytes) -> tuple[list[Row], bytes]:
     return [dict(zip(names, row)) for row in zip(*found[:len(names)])], text
 
 
+def ordered(row: Row, data: bytes) -> list[tuple[str, int]] | None:
+    """The segments of an operation: stratum and ns, in their order; None: not known."""
+    left, order = {s: row[s] for s in STRATA}, []
+    if not data:
+        order = [(s, row[s]) for s in STRATA if row[s]]
+        return order if all(s in STRATA[:3] for s, _ in order) else None
+    n = data[0]
+    numbers = varints(data[1 + n:])
+    for byte in data[1:1 + n]:
+        stratum = STRATA[byte & 0x7F]
+        order.append((stratum, left[stratum] if byte & 0x80 else next(numbers)))
+        left[stratum] -= order[-1][1]
+    merged = next(numbers) if n == 64 else 0
+    if not 0 < n <= 64 or next(numbers, None) is not None or min(left.values()) < 0 or any(left.values()) != bool(merged):
+        raise Damaged("segments")
+    return order
+
+
 def chunks(data: bytes) -> Iterator[Chunk]:
     if data[:8] != b"iostrata" or struct.unpack_from("<I", data, 8) != (1,):
         raise Damaged("no recording")
@@ -118,6 +136,7 @@ class Recording:
     header: dict[str, Any] = field(default_factory=dict)
     end: dict[str, Any] | None = None
     ops: list[Row] = field(default_factory=list)
+    orders: list[list[tuple[str, int]] | None] = field(default_factory=list)  # of ops; None: not known
     requests: list[Row] = field(default_factory=list)
     losses: list[Row] = field(default_factory=list)
     handles: list[Row] = field(default_factory=list)
@@ -147,6 +166,10 @@ def read(path: str | Path) -> Recording:
                     it.names[row["type"], row["id"]] = row, text[at:at + row["length"]]
                     at += row["length"]
             else:
+                at = 0
+                for row in rows if chunk.kind == OPS else []:
+                    it.orders.append(ordered(row, text[at:at + row["segments"]]))
+                    at += row["segments"]
                 {OPS: it.ops, REQUESTS: it.requests, LOSSES: it.losses,
                  HANDLES: it.handles, INDEX: it.index}[chunk.kind].extend(rows)
     return it

@@ -149,6 +149,18 @@ const char *stratum_label(unsigned int st)
 	return st < ST_N ? strata_terms[st].label : "?";
 }
 
+char stratum_letter(unsigned int st)
+{
+	static const char letters[ST_N + 1] = {
+		[ST_SYSCALL] = 'C', [ST_VFS] = 'C',     [ST_FS] = 'C',     [ST_THROTTLE] = 't',
+		[ST_TAG] = 'g',     [ST_QUEUE] = 'q',   [ST_DEVICE] = 'D', [ST_COMPLETE] = 'w',
+		[ST_RUNQ] = 'r',    [ST_PREEMPT] = 'p', [ST_HELPER] = 'k', [ST_SLEEP] = 's',
+		[ST_LOCK] = 'l',
+	};
+
+	return st < ST_N && letters[st] ? letters[st] : '?';
+}
+
 const char *cache_name(unsigned int cache)
 {
 	static const char *const names[CACHE_N] = { "-", "hit", "miss", "readahead", "direct" };

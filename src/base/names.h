@@ -14,9 +14,12 @@
 /* The activity of the thread in each stratum; ends with an empty row. */
 extern const struct opt_term strata_terms[];
 
-const char *op_name(unsigned int op);         /* read write open close fsync copy meta */
-const char *stratum_name(unsigned int st);    /* syscall vfs fs ... sleep */
-const char *stratum_label(unsigned int st);   /* in text: "run queue" for runq */
+const char *op_name(unsigned int op);      /* read write open close fsync copy meta */
+const char *stratum_name(unsigned int st); /* syscall vfs fs ... sleep */
+const char *stratum_label(unsigned int st);
+
+/* A stratum as one letter of a bar; the layers on the CPU are all 'C'. */
+char stratum_letter(unsigned int st);         /* in text: "run queue" for runq */
 const char *cache_name(unsigned int cache);   /* hit miss readahead direct; "-": none */
 const char *rq_op_name(unsigned int op);      /* read write flush ... */
 const char *rq_op_code(unsigned int op);      /* as blkparse: R W F D DE WZ Z N */

@@ -41,7 +41,7 @@ static __always_inline void async_park(struct task_state *t, u64 now, bool vague
 		count_lost(LOST_UNMATCHED_START);
 		return;
 	}
-	u->op = t->op;
+	op_move(&u->op, &t->op);
 	u->parked = now;
 	u->batch = t->async_batch;
 	u->vague = vague;
@@ -141,6 +141,8 @@ static __always_inline u32 async_new(u64 req, u64 now)
 	if (unlikely(u->task))
 		count_lost(LOST_UNMATCHED_START);
 	u->op.stage = 0;
+	if (CONF(segments) && !u->op.segments)
+		u->op.segments = TASK_SLOTS + at;
 	u->flags = 0;
 	u->worker_bios = 0;
 	u->worker_reads = 0;

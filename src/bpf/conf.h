@@ -149,6 +149,7 @@ struct bpf_conf {
 	unsigned char sent_ops,
 		sent_requests;    /* send each operation, each request: struct sent_... */
 	unsigned char uncounted;  /* add nothing to rows */
+	unsigned char segments;   /* note the order of an operation's time: struct segments */
 	unsigned char rings;      /* number of rings for these records; at most MAX_RINGS */
 	unsigned int wake_mask;   /* user space is woken after wake_mask + 1 bytes */
 	unsigned int lane_mask;   /* a lane has lane_mask + 1 records; 0: no lanes */

@@ -54,14 +54,20 @@ struct op_end {
 static __always_inline void slow_op_send(const struct op *op, const struct op_end *end)
 {
 	struct sent_slow_op *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
+	struct segments *list;
 
 	if (!s) {
 		count_lost(LOST_RING);
 		return;
 	}
-	op_fill_waited(&s->op, SENT_SLOW_OP, file_key_of(&op->file), op,
+	op_fill_waited(&s->op.waited, SENT_SLOW_OP, file_key_of(&op->file), op,
 		       op_cache_class(op, end->acts), end->cpu, end->ret, end->who);
-	s->op.op.fs = SENT_FS_UNKNOWN;
+	s->op.waited.op.fs = SENT_FS_UNKNOWN;
+	list = op->settled ? op_segment_list(op) : NULL;
+	if (list)
+		__builtin_memcpy(&s->op.segments, list, sizeof(s->op.segments));
+	else
+		s->op.segments.n = s->op.segments.merged = 0;
 	s->fs = op->file.fs;
 	s->lock_ns = op->lock_held ? op->lock_ns : 0;
 	s->lock_holder = op->lock_holder;

@@ -152,7 +152,7 @@ static __always_inline u64 op_times(struct op *op, u32 stage, u64 now, u64 cpu[S
 {
 	u64 total = now - op->start, below = 0, fs = 0;
 
-	if (likely(!op->settled && (stage == LEFT_VFS || stage == IN_SYSCALL)) && !CONF(records)) {
+	if (likely(!op->settled && (stage == LEFT_VFS || stage == IN_SYSCALL))) {
 		if (likely(stage == LEFT_VFS)) {
 			below = op->at[AT_VFS_OUT] - op->at[AT_VFS_IN];
 			fs = op->at[AT_FS_OUT] - op->at[AT_FS_IN];

@@ -138,6 +138,44 @@ static __always_inline void op_fill_waited(struct sent_op_waited *w, u8 what, u6
 	w->device_bytes = op->own_reads ? op->device_bytes : 0;
 }
 
+/* A record with few segments is cut off after these. */
+struct sent_op_few {
+	struct sent_op_waited waited;
+	struct few_segments segments;
+};
+
+/* op_send() of an operation which waited, with its segments. False: there is no room. */
+static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 fs, u64 key,
+					    u8 cache, const u64 cpu[SENT_ON_CPU], long ret,
+					    const struct sent_who *who)
+{
+	struct segments *list = op->settled ? op_segment_list(op) : NULL;
+	struct sent_op_ordered *o;
+	struct sent_op_few *f;
+
+	if (!list || list->n <= SEGMENTS_FEW) {
+		f = bpf_ringbuf_reserve(ring, sizeof(*f), 0);
+		if (!f)
+			return false;
+		f->waited.op.fs = fs;
+		op_fill_waited(&f->waited, SENT_OP_ORDERED, key, op, cache, cpu, ret, who);
+		if (list)
+			__builtin_memcpy(&f->segments, list, sizeof(f->segments));
+		else
+			f->segments.n = f->segments.merged = 0;
+		sent_submit(f, sizeof(*f));
+		return true;
+	}
+	o = bpf_ringbuf_reserve(ring, sizeof(*o), 0);
+	if (!o)
+		return false;
+	o->waited.op.fs = fs;
+	op_fill_waited(&o->waited, SENT_OP_ORDERED, key, op, cache, cpu, ret, who);
+	__builtin_memcpy(&o->segments, list, sizeof(o->segments));
+	sent_submit(o, sizeof(*o));
+	return true;
+}
+
 /* Wakes user space. */
 static __always_inline void lane_wake(void)
 {
@@ -210,6 +248,9 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 			sent_submit(s, sizeof(*s));
 			return;
 		}
+	} else if (ring && CONF(segments)) {
+		if (op_send_ordered(ring, op, fs, key, cache, cpu, ret, who))
+			return;
 	} else if (ring) {
 		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
 		if (w) {

@@ -113,6 +113,7 @@ struct op {
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */
 	u32 requests;     /* number of bios submitted, if @submitted */
 	u64 device_bytes; /* bytes which these bios read, if @own_reads */
+	u32 segments;     /* index of its list in op_segments; 0: none; only with conf.segments */
 	u64 strata[ST_N];
 };
 
@@ -137,6 +138,7 @@ struct waking {
 	struct split split; /* the sleep, cut into strata */
 	u8 helped;          /* a helper woke the thread */
 	u8 is_read;         /* the thread waited for a read */
+	u8 completed;       /* the split ends with this waking, at the completion of a request */
 	struct waker waker; /* only with conf.records; must be the last member */
 };
 
@@ -290,6 +292,15 @@ struct {
 	__type(key, u64);
 	__type(value, struct task_state);
 } tasks_overflown SEC(".maps");
+
+/* The segments of operations in progress. Each slot of @tasks, and each of @async_ops, owns one
+ * list at a time, which is written by the writers of its operation. Entry 0 belongs to nobody. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct segments);
+} op_segments SEC(".maps");
 
 /* A bit for each thread group: set for the tool's child and its descendants; see on_fork(). */
 struct {

@@ -155,6 +155,8 @@ static __always_inline struct task_state *task_create(u64 task)
 	t = &tasks[task_slot(task)];
 	if (!bpf_map_update_elem(&task_owners, &slot, &slot, BPF_NOEXIST)) {
 		t->busy = 0;
+		if (CONF(segments) && !t->op.segments)
+			t->op.segments = slot + 1;
 		t->id = current_pid_tgid();
 		barrier();
 		t->task = task;
@@ -336,10 +338,68 @@ static __always_inline u64 time_add(u64 *sum, u64 from, u64 to)
 	return from + len;
 }
 
+/* The list of an operation's segments; NULL: none. */
+static __always_inline struct segments *op_segment_list(const struct op *op)
+{
+	u32 at = op->segments;
+
+	return CONF(segments) && at ? bpf_map_lookup_elem(&op_segments, &at) : NULL;
+}
+
+/* Adds a segment. Without a place for it, its time is in the strata alone. @list: NULL: none. */
+static __always_inline void segment_add(struct segments *list, u32 stratum, u64 ns)
+{
+	u64 *last;
+	u32 n;
+
+	if (!CONF(segments) || !list || !ns)
+		return;
+	n = list->n;
+	last = &list->at[(n - 1) % SEGMENTS_MAX];
+	if (n && SEGMENT_STRATUM(*last) == stratum) {
+		*last += SEGMENT(0, ns);
+	} else if (n < SEGMENTS_MAX) {
+		list->at[n % SEGMENTS_MAX] = SEGMENT(stratum, ns);
+		list->n = n + 1;
+	} else {
+		list->merged++;
+	}
+}
+
+/* Moves an operation. The lists of segments change places, so each has one owner. If only one of
+ * the two has a list, the order of the operation's time is not known. */
+static __always_inline void op_move(struct op *to, struct op *from)
+{
+	u32 list = to->segments;
+	struct segments *s;
+
+	*to = *from;
+	if (!CONF(segments))
+		return;
+	if (list && from->segments) {
+		from->segments = list;
+		return;
+	}
+	to->segments = list;
+	s = op_segment_list(to);
+	if (s)
+		s->n = s->merged = 0;
+}
+
+/* Adds the time from @from to @to to @stratum. Returns the later of the two. */
+static __always_inline u64 stratum_add(struct op *op, struct segments *list, u32 stratum, u64 from,
+				       u64 to)
+{
+	u64 end = time_add(&op->strata[stratum], from, to);
+
+	segment_add(list, stratum, end - from);
+	return end;
+}
+
 /* Charges all time up to @to to @stratum. */
 static __always_inline void op_charge(struct op *op, u32 stratum, u64 to)
 {
-	op->at[AT_CHARGED] = time_add(&op->strata[stratum], op->at[AT_CHARGED], to);
+	op->at[AT_CHARGED] = stratum_add(op, op_segment_list(op), stratum, op->at[AT_CHARGED], to);
 }
 
 /* Whether the bio which current submits was passed on: current is still submitting another bio, to
@@ -378,19 +438,22 @@ static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 re
  */
 static __always_inline void op_settle(struct op *op, u32 layer, u64 now)
 {
-	u64 *strata = op->strata, end = op->at[AT_CHARGED];
+	struct segments *list = op_segment_list(op);
+	u64 end = op->at[AT_CHARGED];
 
 	if (!op->settled) {
 		op->settled = 1;
-		__builtin_memset(strata, 0, sizeof(op->strata));
+		__builtin_memset(op->strata, 0, sizeof(op->strata));
 		end = op->start;
+		if (list)
+			list->n = list->merged = 0;
 	}
-	end = time_add(&strata[ST_SYSCALL], end, op->at[AT_VFS_IN]);
-	end = time_add(&strata[ST_VFS], end, op->at[AT_FS_IN]);
-	end = time_add(&strata[ST_FS], end, op->at[AT_FS_OUT]);
-	end = time_add(&strata[ST_VFS], end, op->at[AT_VFS_OUT]);
+	end = stratum_add(op, list, ST_SYSCALL, end, op->at[AT_VFS_IN]);
+	end = stratum_add(op, list, ST_VFS, end, op->at[AT_FS_IN]);
+	end = stratum_add(op, list, ST_FS, end, op->at[AT_FS_OUT]);
+	end = stratum_add(op, list, ST_VFS, end, op->at[AT_VFS_OUT]);
 	/* the mask is for the verifier: @layer is ST_SYSCALL to ST_FS */
-	op->at[AT_CHARGED] = time_add(&strata[layer & 3], end, now);
+	op->at[AT_CHARGED] = stratum_add(op, list, layer & 3, end, now);
 }
 
 #endif

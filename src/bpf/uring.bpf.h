@@ -239,7 +239,7 @@ static __always_inline void uring_linked(u64 req, u64 head)
 		return;
 	stage = u->op.stage;
 	u->op.stage = 0;
-	t->op = u->op;
+	op_move(&t->op, &u->op);
 	t->async = head;
 	t->async_at = at;
 	barrier();

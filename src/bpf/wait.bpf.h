@@ -82,19 +82,27 @@ static __always_inline u64 split_sum(const struct split *s)
 	return s->throttle + s->tag + s->queue + s->device + s->complete + s->runq;
 }
 
-/* Charges the times in @s, unless they would reach beyond @to. */
+static __always_inline void part_charge(struct op *op, struct segments *list, u32 stratum, u64 ns)
+{
+	op->strata[stratum] += ns;
+	segment_add(list, stratum, ns);
+}
+
+/* Charges the times in @s, unless they would reach beyond @to. The parts of a sleep are in the
+ * order in which one request has them. */
 static __always_inline void split_charge(struct op *op, const struct split *s, u64 to)
 {
+	struct segments *list = op_segment_list(op);
 	u64 sum = split_sum(s);
 
 	if (sum > positive(to - op->at[AT_CHARGED]))
 		return;
-	op->strata[ST_THROTTLE] += s->throttle;
-	op->strata[ST_TAG] += s->tag;
-	op->strata[ST_QUEUE] += s->queue;
-	op->strata[ST_DEVICE] += s->device;
-	op->strata[ST_COMPLETE] += s->complete;
-	op->strata[ST_RUNQ] += s->runq;
+	part_charge(op, list, ST_THROTTLE, s->throttle);
+	part_charge(op, list, ST_TAG, s->tag);
+	part_charge(op, list, ST_QUEUE, s->queue);
+	part_charge(op, list, ST_DEVICE, s->device);
+	part_charge(op, list, ST_COMPLETE, s->complete);
+	part_charge(op, list, ST_RUNQ, s->runq);
 	op->at[AT_CHARGED] += sum;
 }
 
@@ -286,6 +294,7 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 		if (unlikely(m->times.held > w->asleep))
 			split_add_merged(&w->split, p->pid, op->start, w->asleep, m->times.held);
 		w->is_read = m->is_read;
+		w->completed = 1;
 		return;
 	}
 	since = throttled_until(p->pid, op, w->asleep);
@@ -423,8 +432,8 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 {
 	struct waking wk = t->waking;
 	struct op *op = &t->op;
-	u64 from = t->wait.asleep, wake = now, unknown;
-	u32 tid = p->pid;
+	u64 from = t->wait.asleep, wake = now, unknown = op->strata[ST_SLEEP];
+	u32 tid = p->pid, rest;
 	struct done own;
 
 	barrier(); /* use only the copy from here on */
@@ -437,6 +446,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		if (own_request(&own, tid, op, from))
 			wk.is_read = own_request_split(&wk.split, &own, from, now);
 	}
+	rest = wk.helped ? ST_HELPER : ST_SLEEP;
 	if (op->pauses) {
 		op_charge(op, ST_THROTTLE, wake);
 		op->pauses = 0;
@@ -445,11 +455,13 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {
+		/* a request which ended the sleep was submitted by others: they come first */
+		if (CONF(segments) && wk.completed)
+			op_charge(op, rest, wake - split_sum(&wk.split));
 		split_charge(op, &wk.split, wake);
 		op->waited_read |= wk.is_read;
 	}
-	unknown = op->strata[ST_SLEEP];
-	op_charge(op, wk.helped ? ST_HELPER : ST_SLEEP, wake);
+	op_charge(op, rest, wake);
 	if (CONF(sites) && op->strata[ST_SLEEP] != unknown)
 		site_note(op, p, op->strata[ST_SLEEP] - unknown);
 	op_charge(op, ST_RUNQ, now);

@@ -144,7 +144,7 @@ void event_row_fill(struct event_row *ret, struct event_names *names, const stru
 	uint64_t owner = ev->kind == CHUNK_OPS ? ev->op.owner : ev->request.owner;
 
 	names_check(names, &rec->catalog);
-	*ret = (struct event_row){ .rec = rec };
+	*ret = (struct event_row){ .rec = rec, .segments = ev->segments, .text = names->text };
 	if (owner) {
 		ret->who = catalog_thread(&rec->catalog, owner);
 		ret->cgroup = cgroup_find(names, &rec->catalog, ret->who->cgroup);
@@ -232,6 +232,18 @@ static void get_stratum(struct value *v, const struct event_row *s, enum stratum
 		get_number(v, s->rq->device_ns, st == ST_DEVICE);
 }
 
+static void get_segments(struct value *v, const void *row, const void *ctx)
+{
+	const struct event_row *s = row;
+	struct segments segments;
+
+	(void)ctx;
+	if (!s->op || !segments_unpack(&segments, s->op, s->segments, s->op->segments))
+		return;
+	segments_text(s->text, &segments);
+	v->text = s->text;
+}
+
 #define STRATUM(name, st) GETTER(name, get_stratum(v, s, st))
 
 STRATUM(syscall, ST_SYSCALL)
@@ -305,5 +317,7 @@ const struct column event_columns[] = {
 	COLUMN("container", VALUE_TEXT, container, "id or name of the container of the cgroup"),
 	OP_COLUMN("device_bytes", VALUE_BYTES, device_bytes,
 		  "bytes that the operation read from devices"),
+	OP_COLUMN("segments", VALUE_TEXT, segments,
+		  "strata in the order in which the operation was in them, each with its ns"),
 	{},
 };

@@ -12,6 +12,7 @@
 #include "base/columns.h"
 #include "base/container.h"
 #include "capture/reader.h"
+#include "capture/segments.h"
 
 enum { EVENT_FILES = 4096, EVENT_CGROUPS = 64, EVENT_DEVS = 64, EVENT_CALLS = 256 };
 
@@ -33,6 +34,7 @@ struct event_names {
 		const char *disk; /* in the catalog; NULL: not known */
 		char text[24];    /* "major:minor" */
 	} devs[EVENT_DEVS];
+	char text[SEGMENTS_TEXT]; /* of the segments of the last event */
 	struct event_call {
 		unsigned short call;
 		const char *name; /* NULL: empty */
@@ -53,6 +55,8 @@ struct event_row {
 	const struct event_dev *dev;       /* of the file system or disk; NULL: not known */
 	const struct event_cgroup *cgroup; /* NULL: not known */
 	const char *path;                  /* NULL: none */
+	const uint8_t *segments;           /* of @op, op->segments bytes; hostile */
+	char *text;                        /* room for SEGMENTS_TEXT bytes */
 	uint64_t start_ns, total_ns;
 	uint64_t offset, len; /* ~0: not known */
 	uint64_t ino;         /* 0: none */

@@ -58,6 +58,7 @@ struct stored_op {
 	uint64_t requests;
 	uint64_t strata[ST_N];
 	uint64_t device_bytes; /* read from devices by its own bios */
+	uint64_t segments;     /* bytes of its segments, in the column of bytes; see segments.h */
 };
 
 /* Sets all members of an operation but the ids of names. Returns its duration, ns. @waited: @s with
@@ -78,6 +79,7 @@ stored_op_set(struct stored_op *op, const struct sent_op *s, const struct sent_o
 	op->fd = (int64_t)s->fd;
 	op->requests = s->requests;
 	op->device_bytes = waited ? waited->device_bytes : 0;
+	op->segments = 0;
 	for (int i = 0; i < SENT_ON_CPU; i++)
 		total += op->strata[i] = s->on_cpu[i];
 	for (int i = SENT_ON_CPU; i < ST_N; i++)

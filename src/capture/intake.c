@@ -10,6 +10,7 @@
 #include "base/mounts.h"
 #include "capture/batch.h"
 #include "capture/reader.h"
+#include "capture/segments.h"
 #include "cell.h"
 
 /* Fewer operations than this are not worth a span. */
@@ -275,7 +276,8 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 	writer_handle(in->w, &op);
 }
 
-INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sent_op_waited *waited)
+INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sent_op_waited *waited,
+		    const struct segments *segments)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
 	struct stored_op *op;
@@ -294,7 +296,9 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 		return;
 	if (in->until.kinds)
 		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
-	writer_op_added(in->w, s->start_ns + total);
+	if (segments)
+		op->segments = segments_pack(writer_op_text(in->w), segments, op->strata);
+	writer_op_added(in->w, s->start_ns + total, op->segments);
 }
 
 /* Takes @n consecutive operations like @s. */
@@ -327,7 +331,7 @@ static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 			continue;
 		}
 		for (unsigned int i = 0; i < span.n; i++)
-			op_take(in, s++, NULL);
+			op_take(in, s++, NULL, NULL);
 	}
 }
 
@@ -361,6 +365,16 @@ static void request_take(struct intake *in, const struct sent_request *s)
 	writer_request(in->w, &rq);
 }
 
+/* Takes an operation with its segments: as many as the record has, at most. */
+static void ordered_take(struct intake *in, const struct sent_op_ordered *s, size_t len)
+{
+	size_t room = len - offsetof(struct sent_op_ordered, segments.at);
+
+	if (len >= offsetof(struct sent_op_ordered, segments.at) &&
+	    s->segments.n <= room / sizeof(*s->segments.at))
+		op_take(in, &s->waited.op, &s->waited, s->segments.n ? &s->segments : NULL);
+}
+
 void intake_record(struct intake *in, const void *data, size_t len)
 {
 	const struct sent_op_waited *waited = data;
@@ -369,7 +383,9 @@ void intake_record(struct intake *in, const void *data, size_t len)
 	if (what == SENT_OP)
 		ops_take(in, data, len / sizeof(struct sent_op));
 	else if (what == SENT_OP_WAITED && len >= sizeof(*waited))
-		op_take(in, data, waited);
+		op_take(in, data, waited, NULL);
+	else if (what == SENT_OP_ORDERED)
+		ordered_take(in, data, len);
 	else if (what == SENT_REQUEST && len >= sizeof(struct sent_request))
 		request_take(in, data);
 }

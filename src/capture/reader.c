@@ -475,6 +475,19 @@ static int chunk_read(struct recording *r, struct reason *why)
 	return err ? err : 1;
 }
 
+/* The segments of the operation in @ev, the next ones in the column of bytes. 1 or -EBADMSG. */
+static int segments_take(struct recording *r, struct stored_event *ev)
+{
+	if (ev->op.segments > r->rows.tail_len)
+		return -EBADMSG;
+	ev->segments = r->rows.tail;
+	if (ev->op.segments) {
+		r->rows.tail += ev->op.segments;
+		r->rows.tail_len -= ev->op.segments;
+	}
+	return 1;
+}
+
 int recording_next(struct recording *r, struct stored_event *ret_event, struct reason *why)
 {
 	int got;
@@ -483,6 +496,8 @@ int recording_next(struct recording *r, struct stored_event *ret_event, struct r
 		if (r->in_chunk) {
 			ret_event->kind = r->reader.head.kind;
 			got = cursor_next(&r->rows, (uint64_t *)&ret_event->op);
+			if (got > 0 && ret_event->kind == CHUNK_OPS)
+				got = segments_take(r, ret_event);
 			if (got < 0)
 				return chunk_failed(r, got, why);
 			if (got && ret_event->kind == CHUNK_LOSSES && !r->reader.ended &&

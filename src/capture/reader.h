@@ -104,6 +104,8 @@ void catalog_file_name(const struct catalog_file *f, struct file_name *ret_name)
 
 struct stored_event {
 	enum chunk_kind kind; /* selects one of the members below */
+	const uint8_t
+		*segments; /* of an operation, op.segments bytes, until the next record; hostile */
 	union {
 		struct stored_op op; /* of CHUNK_HANDLES, too */
 		struct stored_request request;

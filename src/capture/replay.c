@@ -10,6 +10,7 @@
 
 #include "base/names.h"
 #include "base/reason.h"
+#include "capture/segments.h"
 
 /* The keys of the rows of a replay, and the names of the keys. */
 
@@ -317,8 +318,9 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 }
 
 static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct recording *rec,
-			 const struct stored_op *op)
+			 const struct stored_event *ev)
 {
+	const struct stored_op *op = &ev->op;
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 
@@ -331,25 +333,26 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 		.ino = f->ino,
 	};
 	memcpy(ret->who.comm, t->comm, COMM_LEN);
+	ret->has_segments = segments_unpack(&ret->segments, op, ev->segments, op->segments);
 	catalog_file_name(f, &ret->file);
 }
 
 /* Keeps the slowest operations, biggest first. */
 static int slowest_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
-		       const struct stored_op *op)
+		       const struct stored_event *ev)
 {
 	size_t max = r->conf.slowest_max;
 	struct slow_op *place;
 
-	if (r->conf.slowest_fs && strcmp(catalog_fs(&rec->catalog, op->fs), r->conf.slowest_fs))
+	if (r->conf.slowest_fs && strcmp(catalog_fs(&rec->catalog, ev->op.fs), r->conf.slowest_fs))
 		return 0;
 	if (!iv->slowest)
 		iv->slowest = calloc(max, sizeof(*iv->slowest));
 	if (!iv->slowest)
 		return -ENOMEM;
-	place = slowest_place(iv->slowest, &iv->n_slowest, max, stored_op_total(op));
+	place = slowest_place(iv->slowest, &iv->n_slowest, max, stored_op_total(&ev->op));
 	if (place)
-		slow_op_fill(r, place, rec, op);
+		slow_op_fill(r, place, rec, ev);
 	return 0;
 }
 
@@ -374,7 +377,7 @@ int replay_add(struct replay *r, const struct recording *rec, const struct store
 	if (is_op && r->conf.layer != LAYER_BLK)
 		err = op_add(r, iv, rec, &ev->op);
 	if (is_op && r->conf.slowest_max && !err)
-		err = slowest_add(r, iv, rec, &ev->op);
+		err = slowest_add(r, iv, rec, ev);
 	if (!is_op && r->conf.layer != LAYER_SYSCALL)
 		err = request_add(r, iv, rec, &ev->request);
 	return err ? out_of_memory(why) : 0;

@@ -38,7 +38,7 @@ static uint64_t unzigzag(uint64_t v)
 	return v >> 1 ^ -(v & 1);
 }
 
-static uint8_t *varint_put(uint8_t *p, uint64_t v)
+uint8_t *varint_put(uint8_t *p, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
 		*p++ = v | 0x80;
@@ -313,8 +313,7 @@ void rowpack_done(struct rowpack *c)
 	*c = (struct rowpack){ .codes = c->codes, .n = c->n };
 }
 
-/* False: cut short, or longer than 64 bits. */
-static bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v)
+bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_v)
 {
 	const uint8_t *p = *at;
 	uint64_t v = 0;

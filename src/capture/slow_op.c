@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/slow_op.h"
 
+#include "capture/segments.h"
 #include "cell.h"
 
 void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 {
-	const struct sent_op *op = &s->op.op;
+	const struct sent_op_waited *waited = &s->op.waited;
+	const struct sent_op *op = &waited->op;
 
 	*ret = (struct slow_op){
 		.fs = s->fs,
@@ -16,7 +18,12 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 		.lock_ns = s->lock_ns,
 		.lock_holder = s->lock_holder,
 	};
-	ret->total_ns = stored_op_set(&ret->op, op, &s->op);
+	ret->total_ns = stored_op_set(&ret->op, op, waited);
+	ret->has_segments = segments_unpack(&ret->segments, &ret->op, NULL, 0);
+	if (s->op.segments.n && segments_add_up(&s->op.segments, ret->op.strata)) {
+		ret->segments = s->op.segments;
+		ret->has_segments = true;
+	}
 }
 
 struct slow_op *slowest_place(struct slow_op *list, size_t *n, size_t max, uint64_t total_ns)

@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_SLOW_OP_H
 #define IOSTRATA_SLOW_OP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +17,10 @@ struct slow_op {
 	uint64_t total_ns;
 	uint64_t fs; /* identity of the file system type, as in the rows of the snapshot */
 	struct sent_who who;
-	unsigned int dev; /* kernel dev_t of the file system */
-	uint64_t ino;     /* 0: no file */
+	unsigned int dev;         /* kernel dev_t of the file system */
+	uint64_t ino;             /* 0: no file */
+	struct segments segments; /* valid if has_segments: else the order is not known */
+	bool has_segments;
 	struct file_name file;
 	uint64_t lock_ns;         /* its longest wait for a lock; 0: none, or not recorded */
 	struct waker lock_holder; /* the thread which released this lock */

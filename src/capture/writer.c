@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "capture/batch.h"
+#include "capture/segments.h"
 
 /* A copy of the chunk @bytes, head included; the caller frees it. NULL: out of memory. */
 static struct tail_chunk *tail_copy(const struct chunk_head *h, const uint8_t *bytes)
@@ -243,7 +244,7 @@ static void batch_write(struct writer *w, enum chunk_kind kind)
 		return;
 	err = bytes_reserve(&w->raw, &w->raw_cap, rowpack_size(&b->columns) + b->text_len);
 	if (!err)
-		h.raw = rowpack_put(&b->columns, w->raw, b->text, b->text_len);
+		h.raw = rowpack_put(&b->columns, w->raw, b->text_len ? b->text : NULL, b->text_len);
 	chunk_end(w, &h, err);
 	b->columns.rows = 0;
 	b->text_len = 0;
@@ -254,7 +255,7 @@ static struct batch *batch_for(struct writer *w, enum chunk_kind kind, unsigned 
 {
 	struct batch *b = &w->batches[kind];
 
-	if (b->columns.rows + n > CHUNK_ROWS) {
+	if (b->columns.rows + n > CHUNK_ROWS || b->text_len + SEGMENTS_BYTES > CHUNK_TEXT) {
 		batch_write(w, CHUNK_NAMES);
 		batch_write(w, CHUNK_HANDLES); /* a reader of operations then knows the handles of
 						  the same time */
@@ -284,9 +285,19 @@ struct stored_op *writer_op_room(struct writer *w)
 	return (struct stored_op *)room;
 }
 
-void writer_op_added(struct writer *w, uint64_t end_ns)
+uint8_t *writer_op_text(struct writer *w)
 {
-	batch_added(&w->batches[CHUNK_OPS], end_ns);
+	struct batch *b = &w->batches[CHUNK_OPS];
+
+	return (uint8_t *)b->text + b->text_len;
+}
+
+void writer_op_added(struct writer *w, uint64_t end_ns, size_t text_len)
+{
+	struct batch *b = &w->batches[CHUNK_OPS];
+
+	b->text_len += text_len;
+	batch_added(b, end_ns);
 }
 
 void writer_ops(struct writer *w, const struct batch_span *span)
@@ -379,8 +390,9 @@ int writer_begin(struct writer *w, int fd, const char *header)
 	batches_init(w->batches);
 	w->index = batch_index();
 	w->batches[CHUNK_NAMES].text = malloc(CHUNK_TEXT);
+	w->batches[CHUNK_OPS].text = malloc(CHUNK_TEXT);
 	w->zstd = packer_make();
-	if (!w->batches[CHUNK_NAMES].text || !w->zstd)
+	if (!w->batches[CHUNK_NAMES].text || !w->batches[CHUNK_OPS].text || !w->zstd)
 		return -ENOMEM;
 	return file_begin(w, fd, header);
 }
@@ -476,6 +488,7 @@ void writer_done(struct writer *w)
 		rowpack_done(&w->batches[kind].columns);
 	rowpack_done(&w->index);
 	free(w->batches[CHUNK_NAMES].text);
+	free(w->batches[CHUNK_OPS].text);
 	ZSTD_freeCCtx(w->zstd);
 	free(w->raw);
 	free(w->packed);

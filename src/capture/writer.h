@@ -75,9 +75,11 @@ void writer_request(struct writer *w, const struct stored_request *rq);
 void writer_ops(struct writer *w, const struct batch_span *span);
 
 /* As writer_op(), without a copy: room for an operation to be filled, then added with its end,
- * @end_ns. NULL: the operation is lost, and counted. */
+ * @end_ns. NULL: the operation is lost, and counted. At writer_op_text() there is room for the
+ * bytes of its segments; @text_len of them are there. */
 struct stored_op *writer_op_room(struct writer *w);
-void writer_op_added(struct writer *w, uint64_t end_ns);
+uint8_t *writer_op_text(struct writer *w);
+void writer_op_added(struct writer *w, uint64_t end_ns, size_t text_len);
 
 /* Adds a call of kind OP_HANDLE, counted only if lost. */
 void writer_handle(struct writer *w, const struct stored_op *op);

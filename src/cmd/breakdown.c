@@ -137,7 +137,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->sites = b->sites;
 	conf->helpers = b->helpers;
 	conf->minor_faults = true;
-	conf->records = b->opts.slowest_max;
+	conf->records = conf->segments = b->opts.slowest_max;
 	conf->sent_fs = r->opts.filters.fs;
 	return 0;
 }

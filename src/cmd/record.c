@@ -343,7 +343,7 @@ static int resolve(struct run *r, struct reason *why)
 	     filters_check_requests(&r->opts.filters, "--requests", why)) ||
 	    breakdown_check(&rec->opts, conf->layer, r->opts.json, why))
 		return -1;
-	conf->sent_ops = rec->ops || both;
+	conf->sent_ops = conf->segments = rec->ops || both;
 	conf->sent_requests = rec->requests || both;
 	conf->sent_fs = r->opts.filters.fs;
 	conf->uncounted = !rec->breakdown;

@@ -48,6 +48,8 @@ const struct opt breakdown_measure_opts[] = {
 	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
 	  .max = SLOWEST_MAX,
 	  .help = "show the N slowest operations, each with all its strata by size" },
+	{ 0, "timeline", OPT_FLAG(struct breakdown_opts, timeline),
+	  .help = "with --slowest: the strata of each operation in their order, to scale" },
 	{},
 };
 
@@ -115,6 +117,10 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 {
 	if (o->slowest_max && layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "--slowest shows whole operations, -T a layer");
+	if (o->timeline && !o->slowest_max) {
+		reason_set(why, EXIT_USAGE, "--timeline is about the operations of --slowest");
+		return reason_hint(why, "add --slowest 5");
+	}
 	if (layer == LAYER_BLK && o->by)
 		return reason_set(why, EXIT_USAGE, "--by has no meaning with %s",
 				  o->layer ? "-T blk" : "--requests");
@@ -153,9 +159,16 @@ const char *breakdown_table_option(const struct breakdown_opts *o)
 		const char *name;
 		bool used;
 	} all[] = {
-		{ "--by", o->by },     { "-v", o->detail },     { "-n", o->rows_max },
-		{ "--sort", o->sort }, { "-H", o->histograms }, { "-m", o->milliseconds },
-		{ "-T", o->layer },    { "-Q", o->queued },     { "--slowest", o->slowest_max },
+		{ "--by", o->by },
+		{ "-v", o->detail },
+		{ "-n", o->rows_max },
+		{ "--sort", o->sort },
+		{ "-H", o->histograms },
+		{ "-m", o->milliseconds },
+		{ "-T", o->layer },
+		{ "-Q", o->queued },
+		{ "--slowest", o->slowest_max },
+		{ "--timeline", o->timeline },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -171,6 +184,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->layer_name = o->layer;
 	v->by = o->by;
 	v->queued = o->queued;
+	v->timeline = o->timeline;
 	v->milliseconds = o->milliseconds;
 	v->histograms = o->histograms;
 	v->detail = o->detail;

@@ -21,7 +21,7 @@ struct breakdown_opts {
 	const char *layer;    /* NULL: whole operations */
 	int by;               /* enum by_key */
 	uint64_t slowest_max; /* 0: none */
-	bool queued, milliseconds, histograms;
+	bool queued, milliseconds, histograms, timeline;
 	int detail;                /* how often -v is given */
 	uint64_t rows_max;         /* 0: not given */
 	const char *sort, *output; /* NULL: not given */

@@ -153,6 +153,25 @@ static void put_lock(struct json *j, const struct slow_op *r)
 	json_put_end(j, '}');
 }
 
+/* Members "segments" and "segments_merged"; null: the order is not known. */
+static void put_segments(struct json *j, const struct slow_op *r)
+{
+	if (!r->has_segments) {
+		json_put_null(j, "segments");
+		json_put_null(j, "segments_merged");
+		return;
+	}
+	json_put_begin(j, "segments", '[');
+	for (unsigned int i = 0; i < r->segments.n; i++) {
+		json_put_begin(j, NULL, '[');
+		json_put_string(j, NULL, stratum_name(SEGMENT_STRATUM(r->segments.at[i])));
+		json_put_uint(j, NULL, SEGMENT_NS(r->segments.at[i]));
+		json_put_end(j, ']');
+	}
+	json_put_end(j, ']');
+	json_put_uint(j, "segments_merged", r->segments.merged);
+}
+
 static void put_record(struct writer *w, const struct slow_op *r)
 {
 	struct json *j = &w->json;
@@ -169,6 +188,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_uint(j, "start_ns", r->op.start_ns);
 	json_put_uint(j, "total_ns", r->total_ns);
 	put_strata(w, ns, breakdown_missing_layers(w->sn, r));
+	put_segments(j, r);
 	put_file(j, r);
 	device_chain_json(j, w->sn->devices, r->dev);
 	put_result(j, r->op.ret);

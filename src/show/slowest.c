@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/names.h"
 #include "cell.h"
 #include "show/devices.h"
@@ -122,11 +123,106 @@ static void put_lock(struct text_out *o, const struct breakdown_view *v, const s
 	put_line(o, v, line);
 }
 
+enum { TIMELINE_MAX = 200, TIMELINE_LINES = 16 };
+
+/* @i / @n of @total, without an overflow. */
+static uint64_t part_of(uint64_t total, unsigned int i, unsigned int n)
+{
+	return total / n * i + total % n * i / n;
+}
+
+static int shorter_first(const void *a, const void *b)
+{
+	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+/* The letter of the stratum which most of [from, to) of the operation belongs to. */
+static char letter_at(const struct segments *s, uint64_t from, uint64_t to)
+{
+	uint64_t begin = 0, end, lo, hi, most = 0;
+	unsigned int stratum = ST_N;
+
+	for (unsigned int i = 0; i < s->n; i++, begin = end) {
+		end = begin + SEGMENT_NS(s->at[i]);
+		lo = begin > from ? begin : from;
+		hi = end < to ? end : to;
+		if (hi <= lo || hi - lo <= most)
+			continue;
+		most = hi - lo;
+		stratum = SEGMENT_STRATUM(s->at[i]);
+	}
+	return stratum < ST_N ? stratum_letter(stratum) : '~';
+}
+
+/* A bar to scale, a letter for each column: "CDDDDDrrC"; '~': merged segments, at the end. */
+static void put_bar(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+{
+	int columns = view_width(v) - 3;
+	char bar[TIMELINE_MAX + 1];
+
+	columns = columns > TIMELINE_MAX ? TIMELINE_MAX : columns;
+	for (int i = 0; i < columns; i++)
+		bar[i] = letter_at(&r->segments, part_of(r->total_ns, i, columns),
+				   part_of(r->total_ns, i + 1, columns));
+	bar[columns] = '\0';
+	text_put(o, "   %s\n", bar);
+}
+
+/* The time from which on a segment is among the TIMELINE_LINES longest. */
+static uint64_t timeline_shortest(const struct segments *s)
+{
+	uint64_t ns[SEGMENTS_MAX];
+
+	if (s->n <= TIMELINE_LINES)
+		return 0;
+	for (unsigned int i = 0; i < s->n; i++)
+		ns[i] = SEGMENT_NS(s->at[i]);
+	qsort(ns, s->n, sizeof(*ns), shorter_first);
+	return ns[s->n - TIMELINE_LINES];
+}
+
+static void put_segment(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r,
+			uint64_t at, unsigned long long segment)
+{
+	unsigned int st = SEGMENT_STRATUM(segment);
+	uint64_t ns = SEGMENT_NS(segment);
+
+	text_put(o, "   %9s  %c %-14s %9s %7s\n", view_time(v, at).s, stratum_letter(st),
+		 stratum_label(st), view_time(v, ns).s, text_percent(ns, r->total_ns).s);
+}
+
+/* The segments in order: a bar, and a line for each of the longest. */
+static void put_timeline(struct text_out *o, const struct breakdown_view *v,
+			 const struct slow_op *r)
+{
+	const struct segments *s = &r->segments;
+	uint64_t shortest = timeline_shortest(s), at = 0, left = 0, ns;
+	unsigned int shorter = 0;
+
+	put_bar(o, v, r);
+	text_put(o, "          at  stratum               for   share\n");
+	for (unsigned int i = 0; i < s->n; i++, at += ns) {
+		ns = SEGMENT_NS(s->at[i]);
+		if (ns >= shortest) {
+			put_segment(o, v, r, at, s->at[i]);
+			continue;
+		}
+		shorter++;
+		left += ns;
+	}
+	if (shorter)
+		text_put(o, "              %u shorter      %9s %7s\n", shorter,
+			 view_time(v, left).s, text_percent(left, r->total_ns).s);
+	if (s->merged)
+		text_put(o, "   %9s  ~ %u later ones %9s %7s\n", view_time(v, at).s, s->merged,
+			 view_time(v, r->total_ns - at).s,
+			 text_percent(r->total_ns - at, r->total_ns).s);
+}
+
 static void put_record(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct slow_op *r, size_t number)
 {
 	const char *fs = breakdown_fs_name(sn, r->fs);
-	/* by size: the record does not have the order of its waits */
 	struct waterfall w = {
 		.fs = fs, .total_ns = r->total_ns, .count = 1, .indent = 2, .by_size = true
 	};
@@ -141,7 +237,10 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 	put_range(o, v, r);
 	put_who(o, v, r);
 	put_lock(o, v, r);
-	waterfall_put(o, v, &w);
+	if (v->timeline && r->has_segments)
+		put_timeline(o, v, r);
+	else
+		waterfall_put(o, v, &w);
 }
 
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
@@ -149,7 +248,8 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 {
 	if (!n)
 		return;
-	text_put(o, "\nslowest operations, strata by size\n");
+	text_put(o, "\nslowest operations, strata %s\n",
+		 v->timeline ? "in the order of time" : "by size");
 	for (size_t i = 0; i < n; i++)
 		put_record(o, v, sn, &slowest[i], i + 1);
 }

@@ -17,6 +17,7 @@ struct breakdown_view {
 	const char *layer_name; /* as the user typed it: "ext4" */
 	enum by_key by;
 	bool queued;       /* -Q: hist and max of requests include tag and queue */
+	bool timeline;     /* the slowest operations have their strata in order; text only */
 	bool milliseconds; /* -m; text only */
 	bool histograms;   /* -H; text only */
 	bool color;        /* text only */

@@ -143,6 +143,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->sent_ops = sc->sent_ops;
 	c->sent_requests = sc->sent_requests;
 	c->uncounted = sc->uncounted;
+	c->segments = sc->segments && sc->layer == LAYER_OPS;
 	if (sc->sent_ops || sc->sent_requests)
 		stream_conf(sc, c);
 	if (sc->sent_fs)

@@ -123,6 +123,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 {
 	if (!strcmp(name, "async_ops") || !strcmp(name, "async_bios"))
 		return c->async;
+	if (!strcmp(name, "op_segments"))
+		return c->segments;
 	if (!strcmp(name, "lane_ops"))
 		return c->lane_mask;
 	if (!strncmp(name, "helper_rows", strlen("helper_rows")))
@@ -203,6 +205,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 
 	cpus = cpus < 2 ? 2 : cpus;
 	resize(obj, "async_ops", c->async_slots + 1);
+	if (c->segments)
+		resize(obj, "op_segments", 1 + TASK_SLOTS + (c->async ? c->async_slots + 1 : 0));
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);

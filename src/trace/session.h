@@ -37,6 +37,7 @@ struct session_conf {
 	/* send only operations on files of this type (all, or only slow ones); NULL: on any file */
 	const char *sent_fs;
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */
+	bool segments;                /* operations sent or slow have their segments */
 	bool uncounted;               /* nothing is summed up: there are no rows */
 	size_t buffer_bytes;          /* for records sent but not yet delivered */
 	bool meta_calls;              /* operations of kind meta have a row for each system call */

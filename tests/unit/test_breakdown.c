@@ -165,6 +165,7 @@ static void fixture_hostile(struct fixture *f, uint64_t n)
 	f->sn.has_overhead = true;
 	f->sn.duration_ns = n;
 	memset(&f->records[1], 0xff, sizeof(f->records[1]));
+	f->records[1].has_segments = false; /* they are checked as they come */
 	f->damaged = true;
 }
 
@@ -1011,6 +1012,41 @@ static void keys_are_sums_on_the_first_screen(void **state)
 	fixture_done(&f);
 }
 
+/* A bar to scale and the segments in their order: of 20 the longest 16. */
+static void the_slowest_are_shown_in_order(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+	struct slow_op *r;
+
+	(void)state;
+	v.detail = 1;
+	v.timeline = true;
+	fixture_usual(&f);
+	r = &f.records[0];
+	r->has_segments = true;
+	r->total_ns = 77000000;
+	r->segments = (struct segments){
+		2, 3, { SEGMENT(ST_SYSCALL, 7000000), SEGMENT(ST_DEVICE, 60000000) }
+	};
+	print(&f, breakdown_text, &v, 1);
+	assert_has(f.text, "\nslowest operations, strata in the order of time\n");
+	assert_has(f.text, "\n   CCCCCCCDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD"
+			   "DDDDDD~~~~~~~~~~\n");
+	assert_has(f.text, "\n        0 ns  C syscall          7.00 ms   9.1 %\n");
+	assert_has(f.text, "\n     7.00 ms  D device           60.0 ms  77.9 %\n");
+	assert_has(f.text, "\n     67.0 ms  ~ 3 later ones   10.0 ms  13.0 %\n");
+	r->segments = (struct segments){ .n = 20 };
+	for (int i = 0; i < 20; i++)
+		r->segments.at[i] = SEGMENT(i % 2 ? ST_RUNQ : ST_DEVICE, (i + 1) * 1000000);
+	print(&f, breakdown_text, &v, 1);
+	assert_has(f.text, "              4 shorter        10.0 ms  13.0 %\n");
+	r->has_segments = false; /* the order is not known */
+	print(&f, breakdown_text, &v, 1);
+	assert_has(f.text, "\n  sum           ");
+	fixture_done(&f);
+}
+
 static void the_slowest_are_shown_whole(void **state)
 {
 	struct fixture f;
@@ -1323,6 +1359,7 @@ static const char every_member[] =
 	"\"strata\":{\"syscall\":1000,\"vfs\":2000,\"fs\":3000,\"throttle\":4000,"
 	"\"tag\":5000,\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
 	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0},"
+	"\"segments\":[[\"syscall\",408],[\"device\",409]],\"segments_merged\":410,"
 	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
 	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,"
 	"\"pid\":100,\"tid\":101,"
@@ -1458,6 +1495,9 @@ static void json_has_every_member(void **state)
 	f.records[0].lock_holder = (struct waker){
 		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"
 	};
+	f.records[0].has_segments = true;
+	f.records[0].segments =
+		(struct segments){ 2, 410, { SEGMENT(ST_SYSCALL, 408), SEGMENT(ST_DEVICE, 409) } };
 	f.records[0].fs = 1;
 	v.command = "sqlite3";
 	v.by = BY_PID;
@@ -1817,6 +1857,7 @@ int main(void)
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
+		cmocka_unit_test(the_slowest_are_shown_in_order),
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),

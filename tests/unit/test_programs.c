@@ -6,6 +6,8 @@
  */
 #include "kernel/machine.h"
 
+#include "capture/segments.h"
+
 enum { THREADS = 7, HELPERS = 2, REQUESTS = 8, SIZE = 4096 };
 
 /* Where a thread is. */
@@ -39,7 +41,9 @@ struct actor {
 	u32 calls[8], n_calls; /* the functions that it is in: 0 VFS, 1 file system */
 	u64 start;
 	u64 truth[ST_N];
-	u32 stratum; /* of the time that passes now */
+	struct segments order;
+	u64 asleep[ST_N]; /* of the sleep in progress */
+	u32 stratum;      /* of the time that passes now */
 	bool wants_lock;
 	u32 n_ios;     /* of a helper, for its client: with the first, its waits are kept */
 	u64 in_device; /* of the request that it waits for, since its last dispatch */
@@ -66,13 +70,28 @@ static bool is_kernel_thread(const struct actor *a)
 	return a >= actors + THREADS;
 }
 
+static void order_add(struct segments *order, u32 stratum, u64 ns)
+{
+	if (order->n && SEGMENT_STRATUM(order->at[order->n - 1]) == stratum)
+		order->at[order->n - 1] += SEGMENT(0, ns);
+	else if (order->n < SEGMENTS_MAX)
+		order->at[order->n++] = SEGMENT(stratum, ns);
+	else
+		order->merged++;
+}
+
 static void spend(u64 ns)
 {
 	struct actor *a;
 
 	for (a = actors; a < actors + THREADS; a++) {
-		if (a->kind)
+		if (a->kind) {
 			a->truth[a->stratum] += ns;
+			if (a->where == ASLEEP)
+				a->asleep[a->stratum] += ns;
+			else
+				order_add(&a->order, a->stratum, ns);
+		}
 		if (a->kind && a->stratum == ST_DEVICE)
 			a->in_device += ns;
 	}
@@ -143,6 +162,16 @@ static void leave_cpu(struct actor *a, struct actor *next, bool sleeps, enum rea
 		client_waits(next);
 }
 
+/* The parts of a sleep are in the order in which one request has them, and what is left comes last:
+ * what a helper did first, or a request that was put back, is not told. */
+static void order_add_sleep(struct actor *a)
+{
+	for (u32 st = ST_THROTTLE; st < ST_N; st++)
+		if (a->asleep[st])
+			order_add(&a->order, st, a->asleep[st]);
+	memset(a->asleep, 0, sizeof(a->asleep));
+}
+
 /* @a is woken by whoever is on @cpu, at @level. */
 static void wake_up(struct actor *a, u32 cpu, u32 level)
 {
@@ -150,6 +179,7 @@ static void wake_up(struct actor *a, u32 cpu, u32 level)
 	machine.level = level;
 	wake(&a->task);
 	machine.level = 0;
+	order_add_sleep(a);
 	a->where = READY;
 	if (a->kind)
 		a->stratum = ST_RUNQ;
@@ -181,6 +211,46 @@ static void op_begins(struct actor *a)
 	a->start = machine.now;
 	a->stratum = ST_SYSCALL;
 	memset(a->truth, 0, sizeof(a->truth));
+	a->order.n = a->order.merged = 0;
+}
+
+static void order_print(const char *what, const struct segments *s)
+{
+	char text[SEGMENTS_TEXT];
+
+	segments_text(text, s);
+	fprintf(stderr, "%s: %s\n", what, text);
+}
+
+/* Of an operation that never left the CPU only the times of the layers are kept. */
+static void order_settle(struct actor *a)
+{
+	struct segments layers = {};
+
+	for (u32 st = 0; st < ST_N; st++) {
+		if (st > ST_FS && a->truth[st])
+			return;
+		if (a->truth[st])
+			order_add(&layers, st, a->truth[st]);
+	}
+	a->order = layers;
+}
+
+/* The record of an operation that has ended has its segments as they were. */
+static void assert_order(struct actor *a)
+{
+	const struct slow_op *r = newest_record();
+
+	order_settle(a);
+	assert_non_null(r);
+	if (!r->has_segments || r->segments.n != a->order.n ||
+	    !r->segments.merged != !a->order.merged ||
+	    memcmp(r->segments.at, a->order.at, a->order.n * sizeof(*a->order.at)) != 0) {
+		order_print("is ", &r->segments);
+		order_print("was", &a->order);
+		fail();
+	}
+	messages_free();
 }
 
 static void op_ends(struct actor *a)
@@ -191,6 +261,8 @@ static void op_ends(struct actor *a)
 
 	be(a);
 	sys_exit(ret);
+	if (conf.segments && total)
+		assert_order(a);
 	counts[kind]++;
 	if (ret < 0)
 		errors[kind]++;
@@ -279,6 +351,10 @@ static void was_in_queue(struct actor *a)
 {
 	a->truth[ST_DEVICE] -= a->in_device;
 	a->truth[ST_QUEUE] += a->in_device;
+	if (a->asleep[ST_DEVICE] >= a->in_device) { /* else it is awake, and its sleep was added */
+		a->asleep[ST_DEVICE] -= a->in_device;
+		a->asleep[ST_QUEUE] += a->in_device;
+	}
 	a->in_device = 0;
 }
 
@@ -652,10 +728,25 @@ static void test_storm(void **state)
 		storm(s, 4001);
 }
 
+static void test_storm_in_order(void **state)
+{
+	(void)state;
+	for (unsigned int s = 1; s <= 5; s++) {
+		storm_start(s);
+		conf.records = conf.segments = 1;
+		for (u32 i = 0; i < 4001; i++)
+			step();
+		finish();
+		assert_counted();
+		assert_int_equal(lost_all(), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_storm_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

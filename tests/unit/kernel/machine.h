@@ -124,6 +124,7 @@ static void machine_start(void)
 	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
 	MAP(async_bios, 1024);
 	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1);
+	MAP_ARRAY(op_segments, 1 + TASK_SLOTS + ASYNC_SLOTS + 1);
 	MAP(splits, 64);
 	MAP(paths, 64);
 	MAP(dirtiers, 64);
