@@ -65,7 +65,7 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 	s->op.waited.op.fs = SENT_FS_UNKNOWN;
 	list = op->settled ? op_segment_list(op) : NULL;
 	if (list)
-		__builtin_memcpy(&s->op.segments, list, sizeof(s->op.segments));
+		bpf_probe_read_kernel(&s->op.segments, sizeof(s->op.segments), list);
 	else
 		s->op.segments.n = s->op.segments.merged = 0;
 	s->fs = op->file.fs;

@@ -171,7 +171,7 @@ static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 
 		return false;
 	o->waited.op.fs = fs;
 	op_fill_waited(&o->waited, SENT_OP_ORDERED, key, op, cache, cpu, ret, who);
-	__builtin_memcpy(&o->segments, list, sizeof(o->segments));
+	bpf_probe_read_kernel(&o->segments, sizeof(o->segments), list);
 	sent_submit(o, sizeof(*o));
 	return true;
 }

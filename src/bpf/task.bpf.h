@@ -396,10 +396,40 @@ static __always_inline u64 stratum_add(struct op *op, struct segments *list, u32
 	return end;
 }
 
+/* op_charge() and op_settle() with conf.segments. */
+CALLED void op_charge_in_order(struct op *op, u32 stratum, u64 to)
+{
+	/* the mask is for the verifier */
+	op->at[AT_CHARGED] =
+		stratum_add(op, op_segment_list(op), stratum & 15, op->at[AT_CHARGED], to);
+}
+
+CALLED void op_settle_in_order(struct op *op, u32 layer, u64 now)
+{
+	struct segments *list = op_segment_list(op);
+	u64 end = op->at[AT_CHARGED];
+
+	if (!op->settled) {
+		op->settled = 1;
+		__builtin_memset(op->strata, 0, sizeof(op->strata));
+		end = op->start;
+		if (list)
+			list->n = list->merged = 0;
+	}
+	end = stratum_add(op, list, ST_SYSCALL, end, op->at[AT_VFS_IN]);
+	end = stratum_add(op, list, ST_VFS, end, op->at[AT_FS_IN]);
+	end = stratum_add(op, list, ST_FS, end, op->at[AT_FS_OUT]);
+	end = stratum_add(op, list, ST_VFS, end, op->at[AT_VFS_OUT]);
+	op->at[AT_CHARGED] = stratum_add(op, list, layer & 3, end, now);
+}
+
 /* Charges all time up to @to to @stratum. */
 static __always_inline void op_charge(struct op *op, u32 stratum, u64 to)
 {
-	op->at[AT_CHARGED] = stratum_add(op, op_segment_list(op), stratum, op->at[AT_CHARGED], to);
+	if (CONF(segments))
+		op_charge_in_order(op, stratum, to);
+	else
+		op->at[AT_CHARGED] = time_add(&op->strata[stratum], op->at[AT_CHARGED], to);
 }
 
 /* Whether the bio which current submits was passed on: current is still submitting another bio, to
@@ -438,22 +468,23 @@ static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 re
  */
 static __always_inline void op_settle(struct op *op, u32 layer, u64 now)
 {
-	struct segments *list = op_segment_list(op);
-	u64 end = op->at[AT_CHARGED];
+	u64 *strata = op->strata, end = op->at[AT_CHARGED];
 
+	if (CONF(segments)) {
+		op_settle_in_order(op, layer, now);
+		return;
+	}
 	if (!op->settled) {
 		op->settled = 1;
-		__builtin_memset(op->strata, 0, sizeof(op->strata));
+		__builtin_memset(strata, 0, sizeof(op->strata));
 		end = op->start;
-		if (list)
-			list->n = list->merged = 0;
 	}
-	end = stratum_add(op, list, ST_SYSCALL, end, op->at[AT_VFS_IN]);
-	end = stratum_add(op, list, ST_VFS, end, op->at[AT_FS_IN]);
-	end = stratum_add(op, list, ST_FS, end, op->at[AT_FS_OUT]);
-	end = stratum_add(op, list, ST_VFS, end, op->at[AT_VFS_OUT]);
+	end = time_add(&strata[ST_SYSCALL], end, op->at[AT_VFS_IN]);
+	end = time_add(&strata[ST_VFS], end, op->at[AT_FS_IN]);
+	end = time_add(&strata[ST_FS], end, op->at[AT_FS_OUT]);
+	end = time_add(&strata[ST_VFS], end, op->at[AT_VFS_OUT]);
 	/* the mask is for the verifier: @layer is ST_SYSCALL to ST_FS */
-	op->at[AT_CHARGED] = stratum_add(op, list, layer & 3, end, now);
+	op->at[AT_CHARGED] = time_add(&strata[layer & 3], end, now);
 }
 
 #endif

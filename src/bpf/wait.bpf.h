@@ -88,22 +88,38 @@ static __always_inline void part_charge(struct op *op, struct segments *list, u3
 	segment_add(list, stratum, ns);
 }
 
-/* Charges the times in @s, unless they would reach beyond @to. The parts of a sleep are in the
- * order in which one request has them. */
-static __always_inline void split_charge(struct op *op, const struct split *s, u64 to)
+/* split_charge() with conf.segments. The parts of a sleep are in the order
+ * in which one request has them. */
+CALLED void split_charge_in_order(struct op *op, const struct split *s)
 {
 	struct segments *list = op_segment_list(op);
-	u64 sum = split_sum(s);
 
-	if (sum > positive(to - op->at[AT_CHARGED]))
-		return;
 	part_charge(op, list, ST_THROTTLE, s->throttle);
 	part_charge(op, list, ST_TAG, s->tag);
 	part_charge(op, list, ST_QUEUE, s->queue);
 	part_charge(op, list, ST_DEVICE, s->device);
 	part_charge(op, list, ST_COMPLETE, s->complete);
 	part_charge(op, list, ST_RUNQ, s->runq);
+}
+
+/* Charges the times in @s, unless they would reach beyond @to. */
+static __always_inline void split_charge(struct op *op, const struct split *s, u64 to)
+{
+	u64 sum = split_sum(s);
+
+	if (sum > positive(to - op->at[AT_CHARGED]))
+		return;
 	op->at[AT_CHARGED] += sum;
+	if (CONF(segments)) {
+		split_charge_in_order(op, s);
+		return;
+	}
+	op->strata[ST_THROTTLE] += s->throttle;
+	op->strata[ST_TAG] += s->tag;
+	op->strata[ST_QUEUE] += s->queue;
+	op->strata[ST_DEVICE] += s->device;
+	op->strata[ST_COMPLETE] += s->complete;
+	op->strata[ST_RUNQ] += s->runq;
 }
 
 /*
