@@ -101,6 +101,12 @@ static __always_inline enum async_end aio_how(const struct async_op *u, bool sam
 	return same ? ENDS_AT_ONCE : ENDS_LATER;
 }
 
+/* The result of the iocb whose struct aio_kiocb is @key, which completes. */
+static __always_inline long aio_result(u64 key)
+{
+	return BPF_CORE_READ((struct aio_kiocb *)key, ki_res.res);
+}
+
 /* The iocb whose struct aio_kiocb is @key completes. An interrupt may end an iocb while this
  * program runs in a thread to end another iocb. The kernel then refuses to run the program again,
  * and its backup on the same function runs instead. Otherwise the backup finds nothing left to
@@ -118,7 +124,7 @@ static __always_inline void aio_completed(u64 key)
 		return;
 	t = current_lookup();
 	same = t && t->async == key && u->task == t->task;
-	ret = BPF_CORE_READ((struct aio_kiocb *)key, ki_res.res);
+	ret = aio_result(key);
 	if (same && async_executes(t)) /* the return of its function was missed */
 		async_park(t, now, false);
 	if (same)

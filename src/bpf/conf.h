@@ -39,6 +39,7 @@ enum {
 	MAX_RINGS = 16,       /* rings for records, one for each group of CPUs */
 	MAX_LANES = 128,      /* CPUs with a lane: a power of two; see struct lane */
 	FILES_SENT = 4096,    /* files whose name was sent; a collision drops one */
+	KIOCB_COMPLETES = 3,  /* functions which complete reads and writes of io_uring or libaio */
 	PID_LIMIT = 4 << 20,  /* PID_MAX_LIMIT, include/linux/threads.h */
 };
 
@@ -170,6 +171,9 @@ struct bpf_conf {
 	unsigned char page_shift;     /* log2 of a page's size */
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */
 	unsigned char backups;        /* programs on block tracepoints are attached twice */
+	/* functions which complete reads and writes of io_uring and libaio; 0: not known, or not
+	 * traced */
+	unsigned long long completes[KIOCB_COMPLETES];
 	/* offsets in bytes; 0: not known. btrfs: from an inode back to its root, and from the root
 	 * to its device. overlayfs: from an inode to the dentry of the upper layer. */
 	unsigned short btrfs_root, btrfs_dev, overlay_upper;
@@ -252,6 +256,7 @@ struct live {
 	struct fs_entry fs_types[FS_SLOTS];
 	unsigned int hashed;          /* bios and requests whose state is in the map @ios */
 	unsigned int async_bios;      /* entries of the map @async_bios */
+	unsigned int queued_calls;    /* entries of the map @queued_calls */
 	unsigned int op_rows_made[2]; /* entries made in the hash, by epoch */
 	unsigned int rq_rows_made[2];
 	unsigned int helper_rows_made[2], site_rows_made[2];

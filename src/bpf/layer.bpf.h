@@ -2,11 +2,13 @@
 /*
  * layer.bpf.h - entry and return of a function which bounds a layer (VFS or file system). Within an
  * operation they tell which layer is on the CPU. With -T of a layer, its function calls are timed
- * themselves, also those inside others.
+ * themselves, also those inside others. If the I/O outlives its function call, the time ends when
+ * the I/O completes.
  */
 #ifndef IOSTRATA_LAYER_BPF_H
 #define IOSTRATA_LAYER_BPF_H
 
+#include "async.bpf.h"
 #include "op.bpf.h"
 
 enum { EIOCBQUEUED = 529 };
@@ -60,8 +62,9 @@ static __always_inline bool frame_learn(struct frame *f, struct file *file, bool
 	return mode_wanted(look.mode) && file_learn(&f->info, look, typed);
 }
 
-/* Opens a frame. @sp: something on the stack. */
-static __always_inline void frame_push(u8 op, struct file *file, bool typed, const void *sp)
+/* Opens a frame. @sp: something on the stack. @kiocb: as in struct frame. */
+static __always_inline void frame_push(u8 op, struct file *file, bool typed, const void *sp,
+				       u64 kiocb)
 {
 	struct task_state *t = task_get(current_task());
 	struct layer_frames *c;
@@ -81,15 +84,18 @@ static __always_inline void frame_push(u8 op, struct file *file, bool typed, con
 	f = &c->frames[depth];
 	f->info.op = op;
 	f->sp = (u64)sp;
+	f->kiocb = kiocb;
 	f->info.wanted = frame_learn(f, file, typed) && !is_nested(c, f, depth);
 	f->start = bpf_ktime_get_ns();
 }
 
-static __always_inline void frame_count(struct task_state *t, const struct frame *f, u64 now,
-					long ret)
+/* Counts a function call on @f since @start, which returned @ret at @now. @slot: a guess at the
+ * slot of its row, corrected. @who: its thread; NULL: current. */
+static __always_inline void frame_count(const struct file_info *f, u64 start, u64 now, long ret,
+					u8 *slot, const struct sent_who *who)
 {
-	u64 total = now > f->start ? now - f->start : 0;
-	u32 what = ROW_WHAT(0, (u32)f->info.op, 0);
+	u64 total = now > start ? now - start : 0;
+	u32 what = ROW_WHAT(0, (u32)f->op, 0);
 	struct op_cell *cell = NULL;
 	struct op_sums *sums;
 	u32 index;
@@ -97,13 +103,76 @@ static __always_inline void frame_count(struct task_state *t, const struct frame
 	if (CONF(min_ns) && total < CONF(min_ns))
 		return;
 	if (CONF(row_slots))
-		cell = row_in_slot(&f->info, what, &t->row_slot, &index);
+		cell = row_in_slot(f, what, slot, &index);
 	if (likely(cell))
 		row_hist_add(cell, &index, total, false);
-	sums = likely(cell) ? &cell->sums : row_hashed(&f->info, what, total, NULL);
+	sums = likely(cell) ? &cell->sums : row_hashed(f, what, total, who);
 	if (sums)
 		sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-			 ret > 0 && returns_bytes(f->info.op) ? ret : 0, false);
+			 ret > 0 && returns_bytes(f->op) ? ret : 0, false);
+}
+
+/* Whether the end of I/O by @kiocb is traced: the I/O is a request of io_uring or libaio. */
+static __always_inline bool kiocb_end_is_traced(u64 kiocb)
+{
+	u64 complete = (u64)BPF_CORE_READ((struct kiocb *)kiocb, ki_complete);
+
+	for (int i = 0; i < KIOCB_COMPLETES; i++)
+		if (complete && complete == CONF(completes)[i])
+			return true;
+	return false;
+}
+
+/* The I/O of @f goes on after its function call: a completion ends it. Other users of struct kiocb,
+ * such as loop devices and overlayfs, tell no end. */
+static __always_inline void frame_queue(const struct frame *f)
+{
+	struct queued_call q = { .start = f->start, .info = f->info };
+	u64 kiocb = f->kiocb;
+
+	if (!kiocb || !kiocb_end_is_traced(kiocb)) {
+		count_lost(LOST_UNMATCHED_START);
+		return;
+	}
+	async_set_owner(&q.who);
+	if (!bpf_map_update_elem(&queued_calls, &kiocb, &q, BPF_NOEXIST))
+		atomic_add(&live.queued_calls, 1);
+	else if (bpf_map_update_elem(&queued_calls, &kiocb, &q, BPF_EXIST))
+		count_lost(LOST_MAP_FULL);
+	else
+		count_lost(LOST_UNMATCHED_START); /* of the former I/O at this address */
+}
+
+/* The I/O at @kiocb did not outlive its function call. An entry is of former I/O at this address,
+ * whose end was missed. */
+static __always_inline void frame_not_queued(u64 kiocb)
+{
+	if (!kiocb || !live.queued_calls || bpf_map_delete_elem(&queued_calls, &kiocb))
+		return;
+	atomic_add(&live.queued_calls, -1);
+	count_lost(LOST_UNMATCHED_START);
+}
+
+/* io_uring or libaio completes the I/O at @kiocb, which returns @ret. For CONF(completes) see
+ * async_index(): it is for the verifier. */
+GLOBAL int queued_call_ends(u64 kiocb, u64 ret)
+{
+	struct queued_call *q, ended;
+	u8 slot;
+
+	if (!CONF(completes)[0] || !live.queued_calls)
+		return 0;
+	q = bpf_map_lookup_elem(&queued_calls, &kiocb);
+	if (!q)
+		return 0;
+	ended = *q;
+	if (bpf_map_delete_elem(&queued_calls, &kiocb))
+		return 0;
+	atomic_add(&live.queued_calls, -1);
+	slot = ended.info.op;
+	frame_count(&ended.info, ended.start, bpf_ktime_get_ns(), ret, &slot,
+		    CONF(op_owner) ? &ended.who : NULL);
+	return 0;
 }
 
 /* Closes the last frame at time @now. */
@@ -139,9 +208,15 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 		f->info.wanted = frame_learn(f, (struct file *)f->info.file, false) &&
 				 !is_nested(c, f, depth);
 	}
-	/* EIOCBQUEUED: the I/O goes on without the caller, and ends elsewhere */
-	if (f->info.wanted && ret != -EIOCBQUEUED)
-		frame_count(t, f, now, ret);
+	if (!f->info.wanted)
+		return;
+	if (CONF(layer) == LAYER_FS && ret == -EIOCBQUEUED) {
+		frame_queue(f);
+		return;
+	}
+	if (CONF(layer) == LAYER_FS)
+		frame_not_queued(f->kiocb);
+	frame_count(&f->info, f->start, now, ret, &t->row_slot, NULL);
 }
 
 /* A function of a layer is entered within an operation. A VFS function knows the file of the call;
@@ -203,7 +278,7 @@ static __always_inline void layer_leave(u32 stratum)
  * the arguments which a trampoline stores are on the stack, too. The branches must not begin with
  * the same code: the compiler would move this code before them, and keep its results in registers.
  */
-#define FUNCTION_ENTERED(stratum, op, its_file, typed, sp)                                         \
+#define FUNCTION_ENTERED(stratum, op, its_file, typed, sp, kiocb)                                  \
 	do {                                                                                       \
 		struct file *file_ = NULL;                                                         \
 		struct task_state *t_;                                                             \
@@ -217,7 +292,7 @@ static __always_inline void layer_leave(u32 stratum)
 		} else if (CONF(layer) <= LAYER_SYSCALL) {                                         \
 			layer_enter(stratum, its_file, typed, true);                               \
 		} else if (current_passes()) {                                                     \
-			frame_push(op, its_file, typed, sp);                                       \
+			frame_push(op, its_file, typed, sp, kiocb);                                \
 		}                                                                                  \
 	} while (0)
 

@@ -40,7 +40,8 @@ struct file_info {
 /* A timed function call in progress; see frame_push(). */
 struct frame {
 	u64 start;
-	u64 sp; /* stack pointer at the entry */
+	u64 sp;    /* stack pointer at the entry */
+	u64 kiocb; /* its struct kiocb *, if the I/O may outlive the function call; else 0 */
 	struct file_info info;
 };
 
@@ -452,6 +453,22 @@ struct {
 	__type(key, u32);
 	__type(value, struct async_op);
 } async_ops SEC(".maps");
+
+/* With -T of a file system: a read or write which goes on after its function has returned, until
+ * io_uring or libaio completes it. */
+struct queued_call {
+	u64 start;
+	struct file_info info;
+	struct sent_who who; /* only with conf.op_owner */
+};
+
+/* By struct kiocb *. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct queued_call);
+} queued_calls SEC(".maps");
 
 struct dirty_key {
 	u64 inode, page; /* page: of a block device only */

@@ -106,13 +106,16 @@ int on_mapping_call_perf(struct perf_sys_event *ctx)
 /*
  * The four programs of one function: fentry and fexit, or kprobe and kretprobe. @fentry_file and
  * @kprobe_file are expressions of ctx for the file. @typed: @fentry_file can be read without a BPF
- * helper. @n_args: the number of arguments of the function.
+ * helper. @kiocb: KIOCB if the first argument is a struct kiocb *, else NO_KIOCB. @n_args: the
+ * number of arguments of the function.
  */
-#define FUNCTION_PROBES(tag, target, stratum, op, fentry_file, typed, kprobe_file, n_args)         \
+#define KIOCB(arg)    number(arg)
+#define NO_KIOCB(arg) 0
+#define FUNCTION_PROBES(tag, target, stratum, op, fentry_file, typed, kprobe_file, kiocb, n_args)  \
 	SEC("?fentry" target)                                                                      \
 	int enter_##tag(u64 *ctx)                                                                  \
 	{                                                                                          \
-		FUNCTION_ENTERED(stratum, op, fentry_file, typed, ctx);                            \
+		FUNCTION_ENTERED(stratum, op, fentry_file, typed, ctx, kiocb(ctx[0]));             \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?fexit" target)                                                                       \
@@ -124,7 +127,8 @@ int on_mapping_call_perf(struct perf_sys_event *ctx)
 	SEC("?kprobe" target)                                                                      \
 	int kenter_##tag(struct pt_regs *ctx)                                                      \
 	{                                                                                          \
-		FUNCTION_ENTERED(stratum, op, kprobe_file, false, (void *)REGS_SP(ctx));           \
+		FUNCTION_ENTERED(stratum, op, kprobe_file, false, (void *)REGS_SP(ctx),            \
+				 kiocb(kprobe_arg(ctx, 0)));                                       \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kretprobe" target)                                                                   \
@@ -137,7 +141,7 @@ int on_mapping_call_perf(struct perf_sys_event *ctx)
 /* The programs of a function whose argument number @file_arg is the struct file *. */
 #define LAYER_PROBES(tag, target, stratum, op, file_arg, n_args)                                   \
 	FUNCTION_PROBES(tag, target, stratum, op, (struct file *)ctx[file_arg], true,              \
-			(struct file *)kprobe_arg(ctx, file_arg), n_args)
+			(struct file *)kprobe_arg(ctx, file_arg), NO_KIOCB, n_args)
 
 /* The file of a descriptor, needed only when a layer is timed alone: an operation knows its file.
  */
@@ -153,7 +157,7 @@ LAYER_PROBES(vfs_open, "/vfs_open", ST_VFS, OP_OPEN, 1, 2)
 LAYER_PROBES(vfs_fsync_range, "/vfs_fsync_range", ST_VFS, OP_FSYNC, 0, 4)
 /* do_fsync(int fd, int datasync): the compiler inlines vfs_fsync_range() into it since 7.x. */
 FUNCTION_PROBES(do_fsync, "/do_fsync", ST_VFS, OP_FSYNC, FD_FILE(ctx[0]), false,
-		FD_FILE(kprobe_arg(ctx, 0)), 2)
+		FD_FILE(kprobe_arg(ctx, 0)), NO_KIOCB, 2)
 LAYER_PROBES(vfs_copy_file_range, "/vfs_copy_file_range", ST_VFS, OP_COPY, 0, 6)
 LAYER_PROBES(vfs_fallocate, "/vfs_fallocate", ST_VFS, OP_META, 0, 4)
 LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
@@ -166,7 +170,7 @@ LAYER_PROBES(iterate_dir, "/iterate_dir", ST_VFS, OP_META, 0, 2)
 
 #define ITER_PROBES(tag, op)                                                                       \
 	FUNCTION_PROBES(tag, "", ST_FS, op, ITER_FILE(true, ctx[0]), true,                         \
-			ITER_FILE(false, kprobe_arg(ctx, 0)), 2)
+			ITER_FILE(false, kprobe_arg(ctx, 0)), KIOCB, 2)
 
 ITER_PROBES(read, OP_READ)
 ITER_PROBES(write, OP_WRITE)
@@ -535,7 +539,11 @@ int on_uring_wait(u64 *ctx)
 SEC("?tp_btf/io_uring_complete")
 int on_uring_complete(u64 *ctx)
 {
-	if (first_to_see(ctx, EV_URING_COMPLETE, (void *)ctx[1]))
+	if (!first_to_see(ctx, EV_URING_COMPLETE, (void *)ctx[1]))
+		return 0;
+	if (CONF(layer) == LAYER_FS)
+		queued_call_ends(number(ctx[1]), uring_result(ctx[1]));
+	else
 		uring_completed(ctx[1]);
 	return 0;
 }
@@ -585,18 +593,25 @@ AIO_PROBES(aio_read, OP_READ, 4)
 AIO_PROBES(aio_write, OP_WRITE, 4)
 AIO_PROBES(aio_fsync, OP_FSYNC, 3)
 
+static __always_inline int aio_complete(u64 key)
+{
+	if (CONF(layer) == LAYER_FS)
+		queued_call_ends(key, aio_result(key));
+	else
+		aio_completed(key);
+	return 0;
+}
+
 SEC("?fentry/aio_complete")
 int enter_aio_complete(u64 *ctx)
 {
-	aio_completed(number(ctx[0]));
-	return 0;
+	return aio_complete(number(ctx[0]));
 }
 
 SEC("?kprobe/aio_complete")
 int kenter_aio_complete(struct pt_regs *ctx)
 {
-	aio_completed(kprobe_arg(ctx, 0));
-	return 0;
+	return aio_complete(kprobe_arg(ctx, 0));
 }
 
 /*

@@ -231,6 +231,7 @@ struct vm_area_struct {
 struct kiocb {
 	struct file *ki_filp;
 	long long ki_pos;
+	void *ki_complete;
 };
 
 struct iocb {

@@ -483,18 +483,19 @@ static bool any_libaio(const struct snapshot *sn)
 	return false;
 }
 
-/* Writes "; not measured: vfs, fs (this kernel)". libaio is named only if it was used: its calls
- * show this. */
+/* Writes "; not measured: vfs, fs (this kernel)". Among operations libaio is named only if it was
+ * used: its calls show this. */
 static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 			const struct snapshot *sn)
 {
 	int n = 0;
 
 	for (int i = 0; i < MISSING_N; i++)
-		if (breakdown_missing(v, i) && (i != MISSING_AIO || any_libaio(sn)))
+		if (breakdown_missing(v, i) &&
+		    (i != MISSING_AIO || v->layer != LAYER_OPS || any_libaio(sn)))
 			n += snprintf(dst + n, cap - n, "%s%s",
 				      n ? ", " : "; not measured: ", breakdown_missing_label(i));
-	if (n && !v->recording)
+	if (n && !v->recording && v->layer != LAYER_VFS)
 		n += snprintf(dst + n, cap - n, " (this kernel)");
 	return n;
 }

@@ -300,6 +300,12 @@ bool breakdown_has_requests(const struct breakdown_view *v)
 	return v->layer == LAYER_OPS || v->layer == LAYER_BLK;
 }
 
+/* Whether rows have requests of io_uring and libaio, or would have them if these were measured. */
+static bool has_async(const struct breakdown_view *v)
+{
+	return v->layer == LAYER_OPS || v->layer == LAYER_VFS || v->layer == LAYER_FS;
+}
+
 const char *breakdown_missing(const struct breakdown_view *v, int i)
 {
 	if (!v->missing)
@@ -309,9 +315,9 @@ const char *breakdown_missing(const struct breakdown_view *v, int i)
 	if (i == MISSING_SYSCALLS)
 		return v->layer != LAYER_BLK ? v->missing->syscalls : NULL;
 	if (i == MISSING_URING)
-		return v->layer == LAYER_OPS ? v->missing->uring : NULL;
+		return has_async(v) ? v->missing->uring : NULL;
 	if (i == MISSING_AIO)
-		return v->layer == LAYER_OPS ? v->missing->aio : NULL;
+		return has_async(v) ? v->missing->aio : NULL;
 	if (i == MISSING_FAULTS)
 		return v->layer == LAYER_OPS ? v->missing->faults : NULL;
 	return stratum_matters(v, i) ? v->missing->stratum[i] : NULL;

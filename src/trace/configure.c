@@ -80,6 +80,31 @@ static void conf_set_level(struct bpf_conf *c)
 		c->preempt_count = 0;
 }
 
+/* The functions which complete reads and writes of io_uring and libaio, if the programs trace these
+ * completions. */
+static void conf_set_completes(struct bpf_conf *c, struct feature *f)
+{
+	static const struct {
+		const char *name;
+		bool aio;
+	} all[] = { { "io_complete_rw", false },
+		    { "io_complete_rw_iopoll", false },
+		    { "aio_complete_rw", true } };
+	bool uring = feature_uring(f), aio = feature_aio(f);
+	FILE *symbols = kallsyms_open();
+	unsigned long long at;
+	int n = 0;
+
+	if (symbols)
+		fclose(symbols);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		at = (all[i].aio ? aio : uring) ? kallsyms_cached(all[i].name) : 0;
+		if (at)
+			c->completes[n++] = at;
+	}
+	kallsyms_forget();
+}
+
 static void conf_set_lists(struct bpf_conf *c, const struct filter_lists *l)
 {
 	c->n_pids = l->n_pids;
@@ -178,6 +203,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_args(c, f);
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
+	if (plan_asked(sc) & ASK_QUEUED)
+		conf_set_completes(c, f);
 	if (c->by == BY_FILE || c->records || sc->sent_ops)
 		conf_set_identity(c, f);
 }

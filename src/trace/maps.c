@@ -125,6 +125,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return c->async;
 	if (!strcmp(name, "op_segments"))
 		return c->segments;
+	if (!strcmp(name, "queued_calls"))
+		return c->completes[0];
 	if (!strcmp(name, "lane_ops"))
 		return c->lane_mask;
 	if (!strncmp(name, "helper_rows", strlen("helper_rows")))
@@ -208,6 +210,7 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	if (c->segments)
 		resize(obj, "op_segments", 1 + TASK_SLOTS + (c->async ? c->async_slots + 1 : 0));
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
+	resize(obj, "queued_calls", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
 	/* an entry stays after a worker took the work; it must not push out waiting work */

@@ -44,7 +44,7 @@ unsigned int plan_asked(const struct session_conf *conf)
 		[LAYER_OPS] = ASK_CALLS | ASK_WAITS | ASK_LOCKS | ASK_REQUESTS | ASK_VFS | ASK_FS,
 		[LAYER_SYSCALL] = ASK_CALLS | ASK_CALL_FILES,
 		[LAYER_VFS] = ASK_VFS,
-		[LAYER_FS] = ASK_FS,
+		[LAYER_FS] = ASK_FS | ASK_QUEUED,
 		[LAYER_BLK] = ASK_REQUESTS,
 	};
 	const struct filter_lists *l = &conf->lists;
@@ -189,15 +189,20 @@ static const char no_aborts[] =
 		.op = kind                                                                         \
 	}
 
-#define AIO(tag, func, kind, ...)                                                                  \
+#define AIO(tag, func, kind)                                                                       \
 	{                                                                                          \
-		.at = PROG(tag), .hook = kind, .target = func, .asks = ASK_AIO, .needs = NEED_AIO, \
-		##__VA_ARGS__                                                                      \
+		.at = PROG(tag), .hook = kind, .target = func, .asks = ASK_AIO, .needs = NEED_AIO  \
 	}
 
 #define AIO_FUNCTION(func)                                                                         \
 	AIO(leave_##func, #func, HOOK_FEXIT), AIO(enter_##func, #func, HOOK_FENTRY),               \
 		AIO(kleave_##func, #func, HOOK_KRETPROBE), AIO(kenter_##func, #func, HOOK_KPROBE)
+
+#define AIO_END(tag, kind, ...)                                                                    \
+	{                                                                                          \
+		.at = PROG(tag), .hook = kind, .target = "aio_complete",                           \
+		.asks = ASK_AIO | ASK_QUEUED, .needs = NEED_AIO, .entry_only = true, ##__VA_ARGS__ \
+	}
 
 #define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
 	{                                                                                          \
@@ -255,7 +260,8 @@ const struct program programs[] = {
 	BLOCK(on_bio_complete_no_level, "block_bio_complete", .needs = NEED_NO_LEVEL),
 	BLOCK(on_io_done, "block_io_done", .needs = NEED_LEVEL),
 	BLOCK(on_io_done_no_level, "block_io_done", .needs = NEED_NO_LEVEL),
-	URING(on_uring_complete, "io_uring_complete", 0),
+	TRACEPOINT(on_uring_complete, "io_uring_complete", .asks = ASK_URING | ASK_QUEUED,
+		   .needs = NEED_URING, .backup = true, .without = no_uring),
 	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .asks = ASK_URING,
 		   .needs = NEED_URING, .backup = true),
 	URING(on_uring_wait, "io_uring_cqring_wait", 0),
@@ -289,8 +295,8 @@ const struct program programs[] = {
 	AIO_FUNCTION(aio_read),
 	AIO_FUNCTION(aio_write),
 	AIO_FUNCTION(aio_fsync),
-	AIO(enter_aio_complete, "aio_complete", HOOK_FENTRY, .entry_only = true, .backup = true),
-	AIO(kenter_aio_complete, "aio_complete", HOOK_KPROBE, .entry_only = true),
+	AIO_END(enter_aio_complete, HOOK_FENTRY, .backup = true),
+	AIO_END(kenter_aio_complete, HOOK_KPROBE),
 
 	{ .at = PROG(on_task_file),
 	  .hook = HOOK_ITER,

@@ -38,6 +38,7 @@ enum ask {
 	ASK_AIO = 1 << 12,     /* requests of libaio as operations */
 	ASK_FAULTS = 1 << 13,  /* page faults as operations */
 	ASK_TAG = 1 << 14,     /* when a bio gets its request, which separates tag from queue */
+	ASK_QUEUED = 1 << 15,  /* ends of reads and writes which outlive their function call */
 };
 
 enum hook {

@@ -121,6 +121,9 @@ static const char *why_no_layer(const struct feature *f)
 	return f->func == FUNC_NONE ? f->no_functions : "none of its functions could be probed";
 }
 
+static const char not_in_vfs[] = "reads and writes of io_uring and libaio call their file system "
+				 "without the VFS; '-T FSTYPE' "
+				 "times them";
 static const char not_counted[] = "this run does not count them";
 static const char not_split[] = "this run does not split the time on the CPU";
 
@@ -152,7 +155,7 @@ static void missing_add(struct missing *m, const struct program *row)
 		m->requests = row->without;
 	if (row->asks & ASK_CALLS)
 		m->syscalls = row->without;
-	if (row->asks & ASK_URING)
+	if (row->asks & (ASK_URING | ASK_QUEUED))
 		m->uring = row->without;
 	if (row->asks & ASK_FAULTS)
 		m->faults = row->without;
@@ -180,6 +183,11 @@ static void missing_fill(struct missing *m, const struct plan *plan, const struc
 		m->stratum[ST_FS] = why_no_layer(f);
 	if ((plan->asked & ASK_AIO) && !aio_is_probed(obj))
 		m->aio = why_no_layer(f);
+	if ((plan->asked & ASK_QUEUED) && bpf_program__fd(obj->progs.enter_aio_complete) < 0 &&
+	    bpf_program__fd(obj->progs.kenter_aio_complete) < 0)
+		m->aio = why_no_layer(f);
+	if (obj->rodata->conf.layer == LAYER_VFS)
+		m->uring = m->aio = not_in_vfs;
 }
 
 /* Checks that the layer the user asked for is measured: 0, or -1 with @why. */

@@ -187,15 +187,108 @@ static void test_return_of_a_stranger(void **state)
 	assert_int_equal(map_count(&task_owners), 0);
 }
 
-/* What goes on without its caller ends elsewhere. */
-static void test_queued(void **state)
+/* A read by @kiocb that outlives its function, which takes @ns. */
+static void read_queued(struct kiocb *kiocb, u64 ns)
 {
+	u64 *args = at(0)->args;
+
+	kiocb->ki_filp = &ext4.f;
+	args[0] = (u64)kiocb;
+	enter_read(args);
+	tick(ns);
+	args[2] = -EIOCBQUEUED;
+	leave_read(args);
+}
+
+static void layer_is_fs(void)
+{
+	conf.layer = LAYER_FS;
+	conf.completes[0] = 0x111;
+	conf.completes[1] = 0x222;
+}
+
+/* I/O that goes on after its function has returned ends with its request of io_uring. */
+static void test_queued_uring(void **state)
+{
+	static struct io_ring_ctx ring_ctx;
+	static struct io_kiocb req[2];
+	u64 hist[HIST_N] = {};
+
 	(void)state;
-	read_in(0, &ext4);
-	tick(7);
-	read_out(0, -EIOCBQUEUED);
+	layer_is_fs();
+	for (int i = 0; i < 2; i++) {
+		req[i] = (struct io_kiocb){ .ctx = &ring_ctx };
+		req[i].rw.kiocb.ki_complete = (void *)0x111;
+		read_queued(&req[i].rw.kiocb, 7);
+	}
 	assert_timed(OP_READ, 0, 0, 0, 0);
+	tick(101);
+	uring_complete(&req[1], 4096);
+	tick(11);
+	uring_complete(&req[0], -5);
+	uring_complete(&req[0], -5); /* a completion of nothing in progress */
+	assert_timed(OP_READ, 2, 108 + 126, 4096, 1);
+	ops_counted(OP_READ, hist);
+	assert_int_equal(hist[hist_bucket(108)], 1);
 	assert_int_equal(lost_all(), 0);
+	assert_int_equal(map_count(&queued_calls), 0);
+	assert_int_equal(live.queued_calls, 0);
+}
+
+/* It ends with its iocb of libaio, and counts for the thread which submitted the iocb. */
+static void test_queued_aio(void **state)
+{
+	static struct aio_kiocb iocb;
+	const struct op_key *key;
+	struct ktask other;
+
+	(void)state;
+	layer_is_fs();
+	conf.by = BY_TID;
+	conf.op_owner = 1;
+	conf.row_slots = 0;
+	iocb = (struct aio_kiocb){ .rw.ki_complete = (void *)0x222, .ki_res.res = 512 };
+	read_queued(&iocb.rw, 7);
+	task_init(&other, 1200, 1201, "other", 0);
+	cpu_is(2, &other);
+	tick(23);
+	EVENT(enter_aio_complete, &iocb);
+	assert_timed(OP_READ, 1, 30, 512, 0);
+	key = (const void *)map_of(&op_rows_even)->entries->key;
+	assert_int_equal(key->by[0], 1101);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* No end is seen of other I/O, of loop devices and overlayfs, nor where an address is used again.
+ */
+static void test_queued_unseen(void **state)
+{
+	static struct io_kiocb req;
+	struct kiocb kiocb = { .ki_complete = (void *)0x333 };
+	u64 *args = at(0)->args;
+
+	(void)state;
+	layer_is_fs();
+	read_queued(&kiocb, 7);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 1);
+	req.rw.kiocb.ki_complete = (void *)0x111;
+	read_queued(&req.rw.kiocb, 7);
+	read_queued(&req.rw.kiocb, 7);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 2);
+	assert_int_equal(live.queued_calls, 1);
+	args[0] = (u64)&req;
+	enter_read(args);
+	args[2] = 31;
+	leave_read(args);
+	assert_int_equal(live.lost[LOST_UNMATCHED_START], 3);
+	assert_int_equal(live.queued_calls, 0);
+	uring_complete(&req, 31);
+	assert_timed(OP_READ, 1, 0, 31, 0);
+	map_of(&queued_calls)->refusals = 1;
+	read_queued(&req.rw.kiocb, 7);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 1);
+	assert_int_equal(lost_all(), 4);
+	assert_int_equal(map_count(&queued_calls), 0);
 }
 
 /* An error is a small negative number; what is below is an address. */
@@ -626,7 +719,9 @@ int main(void)
 		TEST(test_deep),
 		TEST(test_returns_missed),
 		TEST(test_return_of_a_stranger),
-		TEST(test_queued),
+		TEST(test_queued_uring),
+		TEST(test_queued_aio),
+		TEST(test_queued_unseen),
 		TEST(test_results),
 		TEST(test_min),
 		TEST(test_open),

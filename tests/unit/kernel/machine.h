@@ -123,6 +123,7 @@ static void machine_start(void)
 	MAP(helper_rows_odd, 64);
 	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
 	MAP(async_bios, 1024);
+	MAP(queued_calls, 8);
 	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1);
 	MAP_ARRAY(op_segments, 1 + TASK_SLOTS + ASYNC_SLOTS + 1);
 	MAP(splits, 64);
