@@ -204,6 +204,19 @@ static __always_inline void async_charge_bio(struct op *op, const struct rq_time
 	op_charge(op, ST_DEVICE, c->c);
 }
 
+/* Charges the time from the completion of the last bio of a request to its end, at @now. If its
+ * thread ends it, the thread may have waited for a CPU meanwhile. */
+static __always_inline void async_charge_complete(struct op *op, u64 thread, u64 now)
+{
+	struct task_state *t = current_lookup();
+
+	if (t && t->task == thread) {
+		op_charge(op, ST_COMPLETE, t->cpu_wait.from);
+		op_charge(op, t->cpu_wait.asleep ? ST_RUNQ : ST_PREEMPT, t->cpu_wait.to);
+	}
+	op_charge(op, ST_COMPLETE, now);
+}
+
 /* Charges the rest of a request by the waits of current, the worker which executed the request. */
 static __always_inline void async_charge_worker(struct op *op, u64 now)
 {
@@ -257,7 +270,7 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	if (worked) {
 		async_charge_worker(op, now);
 	} else if (waits) {
-		op_charge(op, ST_COMPLETE, now);
+		async_charge_complete(op, u->task, now);
 	} else if (u->queued) {
 		op_charge(op, ST_HELPER, now);
 	} else if (how == ENDS_IN_BATCH) {

@@ -143,6 +143,13 @@ struct waking {
 	struct waker waker; /* only with conf.records; must be the last member */
 };
 
+/* The last time at which a thread outside of any operation waited for a CPU; only of threads which
+ * submit requests of io_uring or libaio. The CPU which switches to the thread writes it. */
+struct cpu_wait {
+	u64 from, to;
+	u8 asleep; /* the thread had slept until @from; else it was taken off its CPU */
+};
+
 /* The state of a thread. */
 struct task_state {
 	union {
@@ -159,6 +166,7 @@ struct task_state {
 	u64 async;       /* the request which @op is, if op.progress is OP_ASYNC */
 	u32 async_at;    /* slot of @async in async_ops */
 	u64 uring_ended; /* the request which the thread completed last; 0: it submits now */
+	struct cpu_wait cpu_wait;
 	u16 async_batch; /* how often the thread began to submit requests */
 	u8 uring_polls;  /* the thread does not sleep while it waits for @async */
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */

@@ -198,6 +198,8 @@ int on_sched_switch(u64 *ctx)
 		t = task_lookup((u64)prev);
 		if (t && t->op.stage)
 			task_off(t, asleep, now);
+		else if (t && async_waits(t))
+			wait_begin(&t->wait, asleep, now);
 	}
 	if (is_helper(prev->flags) && prev->pid) {
 		h = helper_get(prev);
@@ -208,6 +210,8 @@ int on_sched_switch(u64 *ctx)
 		t = task_lookup((u64)next);
 		if (t && t->op.stage)
 			task_on_cpu(t, next, now);
+		else if (t && async_waits(t))
+			cpu_wait_note(t, now);
 	}
 	if (is_helper(next->flags) && next->pid) {
 		tid = next->pid;

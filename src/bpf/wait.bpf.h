@@ -365,6 +365,13 @@ static __always_inline void helper_woken(struct helper *h, struct task_struct *p
 	woken->is_read = w->is_read;
 }
 
+/* Whether @t, which is in no operation, may have requests of io_uring or libaio in progress: such a
+ * request ends late if the thread then waits for a CPU. */
+static __always_inline bool async_waits(const struct task_state *t)
+{
+	return CONF(async) && t->async_at;
+}
+
 /* Current wakes @p. */
 static __always_inline void woken(struct task_struct *p, bool level_known)
 {
@@ -379,6 +386,8 @@ static __always_inline void woken(struct task_struct *p, bool level_known)
 		t = task_lookup((u64)p);
 		if (t && t->op.stage)
 			task_woken(t, p, bpf_ktime_get_ns(), interrupt_level(level_known));
+		else if (t && async_waits(t))
+			t->waking.at = bpf_ktime_get_ns();
 	}
 	if (!is_helper(p->flags))
 		return;
@@ -491,6 +500,21 @@ static __always_inline void task_on_cpu(struct task_state *t, struct task_struct
 		task_charge_sleep(t, p, now);
 	else
 		op_charge(&t->op, ST_PREEMPT, now);
+	wait_end(&t->wait);
+}
+
+/* Notes how long @t, which is in no operation and gets a CPU, has waited for the CPU. */
+static __always_inline void cpu_wait_note(struct task_state *t, u64 now)
+{
+	u64 from = t->wait.off, at = t->waking.at;
+
+	if (!from)
+		return;
+	t->cpu_wait.asleep = !!t->wait.asleep;
+	if (t->wait.asleep) /* if the waking was missed, nothing is known */
+		from = wait_takes(&t->wait, at) ? from + positive(at - from) : now;
+	t->cpu_wait.from = from;
+	t->cpu_wait.to = now;
 	wait_end(&t->wait);
 }
 

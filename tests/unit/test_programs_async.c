@@ -484,6 +484,87 @@ static void test_direct(void **state)
 	is_over();
 }
 
+/* A direct read is in flight, for which its thread waits: 17 ns so far, 2 and 15 of them on the
+ * CPU. */
+static void direct_in_flight(void)
+{
+	start();
+	file.f.f_flags = O_DIRECT;
+	submits_bio(&a, REQ_OP_READ);
+	uring_wait(&ring_ctx);
+	d(&io[0]);
+}
+
+/* Its thread slept, was woken for the completion, and waited for its CPU: as after a read by a
+ * call. */
+static void test_run_queue(void **state)
+{
+	(void)state;
+	direct_in_flight();
+	tick(3);
+	switch_to(&idle[1], true);
+	tick(13);
+	done(&io[0], SIZE);
+	tick(5);
+	wake(&task);
+	tick(101);
+	switch_to(&task, false);
+	tick(7);
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 146,
+		   STRATA([ST_SYSCALL] = 2, [ST_FS] = 15, [ST_DEVICE] = 16, [ST_COMPLETE] = 12,
+			  [ST_RUNQ] = 101));
+	/* the next wait is another one */
+	tick(1000);
+	submits_bio(&b, REQ_OP_READ);
+	uring_wait(&ring_ctx);
+	d(&io[0]);
+	done(&io[0], SIZE);
+	tick(19);
+	uring_complete(&b, SIZE);
+	assert_int_equal(ops_counted(OP_URING, NULL).strata[ST_RUNQ], 101);
+	assert_int_equal(ops_counted(OP_URING, NULL).strata[ST_COMPLETE], 12 + 19);
+	is_over();
+}
+
+/* Its thread was taken off the CPU before the completion, and got the CPU after it. */
+static void test_preempted(void **state)
+{
+	(void)state;
+	direct_in_flight();
+	switch_to(&idle[1], false);
+	tick(13);
+	done(&io[0], SIZE);
+	tick(101);
+	switch_to(&task, false);
+	tick(7);
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 138,
+		   STRATA([ST_SYSCALL] = 2, [ST_FS] = 15, [ST_DEVICE] = 13, [ST_COMPLETE] = 7,
+			  [ST_PREEMPT] = 101));
+	is_over();
+}
+
+/* A waking that was not seen tells nothing, nor does one of a sleep before. */
+static void test_waking_missed(void **state)
+{
+	(void)state;
+	direct_in_flight();
+	switch_to(&idle[1], true);
+	wake(&task);
+	switch_to(&task, false);
+	switch_to(&idle[1], true);
+	tick(13);
+	done(&io[0], SIZE);
+	tick(101);
+	switch_to(&task, false);
+	tick(7);
+	uring_complete(&a, SIZE);
+	assert_ops(OP_URING, 1, 138,
+		   STRATA([ST_SYSCALL] = 2, [ST_FS] = 15, [ST_DEVICE] = 13, [ST_COMPLETE] = 108));
+	is_over();
+}
+
 /* The cache class of the only row. */
 static u32 cache_of_row(void)
 {
