@@ -24,11 +24,16 @@ enum { IOCB_CMD_PREAD = 0, IOCB_CMD_PWRITE = 1 };
 static __always_inline void aio_note_range(struct op *op, const struct iocb *iocb, u32 opcode,
 					   u8 acts)
 {
+	struct file *file = (struct file *)op->file.file;
+
 	op->fd = BPF_CORE_READ(iocb, aio_fildes);
 	op->offset = OFFSET_UNKNOWN;
 	op->len = ~0ULL;
 	if (acts != OP_FSYNC)
 		op->offset = BPF_CORE_READ(iocb, aio_offset);
+	if (acts == OP_WRITE && (BPF_CORE_READ(file, f_flags) & O_APPEND ||
+				 BPF_CORE_READ(iocb, aio_rw_flags) & RWF_APPEND))
+		op->offset = OFFSET_UNKNOWN;
 	if (opcode <= IOCB_CMD_PWRITE)
 		op->len = BPF_CORE_READ(iocb, aio_nbytes);
 }

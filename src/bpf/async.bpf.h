@@ -74,6 +74,17 @@ static __always_inline void async_set_owner(struct sent_who *who)
 		BPF_CORE_READ_STR_INTO(&who->comm, task, group_leader, comm);
 }
 
+enum { RWF_APPEND = 0x10 }; /* a flag of one write, uapi/linux/fs.h */
+
+/* Notes the flags of an operation's open file. An append has no known offset: its argument says
+ * nothing. */
+static __always_inline void async_set_flags(struct op *op, u32 flags)
+{
+	op->file.direct = !!(flags & O_DIRECT);
+	if ((CONF(records) || CONF(sent_ops)) && flags & O_APPEND && op->acts == OP_WRITE)
+		op->offset = OFFSET_UNKNOWN;
+}
+
 /* Sets the file of an operation. False: the file is not traced. @file NULL: the operation has no
  * file, or none is known. */
 static __always_inline bool async_set_file(struct op *op, struct file *file)
@@ -85,7 +96,7 @@ static __always_inline bool async_set_file(struct op *op, struct file *file)
 	f = file_look(file, false);
 	if (!mode_wanted(f.mode) || !file_learn(&op->file, f, false))
 		return false;
-	op->file.direct = !!(BPF_CORE_READ(file, f_flags) & O_DIRECT);
+	async_set_flags(op, BPF_CORE_READ(file, f_flags));
 	return true;
 }
 

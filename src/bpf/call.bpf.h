@@ -106,7 +106,7 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 }
 
 /* Notes offset and length, which only records show. */
-static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr,
+static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr, u8 kind,
 					    bool compat, bool begun)
 {
 	u32 where = compat ? call_offsets[nr] >> 8 : call_offsets[nr] & 0xff;
@@ -117,14 +117,14 @@ static __always_inline void call_note_range(struct op *op, struct pt_regs *regs,
 	if (!where)
 		return;
 	op->len = call_arg(regs, 2, compat);
-	if (where == OFFSET_ARG3)
-		op->offset = call_arg(regs, 3, compat);
-	else if (begun)
-		op->offset = OFFSET_LATER;
-	else if (CONF(sent_ops) && where >= OFFSET_ARGS)
-		call_note_args(op, regs, where, compat);
-	else if (file)
-		op->offset = BPF_CORE_READ(file, f_pos);
+	if (CONF(sent_ops) && where >= OFFSET_ARGS) {
+		if (!begun)
+			call_note_args(op, regs, where, compat);
+		return;
+	}
+	op->offset = where == OFFSET_ARG3 ? call_arg(regs, 3, compat) : OFFSET_LATER;
+	if (!begun && file)
+		op_learn_offset(op, kind, file, false);
 }
 
 /* The file descriptor among the arguments of a call; -1: none. */
@@ -145,7 +145,7 @@ static __always_inline void call_note(struct op *op, struct pt_regs *regs, u32 n
 	if (CONF(sent_ops))
 		op->fd = call_fd(regs, desc, compat);
 	if (CONF(records) || CONF(sent_ops))
-		call_note_range(op, regs, nr % CALL_MAX, compat, begun);
+		call_note_range(op, regs, nr % CALL_MAX, CALL_KIND(desc), compat, begun);
 }
 
 static __always_inline struct pt_regs *call_regs(void *ctx, bool perf)

@@ -15,6 +15,8 @@ static __always_inline bool mode_is_storage(u16 mode)
 	return type == S_IFREG || type == S_IFDIR || type == S_IFBLK;
 }
 
+enum { O_APPEND = 02000 }; /* asm-generic/fcntl.h, for all architectures */
+
 /* Whether files of this kind are traced. */
 static __always_inline bool mode_wanted(u16 mode)
 {

@@ -220,10 +220,10 @@ static __always_inline void frame_pop(u8 op, long ret, u64 now)
 }
 
 /* A function of a layer is entered within an operation. A VFS function knows the file of the call;
- * with @only_file only this file is noted. Returns current's state if current executes a request of
- * io_uring or libaio. */
-static __always_inline struct task_state *layer_enter(u32 stratum, struct file *file, bool typed,
-						      bool only_file)
+ * with @only_file only this file is noted. @acts: the kind of operations which call it. Returns
+ * current's state if current executes a request of io_uring or libaio. */
+static __always_inline struct task_state *layer_enter(u32 stratum, u8 acts, struct file *file,
+						      bool typed, bool only_file)
 {
 	struct task_state *t = current_lookup();
 	u32 stage;
@@ -236,7 +236,7 @@ static __always_inline struct task_state *layer_enter(u32 stratum, struct file *
 		return NULL;
 	}
 	if (stratum == ST_VFS && likely(stage == STAGE(OP_BEGUN, ST_SYSCALL, 0, 0)))
-		stage = op_learn_file(&t->op, file, typed) ? IN_SYSCALL : 0;
+		stage = op_learn_file(&t->op, acts, file, typed) ? IN_SYSCALL : 0;
 	if (only_file)
 		t->op.stage = stage;
 	else
@@ -259,7 +259,7 @@ static __always_inline void layer_learn_file(struct task_state *t, struct file *
 	struct op *op = &t->op;
 
 	if (mode_wanted(f.mode) && file_learn(&op->file, f, true))
-		op->file.direct = !!(file->f_flags & O_DIRECT);
+		async_set_flags(op, file->f_flags);
 	else
 		op->file.file = 0;
 }
@@ -286,11 +286,11 @@ static __always_inline void layer_leave(u32 stratum)
 		if (CONF(cpu_split)) {                                                             \
 			if (stratum == ST_VFS)                                                     \
 				file_ = its_file;                                                  \
-			t_ = layer_enter(stratum, file_, typed, false);                            \
+			t_ = layer_enter(stratum, op, file_, typed, false);                        \
 			if (stratum == ST_FS && typed && layer_wants_file(t_, (void *)(sp)))       \
 				layer_learn_file(t_, its_file);                                    \
 		} else if (CONF(layer) <= LAYER_SYSCALL) {                                         \
-			layer_enter(stratum, its_file, typed, true);                               \
+			layer_enter(stratum, op, its_file, typed, true);                           \
 		} else if (current_passes()) {                                                     \
 			frame_push(op, its_file, typed, sp, kiocb);                                \
 		}                                                                                  \

@@ -26,13 +26,25 @@ static __always_inline void op_start(struct op *op, u32 kind, enum op_progress p
 	op->stage = STAGE(progress, ST_SYSCALL, 0, 0);
 }
 
+/* Sets the offset of a call of kind @acts, which only records show, now that its @file is known. An
+ * append has none before its end, and the offset argument of an append says nothing. */
+static __always_inline void op_learn_offset(struct op *op, u8 acts, struct file *file, bool typed)
+{
+	bool later = op->offset == OFFSET_LATER;
+
+	if (acts == OP_WRITE && READ(typed, file, f_flags) & O_APPEND)
+		op->offset = later ? OFFSET_LATER : OFFSET_UNKNOWN;
+	else if (later)
+		op->offset = READ(typed, file, f_pos);
+}
+
 /* Sets the file of an operation that began without one. False: the file is not traced. */
-static __always_inline bool op_learn_file(struct op *op, struct file *file, bool typed)
+static __always_inline bool op_learn_file(struct op *op, u8 acts, struct file *file, bool typed)
 {
 	struct open_file f;
 
-	if (CONF(call_noted) && op->offset == OFFSET_LATER)
-		op->offset = READ(typed, file, f_pos);
+	if (CONF(call_noted))
+		op_learn_offset(op, acts, file, typed);
 	f = file_look(file, typed);
 	return mode_wanted(f.mode) && file_learn(&op->file, f, typed);
 }

@@ -62,7 +62,7 @@ enum op_progress {
 	((u32)(progress) | (layer) << 8 | (vfs_depth) << 16 | (fs_depth) << 24)
 
 /* Offset of an operation: not known; or the position of the file, to be read when the file is
- * known. */
+ * known, or before which an append has ended. */
 #define OFFSET_UNKNOWN (~0ULL)
 #define OFFSET_LATER   (~1ULL)
 

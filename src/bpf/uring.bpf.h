@@ -29,8 +29,17 @@ static __always_inline u64 uring_worker_request(void)
 	return work - bpf_core_field_offset(struct io_kiocb, work);
 }
 
+/* Whether the length in a request with @opcode is a number of buffers, not of bytes. */
+static __always_inline bool uring_is_vectored(u32 opcode)
+{
+	const u64 opcodes = 1ULL << 1 | 1ULL << 2 | 1ULL << 60 | 1ULL << 61;
+
+	return opcodes >> (opcode % 64) &
+	       1; /* IORING_OP_READV, WRITEV, READV_FIXED, WRITEV_FIXED */
+}
+
 /* Notes descriptor, offset and length, which only records show. */
-static __always_inline void uring_note_range(struct op *op, u64 req, u8 acts)
+static __always_inline void uring_note_range(struct op *op, u64 req, u32 opcode, u8 acts)
 {
 	struct io_rw *rw = (void *)req;
 	s64 pos;
@@ -40,9 +49,10 @@ static __always_inline void uring_note_range(struct op *op, u64 req, u8 acts)
 	op->len = ~0ULL;
 	if (acts != OP_READ && acts != OP_WRITE)
 		return;
-	op->len = BPF_CORE_READ(rw, len);
+	if (!uring_is_vectored(opcode))
+		op->len = BPF_CORE_READ(rw, len);
 	pos = BPF_CORE_READ(rw, kiocb.ki_pos);
-	if (pos >= 0)
+	if (pos >= 0 && !(acts == OP_WRITE && BPF_CORE_READ(rw, flags) & RWF_APPEND))
 		op->offset = pos;
 }
 
@@ -192,7 +202,7 @@ static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts, bool ring
 		t->async_batch++;
 	}
 	if (CONF(records) || CONF(sent_ops))
-		uring_note_range(&t->op, req, acts);
+		uring_note_range(&t->op, req, opcode, acts);
 	t->uring_polls = ring_polls || current_flags() & PF_IO_WORKER;
 	async_begins(t, req, at, OP_URING, acts, CALL_URING | opcode, now);
 }

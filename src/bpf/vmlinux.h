@@ -239,6 +239,7 @@ struct iocb {
 	u32 aio_fildes;
 	u64 aio_nbytes;
 	long long aio_offset;
+	int aio_rw_flags;
 };
 
 struct io_event {
@@ -288,6 +289,7 @@ struct io_kiocb {
 struct io_rw {
 	struct kiocb kiocb;
 	u32 len;
+	int flags;
 };
 
 struct io_open {

@@ -588,6 +588,13 @@ static void test_record(void **state)
 	assert_int_equal(r->op.call, CALL_AIO | FSYNC);
 	assert_true(r->op.offset == OFFSET_UNKNOWN);
 	assert_true(r->op.len == ~0ULL);
+	file.f.f_flags = O_APPEND;
+	one(&b);
+	assert_true(newest_record()->op.offset == OFFSET_UNKNOWN);
+	assert_int_equal(newest_record()->op.len, 31);
+	file.f.f_flags = 0;
+	one(&b);
+	assert_int_equal(newest_record()->op.offset, 8192);
 }
 
 static void test_sent(void **state)

@@ -2833,6 +2833,49 @@ static void test_record(void **state)
 	assert_true(r->op.len == ~0ULL);
 }
 
+/* Of buffers in a vector only the number is known; of an append, neither where it was asked for. */
+static void test_record_unknown(void **state)
+{
+	enum { READV = 1, READV_FIXED = 60, WRITE_FIXED = 5 };
+	static const u8 kinds[URING_OPS] = { [READV] = OP_READ,
+					     [WRITE_FIXED] = OP_WRITE,
+					     [WRITE] = OP_WRITE,
+					     [READV_FIXED] = OP_READ };
+
+	(void)state;
+	start();
+	data_set(uring_kinds, kinds, sizeof(kinds));
+	conf.records = 1;
+	for (int i = 0; i < 2; i++) {
+		req_init(&a, i ? READV_FIXED : READV);
+		a.rw.len = 4;
+		a.rw.kiocb.ki_pos = 8192;
+		one(&a, 4 * SIZE);
+		assert_true(newest_record()->op.len == ~0ULL);
+		assert_int_equal(newest_record()->op.offset, 8192);
+	}
+	req_init(&b, WRITE_FIXED);
+	b.rw.len = 37;
+	b.rw.flags = RWF_APPEND;
+	one(&b, 37);
+	assert_int_equal(newest_record()->op.len, 37);
+	assert_true(newest_record()->op.offset == OFFSET_UNKNOWN);
+	for (int known_early = 0; known_early < 2; known_early++) {
+		req_init(&b, WRITE);
+		file.f.f_flags = O_APPEND;
+		uring_submit(&b);
+		if (known_early) {
+			EVENT(enter_write, &b);
+			EVENT(leave_write, &b);
+		}
+		uring_complete(&b, 37);
+		assert_true(newest_record()->op.offset == OFFSET_UNKNOWN);
+		file.f.f_flags = 0;
+	}
+	one(&b, 37);
+	assert_int_equal(newest_record()->op.offset, 8192);
+}
+
 static void test_sent(void **state)
 {
 	(void)state;
@@ -2943,6 +2986,7 @@ int main(void)
 		cmocka_unit_test(test_claimed_between),
 		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_record),
+		cmocka_unit_test(test_record_unknown),
 		cmocka_unit_test(test_sent),
 	};
 

@@ -780,6 +780,58 @@ static void test_offsets(void **state)
 	assert_int_equal(lane_record(1, 1)->len, ~0ULL);
 }
 
+/* A write of 10 bytes, at the file's position or at @offset, which ends at position 40. */
+static void write_ten(u64 nr, u64 offset, long ret)
+{
+	ext4.f.f_pos = 0;
+	sys_enter(nr, 2, 0, 10, offset);
+	vfs_in(OP_WRITE, &ext4);
+	ext4.f.f_pos = 40;
+	vfs_out(OP_WRITE, ret);
+	sys_exit(ret);
+}
+
+/* An append is where the file ended, whatever position the file had, or the call named. */
+static void test_appends(void **state)
+{
+	enum { PWRITE = 18 };
+	unsigned short where[CALL_MAX] = {
+		[NR_READ] = OFFSET_POS, [NR_WRITE] = OFFSET_POS, [PWRITE] = OFFSET_ARG3
+	};
+	unsigned short made[CALL_MAX] = {
+		[NR_READ] = CALL_DESC(OP_READ, FILE_ARG0) | CALL_THROUGH_VFS,
+		[NR_WRITE] = CALL_DESC(OP_WRITE, FILE_ARG0) | CALL_THROUGH_VFS,
+		[PWRITE] = CALL_DESC(OP_WRITE, FILE_ARG0) | CALL_THROUGH_VFS,
+	};
+
+	(void)state;
+	ext4.f.f_flags = O_APPEND | 1;
+	/* the file is known when vfs_write() is entered, or where that is not probed, at once */
+	for (int i = 0; i < 2; i++) {
+		u32 n = 4 * i;
+
+		made[NR_WRITE] &= i ? ~CALL_THROUGH_VFS : ~0;
+		made[PWRITE] &= i ? ~CALL_THROUGH_VFS : ~0;
+		made[NR_READ] &= i ? ~CALL_THROUGH_VFS : ~0;
+		data_set(calls, made, sizeof(made));
+		data_set(call_offsets, where, sizeof(where));
+		write_ten(NR_WRITE, 0, 10);
+		write_ten(NR_WRITE, 0, -28);
+		write_ten(PWRITE, 0, 10);
+		assert_int_equal(lane_record(1, n)->offset, 30);
+		assert_int_equal(lane_record(1, n)->len, 10);
+		assert_true(lane_record(1, n + 1)->offset == OFFSET_UNKNOWN);
+		assert_true(lane_record(1, n + 2)->offset == OFFSET_UNKNOWN);
+		ext4.f.f_pos = 7;
+		read_some(2, 10, 0, 1);
+		assert_int_equal(lane_record(1, n + 3)->offset, 7);
+		lanes[1].read = lanes[1].written;
+	}
+	ext4.f.f_flags = 1;
+	write_ten(PWRITE, 77, 10);
+	assert_int_equal(lane_record(1, 8)->offset, 77);
+}
+
 /* The path as its user sees it: up to the root directory, a mount that nobody sees, or as far as
  * the names fit. */
 static struct file_name named(void)
@@ -979,6 +1031,7 @@ int main(void)
 		TEST(test_handles),
 		TEST(test_uncounted),
 		TEST(test_offsets),
+		TEST(test_appends),
 		TEST(test_paths),
 		TEST(test_path_of_mounts),
 		TEST(test_path_that_just_fits),
