@@ -257,7 +257,8 @@ static __always_inline void bio_got_request(struct bio *bio)
 	if (!io)
 		return;
 	bio_let_go(io);
-	io->g = bpf_ktime_get_ns();
+	if (!io->d) /* else it is sent again: see bio_is_sent_again() */
+		io->g = bpf_ktime_get_ns();
 }
 
 /* @bio is merged before the first bio of a request. The request's software queue may belong to a

@@ -249,6 +249,7 @@ struct lane {
 struct live {
 	unsigned long long slow_ns;  /* slower operations are sent as records */
 	unsigned long long since_ns; /* when all probes were live, CLOCK_MONOTONIC; 0: not yet */
+	unsigned long long layers_ns; /* when the layers' last functions were probed, as above */
 	unsigned long long lost[LOST_N];
 	unsigned long long threads;        /* see THREAD_ONE */
 	unsigned long long returns_missed; /* returns of functions; 0 if the kernel counts them */

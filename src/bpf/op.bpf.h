@@ -145,8 +145,9 @@ static __always_inline void op_leave_layer(struct op *op, u32 stratum)
 	if (!stage)
 		return;
 	if (!*depth) {
-		/* the entry was missed: no operation is lost, and the kernel may count the miss */
-		if (!CONF(misses_counted))
+		/* the entry was missed: no operation is lost, and the kernel may count the miss; or
+		 * the function was probed since the operation began */
+		if (!CONF(misses_counted) && op->start > live.layers_ns)
 			count_lost(LOST_UNMATCHED_END);
 		return;
 	}

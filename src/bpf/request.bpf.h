@@ -234,6 +234,15 @@ static __always_inline void request_note(struct io_state *io, struct request *rq
 	io->merges = bios;
 }
 
+/* Whether the bio of @rq, which has the state @io and was dispatched before, is sent again by a
+ * path of its disk: the former path has failed, and gave its bios back without an event. */
+static __always_inline bool bio_is_sent_again(const struct io_state *io, struct request *rq)
+{
+	struct gendisk *disk = live.paths && io->key != request_key(rq) ? request_disk(rq) : NULL;
+
+	return disk && disk_is_hidden(disk);
+}
+
 /* D: @rq is dispatched. */
 static __always_inline void request_issued(struct request *rq)
 {
@@ -247,7 +256,9 @@ static __always_inline void request_issued(struct request *rq)
 		io->d = now;
 		return;
 	}
-	if (io && io->d) {
+	if (io && io->d && bio_is_sent_again(io, rq)) {
+		io->requeues++;
+	} else if (io && io->d) {
 		if (io->counted)
 			count_lost(LOST_UNMATCHED_START);
 		if (io->key == key) {

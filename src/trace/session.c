@@ -527,6 +527,20 @@ uint64_t session_lost(const struct session *s, enum lost what)
 	return ((volatile struct live *)s->live)->lost[what] - s->lost[what];
 }
 
+/* Probes functions of file systems met since the last look. The return of a function may be probed
+ * before its entry, and long before an operation in progress returns: no entry is missing for
+ * operations that began until now. */
+static void functions_attach_new(struct session *s)
+{
+	volatile struct live *live = s->live;
+	unsigned long long before = live->layers_ns;
+	int probed = fsprobes_count(s->attached.fs);
+
+	live->layers_ns = ~0ULL;
+	fsprobes_attach_new(s->attached.fs);
+	live->layers_ns = fsprobes_count(s->attached.fs) == probed ? before : clock_ns();
+}
+
 void session_beat(struct session *s)
 {
 	ring_buffer__consume(s->ring);
@@ -534,7 +548,7 @@ void session_beat(struct session *s)
 	drain_beat(&s->drain);
 	if (!s->attached.fs)
 		return;
-	fsprobes_attach_new(s->attached.fs);
+	functions_attach_new(s);
 	if (fsprobes_count(s->attached.fs))
 		s->missing.stratum[ST_FS] = NULL;
 }

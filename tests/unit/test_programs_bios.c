@@ -301,6 +301,38 @@ static void test_request_of_a_path(void **state)
 	is_over();
 }
 
+/* A path fails, and gives its bio back: the other path sends the bio again, and nothing is lost. */
+static void test_failover(void **state)
+{
+	struct rq_sums s;
+
+	(void)state;
+	start();
+	submits_to(&stacked, 0, REQ_OP_READ);
+	tick(2);
+	gets_request_of(&path, 0);
+	tick(3);
+	issue(0);
+	tick(5);
+	io[0].rq.bio = NULL;
+	io[0].rq.__data_len = 0;
+	completes(0);
+	tick(7);
+	gets_request_of(&path, 0);
+	tick(11);
+	issue(0);
+	tick(13);
+	completes(0);
+	s = requests_counted(stacked.dev, RQ_READ);
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.bytes, SIZE);
+	assert_int_equal(s.requeues, 1);
+	assert_int_equal(s.tag_ns, 2);
+	assert_int_equal(s.queue_ns, 3 + 5 + 7 + 11);
+	assert_int_equal(s.device_ns, 13);
+	is_over();
+}
+
 /* A path that finds no room is told. */
 static void test_no_room_for_paths(void **state)
 {
@@ -1550,6 +1582,7 @@ int main(void)
 		TEST(test_some_discards),
 		TEST(test_request_of_a_path),
 		TEST(test_request_that_a_path_refuses),
+		TEST(test_failover),
 		TEST(test_no_room_for_paths),
 		TEST(test_no_disk),
 		TEST(test_merged_for_others),

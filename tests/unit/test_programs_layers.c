@@ -515,6 +515,32 @@ static void test_return_of_another_kind(void **state)
 	assert_timed(OP_WRITE, 0, 0, 0, 0);
 }
 
+/* Within operations: the functions of a file system are probed while calls are in them. Such a call
+ * has no entry, and is not lost; a call that began later is told. */
+static void test_probed_meanwhile(void **state)
+{
+	(void)state;
+	conf.layer = LAYER_OPS;
+	conf.waits = conf.cpu_split = 1;
+	conf.misses_counted = 0;
+	live.layers_ns = ~0ULL; /* functions are being probed */
+	for (int i = 0; i < 3; i++) {
+		tick(1);
+		sys_enter(NR_READ, 2, 0, 0, 0);
+		vfs_in(OP_READ, &ext4);
+		tick(5);
+		if (i == 1)
+			live.layers_ns = machine.now;
+		fs_out(OP_READ, 7);
+		vfs_out(OP_READ, 7);
+		sys_exit(7);
+		assert_int_equal(lost_all(), i / 2);
+	}
+	assert_int_equal(live.lost[LOST_UNMATCHED_END], 1);
+	assert_int_equal(ops_counted(OP_READ, NULL).count, 3);
+	assert_int_equal(ops_counted(OP_READ, NULL).strata[ST_VFS], 15);
+}
+
 /* What was called before, where the file was known at once, says nothing of a file being opened. */
 static void test_open_after_others(void **state)
 {
@@ -732,6 +758,7 @@ int main(void)
 		TEST(test_syscall_alone),
 		TEST(test_all_returns_missed),
 		TEST(test_return_of_another_kind),
+		TEST(test_probed_meanwhile),
 		TEST(test_open_after_others),
 		TEST(test_row),
 		TEST(test_file_of_a_request),
