@@ -225,12 +225,14 @@ struct fs_entry {
 #define BY_NAMES_TASKS(by) ((by) == BY_PID || (by) == BY_TID || (by) == BY_TASK)
 
 /*
- * The total time of the tracked threads is one number, so that a program changes it at once. Each
- * living thread adds THREAD_ONE minus the time of its birth; each thread which has ended adds its
- * lifetime. Times count from live.since_ns, in units of 1 << THREAD_TIME_SHIFT ns.
+ * The total time of the tracked threads at time t is living * t + time. A thread subtracts the time
+ * of its birth from @time, and adds the time of its end. Times count from live.since_ns, in ns; all
+ * sums are modulo 2^64. A program adds to @begun first and to @done last: while the two are equal
+ * and do not change, the members between belong together.
  */
-#define THREAD_ONE (1ULL << 48)
-enum { THREAD_TIME_SHIFT = 10 };
+struct threads {
+	unsigned long long begun, living, time, done;
+};
 
 /*
  * A lane: a ring of struct sent_op for one CPU, for operations that end where one program runs at a
@@ -247,11 +249,11 @@ struct lane {
 
 /* Written by both sides while the programs run; shared by all objects. */
 struct live {
-	unsigned long long slow_ns;  /* slower operations are sent as records */
-	unsigned long long since_ns; /* when all probes were live, CLOCK_MONOTONIC; 0: not yet */
+	unsigned long long slow_ns;   /* slower operations are sent as records */
+	unsigned long long since_ns;  /* when all probes were live, CLOCK_MONOTONIC; 0: not yet */
 	unsigned long long layers_ns; /* when the layers' last functions were probed, as above */
 	unsigned long long lost[LOST_N];
-	unsigned long long threads;        /* see THREAD_ONE */
+	struct threads threads;
 	unsigned long long returns_missed; /* returns of functions; 0 if the kernel counts them */
 	struct row_slot rows[ROW_SLOTS];
 	struct fs_entry fs_types[FS_SLOTS];

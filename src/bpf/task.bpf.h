@@ -217,12 +217,15 @@ static __always_inline void group_track(u32 tgid, bool on)
 		atomic_add(word, on ? bit : -bit);
 }
 
-/* A tracked thread begins or ends: adds its time to live.threads. See THREAD_ONE. */
+/* A tracked thread begins or ends. */
 static __always_inline void thread_counts(bool begins)
 {
-	u64 at = (bpf_ktime_get_ns() - live.since_ns) >> THREAD_TIME_SHIFT;
+	u64 at = bpf_ktime_get_ns() - live.since_ns;
 
-	atomic_add(&live.threads, begins ? THREAD_ONE - at : at - THREAD_ONE);
+	atomic_add(&live.threads.begun, 1);
+	atomic_add(&live.threads.living, begins ? 1 : -1);
+	atomic_add(&live.threads.time, begins ? -at : at);
+	atomic_add(&live.threads.done, 1);
 }
 
 /* Whether io_uring created the thread: no event reports its birth. Older kernels (6.1) have cleared

@@ -38,6 +38,7 @@
 #include "trace/maps.h"
 #include "trace/plan.h"
 #include "trace/stream.h"
+#include "trace/threads.h"
 #include "trace/unfinished.h"
 #include "trace/sites.h"
 
@@ -442,14 +443,12 @@ static unsigned int missing_layers(const struct session *s, const struct op_row 
 	return set;
 }
 
-/* Lifetimes of the tracked threads since the last call, in ns, added up; see THREAD_ONE. */
+/* Lifetimes of the tracked threads since the last call, in ns, added up. */
 static uint64_t threads_time(struct session *s, uint64_t now)
 {
-	uint64_t x = s->live->threads, before = s->threads_ns;
-	uint64_t n = (x + THREAD_ONE / 2) / THREAD_ONE;
-	uint64_t alive = n * ((now - s->live->since_ns) >> THREAD_TIME_SHIFT);
+	uint64_t before = s->threads_ns;
 
-	s->threads_ns = (alive + x - n * THREAD_ONE) << THREAD_TIME_SHIFT;
+	threads_total(&s->live->threads, now - s->live->since_ns, &s->threads_ns);
 	return s->threads_ns - before;
 }
 

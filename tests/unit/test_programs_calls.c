@@ -5,6 +5,7 @@
  * the functions of file systems. In a machine that is made up; see kernel/machine.h.
  */
 #include "kernel/machine.h"
+#include "trace/threads.h"
 
 enum { EXT4_DEV = 8 << MINOR_BITS | 1, XFS_DEV = 8 << MINOR_BITS | 17 };
 enum {
@@ -812,6 +813,15 @@ static void forks(struct ktask *parent, struct ktask *child)
 }
 
 /* The time of the command's threads: of those that have ended, and of those that run so far. */
+/* The time of all threads until now, as user space reads it. */
+static u64 time_of_threads(void)
+{
+	uint64_t ns = 1;
+
+	assert_true(threads_total(&live.threads, machine.now - live.since_ns, &ns));
+	return ns;
+}
+
 static void test_time_of_threads(void **state)
 {
 	struct ktask tool, child, thread;
@@ -821,20 +831,61 @@ static void test_time_of_threads(void **state)
 	task_init(&tool, TOOL, TOOL, "iostrata", 0);
 	task_init(&child, 2000, 2000, "child", 0);
 	task_init(&thread, 2000, 2003, "thread", 0);
-	tick(3 << THREAD_TIME_SHIFT);
+	tick(3);
 	forks(&tool, &child);
-	assert_int_equal(live.threads, THREAD_ONE - 3);
-	tick(5 << THREAD_TIME_SHIFT);
+	assert_int_equal(time_of_threads(), 0);
+	tick(5);
 	forks(&child, &thread);
-	assert_int_equal(live.threads, 2 * THREAD_ONE - 3 - 8);
-	tick(7 << THREAD_TIME_SHIFT);
+	assert_int_equal(time_of_threads(), 5);
+	tick(7);
 	cpu_is(1, &thread);
 	EVENT(on_thread_exit, &thread);
-	assert_int_equal(live.threads, THREAD_ONE - 3 + 7);
-	tick(11 << THREAD_TIME_SHIFT);
+	assert_int_equal(time_of_threads(), 5 + 2 * 7);
+	tick(11);
 	cpu_is(1, &child);
 	EVENT(on_thread_exit, &child);
-	assert_int_equal(live.threads, 7 + 5 + 7 + 11);
+	tick(13);
+	assert_int_equal(time_of_threads(), 5 + 2 * 7 + 11);
+}
+
+/* 1,009 threads that begin after two years of tracing, and live for a month: 84 years together. */
+static void test_time_of_many_threads(void **state)
+{
+	enum { N = 1009 };
+	const u64 day = 86400ULL * 1000000000, life = 30 * day;
+	static struct ktask crowd[N];
+	struct ktask tool;
+
+	(void)state;
+	conf.tracked = 1;
+	task_init(&tool, TOOL, TOOL, "iostrata", 0);
+	tick(730 * day);
+	for (int i = 0; i < N; i++) {
+		task_init(&crowd[i], 2000 + i, 2000 + i, "one", 0);
+		forks(&tool, &crowd[i]);
+	}
+	tick(life);
+	assert_true(time_of_threads() == N * life);
+	for (int i = 0; i < N; i++) {
+		cpu_is(1, &crowd[i]);
+		EVENT(on_thread_exit, &crowd[i]);
+	}
+	tick(life);
+	assert_true(time_of_threads() == N * life);
+}
+
+/* While a program changes the members, nothing is believed. */
+static void test_time_of_threads_unsettled(void **state)
+{
+	struct threads t = { .begun = 2, .living = 2, .time = 5, .done = 1 };
+	uint64_t ns = 23;
+
+	(void)state;
+	assert_false(threads_total(&t, 7, &ns));
+	assert_int_equal(ns, 23);
+	t.done = 2;
+	assert_true(threads_total(&t, 7, &ns));
+	assert_int_equal(ns, 19);
 }
 
 static struct io_ring_ctx ring_ctx;
@@ -1002,6 +1053,8 @@ int main(void)
 		TEST(test_name_as_a_number),
 		TEST(test_tracked_neighbours),
 		TEST(test_time_of_threads),
+		TEST(test_time_of_many_threads),
+		TEST(test_time_of_threads_unsettled),
 		TEST(test_uring_beside_another),
 		TEST(test_uring_thread_off_the_cpu),
 		TEST(test_functions_of_file_systems),

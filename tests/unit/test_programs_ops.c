@@ -765,24 +765,24 @@ static void test_tracked(void **state)
 	fork_by(&tool, &alice);
 	filtered(1, 0);
 	fork_by(&alice, &thread);
-	assert_int_equal(live.threads >> 48, 2);
+	assert_int_equal(live.threads.living, 2);
 	bob.t.pid = 1200;
 	fork_by(&alice, &bob);
 	filtered(1, 1);
-	assert_int_equal(live.threads >> 48, 3);
-	tick(5 << THREAD_TIME_SHIFT);
+	assert_int_equal(live.threads.living, 3);
+	tick(5);
 	exits(&thread);
 	exits(&bob);
-	assert_int_equal(live.threads >> 48, 1);
+	assert_int_equal(live.threads.living, 1);
 	/* the id is used again, by a stranger's child */
 	task_init(&thread, 2000, 2000, "stranger", 0);
 	fork_by(&thread, &bob);
 	filtered(1, 0);
 	exits(&alice);
-	assert_int_equal(live.threads >> 48, 0);
-	assert_true(live.threads >= 15);
+	assert_int_equal(live.threads.living, 0);
+	assert_true(live.threads.time >= 15);
 	exits(&bob);
-	assert_int_equal(live.threads >> 48, 0);
+	assert_int_equal(live.threads.living, 0);
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -813,11 +813,12 @@ static void test_tracked_io_threads(void **state)
 	group_track(1100, true);
 	task_init(&worker, 1100, 1109, "iou-wrk-1100", 0);
 	exits(&worker);
-	assert_int_equal(live.threads, 0);
+	assert_int_equal(live.threads.begun, 0);
 	task_init(&worker, 1100, 1109, "ioX-wrk-1100", 0);
-	tick(3 << THREAD_TIME_SHIFT);
+	tick(3);
 	exits(&worker);
-	assert_true(live.threads != 0);
+	assert_int_equal(live.threads.time, 3);
+	assert_int_equal(live.threads.done, 1);
 }
 
 static void test_the_tool_is_not_traced(void **state)
