@@ -182,8 +182,11 @@ static __always_inline void request_name_task(const struct io_state *io, struct 
 		row_set_name(id, &io->name, even);
 }
 
-/* The entry of @io's row in the hash for @bucket. NULL: no room, or refused, as in row_hashed(). */
-static __always_inline struct rq_sums *request_row_hashed(const struct io_state *io, u32 bucket)
+/* The entry of @io's row in the hash for @bucket. NULL: no room, or refused, as in row_hashed();
+ * then
+ * @n requests are lost. */
+static __always_inline struct rq_sums *request_row_hashed(const struct io_state *io, u32 bucket,
+							  u32 n)
 {
 	struct rq_key key = {
 		.dev = io->dev, .op = io->op, .bio_based = io->bio_based, .bucket = bucket
@@ -205,7 +208,7 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 		row_made(&live.rq_rows_made[!even], CONF(rq_rows_limit));
 	sums = ROWS_LOOKUP(even, rq_rows, &key);
 	if (!sums)
-		count_lost(LOST_MAP_FULL);
+		count_lost_many(LOST_MAP_FULL, n);
 	else if (CONF(by) == BY_TASK)
 		request_name_task(io, sums, even);
 	return sums;
@@ -219,7 +222,7 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 	u32 what, i;
 
 	if (CONF(rq_by))
-		return request_row_hashed(io, bucket);
+		return request_row_hashed(io, bucket, n);
 	what = REQUESTS_WHAT(io->op, io->bio_based);
 	slot = slot_first(dev, what);
 	if (!slot_is_of(slot, dev, what))
@@ -229,7 +232,7 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 		cell = bpf_map_lookup_elem(&slot_rq_cells, &i);
 	}
 	if (!cell)
-		return request_row_hashed(io, bucket);
+		return request_row_hashed(io, bucket, n);
 	barrier_var(bucket);
 	if (bucket < HIST_N) /* for the verifier: always true */
 		atomic_add(&cell->hist[bucket], n);
@@ -246,7 +249,7 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	struct rq_sums *sums;
 
 	if (CONF(sent_requests))
-		request_send(io, times);
+		request_send(io, times, n);
 	if (CONF(helpers) && io->helper.tid)
 		helper_request_done(io, tag, queue, device, n);
 	if (CONF(uncounted) || (CONF(helpers) && io->counted == COUNTED_HELPER))

@@ -104,7 +104,7 @@ static __always_inline void helper_stretch(struct helper *h, struct task_struct 
 	if (submitted && !key.work[0])
 		__builtin_memcpy(key.work, h->work, sizeof(key.work));
 	key.op = HELPER_TIME;
-	sums = helper_row(&key);
+	sums = helper_row(&key, 1);
 	if (!sums)
 		return;
 	atomic_add(&sums->count, 1);

@@ -339,8 +339,9 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
  * names are noted for them.
  */
 
-/* The row of @key. NULL: no room, or refused, as in row_hashed(). */
-static __always_inline struct helper_sums *helper_row(const struct helper_key *key)
+/* The row of @key. NULL: no room, or refused, as in row_hashed(); then @n requests or stretches are
+ * lost. */
+static __always_inline struct helper_sums *helper_row(const struct helper_key *key, u32 n)
 {
 	bool even = !live.epoch;
 	struct helper_sums *sums = ROWS_LOOKUP(even, helper_rows, key);
@@ -351,7 +352,7 @@ static __always_inline struct helper_sums *helper_row(const struct helper_key *k
 		row_made(&live.helper_rows_made[!even], CONF(helper_rows_limit));
 	sums = ROWS_LOOKUP(even, helper_rows, key);
 	if (!sums)
-		count_lost(LOST_MAP_FULL);
+		count_lost_many(LOST_MAP_FULL, n);
 	return sums;
 }
 
@@ -365,7 +366,7 @@ static __always_inline void helper_request_done(const struct io_state *io, u64 t
 	key.dev = io->dev;
 	key.op = io->op;
 	key.bio_based = io->bio_based;
-	sums = helper_row(&key);
+	sums = helper_row(&key, n);
 	if (!sums)
 		return;
 	atomic_add(&sums->count, n);

@@ -278,13 +278,15 @@ static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu
 	count_lost(op->kind == OP_HANDLE ? LOST_RING : LOST_OPS);
 }
 
-static __always_inline void request_send(const struct io_state *io, const struct rq_times *times)
+/* Sends @io, which stands for @n requests. */
+static __always_inline void request_send(const struct io_state *io, const struct rq_times *times,
+					 u32 n)
 {
 	void *ring = ring_here();
 	struct sent_request *s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
 
 	if (!s) {
-		count_lost(LOST_REQUESTS);
+		count_lost_many(LOST_REQUESTS, n);
 		return;
 	}
 	s->what = SENT_REQUEST;

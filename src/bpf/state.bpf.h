@@ -658,9 +658,14 @@ volatile struct live live;
 /* Multiplicative hashing: the high bits of the product depend on all bits of the key. */
 enum { HASH_FACTOR = 0x61c88647 };
 
+static __always_inline void count_lost_many(u32 what, u32 n)
+{
+	atomic_add(&live.lost[what], n);
+}
+
 static __always_inline void count_lost(u32 what)
 {
-	atomic_add(&live.lost[what], 1);
+	count_lost_many(what, 1);
 }
 
 #endif

@@ -569,6 +569,34 @@ static void test_parts_cut_off_in_front(void **state)
 	}
 }
 
+/* A bio of a device without requests, split into @parts, for which there is no room. */
+static void split_into(u32 parts)
+{
+	submits_to(&stacked, 0, REQ_OP_READ);
+	for (u32 i = 1; i < parts; i++) {
+		io[0].bio.bi_iter.bi_size -= 512;
+		EVENT(on_split, &io[0].bio);
+	}
+	bio_ends(&io[0].bio);
+}
+
+/* A bio that is split counts as many requests, also where they are lost. */
+static void test_split_and_lost(void **state)
+{
+	(void)state;
+	start_by_tid();
+	map_of(&rq_rows_even)->refusals = map_of(&rq_rows_odd)->refusals = 1;
+	split_into(5);
+	assert_int_equal(live.lost[LOST_MAP_FULL], 5);
+	assert_int_equal(lost_all(), 5);
+	start();
+	conf.sent_requests = conf.issuers = conf.uncounted = conf.rings = 1;
+	ring_room = 0;
+	split_into(7);
+	assert_int_equal(live.lost[LOST_REQUESTS], 7);
+	assert_int_equal(lost_all(), 7);
+}
+
 /* A request whose end was not seen, after a part of it, is dispatched with such a bio. */
 static void test_split_after_unseen_end(void **state)
 {
@@ -1592,6 +1620,7 @@ int main(void)
 		TEST(test_flush_of_a_partition),
 		TEST(test_split_and_passed_on),
 		TEST(test_parts_cut_off_in_front),
+		TEST(test_split_and_lost),
 		TEST(test_split_after_unseen_end),
 		TEST(test_missed_after_throttle),
 		TEST(test_clock_behind),
