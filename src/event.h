@@ -69,7 +69,8 @@ enum cache_class {
 enum rq_op {
 	RQ_READ,
 	RQ_WRITE,
-	RQ_FLUSH, /* the internal flush request of the flush machinery */
+	RQ_FLUSH, /* the internal flush request of the flush machinery; or a flush without data on a
+		   * device without requests */
 	RQ_DISCARD,
 	RQ_SECURE_ERASE,
 	RQ_WRITE_ZEROES,

@@ -46,6 +46,15 @@ static __always_inline u8 rq_op(u32 flags)
 	return rq_ops[flags & REQ_OP_MASK];
 }
 
+/* The operation of @bio, on a device which has requests or not. A write without data is a flush.
+ * With requests, the flush machinery turns the flush into a request of its own. */
+static __always_inline u8 bio_op(struct bio *bio, bool has_requests)
+{
+	u8 op = rq_op(bio->bi_opf);
+
+	return op == RQ_WRITE && !has_requests && !bio->bi_iter.bi_size ? RQ_FLUSH : op;
+}
+
 /* Whether the disk or the partition of @bio is traced. */
 static __always_inline bool bio_dev_wanted(struct bio *bio, u32 dev)
 {
@@ -172,7 +181,7 @@ static __always_inline void bio_queued(struct bio *bio, bool level_known)
 	u64 cpu = current_cpu();
 	u32 dev = disk_dev(disk);
 	struct io_state *slot = io_slot_for(bio_key(bio), cpu);
-	u8 op = rq_op(bio->bi_opf);
+	u8 op = bio_op(bio, disk->queue->mq_ops);
 	bool throttled = CONF(waits) || CONF(issuers), outside = CONF(waits);
 	u32 flags = 0, async = 0;
 

@@ -206,6 +206,7 @@ static __always_inline void bio_passed_on(struct io_state *io, struct request *r
 	u32 dev;
 
 	io->bio_based = 0;
+	io->op = rq_op(rq->cmd_flags);
 	if (!disk)
 		return;
 	dev = disk_dev(disk);

@@ -74,9 +74,15 @@ def compare_requests(gate: Gate, name: str, disk: machine.Disk, stat: DiskStat, 
     """One line: count and bytes of each type against the statistics', which have no bytes of
     flushes, but those of reads that failed. @rows have the disk's name in @name_of. Natively, requests
     whose end nobody sees (CONTRIBUTING.md) may be missing, as many as are told to be lost, none longer
-    than the disk takes them."""
+    than the disk takes them. A flush without data is a write of device mapper in the statistics, and
+    nothing at all of md."""
     figures: dict[str, Figure] = {}
     same = True
+    flushes = trace.total("count", rows, op="F", **{name_of: disk.name})
+    as_writes, as_nothing = ((disk.sys / kind).is_dir() for kind in ("dm", "md"))
+    if (as_writes or as_nothing) and not (disk.sys / "mq").is_dir():
+        ios = dict(stat.ios, F=flushes, W=stat.ios["W"] - flushes * as_writes)
+        stat = DiskStat(ios, stat.sectors, stat.ms, stat.merges)
     unended = trace.lost().get("unmatched_start", 0) if gate.native else 0
     for op in types:
         count = trace.total("count", rows, op=op, **{name_of: disk.name})

@@ -505,6 +505,35 @@ static void test_flush_of_a_partition(void **state)
 	is_over();
 }
 
+/* A flush without data is a flush of a device without requests, and a write of no bytes of the
+ * request to which the device passes it on. */
+static void test_flush_of_a_device_without_requests(void **state)
+{
+	(void)state;
+	for (u32 passed_on = 0; passed_on < 2; passed_on++) {
+		start();
+		bio_init(&io[0].bio, &stacked, REQ_OP_WRITE, 0, 0);
+		EVENT(on_bio_queue, &io[0].bio);
+		tick(7);
+		if (passed_on) {
+			gets_request(0);
+			issue(0);
+			completes(0);
+		} else {
+			bio_ends(&io[0].bio);
+		}
+		assert_int_equal(requests_counted(stacked.dev, RQ_FLUSH).count, !passed_on);
+		assert_int_equal(requests_counted(stacked.dev, RQ_FLUSH).device_ns,
+				 passed_on ? 0 : 7);
+		assert_int_equal(requests_counted(stacked.dev, RQ_WRITE).count, 0);
+		assert_int_equal(requests_counted(disk.dev, RQ_WRITE).count, passed_on);
+		submits_to(&stacked, 0, REQ_OP_WRITE);
+		bio_ends(&io[0].bio);
+		assert_int_equal(requests_counted(stacked.dev, RQ_WRITE).count, 1);
+		is_over();
+	}
+}
+
 /* A bio of a device without requests is split, and the device passes both parts on. The first has
  * no submission of its own, and counts since that of the whole, also if its allocation was not
  * seen. */
@@ -1618,6 +1647,7 @@ int main(void)
 		TEST(test_flush_alone_after_another),
 		TEST(test_flush_passed_on),
 		TEST(test_flush_of_a_partition),
+		TEST(test_flush_of_a_device_without_requests),
 		TEST(test_split_and_passed_on),
 		TEST(test_parts_cut_off_in_front),
 		TEST(test_split_and_lost),
