@@ -161,7 +161,8 @@ struct task_state {
 		};
 		struct layer_frames frames_in_layer;
 	};
-	u64 id;          /* for user space: process << 32 | thread */
+	u64 id;          /* for user space, as are the next: process << 32 | thread */
+	u32 kernel_tid;  /* the thread in the initial pid namespace, as io_state.tid */
 	u64 task;        /* the thread's struct task_struct *; 0: this slot is free */
 	u64 async;       /* the request which @op is, if op.progress is OP_ASYNC */
 	u32 async_at;    /* slot of @async in async_ops */

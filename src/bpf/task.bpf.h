@@ -137,6 +137,13 @@ static __always_inline bool is_tool(u64 id)
 	return (u32)((CONF(pidns_ino) ? current_pid_tgid() : id) >> 32) == CONF(tool_tgid);
 }
 
+/* Notes the ids of current in its state @t. */
+static __always_inline void task_set_id(struct task_state *t)
+{
+	t->id = current_pid_tgid();
+	t->kernel_tid = bpf_get_current_pid_tgid();
+}
+
 /*
  * Creates a state for current, which is @task; NULL: it is the tool's thread, or there is no room,
  * which is counted. Allocates, so the run-queue lock must not be held.
@@ -157,7 +164,7 @@ static __always_inline struct task_state *task_create(u64 task)
 		t->busy = 0;
 		if (CONF(segments) && !t->op.segments)
 			t->op.segments = slot + 1;
-		t->id = current_pid_tgid();
+		task_set_id(t);
 		barrier();
 		t->task = task;
 		return t;

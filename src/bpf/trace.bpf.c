@@ -258,6 +258,18 @@ int on_fork(u64 *ctx)
 	return 0;
 }
 
+/* sched_process_exec(p, ...): current has executed a program. If it was not the leader of its
+ * process, it has taken the id of the leader. */
+SEC("?tp_btf/sched_process_exec")
+int on_exec(u64 *ctx)
+{
+	struct task_state *t = task_lookup(ctx[0]);
+
+	if (t)
+		task_set_id(t);
+	return 0;
+}
+
 SEC("?tp_btf/sched_process_exit")
 int on_exit(u64 *ctx)
 {

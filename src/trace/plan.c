@@ -227,6 +227,7 @@ const struct program programs[] = {
 		   .needs = NEED_LEVEL),
 	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .asks = ASK_BEHALF,
 		   .needs = NEED_NO_LEVEL),
+	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS),
 	TRACEPOINT(on_exit, "sched_process_exit", .asks = ASK_THREADS, .backup = true),
 
 	TRACEPOINT(on_sched_switch, "sched_switch", .asks = ASK_WAITS, .strata = STRATA_WAITS,

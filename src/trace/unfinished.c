@@ -106,6 +106,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ task, "op.file.generation", &l->generation },
 		{ task, "op.file.file", &l->file },
 		{ task, "id", &l->id },
+		{ task, "kernel_tid", &l->kernel_tid },
 		{ task, "task", &l->task },
 		{ task, "collisions", &l->collisions },
 		{ task, "wait.off", &l->off },
@@ -113,6 +114,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ task, "waking.at", &l->waking_at },
 		{ task, "waking.asleep", &l->waking_asleep },
 		{ io, "key", &l->key },
+		{ io, "tid", &l->io_tid },
 		{ io, "q", &l->q },
 		{ io, "g", &l->g },
 		{ io, "d", &l->d },
@@ -191,18 +193,20 @@ static enum stratum io_stratum(const struct state_layout *l, const char *io)
 	return u8_at(io, l->bio_based) ? ST_DEVICE : ST_TAG;
 }
 
-/* The stratum of an operation waiting for the bio it submitted last. */
-static enum stratum bio_stratum(const struct state_layout *l, const char *bss, uint64_t bio)
+/* The stratum of an operation waiting for the bio which its thread @tid submitted last. The bio may
+ * be done, and its address be that of a bio of another thread. */
+static enum stratum bio_stratum(const struct state_layout *l, const char *bss, uint64_t bio,
+				unsigned int tid)
 {
 	char hashed[l->io_size];
 
 	for (size_t i = 0; i < l->n_ios; i++) {
 		const char *io = bss + l->ios + i * l->io_size;
 
-		if (u64_at(io, l->key) == bio)
+		if (u64_at(io, l->key) == bio && u32_at(io, l->io_tid) == tid)
 			return io_stratum(l, io);
 	}
-	if (!bpf_map_lookup_elem(l->io_hash, &bio, hashed))
+	if (!bpf_map_lookup_elem(l->io_hash, &bio, hashed) && u32_at(hashed, l->io_tid) == tid)
 		return io_stratum(l, hashed);
 	return ST_SLEEP;
 }
@@ -223,7 +227,7 @@ static enum stratum stratum_now(const struct state_layout *l, const char *bss, c
 	if (u8_at(task, l->locked))
 		return ST_LOCK;
 	if (u8_at(task, l->submitted))
-		return bio_stratum(l, bss, u64_at(task, l->last_bio));
+		return bio_stratum(l, bss, u64_at(task, l->last_bio), u32_at(task, l->kernel_tid));
 	return ST_SLEEP;
 }
 
@@ -325,9 +329,9 @@ static int op_add(const struct reading *r, const char *op, enum stratum stratum,
 	return add(r->sn, &u);
 }
 
-/* Id of the thread with struct task_struct @task; 0: the thread has ended, or has no state of its
- * own. */
-static uint64_t thread_of(const struct reading *r, uint64_t task)
+/* State of the thread with struct task_struct @task; NULL: the thread has ended, or has no state of
+ * its own. */
+static const char *thread_of(const struct reading *r, uint64_t task)
 {
 	const struct state_layout *l = r->l;
 
@@ -335,9 +339,9 @@ static uint64_t thread_of(const struct reading *r, uint64_t task)
 		const char *slot = r->bss + l->tasks + i * l->task_size;
 
 		if (u64_at(slot, l->task) == task)
-			return u64_at(slot, l->id);
+			return slot;
 	}
-	return 0;
+	return NULL;
 }
 
 /* Adds the request in @async, which no thread executes now. */
@@ -346,12 +350,17 @@ static int parked_add(const struct reading *r, const char *async)
 	const struct state_layout *l = r->l;
 	const char *op = async + l->async_op;
 	uint64_t task = u64_at(async, l->async_task);
-	enum stratum now = u8_at(async, l->queued) ? ST_HELPER
-			   : u8_at(op, l->submitted)
-				   ? bio_stratum(l, r->bss, u64_at(op, l->last_bio))
-				   : ST_SLEEP;
+	const char *thread = thread_of(r, task);
+	enum stratum now = ST_SLEEP;
 
-	return task && in_progress(l, op) ? op_add(r, op, now, thread_of(r, task)) : 0;
+	if (!task || !in_progress(l, op))
+		return 0;
+	if (u8_at(async, l->queued))
+		now = ST_HELPER;
+	else if (u8_at(op, l->submitted) && thread)
+		now = bio_stratum(l, r->bss, u64_at(op, l->last_bio),
+				  u32_at(thread, l->kernel_tid));
+	return op_add(r, op, now, thread ? u64_at(thread, l->id) : 0);
 }
 
 enum { BATCH = 512 };

@@ -26,9 +26,10 @@ struct state_layout {
 	size_t progress, layer, kind, throttled, locked, submitted, start, last_bio, fs;
 	size_t dev, ino, mode, generation, file;
 	/* in an element of tasks, which begins with its operation */
-	size_t id, task, collisions;
+	size_t id, kernel_tid, task, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
-	size_t key, q, g, d, io_throttled, bio_based; /* in an element of ios and of io_hash */
+	size_t key, io_tid, q, g, d, io_throttled,
+		bio_based; /* in an element of ios and of io_hash */
 	/* in an element of async_ops */
 	size_t async_size, async_task, async_op, queued;
 	int async;      /* map async_ops; -1: this run has none */

@@ -786,6 +786,25 @@ static void test_tracked(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* A thread that is not the leader executes a program: it is called as the leader was from then on.
+ */
+static void test_exec(void **state)
+{
+	struct ktask stranger;
+
+	(void)state;
+	call_through(OP_READ, 2, 7, 1);
+	assert_int_equal(task_lookup((u64)&alice)->id, 1100ULL << 32 | 1101);
+	alice.t.pid = 1100;
+	EVENT(on_exec, &alice);
+	assert_int_equal(task_lookup((u64)&alice)->id, 1100ULL << 32 | 1100);
+	assert_int_equal(task_lookup((u64)&alice)->kernel_tid, 1100);
+	task_init(&stranger, 2000, 2000, "stranger", 0);
+	cpu_is(1, &stranger);
+	EVENT(on_exec, &stranger);
+	assert_null(task_lookup((u64)&stranger));
+}
+
 /* A neighbour's bit is left alone, whatever is set and cleared. */
 static void test_tracked_bits(void **state)
 {
@@ -1513,6 +1532,7 @@ int main(void)
 		TEST(test_filter_comm),
 		TEST(test_filter_cgroup),
 		TEST(test_tracked),
+		TEST(test_exec),
 		TEST(test_tracked_bits),
 		TEST(test_tracked_io_threads),
 		TEST(test_the_tool_is_not_traced),

@@ -20,13 +20,14 @@ enum { NOW = 1000, ACTIVE = 4, FAULTS = 2, ASYNC = 1, MAP_FD = 77, HASH_FD = 78,
 struct a_task {
 	unsigned char progress, layer, kind, throttled, locked, submitted;
 	unsigned short mode;
-	unsigned int dev, generation, collisions;
+	unsigned int dev, generation, collisions, kernel_tid;
 	uint64_t start, last_bio, fs, ino, file, id, task, off, asleep, waking_at, waking_asleep;
 };
 
 struct an_io {
 	uint64_t key, q, g, d;
 	unsigned char io_throttled, bio_based;
+	unsigned int io_tid;
 };
 
 struct a_request {
@@ -103,6 +104,7 @@ static int start(void **state)
 		TASK(generation),
 		TASK(file),
 		TASK(id),
+		TASK(kernel_tid),
 		TASK(task),
 		TASK(collisions),
 		TASK(off),
@@ -110,6 +112,7 @@ static int start(void **state)
 		TASK(waking_at),
 		TASK(waking_asleep),
 		IO(key),
+		IO(io_tid),
 		IO(q),
 		IO(g),
 		IO(d),
@@ -170,19 +173,21 @@ static void what_it_waits_for(void **state)
 		{ { .asleep = 50, .waking_asleep = 30, .waking_at = 60 }, {}, ST_SLEEP },
 		{ { .asleep = 50, .throttled = 1, .locked = 1 }, {}, ST_THROTTLE },
 		{ { .asleep = 50, .locked = 1, .submitted = 1, .last_bio = 9 },
-		  { 9, 1, 0, 0, 0, 0 },
+		  { 9, 1, 0, 0, 0, 0, 0 },
 		  ST_LOCK },
-		{ WAITS, { 9, 1, 0, 0, 0, 0 }, ST_TAG },
-		{ WAITS, { 9, 1, 1, 0, 0, 0 }, ST_QUEUE },
-		{ WAITS, { 9, 1, 1, 1, 0, 0 }, ST_DEVICE },
-		{ WAITS, { 9, 1, 0, 0, 1, 0 }, ST_TAG },
-		{ WAITS, { 9, 1, 0, 0, AGAIN, 0 }, ST_THROTTLE },
-		{ WAITS, { 9, 0, 1, 0, 0, 0 }, ST_THROTTLE },
-		{ WAITS, { 9, 0, 1, 1, 0, 0 }, ST_DEVICE }, /* queued without an event */
-		{ WAITS, { 9, 1, 0, 0, 0, 1 }, ST_DEVICE },
-		{ WAITS, { 9, 1, 1, 0, 0, 1 }, ST_QUEUE },
-		{ WAITS, { 8, 1, 1, 1, 0, 0 }, ST_SLEEP },
-		{ { .asleep = 50, .last_bio = 9 }, { 9, 1, 1, 1, 0, 0 }, ST_SLEEP },
+		{ WAITS, { 9, 1, 0, 0, 0, 0, 0 }, ST_TAG },
+		{ WAITS, { 9, 1, 1, 0, 0, 0, 0 }, ST_QUEUE },
+		{ WAITS, { 9, 1, 1, 1, 0, 0, 0 }, ST_DEVICE },
+		{ WAITS, { 9, 1, 0, 0, 1, 0, 0 }, ST_TAG },
+		{ WAITS, { 9, 1, 0, 0, AGAIN, 0, 0 }, ST_THROTTLE },
+		{ WAITS, { 9, 0, 1, 0, 0, 0, 0 }, ST_THROTTLE },
+		{ WAITS, { 9, 0, 1, 1, 0, 0, 0 }, ST_DEVICE }, /* queued without an event */
+		{ WAITS, { 9, 1, 0, 0, 0, 1, 0 }, ST_DEVICE },
+		{ WAITS, { 9, 1, 1, 0, 0, 1, 0 }, ST_QUEUE },
+		{ WAITS, { 8, 1, 1, 1, 0, 0, 0 }, ST_SLEEP },
+		{ { .asleep = 50, .last_bio = 9 }, { 9, 1, 1, 1, 0, 0, 0 }, ST_SLEEP },
+		/* its bio is done, and another thread uses the address */
+		{ WAITS, { 9, 1, 1, 1, 0, 0, 31 }, ST_SLEEP },
 	};
 
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
@@ -267,7 +272,7 @@ static void requests_and_faults(void **state)
 	requests[0].queued = 1;
 	requests[1].op.submitted = 1;
 	requests[1].op.last_bio = 9;
-	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0 };
+	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0, 0 };
 	for (int i = 0; i < 4; i++) {
 		bss.tasks[i] = reading(20 + i, 11 + i);
 		bss.tasks[i].progress = i < 2 ? FAULTS : ASYNC;
