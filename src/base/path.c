@@ -149,6 +149,21 @@ bool newfile_is_standard(const char *path)
 	return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
 }
 
+FILE *infile_open(const char *name, struct reason *why)
+{
+	FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
+
+	if (!f)
+		reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", name, strerror(errno));
+	return f;
+}
+
+void infile_close(FILE *f)
+{
+	if (f != stdin)
+		fclose(f);
+}
+
 FILE *newfile_output(const char *path, FILE *standard, struct reason *why)
 {
 	return newfile_is_standard(path) ? standard : newfile_open(path, why);

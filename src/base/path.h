@@ -39,6 +39,11 @@ struct path_file {
  */
 char *path_full(const struct path_file *f);
 
+/* Opens the input file @name; "-" is the standard input. Close it with infile_close(). NULL with
+ * @why. */
+FILE *infile_open(const char *name, struct reason *why);
+void infile_close(FILE *f);
+
 /*
  * Output files. newfile_open() creates @path, mode 0600; under sudo the file belongs to the user
  * who called sudo. An existing file is not touched, and no link is followed. But /dev/null is

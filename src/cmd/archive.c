@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/privilege.h"
 #include "base/reason.h"
 #include "base/text.h"
@@ -64,20 +65,17 @@ void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts)
  * @why. */
 static int file_add(struct tables *t, const char *file, struct reason *why)
 {
-	bool is_stdin = !strcmp(file, "-");
-	FILE *f = is_stdin ? stdin : fopen(file, "re");
+	FILE *f = infile_open(file, why);
 	struct recording rec;
 	int got;
 
 	if (!f)
-		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", file,
-				  strerror(errno));
+		return -1;
 	got = recording_open(&rec, f, file, why) ? 1 : 0;
 	if (!got)
 		got = tables_add(t, &rec, file, syscall_names(rec.header.machine), why);
 	recording_close(&rec);
-	if (!is_stdin)
-		fclose(f);
+	infile_close(f);
 	return got;
 }
 

@@ -163,16 +163,13 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 static int file_read(struct side *s, size_t i, struct reason *why)
 {
 	const char *name = s->names[i];
-	bool is_stdin = !strcmp(name, "-");
-	FILE *f = is_stdin ? stdin : fopen(name, "re");
+	FILE *f = infile_open(name, why);
 	int got;
 
 	if (!f)
-		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", name,
-				  strerror(errno));
+		return -1;
 	got = series_read(&s->runs[i], f, name, &s->conf, why);
-	if (!is_stdin)
-		fclose(f);
+	infile_close(f);
 	if (got >= 0 && s->n > COMPARE_RUNS && series_join(&s->runs[i]))
 		return reason_set(why, EXIT_FAILED, "out of memory");
 	return got;

@@ -21,6 +21,7 @@
 #include "cmd/record_files.h"
 #include "cmd/tables.h"
 #include "event.h"
+#include "run/condition.h"
 #include "run/io.h"
 
 /*
@@ -113,43 +114,6 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 	if (handles)
 		fprintf(f, "warning: lost %s descriptor event%s (dup, lseek, fcntl)\n",
 			text_count(handles).s, text_plural(handles));
-}
-
-/* The option --until: "fsync>100ms". */
-
-static bool is_called(const char *name, const char *text, size_t len)
-{
-	return strlen(name) == len && !memcmp(name, text, len);
-}
-
-static int invalid(const char *text, const char *wrong, struct reason *why)
-{
-	reason_set(why, EXIT_USAGE, "invalid --until '%.60s': %s", text, wrong);
-	return reason_hint(why, "KIND>TIME, KIND as for --op, or any or request: 'fsync>100ms'");
-}
-
-/* Reads the value of --until. 0, or -1 with @why. */
-static int record_until_parse(const char *text, struct intake_until *ret_until, struct reason *why)
-{
-	const char *above = strchr(text, '>'), *wrong;
-	struct intake_until u = {};
-	size_t len;
-
-	if (!above)
-		return invalid(text, "no '>'", why);
-	if (opts_duration(above + 1, &u.above_ns, &wrong))
-		return invalid(text, wrong, why);
-	len = above - text;
-	for (const struct opt_choice *c = filter_ops; c->name; c++)
-		if (is_called(c->name, text, len))
-			u.kinds = 1U << c->value;
-	if (is_called("any", text, len))
-		u.kinds = ~0U;
-	u.requests = is_called("request", text, len);
-	if (!u.kinds && !u.requests)
-		return invalid(text, "no such operation", why);
-	*ret_until = u;
-	return 0;
 }
 
 /* The first chunk is written early: if record is killed soon, the file has records, too. */
@@ -272,10 +236,14 @@ static int check_files(const struct record_run *rec, struct reason *why)
 
 static int check_until(struct record_run *rec, struct reason *why)
 {
-	const struct intake_until *u = &rec->intake.until;
+	struct intake_until *u = &rec->intake.until;
+	struct condition c;
 
-	if (record_until_parse(rec->until, &rec->intake.until, why))
+	if (condition_parse(rec->until, CONDITION_TIME, "--until", &c, why))
 		return -1;
+	*u = (struct intake_until){ .kinds = c.kinds,
+				    .requests = !c.kinds,
+				    .above_ns = c.above_ns };
 	if (u->requests ? rec->io.conf.sent_requests : rec->io.conf.sent_ops)
 		return 0;
 	return reason_set(why, EXIT_USAGE, "--until is about %s, which are not recorded",

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/reason.h"
+#include "base/text.h"
 #include "cell.h"
 
 /* @path without the directory @dir at its beginning; @path if it is not in @dir. */
@@ -171,4 +173,21 @@ void report_filter_done(struct report_filter *f)
 	free(f->files);
 	for (unsigned int i = 0; i < OPT_LIST_MAX; i++)
 		free(f->real_files[i]);
+}
+
+const struct opt recorded_part_opts[] = {
+	{ 0, "from", OPT_DURATION(struct recorded_part, from_ns), .arg = "DUR",
+	  .help = "ignore events that end before this time, counted from the beginning" },
+	{ 0, "to", OPT_DURATION(struct recorded_part, to_ns), .arg = "DUR", .min = 1,
+	  .help = "ignore events that end at or after this time" },
+	{},
+};
+
+int recorded_part_check(const struct recorded_part *part, struct reason *why)
+{
+	if (!part->to_ns || part->to_ns > part->from_ns)
+		return 0;
+	reason_set(why, EXIT_USAGE, "--to %s is not after --from %s", text_ns(part->to_ns).s,
+		   text_ns(part->from_ns).s);
+	return reason_hint(why, "both count from the beginning of the recording");
 }

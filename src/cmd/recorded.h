@@ -12,6 +12,8 @@
 #include "capture/reader.h"
 #include "run/filters.h"
 
+struct reason;
+
 struct report_filter {
 	struct filters given; /* options; report_filter_init() shortens cgroups and disks */
 	/* private */
@@ -33,5 +35,15 @@ bool report_filter_passes(struct report_filter *f, const struct recording *rec,
 void report_filter_begin(struct report_filter *f);
 
 void report_filter_done(struct report_filter *f);
+
+/* The part of a recording to look at: options --from and --to. */
+struct recorded_part {
+	uint64_t from_ns, to_ns; /* since the beginning; 0: not given */
+};
+
+extern const struct opt recorded_part_opts[]; /* over struct recorded_part */
+
+/* Fails if --to is not after --from. 0, or -1 with @why. */
+int recorded_part_check(const struct recorded_part *part, struct reason *why);
 
 #endif

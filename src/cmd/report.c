@@ -186,6 +186,8 @@ static const struct opt what_opts[] = {
 	  .help = "list the operations and requests one by one" },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
 	  .help = "draw maps of their latency: time to the right, latency upwards" },
+	{ 0, "every", OPT_DURATION(struct report, time.every_ns), .arg = "DUR", .min = 1000000,
+	  .help = "a table for each interval of this length" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 0, "strict", OPT_FLAG(struct report, strict),
@@ -196,7 +198,7 @@ static const struct opt what_opts[] = {
 static const struct opt_group groups[] = {
 	{ "Measurement", breakdown_measure_opts, offsetof(struct report, opts) },
 	{ "Output", breakdown_output_opts, offsetof(struct report, opts) },
-	{ "Time", report_time_opts, offsetof(struct report, time) },
+	{ "Time", recorded_part_opts, offsetof(struct report, time.part) },
 	{ "Filters", filter_opts, offsetof(struct report, filter.given) },
 	{ "Format", what_opts, 0 },
 	{},
@@ -256,7 +258,7 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	if (r->heat && of_table)
 		return reason_set(why, EXIT_USAGE,
 				  "--heat draws maps, %s is about tables: choose one", of_table);
-	if (report_time_check(&r->time, why))
+	if (recorded_part_check(&r->time.part, why))
 		return -1;
 	filters_of_ops(&r->filter.given, r->of_ops, sizeof(r->of_ops));
 	filters_text(&r->filter.given, r->looked_for, sizeof(r->looked_for));
@@ -336,7 +338,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->view.missing = &r->missing;
 	r->view.call_name = syscall_names(r->header.machine);
 	r->time.first_ns = r->header.realtime_ns;
-	r->replay.conf.first_ns = r->time.first_ns + r->time.from_ns;
+	r->replay.conf.first_ns = r->time.first_ns + r->time.part.from_ns;
 	return 0;
 }
 
@@ -407,16 +409,13 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 
 static int file_report(struct report *r, const char *name, struct reason *why)
 {
-	bool is_stdin = !strcmp(name, "-");
-	FILE *f = is_stdin ? stdin : fopen(name, "re");
+	FILE *f = infile_open(name, why);
 	int got;
 
 	if (!f)
-		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", name,
-				  strerror(errno));
+		return -1;
 	got = file_read(r, f, name, why);
-	if (!is_stdin)
-		fclose(f);
+	infile_close(f);
 	return got;
 }
 
@@ -439,7 +438,7 @@ static int interval_print(struct report *r, size_t i)
 	sn.missed = i ? 0 : r->missed;
 	r->view.later = i;
 	r->view.until_ns =
-		r->time.first_ns + r->time.from_ns + i * r->time.every_ns + sn.duration_ns;
+		r->time.first_ns + r->time.part.from_ns + i * r->time.every_ns + sn.duration_ns;
 	if (!err)
 		err = breakdown_put(&out, &sn, iv->slowest, iv->n_slowest);
 	snapshot_free(&sn);

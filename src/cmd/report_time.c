@@ -12,33 +12,14 @@ struct report_span {
 	uint64_t from_ns, to_ns;
 };
 
-const struct opt report_time_opts[] = {
-	{ 0, "from", OPT_DURATION(struct report_time, from_ns), .arg = "DUR",
-	  .help = "ignore events that end before this time, counted from the beginning" },
-	{ 0, "to", OPT_DURATION(struct report_time, to_ns), .arg = "DUR", .min = 1,
-	  .help = "ignore events that end at or after this time" },
-	{ 0, "every", OPT_DURATION(struct report_time, every_ns), .arg = "DUR", .min = 1000000,
-	  .help = "a table for each interval of this length" },
-	{},
-};
-
-int report_time_check(const struct report_time *t, struct reason *why)
-{
-	if (!t->to_ns || t->to_ns > t->from_ns)
-		return 0;
-	reason_set(why, EXIT_USAGE, "--to %s is not after --from %s", text_ns(t->to_ns).s,
-		   text_ns(t->from_ns).s);
-	return reason_hint(why, "both count from the beginning of the recording");
-}
-
 void report_time_window(const struct report_time *t, struct recording *rec)
 {
 	uint64_t start = t->first_ns - rec->header.realtime_ns + rec->header.monotonic_ns;
 
-	if (t->from_ns)
-		rec->from_ns = start + t->from_ns;
-	if (t->to_ns)
-		rec->to_ns = start + t->to_ns;
+	if (t->part.from_ns)
+		rec->from_ns = start + t->part.from_ns;
+	if (t->part.to_ns)
+		rec->to_ns = start + t->part.to_ns;
 }
 
 int report_time_add(struct report_time *t, const struct recording *rec)
@@ -71,19 +52,19 @@ uint64_t report_time_across(const struct report_time *t)
 {
 	uint64_t end = last_end(t);
 
-	if (t->to_ns && t->to_ns < end)
-		end = t->to_ns;
-	return end > t->from_ns ? end - t->from_ns : 0;
+	if (t->part.to_ns && t->part.to_ns < end)
+		end = t->part.to_ns;
+	return end > t->part.from_ns ? end - t->part.from_ns : 0;
 }
 
 int report_time_reached(const struct report_time *t, struct reason *why)
 {
 	uint64_t end = last_end(t);
 
-	if (!t->from_ns || t->from_ns < end)
+	if (!t->part.from_ns || t->part.from_ns < end)
 		return 0;
 	reason_set(why, EXIT_FAILED, "--from %s is past the end: the recording%s %s long",
-		   text_ns(t->from_ns).s, t->n_spans > 1 ? "s are" : " is", text_ns(end).s);
+		   text_ns(t->part.from_ns).s, t->n_spans > 1 ? "s are" : " is", text_ns(end).s);
 	return reason_hint(why, "--from counts from the beginning of the recording");
 }
 
@@ -97,11 +78,11 @@ static uint64_t span_within(const struct report_span *s, uint64_t from, uint64_t
 
 uint64_t report_time_interval(const struct report_time *t, size_t i)
 {
-	uint64_t from = t->from_ns + i * t->every_ns, sum = 0;
+	uint64_t from = t->part.from_ns + i * t->every_ns, sum = 0;
 	uint64_t to = t->every_ns ? from + t->every_ns : UINT64_MAX;
 
-	if (t->to_ns && t->to_ns < to)
-		to = t->to_ns;
+	if (t->part.to_ns && t->part.to_ns < to)
+		to = t->part.to_ns;
 	for (size_t s = 0; s < t->n_spans; s++)
 		sum += span_within(&t->spans[s], from, to);
 	return sum;

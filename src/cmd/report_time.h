@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * report_time.h - options --from, --to and --every of report: the shown part of the timeline of all
- * recordings, and its length.
+ * report_time.h - the shown part of the timeline of all recordings, and its length.
  */
 #ifndef IOSTRATA_CMD_REPORT_TIME_H
 #define IOSTRATA_CMD_REPORT_TIME_H
@@ -9,25 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/opts.h"
 #include "capture/reader.h"
+#include "cmd/recorded.h"
 
 struct reason;
 struct report_span;
 
 struct report_time {
-	uint64_t from_ns, to_ns; /* options, since the beginning; 0: not given */
-	uint64_t every_ns;       /* option; 0: not given */
-	uint64_t first_ns;       /* when the timeline begins, CLOCK_REALTIME */
+	struct recorded_part part; /* options */
+	uint64_t every_ns;         /* option; 0: not given */
+	uint64_t first_ns;         /* when the timeline begins, CLOCK_REALTIME */
 	/* private */
 	struct report_span *spans; /* of the recordings added so far; owned */
 	size_t n_spans;
 };
-
-extern const struct opt report_time_opts[]; /* over struct report_time */
-
-/* Fails if --to is not after --from. 0, or -1 with @why. */
-int report_time_check(const struct report_time *t, struct reason *why);
 
 /* Sets the part of @rec to be read. Call before the first record of @rec is read. */
 void report_time_window(const struct report_time *t, struct recording *rec);

@@ -37,7 +37,7 @@ static void the_whole(void **state)
 	struct reason why = {};
 
 	(void)state;
-	assert_int_equal(report_time_check(&t, &why), 0);
+	assert_int_equal(recorded_part_check(&t.part, &why), 0);
 	report_time_window(&t, &rec);
 	assert_int_equal(rec.from_ns, 0);
 	assert_int_equal(rec.to_ns, 0);
@@ -49,12 +49,12 @@ static void the_whole(void **state)
 
 static void a_part(void **state)
 {
-	struct report_time t = { .first_ns = REAL, .from_ns = 2 * SEC, .to_ns = 7 * SEC };
+	struct report_time t = { .first_ns = REAL, .part.from_ns = 2 * SEC, .part.to_ns = 7 * SEC };
 	struct recording late = recording(3 * SEC, 10 * SEC);
 	struct reason why = {};
 
 	(void)state;
-	assert_int_equal(report_time_check(&t, &why), 0);
+	assert_int_equal(recorded_part_check(&t.part, &why), 0);
 	report_time_window(&t, &late); /* in its own clock, from where the first one begins */
 	assert_int_equal(late.from_ns, BOOT + 2 * SEC);
 	assert_int_equal(late.to_ns, BOOT + 7 * SEC);
@@ -69,8 +69,8 @@ static void intervals_are_cut_at_both_ends(void **state)
 {
 	struct report_time t = {
 		.first_ns = REAL,
-		.from_ns = SEC,
-		.to_ns = 9 * SEC,
+		.part.from_ns = SEC,
+		.part.to_ns = 9 * SEC,
 		.every_ns = 3 * SEC,
 	};
 
@@ -80,7 +80,7 @@ static void intervals_are_cut_at_both_ends(void **state)
 	assert_int_equal(report_time_interval(&t, 1), 3 * SEC);
 	assert_int_equal(report_time_interval(&t, 2), 1 * SEC); /* 7 to 9 */
 	assert_int_equal(report_time_interval(&t, 3), 0);
-	t.to_ns = 5 * SEC;
+	t.part.to_ns = 5 * SEC;
 	assert_int_equal(report_time_interval(&t, 1), SEC);
 	add(&t, recording(0, 10 * SEC)); /* at the same time */
 	assert_int_equal(report_time_interval(&t, 1), 2 * SEC);
@@ -97,9 +97,9 @@ static void a_pause_between_recordings(void **state)
 	add(&t, recording(0, 10 * SEC));
 	assert_int_equal(report_time_across(&t), 23 * SEC);
 	assert_int_equal(report_time_interval(&t, 0), 13 * SEC);
-	t.from_ns = 2 * SEC;
+	t.part.from_ns = 2 * SEC;
 	assert_int_equal(report_time_across(&t), 21 * SEC);
-	t.to_ns = 5 * SEC;
+	t.part.to_ns = 5 * SEC;
 	assert_int_equal(report_time_across(&t), 3 * SEC);
 	report_time_done(&t);
 }
@@ -111,15 +111,15 @@ static void from_past_the_end(void **state)
 
 	(void)state;
 	add(&t, recording(0, 10 * SEC));
-	t.from_ns = 10 * SEC - 1;
+	t.part.from_ns = 10 * SEC - 1;
 	assert_int_equal(report_time_reached(&t, &why), 0);
-	t.from_ns = 10 * SEC;
+	t.part.from_ns = 10 * SEC;
 	assert_int_equal(report_time_reached(&t, &why), -1);
 	assert_int_equal(why.exit, EXIT_FAILED);
 	assert_non_null(strstr(why.error, "the recording is 10"));
 	add(&t, recording(12 * SEC, SEC));
 	assert_int_equal(report_time_reached(&t, &why), 0);
-	t.from_ns = 13 * SEC;
+	t.part.from_ns = 13 * SEC;
 	assert_int_equal(report_time_reached(&t, &why), -1);
 	assert_non_null(strstr(why.error, "the recordings are 13"));
 	report_time_done(&t);
@@ -143,14 +143,14 @@ static void what_has_no_end_lasts_as_long_as_its_last_record(void **state)
 
 static void to_is_after_from(void **state)
 {
-	struct report_time t = { .from_ns = SEC, .to_ns = SEC };
+	struct report_time t = { .part.from_ns = SEC, .part.to_ns = SEC };
 	struct reason why = {};
 
 	(void)state;
-	assert_int_equal(report_time_check(&t, &why), -1);
+	assert_int_equal(recorded_part_check(&t.part, &why), -1);
 	assert_int_equal(why.exit, EXIT_USAGE);
-	t.to_ns++;
-	assert_int_equal(report_time_check(&t, &why), 0);
+	t.part.to_ns++;
+	assert_int_equal(recorded_part_check(&t.part, &why), 0);
 }
 
 int main(void)
