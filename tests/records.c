@@ -5,6 +5,7 @@
  *
  * records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] FILE N
  * records FILE N SEED [OP STRATUM PERCENT]
+ * records -c CAUSE [-s SEED] [-m] FILE N
  *
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
  * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
@@ -14,6 +15,9 @@
  * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
  * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
  * "device", so is the request.
+ *
+ * With -c: the load of planted.h, some of it slow because of CAUSE, which may be "none". -m: mixes
+ * the times afterwards, so that nothing explains them.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -25,6 +29,7 @@
 #include "base/names.h"
 #include "capture/writer.h"
 #include "cell.h"
+#include "planted.h"
 
 enum { THREADS = 7, FILES = 61, DEV = 7 << 20 | 3, FLUSH_ROWS = 40009 };
 
@@ -63,8 +68,9 @@ struct planted {
 /* The recording to make. */
 struct made {
 	const char *host, *kernel;
-	uint64_t gap, later_s;
-	bool hostile;
+	const char *cause; /* NULL: not the load of planted.h */
+	uint64_t seed, gap, later_s;
+	bool hostile, mixed;
 	bool steady;
 	struct planted planted; /* in a steady load */
 };
@@ -264,7 +270,8 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] "
 			"FILE N\n"
-			"       records FILE N SEED [OP STRATUM PERCENT]\n");
+			"       records FILE N SEED [OP STRATUM PERCENT]\n"
+			"       records -c CAUSE [-s SEED] [-m] FILE N\n");
 	return 2;
 }
 
@@ -278,8 +285,8 @@ static void end_put(struct writer *w, const struct made *m, uint64_t n)
 		 "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
 		 "\"unattributed\":0,\"ops\":%d,\"requests\":0,\"missed\":0},"
 		 "\"dropped_ops\":0,\"dropped_requests\":0}",
-		 (m->steady ? 500000ULL : 700ULL * m->gap) * n, w->ops + 0ULL, w->requests + 0ULL,
-		 m->steady ? 0 : 11);
+		 (m->steady || m->cause ? 500000ULL : 700ULL * m->gap) * n, w->ops + 0ULL,
+		 w->requests + 0ULL, m->steady || m->cause ? 0 : 11);
 	while (!writer_end(w, end))
 		;
 }
@@ -293,12 +300,15 @@ static int make(const struct made *m, const char *file, uint64_t n)
 	snprintf(begin, sizeof(begin), header, m->kernel, m->host, m->host,
 		 (1700000000ULL + m->later_s) * 1000000000);
 	fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (fd < 0 || writer_begin(&w, fd, begin)) {
+	if (fd < 0 || writer_begin(&w, fd, m->cause ? planted_header : begin)) {
 		perror(file);
 		return 1;
 	}
-	names_put(&w, m);
-	if (m->steady)
+	if (!m->cause)
+		names_put(&w, m);
+	if (m->cause)
+		planted_put(&w, m->cause, m->mixed, m->seed, n);
+	else if (m->steady)
 		steady_put(&w, n, &m->planted);
 	else
 		records_put(&w, m, n);
@@ -313,19 +323,23 @@ static int options_read(struct made *m, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "h:k:s:g:r:x")) != -1) {
+	while ((opt = getopt(argc, argv, "h:k:s:g:r:xc:m")) != -1) {
 		if (opt == 'h')
 			m->host = optarg;
 		else if (opt == 'k')
 			m->kernel = optarg;
 		else if (opt == 's')
-			random_state += strtoull(optarg, NULL, 10);
+			random_state += m->seed = strtoull(optarg, NULL, 10);
 		else if (opt == 'g')
 			m->gap = strtoull(optarg, NULL, 10);
 		else if (opt == 'r')
 			m->later_s = strtoull(optarg, NULL, 10);
 		else if (opt == 'x')
 			m->hostile = true;
+		else if (opt == 'c')
+			m->cause = optarg;
+		else if (opt == 'm')
+			m->mixed = true;
 		else
 			return -1;
 	}

@@ -12,6 +12,7 @@ enum {
 	PERMUTATIONS = 20000,
 	LAGS_INSIDE = 5, /* autocorrelations in a row that show that there are no more */
 	LAGS_MAX = 64,
+	FRACTION_STEPS = 20000, /* at most; some roots of the largest argument are needed */
 };
 
 uint64_t stats_random(struct stats_random *r)
@@ -37,7 +38,7 @@ static double beta_fraction(double a, double b, double x)
 
 	d = 1 / (fabs(d) < tiny ? tiny : d);
 	f = d;
-	for (int m = 1; m <= 500; m++) {
+	for (int m = 1; m <= FRACTION_STEPS; m++) {
 		for (int odd = 0; odd < 2; odd++) {
 			step = odd ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
 				   : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
@@ -73,6 +74,23 @@ double stats_t_p(double t, double df)
 	double p = beta_share(df / 2, 0.5, df / (df + t * t));
 
 	return p < 0 ? 0 : p > 1 ? 1 : p;
+}
+
+double stats_binomial_above(double k, double n, double share)
+{
+	double p;
+
+	if (k <= 0 || share >= 1)
+		return 1;
+	p = beta_share(k, n - k + 1, share);
+	return p < 0 ? 0 : p > 1 ? 1 : p;
+}
+
+double stats_chi_squared_above(double x, double df)
+{
+	double part = 2 / (9 * df);
+
+	return erfc((cbrt(x / df) - 1 + part) / sqrt(2 * part)) / 2;
 }
 
 /* The density of the t distribution. */

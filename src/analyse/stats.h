@@ -32,6 +32,20 @@ double stats_t_p(double t, double df);
 double stats_t_beyond(double p, double df);
 
 /*
+ * How probable at least @k of @n are, if each is so with probability @share: the tail of the
+ * binomial distribution, as a regularised incomplete beta function (Abramowitz and
+ * Stegun, 26.5.24).
+ * @k and @n, 0 <= @k <= @n, need not be whole numbers.
+ */
+double stats_binomial_above(double k, double n, double share);
+
+/*
+ * How probable a chi-squared value of at least @x is with @df > 0 degrees of freedom, by the
+ * approximation of Wilson and Hilferty (Abramowitz and Stegun, 26.4.17).
+ */
+double stats_chi_squared_above(double x, double df);
+
+/*
  * How many of @n intervals a block needs so that blocks are about independent: twice the choice of
  * Politis and White, "Automatic block-length selection for the dependent bootstrap" (2004), for
  * circular blocks, with the correction of Patton, Politis and White (2009). Twice, since that

@@ -22,8 +22,8 @@ struct cmd {
 	bool traces; /* needs the privileges to trace */
 };
 
-extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_export, cmd_funcs, cmd_record,
-	cmd_report, cmd_top;
+extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_explain, cmd_export, cmd_funcs,
+	cmd_record, cmd_report, cmd_top;
 
 /*
  * The start of every command: parses the options into @out, and answers --help, --version and wrong

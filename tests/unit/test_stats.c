@@ -80,6 +80,45 @@ static void test_welch(void **state)
 	near(a.variance, 0, 0);
 }
 
+/* The binomial tail, summed up. */
+static double tail(int k, int n, double share)
+{
+	double sum = 0;
+
+	for (int i = k; i <= n; i++)
+		sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(share) +
+			   (n - i) * log1p(-share));
+	return sum;
+}
+
+static void test_binomial(void **state)
+{
+	(void)state;
+	for (int n = 1; n < 400; n = 2 * n + 1)
+		for (int k = 1; k <= n; k += 1 + n / 7)
+			for (double share = 0.001; share < 1; share *= 3)
+				near(stats_binomial_above(k, n, share) /
+					     fmax(tail(k, n, share), 1e-280),
+				     tail(k, n, share) > 1e-280, 1e-9);
+	near(stats_binomial_above(0, 5, 0.1), 1, 0);
+	near(stats_binomial_above(5, 5, 1), 1, 0);
+	near(stats_binomial_above(5, 5, 0), 0, 0);
+	near(stats_binomial_above(1000100, 2000000, 0.5), 0.4436, 1e-3);
+	/* between whole numbers it is between their values */
+	assert_true(stats_binomial_above(2.5, 9, 0.2) < stats_binomial_above(2, 9, 0.2));
+	assert_true(stats_binomial_above(2.5, 9, 0.2) > stats_binomial_above(3, 9, 0.2));
+}
+
+/* Values of Abramowitz and Stegun, table 26.8. */
+static void test_chi_squared(void **state)
+{
+	(void)state;
+	near(stats_chi_squared_above(18.307, 10), 0.05, 5e-4);
+	near(stats_chi_squared_above(124.342, 100), 0.05, 5e-4);
+	near(stats_chi_squared_above(149.449, 100), 0.001, 5e-5);
+	near(stats_chi_squared_above(0, 5), 1, 1e-3);
+}
+
 static void test_permutation(void **state)
 {
 	const double low[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
@@ -258,6 +297,8 @@ int main(void)
 		cmocka_unit_test(test_t),
 		cmocka_unit_test(test_no_nan),
 		cmocka_unit_test(test_welch),
+		cmocka_unit_test(test_binomial),
+		cmocka_unit_test(test_chi_squared),
 		cmocka_unit_test(test_permutation),
 		cmocka_unit_test(test_false_discovery),
 		cmocka_unit_test(test_block_length),

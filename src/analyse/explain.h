@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * explain.h - what the slow operations or requests of a recording have in common, and the others of
+ * the same kind have not. docs/design/explain.md has the method.
+ *
+ * Memory grows only with the names in the recording. All text is hostile.
+ */
+#ifndef IOSTRATA_ANALYSE_EXPLAIN_H
+#define IOSTRATA_ANALYSE_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "event.h"
+
+struct reason;
+struct recording;
+struct stored_event;
+
+enum {
+	EXPLAIN_LEAST = 5,         /* fewer slow ones with a property are not judged */
+	EXPLAIN_LEAST_PERCENT = 5, /* so many more of the slow ones than of the others have it */
+	EXPLAIN_WEAK_PERCENT = 25, /* the same for strata and times, which are no causes */
+	EXPLAIN_FINDINGS = 5,      /* at most */
+	EXPLAIN_SAME = 64,         /* findings on the same operations, at most */
+};
+
+#define EXPLAIN_LEAST_LIFT 1.5  /* a property is so many times as frequent among the slow ones */
+#define EXPLAIN_FALSE      0.01 /* at most this share of all findings is chance */
+
+/* What operations may have in common. The first one is named first where several explain the
+ * same. */
+enum explain_attribute {
+	ATTR_BESIDE, /* requests of somebody else in flight */
+	ATTR_FILE,
+	ATTR_DIRECTORY,
+	ATTR_DISK,
+	ATTR_OFFSET,
+	ATTR_SIZE,
+	ATTR_ALIGNMENT,
+	ATTR_PROCESS,
+	ATTR_THREAD,
+	ATTR_COMM,
+	ATTR_CGROUP,
+	ATTR_CONTAINER,
+	ATTR_DEPTH,
+	ATTR_KIND,
+	ATTR_FS,
+	ATTR_CALL,
+	ATTR_MODE,
+	ATTR_RESULT,
+	ATTR_CACHE,
+	ATTR_REQUESTS,
+	ATTR_MERGES,
+	ATTR_REQUEUES,
+	ATTR_STRATUM,
+	ATTR_TIME,
+	ATTR_PERIOD,
+	ATTR_N,
+};
+
+/* "beside", "file", "size": in JSON. */
+const char *explain_attribute_name(enum explain_attribute attribute);
+
+struct explain_conf {
+	unsigned int kinds; /* of operations: set of 1 << enum op_kind; 0: requests */
+	const char *disk;   /* requests of this disk only; NULL: of all */
+	double percentile;  /* slow: longer than this percentile; 0: than above_ns */
+	uint64_t above_ns;
+	uint64_t from_ns, to_ns; /* this part, from the recording's beginning; to 0: its end */
+	/* Whether an operation or request is looked at; NULL: all are. */
+	bool (*passes)(void *arg, const struct recording *rec, const struct stored_event *ev);
+	/* Called before each pass over the file. */
+	void (*begins)(void *arg);
+	/* Called now and then with the bytes read in all passes; true: stop. NULL: none. */
+	bool (*goes_on)(void *arg, uint64_t bytes);
+	void *arg;
+	const char *(*call_name)(unsigned short call); /* of a system call of this machine */
+};
+
+struct explain_finding {
+	enum explain_attribute attribute;
+	char *text;              /* "in the file /a/b", after "these were"; owned */
+	const char *option;      /* of report, which chooses these: "--file"; NULL: none does */
+	char *value;             /* of this option; owned */
+	uint64_t slow;           /* slow ones with this property */
+	uint64_t others;         /* others with this property */
+	double expected;         /* so many slow ones would have it by chance */
+	uint64_t at_most;        /* in 99 of 100 cases */
+	double p;                /* probability of so many by chance, corrected for all tests */
+	uint64_t from_ns, to_ns; /* where many are, from the recording's beginning */
+	/* private */
+	double raw_p, score;
+	uint64_t *has; /* a bit for each of the slow ones kept in memory; owned */
+	bool is_taken;
+};
+
+struct explain {
+	char *name, *kernel, *host; /* of the recording; NULL: not known; owned */
+	bool is_cut_off;
+	uint64_t lost, duration_ns;
+	uint64_t n, n_slow; /* of these operations or requests, and the slow ones among them */
+	uint64_t threshold_ns;
+	uint64_t window_ns; /* how long after its beginning others are beside an operation */
+	uint64_t block_ns;  /* chance exchanges slow ones and others within blocks of time */
+	uint64_t tests;     /* properties judged */
+	uint64_t slow_ns[ST_N], others_ns[ST_N]; /* sums of time in strata */
+	unsigned int strata_missing;             /* set of 1 << stratum */
+	bool has_requests;                       /* requests are in the recording */
+	uint64_t activities_left_out;            /* processes whose requests are not looked at */
+	struct explain_finding *findings;        /* the kept ones first, best first; owned */
+	size_t n_findings, n_kept;
+	size_t *same;       /* of each finding after the kept ones: which of these has most of its
+			       operations; owned */
+	uint64_t uncovered; /* slow ones in none of the kept findings */
+	bool is_sampled;    /* uncovered is from a sample of the slow ones */
+};
+
+/*
+ * Reads @f, a recording called @name in messages, twice. 0; 1 with @why: it is damaged, and @e is
+ * about the part before; -1 with @why. @e is all 0 at first; explain_done() in any case.
+ */
+int explain_read(struct explain *e, FILE *f, const char *name, const struct explain_conf *conf,
+		 struct reason *why);
+void explain_done(struct explain *e);
+
+#endif

@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* explain_attribute.c - the properties of an operation or request: their values, and words for
+ * them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/explain_scan.h"
+#include "base/container.h"
+#include "base/names.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "capture/replay.h"
+
+enum { ALIGN_LEAST = 9, ALIGN_MOST = 12 }; /* sectors to pages, as powers of 2 */
+
+static const struct {
+	const char *name;
+	unsigned int bins; /* 0: values have no order */
+	unsigned int most; /* values; 0: as many as names in the recording, or bins */
+	double weight;
+} attributes[ATTR_N] = {
+	[ATTR_BESIDE] = { "beside", 0, BESIDE_MAX, 1 },
+	[ATTR_FILE] = { "file", 0, 0, 1 },
+	[ATTR_DIRECTORY] = { "directory", 0, 0, 1 },
+	[ATTR_DISK] = { "disk", 0, 16, 1 },
+	[ATTR_OFFSET] = { "offset", SCAN_BINS, 0, 1 },
+	[ATTR_SIZE] = { "size", 41, 0, 1 },
+	[ATTR_ALIGNMENT] = { "alignment", ALIGN_MOST - ALIGN_LEAST + 2, 0, 1 },
+	[ATTR_PROCESS] = { "process", 0, 0, 1 },
+	[ATTR_THREAD] = { "thread", 0, 0, 1 },
+	[ATTR_COMM] = { "comm", 0, 0, 1 },
+	[ATTR_CGROUP] = { "cgroup", 0, 0, 1 },
+	[ATTR_CONTAINER] = { "container", 0, 0, 1 },
+	[ATTR_DEPTH] = { "depth", 17, 0, 0.9 },
+	[ATTR_KIND] = { "kind", 0, OP_N, 1 },
+	[ATTR_FS] = { "fs", 0, 16, 1 },
+	[ATTR_CALL] = { "call", 0, 64, 0.9 },
+	[ATTR_MODE] = { "mode", 0, 4, 0.9 },
+	[ATTR_RESULT] = { "result", 0, 16, 0.9 },
+	[ATTR_CACHE] = { "cache", 0, CACHE_N, 0.9 },
+	[ATTR_REQUESTS] = { "requests", 17, 0, 0.9 },
+	[ATTR_MERGES] = { "merges", 17, 0, 0.9 },
+	[ATTR_REQUEUES] = { "requeues", 9, 0, 0.9 },
+	[ATTR_STRATUM] = { "stratum", 0, ST_N, 0.75 },
+	[ATTR_TIME] = { "time", 0, 1, 0.75 },
+	[ATTR_PERIOD] = { "period", 0, 1, 0.85 },
+};
+
+/* How operations use the page cache and wait for the disk. */
+enum mode { MODE_BUFFERED, MODE_DIRECT, MODE_SYNC };
+
+const char *explain_attribute_name(enum explain_attribute attribute)
+{
+	return attributes[attribute].name;
+}
+
+unsigned int attribute_bins(enum explain_attribute attribute)
+{
+	return attributes[attribute].bins;
+}
+
+double attribute_weight(enum explain_attribute attribute)
+{
+	return attributes[attribute].weight;
+}
+
+uint64_t attribute_values(const struct scan *s, enum explain_attribute attribute)
+{
+	if (attributes[attribute].bins)
+		return 1;
+	if (attributes[attribute].most)
+		return attributes[attribute].most;
+	if (attribute == ATTR_FILE || attribute == ATTR_DIRECTORY)
+		return s->rec->catalog.n_files;
+	return s->rec->catalog.n_threads;
+}
+
+/* FNV-1a, of G. Fowler, L. C. Noll and K.-P. Vo. */
+static uint64_t hash_bytes(const char *bytes, size_t n, uint64_t hash)
+{
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3ULL;
+	return hash;
+}
+
+static uint64_t hash_number(uint64_t n)
+{
+	uint64_t hash = hash_bytes((const char *)&n, sizeof(n), 0xcbf29ce484222325ULL);
+
+	return hash == NO_VALUE ? 0 : hash;
+}
+
+/* The disk of the file system @dev, by the devices in the recording. A file system without a device
+ * number of its own (btrfs) is found by its mounted disk. */
+static unsigned int disk_of(struct scan *s, unsigned int dev)
+{
+	const struct header *h = &s->rec->header;
+	const struct header_mount *m;
+	const struct device *d;
+
+	if (dev == s->last_dev)
+		return s->last_disk;
+	d = devices_find(&h->devices, dev);
+	m = d ? NULL : header_mount(h, dev);
+	if (m && !strncmp(m->source, "/dev/", 5))
+		d = devices_named(&h->devices, m->source + 5);
+	s->last_dev = dev;
+	s->last_disk = d ? devices_disk(&h->devices, d->dev) : dev;
+	return s->last_disk;
+}
+
+void scan_item_fill(struct scan_item *ret, struct scan *s, const struct stored_event *ev)
+{
+	const struct catalog *c = &s->rec->catalog;
+	const struct stored_request *rq = &ev->request;
+
+	if (ev->kind == CHUNK_OPS) {
+		*ret = (struct scan_item){ .op = &ev->op,
+					   .owner = ev->op.owner,
+					   .file = ev->op.file,
+					   .start_ns = ev->op.start_ns,
+					   .total_ns = stored_op_total(&ev->op),
+					   .offset = ev->op.offset,
+					   .len = ev->op.len };
+		ret->disk = disk_of(s, FILE_KEY_DEV(catalog_file(c, ret->file)->key));
+	} else {
+		*ret = (struct scan_item){ .rq = rq,
+					   .owner = rq->owner,
+					   .file = rq->file,
+					   .start_ns = rq->q_ns,
+					   .total_ns = stored_event_total(ev),
+					   .offset = rq->sector == NO_VALUE ? NO_VALUE
+									    : rq->sector * 512,
+					   .len = rq->bytes,
+					   .disk = rq->dev };
+	}
+	ret->thread = catalog_thread(c, ret->owner);
+}
+
+/* 0, 1, 2 to 3, 4 to 7 ... have a bin each. */
+static uint64_t bin_of(uint64_t n, unsigned int bins)
+{
+	unsigned int bin = n ? 64 - __builtin_clzll(n) : 0;
+
+	return bin < bins ? bin : bins - 1;
+}
+
+static uint64_t align_bin(uint64_t offset, uint64_t len)
+{
+	unsigned int zeroes = offset | len ? __builtin_ctzll(offset | len) : ALIGN_MOST;
+
+	if (zeroes < ALIGN_LEAST)
+		return 0;
+	return 1 + (zeroes < ALIGN_MOST ? zeroes : ALIGN_MOST) - ALIGN_LEAST;
+}
+
+static uint64_t directory_make(const struct catalog_file *f)
+{
+	size_t name = f->names ? strnlen(f->names, f->len) + 1 : 0;
+
+	if (!f->ino || f->flags & STORED_FILE_NAMELESS || name >= f->len)
+		return NO_VALUE;
+	return hash_bytes(f->names + name, f->len - name, hash_number(FILE_KEY_DEV(f->key)));
+}
+
+/* The hash of the directory's path. A name which the recording replaces later stays as it was. */
+static uint64_t directory_of(struct scan *s, uint64_t id)
+{
+	const struct catalog *c = &s->rec->catalog;
+	uint64_t *list;
+
+	if (id >= c->n_files)
+		return NO_VALUE;
+	if (id >= s->n_directories) {
+		list = reallocarray(s->directories, 2 * c->n_files, sizeof(*list));
+		if (!list)
+			return NO_VALUE;
+		memset(list + s->n_directories, 0,
+		       (2 * c->n_files - s->n_directories) * sizeof(*list));
+		s->directories = list;
+		s->n_directories = 2 * c->n_files;
+	}
+	if (!s->directories[id])
+		s->directories[id] = directory_make(&c->files[id]);
+	return s->directories[id];
+}
+
+static uint64_t file_of(const struct scan *s, uint64_t id)
+{
+	const struct catalog_file *f = catalog_file(&s->rec->catalog, id);
+
+	return f->ino ? hash_number(f->key ^ hash_number(f->ino)) : NO_VALUE;
+}
+
+static uint64_t container_of(const struct scan *s, const struct catalog_thread *t)
+{
+	const char *path = catalog_cgroup(&s->rec->catalog, t->cgroup);
+	struct container c;
+
+	if (!path || !container_is_path(path))
+		return NO_VALUE;
+	if (!container_find(path, &c))
+		return 0;
+	return hash_bytes(c.id, strlen(c.id), hash_number(0));
+}
+
+static uint64_t stratum_of(const struct scan_item *item)
+{
+	const struct stored_request *rq = item->rq;
+	uint64_t most = 0, st = NO_VALUE;
+
+	if (rq)
+		return rq->tag_ns > rq->queue_ns && rq->tag_ns > rq->device_ns ? ST_TAG
+		       : rq->queue_ns > rq->device_ns                          ? ST_QUEUE
+									       : ST_DEVICE;
+	for (int i = 0; i < ST_N; i++) {
+		if (item->op->strata[i] <= most)
+			continue;
+		most = item->op->strata[i];
+		st = i;
+	}
+	return st;
+}
+
+static uint64_t mode_of(const struct scan_item *item)
+{
+	uint64_t flags = item->op ? item->op->open_flags : 0;
+
+	if (!item->op || item->op->kind > OP_WRITE)
+		return NO_VALUE;
+	if (item->op->cache == CACHE_DIRECT)
+		return MODE_DIRECT;
+	return flags & O_DSYNC && item->op->kind == OP_WRITE ? MODE_SYNC : MODE_BUFFERED;
+}
+
+/* The error that was returned; 0: none. */
+static uint64_t result_of(const struct scan_item *item)
+{
+	int64_t ret = item->op ? (int64_t)item->op->ret : 0;
+
+	if (item->rq)
+		return !!(item->rq->flags & STORED_RQ_FAILED);
+	return ret < 0 && ret >= -MAX_ERRNO ? -ret : 0;
+}
+
+static uint64_t who_value(const struct scan *s, const struct scan_item *item,
+			  enum explain_attribute attribute)
+{
+	const struct catalog_thread *t = item->thread;
+
+	if (!item->owner)
+		return NO_VALUE;
+	switch (attribute) {
+	case ATTR_PROCESS:
+		return t->pid ? t->pid : NO_VALUE;
+	case ATTR_THREAD:
+		return t->tid ? t->tid : NO_VALUE;
+	case ATTR_COMM:
+		return hash_bytes(t->comm, strnlen(t->comm, COMM_LEN), hash_number(1));
+	case ATTR_CGROUP:
+		return t->cgroup ? t->cgroup : NO_VALUE;
+	default:
+		return container_of(s, t);
+	}
+}
+
+static uint64_t of_op(const struct scan_item *item, enum explain_attribute attribute)
+{
+	const struct stored_op *op = item->op;
+
+	switch (attribute) {
+	case ATTR_FS:
+		return op->fs;
+	case ATTR_CALL:
+		return op->call;
+	case ATTR_CACHE:
+		return op->cache ? op->cache : NO_VALUE;
+	case ATTR_REQUESTS:
+		return bin_of(op->requests, attributes[attribute].bins);
+	default:
+		return NO_VALUE;
+	}
+}
+
+static uint64_t of_request(const struct scan_item *item, enum explain_attribute attribute)
+{
+	switch (attribute) {
+	case ATTR_MERGES:
+		return bin_of(item->rq->merges, attributes[attribute].bins);
+	case ATTR_REQUEUES:
+		return bin_of(item->rq->requeues, attributes[attribute].bins);
+	default:
+		return NO_VALUE;
+	}
+}
+
+static uint64_t where_value(struct scan *s, const struct scan_item *item,
+			    enum explain_attribute attribute)
+{
+	bool sized = item->len != NO_VALUE;
+
+	switch (attribute) {
+	case ATTR_FILE:
+		return file_of(s, item->file);
+	case ATTR_DIRECTORY:
+		return directory_of(s, item->file);
+	case ATTR_DISK:
+		return item->disk ? item->disk : NO_VALUE;
+	case ATTR_OFFSET:
+		if (item->offset == NO_VALUE || item->offset > s->max_offset)
+			return NO_VALUE;
+		return item->offset >> s->offset_shift;
+	case ATTR_SIZE:
+		return sized ? bin_of(item->len, attributes[attribute].bins) : NO_VALUE;
+	case ATTR_ALIGNMENT:
+		return sized && item->offset != NO_VALUE ? align_bin(item->offset, item->len)
+							 : NO_VALUE;
+	default:
+		return NO_VALUE;
+	}
+}
+
+uint64_t attribute_value(struct scan *s, const struct scan_item *item,
+			 enum explain_attribute attribute)
+{
+	uint64_t depth;
+
+	switch (attribute) {
+	case ATTR_FILE ... ATTR_ALIGNMENT:
+		return where_value(s, item, attribute);
+	case ATTR_PROCESS ... ATTR_CONTAINER:
+		return who_value(s, item, attribute);
+	case ATTR_DEPTH:
+		depth = beside_depth(&s->beside, item->disk, item->start_ns);
+		return depth == NO_VALUE ? depth : bin_of(depth, attributes[attribute].bins);
+	case ATTR_KIND:
+		return item->op ? item->op->kind : item->rq->op;
+	case ATTR_MODE:
+		return mode_of(item);
+	case ATTR_RESULT:
+		return result_of(item);
+	case ATTR_STRATUM:
+		return stratum_of(item);
+	default:
+		return item->op ? of_op(item, attribute) : of_request(item, attribute);
+	}
+}
+
+/* Words. Each function writes raw text. */
+
+/* The name of a disk in the recording, or "major:minor". */
+static void put_disk(FILE *f, const struct scan *s, unsigned int dev)
+{
+	char *name = device_text(s->rec, dev);
+
+	fprintf(f, "%s", name ? name : "?");
+	free(name);
+}
+
+static void put_comm(FILE *f, const struct catalog_thread *t)
+{
+	fprintf(f, "%.*s", (int)strnlen(t->comm, COMM_LEN), t->comm);
+}
+
+static void put_beside(FILE *f, const struct scan *s, const struct activity *a)
+{
+	static const char *const what[] = { "requests of ", "requests of the journal ",
+					    "writeback",    "flushes",
+					    "discards",     "other requests" };
+	const struct catalog_thread *t = catalog_thread(&s->rec->catalog, a->owner);
+
+	fprintf(f, "beside %s", what[a->kind]);
+	if (a->kind <= ACTIVITY_JOURNAL)
+		put_comm(f, t);
+	if (a->kind == ACTIVITY_PROCESS)
+		fprintf(f, " (pid %u)", a->pid);
+	fprintf(f, " on ");
+	put_disk(f, s, a->dev);
+}
+
+/* The path of a file, of its directory if @up. For free(); NULL: out of memory. */
+static char *path_of(const struct scan *s, uint64_t id, bool up)
+{
+	const struct catalog_file *f = catalog_file(&s->rec->catalog, id);
+	struct file_name name;
+	struct path_file file = { FILE_KEY_DEV(f->key), f->ino, &name };
+	char *path, *slash;
+
+	catalog_file_name(f, &name);
+	if (up)
+		name.deleted = 0;
+	path = path_full(&file);
+	slash = path && up ? strrchr(path, '/') : NULL;
+	if (slash)
+		slash[slash == path] = '\0';
+	return path;
+}
+
+/* Whether report finds the file by its path. */
+static bool path_is_exact(const struct scan *s, uint64_t id)
+{
+	unsigned int flags = catalog_file(&s->rec->catalog, id)->flags;
+
+	return (flags & STORED_FILE_COMPLETE) &&
+	       !(flags & (STORED_FILE_UNMOUNTED | STORED_FILE_DELETED | STORED_FILE_NAMELESS));
+}
+
+/* "from 4 to 7", "0", "16 or more": the numbers in bins of bin_of(). */
+static void put_bins(FILE *f, uint64_t low, uint64_t high, unsigned int bins)
+{
+	uint64_t from = low ? 1ULL << (low - 1) : 0, to = high ? (1ULL << high) - 1 : 0;
+
+	if (high == bins - 1)
+		fprintf(f, "%llu or more", (unsigned long long)from);
+	else if (from == to)
+		fprintf(f, "%llu", (unsigned long long)from);
+	else
+		fprintf(f, "%llu to %llu", (unsigned long long)from, (unsigned long long)to);
+}
+
+static void put_size(FILE *f, uint64_t low, uint64_t high)
+{
+	uint64_t from = low ? 1ULL << (low - 1) : 0;
+
+	if (!high)
+		fprintf(f, "of no bytes");
+	else if (high == attributes[ATTR_SIZE].bins - 1)
+		fprintf(f, "of %s or more", text_bytes(from).s);
+	else
+		fprintf(f, "of %s to less than %s", text_bytes(from).s, text_bytes(1ULL << high).s);
+}
+
+static void put_align(FILE *f, uint64_t low, uint64_t high)
+{
+	if (high == ALIGN_MOST - ALIGN_LEAST + 1)
+		fprintf(f, "aligned to %s or more",
+			low ? text_bytes(256ULL << low).s : "any power of 2");
+	else if (low && low == high)
+		fprintf(f, "aligned to %s and not to more", text_bytes(256ULL << low).s);
+	else
+		fprintf(f, "not aligned to %s", text_bytes(512ULL << high).s);
+}
+
+static void put_range(FILE *f, const struct scan *s, enum explain_attribute attribute, uint64_t low,
+		      uint64_t high)
+{
+	unsigned int bins = attributes[attribute].bins;
+
+	switch (attribute) {
+	case ATTR_OFFSET:
+		fprintf(f, "at offsets from %s to %s", text_bytes(low << s->offset_shift).s,
+			text_bytes((high + 1) << s->offset_shift).s);
+		break;
+	case ATTR_SIZE:
+		put_size(f, low, high);
+		break;
+	case ATTR_ALIGNMENT:
+		put_align(f, low, high);
+		break;
+	case ATTR_DEPTH:
+		fprintf(f, "submitted with ");
+		put_bins(f, low, high, bins);
+		fprintf(f, " request%s in flight on their disk", low == 1 && high == 1 ? "" : "s");
+		break;
+	default:
+		fprintf(f, "with ");
+		put_bins(f, low, high, bins);
+		fprintf(f, " %s%s%s",
+			attribute == ATTR_REQUESTS ? "request"
+			: attribute == ATTR_MERGES ? "merged bio"
+						   : "requeue",
+			low == 1 && high == 1 ? "" : "s",
+			attribute == ATTR_REQUESTS ? " of their own" : "");
+	}
+}
+
+static void put_where(FILE *f, const struct scan *s, const struct scan_value *v)
+{
+	char *path;
+
+	if (v->attribute == ATTR_DISK) {
+		fprintf(f, "on disk ");
+		put_disk(f, s, v->key);
+		return;
+	}
+	path = path_of(s, v->file, v->attribute == ATTR_DIRECTORY);
+	fprintf(f, v->attribute == ATTR_FILE ? "in file %s" : "in directory %s", path ? path : "?");
+	free(path);
+}
+
+static void put_who(FILE *f, const struct scan *s, const struct scan_value *v)
+{
+	const struct catalog_thread *t = catalog_thread(&s->rec->catalog, v->owner);
+	const char *cgroup = catalog_cgroup(&s->rec->catalog, t->cgroup);
+	struct container c;
+
+	switch (v->attribute) {
+	case ATTR_PROCESS:
+	case ATTR_THREAD:
+		fprintf(f, v->attribute == ATTR_PROCESS ? "of process " : "of thread ");
+		put_comm(f, t);
+		fprintf(f, v->attribute == ATTR_PROCESS ? " (pid %u)" : " (tid %u)",
+			v->attribute == ATTR_PROCESS ? t->pid : t->tid);
+		break;
+	case ATTR_COMM:
+		fprintf(f, "of threads named ");
+		put_comm(f, t);
+		break;
+	case ATTR_CGROUP:
+		fprintf(f, "of cgroup %s", cgroup ? cgroup : "");
+		if (!cgroup)
+			fprintf(f, "%llu", (unsigned long long)t->cgroup);
+		break;
+	default:
+		if (cgroup && container_find(cgroup, &c))
+			fprintf(f, "of container %.*s", (int)c.shown, c.id);
+		else
+			fprintf(f, "of no container");
+	}
+}
+
+static void put_result(FILE *f, const struct scan *s, uint64_t key)
+{
+	const char *error = key && s->conf->kinds ? strerrorname_np(key) : NULL;
+
+	fprintf(f, "%s%s%s%s", key ? "failures" : "successes", error ? " (" : "",
+		error ? error : "", error ? ")" : "");
+}
+
+static void put_how(FILE *f, const struct scan *s, const struct scan_value *v)
+{
+	static const char *const modes[] = { "buffered", "direct", "synchronous" };
+	const char *call = NULL;
+
+	switch (v->attribute) {
+	case ATTR_KIND:
+		fprintf(f, "of kind %s", s->conf->kinds ? op_name(v->key) : rq_op_name(v->key));
+		break;
+	case ATTR_FS:
+		fprintf(f, "on file system %s", catalog_fs(&s->rec->catalog, v->key));
+		break;
+	case ATTR_CALL:
+		call = s->conf->call_name ? s->conf->call_name(v->key) : NULL;
+		fprintf(f, "calls of %s", call ? call : "a system call without a name");
+		break;
+	case ATTR_MODE:
+		fprintf(f, "%s", modes[v->key % 3]);
+		break;
+	case ATTR_RESULT:
+		put_result(f, s, v->key);
+		break;
+	case ATTR_CACHE:
+		fprintf(f, "of cache class %s", cache_name(v->key));
+		break;
+	default:
+		fprintf(f, "longest in stratum %s", stratum_label(v->key));
+	}
+}
+
+static char *text_of(const struct scan *s, const struct scan_value *v,
+		     const struct scan_value *last)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	if (attributes[v->attribute].bins)
+		put_range(f, s, v->attribute, v->key, last->key);
+	else if (v->attribute == ATTR_BESIDE)
+		put_beside(f, s, &s->beside.list[v->key]);
+	else if (v->attribute <= ATTR_DISK)
+		put_where(f, s, v);
+	else if (v->attribute <= ATTR_CONTAINER)
+		put_who(f, s, v);
+	else
+		put_how(f, s, v);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* The value of an option of report which chooses @v. For free(). NULL: out of memory, or none. */
+static char *option_value(const struct scan *s, const struct scan_value *v, const char **ret_option)
+{
+	const struct catalog_thread *t = catalog_thread(&s->rec->catalog, v->owner);
+	const char *cgroup = catalog_cgroup(&s->rec->catalog, t->cgroup);
+	char number[16];
+
+	switch (v->attribute) {
+	case ATTR_FILE:
+	case ATTR_DIRECTORY:
+		*ret_option = "--file";
+		return path_is_exact(s, v->file)
+			       ? path_of(s, v->file, v->attribute == ATTR_DIRECTORY)
+			       : NULL;
+	case ATTR_DISK:
+		*ret_option = "-d";
+		return device_text(s->rec, v->key);
+	case ATTR_PROCESS:
+		*ret_option = "-p";
+		snprintf(number, sizeof(number), "%u", t->pid);
+		return strdup(number);
+	case ATTR_COMM:
+		*ret_option = "--comm";
+		return strndup(t->comm, COMM_LEN);
+	case ATTR_CGROUP:
+		*ret_option = "--cgroup";
+		return cgroup && container_is_path(cgroup) ? strdup(cgroup) : NULL;
+	case ATTR_FS:
+		*ret_option = "--fs";
+		return strdup(catalog_fs(&s->rec->catalog, v->key));
+	default:
+		return NULL;
+	}
+}
+
+int attribute_describe(const struct scan *s, const struct scan_value *v,
+		       const struct scan_value *last, struct explain_finding *ret)
+{
+	const char *option = NULL;
+
+	ret->attribute = v->attribute;
+	ret->text = text_of(s, v, last);
+	if (!ret->text)
+		return -ENOMEM;
+	ret->value = option_value(s, v, &option);
+	ret->option = ret->value && *ret->value ? option : NULL;
+	return 0;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* explain_choose.c - which findings are told, in which order, and which are about the same
+ * operations as another one. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/explain_scan.h"
+
+/* A finding of its own has so many operations that no finding before has. */
+#define OWN_PART 0.2
+
+static uint64_t bits_count(const uint64_t *a, const uint64_t *b, size_t words)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < words; i++)
+		n += __builtin_popcountll(a[i] & b[i]);
+	return n;
+}
+
+static int compare_p(const void *a, const void *b)
+{
+	const struct explain_finding *x = a, *y = b;
+
+	return (x->raw_p > y->raw_p) - (x->raw_p < y->raw_p);
+}
+
+/* Corrects all probabilities for @tests tests: Benjamini and Hochberg (1995), as adjusted by
+ * Yekutieli and Benjamini (1999). */
+static void correct(struct explain_finding *list, size_t n, double tests)
+{
+	double least = 1, p;
+
+	qsort(list, n, sizeof(*list), compare_p);
+	for (size_t i = n; i--;) {
+		p = list[i].raw_p * tests / (i + 1);
+		least = p < least ? p : least;
+		list[i].p = least;
+	}
+}
+
+/* Whether a finding is sure, and large enough to be told. */
+static bool is_told(const struct explain *e, const struct explain_finding *f)
+{
+	double others = e->n - e->n_slow, share = (double)f->slow / e->n_slow;
+	int least = f->attribute < ATTR_STRATUM ? EXPLAIN_LEAST_PERCENT : EXPLAIN_WEAK_PERCENT;
+
+	return f->p <= EXPLAIN_FALSE && f->slow >= EXPLAIN_LEAST && f->score * 100 >= least &&
+	       share * others >= EXPLAIN_LEAST_LIFT * f->others;
+}
+
+void explain_finding_done(struct explain_finding *f)
+{
+	free(f->text);
+	free(f->value);
+	free(f->has);
+}
+
+/* Removes findings that are not told. */
+static void drop_untold(struct explain *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->n_findings; i++) {
+		if (is_told(e, &e->findings[i]))
+			e->findings[n++] = e->findings[i];
+		else
+			explain_finding_done(&e->findings[i]);
+	}
+	e->n_findings = n;
+}
+
+/* Best first; what explains as much stands in the order of attributes. */
+static int compare_score(const void *a, const void *b)
+{
+	const struct explain_finding *x = a, *y = b;
+	double sx = x->score * attribute_weight(x->attribute);
+	double sy = y->score * attribute_weight(y->attribute);
+	int order = (sx < sy) - (sx > sy);
+
+	if (sx - sy < 0.02 && sy - sx < 0.02 && x->attribute != y->attribute)
+		return x->attribute < y->attribute ? -1 : 1;
+	return order;
+}
+
+/* Insertion sort: the order is not transitive where scores are close. */
+static void order(struct explain_finding *list, size_t n)
+{
+	struct explain_finding f;
+	size_t to;
+
+	for (size_t i = 1; i < n; i++) {
+		f = list[i];
+		for (to = i; to && compare_score(&f, &list[to - 1]) < 0; to--)
+			list[to] = list[to - 1];
+		list[to] = f;
+	}
+}
+
+/* Whether @f says something about operations that are not in @covered: many, and more often than
+ * the others have its property. */
+static bool has_own(const struct scan *s, const struct explain_finding *f, const uint64_t *covered,
+		    size_t words)
+{
+	double all = bits_count(f->has, f->has, words), left = s->n_list, own, others;
+
+	own = all - bits_count(f->has, covered, words);
+	left -= bits_count(covered, covered, words);
+	others = s->e->n > s->e->n_slow ? (double)f->others / (s->e->n - s->e->n_slow) : 0;
+	return own >= OWN_PART * all && own * 100 >= EXPLAIN_LEAST_PERCENT * s->n_list &&
+	       own >= EXPLAIN_LEAST && own >= EXPLAIN_LEAST_LIFT * left * others;
+}
+
+/* Which of the kept findings @f shares most operations with. */
+static size_t same_as(const struct explain *e, const struct explain_finding *f, size_t words)
+{
+	uint64_t most = 0, n;
+	size_t best = 0;
+
+	for (size_t i = 0; i < e->n_kept; i++) {
+		n = bits_count(f->has, e->findings[i].has, words);
+		if (n <= most)
+			continue;
+		most = n;
+		best = i;
+	}
+	return best;
+}
+
+/* Moves finding @i behind the kept ones, of which it becomes the last. */
+static void keep(struct explain *e, size_t i)
+{
+	struct explain_finding f = e->findings[i];
+
+	memmove(&e->findings[e->n_kept + 1], &e->findings[e->n_kept],
+		(i - e->n_kept) * sizeof(*e->findings));
+	e->findings[e->n_kept++] = f;
+}
+
+static void uncovered_set(const struct scan *s, const uint64_t *covered, size_t words)
+{
+	struct explain *e = s->e;
+	uint64_t left = s->n_list - bits_count(covered, covered, words);
+
+	e->is_sampled = s->n_list < e->n_slow;
+	e->uncovered = e->is_sampled ? (double)left / s->n_list * e->n_slow : left;
+}
+
+int findings_choose(const struct scan *s)
+{
+	struct explain *e = s->e;
+	size_t words = bits_words(s->n_list);
+	uint64_t *covered = calloc(words + 1, sizeof(*covered));
+
+	e->same = calloc(e->n_findings + 1, sizeof(*e->same));
+	if (!covered || !e->same) {
+		free(covered);
+		return -ENOMEM;
+	}
+	correct(e->findings, e->n_findings, e->tests);
+	drop_untold(e);
+	order(e->findings, e->n_findings);
+	for (size_t i = 0; i < e->n_findings && e->n_kept < EXPLAIN_FINDINGS; i++) {
+		if (!has_own(s, &e->findings[i], covered, words))
+			continue;
+		for (size_t w = 0; w < words; w++)
+			covered[w] |= e->findings[i].has[w];
+		keep(e, i);
+	}
+	for (size_t i = e->n_kept; i < e->n_findings; i++)
+		e->same[i] = same_as(e, &e->findings[i], words);
+	uncovered_set(s, covered, words);
+	free(covered);
+	return 0;
+}

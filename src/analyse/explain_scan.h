@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* explain_scan.h - what the parts of explain share: an operation's properties, and how often each
+ * was seen in each part of the time. Only explain*.c include it. */
+#ifndef IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
+#define IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
+
+#include "analyse/explain.h"
+#include "capture/reader.h"
+
+enum {
+	SCAN_CELLS = 192,  /* parts of the time */
+	SCAN_BLOCK = 16,   /* cells of a block; a power of 2 */
+	SCAN_FINE = 16,    /* parts of a cell */
+	SCAN_VALUES = 512, /* values that are counted */
+	SCAN_WORDS = SCAN_VALUES / 64,
+	SCAN_BINS = 64,       /* of an attribute with an order, at most */
+	SCAN_SLOWEST = 16384, /* operations from which values to count are taken */
+	SCAN_SLOW = 131072,   /* slow operations whose values stay in memory */
+};
+
+#define NO_VALUE UINT64_MAX
+
+/* Who had requests in flight, and how many requests each disk had. */
+
+enum { BESIDE_SLOTS = 1 << 20, BESIDE_MAX = 64, BESIDE_DISKS = 8 };
+
+enum activity_kind {
+	ACTIVITY_PROCESS,
+	ACTIVITY_JOURNAL,
+	ACTIVITY_WRITEBACK,
+	ACTIVITY_FLUSH,
+	ACTIVITY_DISCARD,
+	ACTIVITY_OTHER, /* write zeroes, zones ... */
+};
+
+struct activity {
+	enum activity_kind kind;
+	unsigned int dev, pid;
+	uint64_t owner; /* a thread of the process, for its name */
+};
+
+/* Time is cut into slots of 1 << shift ns, which become longer with the recording. */
+struct beside {
+	uint64_t base_ns;
+	unsigned int shift;
+	size_t used;     /* slots */
+	uint64_t *slots; /* set of 1 << activity; owned */
+	struct beside_disk {
+		unsigned int dev;
+		int32_t *depth; /* by slot; how it changes, until beside_finish(); owned */
+	} disks[BESIDE_DISKS];
+	unsigned int n_disks;
+	struct activity list[BESIDE_MAX];
+	unsigned int n;
+	uint64_t left_out; /* requests without a place in the list */
+};
+
+/* 0 or -ENOMEM. */
+int beside_init(struct beside *b, uint64_t base_ns);
+int beside_add(struct beside *b, const struct recording *rec, const struct stored_request *rq);
+
+/* Call after the last request: from now on an activity is also found up to @window_ns before it
+ * began, and slots have the number of requests. */
+void beside_finish(struct beside *b, uint64_t window_ns);
+
+/* The activities at @ns, except for those of process @pid: a set of 1 << activity. */
+uint64_t beside_at(const struct beside *b, uint64_t ns, unsigned int pid);
+
+/* Requests in flight on disk @dev at the beginning of the slot of @ns; NO_VALUE: not known. */
+uint64_t beside_depth(const struct beside *b, unsigned int dev, uint64_t ns);
+void beside_done(struct beside *b);
+
+/* An operation or a request. */
+struct scan_item {
+	const struct stored_op *op;      /* or NULL */
+	const struct stored_request *rq; /* or NULL */
+	const struct catalog_thread *thread;
+	uint64_t owner, file;
+	uint64_t start_ns, total_ns;
+	uint64_t offset, len; /* NO_VALUE: not known */
+	unsigned int disk;    /* dev_t of the whole disk; 0: not known */
+};
+
+/* A value of an attribute, and how many operations of each cell have it. */
+struct scan_value {
+	enum explain_attribute attribute;
+	uint64_t key;         /* of an attribute with an order: the bin */
+	uint64_t owner, file; /* of an operation with this value, for its name */
+	uint32_t slow[SCAN_CELLS], all[SCAN_CELLS];
+};
+
+struct scan_slow {
+	uint64_t start_ns, end_ns;
+	uint64_t bits[SCAN_WORDS]; /* set of 1 << value */
+};
+
+struct scan {
+	const struct explain_conf *conf;
+	struct explain *e;
+	struct recording *rec;
+	struct beside beside;
+	uint64_t base_ns, cell_ns;
+	uint64_t max_offset;
+	unsigned int offset_shift;
+	uint32_t slow[SCAN_CELLS], all[SCAN_CELLS];
+	uint32_t fine[SCAN_CELLS * SCAN_FINE]; /* all operations */
+	struct scan_value *values;             /* owned */
+	unsigned int n_values;
+	unsigned int first_bin[ATTR_N]; /* of attributes with an order: the value of bin 0 */
+	struct scan_slow *list;         /* slow ones, or a sample of them; owned */
+	size_t n_list;
+	/* caches of explain_attribute.c */
+	uint64_t *directories; /* by file: hash, 0: not looked up; owned */
+	size_t n_directories;
+	unsigned int last_dev, last_disk;
+};
+
+/* Attributes. */
+
+/* The item of @ev; valid while @ev is. */
+void scan_item_fill(struct scan_item *ret, struct scan *s, const struct stored_event *ev);
+
+/* The value of @item, or NO_VALUE. Not for ATTR_BESIDE, ATTR_TIME and ATTR_PERIOD. */
+uint64_t attribute_value(struct scan *s, const struct scan_item *item,
+			 enum explain_attribute attribute);
+
+/* How many bins an attribute with an order has; 0: it has no order. */
+unsigned int attribute_bins(enum explain_attribute attribute);
+
+/* How many values there may be, for the number of tests. */
+uint64_t attribute_values(const struct scan *s, enum explain_attribute attribute);
+
+/* A finding about a mechanism or a time weighs less than one about a cause. */
+double attribute_weight(enum explain_attribute attribute);
+
+/* Sets text, option and value of a finding about @v, or about the bins from @v to @last. 0 or
+ * -ENOMEM. */
+int attribute_describe(const struct scan *s, const struct scan_value *v,
+		       const struct scan_value *last, struct explain_finding *ret);
+
+/* Chance. */
+
+/* Sets slow, others, expected, at_most, raw_p and score of a finding with these counts, by cell. */
+void chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
+		  struct explain_finding *ret);
+
+/* Sets the members above without cells, from the counts @slow and @all. */
+void chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
+		struct explain_finding *ret);
+
+/* Time. Each sets a finding with .has, whose length is n_list bits. 1; 0: there is nothing to tell;
+ * -ENOMEM. */
+int time_bursts(const struct scan *s, struct explain_finding *ret);
+int time_period(const struct scan *s, struct explain_finding *ret);
+
+void explain_finding_done(struct explain_finding *f);
+
+/* The choice of findings: orders e->findings, sets n_kept, same and uncovered. 0 or -ENOMEM. */
+int findings_choose(const struct scan *s);
+
+/* Bits. */
+static inline size_t bits_words(size_t n)
+{
+	return (n + 63) / 64;
+}
+
+static inline void bit_set(uint64_t *bits, size_t i)
+{
+	bits[i / 64] |= 1ULL << i % 64;
+}
+
+static inline bool bit_is_set(const uint64_t *bits, size_t i)
+{
+	return bits[i / 64] >> i % 64 & 1;
+}
+
+#endif

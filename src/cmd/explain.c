@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* explain.c - what the slow operations of a recording have in common, and the others have not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyse/explain.h"
+#include "base/path.h"
+#include "base/reason.h"
+#include "base/text.h"
+#include "capture/reader.h"
+#include "cmd/recorded.h"
+#include "run/cli.h"
+#include "run/condition.h"
+#include "run/filters.h"
+#include "run/run.h"
+#include "show/explain.h"
+#include "show/progress.h"
+#include "trace/syscalls.h"
+
+enum { SLOWEST_SHOWN = 5 };
+
+struct explain_cmd {
+	/* options */
+	const char *file, *text, *output;
+	struct recorded_part part;
+	struct report_filter filter;
+	int detail;
+	bool json;
+	/* state */
+	struct condition condition;
+	struct explain_conf conf;
+	struct explain result;
+	struct progress progress;
+	FILE *out;
+};
+
+static const struct opt form_opts[] = {
+	{ 'v', "verbose", OPT_TIMES(struct explain_cmd, detail),
+	  .help = "all findings about the same operations, not only three" },
+	{ 'j', "json", OPT_FLAG(struct explain_cmd, json), .help = "one JSON object, times in ns" },
+	{ 'o', "output", OPT_STRING(struct explain_cmd, output), .arg = "FILE",
+	  .help = "write to this new file; - is the standard output (default)" },
+	{},
+};
+
+static const struct opt_group groups[] = {
+	{ "Time", recorded_part_opts, offsetof(struct explain_cmd, part) },
+	{ "Filters", filter_opts, offsetof(struct explain_cmd, filter.given) },
+	{ "Format", form_opts, 0 },
+	{},
+};
+
+static const struct opt args[] = {
+	{ .arg = "FILE",
+	  OPT_STRING(struct explain_cmd, file),
+	  .required = true,
+	  .help = "a recording" },
+	{ .arg = "CONDITION",
+	  OPT_STRING(struct explain_cmd, text),
+	  .required = true,
+	  .help = "which ones are slow: 'fsync>p99', 'read>5ms', 'any>p99.9', 'request vda>p99'" },
+	{},
+};
+
+static const struct opt_example examples[] = {
+	{ "iostrata explain trace.ios 'fsync>p99'", "the slowest hundredth of all fsyncs" },
+	{ "iostrata explain trace.ios 'read>5ms' --file /srv", "slow reads of files below /srv" },
+	{ "iostrata explain trace.ios 'any>p99.9' --from 10 --to 20", "in ten seconds of it" },
+	{ "iostrata explain trace.ios 'request vda>p99'", "slow requests of a disk" },
+	{ "iostrata explain -j trace.ios 'fsync>p99' | jq '.findings[].text'", "for a program" },
+	{},
+};
+
+static const struct opt_table table = {
+	.name = "iostrata explain",
+	.summary = "tell what slow operations have in common, beyond chance",
+	.about = "Looks for properties that the slow operations have and the others of the same "
+		 "kind have not: file, process, offset, what ran beside them, and more. A property "
+		 "is told only if chance does not explain how many slow operations have it. Each "
+		 "finding ends with the command that shows such operations.",
+	.groups = groups,
+	.args = args,
+	.examples = examples,
+};
+
+static bool passes(void *arg, const struct recording *rec, const struct stored_event *ev)
+{
+	struct explain_cmd *o = arg;
+
+	return report_filter_passes(&o->filter, rec, ev);
+}
+
+static void begins(void *arg)
+{
+	struct explain_cmd *o = arg;
+
+	report_filter_begin(&o->filter);
+}
+
+static bool goes_on(void *arg, uint64_t bytes)
+{
+	struct explain_cmd *o = arg;
+
+	progress_show(&o->progress, bytes);
+	return !interrupt_came();
+}
+
+static int resolve(struct explain_cmd *o, struct reason *why)
+{
+	struct filters *given = &o->filter.given;
+	char looked_for[FILTERS_TEXT];
+
+	if (condition_parse(o->text, CONDITION_RECORDED, "condition", &o->condition, why) ||
+	    recorded_part_check(&o->part, why))
+		return -1;
+	if (!o->condition.kinds && filters_check_requests(given, "request", why))
+		return -1;
+	if (!strcmp(o->file, "-")) {
+		reason_set(why, EXIT_USAGE,
+			   "explain reads a recording twice, and a pipe can be read only once");
+		return reason_hint(why, "write the recording to a file first: -o FILE");
+	}
+	o->out = newfile_output(o->output, stdout, why);
+	if (!o->out)
+		return -1;
+	o->conf = (struct explain_conf){
+		.kinds = o->condition.kinds,
+		.disk = o->condition.disk[0] ? o->condition.disk : NULL,
+		.percentile = o->condition.percentile,
+		.above_ns = o->condition.above_ns,
+		.from_ns = o->part.from_ns,
+		.to_ns = o->part.to_ns,
+		.begins = begins,
+		.goes_on = goes_on,
+		.arg = o,
+	};
+	filters_text(given, looked_for, sizeof(looked_for));
+	if (looked_for[0])
+		o->conf.passes = passes;
+	report_filter_init(&o->filter);
+	return 0;
+}
+
+/* Writes a blank and @word, in quotes if the shell would change it. */
+static void put_word(FILE *f, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:=,+@%-";
+
+	if (*word && strspn(word, plain) == strlen(word)) {
+		fprintf(f, " %s", word);
+		return;
+	}
+	fprintf(f, " '");
+	for (; *word; word++)
+		fprintf(f, *word == '\'' ? "'\\''" : "%c", *word);
+	fprintf(f, "'");
+}
+
+/* The user's filters, without those that the finding or the condition replaces. */
+static void put_filters(FILE *f, const struct explain_cmd *o, const char *option)
+{
+	struct filters given = o->filter.given;
+	char text[FILTERS_TEXT];
+
+	given.min_ns = 0;
+	if (o->condition.kinds != ~0U)
+		given.ops = 0;
+	if (option && !strcmp(option, "--file"))
+		given.files.n = 0;
+	if (option && !strcmp(option, "-d"))
+		given.disks.n = 0;
+	if (option && !strcmp(option, "-p"))
+		given.pids.n = 0;
+	if (option && !strcmp(option, "--comm"))
+		given.comms.n = 0;
+	if (option && !strcmp(option, "--cgroup"))
+		given.cgroups.n = 0;
+	if (option && !strcmp(option, "--fs"))
+		given.fs = NULL;
+	filters_text(&given, text, sizeof(text));
+	if (text[0])
+		fprintf(f, " %s", text);
+}
+
+/* Requests are listed one by one: no table has single requests. */
+static void put_form(FILE *f, const struct explain_cmd *o)
+{
+	for (const struct opt_choice *c = filter_ops; c->name; c++)
+		if (o->condition.kinds == 1U << c->value)
+			fprintf(f, " --op %s", c->name);
+	if (o->condition.kinds)
+		fprintf(f, " --min %lluns --slowest %d", (unsigned long long)o->result.threshold_ns,
+			SLOWEST_SHOWN);
+	else
+		fprintf(f, " --events csv");
+}
+
+/* A time from the beginning of the recording, in ms. */
+static void put_time(FILE *f, const char *option, uint64_t ns, uint64_t round_ns)
+{
+	uint64_t ms = (ns + round_ns) / 1000000;
+
+	fprintf(f, " %s %llu.%03llus", option, (unsigned long long)ms / 1000,
+		(unsigned long long)ms % 1000);
+}
+
+static char *command(const void *arg, const struct explain_finding *found)
+{
+	const struct explain_cmd *o = arg;
+	const char *option = found->option;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	if (option && !o->condition.kinds && (!strcmp(option, "--file") || !strcmp(option, "--fs")))
+		option = NULL; /* these choose no requests */
+	fprintf(f, "iostrata report");
+	put_word(f, o->file);
+	put_filters(f, o, option);
+	if (o->conf.disk && !(option && !strcmp(option, "-d"))) {
+		fprintf(f, " -d");
+		put_word(f, o->conf.disk);
+	}
+	if (option) {
+		fprintf(f, " %s", option);
+		put_word(f, found->value);
+	}
+	put_time(f, "--from", found->from_ns, 0);
+	put_time(f, "--to", found->to_ns, 1000000);
+	put_form(f, o);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static bool wants_color(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static int print(struct explain_cmd *o)
+{
+	const struct explain_view v = {
+		.e = &o->result,
+		.conf = &o->conf,
+		.condition = o->text,
+		.noun = condition_noun(&o->condition),
+		.detail = o->detail,
+		.color = wants_color(o->out),
+		.command = command,
+		.arg = o,
+	};
+
+	return cmd_written(o->json ? explain_json(o->out, &v) : explain_text(o->out, &v));
+}
+
+/* Sets the names of system calls of the machine in the recording. */
+static void calls_set(struct explain_cmd *o, FILE *f)
+{
+	struct recording rec;
+	struct reason why;
+
+	if (!recording_open(&rec, f, o->file, &why)) /* else explain_read() fails in the same way */
+		o->conf.call_name = syscall_names(rec.header.machine);
+	recording_close(&rec);
+}
+
+/* Refuses a --from past the end. 0, or -1 with @why. */
+static int part_reached(const struct explain_cmd *o, struct reason *why)
+{
+	if (!o->part.from_ns || o->result.duration_ns)
+		return 0;
+	reason_set(why, EXIT_FAILED, "--from %s is past the end of '%.200s'",
+		   text_ns(o->part.from_ns).s, o->file);
+	return reason_hint(why, "--from counts from the beginning of the recording");
+}
+
+/* The exit code. */
+static int explain_file(struct explain_cmd *o)
+{
+	struct reason why;
+	struct stat st;
+	FILE *f = infile_open(o->file, &why);
+	int got, status = 0;
+
+	if (!f)
+		return cmd_fail(&why);
+	calls_set(o, f);
+	progress_begin(&o->progress, stderr, fstat(fileno(f), &st) ? 0 : 2UL * st.st_size);
+	got = explain_read(&o->result, f, o->file, &o->conf, &why);
+	progress_end(&o->progress);
+	infile_close(f);
+	if (got)
+		status = cmd_fail(&why);
+	if (got < 0)
+		return status;
+	if (part_reached(o, &why))
+		return cmd_fail(&why);
+	got = print(o);
+	return got ? got : status;
+}
+
+static int explain(int argc, char **argv)
+{
+	struct explain_cmd o = {};
+	struct opts_result res;
+	struct reason why;
+	int status = cmd_parse(&cmd_explain, argc, argv, &o, &res);
+
+	if (status >= 0)
+		return status;
+	interrupt_catch();
+	status = resolve(&o, &why) ? cmd_fail(&why) : explain_file(&o);
+	explain_done(&o.result);
+	report_filter_done(&o.filter);
+	if (o.out)
+		newfile_close(o.out, o.output, status == EXIT_FAILED || status == EXIT_USAGE);
+	return status;
+}
+
+const struct cmd cmd_explain = { "explain", &table, explain, false };

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* explain.h - what slow operations have in common, as text or JSON (iostrata.explain/1). */
+#ifndef IOSTRATA_SHOW_EXPLAIN_H
+#define IOSTRATA_SHOW_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "analyse/explain.h"
+
+struct explain_view {
+	const struct explain *e;
+	const struct explain_conf *conf;
+	const char *condition; /* as given; hostile */
+	const char *noun;      /* "fsyncs" */
+	bool detail;           /* all findings on the same operations */
+	bool color;
+	/* The command line which shows operations of @f; raw. For free(); NULL: out of memory. */
+	char *(*command)(const void *arg, const struct explain_finding *f);
+	const void *arg;
+};
+
+/* 0 or -errno. */
+int explain_text(FILE *f, const struct explain_view *v);
+int explain_json(FILE *f, const struct explain_view *v);
+
+/* The result in some sentences; raw. For free(); NULL: out of memory. */
+char *explain_answer(const struct explain_view *v);
+
+/* The @i-th thing which the recording does not tell; NULL: there is no more. Raw, for free(). */
+char *explain_missing(const struct explain *e, size_t i);
+
+#endif

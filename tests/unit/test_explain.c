@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Explanations: a planted cause is found first; where nothing is planted, nothing is found; chance
+ * is as the formulas say; hostile and short recordings do no harm. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../planted.h"
+#include "analyse/explain.h"
+#include "base/reason.h"
+#include "run/condition.h"
+#include "show/explain.h"
+
+enum { OPS = 20011, RECORDINGS = 20 };
+
+/* A recording with a planted cause. The caller closes it. */
+static FILE *recording_make(const char *cause, bool shuffled, uint64_t seed, uint64_t n)
+{
+	struct writer w = {};
+	FILE *f = tmpfile();
+	char end[128];
+
+	assert_non_null(f);
+	assert_int_equal(writer_begin(&w, fileno(f), planted_header), 0);
+	assert_int_equal(planted_put(&w, cause, shuffled, seed, n), 0);
+	writer_close(&w);
+	snprintf(end, sizeof(end), "{\"duration_ns\":%llu}", 500000ULL * n);
+	while (!writer_end(&w, end))
+		;
+	writer_done(&w);
+	return f;
+}
+
+static const char *call_name(unsigned short call)
+{
+	(void)call;
+	return "call";
+}
+
+/* Asks @condition of @f. Returns what explain_read() does. */
+static int ask(FILE *f, const char *condition, struct explain *ret, struct explain_conf *ret_conf)
+{
+	struct condition c;
+	struct reason why = {};
+	int got;
+
+	assert_int_equal(condition_parse(condition, CONDITION_RECORDED, "condition", &c, &why), 0);
+	*ret_conf = (struct explain_conf){ .kinds = c.kinds,
+					   .percentile = c.percentile,
+					   .above_ns = c.above_ns,
+					   .call_name = call_name };
+	*ret = (struct explain){};
+	got = explain_read(ret, f, "made", ret_conf, &why);
+	assert_true(!got || (why.exit && why.error[0]));
+	return got;
+}
+
+static char *no_command(const void *arg, const struct explain_finding *f)
+{
+	(void)arg;
+	assert_non_null(f->text);
+	return strdup("iostrata report");
+}
+
+/* Text and JSON of @e, which must have no NaN. For free(). */
+static char *shown(const struct explain *e, const struct explain_conf *conf)
+{
+	const struct explain_view v = { .e = e,
+					.conf = conf,
+					.condition = "any>1",
+					.noun = "operations",
+					.detail = true,
+					.command = no_command };
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(explain_text(f, &v), 0);
+	assert_int_equal(explain_json(f, &v), 0);
+	fclose(f);
+	assert_null(strstr(text, "nan"));
+	assert_null(strstr(text, "inf"));
+	return text;
+}
+
+/* Counts and probabilities are possible ones. */
+static void check(const struct explain *e)
+{
+	assert_true(e->n_slow <= e->n && e->uncovered <= e->n_slow && e->n_kept <= e->n_findings);
+	for (size_t i = 0; i < e->n_findings; i++) {
+		const struct explain_finding *f = &e->findings[i];
+
+		assert_true(f->slow <= e->n_slow && f->others <= e->n - e->n_slow);
+		assert_true(isfinite(f->expected) && f->expected >= 0);
+		assert_true(f->p >= 0 && f->p <= EXPLAIN_FALSE);
+		assert_true(f->slow >= f->expected && f->at_most >= floor(f->expected));
+		assert_true(i < e->n_kept || e->same[i] < e->n_kept);
+		assert_true(f->from_ns < f->to_ns);
+	}
+}
+
+static bool is_right(const struct explain *e, const struct planted_cause *cause)
+{
+	const struct explain_finding *f = e->findings;
+
+	return e->n_kept && f->attribute == cause->attribute && strstr(f->text, cause->text);
+}
+
+/* Of 30 causes, 29 at least are the first finding, with most of the slow ones. */
+static void planted_is_first(void **state)
+{
+	int right = 0;
+
+	(void)state;
+	for (int i = 0; i < PLANTED_CAUSES; i++) {
+		const struct planted_cause *cause = &planted_causes[i];
+		FILE *f = recording_make(cause->name, false, i, OPS);
+		struct explain_conf conf;
+		struct explain e;
+
+		assert_int_equal(ask(f, cause->condition, &e, &conf), 0);
+		check(&e);
+		if (is_right(&e, cause) && e.findings[0].slow * 2 > e.n_slow)
+			right++;
+		else
+			print_message("%s: %s\n", cause->name,
+				      e.n_kept ? e.findings[0].text : "nothing");
+		free(shown(&e, &conf));
+		explain_done(&e);
+		fclose(f);
+	}
+	assert_true(right >= PLANTED_CAUSES - 1);
+}
+
+/* The same recordings, with the times exchanged between operations. */
+static void nothing_is_found_in_noise(void **state)
+{
+	(void)state;
+	for (int i = 0; i < RECORDINGS; i++) {
+		const struct planted_cause *cause = &planted_causes[i];
+		FILE *f = recording_make(cause->name, true, i, OPS);
+		struct explain_conf conf;
+		struct explain e;
+
+		assert_int_equal(ask(f, i % 2 ? "read>p99" : "fsync>p95", &e, &conf), 0);
+		assert_true(e.n_slow > 100 && e.tests > 100);
+		if (e.n_findings)
+			fail_msg("%s: %s", cause->name, e.findings[0].text);
+		explain_done(&e);
+		fclose(f);
+	}
+}
+
+/* However short a recording is, or wherever it ends: counts, or one error. */
+static void short_ones_are_explained(void **state)
+{
+	static const char *const conditions[] = { "any>p99", "any>1ns", "request>p50", "read>1h" };
+	struct explain_conf conf;
+	struct explain e;
+	FILE *f;
+
+	(void)state;
+	for (uint64_t n = 0; n < 23; n++) {
+		f = recording_make("file", false, n, n);
+		for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
+			assert_int_equal(ask(f, conditions[i], &e, &conf), 0);
+			check(&e);
+			assert_true(i != 1 || (e.n == n && e.n_slow == n));
+			free(shown(&e, &conf));
+			explain_done(&e);
+		}
+		fclose(f);
+	}
+}
+
+static void cut_off_ones_are_explained(void **state)
+{
+	FILE *f = recording_make("file", false, 1, 3001);
+	struct explain_conf conf;
+	struct explain e;
+	long size;
+
+	(void)state;
+	fseek(f, 0, SEEK_END);
+	size = ftell(f);
+	for (int part = 19; part > 0; part--) {
+		assert_int_equal(ftruncate(fileno(f), size * part / 20), 0);
+		if (ask(f, "any>p99", &e, &conf) >= 0) {
+			assert_true(e.is_cut_off);
+			check(&e);
+			free(shown(&e, &conf));
+		}
+		explain_done(&e);
+	}
+	fclose(f);
+}
+
+/* With times and sizes as large as numbers can be. */
+static void hostile_numbers_do_no_harm(void **state)
+{
+	struct writer w = {};
+	struct explain_conf conf;
+	struct explain e;
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(f), planted_header), 0);
+	for (uint64_t i = 0; i < 211; i++) {
+		struct stored_op op = { .start_ns = i % 7 ? i : UINT64_MAX - i,
+					.owner = i % 5 ? UINT64_MAX : i,
+					.file = i % 3 ? UINT64_MAX : i,
+					.kind = i % 11,
+					.call = UINT64_MAX - i,
+					.cache = i % 9,
+					.fs = UINT64_MAX,
+					.offset = i << (i % 64),
+					.len = UINT64_MAX / (i + 1),
+					.ret = INT64_MIN + i,
+					.requests = UINT64_MAX };
+		struct stored_request rq = { .q_ns = i % 7 ? i : UINT64_MAX - i,
+					     .tag_ns = i % 4 ? i : UINT64_MAX / 2,
+					     .device_ns = i % 8 ? 1 : UINT64_MAX,
+					     .dev = i % 13,
+					     .sector = UINT64_MAX - i,
+					     .op = i % 12,
+					     .merges = UINT64_MAX };
+
+		op.strata[i % ST_N] = i % 2 ? UINT64_MAX - i : i;
+		writer_op(&w, &op);
+		writer_request(&w, &rq);
+	}
+	writer_close(&w);
+	while (!writer_end(&w, "{}"))
+		;
+	writer_done(&w);
+	for (int i = 0; i < 2; i++) {
+		assert_true(ask(f, i ? "any>p90" : "request>p90", &e, &conf) >= 0);
+		assert_true(e.n > 0);
+		free(shown(&e, &conf));
+		explain_done(&e);
+	}
+	fclose(f);
+}
+
+static void conditions_are_parsed(void **state)
+{
+	static const char *const wrong[] = { "",          ">p99",        "read",
+					     "read>",     "read>p",      "read>p0",
+					     "read>p100", "read>pp",     "read>p9.9.9",
+					     "frob>p9",   "request >5",  "requests>5",
+					     "read>5x",   "read vda>p9", "Read>5" };
+	struct condition c;
+	struct reason why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		if (!condition_parse(wrong[i], CONDITION_RECORDED, "condition", &c, &why))
+			fail_msg("'%s' was taken", wrong[i]);
+	assert_int_equal(condition_parse("read>p99.9", CONDITION_TIME, "--until", &c, &why), -1);
+	assert_int_equal(condition_parse("request vda>5", CONDITION_TIME, "--until", &c, &why), -1);
+	assert_int_equal(condition_parse("fsync>100ms", CONDITION_TIME, "--until", &c, &why), 0);
+	assert_true(c.kinds == 1U << OP_FSYNC && c.above_ns == 100000000 && !c.percentile);
+	assert_string_equal(condition_noun(&c), "fsyncs");
+	assert_int_equal(condition_parse("request nvme0n1>p99.9", CONDITION_RECORDED, "", &c, &why),
+			 0);
+	assert_true(!c.kinds && c.percentile == 99.9 && !c.above_ns);
+	assert_string_equal(c.disk, "nvme0n1");
+	assert_string_equal(condition_noun(&c), "requests");
+	assert_int_equal(condition_parse("any>p50", CONDITION_RECORDED, "", &c, &why), 0);
+	assert_true(c.kinds == ~0U && !c.disk[0]);
+	assert_string_equal(condition_noun(&c), "operations");
+}
+
+/* Percentiles are exact to 0.1 %, and the counts to one. */
+static void slow_ones_are_counted(void **state)
+{
+	FILE *f = recording_make("none", false, 5, OPS);
+	uint64_t sums[2] = {}, below;
+	struct explain_conf conf;
+	struct explain e;
+
+	(void)state;
+	assert_int_equal(ask(f, "read>p90", &e, &conf), 0);
+	assert_true(e.n_slow <= e.n / 10 && e.n_slow > e.n / 10 - e.n / 50);
+	for (int st = 0; st < ST_N; st++) {
+		sums[0] += e.slow_ns[st];
+		sums[1] += e.others_ns[st];
+	}
+	assert_true(sums[0] > e.n_slow * e.threshold_ns);
+	assert_true(sums[1] <= (e.n - e.n_slow) * e.threshold_ns);
+	below = e.n_slow;
+	conf.above_ns = e.threshold_ns;
+	conf.percentile = 0;
+	explain_done(&e);
+	e = (struct explain){};
+	assert_int_equal(explain_read(&e, f, "made", &conf, &(struct reason){}), 0);
+	assert_int_equal(e.n_slow, below);
+	explain_done(&e);
+	fclose(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(planted_is_first),
+		cmocka_unit_test(nothing_is_found_in_noise),
+		cmocka_unit_test(short_ones_are_explained),
+		cmocka_unit_test(cut_off_ones_are_explained),
+		cmocka_unit_test(hostile_numbers_do_no_harm),
+		cmocka_unit_test(conditions_are_parsed),
+		cmocka_unit_test(slow_ones_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
