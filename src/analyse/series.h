@@ -48,6 +48,7 @@ struct series_key {
 	char what[32];           /* "fsync", "uring read"; of requests "write" */
 	char where[SERIES_NAME]; /* file system type or disk; "": not known */
 	char *by;                /* value of --by; NULL: none; owned by its series */
+	char comm[COMM_LEN + 1]; /* name of the process or thread in .by, no part of the key */
 };
 
 struct series_row {
@@ -99,7 +100,8 @@ struct series_conf {
 	/* Called before the first of each file. */
 	void (*begins)(void *arg);
 	void *arg;
-	bool (*interrupted)(void); /* whether to stop */
+	/* Called now and then with the bytes of the file read so far; false: stop. NULL: none. */
+	bool (*goes_on)(void *arg, uint64_t bytes);
 };
 
 /*
@@ -116,7 +118,7 @@ int series_join(struct series *s);
 int series_fold(struct series *s, bool (*is_known)(const struct series_key *key, const void *arg),
 		const void *arg);
 
-/* 0: both keys are the same text. For qsort(). */
+/* 0: both keys are the same text, without regard to .comm. For qsort(). */
 int series_key_compare(const struct series_key *a, const struct series_key *b);
 
 void series_done(struct series *s);

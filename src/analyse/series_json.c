@@ -238,7 +238,7 @@ static int line_check(const json_t *line, const char *name, struct reason *why)
 /* Refuses options that need single records. 0, or -1 with @why. */
 static int conf_check(const char *name, const struct series_conf *conf, struct reason *why)
 {
-	const char *option = conf->from_ns || conf->to_ns ? "--at"
+	const char *option = conf->from_ns || conf->to_ns ? "a part of the time"
 			     : conf->passes               ? "a filter"
 			     : conf->by                   ? "--by"
 							  : NULL;

@@ -166,6 +166,23 @@ static char *by_text(const struct recording *rec, const struct series_row *row, 
 	return row_key_text(rec, by, key);
 }
 
+/* The last name of thread @id or, by process, of its first thread if that is in the recording. */
+static void comm_find(char dst[COMM_LEN + 1], const struct recording *rec, enum by_key by,
+		      uint64_t id)
+{
+	const struct catalog *c = &rec->catalog;
+	const struct catalog_thread *t = NULL;
+
+	for (size_t i = 1; i < c->n_threads; i++) {
+		if ((by == BY_PID ? c->threads[i].pid : c->threads[i].tid) != id)
+			continue;
+		if (!t || t->tid != t->pid || c->threads[i].tid == t->tid)
+			t = &c->threads[i];
+	}
+	if (t)
+		snprintf(dst, COMM_LEN + 1, "%.*s", COMM_LEN, t->comm);
+}
+
 static int row_name(struct series_row *row, const struct recording *rec, enum by_key by)
 {
 	const struct series_id *id = &row->id;
@@ -186,6 +203,8 @@ static int row_name(struct series_row *row, const struct recording *rec, enum by
 	if (by == BY_NONE)
 		return 0;
 	key->by = by_text(rec, row, by);
+	if (by == BY_PID || by == BY_TID)
+		comm_find(key->comm, rec, by, id->by[0]);
 	return key->by ? 0 : -ENOMEM;
 }
 
@@ -256,7 +275,9 @@ static int records_add(struct series *s, struct recording *rec, const struct ser
 	while ((got = recording_next(rec, &ev, why)) > 0 && !err) {
 		err = event_add(s, rec, &ev, conf);
 		if (++n % LOOK_EVENTS == 0 && !err)
-			err = conf->interrupted && conf->interrupted() ? -EINTR : series_look(s);
+			err = conf->goes_on && !conf->goes_on(conf->arg, rec->reader.bytes)
+				      ? -EINTR
+				      : series_look(s);
 	}
 	if (err == -EINTR)
 		return reason_set(why, EXIT_FAILED, "interrupted");

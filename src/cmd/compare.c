@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyse/compare.h"
@@ -19,6 +21,7 @@
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/compare.h"
+#include "show/progress.h"
 
 enum { ROWS_SHOWN = 10, ROWS_SHOWN_MAX = 1000000 };
 
@@ -30,13 +33,17 @@ struct side {
 	struct report_filter filter;
 	struct series_conf conf;
 	struct reason why;
-	int status; /* 0; 1: something was damaged; -1: reading failed */
+	int status;                  /* 0; 1: something was damaged; -1: reading failed */
+	uint64_t done_bytes;         /* of the files read */
+	_Atomic uint64_t read_bytes; /* and of the one being read */
+	struct compare_cmd *cmd;
 };
 
 struct compare_cmd {
 	/* options */
 	struct filters given;
 	struct compare_inputs inputs;
+	struct recorded_part part;
 	struct opt_strings fail_if;
 	const char *output;
 	uint64_t rows_max;
@@ -45,6 +52,7 @@ struct compare_cmd {
 	/* state */
 	struct side sides[SIDES];
 	struct fail_if limits[OPT_LIST_MAX];
+	struct progress progress;
 	FILE *out;
 };
 
@@ -66,6 +74,7 @@ static const struct opt form_opts[] = {
 
 static const struct opt_group groups[] = {
 	{ "Inputs", compare_inputs_opts, offsetof(struct compare_cmd, inputs) },
+	{ "Time", recorded_part_opts, offsetof(struct compare_cmd, part) },
 	{ "Filters", filter_opts, offsetof(struct compare_cmd, given) },
 	{ "Format", form_opts, 0 },
 	{},
@@ -104,12 +113,32 @@ static const struct opt_table table = {
 
 static bool passes(void *arg, const struct recording *rec, const struct stored_event *ev)
 {
-	return report_filter_passes(arg, rec, ev);
+	struct side *s = arg;
+
+	return report_filter_passes(&s->filter, rec, ev);
 }
 
 static void begins(void *arg)
 {
-	report_filter_begin(arg);
+	struct side *s = arg;
+
+	report_filter_begin(&s->filter);
+}
+
+static void progress_draw(struct compare_cmd *o)
+{
+	progress_show(&o->progress, o->sides[BASE].read_bytes + o->sides[NEW].read_bytes);
+}
+
+/* Both threads call this; the main one, which reads NEW, draws. */
+static bool goes_on(void *arg, uint64_t bytes)
+{
+	struct side *s = arg;
+
+	s->read_bytes = s->done_bytes + bytes;
+	if (s == &s->cmd->sides[NEW])
+		progress_draw(s->cmd);
+	return !interrupt_came();
 }
 
 /* Each side has a filter of its own: a filter keeps state, and the sides are read at once. */
@@ -124,16 +153,37 @@ static void filters_set(struct compare_cmd *o)
 	for (int side = 0; side < SIDES; side++) {
 		struct side *s = &o->sides[side];
 
+		s->cmd = o;
 		s->conf.by = o->by;
-		s->conf.interrupted = interrupt_came;
+		s->conf.goes_on = goes_on;
+		s->conf.arg = s;
 		s->filter.given = o->given;
 		report_filter_init(&s->filter);
 		if (!looked_for[0])
 			continue;
 		s->conf.passes = passes;
 		s->conf.begins = begins;
-		s->conf.arg = &s->filter;
 	}
+}
+
+/* Sets the part of the time for each side. 0, or -1 with @why. */
+static int part_set(struct compare_cmd *o, struct reason *why)
+{
+	const struct recorded_part *part = &o->part;
+	uint64_t at = o->inputs.at_ns;
+
+	if (recorded_part_check(part, why))
+		return -1;
+	if (at && (at <= part->from_ns || (part->to_ns && at >= part->to_ns)))
+		return reason_set(why, EXIT_USAGE, "--at %.60s is not between --from and --to",
+				  o->inputs.at);
+	for (int side = 0; side < SIDES; side++) {
+		o->sides[side].conf.from_ns = part->from_ns;
+		o->sides[side].conf.to_ns = part->to_ns;
+	}
+	if (at)
+		o->sides[BASE].conf.to_ns = o->sides[NEW].conf.from_ns = at;
+	return 0;
 }
 
 static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why)
@@ -145,7 +195,8 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 			return -1;
 	if (compare_inputs_set(&o->inputs, rest, n, why))
 		return -1;
-	o->sides[BASE].conf.to_ns = o->sides[NEW].conf.from_ns = o->inputs.at_ns;
+	if (part_set(o, why))
+		return -1;
 	for (int side = 0; side < SIDES; side++) {
 		o->sides[side].names = o->inputs.names[side];
 		o->sides[side].n = o->inputs.n[side];
@@ -170,6 +221,7 @@ static int file_read(struct side *s, size_t i, struct reason *why)
 		return -1;
 	got = series_read(&s->runs[i], f, name, &s->conf, why);
 	infile_close(f);
+	s->done_bytes = s->read_bytes;
 	if (got >= 0 && s->n > COMPARE_RUNS && series_join(&s->runs[i]))
 		return reason_set(why, EXIT_FAILED, "out of memory");
 	return got;
@@ -191,18 +243,49 @@ static void *side_read(void *arg)
 	return NULL;
 }
 
+/* The size of all files; 0: not known. */
+static uint64_t bytes_of(const struct compare_cmd *o)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; i < o->sides[side].n; i++) {
+			if (stat(o->sides[side].names[i], &st) || !S_ISREG(st.st_mode))
+				return 0;
+			sum += st.st_size;
+		}
+	}
+	return sum;
+}
+
+/* Waits for the thread that reads BASE. */
+static void side_wait(struct compare_cmd *o, pthread_t thread)
+{
+	struct timespec until;
+
+	do {
+		progress_draw(o);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += 1;
+	} while (pthread_timedjoin_np(thread, NULL, &until));
+}
+
 /* Reads both sides at the same time. 0; the exit code after a message; negative: it is fatal. */
 static int sides_read(struct compare_cmd *o)
 {
 	pthread_t thread;
-	bool apart = !pthread_create(&thread, NULL, side_read, &o->sides[BASE]);
+	bool apart;
 	int status = 0;
 
+	progress_begin(&o->progress, stderr, bytes_of(o));
+	apart = !pthread_create(&thread, NULL, side_read, &o->sides[BASE]);
 	if (!apart)
 		side_read(&o->sides[BASE]);
 	side_read(&o->sides[NEW]);
 	if (apart)
-		pthread_join(thread, NULL);
+		side_wait(o, thread);
+	progress_end(&o->progress);
 	for (int side = 0; side < SIDES; side++) {
 		struct side *s = &o->sides[side];
 
@@ -213,17 +296,21 @@ static int sides_read(struct compare_cmd *o)
 	return o->sides[BASE].status < 0 || o->sides[NEW].status < 0 ? -status : status;
 }
 
-/* Refuses an --at past the end. 0, or -1 with @why. */
-static int at_check(const struct compare_cmd *o, struct reason *why)
+/* Refuses an --at or --from past the end. 0, or -1 with @why. */
+static int part_reached(const struct compare_cmd *o, struct reason *why)
 {
 	const struct series *after = &o->sides[NEW].runs[0];
 
-	if (!o->inputs.at || after->duration_ns)
-		return 0;
-	return reason_set(why, EXIT_FAILED,
-			  "--at %.60s is past the end of '%.100s', which is %s "
-			  "long",
-			  o->inputs.at, after->name, text_ns(o->sides[BASE].runs[0].duration_ns).s);
+	if (o->inputs.at && !after->duration_ns)
+		return reason_set(why, EXIT_FAILED,
+				  "--at %.60s is past the end of '%.100s', which is %s long",
+				  o->inputs.at, after->name,
+				  text_ns(o->part.from_ns + o->sides[BASE].runs[0].duration_ns).s);
+	for (int side = 0; side < SIDES && o->part.from_ns; side++)
+		for (size_t i = 0; i < o->sides[side].n; i++)
+			if (!o->sides[side].runs[i].duration_ns)
+				return recorded_part_past(&o->part, o->sides[side].names[i], why);
+	return 0;
 }
 
 /* Says that a limit was not judged. The exit code. */
@@ -264,13 +351,6 @@ static int limits_judge(struct compare_cmd *o, const struct compare *c)
 	return failed ? failed : status;
 }
 
-static bool wants_color(const FILE *out)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(fileno((FILE *)out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
-}
-
 static int print(struct compare_cmd *o, const struct compare *c)
 {
 	struct compare_view v = {
@@ -281,7 +361,7 @@ static int print(struct compare_cmd *o, const struct compare *c)
 		.at = o->inputs.at,
 		.detail = o->detail,
 		.rows_max = o->rows_max ? o->rows_max : ROWS_SHOWN,
-		.color = wants_color(o->out),
+		.color = cmd_wants_color(fileno(o->out)),
 	};
 
 	if (o->csv)
@@ -302,7 +382,7 @@ static int compare_files(struct compare_cmd *o)
 		c.runs[side] = o->sides[side].runs;
 		c.n_runs[side] = o->sides[side].n;
 	}
-	if (at_check(o, &why) || compare_runs(&c, &why)) {
+	if (part_reached(o, &why) || compare_runs(&c, &why)) {
 		compare_done(&c);
 		return cmd_fail(&why);
 	}

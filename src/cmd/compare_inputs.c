@@ -46,6 +46,21 @@ static int patterns_add(struct compare_inputs *in, enum compare_side side,
 	return 0;
 }
 
+/* The same for both sides: if no file matches on either, @why names both. */
+static int patterns_both(struct compare_inputs *in, struct reason *why)
+{
+	struct reason new_why;
+	int err = patterns_add(in, BASE, &in->base, why);
+
+	if (!patterns_add(in, NEW, &in->new, &new_why))
+		return err;
+	if (err)
+		return reason_set(why, EXIT_FAILED, "no file matches '%.100s' and '%.100s'",
+				  in->base.at[0], in->new.at[0]);
+	*why = new_why;
+	return -1;
+}
+
 /* Which files each side has. 0, or -1 with @why. */
 static int sides_set(struct compare_inputs *in, char **rest, int n, struct reason *why)
 {
@@ -63,9 +78,7 @@ static int sides_set(struct compare_inputs *in, char **rest, int n, struct reaso
 	if (patterns && (!in->base.n || !in->new.n))
 		return reason_set(why, EXIT_USAGE, "--base and --new belong together");
 	if (patterns)
-		return patterns_add(in, BASE, &in->base, why)
-			       ? -1
-			       : patterns_add(in, NEW, &in->new, why);
+		return patterns_both(in, why);
 	if (n != (in->at ? 1 : 2)) {
 		reason_set(why, EXIT_USAGE, "%s, %d given",
 			   in->at ? "--at cuts one recording"

@@ -9,7 +9,6 @@
 #include "analyse/explain.h"
 #include "base/path.h"
 #include "base/reason.h"
-#include "base/text.h"
 #include "capture/reader.h"
 #include "cmd/recorded.h"
 #include "run/cli.h"
@@ -240,13 +239,6 @@ static char *command(const void *arg, const struct explain_finding *found)
 	return NULL;
 }
 
-static bool wants_color(FILE *out)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
-}
-
 static int print(struct explain_cmd *o)
 {
 	const struct explain_view v = {
@@ -255,7 +247,7 @@ static int print(struct explain_cmd *o)
 		.condition = o->text,
 		.noun = condition_noun(&o->condition),
 		.detail = o->detail,
-		.color = wants_color(o->out),
+		.color = cmd_wants_color(fileno(o->out)),
 		.command = command,
 		.arg = o,
 	};
@@ -272,16 +264,6 @@ static void calls_set(struct explain_cmd *o, FILE *f)
 	if (!recording_open(&rec, f, o->file, &why)) /* else explain_read() fails in the same way */
 		o->conf.call_name = syscall_names(rec.header.machine);
 	recording_close(&rec);
-}
-
-/* Refuses a --from past the end. 0, or -1 with @why. */
-static int part_reached(const struct explain_cmd *o, struct reason *why)
-{
-	if (!o->part.from_ns || o->result.duration_ns)
-		return 0;
-	reason_set(why, EXIT_FAILED, "--from %s is past the end of '%.200s'",
-		   text_ns(o->part.from_ns).s, o->file);
-	return reason_hint(why, "--from counts from the beginning of the recording");
 }
 
 /* The exit code. */
@@ -303,8 +285,10 @@ static int explain_file(struct explain_cmd *o)
 		status = cmd_fail(&why);
 	if (got < 0)
 		return status;
-	if (part_reached(o, &why))
+	if (o->part.from_ns && !o->result.duration_ns) {
+		recorded_part_past(&o->part, o->file, &why);
 		return cmd_fail(&why);
+	}
 	got = print(o);
 	return got ? got : status;
 }

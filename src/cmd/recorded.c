@@ -191,3 +191,10 @@ int recorded_part_check(const struct recorded_part *part, struct reason *why)
 		   text_ns(part->from_ns).s);
 	return reason_hint(why, "both count from the beginning of the recording");
 }
+
+int recorded_part_past(const struct recorded_part *part, const char *file, struct reason *why)
+{
+	reason_set(why, EXIT_FAILED, "--from %s is past the end of '%.200s'",
+		   text_ns(part->from_ns).s, file);
+	return reason_hint(why, "--from counts from the beginning of the recording");
+}

@@ -46,4 +46,7 @@ extern const struct opt recorded_part_opts[]; /* over struct recorded_part */
 /* Fails if --to is not after --from. 0, or -1 with @why. */
 int recorded_part_check(const struct recorded_part *part, struct reason *why);
 
+/* Sets @why: the recording @file ends before --from. Returns -1. */
+int recorded_part_past(const struct recorded_part *part, const char *file, struct reason *why);
+
 #endif

@@ -10,6 +10,7 @@
 #include "base/container.h"
 #include "base/opts.h"
 #include "base/reason.h"
+#include "run/cli.h"
 #include "run/io.h"
 #include "show/columns.h"
 #include "show/json.h"
@@ -81,14 +82,6 @@ int breakdown_layer(const char *text, enum layer *ret_layer)
 		}
 	}
 	return -ENOENT;
-}
-
-/* NO_COLOR counts if the variable is set and not empty (no-color.org). */
-static bool wants_color(void)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
 /* The columns by which --sort can sort. */
@@ -192,7 +185,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->sort = o->sort ? columns_find(sorted_columns(layer), o->sort) : NULL;
 	v->width = terminal_width(fd);
 	v->terminal = isatty(fd);
-	v->color = v->terminal && wants_color();
+	v->color = cmd_wants_color(fd);
 	v->call_name = syscall_names(MACHINE_OWN);
 }
 

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/reason.h"
 #include "base/text.h"
@@ -43,6 +45,13 @@ int cmd_fail(const struct reason *why)
 void cmd_warn(const struct reason *why)
 {
 	say_reason("warning", why);
+}
+
+bool cmd_wants_color(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
 int cmd_written(int err)

@@ -34,7 +34,8 @@ char *compare_how(const struct compare *c);
 
 enum { COMPARE_NAME = 512 };
 
-/* "fsync on ext4", "write requests of vda", "fsync on ext4 of /a/b"; raw. */
+/* "fsync on ext4", "write requests of vda", "fsync on ext4 of /a/b", "fsync on ext4 of 12 (fio)";
+ * raw. */
 void compare_name(char *dst, size_t cap, const struct series_key *key);
 
 /* "+1.35 ms", "-210 us", "0 ns". */

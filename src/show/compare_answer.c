@@ -20,8 +20,9 @@ void compare_name(char *dst, size_t cap, const struct series_key *key)
 	if (key->is_request)
 		snprintf(dst, cap, "%s request of %s", key->what, where ? where : "?");
 	else
-		snprintf(dst, cap, "%s%s%s%s%s", key->what, where ? " on " : "", where ? where : "",
-			 key->by ? " of " : "", key->by ? key->by : "");
+		snprintf(dst, cap, "%s%s%s%s%s%s%s%s", key->what, where ? " on " : "",
+			 where ? where : "", key->by ? " of " : "", key->by ? key->by : "",
+			 key->comm[0] ? " (" : "", key->comm, key->comm[0] ? ")" : "");
 }
 
 struct text_num compare_signed_ns(int64_t ns)

@@ -155,8 +155,10 @@ static void put_key(struct json *j, const struct series_key *key)
 {
 	json_put_string(j, "op", key->what);
 	json_put_string(j, key->is_request ? "dev" : "fs", key->where);
-	if (!key->is_request)
-		json_put_string(j, "key", key->by);
+	if (key->is_request)
+		return;
+	json_put_string(j, "key", key->by);
+	json_put_string(j, "comm", key->comm);
 }
 
 /* How long the blocks are that were drawn; null where runs were compared. */
@@ -216,6 +218,7 @@ static void put_lone(struct json *j, const struct compare *c)
 		json_put_string(j, "op", l->key->what);
 		json_put_string(j, "where", l->key->where);
 		json_put_string(j, "key", l->key->by);
+		json_put_string(j, "comm", l->key->comm);
 		json_put_uint(j, "count", l->count);
 		json_put_uint(j, "total_ns", l->total_ns);
 		json_put_end(j, '}');

@@ -93,6 +93,8 @@ adds_up() { # FILE
 	[[ $output == "new takes "*" longer per fsync on ext4"* && $output == *"Compared by runs, 8 and 8, "* ]]
 	expect 1 compare --base "$tmp/none-*" --new "$tmp/new-*.ios"
 	says "no file matches '.*/none-\*'"
+	expect 1 compare --base "$tmp/none-*" --new "$tmp/neither-*"
+	says "no file matches '.*/none-\*' and '.*/neither-\*'"
 	expect 2 compare --base "$tmp"/old-1.ios "$tmp/old-2.ios" --new "$tmp/new-*.ios"
 	says "unexpected argument '.*old-2.ios'" "quotes"
 	expect 2 compare --base "$tmp/old-*.ios"
@@ -126,6 +128,32 @@ adds_up() { # FILE
 	says "cannot read the standard input"
 }
 
+@test "compare: a part of the time" {
+	expect 0 compare -j --from 2 --to 6s "$made/base.ios" "$made/slow.ios"
+	adds_up
+	json '([.base[0], .new[0]] | all(.duration_ns == 4000000000 and .ops > 7500 and .ops < 8500)) and
+		(.ops[] | select(.op == "fsync") | .mean.sure)'
+	expect 0 compare -j --from 2 --to 9 --at 5 "$made/base.ios"
+	json '.base[0].duration_ns == 3000000000 and .new[0].duration_ns == 4000000000'
+	expect 2 compare --from 5 --to 9 --at 5 "$made/base.ios"
+	says "--at 5 is not between --from and --to"
+	expect 2 compare --from 5 --to 4 "$made/base.ios" "$made/slow.ios"
+	says "--to 4.00 s is not after --from 5.00 s"
+	expect 1 compare --from 1m "$made/base.ios" "$made/slow.ios"
+	says "--from 60.0 s is past the end of '.*/base.ios'" "counts from the beginning"
+	"$iostrata" report -j "$made/base.ios" >"$tmp/base.json"
+	expect 2 compare --from 1 "$tmp/base.json" "$made/slow.ios"
+	says "a part of the time needs recordings, '.*base.json' holds sums"
+}
+
+@test "compare: on a terminal, long work has a line" {
+	mkfifo "$tmp/slow"
+	spawn sh -c 'exec >"$1"; head -c 100000 "$2"; sleep 3; tail -c +100001 "$2"' - "$tmp/slow" "$made/base.ios"
+	TERM=xterm script -qec "stty cols 80; $iostrata compare $tmp/slow $made/same.ios" /dev/null </dev/null >"$tmp/out"
+	grep -qE $'\r\e\\[K[0-9.]+ [KM]iB read' "$tmp/out"
+	tr -d '\r' <"$tmp/out" | grep -qE '^base .*, 20,011 operations'
+}
+
 @test "compare: filters and keys" {
 	expect 0 compare -j --op read "$made/base.ios" "$made/slow.ios"
 	json '[.ops[].op] == ["read"]'
@@ -136,6 +164,11 @@ adds_up() { # FILE
 		([.ops[] | select(.mean.sure) | .op] | unique) == ["fsync"]'
 	expect 0 compare -j --by file -p 102 "$made/base.ios" "$made/slow.ios"
 	json '([.ops[].key] | unique | length) == 61 and all(.ops[].key; startswith("/made/file-"))'
+	expect 0 compare -j --by pid "$made/base.ios" "$made/slow.ios"
+	adds_up
+	json '([.ops[] | [.key, .comm]] | unique | length) == 4 and all(.ops[].comm; startswith("thread-"))'
+	expect 0 compare --by pid "$made/base.ios" "$made/slow.ios"
+	[[ $output =~ $'\n'fsync\ on\ ext4\ of\ 10[0-3]\ \(thread-[1-7]\)$'\n' ]]
 	expect 0 compare -n 1 --by file "$made/base.ios" "$made/slow.ios"
 	[[ $output == *" more rows; a larger -n shows them"* ]]
 	expect 0 compare -j -p 4711 "$made/base.ios" "$made/slow.ios"
@@ -244,6 +277,8 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 	: >"$tmp/nothing"
 	expect 1 compare "$a" "$tmp/nothing"
 	says "is not a recording"
+	expect 1 compare "$tmp/absent" "$tmp/missing"
+	[[ $stderr == *"cannot open '$tmp/absent': No such file"*"cannot open '$tmp/missing': No such file"* ]]
 	expect 1 compare "$a" "$tmp/absent"
 	says "cannot open '.*/absent': No such file"
 	expect 2 compare "$a"
