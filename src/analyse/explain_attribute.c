@@ -194,9 +194,9 @@ static uint64_t file_of(const struct scan *s, uint64_t id)
 	return f->ino ? hash_number(f->key ^ hash_number(f->ino)) : NO_VALUE;
 }
 
-static uint64_t container_of(const struct scan *s, const struct catalog_thread *t)
+static uint64_t container_make(const struct scan *s, uint64_t cgroup)
 {
-	const char *path = catalog_cgroup(&s->rec->catalog, t->cgroup);
+	const char *path = catalog_cgroup(&s->rec->catalog, cgroup);
 	struct container c;
 
 	if (!path || !container_is_path(path))
@@ -204,6 +204,19 @@ static uint64_t container_of(const struct scan *s, const struct catalog_thread *
 	if (!container_find(path, &c))
 		return 0;
 	return hash_bytes(c.id, strlen(c.id), hash_number(0));
+}
+
+/* The container of a cgroup, from a direct-mapped cache. */
+static uint64_t container_of(struct scan *s, uint64_t cgroup)
+{
+	struct scan_container *c = &s->containers[cgroup % SCAN_CONTAINERS];
+	uint64_t version = s->rec->catalog.version;
+
+	if (!cgroup)
+		return NO_VALUE;
+	if (c->cgroup != cgroup || c->version != version)
+		*c = (struct scan_container){ cgroup, version, container_make(s, cgroup) };
+	return c->key;
 }
 
 static uint64_t stratum_of(const struct scan_item *item)
@@ -245,7 +258,7 @@ static uint64_t result_of(const struct scan_item *item)
 	return ret < 0 && ret >= -MAX_ERRNO ? -ret : 0;
 }
 
-static uint64_t who_value(const struct scan *s, const struct scan_item *item,
+static uint64_t who_value(struct scan *s, const struct scan_item *item,
 			  enum explain_attribute attribute)
 {
 	const struct catalog_thread *t = item->thread;
@@ -262,7 +275,7 @@ static uint64_t who_value(const struct scan *s, const struct scan_item *item,
 	case ATTR_CGROUP:
 		return t->cgroup ? t->cgroup : NO_VALUE;
 	default:
-		return container_of(s, t);
+		return container_of(s, t->cgroup);
 	}
 }
 

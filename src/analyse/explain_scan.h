@@ -15,7 +15,8 @@ enum {
 	SCAN_WORDS = SCAN_VALUES / 64,
 	SCAN_BINS = 64,       /* of an attribute with an order, at most */
 	SCAN_SLOWEST = 16384, /* operations from which values to count are taken */
-	SCAN_SLOW = 131072,   /* slow operations whose values stay in memory */
+	SCAN_CONTAINERS = 64,
+	SCAN_SLOW = 131072, /* slow operations whose values stay in memory */
 };
 
 #define NO_VALUE UINT64_MAX
@@ -113,6 +114,9 @@ struct scan {
 	uint64_t *directories; /* by file: hash, 0: not looked up; owned */
 	size_t n_directories;
 	unsigned int last_dev, last_disk;
+	struct scan_container {
+		uint64_t cgroup, version, key; /* version: of the catalog */
+	} containers[SCAN_CONTAINERS];
 };
 
 /* Attributes. */

@@ -21,8 +21,9 @@ setup_file() {
 	grep -v '^   iostrata report ' "$tmp/out" >"$tmp/lines"
 	fits_80_columns "$tmp/lines"
 	tr -s ' \n' ' ' <"$tmp/out" >"$tmp/line"
-	grep -qE '^[0-9]+ of [0-9,]+ fsyncs took more than [0-9.]+ ms\. [0-9]+ % of these were beside discards on vda,' "$tmp/line"
-	grep -qE ', [0-9.]+ % of the others were \([0-9.]+ times as often; chance would give [0-9.]+, at most [0-9]+\)\. ' "$tmp/line"
+	grep -qE '^[0-9]+ of [0-9,]+ fsyncs took more than [0-9.]+ ms\. ' "$tmp/line"
+	grep -qE ' ms\. [0-9]+ % of these were beside discards on vda, [0-9.]+ % of the others were \(' "$tmp/line"
+	grep -qE ' were \([0-9.]+ times as often; chance would give [0-9.]+, at most [0-9]+\)\. ' "$tmp/line"
 	[[ $output == *$'\n1. beside discards on vda\n'* && $output == *"slow ones ("*") are in no finding."* ]]
 	[[ $output == *"not in this recording: the CPU, who woke the thread, who held a lock"* ]]
 	expect 0 explain -j discard.ios 'fsync>p99'
