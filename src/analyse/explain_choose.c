@@ -32,7 +32,8 @@ static void correct(struct explain_finding *list, size_t n, double tests)
 {
 	double least = 1, p;
 
-	qsort(list, n, sizeof(*list), compare_p);
+	if (n)
+		qsort(list, n, sizeof(*list), compare_p);
 	for (size_t i = n; i--;) {
 		p = list[i].raw_p * tests / (i + 1);
 		least = p < least ? p : least;

@@ -32,6 +32,10 @@ def _guest_figure(entry: dict, result: dict) -> float | None:
 
 
 def _native_figure(entry: dict, result: dict) -> float | None:
+    if entry["what"].startswith("record_"):  # of one record in a recording, or of all
+        row = result["native"].get("recordings", {}).get(entry["row"], {"failed": ["not measured"]})
+        ns = {"record_ns": lambda: row["record_ns"], "record_mb": lambda: row["peak_bytes"] / 1e6}
+        return None if row["failed"] else ns[entry["what"]]()
     row = result["native"]["rows"].get(entry["row"], {"failed": ["not measured"]})
     if row["failed"]:
         return None

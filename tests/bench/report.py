@@ -117,7 +117,10 @@ def native_text(got: dict) -> str:
     lines += [f"  {name:34}{row['base_ns']:9.0f}{row['extra_ns']:9.0f}{row['ratio']:7.2f}"
               f"{_ms(row['start_ns']):>9}{_ms(row['start_cpu_ns']):>9}{_mib(row)}"
               for name, row in got["rows"].items() if not row["failed"]]
-    return "\n".join(lines + _failures(got["rows"])) + "\n"
+    lines += ["", f"  {'recordings':34}{'records/s':>11}{'ns':>7}{'MB':>6}"]
+    lines += [f"  {name:34}{1e9 / row['record_ns']:>11,.0f}{row['record_ns']:>7.0f}{row['peak_bytes'] / 1e6:>6.0f}"
+              for name, row in got["recordings"].items() if not row["failed"]]
+    return "\n".join(lines + _failures(got["rows"]) + _failures(got["recordings"])) + "\n"
 
 
 def checks_text(checks: list[dict]) -> str:
@@ -155,6 +158,10 @@ def _native_markdown(got: dict) -> list[str]:
             lines.append(f"| {name} | {row['extra_ns']:+.0f} | {row['ratio']:.2f} | "
                          f"{_ms(row['start_ns'])} | {row['peak_bytes'] / 1e6:.1f} | "
                          f"{row['held_bytes'] / 1e6:.1f} |")
+    lines += ["", "Records of a recording that a command reads in a second of CPU time (explain reads each "
+              "twice):", "", "| | records a second | resident at most, MB |", "|---|---:|---:|"]
+    lines += [f"| {name} | {1e9 / row['record_ns']:,.0f} | {row['peak_bytes'] / 1e6:.0f} |"
+              for name, row in got["recordings"].items() if not row["failed"]]
     return lines + [""]
 
 
