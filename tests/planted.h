@@ -63,7 +63,7 @@ static const struct planted_cause planted_causes[] = {
 	{ "flush", "read>p99", ATTR_BESIDE, "flushes on vda" },
 	{ "writeback", "read>p99", ATTR_BESIDE, "writeback on vda" },
 	{ "journal", "fsync>p99", ATTR_BESIDE, "jbd2/vda-8" },
-	{ "rival", "read>p99", ATTR_BESIDE, "requests of rival (pid 900) on vda" },
+	{ "rival", "read>p99", ATTR_BESIDE, "named rival on vda" },
 	{ "period", "any>p99", ATTR_PERIOD, "each period of" },
 	{ "time", "read>p99", ATTR_TIME, "" },
 	{ "lock", "fsync>p99", ATTR_STRATUM, "lock" },

@@ -272,9 +272,8 @@ static void values_count(struct scan *s, struct second *p, const struct scan_ite
 			 struct scan_slow *slow, bool is_slow)
 {
 	unsigned int cell = cell_of(s, item->start_ns, s->cell_ns, SCAN_CELLS);
-	unsigned int pid = item->owner ? item->thread->pid : 0;
 	struct scan_value *v;
-	uint64_t key, beside = beside_at(&s->beside, item->start_ns, pid);
+	uint64_t key, beside = beside_at(&s->beside, item->start_ns, item->thread);
 
 	for (; beside; beside &= beside - 1)
 		value_count(s, &s->values[__builtin_ctzll(beside)], cell, slow, is_slow);
@@ -585,7 +584,7 @@ static int judge(const struct scan *s)
 
 	for (int attribute = 0; attribute < ATTR_N; attribute++)
 		e->tests += attribute_values(s, attribute);
-	e->activities_left_out = s->beside.left_out;
+	e->requests_left_out = s->beside.left_out;
 	if (!e->n_slow || e->n_slow == e->n)
 		return 0;
 	err = values_judge(s);

@@ -109,7 +109,7 @@ struct explain {
 	uint64_t slow_ns[ST_N], others_ns[ST_N]; /* sums of time in strata */
 	unsigned int strata_missing;             /* set of 1 << stratum */
 	bool has_requests;                       /* requests are in the recording */
-	uint64_t activities_left_out;            /* processes whose requests are not looked at */
+	uint64_t requests_left_out;              /* requests whose submitters are not looked at */
 	struct explain_finding *findings;        /* the kept ones first, best first; owned */
 	size_t n_findings, n_kept;
 	size_t *same;       /* of each finding after the kept ones: which of these has most of its

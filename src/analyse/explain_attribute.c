@@ -379,14 +379,17 @@ static void put_comm(FILE *f, const struct catalog_thread *t)
 
 static void put_beside(FILE *f, const struct scan *s, const struct activity *a)
 {
-	static const char *const what[] = { "requests of ", "requests of the journal ",
-					    "writeback",    "flushes",
-					    "discards",     "other requests" };
-	const struct catalog_thread *t = catalog_thread(&s->rec->catalog, a->owner);
+	static const char *const what[] = {
+		[ACTIVITY_NAMED] = "requests of threads named ",
+		[ACTIVITY_PROCESS] = "requests of ",
+		[ACTIVITY_JOURNAL] = "requests of the journal ",
+		[ACTIVITY_WRITEBACK] = "writeback",
+		[ACTIVITY_FLUSH] = "flushes",
+		[ACTIVITY_DISCARD] = "discards",
+		[ACTIVITY_OTHER] = "other requests",
+	};
 
-	fprintf(f, "beside %s", what[a->kind]);
-	if (a->kind <= ACTIVITY_JOURNAL)
-		put_comm(f, t);
+	fprintf(f, "beside %s%.*s", what[a->kind], (int)strnlen(a->comm, COMM_LEN), a->comm);
 	if (a->kind == ACTIVITY_PROCESS)
 		fprintf(f, " (pid %u)", a->pid);
 	fprintf(f, " on ");

@@ -65,29 +65,49 @@ static enum activity_kind kind_of(const struct catalog_thread *t, const struct s
 		return ACTIVITY_JOURNAL;
 	if (begins_with(t, "kworker/") && rq->op == RQ_WRITE)
 		return ACTIVITY_WRITEBACK;
-	return ACTIVITY_PROCESS;
+	return ACTIVITY_NAMED;
 }
 
-/* The activity of a request; BESIDE_MAX: there is no place for it, or nobody is known. */
-static unsigned int activity_find(struct beside *b, const struct recording *rec,
-				  const struct stored_request *rq)
+/* The place of @a in the list; BESIDE_MAX: there is none. */
+static unsigned int activity_find(struct beside *b, const struct activity *a)
+{
+	unsigned int processes = 0;
+
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct activity *have = &b->list[i];
+
+		if (have->kind == a->kind && have->dev == a->dev && have->pid == a->pid &&
+		    (a->kind == ACTIVITY_PROCESS || !memcmp(have->comm, a->comm, COMM_LEN)))
+			return i;
+		processes += have->kind == ACTIVITY_PROCESS;
+	}
+	if (b->n == BESIDE_MAX || (a->kind == ACTIVITY_PROCESS && processes == BESIDE_PROCESSES))
+		return BESIDE_MAX;
+	b->list[b->n] = *a;
+	return b->n++;
+}
+
+/* The activities of a request: a set of 1 << activity. */
+static uint64_t activities_of(struct beside *b, const struct recording *rec,
+			      const struct stored_request *rq)
 {
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, rq->owner);
-	struct activity a = { .kind = kind_of(t, rq), .dev = rq->dev, .owner = rq->owner };
+	struct activity a = { .kind = kind_of(t, rq), .dev = rq->dev };
+	unsigned int place, process = BESIDE_MAX;
 
+	if (a.kind == ACTIVITY_NAMED && !t->pid)
+		return 0; /* nobody is known */
 	if (a.kind <= ACTIVITY_JOURNAL)
+		memcpy(a.comm, t->comm, COMM_LEN);
+	place = activity_find(b, &a);
+	b->left_out += place == BESIDE_MAX;
+	if (a.kind == ACTIVITY_NAMED) {
+		a.kind = ACTIVITY_PROCESS;
 		a.pid = t->pid;
-	if (a.kind == ACTIVITY_PROCESS && !a.pid)
-		return BESIDE_MAX;
-	for (unsigned int i = 0; i < b->n; i++)
-		if (b->list[i].kind == a.kind && b->list[i].dev == a.dev && b->list[i].pid == a.pid)
-			return i;
-	if (b->n == BESIDE_MAX) {
-		b->left_out++;
-		return BESIDE_MAX;
+		process = activity_find(b, &a);
 	}
-	b->list[b->n] = a;
-	return b->n++;
+	return (place < BESIDE_MAX ? 1ULL << place : 0) |
+	       (process < BESIDE_MAX ? 1ULL << process : 0);
 }
 
 /* The disk @dev; a new one if there is room. NULL: there is none, or with @ret_err out of
@@ -114,7 +134,7 @@ static struct beside_disk *disk_find(struct beside *b, unsigned int dev, int *re
 int beside_add(struct beside *b, const struct recording *rec, const struct stored_request *rq)
 {
 	uint64_t end_ns = stored_request_end(rq), first, last;
-	unsigned int activity = activity_find(b, rec, rq);
+	uint64_t activities = activities_of(b, rec, rq);
 	struct beside_disk *disk;
 	int err = 0;
 
@@ -126,8 +146,8 @@ int beside_add(struct beside *b, const struct recording *rec, const struct store
 	last = slot_of(b, end_ns);
 	if (last >= b->used)
 		b->used = last + 1;
-	for (uint64_t i = first; i <= last && activity < BESIDE_MAX; i++)
-		b->slots[i] |= 1ULL << activity;
+	for (uint64_t i = first; i <= last; i++)
+		b->slots[i] |= activities;
 	disk = disk_find(b, rq->dev, &err);
 	if (disk && last > first) { /* it is in flight when these slots begin */
 		disk->depth[first + 1]++;
@@ -156,13 +176,19 @@ void beside_finish(struct beside *b, uint64_t window_ns)
 			b->disks[d].depth[i] += b->disks[d].depth[i - 1];
 }
 
-uint64_t beside_at(const struct beside *b, uint64_t ns, unsigned int pid)
+uint64_t beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t)
 {
 	uint64_t slot = slot_of(b, ns), set = slot < b->used ? b->slots[slot] : 0;
 
-	for (unsigned int a = 0; a < b->n && pid; a++)
-		if (b->list[a].pid == pid)
-			set &= ~(1ULL << a);
+	for (uint64_t left = set; left; left &= left - 1) {
+		unsigned int i = __builtin_ctzll(left);
+		const struct activity *a = &b->list[i];
+
+		if (a->kind == ACTIVITY_PROCESS
+			    ? a->pid == t->pid
+			    : a->kind == ACTIVITY_NAMED && !memcmp(a->comm, t->comm, COMM_LEN))
+			set &= ~(1ULL << i);
+	}
 	return set;
 }
 

@@ -23,10 +23,16 @@ enum {
 
 /* Who had requests in flight, and how many requests each disk had. */
 
-enum { BESIDE_SLOTS = 1 << 20, BESIDE_MAX = 64, BESIDE_DISKS = 8 };
+enum {
+	BESIDE_SLOTS = 1 << 20,
+	BESIDE_MAX = 64,
+	BESIDE_PROCESSES = 24, /* of these by pid, at most */
+	BESIDE_DISKS = 8,
+};
 
 enum activity_kind {
-	ACTIVITY_PROCESS,
+	ACTIVITY_NAMED,   /* all threads of a name: the processes of a burst may be many */
+	ACTIVITY_PROCESS, /* by pid: threads of others may have the same name */
 	ACTIVITY_JOURNAL,
 	ACTIVITY_WRITEBACK,
 	ACTIVITY_FLUSH,
@@ -36,8 +42,8 @@ enum activity_kind {
 
 struct activity {
 	enum activity_kind kind;
-	unsigned int dev, pid;
-	uint64_t owner; /* a thread of the process, for its name */
+	unsigned int dev, pid; /* pid: of ACTIVITY_PROCESS */
+	char comm[COMM_LEN];   /* of a thread with such requests; "": any; may lack a NUL */
 };
 
 /* Time is cut into slots of 1 << shift ns, which become longer with the recording. */
@@ -53,7 +59,7 @@ struct beside {
 	unsigned int n_disks;
 	struct activity list[BESIDE_MAX];
 	unsigned int n;
-	uint64_t left_out; /* requests without a place in the list */
+	uint64_t left_out; /* requests of names without a place in the list */
 };
 
 /* 0 or -ENOMEM. */
@@ -64,8 +70,9 @@ int beside_add(struct beside *b, const struct recording *rec, const struct store
  * began, and slots have the number of requests. */
 void beside_finish(struct beside *b, uint64_t window_ns);
 
-/* The activities at @ns, except for those of process @pid: a set of 1 << activity. */
-uint64_t beside_at(const struct beside *b, uint64_t ns, unsigned int pid);
+/* The activities at @ns, except for those of the process and the name of @t: a set of 1 <<
+ * activity. */
+uint64_t beside_at(const struct beside *b, uint64_t ns, const struct catalog_thread *t);
 
 /* Requests in flight on disk @dev at the beginning of the slot of @ns; NO_VALUE: not known. */
 uint64_t beside_depth(const struct beside *b, unsigned int dev, uint64_t ns);

@@ -192,8 +192,8 @@ static void put_form(FILE *f, const struct explain_cmd *o)
 		if (o->condition.kinds == 1U << c->value)
 			fprintf(f, " --op %s", c->name);
 	if (o->condition.kinds)
-		fprintf(f, " --min %lluns --slowest %d", (unsigned long long)o->result.threshold_ns,
-			SLOWEST_SHOWN);
+		fprintf(f, " --min %lluus --slowest %d",
+			(unsigned long long)o->result.threshold_ns / 1000, SLOWEST_SHOWN);
 	else
 		fprintf(f, " --events csv");
 }

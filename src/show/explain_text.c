@@ -53,9 +53,10 @@ static struct text_num lift_text(const struct explain *e, const struct explain_f
 	double lift = f->others ? (double)f->slow / e->n_slow * others_of(e) / f->others : 0;
 	struct text_num t;
 
-	if (f->others)
-		snprintf(t.s, sizeof(t.s), "%.*f times as often", lift < 9.95 ? 1 : 0,
-			 lift < 99999 ? lift : 99999);
+	if (f->others && lift >= 999.5)
+		snprintf(t.s, sizeof(t.s), "%.7s times as often", text_short(lift).s);
+	else if (f->others)
+		snprintf(t.s, sizeof(t.s), "%.*f times as often", lift < 9.95 ? 1 : 0, lift);
 	else
 		snprintf(t.s, sizeof(t.s), "no other was");
 	return t;
@@ -273,9 +274,9 @@ char *explain_missing(const struct explain *e, size_t i)
 	i -= n;
 	if (!e->has_requests && !i--)
 		return strdup("requests (not recorded), thus who ran beside, and queue depths");
-	if (e->activities_left_out && !i--)
-		return asprintf(&text, "%s requests of further processes beside the first ones",
-				text_count(e->activities_left_out).s) < 0
+	if (e->requests_left_out && !i--)
+		return asprintf(&text, "%s requests of threads with further names",
+				text_count(e->requests_left_out).s) < 0
 			       ? NULL
 			       : text;
 	for (int st = 0; st < ST_N; st++)

@@ -43,7 +43,7 @@ setup_file() {
 	expect 0 explain -j file.ios 'read>p99'
 	json '.findings[0] | .attribute == "file" and .text == "in file /d1/file-17"'
 	command=$(echo "$output" | jq -r '.findings[0].command')
-	[[ $command == "iostrata report file.ios --file /d1/file-17 --from "* ]]
+	[[ $command == "iostrata report file.ios --file /d1/file-17 --from "*"s --op read --min "*"us --slowest 5" ]]
 	# shellcheck disable=SC2086 # words
 	expect 0 ${command#iostrata } -j
 	json '(.slowest | length > 0 and all(.path == "/d1/file-17" and .total_ns > 10000000))'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# report, compare and export of long recordings, which tests/records.c makes: how long they take, and how much
-# memory. Their own CPU time counts, the least of three: others may be at work.
+# report, compare, explain and export of long recordings, which tests/records.c makes: how long they take, and how
+# much memory. Their own CPU time counts, the least of three: others may be at work.
 # shellcheck disable=SC2016 # the shell's own that is started
 
 load lib
@@ -116,6 +116,14 @@ costs() {
 	costs 3 64 "$iostrata" compare --by file "$long" "$tmp/copy.ios"
 	expect 0 compare -j "$long" "$tmp/copy.ios"
 	json --argjson n "$operations" '([.ops[].count | .base, .new] | add) == 2 * $n'
+}
+
+@test "explain: a million records a second, each of them twice" {
+	for asked in 'any>p99' 'fsync>p99' 'request>p99' 'any>1us'; do
+		costs 2.5 64 "$iostrata" explain "$long" "$asked"
+	done
+	expect 0 explain -j "$long" 'any>1ns'
+	json --argjson n "$operations" '.count == $n and .slow == $n'
 }
 
 @test "export: a million operations in ten seconds" {
