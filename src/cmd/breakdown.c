@@ -176,7 +176,7 @@ static int start(struct run *r, struct reason *why)
 {
 	struct breakdown *b = breakdown_of(r);
 
-	b->out = newfile_output(b->opts.output, stdout, why);
+	b->out = newfile_output(b->opts.output, b->opts.output ? stdout : r->out, why);
 	if (!b->out)
 		return -1;
 	view_fill(b);

@@ -299,6 +299,7 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	conf_fill(f);
 	f->screen = is_for_screen(f);
+	r->stdout_taken = f->csv || f->folded;
 	return f->list ? list(f, why) : 0;
 }
 
@@ -356,7 +357,7 @@ static int start(struct run *r, struct reason *why)
 	v->subtract = f->conf.subtract;
 	v->histograms = f->histograms;
 	v->milliseconds = f->milliseconds;
-	v->width = terminal_width(STDOUT_FILENO);
+	v->width = terminal_width(fileno(r->out));
 	v->kernel = f->uts.release;
 	v->every_ns = r->opts.interval_ns;
 	n = funcs_traced(v->funcs);
@@ -384,10 +385,10 @@ static int print(struct funcs *f, struct func_snapshot *sn)
 	if (f->screen)
 		return show(f, sn);
 	if (f->run.opts.json)
-		return funcs_json(stdout, &f->view, sn);
+		return funcs_json(f->run.out, &f->view, sn);
 	if (f->csv)
-		return funcs_csv(stdout, &f->view, sn);
-	return (f->folded ? funcs_folded : funcs_text)(stdout, &f->view, sn);
+		return funcs_csv(f->run.out, &f->view, sn);
+	return (f->folded ? funcs_folded : funcs_text)(f->run.out, &f->view, sn);
 }
 
 static int report(struct run *r, struct reason *why)

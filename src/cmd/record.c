@@ -399,7 +399,7 @@ static int start(struct run *r, struct reason *why)
 	rec->intake.w = &rec->files.w;
 	rec->intake.end_ns = UINT64_MAX;
 	session_on_sent(rec->io.session, on_sent, on_sent_name, rec);
-	breakdown_view_fill(&rec->view, &rec->opts, rec->io.conf.layer, STDOUT_FILENO);
+	breakdown_view_fill(&rec->view, &rec->opts, rec->io.conf.layer, fileno(r->out));
 	breakdown_view_run(&rec->view, &rec->io);
 	uname(&rec->uts);
 	rec->view.kernel = rec->uts.release;
@@ -466,7 +466,7 @@ static int recording_end(struct record_run *rec, const struct snapshot *sn, stru
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct record_run *rec = record_run_of(r);
-	const struct breakdown_output out = { stdout, r->opts.json, &rec->view };
+	const struct breakdown_output out = { r->out, r->opts.json, &rec->view };
 	struct reason why;
 
 	rec->intake.end_ns = sn->taken_ns;

@@ -56,7 +56,8 @@ const struct opt breakdown_measure_opts[] = {
 
 const struct opt breakdown_output_opts[] = {
 	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
-	  .help = "write to this new file; - is the standard output (default)" },
+	  .help = "write to this new file; - is the standard output (default; with a command, "
+		  "tables go to the standard error unless the standard output is a terminal)" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
 	  .help = "all operations, each with its strata, and meta by call (stat, unlink, "
 		  "rename ...); given twice, with --by: for every key" },

@@ -285,14 +285,14 @@ static int report_text(struct top *t, const struct snapshot *sn)
 		.max_rows = t->max_rows,
 		.width = TEXT_WIDTH,
 		.clear = t->clear,
-		.uncut = !isatty(STDOUT_FILENO),
+		.uncut = !isatty(fileno(t->io.run.out)),
 		.gone = t->gone,
 		.missing = session_missing(t->io.session),
 	};
 
 	snprintf(head, sizeof(head), "%s loadavg: %s",
 		 text_clock(clock_day_ns(), t->io.run.opts.interval_ns).s, t->load);
-	return top_text(stdout, &v, sn);
+	return top_text(t->io.run.out, &v, sn);
 }
 
 static int report_json(struct top *t, const struct snapshot *sn)
@@ -305,7 +305,7 @@ static int report_json(struct top *t, const struct snapshot *sn)
 		.missing = session_missing(t->io.session),
 	};
 
-	return top_json(stdout, &v, sn);
+	return top_json(t->io.run.out, &v, sn);
 }
 
 /* Takes over the rows of @sn. While paused, the screen does not change, and only the total grows.

@@ -12,6 +12,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -393,8 +394,30 @@ static int source_open(struct run *r, struct reason *why)
 static int prepare(struct run *r, struct reason *why)
 {
 	rlimits_raise(&r->child.limits);
-	/* otherwise the command's output would be mixed with output for a program */
+/*
+ * Keeps the tool's output and the command's apart. With data for a program, the command's output
+ * goes to stderr. With tables, stdout is the command's if a file or pipe gets it, and the tables go
+ * to stderr, as with perf stat. The stream is a second one on stderr, since stderr has no buffer.
+ * 0, or -1 with @why.
+ */
+static int outputs_choose(struct run *r, struct reason *why)
+{
+	int fd;
+
+	r->out = stdout;
 	r->child.output_to_stderr = (r->opts.json || r->stdout_taken) && !r->own_stdout;
+	if (!r->command || r->own_stdout || r->child.output_to_stderr || isatty(STDOUT_FILENO))
+		return 0;
+	fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	r->out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!r->out)
+		return reason_set(why, EXIT_FAILED, "cannot print to the standard error: %s",
+				  strerror(errno));
+	return 0;
+}
+
+	if (outputs_choose(r, why))
+		return -1;
 	if (r->command && child_prepare(&r->child, r->command[0], why))
 		return -1;
 	if (processes_open(r, why) || source_open(r, why))
@@ -468,6 +491,8 @@ int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, in
 }
 
 /* Commands without a run can be interrupted, too. */
+	if (r->out && r->out != stdout)
+		fclose(r->out);
 
 static volatile sig_atomic_t interrupted;
 

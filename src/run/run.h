@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "run/child.h"
 #include "run/cli.h"
@@ -46,10 +47,12 @@ struct run {
 	bool stdout_taken;  /* the tool writes data for a program to stdout */
 	bool names_cgroups; /* names of cgroups are looked up after privileges are dropped */
 	bool usr1_ends;     /* SIGUSR1 ends the run, too, even if the command goes on */
-	bool keyboard;      /* the run waits for keys of the keyboard on stdin; set by .start */
-	uint64_t beat_ns;   /* longest time between two calls of .tick; 0: half a second */
-	int exit;           /* exit code of the run, unless it fails */
-	bool no_reader;     /* the pipe for the output was closed by its reader */
+	FILE *out;        /* for tables and data: stdout; with a command in need of stdout, stderr.
+			     Set before .start is called */
+	bool keyboard;    /* the run waits for keys of the keyboard on stdin; set by .start */
+	uint64_t beat_ns; /* longest time between two calls of .tick; 0: half a second */
+	int exit;         /* exit code of the run, unless it fails */
+	bool no_reader;   /* the pipe for the output was closed by its reader */
 	/* private to run.c */
 	const struct run_ops *ops;
 	struct child child;

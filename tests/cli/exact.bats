@@ -130,7 +130,7 @@ for i in range(1009): os.pread(f, 1, 0)')
 	"$iostrata" breakdown -j -- "${calls[@]}" >"$tmp/other"
 	json '.overhead == null' "$tmp/other"
 	finish INT
-	"$iostrata" breakdown --overhead -- "${calls[@]}" >"$tmp/out"
+	"$iostrata" breakdown -o - --overhead -- "${calls[@]}" >"$tmp/out"
 	grep -qE '^overhead: [1-9][0-9,]+ probe runs took [1-9]' "$tmp/out"
 }
 

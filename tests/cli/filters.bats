@@ -164,9 +164,9 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	told="requests are not chosen by --op, --min"
 	filters=(--op write,fsync --min 1ns)
 	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none)
-	expect 0 breakdown "${filters[@]}" -- "${write[@]}"
+	expect 0 breakdown -o - "${filters[@]}" -- "${write[@]}"
 	[[ $output == *"$told"* && $stderr != *"$told"* ]]
-	expect 0 breakdown -v "${filters[@]}" -- "${write[@]}"
+	expect 0 breakdown -o - -v "${filters[@]}" -- "${write[@]}"
 	tr '\n' ' ' <<<"$output" | tr -s ' ' | grep -qF "$told"
 	expect 0 breakdown -j "${filters[@]}" -- "${write[@]}"
 	[[ $stderr == *"warning: $told"* ]]

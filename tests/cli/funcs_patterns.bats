@@ -123,7 +123,7 @@ load funcs
 	[[ $output == *"${name}1 ["*"${name}2 ["* ]]
 	run -0 --separate-stderr "$iostrata" funcs --csv "$tmp/long:_Z*" -- "$tmp/long"
 	[[ $output == *"${name}1(),1,"* && $output == *"${name}2(),2,"* ]]
-	run -0 --separate-stderr "$iostrata" funcs "$tmp/long:_Z*" -- "$tmp/long"
+	run -0 "$iostrata" funcs "$tmp/long:_Z*" -- "$tmp/long"
 	fits_80_columns <(printf '%s\n' "$output")
 }
 

@@ -32,7 +32,7 @@ export python
 breakdown_of_work() { # FILE OPTIONS...: stdout to $tmp/out
 	local file=$1
 	shift
-	"$iostrata" breakdown "$@" -- bash -c 'work "$0"' "$file" >"$tmp/out" 2>"$tmp/err"
+	"$iostrata" breakdown -o - "$@" -- bash -c 'work "$0"' "$file" >"$tmp/out" 2>"$tmp/err"
 }
 
 every_mode=('' -v -vv '--by file -v' '--by pid -vv'
@@ -65,7 +65,7 @@ every_mode=('' -v -vv '--by file -v' '--by pid -vv'
 }
 
 @test "with a command, too: 125" {
-	run bash -c '"$0" "$@" 2>&1 >/dev/full' "$iostrata" breakdown -- true
+	run bash -c '"$0" "$@" 2>&1 >/dev/full' "$iostrata" breakdown -o - -- true
 	((status == 125))
 	[[ $output == *"error: cannot write the output: No space left on device"* ]]
 }
@@ -265,7 +265,7 @@ hostile_utf8=$'h\e[31m\n\x01\ufffd</script>&"\'\\\u202e'
 	json '.slowest | length == 23 and all(.len == null)' "$tmp/out"
 	"$iostrata" breakdown -j --slowest 1000 --op write -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
 	json --arg f "$dir/file" '[.slowest[] | select(.path == $f)] | length == 23 and all(.len == 4096)' "$tmp/out"
-	"$iostrata" breakdown --slowest 1000 --op fsync -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
+	"$iostrata" breakdown -o - --slowest 1000 --op fsync -- bash -c 'work "$0"' "$dir/file" >"$tmp/out"
 	grep -q '^   result 0' "$tmp/out"
 	not grep -q length "$tmp/out"
 }
@@ -278,7 +278,7 @@ open("/proc/self/comm", "wb").write(os.fsencode(sys.argv[1]))
 open(sys.argv[2]).read()' "$name" "$dir/file")
 	for mode in '--by comm' '--slowest 1000'; do
 		# shellcheck disable=SC2086 # words
-		"$iostrata" breakdown $mode -- "${named[@]}" >"$tmp/out"
+		"$iostrata" breakdown -o - $mode -- "${named[@]}" >"$tmp/out"
 		grep -qF 'c\x1b[1m\xff</script>' "$tmp/out"
 		printable "$tmp/out"
 		# shellcheck disable=SC2086 # words
@@ -352,7 +352,7 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 }
 
 @test "an operation longer than its interval: no share of its threads' time in that" {
-	"$iostrata" breakdown --all-files 0.4 -- sh -c 'sleep 1 | cat' >"$tmp/out"
+	"$iostrata" breakdown -o - --all-files 0.4 -- sh -c 'sleep 1 | cat' >"$tmp/out"
 	grep -q 's in I/O' "$tmp/out"
 	[[ $(grep -oE '\([0-9]+ %' "$tmp/out" | tr -dc '0-9\n' | awk '$1 > 100' | wc -l) == 0 ]]
 }

@@ -90,7 +90,7 @@ kept() {
 	[[ ! -e $tmp/ran ]]
 	# without a name there are no further groups
 	SUDO_UID=65534 SUDO_GID=65534 expect 0 breakdown -- sh -c 'id -u; id -G'
-	[[ $output == $'65534\n65534\n'* ]]
+	[[ $output == $'65534\n65534' ]]
 }
 
 # A copy of the program that a group may execute, with capabilities: it is $it.
@@ -189,7 +189,7 @@ for fd in range(0, 4096):
     try: os.fstat(fd); print(fd)
     except OSError: pass'
 	((status == 0))
-	[[ $output == $'0\n1\n2\ntraced '* ]]
+	[[ $output == $'0\n1\n2' ]]
 	run --separate-stderr with_caps $enough "$iostrata" breakdown -- grep -E '^Cap(Prm|Eff|Amb)' /proc/self/status
 	((status == 0))
 	[[ $output == $'CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n'* ]]
@@ -199,7 +199,7 @@ for fd in range(0, 4096):
 	run --separate-stderr bash -c 'ulimit -Sn 123; ulimit -Sl 64; exec "$0" "$@"' "$iostrata" breakdown -- \
 		bash -c 'ulimit -Sn; ulimit -Sl'
 	((status == 0))
-	[[ $output == $'123\n64\n'* ]]
+	[[ $output == $'123\n64' ]]
 }
 
 @test "limits that can be raised are raised" {

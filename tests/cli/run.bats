@@ -191,7 +191,7 @@ call_in_flight() { # OPTIONS...
 @test "what has not ended is told, oldest first, with its age and what it does" {
 	mkfifo "$dir/fifo"
 	# an open of a fifo waits for somebody who opens the other end
-	expect 0 breakdown --all-files -D 2 -- sh -c 'timeout 5 cat "$0" & sleep 0.3; timeout 5 cat "$0"' "$dir/fifo"
+	expect 0 breakdown -o - --all-files -D 2 -- sh -c 'timeout 5 cat "$0" & sleep 0.3; timeout 5 cat "$0"' "$dir/fifo"
 	[[ ${lines[0]} =~ ^not\ finished:\ open,\ for\ [0-9.]+\ (ms|s),\ in\ sleep,\ by\ cat\ \([0-9]+\)$ ]]
 	[[ ${lines[1]} == "${lines[0]%for *}for "*", in sleep, by cat ("*")" && ${lines[1]} != *"${lines[0]##*by}" ]]
 	expect 0 breakdown -j --all-files -D 2 -- sh -c 'timeout 5 cat "$0" & sleep 0.3; timeout 5 cat "$0"' "$dir/fifo"
@@ -211,7 +211,7 @@ call_in_flight() { # OPTIONS...
 	# head ends, and so has told the name; cat waits
 	wait_on() { sh -c 'mkfifo "$0"; exec 3<>"$0"; echo abc >&3; head -c 4 <&3; exec timeout 3 cat <&3' "$1"; }
 	export -f wait_on
-	expect 0 breakdown --all-files --by file -D 1 -- bash -c 'wait_on "$0"' "$dir/a"
+	expect 0 breakdown -o - --all-files --by file -D 1 -- bash -c 'wait_on "$0"' "$dir/a"
 	[[ $output == *", by cat ("*"), on $dir/a"$'\n'* ]]
 	for args in "--by file" "--file $dir" ""; do
 		rm -f "$dir/b"
@@ -225,7 +225,7 @@ call_in_flight() { # OPTIONS...
 }
 
 @test "a run without anything in progress says nothing of it" {
-	expect 0 breakdown -- true
+	expect 0 breakdown -o - -- true
 	[[ $output != *"not finished"* ]]
 	expect 0 breakdown -j -- true
 	json '.in_progress == []'

@@ -126,7 +126,7 @@ for t in threads: t.join()'
 	# nobody's command, nothing known
 	expect 0 breakdown -j -D 0.2
 	json '.threads_ns == null and .command == null'
-	expect 0 breakdown -- sh -c 'sleep 0.5'
+	expect 0 breakdown -o - -- sh -c 'sleep 0.5'
 	[[ $output =~ \((<?0\.[1-4]|[1-9])\ %\ of\ its\ threads\'\ time\) ]] # more on a slow machine
 }
 
@@ -141,7 +141,7 @@ export -f files
 
 @test "--by has one row per key, -v one per operation, -n and --sort choose" {
 	export dir python
-	run_files() { "$iostrata" breakdown --by file --file "$dir" "$@" -- bash -c 'files 23' >"$tmp/out"; }
+	run_files() { "$iostrata" breakdown -o - --by file --file "$dir" "$@" -- bash -c 'files 23' >"$tmp/out"; }
 	run_files -n 101
 	[[ $(grep -c "^$dir/f23 " "$tmp/out") == 1 && $(grep -c "^$dir/f" "$tmp/out") == 23 ]]
 	run_files -v
@@ -195,7 +195,7 @@ export -f files
 	calls=(sh -c 'touch "$0/a"; mv "$0/a" "$0/b"; rmdir "$0/nosuch"; ls -l "$0" >/dev/null' "$dir")
 	"$iostrata" record --force -o "$dir/trace" -- "${calls[@]}" 2>/dev/null
 	"$iostrata" report -v "$dir/trace" >"$tmp/report"
-	"$iostrata" breakdown -v -- "${calls[@]}" >"$tmp/breakdown" 2>/dev/null
+	"$iostrata" breakdown -o - -v -- "${calls[@]}" >"$tmp/breakdown" 2>/dev/null
 	for out in "$tmp/report" "$tmp/breakdown"; do
 		grep -qE '^meta rename' "$out"
 		grep -A4 '^meta rmdir' "$out" | grep -q syscall
@@ -208,7 +208,7 @@ export -f files
 
 @test "any column sorts, and is shown" {
 	write=(dd if=/dev/zero of="$dir/file" bs=4k count=23 oflag=direct conv=fsync status=none)
-	COLUMNS=60 "$iostrata" breakdown --sort p90_ns -- "${write[@]}" >"$tmp/out"
+	COLUMNS=60 "$iostrata" breakdown -o - --sort p90_ns -- "${write[@]}" >"$tmp/out"
 	grep -qE '^operation .* p90_ns' "$tmp/out"
 	"$iostrata" breakdown -j --sort "run queue" -- "${write[@]}" >"$tmp/out"
 	json '[.ops[] | (.strata.runq + .strata.preempt) / .total_ns] | . == (sort | reverse)' "$tmp/out"

@@ -106,7 +106,7 @@ time.sleep(60)'
 
 @test "a second signal ends it at once, and the result is printed" {
 	for signal in INT TERM HUP; do
-		start breakdown -- sh -c 'trap "" INT TERM HUP; sleep 30 3>&- & wait; wait'
+		start breakdown -o - -- sh -c 'trap "" INT TERM HUP; sleep 30 3>&- & wait; wait'
 		sleep 0.3
 		kill -$signal "$pid"
 		sleep 1
@@ -119,7 +119,7 @@ time.sleep(60)'
 }
 
 @test "signals that come at once, as timeout(1) sends its own twice, are one" {
-	start breakdown -- sleep 2
+	start breakdown -o - -- sleep 2
 	kill -STOP "$pid" # so that they do
 	kill -TERM "$pid"
 	kill -HUP "$pid"
@@ -139,7 +139,7 @@ time.sleep(60)'
 	for args in "" "0.1" "-- sleep 30" "0.1 -- sleep 30"; do
 		for signal in INT TERM HUP; do
 			# shellcheck disable=SC2086 # words
-			start breakdown $args
+			start breakdown -o - $args
 			[[ $args != 0.1* ]] || wait_until is_stuck
 			kill -$signal "$pid"
 			[[ $args == *--* ]] || wait_until is_stuck

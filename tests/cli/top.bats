@@ -119,7 +119,7 @@ top_ended() { # STATUS
 
 @test "top: a command's output has the terminal, and the table comes as text" {
 	expect 7 top -- sh -c 'sleep 0.2; exit 7'
-	[[ $output == *loadavg:* ]]
+	[[ $stderr == *loadavg:* ]]
 }
 
 @test "top: the terminal is as it was, however it ends" {
