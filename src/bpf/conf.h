@@ -155,7 +155,7 @@ struct bpf_conf {
 	unsigned int wake_mask;   /* user space is woken after wake_mask + 1 bytes */
 	unsigned int lane_mask;   /* a lane has lane_mask + 1 records; 0: no lanes */
 	unsigned int lane_wake;   /* user space is woken after lane_wake + 1 records of a lane */
-	unsigned char meta_calls; /* operations of kind meta have a row for each call */
+	unsigned char meta_calls; /* operations of kind meta and fsync have a row for each call */
 	unsigned char call_noted; /* the number of an operation's call is needed */
 	unsigned char waits;      /* cut sleeps by layer */
 	unsigned char cpu_split;  /* cut the time on the CPU by layer, too */

@@ -128,7 +128,8 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 	if (CONF(sent_ops) && record_fs_wanted(op->file.fs))
 		op_send(op, op_cache_class(op, end->acts), end->cpu, end->ret, end->who,
 			single_writer);
-	if (CONF(layer) == LAYER_SYSCALL || (CONF(meta_calls) && op->kind == OP_META) ||
+	if (CONF(layer) == LAYER_SYSCALL ||
+	    (CONF(meta_calls) && (op->kind == OP_META || op->kind == OP_FSYNC)) ||
 	    (CONF(aio_calls) && op->kind == OP_AIO))
 		end->what |= ROW_WHAT(op->call, 0, 0);
 	if (CONF(by) == BY_CACHE)

@@ -18,7 +18,7 @@ struct reason;
 
 struct replay_conf {
 	enum layer layer; /* LAYER_OPS, LAYER_SYSCALL or LAYER_BLK */
-	bool meta_calls;  /* operations of kind meta have a row for each call */
+	bool meta_calls;  /* operations of kind meta and fsync have a row for each call */
 	enum by_key by;
 	bool queued;            /* request histograms from submission instead of dispatch */
 	uint64_t every_ns;      /* length of an interval; 0: one for everything */

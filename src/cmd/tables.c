@@ -59,8 +59,8 @@ const struct opt breakdown_output_opts[] = {
 	  .help = "write to this new file; - is the standard output (default; with a command, "
 		  "tables go to the standard error unless the standard output is a terminal)" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
-	  .help = "all operations, each with its strata, and meta by call (stat, unlink, "
-		  "rename ...); given twice, with --by: for every key" },
+	  .help = "all operations, each with its strata, and meta and fsync by call (stat, unlink, "
+		  "fdatasync ...), in JSON, too; given twice, with --by: for every key" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
 	  .max = 1000000, .help = "at most this many rows of a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
@@ -69,6 +69,8 @@ const struct opt breakdown_output_opts[] = {
 		  "title or its name in JSON (default: total)" },
 	{ 'H', "histograms", OPT_FLAG(struct breakdown_opts, histograms),
 	  .help = "a histogram for every row" },
+	{ 0, "no-hist", OPT_FLAG(struct breakdown_opts, no_hist),
+	  .help = "JSON without histograms: hist is null" },
 	{ 'm', "milliseconds", OPT_FLAG(struct breakdown_opts, milliseconds),
 	  .help = "times in milliseconds (default: the unit that fits)" },
 	{},
@@ -121,8 +123,8 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 	if (o->queued && layer != LAYER_OPS && layer != LAYER_BLK)
 		return reason_set(why, EXIT_USAGE, "-Q is about requests, -T %s shows none",
 				  o->layer);
-	if (json && (o->rows_max || o->detail))
-		return reason_set(why, EXIT_USAGE, "--json has all rows; -n and -v are for text");
+	if (o->no_hist && !json)
+		return reason_set(why, EXIT_USAGE, "--no-hist is about JSON: --json is missing");
 	return check_sort(o, layer, why);
 }
 
@@ -163,6 +165,7 @@ const char *breakdown_table_option(const struct breakdown_opts *o)
 		{ "-Q", o->queued },
 		{ "--slowest", o->slowest_max },
 		{ "--timeline", o->timeline },
+		{ "--no-hist", o->no_hist },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -181,6 +184,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->timeline = o->timeline;
 	v->milliseconds = o->milliseconds;
 	v->histograms = o->histograms;
+	v->no_hist = o->no_hist;
 	v->detail = o->detail;
 	v->rows_max = o->rows_max;
 	v->sort = o->sort ? columns_find(sorted_columns(layer), o->sort) : NULL;

@@ -21,7 +21,7 @@ struct breakdown_opts {
 	const char *layer;    /* NULL: whole operations */
 	int by;               /* enum by_key */
 	uint64_t slowest_max; /* 0: none */
-	bool queued, milliseconds, histograms, timeline;
+	bool queued, milliseconds, histograms, timeline, no_hist;
 	int detail;                /* how often -v is given */
 	uint64_t rows_max;         /* 0: not given */
 	const char *sort, *output; /* NULL: not given */
@@ -53,7 +53,7 @@ struct breakdown_output {
 int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 		  const struct slow_op *slowest, size_t n_slowest);
 
-/* Whether operations of kind meta have a row for each system call. */
+/* Whether operations of kind meta and fsync have a row for each system call. */
 bool breakdown_meta_calls(const struct breakdown_opts *o, enum layer layer);
 
 /* The first given option about tables: "--by"; NULL: there is none. */

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -301,7 +300,7 @@ static int report_json(struct top *t, const struct snapshot *sn)
 		.view = t->view,
 		.names = &t->names,
 		.kernel = t->uts.release,
-		.time_s = time(NULL),
+		.until_ns = clock_day_ns(),
 		.missing = session_missing(t->io.session),
 	};
 

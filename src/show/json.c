@@ -44,8 +44,14 @@ static void put_strata(struct writer *w, const uint64_t *ns, unsigned int missin
 	json_put_end(&w->json, '}');
 }
 
-static void put_hist(struct json *j, const struct hist *h, uint64_t max_ns)
+static void put_hist(struct writer *w, const struct hist *h, uint64_t max_ns)
 {
+	struct json *j = &w->json;
+
+	if (w->v->no_hist) {
+		json_put_null(j, "hist");
+		return;
+	}
 	json_put_begin(j, "hist", '[');
 	for (unsigned int i = 0; i < h->n; i++) {
 		unsigned int b = h->bins[i].bucket;
@@ -69,12 +75,12 @@ static void put_op(struct writer *w, const struct op_row *r)
 	json_put_begin(j, NULL, '{');
 	if (layer != LAYER_OPS)
 		json_put_string(j, "layer", layer_name(layer));
-	if (layer == LAYER_SYSCALL || r->key.op == OP_URING || r->key.op == OP_AIO)
+	if (layer == LAYER_SYSCALL || r->key.op == OP_URING || r->key.op == OP_AIO || r->key.call)
 		json_put_string(j, "call", breakdown_call_name(w->v, r->key.call, buf));
 	columns_json(j, &columns, r);
 	if (layer == LAYER_OPS)
 		put_strata(w, r->strata, r->missing_layers);
-	put_hist(j, &r->hist, r->max_ns);
+	put_hist(w, &r->hist, r->max_ns);
 	json_put_end(j, '}');
 }
 
@@ -108,7 +114,7 @@ static void put_rq(struct writer *w, const struct rq_row *r)
 	json_put_begin(&w->json, NULL, '{');
 	columns_json(&w->json, &columns, r);
 	put_parent(w, r);
-	put_hist(&w->json, &r->hist, r->max_ns);
+	put_hist(w, &r->hist, r->max_ns);
 	json_put_end(&w->json, '}');
 }
 
@@ -233,13 +239,35 @@ static void put_head(struct writer *w)
 	json_put_end(j, ']');
 }
 
+/* How many of @n rows -n lets through. */
+static size_t rows_let(const struct writer *w, size_t n)
+{
+	return w->v->rows_max && w->v->rows_max < n ? w->v->rows_max : n;
+}
+
 static void put_ops(struct writer *w, const char *name, const struct breakdown_rows *rows,
 		    bool these)
 {
+	size_t n = these ? rows_let(w, rows->n_ops) : 0;
+
 	json_put_begin(&w->json, name, '[');
-	for (size_t i = 0; these && i < rows->n_ops; i++)
+	for (size_t i = 0; i < n; i++)
 		put_op(w, rows->ops[i]);
 	json_put_end(&w->json, ']');
+}
+
+/* Member "left_out": the numbers of rows which -n keeps out of the lists. */
+static void put_left_out(struct writer *w, const struct breakdown_rows *rows)
+{
+	struct json *j = &w->json;
+
+	if (!w->v->rows_max)
+		return;
+	json_put_begin(j, "left_out", '{');
+	json_put_uint(j, w->v->layer == LAYER_OPS ? "ops" : "layers",
+		      rows->n_ops - rows_let(w, rows->n_ops));
+	json_put_uint(j, "requests", rows->n_rqs - rows_let(w, rows->n_rqs));
+	json_put_end(j, '}');
 }
 
 static void put_requests(struct writer *w, const struct breakdown_rows *rows)
@@ -249,7 +277,7 @@ static void put_requests(struct writer *w, const struct breakdown_rows *rows)
 		return;
 	}
 	json_put_begin(&w->json, "requests", '[');
-	for (size_t i = 0; i < rows->n_rqs; i++)
+	for (size_t i = 0; i < rows_let(w, rows->n_rqs); i++)
 		put_rq(w, rows->rqs[i]);
 	json_put_end(&w->json, ']');
 }
@@ -384,6 +412,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	put_ops(&w, "ops", &rows, v->layer == LAYER_OPS);
 	put_ops(&w, "layers", &rows, v->layer != LAYER_OPS);
 	put_requests(&w, &rows);
+	put_left_out(&w, &rows);
 	put_minor_faults(&w, &rows);
 	put_unfinished(&w);
 	put_costs(&w);

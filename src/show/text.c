@@ -190,8 +190,8 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	view_line(o, v, text);
 }
 
-/* Writes the heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink", then
- * the key, if there is one. */
+/* Writes the heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink",
+ * "fdatasync ext4", then the key, if there is one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], key[TITLE_CAP - 128] = "", op_buf[32], buf[16];
@@ -201,9 +201,10 @@ static void row_title(char *dst, size_t cap, const struct breakdown_view *v, con
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)
 		text_safe_n(key, sizeof(key), r->by, breakdown_key_len(r->by, r->contained));
-	if (v->layer == LAYER_SYSCALL)
+	if (v->layer == LAYER_SYSCALL || (r->key.op == OP_FSYNC && r->key.call))
 		op = "";
-	if (v->layer == LAYER_SYSCALL || (r->key.op == OP_META && r->key.call))
+	if (v->layer == LAYER_SYSCALL ||
+	    ((r->key.op == OP_META || r->key.op == OP_FSYNC) && r->key.call))
 		call = breakdown_call_name(v, r->key.call, buf);
 	snprintf(dst, cap, "%s%s%s%s%s%s%s%s%s%s", layer, op, *op && *call ? " " : "", call,
 		 *fs ? " " : "", fs, *key ? ", " : "", *key ? by_name(v->by) : "", *key ? " " : "",

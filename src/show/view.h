@@ -20,11 +20,13 @@ struct breakdown_view {
 	bool timeline;     /* the slowest operations have their strata in order; text only */
 	bool milliseconds; /* -m; text only */
 	bool histograms;   /* -H; text only */
+	bool no_hist;      /* JSON without histograms */
 	bool color;        /* text only */
 	bool terminal;     /* text is for a terminal: paths are cut to its width */
 	int width;         /* columns of the text, 0: 80 */
 	int detail;        /* text: 0 the first screen, 1 operations (-v), 2 all rows (-vv) */
-	uint64_t rows_max; /* rows of a text table; 0: as many as there is room for */
+	uint64_t rows_max; /* rows of a table; 0: in text as many as there is room for, in JSON all
+			    */
 	const struct column *sort; /* of op_columns (LAYER_BLK: rq_columns); NULL: by total time */
 	uint64_t every_ns;         /* length of each interval; 0: there is only one */
 	bool helpers;              /* also show the work of helpers */

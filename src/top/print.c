@@ -124,7 +124,8 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
 	json_put_begin(&j, NULL, '{');
 	json_put_string(&j, "schema", "iostrata.top/1");
 	json_put_string(&j, "kernel", v->kernel);
-	json_put_uint(&j, "time", v->time_s);
+	json_put_uint(&j, "time", v->until_ns / 1000000000);
+	json_put_time(&j, "local_time", v->until_ns);
 	json_put_uint(&j, "duration_ns", sn->duration_ns);
 	json_put_string(&j, "by", top_view_name(v->view));
 	err = put_rows(&j, v, sn, TOP_REQUESTS);

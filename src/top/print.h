@@ -34,7 +34,7 @@ struct top_json {
 	enum top_view view;
 	struct top_names *names;
 	const char *kernel;
-	uint64_t time_s;
+	uint64_t until_ns; /* when the interval ended, since 1970 */
 	const struct missing *missing;
 };
 

@@ -40,7 +40,7 @@ struct session_conf {
 	bool segments;                /* operations sent or slow have their segments */
 	bool uncounted;               /* nothing is summed up: there are no rows */
 	size_t buffer_bytes;          /* for records sent but not yet delivered */
-	bool meta_calls;              /* operations of kind meta have a row for each system call */
+	bool meta_calls; /* operations of kind meta and fsync have a row for each system call */
 	bool sites; /* LAYER_OPS: also sum up where in the kernel threads slept for unknown reasons
 		     */
 	bool helpers; /* LAYER_OPS: also rows for the work of kernel helpers */

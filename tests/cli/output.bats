@@ -356,3 +356,21 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	grep -q 's in I/O' "$tmp/out"
 	[[ $(grep -oE '\([0-9]+ %' "$tmp/out" | tr -dc '0-9\n' | awk '$1 > 100' | wc -l) == 0 ]]
 }
+
+@test "--json takes -v, -n and --no-hist" {
+	breakdown_of_work "$dir/file" -j -v
+	json '[.ops[] | select(.op == "fsync") | .call] == ["fsync"]
+		and ([.ops[] | select(.op == "meta") | .call] | length > 1 and all(. != null))
+		and all(.ops[] | select(.op == "read"); has("call") | not)' "$tmp/out"
+	breakdown_of_work "$dir/file" -j
+	json 'all(.ops[]; has("call") | not) and (has("left_out") | not) and all(.ops[]; .hist | length > 0)' "$tmp/out"
+	breakdown_of_work "$dir/file" -j -n 2 --no-hist
+	json '(.ops | length) == 2 and (.requests | length) <= 2 and .left_out.ops >= 3 and all(.ops[]; .hist == null)
+		and .io_ns > ([.ops[].total_ns] | add)' "$tmp/out"
+	breakdown_of_work "$dir/file" -j -T syscall -n 1
+	json '(.layers | length) == 1 and .left_out.layers >= 4' "$tmp/out"
+	expect 2 breakdown --no-hist -D 0.1
+	says "--no-hist is about JSON"
+	expect 0 top -j 0.1 1
+	json '.local_time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T")'
+}

@@ -265,6 +265,4 @@ man_is() {
 	says "-T ext4 and --fs exclude one another"
 	expect 2 breakdown --comm a-name-of-16-cha
 	says "'a-name-of-16-cha': the kernel keeps 15" "--comm a-name-of-16-ch$"
-	expect 2 breakdown -j -n 3
-	expect 2 breakdown -j -v
 }

@@ -616,7 +616,9 @@ static const char every_member[] =
 static void test_json_members(void **state)
 {
 	struct top_names names = { .cgroup_path = cgroup_path };
-	struct top_json v = { .view = TOP_THREAD, .names = &names, .kernel = "6.1.0", .time_s = 3 };
+	struct top_json v = {
+		.view = TOP_THREAD, .names = &names, .kernel = "6.1.0", .until_ns = 3000000000
+	};
 	struct snapshot sn = {
 		.duration_ns = 1000, .n_ops = 1, .n_rqs = 1, .n_threads = 1, .missed = 310
 	};
