@@ -35,12 +35,38 @@ static __always_inline bool is_lock_command(u64 cmd)
 enum { MAP_LOCKED = 0x2000, MAP_POPULATE = 0x8000, MAP_NONBLOCK = 0x10000 };
 enum { MADV_WILLNEED = 3, MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
 
+/* The commands of ioctl() that read or write a file system or a block device, by their type
+ * (uapi/asm-generic/ioctl.h): FS_IOC_..., FICLONE, FITRIM, of btrfs, ext4, XFS and f2fs, BLK...,
+ * SG_IO, those of NVMe, and FIBMAP. On other files than storage, they mean something else. */
+static __always_inline bool ioctl_is_io(u32 command)
+{
+	switch (command >> 8 & 0xff) {
+	case 0x00:
+		return command == 1;
+	case 0x12:
+	case 0x22:
+	case 0x94:
+	case 0xf5:
+	case 'N':
+	case 'X':
+	case 'f':
+	case 'v':
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Whether the call is an operation. mmap() and madvise() are one only if they read the file at
  * once. */
 static __always_inline bool call_is_op(struct pt_regs *regs, u32 desc, bool compat)
 {
 	u64 arg;
 
+	if (CALL_FILE(desc) < FILE_ARG0_OR_2)
+		return true;
+	if (desc == CALL_DESC(OP_META, FILE_IOCTL))
+		return ioctl_is_io(call_arg(regs, 1, compat));
 	if (CALL_FILE(desc) == FILE_MAPPED) {
 		arg = mmap_flags(regs);
 		return arg & MAP_LOCKED || (arg & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
@@ -71,7 +97,7 @@ static __always_inline struct open_file call_file(struct pt_regs *regs, u32 desc
 	if (how == FILE_MAPPED)
 		return fd_look(mmap_fd(regs), cast);
 	f = fd_look(call_arg(regs, how == FILE_ARG1, compat), cast);
-	if (how == FILE_ARG0_OR_2 && (!f.file || !mode_is_storage(f.mode)))
+	if (desc == CALL_DESC(OP_COPY, FILE_ARG0_OR_2) && (!f.file || !mode_is_storage(f.mode)))
 		f = fd_look(call_arg(regs, 2, compat), cast);
 	return f;
 }

@@ -64,11 +64,13 @@ enum call_file {
 	FILE_NONE, /* by path, or no file */
 	FILE_ARG0, /* descriptor */
 	FILE_ARG1,
-	FILE_ARG0_OR_2, /* splice: the descriptor which is no pipe */
-	FILE_RESULT,    /* open: the descriptor which the call returns */
-	FILE_MAPPED,    /* mmap: its descriptor, only if mmap reads the file at once */
-	FILE_MAPPING,   /* the file of the mapping at the first argument */
-	FILE_ADVISED,   /* madvise: like FILE_MAPPING, only if madvise reads the file */
+	FILE_ARG0_OR_2,              /* splice: the descriptor which is no pipe */
+	FILE_IOCTL = FILE_ARG0_OR_2, /* of kind meta: the first argument, a descriptor; only if the
+				      * second is a command for file systems or block devices */
+	FILE_RESULT,                 /* open: the descriptor which the call returns */
+	FILE_MAPPED,                 /* mmap: its descriptor, only if mmap reads the file at once */
+	FILE_MAPPING,                /* the file of the mapping at the first argument */
+	FILE_ADVISED, /* madvise: like FILE_MAPPING, only if madvise reads the file */
 };
 
 /* The descriptor of a system call: enum op_kind, enum call_file, and whether the call goes through

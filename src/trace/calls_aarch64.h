@@ -37,7 +37,12 @@
 	X(mmap, 222, -1) X(mlock, 228, 150) X(mlock2, 284, 390) X(mlockall, 230, 152) \
 	X(madvise, 233, 220) X(mincore, 232, 219) X(readahead, 213, 225) X(fadvise64, 223, -1) \
 	X(memfd_create, 279, 385) X(memfd_secret, 447, -1) X(mq_open, 180, 274) \
-	X(fsopen, 430, 430) X(fspick, 433, 433) X(fsmount, 432, 432) X(open_tree, 428, 428)
+	X(fsopen, 430, 430) X(fspick, 433, 433) X(fsmount, 432, 432) X(open_tree, 428, 428) \
+	X(ioctl, 29, 54) X(mount, 40, 21) X(umount2, 39, 52) X(move_mount, 429, 429) \
+	X(fsconfig, 431, 431) X(quotactl, 60, 131) X(quotactl_fd, 443, 443) \
+	X(swapon, 224, 87) X(swapoff, 225, 115) X(chdir, 49, 12) X(fchdir, 50, 133) \
+	X(chroot, 51, 61) X(name_to_handle_at, 264, 370) X(ustat, -1, 62) X(acct, 89, 51) \
+	X(finit_module, 273, 379)
 /* clang-format on */
 
 #endif

@@ -39,7 +39,12 @@
 	X(madvise, 28, 219) X(mincore, 27, 218) X(readahead, 187, 225) X(fadvise64, 221, 250) \
 	X(fadvise64_64, -1, 272) X(memfd_create, 319, 356) X(memfd_secret, 447, 447) \
 	X(mq_open, 240, 277) X(fsopen, 430, 430) X(fspick, 433, 433) X(fsmount, 432, 432) \
-	X(open_tree, 428, 428)
+	X(open_tree, 428, 428) X(ioctl, 16, 54) X(mount, 165, 21) X(umount, -1, 22) \
+	X(umount2, 166, 52) X(move_mount, 429, 429) X(fsconfig, 431, 431) \
+	X(quotactl, 179, 131) X(quotactl_fd, 443, 443) X(swapon, 167, 87) \
+	X(swapoff, 168, 115) X(chdir, 80, 12) X(fchdir, 81, 133) X(chroot, 161, 61) \
+	X(name_to_handle_at, 303, 341) X(ustat, 136, 62) X(acct, 163, 51) \
+	X(finit_module, 313, 350)
 /* clang-format on */
 
 #endif

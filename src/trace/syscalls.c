@@ -70,7 +70,14 @@
 	X(fadvise64_64, META, ARG0, NONE) X(memfd_create, OPEN, RESULT, NONE) \
 	X(memfd_secret, OPEN, RESULT, NONE) X(mq_open, OPEN, RESULT, NONE) \
 	X(fsopen, OPEN, RESULT, NONE) X(fspick, OPEN, RESULT, NONE) \
-	X(fsmount, OPEN, RESULT, NONE) X(open_tree, OPEN, RESULT, NONE)
+	X(fsmount, OPEN, RESULT, NONE) X(open_tree, OPEN, RESULT, NONE) \
+	X(ioctl, META, IOCTL, NONE) X(mount, META, NONE, NONE) X(umount, META, NONE, NONE) \
+	X(umount2, META, NONE, NONE) X(move_mount, META, NONE, NONE) \
+	X(fsconfig, META, NONE, NONE) X(quotactl, META, NONE, NONE) \
+	X(quotactl_fd, META, ARG0, NONE) X(swapon, META, NONE, NONE) \
+	X(swapoff, META, NONE, NONE) X(chdir, META, NONE, NONE) X(fchdir, META, ARG0, NONE) \
+	X(chroot, META, NONE, NONE) X(name_to_handle_at, META, NONE, NONE) \
+	X(ustat, META, NONE, NONE) X(acct, META, NONE, NONE) X(finit_module, META, ARG0, NONE)
 /* clang-format on */
 
 #define CALL_ID(call, kind, file, offset) ID_##call,

@@ -374,3 +374,21 @@ open(sys.argv[2]).read()' "$name" "$dir/file")
 	expect 0 top -j 0.1 1
 	json '.local_time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T")'
 }
+
+@test "an ioctl on a file system is meta, and so are mount, swapon and chdir; others are not" {
+	: >"$dir/file"
+	"$iostrata" breakdown -j -v --op meta -o "$tmp/out" -- "$python" -c 'import ctypes, fcntl, os, sys
+f = os.open(sys.argv[1], os.O_RDWR)
+for i in range(23): fcntl.ioctl(f, 0x80086601, b"\0" * 8)
+for i in range(101):
+	try: fcntl.ioctl(f, 0x5401, b"\0" * 64)
+	except OSError: pass
+for i in range(7): os.chdir("/")
+c = ctypes.CDLL(None)
+for i in range(3): c.swapon(sys.argv[1].encode(), 0)
+for i in range(5): c.mount(b"none", b"/nosuch", b"tmpfs", 0, None)' "$dir/file"
+	json '[.ops[] | select(.call == "ioctl" and .fs != "proc") | .count] == [23]' "$tmp/out"
+	json '[.ops[] | select(.call == "chdir") | .count] == [7]' "$tmp/out"
+	json '[.ops[] | select(.call == "swapon") | .count, .errors] == [3, 3]' "$tmp/out"
+	json '[.ops[] | select(.call == "mount") | .count, .errors] == [5, 5]' "$tmp/out"
+}

@@ -13,6 +13,7 @@ enum {
 	NR_MMAP = 9,
 	NR_PREAD = 17,
 	NR_MADVISE = 28,
+	NR_IOCTL = 16,
 	NR_SENDFILE = 40,
 	NR_FCNTL = 72,
 	NR_MLOCK = 149,
@@ -40,6 +41,7 @@ static int start(void **state)
 		[NR_MMAP] = CALL_DESC(OP_META, FILE_MAPPED),
 		[NR_PREAD] = CALL_DESC(OP_READ, FILE_ARG0),
 		[NR_MADVISE] = CALL_DESC(OP_META, FILE_ADVISED),
+		[NR_IOCTL] = CALL_DESC(OP_META, FILE_IOCTL),
 		[NR_SENDFILE] = CALL_DESC(OP_COPY, FILE_ARG1),
 		[NR_SPLICE] = CALL_DESC(OP_COPY, FILE_ARG0_OR_2),
 		[NR_MLOCK] = CALL_DESC(OP_META, FILE_MAPPING),
@@ -168,6 +170,35 @@ static void test_madvise(void **state)
 	conf.file_filter = conf.n_files = 1;
 	sys_enter(NR_MLOCK, 2, 4096, 0, 0);
 	assert_int_equal(ended(0)->op.call, 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* ioctl() is an operation by its command, if it is about storage. */
+static void test_ioctl(void **state)
+{
+	static const u32 io[] = { 0x40049409 /* FICLONE */,    0xc0189436 /* FIDEDUPERANGE */,
+				  0xc0185879 /* FITRIM */,     0xc0045877 /* FIFREEZE */,
+				  0xc020660b /* FIEMAP */,     0x80086601 /* FS_IOC_GETFLAGS */,
+				  0x401c5820 /* FSSETXATTR */, 0x1277 /* BLKDISCARD */,
+				  0x2285 /* SG_IO */,          1 /* FIBMAP */ };
+	static const u32 others[] = { 0x5401 /* TCGETS */, 0x5421 /* FIONBIO */,
+				      0x541b /* FIONREAD */, 2 /* FIGETBSZ */,
+				      0x400454ca /* TUNSETIFF */ };
+	const struct slow_op *r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(io) / sizeof(*io); i++) {
+		/* the upper half of the argument is no part of the command */
+		sys_enter(NR_IOCTL, 2, io[i] | 1ULL << 40, 4, 0);
+		r = ended(0);
+		assert_int_equal(r->call, NR_IOCTL);
+		assert_int_equal(r->ino, 23);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		sys_enter(NR_IOCTL, 2, others[i], 0, 0);
+		assert_int_equal(ended(0)->call, 0);
+	}
+	assert_int_equal(traced(), sizeof(io) / sizeof(*io));
 	assert_int_equal(lost_all(), 0);
 }
 
@@ -569,6 +600,9 @@ static void test_unmatched_calls(void **state)
 		{ NR_MLOCK_32, { .di = 4, .bx = 2 }, false, false },
 		{ NR_SENDFILE, { .di = 4, .si = 2 }, false, true },
 		{ NR_SENDFILE, { .di = 2, .si = 4 }, false, false },
+		{ NR_IOCTL, { .di = 2, .si = 0x40049409 }, false, true },
+		{ NR_IOCTL, { .di = 4, .si = 0x40049409 }, false, false },
+		{ NR_IOCTL, { .di = 2, .si = 0x5401 }, false, false },
 		{ NR_MADVISE, { .dx = MADV_WILLNEED }, false, true },
 		{ NR_MADVISE, { .dx = 4 }, false, false },
 		{ NR_MMAP, { .r10 = MAP_POPULATE, .r8 = 2 }, false, true },
@@ -1024,6 +1058,7 @@ int main(void)
 		TEST(test_mmap),
 		TEST(test_mmap_is_sent),
 		TEST(test_madvise),
+		TEST(test_ioctl),
 		TEST(test_madvise_of_32_bits),
 		TEST(test_mapping),
 		TEST(test_mapping_with_large_pages),
