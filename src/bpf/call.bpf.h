@@ -293,7 +293,7 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 		return;
 	compat = call_is_compat(regs);
 	desc = call_desc(descs, compat);
-	if (!desc || CONF(tracked) || !call_is_op(regs, desc, compat) || !current_is_older() ||
+	if (!desc || CONF(all_young) || !call_is_op(regs, desc, compat) || !current_is_older() ||
 	    !current_wanted(id))
 		return;
 	if (call_has_fd(desc))

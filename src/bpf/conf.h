@@ -113,7 +113,9 @@ struct bpf_conf {
 	unsigned long long pidns_dev; /* the tool's pid namespace; 0: the initial one */
 	unsigned long long pidns_ino;
 	unsigned char n_pids, n_comms, n_cgroups; /* lengths of struct filter_lists; 0: all pass */
-	unsigned char tracked; /* only the tool's child and its descendants; see on_fork() */
+	unsigned char tracked; /* only the tool's child and its descendants, or those of --pid with
+				* theirs; see on_fork() */
+	unsigned char all_young; /* the tracked processes were born after the tracing began */
 	unsigned char all_files;
 	/* summaries, so that a program tests one member instead of many */
 	unsigned char thread_filter;  /* n_pids, n_comms or tracked */

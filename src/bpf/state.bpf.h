@@ -312,9 +312,10 @@ struct {
 	__type(value, struct segments);
 } op_segments SEC(".maps");
 
-/* A bit for each thread group: set for the tool's child and its descendants; see on_fork(). */
+/* A bit for each thread group: set for the tracked ones; see on_fork(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
 	__uint(max_entries, PID_LIMIT / 64);
 	__type(key, u32);
 	__type(value, u64);

@@ -236,7 +236,8 @@ LEVEL_PROGRAMS(on_sched_waking, "tp_btf/sched_waking", sched_waking)
 
 /*
  * sched_process_fork(parent, child): the tool forks one child after its probes are live. This child
- * and all its descendants are tracked.
+ * and all its descendants are tracked. With --children, processes are tracked whose bits the tool
+ * sets (`src/trace/track.c`), and their descendants.
  *
  * The bit of a thread group is decided when its first thread is born, and holds for all its
  * threads. These include workers of io_uring, whose birth raises no event, and threads that remain
@@ -249,7 +250,7 @@ int on_fork(u64 *ctx)
 {
 	struct task_struct *child = (void *)ctx[1];
 	u64 id = bpf_get_current_pid_tgid();
-	bool on = group_tracked(id >> 32) || is_tool(id);
+	bool on = group_tracked(id >> 32) || (CONF(all_young) && is_tool(id));
 
 	if (child->pid == child->tgid)
 		group_track(child->tgid, on);

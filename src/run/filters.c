@@ -318,6 +318,10 @@ static int lists_fill(const struct filters *f, struct filter_lists *lists, struc
 {
 	int err = 0;
 
+	if (f->children && !pidns_is_first()) {
+		reason_set(why, EXIT_FAILED, "--children works only in the first pid namespace");
+		return reason_hint(why, "docker run --pid=host");
+	}
 	for (unsigned int i = 0; i < f->pids.n && !err; i++)
 		err = add_pid(f->pids.at[i], lists, why);
 	for (unsigned int i = 0; i < f->comms.n && !err; i++)
@@ -368,6 +372,8 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->pids.at[i]);
 		text_add(text, cap, "-p", number);
 	}
+	if (f->children)
+		text_add(text, cap, "--children", "");
 	text_add_list(text, cap, "--comm", &f->comms);
 	text_add_list(text, cap, "--cgroup", &f->cgroups);
 	text_add_list(text, cap, "-d", &f->disks);

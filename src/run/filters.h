@@ -23,7 +23,7 @@ struct filters {
 	const char *fs;
 	unsigned int ops; /* set of 1 << enum op_kind, 0: all */
 	uint64_t min_ns;
-	bool all_files, all_faults, system;
+	bool all_files, all_faults, system, children;
 };
 
 extern const struct opt_choice filter_ops[]; /* kinds of operations */

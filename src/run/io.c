@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "run/io.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "base/privilege.h"
+#include "base/processes.h"
 #include "base/reason.h"
 #include "base/text.h"
 
@@ -22,7 +26,27 @@ static void conf_fill(struct io_run *io)
 	conf->all_files = f->all_files;
 	conf->all_faults = f->all_faults;
 	conf->follow = io->run.follow;
+	conf->children = f->children;
 	conf->stats = io->run.opts.overhead;
+}
+
+/* Counts the processes below those of --pid, which --children would trace; without the tool. */
+static void children_count(struct io_run *io)
+{
+	const struct filter_lists *lists = &io->conf.lists;
+	struct processes all, below;
+
+	if (!lists->n_pids || io->conf.children || processes_read(&all))
+		return;
+	if (!processes_below(&all, lists->pids, lists->n_pids, &below)) {
+		for (size_t i = 0; i < below.n; i++)
+			io->children += below.list[i].pid != (unsigned int)getpid();
+		processes_free(&below);
+	}
+	for (size_t i = 0; i < all.n && lists->n_pids == 1; i++)
+		if (all.list[i].pid == lists->pids[0])
+			io->had_children = all.list[i].had_children;
+	processes_free(&all);
 }
 
 static int open_session(struct run *r, struct reason *why)
@@ -32,6 +56,7 @@ static int open_session(struct run *r, struct reason *why)
 	conf_fill(io);
 	filters_of_ops(&r->opts.filters, io->of_ops, sizeof(io->of_ops));
 	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_TASK;
+	children_count(io); /* before privileges are dropped, which reading /proc needs */
 	return session_open(&io->conf, &io->session, why);
 }
 
@@ -58,6 +83,25 @@ static void say_kernel_threads(const struct io_run *io)
 				lists->pids[i]);
 }
 
+/* A server's first process often leaves all I/O to its children. */
+static void say_children(const struct io_run *io)
+{
+	const struct filter_lists *lists = &io->conf.lists;
+	char who[32] = "the processes have";
+
+	if (io->run.keyboard)
+		return;
+	if (!io->children && io->had_children)
+		cmd_say("process %u had children; --children traces those to come", lists->pids[0]);
+	if (!io->children)
+		return;
+	if (lists->n_pids == 1)
+		snprintf(who, sizeof(who), "process %u has", lists->pids[0]);
+	cmd_say("%s %s child%s that %s not traced: --children traces %s", who,
+		text_count(io->children).s, io->children == 1 ? "" : "ren",
+		io->children == 1 ? "is" : "are", io->children == 1 ? "it" : "them");
+}
+
 /* Rows by process or thread have all processes outside of this pid namespace in one. */
 static void say_outsiders(const struct io_run *io)
 {
@@ -77,6 +121,7 @@ static void say(struct run *r)
 
 	say_refused(io);
 	say_kernel_threads(io);
+	say_children(io);
 	say_outsiders(io);
 }
 

@@ -20,8 +20,11 @@ struct io_run {
 	struct session_conf conf;
 	/* Set when the source is opened. */
 	struct session *session;
-	char of_ops[64]; /* filters of operations alone, which choose no requests: "--op, --min";
-			    "": none */
+	size_t children;   /* processes below those of --pid, when the source was opened; 0 with
+			      --children */
+	bool had_children; /* the only process of --pid had some that have ended */
+	char of_ops[64];   /* filters of operations alone, which choose no requests: "--op, --min";
+			      "": none */
 };
 
 /* The source for struct run_ops; run_main() gets a struct run inside of a struct io_run. */

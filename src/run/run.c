@@ -44,6 +44,10 @@ const struct opt scope_opts[] = {
 	  .help = "also trace pipes, sockets and terminals" },
 	{ 0, "all-faults", OPT_FLAG(struct run, opts.filters.all_faults),
 	  .help = "also count minor page faults as operations" },
+	{ 0, "children", OPT_FLAG(struct run, opts.filters.children),
+	  .help = "with -p: also trace the children of these processes, and theirs, those that "
+		  "come "
+		  "later, too" },
 	{ 0, "system", OPT_FLAG(struct run, opts.filters.system),
 	  .help = "with -- CMD: trace all processes, not only the command" },
 	{},
@@ -198,6 +202,8 @@ static int resolve(struct run *r, struct reason *why)
 		return reason_set(why, EXIT_USAGE, "-p and a command exclude one another");
 	if (f->system && !r->command)
 		return reason_set(why, EXIT_USAGE, "--system has no meaning without a command");
+	if (f->children && !f->pids.n)
+		return reason_set(why, EXIT_USAGE, "--children has no meaning without -p");
 	if (pidns_check(why) || filters_resolve(f, &r->lists, why))
 		return -1;
 	r->follow = r->command && !f->system;
@@ -390,10 +396,6 @@ static int source_open(struct run *r, struct reason *why)
 	return err;
 }
 
-/* Forks the command, and opens the source: the probes are live. */
-static int prepare(struct run *r, struct reason *why)
-{
-	rlimits_raise(&r->child.limits);
 /*
  * Keeps the tool's output and the command's apart. With data for a program, the command's output
  * goes to stderr. With tables, stdout is the command's if a file or pipe gets it, and the tables go
@@ -416,6 +418,10 @@ static int outputs_choose(struct run *r, struct reason *why)
 	return 0;
 }
 
+/* Forks the command, and opens the source: the probes are live. */
+static int prepare(struct run *r, struct reason *why)
+{
+	rlimits_raise(&r->child.limits);
 	if (outputs_choose(r, why))
 		return -1;
 	if (r->command && child_prepare(&r->child, r->command[0], why))
@@ -487,12 +493,12 @@ int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, in
 	for (int i = 0; i < r->n_pidfds; i++)
 		close(r->pidfds[i]);
 	ops->source->close(r);
+	if (r->out && r->out != stdout)
+		fclose(r->out);
 	return r->exit;
 }
 
 /* Commands without a run can be interrupted, too. */
-	if (r->out && r->out != stdout)
-		fclose(r->out);
 
 static volatile sig_atomic_t interrupted;
 

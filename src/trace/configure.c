@@ -144,8 +144,11 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 
 	c->tool_tgid = getpid();
 	pidns_below_first(&c->pidns_dev, &c->pidns_ino);
-	c->tracked = sc->follow;
+	c->tracked = sc->follow || sc->children;
+	c->all_young = sc->follow;
 	conf_set_lists(c, &sc->lists);
+	if (sc->children)
+		c->n_pids = 0; /* these processes are tracked */
 	c->all_files = sc->all_files;
 	c->rdonly_cast = f->rdonly_cast;
 	c->min_ns = sc->min_ns;

@@ -134,7 +134,7 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 	if (!strncmp(name, "site_rows", strlen("site_rows")))
 		return sc->sites;
 	if (!strcmp(name, "tracked"))
-		return sc->follow;
+		return sc->follow || sc->children;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))
 		return sc->sent_ops || sc->sent_requests;
 	return strcmp(name, "ring") || sc->records;

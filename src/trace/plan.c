@@ -58,7 +58,7 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_AIO;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_FAULT)
 		asks |= ASK_FAULTS;
-	if (conf->follow)
+	if (conf->follow || conf->children)
 		asks |= ASK_CHILD;
 	if (conf->by == BY_TASK || conf->helpers)
 		asks |= ASK_BEHALF;

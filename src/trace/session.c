@@ -41,6 +41,7 @@
 #include "trace/threads.h"
 #include "trace/unfinished.h"
 #include "trace/sites.h"
+#include "trace/track.h"
 
 #include "trace.skel.h"
 
@@ -340,6 +341,7 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 static int session_start(struct session *s, struct reason *why)
 {
 	struct bpf_conf conf = {};
+	int err;
 
 	/* for a moment, libbpf holds the kernel's types twice, 5 MB each; without this setting,
 	 * glibc would keep the memory (it raises its threshold to the size last freed) */
@@ -366,6 +368,12 @@ static int session_start(struct session *s, struct reason *why)
 	missing_fill(&s->missing, &s->plan, s->trace, &s->attached, &s->feat);
 	if (missing_check(&s->missing, s->conf.layer, &s->attached, why))
 		return -1;
+	err = s->conf.children ? track_older(bpf_map__fd(s->trace->maps.tracked),
+					     s->conf.lists.pids, s->conf.lists.n_pids)
+			       : 0;
+	if (err)
+		return reason_set(why, EXIT_FAILED, "cannot look for the children: %s",
+				  strerror(-err));
 	counters_begin(&s->counters, s->live);
 	for (int i = 0; i < LOST_N; i++)
 		s->lost[i] = s->live->lost[i];

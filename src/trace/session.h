@@ -43,9 +43,10 @@ struct session_conf {
 	bool meta_calls; /* operations of kind meta and fsync have a row for each system call */
 	bool sites; /* LAYER_OPS: also sum up where in the kernel threads slept for unknown reasons
 		     */
-	bool helpers; /* LAYER_OPS: also rows for the work of kernel helpers */
-	bool stats;   /* let the kernel measure the run time of our programs */
-	bool follow;  /* trace only the process forked next, and its descendants */
+	bool helpers;  /* LAYER_OPS: also rows for the work of kernel helpers */
+	bool stats;    /* let the kernel measure the run time of our programs */
+	bool follow;   /* trace only the process forked next, and its descendants */
+	bool children; /* trace also the descendants of lists.pids, living and to come */
 	uint64_t min_ns;
 	struct filter_lists lists;
 };

@@ -302,3 +302,39 @@ in_group() { # DIR COMMAND...
 		unset without
 	done
 }
+
+# One child is there before, and has a child of its own; the other comes when the tool traces.
+@test "--children traces the processes below those of --pid; without it, they are told" {
+	echo text >"$dir/file"
+	mkfifo "$tmp/go"
+	spawn "$python" -c 'import os, sys, time
+def reads(n):
+	f = os.open(sys.argv[1], os.O_RDONLY)
+	for i in range(n): os.pread(f, 1, 0)
+	os._exit(0)
+if not os.fork():
+	if not os.fork():
+		open(sys.argv[2])
+		reads(23)
+	os.wait()
+	os._exit(0)
+open(sys.argv[2])
+if not os.fork(): reads(101)
+while True:
+	try: os.wait()
+	except ChildProcessError: break
+reads(7)' "$dir/file" "$tmp/go"
+	server=$spawned_pid
+	wait_until pgrep -P "$server"
+	wait_until pgrep -P "$(pgrep -P "$server")"
+	expect 0 breakdown -p "$server" -D 0.1
+	[[ $stderr == *"process $server has 2 children that are not traced: --children traces them"* ]]
+	expect 2 breakdown --children -D 0.1
+	says "--children has no meaning without -p"
+	start breakdown -j -p "$server" --children --by pid --op read --file "$dir/file"
+	: >"$tmp/go"
+	ends_within 10
+	json '[.ops[].count] | sort == [7, 23, 101]' "$tmp/out"
+	json '.lost.map_full == 0' "$tmp/out"
+	! grep -q 'not traced' "$tmp/err"
+}

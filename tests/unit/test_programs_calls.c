@@ -861,7 +861,7 @@ static void test_time_of_threads(void **state)
 	struct ktask tool, child, thread;
 
 	(void)state;
-	conf.tracked = 1;
+	conf.tracked = conf.all_young = 1;
 	task_init(&tool, TOOL, TOOL, "iostrata", 0);
 	task_init(&child, 2000, 2000, "child", 0);
 	task_init(&thread, 2000, 2003, "thread", 0);

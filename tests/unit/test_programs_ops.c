@@ -757,7 +757,7 @@ static void test_tracked(void **state)
 	struct ktask tool, thread;
 
 	(void)state;
-	conf.tracked = 1;
+	conf.tracked = conf.all_young = 1;
 	task_init(&tool, TOOL, TOOL, "iostrata", 0);
 	task_init(&thread, 1100, 1107, "thread", 0);
 	filtered(0, 0);
@@ -828,7 +828,7 @@ static void test_tracked_io_threads(void **state)
 	struct ktask worker;
 
 	(void)state;
-	conf.tracked = 1;
+	conf.tracked = conf.all_young = 1;
 	group_track(1100, true);
 	task_init(&worker, 1100, 1109, "iou-wrk-1100", 0);
 	exits(&worker);
@@ -981,9 +981,9 @@ static void test_unmatched_filtered(void **state)
 	(void)state;
 	machine.current->regs.orig_ax = NR_FSYNC;
 	machine.current->regs.di = 2;
-	conf.tracked = 1;
+	conf.tracked = conf.all_young = 1;
 	sys_exit(0);
-	conf.tracked = 0;
+	conf.tracked = conf.all_young = 0;
 	conf.process_filter = conf.n_pids = 1;
 	lists.pids[0] = 1200;
 	sys_exit(0);

@@ -803,7 +803,7 @@ static void test_client_replaced(void **state)
 {
 	(void)state;
 	start(BY_TASK);
-	conf.tracked = conf.process_filter = conf.thread_filter = 1;
+	conf.tracked = conf.all_young = conf.process_filter = conf.thread_filter = 1;
 	group_track(2101, true);
 	wake_by(&writer, &journal);
 	request_by(&journal, REQ_OP_READ);

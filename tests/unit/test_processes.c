@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Processes and their descent, of this machine and of made-up ones. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/processes.h"
+
+static void check_below(const struct processes *all, const unsigned int *roots, unsigned int n,
+			const char *want)
+{
+	struct processes below;
+	char text[128] = "";
+	int len = 0;
+
+	assert_int_equal(processes_below(all, roots, n, &below), 0);
+	for (size_t i = 0; i < below.n; i++)
+		len += snprintf(text + len, sizeof(text) - len, "%u ", below.list[i].pid);
+	assert_string_equal(text, want);
+	processes_free(&below);
+}
+
+/* 2 is the child of 90, whose number comes later; 5 is its own ancestor. */
+static void test_descent(void **state)
+{
+	static struct process list[] = { { 1, 0, 3, false },   { 2, 90, 3, false },
+					 { 3, 2, 3, false },   { 5, 7, 3, false },
+					 { 7, 5, 3, false },   { 11, 1, 3, false },
+					 { 13, 11, 3, false }, { 90, 13, 3, false },
+					 { 91, 89, 3, false } };
+	const struct processes all = { list, sizeof(list) / sizeof(*list) };
+
+	(void)state;
+	check_below(&all, (unsigned int[]){ 11 }, 1, "13 90 2 3 ");
+	check_below(&all, (unsigned int[]){ 11, 13 }, 2, "90 2 3 ");
+	check_below(&all, (unsigned int[]){ 3 }, 1, "");
+	check_below(&all, (unsigned int[]){ 5 }, 1, "7 ");
+	check_below(&all, (unsigned int[]){ 89, 3 }, 2, "91 "); /* 89 is gone */
+	check_below(&all, NULL, 0, "");
+	check_below(&(struct processes){}, (unsigned int[]){ 1 }, 1, "");
+}
+
+/* A child with a name that looks like the end of one, and its child. */
+static void test_machine(void **state)
+{
+	unsigned int root = getpid(), seen = 0;
+	struct processes all, below;
+	int ends[2];
+	pid_t child;
+	char any;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_NAME, "a) R 1 (b");
+		if (fork() || write(ends[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ends[0], &any, 1), 1);
+	assert_int_equal(processes_read(&all), 0);
+	assert_int_equal(processes_below(&all, &root, 1, &below), 0);
+	for (size_t i = 0; i < below.n; i++) {
+		seen |= below.list[i].parent == root                  ? 1
+			: below.list[i].parent == (unsigned int)child ? 2
+								      : 4;
+		assert_true(below.list[i].began_ticks > 0);
+		kill(below.list[i].pid, SIGKILL);
+	}
+	assert_int_equal(below.n, 2);
+	assert_int_equal(seen, 3);
+	waitpid(child, NULL, 0);
+	processes_free(&all);
+	assert_int_equal(processes_read(&all), 0);
+	for (size_t i = 0; i < all.n; i++)
+		assert_true(all.list[i].pid != root || all.list[i].had_children);
+	for (size_t i = 1; i < all.n; i++)
+		assert_true(all.list[i - 1].pid < all.list[i].pid);
+	processes_free(&all);
+	processes_free(&below);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_descent),
+		cmocka_unit_test(test_machine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
