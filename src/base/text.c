@@ -614,3 +614,11 @@ struct text_num text_percent_whole(uint64_t part, uint64_t whole)
 		snprintf(t.s, sizeof(t.s), "%.0f %%", v);
 	return t;
 }
+
+int text_of(char *dst, size_t cap, uint64_t part, uint64_t whole)
+{
+	double v = whole ? 100.0 * part / whole : 0;
+
+	return snprintf(dst, cap, v < 1 ? "of %s (%.2g %%)" : "of %s (%.3g %%)",
+			text_count(whole).s, v);
+}

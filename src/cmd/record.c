@@ -108,9 +108,15 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 		 files->max_files ? ".*" : "", text_count(size.ops).s, text_plural(size.ops),
 		 text_count(size.requests).s, text_plural(size.requests), text_bytes(size.bytes).s);
 	text_message(f, text);
-	if (ops || requests)
-		fprintf(f, "warning: lost %s operation%s, %s request%s\n", text_count(ops).s,
-			text_plural(ops), text_count(requests).s, text_plural(requests));
+	if (ops || requests) {
+		char of_ops[64], of_requests[64];
+
+		text_of(of_ops, sizeof(of_ops), ops, ops + size.ops);
+		text_of(of_requests, sizeof(of_requests), requests, requests + size.requests);
+		fprintf(f, "warning: lost %s operation%s %s, %s request%s %s\n", text_count(ops).s,
+			text_plural(ops), of_ops, text_count(requests).s, text_plural(requests),
+			of_requests);
+	}
 	if (handles)
 		fprintf(f, "warning: lost %s descriptor event%s (dup, lseek, fcntl)\n",
 			text_count(handles).s, text_plural(handles));
@@ -387,6 +393,18 @@ static struct ending ending_of(void *arg)
 	memcpy(so_far.lost, rec->lost, sizeof(so_far.lost));
 	return so_far;
 }
+/* A number without a unit is in seconds, which not everybody expects. */
+static void say_until(const struct record_run *rec)
+{
+	const struct intake_until *u = &rec->intake.until;
+	const char *kind = u->requests ? "request" : "operation";
+
+	for (const struct opt_choice *c = filter_ops; c->name; c++)
+		if (u->kinds == 1U << c->value)
+			kind = c->name;
+	cmd_say("the recording ends when one %s takes longer than %s", kind, text_ns(u->above_ns).s);
+}
+
 
 static int start(struct run *r, struct reason *why)
 {
@@ -405,6 +423,8 @@ static int start(struct run *r, struct reason *why)
 	rec->view.kernel = rec->uts.release;
 	if (rec->ops == rec->requests)
 		run_say_of_ops(rec->io.of_ops);
+	if (rec->until)
+		say_until(rec);
 	return 0;
 }
 

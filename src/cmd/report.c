@@ -294,6 +294,7 @@ static int resolve(struct report *r, struct reason *why)
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.every_ns = r->time.every_ns;
+	r->view.min_ns = r->filter.given.min_ns;
 	r->view.fs_filter = r->filter.given.fs;
 	r->view.of_ops = r->of_ops;
 	r->view.looked_for = r->looked_for[0] ? r->looked_for : NULL;

@@ -199,6 +199,7 @@ void breakdown_view_run(struct breakdown_view *v, const struct io_run *io)
 	const struct run *r = &io->run;
 
 	v->every_ns = r->opts.interval_ns;
+	v->min_ns = r->opts.filters.min_ns;
 	v->command = r->follow ? r->command[0] : NULL;
 	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;

@@ -166,13 +166,16 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 			     text_ns(sn->duration_ns).s);
 	else
 		n = subject(text, sizeof(text), v, sn->duration_ns);
-	if (breakdown_has_ops(v))
+	if (breakdown_has_ops(v) && v->min_ns && !rows->n_ops)
+		n += snprintf(text + n, sizeof(text) - n, ": no operation took %s or longer",
+			      text_ns(v->min_ns).s);
+	else if (breakdown_has_ops(v))
 		n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
 	else
 		n += snprintf(text + n, sizeof(text) - n, ": no operations (%.80s)",
 			      v->missing->syscalls);
 	/* an operation counts in the interval of its end: io_ns may be above threads_ns */
-	if (breakdown_has_ops(v) && io_ns <= sn->threads_ns && sn->threads_ns &&
+	if (breakdown_has_ops(v) && rows->n_ops && io_ns <= sn->threads_ns && sn->threads_ns &&
 	    !any_overlaps(rows))
 		n += snprintf(text + n, sizeof(text) - n, " (%s of its threads' time)",
 			      text_percent_whole(io_ns, sn->threads_ns).s);

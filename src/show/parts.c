@@ -500,7 +500,19 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 	return n;
 }
 
-/* "23 events lost, and the names of 5 files" */
+/* The number of operations and requests in the rows of @sn. */
+static uint64_t events_seen(const struct snapshot *sn)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sn->n_ops; i++)
+		n += sn->ops[i].count;
+	for (size_t i = 0; i < sn->n_rqs; i++)
+		n += sn->rqs[i].count;
+	return n;
+}
+
+/* "23 events lost of 51,000 (0.045 %), and the names of 5 files" */
 static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 {
 	uint64_t names = sn->lost[LOST_NAMES], events = lost_sum(sn->lost, sn->missed) - names;
@@ -508,9 +520,12 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 
 	if (!events && !names)
 		return snprintf(dst, cap, "nothing lost");
-	if (events)
-		n = snprintf(dst, cap, "%s event%s lost%s", text_count(events).s,
-			     text_plural(events), names ? ", and " : "");
+	if (events) {
+		n = snprintf(dst, cap, "%s event%s lost ", text_count(events).s,
+			     text_plural(events));
+		n += text_of(dst + n, cap - n, events, events + events_seen(sn));
+		n += snprintf(dst + n, cap - n, "%s", names ? ", and " : "");
+	}
 	if (names)
 		n += snprintf(dst + n, cap - n, "the name%s of %s file%s%s", text_plural(names),
 			      text_count(names).s, text_plural(names), events ? "" : " lost");

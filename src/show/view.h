@@ -30,6 +30,7 @@ struct breakdown_view {
 	const struct column *sort; /* of op_columns (LAYER_BLK: rq_columns); NULL: by total time */
 	uint64_t every_ns;         /* length of each interval; 0: there is only one */
 	bool helpers;              /* also show the work of helpers */
+	uint64_t min_ns; /* operations that took less are not shown; 0: all are */
 	bool sites;                /* also show where threads slept for unknown reasons */
 	bool later;                /* not the first interval: skip lines without news */
 	const char *command; /* name of the traced command; NULL: none, or not it alone. Hostile */

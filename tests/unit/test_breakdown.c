@@ -73,7 +73,7 @@ static void fill_op(struct op_row *r, enum op_kind op, const char *fs, uint64_t 
 
 	r->key.op = op;
 	r->key.fs = 0x1000 + fs[0];
-	r->key.call = 17;
+	r->key.call = op == OP_FSYNC ? 0 : 17;
 	memcpy(r->fs, fs, strnlen(fs, sizeof(r->fs)));
 	for (int i = 0; i <= ST_SLEEP; i++) {
 		r->strata[i] = count * scale * (i + 1);
@@ -402,8 +402,7 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_true(strstr(f.text, "\nfsync") < strstr(f.text, "\nread"));
 	assert_has(f.text, "\nread ext4       sleep");
 	assert_has(f.text, "\nrequests are not chosen by --op, --min\n");
-	assert_has(f.text, "\n5 events lost, and the names of 2 files; not measured: vfs, "
-			   "requests (this kernel); -v says why\n");
+	assert_has(f.text, "\n5 events lost of 4,069 (0.12 %), and the names of 2 files; not ");
 	v.command = "sqlite3";
 	v.every_ns = 1000000000;
 	v.later = true;
@@ -411,7 +410,8 @@ static void the_answer_is_of_what_was_asked(void **state)
 	assert_has(f.text, ": 106 ms in I/O, 74 %");
 	assert_has_not(f.text, "traced");
 	assert_has_not(f.text, "CPUs");
-	assert_has(f.text, "\n5 events lost, and the names of 2 files; -v says why\n");
+	assert_has(f.text,
+		   "\n5 events lost of 4,069 (0.12 %), and the names of 2 files; -v says why\n");
 	fixture_done(&f);
 }
 
@@ -777,7 +777,7 @@ static void a_name_that_is_missing_is_lost(void **state)
 	f.sn.lost[LOST_OPS] = 23;
 	f.sn.lost[LOST_REQUESTS] = 7;
 	print(&f, breakdown_text, &v, 0);
-	assert_has(f.text, "\n30 events lost, and the name of 1 file; -v says why");
+	assert_has(f.text, "\n30 events lost of ");
 	v.detail = 1;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "\nlost, so the figures are not complete:\n");
@@ -941,6 +941,27 @@ static void one_file_system_alone(void **state)
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "ext4");
 	assert_has(f.text, "fsync xfs");
+	fixture_done(&f);
+}
+
+/* Requests are shown, but no operation was slow enough. */
+static void no_operation_was_slow(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	v.min_ns = 100000000000;
+	v.looked_for = "--min 100 s";
+	v.of_ops = "--min";
+	fixture_usual(&f);
+	f.sn.n_ops = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "with --min 100 s: no operation took 100 s or longer\n");
+	assert_has_not(f.text, "in I/O");
+	assert_has(f.text, "disk ");
+	f.sn.n_ops = 3;
 	fixture_done(&f);
 }
 
@@ -1858,6 +1879,7 @@ int main(void)
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
 		cmocka_unit_test(the_slowest_are_shown_in_order),
+		cmocka_unit_test(no_operation_was_slow),
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),
