@@ -6,16 +6,27 @@
  */
 #include "base/opts.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/opts_table.h"
 #include "base/text.h"
 
 enum { LONGEST = 40 };
+
+bool opt_strings_pass(const struct opt_strings *list, const char *text, size_t cap)
+{
+	bool found = !list || !list->n;
+
+	for (unsigned int i = 0; !found && i < list->n; i++)
+		found = !strncmp(list->at[i], text, cap);
+	return found;
+}
 
 static int least(int a, int b, int c)
 {
@@ -53,8 +64,9 @@ void nearest_try(struct nearest *n, const char *name)
 	if (typed_len > LONGEST || len > LONGEST)
 		return;
 	found = distance(n->typed, typed_len, name, len);
-	/* a third of the letters may be wrong, but no more than two */
-	if (found > 2 || 3 * found > (int)len || (n->name && found >= n->distance))
+	/* a third of the letters may be wrong, but no more than two; of two letters, one may be */
+	if (found > 2 || (3 * found > (int)len && !(found == 1 && len == 2 && typed_len == 3)) ||
+	    (n->name && found >= n->distance))
 		return;
 	n->name = name;
 	n->distance = found;
@@ -235,6 +247,8 @@ struct parse {
 	struct option longs[MAX_OPTS + 1];
 	char shorts[2 * MAX_OPTS + 3];
 	const struct opt *next_arg;
+	int argc;        /* without the command */
+	bool in_numbers; /* numbers are taken for values of the last option */
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(struct parse *p, const char *hint,
@@ -481,22 +495,73 @@ static int find_opt(const struct parse *p, int val)
 	return -1;
 }
 
-static int unknown_option(struct parse *p, const char *typed)
+/* The long name which @typed is, or begins with ("min-time" with "min"); NULL: none. */
+static const char *begins_with_name(const struct parse *p, const char *typed)
 {
-	char name[LONGEST_NAME], hint[128];
-	struct nearest meant = { .typed = name };
+	const char *found = NULL;
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
-	for (int i = 0; i < p->n; i++)
-		nearest_try(&meant, p->opts[i]->long_name);
-	snprintf(hint, sizeof(hint), "did you mean '--%s'? see '%s --help'",
-		 meant.name ? meant.name : "", p->t->name);
-	return fail(p, meant.name ? hint : NULL, "unknown option '%s'", quote(typed).s);
+	for (int i = 0; i < p->n; i++) {
+		const char *name = p->opts[i]->long_name;
+		size_t len = strlen(name);
+
+		if (!strncmp(typed, name, len) && (!typed[len] || typed[len] == '-') &&
+		    (!found || len > strlen(found)))
+			found = name;
+	}
+	return found;
 }
 
-/* getopt refused @typed, or the option with the value @val. */
-static int fail_option(struct parse *p, bool no_value, int val, const char *typed)
+/* The argument called @typed, as in "--interval"; NULL: none. */
+static const char *argument_called(const struct parse *p, const char *typed)
 {
+	for (const struct opt *a = p->t->args; a && a->arg; a++)
+		if (!strcasecmp(a->arg, typed))
+			return a->arg;
+	return NULL;
+}
+
+static int unknown_option(struct parse *p, const char *typed)
+{
+	char name[LONGEST_NAME], hint[128] = "";
+	struct nearest meant = { .typed = name };
+	const char *arg;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+	arg = argument_called(p, name);
+	for (int i = 0; i < p->n; i++)
+		nearest_try(&meant, p->opts[i]->long_name);
+	if (!meant.name)
+		meant.name = begins_with_name(p, name);
+	if (arg)
+		snprintf(hint, sizeof(hint), "%s stands alone, without an option: see '%s --help'",
+			 arg, p->t->name);
+	else if (meant.name)
+		snprintf(hint, sizeof(hint), "did you mean '--%s'? see '%s --help'", meant.name,
+			 p->t->name);
+	return fail(p, hint[0] ? hint : NULL, "unknown option '%s'", quote(typed).s);
+}
+
+/* An unknown letter @val in the word @typed: "-json" for "--json", or "-P" for "-p". */
+static int unknown_letter(struct parse *p, int val, const char *typed)
+{
+	const char *name = begins_with_name(p, typed + 1);
+	int other = find_opt(p, islower(val) ? toupper(val) : tolower(val));
+	char letter[] = { val, '\0' }, hint[128] = "";
+
+	if (typed[0] == '-' && name && !strcmp(name, typed + 1))
+		snprintf(hint, sizeof(hint), "did you mean '--%s'? see '%s --help'", name,
+			 p->t->name);
+	else if (other >= 0)
+		snprintf(hint, sizeof(hint), "did you mean '-%c' (--%s)? see '%s --help'",
+			 p->opts[other]->short_name, p->opts[other]->long_name, p->t->name);
+	return fail(p, hint[0] ? hint : NULL, "unknown option '-%s'", quote(letter).s);
+}
+
+/* getopt refused the word before argv[optind], or the option with the value @val in that word or
+ * the next: it goes on to the next word at the end of one. */
+static int fail_option(struct parse *p, bool no_value, int val, char **argv)
+{
+	const char *typed = argv[optind - 1];
 	int i = find_opt(p, val);
 
 	if (i >= 0 && no_value)
@@ -504,8 +569,10 @@ static int fail_option(struct parse *p, bool no_value, int val, const char *type
 			    p->opts[i]->arg);
 	if (i >= 0)
 		return fail(p, NULL, "--%s takes no value", p->opts[i]->long_name);
+	if (val && optind < p->argc && argv[optind][0] == '-' && strchr(argv[optind], val))
+		typed = argv[optind];
 	if (val)
-		return fail(p, NULL, "unknown option '-%s'", quote((char[]){ val, '\0' }).s);
+		return unknown_letter(p, val, typed);
 	return unknown_option(p, typed);
 }
 
@@ -515,14 +582,37 @@ static bool takes_one_value(const struct opt *o)
 	       o->type == OPT_TYPE_STRING || o->type == OPT_TYPE_CHOICE;
 }
 
+/*
+ * Whether the next word is one more value of an option with a list of numbers, as in
+ * "-p $(pgrep name)": a whole number, which can be no INTERVAL or COUNT. There are too many numbers
+ * for these, or the number is too large for an interval in seconds.
+ */
+static bool more_numbers(struct parse *p, char **argv)
+{
+	enum { LONG_INTERVAL = 300 };
+	uint64_t value;
+	const char *why;
+	int n = 0, args = 0;
+
+	if (!p->t->command) /* other commands have names of files */
+		return false;
+	for (const struct opt *a = p->next_arg; a && a->arg; a++)
+		args += a->many ? 2 : 1;
+	while (optind + n < p->argc && !opts_uint(argv[optind + n], &value, &why))
+		n++;
+	p->in_numbers = n && (p->in_numbers || n > args ||
+			      (!opts_uint(argv[optind], &value, &why) && value > LONG_INTERVAL));
+	return p->in_numbers;
+}
+
 static int parse_one(struct parse *p, int val, char **argv)
 {
-	int i;
+	int i, err;
 
 	if (val == 1)
 		return store_arg(p, argv, optarg);
 	if (val == ':' || val == '?')
-		return fail_option(p, val == ':', optopt, argv[optind - 1]);
+		return fail_option(p, val == ':', optopt, argv);
 	i = find_opt(p, val);
 	if (i == 0)
 		return OPTS_HELP;
@@ -531,7 +621,11 @@ static int parse_one(struct parse *p, int val, char **argv)
 	if (p->given[i] && takes_one_value(p->opts[i]))
 		return fail(p, NULL, "--%s is given twice", p->opts[i]->long_name);
 	p->given[i] = true;
-	return store(p, p->opts[i], p->base[i], optarg);
+	p->in_numbers = false;
+	err = store(p, p->opts[i], p->base[i], optarg);
+	while (!err && p->opts[i]->type == OPT_TYPE_UINTS && more_numbers(p, argv))
+		err = store(p, p->opts[i], p->base[i], argv[optind++]);
+	return err;
 }
 
 /* Splits off the command after the first "--". Returns the number of words before it. */
@@ -567,7 +661,7 @@ int opts_parse(const struct opt_table *t, int argc, char **argv, void *out, stru
 	int val, err;
 
 	*res = (struct opts_result){};
-	argc = split_command(&p, argc, argv);
+	argc = p.argc = split_command(&p, argc, argv);
 	err = parse_init(&p);
 	while (!err && (val = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != -1)
 		err = parse_one(&p, val, argv);

@@ -61,6 +61,10 @@ struct opt_strings {
 	unsigned int n;
 };
 
+/* Whether the filter @list lets @text pass, which has @cap bytes or a NUL: the list has it, or is
+ * empty or NULL. */
+bool opt_strings_pass(const struct opt_strings *list, const char *text, size_t cap);
+
 /* A list of choices ends with an empty row. */
 struct opt_choice {
 	const char *name;

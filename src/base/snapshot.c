@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/opts.h"
+
 enum { INDEX_MIN = 64 };
 
 /* Multiplicative hash of a key, a whole number of words without padding; its high bits are well
@@ -262,25 +264,23 @@ uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
 	return sum;
 }
 
-void snapshot_keep_fs(struct snapshot *sn, const char *fs)
+void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs)
 {
 	size_t n = 0;
 
-	if (!fs)
-		return;
 	for (size_t i = 0; i < sn->n_ops; i++) {
-		if (strncmp(sn->ops[i].fs, fs, FS_NAME_LEN))
-			op_row_free(&sn->ops[i]);
-		else
+		if (opt_strings_pass(fs, sn->ops[i].fs, FS_NAME_LEN))
 			sn->ops[n++] = sn->ops[i];
+		else
+			op_row_free(&sn->ops[i]);
 	}
 	sn->n_ops = n;
 	n = 0;
 	for (size_t i = 0; i < sn->n_unfinished; i++) {
-		if (strncmp(sn->unfinished[i].fs, fs, FS_NAME_LEN))
-			free(sn->unfinished[i].file);
-		else
+		if (opt_strings_pass(fs, sn->unfinished[i].fs, FS_NAME_LEN))
 			sn->unfinished[n++] = sn->unfinished[i];
+		else
+			free(sn->unfinished[i].file);
 	}
 	sn->n_unfinished = n;
 }

@@ -17,6 +17,7 @@
 #include "cell.h"
 
 struct devices;
+struct opt_strings;
 
 enum { SYMBOL_LEN = 64 };
 
@@ -129,8 +130,9 @@ struct missing {
 /* The number of losses, names included. Operations that began before tracing are not lost. */
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed);
 
-/* Drops operations, finished or not, on file systems of a type other than @fs. NULL: drops none. */
-void snapshot_keep_fs(struct snapshot *sn, const char *fs);
+/* Drops operations, finished or not, on file systems of types which are not in the list @fs. Empty
+ * or NULL: drops none. */
+void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs);
 
 /* Drops operations of kinds outside the set @ops of 1 << enum op_kind; 0: drops none. For a layer
  * traced alone, whose rows are of all its functions. */

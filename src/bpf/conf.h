@@ -17,6 +17,7 @@ enum {
 	MAX_COMMS = 16,
 	MAX_CGROUPS = 16,
 	MAX_FILES = 16,
+	MAX_FS_TYPES = 16,
 	CGROUP_LEVELS = 32, /* of the hierarchy, searched for a cgroup */
 	DIR_LEVELS = 32,    /* above a file, searched for a directory */
 	HELPER_WAITS = 8,   /* last waits of a helper in its state */
@@ -99,12 +100,15 @@ struct filter_file {
 /* The filters: processes, files and devices to trace. An empty list lets all pass. I/O must pass
  * each list. Read-only data of the programs, which take the lengths from struct bpf_conf. */
 struct filter_lists {
-	unsigned int n_pids, n_comms, n_cgroups, n_files, n_devs;
+	unsigned int n_pids, n_comms, n_cgroups, n_files, n_devs, n_fs;
 	unsigned int pids[MAX_PIDS]; /* thread groups; numbers of the tool's pid namespace */
 	unsigned long long comms[MAX_COMMS][COMM_LEN / 8];
 	unsigned long long cgroups[MAX_CGROUPS]; /* ids of cgroups v2, with those below them */
 	struct filter_file files[MAX_FILES];
 	unsigned int devs[MAX_DEVS]; /* dev_t of file systems and of disks */
+	/* types of file systems, "bdev" for block devices; chosen by the programs only for records,
+	 * by user space for rows */
+	unsigned long long fs[MAX_FS_TYPES][FS_NAME_LEN / 8];
 };
 
 struct bpf_conf {
@@ -126,11 +130,9 @@ struct bpf_conf {
 	unsigned char rdonly_cast;    /* any kernel pointer can be read as typed (6.2) */
 	/* the I/O to trace */
 	unsigned long long min_ns;
-	unsigned long long sent_fs[FS_NAME_LEN / 8]; /* send records only for this file system
-							  type; 0: for all */
-	unsigned char n_files, n_devs; /* lengths of struct filter_lists; 0: all pass */
-	unsigned char has_dirs;        /* struct filter_lists has directories */
-	unsigned int io_cpus;          /* CPUs whose slots are searched for a bio */
+	unsigned char n_files, n_devs, n_fs; /* lengths of struct filter_lists; 0: all pass */
+	unsigned char has_dirs;              /* struct filter_lists has directories */
+	unsigned int io_cpus;                /* CPUs whose slots are searched for a bio */
 	unsigned int async_slots;      /* slots of async_ops beside the first; a power of two */
 	unsigned int io_slots_per_cpu; /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit;    /* rows in the hash at which user space is woken to drain */

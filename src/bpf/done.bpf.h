@@ -29,7 +29,7 @@ static __always_inline bool record_fs_wanted(u64 fs)
 	u64 name[FS_NAME_LEN / 8] = {};
 	const char *from;
 
-	if (!CONF(sent_fs[0]))
+	if (!CONF(n_fs))
 		return true;
 	if (fs == FS_BDEV) {
 		name[0] = FS_BDEV_NAME;
@@ -37,7 +37,10 @@ static __always_inline bool record_fs_wanted(u64 fs)
 		from = BPF_CORE_READ((struct file_system_type *)fs, name);
 		bpf_probe_read_kernel_str(name, sizeof(name), from);
 	}
-	return name[0] == CONF(sent_fs[0]) && name[1] == CONF(sent_fs[1]);
+	FOR_LISTED(i, n_fs)
+	if (lists.fs[i][0] == name[0] && lists.fs[i][1] == name[1])
+		return true;
+	return false;
 }
 
 /* The end of an operation, beside the members of struct op. */

@@ -344,7 +344,8 @@ static int slowest_add(struct replay *r, struct replay_interval *iv, const struc
 	size_t max = r->conf.slowest_max;
 	struct slow_op *place;
 
-	if (r->conf.slowest_fs && strcmp(catalog_fs(&rec->catalog, ev->op.fs), r->conf.slowest_fs))
+	if (!opt_strings_pass(r->conf.slowest_fs, catalog_fs(&rec->catalog, ev->op.fs),
+			      FS_NAME_LEN))
 		return 0;
 	if (!iv->slowest)
 		iv->slowest = calloc(max, sizeof(*iv->slowest));

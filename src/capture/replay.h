@@ -20,11 +20,11 @@ struct replay_conf {
 	enum layer layer; /* LAYER_OPS, LAYER_SYSCALL or LAYER_BLK */
 	bool meta_calls;  /* operations of kind meta and fsync have a row for each call */
 	enum by_key by;
-	bool queued;            /* request histograms from submission instead of dispatch */
-	uint64_t every_ns;      /* length of an interval; 0: one for everything */
-	uint64_t first_ns;      /* beginning of the first interval, CLOCK_REALTIME */
-	uint64_t slowest_max;   /* operations to keep */
-	const char *slowest_fs; /* only on this file system type; NULL: all */
+	bool queued;          /* request histograms from submission instead of dispatch */
+	uint64_t every_ns;    /* length of an interval; 0: one for everything */
+	uint64_t first_ns;    /* beginning of the first interval, CLOCK_REALTIME */
+	uint64_t slowest_max; /* operations to keep */
+	const struct opt_strings *slowest_fs; /* only on these file system types; NULL: all */
 };
 
 struct replay_interval {

@@ -122,7 +122,7 @@ static int resolve(struct run *r, struct reason *why)
 				  b->sites ? "--why" : "--helpers");
 	if (b->helpers && b->opts.by)
 		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
-	if (conf->fs && r->opts.filters.fs)
+	if (conf->fs && r->opts.filters.fs.n)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);
 	r->own_stdout = !newfile_is_standard(b->opts.output);
@@ -138,7 +138,6 @@ static int resolve(struct run *r, struct reason *why)
 	conf->helpers = b->helpers;
 	conf->minor_faults = true;
 	conf->records = conf->segments = b->opts.slowest_max;
-	conf->sent_fs = r->opts.filters.fs;
 	return 0;
 }
 

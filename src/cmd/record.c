@@ -319,7 +319,6 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	conf->sent_ops = conf->segments = rec->ops || both;
 	conf->sent_requests = rec->requests || both;
-	conf->sent_fs = r->opts.filters.fs;
 	conf->uncounted = !rec->breakdown;
 	conf->by = breakdown_rows_by(&rec->opts);
 	conf->meta_calls = breakdown_meta_calls(&rec->opts, conf->layer);
@@ -393,6 +392,7 @@ static struct ending ending_of(void *arg)
 	memcpy(so_far.lost, rec->lost, sizeof(so_far.lost));
 	return so_far;
 }
+
 /* A number without a unit is in seconds, which not everybody expects. */
 static void say_until(const struct record_run *rec)
 {
@@ -404,7 +404,6 @@ static void say_until(const struct record_run *rec)
 			kind = c->name;
 	cmd_say("the recording ends when one %s takes longer than %s", kind, text_ns(u->above_ns).s);
 }
-
 
 static int start(struct run *r, struct reason *why)
 {

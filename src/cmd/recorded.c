@@ -137,6 +137,23 @@ static bool file_passes(struct report_filter *f, const struct recording *rec, ui
 	return f->files[id] == 2;
 }
 
+/* Whether --op names a call; the answer is kept for the next operation. */
+static bool call_passes(struct report_filter *f, const struct recording *rec, unsigned short call)
+{
+	const struct filters *g = &f->given;
+	syscall_name_fn *name = syscall_names(rec->header.machine);
+	const char *called = name ? name(call) : NULL;
+
+	if (f->call_known && f->call == call)
+		return f->call_wanted;
+	f->call_known = true;
+	f->call = call;
+	f->call_wanted = false;
+	for (unsigned int i = 0; called && i < g->op_names.n; i++)
+		f->call_wanted |= syscalls_same(called, g->op_names.at[i]);
+	return f->call_wanted;
+}
+
 static bool op_passes(struct report_filter *f, const struct recording *rec,
 		      const struct stored_op *op)
 {
@@ -145,7 +162,9 @@ static bool op_passes(struct report_filter *f, const struct recording *rec,
 
 	if (g->ops && (op->kind >= OP_N || !(g->ops >> op->kind & 1)))
 		return false;
-	if (g->fs && strcmp(catalog_fs(&rec->catalog, op->fs), g->fs) != 0)
+	if (g->only.kinds >> op->kind & 1 && !call_passes(f, rec, op->call))
+		return false;
+	if (!opt_strings_pass(&g->fs, catalog_fs(&rec->catalog, op->fs), FS_NAME_LEN))
 		return false;
 	return stored_op_total(op) >= g->min_ns && owner_passes(f, rec, op->owner) &&
 	       dev_passes(f, rec, FILE_KEY_DEV(file->key)) && file_passes(f, rec, op->file);
@@ -166,6 +185,7 @@ void report_filter_begin(struct report_filter *f)
 	f->files = NULL;
 	f->n_files = 0;
 	f->dev = 0;
+	f->call_known = false;
 }
 
 void report_filter_done(struct report_filter *f)

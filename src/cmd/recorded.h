@@ -22,9 +22,12 @@ struct report_filter {
 	size_t n_files;
 	uint64_t dev;    /* the device checked last */
 	bool dev_wanted; /* the result of this check */
+	bool call_known; /* a call was checked; the last is @call */
+	bool call_wanted;
+	unsigned short call;
 };
 
-/* Call after the options are parsed. */
+/* Call after the options are parsed, and after filters_ops(). */
 void report_filter_init(struct report_filter *f);
 
 /* Whether @ev, an event of @rec, is an operation or request, and passes the filters. */

@@ -243,7 +243,7 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 {
 	const char *of_table = breakdown_table_option(&r->opts);
 
-	if (breakdown_check(&r->opts, layer, r->json, why))
+	if (filters_ops(&r->filter.given, why) || breakdown_check(&r->opts, layer, r->json, why))
 		return -1;
 	if (layer == LAYER_BLK && filters_check_requests(&r->filter.given, "-T blk", why))
 		return -1;
@@ -290,7 +290,7 @@ static int resolve(struct report *r, struct reason *why)
 		.meta_calls = breakdown_meta_calls(&r->opts, layer),
 		.every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max,
-		.slowest_fs = r->filter.given.fs,
+		.slowest_fs = &r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
 	r->view.every_ns = r->time.every_ns;

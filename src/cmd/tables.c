@@ -204,6 +204,8 @@ void breakdown_view_run(struct breakdown_view *v, const struct io_run *io)
 	v->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	v->looked_for = r->looked_for[0] ? r->looked_for : NULL;
 	v->of_ops = io->of_ops;
-	v->fs_filter = io->conf.fs ? io->conf.fs : r->opts.filters.fs;
+	v->fs_filter = r->opts.filters.fs;
+	if (io->conf.fs)
+		v->fs_filter = (struct opt_strings){ .at = { io->conf.fs }, .n = 1 };
 	v->missing = session_missing(io->session);
 }

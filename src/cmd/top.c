@@ -151,7 +151,6 @@ static int resolve(struct run *r, struct reason *why)
 	conf->queued = true; /* percentiles cover the same time as .total_ns */
 	conf->rq_sums_only = !t->screen && !r->opts.json && strcmp(t->sort, "p99");
 	conf->records = t->screen;
-	conf->sent_fs = r->opts.filters.fs;
 	return 0;
 }
 

@@ -121,7 +121,7 @@ static int add_cgroup(const char *path, struct filter_lists *lists, struct reaso
 }
 
 _Static_assert((int)OPT_LIST_MAX == MAX_PIDS && MAX_PIDS == MAX_COMMS, "lists");
-_Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES, "lists");
+_Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES && MAX_PIDS == MAX_FS_TYPES, "lists");
 
 const struct opt_choice filter_ops[] = {
 	{ "read", OP_READ },
@@ -140,17 +140,18 @@ const struct opt_choice filter_ops[] = {
 const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
 	  .help = "only this process, all its threads; also a list as pgrep and pidof print "
-		  "it" },
+		  "it, in one word or several" },
 	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",
 	  .help = "only threads with this name" },
 	{ 0, "cgroup", OPT_PATHS(struct filters, cgroups), .arg = "PATH",
 	  .help = "only this cgroup (v2) and its descendants" },
 	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK",
 	  .help = "only files on and requests of this disk or partition" },
-	{ 0, "fs", OPT_STRING(struct filters, fs), .arg = "TYPE",
+	{ 0, "fs", OPT_STRINGS(struct filters, fs), .arg = "TYPE",
 	  .help = "only files of this file system type" },
-	{ 0, "op", OPT_CHOICES(struct filters, ops, filter_ops), .arg = "OP",
-	  .help = "only operations of this kind" },
+	{ 0, "op", OPT_STRINGS(struct filters, op_names), .arg = "OP", .known = filter_ops,
+	  .help = "only operations of this kind, or of this system call (fdatasync, stat ...): "
+		  "read, write, open, close, fsync, copy, meta, uring, aio, fault" },
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
@@ -158,6 +159,51 @@ const struct opt filter_opts[] = {
 		  "counted have no time, and stay" },
 	{},
 };
+
+static unsigned int kind_called(const char *name)
+{
+	for (const struct opt_choice *c = filter_ops; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c->value;
+	return OP_NONE;
+}
+
+static void name_try(void *nearest, const char *name)
+{
+	nearest_try(nearest, name);
+}
+
+static int no_such_op(const char *name, struct reason *why)
+{
+	struct nearest meant = { .typed = name };
+
+	for (const struct opt_choice *c = filter_ops; c->name; c++)
+		nearest_try(&meant, c->name);
+	syscalls_each(name_try, &meant);
+	reason_set(why, EXIT_USAGE, "no operation is called '%.40s'", name);
+	if (meant.name)
+		return reason_hint(why, "did you mean '%s'?", meant.name);
+	return reason_hint(why,
+			   "--op takes read, write, open, close, fsync, copy, meta, uring, aio "
+			   "and fault, and system calls such as fdatasync");
+}
+
+int filters_ops(struct filters *f, struct reason *why)
+{
+	unsigned int whole = 0, kind;
+
+	f->only = (struct syscall_choice){};
+	for (unsigned int i = 0; i < f->op_names.n; i++) {
+		kind = kind_called(f->op_names.at[i]);
+		if (kind)
+			whole |= 1U << kind;
+		else if (!syscalls_choose(&f->only, f->op_names.at[i]))
+			return no_such_op(f->op_names.at[i], why);
+	}
+	f->ops = whole | f->only.kinds;
+	f->only.kinds &= ~whole;
+	return 0;
+}
 
 static int dev_add(struct filter_lists *lists, unsigned int dev, struct reason *why)
 {
@@ -314,6 +360,16 @@ static int add_comm(const char *comm, struct filter_lists *lists, struct reason 
 	return 0;
 }
 
+static int add_fs(const char *type, struct filter_lists *lists, struct reason *why)
+{
+	if (mounts_fs_kind(type) == FS_KIND_UNKNOWN) {
+		reason_set(why, EXIT_FAILED, "no file system type '%.60s'", type);
+		return reason_hint(why, "/proc/filesystems lists the types that the kernel knows");
+	}
+	memcpy(lists->fs[lists->n_fs++], type, strnlen(type, FS_NAME_LEN - 1));
+	return 0;
+}
+
 static int lists_fill(const struct filters *f, struct filter_lists *lists, struct reason *why)
 {
 	int err = 0;
@@ -332,6 +388,8 @@ static int lists_fill(const struct filters *f, struct filter_lists *lists, struc
 		err = add_file(f->files.at[i], lists, why);
 	for (unsigned int i = 0; i < f->cgroups.n && !err; i++)
 		err = add_cgroup(f->cgroups.at[i], lists, why);
+	for (unsigned int i = 0; i < f->fs.n && !err; i++)
+		err = add_fs(f->fs.at[i], lists, why);
 	return err;
 }
 
@@ -340,10 +398,6 @@ int filters_resolve(const struct filters *f, struct filter_lists *lists, struct 
 	if (f->all_faults && f->ops && !(f->ops & 1U << OP_FAULT))
 		return reason_set(why, EXIT_USAGE,
 				  "--all-faults is about page faults, which --op leaves out");
-	if (f->fs && mounts_fs_kind(f->fs) == FS_KIND_UNKNOWN) {
-		reason_set(why, EXIT_FAILED, "no file system type '%.60s'", f->fs);
-		return reason_hint(why, "/proc/filesystems lists the types that the kernel knows");
-	}
 	return lists_fill(f, lists, why);
 }
 
@@ -377,10 +431,9 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 	text_add_list(text, cap, "--comm", &f->comms);
 	text_add_list(text, cap, "--cgroup", &f->cgroups);
 	text_add_list(text, cap, "-d", &f->disks);
-	text_add(text, cap, "--fs", f->fs);
+	text_add_list(text, cap, "--fs", &f->fs);
 	text_add_list(text, cap, "--file", &f->files);
-	for (const struct opt_choice *c = filter_ops; c->name; c++)
-		text_add(text, cap, "--op", f->ops & 1U << c->value ? c->name : NULL);
+	text_add_list(text, cap, "--op", &f->op_names);
 	if (f->min_ns)
 		text_add(text, cap, "--min", text_ns(f->min_ns).s);
 	if (f->all_files)
@@ -391,7 +444,7 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 
 void filters_of_ops(const struct filters *f, char *text, size_t cap)
 {
-	const char *const names[] = { f->fs ? "--fs" : NULL, f->ops ? "--op" : NULL,
+	const char *const names[] = { f->fs.n ? "--fs" : NULL, f->op_names.n ? "--op" : NULL,
 				      f->files.n ? "--file" : NULL, f->min_ns ? "--min" : NULL };
 	size_t n = 0;
 
@@ -442,6 +495,10 @@ int filters_check_kinds(const struct filters *f, enum layer layer, const char *l
 {
 	unsigned int never = f->ops & ~kinds_of_layer(layer);
 
+	if (f->only.kinds && (layer == LAYER_VFS || layer == LAYER_FS))
+		return reason_set(why, EXIT_USAGE,
+				  "-T %.60s knows no system calls: --op takes kinds of operations",
+				  layer_name);
 	if (f->all_faults && layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE,
 				  "--all-faults is about page faults, -T %.60s "

@@ -14,14 +14,17 @@
 #include "base/opts.h"
 #include "bpf/conf.h"
 #include "event.h"
+#include "trace/syscalls.h"
 
 struct reason;
 
 struct filters {
 	struct opt_uints pids;
-	struct opt_strings comms, disks, cgroups, files;
-	const char *fs;
-	unsigned int ops; /* set of 1 << enum op_kind, 0: all */
+	struct opt_strings comms, disks, cgroups, files, fs;
+	struct opt_strings op_names; /* kinds of operations, and names of system calls */
+	/* set by filters_ops() */
+	unsigned int ops;           /* set of 1 << enum op_kind, 0: all */
+	struct syscall_choice only; /* of some of these kinds only some calls */
 	uint64_t min_ns;
 	bool all_files, all_faults, system, children;
 };
@@ -29,6 +32,9 @@ struct filters {
 extern const struct opt_choice filter_ops[]; /* kinds of operations */
 extern const struct opt filter_opts[]; /* over struct filters, except for the bools of the last
 					* row, which are options of run.h */
+
+/* Sets .ops and .only from .op_names. 0, or -1 with @why. */
+int filters_ops(struct filters *f, struct reason *why);
 
 /* Checks the filters and adds them to @lists, which are empty. 0, or -1 with @why. */
 int filters_resolve(const struct filters *f, struct filter_lists *lists, struct reason *why);

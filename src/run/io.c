@@ -23,6 +23,7 @@ static void conf_fill(struct io_run *io)
 	conf->lists = io->run.lists;
 	conf->min_ns = f->min_ns;
 	conf->kinds = f->ops ? f->ops : ~0U;
+	conf->only = f->only;
 	conf->all_files = f->all_files;
 	conf->all_faults = f->all_faults;
 	conf->follow = io->run.follow;
@@ -153,7 +154,7 @@ static int report(struct run *r, struct reason *why)
 
 	if (session_snapshot(io->session, &sn, why))
 		return -1;
-	snapshot_keep_fs(&sn, r->opts.filters.fs);
+	snapshot_keep_fs(&sn, &r->opts.filters.fs);
 	snapshot_keep_ops(&sn, r->opts.filters.ops);
 	run_count_lost(r, lost_sum(sn.lost, sn.missed));
 	err = r->no_reader ? 0 : io->report(r, &sn);

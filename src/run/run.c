@@ -196,7 +196,7 @@ static uint64_t later(uint64_t ns, uint64_t by)
 
 static int resolve(struct run *r, struct reason *why)
 {
-	const struct filters *f = &r->opts.filters;
+	struct filters *f = &r->opts.filters;
 
 	if (r->command && f->pids.n && !f->system)
 		return reason_set(why, EXIT_USAGE, "-p and a command exclude one another");
@@ -204,7 +204,7 @@ static int resolve(struct run *r, struct reason *why)
 		return reason_set(why, EXIT_USAGE, "--system has no meaning without a command");
 	if (f->children && !f->pids.n)
 		return reason_set(why, EXIT_USAGE, "--children has no meaning without -p");
-	if (pidns_check(why) || filters_resolve(f, &r->lists, why))
+	if (filters_ops(f, why) || pidns_check(why) || filters_resolve(f, &r->lists, why))
 		return -1;
 	r->follow = r->command && !f->system;
 	filters_text(f, r->looked_for, sizeof(r->looked_for));

@@ -405,11 +405,13 @@ static void put_nothing(struct text_out *o, const struct breakdown_view *v,
 		[LAYER_VFS] = "VFS call",      [LAYER_FS] = "file system call",
 		[LAYER_BLK] = "block request",
 	};
-	char filters[TITLE_CAP], text[sizeof(filters) + 256], fs[64];
-	bool fs_named = v->fs_filter && v->layer != LAYER_BLK;
+	char filters[TITLE_CAP], text[sizeof(filters) + 256], fs[64], names[64] = "";
 
 	text_safe(filters, sizeof(filters), v->looked_for ? v->looked_for : "");
-	text_safe(fs, sizeof(fs), fs_named ? v->fs_filter : "");
+	for (unsigned int i = 0, n = 0; i < v->fs_filter.n && v->layer != LAYER_BLK; i++)
+		n += snprintf(names + n, n < sizeof(names) ? sizeof(names) - n : 0, "%s%s",
+			      i ? " or " : "", v->fs_filter.at[i]);
+	text_safe(fs, sizeof(fs), names);
 	snprintf(text, sizeof(text), "%s%sno I/O seen in %s: no %s%s%s ended%s%s%s",
 		 v->every_ns ? view_clock(v).s : "", v->every_ns ? ", " : "",
 		 text_ns(sn->duration_ns).s,

@@ -19,7 +19,7 @@ static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 {
 	if (v->layer == LAYER_BLK || !r->count)
 		return false;
-	return !v->fs_filter || !strncmp(r->fs, v->fs_filter, sizeof(r->fs));
+	return opt_strings_pass(&v->fs_filter, r->fs, sizeof(r->fs));
 }
 
 /* By --sort, then biggest total first. Ties go by key: every run has the same order. */

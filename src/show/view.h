@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_SHOW_VIEW_H
 #define IOSTRATA_SHOW_VIEW_H
 
+#include "base/opts.h"
 #include "base/snapshot.h"
 #include "capture/slow_op.h"
 #include "show/devices.h"
@@ -29,14 +30,14 @@ struct breakdown_view {
 			    */
 	const struct column *sort; /* of op_columns (LAYER_BLK: rq_columns); NULL: by total time */
 	uint64_t every_ns;         /* length of each interval; 0: there is only one */
-	bool helpers;              /* also show the work of helpers */
 	uint64_t min_ns; /* operations that took less are not shown; 0: all are */
+	bool helpers;              /* also show the work of helpers */
 	bool sites;                /* also show where threads slept for unknown reasons */
 	bool later;                /* not the first interval: skip lines without news */
 	const char *command; /* name of the traced command; NULL: none, or not it alone. Hostile */
 	unsigned int cpus;   /* CPUs of the machine; 0: not known */
 	const char *kernel;  /* release */
-	const char *fs_filter;        /* rows of other file systems are not shown; NULL: all */
+	struct opt_strings fs_filter; /* rows of other file systems are not shown; empty: all */
 	const char *looked_for;       /* filters as typed, "-p 12 --comm dd"; NULL: none. Hostile */
 	const char *recording;        /* name of the recording shown; NULL: live. Hostile */
 	unsigned int more_recordings; /* number of further recordings */

@@ -112,6 +112,7 @@ static void conf_set_lists(struct bpf_conf *c, const struct filter_lists *l)
 	c->n_cgroups = l->n_cgroups;
 	c->n_files = l->n_files;
 	c->n_devs = l->n_devs;
+	c->n_fs = l->n_fs;
 	for (unsigned int i = 0; i < l->n_files; i++)
 		c->has_dirs |= l->files[i].is_dir;
 }
@@ -174,8 +175,6 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->segments = sc->segments && sc->layer == LAYER_OPS;
 	if (sc->sent_ops || sc->sent_requests)
 		stream_conf(sc, c);
-	if (sc->sent_fs)
-		memcpy(c->sent_fs, sc->sent_fs, strnlen(sc->sent_fs, FS_NAME_LEN - 1));
 	c->meta_calls = sc->meta_calls;
 	conf_set_async(c, sc, f);
 	c->faults = !!(plan_asked(sc) & ASK_FAULTS);

@@ -321,7 +321,7 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 	syscalls_fill(loading.obj->rodata->calls, loading.obj->rodata->call_offsets,
 		      sc->kinds & ~(conf->aio ? 1U << OP_AIO : 0) &
 			      ~(conf->sent_ops ? 0 : 1U << OP_HANDLE),
-		      f->func != FUNC_NONE);
+		      &sc->only, f->func != FUNC_NONE);
 	uring_fill(loading.obj->rodata->uring_kinds);
 	maps_configure(loading.obj->obj, sc, conf, f);
 	bpf_object__for_each_program (prog, loading.obj->obj)

@@ -16,6 +16,7 @@
 #include "base/snapshot.h"
 #include "bpf/conf.h"
 #include "event.h"
+#include "trace/syscalls.h"
 
 struct reason;
 struct session;
@@ -25,17 +26,16 @@ struct session_conf {
 	enum layer layer;
 	const char *fs; /* LAYER_FS: only this file system type; NULL: all */
 	enum by_key by;
-	unsigned int kinds; /* set of 1 << enum op_kind */
-	bool cpu_whole;     /* LAYER_OPS: do not split time on the CPU by layer */
-	bool tag_in_queue;  /* LAYER_BLK: do not separate tag from queue */
-	bool queued;        /* request histograms from submission instead of dispatch */
-	bool rq_sums_only;  /* no histograms of requests: all are in the first bucket */
+	unsigned int kinds;         /* set of 1 << enum op_kind */
+	struct syscall_choice only; /* of some of these kinds only some calls */
+	bool cpu_whole;             /* LAYER_OPS: do not split time on the CPU by layer */
+	bool tag_in_queue;          /* LAYER_BLK: do not separate tag from queue */
+	bool queued;                /* request histograms from submission instead of dispatch */
+	bool rq_sums_only;          /* no histograms of requests: all are in the first bucket */
 	bool all_files;
 	bool all_faults;   /* also count minor page faults, which found their page, as operations */
 	bool minor_faults; /* count minor page faults in rows of their own, unless all_faults */
 	bool records;      /* session_beat() delivers slow operations */
-	/* send only operations on files of this type (all, or only slow ones); NULL: on any file */
-	const char *sent_fs;
 	bool sent_ops, sent_requests; /* each operation or request is sent; see session_on_sent() */
 	bool segments;                /* operations sent or slow have their segments */
 	bool uncounted;               /* nothing is summed up: there are no rows */

@@ -9,6 +9,7 @@
 #include "trace/syscalls.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/names.h"
 #include "trace/calls_aarch64.h"
@@ -116,15 +117,86 @@ static unsigned char through_vfs(const struct call *c)
 	return c->offset == OFFSET_POS || c->offset == OFFSET_ARG3 ? CALL_THROUGH_VFS : 0;
 }
 
+enum { CALLS_N = sizeof(list) / sizeof(*list) };
+
+_Static_assert(CALLS_N <= 64 * sizeof(((struct syscall_choice *)0)->at) / 8, "too many calls");
+
+/* @text without @start, if it begins so. */
+static const char *without(const char *text, const char *start)
+{
+	size_t len = strlen(start);
+
+	return strncmp(text, start, len) ? text : text + len;
+}
+
+/* "newfstatat" is "stat" with a prefix and a suffix, "pread64" is "pread". */
+bool syscalls_same(const char *called, const char *name)
+{
+	static const char *const ends[] = { "",   "at", "at2",  "2",     "x",
+					    "64", "32", "at64", "64_64", "at_time64" };
+	const char *root = without(without(called, "new"), "old"), *end;
+
+	if (!strcmp(called, name))
+		return true;
+	/* fsync and sync are two things */
+	if ((*root == 'f' || *root == 'l') && strncmp(root, name, strlen(name)) &&
+	    strcmp(name, "sync") != 0)
+		root++;
+	end = without(root, name);
+	if (end == root)
+		return false;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (!strcmp(end, ends[i]))
+			return true;
+	return false;
+}
+
+/* Whether some call has this name, but for an ending in 64. */
+static bool is_name(const char *name)
+{
+	for (size_t i = 0; i < CALLS_N; i++)
+		if (!strcmp(list[i].name, name) || (!strncmp(list[i].name, name, strlen(name)) &&
+						    !strcmp(list[i].name + strlen(name), "64")))
+			return CALL_KIND(list[i].desc) != OP_HANDLE;
+	return false;
+}
+
+enum op_kind syscalls_choose(struct syscall_choice *c, const char *name)
+{
+	enum op_kind kind = OP_NONE;
+
+	for (size_t i = 0; i < CALLS_N && is_name(name); i++) {
+		if (!syscalls_same(list[i].name, name))
+			continue;
+		kind = CALL_KIND(list[i].desc);
+		c->kinds |= 1U << kind;
+		c->at[i / 64] |= 1ULL << i % 64;
+	}
+	return kind;
+}
+
+void syscalls_each(void (*fn)(void *arg, const char *name), void *arg)
+{
+	for (size_t i = 0; i < CALLS_N; i++)
+		if (CALL_KIND(list[i].desc) != OP_HANDLE)
+			fn(arg, list[i].name);
+}
+
+static bool is_left_out(const struct syscall_choice *only, unsigned int kind, size_t call)
+{
+	return only->kinds >> kind & 1 && !(only->at[call / 64] >> call % 64 & 1);
+}
+
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
-		   bool vfs_tells)
+		   const struct syscall_choice *only, bool vfs_tells)
 {
 	for (size_t i = 0; i < numbers[MACHINE_OWN].n; i++) {
 		const struct number *of = &numbers[MACHINE_OWN].at[i];
 		const struct call *c = &list[of->call];
 		unsigned char desc = c->desc | (vfs_tells ? through_vfs(c) : 0);
 
-		if (!(kinds & 1u << CALL_KIND(c->desc)))
+		if (!(kinds & 1u << CALL_KIND(c->desc)) ||
+		    is_left_out(only, CALL_KIND(c->desc), of->call))
 			continue;
 		if (of->nr >= 0) {
 			calls[of->nr] |= desc;

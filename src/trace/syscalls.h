@@ -9,14 +9,33 @@
 #include "base/machine.h"
 #include "bpf/conf.h"
 
+/* A choice of calls: of each kind in @kinds (set of 1 << enum op_kind), only the calls in @at. */
+struct syscall_choice {
+	unsigned int kinds;
+	uint64_t at[4]; /* a bit for each place in the list of calls */
+};
+
+/*
+ * Adds the call called @name to @c, and the calls which do the same with other arguments: "stat"
+ * has lstat, newfstatat and statx, too, "pread" is pread64. Returns the kind of the calls; OP_NONE:
+ * no operation is called so.
+ */
+enum op_kind syscalls_choose(struct syscall_choice *c, const char *name);
+
+/* Calls @fn for the name of each call that is an operation. */
+void syscalls_each(void (*fn)(void *arg, const char *name), void *arg);
+
+/* Whether a call @called is the call @name or does the same; see syscalls_choose(). */
+bool syscalls_same(const char *called, const char *name);
+
 /*
  * Fills the tables calls[] and call_offsets[] of the programs: the low byte is for the 64-bit call
  * with this number, the high byte for the 32-bit call. @kinds: set of 1 << enum op_kind; calls of
- * other kinds are left out. @vfs_tells: vfs_read() and vfs_write() are probed and give the file of
- * a call.
+ * other kinds are left out, and so are calls that are not in @only, if their kind is. @vfs_tells:
+ * vfs_read() and vfs_write() are probed and give the file of a call.
  */
 void syscalls_fill(uint16_t calls[CALL_MAX], uint16_t offsets[CALL_MAX], unsigned int kinds,
-		   bool vfs_tells);
+		   const struct syscall_choice *only, bool vfs_tells);
 
 /* Returns the name of call number @call (| CALL_COMPAT for a 32-bit call), or of an opcode, see
  * CALL_URING. "?": not in the list. NULL: no list is known for the machine. */

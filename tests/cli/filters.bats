@@ -338,3 +338,49 @@ reads(7)' "$dir/file" "$tmp/go"
 	json '.lost.map_full == 0' "$tmp/out"
 	! grep -q 'not traced' "$tmp/err"
 }
+
+@test "--op takes names of system calls, alone and beside kinds, live and for recordings" {
+	: >"$dir/file"
+	calls=("$python" -c 'import os, sys
+f = os.open(sys.argv[1], os.O_RDWR)
+for i in range(23): os.fdatasync(f)
+for i in range(7): os.fsync(f)
+for i in range(5): os.stat(sys.argv[1], follow_symlinks=False)
+for i in range(3): os.fstatvfs(f)
+for i in range(11): os.write(f, b"x")' "$dir/file")
+	expect 0 breakdown -j -v --op fdatasync -- "${calls[@]}"
+	json '[.ops[] | [.op, .call, .count]] == [["fsync", "fdatasync", 23]]'
+	expect 0 breakdown -j -v --op fdatasync,statfs,write --file "$dir/file" -- "${calls[@]}"
+	json '[.ops[] | [.op, .count]] | sort == [["fsync", 23], ["meta", 3], ["write", 11]]'
+	expect 0 breakdown -j --op fsync --op fdatasync -- "${calls[@]}"
+	json '[.ops[].count] == [30]'
+	expect 0 record -o "$tmp/a.ios" --op write,fdatasync,fsync -- "${calls[@]}"
+	expect 0 report -j --op fdatasync "$tmp/a.ios"
+	json '[.ops[].count] == [23]'
+	expect 0 report -j --op fdatasync,stat,write "$tmp/a.ios"
+	json '[.ops[].count] | sort == [11, 23]'
+	expect 2 breakdown --op fdatasnyc -D 1
+	says "no operation is called 'fdatasnyc'" "did you mean 'fdatasync'"
+	expect 2 breakdown -T vfs --op stat -D 1
+	says "-T vfs knows no system calls"
+}
+
+@test "--fs takes several types" {
+	both=("$python" -c 'import sys
+for i in range(23): open("/proc/self/stat").read(1)
+for i in range(7): open("/sys/kernel/fscaps").read(1)
+for i in range(5): open(sys.argv[1]).close()' "$dir")
+	: >"$dir/file"
+	both[3]=$dir/file
+	expect 0 breakdown -j --fs proc,sysfs --op read -- "${both[@]}"
+	json '[.ops[].fs] | unique == ["proc", "sysfs"]'
+	expect 0 breakdown -j --fs proc --fs sysfs --slowest 1000 --op open -- "${both[@]}"
+	json '([.slowest[].fs] | unique == ["proc", "sysfs"]) and (.slowest | length) >= 30'
+	expect 0 record -o "$tmp/a.ios" --fs proc,sysfs -- "${both[@]}"
+	expect 0 report -j --op open "$tmp/a.ios"
+	json '[.ops[].fs] | unique == ["proc", "sysfs"]'
+	expect 0 report -j --op open --fs sysfs,ext4 --slowest 9 "$tmp/a.ios"
+	json '([.ops[].fs] == ["sysfs"]) and ([.slowest[].fs] | unique == ["sysfs"])'
+	expect 1 breakdown --fs proc,nosuch -D 1
+	says "no file system type 'nosuch'"
+}

@@ -653,7 +653,7 @@ static void views_of(struct fixture *f, int extreme, const struct missing *missi
 		v.cpus = 256;
 		v.of_ops = "--fs, --op, --file, --min";
 		v.width = i / 35 & 16 ? 132 : i / 35 & 4 ? 60 : i / 35 & 8 ? 40 : 0;
-		v.fs_filter = i / 35 & 32 ? "no\033such" : NULL;
+		v.fs_filter = (struct opt_strings){ { "no\033such" }, i / 35 & 32 ? 1 : 0 };
 		v.looked_for = "--comm " HOSTILE " --file /a/long/path/" HOSTILE "/b -p 4194304";
 		v.missing = known ? &nothing_missing : missing;
 		v.kernel = "6.1.0-" HOSTILE "-a-very-long-name-of-a-kernel-that-somebody-built";
@@ -936,7 +936,7 @@ static void one_file_system_alone(void **state)
 	struct fixture f;
 
 	(void)state;
-	v.fs_filter = "xfs";
+	v.fs_filter = (struct opt_strings){ { "xfs" }, 1 };
 	fixture_usual(&f);
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, "ext4");
@@ -972,11 +972,14 @@ static void nothing_seen_is_told(void **state)
 	struct fixture f = { .sn = sn };
 
 	(void)state;
-	v.fs_filter = "xfs";
+	v.fs_filter = (struct opt_strings){ { "xfs" }, 1 };
 	v.looked_for = "-p 12";
 	print(&f, breakdown_text, &v, 0);
 	assert_string_equal(f.text, "no I/O seen in 1.00 s: no operation on xfs ended (looked for "
 				    "-p 12)\n");
+	v.fs_filter = (struct opt_strings){ { "nfs", "nfs4" }, 2 };
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "no operation on nfs or nfs4 ended (looked for -p 12)\n");
 	v.layer = LAYER_BLK;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "no block request ended (looked for -p 12)\n");
@@ -1875,6 +1878,7 @@ int main(void)
 		cmocka_unit_test(milliseconds_and_histograms),
 		cmocka_unit_test(a_layer_alone_is_a_histogram_per_operation),
 		cmocka_unit_test(one_file_system_alone),
+		cmocka_unit_test(no_operation_was_slow),
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),

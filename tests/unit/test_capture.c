@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/reason.h"
 #include "capture/batch.h"
+#include "base/opts.h"
 #include "capture/replay.h"
 #include "capture/writer.h"
 #include "json_seen.h"
@@ -962,7 +963,8 @@ static void rows_have_the_key_that_is_asked_for(void **state)
 
 static void the_slowest_are_whole(void **state)
 {
-	struct replay r = { .conf = { .slowest_max = 3, .slowest_fs = "bdev" } };
+	const struct opt_strings bdev = { { "bdev" }, 1 };
+	struct replay r = { .conf = { .slowest_max = 3, .slowest_fs = &bdev } };
 	const struct slow_op *s;
 	struct snapshot sn;
 
@@ -991,7 +993,7 @@ static void the_slowest_are_whole(void **state)
 	snapshot_free(&sn);
 	replay_done(&r);
 	/* nor does that of another file system take a place that is free */
-	r.conf = (struct replay_conf){ .slowest_max = 5, .slowest_fs = "bdev" };
+	r.conf = (struct replay_conf){ .slowest_max = 5, .slowest_fs = &bdev };
 	few_replay(&r, 0, UINT64_MAX, &sn);
 	assert_int_equal(r.intervals[0].n_slowest, 4);
 	snapshot_free(&sn);

@@ -34,10 +34,11 @@ static void every_option_has_its_place(void **state)
 	static const char *const argv[] = {
 		"test",   "-p",       "1,2147483647", "--pid",    "3",       "--comm",
 		"dd",     "--cgroup", "/a,b",         "-d",       "sda,sdb", "--disk=sdc",
-		"--fs",   "ext4",     "--op",         "read,aio", "--op",    "fault",
+		"--fs",   "nfs,nfs4", "--op",         "read,aio", "--op",    "fault",
 		"--file", "/f,g",     "--file",       "/h",       "--min",   "7us",
 	};
 	struct filters f;
+	struct reason why;
 
 	(void)state;
 	assert_int_equal(parse(&f, 24, argv), 0);
@@ -49,11 +50,40 @@ static void every_option_has_its_place(void **state)
 	assert_string_equal(f.cgroups.at[0], "/a,b");
 	assert_int_equal(f.disks.n, 3);
 	assert_string_equal(f.disks.at[2], "sdc");
-	assert_string_equal(f.fs, "ext4");
+	assert_int_equal(f.fs.n, 2);
+	assert_string_equal(f.fs.at[1], "nfs4");
+	assert_int_equal(filters_ops(&f, &why), 0);
 	assert_int_equal(f.ops, 1 << OP_READ | 1 << OP_AIO | 1 << OP_FAULT);
+	assert_int_equal(f.only.kinds, 0);
 	assert_int_equal(f.files.n, 2);
 	assert_string_equal(f.files.at[0], "/f,g");
 	assert_int_equal(f.min_ns, 7000);
+}
+
+/* A kind that is chosen as a whole has all its calls. */
+static void operations_by_call(void **state)
+{
+	struct filters f = { .op_names = { { "fdatasync", "stat", "read" }, 3 } };
+	struct reason why;
+
+	(void)state;
+	assert_int_equal(filters_ops(&f, &why), 0);
+	assert_int_equal(f.ops, 1 << OP_FSYNC | 1 << OP_META | 1 << OP_READ);
+	assert_int_equal(f.only.kinds, 1 << OP_FSYNC | 1 << OP_META);
+	assert_int_equal(filters_check_kinds(&f, LAYER_SYSCALL, "syscall", &why), 0);
+	assert_int_equal(filters_check_kinds(&f, LAYER_VFS, "vfs", &why), -1);
+	assert_string_equal(why.error, "-T vfs knows no system calls: --op takes kinds of "
+				       "operations");
+	f.op_names.at[2] = "meta";
+	assert_int_equal(filters_ops(&f, &why), 0);
+	assert_int_equal(f.only.kinds, 1 << OP_FSYNC);
+	f.op_names.at[2] = "fdatasnyc";
+	assert_int_equal(filters_ops(&f, &why), -1);
+	assert_string_equal(why.error, "no operation is called 'fdatasnyc'");
+	assert_string_equal(why.hint, "did you mean 'fdatasync'?");
+	assert_int_equal(why.exit, EXIT_USAGE);
+	f.op_names.at[2] = "lseek";
+	assert_int_equal(filters_ops(&f, &why), -1);
 }
 
 static void no_process_has_such_a_pid(void **state)
@@ -88,8 +118,8 @@ static void they_are_told_as_given(void **state)
 {
 	struct filters all = {
 		.pids = { { 12, 13 }, 2 }, .comms = { { "dd", "cp" }, 2 },
-		.cgroups = { { "/a" }, 1 }, .disks = { { "sda" }, 1 }, .fs = "ext4",
-		.files = { { "/f" }, 1 }, .ops = 1 << OP_READ | 1 << OP_FAULT, .min_ns = 7000,
+		.cgroups = { { "/a" }, 1 }, .disks = { { "sda" }, 1 }, .fs = { { "ext4" }, 1 },
+		.files = { { "/f" }, 1 }, .op_names = { { "read", "fault" }, 2 }, .min_ns = 7000,
 		.all_files = true, .all_faults = true,
 	}, many = {};
 
@@ -105,10 +135,10 @@ static void they_are_told_as_given(void **state)
 		   "-p 12 -p 13 --comm dd --comm cp --cgroup /a -d sda --fs ext4 --file /f "
 		   "--op read --op fault --min 7.00 us --all-files --all-faults",
 		   "--fs, --op, --file, --min");
-	check_text((struct filters){ .fs = "xfs" }, "--fs xfs", "--fs");
+	check_text((struct filters){ .fs = { { "xfs" }, 1 } }, "--fs xfs", "--fs");
 	check_text((struct filters){ .min_ns = 1 }, "--min 1 ns", "--min");
 	check_text((struct filters){ .files = { { "/f" }, 1 } }, "--file /f", "--file");
-	check_text((struct filters){ .ops = 1 << OP_COPY }, "--op copy", "--op");
+	check_text((struct filters){ .op_names = { { "copy" }, 1 } }, "--op copy", "--op");
 	check_text((struct filters){ .all_files = true }, "--all-files", "");
 	check_text((struct filters){ .all_faults = true }, "--all-faults", "");
 	check_text((struct filters){ .pids = { { 12 }, 1 }, .disks = { { "sda" }, 1 } },
@@ -148,9 +178,9 @@ static void requests_are_chosen_by_some(void **state)
 					 .cgroups = { { "/a" }, 1 },
 					 .disks = { { "sda" }, 1 } },
 		       "");
-	check_requests((struct filters){ .fs = "ext4", .min_ns = 1 },
+	check_requests((struct filters){ .fs = { { "ext4" }, 1 }, .min_ns = 1 },
 		       "-T blk is about requests, which --fs, --min cannot choose");
-	check_requests((struct filters){ .ops = 1, .all_files = true },
+	check_requests((struct filters){ .op_names = { { "read" }, 1 }, .all_files = true },
 		       "-T blk is about requests, which --op cannot choose");
 	check_requests((struct filters){ .all_files = true },
 		       "-T blk is about requests, --all-files about operations");
@@ -161,7 +191,7 @@ static void requests_are_chosen_by_some(void **state)
 /* Whatever was asked for before. */
 static void requests_are_chosen_each_time(void **state)
 {
-	struct filters some = { .fs = "ext4", .min_ns = 1 }, none = {};
+	struct filters some = { .fs = { { "ext4" }, 1 }, .min_ns = 1 }, none = {};
 	struct reason why = {};
 	int refused, passed;
 
@@ -208,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_option_has_its_place),
+		cmocka_unit_test(operations_by_call),
 		cmocka_unit_test(no_process_has_such_a_pid),
 		cmocka_unit_test(only_two_have_short_names),
 		cmocka_unit_test(they_are_told_as_given),

@@ -382,8 +382,9 @@ static void file_systems_are_known(void **state)
 	assert_false(mounts_may_be_on(&mounts, "proc", devs, 1));
 	list[0].type = "sysfs";
 	assert_false(mounts_may_be_on(&mounts, "proc", devs, 2));
-	assert_int_equal(resolve((struct filters){ .fs = "xfs" }), 0);
-	refused((struct filters){ .fs = "nosuch" }, EXIT_FAILED, "no file system type 'nosuch'",
+	assert_int_equal(resolve((struct filters){ .fs = { { "xfs" }, 1 } }), 0);
+	refused((struct filters){ .fs = { { "nosuch" }, 1 } }, EXIT_FAILED,
+		"no file system type 'nosuch'",
 		"/proc/filesystems lists the types that the kernel knows");
 }
 

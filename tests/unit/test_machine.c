@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -51,10 +52,11 @@ static void test_calls(void **state)
 static void test_fill(void **state)
 {
 	uint16_t calls[CALL_MAX] = {}, offsets[CALL_MAX] = {};
+	const struct syscall_choice all = {};
 	unsigned int n = 0;
 
 	(void)state;
-	syscalls_fill(calls, offsets, 1U << OP_FSYNC, false);
+	syscalls_fill(calls, offsets, 1U << OP_FSYNC, &all, false);
 	for (unsigned int nr = 0; nr < CALL_MAX; nr++) {
 		const char *name = syscall_names(MACHINE_OWN)(nr);
 
@@ -65,6 +67,47 @@ static void test_fill(void **state)
 		n++;
 	}
 	assert_int_equal(n, 5);
+}
+
+/* The calls chosen by @name, in the order of their numbers, each with a blank. */
+static const char *chosen(const char *name, enum op_kind kind)
+{
+	static char text[256];
+	uint16_t calls[CALL_MAX] = {}, offsets[CALL_MAX] = {};
+	struct syscall_choice only = {};
+	size_t n = 0;
+
+	text[0] = '\0';
+	assert_int_equal(syscalls_choose(&only, name), kind);
+	syscalls_fill(calls, offsets, ~(1U << OP_WRITE), &only, false);
+	for (unsigned int nr = 0; nr < CALL_MAX; nr++)
+		if (calls[nr] & 0xff && CALL_KIND(calls[nr] & 0xff) == kind)
+			n += snprintf(text + n, sizeof(text) - n, "%s ",
+				      syscall_names(MACHINE_OWN)(nr));
+	return text;
+}
+
+static void test_choice(void **state)
+{
+	struct syscall_choice only = {};
+
+	(void)state;
+	assert_string_equal(chosen("fdatasync", OP_FSYNC), "fdatasync ");
+	assert_string_equal(chosen("sync", OP_FSYNC), "sync ");
+	assert_string_equal(chosen("pread", OP_READ), "pread64 ");
+	assert_non_null(strstr(chosen("stat", OP_META), "newfstatat "));
+	assert_non_null(strstr(chosen("stat", OP_META), "statx "));
+	assert_null(strstr(chosen("stat", OP_META), "statfs"));
+	assert_non_null(strstr(chosen("rename", OP_META), "renameat2 "));
+	assert_null(strstr(chosen("mount", OP_META), "umount"));
+	assert_null(strstr(chosen("link", OP_META), "symlink"));
+	assert_int_equal(syscalls_choose(&only, "lseek"), OP_NONE);
+	assert_int_equal(syscalls_choose(&only, "ink"), OP_NONE);
+	assert_int_equal(syscalls_choose(&only, ""), OP_NONE);
+	assert_int_equal(syscalls_choose(&only, "nosuch"), OP_NONE);
+	assert_int_equal(only.kinds, 0);
+	assert_true(syscalls_same("fstatat64", "stat") && syscalls_same("oldlstat", "stat"));
+	assert_false(syscalls_same("fsync", "sync") || syscalls_same("syncfs", "sync"));
 }
 
 static enum machine machine_of(const char *text)
@@ -91,9 +134,8 @@ static void test_header(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_fill),
+		cmocka_unit_test(test_names),  cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_fill),   cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_header),
 	};
 

@@ -293,6 +293,63 @@ static void bad_lists(void **state)
 	refused("-t 1,2,3,4,5,6,7,8 -t 9,10,11,12,13,14,15,16,17", "more than 16 values for --tid");
 }
 
+/* As "-t $(pgrep name)" has them, but an interval and a count stay what they are. */
+static void numbers_after_a_list(void **state)
+{
+	struct opts_result res;
+	struct my_opts o;
+
+	(void)state;
+	assert_int_equal(parse(&table, "-t 7 1 5", &o, &res), 0);
+	assert_int_equal(o.filters.tids.n, 1);
+	assert_int_equal(o.interval_ns, 1000000000);
+	assert_int_equal(o.count, 5);
+	assert_int_equal(parse(&table, "-t 7 8 9 10 -j", &o, &res), 0);
+	assert_int_equal(o.filters.tids.n, 4);
+	assert_int_equal(o.filters.tids.at[3], 10);
+	assert_int_equal(o.interval_ns, 0);
+	assert_true(o.json);
+	assert_int_equal(parse(&table, "1 -t 7 8 9 -- true", &o, &res), 0);
+	assert_int_equal(o.filters.tids.n, 3);
+	assert_int_equal(o.interval_ns, 1000000000);
+	/* no interval in seconds: the limit of the option is told */
+	assert_int_equal(parse(&table, "-t 7 301", &o, &res), -EINVAL);
+	assert_has(res.error, "invalid value '301' for --tid: must be 99 or less");
+	assert_int_equal(parse(&table, "-t 7 300", &o, &res), 0);
+	assert_int_equal(o.interval_ns, 300000000000);
+	assert_int_equal(parse(&table, "-t 7 301s", &o, &res), 0);
+	assert_int_equal(o.filters.tids.n, 1);
+	assert_int_equal(parse(&table, "-t 7", &o, &res), 0);
+	/* without a command, they are names */
+	assert_int_equal(parse(&patterns, "-t 7 8 9 10 301", &o, &res), 0);
+	assert_int_equal(res.n_rest, 4);
+}
+
+static void check_hint(const char *line, const char *hint)
+{
+	struct opts_result res;
+	struct my_opts o;
+
+	assert_int_equal(parse(&table, line, &o, &res), -EINVAL);
+	assert_has(res.error, "unknown option");
+	if (strncmp(res.hint, hint, strlen(hint)))
+		fail_msg("%s: '%s'", line, res.hint);
+}
+
+static void what_was_meant(void **state)
+{
+	(void)state;
+	check_hint("--byy file", "did you mean '--by'?");
+	check_hint("--dsk a", "did you mean '--disk'?");
+	check_hint("--min-time 1", "did you mean '--min'?");
+	check_hint("--duration-of-run=3", "did you mean '--duration'?");
+	check_hint("--interval 3", "INTERVAL stands alone, without an option");
+	check_hint("-json", "did you mean '--json'?");
+	check_hint("-P 3", "did you mean '-p' (--pid)?");
+	check_hint("-jx", "see 'tool cmd --help'");
+	check_hint("--nothing", "see 'tool cmd --help'");
+}
+
 static void a_full_list_is_taken(void **state)
 {
 	struct opts_result res;
@@ -496,6 +553,8 @@ int main(void)
 		cmocka_unit_test(bad_arguments),
 		cmocka_unit_test(lists_add_up),
 		cmocka_unit_test(bad_lists),
+		cmocka_unit_test(numbers_after_a_list),
+		cmocka_unit_test(what_was_meant),
 		cmocka_unit_test(a_full_list_is_taken),
 		cmocka_unit_test(many_arguments),
 		cmocka_unit_test(durations),

@@ -1335,7 +1335,8 @@ static void test_slow_records_of_a_type(void **state)
 	(void)state;
 	conf.records = 1;
 	memcpy(name, "xfs", 3);
-	memcpy(conf.sent_fs, name, sizeof(name));
+	conf.n_fs = 1;
+	memcpy(lists.fs[0], name, sizeof(name));
 	call_through(OP_READ, 2, 600, 10);
 	call_through(OP_READ, 6, 600, 10);
 	call_simply(NR_STAT, 0, 600, 0);
@@ -1343,11 +1344,18 @@ static void test_slow_records_of_a_type(void **state)
 	call_through(OP_READ, 3, 600, 10);
 	assert_int_equal(last_record()->ino, 0);
 	assert_null(messages->next);
-	memcpy(conf.sent_fs, (u64[2]){ FS_BDEV_NAME }, sizeof(name));
+	memcpy(lists.fs[0], (u64[2]){ FS_BDEV_NAME }, sizeof(name));
 	call_through(OP_READ, 6, 600, 10);
 	assert_non_null(messages->next);
 	call_through(OP_READ, 3, 600, 10);
 	assert_null(messages->next->next);
+	/* one of several */
+	conf.n_fs = 2;
+	memcpy(lists.fs[1], name, sizeof(name));
+	call_through(OP_READ, 3, 600, 10);
+	assert_non_null(messages->next->next);
+	call_through(OP_READ, 2, 600, 10);
+	assert_null(messages->next->next->next);
 }
 
 /* The longest wait for a lock, and who let go of it: what it did itself. */

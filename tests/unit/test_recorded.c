@@ -340,8 +340,8 @@ static void operations_pass_by_kind_type_and_time(void **state)
 	check((struct filters){ .ops = 1 << OP_READ | 1 << OP_OPEN },
 	      (struct passed){ 15, 15, 255, 31 });
 	check((struct filters){ .ops = 1 << OP_WRITE }, (struct passed){ 0, 15, 0, 31 });
-	check((struct filters){ .fs = "ext4" }, (struct passed){ 15, 15, 255, 31 });
-	check((struct filters){ .fs = "ext" }, (struct passed){ 0, 15, 0, 31 });
+	check((struct filters){ .fs = { { "ext4" }, 1 } }, (struct passed){ 15, 15, 255, 31 });
+	check((struct filters){ .fs = { { "ext" }, 1 } }, (struct passed){ 0, 15, 0, 31 });
 	check((struct filters){ .min_ns = 100 }, (struct passed){ 15, 15, 255, 31 });
 	check((struct filters){ .min_ns = 101 }, (struct passed){ 0, 15, 0, 31 });
 	for (int kind = 0; kind < OP_N + 40; kind++) {

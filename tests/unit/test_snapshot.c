@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hist.h"
+#include "base/opts.h"
 #include "base/snapshot.h"
 
 static const double pcts[] = { 0.1, 1, 10, 50, 90, 99, 99.9, 100 };
@@ -200,10 +201,12 @@ static void free_takes_null_empty_and_full(void **state)
 /* By its whole name. */
 static void other_file_systems_are_dropped(void **state)
 {
+	const struct opt_strings nfs = { { "nfs" }, 1 }, none = {};
+	const struct opt_strings both = { { "xfs", "nfs4", "nfs" }, 3 };
 	struct snapshot sn = {};
 
 	(void)state;
-	snapshot_keep_fs(&sn, "nfs");
+	snapshot_keep_fs(&sn, &nfs);
 	sn.n_ops = sn.n_unfinished = 3;
 	sn.ops = calloc(3, sizeof(*sn.ops));
 	sn.unfinished = calloc(3, sizeof(*sn.unfinished));
@@ -216,8 +219,12 @@ static void other_file_systems_are_dropped(void **state)
 		sn.unfinished[i].file = strdup("b");
 	}
 	snapshot_keep_fs(&sn, NULL);
+	snapshot_keep_fs(&sn, &none);
 	assert_int_equal(sn.n_ops, 3);
-	snapshot_keep_fs(&sn, "nfs");
+	snapshot_keep_fs(&sn, &both);
+	assert_int_equal(sn.n_ops, 2);
+	assert_int_equal(sn.n_unfinished, 2);
+	snapshot_keep_fs(&sn, &nfs);
 	assert_int_equal(sn.n_ops, 1);
 	assert_int_equal(sn.n_unfinished, 1);
 	assert_string_equal(sn.ops[0].fs, "nfs");
