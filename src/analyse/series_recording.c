@@ -230,10 +230,8 @@ static void describe(struct series *s, const struct recording *rec)
 /* How long the part that was read is. */
 static uint64_t duration_of(const struct recording *rec, const struct series_conf *conf)
 {
-	uint64_t begin = rec->header.monotonic_ns, end = rec->ending.duration_ns;
+	uint64_t end = recording_covers(rec);
 
-	if (!rec->reader.ended)
-		end = rec->last_ns > begin ? rec->last_ns - begin : 0;
 	if (conf->to_ns && conf->to_ns < end)
 		end = conf->to_ns;
 	return end > conf->from_ns ? end - conf->from_ns : 0;

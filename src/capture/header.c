@@ -427,12 +427,15 @@ int ending_parse(struct ending *ret_ending, const char *text, size_t len)
 	json_t *j = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
 	json_t *lost = json_object_get(j, "lost");
 	struct ending e = {};
+	const char *how;
 
 	if (!json_is_object(j)) {
 		json_decref(j);
 		return -EBADMSG;
 	}
 	e.duration_ns = member_number(j, "duration_ns");
+	how = json_string_value(json_object_get(j, "ended"));
+	e.is_early = how && strcmp(how, "ended") != 0;
 	e.ops = member_number(j, "ops");
 	e.requests = member_number(j, "requests");
 	e.dropped_ops = member_number(j, "dropped_ops");

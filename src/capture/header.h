@@ -76,6 +76,7 @@ struct ending {
 	uint64_t ops, requests; /* in the file */
 	uint64_t lost[LOST_N], missed;
 	uint64_t dropped_ops, dropped_requests; /* too old, with --keep; replaced, in a ring */
+	bool is_early; /* read only: the disk or the file was full before the run ended */
 };
 
 char *ending_text(const struct ending *e, const char *how);

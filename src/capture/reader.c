@@ -512,3 +512,13 @@ int recording_next(struct recording *r, struct stored_event *ret_event, struct r
 			return got;
 	}
 }
+
+uint64_t recording_covers(const struct recording *r)
+{
+	uint64_t duration = r->ending.duration_ns, begin = r->header.monotonic_ns;
+	uint64_t last = r->last_ns > begin ? r->last_ns - begin : 0;
+
+	if (!r->reader.ended)
+		return last ? last : duration;
+	return r->ending.is_early && last && last < duration ? last : duration;
+}

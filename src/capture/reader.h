@@ -139,6 +139,10 @@ void recording_close(struct recording *r);
  */
 int recording_next(struct recording *r, struct stored_event *ret_event, struct reason *why);
 
+/* Time from the beginning of @r to its end; or, without an end or with an early one, to the end of
+ * the last record. In ns; call it when all records are read. */
+uint64_t recording_covers(const struct recording *r);
+
 /* The end of an operation or request, and its duration, in ns. */
 uint64_t stored_event_end(const struct stored_event *ev);
 uint64_t stored_event_total(const struct stored_event *ev);

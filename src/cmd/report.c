@@ -438,6 +438,7 @@ static int interval_print(struct report *r, size_t i)
 		sn.lost[l] += r->lost[l];
 	sn.missed = i ? 0 : r->missed;
 	r->view.later = i;
+	r->view.without_ns = r->time.without_ns;
 	r->view.until_ns =
 		r->time.first_ns + r->time.part.from_ns + i * r->time.every_ns + sn.duration_ns;
 	if (!err)

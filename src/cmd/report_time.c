@@ -25,14 +25,14 @@ void report_time_window(const struct report_time *t, struct recording *rec)
 int report_time_add(struct report_time *t, const struct recording *rec)
 {
 	struct report_span *list = reallocarray(t->spans, t->n_spans + 1, sizeof(*list)), *s;
-	uint64_t duration = rec->ending.duration_ns, real = rec->header.realtime_ns;
+	uint64_t duration = recording_covers(rec), real = rec->header.realtime_ns;
 
 	if (!list)
 		return -ENOMEM;
 	t->spans = list;
 	s = &list[t->n_spans++];
-	if (!rec->reader.ended && rec->last_ns > rec->header.monotonic_ns)
-		duration = rec->last_ns - rec->header.monotonic_ns;
+	if (rec->reader.ended)
+		t->without_ns += rec->ending.duration_ns - duration;
 	s->from_ns = real > t->first_ns ? real - t->first_ns : 0;
 	s->to_ns = s->from_ns + duration;
 	return 0;

@@ -18,6 +18,7 @@ struct report_time {
 	struct recorded_part part; /* options */
 	uint64_t every_ns;         /* option; 0: not given */
 	uint64_t first_ns;         /* when the timeline begins, CLOCK_REALTIME */
+	uint64_t without_ns; /* time at the end of recordings which their records do not cover */
 	/* private */
 	struct report_span *spans; /* of the recordings added so far; owned */
 	size_t n_spans;

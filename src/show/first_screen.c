@@ -58,7 +58,7 @@ static void put_short(char *dst, size_t cap, const struct breakdown_view *v, con
 /* Writes whose I/O was traced and for how long: "traced sqlite3 for 5.00 s with --fs ext4". */
 static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64_t ns)
 {
-	char who[NAME] = "", filters[NAME] = "", more[32] = "";
+	char who[NAME] = "", filters[NAME] = "", more[32] = "", of[80] = "";
 
 	if (v->more_recordings)
 		snprintf(more, sizeof(more), " and %u more", v->more_recordings);
@@ -68,8 +68,11 @@ static int subject(char *dst, size_t cap, const struct breakdown_view *v, uint64
 		put_short(filters, sizeof(filters), v, v->looked_for);
 	else if (!*who)
 		strcpy(who, "everybody");
-	return snprintf(dst, cap, "%s%s%s%s for %s%s%s", v->recording ? "recorded in" : "traced",
-			*who ? " " : "", who, more, text_ns(ns).s, *filters ? " with " : "",
+	if (v->without_ns)
+		snprintf(of, sizeof(of), " (the first part of %s: then it was full)",
+			 text_ns(ns + v->without_ns).s);
+	return snprintf(dst, cap, "%s%s%s%s for %s%s%s%s", v->recording ? "recorded in" : "traced",
+			*who ? " " : "", who, more, text_ns(ns).s, of, *filters ? " with " : "",
 			filters);
 }
 

@@ -231,6 +231,8 @@ static void put_head(struct writer *w)
 	json_put_string(j, "kernel", w->v->kernel);
 	json_put_time(j, "time", w->v->until_ns);
 	json_put_uint(j, "duration_ns", w->sn->duration_ns);
+	if (w->v->without_ns)
+		json_put_uint(j, "without_ns", w->v->without_ns);
 	put_io(w);
 	json_put_begin(j, "missing", '[');
 	for (int i = 0; i < MISSING_N; i++)

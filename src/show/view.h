@@ -30,7 +30,7 @@ struct breakdown_view {
 			    */
 	const struct column *sort; /* of op_columns (LAYER_BLK: rq_columns); NULL: by total time */
 	uint64_t every_ns;         /* length of each interval; 0: there is only one */
-	uint64_t min_ns; /* operations that took less are not shown; 0: all are */
+	uint64_t min_ns;           /* operations that took less are not shown; 0: all are */
 	bool helpers;              /* also show the work of helpers */
 	bool sites;                /* also show where threads slept for unknown reasons */
 	bool later;                /* not the first interval: skip lines without news */
@@ -41,8 +41,9 @@ struct breakdown_view {
 	const char *looked_for;       /* filters as typed, "-p 12 --comm dd"; NULL: none. Hostile */
 	const char *recording;        /* name of the recording shown; NULL: live. Hostile */
 	unsigned int more_recordings; /* number of further recordings */
-	const char *of_ops;           /* filters that do not choose requests: "--op, --min" */
-	uint64_t until_ns;            /* when the interval ended, since 1970 */
+	uint64_t without_ns; /* time at the end of recordings which their records do not cover */
+	const char *of_ops;  /* filters that do not choose requests: "--op, --min" */
+	uint64_t until_ns;   /* when the interval ended, since 1970 */
 	const struct missing *missing;
 	const char *(*call_name)(unsigned short call); /* may be NULL, and may return NULL */
 };

@@ -1883,7 +1883,6 @@ int main(void)
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
 		cmocka_unit_test(the_slowest_are_shown_in_order),
-		cmocka_unit_test(no_operation_was_slow),
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),
