@@ -575,7 +575,7 @@ static void put_how(FILE *f, const struct scan *s, const struct scan_value *v)
 	}
 }
 
-static char *text_of(const struct scan *s, const struct scan_value *v,
+static char *text_of_value(const struct scan *s, const struct scan_value *v,
 		     const struct scan_value *last)
 {
 	char *text = NULL;
@@ -642,7 +642,7 @@ int attribute_describe(const struct scan *s, const struct scan_value *v,
 	const char *option = NULL;
 
 	ret->attribute = v->attribute;
-	ret->text = text_of(s, v, last);
+	ret->text = text_of_value(s, v, last);
 	if (!ret->text)
 		return -ENOMEM;
 	ret->value = option_value(s, v, &option);
