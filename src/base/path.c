@@ -144,6 +144,16 @@ int newfile_dir(const char *path, struct reason *why)
 	return reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", path, strerror(errno));
 }
 
+int newfile_rename(const char *from, const char *to)
+{
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* the file system lacks RENAME_NOREPLACE */
+	return link(from, to) || unlink(from) ? -errno : 0;
+}
+
 bool newfile_is_standard(const char *path)
 {
 	return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout");

@@ -56,6 +56,9 @@ FILE *newfile_open(const char *path, struct reason *why);
  * there already; -1 with @why. */
 int newfile_dir(const char *path, struct reason *why);
 
+/* Renames a complete file, unless @to exists. 0 or -errno. */
+int newfile_rename(const char *from, const char *to);
+
 /* Whether @path, the value of an option or NULL, means the standard output. */
 bool newfile_is_standard(const char *path);
 

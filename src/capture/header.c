@@ -193,6 +193,26 @@ static void put_argv(struct json *j, char *const *argv)
 	json_put_end(j, ']');
 }
 
+static void put_triggers(struct json *j, const struct header_run *run)
+{
+	if (!run->n_triggers)
+		return;
+	json_put_begin(j, "trigger", '[');
+	for (unsigned int i = 0; i < run->n_triggers; i++) {
+		const struct header_trigger *t = &run->triggers[i];
+
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "condition", t->condition);
+		json_put_uint(j, "monotonic_ns", t->at_ns);
+		if (t->has_value)
+			json_put_uint(j, "value", t->value);
+		else
+			json_put_string(j, "value", NULL);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
 static void put_header(struct json *j, const struct header_run *run)
 {
 	struct utsname uts;
@@ -207,6 +227,7 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_string(j, "host", uts.nodename);
 	put_line_of(j, "boot_id", AT_FDCWD, "/proc/sys/kernel/random/boot_id");
 	put_clocks(j, run->begin_ns);
+	put_triggers(j, run);
 	json_put_int(j, "cpus", get_nprocs());
 	json_put_bool(j, "ops", run->has_ops);
 	json_put_bool(j, "requests", run->has_requests);
@@ -277,7 +298,7 @@ static int options_parse(const json_t *argv, char **ret_options)
 
 	if (!f)
 		return n ? -ENOMEM : 0;
-	for (size_t i = 1; i < n; i++) { /* the first is "record" */
+	for (size_t i = 1; i < n; i++) { /* the first is the command */
 		word = json_string_value(json_array_get(argv, i));
 		if (word && is_output(word, &next))
 			i += next;
@@ -291,6 +312,30 @@ static int options_parse(const json_t *argv, char **ret_options)
 		return -ENOMEM;
 	}
 	*ret_options = text;
+	return 0;
+}
+
+/* The conditions in one text. */
+static int trigger_parse(const json_t *list, char **ret_text)
+{
+	const char *one;
+	size_t len, i;
+	json_t *t;
+	char *text;
+	FILE *f = json_array_size(list) ? open_memstream(&text, &len) : NULL;
+
+	if (!f)
+		return json_array_size(list) ? -ENOMEM : 0;
+	json_array_foreach(list, i, t)
+	{
+		one = json_string_value(json_object_get(t, "condition"));
+		fprintf(f, "%s%s", i ? ", " : "", one ? one : "?");
+	}
+	if (fclose(f)) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret_text = text;
 	return 0;
 }
 
@@ -353,7 +398,8 @@ int header_parse(struct header *h, const char *text, size_t len)
 	h->argv = json_dumps(json_object_get(j, "argv"), JSON_COMPACT | JSON_ENSURE_ASCII);
 	if (member_text(j, "kernel", &h->kernel) || member_text(j, "host", &h->host) ||
 	    member_text(j, "boot_id", &h->boot_id) ||
-	    options_parse(json_object_get(j, "argv"), &h->options))
+	    options_parse(json_object_get(j, "argv"), &h->options) ||
+	    trigger_parse(json_object_get(j, "trigger"), &h->trigger))
 		err = -ENOMEM;
 	else
 		err = mounts_parse(h, json_object_get(j, "mounts"));
@@ -380,6 +426,7 @@ void header_done(struct header *h)
 	free(h->boot_id);
 	free(h->argv);
 	free(h->options);
+	free(h->trigger);
 	for (size_t i = 0; i < h->n_mounts; i++) {
 		free(h->mounts[i].point);
 		free(h->mounts[i].source);

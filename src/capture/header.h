@@ -41,13 +41,22 @@ struct header {
 	enum machine machine;                        /* the architecture of system call numbers */
 	char *stratum[ST_N], *missing[MISSING_IN_N]; /* why a stratum or figure was not measured;
 							NULL: measured */
-	unsigned int vfs_kinds;             /* operations for which the VFS is probed, 1 << op */
+	unsigned int vfs_kinds; /* operations for which the VFS is probed, 1 << op */
+	char *trigger;          /* the conditions that caused it, separated by ", "; NULL: none */
 	uint64_t monotonic_ns, realtime_ns; /* the same moment on two clocks */
 	bool has_ops, has_requests;
 	bool has_device_bytes;       /* operations have device_bytes */
 	struct header_mount *mounts; /* owned */
 	size_t n_mounts;
 	struct devices devices; /* when the recording began */
+};
+
+/* Why a recording was written, in the header of a recording of watch. */
+struct header_trigger {
+	const char *condition; /* as given to --until; "SIGUSR1" */
+	uint64_t at_ns;        /* CLOCK_MONOTONIC */
+	bool has_value;
+	uint64_t value; /* the largest value so far that met the condition: ns, or a number */
 };
 
 /* A run as described by header_text(). */
@@ -58,6 +67,8 @@ struct header_run {
 	unsigned int vfs_kinds;
 	bool has_ops, has_requests;
 	uint64_t begin_ns; /* the beginning of the run, CLOCK_MONOTONIC */
+	const struct header_trigger *triggers;
+	unsigned int n_triggers;
 };
 
 /* Describes a run on this machine, as JSON. For free(); NULL: out of memory. */

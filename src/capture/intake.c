@@ -248,10 +248,34 @@ void intake_name(struct intake *in, const void *data, size_t len)
 	}
 }
 
-static void until_look(struct intake_until *u, bool counts, uint64_t took_ns)
+static void op_show(struct intake *in, const struct sent_op *s, uint64_t total)
 {
-	if (counts && took_ns > u->above_ns && !u->met_ns)
-		u->met_ns = took_ns;
+	in->see(in->arg, &(struct intake_event){
+				 .kind = s->kind,
+				 .pid = s->who.pid,
+				 .error = s->ret < 0 && s->ret >= -MAX_ERRNO ? -s->ret : 0,
+				 .end_ns = s->start_ns + total,
+				 .took_ns = total,
+			 });
+}
+
+static void request_show(struct intake *in, const struct sent_request *s,
+			 const struct stored_request *rq)
+{
+	in->see(in->arg, &(struct intake_event){
+				 .is_request = true,
+				 .dev = s->dev,
+				 .pid = s->who.pid,
+				 .failed = s->flags & SENT_FAILED,
+				 .end_ns = stored_request_end(rq),
+				 .took_ns = stored_request_end(rq) - rq->q_ns,
+			 });
+}
+
+/* Whether operations of @kind are shown. */
+static inline bool is_shown(const struct intake *in, unsigned int kind)
+{
+	return kind < OP_N && in->see_ops >> kind & 1;
 }
 
 /* Inlined into the loop over operations. */
@@ -294,8 +318,8 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 	total = op_fill(op, s, waited, owner, file);
 	if (s->start_ns + total > in->end_ns)
 		return;
-	if (in->until.kinds)
-		until_look(&in->until, in->until.kinds >> s->kind & 1, total);
+	if (is_shown(in, s->kind))
+		op_show(in, s, total);
 	if (segments)
 		op->segments = segments_pack(writer_op_text(in->w), segments, op->strata);
 	writer_op_added(in->w, s->start_ns + total, op->segments);
@@ -322,7 +346,7 @@ static void ops_take(struct intake *in, const struct sent_op *s, size_t n)
 
 	for (; n; n -= span.n) {
 		span.n = 1;
-		if (n >= SPAN_MIN && !in->until.kinds && in->end_ns == UINT64_MAX &&
+		if (n >= SPAN_MIN && !is_shown(in, s->kind) && in->end_ns == UINT64_MAX &&
 		    s->kind != OP_HANDLE)
 			span_look(s, n, &span);
 		if (span.n >= SPAN_MIN) {
@@ -361,7 +385,8 @@ static void request_take(struct intake *in, const struct sent_request *s)
 	if (stored_request_end(&rq) > in->end_ns)
 		return;
 	device_meet(in, s->dev);
-	until_look(&in->until, in->until.requests, stored_request_end(&rq) - rq.q_ns);
+	if (in->see_requests)
+		request_show(in, s, &rq);
 	writer_request(in->w, &rq);
 }
 

@@ -19,12 +19,15 @@ struct intake_file;
 struct intake_known;
 struct intake_thread;
 
-/* A condition: an operation or request took longer than a limit. */
-struct intake_until {
-	unsigned int kinds; /* operations, 1 << kind; 0: none */
-	bool requests;
-	uint64_t above_ns;
-	uint64_t met_ns; /* duration of the first match; 0: none yet */
+/* One operation or request, for .see. */
+struct intake_event {
+	bool is_request;
+	unsigned int kind; /* enum op_kind of an operation */
+	unsigned int dev;  /* of a request */
+	unsigned int pid;
+	bool failed; /* of a request */
+	int error;   /* errno of a failed operation; else 0 */
+	uint64_t end_ns, took_ns;
 };
 
 struct intake {
@@ -34,10 +37,14 @@ struct intake {
 	/* The name of a file system type, and operations with a probed layer. False: not known. */
 	bool (*fs)(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 		   unsigned int *ret_probed);
-	void *arg;
+	void *arg;        /* of all three functions */
 	uint64_t end_ns;  /* records that end later are ignored; UINT64_MAX: none */
 	uint64_t unnamed; /* files so far without a name */
-	struct intake_until until;
+	/* Is shown each operation whose kind is in .see_ops (1 << kind), and with .see_requests
+	 * each request. May be NULL. */
+	void (*see)(void *arg, const struct intake_event *e);
+	unsigned int see_ops;
+	bool see_requests;
 	/* private */
 	struct mounts mounts;
 	struct intake_file *files, *last_file;

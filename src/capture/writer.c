@@ -24,6 +24,12 @@ static struct tail_chunk *tail_copy(const struct chunk_head *h, const uint8_t *b
 	return c;
 }
 
+/* The memory that a chunk takes. */
+static size_t tail_size(const struct tail_chunk *c)
+{
+	return sizeof(*c) + CHUNK_HEAD + c->head.packed;
+}
+
 /* Adds a copy. 0 or -ENOMEM. */
 static int tail_add(struct tail *k, const struct chunk_head *h, const uint8_t *bytes)
 {
@@ -36,6 +42,7 @@ static int tail_add(struct tail *k, const struct chunk_head *h, const uint8_t *b
 	else
 		k->first = c;
 	k->last = c;
+	k->bytes += tail_size(c);
 	return 0;
 }
 
@@ -49,6 +56,7 @@ static struct tail_chunk *tail_take(struct tail *k, struct tail_chunk *before)
 	*at = c->next;
 	if (k->last == c)
 		k->last = before;
+	k->bytes -= tail_size(c);
 	return c;
 }
 
@@ -56,21 +64,65 @@ struct tail_sums {
 	uint64_t ops, requests;
 };
 
+/* Whether a chunk has a time, and goes when it is old. */
+static bool is_timed(const struct tail_chunk *c)
+{
+	return is_events(c->head.kind) || c->head.kind == CHUNK_LOSSES;
+}
+
+/* Drops the chunk after @before, and adds its counts to @dropped. */
+static void chunk_drop(struct tail *k, struct tail_chunk *before, struct tail_sums *dropped)
+{
+	struct tail_chunk *c = tail_take(k, before);
+
+	if (is_records(c->head.kind))
+		*(c->head.kind == CHUNK_OPS ? &dropped->ops : &dropped->requests) += c->head.rows;
+	free(c);
+}
+
+/* Drops names that no chunk of events behind them refers to. */
+static void names_drop(struct tail *k)
+{
+	struct tail_chunk *renews = NULL;
+
+	for (struct tail_chunk *c = k->first; c && !is_timed(c); c = c->next)
+		renews = c->renews ? c : renews;
+	while (renews && k->first != renews)
+		free(tail_take(k, NULL));
+}
+
 /* Drops chunks of records that ended before @since_ns, and adds their counts to @dropped. */
 static void tail_drop(struct tail *k, uint64_t since_ns, struct tail_sums *dropped)
 {
 	struct tail_chunk *before = NULL, *c;
 
 	while ((c = before ? before->next : k->first)) {
-		if (!is_events(c->head.kind) || c->head.last_ns >= since_ns) {
+		if (is_timed(c) && c->head.last_ns < since_ns)
+			chunk_drop(k, before, dropped);
+		else
+			before = c;
+	}
+	names_drop(k);
+}
+
+/* Drops the oldest chunks of records until @bytes are left, or only names. Returns the last end of
+ * the dropped records; 0: none. */
+static uint64_t tail_shorten(struct tail *k, size_t bytes, struct tail_sums *dropped)
+{
+	struct tail_chunk *before = NULL, *c;
+	uint64_t cut_ns = 0;
+
+	while (k->bytes > bytes && (c = before ? before->next : k->first)) {
+		if (!is_timed(c)) {
 			before = c;
 			continue;
 		}
-		if (is_records(c->head.kind))
-			*(c->head.kind == CHUNK_OPS ? &dropped->ops : &dropped->requests) +=
-				c->head.rows;
-		free(tail_take(k, before));
+		cut_ns = c->head.last_ns > cut_ns ? c->head.last_ns : cut_ns;
+		chunk_drop(k, before, dropped);
 	}
+	if (cut_ns)
+		names_drop(k);
+	return cut_ns;
 }
 
 /* The end of the first record; 0: no records. */
@@ -160,17 +212,26 @@ static int chunk_pack(struct writer *w, struct chunk_head *h)
 	return 0;
 }
 
-/* Drops chunks whose records are too old at @now. */
+static void dropped_count(struct writer *w, const struct tail_sums *old)
+{
+	w->dropped_ops += old->ops;
+	w->dropped_requests += old->requests;
+	w->ops -= old->ops;
+	w->requests -= old->requests;
+}
+
+/* Drops chunks whose records are too old at @now, or for which there is no memory. */
 static void keep_last(struct writer *w, uint64_t now)
 {
 	struct tail_sums old = {};
+	uint64_t cut_ns = 0;
 
 	if (now > w->keep_ns)
 		tail_drop(&w->tail, now - w->keep_ns, &old);
-	w->dropped_ops += old.ops;
-	w->dropped_requests += old.requests;
-	w->ops -= old.ops;
-	w->requests -= old.requests;
+	if (w->keep_bytes && w->tail.bytes > w->keep_bytes)
+		cut_ns = tail_shorten(&w->tail, w->keep_bytes, &old);
+	w->cut_ns = cut_ns ? cut_ns : w->cut_ns;
+	dropped_count(w, &old);
 }
 
 /* Writes the chunk in w->packed to the next file. 0 or -errno. */
@@ -186,17 +247,26 @@ static int chunk_put_next(struct writer *w, const struct chunk_head *h)
 	return err;
 }
 
+/* Keeps the chunk in w->packed. 0 or -ENOMEM. */
+static int chunk_keep(struct writer *w, const struct chunk_head *h)
+{
+	int err = tail_add(&w->tail, h, w->packed);
+
+	if (err)
+		return err;
+	w->tail.last->renews = w->renewed;
+	w->renewed = false;
+	keep_last(w, h->last_ns);
+	return 0;
+}
+
 /* Writes the chunk in w->packed, or keeps it. 0, -errno or WRITER_FULL. */
 static int chunk_put(struct writer *w, const struct chunk_head *h)
 {
 	int err;
 
-	if (w->keep_ns && h->kind != CHUNK_HEADER) {
-		err = tail_add(&w->tail, h, w->packed);
-		if (!err)
-			keep_last(w, h->last_ns);
-		return err;
-	}
+	if (w->keep_ns && h->kind != CHUNK_HEADER)
+		return chunk_keep(w, h);
 	if (w->next && file_is_full(w, h))
 		return chunk_put_next(w, h);
 	err = chunk_write(w, h, w->packed);
@@ -409,6 +479,33 @@ int writer_restart(struct writer *w, int fd, const char *header)
 	return err;
 }
 
+int writer_tail_copy(struct writer *w, int fd, const char *header, const char *end)
+{
+	int err;
+
+	w->keep_ns = 0;
+	err = writer_restart(w, fd, header);
+	if (!err && !writer_end(w, end))
+		err = -ENOSPC;
+	return err ? err : w->err;
+}
+
+void writer_tail_forget(struct writer *w)
+{
+	struct tail_sums all = {};
+
+	tail_drop(&w->tail, UINT64_MAX, &all);
+	w->ops -= all.ops;
+	w->requests -= all.requests;
+	w->cut_ns = 0;
+}
+
+void writer_names_renew(struct writer *w)
+{
+	writer_flush(w);
+	w->renewed = true;
+}
+
 /* Writes the chunks in memory, oldest first. */
 static void tail_write(struct writer *w)
 {
@@ -462,8 +559,8 @@ static void index_write(struct writer *w)
 	chunk_end(w, &h, err);
 	put_u64(trailer, at);
 	memcpy(trailer + 8, CAPTURE_INDEX_MAGIC, 8);
-	if (!w->err)
-		bytes_write(w->fd, trailer, sizeof(trailer));
+	if (!w->err && !bytes_write(w->fd, trailer, sizeof(trailer)))
+		w->bytes += sizeof(trailer);
 }
 
 bool writer_end(struct writer *w, const char *end)

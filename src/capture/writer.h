@@ -13,6 +13,7 @@
 
 struct tail_chunk {
 	struct tail_chunk *next;
+	bool renews; /* from here on, no record refers to a name in an earlier chunk */
 	struct chunk_head head;
 	uint8_t bytes[];
 };
@@ -20,6 +21,7 @@ struct tail_chunk {
 /* All 0: none. */
 struct tail {
 	struct tail_chunk *first, *last;
+	size_t bytes; /* of all chunks */
 };
 
 /*
@@ -34,7 +36,8 @@ struct writer {
 	int fd;
 	bool is_file;       /* else a pipe: nothing written can be undone */
 	uint64_t max_bytes; /* limit of the file; 0: no limit */
-	uint64_t keep_ns; /* write only records of the last keep_ns, at the end; 0: all, at once */
+	uint64_t keep_ns;  /* write only records of the last keep_ns, at the end; 0: all, at once */
+	size_t keep_bytes; /* with keep_ns: memory for them; older ones go first; 0: no limit */
 	/* Called when the file has max_bytes: ends it by writer_end(), and continues by
 	 * writer_restart(). 0 or -errno. NULL: the recording ends. */
 	int (*next)(void *arg);
@@ -42,12 +45,14 @@ struct writer {
 	uint64_t bytes;         /* written so far, to this file */
 	uint64_t ops, requests; /* recorded: in the file, or in memory for --keep */
 	uint64_t lost_ops, lost_requests, lost_handles; /* not written: no room, or an error */
-	uint64_t dropped_ops, dropped_requests;         /* too old for keep_ns */
-	int err; /* 0, -errno of the first failure, or WRITER_FULL */
+	uint64_t dropped_ops, dropped_requests;         /* too old for keep_ns, or no memory */
+	uint64_t cut_ns; /* the last end of records dropped for keep_bytes; 0: none */
+	int err;         /* 0, -errno of the first failure, or WRITER_FULL */
 	/* private */
 	struct batch batches[CHUNK_KINDS];
 	struct rowpack index;
 	struct tail tail;       /* with keep_ns all chunks, with next names for later files */
+	bool renewed;           /* the next chunk in memory begins with new names */
 	struct chunk_head last; /* the last chunk of operations or requests, and its place */
 	uint64_t last_at;
 	void *zstd;
@@ -94,6 +99,20 @@ void writer_flush(struct writer *w);
 
 /* With keep_ns: the end of the first record in memory, CLOCK_MONOTONIC; 0: no records. */
 uint64_t writer_tail_since(struct writer *w);
+
+/*
+ * With keep_ns: writes the records in memory to @fd as a recording of its own, with @header and
+ * @end. @w is of no use then, except for writer_done(): to be called in a forked process, while
+ * this one goes on. 0 or -errno.
+ */
+int writer_tail_copy(struct writer *w, int fd, const char *header, const char *end);
+
+/* With keep_ns: forgets the records in memory, but not the names. They are no longer counted. */
+void writer_tail_forget(struct writer *w);
+
+/* With keep_ns: from now on, all names will be added anew, so that former names can go with the
+ * last records that refer to them. */
+void writer_names_renew(struct writer *w);
 
 /* Call before writer_close() with keep_ns: @header, of the last part, replaces the header of the
  * whole recording. A pipe has no header yet. */

@@ -16,12 +16,11 @@
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/header.h"
-#include "capture/intake.h"
 #include "cmd/archive.h"
 #include "cmd/record_files.h"
+#include "cmd/recorder.h"
 #include "cmd/tables.h"
 #include "event.h"
-#include "run/condition.h"
 #include "run/io.h"
 
 /*
@@ -54,7 +53,7 @@ static void give_up(void *arg)
  * or -1 with @why. */
 static int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct reason *why)
 {
-	const struct deputy_work w = { prepare, work, give_up, o };
+	const struct deputy_work w = { prepare, work, give_up, o, .stays = false };
 	int err = 0;
 
 	if (snprintf(o->recording, sizeof(o->recording), "%s/recording.ios", o->dir) >=
@@ -131,15 +130,13 @@ struct record_run {
 	const char *file, *parquet;
 	struct record_otf2 otf2; /* --parquet uses the same */
 	uint64_t buffer_kib, max_mib;
-	const char *until;
+	struct opt_strings until;
 	bool ops, requests, breakdown;
 	struct breakdown_opts opts;
 	/* state */
-	char **argv;
 	struct record_files files;
-	struct intake intake;
-	uint64_t lost[LOST_N]; /* as written to the file last */
-	uint64_t start_ns, flushed_ns, said_ns;
+	struct recorder recorder;
+	uint64_t start_ns, said_ns;
 	bool until_said, ended;
 	struct breakdown_view view;
 	struct utsname uts;
@@ -164,9 +161,10 @@ static const struct opt file_opts[] = {
 	{ 0, "keep", OPT_DURATION(struct record_run, files.keep_ns), .arg = "DUR",
 	  .min = 1000000000,
 	  .help = "keep only the records of the last DUR in memory, and write them at the end" },
-	{ 0, "until", OPT_STRING(struct record_run, until), .arg = "COND",
-	  .help = "end after an operation or request that took longer: 'fsync>100ms', 'any>1', "
-		  "'request>50ms'" },
+	{ 0, "until", OPT_PATHS(struct record_run, until), .arg = "COND",
+	  .help = "end when an operation or request took longer, or another condition is met: "
+		  "'fsync>100ms', 'any>1', 'request vda>50ms', 'errors>0', 'fsync p99>50ms over "
+		  "10s'" },
 	{},
 };
 
@@ -240,22 +238,6 @@ static int check_files(const struct record_run *rec, struct reason *why)
 	return 0;
 }
 
-static int check_until(struct record_run *rec, struct reason *why)
-{
-	struct intake_until *u = &rec->intake.until;
-	struct condition c;
-
-	if (condition_parse(rec->until, CONDITION_TIME, "--until", &c, why))
-		return -1;
-	*u = (struct intake_until){ .kinds = c.kinds,
-				    .requests = !c.kinds,
-				    .above_ns = c.above_ns };
-	if (u->requests ? rec->io.conf.sent_requests : rec->io.conf.sent_ops)
-		return 0;
-	return reason_set(why, EXIT_USAGE, "--until is about %s, which are not recorded",
-			  u->requests ? "requests" : "operations");
-}
-
 static int export_failed(const struct record_otf2 *o, struct reason *why)
 {
 	reason_hint(why, "'%.200s' is the recording: 'iostrata export' can read it", o->recording);
@@ -327,7 +309,7 @@ static int resolve(struct run *r, struct reason *why)
 	r->beat_ns = FIRST_FLUSH_NS;
 	if (check_files(rec, why))
 		return -1;
-	if (rec->until && check_until(rec, why))
+	if (recorder_until(&rec->recorder, &rec->until, why))
 		return -1;
 	if (!rec->otf2.dir && !rec->parquet)
 		return 0;
@@ -336,51 +318,12 @@ static int resolve(struct run *r, struct reason *why)
 	return record_otf2_start(&rec->otf2, rec->parquet ? parquet_work : otf2_work, why);
 }
 
-static void names_come(void *arg)
-{
-	const struct record_run *rec = arg;
-
-	session_sent_names(rec->io.session);
-}
-
-static bool fs_known(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
-		     unsigned int *ret_probed)
-{
-	const struct record_run *rec = arg;
-
-	return session_fs(rec->io.session, slot, ret_name, ret_probed);
-}
-
-static void on_sent(void *arg, const void *data, size_t len)
-{
-	struct record_run *rec = arg;
-
-	intake_record(&rec->intake, data, len);
-}
-
-static void on_sent_name(void *arg, const void *data, size_t len)
-{
-	struct record_run *rec = arg;
-
-	intake_name(&rec->intake, data, len);
-}
-
 /* The header of a file, which begins at @begin_ns. For free(); NULL: out of memory. */
 static char *header_of(void *arg, uint64_t begin_ns)
 {
 	const struct record_run *rec = arg;
-	const struct io_run *io = &rec->io;
-	struct header_run run = {
-		.version = IOSTRATA_VERSION,
-		.argv = rec->argv,
-		.missing = session_missing(io->session),
-		.vfs_kinds = session_vfs_kinds(io->session),
-		.begin_ns = begin_ns,
-		.has_ops = io->conf.sent_ops,
-		.has_requests = io->conf.sent_requests,
-	};
 
-	return header_text(&run);
+	return recorder_header(&rec->recorder, begin_ns, NULL, 0);
 }
 
 /* The ending of a file before the end of the run. */
@@ -389,7 +332,7 @@ static struct ending ending_of(void *arg)
 	const struct record_run *rec = arg;
 	struct ending so_far = { .duration_ns = clock_ns() - rec->start_ns };
 
-	memcpy(so_far.lost, rec->lost, sizeof(so_far.lost));
+	memcpy(so_far.lost, rec->recorder.lost, sizeof(so_far.lost));
 	return so_far;
 }
 
@@ -410,12 +353,10 @@ static int start(struct run *r, struct reason *why)
 	struct record_run *rec = record_run_of(r);
 
 	rec->files.max_bytes = rec->max_mib << 20;
-	rec->start_ns = rec->flushed_ns = clock_ns();
-	if (record_files_open(&rec->files, rec->file, rec->argv, why))
+	rec->start_ns = rec->recorder.flushed_ns = clock_ns();
+	if (record_files_open(&rec->files, rec->file, rec->recorder.argv, why))
 		return -1;
-	rec->intake.w = &rec->files.w;
-	rec->intake.end_ns = UINT64_MAX;
-	session_on_sent(rec->io.session, on_sent, on_sent_name, rec);
+	recorder_begin(&rec->recorder, &rec->files.w);
 	breakdown_view_fill(&rec->view, &rec->opts, rec->io.conf.layer, fileno(r->out));
 	breakdown_view_run(&rec->view, &rec->io);
 	uname(&rec->uts);
@@ -427,20 +368,26 @@ static int start(struct run *r, struct reason *why)
 	return 0;
 }
 
-/* Writes the losses since the last call between the records, where they happened. */
-static void losses_tell(struct record_run *rec, uint64_t now)
+static void say_met(const struct until_cond *c)
 {
-	struct stored_loss loss = { .from_ns = rec->flushed_ns, .to_ns = now };
-	uint64_t lost;
+	bool is_one = c->measure == UNTIL_TIME || c->measure == UNTIL_USUAL;
 
-	for (int i = 0; i < LOST_N; i++) {
-		lost = session_lost(rec->io.session, i);
-		if (lost == rec->lost[i])
+	line_begin(stderr);
+	fprintf(stderr, "%s %s: %s\n", is_one ? "one took" : "met, with", until_value(c).s,
+		c->text);
+}
+
+/* Says which condition of --until is met, once. */
+static void look_until(struct record_run *rec, uint64_t now)
+{
+	const struct until *u = &rec->recorder.until;
+
+	until_look(&rec->recorder.until, now);
+	for (unsigned int i = 0; i < u->n && !rec->until_said; i++) {
+		if (!u->conds[i].met)
 			continue;
-		loss.kind = i;
-		loss.count = lost - rec->lost[i];
-		rec->lost[i] = lost;
-		writer_loss(&rec->files.w, &loss);
+		say_met(&u->conds[i]);
+		rec->until_said = true;
 	}
 }
 
@@ -450,22 +397,15 @@ static bool beat(struct run *r)
 	struct record_run *rec = record_run_of(r);
 	uint64_t now = clock_ns();
 
-	if (now - rec->flushed_ns >= (r->beat_ns ? FIRST_FLUSH_NS : FLUSH_NS)) {
-		losses_tell(rec, now);
-		writer_flush(&rec->files.w);
-		rec->flushed_ns = now;
-	}
+	if (now - rec->recorder.flushed_ns >= (r->beat_ns ? FIRST_FLUSH_NS : FLUSH_NS))
+		recorder_flush(&rec->recorder, now);
 	if (rec->files.w.ops + rec->files.w.requests)
 		r->beat_ns = 0; /* the first chunk is written: the usual time from now on */
 	if (isatty(STDERR_FILENO) && now - rec->said_ns >= FLUSH_NS) {
-		record_say_progress(stderr, &rec->files, rec->lost, now - rec->start_ns);
+		record_say_progress(stderr, &rec->files, rec->recorder.lost, now - rec->start_ns);
 		rec->said_ns = now;
 	}
-	if (rec->intake.until.met_ns && !rec->until_said) {
-		fprintf(stderr, "%sone took %s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
-			text_ns(rec->intake.until.met_ns).s, rec->until);
-		rec->until_said = true;
-	}
+	look_until(rec, now);
 	return rec->until_said || (rec->files.w.err && !r->command);
 }
 
@@ -474,10 +414,10 @@ static int recording_end(struct record_run *rec, const struct snapshot *sn, stru
 {
 	struct ending total = { .duration_ns = sn->duration_ns, .missed = sn->missed };
 
-	intake_end(&rec->intake);
-	losses_tell(rec, clock_ns());
+	intake_end(&rec->recorder.intake);
+	recorder_tell_losses(&rec->recorder, clock_ns());
 	memcpy(total.lost, sn->lost, sizeof(total.lost));
-	total.lost[LOST_NAMES] += rec->intake.unnamed;
+	total.lost[LOST_NAMES] += rec->recorder.intake.unnamed;
 	rec->ended = true;
 	return record_files_end(&rec->files, &total, why);
 }
@@ -488,7 +428,7 @@ static int report(struct run *r, struct snapshot *sn)
 	const struct breakdown_output out = { r->out, r->opts.json, &rec->view };
 	struct reason why;
 
-	rec->intake.end_ns = sn->taken_ns;
+	rec->recorder.intake.end_ns = sn->taken_ns;
 	session_beat(rec->io.session); /* takes what was sent in the meantime */
 	if (recording_end(rec, sn, &why)) {
 		cmd_fail(&why);
@@ -515,16 +455,15 @@ static int record(int argc, char **argv)
 	struct record_run rec = {
 		.io.report = report,
 		.buffer_kib = BUFFER_KIB,
-		.argv = argv,
+		.recorder = { .io = &rec.io, .argv = argv },
 		.files = { .standard = stdout,
 			   .header = header_of,
 			   .ending = ending_of,
 			   .arg = &rec },
-		.intake = { .names = names_come, .fs = fs_known, .arg = &rec },
 	};
 	int status = run_main(&rec.io.run, &ops, &cmd_record, argc, argv), exported;
 
-	intake_done(&rec.intake);
+	recorder_done(&rec.recorder);
 	exported = deputy_end(&rec.otf2.exporter, rec.ended);
 	if (exported && !status)
 		status = rec.io.run.command ? EXIT_TOOL : exported;

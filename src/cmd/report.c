@@ -161,6 +161,7 @@ struct report {
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
 	bool no_reader;                /* the output's pipe was closed */
+	bool is_only;                  /* there is one recording */
 	bool has_events;               /* an operation or request was read, chosen or not */
 	FILE *out;                     /* the output */
 	struct breakdown_view view;
@@ -319,6 +320,7 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->header.n_mounts = 0; /* the mounts stay in @rec */
 	r->header.mounts = NULL;
 	r->header.devices = (struct devices){}; /* kept by file_read() at the end */
+	r->header.trigger = NULL;               /* stays in @rec, as the mounts */
 	rec->header.kernel = rec->header.host = rec->header.options = NULL;
 	rec->header.boot_id = rec->header.argv = NULL;
 	for (int i = 0; i < ST_N; i++) {
@@ -377,6 +379,18 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 	return report_time_add(&r->time, rec) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
 }
 
+/* Says why watch wrote the only recording. */
+static void say_trigger(const struct report *r, const struct recording *rec)
+{
+	char safe[TEXT_SAFE_CAP(400)];
+	const char *trigger = rec->header.trigger;
+
+	if (!trigger || !r->is_only)
+		return;
+	text_safe_n(safe, sizeof(safe), trigger, strnlen(trigger, 400));
+	cmd_say("written by watch: %s", safe);
+}
+
 /* Reads one recording. 0; 1 with @why: it is damaged; -1 with @why: report has to end. */
 static int file_read(struct report *r, FILE *f, const char *name, struct reason *why)
 {
@@ -386,6 +400,7 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	unsigned int n = 0;
 
 	if (!got) {
+		say_trigger(r, &rec);
 		err = header_keep(r, &rec, why);
 		report_time_window(&r->time, &rec);
 		report_filter_begin(&r->filter);
@@ -489,6 +504,7 @@ static int report_files(struct report *r, char **names, int n)
 	if (!r->events ||
 	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
 		progress_begin(&r->progress, stderr, total);
+	r->is_only = n == 1;
 	r->view.recording = names[0];
 	r->view.more_recordings = n - 1;
 	for (int i = 0; i < n && !err && !interrupt_came(); i++) {

@@ -397,17 +397,6 @@ static int file_open(struct tables *t, struct part *part, int table, struct reas
 	return f->p ? 0 : out_of_memory(why);
 }
 
-/* Renames, unless the new name exists. 0 or -errno. */
-static int rename_new(const char *from, const char *to)
-{
-	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	return link(from, to) || unlink(from) ? -errno
-					      : 0; /* the file system lacks RENAME_NOREPLACE */
-}
-
 /* Gives a complete file the first free name. 0 or -errno. */
 static int file_name(struct table_file *f, int table)
 {
@@ -419,7 +408,7 @@ static int file_name(struct table_file *f, int table)
 			snprintf(number, sizeof(number), "-%u", i);
 		if (asprintf(&path, "%s/%s%s.parquet", f->dir, table_names[table], number) < 0)
 			return -ENOMEM;
-		err = rename_new(f->path, path);
+		err = newfile_rename(f->path, path);
 		free(path);
 	}
 	return err;

@@ -242,15 +242,19 @@ int child_executed(struct child *c, struct reason *why)
 	return cannot_execute(c, err, why);
 }
 
+/* The exit code for a status of waitpid(2). */
+static int status_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 int child_reap(struct child *c, int if_0)
 {
 	int status;
 
 	if (waitpid(c->pid, &status, 0) < 0)
 		return EXIT_TOOL;
-	if (!status)
-		return if_0;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return status ? status_of(status) : if_0;
 }
 
 static void close_fd(int *fd)
@@ -296,7 +300,8 @@ static void deputy_run(const struct deputy_work *w, int go, int ready)
 	close(ready);
 	while ((n = read(go, &any, 1)) < 0 && errno == EINTR)
 		;
-	deputy_signals(SIG_DFL);
+	if (!w->stays || n != 1)
+		deputy_signals(SIG_DFL);
 	if (n == 1)
 		_exit(w->work(w->arg));
 	w->give_up(w->arg);
@@ -334,19 +339,70 @@ int deputy_start(struct deputy *h, const struct deputy_work *work)
 	return err;
 }
 
+void deputy_go(struct deputy *h)
+{
+	if (write(h->go, "", 1) == 1) {
+		close(h->go);
+		h->go = -1;
+	}
+}
+
 int deputy_end(struct deputy *h, bool work)
 {
 	int status = 0;
 
 	if (h->pid <= 0)
 		return 0;
-	if (work && write(h->go, "", 1) != 1)
-		work = false;
-	close(h->go);
+	if (work && h->go >= 0)
+		deputy_go(h);
+	if (h->go >= 0)
+		close(h->go);
 	while (waitpid(h->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	h->pid = 0;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TOOL;
+}
+
+pid_t copy_start(int (*work)(void *arg), void *arg)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(work(arg) ? EXIT_FAILED : 0);
+	return pid < 0 ? -errno : pid;
+}
+
+enum copy_state copy_look(pid_t pid, bool wait)
+{
+	int status;
+	pid_t ended;
+
+	while ((ended = waitpid(pid, &status, wait ? 0 : WNOHANG)) < 0 && errno == EINTR)
+		;
+	if (!ended)
+		return COPY_RUNS;
+	return ended == pid && !status ? COPY_WORKED : COPY_FAILED;
+}
+
+int program_start(const char *file, const char *arg)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid < 0 ? -errno : 0;
+	deputy_signals(SIG_DFL);
+	execlp(file, file, arg, (char *)NULL);
+	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+}
+
+int program_ended(bool wait)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, wait ? 0 : WNOHANG)) < 0 && errno == EINTR)
+		;
+	return pid > 0 ? status_of(status) : -1;
 }
 
 /*

@@ -80,26 +80,48 @@ void child_done(struct child *c);
 int child_hold_open(void);
 void child_let_go(int hold);
 
-/* A deputy: a process of the tool. It works after the run, when the tool itself has dropped its
- * privileges. */
+/* A deputy: a process of the tool. It works after the run or beside it, since the tool itself has
+ * dropped its privileges. */
 struct deputy {
 	pid_t pid;
-	int go; /* any byte lets the deputy work; closed: it gives up */
+	int go; /* any byte lets the deputy work; closed: it gives up; -1: it works already */
 };
 
 /* The functions of a deputy. Under sudo, all run as the caller. */
 struct deputy_work {
 	int (*prepare)(void *arg);  /* now, to see whether .work can succeed; 0 or -errno */
-	int (*work)(void *arg);     /* after the run; returns the exit code */
+	int (*work)(void *arg);     /* after the run or beside it; returns the exit code */
 	void (*give_up)(void *arg); /* instead of .work */
 	void *arg;
+	bool stays; /* signals do not end the deputy while it works, either: .work ends by itself */
 };
 
 /* Forks a deputy with the tool's present privileges. Signals do not end a deputy before it works.
  * 0, or -errno of .prepare. */
 int deputy_start(struct deputy *h, const struct deputy_work *work);
 
+/* Lets the deputy work beside the run. */
+void deputy_go(struct deputy *h);
+
 /* Lets the deputy work, or give up, and waits for its end. Returns its exit code. */
 int deputy_end(struct deputy *h, bool work);
+
+/* A copy: a forked process, which works on the tool's memory as it was at the fork, while the tool
+ * goes on. It ends with 0 if @work returns 0. Returns its pid, or -errno. */
+pid_t copy_start(int (*work)(void *arg), void *arg);
+
+enum copy_state { COPY_RUNS, COPY_WORKED, COPY_FAILED };
+
+/* @wait: until it has ended. Not to be called again after its end. */
+enum copy_state copy_look(pid_t pid, bool wait);
+
+/* For a deputy: starts the program @file with one argument and the signals of a new program, and
+ * does not wait. 0, or -errno if there is no process for it; a failed exec is the status 126 or
+ * 127. */
+int program_start(const char *file, const char *arg);
+
+/* The exit status of a started program that has ended: 128 + its signal if one ended it. @wait:
+ * wait for one to end. -1: none has ended. */
+int program_ended(bool wait);
 
 #endif

@@ -7,7 +7,7 @@
  * ends at once: the run if it waits, else the process, which may be stuck in a write to a full
  * pipe. A source with .open_sees_signals opens under the same rules; after that, signals have their
  * former actions until the run begins. USR1 ends the runs with .usr1_ends, even if a command goes
- * on.
+ * on, and asks the runs with .usr1_asks for something.
  */
 #include "run/run.h"
 
@@ -188,6 +188,14 @@ bool run_interrupted(void)
 	return signals_n > 0;
 }
 
+bool run_asked(void)
+{
+	bool came = usr1_came;
+
+	usr1_came = 0;
+	return came;
+}
+
 /* 584 years after boot stands for never. */
 static uint64_t later(uint64_t ns, uint64_t by)
 {
@@ -258,7 +266,7 @@ static void wait_for(struct run *r, struct pollfd *fds, int n, uint64_t ns)
 /* True if a signal ends the run. */
 static bool signals_end(struct run *r)
 {
-	if (usr1_came)
+	if (usr1_came && r->usr1_ends)
 		return true;
 	if (signals_n == r->answered)
 		return false;
@@ -450,7 +458,7 @@ static int start(struct run *r, struct reason *why)
 		return -1;
 	if (privilege_drop(r->names_cgroups, why))
 		cmd_warn(why);
-	if (r->usr1_ends)
+	if (r->usr1_ends || r->usr1_asks)
 		signal(SIGUSR1, on_usr1);
 	signals_take();           /* after the screen, which sets handlers of its own */
 	signal(SIGCHLD, SIG_DFL); /* if ignored, the command's status would be lost */

@@ -47,12 +47,13 @@ struct run {
 	bool stdout_taken;  /* the tool writes data for a program to stdout */
 	bool names_cgroups; /* names of cgroups are looked up after privileges are dropped */
 	bool usr1_ends;     /* SIGUSR1 ends the run, too, even if the command goes on */
-	FILE *out;        /* for tables and data: stdout; with a command in need of stdout, stderr.
-			     Set before .start is called */
-	bool keyboard;    /* the run waits for keys of the keyboard on stdin; set by .start */
-	uint64_t beat_ns; /* longest time between two calls of .tick; 0: half a second */
-	int exit;         /* exit code of the run, unless it fails */
-	bool no_reader;   /* the pipe for the output was closed by its reader */
+	bool usr1_asks;     /* SIGUSR1 ends nothing: run_asked() tells that it came */
+	FILE *out;          /* for tables and data: stdout; with a command in need of stdout, stderr.
+			       Set before .start is called */
+	bool keyboard;      /* the run waits for keys of the keyboard on stdin; set by .start */
+	uint64_t beat_ns;   /* longest time between two calls of .tick; 0: half a second */
+	int exit;           /* exit code of the run, unless it fails */
+	bool no_reader;     /* the pipe for the output was closed by its reader */
 	/* private to run.c */
 	const struct run_ops *ops;
 	struct child child;
@@ -115,6 +116,9 @@ int run_main(struct run *r, const struct run_ops *ops, const struct cmd *cmd, in
 
 /* Whether a signal asked the run to end; for a source while it opens. */
 bool run_interrupted(void);
+
+/* Whether SIGUSR1 came since the last call; for runs with .usr1_asks, in .beat. */
+bool run_asked(void);
 
 /* For reports: with --strict, sets the exit code EXIT_INCOMPLETE if @lost is not 0. */
 void run_count_lost(struct run *r, uint64_t lost);

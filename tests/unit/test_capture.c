@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -431,6 +432,87 @@ static void only_the_last_is_kept(void **state)
 	fclose(f);
 }
 
+/* The records from number @from to @to, a chunk for each 101. */
+static void ops_add(struct writer *w, uint64_t from, uint64_t to)
+{
+	struct stored_op op;
+
+	for (uint64_t i = from; i < to; i++) {
+		op = an_op(i);
+		writer_op(w, &op);
+		if (i % 101 == 100)
+			writer_flush(w);
+	}
+	writer_flush(w);
+}
+
+/* Reads a copy of the records in memory, as a process of its own would write it. */
+static struct counts copy_read(const struct writer *w)
+{
+	struct writer copy;
+	FILE *f = tmpfile();
+	struct counts c;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		copy = *w;
+		_exit(writer_tail_copy(&copy, fileno(f), header, "{\"ended\":\"ended\"}") ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	rewind(f);
+	c = file_read(f);
+	assert_true(c.ended);
+	assert_int_equal(c.named, c.ops);
+	fclose(f);
+	return c;
+}
+
+static void each_copy_has_what_came_since_the_last(void **state)
+{
+	struct writer w = { .keep_ns = 1ULL << 60 };
+	FILE *none = fopen("/dev/null", "w");
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(none), ""), 0);
+	add_names(&w);
+	ops_add(&w, 0, 1009);
+	assert_int_equal(copy_read(&w).ops, 1009);
+	assert_int_equal(copy_read(&w).ops, 1009); /* a copy changes nothing */
+	writer_tail_forget(&w);
+	assert_int_equal(w.ops, 0);
+	assert_int_equal(copy_read(&w).ops, 0);
+	ops_add(&w, 1009, 1032);
+	assert_int_equal(w.ops, 23);
+	assert_int_equal(copy_read(&w).ops, 23); /* which have their names */
+	writer_done(&w);
+	fclose(none);
+}
+
+static void memory_has_a_limit(void **state)
+{
+	struct writer w = { .keep_ns = 1ULL << 60, .keep_bytes = 20000 };
+	FILE *none = fopen("/dev/null", "w");
+	struct counts c;
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(none), ""), 0);
+	add_names(&w);
+	ops_add(&w, 0, 101);
+	assert_int_equal(w.cut_ns, 0);
+	ops_add(&w, 101, 10007);
+	assert_true(w.tail.bytes <= 20000);
+	assert_true(w.dropped_ops > 0);
+	assert_int_equal(w.ops + w.dropped_ops, 10007);
+	c = copy_read(&w);
+	assert_int_equal(c.ops, w.ops);
+	assert_true(w.cut_ns && c.first_ns > 100000); /* the oldest are gone */
+	writer_tail_forget(&w);
+	assert_int_equal(w.cut_ns, 0);
+	writer_done(&w);
+	fclose(none);
+}
+
 static void a_size_is_kept_to(void **state)
 {
 	struct writer w = { .max_bytes = 30000 };
@@ -680,8 +762,11 @@ static void beginning_and_end_are_as_written(void **state)
 					 .requests = "no hooks",
 					 .aio = "no probes" };
 	char *argv[] = { "iostrata", "record", NULL };
-	struct header_run run = { "1",  argv,  &missing,  1 << OP_READ | 1 << OP_FSYNC,
-				  true, false, clock_ns() };
+	const struct header_trigger triggers[] = { { "fsync>100ms", 17, true, 132000000 },
+						   { "SIGUSR1", 19, false, 0 } };
+	struct header_run run = { "1",  argv,  &missing,   1 << OP_READ | 1 << OP_FSYNC,
+				  true, false, clock_ns(), triggers,
+				  2 };
 	struct ending e, end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6 };
 	char *text = header_text(&run);
 	struct header h;
@@ -698,6 +783,7 @@ static void beginning_and_end_are_as_written(void **state)
 	assert_int_equal(h.vfs_kinds, run.vfs_kinds);
 	assert_true(h.has_ops && !h.has_requests && h.has_device_bytes);
 	assert_true(h.kernel && h.host && h.n_mounts);
+	assert_string_equal(h.trigger, "fsync>100ms, SIGUSR1");
 	assert_true(h.monotonic_ns && h.realtime_ns > h.monotonic_ns);
 	header_done(&h);
 	free(text);
@@ -1049,6 +1135,8 @@ int main(void)
 		cmocka_unit_test(a_full_disk),
 		cmocka_unit_test(handles_without_room_are_counted),
 		cmocka_unit_test(only_the_last_is_kept),
+		cmocka_unit_test(each_copy_has_what_came_since_the_last),
+		cmocka_unit_test(memory_has_a_limit),
 		cmocka_unit_test(a_size_is_kept_to),
 		cmocka_unit_test(a_ring_of_files),
 		cmocka_unit_test(a_name_is_before_what_refers_to_it),

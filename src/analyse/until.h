@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * until.h - the conditions of --until: reads them, and tells when one is met by the operations and
+ * requests of a live run. Knows neither how records come nor what follows.
+ *
+ *	fsync>100ms                   an operation took longer
+ *	request vda>50ms              a request of this disk took longer
+ *	request>p99.9x3               it took longer than three times what is usual
+ *	fsync p99>50ms over 10s       so did a percentile of the last ten seconds
+ *	errors>0                      operations or requests failed: errors of I/O, see until.c
+ *	queue vda>64 over 5s          so many requests were in flight, on average
+ */
+#ifndef IOSTRATA_ANALYSE_UNTIL_H
+#define IOSTRATA_ANALYSE_UNTIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hist.h"
+#include "base/text.h"
+
+struct devices;
+struct reason;
+
+enum {
+	UNTIL_MAX = 16,   /* conditions of a run */
+	UNTIL_STEPS = 10, /* a window moves in steps of a tenth */
+	/* the steps of a window, and of the time until all of its records have come */
+	UNTIL_SLOTS = 24,
+};
+
+enum until_measure {
+	UNTIL_TIME,       /* the time of one operation or request */
+	UNTIL_USUAL,      /* the same, relative to a percentile of the last minutes */
+	UNTIL_PERCENTILE, /* a percentile of a window */
+	UNTIL_ERRORS,     /* failures in a window */
+	UNTIL_QUEUE,      /* requests in flight, the mean of a window */
+};
+
+/* A step of a window, from .step * .step_ns on. */
+struct until_slot {
+	uint64_t step, count, errors, sum_ns, max_ns;
+	struct hist times; /* only for UNTIL_PERCENTILE; owned */
+};
+
+/* Latencies of the last 5 to 10 minutes; see UNTIL_USUAL. */
+struct until_usual {
+	struct hist now, before; /* owned */
+	uint64_t since_ns, max_ns, count, count_before;
+	uint64_t limit_ns; /* UINT64_MAX: too few so far */
+};
+
+struct until_cond {
+	const char *text; /* as given; not owned */
+	enum until_measure measure;
+	unsigned int ops; /* operations, 1 << kind; 0: none */
+	bool requests;
+	unsigned int dev;  /* requests of this disk, a dev_t; 0: of all disks */
+	uint64_t above;    /* ns, or a number */
+	double percentile; /* above 0, below 100 */
+	double times;      /* of UNTIL_USUAL */
+	uint64_t over_ns;  /* length of the window */
+	/* since the caller cleared .met */
+	bool met;
+	uint64_t first_ns, last_ns; /* the first and the last time at which it was met */
+	uint64_t value;             /* the largest value that met it: ns, or a number */
+	/* private */
+	uint64_t step_ns, began_ns, looked_ns;
+	struct until_slot slots[UNTIL_SLOTS];
+	struct until_usual usual;
+};
+
+struct until {
+	struct until_cond *conds; /* owned */
+	unsigned int n;
+	/* set of 1 << kind, and whether requests matter: other records need not be shown */
+	unsigned int ops;
+	bool requests;
+};
+
+/* One operation or request that has ended. */
+struct until_event {
+	bool is_request;
+	unsigned int kind; /* enum op_kind of an operation */
+	unsigned int dev;  /* of a request */
+	bool failed;       /* of a request */
+	int error;         /* errno of a failed operation; else 0 */
+	uint64_t end_ns, took_ns;
+};
+
+/* Adds the condition @text, which must outlive @u. @devices: of this machine. 0, or -1 with @why:
+ * .exit is EXIT_USAGE, or EXIT_FAILED for an unknown disk. */
+int until_add(struct until *u, const char *text, const struct devices *devices, struct reason *why);
+
+void until_done(struct until *u);
+
+/* Takes an event. The events of a window may come up to a second late, and in any order. */
+void until_see(struct until *u, const struct until_event *e);
+
+/* Looks at the windows; call it every second at least. @now: clock_ns(). */
+void until_look(struct until *u, uint64_t now);
+
+/* Whether any condition is met. */
+bool until_met(const struct until *u);
+
+/* What .value says: "132 ms", "3". */
+struct text_num until_value(const struct until_cond *c);
+
+#endif
