@@ -9,7 +9,7 @@
 #                   kernels, in VMs; times, guests: what make test has of that
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/man; deb: a package in build/deb
-#   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual and completion; help: this
+#   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual, completion, service; help: this
 #
 # V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, ARCH=arm64 for that (see
 # tests/setup), in build/debug, build/san, build/arm64. ENGINES=clickhouse: cli fetches it, 566 MB.
@@ -26,6 +26,7 @@ B := build$(if $(CROSS),/$(BPF_ARCH))
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 ZSH_DIR ?= site-functions
+UNIT_DIR ?= $(PREFIX)/lib/systemd/system
 FUZZ_SECONDS ?= 30
 export PATH := $(PATH):/usr/sbin:/sbin
 Q := $(if $(V),,@)
@@ -188,6 +189,8 @@ install: all man
 	install -D -m 644 completion/iostrata.bash $(SHARE)/bash-completion/completions/iostrata
 	install -D -m 644 completion/_iostrata $(SHARE)/zsh/$(ZSH_DIR)/_iostrata
 	install -D -m 644 completion/iostrata.fish $(SHARE)/fish/vendor_completions.d/iostrata.fish
+	install -D -m 644 systemd/iostrata-watch@.service $(DESTDIR)$(UNIT_DIR)/iostrata-watch@.service
+	sed -i 's,@BIN@,$(PREFIX)/bin,' $(DESTDIR)$(UNIT_DIR)/iostrata-watch@.service
 
 deb:
 	$(Q)debian/build $(B)/deb

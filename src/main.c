@@ -20,8 +20,8 @@
 #include "run/cli.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_breakdown, &cmd_top,     &cmd_funcs,  &cmd_record, &cmd_report,
-	&cmd_compare,   &cmd_explain, &cmd_export, &cmd_doctor,
+	&cmd_breakdown, &cmd_top,     &cmd_funcs,   &cmd_record, &cmd_watch,
+	&cmd_report,    &cmd_compare, &cmd_explain, &cmd_export, &cmd_doctor,
 };
 
 enum { COMMANDS_N = sizeof(commands) / sizeof(*commands) };

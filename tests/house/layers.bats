@@ -86,7 +86,7 @@ cmd base bpf trace capture analyse export show top funcs run
 	done
 	for command in src/cmd/*.c; do
 		command=${command#src/cmd/}
-		for other in breakdown compare doctor explain export funcs record report top; do
+		for other in breakdown compare doctor explain export funcs record report top watch; do
 			[[ ${command%%[_.]*} != "$other" ]] || continue
 			none finds "#[ \\t]*include \"cmd/$other(_|\.)" "src/cmd/$command"
 		done

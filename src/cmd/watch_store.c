@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/watch_store.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/reason.h"
+#include "base/text.h"
+#include "cmd/archive.h"
+#include "run/cli.h"
+
+/* Names until a recording is complete, with the deputy's process id. */
+#define PART        ".watch-%d.part"
+#define PART_TABLES ".watch-%d.tables"
+
+enum { STORE_PATH = PATH_MAX + SHOT_NAME, TAKE_BYTES = 1 << 16, PIPE_BYTES = 1 << 20 };
+
+/* The recordings in the directory: by their names, so that no other file is ever removed. */
+
+/* Whether @name is like "watch-20260131T120000Z-fsync-over-100ms.ios", as watch makes names. */
+static bool is_ours(const char *name)
+{
+	static const char pattern[] = "watch-00000000T000000Z-";
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; pattern[i]; i++)
+		if (pattern[i] == '0' ? !isdigit((unsigned char)name[i]) : name[i] != pattern[i])
+			return false;
+	return dot && (!strcmp(dot, ".ios") || !strcmp(dot, ".tables"));
+}
+
+/* Goes through the files of a directory of tables. Returns their bytes. */
+static uint64_t tables_go_through(const char *path, bool remove)
+{
+	char file[2 * STORE_PATH];
+	uint64_t bytes = 0;
+	struct dirent *e;
+	struct stat st;
+	DIR *dir = opendir(path);
+
+	while (dir && (e = readdir(dir))) {
+		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
+		if (lstat(file, &st) || !S_ISREG(st.st_mode))
+			continue;
+		bytes += st.st_size;
+		if (remove)
+			unlink(file);
+	}
+	if (dir)
+		closedir(dir);
+	return bytes;
+}
+
+static uint64_t entry_bytes(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return 0;
+	return S_ISDIR(st.st_mode) ? tables_go_through(path, false) : (uint64_t)st.st_size;
+}
+
+/* 0 or -errno. */
+static int entry_remove(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return unlink(path) ? -errno : 0;
+	tables_go_through(path, true);
+	return rmdir(path) ? -errno : 0;
+}
+
+struct kept {
+	uint64_t bytes;
+	char oldest[NAME_MAX + 1]; /* names begin with the time; "": there is none */
+};
+
+static struct kept store_look(const struct store *s)
+{
+	struct kept k = {};
+	char path[STORE_PATH];
+	struct dirent *e;
+	DIR *dir = opendir(s->dir);
+
+	while (dir && (e = readdir(dir))) {
+		if (!is_ours(e->d_name))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", s->dir, e->d_name);
+		k.bytes += entry_bytes(path);
+		if (!k.oldest[0] || strcmp(e->d_name, k.oldest) < 0)
+			snprintf(k.oldest, sizeof(k.oldest), "%s", e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return k;
+}
+
+/* Removes the oldest recording. False: there is none, or it cannot be removed. */
+static bool oldest_remove(const struct store *s, const char *because)
+{
+	struct kept k = store_look(s);
+	char path[STORE_PATH], safe[TEXT_SAFE_CAP(sizeof(k.oldest))];
+	int err;
+
+	if (!k.oldest[0])
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", s->dir, k.oldest);
+	text_safe(safe, sizeof(safe), k.oldest);
+	err = entry_remove(path);
+	if (err)
+		cmd_say("warning: cannot remove %s: %s", safe, strerror(-err));
+	else
+		cmd_say("removed %s: %s", safe, because);
+	return !err;
+}
+
+/* Makes room for a recording of @bytes. False: it is larger than the budget. */
+static bool budget_keep(const struct store *s, uint64_t bytes)
+{
+	while (s->budget && store_look(s).bytes + bytes > s->budget)
+		if (!oldest_remove(s, "--budget"))
+			return bytes <= s->budget;
+	return true;
+}
+
+/* The socket between the tool, its copy and the deputy: each recording is announced with the
+ * reading end of its pipe, and then told to be complete or not. */
+
+/* @fd: a descriptor to be sent along; -1: none. 0 or -errno. */
+static int shot_send(int control, const struct shot *shot, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} rights = {};
+	struct iovec data = { (void *)shot, sizeof(*shot) };
+	struct msghdr msg = { .msg_iov = &data, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		msg.msg_control = rights.bytes;
+		msg.msg_controllen = sizeof(rights.bytes);
+		rights.head = (struct cmsghdr){
+			.cmsg_len = CMSG_LEN(sizeof(fd)),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+		};
+		memcpy(CMSG_DATA(&rights.head), &fd, sizeof(fd));
+	}
+	return sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* Waits for a message. False: the tool has ended. */
+static bool shot_receive(int control, struct shot *ret_shot, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} rights = {};
+	struct iovec data = { ret_shot, sizeof(*ret_shot) };
+	struct msghdr msg = { .msg_iov = &data,
+			      .msg_iovlen = 1,
+			      .msg_control = rights.bytes,
+			      .msg_controllen = sizeof(rights.bytes) };
+	const struct cmsghdr *got;
+	ssize_t n;
+
+	while ((n = recvmsg(control, &msg, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	got = CMSG_FIRSTHDR(&msg);
+	*ret_fd = -1;
+	if (n > 0 && got && got->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(got), sizeof(*ret_fd));
+	return n == sizeof(*ret_shot);
+}
+
+/* The deputy's work. */
+
+/* A recording while it comes. */
+struct taking {
+	const struct store *s;
+	char part[STORE_PATH]; /* the name of the file until it is complete */
+	int fd;
+	uint64_t bytes;
+};
+
+/* 0 or -errno; -EFBIG: larger than the budget. */
+static int part_open(struct taking *t)
+{
+	snprintf(t->part, sizeof(t->part), "%s/" PART, t->s->dir, getpid());
+	unlink(t->part); /* of another process of this number, long ago */
+	t->fd = open(t->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return t->fd < 0 ? -errno : 0;
+}
+
+/* On a full disk, the oldest recordings go if --budget says that they may. */
+static int part_write(struct taking *t, const char *p, size_t len)
+{
+	ssize_t n;
+
+	while (len) {
+		n = write(t->fd, p, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == ENOSPC || errno == EDQUOT) && t->s->budget &&
+		    oldest_remove(t->s, "no space is left"))
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		len -= n;
+		t->bytes += n;
+		if (t->s->budget && !t->s->tables && t->bytes > t->s->budget)
+			return -EFBIG;
+	}
+	return 0;
+}
+
+/* Takes all that comes through the pipe @from. 0 or -errno. */
+static int part_take(struct taking *t, int from)
+{
+	char buf[TAKE_BYTES];
+	ssize_t n;
+	int err = 0;
+
+	while (!err && (n = read(from, buf, sizeof(buf))) != 0) {
+		if (n > 0)
+			err = part_write(t, buf, n);
+		else if (errno != EINTR)
+			err = -errno;
+	}
+	if (!err && fsync(t->fd) && errno != EINVAL)
+		err = -errno;
+	return err;
+}
+
+/* Gives @from the first free name like that of @shot. 0 with @ret_path, or -errno. */
+static int shot_name(const struct store *s, const char *from, const struct shot *shot,
+		     char ret_path[STORE_PATH])
+{
+	const char *suffix = s->tables ? "tables" : "ios";
+	char number[16] = "";
+	int err = -EEXIST;
+
+	for (unsigned int i = 1; err == -EEXIST && i < 1000; i++) {
+		if (i > 1)
+			snprintf(number, sizeof(number), "-%u", i);
+		snprintf(ret_path, STORE_PATH, "%s/%s%s.%s", s->dir, shot->name, number, suffix);
+		err = newfile_rename(from, ret_path);
+	}
+	return err;
+}
+
+/* Exports the recording of @t to Parquet tables. 0 with @ret_path, or -1 with @why. */
+static int tables_write(const struct taking *t, const struct shot *shot, char ret_path[STORE_PATH],
+			struct reason *why)
+{
+	char dir[STORE_PATH];
+	struct tables_conf conf = { .dir = dir, .writer = "iostrata version " IOSTRATA_VERSION };
+	char *const files[] = { (char *)t->part };
+	struct tables_counts counts;
+	int err;
+
+	snprintf(dir, sizeof(dir), "%s/" PART_TABLES, t->s->dir, getpid());
+	entry_remove(dir);
+	if (mkdir(dir, 0700))
+		return reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", dir,
+				  strerror(errno));
+	err = archive_tables(files, 1, &conf, &counts, why);
+	if (!err && !budget_keep(t->s, entry_bytes(dir)))
+		err = reason_set(why, EXIT_FAILED, "the tables are larger than --budget");
+	if (!err && (err = shot_name(t->s, dir, shot, ret_path)))
+		reason_set(why, EXIT_FAILED, "cannot name '%.200s': %s", dir, strerror(-err));
+	if (err)
+		entry_remove(dir);
+	return err ? -1 : 0;
+}
+
+/* While the disk has less room than the recording takes, the oldest go, if they may. */
+static void room_make(const struct taking *t)
+{
+	struct statvfs fs;
+
+	while (t->s->budget && !statvfs(t->s->dir, &fs) && fs.f_bavail * fs.f_frsize < t->bytes &&
+	       oldest_remove(t->s, "no space is left"))
+		;
+}
+
+static int shot_failed(const struct store *s, int err, struct reason *why)
+{
+	if (err == -EFBIG)
+		return reason_set(why, EXIT_FAILED, "a recording is larger than --budget");
+	reason_set(why, EXIT_FAILED, "cannot write a recording in '%.200s': %s", s->dir,
+		   strerror(-err));
+	return err == -ENOSPC && !s->budget
+		       ? reason_hint(why, "with --budget SIZE the oldest recordings make room")
+		       : -1;
+}
+
+/* Names a complete recording. 0 with @ret_path, or -1 with @why. */
+static int shot_complete(const struct taking *t, const struct shot *shot, char ret_path[STORE_PATH],
+			 struct reason *why)
+{
+	int err;
+
+	if (t->s->tables) {
+		room_make(t);
+		return tables_write(t, shot, ret_path, why);
+	}
+	err = budget_keep(t->s, t->bytes) ? shot_name(t->s, t->part, shot, ret_path) : -EFBIG;
+	return err ? shot_failed(t->s, err, why) : 0;
+}
+
+static void shot_say(const struct shot *shot, const char *path)
+{
+	char safe[TEXT_SAFE_CAP(STORE_PATH)], text[sizeof(safe) + 128];
+
+	text_safe(safe, sizeof(safe), path);
+	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s, %s", safe,
+		 text_count(shot->ops).s, text_plural(shot->ops), text_count(shot->requests).s,
+		 text_plural(shot->requests), text_bytes(entry_bytes(path)).s,
+		 text_ns(shot->duration_ns).s);
+	text_message(stderr, text);
+}
+
+/* Starts the program of --run, without waiting for its end. */
+static void program_run(const struct store *s, const char *path)
+{
+	int err = s->run ? program_start(s->run, path) : 0;
+
+	if (err)
+		cmd_say("warning: cannot start the program of --run: %s", strerror(-err));
+}
+
+static void programs_look(const struct store *s, bool wait)
+{
+	char safe[TEXT_SAFE_CAP(200)];
+	int status;
+
+	text_safe_n(safe, sizeof(safe), s->run ? s->run : "", s->run ? strnlen(s->run, 200) : 0);
+	while ((status = program_ended(wait)) >= 0)
+		if (status)
+			cmd_say("warning: '%s' ended with status %d", safe, status);
+}
+
+/* Takes a recording from the pipe @from. 0, or -1 with @why. */
+static int shot_take(const struct store *s, int control, int from, struct reason *why)
+{
+	struct taking t = { .s = s };
+	char path[STORE_PATH];
+	struct shot shot;
+	int none, err = part_open(&t), got;
+
+	if (!err)
+		err = part_take(&t, from);
+	close(from); /* after a failure, the copy has nobody to write to */
+	if (!shot_receive(control, &shot, &none))
+		shot.complete = false;
+	if (t.fd >= 0 && close(t.fd) && !err)
+		err = -errno;
+	if (err)
+		got = shot_failed(s, err, why);
+	else if (!shot.complete)
+		got = reason_set(why, EXIT_FAILED, "a recording is not complete: its writer ended");
+	else
+		got = shot_complete(&t, &shot, path, why);
+	if (t.fd >= 0)
+		unlink(t.part); /* unless it has its name */
+	if (got)
+		return -1;
+	shot_say(&shot, path);
+	program_run(s, path);
+	return 0;
+}
+
+/* Removes what deputies have left that were killed. */
+static void leftovers_remove(const struct store *s)
+{
+	char path[STORE_PATH], process[32];
+	struct dirent *e;
+	DIR *dir = opendir(s->dir);
+	int pid, end;
+
+	while (dir && (e = readdir(dir))) {
+		end = 0;
+		if (sscanf(e->d_name, PART "%n", &pid, &end) < 1 || e->d_name[end])
+			end = 0;
+		if (!end && (sscanf(e->d_name, PART_TABLES "%n", &pid, &end) < 1 || e->d_name[end]))
+			continue;
+		snprintf(process, sizeof(process), "/proc/%d", pid);
+		snprintf(path, sizeof(path), "%s/%s", s->dir, e->d_name);
+		if (end && access(process, F_OK))
+			entry_remove(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int work(void *arg)
+{
+	const struct store *s = arg;
+	struct reason why;
+	struct shot shot;
+	int from, status = 0;
+
+	close(s->control); /* else the deputy would not see the tool's end */
+	leftovers_remove(s);
+	while (shot_receive(s->theirs, &shot, &from)) {
+		if (from >= 0 && shot_take(s, s->theirs, from, &why))
+			status = cmd_fail(&why);
+		programs_look(s, false);
+	}
+	programs_look(s, true);
+	return status;
+}
+
+/* Makes the directory, or sees whether it can be written to. 0 or -errno. */
+static int prepare(void *arg)
+{
+	struct store *s = arg;
+
+	s->made = !mkdir(s->dir, 0700);
+	if (s->made)
+		return 0;
+	if (errno != EEXIST || access(s->dir, W_OK | X_OK))
+		return -errno;
+	return 0;
+}
+
+static void give_up(void *arg)
+{
+	const struct store *s = arg;
+
+	if (s->made)
+		rmdir(s->dir);
+}
+
+int store_open(struct store *s, struct reason *why)
+{
+	const struct deputy_work w = { prepare, work, give_up, s, .stays = true };
+	int ends[2], err = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return reason_set(why, EXIT_FAILED, "cannot make a socket: %s", strerror(errno));
+	s->control = ends[0];
+	s->theirs = ends[1];
+	err = deputy_start(&s->deputy, &w);
+	close(s->theirs);
+	if (!err)
+		return 0;
+	close(s->control);
+	return reason_set(why, EXIT_FAILED, "cannot write to '%.200s': %s", s->dir, strerror(-err));
+}
+
+void store_go(struct store *s)
+{
+	deputy_go(&s->deputy);
+}
+
+pid_t store_pid(const struct store *s)
+{
+	return s->deputy.pid;
+}
+
+/* A copy that failed has told nothing. */
+static void copy_over(struct store *s, enum copy_state state)
+{
+	struct shot failed = {};
+
+	s->copy = 0;
+	if (state == COPY_FAILED)
+		shot_send(s->control, &failed, -1);
+}
+
+bool store_is_busy(struct store *s)
+{
+	enum copy_state state = s->copy ? copy_look(s->copy, false) : COPY_WORKED;
+
+	if (state == COPY_RUNS)
+		return true;
+	if (s->copy)
+		copy_over(s, state);
+	return false;
+}
+
+void store_wait(struct store *s)
+{
+	if (s->copy)
+		copy_over(s, copy_look(s->copy, true));
+}
+
+/* For the copy. */
+struct copy_job {
+	const struct store *s;
+	struct shot shot;
+	store_write_fn *write;
+	void *arg;
+	int from, to; /* the ends of its pipe */
+};
+
+static int copy_work(void *arg)
+{
+	struct copy_job *j = arg;
+
+	close(j->from);
+	j->shot.complete = !j->write(j->arg, j->to);
+	return shot_send(j->s->control, &j->shot, -1);
+}
+
+int store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg)
+{
+	struct copy_job job = { s, *shot, write, arg, -1, -1 };
+	int ends[2], err;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* it may be refused: then it takes longer */
+	job.from = ends[0];
+	job.to = ends[1];
+	err = shot_send(s->control, shot, job.from);
+	if (!err) {
+		s->copy = copy_start(copy_work, &job);
+		err = s->copy < 0 ? s->copy : 0;
+		if (err)
+			copy_over(s, COPY_FAILED);
+	}
+	close(job.from);
+	close(job.to);
+	return err;
+}
+
+int store_close(struct store *s)
+{
+	if (s->deputy.pid <= 0)
+		return 0;
+	store_wait(s);
+	close(s->control);
+	return deputy_end(&s->deputy, s->deputy.go < 0);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * watch_store.h - the directory of watch: a deputy (run/child.h), which is the caller, writes the
+ * recordings there while the run goes on, removes the oldest, and starts the program of --run.
+ *
+ * A recording comes to the deputy through a pipe, from a copy of the tool. So the tool waits for no
+ * disk, and has lost its privileges long before.
+ */
+#ifndef IOSTRATA_CMD_WATCH_STORE_H
+#define IOSTRATA_CMD_WATCH_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/child.h"
+
+struct reason;
+
+enum { SHOT_NAME = 160 };
+
+struct store {
+	/* to be set by the caller */
+	const char *dir;
+	uint64_t budget; /* bytes of all recordings in the directory; 0: no limit */
+	const char *run; /* the program of --run; NULL: none */
+	bool tables;     /* write Parquet tables instead of recordings */
+	/* private */
+	struct deputy deputy;
+	int control, theirs; /* the tool's end of the socket, and the deputy's */
+	bool made;           /* the deputy has made the directory */
+	pid_t copy;          /* the copy that writes a recording; 0: none */
+};
+
+/* One recording, as plain data. */
+struct shot {
+	char name[SHOT_NAME]; /* of the file, without .ios; of letters, digits and ".-+_" */
+	uint64_t ops, requests, duration_ns;
+	bool complete; /* the copy has written all of it */
+};
+
+/* Makes the directory, unless it exists, and starts the deputy. 0, or -1 with @why. Call
+ * store_close() after it has succeeded. */
+int store_open(struct store *s, struct reason *why);
+
+/* Lets the deputy work. Without this call, store_close() removes an empty directory. */
+void store_go(struct store *s);
+
+/* Process id of the deputy, for its I/O is no incident. */
+pid_t store_pid(const struct store *s);
+
+/* Whether a recording is being written. Looks at the copy; call it now and then. */
+bool store_is_busy(struct store *s);
+
+/* Waits until the copy has ended. */
+void store_wait(struct store *s);
+
+/*
+ * Forks a copy, which writes a recording by @write to the descriptor @fd and ends. Not while the
+ * store is busy. 0 or -errno.
+ */
+typedef int store_write_fn(void *arg, int fd);
+int store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg);
+
+/* Waits until all is written, and ends the deputy. Returns its exit code: EXIT_FAILED if a
+ * recording could not be written. */
+int store_close(struct store *s);
+
+#endif

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The recorder that is always on: one recording for each incident, its limits, and what is left of it when
+# it is killed or the disk is full.
+# shellcheck disable=SC2154 # bats sets them
+
+load lib
+
+setup() {
+	need_root
+	dir=$tmp/dir
+	public=$(mktemp -d /tmp/XXXXXX)
+}
+
+teardown() {
+	end_spawned
+	rm -r "$public"
+	if mountpoint -q "$tmp/small"; then umount "$tmp/small"; fi
+}
+
+# plant FILE TIMES PAUSE: a thread called "planted" reads 101 times from a file, then from a pipe to which
+# nothing is written for 0.4 s, then 53 times from the file: so often, with pauses. The number of bytes
+# from the pipe tells the incidents apart: 7, 8, 9 ...
+plant() {
+	"$python" - "$@" <<-'EOT'
+		import os, sys, threading, time
+		r, w = os.pipe()
+		f = os.open(sys.argv[1], os.O_RDONLY)
+		open("/proc/self/comm", "w").write("planted")
+		for i in range(int(sys.argv[2])):
+		    for k in range(101): os.pread(f, 1, k)
+		    threading.Timer(0.4, lambda: os.write(w, b"x" * (7 + i))).start()
+		    os.read(r, 100)
+		    for k in range(53): os.pread(f, 1, k)
+		    time.sleep(float(sys.argv[3]))
+	EOT
+}
+
+watching=(--all-files --comm planted --until "read>300ms" --keep 60 --after 1)
+
+# recordings N: so many are in the directory, and nothing else.
+recordings() {
+	local all
+	all=$(find "$dir" -mindepth 1 -maxdepth 1 | wc -l)
+	(($(find "$dir" -maxdepth 1 -type f -name 'watch-*.ios' | wc -l) == $1 && all == $1))
+}
+
+# reader CODE FILE...: of the recordings, by the reader in Python, as a list r.
+reader() {
+	"$python" -c "import sys; sys.path.append('tests'); import capture
+r = [capture.read(f) for f in sys.argv[1:]]
+$1" "${@:2}"
+}
+
+@test "each incident is in exactly one recording, with what came before it" {
+	start watch "${watching[@]}" -o "$dir"
+	plant "$iostrata" 3 2.5
+	wait_until recordings 3
+	finish INT
+	((status == 0))
+	reader '
+def slow(one): return [op["ret"] for op in one.ops if op["kind"] == 1 and op["ret"] >= 7]
+assert [slow(one) for one in r] == [[7], [8], [9]], [slow(one) for one in r]
+for n, one in enumerate(r):
+    ops = sorted((op for op in one.ops if op["kind"] == 1), key=lambda op: op["start"])
+    at = [op["ret"] for op in ops].index(7 + n)
+    assert len(ops[:at]) >= 101 and len(ops[at + 1:]) >= 53, (at, len(ops))
+    [trigger] = one.header["trigger"]
+    assert trigger["condition"] == "read>300ms" and 400e6 <= trigger["value"] < 3e9, trigger
+    assert len(one.ops) == one.end["ops"]
+# nothing is in two, and nothing is missing in between
+assert sum(len(one.ops) for one in r) >= 3 * (101 + 1 + 53)
+times = [op["start"] for one in r for op in one.ops]
+assert len(times) == len(set(times))
+' "$dir"/*
+	for one in "$dir"/*; do
+		[[ $one =~ /watch-20[0-9]{6}T[0-9]{6}Z-read-over-300ms.ios$ ]]
+		[[ $(stat -c %a "$one") == 600 ]]
+	done
+	expect 0 report "$one"
+	[[ $stderr == *"written by watch: read>300ms"* ]]
+	# recordings add up
+	expect 0 report -j --op read "$dir"/*
+	json '([.ops[].count] | add) >= 3 * 155'
+}
+
+@test "an incident that goes on has one recording; another condition is noted in it" {
+	start watch "${watching[@]}" --until 'any>350ms' --until 'fsync>1' -o "$dir"
+	plant "$iostrata" 4 0.2
+	finish INT
+	((status == 0))
+	recordings 1
+	reader '
+assert [t["condition"] for t in r[0].header["trigger"]] == ["read>300ms", "any>350ms"], r[0].header["trigger"]
+' "$dir"/*
+}
+
+@test "SIGUSR1 takes one now, whatever --at-most says" {
+	start watch --comm planted --at-most 1/d -o "$dir"
+	plant "$iostrata" 1 0
+	kill -USR1 "$pid"
+	wait_until recordings 1
+	kill -USR1 "$pid"
+	wait_until recordings 2
+	[[ $(ls "$dir") == watch-*-SIGUSR1*.ios*watch-*-SIGUSR1*.ios ]]
+	not has_ended
+	finish TERM
+	((status == 0))
+	reader 'assert sorted(one.end["ops"] > 0 for one in r) == [False, True]' "$dir"/*
+}
+
+@test "--at-most leaves incidents out, and says so" {
+	start watch "${watching[@]}" --at-most 1/d -o "$dir"
+	plant "$iostrata" 2 2.5
+	finish INT
+	((status == 0))
+	recordings 1
+	grep -q '^no recording: --at-most 1/d' "$tmp/err"
+	grep -q '^1 incident without a recording' "$tmp/err"
+}
+
+@test "the budget is kept: the oldest go, and no other file" {
+	mkdir "$dir"
+	for day in 1 2 3; do
+		head -c 40000 "$iostrata" >"$dir/watch-2026010${day}T000000Z-any.ios"
+	done
+	head -c 40000 "$iostrata" >"$dir/mine.ios"
+	ln -s mine.ios "$dir/watch-20260101T000000Z-link"
+	start watch --comm planted --budget 100K -o "$dir"
+	plant "$iostrata" 1 0
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	[[ -e $dir/mine.ios && -L $dir/watch-20260101T000000Z-link ]]
+	[[ ! -e $dir/watch-20260101T000000Z-any.ios && -e $dir/watch-20260103T000000Z-any.ios ]]
+	grep -q '^removed watch-20260101T000000Z-any.ios: --budget' "$tmp/err"
+	(($(find "$dir" -type f -name 'watch-*' -printf '%s\n' | awk '{ sum += $1 } END { print sum }') <= 102400))
+}
+
+program_ran() { grep -qs SigIgn "$public"/*.says; }
+
+@test "--run runs a program as the caller, with the file's name" {
+	chmod 777 "$public" # bats' own directory is root's alone
+	dir=$public
+	cat >"$tmp/program" <<-EOT
+		#!/bin/sh
+		[ -f "\$1" ] && { id -un; id -Gn; echo "\$HOME"; grep -h '^\(CapEff\|SigIgn\)' /proc/self/status; } >"\$1.says"
+		exit 3
+	EOT
+	install -m 755 "$tmp/program" "$public/program"
+	SUDO_USER=daemon SUDO_UID=1 SUDO_GID=1 start watch --comm planted -o "$dir" --run "$public/program"
+	kill -USR1 "$pid"
+	wait_until program_ran
+	finish INT
+	((status == 0))
+	[[ $(head -n 3 "$dir"/*.says) == daemon$'\n'daemon*$'\n'/* ]]
+	grep -q 'CapEff:.0000000000000000' "$dir"/*.says
+	not grep -q '/root' "$dir"/*.says
+	(((0x$(sed -n 's/^SigIgn:.//p' "$dir"/*.says) & 0x4003) == 0)) # HUP, INT, TERM end it
+	[[ $(stat -c %U "$dir"/*.ios) == daemon ]]
+	grep -q "^warning: '.*program' ended with status 3" "$tmp/err"
+}
+
+@test "killed at any moment, it leaves complete files alone" {
+	start watch --comm planted -o "$dir"
+	plant "$iostrata" 1 0
+	kill -USR1 "$pid"
+	wait_until recordings 1
+	kill -USR1 "$pid"
+	sleep 0.$((RANDOM % 5))
+	kill -9 "$pid"
+	wait_until is_alone
+	for one in "$dir"/*; do
+		expect 0 report "$one"
+	done
+	# what a killed deputy leaves goes with the next start
+	touch "$dir/.watch-4194999.part"
+	start watch --comm planted -o "$dir"
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.*ios: ' "$tmp/err"
+	finish INT
+	[[ ! -e $dir/.watch-4194999.part ]]
+}
+
+# Whether no process of the tool has its directory open, and no file is half-written.
+is_alone() { [[ -z $(find "$dir" -name '.*' -type f) ]]; }
+
+@test "a full disk is told, the oldest go if they may, and tracing goes on" {
+	mkdir "$tmp/small"
+	mount -t tmpfs -o size=200k tmpfs "$tmp/small"
+	head -c 190000 /dev/zero >"$tmp/small/watch-20260101T000000Z-any.ios"
+	local random='import os, random, sys
+open("/proc/self/comm", "w").write("planted")
+f = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(10007): os.pread(f, random.randrange(4096), random.randrange(1 << 40))'
+	start watch --comm planted -o "$tmp/small"
+	"$python" -c "$random"
+	kill -USR1 "$pid"
+	wait_until grep -q 'cannot write a recording.*No space left' "$tmp/err"
+	rm "$tmp/small"/*
+	kill -USR1 "$pid" # it goes on
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	((status == 1))
+	rm "$tmp/small"/*
+	head -c 190000 /dev/zero >"$tmp/small/watch-20260101T000000Z-any.ios"
+	start watch --comm planted -o "$tmp/small" --budget 10M
+	"$python" -c "$random"
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.ios: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	grep -q '^removed watch-20260101T000000Z-any.ios: no space is left' "$tmp/err"
+	reader 'assert len(r[0].ops) == r[0].end["ops"] >= 10007' "$tmp/small"/*
+}
+
+@test "tables instead of recordings" {
+	start watch --comm planted -o "$dir" --parquet
+	plant "$iostrata" 1 0
+	kill -USR1 "$pid"
+	wait_until grep -q 'SIGUSR1.tables: ' "$tmp/err"
+	finish INT
+	((status == 0))
+	[[ $(cd "$dir" && ls -A ./*) == losses.parquet$'\n'operations.parquet$'\n'requests.parquet ]]
+	[[ $(ls -A "$dir") == watch-*-SIGUSR1.tables ]]
+	[[ $(head -c 4 "$dir"/*/operations.parquet) == PAR1 ]]
+}
+
+@test "a rate is a condition, too" {
+	start watch --all-files --comm planted --until 'read p50>300ms over 1s' --after 1 -o "$dir"
+	plant "$iostrata" 1 0
+	sleep 2
+	recordings 0
+	"$python" -c 'import os, threading
+open("/proc/self/comm", "w").write("planted")
+r, w = os.pipe()
+for i in range(5):
+    threading.Timer(0.4, lambda: os.write(w, b"x")).start()
+    os.read(r, 1)'
+	wait_until recordings 1
+	finish INT
+	[[ $(ls "$dir") == watch-*-read-p50-over-300ms-over-1s.ios ]]
+}
+
+@test "what makes no sense is refused" {
+	for wrong in 10 /h 10/w 0/h 1001/h x/h; do
+		expect 2 watch --at-most "$wrong"
+		says "invalid --at-most '$wrong'" "10/h"
+	done
+	for wrong in G 0 5X 5GB 99999999999T; do
+		expect 2 watch --budget "$wrong"
+		says "invalid --budget '$wrong'" "5G"
+	done
+	expect 2 watch --until 'fsync p99>1'
+	says "invalid --until 'fsync p99>1'" "over 10s"
+	expect 1 watch --until 'request nosuch>1'
+	says "no disk 'nosuch'" "lsblk"
+	expect 2 watch --requests --until 'fsync>1'
+	says "operations, which are not recorded"
+	expect 2 watch -j
+	says "watch prints no JSON"
+	expect 1 watch -o "$tmp/no/such"
+	says "cannot write to '.*such': No such file or directory"
+	# a directory is not left behind by what did not begin
+	expect 1 watch -o "$dir" --file "$tmp/nothing"
+	[[ ! -e $dir ]]
+}
+
+@test "the service manager is told when tracing has begun" {
+	for socket in "$tmp/socket" "@iostrata-test-$$"; do
+		spawn "$python" -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1].replace("@", "\0"))
+print("bound", flush=True)
+print(s.recv(100).decode(), flush=True)' "$socket" >"$tmp/told"
+		wait_until grep -q bound "$tmp/told"
+		NOTIFY_SOCKET=$socket start watch --comm planted -o "$dir"
+		wait_until grep -qx READY=1 "$tmp/told"
+		finish INT
+		((status == 0))
+	done
+}
+
+@test "the service is well-formed, and confined" {
+	command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
+	ln -s "$iostrata" "$tmp/iostrata"
+	sed "s,@BIN@,$tmp," systemd/iostrata-watch@.service >"$tmp/iostrata-watch@.service"
+	run systemd-analyze verify --man=no "$tmp/iostrata-watch@db.service"
+	[[ $status == 0 && -z $output ]] || { echo "$output"; false; }
+	run systemd-analyze security --offline=true --no-pager --threshold=20 "$tmp/iostrata-watch@.service"
+	((status == 0)) || { echo "$output"; false; }
+}
+
+@test "the two capabilities of the service are enough; the program of --run has none" {
+	chmod 777 "$public"
+	dir=$public/recordings
+	cat >"$tmp/program" <<-EOT
+		#!/bin/sh
+		grep '^Cap\(Eff\|Amb\)' /proc/self/status >"\$1.says"
+	EOT
+	install -m 755 "$tmp/program" "$iostrata" "$public"
+	printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=%s \
+		--ambient-caps=%s --no-new-privs "%s" "$@"\n' +bpf,+perfmon +bpf,+perfmon "$public/iostrata" >"$tmp/as-service"
+	chmod 755 "$tmp/as-service"
+	iostrata=$tmp/as-service start watch --comm planted -o "$dir" --run "$public/program"
+	plant "$iostrata" 1 0
+	kill -USR1 "$pid"
+	wait_until has_said
+	finish TERM
+	((status == 0))
+	[[ $(sort -u "$dir"/*.says) == *CapAmb:?0000000000000000$'\n'CapEff:?0000000000000000 ]]
+	[[ $(stat -c %u:%a "$dir"/*.ios) == 65534:600 ]]
+	reader 'assert len(r[0].ops) == r[0].end["ops"] >= 154' "$dir"/*.ios
+}
+
+has_said() { grep -qs CapAmb "$dir"/*.says; }
