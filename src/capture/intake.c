@@ -21,6 +21,7 @@ struct intake_file {
 	struct sent_file_id id;
 	uint64_t number;
 	bool named;
+	struct file_name *name; /* with .renew, if named; without unused bytes; owned */
 	UT_hash_handle hh;
 };
 
@@ -58,22 +59,103 @@ static void known_free(struct intake_known **set)
 	}
 }
 
-void intake_done(struct intake *in)
+static void file_free(struct intake_file *f)
 {
-	struct intake_thread *t, *next_t;
-	struct intake_file *f, *next_f;
+	free(f->name);
+	free(f);
+}
 
-	HASH_ITER (hh, in->files, f, next_f) {
-		HASH_DEL(in->files, f);
-		free(f);
+static void files_free(struct intake_file **files)
+{
+	struct intake_file *f, *next;
+
+	HASH_ITER (hh, *files, f, next) {
+		HASH_DEL(*files, f);
+		file_free(f);
 	}
-	HASH_ITER (hh, in->threads, t, next_t) {
+}
+
+/* Forgets all names but those of files. */
+static void names_forget(struct intake *in)
+{
+	struct intake_thread *t, *next;
+
+	HASH_ITER (hh, in->threads, t, next) {
 		HASH_DEL(in->threads, t);
 		free(t);
 	}
 	known_free(&in->cgroups);
 	known_free(&in->devices);
+	memset(in->fs_probed, 0, sizeof(in->fs_probed));
+	in->last_thread = NULL;
+	in->last_who = (struct sent_who){};
+	in->last_file = NULL;
+}
+
+void intake_done(struct intake *in)
+{
+	names_forget(in);
+	files_free(&in->files);
+	files_free(&in->old_files);
 	mounts_free(&in->mounts);
+}
+
+/* Generations of names. Each has a range of ids of its own, so that a recording can have records
+ * of several generations. A range is used again when no record in memory refers to it. */
+
+static bool names_are_many(const struct intake *in)
+{
+	return in->n_files - in->base >= INTAKE_NAMES || in->n_threads - in->base >= INTAKE_NAMES;
+}
+
+/* The last @living generations use these ranges, as bits. */
+static uint64_t ranges_used(const struct intake *in, unsigned int living)
+{
+	uint64_t used = 0;
+
+	for (unsigned int i = 0; i < living && i <= in->renewals; i++)
+		used |= 1ULL << in->ranges[(in->renewals - i) % INTAKE_GENERATIONS];
+	return used;
+}
+
+/* Begins a generation. Files of the last generation keep their names, for records on their way. */
+static void names_renew(struct intake *in)
+{
+	unsigned int living = writer_generations(in->w), range = 0;
+	uint64_t used = ranges_used(in, living);
+
+	if (living >= INTAKE_GENERATIONS)
+		return;
+	while (used >> range & 1)
+		range++;
+	writer_names_renew(in->w);
+	files_free(&in->old_files);
+	in->old_files = in->files;
+	in->files = NULL;
+	names_forget(in);
+	in->renewals++;
+	in->ranges[in->renewals % INTAKE_GENERATIONS] = range;
+	in->base = (uint64_t)range * INTAKE_IDS;
+	in->n_files = in->n_threads = in->base;
+	in->renew(in->arg);
+}
+
+uint64_t intake_unnamed_ids(const struct intake *in)
+{
+	uint64_t used = ranges_used(in, writer_generations(in->w));
+	unsigned int range = 0;
+
+	if (used == 1)
+		return 0;
+	while (used >> range > 1)
+		range++;
+	return (uint64_t)(range + 1) * INTAKE_IDS;
+}
+
+/* Whether the generation has no id left; then records refer to id 0. */
+static bool ids_are_used_up(const struct intake *in, uint64_t n)
+{
+	return in->renew && n - in->base >= INTAKE_IDS;
 }
 
 static void write_text(struct intake *in, enum stored_name_type type, uint64_t id, uint64_t a,
@@ -127,7 +209,7 @@ static struct intake_thread *thread_meet(struct intake *in, const struct sent_wh
 				 .b = who->tid,
 				 .c = who->cgroup,
 				 .text_len = strnlen(who->comm, COMM_LEN) };
-	struct intake_thread *t = calloc(1, sizeof(*t));
+	struct intake_thread *t = ids_are_used_up(in, in->n_threads) ? NULL : calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
@@ -178,6 +260,22 @@ static void file_write(struct intake *in, const struct intake_file *f, const str
 	writer_name(in->w, &n, name->names);
 }
 
+/* Gives a file of the generation before an id of this one, and writes its name again. */
+static struct intake_file *file_carry(struct intake *in, const struct sent_file_id *id)
+{
+	struct intake_file *f;
+
+	HASH_FIND(hh, in->old_files, id, sizeof(*id), f);
+	if (!f || ids_are_used_up(in, in->n_files))
+		return NULL;
+	HASH_DEL(in->old_files, f);
+	f->number = ++in->n_files;
+	HASH_ADD(hh, in->files, id, sizeof(f->id), f);
+	device_meet(in, FILE_KEY_DEV(id->key));
+	file_write(in, f, f->name);
+	return f;
+}
+
 static struct intake_file *file_find(struct intake *in, const struct sent_file_id *id)
 {
 	struct intake_file *f = in->last_file;
@@ -185,9 +283,23 @@ static struct intake_file *file_find(struct intake *in, const struct sent_file_i
 	if (f && f->id.ino == id->ino && f->id.key == id->key)
 		return f;
 	HASH_FIND(hh, in->files, id, sizeof(*id), f);
+	if (!f && in->old_files)
+		f = file_carry(in, id);
 	if (f)
 		in->last_file = f;
 	return f;
+}
+
+/* Keeps the name of @f for the next generation; without memory, the file is nameless there. */
+static void name_keep(const struct intake *in, struct intake_file *f, const struct file_name *name)
+{
+	size_t len = name->len < PATH_BYTES ? name->len : PATH_BYTES;
+
+	if (!in->renew || f->name)
+		return;
+	f->name = malloc(offsetof(struct file_name, names) + len);
+	if (f->name)
+		memcpy(f->name, name, offsetof(struct file_name, names) + len);
 }
 
 /* Whether @f is a block device not opened by name: its name is the disk's. */
@@ -200,13 +312,15 @@ static bool is_unnamed(const struct intake_file *f)
 static struct intake_file *file_meet(struct intake *in, const struct sent_file_id *id,
 				     const struct file_name *name)
 {
-	struct intake_file *f = calloc(1, sizeof(*f));
+	struct intake_file *f = ids_are_used_up(in, in->n_files) ? NULL : calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->id = *id;
 	f->number = ++in->n_files;
 	f->named = name && !name->nameless;
+	if (f->named)
+		name_keep(in, f, name);
 	in->unnamed += is_unnamed(f);
 	HASH_ADD(hh, in->files, id, sizeof(f->id), f);
 	device_meet(in, FILE_KEY_DEV(id->key));
@@ -244,6 +358,7 @@ void intake_name(struct intake *in, const void *data, size_t len)
 	} else if (!f->named && !s->name.nameless) {
 		in->unnamed -= is_unnamed(f);
 		f->named = true;
+		name_keep(in, f, &s->name);
 		file_write(in, f, &s->name);
 	}
 }
@@ -405,6 +520,8 @@ void intake_record(struct intake *in, const void *data, size_t len)
 	const struct sent_op_waited *waited = data;
 	unsigned char what = len ? *(const unsigned char *)data : 0;
 
+	if (in->renew && names_are_many(in))
+		names_renew(in);
 	if (what == SENT_OP)
 		ops_take(in, data, len / sizeof(struct sent_op));
 	else if (what == SENT_OP_WAITED && len >= sizeof(*waited))

@@ -30,6 +30,12 @@ struct intake_event {
 	uint64_t end_ns, took_ns;
 };
 
+enum {
+	INTAKE_NAMES = 1 << 14,      /* threads or files of a generation of names */
+	INTAKE_IDS = 3 << 13,        /* ids for a generation, which may have some more names */
+	INTAKE_GENERATIONS = 1 << 6, /* in memory at once, at most */
+};
+
 struct intake {
 	struct writer *w;
 	/* Delivers the names sent before the current record, by calling intake_name(). */
@@ -37,7 +43,13 @@ struct intake {
 	/* The name of a file system type, and operations with a probed layer. False: not known. */
 	bool (*fs)(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 		   unsigned int *ret_probed);
-	void *arg;        /* of all three functions */
+	/*
+	 * For a recorder that runs for ever: after INTAKE_NAMES threads or files, all names are
+	 * written anew, so that the writer can drop former names with the records that need them.
+	 * Called then: the names of files are to be sent again. NULL: names are written once.
+	 */
+	void (*renew)(void *arg);
+	void *arg;        /* of all these functions */
 	uint64_t end_ns;  /* records that end later are ignored; UINT64_MAX: none */
 	uint64_t unnamed; /* files so far without a name */
 	/* Is shown each operation whose kind is in .see_ops (1 << kind), and with .see_requests
@@ -48,11 +60,15 @@ struct intake {
 	/* private */
 	struct mounts mounts;
 	struct intake_file *files, *last_file;
+	struct intake_file *old_files; /* of the generation before */
 	struct intake_thread *threads, *last_thread;
 	struct sent_who last_who; /* the last thread, as sent */
 	struct intake_known *cgroups, *devices;
-	uint64_t n_files, n_threads;
-	unsigned int fs_probed[256]; /* as last written, + 1; 0: not written */
+	uint64_t n_files, n_threads; /* the last ids given */
+	uint64_t base;               /* ids of this generation are above it */
+	uint64_t renewals;
+	unsigned char ranges[INTAKE_GENERATIONS]; /* of ids, by renewals: the last generations' */
+	unsigned int fs_probed[256];              /* as last written, + 1; 0: not written */
 };
 
 void intake_done(struct intake *in);
@@ -61,6 +77,10 @@ void intake_done(struct intake *in);
  * records. */
 void intake_record(struct intake *in, const void *data, size_t len);
 void intake_name(struct intake *in, const void *data, size_t len);
+
+/* Ids up to this one may have no name in memory, and readers want a name for each id: the last
+ * argument of writer_tail_copy(). 0: all have names. */
+uint64_t intake_unnamed_ids(const struct intake *in);
 
 /* Call at the end: writes names again if they are better known than at the first record. */
 void intake_end(struct intake *in);

@@ -467,24 +467,55 @@ int writer_begin(struct writer *w, int fd, const char *header)
 	return file_begin(w, fd, header);
 }
 
-int writer_restart(struct writer *w, int fd, const char *header)
+/* Begins another file. 0 or -errno. */
+static int file_restart(struct writer *w, int fd, const char *header)
 {
-	int err;
-
 	w->last = (struct chunk_head){};
 	rowpack_done(&w->index);
-	err = file_begin(w, fd, header);
+	return file_begin(w, fd, header);
+}
+
+/* Writes the chunks in memory. 0 or -errno. */
+static int tail_put(struct writer *w)
+{
+	int err = 0;
+
 	for (struct tail_chunk *k = w->tail.first; k && !err; k = k->next)
 		err = chunk_write(w, &k->head, k->bytes);
 	return err;
 }
 
-int writer_tail_copy(struct writer *w, int fd, const char *header, const char *end)
+int writer_restart(struct writer *w, int fd, const char *header)
+{
+	int err = file_restart(w, fd, header);
+
+	return err ? err : tail_put(w);
+}
+
+/* Gives each thread and file up to id @n an empty name. */
+static void names_put(struct writer *w, uint64_t n)
+{
+	struct stored_name file = { .type = NAME_FILE, .c = STORED_FILE_NAMELESS };
+	struct stored_name thread = { .type = NAME_THREAD };
+
+	for (uint64_t id = 1; id <= n; id++) {
+		file.id = thread.id = id;
+		writer_name(w, &file, "");
+		writer_name(w, &thread, "");
+	}
+	batch_write(w, CHUNK_NAMES);
+}
+
+int writer_tail_copy(struct writer *w, int fd, const char *header, const char *end,
+		     uint64_t unnamed_ids)
 {
 	int err;
 
 	w->keep_ns = 0;
-	err = writer_restart(w, fd, header);
+	err = file_restart(w, fd, header);
+	names_put(w, unnamed_ids);
+	if (!err)
+		err = tail_put(w);
 	if (!err && !writer_end(w, end))
 		err = -ENOSPC;
 	return err ? err : w->err;
@@ -504,6 +535,16 @@ void writer_names_renew(struct writer *w)
 {
 	writer_flush(w);
 	w->renewed = true;
+}
+
+unsigned int writer_generations(const struct writer *w)
+{
+	const struct tail_chunk *first = w->tail.first;
+	unsigned int n = w->renewed || !first ? 1 : 0;
+
+	for (const struct tail_chunk *c = first; c; c = c->next)
+		n += c == first || c->renews;
+	return n;
 }
 
 /* Writes the chunks in memory, oldest first. */

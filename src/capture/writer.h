@@ -103,9 +103,11 @@ uint64_t writer_tail_since(struct writer *w);
 /*
  * With keep_ns: writes the records in memory to @fd as a recording of its own, with @header and
  * @end. @w is of no use then, except for writer_done(): to be called in a forked process, while
- * this one goes on. 0 or -errno.
+ * this one goes on. @unnamed_ids: threads and files up to this id first get an empty name. 0 or
+ * -errno.
  */
-int writer_tail_copy(struct writer *w, int fd, const char *header, const char *end);
+int writer_tail_copy(struct writer *w, int fd, const char *header, const char *end,
+		     uint64_t unnamed_ids);
 
 /* With keep_ns: forgets the records in memory, but not the names. They are no longer counted. */
 void writer_tail_forget(struct writer *w);
@@ -113,6 +115,9 @@ void writer_tail_forget(struct writer *w);
 /* With keep_ns: from now on, all names will be added anew, so that former names can go with the
  * last records that refer to them. */
 void writer_names_renew(struct writer *w);
+
+/* How many generations of names are in memory, the one now being added included. */
+unsigned int writer_generations(const struct writer *w);
 
 /* Call before writer_close() with keep_ns: @header, of the last part, replaces the header of the
  * whole recording. A pipe has no header yet. */

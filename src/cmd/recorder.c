@@ -48,6 +48,13 @@ static bool fs_known(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
 	return session_fs(r->io->session, slot, ret_name, ret_probed);
 }
 
+static void names_again(void *arg)
+{
+	const struct recorder *r = arg;
+
+	session_names_again(r->io->session);
+}
+
 static void on_event(void *arg, const struct intake_event *e)
 {
 	struct recorder *r = arg;
@@ -88,6 +95,7 @@ void recorder_begin(struct recorder *r, struct writer *w)
 		.see = on_event,
 		.see_ops = r->until.ops,
 		.see_requests = r->until.requests,
+		.renew = r->for_ever ? names_again : NULL,
 		.arg = r,
 		.end_ns = UINT64_MAX,
 	};

@@ -333,6 +333,7 @@ static void shot_name(const struct due *due, uint64_t now, char name[SHOT_NAME])
 struct shot_text {
 	struct writer *w;
 	const char *header, *end;
+	uint64_t unnamed_ids;
 };
 
 /* Runs in the copy. */
@@ -340,7 +341,7 @@ static int shot_write(void *arg, int fd)
 {
 	const struct shot_text *t = arg;
 
-	return writer_tail_copy(t->w, fd, t->header, t->end);
+	return writer_tail_copy(t->w, fd, t->header, t->end, t->unnamed_ids);
 }
 
 /* The counts of the records in memory. */
@@ -401,6 +402,7 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 	shot_name(&w->due, now, shot.name);
 	text.header = recorder_header(&w->recorder, since, w->due.triggers, w->due.n);
 	text.end = ending_text(&end, "ended");
+	text.unnamed_ids = intake_unnamed_ids(&w->recorder.intake);
 	if (text.header && text.end)
 		err = store_begin(&w->store, &shot, shot_write, &text);
 	free((char *)text.header);
@@ -575,7 +577,7 @@ static int watch(int argc, char **argv)
 		.buffer_kib = BUFFER_KIB,
 		.memory_mib = MEMORY_MIB,
 		.store.dir = ".",
-		.recorder = { .io = &w.io, .argv = argv },
+		.recorder = { .io = &w.io, .argv = argv, .for_ever = true },
 	};
 	int status = run_main(&w.io.run, &ops, &cmd_watch, argc, argv), written;
 

@@ -509,6 +509,11 @@ void session_sent_names(struct session *s)
 	stream_names(&s->stream);
 }
 
+void session_names_again(struct session *s)
+{
+	stream_names_again(s->trace);
+}
+
 bool session_fs(const struct session *s, unsigned int slot, char ret_name[FS_NAME_LEN],
 		unsigned int *ret_probed)
 {

@@ -87,6 +87,9 @@ void session_on_sent(struct session *s, session_sent_fn *record, session_sent_fn
 /* Delivers the names of files sent up to now, possibly ahead of records. */
 void session_sent_names(struct session *s);
 
+/* Lets the names of all files be sent again, each with the next operation on it. */
+void session_names_again(struct session *s);
+
 /* Type of the file system in @slot of sent records, and the kinds of operations for which its layer
  * is probed: set of 1 << enum op_kind. False: no such file system. */
 bool session_fs(const struct session *s, unsigned int slot, char ret_name[FS_NAME_LEN],

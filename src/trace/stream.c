@@ -173,6 +173,15 @@ void stream_names(struct stream *s)
 	ring_buffer__consume(s->names);
 }
 
+void stream_names_again(const struct trace_bpf *obj)
+{
+	const struct sent_file_id none = {};
+	int fd = bpf_map__fd(obj->maps.files_sent);
+
+	for (unsigned int i = 0; i < FILES_SENT; i++)
+		bpf_map_update_elem(fd, &i, &none, BPF_ANY);
+}
+
 int stream_watch(const struct stream *s, int epoll)
 {
 	struct epoll_event ev = { .events = EPOLLIN };

@@ -55,6 +55,9 @@ int stream_consume(struct stream *s);
 /* Delivers the names of files sent up to now. */
 void stream_names(struct stream *s);
 
+/* Lets the programs of @obj send the names of all files again. */
+void stream_names_again(const struct trace_bpf *obj);
+
 /* Adds the rings to @epoll, which becomes readable when one fills up. 0 or -errno. */
 int stream_watch(const struct stream *s, int epoll);
 

@@ -457,7 +457,8 @@ static struct counts copy_read(const struct writer *w)
 	pid = fork();
 	if (!pid) {
 		copy = *w;
-		_exit(writer_tail_copy(&copy, fileno(f), header, "{\"ended\":\"ended\"}") ? 1 : 0);
+		_exit(writer_tail_copy(&copy, fileno(f), header, "{\"ended\":\"ended\"}", 0) ? 1
+											     : 0);
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	rewind(f);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -463,9 +465,124 @@ static void the_best_name_is_that_of_the_file(void **state)
 	end(&f);
 }
 
+/* The recorder that runs for ever. */
+
+/* A file and a thread of their own for each number, a millisecond apart; every tenth operation is
+ * on the same file by the same thread. */
+static void unlike_op(struct fixture *f, uint64_t i, bool with_name)
+{
+	struct sent_op_waited sent = an_op();
+	struct sent_file name = a_name(3, "f");
+	uint64_t which = i % 10 ? i : 0;
+
+	sent.op.file.ino = name.id.ino = INO + which;
+	sent.op.who.tid = 13 + which;
+	sent.op.start_ns = i * 1000000;
+	snprintf(name.name.names, sizeof(name.name.names), "f%llu", (unsigned long long)which);
+	name.name.len = strlen(name.name.names) + 1;
+	f->late = with_name ? &name : NULL;
+	intake_record(&f->in, &sent, sizeof(sent));
+	f->late = NULL;
+	if (i % 1000 == 0)
+		writer_flush(&f->w);
+}
+
+static void renewed(void *arg)
+{
+	struct fixture *f = arg;
+
+	f->probed++; /* counts */
+}
+
+static bool no_fs(void *arg, unsigned int slot, char ret_name[FS_NAME_LEN],
+		  unsigned int *ret_probed)
+{
+	(void)arg;
+	(void)slot;
+	(void)ret_name;
+	(void)ret_probed;
+	return false;
+}
+
+/* Reads a copy of what is in memory: each operation has the names of its own file and thread.
+ * Returns how many there are. */
+static uint64_t copy_check(const struct fixture *f)
+{
+	uint64_t ids = intake_unnamed_ids(&f->in), n = 0, i, which;
+	FILE *file = tmpfile();
+	struct recording rec;
+	struct stored_event ev;
+	struct reason why;
+	char leaf[32];
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct writer copy = f->w;
+
+		_exit(writer_tail_copy(&copy, fileno(file),
+				       "{\"monotonic_ns\":0,\"realtime_ns\":0,\"ops\":true}",
+				       "{\"ended\":\"ended\"}", ids)
+			      ? 1
+			      : 0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	rewind(file);
+	assert_int_equal(recording_open(&rec, file, "test", &why), 0);
+	for (; recording_next(&rec, &ev, &why) > 0; n++) {
+		i = ev.op.start_ns / 1000000;
+		which = i % 10 ? i : 0;
+		assert_int_equal(catalog_thread(&rec.catalog, ev.op.owner)->tid, 13 + which);
+		assert_int_equal(catalog_file(&rec.catalog, ev.op.file)->ino, INO + which);
+		snprintf(leaf, sizeof(leaf), "f%llu", (unsigned long long)which);
+		assert_string_equal(catalog_file(&rec.catalog, ev.op.file)->names, leaf);
+	}
+	assert_true(rec.reader.ended);
+	recording_close(&rec);
+	fclose(file);
+	return n;
+}
+
+static void names_are_dropped_with_their_records(void **state)
+{
+	enum { N = 200009, KEEP = 30000 /* operations */ };
+	FILE *none = fopen("/dev/null", "w");
+	struct fixture f = { .w = { .keep_ns = KEEP * 1000000ULL } };
+	size_t most = 0;
+
+	(void)state;
+	f.in = (struct intake){ .w = &f.w,
+				.names = names,
+				.fs = no_fs,
+				.renew = renewed,
+				.arg = &f,
+				.end_ns = UINT64_MAX };
+	assert_int_equal(writer_begin(&f.w, fileno(none), ""), 0);
+	for (uint64_t i = 0; i < N; i++) {
+		unlike_op(&f, i, true);
+		if (i % 10 && f.in.n_files == f.in.base + 1) /* a generation begins: names that
+								were sent before it */
+			unlike_op(&f, i - i % 10, false);
+		if (i > N / 2 && f.w.tail.bytes > most)
+			most = f.w.tail.bytes;
+		if (i % 50021 == 0 || i == INTAKE_NAMES + 5003) {
+			writer_flush(&f.w);
+			assert_true(copy_check(&f) >= (i < KEEP ? i : KEEP));
+		}
+	}
+	assert_int_equal(f.probed, f.in.renewals);
+	assert_true(f.in.renewals >= N * 9 / 10 / (INTAKE_IDS));
+	assert_true(writer_generations(&f.w) <= 4);
+	assert_true(f.in.n_files <= 5 * INTAKE_IDS); /* ids are used again */
+	assert_true(most < 4 << 20);
+	writer_done(&f.w);
+	intake_done(&f.in);
+	fclose(none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_dropped_with_their_records),
 		cmocka_unit_test(operations_are_as_they_were_sent),
 		cmocka_unit_test(many_operations_are_what_each_alone_is),
 		cmocka_unit_test(what_is_behind_a_comm_is_no_other_thread),
