@@ -169,7 +169,7 @@ static int to_parquet(const struct export *e, struct reason *why)
 
 	interrupt_catch();
 	got = archive_tables(e->files, e->n_files, &conf, &counts, why);
-	if (got >= 0)
+	if (got == 0 || (got > 0 && counts.files)) /* else no recording was one */
 		archive_tables_say(stderr, e->output, &counts);
 	return got < 0 ? -1 : got ? EXIT_FAILED : 0;
 }
@@ -285,11 +285,9 @@ static int export(int argc, char **argv)
 	default:
 		status = to_other(&e, &why);
 	}
-	if (status >= 0)
-		return status;
-	if (!made)
+	if (status && !made)
 		rmdir(e.output); /* fails if the directory has files */
-	return cmd_fail(&why);
+	return status < 0 ? cmd_fail(&why) : status;
 }
 
 const struct cmd cmd_export = { "export", &table, export, false };

@@ -209,6 +209,16 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ $(duckdb "select count(*) from '$tmp/pipe/operations.parquet'") == 1009 ]]
 }
 
+@test "export: of what is no recording nothing is made" {
+	echo "no recording" >"$tmp/no.ios"
+	for format in parquet otf2 chrome blktrace "fio -p 1"; do
+		# shellcheck disable=SC2086 # a format with its option
+		expect 1 export "$tmp/no.ios" --to $format -o "$tmp/none"
+		says "'.*no.ios' is not a recording" "iostrata record"
+		[[ ! -e $tmp/none ]]
+	done
+}
+
 @test "parquet: a small reader reads the same" {
 	need hyparquet
 	"$records" -x "$tmp/a.ios" 40009
