@@ -22,10 +22,11 @@
 
 enum { PATH_LEN = 4096, DISK_PIDS = 1 << 30, ARGS_MAX = 64 };
 
-/* A thread or disk whose name was written into this file. */
+/* A thread or disk. */
 struct named {
 	uint64_t id; /* pid << 32 | tid */
 	char comm[COMM_LEN];
+	uint64_t file; /* number of the last file that has its name */
 	/* in flight, of a disk */
 	int64_t requests, bytes;
 	UT_hash_handle hh;
@@ -126,7 +127,6 @@ static int file_close(struct exporting *x, bool whole)
 		err = -errno;
 	x->j.out.f = x->out = NULL;
 	x->gz = NULL;
-	named_clear(x);
 	return err ? failed(x, -err) : 0;
 }
 
@@ -171,17 +171,21 @@ static void put_name(struct exporting *x, const char *what, uint64_t id, const c
 	json_put_end(j, '}');
 }
 
-/* NULL: out of memory. */
+/* @ret_new: this file has no name of it yet. NULL: out of memory. */
 static struct named *named_find(struct exporting *x, uint64_t id, bool *ret_new)
 {
 	struct named *n;
 
 	HASH_FIND(hh, x->named, &id, sizeof(id), n);
-	*ret_new = !n;
-	if (n || !(n = calloc(1, sizeof(*n))))
-		return n;
-	n->id = id;
-	HASH_ADD(hh, x->named, id, sizeof(n->id), n);
+	if (!n) {
+		n = calloc(1, sizeof(*n));
+		if (!n)
+			return NULL;
+		n->id = id;
+		HASH_ADD(hh, x->named, id, sizeof(n->id), n);
+	}
+	*ret_new = n->file != x->counts->files;
+	n->file = x->counts->files;
 	return n;
 }
 
@@ -373,7 +377,6 @@ static int request_put(struct exporting *x, const struct event_row *s, const str
 		counters_put(x, disk, ev->at_ns);
 		return 0;
 	}
-	/* a new file has no names yet */
 	disk->requests -= disk->requests > 0;
 	disk->bytes -= disk->bytes >= (int64_t)s->len ? (int64_t)s->len : 0;
 	counters_put(x, disk, ev->at_ns);
@@ -469,6 +472,7 @@ int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes
 		got = -1;
 	}
 	event_names_done(&x->names);
+	named_clear(x);
 	free(x);
 	return got;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Handles of an archive, from an open's return to the beginning of the close; what is in flight. */
+/* Handles of an archive, from an open's return to the beginning of the close; what is in flight.
+ * Traces that are split. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,10 +12,13 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
+#include <zlib.h>
 
 #include "base/reason.h"
 #include "base/filenames.h"
 #include "capture/writer.h"
+#include "export/chrome.h"
 #include "export/otf2.h"
 
 static const char header[] = "{\"monotonic_ns\":1000,\"realtime_ns\":5000,\"ops\":true,"
@@ -275,14 +279,98 @@ static void ids_are_not_believed(void **state)
 	assert_int_equal(exported(hostile).ops, 2);
 }
 
+enum { SPLIT_OPS = 1009, SPLIT_REQUESTS = 101 };
+
+static void split_ops(struct writer *w)
+{
+	for (uint64_t i = 0; i < SPLIT_OPS; i++)
+		add(w, 1 + i % 2, OP_READ, 2000 + 100 * i, 2050 + 100 * i);
+	/* each is in flight for the time of twenty operations, and of two other requests */
+	for (uint64_t i = 0; i < SPLIT_REQUESTS; i++)
+		writer_request(w, &(struct stored_request){ .q_ns = 2000 + 1000 * i,
+							    .device_ns = 2500,
+							    .owner = 1,
+							    .dev = 7 << 20,
+							    .bytes = 4096,
+							    .op = RQ_READ });
+}
+
+/* Counts of all files, and what the last one says is in flight. */
+struct seen {
+	size_t slices, requests, largest_bytes, in_flight, most_in_flight;
+};
+
+static void event_see(const json_t *e, struct seen *seen, size_t *names)
+{
+	const char *ph = json_string_value(json_object_get(e, "ph"));
+	const char *name = json_string_value(json_object_get(e, "name"));
+
+	seen->slices += *ph == 'X';
+	seen->requests += *ph == 'b';
+	*names += *ph == 'M';
+	if (*ph != 'C' || strcmp(name, "under way") != 0)
+		return;
+	seen->in_flight =
+		json_integer_value(json_object_get(json_object_get(e, "args"), "requests"));
+	if (seen->in_flight > seen->most_in_flight)
+		seen->most_in_flight = seen->in_flight;
+}
+
+static void trace_see(const char *path, struct seen *seen)
+{
+	static char text[1 << 20];
+	gzFile f = gzopen(path, "rb");
+	size_t i, names = 0;
+	json_t *j, *e;
+	int n;
+
+	assert_non_null(f);
+	n = gzread(f, text, sizeof(text));
+	assert_in_range(n, 1, sizeof(text) - 1);
+	gzclose(f);
+	j = json_loadb(text, n, 0, NULL);
+	assert_non_null(j); /* each file is whole JSON */
+	json_array_foreach(json_object_get(j, "traceEvents"), i, e) event_see(e, seen, &names);
+	assert_true(names > 0); /* and has the names of its tracks */
+	json_decref(j);
+	seen->largest_bytes = (size_t)n > seen->largest_bytes ? (size_t)n : seen->largest_bytes;
+}
+
+static void a_long_trace_is_split(void **state)
+{
+	char dir[] = "/tmp/test_export.XXXXXX", path[64];
+	FILE *f = recording_of(split_ops);
+	struct chrome_counts counts;
+	struct reason why = {};
+	struct seen seen = {};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chrome_export(f, "it", dir, 20000, call_name, &counts, &why), 0);
+	assert_in_range(counts.files, 10, 40);
+	assert_int_equal(counts.ops, SPLIT_OPS);
+	for (uint64_t i = 1; i <= counts.files; i++) {
+		snprintf(path, sizeof(path), i > 1 ? "%s/trace-%d.json.gz" : "%s/trace.json.gz",
+			 dir, (int)i);
+		trace_see(path, &seen);
+		unlink(path);
+	}
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(seen.slices, SPLIT_OPS);
+	assert_int_equal(seen.requests, SPLIT_REQUESTS);
+	assert_true(seen.largest_bytes < 20000 + 8192); /* a buffer of stdio more, at most */
+	/* a new file knows what the one before has begun */
+	assert_int_equal(seen.most_in_flight, 3);
+	assert_int_equal(seen.in_flight, 0);
+	fclose(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(handles),
-		cmocka_unit_test(calls_about_descriptors),
-		cmocka_unit_test(requests_in_flight),
-		cmocka_unit_test(regions_in_flight),
-		cmocka_unit_test(ids_are_not_believed),
+		cmocka_unit_test(a_long_trace_is_split),   cmocka_unit_test(handles),
+		cmocka_unit_test(calls_about_descriptors), cmocka_unit_test(requests_in_flight),
+		cmocka_unit_test(regions_in_flight),       cmocka_unit_test(ids_are_not_believed),
 	};
 
 	return cmocka_run_group_tests_name("export", tests, NULL, NULL);
