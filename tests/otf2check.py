@@ -4,8 +4,8 @@
 
 Every operation that begins completes once, on the same location and handle; one that does not block
 is issued; events of a location are in order of time, calls are entered and left; handles are open when
-they are used; counts are those of the definitions. Prints a line of JSON: bytes read and written per
-file, and counts.
+they are used; counts are those of the definitions; a request is a region, too. Prints a line of JSON: bytes
+read and written per file, and counts.
 """
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class Checker:
         self.locked: dict[Any, str] = {}
         self.bytes: dict[str, dict[str, int]] = defaultdict(lambda: {"READ": 0, "WRITE": 0, "FLUSH": 0})
         self.count: Counter[str] = Counter()
+        self.request_ns = 0  # of all regions of requests
 
     def wrong(self, what: str) -> None:
         self.problems.append(what)
@@ -57,10 +58,20 @@ class Checker:
 
     def Enter(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         self.calls[location].append(e.region)
+        if self.is_request(e.region):
+            self.count["Enter"] -= 1  # the calls' alone
+            self.count["request regions"] += 1
+            self.request_ns -= e.time
 
     def Leave(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         if not self.calls[location] or self.calls[location].pop() != e.region:
             self.wrong(f"{location.name} leaves {e.region.name}, which it is not in")
+        if self.is_request(e.region):
+            self.request_ns += e.time
+
+    @staticmethod
+    def is_request(region: Any) -> bool:
+        return region.name.startswith("request ")
 
     def IoCreateHandle(self, _location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         if e.handle in self.open | self.closed:
@@ -150,6 +161,9 @@ class Checker:
         self.done.add(e.matching_id)
 
     def end(self, definitions: Any) -> None:
+        blocks = sum(n for what, n in self.count.items() if what.endswith(" BLOCK"))
+        if self.count["request regions"] != blocks:
+            self.wrong(f"{self.count['request regions']} regions of {blocks} requests")
         if self.begun:
             self.wrong(f"{len(self.begun)} operations never complete")
         for location, calls in self.calls.items():
@@ -168,7 +182,7 @@ def main() -> int:
             checker.look(location, event)
         checker.end(trace.definitions)
     print(json.dumps({"problems": len(checker.problems), "first": checker.problems[:3],
-                      "bytes": checker.bytes, "count": checker.count}))
+                      "bytes": checker.bytes, "count": checker.count, "request_ns": checker.request_ns}))
     return bool(checker.problems)
 
 

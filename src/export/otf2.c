@@ -229,6 +229,41 @@ static void end_attrs(struct exporting *x, const struct stored_request *rq)
 	attr_strata(x, strata);
 }
 
+static uint32_t request_region(struct exporting *x, const struct stored_request *rq)
+{
+	unsigned int op = rq->op < RQ_N ? rq->op : RQ_OTHER;
+	char name[48];
+
+	if (!x->rq_regions[op]) {
+		snprintf(name, sizeof(name), "request %s", rq_op_name(op));
+		x->rq_regions[op] = 1 + otf2_region(&x->a, name, OTF2_REGION_ROLE_FILE_IO);
+	}
+	return x->rq_regions[op] - 1;
+}
+
+/* Writes a completed request as a region beside its operation: some readers know only regions.
+ * False: there is no room for a location. */
+static bool request_region_put(struct exporting *x, const struct known *disk,
+			       const struct stored_request *rq)
+{
+	size_t l = disk_strand_location(x, disk, rq->q_ns);
+	uint32_t region = request_region(x, rq);
+
+	if (l == SIZE_MAX)
+		return false;
+	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
+					      otf2_time(&x->a, l, rq->q_ns), region));
+	otf2_note(&x->a, OTF2_EvtWriter_Leave(x->a.locations[l].w, NULL,
+					      otf2_time(&x->a, l, stored_request_end(rq)), region));
+	return true;
+}
+
+static int no_room_for_disk(const struct exporting *x, struct reason *why)
+{
+	return reason_set(why, EXIT_FAILED, "no room for a disk: %s",
+			  OTF2_Error_GetDescription(x->a.err));
+}
+
 static int request_put(struct exporting *x, const struct step_event *ev, struct reason *why)
 {
 	uint64_t id = step_id(x, ev), bytes = request_bytes(&ev->rq), ns;
@@ -236,8 +271,7 @@ static int request_put(struct exporting *x, const struct step_event *ev, struct 
 	OTF2_EvtWriter *w;
 
 	if (!disk)
-		return reason_set(why, EXIT_FAILED, "no room for a disk: %s",
-				  OTF2_Error_GetDescription(x->a.err));
+		return no_room_for_disk(x, why);
 	if (ev->step == STEP_BEGIN)
 		begin_attrs(x, &ev->rq); /* may add a location */
 	w = x->a.locations[disk->ref].w;
@@ -256,7 +290,7 @@ static int request_put(struct exporting *x, const struct step_event *ev, struct 
 	otf2_note(&x->a,
 		  OTF2_EvtWriter_IoOperationComplete(w, x->list, ns, disk->handle, bytes, id));
 	x->counts->requests++;
-	return 0;
+	return request_region_put(x, disk, &ev->rq) ? 0 : no_room_for_disk(x, why);
 }
 
 static int step_put(void *arg, const struct recording *rec, const struct step_event *ev,

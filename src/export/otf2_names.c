@@ -110,9 +110,9 @@ static uint32_t process_group(struct exporting *x, const struct catalog_thread *
 }
 
 static size_t location_make(struct exporting *x, struct known **set, uint64_t a, uint64_t b,
-			    const struct catalog_thread *t, const char *name)
+			    uint32_t group, const char *name)
 {
-	size_t l = otf2_location(&x->a, name, process_group(x, t));
+	size_t l = otf2_location(&x->a, name, group);
 	struct known *k = l == SIZE_MAX ? NULL : known_new(x, set, a, b);
 
 	if (!k)
@@ -129,7 +129,7 @@ size_t thread_location(struct exporting *x, const struct catalog_thread *t)
 	if (k)
 		return k->ref;
 	snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->tid);
-	return location_make(x, &x->threads, t->pid, t->tid, t, name);
+	return location_make(x, &x->threads, t->pid, t->tid, process_group(x, t), name);
 }
 
 size_t async_location(struct exporting *x, const struct catalog_thread *t)
@@ -140,29 +140,57 @@ size_t async_location(struct exporting *x, const struct catalog_thread *t)
 	if (k)
 		return k->ref;
 	snprintf(name, sizeof(name), "%.*s (%u) asynchronous", COMM_LEN, t->comm, t->tid);
-	return location_make(x, &x->asyncs, t->pid, t->tid, t, name);
+	return location_make(x, &x->asyncs, t->pid, t->tid, process_group(x, t), name);
 }
 
-size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
+/*
+ * Looks for a location of @of, a thread or disk, whose last event is before @start_ns. Returns it;
+ * the one that is free first, if there are STRANDS; or SIZE_MAX with *@ret_next, the number of the
+ * next one to be made.
+ */
+static size_t strand_find(struct exporting *x, struct known **set, uint64_t of, uint64_t start_ns,
+			  unsigned int *ret_next)
 {
-	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
 	const struct known *k, *free_first = NULL;
 	unsigned int strand;
-	char name[64];
 
-	for (strand = 0; strand < STRANDS && (k = known_find(&x->strands, thread, strand));
-	     strand++) {
+	for (strand = 0; strand < STRANDS && (k = known_find(set, of, strand)); strand++) {
 		if (x->a.locations[k->ref].last_ns <= start_ns)
 			return k->ref;
 		if (!free_first ||
 		    x->a.locations[k->ref].last_ns < x->a.locations[free_first->ref].last_ns)
 			free_first = k;
 	}
-	if (strand == STRANDS)
-		return free_first->ref;
+	*ret_next = strand;
+	return strand == STRANDS ? free_first->ref : SIZE_MAX;
+}
+
+size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
+{
+	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
+	unsigned int next;
+	size_t l = strand_find(x, &x->strands, thread, start_ns, &next);
+	char name[64];
+
+	if (l != SIZE_MAX)
+		return l;
 	snprintf(name, sizeof(name), "%.*s (%u) asynchronous call %u", COMM_LEN, t->comm, t->tid,
-		 strand + 1);
-	return location_make(x, &x->strands, thread, strand, t, name);
+		 next + 1);
+	return location_make(x, &x->strands, thread, next, process_group(x, t), name);
+}
+
+size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns)
+{
+	uint64_t dev = disk->key[0];
+	const char *disk_name = catalog_device(&x->rec->catalog, dev);
+	unsigned int next;
+	size_t l = strand_find(x, &x->disk_strands, dev, start_ns, &next);
+	char name[96];
+
+	if (l != SIZE_MAX)
+		return l;
+	snprintf(name, sizeof(name), "%.50s request %u", disk_name ? disk_name : "disk", next + 1);
+	return location_make(x, &x->disk_strands, dev, next, disk->group, name);
 }
 
 struct known *disk_known(struct exporting *x, uint64_t dev)
@@ -186,6 +214,7 @@ struct known *disk_known(struct exporting *x, uint64_t dev)
 		return NULL;
 	file = otf2_file(&x->a, path, x->machine);
 	k->ref = l;
+	k->group = group;
 	k->handle = otf2_handle_there(&x->a, path, file, x->block, OTF2_IO_HANDLE_FLAG_NONE,
 				      OTF2_IO_ACCESS_MODE_READ_WRITE);
 	return k;
@@ -374,6 +403,7 @@ static void names_forget(struct exporting *x)
 	known_free(&x->descriptors);
 	known_free(&x->asyncs);
 	known_free(&x->strands);
+	known_free(&x->disk_strands);
 	known_free(&x->async_files);
 	free(x->files);
 	x->files = NULL;
@@ -381,6 +411,7 @@ static void names_forget(struct exporting *x)
 	x->everything = 0;
 	x->losses = 0;
 	memset(x->regions, 0, sizeof(x->regions));
+	memset(x->rq_regions, 0, sizeof(x->rq_regions));
 }
 
 void names_machine(struct exporting *x, const char *machine)

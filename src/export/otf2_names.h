@@ -23,6 +23,7 @@ struct known {
 	uint64_t key[2];
 	uint32_t ref;       /* location, group or handle */
 	uint32_t handle;    /* of a disk */
+	uint32_t group;     /* of a disk, for its locations */
 	uint64_t file;      /* of a descriptor */
 	uint64_t since_ns;  /* the time when open returned; 0: not recorded */
 	OTF2_LockType lock; /* held through a descriptor; NO_LOCK */
@@ -54,17 +55,19 @@ struct exporting {
 	OTF2_AttributeList *list; /* the library empties it with each event */
 	/* 64-bit, 32-bit, io_uring's, libaio's, and a page fault, + 1; 0: none yet */
 	uint32_t regions[5][CALL_MAX];
-	uint32_t everything; /* handle of sync(), + 1 */
-	uint32_t *files;     /* by number in the recording, + 1 */
+	uint32_t rq_regions[RQ_N]; /* of requests, + 1; 0: none yet */
+	uint32_t everything;       /* handle of sync(), + 1 */
+	uint32_t *files;           /* by number in the recording, + 1 */
 	size_t files_cap;
 	struct known *threads, *processes, *disks, *descriptors;
-	struct known *asyncs;      /* locations, by thread */
-	struct known *strands;     /* by thread, and number */
-	struct known *async_files; /* by process, and file */
-	size_t losses;             /* location, + 1 */
-	uint64_t numbers;          /* first number of a step of this recording in the archive */
-	uint64_t next_number;      /* above all numbers so far */
-	uint64_t lost[LOST_N];     /* in all recordings */
+	struct known *asyncs;       /* locations, by thread */
+	struct known *strands;      /* by thread, and number */
+	struct known *disk_strands; /* by disk, and number */
+	struct known *async_files;  /* by process, and file */
+	size_t losses;              /* location, + 1 */
+	uint64_t numbers;           /* first number of a step of this recording in the archive */
+	uint64_t next_number;       /* above all numbers so far */
+	uint64_t lost[LOST_N];      /* in all recordings */
 };
 
 /* Writes the definitions needed from the beginning. */
@@ -93,6 +96,10 @@ size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint
 
 /* A disk, with its own node, group and location. NULL: failed. */
 struct known *disk_known(struct exporting *x, uint64_t dev);
+
+/* As strand_location(), for a request of @disk: requests overlap, and readers of regions want to
+ * see their times, too. */
+size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns);
 
 /* The handle used by an operation; NO_HANDLE: the file is not known. */
 uint32_t handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid);
