@@ -50,6 +50,33 @@ teardown() {
 		([.args | to_entries[] | select(.key | endswith("_ns")) | .value] | add) == $d] | all' "$tmp/json"
 }
 
+@test "chrome: speedscope shows each thread, and its slices nest" {
+	need_root
+	chromium=$(type -p chromium || type -p chromium-browser || type -p google-chrome) || skip "no Chromium"
+	said=$(tests/engines speedscope 2>&1) || skip "${said##*$'\n'}"
+	dir=$(disk_dir)
+	expect 0 record -o "$tmp/a.ios" -- "$python" -c 'import mmap, os, sys, threading
+f = os.open(sys.argv[1] + "/f", os.O_CREAT | os.O_RDWR)
+os.pwrite(f, bytes(1 << 20), 0)
+def work():
+    m = mmap.mmap(f, 1 << 20)
+    for i in range(101):
+        os.pwrite(f, m[4096 * i : 4096 * i + 100], 512 * i)
+    os.fsync(f)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()' "$dir"
+	expect 0 export "$tmp/a.ios" --to chrome -o "$tmp/t"
+	tracks=$(zcat "$tmp/t/trace.json.gz" |
+		command jq '[.traceEvents[] | select(.ph == "X") | [.pid, .tid]] | unique | length')
+	((tracks >= 4))
+	CHROMIUM=$chromium timeout 90 node tests/speedscope.mjs build/engines/speedscope/node_modules \
+		"$tmp/t/trace.json.gz" >"$tmp/json"
+	cat "$tmp/json"
+	command jq -e --argjson n "$tracks" \
+		'.title == "trace.json.gz - speedscope" and .profiles == $n and .complaints == []' "$tmp/json"
+}
+
 @test "otf2: recordings of several machines are on one clock" {
 	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
 	"$records" -h node1 "$tmp/a.ios" 1009
