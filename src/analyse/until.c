@@ -468,6 +468,13 @@ bool until_met(const struct until *u)
 	return false;
 }
 
+const char *until_noun(const struct until_cond *c)
+{
+	if (c->requests)
+		return "request";
+	return __builtin_popcount(c->ops) == 1 ? op_name(__builtin_ctz(c->ops)) : "operation";
+}
+
 struct text_num until_value(const struct until_cond *c)
 {
 	if (c->measure == UNTIL_ERRORS || c->measure == UNTIL_QUEUE)

@@ -103,6 +103,9 @@ void until_look(struct until *u, uint64_t now);
 /* Whether any condition is met. */
 bool until_met(const struct until *u);
 
+/* "fsync", "request" or, for several kinds, "operation". */
+const char *until_noun(const struct until_cond *c);
+
 /* What .value says: "132 ms", "3". */
 struct text_num until_value(const struct until_cond *c);
 

@@ -337,15 +337,12 @@ static struct ending ending_of(void *arg)
 }
 
 /* A number without a unit is in seconds, which not everybody expects. */
-static void say_until(const struct record_run *rec)
+static void say_until(const struct until *u)
 {
-	const struct intake_until *u = &rec->intake.until;
-	const char *kind = u->requests ? "request" : "operation";
-
-	for (const struct opt_choice *c = filter_ops; c->name; c++)
-		if (u->kinds == 1U << c->value)
-			kind = c->name;
-	cmd_say("the recording ends when one %s takes longer than %s", kind, text_ns(u->above_ns).s);
+	for (unsigned int i = 0; i < u->n; i++)
+		if (u->conds[i].measure == UNTIL_TIME)
+			cmd_say("the recording ends when one %s takes longer than %s",
+				until_noun(&u->conds[i]), text_ns(u->conds[i].above).s);
 }
 
 static int start(struct run *r, struct reason *why)
@@ -363,8 +360,7 @@ static int start(struct run *r, struct reason *why)
 	rec->view.kernel = rec->uts.release;
 	if (rec->ops == rec->requests)
 		run_say_of_ops(rec->io.of_ops);
-	if (rec->until)
-		say_until(rec);
+	say_until(&rec->recorder.until);
 	return 0;
 }
 

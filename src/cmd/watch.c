@@ -398,6 +398,7 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 	end = ending_of(w, since, now);
 	shot.ops = end.ops;
 	shot.requests = end.requests;
+	shot.lost = end.lost[LOST_OPS] + end.lost[LOST_REQUESTS];
 	shot.duration_ns = end.duration_ns;
 	shot_name(&w->due, now, shot.name);
 	text.header = recorder_header(&w->recorder, since, w->due.triggers, w->due.n);
@@ -536,12 +537,25 @@ static bool beat(struct run *r)
 	if (now - w->recorder.flushed_ns >= FLUSH_NS)
 		flush(w, now);
 	conditions_look(w, now);
+	if (w->w.err)
+		cmd_say("error: cannot record: %s", strerror(-w->w.err));
 	if (!due_look(w, now) || w->w.err) {
 		r->exit = EXIT_FAILED;
 		return true;
 	}
 	r->beat_ns = w->due.is ? WRITING_NS : 0;
 	return false;
+}
+
+static void say_lost(const struct watch_run *w)
+{
+	uint64_t ops = w->recorder.lost[LOST_OPS] + w->w.lost_ops;
+	uint64_t requests = w->recorder.lost[LOST_REQUESTS] + w->w.lost_requests;
+
+	if (ops || requests)
+		cmd_say("warning: lost %s operation%s, %s request%s since the beginning",
+			text_count(ops).s, text_plural(ops), text_count(requests).s,
+			text_plural(requests));
 }
 
 /* At the end of the run: writes the recording that is due, as far as it goes. */
@@ -554,6 +568,8 @@ static int report(struct run *r, struct snapshot *sn)
 		store_wait(&w->store);
 	w->due.at_ns = 0;
 	due_look(w, clock_ns());
+	recorder_tell_losses(&w->recorder, clock_ns());
+	say_lost(w);
 	if (w->at_most.left_out)
 		cmd_say("%s incident%s without a recording: --at-most %s",
 			text_count(w->at_most.left_out).s, text_plural(w->at_most.left_out),
@@ -582,6 +598,8 @@ static int watch(int argc, char **argv)
 	int status = run_main(&w.io.run, &ops, &cmd_watch, argc, argv), written;
 
 	written = store_close(&w.store);
+	if (written && w.io.run.command)
+		written = EXIT_TOOL;
 	recorder_done(&w.recorder);
 	writer_done(&w.w);
 	free(w.losses);

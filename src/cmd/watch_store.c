@@ -326,13 +326,15 @@ static int shot_complete(const struct taking *t, const struct shot *shot, char r
 
 static void shot_say(const struct shot *shot, const char *path)
 {
-	char safe[TEXT_SAFE_CAP(STORE_PATH)], text[sizeof(safe) + 128];
+	char safe[TEXT_SAFE_CAP(STORE_PATH)], text[sizeof(safe) + 128], lost[48] = "";
 
 	text_safe(safe, sizeof(safe), path);
-	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s, %s", safe,
+	if (shot->lost)
+		snprintf(lost, sizeof(lost), ", %s lost", text_count(shot->lost).s);
+	snprintf(text, sizeof(text), "%s: %s operation%s, %s request%s, %s, %s%s", safe,
 		 text_count(shot->ops).s, text_plural(shot->ops), text_count(shot->requests).s,
 		 text_plural(shot->requests), text_bytes(entry_bytes(path)).s,
-		 text_ns(shot->duration_ns).s);
+		 text_ns(shot->duration_ns).s, lost);
 	text_message(stderr, text);
 }
 

@@ -34,8 +34,8 @@ struct store {
 /* One recording, as plain data. */
 struct shot {
 	char name[SHOT_NAME]; /* of the file, without .ios; of letters, digits and ".-+_" */
-	uint64_t ops, requests, duration_ns;
-	bool complete; /* the copy has written all of it */
+	uint64_t ops, requests, lost, duration_ns; /* lost: operations and requests */
+	bool complete;                             /* the copy has written all of it */
 };
 
 /* Makes the directory, unless it exists, and starts the deputy. 0, or -1 with @why. Call

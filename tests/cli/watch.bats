@@ -214,6 +214,37 @@ for i in range(10007): os.pread(f, random.randrange(4096), random.randrange(1 <<
 	reader 'assert len(r[0].ops) == r[0].end["ops"] >= 10007' "$tmp/small"/*
 }
 
+@test "what is lost is told, in the recording and at the end" {
+	start watch --comm planted --buffer 4 -o "$dir"
+	"$python" -c 'import os
+open("/proc/self/comm", "w").write("planted")
+f = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(300007): os.pread(f, 1, i)'
+	kill -USR1 "$pid"
+	wait_until recordings 1
+	finish INT
+	reader '
+end = r[0].end
+assert end["ops"] == len(r[0].ops) and end["lost"]["ops"] > 0 and end["ops"] + end["lost"]["ops"] >= 300007, end
+' "$dir"/*
+	grep -q 'SIGUSR1.ios: .*, [0-9,]* lost' "$tmp/err"
+	grep -q '^warning: lost [0-9,]* operations, 0 requests since the beginning' "$tmp/err"
+}
+
+@test "memory too small for --keep is told" {
+	start watch --comm planted --memory 1 -o "$dir"
+	"$python" -c 'import os, random
+open("/proc/self/comm", "w").write("planted")
+f = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))'
+	kill -USR1 "$pid"
+	wait_until recordings 1
+	finish INT
+	((status == 0))
+	grep -q '^warning: --memory 1 holds only .* before an incident' "$tmp/err"
+	reader 'assert 1000 < len(r[0].ops) == r[0].end["ops"] < 200003' "$dir"/*
+}
+
 @test "tables instead of recordings" {
 	start watch --comm planted -o "$dir" --parquet
 	plant "$iostrata" 1 0
