@@ -2,6 +2,7 @@
 #include "analyse/until.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,16 +106,23 @@ static bool subject_find(struct until_cond *c, const char *name)
 	return c->ops || c->requests;
 }
 
+/* Reads decimal digits, with a point or without. False: there are none. */
+static bool decimal_parse(const char *text, double *ret_value, const char **ret_end)
+{
+	size_t n = strspn(text, "0123456789.");
+	char digits[WORD_CAP], *end;
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
+	*ret_value = strtod(digits, &end);
+	*ret_end = text + n;
+	return end != digits && !*end && n < sizeof(digits);
+}
+
 /* Reads "p99.9". */
 static bool percentile_parse(const char *text, double *ret_pct, const char **ret_end)
 {
-	char *end;
-
-	if (text[0] != 'p' || text[1] < '0' || text[1] > '9')
-		return false;
-	*ret_pct = strtod(text + 1, &end);
-	*ret_end = end;
-	return *ret_pct > 0 && *ret_pct < 100;
+	return text[0] == 'p' && decimal_parse(text + 1, ret_pct, ret_end) && *ret_pct > 0 &&
+	       *ret_pct < 100;
 }
 
 static bool measure_parse(struct until_cond *c, const char *word)
@@ -176,13 +184,12 @@ static int left_parse(struct until_cond *c, const struct words *w, const struct 
 static bool usual_parse(struct until_cond *c, const char *limit)
 {
 	const char *end;
-	char *all;
 
-	if (!percentile_parse(limit, &c->percentile, &end) || *end != 'x')
+	if (!percentile_parse(limit, &c->percentile, &end) || *end != 'x' ||
+	    !decimal_parse(end + 1, &c->times, &end))
 		return false;
-	c->times = strtod(end + 1, &all);
 	c->measure = UNTIL_USUAL;
-	return all != end + 1 && !*all && c->times >= 1 && c->times <= 1e6;
+	return !*end && c->times >= 1 && c->times <= 1e6;
 }
 
 static int limit_parse(struct until_cond *c, const char *limit, struct reason *why)

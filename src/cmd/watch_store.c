@@ -510,37 +510,35 @@ struct copy_job {
 	struct shot shot;
 	store_write_fn *write;
 	void *arg;
-	int from, to; /* the ends of its pipe */
+	int to; /* its end of the pipe */
 };
 
 static int copy_work(void *arg)
 {
 	struct copy_job *j = arg;
 
-	close(j->from);
 	j->shot.complete = !j->write(j->arg, j->to);
 	return shot_send(j->s->control, &j->shot, -1);
 }
 
 int store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg)
 {
-	struct copy_job job = { s, *shot, write, arg, -1, -1 };
+	struct copy_job job = { s, *shot, write, arg, -1 };
 	int ends[2], err;
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* it may be refused: then it takes longer */
-	job.from = ends[0];
 	job.to = ends[1];
-	err = shot_send(s->control, shot, job.from);
+	err = shot_send(s->control, shot, ends[0]);
 	if (!err) {
-		s->copy = copy_start(copy_work, &job);
+		s->copy = copy_start(copy_work, &job, (int[]){ s->control, job.to });
 		err = s->copy < 0 ? s->copy : 0;
 		if (err)
 			copy_over(s, COPY_FAILED);
 	}
-	close(job.from);
-	close(job.to);
+	close(ends[0]);
+	close(ends[1]);
 	return err;
 }
 

@@ -363,12 +363,26 @@ int deputy_end(struct deputy *h, bool work)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TOOL;
 }
 
-pid_t copy_start(int (*work)(void *arg), void *arg)
+/* Closes all descriptors but the standard ones, @a and @b. */
+static void close_but(unsigned int a, unsigned int b)
+{
+	unsigned int low = a < b ? a : b, high = a < b ? b : a;
+
+	if (low > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0U, 0);
+}
+
+pid_t copy_start(int (*work)(void *arg), void *arg, const int keep[2])
 {
 	pid_t pid = fork();
 
-	if (!pid)
+	if (!pid) {
+		close_but(keep[0], keep[1]);
 		_exit(work(arg) ? EXIT_FAILED : 0);
+	}
 	return pid < 0 ? -errno : pid;
 }
 

@@ -107,8 +107,10 @@ void deputy_go(struct deputy *h);
 int deputy_end(struct deputy *h, bool work);
 
 /* A copy: a forked process, which works on the tool's memory as it was at the fork, while the tool
- * goes on. It ends with 0 if @work returns 0. Returns its pid, or -errno. */
-pid_t copy_start(int (*work)(void *arg), void *arg);
+ * goes on. It has no descriptors but the standard ones and the two of @keep: a copy that waits for
+ * a disk holds no program in the kernel. It ends with 0 if @work returns 0. Returns its pid, or
+ * -errno. */
+pid_t copy_start(int (*work)(void *arg), void *arg, const int keep[2]);
 
 enum copy_state { COPY_RUNS, COPY_WORKED, COPY_FAILED };
 

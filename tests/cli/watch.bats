@@ -185,6 +185,31 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 # Whether no process of the tool has its directory open, and no file is half-written.
 is_alone() { [[ -z $(find "$dir" -name '.*' -type f) ]]; }
 
+# Whether a copy of the tool writes.
+copies() { (($(pgrep -c -P "$pid") == 2)); }
+
+@test "a disk that hangs holds neither the tracing nor, after a kill, the programs" {
+	start watch --comm planted -o "$dir"
+	"$python" -c 'import os, random
+open("/proc/self/comm", "w").write("planted")
+f = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))'
+	deputy=$(pgrep -P "$pid")
+	spawned+=("$deputy")
+	kill -STOP "$deputy"
+	kill -USR1 "$pid"
+	wait_until copies
+	plant "$iostrata" 1 0
+	[[ $(grep State "/proc/$pid/status") != *D* ]]
+	ids=$(bpf_ids "$pid")
+	[[ $ids == *prog* ]]
+	kill -9 "$pid"
+	wait_until gone "$ids"
+	kill -CONT "$deputy"
+	wait_until recordings 1
+	reader 'assert len(r[0].ops) == r[0].end["ops"] >= 200003' "$dir"/*
+}
+
 @test "a full disk is told, the oldest go if they may, and tracing goes on" {
 	mkdir "$tmp/small"
 	mount -t tmpfs -o size=200k tmpfs "$tmp/small"

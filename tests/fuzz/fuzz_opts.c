@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/until.h"
+#include "base/devices.h"
 #include "base/opts.h"
+#include "base/reason.h"
 #include "base/text.h"
 
 #define CHECK(what)                                                                                \
@@ -109,6 +112,31 @@ static void check_numbers(const char *s)
 	CHECK(!opts_duration(text, &again, &why) && again == ns);
 }
 
+/* Any condition is refused, or met or not. */
+static void check_until(const char *text)
+{
+	static const struct until_event events[] = {
+		{ .kind = 5, .error = 5, .end_ns = 1000000000, .took_ns = UINT64_MAX },
+		{ .is_request = true, .failed = true, .end_ns = UINT64_MAX, .took_ns = 1 },
+	};
+	struct devices none = {};
+	struct reason why = {};
+	struct until u = {};
+
+	if (until_add(&u, text, &none, &why)) {
+		CHECK(why.error[0] && (why.exit == EXIT_USAGE || why.exit == EXIT_FAILED));
+	} else {
+		CHECK(u.n == 1 && (u.ops || u.requests));
+		until_see(&u, &events[0]);
+		until_look(&u, 2000000000);
+		until_see(&u, &events[1]);
+		until_look(&u, UINT64_MAX);
+		if (until_met(&u))
+			CHECK(until_value(&u.conds[0]).s[0]);
+	}
+	until_done(&u);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct opt_table tables[] = {
@@ -122,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(words, data, n);
 	words[n] = '\0';
 	check_numbers(words);
+	check_until(words);
 	for (char *w = words, *end; w && argc < 63; w = end) {
 		end = strchr(w, '\n');
 		if (end)
