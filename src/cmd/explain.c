@@ -179,7 +179,7 @@ static void put_filters(FILE *f, const struct explain_cmd *o, const char *option
 	if (option && !strcmp(option, "--cgroup"))
 		given.cgroups.n = 0;
 	if (option && !strcmp(option, "--fs"))
-		given.fs = NULL;
+		given.fs.n = 0;
 	filters_text(&given, text, sizeof(text));
 	if (text[0])
 		fprintf(f, " %s", text);
