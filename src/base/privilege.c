@@ -153,13 +153,13 @@ static int allow_reading(int ruleset, const char *dir)
 /*
  * Both need no_new_privs, and return 0 or -errno.
  *
- * Landlock (5.13): only files below /proc and /sys can be read, and none can be written, created,
- * removed or executed. Returns 0 also if the kernel has no Landlock.
+ * Landlock (5.13): only files below @dirs, which end with a NULL, can be read, and none can be
+ * written, created, removed or executed. Returns 0 also if the kernel has no Landlock.
  */
-static int confine_files(void)
+static int confine_files(const char *const *dirs)
 {
 	struct landlock_ruleset_attr attr = {};
-	int version, ruleset, err;
+	int version, ruleset, err = 0;
 
 	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	if (version < 0)
@@ -168,9 +168,8 @@ static int confine_files(void)
 	ruleset = syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (ruleset < 0)
 		return -errno;
-	err = allow_reading(ruleset, "/proc");
-	if (!err)
-		err = allow_reading(ruleset, "/sys");
+	for (; *dirs && !err; dirs++)
+		err = allow_reading(ruleset, *dirs);
 	if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))
 		err = -errno;
 	close(ruleset);
@@ -503,11 +502,26 @@ static void note(int err, const char *what, struct reason *why)
 
 int privilege_drop(bool names_cgroups, struct reason *why)
 {
+	static const char *const dirs[] = { "/proc", "/sys", NULL };
+
 	why->error[0] = '\0';
 	note(root_leave(), "become another user", why);
 	note(caps_drop(names_cgroups), "drop capabilities", why);
 	note(close_up(), "set no_new_privs", why);
-	note(confine_files(), "use Landlock", why);
+	note(confine_files(dirs), "use Landlock", why);
+	note(confine_syscalls(), "use seccomp", why);
+	return why->error[0] ? -1 : 0;
+}
+
+int privilege_drop_all(struct reason *why)
+{
+	static const char *const none[] = { NULL };
+
+	why->error[0] = '\0';
+	note(root_leave(), "become another user", why);
+	note(privilege_clear() ? -errno : 0, "drop capabilities", why);
+	note(close_up(), "set no_new_privs", why);
+	note(confine_files(none), "use Landlock", why);
 	note(confine_syscalls(), "use seccomp", why);
 	return why->error[0] ? -1 : 0;
 }

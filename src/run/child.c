@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -417,6 +418,70 @@ int program_ended(bool wait)
 	while ((pid = waitpid(-1, &status, wait ? 0 : WNOHANG)) < 0 && errno == EINTR)
 		;
 	return pid > 0 ? status_of(status) : -1;
+}
+
+/* The feed is a pair of sockets, since a write to a socket can time out. Only one direction is
+ * open. */
+static int feed_open(int ret_ends[2])
+{
+	struct timeval wait = { .tv_sec = FEED_WAIT_S };
+	int err = 0, bytes = 1 << 20;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret_ends))
+		return -errno;
+	if (shutdown(ret_ends[0], SHUT_RD) ||
+	    setsockopt(ret_ends[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)))
+		err = -errno;
+	/* fewer wake-ups of the server; the kernel's limit may be less */
+	setsockopt(ret_ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	if (err) {
+		close(ret_ends[0]);
+		close(ret_ends[1]);
+	}
+	return err;
+}
+
+int server_start(struct server *s, int (*serve)(void *arg, int feed), void *arg)
+{
+	int ends[2], err = feed_open(ends);
+
+	if (err)
+		return err;
+	s->pid = fork();
+	if (!s->pid) {
+		close(ends[0]);
+		signal(SIGINT, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+		_exit(serve(arg, ends[1]));
+	}
+	err = s->pid < 0 ? -errno : 0;
+	close(ends[1]);
+	s->feed = ends[0];
+	if (err)
+		close(ends[0]);
+	return err;
+}
+
+bool server_has_ended(struct server *s)
+{
+	if (s->pid <= 0 || waitpid(s->pid, NULL, WNOHANG) != s->pid)
+		return false;
+	close(s->feed);
+	s->pid = 0;
+	return true;
+}
+
+/* A server that is stopped would not see the end of its feed. */
+void server_end(struct server *s)
+{
+	if (s->pid <= 0)
+		return;
+	close(s->feed);
+	if (!kill(s->pid, SIGKILL))
+		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	s->pid = 0;
 }
 
 /*

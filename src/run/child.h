@@ -2,7 +2,8 @@
 /*
  * child.h - the processes forked by the tool. The command after "--" is held until the probes are
  * live. It runs as the caller, with the caller's signals and limits. Another process holds programs
- * open while the kernel detaches them. A deputy works after the run. Nothing here prints.
+ * open while the kernel detaches them. A deputy works after the run, a server beside it. Nothing
+ * here prints.
  */
 #ifndef IOSTRATA_RUN_CHILD_H
 #define IOSTRATA_RUN_CHILD_H
@@ -125,5 +126,27 @@ int program_start(const char *file, const char *arg);
 /* The exit status of a started program that has ended: 128 + its signal if one ended it. @wait:
  * wait for one to end. -1: none has ended. */
 int program_ended(bool wait);
+
+/*
+ * A server: a process of the tool. It works during the run with the data that the tool writes to
+ * .feed, and ends when .feed is closed: so it does not outlive the tool. Nothing comes back from
+ * it. Signals to the process group do not end it.
+ */
+struct server {
+	pid_t pid; /* 0: none */
+	int feed;  /* a socket, for send(2); takes no data for FEED_WAIT_S: an error of time-out */
+};
+
+enum { FEED_WAIT_S = 10 };
+
+/* Forks a server, which calls @serve with the other end of .feed, and exits with its result. 0 or
+ * -errno. */
+int server_start(struct server *s, int (*serve)(void *arg, int feed), void *arg);
+
+/* Whether the server has ended by itself. */
+bool server_has_ended(struct server *s);
+
+/* Ends the server, if there is one, and waits for its end. */
+void server_end(struct server *s);
 
 #endif
