@@ -54,9 +54,13 @@ OPT += -DSTATIC
 override LDFLAGS += -static -s -Wl,--gc-sections,--no-warnings
 endif
 
+ifneq ($(CROSS),) # what tests/setup --cross unpacks
+override LDFLAGS += -L/usr/local/lib/$(ARCH)-linux-gnu
+endif
+
 CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g -ffunction-sections $(OPT) $(CPPFLAGS) $(CFLAGS)
-# Debian's name of OTF2's; the shared one costs every start 400 KB.
-LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -lcap -lncursesw -ltinfo -lm
+# Debian's name of OTF2's; the shared one costs every start 400 KB. libevent's is for serve alone.
+LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -l:libevent_core.a -lcap -lncursesw -ltinfo -lm
 TERMS := linux xterm xterm-256color screen screen-256color tmux tmux-256color vt100 vt220
 # INLINED=1: with the lines of inlined functions, for the verifier's log; it takes half as long again.
 BPF_CFLAGS := -g $(if $(INLINED),,-gno-inline-line-tables) -O2 -target bpfel -D__TARGET_ARCH_$(BPF_ARCH) -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter
@@ -77,7 +81,7 @@ static: $(OBJS)
 	$(Q)$(MAKE) --no-print-directory STATIC=1 all
 	$(Q)cp $(B)/static/iostrata build/iostrata-static-$(ARCH)
 
-$(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture analyse export run funcs top))
+$(shell mkdir -p $(addprefix $(O)/,unit base cmd trace show capture analyse export run funcs top serve))
 
 # trace_functions has the same programs with functions; see function.bpf.h.
 $(B)/trace_functions.bpf.o: BPF_CFLAGS += -DFUNCTIONS

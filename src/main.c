@@ -20,7 +20,7 @@
 #include "run/cli.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_breakdown, &cmd_top,     &cmd_funcs,   &cmd_record, &cmd_watch,
+	&cmd_breakdown, &cmd_top,     &cmd_funcs,   &cmd_serve,  &cmd_record, &cmd_watch,
 	&cmd_report,    &cmd_compare, &cmd_explain, &cmd_export, &cmd_doctor,
 };
 

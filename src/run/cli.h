@@ -23,7 +23,7 @@ struct cmd {
 };
 
 extern const struct cmd cmd_breakdown, cmd_compare, cmd_doctor, cmd_explain, cmd_export, cmd_funcs,
-	cmd_record, cmd_report, cmd_top, cmd_watch;
+	cmd_record, cmd_report, cmd_serve, cmd_top, cmd_watch;
 
 /*
  * The start of every command: parses the options into @out, and answers --help, --version and wrong

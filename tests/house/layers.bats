@@ -53,8 +53,9 @@ analyse base capture
 show base capture analyse
 top base capture show
 funcs base bpf trace show
+serve base show
 run base bpf trace
-cmd base bpf trace capture analyse export show top funcs run
+cmd base bpf trace capture analyse export show top funcs serve run
 . base run"
 
 @test "no folder looks upwards, and includes name their folder" {
@@ -86,7 +87,7 @@ cmd base bpf trace capture analyse export show top funcs run
 	done
 	for command in src/cmd/*.c; do
 		command=${command#src/cmd/}
-		for other in breakdown compare doctor explain export funcs record report top watch; do
+		for other in breakdown compare doctor explain export funcs record report serve top watch; do
 			[[ ${command%%[_.]*} != "$other" ]] || continue
 			none finds "#[ \\t]*include \"cmd/$other(_|\.)" "src/cmd/$command"
 		done

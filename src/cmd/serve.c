@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * serve.c - the command for many machines: figures since the start for Prometheus, and a live page.
+ * This process traces, and feeds another (serve/process.h), which has no privileges, with a
+ * snapshot every second.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/reason.h"
+#include "cmd/tables.h"
+#include "run/child.h"
+#include "run/io.h"
+#include "serve/feed.h"
+#include "serve/listen.h"
+#include "serve/process.h"
+
+struct serve {
+	struct io_run io;
+	/* options */
+	const char *listen, *token_file;
+	int by, buckets;
+	uint64_t keys_max;
+	/* state */
+	struct listening listening;
+	struct serve_conf conf;
+	struct utsname uts;
+	struct server server;
+	int statm;
+};
+
+static const struct opt_choice by_choices[] = {
+	{ "comm", BY_COMM },
+	{ "cgroup", BY_CGROUP },
+	{ "container", BY_CONTAINER },
+	{},
+};
+
+static const struct opt_choice buckets_choices[] = { { "25", 25 }, { "50", 50 }, {} };
+
+static const struct opt serve_opts[] = {
+	{ 0, "listen", OPT_STRING(struct serve, listen), .arg = "ADDRESS:PORT",
+	  .help = "serve on this IP address and port (default: 127.0.0.1:9740); on an address that "
+		  "is not of this machine alone, requests need a token" },
+	{ 0, "token-file", OPT_STRING(struct serve, token_file), .arg = "FILE",
+	  .help = "requests need the token in the first line of this file (default: a new one, "
+		  "which is printed)" },
+	{},
+};
+
+static const struct opt metrics_opts[] = {
+	{ 0, "by", OPT_CHOICE(struct serve, by, by_choices), .arg = "KEY",
+	  .help = "more series: with labels for each command name, cgroup or container" },
+	{ 0, "max-keys", OPT_UINT(struct serve, keys_max), .arg = "N", .min = 1, .max = 10000,
+	  .help = "with --by: labels for at most so many keys, the most used; others count as "
+		  "\"other\" (default: 100)" },
+	{ 0, "buckets", OPT_CHOICE(struct serve, buckets, buckets_choices), .arg = "N",
+	  .help = "buckets of a histogram: one per octave, or two (default: 25)" },
+	{},
+};
+
+static const struct opt_group groups[] = {
+	{ "Server", serve_opts, 0 },
+	{ "Metrics", metrics_opts, 0 },
+	{ "Filters", filter_opts, offsetof(struct serve, io.run.opts.filters) },
+	{ "Scope", scope_opts, 0 },
+	{ "Run", run_opts_without_json, 0 },
+	{},
+};
+
+static const struct opt_example examples[] = {
+	{ "iostrata serve", "a page and metrics on http://127.0.0.1:9740/" },
+	{ "iostrata serve --by container", "also for each container" },
+	{ "iostrata serve --listen 0.0.0.0:9740 --token-file /etc/iostrata/token",
+	  "for a Prometheus elsewhere" },
+	{},
+};
+
+static const struct opt_table table = {
+	.name = "iostrata serve",
+	.summary = "metrics for Prometheus, and a live page",
+	.about = "Sums up all I/O as breakdown does, without an end, and serves the sums: /metrics "
+		 "for Prometheus, and a page for people. The process that serves has no "
+		 "privileges.",
+	.groups = groups,
+	.examples = examples,
+};
+
+static struct serve *serve_of(struct run *r)
+{
+	return (struct serve *)r; /* its first member */
+}
+
+static int token_read(const char *path, char ret_token[TOKEN_CAP], struct reason *why)
+{
+	FILE *f = fopen(path, "re");
+	char *end;
+
+	if (!f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.120s': %s", path,
+				  strerror(errno));
+	if (!fgets(ret_token, TOKEN_CAP, f))
+		ret_token[0] = '\0';
+	fclose(f);
+	end = strpbrk(ret_token, "\r\n");
+	if (end)
+		*end = '\0';
+	if (guard_is_token(ret_token))
+		return 0;
+	reason_set(why, EXIT_FAILED, "no token in the first line of '%.120s'", path);
+	return reason_hint(why, "a token has 16 or more letters, digits, - and _: "
+				"'openssl rand -hex 16' makes one");
+}
+
+/* The token, and whether to print it. */
+static int resolve_token(struct serve *s, struct reason *why)
+{
+	char *token = s->conf.guard.token;
+	int err;
+
+	if (s->token_file)
+		return token_read(s->token_file, token, why);
+	if (s->listening.loopback)
+		return 0;
+	err = guard_new_token(token);
+	return err ? reason_set(why, EXIT_FAILED, "cannot make a token: %s", strerror(-err)) : 0;
+}
+
+static void conf_fill(struct serve *s)
+{
+	const struct breakdown_opts opts = { .by = s->by };
+
+	uname(&s->uts);
+	breakdown_view_fill(&s->conf.view, &opts, LAYER_OPS, -1);
+	s->conf.view.kernel = s->uts.release;
+	s->conf.view.fs_filter = s->io.run.opts.filters.fs;
+	s->conf.view.cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	s->conf.listener = s->listening.fd;
+	s->conf.buckets = s->buckets;
+	s->conf.keys_max = s->keys_max;
+	s->conf.version = IOSTRATA_VERSION;
+}
+
+static void warn(const struct reason *why)
+{
+	cmd_warn(why);
+}
+
+/* In the process that serves. */
+static int work(void *arg, int feed)
+{
+	struct serve *s = arg;
+	struct reason why = {};
+
+	return serve_process(&s->conf, feed, warn, &why) ? cmd_fail(&why) : 0;
+}
+
+/* The process that serves is forked before anything is in the kernel, so it has no descriptor of
+ * that. */
+static int resolve(struct run *r, struct reason *why)
+{
+	struct serve *s = serve_of(r);
+	struct session_conf *conf = &s->io.conf;
+	int err;
+
+	if (filters_check_kinds(&r->opts.filters, LAYER_OPS, NULL, why) ||
+	    listen_open(s->listen, &s->listening, why))
+		return -1;
+	if (resolve_token(s, why))
+		return -1;
+	r->opts.interval_ns = NS_PER_S;
+	conf->by = s->by == BY_CONTAINER ? BY_CGROUP : s->by;
+	conf->minor_faults = true;
+	conf->sent_fs = r->opts.filters.fs;
+	conf_fill(s);
+	err = server_start(&s->server, work, s);
+	close(s->listening.fd);
+	return err ? reason_set(why, EXIT_FAILED, "cannot start a process: %s", strerror(-err)) : 0;
+}
+
+static int start(struct run *r, struct reason *why)
+{
+	const struct serve *s = serve_of(r);
+	bool made = s->conf.guard.token[0] && !s->token_file;
+
+	(void)why;
+	cmd_say("serving %s%s%s", s->listening.url, made ? "?token=" : "",
+		made ? s->conf.guard.token : "");
+	return 0;
+}
+
+/* 0 or -errno. */
+static int send_all(int feed, const char *data, size_t len)
+{
+	ssize_t n;
+
+	for (; len; data += n, len -= n) {
+		n = send(feed, data, len, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		n = n < 0 ? 0 : n;
+	}
+	return 0;
+}
+
+/* A process that has ended is told by beat(). */
+static int report(struct run *r, struct snapshot *sn)
+{
+	struct serve *s = serve_of(r);
+	int err = s->by == BY_CONTAINER ? container_rows(sn) : 0;
+	struct feed_self self;
+	char *frame;
+	size_t len;
+
+	if (err || s->server.pid <= 0)
+		return err;
+	feed_self(&self, s->statm);
+	frame = feed_pack(sn, session_missing(s->io.session), &self, &len);
+	if (!frame)
+		return -ENOMEM;
+	err = send_all(s->server.feed, frame, len);
+	free(frame);
+	return err == -EPIPE || err == -ECONNRESET ? 0 : err;
+}
+
+static bool beat(struct run *r)
+{
+	struct serve *s = serve_of(r);
+
+	if (!server_has_ended(&s->server))
+		return false;
+	cmd_say("error: the process that serves has ended");
+	r->exit = EXIT_FAILED;
+	return true;
+}
+
+static void close_both(struct run *r)
+{
+	struct serve *s = serve_of(r);
+
+	server_end(&s->server);
+	io_source.close(r);
+	if (s->statm >= 0)
+		close(s->statm);
+}
+
+static int serve(int argc, char **argv)
+{
+	struct run_source source = io_source;
+	struct run_ops ops = {
+		.source = &source, .resolve = resolve, .start = start, .beat = beat
+	};
+	struct serve s = {
+		.io.report = report,
+		.listen = "127.0.0.1:9740",
+		.buckets = 25,
+		.keys_max = 100,
+		.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC),
+	};
+
+	source.close = close_both;
+	return run_main(&s.io.run, &ops, &cmd_serve, argc, argv);
+}
+
+const struct cmd cmd_serve = { "serve", &table, serve, true };

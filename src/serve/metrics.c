@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "serve/metrics.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "serve/totals.h"
+
+enum {
+	LABEL_CAP = 2048,           /* a value with its escapes */
+	LABELS_CAP = 6 * LABEL_CAP, /* all labels of a row */
+	EXTRA_CAP = LABEL_CAP + 64, /* one label more */
+};
+
+struct writer {
+	struct text_out out;
+	const struct metrics *m;
+	const struct totals *totals;
+	bool open;
+	const char *family;      /* without "_total" */
+	char labels[LABELS_CAP]; /* of the present row, without braces */
+	size_t labels_len;
+	char bounds[BOUNDS_MAX + 1][sizeof(",le=\"18446744073.709551615\"")];
+};
+
+void metrics_escape(char *dst, size_t cap, const char *safe)
+{
+	size_t n = 0, need;
+
+	for (; *safe; safe++, n += need) {
+		need = *safe == '\\' || *safe == '"' ? 2 : 1;
+		if (n + need >= cap)
+			break;
+		if (need == 2)
+			dst[n] = '\\';
+		dst[n + need - 1] = *safe;
+	}
+	dst[n] = '\0';
+}
+
+/* Begins a family. For the older format, a counter's family ends in "_total" as its series does. */
+static void put_family(struct writer *w, const char *name, const char *type, const char *help)
+{
+	const char *total = !w->open && !strcmp(type, "counter") ? "_total" : "";
+
+	w->family = name;
+	text_put(&w->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, total, help, name, total, type);
+}
+
+/* Adds a label to those of the present row. */
+static void add_label(struct writer *w, const char *name, const char *safe)
+{
+	char text[LABEL_CAP];
+	int n;
+
+	metrics_escape(text, sizeof(text), safe);
+	n = snprintf(w->labels + w->labels_len, sizeof(w->labels) - w->labels_len, "%s%s=\"%s\"",
+		     w->labels_len ? "," : "", name, text);
+	w->labels_len += n;
+}
+
+/* The same for hostile text. */
+static void add_text_label(struct writer *w, const char *name, const char *text)
+{
+	char safe[LABEL_CAP];
+
+	text_label(safe, sizeof(safe), text, strlen(text));
+	add_label(w, name, safe);
+}
+
+static void labels_begin(struct writer *w)
+{
+	w->labels_len = 0;
+	w->labels[0] = '\0';
+}
+
+/* Adds the labels of the key of --by. An empty label is the same as none. */
+static void add_key(struct writer *w, const struct total_key *total, const struct key *key)
+{
+	const char *const *names = key_label_names(w->totals->by);
+
+	if (!total->id)
+		return;
+	for (int i = 0; names[i]; i++)
+		add_label(w, names[i], key ? key->labels[i] : names[i + 1] ? "" : "other");
+}
+
+static void labels_of_op(struct writer *w, const struct op_total *t)
+{
+	labels_begin(w);
+	add_label(w, "op", op_name(t->key.op));
+	add_label(w, "fs", t->key.of);
+	add_key(w, &t->key, t->owner);
+}
+
+static void labels_of_rq(struct writer *w, const struct rq_total *t)
+{
+	labels_begin(w);
+	add_label(w, "disk", t->key.of);
+	add_label(w, "op", rq_op_name(t->key.op));
+	add_key(w, &t->key, t->owner);
+}
+
+/* A line with the labels of the present row and @extra: ",le=...", or "". */
+static void put_count(struct writer *w, const char *suffix, const char *extra, uint64_t n)
+{
+	text_put(&w->out, "%s%s{%s%s} %llu\n", w->family, suffix, w->labels, extra,
+		 (unsigned long long)n);
+}
+
+static void put_seconds(struct writer *w, const char *suffix, const char *extra, uint64_t ns)
+{
+	text_put(&w->out, "%s%s{%s%s} %llu.%09llu\n", w->family, suffix, w->labels, extra,
+		 (unsigned long long)ns / 1000000000, (unsigned long long)ns % 1000000000);
+}
+
+/* A line without labels. */
+static void put_one(struct writer *w, const char *suffix, uint64_t n)
+{
+	text_put(&w->out, "%s%s %llu\n", w->family, suffix, (unsigned long long)n);
+}
+
+static void put_one_seconds(struct writer *w, const char *suffix, uint64_t ns)
+{
+	text_put(&w->out, "%s%s %llu.%09llu\n", w->family, suffix,
+		 (unsigned long long)ns / 1000000000, (unsigned long long)ns % 1000000000);
+}
+
+static void bounds_print(struct writer *w)
+{
+	const struct bounds *b = &w->totals->bounds;
+
+	for (unsigned int i = 0; i < b->n; i++)
+		snprintf(w->bounds[i], sizeof(w->bounds[i]), ",le=\"%llu.%09llu\"",
+			 (unsigned long long)b->ns[i] / 1000000000,
+			 (unsigned long long)b->ns[i] % 1000000000);
+	snprintf(w->bounds[b->n], sizeof(w->bounds[b->n]), ",le=\"+Inf\"");
+}
+
+/* The histogram of the present row; each bucket has all values up to its bound. */
+static void put_hist(struct writer *w, const uint64_t *buckets, uint64_t sum_ns)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i <= w->totals->bounds.n; i++) {
+		n += buckets[i];
+		put_count(w, "_bucket", w->bounds[i], n);
+	}
+	put_seconds(w, "_sum", "", sum_ns);
+	put_count(w, "_count", "", n);
+}
+
+static void put_strata(struct writer *w, const struct op_total *t)
+{
+	char extra[32];
+
+	labels_of_op(w, t);
+	for (int i = 0; i < ST_N; i++) {
+		if (!(t->measured >> i & 1))
+			continue;
+		snprintf(extra, sizeof(extra), ",stratum=\"%s\"", stratum_name(i));
+		put_seconds(w, "_total", extra, t->strata[i]);
+	}
+}
+
+/* A counter of each row of operations: the member at @offset. */
+static void put_op_counts(struct writer *w, size_t offset)
+{
+	for (const struct op_total *t = w->totals->ops; t; t = t->hh.next) {
+		labels_of_op(w, t);
+		put_count(w, "_total", "", *(const uint64_t *)((const char *)t + offset));
+	}
+}
+
+static void put_ops(struct writer *w)
+{
+	const struct op_total *t, *ops = w->totals->ops;
+
+	put_family(w, "iostrata_operation_duration_seconds", "histogram",
+		   "Elapsed time of I/O operations that ended.");
+	for (t = ops; t; t = t->hh.next) {
+		labels_of_op(w, t);
+		put_hist(w, t->buckets, t->total_ns);
+	}
+	put_family(w, "iostrata_operation_seconds", "counter",
+		   "The same time by stratum: the strata add up to it.");
+	for (t = ops; t; t = t->hh.next)
+		put_strata(w, t);
+	put_family(w, "iostrata_operation_bytes", "counter",
+		   "Bytes read or written by operations.");
+	put_op_counts(w, offsetof(struct op_total, bytes));
+	put_family(w, "iostrata_operation_errors", "counter", "Operations that failed.");
+	put_op_counts(w, offsetof(struct op_total, errors));
+}
+
+static void put_parts(struct writer *w, const struct rq_total *t)
+{
+	labels_of_rq(w, t);
+	put_seconds(w, "_total", ",part=\"tag\"", t->tag_ns);
+	put_seconds(w, "_total", ",part=\"queue\"", t->queue_ns);
+	put_seconds(w, "_total", ",part=\"device\"", t->device_ns);
+}
+
+static void put_rq_counts(struct writer *w, size_t offset)
+{
+	for (const struct rq_total *t = w->totals->rqs; t; t = t->hh.next) {
+		labels_of_rq(w, t);
+		put_count(w, "_total", "", *(const uint64_t *)((const char *)t + offset));
+	}
+}
+
+static void put_rqs(struct writer *w)
+{
+	const struct rq_total *t, *rqs = w->totals->rqs;
+
+	put_family(w, "iostrata_request_duration_seconds", "histogram",
+		   "Time of block requests in driver and device, from dispatch to completion.");
+	for (t = rqs; t; t = t->hh.next) {
+		labels_of_rq(w, t);
+		put_hist(w, t->buckets, t->device_ns);
+	}
+	put_family(w, "iostrata_request_seconds", "counter",
+		   "Time of block requests by part: waiting for a tag, in a queue, at the device.");
+	for (t = rqs; t; t = t->hh.next)
+		put_parts(w, t);
+	put_family(w, "iostrata_request_bytes", "counter", "Bytes of block requests.");
+	put_rq_counts(w, offsetof(struct rq_total, bytes));
+	put_family(w, "iostrata_request_errors", "counter", "Block requests that failed.");
+	put_rq_counts(w, offsetof(struct rq_total, errors));
+}
+
+/* Whether a row before @t is of the same disk. */
+static bool disk_is_told(const struct rq_total *rqs, const struct rq_total *t)
+{
+	for (; rqs != t; rqs = rqs->hh.next)
+		if (!strcmp(rqs->key.of, t->key.of))
+			return true;
+	return false;
+}
+
+/* Device time of a disk's requests in the last interval. */
+static uint64_t disk_time(const struct rq_total *rqs, const char *disk)
+{
+	uint64_t ns = 0;
+
+	for (; rqs; rqs = rqs->hh.next)
+		ns += strcmp(rqs->key.of, disk) ? 0 : rqs->last_device_ns;
+	return ns;
+}
+
+/* By Little's law: the time spent at the device in an interval, divided by the interval. */
+static void put_depths(struct writer *w)
+{
+	const struct rq_total *t, *rqs = w->totals->rqs;
+
+	put_family(w, "iostrata_device_queue_depth", "gauge",
+		   "Mean number of requests at the device in the last interval, by the device "
+		   "time of those that ended.");
+	for (t = rqs; t && w->totals->duration_ns; t = t->hh.next) {
+		if (disk_is_told(rqs, t))
+			continue;
+		labels_begin(w);
+		add_label(w, "disk", t->key.of);
+		text_put(&w->out, "%s{%s} %.6f\n", w->family, w->labels,
+			 (double)disk_time(t, t->key.of) / w->totals->duration_ns);
+	}
+}
+
+/* The row of operations has those in progress: none of them has a key of --by. */
+static bool labels_of_unfinished(struct writer *w, const struct op_total *t)
+{
+	labels_begin(w);
+	add_label(w, "op", op_name(t->key.op));
+	add_label(w, "fs", t->key.of);
+	return t->key.id <= KEY_OTHER;
+}
+
+static void put_in_progress(struct writer *w)
+{
+	const struct op_total *t, *ops = w->totals->ops;
+
+	put_family(w, "iostrata_in_progress", "gauge", "Operations that have not ended.");
+	for (t = ops; t; t = t->hh.next)
+		if (labels_of_unfinished(w, t))
+			put_count(w, "", "", t->unfinished);
+	put_family(w, "iostrata_oldest_in_progress_seconds", "gauge",
+		   "Time since the oldest operation that has not ended began.");
+	for (t = ops; t; t = t->hh.next)
+		if (labels_of_unfinished(w, t))
+			put_seconds(w, "", "", t->oldest_ns);
+}
+
+static void put_lost(struct writer *w, const char *kind, uint64_t n)
+{
+	labels_begin(w);
+	add_label(w, "kind", kind);
+	put_count(w, "_total", "", n);
+}
+
+/* An end whose beginning was not seen is no loss: it began before the run. */
+static void put_honesty(struct writer *w)
+{
+	put_family(w, "iostrata_lost", "counter", "Events that are in no other figure, by kind.");
+	for (int i = 0; i < LOST_N; i++)
+		if (i != LOST_UNMATCHED_END)
+			put_lost(w, lost_name(i), w->totals->lost[i]);
+	put_lost(w, "missed", w->totals->missed);
+	put_family(w, "iostrata_not_measured", "gauge",
+		   "1 for each figure that this run cannot measure.");
+	for (unsigned int i = 0; i < w->m->n_gaps; i++) {
+		labels_begin(w);
+		add_text_label(w, "layer", w->m->gaps[i].layer);
+		add_text_label(w, "reason", w->m->gaps[i].reason);
+		put_count(w, "", "", 1);
+	}
+}
+
+static void put_costs(struct writer *w)
+{
+	if (w->totals->has_overhead) {
+		put_family(w, "iostrata_bpf_seconds", "counter", "CPU time of the BPF programs.");
+		put_one_seconds(w, "_total", w->totals->bpf_run_ns);
+		put_family(w, "iostrata_bpf_runs", "counter", "Runs of the BPF programs.");
+		put_one(w, "_total", w->totals->bpf_run_cnt);
+	}
+	put_family(w, "process_cpu_seconds", "counter", "CPU time of the tool's two processes.");
+	put_one_seconds(w, "_total", w->m->cpu_ns);
+	if (w->m->resident_bytes) {
+		put_family(w, "process_resident_memory_bytes", "gauge",
+			   "Resident memory of the tool's two processes.");
+		put_one(w, "", w->m->resident_bytes);
+	}
+	put_family(w, "process_start_time_seconds", "gauge", "Start of the run since 1970.");
+	put_one_seconds(w, "", w->m->start_ns);
+}
+
+int metrics_write(FILE *f, const struct metrics *m, bool open)
+{
+	struct writer w = { .out = { .f = f }, .m = m, .totals = m->totals, .open = open };
+
+	bounds_print(&w);
+	put_family(&w, "iostrata_build_info", "gauge", "The version of the tool.");
+	add_label(&w, "version", m->version);
+	put_count(&w, "", "", 1);
+	put_ops(&w);
+	put_rqs(&w);
+	put_depths(&w);
+	put_in_progress(&w);
+	put_honesty(&w);
+	put_costs(&w);
+	if (open)
+		text_put(&w.out, "# EOF\n");
+	return text_end(&w.out);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * totals.h - 64-bit sums since the start, by the labels of /metrics: the snapshots of all
+ * intervals, added up. Decides which keys of --by have labels of their own. Knows no format.
+ */
+#ifndef IOSTRATA_SERVE_TOTALS_H
+#define IOSTRATA_SERVE_TOTALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "base/names.h"
+#include "base/snapshot.h"
+
+/*
+ * Upper bounds of Prometheus' buckets, inclusive. They are bounds of ours, less 1 ns: so each count
+ * is exact. Every octave from 1.02 us to 8.59 s, or every half octave from 767 ns to 12.9 s.
+ */
+enum { BOUNDS_FIRST_LOG2 = 10, BOUNDS_LAST_LOG2 = 33, BOUNDS_MAX = 49 };
+
+struct bounds {
+	uint64_t ns[BOUNDS_MAX]; /* ascending */
+	unsigned int n;          /* the bucket "+Inf" is one more */
+};
+
+/* @buckets, "+Inf" included: 25 or 50. */
+void bounds_set(struct bounds *b, unsigned int buckets);
+
+/* The first of @b that is not below the values of the bucket @bucket of hist.h; b->n: "+Inf". */
+unsigned int bounds_find(const struct bounds *b, unsigned int bucket);
+
+/*
+ * A key of --by. Up to .keys_max keys are shown: they have labels of their own. The most used keys
+ * of the last minutes are shown, all others count in KEY_OTHER. A key which loses its place counts
+ * in KEY_OTHER from then on; its sums stay as they are for KEY_LEAVES_NS, so that each scraper sees
+ * them to the end. Then they are removed. So no sum ever goes back, and what is added to all sums
+ * in an interval is always the whole.
+ */
+enum key_state { KEY_WAITS, KEY_SHOWN, KEY_LEAVES };
+
+#define KEY_LEAVES_NS (300ULL * 1000000000)
+
+enum { KEY_OTHER = 1 }; /* an id; 0: without --by */
+
+enum { KEY_LABELS = 3 };
+
+struct key {
+	unsigned int id;
+	enum key_state state;
+	double use;       /* ns of I/O, fading: by half in 87 intervals */
+	uint64_t left_ns; /* with KEY_LEAVES: since when, CLOCK_MONOTONIC */
+	/* Values of its labels, safe UTF-8 in @text; see key_label_names(). "" if it has none. */
+	const char *labels[KEY_LABELS];
+	unsigned int text_len;
+	UT_hash_handle hh;
+	char text[]; /* the labels, each with its NUL: two keys with the same labels are one */
+};
+
+struct total_key {
+	unsigned int id; /* of a struct key */
+	unsigned int op; /* enum op_kind, or enum rq_op */
+	char of[32];     /* file system or disk; safe UTF-8, as text_label() makes it */
+};
+
+/* Operations. */
+struct op_total {
+	struct total_key key;
+	const struct key *owner; /* NULL: without labels of its own */
+	uint64_t count, errors, bytes, total_ns;
+	uint64_t strata[ST_N];
+	unsigned int measured; /* set of 1 << stratum: measured, at least once */
+	uint64_t buckets[BOUNDS_MAX + 1];
+	/* in progress at the end of the last interval; only in the rows of KEY_OTHER or 0 */
+	uint64_t unfinished, oldest_ns;
+	UT_hash_handle hh;
+};
+
+/* Requests. */
+struct rq_total {
+	struct total_key key;
+	const struct key *owner;
+	uint64_t count, errors, bytes, tag_ns, queue_ns, device_ns;
+	uint64_t last_device_ns;          /* of the last interval */
+	uint64_t buckets[BOUNDS_MAX + 1]; /* of the device time */
+	UT_hash_handle hh;
+};
+
+struct totals {
+	/* set by totals_init() */
+	enum by_key by; /* BY_NONE, BY_COMM, BY_CGROUP or BY_CONTAINER */
+	unsigned int keys_max;
+	struct bounds bounds;
+	/* the rest is private to totals.c, and read by metrics.c */
+	struct key *keys;
+	unsigned int last_id, n_shown, n_leaving;
+	struct op_total *ops; /* in the order in which they came */
+	struct rq_total *rqs;
+	uint64_t lost[LOST_N], missed;
+	bool has_overhead;
+	uint64_t bpf_run_ns, bpf_run_cnt;
+	uint64_t duration_ns; /* of the last interval */
+};
+
+void totals_init(struct totals *s, enum by_key by, unsigned int buckets, unsigned int keys_max);
+void totals_done(struct totals *s);
+
+/* Adds an interval; rows by container are those of container_rows(). @measured: the strata that
+ * this run measures, a set of 1 << stratum. 0 or -ENOMEM: then the interval is there in part. */
+int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measured);
+
+/* Names of the labels of keys, then NULL. */
+const char *const *key_label_names(enum by_key by);
+
+/* Hostile text of at most @len bytes as the value of a label: well-formed UTF-8 without control
+ * characters, which become '?'. At most @cap bytes with the NUL, whole characters only. */
+void text_label(char *dst, size_t cap, const char *src, size_t len);
+
+#endif

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# serve: its figures, who may ask for them, and what others cannot do to it.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # bats sets them; other shells have dollars of their own
+
+load lib
+
+setup() { need_root; }
+
+teardown() {
+	end_spawned
+	[[ -z ${disk:-} ]] || losetup -d "$disk" 2>/dev/null || true
+}
+
+# serve ARGS...: leaves $url, without its last slash, and $server, the process that serves.
+serve() {
+	start serve --listen "${address:-127.0.0.1}:0" "$@"
+	url=$(sed -n 's,^serving \(http://[^/]*\)/.*,\1,p' "$tmp/err")
+	server=$(tr -d ' ' <"/proc/$pid/task/$pid/children")
+	[[ $url && $server ]]
+	wait_until has_figures
+}
+
+has_figures() { fetch /metrics >"$tmp/first" && grep -q '^iostrata_build_info' "$tmp/first"; }
+
+# fetch PATH ARGS...: of curl
+fetch() { curl -sS --max-time 10 "${@:2}" "$url$1"; }
+
+# status PATH ARGS...: of the answer
+status_of() { fetch "$1" -o /dev/null -w '%{http_code}' "${@:2}"; }
+
+# value SERIES: in the figures of now; nothing if there is no such series.
+value() { fetch /metrics | grep -F "$1 " | sed 's/.* //'; }
+
+# has SERIES VALUE
+has() { [[ $(value "$1") == "$2" ]]; }
+
+# reads N NAME: N reads of 4096 bytes by a program of that name, and one at the end of the file
+reads() {
+	dd if=/dev/zero of="$tmp/file" bs=4096 count="$1" status=none
+	[[ -e $tmp/$2 ]] || cp "$(command -v dd)" "$tmp/$2"
+	"$tmp/$2" if="$tmp/file" of=/dev/null bs=4096 status=none
+}
+
+@test "what was read is in the sums, and the strata add up to the whole" {
+	mkdir "$tmp/dir"
+	serve --file "$tmp/dir" --op read
+	for count in 101 23; do
+		dd if=/dev/zero of="$tmp/dir/file" bs=4096 count=$count status=none
+		dd if="$tmp/dir/file" of=/dev/null bs=4096 status=none
+	done
+	read_all() {
+		fetch /metrics >"$tmp/metrics"
+		grep -q "^iostrata_operation_bytes_total.* $((124 * 4096))$" "$tmp/metrics"
+	}
+	wait_until read_all
+	grep -q '^iostrata_operation_duration_seconds_count{op="read".* 126$' "$tmp/metrics"
+	"$python" - "$tmp/metrics" <<-'PY'
+		import re, sys
+		from collections import Counter
+		from decimal import Decimal
+		sums, strata, buckets, counts = Counter(), Counter(), {}, {}
+		for line in open(sys.argv[1], encoding="utf-8"):
+		    family, value = re.sub("{.*}", "", line).split(" ")[0], line.split(" ")[-1]
+		    row = re.findall(r'(?:op|fs)="\w*"', line)
+		    if family == "iostrata_operation_duration_seconds_sum":
+		        sums[*row] = Decimal(value)
+		    elif family == "iostrata_operation_duration_seconds_count":
+		        counts[*row] = int(value)
+		    elif family == "iostrata_operation_duration_seconds_bucket":
+		        assert int(value) >= buckets.get((*row,), 0), line
+		        buckets[*row] = int(value)
+		    elif family == "iostrata_operation_seconds_total":
+		        strata[*row] += Decimal(value)
+		assert sums and sums == strata and buckets == counts, (sums, strata, buckets, counts)
+	PY
+}
+
+@test "the requests of a disk are those that it counted" {
+	truncate -s 16M "$tmp/image"
+	disk=$(losetup -f --show "$tmp/image") || skip "no loop devices"
+	name=${disk#/dev/}
+	serve -d "$name"
+	dd if=/dev/zero of="$disk" bs=64k count=101 oflag=direct status=none
+	counted() { [[ $(value "iostrata_request_bytes_total{disk=\"$name\",op=\"write\"}") == $((101 * 65536)) ]]; }
+	wait_until counted
+	has "iostrata_request_duration_seconds_count{disk=\"$name\",op=\"write\"}" 101
+	losetup -d "$disk"
+}
+
+@test "who listens has no capability and no program, who traces does not listen" {
+	serve
+	of_server() { sed -n "s/^$1:\t//p" "/proc/$server/status"; }
+	for set in CapInh CapPrm CapEff CapAmb; do
+		((0x$(of_server $set) == 0)) || { echo "$set $(of_server $set)"; false; }
+	done
+	[[ $(of_server NoNewPrivs) == 1 && $(of_server Seccomp) == 2 ]]
+	[[ $(of_server Uid) == $'65534\t65534\t65534\t65534' ]]
+	[[ -z $(bpf_ids "$server") && -n $(bpf_ids "$pid") ]]
+	port=${url##*:}
+	ss -Hltnp "sport = :$port" | grep -q "pid=$server,"
+	not grep -q "pid=$pid," <(ss -Hltnp "sport = :$port")
+	not grep -q 'anon_inode' "/proc/$server/maps"
+}
+
+@test "whichever of the two is killed, the other ends, and nothing stays in the kernel" {
+	serve
+	ids=$(bpf_ids "$pid")
+	kill -9 "$server"
+	ends_within 10
+	((status == 1))
+	grep -q "^error: the process that serves has ended" "$tmp/err"
+	wait_until gone "$ids"
+
+	serve
+	ids=$(bpf_ids "$pid")
+	kill -9 "$pid"
+	wait_until eval '! kill -0 "$server" 2>/dev/null'
+	wait_until gone "$ids"
+	run curl -sS --max-time 2 "$url/metrics"
+	((status == 7))
+
+	# one that stands still is not waited for
+	serve
+	kill -STOP "$server"
+	finish INT
+	((status == 0))
+	not kill -0 "$server"
+}
+
+@test "it ends by a signal or after its time, and serves again on the same port" {
+	serve
+	port=${url##*:}
+	finish TERM
+	((status == 0))
+	expect 0 serve --listen "127.0.0.1:$port" -D 1.2
+	[[ $stderr == "serving http://127.0.0.1:$port/"$'\ntracing' ]]
+}
+
+@test "what it cannot do it says" {
+	serve
+	port=${url##*:}
+	expect 1 serve --listen "127.0.0.1:$port"
+	says "cannot listen on '127.0.0.1:$port': Address already in use" "ss -ltnp"
+	for address in 127.0.0.1 localhost:1 :1 1.2.3.4:x 127.0.0.1:65536 ''; do
+		expect 2 serve --listen "$address"
+	done
+	expect 1 serve --listen 192.0.2.1:9740
+	says "cannot listen on '192.0.2.1:9740': Cannot assign requested address"
+	expect 1 serve --token-file "$tmp/none"
+	says "cannot open '$tmp/none': No such file"
+	echo short >"$tmp/token"
+	expect 1 serve --token-file "$tmp/token"
+	says "no token in the first line of '$tmp/token'" "openssl rand"
+	expect 2 serve --by pid
+	expect 2 serve --buckets 26
+	expect 2 serve 1
+	expect 125 serve -- true
+}
+
+@test "the address of another name, other sites and other methods are refused" {
+	serve
+	[[ $(status_of /metrics) == 200 && $(status_of / -I) == 200 ]]
+	[[ $(status_of /metrics -H 'Host: evil.example') == 421 ]]
+	[[ $(status_of /metrics -H 'Sec-Fetch-Site: cross-site') == 403 ]]
+	[[ $(status_of /events -H 'Origin: http://evil.example') == 403 ]]
+	[[ $(status_of /metrics -d x=y) == 405 ]]
+	[[ $(status_of /nosuch) == 404 ]]
+	[[ $(status_of /metrics -H "X: $(head -c 9000 /dev/zero | tr '\0' x)") == 431 ]]
+	fetch / -D "$tmp/headers" -o /dev/null
+	for header in 'X-Content-Type-Options: nosniff' 'Cache-Control: no-store' 'X-Frame-Options: DENY' \
+		'Referrer-Policy: no-referrer' 'Cross-Origin-Resource-Policy: same-origin'; do
+		grep -q "^$header"$'\r$' "$tmp/headers"
+	done
+}
+
+@test "on an address for others, a token is needed, in the address, a header or a cookie" {
+	has_figures() { fetch "/metrics?token=$(sed -n 's/.*token=//p' "$tmp/err")" | grep -q '^iostrata_build_info'; }
+	address=0.0.0.0 serve
+	url=http://127.0.0.1:${url##*:}
+	token=$(sed -n 's/^serving .*token=//p' "$tmp/err")
+	((${#token} == 32))
+	for path in / /metrics /api/breakdown /events /nosuch; do
+		[[ $(status_of $path) == 401 && $(status_of "$path?token=${token%?}") == 401 ]]
+	done
+	[[ $(status_of "/metrics?token=$token" -H 'Host: node1.example') == 200 ]]
+	[[ $(status_of /metrics -H "Authorization: Bearer $token") == 200 ]]
+	fetch "/?token=$token" -c "$tmp/cookies" -o /dev/null
+	[[ $(status_of /metrics -b "$tmp/cookies") == 200 ]]
+	not grep -q "$token" <(tr '\0' ' ' <"/proc/$server/cmdline")
+	finish INT
+
+	printf '0123456789_abcdef-\nmore\n' >"$tmp/token"
+	has_figures() { [[ $(status_of /metrics -H "Authorization: Bearer 0123456789_abcdef-") == 200 ]]; }
+	serve --token-file "$tmp/token"
+	[[ $(status_of /metrics) == 401 ]]
+	not grep -q 0123456789 "$tmp/err" # nor in a journal
+}
+
+@test "the last second is the JSON of breakdown, also as events" {
+	serve --by comm
+	fetch /api/breakdown >"$tmp/now"
+	json '.schema == "iostrata.breakdown/1" and .duration_ns > 500000000' "$tmp/now"
+	[[ $(fetch /api/breakdown -o /dev/null -w '%{content_type}') == application/json ]]
+	run curl -sSN --max-time 3.5 "$url/events"
+	((status == 28 && ${#lines[@]} >= 3))
+	grep -v '^$' <<<"$output" | sed 's/^data: //' | head -n 2 >"$tmp/events" # the last one may be cut
+	json '.schema == "iostrata.breakdown/1"' "$tmp/events"
+	(($(grep -o '"time":"[^"]*"' "$tmp/events" | sort -u | wc -l) == 2))
+}
+
+@test "compressed it is the same, and so it is as OpenMetrics, but for its end" {
+	serve -p $$ # quiet
+	fetch /metrics -H 'Accept-Encoding: gzip' -D "$tmp/headers" >"$tmp/zipped"
+	grep -qi '^content-encoding: gzip' "$tmp/headers"
+	gzip -t <"$tmp/zipped"
+	fetch /metrics -H 'Accept: application/openmetrics-text;version=1.0.0' >"$tmp/open"
+	[[ $(tail -n 1 "$tmp/open") == "# EOF" ]]
+	for file in <(gzip -d <"$tmp/zipped") "$tmp/open"; do
+		grep -v '^#\|^process' "$file" | sed 's/ .*//'
+	done | sort | uniq -c | awk '$1 != 2' >"$tmp/differ"
+	[[ ! -s $tmp/differ ]] || { cat "$tmp/differ"; false; }
+}
+
+@test "names of commands are hostile, and there are too many of them" {
+	serve --by comm --max-keys 3 --op read
+	for name in 'a"b' $'c\nd' $'\033[2J' e\\f; do
+		reads 23 "$name"
+	done
+	for name in g h i; do
+		reads 101 "$name"
+	done
+	all() {
+		fetch /metrics >"$tmp/metrics"
+		awk '/^iostrata_operation_bytes_total/ { n += $NF } END { exit n < (4 * 23 + 3 * 101) * 4096 }' "$tmp/metrics"
+	}
+	wait_until all
+	printable "$tmp/metrics"
+	(($(grep '^iostrata_operation_errors_total' "$tmp/metrics" | sed 's/.*comm=//' | sort -u | wc -l) <= 7))
+	grep -q 'comm="other"' "$tmp/metrics"
+}
+
+# clients N WHAT: N connections, each of which sends WHAT a byte a second, for a minute
+clients() {
+	cat >"$tmp/clients" <<-'PY'
+		import socket, sys, time
+		port, n, what = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3].encode()
+		held = []
+		for _ in range(n):
+		    one = socket.create_connection(("127.0.0.1", port))
+		    one.setblocking(False)
+		    held.append(one)
+		open(sys.argv[4], "w").close()
+		for i in range(60):
+		    for one in held:
+		        try:
+		            one.send(what[i:i + 1])
+		        except OSError:
+		            pass
+		    time.sleep(1)
+	PY
+	rm -f "$tmp/connected"
+	spawn "$python" "$tmp/clients" "${url##*:}" "$@" "$tmp/connected"
+	wait_until test -e "$tmp/connected"
+}
+
+# They are asked for 23 times while others are at it.
+answers_all() {
+	local i
+	for ((i = 0; i < 23; i++)); do
+		[[ $(status_of /metrics) == 200 ]] || { echo "$i"; return 1; }
+	done
+}
+
+@test "200 slow clients keep nobody away, and are closed though they go on" {
+	serve
+	clients 200 "GET /metrics HTTP/1.1"
+	(($(established) >= 100))
+	answers_all
+	closed() { (($(established) == 0)); }
+	wait_until closed
+	answers_all
+}
+
+established() { ss -Htn state established "sport = :${url##*:}" | wc -l; }
+
+@test "1,500 connections keep nobody away" {
+	serve
+	clients 500 "G"
+	clients 500 "G"
+	clients 500 "G"
+	(($(established) <= 1030))
+	answers_all
+}
+
+@test "more than 64 pages are refused, and keep no metrics away" {
+	serve
+	for _ in {1..64}; do
+		spawn curl -sN --max-time 20 "$url/events" -o /dev/null
+	done
+	refused() { [[ $(status_of /events --max-time 1) == 503 ]]; }
+	wait_until refused
+	[[ $(status_of /metrics) == 200 ]]
+}

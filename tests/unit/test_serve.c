@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What `serve` makes of snapshots: sums since the start, under labels, as text; the way of a
+ * snapshot to the process that serves; and requests to it that must be refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/hist.h"
+#include "serve/feed.h"
+#include "serve/guard.h"
+#include "serve/http.h"
+#include "serve/metrics.h"
+#include "serve/totals.h"
+
+enum { ALL_STRATA = (1 << ST_N) - 1 };
+
+/* A snapshot with one row of operations for each of @comms, each of @each_ns, and one of requests
+ * of the first. */
+static void sample(struct snapshot *sn, const char *const *comms, size_t n, uint64_t each_ns)
+{
+	*sn = (struct snapshot){ .ops = calloc(n, sizeof(*sn->ops)),
+				 .n_ops = n,
+				 .rqs = calloc(1, sizeof(*sn->rqs)),
+				 .n_rqs = 1,
+				 .duration_ns = 1000000000 };
+	assert_true(sn->ops && sn->rqs);
+	for (size_t i = 0; i < n; i++) {
+		struct op_row *r = &sn->ops[i];
+
+		*r = (struct op_row){ .key.op = OP_READ, .fs = "ext4", .count = 23, .errors = 2 };
+		r->by = comms[i] ? strdup(comms[i]) : NULL;
+		r->bytes = 23 * 512;
+		r->total_ns = 23 * each_ns;
+		r->strata[ST_SYSCALL] = 3 * each_ns;
+		r->strata[ST_DEVICE] = 20 * each_ns;
+		assert_int_equal(hist_add(&r->hist, hist_bucket(each_ns), 23), 0);
+	}
+	sn->rqs[0] = (struct rq_row){ .key.op = RQ_WRITE,
+				      .disk = "sda",
+				      .count = 7,
+				      .bytes = 4096,
+				      .tag_ns = 1,
+				      .queue_ns = 2,
+				      .device_ns = 3000000000 };
+	sn->rqs[0].by = comms[0] ? strdup(comms[0]) : NULL;
+	assert_int_equal(hist_add(&sn->rqs[0].hist, hist_bucket(3000000000 / 7), 7), 0);
+}
+
+static void add(struct totals *t, const char *const *comms, size_t n, uint64_t each_ns,
+		uint64_t taken_ns)
+{
+	struct snapshot sn;
+
+	sample(&sn, comms, n, each_ns);
+	sn.taken_ns = taken_ns;
+	assert_int_equal(totals_add(t, &sn, ALL_STRATA), 0);
+	snapshot_free(&sn);
+}
+
+static char *text_of(const struct totals *t, bool open)
+{
+	static const struct metrics_gap gaps[] = { { "vfs", "a \"reason\" \\ with\n all" } };
+	const struct metrics m = { .totals = t,
+				   .version = "1",
+				   .gaps = gaps,
+				   .n_gaps = 1,
+				   .cpu_ns = 1500000000,
+				   .start_ns = 1000000007 };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	assert_int_equal(metrics_write(f, &m, open), 0);
+	fclose(f);
+	return text;
+}
+
+static void assert_line(const char *text, const char *line)
+{
+	const char *at = strstr(text, line);
+
+	if (!at || (at > text && at[-1] != '\n') || at[strlen(line)] != '\n')
+		fail_msg("no line %s in:\n%s", line, text);
+}
+
+/* The value of the series @name{...}; fails if there is none. */
+static double value_of(const char *text, const char *series)
+{
+	const char *at = strstr(text, series);
+
+	if (!at)
+		fail_msg("no %s in:\n%s", series, text);
+	return atof(at + strlen(series));
+}
+
+static void test_bounds(void **state)
+{
+	struct bounds b;
+
+	(void)state;
+	for (unsigned int buckets = 25; buckets <= 50; buckets += 25) {
+		bounds_set(&b, buckets);
+		assert_int_equal(b.n, buckets - 1);
+		for (unsigned int i = 1; i < b.n; i++)
+			assert_true(b.ns[i] > b.ns[i - 1]);
+		/* exact: the values of a bucket of ours are all on the same side of each bound */
+		for (unsigned int bucket = 0; bucket < HIST_N - 1; bucket++) {
+			unsigned int at = bounds_find(&b, bucket);
+			uint64_t low = hist_low(bucket), high = hist_low(bucket + 1) - 1;
+
+			assert_true(at == b.n || high <= b.ns[at]);
+			assert_true(at == 0 || low > b.ns[at - 1]);
+		}
+		assert_int_equal(bounds_find(&b, HIST_N - 1), b.n);
+	}
+}
+
+static void test_text(void **state)
+{
+	static const char *const nobody[] = { NULL };
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_NONE, 25, 100);
+	add(&t, nobody, 1, 1023, 1);
+	add(&t, nobody, 1, 1024, 2);
+	text = text_of(&t, false);
+	assert_line(text, "# TYPE iostrata_operation_bytes_total counter");
+	assert_line(text, "iostrata_operation_duration_seconds_bucket{op=\"read\",fs=\"ext4\","
+			  "le=\"0.000001023\"} 23");
+	assert_line(text, "iostrata_operation_duration_seconds_bucket{op=\"read\",fs=\"ext4\","
+			  "le=\"0.000002047\"} 46");
+	assert_line(text, "iostrata_operation_duration_seconds_bucket{op=\"read\",fs=\"ext4\","
+			  "le=\"+Inf\"} 46");
+	assert_line(text, "iostrata_operation_duration_seconds_sum{op=\"read\",fs=\"ext4\"} "
+			  "0.000047081");
+	assert_line(text, "iostrata_operation_duration_seconds_count{op=\"read\",fs=\"ext4\"} 46");
+	assert_line(text, "iostrata_operation_seconds_total{op=\"read\",fs=\"ext4\","
+			  "stratum=\"device\"} 0.000040940");
+	assert_line(text, "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\"} 4");
+	assert_line(text,
+		    "iostrata_request_seconds_total{disk=\"sda\",op=\"write\",part=\"device\"} "
+		    "6.000000000");
+	assert_line(text, "iostrata_request_bytes_total{disk=\"sda\",op=\"write\"} 8192");
+	assert_line(text, "iostrata_device_queue_depth{disk=\"sda\"} 3.000000");
+	assert_line(text,
+		    "iostrata_not_measured{layer=\"vfs\",reason=\"a \\\"reason\\\" \\\\ with? "
+		    "all\"} 1");
+	assert_line(text, "process_cpu_seconds_total 1.500000000");
+	assert_null(strstr(text, "# EOF"));
+	assert_null(strstr(text, "resident")); /* not known */
+	free(text);
+	text = text_of(&t, true);
+	assert_line(text, "# TYPE iostrata_operation_bytes counter");
+	assert_string_equal(text + strlen(text) - 6, "# EOF\n");
+	free(text);
+	totals_done(&t);
+}
+
+/* What is not measured has no series, until it was measured once. */
+static void test_missing(void **state)
+{
+	static const char *const nobody[] = { NULL };
+	struct snapshot sn;
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_NONE, 50, 100);
+	sample(&sn, nobody, 1, 1000);
+	sn.ops[0].missing_layers = 1U << ST_FS;
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA & ~(1U << ST_VFS)), 0);
+	text = text_of(&t, false);
+	assert_null(strstr(text, "stratum=\"vfs\""));
+	assert_null(strstr(text, "stratum=\"fs\""));
+	assert_non_null(strstr(text, "stratum=\"lock\""));
+	free(text);
+	sn.ops[0].missing_layers = 0;
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA & ~(1U << ST_VFS)), 0);
+	text = text_of(&t, false);
+	assert_null(strstr(text, "stratum=\"vfs\""));
+	assert_non_null(strstr(text, "stratum=\"fs\""));
+	free(text);
+	snapshot_free(&sn);
+	totals_done(&t);
+}
+
+static void test_hostile(void **state)
+{
+	static const char *const comms[] = { "a\"b\\c\nd\033[2J", "\xff\xc2\x9b", "other", NULL };
+	struct totals t;
+	char *text, small[8];
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 100);
+	add(&t, comms, 4, 1000, 1);
+	text = text_of(&t, false);
+	assert_line(text, "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\","
+			  "comm=\"a\\\"b\\\\c?d?[2J\"} 2");
+	assert_line(text, "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\","
+			  "comm=\"\xef\xbf\xbd?\"} 2");
+	/* one that is called as all others are is one of them */
+	assert_line(text,
+		    "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\",comm=\"other\"} 2");
+	assert_line(text,
+		    "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\",comm=\"unknown\"} "
+		    "2");
+	assert_null(strchr(text, '\033'));
+	free(text);
+	totals_done(&t);
+	/* nothing half */
+	text_label(small, sizeof(small), "abcdef\xc3\xa4", 99);
+	assert_string_equal(small, "abcdef");
+	text_label(small, sizeof(small), "abcdefg", 3);
+	assert_string_equal(small, "abc");
+	metrics_escape(small, sizeof(small), "abcdef\"");
+	assert_string_equal(small, "abcdef");
+	metrics_escape(small, sizeof(small), "abcde\"");
+	assert_string_equal(small, "abcde\\\"");
+}
+
+/* All series of one family added up. */
+static double sum_of(const char *text, const char *family)
+{
+	double sum = 0;
+
+	for (const char *at = text; (at = strstr(at, family)); at += strlen(family))
+		if (at[strlen(family)] == '{')
+			sum += atof(strchr(at, '}') + 1);
+	return sum;
+}
+
+static void test_keys(void **state)
+{
+	static const char *const first[] = { "a", "b", "c" }, *const busy[] = { "d" };
+	const char *bytes = "iostrata_operation_bytes_total";
+	uint64_t now = 1;
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 2);
+	add(&t, first, 2, 1000, now++);
+	add(&t, first, 3, 1000, now++);
+	text = text_of(&t, false);
+	/* the third waits for its place, and counts */
+	assert_null(strstr(text, "comm=\"c\""));
+	assert_float_equal(value_of(text, "_bytes_total{op=\"read\",fs=\"ext4\",comm=\"a\"}"),
+			   2 * 23 * 512, 0.1);
+	assert_float_equal(value_of(text, "_bytes_total{op=\"read\",fs=\"ext4\",comm=\"other\"}"),
+			   23 * 512, 0.1);
+	assert_float_equal(sum_of(text, bytes), 5 * 23 * 512, 0.1);
+	free(text);
+	/* a busier one takes the place of another, whose sums stay as they are */
+	add(&t, busy, 1, 1000000, now++);
+	add(&t, first, 2, 1000, now++);
+	text = text_of(&t, false);
+	assert_float_equal(value_of(text, "_bytes_total{op=\"read\",fs=\"ext4\",comm=\"d\"}"),
+			   23 * 512, 0.1);
+	assert_float_equal(value_of(text, "_bytes_total{op=\"read\",fs=\"ext4\",comm=\"b\"}") +
+				   value_of(text, "_bytes_total{op=\"read\",fs=\"ext4\","
+						  "comm=\"a\"}"),
+			   5 * 23 * 512, 0.1);
+	assert_float_equal(sum_of(text, bytes), 8 * 23 * 512, 0.1);
+	free(text);
+	/* and go after a while */
+	now += KEY_LEAVES_NS;
+	add(&t, busy, 1, 1000000, now++);
+	text = text_of(&t, false);
+	assert_true(!strstr(text, "comm=\"a\"") != !strstr(text, "comm=\"b\""));
+	free(text);
+	totals_done(&t);
+}
+
+/* However many keys come and go: what is added to all sums is the whole, and no sum goes back. */
+static void test_many_keys(void **state)
+{
+	enum { KEYS = 200, ROUNDS = 300, MAX = 5 };
+	double before = 0, now_sum;
+	char names[KEYS][8];
+	const char *comms[3];
+	struct totals t;
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < KEYS; i++)
+		snprintf(names[i], sizeof(names[i]), "k%d", i);
+	totals_init(&t, BY_COMM, 25, MAX);
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		for (int j = 0; j < 3; j++)
+			comms[j] = names[(i * 7 + j * 31 + i * i * j) % KEYS];
+		add(&t, comms, 3, 1000 << i % 9, 1 + i * 1000000);
+		text = text_of(&t, false);
+		now_sum = sum_of(text, "iostrata_operation_bytes_total");
+		assert_float_equal(now_sum - before, 3 * 23 * 512, 0.1);
+		before = now_sum;
+		free(text);
+		assert_true(t.n_shown <= MAX && t.n_leaving <= MAX);
+	}
+	assert_true(t.n_shown == MAX && t.n_leaving > 0);
+	totals_done(&t);
+}
+
+static void test_in_progress(void **state)
+{
+	struct unfinished list[] = { { .age_ns = 2000000000, .op = OP_FSYNC, .fs = "ext4" },
+				     { .age_ns = 1, .op = OP_FSYNC, .fs = "ext4" } };
+	struct snapshot sn = { .unfinished = list, .n_unfinished = 2 }, none = {};
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 2);
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	text = text_of(&t, false);
+	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\"} 2");
+	assert_line(text, "iostrata_oldest_in_progress_seconds{op=\"fsync\",fs=\"ext4\"} "
+			  "2.000000000");
+	free(text);
+	assert_int_equal(totals_add(&t, &none, ALL_STRATA), 0);
+	text = text_of(&t, false);
+	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\"} 0");
+	free(text);
+	totals_done(&t);
+}
+
+static void fill_feed(struct snapshot *sn, struct devices *d)
+{
+	static const char *const comms[] = { "a", NULL };
+	const struct device disk = { .name = "sda", .dev = 8 << 20 };
+	struct container *c = calloc(1, sizeof(*c));
+
+	assert_non_null(c);
+	strcpy(c->id, "web");
+	c->runtime = "docker";
+	sample(sn, comms, 2, 1000);
+	free(sn->rqs[0].by);
+	sn->rqs[0].by = (char *)c;
+	sn->rqs[0].contained = true;
+	sn->unfinished = calloc(1, sizeof(*sn->unfinished));
+	sn->n_unfinished = 1;
+	assert_non_null(sn->unfinished);
+	sn->unfinished[0] = (struct unfinished){ .age_ns = 23, .file = strdup("/a\nb") };
+	sn->lost[LOST_RING] = 101;
+	devices_add(d, &disk);
+	devices_sort(d);
+	devices_link(d, 8 << 20, 7 << 20);
+	sn->devices = d;
+}
+
+static void test_feed(void **state)
+{
+	const struct missing missing = { .stratum[ST_VFS] = "no probes", .aio = "none of it" };
+	const struct feed_self self = { .cpu_ns = 7 };
+	struct devices devices = {};
+	struct snapshot sn;
+	struct feed f;
+	char *frame;
+	size_t len;
+
+	(void)state;
+	fill_feed(&sn, &devices);
+	frame = feed_pack(&sn, &missing, &self, &len);
+	assert_non_null(frame);
+	assert_int_equal(feed_frame_len(frame), len);
+	assert_int_equal(feed_unpack(frame, len, &f), 0);
+	assert_int_equal(f.sn.n_ops, 2);
+	assert_string_equal(f.sn.ops[0].by, "a");
+	assert_null(f.sn.ops[1].by);
+	assert_int_equal(f.sn.ops[1].count, 23);
+	assert_int_equal(f.sn.ops[1].hist.n, 1);
+	assert_int_equal(f.sn.ops[1].hist.bins[0].count, 23);
+	assert_string_equal(container_of_row(f.sn.rqs[0].by, true)->runtime, "docker");
+	assert_string_equal(f.sn.unfinished[0].file, "/a\nb");
+	assert_int_equal(f.sn.lost[LOST_RING], 101);
+	assert_string_equal(devices_find(&f.devices, 8 << 20)->name, "sda");
+	assert_int_equal(f.devices.n_links, 1);
+	assert_string_equal(f.missing.stratum[ST_VFS], "no probes");
+	assert_string_equal(f.missing.aio, "none of it");
+	assert_null(f.missing.requests);
+	assert_int_equal(f.self.cpu_ns, 7);
+	feed_done(&f);
+	/* cut short, wherever */
+	for (size_t cut = sizeof(uint64_t); cut < len; cut++) {
+		uint64_t whole = cut;
+
+		memcpy(frame, &whole, sizeof(whole));
+		assert_int_equal(feed_unpack(frame, cut, &f), -EBADMSG);
+	}
+	free(frame);
+	snapshot_free(&sn);
+	devices_done(&devices);
+}
+
+/* The status of the request @text. */
+static int status_of(const struct guard *g, const char *text)
+{
+	struct http_request rq;
+	char copy[512];
+	int status;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	status = http_parse(copy, &rq);
+	return status ? status : guard_check(g, &rq);
+}
+
+#define HOST  "Host: 127.0.0.1:9740\r\n"
+#define TOKEN "0123456789abcdef"
+
+static void test_requests(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} asked[] = {
+		{ "GET / HTTP/1.1\r\n" HOST "\r\n", 0 },
+		{ "HEAD /metrics?a=b HTTP/1.0\r\nhost:localhost\r\n\r\n", 0 },
+		{ "GET /metrics HTTP/1.1\r\nHost: [::1]:1\r\n\r\n", 0 },
+		{ "GET / HTTP/1.1\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\n" HOST HOST "\r\n", 400 },
+		{ "GET / HTTP/1.1\r\n" HOST " folded\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\n" HOST "nocolon\r\n\r\n", 400 },
+		{ "GET /\r\n" HOST "\r\n", 400 },
+		{ "GET http://127.0.0.1/ HTTP/1.1\r\n" HOST "\r\n", 400 },
+		{ "GET / HTTP/2.0\r\n" HOST "\r\n", 400 },
+		{ "\r\n", 400 },
+		{ "", 400 },
+		{ "POST / HTTP/1.1\r\n" HOST "\r\n", 405 },
+		{ "get / HTTP/1.1\r\n" HOST "\r\n", 405 },
+		/* another name for this machine: DNS rebinding */
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:80.evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost:\r\n\r\n", 421 },
+		/* another site asks through a browser */
+		{ "GET / HTTP/1.1\r\n" HOST "Sec-Fetch-Site: cross-site\r\n\r\n", 0 },
+		{ "GET /events HTTP/1.1\r\n" HOST "Sec-Fetch-Site: cross-site\r\n\r\n", 403 },
+		{ "GET /events HTTP/1.1\r\n" HOST "Sec-Fetch-Site: same-site\r\n\r\n", 403 },
+		{ "GET /events HTTP/1.1\r\n" HOST "Sec-Fetch-Site: same-origin\r\n\r\n", 0 },
+		{ "GET / HTTP/1.1\r\n" HOST "Origin: http://evil.example\r\n\r\n", 403 },
+		{ "GET / HTTP/1.1\r\n" HOST "Origin: null\r\n\r\n", 403 },
+		{ "GET / HTTP/1.1\r\n" HOST "Origin: http://127.0.0.1:9740\r\n\r\n", 0 },
+	};
+	const struct guard none = {};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
+		if (status_of(&none, asked[i].text) != asked[i].status)
+			fail_msg("%s: %d", asked[i].text, status_of(&none, asked[i].text));
+}
+
+static void test_token(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} asked[] = {
+		{ "GET /?token=" TOKEN " HTTP/1.1\r\nHost: node1\r\n\r\n", 0 },
+		{ "GET /metrics?a=b&token=" TOKEN "&c HTTP/1.1\r\nHost: node1\r\n\r\n", 0 },
+		{ "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " TOKEN "\r\n\r\n", 0 },
+		{ "GET / HTTP/1.1\r\nHost: a\r\nCookie: x=y; iostrata=" TOKEN "; z\r\n\r\n", 0 },
+		{ "GET / HTTP/1.1\r\n" HOST "\r\n", 401 },
+		{ "GET /?token= HTTP/1.1\r\nHost: a\r\n\r\n", 401 },
+		{ "GET /?token=" TOKEN "0 HTTP/1.1\r\nHost: a\r\n\r\n", 401 },
+		{ "GET /?token=0123456789abcdeg HTTP/1.1\r\nHost: a\r\n\r\n", 401 },
+		{ "GET /?xtoken=" TOKEN " HTTP/1.1\r\nHost: a\r\n\r\n", 401 },
+		{ "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic " TOKEN "\r\n\r\n", 401 },
+		{ "GET / HTTP/1.1\r\nHost: a\r\nCookie: xiostrata=" TOKEN "\r\n\r\n", 401 },
+		{ "GET /?token=" TOKEN " HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", 403 },
+	};
+	const struct guard g = { TOKEN };
+	char made[TOKEN_CAP], again[TOKEN_CAP];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
+		if (status_of(&g, asked[i].text) != asked[i].status)
+			fail_msg("%s: %d", asked[i].text, status_of(&g, asked[i].text));
+	assert_int_equal(guard_new_token(made), 0);
+	assert_int_equal(guard_new_token(again), 0);
+	assert_true(guard_is_token(made) && strlen(made) == TOKEN_LEN);
+	assert_string_not_equal(made, again);
+	assert_false(guard_is_token("short"));
+	assert_false(guard_is_token("0123456789abcdef\r\nSet-Cookie: a"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bounds),      cmocka_unit_test(test_text),
+		cmocka_unit_test(test_missing),     cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_keys),        cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_in_progress), cmocka_unit_test(test_feed),
+		cmocka_unit_test(test_requests),    cmocka_unit_test(test_token),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
