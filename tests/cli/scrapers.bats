@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Prometheus and VictoriaMetrics scrape serve every second: what they answer then.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031 # bats sets them; awk has dollars of its own
+
+load lib
+
+setup() {
+	need_root
+	scrapers=$PWD/build/scrapers
+}
+
+teardown() { end_spawned; }
+
+need() { # PACKAGE
+	tests/scrapers "$1" 2>"$tmp/why" || skip "$(tail -n 1 "$tmp/why")"
+}
+
+free_port() {
+	"$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# serve ARGS...: on port $served; of $tmp/dir alone, so that there is no more than the test makes
+serve() {
+	mkdir -p "$tmp/dir"
+	start serve --listen "127.0.0.1:$served" --file "$tmp/dir" "$@"
+}
+
+# N reads of 4096 bytes, one more, and as many writes
+io() {
+	dd if=/dev/zero of="$tmp/dir/file" bs=4096 count="$1" conv=fsync status=none
+	dd if="$tmp/dir/file" of=/dev/null bs=4096 status=none
+}
+
+# scrape PROGRAM ARGS...: leaves $api, where it answers
+scrape() {
+	local port
+	port=$(free_port)
+	cat >"$tmp/scrape.yml" <<-YML
+		global: { scrape_interval: 1s, scrape_timeout: 1s }
+		scrape_configs:
+		  - job_name: iostrata
+		    static_configs: [{ targets: ["127.0.0.1:$served"] }]
+	YML
+	api=http://127.0.0.1:$port
+	case $1 in
+	prometheus)
+		spawn "$scrapers/prometheus/usr/bin/prometheus" --config.file="$tmp/scrape.yml" "${@:2}" \
+			--storage.tsdb.path="$tmp/data" --web.listen-address="127.0.0.1:$port" --log.level=error
+		;;
+	victoria-metrics)
+		spawn "$scrapers/victoria-metrics/usr/bin/victoria-metrics" -promscrape.config="$tmp/scrape.yml" \
+			-storageDataPath="$tmp/data" -httpListenAddr="127.0.0.1:$port" -loggerLevel=ERROR \
+			-search.latencyOffset=0 "${@:2}"
+		;;
+	esac
+	wait_until is 1 'max(count_over_time(up[1h])) >= bool 3'
+}
+
+# query PROMQL: the values, a line each
+query() {
+	curl -sS --max-time 5 "$api/api/v1/query" --data-urlencode "query=$1" |
+		command jq -r 'if .status == "success" then .data.result[].value[1] else error(.error) end'
+}
+
+# is VALUE PROMQL: there is one, and it is that
+is() { [[ $(query "$2") == "$1" ]]; }
+
+# Not one sample of it: what is asked for has a > 0 in it that must never hold. But of what is compared there is some.
+never() { # PROMQL LIMIT
+	[[ -n $(query "$1") ]] || { echo "nothing at all: $1"; return 1; }
+	[[ -z $(query "($1) > $2") ]] || { query "($1) > $2"; echo "is there: ($1) > $2"; return 1; }
+}
+
+counters="operation_duration_seconds_bucket operation_duration_seconds_sum operation_duration_seconds_count
+	operation_seconds_total operation_bytes_total operation_errors_total lost_total"
+whole='sum by (op, fs) (iostrata_operation_duration_seconds_sum)'
+
+# What holds of all series, whenever they are looked at.
+holds() {
+	never "abs(sum by (op, fs) (iostrata_operation_seconds_total) - $whole)" 1e-6
+	never "abs(iostrata_operation_duration_seconds_bucket{le=\"+Inf\"} - ignoring (le)
+		iostrata_operation_duration_seconds_count)" 0
+	local counter
+	for counter in $counters; do
+		never "resets(iostrata_$counter[1h])" 0
+	done
+	never 'sum(iostrata_lost_total)' 0
+}
+
+@test "promtool finds nothing to say about the metrics" {
+	need prometheus
+	served=$(free_port)
+	serve --by comm --overhead
+	io 23
+	sleep 2
+	curl -sS "http://127.0.0.1:$served/metrics" >"$tmp/metrics"
+	grep -q '^iostrata_operation_duration_seconds_bucket' "$tmp/metrics"
+	run "$scrapers/prometheus/usr/bin/promtool" check metrics <"$tmp/metrics"
+	[[ $status == 0 && -z $output ]] || { echo "$output"; false; }
+}
+
+@test "a Prometheus: the strata are the whole, no series goes back, a restart is a reset" {
+	need prometheus
+	served=$(free_port)
+	serve --by comm
+	scrape prometheus
+	for count in 101 23 7; do
+		io $count
+		sleep 1
+	done
+	wait_until is $((131 * 4096)) 'sum(iostrata_operation_bytes_total{op="read"})'
+	is $((131 * 4096)) 'sum(iostrata_operation_bytes_total{op="write"})'
+	is 134 'sum(iostrata_operation_duration_seconds_count{op="read", comm="dd"})'
+	is 3 'sum(iostrata_operation_duration_seconds_count{op="fsync"})'
+	holds
+	query 'histogram_quantile(0.99, sum by (le) (rate(iostrata_operation_duration_seconds_bucket[1m])))' >"$tmp/p99"
+	awk '{ exit !($1 > 0 && $1 < 10) }' "$tmp/p99"
+
+	finish INT
+	serve --by comm
+	io 11
+	wait_until is 45056 'sum(iostrata_operation_bytes_total{op="read"})'
+	is 1 'resets(iostrata_operation_bytes_total{op="read", comm="dd"}[1h])'
+	# and what was read since is no less for it
+	query 'increase(process_start_time_seconds[1h])' >"$tmp/began"
+	[[ -s $tmp/began ]]
+}
+
+@test "a VictoriaMetrics: the same" {
+	need victoria-metrics
+	served=$(free_port)
+	serve
+	scrape victoria-metrics
+	for count in 101 23; do
+		io $count
+		sleep 1
+	done
+	wait_until is $((124 * 4096)) 'sum(iostrata_operation_bytes_total{op="read"})'
+	wait_until is 126 'sum(iostrata_operation_duration_seconds_count{op="read"})'
+	holds
+}
