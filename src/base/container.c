@@ -30,6 +30,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/container_names.h"
 #include "base/snapshot.h"
 
 enum { ID_DIGITS = 64, ID_SHOWN = 12 };
@@ -254,6 +255,7 @@ struct owner {
 
 struct joining {
 	struct rows rows;
+	struct container_names *names;
 	struct owner *owners;
 	uint64_t unnamed;
 };
@@ -290,6 +292,8 @@ static const struct owner *owner_of(struct joining *j, unsigned long long id, ch
 		return o;
 	o->number = id;
 	o->has_container = has_container;
+	if (has_container && j->names)
+		container_names_find(j->names, &c);
 	if (has_container)
 		o->container = c;
 	else
@@ -365,12 +369,12 @@ static void owners_done(struct owner *owners)
 	}
 }
 
-int container_rows(struct snapshot *sn)
+int container_rows(struct snapshot *sn, struct container_names *names)
 {
 	struct snapshot old = {
 		.ops = sn->ops, .n_ops = sn->n_ops, .rqs = sn->rqs, .n_rqs = sn->n_rqs
 	};
-	struct joining j = {};
+	struct joining j = { .names = names };
 	int err = 0;
 
 	for (size_t i = 0; i < sn->n_ops && !err; i++)

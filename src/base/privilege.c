@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/container_names.h"
 #include "base/machine.h"
 #include "base/opts.h"
 #include "base/reason.h"
@@ -150,13 +151,26 @@ static int allow_reading(int ruleset, const char *dir)
 	return err;
 }
 
+/* A directory that is not there has nothing to be read. */
+static int allow_reading_names(int ruleset)
+{
+	int err = 0;
+
+	for (const char *const *dir = container_names_dirs; *dir && !err; dir++) {
+		err = allow_reading(ruleset, *dir);
+		err = err == -ENOENT || err == -EACCES || err == -ENOTDIR ? 0 : err;
+	}
+	return err;
+}
+
 /*
  * Both need no_new_privs, and return 0 or -errno.
  *
- * Landlock (5.13): only files below @dirs, which end with a NULL, can be read, and none can be
- * written, created, removed or executed. Returns 0 also if the kernel has no Landlock.
+ * Landlock (5.13): only files below @dirs, which end with a NULL, can be read, with @names also
+ * those with names of containers. None can be written, created, removed or executed. Returns 0 also
+ * if the kernel has no Landlock.
  */
-static int confine_files(const char *const *dirs)
+static int confine_files(const char *const *dirs, bool names)
 {
 	struct landlock_ruleset_attr attr = {};
 	int version, ruleset, err = 0;
@@ -170,6 +184,8 @@ static int confine_files(const char *const *dirs)
 		return -errno;
 	for (; *dirs && !err; dirs++)
 		err = allow_reading(ruleset, *dirs);
+	if (!err && names)
+		err = allow_reading_names(ruleset);
 	if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))
 		err = -errno;
 	close(ruleset);
@@ -350,7 +366,7 @@ const struct privilege privileges[] = {
 	  "kernel.perf_event_paranoid hides addresses of functions",
 	  CAP_SYSLOG },
 	{ "CAP_DAC_READ_SEARCH",
-	  "cgroups have a number and no name, and tracefs and debugfs "
+	  "names of containers of docker and podman, tracefs and debugfs "
 	  "cannot be read",
 	  CAP_DAC_READ_SEARCH },
 	{ "CAP_SYS_PTRACE",
@@ -508,7 +524,7 @@ int privilege_drop(bool names_cgroups, struct reason *why)
 	note(root_leave(), "become another user", why);
 	note(caps_drop(names_cgroups), "drop capabilities", why);
 	note(close_up(), "set no_new_privs", why);
-	note(confine_files(dirs), "use Landlock", why);
+	note(confine_files(dirs, names_cgroups), "use Landlock", why);
 	note(confine_syscalls(), "use seccomp", why);
 	return why->error[0] ? -1 : 0;
 }
@@ -521,7 +537,7 @@ int privilege_drop_all(struct reason *why)
 	note(root_leave(), "become another user", why);
 	note(privilege_clear() ? -errno : 0, "drop capabilities", why);
 	note(close_up(), "set no_new_privs", why);
-	note(confine_files(none), "use Landlock", why);
+	note(confine_files(none, false), "use Landlock", why);
 	note(confine_syscalls(), "use seccomp", why);
 	return why->error[0] ? -1 : 0;
 }

@@ -39,9 +39,9 @@ bool privilege_is_admin(void);
  * Gives up the privileges not needed once the probes are live, for good: root becomes the user who
  * called sudo, or nobody. Keeps CAP_BPF and CAP_PERFMON (to read maps, to probe functions of
  * further file systems), CAP_SYSLOG (symbol addresses) and, with @names_cgroups,
- * CAP_DAC_READ_SEARCH. Then confines the process: files, programs and services become inaccessible.
- * A step that fails does not stop the next: 0, or -1 with @why of the first failure. Children
- * forked earlier keep everything.
+ * CAP_DAC_READ_SEARCH and the files of container_names.h. Then confines the process: files,
+ * programs and services become inaccessible. A step that fails does not stop the next: 0, or -1
+ * with @why of the first failure. Children forked earlier keep everything.
  */
 int privilege_drop(bool names_cgroups, struct reason *why);
 

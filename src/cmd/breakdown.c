@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/container_names.h"
 #include "base/mounts.h"
 #include "base/names.h"
 #include "base/path.h"
@@ -27,6 +28,7 @@ struct breakdown {
 	struct slow_op *slowest; /* biggest first, n_slowest of slowest_max */
 	size_t n_slowest;
 	struct utsname uts;
+	struct container_names names;
 };
 
 /* These options need a live run: a recording has no such rows. */
@@ -188,7 +190,7 @@ static int start(struct run *r, struct reason *why)
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct breakdown *b = breakdown_of(r);
-	const struct breakdown_output out = { b->out, r->opts.json, &b->view };
+	const struct breakdown_output out = { b->out, r->opts.json, &b->view, &b->names };
 	int err;
 
 	b->view.until_ns = clock_day_ns();
@@ -207,6 +209,7 @@ static int breakdown(int argc, char **argv)
 	int status = run_main(&b.io.run, &ops, &cmd_breakdown, argc, argv);
 
 	free(b.slowest);
+	container_names_done(&b.names);
 	if (b.out)
 		newfile_close(b.out, b.opts.output, false);
 	return status;

@@ -421,7 +421,7 @@ static int recording_end(struct record_run *rec, const struct snapshot *sn, stru
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct record_run *rec = record_run_of(r);
-	const struct breakdown_output out = { r->out, r->opts.json, &rec->view };
+	const struct breakdown_output out = { r->out, r->opts.json, &rec->view, NULL };
 	struct reason why;
 
 	rec->recorder.intake.end_ns = sn->taken_ns;

@@ -437,7 +437,7 @@ static int file_report(struct report *r, const char *name, struct reason *why)
 
 static int interval_print(struct report *r, size_t i)
 {
-	const struct breakdown_output out = { r->out, r->json, &r->view };
+	const struct breakdown_output out = { r->out, r->json, &r->view, NULL };
 	struct replay_interval none = {}, *iv = &none;
 	struct snapshot sn = {};
 	int err = 0;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/container_names.h"
 #include "base/reason.h"
 #include "cmd/tables.h"
 #include "run/child.h"
@@ -34,6 +35,7 @@ struct serve {
 	struct serve_conf conf;
 	struct utsname uts;
 	struct server server;
+	struct container_names names;
 	int statm;
 };
 
@@ -215,7 +217,7 @@ static int send_all(int feed, const char *data, size_t len)
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct serve *s = serve_of(r);
-	int err = s->by == BY_CONTAINER ? container_rows(sn) : 0;
+	int err = s->by == BY_CONTAINER ? container_rows(sn, &s->names) : 0;
 	struct feed_self self;
 	char *frame;
 	size_t len;
@@ -247,6 +249,7 @@ static void close_both(struct run *r)
 	struct serve *s = serve_of(r);
 
 	server_end(&s->server);
+	container_names_done(&s->names);
 	io_source.close(r);
 	if (s->statm >= 0)
 		close(s->statm);

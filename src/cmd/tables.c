@@ -136,7 +136,7 @@ enum by_key breakdown_rows_by(const struct breakdown_opts *o)
 int breakdown_put(const struct breakdown_output *out, struct snapshot *sn,
 		  const struct slow_op *slowest, size_t n_slowest)
 {
-	int err = out->view->by == BY_CONTAINER ? container_rows(sn) : 0;
+	int err = out->view->by == BY_CONTAINER ? container_rows(sn, out->names) : 0;
 
 	if (err)
 		return err;

@@ -13,6 +13,7 @@
 #include "show/view.h"
 
 struct reason;
+struct container_names;
 struct io_run;
 
 enum { SLOWEST_MAX = 1000 };
@@ -47,6 +48,7 @@ struct breakdown_output {
 	FILE *f;
 	bool json; /* else text */
 	const struct breakdown_view *view;
+	struct container_names *names; /* for --by container; NULL: none are looked up */
 };
 
 /* Prints @sn, whose rows were collected by breakdown_rows_by(). 0 or -errno. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/container_names.h"
 #include "base/lookup.h"
 #include "base/reason.h"
 #include "run/io.h"
@@ -29,6 +30,7 @@ struct top {
 	/* state */
 	bool screen, clear;
 	struct top_names names;
+	struct container_names containers;
 	struct snapshot interval; /* the interval on the screen */
 	struct top_total total;
 	struct slow_op slowest[TOP_SLOWEST];
@@ -209,6 +211,7 @@ static int start(struct run *r, struct reason *why)
 
 	uname(&t->uts);
 	t->names.cgroup_path = lookup_cgroup;
+	t->names.containers = &t->containers;
 	t->names.by_file = t->view == TOP_FILE;
 	ui_fill(t);
 	if (!t->screen) {
@@ -366,6 +369,7 @@ static int top(int argc, char **argv)
 	top_total_done(&t.total);
 	snapshot_free(&t.interval);
 	top_names_done(&t.names);
+	container_names_done(&t.containers);
 	return status;
 }
 

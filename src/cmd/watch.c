@@ -208,9 +208,8 @@ static int resolve(struct run *r, struct reason *why)
 	conf->layer = w->ops || both ? LAYER_OPS : LAYER_BLK;
 	if (conf->layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "--requests", why))
 		return -1;
-	conf->sent_ops = w->ops || both;
+	conf->sent_ops = conf->segments = w->ops || both;
 	conf->sent_requests = w->requests || both;
-	conf->sent_fs = r->opts.filters.fs;
 	conf->uncounted = true;
 	conf->buffer_bytes = w->buffer_kib * 1024;
 	r->usr1_asks = true;

@@ -117,8 +117,13 @@ static unsigned int labels_of(const struct totals *s, const char *by, bool conta
 		labels = KEY_LABELS;
 		values[0] = values[1] = "";
 		values[2] = c ? c->id : !by ? unknown_text : strcmp(by, CONTAINER_NONE) ? by : "";
-		if (c)
+		if (c && c->name[0]) {
+			values[0] = c->space;
+			values[1] = c->pod_name;
+			values[2] = c->name;
+		} else if (c) {
 			lens[2] = c->shown;
+		}
 	}
 	for (unsigned int i = 0; i < labels; i++) {
 		text_label(text + n, LABEL_CAP, values[i], lens[i]);

@@ -24,6 +24,7 @@ enum { BAR_COLUMNS = 13 };
 
 #define GETS_CONTAINER(of)                                                                         \
 	GET_CONTAINER(of, container, c->id)                                                        \
+	GET_CONTAINER(of, container_name, *c->title ? c->title : NULL)                             \
 	GET_CONTAINER(of, runtime, c->runtime)                                                     \
 	GET_CONTAINER(of, pod, *c->pod ? c->pod : NULL)
 
@@ -31,6 +32,9 @@ enum { BAR_COLUMNS = 13 };
 	{ "container", NULL, VALUE_TEXT, .get = of##_container,                                    \
 	  .help = "id or name of the container, with --by container; null: outside of "            \
 		  "containers, or not known" },                                                    \
+		{ "container_name", NULL, VALUE_TEXT, .get = of##_container_name,                  \
+		  .help = "name of the container in files of this machine, of a pod's with "       \
+			  "namespace and pod before: shop/web-1/nginx; null: not known" },         \
 		{ "runtime",                                                                       \
 		  "runtime",                                                                       \
 		  VALUE_TEXT,                                                                      \
@@ -46,14 +50,20 @@ enum { BAR_COLUMNS = 13 };
 			.help = "id of the pod of the container; null: the container is in none"   \
 	}
 
+static void set_key(struct value *ret, const char *by, bool contained)
+{
+	ret->text = breakdown_key(by, contained, &ret->max);
+}
+
 static void op_key(struct value *ret, const void *row, const void *ctx)
 {
 	const struct breakdown_whole *whole = ctx;
 	const struct op_row *r = row;
 
-	ret->text = r->by ? r->by : whole->v->by == BY_CACHE ? cache_name(r->key.cache) : NULL;
 	if (r->by)
-		ret->max = breakdown_key_len(r->by, r->contained);
+		set_key(ret, r->by, r->contained);
+	else
+		ret->text = whole->v->by == BY_CACHE ? cache_name(r->key.cache) : NULL;
 }
 
 static void op_json_key(struct value *ret, const void *row, const void *ctx)
@@ -330,6 +340,7 @@ const struct column minor_columns[] = {
 	{ "comm", NULL, VALUE_TEXT, .get = op_comm,
 	  .help = "name of the process or thread, with --by pid and tid" },
 	{ "container", NULL, VALUE_TEXT, .get = op_container, .help = "as in ops" },
+	{ "container_name", NULL, VALUE_TEXT, .get = op_container_name, .help = "as in ops" },
 	{ "runtime", NULL, VALUE_TEXT, .get = op_runtime, .help = "as in ops" },
 	{ "pod", NULL, VALUE_TEXT, .get = op_pod, .help = "as in ops" },
 	{ "fs", NULL, VALUE_TEXT, .get = op_fs, .help = "type of the file system" },
@@ -395,8 +406,7 @@ static void rq_key(struct value *ret, const void *row, const void *ctx)
 	const struct rq_row *r = row;
 
 	(void)ctx;
-	ret->text = r->by;
-	ret->max = breakdown_key_len(r->by, r->contained);
+	set_key(ret, r->by, r->contained);
 }
 
 static void rq_json_key(struct value *ret, const void *row, const void *ctx)

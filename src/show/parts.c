@@ -96,6 +96,8 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const 
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[TEXT_SAFE_CAP(2 * PATH_MAX)];
 	char comm[TEXT_SAFE_CAP(sizeof(r->comm))], op[32];
+	size_t key_len;
+	const char *key = breakdown_key(r->by, r->contained, &key_len);
 
 	text_safe_n(comm, sizeof(comm), r->comm, strnlen(r->comm, sizeof(r->comm)));
 	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
@@ -109,8 +111,7 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const 
 			 r->key.cache == CACHE_NONE ? "neither read nor write"
 						    : cache_name(r->key.cache));
 	else
-		text_safe_n(text, sizeof(text), r->by ? r->by : "",
-			    breakdown_key_len(r->by, r->contained));
+		text_safe_n(text, sizeof(text), key ? key : "", key_len);
 	text_fit(dst, cap, text, columns, TEXT_CUT_MIDDLE);
 }
 

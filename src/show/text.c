@@ -190,6 +190,15 @@ static void put_head(struct text_out *o, const struct breakdown_view *v, const s
 	view_line(o, v, text);
 }
 
+/* The key of --by, safe. */
+static void put_key(char *dst, size_t cap, const struct op_row *r)
+{
+	size_t len;
+	const char *text = breakdown_key(r->by, r->contained, &len);
+
+	text_safe_n(dst, cap, text, len);
+}
+
 /* Writes the heading of a row: "read ext4", "vfs read ext4", "pread64 ext4", "meta unlink",
  * "fdatasync ext4", then the key, if there is one. */
 static void row_title(char *dst, size_t cap, const struct breakdown_view *v, const struct op_row *r)
@@ -200,7 +209,7 @@ static void row_title(char *dst, size_t cap, const struct breakdown_view *v, con
 
 	put_safe(fs, sizeof(fs), r->fs, sizeof(r->fs));
 	if (r->by)
-		text_safe_n(key, sizeof(key), r->by, breakdown_key_len(r->by, r->contained));
+		put_key(key, sizeof(key), r);
 	if (v->layer == LAYER_SYSCALL || (r->key.op == OP_FSYNC && r->key.call))
 		op = "";
 	if (v->layer == LAYER_SYSCALL ||

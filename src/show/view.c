@@ -251,11 +251,14 @@ char *breakdown_record_path(const struct slow_op *r)
 	return r->ino ? path_full(&f) : NULL;
 }
 
-size_t breakdown_key_len(const char *by, bool contained)
+const char *breakdown_key(const char *by, bool contained, size_t *ret_len)
 {
 	const struct container *c = container_of_row(by, contained);
 
-	return c ? c->shown : by ? strlen(by) : 0;
+	if (c && *c->title)
+		by = c->title;
+	*ret_len = c && !*c->title ? c->shown : by ? strlen(by) : 0;
+	return by;
 }
 
 /* Whether the traced layer has stratum @st; LAYER_OPS has all of them. */

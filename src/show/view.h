@@ -89,9 +89,9 @@ unsigned int breakdown_missing_layers(const struct snapshot *sn, const struct sl
 /* Path of the file of @r; hostile, for free(). NULL: no file, or out of memory. */
 char *breakdown_record_path(const struct slow_op *r);
 
-/* How many bytes of a row's text @by (or NULL) tables show: all, or the usual prefix of a
- * container's id. */
-size_t breakdown_key_len(const char *by, bool contained);
+/* A row's text @by (or NULL) as tables show it, and how many bytes of it: of a container its name,
+ * or the usual prefix of its id. */
+const char *breakdown_key(const char *by, bool contained, size_t *ret_len);
 
 /* Whether whole operations are traced. */
 bool breakdown_has_ops(const struct breakdown_view *v);

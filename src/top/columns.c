@@ -47,7 +47,7 @@ static const struct top_table *table_of(const void *ctx)
 static const char *container_name(const struct top_row *r)
 {
 	if (r->container)
-		return r->container->id;
+		return *r->container->title ? r->container->title : r->container->id;
 	return r->cgroup && container_is_path(r->cgroup) ? CONTAINER_NONE : r->cgroup;
 }
 
@@ -138,7 +138,7 @@ static void top_get_container_name(struct value *v, const void *row, const void 
 
 	(void)ctx;
 	v->text = container_name(r);
-	v->max = r->container ? r->container->shown : SIZE_MAX;
+	v->max = r->container && !*r->container->title ? r->container->shown : SIZE_MAX;
 }
 
 /* Member "key" of JSON: tells one row from the others. */
@@ -146,7 +146,8 @@ static void top_get_key(struct value *v, const void *row, const void *ctx)
 {
 	enum top_view view = table_of(ctx)->view;
 	const struct top_row *r = row;
-	const char *name = top_row_name(view, r);
+	const char *name =
+		view == TOP_CONTAINER && r->container ? r->container->id : top_row_name(view, r);
 
 	if (view <= TOP_THREAD && r->thread)
 		snprintf(v->buf, sizeof(v->buf), "%llu",

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container_names.h"
 #include "base/hist.h"
 #include "event.h"
 
@@ -41,6 +42,8 @@ const struct top_name *top_names_find(struct top_names *names, uint64_t id)
 	struct top_name *name;
 
 	HASH_FIND(hh, names->list, &id, sizeof(id), name);
+	if (name && names->containers && name->container.id[0])
+		container_names_find(names->containers, &name->container);
 	if (name)
 		return name;
 	name = calloc(1, sizeof(*name));
@@ -48,8 +51,8 @@ const struct top_name *top_names_find(struct top_names *names, uint64_t id)
 		return NULL;
 	name->id = id;
 	name->path = names->cgroup_path ? names->cgroup_path(id) : NULL;
-	if (name->path)
-		container_find(name->path, &name->container);
+	if (name->path && container_find(name->path, &name->container) && names->containers)
+		container_names_find(names->containers, &name->container);
 	name->owner = owner_number(names, name);
 	HASH_ADD(hh, names->list, id, sizeof(name->id), name);
 	return name;

@@ -27,12 +27,21 @@ void collect_fs_name(const struct fs_entry *seen, unsigned long long fs, char re
 	}
 }
 
-static char *by_text(const struct cell_maps *maps, const struct mounts *mounts,
-		     const unsigned long long by[2])
+/* State of one collect(). */
+struct collecting {
+	const struct cell_maps *maps;
+	struct mounts mounts;
+	unsigned int epoch;
+	struct collected *to;
+	unsigned int disk_dev; /* device of the last row of requests; 0: none */
+	char disk[sizeof(((struct rq_row *)0)->disk)];
+};
+
+static char *by_text(struct collecting *c, const unsigned long long by[2])
 {
 	char text[PATH_MAX];
 
-	switch (maps->by) {
+	switch (c->maps->by) {
 	case BY_PID:
 	case BY_TID:
 		snprintf(text, sizeof(text), "%llu", by[0]);
@@ -44,24 +53,14 @@ static char *by_text(const struct cell_maps *maps, const struct mounts *mounts,
 	case BY_FILE: /* filenames_name() names files once all their names are known */
 		return NULL;
 	case BY_CGROUP:
-		return lookup_cgroup(by[0]);
+		return cgroups_path(&c->to->cgroups, by[0]);
 	case BY_DEV:
-		lookup_dev(mounts, by[0], text, sizeof(text));
+		lookup_dev(&c->mounts, by[0], text, sizeof(text));
 		return strdup(by[0] ? text : "(no file)");
 	default:
 		return NULL;
 	}
 }
-
-/* State of one collect(). */
-struct collecting {
-	const struct cell_maps *maps;
-	struct mounts mounts;
-	unsigned int epoch;
-	struct collected *to;
-	unsigned int disk_dev; /* device of the last row of requests; 0: none */
-	char disk[sizeof(((struct rq_row *)0)->disk)];
-};
 
 static struct op_row *op_row(struct collecting *c, const struct op_key *key)
 {
@@ -70,7 +69,7 @@ static struct op_row *op_row(struct collecting *c, const struct op_key *key)
 	if (!row || row->count)
 		return row;
 	collect_fs_name(c->maps->live->fs_types, key->fs, row->fs);
-	row->by = by_text(c->maps, &c->mounts, key->by);
+	row->by = by_text(c, key->by);
 	return row;
 }
 
@@ -96,7 +95,7 @@ static struct rq_row *rq_row(struct collecting *c, const struct rq_key *key)
 	if (!rowmaps_rq_by(c->maps->by))
 		return row;
 	if (key->by[0])
-		row->by = by_text(c->maps, &c->mounts, key->by);
+		row->by = by_text(c, key->by);
 	return row;
 }
 

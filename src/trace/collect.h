@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/cgroups.h"
 #include "base/devices.h"
 #include "base/filenames.h"
 #include "base/mounts.h"
@@ -35,6 +36,7 @@ struct collected {
 	struct filenames files;
 	struct threadnames threads; /* names of the threads and processes with rows */
 	struct devices devices;     /* all of the machine's; up to date for those with rows */
+	struct cgroups cgroups;
 };
 
 /* Moves the rows of @epoch, and the names of files and threads, out of the maps and adds them to

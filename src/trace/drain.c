@@ -35,6 +35,7 @@ void drain_done(struct drain *d)
 	filenames_done(&d->got.files);
 	threadnames_done(&d->got.threads);
 	devices_done(&d->got.devices);
+	cgroups_done(&d->got.cgroups);
 	*d = (struct drain){};
 }
 

@@ -82,3 +82,60 @@ given+=,+sys_chroot,+mknod,+audit_write,+setfcap,+bpf,+perfmon
 	[[ $stderr != *warning* ]]
 	json '[.ops[].key] | unique == ["dd"]'
 }
+
+# named COMMAND...: where a pod's container and one of docker read 101 and 23 times, each in a cgroup as its
+# runtime makes it, and with the files which have their names
+named() {
+	cat >"$tmp/named" <<-'SH'
+		set -e
+		pod=fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
+		docker=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+		mount -t cgroup2 none /sys/fs/cgroup
+		mount -t tmpfs none /var/log
+		mount -t tmpfs none /var/lib
+		mkdir -p /var/log/containers /var/lib/docker/containers/$docker
+		ln -s nowhere "/var/log/containers/web-1_shop_nginx-$pod.log"
+		echo '{"ID": "x", "Name": "/data\u001bbase"}' >/var/lib/docker/containers/$docker/config.v2.json
+		cgroups="/sys/fs/cgroup/kubepods/burstable/pod0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/$pod"
+		cgroups+=" /sys/fs/cgroup/docker/$docker"
+		mkdir -p $cgroups
+		"$@" &
+		tool=$!
+		for _ in {1..400}; do grep -q ^tracing "$TMP/err" && break; sleep 0.05; done
+		set -- $cgroups
+		sh -c 'echo 0 >"$0/cgroup.procs"; dd if=/dev/zero of=/dev/null bs=4k count=101 status=none' "$1"
+		sh -c 'echo 0 >"$0/cgroup.procs"; dd if=/dev/zero of=/dev/null bs=4k count=23 status=none' "$2"
+		sleep 0.5
+		eval "$AFTER"
+		kill -INT $tool
+		status=0
+		wait $tool || status=$?
+		rmdir $cgroups /sys/fs/cgroup/docker /sys/fs/cgroup/kubepods/burstable/* /sys/fs/cgroup/kubepods/burstable \
+			/sys/fs/cgroup/kubepods || true
+		exit $status
+	SH
+	: >"$tmp/err"
+	chmod 755 "$tmp"
+	TMP=$tmp AFTER=${after:-} unshare --mount --propagation private bash "$tmp/named" "$@" \
+		>"$tmp/out" 2>"$tmp/err" 3>&- 9>&-
+}
+
+@test "containers have the names that people gave them, with two capabilities, too" {
+	tool="$iostrata breakdown --all-files --op read --by container"
+	for command in "$tool" "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon \
+			--ambient-caps=+bpf,+perfmon $tool"; do
+		# shellcheck disable=SC2086 # words
+		named $command -n 50 || { cat "$tmp/err"; false; }
+		grep -q 'shop/web-1/nginx' "$tmp/out" || { cat "$tmp/out"; false; }
+		grep -qF 'data\x1bbase' "$tmp/out"
+		# shellcheck disable=SC2086
+		named $command -j
+		json '[.ops[] | select(.container_name == "shop/web-1/nginx") | .count] | add >= 101' "$tmp/out"
+		json '[.ops[] | select(.container_name == "data\u001bbase") | .container | length] | unique == [64]' "$tmp/out"
+	done
+	after='sleep 1.5; curl -sS "$(sed -n "s,^serving ,,p" "$TMP/err")metrics"' \
+		named "$iostrata" serve --listen 127.0.0.1:0 --by container --all-files --op read
+	for labels in 'namespace="shop",pod="web-1",container="nginx"' 'namespace="",pod="",container="data?base"'; do
+		grep -q "iostrata_operation_bytes_total{op=\"read\",fs=\"[a-z]*\",$labels} [1-9]" "$tmp/out"
+	done
+}

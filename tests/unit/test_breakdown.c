@@ -1291,7 +1291,8 @@ static void minor_faults_are_beside_operations(void **state)
 	f.sn.ops[0].total_ns = 0;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"minor_faults\":[{\"comm\":null,\"container\":null,"
-			   "\"runtime\":null,\"pod\":null,\"fs\":\"ext4\",\"key\":null,"
+			   "\"container_name\":null,\"runtime\":null,\"pod\":null,"
+			   "\"fs\":\"ext4\",\"key\":null,"
 			   "\"count\":12345}],");
 	assert_has_not(f.text, "\"count\":12345,");
 	print(&f, breakdown_text, &v, 0);
@@ -1353,7 +1354,7 @@ static const char every_member[] =
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
 	"\"sleep\":1011,\"lock\":1012},\"missing\":[],\"ops\":[{\"comm\":\"dd\","
-	"\"container\":\"12\",\"runtime\":\"podman\",\"pod\":\"41\","
+	"\"container\":\"12\",\"container_name\":null,\"runtime\":\"podman\",\"pod\":\"41\","
 	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
 	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
 	"\"device_bytes\":4098,\"amplification\":null,"
@@ -1365,7 +1366,8 @@ static const char every_member[] =
 	"\"sleep\":1011,\"lock\":1012},\"hist\":[[851968,868351,510],[7340032,"
 	"7471103,400],[16777216,17301503,85],[62914560,63963135,4],[100663296,"
 	"102760447,1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\","
-	"\"comm\":\"cat\",\"container\":\"13\",\"runtime\":\"docker\",\"pod\":null,"
+	"\"comm\":\"cat\",\"container\":\"13\",\"container_name\":\"web\",\"runtime\":"
+	"\"docker\",\"pod\":null,"
 	"\"dev\":\"sda\",\"major\":8,\"minor\":1,\"op\":\"D\","
 	"\"count\":24,\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
 	"\"unqueued\":4,\"outside\":2,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
@@ -1402,6 +1404,12 @@ static char *container(const char *id, const char *runtime, const char *pod)
 	return c->id;
 }
 
+static char *named(char *id, const char *title)
+{
+	strcpy(((struct container *)(void *)id)->title, title);
+	return id;
+}
+
 /* Of a container's id tables show what people use, and JSON all. */
 static void containers_have_short_names(void **state)
 {
@@ -1435,8 +1443,16 @@ static void containers_have_short_names(void **state)
 	assert_has(f.text, "read ext4, container 0123456789ab");
 	assert_has(f.text, "\ncgroups removed before their container was known: 3\n");
 	print(&f, breakdown_json, &v, 0);
-	assert_has(f.text, "\"container\":\"" CONTAINER "\",\"runtime\":\"docker\",");
+	assert_has(f.text, "\"container\":\"" CONTAINER "\",\"container_name\":null,\"runtime\":"
+			   "\"docker\",");
 	assert_has(f.text, "\"key\":\"" CONTAINER "\"");
+	/* text has names where they are known */
+	named(f.sn.ops[1].by, "shop/web-1/nginx");
+	v.detail = 0;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\nshop/web-1/nginx docker  read ");
+	assert_has_not(f.text, "0123456789ab");
+	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"container\":null,");
 	assert_has(f.text, "\"key\":\"" CONTAINER_NONE "\"");
 	fixture_done(&f);
@@ -1476,7 +1492,7 @@ static void json_has_every_member(void **state)
 			       .disk = "sda",
 			       .major = 8,
 			       .minor = 1,
-			       .by = container("13", "docker", ""),
+			       .by = named(container("13", "docker", ""), "web"),
 			       .contained = true,
 			       .comm = "cat",
 			       .count = 24,

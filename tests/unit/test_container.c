@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/container.h"
+#include "base/container_names.h"
 #include "base/hist.h"
 
 #define ID         "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
@@ -246,7 +248,7 @@ static void test_rows(void **state)
 
 	(void)state;
 	sample(&sn);
-	assert_int_equal(container_rows(&sn), 0);
+	assert_int_equal(container_rows(&sn, NULL), 0);
 	assert_int_equal(sn.n_ops, 6);
 	assert_int_equal(sn.n_rqs, 5);
 	assert_int_equal(sn.duration_ns, 1000);
@@ -290,18 +292,84 @@ static void test_no_rows(void **state)
 	struct snapshot sn = {};
 
 	(void)state;
-	assert_int_equal(container_rows(&sn), 0);
+	assert_int_equal(container_rows(&sn, NULL), 0);
 	assert_int_equal(sn.n_ops + sn.n_rqs, 0);
 	snapshot_free(&sn);
+}
+
+static void make_file(const char *root, const char *path, const char *text)
+{
+	char name[512];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	for (char *at = name + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(name, 0700);
+		*at = '/';
+	}
+	f = fopen(name, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static struct container name_of(struct container_names *n, const char *cgroup)
+{
+	struct container c;
+
+	assert_true(container_find(cgroup, &c));
+	container_names_find(n, &c);
+	return c;
+}
+
+#define STORAGE "/var/lib/containers/storage/overlay-containers/containers.json"
+#define ID3     "00000000000000000000000000000000000000000000000000000000000000aa"
+
+static void test_names(void **state)
+{
+	char root[] = "/tmp/iostrata-names-XXXXXX", command[64];
+	struct container_names n = { .root = root };
+	struct container c;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	/* not what they are to be */
+	make_file(root, "/var/log/containers/a_b_c.log", "");
+	make_file(root, "/var/log/containers/a_b-" ID ".log", "");
+	make_file(root, "/var/log/containers/-" ID ".log", "");
+	make_file(root, "/var/log/containers/web-1_shop_nginx-" ID ".log", "");
+	make_file(root, "/var/lib/docker/containers/" ID2 "/config.v2.json", "{\"Name\":\"/db\"}");
+	make_file(root, "/var/lib/docker/containers/" ID3 "/config.v2.json", "{\"Name\":[7]");
+	make_file(root, STORAGE, "[7,{\"id\":3},{\"id\":\"" ID3 "\",\"names\":[\"pod\",\"b\"]}]");
+	c = name_of(&n, "/kubepods/burstable/pod" UID "/" ID);
+	assert_string_equal(c.title, "shop/web-1/nginx");
+	assert_string_equal(c.space, "shop");
+	assert_string_equal(c.pod_name, "web-1");
+	assert_string_equal(c.name, "nginx");
+	c = name_of(&n, "/docker/" ID2);
+	assert_string_equal(c.title, "db");
+	assert_string_equal(c.pod_name, "");
+	c = name_of(&n, "/machine.slice/libpod-" ID3 ".scope");
+	assert_string_equal(c.title, "pod");
+	/* one with a name of its own, and one without files */
+	c = name_of(&n, "/lxc.payload.mine");
+	assert_string_equal(c.title, "");
+	container_names_done(&n);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+	n = (struct container_names){ .root = root };
+	c = name_of(&n, "/docker/" ID2);
+	assert_string_equal(c.title, "");
+	container_names_done(&n);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_paths), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_rows),  cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * cgroups.h - paths of cgroups, once looked up. Without CAP_DAC_READ_SEARCH each look-up walks
+ * through all cgroups; and the kernel gives no id a second time.
+ */
+#ifndef IOSTRATA_BASE_CGROUPS_H
+#define IOSTRATA_BASE_CGROUPS_H
+
+/* Initially all 0. */
+struct cgroups {
+	struct cgroup_known *known;
+};
+
+/* As lookup_cgroup(): the caller frees it. NULL: out of memory. */
+char *cgroups_path(struct cgroups *c, unsigned long long id);
+
+void cgroups_done(struct cgroups *c);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * container_names.h - the names that people gave to containers, from files of this machine. Asks no
+ * runtime and no API server. Names are hostile.
+ *
+ * Pods of any runtime: the kubelet's links POD_NAMESPACE_CONTAINER-ID.log in /var/log/containers
+ * (Kubernetes, pkg/kubelet/kuberuntime/legacy.go). docker: its config.v2.json (moby,
+ * daemon/container). podman: the containers.json of its storage (containers/storage,
+ * containers.go). Those of users without root, and of other directories, are not found.
+ */
+#ifndef IOSTRATA_BASE_CONTAINER_NAMES_H
+#define IOSTRATA_BASE_CONTAINER_NAMES_H
+
+#include <stdint.h>
+
+struct container;
+
+/* Names by id, once found. Initially all 0. */
+struct container_names {
+	const char *root; /* a prefix of the paths; NULL: none. For tests */
+	struct container_known *known;
+	uint64_t read_ns; /* when the lists were read last */
+};
+
+/* Directories, below which these files are; then NULL. */
+extern const char *const container_names_dirs[];
+
+/* Sets the names of @c, if they are known, by its id, pod and runtime. */
+void container_names_find(struct container_names *n, struct container *c);
+
+void container_names_done(struct container_names *n);
+
+#endif
