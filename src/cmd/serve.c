@@ -181,7 +181,6 @@ static int resolve(struct run *r, struct reason *why)
 	r->opts.interval_ns = NS_PER_S;
 	conf->by = s->by == BY_CONTAINER ? BY_CGROUP : s->by;
 	conf->minor_faults = true;
-	conf->sent_fs = r->opts.filters.fs;
 	conf_fill(s);
 	err = server_start(&s->server, work, s);
 	close(s->listening.fd);
