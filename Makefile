@@ -105,8 +105,13 @@ $(B)/terminfo.h: Makefile
 	$(Q)for t in $(TERMS); do infocmp -Q2 $$t | awk -v t=$$t '!/^#/ { b = b $$0 } \
 		END { printf "{ \"%s\", \"%s\" },\n", t, b }' || exit; done >$@
 
+# The parts of an HTML page; see show/page.c.
+$(B)/page_head.html: $(wildcard src/page/*)
+	$(Q)src/page/assemble $(B)
+
 $(O)/show/screen.o: $(B)/terminfo.h
-$(O)/trace/load.o: CFLAGS_ALL += -DOBJECTS_DIR='"$(B)/"'
+$(O)/show/page.o: $(B)/page_head.html
+$(O)/trace/load.o $(O)/show/page.o: CFLAGS_ALL += -DOBJECTS_DIR='"$(B)/"'
 $(patsubst src/%.c,$(O)/%.o,$(wildcard src/trace/*.c src/funcs/*.c)): $(SKELS)
 
 $(O)/%.o: src/%.c Makefile

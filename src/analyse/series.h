@@ -123,6 +123,24 @@ int series_key_compare(const struct series_key *a, const struct series_key *b);
 
 void series_done(struct series *s);
 
+/*
+ * For whoever reads recordings itself: one record at a time, and several recordings on one
+ * timeline.
+ */
+
+/* Adds @ev, an operation or request of @rec, which ended @at_ns after the begin of @s. 0 or
+ * -ENOMEM. */
+int series_add(struct series *s, const struct recording *rec, const struct stored_event *ev,
+	       enum by_key by, uint64_t at_ns);
+
+/* Names the new rows. Call after the last record of @rec: ids differ between recordings. 0 or
+ * -ENOMEM. */
+int series_name(struct series *s, const struct recording *rec, enum by_key by);
+
+/* Sets the duration, and the length of each interval. Call after the last record of all. 0 or
+ * -ENOMEM. */
+int series_measure(struct series *s, uint64_t duration_ns);
+
 /* For series_recording.c and series_json.c. */
 
 /* The row of @id; a new one if there is none, or the row of all other keys. NULL: out of memory. */

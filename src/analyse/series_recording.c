@@ -25,12 +25,6 @@ static bool returns_bytes(unsigned int kind)
 	return kind <= OP_WRITE || kind == OP_COPY;
 }
 
-/* The interval of an operation or request that ended at @end_ns; negative: -ENOMEM. */
-static int interval_of(struct series *s, uint64_t end_ns)
-{
-	return series_interval(s, end_ns > s->from_ns ? end_ns - s->from_ns : 0);
-}
-
 static void op_id(struct series_id *ret_id, const struct recording *rec, const struct stored_op *op,
 		  enum by_key by)
 {
@@ -53,11 +47,11 @@ static void op_id(struct series_id *ret_id, const struct recording *rec, const s
 	ret_id->by[1] = key[1];
 }
 
+/* @at: the interval; negative: out of memory. */
 static int op_add(struct series *s, const struct recording *rec, const struct stored_op *op,
-		  enum by_key by)
+		  enum by_key by, int at)
 {
 	int64_t ret = op->ret;
-	int at = interval_of(s, op->start_ns + stored_op_total(op));
 	struct series_cell *cell;
 	struct series_row *row;
 	struct series_id id;
@@ -80,14 +74,14 @@ static int op_add(struct series *s, const struct recording *rec, const struct st
 	return hist_add(&cell->hist, hist_bucket(stored_op_total(op)), 1);
 }
 
-static int request_add(struct series *s, const struct stored_request *rq)
+/* @at: as in op_add(). */
+static int request_add(struct series *s, const struct stored_request *rq, int at)
 {
 	struct series_id id = { .is_request = true,
 				.kind = rq->op < RQ_N ? rq->op : RQ_OTHER,
 				.by = { rq->dev } };
 	struct series_row *row;
 	struct series_cell *cell;
-	int at = interval_of(s, stored_request_end(rq));
 
 	id.acts = id.kind;
 	row = at < 0 ? NULL : series_row(s, &id);
@@ -108,6 +102,16 @@ static int request_add(struct series *s, const struct stored_request *rq)
 	return hist_add(&cell->hist, hist_bucket(rq->device_ns), 1);
 }
 
+int series_add(struct series *s, const struct recording *rec, const struct stored_event *ev,
+	       enum by_key by, uint64_t at_ns)
+{
+	int at = series_interval(s, at_ns);
+
+	if (ev->kind == CHUNK_OPS)
+		return op_add(s, rec, &ev->op, by, at);
+	return request_add(s, &ev->request, at);
+}
+
 static int event_add(struct series *s, const struct recording *rec, const struct stored_event *ev,
 		     const struct series_conf *conf)
 {
@@ -120,9 +124,7 @@ static int event_add(struct series *s, const struct recording *rec, const struct
 		return 0;
 	if (conf->passes && !conf->passes(conf->arg, rec, ev))
 		return 0;
-	if (ev->kind == CHUNK_OPS)
-		return op_add(s, rec, &ev->op, conf->by);
-	return request_add(s, &ev->request);
+	return series_add(s, rec, ev, conf->by, end > s->from_ns ? end - s->from_ns : 0);
 }
 
 /* The container of a cgroup, or that there is none. */
@@ -237,30 +239,37 @@ static uint64_t duration_of(const struct recording *rec, const struct series_con
 	return end > conf->from_ns ? end - conf->from_ns : 0;
 }
 
-static void intervals_measure(struct series *s)
+int series_measure(struct series *s, uint64_t duration_ns)
 {
 	uint64_t at = 0;
 
+	s->duration_ns = duration_ns;
+	if (series_interval(s, duration_ns ? duration_ns - 1 : 0) < 0)
+		return -ENOMEM;
 	for (unsigned int i = 0; i < s->intervals; i++) {
 		s->length_ns[i] = 1ULL << s->shift;
 		if (i == s->intervals - 1 && s->duration_ns > at)
 			s->length_ns[i] = s->duration_ns - at;
 		at += s->length_ns[i];
 	}
+	return 0;
+}
+
+int series_name(struct series *s, const struct recording *rec, enum by_key by)
+{
+	for (size_t i = 0; i < s->n_rows; i++)
+		if (!s->rows[i].key.what[0] && row_name(&s->rows[i], rec, by))
+			return -ENOMEM;
+	return series_unite(s);
 }
 
 static int finish(struct series *s, const struct recording *rec, const struct series_conf *conf)
 {
-	s->duration_ns = duration_of(rec, conf);
 	s->lost = lost_sum(rec->ending.lost, rec->ending.missed);
 	s->dropped = rec->ending.dropped_ops + rec->ending.dropped_requests;
-	if (series_interval(s, s->duration_ns ? s->duration_ns - 1 : 0) < 0)
+	if (series_measure(s, duration_of(rec, conf)))
 		return -ENOMEM;
-	intervals_measure(s);
-	for (size_t i = 0; i < s->n_rows; i++)
-		if (row_name(&s->rows[i], rec, conf->by))
-			return -ENOMEM;
-	return series_unite(s);
+	return series_name(s, rec, conf->by);
 }
 
 static int records_add(struct series *s, struct recording *rec, const struct series_conf *conf,

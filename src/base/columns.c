@@ -400,6 +400,44 @@ void columns_csv(struct text_out *o, const struct columns *t, const void *row)
 	csv_write(&l);
 }
 
+void columns_html_titles(struct text_out *o, const struct columns *t)
+{
+	for (const struct column *c = t->list; column_is(c); c++) {
+		if (!c->title)
+			continue;
+		text_put(o, "<th scope=col%s data-name=\"%s\" title=\"",
+			 is_left(c) ? "" : " class=n", c->name ? c->name : "");
+		text_html(o, c->help, strlen(c->help));
+		text_put(o, "\">");
+		text_html(o, c->title, strlen(c->title));
+		text_put(o, "</th>");
+	}
+}
+
+void columns_html(struct text_out *o, const struct columns *t, const void *row)
+{
+	for (const struct column *c = t->list; column_is(c); c++) {
+		struct value v;
+
+		if (!c->title)
+			continue;
+		columns_value(&v, t, c, row);
+		if (is_left(c)) {
+			text_put(o, "<td>");
+			text_html(o, v.unknown ? "-" : v.text, v.unknown ? 1 : v.max);
+		} else if (v.unknown) {
+			text_put(o, "<td class=n>-");
+		} else if (is_ratio(c)) {
+			text_put(o, "<td class=n data-v=%.6f>%s", ratio(c, &v),
+				 number_text(t, c, &v).s);
+		} else {
+			text_put(o, "<td class=n data-v=%llu>%s", (unsigned long long)v.n,
+				 number_text(t, c, &v).s);
+		}
+		text_put(o, "</td>");
+	}
+}
+
 const struct column *columns_find(const struct column *list, const char *name)
 {
 	for (const struct column *c = list; column_is(c); c++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * columns.h - the columns of a table: one list gives its text, JSON members, CSV, sort order and
- * its part of the manual. Knows nothing about the rows.
+ * columns.h - the columns of a table: one list gives its text, JSON members, CSV, HTML, sort order
+ * and its part of the manual. Knows nothing about the rows.
  *
  * A column has a kind of figure, never a look: units, digits and alignment follow from the kind,
  * and are the same in every table.
@@ -72,6 +72,11 @@ void columns_json(struct json *j, const struct columns *t, const void *row);
  * text_safe(). */
 void columns_csv_titles(struct text_out *o, const struct columns *t);
 void columns_csv(struct text_out *o, const struct columns *t, const void *row);
+
+/* The cells of the titles, or of one row, of an HTML table; the caller writes <tr>. A title has the
+ * name in JSON as data-name, and a figure the exact number as data-v. */
+void columns_html_titles(struct text_out *o, const struct columns *t);
+void columns_html(struct text_out *o, const struct columns *t, const void *row);
 
 /* The column with this name or title, or NULL. */
 const struct column *columns_find(const struct column *list, const char *name);

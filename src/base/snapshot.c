@@ -99,6 +99,19 @@ struct op_row *rows_op(struct rows *r, const struct op_key *key)
 	return table_row(&r->ops, sizeof(struct op_row), &k, sizeof(k));
 }
 
+struct op_row *rows_op_find(const struct rows *r, const struct op_key *key)
+{
+	const struct row_table *t = &r->ops;
+	struct op_key k = *key;
+	size_t i;
+
+	k.bucket = 0;
+	if (!t->index_len)
+		return NULL;
+	i = index_find(t, sizeof(struct op_row), &k, sizeof(k));
+	return t->index[i] ? (struct op_row *)t->rows + t->index[i] - 1 : NULL;
+}
+
 struct rq_row *rows_rq(struct rows *r, const struct rq_key *key)
 {
 	struct rq_key k = *key;

@@ -168,6 +168,9 @@ struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
 struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
 struct site_row *rows_site(struct rows *r, const struct site_key *key);
 
+/* The same, but NULL if there is no such row. */
+struct op_row *rows_op_find(const struct rows *r, const struct op_key *key);
+
 void op_row_add(struct op_row *row, const struct op_sums *s);
 void rq_row_add(struct rq_row *row, const struct rq_sums *s);
 void helper_row_add(struct helper_row *row, const struct helper_sums *s);

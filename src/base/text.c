@@ -364,6 +364,64 @@ void text_write(struct text_out *o, const char *data, size_t n)
 		o->err = errno ? -errno : -EIO;
 }
 
+/* A byte, and the text to write in its place. */
+struct replaced {
+	char c;
+	const char *by;
+};
+
+/* Writes @text with each byte in @list replaced. @list ends with a NUL byte. */
+static void write_replaced(struct text_out *o, const char *text, size_t len,
+			   const struct replaced *list)
+{
+	const struct replaced *r;
+	size_t plain = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		for (r = list; r->c && r->c != text[i]; r++)
+			;
+		if (!r->c)
+			continue;
+		text_write(o, text + plain, i - plain);
+		text_write(o, r->by, strlen(r->by));
+		plain = i + 1;
+	}
+	text_write(o, text + plain, len - plain);
+}
+
+void text_html_safe(struct text_out *o, const char *safe)
+{
+	static const struct replaced list[] = {
+		{ '&', "&amp;" },  { '<', "&lt;" },   { '>', "&gt;" },
+		{ '"', "&quot;" }, { '\'', "&#39;" }, {},
+	};
+
+	write_replaced(o, safe, strlen(safe), list);
+}
+
+void text_html(struct text_out *o, const char *src, size_t len)
+{
+	size_t cap = TEXT_SAFE_CAP(len);
+	char *safe = malloc(cap);
+
+	if (safe) {
+		text_safe_utf8(safe, cap, src, len);
+		text_html_safe(o, safe);
+	} else if (!o->err) {
+		o->err = -ENOMEM;
+	}
+	free(safe);
+}
+
+void text_script(struct text_out *o, const char *json, size_t len)
+{
+	static const struct replaced list[] = {
+		{ '<', "\\u003C" }, { '>', "\\u003E" }, { '&', "\\u0026" }, {}
+	};
+
+	write_replaced(o, json, len, list);
+}
+
 void text_fill(struct text_out *o, char c, int n)
 {
 	while (n-- > 0 && !o->err) {

@@ -3,8 +3,8 @@
  * text.h - makes text safe for a terminal or a JSON reader, and formats numbers for people.
  *
  * All text from the kernel or a file (comm, path, cgroup, file system, device) is hostile, and
- * leaves the program only through text_safe(), text_json() or text_base64(). Text is UTF-8; the
- * tool's own text is ASCII.
+ * leaves the program only through text_safe(), text_json(), text_html() or text_base64(). Text is
+ * UTF-8; the tool's own text is ASCII.
  */
 #ifndef IOSTRATA_BASE_TEXT_H
 #define IOSTRATA_BASE_TEXT_H
@@ -123,6 +123,18 @@ void text_put(struct text_out *o, const char *fmt, ...) __attribute__((format(pr
 
 /* Writes @n bytes unchanged; much faster than text_put(). */
 void text_write(struct text_out *o, const char *data, size_t n);
+
+/* Writes any bytes as the text of an HTML element, or as the value of a quoted attribute: made safe
+ * as by text_safe(), but UTF-8 is never escaped; then "&", "<", ">" and quotes become references.
+ */
+void text_html(struct text_out *o, const char *src, size_t len);
+
+/* The same for text that is safe already. */
+void text_html_safe(struct text_out *o, const char *safe);
+
+/* Writes JSON as the text of a script element: "<", ">" and "&", which only strings have, become
+ * \uNNNN. */
+void text_script(struct text_out *o, const char *json, size_t len);
 
 /* Writes @c @n times. */
 void text_fill(struct text_out *o, char c, int n);

@@ -226,15 +226,27 @@ static bool returns_bytes(unsigned int kind)
 	return kind <= OP_WRITE || kind == OP_COPY;
 }
 
+void stored_op_sums(const struct stored_op *op, struct op_sums *ret_sums)
+{
+	unsigned long long strata[ST_N];
+	struct op_sums sums = {};
+	int64_t ret = op->ret;
+
+	sums_add(&sums, stored_op_total(op), ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
+		 ret > 0 && returns_bytes(async_acts(op->kind, op->call)) ? ret : 0, 1);
+	for (int i = 0; i < ST_N; i++)
+		strata[i] = op->strata[i];
+	sums_add_strata(&sums, strata, 0, ST_N, 1);
+	sums.device_bytes = op->device_bytes;
+	*ret_sums = sums;
+}
+
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		  const struct stored_op *op)
 {
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 	struct op_key key = { .fs = fs_key(r, rec, op->fs), .op = op->kind };
-	uint64_t total = stored_op_total(op);
-	unsigned long long strata[ST_N];
-	int64_t ret = op->ret;
-	struct op_sums sums = {};
+	struct op_sums sums;
 	struct op_row *row;
 
 	if (r->conf.layer == LAYER_SYSCALL || op->kind == OP_URING || op->kind == OP_AIO ||
@@ -248,16 +260,13 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 		return -ENOMEM;
 	if (!row->count)
 		snprintf(row->fs, sizeof(row->fs), "%s", catalog_fs(&rec->catalog, op->fs));
-	sums_add(&sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-		 ret > 0 && returns_bytes(async_acts(op->kind, op->call)) ? ret : 0, 1);
-	for (int i = 0; i < ST_N; i++)
-		strata[i] = op->strata[i];
-	if (r->conf.layer == LAYER_OPS) {
-		sums_add_strata(&sums, strata, 0, ST_N, 1);
-		sums.device_bytes = op->device_bytes;
+	stored_op_sums(op, &sums);
+	if (r->conf.layer != LAYER_OPS) {
+		memset(sums.strata, 0, sizeof(sums.strata));
+		sums.device_bytes = 0;
 	}
 	op_row_add(row, &sums);
-	return hist_add(&row->hist, hist_bucket(total), 1);
+	return hist_add(&row->hist, hist_bucket(sums.total_ns), 1);
 }
 
 /* Requests can have a row for each submitter, but not for the device of their file system. */

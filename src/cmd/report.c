@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyse/page_data.h"
 #include "base/path.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
@@ -29,6 +30,7 @@
 #include "run/run.h"
 #include "show/events.h"
 #include "show/heat.h"
+#include "show/page.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
 
@@ -157,6 +159,7 @@ struct report {
 	struct report_filter filter;
 	int events; /* enum events_format */
 	bool json, strict, heat;
+	const char *html; /* a file; NULL: no page */
 	/* state */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
@@ -171,6 +174,7 @@ struct report {
 	struct missing missing;   /* of the first file */
 	uint64_t lost[LOST_N], missed;
 	struct report_heat heats;
+	struct page_data page;
 	struct progress progress;
 	uint64_t done_bytes; /* size of the files read so far */
 };
@@ -189,6 +193,9 @@ static const struct opt what_opts[] = {
 	  .help = "draw maps of their latency: time to the right, latency upwards" },
 	{ 0, "every", OPT_DURATION(struct report, time.every_ns), .arg = "DUR", .min = 1000000,
 	  .help = "a table for each interval of this length" },
+	{ 0, "html", OPT_STRING(struct report, html), .arg = "OUT.html",
+	  .help = "write a page for browsers to this new file, which needs no other file: the "
+		  "answer, pictures, tables" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 0, "strict", OPT_FLAG(struct report, strict),
@@ -221,6 +228,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata report --slowest 5 trace.ios",
 	  "the five slowest operations, each with its strata" },
 	{ "iostrata report --events csv trace.ios", "every operation and request" },
+	{ "iostrata report --html page.html trace.ios", "a page to send to a colleague" },
 	{ "iostrata report --heat --op fsync trace.ios", "a map of slow fsyncs over time" },
 	{},
 };
@@ -266,6 +274,27 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	return 0;
 }
 
+/* Fails if an option beside --html would be ignored. 0, or -1 with @why. */
+static int check_html(const struct report *r, struct reason *why)
+{
+	struct breakdown_opts others = r->opts;
+	const char *other;
+
+	others.slowest_max = 0;
+	other = breakdown_table_option(&others);
+	if (!other)
+		other = r->json            ? "--json"
+			: r->events        ? "--events"
+			: r->heat          ? "--heat"
+			: r->time.every_ns ? "--every"
+			: r->opts.output   ? "-o"
+					   : NULL;
+	if (!r->html || !other)
+		return 0;
+	return reason_set(why, EXIT_USAGE, "--html has all tables and pictures, %s one: choose one",
+			  other);
+}
+
 static int resolve(struct report *r, struct reason *why)
 {
 	enum layer layer = LAYER_OPS;
@@ -277,8 +306,12 @@ static int resolve(struct report *r, struct reason *why)
 		return reason_hint(why, "-T syscall and -T blk can be shown; 'iostrata breakdown "
 					"-T' measures the others");
 	}
-	if (check(r, layer, why))
+	if (check_html(r, why) || check(r, layer, why))
 		return -1;
+	if (r->html) {
+		r->opts.output = r->html;
+		r->opts.slowest_max = r->opts.slowest_max ? r->opts.slowest_max : PAGE_SLOWEST;
+	}
 	r->out = newfile_output(r->opts.output, stdout, why);
 	if (!r->out)
 		return -1;
@@ -345,20 +378,39 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	return 0;
 }
 
+/* Adds @ev, which ended in the part to show, to the page. 0, or -1 with @why. */
+static int page_add(struct report *r, const struct recording *rec, const struct stored_event *ev,
+		    struct reason *why)
+{
+	uint64_t real_ns =
+		stored_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
+	int64_t at = real_ns - r->replay.conf.first_ns;
+
+	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
+		return 0;
+	if (!page_data_add(&r->page, rec, ev, at < 0 ? 0 : at))
+		return 0;
+	return reason_set(why, EXIT_FAILED, "out of memory");
+}
+
 static int event(struct report *r, const struct recording *rec, const struct stored_event *ev,
 		 struct reason *why)
 {
 	uint64_t end;
-	int err;
+	int err = 0;
 
 	r->has_events = true;
 	if (!report_filter_passes(&r->filter, rec, ev))
 		return 0;
 	if (!r->events && !r->heat)
-		return replay_add(&r->replay, rec, ev, why);
+		err = replay_add(&r->replay, rec, ev, why);
+	if (err || !(r->events || r->heat || r->html))
+		return err;
 	end = stored_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
+	if (r->html)
+		return page_add(r, rec, ev, why);
 	if (r->heat) {
 		report_heat_add(&r->heats, rec, ev, r->replay.conf.first_ns);
 		return 0;
@@ -376,6 +428,8 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 		r->lost[i] += rec->ending.lost[i];
 	r->missed += rec->ending.missed;
 	replay_end(&r->replay, rec);
+	if (r->html && page_data_end(&r->page, rec))
+		return reason_set(why, EXIT_FAILED, "out of memory");
 	return report_time_add(&r->time, rec) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
 }
 
@@ -435,6 +489,20 @@ static int file_report(struct report *r, const char *name, struct reason *why)
 	return got;
 }
 
+static int page_print(struct report *r, struct snapshot *sn, const struct replay_interval *iv)
+{
+	const struct page p = { .view = &r->view,
+				.sn = sn,
+				.data = &r->page,
+				.slowest = iv->slowest,
+				.n_slowest = iv->n_slowest,
+				.host = r->header.host,
+				.begin_ns = r->replay.conf.first_ns };
+	int err = series_measure(&r->page.series, report_time_across(&r->time));
+
+	return err ? err : page_put(r->out, &p);
+}
+
 static int interval_print(struct report *r, size_t i)
 {
 	const struct breakdown_output out = { r->out, r->json, &r->view, NULL };
@@ -456,7 +524,9 @@ static int interval_print(struct report *r, size_t i)
 	r->view.without_ns = r->time.without_ns;
 	r->view.until_ns =
 		r->time.first_ns + r->time.part.from_ns + i * r->time.every_ns + sn.duration_ns;
-	if (!err)
+	if (!err && r->html)
+		err = page_print(r, &sn, iv);
+	else if (!err)
 		err = breakdown_put(&out, &sn, iv->slowest, iv->n_slowest);
 	snapshot_free(&sn);
 	return err;
@@ -544,6 +614,7 @@ static int report(int argc, char **argv)
 	interrupt_catch();
 	status = resolve(&r, &why) ? cmd_fail(&why) : report_files(&r, res.rest, res.n_rest);
 	replay_done(&r.replay);
+	page_data_done(&r.page);
 	header_done(&r.header);
 	report_filter_done(&r.filter);
 	report_time_done(&r.time);

@@ -156,40 +156,46 @@ static bool any_overlaps(const struct breakdown_rows *rows)
 	return false;
 }
 
-static void put_answer(struct text_out *o, const struct breakdown_view *v,
-		       const struct snapshot *sn, const struct breakdown_rows *rows)
+void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
+			 const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char name[NAME], disk[TEXT_SAFE_CAP(32)] = "", text[3 * NAME + 256];
+	char name[NAME], disk[TEXT_SAFE_CAP(32)] = "";
 	const struct op_row *most = rows->n_ops ? most_of(rows) : NULL;
 	uint64_t io_ns = rows->whole.io_ns;
 	int n;
 
 	if (v->every_ns)
-		n = snprintf(text, sizeof(text), "%s, %s", view_clock(v).s,
-			     text_ns(sn->duration_ns).s);
+		n = snprintf(text, cap, "%s, %s", view_clock(v).s, text_ns(sn->duration_ns).s);
 	else
-		n = subject(text, sizeof(text), v, sn->duration_ns);
+		n = subject(text, cap, v, sn->duration_ns);
 	if (breakdown_has_ops(v) && v->min_ns && !rows->n_ops)
-		n += snprintf(text + n, sizeof(text) - n, ": no operation took %s or longer",
+		n += snprintf(text + n, cap - n, ": no operation took %s or longer",
 			      text_ns(v->min_ns).s);
 	else if (breakdown_has_ops(v))
-		n += snprintf(text + n, sizeof(text) - n, ": %s in I/O", text_ns(io_ns).s);
+		n += snprintf(text + n, cap - n, ": %s in I/O", text_ns(io_ns).s);
 	else
-		n += snprintf(text + n, sizeof(text) - n, ": no operations (%.80s)",
-			      v->missing->syscalls);
+		n += snprintf(text + n, cap - n, ": no operations (%.80s)", v->missing->syscalls);
 	/* an operation counts in the interval of its end: io_ns may be above threads_ns */
 	if (breakdown_has_ops(v) && rows->n_ops && io_ns <= sn->threads_ns && sn->threads_ns &&
 	    !any_overlaps(rows))
-		n += snprintf(text + n, sizeof(text) - n, " (%s of its threads' time)",
+		n += snprintf(text + n, cap - n, " (%s of its threads' time)",
 			      text_percent_whole(io_ns, sn->threads_ns).s);
 	if (most && io_ns) {
 		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
-		n += snprintf(text + n, sizeof(text) - n, ", %s of it %s%s",
+		n += snprintf(text + n, cap - n, ", %s of it %s%s",
 			      text_percent_whole(most->total_ns, io_ns).s, name, cause(most));
 		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
 			disk_name(disk, sizeof(disk), disk_of(rows, most));
-		snprintf(text + n, sizeof(text) - n, "%s%s", *disk ? " " : "", disk);
+		snprintf(text + n, cap - n, "%s%s", *disk ? " " : "", disk);
 	}
+}
+
+static void put_answer(struct text_out *o, const struct breakdown_view *v,
+		       const struct snapshot *sn, const struct breakdown_rows *rows)
+{
+	char text[FIRST_SCREEN_ANSWER];
+
+	first_screen_answer(text, sizeof(text), v, sn, rows);
 	text_put(o, "%s", view_paint(v, PAINT_TITLE));
 	view_wrap(o, v, text);
 	text_put(o, "%s", view_paint(v, PAINT_OFF));
@@ -212,16 +218,13 @@ static int share_text(char *dst, size_t cap, enum share s, const struct breakdow
 	return n;
 }
 
-/* Writes the shares of all operations' time, with the letters of the bars below. */
-static void put_shares(struct text_out *o, const struct breakdown_view *v,
-		       const struct breakdown_whole *whole)
+void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
+			 const struct breakdown_whole *whole)
 {
 	uint64_t cpu = share_ns(SHARE_CPU, whole->strata), ns, rest_ns = 0;
-	char text[512];
 	size_t n = 0;
 
-	if (!whole->io_ns)
-		return;
+	*text = '\0';
 	for (enum share s = share_next(whole->strata, SHARE_N); s < SHARE_N;
 	     s = share_next(whole->strata, s)) {
 		ns = share_ns(s, whole->strata);
@@ -229,16 +232,27 @@ static void put_shares(struct text_out *o, const struct breakdown_view *v,
 			rest_ns += ns;
 			continue;
 		}
-		n += snprintf(text + n, sizeof(text) - n, "%s", n ? ", " : "");
-		n += share_text(text + n, sizeof(text) - n, s, whole);
+		n += snprintf(text + n, cap - n, "%s", n ? ", " : "");
+		n += share_text(text + n, cap - n, s, whole);
 	}
 	if (rest_ns)
-		n += snprintf(text + n, sizeof(text) - n, ", rest %s",
+		n += snprintf(text + n, cap - n, ", rest %s",
 			      text_percent(rest_ns, whole->io_ns).s);
-	if (v->cpus && !v->command)
-		snprintf(text + n, sizeof(text) - n, "; on CPU %s of %u CPU%s",
+	if (n && v->cpus && !v->command)
+		snprintf(text + n, cap - n, "; on CPU %s of %u CPU%s",
 			 text_percent(cpu, whole->duration_ns * v->cpus).s, v->cpus,
 			 text_plural(v->cpus));
+}
+
+/* Writes the shares of all operations' time, with the letters of the bars below. */
+static void put_shares(struct text_out *o, const struct breakdown_view *v,
+		       const struct breakdown_whole *whole)
+{
+	char text[512];
+
+	if (!whole->io_ns)
+		return;
+	first_screen_shares(text, sizeof(text), v, whole);
 	view_wrap(o, v, text);
 }
 

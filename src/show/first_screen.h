@@ -6,8 +6,12 @@
 #ifndef IOSTRATA_SHOW_FIRST_SCREEN_H
 #define IOSTRATA_SHOW_FIRST_SCREEN_H
 
+#include <limits.h>
+
 #include "base/text.h"
 #include "show/view.h"
+
+enum { FIRST_SCREEN_ANSWER = 3 * TEXT_SAFE_CAP(2 * PATH_MAX) + 256 };
 
 /*
  * Writes, from top to bottom: a sentence with the answer, the shares of all time, a table of
@@ -18,5 +22,15 @@
  */
 int first_screen_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     struct breakdown_rows *rows);
+
+/* The sentence with the answer: which operation took most time, and what it waited for. Safe. @cap
+ * FIRST_SCREEN_ANSWER is enough. */
+void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
+			 const struct snapshot *sn, const struct breakdown_rows *rows);
+
+/* The shares of all operations' time: "D device 49 %, C cpu 40 %, rest 1.0 %"; "" without time.
+ * At most 512 bytes. */
+void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
+			 const struct breakdown_whole *whole);
 
 #endif

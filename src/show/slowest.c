@@ -92,16 +92,25 @@ static void put_disks(struct text_out *o, const struct breakdown_view *v, const 
 	put_line(o, v, line);
 }
 
+void slowest_title(char *dst, size_t cap, const struct breakdown_view *v, const char *fs,
+		   const struct slow_op *r)
+{
+	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], buf[16];
+
+	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
+	snprintf(dst, cap, "%s (%s): %s%s%s", op_name(r->op.kind),
+		 breakdown_call_name(v, r->op.call, buf), view_time(v, r->total_ns).s,
+		 *safe ? " on " : "", safe);
+}
+
 /* "1. read (pread64): 780 us on ext4" */
 static void put_title(struct text_out *o, const struct breakdown_view *v, const char *fs,
 		      const struct slow_op *r, size_t number)
 {
-	char safe[TEXT_SAFE_CAP(FS_NAME_LEN)], text[192], fit[192], buf[16];
+	char text[192], fit[192];
+	int n = snprintf(text, sizeof(text), "%zu. ", number);
 
-	text_safe_n(safe, sizeof(safe), fs, strnlen(fs, FS_NAME_LEN));
-	snprintf(text, sizeof(text), "%zu. %s (%s): %s%s%s", number, op_name(r->op.kind),
-		 breakdown_call_name(v, r->op.call, buf), view_time(v, r->total_ns).s,
-		 *safe ? " on " : "", safe);
+	slowest_title(text + n, sizeof(text) - n, v, fs, r);
 	text_fit(fit, sizeof(fit), text, view_cut(v), TEXT_CUT_TAIL);
 	text_put(o, "\n%s%s%s\n", view_paint(v, PAINT_TITLE), fit, view_paint(v, PAINT_OFF));
 }
@@ -219,6 +228,16 @@ static void put_timeline(struct text_out *o, const struct breakdown_view *v,
 			 text_percent(r->total_ns - at, r->total_ns).s);
 }
 
+void slowest_details(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		     const struct slow_op *r)
+{
+	put_path(o, v, r);
+	put_disks(o, v, sn->devices, r);
+	put_range(o, v, r);
+	put_who(o, v, r);
+	put_lock(o, v, r);
+}
+
 static void put_record(struct text_out *o, const struct breakdown_view *v,
 		       const struct snapshot *sn, const struct slow_op *r, size_t number)
 {
@@ -232,11 +251,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 		strata[i] = r->op.strata[i];
 	w.strata = strata;
 	put_title(o, v, fs, r, number);
-	put_path(o, v, r);
-	put_disks(o, v, sn->devices, r);
-	put_range(o, v, r);
-	put_who(o, v, r);
-	put_lock(o, v, r);
+	slowest_details(o, v, sn, r);
 	if (v->timeline && r->has_segments)
 		put_timeline(o, v, r);
 	else

@@ -392,6 +392,15 @@ static void put_all_beside(struct text_out *o, const struct breakdown_view *v,
 		   " in progress when tracing began: not counted");
 }
 
+void breakdown_notes(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		     const struct breakdown_rows *rows)
+{
+	put_lost(o, v, sn);
+	put_all_beside(o, v, sn, rows);
+	if (!v->later)
+		put_missing(o, v);
+}
+
 static void put_overhead(struct text_out *o, const struct breakdown_view *v,
 			 const struct snapshot *sn)
 {
@@ -548,12 +557,8 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = helpers_put(&o, v, sn);
 	if (slowest)
 		slowest_put(&o, v, sn, slowest, n_slowest);
-	if (!told) {
-		put_lost(&o, v, sn);
-		put_all_beside(&o, v, sn, &rows);
-	}
-	if (!told && !v->later)
-		put_missing(&o, v);
+	if (!told)
+		breakdown_notes(&o, v, sn, &rows);
 	put_overhead(&o, v, sn);
 	breakdown_rows_done(&rows);
 	return err ? err : text_end(&o);

@@ -397,6 +397,57 @@ static void writing_ends_at_the_first_error(void **state)
 	fclose(o.f);
 }
 
+static void html_is(const char *src, size_t len, const char *expected)
+{
+	struct text_out o = {};
+	char *text = NULL;
+	size_t n;
+
+	o.f = open_memstream(&text, &n);
+	text_html(&o, src, len);
+	assert_int_equal(text_end(&o), 0);
+	assert_string_equal(text, expected);
+	fclose(o.f);
+	free(text);
+}
+
+static void html_is_text_whatever_it_says(void **state)
+{
+	(void)state;
+	html_is("", 0, "");
+	html_is("a<b>&\"c'", 8, "a&lt;b&gt;&amp;&quot;c&#39;");
+	html_is("</script><!--", 13, "&lt;/script&gt;&lt;!--");
+	html_is("a\n\0b", 4, "a\\x0a\\x00b");
+	html_is("\xc3\xa9 \xff \xe2\x80\xae", 8, "\xc3\xa9 \\xff \\xe2\\x80\\xae");
+	for (int c = 0; c < 256; c++) {
+		char src[] = { c }, *text = NULL;
+		struct text_out o = {};
+		size_t n;
+
+		o.f = open_memstream(&text, &n);
+		text_html(&o, src, 1);
+		fclose(o.f);
+		assert_null(strpbrk(text, "<>\"'"));
+		assert_true(n == 1 || text[0] == '&' || text[0] == '\\');
+		free(text);
+	}
+}
+
+static void json_in_a_script_ends_no_script(void **state)
+{
+	struct text_out o = {};
+	char *text = NULL;
+	size_t n;
+
+	(void)state;
+	o.f = open_memstream(&text, &n);
+	text_script(&o, "{\"a\":\"</script><!--&\"}", 23);
+	assert_int_equal(text_end(&o), 0);
+	assert_string_equal(text, "{\"a\":\"\\u003C/script\\u003E\\u003C!--\\u0026\"}");
+	fclose(o.f);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +472,8 @@ int main(void)
 		cmocka_unit_test(numbers_keep_to_their_columns),
 		cmocka_unit_test(text_is_wrapped_between_words),
 		cmocka_unit_test(writing_ends_at_the_first_error),
+		cmocka_unit_test(html_is_text_whatever_it_says),
+		cmocka_unit_test(json_in_a_script_ends_no_script),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

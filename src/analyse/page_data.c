@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analyse/page_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/replay.h"
+
+enum { CALLS = 1 << 16 };
+
+/* The place of id @id; NULL: out of memory. */
+static uint32_t *ids_at(struct page_ids *ids, size_t id)
+{
+	size_t n = 2 * id + 64;
+	uint32_t *row;
+
+	if (id < ids->n)
+		return &ids->row[id];
+	row = reallocarray(ids->row, n, sizeof(*row));
+	if (!row)
+		return NULL;
+	memset(row + ids->n, 0, (n - ids->n) * sizeof(*row));
+	ids->row = row;
+	ids->n = n;
+	return &row[id];
+}
+
+static void ids_done(struct page_ids *ids)
+{
+	free(ids->row);
+	*ids = (struct page_ids){};
+}
+
+/* Whether @key is of all keys without a row of their own. */
+static bool is_others(const struct op_key *key)
+{
+	return key->by[0] == ~0ULL;
+}
+
+/* The index + 1 of the row with @key; beyond PAGE_KEYS, of the row that further keys of the disk
+ * @dev share. 0: out of memory. */
+static uint32_t row_find(struct rows *rows, const struct op_key *key, unsigned int dev)
+{
+	struct op_key others = { .by = { ~0ULL, dev } };
+	struct op_row *row = rows_op_find(rows, key);
+
+	if (!row)
+		row = rows_op(rows, rows->ops.n < PAGE_KEYS ? key : &others);
+	return row ? row - (struct op_row *)rows->ops.rows + 1 : 0;
+}
+
+/* Adds an operation to the row @at (an index + 1). 0 or -ENOMEM. */
+static int row_add(struct rows *rows, uint32_t at, const struct op_sums *sums, unsigned int bucket)
+{
+	struct op_row *row = (struct op_row *)rows->ops.rows + at - 1;
+
+	if (!at)
+		return -ENOMEM;
+	op_row_add(row, sums);
+	return hist_add(&row->hist, bucket, 1);
+}
+
+static int file_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
+		    const struct op_sums *sums, unsigned int bucket)
+{
+	size_t id = op->file < rec->catalog.n_files ? op->file : 0;
+	uint32_t *at = ids_at(&d->file_ids, id);
+	const struct catalog_file *f = catalog_file(&rec->catalog, id);
+	struct op_key key = { .by = { f->key, f->ino } };
+
+	if (at && !*at)
+		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
+	return at ? row_add(&d->files, *at, sums, bucket) : -ENOMEM;
+}
+
+static int thread_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
+		      const struct op_sums *sums, unsigned int bucket)
+{
+	size_t id = op->owner < rec->catalog.n_threads ? op->owner : 0;
+	uint32_t *at = ids_at(&d->thread_ids, id);
+	const struct catalog_thread *t = catalog_thread(&rec->catalog, id);
+	struct op_key key = { .by = { t->pid, t->cgroup } };
+
+	if (at && !*at)
+		*at = row_find(&d->threads, &key, 0);
+	return at ? row_add(&d->threads, *at, sums, bucket) : -ENOMEM;
+}
+
+static int call_add(struct page_data *d, const struct stored_op *op, const struct op_sums *sums,
+		    unsigned int bucket)
+{
+	struct op_key key = { .call = op->call, .op = op->kind };
+	uint32_t *at = ids_at(&d->call_ids, op->call % CALLS);
+
+	if (at && !*at)
+		*at = row_find(&d->calls, &key, 0);
+	return at ? row_add(&d->calls, *at, sums, bucket) : -ENOMEM;
+}
+
+int page_data_add(struct page_data *d, const struct recording *rec, const struct stored_event *ev,
+		  uint64_t at_ns)
+{
+	int err = series_add(&d->series, rec, ev, BY_NONE, at_ns);
+	struct op_sums sums;
+	unsigned int bucket;
+
+	if (err || ev->kind != CHUNK_OPS)
+		return err;
+	stored_op_sums(&ev->op, &sums);
+	bucket = hist_bucket(sums.total_ns);
+	err = file_add(d, rec, &ev->op, &sums, bucket);
+	if (!err)
+		err = thread_add(d, rec, &ev->op, &sums, bucket);
+	return err ? err : call_add(d, &ev->op, &sums, bucket);
+}
+
+/* An empty row for key @id, with @text, which becomes its own, as its name. 0 or -ENOMEM. */
+static int name_add(struct rows *names, unsigned long long id, char *text)
+{
+	struct op_key key = { .by = { id } };
+	struct op_row *row = text ? rows_op(names, &key) : NULL;
+
+	if (!row) {
+		free(text);
+		return -ENOMEM;
+	}
+	free(row->by);
+	row->by = text;
+	return 0;
+}
+
+static int process_name(struct page_data *d, const struct recording *rec,
+			const struct catalog_thread *t)
+{
+	unsigned long long pid[2] = { t->pid }, cgroup[2] = { t->cgroup };
+	struct op_key key = { .by = { t->pid } };
+	struct op_row *row;
+	int err = name_add(&d->processes, t->pid, row_key_text(rec, BY_PID, pid));
+
+	if (!err)
+		err = name_add(&d->cgroups, t->cgroup, row_key_text(rec, BY_CGROUP, cgroup));
+	row = err ? NULL : rows_op_find(&d->processes, &key);
+	if (row && t->pid)
+		memcpy(row->comm, t->comm, COMM_LEN);
+	return err;
+}
+
+/* Keeps the names of all processes with operations. A process has the name of its first thread,
+ * whether it had operations or not. */
+static int processes_name(struct page_data *d, const struct recording *rec)
+{
+	const struct catalog *c = &rec->catalog;
+	struct op_row *row;
+	int err = 0;
+
+	for (size_t i = 0; i < d->thread_ids.n && !err; i++)
+		if (d->thread_ids.row[i])
+			err = process_name(d, rec, catalog_thread(c, i));
+	for (size_t i = 1; i < c->n_threads && !err; i++) {
+		struct op_key key = { .by = { c->threads[i].pid } };
+
+		row = c->threads[i].tid == c->threads[i].pid ? rows_op_find(&d->processes, &key)
+							     : NULL;
+		if (row)
+			memcpy(row->comm, c->threads[i].comm, COMM_LEN);
+	}
+	return err;
+}
+
+static int files_name(struct page_data *d, const struct recording *rec)
+{
+	const struct catalog_file *f;
+	struct file_name name;
+	int err = 0;
+
+	for (size_t i = 0; i < d->file_ids.n && !err; i++) {
+		unsigned long long by[2] = {};
+
+		if (!d->file_ids.row[i])
+			continue;
+		f = catalog_file(&rec->catalog, i);
+		row_key_set(by, BY_DEV, catalog_thread(&rec->catalog, 0), f);
+		err = name_add(&d->disks, by[0], row_key_text(rec, BY_DEV, by));
+		if (err || !f->ino || f->flags & STORED_FILE_NAMELESS)
+			continue;
+		by[0] = f->key;
+		by[1] = f->ino;
+		catalog_file_name(f, &name);
+		err = filenames_add(&d->names, by, &name);
+	}
+	return err;
+}
+
+int page_data_end(struct page_data *d, const struct recording *rec)
+{
+	int err = processes_name(d, rec);
+
+	if (!err)
+		err = files_name(d, rec);
+	ids_done(&d->file_ids);
+	ids_done(&d->thread_ids);
+	ids_done(&d->call_ids);
+	return err ? err : series_name(&d->series, rec, BY_NONE);
+}
+
+/* Adds the rows of @from to rows with the keys that @key_of gives. 0 or -ENOMEM. */
+static int rows_add(struct rows *to, const struct rows *from,
+		    unsigned long long (*key_of)(const struct op_key *key))
+{
+	const struct op_row *list = (const struct op_row *)from->ops.rows;
+	int err = 0;
+
+	for (size_t i = 0; i < from->ops.n && !err; i++) {
+		struct op_key key = { .by = { key_of(&list[i].key) } };
+		struct op_row *row = rows_op(to, &key);
+
+		err = row ? op_row_merge(row, &list[i]) : -ENOMEM;
+	}
+	return err;
+}
+
+static unsigned long long key_pid(const struct op_key *key)
+{
+	return key->by[0];
+}
+
+static unsigned long long key_cgroup(const struct op_key *key)
+{
+	return is_others(key) ? ~0ULL : key->by[1];
+}
+
+static unsigned long long key_disk(const struct op_key *key)
+{
+	return is_others(key) ? key->by[1] : FILE_KEY_DEV(key->by[0]);
+}
+
+/* Names the rows of all further keys. */
+static int others_name(struct snapshot *sn)
+{
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		if (!is_others(&sn->ops[i].key))
+			continue;
+		free(sn->ops[i].by);
+		sn->ops[i].by = strdup(SERIES_OTHERS);
+		if (!sn->ops[i].by)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret)
+{
+	struct rows *from = by == BY_FILE ? &d->files : &d->calls;
+	int err = 0;
+
+	*ret = (struct snapshot){};
+	if (by == BY_PID || by == BY_CGROUP) {
+		from = by == BY_PID ? &d->processes : &d->cgroups;
+		err = rows_add(from, &d->threads, by == BY_PID ? key_pid : key_cgroup);
+	}
+	if (by == BY_DEV) {
+		from = &d->disks;
+		err = rows_add(from, &d->files, key_disk);
+	}
+	if (err)
+		return err;
+	rows_take(from, ret);
+	err = by == BY_FILE ? filenames_name(&d->names, ret) : 0;
+	return err ? err : others_name(ret);
+}
+
+void page_data_done(struct page_data *d)
+{
+	struct rows *all[] = { &d->files,     &d->threads, &d->calls,
+			       &d->processes, &d->cgroups, &d->disks };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		rows_done(all[i]);
+	filenames_done(&d->names);
+	ids_done(&d->file_ids);
+	ids_done(&d->thread_ids);
+	ids_done(&d->call_ids);
+	series_done(&d->series);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * page_data.h - the figures of a page (report --html) which breakdown's rows do not have:
+ * operations and requests by interval of time, and operations by file, process, cgroup, disk and
+ * call. One pass over the recordings; memory does not grow with the number of records. Names are
+ * hostile.
+ */
+#ifndef IOSTRATA_ANALYSE_PAGE_DATA_H
+#define IOSTRATA_ANALYSE_PAGE_DATA_H
+
+#include <stdint.h>
+
+#include "analyse/series.h"
+#include "base/filenames.h"
+#include "base/snapshot.h"
+#include "capture/reader.h"
+
+enum {
+	PAGE_KEYS = 40000, /* rows of a table in memory; further keys share a row for each disk */
+	PAGE_ROWS = 100,   /* rows of a table on the page */
+};
+
+/* Where the row of an id of a recording is: its index + 1; 0: not looked up yet. */
+struct page_ids {
+	uint32_t *row; /* owned */
+	size_t n;
+};
+
+/* At first all 0; page_data_done() in any case. */
+struct page_data {
+	struct series series;
+	/* private */
+	struct rows files, threads, calls; /* threads: rows by process and cgroup */
+	struct page_ids file_ids, thread_ids, call_ids;
+	struct rows processes, cgroups, disks; /* empty rows, which have the names */
+	struct filenames names;
+};
+
+/* Adds @ev, an operation or request of @rec, which ended @at_ns after the begin of the page. 0 or
+ * -ENOMEM. */
+int page_data_add(struct page_data *d, const struct recording *rec, const struct stored_event *ev,
+		  uint64_t at_ns);
+
+/* Call after the last event of each recording: keeps the names of its ids. 0 or -ENOMEM. */
+int page_data_end(struct page_data *d, const struct recording *rec);
+
+/*
+ * Rows of operations with the key @by: BY_FILE, BY_PID, BY_CGROUP or BY_DEV, with the key as text;
+ * or BY_NONE, rows of calls, with key.call. Takes the rows of files and of calls out of @d: ask for
+ * BY_DEV before BY_FILE, and for each only once. The caller frees @ret by snapshot_free(). 0 or
+ * -ENOMEM.
+ */
+int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret);
+
+void page_data_done(struct page_data *d);
+
+#endif

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/columns.h"
+#include "base/container.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "show/columns.h"
+#include "show/first_screen.h"
+#include "show/page_json.h"
+#include "show/parts.h"
+#include "show/slowest.h"
+#include "show/text.h"
+
+/* Embeds a file that src/page/assemble made, between the symbols name_begin and name_end. */
+#define EMBEDDED(name)                                                                             \
+	__asm__(".section .rodata\n" #name "_begin: .incbin \"" OBJECTS_DIR #name                  \
+		".html\"\n" #name "_end:\n.previous\n");                                           \
+	extern const char name##_begin[], name##_end[]
+
+EMBEDDED(page_head);
+EMBEDDED(page_tail);
+EMBEDDED(page_live);
+
+const char *page_live(size_t *ret_len)
+{
+	*ret_len = page_live_end - page_live_begin;
+	return page_live_begin;
+}
+
+enum {
+	BAR = 20,       /* letters of a bar */
+	LIST_MAX = 20,  /* columns of a table, the empty last one included */
+	WIDE = 1000000, /* text is not cut into lines: the browser does it */
+};
+
+struct page_out {
+	struct text_out o;
+	const struct page *p;
+	struct breakdown_view view; /* for text, which goes through text_html_safe() */
+};
+
+/* Writes text that ends in newlines as items of a list. */
+static void put_items(struct text_out *o, char *text)
+{
+	char *line, *rest = text;
+
+	while (rest && (line = strsep(&rest, "\n"))) {
+		line += strspn(line, " ");
+		if (!*line)
+			continue;
+		text_put(o, "<li>");
+		text_html_safe(o, line);
+		text_put(o, "</li>\n");
+	}
+}
+
+/* The letters of the biggest shares first, as in text; each share has a colour. Readers of screens
+ * get words. */
+static void put_bar(struct text_out *o, const uint64_t strata[ST_N], uint64_t total_ns)
+{
+	const char *comma = "";
+	uint64_t before = 0;
+	int at = 0, end;
+
+	text_put(o, "<span class=bar role=img aria-label=\"");
+	for (enum share s = share_next(strata, SHARE_N); s < SHARE_N; s = share_next(strata, s)) {
+		text_put(o, "%s%s %s", comma, share_name(s),
+			 text_percent_whole(share_ns(s, strata), total_ns).s);
+		comma = ", ";
+	}
+	text_put(o, "\">");
+	for (enum share s = share_next(strata, SHARE_N); s < SHARE_N && total_ns;
+	     s = share_next(strata, s)) {
+		before += share_ns(s, strata);
+		end = (double)before * BAR / total_ns + 0.5;
+		if (end <= at)
+			continue;
+		text_put(o, "<i class=%c>", share_letter(s));
+		text_fill(o, share_letter(s), end - at);
+		text_put(o, "</i>");
+		at = end;
+	}
+	text_put(o, "</span>");
+}
+
+/* The cell with the bar; data-strata has the times of all strata, in their order. */
+static void put_bar_cell(struct text_out *o, const struct op_row *r)
+{
+	text_put(o, "<td data-strata=\"");
+	for (int i = 0; i < ST_N; i++)
+		text_put(o, "%s%llu", i ? " " : "", (unsigned long long)r->strata[i]);
+	text_put(o, "\">");
+	put_bar(o, r->strata, r->total_ns);
+	text_put(o, "</td>");
+}
+
+/* Copies the columns with these titles; the list ends with NULL. */
+static void columns_pick(struct column list[LIST_MAX], const struct column *from,
+			 const char *const *titles, const char *key_title)
+{
+	int n = 0;
+
+	for (; *titles && n < LIST_MAX - 1; titles++) {
+		for (const struct column *c = from; column_is(c); c++)
+			if (c->title && !strcmp(c->title, *titles))
+				list[n] = *c;
+		if (!strcmp(list[n].title, "key"))
+			list[n].title = key_title;
+		n++;
+	}
+	list[n] = (struct column){};
+}
+
+/* A table begins; @id and @title are ours. */
+static void table_begin(struct text_out *o, const char *id, const char *title,
+			const struct columns *t, bool bar)
+{
+	text_put(o, "<div class=scroll><table id=\"%s\"><caption>%s</caption>\n<thead><tr>", id,
+		 title);
+	columns_html_titles(o, t);
+	if (bar)
+		text_put(o, "<th scope=col data-name=strata title=\"shares of the time, biggest "
+			    "first\">where it went</th>");
+	text_put(o, "</tr></thead>\n<tbody>\n");
+}
+
+static void table_end(struct text_out *o)
+{
+	text_put(o, "</tbody></table></div>\n");
+}
+
+/* Adds the rows beyond PAGE_ROWS up to one line below the table. */
+static void put_more(struct text_out *o, const struct breakdown_rows *rows, const char *what)
+{
+	uint64_t count = 0, total_ns = 0;
+
+	if (rows->n_ops <= PAGE_ROWS)
+		return;
+	for (size_t i = PAGE_ROWS; i < rows->n_ops; i++) {
+		count += rows->ops[i]->count;
+		total_ns += rows->ops[i]->total_ns;
+	}
+	text_put(o, "<p class=more>%s more %s: %s operations, %s, %s of I/O</p>\n",
+		 text_count(rows->n_ops - PAGE_ROWS).s, what, text_count(count).s,
+		 text_ns(total_ns).s, text_percent(total_ns, rows->whole.io_ns).s);
+}
+
+/* One table of operations. */
+struct page_table {
+	const char *id, *title, *key_title, *what;
+	enum by_key by;
+	const char *const *titles;
+};
+
+static int put_table(struct page_out *out, const struct page_table *table, struct snapshot *sn)
+{
+	struct breakdown_view v = *out->p->view;
+	struct column list[LIST_MAX];
+	struct columns t = { .list = list };
+	struct breakdown_rows rows;
+	int err;
+
+	v.by = table->by;
+	err = breakdown_rows_init(&rows, &v, sn);
+	if (err)
+		return err;
+	t.ctx = &rows.whole;
+	columns_pick(list, op_columns, table->titles, table->key_title);
+	table_begin(&out->o, table->id, table->title, &t, true);
+	for (size_t i = 0; i < rows.n_ops && i < PAGE_ROWS; i++) {
+		text_put(&out->o, "<tr>");
+		columns_html(&out->o, &t, rows.ops[i]);
+		put_bar_cell(&out->o, rows.ops[i]);
+		text_put(&out->o, "</tr>\n");
+	}
+	table_end(&out->o);
+	put_more(&out->o, &rows, table->what);
+	breakdown_rows_done(&rows);
+	return 0;
+}
+
+static const char *const key_titles[] = { "key", "name", "count", "failed", "bytes", "mean",
+					  "p50", "p99",  "max",   "total",  "I/O",   NULL },
+			 *const file_titles[] = { "key", "count", "failed", "bytes", "mean", "p50",
+						  "p99", "max",   "total",  "I/O",   NULL };
+
+static const struct page_table tables[] = {
+	{ "by-file", "Operations by file", "file", "files", BY_FILE, file_titles },
+	{ "by-pid", "Operations by process", "process", "processes", BY_PID, key_titles },
+	{ "by-container", "Operations by container", "container", "containers", BY_CONTAINER,
+	  file_titles },
+	{ "by-dev", "Operations by the disk of their file", "disk", "disks", BY_DEV, file_titles },
+	{ "by-call", "Operations by call", "call", "calls", BY_NONE, file_titles },
+};
+
+/* Names rows of calls, as a key of their own. 0 or -ENOMEM. */
+static int calls_name(const struct breakdown_view *v, struct snapshot *sn)
+{
+	char buf[16];
+
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		sn->ops[i].by = strdup(breakdown_call_name(v, sn->ops[i].key.call, buf));
+		if (!sn->ops[i].by)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int put_key_table(struct page_out *out, const struct page_table *table)
+{
+	enum by_key by = table->by == BY_CONTAINER ? BY_CGROUP : table->by;
+	struct snapshot sn;
+	int err = page_data_rows(out->p->data, by, &sn);
+
+	sn.duration_ns = out->p->sn->duration_ns;
+	if (!err && table->by == BY_CONTAINER)
+		err = container_rows(&sn, NULL);
+	if (!err && table->by == BY_NONE)
+		err = calls_name(out->p->view, &sn);
+	if (!err)
+		err = put_table(out, table, &sn);
+	snapshot_free(&sn);
+	return err;
+}
+
+static int put_requests(struct page_out *out)
+{
+	static const char *const titles[] = { "disk", "requests", "count",  "rate", "bytes",
+					      "tag",  "queue",    "device", "own",  "p99",
+					      "max",  "failed",   NULL };
+	struct breakdown_view v = *out->p->view;
+	struct column list[LIST_MAX];
+	struct columns t = { .list = list };
+	struct breakdown_rows rows;
+	int err;
+
+	v.by = BY_DEV; /* disks as a tree */
+	err = breakdown_rows_init(&rows, &v, out->p->sn);
+	if (err)
+		return err;
+	t.ctx = &rows.whole;
+	columns_pick(list, rq_columns, titles, NULL);
+	table_begin(&out->o, "requests", "Requests by disk", &t, false);
+	for (size_t i = 0; i < rows.n_rqs && i < PAGE_ROWS; i++) {
+		text_put(&out->o, "<tr>");
+		columns_html(&out->o, &t, rows.rqs[i]);
+		text_put(&out->o, "</tr>\n");
+	}
+	table_end(&out->o);
+	if (rows.n_rqs > PAGE_ROWS)
+		text_put(&out->o, "<p class=more>%s more rows</p>\n",
+			 text_count(rows.n_rqs - PAGE_ROWS).s);
+	breakdown_rows_done(&rows);
+	return 0;
+}
+
+static int put_tables(struct page_out *out)
+{
+	static const char *const titles[] = { "operation", "fs",    "count", "rate", "failed",
+					      "bytes",     "mean",  "p50",   "p99",  "p99.9",
+					      "max",       "total", "I/O",   NULL };
+	static const struct page_table ops = { "ops", "Operations", NULL, "rows", BY_NONE, titles };
+	int err;
+
+	text_put(&out->o, "<section id=tables>\n<h2>Tables</h2>\n");
+	err = put_table(out, &ops, out->p->sn);
+	if (!err)
+		err = put_requests(out);
+	/* by disk before by file: see page_data_rows() */
+	if (!err)
+		err = put_key_table(out, &tables[3]);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
+		if (tables[i].by != BY_DEV)
+			err = put_key_table(out, &tables[i]);
+	text_put(&out->o, "</section>\n");
+	return err;
+}
+
+/* "db1, Linux 6.1.9, 2026-01-31 12:00:00, 7.00 s" */
+static void put_about(struct page_out *out)
+{
+	const struct page *p = out->p;
+	time_t s = p->begin_ns / 1000000000;
+	struct text_out *o = &out->o;
+	char day[64] = "";
+	struct tm tm;
+
+	text_put(o, "<p class=about>");
+	if (p->host) {
+		text_html(o, p->host, strlen(p->host));
+		text_put(o, ", ");
+	}
+	if (p->view->kernel) {
+		text_put(o, "Linux ");
+		text_html(o, p->view->kernel, strlen(p->view->kernel));
+		text_put(o, ", ");
+	}
+	if (p->begin_ns && localtime_r(&s, &tm) && strftime(day, sizeof(day), "%F %T %z", &tm))
+		text_put(o, "begun %s, ", day);
+	text_put(o, "%s long</p>\n", text_ns(p->sn->duration_ns).s);
+}
+
+/* Captures what breakdown_notes() writes. For free(); NULL: out of memory. */
+static char *notes_text(const struct page_out *out, const struct breakdown_rows *rows)
+{
+	struct text_out notes = {};
+	char *text = NULL;
+	size_t len;
+
+	notes.f = open_memstream(&text, &len);
+	if (!notes.f)
+		return NULL;
+	breakdown_notes(&notes, &out->view, out->p->sn, rows);
+	if (!fclose(notes.f) && !notes.err)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int put_answer(struct page_out *out)
+{
+	const struct snapshot *sn = out->p->sn;
+	char text[FIRST_SCREEN_ANSWER], *notes;
+	struct text_out *o = &out->o;
+	struct breakdown_rows rows;
+	int err = breakdown_rows_init(&rows, &out->view, sn);
+
+	if (err)
+		return err;
+	notes = notes_text(out, &rows);
+	text_put(o, "<section id=answer>\n");
+	put_about(out);
+	first_screen_answer(text, sizeof(text), &out->view, sn, &rows);
+	text_put(o, "<h1 id=sentence>");
+	text_html_safe(o, text);
+	text_put(o, "</h1>\n<p class=shares id=shares>");
+	if (rows.whole.io_ns) {
+		first_screen_shares(text, sizeof(text), &out->view, &rows.whole);
+		put_bar(o, rows.whole.strata, rows.whole.io_ns);
+		text_put(o, " ");
+		text_html_safe(o, text);
+	}
+	text_put(o, "</p>\n<ul class=notes id=notes>\n");
+	if (notes && *notes)
+		put_items(o, notes);
+	if (!lost_sum(sn->lost, sn->missed))
+		text_put(o, "<li>nothing lost</li>\n");
+	if (out->view.of_ops && *out->view.of_ops) {
+		text_put(o, "<li>requests are not chosen by ");
+		text_html(o, out->view.of_ops, strlen(out->view.of_ops));
+		text_put(o, "</li>\n");
+	}
+	text_put(o, "</ul>\n</section>\n");
+	free(notes);
+	breakdown_rows_done(&rows);
+	return notes ? 0 : -ENOMEM;
+}
+
+static void put_pictures(struct text_out *o)
+{
+	static const char none[] = "<noscript><p>The pictures need JavaScript; the tables below do "
+				   "not.</p></noscript>";
+
+	text_put(o, "<section id=times><h2>Over time</h2>%s</section>\n", none);
+	text_put(o, "<section id=heat><h2>Latency over time</h2></section>\n");
+}
+
+/* The times of all strata of an operation, in their order. */
+static void put_strata(struct text_out *o, const uint64_t strata[ST_N], uint64_t total_ns,
+		       const char *fs)
+{
+	text_put(o, "<ul class=key>");
+	for (int i = 0; i < ST_N; i++) {
+		if (!strata[i])
+			continue;
+		text_put(o, "<li>");
+		if (i == ST_FS && *fs)
+			text_html(o, fs, strnlen(fs, FS_NAME_LEN));
+		else
+			text_put(o, "%s", stratum_label(i));
+		text_put(o, " %s, %s</li>", text_ns(strata[i]).s,
+			 text_percent(strata[i], total_ns).s);
+	}
+	text_put(o, "</ul>\n");
+}
+
+static int put_slow(struct page_out *out, const struct slow_op *r)
+{
+	const char *fs = breakdown_fs_name(out->p->sn, r->fs);
+	struct text_out details = {}, *o = &out->o;
+	char title[192], *text = NULL;
+	uint64_t strata[ST_N];
+	size_t len;
+
+	for (int i = 0; i < ST_N; i++)
+		strata[i] = r->op.strata[i];
+	details.f = open_memstream(&text, &len);
+	if (!details.f)
+		return -ENOMEM;
+	slowest_details(&details, &out->view, out->p->sn, r);
+	if (fclose(details.f) || details.err) {
+		free(text);
+		return -ENOMEM;
+	}
+	slowest_title(title, sizeof(title), &out->view, fs, r);
+	text_put(o, "<li><p><b>");
+	text_html_safe(o, title);
+	text_put(o, "</b></p>\n");
+	put_bar(o, strata, r->total_ns);
+	put_strata(o, strata, r->total_ns, fs);
+	text_put(o, "<ul class=notes>");
+	put_items(o, text);
+	text_put(o, "</ul></li>\n");
+	free(text);
+	return 0;
+}
+
+static int put_slowest(struct page_out *out)
+{
+	int err = 0;
+
+	if (!out->p->n_slowest)
+		return 0;
+	text_put(&out->o, "<section id=slowest><h2>Slowest operations</h2>\n<ol class=slow>\n");
+	for (size_t i = 0; i < out->p->n_slowest && !err; i++)
+		err = put_slow(out, &out->p->slowest[i]);
+	text_put(&out->o, "</ol></section>\n");
+	return err;
+}
+
+static int put_data(struct page_out *out)
+{
+	size_t len;
+	char *json = page_json(out->p, PAGE_JSON_MAX, &len);
+
+	if (!json)
+		return -ENOMEM;
+	text_put(&out->o, "<script type=\"application/json\" id=\"data\">");
+	text_script(&out->o, json, len);
+	text_put(&out->o, "</script>\n");
+	free(json);
+	return 0;
+}
+
+int page_put(FILE *f, const struct page *p)
+{
+	struct page_out out = { .o = { .f = f }, .p = p, .view = *p->view };
+	int err;
+
+	out.view.terminal = out.view.color = false;
+	out.view.width = WIDE;
+	text_write(&out.o, page_head_begin, page_head_end - page_head_begin);
+	text_put(&out.o, "<main>\n");
+	err = put_answer(&out);
+	put_pictures(&out.o);
+	if (!err)
+		err = put_slowest(&out);
+	if (!err)
+		err = put_tables(&out);
+	text_put(&out.o, "</main>\n");
+	if (!err)
+		err = put_data(&out);
+	text_write(&out.o, page_tail_begin, page_tail_end - page_tail_begin);
+	return err ? err : text_end(&out.o);
+}

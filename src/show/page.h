@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * page.h - a recording as one HTML file (report --html): the answer and tables as HTML, the data of
+ * the pictures as JSON, and the style and the script of src/page. Also the live page, which asks a
+ * server for the same data. All text is hostile.
+ */
+#ifndef IOSTRATA_SHOW_PAGE_H
+#define IOSTRATA_SHOW_PAGE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyse/page_data.h"
+#include "show/view.h"
+
+struct page {
+	const struct breakdown_view *view; /* without --by */
+	struct snapshot *sn;               /* rows without --by */
+	struct page_data *data;            /* its rows are taken */
+	const struct slow_op *slowest;     /* biggest first */
+	size_t n_slowest;
+	const char *host;  /* NULL: not known */
+	uint64_t begin_ns; /* since 1970 */
+};
+
+enum {
+	PAGE_SLOWEST = 20, /* operations on a page, unless the user wants another number */
+	PAGE_JSON_MAX = 1100 * 1024, /* intervals of time are joined until the JSON is smaller */
+};
+
+/* Writes the page and flushes. 0 or -errno. */
+int page_put(FILE *f, const struct page *p);
+
+/* The live page: asks its server for /api/breakdown and /events. Not for free(). */
+const char *page_live(size_t *ret_len);
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "show/page_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/columns.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "show/page.h"
+
+enum {
+	ROWS_MOST = 32, /* rows with pictures of their own; the others are in the sums */
+	HALF_OCTAVE_LOG2 = HIST_SUB_BITS - 1,
+	HALF_OCTAVES = HIST_N >> HALF_OCTAVE_LOG2,
+};
+
+/* A number of an interval. */
+typedef uint64_t (*cell_value)(const struct series_cell *cell, int stratum);
+
+static uint64_t cell_count(const struct series_cell *cell, int stratum)
+{
+	(void)stratum;
+	return cell->count;
+}
+
+static uint64_t cell_errors(const struct series_cell *cell, int stratum)
+{
+	(void)stratum;
+	return cell->errors;
+}
+
+static uint64_t cell_bytes(const struct series_cell *cell, int stratum)
+{
+	(void)stratum;
+	return cell->bytes;
+}
+
+static uint64_t cell_total(const struct series_cell *cell, int stratum)
+{
+	(void)stratum;
+	return cell->total_ns;
+}
+
+static uint64_t cell_stratum(const struct series_cell *cell, int stratum)
+{
+	return cell->strata[stratum];
+}
+
+static bool any(const struct series *s, const struct series_cell *cells, cell_value get,
+		int stratum)
+{
+	for (unsigned int i = 0; i < s->intervals; i++)
+		if (get(&cells[i], stratum))
+			return true;
+	return false;
+}
+
+static void put_list(struct json *j, const char *name, const struct series *s,
+		     const struct series_cell *cells, cell_value get, int stratum)
+{
+	json_put_begin(j, name, '[');
+	for (unsigned int i = 0; i < s->intervals; i++)
+		json_put_uint(j, NULL, get(&cells[i], stratum));
+	json_put_end(j, ']');
+}
+
+static void put_strata(struct json *j, const struct series *s, const struct series_cell *cells)
+{
+	json_put_begin(j, "strata", '{');
+	for (int i = 0; i < ST_N; i++)
+		if (any(s, cells, cell_stratum, i))
+			put_list(j, stratum_name(i), s, cells, cell_stratum, i);
+	json_put_end(j, '}');
+}
+
+/* The number of times of @cell in the half-octave @half. */
+static uint64_t half_count(const struct series_cell *cell, unsigned int half)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < cell->hist.n; i++)
+		if (cell->hist.bins[i].bucket >> HALF_OCTAVE_LOG2 == half)
+			n += cell->hist.bins[i].count;
+	return n;
+}
+
+/* The lowest and the highest half-octave with a count; false: there is none. */
+static bool heat_range(const struct series *s, const struct series_cell *cells,
+		       unsigned int *ret_low, unsigned int *ret_high)
+{
+	unsigned int low = HALF_OCTAVES, high = 0, first, last;
+
+	for (unsigned int i = 0; i < s->intervals; i++) {
+		const struct hist *h = &cells[i].hist;
+
+		if (!h->n)
+			continue;
+		first = h->bins[0].bucket >> HALF_OCTAVE_LOG2;
+		last = h->bins[h->n - 1].bucket >> HALF_OCTAVE_LOG2;
+		low = first < low ? first : low;
+		high = last > high ? last : high;
+	}
+	*ret_low = low;
+	*ret_high = high;
+	return low < HALF_OCTAVES;
+}
+
+static void put_heat(struct json *j, const struct series *s, const struct series_cell *cells)
+{
+	unsigned int low, high;
+	uint64_t n;
+
+	json_put_begin(j, "heat", '{');
+	if (!heat_range(s, cells, &low, &high))
+		low = high + 1;
+	json_put_uint(j, "low", low);
+	json_put_begin(j, "cells", '[');
+	for (unsigned int half = low; half <= high; half++) {
+		json_put_begin(j, NULL, '[');
+		for (unsigned int i = 0; i < s->intervals; i++) {
+			n = half_count(&cells[i], half);
+			if (!n)
+				continue;
+			json_put_uint(j, NULL, i);
+			json_put_uint(j, NULL, n);
+		}
+		json_put_end(j, ']');
+	}
+	json_put_end(j, ']');
+	json_put_end(j, '}');
+}
+
+static void put_row(struct json *j, const struct series *s, const struct series_row *row)
+{
+	json_put_begin(j, NULL, '{');
+	json_put_bool(j, "is_request", row->key.is_request);
+	json_put_string(j, "what", row->key.what);
+	json_put_string(j, "where", row->key.where);
+	put_list(j, "count", s, row->cells, cell_count, 0);
+	put_list(j, "errors", s, row->cells, cell_errors, 0);
+	put_list(j, "bytes", s, row->cells, cell_bytes, 0);
+	put_list(j, "total", s, row->cells, cell_total, 0);
+	put_strata(j, s, row->cells);
+	put_heat(j, s, row->cells);
+	json_put_end(j, '}');
+}
+
+static uint64_t row_total(const struct series *s, const struct series_row *row)
+{
+	uint64_t ns = 0;
+
+	for (unsigned int i = 0; i < s->intervals; i++)
+		ns += row->cells[i].total_ns;
+	return ns;
+}
+
+static int row_order(const void *a, const void *b, void *arg)
+{
+	uint64_t x = row_total(arg, *(const struct series_row *const *)a);
+	uint64_t y = row_total(arg, *(const struct series_row *const *)b);
+
+	return compare_u64(y, x);
+}
+
+/* The sums of all operations. */
+static void put_all(struct json *j, const struct series *s)
+{
+	struct series_cell cells[SERIES_INTERVALS] = {};
+
+	for (size_t i = 0; i < s->n_rows; i++) {
+		const struct series_row *row = &s->rows[i];
+
+		for (unsigned int at = 0; at < s->intervals && !row->key.is_request; at++) {
+			cells[at].count += row->cells[at].count;
+			cells[at].total_ns += row->cells[at].total_ns;
+			for (int st = 0; st < ST_N; st++)
+				cells[at].strata[st] += row->cells[at].strata[st];
+		}
+	}
+	json_put_begin(j, "all", '{');
+	put_list(j, "count", s, cells, cell_count, 0);
+	put_list(j, "total", s, cells, cell_total, 0);
+	put_strata(j, s, cells);
+	json_put_end(j, '}');
+}
+
+static int put_rows(struct json *j, struct series *s)
+{
+	const struct series_row **rows = calloc(s->n_rows + 1, sizeof(*rows));
+	size_t n = s->n_rows < ROWS_MOST ? s->n_rows : ROWS_MOST;
+
+	if (!rows)
+		return -1;
+	for (size_t i = 0; i < s->n_rows; i++)
+		rows[i] = &s->rows[i];
+	qsort_r(rows, s->n_rows, sizeof(*rows), row_order, s);
+	json_put_begin(j, "rows", '[');
+	for (size_t i = 0; i < n; i++)
+		put_row(j, s, rows[i]);
+	json_put_end(j, ']');
+	json_put_uint(j, "more_rows", s->n_rows - n);
+	free(rows);
+	return 0;
+}
+
+static void put_head(struct json *j, const struct page *p)
+{
+	const struct series *s = &p->data->series;
+
+	json_put_string(j, "schema", "iostrata.page/1");
+	json_put_string(j, "kernel", p->view->kernel);
+	json_put_string(j, "host", p->host);
+	json_put_uint(j, "begin_ns", p->begin_ns);
+	json_put_uint(j, "duration_ns", s->duration_ns);
+	json_put_begin(j, "strata", '[');
+	for (int i = 0; i < ST_N; i++)
+		json_put_string(j, NULL, stratum_name(i));
+	json_put_end(j, ']');
+	json_put_uint(j, "interval_ns", 1ULL << s->shift);
+	json_put_uint(j, "intervals", s->intervals);
+}
+
+/* For free(); NULL: out of memory. */
+static char *json_make(const struct page *p, size_t *ret_len)
+{
+	struct json j = {};
+	char *text = NULL;
+	int err;
+
+	j.out.f = open_memstream(&text, ret_len);
+	if (!j.out.f)
+		return NULL;
+	json_put_begin(&j, NULL, '{');
+	put_head(&j, p);
+	put_all(&j, &p->data->series);
+	err = put_rows(&j, &p->data->series);
+	json_put_end(&j, '}');
+	if (!fclose(j.out.f) && !j.out.err && !err)
+		return text;
+	free(text);
+	return NULL;
+}
+
+char *page_json(const struct page *p, size_t max, size_t *ret_len)
+{
+	struct series *s = &p->data->series;
+	char *json = json_make(p, ret_len);
+
+	while (json && *ret_len > max && s->intervals > 1) {
+		free(json);
+		if (series_halve(s))
+			return NULL;
+		json = json_make(p, ret_len);
+	}
+	return json;
+}

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Pages (report --html): in a real Chromium, against what `report --json` says of the same file.
+# shellcheck disable=SC2016 # it is JavaScript that has the dollars
+
+load lib
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	cc -O2 -std=gnu11 -D_GNU_SOURCE -Isrc -o "$BATS_FILE_TMPDIR/records" tests/records.c \
+		build/libiostrata.a -lzstd -lz
+	tests/engines playwright >"$BATS_FILE_TMPDIR/fetched" 2>&1 || true
+	"$BATS_FILE_TMPDIR/records" -x "$BATS_FILE_TMPDIR/a.ios" 10007
+	"${IOSTRATA:-build/iostrata}" report --html "$BATS_FILE_TMPDIR/a.html" "$BATS_FILE_TMPDIR/a.ios"
+}
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	a=$BATS_FILE_TMPDIR/a.ios page=$BATS_FILE_TMPDIR/a.html
+}
+
+need_browser() {
+	command -v chromium >/dev/null || skip "there is no chromium"
+	[[ -e build/engines/playwright/node_modules/playwright-core ]] ||
+		skip "playwright-core cannot be fetched: $(tail -n 1 "$BATS_FILE_TMPDIR/fetched")"
+}
+
+# browse PAGE [JAVASCRIPT]: what is in the page, as JSON in $tmp/seen
+browse() {
+	CHROMIUM=$(command -v chromium) ACTIONS=${2:-} node tests/browser.js "$1" >"$tmp/seen"
+	[[ $(seen '[.console, .requests]') == '[[],[]]' ]] || { seen '.console, .requests'; false; }
+}
+
+seen() { # FILTER [OPTIONS]: of that
+	command jq -c "${@:2}" "$1" "$tmp/seen"
+}
+
+# same TABLE [BY]: the table of the page has the sums of `report --json --by BY`, most time first
+same() {
+	"$iostrata" report -j ${2:+--by "$2"} "$a" >"$tmp/json"
+	jq -c --arg by "${2:-}" 'def sums: [.syscall, .vfs, .fs, .throttle, .tag, .queue, .device, .complete, .runq,
+			.preempt, .helper, .sleep, .lock];
+		[.ops | group_by(if $by == "" then [.op, .fs] else .key end)[] | {count: (map(.count) | add),
+			errors: (map(.errors) | add), bytes: (map(.bytes) | add), total_ns: (map(.total_ns) | add),
+			max_ns: (map(.max_ns) | max), strata: (map(.strata | sums) | transpose | map(add))}] | sort' \
+		"$tmp/json" >"$tmp/sums"
+	seen '[.tables[$table][] | {count, errors, bytes, total_ns, max_ns, strata: .strata.strata}] | sort' \
+		--arg table "$1" >"$tmp/page"
+	cmp "$tmp/sums" "$tmp/page"
+	(($(command jq length "$tmp/page") > 0))
+	[[ $(seen '[.tables[$table][].total_ns] | . == (sort | reverse)' --arg table "$1") == true ]]
+}
+
+@test "page: the figures are those of report --json, and nothing is loaded or complained of" {
+	need_browser
+	browse "$page"
+	same ops
+	same by-file file
+	same by-pid pid
+	same by-container container
+	same by-dev dev
+	# percentiles of a row alone are its own
+	"$iostrata" report -j "$a" >"$tmp/json"
+	figures='{p50_ns, p99_ns, p999_ns, mean_ns, rate, io_share}'
+	diff <(jq -c ".ops[] | select(.op == \"read\") | $figures" "$tmp/json") \
+		<(seen ".tables.ops[] | select(.operation == \"read\") | $figures")
+	figures='count, bytes, tag_mean_ns, queue_mean_ns, device_mean_ns, p99_ns, max_ns'
+	diff <(jq -c ".requests[] | {dev, $figures}" "$tmp/json") <(seen ".tables.requests[] | {dev: .disk, $figures}")
+	# calls: requests of io_uring and libaio, and page faults, are none
+	"$iostrata" report -j -T syscall "$a" >"$tmp/json"
+	seen '($json[0].layers | map(.call)) as $calls | [.tables["by-call"][] | select(.call | IN($calls[])) |
+		[.call, .count, .total_ns]] | sort' --slurpfile json "$tmp/json" >"$tmp/page"
+	diff <(jq -c '[.layers[] | [.call, .count, .total_ns]] | sort' "$tmp/json") "$tmp/page"
+	(($(command jq length "$tmp/page") > 5))
+	# the answer is that of the first screen
+	said=$("$iostrata" report "$a" | tr '\n' ' ' | tr -s ' ')
+	[[ $said == "$(seen .sentence -r)"* ]]
+	[[ $(seen .notes -r) == *"11 operations were not recorded"* ]]
+	# each picture has words, and a phone needs no scrolling to the side
+	[[ $(seen '.labels | length > 4 and all(length > 20)') == true && $(seen .wide) == 0 ]]
+}
+
+@test "page: hostile names are text" {
+	need_browser
+	browse "$page" 'return [...document.querySelectorAll("#by-file td:first-child")]
+		.map(c => c.childElementCount + c.textContent)'
+	seen '.returned[]' -r | sort >"$tmp/found"
+	for name in '<script> 10' '\xff\xfe 14' 'a\x0ab 6' 'été 8' '\xe2\x80\xae-abc 11' 'say "hi" 4' 'a\\b 3'; do
+		grep -qxF "0/made/$name" "$tmp/found" || { echo "no $name"; cat "$tmp/found"; false; }
+	done
+	not grep -q '<script> 10' "$page"
+	grep -q '&lt;script&gt; 10' "$page"
+}
+
+@test "page: a part of the time has the sums of report --from --to, and everything follows" {
+	need_browser
+	browse "$page" 'show(model.start[20], model.start[60]);
+		return { from: model.start[20], to: model.start[60], range: document.querySelector(".range").innerText }'
+	from=$(seen .returned.from) to=$(seen .returned.to)
+	"$iostrata" report -j --from "${from}ns" --to "${to}ns" "$a" >"$tmp/json"
+	diff <(jq -c '[.ops[] | [.count, .errors, .bytes, .total_ns]] | sort' "$tmp/json") \
+		<(seen '[.tables["part-ops"][] | [.count, .errors, .bytes, .total_ns]] | sort')
+	diff <(jq -c '[.requests[] | [.count, .errors, .bytes, .device_ns + .queue_ns + .tag_ns]] | sort' "$tmp/json") \
+		<(seen '[.tables["part-requests"][] | [.count, .errors, .bytes, .total_ns]] | sort')
+	[[ $(seen .returned.range -r) == *"shown: "* ]]
+	# keys zoom as the mouse does, and Escape shows all again
+	browse "$page" 'const canvas = document.querySelector("canvas");
+		const press = key => canvas.dispatchEvent(new KeyboardEvent("keydown", { key }));
+		press("+");
+		const half = view.to - view.from;
+		press("ArrowRight");
+		const moved = view.from;
+		press("Escape");
+		return [half / model.end, moved > model.end / 4, wholeShown(), document.querySelector(".range").hidden]'
+	[[ $(seen .returned) == '[0.5,true,true,true]' ]]
+}
+
+@test "page: tables sort, filter and copy, and the script draws the bars that the program draws" {
+	need_browser
+	browse "$page" 'const table = document.getElementById("by-file");
+		const counts = () => [...table.tBodies[0].rows].map(r => Number(r.cells[1].dataset.v));
+		const falls = list => list.every((v, i) => !i || list[i - 1] >= v);
+		sortTable(table, 1);
+		const down = falls(counts());
+		sortTable(table, 1);
+		const up = falls(counts().reverse());
+		filterTable(table, "SCRIPT");
+		const left = [...table.tBodies[0].rows].filter(r => !r.hidden).length, csv = csvText(table);
+		filterTable(table, "");
+		const cells = [...document.querySelectorAll("td[data-strata]")], wrong = cells.filter(c => {
+			const ns = c.dataset.strata.split(" ").map(Number);
+			const strata = Object.fromEntries(STRATA.map((s, i) => [s, ns[i]]));
+			return bar(strata, sum(ns)).outerHTML !== c.firstChild.outerHTML;
+		});
+		return { down, up, left, csv, bars: cells.length, wrong: wrong.map(c => c.innerHTML) }'
+	[[ $(seen '.returned | [.down, .up, .left > 0, .left < 10, .bars > 60]') == '[true,true,true,true,true]' ]]
+	[[ $(seen .returned.wrong) == '[]' ]] || { seen .returned.wrong; false; }
+	seen .returned.csv -r | "$python" -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+assert rows and all("<script>" in r["file"] for r in rows), rows
+strata = list(rows[0])[-13:]
+assert strata[0] == "syscall_ns" and strata[-1] == "lock_ns"
+assert all(sum(int(r[s]) for s in strata) == int(r["total_ns"]) for r in rows)'
+}
+
+@test "page: it is readable without JavaScript" {
+	need_browser
+	NO_SCRIPT=1 CHROMIUM=$(command -v chromium) node tests/browser.js "$page" >"$tmp/seen"
+	seen .text -r >"$tmp/text"
+	for text in "75 % of it read ext4" "The pictures need JavaScript" "11 operations were not recorded" \
+		"Operations by file" "pread64" "thread-"; do
+		grep -qF "$text" "$tmp/text" || { echo "no $text"; false; }
+	done
+}
+
+data_of() { # PAGE: its JSON
+	sed -n 's,.*<script type="application/json" id="data">\(.*\)</script>,\1,p' "$1"
+}
+
+@test "page: its JSON is as its schema says, and a part of the recording has a page, too" {
+	data_of "$page" >"$tmp/data"
+	[[ $(jq '.all.count | add' "$tmp/data") == 10007 ]]
+	[[ $(jq '[.rows[] | select(.is_request | not) | .count | add] | add' "$tmp/data") == 10007 ]]
+	# each operation is in the map of its row
+	sums='(.count | add) == ([.heat.cells[] | [range(1; length; 2) as $i | .[$i]] | add] | add)'
+	[[ $(jq "[.rows[] | $sums] | all" "$tmp/data") == true ]]
+	expect 0 report --html "$tmp/part.html" --op fsync --from 2ms --to 5ms --slowest 3 "$a"
+	grep -q '<h1 id=sentence>recorded in .* with --op fsync' "$tmp/part.html"
+	grep -q 'requests are not chosen by --op' "$tmp/part.html"
+	[[ $(grep -c '^<li><p><b>fsync (fsync): ' "$tmp/part.html") == 3 ]]
+	# several recordings are on one timeline
+	"$BATS_FILE_TMPDIR/records" -r 2 -s 5 "$tmp/b.ios" 1009
+	expect 0 report --html "$tmp/both.html" "$a" "$tmp/b.ios"
+	data_of "$tmp/both.html" >"$tmp/data"
+	[[ $(jq '.all.count | add' "$tmp/data") == 11016 && $(jq '.duration_ns > 2e9' "$tmp/data") == true ]]
+}
+
+@test "page: the file is new and private, and options that it would ignore are refused" {
+	[[ $(stat -c %a "$page") == 600 ]]
+	expect 1 report --html "$page" "$a"
+	says "$page"
+	ln -s "$tmp/there" "$tmp/link"
+	expect 1 report --html "$tmp/link" "$a"
+	[[ ! -e $tmp/there ]]
+	for option in --json "--events csv" --heat "--every 1" "--by file" "-T blk" -v; do
+		# shellcheck disable=SC2086 # words
+		expect 2 report --html "$tmp/no.html" $option "$a"
+		says "${option%% *}"
+	done
+	expect 2 report --html "$tmp/no.html" -o "$tmp/no.txt" "$a"
+	says "-o"
+	expect 1 report --html "$tmp/no.html" "$tmp/none.ios"
+	[[ ! -e $tmp/no.html ]]
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The data of a page: sums lose nothing, whatever the number of keys; the JSON has a limit. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/page_data.h"
+#include "base/reason.h"
+#include "capture/writer.h"
+#include "json_seen.h"
+#include "show/page.h"
+#include "show/page_json.h"
+
+enum { DEV = 7 << 20 | 3, OTHER = 8 << 20, FILES = PAGE_KEYS + 1009, KINDS = 9 };
+
+static const char header[] = "{\"kernel\":\"6.1\",\"monotonic_ns\":0,\"realtime_ns\":5000,\"ops\":"
+			     "true,\"requests\":true}";
+
+static void name_put(struct writer *w, struct stored_name n, const char *text, size_t len)
+{
+	n.text_len = len;
+	writer_name(w, &n, text);
+}
+
+/* FILES files on two disks, each with one operation of its own number in ns. */
+static void ops_put(struct writer *w)
+{
+	struct stored_op op = { .owner = 1, .fs = STORED_FS_FIRST, .ret = 10 };
+	char text[64];
+
+	for (int i = 1; i <= FILES; i++) {
+		int len = snprintf(text, sizeof(text), "f%d%cdir", i, 0) + 1;
+
+		name_put(w,
+			 (struct stored_name){ NAME_FILE, i, FILE_KEY(i % 2 ? DEV : OTHER, 0, 0), i,
+					       STORED_FILE_COMPLETE, 0 },
+			 text, len);
+		op.start_ns = 1000 * i;
+		op.file = i;
+		op.kind = OP_READ + i % KINDS;
+		op.call = i % 5;
+		op.strata[i % ST_N] = i;
+		writer_op(w, &op);
+		op.strata[i % ST_N] = 0;
+		if (i % 1000 == 0)
+			writer_flush(w);
+	}
+}
+
+/* Reads what ops_put() wrote, as a page does. */
+static void data_read(struct page_data *d)
+{
+	struct writer w = {};
+	FILE *f = tmpfile();
+	struct recording rec;
+	struct stored_event ev;
+	struct reason why;
+
+	assert_int_equal(writer_begin(&w, fileno(f), header), 0);
+	name_put(&w, (struct stored_name){ NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 0 }, "ext4", 4);
+	name_put(&w, (struct stored_name){ NAME_DEVICE, DEV, 0, 0, 0, 0 }, "loop3", 5);
+	name_put(&w, (struct stored_name){ NAME_THREAD, 1, 100, 101, 42, 0 }, "one", 3);
+	ops_put(&w);
+	writer_close(&w);
+	assert_true(writer_end(&w, "{\"duration_ns\":50000000}"));
+	writer_done(&w);
+	rewind(f);
+	*d = (struct page_data){};
+	assert_int_equal(recording_open(&rec, f, "made", &why), 0);
+	while (recording_next(&rec, &ev, &why) > 0)
+		assert_int_equal(page_data_add(d, &rec, &ev, stored_event_end(&ev)), 0);
+	assert_int_equal(page_data_end(d, &rec), 0);
+	assert_int_equal(series_measure(&d->series, 50000000), 0);
+	recording_close(&rec);
+	fclose(f);
+}
+
+static struct op_row sums_of(const struct snapshot *sn)
+{
+	struct op_row all = {};
+
+	for (size_t i = 0; i < sn->n_ops; i++)
+		assert_int_equal(op_row_merge(&all, &sn->ops[i]), 0);
+	free(all.hist.bins);
+	return all;
+}
+
+static void sums_lose_no_operation_whatever_the_number_of_keys(void **state)
+{
+	static const enum by_key all[] = { BY_DEV, BY_FILE, BY_PID, BY_CGROUP, BY_NONE };
+	static const size_t rows[] = { 2, PAGE_KEYS + 2, 1, 1, 5 };
+	struct page_data d;
+
+	(void)state;
+	data_read(&d);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct snapshot sn;
+		struct op_row sums;
+
+		assert_int_equal(page_data_rows(&d, all[i], &sn), 0);
+		sums = sums_of(&sn);
+		assert_int_equal(sums.count, FILES);
+		assert_int_equal(sums.total_ns, (uint64_t)FILES * (FILES + 1) / 2);
+		assert_int_equal(sums.max_ns, FILES);
+		assert_int_equal(sn.n_ops, rows[i]);
+		for (size_t r = 0; r < sn.n_ops && all[i] != BY_NONE; r++)
+			assert_non_null(sn.ops[r].by);
+		if (all[i] == BY_FILE) {
+			assert_string_equal(sn.ops[0].by, "/dir/f1");
+			assert_string_equal(sn.ops[PAGE_KEYS].by, "(other keys)");
+		}
+		if (all[i] == BY_DEV) {
+			assert_string_equal(sn.ops[0].by, "loop3");
+			assert_string_equal(sn.ops[1].by, "8:0");
+			assert_int_equal(sn.ops[0].count, (FILES + 1) / 2);
+		}
+		snapshot_free(&sn);
+	}
+	page_data_done(&d);
+}
+
+/* The number of times that @what is in @text. */
+static unsigned int count_of(const char *text, const char *what)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+static void json_keeps_to_its_limit(void **state)
+{
+	const struct breakdown_view view = { .kernel = "6.1" };
+	struct page_data d;
+	struct page page = { .view = &view, .data = &d, .begin_ns = 5000 };
+	unsigned int intervals;
+	size_t len, shorter;
+	char *json;
+
+	(void)state;
+	data_read(&d);
+	intervals = d.series.intervals;
+	json = page_json(&page, PAGE_JSON_MAX, &len);
+	assert_true(intervals > 90 && d.series.intervals == intervals);
+	assert_int_equal(count_of(json, "\"is_request\":false"), KINDS);
+	json_seen(json);
+	free(json);
+	json = page_json(&page, len / 3, &shorter);
+	assert_true(shorter <= len / 3 && d.series.intervals < intervals / 2);
+	assert_non_null(strstr(json, "\"more_rows\":0"));
+	json_seen(json);
+	free(json);
+	page_data_done(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
+		cmocka_unit_test(json_keeps_to_its_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
