@@ -539,10 +539,16 @@ function cellValue(cell) {
 }
 
 function sortTable(table, column) {
-	const heads = [...table.tHead.rows[0].cells], head = heads[column], body = table.tBodies[0];
-	const down = head.getAttribute("aria-sort") !== "descending" && !(head.classList.contains("n") === false && !head.hasAttribute("aria-sort"));
+	const heads = [...table.tHead.rows[0].cells], head = heads[column], was = head.getAttribute("aria-sort");
+	// figures begin with the largest, text with A
+	const down = was ? was === "ascending" : head.classList.contains("n");
 	heads.forEach(h => h.removeAttribute("aria-sort"));
 	head.setAttribute("aria-sort", down ? "descending" : "ascending");
+	sortRows(table, column, down);
+}
+
+function sortRows(table, column, down) {
+	const body = table.tBodies[0];
 	const rows = [...body.rows].sort((a, b) => {
 		const x = cellValue(a.cells[column]), y = cellValue(b.cells[column]);
 		if (typeof x !== typeof y)
@@ -640,7 +646,7 @@ function partTable(id, isRequest) {
 			make("th", { scope: "col", "data-name": "strata" }, "where it went"))), body);
 }
 
-function partShown(parent) {
+function partShown(parent, others) {
 	const text = make("span", { "aria-live": "polite" }), whole = make("button", { type: "button" }, "show all");
 	const range = make("div", { class: "range", hidden: true }, text, whole), tables = make("div");
 	whole.addEventListener("click", () => show(model.start[0], model.end));
@@ -651,7 +657,8 @@ function partShown(parent) {
 		tables.replaceChildren();
 		if (range.hidden)
 			return;
-		text.textContent = `shown: ${timeText(view.from)} to ${timeText(view.to)} of ${timeText(model.end)}; the tables below are of all`;
+		const time = model.label || timeText, end = model.label ? "all" : timeText(model.end);
+		text.textContent = `shown: ${time(view.from)} to ${time(view.to)} of ${end}; ${others}`;
 		for (const isRequest of [false, true])
 			tables.append(make("div", { class: "scroll" }, partTable(isRequest ? "part-requests" : "part-ops", isRequest)));
 	});
@@ -679,14 +686,207 @@ function report(data) {
 	view.from = 0;
 	view.to = model.end;
 	if (model.n) {
-		partShown(document.getElementById("times"));
+		partShown(document.getElementById("times"), "the tables below are of all");
 		pictures();
 	}
 	document.querySelectorAll("#tables table").forEach(enhance);
 	redraw();
 }
 
+/* The live page: a second after the other, as `iostrata breakdown --json` has it. */
+
+const KEPT = 600;
+const REQUESTS = { R: "read", W: "write", F: "flush", D: "discard", DE: "erase", WZ: "zeroes", Z: "zone", N: "other" };
+const MOSTLY = {
+	C: "on CPU", D: "waiting for the device", q: "waiting in the queues of the block layer", r: "waiting for a CPU",
+	k: "waiting for a kernel thread", l: "waiting for a lock", o: "throttled or asleep",
+};
+
+function rowsGrow(rows) {
+	for (const r of rows) {
+		[r.count, r.errors, r.bytes, r.total, ...Object.values(r.strata)].forEach(list => list.push(0));
+		r.heat.push(new Map());
+	}
+}
+
+function rowsForget(rows) {
+	for (const r of rows)
+		[r.count, r.errors, r.bytes, r.total, r.heat, ...Object.values(r.strata)].forEach(list => list.shift());
+}
+
+/* Adds @of, a row of the JSON, to the last interval of @row. */
+function rowAdd(row, of, strata) {
+	const i = row.count.length - 1;
+	row.count[i] += of.count;
+	row.errors[i] += of.errors;
+	row.bytes[i] += of.bytes;
+	row.total[i] += sum(Object.values(strata));
+	for (const [name, ns] of Object.entries(strata)) {
+		row.strata[name] = row.strata[name] || zeros(i + 1);
+		row.strata[name][i] += ns || 0;
+	}
+	for (const [low, , n] of of.hist || [])
+		row.heat[i].set(halfOf(low), (row.heat[i].get(halfOf(low)) || 0) + n);
+}
+
+function rowOf(names) {
+	let row = model.rows.find(r => r.isRequest === names.isRequest && r.what === names.what && r.where === names.where);
+	if (!row) {
+		row = new Row(names, model.n);
+		model.rows.push(row);
+	}
+	return row;
+}
+
+const opName = op => safe(op.op + (op.call ? " " + op.call : ""));
+
+function secondAdd(b) {
+	const end = Date.parse(b.time) * 1e6;
+	if (!model.n)
+		model.zero = end - b.duration_ns;
+	if (model.n && end - model.zero <= model.end)
+		return false;
+	model.start.push(end - model.zero - b.duration_ns);
+	model.length.push(b.duration_ns);
+	model.n++;
+	model.end = end - model.zero;
+	rowsGrow([model.all, ...model.rows]);
+	for (const op of b.ops) {
+		rowAdd(rowOf({ isRequest: false, what: opName(op), where: op.fs && safe(op.fs) }), op, op.strata);
+		rowAdd(model.all, { ...op, hist: null }, op.strata);
+	}
+	for (const r of b.requests || [])
+		rowAdd(rowOf({ isRequest: true, what: REQUESTS[r.op] || safe(r.op), where: safe(r.dev) }), r,
+			{ tag: r.tag_ns || 0, queue: r.queue_ns || 0, device: r.device_ns });
+	if (model.n > KEPT) {
+		[model.start, model.length].forEach(list => list.shift());
+		model.n--;
+		rowsForget([model.all, ...model.rows]);
+	}
+	return true;
+}
+
+/* The answer for the part that is shown. */
+function sentence() {
+	const [first, end] = shown(), ops = model.rows.filter(r => !r.isRequest);
+	const io = model.all.within(model.all.total, first, end), time = sum(model.length.slice(first, end));
+	const most = ops.map(r => ({ r, ns: r.within(r.total, first, end) })).sort((a, b) => b.ns - a.ns)[0];
+	if (!io)
+		return `no I/O in ${timeText(time)}`;
+	const cause = SHARES.find(s => 2 * sum(s.strata.map(n => most.r.strata[n] ? most.r.within(most.r.strata[n], first, end) : 0)) > most.ns);
+	return `${wholeShown() ? "in the last" : "in these"} ${timeText(time)}: ${timeText(io)} in I/O, ${percentText(most.ns, io)} of it ${most.r.name}` +
+		(cause ? `, mostly ${MOSTLY[cause.letter]}` : "");
+}
+
+function sharesFill() {
+	const [first, end] = shown(), io = model.all.within(model.all.total, first, end);
+	const strata = Object.fromEntries(Object.entries(model.all.strata).map(([n, list]) => [n, model.all.within(list, first, end)]));
+	const words = SHARES.map(s => ({ s, ns: sum(s.strata.map(n => strata[n] || 0)) })).filter(x => 100 * x.ns >= io && x.ns)
+		.sort((a, b) => b.ns - a.ns).map(x => `${x.s.letter} ${x.s.name} ${percentText(x.ns, io)}`);
+	document.getElementById("shares").replaceChildren(...io ? [bar(strata, io), " " + words.join(", ")] : []);
+}
+
+/* A table that is filled again and again, and keeps its order and its filter. */
+class LiveTable {
+	// columns: name in JSON, title, kind (text, count, bytes, time, strata), value(row) if it is not the member
+	constructor(parent, id, title, columns) {
+		this.columns = columns;
+		this.table = make("table", { id }, make("caption", {}, title), make("thead", {}, make("tr", {}, ...columns.map(c =>
+			make("th", { scope: "col", class: this.isNumber(c) ? "n" : null, "data-name": c.name }, c.title)))), make("tbody"));
+		parent.append(make("div", { class: "scroll" }, this.table));
+		this.filter = enhance(this.table).filter;
+	}
+	isNumber(c) {
+		return c.kind !== "text" && c.kind !== "strata";
+	}
+	cell(c, row) {
+		const v = c.value ? c.value(row) : row[c.name];
+		const text = { count: countText, bytes: n => n ? bytesText(n) : "-", time: timeText, id: String };
+		if (c.kind === "strata")
+			return strataCell(row.strata, row.total_ns);
+		if (v === null || v === undefined)
+			return make("td", { class: this.isNumber(c) ? "n" : null }, "-");
+		return c.kind === "text" ? make("td", {}, safe(v)) : make("td", { class: "n", "data-v": v }, text[c.kind](v));
+	}
+	fill(rows) {
+		const heads = [...this.table.tHead.rows[0].cells], sorted = heads.findIndex(h => h.hasAttribute("aria-sort"));
+		this.table.tBodies[0].replaceChildren(...rows.slice(0, 100).map(r => make("tr", {}, ...this.columns.map(c => this.cell(c, r)))));
+		if (sorted >= 0)
+			sortRows(this.table, sorted, heads[sorted].getAttribute("aria-sort") === "descending");
+		filterTable(this.table, this.filter.value);
+	}
+}
+
+function liveTables() {
+	const tables = document.getElementById("tables"), busy = document.getElementById("busy");
+	const figures = [{ name: "count", title: "count", kind: "count" }, { name: "errors", title: "failed", kind: "count" },
+		{ name: "bytes", title: "bytes", kind: "bytes" }];
+	const times = [{ name: "p99_ns", title: "p99", kind: "time" }, { name: "max_ns", title: "max", kind: "time" }];
+	return {
+		busy: new LiveTable(busy, "in-progress", "Operations that have not ended, oldest first", [
+			{ name: "op", title: "operation", kind: "text" }, { name: "fs", title: "fs", kind: "text" },
+			{ name: "age_ns", title: "for", kind: "time" }, { name: "stratum", title: "in", kind: "text" },
+			{ name: "comm", title: "process", kind: "text" }, { name: "pid", title: "pid", kind: "id" },
+			{ name: "file", title: "file", kind: "text" }]),
+		ops: new LiveTable(tables, "ops", "Operations of the last second", [
+			{ name: "op", title: "operation", kind: "text", value: opName }, { name: "fs", title: "fs", kind: "text" },
+			{ name: "key", title: "key", kind: "text", value: r => r.container || r.key }, { name: "comm", title: "name", kind: "text" },
+			...figures, { name: "mean_ns", title: "mean", kind: "time" }, ...times, { name: "total_ns", title: "total", kind: "time" },
+			{ name: "strata", title: "where it went", kind: "strata" }]),
+		requests: new LiveTable(tables, "requests", "Requests of the last second", [
+			{ name: "dev", title: "disk", kind: "text" }, { name: "op", title: "requests", kind: "text", value: r => REQUESTS[r.op] || r.op },
+			...figures, { name: "tag_mean_ns", title: "tag", kind: "time" }, { name: "queue_mean_ns", title: "queue", kind: "time" },
+			{ name: "device_mean_ns", title: "device", kind: "time" }, ...times]),
+	};
+}
+
+function notesFill(b, lost) {
+	const items = Object.entries(lost).filter(([, n]) => n).map(([name, n]) => `lost since this page was opened: ${countText(n)} (${name})`);
+	if (b.missing.length)
+		items.push(`not measured: ${b.missing.join(", ")}`);
+	document.getElementById("notes").replaceChildren(...(items.length ? items : ["nothing lost"]).map(t => make("li", {}, t)));
+}
+
+function live() {
+	const about = document.getElementById("about"), lost = {};
+	let tables = null, last = null;
+	model = { n: 0, start: [], length: [], rows: [], all: new Row({ isRequest: false }, 0), end: 0 };
+	model.label = ns => new Date((model.zero + ns) / 1e6).toLocaleTimeString("en-GB");
+	const begin = () => {
+		partShown(document.getElementById("times"), "the tables below are of the last second");
+		pictures();
+		view.followers.push(() => {
+			document.getElementById("sentence").textContent = sentence();
+			sharesFill();
+		});
+		tables = liveTables();
+	};
+	const take = b => {
+		const follow = !model.n || view.to >= model.end, whole = !model.n || wholeShown(), span = view.to - view.from;
+		if (!secondAdd(b))
+			return;
+		if (!tables)
+			begin();
+		last = b;
+		for (const [name, n] of Object.entries(b.lost))
+			lost[name] = (lost[name] || 0) + n;
+		view.to = follow ? model.end : Math.max(view.to, model.start[0] + model.length[0]);
+		view.from = whole ? model.start[0] : follow ? view.to - span : Math.max(view.from, model.start[0]);
+		about.textContent = `${b.kernel ? "Linux " + safe(b.kernel) + ", " : ""}${safe(b.time)}, live`;
+		notesFill(b, lost);
+		tables.busy.fill(b.in_progress);
+		tables.ops.fill(b.ops);
+		tables.requests.fill(b.requests || []);
+		redraw();
+	};
+	const events = new EventSource("events");
+	events.onmessage = e => take(JSON.parse(e.data));
+	events.onerror = () => { about.textContent = `no connection${last ? ", the figures are of " + safe(last.time) : ""}`; };
+}
+
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 const data = JSON.parse(document.getElementById("data").textContent);
-if (!data.live)
+if (data.live)
+	live();
+else
 	report(data);

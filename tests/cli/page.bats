@@ -18,6 +18,10 @@ setup() {
 	a=$BATS_FILE_TMPDIR/a.ios page=$BATS_FILE_TMPDIR/a.html
 }
 
+teardown() {
+	end_spawned
+}
+
 need_browser() {
 	command -v chromium >/dev/null || skip "there is no chromium"
 	[[ -e build/engines/playwright/node_modules/playwright-core ]] ||
@@ -191,4 +195,53 @@ data_of() { # PAGE: its JSON
 	says "-o"
 	expect 1 report --html "$tmp/no.html" "$tmp/none.ios"
 	[[ ! -e $tmp/no.html ]]
+}
+
+# live_server: serves the live page, and $tmp/json as one second after the other; leaves $url
+live_server() {
+	cat >"$tmp/server.py" <<-'PY'
+		import http.server, json, sys, time
+		page, second = open("build/page_live.html", "rb").read(), json.load(open(sys.argv[1]))
+		class Handler(http.server.BaseHTTPRequestHandler):
+		    def log_message(self, *args):
+		        pass
+		    def do_GET(self):
+		        self.send_response(200 if self.path in ("/", "/events") else 404)
+		        self.send_header("Content-Type", "text/html" if self.path == "/" else "text/event-stream")
+		        self.end_headers()
+		        if self.path == "/":
+		            self.wfile.write(page)
+		        for i in range(10 * (self.path == "/events")):
+		            second["time"] = f"2026-01-31T12:00:{i:02}.000+00:00"
+		            self.wfile.write(b"data: " + json.dumps(second).encode() + b"\n\n")
+		            self.wfile.flush()
+		            time.sleep(0.1)
+		        time.sleep(20 * (self.path == "/events"))
+		server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+		print(server.server_port, flush=True)
+		server.daemon_threads = True
+		server.serve_forever()
+	PY
+	spawn "$python" "$tmp/server.py" "$tmp/json" >"$tmp/port"
+	for _ in {1..100}; do [[ -s $tmp/port ]] && break; sleep 0.1; done
+	url=http://127.0.0.1:$(cat "$tmp/port")/
+}
+
+@test "page: the live page shows what its server sends" {
+	need_browser
+	"$iostrata" report -j --by file "$a" | command jq -c '.duration_ns = 1000000000 | .in_progress = [{op: "fsync",
+		fs: "ext4", age_ns: 5000000000, stratum: "device", pid: 1, tid: 2, comm: "<b>\u202ex", file: null}]' >"$tmp/json"
+	live_server
+	ACTIONS='for (let i = 0; i < 200 && (!model || model.n < 10); i++) await new Promise(r => setTimeout(r, 100));
+		return [model.n, sum(model.all.count), sum(model.rows.filter(r => r.isRequest).map(r => sum(r.count)))]' \
+		CHROMIUM=$(command -v chromium) node tests/browser.js "$url" >"$tmp/seen" 390 800
+	[[ $(seen .console) == '[]' && $(seen '.requests | map(sub("^http://[^/]*"; "")) | unique') == '["/events"]' ]]
+	[[ $(seen .returned) == "$(command jq -c '[10, 10 * ([.ops[].count] | add), 10 * ([.requests[].count] | add)]' "$tmp/json")" ]]
+	figures='count, errors, bytes, mean_ns, p99_ns, max_ns, total_ns'
+	diff <(command jq -c "[.ops[:100][] | {$figures}] | sort" "$tmp/json") <(seen "[.tables.ops[] | {$figures}] | sort")
+	figures='count, errors, bytes, tag_mean_ns, queue_mean_ns, device_mean_ns, p99_ns, max_ns'
+	diff <(command jq -c "[.requests[:100][] | {$figures}] | sort" "$tmp/json") <(seen "[.tables.requests[] | {$figures}] | sort")
+	[[ $(seen '.tables["in-progress"][0] | [.age_ns, .comm]') == '[5000000000,"<b>\\xe2\\x80\\xaex"]' ]]
+	[[ $(seen .sentence -r) == "in the last 10.0 s: "*" in I/O, 75 % of it read ext4" && $(seen .wide) == 0 ]]
+	[[ $(seen .notes -r) == "lost since this page was opened: 110 (ops)" ]]
 }
