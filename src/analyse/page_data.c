@@ -7,8 +7,6 @@
 
 #include "capture/replay.h"
 
-enum { CALLS = 1 << 16 };
-
 /* The place of id @id; NULL: out of memory. */
 static uint32_t *ids_at(struct page_ids *ids, size_t id)
 {
@@ -51,18 +49,38 @@ static uint32_t row_find(struct rows *rows, const struct op_key *key, unsigned i
 }
 
 /* Adds an operation to the row @at (an index + 1). 0 or -ENOMEM. */
-static int row_add(struct rows *rows, uint32_t at, const struct op_sums *sums, unsigned int bucket)
+static int row_add(struct rows *rows, struct page_counts *counts, uint32_t at,
+		   const struct op_sums *sums)
 {
 	struct op_row *row = (struct op_row *)rows->ops.rows + at - 1;
+	unsigned int bucket = hist_bucket(sums->total_ns);
 
 	if (!at)
 		return -ENOMEM;
 	op_row_add(row, sums);
-	return hist_add(&row->hist, bucket, 1);
+	if (at > PAGE_COUNTED)
+		return hist_add(&row->hist, bucket, 1);
+	if (!counts->hist)
+		counts->hist = calloc(PAGE_COUNTED, sizeof(*counts->hist));
+	if (!counts->hist)
+		return -ENOMEM;
+	counts->hist[at - 1][bucket]++;
+	return 0;
+}
+
+/* Moves the counts to the rows. 0 or -ENOMEM. */
+static int counts_take(struct rows *rows, struct page_counts *counts)
+{
+	struct op_row *list = (struct op_row *)rows->ops.rows;
+	int err = 0;
+
+	for (size_t i = 0; i < rows->ops.n && i < PAGE_COUNTED && counts->hist && !err; i++)
+		err = hist_take(&list[i].hist, counts->hist[i]);
+	return err;
 }
 
 static int file_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
-		    const struct op_sums *sums, unsigned int bucket)
+		    const struct op_sums *sums)
 {
 	size_t id = op->file < rec->catalog.n_files ? op->file : 0;
 	uint32_t *at = ids_at(&d->file_ids, id);
@@ -71,11 +89,11 @@ static int file_add(struct page_data *d, const struct recording *rec, const stru
 
 	if (at && !*at)
 		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
-	return at ? row_add(&d->files, *at, sums, bucket) : -ENOMEM;
+	return at ? row_add(&d->files, &d->file_counts, *at, sums) : -ENOMEM;
 }
 
 static int thread_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
-		      const struct op_sums *sums, unsigned int bucket)
+		      const struct op_sums *sums)
 {
 	size_t id = op->owner < rec->catalog.n_threads ? op->owner : 0;
 	uint32_t *at = ids_at(&d->thread_ids, id);
@@ -84,18 +102,7 @@ static int thread_add(struct page_data *d, const struct recording *rec, const st
 
 	if (at && !*at)
 		*at = row_find(&d->threads, &key, 0);
-	return at ? row_add(&d->threads, *at, sums, bucket) : -ENOMEM;
-}
-
-static int call_add(struct page_data *d, const struct stored_op *op, const struct op_sums *sums,
-		    unsigned int bucket)
-{
-	struct op_key key = { .call = op->call, .op = op->kind };
-	uint32_t *at = ids_at(&d->call_ids, op->call % CALLS);
-
-	if (at && !*at)
-		*at = row_find(&d->calls, &key, 0);
-	return at ? row_add(&d->calls, *at, sums, bucket) : -ENOMEM;
+	return at ? row_add(&d->threads, &d->thread_counts, *at, sums) : -ENOMEM;
 }
 
 int page_data_add(struct page_data *d, const struct recording *rec, const struct stored_event *ev,
@@ -103,16 +110,12 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 {
 	int err = series_add(&d->series, rec, ev, BY_NONE, at_ns);
 	struct op_sums sums;
-	unsigned int bucket;
 
 	if (err || ev->kind != CHUNK_OPS)
 		return err;
 	stored_op_sums(&ev->op, &sums);
-	bucket = hist_bucket(sums.total_ns);
-	err = file_add(d, rec, &ev->op, &sums, bucket);
-	if (!err)
-		err = thread_add(d, rec, &ev->op, &sums, bucket);
-	return err ? err : call_add(d, &ev->op, &sums, bucket);
+	err = file_add(d, rec, &ev->op, &sums);
+	return err ? err : thread_add(d, rec, &ev->op, &sums);
 }
 
 /* An empty row for key @id, with @text, which becomes its own, as its name. 0 or -ENOMEM. */
@@ -200,7 +203,6 @@ int page_data_end(struct page_data *d, const struct recording *rec)
 		err = files_name(d, rec);
 	ids_done(&d->file_ids);
 	ids_done(&d->thread_ids);
-	ids_done(&d->call_ids);
 	return err ? err : series_name(&d->series, rec, BY_NONE);
 }
 
@@ -251,15 +253,17 @@ static int others_name(struct snapshot *sn)
 
 int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret)
 {
-	struct rows *from = by == BY_FILE ? &d->files : &d->calls;
-	int err = 0;
+	int err = counts_take(&d->files, &d->file_counts);
+	struct rows *from = &d->files;
 
 	*ret = (struct snapshot){};
-	if (by == BY_PID || by == BY_CGROUP) {
+	if (!err)
+		err = counts_take(&d->threads, &d->thread_counts);
+	if (!err && (by == BY_PID || by == BY_CGROUP)) {
 		from = by == BY_PID ? &d->processes : &d->cgroups;
 		err = rows_add(from, &d->threads, by == BY_PID ? key_pid : key_cgroup);
 	}
-	if (by == BY_DEV) {
+	if (!err && by == BY_DEV) {
 		from = &d->disks;
 		err = rows_add(from, &d->files, key_disk);
 	}
@@ -270,16 +274,52 @@ int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret)
 	return err ? err : others_name(ret);
 }
 
+/* Adds @from to the row of @key. 0 or -ENOMEM. */
+static int row_join(struct rows *to, const struct op_key *key, const struct op_row *from)
+{
+	struct op_row *row = rows_op(to, key);
+
+	if (!row)
+		return -ENOMEM;
+	memcpy(row->fs, from->fs, sizeof(row->fs));
+	row->missing_layers = from->missing_layers;
+	return op_row_merge(row, from);
+}
+
+int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls)
+{
+	struct snapshot old = { .ops = sn->ops, .n_ops = sn->n_ops }, joined;
+	struct rows kinds = {}, calls = {};
+	int err = 0;
+
+	for (size_t i = 0; i < sn->n_ops && !err; i++) {
+		const struct op_row *from = &sn->ops[i];
+		struct op_key key = from->key, call = { .call = key.call, .op = key.op };
+
+		if (key.op != OP_URING && key.op != OP_AIO)
+			key.call = 0;
+		err = row_join(&kinds, &key, from);
+		if (!err)
+			err = row_join(&calls, &call, from);
+	}
+	rows_take(&calls, ret_calls);
+	rows_take(&kinds, &joined);
+	sn->ops = joined.ops;
+	sn->n_ops = joined.n_ops;
+	snapshot_free(&old);
+	return err;
+}
+
 void page_data_done(struct page_data *d)
 {
-	struct rows *all[] = { &d->files,     &d->threads, &d->calls,
-			       &d->processes, &d->cgroups, &d->disks };
+	struct rows *all[] = { &d->files, &d->threads, &d->processes, &d->cgroups, &d->disks };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		rows_done(all[i]);
 	filenames_done(&d->names);
+	free(d->file_counts.hist);
+	free(d->thread_counts.hist);
 	ids_done(&d->file_ids);
 	ids_done(&d->thread_ids);
-	ids_done(&d->call_ids);
 	series_done(&d->series);
 }

@@ -26,12 +26,21 @@ struct page_ids {
 	size_t n;
 };
 
+/* Histograms of the first rows of a table, as arrays: those with most operations are among them,
+ * and to search a bucket costs more than all else. */
+enum { PAGE_COUNTED = 256 };
+
+struct page_counts {
+	unsigned int (*hist)[HIST_N]; /* PAGE_COUNTED of them, by the index of the row; owned */
+};
+
 /* At first all 0; page_data_done() in any case. */
 struct page_data {
 	struct series series;
 	/* private */
-	struct rows files, threads, calls; /* threads: rows by process and cgroup */
-	struct page_ids file_ids, thread_ids, call_ids;
+	struct rows files, threads; /* threads: rows by process and cgroup */
+	struct page_counts file_counts, thread_counts;
+	struct page_ids file_ids, thread_ids;
 	struct rows processes, cgroups, disks; /* empty rows, which have the names */
 	struct filenames names;
 };
@@ -45,12 +54,16 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 int page_data_end(struct page_data *d, const struct recording *rec);
 
 /*
- * Rows of operations with the key @by: BY_FILE, BY_PID, BY_CGROUP or BY_DEV, with the key as text;
- * or BY_NONE, rows of calls, with key.call. Takes the rows of files and of calls out of @d: ask for
- * BY_DEV before BY_FILE, and for each only once. The caller frees @ret by snapshot_free(). 0 or
- * -ENOMEM.
+ * Rows of operations with the key @by, BY_FILE, BY_PID, BY_CGROUP or BY_DEV, which have the key as
+ * text. Takes the rows of files out of @d: ask for BY_DEV before BY_FILE, and for each only once.
+ * The caller frees @ret by snapshot_free(). 0 or -ENOMEM.
  */
 int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret);
+
+/* Joins the rows of @sn, which has one for each call (replay_conf.calls), to the rows that it would
+ * have without, and makes @ret_calls, rows of calls by key.call. The caller frees it by
+ * snapshot_free(). 0 or -ENOMEM. */
+int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls);
 
 void page_data_done(struct page_data *d);
 

@@ -226,19 +226,16 @@ static bool returns_bytes(unsigned int kind)
 	return kind <= OP_WRITE || kind == OP_COPY;
 }
 
-void stored_op_sums(const struct stored_op *op, struct op_sums *ret_sums)
+void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
 {
-	unsigned long long strata[ST_N];
-	struct op_sums sums = {};
-	int64_t ret = op->ret;
+	int64_t result = op->ret;
 
-	sums_add(&sums, stored_op_total(op), ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-		 ret > 0 && returns_bytes(async_acts(op->kind, op->call)) ? ret : 0, 1);
+	*ret = (struct op_sums){ .device_bytes = op->device_bytes };
+	sums_add(ret, stored_op_total(op), result < 0 && result >= -MAX_ERRNO ? -1 : 0,
+		 result > 0 && returns_bytes(async_acts(op->kind, op->call)) ? result : 0, 1);
+#pragma GCC unroll 16
 	for (int i = 0; i < ST_N; i++)
-		strata[i] = op->strata[i];
-	sums_add_strata(&sums, strata, 0, ST_N, 1);
-	sums.device_bytes = op->device_bytes;
-	*ret_sums = sums;
+		ret->strata[i] = op->strata[i];
 }
 
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
@@ -250,6 +247,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	struct op_row *row;
 
 	if (r->conf.layer == LAYER_SYSCALL || op->kind == OP_URING || op->kind == OP_AIO ||
+	    r->conf.calls ||
 	    (r->conf.meta_calls && (op->kind == OP_META || op->kind == OP_FSYNC)))
 		key.call = op->call;
 	if (r->conf.by == BY_CACHE)

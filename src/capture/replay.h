@@ -19,6 +19,7 @@ struct reason;
 struct replay_conf {
 	enum layer layer; /* LAYER_OPS, LAYER_SYSCALL or LAYER_BLK */
 	bool meta_calls;  /* operations of kind meta and fsync have a row for each call */
+	bool calls;       /* all operations have */
 	enum by_key by;
 	bool queued;          /* request histograms from submission instead of dispatch */
 	uint64_t every_ns;    /* length of an interval; 0: one for everything */
@@ -69,7 +70,7 @@ void row_key_set(unsigned long long by[2], enum by_key what, const struct catalo
 char *row_key_text(const struct recording *rec, enum by_key what, const unsigned long long by[2]);
 
 /* The sums of one operation. */
-void stored_op_sums(const struct stored_op *op, struct op_sums *ret_sums);
+void stored_op_sums(const struct stored_op *op, struct op_sums *ret);
 
 /* The name of a disk, or "major:minor". For free(); NULL: out of memory. */
 char *device_text(const struct recording *rec, uint64_t dev);

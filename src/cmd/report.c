@@ -322,6 +322,7 @@ static int resolve(struct report *r, struct reason *why)
 		.by = breakdown_rows_by(&r->opts),
 		.queued = r->opts.queued,
 		.meta_calls = breakdown_meta_calls(&r->opts, layer),
+		.calls = r->html,
 		.every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max,
 		.slowest_fs = &r->filter.given.fs,

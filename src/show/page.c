@@ -42,6 +42,7 @@ struct page_out {
 	struct text_out o;
 	const struct page *p;
 	struct breakdown_view view; /* for text, which goes through text_html_safe() */
+	struct snapshot calls;
 };
 
 /* Writes text that ends in newlines as items of a list. */
@@ -215,8 +216,12 @@ static int put_key_table(struct page_out *out, const struct page_table *table)
 {
 	enum by_key by = table->by == BY_CONTAINER ? BY_CGROUP : table->by;
 	struct snapshot sn;
-	int err = page_data_rows(out->p->data, by, &sn);
+	int err = 0;
 
+	if (table->by == BY_NONE)
+		sn = out->calls;
+	else
+		err = page_data_rows(out->p->data, by, &sn);
 	sn.duration_ns = out->p->sn->duration_ns;
 	if (!err && table->by == BY_CONTAINER)
 		err = container_rows(&sn, NULL);
@@ -224,7 +229,8 @@ static int put_key_table(struct page_out *out, const struct page_table *table)
 		err = calls_name(out->p->view, &sn);
 	if (!err)
 		err = put_table(out, table, &sn);
-	snapshot_free(&sn);
+	if (table->by != BY_NONE)
+		snapshot_free(&sn);
 	return err;
 }
 
@@ -456,7 +462,9 @@ int page_put(FILE *f, const struct page *p)
 	out.view.width = WIDE;
 	text_write(&out.o, page_head_begin, page_head_end - page_head_begin);
 	text_put(&out.o, "<main>\n");
-	err = put_answer(&out);
+	err = page_data_calls(p->sn, &out.calls);
+	if (!err)
+		err = put_answer(&out);
 	put_pictures(&out.o);
 	if (!err)
 		err = put_slowest(&out);
@@ -466,5 +474,6 @@ int page_put(FILE *f, const struct page *p)
 	if (!err)
 		err = put_data(&out);
 	text_write(&out.o, page_tail_begin, page_tail_end - page_tail_begin);
+	snapshot_free(&out.calls);
 	return err ? err : text_end(&out.o);
 }

@@ -15,7 +15,7 @@
 
 struct page {
 	const struct breakdown_view *view; /* without --by */
-	struct snapshot *sn;               /* rows without --by */
+	struct snapshot *sn;               /* rows without --by, one for each call */
 	struct page_data *data;            /* its rows are taken */
 	const struct slow_op *slowest;     /* biggest first */
 	size_t n_slowest;

@@ -93,8 +93,8 @@ static struct op_row sums_of(const struct snapshot *sn)
 
 static void sums_lose_no_operation_whatever_the_number_of_keys(void **state)
 {
-	static const enum by_key all[] = { BY_DEV, BY_FILE, BY_PID, BY_CGROUP, BY_NONE };
-	static const size_t rows[] = { 2, PAGE_KEYS + 2, 1, 1, 5 };
+	static const enum by_key all[] = { BY_DEV, BY_FILE, BY_PID, BY_CGROUP };
+	static const size_t rows[] = { 2, PAGE_KEYS + 2, 1, 1 };
 	struct page_data d;
 
 	(void)state;
@@ -109,7 +109,7 @@ static void sums_lose_no_operation_whatever_the_number_of_keys(void **state)
 		assert_int_equal(sums.total_ns, (uint64_t)FILES * (FILES + 1) / 2);
 		assert_int_equal(sums.max_ns, FILES);
 		assert_int_equal(sn.n_ops, rows[i]);
-		for (size_t r = 0; r < sn.n_ops && all[i] != BY_NONE; r++)
+		for (size_t r = 0; r < sn.n_ops; r++)
 			assert_non_null(sn.ops[r].by);
 		if (all[i] == BY_FILE) {
 			assert_string_equal(sn.ops[0].by, "/dir/f1");
@@ -123,6 +123,41 @@ static void sums_lose_no_operation_whatever_the_number_of_keys(void **state)
 		snapshot_free(&sn);
 	}
 	page_data_done(&d);
+}
+
+/* A row of @kind and @call, with the time @ns. */
+static struct op_row row_of(unsigned int kind, unsigned int call, uint64_t ns)
+{
+	struct op_row row = { .key = { .fs = 16, .op = kind, .call = call },
+			      .fs = "ext4",
+			      .count = 1,
+			      .total_ns = ns,
+			      .max_ns = ns,
+			      .strata = { ns } };
+
+	assert_int_equal(hist_add(&row.hist, hist_bucket(ns), 1), 0);
+	return row;
+}
+
+static void calls_are_rows_and_kinds_are(void **state)
+{
+	struct snapshot sn = { .ops = calloc(4, sizeof(struct op_row)), .n_ops = 4 }, calls;
+
+	(void)state;
+	sn.ops[0] = row_of(OP_READ, 0, 3);
+	sn.ops[1] = row_of(OP_READ, 17, 5);
+	sn.ops[2] = row_of(OP_URING, CALL_URING | 22, 7);
+	sn.ops[3] = row_of(OP_URING, CALL_URING | 23, 11);
+	assert_int_equal(page_data_calls(&sn, &calls), 0);
+	assert_int_equal(sn.n_ops, 3);
+	assert_int_equal(calls.n_ops, 4);
+	assert_int_equal(sn.ops[0].total_ns, 8);
+	assert_int_equal(sn.ops[0].hist.n, 2);
+	assert_string_equal(sn.ops[0].fs, "ext4");
+	assert_int_equal(calls.ops[1].key.call, 17);
+	assert_int_equal(calls.ops[1].total_ns, 5);
+	snapshot_free(&sn);
+	snapshot_free(&calls);
 }
 
 /* The number of times that @what is in @text. */
@@ -164,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
+		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(json_keeps_to_its_limit),
 	};
 
