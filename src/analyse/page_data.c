@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "capture/replay.h"
 
 /* The place of id @id; NULL: out of memory. */
@@ -79,8 +80,93 @@ static int counts_take(struct rows *rows, struct page_counts *counts)
 	return err;
 }
 
+static bool map_take(struct page_map *m)
+{
+	if (!m->map)
+		m->map = calloc(1, sizeof(*m->map));
+	return m->map;
+}
+
+static uint64_t row_count(const struct page_data *d, uint32_t at)
+{
+	return ((const struct op_row *)d->files.ops.rows)[at - 1].count;
+}
+
+/* The map of the file in the row @at, from @at_ns on the map of one with fewer operations; NULL: no
+ * file has so few. */
+static struct page_map *map_replace(struct page_data *d, uint32_t at, uint64_t at_ns)
+{
+	struct page_map *least = &d->file_maps[0];
+
+	for (size_t i = 1; i < PAGE_FILE_MAPS; i++)
+		if (row_count(d, d->file_maps[i].row) < row_count(d, least->row))
+			least = &d->file_maps[i];
+	if (row_count(d, least->row) >= row_count(d, at))
+		return NULL;
+	d->map_of[least->row - 1] = 0;
+	memset(least->map, 0, sizeof(*least->map));
+	least->row = at;
+	least->since_ns = at_ns;
+	return least;
+}
+
+/* The map of the file in the row @at; NULL: it has none. Looks for a place when the file has 2^n
+ * operations, so seldom. */
+static struct page_map *file_map(struct page_data *d, uint32_t at, uint64_t at_ns)
+{
+	uint64_t count = row_count(d, at);
+	struct page_map *m = NULL;
+
+	if (at > PAGE_KEYS)
+		return NULL;
+	if (d->map_of[at - 1])
+		return &d->file_maps[d->map_of[at - 1] - 1];
+	if (d->n_file_maps < PAGE_FILE_MAPS) {
+		m = &d->file_maps[d->n_file_maps];
+		if (!map_take(m))
+			return NULL;
+		*m = (struct page_map){ .row = at, .map = m->map };
+		d->n_file_maps++;
+	} else if (!(count & (count - 1))) {
+		m = map_replace(d, at, at_ns);
+	}
+	if (m)
+		d->map_of[at - 1] = m - d->file_maps + 1;
+	return m;
+}
+
+/* Adds a read or write to the map of its file in the row @at. */
+static void file_map_add(struct page_data *d, const struct stored_op *op, uint32_t at,
+			 uint64_t at_ns)
+{
+	unsigned int acts = async_acts(op->kind, op->call);
+	int64_t bytes = op->ret;
+	struct page_map *m;
+
+	if ((acts != OP_READ && acts != OP_WRITE) || bytes <= 0 || op->offset == ~0ULL)
+		return;
+	m = file_map(d, at, at_ns);
+	if (m)
+		offset_map_add(m->map, at_ns, acts == OP_WRITE, op->offset, bytes);
+}
+
+static void disk_map_add(struct page_data *d, const struct stored_request *rq, uint64_t at_ns)
+{
+	struct page_map *m = d->disk_maps, *end = m + d->n_disk_maps;
+
+	if ((rq->op != RQ_READ && rq->op != RQ_WRITE) || !rq->bytes)
+		return;
+	while (m < end && m->dev != rq->dev)
+		m++;
+	if (m == d->disk_maps + PAGE_DISK_MAPS || (m == end && !map_take(m)))
+		return;
+	m->dev = rq->dev;
+	d->n_disk_maps += m == end;
+	offset_map_add(m->map, at_ns, rq->op == RQ_WRITE, rq->sector << 9, rq->bytes);
+}
+
 static int file_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
-		    const struct op_sums *sums)
+		    const struct op_sums *sums, uint64_t at_ns)
 {
 	size_t id = op->file < rec->catalog.n_files ? op->file : 0;
 	uint32_t *at = ids_at(&d->file_ids, id);
@@ -89,7 +175,11 @@ static int file_add(struct page_data *d, const struct recording *rec, const stru
 
 	if (at && !*at)
 		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
-	return at ? row_add(&d->files, &d->file_counts, *at, sums) : -ENOMEM;
+	if (!at || row_add(&d->files, &d->file_counts, *at, sums))
+		return -ENOMEM;
+	if (f->ino)
+		file_map_add(d, op, *at, at_ns);
+	return 0;
 }
 
 static int thread_add(struct page_data *d, const struct recording *rec, const struct stored_op *op,
@@ -111,10 +201,12 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 	int err = series_add(&d->series, rec, ev, BY_NONE, at_ns);
 	struct op_sums sums;
 
+	if (!err && ev->kind == CHUNK_REQUESTS)
+		disk_map_add(d, &ev->request, at_ns);
 	if (err || ev->kind != CHUNK_OPS)
 		return err;
 	stored_op_sums(&ev->op, &sums);
-	err = file_add(d, rec, &ev->op, &sums);
+	err = file_add(d, rec, &ev->op, &sums, at_ns);
 	return err ? err : thread_add(d, rec, &ev->op, &sums);
 }
 
@@ -201,6 +293,9 @@ int page_data_end(struct page_data *d, const struct recording *rec)
 
 	if (!err)
 		err = files_name(d, rec);
+	for (size_t i = 0; i < d->n_disk_maps && !err; i++)
+		err = name_add(&d->disks, d->disk_maps[i].dev,
+			       device_text(rec, d->disk_maps[i].dev));
 	ids_done(&d->file_ids);
 	ids_done(&d->thread_ids);
 	return err ? err : series_name(&d->series, rec, BY_NONE);
@@ -317,6 +412,10 @@ void page_data_done(struct page_data *d)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		rows_done(all[i]);
 	filenames_done(&d->names);
+	for (size_t i = 0; i < d->n_file_maps; i++)
+		free(d->file_maps[i].map);
+	for (size_t i = 0; i < d->n_disk_maps; i++)
+		free(d->disk_maps[i].map);
 	free(d->file_counts.hist);
 	free(d->thread_counts.hist);
 	ids_done(&d->file_ids);

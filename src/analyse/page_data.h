@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "analyse/offsets.h"
 #include "analyse/series.h"
 #include "base/filenames.h"
 #include "base/snapshot.h"
@@ -34,13 +35,29 @@ struct page_counts {
 	unsigned int (*hist)[HIST_N]; /* PAGE_COUNTED of them, by the index of the row; owned */
 };
 
+enum {
+	PAGE_FILE_MAPS = 48, /* a file with more operations takes the place of one with fewer */
+	PAGE_DISK_MAPS = 16, /* the first disks with requests */
+};
+
+/* Where a file's reads and writes, or a disk's requests went. */
+struct page_map {
+	uint32_t row;           /* of a file: the index of its row + 1 */
+	unsigned int dev;       /* of a disk */
+	uint64_t since_ns;      /* complete from this time on */
+	struct offset_map *map; /* owned */
+};
+
 /* At first all 0; page_data_done() in any case. */
 struct page_data {
 	struct series series;
+	struct page_map file_maps[PAGE_FILE_MAPS], disk_maps[PAGE_DISK_MAPS];
+	size_t n_file_maps, n_disk_maps;
 	/* private */
 	struct rows files, threads; /* threads: rows by process and cgroup */
 	struct page_counts file_counts, thread_counts;
 	struct page_ids file_ids, thread_ids;
+	unsigned char map_of[PAGE_KEYS + 1];   /* by index of a file's row: its map's + 1 */
 	struct rows processes, cgroups, disks; /* empty rows, which have the names */
 	struct filenames names;
 };

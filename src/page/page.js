@@ -327,7 +327,7 @@ class Picture {
 		if (i < 0)
 			i = model.n - 1;
 		const when = model.label ? model.label(model.start[i]) : "at " + timeText(model.start[i]);
-		this.reading.textContent = `${when}: ${this.of.read(i, y, this)}`;
+		this.reading.textContent = `${when}: ${this.of.read(i, y, this, ns)}`;
 	}
 }
 
@@ -532,6 +532,67 @@ function heatPicture(parent, title, isRequest) {
 	select.addEventListener("change", () => picture.draw());
 }
 
+/* Where reads and writes went: time across, the offset upwards. */
+
+function offsetsPicture(parent, maps) {
+	const title = m => (m.is_disk ? "disk " : "") + (m.name === null ? "?" : safe(m.name));
+	const select = make("select", { "aria-label": "file or disk" }, ...maps.map(m => make("option", {}, title(m))));
+	const words = make("p", {}), cellsAt = new Map();
+	let m = maps[0], most = 1, ranges = 1;
+	const choose = () => {
+		m = maps[select.selectedIndex];
+		cellsAt.clear();
+		most = ranges = 1;
+		for (let i = 0; i < m.cells.length; i += 4) {
+			cellsAt.set(m.cells[i] * 64 + m.cells[i + 1], [m.cells[i + 2], m.cells[i + 3]]);
+			most = Math.max(most, m.cells[i + 2] + m.cells[i + 3]);
+			ranges = Math.max(ranges, m.cells[i + 1] + 1);
+		}
+		words.textContent = m.words + (m.since_ns ? `; not drawn before ${timeText(m.since_ns)}` : "");
+	};
+	const strong = n => 0.35 + 0.65 * (most > 1 ? Math.log(n) / Math.log(most) : 1);
+	parent.append(make("label", {}, "File or disk ", select), words);
+	choose();
+	const picture = new Picture(parent, {
+		title: "Offsets of reads and writes",
+		height: 240,
+		draw(p) {
+			const c = p.ctx, height = (p.low - p.high) / ranges;
+			for (const [key, n] of cellsAt) {
+				const from = Math.max(Math.floor(key / 64) * m.interval_ns, view.from);
+				const to = Math.min(Math.floor(key / 64) * m.interval_ns + m.interval_ns, view.to, model.end);
+				if (from >= to)
+					continue;
+				const x = p.x(from), y = p.low - (key % 64 + 1) * height, w = Math.max(p.x(to) - x, 1), h = Math.max(height, 1);
+				const reads = w * n[0] / (n[0] + n[1]);
+				c.globalAlpha = strong(n[0] + n[1]);
+				c.fillStyle = colour("--C");
+				c.fillRect(x, y, reads, h);
+				c.fillStyle = colour("--l");
+				c.fillRect(x + reads, y, w - reads, h);
+			}
+			c.globalAlpha = 1;
+			c.fillStyle = colour("--soft");
+			c.textBaseline = "middle";
+			c.textAlign = "right";
+			for (let i = 0; i <= ranges; i += Math.max(1, 2 ** Math.ceil(Math.log2(ranges / 8))))
+				c.fillText(i ? bytesText(i * m.range_bytes) : "0", MARGIN.left - 6, Math.max(p.low - i * height, p.high + 5));
+		},
+		read(i, y, p, ns) {
+			const range = Math.floor((p.low - y) / (p.low - p.high) * ranges);
+			const n = cellsAt.get(Math.floor(ns / m.interval_ns) * 64 + range) || [0, 0];
+			return `${countText(n[0])} reads and ${countText(n[1])} writes from ${bytesText(range * m.range_bytes)} on`;
+		},
+		words: () => `Offsets over time of ${title(m)}: ${m.words}`,
+	});
+	parent.append(make("ul", { class: "key" }, make("li", {}, make("i", { class: "C" }, " "), "reads"),
+		make("li", {}, make("i", { class: "l" }, " "), "writes")));
+	select.addEventListener("change", () => {
+		choose();
+		picture.draw();
+	});
+}
+
 /* Tables: sort, filter, copy. */
 
 function cellValue(cell) {
@@ -688,6 +749,8 @@ function report(data) {
 	if (model.n) {
 		partShown(document.getElementById("times"), "the tables below are of all");
 		pictures();
+		if (data.offsets.length)
+			offsetsPicture(document.getElementById("offsets"), data.offsets);
 	}
 	document.querySelectorAll("#tables table").forEach(enhance);
 	redraw();

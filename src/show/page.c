@@ -41,8 +41,8 @@ enum {
 struct page_out {
 	struct text_out o;
 	const struct page *p;
-	struct breakdown_view view; /* for text, which goes through text_html_safe() */
-	struct snapshot calls;
+	struct breakdown_view view;          /* for text, which goes through text_html_safe() */
+	struct snapshot calls, disks, files; /* rows by these */
 };
 
 /* Writes text that ends in newlines as items of a list. */
@@ -190,15 +190,6 @@ static const char *const key_titles[] = { "key", "name", "count", "failed", "byt
 			 *const file_titles[] = { "key", "count", "failed", "bytes", "mean", "p50",
 						  "p99", "max",   "total",  "I/O",   NULL };
 
-static const struct page_table tables[] = {
-	{ "by-file", "Operations by file", "file", "files", BY_FILE, file_titles },
-	{ "by-pid", "Operations by process", "process", "processes", BY_PID, key_titles },
-	{ "by-container", "Operations by container", "container", "containers", BY_CONTAINER,
-	  file_titles },
-	{ "by-dev", "Operations by the disk of their file", "disk", "disks", BY_DEV, file_titles },
-	{ "by-call", "Operations by call", "call", "calls", BY_NONE, file_titles },
-};
-
 /* Names rows of calls, as a key of their own. 0 or -ENOMEM. */
 static int calls_name(const struct breakdown_view *v, struct snapshot *sn)
 {
@@ -212,26 +203,36 @@ static int calls_name(const struct breakdown_view *v, struct snapshot *sn)
 	return 0;
 }
 
-static int put_key_table(struct page_out *out, const struct page_table *table)
+/* Writes a table of @sn, whose rows it takes. */
+static int put_key_table(struct page_out *out, const struct page_table *table, struct snapshot *sn)
 {
-	enum by_key by = table->by == BY_CONTAINER ? BY_CGROUP : table->by;
-	struct snapshot sn;
 	int err = 0;
 
+	sn->duration_ns = out->p->sn->duration_ns;
+	if (table->by == BY_CONTAINER)
+		err = container_rows(sn, NULL);
 	if (table->by == BY_NONE)
-		sn = out->calls;
-	else
-		err = page_data_rows(out->p->data, by, &sn);
-	sn.duration_ns = out->p->sn->duration_ns;
-	if (!err && table->by == BY_CONTAINER)
-		err = container_rows(&sn, NULL);
-	if (!err && table->by == BY_NONE)
-		err = calls_name(out->p->view, &sn);
+		err = calls_name(out->p->view, sn);
 	if (!err)
-		err = put_table(out, table, &sn);
-	if (table->by != BY_NONE)
-		snapshot_free(&sn);
+		err = put_table(out, table, sn);
+	snapshot_free(sn);
 	return err;
+}
+
+static int put_owners(struct page_out *out)
+{
+	static const struct page_table processes = { "by-pid",  "Operations by process",
+						     "process", "processes",
+						     BY_PID,    key_titles };
+	static const struct page_table containers = { "by-container", "Operations by container",
+						      "container",    "containers",
+						      BY_CONTAINER,   file_titles };
+	struct snapshot sn;
+	int err = page_data_rows(out->p->data, BY_PID, &sn);
+
+	err = err ? err : put_key_table(out, &processes, &sn);
+	err = err ? err : page_data_rows(out->p->data, BY_CGROUP, &sn);
+	return err ? err : put_key_table(out, &containers, &sn);
 }
 
 static int put_requests(struct page_out *out)
@@ -271,18 +272,27 @@ static int put_tables(struct page_out *out)
 					      "bytes",     "mean",  "p50",   "p99",  "p99.9",
 					      "max",       "total", "I/O",   NULL };
 	static const struct page_table ops = { "ops", "Operations", NULL, "rows", BY_NONE, titles };
+	static const struct page_table by_file = { "by-file", "Operations by file", "file", "files",
+						   BY_FILE,   file_titles };
+	static const struct page_table by_disk = { "by-dev", "Operations by the disk of their file",
+						   "disk",   "disks",
+						   BY_DEV,   file_titles };
+	static const struct page_table by_call = { "by-call", "Operations by call", "call", "calls",
+						   BY_NONE,   file_titles };
 	int err;
 
 	text_put(&out->o, "<section id=tables>\n<h2>Tables</h2>\n");
 	err = put_table(out, &ops, out->p->sn);
 	if (!err)
 		err = put_requests(out);
-	/* by disk before by file: see page_data_rows() */
 	if (!err)
-		err = put_key_table(out, &tables[3]);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
-		if (tables[i].by != BY_DEV)
-			err = put_key_table(out, &tables[i]);
+		err = put_key_table(out, &by_file, &out->files);
+	if (!err)
+		err = put_owners(out);
+	if (!err)
+		err = put_key_table(out, &by_disk, &out->disks);
+	if (!err)
+		err = put_key_table(out, &by_call, &out->calls);
 	text_put(&out->o, "</section>\n");
 	return err;
 }
@@ -376,6 +386,29 @@ static void put_pictures(struct text_out *o)
 	text_put(o, "<section id=heat><h2>Latency over time</h2></section>\n");
 }
 
+/* The patterns of files and disks in words. */
+static void put_offsets(struct page_out *out)
+{
+	const struct page_names names = { &out->files, &out->disks };
+	const struct page_map *maps[PAGE_MAPS];
+	size_t n = page_maps(out->p, maps);
+	struct text_out *o = &out->o;
+	char words[PAGE_MAP_WORDS];
+	const char *name;
+
+	if (!n)
+		return;
+	text_put(o, "<section id=offsets><h2>Offsets over time</h2>\n<ul class=notes>\n");
+	for (size_t i = 0; i < n; i++) {
+		name = page_map_name(&names, maps[i]);
+		page_map_words(words, maps[i]);
+		text_put(o, "<li>%s", maps[i]->row ? "" : "disk ");
+		text_html(o, name ? name : "?", strlen(name ? name : "?"));
+		text_put(o, ": %s</li>\n", words);
+	}
+	text_put(o, "</ul></section>\n");
+}
+
 /* The times of all strata of an operation, in their order. */
 static void put_strata(struct text_out *o, const uint64_t strata[ST_N], uint64_t total_ns,
 		       const char *fs)
@@ -442,7 +475,8 @@ static int put_slowest(struct page_out *out)
 static int put_data(struct page_out *out)
 {
 	size_t len;
-	char *json = page_json(out->p, PAGE_JSON_MAX, &len);
+	const struct page_names names = { &out->files, &out->disks };
+	char *json = page_json(out->p, &names, PAGE_JSON_MAX, &len);
 
 	if (!json)
 		return -ENOMEM;
@@ -453,6 +487,25 @@ static int put_data(struct page_out *out)
 	return 0;
 }
 
+static int put_body(struct page_out *out)
+{
+	int err;
+
+	text_put(&out->o, "<main>\n");
+	err = put_answer(out);
+	put_pictures(&out->o);
+	put_offsets(out);
+	if (!err)
+		err = put_slowest(out);
+	/* the data before the tables, which take the rows with the names */
+	if (!err)
+		err = put_data(out);
+	if (!err)
+		err = put_tables(out);
+	text_put(&out->o, "</main>\n");
+	return err;
+}
+
 int page_put(FILE *f, const struct page *p)
 {
 	struct page_out out = { .o = { .f = f }, .p = p, .view = *p->view };
@@ -461,19 +514,17 @@ int page_put(FILE *f, const struct page *p)
 	out.view.terminal = out.view.color = false;
 	out.view.width = WIDE;
 	text_write(&out.o, page_head_begin, page_head_end - page_head_begin);
-	text_put(&out.o, "<main>\n");
 	err = page_data_calls(p->sn, &out.calls);
+	/* by disk before by file: see page_data_rows() */
 	if (!err)
-		err = put_answer(&out);
-	put_pictures(&out.o);
+		err = page_data_rows(p->data, BY_DEV, &out.disks);
 	if (!err)
-		err = put_slowest(&out);
+		err = page_data_rows(p->data, BY_FILE, &out.files);
 	if (!err)
-		err = put_tables(&out);
-	text_put(&out.o, "</main>\n");
-	if (!err)
-		err = put_data(&out);
+		err = put_body(&out);
 	text_write(&out.o, page_tail_begin, page_tail_end - page_tail_begin);
 	snapshot_free(&out.calls);
+	snapshot_free(&out.disks);
+	snapshot_free(&out.files);
 	return err ? err : text_end(&out.o);
 }

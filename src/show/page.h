@@ -24,8 +24,8 @@ struct page {
 };
 
 enum {
-	PAGE_SLOWEST = 20, /* operations on a page, unless the user wants another number */
-	PAGE_JSON_MAX = 1100 * 1024, /* intervals of time are joined until the JSON is smaller */
+	PAGE_SLOWEST = 20,          /* operations on a page, unless the user wants another number */
+	PAGE_JSON_MAX = 700 * 1024, /* intervals of time are joined until the JSON is smaller */
 };
 
 /* Writes the page and flushes. 0 or -errno. */

@@ -13,6 +13,7 @@ enum {
 	ROWS_MOST = 32, /* rows with pictures of their own; the others are in the sums */
 	HALF_OCTAVE_LOG2 = HIST_SUB_BITS - 1,
 	HALF_OCTAVES = HIST_N >> HALF_OCTAVE_LOG2,
+	PATTERN_LEAST = 5, /* fewer accesses have no pattern */
 };
 
 /* A number of an interval. */
@@ -204,6 +205,128 @@ static int put_rows(struct json *j, struct series *s)
 	return 0;
 }
 
+static int map_order(const void *a, const void *b)
+{
+	const struct access *x = &(*(const struct page_map *const *)a)->map->access;
+	const struct access *y = &(*(const struct page_map *const *)b)->map->access;
+
+	return compare_u64(y->kinds[ACCESS_READ].count + y->kinds[ACCESS_WRITE].count,
+			   x->kinds[ACCESS_READ].count + x->kinds[ACCESS_WRITE].count);
+}
+
+size_t page_maps(const struct page *p, const struct page_map *ret[PAGE_MAPS])
+{
+	const struct page_map *all[PAGE_FILE_MAPS + PAGE_DISK_MAPS];
+	const struct page_data *d = p->data;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_file_maps; i++)
+		all[n++] = &d->file_maps[i];
+	for (size_t i = 0; i < d->n_disk_maps; i++)
+		all[n++] = &d->disk_maps[i];
+	qsort(all, n, sizeof(*all), map_order);
+	n = n < PAGE_MAPS ? n : PAGE_MAPS;
+	memcpy(ret, all, n * sizeof(*all));
+	return n;
+}
+
+const char *page_map_name(const struct page_names *names, const struct page_map *m)
+{
+	if (m->row)
+		return names->files->ops[m->row - 1].by;
+	for (size_t i = 0; i < names->disks->n_ops; i++)
+		if (names->disks->ops[i].key.by[0] == m->dev)
+			return names->disks->ops[i].by;
+	return NULL;
+}
+
+/* "92 % sequential reads of 128 KiB"; without a pattern that most have: "reads of 4 KiB: 40 %
+ * sequential, 20 % strided, 40 % random". Returns the length. */
+static int kind_words(char *dst, size_t cap, const struct access_kind *k, const char *noun)
+{
+	static const char *const patterns[] = { "sequential", "strided", "random" };
+	uint64_t counts[] = { k->sequential, k->strided, k->count - k->sequential - k->strided };
+	uint64_t same, size = access_size(k, &same);
+	const char *about = same == k->count ? "of" : "mostly of", *mean = "";
+	int most = 0, n;
+
+	if (2 * same < k->count) {
+		size = k->bytes / k->count;
+		about = "of";
+		mean = " on average";
+	}
+	if (k->count < PATTERN_LEAST)
+		return snprintf(dst, cap, "%s %s%s %s %s%s", text_count(k->count).s, noun,
+				text_plural(k->count), about, text_bytes(size).s, mean);
+	for (int i = 1; i < 3; i++)
+		most = counts[i] > counts[most] ? i : most;
+	if (2 * counts[most] > k->count)
+		return snprintf(dst, cap, "%s %s %s%s %s %s%s",
+				text_percent_whole(counts[most], k->count).s, patterns[most], noun,
+				text_plural(k->count), about, text_bytes(size).s, mean);
+	n = snprintf(dst, cap, "%s%s %s %s%s:", noun, text_plural(k->count), about,
+		     text_bytes(size).s, mean);
+	for (int i = 0; i < 3; i++)
+		n += snprintf(dst + n, cap - n, "%s %s %s", i ? "," : "",
+			      text_percent_whole(counts[i], k->count).s, patterns[i]);
+	return n;
+}
+
+void page_map_words(char ret[PAGE_MAP_WORDS], const struct page_map *m)
+{
+	const struct access_kind *reads = &m->map->access.kinds[ACCESS_READ];
+	const struct access_kind *writes = &m->map->access.kinds[ACCESS_WRITE];
+	int n = 0;
+
+	ret[0] = '\0';
+	if (reads->count)
+		n = kind_words(ret, PAGE_MAP_WORDS, reads, "read");
+	if (reads->count && writes->count)
+		n += snprintf(ret + n, PAGE_MAP_WORDS - n, "; ");
+	if (writes->count)
+		kind_words(ret + n, PAGE_MAP_WORDS - n, writes, "write");
+}
+
+static void put_map_cells(struct json *j, const struct offset_map *m)
+{
+	json_put_begin(j, "cells", '[');
+	for (int t = 0; t < OFFSETS_TIMES; t++) {
+		for (int p = 0; p < OFFSETS_PLACES; p++) {
+			const uint32_t *n = m->cells[t][p];
+
+			if (!n[ACCESS_READ] && !n[ACCESS_WRITE])
+				continue;
+			json_put_uint(j, NULL, t);
+			json_put_uint(j, NULL, p);
+			json_put_uint(j, NULL, n[ACCESS_READ]);
+			json_put_uint(j, NULL, n[ACCESS_WRITE]);
+		}
+	}
+	json_put_end(j, ']');
+}
+
+static void put_maps(struct json *j, const struct page *p, const struct page_names *names)
+{
+	const struct page_map *maps[PAGE_MAPS];
+	size_t n = page_maps(p, maps);
+	char words[PAGE_MAP_WORDS];
+
+	json_put_begin(j, "offsets", '[');
+	for (size_t i = 0; i < n; i++) {
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "name", page_map_name(names, maps[i]));
+		json_put_bool(j, "is_disk", !maps[i]->row);
+		page_map_words(words, maps[i]);
+		json_put_string(j, "words", words);
+		json_put_uint(j, "since_ns", maps[i]->since_ns);
+		json_put_uint(j, "interval_ns", 1ULL << maps[i]->map->time_shift);
+		json_put_uint(j, "range_bytes", 1ULL << maps[i]->map->place_shift);
+		put_map_cells(j, maps[i]->map);
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
 static void put_head(struct json *j, const struct page *p)
 {
 	const struct series *s = &p->data->series;
@@ -221,8 +344,9 @@ static void put_head(struct json *j, const struct page *p)
 	json_put_uint(j, "intervals", s->intervals);
 }
 
-/* For free(); NULL: out of memory. */
-static char *json_make(const struct page *p, size_t *ret_len)
+/* For free(); NULL: out of memory. Sets @ret_series to the length without offsets. */
+static char *json_make(const struct page *p, const struct page_names *names, size_t *ret_series,
+		       size_t *ret_len)
 {
 	struct json j = {};
 	char *text = NULL;
@@ -235,6 +359,8 @@ static char *json_make(const struct page *p, size_t *ret_len)
 	put_head(&j, p);
 	put_all(&j, &p->data->series);
 	err = put_rows(&j, &p->data->series);
+	*ret_series = ftell(j.out.f);
+	put_maps(&j, p, names);
 	json_put_end(&j, '}');
 	if (!fclose(j.out.f) && !j.out.err && !err)
 		return text;
@@ -242,16 +368,17 @@ static char *json_make(const struct page *p, size_t *ret_len)
 	return NULL;
 }
 
-char *page_json(const struct page *p, size_t max, size_t *ret_len)
+char *page_json(const struct page *p, const struct page_names *names, size_t max, size_t *ret_len)
 {
 	struct series *s = &p->data->series;
-	char *json = json_make(p, ret_len);
+	size_t series;
+	char *json = json_make(p, names, &series, ret_len);
 
-	while (json && *ret_len > max && s->intervals > 1) {
+	while (json && series > max && s->intervals > 1) {
 		free(json);
 		if (series_halve(s))
 			return NULL;
-		json = json_make(p, ret_len);
+		json = json_make(p, names, &series, ret_len);
 	}
 	return json;
 }

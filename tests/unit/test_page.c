@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/offsets.h"
 #include "analyse/page_data.h"
 #include "base/reason.h"
 #include "capture/writer.h"
@@ -175,6 +176,8 @@ static void json_keeps_to_its_limit(void **state)
 	const struct breakdown_view view = { .kernel = "6.1" };
 	struct page_data d;
 	struct page page = { .view = &view, .data = &d, .begin_ns = 5000 };
+	struct snapshot files, disks;
+	const struct page_names names = { &files, &disks };
 	unsigned int intervals;
 	size_t len, shorter;
 	char *json;
@@ -182,17 +185,85 @@ static void json_keeps_to_its_limit(void **state)
 	(void)state;
 	data_read(&d);
 	intervals = d.series.intervals;
-	json = page_json(&page, PAGE_JSON_MAX, &len);
+	assert_int_equal(page_data_rows(&d, BY_DEV, &disks), 0);
+	assert_int_equal(page_data_rows(&d, BY_FILE, &files), 0);
+	json = page_json(&page, &names, PAGE_JSON_MAX, &len);
 	assert_true(intervals > 90 && d.series.intervals == intervals);
 	assert_int_equal(count_of(json, "\"is_request\":false"), KINDS);
 	json_seen(json);
 	free(json);
-	json = page_json(&page, len / 3, &shorter);
-	assert_true(shorter <= len / 3 && d.series.intervals < intervals / 2);
+	json = page_json(&page, &names, 20000, &shorter);
+	assert_true(shorter < len && d.series.intervals < intervals / 2);
 	assert_non_null(strstr(json, "\"more_rows\":0"));
 	json_seen(json);
 	free(json);
+	snapshot_free(&files);
+	snapshot_free(&disks);
 	page_data_done(&d);
+}
+
+static void kind_is(const struct access *a, int kind, uint64_t count, uint64_t sequential,
+		    uint64_t strided)
+{
+	assert_int_equal(a->kinds[kind].count, count);
+	assert_int_equal(a->kinds[kind].sequential, sequential);
+	assert_int_equal(a->kinds[kind].strided, strided);
+}
+
+static void patterns_are_told_apart(void **state)
+{
+	struct access a = {};
+	uint64_t n;
+
+	(void)state;
+	for (int i = 0; i < 23; i++)
+		access_add(&a, false, 131072 * i, 131072);
+	kind_is(&a, ACCESS_READ, 23, 22, 0);
+	assert_int_equal(access_size(&a.kinds[ACCESS_READ], &n), 131072);
+	assert_int_equal(n, 23);
+	assert_int_equal(a.kinds[ACCESS_READ].distance, 0);
+
+	a = (struct access){};
+	for (int i = 0; i < 23; i++)
+		access_add(&a, true, 1000000 * i, 4096);
+	kind_is(&a, ACCESS_WRITE, 23, 0, 21);
+	kind_is(&a, ACCESS_READ, 0, 0, 0);
+	assert_int_equal(a.kinds[ACCESS_WRITE].distance, 22 * (1000000 - 4096));
+
+	/* two streams by turns, which a thread reads each */
+	a = (struct access){};
+	for (int i = 0; i < 46; i++)
+		access_add(&a, false, 512 * (i / 2) + i % 2 * 77777777ULL, 512);
+	kind_is(&a, ACCESS_READ, 46, 44, 0);
+
+	a = (struct access){};
+	for (uint64_t i = 0; i < 23; i++)
+		access_add(&a, false, (i * i * i * 7919 % 100003) << 12, 4096 + i % 5);
+	kind_is(&a, ACCESS_READ, 23, 0, 0);
+	assert_int_equal(access_size(&a.kinds[ACCESS_READ], &n), 4096);
+	assert_int_equal(n, 5);
+	assert_int_equal(a.kinds[ACCESS_READ].max_bytes, 4100);
+}
+
+static void maps_lose_no_access_however_far(void **state)
+{
+	struct offset_map *m = calloc(1, sizeof(*m));
+	uint64_t reads = 0, writes = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 60; i++)
+		for (uint64_t k = 0; k < 7; k++)
+			offset_map_add(m, (1ULL << i) + k, k % 2, (1ULL << i) - 1 + (k << i), 1);
+	offset_map_add(m, UINT64_MAX, true, UINT64_MAX, 1);
+	for (int t = 0; t < OFFSETS_TIMES; t++) {
+		for (int p = 0; p < OFFSETS_PLACES; p++) {
+			reads += m->cells[t][p][ACCESS_READ];
+			writes += m->cells[t][p][ACCESS_WRITE];
+		}
+	}
+	assert_int_equal(reads, 60 * 4);
+	assert_int_equal(writes, 60 * 3 + 1);
+	free(m);
 }
 
 int main(void)
@@ -201,6 +272,8 @@ int main(void)
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(json_keeps_to_its_limit),
+		cmocka_unit_test(patterns_are_told_apart),
+		cmocka_unit_test(maps_lose_no_access_however_far),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
