@@ -24,12 +24,12 @@
 #include "run/io.h"
 
 /*
- * The options --otf2 and --parquet: the run writes a recording inside of the directory, which is
- * exported to the same directory after the run. The run drops the privileges to write the files, so
- * a deputy (run/child.h), forked before, exports the recording.
+ * The options --otf2, --parquet and --html: the run writes a recording inside of the directory, or
+ * beside the page, which is exported after the run. The run drops the privileges to write the
+ * files, so a deputy (run/child.h), forked before, exports the recording.
  */
 struct record_otf2 {
-	const char *dir;        /* NULL: neither option is given */
+	const char *dir;        /* or the page; NULL: none of the options is given */
 	char recording[256];    /* the file to be exported */
 	struct deputy exporter; /* the deputy; to be ended by deputy_end() */
 };
@@ -49,22 +49,40 @@ static void give_up(void *arg)
 	rmdir(o->dir);
 }
 
-/* Makes the directory, sets .recording, and forks a deputy to call @work with @o after the run. 0,
- * or -1 with @why. */
-static int record_otf2_start(struct record_otf2 *o, int (*work)(void *o), struct reason *why)
+/* The page is made after the run, by a command that makes no page where a file is. */
+static int prepare_page(void *arg)
 {
-	const struct deputy_work w = { prepare, work, give_up, o, .stays = false };
+	const struct record_otf2 *o = arg;
+	struct stat st;
+
+	return lstat(o->dir, &st) ? 0 : -EEXIST;
+}
+
+static void give_up_page(void *arg)
+{
+	const struct record_otf2 *o = arg;
+
+	unlink(o->recording);
+}
+
+/* Makes the directory, sets .recording, and forks a deputy to do the work @w with @o after the run.
+ * 0, or -1 with @why. */
+static int record_otf2_start(struct record_otf2 *o, const struct deputy_work *w, const char *ending,
+			     struct reason *why)
+{
 	int err = 0;
 
-	if (snprintf(o->recording, sizeof(o->recording), "%s/recording.ios", o->dir) >=
+	if (snprintf(o->recording, sizeof(o->recording), "%s%s", o->dir, ending) >=
 	    (int)sizeof(o->recording))
 		err = -ENAMETOOLONG;
 	if (!err)
-		err = deputy_start(&o->exporter, &w);
+		err = deputy_start(&o->exporter, w);
 	if (!err)
 		return 0;
 	reason_set(why, EXIT_FAILED, "cannot make '%.200s': %s", o->dir, strerror(-err));
-	return err == -EEXIST ? reason_hint(why, "DIR must not exist yet") : -1;
+	return err == -EEXIST ? reason_hint(why, "%s must not exist yet",
+					    w->prepare == prepare ? "DIR" : "OUT.html")
+			      : -1;
 }
 
 /* Messages about the progress and the result of the recording. */
@@ -127,8 +145,8 @@ enum { BUFFER_KIB = 8192, FIRST_FLUSH_NS = 100000000, FLUSH_NS = 1000000000 };
 struct record_run {
 	struct io_run io;
 	/* options */
-	const char *file, *parquet;
-	struct record_otf2 otf2; /* --parquet uses the same */
+	const char *file, *parquet, *html;
+	struct record_otf2 otf2; /* --parquet and --html use the same */
 	uint64_t buffer_kib, max_mib;
 	struct opt_strings until;
 	bool ops, requests, breakdown;
@@ -150,6 +168,8 @@ static const struct opt file_opts[] = {
 	  .help = "make this directory, with an OTF2 archive instead of a recording" },
 	{ 0, "parquet", OPT_STRING(struct record_run, parquet), .arg = "DIR",
 	  .help = "make this directory, with Parquet tables instead of a recording" },
+	{ 0, "html", OPT_STRING(struct record_run, html), .arg = "OUT.html",
+	  .help = "make a page for browsers ('iostrata report --html') instead of a recording" },
 	{ 0, "force", OPT_FLAG(struct record_run, files.replace),
 	  .help = "replace a file that exists" },
 	{ 0, "max-size", OPT_UINT(struct record_run, max_mib), .arg = "MIB", .min = 1,
@@ -198,6 +218,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata record --max-size 100 --max-files 5 -o a.ios", "the last 400 MiB or more" },
 	{ "iostrata record --otf2 trace -- make", "an archive for Vampir and other tools" },
 	{ "iostrata record --parquet tables -- make", "tables for DuckDB and other engines" },
+	{ "iostrata record --html make.html -- make", "a page to send to a colleague" },
 	{ "iostrata record -o - -- dd if=a of=b | iostrata report -", "through a pipe" },
 	{},
 };
@@ -221,18 +242,24 @@ static struct record_run *record_run_of(struct run *r)
 
 static int check_files(const struct record_run *rec, struct reason *why)
 {
+	const char *instead = rec->otf2.dir ? "--otf2" : rec->parquet ? "--parquet" : "--html";
+
 	if (rec->files.max_files && !rec->max_mib) {
 		reason_set(why, EXIT_USAGE, "--max-files needs the size of a file");
 		return reason_hint(why, "--max-size MIB");
 	}
 	if (rec->files.max_files && rec->file && !strcmp(rec->file, "-"))
 		return reason_set(why, EXIT_USAGE, "--max-files and -o - exclude one another");
-	if ((rec->otf2.dir || rec->parquet) &&
+	if ((rec->otf2.dir || rec->parquet || rec->html) &&
 	    (rec->file || rec->files.max_files || rec->files.replace))
 		return reason_set(why, EXIT_USAGE, "%s excludes -o, --force and --max-files",
-				  rec->otf2.dir ? "--otf2" : "--parquet");
-	if (rec->otf2.dir && rec->parquet)
-		return reason_set(why, EXIT_USAGE, "--otf2 and --parquet exclude one another");
+				  instead);
+	if (rec->html && *rec->html == '-') /* it would be an option of report */
+		return reason_set(why, EXIT_USAGE, "--html needs the name of a file, not '%.60s'",
+				  rec->html);
+	if (!!rec->otf2.dir + !!rec->parquet + !!rec->html > 1)
+		return reason_set(why, EXIT_USAGE, "%s and %s exclude one another", instead,
+				  rec->html ? "--html" : "--parquet");
 	if (rec->files.max_files && rec->files.keep_ns)
 		return reason_set(why, EXIT_USAGE, "--max-files and --keep exclude one another");
 	return 0;
@@ -277,6 +304,46 @@ static int parquet_work(void *arg)
 	return got ? EXIT_FAILED : 0;
 }
 
+/* Runs in the deputy, for --html: the page is that of the command report. */
+static int html_work(void *arg)
+{
+	struct record_otf2 *o = arg;
+	char *argv[] = { "report", "--html", (char *)o->dir, o->recording, NULL };
+	char safe[TEXT_SAFE_CAP(256)];
+	int status = cmd_report.run(4, argv);
+
+	text_safe(safe, sizeof(safe), status ? o->recording : o->dir);
+	if (status) {
+		fprintf(stderr, "hint: '%s' is the recording: 'iostrata report' can read it\n",
+			safe);
+		return status;
+	}
+	unlink(o->recording);
+	fprintf(stderr, "%s: a page for browsers\n", safe);
+	return 0;
+}
+
+static const struct deputy_work otf2_deputy = { prepare, otf2_work, give_up, NULL, false },
+				parquet_deputy = { prepare, parquet_work, give_up, NULL, false },
+				html_deputy = { prepare_page, html_work, give_up_page, NULL, false };
+
+/* Starts the deputy that makes something else of the recording, if an option asks for it. 0, or -1
+ * with @why. */
+static int exporter_start(struct record_run *rec, struct reason *why)
+{
+	struct deputy_work work = rec->html      ? html_deputy
+				  : rec->parquet ? parquet_deputy
+						 : otf2_deputy;
+
+	if (!rec->otf2.dir && !rec->parquet && !rec->html)
+		return 0;
+	work.arg = &rec->otf2;
+	if (rec->html || rec->parquet)
+		rec->otf2.dir = rec->html ? rec->html : rec->parquet;
+	rec->file = rec->otf2.recording;
+	return record_otf2_start(&rec->otf2, &work, rec->html ? ".ios" : "/recording.ios", why);
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct record_run *rec = record_run_of(r);
@@ -311,11 +378,7 @@ static int resolve(struct run *r, struct reason *why)
 		return -1;
 	if (recorder_until(&rec->recorder, &rec->until, why))
 		return -1;
-	if (!rec->otf2.dir && !rec->parquet)
-		return 0;
-	rec->otf2.dir = rec->otf2.dir ? rec->otf2.dir : rec->parquet;
-	rec->file = rec->otf2.recording;
-	return record_otf2_start(&rec->otf2, rec->parquet ? parquet_work : otf2_work, why);
+	return exporter_start(rec, why);
 }
 
 /* The header of a file, which begins at @begin_ns. For free(); NULL: out of memory. */

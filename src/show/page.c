@@ -513,6 +513,8 @@ int page_put(FILE *f, const struct page *p)
 
 	out.view.terminal = out.view.color = false;
 	out.view.width = WIDE;
+	if (out.view.recording) /* whoever gets the page has other directories */
+		out.view.recording = basename(out.view.recording);
 	text_write(&out.o, page_head_begin, page_head_end - page_head_begin);
 	err = page_data_calls(p->sn, &out.calls);
 	/* by disk before by file: see page_data_rows() */

@@ -76,7 +76,7 @@ same() {
 	diff <(jq -c '[.layers[] | [.call, .count, .total_ns]] | sort' "$tmp/json") "$tmp/page"
 	(($(command jq length "$tmp/page") > 5))
 	# the answer is that of the first screen
-	said=$("$iostrata" report "$a" | tr '\n' ' ' | tr -s ' ')
+	said=$(cd "${a%/*}" && "$iostrata" report a.ios | tr '\n' ' ' | tr -s ' ')
 	[[ $said == "$(seen .sentence -r)"* ]]
 	[[ $(seen .notes -r) == *"11 operations were not recorded"* ]]
 	# each picture has words, and a phone needs no scrolling to the side
@@ -211,6 +211,30 @@ data_of() { # PAGE: its JSON
 		select(.key % 4 > 1) | .value] | add == 64' "$tmp/data"
 }
 
+@test "page: record --html is record and report --html" {
+	need_root
+	expect 0 record --html "$tmp/r.html" -- dd if="$iostrata" of=/dev/null bs=512 count=23
+	[[ $stderr == *"r.html: a page for browsers" && $(stat -c %a "$tmp/r.html") == 600 ]]
+	[[ ! -e $tmp/r.html.ios && $(grep -c '^<h1 id=sentence>recorded in ' "$tmp/r.html") == 1 ]]
+	data_of "$tmp/r.html" >"$tmp/data"
+	json '[.rows[] | select(.what == "read") | .count | add] | add >= 23' "$tmp/data"
+	expect 125 record --html "$tmp/r.html" -- true
+	says "cannot make '.*r.html': File exists" "OUT.html must not exist yet"
+	expect 2 record --html "$tmp/no.html" -o "$tmp/no.ios"
+	says "--html excludes -o"
+	expect 2 record --html "$tmp/no.html" --parquet "$tmp/no"
+	says "--parquet and --html exclude one another"
+	expect 2 record --html -
+	says "--html needs the name of a file, not '-'"
+	expect 127 record --html "$tmp/no.html" -- "$tmp/nosuch"
+	[[ ! -e $tmp/no.html && ! -e $tmp/no.html.ios ]]
+	mkdir "$tmp/his"
+	chown 12345:54321 "$tmp/his"
+	chmod 711 "$tmp" "${tmp%/*}" "${tmp%/*/*}"
+	SUDO_UID=12345 SUDO_GID=54321 SUDO_USER=nobody expect 0 record --html "$tmp/his/r.html" -D 0.3
+	[[ -z $(find "$tmp/his" ! -uid 12345) && -e $tmp/his/r.html ]]
+}
+
 # live_server: serves the live page, and $tmp/json as one second after the other; leaves $url
 live_server() {
 	cat >"$tmp/server.py" <<-'PY'
@@ -243,8 +267,9 @@ live_server() {
 
 @test "page: the live page shows what its server sends" {
 	need_browser
-	"$iostrata" report -j --by file "$a" | command jq -c '.duration_ns = 1000000000 | .in_progress = [{op: "fsync",
-		fs: "ext4", age_ns: 5000000000, stratum: "device", pid: 1, tid: 2, comm: "<b>\u202ex", file: null}]' >"$tmp/json"
+	"$iostrata" report -j --by file "$a" | command jq -c '.duration_ns = 1000000000 |
+		.in_progress = [{op: "fsync", fs: "ext4", age_ns: 5000000000, stratum: "device", pid: 1, tid: 2,
+		comm: "<b>\u202ex", file: null}]' >"$tmp/json"
 	live_server
 	ACTIONS='for (let i = 0; i < 200 && (!model || model.n < 10); i++) await new Promise(r => setTimeout(r, 100));
 		return [model.n, sum(model.all.count), sum(model.rows.filter(r => r.isRequest).map(r => sum(r.count)))]' \

@@ -10,7 +10,7 @@ files() {
 		git -c safe.directory='*' ls-files -co --exclude-standard
 	else
 		find . -path ./build -prune -o -type f -printf '%P\n'
-	fi | while read -r file; do [[ ! -f $file ]] || echo "$file"; done
+	fi | while read -r file; do [[ ! -f $file || $file == *.png ]] || echo "$file"; done
 }
 
 c_files() { files | grep -E '\.[ch]$'; }
