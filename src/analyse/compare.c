@@ -374,3 +374,19 @@ void compare_done(struct compare *c)
 		free(c->doubts[i]);
 	free(c->doubts);
 }
+
+bool compare_is_of_commands(const struct compare *c)
+{
+	const char *options;
+	size_t len;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; i < c->n_runs[side]; i++) {
+			options = c->runs[side][i].options;
+			len = options ? strlen(options) : 0;
+			if (len < 2 || strcmp(options + len - 2, "--") != 0)
+				return false;
+		}
+	}
+	return true;
+}

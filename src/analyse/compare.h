@@ -125,6 +125,9 @@ const char *compare_figure_name(const struct compare_row *row, enum figure f);
 /* Whether the figure is a time, in ns. */
 bool compare_figure_is_time(enum figure f);
 
+/* Whether each run was recorded of a command, so that its length is a result of the run. */
+bool compare_is_of_commands(const struct compare *c);
+
 /* Sets c->doubts. 0 or -ENOMEM. */
 int compare_doubt(struct compare *c);
 

@@ -239,15 +239,18 @@ static double larger(double a, double b)
 }
 
 /*
- * A longer run has more operations, and a higher rate may only mean a shorter run.
- * So a count and a total must differ as such and by the second. Load has no test of its own.
+ * A longer run has more operations, and a higher rate may only mean a shorter run. So a count and a
+ * total must differ as such and by the second, unless each run was a command's: then its length is
+ * a result. Load has no test of its own.
  */
-static void row_combine(struct compare_row *row)
+static void row_combine(const struct compare *c, struct compare_row *row)
 {
 	struct compare_figure *f = row->figures;
 
-	f[FIG_COUNT].p = larger(f[FIG_COUNT].p, f[FIG_RATE].p);
-	f[FIG_TOTAL].p = larger(f[FIG_TOTAL].p, f[FIG_LOAD].p);
+	if (c->method == COMPARE_BLOCKS || !compare_is_of_commands(c)) {
+		f[FIG_COUNT].p = larger(f[FIG_COUNT].p, f[FIG_RATE].p);
+		f[FIG_TOTAL].p = larger(f[FIG_TOTAL].p, f[FIG_LOAD].p);
+	}
 	f[FIG_LOAD].tested = f[FIG_LOAD].known = false;
 }
 
@@ -259,7 +262,7 @@ static int chance_tell(struct compare *c)
 		return -ENOMEM;
 	c->n_tests = 0;
 	for (size_t i = 0; i < c->n_rows; i++) {
-		row_combine(&c->rows[i]);
+		row_combine(c, &c->rows[i]);
 		for (int f = 0; f < FIG_N; f++)
 			if (c->rows[i].figures[f].tested)
 				p[c->n_tests++] = c->rows[i].figures[f].p;

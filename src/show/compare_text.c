@@ -164,8 +164,22 @@ static void interval_text(char dst[24], const struct compare_figure *f)
 
 	if (!f->tested || base <= 0 || fabs(low) > 99999 || fabs(high) > 99999)
 		strcpy(dst, "-");
+	else if (fabs(low) >= 999.5 || fabs(high) >= 999.5)
+		snprintf(dst, 24, "%+.0f to %+.0f x", low / 100, high / 100);
 	else
 		snprintf(dst, 24, "%+.*f to %+.*f %%", digits, low, digits, high);
+}
+
+/* The same of the difference itself, in 8 columns; more than tenfold: "+47 x". */
+static struct text_num part_text(const struct compare_figure *f)
+{
+	double d = f->value[NEW] - f->value[BASE], base = f->value[BASE];
+	struct text_num t;
+
+	if (base <= 0 || fabs(d) < 9.995 * base)
+		return compare_percent(d, base);
+	snprintf(t.s, sizeof(t.s), fabs(d) < 99999 * base ? "%+.0f x" : "%+.0e x", d / base);
+	return t;
 }
 
 static void put_figure(struct text_view *t, const struct compare_row *row, enum figure f)
@@ -176,9 +190,8 @@ static void put_figure(struct text_view *t, const struct compare_row *row, enum 
 	interval_text(interval, v);
 	text_put(&t->out, "%s  %-13s%10s%10s%11s%9s%15s %8s%s\n", v->sure ? "" : paint(t, GREY),
 		 label(row, f), value_text(row, f, BASE).s, value_text(row, f, NEW).s,
-		 difference_text(row, f).s,
-		 compare_percent(v->value[NEW] - v->value[BASE], v->value[BASE]).s, interval,
-		 verdict(v), v->sure ? "" : paint(t, PLAIN));
+		 difference_text(row, f).s, part_text(v).s, interval, verdict(v),
+		 v->sure ? "" : paint(t, PLAIN));
 }
 
 /* A difference to the left or to the right of an axis. */

@@ -443,6 +443,46 @@ static void sums_make(struct series *s, const char *what, uint64_t n, uint64_t f
 	assert_int_equal(hist_add(&row->cells[0].hist, 10, n), 0);
 }
 
+/* Four runs a side, of which the new ones do a quarter of the work in a quarter of the time; and
+ * whether its count is sure. */
+static bool less_is_sure(const char *options)
+{
+	static const double lengths[SIDES][4] = { { 0.8, 1.1, 0.95, 1.15 },
+						  { 1.1, 0.85, 1, 1.05 } };
+	static struct series runs[SIDES][4];
+	struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 4, 4 } };
+	struct reason why;
+	char *answer;
+	bool sure;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (unsigned int i = 0; i < 4; i++) {
+			struct series *s = &runs[side][i];
+			unsigned int part = side == BASE ? 1 : 4;
+
+			*s = (struct series){ .name = strdup("run"), .options = strdup(options) };
+			sums_make(s, "fsync", 4000 / part + i % 3, 8000000 / part + i * 99991, 0);
+			s->length_ns[0] = s->duration_ns = lengths[side][i] * 10000000000 / part;
+		}
+	}
+	assert_int_equal(compare_runs(&c, &why), 0);
+	sure = c.rows[0].figures[FIG_COUNT].sure;
+	assert_true(!c.rows[0].figures[FIG_RATE].sure);
+	answer = compare_answer(&c);
+	assert_true(!sure == !strstr(answer, "4,001 in base, 1,001 in new"));
+	free(answer);
+	runs_done(&c);
+	return sure;
+}
+
+/* Runs of a command end when its work is done; how long others were says nothing. */
+static void commands_may_do_less(void **state)
+{
+	(void)state;
+	assert_true(less_is_sure("-d vda --"));
+	assert_true(!less_is_sure("-d vda"));
+}
+
 /* Means are rounded so that they add up, and the change of the total is split exactly. */
 static void figures_add_up(void **state)
 {
@@ -599,6 +639,7 @@ int main(void)
 		cmocka_unit_test(planted_is_found),
 		cmocka_unit_test(nothing_is_claimed_of_chance),
 		cmocka_unit_test(runs_are_compared),
+		cmocka_unit_test(commands_may_do_less),
 		cmocka_unit_test(figures_add_up),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(limits_are_parsed),
