@@ -113,7 +113,7 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	char looked_for[FILTERS_TEXT];
 
 	if (condition_parse(o->text, CONDITION_RECORDED, "condition", &o->condition, why) ||
-	    recorded_part_check(&o->part, why))
+	    filters_ops(given, why) || recorded_part_check(&o->part, why))
 		return -1;
 	if (!o->condition.kinds && filters_check_requests(given, "request", why))
 		return -1;
@@ -166,8 +166,8 @@ static void put_filters(FILE *f, const struct explain_cmd *o, const char *option
 	char text[FILTERS_TEXT];
 
 	given.min_ns = 0;
-	if (o->condition.kinds != ~0U)
-		given.ops = 0;
+	if (o->condition.kinds != ~0U && !given.only.kinds)
+		given.op_names.n = 0;
 	if (option && !strcmp(option, "--file"))
 		given.files.n = 0;
 	if (option && !strcmp(option, "-d"))
@@ -189,7 +189,7 @@ static void put_filters(FILE *f, const struct explain_cmd *o, const char *option
 static void put_form(FILE *f, const struct explain_cmd *o)
 {
 	for (const struct opt_choice *c = filter_ops; c->name; c++)
-		if (o->condition.kinds == 1U << c->value)
+		if (o->condition.kinds == 1U << c->value && !o->filter.given.only.kinds)
 			fprintf(f, " --op %s", c->name);
 	if (o->condition.kinds)
 		fprintf(f, " --min %lluus --slowest %d",

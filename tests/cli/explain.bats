@@ -69,6 +69,13 @@ setup_file() {
 	expect 0 explain -j "$made/file.ios" 'read>p99' --from 2 --to 7
 	json '.count > 5500 and .count < 6500 and .duration_ns == 5000000000 and .findings[0].attribute == "file" and
 		.findings[0].from_ns >= 1900000000 and .findings[0].to_ns <= 7100000000'
+	# the filter's calls stay in the command; a kind is that of the condition
+	expect 0 explain -j "$made/file.ios" 'read>p99' --op pread64 --fs ext4
+	json '.findings[0].command | contains(" --fs ext4 --op pread64 --file ") and (contains("--op read") | not)'
+	expect 0 explain -j "$made/file.ios" 'read>p99' --op read
+	json '.findings[0].command | [match("--op"; "g")] | length == 1'
+	expect 0 explain -j "$made/file.ios" 'read>p99' --op write
+	json '.count == 0'
 	expect 1 explain "$made/file.ios" 'read>p99' --from 1m
 	says "--from 60.0 s is past the end of '.*file.ios'" "counts from the beginning"
 	expect 2 explain "$made/file.ios" 'read>p99' --from 3 --to 2
