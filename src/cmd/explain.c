@@ -10,9 +10,9 @@
 #include "base/path.h"
 #include "base/reason.h"
 #include "capture/reader.h"
+#include "cmd/explain_condition.h"
 #include "cmd/recorded.h"
 #include "run/cli.h"
-#include "run/condition.h"
 #include "run/filters.h"
 #include "run/run.h"
 #include "show/explain.h"
@@ -112,8 +112,8 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	struct filters *given = &o->filter.given;
 	char looked_for[FILTERS_TEXT];
 
-	if (condition_parse(o->text, CONDITION_RECORDED, "condition", &o->condition, why) ||
-	    filters_ops(given, why) || recorded_part_check(&o->part, why))
+	if (condition_parse(o->text, &o->condition, why) || filters_ops(given, why) ||
+	    recorded_part_check(&o->part, why))
 		return -1;
 	if (!o->condition.kinds && filters_check_requests(given, "request", why))
 		return -1;

@@ -15,7 +15,7 @@
 #include "../planted.h"
 #include "analyse/explain.h"
 #include "base/reason.h"
-#include "run/condition.h"
+#include "cmd/explain_condition.h"
 #include "show/explain.h"
 
 enum { OPS = 20011, RECORDINGS = 20 };
@@ -51,7 +51,7 @@ static int ask(FILE *f, const char *condition, struct explain *ret, struct expla
 	struct reason why = {};
 	int got;
 
-	assert_int_equal(condition_parse(condition, CONDITION_RECORDED, "condition", &c, &why), 0);
+	assert_int_equal(condition_parse(condition, &c, &why), 0);
 	*ret_conf = (struct explain_conf){ .kinds = c.kinds,
 					   .percentile = c.percentile,
 					   .above_ns = c.above_ns,
@@ -261,19 +261,16 @@ static void conditions_are_parsed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		if (!condition_parse(wrong[i], CONDITION_RECORDED, "condition", &c, &why))
+		if (!condition_parse(wrong[i], &c, &why))
 			fail_msg("'%s' was taken", wrong[i]);
-	assert_int_equal(condition_parse("read>p99.9", CONDITION_TIME, "--until", &c, &why), -1);
-	assert_int_equal(condition_parse("request vda>5", CONDITION_TIME, "--until", &c, &why), -1);
-	assert_int_equal(condition_parse("fsync>100ms", CONDITION_TIME, "--until", &c, &why), 0);
+	assert_int_equal(condition_parse("fsync>100ms", &c, &why), 0);
 	assert_true(c.kinds == 1U << OP_FSYNC && c.above_ns == 100000000 && !c.percentile);
 	assert_string_equal(condition_noun(&c), "fsyncs");
-	assert_int_equal(condition_parse("request nvme0n1>p99.9", CONDITION_RECORDED, "", &c, &why),
-			 0);
+	assert_int_equal(condition_parse("request nvme0n1>p99.9", &c, &why), 0);
 	assert_true(!c.kinds && c.percentile == 99.9 && !c.above_ns);
 	assert_string_equal(c.disk, "nvme0n1");
 	assert_string_equal(condition_noun(&c), "requests");
-	assert_int_equal(condition_parse("any>p50", CONDITION_RECORDED, "", &c, &why), 0);
+	assert_int_equal(condition_parse("any>p50", &c, &why), 0);
 	assert_true(c.kinds == ~0U && !c.disk[0]);
 	assert_string_equal(condition_noun(&c), "operations");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/condition.h"
+#include "cmd/explain_condition.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,9 @@ static bool is_called(const char *name, const char *text, size_t len)
 	return strlen(name) == len && !memcmp(name, text, len);
 }
 
-static int invalid(const char *text, const char *what, const char *wrong, enum condition_form form,
-		   struct reason *why)
+static int invalid(const char *text, const char *wrong, struct reason *why)
 {
-	reason_set(why, EXIT_USAGE, "invalid %s '%.60s': %s", what, text, wrong);
-	if (form == CONDITION_TIME)
-		return reason_hint(why,
-				   "KIND>TIME, KIND as for --op, or any or request: 'fsync>100ms'");
+	reason_set(why, EXIT_USAGE, "invalid condition '%.60s': %s", text, wrong);
 	return reason_hint(why, "KIND>LIMIT, KIND as for --op, or any, request or request DISK; "
 				"LIMIT a time or a percentile: 'fsync>p99', 'read>5ms', "
 				"'request vda>p99.9'");
@@ -39,8 +35,7 @@ static bool percentile_parse(const char *text, double *ret_percentile)
 }
 
 /* Sets the kind from @len bytes. NULL, or what is wrong. */
-static const char *kind_parse(const char *text, size_t len, enum condition_form form,
-			      struct condition *c)
+static const char *kind_parse(const char *text, size_t len, struct condition *c)
 {
 	static const char request[] = "request";
 	const size_t n = sizeof(request) - 1;
@@ -52,8 +47,7 @@ static const char *kind_parse(const char *text, size_t len, enum condition_form 
 		c->kinds = ~0U;
 	if (c->kinds || is_called(request, text, len))
 		return NULL;
-	if (form == CONDITION_TIME || len <= n + 1 || memcmp(text, request, n) != 0 ||
-	    text[n] != ' ')
+	if (len <= n + 1 || memcmp(text, request, n) != 0 || text[n] != ' ')
 		return "no such operation";
 	if (len - n - 1 >= sizeof(c->disk))
 		return "no such disk";
@@ -61,20 +55,19 @@ static const char *kind_parse(const char *text, size_t len, enum condition_form 
 	return NULL;
 }
 
-int condition_parse(const char *text, enum condition_form form, const char *what,
-		    struct condition *ret_condition, struct reason *why)
+int condition_parse(const char *text, struct condition *ret_condition, struct reason *why)
 {
 	const char *above = strchr(text, '>'), *wrong;
-	struct condition c = { .text = text };
+	struct condition c = {};
 
 	if (!above)
-		return invalid(text, what, "no '>'", form, why);
-	if (!(form == CONDITION_RECORDED && percentile_parse(above + 1, &c.percentile)) &&
+		return invalid(text, "no '>'", why);
+	if (!percentile_parse(above + 1, &c.percentile) &&
 	    opts_duration(above + 1, &c.above_ns, &wrong))
-		return invalid(text, what, wrong, form, why);
-	wrong = kind_parse(text, above - text, form, &c);
+		return invalid(text, wrong, why);
+	wrong = kind_parse(text, above - text, &c);
 	if (wrong)
-		return invalid(text, what, wrong, form, why);
+		return invalid(text, wrong, why);
 	*ret_condition = c;
 	return 0;
 }
