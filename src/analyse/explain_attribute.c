@@ -576,7 +576,7 @@ static void put_how(FILE *f, const struct scan *s, const struct scan_value *v)
 }
 
 static char *text_of_value(const struct scan *s, const struct scan_value *v,
-		     const struct scan_value *last)
+			   const struct scan_value *last)
 {
 	char *text = NULL;
 	size_t len;
