@@ -393,7 +393,7 @@ static int pass_begin(struct scan *s, FILE *f, const char *name, struct reason *
 	return 0;
 }
 
-/* What the first pass tells the second. */
+/* Sets the limits, cells and values for the second pass. */
 static int first_end(struct scan *s, struct first *p, struct second *second)
 {
 	struct explain *e = s->e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * explain.h - what the slow operations or requests of a recording have in common, and the others of
- * the same kind have not. docs/design/explain.md has the method.
+ * explain.h - properties which the slow operations or requests of a recording have far more often
+ * than the others of the same kind. docs/design/explain.md has the method.
  *
  * Memory grows only with the names in the recording. All text is hostile.
  */
@@ -30,8 +30,7 @@ enum {
 #define EXPLAIN_LEAST_LIFT 1.5  /* a property is so many times as frequent among the slow ones */
 #define EXPLAIN_FALSE      0.01 /* at most this share of all findings is chance */
 
-/* What operations may have in common. The first one is named first where several explain the
- * same. */
+/* Properties of operations. Where several explain as much, the first in this order is named. */
 enum explain_attribute {
 	ATTR_BESIDE, /* requests of somebody else in flight */
 	ATTR_FILE,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * explain_beside.c - who had requests in flight beside an operation, and how many each disk had.
+ * explain_beside.c - the submitters of requests in flight beside an operation, and the number of
+ * requests in flight on each disk.
  *
  * Records come in no order, so time is cut into slots. An operation is looked up at its beginning:
  * a window as long as the operation would meet more others if the operation is slower.

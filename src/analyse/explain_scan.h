@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* explain_scan.h - what the parts of explain share: an operation's properties, and how often each
- * was seen in each part of the time. Only explain*.c include it. */
+/* explain_scan.h - shared by the parts of explain: the properties of an operation, and how often
+ * each was seen in each part of the time. Only explain*.c include it. */
 #ifndef IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
 #define IOSTRATA_ANALYSE_EXPLAIN_SCAN_H
 
@@ -21,7 +21,7 @@ enum {
 
 #define NO_VALUE UINT64_MAX
 
-/* Who had requests in flight, and how many requests each disk had. */
+/* Requests in flight: their submitters, and their number on each disk. */
 
 enum {
 	BESIDE_SLOTS = 1 << 20,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* explain.h - what slow operations have in common, as text or JSON (iostrata.explain/1). */
+/* explain.h - the findings about slow operations, as text or JSON (iostrata.explain/1). */
 #ifndef IOSTRATA_SHOW_EXPLAIN_H
 #define IOSTRATA_SHOW_EXPLAIN_H
 

@@ -113,7 +113,7 @@ static bool is_right(const struct explain *e, const struct planted_cause *cause)
 	return e->n_kept && f->attribute == cause->attribute && strstr(f->text, cause->text);
 }
 
-/* Of 30 causes, 29 at least are the first finding, with most of the slow ones. */
+/* At least 29 of 30 causes are the first finding, with most of the slow operations. */
 static void planted_is_first(void **state)
 {
 	int right = 0;
