@@ -75,24 +75,33 @@ def _load(work: Path, rate: int, seconds: float) -> int:
     return sum(int(one.communicate()[0]) for one in each)
 
 
+def _end(tool: subprocess.Popen) -> None:
+    tool.send_signal(signal.SIGINT)
+    try:
+        tool.wait(60)
+    except subprocess.TimeoutExpired:
+        tool.kill()
+
+
 def _hold(work: Path, name: str, command: list[str], rate: int, seconds: float) -> dict:
     recorded = work / "recorded"
     shutil.rmtree(recorded, ignore_errors=True)
     recorded.mkdir()
     with open(work / "errors", "wb") as errors, \
             subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors) as tool:
-        time.sleep(2)
-        if tool.poll() is not None:
-            lines = (work / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            return {"failed": lines[-1] if lines else f"it ended with {tool.returncode}"}
-        before = _cpu_seconds(tool.pid)
-        n = _load(work, rate, seconds)
-        cpu, memory = _cpu_seconds(tool.pid) - before, _resident(tool.pid)
-        if name == "iostrata watch":
-            tool.send_signal(signal.SIGUSR1)
+        try:
             time.sleep(2)
-        tool.send_signal(signal.SIGINT)
-        tool.wait(60)
+            if tool.poll() is not None:
+                lines = (work / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                return {"failed": lines[-1] if lines else f"it ended with {tool.returncode}"}
+            before = _cpu_seconds(tool.pid)
+            n = _load(work, rate, seconds)
+            cpu, memory = _cpu_seconds(tool.pid) - before, _resident(tool.pid)
+            if name == "iostrata watch":
+                tool.send_signal(signal.SIGUSR1)
+                time.sleep(2)
+        finally:
+            _end(tool)
     told = _told_lost((work / "errors").read_text(encoding="utf-8", errors="replace"))
     found = _recorded(work, name)
     if found is not None and (name != "iostrata watch" or seconds < KEEP_SECONDS):
@@ -104,12 +113,13 @@ def _hold(work: Path, name: str, command: list[str], rate: int, seconds: float) 
 def _measure(work: Path, name: str, command: list[str], seconds: float) -> dict:
     if not shutil.which(command[0]):
         return {"failed": "not installed"}
-    got: dict = {"failed": "it loses records at every rate"}
+    got: dict = {}
     for rate in RATES:
         got = _hold(work, name, command, rate, min(TRY_SECONDS, seconds))
-        if got["failed"] or got["lost"]:
-            continue
-        return _hold(work, name, command, rate, seconds)
+        if not got["failed"] and not got["lost"]:
+            got = _hold(work, name, command, rate, seconds)
+        if got["failed"] or not got["lost"]:
+            break
     return got
 
 
