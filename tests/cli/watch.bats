@@ -18,7 +18,7 @@ teardown() {
 }
 
 # plant FILE TIMES PAUSE: a thread called "planted" reads 101 times from a file, then from a pipe to which
-# nothing is written for 0.4 s, then 53 times from the file: so often, with pauses. The number of bytes
+# nothing is written for 0.7 s, then 53 times from the file: so often, with pauses. The number of bytes
 # from the pipe tells the incidents apart: 7, 8, 9 ...
 plant() {
 	"$python" - "$@" <<-'EOT'
@@ -28,14 +28,14 @@ plant() {
 		open("/proc/self/comm", "w").write("planted")
 		for i in range(int(sys.argv[2])):
 		    for k in range(101): os.pread(f, 1, k)
-		    threading.Timer(0.4, lambda: os.write(w, b"x" * (7 + i))).start()
+		    threading.Timer(0.7, lambda: os.write(w, b"x" * (7 + i))).start()
 		    os.read(r, 100)
 		    for k in range(53): os.pread(f, 1, k)
 		    time.sleep(float(sys.argv[3]))
 	EOT
 }
 
-watching=(--all-files --comm planted --until "read>300ms" --keep 60 --after 1)
+watching=(--all-files --comm planted --until "read>600ms" --keep 60 --after 1)
 
 # recordings N: so many are in the directory, and nothing else.
 recordings() {
@@ -65,7 +65,7 @@ for n, one in enumerate(r):
     at = [op["ret"] for op in ops].index(7 + n)
     assert len(ops[:at]) >= 101 and len(ops[at + 1:]) >= 53, (at, len(ops))
     [trigger] = one.header["trigger"]
-    assert trigger["condition"] == "read>300ms" and 400e6 <= trigger["value"] < 3e9, trigger
+    assert trigger["condition"] == "read>600ms" and 600e6 <= trigger["value"] < 3e9, trigger
     assert len(one.ops) == one.end["ops"]
 # nothing is in two, and nothing is missing in between
 assert sum(len(one.ops) for one in r) >= 3 * (101 + 1 + 53)
@@ -73,24 +73,24 @@ times = [op["start"] for one in r for op in one.ops]
 assert len(times) == len(set(times))
 ' "$dir"/*
 	for one in "$dir"/*; do
-		[[ $one =~ /watch-20[0-9]{6}T[0-9]{6}Z-read-over-300ms.ios$ ]]
+		[[ $one =~ /watch-20[0-9]{6}T[0-9]{6}Z-read-over-600ms.ios$ ]]
 		[[ $(stat -c %a "$one") == 600 ]]
 	done
 	expect 0 report "$one"
-	[[ $stderr == *"written by watch: read>300ms"* ]]
+	[[ $stderr == *"written by watch: read>600ms"* ]]
 	# recordings add up
 	expect 0 report -j --op read "$dir"/*
 	json '([.ops[].count] | add) >= 3 * 155'
 }
 
 @test "an incident that goes on has one recording; another condition is noted in it" {
-	start watch "${watching[@]}" --until 'any>350ms' --until 'fsync>1' -o "$dir"
+	start watch "${watching[@]}" --until 'any>650ms' --until 'fsync>1' -o "$dir"
 	plant "$iostrata" 4 0.2
 	finish INT
 	((status == 0))
 	recordings 1
 	reader '
-assert [t["condition"] for t in r[0].header["trigger"]] == ["read>300ms", "any>350ms"], r[0].header["trigger"]
+assert [t["condition"] for t in r[0].header["trigger"]] == ["read>600ms", "any>650ms"], r[0].header["trigger"]
 ' "$dir"/*
 }
 
