@@ -95,6 +95,14 @@ int otf2_open(struct otf2_archive *a, const char *dir)
 	return a->err;
 }
 
+static void groups_write(struct otf2_archive *a)
+{
+	for (size_t i = 0; i < a->n_groups; i++)
+		otf2_note(a, OTF2_GlobalDefWriter_WriteLocationGroup(
+				     a->defs, i, a->groups[i].name,
+				     OTF2_LOCATION_GROUP_TYPE_PROCESS, a->groups[i].node, NONE));
+}
+
 /* Called at the end, when event counts are known. Local definitions of a location are empty, but
  * must exist. */
 static void locations_write(struct otf2_archive *a)
@@ -126,11 +134,15 @@ int otf2_close(struct otf2_archive *a)
 {
 	if (!a->a)
 		return a->err;
-	if (a->defs)
+	if (a->defs) {
+		groups_write(a);
 		locations_write(a);
+	}
 	otf2_note(a, OTF2_Archive_Close(a->a));
 	a->a = NULL;
+	free(a->groups);
 	free(a->locations);
+	a->groups = NULL;
 	a->locations = NULL;
 	return a->err;
 }
@@ -189,13 +201,37 @@ void otf2_node_property(struct otf2_archive *a, uint32_t node, const char *name,
 			     a->defs, node, otf2_string(a, name), OTF2_TYPE_INT64, v));
 }
 
+/* Makes room for one more element of @size bytes in @list, which has @n. NULL: no memory. */
+static void *list_grow(struct otf2_archive *a, void *list, size_t n, size_t *cap, size_t size)
+{
+	size_t more = *cap + *cap / 2 + 64;
+
+	if (n < *cap)
+		return list;
+	list = reallocarray(list, more, size);
+	if (list)
+		*cap = more;
+	else
+		otf2_note(a, OTF2_ERROR_MEM_ALLOC_FAILED);
+	return list;
+}
+
 uint32_t otf2_group(struct otf2_archive *a, const char *name, uint32_t node)
 {
-	uint32_t n = otf2_string(a, name);
+	struct otf2_group *list =
+		list_grow(a, a->groups, a->n_groups, &a->groups_cap, sizeof(*list));
 
-	otf2_note(a, OTF2_GlobalDefWriter_WriteLocationGroup(
-			     a->defs, a->groups, n, OTF2_LOCATION_GROUP_TYPE_PROCESS, node, NONE));
-	return a->groups++;
+	if (!list)
+		return 0;
+	a->groups = list;
+	list[a->n_groups] = (struct otf2_group){ otf2_string(a, name), node };
+	return a->n_groups++;
+}
+
+void otf2_group_name(struct otf2_archive *a, uint32_t group, const char *name)
+{
+	if (group < a->n_groups)
+		a->groups[group].name = otf2_string(a, name);
 }
 
 uint32_t otf2_region(struct otf2_archive *a, const char *name, OTF2_RegionRole role)
@@ -271,20 +307,14 @@ uint32_t otf2_handle_there(struct otf2_archive *a, const char *name, uint32_t fi
 
 size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group)
 {
-	size_t cap = a->locations_cap + a->locations_cap / 2 + 64;
-	struct otf2_location *list = a->locations, l = { .group = group };
+	struct otf2_location *list, l = { .group = group };
 
 	if (a->err)
 		return SIZE_MAX;
-	if (a->n_locations == a->locations_cap) {
-		list = reallocarray(list, cap, sizeof(*list));
-		if (!list) {
-			otf2_note(a, OTF2_ERROR_MEM_ALLOC_FAILED);
-			return SIZE_MAX;
-		}
-		a->locations = list;
-		a->locations_cap = cap;
-	}
+	list = list_grow(a, a->locations, a->n_locations, &a->locations_cap, sizeof(*list));
+	if (!list)
+		return SIZE_MAX;
+	a->locations = list;
 	l.w = OTF2_Archive_GetEvtWriter(a->a, a->n_locations);
 	if (!l.w) {
 		otf2_note(a, OTF2_ERROR_FILE_CAN_NOT_OPEN);
@@ -293,6 +323,11 @@ size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group)
 	l.name = otf2_string(a, name);
 	list[a->n_locations] = l;
 	return a->n_locations++;
+}
+
+void otf2_location_name(struct otf2_archive *a, size_t location, const char *name)
+{
+	a->locations[location].name = otf2_string(a, name);
 }
 
 uint64_t otf2_time(struct otf2_archive *a, size_t location, uint64_t ns)

@@ -21,6 +21,11 @@ struct otf2_location {
 	uint32_t group, name;
 };
 
+/* A process or a disk. */
+struct otf2_group {
+	uint32_t name, node;
+};
+
 struct otf2_archive {
 	OTF2_Archive *a;
 	OTF2_GlobalDefWriter *defs;
@@ -30,15 +35,16 @@ struct otf2_archive {
 	uint64_t moved;      /* events moved forward to the time of the event before */
 	uint64_t shift_ns;   /* added to all times, modulo 2^64 */
 	/* the next id of each kind */
-	uint32_t strings, nodes, groups, regions, files, handles, attributes, paradigms;
+	uint32_t strings, nodes, regions, files, handles, attributes, paradigms;
 	struct otf2_location *locations;
-	size_t n_locations, locations_cap;
+	struct otf2_group *groups;
+	size_t n_locations, locations_cap, n_groups, groups_cap;
 };
 
 /* Makes an archive in the empty directory @dir, with a clock in ns. 0, or an error. */
 int otf2_open(struct otf2_archive *a, const char *dir);
 
-/* Writes the locations, and closes the archive. 0, or the first error. Call once. */
+/* Writes groups and locations, and closes the archive. 0, or the first error. Call once. */
 int otf2_close(struct otf2_archive *a);
 
 /* Removes the files of the closed archive @a in @dir: after an error they are unreadable. */
@@ -66,6 +72,10 @@ uint32_t otf2_handle_there(struct otf2_archive *a, const char *name, uint32_t fi
 
 /* Makes a location in @group. Returns its number, also its id. SIZE_MAX: failed. */
 size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group);
+
+/* Give a group or a location another name: the last one is written. */
+void otf2_group_name(struct otf2_archive *a, uint32_t group, const char *name);
+void otf2_location_name(struct otf2_archive *a, size_t location, const char *name);
 
 /* The time to write for an event at @ns: shifted, and not before the location's last event. */
 uint64_t otf2_time(struct otf2_archive *a, size_t location, uint64_t ns);

@@ -97,100 +97,121 @@ static void attrs_define(struct exporting *x)
 	}
 }
 
-static uint32_t process_group(struct exporting *x, const struct catalog_thread *t)
+/* Names the process of @t as its leader is called, or as @t is if its leader is not known. */
+static void process_name(struct exporting *x, struct known *k, const struct catalog_thread *t)
 {
-	struct known *k = known_find(&x->processes, t->pid, 0);
+	bool leads = t->tid == t->pid;
 	char name[64];
 
-	if (!k && (k = known_new(x, &x->processes, t->pid, 0))) {
-		snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->pid);
-		k->ref = otf2_group(&x->a, t->pid ? name : "not known", x->machine);
-	}
-	return k ? k->ref : 0;
+	if ((k->is_leaders && !leads) ||
+	    (k->is_leaders == leads && !memcmp(k->comm, t->comm, COMM_LEN)))
+		return;
+	k->is_leaders = leads;
+	memcpy(k->comm, t->comm, COMM_LEN);
+	snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->pid);
+	otf2_group_name(&x->a, k->ref, t->pid ? name : "not known");
 }
 
-static size_t location_make(struct exporting *x, struct known **set, uint64_t a, uint64_t b,
-			    uint32_t group, const char *name)
+static struct known *process_group(struct exporting *x, const struct catalog_thread *t)
 {
-	size_t l = otf2_location(&x->a, name, group);
-	struct known *k = l == SIZE_MAX ? NULL : known_new(x, set, a, b);
+	struct known *k = known_find(&x->processes, t->pid, 0);
 
-	if (!k)
-		return SIZE_MAX;
-	k->ref = l;
-	return l;
+	if (!k && (k = known_new(x, &x->processes, t->pid, 0)))
+		k->ref = otf2_group(&x->a, "not known", x->machine);
+	if (k)
+		process_name(x, k, t);
+	return k;
+}
+
+/* The location of a thread, by its key in @set; @suffix: what its name has after
+ * comm and tid. A thread gets
+ * another name when it executes a program: the last one counts. */
+static size_t location_of(struct exporting *x, struct known **set, const uint64_t key[2],
+			  const struct catalog_thread *t, const char *suffix)
+{
+	struct known *k = known_find(set, key[0], key[1]), *process;
+	char name[64];
+	size_t l;
+
+	if (k && !memcmp(k->comm, t->comm, COMM_LEN))
+		return k->ref;
+	process = process_group(x, t);
+	snprintf(name, sizeof(name), "%.*s (%u)%s", COMM_LEN, t->comm, t->tid, suffix);
+	if (k) {
+		otf2_location_name(&x->a, k->ref, name);
+	} else {
+		l = otf2_location(&x->a, name, process ? process->ref : 0);
+		k = l == SIZE_MAX ? NULL : known_new(x, set, key[0], key[1]);
+		if (!k)
+			return SIZE_MAX;
+		k->ref = l;
+	}
+	memcpy(k->comm, t->comm, COMM_LEN);
+	return k->ref;
 }
 
 size_t thread_location(struct exporting *x, const struct catalog_thread *t)
 {
-	const struct known *k = known_find(&x->threads, t->pid, t->tid);
-	char name[64];
-
-	if (k)
-		return k->ref;
-	snprintf(name, sizeof(name), "%.*s (%u)", COMM_LEN, t->comm, t->tid);
-	return location_make(x, &x->threads, t->pid, t->tid, process_group(x, t), name);
+	return location_of(x, &x->threads, (uint64_t[2]){ t->pid, t->tid }, t, "");
 }
 
 size_t async_location(struct exporting *x, const struct catalog_thread *t)
 {
-	const struct known *k = known_find(&x->asyncs, t->pid, t->tid);
-	char name[64];
-
-	if (k)
-		return k->ref;
-	snprintf(name, sizeof(name), "%.*s (%u) asynchronous", COMM_LEN, t->comm, t->tid);
-	return location_make(x, &x->asyncs, t->pid, t->tid, process_group(x, t), name);
+	return location_of(x, &x->asyncs, (uint64_t[2]){ t->pid, t->tid }, t, " asynchronous");
 }
 
 /*
- * Looks for a location of @of, a thread or disk, whose last event is before @start_ns. Returns it;
- * the one that is free first, if there are STRANDS; or SIZE_MAX with *@ret_next, the number of the
- * next one to be made.
+ * The number, in @set, of a location of @of, a thread or disk, whose last event is before @start_ns;
+ * or of the next one to be made; or of the one that is free first, if there are STRANDS.
  */
-static size_t strand_find(struct exporting *x, struct known **set, uint64_t of, uint64_t start_ns,
-			  unsigned int *ret_next)
+static unsigned int strand_find(struct exporting *x, struct known **set, uint64_t of,
+				uint64_t start_ns)
 {
-	const struct known *k, *free_first = NULL;
-	unsigned int strand;
+	unsigned int strand, free_first = 0;
+	uint64_t last_ns, free_ns = 0;
+	const struct known *k;
 
 	for (strand = 0; strand < STRANDS && (k = known_find(set, of, strand)); strand++) {
-		if (x->a.locations[k->ref].last_ns <= start_ns)
-			return k->ref;
-		if (!free_first ||
-		    x->a.locations[k->ref].last_ns < x->a.locations[free_first->ref].last_ns)
-			free_first = k;
+		last_ns = x->a.locations[k->ref].last_ns;
+		if (last_ns <= start_ns)
+			return strand;
+		if (!strand || last_ns < free_ns) {
+			free_first = strand;
+			free_ns = last_ns;
+		}
 	}
-	*ret_next = strand;
-	return strand == STRANDS ? free_first->ref : SIZE_MAX;
+	return strand == STRANDS ? free_first : strand;
 }
 
 size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint64_t start_ns)
 {
 	uint64_t thread = (uint64_t)t->pid << 32 | t->tid;
-	unsigned int next;
-	size_t l = strand_find(x, &x->strands, thread, start_ns, &next);
-	char name[64];
+	unsigned int strand = strand_find(x, &x->strands, thread, start_ns);
+	char suffix[48];
 
-	if (l != SIZE_MAX)
-		return l;
-	snprintf(name, sizeof(name), "%.*s (%u) asynchronous call %u", COMM_LEN, t->comm, t->tid,
-		 next + 1);
-	return location_make(x, &x->strands, thread, next, process_group(x, t), name);
+	snprintf(suffix, sizeof(suffix), " asynchronous call %u", strand + 1);
+	return location_of(x, &x->strands, (uint64_t[2]){ thread, strand }, t, suffix);
 }
 
 size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns)
 {
 	uint64_t dev = disk->key[0];
+	unsigned int strand = strand_find(x, &x->disk_strands, dev, start_ns);
 	const char *disk_name = catalog_device(&x->rec->catalog, dev);
-	unsigned int next;
-	size_t l = strand_find(x, &x->disk_strands, dev, start_ns, &next);
+	struct known *k = known_find(&x->disk_strands, dev, strand);
 	char name[96];
+	size_t l;
 
-	if (l != SIZE_MAX)
-		return l;
-	snprintf(name, sizeof(name), "%.50s request %u", disk_name ? disk_name : "disk", next + 1);
-	return location_make(x, &x->disk_strands, dev, next, disk->group, name);
+	if (k)
+		return k->ref;
+	snprintf(name, sizeof(name), "%.50s request %u", disk_name ? disk_name : "disk",
+		 strand + 1);
+	l = otf2_location(&x->a, name, disk->group);
+	k = l == SIZE_MAX ? NULL : known_new(x, &x->disk_strands, dev, strand);
+	if (!k)
+		return SIZE_MAX;
+	k->ref = l;
+	return l;
 }
 
 struct known *disk_known(struct exporting *x, uint64_t dev)

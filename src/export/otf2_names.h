@@ -21,12 +21,14 @@
  * descriptor of a process. */
 struct known {
 	uint64_t key[2];
-	uint32_t ref;       /* location, group or handle */
-	uint32_t handle;    /* of a disk */
-	uint32_t group;     /* of a disk, for its locations */
-	uint64_t file;      /* of a descriptor */
-	uint64_t since_ns;  /* the time when open returned; 0: not recorded */
-	OTF2_LockType lock; /* held through a descriptor; NO_LOCK */
+	uint32_t ref;        /* location, group or handle */
+	uint32_t handle;     /* of a disk */
+	uint32_t group;      /* of a disk, for its locations */
+	uint64_t file;       /* of a descriptor */
+	uint64_t since_ns;   /* the time when open returned; 0: not recorded */
+	char comm[COMM_LEN]; /* of a thread or process: the name in its definition */
+	bool is_leaders;     /* of a process: this is the name of its leader */
+	OTF2_LockType lock;  /* held through a descriptor; NO_LOCK */
 	UT_hash_handle hh;
 };
 

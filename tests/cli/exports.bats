@@ -127,6 +127,17 @@ for _ in range(31): time.sleep(0.022)
 sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 }
 
+@test "otf2: threads and processes are called as they were last" {
+	[[ -n $(type -p otf2-print) ]] || skip "no otf2-print"
+	expect 0 record -o "$tmp/a.ios" -- bash -c '
+		( read -r _ </etc/passwd; exec dd if=/etc/passwd of=/dev/null status=none ); true'
+	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/t"
+	otf2-print -G "$tmp/t/traces.otf2" >"$tmp/defs"
+	for what in LOCATION_GROUP LOCATION; do
+		[[ $(awk -v w=$what '$1 == w { print $4 }' "$tmp/defs" | sort | tr -d '\n') == '"bash"dd' ]]
+	done
+}
+
 @test "fio: a replay does the recorded calls in their order" {
 	need_root
 	[[ -n $(type -p fio) ]] || skip "there is no fio"
