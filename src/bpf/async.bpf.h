@@ -215,6 +215,17 @@ static __always_inline void async_charge_bio(struct op *op, const struct rq_time
 	op_charge(op, ST_DEVICE, c->c);
 }
 
+/* The stratum of a wait for a CPU. The mask is for the verifier. */
+static __always_inline u32 cpu_wait_stratum(const struct cpu_wait *w)
+{
+	u32 stratum = ST_PREEMPT - !!w->asleep;
+
+	barrier_var(stratum);
+	return stratum & 15;
+}
+
+_Static_assert(ST_RUNQ == ST_PREEMPT - 1, "cpu_wait_stratum");
+
 /* Charges the time from the completion of the last bio of a request to its end, at @now. If its
  * thread ends it, the thread may have waited for a CPU meanwhile. */
 static __always_inline void async_charge_complete(struct op *op, u64 thread, u64 now)
@@ -223,7 +234,7 @@ static __always_inline void async_charge_complete(struct op *op, u64 thread, u64
 
 	if (t && t->task == thread) {
 		op_charge(op, ST_COMPLETE, t->cpu_wait.from);
-		op_charge(op, t->cpu_wait.asleep ? ST_RUNQ : ST_PREEMPT, t->cpu_wait.to);
+		op_charge(op, cpu_wait_stratum(&t->cpu_wait), t->cpu_wait.to);
 	}
 	op_charge(op, ST_COMPLETE, now);
 }
