@@ -91,6 +91,7 @@ enum by_key {
 	BY_TID,
 	BY_TASK,      /* BY_TID with the process, and the rows' threads listed: struct task */
 	BY_CONTAINER, /* only for tables: of rows that are BY_CGROUP */
+	BY_HOST,      /* only of recordings */
 };
 
 /* Why a request counts for a thread other than its submitter. */

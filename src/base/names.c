@@ -185,8 +185,8 @@ const char *rq_op_code(unsigned int op)
 
 const char *by_name(unsigned int by)
 {
-	static const char *const names[] = { "-",   "pid",   "comm", "file", "cgroup",
-					     "dev", "cache", "tid",  "task", "container" };
+	static const char *const names[] = { "-",     "pid", "comm", "file",      "cgroup", "dev",
+					     "cache", "tid", "task", "container", "host" };
 
 	return NAME_OF(names, by);
 }

@@ -121,20 +121,75 @@ static void row_name(struct known_name *threads, uint64_t id, char ret_comm[COMM
 		memcpy(ret_comm, k->t->comm, COMM_LEN);
 }
 
-/* Names the rows of processes or threads. */
-static void replay_name_tasks(struct replay *r, const struct catalog *c)
+static void rows_name(struct rows *rows, struct known_name *threads)
 {
-	struct known_name *threads = threads_of(c, r->conf.by), *k, *next;
+	struct op_row *ops = (struct op_row *)rows->ops.rows;
+	struct rq_row *rqs = (struct rq_row *)rows->rqs.rows;
 
-	for (size_t i = 0; i < r->n_intervals; i++) {
-		struct row_table *t = &r->intervals[i].rows.ops;
-		struct op_row *ops = (struct op_row *)t->rows;
-		struct rq_row *rqs = (struct rq_row *)r->intervals[i].rows.rqs.rows;
+	for (size_t n = 0; n < rows->ops.n; n++)
+		row_name(threads, ops[n].key.by[0], ops[n].comm);
+	for (size_t n = 0; n < rows->rqs.n; n++)
+		row_name(threads, rqs[n].key.by[0], rqs[n].comm);
+}
 
-		for (size_t n = 0; n < t->n; n++)
-			row_name(threads, ops[n].key.by[0], ops[n].comm);
-		for (size_t n = 0; n < r->intervals[i].rows.rqs.n; n++)
-			row_name(threads, rqs[n].key.by[0], rqs[n].comm);
+/* The number of the host of @rec, from 1 on; 0 if hosts are together; -ENOMEM. */
+static ssize_t host_number(struct replay *r, const struct recording *rec)
+{
+	const char *name = rec->header.host ? rec->header.host : "(host not known)";
+	char **list;
+
+	if (!r->conf.hosts && r->conf.by != BY_HOST)
+		return 0;
+	for (size_t i = 1; i < r->n_hosts; i++)
+		if (!strcmp(r->hosts[i], name))
+			return i;
+	list = reallocarray(r->hosts, r->n_hosts + 2, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	r->hosts = list;
+	if (!r->n_hosts)
+		list[r->n_hosts++] = NULL;
+	list[r->n_hosts] = strdup(name);
+	return list[r->n_hosts] ? (ssize_t)r->n_hosts++ : -ENOMEM;
+}
+
+/* Whether operations of several hosts have rows of their own. */
+static bool ops_are_apart(enum by_key by)
+{
+	return by != BY_NONE && by != BY_COMM && by != BY_CACHE;
+}
+
+/* The rows for operations or requests of @rec. NULL: out of memory. */
+static struct replay_rows *rows_of(struct replay *r, struct replay_interval *iv,
+				   const struct recording *rec, bool are_ops)
+{
+	ssize_t host = are_ops && !ops_are_apart(r->conf.by) ? 0 : host_number(r, rec);
+	struct replay_rows *list;
+
+	if (host < 0)
+		return NULL;
+	if ((size_t)host < iv->n_hosts)
+		return &iv->hosts[host];
+	list = reallocarray(iv->hosts, host + 1, sizeof(*list));
+	if (!list)
+		return NULL;
+	memset(list + iv->n_hosts, 0, (host + 1 - iv->n_hosts) * sizeof(*list));
+	iv->hosts = list;
+	iv->n_hosts = host + 1;
+	return &list[host];
+}
+
+/* Names the rows of processes or threads. */
+static void replay_name_tasks(struct replay *r, const struct recording *rec)
+{
+	struct known_name *threads = threads_of(&rec->catalog, r->conf.by), *k, *next;
+	ssize_t host = host_number(r, rec);
+
+	for (size_t i = 0; i < r->n_intervals && host >= 0; i++) {
+		struct replay_interval *iv = &r->intervals[i];
+
+		if (iv->n_hosts > (size_t)host)
+			rows_name(&iv->hosts[host].rows, threads);
 	}
 	HASH_ITER (hh, threads, k, next) {
 		HASH_DEL(threads, k);
@@ -207,7 +262,7 @@ static struct replay_interval *interval_at(struct replay *r, const struct record
 }
 
 /* Starts a row with key @by: sets its text, or keeps the name of @f for later. 0 or -ENOMEM. */
-static int row_begin(struct replay *r, struct replay_interval *iv, const struct recording *rec,
+static int row_begin(struct replay *r, struct replay_rows *of, const struct recording *rec,
 		     const struct catalog_file *f, const unsigned long long by[2], char **ret_by)
 {
 	enum by_key what = r->conf.by;
@@ -216,9 +271,11 @@ static int row_begin(struct replay *r, struct replay_interval *iv, const struct 
 	*ret_by = row_key_text(rec, what, by);
 	if (what == BY_FILE && f->ino && !(f->flags & STORED_FILE_NAMELESS)) {
 		catalog_file_name(f, &name);
-		return filenames_add(&iv->names, by, &name);
+		return filenames_add(&of->names, by, &name);
 	}
-	return *ret_by || what == BY_NONE || what == BY_FILE || what == BY_CACHE ? 0 : -ENOMEM;
+	return *ret_by || what == BY_NONE || what == BY_FILE || what == BY_CACHE || what == BY_HOST
+		       ? 0
+		       : -ENOMEM;
 }
 
 static bool returns_bytes(unsigned int kind)
@@ -241,6 +298,7 @@ void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		  const struct stored_op *op)
 {
+	struct replay_rows *of = rows_of(r, iv, rec, true);
 	const struct catalog_file *f = catalog_file(&rec->catalog, op->file);
 	struct op_key key = { .fs = fs_key(r, rec, op->fs), .op = op->kind };
 	struct op_sums sums;
@@ -253,8 +311,8 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 	if (r->conf.by == BY_CACHE)
 		key.cache = op->cache;
 	row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, op->owner), f);
-	row = key.fs ? rows_op(&iv->rows, &key) : NULL;
-	if (!row || (!row->count && row_begin(r, iv, rec, f, row->key.by, &row->by)))
+	row = key.fs && of ? rows_op(&of->rows, &key) : NULL;
+	if (!row || (!row->count && row_begin(r, of, rec, f, row->key.by, &row->by)))
 		return -ENOMEM;
 	if (!row->count)
 		snprintf(row->fs, sizeof(row->fs), "%s", catalog_fs(&rec->catalog, op->fs));
@@ -270,12 +328,11 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 /* Requests can have a row for each submitter, but not for the device of their file system. */
 static bool requests_are_by(enum by_key by)
 {
-	return by != BY_NONE && by != BY_DEV && by != BY_CACHE;
+	return by != BY_NONE && by != BY_DEV && by != BY_CACHE && by != BY_HOST;
 }
 
-static int request_row_begin(struct replay *r, struct replay_interval *iv,
-			     const struct recording *rec, const struct stored_request *rq,
-			     struct rq_row *row)
+static int request_row_begin(struct replay *r, struct replay_rows *of, const struct recording *rec,
+			     const struct stored_request *rq, struct rq_row *row)
 {
 	const struct catalog_file *f = catalog_file(&rec->catalog, rq->file);
 	char *name = device_text(rec, row->key.dev);
@@ -288,12 +345,13 @@ static int request_row_begin(struct replay *r, struct replay_interval *iv,
 	free(name);
 	if (!requests_are_by(r->conf.by) || !row->key.by[0])
 		return 0;
-	return row_begin(r, iv, rec, f, row->key.by, &row->by);
+	return row_begin(r, of, rec, f, row->key.by, &row->by);
 }
 
 static int request_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		       const struct stored_request *rq)
 {
+	struct replay_rows *of = rows_of(r, iv, rec, false);
 	struct rq_key key = { .dev = rq->dev,
 			      .op = rq->op,
 			      .bio_based = !!(rq->flags & STORED_RQ_BIO_BASED) };
@@ -316,8 +374,8 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 	if (requests_are_by(r->conf.by))
 		row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, rq->owner),
 			    catalog_file(&rec->catalog, rq->file));
-	row = rows_rq(&iv->rows, &key);
-	if (!row || (!row->count && request_row_begin(r, iv, rec, rq, row)))
+	row = of ? rows_rq(&of->rows, &key) : NULL;
+	if (!row || (!row->count && request_row_begin(r, of, rec, rq, row)))
 		return -ENOMEM;
 	sums.max_ns = rq->device_ns + (r->conf.queued ? rq->tag_ns + rq->queue_ns : 0);
 	rq_row_add(row, &sums);
@@ -396,7 +454,7 @@ void replay_end(struct replay *r, const struct recording *rec)
 	uint64_t key;
 
 	if (r->conf.by == BY_PID || r->conf.by == BY_TID)
-		replay_name_tasks(r, &rec->catalog);
+		replay_name_tasks(r, rec);
 
 	r->vfs_kinds |= rec->header.vfs_kinds;
 	for (int fs = STORED_FS_FIRST; fs < CATALOG_FS; fs++) {
@@ -420,24 +478,112 @@ static unsigned int missing_layers(const struct replay *r, const struct op_row *
 	return set;
 }
 
+/* Puts @host before the key @by, or in its place. 0 or -ENOMEM. */
+static int host_put(enum by_key what, const char *host, char **by)
+{
+	char *text = NULL;
+
+	if (what == BY_HOST)
+		text = strdup(host);
+	else if (!*by || what == BY_COMM)
+		return 0;
+	else if (asprintf(&text, "%s:%s", host, *by) < 0)
+		text = NULL;
+	free(*by);
+	*by = text;
+	return text ? 0 : -ENOMEM;
+}
+
+/* Names the host in the rows of @sn, which are all of host number @number, and makes their keys
+ * different from those of other hosts. 0 or -ENOMEM. */
+static int host_name(const struct replay *r, size_t number, struct snapshot *sn)
+{
+	const char *host = r->hosts[number];
+	char disk[sizeof(sn->rqs->disk)];
+	int err = 0;
+
+	for (size_t i = 0; i < sn->n_ops && !err; i++) {
+		sn->ops[i].key.by[1] ^= (unsigned long long)number << 48;
+		err = host_put(r->conf.by, host, &sn->ops[i].by);
+	}
+	for (size_t i = 0; i < sn->n_rqs && !err; i++) {
+		memcpy(disk, sn->rqs[i].disk, sizeof(disk));
+		if (r->conf.hosts)
+			snprintf(sn->rqs[i].disk, sizeof(disk), "%.*s:%.15s",
+				 (int)sizeof(disk) - 17, host, disk);
+		err = host_put(r->conf.by, host, &sn->rqs[i].by);
+	}
+	return err;
+}
+
+static int rows_append(void **to, size_t *n_to, void *from, size_t n, size_t size)
+{
+	char *list = reallocarray(*to, *n_to + n + 1, size);
+
+	if (!list)
+		return -ENOMEM;
+	if (n)
+		memcpy(list + *n_to * size, from, n * size);
+	*to = list;
+	*n_to += n;
+	return 0;
+}
+
+/* Moves the rows @of host number @host to @sn; 0: they are of all hosts. 0 or -ENOMEM. */
+static int host_take(struct replay *r, struct replay_rows *of, size_t host, struct snapshot *sn)
+{
+	struct snapshot own = {};
+	int err = 0;
+
+	rows_take(&of->rows, &own);
+	if (r->conf.by == BY_FILE)
+		err = filenames_name(&of->names, &own);
+	if (!err && host)
+		err = host_name(r, host, &own);
+	if (!err)
+		err = rows_append((void **)&sn->ops, &sn->n_ops, own.ops, own.n_ops,
+				  sizeof(*own.ops));
+	if (!err)
+		own.n_ops = 0; /* moved */
+	if (!err)
+		err = rows_append((void **)&sn->rqs, &sn->n_rqs, own.rqs, own.n_rqs,
+				  sizeof(*own.rqs));
+	if (!err)
+		own.n_rqs = 0;
+	snapshot_free(&own);
+	return err;
+}
+
 int replay_take(struct replay *r, size_t i, struct snapshot *sn)
 {
 	struct replay_interval *iv = &r->intervals[i];
+	int err = 0;
 
 	*sn = (struct snapshot){};
-	rows_take(&iv->rows, sn);
+	for (size_t h = 0; h < iv->n_hosts && !err; h++)
+		err = host_take(r, &iv->hosts[h], h, sn);
 	for (size_t n = 0; n < sn->n_ops; n++)
 		sn->ops[n].missing_layers = missing_layers(r, &sn->ops[n]);
-	return r->conf.by == BY_FILE ? filenames_name(&iv->names, sn) : 0;
+	return err;
+}
+
+static void interval_done(struct replay_interval *iv)
+{
+	for (size_t h = 0; h < iv->n_hosts; h++) {
+		rows_done(&iv->hosts[h].rows);
+		filenames_done(&iv->hosts[h].names);
+	}
+	free(iv->hosts);
+	free(iv->slowest);
 }
 
 void replay_done(struct replay *r)
 {
-	for (size_t i = 0; i < r->n_intervals; i++) {
-		rows_done(&r->intervals[i].rows);
-		filenames_done(&r->intervals[i].names);
-		free(r->intervals[i].slowest);
-	}
+	for (size_t i = 0; i < r->n_intervals; i++)
+		interval_done(&r->intervals[i]);
+	for (size_t h = 1; h < r->n_hosts; h++)
+		free(r->hosts[h]);
+	free(r->hosts);
 	free(r->intervals);
 	free(r->fs);
 	*r = (struct replay){};

@@ -25,12 +25,19 @@ struct replay_conf {
 	uint64_t every_ns;    /* length of an interval; 0: one for everything */
 	uint64_t first_ns;    /* beginning of the first interval, CLOCK_REALTIME */
 	uint64_t slowest_max; /* operations to keep */
+	bool hosts; /* the recordings are of several hosts, which requests and most keys name */
 	const struct opt_strings *slowest_fs; /* only on these file system types; NULL: all */
 };
 
-struct replay_interval {
+/* The rows of one host; or, with hosts together, all rows. */
+struct replay_rows {
 	struct rows rows;
 	struct filenames names;
+};
+
+struct replay_interval {
+	struct replay_rows *hosts; /* by number of the host; owned */
+	size_t n_hosts;
 	struct slow_op *slowest; /* biggest first; owned */
 	size_t n_slowest;
 };
@@ -40,6 +47,8 @@ struct replay {
 	/* private */
 	struct replay_interval *intervals;
 	size_t n_intervals;
+	char **hosts; /* their names; the first are all hosts together, see rows_of() */
+	size_t n_hosts;
 	struct replay_fs *fs; /* file system types in all recordings */
 	size_t n_fs;
 	unsigned int vfs_kinds;

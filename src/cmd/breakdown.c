@@ -122,6 +122,8 @@ static int resolve(struct run *r, struct reason *why)
 	if ((b->sites || b->helpers) && conf->layer != LAYER_OPS)
 		return reason_set(why, EXIT_USAGE, "%s is about whole operations, -T about a layer",
 				  b->sites ? "--why" : "--helpers");
+	if (b->opts.by == BY_HOST)
+		return breakdown_no_hosts(why);
 	if (b->helpers && b->opts.by)
 		return reason_set(why, EXIT_USAGE, "--helpers and --by exclude one another");
 	if (conf->fs && r->opts.filters.fs.n)

@@ -193,6 +193,8 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 	for (unsigned int i = 0; i < o->fail_if.n; i++)
 		if (fail_if_parse(o->fail_if.at[i], &o->limits[i], why))
 			return -1;
+	if (o->by == BY_HOST)
+		return breakdown_no_hosts(why);
 	if (filters_ops(&o->given, why))
 		return -1;
 	if (compare_inputs_set(&o->inputs, rest, n, why))

@@ -27,7 +27,7 @@ enum format {
 	FORMAT_BLKTRACE
 };
 
-enum { BY_HOST = 1, BY_HOUR = 2 };
+enum { SPLIT_HOST = 1, SPLIT_HOUR = 2 };
 
 struct export
 {
@@ -45,7 +45,7 @@ static const struct opt_choice formats[] = {
 };
 
 static const struct opt_choice partitions[] = {
-	{ "host", BY_HOST }, { "hour", BY_HOUR }, { "host,hour", BY_HOST | BY_HOUR }, {}
+	{ "host", SPLIT_HOST }, { "hour", SPLIT_HOUR }, { "host,hour", SPLIT_HOST | SPLIT_HOUR }, {}
 };
 
 static const struct opt opts[] = {
@@ -160,8 +160,8 @@ static int to_parquet(const struct export *e, struct reason *why)
 	struct tables_conf conf = {
 		.dir = e->output,
 		.writer = "iostrata version " IOSTRATA_VERSION,
-		.by_host = e->partition & BY_HOST,
-		.by_hour = e->partition & BY_HOUR,
+		.by_host = e->partition & SPLIT_HOST,
+		.by_hour = e->partition & SPLIT_HOUR,
 		.stop = interrupt_came,
 	};
 	struct tables_counts counts;

@@ -361,6 +361,8 @@ static int resolve(struct run *r, struct reason *why)
 	if (r->opts.json && !rec->breakdown)
 		return reason_set(why, EXIT_USAGE,
 				  "--json needs --breakdown: it prints these tables");
+	if (rec->opts.by == BY_HOST)
+		return breakdown_no_hosts(why);
 	conf->layer = rec->ops || both ? LAYER_OPS : LAYER_BLK;
 	if ((conf->layer == LAYER_BLK &&
 	     filters_check_requests(&r->opts.filters, "--requests", why)) ||

@@ -72,6 +72,7 @@ struct known {
 	int given;         /* its position on the command line */
 	dev_t dev;         /* with .ino, the identity of the file */
 	ino_t ino;         /* 0: not known */
+	char *host, *argv; /* NULL: not known; owned */
 };
 
 static int compare(const void *a, const void *b)
@@ -100,8 +101,11 @@ static uint64_t look(struct known *k)
 	f = fopen(k->name, "re");
 	if (!f)
 		return 0;
-	if (!recording_open(&rec, f, k->name, &why))
+	if (!recording_open(&rec, f, k->name, &why)) {
 		k->began_ns = rec.header.realtime_ns;
+		k->host = rec.header.host ? strdup(rec.header.host) : NULL;
+		k->argv = rec.header.argv ? strdup(rec.header.argv) : NULL;
+	}
 	recording_close(&rec);
 	fclose(f);
 	return st.st_size;
@@ -121,10 +125,32 @@ static int order_check(const struct known *list, int i, struct reason *why)
 	return 0;
 }
 
+/* What several recordings are. */
+enum together { OF_ONE_RUN, OF_RUNS, OF_HOSTS };
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static enum together together_of(const struct known *list, int n)
+{
+	enum together together = OF_ONE_RUN;
+
+	for (int i = 1; i < n; i++) {
+		if (!same(list[i].host, list[0].host))
+			return OF_HOSTS;
+		if (!same(list[i].argv, list[0].argv))
+			together = OF_RUNS;
+	}
+	return together;
+}
+
 /* Sorts the files @names by their beginning. Files with an unknown beginning, like pipes, come
  * first, in their order on the command line. Sets @ret_bytes to the sum of the sizes; 0: not known.
  * 0; -1 with @why: a file is named twice. */
-static int report_order(char **names, int n, uint64_t *ret_bytes, struct reason *why)
+static int report_order(char **names, int n, uint64_t *ret_bytes, enum together *ret_together,
+			struct reason *why)
 {
 	struct known *list = calloc(n, sizeof(*list));
 	uint64_t sum = 0, size;
@@ -145,6 +171,11 @@ static int report_order(char **names, int n, uint64_t *ret_bytes, struct reason 
 		for (int i = 0; i < n; i++)
 			names[i] = list[i].name;
 		*ret_bytes = all ? sum : 0;
+		*ret_together = together_of(list, n);
+	}
+	for (int i = 0; i < n; i++) {
+		free(list[i].host);
+		free(list[i].argv);
 	}
 	free(list);
 	return err;
@@ -355,7 +386,8 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	r->header.mounts = NULL;
 	r->header.devices = (struct devices){}; /* kept by file_read() at the end */
 	r->header.trigger = NULL;               /* stays in @rec, as the mounts */
-	rec->header.kernel = rec->header.host = rec->header.options = NULL;
+	r->header.host = rec->header.host ? strdup(rec->header.host) : NULL; /* rows need it, too */
+	rec->header.kernel = rec->header.options = NULL;
 	rec->header.boot_id = rec->header.argv = NULL;
 	for (int i = 0; i < ST_N; i++) {
 		r->missing.stratum[i] = r->header.stratum[i];
@@ -516,7 +548,7 @@ static int interval_print(struct report *r, size_t i)
 		err = replay_take(&r->replay, i, &sn);
 	}
 	sn.duration_ns = report_time_interval(&r->time, i);
-	sn.devices = &r->header.devices;
+	sn.devices = r->replay.conf.hosts ? NULL : &r->header.devices;
 	for (int l = 0; l < LOST_N && !i;
 	     l++) /* times of losses are too coarse for intervals: all are in the first */
 		sn.lost[l] += r->lost[l];
@@ -562,15 +594,38 @@ static void say_interrupted(const struct report *r)
 	fprintf(stderr, "\n");
 }
 
+/* Several recordings are one table: says so, since their sums may mislead. */
+static void say_together(const struct report *r, enum together together, int n)
+{
+	uint64_t twice = 0, gap = 0;
+
+	if (n < 2 || r->events)
+		return;
+	report_time_gaps(&r->time, &twice, &gap);
+	if (together == OF_HOSTS && r->opts.by != BY_HOST)
+		cmd_say("%d recordings of several hosts are added up; --by host keeps them apart",
+			n);
+	else if (together != OF_HOSTS && twice)
+		cmd_say("%d recordings are added up; they overlap for %s, which counts twice", n,
+			text_ns(twice).s);
+	else if (together == OF_RUNS)
+		cmd_say("%d recordings are added up, without the %s between them", n,
+			text_ns(gap).s);
+	if (n == 2 && (together == OF_RUNS || (together == OF_HOSTS && r->opts.by != BY_HOST)))
+		cmd_say("hint: 'iostrata compare' shows their differences");
+}
+
 /* Reads all recordings and prints the result. Returns the exit code. */
 static int report_files(struct report *r, char **names, int n)
 {
 	struct reason why;
 	int got, err, status = 0;
 	uint64_t total = 0;
+	enum together together = OF_ONE_RUN;
 
-	if (report_order(names, n, &total, &why))
+	if (report_order(names, n, &total, &together, &why))
 		return cmd_fail(&why);
+	r->replay.conf.hosts = together == OF_HOSTS;
 	err = r->events ? events_head(r->out, r->events) : 0;
 	if (!r->events ||
 	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */
@@ -591,6 +646,7 @@ static int report_files(struct report *r, char **names, int n)
 	}
 	progress_end(&r->progress);
 	say_interrupted(r);
+	say_together(r, together, n);
 	if (!err && !interrupt_came() && r->header.monotonic_ns &&
 	    report_time_reached(&r->time, &why))
 		return cmd_fail(&why);

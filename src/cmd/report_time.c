@@ -38,6 +38,22 @@ int report_time_add(struct report_time *t, const struct recording *rec)
 	return 0;
 }
 
+void report_time_gaps(const struct report_time *t, uint64_t *ret_twice, uint64_t *ret_gap)
+{
+	uint64_t end = t->n_spans ? t->spans[0].to_ns : 0;
+
+	for (size_t i = 1; i < t->n_spans; i++) {
+		const struct report_span *s = &t->spans[i];
+		uint64_t less = s->to_ns < end ? s->to_ns : end;
+
+		if (s->from_ns > end)
+			*ret_gap += s->from_ns - end;
+		else
+			*ret_twice += less - s->from_ns;
+		end = s->to_ns > end ? s->to_ns : end;
+	}
+}
+
 /* The end of the last recording, since the beginning of the timeline. */
 static uint64_t last_end(const struct report_time *t)
 {

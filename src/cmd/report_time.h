@@ -27,6 +27,10 @@ struct report_time {
 /* Sets the part of @rec to be read. Call before the first record of @rec is read. */
 void report_time_window(const struct report_time *t, struct recording *rec);
 
+/* Time in which recordings overlap, and time between recordings in which there is none, in ns. The
+ * recordings were added in the order of their beginnings. */
+void report_time_gaps(const struct report_time *t, uint64_t *ret_twice, uint64_t *ret_gap);
+
 /* Adds the time of @rec, after its last record was read. 0 or -ENOMEM. */
 int report_time_add(struct report_time *t, const struct recording *rec);
 

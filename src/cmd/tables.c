@@ -19,15 +19,11 @@
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
-	{ "pid", BY_PID },
-	{ "tid", BY_TID },
-	{ "comm", BY_COMM },
-	{ "file", BY_FILE },
-	{ "cgroup", BY_CGROUP },
-	{ "dev", BY_DEV },
-	{ "cache", BY_CACHE },
-	{ "container", BY_CONTAINER },
-	{},
+	{ "pid", BY_PID },       { "tid", BY_TID },
+	{ "comm", BY_COMM },     { "file", BY_FILE },
+	{ "cgroup", BY_CGROUP }, { "dev", BY_DEV },
+	{ "cache", BY_CACHE },   { "container", BY_CONTAINER },
+	{ "host", BY_HOST },     {},
 };
 
 static const struct opt_choice layers[] = {
@@ -117,7 +113,7 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 		reason_set(why, EXIT_USAGE, "--timeline is about the operations of --slowest");
 		return reason_hint(why, "add --slowest 5");
 	}
-	if (layer == LAYER_BLK && o->by)
+	if (layer == LAYER_BLK && o->by && o->by != BY_HOST)
 		return reason_set(why, EXIT_USAGE, "--by has no meaning with %s",
 				  o->layer ? "-T blk" : "--requests");
 	if (o->queued && layer != LAYER_OPS && layer != LAYER_BLK)
@@ -126,6 +122,12 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 	if (o->no_hist && !json)
 		return reason_set(why, EXIT_USAGE, "--no-hist is about JSON: --json is missing");
 	return check_sort(o, layer, why);
+}
+
+int breakdown_no_hosts(struct reason *why)
+{
+	reason_set(why, EXIT_USAGE, "--by host is for recordings of several hosts");
+	return reason_hint(why, "'iostrata report --by host FILE...'");
 }
 
 enum by_key breakdown_rows_by(const struct breakdown_opts *o)

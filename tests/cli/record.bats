@@ -461,3 +461,32 @@ print(next(c.offset for c in capture.chunks(open(sys.argv[1], "rb").read()) if c
 	SUDO_UID=12345 SUDO_GID=54321 SUDO_USER=nobody expect 0 record --otf2 "$tmp/his/trace" -D 0.3
 	[[ -z $(find "$tmp/his" ! -uid 12345) && -e $tmp/his/trace/traces.otf2 ]]
 }
+
+@test "recordings of several hosts are kept apart by pid, disk and --by host; what is added up is told" {
+	unshare --uts true || skip "no UTS namespaces"
+	reads=(dd if=/proc/self/exe of=/dev/null bs=512 status=none)
+	for host in "nodeA 23" "nodeB 101"; do
+		unshare --uts bash -c 'hostname "$1"; shift; exec "$@"' - "${host% *}" \
+			"$iostrata" record -o "$tmp/${host% *}.ios" -- "${reads[@]}" count="${host#* }"
+	done
+	expect 0 report -j --by host --op read --fs ext4 "$tmp/nodeA.ios" "$tmp/nodeB.ios"
+	json '[.ops[] | .key] | sort == ["nodeA", "nodeB"]'
+	[[ $stderr != *"added up"* ]]
+	expect 0 report -j --by pid "$tmp/nodeA.ios" "$tmp/nodeB.ios"
+	json '[.ops[] | .key | split(":")[0]] | unique == ["nodeA", "nodeB"]'
+	json 'all(.requests[]; .dev | test("^node[AB]:"))'
+	[[ $stderr == *"2 recordings of several hosts are added up; --by host"*"iostrata compare"* ]]
+	expect 0 report --by host "$tmp/nodeA.ios" "$tmp/nodeB.ios"
+	[[ $output == *$'\nnodeA '*$'\nnodeB '* || $output == *$'\nnodeB '*$'\nnodeA '* ]]
+	# of one host: two runs, and the same run twice
+	"$iostrata" record -o "$tmp/c.ios" -- true
+	"$iostrata" record -o "$tmp/d.ios" -- cat /dev/null
+	expect 0 report -j --by pid "$tmp/c.ios" "$tmp/d.ios"
+	[[ $stderr == *"2 recordings are added up, without the "*" between them"* ]]
+	json 'all(.ops[]; .key | contains(":") | not)'
+	cp "$tmp/c.ios" "$tmp/e.ios"
+	expect 0 report "$tmp/c.ios" "$tmp/e.ios"
+	[[ $stderr == *"2 recordings are added up; they overlap for "*", which counts twice"* ]]
+	expect 2 breakdown --by host -D 0.1
+	says "--by host is for recordings" "iostrata report --by host"
+}
