@@ -155,3 +155,18 @@ const struct mount *mounts_by_path(const struct mounts *m, const char *path)
 	}
 	return on;
 }
+
+bool mounts_fs_is_pseudo(const char *type, size_t cap)
+{
+	static const char *const names[] = { "proc",       "sysfs",     "cgroup",   "cgroup2",
+					     "tracefs",    "debugfs",   "configfs", "securityfs",
+					     "bpf",        "selinuxfs", "fusectl",  "binfmt_misc",
+					     "rpc_pipefs", "resctrl",   "smackfs",  "nsfs",
+					     "devpts",     "mqueue",    "efivarfs", "pstore",
+					     "autofs",     "functionfs" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(type, names[i], cap))
+			return true;
+	return false;
+}

@@ -31,6 +31,10 @@ void mounts_free(struct mounts *m);
 enum fs_kind { FS_KIND_UNKNOWN, FS_KIND_DISK, FS_KIND_NO_DISK };
 enum fs_kind mounts_fs_kind(const char *type);
 
+/* Whether file systems of @type (@cap bytes or a NUL) only show the kernel's state: proc, sysfs ...
+ * Their files are neither on storage nor in memory. */
+bool mounts_fs_is_pseudo(const char *type, size_t cap);
+
 /* Whether files on a file system of @type can be on one of @devs. Never false by mistake: a file
  * system without a disk may give true. */
 bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned int *devs,

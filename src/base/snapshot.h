@@ -36,6 +36,7 @@ struct op_row {
 	 * these strata is 0, it was not measured */
 	unsigned int missing_layers;
 	unsigned short kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
+	uint64_t thread_ns;   /* only of several operations: see breakdown_thread_ns() */
 	bool contained;       /* after container_rows(): see container_of_row() */
 	struct hist hist;
 };

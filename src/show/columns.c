@@ -162,6 +162,20 @@ static void op_p999(struct value *ret, const void *row, const void *ctx)
 	ret->n = hist_percentile(&r->hist, 99.9, r->max_ns);
 }
 
+static void op_thread(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = breakdown_thread_ns(row);
+}
+
+static void op_thread_share(struct value *ret, const void *row, const void *ctx)
+{
+	const struct breakdown_whole *whole = ctx;
+
+	ret->n = breakdown_counted_ns(whole, row);
+	ret->of = ret->n || !((const struct op_row *)row)->total_ns ? whole->thread_ns : 0;
+}
+
 static void op_io_share(struct value *ret, const void *row, const void *ctx)
 {
 	ret->n = ((const struct op_row *)row)->total_ns;
@@ -314,8 +328,14 @@ const struct column op_columns[] = {
 	  .help = "time of the longest operation" },
 	{ "total_ns", "total", OP_SUM(total_ns, VALUE_TIME), .max = 7,
 	  .help = "time of all operations together" },
-	{ "io_share", "I/O", VALUE_SHARE, .get = op_io_share, .max = 4, .rank = 8,
-	  .help = "share in the time of all operations shown" },
+	{ "io_share", NULL, VALUE_SHARE, .get = op_io_share,
+	  .help = "total_ns divided by the time of all operations shown" },
+	{ "thread_ns", NULL, VALUE_TIME, .get = op_thread,
+	  .help = "the part of total_ns in which threads ran or were blocked; of requests of "
+		  "io_uring and libaio, only their time on the CPU" },
+	{ "thread_share", "I/O", VALUE_SHARE, .get = op_thread_share, .max = 4, .rank = 8,
+	  .help = "share in the time in which threads ran or were blocked in operations; none on "
+		  "proc, sysfs and the like, unless --fs asks for them" },
 	{ NULL, "cpu", VALUE_SHARE, .get = op_cpu, .max = 4, .rank = 20,
 	  .help = "share of the strata syscall, vfs and fs; only on long lines" },
 	{ NULL, "queue", VALUE_SHARE, .get = op_queue, .max = 5, .rank = 20,

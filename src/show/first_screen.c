@@ -13,6 +13,7 @@ enum {
 	SCREEN_LINES = 22, /* lines of a terminal without "tracing" above and the prompt below */
 	ROWS_MOST = 12,    /* most rows of operations, however much room there is */
 	OPS_LEAST = 4,     /* lines of a table with one operation */
+	OPS_USUAL = 6,     /* with three, for which lines of strata are left out */
 	LEAST_PERCENT = 1, /* share of I/O; smaller rows go into the line about the rest */
 	MOST_PERCENT = 50, /* "mostly" */
 	DISK_PERCENT = 90, /* share of all requests' device time from which on the disk is named */
@@ -130,10 +131,12 @@ static const char *cause(const struct op_row *r)
 /* The operation with most time, whatever the rows are sorted by. */
 static const struct op_row *most_of(const struct breakdown_rows *rows)
 {
+	const struct breakdown_whole *w = &rows->whole;
 	const struct op_row *most = rows->ops[0];
 
 	for (size_t i = 1; i < rows->n_ops; i++)
-		most = rows->ops[i]->total_ns > most->total_ns ? rows->ops[i] : most;
+		if (breakdown_counted_ns(w, rows->ops[i]) > breakdown_counted_ns(w, most))
+			most = rows->ops[i];
 	return most;
 }
 
@@ -142,18 +145,67 @@ static void disk_name(char *dst, size_t cap, const struct rq_row *r)
 	text_safe_n(dst, cap, r ? r->disk : "", r ? strnlen(r->disk, sizeof(r->disk)) : 0);
 }
 
-/* Requests of io_uring and libaio overlap, so their time is no share of the threads' time. */
-static bool any_overlaps(const struct breakdown_rows *rows)
+static bool is_async(const struct op_row *r)
 {
-	const struct op_row *r;
+	return !r->kinds && async_is_request(r->key.op, r->key.call);
+}
 
-	for (size_t i = 0; i < rows->n_ops; i++) {
-		r = rows->ops[i];
-		if (async_is_request(r->key.op, r->key.call) ||
-		    r->kinds & (1U << OP_URING | 1U << OP_AIO))
-			return true;
+/* Percent of a row, of the time of threads or of that of all requests of io_uring and libaio. */
+static double row_share(const struct breakdown_rows *rows, const struct op_row *r)
+{
+	const struct breakdown_whole *w = &rows->whole;
+	double share = percent(breakdown_counted_ns(w, r), w->thread_ns);
+	double async = is_async(r) ? percent(r->total_ns, w->async_ns) : 0;
+
+	return share > async ? share : async;
+}
+
+/* The kind of request of io_uring or libaio with most time; NULL: there is none. */
+static const struct op_row *async_most(const struct breakdown_rows *rows)
+{
+	const struct op_row *most = NULL;
+
+	for (size_t i = 0; i < rows->n_ops; i++)
+		if (is_async(rows->ops[i]) && (!most || rows->ops[i]->total_ns > most->total_ns))
+			most = rows->ops[i];
+	return most;
+}
+
+/* "asynchronous: 343 in flight on average, 98 % of their time uring read ext4, mostly waiting ..."
+ * These overlap, so that the time of threads does not have theirs. */
+static void put_async(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
+		      const struct breakdown_rows *rows)
+{
+	char name[NAME], disk[TEXT_SAFE_CAP(32)] = "", text[2 * NAME + 256];
+	const struct op_row *most = async_most(rows);
+
+	if (!rows->whole.async_ns || !sn->duration_ns)
+		return;
+	snprintf(text, sizeof(text), "asynchronous: %.3g in flight on average",
+		 (double)rows->whole.async_ns / sn->duration_ns);
+	if (most) {
+		size_t n = strlen(text);
+
+		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
+		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
+			disk_name(disk, sizeof(disk), disk_of(rows, most));
+		snprintf(text + n, sizeof(text) - n, ", %s of their time %s%s%s%s",
+			 text_percent_whole(most->total_ns, rows->whole.async_ns).s, name,
+			 cause(most), *disk ? " " : "", disk);
 	}
-	return false;
+	view_wrap(o, v, text);
+}
+
+static void put_pseudo(struct text_out *o, const struct breakdown_view *v,
+		       const struct breakdown_rows *rows)
+{
+	char text[128];
+
+	if (!rows->whole.pseudo_ns)
+		return;
+	snprintf(text, sizeof(text), "beside: %s on proc, sysfs and the like, where no storage is",
+		 text_ns(rows->whole.pseudo_ns).s);
+	view_wrap(o, v, text);
 }
 
 void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
@@ -161,7 +213,7 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 {
 	char name[NAME], disk[TEXT_SAFE_CAP(32)] = "";
 	const struct op_row *most = rows->n_ops ? most_of(rows) : NULL;
-	uint64_t io_ns = rows->whole.io_ns;
+	uint64_t io_ns = rows->whole.thread_ns;
 	int n;
 
 	if (v->every_ns)
@@ -176,15 +228,16 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 	else
 		n += snprintf(text + n, cap - n, ": no operations (%.80s)", v->missing->syscalls);
 	/* an operation counts in the interval of its end: io_ns may be above threads_ns */
-	if (breakdown_has_ops(v) && rows->n_ops && io_ns <= sn->threads_ns && sn->threads_ns &&
-	    !any_overlaps(rows))
+	if (breakdown_has_ops(v) && rows->n_ops && io_ns <= sn->threads_ns && sn->threads_ns)
 		n += snprintf(text + n, cap - n, " (%s of its threads' time)",
 			      text_percent_whole(io_ns, sn->threads_ns).s);
 	if (most && io_ns) {
 		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
 		n += snprintf(text + n, cap - n, ", %s of it %s%s",
-			      text_percent_whole(most->total_ns, io_ns).s, name, cause(most));
-		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
+			      text_percent_whole(breakdown_counted_ns(&rows->whole, most), io_ns).s,
+			      name, is_async(most) ? "" : cause(most));
+		if (!is_async(most) &&
+		    percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
 			disk_name(disk, sizeof(disk), disk_of(rows, most));
 		snprintf(text + n, cap - n, "%s%s", *disk ? " " : "", disk);
 	}
@@ -204,31 +257,33 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 /* Writes "o other 12 % (wake-up 9 %)", with the largest stratum of "other". */
 static int share_text(char *dst, size_t cap, enum share s, const struct breakdown_whole *whole)
 {
-	const uint64_t *ns = whole->strata;
+	const uint64_t *ns = whole->thread_strata;
 	int most = -1, n;
 
 	n = snprintf(dst, cap, "%c %s %.0f %%", share_letter(s), share_name(s),
-		     percent(share_ns(s, ns), whole->io_ns));
+		     percent(share_ns(s, ns), whole->thread_ns));
 	for (int i = 0; s == SHARE_OTHER && i < ST_N; i++)
 		if (share_strata(s) & 1U << i && (most < 0 || ns[i] > ns[most]))
 			most = i;
 	if (most >= 0)
 		n += snprintf(dst + n, cap - n, " (%s %.0f %%)", stratum_label(most),
-			      percent(ns[most], whole->io_ns));
+			      percent(ns[most], whole->thread_ns));
 	return n;
 }
 
 void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct breakdown_whole *whole)
 {
-	uint64_t cpu = share_ns(SHARE_CPU, whole->strata), ns, rest_ns = 0;
+	uint64_t cpu = share_ns(SHARE_CPU, whole->thread_strata), ns, rest_ns = 0;
 	size_t n = 0;
 
 	*text = '\0';
-	for (enum share s = share_next(whole->strata, SHARE_N); s < SHARE_N;
-	     s = share_next(whole->strata, s)) {
-		ns = share_ns(s, whole->strata);
-		if (percent(ns, whole->io_ns) < LEAST_PERCENT) {
+	if (!whole->thread_ns)
+		return;
+	for (enum share s = share_next(whole->thread_strata, SHARE_N); s < SHARE_N;
+	     s = share_next(whole->thread_strata, s)) {
+		ns = share_ns(s, whole->thread_strata);
+		if (percent(ns, whole->thread_ns) < LEAST_PERCENT) {
 			rest_ns += ns;
 			continue;
 		}
@@ -237,7 +292,7 @@ void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
 	}
 	if (rest_ns)
 		n += snprintf(text + n, cap - n, ", rest %s",
-			      text_percent(rest_ns, whole->io_ns).s);
+			      text_percent(rest_ns, whole->thread_ns).s);
 	if (n && v->cpus && !v->command)
 		snprintf(text + n, cap - n, "; on CPU %s of %u CPU%s",
 			 text_percent(cpu, whole->duration_ns * v->cpus).s, v->cpus,
@@ -267,8 +322,7 @@ static size_t rows_shown(const struct breakdown_view *v, const struct breakdown_
 	if (v->rows_max)
 		max = v->rows_max;
 	while (n < rows->n_ops && n < max &&
-	       (!n || v->sort || v->rows_max ||
-		percent(rows->ops[n]->total_ns, rows->whole.io_ns) >= LEAST_PERCENT))
+	       (!n || v->sort || v->rows_max || row_share(rows, rows->ops[n]) >= LEAST_PERCENT))
 		n++;
 	return !v->rows_max && n + 1 == rows->n_ops ? n + 1 : n;
 }
@@ -284,10 +338,10 @@ static void put_ops(struct text_out *o, const struct breakdown_view *v,
 	text_put(o, "\n");
 	view_ops(o, v, rows, n);
 	for (size_t i = n; i < rows->n_ops; i++)
-		rest_ns += rows->ops[i]->total_ns;
+		rest_ns += breakdown_counted_ns(&rows->whole, rows->ops[i]);
 	if (n < rows->n_ops)
 		text_put(o, "%s more, %s of I/O; %s\n", text_count(rows->n_ops - n).s,
-			 text_percent(rest_ns, rows->whole.io_ns).s, view_more(v));
+			 text_percent(rest_ns, rows->whole.thread_ns).s, view_more(v));
 }
 
 static void put_waterfall(struct text_out *o, const struct breakdown_view *v,
@@ -404,6 +458,8 @@ static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn
 	unfinished_put(&m.o, v, sn);
 	put_answer(&m.o, v, sn, rows);
 	put_shares(&m.o, v, &rows->whole);
+	put_async(&m.o, v, sn, rows);
+	put_pseudo(&m.o, v, rows);
 	return memory_take(&m);
 }
 
@@ -435,7 +491,7 @@ int first_screen_put(struct text_out *o, const struct breakdown_view *v, const s
 	while (above && below) {
 		/* the line about the overhead comes last */
 		others = lines_of(above) + lines_of(below) + sn->has_overhead;
-		if (others + OPS_LEAST <= SCREEN_LINES || strata == 1)
+		if (others + OPS_USUAL <= SCREEN_LINES || strata == 1)
 			break;
 		free(below);
 		below = below_ops(v, sn, rows, --strata);

@@ -217,9 +217,16 @@ static void put_io(struct writer *w)
 	put_known(j, "threads_ns", w->sn->threads_ns, w->sn->threads_ns);
 	if (w->v->layer != LAYER_OPS) {
 		json_put_null(j, "io_ns");
+		json_put_null(j, "thread_ns");
+		json_put_null(j, "in_flight");
 		return;
 	}
 	put_known(j, "io_ns", w->whole->io_ns, breakdown_has_ops(w->v));
+	put_known(j, "thread_ns", w->whole->all_threads_ns, breakdown_has_ops(w->v));
+	if (breakdown_has_ops(w->v) && w->sn->duration_ns)
+		json_put_real(j, "in_flight", (double)w->whole->async_ns / w->sn->duration_ns);
+	else
+		json_put_null(j, "in_flight");
 	put_strata(w, w->whole->strata, breakdown_has_ops(w->v) ? 0 : ~0U);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/columns.h"
 #include "base/container.h"
+#include "base/mounts.h"
 #include "base/names.h"
 #include "base/path.h"
 #include "base/snapshot.h"
@@ -22,7 +23,60 @@ static bool op_shown(const struct breakdown_view *v, const struct op_row *r)
 	return opt_strings_pass(&v->fs_filter, r->fs, sizeof(r->fs));
 }
 
-/* By --sort, then biggest total first. Ties go by key: every run has the same order. */
+static bool is_async(const struct op_row *r)
+{
+	return !r->kinds && async_is_request(r->key.op, r->key.call);
+}
+
+/* The time of @r in stratum @st, as far as a thread was in it. */
+static uint64_t thread_stratum(const struct op_row *r, int st)
+{
+	return !is_async(r) || st <= ST_FS ? r->strata[st] : 0;
+}
+
+uint64_t breakdown_thread_ns(const struct op_row *r)
+{
+	uint64_t ns = 0;
+
+	if (r->kinds)
+		return r->thread_ns;
+	if (!is_async(r))
+		return r->total_ns;
+	for (int i = 0; i < ST_N; i++)
+		ns += thread_stratum(r, i);
+	return ns;
+}
+
+/* Whether @r is on a pseudo file system which nobody asked for, beside others. */
+static bool is_left_out(const struct breakdown_whole *whole, const struct op_row *r)
+{
+	const struct breakdown_view *v = whole->v;
+
+	return v->layer == LAYER_OPS && !v->fs_filter.n && whole->has_others && !r->kinds &&
+	       mounts_fs_is_pseudo(r->fs, sizeof(r->fs));
+}
+
+uint64_t breakdown_counted_ns(const struct breakdown_whole *whole, const struct op_row *r)
+{
+	return is_left_out(whole, r) ? 0 : breakdown_thread_ns(r);
+}
+
+static void whole_add(struct breakdown_whole *whole, const struct op_row *r)
+{
+	bool counts = !is_left_out(whole, r);
+
+	whole->io_ns += r->total_ns;
+	whole->all_threads_ns += breakdown_thread_ns(r);
+	whole->async_ns += is_async(r) ? r->total_ns : 0;
+	whole->thread_ns += counts ? breakdown_thread_ns(r) : 0;
+	whole->pseudo_ns += counts ? 0 : r->total_ns;
+	for (int i = 0; i < ST_N; i++) {
+		whole->strata[i] += r->strata[i];
+		whole->thread_strata[i] += counts ? thread_stratum(r, i) : 0;
+	}
+}
+
+/* By --sort, then the most time of threads first. Ties go by key: every run has the same order. */
 static int op_order(const void *a, const void *b, void *arg)
 {
 	const struct op_row *x = *(const struct op_row *const *)a;
@@ -34,6 +88,8 @@ static int op_order(const void *a, const void *b, void *arg)
 	if (whole->v->sort)
 		order = columns_compare(&columns, whole->v->sort, x, y);
 	if (!order)
+		order = compare_u64(breakdown_counted_ns(whole, y), breakdown_counted_ns(whole, x));
+	if (!order)
 		order = compare_u64(y->total_ns, x->total_ns);
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
@@ -41,13 +97,6 @@ static int op_order(const void *a, const void *b, void *arg)
 static void ops_sort(struct breakdown_rows *r)
 {
 	qsort_r(r->ops, r->n_ops, sizeof(*r->ops), op_order, &r->whole);
-}
-
-static void whole_add(struct breakdown_whole *whole, const struct op_row *r)
-{
-	whole->io_ns += r->total_ns;
-	for (int i = 0; i < ST_N; i++)
-		whole->strata[i] += r->strata[i];
 }
 
 static uint64_t rq_whole(const struct rq_row *r)
@@ -83,6 +132,9 @@ int breakdown_rows_init(struct breakdown_rows *r, const struct breakdown_view *v
 		breakdown_rows_done(r);
 		return -ENOMEM;
 	}
+	for (size_t i = 0; i < sn->n_ops; i++)
+		r->whole.has_others |= op_shown(v, &sn->ops[i]) &&
+				       !mounts_fs_is_pseudo(sn->ops[i].fs, sizeof(sn->ops[i].fs));
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		if (!op_shown(v, &sn->ops[i]))
 			continue;
@@ -174,8 +226,10 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Adds @from to the row of its key. A name becomes unknown if it differs between them. */
-static int row_merge(struct op_row *to, const struct op_row *from)
+static int row_merge(const struct breakdown_whole *whole, struct op_row *to,
+		     const struct op_row *from)
 {
+	to->thread_ns += breakdown_counted_ns(whole, from);
 	to->kinds |= 1U << from->key.op;
 	if (memcmp(to->fs, from->fs, sizeof(to->fs)))
 		to->fs[0] = '\0';
@@ -206,7 +260,7 @@ int breakdown_rows_merge(struct breakdown_rows *r)
 			to = &r->merged[r->n_merged++];
 			*to = row_of_key(r->ops[i]);
 		}
-		err = row_merge(to, r->ops[i]);
+		err = row_merge(&r->whole, to, r->ops[i]);
 	}
 	for (r->n_ops = 0; r->n_ops < r->n_merged; r->n_ops++)
 		r->ops[r->n_ops] = &r->merged[r->n_ops];

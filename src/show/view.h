@@ -54,6 +54,12 @@ struct breakdown_whole {
 	uint64_t duration_ns;
 	uint64_t io_ns;          /* total time of all operations shown */
 	uint64_t strata[ST_N];   /* the same by stratum */
+	uint64_t all_threads_ns; /* the part of it in which threads ran or were blocked */
+	uint64_t async_ns;       /* time of requests of io_uring and libaio, all added up */
+	/* the same as the two above, without pseudo file systems unless these were asked for */
+	uint64_t thread_ns, thread_strata[ST_N];
+	uint64_t pseudo_ns; /* time of operations on pseudo file systems that is left out there */
+	bool has_others;    /* there are operations on other file systems */
 	uint64_t minor_faults;   /* minor page faults; they are not operations */
 	struct device_tree tree; /* of the requests */
 };
@@ -78,6 +84,16 @@ void breakdown_rows_done(struct breakdown_rows *r);
 /* Replaces the rows of operations by one for each key of --by, with their sums, in order. 0 or
  * -ENOMEM. */
 int breakdown_rows_merge(struct breakdown_rows *r);
+
+/*
+ * The part of the time of @r in which threads ran or were blocked; ns. A thread that submits a
+ * request of io_uring or libaio goes on meanwhile, so these count with their time on the CPU only.
+ */
+uint64_t breakdown_thread_ns(const struct op_row *r);
+
+/* The same, but 0 if @r is left out of the first lines and of shares: see struct breakdown_whole.
+ */
+uint64_t breakdown_counted_ns(const struct breakdown_whole *whole, const struct op_row *r);
 
 /* Name of the file system @fs from the rows of @sn, "" if none has it; hostile. Points into
  * op_row.fs: at most FS_NAME_LEN bytes, maybe without a NUL. */

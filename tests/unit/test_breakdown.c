@@ -589,8 +589,8 @@ static void a_screen_is_full(void **state)
 	f.sn.threads_ns = 10000000000;
 	print(&f, breakdown_text, &v, 0);
 	assert_int_equal(lines_of(f.text), 22);
-	assert_has(f.text, "\n19 more, ");
-	/* with two lines more above, a stratum less is shown, and no more than that */
+	assert_has(f.text, "\n17 more, ");
+	/* with two lines more above, fewer strata are shown */
 	v.later = true;
 	v.of_ops = "--fs";
 	print(&f, breakdown_text, &v, 0);
@@ -962,6 +962,60 @@ static void no_operation_was_slow(void **state)
 	assert_has_not(f.text, "in I/O");
 	assert_has(f.text, "disk ");
 	f.sn.n_ops = 3;
+	fixture_done(&f);
+}
+
+/* Requests of io_uring: their time is of no thread, but for the CPU. A thread that waits comes
+ * first.
+ */
+static void threads_come_before_requests_in_flight(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	fixture_usual(&f);
+	f.sn.threads_ns = 0;
+	f.sn.ops[0].key.op = OP_URING;
+	f.sn.ops[0].key.call = CALL_URING | 22;
+	f.sn.ops[0].strata[ST_DEVICE] += 1715000000000;
+	f.sn.ops[0].total_ns += 1715000000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "106 ms in I/O, 74 % of it read ext4");
+	assert_has(
+		f.text,
+		"\nasynchronous: 343 in flight on average, 100 % of their time uring call 16406\n"
+		"  ext4, mostly waiting for the device vda\n");
+	assert_true(strstr(f.text, "\nread ") < strstr(f.text, "\nuring "));
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"in_flight\":343.");
+	fixture_done(&f);
+}
+
+/* proc and the like are left out beside others, but not alone, and not if they are asked for. */
+static void pseudo_file_systems_are_beside(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	fixture_usual(&f);
+	strcpy(f.sn.ops[1].fs, "proc");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " of it fsync xfs");
+	assert_has(f.text, "\nbeside: 78.7 ms on proc, sysfs and the like, where no storage is\n");
+	assert_has_not(f.text, "\nread");
+	v.fs_filter = (struct opt_strings){ { "proc" }, 1 };
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, " 100 % of it read proc");
+	assert_has_not(f.text, "beside");
+	v.fs_filter.n = 0;
+	for (int i = 0; i < 3; i++)
+		strcpy(f.sn.ops[i].fs, i ? "proc" : "sysfs");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "106 ms in I/O, 74 % of it read proc");
 	fixture_done(&f);
 }
 
@@ -1350,7 +1404,8 @@ static void reads_are_amplified(void **state)
 static const char every_member[] =
 	"{\"schema\":\"iostrata.breakdown/1\",\"kernel\":\"6.1.0\",\"time\":null,"
 	"\"duration_ns\":5000000000,\"command\":\"sqlite3\",\"threads_ns\":320,"
-	"\"io_ns\":13078,\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
+	"\"io_ns\":13078,\"thread_ns\":13078,\"in_flight\":0.000000,\"strata\":{\"syscall\":1000,"
+	"\"vfs\":1001,\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
 	"\"sleep\":1011,\"lock\":1012},\"missing\":[],\"ops\":[{\"comm\":\"dd\","
@@ -1360,7 +1415,9 @@ static const char every_member[] =
 	"\"device_bytes\":4098,\"amplification\":null,"
 	"\"mean_ns\":13,\"p50_ns\":860160,\"p90_ns\":7405568,\"p99_ns\":17039360,"
 	"\"p999_ns\":63438848,\"max_ns\":100000000,\"total_ns\":13078,"
-	"\"io_share\":1.000000,\"strata\":{\"syscall\":1000,\"vfs\":1001,\"fs\":1002,"
+	"\"io_share\":1.000000,\"thread_ns\":13078,\"thread_share\":1.000000,\"strata\":{"
+	"\"syscall\":1000,\"vfs\":1001,"
+	"\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
 	"\"sleep\":1011,\"lock\":1012},\"hist\":[[851968,868351,510],[7340032,"
@@ -1895,6 +1952,8 @@ int main(void)
 		cmocka_unit_test(a_layer_alone_is_a_histogram_per_operation),
 		cmocka_unit_test(one_file_system_alone),
 		cmocka_unit_test(no_operation_was_slow),
+		cmocka_unit_test(threads_come_before_requests_in_flight),
+		cmocka_unit_test(pseudo_file_systems_are_beside),
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),
