@@ -673,7 +673,7 @@ struct text_num text_percent_whole(uint64_t part, uint64_t whole)
 	return t;
 }
 
-int text_of(char *dst, size_t cap, uint64_t part, uint64_t whole)
+int text_share(char *dst, size_t cap, uint64_t part, uint64_t whole)
 {
 	double v = whole ? 100.0 * part / whole : 0;
 

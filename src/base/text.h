@@ -109,7 +109,7 @@ struct text_num text_percent(uint64_t part, uint64_t whole);
 
 /* "33 %"; small shares as text_percent(): "0.5 %", "<0.1 %". "0 %" is exactly 0. */
 /* "of 51,000 (0.014 %)": the share of @part in a @whole. Returns the length. */
-int text_of(char *dst, size_t cap, uint64_t part, uint64_t whole);
+int text_share(char *dst, size_t cap, uint64_t part, uint64_t whole);
 
 struct text_num text_percent_whole(uint64_t part, uint64_t whole);
 

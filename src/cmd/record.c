@@ -128,8 +128,8 @@ static void record_say_end(FILE *f, const struct record_files *files, const uint
 	if (ops || requests) {
 		char of_ops[64], of_requests[64];
 
-		text_of(of_ops, sizeof(of_ops), ops, ops + size.ops);
-		text_of(of_requests, sizeof(of_requests), requests, requests + size.requests);
+		text_share(of_ops, sizeof(of_ops), ops, ops + size.ops);
+		text_share(of_requests, sizeof(of_requests), requests, requests + size.requests);
 		fprintf(f, "warning: lost %s operation%s %s, %s request%s %s\n", text_count(ops).s,
 			text_plural(ops), of_ops, text_count(requests).s, text_plural(requests),
 			of_requests);

@@ -524,7 +524,7 @@ static int lost_text(char *dst, size_t cap, const struct snapshot *sn)
 	if (events) {
 		n = snprintf(dst, cap, "%s event%s lost ", text_count(events).s,
 			     text_plural(events));
-		n += text_of(dst + n, cap - n, events, events + events_seen(sn));
+		n += text_share(dst + n, cap - n, events, events + events_seen(sn));
 		n += snprintf(dst + n, cap - n, "%s", names ? ", and " : "");
 	}
 	if (names)

@@ -135,14 +135,17 @@ void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_se
 		  size_t width)
 {
 	uint64_t counts[RQ_N] = {}, bytes[RQ_N] = {}, ops = 0, data = 0;
+	bool *stacked = top_stacked(sn);
 
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		ops += sn->ops[i].count;
 		data += sn->ops[i].bytes;
 	}
-	for (size_t i = 0; i < sn->n_rqs; i++) {
+	for (size_t i = 0; stacked && i < sn->n_rqs; i++) {
 		unsigned int op = sn->rqs[i].key.op < RQ_N ? sn->rqs[i].key.op : RQ_OTHER;
 
+		if (stacked[i])
+			continue;
 		counts[op] += sn->rqs[i].count;
 		bytes[op] += sn->rqs[i].bytes;
 	}
@@ -158,6 +161,7 @@ void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_se
 			add(dst, " %s", text_bytes(top_per_second(per_second_of, bytes[op])).s);
 	}
 	cut_figures(dst, width);
+	free(stacked);
 }
 
 static void add_lost(char dst[TOP_LINE], const struct snapshot *sn)

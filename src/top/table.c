@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/container_names.h"
+#include "base/devices.h"
 #include "base/hist.h"
 #include "event.h"
 
@@ -219,6 +220,65 @@ static void op_add(struct top_table *t, struct top_names *names, size_t i)
 	r->first_op = i + 1;
 }
 
+/* Whether @upper lies on @lower, maybe on other disks in between. */
+static bool lies_on(const struct devices *d, unsigned int upper, unsigned int lower, int depth)
+{
+	enum { DEEPEST = 8 };
+	unsigned int above;
+	size_t at = 0;
+
+	while (depth < DEEPEST && (above = devices_above(d, lower, &at)))
+		if (above == upper || lies_on(d, upper, above, depth + 1))
+			return true;
+	return false;
+}
+
+static int owner_order(const void *a, const void *b, void *sn)
+{
+	const struct rq_row *rows = ((const struct snapshot *)sn)->rqs;
+	const unsigned long long *x = rows[*(const size_t *)a].key.by;
+	const unsigned long long *y = rows[*(const size_t *)b].key.by;
+
+	return x[0] == y[0] ? 0 : x[0] < y[0] ? -1 : 1;
+}
+
+/* Whether one of the @n rows of an owner is of a disk on that of @row. */
+static bool any_above(const struct snapshot *sn, const size_t *rows, size_t n,
+		      const struct rq_row *row)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sn->rqs[rows[i]].key.dev != row->key.dev &&
+		    lies_on(sn->devices, sn->rqs[rows[i]].key.dev, row->key.dev, 0))
+			return true;
+	return false;
+}
+
+bool *top_stacked(const struct snapshot *sn)
+{
+	bool *stacked = calloc(sn->n_rqs + 1, sizeof(*stacked));
+	size_t *order = calloc(sn->n_rqs + 1, sizeof(*order)), n;
+
+	for (size_t i = 0; order && i < sn->n_rqs; i++)
+		order[i] = i;
+	if (order && stacked && sn->devices && sn->devices->n_links) {
+		qsort_r(order, sn->n_rqs, sizeof(*order), owner_order, (void *)sn);
+		for (size_t first = 0; first < sn->n_rqs; first += n) {
+			for (n = 1; first + n < sn->n_rqs; n++)
+				if (owner_order(&order[first], &order[first + n], (void *)sn))
+					break;
+			for (size_t i = first; i < first + n; i++)
+				stacked[order[i]] =
+					any_above(sn, &order[first], n, &sn->rqs[order[i]]);
+		}
+	}
+	if (!order) {
+		free(stacked);
+		stacked = NULL;
+	}
+	free(order);
+	return stacked;
+}
+
 static void rq_add(struct top_table *t, struct top_names *names, size_t i)
 {
 	const struct rq_row *rq = &t->sn->rqs[i];
@@ -237,6 +297,8 @@ static void rq_add(struct top_table *t, struct top_names *names, size_t i)
 	if (t->split == TOP_REQUESTS || t->view == TOP_DISK)
 		key.dev = rq->key.dev;
 	r = row_of(t, names, &key, rq->key.by[0]);
+	if (t->stacked[i] && !key.dev)
+		return;
 	side_add(&r->rqs, &side);
 	r->tag_ns += rq->tag_ns;
 	r->queue_ns += rq->queue_ns;
@@ -263,7 +325,8 @@ static int table_alloc(struct top_table *t, size_t n_ops, size_t n_rqs)
 	t->next_op = calloc(n_ops + 1, sizeof(*t->next_op));
 	t->next_rq = calloc(n_rqs + 1, sizeof(*t->next_rq));
 	t->index = calloc(t->index_len, sizeof(*t->index));
-	return t->rows && t->next_op && t->next_rq && t->index ? 0 : -ENOMEM;
+	t->stacked = top_stacked(t->sn);
+	return t->rows && t->next_op && t->next_rq && t->index && t->stacked ? 0 : -ENOMEM;
 }
 
 int top_table_init(struct top_table *t, const struct snapshot *sn, enum top_view view,
@@ -295,6 +358,7 @@ void top_table_done(struct top_table *t)
 	free(t->next_op);
 	free(t->next_rq);
 	free(t->index);
+	free(t->stacked);
 	*t = (struct top_table){};
 }
 
@@ -418,6 +482,7 @@ static void sum_show(struct top_total *t, const struct snapshot *sn)
 	sum->n_ops = t->rows.ops.n;
 	sum->rqs = (struct rq_row *)t->rows.rqs.rows;
 	sum->n_rqs = t->rows.rqs.n;
+	sum->devices = sn->devices;
 	sum->duration_ns += sn->duration_ns;
 	sum->missed += sn->missed;
 	for (int i = 0; i < LOST_N; i++)

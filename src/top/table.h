@@ -77,9 +77,18 @@ struct top_table {
 	struct top_row *rows;
 	size_t n;
 	unsigned int *next_op, *next_rq; /* private: next row of the same table row, + 1 */
+	bool *stacked;                   /* private: see top_stacked() */
 	unsigned int *index;             /* private: by hash of the key, index of a row + 1, or 0 */
 	size_t index_len;
 };
+
+/*
+ * For each row of requests of @sn: whether the requests reached its disk through another disk,
+ * since who they count for has requests on a disk which lies on this one. Sums have each byte once,
+ * on the disk next to the file system. (If the same process also uses another partition of the
+ * lower disk directly, these requests are left out, too.) For free(); NULL: out of memory.
+ */
+bool *top_stacked(const struct snapshot *sn);
 
 /*
  * Joins the rows of @sn, in no order. @sn and @names (of the cgroups) must live as long as @t. 0 or

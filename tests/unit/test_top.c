@@ -9,7 +9,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/devices.h"
 #include "base/hist.h"
 #include "json_seen.h"
 #include "top/print.h"
@@ -592,8 +594,58 @@ static void test_json(void **state)
 }
 
 /* JSON in which every member has its own value, which no other has. */
+
+/* Process 100 writes to a disk that lies on two others, one of them through a third; process 200 to
+ * one of these two. */
+static void test_bytes_of_stacked_disks(void **state)
+{
+	static const struct device list[] = { { "sda", DEV(8U, 0), 0, false },
+					      { "sda1", DEV(8U, 1), DEV(8U, 0), false },
+					      { "sdb", DEV(8U, 16), 0, false },
+					      { "dm-0", DEV(8U, 32), 0, false },
+					      { "dm-1", DEV(8U, 48), 0, false } };
+	struct top_names names = { .cgroup_path = cgroup_path };
+	struct devices d = {};
+	struct snapshot sn = { .devices = &d, .n_rqs = 4, .duration_ns = 1000000000 };
+	const struct top_key of_100 = { .who = { 100 } }, of_200 = { .who = { 200 } };
+	struct top_table table;
+	char text[TOP_LINE];
+	bool *stacked;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		devices_add(&d, &list[i]);
+	devices_sort(&d);
+	devices_link(&d, DEV(8U, 48), DEV(8U, 32));
+	devices_link(&d, DEV(8U, 32), DEV(8U, 1));
+	sn.rqs = calloc(4, sizeof(*sn.rqs));
+	assert_non_null(sn.rqs);
+	fill_rq(&sn.rqs[0], TASK(100, 101), "sda", 0, RQ_WRITE, 23, 1000);
+	fill_rq(&sn.rqs[1], TASK(100, 101), "sdb", 16, RQ_WRITE, 7, 1000);
+	fill_rq(&sn.rqs[2], TASK(200, 200), "sda", 0, RQ_WRITE, 101, 1000);
+	fill_rq(&sn.rqs[3], TASK(100, 101), "dm-1", 48, RQ_WRITE, 23, 1000);
+	stacked = top_stacked(&sn);
+	assert_true(stacked && stacked[0] && !stacked[1] && !stacked[2] && !stacked[3]);
+	free(stacked);
+	assert_int_equal(top_table_init(&table, &sn, TOP_PROCESS, TOP_WHOLE, &names), 0);
+	assert_int_equal(top_table_find(&table, &of_100)->rqs.count, 30);
+	assert_int_equal(top_table_find(&table, &of_200)->rqs.count, 101);
+	top_table_done(&table);
+	top_sum_text(text, &sn, 1000000000, 80);
+	assert_non_null(strstr(text, "131 W 65.5 KiB"));
+	/* each disk has its own */
+	assert_int_equal(top_table_init(&table, &sn, TOP_DISK, TOP_WHOLE, &names), 0);
+	assert_int_equal(table.n, 3);
+	top_table_done(&table);
+	devices_done(&d);
+	for (int i = 0; i < 4; i++)
+		free(sn.rqs[i].hist.bins);
+	free(sn.rqs);
+}
+
 static const char every_member[] =
-	"{\"schema\":\"iostrata.top/1\",\"kernel\":\"6.1.0\",\"time\":3,"
+	"{\"schema\":\"iostrata.top/"
+	"1\",\"kernel\":\"6.1.0\",\"time\":3,\"local_time\":\"1970-01-01T00:00:03.000+00:00\","
 	"\"duration_ns\":1000,\"by\":\"tid\",\"rows\":[{\"pid\":100,\"tid\":101,"
 	"\"comm\":\"dd-2\","
 	"\"cgroup\":\"/system.slice/docker-" CONTAINER ".scope\","
@@ -629,6 +681,8 @@ static void test_json_members(void **state)
 	struct rq_row *rq = calloc(1, sizeof(*rq));
 
 	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
 	sn.ops = op;
 	sn.rqs = rq;
 	sn.threads = calloc(1, sizeof(*sn.threads));
@@ -760,14 +814,14 @@ static void test_full_total(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),       cmocka_unit_test(test_process),
-		cmocka_unit_test(test_views),      cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_files),      cmocka_unit_test(test_disk),
-		cmocka_unit_test(test_order),      cmocka_unit_test(test_sum_text),
-		cmocka_unit_test(test_text),       cmocka_unit_test(test_text_paths),
-		cmocka_unit_test(test_json),       cmocka_unit_test(test_json_containers),
-		cmocka_unit_test(test_total),      cmocka_unit_test(test_json_members),
-		cmocka_unit_test(test_full_total),
+		cmocka_unit_test(test_sums),         cmocka_unit_test(test_process),
+		cmocka_unit_test(test_views),        cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_files),        cmocka_unit_test(test_disk),
+		cmocka_unit_test(test_order),        cmocka_unit_test(test_sum_text),
+		cmocka_unit_test(test_text),         cmocka_unit_test(test_text_paths),
+		cmocka_unit_test(test_json),         cmocka_unit_test(test_json_containers),
+		cmocka_unit_test(test_total),        cmocka_unit_test(test_bytes_of_stacked_disks),
+		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
