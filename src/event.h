@@ -257,7 +257,9 @@ struct sent_op_ordered {
 /* An operation slower than a threshold, which user space shows by itself: with names. */
 struct sent_slow_op {
 	struct sent_op_ordered op;
-	unsigned long long fs;      /* identity of the file system type, see struct fs_entry */
+	unsigned long long fs; /* identity of the file system type, see struct fs_entry */
+	/* dev_t of the file system which has the file of overlayfs; else 0 */
+	unsigned long long disk;
 	unsigned long long lock_ns; /* its longest wait for a lock; 0: none */
 	struct waker lock_holder;   /* the thread which released this lock */
 	struct file_name file;
@@ -290,7 +292,7 @@ struct sent_file {
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) == 208, "sent_op_waited has no holes");
-_Static_assert(sizeof(struct sent_slow_op) == 256 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
+_Static_assert(sizeof(struct sent_slow_op) == 264 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 

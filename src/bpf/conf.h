@@ -183,6 +183,8 @@ struct bpf_conf {
 	/* offsets in bytes; 0: not known. btrfs: from an inode back to its root, and from the root
 	 * to its device. overlayfs: from an inode to the dentry of the upper layer. */
 	unsigned short btrfs_root, btrfs_dev, overlay_upper;
+	unsigned char overlay_file;  /* file.private_data leads to struct ovl_file (6.13), else to
+				      * the open file of a layer */
 	unsigned char file_identity; /* one of these offsets is known */
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */

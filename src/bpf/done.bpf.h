@@ -53,6 +53,16 @@ struct op_end {
 	const struct sent_who *who; /* its thread; NULL: current */
 };
 
+/* The device of the layer of overlayfs in which @file is; 0: @file is on another file system. */
+static __always_inline u32 file_disk(u64 file, u16 mode)
+{
+	struct inode *inode = BPF_CORE_READ((struct file *)file, f_inode);
+
+	if (BPF_CORE_READ(inode, i_sb, s_magic) != OVERLAYFS_SUPER_MAGIC)
+		return 0;
+	return overlay_disk(file, (u64)inode, mode);
+}
+
 /* Sends a slow operation. */
 static __always_inline void slow_op_send(const struct op *op, const struct op_end *end)
 {
@@ -72,6 +82,7 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 	else
 		s->op.segments.n = s->op.segments.merged = 0;
 	s->fs = op->file.fs;
+	s->disk = op->file.file ? file_disk(op->file.file, op->file.mode) : 0;
 	s->lock_ns = op->lock_held ? op->lock_ns : 0;
 	s->lock_holder = op->lock_holder;
 	file_name_read(&s->file, &op->file);

@@ -55,9 +55,15 @@ static __always_inline bool file_listed(const struct file_info *info)
 	return false;
 }
 
-static __always_inline bool file_passes(const struct file_info *info)
+/* @inode: of the file; @sb: its super block. A file of overlayfs is on the disk of its layer. */
+static __always_inline bool file_passes(const struct file_info *info, struct inode *inode,
+					struct super_block *sb, bool typed)
 {
-	return (!CONF(n_files) || file_listed(info)) && dev_wanted(info->dev);
+	if (CONF(n_files) && !file_listed(info))
+		return false;
+	return dev_wanted(info->dev) ||
+	       (READ(typed, sb, s_magic) == OVERLAYFS_SUPER_MAGIC &&
+		dev_wanted(overlay_disk(info->file, (u64)inode, info->mode)));
 }
 
 /* An open file, with the fields which every run needs. */
@@ -98,7 +104,7 @@ static __always_inline bool file_learn_as(struct file_info *info, struct open_fi
 	info->direct = !!(flags & O_DIRECT);
 	info->ino = READ(typed, inode, i_ino);
 	info->dev = bdev ? READ(typed, inode, i_rdev) : READ(typed, sb, s_dev);
-	if (unlikely(CONF(file_filter)) && !file_passes(info))
+	if (unlikely(CONF(file_filter)) && !file_passes(info, inode, sb, typed))
 		return false;
 	if (CONF(sent_ops))
 		info->open_flags = RECORDED_FLAGS(flags);

@@ -47,6 +47,30 @@ static __always_inline void file_identify(struct file_info *info, u64 magic, u64
 	}
 }
 
+/*
+ * The device of the file system below in which overlayfs has the file with @inode, open as @file:
+ * of the upper layer if the file was copied there, else of the layer that was opened. 0: not known.
+ */
+static __always_inline u32 overlay_disk(u64 file, u64 inode, u16 mode)
+{
+	struct dentry *upper = NULL;
+	struct inode *real = NULL;
+	u64 opened;
+
+	barrier_var(inode); /* as in file_identify() */
+	if (CONF(overlay_upper))
+		upper = (struct dentry *)read_u64(inode + CONF(overlay_upper));
+	if (upper) {
+		real = BPF_CORE_READ(upper, d_inode);
+	} else if ((mode & S_IFMT) == S_IFREG) {
+		opened = (u64)BPF_CORE_READ((struct file *)file, private_data);
+		if (CONF(overlay_file)) /* whose first member is the file */
+			opened = read_u64(opened);
+		real = BPF_CORE_READ((struct file *)opened, f_inode);
+	}
+	return BPF_CORE_READ(real, i_sb, s_dev);
+}
+
 static __always_inline struct mount *mount_of(struct vfsmount *mnt)
 {
 	return (void *)mnt - bpf_core_field_offset(struct mount, mnt);

@@ -216,6 +216,7 @@ struct file {
 	unsigned int f_flags;
 	long long f_pos;
 	struct path f_path;
+	void *private_data;
 };
 
 struct backing_file {

@@ -13,6 +13,7 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 		.fs = s->fs,
 		.who = op->who,
 		.dev = FILE_KEY_DEV(op->file.key),
+		.disk = s->disk,
 		.ino = op->file.ino,
 		.file = s->file,
 		.lock_ns = s->lock_ns,

@@ -196,7 +196,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	put_strata(w, ns, breakdown_missing_layers(w->sn, r));
 	put_segments(j, r);
 	put_file(j, r);
-	device_chain_json(j, w->sn->devices, r->dev);
+	device_chain_json(j, w->sn->devices, r->disk ? r->disk : r->dev);
 	put_result(j, r->op.ret);
 	json_put_uint(j, "requests", r->op.requests);
 	put_known(j, "device_bytes", r->op.device_bytes, breakdown_has_device_bytes(w->v));

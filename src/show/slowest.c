@@ -86,7 +86,7 @@ static void put_disks(struct text_out *o, const struct breakdown_view *v, const 
 {
 	char chain[512], line[sizeof(chain) + 8];
 
-	if (!device_chain_text(d, r->dev, chain, sizeof(chain)))
+	if (!device_chain_text(d, r->disk ? r->disk : r->dev, chain, sizeof(chain)))
 		return;
 	snprintf(line, sizeof(line), "disk %s", chain);
 	put_line(o, v, line);

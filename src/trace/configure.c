@@ -56,7 +56,7 @@ static void conf_set_identity(struct bpf_conf *c, struct feature *f)
 	}
 	if (overlay_inode >= 0 && upper > overlay_inode)
 		c->overlay_upper = upper - overlay_inode;
-	c->file_identity = c->btrfs_dev || c->overlay_upper;
+	c->overlay_file = feature_member(f, "overlay", "ovl_file", "realfile") >= 0;
 }
 
 /* Address of the preemption count, for kernels whose programs may not refer to the variable. */
@@ -207,6 +207,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		conf_set_level(c);
 	if (plan_asked(sc) & ASK_QUEUED)
 		conf_set_completes(c, f);
-	if (c->by == BY_FILE || c->records || sc->sent_ops)
+	if (c->by == BY_FILE || c->records || sc->sent_ops || c->n_devs)
 		conf_set_identity(c, f);
+	if (c->by == BY_FILE || c->records || sc->sent_ops)
+		c->file_identity = c->btrfs_dev || c->overlay_upper;
 }

@@ -384,3 +384,26 @@ for i in range(5): open(sys.argv[1]).close()' "$dir")
 	expect 1 breakdown --fs proc,nosuch -D 1
 	says "no file system type 'nosuch'"
 }
+
+@test "-d means files on overlayfs, too, by the disk of their layer" {
+	disk=$(findmnt -no SOURCE -T "$dir" | sed 's|^/dev/||; s/\[.*//')
+	[[ -b /dev/$disk ]] || skip "$dir is on no disk"
+	mkdir "$dir"/{lower,upper,work,over}
+	echo text >"$dir/lower/below"
+	unshare --mount mount -t overlay none -o "lowerdir=$dir/lower,upperdir=$dir/upper,workdir=$dir/work" "$dir/over" ||
+		skip "no overlayfs"
+	export disk iostrata python
+	# shellcheck disable=SC2016
+	unshare --mount bash -c 'mount -t overlay none \
+			-o "lowerdir=$0/lower,upperdir=$0/upper,workdir=$0/work" "$0/over" &&
+		"$iostrata" breakdown -j -d "$disk" --slowest 9 -o "$1" -- "$python" -c "import os, sys
+f = os.open(sys.argv[1] + \"/below\", os.O_RDONLY)
+for i in range(23): os.pread(f, 1, 0)
+f = os.open(sys.argv[1] + \"/new\", os.O_CREAT | os.O_WRONLY)
+for i in range(7): os.write(f, b\"x\")" "$0/over"' "$dir" "$tmp/out"
+	json '[.ops[] | select(.fs == "overlay" and (.op == "read" or .op == "write")) | [.op, .count]] | sort
+		== [["read", 23], ["write", 7]]' "$tmp/out"
+	json --arg disk "$disk" 'all(.slowest[] | select(.fs == "overlay"); .disks != null and (.disks | length) > 0)' "$tmp/out"
+	expect 1 breakdown -d nosuchdisk -D 1
+	says "no such disk"
+}

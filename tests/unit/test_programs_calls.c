@@ -191,12 +191,12 @@ static void test_ioctl(void **state)
 		/* the upper half of the argument is no part of the command */
 		sys_enter(NR_IOCTL, 2, io[i] | 1ULL << 40, 4, 0);
 		r = ended(0);
-		assert_int_equal(r->call, NR_IOCTL);
+		assert_int_equal(r->op.call, NR_IOCTL);
 		assert_int_equal(r->ino, 23);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		sys_enter(NR_IOCTL, 2, others[i], 0, 0);
-		assert_int_equal(ended(0)->call, 0);
+		assert_int_equal(ended(0)->op.call, 0);
 	}
 	assert_int_equal(traced(), sizeof(io) / sizeof(*io));
 	assert_int_equal(lost_all(), 0);

@@ -434,6 +434,42 @@ static void test_identities(void **state)
 	assert_int_equal(identified(OVERLAYFS_SUPER_MAGIC, &a).generation, 31);
 }
 
+/* A file of overlayfs is on the disk of the upper layer, or else of the layer that was opened. */
+static void test_disk_of_overlayfs(void **state)
+{
+	struct inode upper_inode;
+	struct dentry upper = { .d_inode = &upper_inode };
+	struct around a = { .upper = &upper };
+	struct kfile lower, over;
+	struct file *opened[] = { &lower.f };
+	struct super_block upper_sb = { .s_dev = DEV_OF(8, 17) };
+
+	(void)state;
+	upper_inode = (struct inode){ .i_sb = &upper_sb };
+	file_init(&lower, "ext4", DEV_OF(8, 1), 23, S_IFREG);
+	file_init(&over, "overlay", 55, 37, S_IFREG);
+	over.sb.s_magic = OVERLAYFS_SUPER_MAGIC;
+	over.f.private_data = &lower.f;
+	assert_int_equal(overlay_disk((u64)&over.f, (u64)&over.inode, S_IFREG), DEV_OF(8, 1));
+	assert_int_equal(overlay_disk((u64)&over.f, (u64)&over.inode, S_IFDIR), 0);
+	over.f.private_data = opened;
+	conf.overlay_file = 1;
+	assert_int_equal(overlay_disk((u64)&over.f, (u64)&over.inode, S_IFREG), DEV_OF(8, 1));
+	conf.overlay_upper = offsetof(struct around, upper) - offsetof(struct around, inode);
+	assert_int_equal(overlay_disk((u64)&over.f, (u64)&a.inode, S_IFDIR), DEV_OF(8, 17));
+	a.upper = NULL;
+	assert_int_equal(overlay_disk((u64)&over.f, (u64)&a.inode, S_IFREG), DEV_OF(8, 1));
+	/* the filter by device */
+	conf.overlay_upper = 0;
+	conf.n_devs = conf.file_filter = conf.file_details = 1;
+	lists.devs[0] = DEV_OF(8, 1);
+	assert_true(file_learn(&(struct file_info){}, file_look(&over.f, true), true));
+	lists.devs[0] = DEV_OF(8, 17);
+	assert_false(file_learn(&(struct file_info){}, file_look(&over.f, true), true));
+	lists.devs[0] = 55;
+	assert_true(file_learn(&(struct file_info){}, file_look(&over.f, true), true));
+}
+
 /* A row that the kernel refuses is none that has to be drained. */
 static void test_refused_row(void **state)
 {
@@ -464,7 +500,8 @@ int main(void)
 		TEST(test_whole_key),         TEST(test_which_names),
 		TEST(test_names_outside),     TEST(test_names_by_epoch),
 		TEST(test_name_of_process),   TEST(test_no_file_to_name),
-		TEST(test_identities),        TEST(test_refused_row),
+		TEST(test_identities),        TEST(test_disk_of_overlayfs),
+		TEST(test_refused_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
