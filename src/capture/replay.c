@@ -44,12 +44,16 @@ void row_key_set(unsigned long long by[2], enum by_key what, const struct catalo
 
 char *device_text(const struct recording *rec, uint64_t dev)
 {
+	const struct device *known = devices_find(&rec->header.devices, dev);
 	const char *name = catalog_device(&rec->catalog, dev);
-	char *text;
+	char number[24];
 
-	if (name)
-		return strdup(name);
-	return asprintf(&text, "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev)) < 0 ? NULL : text;
+	snprintf(number, sizeof(number), "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
+	if (!dev)
+		return strdup("(no disk)");
+	if (!name || !strcmp(name, number)) /* the disk was gone when its name was looked up */
+		name = known && known->name[0] ? known->name : number;
+	return strdup(name);
 }
 
 static char *cgroup_name(const struct recording *rec, uint64_t id)

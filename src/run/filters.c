@@ -121,7 +121,8 @@ static int add_cgroup(const char *path, struct filter_lists *lists, struct reaso
 }
 
 _Static_assert((int)OPT_LIST_MAX == MAX_PIDS && MAX_PIDS == MAX_COMMS, "lists");
-_Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES && MAX_PIDS == MAX_FS_TYPES, "lists");
+_Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES && MAX_PIDS == MAX_FS_TYPES,
+	       "lists");
 
 const struct opt_choice filter_ops[] = {
 	{ "read", OP_READ },
@@ -274,13 +275,29 @@ static int mounts_add(struct filter_lists *lists, struct reason *why)
 	return err;
 }
 
+/* Finds a disk by its path, its name in /dev, or as lsblk(8) shows device mapper and md. False:
+ * there is none. */
+static bool disk_stat(const char *disk, struct stat *ret_st)
+{
+	static const char *const dirs[] = { "/dev/", "/dev/mapper/", "/dev/md/" };
+	char node[PATH_MAX];
+
+	if (disk[0] == '/')
+		return !stat(disk, ret_st) && S_ISBLK(ret_st->st_mode);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		snprintf(node, sizeof(node), "%s%s", dirs[i], disk);
+		if (!stat(node, ret_st) && S_ISBLK(ret_st->st_mode))
+			return true;
+	}
+	return false;
+}
+
 static int add_disk(const char *disk, struct filter_lists *lists, struct reason *why)
 {
-	char node[PATH_MAX], sysfs[64];
+	char sysfs[64];
 	struct stat st;
 
-	snprintf(node, sizeof(node), "%s%s", disk[0] == '/' ? "" : "/dev/", disk);
-	if (stat(node, &st) || !S_ISBLK(st.st_mode)) {
+	if (!disk_stat(disk, &st)) {
 		reason_set(why, EXIT_FAILED, "no such disk '%.100s'", disk);
 		return reason_hint(why, "'lsblk' lists the disks");
 	}

@@ -75,9 +75,17 @@ static struct op_row *op_row(struct collecting *c, const struct op_key *key)
 
 static void disk_name(struct collecting *c, unsigned int dev, char ret_name[sizeof(c->disk)])
 {
+	const struct device *known;
+
 	if (dev != c->disk_dev || !c->disk_dev) {
-		lookup_dev(&c->mounts, dev, c->disk, sizeof(c->disk));
 		devices_meet(&c->to->devices, dev);
+		known = devices_find(&c->to->devices, dev); /* also of a disk that is gone */
+		if (!dev)
+			snprintf(c->disk, sizeof(c->disk), "(no disk)");
+		else if (known && known->name[0])
+			snprintf(c->disk, sizeof(c->disk), "%.31s", known->name);
+		else
+			lookup_dev(&c->mounts, dev, c->disk, sizeof(c->disk));
 	}
 	c->disk_dev = dev;
 	memcpy(ret_name, c->disk, sizeof(c->disk));

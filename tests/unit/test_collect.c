@@ -82,10 +82,21 @@ char *lookup_cgroup(unsigned long long id)
 	return asprintf(&text, "cgroup %llx", id) < 0 ? NULL : text;
 }
 
+enum { DEV_GONE = 0x7700077 };
+
 void devices_meet(struct devices *d, unsigned int dev)
 {
 	(void)d;
 	met += dev;
+}
+
+/* A disk that is gone is known by its former name. */
+const struct device *devices_find(const struct devices *d, unsigned int dev)
+{
+	static const struct device gone = { .name = "gone", .dev = DEV_GONE };
+
+	(void)d;
+	return dev == DEV_GONE ? &gone : NULL;
 }
 
 void devices_age(struct devices *d)
@@ -291,16 +302,17 @@ static void disks_are_named_once(void **state)
 		{ .dev = SDA, .op = RQ_READ },
 		{ .dev = 0, .op = RQ_READ },
 		{ .dev = 0, .op = RQ_WRITE },
+		{ .dev = DEV_GONE, .op = RQ_WRITE },
 	};
-	struct rq_sums sums[6];
+	struct rq_sums sums[7];
 	struct run *r = run_new(BY_NONE);
 
 	(void)state;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		sums[i] = (struct rq_sums){ .count = i + 1, .device_ns = 10 + i };
-	fill_map(r, RQS, keys, sizeof(*keys), sums, sizeof(*sums), 6);
+	fill_map(r, RQS, keys, sizeof(*keys), sums, sizeof(*sums), 7);
 	run_collect(r);
-	assert_int_equal(r->sn.n_rqs, 5);
+	assert_int_equal(r->sn.n_rqs, 6);
 	assert_int_equal(r->sn.rqs[0].count, 1 + 4);
 	assert_int_equal(r->sn.rqs[0].device_ns, 10 + 13);
 	assert_string_equal(r->sn.rqs[0].disk, "disk 800000");
@@ -310,9 +322,10 @@ static void disks_are_named_once(void **state)
 	assert_string_equal(r->sn.rqs[2].disk, "disk 9fffff");
 	assert_int_equal(r->sn.rqs[2].major, 9);
 	assert_int_equal(r->sn.rqs[2].minor, 0xfffff);
-	assert_string_equal(r->sn.rqs[3].disk, "disk 0");
-	assert_int_equal(looked_up, 4); /* nothing is remembered of device 0 */
-	assert_int_equal(met, SDA + MD);
+	assert_string_equal(r->sn.rqs[3].disk, "(no disk)");
+	assert_string_equal(r->sn.rqs[5].disk, "gone");
+	assert_int_equal(looked_up, 2);
+	assert_int_equal(met, SDA + MD + DEV_GONE);
 	run_free(r);
 }
 
