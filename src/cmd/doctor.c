@@ -58,6 +58,7 @@ struct finding {
 struct findings {
 	struct finding at[32];
 	int n;
+	bool for_root; /* the user may not trace: the findings are what root would find */
 };
 
 static void add(struct findings *l, const char *what, bool works, const char *how,
@@ -201,10 +202,11 @@ static void verdict_make(struct verdict *v, const struct findings *l)
 	bool calls = works(l, "syscall"), first = true;
 	size_t n;
 
-	n = snprintf(v->tracing, sizeof(v->tracing), "breakdown, top and record %s here",
+	n = snprintf(v->tracing, sizeof(v->tracing), "breakdown, top and record %s here%s",
 		     calls               ? "work"
 		     : works(l, "block") ? "show requests alone"
-					 : "do not work");
+					 : "do not work",
+		     l->for_root ? " for root" : "");
 	for (int i = 0; i < 4 && calls; i++) {
 		if (works(l, parts[i]))
 			continue;
@@ -340,7 +342,7 @@ static int doctor(int argc, char **argv)
 	struct doctor_opts opts = {};
 	struct findings list = {};
 	struct opts_result res;
-	struct reason why = {};
+	struct reason why = {}, none;
 	struct rlimits limits;
 	struct feature f;
 	struct plan plan;
@@ -349,15 +351,21 @@ static int doctor(int argc, char **argv)
 	if (done >= 0)
 		return done;
 	rlimits_raise(&limits);
-	if (feature_probe(&f, &why))
-		return cmd_fail(&why);
+	if (feature_probe(&f, &why)) {
+		list.for_root = why.exit == EXIT_PERMISSION && !feature_look(&f, &none);
+		if (!list.for_root)
+			return cmd_fail(&why);
+	}
 	plan_init(&plan, &f, ~0U, ~0U);
 	add_layers(&list, &plan, &f);
 	add_features(&list, &f);
 	add_privileges(&list);
-	done = (opts.json ? show_json : show_text)(&list, &f, opts.probes, &why);
+	done = (opts.json ? show_json : show_text)(&list, &f, opts.probes && !list.for_root,
+						   list.for_root ? &none : &why);
 	feature_done(&f);
 	if (done)
+		return cmd_fail(list.for_root ? &none : &why);
+	if (list.for_root) /* the kernel has this, but nobody else may use it */
 		return cmd_fail(&why);
 	return list.at[0].works ? 0 : EXIT_KERNEL;
 }

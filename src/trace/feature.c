@@ -395,12 +395,8 @@ bool feature_aio(struct feature *f)
 	       feature_has_function(f, "aio_write") && feature_has_function(f, "aio_complete");
 }
 
-int feature_probe(struct feature *f, struct reason *why)
+static void names_probe(struct feature *f)
 {
-	memset(f, 0, sizeof(*f));
-	libbpf_set_print(print_if_asked);
-	if (probe_permission(why) || probe_btf(f, why))
-		return -1;
 	feature_look_for(f, looked_for, sizeof(looked_for) / sizeof(*looked_for));
 	feature_look_for(f, blank_names, BLANKS_N);
 	f->rdonly_cast = feature_has_function(f, "bpf_rdonly_cast");
@@ -412,12 +408,40 @@ int feature_probe(struct feature *f, struct reason *why)
 		f->no_module_btf = "modules have no BTF";
 	else if (!privilege_is_admin())
 		f->no_module_btf = "reading the BTF of modules takes CAP_SYS_ADMIN";
-	probe_fentry(f);
-	probe_kprobe(f);
-	preemption_probe(f);
+}
+
+static void functions_decide(struct feature *f)
+{
 	f->func = !f->no_fentry[0] ? FUNC_FENTRY : !f->no_kprobe[0] ? FUNC_KPROBE : FUNC_NONE;
 	if (f->func == FUNC_NONE)
 		snprintf(f->no_functions, sizeof(f->no_functions),
 			 "functions cannot be probed: %.70s; %.70s", f->no_fentry, f->no_kprobe);
+}
+
+int feature_probe(struct feature *f, struct reason *why)
+{
+	memset(f, 0, sizeof(*f));
+	libbpf_set_print(print_if_asked);
+	if (probe_permission(why) || probe_btf(f, why))
+		return -1;
+	names_probe(f);
+	probe_fentry(f);
+	probe_kprobe(f);
+	preemption_probe(f);
+	functions_decide(f);
+	return 0;
+}
+
+int feature_look(struct feature *f, struct reason *why)
+{
+	memset(f, 0, sizeof(*f));
+	libbpf_set_print(print_if_asked);
+	if (probe_btf(f, why))
+		return -1;
+	names_probe(f);
+	snprintf(f->no_fentry, sizeof(f->no_fentry), "not tried: only root can");
+	probe_kprobe(f);
+	preemption_probe(f);
+	functions_decide(f);
 	return 0;
 }

@@ -40,8 +40,12 @@ struct feature {
 /* Whether the messages of libbpf and of the verifier were asked for (IOSTRATA_LIBBPF_LOG). */
 bool feature_logs(void);
 
-/* 0, or -1 with @why: no permission, or no BTF. */
+/* 0, or -1 with @why: no permission (EXIT_PERMISSION), or no BTF. */
 int feature_probe(struct feature *f, struct reason *why);
+
+/* Looks at the kernel without permission to trace: nothing is tried, so that it is only known
+ * whether the kernel has what is needed. 0, or -1 with @why. */
+int feature_look(struct feature *f, struct reason *why);
 void feature_done(struct feature *f);
 
 /* Whether the tracepoints of io_uring identify their request (6.0). */
