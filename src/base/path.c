@@ -106,6 +106,40 @@ static FILE *cannot_create(const char *path, int err, struct reason *why)
 	return NULL;
 }
 
+/* Opens an existing file to write at its end: a regular one with a single name, and of the user who
+ * runs the tool. -1 with errno; ENOENT: there is none. */
+static int end_open(const char *path, uid_t user)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == user)
+		return fd;
+	close(fd);
+	errno = EACCES;
+	return -1;
+}
+
+FILE *newfile_append(const char *path, struct reason *why)
+{
+	uid_t uid = geteuid();
+	gid_t gid;
+	int fd;
+
+	if (sudo_ids(&uid, &gid, why) < 0)
+		return NULL;
+	fd = end_open(path, uid);
+	if (fd >= 0)
+		return fdopen(fd, "a");
+	if (errno == ENOENT)
+		return newfile_open(path, why);
+	reason_set(why, EXIT_FAILED, "cannot append to '%.200s': %s", path, strerror(errno));
+	reason_hint(why, "--append takes a regular file that belongs to who runs iostrata");
+	return NULL;
+}
+
 FILE *newfile_open(const char *path, struct reason *why)
 {
 	int by_sudo, err, fd = special_open(path);

@@ -21,7 +21,7 @@
 struct breakdown {
 	struct io_run io;
 	struct breakdown_opts opts;
-	bool sites, helpers;
+	bool sites, helpers, append;
 	/* state */
 	FILE *out; /* the output */
 	struct breakdown_view view;
@@ -40,10 +40,17 @@ static const struct opt more_opts[] = {
 	{},
 };
 
+static const struct opt append_opts[] = {
+	{ 0, "append", OPT_FLAG(struct breakdown, append),
+	  .help = "with -o: write at the end of the file, if there is one" },
+	{},
+};
+
 static const struct opt_group groups[] = {
 	{ "Measurement", breakdown_measure_opts, offsetof(struct breakdown, opts) },
 	{ "More tables", more_opts, 0 },
 	{ "Output", breakdown_output_opts, offsetof(struct breakdown, opts) },
+	{ "More output", append_opts, 0 },
 	RUN_GROUPS,
 	{},
 };
@@ -129,6 +136,8 @@ static int resolve(struct run *r, struct reason *why)
 	if (conf->fs && r->opts.filters.fs.n)
 		return reason_set(why, EXIT_USAGE, "-T %.60s and --fs exclude one another",
 				  b->opts.layer);
+	if (b->append && newfile_is_standard(b->opts.output))
+		return reason_set(why, EXIT_USAGE, "--append has no meaning without -o FILE");
 	r->own_stdout = !newfile_is_standard(b->opts.output);
 	if (b->opts.slowest_max) {
 		b->slowest = calloc(b->opts.slowest_max, sizeof(*b->slowest));
@@ -179,7 +188,10 @@ static int start(struct run *r, struct reason *why)
 {
 	struct breakdown *b = breakdown_of(r);
 
-	b->out = newfile_output(b->opts.output, b->opts.output ? stdout : r->out, why);
+	if (b->append)
+		b->out = newfile_append(b->opts.output, why);
+	else
+		b->out = newfile_output(b->opts.output, b->opts.output ? stdout : r->out, why);
 	if (!b->out)
 		return -1;
 	view_fill(b);

@@ -392,3 +392,32 @@ for i in range(5): c.mount(b"none", b"/nosuch", b"tmpfs", 0, None)' "$dir/file"
 	json '[.ops[] | select(.call == "swapon") | .count, .errors] == [3, 3]' "$tmp/out"
 	json '[.ops[] | select(.call == "mount") | .count, .errors] == [5, 5]' "$tmp/out"
 }
+
+@test "--append writes at the end of a file, also after somebody has cut it off" {
+	for i in 1 2; do
+		expect 0 breakdown -j -D 0.1 -o "$tmp/log" --append
+	done
+	[[ $(wc -l <"$tmp/log") == 2 && $(stat -c %a "$tmp/log") == 600 ]]
+	json '.schema == "iostrata.breakdown/1"' "$tmp/log"
+	start breakdown -j 0.3 --append -o "$tmp/log"
+	wait_until eval '(($(wc -l <"$tmp/log") > 3))'
+	: >"$tmp/log"
+	wait_until test -s "$tmp/log"
+	finish INT
+	json '.schema == "iostrata.breakdown/1"' "$tmp/log"
+	ln -s "$tmp/log" "$tmp/link"
+	expect 1 breakdown -D 0.1 --append -o "$tmp/link"
+	says "cannot append to '.*link'" "regular file"
+	expect 2 breakdown -D 0.1 --append
+	says "--append has no meaning without -o FILE"
+}
+
+@test "the title of a process is its name" {
+	echo text >"$dir/file"
+	expect 0 breakdown -j --by pid --op read --file "$dir/file" -D 1 -- bash -c '
+		exec -a "worker: writes all" "$0" -c "import os, sys, time
+f = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(23): os.pread(f, 1, 0)
+time.sleep(2)" "$1"' "$python" "$dir/file"
+	json '[.ops[] | .title] == ["worker: writes all"]'
+}
