@@ -119,3 +119,24 @@ int processes_below(const struct processes *all, const unsigned int *roots, unsi
 		*ret_below = list;
 	return err;
 }
+
+/* A title is one word of the command line, with a colon and a blank: programs agree on that. */
+bool process_title(unsigned int pid, char *ret_title, size_t cap)
+{
+	char path[64], text[256];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	f = fopen(path, "re");
+	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	if (!strstr(text, ": "))
+		return false;
+	for (n = strlen(text); n && text[n - 1] == ' '; n--)
+		text[n - 1] = '\0';
+	snprintf(ret_title, cap, "%s", text);
+	return true;
+}

@@ -30,4 +30,8 @@ void processes_free(struct processes *p);
 int processes_below(const struct processes *all, const unsigned int *roots, unsigned int n_roots,
 		    struct processes *ret_below);
 
+/* The title which process @pid gave itself, in place of its command line: "postgres: checkpointer".
+ * Hostile. False: it has none, or is gone. */
+bool process_title(unsigned int pid, char *ret_title, size_t cap);
+
 #endif

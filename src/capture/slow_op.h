@@ -18,6 +18,7 @@ struct slow_op {
 	uint64_t fs; /* identity of the file system type, as in the rows of the snapshot */
 	struct sent_who who;
 	unsigned int dev;         /* kernel dev_t of the file system */
+	unsigned int disk;        /* of the file system which has the file of overlayfs; else 0 */
 	uint64_t ino;             /* 0: no file */
 	struct segments segments; /* valid if has_segments: else the order is not known */
 	bool has_segments;

@@ -116,6 +116,26 @@ static void op_comm(struct value *ret, const void *row, const void *ctx)
 	ret->max = sizeof(r->comm);
 }
 
+static void op_name_or_title(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	op_comm(ret, row, ctx);
+	if (*r->title) {
+		ret->text = r->title;
+		ret->max = sizeof(r->title);
+	}
+}
+
+static void op_title(struct value *ret, const void *row, const void *ctx)
+{
+	const struct op_row *r = row;
+
+	(void)ctx;
+	ret->text = *r->title ? r->title : NULL;
+	ret->max = sizeof(r->title);
+}
+
 static void op_rate(struct value *ret, const void *row, const void *ctx)
 {
 	ret->n = ((const struct op_row *)row)->count;
@@ -282,8 +302,13 @@ static void op_from_device(struct value *ret, const void *row, const void *ctx)
 const struct column op_columns[] = {
 	{ NULL, "key", VALUE_TEXT, .get = op_key, .cut = TEXT_CUT_MIDDLE, .optional = true,
 	  .help = "key of --by" },
-	{ "comm", "name", VALUE_TEXT, .get = op_comm, .max = 15, .rank = 7, .optional = true,
+	{ "comm", NULL, VALUE_TEXT, .get = op_comm,
 	  .help = "name of the process or thread, with --by pid and tid; null: not known" },
+	{ "title", NULL, VALUE_TEXT, .get = op_title,
+	  .help = "title which the process gave itself (postgres: checkpointer), with --by pid; "
+		  "null: none" },
+	{ NULL, "name", VALUE_TEXT, .get = op_name_or_title, .max = 24, .rank = 7, .optional = true,
+	  .help = "title of the process, or else the name of the process or thread" },
 	COLUMNS_CONTAINER(op),
 	{ NULL, "operation", VALUE_TEXT, .get = op_operation, .max = 16,
 	  .help = "kind of the operation" },

@@ -243,6 +243,7 @@ static struct op_row row_of_key(const struct op_row *first)
 
 	memcpy(row.fs, first->fs, sizeof(row.fs));
 	memcpy(row.comm, first->comm, sizeof(row.comm));
+	memcpy(row.title, first->title, sizeof(row.title));
 	return row;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/processes.h"
 #include "bpf/conf.h"
 
 /*
@@ -69,6 +70,17 @@ void drain_beat(struct drain *d)
 		d->err = err;
 }
 
+/* Programs whose processes do different work tell it in their titles, and all have one name. */
+static void titles_read(struct snapshot *sn)
+{
+	for (size_t i = 0; i < sn->n_ops; i++) {
+		struct op_row *r = &sn->ops[i];
+
+		if (!process_title((unsigned int)r->key.by[0], r->title, sizeof(r->title)))
+			r->title[0] = '\0';
+	}
+}
+
 int drain_take(struct drain *d, struct snapshot *sn)
 {
 	int err = d->err;
@@ -84,5 +96,7 @@ int drain_take(struct drain *d, struct snapshot *sn)
 		return threadnames_list(&d->got.threads, sn);
 	if (BY_NAMES_TASKS(d->maps.by))
 		threadnames_name(&d->got.threads, sn);
+	if (d->maps.by == BY_PID)
+		titles_read(sn);
 	return d->maps.by == BY_FILE ? filenames_name(&d->got.files, sn) : 0;
 }

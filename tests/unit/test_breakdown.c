@@ -1408,7 +1408,7 @@ static const char every_member[] =
 	"\"vfs\":1001,\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
-	"\"sleep\":1011,\"lock\":1012},\"missing\":[],\"ops\":[{\"comm\":\"dd\","
+	"\"sleep\":1011,\"lock\":1012},\"missing\":[],\"ops\":[{\"comm\":\"dd\",\"title\":null,"
 	"\"container\":\"12\",\"container_name\":null,\"runtime\":\"podman\",\"pod\":\"41\","
 	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
 	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
