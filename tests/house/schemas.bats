@@ -65,7 +65,8 @@ schemas() { # Python from stdin, with all schemas by their names
 		op = {"pid": 12, "tid": None, "comm": "dd", "cgroup": "/", "container": None, "file": None, "key": "12",
 		      "op": "read", "count": 23, "errors": 0, "bytes": 512, "total_ns": 91, "max_ns": 9, "p99_ns": 8,
 		      "strata": strata | {"vfs": None}}
-		top = {"schema": "iostrata.top/1", "kernel": "6.1.0", "time": 3, "duration_ns": 101, "by": "pid", "rows": [],
+		top = {"schema": "iostrata.top/1", "kernel": "6.1.0", "time": 3, "local_time": None, "duration_ns": 101,
+		       "by": "pid", "rows": [],
 		       "ops": [op, op], "missing": ["vfs"], "lost": lost}
 
 
