@@ -226,17 +226,24 @@ static __always_inline u32 cpu_wait_stratum(const struct cpu_wait *w)
 
 _Static_assert(ST_RUNQ == ST_PREEMPT - 1, "cpu_wait_stratum");
 
-/* Charges the time from the completion of the last bio of a request to its end, at @now. If its
- * thread ends it, the thread may have waited for a CPU meanwhile. */
-static __always_inline void async_charge_complete(struct op *op, u64 thread, u64 now)
+/* Charges the time from the completion of the last bio of the request in slot @at to its end, at
+ * @now. If its thread ends it, the thread may have waited for a CPU meanwhile. (A function of its
+ * own: the stack of the programs which end requests is full.) */
+GLOBAL int async_charge_complete(u32 at, u64 now)
 {
+	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 	struct task_state *t = current_lookup();
+	struct op *op;
 
-	if (t && t->task == thread) {
+	if (!u)
+		return 0;
+	op = &u->op;
+	if (t && t->task == u->task) {
 		op_charge(op, ST_COMPLETE, t->cpu_wait.from);
 		op_charge(op, cpu_wait_stratum(&t->cpu_wait), t->cpu_wait.to);
 	}
 	op_charge(op, ST_COMPLETE, now);
+	return 0;
 }
 
 /* Charges the rest of a request by the waits of current, the worker which executed the request. */
@@ -266,7 +273,7 @@ enum async_end {
  * completion, does not show when it stops executing a request (@u->vague). If such a request waits
  * for its own bios, the thread is taken to have stopped when it had submitted the last bio.
  */
-static __always_inline void async_charge(struct async_op *u, enum async_end how, u64 now)
+static __always_inline void async_charge(struct async_op *u, u32 at, enum async_end how, u64 now)
 {
 	bool bios, waits, worked = how == ENDS_BY_WORKER && u->queued;
 	struct done last = u->last;
@@ -292,7 +299,7 @@ static __always_inline void async_charge(struct async_op *u, enum async_end how,
 	if (worked) {
 		async_charge_worker(op, now);
 	} else if (waits) {
-		async_charge_complete(op, u->task, now);
+		async_charge_complete(at, now);
 	} else if (u->queued) {
 		op_charge(op, ST_HELPER, now);
 	} else if (how == ENDS_IN_BATCH) {
@@ -333,7 +340,7 @@ static __always_inline void async_ends(struct async_op *u, u32 at, enum async_en
 				       u64 now)
 {
 	/* number(): then the verifier need not follow each value of @how */
-	async_charge(u, number(how), now);
+	async_charge(u, at, number(how), now);
 	async_keep(at, ret);
 }
 

@@ -304,6 +304,15 @@ static __always_inline void call_unmatched(struct pt_regs *regs, u64 nr)
 	task_get(current_task());
 }
 
+/* Sets the offset of an operation which returned @ret and has none yet: an append, which ended at
+ * the position of its file. */
+static __always_inline void call_note_append(struct op *op, long ret)
+{
+	struct file *file = (struct file *)op->file.file;
+
+	op->offset = file && ret > 0 ? BPF_CORE_READ(file, f_pos) - ret : OFFSET_UNKNOWN;
+}
+
 static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf, long ret)
 {
 	struct op *op = &t->op;
@@ -330,6 +339,8 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 		fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 		wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true) : fd_learn(op, fd, false);
 	}
+	if ((CONF(records) || CONF(sent_ops)) && unlikely(op->offset == OFFSET_LATER))
+		call_note_append(op, ret);
 	if (likely(wanted))
 		op_finish(t, ret, now, CONF(single_writer));
 	else

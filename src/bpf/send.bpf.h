@@ -102,21 +102,6 @@ static __always_inline void who_set(struct sent_who *to, const struct sent_who *
 	current_comm_raw((u64 *)to->comm);
 }
 
-/* The offset of an operation on @file (0: not known), which returned @ret and whose offset is
- * OFFSET_LATER: an append, which ended at the position of the file. */
-GLOBAL u64 append_offset(u64 file, u64 ret)
-{
-	return file && (s64)ret > 0 ? BPF_CORE_READ((struct file *)file, f_pos) - ret
-				    : OFFSET_UNKNOWN;
-}
-
-static __always_inline u64 op_offset(const struct op *op, long ret)
-{
-	if (likely(op->offset != OFFSET_LATER))
-		return op->offset;
-	return append_offset(op->file.file, ret);
-}
-
 /* Fills all members of a record but the file system. @key: of the operation's file. An unknown file
  * is all 0. */
 static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, const struct op *op,
@@ -133,7 +118,7 @@ static __always_inline void op_fill_sent(struct sent_op *s, u8 what, u64 key, co
 	s->file.key = key;
 	s->file.ino = op->file.ino;
 	s->start_ns = op->start;
-	s->offset = op_offset(op, ret);
+	s->offset = op->offset;
 	s->len = op->len;
 	s->ret = ret;
 	for (int i = 0; i < SENT_ON_CPU; i++)
