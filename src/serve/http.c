@@ -187,12 +187,13 @@ static const char headers_of_all[] = "Cache-Control: no-store\r\n"
 void http_answer(struct http_client *c, const struct http_answer *a)
 {
 	struct evbuffer *out = bufferevent_get_output(c->bev);
+	size_t len = a->shared ? evbuffer_get_length(a->shared) : a->len;
 
 	evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", a->status,
 			    status_text(a->status),
 			    a->type ? a->type : "text/plain; charset=utf-8");
 	if (!a->stream)
-		evbuffer_add_printf(out, "Content-Length: %zu\r\n", a->len);
+		evbuffer_add_printf(out, "Content-Length: %zu\r\n", len);
 	evbuffer_add_printf(out, "%s%s%s%s\r\n", headers_of_all, a->headers ? a->headers : "",
 			    a->gzip ? "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n" : "",
 			    a->status == 405 ? "Allow: GET, HEAD\r\n" : "");
@@ -202,7 +203,9 @@ void http_answer(struct http_client *c, const struct http_answer *a)
 		evtimer_del(c->deadline);
 		return;
 	}
-	if (!c->head)
+	if (!c->head && a->shared)
+		evbuffer_add_buffer_reference(out, a->shared);
+	else if (!c->head)
 		evbuffer_add(out, a->body, a->len);
 	c->state = CLIENT_TAKES;
 	deadline_set(c, HTTP_TAKE_S);
@@ -274,19 +277,23 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	client_free(c);
 }
 
-/* Closes the oldest client that has not asked yet, or has its answer. False: there is none. */
+/* Closes the oldest client that has not asked yet, or has its answer; else one that takes it.
+ * False: there is none. */
 static bool make_room(struct http *h)
 {
-	struct http_client *c;
+	struct http_client *c, *oldest = NULL;
 
-	DL_FOREACH(h->clients, c)
-	{
+	for (c = h->clients; c; c = c->next) {
+		if (c->state == CLIENT_TAKES && !oldest)
+			oldest = c;
 		if (c->state != CLIENT_ASKS && c->state != CLIENT_LEAVES)
 			continue;
-		client_free(c);
-		return true;
+		oldest = c;
+		break;
 	}
-	return false;
+	if (oldest)
+		client_free(oldest);
+	return oldest;
 }
 
 static void client_begin(struct http *h, int fd)
@@ -394,8 +401,10 @@ void http_free(struct http *h)
 
 	if (!h)
 		return;
-	DL_FOREACH_SAFE(h->clients, c, next)
-	client_free(c);
+	for (c = h->clients; c; c = next) {
+		next = c->next;
+		client_free(c);
+	}
 	if (h->listener)
 		evconnlistener_free(h->listener);
 	if (h->pause)
@@ -413,13 +422,13 @@ bool http_has_streams(const struct http *h)
 	return h->n_streams > 0;
 }
 
-void http_send_event(struct http *h, const char *line, size_t len)
+void http_send_event(struct http *h, struct evbuffer *line)
 {
 	struct http_client *c, *next;
 	struct evbuffer *out;
 
-	DL_FOREACH_SAFE(h->clients, c, next)
-	{
+	for (c = h->clients; c; c = next) {
+		next = c->next;
 		if (c->state != CLIENT_STREAMS)
 			continue;
 		out = bufferevent_get_output(c->bev);
@@ -428,7 +437,7 @@ void http_send_event(struct http *h, const char *line, size_t len)
 			continue;
 		}
 		evbuffer_add_printf(out, "data: ");
-		evbuffer_add(out, line, len);
-		evbuffer_add(out, "\n\n", 2);
+		evbuffer_add_buffer_reference(out, line);
+		evbuffer_add(out, "\n", 1);
 	}
 }

@@ -5,7 +5,8 @@
  *
  * A client has HTTP_ASK_S from its connection to the end of its request, however fast its bytes
  * come, and HTTP_TAKE_S to take the answer. If there is no room for a new connection, the oldest of
- * those that have not asked yet is closed. So neither slow nor many clients keep others away.
+ * those that have not asked yet is closed, or else of those that take their answer. So neither slow
+ * nor many clients keep others away.
  */
 #ifndef IOSTRATA_SERVE_HTTP_H
 #define IOSTRATA_SERVE_HTTP_H
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct evbuffer;
 struct event_base;
 struct http;
 struct http_client;
@@ -37,10 +39,11 @@ struct http_answer {
 	int status;
 	const char *type;    /* of the body; NULL: plain text */
 	const char *headers; /* further lines, each with its "\r\n"; NULL: none */
-	const char *body;    /* copied */
+	const char *body;    /* copied; NULL: it is in @shared */
 	size_t len;
-	bool gzip;   /* the body is compressed */
-	bool stream; /* the client gets events from now on; then there is no body */
+	struct evbuffer *shared; /* all who get it share its memory; it may be freed at once */
+	bool gzip;               /* the body is compressed */
+	bool stream;             /* the client gets events from now on; then there is no body */
 };
 
 /* Answers @rq: calls http_answer() once before it returns. */
@@ -57,9 +60,9 @@ void http_answer(struct http_client *client, const struct http_answer *a);
 bool http_may_stream(const struct http *h);
 bool http_has_streams(const struct http *h);
 
-/* Sends an event with the data @line, one line, to all streams. A client who did not take the
- * events before is closed. */
-void http_send_event(struct http *h, const char *line, size_t len);
+/* Sends an event to all streams, with the data @line: one line, with its newline, shared as in an
+ * answer. A client who did not take the events before is closed. */
+void http_send_event(struct http *h, struct evbuffer *line);
 
 /* Parses a request up to its empty line, in place: @rq points into @text. 0, or the status of the
  * refusal. */

@@ -21,6 +21,7 @@
 #include "serve/metrics.h"
 #include "serve/totals.h"
 #include "show/json.h"
+#include "show/page.h"
 
 /* After this time without a snapshot the figures are no longer those of the present. */
 #define STALE_NS (10ULL * NS_PER_S)
@@ -31,6 +32,7 @@ enum { GZIP = 16 }; /* for deflateInit2(): a header of gzip */
 struct made {
 	char *data; /* NULL: not made */
 	size_t len;
+	struct evbuffer *shared; /* owns @data, once it was sent */
 };
 
 enum { METRICS_PLAIN, METRICS_OPEN, METRICS_N };
@@ -52,8 +54,30 @@ struct process {
 
 static void made_free(struct made *m)
 {
-	free(m->data);
+	if (m->shared)
+		evbuffer_free(m->shared);
+	else
+		free(m->data);
 	*m = (struct made){};
+}
+
+static void on_last_sent(const void *data, size_t len, void *arg)
+{
+	(void)len, (void)arg;
+	free((void *)data);
+}
+
+/* What is made, to be sent to many. NULL: it could not be made. */
+static struct evbuffer *made_share(struct made *m)
+{
+	if (m->shared || !m->data)
+		return m->shared;
+	m->shared = evbuffer_new();
+	if (m->shared && evbuffer_add_reference(m->shared, m->data, m->len, on_last_sent, NULL)) {
+		evbuffer_free(m->shared);
+		m->shared = NULL;
+	}
+	return m->shared;
 }
 
 static void made_forget(struct process *p)
@@ -72,7 +96,7 @@ static void made_close(FILE *f, int err, struct made *m)
 		made_free(m);
 }
 
-static const struct made *json_made(struct process *p)
+static struct made *json_made(struct process *p)
 {
 	FILE *f;
 
@@ -96,7 +120,7 @@ static unsigned int gaps_find(const struct process *p, struct metrics_gap gaps[M
 	return n;
 }
 
-static const struct made *metrics_made(struct process *p, int format)
+static struct made *metrics_made(struct process *p, int format)
 {
 	struct metrics_gap gaps[MISSING_N];
 	struct made *m = &p->metrics[format];
@@ -121,7 +145,7 @@ static const struct made *metrics_made(struct process *p, int format)
 	return m;
 }
 
-static const struct made *zipped_made(struct process *p, int format)
+static struct made *zipped_made(struct process *p, int format)
 {
 	const struct made *plain = metrics_made(p, format);
 	struct made *m = &p->zipped[format];
@@ -150,16 +174,16 @@ static void answer_text(struct http_client *c, int status, const char *text)
 		    &(struct http_answer){ .status = status, .body = text, .len = strlen(text) });
 }
 
-static void answer_made(struct http_client *c, const struct made *m, const char *type, bool gzip)
+static void answer_made(struct http_client *c, struct made *m, const char *type, bool gzip)
 {
-	if (!m->data)
+	struct evbuffer *shared = made_share(m);
+
+	if (!shared)
 		answer_text(c, 503, "out of memory\n");
 	else
-		http_answer(c, &(struct http_answer){ .status = 200,
-						      .type = type,
-						      .body = m->data,
-						      .len = m->len,
-						      .gzip = gzip });
+		http_answer(c,
+			    &(struct http_answer){
+				    .status = 200, .type = type, .shared = shared, .gzip = gzip });
 }
 
 /* Figures that are no longer of the present would be taken for it. */
@@ -184,11 +208,6 @@ static void answer_metrics(struct process *p, const struct http_request *rq, str
 		    gzip);
 }
 
-static const char page[] =
-	"<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>iostrata</title>\n"
-	"<p><a href=\"metrics\">/metrics</a> for Prometheus, "
-	"<a href=\"api/breakdown\">/api/breakdown</a> the last second as JSON</p></html>\n";
-
 /* A browser that came with the token in the address keeps it, for what the page asks. */
 static void answer_page(struct process *p, const struct http_request *rq, struct http_client *c)
 {
@@ -196,6 +215,8 @@ static void answer_page(struct process *p, const struct http_request *rq, struct
 	int n = snprintf(headers, sizeof(headers),
 			 "Content-Security-Policy: frame-ancestors 'none'; base-uri 'none'; "
 			 "form-action 'none'\r\n");
+	size_t len;
+	const char *page = page_live(&len);
 
 	if (guard_in_query(&p->conf->guard, rq))
 		snprintf(headers + n, sizeof(headers) - n,
@@ -205,7 +226,7 @@ static void answer_page(struct process *p, const struct http_request *rq, struct
 					      .type = "text/html; charset=utf-8",
 					      .headers = headers,
 					      .body = page,
-					      .len = strlen(page) });
+					      .len = len });
 }
 
 static void answer_events(struct process *p, struct http_client *c)
@@ -249,10 +270,10 @@ static void serve(void *arg, const struct http_request *rq, struct http_client *
 
 static void events_send(struct process *p)
 {
-	const struct made *m = json_made(p);
+	struct evbuffer *line = made_share(json_made(p));
 
-	if (m->data && m->len)
-		http_send_event(p->http, m->data, m->len - 1); /* without its newline */
+	if (line)
+		http_send_event(p->http, line);
 }
 
 /* Strata that this run measures. */
