@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/container.h"
 #include "base/hist.h"
 #include "serve/feed.h"
@@ -311,6 +312,34 @@ static void test_many_keys(void **state)
 	totals_done(&t);
 }
 
+/* More than 2,000 series in less than 20 ms of CPU time: usual is 1 ms. */
+static void test_cost(void **state)
+{
+	enum { KEYS = 48, ROUNDS = 5, ALLOWED_NS = 20000000 };
+	const char *comms[KEYS];
+	char names[KEYS][8], *text;
+	uint64_t begin, series = 0;
+	struct totals t;
+
+	(void)state;
+	for (int i = 0; i < KEYS; i++) {
+		snprintf(names[i], sizeof(names[i]), "k%d", i);
+		comms[i] = names[i];
+	}
+	totals_init(&t, BY_COMM, 25, KEYS);
+	add(&t, comms, KEYS, 1000, 1);
+	begin = clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	for (int i = 0; i < ROUNDS; i++) {
+		text = text_of(&t, true);
+		for (const char *at = text; !i && (at = strchr(at, '\n')); at++)
+			series += at[1] && at[1] != '#';
+		free(text);
+	}
+	assert_true(clock_read(CLOCK_PROCESS_CPUTIME_ID) - begin < (uint64_t)ROUNDS * ALLOWED_NS);
+	assert_in_range(series, 2000, 3000);
+	totals_done(&t);
+}
+
 static void test_in_progress(void **state)
 {
 	struct unfinished list[] = { { .age_ns = 2000000000, .op = OP_FSYNC, .fs = "ext4" },
@@ -497,11 +526,12 @@ static void test_token(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bounds),      cmocka_unit_test(test_text),
-		cmocka_unit_test(test_missing),     cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_keys),        cmocka_unit_test(test_many_keys),
-		cmocka_unit_test(test_in_progress), cmocka_unit_test(test_feed),
-		cmocka_unit_test(test_requests),    cmocka_unit_test(test_token),
+		cmocka_unit_test(test_cost),      cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_text),      cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_hostile),   cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_many_keys), cmocka_unit_test(test_in_progress),
+		cmocka_unit_test(test_feed),      cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_token),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
