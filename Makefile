@@ -10,6 +10,7 @@
 #   make bench      what tracing costs; mutants [MUTANTS='-n 50 show']: what no test notices
 #   make fuzz       [FUZZ_SECONDS=30] for each; man: build/man; deb: a package in build/deb
 #   make install    [DESTDIR=...] [PREFIX=/usr/local]: with manual, completion, service; help: this
+#   make image      an OCI image of the static program, for podman or docker (CONTAINER_TOOL)
 #
 # V=1 shows the commands. DEBUG=1 builds with -O0, SAN=1 with ASan and UBSan, ARCH=arm64 for that (see
 # tests/setup), in build/debug, build/san, build/arm64. ENGINES=clickhouse: cli fetches it, 566 MB.
@@ -198,8 +199,21 @@ install: all man
 	install -D -m 644 completion/iostrata.bash $(SHARE)/bash-completion/completions/iostrata
 	install -D -m 644 completion/_iostrata $(SHARE)/zsh/$(ZSH_DIR)/_iostrata
 	install -D -m 644 completion/iostrata.fish $(SHARE)/fish/vendor_completions.d/iostrata.fish
-	install -D -m 644 systemd/iostrata-watch@.service $(DESTDIR)$(UNIT_DIR)/iostrata-watch@.service
-	sed -i 's,@BIN@,$(PREFIX)/bin,' $(DESTDIR)$(UNIT_DIR)/iostrata-watch@.service
+	for unit in iostrata-watch@.service iostrata-serve.service; do \
+		install -D -m 644 systemd/$$unit $(DESTDIR)$(UNIT_DIR)/$$unit && \
+		sed -i 's,@BIN@,$(PREFIX)/bin,' $(DESTDIR)$(UNIT_DIR)/$$unit || exit; done
+	for file in iostrata.yaml grafana/iostrata.json prometheus/rules.yml; do \
+		install -D -m 644 $$file $(SHARE)/doc/iostrata/$$file || exit; done
+
+# Of the static program alone: any tool that builds from a Containerfile.
+CONTAINER_TOOL ?= $(or $(shell command -v podman),$(shell command -v docker))
+VERSION = $(shell sed -n 's/.*IOSTRATA_VERSION "\(.*\)"/\1/p' src/run/cli.h)
+
+image: static
+	$(Q)[ -n "$(CONTAINER_TOOL)" ] || { echo "error: there is neither podman nor docker" >&2; exit 1; }
+	$(Q)rm -rf $(B)/image && mkdir $(B)/image
+	$(Q)cp build/iostrata-static-$(ARCH) $(B)/image/iostrata
+	$(Q)$(CONTAINER_TOOL) build -t localhost/iostrata:$(VERSION) -f Containerfile $(B)/image
 
 deb:
 	$(Q)debian/build $(B)/deb
@@ -209,4 +223,4 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(filter %/main.d,$(OBJS:.o=.d)) $(SKELS:.skel.h=.bpf.d) $(UNIT:%=%.d)
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install deb clean help
+.PHONY: all static unit house cli live matrix guests times test run bench mutants fuzz fuzzers man install image deb clean help

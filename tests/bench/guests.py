@@ -29,7 +29,8 @@ CALLS = COUNTED[:-1]
 COUNTS_ONLY = {"breakdown -T syscall": CALLS, "breakdown -T vfs": CALLS, "breakdown -T ext4": CALLS,
                "breakdown -T blk": (), "breakdown -p 1": (), "breakdown --op fsync": ("fsync",),
                "funcs": ("read",), "funcs --probe kprobe": ("read",), "funcs --tree": ("read",),
-               "funcs --probe kprobe.session": ("read",), "funcs -p 1": (), "top": ("fsync",), "top -b": ()}
+               "funcs --probe kprobe.session": ("read",), "funcs -p 1": (), "top": ("fsync",), "top -b": (),
+               "serve": ()}
 # Where a read of io_uring is one, too.
 URING_READS = ("breakdown -T ext4", "funcs", "funcs --probe kprobe", "funcs --probe kprobe.session", "funcs --tree")
 

@@ -42,6 +42,7 @@ def commands(work: Path) -> dict[str, list[str]]:
         "breakdown --by file": [*ours, "--by", "file"],
         "breakdown --slowest 5": [*ours, "--slowest", "5"],
         "breakdown -p 1": [*ours, "-p", "1"],
+        "serve": [str(work / "iostrata"), "serve", "--listen", "127.0.0.1:0"],
         "record": [str(work / "iostrata"), "record", "--force", "-o", str(work / "recording")],
         "libbpf-tools syscount -L": ["syscount", "-L"],
         "bpftrace tracepoint read": ["bpftrace", "-e", BY_TRACEPOINT],
@@ -142,7 +143,7 @@ def _round(command: list[str], work: Path, says: bool) -> dict:
 
 
 def _measure(name: str, command: list[str], work: Path) -> dict:
-    says = name.startswith(("breakdown", "floor", "record"))
+    says = name.startswith(("breakdown", "floor", "record", "serve"))
     rounds: list[dict] = []
     if not shutil.which(command[0]):
         return {"failed": ["not installed"]}

@@ -9,7 +9,10 @@ setup() {
 	scrapers=$PWD/build/scrapers
 }
 
-teardown() { end_spawned; }
+teardown() {
+	end_spawned
+	[[ -z ${disk:-} ]] || losetup -d "$disk" 2>/dev/null || true
+}
 
 need() { # PACKAGE
 	tests/scrapers "$1" 2>"$tmp/why" || skip "$(tail -n 1 "$tmp/why")"
@@ -138,4 +141,64 @@ holds() {
 	wait_until is $((124 * 4096)) 'sum(iostrata_operation_bytes_total{op="read"})'
 	wait_until is 126 'sum(iostrata_operation_duration_seconds_count{op="read"})'
 	holds
+}
+
+@test "alerts and recording rules" {
+	need prometheus
+	run -0 "$scrapers/prometheus/usr/bin/promtool" check rules prometheus/rules.yml
+	run -0 "$scrapers/prometheus/usr/bin/promtool" test rules prometheus/rules_test.yml prometheus/rules_week_test.yml
+	[[ $output == *SUCCESS* ]]
+	# each alert has a test that raises it, but for the one that is only about up
+	for alert in $(sed -n 's/.*- alert: //p' prometheus/rules.yml); do
+		[[ $alert == IostrataDown ]] ||
+			grep -h -A 3 "alertname: $alert$" prometheus/rules_*test.yml | grep -q exp_alerts ||
+			{ echo "$alert"; false; }
+	done
+}
+
+@test "each expression of the dashboard, of the alerts and of the manual returns data, or may" {
+	need prometheus
+	served=$(free_port)
+	truncate -s 16M "$tmp/image"
+	disk=$(losetup -f --show "$tmp/image") || skip "no loop devices"
+	mkdir -p "$tmp/dir"
+	start serve --listen "127.0.0.1:$served" --by container
+	scrape prometheus
+	io() { dd if=/dev/zero of="$disk" bs=64k count=101 oflag=direct status=none && ls -R src >"$tmp/list"; }
+	io
+	sleep 2
+	io
+	enough() { io && [[ -n $(query "rate(iostrata_request_bytes_total{disk=\"${disk#/dev/}\"}[1m]) > 0") ]]; }
+	wait_until enough
+	{
+		command jq -r '.panels[].targets[]?.expr' grafana/iostrata.json
+		awk '/^```/ { code = !code; if (code) text = ""; else if (text ~ /iostrata_/ && text !~ /:/) print text; next }
+			code { text = text " " $0 }' man/iostrata-serve.1.scd
+	} | sed 's/\$__rate_interval/1m/g; s/"\$instance"/".*"/g; s/\[5m\]/[1m]/g' >"$tmp/expressions"
+	(($(wc -l <"$tmp/expressions") > 15))
+	while read -r expression; do
+		[[ -n $(query "$expression") ]] || { echo "nothing: $expression"; false; }
+	done <"$tmp/expressions"
+	# those of alerts are at least understood
+	sed -n 's/^ *expr: \([^|].*\)/\1/p' prometheus/rules.yml | while read -r expression; do
+		query "$expression" >/dev/null
+	done
+}
+
+@test "the dashboard is as Grafana's types have it" {
+	tests/engines grafana 2>"$tmp/why" || skip "$(tail -n 1 "$tmp/why")"
+	mkdir "$tmp/types"
+	ln -s "$PWD/build/engines/grafana/node_modules" "$tmp/types/node_modules"
+	{
+		echo 'import type { Dashboard } from "@grafana/schema";'
+		echo "export const dashboard = $(cat grafana/iostrata.json) satisfies Partial<Dashboard>;"
+	} >"$tmp/types/dashboard.ts"
+	tsc() {
+		(cd "$tmp/types" && node node_modules/typescript/lib/tsc.js --noEmit --strict --skipLibCheck --module esnext \
+			--moduleResolution bundler --target es2022 "$1")
+	}
+	tsc dashboard.ts
+	# and would say what is not
+	sed 's/"schemaVersion": 38/"schemaVersion": "38"/' "$tmp/types/dashboard.ts" >"$tmp/types/wrong.ts"
+	run ! tsc wrong.ts
 }
