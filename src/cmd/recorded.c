@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmd/recorded.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/path.h"
 #include "base/reason.h"
 #include "base/text.h"
@@ -50,6 +53,23 @@ static bool is_below(const char *path, const char *above)
 	return !len || (!strncmp(path, above, len) && (!path[len] || path[len] == '/'));
 }
 
+/* Whether a cgroup on the way to @path is of the container whose id begins with @id. */
+static bool is_of_container(const char *path, const char *id)
+{
+	char above[PATH_MAX], *end;
+	struct container c;
+
+	snprintf(above, sizeof(above), "%s", path);
+	for (; *above; *end = '\0') {
+		if (container_find(above, &c) && !strncmp(c.id, id, strlen(id)))
+			return true;
+		end = strrchr(above, '/');
+		if (!end)
+			return false;
+	}
+	return false;
+}
+
 static bool cgroup_passes(const struct report_filter *f, const struct recording *rec, uint64_t id)
 {
 	const char *path = catalog_cgroup(&rec->catalog, id);
@@ -57,7 +77,10 @@ static bool cgroup_passes(const struct report_filter *f, const struct recording 
 	for (unsigned int i = 0; path && i < f->given.cgroups.n; i++)
 		if (is_below(path, f->given.cgroups.at[i]))
 			return true;
-	return !f->given.cgroups.n;
+	for (unsigned int i = 0; path && i < f->given.containers.n; i++)
+		if (is_of_container(path, f->given.containers.at[i]))
+			return true;
+	return !f->given.cgroups.n && !f->given.containers.n;
 }
 
 static bool owner_passes(const struct report_filter *f, const struct recording *rec, uint64_t owner)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "base/container.h"
 #include "base/mounts.h"
 #include "base/privilege.h"
 #include "base/reason.h"
@@ -120,6 +122,59 @@ static int add_cgroup(const char *path, struct filter_lists *lists, struct reaso
 	return 0;
 }
 
+static int no_such_container(const char *id, struct reason *why)
+{
+	reason_set(why, EXIT_FAILED, "no container has an id that begins with '%.100s'", id);
+	return reason_hint(why, "'iostrata breakdown --by container' shows those with I/O");
+}
+
+/* Adds the directory @e, if it is the cgroup of the container whose id begins with @id. Others
+ * below belong to it. 1: it was added; 0; -1 with @why: another container begins so, too. */
+static int container_try(FTSENT *e, const char *below, const char *id, struct container *first,
+			 struct filter_lists *lists, struct reason *why)
+{
+	struct container c;
+
+	if (!container_find(below, &c) || strncmp(c.id, id, strlen(id)) != 0)
+		return 0;
+	if (*first->id && strcmp(first->id, c.id) != 0)
+		return reason_set(why, EXIT_FAILED, "several containers begin with '%.100s'", id);
+	if (lists->n_cgroups == MAX_CGROUPS)
+		return reason_set(why, EXIT_FAILED, "more than %d cgroups", MAX_CGROUPS);
+	*first = c;
+	lists->cgroups[lists->n_cgroups++] = e->fts_statp->st_ino;
+	return 1;
+}
+
+/* Adds the cgroups of a container, given by its id or the beginning of it. 0, or -1 with @why. */
+static int add_container(const char *id, struct filter_lists *lists, struct reason *why)
+{
+	struct container first = {};
+	char root[PATH_MAX];
+	char *const paths[] = { root, NULL };
+	size_t len;
+	int got = 0;
+	FTSENT *e;
+	FTS *tree;
+
+	if (!cgroup_root(root))
+		return no_such_container(id, why);
+	len = strlen(root);
+	tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	while (tree && got >= 0 && (e = fts_read(tree))) {
+		if (e->fts_info != FTS_D)
+			continue;
+		got = container_try(e, e->fts_path + len, id, &first, lists, why);
+		if (got > 0)
+			fts_set(tree, e, FTS_SKIP);
+	}
+	if (tree)
+		fts_close(tree);
+	if (got < 0)
+		return -1;
+	return *first.id ? 0 : no_such_container(id, why);
+}
+
 _Static_assert((int)OPT_LIST_MAX == MAX_PIDS && MAX_PIDS == MAX_COMMS, "lists");
 _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES && MAX_PIDS == MAX_FS_TYPES,
 	       "lists");
@@ -146,6 +201,8 @@ const struct opt filter_opts[] = {
 	  .help = "only threads with this name" },
 	{ 0, "cgroup", OPT_PATHS(struct filters, cgroups), .arg = "PATH",
 	  .help = "only this cgroup (v2) and its descendants" },
+	{ 0, "container", OPT_STRINGS(struct filters, containers), .arg = "ID",
+	  .help = "only the container whose id begins so, as --by container shows it" },
 	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK",
 	  .help = "only files on and requests of this disk or partition" },
 	{ 0, "fs", OPT_STRINGS(struct filters, fs), .arg = "TYPE",
@@ -405,6 +462,8 @@ static int lists_fill(const struct filters *f, struct filter_lists *lists, struc
 		err = add_file(f->files.at[i], lists, why);
 	for (unsigned int i = 0; i < f->cgroups.n && !err; i++)
 		err = add_cgroup(f->cgroups.at[i], lists, why);
+	for (unsigned int i = 0; i < f->containers.n && !err; i++)
+		err = add_container(f->containers.at[i], lists, why);
 	for (unsigned int i = 0; i < f->fs.n && !err; i++)
 		err = add_fs(f->fs.at[i], lists, why);
 	return err;
@@ -447,6 +506,7 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 		text_add(text, cap, "--children", "");
 	text_add_list(text, cap, "--comm", &f->comms);
 	text_add_list(text, cap, "--cgroup", &f->cgroups);
+	text_add_list(text, cap, "--container", &f->containers);
 	text_add_list(text, cap, "-d", &f->disks);
 	text_add_list(text, cap, "--fs", &f->fs);
 	text_add_list(text, cap, "--file", &f->files);

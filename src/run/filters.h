@@ -20,7 +20,7 @@ struct reason;
 
 struct filters {
 	struct opt_uints pids;
-	struct opt_strings comms, disks, cgroups, files, fs;
+	struct opt_strings comms, disks, cgroups, containers, files, fs;
 	struct opt_strings op_names; /* kinds of operations, and names of system calls */
 	/* set by filters_ops() */
 	unsigned int ops;           /* set of 1 << enum op_kind, 0: all */

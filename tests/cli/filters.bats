@@ -13,6 +13,7 @@ teardown() {
 	end_spawned
 	rm -rf "${dir:?}"
 	[[ -z ${group:-} ]] || remove_groups
+	[[ -z ${one:-} ]] || rmdir "$one" "$two" 2>/dev/null || true
 }
 
 # Python that reads FILE so many times when a line comes; leaves $spawned_pid, its stdin is $tmp/NAME.
@@ -406,4 +407,29 @@ for i in range(7): os.write(f, b\"x\")" "$0/over"' "$dir" "$tmp/out"
 	json --arg disk "$disk" 'all(.slowest[] | select(.fs == "overlay"); .disks != null and (.disks | length) > 0)' "$tmp/out"
 	expect 1 breakdown -d nosuchdisk -D 1
 	says "no such disk"
+}
+
+@test "--container means a container's cgroup, by the beginning of its id, live and for recordings" {
+	root=$(findmnt -nft cgroup2 -o TARGET) || skip "no cgroup v2"
+	one=$root/libpod-$(printf '%064x' 0xabc1) two=$root/libpod-$(printf '%064x' 0xabc2)
+	mkdir "$one" "$two" || skip "no cgroups can be made"
+	: >"$dir/file"
+	reads='echo $$ >"$1/cgroup.procs"; exec "$0" -c "import os, sys
+f = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(int(sys.argv[2])): os.pread(f, 1, 0)" "$2" "$3"'
+	start breakdown -j --container "$(printf '%064x' 0xabc1)" --file "$dir/file" --op read --by container
+	bash -c "$reads" "$python" "$one" "$dir/file" 23
+	bash -c "$reads" "$python" "$two" "$dir/file" 101
+	finish INT
+	json '[.ops[].count] == [23]' "$tmp/out"
+	start record --by cgroup -o "$tmp/a.ios" --op read --file "$dir/file" # which keeps the right to look up names
+	bash -c "$reads" "$python" "$one" "$dir/file" 23
+	bash -c "$reads" "$python" "$two" "$dir/file" 101
+	finish INT
+	expect 0 report -j --container "$(printf '%064x' 0xabc2)" "$tmp/a.ios"
+	json '[.ops[].count] == [101]'
+	expect 1 breakdown --container 000000000000 -D 1
+	says "several containers begin with '000000000000'"
+	expect 1 breakdown --container ffff1234 -D 1
+	says "no container has an id that begins with 'ffff1234'" "--by container"
 }
