@@ -88,6 +88,16 @@ static const struct {
 	{ "request_wait_answer", "FUSE server" },
 	{ "rpc_wait_bit_killable", "NFS server" },
 	{ "nfs_wait_bit_killable", "NFS server" },
+	{ "nfs_wait_on_request", "NFS server" },
+	{ "p9_client_rpc", "9p server" },
+	{ "p9_virtio_zc_request", "9p server" },
+	{ "wait_for_response", "SMB server" },
+	{ "compound_send_recv", "SMB server" },
+	{ "wait_for_free_credits", "credits of the SMB server" },
+	{ "ceph_mdsc_wait_request", "Ceph server" },
+	{ "wait_request_timeout", "Ceph server" },
+	{ "md_write_start", "superblock of an md array" },
+	{ "md_handle_request", "suspended md array" },
 	{ "anon_pipe_read", "pipe" },
 	{ "anon_pipe_write", "pipe" },
 	{ "pipe_read", "pipe" },
@@ -98,6 +108,18 @@ static const struct {
 	{ "__refrigerator", "freezer" },
 	{ "msleep", "time" },
 	{ "usleep_range_state", "time" },
+};
+
+/* File systems whose folios are read from a server: a read that waits for the lock of a folio waits
+ * for the answer, which unlocks the folio. */
+static const struct {
+	const char *fs, *what;
+} servers[] = {
+	{ "fuse", "FUSE server (folio lock)" },     { "fuseblk", "FUSE server (folio lock)" },
+	{ "virtiofs", "FUSE server (folio lock)" }, { "nfs", "NFS server (folio lock)" },
+	{ "nfs4", "NFS server (folio lock)" },      { "9p", "9p server (folio lock)" },
+	{ "cifs", "SMB server (folio lock)" },      { "smb3", "SMB server (folio lock)" },
+	{ "ceph", "Ceph server (folio lock)" },
 };
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
@@ -192,6 +214,17 @@ static const char *name_of(const struct symbols *s, uint64_t at)
 	return sym ? sym->name : "";
 }
 
+/* The cause of a wait for the lock of a folio. */
+static const char *folio_what(const struct site_row *r)
+{
+	bool reads = r->key.op == OP_READ || r->key.op == OP_FAULT;
+
+	for (size_t i = 0; reads && i < COUNT(servers); i++)
+		if (!strncmp(r->fs, servers[i].fs, sizeof(r->fs)))
+			return servers[i].what;
+	return r->what;
+}
+
 /* Names the function in which the thread slept, or the first caller that is not general. */
 static void site_name(const struct symbols *s, struct site_row *r)
 {
@@ -200,6 +233,8 @@ static void site_name(const struct symbols *s, struct site_row *r)
 	for (int i = 1; i < SITE_CALLERS && wchan_is_general(caller); i++)
 		caller = name_of(s, r->key.at[i]);
 	r->what = wchan_what(*caller ? caller : name, caller != name);
+	if (r->what && !strncmp(r->what, "folio lock", strlen("folio lock")))
+		r->what = folio_what(r);
 	snprintf(r->symbol, sizeof(r->symbol), "%s", *caller ? caller : name);
 }
 

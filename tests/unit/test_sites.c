@@ -84,11 +84,36 @@ static void names_are_looked_up_once(void **state)
 	symbols_done(&symbols);
 }
 
+/* A read that waits for a folio of such a file system waits for its server; a write may not. */
+static void folios_of_servers(void **state)
+{
+	struct snapshot sn = { .sites = calloc(3, sizeof(*sn.sites)), .n_sites = 3 };
+	struct symbols symbols = {};
+	FILE *f = fmemopen(symbols_text, strlen(symbols_text), "r");
+
+	(void)state;
+	assert_true(f && sn.sites);
+	fill(&sn.sites[0], OP_READ, 0xffffffff81000020, 0xffffffff81000190);
+	fill(&sn.sites[1], OP_WRITE, 0xffffffff81000020, 0xffffffff81000190);
+	fill(&sn.sites[2], OP_READ, 0xffffffff81000020, 0xffffffff81000190);
+	strcpy(sn.sites[0].fs, "virtiofs");
+	strcpy(sn.sites[1].fs, "virtiofs");
+	assert_int_equal(sites_name_from(f, &symbols, &sn), 0);
+	assert_string_equal(sn.sites[0].what, "FUSE server (folio lock)");
+	assert_string_equal(sn.sites[1].what, "folio lock");
+	assert_string_equal(sn.sites[2].what, "folio lock");
+	fclose(f);
+	snapshot_free(&sn);
+	symbols_done(&symbols);
+}
+
 static void words_of_functions(void **state)
 {
 	(void)state;
 	assert_string_equal(wchan_what("handle_userfault", false), "userfault");
 	assert_string_equal(wchan_what("blk_queue_enter", false), "frozen queue");
+	assert_string_equal(wchan_what("p9_client_rpc", false), "9p server");
+	assert_string_equal(wchan_what("md_write_start", false), "superblock of an md array");
 	assert_null(wchan_what("vfs_read", false));
 	assert_true(wchan_is_general("wait_on_page_bit_common"));
 	assert_false(wchan_is_general("folio_wait_writeback"));
@@ -99,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_have_names),
 		cmocka_unit_test(names_are_looked_up_once),
+		cmocka_unit_test(folios_of_servers),
 		cmocka_unit_test(words_of_functions),
 	};
 
