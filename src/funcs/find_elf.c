@@ -424,6 +424,26 @@ static const char *path_of(struct func_list *l, const char *path, unsigned int p
 	return func_list_place(l, its, strlen(its));
 }
 
+/* Whether process @pid maps the file @path, or another with its inode number: the device in maps is
+ * not always that of stat(2), as with btrfs and overlayfs. */
+static bool is_used(const char *path, unsigned int pid)
+{
+	char line[PATH_MAX + 128], maps[32];
+	unsigned long long ino;
+	bool found = false;
+	struct stat st;
+	FILE *f;
+
+	snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
+	f = stat(path, &st) ? NULL : fopen(maps, "re");
+	if (!f)
+		return true; /* not known */
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*s %*s %*s %llu", &ino) == 1 && ino == st.st_ino;
+	fclose(f);
+	return found;
+}
+
 /* Path of the C library of process @pid; 0: of this program. NULL: it has none. */
 static const char *libc_path(struct func_list *l, unsigned int pid)
 {
@@ -475,7 +495,15 @@ static int file_list(struct reading *r, struct reason *why)
 	if (!strcmp(r->scope, "c"))
 		r->path = libc_path(r->l, r->conf->pid);
 	else
-		r->path = func_list_place(r->l, r->scope, strlen(r->scope));
+		r->path = path_of(r->l, r->scope, r->scope[0] == '/' ? r->conf->pid : 0);
+	if (r->path && r->conf->pid && !is_used(r->path, r->conf->pid)) {
+		reason_set(why, EXIT_FAILED, "process %u does not use '%.200s'", r->conf->pid,
+			   r->path);
+		return reason_hint(why,
+				   "/proc/%u/maps lists its files; without -p, processes that load "
+				   "the file later are traced, too",
+				   r->conf->pid);
+	}
 	if (!r->path && r->conf->pid)
 		return reason_set(why, EXIT_FAILED, "process %u uses no C library", r->conf->pid);
 	if (!r->path)

@@ -211,3 +211,27 @@ load funcs
 	expect 0 funcs --list vfs_read vfs_write
 	[[ $output == *'vfs_read: not traced: functions cannot be probed: '*'without kprobes'*'2 of them not traced' ]]
 }
+
+@test "-p: the file is that of the process, which may have other mounts; a file it does not use is told" {
+	mkdir "$tmp/here" "$tmp/there"
+	for name in here there; do
+		cc -O0 -o "$tmp/$name/app" -x c - <<-EOT
+			#include <unistd.h>
+			int $name;
+			__attribute__((noinline)) void work(void) { usleep(1000); }
+			int main(void) { for (;;) work(); }
+		EOT
+	done
+	spawn unshare --mount sh -c "mount --bind '$tmp/there' '$tmp/here' && exec '$tmp/here/app'"
+	wait_until grep -q here/app "/proc/$spawned_pid/cmdline"
+	expect 0 funcs -j "$tmp/here/app:work" -p "$spawned_pid" -D 1
+	json '.functions | length == 1 and .[0].count > 10'
+	rm "$tmp/here/app"
+	expect 0 funcs -j "$tmp/here/app:work" -p "$spawned_pid" -D 1
+	json '.functions[0].count > 10'
+	app=$spawned_pid
+	spawn sleep 60
+	expect 1 funcs "$tmp/there/app:work" -p "$spawned_pid" -D 1
+	says "process $spawned_pid does not use '$tmp/there/app'" "/proc/$spawned_pid/maps lists its files"
+	kill "$app"
+}
