@@ -26,9 +26,11 @@ static const char *const patterns[FS_METHODS][PATTERNS] = {
 static const char *prefix_of(const char *type)
 {
 	static const char *const other[][2] = {
-		{ "overlay", "ovl" }, { "fuseblk", "fuse" }, { "nfs4", "nfs" },
-		{ "tmpfs", "shmem" }, { "vfat", "fat" },     { "msdos", "fat" },
-		{ "9p", "v9fs" },     { "bdev", "blkdev" },
+		{ "overlay", "ovl" },   { "fuseblk", "fuse" }, { "nfs4", "nfs" },
+		{ "tmpfs", "shmem" },   { "vfat", "fat" },     { "msdos", "fat" },
+		{ "9p", "v9fs" },       { "bdev", "blkdev" },  { "virtiofs", "fuse" },
+		{ "smb3", "cifs" },     { "ntfs3", "ntfs" },   { "nilfs2", "nilfs" },
+		{ "bcachefs", "bch2" },
 	};
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)

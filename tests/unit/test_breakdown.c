@@ -1019,6 +1019,36 @@ static void pseudo_file_systems_are_beside(void **state)
 	fixture_done(&f);
 }
 
+/* A file system whose functions were not found is named, if others have their layer. */
+static void file_systems_without_probes(void **state)
+{
+	struct breakdown_view v = plain;
+	struct missing missing = {};
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	v.missing = &missing;
+	fixture_usual(&f);
+	for (int i = 0; i < 3; i++)
+		f.sn.ops[i].missing_layers = 1U << ST_FS;
+	strcpy(f.sn.ops[0].fs, "ntfs3");
+	strcpy(f.sn.ops[1].fs, "ntfs3");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "; functions not probed of ntfs3\n"); /* an fsync may have none */
+	f.sn.ops[2].key.op = OP_READ;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "; functions not probed of ntfs3, xfs\n");
+	v.later = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "not probed");
+	v.later = false;
+	missing.stratum[ST_FS] = "no functions";
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "not probed");
+	fixture_done(&f);
+}
+
 static void nothing_seen_is_told(void **state)
 {
 	struct breakdown_view v = plain;
@@ -1954,6 +1984,7 @@ int main(void)
 		cmocka_unit_test(no_operation_was_slow),
 		cmocka_unit_test(threads_come_before_requests_in_flight),
 		cmocka_unit_test(pseudo_file_systems_are_beside),
+		cmocka_unit_test(file_systems_without_probes),
 		cmocka_unit_test(nothing_seen_is_told),
 		cmocka_unit_test(keys_get_a_line_each),
 		cmocka_unit_test(keys_are_sums_on_the_first_screen),

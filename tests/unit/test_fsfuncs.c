@@ -52,10 +52,31 @@ static void addresses(void **state)
 	assert_string_equal(t.func[FS_OPEN], "");
 }
 
+/* Types whose functions have another name than the type. */
+static void other_names(void **state)
+{
+	static const char *const names[][2] = { { "virtiofs", "fuse_file_read_iter" },
+						{ "smb3", "cifs_file_read_iter" },
+						{ "ntfs3", "ntfs_file_read_iter" },
+						{ "bcachefs", "bch2_read_iter" } };
+	char line[96];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct fs_type t = {};
+
+		strcpy(t.name, names[i][0]);
+		snprintf(line, sizeof(line), "ffffffffc0001000 t %s\t[module]\n", names[i][1]);
+		resolve(line, &t);
+		assert_string_equal(t.func[FS_READ], names[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(usual_names),
+		cmocka_unit_test(other_names),
 		cmocka_unit_test(addresses),
 	};
 
