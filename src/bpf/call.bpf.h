@@ -36,8 +36,8 @@ enum { MAP_LOCKED = 0x2000, MAP_POPULATE = 0x8000, MAP_NONBLOCK = 0x10000 };
 enum { MADV_WILLNEED = 3, MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
 
 /* The commands of ioctl() that read or write a file system or a block device, by their type
- * (asm-generic/ioctl.h): FS_IOC_..., FICLONE, FITRIM, of btrfs, ext4, XFS and f2fs, BLK...,
- * SG_IO, those of NVMe, and FIBMAP. On other files than storage, they mean something else. */
+ * (their second byte): FS_IOC_..., FICLONE, FITRIM, of btrfs, ext4, XFS and f2fs, BLK..., SG_IO,
+ * those of NVMe, and FIBMAP. On other files than storage, they mean something else. */
 static __always_inline bool ioctl_is_io(u32 command)
 {
 	switch (command >> 8 & 0xff) {

@@ -404,7 +404,7 @@ f = os.open(sys.argv[1] + \"/new\", os.O_CREAT | os.O_WRONLY)
 for i in range(7): os.write(f, b\"x\")" "$0/over"' "$dir" "$tmp/out"
 	json '[.ops[] | select(.fs == "overlay" and (.op == "read" or .op == "write")) | [.op, .count]] | sort
 		== [["read", 23], ["write", 7]]' "$tmp/out"
-	json --arg disk "$disk" 'all(.slowest[] | select(.fs == "overlay"); .disks != null and (.disks | length) > 0)' "$tmp/out"
+	json 'all(.slowest[] | select(.fs == "overlay"); .disks != null and (.disks | length) > 0)' "$tmp/out"
 	expect 1 breakdown -d nosuchdisk -D 1
 	says "no such disk"
 }

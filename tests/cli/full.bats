@@ -90,8 +90,8 @@ recorded() {
 }
 
 @test "a recording that met a full disk is of its first part, and the time after it is told" {
-	expect 125 record -o "$small/a.ios" -- sh -c 'dd if=/dev/urandom of="$0" bs=512 count=200023 status=none; sleep 1.5' \
-		"$tmp/file"
+	expect 125 record -o "$small/a.ios" -- sh -c '
+		dd if=/dev/urandom of="$0" bs=512 count=200023 status=none; sleep 1.5' "$tmp/file"
 	expect 0 report -j "$small/a.ios"
 	json '.without_ns > 1.4e9 and .duration_ns < 30e9 and .lost.ops > 0'
 	expect 0 report "$small/a.ios"
