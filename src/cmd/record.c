@@ -325,7 +325,8 @@ static int html_work(void *arg)
 
 static const struct deputy_work otf2_deputy = { prepare, otf2_work, give_up, NULL, false },
 				parquet_deputy = { prepare, parquet_work, give_up, NULL, false },
-				html_deputy = { prepare_page, html_work, give_up_page, NULL, false };
+				html_deputy = { prepare_page, html_work, give_up_page, NULL,
+						false };
 
 /* Starts the deputy that makes something else of the recording, if an option asks for it. 0, or -1
  * with @why. */

@@ -48,12 +48,12 @@ struct run {
 	bool names_cgroups; /* names of cgroups are looked up after privileges are dropped */
 	bool usr1_ends;     /* SIGUSR1 ends the run, too, even if the command goes on */
 	bool usr1_asks;     /* SIGUSR1 ends nothing: run_asked() tells that it came */
-	FILE *out;          /* for tables and data: stdout; with a command in need of stdout, stderr.
-			       Set before .start is called */
-	bool keyboard;      /* the run waits for keys of the keyboard on stdin; set by .start */
-	uint64_t beat_ns;   /* longest time between two calls of .tick; 0: half a second */
-	int exit;           /* exit code of the run, unless it fails */
-	bool no_reader;     /* the pipe for the output was closed by its reader */
+	FILE *out;        /* for tables and data: stdout; with a command in need of stdout, stderr.
+			     Set before .start is called */
+	bool keyboard;    /* the run waits for keys of the keyboard on stdin; set by .start */
+	uint64_t beat_ns; /* longest time between two calls of .tick; 0: half a second */
+	int exit;         /* exit code of the run, unless it fails */
+	bool no_reader;   /* the pipe for the output was closed by its reader */
 	/* private to run.c */
 	const struct run_ops *ops;
 	struct child child;
