@@ -135,7 +135,7 @@ static __always_inline void aio_completed(u64 key)
 	if (same)
 		t->async = 0;
 	if (u->op.stage)
-		async_ends(u, at, aio_how(u, same, now), ret, now);
+		async_ends(at, aio_how(u, same, now), ret, now);
 	aio_over(u, now);
 }
 

@@ -226,24 +226,18 @@ static __always_inline u32 cpu_wait_stratum(const struct cpu_wait *w)
 
 _Static_assert(ST_RUNQ == ST_PREEMPT - 1, "cpu_wait_stratum");
 
-/* Charges the time from the completion of the last bio of the request in slot @at to its end, at
- * @now. If its thread ends it, the thread may have waited for a CPU meanwhile. (A function of its
- * own: the stack of the programs which end requests is full.) */
-GLOBAL int async_charge_complete(u32 at, u64 now)
+/* Charges the time from the completion of the last bio of a request of thread @thread to its end,
+ * at
+ * @now. If its thread ends it, the thread may have waited for a CPU meanwhile. */
+static __always_inline void async_charge_complete(struct op *op, u64 thread, u64 now)
 {
-	struct async_op *u = CONF(async) ? async_at(at) : NULL;
 	struct task_state *t = current_lookup();
-	struct op *op;
 
-	if (!u)
-		return 0;
-	op = &u->op;
-	if (t && t->task == u->task) {
+	if (t && t->task == thread) {
 		op_charge(op, ST_COMPLETE, t->cpu_wait.from);
 		op_charge(op, cpu_wait_stratum(&t->cpu_wait), t->cpu_wait.to);
 	}
 	op_charge(op, ST_COMPLETE, now);
-	return 0;
 }
 
 /* Charges the rest of a request by the waits of current, the worker which executed the request. */
@@ -271,15 +265,22 @@ enum async_end {
 /*
  * Charges the rest of a request, which completes now. A thread polling for requests, or for their
  * completion, does not show when it stops executing a request (@u->vague). If such a request waits
- * for its own bios, the thread is taken to have stopped when it had submitted the last bio.
+ * for its own bios, the thread is taken to have stopped when it had submitted the last bio. @how:
+ * enum async_end. (A function of its own: the stack of the programs which end requests is full.)
  */
-static __always_inline void async_charge(struct async_op *u, u32 at, enum async_end how, u64 now)
+GLOBAL int async_charge(u32 at, u32 how, u64 now)
 {
-	bool bios, waits, worked = how == ENDS_BY_WORKER && u->queued;
-	struct done last = u->last;
-	struct op *op = &u->op;
+	struct async_op *u = CONF(async) ? async_at(at) : NULL;
+	bool bios, waits, worked;
+	struct done last;
+	struct op *op;
 
+	if (!u)
+		return 0;
+	op = &u->op;
+	last = u->last;
 	barrier(); /* use only the copy from here on */
+	worked = how == ENDS_BY_WORKER && u->queued;
 	bios = last.thread && last.check == done_check(&last) && last.times.c >= op->start &&
 	       (!(last.thread & DONE_EARLIER) || (op->acts == OP_READ && !op->file.direct));
 	waits = bios && !worked && (op->file.direct || u->polls || how == ENDS_LATER);
@@ -299,7 +300,7 @@ static __always_inline void async_charge(struct async_op *u, u32 at, enum async_
 	if (worked) {
 		async_charge_worker(op, now);
 	} else if (waits) {
-		async_charge_complete(at, now);
+		async_charge_complete(op, u->task, now);
 	} else if (u->queued) {
 		op_charge(op, ST_HELPER, now);
 	} else if (how == ENDS_IN_BATCH) {
@@ -311,6 +312,7 @@ static __always_inline void async_charge(struct async_op *u, u32 at, enum async_
 		op->waited_read |= op->acts == OP_READ && !u->linked && !op->file.direct;
 		op_charge(op, ST_SLEEP, now);
 	}
+	return 0;
 }
 
 /* Hands the finished request in slot @at to op_keep(). Its time is charged; it returns @ret. */
@@ -335,12 +337,11 @@ GLOBAL int async_keep(u32 at, u64 ret)
 	return 0;
 }
 
-/* Ends the request in slot @at, whose entry is @u and which returns @ret. */
-static __always_inline void async_ends(struct async_op *u, u32 at, enum async_end how, long ret,
-				       u64 now)
+/* Ends the request in slot @at, which returns @ret. */
+static __always_inline void async_ends(u32 at, enum async_end how, long ret, u64 now)
 {
 	/* number(): then the verifier need not follow each value of @how */
-	async_charge(u, at, number(how), now);
+	async_charge(at, number(how), now);
 	async_keep(at, ret);
 }
 

@@ -320,7 +320,7 @@ static __always_inline void uring_completed(u64 req)
 	same = t && u->task == task && u->batch == t->async_batch;
 	res = uring_result(req);
 	if (u->op.stage && uring_learn_file(&u->op, req, res))
-		async_ends(u, at, uring_how(u, req, same), (int)number(res), now);
+		async_ends(at, uring_how(u, req, same), (int)number(res), now);
 	async_over(u, now);
 }
 
