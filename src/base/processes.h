@@ -31,7 +31,8 @@ int processes_below(const struct processes *all, const unsigned int *roots, unsi
 		    struct processes *ret_below);
 
 /* The title which process @pid gave itself, in place of its command line: "postgres: checkpointer".
- * Hostile. False: it has none, or is gone. */
+ * Hostile; cut to PROCESS_TITLE bytes. False: it has none, or is gone. */
+enum { PROCESS_TITLE = 32 };
 bool process_title(unsigned int pid, char *ret_title, size_t cap);
 
 #endif

@@ -265,6 +265,7 @@ void rows_done(struct rows *r)
 static void op_row_free(struct op_row *r)
 {
 	free(r->by);
+	free(r->title);
 	free(r->hist.bins);
 }
 

@@ -29,7 +29,7 @@ struct op_row {
 			       * without --by; owned by the snapshot; hostile text */
 	char comm[COMM_LEN];  /* with BY_PID, BY_TID: its name, "" if not known; hostile text, may
 			       * lack a NUL */
-	char title[32];       /* with BY_PID: its title, "" if it has none; hostile text */
+	char *title;          /* with BY_PID: its title; NULL: none; hostile text; owned */
 	uint64_t count, errors, bytes, total_ns, max_ns;
 	uint64_t strata[ST_N]; /* sum == total_ns; all 0 with a layer alone (-T) */
 	uint64_t device_bytes; /* read from devices for them; 0 with a layer alone */

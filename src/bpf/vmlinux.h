@@ -215,8 +215,8 @@ struct file {
 	unsigned int f_mode;
 	unsigned int f_flags;
 	long long f_pos;
-	struct path f_path;
 	void *private_data;
+	struct path f_path;
 };
 
 struct backing_file {

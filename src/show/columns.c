@@ -121,9 +121,9 @@ static void op_name_or_title(struct value *ret, const void *row, const void *ctx
 	const struct op_row *r = row;
 
 	op_comm(ret, row, ctx);
-	if (*r->title) {
+	if (r->title) {
 		ret->text = r->title;
-		ret->max = sizeof(r->title);
+		ret->max = SIZE_MAX;
 	}
 }
 
@@ -132,8 +132,7 @@ static void op_title(struct value *ret, const void *row, const void *ctx)
 	const struct op_row *r = row;
 
 	(void)ctx;
-	ret->text = *r->title ? r->title : NULL;
-	ret->max = sizeof(r->title);
+	ret->text = r->title;
 }
 
 static void op_rate(struct value *ret, const void *row, const void *ctx)

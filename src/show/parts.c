@@ -10,6 +10,7 @@
 
 #include "base/mounts.h"
 #include "base/names.h"
+#include "base/processes.h"
 #include "base/opts.h"
 #include "show/columns.h"
 
@@ -96,13 +97,12 @@ void view_row_name(char *dst, size_t cap, const struct breakdown_view *v, const 
 		   int columns)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], text[TEXT_SAFE_CAP(2 * PATH_MAX)];
-	char comm[TEXT_SAFE_CAP(sizeof(r->title))], op[32];
+	char comm[TEXT_SAFE_CAP(PROCESS_TITLE)], op[32];
 	size_t key_len;
 	const char *key = breakdown_key(r->by, r->contained, &key_len);
 
-	text_safe_n(comm, sizeof(comm), *r->title ? r->title : r->comm,
-		    *r->title ? strnlen(r->title, sizeof(r->title))
-			      : strnlen(r->comm, sizeof(r->comm)));
+	text_safe_n(comm, sizeof(comm), r->title ? r->title : r->comm,
+		    r->title ? strlen(r->title) : strnlen(r->comm, sizeof(r->comm)));
 	text_safe_n(fs, sizeof(fs), r->fs, strnlen(r->fs, sizeof(r->fs)));
 	if (v->by == BY_NONE)
 		snprintf(text, sizeof(text), "%s%s%s", breakdown_op_name(v, r, op), *fs ? " " : "",

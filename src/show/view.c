@@ -239,11 +239,13 @@ static int row_merge(const struct breakdown_whole *whole, struct op_row *to,
 /* An empty row with the key and names of @first, the operation of the key with most time. */
 static struct op_row row_of_key(const struct op_row *first)
 {
-	struct op_row row = { .key = first->key, .by = first->by, .contained = first->contained };
+	struct op_row row = { .key = first->key,
+			      .by = first->by,
+			      .title = first->title,
+			      .contained = first->contained };
 
 	memcpy(row.fs, first->fs, sizeof(row.fs));
 	memcpy(row.comm, first->comm, sizeof(row.comm));
-	memcpy(row.title, first->title, sizeof(row.title));
 	return row;
 }
 

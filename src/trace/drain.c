@@ -2,6 +2,7 @@
 #include "trace/drain.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/processes.h"
@@ -73,11 +74,13 @@ void drain_beat(struct drain *d)
 /* Programs whose processes do different work tell it in their titles, and all have one name. */
 static void titles_read(struct snapshot *sn)
 {
+	char title[PROCESS_TITLE];
+
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		struct op_row *r = &sn->ops[i];
 
-		if (!process_title((unsigned int)r->key.by[0], r->title, sizeof(r->title)))
-			r->title[0] = '\0';
+		if (process_title((unsigned int)r->key.by[0], title, sizeof(title)))
+			r->title = strdup(title);
 	}
 }
 

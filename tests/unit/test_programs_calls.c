@@ -891,7 +891,7 @@ static void test_time_of_many_threads(void **state)
 	struct ktask tool;
 
 	(void)state;
-	conf.tracked = 1;
+	conf.tracked = conf.all_young = 1;
 	task_init(&tool, TOOL, TOOL, "iostrata", 0);
 	tick(730 * day);
 	for (int i = 0; i < N; i++) {
