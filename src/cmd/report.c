@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/page_data.h"
 #include "base/path.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
@@ -23,6 +22,7 @@
 #include "capture/reader.h"
 #include "capture/replay.h"
 #include "cmd/recorded.h"
+#include "cmd/report_page.h"
 #include "cmd/report_time.h"
 #include "cmd/tables.h"
 #include "run/cli.h"
@@ -30,7 +30,6 @@
 #include "run/run.h"
 #include "show/events.h"
 #include "show/heat.h"
-#include "show/page.h"
 #include "show/progress.h"
 #include "trace/syscalls.h"
 
@@ -188,9 +187,9 @@ struct report {
 	struct breakdown_opts opts;
 	struct report_time time;
 	struct report_filter filter;
+	struct report_page page;
 	int events; /* enum events_format */
 	bool json, strict, heat;
-	const char *html; /* a file; NULL: no page */
 	/* state */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
@@ -205,7 +204,6 @@ struct report {
 	struct missing missing;   /* of the first file */
 	uint64_t lost[LOST_N], missed;
 	struct report_heat heats;
-	struct page_data page;
 	struct progress progress;
 	uint64_t done_bytes; /* size of the files read so far */
 };
@@ -224,9 +222,6 @@ static const struct opt what_opts[] = {
 	  .help = "draw maps of their latency: time to the right, latency upwards" },
 	{ 0, "every", OPT_DURATION(struct report, time.every_ns), .arg = "DUR", .min = 1000000,
 	  .help = "a table for each interval of this length" },
-	{ 0, "html", OPT_STRING(struct report, html), .arg = "OUT.html",
-	  .help = "write a page for browsers to this new file, which needs no other file: the "
-		  "answer, pictures, tables" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
 	  .help = "one JSON object per interval, times in ns" },
 	{ 0, "strict", OPT_FLAG(struct report, strict),
@@ -240,6 +235,7 @@ static const struct opt_group groups[] = {
 	{ "Time", recorded_part_opts, offsetof(struct report, time.part) },
 	{ "Filters", filter_opts, offsetof(struct report, filter.given) },
 	{ "Format", what_opts, 0 },
+	{ "Page", report_page_opts, offsetof(struct report, page) },
 	{},
 };
 
@@ -260,6 +256,8 @@ static const struct opt_example examples[] = {
 	  "the five slowest operations, each with its strata" },
 	{ "iostrata report --events csv trace.ios", "every operation and request" },
 	{ "iostrata report --html page.html trace.ios", "a page to send to a colleague" },
+	{ "iostrata report --html page.html --base old.ios new.ios",
+	  "the same, with what differs from another recording" },
 	{ "iostrata report --heat --op fsync trace.ios", "a map of slow fsyncs over time" },
 	{},
 };
@@ -305,28 +303,24 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	return 0;
 }
 
-/* Fails if an option beside --html would be ignored. 0, or -1 with @why. */
-static int check_html(const struct report *r, struct reason *why)
+/* An option that is about one table or form, so the page would ignore it; NULL: none is given. */
+static const char *not_for_page(const struct report *r)
 {
 	struct breakdown_opts others = r->opts;
-	const char *other;
+	const char *table;
 
 	others.slowest_max = 0;
-	other = breakdown_table_option(&others);
-	if (!other)
-		other = r->json            ? "--json"
-			: r->events        ? "--events"
-			: r->heat          ? "--heat"
-			: r->time.every_ns ? "--every"
-			: r->opts.output   ? "-o"
-					   : NULL;
-	if (!r->html || !other)
-		return 0;
-	return reason_set(why, EXIT_USAGE, "--html has all tables and pictures, %s one: choose one",
-			  other);
+	table = breakdown_table_option(&others);
+	return table              ? table
+	       : r->json          ? "--json"
+	       : r->events        ? "--events"
+	       : r->heat          ? "--heat"
+	       : r->time.every_ns ? "--every"
+	       : r->opts.output   ? "-o"
+				  : NULL;
 }
 
-static int resolve(struct report *r, struct reason *why)
+static int resolve(struct report *r, char **names, int n, struct reason *why)
 {
 	enum layer layer = LAYER_OPS;
 
@@ -337,10 +331,10 @@ static int resolve(struct report *r, struct reason *why)
 		return reason_hint(why, "-T syscall and -T blk can be shown; 'iostrata breakdown "
 					"-T' measures the others");
 	}
-	if (check_html(r, why) || check(r, layer, why))
+	if (report_page_check(&r->page, names, n, not_for_page(r), why) || check(r, layer, why))
 		return -1;
-	if (r->html) {
-		r->opts.output = r->html;
+	if (r->page.html) {
+		r->opts.output = r->page.html;
 		r->opts.slowest_max = r->opts.slowest_max ? r->opts.slowest_max : PAGE_SLOWEST;
 	}
 	r->out = newfile_output(r->opts.output, stdout, why);
@@ -353,7 +347,7 @@ static int resolve(struct report *r, struct reason *why)
 		.by = breakdown_rows_by(&r->opts),
 		.queued = r->opts.queued,
 		.meta_calls = breakdown_meta_calls(&r->opts, layer),
-		.calls = r->html,
+		.calls = r->page.html,
 		.every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max,
 		.slowest_fs = &r->filter.given.fs,
@@ -411,21 +405,6 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 	return 0;
 }
 
-/* Adds @ev, which ended in the part to show, to the page. 0, or -1 with @why. */
-static int page_add(struct report *r, const struct recording *rec, const struct stored_event *ev,
-		    struct reason *why)
-{
-	uint64_t real_ns =
-		stored_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
-	int64_t at = real_ns - r->replay.conf.first_ns;
-
-	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
-		return 0;
-	if (!page_data_add(&r->page, rec, ev, at < 0 ? 0 : at))
-		return 0;
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
 static int event(struct report *r, const struct recording *rec, const struct stored_event *ev,
 		 struct reason *why)
 {
@@ -437,13 +416,13 @@ static int event(struct report *r, const struct recording *rec, const struct sto
 		return 0;
 	if (!r->events && !r->heat)
 		err = replay_add(&r->replay, rec, ev, why);
-	if (err || !(r->events || r->heat || r->html))
+	if (err || !(r->events || r->heat || r->page.html))
 		return err;
 	end = stored_event_end(ev);
 	if (end < rec->from_ns || end >= rec->to_ns)
 		return 0;
-	if (r->html)
-		return page_add(r, rec, ev, why);
+	if (r->page.html)
+		return report_page_add(&r->page, rec, ev, r->replay.conf.first_ns, why);
 	if (r->heat) {
 		report_heat_add(&r->heats, rec, ev, r->replay.conf.first_ns);
 		return 0;
@@ -461,7 +440,7 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 		r->lost[i] += rec->ending.lost[i];
 	r->missed += rec->ending.missed;
 	replay_end(&r->replay, rec);
-	if (r->html && page_data_end(&r->page, rec))
+	if (r->page.html && page_data_end(&r->page.data, rec))
 		return reason_set(why, EXIT_FAILED, "out of memory");
 	return report_time_add(&r->time, rec) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
 }
@@ -524,16 +503,14 @@ static int file_report(struct report *r, const char *name, struct reason *why)
 
 static int page_print(struct report *r, struct snapshot *sn, const struct replay_interval *iv)
 {
-	const struct page p = { .view = &r->view,
-				.sn = sn,
-				.data = &r->page,
-				.slowest = iv->slowest,
-				.n_slowest = iv->n_slowest,
-				.host = r->header.host,
-				.begin_ns = r->replay.conf.first_ns };
-	int err = series_measure(&r->page.series, report_time_across(&r->time));
+	struct page p = { .view = &r->view,
+			  .sn = sn,
+			  .slowest = iv->slowest,
+			  .n_slowest = iv->n_slowest,
+			  .host = r->header.host,
+			  .begin_ns = r->replay.conf.first_ns };
 
-	return err ? err : page_put(r->out, &p);
+	return report_page_put(r->out, &r->page, &p, report_time_across(&r->time));
 }
 
 static int interval_print(struct report *r, size_t i)
@@ -557,7 +534,7 @@ static int interval_print(struct report *r, size_t i)
 	r->view.without_ns = r->time.without_ns;
 	r->view.until_ns =
 		r->time.first_ns + r->time.part.from_ns + i * r->time.every_ns + sn.duration_ns;
-	if (!err && r->html)
+	if (!err && r->page.html)
 		err = page_print(r, &sn, iv);
 	else if (!err)
 		err = breakdown_put(&out, &sn, iv->slowest, iv->n_slowest);
@@ -581,6 +558,36 @@ static int sums_print(struct report *r)
 	if (!r->heat)
 		return tables_print(r);
 	return report_heat_print(r->out, &r->heats, r->of_ops, report_time_across(&r->time));
+}
+
+static bool passes(void *arg, const struct recording *rec, const struct stored_event *ev)
+{
+	return report_filter_passes(arg, rec, ev);
+}
+
+static void begins(void *arg)
+{
+	report_filter_begin(arg);
+}
+
+static bool goes_on(void *arg, uint64_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return !interrupt_came();
+}
+
+/* Compares the recording @name with that of --base. 0, or -1 with @why. */
+static int page_compare(struct report *r, const char *name, struct reason *why)
+{
+	const struct series_conf conf = { .from_ns = r->time.part.from_ns,
+					  .to_ns = r->time.part.to_ns,
+					  .passes = passes,
+					  .begins = begins,
+					  .arg = &r->filter,
+					  .goes_on = goes_on };
+
+	return report_page_compare(&r->page, name, &conf, why);
 }
 
 static void say_interrupted(const struct report *r)
@@ -650,6 +657,8 @@ static int report_files(struct report *r, char **names, int n)
 	if (!err && !interrupt_came() && r->header.monotonic_ns &&
 	    report_time_reached(&r->time, &why))
 		return cmd_fail(&why);
+	if (!err && r->header.monotonic_ns && page_compare(r, names[0], &why))
+		return cmd_fail(&why);
 	/* without a first record, a table would look as if there had been no I/O */
 	if (!r->events && !err && r->header.monotonic_ns && (!status || r->has_events || r->json))
 		err = sums_print(r);
@@ -669,9 +678,10 @@ static int report(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	interrupt_catch();
-	status = resolve(&r, &why) ? cmd_fail(&why) : report_files(&r, res.rest, res.n_rest);
+	status = resolve(&r, res.rest, res.n_rest, &why) ? cmd_fail(&why)
+							 : report_files(&r, res.rest, res.n_rest);
 	replay_done(&r.replay);
-	page_data_done(&r.page);
+	report_page_done(&r.page);
 	header_done(&r.header);
 	report_filter_done(&r.filter);
 	report_time_done(&r.time);

@@ -377,6 +377,25 @@ static int put_answer(struct page_out *out)
 	return notes ? 0 : -ENOMEM;
 }
 
+/* What differs from another recording. */
+static void put_compared(struct page_out *out)
+{
+	const struct page_compared *c = out->p->compared;
+	struct text_out *o = &out->o;
+	const char *base;
+
+	if (!c->base)
+		return;
+	base = basename(c->base);
+	text_put(o, "<section id=compared><h2>Compared with ");
+	text_html(o, base, strlen(base));
+	text_put(o, "</h2>\n<p class=verdict>");
+	text_html(o, c->answer, strlen(c->answer));
+	text_put(o, "</p>\n<details><summary>by operation and stratum</summary><pre>");
+	text_html_safe(o, c->text);
+	text_put(o, "</pre></details>\n</section>\n");
+}
+
 static void put_pictures(struct text_out *o)
 {
 	static const char none[] = "<noscript><p>The pictures need JavaScript; the tables below do "
@@ -492,6 +511,7 @@ static int put_body(struct page_out *out)
 	int err;
 
 	text_put(&out->o, "<main>\n");
+	put_compared(out);
 	err = put_answer(out);
 	put_pictures(&out->o);
 	put_offsets(out);

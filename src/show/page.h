@@ -13,12 +13,20 @@
 #include "analyse/page_data.h"
 #include "show/view.h"
 
+/* A comparison, on top of the page. */
+struct page_compared {
+	const char *base; /* the recording compared with; NULL: none */
+	char *answer;     /* raw, for free() */
+	char *text;       /* as compare_text() writes it, for free() */
+};
+
 struct page {
 	const struct breakdown_view *view; /* without --by */
 	struct snapshot *sn;               /* rows without --by, one for each call */
 	struct page_data *data;            /* its rows are taken */
 	const struct slow_op *slowest;     /* biggest first */
 	size_t n_slowest;
+	const struct page_compared *compared;
 	const char *host;  /* NULL: not known */
 	uint64_t begin_ns; /* since 1970 */
 };

@@ -197,6 +197,34 @@ data_of() { # PAGE: its JSON
 	[[ ! -e $tmp/no.html ]]
 }
 
+@test "page: with --base, what compare says is on top" {
+	"$BATS_FILE_TMPDIR/records" "$tmp/old.ios" 20011 3
+	"$BATS_FILE_TMPDIR/records" "$tmp/new.ios" 20011 4 fsync device 20
+	expect 0 report --html "$tmp/c.html" --base "$tmp/old.ios" "$tmp/new.ios"
+	"$python" - "$tmp/c.html" >"$tmp/said" <<-'PY'
+		import html, re, sys
+		page = open(sys.argv[1]).read()
+		first = re.search(r"<main>\n<section id=compared><h2>Compared with (.*?)</h2>", page)
+		text = re.search(r"<details><summary>.*?<pre>(.*?)</pre>", page, re.S)
+		print(first[1], html.unescape(text[1]), sep="\n", end="")
+		print(" ".join(html.unescape(re.search("<p class=verdict>(.*?)</p>", page)[1]).split()))
+	PY
+	"$iostrata" compare "$tmp/old.ios" "$tmp/new.ios" >"$tmp/compare"
+	diff <(sed '1d;$d' "$tmp/said") "$tmp/compare"
+	[[ $(head -n 1 "$tmp/said") == old.ios && $(tail -n 1 "$tmp/said") == "new takes "*" longer per fsync on ext4"* ]]
+	# filters and times hold for both
+	expect 0 report --html "$tmp/reads.html" --base "$tmp/old.ios" --op read --to 5s "$tmp/new.ios"
+	not grep -q 'longer per fsync' "$tmp/reads.html"
+	grep -q '^base .*/old.ios: 5.00 s, ' "$tmp/reads.html"
+	expect 1 report --html "$tmp/no.html" --base "$tmp/none.ios" "$tmp/new.ios"
+	says "cannot open '.*none.ios'"
+	expect 2 report --base "$tmp/old.ios" "$tmp/new.ios"
+	says "--base is for --html only"
+	expect 2 report --html "$tmp/no.html" --base "$tmp/old.ios" "$tmp/new.ios" "$a"
+	says "--base compares with one recording"
+	[[ ! -e $tmp/no.html ]]
+}
+
 @test "page: the pattern of a real file is told in words" {
 	need_root
 	dir=$(disk_dir)

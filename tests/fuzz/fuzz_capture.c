@@ -2,18 +2,34 @@
 /* Any bytes as a recording: read to the end, or to one error. */
 #include "made.h"
 
+#include "analyse/page_data.h"
 #include "base/reason.h"
 #include "capture/event_row.h"
 #include "capture/replay.h"
 #include "show/events.h"
+#include "show/page.h"
 
-static void recording_read(FILE *f)
+/* Any records make a page. */
+static void page_make(FILE *out, struct page_data *d, uint64_t across_ns)
+{
+	const struct breakdown_view view = { .missing = &(struct missing){} };
+	const struct page_compared none = {};
+	struct snapshot sn = { .duration_ns = across_ns };
+	const struct page p = { .view = &view, .sn = &sn, .data = d, .compared = &none };
+
+	CHECK(!series_measure(&d->series, across_ns));
+	CHECK(!page_put(out, &p));
+	snapshot_free(&sn);
+}
+
+static void recording_read(FILE *f, bool pages)
 {
 	struct replay r = { .conf = { .by = BY_FILE, .slowest_max = 3, .every_ns = 1 << 30 } };
 	static struct event_names names;
 	static FILE *out;
 	struct recording rec;
 	struct stored_event ev;
+	struct page_data page = {};
 	struct snapshot sn;
 	struct reason why;
 	int got = recording_open(&rec, f, "fuzz", &why), n = 0;
@@ -23,9 +39,12 @@ static void recording_read(FILE *f)
 	if (!got) {
 		while ((got = recording_next(&rec, &ev, &why)) > 0 && n++ < 2000) {
 			events_put(out, EVENTS_TEXT + n % 3, &rec, &ev, no_call, &names);
+			if (pages && (ev.kind == CHUNK_OPS || ev.kind == CHUNK_REQUESTS))
+				CHECK(!page_data_add(&page, &rec, &ev, stored_event_end(&ev)));
 			if (replay_add(&r, &rec, &ev, &why))
 				break;
 		}
+		CHECK(!page_data_end(&page, &rec));
 		replay_end(&r, &rec);
 	}
 	CHECK(got >= 0 || (why.exit == EXIT_FAILED && why.error[0]));
@@ -36,6 +55,9 @@ static void recording_read(FILE *f)
 		snapshot_free(&sn);
 	}
 	replay_done(&r);
+	if (pages)
+		page_make(out, &page, rec.last_ns);
+	page_data_done(&page);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -45,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	f = recording_make(data, size);
-	recording_read(f);
+	recording_read(f, size % 8 == 0); /* a page takes as long as all else together */
 	fclose(f);
 	return 0;
 }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/report_page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/reason.h"
+#include "show/compare.h"
+
+enum { COMPARED_ROWS = 10 }; /* as many as the command compare shows */
+
+const struct opt report_page_opts[] = {
+	{ 0, "html", OPT_STRING(struct report_page, html), .arg = "OUT.html",
+	  .help = "write a page for browsers to this new file, which needs no other file: the "
+		  "answer, pictures, tables" },
+	{ 0, "base", OPT_STRING(struct report_page, base), .arg = "FILE",
+	  .help = "with --html: what differs from this recording, by 'iostrata compare'" },
+	{},
+};
+
+int report_page_check(const struct report_page *p, char *const *names, int n, const char *other,
+		      struct reason *why)
+{
+	if (!p->html && p->base) {
+		reason_set(why, EXIT_USAGE, "--base is for --html only");
+		return reason_hint(why, "'iostrata compare BASE NEW' compares recordings");
+	}
+	if (p->html && other)
+		return reason_set(why, EXIT_USAGE,
+				  "--html has all tables and pictures, %s is about one: choose one",
+				  other);
+	if (p->base && (n > 1 || !strcmp(names[0], "-")))
+		return reason_set(why, EXIT_USAGE, "--base compares with one recording, a file");
+	return 0;
+}
+
+int report_page_add(struct report_page *p, const struct recording *rec,
+		    const struct stored_event *ev, uint64_t first_ns, struct reason *why)
+{
+	uint64_t real_ns =
+		stored_event_end(ev) - rec->header.monotonic_ns + rec->header.realtime_ns;
+	int64_t at = real_ns - first_ns;
+
+	if (ev->kind != CHUNK_OPS && ev->kind != CHUNK_REQUESTS)
+		return 0;
+	if (!page_data_add(&p->data, rec, ev, at < 0 ? 0 : at))
+		return 0;
+	return reason_set(why, EXIT_FAILED, "out of memory");
+}
+
+static int series_open(struct series *s, const char *name, const struct series_conf *conf,
+		       struct reason *why)
+{
+	FILE *f = fopen(name, "re");
+	int got;
+
+	if (!f)
+		return reason_set(why, EXIT_FAILED, "cannot open '%.200s': %s", name,
+				  strerror(errno));
+	got = series_read(s, f, name, conf, why);
+	fclose(f);
+	return got < 0 ? -1 : 0; /* of a damaged one, the part before is compared; report said so */
+}
+
+/* The comparison as text, as the command compare prints it. For free(); NULL: out of memory. */
+static char *compared_text(const struct compare *c)
+{
+	const struct compare_view v = { .c = c, .rows_max = COMPARED_ROWS };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int err = f ? compare_text(f, &v) : -ENOMEM;
+
+	if (f && !fclose(f) && !err)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int report_page_compare(struct report_page *p, const char *name, const struct series_conf *conf,
+			struct reason *why)
+{
+	struct series base = {}, new = {};
+	struct compare c = { .runs = { &base, &new }, .n_runs = { 1, 1 } };
+	int err;
+
+	if (!p->base)
+		return 0;
+	err = series_open(&base, p->base, conf, why);
+	if (!err)
+		err = series_open(&new, name, conf, why);
+	if (!err)
+		err = compare_runs(&c, why);
+	if (!err) {
+		p->compared = (struct page_compared){ .base = p->base,
+						      .answer = compare_answer(&c),
+						      .text = compared_text(&c) };
+		if (!p->compared.answer || !p->compared.text)
+			err = reason_set(why, EXIT_FAILED, "out of memory");
+	}
+	compare_done(&c);
+	series_done(&base);
+	series_done(&new);
+	return err;
+}
+
+int report_page_put(FILE *f, struct report_page *p, struct page *page, uint64_t across_ns)
+{
+	int err = series_measure(&p->data.series, across_ns);
+
+	page->data = &p->data;
+	page->compared = &p->compared;
+	return err ? err : page_put(f, page);
+}
+
+void report_page_done(struct report_page *p)
+{
+	page_data_done(&p->data);
+	free(p->compared.answer);
+	free(p->compared.text);
+}
