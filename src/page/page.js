@@ -120,7 +120,23 @@ function modelOfReport(data) {
 		});
 		model.rows.push(row);
 	}
+	if (model.n > 1 && model.length[model.n - 1] < data.interval_ns / 4)
+		lastJoin(model);
 	return model;
+}
+
+/* Joins the last interval to the one before: a rate in a very short one says nothing. */
+function lastJoin(model) {
+	const last = --model.n;
+	model.length[last - 1] += model.length.pop();
+	model.start.pop();
+	for (const r of [model.all, ...model.rows]) {
+		for (const list of [r.count, r.errors, r.bytes, r.total, ...Object.values(r.strata)])
+			if (list.length > last)
+				list[last - 1] += list.pop();
+		for (const [half, n] of r.heat.pop())
+			r.heat[last - 1].set(half, (r.heat[last - 1].get(half) || 0) + n);
+	}
 }
 
 /* The half-octave of a time, as in show/page_json.h, and where it begins. */
@@ -210,7 +226,8 @@ class Picture {
 		return view.from + Math.min(Math.max((x - MARGIN.left) / this.inner, 0), 1) * (view.to - view.from);
 	}
 	draw() {
-		const ratio = window.devicePixelRatio || 1, width = this.canvas.clientWidth, height = this.of.height;
+		const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 15;
+		const ratio = window.devicePixelRatio || 1, width = this.canvas.clientWidth, height = this.of.height * scale;
 		if (!width || !model.n)
 			return;
 		this.canvas.width = width * ratio;
@@ -218,10 +235,12 @@ class Picture {
 		this.canvas.style.height = height + "px";
 		const c = this.ctx = this.canvas.getContext("2d");
 		c.scale(ratio, ratio);
+		c.font = `${12 * scale}px system-ui, sans-serif`;
+		MARGIN.left = 74 * scale;
+		MARGIN.bottom = 22 * scale;
 		this.inner = width - MARGIN.left - MARGIN.right;
 		this.low = height - MARGIN.bottom;
 		this.high = MARGIN.top;
-		c.font = "12px system-ui, sans-serif";
 		this.of.draw(this);
 		this.axis();
 		if (this.drag) {
