@@ -110,7 +110,8 @@ def ordered(row: Row, data: bytes) -> list[tuple[str, int]] | None:
         order.append((stratum, left[stratum] if byte & 0x80 else next(numbers)))
         left[stratum] -= order[-1][1]
     merged = next(numbers) if n == 64 else 0
-    if not 0 < n <= 64 or next(numbers, None) is not None or min(left.values()) < 0 or any(left.values()) != bool(merged):
+    wrong = min(left.values()) < 0 or any(left.values()) != bool(merged)
+    if not 0 < n <= 64 or next(numbers, None) is not None or wrong:
         raise Damaged("segments")
     return order
 

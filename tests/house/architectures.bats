@@ -42,6 +42,6 @@ aarch64")
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
 	rm -f "$BATS_TEST_TMPDIR/bin/"*-linux-gnu-gcc
-	PATH=$BATS_TEST_TMPDIR/bin run -2 make -n "ARCH=$other"
+	PATH=$BATS_TEST_TMPDIR/bin run -2 env -u MAKEFLAGS -u MAKELEVEL make -n "ARCH=$other"
 	[[ $output == *"there is no $machines-linux-gnu-gcc"*"Stop." && ${#lines[@]} -eq 1 ]]
 }

@@ -100,8 +100,9 @@ gate() { # Python from stdin, with the gate's modules
 
 @test "requests and operations that are not the same are seen" {
 	gate <<-'PY'
+		import pathlib
 		class Disk:
-		    name = "vda"
+		    name, sys = "vda", pathlib.Path("/nonexistent")
 		class Trace:
 		    def __init__(self, **found):
 		        self.found = found  # by kind: count and bytes

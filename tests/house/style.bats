@@ -201,7 +201,7 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 }
 
 @test "make names the architectures that there are tables for" {
-	run -2 make -n ARCH=ppc64le
+	run -2 env -u MAKEFLAGS -u MAKELEVEL make -n ARCH=ppc64le
 	[[ $output == *"for x86_64 and arm64, not for ppc64le"* && ${#lines[@]} -eq 1 ]]
 }
 
