@@ -363,7 +363,8 @@ static void leave_to_shell(struct completion *c, const char *what, int kept)
 	text_put(&c->out, ":%s\t%d\n", what, kept);
 }
 
-static void candidate_choices(struct completion *c, const struct opt *o)
+static void candidate_choices(struct completion *c, const struct opt *o,
+			      const struct opt_choice *list)
 {
 	char seen[512];
 
@@ -371,7 +372,7 @@ static void candidate_choices(struct completion *c, const struct opt *o)
 	snprintf(seen, sizeof(seen), ",%.*s", c->keep, c->typed);
 	for (char *p = seen; *p; p++)
 		*p = *p == '=' ? ',' : *p;
-	for (const struct opt_choice *i = o->choices; i && i->name; i++) {
+	for (const struct opt_choice *i = list; i && i->name; i++) {
 		char item[64];
 
 		snprintf(item, sizeof(item), ",%.60s,", i->name);
@@ -446,9 +447,8 @@ static void values(struct completion *c, const struct opt *o)
 	comma = opts_has_commas(o) ? strrchr(rest, ',') : NULL;
 	if (comma)
 		c->keep = comma + 1 - c->typed;
-	candidate_choices(c, o);
-	for (const struct opt_choice *i = o->known; i && i->name; i++)
-		candidate(c, i->name, NULL);
+	candidate_choices(c, o, o->choices);
+	candidate_choices(c, o, o->known);
 	candidate_columns(c, o->columns);
 	if (!strcmp(arg, "FILE") || !strcmp(arg, "FILES") || !strcmp(arg, "PATH"))
 		leave_to_shell(c, "files", c->keep);

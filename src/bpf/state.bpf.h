@@ -541,7 +541,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, 1 << 21); /* room for SLOWEST_MAX records */
 } ring SEC(".maps");
 
 /* The request of io_uring or libaio to which a bio belongs, if no state in a slot says so: the bio

@@ -101,6 +101,8 @@ bool segments_unpack(struct segments *ret, const struct stored_op *op, const uin
 
 	if (!len)
 		return segments_of_cpu(ret, op);
+	if (!bytes)
+		return false;
 	end = bytes + len;
 	ret->n = *at++;
 	if (!ret->n || ret->n > SEGMENTS_MAX || ret->n > (size_t)(end - at))

@@ -304,6 +304,8 @@ int order_deliver(const struct order *o, struct recording *rec, const struct ord
 			err = chunk_begins(o, &w, rec, ev.kind, request_chunks++, to, why);
 		if (err)
 			break;
+		if (is_of_ops(ev.kind))
+			ev.op.segments = 0; /* their bytes do not wait */
 		if (ev.kind == CHUNK_LOSSES)
 			err = to->loss(to->arg, &ev.loss, why);
 		else if (is_of_ops(ev.kind) ? op_wait(&w, &ev.op) : request_wait(&w, &ev.request))

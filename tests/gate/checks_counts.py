@@ -74,7 +74,7 @@ CALL_KINDS = {
     "fsync": "fsync fdatasync sync syncfs msync",
     "copy": "sendfile sendfile64 splice copy_file_range",
     "aio": "io_submit io_getevents io_pgetevents io_pgetevents_time64",
-    "": "dup dup2 dup3 fcntl fcntl64 flock lseek",
+    "": "dup dup2 dup3 fcntl fcntl64 flock lseek ioctl",  # ioctl: only those of file systems and disks
 }
 KIND_OF = {call: kind for kind, calls in CALL_KINDS.items() for call in calls.split()}
 

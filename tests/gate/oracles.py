@@ -107,7 +107,7 @@ def program(source: Path, bits: int = 64) -> str:
     own functions, CALLER has its tables."""
     made = BUILD / (source.stem + ("32" if bits == 32 else ""))
     own = [f"-I{ROOT}/src"]
-    own += ["-D_GNU_SOURCE", str(LIBRARY), "-lcap"] if source == INTRUDER else []
+    own += ["-D_GNU_SOURCE", str(LIBRARY), "-lcap", "-ljansson"] if source == INTRUDER else []
     needs = {INTRUDER: [LIBRARY], CALLER: list((ROOT / "src/trace").glob("calls_*.h"))}
     newest = max(f.stat().st_mtime for f in [source, *needs.get(source, [])])
     if not made.exists() or made.stat().st_mtime < newest:
