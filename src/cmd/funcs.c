@@ -4,6 +4,7 @@
  * the session in src/funcs/.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -256,6 +257,15 @@ static bool progress(size_t done, size_t all)
 	return !run_interrupted();
 }
 
+/* The process may load or execute the file later. */
+static void say_unused(unsigned int pid, const char *path)
+{
+	char safe[TEXT_SAFE_CAP(PATH_MAX)];
+
+	text_safe(safe, sizeof(safe), path);
+	cmd_say("process %u does not use '%s' now; /proc/%u/maps lists its files", pid, safe, pid);
+}
+
 static void conf_fill(struct funcs *f)
 {
 	struct func_session_conf *c = &f->conf;
@@ -268,6 +278,7 @@ static void conf_fill(struct funcs *f)
 	c->n_pids = f->run.lists.n_pids;
 	c->max = f->max;
 	c->progress = progress;
+	c->unused = say_unused;
 	f->run.names_cgroups = f->by == FUNC_ROWS_CGROUP;
 }
 

@@ -181,6 +181,7 @@ static int list_patterns(const struct patterns *p, const struct func_session_con
 			 bool explain, struct func_list *l, struct reason *why)
 {
 	struct func_elf_conf elf = { .risk_exceptions = conf->risk_exceptions,
+				     .unused = conf->unused,
 				     .pid = conf->n_pids == 1 ? conf->pids[0] : 0 };
 	int err;
 

@@ -496,14 +496,8 @@ static int file_list(struct reading *r, struct reason *why)
 		r->path = libc_path(r->l, r->conf->pid);
 	else
 		r->path = path_of(r->l, r->scope, r->scope[0] == '/' ? r->conf->pid : 0);
-	if (r->path && r->conf->pid && !is_used(r->path, r->conf->pid)) {
-		reason_set(why, EXIT_FAILED, "process %u does not use '%.200s'", r->conf->pid,
-			   r->path);
-		return reason_hint(why,
-				   "/proc/%u/maps lists its files; without -p, processes that load "
-				   "the file later are traced, too",
-				   r->conf->pid);
-	}
+	if (r->path && r->conf->pid && r->conf->unused && !is_used(r->path, r->conf->pid))
+		r->conf->unused(r->conf->pid, r->path);
 	if (!r->path && r->conf->pid)
 		return reason_set(why, EXIT_FAILED, "process %u uses no C library", r->conf->pid);
 	if (!r->path)

@@ -14,6 +14,7 @@ struct reason;
 struct func_elf_conf {
 	bool risk_exceptions; /* see func_unsafe_file() */
 	unsigned int pid;     /* process whose C library c: means; 0: this program */
+	void (*unused)(unsigned int pid, const char *path); /* as in func_session_conf */
 };
 
 /*

@@ -31,6 +31,8 @@ struct func_session_conf {
 	unsigned int n_pids;      /* 0: all */
 	size_t max;               /* most functions; 0: any number */
 	bool (*progress)(size_t done, size_t all); /* called while attaching; false: stop */
+	/* Called for a process of @pids that does not use the file @path of a pattern; or NULL. */
+	void (*unused)(unsigned int pid, const char *path);
 };
 
 /*

@@ -231,7 +231,7 @@ load funcs
 	json '.functions[0].count > 10'
 	app=$spawned_pid
 	spawn sleep 60
-	expect 1 funcs "$tmp/there/app:work" -p "$spawned_pid" -D 1
-	says "process $spawned_pid does not use '$tmp/there/app'" "/proc/$spawned_pid/maps lists its files"
+	expect 0 funcs "$tmp/there/app:work" -p "$spawned_pid" -D 1
+	says "process $spawned_pid does not use '$tmp/there/app' now; /proc/$spawned_pid/maps lists its files"
 	kill "$app"
 }
