@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/segments.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "capture/rowpack.h"
 
 /* In a byte that names a stratum: the segment's duration is all that is left of the stratum. */
@@ -117,15 +117,28 @@ bool segments_unpack(struct segments *ret, const struct stored_op *op, const uin
 	return at == end && merged == ret->merged && segments_add_up(ret, op->strata);
 }
 
+/* Writes "NAME:N". Returns the end. */
+static char *part_put(char *p, const char *name, uint64_t n)
+{
+	char digits[20], *end = digits + sizeof(digits), *first = text_digits(end, n);
+
+	p = stpcpy(p, name);
+	*p++ = ':';
+	return mempcpy(p, first, end - first);
+}
+
 void segments_text(char dst[SEGMENTS_TEXT], const struct segments *s)
 {
-	int len = 0;
+	char *p = dst;
 
-	*dst = 0;
-	for (unsigned int i = 0; i < s->n; i++)
-		len += snprintf(dst + len, SEGMENTS_TEXT - len, "%s%s:%" PRIu64, i ? " " : "",
-				stratum_name(SEGMENT_STRATUM(s->at[i])),
-				(uint64_t)SEGMENT_NS(s->at[i]));
-	if (s->merged)
-		snprintf(dst + len, SEGMENTS_TEXT - len, " merged:%u", s->merged);
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (i)
+			*p++ = ' ';
+		p = part_put(p, stratum_name(SEGMENT_STRATUM(s->at[i])), SEGMENT_NS(s->at[i]));
+	}
+	if (s->merged) {
+		*p++ = ' ';
+		p = part_put(p, "merged", s->merged);
+	}
+	*p = '\0';
 }

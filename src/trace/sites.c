@@ -48,6 +48,7 @@ static const struct {
 	{ "do_get_write_access", "journal commit" },
 	{ "__jbd2_log_wait_for_space", "journal space" },
 	{ "add_transaction_credits", "journal space" },
+	{ "jbd2_journal_stop", "journal batch" }, /* for more handles of the transaction */
 	{ "wait_transaction_locked", "journal transaction" },
 	{ "wait_transaction_switching", "journal transaction" },
 	{ "start_this_handle", "journal transaction" },

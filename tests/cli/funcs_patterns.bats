@@ -232,6 +232,6 @@ load funcs
 	app=$spawned_pid
 	spawn sleep 60
 	expect 0 funcs "$tmp/there/app:work" -p "$spawned_pid" -D 1
-	says "process $spawned_pid does not use '$tmp/there/app' now; /proc/$spawned_pid/maps lists its files"
+	[[ $stderr == *"process $spawned_pid does not use '$tmp/there/app' now; /proc/$spawned_pid/maps lists its files"* ]]
 	kill "$app"
 }

@@ -61,7 +61,7 @@ expect() {
 # for; nothing is on stdout. What traces may have said so before.
 says() {
 	local text
-	text=$(grep -v '^tracing' <<<"$stderr")
+	text=$(grep -vE '^tracing|^[0-9]+ recordings are added up' <<<"$stderr")
 	[[ -z $output ]] || { echo "unexpected output: $output"; return 1; }
 	[[ $text == "error: "* && ${text%%$'\n'*} =~ $1 ]] || { echo "no error /$1/: $stderr"; return 1; }
 	if [[ -z ${2:-} ]]; then return; fi

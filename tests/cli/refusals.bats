@@ -62,7 +62,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 
 @test "without permission: exit status 4, and what to do" {
 	for args in "breakdown -D 1" "breakdown -T syscall -D 1" "top -b -C 1 1" "record -o $tmp/out" \
-		"funcs vfs_read -D 1" doctor; do
+		"funcs vfs_read -D 1"; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr as_nobody "$iostrata" $args
 		((status == 4))
@@ -76,7 +76,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 
 @test "one capability of two is not enough, and the other is named" {
 	for caps in bpf:CAP_PERFMON perfmon:CAP_BPF; do
-		for args in "breakdown -D 1" "top -b -C 1 1" "funcs vfs_read -D 1" doctor; do
+		for args in "breakdown -D 1" "top -b -C 1 1" "funcs vfs_read -D 1"; do
 			# shellcheck disable=SC2086 # words
 			run --separate-stderr with_caps "+${caps%:*}" "$iostrata" $args
 			((status == 4))
