@@ -238,7 +238,8 @@ static void get_segments(struct value *v, const void *row, const void *ctx)
 	struct segments segments;
 
 	(void)ctx;
-	if (!s->op || !segments_unpack(&segments, s->op, s->segments, s->op->segments))
+	if (!s->op || !s->op->segments ||
+	    !segments_unpack(&segments, s->op, s->segments, s->op->segments))
 		return;
 	segments_text(s->text, &segments);
 	v->text = s->text;
@@ -318,6 +319,6 @@ const struct column event_columns[] = {
 	OP_COLUMN("device_bytes", VALUE_BYTES, device_bytes,
 		  "bytes that the operation read from devices"),
 	OP_COLUMN("segments", VALUE_TEXT, segments,
-		  "strata in the order in which the operation was in them, each with its ns"),
+		  "strata in their order, each with its ns, of an operation that waited"),
 	{},
 };

@@ -198,7 +198,7 @@ top_ended() { # STATUS
 
 # In the pane: the screen of an interval that is made up, and its JSON in $tmp/json.
 draw() {
-	cc -std=gnu11 -D_GNU_SOURCE -Isrc -o "$tmp/drawn" tests/drawn.c build/libiostrata.a -lncursesw -lcap
+	cc -std=gnu11 -D_GNU_SOURCE -Isrc -o "$tmp/drawn" tests/drawn.c build/libiostrata.a -lncursesw -lcap -ljansson
 	types 'clear; "$T/drawn" "$T/json"'
 	wait_until shows 'load 1 2 3 by pid'
 }
