@@ -27,7 +27,10 @@ static struct block_io io[2];
 static void aio_init(struct request_of_aio *r, u32 opcode)
 {
 	*r = (struct request_of_aio){ .k.rw = { .ki_filp = &file.f, .ki_pos = 777 },
-				      .copy = { opcode, FD, 31, 8192 } };
+				      .copy = { .aio_lio_opcode = opcode,
+						.aio_fildes = FD,
+						.aio_nbytes = 31,
+						.aio_offset = 8192 } };
 }
 
 static void start(void)
