@@ -22,7 +22,7 @@ def max_verified() -> tuple[int, int]:
     more than on others."""
     version = machine.release()
     if version == (6, 1):
-        return 220_000, 335_000
+        return 220_000, 475_000  # the second: with segments
     if version < (6, 5):
         return 360_000, 770_000
     return (205_000, 285_000) if version < (7, 0) else (295_000, 390_000)
