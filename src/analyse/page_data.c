@@ -397,6 +397,7 @@ int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls)
 		if (!err)
 			err = row_join(&calls, &call, from);
 	}
+	*ret_calls = (struct snapshot){};
 	rows_take(&calls, ret_calls);
 	rows_take(&kinds, &joined);
 	sn->ops = joined.ops;

@@ -83,6 +83,8 @@ static const struct thread *thread_of(const struct snapshot *sn, uint64_t id)
 {
 	struct thread key = { .id = id };
 
+	if (!sn->n_threads)
+		return NULL;
 	return bsearch(&key, sn->threads, sn->n_threads, sizeof(key), thread_order);
 }
 

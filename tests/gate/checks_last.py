@@ -22,10 +22,10 @@ def max_verified() -> tuple[int, int]:
     more than on others."""
     version = machine.release()
     if version == (6, 1):
-        return 220_000, 475_000  # the second: with segments
+        return 220_000, 475_000
     if version < (6, 5):
-        return 360_000, 770_000
-    return (205_000, 285_000) if version < (7, 0) else (295_000, 390_000)
+        return 380_000, 1_080_000
+    return (220_000, 410_000) if version < (7, 0) else (310_000, 560_000)
 
 
 @suite("programs", 300)
