@@ -106,7 +106,7 @@ bool until_met(const struct until *u);
 /* "fsync", "request" or, for several kinds, "operation". */
 const char *until_noun(const struct until_cond *c);
 
-/* What .value says: "132 ms", "3". */
+/* Text of .value: "132 ms", "3". */
 struct text_num until_value(const struct until_cond *c);
 
 #endif

@@ -124,7 +124,7 @@ static int order_check(const struct known *list, int i, struct reason *why)
 	return 0;
 }
 
-/* What several recordings are. */
+/* How several recordings lie to one another: their hosts and times. */
 enum together { OF_ONE_RUN, OF_RUNS, OF_HOSTS };
 
 static bool same(const char *a, const char *b)

@@ -136,7 +136,7 @@ static void take(struct reader *r, void *to, size_t len)
 	r->left -= len;
 }
 
-/* What put_bytes() wrote, with a NUL behind; NULL: it was NULL, or an error. */
+/* Reads bytes of put_bytes(), and adds a NUL. NULL: NULL was written, or an error. */
 static void *take_bytes(struct reader *r, uint64_t *ret_len)
 {
 	uint64_t len = ~0ULL;

@@ -14,7 +14,7 @@
 #include "base/devices.h"
 #include "base/snapshot.h"
 
-/* What a process says of itself. */
+/* Figures of this process. */
 struct feed_self {
 	uint64_t until_ns;       /* the time of this, since 1970 */
 	uint64_t cpu_ns;         /* its CPU time */

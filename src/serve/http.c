@@ -18,7 +18,7 @@ enum {
 	OWN_DESCRIPTORS = 32, /* all that this process needs beside its connections */
 	LINGER_S = 2,         /* for the client to close, after the answer */
 	PAUSE_S = 1,          /* without accepting, if nothing can be closed to make room */
-	/* What a stream may have waiting beside the newest event. */
+	/* Most bytes waiting in a stream beside the newest event. */
 	STREAM_BEHIND = 1 << 20,
 };
 

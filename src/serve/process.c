@@ -67,7 +67,7 @@ static void on_last_sent(const void *data, size_t len, void *arg)
 	free((void *)data);
 }
 
-/* What is made, to be sent to many. NULL: it could not be made. */
+/* A reply made once and sent to many. NULL: it could not be made. */
 static struct evbuffer *made_share(struct made *m)
 {
 	if (m->shared || !m->data)

@@ -377,7 +377,7 @@ static int put_answer(struct page_out *out)
 	return notes ? 0 : -ENOMEM;
 }
 
-/* What differs from another recording. */
+/* The differences from another recording. */
 static void put_compared(struct page_out *out)
 {
 	const struct page_compared *c = out->p->compared;
