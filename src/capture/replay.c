@@ -541,7 +541,7 @@ static int host_take(struct replay *r, struct replay_rows *of, size_t host, stru
 	rows_take(&of->rows, &own);
 	if (r->conf.by == BY_FILE)
 		err = filenames_name(&of->names, &own);
-	if (!err && host)
+	if (!err && host && (r->conf.hosts || r->conf.by == BY_HOST))
 		err = host_name(r, host, &own);
 	if (!err)
 		err = rows_append((void **)&sn->ops, &sn->n_ops, own.ops, own.n_ops,

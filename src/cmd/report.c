@@ -132,6 +132,7 @@ static bool same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+/* The host of a pipe is not known before it is read: OF_HOSTS, until then. */
 static enum together together_of(const struct known *list, int n)
 {
 	enum together together = OF_ONE_RUN;
@@ -195,6 +196,7 @@ struct report {
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
 	bool no_reader;                /* the output's pipe was closed */
 	bool is_only;                  /* there is one recording */
+	bool of_hosts;                 /* those read are of several hosts */
 	bool has_events;               /* an operation or request was read, chosen or not */
 	FILE *out;                     /* the output */
 	struct breakdown_view view;
@@ -373,8 +375,10 @@ static int header_keep(struct report *r, struct recording *rec, struct reason *w
 			why, EXIT_FAILED,
 			"the recordings are from machines with different numbers of system "
 			"calls");
-	if (r->header.monotonic_ns)
+	if (r->header.monotonic_ns) {
+		r->of_hosts |= !same(rec->header.host, r->header.host);
 		return 0;
+	}
 	r->header = rec->header;
 	r->header.n_mounts = 0; /* the mounts stay in @rec */
 	r->header.mounts = NULL;
@@ -653,6 +657,10 @@ static int report_files(struct report *r, char **names, int n)
 	}
 	progress_end(&r->progress);
 	say_interrupted(r);
+	if (together == OF_HOSTS && !r->of_hosts) {
+		together = OF_RUNS;
+		r->replay.conf.hosts = false;
+	}
 	say_together(r, together, n);
 	if (!err && !interrupt_came() && r->header.monotonic_ns &&
 	    report_time_reached(&r->time, &why))
