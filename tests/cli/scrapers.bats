@@ -176,8 +176,11 @@ holds() {
 			code { text = text " " $0 }' man/iostrata-serve.1.scd
 	} | sed 's/\$__rate_interval/1m/g; s/"\$instance"/".*"/g; s/\[5m\]/[1m]/g' >"$tmp/expressions"
 	(($(wc -l <"$tmp/expressions") > 15))
+	# something is in progress, whenever it is looked at
+	spawn bash -c 'while dd if=/dev/zero of="$0" bs=16M count=1 oflag=direct status=none; do :; done' "$disk"
+	returns() { [[ -n $(query "$expression") ]]; }
 	while read -r expression; do
-		[[ -n $(query "$expression") ]] || { echo "nothing: $expression"; false; }
+		wait_until returns || { echo "nothing: $expression"; false; }
 	done <"$tmp/expressions"
 	# those of alerts are at least understood
 	sed -n 's/^ *expr: \([^|].*\)/\1/p' prometheus/rules.yml | while read -r expression; do
