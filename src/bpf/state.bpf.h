@@ -137,9 +137,10 @@ struct waking {
 	u64 at;
 	u64 asleep;         /* start of the sleep; 0: the thread was still on the CPU */
 	struct split split; /* the sleep, cut into strata */
-	u8 helped;          /* a helper woke the thread */
-	u8 is_read;         /* the thread waited for a read */
-	u8 completed;       /* the split ends with this waking, at the completion of a request */
+	u64 unhelped; /* the part not in @split in which the helper was not at work, if @helped */
+	u8 helped;    /* a helper woke the thread */
+	u8 is_read;   /* the thread waited for a read */
+	u8 completed; /* the split ends with this waking, at the completion of a request */
 	struct waker waker; /* only with conf.records; must be the last member */
 };
 
@@ -187,6 +188,7 @@ struct helper_wait {
 struct helper_waking {
 	u64 at;
 	u64 asleep;
+	u64 working; /* a helper woke it, which had been at work since then; 0: no helper did */
 	struct rq_times times; /* the request for which the helper waited; c == 0: none */
 	u8 is_read;
 };
@@ -197,6 +199,7 @@ struct helper {
 	struct wait wait;
 	u32 n; /* number of waits; the last HELPER_WAITS of them are in @waits */
 	struct helper_wait waits[HELPER_WAITS];
+	u64 working; /* since then it ran, or waited for requests or for other helpers at work */
 	/* as the helper last left the CPU; only with conf.helpers */
 	u32 bios_before; /* @bios at that time */
 	u8 idle;         /* was a worker without work */

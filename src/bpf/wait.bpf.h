@@ -199,27 +199,35 @@ static __always_inline const struct helper_wait *helper_last_request(struct help
 	return h->n && w->times.c > since ? w : NULL;
 }
 
-/* Adds to @wk how @h itself spent [from, to), the sleep of the thread woken by @h. The waits of @h
- * are disjoint, so no instant is counted twice. */
+/*
+ * Adds to @wk how @h itself spent [from, to), the sleep of the thread woken by @h. The waits of @h
+ * are disjoint, so no instant is counted twice.
+ *
+ * A helper may have done nothing for most of the sleep, as a worker which an answer from the
+ * network wakes. So wk->unhelped is the time before the helper began to work, as far as the helper
+ * did not wait for a request.
+ */
 static __always_inline void helper_split(struct helper *h, struct waking *wk, u64 from, u64 to)
 {
+	u64 idle = positive(h->working - from), lo, hi, known;
 	struct helper_wait *w;
-	u64 lo, hi;
 
 	for (u32 i = 0; i < HELPER_WAITS; i++) {
 		w = &h->waits[i];
 		if (w->in <= from || w->out >= to)
 			continue;
+		known = split_sum(&wk->split);
 		wk->split.runq += overlap(from, to, w->wake, w->in);
-		if (!w->times.c)
-			continue;
 		lo = from > w->out ? from : w->out;
 		hi = to < w->wake ? to : w->wake;
-		if (lo >= hi)
-			continue;
-		split_add(&wk->split, &w->times, lo, hi);
-		wk->is_read |= w->is_read;
+		if (w->times.c && lo < hi) {
+			split_add(&wk->split, &w->times, lo, hi);
+			wk->is_read |= w->is_read;
+		}
+		if (w->wake < h->working)
+			idle -= split_sum(&wk->split) - known;
 	}
+	wk->unhelped = positive(idle);
 }
 
 /* The last request submitted by thread @tid itself in @op, if the request was done after @from.
@@ -318,8 +326,12 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 	if (h)
 		helper_split(h, w, since, now);
 	if ((since != w->asleep || !(w->split.tag + w->split.queue + w->split.device)) &&
-	    own_request(&own, p->pid, op, w->asleep))
+	    own_request(&own, p->pid, op, w->asleep)) {
 		w->is_read |= own_request_split(&w->split, &own, w->asleep, now);
+		if (h)
+			w->unhelped = positive(w->unhelped - overlap(since, h->working,
+								     own.times.held, own.times.c));
+	}
 }
 
 /* Notes the time of the waking of @p, and its waker, and cuts the sleep so far. */
@@ -358,7 +370,10 @@ static __always_inline void helper_woken(struct helper *h, struct task_struct *p
 	}
 	waker = waker_helper(level);
 	by = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
-	w = by ? helper_last_request(by, woken->asleep) : NULL;
+	if (!by)
+		return;
+	woken->working = by->working | 1; /* never 0 */
+	w = helper_last_request(by, woken->asleep);
 	if (!w)
 		return;
 	woken->times = w->times;
@@ -451,6 +466,14 @@ static __always_inline void task_off(struct task_state *t, bool asleep, u64 now)
 	wait_begin(&t->wait, asleep, t->op.at[AT_CHARGED]);
 }
 
+/* Charges @sum ns to @stratum, but no time after @to. */
+static __always_inline void op_charge_sum(struct op *op, u32 stratum, u64 sum, u64 to)
+{
+	u64 end = op->at[AT_CHARGED] + sum;
+
+	op_charge(op, stratum, end - positive(end - to));
+}
+
 /* Charges the sleep of @p, which ends now. The part up to the waking goes to the strata of the
  * reason, if this is known; the rest goes to the wait for a CPU. */
 static __always_inline void task_charge_sleep(struct task_state *t, struct task_struct *p, u64 now)
@@ -480,6 +503,9 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {
+		/* the helper began to work later */
+		if (wk.helped)
+			op_charge_sum(op, ST_SLEEP, wk.unhelped, wake - split_sum(&wk.split));
 		/* a request which ended the sleep was submitted by others: they come first */
 		if (CONF(segments) && wk.completed)
 			op_charge(op, rest, wake - split_sum(&wk.split));
@@ -532,11 +558,30 @@ static __always_inline struct helper *helper_get(struct task_struct *p)
 	return bpf_map_lookup_elem(&helpers, &tid);
 }
 
+static __always_inline u64 earlier(u64 a, u64 b)
+{
+	return a - positive(a - b);
+}
+
+/* Since when helper @h has been at work, after the wait @w. Before its waking, the helper was idle,
+ * unless it waited for a request, or for another helper, which was at work since @waker_working. */
+static __always_inline u64 helper_working(const struct helper *h, const struct helper_wait *w,
+					  u64 waker_working)
+{
+	u64 since = w->wake;
+
+	if (w->times.c)
+		since = earlier(since, w->times.held);
+	if (waker_working)
+		since = earlier(since, waker_working);
+	return since > w->out ? since : h->working;
+}
+
 static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
 {
 	struct helper_wait *w = &h->waits[h->n % HELPER_WAITS];
 	struct helper_waking wk = h->waking;
-	u64 from = h->wait.off, wake = from;
+	u64 from = h->wait.off, wake = from, waker_working = 0;
 
 	barrier(); /* use only the copy from here on */
 	if (!from)
@@ -550,6 +595,7 @@ static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
 		if (wk.asleep == from) {
 			w->times = wk.times;
 			w->is_read = wk.is_read;
+			waker_working = wk.working;
 		}
 	}
 	if (waits_for_tag(h->last_bio, h->bio_cpu, tid))
@@ -559,6 +605,7 @@ static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
 	w->out = from;
 	w->wake = wake;
 	w->in = now;
+	h->working = helper_working(h, w, waker_working);
 	h->n++;
 	wait_end(&h->wait);
 }

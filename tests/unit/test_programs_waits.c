@@ -204,7 +204,8 @@ static void test_late_completion_for_a_helper(void **state)
 		s = ends();
 		assert_int_equal(s.strata[ST_DEVICE], more ? 0 : 101);
 		assert_int_equal(s.strata[ST_COMPLETE], more ? 0 : REQUEST_END_LATE_NS);
-		assert_int_equal(s.strata[ST_SLEEP], 0);
+		assert_int_equal(s.strata[ST_SLEEP],
+				 more ? 8 + 101 + REQUEST_END_LATE_NS + more : 0);
 	}
 }
 
@@ -522,7 +523,8 @@ static void test_waits_of_a_helper(void **state)
 	wakes_up(&kthread, 2, &alice, 0);
 	runs(&alice, 0);
 	s = ends();
-	assert_strata(&s, 0, 101, 0, 2 + 59, 8 + 53, 0);
+	/* before it was woken, it did not work: what it waited for is not known */
+	assert_strata(&s, 0, 101, 0, 2 + 59, 0, 8 + 53);
 }
 
 /* The last eight waits of a helper are kept; what is older is the helper's. */
@@ -1326,7 +1328,8 @@ static void test_waits_after_many(void **state)
 	assert_false(current_lookup()->op.waited_read);
 	s = ends();
 	assert_int_equal(s.strata[ST_TAG], 53);
-	assert_strata(&s, 0, 0, 0, 4 * 11, 3 * 11, 0);
+	/* it worked from its last waking that was not seen on: not before, as far as is known */
+	assert_strata(&s, 0, 0, 0, 4 * 11, 0, 3 * 11);
 }
 
 /* A helper that is preempted waits for a CPU, whoever wakes it meanwhile: it had set its state, but
@@ -1378,7 +1381,7 @@ static void test_late_waker_of_a_helper(void **state)
 	runs(&alice, 0);
 	assert_false(current_lookup()->op.waited_read);
 	s = ends();
-	assert_strata(&s, 0, 0, 0, 4, 30, 0);
+	assert_strata(&s, 0, 0, 0, 4, 0, 30);
 }
 
 /* A helper that works for nobody who is known has no row of its own for what was no wait for a
@@ -1399,6 +1402,83 @@ static void test_helper_without_work(void **state)
 	waits_for_requests(REQ_OP_READ, 1);
 	sleeps(&kthread, 2);
 	assert_true(map_count(&helper_rows_even) > 0);
+}
+
+/* A worker has worked for somebody else, and sleeps until the answer to alice comes from the
+ * network. It worked for her only after that. If it asks another helper, that works for her, too.
+ */
+static void test_idle_helper(void **state)
+{
+	struct op_sums s;
+
+	(void)state;
+	runs(&kthread, 2);
+	sleeps(&alice, 0);
+	tick(5);
+	sleeps(&kthread, 2);
+	tick(40000);
+	wakes_up(&idle[1], 1, &kthread, 0x100);
+	tick(3);
+	runs(&kthread, 2);
+	tick(11);
+	wakes_up(&kthread, 2, &deeper, 0);
+	sleeps(&kthread, 2);
+	runs(&deeper, 3);
+	tick(13);
+	wakes_up(&deeper, 3, &kthread, 0);
+	runs(&kthread, 2);
+	tick(17);
+	wakes_up(&kthread, 2, &alice, 0);
+	tick(7);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 0, 0, 3 + 7, 11 + 13 + 17, 5 + 40000);
+}
+
+/* The same after a request of her own, which was done before the helper began to work. */
+static void test_idle_helper_and_own(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	submits(&io, REQ_OP_READ);
+	sleeps(&alice, 0);
+	tick(101);
+	is_done(&io, 1);
+	tick(23);
+	wakes_up(&bob, 1, &kthread, 0);
+	runs(&kthread, 2);
+	tick(11);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_strata(&s, 0, 101, 0, 0, 11, 23);
+}
+
+/* A helper that was woken for a request, but slept before that was submitted, was idle until then.
+ */
+static void test_helper_woken_by_a_request_of_others(void **state)
+{
+	struct op_sums s;
+	struct io io;
+
+	(void)state;
+	runs(&kthread, 2);
+	sleeps(&kthread, 2);
+	sleeps(&alice, 0);
+	tick(1000);
+	cpu_is(1, &bob);
+	submits(&io, REQ_OP_READ);
+	tick(101);
+	is_done_for(&io, &kthread);
+	runs(&kthread, 2);
+	tick(19);
+	wakes_up(&kthread, 2, &alice, 0);
+	runs(&alice, 0);
+	s = ends();
+	assert_int_equal(s.strata[ST_TAG], 3);
+	assert_strata(&s, 5, 101, 0, 0, 19, 1000);
 }
 
 int main(void)
@@ -1447,6 +1527,9 @@ int main(void)
 		TEST(test_preempted_helper_is_woken),
 		TEST(test_late_waker_of_a_helper),
 		TEST(test_helper_without_work),
+		TEST(test_idle_helper),
+		TEST(test_idle_helper_and_own),
+		TEST(test_helper_woken_by_a_request_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
