@@ -62,6 +62,7 @@ enum cache_class {
 	CACHE_MISS,      /* waited for a read which it submitted itself */
 	CACHE_READAHEAD, /* waited for a read which another operation or thread started */
 	CACHE_DIRECT,    /* O_DIRECT */
+	CACHE_UNKNOWN,   /* slept, on a file system without a block device: not known what for */
 	CACHE_N,
 };
 

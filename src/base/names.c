@@ -163,9 +163,28 @@ char stratum_letter(unsigned int st)
 
 const char *cache_name(unsigned int cache)
 {
-	static const char *const names[CACHE_N] = { "-", "hit", "miss", "readahead", "direct" };
+	static const char *const names[CACHE_N] = { "-",         "hit",    "miss",
+						    "readahead", "direct", "not known" };
 
 	return NAME_OF(names, cache);
+}
+
+const char *cache_known(unsigned int cache)
+{
+	return cache == CACHE_NONE || cache == CACHE_UNKNOWN ? NULL : cache_name(cache);
+}
+
+bool fs_has_server(const char *fs)
+{
+	static const char *const types[] = {
+		"nfs",      "nfs4", "cifs", "smb3", "9p",     "fuse",   "fuseblk",
+		"virtiofs", "ceph", "afs",  "coda", "lustre", "beegfs", "pvfs2",
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strncmp(types[i], fs, FS_NAME_LEN))
+			return true;
+	return false;
 }
 
 const char *rq_op_name(unsigned int op)

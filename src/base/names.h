@@ -21,12 +21,18 @@ const char *stratum_label(unsigned int st);
 /* A stratum as one letter of a bar; the layers on the CPU are all 'C'. */
 char stratum_letter(unsigned int st);         /* in text: "run queue" for runq */
 const char *cache_name(unsigned int cache);   /* hit miss readahead direct; "-": none */
+const char *cache_known(unsigned int cache);  /* the same; NULL: none, or not known */
 const char *rq_op_name(unsigned int op);      /* read write flush ... */
 const char *rq_op_code(unsigned int op);      /* as blkparse: R W F D DE WZ Z N */
 const char *by_name(unsigned int by);         /* pid comm file cgroup dev cache ... */
 const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
 const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
 const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
+
+/* Whether files of file system type @fs are on a server, or with a daemon, instead of on a block
+ * device: what their reads brought from devices is not known here. @fs: up to FS_NAME_LEN bytes,
+ * hostile. */
+bool fs_has_server(const char *fs);
 
 /* The same as the end of a sentence, after how many; of LOST_N, what the kernel missed. NULL: it is
  * no loss, they began before tracing did. */

@@ -10,6 +10,16 @@
 #include "row.bpf.h"
 #include "send.bpf.h"
 
+/* Whether the operation slept for a reason that no event told, and its file system has no block
+ * device: then it may have waited for pages that a server sent. */
+static __always_inline bool op_may_have_read(const struct op *op)
+{
+	u64 file = op->file.file; /* local, or CO-RE would search the kernel for it */
+
+	return op->settled && op->strata[ST_SLEEP] + op->strata[ST_HELPER] &&
+	       !BPF_CORE_READ((struct file *)file, f_inode, i_sb, s_bdev);
+}
+
 /* The cache class of an operation. @acts: its kind; for a request of io_uring or libaio, the kind
  * of a call which does the same. */
 static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
@@ -19,7 +29,7 @@ static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 	if (op->file.direct)
 		return CACHE_DIRECT;
 	if (!op->waited_read)
-		return CACHE_HIT;
+		return acts != OP_WRITE && op_may_have_read(op) ? CACHE_UNKNOWN : CACHE_HIT;
 	return op->own_reads ? CACHE_MISS : CACHE_READAHEAD;
 }
 

@@ -143,6 +143,7 @@ struct super_block {
 	unsigned int s_dev;
 	unsigned long s_magic;
 	struct file_system_type *s_type;
+	struct block_device *s_bdev;
 };
 
 struct file_operations {

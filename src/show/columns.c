@@ -104,7 +104,7 @@ static void op_cache(struct value *ret, const void *row, const void *ctx)
 	const struct op_row *r = row;
 
 	(void)ctx;
-	ret->text = r->key.cache == CACHE_NONE ? NULL : cache_name(r->key.cache);
+	ret->text = cache_known(r->key.cache);
 }
 
 static void op_comm(struct value *ret, const void *row, const void *ctx)
@@ -275,8 +275,11 @@ static void op_bar(struct value *ret, const void *row, const void *ctx)
 
 static void op_device_bytes(struct value *ret, const void *row, const void *ctx)
 {
-	ret->unknown = !breakdown_has_device_bytes(((const struct breakdown_whole *)ctx)->v);
-	ret->n = ((const struct op_row *)row)->device_bytes;
+	const struct breakdown_whole *whole = ctx;
+	const struct op_row *r = row;
+
+	ret->unknown = !breakdown_fs_has_device_bytes(whole->v, r->fs);
+	ret->n = r->device_bytes;
 }
 
 static void op_amplification(struct value *ret, const void *row, const void *ctx)
@@ -317,7 +320,7 @@ const struct column op_columns[] = {
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
 	  .help = "with --by cache: hit, miss (it waited for its own read), readahead (it "
 		  "waited for the read of another thread) or direct (O_DIRECT); null: no read, "
-		  "write or page fault" },
+		  "write or page fault, or not known" },
 	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
 	  .help = "key of --by, as text; null without --by" },
 	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7,
@@ -330,7 +333,7 @@ const struct column op_columns[] = {
 	  .help = "bytes read or written" },
 	{ "device_bytes", NULL, VALUE_BYTES, .get = op_device_bytes,
 	  .help = "bytes that these operations read from devices, readahead included; null: "
-		  "not known" },
+		  "not known, as on NFS and FUSE" },
 	{ "amplification", NULL, VALUE_SHARE, .get = op_amplification,
 	  .help = "for reads: device_bytes divided by bytes; 0: all bytes were cached, or another "
 		  "thread had begun to read them; above 1: more was read than asked for; null: "

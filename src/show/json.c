@@ -190,7 +190,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_string(j, "op", op_name(r->op.kind));
 	json_put_string(j, "call", breakdown_call_name(w->v, r->op.call, buf));
 	json_put_text(j, "fs", breakdown_fs_name(w->sn, r->fs), FS_NAME_LEN);
-	json_put_string(j, "cache", r->op.cache == CACHE_NONE ? NULL : cache_name(r->op.cache));
+	json_put_string(j, "cache", cache_known(r->op.cache));
 	json_put_uint(j, "start_ns", r->op.start_ns);
 	json_put_uint(j, "total_ns", r->total_ns);
 	put_strata(w, ns, breakdown_missing_layers(w->sn, r));
@@ -199,7 +199,8 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	device_chain_json(j, w->sn->devices, r->disk ? r->disk : r->dev);
 	put_result(j, r->op.ret);
 	json_put_uint(j, "requests", r->op.requests);
-	put_known(j, "device_bytes", r->op.device_bytes, breakdown_has_device_bytes(w->v));
+	put_known(j, "device_bytes", r->op.device_bytes,
+		  breakdown_fs_has_device_bytes(w->v, breakdown_fs_name(w->sn, r->fs)));
 	json_put_uint(j, "pid", r->who.pid);
 	json_put_uint(j, "tid", r->who.tid);
 	json_put_text(j, "comm", r->who.comm, sizeof(r->who.comm));

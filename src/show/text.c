@@ -238,7 +238,7 @@ static void put_read_in(struct text_out *o, const struct breakdown_view *v, cons
 	char text[128];
 	int n;
 
-	if (!r->device_bytes || !breakdown_has_device_bytes(v) ||
+	if (!r->device_bytes || !breakdown_fs_has_device_bytes(v, r->fs) ||
 	    (reads && r->device_bytes == r->bytes))
 		return;
 	n = snprintf(text, sizeof(text), "  read from devices: %s", text_bytes(r->device_bytes).s);

@@ -343,6 +343,11 @@ bool breakdown_has_device_bytes(const struct breakdown_view *v)
 	return v->layer == LAYER_OPS && !(v->missing && v->missing->device_bytes);
 }
 
+bool breakdown_fs_has_device_bytes(const struct breakdown_view *v, const char *fs)
+{
+	return breakdown_has_device_bytes(v) && !fs_has_server(fs);
+}
+
 bool breakdown_has_minor_faults(const struct breakdown_view *v)
 {
 	return v->layer == LAYER_OPS &&
@@ -351,7 +356,7 @@ bool breakdown_has_minor_faults(const struct breakdown_view *v)
 
 bool breakdown_row_reads(const struct breakdown_view *v, const struct op_row *r)
 {
-	return breakdown_has_device_bytes(v) && !(r->kinds & ~(1U << OP_READ)) &&
+	return breakdown_fs_has_device_bytes(v, r->fs) && !(r->kinds & ~(1U << OP_READ)) &&
 	       async_acts(r->key.op, r->key.call) == OP_READ;
 }
 

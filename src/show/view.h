@@ -115,6 +115,9 @@ bool breakdown_has_ops(const struct breakdown_view *v);
 /* Whether the bytes read from devices are known by operation. */
 bool breakdown_has_device_bytes(const struct breakdown_view *v);
 
+/* The same for operations on file system type @fs. */
+bool breakdown_fs_has_device_bytes(const struct breakdown_view *v, const char *fs);
+
 /* Whether minor page faults are counted. */
 bool breakdown_has_minor_faults(const struct breakdown_view *v);
 

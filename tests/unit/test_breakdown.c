@@ -1417,8 +1417,14 @@ static void reads_are_amplified(void **state)
 	f.sn.ops[1].device_bytes = f.sn.ops[1].bytes; /* as much: that needs no words */
 	print(&f, breakdown_text, &v, 0);
 	assert_has_not(f.text, " read in ");
-	v.missing = &unknown;
+	/* the server has a device; this machine does not know of it */
+	strcpy(f.sn.ops[1].fs, "nfs4");
 	v.detail = 1;
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"bytes\":4132864,\"device_bytes\":null,\"amplification\":null,");
+	print(&f, breakdown_text, &v, 0);
+	assert_has_not(f.text, "times the bytes returned");
+	v.missing = &unknown;
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"device_bytes\":null,\"amplification\":null,");
 	assert_has_not(f.text, "\"device_bytes\":8192");

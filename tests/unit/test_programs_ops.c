@@ -618,6 +618,59 @@ static void test_by_cache(void **state)
 	assert_int_equal(direct, 3);
 }
 
+static void rows_drop(void)
+{
+	struct kmap *rows = map_of(&op_rows_even);
+
+	while (rows->entries)
+		entry_free(rows, rows->entries);
+}
+
+/* Current reads @fd, and sleeps meanwhile. The cache class of its row. */
+static u32 class_of_a_sleep(u32 fd)
+{
+	struct ktask *self = machine.current;
+	u32 class = CACHE_N;
+	struct entry *e;
+
+	rows_drop();
+	sys_enter(NR_READ, fd, 0, 4096, 0);
+	vfs_in(OP_READ, file_of(fd));
+	switch_to(&idle[1], true);
+	tick(100);
+	cpu_is(2, &bob);
+	wake(self);
+	cpu_is(1, &idle[1]);
+	switch_to(self, false);
+	vfs_out(OP_READ, 1);
+	sys_exit(1);
+	for (e = map_of(&op_rows_even)->entries; e; e = e->hh.next)
+		class = ((const struct op_key *)(const void *)e->key)->cache;
+	return class;
+}
+
+/* A read that slept on a file system without a block device may have waited for a server. */
+static void test_sleeps_without_device(void **state)
+{
+	struct kfile nfs;
+
+	(void)state;
+	file_init(&nfs, "nfs", 23, 29, S_IFREG);
+	alice.fd[3] = &nfs.f;
+	conf.by = BY_CACHE;
+	conf.row_slots = 0;
+	conf.file_details = conf.op_extras = 1;
+	assert_int_equal(class_of_a_sleep(2), CACHE_HIT);
+	assert_int_equal(class_of_a_sleep(3), CACHE_UNKNOWN);
+	nfs.f.f_flags = O_DIRECT;
+	assert_int_equal(class_of_a_sleep(3), CACHE_DIRECT);
+	nfs.f.f_flags = 0;
+	rows_drop();
+	call_through(OP_READ, 3, 60, 1);
+	assert_int_equal(((const struct op_key *)map_of(&op_rows_even)->entries->key)->cache,
+			 CACHE_HIT);
+}
+
 /* -T syscall, and the calls of kind meta with -v: a row for each call. */
 static void test_rows_by_call(void **state)
 {
@@ -1534,6 +1587,7 @@ int main(void)
 		TEST(test_by_pid_names_the_process),
 		TEST(test_by_file_identity),
 		TEST(test_by_cache),
+		TEST(test_sleeps_without_device),
 		TEST(test_rows_by_call),
 		TEST(test_min),
 		TEST(test_filter_pid),

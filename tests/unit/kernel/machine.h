@@ -31,6 +31,7 @@ struct kfile {
 	struct file f;
 	struct inode inode;
 	struct super_block sb;
+	struct block_device bdev;
 	struct file_system_type type;
 	struct file_operations fop;
 	struct address_space mapping;
@@ -165,6 +166,7 @@ static void tick(u64 ns)
 static void file_init(struct kfile *f, const char *fs, u32 dev, u64 ino, u16 mode)
 {
 	*f = (struct kfile){ .sb = { .s_dev = dev, .s_type = &f->type }, .type = { .name = fs } };
+	f->sb.s_bdev = dev >> MINOR_BITS ? &f->bdev : NULL;
 	f->inode = (struct inode){
 		.i_mode = mode, .i_sb = &f->sb, .i_ino = ino, .i_mapping = &f->mapping
 	};
