@@ -20,11 +20,11 @@ STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complet
 COLUMNS = {
     NAMES: ("type", "id", "a", "b", "c", "length"),
     OPS: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "offset", "len",
-          "ret", "fd", "requests", *STRATA, "device_bytes", "segments"),
+          "ret", "fd", "requests", *STRATA, "device_bytes", "segments", "server"),
     REQUESTS: ("q", "tag", "queue", "device", "owner", "file", "dev", "sector", "bytes", "op",
                "cmd_flags", "flags", "requeues", "merges", "error"),
     HANDLES: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "second", "third",
-              "ret", "fd", "requests", *STRATA, "device_bytes"),
+              "ret", "fd", "requests", *STRATA, "device_bytes", "segments", "server"),
     LOSSES: ("from", "to", "kind", "count"),
     INDEX: ("offset", "kind", "rows", "first", "last"),
 }

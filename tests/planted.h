@@ -280,7 +280,7 @@ static struct stored_op planted_op(struct planted_load *p, uint64_t ns)
 	if (planted_property(p, &op) && planted_any(p, 20))
 		op.strata[st] += planted_around(p, 15 * PLANTED_MS, 1);
 	else if (!planted_any(p, 200))
-		op.strata[1 + planted_any(p, ST_N - 1)] += planted_around(p, 12 * PLANTED_MS, 1);
+		op.strata[1 + planted_any(p, ST_LOCK)] += planted_around(p, 12 * PLANTED_MS, 1);
 	return op;
 }
 
@@ -347,7 +347,7 @@ static void planted_stretch(struct stored_op *op, uint64_t total_ns)
 	unsigned int most = 0;
 	uint64_t sum = 0;
 
-	for (unsigned int st = 0; st < ST_N; st++) {
+	for (unsigned int st = 0; st < STORED_STRATA; st++) {
 		op->strata[st] *= by;
 		sum += op->strata[st];
 		most = op->strata[st] > op->strata[most] ? st : most;

@@ -155,8 +155,9 @@ static struct stored_op op_make(uint64_t ns)
 		return op;
 	op.cache = kind <= OP_WRITE ? CACHE_MISS : CACHE_NONE;
 	op.requests = 1;
-	for (int i = ST_FS + 1; i < ST_N; i++)
+	for (int i = ST_FS + 1; i < STORED_STRATA; i++)
 		op.strata[i] = any(3) ? 0 : any(50000);
+	op.server_ns = any(3) ? 0 : any(50000);
 	return op;
 }
 
@@ -237,7 +238,7 @@ static struct stored_op steady_make(uint64_t ns, double common, const struct pla
 	op.strata[ST_DEVICE] = around(of[i].device_ns, common);
 	op.strata[ST_RUNQ] = around(of[i].runq_ns, 1) * any(3);
 	op.strata[ST_HELPER] = around(of[i].helper_ns, common);
-	for (int st = 0; st < ST_N; st++)
+	for (int st = 0; st < STORED_STRATA; st++)
 		if (p->op && !strcmp(p->op, op_name(op.kind)) &&
 		    !strcmp(p->stratum, stratum_name(st)))
 			op.strata[st] *= p->by;

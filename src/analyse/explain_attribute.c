@@ -222,16 +222,17 @@ static uint64_t container_of(struct scan *s, uint64_t cgroup)
 static uint64_t stratum_of(const struct scan_item *item)
 {
 	const struct stored_request *rq = item->rq;
-	uint64_t most = 0, st = NO_VALUE;
+	uint64_t most = 0, st = NO_VALUE, ns;
 
 	if (rq)
 		return rq->tag_ns > rq->queue_ns && rq->tag_ns > rq->device_ns ? ST_TAG
 		       : rq->queue_ns > rq->device_ns                          ? ST_QUEUE
 									       : ST_DEVICE;
 	for (int i = 0; i < ST_N; i++) {
-		if (item->op->strata[i] <= most)
+		ns = stored_op_stratum(item->op, i);
+		if (ns <= most)
 			continue;
-		most = item->op->strata[i];
+		most = ns;
 		st = i;
 	}
 	return st;

@@ -136,6 +136,10 @@ const struct opt_term strata_terms[] = {
 		      "asleep for a kernel lock held by another thread (of an inode, a journal "
 		      "...); "
 		      "Linux 5.19 and later, on older kernels part of sleep" },
+	[ST_SERVER] = { "server", "server",
+			"asleep while a file server or a daemon (NFS, FUSE, virtiofs ...) worked "
+			"on "
+			"its request, or the request or the answer was on its way" },
 	{}
 };
 
@@ -155,7 +159,7 @@ char stratum_letter(unsigned int st)
 		[ST_SYSCALL] = 'C', [ST_VFS] = 'C',     [ST_FS] = 'C',     [ST_THROTTLE] = 't',
 		[ST_TAG] = 'g',     [ST_QUEUE] = 'q',   [ST_DEVICE] = 'D', [ST_COMPLETE] = 'w',
 		[ST_RUNQ] = 'r',    [ST_PREEMPT] = 'p', [ST_HELPER] = 'k', [ST_SLEEP] = 's',
-		[ST_LOCK] = 'l',
+		[ST_LOCK] = 'l',    [ST_SERVER] = 'S',
 	};
 
 	return st < ST_N && letters[st] ? letters[st] : '?';

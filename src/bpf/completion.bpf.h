@@ -107,7 +107,7 @@ static __always_inline u64 done_check(const struct done *d)
 {
 	const struct rq_times *c = &d->times;
 
-	return d->thread ^ c->held ^ c->q ^ c->g ^ c->d ^ c->c;
+	return d->thread ^ c->held ^ c->q ^ c->g ^ c->d ^ c->c ^ c->server;
 }
 
 /* A request that thread @tid submitted is done. */

@@ -186,6 +186,10 @@ struct bpf_conf {
 	unsigned char overlay_file;  /* file.private_data leads to struct ovl_file (6.13), else to
 				      * the open file of a layer */
 	unsigned char file_identity; /* one of these offsets is known */
+	/* offsets of members: of struct fuse_req, its struct fuse_in_header; of struct rpc_task,
+	 * its procedure and its struct rpc_rqst; of struct rpc_procinfo, its name; of struct
+	 * rpc_rqst, when it was sent, the time to its answer, and the length of the answer */
+	unsigned short fuse_in, rpc_msg, rpc_rqst, rpc_name, rpc_sent, rpc_rtt, rpc_received;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */
 	unsigned long long preempt_count, cpu_offsets;

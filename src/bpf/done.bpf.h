@@ -16,7 +16,8 @@ static __always_inline bool op_may_have_read(const struct op *op)
 {
 	u64 file = op->file.file; /* local, or CO-RE would search the kernel for it */
 
-	return op->settled && op->strata[ST_SLEEP] + op->strata[ST_HELPER] &&
+	return op->settled &&
+	       op->strata[ST_SLEEP] + op->strata[ST_HELPER] + op->strata[ST_SERVER] &&
 	       !BPF_CORE_READ((struct file *)file, f_inode, i_sb, s_bdev);
 }
 

@@ -16,11 +16,12 @@
  * @q. @held 0: a throttled bio, held back until @q from an unknown time on. */
 struct rq_times {
 	u64 held, q, g, d, c;
+	u64 server; /* 1: of a request to a server; see server.bpf.h */
 };
 
 /* A sleep, cut into strata as far as known at the waking. */
 struct split {
-	u64 throttle, tag, queue, device, complete, runq;
+	u64 throttle, tag, queue, device, complete, runq, server;
 };
 
 /* The properties of a file which a row needs. */
@@ -498,6 +499,23 @@ struct {
 	__type(key, struct dirty_key);
 	__type(value, struct dirtier);
 } dirtiers SEC(".maps");
+
+/* A request to a server, from its beginning to its answer; see server.bpf.h. */
+struct server_request {
+	u64 task; /* struct task_struct * of the thread which made it */
+	u64 q, g, d;
+	u32 tid; /* of this thread */
+	u32 is_read;
+};
+
+/* By address of the kernel's structure: struct fuse_req, struct rpc_task. If the end of some was
+ * missed, the oldest goes when there are too many. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct server_request);
+} server_requests SEC(".maps");
 
 enum { CLIENT_STEPS = 3 };
 

@@ -470,6 +470,18 @@ static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 re
 		op->own_reads = 1;
 }
 
+/* Current's operation has asked a server for data. */
+static __always_inline void op_reads_from_server(struct op *op)
+{
+	if (!op->submitted) {
+		op->submitted = 1;
+		op->last_bio = 0;
+		op->requests = 0;
+		op->device_bytes = 0;
+	}
+	op->own_reads = 1;
+}
+
 /*
  * Charges the time on the CPU up to @now, at which @layer is running. A boundary which was not
  * crossed since the last call has an earlier time, of this operation or a former one, and adds

@@ -14,6 +14,7 @@
 #include "row.bpf.h"
 #include "layer.bpf.h"
 #include "request.bpf.h"
+#include "server.bpf.h"
 #include "bio.bpf.h"
 #include "uring.bpf.h"
 
@@ -328,6 +329,56 @@ int on_lock_taken(u64 *ctx)
 	lock_taken(ctx[0]);
 	return 0;
 }
+
+/*
+ * Servers and daemons.
+ */
+
+/* fuse_request_send(req) */
+SEC("?tp_btf/fuse_request_send")
+int on_fuse_send(u64 *ctx)
+{
+	return fuse_sent(number(ctx[0]));
+}
+
+/* queue_request_and_unlock(iqueue, req), before 6.11 */
+SEC("?fentry/queue_request_and_unlock")
+int on_fuse_queue(u64 *ctx)
+{
+	return fuse_sent(number(ctx[1]));
+}
+
+/* fuse_request_end(req): a tracepoint; before 6.11 a function. */
+static __always_inline int fuse_end(u64 *ctx, bool level_known)
+{
+	return fuse_answered(number(ctx[0]), level_known);
+}
+
+LEVEL_PROGRAMS(on_fuse_end, "tp_btf/fuse_request_end", fuse_end)
+LEVEL_PROGRAMS(on_fuse_ended, "fentry/fuse_request_end", fuse_end)
+
+/* rpc_task_begin(task, action) */
+SEC("?tp_btf/rpc_task_begin")
+int on_rpc_begin(u64 *ctx)
+{
+	return rpc_begins(number(ctx[0]));
+}
+
+/* rpc_task_wakeup(task, queue) */
+static __always_inline int rpc_wakeup(u64 *ctx, bool level_known)
+{
+	return rpc_woken(number(ctx[0]), level_known);
+}
+
+LEVEL_PROGRAMS(on_rpc_wakeup, "tp_btf/rpc_task_wakeup", rpc_wakeup)
+
+/* rpc_stats_latency(task, backlog, rtt, execute) */
+static __always_inline int rpc_stats(u64 *ctx, bool level_known)
+{
+	return rpc_done(number(ctx[0]), ctx[1], ctx[2], ctx[3], level_known);
+}
+
+LEVEL_PROGRAMS(on_rpc_done, "tp_btf/rpc_stats_latency", rpc_stats)
 
 /*
  * For whom kernel threads work.

@@ -60,8 +60,11 @@ static __always_inline void split_add(struct split *s, const struct rq_times *c,
 	u64 held = overlap(from, to, c->held, c->q);
 	u64 throttled = held & (s64)(c->held - 1) >> 63; /* all, if c->held is 0 */
 
+	u64 worked = overlap(from, to, c->d, c->c), served = worked & (0 - c->server);
+
 	s->throttle += throttled;
-	s->device += held - throttled + overlap(from, to, c->d, c->c);
+	s->device += held - throttled + worked - served;
+	s->server += served;
 	s->tag += overlap(from, to, c->q, c->g);
 	s->queue += overlap(from, to, c->g, c->d);
 	s->complete += overlap(from, to, c->c, to);
@@ -79,7 +82,7 @@ static __always_inline void split_add_merged(struct split *s, u32 tid, u64 start
 
 static __always_inline u64 split_sum(const struct split *s)
 {
-	return s->throttle + s->tag + s->queue + s->device + s->complete + s->runq;
+	return s->throttle + s->tag + s->queue + s->device + s->complete + s->runq + s->server;
 }
 
 static __always_inline void part_charge(struct op *op, struct segments *list, u32 stratum, u64 ns)
@@ -98,6 +101,7 @@ CALLED void split_charge_in_order(struct op *op, const struct split *s)
 	part_charge(op, list, ST_TAG, s->tag);
 	part_charge(op, list, ST_QUEUE, s->queue);
 	part_charge(op, list, ST_DEVICE, s->device);
+	part_charge(op, list, ST_SERVER, s->server);
 	part_charge(op, list, ST_COMPLETE, s->complete);
 	part_charge(op, list, ST_RUNQ, s->runq);
 }
@@ -120,6 +124,7 @@ static __always_inline void split_charge(struct op *op, const struct split *s, u
 	op->strata[ST_DEVICE] += s->device;
 	op->strata[ST_COMPLETE] += s->complete;
 	op->strata[ST_RUNQ] += s->runq;
+	op->strata[ST_SERVER] += s->server;
 }
 
 /*
@@ -209,23 +214,25 @@ static __always_inline const struct helper_wait *helper_last_request(struct help
  */
 static __always_inline void helper_split(struct helper *h, struct waking *wk, u64 from, u64 to)
 {
-	u64 idle = positive(h->working - from), lo, hi, known;
+	u64 idle = positive(h->working - from), lo, hi, runq;
 	struct helper_wait *w;
 
 	for (u32 i = 0; i < HELPER_WAITS; i++) {
 		w = &h->waits[i];
 		if (w->in <= from || w->out >= to)
 			continue;
-		known = split_sum(&wk->split);
-		wk->split.runq += overlap(from, to, w->wake, w->in);
+		runq = overlap(from, to, w->wake, w->in);
+		wk->split.runq += runq;
+		if (w->wake < h->working)
+			idle -= runq;
 		lo = from > w->out ? from : w->out;
 		hi = to < w->wake ? to : w->wake;
-		if (w->times.c && lo < hi) {
-			split_add(&wk->split, &w->times, lo, hi);
-			wk->is_read |= w->is_read;
-		}
-		if (w->wake < h->working)
-			idle -= split_sum(&wk->split) - known;
+		if (!w->times.c || lo >= hi)
+			continue;
+		split_add(&wk->split, &w->times, lo, hi);
+		/* the request's times cut this wait from held on */
+		idle -= overlap(lo, hi, w->times.held, h->working);
+		wk->is_read |= w->is_read;
 	}
 	wk->unhelped = positive(idle);
 }
@@ -319,13 +326,16 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 			split_add_merged(&w->split, p->pid, op->start, w->asleep, m->times.held);
 		w->is_read = m->is_read;
 		w->completed = 1;
+		if (m->times.server)
+			w->unhelped = now - w->asleep; /* as far as @m does not tell */
 		return;
 	}
 	since = throttled_until(p->pid, op, w->asleep);
 	h = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
 	if (h)
 		helper_split(h, w, since, now);
-	if ((since != w->asleep || !(w->split.tag + w->split.queue + w->split.device)) &&
+	if ((since != w->asleep ||
+	     !(w->split.tag + w->split.queue + w->split.device + w->split.server)) &&
 	    own_request(&own, p->pid, op, w->asleep)) {
 		w->is_read |= own_request_split(&w->split, &own, w->asleep, now);
 		if (h)
@@ -564,13 +574,14 @@ static __always_inline u64 earlier(u64 a, u64 b)
 }
 
 /* Since when helper @h has been at work, after the wait @w. Before its waking, the helper was idle,
- * unless it waited for a request, or for another helper, which was at work since @waker_working. */
+ * unless it waited for a request to a disk, or for another helper, which was at work since
+ * @waker_working. */
 static __always_inline u64 helper_working(const struct helper *h, const struct helper_wait *w,
 					  u64 waker_working)
 {
 	u64 since = w->wake;
 
-	if (w->times.c)
+	if (w->times.c && !w->times.server)
 		since = earlier(since, w->times.held);
 	if (waker_working)
 		since = earlier(since, waker_working);

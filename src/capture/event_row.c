@@ -224,7 +224,7 @@ static void get_stratum(struct value *v, const struct event_row *s, enum stratum
 	bool queued = s->rq && !(s->rq->flags & (STORED_RQ_UNQUEUED | STORED_RQ_BIO_BASED));
 
 	if (s->op)
-		get_number(v, s->op->strata[st], !(s->rec->strata_missing >> st & 1));
+		get_number(v, stored_op_stratum(s->op, st), !(s->rec->strata_missing >> st & 1));
 	else if (st == ST_TAG)
 		get_number(v, s->rq->tag_ns, queued);
 	else if (st == ST_QUEUE)
@@ -261,8 +261,9 @@ STRATUM(preempt, ST_PREEMPT)
 STRATUM(helper, ST_HELPER)
 STRATUM(sleep, ST_SLEEP)
 STRATUM(lock, ST_LOCK)
+STRATUM(server, ST_SERVER)
 
-_Static_assert(ST_LOCK == ST_N - 1, "each stratum has a column");
+_Static_assert(ST_SERVER == ST_N - 1, "each stratum has a column");
 
 #define COLUMN_OF(whose, col, which, what, text)                                                   \
 	{                                                                                          \
@@ -321,5 +322,6 @@ const struct column event_columns[] = {
 		  "bytes that the operation read from devices"),
 	OP_COLUMN("segments", VALUE_TEXT, segments,
 		  "strata in their order, each with its ns, of an operation that waited"),
+	OP_COLUMN("server_ns", VALUE_TIME, server, "time in the stratum server"),
 	{},
 };

@@ -45,6 +45,9 @@ struct chunk_head {
 	uint64_t first_ns, last_ns; /* earliest and latest end of its records */
 };
 
+/* The strata from here on have columns of their own, after the others. */
+#define STORED_STRATA ST_SERVER
+
 /* One finished operation; it ended at start_ns plus its strata. */
 struct stored_op {
 	uint64_t start_ns;
@@ -56,9 +59,10 @@ struct stored_op {
 	uint64_t offset, len, ret;  /* ret is signed */
 	uint64_t fd;                /* signed; -1: none */
 	uint64_t requests;
-	uint64_t strata[ST_N];
+	uint64_t strata[STORED_STRATA];
 	uint64_t device_bytes; /* read from devices by its own bios */
 	uint64_t segments;     /* bytes of its segments, in the column of bytes; see segments.h */
+	uint64_t server_ns;    /* the stratum after those above */
 };
 
 /* Sets all members of an operation but the ids of names. Returns its duration, ns. @waited: @s with
@@ -82,9 +86,31 @@ stored_op_set(struct stored_op *op, const struct sent_op *s, const struct sent_o
 	op->segments = 0;
 	for (int i = 0; i < SENT_ON_CPU; i++)
 		total += op->strata[i] = s->on_cpu[i];
-	for (int i = SENT_ON_CPU; i < ST_N; i++)
+	for (int i = SENT_ON_CPU; i < STORED_STRATA; i++)
 		total += op->strata[i] = waited ? waited->waits[i - SENT_ON_CPU] : 0;
-	return total;
+	op->server_ns = waited ? waited->waits[ST_SERVER - SENT_ON_CPU] : 0;
+	return total + op->server_ns;
+}
+
+_Static_assert(ST_N == STORED_STRATA + 1, "each stratum is stored");
+
+/* Where the time of a stratum is, ns. */
+static inline uint64_t *stored_op_at(struct stored_op *op, enum stratum st)
+{
+	return st < STORED_STRATA ? &op->strata[st] : &op->server_ns;
+}
+
+static inline uint64_t stored_op_stratum(const struct stored_op *op, enum stratum st)
+{
+	return *stored_op_at((struct stored_op *)op, st);
+}
+
+/* All strata of an operation. */
+static inline void stored_op_strata(const struct stored_op *op, uint64_t ret[ST_N])
+{
+	for (int i = 0; i < STORED_STRATA; i++)
+		ret[i] = op->strata[i];
+	ret[ST_SERVER] = op->server_ns;
 }
 
 enum { STORED_FS_UNKNOWN, STORED_FS_BDEV, STORED_FS_FIRST };
@@ -95,9 +121,9 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 	uint64_t total = 0;
 
 #pragma GCC unroll 16
-	for (int i = 0; i < ST_N; i++)
+	for (int i = 0; i < STORED_STRATA; i++)
 		total += op->strata[i];
-	return total;
+	return total + op->server_ns;
 }
 
 /* One finished request; it completed at q_ns plus the three times. */

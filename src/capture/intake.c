@@ -419,6 +419,7 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 		    const struct segments *segments)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
+	uint64_t strata[ST_N];
 	struct stored_op *op;
 
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
@@ -435,8 +436,10 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 		return;
 	if (is_shown(in, s->kind))
 		op_show(in, s, total);
-	if (segments)
-		op->segments = segments_pack(writer_op_text(in->w), segments, op->strata);
+	if (segments) {
+		stored_op_strata(op, strata);
+		op->segments = segments_pack(writer_op_text(in->w), segments, strata);
+	}
 	writer_op_added(in->w, s->start_ns + total, op->segments);
 }
 

@@ -296,7 +296,7 @@ void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
 		 result > 0 && returns_bytes(async_acts(op->kind, op->call)) ? result : 0, 1);
 #pragma GCC unroll 16
 	for (int i = 0; i < ST_N; i++)
-		ret->strata[i] = op->strata[i];
+		ret->strata[i] = stored_op_stratum(op, i);
 }
 
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,

@@ -58,13 +58,16 @@ size_t segments_pack(uint8_t *dst, const struct segments *s, const uint64_t stra
 /* The layers of an operation that never left the CPU. False: it did. */
 static bool segments_of_cpu(struct segments *ret, const struct stored_op *op)
 {
+	uint64_t ns;
+
 	ret->n = ret->merged = 0;
 	for (unsigned int st = 0; st < ST_N; st++) {
-		if (!op->strata[st])
+		ns = stored_op_stratum(op, st);
+		if (!ns)
 			continue;
-		if (st >= SENT_ON_CPU || op->strata[st] > SEGMENT_LONGEST)
+		if (st >= SENT_ON_CPU || ns > SEGMENT_LONGEST)
 			return false;
-		ret->at[ret->n++] = SEGMENT(st, op->strata[st]);
+		ret->at[ret->n++] = SEGMENT(st, ns);
 	}
 	return true;
 }
@@ -76,8 +79,7 @@ static bool durations_unpack(struct segments *ret, const struct stored_op *op,
 	uint64_t left[ST_N], ns;
 	unsigned int st;
 
-	for (st = 0; st < ST_N; st++)
-		left[st] = op->strata[st];
+	stored_op_strata(op, left);
 	for (unsigned int i = 0; i < ret->n; i++) {
 		st = strata[i] & ~LAST_OF_STRATUM;
 		if (st >= ST_N)
@@ -97,7 +99,7 @@ bool segments_unpack(struct segments *ret, const struct stored_op *op, const uin
 		     size_t len)
 {
 	const uint8_t *at = bytes, *end, *strata;
-	uint64_t merged = 0;
+	uint64_t merged = 0, sums[ST_N];
 
 	if (!len)
 		return segments_of_cpu(ret, op);
@@ -114,7 +116,8 @@ bool segments_unpack(struct segments *ret, const struct stored_op *op, const uin
 	if (ret->n == SEGMENTS_MAX && !varint_get(&at, end, &merged))
 		return false;
 	ret->merged = merged;
-	return at == end && merged == ret->merged && segments_add_up(ret, op->strata);
+	stored_op_strata(op, sums);
+	return at == end && merged == ret->merged && segments_add_up(ret, sums);
 }
 
 /* Writes "NAME:N". Returns the end. */

@@ -99,6 +99,21 @@ static void add_program(struct findings *l, const struct plan *plan, const char 
 	add(l, what, true, target, NULL);
 }
 
+/* The hooks of a file system with a server. */
+static void add_server(struct findings *l, const struct plan *plan, const char *what,
+		       const char *module, const char *how)
+{
+	for (const struct program *row = programs; row < programs + programs_n; row++) {
+		const char *why = plan_why_not(plan, row);
+
+		if (!row->module || strcmp(row->module, module) || !plan_is_for(plan, row) || !why)
+			continue;
+		add(l, what, false, why, "its waits for the server are in sleep");
+		return;
+	}
+	add(l, what, true, how, NULL);
+}
+
 static const char *why_no_aio(const struct feature *f)
 {
 	return f->func ? "this kernel has its functions inlined" : f->no_functions;
@@ -120,6 +135,8 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	add_ability(l, plan, "io_uring", ASK_URING, "tracepoints of io_uring");
 	add(l, "libaio", feature_aio(f), feature_aio(f) ? func : why_no_aio(f),
 	    "io_submit and io_getevents are shown as calls instead");
+	add_server(l, plan, "NFS", "sunrpc", "tracepoints of SunRPC");
+	add_server(l, plan, "FUSE", "fuse", "requests to the daemon, also of virtiofs");
 	add_ability(l, plan, "page faults", ASK_FAULTS,
 		    f->func == FUNC_FENTRY
 			    ? "exceptions, and the function that handles them"

@@ -79,6 +79,15 @@ static void begin_put(struct exporting *x, size_t l, const struct stored_op *op,
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationIssued(w, NULL, ns, handle, id));
 }
 
+static void op_strata(struct exporting *x, const struct stored_op *op)
+{
+	uint64_t strata[ST_N];
+
+	for (int st = 0; st < ST_N; st++)
+		strata[st] = stored_op_stratum(op, st);
+	attr_strata(x, strata);
+}
+
 static void end_put(struct exporting *x, size_t l, const struct stored_op *op, uint32_t handle,
 		    uint64_t id)
 {
@@ -91,7 +100,7 @@ static void end_put(struct exporting *x, size_t l, const struct stored_op *op, u
 		attr_u64(x, ATTR_CACHE, op->cache);
 	if (op->requests)
 		attr_u64(x, ATTR_REQUESTS, op->requests);
-	attr_strata(x, op->strata);
+	op_strata(x, op);
 	if (order_has_steps(op) && (int64_t)op->ret == -ECANCELED)
 		otf2_note(&x->a, OTF2_EvtWriter_IoOperationCancelled(w, x->list, ns, handle, id));
 	else
@@ -142,7 +151,7 @@ static int op_put(void *arg, const struct recording *rec, const struct stored_op
 	} else {
 		handle_put(x, l, op, t->pid, end);
 		attr_errno(x, op->ret);
-		attr_strata(x, op->strata);
+		op_strata(x, op);
 	}
 	otf2_note(&x->a,
 		  OTF2_EvtWriter_Leave(x->a.locations[l].w, handle == NO_HANDLE ? x->list : NULL,

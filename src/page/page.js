@@ -4,7 +4,7 @@
 "use strict";
 
 const STRATA = ["syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt", "helper",
-	"sleep", "lock"];
+	"sleep", "lock", "server"];
 // As src/show/parts.c has them.
 const SHARES = [
 	{ letter: "C", name: "cpu", strata: ["syscall", "vfs", "fs"] },
@@ -13,6 +13,7 @@ const SHARES = [
 	{ letter: "r", name: "run queue", strata: ["runq", "preempt"] },
 	{ letter: "k", name: "kernel thread", strata: ["helper"] },
 	{ letter: "l", name: "lock", strata: ["lock"] },
+	{ letter: "S", name: "server", strata: ["server"] },
 	{ letter: "o", name: "other", strata: ["throttle", "complete", "sleep"] },
 ];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 5]];
@@ -781,7 +782,8 @@ const KEPT = 600;
 const REQUESTS = { R: "read", W: "write", F: "flush", D: "discard", DE: "erase", WZ: "zeroes", Z: "zone", N: "other" };
 const MOSTLY = {
 	C: "on CPU", D: "waiting for the device", q: "waiting in the queues of the block layer", r: "waiting for a CPU",
-	k: "waiting for a kernel thread", l: "waiting for a lock", o: "throttled or asleep",
+	k: "waiting for a kernel thread", l: "waiting for a lock", S: "waiting for the server",
+	o: "throttled or asleep",
 };
 
 function rowsGrow(rows) {

@@ -248,6 +248,11 @@ static void op_lock(struct value *ret, const void *row, const void *ctx)
 	share_value(ret, row, ctx, SHARE_LOCK);
 }
 
+static void op_server(struct value *ret, const void *row, const void *ctx)
+{
+	share_value(ret, row, ctx, SHARE_SERVER);
+}
+
 static void op_other(struct value *ret, const void *row, const void *ctx)
 {
 	share_value(ret, row, ctx, SHARE_OTHER);
@@ -375,6 +380,8 @@ const struct column op_columns[] = {
 	  .help = "share of the stratum kernel thread" },
 	{ NULL, "lock", VALUE_SHARE, .get = op_lock, .max = 4, .rank = 20,
 	  .help = "share of the stratum lock" },
+	{ NULL, "server", VALUE_SHARE, .get = op_server, .max = 6, .rank = 20, .optional = true,
+	  .help = "share of the stratum server" },
 	{ NULL, "other", VALUE_SHARE, .get = op_other, .max = 5, .rank = 20,
 	  .help = "share of the strata throttle, wake-up and sleep" },
 	{ NULL, "where it went", VALUE_TEXT, .get = op_bar, .max = BAR_COLUMNS, .rank = 11,

@@ -112,6 +112,7 @@ static const char *cause(const struct op_row *r)
 		[SHARE_RUNQ] = ", mostly waiting for a CPU",
 		[SHARE_HELPER] = ", mostly waiting for a kernel thread",
 		[SHARE_LOCK] = ", mostly waiting for a lock",
+		[SHARE_SERVER] = ", mostly waiting for the server",
 	};
 	static const char *const others[ST_N] = {
 		[ST_THROTTLE] = ", mostly throttled",

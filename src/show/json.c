@@ -184,8 +184,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	uint64_t ns[ST_N];
 	char buf[16];
 
-	for (int i = 0; i < ST_N; i++)
-		ns[i] = r->op.strata[i];
+	stored_op_strata(&r->op, ns);
 	json_put_begin(j, NULL, '{');
 	json_put_string(j, "op", op_name(r->op.kind));
 	json_put_string(j, "call", breakdown_call_name(w->v, r->op.call, buf));

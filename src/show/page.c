@@ -455,8 +455,7 @@ static int put_slow(struct page_out *out, const struct slow_op *r)
 	uint64_t strata[ST_N];
 	size_t len;
 
-	for (int i = 0; i < ST_N; i++)
-		strata[i] = r->op.strata[i];
+	stored_op_strata(&r->op, strata);
 	details.f = open_memstream(&text, &len);
 	if (!details.f)
 		return -ENOMEM;

@@ -172,6 +172,7 @@ static const struct {
 	[SHARE_RUNQ] = { "run queue", 'r', 1 << ST_RUNQ | 1 << ST_PREEMPT },
 	[SHARE_HELPER] = { "kernel thread", 'k', 1 << ST_HELPER },
 	[SHARE_LOCK] = { "lock", 'l', 1 << ST_LOCK },
+	[SHARE_SERVER] = { "server", 'S', 1 << ST_SERVER },
 	[SHARE_OTHER] = { "other", 'o', 1 << ST_THROTTLE | 1 << ST_COMPLETE | 1 << ST_SLEEP },
 };
 
@@ -460,9 +461,10 @@ static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 
 	text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
 	text_safe_n(comm, sizeof(comm), u->comm, strnlen(u->comm, sizeof(u->comm)));
-	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, in %s, by %s (%u)",
+	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, %s%s, by %s (%u)",
 		 op_name(u->op), *fs ? " " : "", fs, text_ns(u->age_ns).s,
-		 stratum_label(u->stratum), *comm ? comm : "pid", u->pid);
+		 u->stratum == ST_SERVER ? "waiting for the " : "in ", stratum_label(u->stratum),
+		 *comm ? comm : "pid", u->pid);
 	used = text_fit(line, sizeof(text), text, columns, TEXT_CUT_TAIL);
 	len = strlen(line);
 	file_fit(line + len, sizeof(line) - len, u->file, columns - used);

@@ -247,8 +247,7 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 	};
 	uint64_t strata[ST_N];
 
-	for (int i = 0; i < ST_N; i++)
-		strata[i] = r->op.strata[i];
+	stored_op_strata(&r->op, strata);
 	w.strata = strata;
 	put_title(o, v, fs, r, number);
 	slowest_details(o, v, sn, r);

@@ -510,6 +510,7 @@ static enum screen_style stratum_style(int st)
 	case ST_QUEUE:
 		return STYLE_QUEUE;
 	case ST_DEVICE:
+	case ST_SERVER:
 		return STYLE_DEVICE;
 	default:
 		return STYLE_OTHER;

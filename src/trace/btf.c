@@ -227,7 +227,8 @@ static int module_function(struct feature *f, const char *module, const char *fu
 
 	for (__u32 id = btf__type_cnt(types(f)); m && m->btf && id < btf__type_cnt(m->btf); id++) {
 		t = btf__type_by_id(m->btf, id);
-		if (!btf_is_func(t) || strcmp(btf__name_by_offset(m->btf, t->name_off), function))
+		if ((!btf_is_func(t) && !btf_is_typedef(t)) ||
+		    strcmp(btf__name_by_offset(m->btf, t->name_off), function))
 			continue;
 		*ret_btf_fd = m->fd;
 		return id;
@@ -246,6 +247,14 @@ int feature_function(struct feature *f, const char *function, const char *module
 	*ret_id = id;
 	*ret_btf_fd = fd;
 	return 0;
+}
+
+int feature_hook(struct feature *f, const char *hook, const char *module, unsigned int *ret_id,
+		 int *ret_btf_fd)
+{
+	if (!feature_function(f, hook, "", ret_id, ret_btf_fd))
+		return 0;
+	return feature_function(f, hook, module, ret_id, ret_btf_fd);
 }
 
 int feature_member(struct feature *f, const char *module, const char *type, const char *member)

@@ -32,6 +32,10 @@ void feature_look_for(struct feature *f, const char *const names[], int n);
 int feature_function(struct feature *f, const char *function, const char *module,
 		     unsigned int *ret_id, int *ret_btf_fd);
 
+/* The same for @hook, a function or "btf_trace_NAME": of the kernel, or else of @module. */
+int feature_hook(struct feature *f, const char *hook, const char *module, unsigned int *ret_id,
+		 int *ret_btf_fd);
+
 /* Offset in bytes of @member in struct @type of @module, or of the kernel if the module is not
  * loaded; -ENOENT. */
 int feature_member(struct feature *f, const char *module, const char *type, const char *member);

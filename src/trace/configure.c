@@ -138,6 +138,23 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->async_slots = async_slots(c->async ? libbpf_num_possible_cpus() : 0);
 }
 
+static unsigned short offset(int member)
+{
+	return member > 0 ? member : 0;
+}
+
+/* Offsets of the members that tell of requests to servers. */
+static void conf_set_servers(struct bpf_conf *c, struct feature *f)
+{
+	c->fuse_in = offset(feature_member(f, "fuse", "fuse_req", "in"));
+	c->rpc_msg = offset(feature_member(f, "sunrpc", "rpc_task", "tk_msg"));
+	c->rpc_rqst = offset(feature_member(f, "sunrpc", "rpc_task", "tk_rqstp"));
+	c->rpc_name = offset(feature_member(f, "sunrpc", "rpc_procinfo", "p_name"));
+	c->rpc_sent = offset(feature_member(f, "sunrpc", "rpc_rqst", "rq_xtime"));
+	c->rpc_rtt = offset(feature_member(f, "sunrpc", "rpc_rqst", "rq_rtt"));
+	c->rpc_received = offset(feature_member(f, "sunrpc", "rpc_rqst", "rq_reply_bytes_recvd"));
+}
+
 void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
 	unsigned int cpus = libbpf_num_possible_cpus();
@@ -203,6 +220,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->file_details = c->file_filter || c->records || c->sent_ops || c->by == BY_FILE ||
 			  c->by == BY_DEV || c->by == BY_CACHE;
 	conf_set_args(c, f);
+	if (plan_asked(sc) & ASK_SERVERS)
+		conf_set_servers(c, f);
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
 	if (plan_asked(sc) & ASK_QUEUED)

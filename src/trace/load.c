@@ -85,6 +85,23 @@ static struct loading {
 	struct types types[MAX_PROGRAMS]; /* by row of programs[], for load_copy() */
 } loading;
 
+/* Type id of a hook of a file system, which may be in a module; sets the module's descriptor. */
+static unsigned int module_hook_type(const struct program *prog, struct feature *f,
+				     struct bpf_prog_load_opts *opts)
+{
+	unsigned int id;
+	char name[96];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s%s", prog->hook == HOOK_TP_BTF ? "btf_trace_" : "",
+		 prog->target);
+	if (feature_hook(f, name, prog->module, &id, &fd))
+		return 0;
+	if (fd)
+		opts->attach_btf_obj_fd = fd;
+	return id;
+}
+
 /* Type id of a hook; 0: it has none. If not told, libbpf would search all types for each program.
  *  */
 static unsigned int hook_type(const struct program *prog, struct feature *f)
@@ -131,7 +148,8 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	l->prog = program_row(l->obj, prog);
 	if (!l->prog)
 		return -ENOENT;
-	opts->attach_btf_id = hook_type(l->prog, l->feat);
+	opts->attach_btf_id = l->prog->module ? module_hook_type(l->prog, l->feat, opts)
+					      : hook_type(l->prog, l->feat);
 	bpf_program__set_type(prog, type_of(l->prog));
 	blanks_fill(prog, l->feat);
 	if (!feature_logs())

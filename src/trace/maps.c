@@ -28,6 +28,7 @@ enum {
 	HELPER_ROWS = 8192,
 	WHY_ROWS = 4096,
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
+	SERVER_REQUESTS = 2048, /* in flight */
 	ROWS_PER_DISK = 64,
 };
 
@@ -133,6 +134,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->helpers;
 	if (!strncmp(name, "site_rows", strlen("site_rows")))
 		return sc->sites;
+	if (!strcmp(name, "server_requests"))
+		return sc->layer == LAYER_OPS;
 	if (!strcmp(name, "tracked"))
 		return sc->follow || sc->children;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))
@@ -212,6 +215,7 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "queued_calls", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
+	resize(obj, "server_requests", c->fuse_in || c->rpc_msg ? SERVER_REQUESTS : 1);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
 	/* an entry stays after a worker took the work; it must not push out waiting work */
 	resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);

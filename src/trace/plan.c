@@ -41,7 +41,8 @@ void program_hook_text(const struct program *prog, char *text, size_t cap)
 unsigned int plan_asked(const struct session_conf *conf)
 {
 	static const unsigned int of_layer[] = {
-		[LAYER_OPS] = ASK_CALLS | ASK_WAITS | ASK_LOCKS | ASK_REQUESTS | ASK_VFS | ASK_FS,
+		[LAYER_OPS] = ASK_CALLS | ASK_WAITS | ASK_LOCKS | ASK_REQUESTS | ASK_VFS | ASK_FS |
+			      ASK_SERVERS,
 		[LAYER_SYSCALL] = ASK_CALLS | ASK_CALL_FILES,
 		[LAYER_VFS] = ASK_VFS,
 		[LAYER_FS] = ASK_FS | ASK_QUEUED,
@@ -168,6 +169,15 @@ static const char no_aborts[] =
 		.needs = need, .asks = ASK_ISSUERS | ASK_WAITS, .entry_only = true                 \
 	}
 
+#define FUSE(prog, kind, name, need)                                                               \
+	{                                                                                          \
+		.at = PROG(prog), .hook = kind, .target = name, .module = "fuse",                  \
+		.asks = ASK_SERVERS, .needs = need, .entry_only = (kind) == HOOK_FENTRY            \
+	}
+
+#define RPC(prog, name, need)                                                                      \
+	TRACEPOINT(prog, name, .module = "sunrpc", .asks = ASK_SERVERS, .needs = need)
+
 #define FUNCTION(tag, func, kind, entry_asks)                                                      \
 	{ .at = PROG(leave_##tag),                                                                 \
 	  .hook = HOOK_FEXIT,                                                                      \
@@ -244,6 +254,20 @@ const struct program programs[] = {
 		   .strata = 1U << ST_LOCK, .without = no_locks),
 	TRACEPOINT(on_lock_taken, "contention_end", .asks = ASK_LOCKS, .backup = true,
 		   .strata = 1U << ST_LOCK, .without = no_locks),
+
+	FUSE(on_fuse_send, HOOK_TP_BTF, "fuse_request_send", NEED_FUSE_EVENTS),
+	FUSE(on_fuse_end, HOOK_TP_BTF, "fuse_request_end", NEED_FUSE_EVENTS | NEED_LEVEL),
+	FUSE(on_fuse_end_no_level, HOOK_TP_BTF, "fuse_request_end",
+	     NEED_FUSE_EVENTS | NEED_NO_LEVEL),
+	FUSE(on_fuse_queue, HOOK_FENTRY, "queue_request_and_unlock", NEED_FUSE_FUNCTIONS),
+	FUSE(on_fuse_ended, HOOK_FENTRY, "fuse_request_end", NEED_FUSE_FUNCTIONS | NEED_LEVEL),
+	FUSE(on_fuse_ended_no_level, HOOK_FENTRY, "fuse_request_end",
+	     NEED_FUSE_FUNCTIONS | NEED_NO_LEVEL),
+	RPC(on_rpc_begin, "rpc_task_begin", 0),
+	RPC(on_rpc_wakeup, "rpc_task_wakeup", NEED_LEVEL),
+	RPC(on_rpc_wakeup_no_level, "rpc_task_wakeup", NEED_NO_LEVEL),
+	RPC(on_rpc_done, "rpc_stats_latency", NEED_LEVEL),
+	RPC(on_rpc_done_no_level, "rpc_stats_latency", NEED_NO_LEVEL),
 
 	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
 	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
@@ -370,12 +394,35 @@ static bool can_find_vma(struct feature *f)
 	       feature_field_offset(f, "rw_semaphore", "rwbase") < 0;
 }
 
+static bool has_hook(struct feature *f, const char *name, const char *module)
+{
+	unsigned int id;
+	int btf_fd;
+
+	return !feature_hook(f, name, module, &id, &btf_fd);
+}
+
+/* Why a hook of a file system, which a module may have, is not there; NULL: it is. */
+static const char *why_no_module_hook(struct feature *f, const struct program *prog)
+{
+	char name[96];
+
+	if (!hook_type_name(prog, name, sizeof(name)))
+		return NULL;
+	if (is_function(prog) && f->no_fentry[0])
+		return f->no_fentry;
+	return has_hook(f, name, prog->module) ? NULL
+					       : "no such hook, or its module is not loaded now";
+}
+
 static unsigned int needs_met(struct feature *f)
 {
 	bool perf = f->preemptible_tracepoints && f->perf_calls;
 	int pause = feature_tracepoint_arg_named(f, "balance_dirty_pages", "pause");
 
 	return (f->interrupt_level ? NEED_LEVEL : NEED_NO_LEVEL) |
+	       (has_hook(f, "btf_trace_fuse_request_send", "fuse") ? NEED_FUSE_EVENTS
+								   : NEED_FUSE_FUNCTIONS) |
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
 	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) | (feature_uring(f) ? NEED_URING : 0) |
 	       (feature_aio(f) ? NEED_AIO : 0) | (can_find_vma(f) ? NEED_FIND_VMA : 0) |
@@ -418,10 +465,12 @@ static const char *why_no_hook(struct feature *f, const struct program *prog, un
 {
 	if (prog->needs & ~met & NEED_ALTERNATIVES)
 		return other_fits;
-	if (prog->hook == HOOK_TP_BTF && !feature_has_tracepoint(f, prog->target))
+	if (prog->hook == HOOK_TP_BTF && !prog->module && !feature_has_tracepoint(f, prog->target))
 		return "this kernel has no such tracepoint";
 	if (prog->needs & ~met)
 		return why_unmet(prog->needs & ~met);
+	if (prog->module)
+		return why_no_module_hook(f, prog);
 	return is_function(prog) ? why_no_function(f, prog) : NULL;
 }
 

@@ -39,6 +39,7 @@ enum ask {
 	ASK_FAULTS = 1 << 13,  /* page faults as operations */
 	ASK_TAG = 1 << 14,     /* when a bio gets its request, which separates tag from queue */
 	ASK_QUEUED = 1 << 15,  /* ends of reads and writes which outlive their function call */
+	ASK_SERVERS = 1 << 16, /* requests of file systems to servers and daemons */
 };
 
 enum hook {
@@ -63,6 +64,7 @@ struct program {
 	size_t at; /* offset in struct trace_bpf */
 	enum hook hook;
 	const char *target;  /* tracepoint or function */
+	const char *module;  /* which may have @target instead of the kernel; NULL: none */
 	unsigned int asks;   /* set of enum ask: each of them needs the program */
 	unsigned int needs;  /* set of enum need */
 	unsigned int strata; /* set of 1 << stratum, not measured without it */
@@ -98,12 +100,15 @@ enum need {
 	NEED_ABORT = 1 << 12,       /* or, on arm64, function do_mem_abort() is their beginning */
 	NEED_FAULT_EXIT = 1 << 13,  /* the return of handle_mm_fault() is their end */
 	NEED_FAULT_EVENT = 1 << 14, /* or software events are, where functions cannot be probed */
+	NEED_FUSE_EVENTS = 1 << 15, /* tracepoints report the requests of FUSE (6.11) */
+	NEED_FUSE_FUNCTIONS = 1 << 16, /* or functions do */
 	/* pairs: a kernel has one need of each pair */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
-			    NEED_FAULT_EXIT | NEED_FAULT_EVENT,
+			    NEED_FAULT_EXIT | NEED_FAULT_EVENT | NEED_FUSE_EVENTS |
+			    NEED_FUSE_FUNCTIONS,
 };
 
-enum { MAX_PROGRAMS = 136, MAX_REFUSED = 32 };
+enum { MAX_PROGRAMS = 152, MAX_REFUSED = 32 };
 
 /* The programs for one run. */
 struct plan {

@@ -86,6 +86,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 	unsigned int task = array_find(btf, "tasks", &l->tasks, &l->task_size, &l->n_tasks);
 	unsigned int io = array_find(btf, "io_slots", &l->ios, &l->io_size, &l->n_ios);
 	unsigned int async = btf__find_by_name_kind(btf, "async_op", BTF_KIND_STRUCT);
+	unsigned int server = btf__find_by_name_kind(btf, "server_request", BTF_KIND_STRUCT);
+	const struct bpf_map *served = bpf_object__find_map_by_name(obj, "server_requests");
 	const struct {
 		unsigned int type;
 		const char *path;
@@ -123,8 +125,11 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ async, "task", &l->async_task },
 		{ async, "queued", &l->queued },
 		{ async, "op", &l->async_op },
+		{ server, "task", &l->server_task },
 	};
-	int err = task && io && (int)async > 0 && parked && hash ? 0 : -ENOENT;
+	int err = task && io && (int)async > 0 && (int)server > 0 && parked && hash && served
+			  ? 0
+			  : -ENOENT;
 
 	l->has_file = conf->file_details;
 	l->has_names = conf->by == BY_FILE;
@@ -135,6 +140,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 	l->async = conf->async ? bpf_map__fd(parked) : -1;
 	l->async_size = bpf_map__value_size(parked);
 	l->io_hash = bpf_map__fd(hash);
+	l->served = bpf_map__fd(served);
+	l->served_size = bpf_map__value_size(served);
 	return 0;
 }
 
@@ -200,6 +207,8 @@ static enum stratum bio_stratum(const struct state_layout *l, const char *bss, u
 {
 	char hashed[l->io_size];
 
+	if (!bio) /* asked a server instead; 0 is the key of free slots */
+		return ST_SLEEP;
 	for (size_t i = 0; i < l->n_ios; i++) {
 		const char *io = bss + l->ios + i * l->io_size;
 
@@ -211,10 +220,35 @@ static enum stratum bio_stratum(const struct state_layout *l, const char *bss, u
 	return ST_SLEEP;
 }
 
-/* The stratum that is charged right now, as far as known before the wake-up. */
-static enum stratum stratum_now(const struct state_layout *l, const char *bss, const char *task)
+enum { SERVED_MOST = 2048 };
+
+/* State of one unfinished_read(). */
+struct reading {
+	const struct state_layout *l;
+	const char *bss;
+	const struct fs_entry *types;
+	uint64_t now, min_ns;
+	struct snapshot *sn;
+	/* the threads with a request to a server: addresses of their struct task_struct */
+	uint64_t served[SERVED_MOST];
+	size_t n_served;
+};
+
+/* Whether the thread in the state @task has a request with a server, or with a daemon. */
+static bool waits_for_server(const struct reading *r, const char *task)
 {
+	for (size_t i = 0; i < r->n_served; i++)
+		if (r->served[i] == u64_at(task, r->l->task))
+			return true;
+	return false;
+}
+
+/* The stratum that is charged right now, as far as known before the wake-up. */
+static enum stratum stratum_now(const struct reading *r, const char *task)
+{
+	const struct state_layout *l = r->l;
 	uint64_t asleep = u64_at(task, l->asleep);
+	enum stratum now = ST_SLEEP;
 
 	if (!u64_at(task, l->off))
 		return u8_at(task, l->layer) <= ST_FS ? u8_at(task, l->layer) : ST_SYSCALL;
@@ -227,8 +261,9 @@ static enum stratum stratum_now(const struct state_layout *l, const char *bss, c
 	if (u8_at(task, l->locked))
 		return ST_LOCK;
 	if (u8_at(task, l->submitted))
-		return bio_stratum(l, bss, u64_at(task, l->last_bio), u32_at(task, l->kernel_tid));
-	return ST_SLEEP;
+		now = bio_stratum(l, r->bss, u64_at(task, l->last_bio),
+				  u32_at(task, l->kernel_tid));
+	return now == ST_SLEEP && waits_for_server(r, task) ? ST_SERVER : now;
 }
 
 /* Reads the name of the thread from /proc. */
@@ -301,15 +336,6 @@ static bool in_progress(const struct state_layout *l, const char *op)
 	return progress >= PROGRESS_ACTIVE || (progress == PROGRESS_ASYNC && u64_at(op, l->file)) ||
 	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
 }
-
-/* State of one unfinished_read(). */
-struct reading {
-	const struct state_layout *l;
-	const char *bss;
-	const struct fs_entry *types;
-	uint64_t now, min_ns;
-	struct snapshot *sn;
-};
 
 /* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). 0 or -ENOMEM. */
 static int op_add(const struct reading *r, const char *op, enum stratum stratum, uint64_t id)
@@ -406,17 +432,34 @@ static int threads_read(const struct reading *r)
 		memcpy(task, slot, sizeof(task));
 		/* while the state was copied, the operation may have ended and another begun */
 		if (in_progress(l, slot) && u64_at(slot, l->start) == u64_at(task, l->start))
-			err = op_add(r, task, stratum_now(l, r->bss, task), u64_at(task, l->id));
+			err = op_add(r, task, stratum_now(r, task), u64_at(task, l->id));
 	}
 	return err;
+}
+
+/* Reads which threads have requests to servers. */
+static void served_read(struct reading *r)
+{
+	char request[r->l->served_size];
+	uint64_t key, *last = NULL;
+
+	while (r->l->served >= 0 && r->n_served < SERVED_MOST &&
+	       !bpf_map_get_next_key(r->l->served, last, &key)) {
+		last = &key;
+		if (!bpf_map_lookup_elem(r->l->served, &key, request))
+			r->served[r->n_served++] = u64_at(request, r->l->server_task);
+	}
 }
 
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn)
 {
-	const struct reading r = { l, bss, types, now, min_ns, sn };
+	struct reading r = { l, bss, types, now, min_ns, sn, {}, 0 };
+	int err;
+
+	served_read(&r);
 	/* in this order no operation is read twice */
-	int err = l->async < 0 ? 0 : parked_read(&r);
+	err = l->async < 0 ? 0 : parked_read(&r);
 
 	if (!err)
 		err = threads_read(&r);

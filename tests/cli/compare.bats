@@ -240,7 +240,7 @@ assert len(rows) > 60
 fsync = {r["figure"]: r for r in rows if r["op"] == "fsync"}
 assert fsync["mean"]["verdict"] == fsync["device"]["verdict"] == "sure"
 assert fsync["p999"]["verdict"] == "too few" and fsync["p999"]["p"] == ""
-strata = "syscall vfs fs throttle tag queue device complete runq preempt helper sleep lock".split()
+strata = "syscall vfs fs throttle tag queue device complete runq preempt helper sleep lock server".split()
 assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 '
 	expect 2 compare --csv -j "$made/base.ios" "$made/slow.ios"

@@ -657,7 +657,7 @@ static void test_split_after_unseen_end(void **state)
 static void test_missed_after_throttle(void **state)
 {
 	u64 d = 1000000 + 3 + 5;
-	struct rq_times times = { d, d, d, d, d + 7 };
+	struct rq_times times = { d, d, d, d, d + 7, 0 };
 
 	(void)state;
 	start_by_tid();
@@ -1306,7 +1306,7 @@ static void test_mark_of_a_bio_on_a_request(void **state)
 	for (u64 before = 0; before < 3; before += 2) {
 		stacked_on_request(before, 11);
 		c = machine.now - 11;
-		times = (struct rq_times){ c - 15 - before, c - 15, c - 12, c - 7, c };
+		times = (struct rq_times){ c - 15 - before, c - 15, c - 12, c - 7, c, 0 };
 		m = mark_current(c + REQUEST_END_NS, 0);
 		assert_non_null(m);
 		assert_memory_equal(&m->times, &times, sizeof(times));
@@ -1355,7 +1355,7 @@ static void test_number_of_a_mark(void **state)
 	}
 }
 
-static const struct rq_times some = { 2, 3, 5, 7, 11 };
+static const struct rq_times some = { 2, 3, 5, 7, 11, 0 };
 
 /* A completion is believed where it is: on its CPU, on top of the same thread, until it is over. */
 static void test_whose_mark(void **state)

@@ -271,7 +271,7 @@ static void bio_ends_alone(struct b *b)
 		c->bytes += failed ? 0 : b->bytes;
 	}
 	if (b->stacked)
-		slot_knows(b, (struct rq_times){ b->q, b->q, b->q, b->q, machine.now });
+		slot_knows(b, (struct rq_times){ b->q, b->q, b->q, b->q, machine.now, 0 });
 	cpu_is(pick(CPUS), &idle[0]);
 	fire(on_bio_complete, 0, (u64)&b->bio, 0);
 	completion_is_over();
@@ -515,7 +515,7 @@ static void assert_sent(struct r *r)
 /* What is done of the first @bytes of @r, of which the completion's times are known. */
 static void bios_done(struct r *r, u32 bytes)
 {
-	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now };
+	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now, 0 };
 	struct b *b = first_of(r);
 
 	while (b && b->left <= bytes) {
@@ -565,7 +565,7 @@ static void rq_data_complete(struct r *r)
 /* What those know that this completion wakes, and its submitter whoever wakes that. */
 static void assert_announced(const struct r *r)
 {
-	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now };
+	struct rq_times t = { r->q, r->q, r->g, r->d, machine.now, 0 };
 	struct mark *m = mark_current(machine.now + REQUEST_END_NS, machine.level);
 	struct done d;
 

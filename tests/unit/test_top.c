@@ -657,11 +657,12 @@ static const char every_member[] =
 	"\"p99_ns\":2000}],\"ops\":[{\"pid\":100,\"tid\":101,\"comm\":\"dd-2\","
 	"\"cgroup\":\"/system.slice/docker-" CONTAINER ".scope\","
 	"\"container\":\"" CONTAINER "\",\"file\":null,\"key\":\"101\",\"op\":\"write\","
-	"\"count\":1000,\"errors\":3,\"bytes\":4096,\"total_ns\":1378,"
+	"\"count\":1000,\"errors\":3,\"bytes\":4096,\"total_ns\":1491,"
 	"\"max_ns\":1100,\"p99_ns\":1000,\"strata\":{\"syscall\":100,\"vfs\":101,"
 	"\"fs\":102,\"throttle\":103,\"tag\":104,\"queue\":105,\"device\":106,"
 	"\"complete\":107,\"runq\":108,\"preempt\":109,\"helper\":110,"
-	"\"sleep\":111,\"lock\":112}}],\"missing\":[],\"lost\":{\"ring\":301,\"map_full\":302,"
+	"\"sleep\":111,\"lock\":112,\"server\":113}}],\"missing\":[],\"lost\":{\"ring\":301,\"map_"
+	"full\":302,"
 	"\"unmatched_start\":303,\"unmatched_end\":304,\"names\":305,"
 	"\"unattributed\":306,\"ops\":307,\"requests\":308,\"missed\":310}}\n";
 

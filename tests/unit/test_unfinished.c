@@ -15,7 +15,16 @@
 
 #include "trace/unfinished.h"
 
-enum { NOW = 1000, ACTIVE = 4, FAULTS = 2, ASYNC = 1, MAP_FD = 77, HASH_FD = 78, AGAIN = 2 };
+enum {
+	NOW = 1000,
+	ACTIVE = 4,
+	FAULTS = 2,
+	ASYNC = 1,
+	MAP_FD = 77,
+	HASH_FD = 78,
+	SERVED_FD = 79,
+	AGAIN = 2
+};
 
 struct a_task {
 	unsigned char progress, layer, kind, throttled, locked, submitted;
@@ -62,8 +71,24 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 	return in ? -1 : 0;
 }
 
+/* Three requests to servers, of keys 1 to 3. */
+static uint64_t served_tasks[4];
+
+int bpf_map_get_next_key(int fd, const void *key, void *next)
+{
+	uint64_t last = key ? *(const uint64_t *)key : 0;
+
+	assert_int_equal(fd, SERVED_FD);
+	*(uint64_t *)next = last + 1;
+	return last < 3 ? 0 : -1;
+}
+
 int bpf_map_lookup_elem(int fd, const void *key, void *value)
 {
+	if (fd == SERVED_FD) {
+		*(uint64_t *)value = served_tasks[*(const uint64_t *)key];
+		return *(const uint64_t *)key == 2 ? -1 : 0; /* it has just ended */
+	}
 	assert_int_equal(fd, HASH_FD);
 	if (*(const uint64_t *)key != hashed.key)
 		return -1;
@@ -124,6 +149,8 @@ static int start(void **state)
 		.async_op = offsetof(struct a_request, op),
 		.queued = offsetof(struct a_request, queued),
 		.async = -1,
+		.served = -1,
+		.served_size = sizeof(uint64_t),
 	};
 	types[3].fs = 900;
 	strcpy((char *)types[3].name, "ext4");
@@ -291,6 +318,28 @@ static void requests_and_faults(void **state)
 	assert_string_equal(sn.unfinished[3].fs, "ext4");
 }
 
+/* Who sleeps, and has a request with a server, waits for that; if it submitted no bio. */
+static void for_a_server(void **state)
+{
+	(void)state;
+	layout.served = SERVED_FD;
+	for (int i = 0; i < 4; i++) {
+		bss.tasks[i] = reading(20 + i, 11 + i);
+		bss.tasks[i].off = bss.tasks[i].asleep = 500;
+		served_tasks[i] = bss.tasks[i].task;
+	}
+	bss.tasks[1].submitted = 1; /* a read, which sets it */
+	bss.tasks[3].submitted = 1;
+	bss.tasks[3].last_bio = 9;
+	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0, 0 };
+	read_them(0);
+	assert_int_equal(sn.n_unfinished, 4);
+	assert_int_equal(sn.unfinished[0].stratum, ST_SLEEP);
+	assert_int_equal(sn.unfinished[1].stratum, ST_SERVER);
+	assert_int_equal(sn.unfinished[2].stratum, ST_SLEEP);
+	assert_int_equal(sn.unfinished[3].stratum, ST_DEVICE);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -300,6 +349,7 @@ int main(void)
 		TEST(the_oldest_comes_first),
 		TEST(files_are_named_as_in_rows),
 		TEST(requests_and_faults),
+		TEST(for_a_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,7 @@ static void machine_start(void)
 	MAP(dirtiers, 64);
 	MAP(clients, 64);
 	MAP(works, 64);
+	MAP(server_requests, 64);
 	MAP_SIZED(rings, sizeof(u64), MAX_RINGS);
 	MAP_ARRAY(files_sent, FILES_SENT);
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs of src/bpf on requests to servers: what a thread waits for that reads a file of NFS
+ * or FUSE. In a machine that is made up; see kernel/machine.h.
+ */
+#include <stddef.h>
+
+#include "kernel/machine.h"
+
+enum { SIZE = 4096 };
+
+/* What the programs read of the kernel's structures. */
+struct fuse_request {
+	u64 before;
+	struct {
+		u32 len, opcode;
+		u64 unique;
+	} in;
+};
+
+struct procedure {
+	u64 before;
+	const char *name;
+};
+
+struct rpc_request {
+	u64 before, sent, rtt;
+	u32 received;
+};
+
+struct rpc_call {
+	u64 before;
+	const struct procedure *procedure;
+	struct rpc_request *request;
+};
+
+static struct ktask alice, bob, daemon_thread, xprtiod, rpciod;
+static struct kfile file;
+static struct fuse_request fuse_read, fuse_write;
+static const struct procedure read_procedure = { .name = "READ" },
+			      write_procedure = { .name = "WRITE" },
+			      readdir_procedure = { .name = "READDIR" };
+
+static int start(void **state)
+{
+	(void)state;
+	machine_start();
+	conf.by = BY_CACHE;
+	conf.row_slots = 0;
+	conf.file_details = conf.op_extras = 1;
+	conf.fuse_in = offsetof(struct fuse_request, in);
+	conf.rpc_msg = offsetof(struct rpc_call, procedure);
+	conf.rpc_rqst = offsetof(struct rpc_call, request);
+	conf.rpc_name = offsetof(struct procedure, name);
+	conf.rpc_sent = offsetof(struct rpc_request, sent);
+	conf.rpc_rtt = offsetof(struct rpc_request, rtt);
+	conf.rpc_received = offsetof(struct rpc_request, received);
+	file_init(&file, "fuse", 23, 29, S_IFREG);
+	task_init(&alice, 1100, 1101, "alice", 0);
+	task_init(&bob, 1200, 1201, "bob", 0);
+	task_init(&daemon_thread, 1300, 1301, "daemon", 0);
+	task_init(&xprtiod, 300, 300, "kworker/0:1", PF_KTHREAD | PF_WQ_WORKER);
+	task_init(&rpciod, 301, 301, "kworker/0:2", PF_KTHREAD | PF_WQ_WORKER);
+	alice.fd[2] = bob.fd[2] = &file.f;
+	fuse_read.in.opcode = 15;
+	fuse_write.in.opcode = 16;
+	cpu_is(2, &xprtiod);
+	switch_to(&idle[2], true);
+	cpu_is(3, &rpciod);
+	switch_to(&idle[3], true);
+	cpu_is(0, &alice);
+	return 0;
+}
+
+static void reads(struct ktask *t, u32 cpu)
+{
+	cpu_is(cpu, t);
+	sys_enter(NR_READ, 2, 0, SIZE, 0);
+	vfs_in(OP_READ, &file);
+}
+
+static void returns(struct ktask *t, u32 cpu)
+{
+	cpu_is(cpu, t);
+	vfs_out(OP_READ, SIZE);
+	sys_exit(SIZE);
+}
+
+static void sleeps(struct ktask *t, u32 cpu)
+{
+	cpu_is(cpu, t);
+	switch_to(&idle[cpu], true);
+}
+
+static void runs(struct ktask *t, u32 cpu)
+{
+	cpu_is(cpu, &idle[cpu]);
+	switch_to(t, false);
+}
+
+/* The cache class of the rows of reads; CACHE_N: there are several. */
+static u32 class_of_reads(void)
+{
+	u32 class = CACHE_NONE;
+	struct entry *e;
+
+	for (e = map_of(&op_rows_even)->entries; e; e = e->hh.next) {
+		const struct op_key *key = (const void *)e->key;
+
+		if (key->op == OP_READ)
+			class = class == CACHE_NONE || class == key->cache ? key->cache : CACHE_N;
+	}
+	return class;
+}
+
+#define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
+
+/* The daemon's thread, on CPU 1, answers 7 ns after it has begun to, and wakes @waiter 3 ns later.
+ */
+static void daemon_answers(struct fuse_request *req, struct ktask *waiter)
+{
+	cpu_is(1, &daemon_thread);
+	tick(7);
+	EVENT(on_fuse_end, req);
+	tick(3);
+	wake(waiter);
+}
+
+static void test_fuse(void **state)
+{
+	(void)state;
+	reads(&alice, 0);
+	tick(2);
+	EVENT(on_fuse_send, &fuse_read);
+	tick(5);
+	sleeps(&alice, 0);
+	tick(1000);
+	daemon_answers(&fuse_read, &alice);
+	tick(11);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 7 + 1000 + 7 + 3 + 11,
+		   STRATA([ST_VFS] = 7, [ST_SERVER] = 1007, [ST_COMPLETE] = 3, [ST_RUNQ] = 11));
+	assert_int_equal(class_of_reads(), CACHE_MISS);
+	assert_int_equal(ops_counted(OP_READ, NULL).device_bytes, 0);
+	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(lost_all(), 0);
+}
+
+/* A request of before the tracing, or whose beginning no event tells. */
+static void test_fuse_beginning_unseen(void **state)
+{
+	(void)state;
+	reads(&alice, 0);
+	sleeps(&alice, 0);
+	tick(1000);
+	daemon_answers(&fuse_read, &alice);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 1010, STRATA([ST_SERVER] = 1007, [ST_COMPLETE] = 3));
+	/* whether it read is not known */
+	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
+}
+
+/* Bob waits for the answer to what alice reads ahead, from before she asks. */
+static void test_fuse_of_another(void **state)
+{
+	(void)state;
+	reads(&bob, 2);
+	sleeps(&bob, 2);
+	tick(100);
+	reads(&alice, 0);
+	RUN(on_fuse_queue, ((u64[8]){ 0, (u64)&fuse_read }));
+	returns(&alice, 0);
+	assert_int_equal(class_of_reads(), CACHE_HIT);
+	tick(1000);
+	daemon_answers(&fuse_read, &bob);
+	runs(&bob, 2);
+	returns(&bob, 2);
+	assert_ops(OP_READ, 2, 1110,
+		   STRATA([ST_SLEEP] = 100, [ST_SERVER] = 1007, [ST_COMPLETE] = 3));
+}
+
+/* A write asks for nothing. */
+static void test_fuse_write(void **state)
+{
+	(void)state;
+	reads(&alice, 0);
+	EVENT(on_fuse_send, &fuse_write);
+	sleeps(&alice, 0);
+	tick(10);
+	daemon_answers(&fuse_write, &alice);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
+	assert_int_equal(ops_counted(OP_READ, NULL).strata[ST_SERVER], 17);
+}
+
+/* What the daemon wakes later is another matter. */
+static void test_fuse_daemon_goes_on(void **state)
+{
+	(void)state;
+	EVENT(on_fuse_send, &fuse_read);
+	reads(&bob, 2);
+	sleeps(&bob, 2);
+	tick(100);
+	cpu_is(1, &daemon_thread);
+	EVENT(on_fuse_end, &fuse_read);
+	tick(REQUEST_END_NS + 1);
+	wake(&bob);
+	runs(&bob, 2);
+	returns(&bob, 2);
+	assert_ops(OP_READ, 1, 101 + REQUEST_END_NS, STRATA([ST_SLEEP] = 101 + REQUEST_END_NS));
+}
+
+/* The answer to @call comes from the network after @rtt ns: xprtiod wakes @waiter, 2 ns later. */
+static void answer_comes(struct rpc_call *call, u64 rtt, struct ktask *waiter)
+{
+	cpu_is(2, &idle[2]);
+	machine.level = 0x100;
+	wake(&xprtiod);
+	machine.level = 0;
+	runs(&xprtiod, 2);
+	call->request->rtt = rtt;
+	call->request->received = SIZE;
+	EVENT(on_rpc_wakeup, call);
+	tick(2);
+	wake(waiter);
+	sleeps(&xprtiod, 2);
+}
+
+/* rpciod is done with @call, and wakes @waiter 5 ns later. */
+static void rpc_ends(struct rpc_call *call, u64 begun, struct ktask *waiter)
+{
+	cpu_is(3, &rpciod);
+	RUN(on_rpc_done, ((u64[8]){ (u64)call, call->request->sent - begun, call->request->rtt,
+				    machine.now - begun }));
+	tick(5);
+	wake(waiter);
+	sleeps(&rpciod, 3);
+}
+
+/* Alice's thread makes a call; a worker sends it, and another ends it. */
+static void test_nfs(void **state)
+{
+	struct rpc_request request = {};
+	struct rpc_call call = { .procedure = &read_procedure };
+	u64 begun;
+
+	(void)state;
+	reads(&alice, 0);
+	begun = machine.now;
+	EVENT(on_rpc_begin, &call);
+	tick(3);
+	wake(&rpciod);
+	sleeps(&alice, 0);
+	tick(13);
+	runs(&rpciod, 3);
+	tick(17);
+	request.sent = machine.now;
+	call.request = &request;
+	sleeps(&rpciod, 3);
+	tick(1000);
+	answer_comes(&call, 1000, &rpciod);
+	tick(19);
+	runs(&rpciod, 3);
+	tick(23);
+	rpc_ends(&call, begun, &alice);
+	tick(29);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 3 + 13 + 17 + 1000 + 2 + 19 + 23 + 5 + 29,
+		   STRATA([ST_VFS] = 3, [ST_QUEUE] = 13 + 17, [ST_SERVER] = 1000,
+			  [ST_COMPLETE] = 2 + 19 + 23 + 5, [ST_RUNQ] = 29));
+	assert_int_equal(class_of_reads(), CACHE_MISS);
+	assert_int_equal(map_count(&server_requests), 0);
+}
+
+#define ORDER(...)                                                                                 \
+	assert_order((u64[]){ __VA_ARGS__ }, sizeof((u64[]){ __VA_ARGS__ }) / sizeof(u64))
+
+/* The newest record has these @n segments. */
+static void assert_order(const u64 *segments, u32 n)
+{
+	const struct slow_op *r = newest_record();
+
+	assert_non_null(r);
+	assert_true(r->has_segments);
+	assert_int_equal(r->segments.n, n);
+	for (u32 i = 0; i < n; i++) {
+		assert_int_equal(SEGMENT_STRATUM(r->segments.at[i]), SEGMENT_STRATUM(segments[i]));
+		assert_int_equal(SEGMENT_NS(r->segments.at[i]), SEGMENT_NS(segments[i]));
+	}
+}
+
+/* The time with the server stands where the time in a device would. */
+static void test_order_of_fuse(void **state)
+{
+	(void)state;
+	conf.records = conf.segments = 1;
+	reads(&alice, 0);
+	EVENT(on_fuse_send, &fuse_read);
+	tick(5);
+	sleeps(&alice, 0);
+	tick(1000);
+	daemon_answers(&fuse_read, &alice);
+	tick(11);
+	runs(&alice, 0);
+	tick(13);
+	returns(&alice, 0);
+	ORDER(SEGMENT(ST_VFS, 5), SEGMENT(ST_SERVER, 1007), SEGMENT(ST_COMPLETE, 3),
+	      SEGMENT(ST_RUNQ, 11), SEGMENT(ST_VFS, 13));
+}
+
+/* A worker whom the network wakes did nothing before: that time is no kernel thread's, and first.
+ */
+static void test_order_of_idle_worker(void **state)
+{
+	(void)state;
+	conf.records = conf.segments = 1;
+	reads(&alice, 0);
+	tick(5);
+	sleeps(&alice, 0);
+	tick(500);
+	cpu_is(2, &idle[2]);
+	machine.level = 0x100;
+	wake(&xprtiod);
+	machine.level = 0;
+	tick(7);
+	runs(&xprtiod, 2);
+	tick(70);
+	wake(&alice);
+	sleeps(&xprtiod, 2);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	ORDER(SEGMENT(ST_VFS, 5), SEGMENT(ST_SLEEP, 500), SEGMENT(ST_RUNQ, 7),
+	      SEGMENT(ST_HELPER, 70));
+}
+
+/* Her thread sends the call itself, after it waited for a slot. */
+static void test_nfs_slot(void **state)
+{
+	struct rpc_request request = {};
+	struct rpc_call call = { .procedure = &readdir_procedure };
+
+	(void)state;
+	reads(&alice, 0);
+	EVENT(on_rpc_begin, &call);
+	sleeps(&alice, 0);
+	tick(300);
+	cpu_is(3, &rpciod); /* which ends another call, and has a slot for this one */
+	EVENT(on_rpc_wakeup, &call);
+	tick(1);
+	wake(&alice);
+	runs(&alice, 0);
+	tick(7);
+	call.request = &request;
+	request.sent = machine.now;
+	sleeps(&alice, 0);
+	tick(1000);
+	answer_comes(&call, 1000, &alice);
+	tick(11);
+	runs(&alice, 0);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 308, 1000, 1321 }));
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 300 + 1 + 7 + 1000 + 2 + 11,
+		   STRATA([ST_TAG] = 300, [ST_COMPLETE] = 1 + 2, [ST_VFS] = 7, [ST_SERVER] = 1000,
+			  [ST_RUNQ] = 11));
+	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
+}
+
+/* A call that waits for the connection, though it has a slot; and is sent twice. */
+static void test_nfs_resent(void **state)
+{
+	struct rpc_request request = {};
+	struct rpc_call call = { .procedure = &write_procedure, .request = &request };
+
+	(void)state;
+	reads(&alice, 0);
+	EVENT(on_rpc_begin, &call);
+	sleeps(&alice, 0);
+	tick(300);
+	cpu_is(3, &rpciod);
+	EVENT(on_rpc_wakeup, &call);
+	wake(&alice);
+	runs(&alice, 0);
+	assert_int_equal(current_lookup()->op.strata[ST_QUEUE], 300);
+	request.sent = machine.now;
+	sleeps(&alice, 0);
+	tick(500);
+	cpu_is(2, &idle[2]);
+	machine.level = 0x100;
+	EVENT(on_rpc_wakeup, &call); /* a timeout */
+	wake(&alice);
+	machine.level = 0;
+	runs(&alice, 0);
+	assert_int_equal(current_lookup()->op.strata[ST_SLEEP], 500);
+	request.sent = machine.now;
+	sleeps(&alice, 0);
+	tick(70);
+	answer_comes(&call, 70, &alice);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 300 + 500 + 72,
+		   STRATA([ST_QUEUE] = 300, [ST_SLEEP] = 500, [ST_SERVER] = 70, [ST_COMPLETE] = 2));
+}
+
+/* A call that began before the tracing. */
+static void test_nfs_of_before(void **state)
+{
+	struct rpc_request request = { .sent = 1000000 - 50 };
+	struct rpc_call call = { .procedure = &read_procedure, .request = &request };
+
+	(void)state;
+	reads(&alice, 0);
+	sleeps(&alice, 0);
+	tick(100);
+	EVENT(on_rpc_wakeup, &call); /* a timeout */
+	answer_comes(&call, 150, &alice);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 102, STRATA([ST_SERVER] = 100, [ST_COMPLETE] = 2));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_fuse),
+		TEST(test_fuse_beginning_unseen),
+		TEST(test_fuse_of_another),
+		TEST(test_fuse_write),
+		TEST(test_fuse_daemon_goes_on),
+		TEST(test_nfs),
+		TEST(test_order_of_fuse),
+		TEST(test_order_of_idle_worker),
+		TEST(test_nfs_slot),
+		TEST(test_nfs_resent),
+		TEST(test_nfs_of_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
