@@ -114,6 +114,8 @@ static void words_of_functions(void **state)
 	assert_string_equal(wchan_what("blk_queue_enter", false), "frozen queue");
 	assert_string_equal(wchan_what("p9_client_rpc", false), "9p server");
 	assert_string_equal(wchan_what("md_write_start", false), "superblock of an md array");
+	assert_string_equal(wchan_what("netfs_wait_for_read", false),
+			    "network file system's server");
 	assert_null(wchan_what("vfs_read", false));
 	assert_true(wchan_is_general("wait_on_page_bit_common"));
 	assert_false(wchan_is_general("folio_wait_writeback"));
