@@ -145,9 +145,36 @@ enum { MAX_ERRNO = 4095 };
 #define FILE_KEY_DEV(key)     ((unsigned int)(key)&0x7fffffff)
 #define FILE_KEY_IS_BDEV(key) ((key) >> 31 & 1)
 
+/*
+ * Requests of file systems to a server or a daemon. NFS: the address and the name of the procedure.
+ * FUSE: the name and process of the daemon, the mount and the opcode; virtiofs: no process.
+ */
+struct server_key {
+	char server[48];
+	char op[16];           /* NFS only */
+	unsigned int dev;      /* FUSE: kernel dev_t of the file system; else 0 */
+	unsigned int pid;      /* of the daemon; 0: none */
+	unsigned short opcode; /* FUSE; else 0 */
+	unsigned short bucket; /* as in op_key, of server_ns */
+	unsigned int pad;
+};
+
+struct server_sums {
+	unsigned long long count;
+	unsigned long long errors;
+	unsigned long long resent; /* how often a request was sent again */
+	unsigned long long sent_bytes;
+	unsigned long long received_bytes;
+	unsigned long long tag_ns;
+	unsigned long long queue_ns;
+	unsigned long long server_ns;
+	unsigned long long max_ns; /* of server_ns */
+};
+
 _Static_assert(sizeof(struct op_key) == 32, "op_key has no holes");
 _Static_assert(sizeof(struct rq_key) == 24, "rq_key has no holes");
 _Static_assert(sizeof(struct helper_key) == 64, "helper_key has no holes");
+_Static_assert(sizeof(struct server_key) == 80, "server_key has no holes");
 _Static_assert(sizeof(struct site_key) == 48, "why_key has no holes");
 
 /* floor(log2(v)) of a byte, v > 0. */

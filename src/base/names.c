@@ -191,6 +191,31 @@ bool fs_has_server(const char *fs)
 	return false;
 }
 
+const char *fuse_op_name(unsigned int opcode)
+{
+	/* of enum fuse_opcode; never renumbered */
+	static const char *const names[] = {
+		[1] = "LOOKUP",        [3] = "GETATTR",        [4] = "SETATTR",
+		[5] = "READLINK",      [6] = "SYMLINK",        [8] = "MKNOD",
+		[9] = "MKDIR",         [10] = "UNLINK",        [11] = "RMDIR",
+		[12] = "RENAME",       [13] = "LINK",          [14] = "OPEN",
+		[15] = "READ",         [16] = "WRITE",         [17] = "STATFS",
+		[18] = "RELEASE",      [20] = "FSYNC",         [21] = "SETXATTR",
+		[22] = "GETXATTR",     [23] = "LISTXATTR",     [24] = "REMOVEXATTR",
+		[25] = "FLUSH",        [26] = "INIT",          [27] = "OPENDIR",
+		[28] = "READDIR",      [29] = "RELEASEDIR",    [30] = "FSYNCDIR",
+		[31] = "GETLK",        [32] = "SETLK",         [33] = "SETLKW",
+		[34] = "ACCESS",       [35] = "CREATE",        [37] = "BMAP",
+		[38] = "DESTROY",      [39] = "IOCTL",         [40] = "POLL",
+		[41] = "NOTIFY_REPLY", [43] = "FALLOCATE",     [44] = "READDIRPLUS",
+		[45] = "RENAME2",      [46] = "LSEEK",         [47] = "COPY_FILE_RANGE",
+		[48] = "SETUPMAPPING", [49] = "REMOVEMAPPING", [50] = "SYNCFS",
+		[51] = "TMPFILE",      [52] = "STATX",
+	};
+
+	return opcode < sizeof(names) / sizeof(*names) ? names[opcode] : NULL;
+}
+
 const char *rq_op_name(unsigned int op)
 {
 	static const char *const names[RQ_N] = { "read",  "write",  "flush", "discard",

@@ -14,20 +14,19 @@
 /* The activity of the thread in each stratum; ends with an empty row. */
 extern const struct opt_term strata_terms[];
 
-const char *op_name(unsigned int op);      /* read write open close fsync copy meta */
-const char *stratum_name(unsigned int st); /* syscall vfs fs ... sleep */
-const char *stratum_label(unsigned int st);
-
-/* A stratum as one letter of a bar; the layers on the CPU are all 'C'. */
-char stratum_letter(unsigned int st);         /* in text: "run queue" for runq */
-const char *cache_name(unsigned int cache);   /* hit miss readahead direct; "-": none */
-const char *cache_known(unsigned int cache);  /* the same; NULL: none, or not known */
-const char *rq_op_name(unsigned int op);      /* read write flush ... */
-const char *rq_op_code(unsigned int op);      /* as blkparse: R W F D DE WZ Z N */
-const char *by_name(unsigned int by);         /* pid comm file cgroup dev cache ... */
-const char *layer_name(unsigned int layer);   /* ops syscall vfs fs blk */
-const char *behalf_name(unsigned int behalf); /* writeback helper; NULL: of nobody else */
-const char *lost_name(unsigned int lost);     /* ring map_full unmatched_start ... */
+const char *op_name(unsigned int op);          /* read write open close fsync copy meta */
+const char *stratum_name(unsigned int st);     /* syscall vfs fs ... sleep */
+const char *stratum_label(unsigned int st);    /* in text: "run queue" for runq */
+char stratum_letter(unsigned int st);          /* in a bar; all layers on the CPU: 'C' */
+const char *cache_name(unsigned int cache);    /* hit miss readahead direct; "-": none */
+const char *cache_known(unsigned int cache);   /* the same; NULL: none, or not known */
+const char *rq_op_name(unsigned int op);       /* read write flush ... */
+const char *rq_op_code(unsigned int op);       /* as blkparse: R W F D DE WZ Z N */
+const char *fuse_op_name(unsigned int opcode); /* LOOKUP READ ...; NULL: not known */
+const char *by_name(unsigned int by);          /* pid comm file cgroup dev cache ... */
+const char *layer_name(unsigned int layer);    /* ops syscall vfs fs blk */
+const char *behalf_name(unsigned int behalf);  /* writeback helper; NULL: of nobody else */
+const char *lost_name(unsigned int lost);      /* ring map_full unmatched_start ... */
 
 /* Whether files of file system type @fs are on a server, or with a daemon, instead of on a block
  * device: what their reads brought from devices is not known here. @fs: up to FS_NAME_LEN bytes,

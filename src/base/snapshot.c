@@ -88,7 +88,8 @@ static void *table_row(struct row_table *t, size_t row_size, const void *key, si
 }
 
 _Static_assert(!offsetof(struct op_row, key) && !offsetof(struct rq_row, key) &&
-		       !offsetof(struct helper_row, key) && !offsetof(struct site_row, key),
+		       !offsetof(struct helper_row, key) && !offsetof(struct site_row, key) &&
+		       !offsetof(struct server_row, key),
 	       "keys are first");
 
 struct op_row *rows_op(struct rows *r, const struct op_key *key)
@@ -128,6 +129,14 @@ struct helper_row *rows_helper(struct rows *r, const struct helper_key *key)
 struct site_row *rows_site(struct rows *r, const struct site_key *key)
 {
 	return table_row(&r->sites, sizeof(struct site_row), key, sizeof(*key));
+}
+
+struct server_row *rows_server(struct rows *r, const struct server_key *key)
+{
+	struct server_key k = *key;
+
+	k.bucket = 0;
+	return table_row(&r->servers, sizeof(struct server_row), &k, sizeof(k));
 }
 
 /* The maximum of @max_ns, the cell's maximum and its mean. Concurrent writers may lose the cell's
@@ -186,6 +195,19 @@ void site_row_add(struct site_row *row, const struct site_sums *s)
 	row->sums.count += s->count;
 	row->sums.total_ns += s->total_ns;
 	row->sums.max_ns = max_with(row->sums.max_ns, s->max_ns, s->total_ns, s->count);
+}
+
+void server_row_add(struct server_row *row, const struct server_sums *s)
+{
+	row->sums.count += s->count;
+	row->sums.errors += s->errors;
+	row->sums.resent += s->resent;
+	row->sums.sent_bytes += s->sent_bytes;
+	row->sums.received_bytes += s->received_bytes;
+	row->sums.tag_ns += s->tag_ns;
+	row->sums.queue_ns += s->queue_ns;
+	row->sums.server_ns += s->server_ns;
+	row->sums.max_ns = max_with(row->sums.max_ns, s->max_ns, s->server_ns, s->count);
 }
 
 int op_row_merge(struct op_row *row, const struct op_row *more)
@@ -249,8 +271,11 @@ void rows_take(struct rows *r, struct snapshot *sn)
 	free(r->rqs.index);
 	sn->sites = (struct site_row *)r->sites.rows;
 	sn->n_sites = r->sites.n;
+	sn->servers = (struct server_row *)r->servers.rows;
+	sn->n_servers = r->servers.n;
 	free(r->helpers.index);
 	free(r->sites.index);
+	free(r->servers.index);
 	*r = (struct rows){};
 }
 
@@ -326,9 +351,14 @@ void snapshot_free(struct snapshot *sn)
 		free(sn->rqs[i].by);
 		free(sn->rqs[i].hist.bins);
 	}
+	for (size_t i = 0; i < sn->n_servers; i++) {
+		free(sn->servers[i].mount);
+		free(sn->servers[i].hist.bins);
+	}
 	for (size_t i = 0; i < sn->n_unfinished; i++)
 		free(sn->unfinished[i].file);
 	free(sn->unfinished);
+	free(sn->servers);
 	free(sn->helpers);
 	free(sn->sites);
 	free(sn->threads);

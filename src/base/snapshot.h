@@ -62,6 +62,14 @@ struct helper_row {
 	struct helper_sums sums;
 };
 
+/* Requests to a server or a daemon; see struct server_key. Names are hostile. */
+struct server_row {
+	struct server_key key;
+	char *mount; /* where the FUSE file system is mounted; NULL: not known; owned */
+	struct server_sums sums;
+	struct hist hist; /* of the time with the server */
+};
+
 /* Where in the kernel threads slept, for sleeps without another explanation; see struct site_key.
  */
 struct site_row {
@@ -98,6 +106,8 @@ struct snapshot {
 	size_t n_rqs;
 	struct helper_row *helpers; /* not sorted */
 	size_t n_helpers;
+	struct server_row *servers; /* not sorted */
+	size_t n_servers;
 	struct site_row *sites; /* not sorted */
 	size_t n_sites;
 	struct unfinished *unfinished; /* oldest first; none if a layer is measured alone */
@@ -158,7 +168,7 @@ struct row_table {
 };
 
 struct rows {
-	struct row_table ops, rqs, helpers, sites;
+	struct row_table ops, rqs, helpers, sites, servers;
 };
 
 /*
@@ -169,6 +179,7 @@ struct op_row *rows_op(struct rows *r, const struct op_key *key);
 struct rq_row *rows_rq(struct rows *r, const struct rq_key *key);
 struct helper_row *rows_helper(struct rows *r, const struct helper_key *key);
 struct site_row *rows_site(struct rows *r, const struct site_key *key);
+struct server_row *rows_server(struct rows *r, const struct server_key *key);
 
 /* The same, but NULL if there is no such row. */
 struct op_row *rows_op_find(const struct rows *r, const struct op_key *key);
@@ -177,6 +188,7 @@ void op_row_add(struct op_row *row, const struct op_sums *s);
 void rq_row_add(struct rq_row *row, const struct rq_sums *s);
 void helper_row_add(struct helper_row *row, const struct helper_sums *s);
 void site_row_add(struct site_row *row, const struct site_sums *s);
+void server_row_add(struct server_row *row, const struct server_sums *s);
 
 /* Add the sums and the histogram of another row, but not its names. 0 or -ENOMEM. */
 int op_row_merge(struct op_row *row, const struct op_row *more);

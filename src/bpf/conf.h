@@ -111,6 +111,19 @@ struct filter_lists {
 	unsigned long long fs[MAX_FS_TYPES][FS_NAME_LEN / 8];
 };
 
+/* Offsets in bytes of members of kernel structures that tell of requests to servers; 0: not known.
+ */
+struct server_members {
+	/* of struct fuse_req: its headers, its mount; the mount's connection; its number */
+	unsigned short fuse_in, fuse_out, fuse_mount, fuse_conn, fuse_dev;
+	/* of struct rpc_task: procedure, struct rpc_rqst, transport, result */
+	unsigned short rpc_msg, rpc_rqst, rpc_xprt, rpc_status;
+	unsigned short rpc_name;    /* of struct rpc_procinfo */
+	unsigned short rpc_address; /* of struct rpc_xprt: its addresses as text */
+	/* of struct rpc_rqst: when it was sent, how often, the time to the answer, the lengths */
+	unsigned short rpc_sent, rpc_transmits, rpc_rtt, rpc_sent_bytes, rpc_received;
+};
+
 struct bpf_conf {
 	/* the processes to trace */
 	unsigned int tool_tgid;       /* the tool, whose I/O is not traced */
@@ -137,7 +150,7 @@ struct bpf_conf {
 	unsigned int io_slots_per_cpu; /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit;    /* rows in the hash at which user space is woken to drain */
 	unsigned int rq_rows_limit;
-	unsigned int helper_rows_limit, site_rows_limit;
+	unsigned int helper_rows_limit, site_rows_limit, server_rows_limit;
 	/* what to do with this I/O */
 	unsigned char layer;               /* enum layer */
 	unsigned char by;                  /* enum by_key */
@@ -186,10 +199,8 @@ struct bpf_conf {
 	unsigned char overlay_file;  /* file.private_data leads to struct ovl_file (6.13), else to
 				      * the open file of a layer */
 	unsigned char file_identity; /* one of these offsets is known */
-	/* offsets of members: of struct fuse_req, its struct fuse_in_header; of struct rpc_task,
-	 * its procedure and its struct rpc_rqst; of struct rpc_procinfo, its name; of struct
-	 * rpc_rqst, when it was sent, the time to its answer, and the length of the answer */
-	unsigned short fuse_in, rpc_msg, rpc_rqst, rpc_name, rpc_sent, rpc_rtt, rpc_received;
+	unsigned char servers;       /* requests to servers have rows */
+	struct server_members at;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */
 	unsigned long long preempt_count, cpu_offsets;
@@ -274,7 +285,7 @@ struct live {
 	unsigned int queued_calls;    /* entries of the map @queued_calls */
 	unsigned int op_rows_made[2]; /* entries made in the hash, by epoch */
 	unsigned int rq_rows_made[2];
-	unsigned int helper_rows_made[2], site_rows_made[2];
+	unsigned int helper_rows_made[2], site_rows_made[2], server_rows_made[2];
 	unsigned int drain_wanted;   /* a hash of rows has reached its limit */
 	unsigned char paths, splits; /* the map of this name has, or had, entries */
 	unsigned char epoch;         /* 0 or 1: the rows to which programs add */

@@ -12,6 +12,7 @@
 #define IOSTRATA_SERVER_BPF_H
 
 #include "completion.bpf.h"
+#include "row.bpf.h"
 #include "task.bpf.h"
 
 static __always_inline u64 word_at(u64 address)
@@ -34,6 +35,7 @@ static __always_inline void server_request_made(u64 req, bool is_read)
 		.d = now,
 		.tid = bpf_get_current_pid_tgid(),
 		.is_read = is_read,
+		.counted = CONF(servers) && current_wanted(bpf_get_current_pid_tgid()),
 	};
 
 	if (bpf_map_update_elem(&server_requests, &req, &r, BPF_ANY))
@@ -54,6 +56,59 @@ static __always_inline void server_announce(const struct server_request *r, stru
 	completion_announce(times, r ? r->tid : 0, r && r->is_read, until, level_known);
 }
 
+/* Whether the request has a row. Without a note of its thread, filters reject it. */
+static __always_inline bool server_request_counts(const struct server_request *r)
+{
+	return CONF(servers) && (r ? r->counted : !CONF(process_filter));
+}
+
+/* The row of @key. NULL: no room, or refused, as in row_hashed(). */
+static __always_inline struct server_sums *server_row(const struct server_key *key)
+{
+	bool even = !live.epoch;
+	struct server_sums *sums = ROWS_LOOKUP(even, server_rows, key);
+
+	if (sums)
+		return sums;
+	if (!ROWS_INSERT(even, server_rows, key))
+		row_made(&live.server_rows_made[!even], CONF(server_rows_limit));
+	sums = ROWS_LOOKUP(even, server_rows, key);
+	if (!sums)
+		count_lost(LOST_MAP_FULL);
+	return sums;
+}
+
+/* How a request ended, beside its times. */
+struct server_end {
+	u64 sent_bytes, received_bytes;
+	u32 resent;
+	bool failed;
+};
+
+/* Adds a request with @times to the row of @key, which has no bucket yet. */
+static __always_inline void server_request_done(struct server_key *key,
+						const struct rq_times *times,
+						const struct server_end *end)
+{
+	u64 server = times->c - times->d;
+	struct server_sums *sums;
+
+	key->bucket = hist_bucket(server);
+	sums = server_row(key);
+	if (!sums)
+		return;
+	atomic_add(&sums->count, 1);
+	atomic_add(&sums->server_ns, server);
+	cell_max(&sums->max_ns, server);
+	cell_sum(false, sums->tag_ns, times->g - times->q);
+	cell_sum(false, sums->queue_ns, times->d - times->g);
+	cell_sum(false, sums->sent_bytes, end->sent_bytes);
+	cell_sum(false, sums->received_bytes, end->received_bytes);
+	cell_sum(false, sums->resent, end->resent);
+	if (end->failed)
+		atomic_add(&sums->errors, 1);
+}
+
 /*
  * FUSE and virtiofs. The daemon answers in a thread of its own, which wakes the waiting thread. The
  * event of a request's beginning is the moment at which the daemon can read the request.
@@ -64,10 +119,32 @@ enum { FUSE_IN_OPCODE = 4, FUSE_READ = 15 };
 
 static __always_inline int fuse_sent(u64 req)
 {
-	u32 opcode = word_at(req + CONF(fuse_in) + FUSE_IN_OPCODE);
+	u32 opcode = word_at(req + CONF(at.fuse_in) + FUSE_IN_OPCODE);
 
 	server_request_made(req, opcode == FUSE_READ);
 	return 0;
+}
+
+/* Counts @req, which the daemon's thread answers: current, or a kernel thread for virtiofs. A
+ * header begins with the length; the answer's has the error next. */
+static __always_inline void fuse_count(u64 req, const struct rq_times *times)
+{
+	u64 in = word_at(req + CONF(at.fuse_in)), out = word_at(req + CONF(at.fuse_out));
+	u64 conn = word_at(word_at(req + CONF(at.fuse_mount)) + CONF(at.fuse_conn));
+	struct task_struct *task = (void *)current_task();
+	struct server_key key = { .opcode = in >> 32 };
+	struct server_end end = { .sent_bytes = (u32)in, .received_bytes = (u32)out };
+
+	key.dev = word_at(conn + CONF(at.fuse_dev));
+	end.failed = out >> 32;
+	if (current_flags() & PF_KTHREAD) {
+		__builtin_memcpy(key.server, "virtiofs", sizeof("virtiofs"));
+	} else {
+		key.pid = current_pid_tgid() >> 32;
+		bpf_probe_read_kernel_str(key.server, COMM_LEN,
+					  BPF_CORE_READ(task, group_leader)->comm);
+	}
+	server_request_done(&key, times, &end);
 }
 
 /* The daemon's thread, which is current, answers @req. If its beginning was not seen, the waiting
@@ -84,6 +161,8 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 	}
 	times.c = bpf_ktime_get_ns();
 	server_announce(r, &times, level_known);
+	if (r && server_request_counts(r))
+		fuse_count(req, &times);
 	bpf_map_delete_elem(&server_requests, &req);
 	return 0;
 }
@@ -96,7 +175,7 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 /* The name of the task's procedure begins with "READ", and ends there. */
 static __always_inline bool rpc_reads(u64 task)
 {
-	u64 name = word_at(word_at(word_at(task + CONF(rpc_msg)) + CONF(rpc_name)));
+	u64 name = word_at(word_at(word_at(task + CONF(at.rpc_msg)) + CONF(at.rpc_name)));
 
 	return (name & 0xffffffffff) == 0x44414552;
 }
@@ -112,22 +191,42 @@ static __always_inline int rpc_begins(u64 task)
 static __always_inline int rpc_woken(u64 task, bool level_known)
 {
 	struct server_request *r = bpf_map_lookup_elem(&server_requests, &task);
-	u64 rqst = word_at(task + CONF(rpc_rqst)), sent, now = bpf_ktime_get_ns();
+	u64 rqst = word_at(task + CONF(at.rpc_rqst)), sent, now = bpf_ktime_get_ns();
 	struct rq_times times = {};
 
 	if (r && !rqst)
 		r->g = now;
-	sent = rqst ? word_at(rqst + CONF(rpc_sent)) : 0;
-	if (sent && !(u32)word_at(rqst + CONF(rpc_received)))
+	sent = rqst ? word_at(rqst + CONF(at.rpc_sent)) : 0;
+	if (sent && !(u32)word_at(rqst + CONF(at.rpc_received)))
 		return 0; /* it will be sent again */
 	if (!sent && !r)
 		return 0;
 	times.d = sent ? sent : now;
-	times.c = sent ? sent + word_at(rqst + CONF(rpc_rtt)) : now;
+	times.c = sent ? sent + word_at(rqst + CONF(at.rpc_rtt)) : now;
 	times.q = r ? r->q : times.d;
 	times.g = r ? r->g : times.d;
 	server_announce(r, &times, level_known);
 	return 0;
+}
+
+/* Counts @task, as the kernel does for /proc/self/mountstats. */
+static __always_inline void rpc_count(u64 task, const struct rq_times *times)
+{
+	u64 procedure = word_at(task + CONF(at.rpc_msg)), rqst = word_at(task + CONF(at.rpc_rqst));
+	u64 address = word_at(word_at(task + CONF(at.rpc_xprt)) + CONF(at.rpc_address));
+	u32 transmits = word_at(rqst + CONF(at.rpc_transmits));
+	struct server_key key = {};
+	struct server_end end = {
+		.sent_bytes = (u32)word_at(rqst + CONF(at.rpc_sent_bytes)),
+		.received_bytes = (u32)word_at(rqst + CONF(at.rpc_received)),
+		.resent = transmits > 1 ? transmits - 1 : 0,
+		.failed = (int)word_at(task + CONF(at.rpc_status)) < 0,
+	};
+
+	bpf_probe_read_kernel_str(key.server, sizeof(key.server), (void *)address);
+	bpf_probe_read_kernel_str(key.op, sizeof(key.op),
+				  (void *)word_at(procedure + CONF(at.rpc_name)));
+	server_request_done(&key, times, &end);
 }
 
 /* @task is done, as its statistics say: it was sent @backlog ns after its beginning, which was
@@ -142,6 +241,8 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
 	times.g = r && r->g > times.q && r->g < times.d ? r->g : times.q;
 	times.c = rtt ? times.d + rtt : now;
 	server_announce(r, &times, level_known);
+	if (server_request_counts(r))
+		rpc_count(task, &times);
 	bpf_map_delete_elem(&server_requests, &task);
 	return 0;
 }

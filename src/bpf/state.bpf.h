@@ -505,7 +505,9 @@ struct server_request {
 	u64 task; /* struct task_struct * of the thread which made it */
 	u64 q, g, d;
 	u32 tid; /* of this thread */
-	u32 is_read;
+	u8 is_read;
+	u8 counted; /* the thread passed the filters */
+	u16 pad;
 };
 
 /* By address of the kernel's structure: struct fuse_req, struct rpc_task. If the end of some was
@@ -627,6 +629,14 @@ struct {
 	__type(key, struct site_key);
 	__type(value, struct site_sums);
 } site_rows_even SEC(".maps"), site_rows_odd SEC(".maps");
+
+/* The rows of servers, of the even and of the odd epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct server_key);
+	__type(value, struct server_sums);
+} server_rows_even SEC(".maps"), server_rows_odd SEC(".maps");
 
 /* User space makes a ring for each group of CPUs. */
 struct sent_ring {

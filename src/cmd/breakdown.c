@@ -69,13 +69,10 @@ static const struct opt_example examples[] = {
 };
 
 static const struct opt_columns columns[] = {
-	{ "Operations", op_columns },
-	{ "Requests", rq_columns },
-	{ "Helpers", helper_columns },
-	{ "Times of helpers", helper_time_columns },
-	{ "Sleeps", site_columns },
-	{ "Minor faults", minor_columns },
-	{},
+	{ "Operations", op_columns },      { "Requests", rq_columns },
+	{ "Helpers", helper_columns },     { "Times of helpers", helper_time_columns },
+	{ "Sleeps", site_columns },        { "Servers", server_columns },
+	{ "Minor faults", minor_columns }, {},
 };
 
 static const struct opt_table table = {

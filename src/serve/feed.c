@@ -206,8 +206,9 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 {
 	*to = *from;
 	to->n_ops = to->n_rqs = to->n_unfinished = 0;
-	to->n_helpers = to->n_sites = to->n_threads = 0;
+	to->n_helpers = to->n_servers = to->n_sites = to->n_threads = 0;
 	to->helpers = NULL;
+	to->servers = NULL;
 	to->sites = NULL;
 	to->threads = NULL;
 	to->ops = calloc(from->n_ops + 1, sizeof(*to->ops));

@@ -849,3 +849,118 @@ const struct column site_columns[] = {
 	  .help = "the longest sleep" },
 	{}
 };
+
+#define SERVER(row) ((const struct server_row *)(row))
+
+static void server_name(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = SERVER(row)->key.server;
+	ret->max = sizeof(SERVER(row)->key.server);
+}
+
+static void server_pid(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = SERVER(row)->key.pid;
+	ret->unknown = !ret->n;
+}
+
+static void server_mount(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->text = SERVER(row)->mount;
+}
+
+static void server_op(struct value *ret, const void *row, const void *ctx)
+{
+	const struct server_key *k = &SERVER(row)->key;
+
+	(void)ctx;
+	ret->max = sizeof(k->op);
+	ret->text = k->opcode ? fuse_op_name(k->opcode) : k->op;
+	if (!ret->text)
+		snprintf(ret->buf, sizeof(ret->buf), "opcode %u", k->opcode);
+}
+
+/* Of FUSE only the whole time is known. */
+static void server_tag(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = SERVER(row)->sums.tag_ns;
+	ret->unknown = SERVER(row)->key.opcode;
+}
+
+static void server_queue(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = SERVER(row)->sums.queue_ns;
+	ret->unknown = SERVER(row)->key.opcode;
+}
+
+static void server_tag_mean(struct value *ret, const void *row, const void *ctx)
+{
+	server_tag(ret, row, ctx);
+	ret->n /= SERVER(row)->sums.count;
+}
+
+static void server_queue_mean(struct value *ret, const void *row, const void *ctx)
+{
+	server_queue(ret, row, ctx);
+	ret->n /= SERVER(row)->sums.count;
+}
+
+static void server_mean(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = SERVER(row)->sums.server_ns / SERVER(row)->sums.count;
+}
+
+static void server_p99(struct value *ret, const void *row, const void *ctx)
+{
+	(void)ctx;
+	ret->n = hist_percentile(&SERVER(row)->hist, 99, SERVER(row)->sums.max_ns);
+}
+
+#define SERVER_SUM(field, kind_) .kind = kind_, .at = offsetof(struct server_row, sums.field)
+
+const struct column server_columns[] = {
+	{ "server", "server", VALUE_TEXT, .get = server_name, .cut = TEXT_CUT_TAIL,
+	  .help = "address of the NFS server; name of the FUSE daemon; virtiofs" },
+	{ "pid", "pid", VALUE_ID, .get = server_pid, .rank = 6, .optional = true,
+	  .help = "process of the daemon; null: on another machine" },
+	{ "mount", "mount", VALUE_TEXT, .get = server_mount, .cut = TEXT_CUT_MIDDLE, .rank = 7,
+	  .optional = true,
+	  .help = "where the FUSE file system is mounted; null: of NFS, or not known" },
+	{ "op", "request", VALUE_TEXT, .get = server_op, .max = 16,
+	  .help = "kind of the request, as NFS or FUSE call it" },
+	{ "count", "count", SERVER_SUM(count, VALUE_COUNT), .max = 7,
+	  .help = "number of requests that ended" },
+	{ "errors", "failed", SERVER_SUM(errors, VALUE_COUNT), .max = 6, .rank = 8,
+	  .optional = true, .help = "number of requests that failed" },
+	{ "resent", "resent", SERVER_SUM(resent, VALUE_COUNT), .max = 6, .rank = 9,
+	  .optional = true, .help = "how often requests were sent again" },
+	{ "sent_bytes", "sent", SERVER_SUM(sent_bytes, VALUE_BYTES), .max = 8, .rank = 4,
+	  .help = "bytes of the requests, headers included" },
+	{ "received_bytes", "received", SERVER_SUM(received_bytes, VALUE_BYTES), .max = 8,
+	  .rank = 5, .help = "bytes of the answers, headers included" },
+	{ "tag_ns", NULL, VALUE_TIME, .get = server_tag,
+	  .help = "time that requests waited for a slot; null: not known for FUSE" },
+	{ "queue_ns", NULL, VALUE_TIME, .get = server_queue,
+	  .help = "time from there until they were sent; null: in server for FUSE" },
+	{ "server_ns", NULL, SERVER_SUM(server_ns, VALUE_TIME),
+	  .help = "time from there to the answer" },
+	{ "tag_mean_ns", "tag", VALUE_TIME, .get = server_tag_mean, .max = 7, .rank = 3,
+	  .optional = true,
+	  .help = "mean time that a request waited for a slot; null: not known for FUSE" },
+	{ "queue_mean_ns", "queue", VALUE_TIME, .get = server_queue_mean, .max = 7, .rank = 2,
+	  .optional = true,
+	  .help = "mean time from there until it was sent; null: in server for FUSE" },
+	{ "server_mean_ns", "mean", VALUE_TIME, .get = server_mean, .max = 7,
+	  .help = "mean time from there to the answer" },
+	{ "p99_ns", "p99", VALUE_TIME, .get = server_p99, .max = 7, .rank = 1,
+	  .help = "99 % of the requests were answered in at most this long" },
+	{ "max_ns", "max", SERVER_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 10,
+	  .help = "the longest time with the server" },
+	{}
+};

@@ -18,6 +18,9 @@ extern const struct column minor_columns[];
 /* Rows are struct helper_row: requests of helpers, and (key.op HELPER_TIME) their time. No .ctx. */
 extern const struct column helper_columns[], helper_time_columns[];
 
+/* Rows are struct server_row. No .ctx. */
+extern const struct column server_columns[];
+
 /* Rows are struct site_row. No .ctx. */
 extern const struct column site_columns[];
 

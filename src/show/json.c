@@ -331,6 +331,25 @@ static int put_helpers(struct writer *w, const char *name, bool times)
 	return 0;
 }
 
+/* Only there if there were requests to servers. */
+static int put_servers(struct writer *w)
+{
+	const struct columns columns = { .list = server_columns };
+	const struct server_row **rows = breakdown_servers(w->sn);
+
+	if (!rows)
+		return -ENOMEM;
+	json_put_begin(&w->json, "servers", '[');
+	for (size_t i = 0; rows[i]; i++) {
+		json_put_begin(&w->json, NULL, '{');
+		columns_json(&w->json, &columns, rows[i]);
+		json_put_end(&w->json, '}');
+	}
+	json_put_end(&w->json, ']');
+	free(rows);
+	return 0;
+}
+
 static int put_sites(struct writer *w)
 {
 	const struct columns columns = { .list = site_columns };
@@ -433,6 +452,8 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 		err = put_helpers(&w, "helper_times", true);
 	if (v->sites && !err)
 		err = put_sites(&w);
+	if (sn->n_servers && !err)
+		err = put_servers(&w);
 	json_put_end(&w.json, '}');
 	breakdown_rows_done(&rows);
 	return err ? err : json_end_line(&w.json);

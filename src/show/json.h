@@ -44,6 +44,7 @@
  *	helpers, helper_times
  *			only with --helpers: helper_columns, helper_time_columns; null: missing
  *	sleep_why	only with --why: site_columns; null: missing
+ *	servers		only if there were requests to servers: server_columns
  *
  * Times are integers in ns. In text that is not UTF-8, U+FFFD replaces each invalid byte, and a
  * second member, NAME_bytes, has all bytes in base64. Everything beyond ASCII is escaped, so the

@@ -60,7 +60,7 @@ static int rows_in_text(struct rows *rows, const struct snapshot *sn, bool times
 }
 
 static void put_table(struct text_out *o, const struct breakdown_view *v,
-		      const struct column *columns, const struct helper_row **rows, size_t n)
+		      const struct column *columns, const void *const *rows, size_t n)
 {
 	const struct columns t = { .list = columns,
 				   .width = view_width(v),
@@ -70,7 +70,7 @@ static void put_table(struct text_out *o, const struct breakdown_view *v,
 	size_t shown = n > most + !v->rows_max ? most : n;
 
 	text_put(o, "\n");
-	columns_text(o, &t, (const void *const *)rows, shown);
+	columns_text(o, &t, rows, shown);
 	if (shown < n)
 		text_put(o, "%s more; %s\n", text_count(n - shown).s, view_more(v));
 }
@@ -86,8 +86,8 @@ static int put_rows(struct text_out *o, const struct breakdown_view *v, const st
 	rows_take(&rows, &merged);
 	sorted = err ? NULL : breakdown_helpers(&merged, times);
 	if (sorted && merged.n_helpers)
-		put_table(o, v, times ? helper_time_columns : helper_columns, sorted,
-			  merged.n_helpers);
+		put_table(o, v, times ? helper_time_columns : helper_columns,
+			  (const void *const *)sorted, merged.n_helpers);
 	err = sorted ? 0 : -ENOMEM;
 	free(sorted);
 	snapshot_free(&merged);
@@ -119,6 +119,21 @@ static void put_unknown(struct text_out *o, const struct breakdown_view *v,
 		return;
 	text_put(o, "%s", all ? "" : "\n");
 	view_line(o, v, text);
+}
+
+/* Requests to servers, if there were any. 0 or -ENOMEM. */
+static int servers_put(struct text_out *o, const struct breakdown_view *v,
+		       const struct snapshot *sn)
+{
+	const struct server_row **rows = sn->n_servers ? breakdown_servers(sn) : NULL;
+
+	if (!sn->n_servers)
+		return 0;
+	if (!rows)
+		return -ENOMEM;
+	put_table(o, v, server_columns, (const void *const *)rows, sn->n_servers);
+	free(rows);
+	return 0;
 }
 
 /* Two tables; nothing unless v->helpers. 0 or -ENOMEM. */
@@ -551,6 +566,8 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 			put_requests(&o, v, &rows);
 		}
 	}
+	if (!err)
+		err = servers_put(&o, v, sn);
 	if (!err)
 		err = site_put(&o, v, sn);
 	if (!err)

@@ -197,6 +197,26 @@ static int site_order(const void *a, const void *b)
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
+static int server_order(const void *a, const void *b)
+{
+	const struct server_row *x = *(const struct server_row *const *)a;
+	const struct server_row *y = *(const struct server_row *const *)b;
+	int order = compare_u64(y->sums.server_ns, x->sums.server_ns);
+
+	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+const struct server_row **breakdown_servers(const struct snapshot *sn)
+{
+	const struct server_row **rows = calloc(sn->n_servers + 1, sizeof(*rows));
+
+	for (size_t i = 0; rows && i < sn->n_servers; i++)
+		rows[i] = &sn->servers[i];
+	if (rows)
+		qsort(rows, sn->n_servers, sizeof(*rows), server_order);
+	return rows;
+}
+
 const struct site_row **breakdown_sites(const struct snapshot *sn)
 {
 	const struct site_row **rows = calloc(sn->n_sites + 1, sizeof(*rows));

@@ -152,6 +152,9 @@ uint64_t breakdown_rq_total(const struct breakdown_view *v, const struct rq_row 
  * free(). NULL: out of memory. */
 const struct helper_row **breakdown_helpers(const struct snapshot *sn, bool times);
 
+/* The rows of @sn with requests to servers, most time first; likewise. */
+const struct server_row **breakdown_servers(const struct snapshot *sn);
+
 /* The rows of @sn with the places where threads slept, in order; likewise. */
 const struct site_row **breakdown_sites(const struct snapshot *sn);
 

@@ -157,6 +157,31 @@ static int site_entry_add(struct collecting *c, const void *key, const void *sum
 	return 0;
 }
 
+/* Names the mount of a FUSE daemon. If memory runs out, it has no name. */
+static void mount_name(struct collecting *c, struct server_row *row)
+{
+	const struct mount *m;
+
+	if (!c->mounts.n)
+		mounts_read(&c->mounts);
+	m = row->key.dev ? mounts_by_dev(&c->mounts, row->key.dev) : NULL;
+	row->mount = m ? strdup(m->point) : NULL;
+}
+
+static int server_entry_add(struct collecting *c, const void *key, const void *sums)
+{
+	const struct server_key *k = key;
+	const struct server_sums *s = sums;
+	struct server_row *row = rows_server(&c->to->rows, k);
+
+	if (!row)
+		return -ENOMEM;
+	if (!row->sums.count)
+		mount_name(c, row);
+	server_row_add(row, s);
+	return hist_add(&row->hist, k->bucket, s->count);
+}
+
 static int name_entry_add(struct collecting *c, const void *key, const void *name)
 {
 	const unsigned long long *id = key, by[2] = { id[0], id[1] & ~FILE_ID_AGAIN };
@@ -320,6 +345,9 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	if (!err && maps->live->site_rows_made[epoch])
 		err = hash_empty(&c, maps->sites[epoch], sizeof(struct site_key),
 				 sizeof(struct site_sums), site_entry_add);
+	if (!err && maps->live->server_rows_made[epoch])
+		err = hash_empty(&c, maps->servers[epoch], sizeof(struct server_key),
+				 sizeof(struct server_sums), server_entry_add);
 	if (!err)
 		err = slots_empty(&c);
 	mounts_free(&c.mounts);

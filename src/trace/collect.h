@@ -21,7 +21,7 @@ struct live;
 /* Where the programs keep their rows. Owns none of the maps. */
 struct cell_maps {
 	/* descriptors of hashes, by epoch */
-	int ops[2], rqs[2], helpers[2], sites[2], file_names[2], thread_names[2];
+	int ops[2], rqs[2], helpers[2], sites[2], servers[2], file_names[2], thread_names[2];
 	int n_cpus;
 	struct op_cell *slots;    /* SLOT_CELLS(), or NULL; collect() empties them */
 	unsigned int *hists;      /* [HIST_CPUS] if separate from the sums, else NULL */

@@ -138,21 +138,36 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->async_slots = async_slots(c->async ? libbpf_num_possible_cpus() : 0);
 }
 
-static unsigned short offset(int member)
-{
-	return member > 0 ? member : 0;
-}
-
 /* Offsets of the members that tell of requests to servers. */
-static void conf_set_servers(struct bpf_conf *c, struct feature *f)
+static void conf_set_servers(struct server_members *at, struct feature *f)
 {
-	c->fuse_in = offset(feature_member(f, "fuse", "fuse_req", "in"));
-	c->rpc_msg = offset(feature_member(f, "sunrpc", "rpc_task", "tk_msg"));
-	c->rpc_rqst = offset(feature_member(f, "sunrpc", "rpc_task", "tk_rqstp"));
-	c->rpc_name = offset(feature_member(f, "sunrpc", "rpc_procinfo", "p_name"));
-	c->rpc_sent = offset(feature_member(f, "sunrpc", "rpc_rqst", "rq_xtime"));
-	c->rpc_rtt = offset(feature_member(f, "sunrpc", "rpc_rqst", "rq_rtt"));
-	c->rpc_received = offset(feature_member(f, "sunrpc", "rpc_rqst", "rq_reply_bytes_recvd"));
+	const struct {
+		const char *module, *type, *member;
+		unsigned short *at;
+	} all[] = {
+		{ "fuse", "fuse_req", "in", &at->fuse_in },
+		{ "fuse", "fuse_req", "out", &at->fuse_out },
+		{ "fuse", "fuse_req", "fm", &at->fuse_mount },
+		{ "fuse", "fuse_mount", "fc", &at->fuse_conn },
+		{ "fuse", "fuse_conn", "dev", &at->fuse_dev },
+		{ "sunrpc", "rpc_task", "tk_msg", &at->rpc_msg },
+		{ "sunrpc", "rpc_task", "tk_rqstp", &at->rpc_rqst },
+		{ "sunrpc", "rpc_task", "tk_xprt", &at->rpc_xprt },
+		{ "sunrpc", "rpc_task", "tk_status", &at->rpc_status },
+		{ "sunrpc", "rpc_procinfo", "p_name", &at->rpc_name },
+		{ "sunrpc", "rpc_xprt", "address_strings", &at->rpc_address },
+		{ "sunrpc", "rpc_rqst", "rq_xtime", &at->rpc_sent },
+		{ "sunrpc", "rpc_rqst", "rq_ntrans", &at->rpc_transmits },
+		{ "sunrpc", "rpc_rqst", "rq_rtt", &at->rpc_rtt },
+		{ "sunrpc", "rpc_rqst", "rq_xmit_bytes_sent", &at->rpc_sent_bytes },
+		{ "sunrpc", "rpc_rqst", "rq_reply_bytes_recvd", &at->rpc_received },
+	};
+	int member;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		member = feature_member(f, all[i].module, all[i].type, all[i].member);
+		*all[i].at = member > 0 ? member : 0;
+	}
 }
 
 void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
@@ -221,7 +236,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 			  c->by == BY_DEV || c->by == BY_CACHE;
 	conf_set_args(c, f);
 	if (plan_asked(sc) & ASK_SERVERS)
-		conf_set_servers(c, f);
+		conf_set_servers(&c->at, f);
+	c->servers = c->waits && !c->uncounted && !c->n_devs;
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
 	if (plan_asked(sc) & ASK_QUEUED)

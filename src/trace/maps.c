@@ -29,6 +29,7 @@ enum {
 	WHY_ROWS = 4096,
 	DISKS_WITH_SLOTS = ROW_SLOTS / 4,
 	SERVER_REQUESTS = 2048, /* in flight */
+	SERVER_ROWS = 2048,
 	ROWS_PER_DISK = 64,
 };
 
@@ -88,6 +89,7 @@ void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c)
 	c->rq_rows_limit = size->rq_rows / 4;
 	c->helper_rows_limit = size->helper_rows / 4;
 	c->site_rows_limit = size->site_rows / 4;
+	c->server_rows_limit = SERVER_ROWS / 4;
 	c->hists_apart = size->hists_apart;
 }
 
@@ -136,6 +138,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->sites;
 	if (!strcmp(name, "server_requests"))
 		return sc->layer == LAYER_OPS;
+	if (!strncmp(name, "server_rows", strlen("server_rows")))
+		return c->servers;
 	if (!strcmp(name, "tracked"))
 		return sc->follow || sc->children;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))
@@ -215,7 +219,9 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "queued_calls", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
-	resize(obj, "server_requests", c->fuse_in || c->rpc_msg ? SERVER_REQUESTS : 1);
+	resize(obj, "server_rows_even", SERVER_ROWS);
+	resize(obj, "server_rows_odd", SERVER_ROWS);
+	resize(obj, "server_requests", c->at.fuse_in || c->at.rpc_msg ? SERVER_REQUESTS : 1);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
 	/* an entry stays after a worker took the work; it must not push out waiting work */
 	resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);

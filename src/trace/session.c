@@ -302,6 +302,8 @@ static int drain_start(struct session *s, struct reason *why)
 			     bpf_map__fd(t->maps.helper_rows_odd) },
 		.sites = { bpf_map__fd(t->maps.site_rows_even),
 			   bpf_map__fd(t->maps.site_rows_odd) },
+		.servers = { bpf_map__fd(t->maps.server_rows_even),
+			     bpf_map__fd(t->maps.server_rows_odd) },
 		.file_names = { bpf_map__fd(t->maps.file_names_even),
 				bpf_map__fd(t->maps.file_names_odd) },
 		.thread_names = { bpf_map__fd(t->maps.thread_names_even),

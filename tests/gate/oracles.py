@@ -28,6 +28,7 @@ ISSUER = Path(__file__).parent / "issuer.c"
 RINGER = Path(__file__).parent / "ringer.c"
 QUEUER = Path(__file__).parent / "queuer.c"
 MAPPER = Path(__file__).parent / "mapper.c"
+FUSER = Path(__file__).parent / "fuser.c"
 # Where not this machine's own: for programs of 64 and of 32 bits.
 CROSS = {"arm64": {64: "aarch64-linux-gnu", 32: "arm-linux-gnueabihf"}}
 CANNOT = 77  # status of a program whose work this machine has no means for
@@ -119,7 +120,8 @@ def program(source: Path, bits: int = 64) -> str:
 
 
 def build_all() -> None:
-    for source in (WORKLOAD, CALLS, ACTOR, CALLER, INTRUDER, STORM, ISSUER, RINGER, QUEUER, MAPPER):
+    for source in (WORKLOAD, CALLS, ACTOR, CALLER, INTRUDER, STORM, ISSUER, RINGER, QUEUER, MAPPER,
+                   FUSER):
         program(source)
     if tool.ARCH:
         program(ACTOR, 32)

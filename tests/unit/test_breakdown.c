@@ -1390,6 +1390,52 @@ static void minor_faults_are_beside_operations(void **state)
 	fixture_done(&f);
 }
 
+/* Requests to servers are told if there were any. */
+static void servers_have_rows(void **state)
+{
+	struct server_row *rows = calloc(2, sizeof(*rows));
+	struct breakdown_view v = plain;
+	struct fixture f;
+	json_t *j, *row;
+
+	(void)state;
+	assert_non_null(rows);
+	fixture_usual(&f);
+	print(&f, breakdown_json, &v, 0);
+	assert_has_not(f.text, "\"servers\"");
+	rows[0] = (struct server_row){
+		.key = { .server = "sshfs", .pid = 77, .dev = 3, .opcode = 15 },
+		.mount = strdup("/mnt/a"),
+		.sums = { .count = 2, .sent_bytes = 160, .server_ns = 3000, .max_ns = 2000 },
+	};
+	rows[1] = (struct server_row){
+		.key = { .server = "10.0.0.7", .op = "GETATTR" },
+		.sums = { 3, 1, 4, 300, 600, 30, 60, 9000, 4000 },
+	};
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(hist_add(&rows[i].hist, hist_bucket(2000), rows[i].sums.count), 0);
+	f.sn.servers = rows;
+	f.sn.n_servers = 2;
+	v.width = 120;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "\n10.0.0.7    -  -       GETATTR      3       1       4  300 B     "
+			   "600 B  10 ns  20 ns  3.00 us  2.00 us  4.00 us");
+	assert_has(f.text, "\nsshfs      77  /mnt/a  READ         2       0       0  160 B       "
+			   "  -      -      -  1.50 us  2.00 us  2.00 us");
+	j = read_back(&f, &v, 0);
+	row = json_array_get(json_object_get(j, "servers"), 1);
+	assert_true(json_is_null(json_object_get(row, "tag_ns")));
+	assert_true(json_is_null(json_object_get(row, "queue_mean_ns")));
+	assert_string_equal(json_string_value(json_object_get(row, "op")), "READ");
+	row = json_array_get(json_object_get(j, "servers"), 0);
+	assert_true(json_is_null(json_object_get(row, "pid")));
+	assert_true(json_is_null(json_object_get(row, "mount")));
+	assert_int_equal(json_integer_value(json_object_get(row, "tag_ns")), 30);
+	assert_int_equal(json_integer_value(json_object_get(row, "resent")), 4);
+	json_decref(j);
+	fixture_done(&f);
+}
+
 /* What reads read from devices; where that is not known it is null, never 0. */
 static void reads_are_amplified(void **state)
 {
@@ -1999,6 +2045,7 @@ int main(void)
 		cmocka_unit_test(the_slowest_are_shown_whole),
 		cmocka_unit_test(json_keeps_all_sums),
 		cmocka_unit_test(containers_have_short_names),
+		cmocka_unit_test(servers_have_rows),
 		cmocka_unit_test(reads_are_amplified),
 		cmocka_unit_test(minor_faults_are_beside_operations),
 		cmocka_unit_test(json_has_every_member),

@@ -10,12 +10,27 @@
 enum { SIZE = 4096 };
 
 /* What the programs read of the kernel's structures. */
+struct connection {
+	u64 before;
+	u32 dev;
+};
+
+struct fuse_mount_point {
+	u64 before;
+	const struct connection *connection;
+};
+
 struct fuse_request {
 	u64 before;
 	struct {
 		u32 len, opcode;
 		u64 unique;
 	} in;
+	struct {
+		u32 len;
+		int error;
+	} out;
+	const struct fuse_mount_point *mount;
 };
 
 struct procedure {
@@ -25,17 +40,28 @@ struct procedure {
 
 struct rpc_request {
 	u64 before, sent, rtt;
-	u32 received;
+	u32 received, transmits;
+	u64 sent_bytes;
+};
+
+struct transport {
+	u64 before;
+	const char *address;
 };
 
 struct rpc_call {
 	u64 before;
 	const struct procedure *procedure;
 	struct rpc_request *request;
+	const struct transport *transport;
+	int status;
 };
 
 static struct ktask alice, bob, daemon_thread, xprtiod, rpciod;
 static struct kfile file;
+static const struct connection connection = { .dev = 23 };
+static const struct fuse_mount_point mount_point = { .connection = &connection };
+static const struct transport transport = { .address = "10.0.0.7" };
 static struct fuse_request fuse_read, fuse_write;
 static const struct procedure read_procedure = { .name = "READ" },
 			      write_procedure = { .name = "WRITE" },
@@ -48,13 +74,23 @@ static int start(void **state)
 	conf.by = BY_CACHE;
 	conf.row_slots = 0;
 	conf.file_details = conf.op_extras = 1;
-	conf.fuse_in = offsetof(struct fuse_request, in);
-	conf.rpc_msg = offsetof(struct rpc_call, procedure);
-	conf.rpc_rqst = offsetof(struct rpc_call, request);
-	conf.rpc_name = offsetof(struct procedure, name);
-	conf.rpc_sent = offsetof(struct rpc_request, sent);
-	conf.rpc_rtt = offsetof(struct rpc_request, rtt);
-	conf.rpc_received = offsetof(struct rpc_request, received);
+	conf.servers = 1;
+	conf.at.fuse_in = offsetof(struct fuse_request, in);
+	conf.at.fuse_out = offsetof(struct fuse_request, out);
+	conf.at.fuse_mount = offsetof(struct fuse_request, mount);
+	conf.at.fuse_conn = offsetof(struct fuse_mount_point, connection);
+	conf.at.fuse_dev = offsetof(struct connection, dev);
+	conf.at.rpc_xprt = offsetof(struct rpc_call, transport);
+	conf.at.rpc_status = offsetof(struct rpc_call, status);
+	conf.at.rpc_address = offsetof(struct transport, address);
+	conf.at.rpc_transmits = offsetof(struct rpc_request, transmits);
+	conf.at.rpc_sent_bytes = offsetof(struct rpc_request, sent_bytes);
+	conf.at.rpc_msg = offsetof(struct rpc_call, procedure);
+	conf.at.rpc_rqst = offsetof(struct rpc_call, request);
+	conf.at.rpc_name = offsetof(struct procedure, name);
+	conf.at.rpc_sent = offsetof(struct rpc_request, sent);
+	conf.at.rpc_rtt = offsetof(struct rpc_request, rtt);
+	conf.at.rpc_received = offsetof(struct rpc_request, received);
 	file_init(&file, "fuse", 23, 29, S_IFREG);
 	task_init(&alice, 1100, 1101, "alice", 0);
 	task_init(&bob, 1200, 1201, "bob", 0);
@@ -62,8 +98,12 @@ static int start(void **state)
 	task_init(&xprtiod, 300, 300, "kworker/0:1", PF_KTHREAD | PF_WQ_WORKER);
 	task_init(&rpciod, 301, 301, "kworker/0:2", PF_KTHREAD | PF_WQ_WORKER);
 	alice.fd[2] = bob.fd[2] = &file.f;
-	fuse_read.in.opcode = 15;
-	fuse_write.in.opcode = 16;
+	fuse_read = (struct fuse_request){ .in = { 80, 15, 1 },
+					   .out = { 16 + SIZE, 0 },
+					   .mount = &mount_point };
+	fuse_write = (struct fuse_request){ .in = { 80 + SIZE, 16, 2 },
+					    .out = { 16, -5 },
+					    .mount = &mount_point };
 	cpu_is(2, &xprtiod);
 	switch_to(&idle[2], true);
 	cpu_is(3, &rpciod);
@@ -111,6 +151,16 @@ static u32 class_of_reads(void)
 			class = class == CACHE_NONE || class == key->cache ? key->cache : CACHE_N;
 	}
 	return class;
+}
+
+/* The only row of servers, and its key. */
+static struct server_sums only_row(struct server_key *ret_key)
+{
+	struct kmap *rows = map_of(&server_rows_even);
+
+	assert_int_equal(map_count(&server_rows_even), 1);
+	memcpy(ret_key, rows->entries->key, sizeof(*ret_key));
+	return *(struct server_sums *)rows->entries->value;
 }
 
 #define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
@@ -422,6 +472,103 @@ static void test_nfs_of_before(void **state)
 	assert_ops(OP_READ, 1, 102, STRATA([ST_SERVER] = 100, [ST_COMPLETE] = 2));
 }
 
+/* What is counted of FUSE: whose daemon, on which file system, how long. */
+static void test_rows_of_fuse(void **state)
+{
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		cpu_is(0, &alice);
+		EVENT(on_fuse_send, &fuse_write);
+		tick(93);
+		daemon_answers(&fuse_write, &alice);
+	}
+	sums = only_row(&key);
+	assert_string_equal(key.server, "daemon");
+	assert_int_equal(key.pid, 1300);
+	assert_int_equal(key.dev, 23);
+	assert_int_equal(key.opcode, 16);
+	assert_int_equal(key.bucket, hist_bucket(100));
+	assert_int_equal(sums.count, 2);
+	assert_int_equal(sums.errors, 2);
+	assert_int_equal(sums.sent_bytes, 2 * (80 + SIZE));
+	assert_int_equal(sums.received_bytes, 2 * 16);
+	assert_int_equal(sums.server_ns, 200);
+	assert_int_equal(sums.max_ns, 100);
+	assert_int_equal(sums.tag_ns + sums.queue_ns + sums.resent, 0);
+}
+
+/* A daemon that is no process: the host of a virtual machine. */
+static void test_rows_of_virtiofs(void **state)
+{
+	struct server_key key;
+
+	(void)state;
+	EVENT(on_fuse_send, &fuse_read);
+	cpu_is(2, &xprtiod);
+	EVENT(on_fuse_end, &fuse_read);
+	only_row(&key);
+	assert_string_equal(key.server, "virtiofs");
+	assert_int_equal(key.pid, 0);
+}
+
+/* What is counted of NFS, as the kernel counts it. */
+static void test_rows_of_nfs(void **state)
+{
+	struct rpc_request request = { .received = 4200, .transmits = 3, .sent_bytes = 200 };
+	struct rpc_call call = { .procedure = &read_procedure,
+				 .request = &request,
+				 .transport = &transport };
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	tick(1000);
+	EVENT(on_rpc_begin, &call);
+	tick(30);
+	call.request = NULL;
+	EVENT(on_rpc_wakeup, &call); /* it has got a slot */
+	call.request = &request;
+	tick(970);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 37, 900, 1000 }));
+	sums = only_row(&key);
+	assert_string_equal(key.server, "10.0.0.7");
+	assert_string_equal(key.op, "READ");
+	assert_int_equal(key.pid | key.dev | key.opcode, 0);
+	assert_int_equal(sums.count, 1);
+	assert_int_equal(sums.errors, 0);
+	assert_int_equal(sums.resent, 2);
+	assert_int_equal(sums.sent_bytes, 200);
+	assert_int_equal(sums.received_bytes, 4200);
+	assert_int_equal(sums.tag_ns, 30);
+	assert_int_equal(sums.queue_ns, 7);
+	assert_int_equal(sums.server_ns, 900);
+}
+
+/* With a filter, requests of threads which pass it. */
+static void test_rows_of_filtered(void **state)
+{
+	struct rpc_request request = { .sent = 1 };
+	struct rpc_call call = { .procedure = &read_procedure,
+				 .request = &request,
+				 .transport = &transport };
+
+	(void)state;
+	conf.process_filter = conf.thread_filter = 1;
+	conf.n_pids = 1;
+	lists.pids[0] = 1200;
+	EVENT(on_fuse_send, &fuse_read);
+	EVENT(on_fuse_end, &fuse_read);
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 37, 900, 1000 })); /* of whom, is not known */
+	assert_int_equal(map_count(&server_rows_even), 0);
+	cpu_is(0, &bob);
+	EVENT(on_fuse_send, &fuse_read);
+	EVENT(on_fuse_end, &fuse_read);
+	assert_int_equal(map_count(&server_rows_even), 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, machine_stop)
@@ -437,6 +584,10 @@ int main(void)
 		TEST(test_nfs_slot),
 		TEST(test_nfs_resent),
 		TEST(test_nfs_of_before),
+		TEST(test_rows_of_fuse),
+		TEST(test_rows_of_virtiofs),
+		TEST(test_rows_of_nfs),
+		TEST(test_rows_of_filtered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

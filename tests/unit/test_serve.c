@@ -380,6 +380,9 @@ static void fill_feed(struct snapshot *sn, struct devices *d)
 	sn->n_unfinished = 1;
 	assert_non_null(sn->unfinished);
 	sn->unfinished[0] = (struct unfinished){ .age_ns = 23, .file = strdup("/a\nb") };
+	sn->servers = calloc(1, sizeof(*sn->servers)); /* which are not sent */
+	sn->n_servers = 1;
+	assert_non_null(sn->servers);
 	sn->lost[LOST_RING] = 101;
 	devices_add(d, &disk);
 	devices_sort(d);
@@ -411,6 +414,8 @@ static void test_feed(void **state)
 	assert_int_equal(f.sn.ops[1].hist.bins[0].count, 23);
 	assert_string_equal(container_of_row(f.sn.rqs[0].by, true)->runtime, "docker");
 	assert_string_equal(f.sn.unfinished[0].file, "/a\nb");
+	assert_int_equal(f.sn.n_servers, 0);
+	assert_null(f.sn.servers);
 	assert_int_equal(f.sn.lost[LOST_RING], 101);
 	assert_string_equal(devices_find(&f.devices, 8 << 20)->name, "sda");
 	assert_int_equal(f.devices.n_links, 1);

@@ -93,6 +93,7 @@ static void machine_start(void)
 		.rq_rows_limit = 900,
 		.helper_rows_limit = 900,
 		.site_rows_limit = 900,
+		.server_rows_limit = 900,
 		.row_slots = 1,
 		.single_writer = 1,
 		.fault_single_writer = 1,
@@ -133,6 +134,8 @@ static void machine_start(void)
 	MAP(clients, 64);
 	MAP(works, 64);
 	MAP(server_requests, 64);
+	MAP(server_rows_even, 64);
+	MAP(server_rows_odd, 64);
 	MAP_SIZED(rings, sizeof(u64), MAX_RINGS);
 	MAP_ARRAY(files_sent, FILES_SENT);
 	MAP_SIZED(slot_cells, sizeof(struct op_cell), SLOT_CELLS(CPUS));
