@@ -37,7 +37,8 @@ static const char header[] =
 	"{\"schema\":\"iostrata.capture/1\",\"version\":\"0\",\"argv\":[\"record\"],"
 	"\"kernel\":\"%s\",\"machine\":\"x86_64\",\"host\":\"%s\",\"boot_id\":\"boot of %s\","
 	"\"monotonic_ns\":1000000,\"realtime_ns\":%llu,\"cpus\":2,\"ops\":true,\"requests\":true,"
-	"\"device_bytes\":false,\"missing\":{},\"vfs_ops\":[\"read\",\"write\",\"open\",\"fsync\"],"
+	"\"device_bytes\":false,\"server\":true,\"missing\":{},\"vfs_ops\":[\"read\",\"write\","
+	"\"open\",\"fsync\"],"
 	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\",\"on\":[]}],\"mounts\":[{\"dev\":\"7:3\","
 	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/made\"}]}";
 

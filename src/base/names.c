@@ -191,6 +191,15 @@ bool fs_has_server(const char *fs)
 	return false;
 }
 
+const char *fs_server_module(const char *fs)
+{
+	if (!fs_has_server(fs))
+		return NULL;
+	if (!strncmp(fs, "nfs", 3))
+		return "sunrpc";
+	return !strncmp(fs, "fuse", 4) || !strcmp(fs, "virtiofs") ? "fuse" : NULL;
+}
+
 const char *fuse_op_name(unsigned int opcode)
 {
 	/* of enum fuse_opcode; never renumbered */

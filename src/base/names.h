@@ -33,6 +33,10 @@ const char *lost_name(unsigned int lost);      /* ring map_full unmatched_start 
  * hostile. */
 bool fs_has_server(const char *fs);
 
+/* The kernel module whose events tell of the requests to the server of @fs; NULL: no such events
+ * are traced. */
+const char *fs_server_module(const char *fs);
+
 /* The same as the end of a sentence, after how many; of LOST_N, what the kernel missed. NULL: it is
  * no loss, they began before tracing did. */
 const char *lost_what(unsigned int lost, uint64_t n);

@@ -33,8 +33,9 @@ struct op_row {
 	uint64_t count, errors, bytes, total_ns, max_ns;
 	uint64_t strata[ST_N]; /* sum == total_ns; all 0 with a layer alone (-T) */
 	uint64_t device_bytes; /* read from devices for them; 0 with a layer alone */
-	/* set of 1 << stratum: layers whose functions are not probed for such operations; if one of
-	 * these strata is 0, it was not measured */
+	/* set of 1 << stratum: layers whose functions are not probed for such operations, and the
+	 * server if its requests are not traced; if one of these strata is 0, it was not measured
+	 */
 	unsigned int missing_layers;
 	unsigned short kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
 	uint64_t thread_ns;   /* only of several operations: see breakdown_thread_ns() */

@@ -478,6 +478,8 @@ static unsigned int missing_layers(const struct replay *r, const struct op_row *
 		set |= 1U << ST_VFS;
 	if (row->key.op >= OP_N || !(probed >> async_layers(row->key.op, row->key.call) & 1))
 		set |= 1U << ST_FS;
+	if (fs_has_server(row->fs) && !fs_server_module(row->fs))
+		set |= 1U << ST_SERVER;
 	return set;
 }
 

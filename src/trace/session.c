@@ -440,6 +440,20 @@ const struct missing *session_missing(const struct session *s)
 	return &s->missing;
 }
 
+/* Whether requests to the server of file system type @fs are traced. True if there is no server. */
+static bool server_is_traced(const struct session *s, const char *fs)
+{
+	const char *module = fs_server_module(fs);
+
+	if (!fs_has_server(fs))
+		return true;
+	for (const struct program *row = programs; module && row < programs + programs_n; row++)
+		if (row->module && !strcmp(row->module, module) &&
+		    bpf_program__fd(program_of(s->trace, row)) >= 0)
+			return true;
+	return false;
+}
+
 /* Layers whose functions are not probed for operations of @row: set of 1 << stratum. */
 static unsigned int missing_layers(const struct session *s, const struct op_row *row)
 {
@@ -450,6 +464,8 @@ static unsigned int missing_layers(const struct session *s, const struct op_row 
 	if (!s->attached.fs ||
 	    !fsprobes_can_tell(s->attached.fs, row->fs, async_layers(row->key.op, row->key.call)))
 		set |= 1U << ST_FS;
+	if (!server_is_traced(s, row->fs))
+		set |= 1U << ST_SERVER;
 	return set;
 }
 
