@@ -214,24 +214,24 @@ static __always_inline const struct helper_wait *helper_last_request(struct help
  */
 static __always_inline void helper_split(struct helper *h, struct waking *wk, u64 from, u64 to)
 {
-	u64 idle = positive(h->working - from), lo, hi, runq;
+	u64 working = h->working, idle = positive(working - from), lo, hi;
 	struct helper_wait *w;
 
 	for (u32 i = 0; i < HELPER_WAITS; i++) {
 		w = &h->waits[i];
 		if (w->in <= from || w->out >= to)
 			continue;
-		runq = overlap(from, to, w->wake, w->in);
-		wk->split.runq += runq;
-		if (w->wake < h->working)
-			idle -= runq;
+		wk->split.runq += overlap(from, to, w->wake, w->in);
+		idle -= overlap(from, working, w->wake, w->in);
+		if (!w->times.c)
+			continue;
 		lo = from > w->out ? from : w->out;
 		hi = to < w->wake ? to : w->wake;
-		if (!w->times.c || lo >= hi)
+		if (lo >= hi)
 			continue;
 		split_add(&wk->split, &w->times, lo, hi);
 		/* the request's times cut this wait from held on */
-		idle -= overlap(lo, hi, w->times.held, h->working);
+		idle -= overlap(lo, hi, w->times.held, working);
 		wk->is_read |= w->is_read;
 	}
 	wk->unhelped = positive(idle);
@@ -312,9 +312,9 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 {
 	struct mark *m = mark_of_waking(p, w->asleep, now, level);
 	u32 waker = waker_helper(level);
+	u64 since, working = 0;
 	struct helper *h;
 	struct done own;
-	u64 since;
 
 	w->helped = waker != 0;
 	if (m) {
@@ -326,21 +326,22 @@ static __always_inline void waking_split(struct waking *w, struct task_struct *p
 			split_add_merged(&w->split, p->pid, op->start, w->asleep, m->times.held);
 		w->is_read = m->is_read;
 		w->completed = 1;
-		if (m->times.server)
-			w->unhelped = now - w->asleep; /* as far as @m does not tell */
+		/* without work of the helper: what @m does not tell of a server's request */
+		w->unhelped = (now - w->asleep) & (0 - m->times.server);
 		return;
 	}
 	since = throttled_until(p->pid, op, w->asleep);
 	h = waker ? bpf_map_lookup_elem(&helpers, &waker) : NULL;
-	if (h)
+	if (h) {
 		helper_split(h, w, since, now);
+		working = h->working;
+	}
 	if ((since != w->asleep ||
 	     !(w->split.tag + w->split.queue + w->split.device + w->split.server)) &&
 	    own_request(&own, p->pid, op, w->asleep)) {
 		w->is_read |= own_request_split(&w->split, &own, w->asleep, now);
-		if (h)
-			w->unhelped = positive(w->unhelped - overlap(since, h->working,
-								     own.times.held, own.times.c));
+		w->unhelped = positive(w->unhelped -
+				       overlap(since, working, own.times.held, own.times.c));
 	}
 }
 
@@ -514,8 +515,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {
 		/* the helper began to work later */
-		if (wk.helped)
-			op_charge_sum(op, ST_SLEEP, wk.unhelped, wake - split_sum(&wk.split));
+		op_charge_sum(op, ST_SLEEP, wk.unhelped, wake - split_sum(&wk.split));
 		/* a request which ended the sleep was submitted by others: they come first */
 		if (CONF(segments) && wk.completed)
 			op_charge(op, rest, wake - split_sum(&wk.split));
@@ -573,19 +573,25 @@ static __always_inline u64 earlier(u64 a, u64 b)
 	return a - positive(a - b);
 }
 
+/* @a, or @b if @choose_b is all ones instead of 0: without a branch, for the verifier. */
+static __always_inline u64 either(u64 a, u64 b, u64 choose_b)
+{
+	barrier_var(choose_b);
+	return (a & ~choose_b) | (b & choose_b);
+}
+
 /* Since when helper @h has been at work, after the wait @w. Before its waking, the helper was idle,
  * unless it waited for a request to a disk, or for another helper, which was at work since
  * @waker_working. */
 static __always_inline u64 helper_working(const struct helper *h, const struct helper_wait *w,
 					  u64 waker_working)
 {
-	u64 since = w->wake;
+	u64 no_disk = (u64)((s64)(w->times.c - 1) >> 63) | (0 - w->times.server), since;
+	u64 no_helper = (s64)(waker_working - 1) >> 63;
 
-	if (w->times.c && !w->times.server)
-		since = earlier(since, w->times.held);
-	if (waker_working)
-		since = earlier(since, waker_working);
-	return since > w->out ? since : h->working;
+	since = earlier(w->wake, either(w->times.held, w->wake, no_disk));
+	since = earlier(since, either(waker_working, w->wake, no_helper));
+	return either(h->working, since, (s64)(w->out - since) >> 63);
 }
 
 static __always_inline void helper_on_cpu(struct helper *h, u32 tid, u64 now)
