@@ -245,12 +245,14 @@ static __always_inline void async_charge_worker(struct op *op, u64 now)
 {
 	u32 tid = bpf_get_current_pid_tgid();
 	struct helper *h = bpf_map_lookup_elem(&helpers, &tid);
-	struct waking w = {};
+	/* a struct waking without its waker: the stack has little room */
+	u64 room[(__builtin_offsetof(struct waking, waker) + 7) / 8] = {};
+	struct waking *w = (void *)room;
 
 	if (h)
-		helper_split(h, &w, op->at[AT_CHARGED], now);
-	split_charge(op, &w.split, now);
-	op->waited_read |= w.is_read;
+		helper_split(h, w, op->at[AT_CHARGED], now);
+	split_charge(op, &w->split, now);
+	op->waited_read |= w->is_read;
 	op_charge(op, ST_HELPER, now);
 }
 
