@@ -20,9 +20,11 @@
 #ifdef __clang__ /* it knows the pragma, but the attribute for BPF alone */
 #pragma clang diagnostic ignored "-Wunknown-attributes"
 #endif
-#pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
+/* up to the end of the machine: an unused function of a test is a test that never runs */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
 
 /* The headers of libbpf, and compat.bpf.h, are found to be included already. */
 #define __BPF_HELPERS__

@@ -313,4 +313,6 @@ static struct ktask *thread_of_same_slot(u32 nth)
 	abort();
 }
 
+#pragma GCC diagnostic pop
+
 #endif

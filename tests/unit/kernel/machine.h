@@ -572,4 +572,6 @@ static void assert_nothing_kept(void)
 	assert_int_equal(live.async_bios, 0);
 }
 
+#pragma GCC diagnostic pop
+
 #endif
