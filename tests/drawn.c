@@ -106,17 +106,17 @@ int main(int argc, char **argv)
 	if (!screen_possible(stdin, stdout) ||
 	    screen_open(stdin, stdout, !getenv("NO_COLOR"), &why))
 		return 1;
-	ui = (struct top_ui){ .sort = "bytes",
-			      .interval_ns = 1000000000,
-			      .data = { .interval = &sn,
-					.total = &sn,
-					.names = &names,
-					.load = "1 2 3",
-					.of_ops = "",
-					.gone = "" } };
-	for (top_ui_draw(&ui); !ui.quit; top_ui_draw(&ui)) {
+	top_ui_init(&ui, 1000000000);
+	strcpy(ui.sort, "bytes");
+	ui.data = (struct top_data){ .interval = &sn,
+				     .total = &sn,
+				     .names = &names,
+				     .load = "1 2 3",
+				     .of_ops = "",
+				     .gone = "" };
+	for (top_ui_draw(&ui); !ui.presses.quit; top_ui_draw(&ui)) {
 		poll(&keyboard, 1, 1000);
-		top_presses(&ui);
+		presses_handle(&ui.presses);
 	}
 	screen_close();
 	return 0;

@@ -339,9 +339,8 @@ static void beat(struct run *r)
 
 static int screen_start(struct funcs *f, struct reason *why)
 {
-	f->ui = (struct funcs_ui){ .view = &f->view,
-				   .tree = f->tree,
-				   .interval_ns = f->run.opts.interval_ns };
+	funcs_ui_init(&f->ui, &f->view, f->run.opts.interval_ns);
+	f->ui.tree = f->tree;
 	if (screen_open(stdin, stdout, !getenv("NO_COLOR"), why))
 		return -1;
 	f->run.keyboard = true;
@@ -381,7 +380,7 @@ static int start(struct run *r, struct reason *why)
 /* Takes over the rows of @sn. While paused, the screen does not change. */
 static int show(struct funcs *f, struct func_snapshot *sn)
 {
-	if (f->ui.paused || f->ui.quit)
+	if (f->ui.presses.paused || f->ui.presses.quit)
 		return 0;
 	func_snapshot_free(&f->interval);
 	f->interval = *sn;
@@ -423,12 +422,13 @@ static int report(struct run *r, struct reason *why)
 static bool presses(struct run *r)
 {
 	struct funcs *f = funcs_of(r);
+	struct presses *p = &f->ui.presses;
 
-	if (!f->screen || !funcs_presses(&f->ui))
-		return f->ui.quit; /* q may have been pressed at the end of an interval */
-	r->opts.interval_ns = f->ui.interval_ns;
+	if (!f->screen || !presses_handle(p))
+		return p->quit; /* q may have been pressed at the end of an interval */
+	r->opts.interval_ns = p->interval_ns;
 	funcs_ui_draw(&f->ui);
-	return f->ui.quit;
+	return p->quit;
 }
 
 static const struct run_source source = {

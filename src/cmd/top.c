@@ -192,10 +192,10 @@ static void ui_fill(struct top *t)
 {
 	struct top_ui *ui = &t->ui;
 
+	top_ui_init(ui, t->io.run.opts.interval_ns);
 	ui->view = t->view;
 	ui->by_file = t->names.by_file;
 	snprintf(ui->sort, sizeof(ui->sort), "%s", t->sort);
-	ui->interval_ns = t->io.run.opts.interval_ns;
 	ui->data.missing = session_missing(t->io.session);
 	ui->data.names = &t->names;
 	ui->data.slowest = t->slowest;
@@ -315,10 +315,10 @@ static int report_screen(struct top *t, struct snapshot *sn)
 {
 	int err;
 
-	if (!t->ui.paused)
+	if (!t->ui.presses.paused)
 		snapshot_free(&t->interval); /* before the next interval is kept, to save memory */
 	err = top_total_add(&t->total, sn);
-	if (err || t->ui.paused || t->ui.quit)
+	if (err || t->ui.presses.paused || t->ui.presses.quit)
 		return err;
 	t->interval = *sn;
 	*sn = (struct snapshot){};
@@ -343,13 +343,14 @@ static int report(struct run *r, struct snapshot *sn)
 static bool beat(struct run *r)
 {
 	struct top *t = top_of(r);
+	struct presses *p = &t->ui.presses;
 
-	if (!t->screen || !top_presses(&t->ui))
-		return t->ui.quit; /* q may have been pressed at the end of an interval */
-	r->opts.interval_ns = t->ui.interval_ns;
+	if (!t->screen || !presses_handle(p))
+		return p->quit; /* q may have been pressed at the end of an interval */
+	r->opts.interval_ns = p->interval_ns;
 	records_follow(t);
 	top_ui_draw(&t->ui);
-	return t->ui.quit;
+	return p->quit;
 }
 
 static const struct run_ops ops = {

@@ -9,29 +9,20 @@
 
 enum { HEAD_LINES = 2, FOOT_LINES = 1, LINE = 256, COLUMNS_MAX = 16 };
 
-static void on_quit(struct funcs_ui *ui)
-{
-	ui->quit = true;
-}
-
-static void on_help(struct funcs_ui *ui)
-{
-	ui->help = !ui->help;
-}
-
-static void on_back(struct funcs_ui *ui)
-{
-	ui->help = false;
-}
-
 /* Whether rows can be sorted by @c: the column is shown if the screen is wide enough. */
 static bool is_sortable(const struct funcs_ui *ui, const struct column *c)
 {
 	return c->title && (ui->view->by || strcmp(c->name, "key") != 0);
 }
 
-static void sort_move(struct funcs_ui *ui, int step)
+static struct funcs_ui *ui_of(struct presses *p)
 {
+	return (struct funcs_ui *)p; /* its first member */
+}
+
+static void sort_move(struct presses *p, int step)
+{
+	struct funcs_ui *ui = ui_of(p);
 	const struct column *list = funcs_columns, *now = columns_find(list, ui->view->sort);
 	int n = 0, at = now ? (int)(now - list) : 0;
 
@@ -43,129 +34,47 @@ static void sort_move(struct funcs_ui *ui, int step)
 	ui->view->sort = list[at].name;
 }
 
-static void on_sort_left(struct funcs_ui *ui)
+static void reverse(struct presses *p)
 {
-	sort_move(ui, -1);
+	ui_of(p)->view->reverse = !ui_of(p)->view->reverse;
 }
 
-static void on_sort_right(struct funcs_ui *ui)
+static void scroll(struct presses *p, long rows)
 {
-	sort_move(ui, 1);
+	struct funcs_ui *ui = ui_of(p);
+	size_t back = -(size_t)rows;
+
+	if (rows < 0)
+		ui->first = ui->first < back ? 0 : ui->first - back;
+	else
+		ui->first += rows; /* put_rows() ends it at the last page */
 }
 
-static void on_reverse(struct funcs_ui *ui)
+static void on_tree(struct presses *p)
 {
-	ui->view->reverse = !ui->view->reverse;
-}
+	struct funcs_ui *ui = ui_of(p);
 
-static void on_pause(struct funcs_ui *ui)
-{
-	ui->paused = !ui->paused;
-}
-
-static void on_tree(struct funcs_ui *ui)
-{
 	ui->tree = ui->view->tree && !ui->tree;
 	ui->first = 0;
 }
 
-static void on_faster(struct funcs_ui *ui)
-{
-	ui->interval_ns = interval_faster(ui->interval_ns);
-}
-
-static void on_slower(struct funcs_ui *ui)
-{
-	ui->interval_ns = interval_slower(ui->interval_ns);
-}
-
-static void on_up(struct funcs_ui *ui)
-{
-	ui->first -= ui->first > 0;
-}
-
-static void on_down(struct funcs_ui *ui)
-{
-	ui->first++;
-}
-
-static void on_page_up(struct funcs_ui *ui)
-{
-	ui->first -= ui->first < ui->page_rows ? ui->first : ui->page_rows;
-}
-
-static void on_page_down(struct funcs_ui *ui)
-{
-	ui->first += ui->page_rows;
-}
-
-static void on_home(struct funcs_ui *ui)
-{
-	ui->first = 0;
-}
-
-static void on_end(struct funcs_ui *ui)
-{
-	ui->first = ui->rows;
-}
-
-static const struct action {
-	void (*act)(struct funcs_ui *ui);
-	int key;
-	const char *shown, *help; /* NULL: described by the row above */
-} actions[] = {
-	{ on_quit, 'q', "q", "quit" },
-	{ on_help, 'h', "h ?", "show this list, or close it" },
-	{ on_help, '?', NULL, NULL },
-	{ on_sort_left, '<', "< >", "sort by the column to the left, right" },
-	{ on_sort_right, '>', NULL, NULL },
-	{ on_sort_left, SCREEN_LEFT, NULL, NULL },
-	{ on_sort_right, SCREEN_RIGHT, NULL, NULL },
-	{ on_reverse, 'r', "r", "reverse the order" },
+static const struct press own_presses[] = {
 	{ on_tree, 't', "t", "with --tree: show the tree of calls, or the table again" },
-	{ on_pause, ' ', "space", "pause the display, or continue" },
-	{ on_faster, '+', "+ -", "shorter, longer interval" },
-	{ on_slower, '-', NULL, NULL },
-	{ on_up, SCREEN_UP, "arrows", "scroll; also PgUp PgDn Home End, j k" },
-	{ on_down, SCREEN_DOWN, NULL, NULL },
-	{ on_up, 'k', NULL, NULL },
-	{ on_down, 'j', NULL, NULL },
-	{ on_up, SCREEN_WHEEL_UP, NULL, NULL },
-	{ on_down, SCREEN_WHEEL_DOWN, NULL, NULL },
-	{ on_page_up, SCREEN_PAGE_UP, NULL, NULL },
-	{ on_page_down, SCREEN_PAGE_DOWN, NULL, NULL },
-	{ on_home, SCREEN_HOME, NULL, NULL },
-	{ on_end, SCREEN_END, NULL, NULL },
-	{ on_back, SCREEN_ESCAPE, NULL, NULL },
+	{},
 };
 
-enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
+static const struct press_view press_view = {
+	.title = "iostrata funcs: keys",
+	.sort = sort_move,
+	.reverse = reverse,
+	.move = scroll,
+	.own = own_presses,
+};
 
-static void put_help(void)
+void funcs_ui_init(struct funcs_ui *ui, struct funcs_view *view, uint64_t interval_ns)
 {
-	int y = 0;
-
-	screen_put(y++, 0, screen_width(), STYLE_TITLES, "iostrata funcs: keys");
-	for (int i = 0; i < ACTIONS; i++) {
-		if (!actions[i].shown)
-			continue;
-		screen_put(y, 1, 7, STYLE_BOLD, actions[i].shown);
-		screen_put(y++, 9, screen_width() - 9, STYLE_NORMAL, actions[i].help);
-	}
-}
-
-bool funcs_presses(struct funcs_ui *ui)
-{
-	bool any = false;
-	int key;
-
-	while (!ui->quit && (key = screen_press()) != SCREEN_NO_PRESS) {
-		for (int i = 0; i < ACTIONS; i++)
-			if (actions[i].key == key)
-				actions[i].act(ui);
-		any = true;
-	}
-	return any;
+	*ui = (struct funcs_ui){ .presses = { .view = &press_view, .interval_ns = interval_ns },
+				 .view = view };
 }
 
 static void put_head(const struct funcs_ui *ui, uint64_t self_ns)
@@ -175,8 +84,8 @@ static void put_head(const struct funcs_ui *ui, uint64_t self_ns)
 	char text[LINE];
 
 	snprintf(text, sizeof(text), "%s %s function%s by %s in %s%s",
-		 text_clock(ui->day_ns, ui->interval_ns).s, text_count(n).s, text_plural(n),
-		 v->probe, text_ns(ui->sn->duration_ns).s, ui->paused ? ", paused" : "");
+		 text_clock(ui->day_ns, ui->presses.interval_ns).s, text_count(n).s, text_plural(n),
+		 v->probe, text_ns(ui->sn->duration_ns).s, ui->presses.paused ? ", paused" : "");
 	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
 	snprintf(text, sizeof(text), "self time of all: %s; a probe costs %s a call%s",
 		 text_ns(self_ns).s, text_ns(v->cost->call_ns).s,
@@ -209,13 +118,12 @@ static void put_rows(struct funcs_ui *ui, const struct columns *t, const void *c
 	int left = screen_height() - HEAD_LINES - 1 - FOOT_LINES;
 	struct screen_rows shown = {};
 
-	ui->rows = n;
-	ui->page_rows = left > 0 ? left : 0;
-	if (ui->first + ui->page_rows > n)
-		ui->first = n > ui->page_rows ? n - ui->page_rows : 0;
+	ui->presses.page_rows = left > 0 ? left : 0;
+	if (ui->presses.page_rows > n || ui->first > n - ui->presses.page_rows)
+		ui->first = n > ui->presses.page_rows ? n - ui->presses.page_rows : 0;
 	n -= ui->first;
 	shown.list = rows + ui->first;
-	shown.n = n < ui->page_rows ? n : ui->page_rows;
+	shown.n = n < ui->presses.page_rows ? n : ui->presses.page_rows;
 	screen_table(HEAD_LINES, t, &shown);
 }
 
@@ -281,8 +189,8 @@ int funcs_ui_draw(struct funcs_ui *ui)
 	int err = 0;
 
 	screen_begin();
-	if (ui->help)
-		put_help();
+	if (ui->presses.help)
+		presses_put_help(&ui->presses);
 	else if (ui->sn)
 		err = put_page(ui);
 	else

@@ -135,27 +135,6 @@ void screen_table(int y, const struct columns *t, const struct screen_rows *rows
 	free(text);
 }
 
-/* 1, 2, 5, 10 ... times a tenth of a second, up to a minute. */
-static const uint64_t intervals_ms[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
-
-enum { INTERVALS = sizeof(intervals_ms) / sizeof(*intervals_ms) };
-
-uint64_t interval_faster(uint64_t interval_ns)
-{
-	for (int i = INTERVALS - 1; i >= 0; i--)
-		if (intervals_ms[i] * NS_PER_MS < interval_ns)
-			return intervals_ms[i] * NS_PER_MS;
-	return interval_ns;
-}
-
-uint64_t interval_slower(uint64_t interval_ns)
-{
-	for (int i = 0; i < INTERVALS; i++)
-		if (intervals_ms[i] * NS_PER_MS > interval_ns)
-			return intervals_ms[i] * NS_PER_MS;
-	return interval_ns;
-}
-
 enum {
 	LINE_CELLS = 1024,    /* cells of a line, at most */
 	ESCAPE_MS = 25,       /* after Esc, a sequence of another key would go on in this time */

@@ -34,7 +34,7 @@ enum screen_style {
 	STYLE_N,
 };
 
-/* Presses of keys without a character. */
+/* Presses of keys without a character; see presses.h. */
 enum screen_press {
 	SCREEN_NO_PRESS = -1,
 	SCREEN_RESIZED = 0x110000, /* beyond Unicode; also after SIGCONT: draw again */
@@ -88,8 +88,6 @@ int screen_clicked(void);
  * message. The run wrote it, and made it safe. Valid until the next call. */
 const char *said_last(void);
 
-/* Tables on the screen, and the intervals at which they change. */
-
 /* The rows of a table. */
 struct screen_rows {
 	const void *const *list;
@@ -100,10 +98,5 @@ struct screen_rows {
 
 /* Draws the titles at line @y and the rows below. */
 void screen_table(int y, const struct columns *t, const struct screen_rows *rows);
-
-/* The next shorter and longer interval to choose from, from a tenth of a second to a minute;
- * @interval_ns itself if there is none. */
-uint64_t interval_faster(uint64_t interval_ns);
-uint64_t interval_slower(uint64_t interval_ns);
 
 #endif

@@ -99,30 +99,22 @@ static int table_make(struct top_ui *ui)
 	return err || ui->list.rows ? err : list_make(ui);
 }
 
-/* Presses. The help page is made of the same table. */
-
-static void on_quit(struct top_ui *ui)
+static struct top_ui *ui_of(struct presses *p)
 {
-	ui->quit = true;
+	return (struct top_ui *)p; /* its first member */
 }
 
-static void on_help(struct top_ui *ui)
-{
-	if (ui->page == TOP_HELP_PAGE) {
-		ui->page = ui->before_help;
-		return;
-	}
-	ui->before_help = ui->page;
-	ui->page = TOP_HELP_PAGE;
-}
+/* Presses. */
 
-static void on_back(struct top_ui *ui)
+static void on_back(struct presses *p)
 {
+	struct top_ui *ui = ui_of(p);
+
 	if (ui->page == TOP_LIST_PAGE) {
 		ui->filter[0] = '\0';
 		list_drop(ui);
 	}
-	ui->page = ui->page == TOP_HELP_PAGE ? ui->before_help : TOP_LIST_PAGE;
+	ui->page = TOP_LIST_PAGE;
 }
 
 /* The selection and the pins belong to a view. */
@@ -130,6 +122,7 @@ static void view_set(struct top_ui *ui, enum top_view view)
 {
 	list_drop(ui);
 	ui->view = view;
+	ui->presses.help = false;
 	ui->page = TOP_LIST_PAGE;
 	ui->has_selected = false;
 	ui->n_pins = 0;
@@ -151,18 +144,19 @@ static void view_move(struct top_ui *ui, int step)
 	view_set(ui, view);
 }
 
-static void on_next_view(struct top_ui *ui)
+static void on_next_view(struct presses *p)
 {
-	view_move(ui, 1);
+	view_move(ui_of(p), 1);
 }
 
-static void on_previous_view(struct top_ui *ui)
+static void on_previous_view(struct presses *p)
 {
-	view_move(ui, -1);
+	view_move(ui_of(p), -1);
 }
 
-static void sort_move(struct top_ui *ui, int step)
+static void sort_move(struct presses *p, int step)
 {
+	struct top_ui *ui = ui_of(p);
 	const struct column *list = ui->columns.list, *now = columns_find(list, ui->sort);
 	int n = 0, at;
 
@@ -176,51 +170,31 @@ static void sort_move(struct top_ui *ui, int step)
 	list_drop(ui);
 }
 
-static void on_sort_left(struct top_ui *ui)
+static void reverse(struct presses *p)
 {
-	sort_move(ui, -1);
+	ui_of(p)->reverse = !ui_of(p)->reverse;
+	list_drop(ui_of(p));
 }
 
-static void on_sort_right(struct top_ui *ui)
+static void on_filter(struct presses *p)
 {
-	sort_move(ui, 1);
+	p->help = false;
+	ui_of(p)->page = TOP_LIST_PAGE;
+	ui_of(p)->typing = true;
 }
 
-static void on_reverse(struct top_ui *ui)
+static void on_mode(struct presses *p)
 {
-	ui->reverse = !ui->reverse;
-	list_drop(ui);
-}
+	struct top_ui *ui = ui_of(p);
 
-static void on_filter(struct top_ui *ui)
-{
-	ui->page = TOP_LIST_PAGE;
-	ui->typing = true;
-}
-
-static void on_pause(struct top_ui *ui)
-{
-	ui->paused = !ui->paused;
-}
-
-static void on_mode(struct top_ui *ui)
-{
 	ui->mode = (ui->mode + 1) % TOP_MODES;
 	list_drop(ui);
 }
 
-static void on_faster(struct top_ui *ui)
+static void on_pin(struct presses *p)
 {
-	ui->interval_ns = interval_faster(ui->interval_ns);
-}
+	struct top_ui *ui = ui_of(p);
 
-static void on_slower(struct top_ui *ui)
-{
-	ui->interval_ns = interval_slower(ui->interval_ns);
-}
-
-static void on_pin(struct top_ui *ui)
-{
 	list_drop(ui);
 	for (int i = 0; i < ui->n_pins && ui->has_selected; i++) {
 		if (memcmp(&ui->pins[i], &ui->selected, sizeof(ui->selected)) != 0)
@@ -232,10 +206,10 @@ static void on_pin(struct top_ui *ui)
 		ui->pins[ui->n_pins++] = ui->selected;
 }
 
-static void on_unmark(struct top_ui *ui)
+static void on_unpin(struct presses *p)
 {
-	ui->n_pins = 0;
-	list_drop(ui);
+	ui_of(p)->n_pins = 0;
+	list_drop(ui_of(p));
 }
 
 static void select_at(struct top_ui *ui, size_t at)
@@ -251,46 +225,18 @@ static void select_at(struct top_ui *ui, size_t at)
 	ui->title[0] = '\0';
 }
 
-static void select_move(struct top_ui *ui, long step)
+static void select_move(struct presses *p, long step)
 {
-	size_t back = (size_t)-step;
+	struct top_ui *ui = ui_of(p);
+	size_t back = -(size_t)step;
+	bool to_end = step == LONG_MIN || step == LONG_MAX;
 
-	if (!ui->has_selected)
+	if (!ui->has_selected && !to_end)
 		select_at(ui, ui->first);
 	else if (step < 0)
 		select_at(ui, ui->at < back ? 0 : ui->at - back);
 	else
 		select_at(ui, ui->at + step);
-}
-
-static void on_up(struct top_ui *ui)
-{
-	select_move(ui, -1);
-}
-
-static void on_down(struct top_ui *ui)
-{
-	select_move(ui, 1);
-}
-
-static void on_page_up(struct top_ui *ui)
-{
-	select_move(ui, -(long)ui->page_rows);
-}
-
-static void on_page_down(struct top_ui *ui)
-{
-	select_move(ui, (long)ui->page_rows);
-}
-
-static void on_home(struct top_ui *ui)
-{
-	select_at(ui, 0);
-}
-
-static void on_end(struct top_ui *ui)
-{
-	select_at(ui, ui->list.n);
 }
 
 static bool is_listed(const struct top_ui *ui)
@@ -299,9 +245,11 @@ static bool is_listed(const struct top_ui *ui)
 	       !memcmp(&ui->list.rows[ui->at]->key, &ui->selected, sizeof(ui->selected));
 }
 
-static void on_enter(struct top_ui *ui)
+static void on_enter(struct presses *p)
 {
-	if (ui->page != TOP_LIST_PAGE)
+	struct top_ui *ui = ui_of(p);
+
+	if (p->help || ui->page != TOP_LIST_PAGE)
 		return;
 	/* the selected row may not be in the list */
 	if (!ui->has_selected || !is_listed(ui))
@@ -312,64 +260,28 @@ static void on_enter(struct top_ui *ui)
 	ui->page = TOP_ROW_PAGE;
 }
 
-static void on_click(struct top_ui *ui)
+static void on_click(struct presses *p)
 {
+	struct top_ui *ui = ui_of(p);
 	int line = screen_clicked() - 3; /* lines of the head and the titles */
 
-	if (ui->page == TOP_LIST_PAGE && line >= 0 && (size_t)line < ui->page_rows)
+	if (!p->help && ui->page == TOP_LIST_PAGE && line >= 0 && (size_t)line < p->page_rows)
 		select_at(ui, ui->first + line);
 }
 
-static const struct action {
-	void (*act)(struct top_ui *ui);
-	int key;
-	const char *shown, *help; /* NULL: same as the row above */
-} actions[] = {
-	{ on_quit, 'q', "q", "quit" },
-	{ on_help, 'h', "h ?", "this list of keys, and back" },
-	{ on_help, '?', NULL, NULL },
+static const struct press own_presses[] = {
 	{ on_next_view, 'v', "v V", "next, previous view: process, thread, comm, disk ..." },
 	{ on_previous_view, 'V', NULL, NULL },
-	{ on_sort_left, '<', "< >", "sort by the column to the left, right" },
-	{ on_sort_right, '>', NULL, NULL },
-	{ on_sort_left, SCREEN_LEFT, NULL, NULL },
-	{ on_sort_right, SCREEN_RIGHT, NULL, NULL },
-	{ on_reverse, 'r', "r", "reverse the order" },
 	{ on_filter, '/', "/", "show only rows with the text typed" },
-	{ on_pause, ' ', "space", "pause the screen, and go on" },
 	{ on_mode, 't', "t", "figures of the interval, per second, total" },
-	{ on_faster, '+', "+ -", "interval faster, slower" },
-	{ on_slower, '-', NULL, NULL },
 	{ on_pin, 'm', "m M", "pin the row to the top; unpin all" },
-	{ on_unmark, 'M', NULL, NULL },
-	{ on_up, SCREEN_UP, "arrows", "select a row; also PgUp PgDn Home End, j k" },
-	{ on_down, SCREEN_DOWN, NULL, NULL },
-	{ on_up, 'k', NULL, NULL },
-	{ on_down, 'j', NULL, NULL },
-	{ on_up, SCREEN_WHEEL_UP, NULL, NULL },
-	{ on_down, SCREEN_WHEEL_DOWN, NULL, NULL },
-	{ on_page_up, SCREEN_PAGE_UP, NULL, NULL },
-	{ on_page_down, SCREEN_PAGE_DOWN, NULL, NULL },
-	{ on_home, SCREEN_HOME, NULL, NULL },
-	{ on_end, SCREEN_END, NULL, NULL },
+	{ on_unpin, 'M', NULL, NULL },
 	{ on_click, SCREEN_CLICK, NULL, NULL },
 	{ on_enter, SCREEN_ENTER, "Enter", "open the row: strata, latencies, slowest operations" },
 	{ on_back, SCREEN_ESCAPE, "Esc", "back; in the list: show all rows again" },
 	{ on_back, SCREEN_BACKSPACE, NULL, NULL },
+	{},
 };
-
-enum { ACTIONS = sizeof(actions) / sizeof(*actions) };
-
-static void page_help(int y)
-{
-	screen_put(y++, 0, screen_width(), STYLE_TITLES, "iostrata top: keys");
-	for (int i = 0; i < ACTIONS; i++) {
-		if (!actions[i].shown)
-			continue;
-		screen_put(y, 1, 7, STYLE_BOLD, actions[i].shown);
-		screen_put(y++, 9, screen_width() - 9, STYLE_NORMAL, actions[i].help);
-	}
-}
 
 /* Appends a character to the filter, in UTF-8 as in the names. */
 static void filter_add(struct top_ui *ui, wchar_t c)
@@ -403,29 +315,32 @@ static void filter_press(struct top_ui *ui, int key)
 	list_drop(ui);
 }
 
-static void press_do(struct top_ui *ui, int key)
+/* Makes the table, because a press refers to its rows, for example the next one. While the filter
+ * is typed, it takes every press. */
+static bool press_take(struct presses *p, int key)
 {
-	if (ui->typing) {
-		filter_press(ui, key);
-		return;
-	}
-	for (int i = 0; i < ACTIONS; i++)
-		if (actions[i].key == key)
-			actions[i].act(ui);
+	struct top_ui *ui = ui_of(p);
+
+	if (ui->data.interval)
+		table_make(ui);
+	if (!ui->typing)
+		return false;
+	filter_press(ui, key);
+	return true;
 }
 
-bool top_presses(struct top_ui *ui)
-{
-	bool any = false;
-	int key;
+static const struct press_view press_view = {
+	.title = "iostrata top: keys",
+	.sort = sort_move,
+	.reverse = reverse,
+	.move = select_move,
+	.take = press_take,
+	.own = own_presses,
+};
 
-	while (!ui->quit && (key = screen_press()) != SCREEN_NO_PRESS) {
-		if (ui->data.interval) /* a press refers to the rows, for example the next one */
-			table_make(ui);
-		press_do(ui, key);
-		any = true;
-	}
-	return any;
+void top_ui_init(struct top_ui *ui, uint64_t interval_ns)
+{
+	*ui = (struct top_ui){ .presses = { .view = &press_view, .interval_ns = interval_ns } };
 }
 
 /* Pages: the list of rows, and a single row. */
@@ -444,8 +359,8 @@ static int lines_left(int y)
 	return left > 0 ? left : 0;
 }
 
-/* Marks the title of the sort column, and always shows this column. */
-static void mark_sorted(struct top_columns *c, const char *sort, char title[16])
+/* Puts a "*" after the title of the sort column, and always shows this column. */
+static void title_sorted(struct top_columns *c, const char *sort, char title[16])
 {
 	const struct column *by = columns_find(c->list, sort);
 
@@ -460,7 +375,7 @@ static void mark_sorted(struct top_columns *c, const char *sort, char title[16])
 /* Scrolls until the selected row is visible. Returns the number of rows to show. */
 static size_t scroll(struct top_ui *ui)
 {
-	size_t n = ui->list.n, rows = ui->page_rows;
+	size_t n = ui->list.n, rows = ui->presses.page_rows;
 
 	if (ui->has_selected && ui->at < ui->first)
 		ui->first = ui->at;
@@ -489,10 +404,10 @@ static void page_list(struct top_ui *ui, int y)
 	struct screen_rows rows = { .style = row_style, .ctx = ui };
 	char title[16];
 
-	ui->page_rows = lines_left(y + 1);
+	ui->presses.page_rows = lines_left(y + 1);
 	rows.n = scroll(ui);
 	rows.list = (const void *const *)ui->list.rows + ui->first;
-	mark_sorted(&c, ui->sort, title);
+	title_sorted(&c, ui->sort, title);
 	screen_table(y, &t, &rows);
 	if (!rows.n)
 		screen_put(y + 1, 0, screen_width(), STYLE_DIM,
@@ -683,7 +598,7 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 {
 	const struct snapshot *sn = snapshot_of(ui);
 	static const char *const what[TOP_MODES] = { "in", "per second of", "total of" };
-	uint64_t shown = sn->duration_ns, next = ui->interval_ns;
+	uint64_t shown = sn->duration_ns, next = ui->presses.interval_ns;
 	int len = snprintf(buf, 48, "%s %s", what[ui->mode], text_ns(shown).s);
 
 	/* changed by a press; the new length applies after this interval, which may be long */
@@ -695,13 +610,14 @@ static const char *mode_text(const struct top_ui *ui, char buf[48])
 static void put_head(const struct top_ui *ui)
 {
 	char text[TOP_LINE], rest[TOP_LINE - 96], mode[48], filter[TEXT_SAFE_CAP(TOP_FILTER)];
-	struct text_num clock = text_clock(ui->data.day_ns, ui->interval_ns);
+	struct text_num clock = text_clock(ui->data.day_ns, ui->presses.interval_ns);
 	int width = screen_width();
 
 	text_safe(filter, sizeof(filter), ui->filter);
 	snprintf(rest, sizeof(rest), "by %s %s%s%s%s%s%s", top_view_name(ui->view),
-		 mode_text(ui, mode), ui->paused ? ", paused" : "", *filter ? ", with " : "",
-		 filter, *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);
+		 mode_text(ui, mode), ui->presses.paused ? ", paused" : "",
+		 *filter ? ", with " : "", filter,
+		 *ui->data.of_ops ? "; requests are not chosen by " : "", ui->data.of_ops);
 	snprintf(text, sizeof(text), "%s load %s %s", clock.s, ui->data.load, rest);
 	if (strlen(text) > (size_t)width) /* the load average is the least important */
 		snprintf(text, sizeof(text), "%s %s", clock.s, rest);
@@ -745,8 +661,8 @@ int top_ui_draw(struct top_ui *ui)
 	err = ui->data.interval ? table_make(ui) : 0;
 	if (err)
 		return err;
-	if (ui->page == TOP_HELP_PAGE) {
-		page_help(0);
+	if (ui->presses.help) {
+		presses_put_help(&ui->presses);
 	} else if (!ui->data.interval) {
 		screen_put(0, 0, screen_width(), STYLE_BOLD, "the first interval is not over yet");
 		put_foot(ui);
@@ -762,7 +678,7 @@ int top_ui_draw(struct top_ui *ui)
 
 bool top_ui_row_open(const struct top_ui *ui)
 {
-	return (ui->page == TOP_HELP_PAGE ? ui->before_help : ui->page) == TOP_ROW_PAGE;
+	return ui->page == TOP_ROW_PAGE;
 }
 
 /* Also adds the latencies of the row whose page is open to its heat map. */

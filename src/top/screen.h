@@ -8,6 +8,7 @@
 
 #include "capture/slow_op.h"
 #include "show/heat.h"
+#include "show/presses.h"
 #include "top/list.h"
 
 enum {
@@ -16,7 +17,7 @@ enum {
 	TOP_SLOWEST = 16, /* slowest operations kept of a row */
 };
 
-enum top_page { TOP_LIST_PAGE, TOP_ROW_PAGE, TOP_HELP_PAGE };
+enum top_page { TOP_LIST_PAGE, TOP_ROW_PAGE };
 
 /* The time of the figures. */
 enum top_mode { TOP_INTERVAL, TOP_PER_SECOND, TOP_TOTAL, TOP_MODES };
@@ -35,16 +36,16 @@ struct top_data {
 };
 
 struct top_ui {
+	struct presses presses;
 	/* set by the caller beforehand, who may read them later */
 	enum top_view view;
-	bool by_file;         /* only the views of files and disks are possible */
-	char sort[16];        /* name of a column */
-	uint64_t interval_ns; /* changed by presses */
+	bool by_file;  /* only the views of files and disks are possible */
+	char sort[16]; /* name of a column */
 	struct top_data data;
 	/* changed by presses */
-	enum top_page page, before_help;
+	enum top_page page;
 	enum top_mode mode;
-	bool reverse, paused, quit;
+	bool reverse;
 	bool typing; /* the filter */
 	char filter[TOP_FILTER];
 	struct top_key pins[TOP_PINS];
@@ -59,17 +60,16 @@ struct top_ui {
 	struct top_figures figures;
 	struct top_columns columns;
 	struct top_list list;
-	size_t page_rows; /* number of rows with room on the screen */
 };
+
+/* Begins with the list of processes, and an interval of @interval_ns. */
+void top_ui_init(struct top_ui *ui, uint64_t interval_ns);
 
 /* Draws the screen. 0 or -ENOMEM. */
 int top_ui_draw(struct top_ui *ui);
 
 /* Call when data.interval or data.total has changed, before the next press is handled. */
 void top_ui_new(struct top_ui *ui);
-
-/* Handles the presses since the last call. True: there was one, so the screen must be drawn. */
-bool top_presses(struct top_ui *ui);
 
 /* Whether the page of a row is open, or will be when the help is closed. */
 bool top_ui_row_open(const struct top_ui *ui);
@@ -79,7 +79,7 @@ bool top_ui_record_wanted(const struct top_ui *ui, const struct slow_op *r);
 
 void top_ui_done(struct top_ui *ui);
 
-/* The selected row while there is a table: after top_presses() until the drawing; or NULL. */
+/* The selected row while there is a table: after presses_handle() until the drawing; or NULL. */
 struct top_row *top_ui_row(const struct top_ui *ui);
 
 #endif

@@ -18,7 +18,7 @@
 #include "funcs/print.h"
 #include "funcs/rows.h"
 #include "funcs/session.h"
-#include "show/screen.h"
+#include "show/presses.h"
 
 static struct pattern *open_pattern(const char *text)
 {
