@@ -176,8 +176,8 @@ static void take_hist(struct reader *r, struct hist *ret)
 	ret->n = ret->cap = len / sizeof(*ret->bins);
 }
 
-/* The rows counted by the frame's snapshot @from; those read are counted in @to, so that an error
- * leaves it whole. */
+/* Reads as many rows as the snapshot @from of the frame says. The rows read are counted in @to, so
+ * it is whole after an error. */
 static void take_rows(struct reader *r, const struct snapshot *from, struct snapshot *to)
 {
 	for (; !r->err && to->n_ops < from->n_ops; to->n_ops++) {
@@ -220,7 +220,7 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 		take_rows(r, from, to);
 }
 
-/* Each reason is read twice: for its length, and into the text that all of them share. */
+/* Each reason is read twice: for its length, and into the text shared by all. */
 static void take_missing(struct reader *r, struct feed *ret)
 {
 	const char *texts[MISSING_TEXTS] = {};

@@ -86,7 +86,7 @@ static bool host_is_local(const char *host)
 	return false;
 }
 
-/* Whether an Origin header ("http://host:port") is that of the page's own host. */
+/* Whether an Origin header ("http://host:port") names the page's own host. */
 static bool origin_is_own(const struct http_request *rq)
 {
 	const char *host = strstr(rq->origin, "://");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * guard.h - who may ask. On a loopback address, only requests to this machine by its own names
- * count, so that no web page reaches the tool under a name of its own (DNS rebinding). On any other
+ * count, so no web page reaches the tool under a name of its own (DNS rebinding). On any other
  * address, a request needs the token. No other web site may ask through a user's browser.
  */
 #ifndef IOSTRATA_SERVE_GUARD_H

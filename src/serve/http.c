@@ -15,7 +15,7 @@
 #include <event2/listener.h>
 
 enum {
-	OWN_DESCRIPTORS = 32, /* all that this process needs beside its connections */
+	OWN_DESCRIPTORS = 32, /* for everything in this process beside connections */
 	LINGER_S = 2,         /* for the client to close, after the answer */
 	PAUSE_S = 1,          /* without accepting, if nothing can be closed to make room */
 	/* Most bytes waiting in a stream beside the newest event. */
@@ -175,8 +175,8 @@ static const char *status_text(int status)
 	}
 }
 
-/* Other origins can neither read, embed nor frame what is sent; nothing stores it or its address,
- * which may have a token. */
+/* Other origins can neither read, embed nor frame an answer. Nothing stores the answer, or its
+ * address, which may have a token. */
 static const char headers_of_all[] = "Cache-Control: no-store\r\n"
 				     "X-Content-Type-Options: nosniff\r\n"
 				     "X-Frame-Options: DENY\r\n"
@@ -277,8 +277,8 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	client_free(c);
 }
 
-/* Closes the oldest client that has not asked yet, or has its answer; else one that takes it.
- * False: there is none. */
+/* Closes the oldest client which has not asked yet, or has its answer; else the oldest client which
+ * takes its answer. False: there is none. */
 static bool make_room(struct http *h)
 {
 	struct http_client *c, *oldest = NULL;

@@ -4,9 +4,9 @@
  * and streams server-sent events. Owns the connections: how many, and for how long.
  *
  * A client has HTTP_ASK_S from its connection to the end of its request, however fast its bytes
- * come, and HTTP_TAKE_S to take the answer. If there is no room for a new connection, the oldest of
- * those that have not asked yet is closed, or else of those that take their answer. So neither slow
- * nor many clients keep others away.
+ * come, and HTTP_TAKE_S to take the answer. If there is no room for a new connection, the oldest
+ * connection without a request is closed, or else the oldest one which takes its answer. So neither
+ * slow nor many clients keep others away.
  */
 #ifndef IOSTRATA_SERVE_HTTP_H
 #define IOSTRATA_SERVE_HTTP_H

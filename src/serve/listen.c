@@ -12,7 +12,7 @@
 #include "base/opts.h"
 #include "base/reason.h"
 
-/* Clients that come at once wait here, until the tool takes them. */
+/* Clients which come at once wait here, until the tool takes them. */
 enum { BACKLOG = 1024 };
 
 union address {

@@ -87,7 +87,7 @@ static void add_key(struct writer *w, const struct total_key *total, const struc
 		add_label(w, names[i], key ? key->labels[i] : names[i + 1] ? "" : "other");
 }
 
-static void labels_of_op(struct writer *w, const struct op_total *t)
+static void labels_of_op(struct writer *w, const struct total *t)
 {
 	labels_begin(w);
 	add_label(w, "op", op_name(t->key.op));
@@ -95,7 +95,7 @@ static void labels_of_op(struct writer *w, const struct op_total *t)
 	add_key(w, &t->key, t->owner);
 }
 
-static void labels_of_rq(struct writer *w, const struct rq_total *t)
+static void labels_of_rq(struct writer *w, const struct total *t)
 {
 	labels_begin(w);
 	add_label(w, "disk", t->key.of);
@@ -152,7 +152,7 @@ static void put_hist(struct writer *w, const uint64_t *buckets, uint64_t sum_ns)
 	put_count(w, "_count", "", n);
 }
 
-static void put_strata(struct writer *w, const struct op_total *t)
+static void put_strata(struct writer *w, const struct total *t)
 {
 	char extra[32];
 
@@ -165,18 +165,19 @@ static void put_strata(struct writer *w, const struct op_total *t)
 	}
 }
 
-/* A counter of each row of operations: the member at @offset. */
-static void put_op_counts(struct writer *w, size_t offset)
+/* A counter of each row of a list: the member at @offset. */
+static void put_counts(struct writer *w, const struct total *list,
+		       void (*labels_of)(struct writer *w, const struct total *t), size_t offset)
 {
-	for (const struct op_total *t = w->totals->ops; t; t = t->hh.next) {
-		labels_of_op(w, t);
+	for (const struct total *t = list; t; t = t->hh.next) {
+		labels_of(w, t);
 		put_count(w, "_total", "", *(const uint64_t *)((const char *)t + offset));
 	}
 }
 
 static void put_ops(struct writer *w)
 {
-	const struct op_total *t, *ops = w->totals->ops;
+	const struct total *t, *ops = w->totals->ops;
 
 	put_family(w, "iostrata_operation_duration_seconds", "histogram",
 		   "Elapsed time of I/O operations that ended.");
@@ -190,12 +191,12 @@ static void put_ops(struct writer *w)
 		put_strata(w, t);
 	put_family(w, "iostrata_operation_bytes", "counter",
 		   "Bytes read or written by operations.");
-	put_op_counts(w, offsetof(struct op_total, bytes));
+	put_counts(w, ops, labels_of_op, offsetof(struct total, bytes));
 	put_family(w, "iostrata_operation_errors", "counter", "Operations that failed.");
-	put_op_counts(w, offsetof(struct op_total, errors));
+	put_counts(w, ops, labels_of_op, offsetof(struct total, errors));
 }
 
-static void put_parts(struct writer *w, const struct rq_total *t)
+static void put_parts(struct writer *w, const struct total *t)
 {
 	labels_of_rq(w, t);
 	put_seconds(w, "_total", ",part=\"tag\"", t->tag_ns);
@@ -203,17 +204,9 @@ static void put_parts(struct writer *w, const struct rq_total *t)
 	put_seconds(w, "_total", ",part=\"device\"", t->device_ns);
 }
 
-static void put_rq_counts(struct writer *w, size_t offset)
-{
-	for (const struct rq_total *t = w->totals->rqs; t; t = t->hh.next) {
-		labels_of_rq(w, t);
-		put_count(w, "_total", "", *(const uint64_t *)((const char *)t + offset));
-	}
-}
-
 static void put_rqs(struct writer *w)
 {
-	const struct rq_total *t, *rqs = w->totals->rqs;
+	const struct total *t, *rqs = w->totals->rqs;
 
 	put_family(w, "iostrata_request_duration_seconds", "histogram",
 		   "Time of block requests in driver and device, from dispatch to completion.");
@@ -226,13 +219,13 @@ static void put_rqs(struct writer *w)
 	for (t = rqs; t; t = t->hh.next)
 		put_parts(w, t);
 	put_family(w, "iostrata_request_bytes", "counter", "Bytes of block requests.");
-	put_rq_counts(w, offsetof(struct rq_total, bytes));
+	put_counts(w, rqs, labels_of_rq, offsetof(struct total, bytes));
 	put_family(w, "iostrata_request_errors", "counter", "Block requests that failed.");
-	put_rq_counts(w, offsetof(struct rq_total, errors));
+	put_counts(w, rqs, labels_of_rq, offsetof(struct total, errors));
 }
 
 /* Whether a row before @t is of the same disk. */
-static bool disk_is_told(const struct rq_total *rqs, const struct rq_total *t)
+static bool disk_is_told(const struct total *rqs, const struct total *t)
 {
 	for (; rqs != t; rqs = rqs->hh.next)
 		if (!strcmp(rqs->key.of, t->key.of))
@@ -241,7 +234,7 @@ static bool disk_is_told(const struct rq_total *rqs, const struct rq_total *t)
 }
 
 /* Device time of a disk's requests in the last interval. */
-static uint64_t disk_time(const struct rq_total *rqs, const char *disk)
+static uint64_t disk_time(const struct total *rqs, const char *disk)
 {
 	uint64_t ns = 0;
 
@@ -253,7 +246,7 @@ static uint64_t disk_time(const struct rq_total *rqs, const char *disk)
 /* By Little's law: the time spent at the device in an interval, divided by the interval. */
 static void put_depths(struct writer *w)
 {
-	const struct rq_total *t, *rqs = w->totals->rqs;
+	const struct total *t, *rqs = w->totals->rqs;
 
 	put_family(w, "iostrata_device_queue_depth", "gauge",
 		   "Mean number of requests at the device in the last interval, by the device "
@@ -269,7 +262,7 @@ static void put_depths(struct writer *w)
 }
 
 /* The row of operations has those in progress: none of them has a key of --by. */
-static bool labels_of_unfinished(struct writer *w, const struct op_total *t)
+static bool labels_of_unfinished(struct writer *w, const struct total *t)
 {
 	labels_begin(w);
 	add_label(w, "op", op_name(t->key.op));
@@ -279,7 +272,7 @@ static bool labels_of_unfinished(struct writer *w, const struct op_total *t)
 
 static void put_in_progress(struct writer *w)
 {
-	const struct op_total *t, *ops = w->totals->ops;
+	const struct total *t, *ops = w->totals->ops;
 
 	put_family(w, "iostrata_in_progress", "gauge", "Operations that have not ended.");
 	for (t = ops; t; t = t->hh.next)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * metrics.h - sums as the text that Prometheus and others scrape: the exposition formats "0.0.4"
- * (Prometheus) and "1.0.0" (OpenMetrics), which differ in the names of families and in the end.
- * Names of series and labels are a contract, as JSON members are; man/iostrata-serve.1.scd has
- * them.
+ * metrics.h - sums as text, to be scraped by Prometheus and others. The exposition formats "0.0.4"
+ * (Prometheus) and "1.0.0" (OpenMetrics) differ in the names of families and in the end. Names of
+ * series and labels are a contract, as JSON members are; man/iostrata-serve.1.scd has them.
  */
 #ifndef IOSTRATA_SERVE_METRICS_H
 #define IOSTRATA_SERVE_METRICS_H
@@ -14,7 +13,7 @@
 
 struct totals;
 
-/* A figure that is not measured. */
+/* A figure not measured. */
 struct metrics_gap {
 	const char *layer, *reason; /* hostile */
 };

@@ -186,7 +186,7 @@ static void answer_made(struct http_client *c, struct made *m, const char *type,
 				    .status = 200, .type = type, .shared = shared, .gzip = gzip });
 }
 
-/* Figures that are no longer of the present would be taken for it. */
+/* Figures of the past would be taken for those of now. */
 static bool is_fresh(const struct process *p)
 {
 	return p->fed_ns && clock_ns() - p->fed_ns < STALE_NS;
@@ -208,7 +208,7 @@ static void answer_metrics(struct process *p, const struct http_request *rq, str
 		    gzip);
 }
 
-/* A browser that came with the token in the address keeps it, for what the page asks. */
+/* If the address has the token, the browser stores it for the requests of the page. */
 static void answer_page(struct process *p, const struct http_request *rq, struct http_client *c)
 {
 	char headers[TOKEN_CAP + 256];
@@ -276,7 +276,7 @@ static void events_send(struct process *p)
 		http_send_event(p->http, line);
 }
 
-/* Strata that this run measures. */
+/* Strata measured by this run. */
 static unsigned int strata_measured(const struct missing *m)
 {
 	unsigned int set = 0;
@@ -324,7 +324,7 @@ static void on_feed(struct bufferevent *bev, void *arg)
 		event_base_loopbreak(p->base);
 }
 
-/* The process that traces has ended. */
+/* The tracing process has ended. */
 static void on_feed_end(struct bufferevent *bev, short what, void *arg)
 {
 	struct process *p = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * process.h - the process that serves: takes snapshots from its feed, adds them up, and answers
- * clients. It has no privilege, no file, and nothing to say to the process that traces.
+ * process.h - the server: takes snapshots from its feed, adds them up, and answers clients. It has
+ * no privilege, no file, and no way to tell the tracing process anything.
  */
 #ifndef IOSTRATA_SERVE_PROCESS_H
 #define IOSTRATA_SERVE_PROCESS_H
@@ -12,15 +12,15 @@
 struct reason;
 
 struct serve_conf {
-	int listener; /* a socket that listens */
+	int listener; /* a listening socket */
 	struct guard guard;
 	struct breakdown_view view; /* of /api/breakdown; .missing comes with the feed */
 	unsigned int buckets, keys_max;
 	const char *version;
 };
 
-/* Gives up all privileges, and serves until @feed ends. 0, or -1 with @why. A privilege that cannot
- * be given up is told by @warn. */
+/* Gives up all privileges, and serves until @feed ends. 0, or -1 with @why. @warn tells of a
+ * privilege which cannot be given up. */
 int serve_process(const struct serve_conf *conf, int feed, void (*warn)(const struct reason *why),
 		  struct reason *why);
 

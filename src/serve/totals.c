@@ -72,20 +72,25 @@ void totals_init(struct totals *s, enum by_key by, unsigned int buckets, unsigne
 	bounds_set(&s->bounds, buckets);
 }
 
+/* Removes the sums of the key @id, or with 0 of all keys. */
+static void totals_remove(struct total **list, unsigned int id)
+{
+	struct total *t, *next;
+
+	HASH_ITER (hh, *list, t, next) {
+		if (id && t->key.id != id)
+			continue;
+		HASH_DEL(*list, t);
+		free(t);
+	}
+}
+
 void totals_done(struct totals *s)
 {
-	struct op_total *op, *next_op;
-	struct rq_total *rq, *next_rq;
 	struct key *key, *next_key;
 
-	HASH_ITER (hh, s->ops, op, next_op) {
-		HASH_DEL(s->ops, op);
-		free(op);
-	}
-	HASH_ITER (hh, s->rqs, rq, next_rq) {
-		HASH_DEL(s->rqs, rq);
-		free(rq);
-	}
+	totals_remove(&s->ops, 0);
+	totals_remove(&s->rqs, 0);
 	HASH_ITER (hh, s->keys, key, next_key) {
 		HASH_DEL(s->keys, key);
 		free(key);
@@ -170,27 +175,14 @@ static struct key *key_find(struct totals *s, const char *by, bool contained)
 /* Removes a key and its sums. */
 static void key_remove(struct totals *s, struct key *key)
 {
-	struct op_total *op, *next_op;
-	struct rq_total *rq, *next_rq;
-
-	HASH_ITER (hh, s->ops, op, next_op) {
-		if (op->key.id != key->id)
-			continue;
-		HASH_DEL(s->ops, op);
-		free(op);
-	}
-	HASH_ITER (hh, s->rqs, rq, next_rq) {
-		if (rq->key.id != key->id)
-			continue;
-		HASH_DEL(s->rqs, rq);
-		free(rq);
-	}
+	totals_remove(&s->ops, key->id);
+	totals_remove(&s->rqs, key->id);
 	s->n_leaving -= key->state == KEY_LEAVES;
 	HASH_DEL(s->keys, key);
 	free(key);
 }
 
-/* Fades what keys used, and removes those that have left, or are not used any more. */
+/* Fades the use of keys, and removes keys which have left, or are not used any more. */
 static void keys_age(struct totals *s, uint64_t now)
 {
 	struct key *key, *next;
@@ -219,7 +211,7 @@ static void keys_use(struct totals *s, const struct snapshot *sn)
 	}
 }
 
-/* The most used key that is not shown, and the least used one that is. NULL: there is none. */
+/* The most used key not shown, and the least used key shown. NULL: there is none. */
 static void keys_compare(const struct totals *s, struct key **ret_most, struct key **ret_least)
 {
 	struct key *key;
@@ -235,7 +227,7 @@ static void keys_compare(const struct totals *s, struct key **ret_most, struct k
 	}
 }
 
-/* A key that leaves may come back, with its sums as they were. */
+/* A leaving key may come back, with its sums as they were. */
 static void key_show(struct totals *s, struct key *key)
 {
 	s->n_leaving -= key->state == KEY_LEAVES;
@@ -275,6 +267,7 @@ static const struct key *owner_of(struct totals *s, const char *by, bool contain
 	return key && key->state == KEY_SHOWN ? key : NULL;
 }
 
+/* The key of the sums of @owner for @op and @of: hostile, at most @len bytes. */
 static struct total_key total_key(const struct totals *s, const struct key *owner, unsigned int op,
 				  const char *of, size_t len)
 {
@@ -287,41 +280,21 @@ static struct total_key total_key(const struct totals *s, const struct key *owne
 	return key;
 }
 
-/* The sums of @owner for @op and @of (hostile, at most @len bytes), all 0 if new. NULL: out of
- * memory. */
-static struct op_total *op_total(struct totals *s, const struct key *owner, unsigned int op,
-				 const char *of, size_t len)
+/* The sums of @key in @list, all 0 if new. NULL: out of memory. */
+static struct total *total_find(struct total **list, const struct total_key *key,
+				const struct key *owner)
 {
-	struct total_key key = total_key(s, owner, op, of, len);
-	struct op_total *t;
+	struct total *t;
 
-	HASH_FIND(hh, s->ops, &key, sizeof(key), t);
+	HASH_FIND(hh, *list, key, sizeof(*key), t);
 	if (t)
 		return t;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
-	t->key = key;
+	t->key = *key;
 	t->owner = owner;
-	HASH_ADD(hh, s->ops, key, sizeof(key), t);
-	return t;
-}
-
-static struct rq_total *rq_total(struct totals *s, const struct key *owner, unsigned int op,
-				 const char *of, size_t len)
-{
-	struct total_key key = total_key(s, owner, op, of, len);
-	struct rq_total *t;
-
-	HASH_FIND(hh, s->rqs, &key, sizeof(key), t);
-	if (t)
-		return t;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return NULL;
-	t->key = key;
-	t->owner = owner;
-	HASH_ADD(hh, s->rqs, key, sizeof(key), t);
+	HASH_ADD(hh, *list, key, sizeof(*key), t);
 	return t;
 }
 
@@ -333,8 +306,9 @@ static void hist_sum(const struct bounds *b, const struct hist *h, uint64_t *buc
 
 static int op_add(struct totals *s, const struct op_row *row, unsigned int measured)
 {
-	struct op_total *t = op_total(s, owner_of(s, row->by, row->contained), row->key.op, row->fs,
-				      sizeof(row->fs));
+	const struct key *owner = owner_of(s, row->by, row->contained);
+	struct total_key key = total_key(s, owner, row->key.op, row->fs, sizeof(row->fs));
+	struct total *t = total_find(&s->ops, &key, owner);
 
 	if (!t)
 		return -ENOMEM;
@@ -354,8 +328,9 @@ static int op_add(struct totals *s, const struct op_row *row, unsigned int measu
 
 static int rq_add(struct totals *s, const struct rq_row *row)
 {
-	struct rq_total *t = rq_total(s, owner_of(s, row->by, row->contained), row->key.op,
-				      row->disk, sizeof(row->disk));
+	const struct key *owner = owner_of(s, row->by, row->contained);
+	struct total_key key = total_key(s, owner, row->key.op, row->disk, sizeof(row->disk));
+	struct total *t = total_find(&s->rqs, &key, owner);
 
 	if (!t)
 		return -ENOMEM;
@@ -373,7 +348,8 @@ static int rq_add(struct totals *s, const struct rq_row *row)
 /* Operations in progress have no key of --by. */
 static int unfinished_add(struct totals *s, const struct unfinished *u)
 {
-	struct op_total *t = op_total(s, NULL, u->op, u->fs, sizeof(u->fs));
+	struct total_key key = total_key(s, NULL, u->op, u->fs, sizeof(u->fs));
+	struct total *t = total_find(&s->ops, &key, NULL);
 
 	if (!t)
 		return -ENOMEM;
@@ -386,9 +362,9 @@ static int unfinished_add(struct totals *s, const struct unfinished *u)
 /* Gauges are of the last interval. */
 static void gauges_reset(struct totals *s)
 {
-	for (struct op_total *t = s->ops; t; t = t->hh.next)
+	for (struct total *t = s->ops; t; t = t->hh.next)
 		t->unfinished = t->oldest_ns = 0;
-	for (struct rq_total *t = s->rqs; t; t = t->hh.next)
+	for (struct total *t = s->rqs; t; t = t->hh.next)
 		t->last_device_ns = 0;
 }
 

@@ -27,15 +27,15 @@ struct bounds {
 /* @buckets, "+Inf" included: 25 or 50. */
 void bounds_set(struct bounds *b, unsigned int buckets);
 
-/* The first of @b that is not below the values of the bucket @bucket of hist.h; b->n: "+Inf". */
+/* The first bound of @b not below the values of the bucket @bucket of hist.h; b->n: "+Inf". */
 unsigned int bounds_find(const struct bounds *b, unsigned int bucket);
 
 /*
  * A key of --by. Up to .keys_max keys are shown: they have labels of their own. The most used keys
  * of the last minutes are shown, all others count in KEY_OTHER. A key which loses its place counts
- * in KEY_OTHER from then on; its sums stay as they are for KEY_LEAVES_NS, so that each scraper sees
- * them to the end. Then they are removed. So no sum ever goes back, and what is added to all sums
- * in an interval is always the whole.
+ * in KEY_OTHER from then on; its sums stay as they are for KEY_LEAVES_NS, so each scraper sees
+ * their end. Then they are removed. So no sum ever decreases, and the additions to all sums in an
+ * interval are always the whole.
  */
 enum key_state { KEY_WAITS, KEY_SHOWN, KEY_LEAVES };
 
@@ -63,27 +63,26 @@ struct total_key {
 	char of[32];     /* file system or disk; safe UTF-8, as text_label() makes it */
 };
 
-/* Operations. */
-struct op_total {
+/* The sums of operations, or of requests. */
+struct total {
 	struct total_key key;
 	const struct key *owner; /* NULL: without labels of its own */
-	uint64_t count, errors, bytes, total_ns;
-	uint64_t strata[ST_N];
-	unsigned int measured; /* set of 1 << stratum: measured, at least once */
-	uint64_t buckets[BOUNDS_MAX + 1];
-	/* in progress at the end of the last interval; only in the rows of KEY_OTHER or 0 */
-	uint64_t unfinished, oldest_ns;
+	uint64_t count, errors, bytes;
+	uint64_t buckets[BOUNDS_MAX + 1]; /* of elapsed times, or of device times */
 	UT_hash_handle hh;
-};
-
-/* Requests. */
-struct rq_total {
-	struct total_key key;
-	const struct key *owner;
-	uint64_t count, errors, bytes, tag_ns, queue_ns, device_ns;
-	uint64_t last_device_ns;          /* of the last interval */
-	uint64_t buckets[BOUNDS_MAX + 1]; /* of the device time */
-	UT_hash_handle hh;
+	union {
+		struct {
+			uint64_t total_ns, strata[ST_N];
+			unsigned int measured; /* set of 1 << stratum: measured, at least once */
+			/* in progress at the end of the last interval; only in the rows of
+			 * KEY_OTHER or 0 */
+			uint64_t unfinished, oldest_ns;
+		};
+		struct {
+			uint64_t tag_ns, queue_ns, device_ns;
+			uint64_t last_device_ns; /* of the last interval */
+		};
+	};
 };
 
 struct totals {
@@ -94,8 +93,7 @@ struct totals {
 	/* the rest is private to totals.c, and read by metrics.c */
 	struct key *keys;
 	unsigned int last_id, n_shown, n_leaving;
-	struct op_total *ops; /* in the order in which they came */
-	struct rq_total *rqs;
+	struct total *ops, *rqs; /* in the order in which they came */
 	uint64_t lost[LOST_N], missed;
 	bool has_overhead;
 	uint64_t bpf_run_ns, bpf_run_cnt;
@@ -105,8 +103,8 @@ struct totals {
 void totals_init(struct totals *s, enum by_key by, unsigned int buckets, unsigned int keys_max);
 void totals_done(struct totals *s);
 
-/* Adds an interval; rows by container are those of container_rows(). @measured: the strata that
- * this run measures, a set of 1 << stratum. 0 or -ENOMEM: then the interval is there in part. */
+/* Adds an interval; rows by container are those of container_rows(). @measured: the strata measured
+ * by this run, a set of 1 << stratum. 0 or -ENOMEM: then the interval is there in part. */
 int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measured);
 
 /* Names of the labels of keys, then NULL. */
