@@ -170,11 +170,9 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 	}
 }
 
-void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
+/* Which threads, processes and files are traced. */
+static void conf_set_filters(struct bpf_conf *c, const struct session_conf *sc)
 {
-	unsigned int cpus = libbpf_num_possible_cpus();
-	struct rowmaps_size rows;
-
 	c->tool_tgid = getpid();
 	pidns_below_first(&c->pidns_dev, &c->pidns_ino);
 	c->tracked = sc->follow || sc->children;
@@ -183,23 +181,44 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	if (sc->children)
 		c->n_pids = 0; /* these processes are tracked */
 	c->all_files = sc->all_files;
-	c->rdonly_cast = f->rdonly_cast;
 	c->min_ns = sc->min_ns;
-	c->io_slots_per_cpu = IO_SLOTS;
-	while (c->io_slots_per_cpu > 1 && cpus * c->io_slots_per_cpu > IO_SLOTS)
-		c->io_slots_per_cpu /= 2;
-	c->io_cpus = cpus > MAX_SEARCH ? MAX_SEARCH : cpus;
-	c->layer = sc->layer;
-	c->by = sc->by;
-	maps_rows_size(sc, &rows);
-	rowmaps_conf(&rows, c);
-	c->row_slots = rows.slot_cells > 1;
+	c->thread_filter = c->n_pids || c->n_comms || c->tracked;
+	c->process_filter = c->thread_filter || c->n_cgroups;
+	c->file_filter = c->n_files || c->n_devs;
+}
+
+/* The abilities of this kernel. */
+static void conf_set_kernel(struct bpf_conf *c, struct feature *f)
+{
+	c->rdonly_cast = f->rdonly_cast;
 	/* a system call never ends in an interrupt; and up to 6.19 the tracepoint or BPF itself
 	 * disables preemption while such a program runs (4aadde89d81f) */
 	c->single_writer = !f->preemptible_tracepoints;
 	c->fault_single_writer = !f->preemptible;
-	c->queued = sc->queued;
-	c->rq_sums_only = sc->rq_sums_only;
+	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
+	c->backups = f->preemptible_tracepoints;
+	conf_set_args(c, f);
+}
+
+/* Sizes of maps, and of the kernel's pages. */
+static void conf_set_sizes(struct bpf_conf *c, const struct session_conf *sc)
+{
+	unsigned int cpus = libbpf_num_possible_cpus();
+	struct rowmaps_size rows;
+
+	c->io_slots_per_cpu = IO_SLOTS;
+	while (c->io_slots_per_cpu > 1 && cpus * c->io_slots_per_cpu > IO_SLOTS)
+		c->io_slots_per_cpu /= 2;
+	c->io_cpus = cpus > MAX_SEARCH ? MAX_SEARCH : cpus;
+	maps_rows_size(sc, &rows);
+	rowmaps_conf(&rows, c);
+	c->row_slots = rows.slot_cells > 1;
+	c->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+}
+
+/* The records sent to user space. */
+static void conf_set_records(struct bpf_conf *c, const struct session_conf *sc)
+{
 	c->records = sc->records;
 	c->sent_ops = sc->sent_ops;
 	c->sent_requests = sc->sent_requests;
@@ -207,12 +226,21 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->segments = sc->segments && sc->layer == LAYER_OPS;
 	if (sc->sent_ops || sc->sent_requests)
 		stream_conf(sc, c);
-	c->meta_calls = sc->meta_calls;
-	conf_set_async(c, sc, f);
+}
+
+static void conf_set_faults(struct bpf_conf *c, const struct session_conf *sc)
+{
 	c->faults = !!(plan_asked(sc) & ASK_FAULTS);
 	c->all_faults = sc->all_faults;
 	c->minor_faults = c->faults && sc->minor_faults && !sc->all_faults;
-	c->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+}
+
+/* The figures of operations, and the key of their rows. Needs conf_set_async(). */
+static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc)
+{
+	c->layer = sc->layer;
+	c->by = sc->by;
+	c->meta_calls = sc->meta_calls;
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;
 	c->op_extras = sc->min_ns || sc->sent_ops || sc->uncounted || sc->by == BY_CACHE ||
@@ -220,21 +248,45 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	c->waits = sc->layer == LAYER_OPS;
 	c->cpu_split = c->waits && !sc->cpu_whole;
 	c->sites = sc->sites;
-	c->helpers = sc->helpers;
-	c->behalf = sc->by == BY_TASK || sc->helpers;
 	c->marks = c->waits || sc->by == BY_TASK;
-	c->misses_counted = f->preemptible && f->func == FUNC_FENTRY;
 	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_TASK ||
 		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops;
-	c->backups = f->preemptible_tracepoints;
-	c->thread_filter = c->n_pids || c->n_comms || c->tracked;
-	c->process_filter = c->thread_filter || c->n_cgroups;
+}
+
+/* The figures of requests, and their clients. Needs conf_set_filters(). */
+static void conf_set_requests(struct bpf_conf *c, const struct session_conf *sc)
+{
+	c->queued = sc->queued;
+	c->rq_sums_only = sc->rq_sums_only;
 	c->rq_by = rowmaps_rq_by(sc->by);
+	c->helpers = sc->helpers;
+	c->behalf = sc->by == BY_TASK || sc->helpers;
 	c->issuers = c->rq_by || c->process_filter || c->sent_requests || c->helpers;
-	c->file_filter = c->n_files || c->n_devs;
-	c->file_details = c->file_filter || c->records || c->sent_ops || c->by == BY_FILE ||
-			  c->by == BY_DEV || c->by == BY_CACHE;
-	conf_set_args(c, f);
+}
+
+/* How much of a file is noted. Needs conf_set_filters(). */
+static void conf_set_files(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
+{
+	bool named = sc->by == BY_FILE || sc->records || sc->sent_ops;
+
+	c->file_details = c->file_filter || named || sc->by == BY_DEV || sc->by == BY_CACHE;
+	if (named || c->n_devs)
+		conf_set_identity(c, f);
+	if (named)
+		c->file_identity = c->btrfs_dev || c->overlay_upper;
+}
+
+void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
+{
+	conf_set_filters(c, sc);
+	conf_set_kernel(c, f);
+	conf_set_sizes(c, sc);
+	conf_set_records(c, sc);
+	conf_set_async(c, sc, f);
+	conf_set_faults(c, sc);
+	conf_set_ops(c, sc);
+	conf_set_requests(c, sc);
+	conf_set_files(c, sc, f);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
 	c->servers = c->waits && !c->uncounted && !c->n_devs;
@@ -242,8 +294,4 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 		conf_set_level(c);
 	if (plan_asked(sc) & ASK_QUEUED)
 		conf_set_completes(c, f);
-	if (c->by == BY_FILE || c->records || sc->sent_ops || c->n_devs)
-		conf_set_identity(c, f);
-	if (c->by == BY_FILE || c->records || sc->sent_ops)
-		c->file_identity = c->btrfs_dev || c->overlay_upper;
 }
