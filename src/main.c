@@ -139,7 +139,7 @@ static int refuse_file(char **argv, enum privilege_file by)
  */
 static bool file_is_safe(const struct cmd *cmd, enum privilege_file by)
 {
-	if (by != PRIVILEGE_CAPS)
+	if (by != PRIVILEGE_CAPABILITIES)
 		return by == PRIVILEGE_NONE;
 	unsetenv("TERMINFO");
 	unsetenv("TERMINFO_DIRS");

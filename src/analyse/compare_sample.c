@@ -44,7 +44,7 @@ void compare_figures(const double *sums, double *ret, const void *arg)
 		ret[FIG_STRATA + i] = sums[COL_STRATA + i] / of;
 }
 
-static void buckets_mark(const struct compare *c, const struct series_key *key, bool marks[HIST_N])
+static void buckets_find(const struct compare *c, const struct series_key *key, bool used[HIST_N])
 {
 	const struct series_row *row;
 	const struct series *run;
@@ -55,7 +55,7 @@ static void buckets_mark(const struct compare *c, const struct series_key *key, 
 			row = compare_find(run, key);
 			for (unsigned int at = 0; row && at < run->intervals; at++)
 				for (unsigned int n = 0; n < row->cells[at].hist.n; n++)
-					marks[row->cells[at].hist.bins[n].bucket] = true;
+					used[row->cells[at].hist.bins[n].bucket] = true;
 		}
 	}
 }
@@ -63,12 +63,12 @@ static void buckets_mark(const struct compare *c, const struct series_key *key, 
 void compare_buckets_fill(const struct compare *c, const struct series_key *key,
 			  struct compare_buckets *ret_buckets)
 {
-	bool marks[HIST_N] = {};
+	bool used[HIST_N] = {};
 
-	buckets_mark(c, key, marks);
+	buckets_find(c, key, used);
 	ret_buckets->n = 0;
 	for (unsigned int i = 0; i < HIST_N; i++)
-		if (marks[i])
+		if (used[i])
 			ret_buckets->at[ret_buckets->n++] = i;
 }
 

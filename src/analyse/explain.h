@@ -24,7 +24,6 @@ enum {
 	EXPLAIN_LEAST_PERCENT = 5, /* so many more of the slow ones than of the others have it */
 	EXPLAIN_WEAK_PERCENT = 25, /* the same for strata and times, which are no causes */
 	EXPLAIN_FINDINGS = 5,      /* at most */
-	EXPLAIN_SAME = 64,         /* findings on the same operations, at most */
 };
 
 #define EXPLAIN_LEAST_LIFT 1.5  /* a property is so many times as frequent among the slow ones */
@@ -92,7 +91,7 @@ struct explain_finding {
 	uint64_t from_ns, to_ns; /* where many are, from the recording's beginning */
 	/* private */
 	double raw_p, score;
-	uint64_t *has; /* a bit for each of the slow ones kept in memory; owned */
+	uint64_t *has; /* a bit for each of the slow ones in memory; owned */
 	bool is_taken;
 };
 
@@ -109,11 +108,11 @@ struct explain {
 	unsigned int strata_missing;             /* set of 1 << stratum */
 	bool has_requests;                       /* requests are in the recording */
 	uint64_t requests_left_out;              /* requests whose submitters are not looked at */
-	struct explain_finding *findings;        /* the kept ones first, best first; owned */
-	size_t n_findings, n_kept;
-	size_t *same;       /* of each finding after the kept ones: which of these has most of its
+	struct explain_finding *findings;        /* the chosen ones first, best first; owned */
+	size_t n_findings, n_chosen;
+	size_t *same;       /* of each finding after the chosen ones: which of these has most of its
 			       operations; owned */
-	uint64_t uncovered; /* slow ones in none of the kept findings */
+	uint64_t uncovered; /* slow ones in none of the chosen findings */
 	bool is_sampled;    /* uncovered is from a sample of the slow ones */
 };
 

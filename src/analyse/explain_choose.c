@@ -7,7 +7,7 @@
 
 #include "analyse/explain_scan.h"
 
-/* A finding of its own has so many operations that no finding before has. */
+/* A finding of its own has so many operations in no finding before it. */
 #define OWN_PART 0.2
 
 static uint64_t bits_count(const uint64_t *a, const uint64_t *b, size_t words)
@@ -58,7 +58,7 @@ void explain_finding_done(struct explain_finding *f)
 	free(f->has);
 }
 
-/* Removes findings that are not told. */
+/* Removes findings too weak to be shown. */
 static void drop_untold(struct explain *e)
 {
 	size_t n = 0;
@@ -72,7 +72,7 @@ static void drop_untold(struct explain *e)
 	e->n_findings = n;
 }
 
-/* Best first; what explains as much stands in the order of attributes. */
+/* Best first; equally good findings are in the order of attributes. */
 static int compare_score(const void *a, const void *b)
 {
 	const struct explain_finding *x = a, *y = b;
@@ -99,8 +99,8 @@ static void order(struct explain_finding *list, size_t n)
 	}
 }
 
-/* Whether @f says something about operations that are not in @covered: many, and more often than
- * the others have its property. */
+/* Whether many of the operations not in @covered have the property of @f, and more often than the
+ * others. */
 static bool has_own(const struct scan *s, const struct explain_finding *f, const uint64_t *covered,
 		    size_t words)
 {
@@ -113,13 +113,13 @@ static bool has_own(const struct scan *s, const struct explain_finding *f, const
 	       own >= EXPLAIN_LEAST && own >= EXPLAIN_LEAST_LIFT * left * others;
 }
 
-/* Which of the kept findings @f shares most operations with. */
+/* Which of the chosen findings @f shares most operations with. */
 static size_t same_as(const struct explain *e, const struct explain_finding *f, size_t words)
 {
 	uint64_t most = 0, n;
 	size_t best = 0;
 
-	for (size_t i = 0; i < e->n_kept; i++) {
+	for (size_t i = 0; i < e->n_chosen; i++) {
 		n = bits_count(f->has, e->findings[i].has, words);
 		if (n <= most)
 			continue;
@@ -129,14 +129,14 @@ static size_t same_as(const struct explain *e, const struct explain_finding *f, 
 	return best;
 }
 
-/* Moves finding @i behind the kept ones, of which it becomes the last. */
-static void keep(struct explain *e, size_t i)
+/* Moves finding @i behind the chosen ones. */
+static void choose(struct explain *e, size_t i)
 {
 	struct explain_finding f = e->findings[i];
 
-	memmove(&e->findings[e->n_kept + 1], &e->findings[e->n_kept],
-		(i - e->n_kept) * sizeof(*e->findings));
-	e->findings[e->n_kept++] = f;
+	memmove(&e->findings[e->n_chosen + 1], &e->findings[e->n_chosen],
+		(i - e->n_chosen) * sizeof(*e->findings));
+	e->findings[e->n_chosen++] = f;
 }
 
 static void uncovered_set(const struct scan *s, const uint64_t *covered, size_t words)
@@ -162,14 +162,14 @@ int findings_choose(const struct scan *s)
 	correct(e->findings, e->n_findings, e->tests);
 	drop_untold(e);
 	order(e->findings, e->n_findings);
-	for (size_t i = 0; i < e->n_findings && e->n_kept < EXPLAIN_FINDINGS; i++) {
+	for (size_t i = 0; i < e->n_findings && e->n_chosen < EXPLAIN_FINDINGS; i++) {
 		if (!has_own(s, &e->findings[i], covered, words))
 			continue;
 		for (size_t w = 0; w < words; w++)
 			covered[w] |= e->findings[i].has[w];
-		keep(e, i);
+		choose(e, i);
 	}
-	for (size_t i = e->n_kept; i < e->n_findings; i++)
+	for (size_t i = e->n_chosen; i < e->n_findings; i++)
 		e->same[i] = same_as(e, &e->findings[i], words);
 	uncovered_set(s, covered, words);
 	free(covered);

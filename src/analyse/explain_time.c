@@ -50,9 +50,9 @@ static struct groups groups_make(const struct scan *s)
 	return g;
 }
 
-/* Marks the cells of groups with far more slow ones than on average. Returns how many bursts they
- * are. */
-static int bursts_mark(const struct scan *s, const struct groups *g, bool *ret_marks)
+/* Finds the cells of groups with far more slow ones than on average. Returns the number of bursts:
+ * runs of such cells. */
+static int burst_cells_find(const struct scan *s, const struct groups *g, bool *ret_in_burst)
 {
 	double share = (double)s->e->n_slow / s->e->n, slow, n;
 	bool before = false, is_burst;
@@ -66,23 +66,23 @@ static int bursts_mark(const struct scan *s, const struct groups *g, bool *ret_m
 		}
 		is_burst = slow >= EXPLAIN_LEAST && slow >= BURST_TIMES * n * share;
 		for (int c = first; c < first + g->cells && c < SCAN_CELLS; c++)
-			ret_marks[c] = is_burst;
+			ret_in_burst[c] = is_burst;
 		bursts += is_burst && !before;
 		before = is_burst;
 	}
 	return bursts;
 }
 
-static char *bursts_text(const struct scan *s, const bool *marks, int bursts)
+static char *bursts_text(const struct scan *s, const bool *in_burst, int bursts)
 {
 	uint64_t first = 0, cells = 0, last = 0;
 	char *text = NULL;
 	int len;
 
 	for (uint64_t c = 0; c < SCAN_CELLS; c++) {
-		first = marks[c] && !cells ? c : first;
-		last = marks[c] ? c : last;
-		cells += marks[c];
+		first = in_burst[c] && !cells ? c : first;
+		last = in_burst[c] ? c : last;
+		cells += in_burst[c];
 	}
 	if (bursts == 1)
 		len = asprintf(&text, "between %s and %s after the beginning",
@@ -110,13 +110,13 @@ static int has_make(const struct scan *s, struct explain_finding *ret)
 int time_bursts(const struct scan *s, struct explain_finding *ret)
 {
 	struct groups g = groups_make(s);
-	bool marks[SCAN_CELLS] = {};
+	bool in_burst[SCAN_CELLS] = {};
 	uint64_t slow = 0, all = 0;
-	int bursts = bursts_mark(s, &g, marks);
+	int bursts = burst_cells_find(s, &g, in_burst);
 
 	for (int c = 0; c < SCAN_CELLS; c++) {
-		slow += marks[c] ? s->slow[c] : 0;
-		all += marks[c] ? s->all[c] : 0;
+		slow += in_burst[c] ? s->slow[c] : 0;
+		all += in_burst[c] ? s->all[c] : 0;
 	}
 	if (g.n < 2 || slow * 100 < EXPLAIN_WEAK_PERCENT * s->e->n_slow)
 		return 0;
@@ -124,11 +124,11 @@ int time_bursts(const struct scan *s, struct explain_finding *ret)
 					 .expected = (double)all * s->e->n_slow / s->e->n };
 	chance_set(s, slow, all, stats_chi_squared_above(g.squares, g.n - 1), ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
-	ret->text = bursts_text(s, marks, bursts);
+	ret->text = bursts_text(s, in_burst, bursts);
 	if (!ret->text || has_make(s, ret))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_list; i++)
-		if (marks[cell_of(s, s->list[i].start_ns)])
+		if (in_burst[cell_of(s, s->list[i].start_ns)])
 			bit_set(ret->has, i);
 	return 1;
 }
@@ -168,8 +168,8 @@ struct period {
 	double p;
 };
 
-/* How probable it is that so many gaps between @n bursts are about the same by chance, if nothing
- * but the least gap @least keeps bursts apart: then gaps above it are exponential. */
+/* The probability of so many nearly equal gaps between @n bursts by chance. Nothing but the least
+ * gap @least keeps bursts apart, so the gaps above it are exponential. */
 static double period_test(const double *bursts, size_t n, double least, double *gaps,
 			  double *ret_ns)
 {

@@ -106,8 +106,8 @@ static bool same_inode(const struct known_file *a, const struct known_file *b)
 	return FILE_KEY_DEV(a->by[0]) == FILE_KEY_DEV(b->by[0]) && a->by[1] == b->by[1];
 }
 
-/* Marks files with the same path, in different containers or at different times. 0 or -ENOMEM. */
-static int shared_mark(struct filenames *n)
+/* Finds files with the same path, in different containers or at different times. 0 or -ENOMEM. */
+static int shared_find(struct filenames *n)
 {
 	struct known_file **list = calloc(HASH_COUNT(n->files) + 1, sizeof(struct known_file *));
 	size_t len = 0, end;
@@ -182,7 +182,7 @@ int filenames_name(struct filenames *n, struct snapshot *sn)
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
 		err = row_know(n, sn->rqs[i].key.by);
 	if (!err)
-		err = shared_mark(n);
+		err = shared_find(n);
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
 		err = row_name(n, sn->ops[i].key.by, &sn->ops[i].by);
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)

@@ -41,15 +41,15 @@ void opts_list_choices(char *dst, size_t cap, const struct opt_choice *c)
 	}
 }
 
-/* "[INTERVAL [COUNT]]", each with @mark on both sides. */
-static void put_args(struct text_out *o, const struct opt *args, const char *mark)
+/* "[INTERVAL [COUNT]]", each with @quote on both sides. */
+static void put_args(struct text_out *o, const struct opt *args, const char *quote)
 {
 	int open = 0;
 
 	for (const struct opt *a = args; a && a->arg; a++) {
 		if (!a->required)
 			open++;
-		text_put(o, " %s%s%s%s%s", a->required ? "" : "[", mark, a->arg, mark,
+		text_put(o, " %s%s%s%s%s", a->required ? "" : "[", quote, a->arg, quote,
 			 a->many ? "..." : "");
 	}
 	text_fill(o, ']', open);
@@ -357,10 +357,10 @@ static void candidate(struct completion *c, const char *word, const char *help)
 		text_put(&c->out, "%.*s%s\t%s\n", c->keep, c->typed, word, help ? help : "");
 }
 
-/* The last line, for the shell to complete files or commands itself, after @kept bytes or words. */
-static void leave_to_shell(struct completion *c, const char *what, int kept)
+/* The last line, for the shell to complete files or commands itself, after @done bytes or words. */
+static void leave_to_shell(struct completion *c, const char *what, int done)
 {
-	text_put(&c->out, ":%s\t%d\n", what, kept);
+	text_put(&c->out, ":%s\t%d\n", what, done);
 }
 
 static void candidate_choices(struct completion *c, const struct opt *o,

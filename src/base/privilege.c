@@ -376,13 +376,13 @@ const struct privilege privileges[] = {
 	{},
 };
 
-bool privilege_has(int cap)
+bool privilege_has(int capability)
 {
 	cap_flag_value_t have = CAP_CLEAR;
 	cap_t now = cap_get_proc();
 
 	if (now)
-		cap_get_flag(now, cap, CAP_EFFECTIVE, &have);
+		cap_get_flag(now, capability, CAP_EFFECTIVE, &have);
 	cap_free(now);
 	return have == CAP_SET;
 }
@@ -442,39 +442,39 @@ int privilege_refused(struct reason *why)
 }
 
 /* Keeps a capability, if the process has it. */
-static int keep(cap_t caps, cap_t now, cap_value_t cap)
+static int keep(cap_t needed, cap_t now, cap_value_t capability)
 {
 	cap_flag_value_t have;
 
-	if (cap_get_flag(now, cap, CAP_PERMITTED, &have) || have != CAP_SET)
+	if (cap_get_flag(now, capability, CAP_PERMITTED, &have) || have != CAP_SET)
 		return 0;
-	return cap_set_flag(caps, CAP_PERMITTED, 1, &cap, CAP_SET) |
-	       cap_set_flag(caps, CAP_EFFECTIVE, 1, &cap, CAP_SET);
+	return cap_set_flag(needed, CAP_PERMITTED, 1, &capability, CAP_SET) |
+	       cap_set_flag(needed, CAP_EFFECTIVE, 1, &capability, CAP_SET);
 }
 
 /* Before 5.8 there is no CAP_BPF, and CAP_SYS_ADMIN is needed. */
-static int keep_needed(cap_t caps, cap_t now, bool names_cgroups)
+static int keep_needed(cap_t needed, cap_t now, bool names_cgroups)
 {
 	int err = 0;
 
 	if (!CAP_IS_SUPPORTED(CAP_BPF))
-		return keep(caps, now, CAP_SYS_ADMIN);
-	err |= keep(caps, now, CAP_BPF);
-	err |= keep(caps, now, CAP_PERFMON);
-	err |= keep(caps, now, CAP_SYSLOG);
+		return keep(needed, now, CAP_SYS_ADMIN);
+	err |= keep(needed, now, CAP_BPF);
+	err |= keep(needed, now, CAP_PERFMON);
+	err |= keep(needed, now, CAP_SYSLOG);
 	if (names_cgroups)
-		err |= keep(caps, now, CAP_DAC_READ_SEARCH);
+		err |= keep(needed, now, CAP_DAC_READ_SEARCH);
 	return err;
 }
 
-static int caps_drop(bool names_cgroups)
+static int capabilities_drop(bool names_cgroups)
 {
-	cap_t now = cap_get_proc(), caps = cap_init();
+	cap_t now = cap_get_proc(), needed = cap_init();
 	int err = 0;
 
-	if (!now || !caps || keep_needed(caps, now, names_cgroups) || cap_set_proc(caps))
+	if (!now || !needed || keep_needed(needed, now, names_cgroups) || cap_set_proc(needed))
 		err = errno ? -errno : -EPERM;
-	cap_free(caps);
+	cap_free(needed);
 	cap_free(now);
 	return err;
 }
@@ -522,7 +522,7 @@ int privilege_drop(bool names_cgroups, struct reason *why)
 
 	why->error[0] = '\0';
 	note(root_leave(), "become another user", why);
-	note(caps_drop(names_cgroups), "drop capabilities", why);
+	note(capabilities_drop(names_cgroups), "drop capabilities", why);
 	note(close_up(), "set no_new_privs", why);
 	note(confine_files(dirs, names_cgroups), "use Landlock", why);
 	note(confine_syscalls(), "use seccomp", why);
@@ -565,6 +565,6 @@ enum privilege_file privilege_by_file(void)
 		return PRIVILEGE_ID;
 	if (!getuid())
 		return PRIVILEGE_NONE;
-	return stat("/proc/self/exe", &st) || st.st_mode & S_IXOTH ? PRIVILEGE_CAPS_ALL
-								   : PRIVILEGE_CAPS;
+	return stat("/proc/self/exe", &st) || st.st_mode & S_IXOTH ? PRIVILEGE_CAPABILITIES_ALL
+								   : PRIVILEGE_CAPABILITIES;
 }

@@ -30,7 +30,7 @@ struct privilege {
 extern const struct privilege privileges[];
 
 /* Whether capability @cap is effective. */
-bool privilege_has(int cap);
+bool privilege_has(int capability);
 
 /* Whether CAP_SYS_ADMIN is effective. The kernel requires it to read the BTF of modules. */
 bool privilege_is_admin(void);
@@ -57,9 +57,9 @@ int privilege_clear(void);
 /* Privileges given by the program's file (setuid, file capabilities) beyond those of its user. */
 enum privilege_file {
 	PRIVILEGE_NONE,
-	PRIVILEGE_CAPS,     /* capabilities, and its mode says who may run it: not everybody */
-	PRIVILEGE_CAPS_ALL, /* capabilities, to everybody */
-	PRIVILEGE_ID,       /* it is setuid or setgid */
+	PRIVILEGE_CAPABILITIES, /* capabilities, and its mode says who may run it: not everybody */
+	PRIVILEGE_CAPABILITIES_ALL, /* capabilities, to everybody */
+	PRIVILEGE_ID,               /* it is setuid or setgid */
 };
 
 enum privilege_file privilege_by_file(void);

@@ -49,7 +49,7 @@ static int index_make(struct threadnames *n)
 	return 0;
 }
 
-static int tasks_grow(struct threadnames *n)
+static int threads_grow(struct threadnames *n)
 {
 	size_t cap = n->cap + n->cap / 4 + 16;
 	struct known_thread *threads = reallocarray(n->threads, cap, sizeof(*threads));
@@ -61,7 +61,7 @@ static int tasks_grow(struct threadnames *n)
 	return 0;
 }
 
-static struct known_thread *task_find(const struct threadnames *n, unsigned long long id)
+static struct known_thread *thread_find(const struct threadnames *n, unsigned long long id)
 {
 	unsigned int number = n->index ? *place_of(n, id) : 0;
 
@@ -69,13 +69,13 @@ static struct known_thread *task_find(const struct threadnames *n, unsigned long
 }
 
 /* The entry of thread @id, made if missing. Valid until the next call. NULL: out of memory. */
-static struct known_thread *task_get(struct threadnames *n, unsigned long long id)
+static struct known_thread *thread_get(struct threadnames *n, unsigned long long id)
 {
-	struct known_thread *t = task_find(n, id);
+	struct known_thread *t = thread_find(n, id);
 
 	if (t)
 		return t;
-	if (n->n == n->cap && tasks_grow(n))
+	if (n->n == n->cap && threads_grow(n))
 		return NULL;
 	if (2 * n->n >= n->index_len && index_make(n))
 		return NULL;
@@ -87,7 +87,7 @@ static struct known_thread *task_get(struct threadnames *n, unsigned long long i
 
 int threadnames_add(struct threadnames *n, unsigned long long id, const struct thread_name *name)
 {
-	struct known_thread *t = task_get(n, id);
+	struct known_thread *t = thread_get(n, id);
 
 	if (!t)
 		return -ENOMEM;
@@ -116,7 +116,7 @@ static void interval_end(struct threadnames *n)
 
 static void name_row(struct threadnames *n, unsigned long long by, char comm[COMM_LEN])
 {
-	struct known_thread *t = task_find(n, by);
+	struct known_thread *t = thread_find(n, by);
 
 	if (!t)
 		return;
@@ -136,7 +136,7 @@ void threadnames_name(struct threadnames *n, struct snapshot *sn)
 /* Lists the thread of a row, once; 0 is no thread. */
 static int list(struct threadnames *n, struct snapshot *sn, unsigned long long id)
 {
-	struct known_thread *t = id ? task_get(n, id) : NULL;
+	struct known_thread *t = id ? thread_get(n, id) : NULL;
 	struct thread *listed;
 
 	if (!t)

@@ -4,16 +4,16 @@
  * ends or a bio is submitted; the row may come an interval later. Names without a row for some
  * intervals are dropped.
  */
-#ifndef IOSTRATA_TASKNAMES_H
-#define IOSTRATA_TASKNAMES_H
+#ifndef IOSTRATA_THREADNAMES_H
+#define IOSTRATA_THREADNAMES_H
 
 #include "base/snapshot.h"
 
 struct known_thread;
 struct thread_name;
 
-/* Known threads or processes in an array, with an index of 4 bytes per entry: there may be 20,000.
- * */
+/* Known threads or processes in an array, with an index of 4 bytes for each: there may be 20,000.
+ */
 struct threadnames {
 	struct known_thread *threads;
 	size_t n, cap;
@@ -28,8 +28,7 @@ int threadnames_add(struct threadnames *n, unsigned long long id, const struct t
 /* Ends an interval: lists the threads of the rows of @sn in sn->threads. 0 or -ENOMEM. */
 int threadnames_list(struct threadnames *n, struct snapshot *sn);
 
-/* Ends an interval: names the rows of @sn, which are by process or thread. A name not known is "".
- * */
+/* Ends an interval: names the rows of @sn, which are by process or thread. "": not known. */
 void threadnames_name(struct threadnames *n, struct snapshot *sn);
 
 void threadnames_done(struct threadnames *n);

@@ -84,14 +84,14 @@ static int entry_remove(const char *path)
 	return rmdir(path) ? -errno : 0;
 }
 
-struct kept {
+struct contents {
 	uint64_t bytes;
 	char oldest[NAME_MAX + 1]; /* names begin with the time; "": there is none */
 };
 
-static struct kept store_look(const struct store *s)
+static struct contents store_look(const struct store *s)
 {
-	struct kept k = {};
+	struct contents k = {};
 	char path[STORE_PATH];
 	struct dirent *e;
 	DIR *dir = opendir(s->dir);
@@ -112,7 +112,7 @@ static struct kept store_look(const struct store *s)
 /* Removes the oldest recording. False: there is none, or it cannot be removed. */
 static bool oldest_remove(const struct store *s, const char *because)
 {
-	struct kept k = store_look(s);
+	struct contents k = store_look(s);
 	char path[STORE_PATH], safe[TEXT_SAFE_CAP(sizeof(k.oldest))];
 	int err;
 

@@ -51,7 +51,7 @@ struct run {
 	FILE *out;        /* for tables and data: stdout; with a command in need of stdout, stderr.
 			     Set before .start is called */
 	bool keyboard;    /* the run waits for keys of the keyboard on stdin; set by .start */
-	uint64_t beat_ns; /* longest time between two calls of .tick; 0: half a second */
+	uint64_t beat_ns; /* longest time between two calls of .beat; 0: half a second */
 	int exit;         /* exit code of the run, unless it fails */
 	bool no_reader;   /* the pipe for the output was closed by its reader */
 	/* private to run.c */
@@ -72,7 +72,7 @@ struct run_source {
 	/* Prints warnings about the opened source, once, when nothing can fail any more. May be
 	 * NULL. */
 	void (*say)(struct run *r);
-	/* A descriptor, readable when .tick has work to do. May be NULL. */
+	/* A descriptor, readable when .beat has work to do. May be NULL. */
 	int (*poll_fd)(struct run *r);
 	/* Periodic work, called at least every second. */
 	void (*beat)(struct run *r);

@@ -36,11 +36,11 @@ static void put_counts(struct json *j, const struct explain *e, const struct exp
 	json_put_uint(j, "to_ns", f->to_ns);
 }
 
-static void put_same(struct json *j, const struct explain *e, size_t kept)
+static void put_same(struct json *j, const struct explain *e, size_t chosen)
 {
 	json_put_begin(j, "same", '[');
-	for (size_t i = e->n_kept; i < e->n_findings; i++) {
-		if (e->same[i] != kept)
+	for (size_t i = e->n_chosen; i < e->n_findings; i++) {
+		if (e->same[i] != chosen)
 			continue;
 		json_put_begin(j, NULL, '{');
 		put_counts(j, e, &e->findings[i]);
@@ -54,7 +54,7 @@ static void put_findings(struct json *j, const struct explain_view *v)
 	char *command;
 
 	json_put_begin(j, "findings", '[');
-	for (size_t i = 0; i < v->e->n_kept; i++) {
+	for (size_t i = 0; i < v->e->n_chosen; i++) {
 		const struct explain_finding *f = &v->e->findings[i];
 
 		command = v->command(v->arg, f);

@@ -111,7 +111,7 @@ char *explain_answer(const struct explain_view *v)
 		len = asprintf(&text, "%s No other is left to compare these with.", begin);
 	else if (e->n_slow < EXPLAIN_LEAST)
 		len = asprintf(&text, "%s These are too few to tell a cause from chance.", begin);
-	else if (!e->n_kept)
+	else if (!e->n_chosen)
 		len = asprintf(&text,
 			       "%s These have nothing in common that chance does not explain.",
 			       begin);
@@ -202,8 +202,8 @@ static void put_counts(struct explain_out *t, const struct explain_finding *f)
 	put_owned(t, text, 3, 3);
 }
 
-/* Other findings on the operations of the kept finding @kept. */
-static void put_same(struct explain_out *t, size_t kept)
+/* Other findings on the operations of the chosen finding @chosen. */
+static void put_same(struct explain_out *t, size_t chosen)
 {
 	const struct explain *e = t->v->e;
 	size_t n = 0, shown = t->v->detail ? SIZE_MAX : SAME_SHOWN;
@@ -211,10 +211,10 @@ static void put_same(struct explain_out *t, size_t kept)
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	for (size_t i = e->n_kept; i < e->n_findings && f; i++) {
+	for (size_t i = e->n_chosen; i < e->n_findings && f; i++) {
 		const struct explain_finding *same = &e->findings[i];
 
-		if (e->same[i] != kept || n++ >= shown)
+		if (e->same[i] != chosen || n++ >= shown)
 			continue;
 		fprintf(f, "%s%s (%s, others %s)", n == 1 ? "the same operations were: " : "; ",
 			same->text, share_text(same->slow, e->n_slow).s,
@@ -332,9 +332,9 @@ int explain_text(FILE *f, const struct explain_view *v)
 	put_lost(&t);
 	put_owned(&t, explain_answer(v), 0, 0);
 	put_where(&t);
-	for (size_t i = 0; i < e->n_kept; i++)
+	for (size_t i = 0; i < e->n_chosen; i++)
 		put_finding(&t, i);
-	if (e->n_kept)
+	if (e->n_chosen)
 		text_put(&t.out, "\n%s%s of %s slow ones (%s) are in no finding.\n",
 			 e->is_sampled ? "About " : "", text_count(e->uncovered).s,
 			 text_count(e->n_slow).s, share_text(e->uncovered, e->n_slow).s);

@@ -508,7 +508,7 @@ static int missing_text(char *dst, size_t cap, const struct breakdown_view *v,
 
 /* Whether the file system of @r has a layer of its own for such operations, but no function of it
  * is probed in a run which has this layer for others. */
-static bool is_unprobed(const struct breakdown_view *v, const struct op_row *r)
+static bool lacks_probes(const struct breakdown_view *v, const struct op_row *r)
 {
 	return v->layer == LAYER_OPS && !breakdown_missing(v, ST_FS) && *r->fs &&
 	       (r->key.op == OP_READ || r->key.op == OP_WRITE) && r->missing_layers & 1U << ST_FS &&
@@ -517,18 +517,18 @@ static bool is_unprobed(const struct breakdown_view *v, const struct op_row *r)
 }
 
 /* Writes "; functions of ntfs3 not probed": their time is in the layer above. */
-static int unprobed_text(char *dst, size_t cap, const struct breakdown_view *v,
-			 const struct snapshot *sn)
+static int without_probes_text(char *dst, size_t cap, const struct breakdown_view *v,
+			       const struct snapshot *sn)
 {
 	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)];
 	int n = 0;
 
 	for (size_t i = 0; i < sn->n_ops; i++) {
 		const struct op_row *r = &sn->ops[i];
-		bool again = !is_unprobed(v, r);
+		bool again = !lacks_probes(v, r);
 
 		for (size_t k = 0; k < i && !again; k++)
-			again = is_unprobed(v, &sn->ops[k]) &&
+			again = lacks_probes(v, &sn->ops[k]) &&
 				!strncmp(sn->ops[k].fs, r->fs, sizeof(r->fs));
 		if (again || n > (int)cap / 2)
 			continue;
@@ -587,7 +587,7 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 			      text_count(sn->unfinished_lost).s, text_plural(sn->unfinished_lost));
 	missing = v->later ? 0 : missing_text(text + n, sizeof(text) - n, v, sn);
 	n += missing;
-	n += v->later ? 0 : unprobed_text(text + n, sizeof(text) - n, v, sn);
+	n += v->later ? 0 : without_probes_text(text + n, sizeof(text) - n, v, sn);
 	if (lost_sum(sn->lost, sn->missed) || missing)
 		n += snprintf(text + n, sizeof(text) - n, "; -v says why");
 	if (sn->lost[LOST_UNMATCHED_END])

@@ -76,7 +76,7 @@ const char *top_row_name(enum top_view view, const struct top_row *r)
 
 /* The columns of the key. The id of a process comes from the ids of its threads. */
 
-static uint64_t task_id(const struct top_row *r)
+static uint64_t thread_id(const struct top_row *r)
 {
 	return r->thread ? r->thread->id : 0;
 }
@@ -86,7 +86,7 @@ static void top_get_pid(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
 
-	v->n = task_id(r) >> 32;
+	v->n = thread_id(r) >> 32;
 	v->unknown = !r->thread || table_of(ctx)->view > TOP_THREAD;
 }
 
@@ -94,7 +94,7 @@ static void top_get_tid(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
 
-	v->n = (uint32_t)task_id(r);
+	v->n = (uint32_t)thread_id(r);
 	v->unknown = !r->thread || table_of(ctx)->view != TOP_THREAD;
 }
 

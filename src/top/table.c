@@ -156,8 +156,8 @@ struct top_row *top_table_find(const struct top_table *t, const struct top_key *
 
 /* Gives @r the thread @id, unless @r has one. The first thread of a process, if it has rows, takes
  * precedence: its name is the name of the process. */
-static void row_set_task(struct top_row *r, const struct top_table *t, struct top_names *names,
-			 uint64_t id)
+static void row_set_thread(struct top_row *r, const struct top_table *t, struct top_names *names,
+			   uint64_t id)
 {
 	const struct thread *thread;
 	const struct top_name *name;
@@ -186,7 +186,7 @@ static struct top_row *row_of(struct top_table *t, struct top_names *names,
 		*place = t->n;
 	}
 	r = &t->rows[*place - 1];
-	row_set_task(r, t, names, id);
+	row_set_thread(r, t, names, id);
 	return r;
 }
 
@@ -453,7 +453,7 @@ static int rq_merge(struct top_total *t, const struct rq_row *more)
 }
 
 /* Both lists are sorted by id; of a thread in both, the newer entry is taken. */
-static int tasks_merge(struct snapshot *sum, const struct snapshot *sn)
+static int threads_merge(struct snapshot *sum, const struct snapshot *sn)
 {
 	struct thread *all = malloc((sum->n_threads + sn->n_threads + 1) * sizeof(*all));
 	size_t a = 0, b = 0, n = 0;
@@ -508,7 +508,7 @@ int top_total_add(struct top_total *t, const struct snapshot *sn)
 			t->sum.lost[LOST_MAP_FULL] += sn->rqs[i].count;
 	}
 	if (!err)
-		err = tasks_merge(&t->sum, sn);
+		err = threads_merge(&t->sum, sn);
 	sum_show(t, sn);
 	return err;
 }

@@ -93,7 +93,7 @@ static char *shown(const struct explain *e, const struct explain_conf *conf)
 /* Counts and probabilities are possible ones. */
 static void check(const struct explain *e)
 {
-	assert_true(e->n_slow <= e->n && e->uncovered <= e->n_slow && e->n_kept <= e->n_findings);
+	assert_true(e->n_slow <= e->n && e->uncovered <= e->n_slow && e->n_chosen <= e->n_findings);
 	for (size_t i = 0; i < e->n_findings; i++) {
 		const struct explain_finding *f = &e->findings[i];
 
@@ -101,7 +101,7 @@ static void check(const struct explain *e)
 		assert_true(isfinite(f->expected) && f->expected >= 0);
 		assert_true(f->p >= 0 && f->p <= EXPLAIN_FALSE);
 		assert_true(f->slow >= f->expected && f->at_most >= floor(f->expected));
-		assert_true(i < e->n_kept || e->same[i] < e->n_kept);
+		assert_true(i < e->n_chosen || e->same[i] < e->n_chosen);
 		assert_true(f->from_ns < f->to_ns);
 	}
 }
@@ -110,7 +110,7 @@ static bool is_right(const struct explain *e, const struct planted_cause *cause)
 {
 	const struct explain_finding *f = e->findings;
 
-	return e->n_kept && f->attribute == cause->attribute && strstr(f->text, cause->text);
+	return e->n_chosen && f->attribute == cause->attribute && strstr(f->text, cause->text);
 }
 
 /* At least 29 of 30 causes are the first finding, with most of the slow operations. */
@@ -131,7 +131,7 @@ static void planted_is_first(void **state)
 			right++;
 		else
 			print_message("%s: %s\n", cause->name,
-				      e.n_kept ? e.findings[0].text : "nothing");
+				      e.n_chosen ? e.findings[0].text : "nothing");
 		free(shown(&e, &conf));
 		explain_done(&e);
 		fclose(f);
