@@ -12,11 +12,6 @@
 #include "base/names.h"
 #include "base/reason.h"
 
-static int out_of_memory(struct reason *why)
-{
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
 const struct series_row *compare_find(const struct series *run, const struct series_key *key)
 {
 	size_t low = 0, high = run->n_rows, mid;
@@ -48,7 +43,7 @@ static bool both_have(const struct series_key *key, const void *arg)
 	return side_has(arg, BASE, key) && side_has(arg, NEW, key);
 }
 
-/* Where keys were left out, one that only one side has may only have been left out on the other. */
+/* Where keys were left out, a key of one side may merely have been left out on the other. */
 static int keys_fold(struct compare *c)
 {
 	bool left_out = false;
@@ -90,8 +85,8 @@ static void sums_of(const struct compare *c, enum compare_side side, const struc
 }
 
 /*
- * Means in whole ns that add up: each is rounded down, and the ns that are then missing from the
- * mean of the whole, which is rounded down itself, go to those with the largest remainders.
+ * Means in whole ns which add up. Each is rounded down, as the mean of the whole is. The ns still
+ * missing from this mean go to the means with the largest remainders.
  */
 static void means_spread(const struct sums *s, uint64_t *ret_mean, uint64_t ret_strata[ST_N])
 {
@@ -217,7 +212,7 @@ static int rows_fill(struct compare *c, const struct series_row **keys, size_t n
 	c->rows = calloc(n + 1, sizeof(*c->rows));
 	c->lone = calloc(n + 1, sizeof(*c->lone));
 	if (!c->rows || !c->lone)
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	for (size_t i = 0; i < n; i++) {
 		got = row_fill(c, keys[i], &c->rows[c->n_rows], &c->lone[c->n_lone]);
 		if (got < 0)
@@ -243,8 +238,8 @@ static bool fits(__int128 ns)
 
 /*
  * The total is the sum over all rows of n m, so many operations of this mean. "Slower" is the sum
- * of n_new (m_new - m_base) over rows that both sides have, "more" is (N_new - N_base) M_base with
- * the N and M of all rows, and "mix" is the rest.
+ * of n_new (m_new - m_base) over the rows of both sides. "More" is (N_new - N_base) M_base, with
+ * the N and M of all rows. "Mix" is the rest.
  */
 static void change_split(struct compare *c)
 {
@@ -306,16 +301,16 @@ int compare_runs(struct compare *c, struct reason *why)
 	int err;
 
 	if (keys_fold(c))
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	durations(c);
 	keys = keys_list(c, &n);
-	err = keys ? rows_fill(c, keys, n, why) : out_of_memory(why);
+	err = keys ? rows_fill(c, keys, n, why) : reason_no_memory(why);
 	free(keys);
 	if (err)
 		return err;
 	change_split(c);
 	if (compare_test(c) || compare_doubt(c))
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	c->identical = c->n_rows && !c->n_lone;
 	for (size_t i = 0; i < c->n_rows; i++)
 		c->identical &= row_is_identical(&c->rows[i]);

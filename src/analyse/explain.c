@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * explain.c - reads a recording twice: first how long operations take and what ran beside them,
- * then what the slow ones and the others have in common.
+ * then the properties of the slow ones and of the others.
  */
 #include "analyse/explain.h"
 
@@ -182,7 +182,7 @@ static int compare_seen(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Adds the values that many of @n slow operations have. */
+/* Adds the values which are frequent among @n slow operations. */
 static void frequent_add(struct scan *s, struct second *p, enum explain_attribute attribute,
 			 struct seen_value *list, size_t n, size_t least)
 {
@@ -371,7 +371,7 @@ static int events_read(struct scan *s, event_fn *each, void *pass, uint64_t befo
 			err = each(s, pass, &ev);
 	}
 	if (err)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	return got < 0;
 }
 
@@ -428,7 +428,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 	if (!got) {
 		describe(s->e, s->rec);
 		if (!p.times || !p.slowest || beside_init(&s->beside, s->base_ns))
-			got = reason_set(why, EXIT_FAILED, "out of memory");
+			got = reason_no_memory(why);
 	}
 	if (!got)
 		got = events_read(s, first_event, &p, 0, why);
@@ -437,7 +437,7 @@ static int first_pass(struct scan *s, struct second *second, FILE *f, const char
 		s->e->lost = lost_sum(s->rec->ending.lost, s->rec->ending.missed);
 		s->e->duration_ns = duration_of(s->rec, s->conf);
 		if (first_end(s, &p, second))
-			got = reason_set(why, EXIT_FAILED, "out of memory");
+			got = reason_no_memory(why);
 	}
 	free(p.times);
 	free(p.slowest);
@@ -611,7 +611,7 @@ static int second_pass(struct scan *s, struct second *p, FILE *f, const char *na
 	if (!got)
 		got = events_read(s, second_event, p, before, why);
 	if (got >= 0 && judge(s))
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	return got;
 }
 
@@ -631,7 +631,7 @@ int explain_read(struct explain *e, FILE *f, const char *name, const struct expl
 
 	e->name = strdup(name);
 	if (!e->name || !s.values || !s.list || !second)
-		got = reason_set(why, EXIT_FAILED, "out of memory");
+		got = reason_no_memory(why);
 	if (!got)
 		got = first_pass(&s, second, f, name, why);
 	if (got >= 0)

@@ -98,7 +98,7 @@ static struct series_id others(const struct series_id *id)
 	return o;
 }
 
-/* The ids that all keys beyond the limit have. */
+/* The ids of all keys beyond the limit. */
 static bool is_others(const struct series_id *id)
 {
 	return id->by[0] == ~0ULL && id->by[1] == ~0ULL;
@@ -314,7 +314,7 @@ int series_read(struct series *s, FILE *f, const char *name, const struct series
 		ungetc(first, f);
 	s->name = strdup(name);
 	if (!s->name)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	if (first == '{')
 		return series_read_json(s, f, name, conf, why);
 	return series_read_recording(s, f, name, conf, why);

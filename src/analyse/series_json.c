@@ -19,7 +19,7 @@
 
 enum { COUNT_MAX_BITS = 47 };
 
-/* A member that is a number, and not negative. False: it is not. */
+/* A member with a number, not negative. False: it is not. */
 static bool number(const json_t *object, const char *name, uint64_t *ret_number)
 {
 	const json_t *j = json_object_get(object, name);
@@ -80,7 +80,7 @@ static int hist_read(struct hist *h, const json_t *bins, uint64_t count)
 	return sum == count ? 0 : -EBADMSG;
 }
 
-/* Adds the members that operations and requests have in common to @cell. */
+/* Adds the members common to operations and requests to @cell. */
 static int sums_read(struct series_cell *cell, const json_t *j)
 {
 	uint64_t count, errors, bytes;
@@ -211,7 +211,7 @@ static int line_read(struct series *s, const json_t *line)
 static int line_failed(int err, const char *name, unsigned int line, struct reason *why)
 {
 	if (err == -ENOMEM)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	if (err == -E2BIG) {
 		reason_set(why, EXIT_FAILED, "'%.100s' has more than %d rows", name, SERIES_KEYS);
 		return reason_hint(why, "compare recordings, or make it without --by");
@@ -219,7 +219,7 @@ static int line_failed(int err, const char *name, unsigned int line, struct reas
 	return reason_set(why, EXIT_FAILED, "'%.100s' makes no sense in object %u", name, line);
 }
 
-/* Refuses objects that are no whole breakdown. 0, or -1 with @why. */
+/* Refuses objects without all members of a breakdown. 0, or -1 with @why. */
 static int line_check(const json_t *line, const char *name, struct reason *why)
 {
 	if (!line || strcmp(text(line, "schema"), SCHEMA) != 0) {
@@ -235,7 +235,7 @@ static int line_check(const json_t *line, const char *name, struct reason *why)
 	return reason_hint(why, "make it by 'iostrata breakdown --json' without -T");
 }
 
-/* Refuses options that need single records. 0, or -1 with @why. */
+/* Refuses options which need single records. 0, or -1 with @why. */
 static int conf_check(const char *name, const struct series_conf *conf, struct reason *why)
 {
 	const char *option = conf->from_ns || conf->to_ns ? "a part of the time"
@@ -278,7 +278,7 @@ int series_read_json(struct series *s, FILE *f, const char *name, const struct s
 			ungetc(c, f);
 	}
 	if (err >= 0 && series_unite(s))
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	for (size_t i = 0; i < s->n_rows; i++)
 		for (unsigned int at = 0; at < s->intervals; at++)
 			*(s->rows[i].key.is_request ? &s->requests : &s->ops) +=

@@ -15,11 +15,6 @@
 
 enum { LOOK_EVENTS = 32768 };
 
-static int out_of_memory(struct reason *why)
-{
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
 static bool returns_bytes(unsigned int kind)
 {
 	return kind <= OP_WRITE || kind == OP_COPY;
@@ -127,7 +122,7 @@ static int event_add(struct series *s, const struct recording *rec, const struct
 	return series_add(s, rec, ev, conf->by, end > s->from_ns ? end - s->from_ns : 0);
 }
 
-/* The container of a cgroup, or that there is none. */
+/* The container of a cgroup, or CONTAINER_NONE. */
 static char *container_text(char *cgroup)
 {
 	struct container c;
@@ -168,7 +163,8 @@ static char *by_text(const struct recording *rec, const struct series_row *row, 
 	return row_key_text(rec, by, key);
 }
 
-/* The last name of thread @id or, by process, of its first thread if that is in the recording. */
+/* The last name of thread @id or, by process, of the first thread of the process, if the recording
+ * has it. */
 static void comm_find(char dst[COMM_LEN + 1], const struct recording *rec, enum by_key by,
 		      uint64_t id)
 {
@@ -229,7 +225,7 @@ static void describe(struct series *s, const struct recording *rec)
 	s->strata_missing = rec->strata_missing;
 }
 
-/* How long the part that was read is. */
+/* The length of the part read. */
 static uint64_t duration_of(const struct recording *rec, const struct series_conf *conf)
 {
 	uint64_t end = recording_covers(rec);
@@ -291,7 +287,7 @@ static int records_add(struct series *s, struct recording *rec, const struct ser
 	s->is_cut_off = got < 0;
 	if (!err)
 		err = finish(s, rec, conf);
-	return err ? out_of_memory(why) : got < 0;
+	return err ? reason_no_memory(why) : got < 0;
 }
 
 int series_read_recording(struct series *s, FILE *f, const char *name,

@@ -24,12 +24,12 @@
 enum { USUAL_BEYOND = 10 }; /* a usual percentile needs so many values above it */
 
 /*
- * Errors of I/O. Other failures are answers to what the process asked for: no such file, no
- * permission, try again.
+ * Errors of I/O. Other failures answer a question of the process: no such file, no permission, try
+ * again.
  */
 static const int io_errors[] = { EIO,     ENOSPC, EROFS,     EDQUOT,  ETIMEDOUT, EUCLEAN,
 				 EBADMSG, EILSEQ, EREMOTEIO, ENOLINK, ESTALE,    ENOMEDIUM };
-/* These, too, where data is moved: elsewhere they say that a file has no device or attribute. */
+/* These, too, where data is moved; elsewhere they mean a file without a device or attribute. */
 static const int data_errors[] = { ENXIO, ENODEV, ENODATA };
 
 static bool is_among(const int *list, size_t n, int err)
@@ -180,7 +180,7 @@ static int left_parse(struct until_cond *c, const struct words *w, const struct 
 	return 0;
 }
 
-/* Reads "p99.9x3", relative to what is usual. */
+/* Reads "p99.9x3", relative to the usual latency. */
 static bool usual_parse(struct until_cond *c, const char *limit)
 {
 	const char *end;
@@ -259,7 +259,7 @@ int until_add(struct until *u, const char *text, const struct devices *devices, 
 	if (!u->conds)
 		u->conds = calloc(UNTIL_MAX, sizeof(*u->conds));
 	if (!u->conds)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	if (u->n == UNTIL_MAX)
 		return reason_set(why, EXIT_USAGE, "more than %d conditions", UNTIL_MAX);
 	c = &u->conds[u->n];
@@ -287,7 +287,7 @@ void until_done(struct until *u)
 	*u = (struct until){};
 }
 
-/* Notes that the condition is met at @ns. */
+/* Notes @ns as a time at which the condition is met. */
 static void meet(struct until_cond *c, uint64_t ns, uint64_t value)
 {
 	if (!c->met) {

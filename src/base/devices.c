@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/mounts.h"
 #include "cell.h"
 
@@ -85,24 +86,9 @@ static unsigned int dev_below_file(const char *path)
 	return dev;
 }
 
-static bool list_grow(void **list, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap + *cap / 2 + 32;
-	void *p;
-
-	if (n < *cap)
-		return true;
-	p = reallocarray(*list, more, size);
-	if (!p)
-		return false;
-	*list = p;
-	*cap = more;
-	return true;
-}
-
 void devices_add(struct devices *d, const struct device *device)
 {
-	if (list_grow((void **)&d->list, &d->cap, d->n, sizeof(*d->list)))
+	if (!list_reserve((void **)&d->list, &d->cap, d->n, sizeof(*d->list)))
 		d->list[d->n++] = *device;
 }
 
@@ -126,7 +112,7 @@ void devices_link(struct devices *d, unsigned int upper, unsigned int lower)
 	size_t i = d->n_links;
 
 	if (!upper || !lower || upper == lower || d->n_links >= DEVICE_LINKS ||
-	    !list_grow((void **)&d->links, &d->links_cap, d->n_links, sizeof(link)))
+	    list_reserve((void **)&d->links, &d->links_cap, d->n_links, sizeof(link)))
 		return;
 	while (i && (d->links[i - 1].upper > upper ||
 		     (d->links[i - 1].upper == upper && d->links[i - 1].lower > lower)))

@@ -59,7 +59,7 @@ static int regex_open(struct pattern *p, struct reason *why)
 		return reason_hint(why, "at character %zu: %.*s <-- here", at + 1, (int)at, text);
 	}
 	p->match = pcre2_match_data_create(1, NULL);
-	return p->match ? 0 : reason_set(why, EXIT_FAILED, "out of memory");
+	return p->match ? 0 : reason_no_memory(why);
 }
 
 static int pattern_read(struct pattern *p, const char *text, struct reason *why)
@@ -74,7 +74,7 @@ static int pattern_read(struct pattern *p, const char *text, struct reason *why)
 	end = scope_end(text);
 	p->scope = end ? strndup(text, end - text) : strdup("");
 	if (!p->scope)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	p->name = end ? end + 1 : text;
 	p->user = strchr(p->scope, '/') || !strcmp(p->scope, "c");
 	len = strlen(p->name);
@@ -91,7 +91,7 @@ int pattern_open(const char *text, struct pattern **ret_pattern, struct reason *
 	struct pattern *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	if (pattern_read(p, text, why)) {
 		pattern_free(p);
 		return -1;

@@ -25,3 +25,8 @@ int reason_hint(struct reason *r, const char *fmt, ...)
 	va_end(ap);
 	return -1;
 }
+
+int reason_no_memory(struct reason *r)
+{
+	return reason_set(r, EXIT_FAILED, "out of memory");
+}

@@ -24,9 +24,10 @@ struct reason {
 	char hint[320];  /* what to do, or "" */
 };
 
-/* Both set @r and return -1, for "return reason_set(...)". */
+/* Each sets @r and returns -1, for "return reason_set(...)". */
 int reason_set(struct reason *r, int exit, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int reason_hint(struct reason *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int reason_no_memory(struct reason *r);
 
 #endif

@@ -7,6 +7,7 @@
 #include <uthash.h>
 #include <zstd.h>
 
+#include "base/list.h"
 #include "base/reason.h"
 #include "capture/batch.h"
 
@@ -54,7 +55,7 @@ int reader_begin(struct reader *r, FILE *f, const char *name, struct reason *why
 
 	*r = (struct reader){ .f = f, .name = name, .zstd = ZSTD_createDCtx() };
 	if (!r->zstd)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	errno = 0;
 	n = fread(head, 1, sizeof(head), f);
 	if (n < sizeof(head) && ferror(f))
@@ -83,7 +84,7 @@ void reader_done(struct reader *r)
 
 static int buffer_reserve(uint8_t **buf, size_t *cap, size_t size, struct reason *why)
 {
-	return bytes_reserve(buf, cap, size) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
+	return bytes_reserve(buf, cap, size) ? reason_no_memory(why) : 0;
 }
 
 static bool head_is_sane(const struct chunk_head *h)
@@ -154,22 +155,6 @@ struct catalog_text {
 	char *text;
 	UT_hash_handle hh;
 };
-
-/* Makes room for element @n of @list. */
-static int list_reserve(void **list, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap + *cap / 2 + 64;
-	void *p;
-
-	if (n < *cap)
-		return 0;
-	p = reallocarray(*list, more, size);
-	if (!p)
-		return -ENOMEM;
-	*list = p;
-	*cap = more;
-	return 0;
-}
 
 int catalog_init(struct catalog *c)
 {
@@ -370,7 +355,7 @@ uint64_t stored_event_total(const struct stored_event *ev)
 static int chunk_failed(const struct recording *r, int err, struct reason *why)
 {
 	if (err == -ENOMEM)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	return reader_damaged(&r->reader, "the chunk before makes no sense", why);
 }
 
@@ -396,7 +381,7 @@ int recording_open(struct recording *r, FILE *f, const char *name, struct reason
 {
 	*r = (struct recording){ .to_ns = UINT64_MAX };
 	if (catalog_init(&r->catalog))
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	if (reader_begin(&r->reader, f, name, why))
 		return -1;
 	return header_read(r, why);

@@ -209,11 +209,6 @@ struct replay_fs {
 
 enum { FS_KEY_FIRST = 16 };
 
-static int out_of_memory(struct reason *why)
-{
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
 /* The number of a file system of @rec in keys; 0: out of memory. */
 static uint64_t fs_key(struct replay *r, const struct recording *rec, uint64_t fs)
 {
@@ -256,7 +251,7 @@ static struct replay_interval *interval_at(struct replay *r, const struct record
 		return &r->intervals[i];
 	list = reallocarray(r->intervals, i + 1, sizeof(*list));
 	if (!list) {
-		out_of_memory(why);
+		reason_no_memory(why);
 		return NULL;
 	}
 	memset(list + r->n_intervals, 0, (i + 1 - r->n_intervals) * sizeof(*list));
@@ -449,7 +444,7 @@ int replay_add(struct replay *r, const struct recording *rec, const struct store
 		err = slowest_add(r, iv, rec, ev);
 	if (!is_op && r->conf.layer != LAYER_SYSCALL)
 		err = request_add(r, iv, rec, &ev->request);
-	return err ? out_of_memory(why) : 0;
+	return err ? reason_no_memory(why) : 0;
 }
 
 void replay_end(struct replay *r, const struct recording *rec)

@@ -35,7 +35,7 @@ int archive_write(char *const *files, int n, const char *dir, struct otf2_counts
 {
 	struct otf2_input *inputs = calloc(n, sizeof(*inputs));
 	struct rlimits limits;
-	int got = inputs ? 0 : reason_set(why, EXIT_FAILED, "out of memory");
+	int got = inputs ? 0 : reason_no_memory(why);
 
 	rlimits_raise(&limits); /* each location has a file */
 	for (int i = 0; i < n && !got; i++)
@@ -86,7 +86,7 @@ int archive_tables(char *const *files, int n, const struct tables_conf *conf,
 	int got = 0, damaged = 0;
 
 	if (!t)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	for (int i = 0; i < n && got >= 0; i++) {
 		got = file_add(t, files[i], why);
 		if (got > 0)

@@ -139,7 +139,7 @@ static int resolve(struct run *r, struct reason *why)
 	if (b->opts.slowest_max) {
 		b->slowest = calloc(b->opts.slowest_max, sizeof(*b->slowest));
 		if (!b->slowest)
-			return reason_set(why, EXIT_FAILED, "out of memory");
+			return reason_no_memory(why);
 	}
 	conf->by = breakdown_rows_by(&b->opts);
 	conf->queued = b->opts.queued;

@@ -25,7 +25,7 @@
 
 enum { ROWS_SHOWN = 10, ROWS_SHOWN_MAX = 1000000 };
 
-/* One side: its files, and the state of the thread that reads them. */
+/* One side: its files, and the state of the thread reading them. */
 struct side {
 	const char *const *names;
 	size_t n;
@@ -206,7 +206,7 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 		o->sides[side].n = o->inputs.n[side];
 		o->sides[side].runs = calloc(o->sides[side].n, sizeof(struct series));
 		if (!o->sides[side].runs)
-			return reason_set(why, EXIT_FAILED, "out of memory");
+			return reason_no_memory(why);
 	}
 	o->out = newfile_output(o->output, stdout, why);
 	if (!o->out)
@@ -227,7 +227,7 @@ static int file_read(struct side *s, size_t i, struct reason *why)
 	infile_close(f);
 	s->done_bytes = s->read_bytes;
 	if (got >= 0 && s->n > COMPARE_RUNS && series_join(&s->runs[i]))
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	return got;
 }
 
@@ -263,7 +263,7 @@ static uint64_t bytes_of(const struct compare_cmd *o)
 	return sum;
 }
 
-/* Waits for the thread that reads BASE. */
+/* Waits for the thread reading BASE. */
 static void side_wait(struct compare_cmd *o, pthread_t thread)
 {
 	struct timespec until;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* compare_inputs.c - the files that compare reads, and the moment of --at; see compare_inputs.h. */
+/* compare_inputs.c - the files read by compare, and the moment of --at; see compare_inputs.h. */
 #include "cmd/compare_inputs.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ const struct opt compare_inputs_opts[] = {
 	{},
 };
 
-/* Adds the files that patterns match. 0, or -1 with @why. */
+/* Adds the files matched by patterns. 0, or -1 with @why. */
 static int patterns_add(struct compare_inputs *in, enum compare_side side,
 			const struct opt_strings *patterns, struct reason *why)
 {
@@ -103,7 +103,7 @@ static const char *file_name(const struct compare_inputs *in, size_t i)
 	return i < in->n[BASE] ? in->names[BASE][i] : in->names[NEW][i - in->n[BASE]];
 }
 
-/* Refuses a file that is given twice: it would look like two runs that agree. 0, or -1 with
+/* Refuses a file given twice: it would look like two equal runs. 0, or -1 with
  * @why. */
 static int files_check(const struct compare_inputs *in, struct reason *why)
 {
@@ -112,7 +112,7 @@ static int files_check(const struct compare_inputs *in, struct reason *why)
 	int err = 0;
 
 	if (!list)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	for (size_t i = 0; i < n && !err; i++) {
 		const char *name = file_name(in, i);
 

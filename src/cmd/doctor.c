@@ -58,7 +58,7 @@ struct finding {
 struct findings {
 	struct finding at[32];
 	int n;
-	bool for_root; /* the user may not trace: the findings are what root would find */
+	bool for_root; /* the user may not trace: root would find the same */
 };
 
 static void add(struct findings *l, const char *what, bool works, const char *how,
@@ -322,7 +322,7 @@ static int show_text(const struct findings *l, struct feature *f, bool probes, s
 		return 0;
 	text_put(&o, "\n%-26s %6s %s\n", "program", "insns", "loads here, and its hook or why not");
 	if (trials_run(print_probe, &o, f))
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	err = text_end(&o);
 	return err ? not_written(err, why) : 0;
 }
@@ -346,7 +346,7 @@ static int show_json(const struct findings *l, struct feature *f, bool probes, s
 	if (probes) {
 		json_put_begin(&j, "probes", '[');
 		if (trials_run(json_probe, &j, f))
-			return reason_set(why, EXIT_FAILED, "out of memory");
+			return reason_no_memory(why);
 		json_put_end(&j, ']');
 	}
 	json_put_end(&j, '}');

@@ -227,7 +227,7 @@ int record_files_open(struct record_files *f, const char *name, char *const *arg
 	f->n = f->max_files ? f->max_files : 1;
 	f->list = calloc(f->n, sizeof(*f->list));
 	if (!f->list)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	if (!strcmp(f->name, "-"))
 		f->list[0].out = f->standard;
 	else if (files_create(f, why))

@@ -158,7 +158,7 @@ static int report_order(char **names, int n, uint64_t *ret_bytes, enum together 
 	int err = 0;
 
 	if (!list)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	for (int i = 0; i < n && !err; i++) {
 		list[i] = (struct known){ .name = names[i], .given = i };
 		size = look(&list[i]);
@@ -305,7 +305,7 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	return 0;
 }
 
-/* An option that is about one table or form, so the page would ignore it; NULL: none is given. */
+/* An option for one table or form, which a page would ignore; NULL: none is given. */
 static const char *not_for_page(const struct report *r)
 {
 	struct breakdown_opts others = r->opts;
@@ -445,8 +445,8 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 	r->missed += rec->ending.missed;
 	replay_end(&r->replay, rec);
 	if (r->page.html && page_data_end(&r->page.data, rec))
-		return reason_set(why, EXIT_FAILED, "out of memory");
-	return report_time_add(&r->time, rec) ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
+		return reason_no_memory(why);
+	return report_time_add(&r->time, rec) ? reason_no_memory(why) : 0;
 }
 
 /* Says why watch wrote the only recording. */
@@ -581,7 +581,7 @@ static bool goes_on(void *arg, uint64_t bytes)
 	return !interrupt_came();
 }
 
-/* Compares the recording @name with that of --base. 0, or -1 with @why. */
+/* Compares the recording @name with the recording of --base. 0, or -1 with @why. */
 static int page_compare(struct report *r, const char *name, struct reason *why)
 {
 	const struct series_conf conf = { .from_ns = r->time.part.from_ns,

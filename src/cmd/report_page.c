@@ -46,7 +46,7 @@ int report_page_add(struct report_page *p, const struct recording *rec,
 		return 0;
 	if (!page_data_add(&p->data, rec, ev, at < 0 ? 0 : at))
 		return 0;
-	return reason_set(why, EXIT_FAILED, "out of memory");
+	return reason_no_memory(why);
 }
 
 static int series_open(struct series *s, const char *name, const struct series_conf *conf,
@@ -97,7 +97,7 @@ int report_page_compare(struct report_page *p, const char *name, const struct se
 						      .answer = compare_answer(&c),
 						      .text = compared_text(&c) };
 		if (!p->compared.answer || !p->compared.text)
-			err = reason_set(why, EXIT_FAILED, "out of memory");
+			err = reason_no_memory(why);
 	}
 	compare_done(&c);
 	series_done(&base);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/reason.h"
 #include "base/text.h"
 #include "capture/header.h"
@@ -29,10 +30,10 @@ enum { BUFFER_KIB = 8192, MEMORY_MIB = 32, AT_MOST_MAX = 1000 };
 
 #define FLUSH_NS   ((uint64_t)NS_PER_S)
 #define WRITING_NS ((uint64_t)100 * NS_PER_MS) /* between looks while a recording is due */
-#define LONG_NS    ((uint64_t)60 * NS_PER_S)   /* an incident that lasts so long is told */
+#define LONG_NS    ((uint64_t)60 * NS_PER_S)   /* an incident of this length is told */
 
-/* A condition, and the incident that it is part of: all times at which it was met, with less than
- * --after between them. */
+/* A condition, and its present incident: all times at which it was met, with less than --after
+ * between them. */
 struct watched {
 	uint64_t since_ns, last_ns; /* the incident; .last_ns 0: none yet */
 	bool told;                  /* that it goes on */
@@ -266,19 +267,12 @@ static int start(struct run *r, struct reason *why)
 
 static void loss_add(struct watch_run *w, const struct stored_loss *loss)
 {
-	size_t cap = w->n_losses < w->losses_cap ? w->losses_cap : 2 * w->losses_cap + 64;
-	struct stored_loss *more = w->losses;
-
-	if (cap != w->losses_cap)
-		more = reallocarray(w->losses, cap, sizeof(*more));
-	if (!more)
-		return; /* the recording has it between the records */
-	w->losses = more;
-	w->losses_cap = cap;
-	w->losses[w->n_losses++] = *loss;
+	/* if memory runs out, the recording has the loss between the records */
+	if (!list_reserve((void **)&w->losses, &w->losses_cap, w->n_losses, sizeof(*w->losses)))
+		w->losses[w->n_losses++] = *loss;
 }
 
-/* Flushes, and notes what was lost since the last call. */
+/* Flushes, and notes the losses since the last call. */
 static void flush(struct watch_run *w, uint64_t now)
 {
 	uint64_t before[LOST_N], old = now > w->w.keep_ns ? now - w->w.keep_ns : 0;
@@ -356,7 +350,7 @@ static struct ending ending_of(struct watch_run *w, uint64_t since, uint64_t now
 	return e;
 }
 
-/* Adds what programs have missed since the last call. */
+/* Adds the events missed by programs since the last call. */
 static void missed_take(struct watch_run *w)
 {
 	struct snapshot sn;
@@ -460,7 +454,7 @@ static void say_met(const struct until_cond *c)
 	cmd_say("%s: %s%s", c->text, is_one ? "one took " : "", until_value(c).s);
 }
 
-/* A condition that was not met for --after begins another incident. */
+/* A condition not met for --after begins another incident. */
 static void incident_begin(struct watch_run *w, const struct until_cond *c,
 			   const struct header_trigger *t, uint64_t now)
 {

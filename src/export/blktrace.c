@@ -14,6 +14,7 @@
 #include <linux/blktrace_api.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/path.h"
 #include "base/reason.h"
 #include "cell.h"
@@ -191,15 +192,8 @@ static int allocation_wait(struct exporting *x, const struct stored_request *rq)
 	struct allocation a = { rq->q_ns + rq->tag_ns, *rq };
 	size_t i = x->n_waiting;
 
-	if (i == x->waiting_cap) {
-		size_t cap = 2 * i + 64;
-		void *p = reallocarray(x->waiting, cap, sizeof(a));
-
-		if (!p)
-			return reason_set(x->why, EXIT_FAILED, "out of memory");
-		x->waiting = p;
-		x->waiting_cap = cap;
-	}
+	if (list_reserve((void **)&x->waiting, &x->waiting_cap, i, sizeof(a)))
+		return reason_no_memory(x->why);
 	for (; i && x->waiting[i - 1].at_ns <= a.at_ns; i--)
 		x->waiting[i] = x->waiting[i - 1];
 	x->waiting[i] = a;

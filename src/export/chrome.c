@@ -295,11 +295,6 @@ static void async_slice(struct exporting *x, const struct event_row *s, const ch
 	json_put_end(&x->j, '}');
 }
 
-static int out_of_memory(struct reason *why)
-{
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
 static void row_fill(struct exporting *x, const struct recording *rec, struct event_row *ret,
 		     const struct stored_event *ev)
 {
@@ -322,7 +317,7 @@ static int op_put(void *arg, const struct recording *rec, const struct stored_op
 		return -1;
 	row_fill(x, rec, &s, &ev);
 	if (thread_track(x, s.who, &track))
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	event_begin(x, "X", op_title(&s), s.op_name, track, s.start_ns);
 	put_us(&x->j, "dur", s.total_ns);
 	put_args(x, &s);
@@ -413,7 +408,7 @@ static int step_put(void *arg, const struct recording *rec, const struct step_ev
 		err = request_put(x, &s, step);
 	}
 	if (err)
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	return x->j.out.err ? failed(x, -x->j.out.err) : 0;
 }
 
@@ -445,7 +440,7 @@ int chrome_export(FILE *f, const char *name, const char *dir, uint64_t max_bytes
 	int got;
 
 	if (!x)
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	*ret_counts = (struct chrome_counts){};
 	x->dir = dir;
 	x->call_name = call_name;

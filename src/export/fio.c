@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/names.h"
 #include "base/path.h"
 #include "base/reason.h"
@@ -38,26 +39,6 @@ struct exporting {
 	uint32_t *numbers; /* by id in the recording: 1 + index in files; 0: none */
 	size_t numbers_cap;
 };
-
-static int out_of_memory(struct reason *why)
-{
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
-static bool reserve(void **list, size_t *cap, size_t n, size_t size)
-{
-	size_t more = 2 * *cap + 64;
-	void *p;
-
-	if (n < *cap)
-		return true;
-	p = reallocarray(*list, more, size);
-	if (!p)
-		return false;
-	*list = p;
-	*cap = more;
-	return true;
-}
 
 static char *path_of(const struct recording *rec, uint64_t id)
 {
@@ -95,7 +76,7 @@ static size_t file_find(struct exporting *x, uint64_t id)
 		return SIZE_MAX;
 	if (x->numbers[id])
 		return x->numbers[id] - 1;
-	if (!reserve((void **)&x->files, &x->files_cap, x->n_files, sizeof(*x->files)))
+	if (list_reserve((void **)&x->files, &x->files_cap, x->n_files, sizeof(*x->files)))
 		return SIZE_MAX;
 	x->files[x->n_files] = (struct replayed_file){};
 	if (x->conf->pid)
@@ -110,7 +91,8 @@ static int entry_add(struct exporting *x, uint64_t id, const struct entry *e)
 	size_t file = file_find(x, id);
 	struct replayed_file *f;
 
-	if (file == SIZE_MAX || !reserve((void **)&x->entries, &x->cap, x->n, sizeof(*x->entries)))
+	if (file == SIZE_MAX ||
+	    list_reserve((void **)&x->entries, &x->cap, x->n, sizeof(*x->entries)))
 		return -ENOMEM;
 	f = &x->files[file];
 	if (e->offset + e->len > f->size)
@@ -297,7 +279,7 @@ static int entries_read(struct exporting *x, struct recording *rec, struct reaso
 			err = request_add(x, &ev.request);
 	}
 	if (err)
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	return got < 0; /* the job has all before the damage */
 }
 

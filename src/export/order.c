@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/names.h"
 #include "base/reason.h"
 
@@ -14,26 +15,6 @@ bool order_has_steps(const struct stored_op *op)
 
 	return async_is_request(op->kind, op->call) && op->file &&
 	       (acts == OP_READ || acts == OP_WRITE || acts == OP_FSYNC || acts == OP_COPY);
-}
-
-static int out_of_memory(struct reason *why)
-{
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
-static int list_reserve(void **list, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap + *cap / 2 + 64;
-	void *p;
-
-	if (n < *cap)
-		return 0;
-	p = reallocarray(*list, more, size);
-	if (!p)
-		return -ENOMEM;
-	*list = p;
-	*cap = more;
-	return 0;
 }
 
 /* Starts the next chunk. 0 or -ENOMEM. */
@@ -135,7 +116,7 @@ int order_learn(struct order *o, FILE *f, const char *name, struct reason *why)
 	bounds_finish(&o->asyncs);
 	bounds_finish(&o->requests);
 	recording_close(&rec);
-	return err == -ENOMEM ? out_of_memory(why) : err;
+	return err == -ENOMEM ? reason_no_memory(why) : err;
 }
 
 void order_done(struct order *o)
@@ -309,7 +290,7 @@ int order_deliver(const struct order *o, struct recording *rec, const struct ord
 		if (ev.kind == CHUNK_LOSSES)
 			err = to->loss(to->arg, &ev.loss, why);
 		else if (is_of_ops(ev.kind) ? op_wait(&w, &ev.op) : request_wait(&w, &ev.request))
-			err = out_of_memory(why);
+			err = reason_no_memory(why);
 	}
 	if (!err)
 		err = all_deliver(&w, rec, to, why);

@@ -458,7 +458,7 @@ int otf2_export(const struct otf2_input *inputs, size_t n, const char *dir,
 {
 	struct exporting *x = calloc(1, sizeof(*x));
 	struct source *sources = calloc(n, sizeof(*sources));
-	int got = x && sources ? 0 : reason_set(why, EXIT_FAILED, "out of memory");
+	int got = x && sources ? 0 : reason_no_memory(why);
 
 	for (size_t i = 0; i < n && !got; i++)
 		got = source_learn(&sources[i], &inputs[i], why);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/text.h"
 
 /* The library's least size; by default, definitions take 4 MiB for every location. */
@@ -201,30 +202,13 @@ void otf2_node_property(struct otf2_archive *a, uint32_t node, const char *name,
 			     a->defs, node, otf2_string(a, name), OTF2_TYPE_INT64, v));
 }
 
-/* Makes room for one more element of @size bytes in @list, which has @n. NULL: no memory. */
-static void *list_grow(struct otf2_archive *a, void *list, size_t n, size_t *cap, size_t size)
-{
-	size_t more = *cap + *cap / 2 + 64;
-
-	if (n < *cap)
-		return list;
-	list = reallocarray(list, more, size);
-	if (list)
-		*cap = more;
-	else
-		otf2_note(a, OTF2_ERROR_MEM_ALLOC_FAILED);
-	return list;
-}
-
 uint32_t otf2_group(struct otf2_archive *a, const char *name, uint32_t node)
 {
-	struct otf2_group *list =
-		list_grow(a, a->groups, a->n_groups, &a->groups_cap, sizeof(*list));
-
-	if (!list)
+	if (list_reserve((void **)&a->groups, &a->groups_cap, a->n_groups, sizeof(*a->groups))) {
+		otf2_note(a, OTF2_ERROR_MEM_ALLOC_FAILED);
 		return 0;
-	a->groups = list;
-	list[a->n_groups] = (struct otf2_group){ otf2_string(a, name), node };
+	}
+	a->groups[a->n_groups] = (struct otf2_group){ otf2_string(a, name), node };
 	return a->n_groups++;
 }
 
@@ -307,21 +291,21 @@ uint32_t otf2_handle_there(struct otf2_archive *a, const char *name, uint32_t fi
 
 size_t otf2_location(struct otf2_archive *a, const char *name, uint32_t group)
 {
-	struct otf2_location *list, l = { .group = group };
+	struct otf2_location l = { .group = group };
 
 	if (a->err)
 		return SIZE_MAX;
-	list = list_grow(a, a->locations, a->n_locations, &a->locations_cap, sizeof(*list));
-	if (!list)
+	if (list_reserve((void **)&a->locations, &a->locations_cap, a->n_locations, sizeof(l))) {
+		otf2_note(a, OTF2_ERROR_MEM_ALLOC_FAILED);
 		return SIZE_MAX;
-	a->locations = list;
+	}
 	l.w = OTF2_Archive_GetEvtWriter(a->a, a->n_locations);
 	if (!l.w) {
 		otf2_note(a, OTF2_ERROR_FILE_CAN_NOT_OPEN);
 		return SIZE_MAX;
 	}
 	l.name = otf2_string(a, name);
-	list[a->n_locations] = l;
+	a->locations[a->n_locations] = l;
 	return a->n_locations++;
 }
 

@@ -170,11 +170,6 @@ struct tables {
 	char *about;           /* the recordings before: elements of a list in JSON; or NULL */
 };
 
-static int out_of_memory(struct reason *why)
-{
-	return reason_set(why, EXIT_FAILED, "out of memory");
-}
-
 /* Renames the column offset, which is a keyword of SQL. */
 static const char *column_name(const struct column *c, unsigned int of)
 {
@@ -358,7 +353,7 @@ static char *file_dir(const struct tables *t, int table, int64_t hour, struct re
 		return NULL;
 	dir = strdup(path);
 	if (!dir)
-		out_of_memory(why);
+		reason_no_memory(why);
 	return dir;
 }
 
@@ -385,7 +380,7 @@ static int file_open(struct tables *t, struct part *part, int table, struct reas
 	if (asprintf(&f->path, "%s/.%s.%llx.tmp", f->dir, table_names[table],
 		     (unsigned long long)clock_ns()) < 0) {
 		f->path = NULL;
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	}
 	f->f = newfile_open(f->path, why);
 	if (!f->f) {
@@ -394,7 +389,7 @@ static int file_open(struct tables *t, struct part *part, int table, struct reas
 		return -1;
 	}
 	f->p = parquet_begin(f->f, t->conf.writer, def->to, def->n);
-	return f->p ? 0 : out_of_memory(why);
+	return f->p ? 0 : reason_no_memory(why);
 }
 
 /* Gives a complete file the first free name. 0 or -errno. */
@@ -604,7 +599,7 @@ static int recording_end(struct tables *t, const char *damage, struct reason *wh
 	event_names_done(&t->names);
 	memset(t->told, 0, sizeof(t->told));
 	if (!about)
-		return out_of_memory(why);
+		return reason_no_memory(why);
 	free(t->about);
 	t->about = about;
 	t->rec = NULL;

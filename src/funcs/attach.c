@@ -20,6 +20,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/list.h"
 #include "base/privilege.h"
 #include "funcs/load.h"
 #include "funcs/rows.h"
@@ -62,17 +63,9 @@ static int link_create(struct new_link *attr)
 /* Gives @fd to @a; closes it if that fails. 0 or -ENOMEM. */
 static int fd_keep(struct func_attached *a, int fd, enum func_fd_kind kind)
 {
-	size_t cap = a->cap ? 2 * a->cap : 64;
-	struct func_fd *fds = a->fds;
-
-	if (a->n == a->cap) {
-		fds = reallocarray(fds, cap, sizeof(*fds));
-		if (!fds) {
-			close(fd);
-			return -ENOMEM;
-		}
-		a->fds = fds;
-		a->cap = cap;
+	if (list_reserve((void **)&a->fds, &a->cap, a->n, sizeof(*a->fds))) {
+		close(fd);
+		return -ENOMEM;
 	}
 	a->fds[a->n++] = (struct func_fd){ fd, kind };
 	return 0;

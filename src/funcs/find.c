@@ -101,7 +101,7 @@ static int patterns_open(struct patterns *p, const struct func_session_conf *con
 {
 	p->at = calloc(conf->n_patterns, sizeof(*p->at));
 	if (!p->at)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	for (; p->n < conf->n_patterns; p->n++)
 		if (pattern_open(conf->patterns[p->n], &p->at[p->n], why))
 			return -1;
@@ -170,7 +170,7 @@ static int unmatched_add(struct func_list *l, const struct patterns *p,
 		if (pattern_excludes(p->at[i]) || pattern_has_matched(p->at[i]))
 			continue;
 		if (func_list_add(l, conf->patterns[i], "", 0))
-			return reason_set(why, EXIT_FAILED, "out of memory");
+			return reason_no_memory(why);
 		l->at[l->n - 1].refused = "no function matches; it may be inlined wherever it is "
 					  "called";
 	}

@@ -383,7 +383,7 @@ int func_kernel_list(struct func_list *l, struct pattern *const patterns[], size
 		return -1;
 	err = func_kernel_list_from(l, f, patterns, n, explain);
 	fclose(f);
-	return err ? reason_set(why, EXIT_FAILED, "out of memory") : 0;
+	return err ? reason_no_memory(why) : 0;
 }
 
 struct near {

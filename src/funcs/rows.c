@@ -8,6 +8,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/list.h"
 #include "func.skel.h"
 
 static void *map_memory(const struct bpf_map *map, size_t len)
@@ -58,17 +59,10 @@ int func_memory_open(struct func_memory *m, const struct func_bpf *obj)
 
 int func_list_add(struct func_list *l, const char *name, const char *where, uint64_t addr)
 {
-	size_t cap = l->cap ? 2 * l->cap : 64;
-	struct func *at;
 	char *copy;
 
-	if (l->n == l->cap) {
-		at = reallocarray(l->at, cap, sizeof(*at));
-		if (!at)
-			return -ENOMEM;
-		l->at = at;
-		l->cap = cap;
-	}
+	if (list_reserve((void **)&l->at, &l->cap, l->n, sizeof(*l->at)))
+		return -ENOMEM;
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;

@@ -399,9 +399,9 @@ static int session_start(struct func_session *s, struct reason *why)
 	feature_forget_types(&s->feat);
 	s->collect = func_collect_open(&s->mem);
 	if (!s->collect)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	if (baseline_take(s))
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	s->live->since_ns = s->since_ns = s->collected_ns = clock_ns();
 	return 0;
 }
@@ -412,7 +412,7 @@ int func_session_open(const struct func_session_conf *conf, struct func_session 
 	struct func_session *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	s->conf = *conf;
 	s->stats_fd = -1;
 	*ret_session = s;

@@ -291,26 +291,32 @@ static void put_requests(struct writer *w, const struct breakdown_rows *rows)
 	json_put_end(&w->json, ']');
 }
 
-static void put_minor_faults(struct writer *w, const struct breakdown_rows *rows)
+/* Member @name: a list with the columns @list of @rows, which end with NULL. */
+static void put_rows(struct writer *w, const char *name, const struct column *list,
+		     const void *const *rows)
 {
-	const struct columns columns = { .list = minor_columns };
+	const struct columns columns = { .list = list };
 
-	if (!breakdown_has_minor_faults(w->v)) {
-		json_put_null(&w->json, "minor_faults");
-		return;
-	}
-	json_put_begin(&w->json, "minor_faults", '[');
-	for (size_t i = 0; i < rows->n_minor; i++) {
+	json_put_begin(&w->json, name, '[');
+	for (size_t i = 0; rows[i]; i++) {
 		json_put_begin(&w->json, NULL, '{');
-		columns_json(&w->json, &columns, rows->minor[i]);
+		columns_json(&w->json, &columns, rows[i]);
 		json_put_end(&w->json, '}');
 	}
 	json_put_end(&w->json, ']');
 }
 
+static void put_minor_faults(struct writer *w, const struct breakdown_rows *rows)
+{
+	if (!breakdown_has_minor_faults(w->v)) {
+		json_put_null(&w->json, "minor_faults");
+		return;
+	}
+	put_rows(w, "minor_faults", minor_columns, (const void *const *)rows->minor);
+}
+
 static int put_helpers(struct writer *w, const char *name, bool times)
 {
-	const struct columns columns = { .list = times ? helper_time_columns : helper_columns };
 	const struct helper_row **rows;
 
 	if (breakdown_missing(w->v, times ? ST_HELPER : MISSING_REQUESTS)) {
@@ -320,13 +326,7 @@ static int put_helpers(struct writer *w, const char *name, bool times)
 	rows = breakdown_helpers(w->sn, times);
 	if (!rows)
 		return -ENOMEM;
-	json_put_begin(&w->json, name, '[');
-	for (size_t i = 0; rows[i]; i++) {
-		json_put_begin(&w->json, NULL, '{');
-		columns_json(&w->json, &columns, rows[i]);
-		json_put_end(&w->json, '}');
-	}
-	json_put_end(&w->json, ']');
+	put_rows(w, name, times ? helper_time_columns : helper_columns, (const void *const *)rows);
 	free(rows);
 	return 0;
 }
@@ -352,7 +352,6 @@ static int put_servers(struct writer *w)
 
 static int put_sites(struct writer *w)
 {
-	const struct columns columns = { .list = site_columns };
 	const struct site_row **rows;
 
 	if (breakdown_missing(w->v, ST_SLEEP)) {
@@ -362,13 +361,7 @@ static int put_sites(struct writer *w)
 	rows = breakdown_sites(w->sn);
 	if (!rows)
 		return -ENOMEM;
-	json_put_begin(&w->json, "sleep_why", '[');
-	for (size_t i = 0; rows[i]; i++) {
-		json_put_begin(&w->json, NULL, '{');
-		columns_json(&w->json, &columns, rows[i]);
-		json_put_end(&w->json, '}');
-	}
-	json_put_end(&w->json, ']');
+	put_rows(w, "sleep_why", site_columns, (const void *const *)rows);
 	free(rows);
 	return 0;
 }

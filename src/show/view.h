@@ -68,7 +68,7 @@ struct breakdown_whole {
 struct breakdown_rows {
 	const struct op_row **ops;
 	size_t n_ops;
-	const struct op_row **minor; /* minor page faults, in no order */
+	const struct op_row **minor; /* minor page faults, in no order, then NULL */
 	size_t n_minor;
 	const struct rq_row **rqs;
 	size_t n_rqs;

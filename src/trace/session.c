@@ -388,7 +388,7 @@ int session_open(const struct session_conf *conf, struct session **ret_session, 
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return reason_set(why, EXIT_FAILED, "out of memory");
+		return reason_no_memory(why);
 	s->conf = *conf;
 	s->stats_fd = s->epoll = -1;
 	if (session_start(s, why)) {

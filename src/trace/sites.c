@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/snapshot.h"
 
 /* Functions that wait for a folio, whatever the reason. */
@@ -177,18 +178,10 @@ static const struct symbol_at *symbol_find(const struct symbols *s, uint64_t at)
 
 static int symbol_want(struct symbols *s, uint64_t at)
 {
-	size_t cap = 2 * s->cap + 16;
-	struct symbol_at *list;
-
 	if (!at || symbol_find(s, at))
 		return 0;
-	if (s->n == s->cap) {
-		list = reallocarray(s->list, cap, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		s->list = list;
-		s->cap = cap;
-	}
+	if (list_reserve((void **)&s->list, &s->cap, s->n, sizeof(*s->list)))
+		return -ENOMEM;
 	s->list[s->n++] = (struct symbol_at){ .at = at };
 	return 0;
 }
