@@ -27,7 +27,7 @@ enum figure {
 	FIG_TOTAL,  /* of a run */
 	FIG_LOAD,   /* total ns a second; never shown */
 	FIG_BYTES,  /* of one operation or request */
-	FIG_BESIDE, /* requests that an operation submitted; bios merged into a request */
+	FIG_BESIDE, /* requests submitted by an operation; bios merged into a request */
 	FIG_DEPTH,  /* of requests: how many are in the device at a time, in the mean */
 	FIG_STRATA, /* from here on: ns of one operation or request in a stratum */
 	FIG_N = FIG_STRATA + ST_N,
@@ -54,10 +54,10 @@ struct compare_row {
 	struct compare_figure figures[FIG_N];
 };
 
-/* A key that one side lacks. */
+/* A key of one side only. */
 struct compare_lone {
 	const struct series_key *key;
-	enum compare_side side;   /* that has it */
+	enum compare_side side;   /* of the key */
 	uint64_t count, total_ns; /* of all its runs */
 };
 
@@ -66,7 +66,7 @@ struct compare_change {
 	bool known; /* false: a side has no operation */
 	int64_t total_ns[SIDES];
 	int64_t more_ns;   /* more operations, each as long as the mean in base */
-	int64_t mix_ns;    /* more of those that take long; those on one side only */
+	int64_t mix_ns;    /* more of the long operations; operations on one side only */
 	int64_t slower_ns; /* the same operations take longer */
 };
 
@@ -112,11 +112,10 @@ void compare_done(struct compare *c);
 /* The difference of a figure in whole numbers, as the row's integers give it, else rounded. */
 int64_t compare_difference(const struct compare_row *row, enum figure f);
 
-/* Half the width of the interval that holds the difference with 95 % confidence. */
+/* Half the width of the 95 % confidence interval of the difference. */
 double compare_half(const struct compare_figure *f);
 
-/* The smallest difference that would have been sure in 95 of 100 comparisons, if no other figure
- * differed. */
+/* The smallest difference to be sure in 95 of 100 comparisons, if no other figure differs. */
 double compare_seen(const struct compare *c, const struct compare_figure *f);
 
 /* The figure's name in JSON and CSV: "p99", "device"; NULL: FIG_LOAD, which is not shown. */
@@ -125,7 +124,7 @@ const char *compare_figure_name(const struct compare_row *row, enum figure f);
 /* Whether the figure is a time, in ns. */
 bool compare_figure_is_time(enum figure f);
 
-/* Whether each run was recorded of a command, so that its length is a result of the run. */
+/* Whether each run is the recording of a command: its length is then a result of the run. */
 bool compare_is_of_commands(const struct compare *c);
 
 /* Sets c->doubts. 0 or -ENOMEM. */

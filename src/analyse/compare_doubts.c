@@ -246,7 +246,7 @@ static int errors_doubt(struct compare *c)
 	return err;
 }
 
-/* Disks that only one side has requests of: a disk of rows is known, since they are of both. */
+/* Disks with requests on one side only. Disks of rows need no look: rows have both sides. */
 static int disks_doubt(struct compare *c)
 {
 	int err = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* compare_sample.h - a row of a comparison as numbers: a line of sums for each interval of a side,
- * and the figures that follow from sums of such lines. */
+ * and the figures computed from sums of such lines. */
 #ifndef IOSTRATA_ANALYSE_COMPARE_SAMPLE_H
 #define IOSTRATA_ANALYSE_COMPARE_SAMPLE_H
 
@@ -17,7 +17,7 @@ enum {
 	COL_BINS = COL_STRATA + ST_N, /* counts of the buckets */
 };
 
-/* The histogram buckets of a row: those that either side uses. */
+/* The histogram buckets used by either side of a row. */
 struct compare_buckets {
 	unsigned short at[HIST_N];
 	unsigned int n;
@@ -28,7 +28,7 @@ struct compare_sample {
 	double *x;          /* a line for each interval; for free() */
 	const double *sums; /* of all lines */
 	unsigned int intervals, columns;
-	unsigned int filled; /* intervals that have any operation or request */
+	unsigned int filled; /* intervals with any operation or request */
 };
 
 void compare_buckets_fill(const struct compare *c, const struct series_key *key,
@@ -41,8 +41,8 @@ int compare_sample_fill(struct compare_sample *s, const struct compare *c, enum 
 /* The FIG_N figures of sums; @arg: struct compare_buckets. For stats_bootstrap(). */
 void compare_figures(const double *sums, double *ret, const void *arg);
 
-/* Where in the histogram the value is that a share of @pct percent is not above: values in a bucket
- * are taken to be evenly spread. @ret_width: of that bucket. */
+/* The value in the histogram which @pct percent of the values do not exceed. The values in a bucket
+ * are assumed to be evenly spread. @ret_width: width of this bucket. */
 double compare_percentile(const double *bins, const struct compare_buckets *b, double count,
 			  double pct, double *ret_width);
 

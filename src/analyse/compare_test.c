@@ -8,7 +8,7 @@
 #include "analyse/compare_sample.h"
 #include "analyse/stats.h"
 
-enum { ROUNDS = 400 }; /* an error that is itself known within 4 % */
+enum { ROUNDS = 400 }; /* the error itself is known within 4 % */
 
 /* Blocks long enough for how the counts, and the times less their mean, are correlated. 0: out of
  * memory. */
@@ -150,7 +150,7 @@ static bool is_known(const struct compare *c, const struct compare_row *row, enu
 	return true;
 }
 
-/* Intervals that have any, of a side. */
+/* Intervals of a side with any operation or request. */
 static unsigned int filled(const struct compare *c, enum compare_side side,
 			   const struct series_key *key)
 {

@@ -249,7 +249,7 @@ static uint64_t mode_of(const struct scan_item *item)
 	return flags & O_DSYNC && item->op->kind == OP_WRITE ? MODE_SYNC : MODE_BUFFERED;
 }
 
-/* The error that was returned; 0: none. */
+/* The error returned; 0: none. */
 static uint64_t result_of(const struct scan_item *item)
 {
 	int64_t ret = item->op ? (int64_t)item->op->ret : 0;

@@ -6,7 +6,7 @@
 #include "analyse/explain_scan.h"
 #include "analyse/stats.h"
 
-#define AT_MOST 0.01 /* more than finding.at_most are that rare by chance */
+#define AT_MOST 0.01 /* more than finding.at_most have this probability by chance */
 
 /* How many would have the property if slow ones and others were exchanged within blocks. */
 static double expected(const struct scan *s, const uint32_t *all)
@@ -25,7 +25,7 @@ static double expected(const struct scan *s, const uint32_t *all)
 	return sum;
 }
 
-/* The effect of operations that come together, if those of @length cells do: 1 if none does. */
+/* The effect of operations which come together within @length cells; 1: none do. */
 static double effect_of(const struct scan *s, const uint32_t *all, int length, double share)
 {
 	double found = 0, pairs = 0, slow_pairs = 0, slow, with, n;

@@ -11,7 +11,7 @@ enum {
 	SCAN_CELLS = 192,  /* parts of the time */
 	SCAN_BLOCK = 16,   /* cells of a block; a power of 2 */
 	SCAN_FINE = 16,    /* parts of a cell */
-	SCAN_VALUES = 512, /* values that are counted */
+	SCAN_VALUES = 512, /* values counted */
 	SCAN_WORDS = SCAN_VALUES / 64,
 	SCAN_BINS = 64,       /* of an attribute with an order, at most */
 	SCAN_SLOWEST = 16384, /* operations from which values to count are taken */
@@ -166,7 +166,7 @@ int time_period(const struct scan *s, struct explain_finding *ret);
 
 void explain_finding_done(struct explain_finding *f);
 
-/* The choice of findings: orders e->findings, sets n_kept, same and uncovered. 0 or -ENOMEM. */
+/* The choice of findings: orders e->findings, sets n_chosen, same and uncovered. 0 or -ENOMEM. */
 int findings_choose(const struct scan *s);
 
 /* Bits. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* fail_if.h - changes that a comparison must not show: "fsync p99 +10%". */
+/* fail_if.h - limits for the changes in a comparison: "fsync p99 +10%". */
 #ifndef IOSTRATA_ANALYSE_FAIL_IF_H
 #define IOSTRATA_ANALYSE_FAIL_IF_H
 
@@ -20,7 +20,7 @@ struct fail_if {
 	double share; /* 0.1: 10 % more or, if it is negative, less */
 	/* set by fail_if_judge() */
 	enum fail_if_state state;
-	const struct compare_row *row; /* the first that failed; NULL: none */
+	const struct compare_row *row; /* the first failed one; NULL: none */
 };
 
 /*
@@ -29,7 +29,7 @@ struct fail_if {
  */
 int fail_if_parse(const char *text, struct fail_if *ret_limit, struct reason *why);
 
-/* Whether a change as large is sure in any row that is meant. */
+/* Whether any of the rows meant has a sure change as large. */
 void fail_if_judge(struct fail_if *limit, const struct compare *c);
 
 #endif

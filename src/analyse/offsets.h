@@ -17,13 +17,13 @@ enum {
 	ACCESS_SIZES = 8,
 };
 
-/* Accesses of one direction. Those that are neither sequential nor strided are random. */
+/* Accesses of one direction. All others are random. */
 struct access_kind {
 	uint64_t count, bytes, max_bytes;
 	uint64_t sequential; /* began where one of the last ACCESS_STREAMS accesses ended */
 	uint64_t strided;    /* as far from the last access as that was from the one before */
 	uint64_t distance;   /* bytes from the end of the last access, summed up */
-	/* the first sizes that were seen; count 0: free */
+	/* the first different sizes; count 0: free */
 	struct {
 		uint64_t bytes, count;
 	} sizes[ACCESS_SIZES];
@@ -45,7 +45,7 @@ struct access {
 /* Adds an access to @bytes bytes from @offset on. */
 void access_add(struct access *a, bool is_write, uint64_t offset, uint64_t bytes);
 
-/* The size that most accesses of known sizes had, and how many; 0: none. */
+/* The most frequent of the known sizes, and how many accesses had it; 0: none. */
 uint64_t access_size(const struct access_kind *k, uint64_t *ret_count);
 
 /* A map. At first all 0. */
@@ -56,7 +56,7 @@ struct offset_map {
 	unsigned int place_shift; /* a range is 1 << place_shift bytes */
 };
 
-/* Adds an access that ended @at_ns after the begin. Intervals and ranges get wider as needed. */
+/* Adds an access which ended @at_ns after the begin. Intervals and ranges get wider as needed. */
 void offset_map_add(struct offset_map *m, uint64_t at_ns, bool is_write, uint64_t offset,
 		    uint64_t bytes);
 

@@ -37,8 +37,8 @@ static bool is_others(const struct op_key *key)
 	return key->by[0] == ~0ULL;
 }
 
-/* The index + 1 of the row with @key; beyond PAGE_KEYS, of the row that further keys of the disk
- * @dev share. 0: out of memory. */
+/* The index + 1 of the row with @key; beyond PAGE_KEYS, of the shared row of further keys of the
+ * disk @dev. 0: out of memory. */
 static uint32_t row_find(struct rows *rows, const struct op_key *key, unsigned int dev)
 {
 	struct op_key others = { .by = { ~0ULL, dev } };
@@ -301,7 +301,7 @@ int page_data_end(struct page_data *d, const struct recording *rec)
 	return err ? err : series_name(&d->series, rec, BY_NONE);
 }
 
-/* Adds the rows of @from to rows with the keys that @key_of gives. 0 or -ENOMEM. */
+/* Adds the rows of @from to rows with the keys from @key_of. 0 or -ENOMEM. */
 static int rows_add(struct rows *to, const struct rows *from,
 		    unsigned long long (*key_of)(const struct op_key *key))
 {

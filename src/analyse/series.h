@@ -35,9 +35,9 @@ struct series_cell {
 	uint64_t count, errors, bytes;
 	uint64_t total_ns;
 	uint64_t strata[ST_N]; /* add up to total_ns; of requests tag, queue and device */
-	uint64_t beside;       /* of operations: requests that they submitted; of requests:
-				* bios that were merged into them */
-	struct hist hist;      /* of operations: whole time; of requests: in the device */
+	uint64_t beside; /* of operations: requests submitted by them; of requests: bios merged into
+			    them */
+	struct hist hist; /* of operations: whole time; of requests: in the device */
 };
 
 struct series_index;
@@ -114,7 +114,7 @@ int series_read(struct series *s, FILE *f, const char *name, const struct series
 /* Joins all intervals into one. 0 or -ENOMEM. */
 int series_join(struct series *s);
 
-/* Joins the rows of keys that @is_known refuses with those of keys without a row. 0 or -ENOMEM. */
+/* Joins the rows of keys refused by @is_known with the row of all other keys. 0 or -ENOMEM. */
 int series_fold(struct series *s, bool (*is_known)(const struct series_key *key, const void *arg),
 		const void *arg);
 
@@ -146,10 +146,10 @@ int series_measure(struct series *s, uint64_t duration_ns);
 /* The row of @id; a new one if there is none, or the row of all other keys. NULL: out of memory. */
 struct series_row *series_row(struct series *s, const struct series_id *id);
 
-/* The interval of an operation or request that ended @ns after the begin. Negative: -ENOMEM. */
+/* The interval of an operation or request with its end @ns after the begin. Negative: -ENOMEM. */
 int series_interval(struct series *s, uint64_t ns);
 
-/* Joins neighbours, so that there are half as many. 0 or -ENOMEM. */
+/* Joins neighbours: half as many intervals are left. 0 or -ENOMEM. */
 int series_halve(struct series *s);
 
 /* Call now and then: joins intervals if there are too many bytes. 0 or -ENOMEM. */
@@ -163,7 +163,7 @@ int series_read_recording(struct series *s, FILE *f, const char *name,
 int series_read_json(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
 		     struct reason *why);
 
-/* The key of the row that all keys without a row of their own share. */
+/* The key of the row for all keys without a row of their own. */
 #define SERIES_OTHERS "(other keys)"
 
 #endif

@@ -10,7 +10,7 @@
 enum {
 	SEED = 4711,
 	PERMUTATIONS = 20000,
-	LAGS_INSIDE = 5, /* autocorrelations in a row that show that there are no more */
+	LAGS_INSIDE = 5, /* after so many autocorrelations of chance, no real one follows */
 	LAGS_MAX = 64,
 	FRACTION_STEPS = 20000, /* at most; some roots of the largest argument are needed */
 };
@@ -103,8 +103,8 @@ static double t_density(double t, double df)
 	       sqrt(df * M_PI);
 }
 
-/* Newton's method on the logarithm of the probability, and halving where it would leave the bounds
- * that are known. */
+/* Newton's method on the logarithm of the probability; halving where a step would leave the known
+ * bounds. */
 double stats_t_beyond(double p, double df)
 {
 	double low = 0, high = 1e15, t = 2, got, density, next;
@@ -214,8 +214,8 @@ static void range_add(const struct stats_sample *s, const double *running, unsig
 		sums[i] += after[i] - before[i];
 }
 
-/* Sums of as many intervals as there are, in blocks that begin at random and go on at the first
- * interval behind the last. */
+/* Sums of as many intervals as there are, in blocks with random beginnings. The first interval
+ * follows the last. */
 static void resample(const struct stats_sample *s, const double *running,
 		     struct stats_random *random, double *ret_sums)
 {
@@ -313,11 +313,11 @@ static double ways(unsigned int n, unsigned int k)
 struct choice {
 	const double *x;
 	unsigned int n, of; /* how many are chosen, of how many */
-	double sum, least;  /* of all; distance that counts as at least as large */
+	double sum, least;  /* of all; from this distance on, a difference is at least as large */
 	unsigned int at[STATS_VALUES];
 };
 
-/* Whether the sum of the chosen values is as far from its mean as the one that was found. */
+/* Whether the sum of the chosen values is as far from its mean as the sum found. */
 static bool is_as_far(const struct choice *c)
 {
 	double sum = 0;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers that look random: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/* Pseudorandom numbers: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
  * generators", 2014). */
 struct stats_random {
 	uint64_t state;
@@ -25,7 +25,7 @@ unsigned int stats_random_below(struct stats_random *r, unsigned int n); /* n > 
  * Student's t distribution with @df > 0 degrees of freedom, as a regularised incomplete beta
  * function (Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.1 and 26.5.8).
  *
- * stats_t_p(): how probable a value is that is further from 0 than @t. stats_t_beyond(): the value
+ * stats_t_p(): the probability of a value further from 0 than @t. stats_t_beyond(): the value
  * for which this probability is @p, 0 < p < 1.
  */
 double stats_t_p(double t, double df);
@@ -46,12 +46,12 @@ double stats_binomial_above(double k, double n, double share);
 double stats_chi_squared_above(double x, double df);
 
 /*
- * How many of @n intervals a block needs so that blocks are about independent: twice the choice of
+ * The length in intervals, of @n, of blocks which are about independent: twice the choice of
  * Politis and White, "Automatic block-length selection for the dependent bootstrap" (2004), for
- * circular blocks, with the correction of Patton, Politis and White (2009). Twice, since that
- * choice makes the variance as exact as possible, so that it is too small as often as too large.
- * Never less than the root of n: correlations that are too weak to be seen among so few still
- * count. At most n / 3, but 1 at least.
+ * circular blocks, with the correction of Patton, Politis and White (2009). Their choice makes the
+ * variance as exact as possible, so it is too small as often as too large; therefore twice. Never
+ * less than the root of n: correlations too weak to be seen among so few still count. At most n /
+ * 3, but 1 at least.
  */
 unsigned int stats_block_length(const double *x, unsigned int n);
 
@@ -62,7 +62,7 @@ typedef void stats_figures_fn(const double *sums, double *ret_figures, const voi
 struct stats_sample {
 	const double *x;
 	unsigned int intervals, columns;
-	unsigned int block; /* intervals that stay together */
+	unsigned int block; /* intervals to be drawn together */
 	stats_figures_fn *figures;
 	unsigned int n_figures;
 	const void *arg; /* for figures() */
@@ -71,8 +71,8 @@ struct stats_sample {
 /*
  * The variance of each figure, by the circular block bootstrap (Politis and Romano, "A circular
  * block-resampling procedure for stationary data", 1992): @rounds times as many intervals as there
- * are, in blocks that begin anywhere. The variance is raised by n / (n - 1) for n blocks, since
- * deviations are from the sample's own mean. 0 or -ENOMEM.
+ * are, in blocks with beginnings anywhere. The variance is raised by n / (n - 1) for n blocks,
+ * since deviations are from the sample's own mean. 0 or -ENOMEM.
  */
 int stats_bootstrap(const struct stats_sample *s, unsigned int rounds, double *ret_variances);
 
@@ -98,20 +98,20 @@ void stats_welch(const struct stats_side *a, const struct stats_side *b,
 void stats_mean(const double *x, unsigned int n, struct stats_side *ret_side);
 
 /*
- * How probable a difference of means at least as large is if the values of both sides are
- * exchanged at random: all ways if they are at most 20,000, else 20,000 random ones, where the way
- * that was found counts, so that the result is never 0 (Phipson and Smyth, "Permutation p-values
- * should never be zero", 2010). n + m at most STATS_VALUES.
+ * The probability of a difference of means at least as large if the values of both sides are
+ * exchanged at random. Up to 20,000 ways all are tried, else 20,000 random ones. The way found
+ * counts, so the result is never 0 (Phipson and Smyth, "Permutation p-values should never be zero",
+ * 2010). n + m at most STATS_VALUES.
  */
 enum { STATS_VALUES = 64 };
 double stats_permutation(const double *a, unsigned int n, const double *b, unsigned int m);
 
-/* The smallest result that stats_permutation() can have. */
+/* The smallest possible result of stats_permutation(). */
 double stats_permutation_least(unsigned int n, unsigned int m);
 
 /*
- * The largest of @n probabilities that is no chance, if at most the share @q of those that are
- * called so may be chance (Benjamini and Hochberg, "Controlling the false discovery rate", 1995).
+ * The largest of the @n probabilities @p to call no chance, where at most the share @q of such
+ * calls may be wrong (Benjamini and Hochberg, "Controlling the false discovery rate", 1995).
  * Negative: none is. Orders @p.
  */
 double stats_false_discovery(double *p, size_t n, double q);

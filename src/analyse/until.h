@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * until.h - the conditions of --until: reads them, and tells when one is met by the operations and
- * requests of a live run. Knows neither how records come nor what follows.
+ * requests of a live run. Knows nothing about the source of records, or the consequences.
  *
  *	fsync>100ms                   an operation took longer
  *	request vda>50ms              a request of this disk took longer
- *	request>p99.9x3               it took longer than three times what is usual
+ *	request>p99.9x3               it took three times as long as 99.9 % do
  *	fsync p99>50ms over 10s       so did a percentile of the last ten seconds
  *	errors>0                      operations or requests failed: errors of I/O, see until.c
  *	queue vda>64 over 5s          so many requests were in flight, on average
@@ -63,7 +63,7 @@ struct until_cond {
 	/* since the caller cleared .met */
 	bool met;
 	uint64_t first_ns, last_ns; /* the first and the last time at which it was met */
-	uint64_t value;             /* the largest value that met it: ns, or a number */
+	uint64_t value;             /* the largest value which met it: ns, or a number */
 	/* private */
 	uint64_t step_ns, began_ns, looked_ns;
 	struct until_slot slots[UNTIL_SLOTS];
@@ -78,7 +78,7 @@ struct until {
 	bool requests;
 };
 
-/* One operation or request that has ended. */
+/* An operation or request at its end. */
 struct until_event {
 	bool is_request;
 	unsigned int kind; /* enum op_kind of an operation */

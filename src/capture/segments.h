@@ -20,9 +20,8 @@ enum { SEGMENTS_BYTES = 1 + SEGMENTS_MAX + SEGMENTS_MAX * 8 + 5 };
 size_t segments_pack(uint8_t *dst, const struct segments *s, const uint64_t strata[ST_N]);
 
 /*
- * The order of @op's time, from @len hostile bytes; NULL: these are gone. Of an operation that
- * never left the CPU, whose segments are not stored, this is the order of the layers. False: not
- * known.
+ * The order of @op's time, from @len hostile bytes; NULL: these are gone. An operation which never
+ * left the CPU has no stored segments: its order is the order of the layers. False: not known.
  *
  * The segments of a stratum add up to the time in it, unless some are merged: their time is the
  * rest.

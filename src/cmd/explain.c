@@ -159,7 +159,7 @@ static void put_word(FILE *f, const char *word)
 	fprintf(f, "'");
 }
 
-/* The user's filters, without those that the finding or the condition replaces. */
+/* The user's filters, except for filters replaced by the finding or the condition. */
 static void put_filters(FILE *f, const struct explain_cmd *o, const char *option)
 {
 	struct filters given = o->filter.given;

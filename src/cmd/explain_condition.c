@@ -34,7 +34,7 @@ static bool percentile_parse(const char *text, double *ret_percentile)
 	return !*end && *ret_percentile > 0 && *ret_percentile < 100;
 }
 
-/* Sets the kind from @len bytes. NULL, or what is wrong. */
+/* Sets the kind from @len bytes. NULL, or the mistake. */
 static const char *kind_parse(const char *text, size_t len, struct condition *c)
 {
 	static const char request[] = "request";

@@ -49,7 +49,7 @@ static void give_up(void *arg)
 	rmdir(o->dir);
 }
 
-/* The page is made after the run, by a command that makes no page where a file is. */
+/* The page is made after the run, by a command which does not overwrite a file. */
 static int prepare_page(void *arg)
 {
 	const struct record_otf2 *o = arg;
@@ -304,7 +304,7 @@ static int parquet_work(void *arg)
 	return got ? EXIT_FAILED : 0;
 }
 
-/* Runs in the deputy, for --html: the page is that of the command report. */
+/* Runs in the deputy, for --html: the command report makes the page. */
 static int html_work(void *arg)
 {
 	struct record_otf2 *o = arg;
@@ -328,7 +328,7 @@ static const struct deputy_work otf2_deputy = { prepare, otf2_work, give_up, NUL
 				html_deputy = { prepare_page, html_work, give_up_page, NULL,
 						false };
 
-/* Starts the deputy that makes something else of the recording, if an option asks for it. 0, or -1
+/* Starts the deputy to make another format of the recording, if an option asks for it. 0, or -1
  * with @why. */
 static int exporter_start(struct record_run *rec, struct reason *why)
 {
@@ -491,7 +491,7 @@ static int report(struct run *r, struct snapshot *sn)
 	struct reason why;
 
 	rec->recorder.intake.end_ns = sn->taken_ns;
-	session_beat(rec->io.session); /* takes what was sent in the meantime */
+	session_beat(rec->io.session); /* takes the records sent in the meantime */
 	if (recording_end(rec, sn, &why)) {
 		cmd_fail(&why);
 		r->exit = r->command ? EXIT_TOOL : EXIT_FAILED;

@@ -20,7 +20,7 @@ struct report_page {
 
 extern const struct opt report_page_opts[]; /* over struct report_page */
 
-/* Fails if options do not fit: @names are the recordings, @other is an option that the page would
+/* Fails if options do not fit: @names are the recordings, @other is an option which the page would
  * ignore, or NULL. 0, or -1 with @why. */
 int report_page_check(const struct report_page *p, char *const *names, int n, const char *other,
 		      struct reason *why);

@@ -156,7 +156,7 @@ static void warn(const struct reason *why)
 	cmd_warn(why);
 }
 
-/* In the process that serves. */
+/* In the server. */
 static int work(void *arg, int feed)
 {
 	struct serve *s = arg;
@@ -165,8 +165,7 @@ static int work(void *arg, int feed)
 	return serve_process(&s->conf, feed, warn, &why) ? cmd_fail(&why) : 0;
 }
 
-/* The process that serves is forked before anything is in the kernel, so it has no descriptor of
- * that. */
+/* The server is forked before anything is in the kernel, so it has no descriptor of the kernel. */
 static int resolve(struct run *r, struct reason *why)
 {
 	struct serve *s = serve_of(r);

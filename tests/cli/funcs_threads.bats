@@ -167,7 +167,8 @@ load funcs
 	EOT
 	spawn env LD_LIBRARY_PATH="$tmp" sleep 100
 	wait_until grep -q "$tmp/libc" "/proc/$spawned_pid/maps"
-	run -1 --separate-stderr env VICTIM="$spawned_pid" LD_PRELOAD="$tmp/ends.so" "$iostrata" funcs -p "$spawned_pid" "$tmp/libc.so.6:p*"
+	run -1 --separate-stderr env VICTIM="$spawned_pid" LD_PRELOAD="$tmp/ends.so" \
+		"$iostrata" funcs -p "$spawned_pid" "$tmp/libc.so.6:p*"
 	says "process $spawned_pid has ended"
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Comments and documents name functions and files that exist.
+# Comments and documents name functions and files that exist, and say their nouns; names in code follow the glossary.
 
 load lib
 
@@ -25,4 +25,33 @@ src/base/a.c:2: there is no not_here()" ]]
 	echo 'memcpy()' >>tests/house/names-elsewhere
 	run -0 python3 "$OLDPWD/tests/house/names.py" .
 	[[ $output == *"nothing names memcpy()"* ]]
+}
+
+@test "no name in code of user space is a word that the glossary rules out" {
+	sources=$(find src -name '*.[ch]' ! -path 'src/bpf/*')
+	# strings are messages, and members of JSON
+	named() { finds "[A-Za-z0-9_]*($1)[A-Za-z0-9_]*" "${@:2}" | sed -E 's/"(\\.|[^"\\])*"//g' |
+		grep -E "[A-Za-z0-9_]*($1)" | grep -vE '/\*[^/]*$' || true; }
+	grep -q '^No name in code says unread, unseen, unprobed or kept\.' docs/ARCHITECTURE.md
+	# shellcheck disable=SC2086 # a list of files
+	none named 'unread|unseen|unprobed|kept' $sources
+	[[ -n $(printf 'int n_kept;\nint a; /* kept */\n' >"$BATS_TEST_TMPDIR/a.c"; named kept "$BATS_TEST_TMPDIR/a.c") ]]
+}
+
+@test "comments, the manual and documents say their nouns" {
+	none python3 -B tests/house/words.py .
+}
+
+@test "a sentence without its noun is found, and too many of a word" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p src/base man docs
+	printf '%s\n' '/* What was lost.' ' * Here it is: Of those. */' 'char *a = "What. Of";' \
+		'/* What is it? */' >src/base/a.c
+	printf '%s\n' '## What is it?' '' '**What.** A name. Those that' 'end.' '```' 'What.' '```' >docs/a.md
+	printf '%s\n' 'A word' '' '- One that ends' >man/a.scd
+	run -0 python3 -B "$OLDPWD/tests/house/words.py" .
+	[[ $output == *"src/base/a.c:1: What was lost."* && $output == *"src/base/a.c:2: Of those."* ]]
+	[[ $output == *"docs/a.md:3: Those that end."* && $output == *"man/a.scd:3: One that ends"* ]]
+	[[ $output == *'comments: '*' % of the words are "what"'* && $output == *'manual: '*' % of the words are "that"'* ]]
+	[[ $(grep -c : <<<"$output") == 6 ]]
 }

@@ -66,4 +66,5 @@ def main(root):
         print(f"tests/house/names-elsewhere: nothing names {what}")
 
 
-main(pathlib.Path(sys.argv[1]))
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
