@@ -85,9 +85,11 @@ cmd base bpf trace capture analyse export show top funcs serve run
 		command=${file#src/cmd/}
 		[[ -e src/cmd/${command%%_*}.c ]] || { echo "$file"; false; }
 	done
+	mapfile -t all < <(commands)
+	((${#all[@]} > 10))
 	for command in src/cmd/*.c; do
 		command=${command#src/cmd/}
-		for other in breakdown compare doctor explain export funcs record report serve top watch; do
+		for other in "${all[@]}"; do
 			[[ ${command%%[_.]*} != "$other" ]] || continue
 			none finds "#[ \\t]*include \"cmd/$other(_|\.)" "src/cmd/$command"
 		done

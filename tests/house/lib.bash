@@ -13,6 +13,9 @@ files() {
 	fi | while read -r file; do [[ ! -f $file || $file == *.png ]] || echo "$file"; done
 }
 
+# The names of all commands.
+commands() { sed -n '/^extern const struct cmd /,/;/p' src/run/cli.h | grep -oE 'cmd_[a-z]+' | sed 's/^cmd_//'; }
+
 c_files() { files | grep -E '\.[ch]$'; }
 
 # Programs and libraries in other languages, told by name or by their first line.

@@ -175,6 +175,9 @@ long_lines() { # COLUMNS TAB, files' names on stdin
 			grep -qx "# $heading" "$page" || { echo "$page has no $heading"; false; }
 		done
 	done
+	for command in $(commands); do
+		[[ -f man/iostrata-$command.1.scd ]] || { echo "there is no page of $command"; false; }
+	done
 	# a page that another names is there
 	grep -ohE '\*iostrata[a-z-]*\*\([0-9]\)' "${pages[@]}" | tr -d '*)' | tr '(' '.' |
 		sort -u >"$BATS_TEST_TMPDIR/named"
