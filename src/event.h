@@ -250,9 +250,11 @@ struct few_segments {
 	unsigned long long at[SEGMENTS_FEW];
 };
 
-/* An operation which waited, with its segments. A record is cut off after the last one. */
+/* An operation which waited, with its segments. A record is cut off after the last one. @helper
+ * ended the longest sleep in which a helper worked for the operation; tid 0: none did. */
 struct sent_op_ordered {
 	struct sent_op_waited waited;
+	struct waker helper;
 	struct segments segments;
 };
 
@@ -294,7 +296,7 @@ struct sent_file {
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) == 216, "sent_op_waited has no holes");
-_Static_assert(sizeof(struct sent_slow_op) == 272 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
+_Static_assert(sizeof(struct sent_slow_op) == 304 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 

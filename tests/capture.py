@@ -20,7 +20,7 @@ STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complet
 COLUMNS = {
     NAMES: ("type", "id", "a", "b", "c", "length"),
     OPS: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "offset", "len",
-          "ret", "fd", "requests", *STRATA, "device_bytes", "segments", "server"),
+          "ret", "fd", "requests", *STRATA, "device_bytes", "segments", "server", "helper"),
     REQUESTS: ("q", "tag", "queue", "device", "owner", "file", "dev", "sector", "bytes", "op",
                "cmd_flags", "flags", "requeues", "merges", "error"),
     HANDLES: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "second", "third",

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/names.h"
+#include "capture/segments.h"
 #include "capture/writer.h"
 #include "cell.h"
 #include "planted.h"
@@ -114,7 +115,8 @@ static void names_put(struct writer *w, const struct made *m)
 	writer_name(w, &n, "/made");
 	for (int i = 1; i <= THREADS; i++) {
 		n = (struct stored_name){ NAME_THREAD, i, 100 + i / 2, 100 + i, 42, 0 };
-		n.text_len = snprintf(text, sizeof(text), "thread-%d", i);
+		n.text_len = snprintf(text, sizeof(text), "thread-%d%s", i,
+				      m->hostile && i == THREADS ? "<b>\xff" : "");
 		writer_name(w, &n, text);
 	}
 	for (int i = 1; i <= FILES; i++) {
@@ -181,6 +183,28 @@ static struct stored_request request_make(const struct stored_op *op)
 	};
 }
 
+/* Writes an operation; if it waited, with a segment for each stratum, and with its helper. */
+static void op_put(struct writer *w, const struct stored_op *op)
+{
+	struct stored_op *room = writer_op_room(w);
+	struct segments s = {};
+	uint64_t strata[ST_N];
+	bool waited = false;
+
+	if (!room)
+		return;
+	*room = *op;
+	stored_op_strata(op, strata);
+	for (unsigned int st = 0; st < ST_N; st++) {
+		waited |= st >= SENT_ON_CPU && strata[st];
+		if (strata[st])
+			s.at[s.n++] = SEGMENT(st, strata[st]);
+	}
+	room->helper = op->strata[ST_HELPER] ? 1 + op->owner % THREADS : 0;
+	room->segments = waited ? segments_pack(writer_op_text(w), &s, strata) : 0;
+	writer_op_added(w, op->start_ns + stored_op_total(op), room->segments);
+}
+
 static void records_put(struct writer *w, const struct made *m, uint64_t n)
 {
 	struct stored_loss loss = { 2000000, 2000100, LOST_OPS, 11 };
@@ -189,7 +213,7 @@ static void records_put(struct writer *w, const struct made *m, uint64_t n)
 
 	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += m->gap * (200 + any(1000))) {
 		op = op_make(ns);
-		writer_op(w, &op);
+		op_put(w, &op);
 		rq = request_make(&op);
 		if (i % 10 == 0)
 			writer_request(w, &rq);
@@ -256,7 +280,7 @@ static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
 		/* after 100 operations, 50 ms, a third of it is left */
 		common += (1 - common) / 100 + ((int)any(2001) - 1000) / 1e5;
 		op = steady_make(ns, common, p);
-		writer_op(w, &op);
+		op_put(w, &op);
 		if (op.requests) {
 			rq = request_make(&op);
 			rq.device_ns = op.strata[ST_DEVICE];

@@ -41,7 +41,7 @@ static bool is_others(const struct op_key *key)
  * disk @dev. 0: out of memory. */
 static uint32_t row_find(struct rows *rows, const struct op_key *key, unsigned int dev)
 {
-	struct op_key others = { .by = { ~0ULL, dev } };
+	struct op_key others = { .fs = key->fs, .by = { ~0ULL, dev } };
 	struct op_row *row = rows_op_find(rows, key);
 
 	if (!row)
@@ -156,11 +156,12 @@ static void disk_map_add(struct page_data *d, const struct stored_request *rq, u
 
 	if ((rq->op != RQ_READ && rq->op != RQ_WRITE) || !rq->bytes)
 		return;
-	while (m < end && m->dev != rq->dev)
+	while (m < end && (m->dev != rq->dev || m->host != d->host))
 		m++;
 	if (m == d->disk_maps + PAGE_DISK_MAPS || (m == end && !map_take(m)))
 		return;
 	m->dev = rq->dev;
+	m->host = d->host;
 	d->n_disk_maps += m == end;
 	offset_map_add(m->map, at_ns, rq->op == RQ_WRITE, rq->sector << 9, rq->bytes);
 }
@@ -171,7 +172,7 @@ static int file_add(struct page_data *d, const struct recording *rec, const stru
 	size_t id = op->file < rec->catalog.n_files ? op->file : 0;
 	uint32_t *at = ids_at(&d->file_ids, id);
 	const struct catalog_file *f = catalog_file(&rec->catalog, id);
-	struct op_key key = { .by = { f->key, f->ino } };
+	struct op_key key = { .fs = d->host, .by = { f->key, f->ino } };
 
 	if (at && !*at)
 		*at = row_find(&d->files, &key, FILE_KEY_DEV(f->key));
@@ -188,11 +189,43 @@ static int thread_add(struct page_data *d, const struct recording *rec, const st
 	size_t id = op->owner < rec->catalog.n_threads ? op->owner : 0;
 	uint32_t *at = ids_at(&d->thread_ids, id);
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, id);
-	struct op_key key = { .by = { t->pid, t->cgroup } };
+	struct op_key key = { .fs = d->host, .by = { t->pid, t->cgroup } };
 
 	if (at && !*at)
 		*at = row_find(&d->threads, &key, 0);
 	return at ? row_add(&d->threads, &d->thread_counts, *at, sums) : -ENOMEM;
+}
+
+int page_data_begin(struct page_data *d, const struct recording *rec)
+{
+	const char *name = rec->header.host ? rec->header.host : "(host not known)";
+	struct page_host *list;
+
+	d->series.hosts = d->hosts;
+	for (d->host = 0; d->host < d->n_hosts; d->host++)
+		if (!d->hosts || !strcmp(d->host_list[d->host].name, name))
+			return 0;
+	list = reallocarray(d->host_list, d->n_hosts + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	d->host_list = list;
+	list[d->n_hosts] = (struct page_host){ .name = d->hosts ? strdup(name) : NULL };
+	return list[d->n_hosts++].name || !d->hosts ? 0 : -ENOMEM;
+}
+
+/* Puts the name of @host before @text, which is freed, if there are several. NULL: out of memory.
+ */
+static char *host_put(const struct page_data *d, unsigned int host, char *text)
+{
+	const char *name = d->host_list[host].name;
+	char *named = NULL;
+
+	if (!name || !text)
+		return text;
+	if (asprintf(&named, "%s:%s", name, text) < 0)
+		named = NULL;
+	free(text);
+	return named;
 }
 
 int page_data_add(struct page_data *d, const struct recording *rec, const struct stored_event *ev,
@@ -210,12 +243,16 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 	return err ? err : thread_add(d, rec, &ev->op, &sums);
 }
 
-/* An empty row for key @id, with @text, which becomes its own, as its name. 0 or -ENOMEM. */
-static int name_add(struct rows *names, unsigned long long id, char *text)
+/* An empty row for key @id of the host, with @text, which becomes its own, as its name. 0 or
+ * -ENOMEM. */
+static int name_add(const struct page_data *d, struct rows *names, unsigned long long id,
+		    char *text)
 {
-	struct op_key key = { .by = { id } };
-	struct op_row *row = text ? rows_op(names, &key) : NULL;
+	struct op_key key = { .fs = d->host, .by = { id } };
+	struct op_row *row;
 
+	text = host_put(d, d->host, text);
+	row = text ? rows_op(names, &key) : NULL;
 	if (!row) {
 		free(text);
 		return -ENOMEM;
@@ -229,16 +266,23 @@ static int process_name(struct page_data *d, const struct recording *rec,
 			const struct catalog_thread *t)
 {
 	unsigned long long pid[2] = { t->pid }, cgroup[2] = { t->cgroup };
-	struct op_key key = { .by = { t->pid } };
+	struct op_key key = { .fs = d->host, .by = { t->pid } };
 	struct op_row *row;
-	int err = name_add(&d->processes, t->pid, row_key_text(rec, BY_PID, pid));
+	int err = name_add(d, &d->processes, t->pid, row_key_text(rec, BY_PID, pid));
 
 	if (!err)
-		err = name_add(&d->cgroups, t->cgroup, row_key_text(rec, BY_CGROUP, cgroup));
+		err = name_add(d, &d->cgroups, t->cgroup, row_key_text(rec, BY_CGROUP, cgroup));
 	row = err ? NULL : rows_op_find(&d->processes, &key);
 	if (row && t->pid)
 		memcpy(row->comm, t->comm, COMM_LEN);
 	return err;
+}
+
+/* Whether the row @at (an index + 1; 0: none) is of one key: others need no name, and may be many.
+ */
+static bool has_row(const struct rows *rows, uint32_t at)
+{
+	return at && !is_others(&((const struct op_row *)rows->ops.rows)[at - 1].key);
 }
 
 /* Keeps the names of all processes with operations. A process has the name of its first thread,
@@ -250,10 +294,10 @@ static int processes_name(struct page_data *d, const struct recording *rec)
 	int err = 0;
 
 	for (size_t i = 0; i < d->thread_ids.n && !err; i++)
-		if (d->thread_ids.row[i])
+		if (has_row(&d->threads, d->thread_ids.row[i]))
 			err = process_name(d, rec, catalog_thread(c, i));
 	for (size_t i = 1; i < c->n_threads && !err; i++) {
-		struct op_key key = { .by = { c->threads[i].pid } };
+		struct op_key key = { .fs = d->host, .by = { c->threads[i].pid } };
 
 		row = c->threads[i].tid == c->threads[i].pid ? rows_op_find(&d->processes, &key)
 							     : NULL;
@@ -276,13 +320,14 @@ static int files_name(struct page_data *d, const struct recording *rec)
 			continue;
 		f = catalog_file(&rec->catalog, i);
 		row_key_set(by, BY_DEV, catalog_thread(&rec->catalog, 0), f);
-		err = name_add(&d->disks, by[0], row_key_text(rec, BY_DEV, by));
-		if (err || !f->ino || f->flags & STORED_FILE_NAMELESS)
+		err = name_add(d, &d->disks, by[0], row_key_text(rec, BY_DEV, by));
+		if (err || !has_row(&d->files, d->file_ids.row[i]) || !f->ino ||
+		    f->flags & STORED_FILE_NAMELESS)
 			continue;
 		by[0] = f->key;
 		by[1] = f->ino;
 		catalog_file_name(f, &name);
-		err = filenames_add(&d->names, by, &name);
+		err = filenames_add(&d->host_list[d->host].files, by, &name);
 	}
 	return err;
 }
@@ -294,8 +339,9 @@ int page_data_end(struct page_data *d, const struct recording *rec)
 	if (!err)
 		err = files_name(d, rec);
 	for (size_t i = 0; i < d->n_disk_maps && !err; i++)
-		err = name_add(&d->disks, d->disk_maps[i].dev,
-			       device_text(rec, d->disk_maps[i].dev));
+		if (d->disk_maps[i].host == d->host)
+			err = name_add(d, &d->disks, d->disk_maps[i].dev,
+				       device_text(rec, d->disk_maps[i].dev));
 	ids_done(&d->file_ids);
 	ids_done(&d->thread_ids);
 	return err ? err : series_name(&d->series, rec, BY_NONE);
@@ -309,7 +355,7 @@ static int rows_add(struct rows *to, const struct rows *from,
 	int err = 0;
 
 	for (size_t i = 0; i < from->ops.n && !err; i++) {
-		struct op_key key = { .by = { key_of(&list[i].key) } };
+		struct op_key key = { .fs = list[i].key.fs, .by = { key_of(&list[i].key) } };
 		struct op_row *row = rows_op(to, &key);
 
 		err = row ? op_row_merge(row, &list[i]) : -ENOMEM;
@@ -346,6 +392,25 @@ static int others_name(struct snapshot *sn)
 	return 0;
 }
 
+/* Names the rows of files of @host in @sn. 0 or -ENOMEM. */
+static int host_files_name(struct page_data *d, unsigned int host, struct snapshot *sn)
+{
+	struct snapshot own = { .ops = calloc(sn->n_ops + 1, sizeof(*own.ops)) };
+	int err = own.ops ? 0 : -ENOMEM;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sn->n_ops && !err; i++)
+		if (sn->ops[i].key.fs == host)
+			own.ops[own.n_ops++] = sn->ops[i];
+	if (!err)
+		err = filenames_name(&d->host_list[host].files, &own);
+	for (size_t i = 0; i < sn->n_ops && n < own.n_ops; i++)
+		if (sn->ops[i].key.fs == host)
+			sn->ops[i].by = host_put(d, host, own.ops[n++].by);
+	free(own.ops);
+	return err;
+}
+
 int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret)
 {
 	int err = counts_take(&d->files, &d->file_counts);
@@ -365,7 +430,8 @@ int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret)
 	if (err)
 		return err;
 	rows_take(from, ret);
-	err = by == BY_FILE ? filenames_name(&d->names, ret) : 0;
+	for (size_t i = 0; i < d->n_hosts && by == BY_FILE && !err; i++)
+		err = host_files_name(d, i, ret);
 	return err ? err : others_name(ret);
 }
 
@@ -406,13 +472,61 @@ int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls)
 	return err;
 }
 
+/* Adds the requests in @from to the row for their disk and kind. 0 or -ENOMEM. */
+static int requests_join(struct rows *to, const struct rq_row *from)
+{
+	struct rq_key key = from->key;
+	struct rq_row *row;
+
+	memset(key.by, 0, sizeof(key.by));
+	row = rows_rq(to, &key);
+	if (!row)
+		return -ENOMEM;
+	memcpy(row->disk, from->disk, sizeof(row->disk));
+	row->major = from->major;
+	row->minor = from->minor;
+	return rq_row_merge(row, from);
+}
+
+int page_data_kinds(struct snapshot *sn, struct snapshot *ret_keys)
+{
+	struct snapshot keys = { .ops = sn->ops,
+				 .n_ops = sn->n_ops,
+				 .rqs = sn->rqs,
+				 .n_rqs = sn->n_rqs },
+			joined = {};
+	struct rows rows = {};
+	int err = 0;
+
+	for (size_t i = 0; i < keys.n_ops && !err; i++) {
+		struct op_key key = keys.ops[i].key;
+
+		memset(key.by, 0, sizeof(key.by));
+		key.cache = 0;
+		err = row_join(&rows, &key, &keys.ops[i]);
+	}
+	for (size_t i = 0; i < keys.n_rqs && !err; i++)
+		err = requests_join(&rows, &keys.rqs[i]);
+	rows_take(&rows, &joined);
+	sn->ops = joined.ops;
+	sn->n_ops = joined.n_ops;
+	sn->rqs = joined.rqs;
+	sn->n_rqs = joined.n_rqs;
+	*ret_keys = keys;
+	return err;
+}
+
 void page_data_done(struct page_data *d)
 {
 	struct rows *all[] = { &d->files, &d->threads, &d->processes, &d->cgroups, &d->disks };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		rows_done(all[i]);
-	filenames_done(&d->names);
+	for (size_t i = 0; i < d->n_hosts; i++) {
+		filenames_done(&d->host_list[i].files);
+		free(d->host_list[i].name);
+	}
+	free(d->host_list);
 	for (size_t i = 0; i < d->n_file_maps; i++)
 		free(d->file_maps[i].map);
 	for (size_t i = 0; i < d->n_disk_maps; i++)

@@ -8,6 +8,7 @@
 #ifndef IOSTRATA_ANALYSE_PAGE_DATA_H
 #define IOSTRATA_ANALYSE_PAGE_DATA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyse/offsets.h"
@@ -40,16 +41,23 @@ enum {
 	PAGE_DISK_MAPS = 16, /* the first disks with requests */
 };
 
+/* A host, and the names of its files. */
+struct page_host {
+	char *name; /* NULL: all recordings are of one host; owned */
+	struct filenames files;
+};
+
 /* Where a file's reads and writes, or a disk's requests went. */
 struct page_map {
 	uint32_t row;           /* of a file: the index of its row + 1 */
-	unsigned int dev;       /* of a disk */
+	unsigned int dev, host; /* of a disk; host: op_key.fs of its row */
 	uint64_t since_ns;      /* complete from this time on */
 	struct offset_map *map; /* owned */
 };
 
-/* At first all 0; page_data_done() in any case. */
+/* At first all 0, but for .hosts; page_data_done() in any case. */
 struct page_data {
+	bool hosts; /* the recordings are of several hosts, which keys and disks name */
 	struct series series;
 	struct page_map file_maps[PAGE_FILE_MAPS], disk_maps[PAGE_DISK_MAPS];
 	size_t n_file_maps, n_disk_maps;
@@ -59,8 +67,13 @@ struct page_data {
 	struct page_ids file_ids, thread_ids;
 	unsigned char map_of[PAGE_KEYS + 1];   /* by index of a file's row: its map's + 1 */
 	struct rows processes, cgroups, disks; /* empty rows, which have the names */
-	struct filenames names;
+	struct page_host *host_list; /* by number, which is op_key.fs of all these rows; owned */
+	size_t n_hosts;
+	unsigned int host; /* of the recording being read */
 };
+
+/* Call before the first event of each recording. 0 or -ENOMEM. */
+int page_data_begin(struct page_data *d, const struct recording *rec);
 
 /* Adds @ev, an operation or request of @rec, which ended @at_ns after the begin of the page. 0 or
  * -ENOMEM. */
@@ -81,6 +94,10 @@ int page_data_rows(struct page_data *d, enum by_key by, struct snapshot *ret);
  * have without, and makes @ret_calls, rows of calls by key.call. The caller frees it by
  * snapshot_free(). 0 or -ENOMEM. */
 int page_data_calls(struct snapshot *sn, struct snapshot *ret_calls);
+
+/* Joins the rows of @sn, of operations by a key and of requests by a key, to the rows that it would
+ * have without the key. @ret_keys gets those by key, for snapshot_free(). 0 or -ENOMEM. */
+int page_data_kinds(struct snapshot *sn, struct snapshot *ret_keys);
 
 void page_data_done(struct page_data *d);
 

@@ -71,6 +71,7 @@ struct series {
 	char *options;        /* it was recorded with; NULL: not known */
 	unsigned int machine; /* enum machine */
 	bool is_recording;
+	bool hosts; /* recordings of several hosts are added: disks have the host before the name */
 	bool has_ops, has_requests;
 	unsigned int strata_missing; /* set of 1 << stratum */
 	bool is_cut_off;

@@ -181,7 +181,8 @@ static void comm_find(char dst[COMM_LEN + 1], const struct recording *rec, enum 
 		snprintf(dst, COMM_LEN + 1, "%.*s", COMM_LEN, t->comm);
 }
 
-static int row_name(struct series_row *row, const struct recording *rec, enum by_key by)
+static int row_name(const struct series *s, struct series_row *row, const struct recording *rec,
+		    enum by_key by)
 {
 	const struct series_id *id = &row->id;
 	struct series_key *key = &row->key;
@@ -191,7 +192,9 @@ static int row_name(struct series_row *row, const struct recording *rec, enum by
 	if (id->is_request) {
 		disk = device_text(rec, id->by[0]);
 		snprintf(key->what, sizeof(key->what), "%s", rq_op_name(id->kind));
-		snprintf(key->where, sizeof(key->where), "%s", disk ? disk : "");
+		snprintf(key->where, sizeof(key->where), "%s%s%s",
+			 s->hosts && rec->header.host ? rec->header.host : "", s->hosts ? ":" : "",
+			 disk ? disk : "");
 		free(disk);
 		return disk ? 0 : -ENOMEM;
 	}
@@ -254,7 +257,7 @@ int series_measure(struct series *s, uint64_t duration_ns)
 int series_name(struct series *s, const struct recording *rec, enum by_key by)
 {
 	for (size_t i = 0; i < s->n_rows; i++)
-		if (!s->rows[i].key.what[0] && row_name(&s->rows[i], rec, by))
+		if (!s->rows[i].key.what[0] && row_name(s, &s->rows[i], rec, by))
 			return -ENOMEM;
 	return series_unite(s);
 }

@@ -5,19 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Index of the first bin that is not below @bucket. */
+/* Index of the first bin that is not below @bucket. Without branches, which times at random would
+ * mispredict: these cost more than the rest of adding up an operation. */
 static unsigned int bin_find(const struct hist *h, unsigned int bucket)
 {
-	unsigned int lo = 0, hi = h->n, mid;
+	const struct hist_bin *at = h->bins;
+	unsigned int n = h->n, half;
 
-	while (lo < hi) {
-		mid = (lo + hi) / 2;
-		if (h->bins[mid].bucket < bucket)
-			lo = mid + 1;
-		else
-			hi = mid;
+	if (!n)
+		return 0;
+	for (; n > 1; n -= half) {
+		half = n / 2;
+		at += half * (at[half - 1].bucket < bucket);
 	}
-	return lo;
+	return at - h->bins + (at->bucket < bucket);
 }
 
 /* Grows by a quarter, to save memory: there can be hundreds of thousands of rows. */

@@ -210,6 +210,16 @@ void server_row_add(struct server_row *row, const struct server_sums *s)
 	row->sums.max_ns = max_with(row->sums.max_ns, s->max_ns, s->server_ns, s->count);
 }
 
+/* Adds @more, if not NULL, to a row's pattern. 0 or -ENOMEM. */
+static int patterns_merge(struct access_pattern **pattern, const struct access_pattern *more)
+{
+	if (!more)
+		return 0;
+	if (!*pattern)
+		*pattern = calloc(1, sizeof(**pattern));
+	return *pattern ? access_pattern_merge(*pattern, more) : -ENOMEM;
+}
+
 int op_row_merge(struct op_row *row, const struct op_row *more)
 {
 	struct op_sums sums = {
@@ -220,11 +230,13 @@ int op_row_merge(struct op_row *row, const struct op_row *more)
 		.max_ns = more->max_ns,
 		.device_bytes = more->device_bytes,
 	};
+	int err;
 
 	for (int i = 0; i < ST_N; i++)
 		sums.strata[i] = more->strata[i];
 	op_row_add(row, &sums);
-	return hist_merge(&row->hist, &more->hist);
+	err = patterns_merge(&row->pattern, more->pattern);
+	return err ? err : hist_merge(&row->hist, &more->hist);
 }
 
 int rq_row_merge(struct rq_row *row, const struct rq_row *more)
@@ -241,9 +253,11 @@ int rq_row_merge(struct rq_row *row, const struct rq_row *more)
 		.device_ns = more->device_ns,
 		.max_ns = more->max_ns,
 	};
+	int err;
 
 	rq_row_add(row, &sums);
-	return hist_merge(&row->hist, &more->hist);
+	err = patterns_merge(&row->pattern, more->pattern);
+	return err ? err : hist_merge(&row->hist, &more->hist);
 }
 
 int hist_take(struct hist *h, unsigned int counts[HIST_N])
@@ -291,6 +305,7 @@ static void op_row_free(struct op_row *r)
 {
 	free(r->by);
 	free(r->title);
+	access_pattern_free(r->pattern);
 	free(r->hist.bins);
 }
 
@@ -349,6 +364,7 @@ void snapshot_free(struct snapshot *sn)
 		op_row_free(&sn->ops[i]);
 	for (size_t i = 0; i < sn->n_rqs; i++) {
 		free(sn->rqs[i].by);
+		access_pattern_free(sn->rqs[i].pattern);
 		free(sn->rqs[i].hist.bins);
 	}
 	for (size_t i = 0; i < sn->n_servers; i++) {

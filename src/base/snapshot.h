@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/access.h"
 #include "base/hist.h"
 #include "cell.h"
 
@@ -40,6 +41,7 @@ struct op_row {
 	unsigned short kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
 	uint64_t thread_ns;   /* only of several operations: see breakdown_thread_ns() */
 	bool contained;       /* after container_rows(): see container_of_row() */
+	struct access_pattern *pattern; /* of reads or writes of a file; NULL: not known. Owned */
 	struct hist hist;
 };
 
@@ -53,6 +55,7 @@ struct rq_row {
 	char comm[COMM_LEN]; /* likewise */
 	uint64_t count, errors, bytes, requeues, unqueued, outside;
 	uint64_t tag_ns, queue_ns, device_ns, max_ns;
+	struct access_pattern *pattern; /* of reads or writes of a disk; NULL: not known. Owned */
 	struct hist hist;
 };
 

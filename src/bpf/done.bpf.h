@@ -94,7 +94,8 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 		s->op.segments.n = s->op.segments.merged = 0;
 	s->fs = op->file.fs;
 	s->disk = op->file.file ? file_disk(op->file.file, op->file.mode) : 0;
-	s->lock_ns = op->lock_held ? op->lock_ns : 0;
+	op_fill_helper(&s->op.helper, op);
+	s->lock_ns = op->noted & NOTED_LOCK ? op->lock_ns : 0;
 	s->lock_holder = op->lock_holder;
 	file_name_read(&s->file, &op->file);
 	bpf_ringbuf_submit(s, 0);

@@ -138,9 +138,17 @@ static __always_inline void op_fill_waited(struct sent_op_waited *w, u8 what, u6
 	w->device_bytes = op->own_reads ? op->device_bytes : 0;
 }
 
+static __always_inline void op_fill_helper(struct waker *to, const struct op *op)
+{
+	*to = op->helper;
+	if (!(op->noted & NOTED_HELPER))
+		to->tid = 0;
+}
+
 /* A record with few segments is cut off after these. */
 struct sent_op_few {
 	struct sent_op_waited waited;
+	struct waker helper;
 	struct few_segments segments;
 };
 
@@ -159,6 +167,7 @@ static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 
 			return false;
 		f->waited.op.fs = fs;
 		op_fill_waited(&f->waited, SENT_OP_ORDERED, key, op, cache, cpu, ret, who);
+		op_fill_helper(&f->helper, op);
 		if (list)
 			__builtin_memcpy(&f->segments, list, sizeof(f->segments));
 		else
@@ -171,6 +180,7 @@ static __always_inline bool op_send_ordered(void *ring, const struct op *op, u8 
 		return false;
 	o->waited.op.fs = fs;
 	op_fill_waited(&o->waited, SENT_OP_ORDERED, key, op, cache, cpu, ret, who);
+	op_fill_helper(&o->helper, op);
 	bpf_probe_read_kernel(&o->segments, sizeof(o->segments), list);
 	sent_submit(o, sizeof(*o));
 	return true;

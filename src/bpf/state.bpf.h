@@ -74,6 +74,9 @@ enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
 /* A bit of op.submitted beside 1: blk-throttle held back one of the bios. */
 enum { SUBMITTED_THROTTLED = 2 };
 
+/* Bits of op.noted: which members of an operation are valid. */
+enum { NOTED_LOCK = 1, NOTED_HELPER = 2 };
+
 /*
  * An operation. Its thread writes it, and so does the CPU which switches to or from this thread.
  * The two never write at the same time. At most, a switch comes between two instructions of a
@@ -102,15 +105,17 @@ struct op {
 			u8 submitted;   /* has submitted bios; see SUBMITTED_THROTTLED */
 			u8 own_reads;   /* has submitted bios that read */
 			u8 locked;      /* waits for @lock */
-			u8 lock_held;   /* has waited for a lock */
+			u8 noted;       /* set of NOTED_LOCK, NOTED_HELPER */
 		};
 	};
 	struct file_info file;
 	u64 offset, len;
 	int fd;      /* only with sent_ops */
 	u64 lock;    /* address of the kernel lock, if @locked */
-	u64 lock_ns; /* the longest wait for a lock, if @lock_held; for a record */
+	u64 lock_ns; /* the longest wait for a lock, if NOTED_LOCK; for a record */
 	struct waker lock_holder;
+	u64 helped_ns; /* the longest sleep which @helper ended, if NOTED_HELPER; for a record */
+	struct waker helper;
 	u64 last_bio;     /* the bio submitted last, if @submitted */
 	u32 bio_cpu;      /* the CPU on which @last_bio was submitted */
 	u32 requests;     /* number of bios submitted, if @submitted */
@@ -142,7 +147,7 @@ struct waking {
 	u8 helped;    /* a helper woke the thread */
 	u8 is_read;   /* the thread waited for a read */
 	u8 completed; /* the split ends with this waking, at the completion of a request */
-	struct waker waker; /* only with conf.records; must be the last member */
+	struct waker waker; /* only for records; must be the last member */
 };
 
 /* The last time at which a thread outside of any operation waited for a CPU; only of threads which

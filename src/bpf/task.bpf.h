@@ -366,7 +366,7 @@ static __always_inline void segment_add(struct segments *list, u32 stratum, u64 
 		return;
 	n = list->n;
 	last = &list->at[(n - 1) % SEGMENTS_MAX];
-	if (n && SEGMENT_STRATUM(*last) == stratum) {
+	if (n && !list->merged && SEGMENT_STRATUM(*last) == stratum) {
 		*last += SEGMENT(0, ns);
 	} else if (n < SEGMENTS_MAX) {
 		list->at[n % SEGMENTS_MAX] = SEGMENT(stratum, ns);

@@ -189,11 +189,23 @@ static __always_inline void lock_waited(struct op *op, const struct waker *waker
 	u64 waited = positive(wake - op->at[AT_CHARGED]);
 
 	op_charge(op, ST_LOCK, wake);
-	if (!CONF(records) || (op->lock_held && op->lock_ns >= waited))
+	if (!CONF(records) || (op->noted & NOTED_LOCK && op->lock_ns >= waited))
 		return;
 	op->lock_ns = waited;
 	op->lock_holder = *waker;
-	op->lock_held = 1;
+	op->noted |= NOTED_LOCK;
+}
+
+/* Notes the helper @waker, which ended a sleep and was at work for @ns of it, if no helper was so
+ * for longer, and unless it only ended a request which took @request_ns. */
+static __always_inline void helper_waited(struct op *op, const struct waker *waker, u64 ns,
+					  u64 request_ns)
+{
+	if (ns <= request_ns || (op->noted & NOTED_HELPER && op->helped_ns >= ns))
+		return;
+	op->helped_ns = ns;
+	op->helper = *waker;
+	op->noted |= NOTED_HELPER;
 }
 
 /* The last wait of @h, if it was for a request still in flight after @since; else NULL. */
@@ -355,7 +367,7 @@ static __always_inline void task_woken(struct task_state *t, struct task_struct 
 	w->asleep = *(volatile u64 *)&t->wait.asleep;
 	if (w->asleep)
 		waking_split(w, p, &t->op, now, level);
-	if (CONF(records))
+	if (CONF(records) || (CONF(segments) && w->helped))
 		waker_note(&w->waker, level);
 	w->at = now;
 }
@@ -514,6 +526,9 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
 	} else if (wk.asleep == from) {
+		if (CONF(segments) && wk.helped)
+			helper_waited(op, &t->waking.waker, positive(wake - from - wk.unhelped),
+				      wk.completed ? split_sum(&wk.split) : 0);
 		/* the helper began to work later */
 		op_charge_sum(op, ST_SLEEP, wk.unhelped, wake - split_sum(&wk.split));
 		/* a request which ended the sleep was submitted by others: they come first */

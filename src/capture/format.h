@@ -63,6 +63,8 @@ struct stored_op {
 	uint64_t device_bytes; /* read from devices by its own bios */
 	uint64_t segments;     /* bytes of its segments, in the column of bytes; see segments.h */
 	uint64_t server_ns;    /* the stratum after those above */
+	uint64_t helper; /* the thread that ended its longest sleep with a helper at work for it,
+			  * NAME_THREAD; 0: none */
 };
 
 /* Sets all members of an operation but the ids of names. Returns its duration, ns. @waited: @s with

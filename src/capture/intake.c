@@ -403,6 +403,7 @@ INLINE uint64_t op_fill(struct stored_op *op, const struct sent_op *s,
 	op->owner = owner;
 	op->file = file;
 	op->fs = s->fs;
+	op->helper = 0;
 	return stored_op_set(op, s, waited);
 }
 
@@ -415,11 +416,21 @@ static void handle_take(struct intake *in, const struct sent_op *s,
 	writer_handle(in->w, &op);
 }
 
+/* The id of a helper; 0: none. */
+static uint64_t helper_id(struct intake *in, const struct waker *helper)
+{
+	struct sent_who who = { .pid = helper->pid, .tid = helper->tid };
+
+	memcpy(who.comm, helper->comm, COMM_LEN);
+	return helper->tid ? thread_id(in, &who) : 0;
+}
+
 INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sent_op_waited *waited,
-		    const struct segments *segments)
+		    const struct sent_op_ordered *ordered)
 {
 	uint64_t owner = thread_id(in, &s->who), file = file_id(in, &s->file), total;
 	uint64_t strata[ST_N];
+	uint64_t helper = ordered ? helper_id(in, &ordered->helper) : 0;
 	struct stored_op *op;
 
 	if (s->fs >= SENT_FS_FIRST && !in->fs_probed[s->fs])
@@ -432,13 +443,14 @@ INLINE void op_take(struct intake *in, const struct sent_op *s, const struct sen
 	if (!op)
 		return;
 	total = op_fill(op, s, waited, owner, file);
+	op->helper = helper;
 	if (s->start_ns + total > in->end_ns)
 		return;
 	if (is_shown(in, s->kind))
 		op_show(in, s, total);
-	if (segments) {
+	if (ordered && ordered->segments.n) {
 		stored_op_strata(op, strata);
-		op->segments = segments_pack(writer_op_text(in->w), segments, strata);
+		op->segments = segments_pack(writer_op_text(in->w), &ordered->segments, strata);
 	}
 	writer_op_added(in->w, s->start_ns + total, op->segments);
 }
@@ -515,7 +527,7 @@ static void ordered_take(struct intake *in, const struct sent_op_ordered *s, siz
 
 	if (len >= offsetof(struct sent_op_ordered, segments.at) &&
 	    s->segments.n <= room / sizeof(*s->segments.at))
-		op_take(in, &s->waited.op, &s->waited, s->segments.n ? &s->segments : NULL);
+		op_take(in, &s->waited.op, &s->waited, s);
 }
 
 void intake_record(struct intake *in, const void *data, size_t len)

@@ -294,6 +294,21 @@ void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
 		ret->strata[i] = stored_op_stratum(op, i);
 }
 
+/* Adds a read or write of a file, whose offset is known, to the pattern of its row. 0 or -ENOMEM.
+ */
+static int op_pattern_add(struct op_row *row, const struct stored_op *op)
+{
+	unsigned int acts = async_acts(op->kind, op->call);
+	int64_t bytes = op->ret;
+
+	if ((acts != OP_READ && acts != OP_WRITE) || bytes <= 0 || op->offset == ~0ULL ||
+	    !row->key.by[1])
+		return 0;
+	if (!row->pattern)
+		row->pattern = calloc(1, sizeof(*row->pattern));
+	return row->pattern ? access_pattern_add(row->pattern, op->offset, bytes) : -ENOMEM;
+}
+
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		  const struct stored_op *op)
 {
@@ -320,6 +335,8 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 		sums.device_bytes = 0;
 	}
 	op_row_add(row, &sums);
+	if (r->conf.patterns && r->conf.by == BY_FILE && op_pattern_add(row, op))
+		return -ENOMEM;
 	return hist_add(&row->hist, hist_bucket(sums.total_ns), 1);
 }
 
@@ -344,6 +361,17 @@ static int request_row_begin(struct replay *r, struct replay_rows *of, const str
 	if (!requests_are_by(r->conf.by) || !row->key.by[0])
 		return 0;
 	return row_begin(r, of, rec, f, row->key.by, &row->by);
+}
+
+/* Adds a read or write to the pattern of its row. 0 or -ENOMEM. */
+static int request_pattern_add(struct rq_row *row, const struct stored_request *rq)
+{
+	if ((rq->op != RQ_READ && rq->op != RQ_WRITE) || !rq->bytes)
+		return 0;
+	if (!row->pattern)
+		row->pattern = calloc(1, sizeof(*row->pattern));
+	return row->pattern ? access_pattern_add(row->pattern, rq->sector << 9, rq->bytes)
+			    : -ENOMEM;
 }
 
 static int request_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
@@ -377,6 +405,8 @@ static int request_add(struct replay *r, struct replay_interval *iv, const struc
 		return -ENOMEM;
 	sums.max_ns = rq->device_ns + (r->conf.queued ? rq->tag_ns + rq->queue_ns : 0);
 	rq_row_add(row, &sums);
+	if (r->conf.patterns && !requests_are_by(r->conf.by) && request_pattern_add(row, rq))
+		return -ENOMEM;
 	return hist_add(&row->hist, hist_bucket(sums.max_ns), n);
 }
 
@@ -394,8 +424,13 @@ static void slow_op_fill(struct replay *r, struct slow_op *ret, const struct rec
 		.who = { .pid = t->pid, .tid = t->tid, .cgroup = t->cgroup },
 		.dev = FILE_KEY_DEV(f->key),
 		.ino = f->ino,
+		.recording = r->recording,
 	};
 	memcpy(ret->who.comm, t->comm, COMM_LEN);
+	t = catalog_thread(&rec->catalog, op->helper);
+	ret->helper.pid = t->pid;
+	ret->helper.tid = t->tid;
+	memcpy(ret->helper.comm, t->comm, COMM_LEN);
 	ret->has_segments = segments_unpack(&ret->segments, op, ev->segments, op->segments);
 	catalog_file_name(f, &ret->file);
 }
@@ -405,7 +440,8 @@ static int slowest_add(struct replay *r, struct replay_interval *iv, const struc
 		       const struct stored_event *ev)
 {
 	size_t max = r->conf.slowest_max;
-	struct slow_op *place;
+	uint64_t end = stored_event_end(ev);
+	struct slow_op *place, *last;
 
 	if (!opt_strings_pass(r->conf.slowest_fs, catalog_fs(&rec->catalog, ev->op.fs),
 			      FS_NAME_LEN))
@@ -414,10 +450,32 @@ static int slowest_add(struct replay *r, struct replay_interval *iv, const struc
 		iv->slowest = calloc(max, sizeof(*iv->slowest));
 	if (!iv->slowest)
 		return -ENOMEM;
+	last = iv->n_slowest == max ? &iv->slowest[max - 1] : NULL;
+	if (last && stored_op_total(&ev->op) <= last->total_ns)
+		return 0;
+	if (last)
+		free(last->requests);
 	place = slowest_place(iv->slowest, &iv->n_slowest, max, stored_op_total(&ev->op));
-	if (place)
-		slow_op_fill(r, place, rec, ev);
-	return 0;
+	slow_op_fill(r, place, rec, ev);
+	iv->slow_end_ns = end > iv->slow_end_ns ? end : iv->slow_end_ns;
+	return slow_requests_find(place, rec, &r->recent);
+}
+
+/* Adds a request in the interval @iv to those of the slowest operations, which may have come before
+ * their requests. */
+static int slow_requests_add(struct replay *r, const struct replay_interval *iv,
+			     const struct recording *rec, const struct stored_request *rq)
+{
+	int err = recent_add(&r->recent, rq);
+
+	for (; iv < r->intervals + r->n_intervals; iv++) {
+		if (rq->q_ns >= iv->slow_end_ns)
+			continue;
+		for (size_t i = 0; i < iv->n_slowest && !err; i++)
+			if (iv->slowest[i].recording == r->recording)
+				err = slow_request_add(&iv->slowest[i], rec, rq);
+	}
+	return err;
 }
 
 int replay_add(struct replay *r, const struct recording *rec, const struct stored_event *ev,
@@ -444,6 +502,8 @@ int replay_add(struct replay *r, const struct recording *rec, const struct store
 		err = slowest_add(r, iv, rec, ev);
 	if (!is_op && r->conf.layer != LAYER_SYSCALL)
 		err = request_add(r, iv, rec, &ev->request);
+	if (!is_op && r->conf.slowest_max && !err)
+		err = slow_requests_add(r, iv, rec, &ev->request);
 	return err ? reason_no_memory(why) : 0;
 }
 
@@ -451,6 +511,10 @@ void replay_end(struct replay *r, const struct recording *rec)
 {
 	uint64_t key;
 
+	r->recording++;
+	r->recent.n = 0;
+	for (size_t i = 0; i < r->n_intervals; i++)
+		r->intervals[i].slow_end_ns = 0;
 	if (r->conf.by == BY_PID || r->conf.by == BY_TID)
 		replay_name_tasks(r, rec);
 
@@ -574,6 +638,8 @@ static void interval_done(struct replay_interval *iv)
 		filenames_done(&iv->hosts[h].names);
 	}
 	free(iv->hosts);
+	for (size_t i = 0; i < iv->n_slowest; i++)
+		free(iv->slowest[i].requests);
 	free(iv->slowest);
 }
 
@@ -586,5 +652,6 @@ void replay_done(struct replay *r)
 	free(r->hosts);
 	free(r->intervals);
 	free(r->fs);
+	recent_done(&r->recent);
 	*r = (struct replay){};
 }

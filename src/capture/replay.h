@@ -13,6 +13,7 @@
 #include "base/snapshot.h"
 #include "capture/reader.h"
 #include "capture/slow_op.h"
+#include "capture/slow_requests.h"
 
 struct reason;
 
@@ -25,6 +26,7 @@ struct replay_conf {
 	uint64_t every_ns;    /* length of an interval; 0: one for everything */
 	uint64_t first_ns;    /* beginning of the first interval, CLOCK_REALTIME */
 	uint64_t slowest_max; /* operations to keep */
+	bool patterns;        /* rows of a file's reads or writes, or of a disk's, have patterns */
 	bool hosts; /* the recordings are of several hosts, which requests and most keys name */
 	const struct opt_strings *slowest_fs; /* only on these file system types; NULL: all */
 };
@@ -38,8 +40,9 @@ struct replay_rows {
 struct replay_interval {
 	struct replay_rows *hosts; /* by number of the host; owned */
 	size_t n_hosts;
-	struct slow_op *slowest; /* biggest first; owned */
+	struct slow_op *slowest; /* biggest first, with their requests; owned */
 	size_t n_slowest;
+	uint64_t slow_end_ns; /* the latest end of those of this recording; 0: there are none */
 };
 
 struct replay {
@@ -52,6 +55,8 @@ struct replay {
 	struct replay_fs *fs; /* file system types in all recordings */
 	size_t n_fs;
 	unsigned int vfs_kinds;
+	unsigned int recording; /* number of recordings read before this one */
+	struct recent_requests recent;
 };
 
 enum { REPLAY_INTERVALS = 10000 };

@@ -19,6 +19,7 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 		.file = s->file,
 		.lock_ns = s->lock_ns,
 		.lock_holder = s->lock_holder,
+		.helper = s->op.helper,
 	};
 	ret->total_ns = stored_op_set(&ret->op, op, waited);
 	ret->has_segments = segments_unpack(&ret->segments, &ret->op, NULL, 0);

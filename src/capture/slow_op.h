@@ -12,6 +12,8 @@
 
 #include "capture/format.h"
 
+struct slow_requests;
+
 struct slow_op {
 	struct stored_op op; /* the ids of names in it are 0 */
 	uint64_t total_ns;
@@ -25,6 +27,10 @@ struct slow_op {
 	struct file_name file;
 	uint64_t lock_ns;         /* its longest wait for a lock; 0: none, or not recorded */
 	struct waker lock_holder; /* the thread which released this lock */
+	struct waker helper;      /* ended its longest sleep with a helper at work for it; tid 0:
+				   * none; op, stratum: not known */
+	unsigned int recording;   /* number of its recording, from 0 on */
+	struct slow_requests *requests; /* for free(); NULL: none. Only of recordings */
 };
 
 /* The operation in @s, a record of the programs. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/container.h"
 #include "base/container_names.h"
 #include "base/mounts.h"
 #include "base/names.h"
@@ -17,11 +18,13 @@
 #include "cmd/tables.h"
 #include "run/io.h"
 #include "show/columns.h"
+#include "show/page.h"
 
 struct breakdown {
 	struct io_run io;
 	struct breakdown_opts opts;
 	bool sites, helpers, append;
+	const char *html; /* the page; NULL: none */
 	/* state */
 	FILE *out; /* the output */
 	struct breakdown_view view;
@@ -43,6 +46,9 @@ static const struct opt more_opts[] = {
 static const struct opt append_opts[] = {
 	{ 0, "append", OPT_FLAG(struct breakdown, append),
 	  .help = "with -o: write at the end of the file, if there is one" },
+	{ 0, "html", OPT_STRING(struct breakdown, html), .arg = "OUT.html",
+	  .help = "write a page for browsers to this new file: the answer, the slowest operations, "
+		  "tables" },
 	{},
 };
 
@@ -59,6 +65,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata breakdown", "everybody's I/O, until Ctrl-C" },
 	{ "iostrata breakdown -- make -j8", "the I/O of a command and of all its descendants" },
 	{ "iostrata breakdown -p 6681 1", "the I/O of a process, every second" },
+	{ "iostrata breakdown --html page.html -- make", "a page to send to a colleague" },
 	{ "iostrata breakdown --by file -D 10", "a row per file, for 10 seconds" },
 	{ "iostrata breakdown --slowest 5 --op fsync",
 	  "the five slowest fsyncs, each with its strata" },
@@ -112,11 +119,50 @@ static int resolve_layer(struct breakdown *b, struct reason *why)
 	return 0;
 }
 
+/* An option that the page would ignore, or which asks for another output; NULL: none is given. */
+static const char *not_for_page(const struct breakdown *b)
+{
+	const struct run_opts *run = &b->io.run.opts;
+	struct breakdown_opts others = b->opts;
+	const char *table;
+
+	others.slowest_max = others.by = 0;
+	table = breakdown_table_option(&others);
+	return table              ? table
+	       : run->json        ? "--json"
+	       : b->opts.output   ? "-o"
+	       : b->append        ? "--append"
+	       : run->interval_ns ? "INTERVAL"
+				  : NULL;
+}
+
+/* With --html, checks the options and sets those which the page implies. 0, or -1 with @why. */
+static int resolve_page(struct breakdown *b, struct reason *why)
+{
+	const char *other = b->html ? not_for_page(b) : NULL;
+
+	if (other) {
+		reason_set(why, EXIT_USAGE, "--html and %s exclude one another", other);
+		return reason_hint(
+			why, "a page shows whole operations and one interval; browsers sort its "
+			     "tables");
+	}
+	if (!b->html)
+		return 0;
+	if (newfile_is_standard(b->html))
+		return reason_set(why, EXIT_USAGE, "--html needs the name of a file, not '-'");
+	b->opts.output = b->html;
+	b->opts.slowest_max = b->opts.slowest_max ? b->opts.slowest_max : PAGE_SLOWEST;
+	return 0;
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct breakdown *b = breakdown_of(r);
 	struct session_conf *conf = &b->io.conf;
 
+	if (resolve_page(b, why))
+		return -1;
 	if (resolve_layer(b, why) || breakdown_check(&b->opts, conf->layer, r->opts.json, why))
 		return -1;
 	if (conf->layer == LAYER_BLK && filters_check_requests(&r->opts.filters, "-T blk", why))
@@ -198,6 +244,25 @@ static int start(struct run *r, struct reason *why)
 	return 0;
 }
 
+static int page_print(struct breakdown *b, struct snapshot *sn)
+{
+	const struct page p = { .view = &b->view,
+				.sn = sn,
+				.slowest = b->slowest,
+				.n_slowest = b->n_slowest,
+				.host = b->uts.nodename,
+				.begin_ns = b->view.until_ns - sn->duration_ns };
+	int err = b->opts.by == BY_CONTAINER ? container_rows(sn, &b->names) : 0;
+	char safe[TEXT_SAFE_CAP(256)];
+
+	if (!err)
+		err = page_put(b->out, &p);
+	text_safe(safe, sizeof(safe), b->html);
+	if (!err)
+		cmd_say("%s: a page for browsers", safe);
+	return err;
+}
+
 static int report(struct run *r, struct snapshot *sn)
 {
 	struct breakdown *b = breakdown_of(r);
@@ -205,6 +270,8 @@ static int report(struct run *r, struct snapshot *sn)
 	int err;
 
 	b->view.until_ns = clock_day_ns();
+	if (b->html)
+		return page_print(b, sn);
 	err = breakdown_put(&out, sn, b->slowest, b->n_slowest);
 	b->view.later = true;
 	b->n_slowest = 0;

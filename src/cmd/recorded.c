@@ -72,15 +72,18 @@ static bool is_of_container(const char *path, const char *id)
 
 static bool cgroup_passes(const struct report_filter *f, const struct recording *rec, uint64_t id)
 {
-	const char *path = catalog_cgroup(&rec->catalog, id);
+	const char *path;
 
+	if (!f->given.cgroups.n && !f->given.containers.n)
+		return true;
+	path = catalog_cgroup(&rec->catalog, id);
 	for (unsigned int i = 0; path && i < f->given.cgroups.n; i++)
 		if (is_below(path, f->given.cgroups.at[i]))
 			return true;
 	for (unsigned int i = 0; path && i < f->given.containers.n; i++)
 		if (is_of_container(path, f->given.containers.at[i]))
 			return true;
-	return !f->given.cgroups.n && !f->given.containers.n;
+	return false;
 }
 
 static bool owner_passes(const struct report_filter *f, const struct recording *rec, uint64_t owner)

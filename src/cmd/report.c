@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/path.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
@@ -28,6 +29,7 @@
 #include "run/cli.h"
 #include "run/filters.h"
 #include "run/run.h"
+#include "show/columns.h"
 #include "show/events.h"
 #include "show/heat.h"
 #include "show/progress.h"
@@ -190,7 +192,7 @@ struct report {
 	struct report_filter filter;
 	struct report_page page;
 	int events; /* enum events_format */
-	bool json, strict, heat;
+	bool json, strict, heat, pattern;
 	/* state */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
@@ -222,6 +224,9 @@ static const struct opt what_opts[] = {
 	  .help = "list the operations and requests one by one" },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
 	  .help = "draw maps of their latency: time to the right, latency upwards" },
+	{ 0, "pattern", OPT_FLAG(struct report, pattern),
+	  .help = "sizes, and shares of sequential, strided and random: requests by disk; with "
+		  "--by file, also reads and writes by file" },
 	{ 0, "every", OPT_DURATION(struct report, time.every_ns), .arg = "DUR", .min = 1000000,
 	  .help = "a table for each interval of this length" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
@@ -253,6 +258,7 @@ static const struct opt args[] = {
 static const struct opt_example examples[] = {
 	{ "iostrata report trace.ios", "the tables of a recording" },
 	{ "iostrata report --by file trace.ios", "a row per file" },
+	{ "iostrata report --by file --pattern trace.ios", "sizes, and sequential or random" },
 	{ "iostrata report --from 10 --to 20 --every 1 trace.ios", "second by second" },
 	{ "iostrata report --slowest 5 trace.ios",
 	  "the five slowest operations, each with its strata" },
@@ -264,7 +270,9 @@ static const struct opt_example examples[] = {
 	{},
 };
 
-static const struct opt_columns columns[] = { { "Events", event_columns }, {} };
+static const struct opt_columns columns[] = { { "Events", event_columns },
+					      { "Patterns", rq_pattern_columns },
+					      {} };
 
 static const struct opt_table table = {
 	.name = "iostrata report",
@@ -282,7 +290,19 @@ static const struct opt_table table = {
 static int check(struct report *r, enum layer layer, struct reason *why)
 {
 	const char *of_table = breakdown_table_option(&r->opts);
+	int by = r->opts.by;
 
+	if (r->pattern && by && by != BY_FILE && by != BY_DEV) {
+		reason_set(why, EXIT_USAGE, "--pattern is about files and disks, --by %s is not",
+			   by_name(by));
+		return reason_hint(why, "with --by file, --by dev or no --by");
+	}
+	if (r->pattern && layer == LAYER_SYSCALL)
+		return reason_set(why, EXIT_USAGE,
+				  "--pattern is about files and disks, -T syscall is not");
+	if (r->pattern && r->json)
+		return reason_set(why, EXIT_USAGE,
+				  "--pattern is about text: JSON always has these figures");
 	if (filters_ops(&r->filter.given, why) || breakdown_check(&r->opts, layer, r->json, why))
 		return -1;
 	if (layer == LAYER_BLK && filters_check_requests(&r->filter.given, "-T blk", why))
@@ -290,7 +310,10 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	if (filters_check_kinds(&r->filter.given, layer, r->opts.layer, why))
 		return -1;
 	if (!of_table)
-		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
+		of_table = r->json            ? "--json"
+			   : r->time.every_ns ? "--every"
+			   : r->pattern       ? "--pattern"
+					      : NULL;
 	if (r->events && (of_table || r->heat))
 		return reason_set(why, EXIT_USAGE,
 				  "--events lists records, %s is about %s: choose one",
@@ -318,6 +341,7 @@ static const char *not_for_page(const struct report *r)
 	       : r->events        ? "--events"
 	       : r->heat          ? "--heat"
 	       : r->time.every_ns ? "--every"
+	       : r->pattern       ? "--pattern"
 	       : r->opts.output   ? "-o"
 				  : NULL;
 }
@@ -352,9 +376,11 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 		.calls = r->page.html,
 		.every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max,
+		.patterns = r->json || r->pattern,
 		.slowest_fs = &r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
+	r->view.pattern = r->pattern;
 	r->view.every_ns = r->time.every_ns;
 	r->view.min_ns = r->filter.given.min_ns;
 	r->view.fs_filter = r->filter.given.fs;
@@ -472,6 +498,8 @@ static int file_read(struct report *r, FILE *f, const char *name, struct reason 
 	if (!got) {
 		say_trigger(r, &rec);
 		err = header_keep(r, &rec, why);
+		if (!err && r->page.html && page_data_begin(&r->page.data, &rec))
+			err = reason_no_memory(why);
 		report_time_window(&r->time, &rec);
 		report_filter_begin(&r->filter);
 		while (!err && !interrupt_came() && (got = recording_next(&rec, &ev, why)) > 0) {
@@ -636,7 +664,7 @@ static int report_files(struct report *r, char **names, int n)
 
 	if (report_order(names, n, &total, &together, &why))
 		return cmd_fail(&why);
-	r->replay.conf.hosts = together == OF_HOSTS;
+	r->replay.conf.hosts = r->page.data.hosts = together == OF_HOSTS;
 	err = r->events ? events_head(r->out, r->events) : 0;
 	if (!r->events ||
 	    !isatty(fileno(r->out))) /* else the records are printed on the terminal */

@@ -763,16 +763,16 @@ function pictures() {
 /* A report. */
 
 function report(data) {
+	document.querySelectorAll("#tables table").forEach(enhance);
+	if (!data.intervals)
+		return;
 	model = modelOfReport(data);
 	view.from = 0;
 	view.to = model.end;
-	if (model.n) {
-		partShown(document.getElementById("times"), "the tables below are of all");
-		pictures();
-		if (data.offsets.length)
-			offsetsPicture(document.getElementById("offsets"), data.offsets);
-	}
-	document.querySelectorAll("#tables table").forEach(enhance);
+	partShown(document.getElementById("times"), "the tables below are of all");
+	pictures();
+	if (data.offsets.length)
+		offsetsPicture(document.getElementById("offsets"), data.offsets);
 	redraw();
 }
 
@@ -968,7 +968,8 @@ function live() {
 	events.onerror = () => { about.textContent = `no connection${last ? ", the figures are of " + safe(last.time) : ""}`; };
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+for (const media of ["(prefers-color-scheme: dark)", "print"])
+	matchMedia(media).addEventListener("change", redraw);
 const data = JSON.parse(document.getElementById("data").textContent);
 if (data.live)
 	live();

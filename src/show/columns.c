@@ -50,6 +50,127 @@ enum { BAR_COLUMNS = 13 };
 			.help = "id of the pod of the container; null: the container is in none"   \
 	}
 
+/* The figures of a row's pattern. */
+
+static void size_mean(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = p->access.bytes / p->access.count;
+}
+
+static void size_p50(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = access_pattern_median(p);
+}
+
+static void size_max(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = p->access.max_bytes;
+}
+
+static void pattern_count(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = p->access.count;
+}
+
+static void sequential(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = p->access.sequential;
+	ret->of = p->access.count;
+}
+
+static void strided(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = p->access.strided;
+	ret->of = p->access.count;
+}
+
+static void random_share(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = p->access.count - p->access.sequential - p->access.strided;
+	ret->of = p->access.count;
+}
+
+static void seek_mean(struct value *ret, const struct access_pattern *p)
+{
+	ret->n = p->access.count > 1 ? p->access.distance / (p->access.count - 1) : 0;
+	ret->unknown = p->access.count < 2;
+}
+
+/* The columns of a row's pattern; @of: op, rq. */
+#define GET_PATTERN(of, name)                                                                      \
+	static void of##_##name(struct value *ret, const void *row, const void *ctx)               \
+	{                                                                                          \
+		const struct access_pattern *p = ((const struct of##_row *)row)->pattern;          \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		if (p)                                                                             \
+			name(ret, p);                                                              \
+		else                                                                               \
+			ret->unknown = true;                                                       \
+	}
+
+#define GETS_PATTERN(of)                                                                           \
+	GET_PATTERN(of, size_mean)                                                                 \
+	GET_PATTERN(of, size_p50)                                                                  \
+	GET_PATTERN(of, size_max)                                                                  \
+	GET_PATTERN(of, pattern_count)                                                             \
+	GET_PATTERN(of, sequential)                                                                \
+	GET_PATTERN(of, strided)                                                                   \
+	GET_PATTERN(of, random_share)                                                              \
+	GET_PATTERN(of, seek_mean)
+
+GETS_PATTERN(op)
+GETS_PATTERN(rq)
+
+#define COLUMNS_PATTERN(of)                                                                        \
+	{ "count",                                                                                 \
+	  "count",                                                                                 \
+	  VALUE_COUNT,                                                                             \
+	  .get = of##_pattern_count,                                                               \
+	  .max = 7,                                                                                \
+	  .rank = 5,                                                                               \
+	  .help = "number of reads or writes of the row with a known offset; the other figures "   \
+		  "are of these" },                                                                \
+		{ "size_mean_bytes",     "size",   VALUE_BYTES,                                    \
+		  .get = of##_size_mean, .max = 8, .help = "mean size" },                          \
+		{ "size_p50_bytes",                                                                \
+		  "p50",                                                                           \
+		  VALUE_BYTES,                                                                     \
+		  .get = of##_size_p50,                                                            \
+		  .max = 8,                                                                        \
+		  .rank = 3,                                                                       \
+		  .help = "half of them are at most this large" },                                 \
+		{ "size_max_bytes",          "max",    VALUE_BYTES,                                \
+		  .get = of##_size_max,      .max = 8, .rank = 4,                                  \
+		  .help = "the largest size" },                                                    \
+		{ "sequential",                                                                    \
+		  "sequential",                                                                    \
+		  VALUE_SHARE,                                                                     \
+		  .get = of##_sequential,                                                          \
+		  .max = 10,                                                                       \
+		  .help = "share that began where one of the last eight of the row ended" },       \
+		{ "strided",                                                                       \
+		  "strided",                                                                       \
+		  VALUE_SHARE,                                                                     \
+		  .get = of##_strided,                                                             \
+		  .max = 7,                                                                        \
+		  .rank = 2,                                                                       \
+		  .help = "share that was as far from the last one as the last one was from the "  \
+			  "one before" },                                                          \
+		{ "random",                                                                        \
+		  "random",                                                                        \
+		  VALUE_SHARE,                                                                     \
+		  .get = of##_random_share,                                                        \
+		  .max = 6,                                                                        \
+		  .rank = 1,                                                                       \
+		  .help = "share of all others" },                                                 \
+	{                                                                                          \
+		"seek_mean_bytes", "seek", VALUE_BYTES,                                            \
+			.get = of##_seek_mean, .max = 8, .rank = 2,                                \
+			.help = "mean distance from the end of the last one; null: there is only " \
+				"one"                                                              \
+	}
+
 static void set_key(struct value *ret, const char *by, bool contained)
 {
 	ret->text = breakdown_key(by, contained, &ret->max);
@@ -618,6 +739,20 @@ const struct column rq_columns[] = {
 	  .help = "the longest time in the device (with -Q: in tag, queue and device)" },
 	{ NULL, "failed", RQ_SUM(errors, VALUE_COUNT), .max = 6, .optional = true,
 	  .help = "number of requests that failed" },
+	{}
+};
+
+const struct column op_pattern_columns[] = { { NULL, "file", VALUE_TEXT, .get = op_key,
+					       .cut = TEXT_CUT_MIDDLE, .help = "the file" },
+					     { NULL, "operation", VALUE_TEXT, .get = op_operation,
+					       .max = 16, .help = "kind of the operation" },
+					     COLUMNS_PATTERN(op),
+					     {} };
+
+const struct column rq_pattern_columns[] = {
+	{ NULL, "disk", VALUE_TEXT, .get = rq_disk, .help = "the disk" },
+	{ NULL, "requests", VALUE_TEXT, .get = rq_operation, .max = 8, .help = "read or write" },
+	COLUMNS_PATTERN(rq),
 	{}
 };
 

@@ -12,6 +12,9 @@
 /* Rows are struct op_row and struct rq_row; .ctx is a struct breakdown_whole. */
 extern const struct column op_columns[], rq_columns[];
 
+/* The patterns of reads and writes: of rows by file, and of requests. */
+extern const struct column op_pattern_columns[], rq_pattern_columns[];
+
 /* Rows are struct op_row of minor page faults. No .ctx. */
 extern const struct column minor_columns[];
 

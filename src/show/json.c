@@ -14,6 +14,7 @@
 #include "base/hist.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "capture/slow_requests.h"
 #include "show/columns.h"
 #include "show/devices.h"
 
@@ -65,6 +66,20 @@ static void put_hist(struct writer *w, const struct hist *h, uint64_t max_ns)
 	json_put_end(j, ']');
 }
 
+/* Member "pattern"; null: the row has no reads or writes with a known offset. */
+static void put_pattern(struct writer *w, const struct column *list, const void *row, bool known)
+{
+	const struct columns columns = { .list = list, .ctx = w->whole };
+
+	if (!known) {
+		json_put_null(&w->json, "pattern");
+		return;
+	}
+	json_put_begin(&w->json, "pattern", '{');
+	columns_json(&w->json, &columns, row);
+	json_put_end(&w->json, '}');
+}
+
 static void put_op(struct writer *w, const struct op_row *r)
 {
 	const struct columns columns = { .list = op_columns, .ctx = w->whole };
@@ -78,8 +93,10 @@ static void put_op(struct writer *w, const struct op_row *r)
 	if (layer == LAYER_SYSCALL || r->key.op == OP_URING || r->key.op == OP_AIO || r->key.call)
 		json_put_string(j, "call", breakdown_call_name(w->v, r->key.call, buf));
 	columns_json(j, &columns, r);
-	if (layer == LAYER_OPS)
+	if (layer == LAYER_OPS) {
 		put_strata(w, r->strata, r->missing_layers);
+		put_pattern(w, op_pattern_columns, r, r->pattern);
+	}
 	put_hist(w, &r->hist, r->max_ns);
 	json_put_end(j, '}');
 }
@@ -114,6 +131,7 @@ static void put_rq(struct writer *w, const struct rq_row *r)
 	json_put_begin(&w->json, NULL, '{');
 	columns_json(&w->json, &columns, r);
 	put_parent(w, r);
+	put_pattern(w, rq_pattern_columns, r, r->pattern);
 	put_hist(w, &r->hist, r->max_ns);
 	json_put_end(&w->json, '}');
 }
@@ -157,6 +175,63 @@ static void put_lock(struct json *j, const struct slow_op *r)
 	json_put_string(j, "op", h->op ? op_name(h->op) : NULL);
 	json_put_string(j, "stratum", h->op ? stratum_name(h->stratum) : NULL);
 	json_put_end(j, '}');
+}
+
+/* The name of a helper or submitter. */
+static void put_thread(struct json *j, unsigned int pid, unsigned int tid,
+		       const char comm[COMM_LEN])
+{
+	put_known(j, "pid", pid, tid);
+	put_known(j, "tid", tid, tid);
+	if (tid)
+		json_put_text(j, "comm", comm, COMM_LEN);
+	else
+		json_put_null(j, "comm");
+}
+
+/* Member "helper": the helper of the operation; null: none, or not recorded. */
+static void put_helper_of(struct json *j, const struct slow_op *r)
+{
+	if (!r->helper.tid) {
+		json_put_null(j, "helper");
+		return;
+	}
+	json_put_begin(j, "helper", '{');
+	put_thread(j, r->helper.pid, r->helper.tid, r->helper.comm);
+	json_put_end(j, '}');
+}
+
+static void put_request_of(struct json *j, const struct slow_request *rq)
+{
+	json_put_begin(j, NULL, '{');
+	json_put_text(j, "dev", rq->disk, sizeof(rq->disk));
+	json_put_string(j, "op", rq_op_code(rq->op));
+	json_put_int(j, "at_ns", rq->at_ns);
+	json_put_uint(j, "bytes", rq->bytes);
+	put_known(j, "tag_ns", rq->tag_ns, !rq->unqueued);
+	put_known(j, "queue_ns", rq->queue_ns, !rq->unqueued);
+	json_put_uint(j, "device_ns", rq->device_ns);
+	json_put_bool(j, "failed", rq->failed);
+	put_thread(j, rq->who.pid, rq->who.tid, rq->who.comm);
+	json_put_end(j, '}');
+}
+
+/* Members "disk_requests" and "disk_requests_count"; null: live, so they are not known. */
+static void put_requests_of(struct writer *w, const struct slow_op *r)
+{
+	const struct slow_requests *s = r->requests;
+	struct json *j = &w->json;
+
+	if (!w->v->recording) {
+		json_put_null(j, "disk_requests");
+		json_put_null(j, "disk_requests_count");
+		return;
+	}
+	json_put_begin(j, "disk_requests", '[');
+	for (size_t i = 0; s && i < s->n; i++)
+		put_request_of(j, &s->list[i]);
+	json_put_end(j, ']');
+	json_put_uint(j, "disk_requests_count", s ? s->count : 0);
 }
 
 /* Members "segments" and "segments_merged"; null: the order is not known. */
@@ -205,6 +280,8 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_text(j, "comm", r->who.comm, sizeof(r->who.comm));
 	json_put_uint(j, "cgroup", r->who.cgroup);
 	put_lock(j, r);
+	put_helper_of(j, r);
+	put_requests_of(w, r);
 	json_put_end(j, '}');
 }
 

@@ -15,16 +15,17 @@
  *	missing		figures that could not be measured: names of strata, "requests", "calls"
  *			(all operations), "uring", "aio", "fault"
  *	ops		a row per operation, file system and key (empty with a single layer): the
- *			named columns of op_columns, strata, hist
+ *			named columns of op_columns, strata, pattern, hist
  *	strata		a member per stratum, null if missing (fs also in the rows of a file
  *			system whose functions are not probed); the others add up to total_ns
  *	hist		[low_ns, high_ns, count] per bucket that is not empty; both ends inclusive
  *	layers		with a single layer, the same rows without strata. They have layer (syscall,
  *			vfs, fs) and, for syscall, call
- *	requests	a row per disk and operation: the named columns of rq_columns, parent, hist.
- *			null: missing, or another single layer is traced
+ *	requests	a row per disk and operation: the named columns of rq_columns, parent,
+ *			pattern, hist. null: missing, or another single layer is traced
  *			parent: names of the disks above this disk or a partition of it; null: not
- *			known. hist: of device time, with -Q of tag, queue and device
+ *			known. pattern: rq_pattern_columns; null: not known, as in ops.
+ *			hist: of device time, with -Q of tag, queue and device
  *	minor_faults	page faults that found their page in memory: a row per file system and key,
  *			the columns of minor_columns; null: not counted
  *	in_progress	operations that had not ended, oldest first (empty with a single layer): op,
@@ -37,7 +38,8 @@
  *	overhead	bpf_run_ns, bpf_run_cnt; null if not measured
  *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path,
  *			dev, ino, offset and len (null: none), disks, result, error (name, null:
- *			none), requests, device_bytes, pid, tid, comm, cgroup (id), lock
+ *			none), requests, device_bytes, pid, tid, comm, cgroup (id), lock,
+ *			segments, segments_merged, helper, disk_requests, disk_requests_count
  *			path: as the process saw it, see path_full(); null: no file
  *			disks: a list of names per level, from the disk of the file system
  *			down; null: not known

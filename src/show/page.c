@@ -9,6 +9,7 @@
 #include "base/container.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "capture/slow_requests.h"
 #include "show/columns.h"
 #include "show/first_screen.h"
 #include "show/page_json.h"
@@ -42,20 +43,31 @@ struct page_out {
 	struct text_out o;
 	const struct page *p;
 	struct breakdown_view view;          /* for text, which goes through text_html_safe() */
-	struct snapshot calls, disks, files; /* rows by these */
+	struct snapshot calls, disks, files; /* rows by these; of a recording */
+	struct snapshot keys;                /* rows by view.by; not of a recording */
 };
 
-/* Writes text that ends in newlines as items of a list. */
+/* Writes text that ends in newlines as items of a list. A title ("lost:") goes before each of the
+ * indented lines below it. */
 static void put_items(struct text_out *o, char *text)
 {
-	char *line, *rest = text;
+	char *line, *rest = text, *title = NULL;
+	size_t indent;
 
 	while (rest && (line = strsep(&rest, "\n"))) {
-		line += strspn(line, " ");
-		if (!*line)
+		indent = strspn(line, " ");
+		if (!line[indent])
 			continue;
+		title = indent ? title : NULL;
+		if (!indent && line[strlen(line) - 1] == ':') {
+			title = line;
+			continue;
+		}
 		text_put(o, "<li>");
-		text_html_safe(o, line);
+		if (title)
+			text_html_safe(o, title);
+		text_put(o, title ? " " : "");
+		text_html_safe(o, line + indent);
 		text_put(o, "</li>\n");
 	}
 }
@@ -168,6 +180,8 @@ static int put_table(struct page_out *out, const struct page_table *table, struc
 
 	v.by = table->by;
 	err = breakdown_rows_init(&rows, &v, sn);
+	if (!err && out->p->view->by && table->by) /* live rows are by operation, too */
+		err = breakdown_rows_merge(&rows);
 	if (err)
 		return err;
 	t.ctx = &rows.whole;
@@ -266,12 +280,61 @@ static int put_requests(struct page_out *out)
 	return 0;
 }
 
-static int put_tables(struct page_out *out)
+/* Writes rows as a table; nothing without rows. @rows ends with NULL, and is freed. 0, or -ENOMEM
+ * if
+ * @rows is NULL. */
+static int put_list(struct page_out *out, const char *id, const char *title,
+		    const struct column *columns, const void **rows)
 {
-	static const char *const titles[] = { "operation", "fs",    "count", "rate", "failed",
-					      "bytes",     "mean",  "p50",   "p99",  "p99.9",
-					      "max",       "total", "I/O",   NULL };
-	static const struct page_table ops = { "ops", "Operations", NULL, "rows", BY_NONE, titles };
+	const struct breakdown_whole whole = { .v = &out->view,
+					       .duration_ns = out->p->sn->duration_ns };
+	struct columns t = { .list = columns, .ctx = &whole };
+
+	if (!rows)
+		return -ENOMEM;
+	if (*rows)
+		table_begin(&out->o, id, title, &t, false);
+	for (size_t i = 0; rows[i] && i < PAGE_ROWS; i++) {
+		text_put(&out->o, "<tr>");
+		columns_html(&out->o, &t, rows[i]);
+		text_put(&out->o, "</tr>\n");
+	}
+	if (*rows)
+		table_end(&out->o);
+	free(rows);
+	return 0;
+}
+
+/* Tables that a recording does not have. */
+static int put_live_tables(struct page_out *out)
+{
+	const struct breakdown_view *v = out->p->view;
+	char id[32], title[64];
+	const struct page_table keys = {
+		id,     title, by_name(v->by),
+		"rows", v->by, v->by == BY_PID || v->by == BY_TID ? key_titles : file_titles
+	};
+	int err = 0;
+
+	snprintf(id, sizeof(id), "by-%s", by_name(v->by));
+	snprintf(title, sizeof(title), "Operations by %s", by_name(v->by));
+	if (v->by)
+		err = put_table(out, &keys, &out->keys);
+	if (!err && v->sites)
+		err = put_list(out, "sleeps", "Sleeps", site_columns,
+			       (const void **)breakdown_sites(out->p->sn));
+	if (!err && v->helpers)
+		err = put_list(out, "helpers", "Requests of helpers", helper_columns,
+			       (const void **)breakdown_helpers(out->p->sn, false));
+	if (!err && v->helpers)
+		err = put_list(out, "helper-times", "Times of helpers", helper_time_columns,
+			       (const void **)breakdown_helpers(out->p->sn, true));
+	return err;
+}
+
+/* Tables of a recording by further keys. */
+static int put_recorded_tables(struct page_out *out)
+{
 	static const struct page_table by_file = { "by-file", "Operations by file", "file", "files",
 						   BY_FILE,   file_titles };
 	static const struct page_table by_disk = { "by-dev", "Operations by the disk of their file",
@@ -279,20 +342,29 @@ static int put_tables(struct page_out *out)
 						   BY_DEV,   file_titles };
 	static const struct page_table by_call = { "by-call", "Operations by call", "call", "calls",
 						   BY_NONE,   file_titles };
-	int err;
+	int err = put_key_table(out, &by_file, &out->files);
 
-	text_put(&out->o, "<section id=tables>\n<h2>Tables</h2>\n");
-	err = put_table(out, &ops, out->p->sn);
-	if (!err)
-		err = put_requests(out);
-	if (!err)
-		err = put_key_table(out, &by_file, &out->files);
 	if (!err)
 		err = put_owners(out);
 	if (!err)
 		err = put_key_table(out, &by_disk, &out->disks);
+	return err ? err : put_key_table(out, &by_call, &out->calls);
+}
+
+static int put_tables(struct page_out *out)
+{
+	static const char *const titles[] = { "operation", "fs",    "count", "rate", "failed",
+					      "bytes",     "mean",  "p50",   "p99",  "p99.9",
+					      "max",       "total", "I/O",   NULL };
+	static const struct page_table ops = { "ops", "Operations", NULL, "rows", BY_NONE, titles };
+	int err;
+
+	text_put(&out->o, "<section id=tables>\n<h2>Tables</h2>\n");
+	err = put_table(out, &ops, out->p->sn);
+	if (!err && breakdown_has_requests(out->p->view))
+		err = put_requests(out);
 	if (!err)
-		err = put_key_table(out, &by_call, &out->calls);
+		err = out->p->data ? put_recorded_tables(out) : put_live_tables(out);
 	text_put(&out->o, "</section>\n");
 	return err;
 }
@@ -384,7 +456,7 @@ static void put_compared(struct page_out *out)
 	struct text_out *o = &out->o;
 	const char *base;
 
-	if (!c->base)
+	if (!c || !c->base)
 		return;
 	base = basename(c->base);
 	text_put(o, "<section id=compared><h2>Compared with ");
@@ -403,6 +475,16 @@ static void put_pictures(struct text_out *o)
 
 	text_put(o, "<section id=times><h2>Over time</h2>%s</section>\n", none);
 	text_put(o, "<section id=heat><h2>Latency over time</h2></section>\n");
+}
+
+/* The parts of a page for which there is no recording. */
+static void put_not_recorded(struct text_out *o)
+{
+	text_put(o,
+		 "<section id=missing><h2>Not on this page</h2>\n<p>Strata, requests and latencies "
+		 "over time, offsets, requests of single operations, and tables by other keys: "
+		 "<code>iostrata breakdown</code> keeps sums only. <code>iostrata record --html "
+		 "OUT.html</code> makes a page with all of them.</p></section>\n");
 }
 
 /* The patterns of files and disks in words. */
@@ -428,6 +510,15 @@ static void put_offsets(struct page_out *out)
 	text_put(o, "</ul></section>\n");
 }
 
+/* The share of a stratum, which has its colour; of an unknown one, the rest. */
+static enum share share_of(unsigned int stratum)
+{
+	for (enum share s = 0; s < SHARE_N; s++)
+		if (stratum < ST_N && share_strata(s) >> stratum & 1)
+			return s;
+	return SHARE_OTHER;
+}
+
 /* The times of all strata of an operation, in their order. */
 static void put_strata(struct text_out *o, const uint64_t strata[ST_N], uint64_t total_ns,
 		       const char *fs)
@@ -436,7 +527,7 @@ static void put_strata(struct text_out *o, const uint64_t strata[ST_N], uint64_t
 	for (int i = 0; i < ST_N; i++) {
 		if (!strata[i])
 			continue;
-		text_put(o, "<li>");
+		text_put(o, "<li><i class=%c>%c</i>", share_letter(share_of(i)), stratum_letter(i));
 		if (i == ST_FS && *fs)
 			text_html(o, fs, strnlen(fs, FS_NAME_LEN));
 		else
@@ -445,6 +536,162 @@ static void put_strata(struct text_out *o, const uint64_t strata[ST_N], uint64_t
 			 text_percent(strata[i], total_ns).s);
 	}
 	text_put(o, "</ul>\n");
+}
+
+/* Heights in a waterfall, in pixels: of the segments, and of the line of a request. */
+enum { FALL_SEGMENTS = 20, FALL_REQUEST = 9 };
+
+/* Room for a letter on a wide page, and on a phone, in percent of the width. */
+enum { LETTER_LEAST = 1, LETTER_PHONE = 4 };
+
+/* A part of a waterfall: [@from, @to) ns of an operation that took @total_ns. */
+struct fall_part {
+	uint64_t from, to, total_ns;
+	unsigned int stratum; /* ST_N: of merged segments, so not known */
+	int y, height;
+};
+
+/* Draws a part that begins within the operation; a wide one with its letter. */
+static void put_fall_part(struct text_out *o, const struct fall_part *p)
+{
+	char letter = p->stratum < ST_N ? stratum_letter(p->stratum) : '~';
+	double end = p->to < p->total_ns ? p->to : p->total_ns;
+	double x = 100.0 * p->from / p->total_ns, width = 100.0 * end / p->total_ns - x;
+
+	if (p->from >= p->to || p->from >= p->total_ns)
+		return;
+	text_put(o, "<rect class=%c x=%.3f%% width=%.3f%% y=%d height=%d><title>%s: ",
+		 share_letter(share_of(p->stratum)), x, width, p->y, p->height,
+		 p->stratum < ST_N ? stratum_label(p->stratum) : "later ones");
+	text_put(o, "%s at %s</title></rect>", text_ns(p->to - p->from).s, text_ns(p->from).s);
+	if (p->height == FALL_SEGMENTS && width >= LETTER_LEAST)
+		text_put(o, "<text%s x=%.3f%% y=15>%c</text>",
+			 width < LETTER_PHONE ? " class=thin" : "", x + width / 2, letter);
+}
+
+/* A request as a line of a waterfall: tag, queue, device. */
+static void put_fall_request(struct text_out *o, const struct slow_request *rq, uint64_t total_ns,
+			     int y)
+{
+	const uint64_t times[] = { rq->tag_ns, rq->queue_ns, rq->device_ns };
+	static const unsigned int strata[] = { ST_TAG, ST_QUEUE, ST_DEVICE };
+	int64_t at = rq->at_ns, end;
+
+	for (int i = 0; i < 3; i++, at = end) {
+		end = at + times[i];
+		if (end > 0)
+			put_fall_part(o, &(struct fall_part){ .from = at > 0 ? at : 0,
+							      .to = end,
+							      .total_ns = total_ns,
+							      .stratum = strata[i],
+							      .y = y,
+							      .height = FALL_REQUEST - 2 });
+	}
+}
+
+/* The segments of an operation in order and to scale, and below, on the same scale, its requests.
+ */
+static void put_fall(struct text_out *o, const struct slow_op *r)
+{
+	size_t n = r->requests ? r->requests->n : 0;
+	struct fall_part part = { .total_ns = r->total_ns, .height = FALL_SEGMENTS };
+
+	if (!r->total_ns)
+		return;
+	text_put(o,
+		 "<svg class=fall height=%zu role=img aria-label=\"strata in order, to scale; "
+		 "the table of segments has them as text\">",
+		 FALL_SEGMENTS + (n ? 4 + n * FALL_REQUEST : 0));
+	for (unsigned int i = 0; i < r->segments.n; i++, part.from = part.to) {
+		part.to = part.from + SEGMENT_NS(r->segments.at[i]);
+		part.stratum = SEGMENT_STRATUM(r->segments.at[i]);
+		put_fall_part(o, &part);
+	}
+	part.to = r->total_ns;
+	part.stratum = ST_N;
+	put_fall_part(o, &part);
+	for (size_t i = 0; i < n; i++)
+		put_fall_request(o, &r->requests->list[i], r->total_ns,
+				 FALL_SEGMENTS + 4 + i * FALL_REQUEST);
+	text_put(o, "</svg>\n");
+}
+
+/* The titles of a table which is not sorted; @titles ends with NULL. The first one is of text. */
+static void put_titles(struct text_out *o, const char *const *titles)
+{
+	text_put(o, "<thead><tr>");
+	for (int i = 0; titles[i]; i++)
+		text_put(o, "<th scope=col%s>%s</th>", i ? " class=n" : "", titles[i]);
+	text_put(o, "</tr></thead><tbody>\n");
+}
+
+static void put_segments(struct text_out *o, const struct slow_op *r)
+{
+	static const char *const titles[] = { "stratum", "at", "for", "share", NULL };
+	const struct segments *s = &r->segments;
+	uint64_t at = 0, ns;
+
+	text_put(o, "<details><summary>%u segments in order</summary><div class=scroll><table>",
+		 s->n);
+	put_titles(o, titles);
+	for (unsigned int i = 0; i < s->n; i++, at += ns) {
+		ns = SEGMENT_NS(s->at[i]);
+		text_put(o,
+			 "<tr><td>%s</td><td class=n>%s</td><td class=n>%s</td><td "
+			 "class=n>%s</td></tr>\n",
+			 stratum_label(SEGMENT_STRATUM(s->at[i])), text_ns(at).s, text_ns(ns).s,
+			 text_percent(ns, r->total_ns).s);
+	}
+	if (s->merged)
+		text_put(o,
+			 "<tr><td>%u later ones</td><td class=n>%s</td><td class=n>%s</td><td "
+			 "class=n>%s</td></tr>\n",
+			 s->merged, text_ns(at).s, text_ns(r->total_ns - at).s,
+			 text_percent(r->total_ns - at, r->total_ns).s);
+	text_put(o, "</tbody></table></div></details>\n");
+}
+
+static void put_slow_request(struct text_out *o, const struct breakdown_view *v,
+			     const struct slow_request *rq, unsigned int tid)
+{
+	text_put(o, "<tr><td>");
+	text_html(o, rq->disk, strnlen(rq->disk, sizeof(rq->disk)));
+	text_put(o, " %s%s</td>", rq_op_name(rq->op), rq->failed ? ", failed" : "");
+	text_put(o, "<td class=n>%s</td><td class=n>%s</td>", slowest_request_at(v, rq).s,
+		 rq->bytes ? text_bytes(rq->bytes).s : "-");
+	text_put(o, "<td class=n>%s</td><td class=n>%s</td><td class=n>%s</td>",
+		 rq->unqueued ? "-" : text_ns(rq->tag_ns).s,
+		 rq->unqueued ? "-" : text_ns(rq->queue_ns).s, text_ns(rq->device_ns).s);
+	if (rq->who.tid != tid) {
+		text_put(o, "<td class=n>");
+		text_html(o, rq->who.comm, strnlen(rq->who.comm, COMM_LEN));
+		text_put(o, "</td>");
+	}
+	text_put(o, "</tr>\n");
+}
+
+/* The requests that belong to an operation. */
+static void put_slow_requests(struct page_out *out, const struct slow_op *r)
+{
+	const char *titles[] = {
+		"request", "at", "bytes", "tag", "queue", "device", "from another thread", NULL
+	};
+	const struct slow_requests *s = r->requests;
+	bool others = false;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		others |= s->list[i].who.tid != r->who.tid;
+	titles[6] = others ? titles[6] : NULL;
+	text_put(&out->o, "<div class=scroll><table class=requests>");
+	put_titles(&out->o, titles);
+	for (size_t i = 0; i < s->n; i++)
+		put_slow_request(&out->o, &out->view, &s->list[i], r->who.tid);
+	text_put(&out->o, "</tbody></table></div>\n");
+	if (s->count > s->n)
+		text_put(&out->o, "<p class=more>%s shorter ones</p>\n",
+			 text_count(s->count - s->n).s);
 }
 
 static int put_slow(struct page_out *out, const struct slow_op *r)
@@ -468,11 +715,18 @@ static int put_slow(struct page_out *out, const struct slow_op *r)
 	text_put(o, "<li><p><b>");
 	text_html_safe(o, title);
 	text_put(o, "</b></p>\n");
-	put_bar(o, strata, r->total_ns);
+	if (r->has_segments)
+		put_fall(o, r);
+	else
+		put_bar(o, strata, r->total_ns);
 	put_strata(o, strata, r->total_ns, fs);
 	text_put(o, "<ul class=notes>");
 	put_items(o, text);
-	text_put(o, "</ul></li>\n");
+	text_put(o, "</ul>\n");
+	if (r->has_segments)
+		put_segments(o, r);
+	put_slow_requests(out, r);
+	text_put(o, "</li>\n");
 	free(text);
 	return 0;
 }
@@ -494,8 +748,13 @@ static int put_data(struct page_out *out)
 {
 	size_t len;
 	const struct page_names names = { &out->files, &out->disks };
-	char *json = page_json(out->p, &names, PAGE_JSON_MAX, &len);
+	char *json;
 
+	if (!out->p->data) { /* without pictures, the script only needs to know this */
+		text_put(&out->o, "<script type=\"application/json\" id=\"data\">{}</script>\n");
+		return 0;
+	}
+	json = page_json(out->p, &names, PAGE_JSON_MAX, &len);
 	if (!json)
 		return -ENOMEM;
 	text_put(&out->o, "<script type=\"application/json\" id=\"data\">");
@@ -512,8 +771,10 @@ static int put_body(struct page_out *out)
 	text_put(&out->o, "<main>\n");
 	put_compared(out);
 	err = put_answer(out);
-	put_pictures(&out->o);
-	put_offsets(out);
+	if (out->p->data) {
+		put_pictures(&out->o);
+		put_offsets(out);
+	}
 	if (!err)
 		err = put_slowest(out);
 	/* the data before the tables, which take the rows with the names */
@@ -521,8 +782,25 @@ static int put_body(struct page_out *out)
 		err = put_data(out);
 	if (!err)
 		err = put_tables(out);
+	if (!out->p->data)
+		put_not_recorded(&out->o);
 	text_put(&out->o, "</main>\n");
 	return err;
+}
+
+/* Sets the rows by keys. 0 or -ENOMEM. */
+static int rows_set(struct page_out *out)
+{
+	const struct page *p = out->p;
+	int err = p->data       ? page_data_calls(p->sn, &out->calls)
+		  : p->view->by ? page_data_kinds(p->sn, &out->keys)
+				: 0;
+
+	if (err || !p->data)
+		return err;
+	/* by disk before by file: see page_data_rows() */
+	err = page_data_rows(p->data, BY_DEV, &out->disks);
+	return err ? err : page_data_rows(p->data, BY_FILE, &out->files);
 }
 
 int page_put(FILE *f, const struct page *p)
@@ -530,22 +808,19 @@ int page_put(FILE *f, const struct page *p)
 	struct page_out out = { .o = { .f = f }, .p = p, .view = *p->view };
 	int err;
 
+	out.view.by = BY_NONE; /* of the answer */
 	out.view.terminal = out.view.color = false;
 	out.view.width = WIDE;
 	if (out.view.recording) /* whoever gets the page has other directories */
 		out.view.recording = basename(out.view.recording);
 	text_write(&out.o, page_head_begin, page_head_end - page_head_begin);
-	err = page_data_calls(p->sn, &out.calls);
-	/* by disk before by file: see page_data_rows() */
-	if (!err)
-		err = page_data_rows(p->data, BY_DEV, &out.disks);
-	if (!err)
-		err = page_data_rows(p->data, BY_FILE, &out.files);
+	err = rows_set(&out);
 	if (!err)
 		err = put_body(&out);
 	text_write(&out.o, page_tail_begin, page_tail_end - page_tail_begin);
 	snapshot_free(&out.calls);
 	snapshot_free(&out.disks);
 	snapshot_free(&out.files);
+	snapshot_free(&out.keys);
 	return err ? err : text_end(&out.o);
 }

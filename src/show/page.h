@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * page.h - a recording as one HTML file (report --html): the answer and tables as HTML, the data of
- * the pictures as JSON, and the style and the script of src/page. Also the live page, which asks a
- * server for the same data. All text is hostile.
+ * page.h - a recording, or what breakdown counted, as one HTML file (--html): the answer and tables
+ * as HTML, the data of the pictures as JSON, and the style and the script of src/page. Also the
+ * live page, which asks a server for the same data. All text is hostile.
  */
 #ifndef IOSTRATA_SHOW_PAGE_H
 #define IOSTRATA_SHOW_PAGE_H
@@ -21,14 +21,16 @@ struct page_compared {
 };
 
 struct page {
-	const struct breakdown_view *view; /* without --by */
-	struct snapshot *sn;               /* rows without --by, one for each call */
-	struct page_data *data;            /* its rows are taken */
-	const struct slow_op *slowest;     /* biggest first */
+	const struct breakdown_view *view; /* of a recording: without --by */
+	/* of a recording: rows without --by, one for each call; else rows by view->by, which the
+	 * page changes */
+	struct snapshot *sn;
+	struct page_data *data;        /* its rows are taken; NULL: not of a recording */
+	const struct slow_op *slowest; /* biggest first */
 	size_t n_slowest;
-	const struct page_compared *compared;
-	const char *host;  /* NULL: not known */
-	uint64_t begin_ns; /* since 1970 */
+	const struct page_compared *compared; /* NULL: none, as without a base in it */
+	const char *host;                     /* NULL: not known */
+	uint64_t begin_ns;                    /* since 1970 */
 };
 
 enum {

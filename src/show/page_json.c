@@ -207,11 +207,11 @@ static int put_rows(struct json *j, struct series *s)
 
 static int map_order(const void *a, const void *b)
 {
-	const struct access *x = &(*(const struct page_map *const *)a)->map->access;
-	const struct access *y = &(*(const struct page_map *const *)b)->map->access;
+	const struct access *x = (*(const struct page_map *const *)a)->map->access;
+	const struct access *y = (*(const struct page_map *const *)b)->map->access;
 
-	return compare_u64(y->kinds[ACCESS_READ].count + y->kinds[ACCESS_WRITE].count,
-			   x->kinds[ACCESS_READ].count + x->kinds[ACCESS_WRITE].count);
+	return compare_u64(y[ACCESS_READ].count + y[ACCESS_WRITE].count,
+			   x[ACCESS_READ].count + x[ACCESS_WRITE].count);
 }
 
 size_t page_maps(const struct page *p, const struct page_map *ret[PAGE_MAPS])
@@ -235,14 +235,15 @@ const char *page_map_name(const struct page_names *names, const struct page_map 
 	if (m->row)
 		return names->files->ops[m->row - 1].by;
 	for (size_t i = 0; i < names->disks->n_ops; i++)
-		if (names->disks->ops[i].key.by[0] == m->dev)
+		if (names->disks->ops[i].key.by[0] == m->dev &&
+		    names->disks->ops[i].key.fs == m->host)
 			return names->disks->ops[i].by;
 	return NULL;
 }
 
 /* "92 % sequential reads of 128 KiB"; without a pattern that most have: "reads of 4 KiB: 40 %
  * sequential, 20 % strided, 40 % random". Returns the length. */
-static int kind_words(char *dst, size_t cap, const struct access_kind *k, const char *noun)
+static int kind_words(char *dst, size_t cap, const struct access *k, const char *noun)
 {
 	static const char *const patterns[] = { "sequential", "strided", "random" };
 	uint64_t counts[] = { k->sequential, k->strided, k->count - k->sequential - k->strided };
@@ -274,8 +275,8 @@ static int kind_words(char *dst, size_t cap, const struct access_kind *k, const 
 
 void page_map_words(char ret[PAGE_MAP_WORDS], const struct page_map *m)
 {
-	const struct access_kind *reads = &m->map->access.kinds[ACCESS_READ];
-	const struct access_kind *writes = &m->map->access.kinds[ACCESS_WRITE];
+	const struct access *reads = &m->map->access[ACCESS_READ];
+	const struct access *writes = &m->map->access[ACCESS_WRITE];
 	int n = 0;
 
 	ret[0] = '\0';

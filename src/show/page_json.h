@@ -9,12 +9,14 @@
  *	interval_ns	length of an interval; the last one may be shorter
  *	intervals	number of intervals
  *	all		sums of all operations for each interval: count, total, strata
- *	rows		operations (by kind and file system) and requests (by disk): is_request,
- *what, where (null: not known), count, errors, bytes, total (ns), a number for each interval;
- *strata, lists by name, without those of zeros; heat
- *	heat		low: the lowest half-octave with a count; cells: for each half-octave from
- *low on a list of interval, count, interval, count ... more_rows	number of rows that are only
- *in all
+ *	rows		operations (by kind and file system) and requests (by disk):
+ *			is_request, what, where (null: not known);
+ *			count, errors, bytes, total (ns): a number for each interval;
+ *			strata: such lists by name, without those of zeros; heat
+ *	heat		low: the lowest half-octave with a count;
+ *			cells: for each half-octave from low on a list of interval, count, ...
+ *	more_rows	number of rows that are only in all
+ *	offsets		maps of files and disks, see docs/schema/page-1.json
  *
  * Half-octave n begins at 2^(n/2 + 4) ns for even n, and in the middle of the octave for odd n.
  */

@@ -12,6 +12,7 @@
 
 #include "base/columns.h"
 #include "base/names.h"
+#include "capture/slow_requests.h"
 #include "cell.h"
 #include "show/devices.h"
 #include "show/parts.h"
@@ -132,6 +133,19 @@ static void put_lock(struct text_out *o, const struct breakdown_view *v, const s
 	put_line(o, v, line);
 }
 
+/* "helped by jbd2/vda1-8 (pid 300, tid 300)" */
+static void put_helper(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+{
+	const struct waker *h = &r->helper;
+	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[160];
+
+	if (!h->tid)
+		return;
+	text_safe_n(comm, sizeof(comm), h->comm, strnlen(h->comm, sizeof(h->comm)));
+	snprintf(line, sizeof(line), "helped by %s (pid %u, tid %u)", comm, h->pid, h->tid);
+	put_line(o, v, line);
+}
+
 enum { TIMELINE_MAX = 200, TIMELINE_LINES = 16 };
 
 /* @i / @n of @total, without an overflow. */
@@ -236,6 +250,56 @@ void slowest_details(struct text_out *o, const struct breakdown_view *v, const s
 	put_range(o, v, r);
 	put_who(o, v, r);
 	put_lock(o, v, r);
+	put_helper(o, v, r);
+}
+
+struct text_num slowest_request_at(const struct breakdown_view *v, const struct slow_request *rq)
+{
+	struct text_num t =
+		view_time(v, rq->at_ns < 0 ? -(uint64_t)rq->at_ns : (uint64_t)rq->at_ns);
+
+	if (rq->at_ns < 0) {
+		memmove(t.s + 1, t.s, sizeof(t.s) - 1);
+		t.s[0] = '-';
+		t.s[sizeof(t.s) - 1] = '\0';
+	}
+	return t;
+}
+
+/* A line of the table of requests. @tid: the operation's thread. */
+static void put_request(struct text_out *o, const struct breakdown_view *v,
+			const struct slow_request *rq, unsigned int tid)
+{
+	char disk[TEXT_SAFE_CAP(SLOW_DISK)], comm[TEXT_SAFE_CAP(COMM_LEN)];
+	char name[sizeof(disk) + 32], line[sizeof(name) + sizeof(comm) + 128];
+
+	text_safe_n(disk, sizeof(disk), rq->disk, strnlen(rq->disk, sizeof(rq->disk)));
+	snprintf(name, sizeof(name), "%s %s%s", disk, rq_op_name(rq->op),
+		 rq->failed ? ", failed" : "");
+	text_safe_n(comm, sizeof(comm), rq->who.comm, strnlen(rq->who.comm, COMM_LEN));
+	snprintf(line, sizeof(line), "%-14s %9s %8s %8s %8s %8s%s%s", name,
+		 slowest_request_at(v, rq).s, rq->bytes ? text_bytes(rq->bytes).s : "-",
+		 rq->unqueued ? "-" : view_time(v, rq->tag_ns).s,
+		 rq->unqueued ? "-" : view_time(v, rq->queue_ns).s, view_time(v, rq->device_ns).s,
+		 *comm && rq->who.tid != tid ? "  " : "", rq->who.tid != tid ? comm : "");
+	put_line(o, v, line);
+}
+
+/* The requests that belong to the operation. */
+static void put_requests(struct text_out *o, const struct breakdown_view *v,
+			 const struct slow_op *r)
+{
+	const struct slow_requests *s = r->requests;
+
+	if (!s)
+		return;
+	put_line(o, v,
+		 "requests              at    bytes      tag    queue   device  from another "
+		 "thread");
+	for (size_t i = 0; i < s->n; i++)
+		put_request(o, v, &s->list[i], r->who.tid);
+	if (s->count > s->n)
+		text_put(o, "   %s shorter\n", text_count(s->count - s->n).s);
 }
 
 static void put_record(struct text_out *o, const struct breakdown_view *v,
@@ -255,6 +319,8 @@ static void put_record(struct text_out *o, const struct breakdown_view *v,
 		put_timeline(o, v, r);
 	else
 		waterfall_put(o, v, &w);
+	if (v->timeline)
+		put_requests(o, v, r);
 }
 
 void slowest_put(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,

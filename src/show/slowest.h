@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * slowest.h - single operations as text, each with its strata, biggest first: a record has sums per
- * stratum, not their order in time.
+ * slowest.h - single operations as text, each with its strata, biggest first or in their order, and
+ * the requests of recorded ones.
  */
 #ifndef IOSTRATA_SHOW_SLOWEST_H
 #define IOSTRATA_SHOW_SLOWEST_H
@@ -18,8 +18,13 @@ void slowest_put(struct text_out *o, const struct breakdown_view *v, const struc
 void slowest_title(char *dst, size_t cap, const struct breakdown_view *v, const char *fs,
 		   const struct slow_op *r);
 
-/* Lines of safe text: its path, disks, range and result, thread, and the lock that it waited for.
- */
+struct slow_request;
+
+/* When a request was submitted, after the operation's beginning: "1.20 ms", "-3.00 us". */
+struct text_num slowest_request_at(const struct breakdown_view *v, const struct slow_request *rq);
+
+/* Lines of safe text: its path, disks, range and result, thread, the lock that it waited for, and
+ * its helper. */
 void slowest_details(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
 		     const struct slow_op *r);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * text.c - prints a snapshot as text. Owns the sections and their order: operations, requests,
- * sleeps, helpers, slowest, losses, missing figures, overhead.
+ * patterns, sleeps, helpers, slowest, losses, missing figures, overhead.
  */
 #include "show/text.h"
 
@@ -537,6 +537,54 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	put_more(o, v, rows->n_rqs - n, "requests");
 }
 
+/* The first rows of a table of patterns, those with most time first. */
+static void put_pattern_rows(struct text_out *o, const struct breakdown_view *v,
+			     const struct column *columns, const void **rows, size_t n)
+{
+	const struct columns t = { .list = columns,
+				   .ctx = &(struct breakdown_whole){ .v = v },
+				   .width = view_width(v),
+				   .uncut = !v->terminal,
+				   .milliseconds = v->milliseconds };
+	size_t most = v->rows_max ? v->rows_max : v->detail ? n : ROWS_MOST;
+	size_t shown = n > most + !v->rows_max ? most : n;
+
+	if (!n)
+		return;
+	text_put(o, "\n");
+	columns_text(o, &t, rows, shown);
+	if (shown < n)
+		text_put(o, "%s more; %s\n", text_count(n - shown).s, view_more(v));
+}
+
+/* Sizes and patterns: a table for files, one for disks. Nothing unless v->pattern. 0 or -ENOMEM. */
+static int patterns_put(struct text_out *o, const struct breakdown_view *v,
+			const struct snapshot *sn)
+{
+	struct breakdown_rows rows;
+	const void **list;
+	size_t n = 0;
+	int err = v->pattern ? breakdown_rows_init(&rows, v, sn) : 0;
+
+	if (err || !v->pattern)
+		return err;
+	list = calloc(rows.n_ops + rows.n_rqs + 1, sizeof(*list));
+	for (size_t i = 0; list && i < rows.n_ops; i++)
+		if (rows.ops[i]->pattern)
+			list[n++] = rows.ops[i];
+	if (list)
+		put_pattern_rows(o, v, op_pattern_columns, list, n);
+	n = 0;
+	for (size_t i = 0; list && i < rows.n_rqs; i++)
+		if (rows.rqs[i]->pattern)
+			list[n++] = rows.rqs[i];
+	if (list)
+		put_pattern_rows(o, v, rq_pattern_columns, list, n);
+	free(list);
+	breakdown_rows_done(&rows);
+	return list ? 0 : -ENOMEM;
+}
+
 static bool is_nothing(const struct breakdown_view *v, const struct breakdown_rows *rows)
 {
 	return !rows->n_ops && (!breakdown_has_requests(v) || !rows->n_rqs);
@@ -568,6 +616,8 @@ int breakdown_text(FILE *f, const struct breakdown_view *v, const struct snapsho
 	}
 	if (!err)
 		err = servers_put(&o, v, sn);
+	if (!err)
+		err = patterns_put(&o, v, sn);
 	if (!err)
 		err = site_put(&o, v, sn);
 	if (!err)

@@ -293,8 +293,10 @@ int breakdown_rows_merge(struct breakdown_rows *r)
 
 void breakdown_rows_done(struct breakdown_rows *r)
 {
-	for (size_t i = 0; i < r->n_merged; i++)
+	for (size_t i = 0; i < r->n_merged; i++) {
+		access_pattern_free(r->merged[i].pattern);
 		free(r->merged[i].hist.bins);
+	}
 	free(r->merged);
 	device_tree_done(&r->whole.tree);
 	free(r->ops);

@@ -18,6 +18,7 @@ struct breakdown_view {
 	const char *layer_name; /* as the user typed it: "ext4" */
 	enum by_key by;
 	bool queued;       /* -Q: hist and max of requests include tag and queue */
+	bool pattern;      /* sizes and patterns of rows that have them; text only */
 	bool timeline;     /* the slowest operations have their strata in order; text only */
 	bool milliseconds; /* -m; text only */
 	bool histograms;   /* -H; text only */

@@ -91,6 +91,8 @@ same() {
 		grep -qxF "0/made/$name" "$tmp/found" || { echo "no $name"; cat "$tmp/found"; false; }
 	done
 	not grep -q '<script> 10' "$page"
+	not grep -q 'thread-7<b>' "$page"
+	grep -q 'helped by thread-7&lt;b&gt;\\xff' "$page"
 	grep -q '&lt;script&gt; 10' "$page"
 }
 
@@ -314,4 +316,107 @@ live_server() {
 	[[ $(seen '.tables["in-progress"][0] | [.age_ns, .comm]') == '[5000000000,"<b>\\xe2\\x80\\xaex"]' ]]
 	[[ $(seen .sentence -r) == "in the last 10.0 s: "*" in I/O, 75 % of it read ext4" && $(seen .wide) == 0 ]]
 	[[ $(seen .notes -r) == "lost since this page was opened: 110 (ops)" ]]
+}
+
+@test "page: the slowest operations are drawn in order, with their requests" {
+	need_browser
+	"$iostrata" report -j --slowest 20 "$a" >"$tmp/json"
+	"$iostrata" report -j --slowest 5 --op fsync "$a" >"$tmp/few"
+	json '.slowest | length == 20 and all(.[]; .segments != null and .total_ns == ([.segments[][1]] | add))' "$tmp/json"
+	json '[.slowest[] | select(.helper != null) | .helper.comm] | length > 0 and all(.[]; startswith("thread-"))' \
+		"$tmp/json"
+	json '[.slowest[].disk_requests[]] | length > 9 and all(.[]; .dev == "loop3" and .device_ns > 999)' "$tmp/json"
+	json '[.slowest[] | select(.disk_requests_count != (.disk_requests | length))] == []' "$tmp/json"
+	browse "$page" 'return [...document.querySelectorAll(".slow > li")].map(li => {
+		const rects = [...li.querySelectorAll(".fall rect")].filter(r => r.getAttribute("height") === "20");
+		const share = r => Number(r.getAttribute("width").replace("%", "")), edge = r => r.getBoundingClientRect();
+		return { parts: rects.map(r => r.textContent.split(":")[0]), whole: Math.round(sum(rects.map(share))),
+			inOrder: rects.every((r, i) => !i || edge(rects[i - 1]).right <= edge(r).left + 0.5),
+			segments: li.querySelectorAll("details tbody tr").length,
+			requests: [...li.querySelectorAll("table.requests tbody tr")].map(r => r.cells[0].textContent) };
+	})'
+	diff <(jq -c '.slowest[] | [(.segments | length), ([.disk_requests[].dev] | length)]' "$tmp/json") \
+		<(seen '.returned[] | [.segments, (.requests | length)]')
+	[[ $(seen '[.returned[] | .whole] | unique') == '[100]' && $(seen '[.returned[].inOrder] | unique') == '[true]' ]]
+	[[ $(seen '[.returned[].parts | length > 1] | unique') == '[true]' ]]
+	# the same as text
+	expect 0 report --slowest 3 --timeline "$a"
+	[[ $output == *"requests              at    bytes      tag    queue   device"*"loop3 "* ]]
+	[[ $output == *"helped by thread-"* ]]
+}
+
+@test "page: breakdown has one, too, and says what it has not" {
+	need_root
+	dir=$(disk_dir)
+	expect 0 breakdown --html "$tmp/b.html" --by file --slowest 3 -- \
+		dd if=/dev/zero of="$dir/<i>data" bs=4K count=23 oflag=dsync
+	rm -r "$dir"
+	[[ $stderr == *"b.html: a page for browsers" && $(stat -c %a "$tmp/b.html") == 600 ]]
+	for text in '<h1 id=sentence>traced dd for ' '<table id="ops">' '<table id="by-file">' '&lt;i&gt;data' \
+		'Not on this page' 'iostrata record --html' '<svg class=fall'; do
+		grep -qF -- "$text" "$tmp/b.html" || { echo "no $text"; false; }
+	done
+	[[ $(grep -c '^<li><p><b>' "$tmp/b.html") == 3 ]]
+	if command -v chromium >/dev/null && [[ -e build/engines/playwright ]]; then
+		browse "$tmp/b.html"
+		[[ $(seen '[.tables.ops[] | select(.operation == "write") | .count] | add >= 23') == true ]]
+		[[ $(seen '(.tables.ops | map(.count) | add) == (.tables["by-file"] | map(.count) | add)') == true ]]
+	fi
+	for option in --json "-o $tmp/x" -v "-T blk" "-n 3" "--sort count"; do
+		# shellcheck disable=SC2086 # words
+		expect 2 breakdown --html "$tmp/no.html" $option -D 1
+		says "--html and ${option%% *} exclude one another"
+	done
+	expect 2 breakdown --html "$tmp/no.html" 1
+	says "--html and INTERVAL exclude one another"
+	expect 2 breakdown --html -
+	says "--html needs the name of a file"
+	expect 127 breakdown --html "$tmp/no.html" -- "$tmp/nosuch"
+	[[ ! -e $tmp/no.html ]]
+}
+
+@test "page: recordings of several hosts stay apart" {
+	"$BATS_FILE_TMPDIR/records" -h node1 -s 3 "$tmp/n1.ios" 1009
+	"$BATS_FILE_TMPDIR/records" -h 'node<2>' -s 5 "$tmp/n2.ios" 1013
+	expect 0 report --html "$tmp/hosts.html" "$tmp/n1.ios" "$tmp/n2.ios"
+	[[ $stderr == *"2 recordings of several hosts are added up"* ]]
+	data_of "$tmp/hosts.html" >"$tmp/data"
+	[[ $(jq -c '[.rows[] | select(.is_request) | .where] | unique' "$tmp/data") == '["node1:loop3","node<2>:loop3"]' ]]
+	[[ $(jq '.all.count | add' "$tmp/data") == 2022 ]]
+	[[ $(jq -c '[.offsets[] | select(.is_disk) | .name] | sort' "$tmp/data") == '["node1:loop3","node<2>:loop3"]' ]]
+	for by in file pid dev container; do
+		"$iostrata" report -j --by $by "$tmp/n1.ios" "$tmp/n2.ios" 2>"$tmp/said" | "$python" -c '
+import html, json, re, sys
+page, by = open(sys.argv[1]).read(), sys.argv[2]
+table = re.search(rf"<table id=\"by-{by}\">.*?<tbody>(.*?)</tbody>", page, re.S)[1]
+first = [re.search("<td.*?</td>", row)[0] for row in table.strip().split("\n")]
+seen = {html.unescape(re.sub("<[^>]*>", "", cell)) for cell in first}
+keys = {op["key"] for op in json.load(sys.stdin)["ops"]}
+assert len(seen) > 1 or by == "container", seen
+assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/hosts.html" $by
+	done
+}
+
+@test "page: report --pattern and JSON tell size and pattern, as the page does" {
+	need_root
+	dir=$(disk_dir)
+	dd if=/dev/zero of="$dir/data" bs=1M count=8 status=none
+	"$iostrata" record -o "$tmp/dd.ios" -- dd if="$dir/data" of=/dev/null bs=128K iflag=direct status=none 2>"$tmp/said"
+	rm -r "$dir"
+	# records of several CPUs come about in their order: one or another may look random
+	"$iostrata" report -j --by file "$tmp/dd.ios" | command jq -e --arg name "$dir/data" '.ops[] |
+		select(.key == $name and .op == "read") | .pattern | .count == 64 and .size_mean_bytes == 131072 and
+		.size_p50_bytes == 131072 and .size_max_bytes == 131072 and .sequential > 0.8 and .sequential < 1 and
+		.strided < 0.1 and .random < 0.2 and .seek_mean_bytes < 131072'
+	COLUMNS=300 expect 0 report --by file --pattern "$tmp/dd.ios"
+	[[ $output =~ file\ +operation\ +count\ +size ]]
+	[[ $output =~ $dir/data\ +read\ +64\ +128\ KiB\ +128\ KiB\ +128\ KiB\ +[89] ]]
+	"$iostrata" report -j "$tmp/dd.ios" | command jq -e '[.requests[] | select(.op == "R") | .pattern] |
+		length > 0 and all(.[]; .count > 0 and (.sequential + .strided + .random - 1 | fabs) < 1e-6)'
+	expect 0 report --pattern "$tmp/dd.ios"
+	[[ $output =~ disk\ +requests\ .*size\ .*seek && $output =~ read\ .*[KM]iB.*% ]]
+	expect 2 report --pattern --by pid "$tmp/dd.ios"
+	says "--pattern is about files and disks"
+	expect 2 report --pattern -j "$tmp/dd.ios"
+	says "JSON always has these figures"
 }

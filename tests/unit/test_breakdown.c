@@ -17,6 +17,7 @@
 #include "base/hist.h"
 #include "base/mounts.h"
 #include "base/text.h"
+#include "capture/slow_requests.h"
 #include "json_seen.h"
 #include "show/columns.h"
 #include "show/json.h"
@@ -1187,6 +1188,52 @@ static void the_slowest_are_shown_whole(void **state)
 	fixture_done(&f);
 }
 
+/* Two requests: before the operation and of a helper; its own, whose submission was not seen. */
+static const struct slow_requests two_requests = {
+	.n = 2,
+	.count = 1009,
+	.list = { { .at_ns = -3000,
+		    .tag_ns = 1100,
+		    .queue_ns = 2200,
+		    .device_ns = 33000,
+		    .bytes = 4096,
+		    .op = RQ_WRITE,
+		    .who = { .pid = 8, .tid = 8, .comm = "jbd2\x1b[1m" },
+		    .disk = "s\x1b[1md" },
+		  { .at_ns = 5000,
+		    .device_ns = 44000,
+		    .op = RQ_FLUSH,
+		    .failed = true,
+		    .unqueued = true,
+		    .who = { .pid = 100, .tid = 101, .comm = "dd" },
+		    .disk = "sda" } },
+};
+
+static void slowest_have_helper_and_requests(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	fill_record(&f.records[0]);
+	f.records[0].helper = (struct waker){ .pid = 8, .tid = 9, .comm = "jbd2\x1b[1m" };
+	f.records[0].requests = (struct slow_requests *)&two_requests;
+	print(&f, breakdown_text, &v, 1);
+	assert_has(f.text, "\n   helped by jbd2\\x1b[1m (pid 8, tid 9)\n");
+	assert_has_not(f.text, "   requests "); /* with the timeline only */
+	v.timeline = true;
+	print(&f, breakdown_text, &v, 1);
+	assert_has(f.text,
+		   "\n   requests              at    bytes      tag    queue   device  from "
+		   "another thread\n"
+		   "   s\\x1b[1md write  -3.00 us 4.00 KiB  1.10 us  2.20 us  33.0 us  "
+		   "jbd2\\x1b[1m\n"
+		   "   sda flush, failed   5.00 us        -        -        -  44.0 us\n"
+		   "   1,007 shorter\n");
+	fixture_done(&f);
+}
+
 /* JSON */
 
 /* Prints, checks that it is one line of ASCII, reads it back. */
@@ -1503,7 +1550,8 @@ static const char every_member[] =
 	"\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
-	"\"sleep\":1011,\"lock\":1012,\"server\":1013},\"hist\":[[851968,868351,510],[7340032,"
+	"\"sleep\":1011,\"lock\":1012,\"server\":1013},\"pattern\":null,"
+	"\"hist\":[[851968,868351,510],[7340032,"
 	"7471103,400],[16777216,17301503,85],[62914560,63963135,4],[100663296,"
 	"102760447,1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\","
 	"\"comm\":\"cat\",\"container\":\"13\",\"container_name\":\"web\",\"runtime\":"
@@ -1512,7 +1560,8 @@ static const char every_member[] =
 	"\"count\":24,\"rate\":4.800000,\"errors\":5,\"bytes\":512,\"requeues\":6,"
 	"\"unqueued\":4,\"outside\":2,\"tag_ns\":100,\"queue_ns\":240,\"device_ns\":480,"
 	"\"tag_mean_ns\":5,\"queue_mean_ns\":12,\"device_mean_ns\":20,\"own_mean_ns\":null,"
-	"\"p99_ns\":17563648,\"max_ns\":100000001,\"parent\":null,\"hist\":[[868352,884735,510],"
+	"\"p99_ns\":17563648,\"max_ns\":100000001,\"parent\":null,\"pattern\":null,"
+	"\"hist\":[[868352,884735,510],"
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"minor_faults\":[],\"in_progress\":[{\"op\":\"close\","
 	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"pid\":202,\"tid\":203,"
@@ -1530,7 +1579,9 @@ static const char every_member[] =
 	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,"
 	"\"pid\":100,\"tid\":101,"
 	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
-	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"}}]}\n";
+	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"},"
+	"\"helper\":{\"pid\":411,\"tid\":412,\"comm\":\"jbd2/sda\"},"
+	"\"disk_requests\":null,\"disk_requests_count\":null}]}\n";
 
 static char *container(const char *id, const char *runtime, const char *pod)
 {
@@ -1675,6 +1726,7 @@ static void json_has_every_member(void **state)
 	f.records[0].lock_holder = (struct waker){
 		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"
 	};
+	f.records[0].helper = (struct waker){ .pid = 411, .tid = 412, .comm = "jbd2/sda" };
 	f.records[0].has_segments = true;
 	f.records[0].segments =
 		(struct segments){ 2, 410, { SEGMENT(ST_SYSCALL, 408), SEGMENT(ST_DEVICE, 409) } };
@@ -1798,6 +1850,35 @@ static void json_has_locks_of_nobody(void **state)
 	assert_true(json_is_null(json_object_get(lock, "comm")));
 	assert_true(json_is_null(json_object_get(lock, "op")));
 	assert_true(json_is_null(json_object_get(lock, "stratum")));
+	json_decref(root);
+	fixture_done(&f);
+}
+
+static void json_has_requests_of_recorded_operations(void **state)
+{
+	struct breakdown_view v = plain;
+	json_t *root, *op, *list, *rq;
+	struct fixture f;
+
+	(void)state;
+	fixture_usual(&f);
+	fill_record(&f.records[0]);
+	f.records[0].requests = (struct slow_requests *)&two_requests;
+	v.recording = "a.ios";
+	root = read_back(&f, &v, 1);
+	op = json_array_get(json_object_get(root, "slowest"), 0);
+	assert_int_equal(int_of(op, "disk_requests_count"), 1009);
+	list = json_object_get(op, "disk_requests");
+	assert_int_equal(json_array_size(list), 2);
+	rq = json_array_get(list, 0);
+	assert_int_equal(int_of(rq, "at_ns"), -3000);
+	assert_int_equal(int_of(rq, "queue_ns"), 2200);
+	assert_string_equal(string_of(rq, "op"), "W");
+	assert_int_equal(int_of(rq, "tid"), 8);
+	rq = json_array_get(list, 1);
+	assert_true(json_is_null(json_object_get(rq, "tag_ns")));
+	assert_true(json_is_null(json_object_get(rq, "queue_ns")));
+	assert_true(json_is_true(json_object_get(rq, "failed")));
 	json_decref(root);
 	fixture_done(&f);
 }
@@ -2053,6 +2134,8 @@ int main(void)
 		cmocka_unit_test(json_has_requests),
 		cmocka_unit_test(json_has_null_for_what_is_missing),
 		cmocka_unit_test(json_has_no_times_without_operations),
+		cmocka_unit_test(slowest_have_helper_and_requests),
+		cmocka_unit_test(json_has_requests_of_recorded_operations),
 		cmocka_unit_test(json_has_locks_of_nobody),
 		cmocka_unit_test(json_of_a_layer_misses_nothing_else),
 		cmocka_unit_test(json_has_losses_and_overhead),

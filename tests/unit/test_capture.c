@@ -1088,6 +1088,49 @@ static void the_slowest_are_whole(void **state)
 	replay_done(&r);
 }
 
+/* A request that comes before its operation in the file, one that comes after, and one of another
+ * recording. */
+static void requests_find_their_operation(void **state)
+{
+	struct replay r = { .conf = { .slowest_max = 1 } };
+	struct stored_request rq = { .q_ns = 2010, .device_ns = 50, .owner = 1, .dev = 8 << 20 };
+	struct stored_op op = { .start_ns = 2000, .owner = 1, .kind = OP_READ, .strata = { 100 } };
+	struct stored_event ev;
+	struct recording rec;
+	struct reason why;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct writer w = {};
+		FILE *f = tmpfile();
+
+		assert_int_equal(writer_begin(&w, fileno(f), header), 0);
+		add_names(&w);
+		writer_request(&w, &rq);
+		writer_flush(&w);
+		if (!i)
+			writer_op(&w, &op);
+		writer_flush(&w);
+		rq.q_ns = 2020;
+		writer_request(&w, &rq);
+		writer_close(&w);
+		assert_true(writer_end(&w, "{}"));
+		writer_done(&w);
+		rewind(f);
+		assert_int_equal(recording_open(&rec, f, "test", &why), 0);
+		while (recording_next(&rec, &ev, &why) > 0)
+			assert_int_equal(replay_add(&r, &rec, &ev, &why), 0);
+		replay_end(&r, &rec);
+		recording_close(&rec);
+		fclose(f);
+	}
+	assert_int_equal(r.intervals[0].n_slowest, 1);
+	assert_int_equal(r.intervals[0].slowest[0].requests->count, 2);
+	assert_int_equal(r.intervals[0].slowest[0].requests->list[0].at_ns, 10);
+	assert_int_equal(r.intervals[0].slowest[0].requests->list[1].at_ns, 20);
+	replay_done(&r);
+}
+
 /* Operations end at 2100, 3100, 4100, 5100 and 9100; see few_write(). Real time is 4000 later. */
 static void parts_of_the_time(void **state)
 {
@@ -1152,6 +1195,7 @@ int main(void)
 		cmocka_unit_test(layers_are_those_of_all_recordings),
 		cmocka_unit_test(rows_have_the_key_that_is_asked_for),
 		cmocka_unit_test(the_slowest_are_whole),
+		cmocka_unit_test(requests_find_their_operation),
 		cmocka_unit_test(parts_of_the_time),
 	};
 

@@ -74,6 +74,7 @@ static void data_read(struct page_data *d)
 	rewind(f);
 	*d = (struct page_data){};
 	assert_int_equal(recording_open(&rec, f, "made", &why), 0);
+	assert_int_equal(page_data_begin(d, &rec), 0);
 	while (recording_next(&rec, &ev, &why) > 0)
 		assert_int_equal(page_data_add(d, &rec, &ev, stored_event_end(&ev)), 0);
 	assert_int_equal(page_data_end(d, &rec), 0);
@@ -202,12 +203,12 @@ static void json_keeps_to_its_limit(void **state)
 	page_data_done(&d);
 }
 
-static void kind_is(const struct access *a, int kind, uint64_t count, uint64_t sequential,
-		    uint64_t strided)
+static void pattern_is(const struct access *a, uint64_t count, uint64_t sequential,
+		       uint64_t strided)
 {
-	assert_int_equal(a->kinds[kind].count, count);
-	assert_int_equal(a->kinds[kind].sequential, sequential);
-	assert_int_equal(a->kinds[kind].strided, strided);
+	assert_int_equal(a->count, count);
+	assert_int_equal(a->sequential, sequential);
+	assert_int_equal(a->strided, strided);
 }
 
 static void patterns_are_told_apart(void **state)
@@ -217,32 +218,55 @@ static void patterns_are_told_apart(void **state)
 
 	(void)state;
 	for (int i = 0; i < 23; i++)
-		access_add(&a, false, 131072 * i, 131072);
-	kind_is(&a, ACCESS_READ, 23, 22, 0);
-	assert_int_equal(access_size(&a.kinds[ACCESS_READ], &n), 131072);
+		access_add(&a, 131072 * i, 131072);
+	pattern_is(&a, 23, 22, 0);
+	assert_int_equal(access_size(&a, &n), 131072);
 	assert_int_equal(n, 23);
-	assert_int_equal(a.kinds[ACCESS_READ].distance, 0);
+	assert_int_equal(a.distance, 0);
 
 	a = (struct access){};
 	for (int i = 0; i < 23; i++)
-		access_add(&a, true, 1000000 * i, 4096);
-	kind_is(&a, ACCESS_WRITE, 23, 0, 21);
-	kind_is(&a, ACCESS_READ, 0, 0, 0);
-	assert_int_equal(a.kinds[ACCESS_WRITE].distance, 22 * (1000000 - 4096));
+		access_add(&a, 1000000 * i, 4096);
+	pattern_is(&a, 23, 0, 21);
+	assert_int_equal(a.distance, 22 * (1000000 - 4096));
 
 	/* two streams by turns, which a thread reads each */
 	a = (struct access){};
 	for (int i = 0; i < 46; i++)
-		access_add(&a, false, 512 * (i / 2) + i % 2 * 77777777ULL, 512);
-	kind_is(&a, ACCESS_READ, 46, 44, 0);
+		access_add(&a, 512 * (i / 2) + i % 2 * 77777777ULL, 512);
+	pattern_is(&a, 46, 44, 0);
 
 	a = (struct access){};
 	for (uint64_t i = 0; i < 23; i++)
-		access_add(&a, false, (i * i * i * 7919 % 100003) << 12, 4096 + i % 5);
-	kind_is(&a, ACCESS_READ, 23, 0, 0);
-	assert_int_equal(access_size(&a.kinds[ACCESS_READ], &n), 4096);
+		access_add(&a, (i * i * i * 7919 % 100003) << 12, 4096 + i % 5);
+	pattern_is(&a, 23, 0, 0);
+	assert_int_equal(access_size(&a, &n), 4096);
 	assert_int_equal(n, 5);
-	assert_int_equal(a.kinds[ACCESS_READ].max_bytes, 4100);
+	assert_int_equal(a.max_bytes, 4100);
+}
+
+static void medians_are_exact_for_few_sizes(void **state)
+{
+	struct access_pattern *p = calloc(1, sizeof(*p)), *more = calloc(1, sizeof(*more));
+
+	(void)state;
+	assert_int_equal(access_pattern_median(p), 0);
+	for (uint64_t i = 0; i < 23; i++)
+		assert_int_equal(access_pattern_add(p, i << 20, i < 12 ? 4096 : 131072), 0);
+	assert_int_equal(access_pattern_median(p), 4096);
+	assert_int_equal(access_pattern_add(more, 0, 65536), 0);
+	assert_int_equal(access_pattern_add(more, 0, 65536), 0);
+	assert_int_equal(access_pattern_merge(p, more), 0);
+	assert_int_equal(p->access.count, 25);
+	assert_int_equal(p->access.max_bytes, 131072);
+	assert_int_equal(access_pattern_median(p), 65536);
+	/* with many sizes, near */
+	for (uint64_t i = 0; i < 10007; i++)
+		assert_int_equal(access_pattern_add(p, i << 20, 50000 + i), 0);
+	assert_true(llabs((long long)access_pattern_median(p) - 55003) < 55003 * 16 / 1000);
+	access_pattern_free(p);
+	access_pattern_free(more);
+	access_pattern_free(NULL);
 }
 
 static void maps_lose_no_access_however_far(void **state)
@@ -273,6 +297,7 @@ int main(void)
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(json_keeps_to_its_limit),
 		cmocka_unit_test(patterns_are_told_apart),
+		cmocka_unit_test(medians_are_exact_for_few_sizes),
 		cmocka_unit_test(maps_lose_no_access_however_far),
 	};
 

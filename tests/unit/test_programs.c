@@ -72,7 +72,7 @@ static bool is_kernel_thread(const struct actor *a)
 
 static void order_add(struct segments *order, u32 stratum, u64 ns)
 {
-	if (order->n && SEGMENT_STRATUM(order->at[order->n - 1]) == stratum)
+	if (order->n && !order->merged && SEGMENT_STRATUM(order->at[order->n - 1]) == stratum)
 		order->at[order->n - 1] += SEGMENT(0, ns);
 	else if (order->n < SEGMENTS_MAX)
 		order->at[order->n++] = SEGMENT(stratum, ns);

@@ -1208,6 +1208,70 @@ static void test_equally_long_waits_for_locks(void **state)
 	assert_int_equal(r->op.strata[ST_LOCK], 13 + 13 + 7);
 }
 
+/* Alice sleeps for @ns, until @by wakes her at @level. */
+static void helped_for(u64 ns, struct ktask *by, u32 level)
+{
+	sleeps(&alice, 0);
+	runs(by, 2);
+	tick(ns);
+	wakes_up(by, 2, &alice, level);
+	runs(&alice, 0);
+}
+
+/* The helper that ended the longest sleep is told; who is no helper, or is interrupted, is none. */
+static void test_who_helped(void **state)
+{
+	const struct slow_op *r;
+
+	(void)state;
+	conf.records = conf.segments = conf.call_noted = 1;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	helped_for(13, &deeper, 0);
+	helped_for(17, &kthread, 0);
+	helped_for(17, &deeper, 0);
+	helped_for(101, &bob, 0);
+	helped_for(103, &deeper, 0x10000);
+	r = recorded();
+	assert_int_equal(r->op.strata[ST_HELPER], 13 + 17 + 17);
+	assert_int_equal(r->helper.tid, kthread.t.pid);
+	assert_string_equal(r->helper.comm, kthread.t.comm);
+	/* nothing of it is left for the next operation */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	helped_for(19, &bob, 0);
+	assert_int_equal(recorded()->helper.tid, 0);
+	/* nor is it looked for if the order is not wanted */
+	conf.segments = 0;
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	helped_for(23, &kthread, 0);
+	assert_int_equal(recorded()->helper.tid, 0);
+}
+
+/* Once a segment had no place, a later one in the stratum of the last has none either. */
+static void test_segments_without_a_place(void **state)
+{
+	const struct slow_op *r;
+
+	(void)state;
+	machine_start();
+	conf.records = conf.segments = conf.call_noted = 1; /* from the first of alice on */
+	cpu_is(2, &kthread);
+	switch_to(&idle[2], true);
+	cpu_is(0, &alice);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	for (int i = 0; i < SEGMENTS_MAX; i++) {
+		helped_for(11, &kthread, 0);
+		cpu_is(0, &alice);
+		tick(2);
+	}
+	r = recorded();
+	assert_true(r->has_segments);
+	assert_int_equal(r->segments.n, SEGMENTS_MAX);
+	assert_true(r->segments.merged);
+	for (int i = 0; i < SEGMENTS_MAX; i++)
+		assert_int_equal(SEGMENT_NS(r->segments.at[i]),
+				 SEGMENT_STRATUM(r->segments.at[i]) == ST_HELPER ? 11 : 2);
+}
+
 /* Woken as soon as the operation begins: what comes after that is a wait for a CPU. */
 static void test_woken_at_once(void **state)
 {
@@ -1520,6 +1584,8 @@ int main(void)
 		TEST(test_who_held_a_lock),
 		TEST(test_who_held_a_lock_in_a_namespace),
 		TEST(test_equally_long_waits_for_locks),
+		TEST(test_who_helped),
+		TEST(test_segments_without_a_place),
 		TEST(test_woken_at_once),
 		TEST(test_dispatched_unseen),
 		TEST(test_waking_not_seen_after_others),

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * access.h - the pattern of reads or writes of a file, or of requests of a disk, in the order in
+ * which they are added: sizes, and shares of sequential, strided and random ones. Fixed size,
+ * whatever is added; but for the histogram of a struct access_pattern.
+ */
+#ifndef IOSTRATA_BASE_ACCESS_H
+#define IOSTRATA_BASE_ACCESS_H
+
+#include <stdint.h>
+
+#include "base/hist.h"
+
+enum {
+	ACCESS_STREAMS = 8,
+	ACCESS_SIZES = 8,
+};
+
+/* Accesses of one direction. Those that are neither sequential nor strided are random. At first all
+ * 0. */
+struct access {
+	uint64_t count, bytes, max_bytes;
+	uint64_t sequential; /* began where one of the last ACCESS_STREAMS accesses ended */
+	uint64_t strided;    /* as far from the last access as that was from the one before */
+	uint64_t distance;   /* bytes from the end of the last access, summed up */
+	/* the first sizes that were seen; count 0: free */
+	struct {
+		uint64_t bytes, count;
+	} sizes[ACCESS_SIZES];
+	/* private */
+	uint64_t ends[ACCESS_STREAMS];
+	unsigned int n; /* accesses so far; stops at ACCESS_STREAMS */
+	unsigned int next;
+	uint64_t last; /* where the last access began */
+	int64_t stride;
+};
+
+/* Adds an access to @bytes bytes from @offset on. */
+void access_add(struct access *a, uint64_t offset, uint64_t bytes);
+
+/* The size that most accesses of known sizes had, and how many; 0: none. */
+uint64_t access_size(const struct access *a, uint64_t *ret_count);
+
+/* The same, with all sizes as a histogram. At first all 0; .sizes.bins is owned. */
+struct access_pattern {
+	struct access access;
+	struct hist sizes; /* buckets of bytes, as hist_bucket() has them of ns */
+};
+
+/* 0 or -ENOMEM. */
+int access_pattern_add(struct access_pattern *p, uint64_t offset, uint64_t bytes);
+
+/* Adds the figures of @more; nothing can be added afterwards by access_pattern_add(). 0 or -ENOMEM.
+ */
+int access_pattern_merge(struct access_pattern *p, const struct access_pattern *more);
+
+/* Half of the accesses are at most this long: exact if they have at most ACCESS_SIZES sizes, else
+ * within 1.6 %. 0: there are none. */
+uint64_t access_pattern_median(const struct access_pattern *p);
+
+/* NULL is fine. */
+void access_pattern_free(struct access_pattern *p);
+
+#endif
