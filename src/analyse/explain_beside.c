@@ -26,19 +26,24 @@ void beside_done(struct beside *b)
 		free(b->disks[i].depth);
 }
 
+/* A change within the new slot counts from the next one on: its request
+ * is not in flight when the slot begins. */
+static void depths_halve(int32_t *depth)
+{
+	for (size_t i = 1; i < BESIDE_SLOTS / 2; i++)
+		depth[i] = depth[2 * i - 1] + depth[2 * i];
+	depth[BESIDE_SLOTS / 2] = depth[BESIDE_SLOTS - 1];
+	memset(depth + BESIDE_SLOTS / 2 + 1, 0, (BESIDE_SLOTS / 2 - 1) * sizeof(*depth));
+}
+
 /* Makes slots twice as long. */
 static void slots_halve(struct beside *b)
 {
-	for (size_t i = 0; i < BESIDE_SLOTS / 2; i++) {
+	for (size_t i = 0; i < BESIDE_SLOTS / 2; i++)
 		b->slots[i] = b->slots[2 * i] | b->slots[2 * i + 1];
-		for (unsigned int d = 0; d < b->n_disks; d++)
-			b->disks[d].depth[i] =
-				b->disks[d].depth[2 * i] + b->disks[d].depth[2 * i + 1];
-	}
 	memset(b->slots + BESIDE_SLOTS / 2, 0, BESIDE_SLOTS / 2 * sizeof(*b->slots));
 	for (unsigned int d = 0; d < b->n_disks; d++)
-		memset(b->disks[d].depth + BESIDE_SLOTS / 2, 0,
-		       BESIDE_SLOTS / 2 * sizeof(*b->disks[d].depth));
+		depths_halve(b->disks[d].depth);
 	b->used = (b->used + 1) / 2;
 	b->shift++;
 }

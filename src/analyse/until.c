@@ -8,8 +8,6 @@
 
 #include "base/clock.h"
 #include "base/devices.h"
-#include "base/names.h"
-#include "base/opts.h"
 #include "base/reason.h"
 #include "event.h"
 
@@ -18,8 +16,6 @@
 /* Between two looks at a window, or two computations of a percentile. */
 #define LOOK_NS  ((uint64_t)100 * NS_PER_MS)
 #define USUAL_NS ((uint64_t)300 * NS_PER_S)
-#define OVER_MIN ((uint64_t)NS_PER_S)
-#define OVER_MAX ((uint64_t)3600 * NS_PER_S)
 
 enum { USUAL_BEYOND = 10 }; /* a usual percentile needs so many values above it */
 
@@ -49,207 +45,24 @@ static bool is_io_error(unsigned int kind, int err)
 		is_among(data_errors, sizeof(data_errors) / sizeof(*data_errors), err));
 }
 
-/* The grammar: SUBJECT [DISK] [MEASURE] > LIMIT [over DUR] */
-
-enum { WORD_CAP = 64, WORDS_MAX = 3 };
-
-struct words {
-	char at[WORDS_MAX][WORD_CAP];
-	unsigned int n;
-};
-
-static int invalid(const char *text, const char *wrong, struct reason *why)
+/* Sets the number of the disk that the condition names. 0, or -1 with @why. */
+static int disk_find(struct until_cond *c, const struct devices *devices, struct reason *why)
 {
-	reason_set(why, EXIT_USAGE, "invalid --until '%.60s': %s", text, wrong);
-	return reason_hint(why,
-			   "conditions are like 'fsync>100ms', 'any>1', 'request vda>p99.9x3', "
-			   "'fsync p99>50ms over 10s', 'errors>0', 'queue vda>64 over 5s'");
-}
+	const char *text = c->asked.text, *name = c->asked.disk;
+	const struct device *d = devices_named(devices, name);
 
-/* Splits @len bytes at blanks. False: too many words, or one is too long. */
-static bool words_split(struct words *w, const char *text, size_t len)
-{
-	const char *end = text + len;
-	size_t n;
-
-	w->n = 0;
-	for (;; text += n) {
-		text += strspn(text, " ");
-		if (text >= end)
-			return true;
-		n = strcspn(text, " ");
-		if (n > (size_t)(end - text))
-			n = end - text;
-		if (w->n == WORDS_MAX || n >= WORD_CAP)
-			return false;
-		memcpy(w->at[w->n], text, n);
-		w->at[w->n++][n] = '\0';
-	}
-}
-
-/* Sets the operations or requests called @name. */
-static bool subject_find(struct until_cond *c, const char *name)
-{
-	if (!strcmp(name, "any"))
-		c->ops = ~0U;
-	for (unsigned int kind = OP_NONE + 1; kind < OP_N; kind++)
-		if (!strcmp(name, op_name(kind)))
-			c->ops = 1U << kind;
-	c->requests = !strcmp(name, "request") || !strcmp(name, "queue");
-	if (!strcmp(name, "queue"))
-		c->measure = UNTIL_QUEUE;
-	if (!strcmp(name, "errors")) {
-		c->measure = UNTIL_ERRORS;
-		c->ops = ~0U;
-		c->requests = true;
-	}
-	return c->ops || c->requests;
-}
-
-/* Reads decimal digits, with a point or without. False: there are none. */
-static bool decimal_parse(const char *text, double *ret_value, const char **ret_end)
-{
-	size_t n = strspn(text, "0123456789.");
-	char digits[WORD_CAP], *end;
-
-	snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
-	*ret_value = strtod(digits, &end);
-	*ret_end = text + n;
-	return end != digits && !*end && n < sizeof(digits);
-}
-
-/* Reads "p99.9". */
-static bool percentile_parse(const char *text, double *ret_pct, const char **ret_end)
-{
-	return text[0] == 'p' && decimal_parse(text + 1, ret_pct, ret_end) && *ret_pct > 0 &&
-	       *ret_pct < 100;
-}
-
-static bool measure_parse(struct until_cond *c, const char *word)
-{
-	const char *end;
-
-	if (!strcmp(word, "errors")) {
-		c->measure = UNTIL_ERRORS;
-		return true;
-	}
-	if (!percentile_parse(word, &c->percentile, &end) || *end)
-		return false;
-	c->measure = UNTIL_PERCENTILE;
-	return true;
-}
-
-/* Sets the disk called @name, also as a path: /dev/vda. */
-static int disk_find(struct until_cond *c, const char *name, const struct devices *devices,
-		     struct reason *why)
-{
-	const struct device *d;
-
-	if (!strncmp(name, "/dev/", 5))
-		name += 5;
-	d = devices_named(devices, name);
 	if (!d) {
-		reason_set(why, EXIT_FAILED, "invalid --until '%.60s': no disk '%.60s'", c->text,
+		reason_set(why, EXIT_FAILED, "invalid --until '%.60s': no disk '%.60s'", text,
 			   name);
 		return reason_hint(why, "'lsblk -d' lists the disks");
 	}
 	if (d->disk) {
 		reason_set(why, EXIT_FAILED, "invalid --until '%.60s': '%.60s' is a partition",
-			   c->text, name);
+			   text, name);
 		return reason_hint(why, "requests are of whole disks");
 	}
 	c->dev = d->dev;
 	return 0;
-}
-
-static int left_parse(struct until_cond *c, const struct words *w, const struct devices *devices,
-		      struct reason *why)
-{
-	unsigned int i = 1;
-
-	if (!w->n || !subject_find(c, w->at[0]))
-		return invalid(c->text, "no such operation", why);
-	if (i < w->n && measure_parse(c, w->at[i]))
-		return i + 1 < w->n ? invalid(c->text, "the disk comes first", why) : 0;
-	if (i < w->n && !c->requests)
-		return invalid(c->text, "neither a percentile nor 'errors'", why);
-	if (i < w->n && disk_find(c, w->at[i++], devices, why))
-		return -1;
-	if (i < w->n && (c->measure == UNTIL_QUEUE || !measure_parse(c, w->at[i])))
-		return invalid(c->text, "neither a percentile nor 'errors'", why);
-	return 0;
-}
-
-/* Reads "p99.9x3", relative to the usual latency. */
-static bool usual_parse(struct until_cond *c, const char *limit)
-{
-	const char *end;
-
-	if (!percentile_parse(limit, &c->percentile, &end) || *end != 'x' ||
-	    !decimal_parse(end + 1, &c->times, &end))
-		return false;
-	c->measure = UNTIL_USUAL;
-	return !*end && c->times >= 1 && c->times <= 1e6;
-}
-
-static int limit_parse(struct until_cond *c, const char *limit, struct reason *why)
-{
-	bool is_number = c->measure == UNTIL_ERRORS || c->measure == UNTIL_QUEUE;
-	const char *wrong;
-
-	if (limit[0] == 'p' && c->measure == UNTIL_TIME)
-		return usual_parse(c, limit)
-			       ? 0
-			       : invalid(c->text, "a percentile and its multiple are like p99.9x3",
-					 why);
-	if ((is_number ? opts_uint : opts_duration)(limit, &c->above, &wrong))
-		return invalid(c->text, wrong, why);
-	return 0;
-}
-
-static bool has_window(const struct until_cond *c)
-{
-	return c->measure == UNTIL_PERCENTILE || c->measure == UNTIL_ERRORS ||
-	       c->measure == UNTIL_QUEUE;
-}
-
-static int window_parse(struct until_cond *c, const struct words *w, struct reason *why)
-{
-	const char *wrong;
-
-	if (w->n == 1) {
-		if (has_window(c) && c->measure != UNTIL_ERRORS)
-			return invalid(c->text, "'over DUR' is missing", why);
-		c->over_ns = OVER_MIN;
-	} else if (w->n != 3 || strcmp(w->at[1], "over") || !has_window(c)) {
-		return invalid(c->text,
-			       has_window(c) ? "behind the limit belongs 'over DUR'"
-					     : "one operation has no 'over'",
-			       why);
-	} else if (opts_duration(w->at[2], &c->over_ns, &wrong)) {
-		return invalid(c->text, wrong, why);
-	}
-	if (c->over_ns < OVER_MIN || c->over_ns > OVER_MAX)
-		return invalid(c->text, "a window is of 1 s to 1 h", why);
-	c->step_ns = c->over_ns / UNTIL_STEPS;
-	return 0;
-}
-
-static int cond_parse(struct until_cond *c, const struct devices *devices, struct reason *why)
-{
-	const char *above = strchr(c->text, '>');
-	struct words left, right;
-
-	if (!above)
-		return invalid(c->text, "no '>'", why);
-	if (!words_split(&left, c->text, above - c->text) ||
-	    !words_split(&right, above + 1, strlen(above + 1)))
-		return invalid(c->text, "too many words", why);
-	if (!right.n)
-		return invalid(c->text, "no limit behind '>'", why);
-	if (left_parse(c, &left, devices, why) || limit_parse(c, right.at[0], why))
-		return -1;
-	return window_parse(c, &right, why);
 }
 
 int until_add(struct until *u, const char *text, const struct devices *devices, struct reason *why)
@@ -263,12 +76,13 @@ int until_add(struct until *u, const char *text, const struct devices *devices, 
 	if (u->n == UNTIL_MAX)
 		return reason_set(why, EXIT_USAGE, "more than %d conditions", UNTIL_MAX);
 	c = &u->conds[u->n];
-	c->text = text;
-	c->usual.limit_ns = UINT64_MAX;
-	if (cond_parse(c, devices, why))
+	*c = (struct until_cond){ .usual.limit_ns = UINT64_MAX };
+	if (condition_parse(text, CONDITION_LIVE, &c->asked, why) ||
+	    (c->asked.disk[0] && disk_find(c, devices, why)))
 		return -1;
-	u->ops |= c->ops;
-	u->requests |= c->requests;
+	c->step_ns = c->asked.over_ns / UNTIL_STEPS;
+	u->ops |= c->asked.ops;
+	u->requests |= c->asked.requests;
 	u->n++;
 	return 0;
 }
@@ -304,8 +118,8 @@ static void meet(struct until_cond *c, uint64_t ns, uint64_t value)
 static bool counts(const struct until_cond *c, const struct until_event *e)
 {
 	if (e->is_request)
-		return c->requests && (!c->dev || c->dev == e->dev);
-	return c->ops >> e->kind & 1;
+		return c->asked.requests && (!c->dev || c->dev == e->dev);
+	return c->asked.ops >> e->kind & 1;
 }
 
 /* The slot of @step, emptied of a former step. NULL: the step has left the window. */
@@ -332,9 +146,9 @@ static void window_see(struct until_cond *c, const struct until_event *e)
 	s->count++;
 	s->errors += e->is_request ? e->failed : is_io_error(e->kind, e->error);
 	/* a request in flight for longer than the window was so for all of it */
-	s->sum_ns += e->took_ns < c->over_ns ? e->took_ns : c->over_ns;
+	s->sum_ns += e->took_ns < c->asked.over_ns ? e->took_ns : c->asked.over_ns;
 	s->max_ns = e->took_ns > s->max_ns ? e->took_ns : s->max_ns;
-	if (c->measure == UNTIL_PERCENTILE)
+	if (c->asked.measure == CONDITION_PERCENTILE)
 		hist_add(&s->times, hist_bucket(e->took_ns), 1); /* without memory: one less */
 }
 
@@ -356,11 +170,11 @@ void until_see(struct until *u, const struct until_event *e)
 
 		if (!counts(c, e))
 			continue;
-		if (has_window(c))
+		if (condition_has_window(&c->asked))
 			window_see(c, e);
-		else if (c->measure == UNTIL_USUAL)
+		else if (c->asked.measure == CONDITION_USUAL)
 			usual_see(c, e);
-		else if (e->took_ns > c->above)
+		else if (e->took_ns > c->asked.above)
 			meet(c, e->end_ns, e->took_ns);
 	}
 }
@@ -380,7 +194,7 @@ static uint64_t window_percentile(const struct until_cond *c, uint64_t from, uin
 		err = hist_merge(&all, &s->times);
 		max_ns = s->max_ns > max_ns ? s->max_ns : max_ns;
 	}
-	value = err ? 0 : hist_percentile(&all, c->percentile, max_ns);
+	value = err ? 0 : hist_percentile(&all, c->asked.percentile, max_ns);
 	free(all.bins);
 	return value;
 }
@@ -389,7 +203,7 @@ static uint64_t window_value(const struct until_cond *c, uint64_t from, uint64_t
 {
 	uint64_t errors = 0, sum_ns = 0;
 
-	if (c->measure == UNTIL_PERCENTILE)
+	if (c->asked.measure == CONDITION_PERCENTILE)
 		return window_percentile(c, from, to);
 	for (int i = 0; i < UNTIL_SLOTS; i++) {
 		const struct until_slot *s = &c->slots[i];
@@ -399,7 +213,7 @@ static uint64_t window_value(const struct until_cond *c, uint64_t from, uint64_t
 		errors += s->errors;
 		sum_ns += s->sum_ns;
 	}
-	return c->measure == UNTIL_ERRORS ? errors : sum_ns / c->over_ns;
+	return c->asked.measure == CONDITION_ERRORS ? errors : sum_ns / c->asked.over_ns;
 }
 
 /* Looks at the window of whole steps whose records have all come. */
@@ -410,12 +224,12 @@ static void window_look(struct until_cond *c, uint64_t now)
 	if (!c->began_ns)
 		c->began_ns = now;
 	/* errors count from the first on; other figures need a whole window */
-	if (now < LATE_NS + c->over_ns ||
-	    (c->measure != UNTIL_ERRORS && now - LATE_NS - c->over_ns < c->began_ns))
+	if (now < LATE_NS + c->asked.over_ns || (c->asked.measure != CONDITION_ERRORS &&
+						 now - LATE_NS - c->asked.over_ns < c->began_ns))
 		return;
 	to = (now - LATE_NS) / c->step_ns - 1;
 	value = window_value(c, to - UNTIL_STEPS, to);
-	if (value > c->above)
+	if (value > c->asked.above)
 		meet(c, now, value);
 }
 
@@ -445,10 +259,11 @@ static void usual_look(struct until_cond *c, uint64_t now)
 	usual_age(u, now);
 	count = u->count + u->count_before;
 	u->limit_ns = UINT64_MAX;
-	if (count * (100 - c->percentile) / 100 < USUAL_BEYOND)
+	if (count * (100 - c->asked.percentile) / 100 < USUAL_BEYOND)
 		return;
 	if (!hist_merge(&all, &u->before) && !hist_merge(&all, &u->now))
-		u->limit_ns = c->times * hist_percentile(&all, c->percentile, u->max_ns);
+		u->limit_ns =
+			c->asked.times * hist_percentile(&all, c->asked.percentile, u->max_ns);
 	free(all.bins);
 }
 
@@ -460,9 +275,9 @@ void until_look(struct until *u, uint64_t now)
 		if (now - c->looked_ns < LOOK_NS)
 			continue;
 		c->looked_ns = now;
-		if (has_window(c))
+		if (condition_has_window(&c->asked))
 			window_look(c, now);
-		else if (c->measure == UNTIL_USUAL)
+		else if (c->asked.measure == CONDITION_USUAL)
 			usual_look(c, now);
 	}
 }
@@ -475,16 +290,9 @@ bool until_met(const struct until *u)
 	return false;
 }
 
-const char *until_noun(const struct until_cond *c)
-{
-	if (c->requests)
-		return "request";
-	return __builtin_popcount(c->ops) == 1 ? op_name(__builtin_ctz(c->ops)) : "operation";
-}
-
 struct text_num until_value(const struct until_cond *c)
 {
-	if (c->measure == UNTIL_ERRORS || c->measure == UNTIL_QUEUE)
+	if (c->asked.measure == CONDITION_ERRORS || c->asked.measure == CONDITION_QUEUE)
 		return text_count(c->value);
 	return text_ns(c->value);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * until.h - the conditions of --until: reads them, and tells when one is met by the operations and
- * requests of a live run. Knows nothing about the source of records, or the consequences.
- *
- *	fsync>100ms                   an operation took longer
- *	request vda>50ms              a request of this disk took longer
- *	request>p99.9x3               it took three times as long as 99.9 % do
- *	fsync p99>50ms over 10s       so did a percentile of the last ten seconds
- *	errors>0                      operations or requests failed: errors of I/O, see until.c
- *	queue vda>64 over 5s          so many requests were in flight, on average
+ * until.h - tells when a condition of --until (condition.h) is met by the operations and requests
+ * of a live run. Knows nothing about the source of records, or the consequences.
  */
 #ifndef IOSTRATA_ANALYSE_UNTIL_H
 #define IOSTRATA_ANALYSE_UNTIL_H
@@ -16,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/condition.h"
 #include "base/hist.h"
 #include "base/text.h"
 
@@ -29,21 +23,13 @@ enum {
 	UNTIL_SLOTS = 24,
 };
 
-enum until_measure {
-	UNTIL_TIME,       /* the time of one operation or request */
-	UNTIL_USUAL,      /* the same, relative to a percentile of the last minutes */
-	UNTIL_PERCENTILE, /* a percentile of a window */
-	UNTIL_ERRORS,     /* failures in a window */
-	UNTIL_QUEUE,      /* requests in flight, the mean of a window */
-};
-
 /* A step of a window, from .step * .step_ns on. */
 struct until_slot {
 	uint64_t step, count, errors, sum_ns, max_ns;
-	struct hist times; /* only for UNTIL_PERCENTILE; owned */
+	struct hist times; /* only for CONDITION_PERCENTILE; owned */
 };
 
-/* Latencies of the last 5 to 10 minutes; see UNTIL_USUAL. */
+/* Latencies of the last 5 to 10 minutes; see CONDITION_USUAL. */
 struct until_usual {
 	struct hist now, before; /* owned */
 	uint64_t since_ns, max_ns, count, count_before;
@@ -51,15 +37,8 @@ struct until_usual {
 };
 
 struct until_cond {
-	const char *text; /* as given; not owned */
-	enum until_measure measure;
-	unsigned int ops; /* operations, 1 << kind; 0: none */
-	bool requests;
-	unsigned int dev;  /* requests of this disk, a dev_t; 0: of all disks */
-	uint64_t above;    /* ns, or a number */
-	double percentile; /* above 0, below 100 */
-	double times;      /* of UNTIL_USUAL */
-	uint64_t over_ns;  /* length of the window */
+	struct condition asked;
+	unsigned int dev; /* requests of this disk, a dev_t; 0: of all disks */
 	/* since the caller cleared .met */
 	bool met;
 	uint64_t first_ns, last_ns; /* the first and the last time at which it was met */
@@ -102,9 +81,6 @@ void until_look(struct until *u, uint64_t now);
 
 /* Whether any condition is met. */
 bool until_met(const struct until *u);
-
-/* "fsync", "request" or, for several kinds, "operation". */
-const char *until_noun(const struct until_cond *c);
 
 /* Text of .value: "132 ms", "3". */
 struct text_num until_value(const struct until_cond *c);

@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyse/condition.h"
 #include "analyse/explain.h"
 #include "base/path.h"
 #include "base/reason.h"
 #include "capture/reader.h"
-#include "cmd/explain_condition.h"
 #include "cmd/recorded.h"
 #include "run/cli.h"
 #include "run/filters.h"
@@ -107,17 +107,25 @@ static bool goes_on(void *arg, uint64_t bytes)
 	return !interrupt_came();
 }
 
+/* Also of '<(command)' in a shell. */
+static bool is_pipe(const char *file)
+{
+	struct stat st;
+
+	return !strcmp(file, "-") || (!stat(file, &st) && S_ISFIFO(st.st_mode));
+}
+
 static int resolve(struct explain_cmd *o, struct reason *why)
 {
 	struct filters *given = &o->filter.given;
 	char looked_for[FILTERS_TEXT];
 
-	if (condition_parse(o->text, &o->condition, why) || filters_ops(given, why) ||
-	    recorded_part_check(&o->part, why))
+	if (condition_parse(o->text, CONDITION_RECORDED, &o->condition, why) ||
+	    filters_ops(given, why) || recorded_part_check(&o->part, why))
 		return -1;
-	if (!o->condition.kinds && filters_check_requests(given, "request", why))
+	if (!o->condition.ops && filters_check_requests(given, "request", why))
 		return -1;
-	if (!strcmp(o->file, "-")) {
+	if (is_pipe(o->file)) {
 		reason_set(why, EXIT_USAGE,
 			   "explain reads a recording twice, and a pipe can be read only once");
 		return reason_hint(why, "write the recording to a file first: -o FILE");
@@ -126,10 +134,10 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	if (!o->out)
 		return -1;
 	o->conf = (struct explain_conf){
-		.kinds = o->condition.kinds,
+		.kinds = o->condition.ops,
 		.disk = o->condition.disk[0] ? o->condition.disk : NULL,
 		.percentile = o->condition.percentile,
-		.above_ns = o->condition.above_ns,
+		.above_ns = o->condition.above,
 		.from_ns = o->part.from_ns,
 		.to_ns = o->part.to_ns,
 		.begins = begins,
@@ -166,7 +174,7 @@ static void put_filters(FILE *f, const struct explain_cmd *o, const char *option
 	char text[FILTERS_TEXT];
 
 	given.min_ns = 0;
-	if (o->condition.kinds != ~0U && !given.only.kinds)
+	if (o->condition.ops != ~0U && !given.only.kinds)
 		given.op_names.n = 0;
 	if (option && !strcmp(option, "--file"))
 		given.files.n = 0;
@@ -189,9 +197,9 @@ static void put_filters(FILE *f, const struct explain_cmd *o, const char *option
 static void put_form(FILE *f, const struct explain_cmd *o)
 {
 	for (const struct opt_choice *c = filter_ops; c->name; c++)
-		if (o->condition.kinds == 1U << c->value && !o->filter.given.only.kinds)
+		if (o->condition.ops == 1U << c->value && !o->filter.given.only.kinds)
 			fprintf(f, " --op %s", c->name);
-	if (o->condition.kinds)
+	if (o->condition.ops)
 		fprintf(f, " --min %lluus --slowest %d",
 			(unsigned long long)o->result.threshold_ns / 1000, SLOWEST_SHOWN);
 	else
@@ -217,7 +225,7 @@ static char *command(const void *arg, const struct explain_finding *found)
 
 	if (!f)
 		return NULL;
-	if (option && !o->condition.kinds && (!strcmp(option, "--file") || !strcmp(option, "--fs")))
+	if (option && !o->condition.ops && (!strcmp(option, "--file") || !strcmp(option, "--fs")))
 		option = NULL; /* these choose no requests */
 	fprintf(f, "iostrata report");
 	put_word(f, o->file);
@@ -245,7 +253,7 @@ static int print(struct explain_cmd *o)
 		.e = &o->result,
 		.conf = &o->conf,
 		.condition = o->text,
-		.noun = condition_noun(&o->condition),
+		.noun = condition_noun(&o->condition, 2),
 		.detail = o->detail,
 		.color = cmd_wants_color(fileno(o->out)),
 		.command = command,

@@ -406,9 +406,10 @@ static struct ending ending_of(void *arg)
 static void say_until(const struct until *u)
 {
 	for (unsigned int i = 0; i < u->n; i++)
-		if (u->conds[i].measure == UNTIL_TIME)
+		if (u->conds[i].asked.measure == CONDITION_TIME)
 			cmd_say("the recording ends when one %s takes longer than %s",
-				until_noun(&u->conds[i]), text_ns(u->conds[i].above).s);
+				condition_noun(&u->conds[i].asked, 1),
+				text_ns(u->conds[i].asked.above).s);
 }
 
 static int start(struct run *r, struct reason *why)
@@ -432,11 +433,11 @@ static int start(struct run *r, struct reason *why)
 
 static void say_met(const struct until_cond *c)
 {
-	bool is_one = c->measure == UNTIL_TIME || c->measure == UNTIL_USUAL;
+	bool is_one = c->asked.measure == CONDITION_TIME || c->asked.measure == CONDITION_USUAL;
 
 	line_begin(stderr);
 	fprintf(stderr, "%s %s: %s\n", is_one ? "one took" : "met, with", until_value(c).s,
-		c->text);
+		c->asked.text);
 }
 
 /* Says which condition of --until is met, once. */

@@ -11,10 +11,10 @@ static int until_check(const struct recorder *r, const struct until_cond *c, str
 {
 	const struct session_conf *conf = &r->io->conf;
 
-	if ((c->ops && conf->sent_ops) || (c->requests && conf->sent_requests))
+	if ((c->asked.ops && conf->sent_ops) || (c->asked.requests && conf->sent_requests))
 		return 0;
 	return reason_set(why, EXIT_USAGE, "--until is about %s, which are not recorded",
-			  c->requests ? "requests" : "operations");
+			  c->asked.requests ? "requests" : "operations");
 }
 
 int recorder_until(struct recorder *r, const struct opt_strings *texts, struct reason *why)

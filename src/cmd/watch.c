@@ -449,9 +449,9 @@ static void due_begin(struct watch_run *w, const struct header_trigger *t)
 
 static void say_met(const struct until_cond *c)
 {
-	bool is_one = c->measure == UNTIL_TIME || c->measure == UNTIL_USUAL;
+	bool is_one = c->asked.measure == CONDITION_TIME || c->asked.measure == CONDITION_USUAL;
 
-	cmd_say("%s: %s%s", c->text, is_one ? "one took " : "", until_value(c).s);
+	cmd_say("%s: %s%s", c->asked.text, is_one ? "one took " : "", until_value(c).s);
 }
 
 /* A condition not met for --after begins another incident. */
@@ -469,7 +469,7 @@ static void condition_met(struct watch_run *w, unsigned int i, uint64_t now)
 {
 	struct until_cond *c = &w->recorder.until.conds[i];
 	struct watched *at = &w->watched[i];
-	struct header_trigger t = { c->text, c->first_ns, true, c->value };
+	struct header_trigger t = { c->asked.text, c->first_ns, true, c->value };
 	bool fresh = !at->last_ns || c->first_ns > at->last_ns + w->after_ns;
 
 	if (fresh)
@@ -483,7 +483,7 @@ static void condition_met(struct watch_run *w, unsigned int i, uint64_t now)
 		at->told = true;
 		cmd_say("%s: met again and again; there is no other recording until it was not met "
 			"for %s",
-			c->text, text_ns(w->after_ns).s);
+			c->asked.text, text_ns(w->after_ns).s);
 	}
 	c->met = false;
 }

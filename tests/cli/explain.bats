@@ -108,14 +108,17 @@ setup_file() {
 @test "explain: what cannot be read or understood is said" {
 	local a=$made/file.ios condition
 	for condition in '' 'read' 'read>' 'read>p0' 'read>p100' 'read>p' 'read>x' 'frob>p99' 'requests>p99' \
-		'request >p99' '>p99'; do
+		'read>p99x3' 'read p99>1ms over 5s' 'errors>0' 'queue>5 over 5s' '>p99'; do
 		expect 2 explain "$a" "$condition"
 		[[ $stderr == "error: "* ]]
 	done
 	expect 2 explain "$a" 'frob>p99'
-	says "invalid condition 'frob>p99': no such operation" "'request vda>p99.9'"
+	says "invalid condition 'frob>p99': no such operation" "'request vda>p99'"
 	expect 2 explain "$a"
 	expect 2 explain - 'read>p99'
+	says "reads a recording twice" "write the recording to a file"
+	mkfifo "$tmp/pipe"
+	expect 2 explain "$tmp/pipe" 'read>p99'
 	says "reads a recording twice" "write the recording to a file"
 	expect 1 explain "$tmp/absent" 'read>p99'
 	says "cannot open '.*/absent': No such file"

@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "../planted.h"
+#include "analyse/condition.h"
 #include "analyse/explain.h"
+#include "analyse/explain_scan.h"
 #include "base/reason.h"
-#include "cmd/explain_condition.h"
 #include "show/explain.h"
 
 enum { OPS = 20011, RECORDINGS = 20 };
@@ -51,10 +52,10 @@ static int ask(FILE *f, const char *condition, struct explain *ret, struct expla
 	struct reason why = {};
 	int got;
 
-	assert_int_equal(condition_parse(condition, &c, &why), 0);
-	*ret_conf = (struct explain_conf){ .kinds = c.kinds,
+	assert_int_equal(condition_parse(condition, CONDITION_RECORDED, &c, &why), 0);
+	*ret_conf = (struct explain_conf){ .kinds = c.ops,
 					   .percentile = c.percentile,
-					   .above_ns = c.above_ns,
+					   .above_ns = c.above,
 					   .call_name = call_name };
 	*ret = (struct explain){};
 	got = explain_read(ret, f, "made", ret_conf, &why);
@@ -249,30 +250,77 @@ static void hostile_numbers_do_no_harm(void **state)
 	fclose(f);
 }
 
+/* The requests in flight at the beginning of a slot, however often slots have become longer. */
+static void depths_are_of_the_beginning(void **state)
+{
+	const struct stored_request far = { .q_ns = 60ULL << 30, .device_ns = 5000, .dev = 2 };
+	struct recording rec = {};
+
+	(void)state;
+	assert_int_equal(catalog_init(&rec.catalog), 0);
+	for (uint64_t at = 3; at < 3000000000; at = 2 * at + 7919) {
+		struct stored_request rq = { .q_ns = at, .device_ns = 100 << 20, .dev = 1 };
+		struct beside b;
+
+		assert_int_equal(beside_init(&b, 0), 0);
+		assert_int_equal(beside_add(&b, &rec, &rq), 0);
+		assert_int_equal(beside_add(&b, &rec, &far), 0);
+		beside_finish(&b, 0);
+		assert_int_equal(beside_depth(&b, 1, at), 0);
+		assert_int_equal(beside_depth(&b, 1, at + (50 << 20)), 1);
+		assert_int_equal(beside_depth(&b, 1, at + (200 << 20)), 0);
+		beside_done(&b);
+	}
+	catalog_done(&rec.catalog);
+}
+
 static void conditions_are_parsed(void **state)
 {
-	static const char *const wrong[] = { "",          ">p99",        "read",
-					     "read>",     "read>p",      "read>p0",
-					     "read>p100", "read>pp",     "read>p9.9.9",
-					     "frob>p9",   "request >5",  "requests>5",
-					     "read>5x",   "read vda>p9", "Read>5" };
+	static const char *const wrong[][2] = {
+		{ "", "no '>'" },
+		{ ">p99", "no such operation" },
+		{ "read", "no '>'" },
+		{ "read>", "no limit behind '>'" },
+		{ "read>p", "a percentile like p99.9" },
+		{ "read>p0", "a percentile like p99.9" },
+		{ "read>p100", "a percentile like p99.9" },
+		{ "read>pp", "a percentile like p99.9" },
+		{ "read>p9.9.9", "a percentile like p99.9" },
+		{ "read>p99.9x3", "a percentile like p99.9" },
+		{ "read p99>5ms over 10s", "a percentile like p99.9" },
+		{ "errors>0", "a percentile like p99.9" },
+		{ "queue vda>3 over 5s", "a percentile like p99.9" },
+		{ "frob>p9", "no such operation" },
+		{ "requests>5", "no such operation" },
+		{ "read>5x", "the unit" },
+		{ "read vda>p9", "neither a percentile" },
+		{ "Read>5", "no such operation" },
+		{ "read>5ms over 10s", "has no 'over'" },
+	};
 	struct condition c;
 	struct reason why;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		if (!condition_parse(wrong[i], &c, &why))
-			fail_msg("'%s' was taken", wrong[i]);
-	assert_int_equal(condition_parse("fsync>100ms", &c, &why), 0);
-	assert_true(c.kinds == 1U << OP_FSYNC && c.above_ns == 100000000 && !c.percentile);
-	assert_string_equal(condition_noun(&c), "fsyncs");
-	assert_int_equal(condition_parse("request nvme0n1>p99.9", &c, &why), 0);
-	assert_true(!c.kinds && c.percentile == 99.9 && !c.above_ns);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		if (!condition_parse(wrong[i][0], CONDITION_RECORDED, &c, &why))
+			fail_msg("'%s' was taken", wrong[i][0]);
+		if (why.exit != EXIT_USAGE || !strstr(why.error, wrong[i][1]))
+			fail_msg("'%s': %s", wrong[i][0], why.error);
+	}
+	assert_int_equal(condition_parse("fsync>100ms", CONDITION_RECORDED, &c, &why), 0);
+	assert_true(c.measure == CONDITION_TIME && c.ops == 1U << OP_FSYNC);
+	assert_true(c.above == 100000000 && !c.percentile && !c.requests);
+	assert_string_equal(condition_noun(&c, 2), "fsyncs");
+	assert_string_equal(condition_noun(&c, 1), "fsync");
+	assert_int_equal(
+		condition_parse(" request /dev/nvme0n1 > p99.9", CONDITION_RECORDED, &c, &why), 0);
+	assert_true(c.measure == CONDITION_SLOWEST && c.requests && !c.ops);
+	assert_true(c.percentile == 99.9 && !c.above);
 	assert_string_equal(c.disk, "nvme0n1");
-	assert_string_equal(condition_noun(&c), "requests");
-	assert_int_equal(condition_parse("any>p50", &c, &why), 0);
-	assert_true(c.kinds == ~0U && !c.disk[0]);
-	assert_string_equal(condition_noun(&c), "operations");
+	assert_string_equal(condition_noun(&c, 0), "requests");
+	assert_int_equal(condition_parse("any>p50", CONDITION_RECORDED, &c, &why), 0);
+	assert_true(c.ops == ~0U && !c.disk[0]);
+	assert_string_equal(condition_noun(&c, 2), "operations");
 }
 
 /* Percentiles are exact to 0.1 %, and the counts to one. */
@@ -311,6 +359,7 @@ int main(void)
 		cmocka_unit_test(short_ones_are_explained),
 		cmocka_unit_test(cut_off_ones_are_explained),
 		cmocka_unit_test(hostile_numbers_do_no_harm),
+		cmocka_unit_test(depths_are_of_the_beginning),
 		cmocka_unit_test(conditions_are_parsed),
 		cmocka_unit_test(slow_ones_are_counted),
 	};

@@ -53,29 +53,31 @@ static void conditions_are_read(void **state)
 
 	(void)state;
 	c = added(&u, "fsync>100ms");
-	assert_int_equal(c->measure, UNTIL_TIME);
-	assert_int_equal(c->ops, 1 << OP_FSYNC);
-	assert_false(c->requests);
-	assert_int_equal(c->above, 100 * MS);
+	assert_int_equal(c->asked.measure, CONDITION_TIME);
+	assert_int_equal(c->asked.ops, 1 << OP_FSYNC);
+	assert_false(c->asked.requests);
+	assert_int_equal(c->asked.above, 100 * MS);
 	c = added(&u, " any > 1 ");
-	assert_int_equal(c->ops, ~0U);
-	assert_int_equal(c->above, S);
+	assert_int_equal(c->asked.ops, ~0U);
+	assert_int_equal(c->asked.above, S);
 	c = added(&u, "request /dev/vdb > p99.9x3");
-	assert_int_equal(c->measure, UNTIL_USUAL);
+	assert_int_equal(c->asked.measure, CONDITION_USUAL);
 	assert_int_equal(c->dev, VDB);
-	assert_true(c->requests && !c->ops && c->percentile == 99.9 && c->times == 3);
+	assert_true(c->asked.requests && !c->asked.ops && c->asked.percentile == 99.9 &&
+		    c->asked.times == 3);
 	c = added(&u, "request vda p50>2us over 1.5s");
-	assert_int_equal(c->measure, UNTIL_PERCENTILE);
-	assert_int_equal(c->over_ns, 1500 * MS);
+	assert_int_equal(c->asked.measure, CONDITION_PERCENTILE);
+	assert_int_equal(c->asked.over_ns, 1500 * MS);
 	c = added(&u, "errors>0");
-	assert_int_equal(c->measure, UNTIL_ERRORS);
-	assert_int_equal(c->over_ns, S);
-	assert_true(c->requests && c->ops == ~0U);
+	assert_int_equal(c->asked.measure, CONDITION_ERRORS);
+	assert_int_equal(c->asked.over_ns, S);
+	assert_true(c->asked.requests && c->asked.ops == ~0U);
 	c = added(&u, "write errors>3 over 1m");
-	assert_true(!c->requests && c->ops == 1 << OP_WRITE && c->over_ns == 60 * S);
+	assert_true(!c->asked.requests && c->asked.ops == 1 << OP_WRITE &&
+		    c->asked.over_ns == 60 * S);
 	c = added(&u, "queue vda>64 over 5s");
-	assert_int_equal(c->measure, UNTIL_QUEUE);
-	assert_true(c->dev == VDA && c->requests && c->above == 64);
+	assert_int_equal(c->asked.measure, CONDITION_QUEUE);
+	assert_true(c->dev == VDA && c->asked.requests && c->asked.above == 64);
 	assert_true(u.requests && u.ops == ~0U);
 	until_done(&u);
 }
