@@ -237,11 +237,12 @@ static int values_choose(struct scan *s, struct second *p, const struct first *f
 	return 0;
 }
 
-static unsigned int cell_of(const struct scan *s, uint64_t ns, uint64_t length, unsigned int cells)
+/* The part of a cell in which @ns is. */
+static unsigned int fine_of(const struct scan *s, uint64_t ns)
 {
-	uint64_t cell = ns > s->base_ns ? (ns - s->base_ns) / length : 0;
+	uint64_t fine = ns > s->base_ns ? (ns - s->base_ns) / (s->cell_ns / SCAN_FINE) : 0;
 
-	return cell < cells ? cell : cells - 1;
+	return fine < SCAN_CELLS * SCAN_FINE ? fine : SCAN_CELLS * SCAN_FINE - 1;
 }
 
 /* A place for the values of a slow operation; NULL: it is not in the sample. */
@@ -271,7 +272,7 @@ static void value_count(struct scan *s, struct scan_value *v, unsigned int cell,
 static void values_count(struct scan *s, struct second *p, const struct scan_item *item,
 			 struct scan_slow *slow, bool is_slow)
 {
-	unsigned int cell = cell_of(s, item->start_ns, s->cell_ns, SCAN_CELLS);
+	unsigned int cell = scan_cell(s, item->start_ns);
 	struct scan_value *v;
 	uint64_t key, beside = beside_at(&s->beside, item->start_ns, item->thread);
 
@@ -311,10 +312,10 @@ static int second_event(struct scan *s, void *pass, const struct stored_event *e
 	scan_item_fill(&item, s, ev);
 	is_slow = item.total_ns > s->e->threshold_ns;
 	strata_add(is_slow ? s->e->slow_ns : s->e->others_ns, &item);
-	s->all[cell_of(s, item.start_ns, s->cell_ns, SCAN_CELLS)]++;
-	s->fine[cell_of(s, item.start_ns, s->cell_ns / SCAN_FINE, SCAN_CELLS * SCAN_FINE)]++;
+	s->all[scan_cell(s, item.start_ns)]++;
+	s->fine[fine_of(s, item.start_ns)]++;
 	if (is_slow) {
-		s->slow[cell_of(s, item.start_ns, s->cell_ns, SCAN_CELLS)]++;
+		s->slow[scan_cell(s, item.start_ns)]++;
 		s->e->n_slow++;
 		slow = slow_place(s, pass);
 	}
@@ -453,15 +454,14 @@ static void span_set(const struct scan *s, struct explain_finding *f)
 	for (size_t i = 0; i < s->n_list; i++) {
 		if (!bit_is_set(f->has, i))
 			continue;
-		cell = cell_of(s, s->list[i].start_ns, s->cell_ns, SCAN_CELLS);
+		cell = scan_cell(s, s->list[i].start_ns);
 		if (++cells[cell] > cells[best])
 			best = cell;
 	}
 	for (size_t i = 0; i < s->n_list; i++) {
 		const struct scan_slow *slow = &s->list[i];
 
-		if (!bit_is_set(f->has, i) ||
-		    cell_of(s, slow->start_ns, s->cell_ns, SCAN_CELLS) != best)
+		if (!bit_is_set(f->has, i) || scan_cell(s, slow->start_ns) != best)
 			continue;
 		from = slow->start_ns < from ? slow->start_ns : from;
 		to = slow->end_ns > to ? slow->end_ns : to;

@@ -90,7 +90,7 @@ struct explain_finding {
 	double p;                /* probability of so many by chance, corrected for all tests */
 	uint64_t from_ns, to_ns; /* where many are, from the recording's beginning */
 	/* private */
-	double raw_p, score;
+	double raw_p, score, rank;
 	uint64_t *has; /* a bit for each of the slow ones in memory; owned */
 	bool is_taken;
 };

@@ -39,12 +39,12 @@ static const struct {
 	[ATTR_CALL] = { "call", 0, 64, 0.9 },
 	[ATTR_MODE] = { "mode", 0, 4, 0.9 },
 	[ATTR_RESULT] = { "result", 0, 16, 0.9 },
-	[ATTR_CACHE] = { "cache", 0, CACHE_N, 0.9 },
-	[ATTR_REQUESTS] = { "requests", 17, 0, 0.9 },
+	[ATTR_CACHE] = { "cache", 0, CACHE_N, 0.75 },
+	[ATTR_REQUESTS] = { "requests", 17, 0, 0.75 },
 	[ATTR_MERGES] = { "merges", 17, 0, 0.9 },
 	[ATTR_REQUEUES] = { "requeues", 9, 0, 0.9 },
-	[ATTR_STRATUM] = { "stratum", 0, ST_N, 0.75 },
-	[ATTR_TIME] = { "time", 0, 1, 0.75 },
+	[ATTR_STRATUM] = { "stratum", 0, ST_N, 0.4 },
+	[ATTR_TIME] = { "time", 0, 2, 0.75 },
 	[ATTR_PERIOD] = { "period", 0, 1, 0.85 },
 };
 

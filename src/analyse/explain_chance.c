@@ -81,6 +81,7 @@ void chance_set(const struct scan *s, uint64_t slow, uint64_t all, double p,
 	ret->others = all - slow;
 	ret->raw_p = p;
 	ret->score = share - (others > 0 ? ret->others / others : 0);
+	ret->rank = share > 0 ? ret->score * fabs(ret->score) / share : 0;
 }
 
 void chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,

@@ -76,13 +76,41 @@ static void drop_untold(struct explain *e)
 static int compare_score(const void *a, const void *b)
 {
 	const struct explain_finding *x = a, *y = b;
-	double sx = x->score * attribute_weight(x->attribute);
-	double sy = y->score * attribute_weight(y->attribute);
+	double sx = x->rank, sy = y->rank;
 	int order = (sx < sy) - (sx > sy);
 
 	if (sx - sy < 0.02 && sy - sx < 0.02 && x->attribute != y->attribute)
 		return x->attribute < y->attribute ? -1 : 1;
 	return order;
+}
+
+/*
+ * Whether most of the slow ones that @f is about began within one block of time. Whatever is in
+ * flight while a disk stalls is a victim as well, and one coincidence tells no victim from a cause.
+ */
+static bool is_of_one_moment(const struct scan *s, const struct explain_finding *f)
+{
+	unsigned int cells[SCAN_CELLS] = {}, all = 0, within = 0, most = 0;
+
+	for (size_t i = 0; i < s->n_list; i++) {
+		if (!bit_is_set(f->has, i))
+			continue;
+		cells[scan_cell(s, s->list[i].start_ns)]++;
+		all++;
+	}
+	for (int c = 0; c < SCAN_CELLS; c++) {
+		within += cells[c] - (c >= SCAN_BLOCK ? cells[c - SCAN_BLOCK] : 0);
+		most = within > most ? within : most;
+	}
+	return 2 * most > all;
+}
+
+static void weigh(const struct scan *s, struct explain_finding *f)
+{
+	bool may_be_victim = f->attribute == ATTR_BESIDE || f->attribute == ATTR_DEPTH;
+
+	f->rank *= may_be_victim && is_of_one_moment(s, f) ? WEIGHT_OF_MOMENT
+							   : attribute_weight(f->attribute);
 }
 
 /* Insertion sort: the order is not transitive where scores are close. */
@@ -161,6 +189,8 @@ int findings_choose(const struct scan *s)
 	}
 	correct(e->findings, e->n_findings, e->tests);
 	drop_untold(e);
+	for (size_t i = 0; i < e->n_findings; i++)
+		weigh(s, &e->findings[i]);
 	order(e->findings, e->n_findings);
 	for (size_t i = 0; i < e->n_findings && e->n_chosen < EXPLAIN_FINDINGS; i++) {
 		if (!has_own(s, &e->findings[i], covered, words))

@@ -126,6 +126,14 @@ struct scan {
 	} containers[SCAN_CONTAINERS];
 };
 
+/* The cell in which @ns is; of times before the first and behind the last these. */
+static inline unsigned int scan_cell(const struct scan *s, uint64_t ns)
+{
+	uint64_t cell = ns > s->base_ns ? (ns - s->base_ns) / s->cell_ns : 0;
+
+	return cell < SCAN_CELLS ? cell : SCAN_CELLS - 1;
+}
+
 /* Attributes. */
 
 /* The item of @ev; valid while @ev is. */
@@ -144,6 +152,9 @@ uint64_t attribute_values(const struct scan *s, enum explain_attribute attribute
 /* A finding about a mechanism or a time weighs less than one about a cause. */
 double attribute_weight(enum explain_attribute attribute);
 
+/* The weight of a property of one moment only: less than that of the moment. */
+#define WEIGHT_OF_MOMENT 0.7
+
 /* Sets text, option and value of a finding about @v, or about the bins from @v to @last. 0 or
  * -ENOMEM. */
 int attribute_describe(const struct scan *s, const struct scan_value *v,
@@ -151,7 +162,8 @@ int attribute_describe(const struct scan *s, const struct scan_value *v,
 
 /* Chance. */
 
-/* Sets slow, others, expected, at_most, raw_p and score of a finding with these counts, by cell. */
+/* Sets slow, others, expected, at_most, raw_p, score and rank of a finding with these counts, by
+ * cell. */
 void chance_judge(const struct scan *s, const uint32_t *slow, const uint32_t *all,
 		  struct explain_finding *ret);
 

@@ -73,6 +73,50 @@ static int burst_cells_find(const struct scan *s, const struct groups *g, bool *
 	return bursts;
 }
 
+/*
+ * Finds the neighbouring cells, a block at most, with the least probable number of slow ones: a few
+ * slow ones may be a burst, too. Returns the probability that chance has such cells
+ * somewhere, at most; 1: there are none. Naus, "The distribution of the size of the maximum
+ * cluster of points on a line" (1965), with the bound of Bonferroni.
+ */
+static double window_find(const struct scan *s, bool *ret_in_burst)
+{
+	double share = (double)s->e->n_slow / s->e->n, best = 1, slow, n, p;
+	int tries = 0, from = 0, to = 0;
+
+	for (int cells = 1; cells <= SCAN_BLOCK; cells *= 2) {
+		for (int first = 0; first + cells <= SCAN_CELLS; first++, tries++) {
+			slow = n = 0;
+			for (int c = first; c < first + cells; c++) {
+				slow += s->slow[c];
+				n += s->all[c];
+			}
+			if (slow < EXPLAIN_LEAST || slow < BURST_TIMES * n * share)
+				continue;
+			p = stats_binomial_above(slow, s->e->n_slow, n / s->e->n);
+			if (p >= best)
+				continue;
+			best = p;
+			from = first;
+			to = first + cells;
+		}
+	}
+	for (int c = 0; c < SCAN_CELLS; c++)
+		ret_in_burst[c] = c >= from && c < to;
+	return best * tries < 1 ? best * tries : 1;
+}
+
+/* The slow ones in the cells of bursts, and all operations there. */
+static void cells_count(const struct scan *s, const bool *in_burst, uint64_t *ret_slow,
+			uint64_t *ret_all)
+{
+	*ret_slow = *ret_all = 0;
+	for (int c = 0; c < SCAN_CELLS; c++) {
+		*ret_slow += in_burst[c] ? s->slow[c] : 0;
+		*ret_all += in_burst[c] ? s->all[c] : 0;
+	}
+}
+
 static char *bursts_text(const struct scan *s, const bool *in_burst, int bursts)
 {
 	uint64_t first = 0, cells = 0, last = 0;
@@ -93,13 +137,6 @@ static char *bursts_text(const struct scan *s, const bool *in_burst, int bursts)
 	return len < 0 ? NULL : text;
 }
 
-static uint64_t cell_of(const struct scan *s, uint64_t ns)
-{
-	uint64_t cell = ns > s->base_ns ? (ns - s->base_ns) / s->cell_ns : 0;
-
-	return cell < SCAN_CELLS ? cell : SCAN_CELLS - 1;
-}
-
 /* Room for the bits of a finding. */
 static int has_make(const struct scan *s, struct explain_finding *ret)
 {
@@ -111,24 +148,27 @@ int time_bursts(const struct scan *s, struct explain_finding *ret)
 {
 	struct groups g = groups_make(s);
 	bool in_burst[SCAN_CELLS] = {};
-	uint64_t slow = 0, all = 0;
+	double p = g.n > 1 ? stats_chi_squared_above(g.squares, g.n - 1) : 1;
 	int bursts = burst_cells_find(s, &g, in_burst);
+	uint64_t slow, all;
 
-	for (int c = 0; c < SCAN_CELLS; c++) {
-		slow += in_burst[c] ? s->slow[c] : 0;
-		all += in_burst[c] ? s->all[c] : 0;
+	cells_count(s, in_burst, &slow, &all);
+	if (g.n < 2 || slow * 100 < EXPLAIN_WEAK_PERCENT * s->e->n_slow) {
+		p = window_find(s, in_burst);
+		bursts = 1;
+		cells_count(s, in_burst, &slow, &all);
 	}
-	if (g.n < 2 || slow * 100 < EXPLAIN_WEAK_PERCENT * s->e->n_slow)
+	if (slow * 100 < EXPLAIN_WEAK_PERCENT * s->e->n_slow)
 		return 0;
 	*ret = (struct explain_finding){ .attribute = ATTR_TIME,
 					 .expected = (double)all * s->e->n_slow / s->e->n };
-	chance_set(s, slow, all, stats_chi_squared_above(g.squares, g.n - 1), ret);
+	chance_set(s, slow, all, p, ret);
 	ret->at_most = ceil(ret->expected + 3 * sqrt(ret->expected));
 	ret->text = bursts_text(s, in_burst, bursts);
 	if (!ret->text || has_make(s, ret))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_list; i++)
-		if (in_burst[cell_of(s, s->list[i].start_ns)])
+		if (in_burst[scan_cell(s, s->list[i].start_ns)])
 			bit_set(ret->has, i);
 	return 1;
 }
