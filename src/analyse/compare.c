@@ -370,6 +370,11 @@ void compare_done(struct compare *c)
 	free(c->doubts);
 }
 
+bool compare_is_between_runs(const struct compare *c)
+{
+	return c->method != COMPARE_BLOCKS;
+}
+
 bool compare_is_of_commands(const struct compare *c)
 {
 	const char *options;

@@ -39,7 +39,7 @@ struct compare_figure {
 	bool tested;      /* false: there is too little of it */
 	double error, df; /* of the difference: standard error, degrees of freedom */
 	double p;         /* how probable the difference is if it is chance alone */
-	bool sure;        /* it is not chance; see COMPARE_FALSE */
+	bool sure; /* it is not chance, see COMPARE_FALSE; of blocks: not chance within the runs */
 };
 
 struct compare_row {
@@ -123,6 +123,10 @@ const char *compare_figure_name(const struct compare_row *row, enum figure f);
 
 /* Whether the figure is a time, in ns. */
 bool compare_figure_is_time(enum figure f);
+
+/* Whether differences between runs of a side were counted. If not, runs of the same work may differ
+ * as much as a sure figure does. */
+bool compare_is_between_runs(const struct compare *c);
 
 /* Whether each run is the recording of a command: its length is then a result of the run. */
 bool compare_is_of_commands(const struct compare *c);

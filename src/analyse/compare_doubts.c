@@ -238,10 +238,12 @@ static int errors_doubt(struct compare *c)
 		if (row->count[BASE] < COMPARE_COUNT || row->count[NEW] < COMPARE_COUNT ||
 		    (more < 0.01 && more > -0.01))
 			continue;
-		err = doubt(c, "%s%s %s %s failed: %s in base, %s in new", key->what,
-			    key->is_request ? " requests" : "", key->is_request ? "of" : "on",
-			    key->where[0] ? key->where : "?", failed_text(row, BASE).s,
-			    failed_text(row, NEW).s);
+		err = doubt(c, "%s%s%s%s failed: %s in base, %s in new", key->what,
+			    key->is_request ? " requests" : "",
+			    !key->where[0]    ? ""
+			    : key->is_request ? " of "
+					      : " on ",
+			    key->where, failed_text(row, BASE).s, failed_text(row, NEW).s);
 	}
 	return err;
 }

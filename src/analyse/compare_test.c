@@ -32,24 +32,26 @@ static unsigned int block_of(const struct compare_sample *s)
 	return of_times > of_counts ? of_times : of_counts;
 }
 
-/* One event more or less at the edges is nothing, and a percentile is known as well as its
- * bucket. */
+/* Adds to the variances of @runs runs: one event more or less in a run is nothing, and a percentile
+ * is known as well as its bucket. */
 static void variances_floor(double *variances, const double *values, const double *sums,
-			    const struct compare_buckets *b)
+			    const struct compare_buckets *b, size_t runs)
 {
 	static const double pct[] = { 50, 99, 99.9 };
-	double s = sums[COL_NS] / 1e9, mean = values[FIG_MEAN], width;
+	double s = sums[COL_NS] / 1e9, mean = values[FIG_MEAN], count = sums[COL_COUNT], width;
 
-	variances[FIG_COUNT] += 1;
-	variances[FIG_TOTAL] += mean * mean;
+	variances[FIG_COUNT] += runs;
+	variances[FIG_TOTAL] += runs * mean * mean;
 	if (s > 0) {
-		variances[FIG_RATE] += 1 / (s * s);
-		variances[FIG_LOAD] += mean * mean / (s * s);
+		variances[FIG_RATE] += runs / (s * s);
+		variances[FIG_LOAD] += runs * mean * mean / (s * s);
 	}
 	for (int i = 0; i < 3; i++) {
-		compare_percentile(sums + COL_BINS, b, sums[COL_COUNT], pct[i], &width);
+		compare_percentile(sums + COL_BINS, b, count, pct[i], &width);
 		variances[FIG_P50 + i] += width * width / 12;
 	}
+	for (int f = FIG_BYTES; f <= FIG_BESIDE && count > 0; f++)
+		variances[f] += runs * values[f] * values[f] / (count * count);
 }
 
 /* Counts and totals are of one run. */
@@ -81,7 +83,7 @@ static int side_bootstrap(const struct compare *c, struct compare_row *row, enum
 		return -ENOMEM;
 	}
 	compare_figures(s.sums, values, b);
-	variances_floor(variances, values, s.sums, b);
+	variances_floor(variances, values, s.sums, b, c->n_runs[side]);
 	per_run(values, variances, c->n_runs[side]);
 	blocks = (double)s.filled / sample.block;
 	row->block_ns[side] = s.sums[COL_NS] / s.intervals * sample.block;
@@ -101,7 +103,7 @@ static int side_runs(const struct compare *c, const struct compare_row *row, enu
 		     const struct compare_buckets *b, struct stats_side ret[FIG_N],
 		     double *ret_values)
 {
-	double values[FIG_N], unused[FIG_N] = {};
+	double values[FIG_N], floors[FIG_N] = {};
 	size_t n = c->n_runs[side];
 	struct compare_sample s;
 
@@ -113,10 +115,12 @@ static int side_runs(const struct compare *c, const struct compare_row *row, enu
 			ret_values[f * n + i] = values[f];
 	}
 	compare_figures(s.sums, values, b);
-	per_run(values, unused, n);
+	variances_floor(floors, values, s.sums, b, n);
+	per_run(values, floors, n);
 	for (int f = 0; f < FIG_N; f++) {
 		stats_mean(ret_values + f * n, n, &ret[f]);
 		ret[f].value = values[f];
+		ret[f].variance += floors[f];
 	}
 	free(s.x);
 	return 0;
@@ -315,7 +319,7 @@ int compare_test(struct compare *c)
 			c->method = COMPARE_PERMUTATION;
 		for (int side = 0; side < SIDES; side++)
 			for (size_t i = 0; i < c->n_runs[side]; i++)
-				if (series_join(&c->runs[side][i]))
+				if (series_join(&c->runs[side][i], 1))
 					return -ENOMEM;
 	}
 	if (rows_test(c))

@@ -214,12 +214,12 @@ int series_look(struct series *s)
 	return 0;
 }
 
-int series_join(struct series *s)
+int series_join(struct series *s, unsigned int most)
 {
-	while (s->intervals > 1)
+	while (s->intervals > most)
 		if (series_halve(s))
 			return -ENOMEM;
-	while (s->intervals_max > 1)
+	while (s->intervals_max / 2 >= most)
 		if (intervals_limit(s))
 			return -ENOMEM;
 	return 0;

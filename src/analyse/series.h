@@ -112,8 +112,8 @@ struct series_conf {
 int series_read(struct series *s, FILE *f, const char *name, const struct series_conf *conf,
 		struct reason *why);
 
-/* Joins all intervals into one. 0 or -ENOMEM. */
-int series_join(struct series *s);
+/* Joins intervals until at most @most are left, 1 for the whole run. 0 or -ENOMEM. */
+int series_join(struct series *s, unsigned int most);
 
 /* Joins the rows of keys refused by @is_known with the row of all other keys. 0 or -ENOMEM. */
 int series_fold(struct series *s, bool (*is_known)(const struct series_key *key, const void *arg),

@@ -104,8 +104,8 @@ static const struct opt_table table = {
 	.summary = "tell what differs between two recordings, beyond chance",
 	.about = "Compares operations and requests of two sides, and cuts each difference into "
 		 "strata, which add up to it. A difference is called sure only if chance does not "
-		 "explain it. With one run on a side, what differs from run to run is not known: "
-		 "three or more on each side tell.",
+		 "explain it. That needs three runs or more on each side: two runs alone may "
+		 "differ as much although the work is the same.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,
@@ -215,6 +215,16 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 	return 0;
 }
 
+/* How many intervals a run has in memory: one, if runs are compared; else all runs of a side
+ * together have as many as a single one. */
+static unsigned int intervals_of_run(const struct side *s)
+{
+	const struct side *sides = s->cmd->sides;
+	unsigned int share = s->n < SERIES_INTERVALS ? SERIES_INTERVALS / s->n : 1;
+
+	return sides[BASE].n >= COMPARE_RUNS && sides[NEW].n >= COMPARE_RUNS ? 1 : share;
+}
+
 static int file_read(struct side *s, size_t i, struct reason *why)
 {
 	const char *name = s->names[i];
@@ -226,7 +236,7 @@ static int file_read(struct side *s, size_t i, struct reason *why)
 	got = series_read(&s->runs[i], f, name, &s->conf, why);
 	infile_close(f);
 	s->done_bytes = s->read_bytes;
-	if (got >= 0 && s->n > COMPARE_RUNS && series_join(&s->runs[i]))
+	if (got >= 0 && s->n > COMPARE_RUNS && series_join(&s->runs[i], intervals_of_run(s)))
 		return reason_no_memory(why);
 	return got;
 }
@@ -340,6 +350,18 @@ static int limit_unjudged(const struct fail_if *limit)
 	return cmd_fail(&why);
 }
 
+/* Says that a limit has failed, though runs of the same work may differ as much. */
+static void limit_doubted(const struct fail_if *limit)
+{
+	struct reason why;
+
+	reason_set(&why, 0,
+		   "--fail-if '%.100s' failed by fewer than %d runs on a side: runs of the same "
+		   "work may differ as much",
+		   limit->text, COMPARE_RUNS);
+	cmd_warn(&why);
+}
+
 /* Judges --fail-if. The exit code: a limit that judges nothing guards nothing. */
 static int limits_judge(struct compare_cmd *o, const struct compare *c)
 {
@@ -347,9 +369,11 @@ static int limits_judge(struct compare_cmd *o, const struct compare *c)
 
 	for (unsigned int i = 0; i < o->fail_if.n; i++) {
 		fail_if_judge(&o->limits[i], c);
-		if (o->limits[i].state == FAIL_IF_FAILED)
+		if (o->limits[i].state == FAIL_IF_FAILED) {
 			failed = EXIT_CHANGED;
-		else if (limit_unjudged(&o->limits[i]))
+			if (!compare_is_between_runs(c))
+				limit_doubted(&o->limits[i]);
+		} else if (limit_unjudged(&o->limits[i]))
 			status = EXIT_FAILED;
 	}
 	return failed ? failed : status;

@@ -103,6 +103,19 @@ static const char *file_name(const struct compare_inputs *in, size_t i)
 	return i < in->n[BASE] ? in->names[BASE][i] : in->names[NEW][i - in->n[BASE]];
 }
 
+/* One file has both names. -1, with @why. */
+static int file_twice(const struct compare_inputs *in, const char *first, const char *name,
+		      struct reason *why)
+{
+	if (!strcmp(first, name))
+		reason_set(why, EXIT_USAGE, "'%.200s' is given twice", name);
+	else
+		reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are one file", first, name);
+	if (in->base.n)
+		return reason_hint(why, "a run is on one side only, and counts once");
+	return reason_hint(why, "--at compares two parts of one recording");
+}
+
 /* Refuses a file given twice: it would look like two equal runs. 0, or -1 with
  * @why. */
 static int files_check(const struct compare_inputs *in, struct reason *why)
@@ -121,9 +134,7 @@ static int files_check(const struct compare_inputs *in, struct reason *why)
 		for (size_t k = 0; k < i && !err; k++) {
 			if (list[k].st_ino != list[i].st_ino || list[k].st_dev != list[i].st_dev)
 				continue;
-			err = reason_set(why, EXIT_USAGE, "'%.100s' and '%.100s' are one file",
-					 file_name(in, k), name);
-			reason_hint(why, "--at compares two parts of one recording");
+			err = file_twice(in, file_name(in, k), name, why);
 		}
 	}
 	free(list);
@@ -176,9 +187,15 @@ static int at_set(struct compare_inputs *in, const char *name, struct reason *wh
 	uint64_t at, clock;
 	struct recording rec;
 	const char *what = "";
+	struct stat st;
 	FILE *f;
 	int err;
 
+	if (!stat(name, &st) && S_ISFIFO(st.st_mode))
+		return reason_set(why, EXIT_USAGE,
+				  "--at reads its recording twice, and cannot "
+				  "read the pipe '%.100s'",
+				  name);
 	if (!strchr(in->at, ':') && opts_duration(in->at, &at, &what))
 		return at_invalid(in->at, what, why);
 	if (strchr(in->at, ':')) {

@@ -41,6 +41,10 @@ void compare_name(char *dst, size_t cap, const struct series_key *key);
 /* "+1.35 ms", "-210 us", "0 ns". */
 struct text_num compare_signed_ns(int64_t ns);
 
+/* "sure", "not sure", "too few"; "differs" instead of "sure" where runs of the same work may differ
+ * as much. */
+const char *compare_verdict(const struct compare *c, const struct compare_figure *f);
+
 /* A difference as a share of the base: "+18 %", "-0.3 %", "+12 times"; "-" if the base is 0. */
 struct text_num compare_percent(double difference, double base);
 

@@ -11,6 +11,7 @@
 
 enum { STRATA_NAMED = 3, OTHERS_NAMED = 2 };
 
+#define SEEN_MOST   10   /* larger shares than this say that nothing can be seen */
 #define SAME_WITHIN 0.25 /* more than that is not worth to be called the same */
 
 void compare_name(char *dst, size_t cap, const struct series_key *key)
@@ -31,6 +32,13 @@ struct text_num compare_signed_ns(int64_t ns)
 
 	snprintf(s.s, sizeof(s.s), "%s%.20s", ns < 0 ? "-" : ns ? "+" : "", t.s);
 	return s;
+}
+
+const char *compare_verdict(const struct compare *c, const struct compare_figure *f)
+{
+	if (f->sure)
+		return compare_is_between_runs(c) ? "sure" : "differs";
+	return f->tested ? "not sure" : "too few";
 }
 
 /* A share without a sign: "18 %", "3.4 %", "0.25 %"; more than tenfold: "12 times". */
@@ -275,28 +283,34 @@ static int total_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The smallest difference of the mean that would have been seen, as a share of base. */
+static double seen_share(const struct compare *c, const struct compare_row *row)
+{
+	const struct compare_figure *m = &row->figures[FIG_MEAN];
+
+	return m->value[BASE] > 0 ? compare_seen(c, m) / m->value[BASE] : INFINITY;
+}
+
 /* "no difference that these runs can show: one of 3 % or more in a read would have been seen" */
 static void put_none(FILE *f, const struct compare *c)
 {
 	const struct compare_row **rows = calloc(c->n_rows + 1, sizeof(*rows));
-	const struct compare_figure *m;
 	char name[COMPARE_NAME];
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_rows && rows; i++)
-		if (c->rows[i].figures[FIG_MEAN].tested && c->rows[i].mean_ns[BASE] &&
+		if (c->rows[i].figures[FIG_MEAN].tested && seen_share(c, &c->rows[i]) < SEEN_MOST &&
 		    (!n || c->rows[i].key->is_request == rows[0]->key->is_request))
 			rows[n++] = &c->rows[i];
 	if (n)
 		qsort(rows, n, sizeof(*rows), total_order);
 	fprintf(f, "no difference that these runs can show");
 	for (size_t i = 0; i < n && i <= OTHERS_NAMED; i++) {
-		m = &rows[i]->figures[FIG_MEAN];
 		compare_name(name, sizeof(name), rows[i]->key);
 		fprintf(f, "%s%s or more in %s %s", i ? ", " : ": one of ",
-			share_up(compare_seen(c, m) / m->value[BASE]).s, article(name), name);
+			share_up(seen_share(c, rows[i])).s, article(name), name);
 	}
-	fprintf(f, n ? " would have been seen" : "");
+	fprintf(f, n ? " would have been seen" : ": not even a tenfold one would have been seen");
 	free(rows);
 }
 
@@ -398,18 +412,24 @@ char *compare_how(const struct compare *c)
 		fprintf(f, "Compared by runs, %zu and %zu, %s. ", c->n_runs[BASE], c->n_runs[NEW],
 			c->method == COMPARE_WELCH ? "with Welch's test of their means"
 						   : "which were exchanged at random");
-	else if (c->n_runs[BASE] == 1 && c->n_runs[NEW] == 1)
-		fprintf(f, "One run each: what differs from run to run is not known. ");
 	else
 		fprintf(f,
-			"Fewer than %d runs on a side: what differs from run to run is hardly "
-			"known. ",
+			"%s: runs of the same work may differ as much. %d runs or more on each "
+			"side tell. ",
+			c->n_runs[BASE] == 1 && c->n_runs[NEW] == 1 ? "One run each"
+								    : "Fewer than 3 runs on a side",
 			COMPARE_RUNS);
 	if (c->method == COMPARE_BLOCKS && c->n_tests)
 		put_blocks(f, c);
-	if (c->n_tests)
+	if (c->n_tests && compare_is_between_runs(c))
 		fprintf(f, "%zu figure%s tested, %zu sure: of these at most %.0f %% are chance.",
 			c->n_tests, text_plural(c->n_tests), c->n_sure, COMPARE_FALSE * 100);
+	else if (c->n_tests)
+		fprintf(f,
+			"%zu figure%s tested, %zu differ%s: chance within the runs explains at "
+			"most %.0f %% of these.",
+			c->n_tests, text_plural(c->n_tests), c->n_sure, c->n_sure == 1 ? "s" : "",
+			COMPARE_FALSE * 100);
 	if (!fclose(f))
 		return text;
 	free(text);

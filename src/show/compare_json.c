@@ -63,6 +63,7 @@ static void put_method(struct json *j, const struct compare *c)
 	json_put_begin(j, "method", '{');
 	json_put_string(j, "name", names[c->method]);
 	json_put_string(j, "text", how);
+	json_put_bool(j, "between_runs", compare_is_between_runs(c));
 	json_put_uint(j, "tests", c->n_tests);
 	json_put_uint(j, "sure", c->n_sure);
 	json_put_real(j, "false_discovery_rate", COMPARE_FALSE);
@@ -291,7 +292,8 @@ static const char *unit(enum figure f)
 	return f == FIG_RATE ? "1/s" : f == FIG_BYTES ? "bytes" : "1";
 }
 
-static void csv_figure(struct text_out *o, const struct compare_row *row, enum figure f)
+static void csv_figure(struct text_out *o, const struct compare *c, const struct compare_row *row,
+		       enum figure f)
 {
 	const struct compare_figure *v = &row->figures[f];
 	double difference = v->value[NEW] - v->value[BASE], half = compare_half(v);
@@ -311,7 +313,7 @@ static void csv_figure(struct text_out *o, const struct compare_row *row, enum f
 		text_put(o, "%.6f,%.6f,%.6f", v->value[BASE], v->value[NEW], difference);
 	if (v->tested)
 		text_put(o, ",%.3f,%.3f,%.3g,%s\n", difference - half, difference + half, v->p,
-			 v->sure ? "sure" : "not sure");
+			 compare_verdict(c, v));
 	else
 		text_put(o, ",,,,too few\n");
 }
@@ -324,6 +326,6 @@ int compare_csv(FILE *f, const struct compare_view *v)
 	for (size_t i = 0; i < v->c->n_rows; i++)
 		for (int fig = 0; fig < FIG_N; fig++)
 			if (fig != FIG_LOAD)
-				csv_figure(&o, &v->c->rows[i], fig);
+				csv_figure(&o, v->c, &v->c->rows[i], fig);
 	return text_end(&o);
 }

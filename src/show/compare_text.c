@@ -150,11 +150,6 @@ static const char *label(const struct compare_row *row, enum figure f)
 	return f < FIG_STRATA ? labels[f] : stratum_label(f - FIG_STRATA);
 }
 
-static const char *verdict(const struct compare_figure *f)
-{
-	return f->sure ? "sure" : f->tested ? "not sure" : "too few";
-}
-
 /* "+14 to +21 %" of base: where the difference is with 95 % confidence. */
 static void interval_text(char dst[24], const struct compare_figure *f)
 {
@@ -190,7 +185,7 @@ static void put_figure(struct text_view *t, const struct compare_row *row, enum 
 	interval_text(interval, v);
 	text_put(&t->out, "%s  %-13s%10s%10s%11s%9s%15s %8s%s\n", v->sure ? "" : paint(t, GREY),
 		 label(row, f), value_text(row, f, BASE).s, value_text(row, f, NEW).s,
-		 difference_text(row, f).s, part_text(v).s, interval, verdict(v),
+		 difference_text(row, f).s, part_text(v).s, interval, compare_verdict(t->c, v),
 		 v->sure ? "" : paint(t, PLAIN));
 }
 
@@ -215,7 +210,8 @@ static void put_stratum(struct text_view *t, const struct compare_row *row, enum
 	bar_text(bar, ns, largest);
 	text_put(&t->out, "%s  %-13s%10s%10s%11s %s %8s%s\n", v->sure ? "" : paint(t, GREY),
 		 label(row, f), value_text(row, f, BASE).s, value_text(row, f, NEW).s,
-		 compare_signed_ns(ns).s, bar, verdict(v), v->sure ? "" : paint(t, PLAIN));
+		 compare_signed_ns(ns).s, bar, compare_verdict(t->c, v),
+		 v->sure ? "" : paint(t, PLAIN));
 }
 
 static uint64_t size_of(int64_t ns)

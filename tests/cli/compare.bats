@@ -29,12 +29,12 @@ adds_up() { # FILE
 	printable "$tmp/out"
 	[[ ${output//$'\n' / } =~ ^new\ takes\ [0-9.]+\ %\ longer\ per\ fsync\ on\ ext4\ \( ]]
 	[[ $(tr -s ' \n' ' ' <"$tmp/out") == *": +"[0-9]*" us device loop3; read on ext4 is the same within "* ]]
-	[[ $output == *"One run each: what differs from run to run is not known."* ]]
-	grep -qE '^  device .* \|#+ +sure$' "$tmp/out"
+	[[ $output == *"One run each: runs of the same work may differ as much. 3 runs or more on each"* ]]
+	grep -qE '^  device .* \|#+ +differs$' "$tmp/out"
 	grep -qE '^  run queue .* not sure$' "$tmp/out"
 	expect 0 compare -j "$made/base.ios" "$made/slow.ios"
 	adds_up
-	json '.schema == "iostrata.compare/1" and .method.name == "blocks" and .doubts == [] and .one_side == [] and
+	json '.schema == "iostrata.compare/1" and .method.name == "blocks" and (.method.between_runs | not) and .doubts == [] and .one_side == [] and
 		(.ops | map(select(.mean.sure) | .op)) == ["fsync"] and
 		(.ops[] | select(.op == "fsync") | .strata |
 			(to_entries | map(select(.value.sure) | .key)) == ["device"] and
@@ -85,10 +85,13 @@ adds_up() { # FILE
 	done
 	expect 0 compare -j --base "$tmp/old-[1-3].ios" --new "$tmp/new-[1-3].ios"
 	adds_up
-	json '.method.name == "welch" and (.base | length) == 3 and (.new | length) == 3'
+	json '.method.name == "welch" and .method.between_runs and (.base | length) == 3 and (.new | length) == 3'
 	expect 0 compare -j --base "$tmp/old-[12].ios" --new "$tmp/new-*.ios"
 	adds_up
-	json '.method.name == "blocks" and (.method.text | startswith("Fewer than 3 runs on a side"))'
+	json '.method.name == "blocks" and (.method.text | startswith("Fewer than 3 runs on a side: "))'
+	# the intervals of many runs are as good as those of two
+	expect 0 compare -j --base "$tmp/old-[12].ios" --new "$tmp/new-[1-5].ios"
+	json '.method.name == "blocks" and .method.tests > 40 and (.ops[] | select(.op == "fsync") | .mean.sure)'
 	expect 0 compare --base "$tmp/old-[1-4].ios" --base "$tmp/old-[5-8].ios" --new "$tmp/new-*.ios"
 	[[ $output == "new takes "*" longer per fsync on ext4"* && $output == *"Compared by runs, 8 and 8, "* ]]
 	expect 1 compare --base "$tmp/none-*" --new "$tmp/new-*.ios"
@@ -100,7 +103,7 @@ adds_up() { # FILE
 	expect 2 compare --base "$tmp/old-*.ios"
 	says "--base and --new belong together"
 	expect 2 compare --base "$tmp/old-*.ios" --new "$tmp/old-1.ios"
-	says "are one file"
+	says "'.*/old-1.ios' is given twice" "a run is on one side only"
 }
 
 @test "compare: before and after a moment" {
@@ -126,6 +129,9 @@ adds_up() { # FILE
 	says "--at cuts one recording, 2 given"
 	expect 2 compare - --at 4
 	says "cannot read the standard input"
+	mkfifo "$tmp/pipe"
+	expect 2 compare "$tmp/pipe" --at 4
+	says "--at reads its recording twice, and cannot read the pipe '.*/pipe'"
 }
 
 @test "compare: a part of the time" {
@@ -193,6 +199,7 @@ adds_up() { # FILE
 	local a=$made/base.ios b=$made/slow.ios
 	expect 6 compare "$a" "$b" --fail-if 'fsync p99 +5%'
 	[[ $output == *$'\nfsync p99 +5%: FAILED, fsync on ext4\n'* ]]
+	[[ $stderr == "warning: --fail-if 'fsync p99 +5%' failed by fewer than 3 runs on a side: "* ]]
 	expect 6 compare -j "$a" "$b" --fail-if 'mean +5%' --fail-if 'read mean +5%'
 	json '[.fail_if[].state] == ["failed", "held"]'
 	expect 6 compare "$a" "$b" --fail-if 'request loop3 mean +5%'
@@ -238,9 +245,11 @@ import csv, sys
 rows = list(csv.DictReader(sys.stdin))
 assert len(rows) > 60
 fsync = {r["figure"]: r for r in rows if r["op"] == "fsync"}
-assert fsync["mean"]["verdict"] == fsync["device"]["verdict"] == "sure"
+assert fsync["mean"]["verdict"] == fsync["device"]["verdict"] == "differs"
 assert fsync["p999"]["verdict"] == "too few" and fsync["p999"]["p"] == ""
-strata = "syscall vfs fs throttle tag queue device complete runq preempt helper sleep lock server".split()
+figures = "count rate mean p50 p99 p999 total bytes requests".split()
+strata = [f for f in fsync if f not in figures]
+assert "device" in strata and "lock" in strata
 assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 '
 	expect 2 compare --csv -j "$made/base.ios" "$made/slow.ios"
@@ -264,7 +273,10 @@ assert sum(int(fsync[s]["diff"]) for s in strata) == int(fsync["mean"]["diff"])
 	expect 0 compare "$a" "$tmp/copy.ios"
 	[[ $output == "base and new are the same: every figure is equal"* ]]
 	expect 2 compare "$a" "$a"
-	says "'.*' and '.*' are one file" "--at"
+	says "'.*' is given twice" "--at"
+	ln -s "$a" "$tmp/link.ios"
+	expect 2 compare "$a" "$tmp/link.ios"
+	says "'.*' and '.*/link.ios' are one file" "--at"
 	expect 1 compare "$a" "$tmp/cut.ios"
 	[[ $output == "doubtful: $tmp/cut.ios is cut off or damaged"* && $stderr == *"is cut off at byte "* ]]
 	expect 1 compare "$a" "$tmp/head.ios"

@@ -141,7 +141,7 @@ static void intervals_are_joined(void **state)
 		lengths += s.length_ns[i];
 	assert_int_equal(lengths, s.duration_ns);
 	assert_string_equal(s.options, "-d vda --");
-	assert_int_equal(series_join(&s), 0);
+	assert_int_equal(series_join(&s, 1), 0);
 	assert_int_equal(s.intervals, 1);
 	assert_int_equal(s.length_ns[0], s.duration_ns);
 	assert_int_equal(s.rows[0].cells[0].count, 5004);
@@ -483,6 +483,40 @@ static void commands_may_do_less(void **state)
 	assert_true(!less_is_sure("-d vda"));
 }
 
+/* Whether three runs of @n operations each differ for sure from three of 101. */
+static bool equal_runs_differ(uint64_t n)
+{
+	static struct series runs[SIDES][3];
+	struct compare c = { .runs = { runs[BASE], runs[NEW] }, .n_runs = { 3, 3 } };
+	struct reason why;
+	bool sure;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (unsigned int i = 0; i < 3; i++) {
+			struct series *s = &runs[side][i];
+			uint64_t count = side == BASE ? 101 : n;
+
+			*s = (struct series){ .name = strdup("run") };
+			sums_make(s, "open", count, 1000 * count, 0);
+		}
+	}
+	assert_int_equal(compare_runs(&c, &why), 0);
+	assert_true(c.method == COMPARE_WELCH && compare_is_between_runs(&c));
+	assert_true(c.rows[0].figures[FIG_COUNT].tested);
+	sure = c.rows[0].figures[FIG_COUNT].sure;
+	runs_done(&c);
+	return sure;
+}
+
+/* One operation more in each run is nothing, however equal the runs are. */
+static void equal_runs_may_differ_by_one(void **state)
+{
+	(void)state;
+	assert_true(!equal_runs_differ(101));
+	assert_true(!equal_runs_differ(102));
+	assert_true(equal_runs_differ(151));
+}
+
 /* Means are rounded so that they add up, and the change of the total is split exactly. */
 static void figures_add_up(void **state)
 {
@@ -640,6 +674,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_claimed_of_chance),
 		cmocka_unit_test(runs_are_compared),
 		cmocka_unit_test(commands_may_do_less),
+		cmocka_unit_test(equal_runs_may_differ_by_one),
 		cmocka_unit_test(figures_add_up),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(limits_are_parsed),
