@@ -205,11 +205,13 @@ static int window_parse(struct parse *p, const struct words *w, struct reason *w
 		c->over_ns = has_window ? OVER_MIN : 0;
 		return 0;
 	}
-	if (w->n != 3 || strcmp(w->at[1], "over") != 0 || !has_window)
+	if (!has_window)
 		return invalid(p,
-			       has_window ? "behind the limit belongs 'over DUR'"
-					  : "one operation has no 'over'",
+			       strcmp(w->at[1], "over") != 0 ? "nothing belongs behind the limit"
+							     : "one operation has no 'over'",
 			       why);
+	if (w->n != 3 || strcmp(w->at[1], "over") != 0)
+		return invalid(p, "behind the limit belongs 'over DUR'", why);
 	if (opts_duration(w->at[2], &c->over_ns, &wrong))
 		return invalid(p, wrong, why);
 	if (c->over_ns < OVER_MIN || c->over_ns > OVER_MAX)

@@ -131,8 +131,9 @@ void scan_item_fill(struct scan_item *ret, struct scan *s, const struct stored_e
 					   .file = rq->file,
 					   .start_ns = rq->q_ns,
 					   .total_ns = stored_event_total(ev),
-					   .offset = rq->sector == NO_VALUE ? NO_VALUE
-									    : rq->sector * 512,
+					   .offset = rq->sector == NO_VALUE || !rq->bytes
+							     ? NO_VALUE
+							     : rq->sector * 512,
 					   .len = rq->bytes,
 					   .disk = rq->dev };
 	}
@@ -437,12 +438,12 @@ static void put_bins(FILE *f, uint64_t low, uint64_t high, unsigned int bins)
 		fprintf(f, "%llu to %llu", (unsigned long long)from, (unsigned long long)to);
 }
 
-static void put_size(FILE *f, uint64_t low, uint64_t high)
+static void put_size(FILE *f, const struct scan *s, uint64_t low, uint64_t high)
 {
 	uint64_t from = low ? 1ULL << (low - 1) : 0;
 
 	if (!high)
-		fprintf(f, "of no bytes");
+		fprintf(f, s->conf->kinds ? "of no bytes" : "of no bytes (flushes)");
 	else if (high == attributes[ATTR_SIZE].bins - 1)
 		fprintf(f, "of %s or more", text_bytes(from).s);
 	else
@@ -471,7 +472,7 @@ static void put_range(FILE *f, const struct scan *s, enum explain_attribute attr
 			text_bytes((high + 1) << s->offset_shift).s);
 		break;
 	case ATTR_SIZE:
-		put_size(f, low, high);
+		put_size(f, s, low, high);
 		break;
 	case ATTR_ALIGNMENT:
 		put_align(f, low, high);

@@ -120,6 +120,9 @@ static int resolve(struct explain_cmd *o, struct reason *why)
 	struct filters *given = &o->filter.given;
 	char looked_for[FILTERS_TEXT];
 
+	if (!strchr(o->text, '>') && strchr(o->file, '>'))
+		return reason_set(why, EXIT_USAGE, "'%.60s' is a condition: FILE stands before it",
+				  o->file);
 	if (condition_parse(o->text, CONDITION_RECORDED, &o->condition, why) ||
 	    filters_ops(given, why) || recorded_part_check(&o->part, why))
 		return -1;

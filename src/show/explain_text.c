@@ -100,7 +100,8 @@ char *explain_answer(const struct explain_view *v)
 	snprintf(begin, sizeof(begin), "%s of %s %s took more than %s.", text_count(e->n_slow).s,
 		 text_count(e->n).s, v->noun, text_ns(e->threshold_ns).s);
 	if (!e->n)
-		len = asprintf(&text, "This recording has no %s that were asked for.", v->noun);
+		len = asprintf(&text, "This recording has no %s%s%s that were asked for.", v->noun,
+			       v->conf->disk ? " of " : "", v->conf->disk ? v->conf->disk : "");
 	else if (!e->n_slow && v->conf->percentile > 0 && e->n * (100 - v->conf->percentile) < 100)
 		len = asprintf(&text, "There are too few %s for this percentile: %s.", v->noun,
 			       text_count(e->n).s);
@@ -334,7 +335,9 @@ int explain_text(FILE *f, const struct explain_view *v)
 	put_where(&t);
 	for (size_t i = 0; i < e->n_chosen; i++)
 		put_finding(&t, i);
-	if (e->n_chosen)
+	if (e->n_chosen && !e->uncovered)
+		text_put(&t.out, "\nAll slow ones are in a finding.\n");
+	else if (e->n_chosen)
 		text_put(&t.out, "\n%s%s of %s slow ones (%s) are in no finding.\n",
 			 e->is_sampled ? "About " : "", text_count(e->uncovered).s,
 			 text_count(e->n_slow).s, share_text(e->uncovered, e->n_slow).s);

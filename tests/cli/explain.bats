@@ -115,6 +115,10 @@ setup_file() {
 	expect 2 explain "$a" 'frob>p99'
 	says "invalid condition 'frob>p99': no such operation" "'request vda>p99'"
 	expect 2 explain "$a"
+	expect 2 explain 'read>p99' "$a"
+	says "'read>p99' is a condition: FILE stands before it"
+	expect 0 explain "$a" 'request vdz>p99'
+	[[ $output == "This recording has no requests of vdz that were asked for." ]]
 	expect 2 explain - 'read>p99'
 	says "reads a recording twice" "write the recording to a file"
 	mkfifo "$tmp/pipe"

@@ -296,6 +296,7 @@ static void conditions_are_parsed(void **state)
 		{ "read vda>p9", "neither a percentile" },
 		{ "Read>5", "no such operation" },
 		{ "read>5ms over 10s", "has no 'over'" },
+		{ "read > 5 ms", "nothing belongs behind the limit" },
 	};
 	struct condition c;
 	struct reason why;

@@ -825,7 +825,7 @@ static bool is_right(const struct explain *e, const struct cause *c)
 {
 	const struct explain_finding *f = e->findings;
 
-	return e->n_kept && (f->attribute == c->is || (c->or_is && f->attribute == c->or_is)) &&
+	return e->n_chosen && (f->attribute == c->is || (c->or_is && f->attribute == c->or_is)) &&
 	       strstr(f->text, c->text);
 }
 
