@@ -368,6 +368,7 @@ static void planted_is_found(void **state)
 
 		made_compare(&c, runs, 1, 13, usual, slower, &r);
 		assert_int_equal(c.method, COMPARE_BLOCKS);
+		assert_true(row_of(&c, "fsync")->figures[FIG_BESIDE].value[NEW] == 1);
 		device = &row_of(&c, "fsync")->figures[FIG_STRATA + ST_DEVICE];
 		answer = compare_answer(&c);
 		found += device->sure && strstr(answer, "longer per fsync on ext4") &&

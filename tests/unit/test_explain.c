@@ -274,6 +274,40 @@ static void depths_are_of_the_beginning(void **state)
 	catalog_done(&rec.catalog);
 }
 
+/* Slow flushes are explained by being flushes, not by their place. */
+static void flushes_have_no_offset(void **state)
+{
+	struct writer w = {};
+	struct explain_conf conf;
+	struct explain e;
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_int_equal(writer_begin(&w, fileno(f), planted_header), 0);
+	for (uint64_t i = 0; i < 2003; i++) {
+		bool flush = i * 7919 % 19 == 0;
+
+		writer_request(&w, &(struct stored_request){
+					   .q_ns = 2000000 + i * 1000000,
+					   .device_ns = flush ? 900000 + i % 13 : 80000 + i % 17,
+					   .dev = PLANTED_VDA,
+					   .sector = flush ? 0 : 8 * (1 + i * 7919 % 100003),
+					   .bytes = flush ? 0 : 4096,
+					   .op = RQ_WRITE });
+	}
+	writer_close(&w);
+	while (!writer_end(&w, "{\"duration_ns\":3000000000}"))
+		;
+	writer_done(&w);
+	assert_int_equal(ask(f, "request>500us", &e, &conf), 0);
+	assert_true(e.n_kept);
+	assert_string_equal(e.findings[0].text, "of no bytes (flushes)");
+	for (size_t i = 0; i < e.n_findings; i++)
+		assert_true(e.findings[i].attribute != ATTR_OFFSET);
+	explain_done(&e);
+	fclose(f);
+}
+
 static void conditions_are_parsed(void **state)
 {
 	static const char *const wrong[][2] = {
@@ -361,6 +395,7 @@ int main(void)
 		cmocka_unit_test(cut_off_ones_are_explained),
 		cmocka_unit_test(hostile_numbers_do_no_harm),
 		cmocka_unit_test(depths_are_of_the_beginning),
+		cmocka_unit_test(flushes_have_no_offset),
 		cmocka_unit_test(conditions_are_parsed),
 		cmocka_unit_test(slow_ones_are_counted),
 	};
