@@ -59,7 +59,7 @@ static void on_event(void *arg, const struct intake_event *e)
 {
 	struct recorder *r = arg;
 
-	if (r->deputy && e->pid == (unsigned int)r->deputy)
+	if (e->pid && (e->pid == (unsigned int)r->deputy || e->pid == (unsigned int)r->copy))
 		return;
 	until_see(&r->until, &(struct until_event){
 				     .is_request = e->is_request,

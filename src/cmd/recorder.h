@@ -19,6 +19,7 @@ struct recorder {
 	struct io_run *io;
 	char *const *argv; /* the command line */
 	pid_t deputy;      /* a process whose I/O meets no condition; 0: none */
+	pid_t copy;        /* another one */
 	bool for_ever;     /* names are written anew now and then: see struct intake */
 	/* for the caller */
 	struct until until; /* the conditions */

@@ -70,9 +70,9 @@ struct watch_run {
 	struct at_most at_most;
 	struct stored_loss *losses; /* of the records in memory; owned */
 	size_t n_losses, losses_cap;
-	uint64_t missed; /* by the programs, since the last recording */
-	uint64_t recordings;
-	bool short_said; /* that memory is too small for --keep */
+	uint64_t missed;    /* by the programs, since the last recording */
+	uint64_t copied_ns; /* when a copy was last seen */
+	bool short_said;    /* that memory is too small for --keep */
 };
 
 static const struct opt watch_opts[] = {
@@ -283,7 +283,8 @@ static void flush(struct watch_run *w, uint64_t now)
 	while (gone < w->n_losses && w->losses[gone].to_ns < old)
 		gone++;
 	w->n_losses -= gone;
-	memmove(w->losses, w->losses + gone, w->n_losses * sizeof(*w->losses));
+	if (gone)
+		memmove(w->losses, w->losses + gone, w->n_losses * sizeof(*w->losses));
 	for (int i = 0; i < LOST_N; i++)
 		if (w->recorder.lost[i] != before[i])
 			loss_add(w,
@@ -407,7 +408,8 @@ static int shot_begin(struct watch_run *w, uint64_t now)
 	writer_tail_forget(&w->w);
 	w->n_losses = 0;
 	w->missed = 0;
-	w->recordings++;
+	w->recorder.copy = store_copy(&w->store);
+	w->copied_ns = now;
 	return 0;
 }
 
@@ -521,6 +523,24 @@ static bool due_look(struct watch_run *w, uint64_t now)
 	return err != -EPIPE;
 }
 
+/* After the end of a copy, its last records come; later, its process id is another's. */
+static void copy_note(struct watch_run *w, uint64_t now)
+{
+	if (store_is_busy(&w->store))
+		w->copied_ns = now;
+	else if (now - w->copied_ns > 2 * FLUSH_NS)
+		w->recorder.copy = 0;
+}
+
+/* Without the deputy, the next incident would have no recording: a service is to start anew. */
+static bool deputy_is_there(struct watch_run *w)
+{
+	if (!store_has_ended(&w->store))
+		return true;
+	cmd_say("error: cannot write recordings: the process that writes them was killed");
+	return false;
+}
+
 /* True: it cannot go on. */
 static bool beat(struct run *r)
 {
@@ -530,9 +550,10 @@ static bool beat(struct run *r)
 	if (now - w->recorder.flushed_ns >= FLUSH_NS)
 		flush(w, now);
 	conditions_look(w, now);
+	copy_note(w, now);
 	if (w->w.err)
 		cmd_say("error: cannot record: %s", strerror(-w->w.err));
-	if (!due_look(w, now) || w->w.err) {
+	if (!due_look(w, now) || w->w.err || !deputy_is_there(w)) {
 		r->exit = EXIT_FAILED;
 		return true;
 	}
@@ -561,6 +582,10 @@ static int report(struct run *r, struct snapshot *sn)
 		store_wait(&w->store);
 	w->due.at_ns = 0;
 	due_look(w, clock_ns());
+	if (w->due.is) {
+		cmd_say("error: cannot write a recording: earlier ones are not written yet");
+		r->exit = EXIT_FAILED;
+	}
 	recorder_tell_losses(&w->recorder, clock_ns());
 	say_lost(w);
 	if (w->at_most.left_out)

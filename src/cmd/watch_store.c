@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -25,6 +27,11 @@
 #define PART_TABLES ".watch-%d.tables"
 
 enum { STORE_PATH = PATH_MAX + SHOT_NAME, TAKE_BYTES = 1 << 16, PIPE_BYTES = 1 << 20 };
+
+/* While a disk hangs, small recordings wait in their pipes. With more than these bytes of messages
+ * unread by the deputy, another recording waits in the tool's memory. Twice as many have room, so
+ * the message behind a recording always has. */
+enum { QUEUE_BYTES = 32 << 10 };
 
 /* The recordings in the directory: by their names, so that no other file is ever removed. */
 
@@ -140,8 +147,8 @@ static bool budget_keep(const struct store *s, uint64_t bytes)
 /* The socket between the tool, its copy and the deputy: each recording is announced with the
  * reading end of its pipe, and then told to be complete or not. */
 
-/* @fd: a descriptor to be sent along; -1: none. 0 or -errno. */
-static int shot_send(int control, const struct shot *shot, int fd)
+/* @fd: a descriptor to be sent along; -1: none. @flags: of sendmsg(2). 0 or -errno. */
+static int shot_send(int control, const struct shot *shot, int fd, int flags)
 {
 	union {
 		struct cmsghdr head;
@@ -160,7 +167,7 @@ static int shot_send(int control, const struct shot *shot, int fd)
 		};
 		memcpy(CMSG_DATA(&rights.head), &fd, sizeof(fd));
 	}
-	return sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return sendmsg(control, &msg, MSG_NOSIGNAL | flags) < 0 ? -errno : 0;
 }
 
 /* Waits for a message. False: the tool has ended. */
@@ -477,6 +484,16 @@ pid_t store_pid(const struct store *s)
 	return s->deputy.pid;
 }
 
+pid_t store_copy(const struct store *s)
+{
+	return s->copy;
+}
+
+bool store_has_ended(struct store *s)
+{
+	return deputy_has_ended(&s->deputy);
+}
+
 /* A copy that failed has told nothing. */
 static void copy_over(struct store *s, enum copy_state state)
 {
@@ -484,7 +501,7 @@ static void copy_over(struct store *s, enum copy_state state)
 
 	s->copy = 0;
 	if (state == COPY_FAILED)
-		shot_send(s->control, &failed, -1);
+		shot_send(s->control, &failed, -1, MSG_DONTWAIT);
 }
 
 bool store_is_busy(struct store *s)
@@ -518,19 +535,21 @@ static int copy_work(void *arg)
 	struct copy_job *j = arg;
 
 	j->shot.complete = !j->write(j->arg, j->to);
-	return shot_send(j->s->control, &j->shot, -1);
+	return shot_send(j->s->control, &j->shot, -1, 0);
 }
 
 int store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg)
 {
 	struct copy_job job = { s, *shot, write, arg, -1 };
-	int ends[2], err;
+	int ends[2], err, unread = 0;
 
+	if (!ioctl(s->control, SIOCOUTQ, &unread) && unread > QUEUE_BYTES)
+		return -EAGAIN;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* it may be refused: then it takes longer */
 	job.to = ends[1];
-	err = shot_send(s->control, shot, ends[0]);
+	err = shot_send(s->control, shot, ends[0], MSG_DONTWAIT);
 	if (!err) {
 		s->copy = copy_start(copy_work, &job, (int[]){ s->control, job.to });
 		err = s->copy < 0 ? s->copy : 0;

@@ -48,6 +48,12 @@ void store_go(struct store *s);
 /* Process id of the deputy, for its I/O is no incident. */
 pid_t store_pid(const struct store *s);
 
+/* Process id of the copy that writes a recording; 0: none. */
+pid_t store_copy(const struct store *s);
+
+/* Whether the deputy has ended: it was killed, and no recording can be written. */
+bool store_has_ended(struct store *s);
+
 /* Whether a recording is being written. Looks at the copy; call it now and then. */
 bool store_is_busy(struct store *s);
 

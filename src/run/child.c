@@ -277,11 +277,13 @@ void child_done(struct child *c)
 	close_fd(&c->failed);
 }
 
+/* SIGUSR1 is for the tool, but 'pkill -USR1' and 'systemctl kill' send it to all its processes. */
 static void deputy_signals(void (*action)(int))
 {
 	signal(SIGINT, action);
 	signal(SIGTERM, action);
 	signal(SIGHUP, action);
+	signal(SIGUSR1, action);
 }
 
 static void deputy_run(const struct deputy_work *w, int go, int ready)
@@ -303,6 +305,7 @@ static void deputy_run(const struct deputy_work *w, int go, int ready)
 		;
 	if (!w->stays || n != 1)
 		deputy_signals(SIG_DFL);
+	signal(SIGUSR1, SIG_IGN);
 	if (n == 1)
 		_exit(w->work(w->arg));
 	w->give_up(w->arg);
@@ -346,6 +349,14 @@ void deputy_go(struct deputy *h)
 		close(h->go);
 		h->go = -1;
 	}
+}
+
+bool deputy_has_ended(struct deputy *h)
+{
+	if (h->pid <= 0 || waitpid(h->pid, NULL, WNOHANG) != h->pid)
+		return false;
+	h->pid = 0;
+	return true;
 }
 
 int deputy_end(struct deputy *h, bool work)
@@ -450,9 +461,7 @@ int server_start(struct server *s, int (*serve)(void *arg, int feed), void *arg)
 	s->pid = fork();
 	if (!s->pid) {
 		close(ends[0]);
-		signal(SIGINT, SIG_IGN);
-		signal(SIGTERM, SIG_IGN);
-		signal(SIGHUP, SIG_IGN);
+		deputy_signals(SIG_IGN);
 		_exit(serve(arg, ends[1]));
 	}
 	err = s->pid < 0 ? -errno : 0;

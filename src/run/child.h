@@ -104,6 +104,9 @@ int deputy_start(struct deputy *h, const struct deputy_work *work);
 /* Lets the deputy work beside the run. */
 void deputy_go(struct deputy *h);
 
+/* Whether the deputy has ended before deputy_end(), which then does nothing. */
+bool deputy_has_ended(struct deputy *h);
+
 /* Lets the deputy work, or give up, and waits for its end. Returns its exit code. */
 int deputy_end(struct deputy *h, bool work);
 

@@ -108,6 +108,72 @@ assert [t["condition"] for t in r[0].header["trigger"]] == ["read>600ms", "any>6
 	reader 'assert sorted(one.end["ops"] > 0 for one in r) == [False, True]' "$dir"/*
 }
 
+@test "SIGUSR1 may go to all its processes, as 'systemctl kill' sends it" {
+	start watch --comm planted -o "$dir"
+	for n in 1 2; do
+		kill -USR1 "$pid" $(pgrep -P "$pid")
+		wait_until recordings "$n"
+	done
+	finish INT
+	((status == 0))
+}
+
+@test "if the process that writes recordings is killed, watch ends: a service is to start anew" {
+	start watch --comm planted -o "$dir"
+	kill -KILL "$(pgrep -P "$pid")"
+	ends_within 20
+	((status == 1))
+	grep -q '^error: cannot write recordings: the process that writes them was killed' "$tmp/err"
+}
+
+@test "recordings that wait for a disk are all written" {
+	start watch --comm planted -o "$dir"
+	deputy=$(pgrep -P "$pid")
+	spawned+=("$deputy")
+	kill -STOP "$deputy"
+	for _ in {1..101}; do
+		kill -USR1 "$pid"
+		sleep 0.04
+	done
+	plant "$iostrata" 1 0
+	kill -CONT "$deputy"
+	wait_until_quiet
+	finish INT
+	((status == 0))
+	not grep -q error: "$tmp/err"
+	reader 'assert sum(len(one.ops) for one in r) >= 155 and all(one.end for one in r), len(r)' "$dir"/*
+}
+
+# Until the directory has not changed for a second.
+wait_until_quiet() {
+	local before=
+	while [[ $(ls -A "$dir") != "$before" ]]; do
+		before=$(ls -A "$dir")
+		sleep 1
+	done
+}
+
+@test "a copy that waits for the disk is no incident" {
+	cp "$iostrata" "$tmp/watching" # its processes, and no others, are called so
+	iostrata=$tmp/watching start watch --all-files --comm watching --until 'write>300ms' --after 1 -o "$dir"
+	deputy=$(pgrep -P "$pid")
+	spawned+=("$deputy")
+	"$python" -c 'import os, random
+open("/proc/self/comm", "w").write("watching")
+f = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(200003): os.pread(f, 1 + random.getrandbits(12), random.getrandbits(40))'
+	kill -STOP "$deputy"
+	kill -USR1 "$pid"
+	wait_until copies
+	sleep 0.7
+	kill -CONT "$deputy"
+	wait_until recordings 1
+	sleep 2.5
+	recordings 1
+	finish INT
+	((status == 0))
+}
+
 @test "--at-most leaves incidents out, and says so" {
 	start watch "${watching[@]}" --at-most 1/d -o "$dir"
 	plant "$iostrata" 2 2.5
