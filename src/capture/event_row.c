@@ -76,6 +76,7 @@ static const struct event_cgroup *cgroup_find(struct event_names *n, const struc
 	*slot = (struct event_cgroup){ .id = id, .path = catalog_cgroup(c, id) };
 	if (slot->path)
 		container_find(slot->path, &slot->container);
+	slot->name = catalog_container(c, id);
 	return slot;
 }
 
@@ -213,6 +214,7 @@ GETTER(tid, get_number(v, s->who ? s->who->tid : 0, s->who && s->who->tid))
 GETTER(comm, get_text(v, s->who ? s->who->comm : NULL, COMM_LEN))
 GETTER(cgroup, get_number(v, s->who ? s->who->cgroup : 0, s->who && s->who->cgroup))
 GETTER(container, v->text = s->cgroup ? s->cgroup->container.id : NULL)
+GETTER(container_name, v->text = s->cgroup ? s->cgroup->name : NULL)
 GETTER(sector, get_number(v, s->rq ? s->rq->sector : 0, s->rq && s->rq->sector != ~0ULL))
 GETTER(cmd_flags, get_number(v, s->rq ? s->rq->cmd_flags : 0, s->rq))
 GETTER(requeues, get_number(v, s->rq ? s->rq->requeues : 0, s->rq))
@@ -323,5 +325,7 @@ const struct column event_columns[] = {
 	OP_COLUMN("segments", VALUE_TEXT, segments,
 		  "strata in their order, each with its ns, of an operation that waited"),
 	OP_COLUMN("server_ns", VALUE_TIME, server, "time in the stratum server"),
+	COLUMN("container_name", VALUE_TEXT, container_name,
+	       "name that people gave to the container; in a pod NAMESPACE/POD/NAME"),
 	{},
 };

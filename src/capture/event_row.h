@@ -28,6 +28,7 @@ struct event_names {
 		uint64_t id;                /* 0: empty */
 		const char *path;           /* in the catalog; NULL: not known */
 		struct container container; /* its id is "": none */
+		const char *name;           /* of the container, in the catalog; NULL: not known */
 	} cgroups[EVENT_CGROUPS];
 	struct event_dev {
 		unsigned int dev; /* 0: empty */

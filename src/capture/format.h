@@ -173,6 +173,7 @@ enum stored_name_type {
 	NAME_DEVICE,     /* id dev_t; text: name or mount point */
 	NAME_FS, /* id from STORED_FS_FIRST on; a: kinds of operations whose file system layer is
 		    probed, 1 << kind; text: type */
+	NAME_CONTAINER, /* id that of a cgroup in it; text: "NAMESPACE/POD/NAME", or "NAME" */
 	NAME_TYPES,
 };
 

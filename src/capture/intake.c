@@ -6,6 +6,7 @@
 
 #include <uthash.h>
 
+#include "base/container.h"
 #include "base/lookup.h"
 #include "base/mounts.h"
 #include "capture/batch.h"
@@ -34,6 +35,13 @@ struct intake_thread {
 struct intake_known {
 	uint64_t id;
 	UT_hash_handle hh;
+};
+
+/* A cgroup of a container whose name is not known. */
+struct intake_container {
+	uint64_t cgroup;
+	struct container container;
+	struct intake_container *next;
 };
 
 /* Adds @id to a set. False: already in the set, or out of memory. */
@@ -75,6 +83,16 @@ static void files_free(struct intake_file **files)
 	}
 }
 
+static void containers_forget(struct intake *in)
+{
+	struct intake_container *one;
+
+	while ((one = in->unnamed_containers)) {
+		in->unnamed_containers = one->next;
+		free(one);
+	}
+}
+
 /* Forgets all names but those of files. */
 static void names_forget(struct intake *in)
 {
@@ -84,6 +102,7 @@ static void names_forget(struct intake *in)
 		HASH_DEL(in->threads, t);
 		free(t);
 	}
+	containers_forget(in);
 	known_free(&in->cgroups);
 	known_free(&in->devices);
 	memset(in->fs_probed, 0, sizeof(in->fs_probed));
@@ -98,6 +117,7 @@ void intake_done(struct intake *in)
 	files_free(&in->files);
 	files_free(&in->old_files);
 	mounts_free(&in->mounts);
+	container_names_done(&in->container_names);
 }
 
 /* Generations of names. Each has a range of ids of its own, so that a recording can have records
@@ -178,6 +198,44 @@ static void device_meet(struct intake *in, unsigned int dev)
 	write_text(in, NAME_DEVICE, dev, 0, name);
 }
 
+/* Writes the name of the container of @cgroup. False: the name is not known. */
+static bool container_write(struct intake *in, uint64_t cgroup, struct container *c)
+{
+	container_names_find(&in->container_names, c);
+	if (c->title[0])
+		write_text(in, NAME_CONTAINER, cgroup, 0, c->title);
+	return c->title[0];
+}
+
+/* The files of runtimes may have the name only after the first I/O: intake_end() looks again. */
+static void container_meet(struct intake *in, uint64_t cgroup, const char *path)
+{
+	struct intake_container *one = calloc(1, sizeof(*one));
+
+	if (!one || !container_find(path, &one->container) ||
+	    container_write(in, cgroup, &one->container)) {
+		free(one);
+		return;
+	}
+	one->cgroup = cgroup;
+	one->next = in->unnamed_containers;
+	in->unnamed_containers = one;
+}
+
+static void containers_look(struct intake *in)
+{
+	struct intake_container **at = &in->unnamed_containers, *one;
+
+	while ((one = *at)) {
+		if (container_write(in, one->cgroup, &one->container)) {
+			*at = one->next;
+			free(one);
+		} else {
+			at = &one->next;
+		}
+	}
+}
+
 static void cgroup_meet(struct intake *in, uint64_t id)
 {
 	char *path;
@@ -185,8 +243,10 @@ static void cgroup_meet(struct intake *in, uint64_t id)
 	if (!id || !known_add(&in->cgroups, id))
 		return;
 	path = lookup_cgroup(id);
-	if (path)
+	if (path) {
 		write_text(in, NAME_CGROUP, id, 0, path);
+		container_meet(in, id, path);
+	}
 	free(path);
 }
 
@@ -552,4 +612,5 @@ void intake_end(struct intake *in)
 	for (unsigned int fs = SENT_FS_FIRST; fs < 256; fs++)
 		if (in->fs_probed[fs])
 			fs_meet(in, fs);
+	containers_look(in);
 }

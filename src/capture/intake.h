@@ -12,9 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/container_names.h"
 #include "base/mounts.h"
 #include "capture/writer.h"
 
+struct intake_container;
 struct intake_file;
 struct intake_known;
 struct intake_thread;
@@ -64,6 +66,8 @@ struct intake {
 	struct intake_thread *threads, *last_thread;
 	struct sent_who last_who; /* the last thread, as sent */
 	struct intake_known *cgroups, *devices;
+	struct container_names container_names;
+	struct intake_container *unnamed_containers;
 	uint64_t n_files, n_threads; /* the last ids given */
 	uint64_t base;               /* ids of this generation are above it */
 	uint64_t renewals;

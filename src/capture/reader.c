@@ -187,6 +187,7 @@ void catalog_done(struct catalog *c)
 	free(c->threads);
 	texts_free(&c->cgroups);
 	texts_free(&c->devices);
+	texts_free(&c->containers);
 	*c = (struct catalog){};
 }
 
@@ -268,6 +269,8 @@ static int name_add(struct catalog *c, const struct stored_name *n, const char *
 		return text_add(&c->cgroups, n, text);
 	case NAME_DEVICE:
 		return text_add(&c->devices, n, text);
+	case NAME_CONTAINER:
+		return text_add(&c->containers, n, text);
 	case NAME_FS:
 		return fs_add(c, n, text);
 	default:
@@ -314,6 +317,11 @@ static const char *text_find(const struct catalog_text *texts, uint64_t id)
 const char *catalog_cgroup(const struct catalog *c, uint64_t id)
 {
 	return text_find(c->cgroups, id);
+}
+
+const char *catalog_container(const struct catalog *c, uint64_t cgroup)
+{
+	return text_find(c->containers, cgroup);
 }
 
 const char *catalog_device(const struct catalog *c, uint64_t dev)

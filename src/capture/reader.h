@@ -69,7 +69,7 @@ struct catalog {
 	struct catalog_file *files;     /* [0]: no file */
 	struct catalog_thread *threads; /* [0]: no thread */
 	size_t n_files, n_threads, files_cap, threads_cap;
-	struct catalog_text *cgroups, *devices;
+	struct catalog_text *cgroups, *devices, *containers;
 	uint64_t version; /* grows with each chunk of names, which may replace names */
 	struct {
 		char name[FS_NAME_LEN];
@@ -88,8 +88,9 @@ int catalog_add(struct catalog *c, struct cursor *rows);
 const struct catalog_file *catalog_file(const struct catalog *c, uint64_t id);
 const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id);
 
-/* Name of a cgroup or device; NULL: not known. */
+/* Name of a cgroup, of its container or of a device; NULL: not known. */
 const char *catalog_cgroup(const struct catalog *c, uint64_t id);
+const char *catalog_container(const struct catalog *c, uint64_t cgroup);
 const char *catalog_device(const struct catalog *c, uint64_t dev);
 
 /* Type of the file system @fs of a record; "": not known. */

@@ -56,7 +56,8 @@ static int open_session(struct run *r, struct reason *why)
 
 	conf_fill(io);
 	filters_of_ops(&r->opts.filters, io->of_ops, sizeof(io->of_ops));
-	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_TASK;
+	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_TASK ||
+			   io->conf.sent_ops || io->conf.sent_requests;
 	children_count(io); /* before privileges are dropped, which reading /proc needs */
 	return session_open(&io->conf, &io->session, why);
 }

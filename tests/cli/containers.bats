@@ -139,3 +139,16 @@ named() {
 		grep -q "iostrata_operation_bytes_total{op=\"read\",fs=\"[a-z]*\",$labels} [1-9]" "$tmp/out"
 	done
 }
+
+@test "a recording has the names of containers, and so have its events and tables" {
+	named "$iostrata" record --all-files -o "$tmp/a.ios" || { cat "$tmp/err"; false; }
+	expect 0 report --events json --op read "$tmp/a.ios"
+	command jq -r 'select(.container_name) | "\(.container_name) \(.container | length)"' <<<"$output" |
+		sort | uniq -c >"$tmp/names"
+	cat "$tmp/names"
+	(($(awk '$2 == "shop/web-1/nginx" && $3 == 64 { print $1 }' "$tmp/names") >= 101))
+	(($(awk '/^ *[0-9]+ data.base 64$/ { print $1 }' "$tmp/names") >= 23))
+	expect 0 report --events csv --op read "$tmp/a.ios"
+	[[ $(grep -c '"shop/web-1/nginx"$' <<<"$output") -ge 101 ]]
+	[[ $(grep -cF '"data\x1bbase"' <<<"$output") -ge 23 ]]
+}
