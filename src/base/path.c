@@ -188,6 +188,46 @@ int newfile_rename(const char *from, const char *to)
 	return link(from, to) || unlink(from) ? -errno : 0;
 }
 
+static void newfile_free(struct newfile *n)
+{
+	free(n->hidden);
+	free(n->path);
+	*n = (struct newfile){};
+}
+
+int newfile_begin(struct newfile *n, const char *dir, const char *name, struct reason *why)
+{
+	*n = (struct newfile){};
+	if (asprintf(&n->hidden, "%s/.%s.tmp", dir, name) < 0)
+		n->hidden = NULL;
+	if (asprintf(&n->path, "%s/%s", dir, name) < 0)
+		n->path = NULL;
+	if (n->hidden && n->path)
+		n->f = newfile_open(n->hidden, why);
+	else
+		reason_set(why, EXIT_FAILED, "out of memory");
+	if (n->f)
+		return 0;
+	newfile_free(n);
+	return -1;
+}
+
+int newfile_end(struct newfile *n, bool complete)
+{
+	int err = 0;
+
+	if (!n->f)
+		return 0;
+	if (fclose(n->f))
+		err = errno ? -errno : -EIO;
+	if (!err && complete)
+		err = newfile_rename(n->hidden, n->path);
+	if (err || !complete)
+		unlink(n->hidden);
+	newfile_free(n);
+	return err;
+}
+
 bool newfile_is_standard(const char *path)
 {
 	return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout");

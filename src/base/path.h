@@ -63,6 +63,21 @@ int newfile_dir(const char *path, struct reason *why);
 /* Renames a complete file, unless @to exists. 0 or -errno. */
 int newfile_rename(const char *from, const char *to);
 
+/* A new file in a directory, which has its name only when it is complete: before, it is hidden as
+ * .NAME.tmp. All 0: none. */
+struct newfile {
+	FILE *f; /* not to be closed */
+	/* private */
+	char *hidden, *path;
+};
+
+/* Opens the hidden file. 0, or -1 with @why. */
+int newfile_begin(struct newfile *n, const char *dir, const char *name, struct reason *why);
+
+/* Closes the file; if @complete, gives it its name, else removes it. Does nothing if @n is all 0,
+ * and makes it so. 0 or -errno, and then there is no file. */
+int newfile_end(struct newfile *n, bool complete);
+
 /* Whether @path, the value of an option or NULL, means the standard output. */
 bool newfile_is_standard(const char *path);
 

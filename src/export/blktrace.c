@@ -20,11 +20,11 @@
 #include "cell.h"
 #include "export/order.h"
 
-enum { DISKS = 256, THREADS = 4096, PATH_LEN = 4096 };
+enum { DISKS = 256, THREADS = 4096 };
 
 struct disk {
 	uint64_t dev;
-	FILE *out;
+	struct newfile out;
 	uint32_t sequence;
 	uint32_t said[THREADS]; /* threads whose names were written, by their number */
 };
@@ -55,8 +55,8 @@ static int failed(struct exporting *x, int err)
 
 static int put(struct exporting *x, struct disk *d, const struct blk_io_trace *t, const void *data)
 {
-	if (fwrite(t, sizeof(*t), 1, d->out) != 1 ||
-	    (t->pdu_len && fwrite(data, t->pdu_len, 1, d->out) != 1))
+	if (fwrite(t, sizeof(*t), 1, d->out.f) != 1 ||
+	    (t->pdu_len && fwrite(data, t->pdu_len, 1, d->out.f) != 1))
 		return failed(x, errno ? errno : EIO);
 	return 0;
 }
@@ -107,17 +107,15 @@ static int thread_put(struct exporting *x, struct disk *d, const struct catalog_
 static int disk_open(struct exporting *x, struct disk *d)
 {
 	const char *name = catalog_device(&x->rec->catalog, d->dev);
-	char path[PATH_LEN], safe[64] = "";
+	char safe[64] = "", file[sizeof(safe) + 16];
 	size_t n = 0;
 
 	for (; name && name[n] && n < sizeof(safe) - 1; n++)
 		safe[n] = strchr("/.% \\", name[n]) || name[n] < 0x20 ? '_' : name[n];
 	if (!n)
 		snprintf(safe, sizeof(safe), "%u-%u", DEV_MAJOR(d->dev), DEV_MINOR(d->dev));
-	if (snprintf(path, sizeof(path), "%s/%s.blktrace.0", x->dir, safe) >= (int)sizeof(path))
-		return failed(x, ENAMETOOLONG);
-	d->out = newfile_open(path, x->why);
-	return d->out ? clock_put(x, d) : -1;
+	snprintf(file, sizeof(file), "%s.blktrace.0", safe);
+	return newfile_begin(&d->out, x->dir, file, x->why) ? -1 : clock_put(x, d);
 }
 
 /* NULL with x->why. */
@@ -245,15 +243,15 @@ static int loss_skip(void *arg, const struct stored_loss *loss, struct reason *w
 	return 0;
 }
 
-/* 0, or -1 with @why. */
-static int disks_close(struct exporting *x, struct reason *why)
+/* Completes the files, or removes them. 0, or -1 with @why. */
+static int disks_close(struct exporting *x, bool complete, struct reason *why)
 {
-	int err = 0;
+	int err = 0, one;
 
 	x->why = why;
 	for (size_t i = 0; i < x->n_disks; i++) {
-		if (x->disks[i]->out && fclose(x->disks[i]->out))
-			err = failed(x, errno);
+		one = newfile_end(&x->disks[i]->out, complete && !err);
+		err = one ? failed(x, -one) : err;
 		free(x->disks[i]);
 	}
 	free(x->waiting);
@@ -280,7 +278,7 @@ int blktrace_export(FILE *f, const char *name, const char *dir, struct blktrace_
 		recording_close(&rec);
 	}
 	order_done(&order);
-	if (!disks_close(&x, &closing) || got < 0)
+	if (!disks_close(&x, got >= 0, &closing) || got < 0)
 		return got;
 	*why = closing;
 	return -1;

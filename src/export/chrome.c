@@ -20,7 +20,7 @@
 #include "capture/event_row.h"
 #include "export/order.h"
 
-enum { PATH_LEN = 4096, DISK_PIDS = 1 << 30, ARGS_MAX = 64 };
+enum { DISK_PIDS = 1 << 30, ARGS_MAX = 64 };
 
 /* A thread or disk. */
 struct named {
@@ -39,8 +39,8 @@ struct exporting {
 	const struct recording *rec;
 	uint64_t first_ns, max_bytes;
 	/* the file */
-	struct json j; /* writes to pack() */
-	FILE *out;     /* packed bytes go there */
+	struct json j;      /* writes to pack() */
+	struct newfile out; /* packed bytes go there */
 	gzFile gz;
 	uint64_t bytes; /* so far, before packing */
 	struct named *named;
@@ -63,10 +63,10 @@ static int failed(struct exporting *x, int err)
 			  strerror(err ? err : EIO));
 }
 
-/* Opens the stream that packs into x->out. False: out of memory. */
+/* Opens the stream that packs into x->out.f. False: out of memory. */
 static bool stream_open(struct exporting *x)
 {
-	int fd = dup(fileno(x->out));
+	int fd = dup(fileno(x->out.f));
 
 	x->gz = fd < 0 ? NULL : gzdopen(fd, "wb1");
 	if (!x->gz && fd >= 0)
@@ -78,14 +78,12 @@ static bool stream_open(struct exporting *x)
 
 static int file_open(struct exporting *x)
 {
-	char path[PATH_LEN], number[24] = "";
+	char name[64], number[24] = "";
 
 	if (x->counts->files)
 		snprintf(number, sizeof(number), "-%llu", x->counts->files + 1ULL);
-	if (snprintf(path, sizeof(path), "%s/trace%s.json.gz", x->dir, number) >= (int)sizeof(path))
-		return failed(x, ENAMETOOLONG);
-	x->out = newfile_open(path, x->why);
-	if (!x->out)
+	snprintf(name, sizeof(name), "trace%s.json.gz", number);
+	if (newfile_begin(&x->out, x->dir, name, x->why))
 		return -1;
 	x->counts->files++;
 	x->bytes = 0;
@@ -108,10 +106,11 @@ static void named_clear(struct exporting *x)
 	}
 }
 
-/* Closes the file; with @whole, ends the JSON before. 0, or -1 with x->why. */
+/* Closes the file; with @whole, ends the JSON before, else removes the file. 0, or -1 with x->why.
+ */
 static int file_close(struct exporting *x, bool whole)
 {
-	int err = 0;
+	int err = 0, named;
 
 	if (x->j.out.f) {
 		if (whole) {
@@ -123,9 +122,9 @@ static int file_close(struct exporting *x, bool whole)
 	}
 	if (x->gz && gzclose(x->gz) != Z_OK && !err)
 		err = -EIO;
-	if (x->out && fclose(x->out) && !err)
-		err = -errno;
-	x->j.out.f = x->out = NULL;
+	named = newfile_end(&x->out, whole && !err);
+	err = err ? err : named;
+	x->j.out.f = NULL;
 	x->gz = NULL;
 	return err ? failed(x, -err) : 0;
 }

@@ -13,8 +13,6 @@
 #include "capture/reader.h"
 #include "cell.h"
 
-enum { PATH_LEN = 4096 };
-
 enum action { ACTION_READ, ACTION_WRITE, ACTION_SYNC, ACTION_TRIM };
 
 struct entry {
@@ -237,19 +235,18 @@ static int file_write(const struct exporting *x, const char *name,
 		      struct reason *why)
 {
 	struct text_out o = {};
-	char path[PATH_LEN];
-	int err;
+	struct newfile out;
+	int err, named;
 
-	if (snprintf(path, sizeof(path), "%s/%s", x->conf->dir, name) >= (int)sizeof(path))
-		return reason_set(why, EXIT_FAILED, "the name of the directory is too long");
-	o.f = newfile_open(path, why);
-	if (!o.f)
+	if (newfile_begin(&out, x->conf->dir, name, why))
 		return -1;
+	o.f = out.f;
 	put(&o, x);
 	err = text_end(&o);
-	if (fclose(o.f) && !err)
-		err = -errno;
-	return err ? reason_set(why, EXIT_FAILED, "cannot write '%.200s': %s", path, strerror(-err))
+	named = newfile_end(&out, !err);
+	err = err ? err : named;
+	return err ? reason_set(why, EXIT_FAILED, "cannot write %s into '%.200s': %s", name,
+				x->conf->dir, strerror(-err))
 		   : 0;
 }
 

@@ -16,6 +16,7 @@ setup() {
 }
 
 teardown() {
+	if mountpoint -q "$tmp/small"; then umount "$tmp/small"; fi
 	[[ -z $dir ]] || rm -rf "$dir"
 }
 
@@ -126,6 +127,24 @@ began = time.monotonic()
 for _ in range(31): time.sleep(0.022)
 sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 }
+@test "a file of a trace or a job has its name when it is complete, however the export ends" {
+	need_root
+	"$records" "$tmp/a.ios" 200003
+	for after in 0.05 0.1 0.2 0.4; do
+		timeout -s KILL "$after" "$iostrata" export "$tmp/a.ios" --to chrome -o "$tmp/t" || true
+		find "$tmp/t" -name 'trace*' -exec gzip -t {} +
+		rm -rf "$tmp/t"
+	done
+	mkdir "$tmp/small"
+	mount -t tmpfs -o size=60k tmpfs "$tmp/small"
+	for to in chrome blktrace "fio -d loop3"; do
+		# shellcheck disable=SC2086 # words
+		expect 1 export "$tmp/a.ios" --to $to -o "$tmp/small/t"
+		says "cannot write .*'.*/small/t': No space left on device"
+		[[ -z $(ls -A "$tmp/small") ]]
+	done
+}
+
 
 @test "otf2: threads and processes are called as they were last" {
 	[[ -n $(type -p otf2-print) ]] || skip "no otf2-print"
