@@ -34,14 +34,18 @@ struct op_key {
 				   * cgroup | dev */
 };
 
+/* The members of struct op_sums, which rows of user space have, too. All but max_ns add up. */
+#define OP_SUMS(u64)                                                                               \
+	u64 count;                                                                                 \
+	u64 errors;                                                                                \
+	u64 bytes; /* returned, not requested */                                                   \
+	u64 total_ns;                                                                              \
+	u64 max_ns;                                                                                \
+	u64 strata[ST_N];                                                                          \
+	u64 device_bytes /* which their own bios read from devices */
+
 struct op_sums {
-	unsigned long long count;
-	unsigned long long errors;
-	unsigned long long bytes; /* returned, not requested */
-	unsigned long long total_ns;
-	unsigned long long max_ns;
-	unsigned long long strata[ST_N];
-	unsigned long long device_bytes; /* which their own bios read from devices */
+	OP_SUMS(unsigned long long);
 };
 
 /* The counts of buckets wrap: they must be read at least once in 2^32 events. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import functools
 import json
 import struct
 import zlib
@@ -17,17 +18,7 @@ import schema
 HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES = range(1, 9)
 STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
           "helper", "sleep", "lock")
-COLUMNS = {
-    NAMES: ("type", "id", "a", "b", "c", "length"),
-    OPS: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "offset", "len",
-          "ret", "fd", "requests", *STRATA, "device_bytes", "segments", "server", "helper"),
-    REQUESTS: ("q", "tag", "queue", "device", "owner", "file", "dev", "sector", "bytes", "op",
-               "cmd_flags", "flags", "requeues", "merges", "error"),
-    HANDLES: ("start", "owner", "file", "kind", "call", "cache", "fs", "open_flags", "second", "third",
-              "ret", "fd", "requests", *STRATA, "device_bytes", "segments", "server"),
-    LOSSES: ("from", "to", "kind", "count"),
-    INDEX: ("offset", "kind", "rows", "first", "last"),
-}
+FORMAT = Path(__file__).resolve().parents[1] / "docs/FORMAT.md"
 OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio", "fault")
 LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
         "requests")
@@ -43,6 +34,26 @@ _zstd.ZSTD_decompress.restype = ctypes.c_size_t
 
 class Damaged(Exception):
     """The file is damaged, or no recording."""
+
+
+@functools.cache
+def columns_of(kind: int) -> tuple[str, ...]:
+    """The columns of a chunk, from the table below its heading in docs/FORMAT.md."""
+    if kind == INDEX:
+        return "offset", "kind", "rows", "first", "last"
+    if kind == HANDLES:
+        return columns_of(OPS)
+    names, found = [], False
+    for line in FORMAT.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            found = line.startswith("### ") and line.endswith(f"({kind})")
+        elif found and line.startswith("| ") and line != "| column | meaning |":
+            name, meaning = line.strip("| ").split(" | ", 1)
+            names += (meaning.split(":")[0] if name.endswith(" strata") else name).split(", ")
+        elif found and names:
+            break
+    assert len(set(names)) == len(names), names
+    return tuple(names)
 
 
 def unpack(packed: bytes, length: int) -> bytes:
@@ -84,7 +95,7 @@ def column(code: int, data: bytes, rows: int) -> list[int]:
 
 
 def columns(kind: int, rows: int, raw: bytes) -> tuple[list[Row], bytes]:
-    names, found, text = COLUMNS[kind], [], b""
+    names, found, text = columns_of(kind), [], b""
     n, at = varint(raw, 0)
     for _ in range(n):
         code, (length, begin) = raw[at], varint(raw, at + 1)
@@ -159,7 +170,7 @@ def read(path: str | Path) -> Recording:
         elif chunk.kind == END:
             it.end = json.loads(chunk.raw)
             schema.check(it.end, "iostrata.capture/1")
-        elif chunk.kind in COLUMNS:
+        elif chunk.kind in (NAMES, OPS, REQUESTS, LOSSES, INDEX, HANDLES):
             rows, text = columns(chunk.kind, chunk.rows, chunk.raw)
             if chunk.kind == NAMES:
                 at = 0

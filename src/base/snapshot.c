@@ -139,6 +139,10 @@ struct server_row *rows_server(struct rows *r, const struct server_key *key)
 	return table_row(&r->servers, sizeof(struct server_row), &k, sizeof(k));
 }
 
+_Static_assert(offsetof(struct op_row, device_bytes) - offsetof(struct op_row, count) ==
+		       offsetof(struct op_sums, device_bytes),
+	       "the sums of a row are in the order of struct op_sums");
+
 /* The maximum of @max_ns, the cell's maximum and its mean. Concurrent writers may lose the cell's
  * maximum (cell.h), which cannot be less than the mean. */
 static uint64_t max_with(uint64_t max_ns, uint64_t cell_ns, uint64_t total_ns, uint64_t count)
@@ -152,14 +156,13 @@ static uint64_t max_with(uint64_t max_ns, uint64_t cell_ns, uint64_t total_ns, u
 
 void op_row_add(struct op_row *row, const struct op_sums *s)
 {
-	row->count += s->count;
-	row->errors += s->errors;
-	row->bytes += s->bytes;
-	row->total_ns += s->total_ns;
-	row->device_bytes += s->device_bytes;
-	row->max_ns = max_with(row->max_ns, s->max_ns, s->total_ns, s->count);
-	for (int i = 0; i < ST_N; i++)
-		row->strata[i] += s->strata[i];
+	uint64_t max_ns = max_with(row->max_ns, s->max_ns, s->total_ns, s->count);
+	const unsigned long long *from = (const unsigned long long *)s;
+	uint64_t *to = &row->count; /* the first of OP_SUMS */
+
+	for (size_t i = 0; i < sizeof(*s) / sizeof(*from); i++)
+		to[i] += from[i];
+	row->max_ns = max_ns;
 }
 
 void rq_row_add(struct rq_row *row, const struct rq_sums *s)
@@ -222,18 +225,10 @@ static int patterns_merge(struct access_pattern **pattern, const struct access_p
 
 int op_row_merge(struct op_row *row, const struct op_row *more)
 {
-	struct op_sums sums = {
-		.count = more->count,
-		.errors = more->errors,
-		.bytes = more->bytes,
-		.total_ns = more->total_ns,
-		.max_ns = more->max_ns,
-		.device_bytes = more->device_bytes,
-	};
+	struct op_sums sums;
 	int err;
 
-	for (int i = 0; i < ST_N; i++)
-		sums.strata[i] = more->strata[i];
+	memcpy(&sums, &more->count, sizeof(sums));
 	op_row_add(row, &sums);
 	err = patterns_merge(&row->pattern, more->pattern);
 	return err ? err : hist_merge(&row->hist, &more->hist);

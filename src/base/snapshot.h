@@ -31,9 +31,8 @@ struct op_row {
 	char comm[COMM_LEN];  /* with BY_PID, BY_TID: its name, "" if not known; hostile text, may
 			       * lack a NUL */
 	char *title;          /* with BY_PID: its title; NULL: none; hostile text; owned */
-	uint64_t count, errors, bytes, total_ns, max_ns;
-	uint64_t strata[ST_N]; /* sum == total_ns; all 0 with a layer alone (-T) */
-	uint64_t device_bytes; /* read from devices for them; 0 with a layer alone */
+	/* the strata add up to total_ns; strata and device_bytes are 0 with a layer alone (-T) */
+	OP_SUMS(uint64_t);
 	/* set of 1 << stratum: layers whose functions are not probed for such operations, and the
 	 * server if its requests are not traced; if one of these strata is 0, it was not measured
 	 */

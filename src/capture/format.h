@@ -8,9 +8,12 @@
 #ifndef IOSTRATA_FORMAT_H
 #define IOSTRATA_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
+#include "cell.h"
 #include "event.h"
 
 #define CAPTURE_MAGIC       "iostrata"
@@ -126,6 +129,26 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 	for (int i = 0; i < STORED_STRATA; i++)
 		total += op->strata[i];
 	return total + op->server_ns;
+}
+
+/* Whether the result of an operation of kind @acts is a number of bytes. */
+static inline bool stored_op_returns_bytes(unsigned int acts)
+{
+	return acts <= OP_WRITE || acts == OP_COPY;
+}
+
+/* The sums of one operation. */
+static inline void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
+{
+	unsigned int acts = async_acts(op->kind, op->call);
+	int64_t result = op->ret;
+
+	*ret = (struct op_sums){ .device_bytes = op->device_bytes };
+	sums_add(ret, stored_op_total(op), result < 0 && result >= -MAX_ERRNO ? -1 : 0,
+		 result > 0 && stored_op_returns_bytes(acts) ? result : 0, 1);
+#pragma GCC unroll 16
+	for (int i = 0; i < ST_N; i++)
+		ret->strata[i] = stored_op_stratum(op, i);
 }
 
 /* One finished request; it completed at q_ns plus the three times. */

@@ -277,23 +277,6 @@ static int row_begin(struct replay *r, struct replay_rows *of, const struct reco
 		       : -ENOMEM;
 }
 
-static bool returns_bytes(unsigned int kind)
-{
-	return kind <= OP_WRITE || kind == OP_COPY;
-}
-
-void stored_op_sums(const struct stored_op *op, struct op_sums *ret)
-{
-	int64_t result = op->ret;
-
-	*ret = (struct op_sums){ .device_bytes = op->device_bytes };
-	sums_add(ret, stored_op_total(op), result < 0 && result >= -MAX_ERRNO ? -1 : 0,
-		 result > 0 && returns_bytes(async_acts(op->kind, op->call)) ? result : 0, 1);
-#pragma GCC unroll 16
-	for (int i = 0; i < ST_N; i++)
-		ret->strata[i] = stored_op_stratum(op, i);
-}
-
 /* Adds a read or write of a file, whose offset is known, to the pattern of its row. 0 or -ENOMEM.
  */
 static int op_pattern_add(struct op_row *row, const struct stored_op *op)

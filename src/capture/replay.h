@@ -83,9 +83,6 @@ void row_key_set(unsigned long long by[2], enum by_key what, const struct catalo
  * names are known. */
 char *row_key_text(const struct recording *rec, enum by_key what, const unsigned long long by[2]);
 
-/* The sums of one operation. */
-void stored_op_sums(const struct stored_op *op, struct op_sums *ret);
-
 /* The name of a disk, or "major:minor". For free(); NULL: out of memory. */
 char *device_text(const struct recording *rec, uint64_t dev);
 
