@@ -91,7 +91,7 @@ enum by_key {
 	BY_DEV,
 	BY_CACHE,
 	BY_TID,
-	BY_TASK,      /* BY_TID with the process, and the rows' threads listed: struct task */
+	BY_TASK,      /* BY_TID with the process, and the threads of rows listed: struct thread */
 	BY_CONTAINER, /* only for tables: of rows that are BY_CGROUP */
 	BY_HOST,      /* only of recordings */
 };

@@ -184,7 +184,7 @@ static struct replay_rows *rows_of(struct replay *r, struct replay_interval *iv,
 }
 
 /* Names the rows of processes or threads. */
-static void replay_name_tasks(struct replay *r, const struct recording *rec)
+static void replay_name_threads(struct replay *r, const struct recording *rec)
 {
 	struct known_name *threads = threads_of(&rec->catalog, r->conf.by), *k, *next;
 	ssize_t host = host_number(r, rec);
@@ -499,7 +499,7 @@ void replay_end(struct replay *r, const struct recording *rec)
 	for (size_t i = 0; i < r->n_intervals; i++)
 		r->intervals[i].slow_end_ns = 0;
 	if (r->conf.by == BY_PID || r->conf.by == BY_TID)
-		replay_name_tasks(r, rec);
+		replay_name_threads(r, rec);
 
 	r->vfs_kinds |= rec->header.vfs_kinds;
 	for (int fs = STORED_FS_FIRST; fs < CATALOG_FS; fs++) {

@@ -189,7 +189,7 @@ static int name_entry_add(struct collecting *c, const void *key, const void *nam
 	return filenames_add(&c->to->files, by, name);
 }
 
-static int task_entry_add(struct collecting *c, const void *key, const void *name)
+static int thread_entry_add(struct collecting *c, const void *key, const void *name)
 {
 	const unsigned long long *id = key;
 	struct thread_name clean = *(const struct thread_name *)name;
@@ -335,7 +335,7 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 				 sizeof(struct file_name), name_entry_add);
 	if (!err && BY_NAMES_TASKS(maps->by))
 		err = hash_empty(&c, maps->thread_names[epoch], sizeof(unsigned long long),
-				 sizeof(struct thread_name), task_entry_add);
+				 sizeof(struct thread_name), thread_entry_add);
 	if (!err && maps->live->rq_rows_made[epoch])
 		err = hash_empty(&c, maps->rqs[epoch], sizeof(struct rq_key),
 				 sizeof(struct rq_sums), rq_entry_add);
