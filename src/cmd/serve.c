@@ -34,7 +34,7 @@ struct serve {
 	struct listening listening;
 	struct serve_conf conf;
 	struct utsname uts;
-	struct server server;
+	struct listener listener;
 	struct container_names names;
 	int statm;
 };
@@ -156,7 +156,7 @@ static void warn(const struct reason *why)
 	cmd_warn(why);
 }
 
-/* In the server. */
+/* In the listener. */
 static int work(void *arg, int feed)
 {
 	struct serve *s = arg;
@@ -165,7 +165,8 @@ static int work(void *arg, int feed)
 	return serve_process(&s->conf, feed, warn, &why) ? cmd_fail(&why) : 0;
 }
 
-/* The server is forked before anything is in the kernel, so it has no descriptor of the kernel. */
+/* The listener is forked before anything is in the kernel, so it has no descriptor of the kernel.
+ */
 static int resolve(struct run *r, struct reason *why)
 {
 	struct serve *s = serve_of(r);
@@ -181,7 +182,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->by = s->by == BY_CONTAINER ? BY_CGROUP : s->by;
 	conf->minor_faults = true;
 	conf_fill(s);
-	err = server_start(&s->server, work, s);
+	err = listener_start(&s->listener, work, s);
 	close(s->listening.fd);
 	return err ? reason_set(why, EXIT_FAILED, "cannot start a process: %s", strerror(-err)) : 0;
 }
@@ -220,13 +221,13 @@ static int report(struct run *r, struct snapshot *sn)
 	char *frame;
 	size_t len;
 
-	if (err || s->server.pid <= 0)
+	if (err || s->listener.pid <= 0)
 		return err;
 	feed_self(&self, s->statm);
 	frame = feed_pack(sn, session_missing(s->io.session), &self, &len);
 	if (!frame)
 		return -ENOMEM;
-	err = send_all(s->server.feed, frame, len);
+	err = send_all(s->listener.feed, frame, len);
 	free(frame);
 	return err == -EPIPE || err == -ECONNRESET ? 0 : err;
 }
@@ -235,7 +236,7 @@ static bool beat(struct run *r)
 {
 	struct serve *s = serve_of(r);
 
-	if (!server_has_ended(&s->server))
+	if (!listener_has_ended(&s->listener))
 		return false;
 	cmd_say("error: the process that serves has ended");
 	r->exit = EXIT_FAILED;
@@ -246,7 +247,7 @@ static void close_both(struct run *r)
 {
 	struct serve *s = serve_of(r);
 
-	server_end(&s->server);
+	listener_end(&s->listener);
 	container_names_done(&s->names);
 	io_source.close(r);
 	if (s->statm >= 0)

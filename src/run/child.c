@@ -452,7 +452,7 @@ static int feed_open(int ret_ends[2])
 	return err;
 }
 
-int server_start(struct server *s, int (*serve)(void *arg, int feed), void *arg)
+int listener_start(struct listener *s, int (*serve)(void *arg, int feed), void *arg)
 {
 	int ends[2], err = feed_open(ends);
 
@@ -472,7 +472,7 @@ int server_start(struct server *s, int (*serve)(void *arg, int feed), void *arg)
 	return err;
 }
 
-bool server_has_ended(struct server *s)
+bool listener_has_ended(struct listener *s)
 {
 	if (s->pid <= 0 || waitpid(s->pid, NULL, WNOHANG) != s->pid)
 		return false;
@@ -482,7 +482,7 @@ bool server_has_ended(struct server *s)
 }
 
 /* A server that is stopped would not see the end of its feed. */
-void server_end(struct server *s)
+void listener_end(struct listener *s)
 {
 	if (s->pid <= 0)
 		return;

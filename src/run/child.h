@@ -2,7 +2,7 @@
 /*
  * child.h - the processes forked by the tool. The command after "--" is held until the probes are
  * live. It runs as the caller, with the caller's signals and limits. Another process holds programs
- * open while the kernel detaches them. A deputy works after the run, a server beside it. Nothing
+ * open while the kernel detaches them. A deputy works after the run, a listener beside it. Nothing
  * here prints.
  */
 #ifndef IOSTRATA_RUN_CHILD_H
@@ -131,25 +131,25 @@ int program_start(const char *file, const char *arg);
 int program_ended(bool wait);
 
 /*
- * A server: a process of the tool. It works during the run with the data that the tool writes to
+ * A listener: a process of the tool. It works during the run with the data that the tool writes to
  * .feed, and ends when .feed is closed: so it does not outlive the tool. Nothing comes back from
  * it. Signals to the process group do not end it.
  */
-struct server {
+struct listener {
 	pid_t pid; /* 0: none */
 	int feed;  /* a socket, for send(2); takes no data for FEED_WAIT_S: an error of time-out */
 };
 
 enum { FEED_WAIT_S = 10 };
 
-/* Forks a server, which calls @serve with the other end of .feed, and exits with its result. 0 or
+/* Forks a listener, which calls @serve with the other end of .feed, and exits with its result. 0 or
  * -errno. */
-int server_start(struct server *s, int (*serve)(void *arg, int feed), void *arg);
+int listener_start(struct listener *s, int (*serve)(void *arg, int feed), void *arg);
 
-/* Whether the server has ended by itself. */
-bool server_has_ended(struct server *s);
+/* Whether the listener has ended by itself. */
+bool listener_has_ended(struct listener *s);
 
-/* Ends the server, if there is one, and waits for its end. */
-void server_end(struct server *s);
+/* Ends the listener, if there is one, and waits for its end. */
+void listener_end(struct listener *s);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * feed.h - snapshots on their way from the tracing process to the server.
+ * feed.h - snapshots on their way from the tracing process to the listener.
  *
  * Both are forks of one another, so a snapshot is sent as it is in memory, pointers to constant
  * text included. The reader trusts the writer, which has more privileges, but checks lengths.

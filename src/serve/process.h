@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * process.h - the server: takes snapshots from its feed, adds them up, and answers clients. It has
- * no privilege, no file, and no way to tell the tracing process anything.
+ * process.h - the listener: takes snapshots from its feed, adds them up, and answers clients. It
+ * has no privilege, no file, and no way to tell the tracing process anything.
  */
 #ifndef IOSTRATA_SERVE_PROCESS_H
 #define IOSTRATA_SERVE_PROCESS_H

@@ -1018,7 +1018,7 @@ static void server_op(struct value *ret, const void *row, const void *ctx)
 		snprintf(ret->buf, sizeof(ret->buf), "opcode %u", k->opcode);
 }
 
-/* Of FUSE only the whole time is known. */
+/* Only the whole time of FUSE is known. */
 static void server_tag(struct value *ret, const void *row, const void *ctx)
 {
 	(void)ctx;
