@@ -16,14 +16,13 @@ enum {
 	ACCESS_SIZES = 8,
 };
 
-/* Accesses of one direction. Those that are neither sequential nor strided are random. At first all
- * 0. */
+/* Accesses of one direction; neither sequential nor strided ones are random. At first all 0. */
 struct access {
 	uint64_t count, bytes, max_bytes;
 	uint64_t sequential; /* began where one of the last ACCESS_STREAMS accesses ended */
 	uint64_t strided;    /* as far from the last access as that was from the one before */
 	uint64_t distance;   /* bytes from the end of the last access, summed up */
-	/* the first sizes that were seen; count 0: free */
+	/* the first different sizes; count 0: free */
 	struct {
 		uint64_t bytes, count;
 	} sizes[ACCESS_SIZES];
