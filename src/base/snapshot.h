@@ -38,8 +38,8 @@ struct op_row {
 	 */
 	unsigned int missing_layers;
 	unsigned short kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
-	uint64_t thread_ns;   /* only of several operations: see breakdown_thread_ns() */
 	bool contained;       /* after container_rows(): see container_of_row() */
+	uint64_t thread_ns;   /* only of several operations: see breakdown_thread_ns() */
 	struct access_pattern *pattern; /* of reads or writes of a file; NULL: not known. Owned */
 	struct hist hist;
 };
