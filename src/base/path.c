@@ -205,7 +205,7 @@ int newfile_begin(struct newfile *n, const char *dir, const char *name, struct r
 	if (n->hidden && n->path)
 		n->f = newfile_open(n->hidden, why);
 	else
-		reason_set(why, EXIT_FAILED, "out of memory");
+		reason_no_memory(why);
 	if (n->f)
 		return 0;
 	newfile_free(n);
