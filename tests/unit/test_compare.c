@@ -518,6 +518,24 @@ static void equal_runs_may_differ_by_one(void **state)
 	assert_true(equal_runs_differ(151));
 }
 
+/* Time that one side did not measure is in other strata there. */
+static void strata_of_one_side_are_not_compared(void **state)
+{
+	struct series base = { .name = strdup("b") };
+	struct series new = { .name = strdup("n"), .strata_missing = 1 << ST_FS };
+	struct compare c = { .runs = { &base, &new }, .n_runs = { 1, 1 } };
+	struct reason why;
+
+	(void)state;
+	sums_make(&base, "read", 300, 1000, 1000);
+	sums_make(&new, "read", 300, 0, 2000);
+	assert_int_equal(compare_runs(&c, &why), 0);
+	assert_true(!c.rows[0].figures[FIG_STRATA + ST_FS].known);
+	assert_true(c.rows[0].figures[FIG_STRATA + ST_DEVICE].known);
+	assert_true(c.n_doubts == 1 && strstr(c.doubts[0], "not measured on both sides"));
+	runs_done(&c);
+}
+
 /* Means are rounded so that they add up, and the change of the total is split exactly. */
 static void figures_add_up(void **state)
 {
@@ -676,6 +694,7 @@ int main(void)
 		cmocka_unit_test(runs_are_compared),
 		cmocka_unit_test(commands_may_do_less),
 		cmocka_unit_test(equal_runs_may_differ_by_one),
+		cmocka_unit_test(strata_of_one_side_are_not_compared),
 		cmocka_unit_test(figures_add_up),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(limits_are_parsed),

@@ -274,6 +274,69 @@ static void depths_are_of_the_beginning(void **state)
 	catalog_done(&rec.catalog);
 }
 
+/* An operation is beside the requests of others only, and for as long as the window. */
+static void beside_are_others(void **state)
+{
+	const struct stored_request rq = { .q_ns = 5 << 20, .device_ns = 1 << 20, .dev = 1 };
+	const struct catalog_thread own = { .pid = 7, .comm = "one" },
+				    other = { .pid = 8, .comm = "two" };
+	struct recording rec = {};
+	struct beside b;
+
+	(void)state;
+	assert_int_equal(catalog_init(&rec.catalog), 0);
+	rec.catalog.threads[0] = own; /* of the request, which knows no thread */
+	assert_int_equal(beside_init(&b, 0), 0);
+	assert_int_equal(beside_add(&b, &rec, &rq), 0);
+	beside_finish(&b, 1 << 20);
+	assert_true(beside_at(&b, 5 << 20, &other));
+	assert_true(!beside_at(&b, 5 << 20, &own));
+	assert_true(beside_at(&b, (4 << 20) + 4096, &other));
+	assert_true(!beside_at(&b, 3 << 20, &other));
+	rec.catalog.threads[0] = (struct catalog_thread){};
+	beside_done(&b);
+	catalog_done(&rec.catalog);
+}
+
+/* Threads read one file for a while, and slow reads come together: some file has many of them. */
+static void coincidences_are_no_causes(void **state)
+{
+	struct explain_conf conf;
+	struct explain e;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct planted_load p = { .random = seed * 0x9e3779b97f4a7c15ULL };
+		struct writer w = {};
+		FILE *f = tmpfile();
+
+		assert_int_equal(writer_begin(&w, fileno(f), planted_header), 0);
+		planted_names(&w);
+		for (uint64_t i = 0, file = 1, burst = 0; i < 20011; i++) {
+			struct stored_op op = { .start_ns = 2000000 + 500000 * i,
+						.owner = 1,
+						.kind = OP_READ };
+
+			file = i % 400 ? file : 1 + planted_any(&p, 20);
+			burst = planted_any(&p, 2000) ? burst / 2 : 1 << 20;
+			op.file = file;
+			op.strata[ST_DEVICE] =
+				80000 + planted_any(&p, 9999) + (burst ? 5000000 : 0);
+			writer_op(&w, &op);
+		}
+		writer_close(&w);
+		while (!writer_end(&w, "{\"duration_ns\":10005500000}"))
+			;
+		writer_done(&w);
+		assert_int_equal(ask(f, "read>1ms", &e, &conf), 0);
+		assert_true(e.n_slow > 50);
+		for (size_t i = 0; i < e.n_findings; i++)
+			assert_true(e.findings[i].attribute != ATTR_FILE);
+		explain_done(&e);
+		fclose(f);
+	}
+}
+
 /* Slow flushes are explained by being flushes, not by their place. */
 static void flushes_have_no_offset(void **state)
 {
@@ -300,10 +363,16 @@ static void flushes_have_no_offset(void **state)
 		;
 	writer_done(&w);
 	assert_int_equal(ask(f, "request>500us", &e, &conf), 0);
-	assert_true(e.n_kept);
+	assert_true(e.n_chosen);
 	assert_string_equal(e.findings[0].text, "of no bytes (flushes)");
 	for (size_t i = 0; i < e.n_findings; i++)
 		assert_true(e.findings[i].attribute != ATTR_OFFSET);
+	explain_done(&e);
+	assert_int_equal(ask(f, "request>900011ns", &e, &conf), 0);
+	assert_true(e.n_slow > 0);
+	explain_done(&e);
+	assert_int_equal(ask(f, "request>900012ns", &e, &conf), 0); /* as long as the longest */
+	assert_true(!e.n_slow);
 	explain_done(&e);
 	fclose(f);
 }
@@ -395,6 +464,8 @@ int main(void)
 		cmocka_unit_test(cut_off_ones_are_explained),
 		cmocka_unit_test(hostile_numbers_do_no_harm),
 		cmocka_unit_test(depths_are_of_the_beginning),
+		cmocka_unit_test(beside_are_others),
+		cmocka_unit_test(coincidences_are_no_causes),
 		cmocka_unit_test(flushes_have_no_offset),
 		cmocka_unit_test(conditions_are_parsed),
 		cmocka_unit_test(slow_ones_are_counted),

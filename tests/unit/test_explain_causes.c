@@ -861,7 +861,8 @@ static void causes_are_first(void **state)
 		}
 	}
 	print_message("right %llu of %llu\n", (unsigned long long)right, (unsigned long long)all);
-	assert_true(right * 20 >= all * 19);
+	/* the usual set is known; of any others 19 of 20 must be right */
+	assert_true(sets == 1 && !first ? right == all : right * 20 >= all * 19);
 }
 
 static void shuffled_have_none(void **state)
