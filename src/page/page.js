@@ -49,7 +49,10 @@ function countText(n) {
 }
 
 function percentText(part, whole) {
-	return whole ? Math.round(100 * part / whole) + " %" : "-";
+	const v = 100 * part / whole;
+	if (!whole)
+		return "-";
+	return !part || v > 0.5 ? Math.round(v) + " %" : v < 0.05 ? "<0.1 %" : v.toFixed(1) + " %";
 }
 
 /* A name may have characters that a reader does not see: they are shown as the terminal shows them. */
