@@ -8,6 +8,8 @@
 #include "base/names.h"
 #include "capture/replay.h"
 
+enum { LOOK_EVENTS = 32768 }; /* between two looks at the memory of the series */
+
 /* The place of id @id; NULL: out of memory. */
 static uint32_t *ids_at(struct page_ids *ids, size_t id)
 {
@@ -234,6 +236,8 @@ int page_data_add(struct page_data *d, const struct recording *rec, const struct
 	int err = series_add(&d->series, rec, ev, BY_NONE, at_ns);
 	struct op_sums sums;
 
+	if (!err && (d->series.ops + d->series.requests) % LOOK_EVENTS == 0)
+		err = series_look(&d->series);
 	if (!err && ev->kind == CHUNK_REQUESTS)
 		disk_map_add(d, &ev->request, at_ns);
 	if (err || ev->kind != CHUNK_OPS)

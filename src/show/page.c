@@ -249,6 +249,12 @@ static int put_owners(struct page_out *out)
 	return err ? err : put_key_table(out, &containers, &sn);
 }
 
+static void put_more_rows(struct text_out *o, size_t n)
+{
+	if (n)
+		text_put(o, "<p class=more>%s more row%s</p>\n", text_count(n).s, text_plural(n));
+}
+
 static int put_requests(struct page_out *out)
 {
 	static const char *const titles[] = { "disk", "requests", "count",  "rate", "bytes",
@@ -273,9 +279,7 @@ static int put_requests(struct page_out *out)
 		text_put(&out->o, "</tr>\n");
 	}
 	table_end(&out->o);
-	if (rows.n_rqs > PAGE_ROWS)
-		text_put(&out->o, "<p class=more>%s more rows</p>\n",
-			 text_count(rows.n_rqs - PAGE_ROWS).s);
+	put_more_rows(&out->o, rows.n_rqs > PAGE_ROWS ? rows.n_rqs - PAGE_ROWS : 0);
 	breakdown_rows_done(&rows);
 	return 0;
 }
@@ -289,18 +293,22 @@ static int put_list(struct page_out *out, const char *id, const char *title,
 	const struct breakdown_whole whole = { .v = &out->view,
 					       .duration_ns = out->p->sn->duration_ns };
 	struct columns t = { .list = columns, .ctx = &whole };
+	size_t n = 0, more = 0;
 
 	if (!rows)
 		return -ENOMEM;
 	if (*rows)
 		table_begin(&out->o, id, title, &t, false);
-	for (size_t i = 0; rows[i] && i < PAGE_ROWS; i++) {
+	for (; rows[n] && n < PAGE_ROWS; n++) {
 		text_put(&out->o, "<tr>");
-		columns_html(&out->o, &t, rows[i]);
+		columns_html(&out->o, &t, rows[n]);
 		text_put(&out->o, "</tr>\n");
 	}
 	if (*rows)
 		table_end(&out->o);
+	while (rows[n + more])
+		more++;
+	put_more_rows(&out->o, more);
 	free(rows);
 	return 0;
 }
@@ -320,6 +328,9 @@ static int put_live_tables(struct page_out *out)
 	snprintf(title, sizeof(title), "Operations by %s", by_name(v->by));
 	if (v->by)
 		err = put_table(out, &keys, &out->keys);
+	if (!err)
+		err = put_list(out, "servers", "Requests to servers", server_columns,
+			       (const void **)breakdown_servers(out->p->sn));
 	if (!err && v->sites)
 		err = put_list(out, "sleeps", "Sleeps", site_columns,
 			       (const void **)breakdown_sites(out->p->sn));

@@ -63,6 +63,7 @@ static void put_table(struct text_out *o, const struct breakdown_view *v,
 		      const struct column *columns, const void *const *rows, size_t n)
 {
 	const struct columns t = { .list = columns,
+				   .ctx = &(struct breakdown_whole){ .v = v },
 				   .width = view_width(v),
 				   .uncut = !v->terminal,
 				   .milliseconds = v->milliseconds };
@@ -537,26 +538,6 @@ static void put_requests(struct text_out *o, const struct breakdown_view *v,
 	put_more(o, v, rows->n_rqs - n, "requests");
 }
 
-/* The first rows of a table of patterns, those with most time first. */
-static void put_pattern_rows(struct text_out *o, const struct breakdown_view *v,
-			     const struct column *columns, const void **rows, size_t n)
-{
-	const struct columns t = { .list = columns,
-				   .ctx = &(struct breakdown_whole){ .v = v },
-				   .width = view_width(v),
-				   .uncut = !v->terminal,
-				   .milliseconds = v->milliseconds };
-	size_t most = v->rows_max ? v->rows_max : v->detail ? n : ROWS_MOST;
-	size_t shown = n > most + !v->rows_max ? most : n;
-
-	if (!n)
-		return;
-	text_put(o, "\n");
-	columns_text(o, &t, rows, shown);
-	if (shown < n)
-		text_put(o, "%s more; %s\n", text_count(n - shown).s, view_more(v));
-}
-
 /* Sizes and patterns: a table for files, one for disks. Nothing unless v->pattern. 0 or -ENOMEM. */
 static int patterns_put(struct text_out *o, const struct breakdown_view *v,
 			const struct snapshot *sn)
@@ -572,14 +553,14 @@ static int patterns_put(struct text_out *o, const struct breakdown_view *v,
 	for (size_t i = 0; list && i < rows.n_ops; i++)
 		if (rows.ops[i]->pattern)
 			list[n++] = rows.ops[i];
-	if (list)
-		put_pattern_rows(o, v, op_pattern_columns, list, n);
+	if (n)
+		put_table(o, v, op_pattern_columns, list, n);
 	n = 0;
 	for (size_t i = 0; list && i < rows.n_rqs; i++)
 		if (rows.rqs[i]->pattern)
 			list[n++] = rows.rqs[i];
-	if (list)
-		put_pattern_rows(o, v, rq_pattern_columns, list, n);
+	if (n)
+		put_table(o, v, rq_pattern_columns, list, n);
 	free(list);
 	breakdown_rows_done(&rows);
 	return list ? 0 : -ENOMEM;

@@ -54,8 +54,8 @@ static void ops_put(struct writer *w)
 	}
 }
 
-/* Reads what ops_put() wrote, as a page does. */
-static void data_read(struct page_data *d)
+/* Reads what @put wrote, as a page does. */
+static void data_read(struct page_data *d, void (*put)(struct writer *w))
 {
 	struct writer w = {};
 	FILE *f = tmpfile();
@@ -67,7 +67,7 @@ static void data_read(struct page_data *d)
 	name_put(&w, (struct stored_name){ NAME_FS, STORED_FS_FIRST, ~0U, 0, 0, 0 }, "ext4", 4);
 	name_put(&w, (struct stored_name){ NAME_DEVICE, DEV, 0, 0, 0, 0 }, "loop3", 5);
 	name_put(&w, (struct stored_name){ NAME_THREAD, 1, 100, 101, 42, 0 }, "one", 3);
-	ops_put(&w);
+	put(&w);
 	writer_close(&w);
 	assert_true(writer_end(&w, "{\"duration_ns\":50000000}"));
 	writer_done(&w);
@@ -81,6 +81,36 @@ static void data_read(struct page_data *d)
 	assert_int_equal(series_measure(&d->series, 50000000), 0);
 	recording_close(&rec);
 	fclose(f);
+}
+
+/* Requests of so many disks that a series of all of them is too large. */
+static void requests_put(struct writer *w)
+{
+	struct stored_request rq = { .device_ns = 1000 };
+
+	for (int i = 0; i < 40009; i++) {
+		rq.q_ns = 1000 * i;
+		rq.dev = 1 + i % 701;
+		writer_request(w, &rq);
+		if (i % 1000 == 0)
+			writer_flush(w);
+	}
+}
+
+static void series_keep_to_their_memory(void **state)
+{
+	struct page_data d;
+	uint64_t count = 0;
+
+	(void)state;
+	data_read(&d, requests_put);
+	assert_true(d.series.intervals <= SERIES_INTERVALS / 2);
+	assert_int_equal(d.series.n_rows, 701);
+	for (size_t i = 0; i < d.series.n_rows; i++)
+		for (unsigned int at = 0; at < d.series.intervals; at++)
+			count += d.series.rows[i].cells[at].count;
+	assert_int_equal(count, 40009);
+	page_data_done(&d);
 }
 
 static struct op_row sums_of(const struct snapshot *sn)
@@ -100,7 +130,7 @@ static void sums_lose_no_operation_whatever_the_number_of_keys(void **state)
 	struct page_data d;
 
 	(void)state;
-	data_read(&d);
+	data_read(&d, ops_put);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		struct snapshot sn;
 		struct op_row sums;
@@ -184,7 +214,7 @@ static void json_keeps_to_its_limit(void **state)
 	char *json;
 
 	(void)state;
-	data_read(&d);
+	data_read(&d, ops_put);
 	intervals = d.series.intervals;
 	assert_int_equal(page_data_rows(&d, BY_DEV, &disks), 0);
 	assert_int_equal(page_data_rows(&d, BY_FILE, &files), 0);
@@ -296,6 +326,7 @@ int main(void)
 		cmocka_unit_test(sums_lose_no_operation_whatever_the_number_of_keys),
 		cmocka_unit_test(calls_are_rows_and_kinds_are),
 		cmocka_unit_test(json_keeps_to_its_limit),
+		cmocka_unit_test(series_keep_to_their_memory),
 		cmocka_unit_test(patterns_are_told_apart),
 		cmocka_unit_test(medians_are_exact_for_few_sizes),
 		cmocka_unit_test(maps_lose_no_access_however_far),
