@@ -1092,7 +1092,7 @@ static void the_slowest_are_whole(void **state)
  * recording. */
 static void requests_find_their_operation(void **state)
 {
-	struct replay r = { .conf = { .slowest_max = 1 } };
+	struct replay r = { .conf = { .slowest_max = 2 } };
 	struct stored_request rq = { .q_ns = 2010, .device_ns = 50, .owner = 1, .dev = 8 << 20 };
 	struct stored_op op = { .start_ns = 2000, .owner = 1, .kind = OP_READ, .strata = { 100 } };
 	struct stored_event ev;
@@ -1108,8 +1108,8 @@ static void requests_find_their_operation(void **state)
 		add_names(&w);
 		writer_request(&w, &rq);
 		writer_flush(&w);
-		if (!i)
-			writer_op(&w, &op);
+		writer_op(&w, &op);
+		op.start_ns = 7000; /* in the second one, after all requests */
 		writer_flush(&w);
 		rq.q_ns = 2020;
 		writer_request(&w, &rq);
@@ -1124,7 +1124,8 @@ static void requests_find_their_operation(void **state)
 		recording_close(&rec);
 		fclose(f);
 	}
-	assert_int_equal(r.intervals[0].n_slowest, 1);
+	assert_int_equal(r.intervals[0].n_slowest, 2);
+	assert_null(r.intervals[0].slowest[1].requests);
 	assert_int_equal(r.intervals[0].slowest[0].requests->count, 2);
 	assert_int_equal(r.intervals[0].slowest[0].requests->list[0].at_ns, 10);
 	assert_int_equal(r.intervals[0].slowest[0].requests->list[1].at_ns, 20);
