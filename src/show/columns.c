@@ -143,12 +143,9 @@ GETS_PATTERN(rq)
 		{ "size_max_bytes",          "max",    VALUE_BYTES,                                \
 		  .get = of##_size_max,      .max = 8, .rank = 4,                                  \
 		  .help = "the largest size" },                                                    \
-		{ "sequential",                                                                    \
-		  "sequential",                                                                    \
-		  VALUE_SHARE,                                                                     \
-		  .get = of##_sequential,                                                          \
-		  .max = 10,                                                                       \
-		  .help = "share that began where one of the last eight of the row ended" },       \
+		{ "sequential", "sequential",                                                      \
+		  VALUE_SHARE,  .get = of##_sequential,                                            \
+		  .max = 10,    .help = "share that began where one of the last eight ended" },    \
 		{ "strided",                                                                       \
 		  "strided",                                                                       \
 		  VALUE_SHARE,                                                                     \
