@@ -153,8 +153,10 @@ enum { MAX_ERRNO = 4095 };
  * Requests of file systems to a server or a daemon. NFS: the address and the name of the procedure.
  * FUSE: the name and process of the daemon, the mount and the opcode; virtiofs: no process.
  */
+enum { SERVER_LEN = 48 };
+
 struct server_key {
-	char server[48];
+	char server[SERVER_LEN];
 	char op[16];           /* NFS only */
 	unsigned int dev;      /* FUSE: kernel dev_t of the file system; else 0 */
 	unsigned int pid;      /* of the daemon; 0: none */

@@ -366,8 +366,10 @@ void snapshot_free(struct snapshot *sn)
 		free(sn->servers[i].mount);
 		free(sn->servers[i].hist.bins);
 	}
-	for (size_t i = 0; i < sn->n_unfinished; i++)
+	for (size_t i = 0; i < sn->n_unfinished; i++) {
 		free(sn->unfinished[i].file);
+		free(sn->unfinished[i].server);
+	}
 	free(sn->unfinished);
 	free(sn->servers);
 	free(sn->helpers);

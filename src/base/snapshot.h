@@ -93,6 +93,8 @@ struct unfinished {
 	char comm[COMM_LEN];      /* of the thread, "" if not known; hostile text */
 	unsigned long long by[2]; /* its FILE_KEY() and inode; inode 0: not known */
 	char *file;               /* as text, NULL if not known; owned by the snapshot; hostile */
+	char *server; /* with ST_SERVER: the server's address, if possible with what is mounted, or
+		       * the mount point of a daemon; NULL: not known; likewise */
 };
 
 /* A thread with rows, with BY_TASK. */

@@ -23,24 +23,18 @@ static __always_inline u64 word_at(u64 address)
 	return word;
 }
 
-/* Current makes the request @req. */
-static __always_inline void server_request_made(u64 req, bool is_read)
+/* Current makes the request @req; @r says of which server, and whether it reads. */
+static __always_inline void server_request_made(u64 req, struct server_request *r)
 {
 	struct task_state *t = current_lookup();
-	u64 now = bpf_ktime_get_ns();
-	struct server_request r = {
-		.task = current_task(),
-		.q = now,
-		.g = now,
-		.d = now,
-		.tid = bpf_get_current_pid_tgid(),
-		.is_read = is_read,
-		.counted = CONF(servers) && current_wanted(bpf_get_current_pid_tgid()),
-	};
 
-	if (bpf_map_update_elem(&server_requests, &req, &r, BPF_ANY))
+	r->task = current_task();
+	r->q = r->g = r->d = bpf_ktime_get_ns();
+	r->tid = bpf_get_current_pid_tgid();
+	r->counted = CONF(servers) && current_wanted(bpf_get_current_pid_tgid());
+	if (bpf_map_update_elem(&server_requests, &req, r, BPF_ANY))
 		count_lost(LOST_MAP_FULL);
-	if (is_read && t && t->op.stage)
+	if (r->is_read && t && t->op.stage)
 		op_reads_from_server(&t->op);
 }
 
@@ -117,25 +111,32 @@ static __always_inline void server_request_done(struct server_key *key,
 /* As user programs see it: the opcode follows the length in struct fuse_in_header. */
 enum { FUSE_IN_OPCODE = 4, FUSE_READ = 15 };
 
+/* The device number of the request's file system. */
+static __always_inline u32 fuse_dev(u64 req)
+{
+	u64 mount = word_at(req + CONF(at.fuse_mount));
+
+	return word_at(word_at(mount + CONF(at.fuse_conn)) + CONF(at.fuse_dev));
+}
+
 static __always_inline int fuse_sent(u64 req)
 {
 	u32 opcode = word_at(req + CONF(at.fuse_in) + FUSE_IN_OPCODE);
+	struct server_request r = { .is_read = opcode == FUSE_READ, .dev = fuse_dev(req) };
 
-	server_request_made(req, opcode == FUSE_READ);
+	server_request_made(req, &r);
 	return 0;
 }
 
-/* Counts @req, which the daemon's thread answers: current, or a kernel thread for virtiofs. A
- * header begins with the length; the answer's has the error next. */
-static __always_inline void fuse_count(u64 req, const struct rq_times *times)
+/* Counts @req on file system @dev, which the daemon's thread answers: current, or a kernel thread
+ * for virtiofs. A header begins with the length; the answer's has the error next. */
+static __always_inline void fuse_count(u64 req, u32 dev, const struct rq_times *times)
 {
 	u64 in = word_at(req + CONF(at.fuse_in)), out = word_at(req + CONF(at.fuse_out));
-	u64 conn = word_at(word_at(req + CONF(at.fuse_mount)) + CONF(at.fuse_conn));
 	struct task_struct *task = (void *)current_task();
-	struct server_key key = { .opcode = in >> 32 };
+	struct server_key key = { .dev = dev, .opcode = in >> 32 };
 	struct server_end end = { .sent_bytes = (u32)in, .received_bytes = (u32)out };
 
-	key.dev = word_at(conn + CONF(at.fuse_dev));
 	end.failed = out >> 32;
 	if (current_flags() & PF_KTHREAD) {
 		__builtin_memcpy(key.server, "virtiofs", sizeof("virtiofs"));
@@ -162,7 +163,7 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 	times.c = bpf_ktime_get_ns();
 	server_announce(r, &times, level_known);
 	if (r && server_request_counts(r))
-		fuse_count(req, &times);
+		fuse_count(req, r->dev, &times);
 	bpf_map_delete_elem(&server_requests, &req);
 	return 0;
 }
@@ -180,9 +181,21 @@ static __always_inline bool rpc_reads(u64 task)
 	return (name & 0xffffffffff) == 0x44414552;
 }
 
+/* The address of the server to which @task is sent, as text. */
+static __always_inline void rpc_server(char ret[SERVER_LEN], u64 task)
+{
+	u64 address = word_at(word_at(task + CONF(at.rpc_xprt)) + CONF(at.rpc_address));
+
+	bpf_probe_read_kernel_str(ret, SERVER_LEN, (void *)address);
+}
+
 static __always_inline int rpc_begins(u64 task)
 {
-	server_request_made(task, rpc_reads(task));
+	struct server_request r = { .is_read = rpc_reads(task) };
+
+	if (CONF(servers))
+		rpc_server(r.server, task);
+	server_request_made(task, &r);
 	return 0;
 }
 
@@ -213,7 +226,6 @@ static __always_inline int rpc_woken(u64 task, bool level_known)
 static __always_inline void rpc_count(u64 task, const struct rq_times *times)
 {
 	u64 procedure = word_at(task + CONF(at.rpc_msg)), rqst = word_at(task + CONF(at.rpc_rqst));
-	u64 address = word_at(word_at(task + CONF(at.rpc_xprt)) + CONF(at.rpc_address));
 	u32 transmits = word_at(rqst + CONF(at.rpc_transmits));
 	struct server_key key = {};
 	struct server_end end = {
@@ -223,7 +235,7 @@ static __always_inline void rpc_count(u64 task, const struct rq_times *times)
 		.failed = (int)word_at(task + CONF(at.rpc_status)) < 0,
 	};
 
-	bpf_probe_read_kernel_str(key.server, sizeof(key.server), (void *)address);
+	rpc_server(key.server, task);
 	bpf_probe_read_kernel_str(key.op, sizeof(key.op),
 				  (void *)word_at(procedure + CONF(at.rpc_name)));
 	server_request_done(&key, times, &end);

@@ -510,9 +510,11 @@ struct server_request {
 	u64 task; /* struct task_struct * of the thread which made it */
 	u64 q, g, d;
 	u32 tid; /* of this thread */
+	u32 dev; /* FUSE: of the file system; else 0 */
 	u8 is_read;
 	u8 counted; /* the thread passed the filters */
-	u16 pad;
+	u16 pad[3];
+	char server[SERVER_LEN]; /* NFS: its address */
 };
 
 /* By address of the kernel's structure: struct fuse_req, struct rpc_task. If the end of some was

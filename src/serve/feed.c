@@ -70,6 +70,7 @@ static void put_rows(FILE *f, const struct snapshot *sn)
 	for (size_t i = 0; i < sn->n_unfinished; i++) {
 		fwrite(&sn->unfinished[i], sizeof(sn->unfinished[i]), 1, f);
 		put_text(f, sn->unfinished[i].file);
+		put_text(f, sn->unfinished[i].server);
 	}
 }
 
@@ -199,6 +200,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 
 		take(r, u, sizeof(*u));
 		u->file = take_text(r);
+		u->server = take_text(r);
 	}
 }
 

@@ -480,6 +480,7 @@ static void put_unfinished(struct writer *w)
 		json_put_uint(j, "tid", u->tid);
 		json_put_text(j, "comm", u->comm, sizeof(u->comm));
 		json_put_string(j, "file", u->file);
+		json_put_string(j, "server", u->server);
 		json_put_end(j, '}');
 	}
 	json_put_end(j, ']');

@@ -450,21 +450,35 @@ static void file_fit(char *text, size_t cap, const char *file, int columns)
 	text_fit(text + n, cap - n, safe, columns - n, TEXT_CUT_MIDDLE);
 }
 
+/* "in sleep", or "waiting for the server 10.0.0.7:/home". */
+static void where_now(char *text, size_t cap, const struct unfinished *u)
+{
+	char safe[160] = "";
+
+	if (u->stratum != ST_SERVER) {
+		snprintf(text, cap, "in %s", stratum_label(u->stratum));
+		return;
+	}
+	if (u->server)
+		text_safe_n(safe, sizeof(safe), u->server, strlen(u->server));
+	snprintf(text, cap, "waiting for the %s%s%s",
+		 safe[0] == '/' ? "daemon of" : stratum_label(ST_SERVER), *safe ? " " : "", safe);
+}
+
 /* "not finished: fsync ext4, for 12.0 s, in sleep, by dd (1234), on /a/b" */
 static void put_unfinished(struct text_out *o, const struct breakdown_view *v,
 			   const struct unfinished *u)
 {
-	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], text[320];
+	char fs[TEXT_SAFE_CAP(FS_NAME_LEN)], comm[TEXT_SAFE_CAP(COMM_LEN)], at[256], text[512];
 	char line[sizeof(text) + FILE_CAP];
 	int columns = v->terminal ? unfinished_columns(v) : INT_MAX, used;
 	size_t len;
 
 	text_safe_n(fs, sizeof(fs), u->fs, strnlen(u->fs, sizeof(u->fs)));
 	text_safe_n(comm, sizeof(comm), u->comm, strnlen(u->comm, sizeof(u->comm)));
-	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, %s%s, by %s (%u)",
-		 op_name(u->op), *fs ? " " : "", fs, text_ns(u->age_ns).s,
-		 u->stratum == ST_SERVER ? "waiting for the " : "in ", stratum_label(u->stratum),
-		 *comm ? comm : "pid", u->pid);
+	where_now(at, sizeof(at), u);
+	snprintf(text, sizeof(text), "not finished: %s%s%s, for %s, %s, by %s (%u)", op_name(u->op),
+		 *fs ? " " : "", fs, text_ns(u->age_ns).s, at, *comm ? comm : "pid", u->pid);
 	used = text_fit(line, sizeof(text), text, columns, TEXT_CUT_TAIL);
 	len = strlen(line);
 	file_fit(line + len, sizeof(line) - len, u->file, columns - used);

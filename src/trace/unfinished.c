@@ -11,6 +11,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/mounts.h"
 #include "base/path.h"
 #include "trace/collect.h"
 
@@ -126,6 +127,8 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ async, "queued", &l->queued },
 		{ async, "op", &l->async_op },
 		{ server, "task", &l->server_task },
+		{ server, "dev", &l->server_dev },
+		{ server, "server", &l->server_name },
 	};
 	int err = task && io && (int)async > 0 && (int)server > 0 && parked && hash && served
 			  ? 0
@@ -220,7 +223,15 @@ static enum stratum bio_stratum(const struct state_layout *l, const char *bss, u
 	return ST_SLEEP;
 }
 
-enum { SERVED_MOST = 2048 };
+enum { SERVED_MOST = 512 };
+
+/* A request to a server: the struct task_struct of the thread which made the request; the device
+ * number of FUSE's file system, or the address of the server. */
+struct served {
+	uint64_t task;
+	unsigned int dev;
+	char address[SERVER_LEN];
+};
 
 /* State of one unfinished_read(). */
 struct reading {
@@ -229,18 +240,48 @@ struct reading {
 	const struct fs_entry *types;
 	uint64_t now, min_ns;
 	struct snapshot *sn;
-	/* the threads with a request to a server: addresses of their struct task_struct */
-	uint64_t served[SERVED_MOST];
+	struct served served[SERVED_MOST];
 	size_t n_served;
+	struct mounts mounts; /* only if there are requests to servers */
 };
 
-/* Whether the thread in the state @task has a request with a server, or with a daemon. */
-static bool waits_for_server(const struct reading *r, const char *task)
+/* The request of the thread in the state @task to a server or a daemon; NULL: none. */
+static const struct served *served_for(const struct reading *r, const char *task)
 {
 	for (size_t i = 0; i < r->n_served; i++)
-		if (r->served[i] == u64_at(task, r->l->task))
-			return true;
-	return false;
+		if (r->served[i].task == u64_at(task, r->l->task))
+			return &r->served[i];
+	return NULL;
+}
+
+/* The only mount from the server at @address; NULL: none, or several. */
+static const struct mount *mount_from(const struct mounts *mounts, const char *address)
+{
+	const struct mount *found = NULL;
+	size_t len = strlen(address);
+
+	for (size_t i = 0; i < mounts->n && len; i++) {
+		const struct mount *m = &mounts->list[i];
+
+		if (strncmp(m->source, address, len) || m->source[len] != ':')
+			continue;
+		if (found && found->dev != m->dev)
+			return NULL;
+		found = m;
+	}
+	return found;
+}
+
+/* The mount point of a daemon, or "10.0.0.7:/home" or "10.0.0.7" of a server. For free(); NULL: not
+ * known, or out of memory. */
+static char *server_name(const struct reading *r, const struct served *s)
+{
+	const struct mount *m =
+		s->dev ? mounts_by_dev(&r->mounts, s->dev) : mount_from(&r->mounts, s->address);
+
+	if (m)
+		return strdup(s->dev ? m->point : m->source);
+	return s->address[0] ? strdup(s->address) : NULL;
 }
 
 /* The stratum that is charged right now, as far as known before the wake-up. */
@@ -263,7 +304,7 @@ static enum stratum stratum_now(const struct reading *r, const char *task)
 	if (u8_at(task, l->submitted))
 		now = bio_stratum(l, r->bss, u64_at(task, l->last_bio),
 				  u32_at(task, l->kernel_tid));
-	return now == ST_SLEEP && waits_for_server(r, task) ? ST_SERVER : now;
+	return now == ST_SLEEP && served_for(r, task) ? ST_SERVER : now;
 }
 
 /* Reads the name of the thread from /proc. */
@@ -337,8 +378,10 @@ static bool in_progress(const struct state_layout *l, const char *op)
 	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
 }
 
-/* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). 0 or -ENOMEM. */
-static int op_add(const struct reading *r, const char *op, enum stratum stratum, uint64_t id)
+/* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). @served: its request
+ * to a server; NULL: none. 0 or -ENOMEM. */
+static int op_add(const struct reading *r, const char *op, enum stratum stratum, uint64_t id,
+		  const struct served *served)
 {
 	uint64_t start = u64_at(op, r->l->start);
 	struct unfinished u = {
@@ -352,7 +395,12 @@ static int op_add(const struct reading *r, const char *op, enum stratum stratum,
 	collect_fs_name(r->types, u.op == OP_FAULT ? FS_UNKNOWN : u64_at(op, r->l->fs), u.fs);
 	if (u.op != OP_FAULT)
 		file_read(r->l, op, &u);
-	return add(r->sn, &u);
+	if (served)
+		u.server = server_name(r, served);
+	if (!add(r->sn, &u))
+		return 0;
+	free(u.server);
+	return -ENOMEM;
 }
 
 /* State of the thread with struct task_struct @task; NULL: the thread has ended, or has no state of
@@ -386,7 +434,7 @@ static int parked_add(const struct reading *r, const char *async)
 	else if (u8_at(op, l->submitted) && thread)
 		now = bio_stratum(l, r->bss, u64_at(op, l->last_bio),
 				  u32_at(thread, l->kernel_tid));
-	return op_add(r, op, now, thread ? u64_at(thread, l->id) : 0);
+	return op_add(r, op, now, thread ? u64_at(thread, l->id) : 0, NULL);
 }
 
 enum { BATCH = 512 };
@@ -421,6 +469,7 @@ static int threads_read(const struct reading *r)
 {
 	const struct state_layout *l = r->l;
 	char task[l->task_size];
+	enum stratum now;
 	int err = 0;
 
 	for (size_t i = 0; i < l->n_tasks && !err; i++) {
@@ -431,8 +480,11 @@ static int threads_read(const struct reading *r)
 			continue;
 		memcpy(task, slot, sizeof(task));
 		/* while the state was copied, the operation may have ended and another begun */
-		if (in_progress(l, slot) && u64_at(slot, l->start) == u64_at(task, l->start))
-			err = op_add(r, task, stratum_now(r, task), u64_at(task, l->id));
+		if (!in_progress(l, slot) || u64_at(slot, l->start) != u64_at(task, l->start))
+			continue;
+		now = stratum_now(r, task);
+		err = op_add(r, task, now, u64_at(task, l->id),
+			     now == ST_SERVER ? served_for(r, task) : NULL);
 	}
 	return err;
 }
@@ -442,19 +494,28 @@ static void served_read(struct reading *r)
 {
 	char request[r->l->served_size];
 	uint64_t key, *last = NULL;
+	struct served *s;
 
 	while (r->l->served >= 0 && r->n_served < SERVED_MOST &&
 	       !bpf_map_get_next_key(r->l->served, last, &key)) {
 		last = &key;
-		if (!bpf_map_lookup_elem(r->l->served, &key, request))
-			r->served[r->n_served++] = u64_at(request, r->l->server_task);
+		if (bpf_map_lookup_elem(r->l->served, &key, request))
+			continue;
+		s = &r->served[r->n_served++];
+		s->task = u64_at(request, r->l->server_task);
+		s->dev = u32_at(request, r->l->server_dev);
+		memcpy(s->address, request + r->l->server_name, SERVER_LEN - 1);
 	}
+	if (r->n_served)
+		mounts_read(&r->mounts); /* if this fails, addresses are shown without paths */
 }
 
 int unfinished_read(const struct state_layout *l, const void *bss, const struct fs_entry *types,
 		    uint64_t now, uint64_t min_ns, struct snapshot *sn)
 {
-	struct reading r = { l, bss, types, now, min_ns, sn, {}, 0 };
+	struct reading r = {
+		.l = l, .bss = bss, .types = types, .now = now, .min_ns = min_ns, .sn = sn
+	};
 	int err;
 
 	served_read(&r);
@@ -469,5 +530,6 @@ int unfinished_read(const struct state_layout *l, const void *bss, const struct 
 		comm_read(&sn->unfinished[i]);
 		file_name(l, sn, &sn->unfinished[i]);
 	}
+	mounts_free(&r.mounts);
 	return err;
 }

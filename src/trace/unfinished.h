@@ -32,12 +32,12 @@ struct state_layout {
 		bio_based; /* in an element of ios and of io_hash */
 	/* in an element of async_ops */
 	size_t async_size, async_task, async_op, queued;
-	size_t served_size, server_task; /* in an entry of served */
-	int served;                      /* map server_requests; -1: this run has none */
-	int async;                       /* map async_ops; -1: this run has none */
-	int io_hash;                     /* map with the states of bios without a slot in ios */
-	bool has_file;                   /* this run sets dev, ino and mode */
-	bool has_names;                  /* this run also sets generation, and has rows by file */
+	size_t served_size, server_task, server_dev, server_name; /* in an entry of served */
+	int served;     /* map server_requests; -1: this run has none */
+	int async;      /* map async_ops; -1: this run has none */
+	int io_hash;    /* map with the states of bios without a slot in ios */
+	bool has_file;  /* this run sets dev, ino and mode */
+	bool has_names; /* this run also sets generation, and has rows by file */
 };
 
 /* Fills in @l from the BTF of @obj, which is loaded and configured by @conf. 0, or -ENOENT if a

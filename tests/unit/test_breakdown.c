@@ -705,6 +705,17 @@ static void files_in_progress_fit_and_are_safe(void **state)
 	}
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "/to/it\n");
+	u->stratum = ST_SERVER;
+	u->server = strdup("10.0.0.7:/" HOSTILE);
+	assert_non_null(u->server);
+	for (v.width = 40; v.width < 200; v.width += 20) {
+		print(&f, breakdown_text, &v, 0);
+		check_lines(f.text, v.width);
+	}
+	assert_has(f.text, "for 100 ms, waiting for the server 10.0.0.7:/");
+	strcpy(u->server, "/mnt");
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "waiting for the daemon of /mnt, by dd (7)");
 	fixture_done(&f);
 }
 
@@ -1565,7 +1576,8 @@ static const char every_member[] =
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"minor_faults\":[],\"in_progress\":[{\"op\":\"close\","
 	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"pid\":202,\"tid\":203,"
-	"\"comm\":\"mv\",\"file\":\"/a/c\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,"
+	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
+	"home\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
@@ -1707,7 +1719,8 @@ static void json_has_every_member(void **state)
 	f.sn.unfinished->tid = 203;
 	strcpy(f.sn.unfinished->comm, "mv");
 	f.sn.unfinished->file = strdup("/a/c");
-	assert_non_null(f.sn.unfinished->file);
+	f.sn.unfinished->server = strdup("10.0.0.7:/home");
+	assert_true(f.sn.unfinished->file && f.sn.unfinished->server);
 	f.sn.unfinished_lost = 204;
 	f.sn.unnamed_cgroups = 205;
 	for (int i = 0; i < LOST_N; i++)

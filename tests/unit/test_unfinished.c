@@ -13,6 +13,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/mounts.h"
 #include "trace/unfinished.h"
 
 enum {
@@ -71,8 +72,14 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 	return in ? -1 : 0;
 }
 
+struct a_served {
+	uint64_t task;
+	unsigned int dev;
+	char server[SERVER_LEN];
+};
+
 /* Three requests to servers, of keys 1 to 3. */
-static uint64_t served_tasks[4];
+static struct a_served served[4];
 
 int bpf_map_get_next_key(int fd, const void *key, void *next)
 {
@@ -86,7 +93,7 @@ int bpf_map_get_next_key(int fd, const void *key, void *next)
 int bpf_map_lookup_elem(int fd, const void *key, void *value)
 {
 	if (fd == SERVED_FD) {
-		*(uint64_t *)value = served_tasks[*(const uint64_t *)key];
+		memcpy(value, &served[*(const uint64_t *)key], sizeof(*served));
 		return *(const uint64_t *)key == 2 ? -1 : 0; /* it has just ended */
 	}
 	assert_int_equal(fd, HASH_FD);
@@ -104,6 +111,7 @@ static int start(void **state)
 	(void)state;
 	memset(&bss, 0, sizeof(bss));
 	memset(requests, 0, sizeof(requests));
+	memset(served, 0, sizeof(served));
 	hashed = (struct an_io){};
 	memset(types, 0, sizeof(types));
 	sn = (struct snapshot){};
@@ -150,7 +158,10 @@ static int start(void **state)
 		.queued = offsetof(struct a_request, queued),
 		.async = -1,
 		.served = -1,
-		.served_size = sizeof(uint64_t),
+		.served_size = sizeof(struct a_served),
+		.server_task = offsetof(struct a_served, task),
+		.server_dev = offsetof(struct a_served, dev),
+		.server_name = offsetof(struct a_served, server),
 	};
 	types[3].fs = 900;
 	strcpy((char *)types[3].name, "ext4");
@@ -326,7 +337,8 @@ static void for_a_server(void **state)
 	for (int i = 0; i < 4; i++) {
 		bss.tasks[i] = reading(20 + i, 11 + i);
 		bss.tasks[i].off = bss.tasks[i].asleep = 500;
-		served_tasks[i] = bss.tasks[i].task;
+		served[i].task = bss.tasks[i].task;
+		strcpy(served[i].server, "203.0.113.7");
 	}
 	bss.tasks[1].submitted = 1; /* a read, which sets it */
 	bss.tasks[3].submitted = 1;
@@ -338,6 +350,28 @@ static void for_a_server(void **state)
 	assert_int_equal(sn.unfinished[1].stratum, ST_SERVER);
 	assert_int_equal(sn.unfinished[2].stratum, ST_SLEEP);
 	assert_int_equal(sn.unfinished[3].stratum, ST_DEVICE);
+	assert_string_equal(sn.unfinished[1].server, "203.0.113.7");
+	assert_null(sn.unfinished[0].server);
+	assert_null(sn.unfinished[3].server); /* it waits for the device */
+}
+
+/* A request to a daemon is known by its file system. */
+static void for_a_daemon(void **state)
+{
+	struct mounts mounts;
+	unsigned int dev;
+
+	(void)state;
+	assert_int_equal(mounts_read(&mounts), 0);
+	dev = mounts.list[mounts.n - 1].dev;
+	layout.served = SERVED_FD;
+	bss.tasks[1] = reading(21, 12);
+	bss.tasks[1].off = bss.tasks[1].asleep = 500;
+	served[1] = (struct a_served){ .task = bss.tasks[1].task, .dev = dev };
+	read_them(0);
+	assert_int_equal(sn.n_unfinished, 1);
+	assert_string_equal(sn.unfinished[0].server, mounts_by_dev(&mounts, dev)->point);
+	mounts_free(&mounts);
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, end)
@@ -350,6 +384,7 @@ int main(void)
 		TEST(files_are_named_as_in_rows),
 		TEST(requests_and_faults),
 		TEST(for_a_server),
+		TEST(for_a_daemon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
