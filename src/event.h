@@ -94,6 +94,7 @@ enum by_key {
 	BY_TASK,      /* BY_TID with the process, and the threads of rows listed: struct thread */
 	BY_CONTAINER, /* only for tables: of rows that are BY_CGROUP */
 	BY_HOST,      /* only of recordings */
+	BY_SERVER,    /* only for tables: of rows that are BY_DEV in the programs */
 };
 
 /* Why a request counts for a thread other than its submitter. */

@@ -20,6 +20,12 @@ static bool returns_bytes(unsigned int kind)
 	return kind <= OP_WRITE || kind == OP_COPY;
 }
 
+/* The key of rows of which several may have the same text of @by. */
+static enum by_key rows_by(enum by_key by)
+{
+	return by == BY_CONTAINER ? BY_CGROUP : by == BY_SERVER ? BY_DEV : by;
+}
+
 static void op_id(struct series_id *ret_id, const struct recording *rec, const struct stored_op *op,
 		  enum by_key by)
 {
@@ -36,7 +42,7 @@ static void op_id(struct series_id *ret_id, const struct recording *rec, const s
 	else if (by == BY_CACHE)
 		key[0] = op->cache;
 	else if (by != BY_NONE)
-		row_key_set(key, by == BY_CONTAINER ? BY_CGROUP : by, catalog_thread(c, op->owner),
+		row_key_set(key, rows_by(by), catalog_thread(c, op->owner),
 			    catalog_file(c, op->file));
 	ret_id->by[0] = key[0];
 	ret_id->by[1] = key[1];
@@ -135,6 +141,14 @@ static char *container_text(char *cgroup)
 	return text;
 }
 
+static char *server_text(const struct recording *rec, uint64_t dev, uint64_t fs)
+{
+	char text[SERVER_TEXT];
+
+	header_server(&rec->header, dev, catalog_fs(&rec->catalog, fs), text);
+	return strdup(text);
+}
+
 static char *file_text(const struct recording *rec, uint64_t id)
 {
 	const struct catalog_file *f = catalog_file(&rec->catalog, id);
@@ -160,6 +174,8 @@ static char *by_text(const struct recording *rec, const struct series_row *row, 
 		return strdup(key[0] == CACHE_NONE ? "neither read nor write" : cache_name(key[0]));
 	if (by == BY_CONTAINER)
 		return container_text(row_key_text(rec, BY_CGROUP, key));
+	if (by == BY_SERVER)
+		return server_text(rec, key[0], row->id.fs);
 	return row_key_text(rec, by, key);
 }
 

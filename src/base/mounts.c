@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "cell.h"
 
 static bool is_octal(const char *s)
@@ -138,6 +139,52 @@ const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev)
 		any = &m->list[i];
 	}
 	return any;
+}
+
+void mount_server(char dst[SERVER_TEXT], const char *fs, const char *type, const char *source)
+{
+	const char *program, *end;
+
+	if (!fs_has_server(fs)) {
+		snprintf(dst, SERVER_TEXT, "(no server)");
+		return;
+	}
+	if (!source || !*source) {
+		snprintf(dst, SERVER_TEXT, "(not known)");
+		return;
+	}
+	program = strncmp(type, "fuse.", 5) != 0 ? "" : type + 5;
+	if (!strncmp(source, "//", 2)) {
+		source += 2;
+		end = source + strcspn(source, "/");
+	} else {
+		end = strstr(source, ":/");
+		if (!end) /* also "ann@host:", a home directory */
+			end = source + strlen(source) - (source[strlen(source) - 1] == ':');
+	}
+	snprintf(dst, SERVER_TEXT, "%s%s%.*s", program, *program ? " " : "", (int)(end - source),
+		 source);
+}
+
+bool mount_is_named(const char *name, const char *type, const char *point, const char *source)
+{
+	size_t len = strlen(name);
+	char server[SERVER_TEXT];
+
+	len -= len > 1 && name[len - 1] == '/';
+	if ((!strncmp(point, name, len) && !point[len]) || !strcmp(source, name))
+		return true;
+	mount_server(server, type, type, source);
+	return server[0] != '(' && !strcmp(server, name);
+}
+
+unsigned long long mount_server_number(const char *name)
+{
+	unsigned long long n = 0xcbf29ce484222325; /* FNV-1a */
+
+	for (; *name; name++)
+		n = (n ^ (unsigned char)*name) * 0x100000001b3;
+	return n;
 }
 
 const struct mount *mounts_by_path(const struct mounts *m, const char *path)

@@ -43,6 +43,23 @@ bool mounts_may_be_on(const struct mounts *m, const char *type, const unsigned i
 /* A mount of file system @dev, preferably of its root; NULL if none. */
 const struct mount *mounts_by_dev(const struct mounts *m, unsigned int dev);
 
+/*
+ * Names the server of a file system which operations call @fs: "10.0.0.7" of a mount from
+ * "10.0.0.7:/home" or "//10.0.0.7/share", "sshfs ann@host" of type "fuse.sshfs" from "ann@host:".
+ * Without a server "(no server)". @type and @source as in struct mount; NULL: it is not known where
+ * the file system is mounted.
+ */
+enum { SERVER_TEXT = 128 };
+void mount_server(char dst[SERVER_TEXT], const char *fs, const char *type, const char *source);
+
+/* Whether @name is the point, the source or the server of a mount. A slash at the end of @name does
+ * not matter. */
+bool mount_is_named(const char *name, const char *type, const char *point, const char *source);
+
+/* A number for a server's name: different names have different numbers, but for chance (64 bits).
+ */
+unsigned long long mount_server_number(const char *name);
+
 /* The mount of an absolute @path without symbolic links; NULL if none. */
 const struct mount *mounts_by_path(const struct mounts *m, const char *path);
 

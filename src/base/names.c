@@ -188,7 +188,7 @@ bool fs_has_server(const char *fs)
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (!strncmp(types[i], fs, FS_NAME_LEN))
 			return true;
-	return false;
+	return !strncmp(fs, "fuse.", 5);
 }
 
 const char *fs_server_module(const char *fs)
@@ -242,8 +242,10 @@ const char *rq_op_code(unsigned int op)
 
 const char *by_name(unsigned int by)
 {
-	static const char *const names[] = { "-",     "pid", "comm", "file",      "cgroup", "dev",
-					     "cache", "tid", "task", "container", "host" };
+	static const char *const names[] = {
+		"-",     "pid", "comm", "file",      "cgroup", "dev",
+		"cache", "tid", "task", "container", "host",   "server"
+	};
 
 	return NAME_OF(names, by);
 }

@@ -30,7 +30,7 @@ const char *lost_name(unsigned int lost);      /* ring map_full unmatched_start 
 
 /* Whether files of file system type @fs are on a server, or with a daemon, instead of on a block
  * device: what their reads brought from devices is not known here. @fs: up to FS_NAME_LEN bytes,
- * hostile. */
+ * hostile; also "fuse.sshfs", as mounts have it. */
 bool fs_has_server(const char *fs);
 
 /* The kernel module whose events tell of the requests to the server of @fs; NULL: no such events

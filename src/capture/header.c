@@ -360,7 +360,9 @@ static int mounts_parse(struct header *h, const json_t *list)
 			continue;
 		m->dev = DEV_OF(maj, min);
 		h->n_mounts++;
-		err = member_text(one, "point", &m->point);
+		err = member_text(one, "type", &m->type);
+		if (!err)
+			err = member_text(one, "point", &m->point);
 		if (!err)
 			err = member_text(one, "source", &m->source);
 	}
@@ -373,6 +375,13 @@ const struct header_mount *header_mount(const struct header *h, unsigned int dev
 		if (h->mounts[i].dev == dev && h->mounts[i].point && h->mounts[i].source)
 			return &h->mounts[i];
 	return NULL;
+}
+
+void header_server(const struct header *h, unsigned int dev, const char *fs, char dst[SERVER_TEXT])
+{
+	const struct header_mount *m = header_mount(h, dev);
+
+	mount_server(dst, fs, m && m->type ? m->type : "", m ? m->source : NULL);
 }
 
 int header_parse(struct header *h, const char *text, size_t len)
@@ -434,6 +443,7 @@ void header_done(struct header *h)
 	free(h->options);
 	free(h->trigger);
 	for (size_t i = 0; i < h->n_mounts; i++) {
+		free(h->mounts[i].type);
 		free(h->mounts[i].point);
 		free(h->mounts[i].source);
 	}

@@ -13,6 +13,7 @@
 
 #include "base/devices.h"
 #include "base/machine.h"
+#include "base/mounts.h"
 #include "event.h"
 
 struct devices;
@@ -21,8 +22,8 @@ struct missing;
 struct snapshot;
 
 struct header_mount {
-	unsigned int dev;     /* major << 20 | minor */
-	char *point, *source; /* owned */
+	unsigned int dev;            /* major << 20 | minor */
+	char *type, *point, *source; /* owned; NULL: not in the recording */
 };
 
 /* Figures that may be missing, beside strata. */
@@ -80,6 +81,9 @@ void header_done(struct header *h);
 
 /* Where file system @dev was mounted, or NULL. */
 const struct header_mount *header_mount(const struct header *h, unsigned int dev);
+
+/* Names the server of file system @dev, of type @fs, as mount_server() does. */
+void header_server(const struct header *h, unsigned int dev, const char *fs, char dst[SERVER_TEXT]);
 
 /* How the run ended. */
 struct ending {

@@ -160,7 +160,7 @@ static ssize_t host_number(struct replay *r, const struct recording *rec)
 /* Whether operations of several hosts have rows of their own. */
 static bool ops_are_apart(enum by_key by)
 {
-	return by != BY_NONE && by != BY_COMM && by != BY_CACHE;
+	return by != BY_NONE && by != BY_COMM && by != BY_CACHE && by != BY_SERVER;
 }
 
 /* The rows for operations or requests of @rec. NULL: out of memory. */
@@ -267,6 +267,10 @@ static int row_begin(struct replay *r, struct replay_rows *of, const struct reco
 	enum by_key what = r->conf.by;
 	struct file_name name;
 
+	if (what == BY_SERVER) {
+		*ret_by = strdup(r->server);
+		return *ret_by ? 0 : -ENOMEM;
+	}
 	*ret_by = row_key_text(rec, what, by);
 	if (what == BY_FILE && f->ino && !(f->flags & STORED_FILE_NAMELESS)) {
 		catalog_file_name(f, &name);
@@ -292,6 +296,15 @@ static int op_pattern_add(struct op_row *row, const struct stored_op *op)
 	return row->pattern ? access_pattern_add(row->pattern, op->offset, bytes) : -ENOMEM;
 }
 
+/* The number of the operation's server, whose name is then in r->server. */
+static unsigned long long server_find(struct replay *r, const struct recording *rec,
+				      const struct stored_op *op, const struct catalog_file *f)
+{
+	header_server(&rec->header, FILE_KEY_DEV(f->key), catalog_fs(&rec->catalog, op->fs),
+		      r->server);
+	return mount_server_number(r->server);
+}
+
 static int op_add(struct replay *r, struct replay_interval *iv, const struct recording *rec,
 		  const struct stored_op *op)
 {
@@ -306,7 +319,10 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 		key.call = op->call;
 	if (r->conf.by == BY_CACHE)
 		key.cache = op->cache;
-	row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, op->owner), f);
+	if (r->conf.by == BY_SERVER)
+		key.by[0] = server_find(r, rec, op, f);
+	else
+		row_key_set(key.by, r->conf.by, catalog_thread(&rec->catalog, op->owner), f);
 	row = key.fs && of ? rows_op(&of->rows, &key) : NULL;
 	if (!row || (!row->count && row_begin(r, of, rec, f, row->key.by, &row->by)))
 		return -ENOMEM;
@@ -326,7 +342,7 @@ static int op_add(struct replay *r, struct replay_interval *iv, const struct rec
 /* Requests can have a row for each submitter, but not for the device of their file system. */
 static bool requests_are_by(enum by_key by)
 {
-	return by != BY_NONE && by != BY_DEV && by != BY_CACHE && by != BY_HOST;
+	return by != BY_NONE && by != BY_DEV && by != BY_CACHE && by != BY_HOST && by != BY_SERVER;
 }
 
 static int request_row_begin(struct replay *r, struct replay_rows *of, const struct recording *rec,
@@ -532,7 +548,7 @@ static int host_put(enum by_key what, const char *host, char **by)
 
 	if (what == BY_HOST)
 		text = strdup(host);
-	else if (!*by || what == BY_COMM)
+	else if (!*by || what == BY_COMM || what == BY_SERVER)
 		return 0;
 	else if (asprintf(&text, "%s:%s", host, *by) < 0)
 		text = NULL;

@@ -57,6 +57,7 @@ struct replay {
 	unsigned int vfs_kinds;
 	unsigned int recording; /* number of recordings read before this one */
 	struct recent_requests recent;
+	char server[SERVER_TEXT]; /* with BY_SERVER: of the last operation */
 };
 
 enum { REPLAY_INTERVALS = 10000 };

@@ -112,6 +112,21 @@ static bool disk_listed(const struct report_filter *f, const struct header *h, c
 	return false;
 }
 
+/* Whether a filter names where file system @dev was mounted, its source, or its server. */
+static bool mount_listed(const struct report_filter *f, const struct header *h, uint64_t dev)
+{
+	for (size_t i = 0; i < h->n_mounts; i++) {
+		const struct header_mount *m = &h->mounts[i];
+
+		if (m->dev != dev || !m->type || !m->point || !m->source)
+			continue;
+		for (unsigned int n = 0; n < f->given.disks.n; n++)
+			if (mount_is_named(f->given.disks.at[n], m->type, m->point, m->source))
+				return true;
+	}
+	return false;
+}
+
 /* A file system without a device number of its own (btrfs) is found by its mounted disk. */
 static bool dev_passes(struct report_filter *f, const struct recording *rec, uint64_t dev)
 {
@@ -122,7 +137,8 @@ static bool dev_passes(struct report_filter *f, const struct recording *rec, uin
 	m = header_mount(&rec->header, dev);
 	f->dev = dev;
 	f->dev_wanted = disk_listed(f, &rec->header, catalog_device(&rec->catalog, dev)) ||
-			(m && disk_listed(f, &rec->header, disk_of(m->source)));
+			(m && disk_listed(f, &rec->header, disk_of(m->source))) ||
+			mount_listed(f, &rec->header, dev);
 	return f->dev_wanted;
 }
 

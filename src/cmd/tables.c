@@ -19,11 +19,17 @@
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
-	{ "pid", BY_PID },       { "tid", BY_TID },
-	{ "comm", BY_COMM },     { "file", BY_FILE },
-	{ "cgroup", BY_CGROUP }, { "dev", BY_DEV },
-	{ "cache", BY_CACHE },   { "container", BY_CONTAINER },
-	{ "host", BY_HOST },     {},
+	{ "pid", BY_PID },
+	{ "tid", BY_TID },
+	{ "comm", BY_COMM },
+	{ "file", BY_FILE },
+	{ "cgroup", BY_CGROUP },
+	{ "dev", BY_DEV },
+	{ "cache", BY_CACHE },
+	{ "container", BY_CONTAINER },
+	{ "server", BY_SERVER },
+	{ "host", BY_HOST },
+	{},
 };
 
 static const struct opt_choice layers[] = {

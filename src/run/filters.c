@@ -204,7 +204,8 @@ const struct opt filter_opts[] = {
 	{ 0, "container", OPT_STRINGS(struct filters, containers), .arg = "ID",
 	  .help = "only the container whose id begins so, as tables show it" },
 	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK",
-	  .help = "only files on and requests of this disk or partition" },
+	  .help = "only files on and requests of this disk or partition, or files of this "
+		  "mount or server" },
 	{ 0, "fs", OPT_STRINGS(struct filters, fs), .arg = "TYPE",
 	  .help = "only files of this file system type" },
 	{ 0, "op", OPT_STRINGS(struct filters, op_names), .arg = "OP", .known = filter_ops,
@@ -349,20 +350,46 @@ static bool disk_stat(const char *disk, struct stat *ret_st)
 	return false;
 }
 
-static int add_disk(const char *disk, struct filter_lists *lists, struct reason *why)
+/* Adds a disk with its partitions, and the file systems on them. */
+static int disk_add(const struct stat *st, struct filter_lists *lists, struct reason *why)
 {
 	char sysfs[64];
-	struct stat st;
 
-	if (!disk_stat(disk, &st)) {
-		reason_set(why, EXIT_FAILED, "no such disk '%.100s'", disk);
-		return reason_hint(why, "'lsblk' lists the disks");
-	}
-	snprintf(sysfs, sizeof(sysfs), "/sys/dev/block/%u:%u", major(st.st_rdev),
-		 minor(st.st_rdev));
-	if (dev_add(lists, filter_kernel_dev(st.st_rdev), why) || partitions_add(lists, sysfs, why))
+	snprintf(sysfs, sizeof(sysfs), "/sys/dev/block/%u:%u", major(st->st_rdev),
+		 minor(st->st_rdev));
+	if (dev_add(lists, filter_kernel_dev(st->st_rdev), why) ||
+	    partitions_add(lists, sysfs, why))
 		return -1;
 	return mounts_add(lists, why);
+}
+
+/* Adds the disk @name, or the file systems which are mounted at @name or from it, or from server
+ * @name. */
+static int add_disk(const char *name, struct filter_lists *lists, struct reason *why)
+{
+	struct mounts mounts = {};
+	bool found = false;
+	struct stat st;
+	int err = 0;
+
+	if (disk_stat(name, &st))
+		return disk_add(&st, lists, why);
+	mounts_read(&mounts); /* if this fails, there are none */
+	for (size_t i = 0; i < mounts.n && !err; i++) {
+		const struct mount *m = &mounts.list[i];
+
+		if (!mount_is_named(name, m->type, m->point, m->source))
+			continue;
+		found = true;
+		err = m->source[0] == '/' && disk_stat(m->source, &st)
+			      ? disk_add(&st, lists, why)
+			      : dev_add(lists, m->dev, why);
+	}
+	mounts_free(&mounts);
+	if (found)
+		return err;
+	reason_set(why, EXIT_FAILED, "no such disk '%.100s'", name);
+	return reason_hint(why, "'lsblk' lists the disks, 'findmnt' mounts and their servers");
 }
 
 /* The process of thread @tid; 0 if /proc does not have it. */

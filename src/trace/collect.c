@@ -35,6 +35,7 @@ struct collecting {
 	struct collected *to;
 	unsigned int disk_dev; /* device of the last row of requests; 0: none */
 	char disk[sizeof(((struct rq_row *)0)->disk)];
+	char server[SERVER_TEXT]; /* with BY_SERVER: of the last row of operations */
 };
 
 static char *by_text(struct collecting *c, const unsigned long long by[2])
@@ -54,6 +55,8 @@ static char *by_text(struct collecting *c, const unsigned long long by[2])
 		return NULL;
 	case BY_CGROUP:
 		return cgroups_path(&c->to->cgroups, by[0]);
+	case BY_SERVER:
+		return strdup(c->server);
 	case BY_DEV:
 		lookup_dev(&c->mounts, by[0], text, sizeof(text));
 		return strdup(by[0] ? text : "(no file)");
@@ -62,14 +65,29 @@ static char *by_text(struct collecting *c, const unsigned long long by[2])
 	}
 }
 
-static struct op_row *op_row(struct collecting *c, const struct op_key *key)
+/* The number of the server of @key's file system. Its name is then in c->server. */
+static unsigned long long server_find(struct collecting *c, const struct op_key *key)
 {
-	struct op_row *row = rows_op(&c->to->rows, key);
+	const struct mount *m = mounts_by_dev(&c->mounts, key->by[0]);
+	char fs[FS_NAME_LEN];
 
+	collect_fs_name(c->maps->live->fs_types, key->fs, fs);
+	mount_server(c->server, fs, m ? m->type : NULL, m ? m->source : NULL);
+	return mount_server_number(c->server);
+}
+
+static struct op_row *op_row(struct collecting *c, const struct op_key *of)
+{
+	struct op_key key = *of;
+	struct op_row *row;
+
+	if (c->maps->by == BY_SERVER)
+		key.by[0] = server_find(c, of);
+	row = rows_op(&c->to->rows, &key);
 	if (!row || row->count)
 		return row;
-	collect_fs_name(c->maps->live->fs_types, key->fs, row->fs);
-	row->by = by_text(c, key->by);
+	collect_fs_name(c->maps->live->fs_types, key.fs, row->fs);
+	row->by = by_text(c, key.by);
 	return row;
 }
 
@@ -323,7 +341,7 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	int err = 0;
 
 	devices_age(&to->devices);
-	if (maps->by == BY_DEV)
+	if (maps->by == BY_DEV || maps->by == BY_SERVER)
 		mounts_read(&c.mounts); /* if this fails, devices are shown by number */
 	/* most runs have no such rows, and a map lookup keeps perf's tracepoints from running on
 	 * this CPU */

@@ -239,7 +239,7 @@ static void conf_set_faults(struct bpf_conf *c, const struct session_conf *sc)
 static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc)
 {
 	c->layer = sc->layer;
-	c->by = sc->by;
+	c->by = sc->by == BY_SERVER ? BY_DEV : sc->by;
 	c->meta_calls = sc->meta_calls;
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||
 			sc->layer == LAYER_SYSCALL;
@@ -264,12 +264,12 @@ static void conf_set_requests(struct bpf_conf *c, const struct session_conf *sc)
 	c->issuers = c->rq_by || c->process_filter || c->sent_requests || c->helpers;
 }
 
-/* How much of a file is noted. Needs conf_set_filters(). */
+/* How much of a file is noted. Needs conf_set_filters() and conf_set_ops(). */
 static void conf_set_files(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
 	bool named = sc->by == BY_FILE || sc->records || sc->sent_ops;
 
-	c->file_details = c->file_filter || named || sc->by == BY_DEV || sc->by == BY_CACHE;
+	c->file_details = c->file_filter || named || c->by == BY_DEV || c->by == BY_CACHE;
 	if (named || c->n_devs)
 		conf_set_identity(c, f);
 	if (named)

@@ -1022,6 +1022,7 @@ static void rows_have_the_key_that_is_asked_for(void **state)
 		{ BY_COMM, "io", "", 4, 3, "io", "" },
 		{ BY_CGROUP, "/cg", "", 3, 3, "/cg", "" },
 		{ BY_DEV, "sda", "", 3, 2, NULL, "" },
+		{ BY_SERVER, "(no server)", "", 3, 2, NULL, "" },
 		{ BY_CACHE, NULL, "", 3, 2, NULL, "" },
 		{ BY_FILE, "/d/f (deleted)", "", 3, 2, "/d/f (deleted)", "" },
 	};

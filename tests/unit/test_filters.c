@@ -334,9 +334,11 @@ static void disks_have_partitions_and_file_systems(void **state)
 	assert_int_equal(lists.devs[0], SDD);
 	assert_int_equal(lists.devs[1], 46);
 	refused((struct filters){ .disks = { { "sda", "nosuch" }, 2 } }, EXIT_FAILED,
-		"no such disk 'nosuch'", "'lsblk' lists the disks");
+		"no such disk 'nosuch'",
+		"'lsblk' lists the disks, 'findmnt' mounts and their servers");
 	refused((struct filters){ .disks = { { "notes" }, 1 } }, EXIT_FAILED,
-		"no such disk 'notes'", "'lsblk' lists the disks");
+		"no such disk 'notes'",
+		"'lsblk' lists the disks, 'findmnt' mounts and their servers");
 }
 
 static void a_disk_has_only_so_many_partitions(void **state)
