@@ -137,9 +137,8 @@ const struct opt_term strata_terms[] = {
 		      "...); "
 		      "Linux 5.19 and later, on older kernels part of sleep" },
 	[ST_SERVER] = { "server", "server",
-			"asleep while a file server or a daemon (NFS, FUSE, virtiofs ...) worked "
-			"on "
-			"its request, or the request or the answer was on its way" },
+			"asleep while a file server or a daemon (NFS, SMB, 9p, FUSE, virtiofs ...) "
+			"worked on its request, or the request or the answer was on its way" },
 	{}
 };
 
@@ -197,7 +196,11 @@ const char *fs_server_module(const char *fs)
 		return NULL;
 	if (!strncmp(fs, "nfs", 3))
 		return "sunrpc";
-	return !strncmp(fs, "fuse", 4) || !strcmp(fs, "virtiofs") ? "fuse" : NULL;
+	if (!strncmp(fs, "fuse", 4) || !strcmp(fs, "virtiofs"))
+		return "fuse";
+	if (!strcmp(fs, "9p"))
+		return "9pnet";
+	return !strcmp(fs, "cifs") || !strcmp(fs, "smb3") ? "cifs" : NULL;
 }
 
 const char *fuse_op_name(unsigned int opcode)

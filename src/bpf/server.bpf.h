@@ -34,8 +34,10 @@ static __always_inline void server_request_made(u64 req, struct server_request *
 	r->counted = CONF(servers) && current_wanted(bpf_get_current_pid_tgid());
 	if (bpf_map_update_elem(&server_requests, &req, r, BPF_ANY))
 		count_lost(LOST_MAP_FULL);
-	if (r->is_read && t && t->op.stage)
-		op_reads_from_server(&t->op);
+	if (!r->is_read || !t || !t->op.stage)
+		return;
+	op_asked_server(&t->op);
+	t->op.own_reads = 1;
 }
 
 /* The answer to a request came, or the request may go on, as @times says. @r: the request; NULL: it
@@ -166,6 +168,68 @@ static __always_inline int fuse_answered(u64 req, bool level_known)
 		fuse_count(req, r->dev, &times);
 	bpf_map_delete_elem(&server_requests, &req);
 	return 0;
+}
+
+/*
+ * 9p and SMB. A thread makes a request, and its events tell of the beginning and the end. So a
+ * sleep in between is for the server, but for those whose cause is known. The answer to a request
+ * which nobody waits for comes to another thread (cifsd): this is a completion. These requests have
+ * no rows.
+ */
+
+/* Current makes the request @req. */
+static __always_inline int server_asked(u64 req, bool is_read)
+{
+	struct task_state *t = current_lookup();
+	struct server_request r = { .is_read = is_read };
+
+	server_request_made(req, &r);
+	if (t && t->op.stage) {
+		op_asked_server(&t->op);
+		t->op.submitted |= SUBMITTED_ASKED;
+	}
+	return 0;
+}
+
+/* Current has the answer to its request. */
+static __always_inline void server_told(void)
+{
+	struct task_state *t = current_lookup();
+
+	if (t && t->op.stage)
+		t->op.submitted &= ~SUBMITTED_ASKED;
+}
+
+static __always_inline int server_answered(u64 req, bool level_known)
+{
+	struct server_request *r = bpf_map_lookup_elem(&server_requests, &req);
+	struct rq_times times = {};
+
+	if (!r)
+		return 0;
+	if (r->task == current_task()) {
+		server_told();
+	} else {
+		times.q = r->q;
+		times.g = r->g;
+		times.d = r->d;
+		times.c = bpf_ktime_get_ns();
+		server_announce(r, &times, level_known);
+	}
+	bpf_map_delete_elem(&server_requests, &req);
+	return 0;
+}
+
+/* The number of a 9p request: no two clients differ in the upper bits of their addresses alone. */
+static __always_inline u64 p9_number(u64 client, u64 tag)
+{
+	return client ^ (tag & 0xffff) << 48;
+}
+
+/* The number of an SMB request: the answer has the session's id and the request's, too. */
+static __always_inline u64 smb_number(u64 session, u64 mid)
+{
+	return session ^ mid * HASH_FACTOR;
 }
 
 /*

@@ -71,8 +71,9 @@ enum op_progress {
  * others are boundaries: the operation has crossed a boundary since then if its time is later. */
 enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
 
-/* A bit of op.submitted beside 1: blk-throttle held back one of the bios. */
-enum { SUBMITTED_THROTTLED = 2 };
+/* Bits of op.submitted beside 1: blk-throttle held back one of the bios; the operation has made a
+ * request to a server whose answer its thread has not got. */
+enum { SUBMITTED_THROTTLED = 2, SUBMITTED_ASKED = 4 };
 
 /* Bits of op.noted: which members of an operation are valid. */
 enum { NOTED_LOCK = 1, NOTED_HELPER = 2 };
@@ -102,8 +103,8 @@ struct op {
 			u8 charging;    /* op_change_layer() is at work: a switch charges nothing */
 			u8 pauses;      /* will sleep in balance_dirty_pages() */
 			u8 waited_read; /* waited for a read */
-			u8 submitted;   /* has submitted bios; see SUBMITTED_THROTTLED */
-			u8 own_reads;   /* has submitted bios that read */
+			u8 submitted;   /* has submitted bios or asked a server; see above */
+			u8 own_reads;   /* has submitted bios that read, or asked for data */
 			u8 locked;      /* waits for @lock */
 			u8 noted;       /* set of NOTED_LOCK, NOTED_HELPER */
 		};

@@ -470,16 +470,15 @@ static __always_inline void op_submitted(struct op *op, u64 bio, u32 cpu, u32 re
 		op->own_reads = 1;
 }
 
-/* Current's operation has asked a server for data. */
-static __always_inline void op_reads_from_server(struct op *op)
+/* Current's operation has made a request to a server. */
+static __always_inline void op_asked_server(struct op *op)
 {
-	if (!op->submitted) {
-		op->submitted = 1;
-		op->last_bio = 0;
-		op->requests = 0;
-		op->device_bytes = 0;
-	}
-	op->own_reads = 1;
+	if (op->submitted)
+		return;
+	op->submitted = 1;
+	op->last_bio = 0;
+	op->requests = 0;
+	op->device_bytes = 0;
 }
 
 /*

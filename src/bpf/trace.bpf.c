@@ -357,6 +357,50 @@ static __always_inline int fuse_end(u64 *ctx, bool level_known)
 LEVEL_PROGRAMS(on_fuse_end, "tp_btf/fuse_request_end", fuse_end)
 LEVEL_PROGRAMS(on_fuse_ended, "fentry/fuse_request_end", fuse_end)
 
+/* fuse_request_end() returns: whom the daemon's thread wakes next, it wakes for another reason. */
+static __always_inline int fuse_over(u64 *ctx, bool level_known)
+{
+	mark_clear(interrupt_level(level_known));
+	return 0;
+}
+
+LEVEL_PROGRAMS(on_fuse_over, "fexit/fuse_request_end", fuse_over)
+
+/* 9p_client_req(client, type, tag) */
+SEC("?tp_btf/9p_client_req")
+int on_9p_ask(u64 *ctx)
+{
+	enum { P9_TREAD = 116 };
+
+	return server_asked(p9_number(number(ctx[0]), ctx[2]), (u8)ctx[1] == P9_TREAD);
+}
+
+/* 9p_client_res(client, type, tag, error) */
+static __always_inline int p9_answer(u64 *ctx, bool level_known)
+{
+	return server_answered(p9_number(number(ctx[0]), ctx[2]), level_known);
+}
+
+LEVEL_PROGRAMS(on_9p_answer, "tp_btf/9p_client_res", p9_answer)
+
+/* smb3_cmd_enter(tree, session, command, mid) */
+SEC("?tp_btf/smb3_cmd_enter")
+int on_smb_ask(u64 *ctx)
+{
+	enum { SMB2_READ = 8 };
+
+	return server_asked(smb_number(ctx[1], ctx[3]), (u16)ctx[2] == SMB2_READ);
+}
+
+/* smb3_cmd_done(tree, session, command, mid), and smb3_cmd_err() with more arguments. */
+static __always_inline int smb_answer(u64 *ctx, bool level_known)
+{
+	return server_answered(smb_number(ctx[1], ctx[3]), level_known);
+}
+
+LEVEL_PROGRAMS(on_smb_done, "tp_btf/smb3_cmd_done", smb_answer)
+LEVEL_PROGRAMS(on_smb_err, "tp_btf/smb3_cmd_err", smb_answer)
+
 /* rpc_task_begin(task, action) */
 SEC("?tp_btf/rpc_task_begin")
 int on_rpc_begin(u64 *ctx)

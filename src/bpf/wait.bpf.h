@@ -525,6 +525,9 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		lock_waited(op, wk.at ? &t->waking.waker : (const struct waker *)zeroes, wake);
 	} else if (op->submitted && waits_for_tag(op->last_bio, op->bio_cpu, tid)) {
 		op_charge(op, ST_TAG, wake);
+	} else if (op->submitted & SUBMITTED_ASKED && !wk.completed) {
+		op_charge(op, ST_SERVER, wake);
+		op->waited_read |= op->own_reads;
 	} else if (wk.asleep == from) {
 		if (CONF(segments) && wk.helped)
 			helper_waited(op, &t->waking.waker, positive(wake - from - wk.unhelped),

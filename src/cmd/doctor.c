@@ -137,6 +137,8 @@ static void add_layers(struct findings *l, const struct plan *plan, struct featu
 	    "io_submit and io_getevents are shown as calls instead");
 	add_server(l, plan, "NFS", "sunrpc", "tracepoints of SunRPC");
 	add_server(l, plan, "FUSE", "fuse", "requests to the daemon, also of virtiofs");
+	add_server(l, plan, "9p", "9pnet", "tracepoints of the client");
+	add_server(l, plan, "SMB", "cifs", "tracepoints of the client");
 	add_ability(l, plan, "page faults", ASK_FAULTS,
 		    f->func == FUNC_FENTRY
 			    ? "exceptions, and the function that handles them"

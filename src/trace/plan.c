@@ -178,6 +178,12 @@ static const char no_aborts[] =
 #define RPC(prog, name, need)                                                                      \
 	TRACEPOINT(prog, name, .module = "sunrpc", .asks = ASK_SERVERS, .needs = need)
 
+#define P9(prog, name, need)                                                                       \
+	TRACEPOINT(prog, name, .module = "9pnet", .asks = ASK_SERVERS, .needs = need)
+
+#define SMB(prog, name, need)                                                                      \
+	TRACEPOINT(prog, name, .module = "cifs", .asks = ASK_SERVERS, .needs = need)
+
 #define FUNCTION(tag, func, kind, entry_asks)                                                      \
 	{ .at = PROG(leave_##tag),                                                                 \
 	  .hook = HOOK_FEXIT,                                                                      \
@@ -259,6 +265,8 @@ const struct program programs[] = {
 	FUSE(on_fuse_end, HOOK_TP_BTF, "fuse_request_end", NEED_FUSE_EVENTS | NEED_LEVEL),
 	FUSE(on_fuse_end_no_level, HOOK_TP_BTF, "fuse_request_end",
 	     NEED_FUSE_EVENTS | NEED_NO_LEVEL),
+	FUSE(on_fuse_over, HOOK_FEXIT, "fuse_request_end", NEED_LEVEL),
+	FUSE(on_fuse_over_no_level, HOOK_FEXIT, "fuse_request_end", NEED_NO_LEVEL),
 	FUSE(on_fuse_queue, HOOK_FENTRY, "queue_request_and_unlock", NEED_FUSE_FUNCTIONS),
 	FUSE(on_fuse_ended, HOOK_FENTRY, "fuse_request_end", NEED_FUSE_FUNCTIONS | NEED_LEVEL),
 	FUSE(on_fuse_ended_no_level, HOOK_FENTRY, "fuse_request_end",
@@ -268,6 +276,15 @@ const struct program programs[] = {
 	RPC(on_rpc_wakeup_no_level, "rpc_task_wakeup", NEED_NO_LEVEL),
 	RPC(on_rpc_done, "rpc_stats_latency", NEED_LEVEL),
 	RPC(on_rpc_done_no_level, "rpc_stats_latency", NEED_NO_LEVEL),
+
+	P9(on_9p_ask, "9p_client_req", 0),
+	P9(on_9p_answer, "9p_client_res", NEED_LEVEL),
+	P9(on_9p_answer_no_level, "9p_client_res", NEED_NO_LEVEL),
+	SMB(on_smb_ask, "smb3_cmd_enter", 0),
+	SMB(on_smb_done, "smb3_cmd_done", NEED_LEVEL),
+	SMB(on_smb_done_no_level, "smb3_cmd_done", NEED_NO_LEVEL),
+	SMB(on_smb_err, "smb3_cmd_err", NEED_LEVEL),
+	SMB(on_smb_err_no_level, "smb3_cmd_err", NEED_NO_LEVEL),
 
 	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
 	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),

@@ -19,6 +19,7 @@ MS = 1_000_000
 READS, DELAY_MS, SIZE = 11, 10, 4096
 NFS_DELAY_MS = 50  # each way
 COLD, COLD_SIZE = 7, 1 << 17
+FILES = 101
 
 
 class Fuser:
@@ -107,6 +108,21 @@ def fuse(gate: Gate) -> None:
         rows = [r for r in trace.json["servers"] if r["op"] == "READ" and r["mount"] == str(daemon.point)]
         gate.check(f"{mode}.count", [(r["count"], r["received_bytes"]) for r in rows] == [(READS, READS * (SIZE + 16))],
                    found=" ".join(f"{r['count']}/{r['received_bytes']}" for r in rows), wanted=READS)
+
+
+@suite("server.9p")
+def p9(gate: Gate) -> None:
+    """The guest's own files, below an overlay: QEMU is the server."""
+    gate.not_native("files of 9p")
+    need_hooks("9p")
+    names = sorted(str(f) for f in Path("/usr/share/doc").iterdir())[:FILES]
+    with Trace("--op", "meta") as trace:
+        Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
+        for name in names:
+            os.stat(name)
+    strata = trace.strata(op="meta")
+    gate.check("share", strata["server"] > 0 and strata["sleep"] + strata["helper"] <= 0.1 * strata["server"],
+               **{s: strata[s] / MS for s in ("server", "sleep", "helper")})
 
 
 # Who serves, in a network namespace of its own: what exportfs and rpc.nfsd would tell the kernel.

@@ -256,6 +256,24 @@ static void test_fuse_daemon_goes_on(void **state)
 	tick(100);
 	cpu_is(1, &daemon_thread);
 	EVENT(on_fuse_end, &fuse_read);
+	EVENT(on_fuse_over, &fuse_read);
+	tick(1);
+	wake(&bob);
+	runs(&bob, 2);
+	returns(&bob, 2);
+	assert_ops(OP_READ, 1, 101, STRATA([ST_SLEEP] = 101));
+}
+
+/* The same if the end of the answer was missed. */
+static void test_fuse_daemon_goes_on_long(void **state)
+{
+	(void)state;
+	EVENT(on_fuse_send, &fuse_read);
+	reads(&bob, 2);
+	sleeps(&bob, 2);
+	tick(100);
+	cpu_is(1, &daemon_thread);
+	EVENT(on_fuse_end, &fuse_read);
 	tick(REQUEST_END_NS + 1);
 	wake(&bob);
 	runs(&bob, 2);
@@ -472,6 +490,99 @@ static void test_nfs_of_before(void **state)
 	assert_ops(OP_READ, 1, 102, STRATA([ST_SERVER] = 100, [ST_COMPLETE] = 2));
 }
 
+#define ASK(client, type, tag)  RUN(on_9p_ask, ((u64[8]){ client, type, tag }))
+#define TELL(client, type, tag) RUN(on_9p_answer, ((u64[8]){ client, type, tag, 0 }))
+
+enum { TREAD = 116, TWRITE = 118 };
+
+/* The answer wakes alice from an interrupt, which no event tells. */
+static void answered_by_interrupt(u64 ns)
+{
+	sleeps(&alice, 0);
+	tick(ns);
+	cpu_is(2, &idle[2]);
+	machine.level = 0x100;
+	wake(&alice);
+	machine.level = 0;
+	tick(11);
+	runs(&alice, 0);
+}
+
+static void test_9p(void **state)
+{
+	(void)state;
+	reads(&alice, 0);
+	ASK(0xffff000012340000, TREAD, 3);
+	answered_by_interrupt(1000);
+	TELL(0xffff000012340000, TREAD, 4); /* to another thread's request */
+	tick(5);
+	answered_by_interrupt(70); /* a signal woke it the first time */
+	TELL(0xffff000012340000, TREAD, 3);
+	answered_by_interrupt(300); /* for something else */
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 1000 + 11 + 5 + 70 + 11 + 300 + 11,
+		   STRATA([ST_VFS] = 5, [ST_SERVER] = 1070, [ST_SLEEP] = 300, [ST_RUNQ] = 33));
+	assert_int_equal(class_of_reads(), CACHE_MISS);
+	assert_int_equal(map_count(&server_requests), 0);
+	assert_int_equal(map_count(&server_rows_even), 0);
+}
+
+/* A write asks for no data; and a lock is a lock. */
+static void test_9p_write(void **state)
+{
+	u64 lock[2] = { 0x77, 0 };
+
+	(void)state;
+	reads(&alice, 0);
+	ASK(0xffff000012340000, TWRITE, 3);
+	answered_by_interrupt(1000);
+	on_lock_wanted(lock);
+	answered_by_interrupt(20);
+	on_lock_taken(lock);
+	TELL(0xffff000012340000, TWRITE, 3);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 1042, STRATA([ST_SERVER] = 1000, [ST_LOCK] = 20, [ST_RUNQ] = 22));
+	assert_int_equal(class_of_reads(), CACHE_UNKNOWN);
+}
+
+/* Nobody waits for the request itself: the answer to it comes to another thread. */
+static void test_smb_answered_by_another(void **state)
+{
+	u64 request[8] = { 1, 0x5555555555555555, 8, 23 };
+
+	(void)state;
+	reads(&alice, 0);
+	RUN(on_smb_ask, request);
+	tick(5);
+	sleeps(&alice, 0);
+	tick(1000);
+	cpu_is(1, &daemon_thread);
+	RUN(on_smb_done, request);
+	tick(3);
+	wake(&alice);
+	tick(11);
+	runs(&alice, 0);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 1019,
+		   STRATA([ST_VFS] = 5, [ST_SERVER] = 1000, [ST_COMPLETE] = 3, [ST_RUNQ] = 11));
+	assert_int_equal(class_of_reads(), CACHE_MISS);
+	assert_int_equal(map_count(&server_requests), 0);
+}
+
+static void test_smb_error(void **state)
+{
+	u64 request[8] = { 1, 0x5555555555555555, 5, 23 };
+
+	(void)state;
+	reads(&alice, 0);
+	RUN(on_smb_ask, request);
+	answered_by_interrupt(1000);
+	RUN(on_smb_err, request);
+	answered_by_interrupt(300);
+	returns(&alice, 0);
+	assert_ops(OP_READ, 1, 1322, STRATA([ST_SERVER] = 1000, [ST_SLEEP] = 300, [ST_RUNQ] = 22));
+}
+
 /* What is counted of FUSE: whose daemon, on which file system, how long. */
 static void test_rows_of_fuse(void **state)
 {
@@ -578,12 +689,17 @@ int main(void)
 		TEST(test_fuse_of_another),
 		TEST(test_fuse_write),
 		TEST(test_fuse_daemon_goes_on),
+		TEST(test_fuse_daemon_goes_on_long),
 		TEST(test_nfs),
 		TEST(test_order_of_fuse),
 		TEST(test_order_of_idle_worker),
 		TEST(test_nfs_slot),
 		TEST(test_nfs_resent),
 		TEST(test_nfs_of_before),
+		TEST(test_9p),
+		TEST(test_9p_write),
+		TEST(test_smb_answered_by_another),
+		TEST(test_smb_error),
 		TEST(test_rows_of_fuse),
 		TEST(test_rows_of_virtiofs),
 		TEST(test_rows_of_nfs),
