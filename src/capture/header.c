@@ -456,6 +456,46 @@ void header_done(struct header *h)
 	*h = (struct header){};
 }
 
+static void put_server(struct json *j, const struct server_row *r)
+{
+	const struct server_sums *s = &r->sums;
+
+	json_put_begin(j, NULL, '{');
+	json_put_text(j, "server", r->key.server, sizeof(r->key.server));
+	json_put_string(j, "mount", r->mount);
+	json_put_uint(j, "pid", r->key.pid);
+	json_put_text(j, "op", r->key.op, sizeof(r->key.op));
+	json_put_uint(j, "opcode", r->key.opcode);
+	json_put_uint(j, "count", s->count);
+	json_put_uint(j, "errors", s->errors);
+	json_put_uint(j, "resent", s->resent);
+	json_put_uint(j, "sent_bytes", s->sent_bytes);
+	json_put_uint(j, "received_bytes", s->received_bytes);
+	json_put_uint(j, "tag_ns", s->tag_ns);
+	json_put_uint(j, "queue_ns", s->queue_ns);
+	json_put_uint(j, "server_ns", s->server_ns);
+	json_put_uint(j, "max_ns", s->max_ns);
+	json_put_begin(j, "hist", '[');
+	for (unsigned int i = 0; i < r->hist.n; i++) {
+		json_put_begin(j, NULL, '[');
+		json_put_uint(j, NULL, r->hist.bins[i].bucket);
+		json_put_uint(j, NULL, r->hist.bins[i].count);
+		json_put_end(j, ']');
+	}
+	json_put_end(j, ']');
+	json_put_end(j, '}');
+}
+
+static void put_servers(struct json *j, const struct ending *e)
+{
+	if (!e->n_servers)
+		return;
+	json_put_begin(j, "servers", '[');
+	for (size_t i = 0; i < e->n_servers; i++)
+		put_server(j, &e->servers[i]);
+	json_put_end(j, ']');
+}
+
 static void put_ending(struct json *j, const struct ending *e, const char *how)
 {
 	json_put_begin(j, NULL, '{');
@@ -470,6 +510,7 @@ static void put_ending(struct json *j, const struct ending *e, const char *how)
 	json_put_end(j, '}');
 	json_put_uint(j, "dropped_ops", e->dropped_ops);
 	json_put_uint(j, "dropped_requests", e->dropped_requests);
+	put_servers(j, e);
 	json_put_end(j, '}');
 }
 
@@ -485,12 +526,91 @@ char *ending_text(const struct ending *e, const char *how)
 	return text_taken(&j, &text);
 }
 
+/* Copies a text; a longer one is cut. */
+static void member_copy(char *dst, size_t cap, const json_t *j, const char *name)
+{
+	const char *text = json_string_value(json_object_get(j, name));
+
+	snprintf(dst, cap, "%s", text ? text : "");
+}
+
+static int server_hist_parse(struct hist *h, const json_t *bins)
+{
+	json_int_t bucket, count;
+	json_t *bin;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach(bins, i, bin)
+	{
+		bucket = json_integer_value(json_array_get(bin, 0));
+		count = json_integer_value(json_array_get(bin, 1));
+		if (bucket < 0 || bucket >= HIST_N || count <= 0)
+			return -EBADMSG;
+		err = err ? err : hist_add(h, bucket, count);
+	}
+	return err;
+}
+
+static int server_parse(struct server_row *r, const json_t *j)
+{
+	struct server_sums *s = &r->sums;
+	int err;
+
+	member_copy(r->key.server, sizeof(r->key.server), j, "server");
+	member_copy(r->key.op, sizeof(r->key.op), j, "op");
+	r->key.pid = member_number(j, "pid");
+	r->key.opcode = member_number(j, "opcode");
+	s->count = member_number(j, "count");
+	s->errors = member_number(j, "errors");
+	s->resent = member_number(j, "resent");
+	s->sent_bytes = member_number(j, "sent_bytes");
+	s->received_bytes = member_number(j, "received_bytes");
+	s->tag_ns = member_number(j, "tag_ns");
+	s->queue_ns = member_number(j, "queue_ns");
+	s->server_ns = member_number(j, "server_ns");
+	s->max_ns = member_number(j, "max_ns");
+	if (!s->count)
+		return -EBADMSG;
+	err = member_text(j, "mount", &r->mount);
+	return err ? err : server_hist_parse(&r->hist, json_object_get(j, "hist"));
+}
+
+static int servers_parse(struct ending *e, const json_t *list)
+{
+	json_t *one;
+	size_t i;
+	int err = 0;
+
+	e->servers = calloc(json_array_size(list) + 1, sizeof(*e->servers));
+	if (!e->servers)
+		return -ENOMEM;
+	json_array_foreach(list, i, one)
+	{
+		if (!err)
+			err = server_parse(&e->servers[e->n_servers++], one);
+	}
+	return err;
+}
+
+void ending_done(struct ending *e)
+{
+	for (size_t i = 0; i < e->n_servers; i++) {
+		free(e->servers[i].mount);
+		free(e->servers[i].hist.bins);
+	}
+	free(e->servers);
+	e->servers = NULL;
+	e->n_servers = 0;
+}
+
 int ending_parse(struct ending *ret_ending, const char *text, size_t len)
 {
 	json_t *j = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
 	json_t *lost = json_object_get(j, "lost");
 	struct ending e = {};
 	const char *how;
+	int err;
 
 	if (!json_is_object(j)) {
 		json_decref(j);
@@ -506,7 +626,11 @@ int ending_parse(struct ending *ret_ending, const char *text, size_t len)
 	for (int i = 0; i < LOST_N; i++)
 		e.lost[i] = member_number(lost, lost_name(i));
 	e.missed = member_number(lost, "missed");
+	err = servers_parse(&e, json_object_get(j, "servers"));
 	json_decref(j);
-	*ret_ending = e;
-	return 0;
+	if (err)
+		ending_done(&e);
+	else
+		*ret_ending = e;
+	return err;
 }

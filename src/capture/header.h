@@ -92,10 +92,18 @@ struct ending {
 	uint64_t lost[LOST_N], missed;
 	uint64_t dropped_ops, dropped_requests; /* too old, with --keep; replaced, in a ring */
 	bool is_early; /* read only: the disk or the file was full before the run ended */
+	/* The requests to servers in all of the run, in its only file; else none. Read: owned.
+	 * Their keys have no dev and no bucket. */
+	struct server_row *servers;
+	size_t n_servers;
 };
 
 char *ending_text(const struct ending *e, const char *how);
+
+/* Reads @len hostile bytes; for ending_done(). 0, -EBADMSG or -ENOMEM: then @ret_ending is
+ * untouched. */
 int ending_parse(struct ending *ret_ending, const char *text, size_t len);
+void ending_done(struct ending *e);
 
 /* The devices of the machine, in the header of a recording. */
 

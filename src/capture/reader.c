@@ -400,6 +400,7 @@ void recording_close(struct recording *r)
 	reader_done(&r->reader);
 	catalog_done(&r->catalog);
 	header_done(&r->header);
+	ending_done(&r->ending);
 }
 
 static int names_read(struct recording *r, struct reason *why)

@@ -479,6 +479,10 @@ static int recording_end(struct record_run *rec, const struct snapshot *sn, stru
 
 	intake_end(&rec->recorder.intake);
 	recorder_tell_losses(&rec->recorder, clock_ns());
+	if (!rec->files.max_files && !rec->files.keep_ns && !rec->files.w.err) {
+		total.servers = sn->servers;
+		total.n_servers = sn->n_servers;
+	}
 	memcpy(total.lost, sn->lost, sizeof(total.lost));
 	total.lost[LOST_NAMES] += rec->recorder.intake.unnamed;
 	rec->ended = true;

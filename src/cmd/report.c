@@ -203,6 +203,7 @@ struct report {
 	FILE *out;                     /* the output */
 	struct breakdown_view view;
 	struct replay replay;
+	struct rows servers;      /* only requests to servers, of all recordings */
 	struct event_names names; /* of the recording being read */
 	struct header header;     /* of the first file */
 	struct missing missing;   /* of the first file */
@@ -464,11 +465,46 @@ static int event(struct report *r, const struct recording *rec, const struct sto
 	return 0;
 }
 
+/* Whether all that was recorded is shown: requests to servers have no times of their own. */
+static bool is_whole(const struct report *r)
+{
+	char filters[512];
+
+	filters_text(&r->filter.given, filters, sizeof(filters));
+	return !filters[0] && r->replay.conf.layer == LAYER_OPS && !r->time.every_ns &&
+	       !r->time.part.from_ns && !r->time.part.to_ns;
+}
+
+/* Adds the requests to servers of a recording. 0 or -ENOMEM. */
+static int servers_add(struct report *r, const struct ending *e)
+{
+	struct server_row *row;
+	struct server_key key;
+
+	for (size_t i = 0; i < e->n_servers && is_whole(r); i++) {
+		const struct server_row *from = &e->servers[i];
+
+		key = from->key;
+		key.dev = from->mount ? mount_server_number(from->mount) : 0;
+		row = rows_server(&r->servers, &key);
+		if (!row)
+			return -ENOMEM;
+		if (!row->mount && from->mount)
+			row->mount = strdup(from->mount);
+		server_row_add(row, &from->sums);
+		if (hist_merge(&row->hist, &from->hist))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int totals_add(struct report *r, const struct recording *rec, struct reason *why)
 {
 	for (int i = 0; i < LOST_N; i++)
 		r->lost[i] += rec->ending.lost[i];
 	r->missed += rec->ending.missed;
+	if (servers_add(r, &rec->ending))
+		return reason_no_memory(why);
 	replay_end(&r->replay, rec);
 	if (r->page.html && page_data_end(&r->page.data, rec))
 		return reason_no_memory(why);
@@ -545,6 +581,16 @@ static int page_print(struct report *r, struct snapshot *sn, const struct replay
 	return report_page_put(r->out, &r->page, &p, report_time_across(&r->time));
 }
 
+/* Moves the requests to servers to @sn, which has none. */
+static void servers_take(struct report *r, struct snapshot *sn)
+{
+	struct snapshot taken = {};
+
+	rows_take(&r->servers, &taken);
+	sn->servers = taken.servers;
+	sn->n_servers = taken.n_servers;
+}
+
 static int interval_print(struct report *r, size_t i)
 {
 	const struct breakdown_output out = { r->out, r->json, &r->view, NULL };
@@ -556,6 +602,8 @@ static int interval_print(struct report *r, size_t i)
 		iv = &r->replay.intervals[i];
 		err = replay_take(&r->replay, i, &sn);
 	}
+	if (!i)
+		servers_take(r, &sn);
 	sn.duration_ns = report_time_interval(&r->time, i);
 	sn.devices = r->replay.conf.hosts ? NULL : &r->header.devices;
 	for (int l = 0; l < LOST_N && !i;
@@ -717,6 +765,7 @@ static int report(int argc, char **argv)
 	status = resolve(&r, res.rest, res.n_rest, &why) ? cmd_fail(&why)
 							 : report_files(&r, res.rest, res.n_rest);
 	replay_done(&r.replay);
+	rows_done(&r.servers);
 	report_page_done(&r.page);
 	header_done(&r.header);
 	report_filter_done(&r.filter);

@@ -289,7 +289,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_files(c, sc, f);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
-	c->servers = c->waits && !c->uncounted && !c->n_devs;
+	c->servers = c->waits && !c->n_devs;
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
 	if (plan_asked(sc) & ASK_QUEUED)

@@ -768,7 +768,15 @@ static void beginning_and_end_are_as_written(void **state)
 	struct header_run run = { "1",  argv,  &missing,   1 << OP_READ | 1 << OP_FSYNC,
 				  true, false, clock_ns(), triggers,
 				  2 };
-	struct ending e, end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6, false };
+	struct hist_bin bins[] = { { 7, 2 }, { 900, 3 } };
+	struct server_row server = {
+		.key = { .server = "daemon", .op = "", .pid = 23, .opcode = 15 },
+		.mount = "/mnt",
+		.sums = { 5, 1, 2, 3, 4, 6, 7, 8, 9 },
+		.hist = { bins, 2, 2 },
+	};
+	struct ending e,
+		end = { 1, 2, 3, { 11, 12, 13, 14, 15, 16, 17, 18 }, 4, 5, 6, false, &server, 1 };
 	char *text = header_text(&run);
 	struct header h;
 
@@ -794,7 +802,32 @@ static void beginning_and_end_are_as_written(void **state)
 	assert_int_equal(ending_parse(&e, text, strlen(text)), 0);
 	assert_memory_equal(&e, &end, offsetof(struct ending, is_early));
 	assert_false(e.is_early);
+	assert_int_equal(e.n_servers, 1);
+	assert_memory_equal(&e.servers->key, &server.key, sizeof(server.key));
+	assert_memory_equal(&e.servers->sums, &server.sums, sizeof(server.sums));
+	assert_string_equal(e.servers->mount, "/mnt");
+	assert_int_equal(e.servers->hist.n, 2);
+	assert_memory_equal(e.servers->hist.bins, bins, sizeof(bins));
+	ending_done(&e);
 	free(text);
+}
+
+/* What no recording of ours has: refused, and nothing is leaked. */
+static void hostile_servers(void **state)
+{
+	static const char *const texts[] = {
+		"{\"servers\":[{\"server\":\"a\",\"count\":0}]}",
+		"{\"servers\":[{\"server\":\"a\",\"mount\":\"/mnt\",\"count\":1,"
+		"\"hist\":[[70000,1]]}]}",
+		"{\"servers\":[{\"count\":1},{\"count\":1,\"hist\":[[1,-1]]}]}",
+		"{\"servers\":[{\"count\":1,\"hist\":[7]},7]}",
+	};
+	struct ending e = {};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_int_equal(ending_parse(&e, texts[i], strlen(texts[i])), -EBADMSG);
+	assert_null(e.servers);
 }
 
 /* What a live run would have said of it. */
@@ -1192,6 +1225,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_recording),
 		cmocka_unit_test(chunks_say_of_what_time_they_are),
 		cmocka_unit_test(beginning_and_end_are_as_written),
+		cmocka_unit_test(hostile_servers),
 		cmocka_unit_test(replayed),
 		cmocka_unit_test(rows_have_all_of_an_operation_or_request),
 		cmocka_unit_test(layers_are_those_of_all_recordings),
