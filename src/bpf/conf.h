@@ -145,8 +145,9 @@ struct bpf_conf {
 	unsigned long long min_ns;
 	unsigned char n_files, n_devs, n_fs; /* lengths of struct filter_lists; 0: all pass */
 	unsigned char has_dirs;              /* struct filter_lists has directories */
-	unsigned int io_cpus;                /* CPUs whose slots are searched for a bio */
-	unsigned int async_slots;      /* slots of async_ops beside the first; a power of two */
+	unsigned int cpus;        /* for user space: CPUs up to the last one online at the start */
+	unsigned int io_cpus;     /* CPUs whose slots are searched for a bio */
+	unsigned int async_slots; /* slots of async_ops beside the first; a power of two */
 	unsigned int io_slots_per_cpu; /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit;    /* rows in the hash at which user space is woken to drain */
 	unsigned int rq_rows_limit;
@@ -181,6 +182,7 @@ struct bpf_conf {
 	unsigned char marks;      /* completions in progress are marked */
 	unsigned char misses_counted; /* the kernel counts returns which fexit misses */
 	unsigned char hists_apart;    /* slot_cells are sums only; see row_hist_add() */
+	unsigned char rq_in_cells;    /* slot_cells has the rows of requests, too */
 	unsigned char uring, aio;     /* requests of io_uring, of libaio are operations */
 	unsigned char async;          /* uring or aio */
 	unsigned char aio_calls;      /* calls of libaio are operations instead of requests */

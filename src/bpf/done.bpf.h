@@ -256,7 +256,8 @@ static __always_inline struct rq_sums *request_row(const struct io_state *io, u3
 		slot = slot_find(dev, what);
 	if (slot != ROW_SLOTS) {
 		i = SLOT_CELL(current_cpu() % RQ_CPUS, live.epoch, slot % ROW_SLOTS);
-		cell = bpf_map_lookup_elem(&slot_rq_cells, &i);
+		cell = CONF(rq_in_cells) ? bpf_map_lookup_elem(&slot_cells, &i)
+					 : bpf_map_lookup_elem(&slot_rq_cells, &i);
 	}
 	if (!cell)
 		return request_row_hashed(io, bucket, n);

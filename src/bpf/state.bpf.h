@@ -375,7 +375,8 @@ struct {
 	__uint(max_entries, 4096);
 } wakes SEC(".maps");
 
-/* The cells of rows with a slot; see SLOT_CELL(). With conf.hists_apart, their sums only. */
+/* The cells of rows with a slot; see SLOT_CELL(). With conf.hists_apart, their sums only. With
+ * conf.rq_in_cells, a cell may be a struct rq_cell: its slot is of a row of requests. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
@@ -685,7 +686,7 @@ struct {
 } files_sent SEC(".maps");
 
 /* The initial value of every new entry. Read-only data, because the stack has 512 bytes only. */
-const char zeroes[1024];
+const char zeroes[1024] = {};
 
 _Static_assert(sizeof(zeroes) >= sizeof(struct op_sums), "op_sums");
 _Static_assert(sizeof(zeroes) >= sizeof(struct rq_sums), "rq_sums");

@@ -296,6 +296,14 @@ static int slot_add(struct collecting *c, int slot)
 	return c->maps->hists && row ? slot_hists_add(c, slot, row) : err;
 }
 
+/* The cell of a row of requests, in slot_rqs or among the others. */
+static struct rq_cell *slot_rq_cell(const struct collecting *c, int cpu, int slot)
+{
+	if (!c->maps->slot_rqs)
+		return (struct rq_cell *)slot_cell(c, cpu, slot);
+	return &c->maps->slot_rqs[SLOT_CELL(cpu, c->epoch, slot)];
+}
+
 static int slot_rqs_add(struct collecting *c, int slot)
 {
 	const struct row_slot *s = &c->maps->live->rows[slot];
@@ -307,7 +315,7 @@ static int slot_rqs_add(struct collecting *c, int slot)
 	int err = 0;
 
 	for (int cpu = 0; cpu < c->maps->n_cpus && cpu < RQ_CPUS && !err; cpu++) {
-		cell = &c->maps->slot_rqs[SLOT_CELL(cpu, c->epoch, slot)];
+		cell = slot_rq_cell(c, cpu, slot);
 		if (!cell->sums.count)
 			continue;
 		row = rq_row(c, &key);

@@ -23,9 +23,12 @@ struct cell_maps {
 	/* descriptors of hashes, by epoch */
 	int ops[2], rqs[2], helpers[2], sites[2], servers[2], file_names[2], thread_names[2];
 	int n_cpus;
-	struct op_cell *slots;    /* SLOT_CELLS(), or NULL; collect() empties them */
+	bool requests;            /* there may be rows of requests */
+	struct op_cell *slots;    /* SLOT_CELLS(), or NULL; collect() empties them; the cell of a
+				   * row of requests is a struct rq_cell */
 	unsigned int *hists;      /* [HIST_CPUS] if separate from the sums, else NULL */
-	struct rq_cell *slot_rqs; /* [RQ_CPUS] at most, or NULL; collect() empties them */
+	struct rq_cell *slot_rqs; /* [RQ_CPUS] at most; collect() empties them; NULL: in @slots, or
+				   * there are no such rows */
 	const struct live *live;  /* tells which row each slot holds */
 	enum by_key by;
 };

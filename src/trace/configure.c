@@ -135,7 +135,7 @@ static void conf_set_async(struct bpf_conf *c, const struct session_conf *sc, st
 	c->aio = plan_asked(sc) & ASK_AIO && feature_aio(f);
 	c->aio_calls = plan_asked(sc) & ASK_AIO && !c->aio;
 	c->async = c->uring || c->aio;
-	c->async_slots = async_slots(c->async ? libbpf_num_possible_cpus() : 0);
+	c->async_slots = async_slots(c->async ? c->cpus : 0);
 }
 
 /* Offsets of the members that tell of requests to servers. */
@@ -201,16 +201,18 @@ static void conf_set_kernel(struct bpf_conf *c, struct feature *f)
 }
 
 /* Sizes of maps, and of the kernel's pages. */
-static void conf_set_sizes(struct bpf_conf *c, const struct session_conf *sc)
+static void conf_set_sizes(struct bpf_conf *c, const struct session_conf *sc,
+			   const struct feature *f)
 {
 	unsigned int cpus = libbpf_num_possible_cpus();
 	struct rowmaps_size rows;
 
+	c->cpus = maps_cpus();
 	c->io_slots_per_cpu = IO_SLOTS;
 	while (c->io_slots_per_cpu > 1 && cpus * c->io_slots_per_cpu > IO_SLOTS)
 		c->io_slots_per_cpu /= 2;
 	c->io_cpus = cpus > MAX_SEARCH ? MAX_SEARCH : cpus;
-	maps_rows_size(sc, &rows);
+	maps_rows_size(sc, f, c->cpus, &rows);
 	rowmaps_conf(&rows, c);
 	c->row_slots = rows.slot_cells > 1;
 	c->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
@@ -280,7 +282,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 {
 	conf_set_filters(c, sc);
 	conf_set_kernel(c, f);
-	conf_set_sizes(c, sc);
+	conf_set_sizes(c, sc, f);
 	conf_set_records(c, sc);
 	conf_set_async(c, sc, f);
 	conf_set_faults(c, sc);

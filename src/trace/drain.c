@@ -23,7 +23,7 @@ enum { DRAIN_CELLS_S = 10, DRAIN_REQUESTS_S = 300, DRAIN_CGROUPS_S = 1 };
 int drain_open(struct drain *d, const struct cell_maps *maps, struct live *live)
 {
 	*d = (struct drain){ .maps = *maps, .live = live, .drained_ns = clock_ns() };
-	if (maps->slot_rqs)
+	if (maps->requests)
 		devices_read(&d->got.devices);
 	return grace_open(&d->grace);
 }

@@ -24,6 +24,7 @@ struct feature {
 	struct module_types *modules; /* modules whose types were read; owned */
 	bool rdonly_cast;             /* bpf_rdonly_cast() (6.2) */
 	const char *no_module_btf;    /* why modules' types cannot be read (5.11); NULL: they can */
+	bool map_alloc;               /* hashes may allocate in any program (6.1) */
 	bool task_iter;               /* the iterator iter/task_file exists */
 	bool interrupt_level;         /* programs can read the preemption count */
 	bool preemptible; /* programs on functions are preempted, or this is not known */

@@ -307,7 +307,31 @@ static void core_file_close(void)
 	loading.core_fd = -1;
 }
 
-/* Opens and configures the object. Nothing is in the kernel yet, and no program is set to load. */
+/* Creates the map of the programs' variables, 3.8 MB, all 0. libbpf would create the map and fill
+ * it by way of two copies, one here and one in the kernel. 0 or -errno. */
+static int variables_create(struct trace_bpf *obj)
+{
+	struct bpf_map *bss = obj->maps.bss;
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, bpf_map__name(bss), sizeof(unsigned int),
+				bpf_map__value_size(bss), 1, &opts);
+	int err = fd < 0 ? -errno : bpf_map__reuse_fd(bss, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Maps these variables at obj->bss: libbpf since 1.5 maps only what it has created. */
+static int variables_map(struct trace_bpf *obj)
+{
+	return mmap(obj->bss, sizeof(*obj->bss), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		    bpf_map__fd(obj->maps.bss), 0) == MAP_FAILED
+		       ? -errno
+		       : 0;
+}
+
+/* Opens and configures the object. No program is in the kernel yet, and none is set to load. */
 static struct trace_bpf *object_open(const struct session_conf *sc, const struct bpf_conf *conf,
 				     struct feature *f)
 {
@@ -349,10 +373,12 @@ static struct trace_bpf *object_open(const struct session_conf *sc, const struct
 
 static int object_load(struct trace_bpf *obj)
 {
-	int err = trace_bpf__load(obj);
+	int err = variables_create(obj);
 
+	if (!err)
+		err = trace_bpf__load(obj);
 	core_file_close();
-	return err;
+	return err ? err : variables_map(obj);
 }
 
 bool load_is_limit(int err)

@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,9 +23,9 @@ enum {
 	BY_ROWS = 32768,
 	CALL_ROWS = 2048, /* -T syscall has more rows than there are slots */
 	OP_ROWS = 1024,
-	FILE_NAMES = BY_ROWS / 4,
-	THREAD_NAMES = BY_ROWS / 4,
-	DIRTIERS = BY_ROWS, /* files, and pages of metadata: new entries replace the oldest */
+	NAMES = BY_ROWS / 4, /* where a name takes room also before it is known */
+	CPU_RQ_ROWS = 4096,  /* as many as BY_ROWS with 8 CPUs: requests are made by CPUs */
+	DIRTIERS = BY_ROWS,  /* files, and pages of metadata: new entries replace the oldest */
 	RQ_ROWS = 512,
 	HELPER_ROWS = 8192,
 	WHY_ROWS = 4096,
@@ -50,14 +52,15 @@ static unsigned int least(unsigned int a, unsigned int b)
 
 void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 {
-	struct rowmaps_size z = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, false };
+	struct rowmaps_size z = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, false, false };
+	unsigned int names = r->allocates ? BY_ROWS : NAMES;
 
 	if (r->ops)
 		z.op_rows = !rowmaps_in_slots(r) ? BY_ROWS : r->by_call ? CALL_ROWS : OP_ROWS;
 	if (r->by == BY_FILE)
-		z.file_names = FILE_NAMES;
+		z.file_names = names;
 	if (BY_NAMES_TASKS(r->by))
-		z.thread_names = r->by == BY_TASK ? BY_ROWS : THREAD_NAMES;
+		z.thread_names = r->by == BY_TASK ? BY_ROWS : names;
 	if (r->by == BY_TASK || r->helpers)
 		z.dirtiers = DIRTIERS;
 	if (r->helpers)
@@ -65,12 +68,13 @@ void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 	if (r->sites)
 		z.site_rows = WHY_ROWS;
 	if (r->requests && rowmaps_rq_by(r->by)) {
-		z.rq_rows = BY_ROWS;
+		z.rq_rows = least(CPU_RQ_ROWS * (r->cpus < 2 ? 2 : r->cpus), BY_ROWS);
 	} else if (r->requests) {
 		z.rq_rows = RQ_ROWS;
 		if (r->disks > DISKS_WITH_SLOTS)
 			z.rq_rows += least((r->disks - DISKS_WITH_SLOTS) * ROWS_PER_DISK, BY_ROWS);
-		z.slot_rq_cells = SLOT_CELLS(least(r->cpus, RQ_CPUS));
+		z.rq_in_cells = rowmaps_in_slots(r) && r->cpus <= HIST_CPUS;
+		z.slot_rq_cells = z.rq_in_cells ? 1 : SLOT_CELLS(least(r->cpus, RQ_CPUS));
 	}
 	if (rowmaps_in_slots(r)) {
 		z.slot_cells = SLOT_CELLS(r->cpus);
@@ -91,6 +95,7 @@ void rowmaps_conf(const struct rowmaps_size *size, struct bpf_conf *c)
 	c->site_rows_limit = size->site_rows / 4;
 	c->server_rows_limit = SERVER_ROWS / 4;
 	c->hists_apart = size->hists_apart;
+	c->rq_in_cells = size->rq_in_cells;
 }
 
 static void resize(struct bpf_object *obj, const char *name, unsigned int entries)
@@ -164,7 +169,30 @@ static unsigned int disks_count(void)
 	return disks;
 }
 
-void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size)
+unsigned int maps_cpus_in(const char *list)
+{
+	const char *last = list + strlen(list);
+
+	while (last > list && last[-1] != ',' && last[-1] != '-')
+		last--;
+	return *last >= '0' && *last <= '9' ? strtoul(last, NULL, 10) + 1 : 0;
+}
+
+unsigned int maps_cpus(void)
+{
+	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	unsigned int cpus = 0;
+	char list[4096];
+
+	if (f && fgets(list, sizeof(list), f))
+		cpus = maps_cpus_in(list);
+	if (f)
+		fclose(f);
+	return cpus ? cpus : (unsigned int)libbpf_num_possible_cpus();
+}
+
+void maps_rows_size(const struct session_conf *sc, const struct feature *f, unsigned int cpus,
+		    struct rowmaps_size *ret_size)
 {
 	struct rowmaps r = { .ops = sc->layer != LAYER_BLK && !sc->uncounted,
 			     .requests = maps_have_requests(sc) && !sc->uncounted,
@@ -172,7 +200,8 @@ void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size
 			     .by = sc->by,
 			     .helpers = sc->helpers,
 			     .sites = sc->sites,
-			     .cpus = libbpf_num_possible_cpus(),
+			     .allocates = f->map_alloc,
+			     .cpus = cpus,
 			     .disks = disks_count() };
 
 	rowmaps_size(&r, ret_size);
@@ -190,17 +219,13 @@ static unsigned int helpers_max(unsigned int cpus)
 	return 512 + 128 * busy + 16 * (cpus - busy);
 }
 
-unsigned int maps_rings(void)
+unsigned int maps_rings(unsigned int cpus)
 {
-	unsigned int cpus = libbpf_num_possible_cpus();
-
 	return cpus < MAX_RINGS ? cpus : MAX_RINGS;
 }
 
-unsigned int maps_lanes(void)
+unsigned int maps_lanes(unsigned int cpus)
 {
-	unsigned int cpus = libbpf_num_possible_cpus();
-
 	return cpus < MAX_LANES ? cpus : MAX_LANES;
 }
 
@@ -209,10 +234,9 @@ unsigned int maps_lanes(void)
 static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 			struct bpf_object *obj)
 {
-	unsigned int cpus = libbpf_num_possible_cpus();
 	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_TASK || sc->helpers;
+	unsigned int cpus = c->cpus < 2 ? 2 : c->cpus;
 
-	cpus = cpus < 2 ? 2 : cpus;
 	resize(obj, "async_ops", c->async_slots + 1);
 	if (c->segments)
 		resize(obj, "op_segments", 1 + TASK_SLOTS + (c->async ? c->async_slots + 1 : 0));
@@ -226,10 +250,33 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	/* an entry stays after a worker took the work; it must not push out waiting work */
 	resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);
 	if (sc->sent_ops || sc->sent_requests)
-		resize(obj, "rings", maps_rings());
+		resize(obj, "rings", c->rings);
 	if (c->lane_mask)
-		resize(obj, "lane_ops", maps_lanes() * (c->lane_mask + 1));
+		resize(obj, "lane_ops", maps_lanes(c->cpus) * (c->lane_mask + 1));
 	resize(obj, "ios", maps_have_requests(sc) ? 2048 * (cpus > 32 ? 32 : cpus) : 1);
+	resize(obj, "tasks_overflown", 8192 * (cpus > 8 ? 8 : cpus));
+}
+
+/*
+ * Lets maps allocate an entry when a program makes the entry, also in an interrupt: the kernel then
+ * takes the entry from a reserve of the CPU, which is refilled at once when interrupts are on.
+ *
+ * This is for entries which are made outside of interrupts: an interrupt may find no more than 4 to
+ * 32 entries in reserve. Only completions of libaio add rows of operations there. Rows of requests
+ * are preallocated.
+ */
+static void maps_allocate(struct bpf_object *obj)
+{
+	static const char *const names[] = { "op_rows_even",      "op_rows_odd",
+					     "file_names_even",   "file_names_odd",
+					     "thread_names_even", "thread_names_odd" };
+	struct bpf_map *map;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		map = bpf_object__find_map_by_name(obj, names[i]);
+		bpf_map__set_type(map, BPF_MAP_TYPE_HASH);
+		bpf_map__set_map_flags(map, BPF_F_NO_PREALLOC);
+	}
 }
 
 /* Makes maps preallocated. Kernels before 6.1 warn in their log when a program on a kprobe uses any
@@ -263,9 +310,11 @@ void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const
 	bpf_object__for_each_map (map, obj)
 		bpf_map__set_autocreate(map, map_wanted(sc, c, bpf_map__name(map)));
 	maps_resize(sc, c, obj);
-	maps_rows_size(sc, &rows);
+	maps_rows_size(sc, f, c->cpus, &rows);
 	rowmaps_resize(&rows, obj);
-	if (f->no_module_btf && f->func != FUNC_NONE)
+	if (f->map_alloc)
+		maps_allocate(obj);
+	else if (f->no_module_btf && f->func != FUNC_NONE)
 		maps_preallocate(obj);
 }
 

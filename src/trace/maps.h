@@ -24,8 +24,9 @@ struct rowmaps {
 	bool ops, requests;
 	bool by_call; /* operations have a row for each system call */
 	bool helpers, sites;
+	bool allocates; /* the kernel lets programs allocate entries: feature.map_alloc */
 	enum by_key by;
-	unsigned int cpus; /* possible CPUs */
+	unsigned int cpus; /* maps_cpus() */
 	unsigned int disks;
 };
 
@@ -34,7 +35,7 @@ struct rowmaps_size {
 	unsigned int op_rows, rq_rows, helper_rows, site_rows;
 	unsigned int file_names, thread_names, dirtiers;
 	unsigned int slot_cells, slot_hists, slot_rq_cells;
-	bool hists_apart;
+	bool hists_apart, rq_in_cells;
 };
 
 void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size);
@@ -55,8 +56,17 @@ bool rowmaps_in_slots(const struct rowmaps *r);
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
 		    const struct feature *f);
 
-/* Computes how many rows a run with @sc may have on this machine. */
-void maps_rows_size(const struct session_conf *sc, struct rowmaps_size *ret_size);
+/* Computes how many rows a run with @sc may have on this machine, which has @cpus: maps_cpus(). */
+void maps_rows_size(const struct session_conf *sc, const struct feature *f, unsigned int cpus,
+		    struct rowmaps_size *ret_size);
+
+/* The number of CPUs up to the last one online, which decides the sizes of maps. A machine may have
+ * room for many more CPUs. If such a CPU comes online during the run, its operations and requests
+ * get their rows in hashes, and its records go through rings. */
+unsigned int maps_cpus(void);
+
+/* The same number in a list of CPUs such as "0-3,8-11"; 0: @list is no such list. */
+unsigned int maps_cpus_in(const char *list);
 
 /* Whether a run with @sc counts requests. */
 bool maps_have_requests(const struct session_conf *sc);
@@ -65,8 +75,8 @@ bool maps_have_requests(const struct session_conf *sc);
  * with @why. */
 int maps_map(const struct bpf_map *array, void **ret_map, size_t *ret_len, struct reason *why);
 
-/* Number of rings for sent records, and number of CPUs with a lane. */
-unsigned int maps_rings(void);
-unsigned int maps_lanes(void);
+/* Number of rings for sent records, and number of CPUs with a lane, of @cpus. */
+unsigned int maps_rings(unsigned int cpus);
+unsigned int maps_lanes(unsigned int cpus);
 
 #endif

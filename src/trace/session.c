@@ -308,7 +308,8 @@ static int drain_start(struct session *s, struct reason *why)
 				bpf_map__fd(t->maps.file_names_odd) },
 		.thread_names = { bpf_map__fd(t->maps.thread_names_even),
 				  bpf_map__fd(t->maps.thread_names_odd) },
-		.n_cpus = libbpf_num_possible_cpus(),
+		.n_cpus = t->rodata->conf.cpus,
+		.requests = maps_have_requests(&s->conf),
 		.slots = s->slots,
 		.hists = s->hists,
 		.slot_rqs = s->slot_rqs,
@@ -335,7 +336,7 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 	if (conf->hists_apart &&
 	    maps_map(t->maps.slot_hists, (void **)&s->hists, &s->hists_len, why))
 		return -1;
-	if (!maps_have_requests(&s->conf))
+	if (!maps_have_requests(&s->conf) || conf->rq_in_cells)
 		return 0;
 	return maps_map(t->maps.slot_rq_cells, (void **)&s->slot_rqs, &s->slot_rqs_len, why);
 }

@@ -39,11 +39,11 @@ static size_t ring_bytes(size_t bytes, unsigned int rings)
 
 /* Records per lane. Lanes get half of the memory if each lane then holds at least LANE_MIN records;
  * else there are no lanes: 0. */
-static unsigned int lane_size(size_t bytes)
+static unsigned int lane_size(unsigned int cpus, size_t bytes)
 {
 	unsigned int size = LANE_MAX;
 
-	while (size >= LANE_MIN && maps_lanes() * size * sizeof(struct sent_op) > bytes / 2)
+	while (size >= LANE_MIN && maps_lanes(cpus) * size * sizeof(struct sent_op) > bytes / 2)
 		size /= 2;
 	return size >= LANE_MIN ? size : 0;
 }
@@ -59,11 +59,11 @@ void stream_conf(const struct session_conf *sc, struct bpf_conf *c)
 	/* A program stores a record, then its count, and user space must see them in this order.
 	 * Programs have no store-release before 6.15, and only x86 does not need it. */
 	bool ordered = MACHINE_OWN == MACHINE_X86_64;
-	unsigned int lane =
-		sc->sent_ops && c->single_writer && ordered ? lane_size(sc->buffer_bytes) : 0;
+	bool lanes = sc->sent_ops && c->single_writer && ordered;
+	unsigned int lane = lanes ? lane_size(c->cpus, sc->buffer_bytes) : 0;
 	size_t bytes;
 
-	c->rings = maps_rings();
+	c->rings = maps_rings(c->cpus);
 	c->lane_mask = lane ? lane - 1 : 0;
 	c->lane_wake = lane ? lane / 4 - 1 : 0;
 	bytes = ring_bytes(rings_bytes(c, sc->buffer_bytes), c->rings) / 8;
@@ -109,6 +109,7 @@ int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_
 	*s = (struct stream){ .target = target, .lanes = (struct lane *)obj->bss->lanes };
 	if (c->lane_mask) {
 		s->lane_size = c->lane_mask + 1;
+		s->lanes_n = maps_lanes(c->cpus);
 		if (maps_map(obj->maps.lane_ops, (void **)&s->lane_ops, &s->lane_ops_len, why))
 			return -1;
 	}
@@ -159,7 +160,7 @@ int stream_consume(struct stream *s)
 {
 	int more = 0;
 
-	for (unsigned int i = 0; s->lane_ops && i < maps_lanes(); i++)
+	for (unsigned int i = 0; s->lane_ops && i < s->lanes_n; i++)
 		lane_consume(s, i);
 	for (unsigned int i = 0; i < s->n; i++) {
 		s->target->left = RECORDS_AT_A_TIME;

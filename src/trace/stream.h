@@ -35,7 +35,7 @@ struct stream {
 	struct lane *lanes;       /* of the programs */
 	struct sent_op *lane_ops; /* mapped, lane_ops_len bytes; NULL: there are no lanes */
 	size_t lane_ops_len;
-	unsigned int lane_size; /* records */
+	unsigned int lanes_n, lane_size; /* lane_size: records */
 	struct stream_target *target;
 };
 
@@ -45,7 +45,8 @@ int stream_open(struct stream *s, const struct trace_bpf *obj, const struct bpf_
 		size_t bytes, struct stream_target *target, struct reason *why);
 void stream_close(struct stream *s); /* fine if @s is all 0 */
 
-/* Sets the sizes of rings and lanes in @c. Call it before the object is loaded. */
+/* Sets the sizes of rings and lanes in @c, whose number of CPUs is set. Call it before the object
+ * is loaded. */
 void stream_conf(const struct session_conf *sc, struct bpf_conf *c);
 
 /* Delivers waiting records, up to a limit, so that the call ends even if records keep coming. True:

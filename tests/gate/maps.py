@@ -87,7 +87,8 @@ class Maps:
         mine = [m for m in listed("map") if m["id"] in ids]
         self._maps = {m["name"]: m for m in mine if "name" in m}
         self._bss = next(m for name, m in self._maps.items() if name.endswith(".bss"))
-        raw = _bpftool("btf", "dump", "id", str(self._bss["btf_id"]), "format", "raw")
+        types = next(m["btf_id"] for m in mine if "btf_id" in m)  # the .bss itself does not tell
+        raw = _bpftool("btf", "dump", "id", str(types), "format", "raw")
         self._types = {t["id"]: t for t in raw["types"]}
 
     def has(self, name: str) -> bool:

@@ -570,6 +570,34 @@ static void check_slots_of_requests(int cpus, int have)
 	run_free(r);
 }
 
+/* Rows of requests may have their cells among those of operations. */
+static void one_array_has_both_kinds_of_slots(void **state)
+{
+	struct run *r = run_new(BY_NONE);
+	struct rq_cell *c;
+
+	(void)state;
+	r->maps.n_cpus = 2;
+	r->live.rq_rows_made[1] = 0;
+	r->maps.slots = calloc(SLOT_CELLS(2), sizeof(*r->maps.slots));
+	r->live.rows[6] = (struct row_slot){ .fs = SDB, .what = REQUESTS_WHAT(RQ_WRITE, 0) };
+	r->live.rows[7] = (struct row_slot){ .fs = EXT4, .what = ROW_WHAT(0, OP_READ, 0) };
+	r->maps.slots[SLOT_CELL(1, 1, 7)].sums = (struct op_sums){ .count = 3, .total_ns = 9 };
+	r->maps.slots[SLOT_CELL(1, 1, 7)].hist[4] = 3;
+	c = (struct rq_cell *)&r->maps.slots[SLOT_CELL(1, 1, 6)];
+	c->sums.count = c->hist[HIST_N - 1] = 5;
+	c->sums.device_ns = 50;
+	run_collect(r);
+	assert_int_equal(r->sn.n_rqs, 1);
+	assert_int_equal(r->sn.rqs[0].count, 5);
+	assert_int_equal(r->sn.rqs[0].device_ns, 50);
+	assert_int_equal(r->sn.rqs[0].hist.bins[0].count, 5);
+	assert_int_equal(r->sn.n_ops, 1);
+	assert_int_equal(r->sn.ops[0].count, 3);
+	assert_int_equal(c->sums.count + c->sums.device_ns + c->hist[HIST_N - 1], 0);
+	run_free(r);
+}
+
 static void slots_of_requests_are_emptied(void **state)
 {
 	(void)state;
@@ -614,6 +642,7 @@ int main(void)
 		cmocka_unit_test(names_come_with_rows),
 		cmocka_unit_test(slots_are_emptied),
 		cmocka_unit_test(slots_of_requests_are_emptied),
+		cmocka_unit_test(one_array_has_both_kinds_of_slots),
 		cmocka_unit_test(an_error_ends_it),
 	};
 

@@ -99,7 +99,7 @@ static void fresh(struct drain *d, struct cell_maps maps)
 	now_ns = 1000 * (uint64_t)NS_PER_S;
 	assert_int_equal(drain_open(d, &maps, &live), 0);
 	assert_int_equal(d->drained_ns, now_ns);
-	assert_int_equal(devices_were_read, maps.slot_rqs ? 1 : 0);
+	assert_int_equal(devices_were_read, maps.requests);
 }
 
 /* How many seconds without a map that fills up until it drains by itself. */
@@ -124,11 +124,10 @@ static int drains_after(struct cell_maps maps)
 static void it_drains_before_a_counter_can_wrap(void **state)
 {
 	struct op_cell cell;
-	struct rq_cell rq_cell;
 
 	(void)state;
 	assert_int_equal(drains_after((struct cell_maps){ .slots = &cell }), 10);
-	assert_int_equal(drains_after((struct cell_maps){ .slot_rqs = &rq_cell }), 300);
+	assert_int_equal(drains_after((struct cell_maps){ .requests = true }), 300);
 	assert_int_equal(drains_after((struct cell_maps){ .slots = &cell, .by = BY_CGROUP }), 1);
 }
 
@@ -278,48 +277,68 @@ static void check_size(struct rowmaps r, struct rowmaps_size want, unsigned int 
 	assert_int_equal(z.slot_hists, want.slot_hists);
 	assert_int_equal(z.slot_rq_cells, want.slot_rq_cells);
 	assert_int_equal(z.hists_apart, want.hists_apart);
+	assert_int_equal(z.rq_in_cells, want.rq_in_cells);
 	rowmaps_conf(&z, &conf);
 	assert_int_equal(conf.op_rows_limit, op_limit);
 	assert_int_equal(conf.rq_rows_limit, rq_limit);
 	assert_int_equal(conf.helper_rows_limit, want.helper_rows / 4);
 	assert_int_equal(conf.site_rows_limit, want.site_rows / 4);
 	assert_int_equal(conf.hists_apart, want.hists_apart);
+	assert_int_equal(conf.rq_in_cells, want.rq_in_cells);
 }
 
 static void maps_are_as_large_as_a_run_needs(void **state)
 {
 	(void)state;
 	check_size((struct rowmaps){ .cpus = 2 },
-		   (struct rowmaps_size){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0 }, 0, 0);
+		   (struct rowmaps_size){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0 }, 0, 0);
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 2, .disks = 16 },
-		   (struct rowmaps_size){ 1024, 512, 1, 1, 1, 1, 1, 256, 1, 256, 0 }, 256, 128);
+		   (struct rowmaps_size){ 1024, 512, 1, 1, 1, 1, 1, 256, 1, 1, 0, 1 }, 256, 128);
 	check_size(
 		(struct rowmaps){ .ops = true, .by_call = true, .cpus = HIST_CPUS, .by = BY_CACHE },
-		(struct rowmaps_size){ 2048, 1, 1, 1, 1, 1, 1, 4096, 1, 1, 0 }, 512, 0);
+		(struct rowmaps_size){ 2048, 1, 1, 1, 1, 1, 1, 4096, 1, 1, 0, 0 }, 512, 0);
 	check_size(
 		(struct rowmaps){
 			.ops = true, .requests = true, .cpus = HIST_CPUS + 1, .disks = 18 },
-		(struct rowmaps_size){ 1024, 512 + 128, 1, 1, 1, 1, 1, 33 * 128, 4096, 2048, 1 },
+		(struct rowmaps_size){ 1024, 512 + 128, 1, 1, 1, 1, 1, 33 * 128, 4096, 2048, 1, 0 },
 		256, 160);
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 2, .by = BY_PID },
-		   (struct rowmaps_size){ 32768, 32768, 1, 1, 1, 8192, 1, 1, 1, 1, 0 }, 8192, 8192);
+		   (struct rowmaps_size){ 32768, 8192, 1, 1, 1, 8192, 1, 1, 1, 1, 0, 0 }, 8192,
+		   2048);
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 2, .by = BY_DEV },
-		   (struct rowmaps_size){ 32768, 512, 1, 1, 1, 1, 1, 1, 1, 256, 0 }, 8192, 128);
+		   (struct rowmaps_size){ 32768, 512, 1, 1, 1, 1, 1, 1, 1, 256, 0, 0 }, 8192, 128);
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 64, .by = BY_FILE },
-		   (struct rowmaps_size){ 32768, 32768, 1, 1, 8192, 1, 1, 1, 1, 1, 0 }, 4096, 8192);
+		   (struct rowmaps_size){ 32768, 32768, 1, 1, 8192, 1, 1, 1, 1, 1, 0, 0 }, 4096,
+		   8192);
 	check_size((struct rowmaps){ .requests = true, .cpus = 2, .by = BY_TASK, .disks = 1 << 20 },
-		   (struct rowmaps_size){ 1, 32768, 1, 1, 1, 32768, 32768, 1, 1, 1, 0 }, 0, 8192);
+		   (struct rowmaps_size){ 1, 8192, 1, 1, 1, 32768, 32768, 1, 1, 1, 0, 0 }, 0, 2048);
+	check_size((struct rowmaps){ .requests = true, .cpus = 7, .by = BY_TID, .allocates = true },
+		   (struct rowmaps_size){ 1, 28672, 1, 1, 1, 32768, 1, 1, 1, 1, 0, 0 }, 0, 7168);
+	check_size((struct rowmaps){ .ops = true, .cpus = 2, .by = BY_FILE, .allocates = true },
+		   (struct rowmaps_size){ 32768, 1, 1, 1, 32768, 1, 1, 1, 1, 1, 0, 0 }, 8192, 0);
 	check_size((struct rowmaps){ .ops = true, .cpus = 2, .sites = true },
-		   (struct rowmaps_size){ 1024, 1, 1, 4096, 1, 1, 1, 256, 1, 1, 0 }, 256, 0);
+		   (struct rowmaps_size){ 1024, 1, 1, 4096, 1, 1, 1, 256, 1, 1, 0, 0 }, 256, 0);
 	check_size(
 		(struct rowmaps){ .requests = true, .cpus = 2, .helpers = true, .disks = 1 << 20 },
-		(struct rowmaps_size){ 1, 512 + 32768, 8192, 1, 1, 1, 32768, 1, 1, 256, 0 }, 0,
+		(struct rowmaps_size){ 1, 512 + 32768, 8192, 1, 1, 1, 32768, 1, 1, 256, 0, 0 }, 0,
 		8320);
+}
+
+static void the_last_cpu_of_a_list_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(maps_cpus_in("0-1\n"), 2);
+	assert_int_equal(maps_cpus_in("0\n"), 1);
+	assert_int_equal(maps_cpus_in("0-3,8-11\n"), 12);
+	assert_int_equal(maps_cpus_in("0,2,255"), 256);
+	assert_int_equal(maps_cpus_in(""), 0);
+	assert_int_equal(maps_cpus_in("\n"), 0);
+	assert_int_equal(maps_cpus_in("0-x"), 0);
 }
 
 static void every_map_gets_its_size(void **state)
 {
-	struct rowmaps_size z = { 2, 3, 4, 11, 5, 6, 7, 8, 9, 10, false };
+	struct rowmaps_size z = { 2, 3, 4, 11, 5, 6, 7, 8, 9, 10, false, false };
 
 	(void)state;
 	resized[0] = '\0';
@@ -354,6 +373,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_left),
 		cmocka_unit_test(errors_are_told_once),
 		cmocka_unit_test(maps_are_as_large_as_a_run_needs),
+		cmocka_unit_test(the_last_cpu_of_a_list_counts),
 		cmocka_unit_test(every_map_gets_its_size),
 		cmocka_unit_test(requests_have_some_keys),
 	};

@@ -229,12 +229,10 @@ static void request(u32 op)
 /* The histogram of the disk's requests that are in slots. */
 static void hist_of_slots(u64 ret_hist[HIST_N])
 {
-	struct kmap *cells = map_of(&slot_rq_cells);
-
 	memset(ret_hist, 0, HIST_N * sizeof(*ret_hist));
-	for (u32 i = 0; i < cells->max; i++)
-		for (u32 b = 0; b < HIST_N; b++)
-			ret_hist[b] += ((struct rq_cell *)cells->array)[i].hist[b];
+	for (u32 i = 0; i < requests_cells(); i++)
+		for (u32 b = 0; b < HIST_N && live.rows[i % ROW_SLOTS].what & ROW_REQUESTS; b++)
+			ret_hist[b] += requests_cell(i)->hist[b];
 }
 
 static void assert_hist(u32 bucket, u64 count)
@@ -261,6 +259,11 @@ static void test_request_hist(void **state)
 	start(state);
 	conf.queued = 1;
 	request(REQ_OP_READ);
+	conf.rq_in_cells = 0; /* where the cells of operations have no histograms */
+	assert_hist(hist_bucket(15), 0);
+	request(REQ_OP_READ);
+	assert_hist(hist_bucket(15), 1);
+	conf.rq_in_cells = 1;
 	assert_hist(hist_bucket(15), 1);
 	assert_int_equal(requests_counted(disk.dev, RQ_READ).max_ns, 15);
 	assert_int_equal(requests_counted(disk.dev, RQ_READ).device_ns, 7);
@@ -288,9 +291,8 @@ static void test_no_slot(void **state)
 	assert_int_equal(requests_of(disk.dev, RQ_READ, (u64[2]){}).count, 2);
 	assert_int_equal(map_count(&rq_rows_even), 1);
 	assert_int_equal(live.rq_rows_made[0], 1);
-	for (u32 i = 0; i < map_of(&slot_rq_cells)->max; i++)
-		assert_int_equal(((struct rq_cell *)map_of(&slot_rq_cells)->array)[i].sums.count,
-				 0);
+	for (u32 i = 0; i < requests_cells(); i++)
+		assert_int_equal(requests_cell(i)->sums.count, 0);
 }
 
 /* User space is woken when the hash has as many rows as it may have; one that finds no room is

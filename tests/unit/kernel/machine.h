@@ -95,6 +95,7 @@ static void machine_start(void)
 		.site_rows_limit = 900,
 		.server_rows_limit = 900,
 		.row_slots = 1,
+		.rq_in_cells = 1,
 		.single_writer = 1,
 		.fault_single_writer = 1,
 		.waits = 1,
@@ -466,21 +467,33 @@ static struct op_sums ops_counted(u32 kind, u64 *ret_hist)
 	return all;
 }
 
+/* The cell of slot @i % ROW_SLOTS, if the slot is of a row of requests. */
+static struct rq_cell *requests_cell(u32 i)
+{
+	if (conf.rq_in_cells)
+		return (void *)&((struct op_cell *)map_of(&slot_cells)->array)[i];
+	return &((struct rq_cell *)map_of(&slot_rq_cells)->array)[i];
+}
+
+static u32 requests_cells(void)
+{
+	return map_of(conf.rq_in_cells ? (void *)&slot_cells : (void *)&slot_rq_cells)->max;
+}
+
 /* The same of requests on @dev that count for @by (NULL: for anybody). */
 static struct rq_sums requests_of(u32 dev, u32 op, const u64 by[2])
 {
-	struct kmap *cells = map_of(&slot_rq_cells),
-		    *hashes[] = { map_of(&rq_rows_even), map_of(&rq_rows_odd) };
+	struct kmap *hashes[] = { map_of(&rq_rows_even), map_of(&rq_rows_odd) };
 	struct rq_sums all = {}, *s;
 	const struct rq_key *key;
 	struct entry *e;
 
-	for (u32 i = 0; i < cells->max; i++) {
+	for (u32 i = 0; i < requests_cells(); i++) {
 		volatile struct row_slot *row = &live.rows[i % ROW_SLOTS];
 
 		if (row->fs != (SLOT_OF_DEV | dev) || WHAT_OP(row->what & ~ROW_REQUESTS) != op)
 			continue;
-		s = &((struct rq_cell *)cells->array)[i].sums;
+		s = &requests_cell(i)->sums;
 		all.max_ns = all.max_ns > s->max_ns ? all.max_ns : s->max_ns;
 		for (size_t n = 0; n < sizeof(*s) / 8; n++)
 			if (&((u64 *)&all)[n] != (u64 *)&all.max_ns)
