@@ -5,10 +5,7 @@
  *
  * The verifier walks a GLOBAL function once, on its own, and assumes nothing of its result. It
  * would walk an inlined one, and all code after it, once for each state which it cannot merge. A
- * GLOBAL function takes numbers or memory which it only reads, and returns a number.
- *
- * CALLED: functions of code which few runs have. Programs call them, so that they are short in
- * other runs. The verifier walks such a function anew at each call, so it may take any pointer.
+ * GLOBAL function takes numbers or memory, which it checks for NULL, and returns a number.
  *
  * Kernels which do not bear such functions (see load_open()) get the same programs with all
  * inlined.
@@ -23,11 +20,9 @@
  * head it compares each round with all rounds before. So a loop's body has BIO_UNROLL rounds. */
 #ifdef FUNCTIONS
 #define GLOBAL __attribute__((noinline))
-#define CALLED static __attribute__((noinline))
 enum { BIO_STEP = 16 };
 #else
 #define GLOBAL static __always_inline
-#define CALLED static __always_inline
 enum { BIO_STEP = BIO_WALK };
 #endif
 #define BIO_UNROLL 16

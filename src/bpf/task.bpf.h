@@ -406,19 +406,25 @@ static __always_inline u64 stratum_add(struct op *op, struct segments *list, u32
 	return end;
 }
 
-/* op_charge() and op_settle() with conf.segments. */
-CALLED void op_charge_in_order(struct op *op, u32 stratum, u64 to)
+/* op_charge() and op_settle() with conf.segments. For CONF(segments) see async_index(): it is for
+ * the verifier. */
+GLOBAL int op_charge_in_order(struct op *op, u32 stratum, u64 to)
 {
-	/* the mask is for the verifier */
-	op->at[AT_CHARGED] =
-		stratum_add(op, op_segment_list(op), stratum & 15, op->at[AT_CHARGED], to);
+	if (!op || stratum >= ST_N || !CONF(segments)) /* the limit is for the verifier */
+		return 0;
+	op->at[AT_CHARGED] = stratum_add(op, op_segment_list(op), stratum, op->at[AT_CHARGED], to);
+	return 0;
 }
 
-CALLED void op_settle_in_order(struct op *op, u32 layer, u64 now)
+GLOBAL int op_settle_in_order(struct op *op, u32 layer, u64 now)
 {
-	struct segments *list = op_segment_list(op);
-	u64 end = op->at[AT_CHARGED];
+	struct segments *list;
+	u64 end;
 
+	if (!op || !CONF(segments))
+		return 0;
+	list = op_segment_list(op);
+	end = op->at[AT_CHARGED];
 	if (!op->settled) {
 		op->settled = 1;
 		__builtin_memset(op->strata, 0, sizeof(op->strata));
@@ -431,6 +437,7 @@ CALLED void op_settle_in_order(struct op *op, u32 layer, u64 now)
 	end = stratum_add(op, list, ST_FS, end, op->at[AT_FS_OUT]);
 	end = stratum_add(op, list, ST_VFS, end, op->at[AT_VFS_OUT]);
 	op->at[AT_CHARGED] = stratum_add(op, list, layer & 3, end, now);
+	return 0;
 }
 
 /* Charges all time up to @to to @stratum. */

@@ -93,10 +93,13 @@ static __always_inline void part_charge(struct op *op, struct segments *list, u3
 
 /* split_charge() with conf.segments. The parts of a sleep are in the order
  * in which one request has them. */
-CALLED void split_charge_in_order(struct op *op, const struct split *s)
+GLOBAL int split_charge_in_order(struct op *op, const struct split *s)
 {
-	struct segments *list = op_segment_list(op);
+	struct segments *list;
 
+	if (!op || !s || !CONF(segments))
+		return 0;
+	list = op_segment_list(op);
 	part_charge(op, list, ST_THROTTLE, s->throttle);
 	part_charge(op, list, ST_TAG, s->tag);
 	part_charge(op, list, ST_QUEUE, s->queue);
@@ -104,6 +107,7 @@ CALLED void split_charge_in_order(struct op *op, const struct split *s)
 	part_charge(op, list, ST_SERVER, s->server);
 	part_charge(op, list, ST_COMPLETE, s->complete);
 	part_charge(op, list, ST_RUNQ, s->runq);
+	return 0;
 }
 
 /* Charges the times in @s, unless they would reach beyond @to. */
