@@ -58,6 +58,7 @@ enum blank {
 	BLANK_PREEMPT_COUNT, /* addresses of variables, from here; 0: the kernel has none */
 	BLANK_PCPU_HOT,
 	BLANK_END,
+	BLANK_ENDS = BLANK_END, /* 1; 0 in programs in which no operation ends: see op_may_end() */
 };
 
 /* Which argument of a system call names its file. */

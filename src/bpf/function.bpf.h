@@ -27,4 +27,14 @@ enum { BIO_STEP = BIO_WALK };
 #endif
 #define BIO_UNROLL 16
 
+/*
+ * Whether an operation may end in this program: not in those which only note that a layer is
+ * entered or left. Before 6.8 the verifier walks each function of a program, also one which only
+ * dead code calls. So the larger functions for ends begin with this.
+ */
+static __always_inline bool op_may_end(void)
+{
+	return TO_CHANGE(BLANK_ENDS);
+}
+
 #endif

@@ -47,7 +47,7 @@ GLOBAL int fs_note(u64 fs, u64 operations, u32 mode)
 	volatile struct fs_entry *seen;
 	u64 slot;
 
-	if (fs <= FS_UNKNOWN)
+	if (!op_may_end() || fs <= FS_UNKNOWN)
 		return 0;
 	slot = fs_slot(fs);
 	if (slot >= FS_SLOTS) {
@@ -93,6 +93,8 @@ GLOBAL u32 slot_find(u64 fs, u32 what)
 	u64 slot = slot_first(fs, what);
 	u32 key;
 
+	if (!op_may_end())
+		return ROW_SLOTS;
 	for (u32 i = 0; i < SLOT_SEARCH; i++, slot = (slot + 1) % ROW_SLOTS) {
 		barrier_var(slot);
 		slot %= ROW_SLOTS; /* for the verifier */
@@ -282,15 +284,14 @@ static __always_inline void row_name_submitter(u64 id)
  * again, with an entry of its own. This happens when the close of a file is the first call seen on
  * the file.
  */
-static __always_inline void row_name_file(const struct op_key *key, const struct file_info *f,
-					  bool even)
+GLOBAL int row_name_file(const struct file_info *f, u64 key, u64 ino, bool even)
 {
-	struct file_id id = { key->by[0], key->by[1] };
+	struct file_id id = { key, ino };
 	struct file_name *name;
 	bool mine;
 
-	if (!f->file || !f->ino)
-		return;
+	if (!op_may_end() || !f || CONF(by) != BY_FILE || !f->file || !f->ino)
+		return 0;
 	mine = !ROWS_INSERT(even, file_names, &id);
 	name = ROWS_LOOKUP(even, file_names, &id);
 	if (!mine && name && name->nameless) {
@@ -300,6 +301,7 @@ static __always_inline void row_name_file(const struct op_key *key, const struct
 	}
 	if (mine && name)
 		file_name_read(name, f);
+	return 0;
 }
 
 /* The entry of a row in the hash, for an operation of @who (NULL: of current) which took @total ns.
@@ -323,7 +325,7 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 		return sums;
 	file_note_fs(f);
 	if (CONF(by) == BY_FILE)
-		row_name_file(&key, f, even);
+		row_name_file(f, key.by[0], key.by[1], even);
 	if (BY_NAMES_TASKS(CONF(by)))
 		row_name_task(key.by[0], who, even);
 	if (!ROWS_INSERT(even, op_rows, &key))

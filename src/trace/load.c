@@ -140,6 +140,16 @@ static enum bpf_prog_type type_of(const struct program *prog)
 	}
 }
 
+/* Fills in the blank of op_may_end(). */
+static void ends_fill(struct bpf_program *prog, bool may_end)
+{
+	struct bpf_insn *insns = (struct bpf_insn *)bpf_program__insns(prog);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(prog); i++)
+		if (insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_K) && insns[i].imm == BLANK_ENDS)
+			insns[i].imm = may_end;
+}
+
 /* Notes which program libbpf is about to load; sets its type and the type id of its hook. */
 static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
@@ -152,6 +162,7 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 					      : hook_type(l->prog, l->feat);
 	bpf_program__set_type(prog, type_of(l->prog));
 	blanks_fill(prog, l->feat);
+	ends_fill(prog, !program_bounds_layer(l->prog) || l->obj->rodata->conf.layer != LAYER_OPS);
 	if (!feature_logs())
 		opts->line_info_cnt =
 			0; /* the verifier checks each line, but only its log needs lines */

@@ -369,6 +369,11 @@ static bool is_function(const struct program *prog)
 	return prog->hook >= HOOK_FENTRY;
 }
 
+bool program_bounds_layer(const struct program *prog)
+{
+	return is_function(prog) && prog->asks & (ASK_VFS | ASK_FS);
+}
+
 static bool is_kprobe(const struct program *prog)
 {
 	return prog->hook == HOOK_KPROBE || prog->hook == HOOK_KRETPROBE;

@@ -157,4 +157,8 @@ const struct program *program_row(const struct trace_bpf *obj, const struct bpf_
 /* Writes the hook as text: "tp_btf/sys_enter", "fentry/vfs_read". */
 void program_hook_text(const struct program *prog, char *text, size_t cap);
 
+/* Whether @prog is on a function which bounds a layer. Unless this layer is traced alone, no
+ * operation ends in such a program. */
+bool program_bounds_layer(const struct program *prog);
+
 #endif
