@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""otf2check.py ARCHIVE: what otf2-print does not look at. For the system's python3, which has otf2.
+"""otf2check.py ARCHIVE [lean]: what otf2-print does not look at. For the system's python3, which has otf2.
 
 Every operation that begins completes once, on the same location and handle; one that does not block
 is issued; events of a location are in order of time, calls are entered and left; handles are open when
-they are used; counts are those of the definitions; a request is a region, too. Prints a line of JSON: bytes
-read and written per file, and counts.
+they are used; counts are those of the definitions; a request is a region, too. The segments of a call are
+regions in it, one after the other, and add up to its strata. With lean there are neither. Prints a line of
+JSON: bytes read and written per file, and counts.
 """
 from __future__ import annotations
 
@@ -36,6 +37,8 @@ class Checker:
         self.bytes: dict[str, dict[str, int]] = defaultdict(lambda: {"READ": 0, "WRITE": 0, "FLUSH": 0})
         self.count: Counter[str] = Counter()
         self.request_ns = 0  # of all regions of requests
+        self.segments: dict[Any, Counter[str]] = defaultdict(Counter)  # of the call, by stratum
+        self.segment_ns: Counter[str] = Counter()  # of all
 
     def wrong(self, what: str) -> None:
         self.problems.append(what)
@@ -58,6 +61,12 @@ class Checker:
 
     def Enter(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         self.calls[location].append(e.region)
+        if self.is_segment(e.region):
+            self.count["Enter"] -= 1
+            self.count["segments"] += 1
+            self.segments[location][e.region.name] -= e.time
+            if len(self.calls[location]) != 2:
+                self.wrong(f"{location.name}: {e.region.name} is in {len(self.calls[location]) - 1} regions")
         if self.is_request(e.region):
             self.count["Enter"] -= 1  # the calls' alone
             self.count["request regions"] += 1
@@ -66,8 +75,32 @@ class Checker:
     def Leave(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         if not self.calls[location] or self.calls[location].pop() != e.region:
             self.wrong(f"{location.name} leaves {e.region.name}, which it is not in")
+        if self.is_segment(e.region):
+            self.segments[location][e.region.name] += e.time
+        else:
+            self.strata(location, e)
         if self.is_request(e.region):
             self.request_ns += e.time
+
+    @staticmethod
+    def is_segment(region: Any) -> bool:
+        return region.name.startswith("stratum ")
+
+    def strata(self, location: Any, e: Any) -> None:
+        """At the end of an operation, or of a call without one: its segments are its strata."""
+        attributes = {a.name: v for a, v in (e.attributes or {}).items()}
+        self.count["strata"] += any(name.endswith("_NS") for name in attributes)
+        segments = self.segments.pop(location, None)
+        if not segments:
+            return
+        merged = attributes.get("IOSTRATA::SEGMENTS_MERGED", 0)
+        self.count["merged"] += merged
+        for name, ns in segments.items():
+            self.segment_ns[name] += ns
+        want = {f"stratum {name[10:-3].lower()}": v for name, v in attributes.items() if name.endswith("_NS")}
+        if merged or segments == want:
+            return
+        self.wrong(f"{location.name}: segments {dict(segments)} are not {want}")
 
     @staticmethod
     def is_request(region: Any) -> bool:
@@ -137,6 +170,7 @@ class Checker:
             self.wrong(f"{e.matching_id} completes and has not begun there")
             return
         self.done.add(e.matching_id)
+        self.strata(location, e)
         where = e.handle.file.name if e.handle.file else ""
         mode = str(begun[2]).rsplit(".", maxsplit=1)[-1]
         what = f"{mode} {e.handle.io_paradigm.name}"
@@ -160,8 +194,10 @@ class Checker:
             self.wrong(f"{e.matching_id} is cancelled and has not begun there")
         self.done.add(e.matching_id)
 
-    def end(self, definitions: Any) -> None:
-        blocks = sum(n for what, n in self.count.items() if what.endswith(" BLOCK"))
+    def end(self, definitions: Any, lean: bool) -> None:
+        blocks = 0 if lean else sum(n for what, n in self.count.items() if what.endswith(" BLOCK"))
+        if lean and (self.count["strata"] or self.count["segments"]):
+            self.wrong("strata in a lean archive")
         if self.count["request regions"] != blocks:
             self.wrong(f"{self.count['request regions']} regions of {blocks} requests")
         if self.begun:
@@ -180,9 +216,10 @@ def main() -> int:
     with otf2.reader.open(sys.argv[1]) as trace:
         for location, event in trace.events:
             checker.look(location, event)
-        checker.end(trace.definitions)
+        checker.end(trace.definitions, sys.argv[2:] == ["lean"])
     print(json.dumps({"problems": len(checker.problems), "first": checker.problems[:3],
-                      "bytes": checker.bytes, "count": checker.count, "request_ns": checker.request_ns}))
+                      "bytes": checker.bytes, "count": checker.count, "request_ns": checker.request_ns,
+                      "segment_ns": checker.segment_ns}))
     return bool(checker.problems)
 
 

@@ -3,14 +3,14 @@
  * records.c - makes a recording without a kernel: for what needs a long one, or a small one of
  * every kind of record.
  *
- * records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] FILE N
+ * records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] [-o] FILE N
  * records FILE N SEED [OP STRATUM PERCENT]
  * records -c CAUSE [-s SEED] [-m] FILE N
  *
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
  * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
  * times between operations GAP times as long. -r sets the clock of the day SECONDS later. -x gives
- * files hostile names.
+ * files and the container hostile names. -o gives operations that waited their segments.
  *
  * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
  * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
@@ -72,7 +72,7 @@ struct made {
 	const char *host, *kernel;
 	const char *cause; /* NULL: not the load of planted.h */
 	uint64_t seed, gap, later_s;
-	bool hostile, mixed;
+	bool hostile, mixed, ordered;
 	bool steady;
 	struct planted planted; /* in a steady load */
 };
@@ -113,6 +113,10 @@ static void names_put(struct writer *w, const struct made *m)
 	writer_name(w, &n, "loop3");
 	n = (struct stored_name){ NAME_CGROUP, 42, 0, 0, 0, 5 };
 	writer_name(w, &n, "/made");
+	n = (struct stored_name){ NAME_CONTAINER, 42, 0, 0, 0, 0 };
+	n.text_len =
+		snprintf(text, sizeof(text), "shop/cart-1/%s", m->hostile ? "a,\xff\n" : "php");
+	writer_name(w, &n, text);
 	for (int i = 1; i <= THREADS; i++) {
 		n = (struct stored_name){ NAME_THREAD, i, 100 + i / 2, 100 + i, 42, 0 };
 		n.text_len = snprintf(text, sizeof(text), "thread-%d%s", i,
@@ -164,6 +168,27 @@ static struct stored_op op_make(uint64_t ns)
 	return op;
 }
 
+/* Half of the time in layers, the waits, the other half. Or two strata take turns, more often than
+ * there is room for. */
+static void segments_in_turns(struct segments *s, const uint64_t *strata, bool many)
+{
+	*s = (struct segments){};
+	if (many && strata[ST_SYSCALL] > SEGMENTS_MAX && strata[ST_DEVICE] > SEGMENTS_MAX) {
+		for (; s->n < SEGMENTS_MAX; s->n++)
+			s->at[s->n] = SEGMENT(s->n % 2 ? ST_DEVICE : ST_SYSCALL, 1);
+		s->merged = 7;
+		return;
+	}
+	for (int st = 0; st < ST_N; st++) {
+		uint64_t half = st <= ST_FS ? strata[st] / 2 : strata[st];
+
+		if (half)
+			s->at[s->n++] = SEGMENT(st, half);
+	}
+	for (int st = ST_FS; st >= 0; st--)
+		s->at[s->n++] = SEGMENT(st, strata[st] - strata[st] / 2);
+}
+
 static struct stored_request request_make(const struct stored_op *op)
 {
 	return (struct stored_request){
@@ -183,8 +208,9 @@ static struct stored_request request_make(const struct stored_op *op)
 	};
 }
 
-/* Writes an operation; if it waited, with a segment for each stratum, and with its helper. */
-static void op_put(struct writer *w, const struct stored_op *op)
+/* Writes an operation; if it waited, with its helper, and with a segment for each stratum, or with
+ * @turns with several. */
+static void op_put(struct writer *w, const struct stored_op *op, bool turns)
 {
 	struct stored_op *room = writer_op_room(w);
 	struct segments s = {};
@@ -200,6 +226,8 @@ static void op_put(struct writer *w, const struct stored_op *op)
 		if (strata[st])
 			s.at[s.n++] = SEGMENT(st, strata[st]);
 	}
+	if (turns && op->requests)
+		segments_in_turns(&s, strata, op->file % 2);
 	room->helper = op->strata[ST_HELPER] ? 1 + op->owner % THREADS : 0;
 	room->segments = waited ? segments_pack(writer_op_text(w), &s, strata) : 0;
 	writer_op_added(w, op->start_ns + stored_op_total(op), room->segments);
@@ -213,7 +241,7 @@ static void records_put(struct writer *w, const struct made *m, uint64_t n)
 
 	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += m->gap * (200 + any(1000))) {
 		op = op_make(ns);
-		op_put(w, &op);
+		op_put(w, &op, m->ordered);
 		rq = request_make(&op);
 		if (i % 10 == 0)
 			writer_request(w, &rq);
@@ -280,7 +308,7 @@ static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
 		/* after 100 operations, 50 ms, a third of it is left */
 		common += (1 - common) / 100 + ((int)any(2001) - 1000) / 1e5;
 		op = steady_make(ns, common, p);
-		op_put(w, &op);
+		op_put(w, &op, false);
 		if (op.requests) {
 			rq = request_make(&op);
 			rq.device_ns = op.strata[ST_DEVICE];
@@ -295,7 +323,7 @@ static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
 static int usage(void)
 {
 	fprintf(stderr, "usage: records [-h HOST] [-k KERNEL] [-s SEED] [-g GAP] [-r SECONDS] [-x] "
-			"FILE N\n"
+			"[-o] FILE N\n"
 			"       records FILE N SEED [OP STRATUM PERCENT]\n"
 			"       records -c CAUSE [-s SEED] [-m] FILE N\n");
 	return 2;
@@ -349,7 +377,7 @@ static int options_read(struct made *m, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "h:k:s:g:r:xc:m")) != -1) {
+	while ((opt = getopt(argc, argv, "h:k:s:g:r:xoc:m")) != -1) {
 		if (opt == 'h')
 			m->host = optarg;
 		else if (opt == 'k')
@@ -362,6 +390,8 @@ static int options_read(struct made *m, int argc, char **argv)
 			m->later_s = strtoull(optarg, NULL, 10);
 		else if (opt == 'x')
 			m->hostile = true;
+		else if (opt == 'o')
+			m->ordered = true;
 		else if (opt == 'c')
 			m->cause = optarg;
 		else if (opt == 'm')

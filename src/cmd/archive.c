@@ -30,8 +30,8 @@ static int input_open(struct otf2_input *ret, const char *file, struct reason *w
 	return 0;
 }
 
-int archive_write(char *const *files, int n, const char *dir, struct otf2_counts *counts,
-		  struct reason *why)
+int archive_write(char *const *files, int n, const struct otf2_conf *conf,
+		  struct otf2_counts *counts, struct reason *why)
 {
 	struct otf2_input *inputs = calloc(n, sizeof(*inputs));
 	struct rlimits limits;
@@ -41,7 +41,7 @@ int archive_write(char *const *files, int n, const char *dir, struct otf2_counts
 	for (int i = 0; i < n && !got; i++)
 		got = input_open(&inputs[i], files[i], why);
 	if (!got)
-		got = otf2_export(inputs, n, dir, counts, why);
+		got = otf2_export(inputs, n, conf, counts, why);
 	for (int i = 0; i < n && inputs; i++)
 		if (inputs[i].f)
 			fclose(inputs[i].f);

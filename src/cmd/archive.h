@@ -6,10 +6,10 @@
 #include "export/otf2.h"
 #include "export/parquet_tables.h"
 
-/* Exports the @n recordings @files to the existing directory @dir. 0; 1 with @why: the archive is
- * incomplete; -1 with @why: there is no archive. */
-int archive_write(char *const *files, int n, const char *dir, struct otf2_counts *counts,
-		  struct reason *why);
+/* Exports the @n recordings @files to the existing directory @conf->dir. 0; 1 with @why: the
+ * archive is incomplete; -1 with @why: there is no archive. */
+int archive_write(char *const *files, int n, const struct otf2_conf *conf,
+		  struct otf2_counts *counts, struct reason *why);
 
 /* Prints the counts of the archive in @dir, for people. */
 void archive_say(FILE *f, const char *dir, const struct otf2_counts *counts);

@@ -34,7 +34,7 @@ struct export
 	const char *output, *disk;
 	uint64_t pid;
 	int format, partition;
-	bool append;
+	bool append, lean;
 	char **files;
 	int n_files;
 };
@@ -67,6 +67,12 @@ static const struct opt parquet_opts[] = {
 	{},
 };
 
+static const struct opt otf2_opts[] = {
+	{ 0, "lean", OPT_FLAG(struct export, lean),
+	  .help = "write a smaller archive: no strata, and requests as operations only" },
+	{},
+};
+
 static const struct opt fio_opts[] = {
 	{ 'p', "pid", OPT_UINT(struct export, pid), .arg = "PID", .min = 1, .max = 1 << 22,
 	  .help = "replay the reads, writes and syncs of this process" },
@@ -76,6 +82,7 @@ static const struct opt fio_opts[] = {
 };
 
 static const struct opt_group groups[] = { { "Options", opts, 0 },
+					   { "Options of --to otf2", otf2_opts, 0 },
 					   { "Options of --to parquet", parquet_opts, 0 },
 					   { "Options of --to fio", fio_opts, 0 },
 					   {} };
@@ -124,6 +131,8 @@ static int resolve(const struct export *e, struct reason *why)
 			   "--to fio needs one of -p PID and -d DISK; other formats take neither");
 		return reason_hint(why, "iostrata export FILE --to fio -p PID -o DIR");
 	}
+	if (e->lean && e->format != FORMAT_OTF2)
+		return reason_set(why, EXIT_USAGE, "--lean is for --to otf2 only");
 	if (e->format == FORMAT_PARQUET)
 		return 0;
 	if (e->append || e->partition)
@@ -176,8 +185,9 @@ static int to_parquet(const struct export *e, struct reason *why)
 
 static int to_otf2(const struct export *e, struct reason *why)
 {
+	const struct otf2_conf conf = { .dir = e->output, .lean = e->lean };
 	struct otf2_counts counts = {};
-	int got = archive_write(e->files, e->n_files, e->output, &counts, why);
+	int got = archive_write(e->files, e->n_files, &conf, &counts, why);
 
 	if (got < 0)
 		return -1;

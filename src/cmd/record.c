@@ -275,10 +275,11 @@ static int export_failed(const struct record_otf2 *o, struct reason *why)
 static int otf2_work(void *arg)
 {
 	const struct record_otf2 *o = arg;
+	const struct otf2_conf conf = { .dir = o->dir };
 	struct otf2_counts counts = {};
 	struct reason why;
 	char *const files[] = { (char *)o->recording };
-	int got = archive_write(files, 1, o->dir, &counts, &why);
+	int got = archive_write(files, 1, &conf, &counts, &why);
 
 	if (got < 0)
 		return export_failed(o, &why);

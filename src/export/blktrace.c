@@ -225,12 +225,12 @@ static int step_put(void *arg, const struct recording *rec, const struct step_ev
 	return allocation_wait(x, rq);
 }
 
-static int op_skip(void *arg, const struct recording *rec, const struct stored_op *op,
+static int op_skip(void *arg, const struct recording *rec, const struct stored_event *ev,
 		   struct reason *why)
 {
 	(void)arg;
 	(void)rec;
-	(void)op;
+	(void)ev;
 	(void)why;
 	return 0;
 }

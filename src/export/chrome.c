@@ -7,6 +7,7 @@
 #include "export/chrome.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,9 +138,14 @@ static int room(struct exporting *x)
 	return file_close(x, true) || file_open(x) ? -1 : 0;
 }
 
+static double us(uint64_t ns)
+{
+	return ns / 1e3;
+}
+
 static void put_us(struct json *j, const char *name, uint64_t ns)
 {
-	json_put_real(j, name, ns / 1e3);
+	json_put_real(j, name, us(ns));
 }
 
 /* Begins an event. @cat: its category; NULL: none. */
@@ -222,11 +228,11 @@ static struct named *disk_track(struct exporting *x, const struct event_row *s)
 	return n;
 }
 
-/* Whether the slice has the value of the column already. */
+/* Whether the slice, or the slices in it, have the value of the column already. */
 static bool is_said(const struct column *c)
 {
 	static const char *const said[] = {
-		"type", "start_ns", "total_ns", "op", "pid", "tid", "comm", "disk",
+		"type", "start_ns", "total_ns", "op", "pid", "tid", "comm", "disk", "segments",
 	};
 
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
@@ -244,8 +250,9 @@ static void args_init(const struct column **args, unsigned int of)
 			args[n++] = c;
 }
 
-/* Writes the known columns of an operation or request. */
-static void put_args(struct exporting *x, const struct event_row *s)
+/* Writes the known columns of an operation or request. @merged: the number of segments without a
+ * slice. */
+static void put_args(struct exporting *x, const struct event_row *s, unsigned int merged)
 {
 	const struct column **args = s->op ? x->op_args : x->rq_args;
 	static const struct columns all = { .list = event_columns };
@@ -266,6 +273,8 @@ static void put_args(struct exporting *x, const struct event_row *s)
 		else
 			json_put_uint(j, c->name, v.n);
 	}
+	if (merged)
+		json_put_uint(j, "segments_merged", merged);
 	json_put_end(j, '}');
 }
 
@@ -281,17 +290,40 @@ static void async_put(struct exporting *x, const char *phase, const char *name, 
 	json_put_uint(&x->j, "id", number);
 }
 
-/* Writes a slice that may overlap with others of its track. */
+static void async_whole(struct exporting *x, const char *phase, const char *name, const char *cat,
+			uint64_t track, uint64_t number, uint64_t ns)
+{
+	async_put(x, phase, name, cat, track, number, ns);
+	json_put_end(&x->j, '}');
+}
+
+/* The segments of an operation; none if they are not recorded, or if it is a request. */
+static void segments_of(const struct event_row *s, struct segments *ret)
+{
+	if (!s->op || !s->op->segments ||
+	    !segments_unpack(ret, s->op, s->segments, s->op->segments))
+		ret->n = ret->merged = 0;
+}
+
+/* Writes a slice that may overlap with others of its track, and the slices of its segments. */
 static void async_slice(struct exporting *x, const struct event_row *s, const char *cat,
 			uint64_t track, uint64_t number)
 {
-	const char *name = s->op ? op_title(s) : s->op_name;
+	const char *name = s->op ? op_title(s) : s->op_name, *stratum;
+	uint64_t ns = s->start_ns;
+	struct segments segments;
 
-	async_put(x, "b", name, cat, track, number, s->start_ns);
-	put_args(x, s);
+	segments_of(s, &segments);
+	async_put(x, "b", name, cat, track, number, ns);
+	put_args(x, s, segments.merged);
 	json_put_end(&x->j, '}');
-	async_put(x, "e", name, cat, track, number, s->start_ns + s->total_ns);
-	json_put_end(&x->j, '}');
+	for (unsigned int i = 0; i < segments.n; i++) {
+		stratum = stratum_name(SEGMENT_STRATUM(segments.at[i]));
+		async_whole(x, "b", stratum, cat, track, number, ns);
+		ns += SEGMENT_NS(segments.at[i]);
+		async_whole(x, "e", stratum, cat, track, number, ns);
+	}
+	async_whole(x, "e", name, cat, track, number, s->start_ns + s->total_ns);
 }
 
 static void row_fill(struct exporting *x, const struct recording *rec, struct event_row *ret,
@@ -301,26 +333,50 @@ static void row_fill(struct exporting *x, const struct recording *rec, struct ev
 	event_row_fill(ret, &x->names, rec, ev, x->call_name);
 }
 
-static int op_put(void *arg, const struct recording *rec, const struct stored_op *op,
+/*
+ * Writes a slice for each segment. Viewers add the time and the duration of a slice as doubles: the
+ * end must not be behind the beginning of the next slice, or they do not nest. So the duration is
+ * rounded down, to 0.001 ns.
+ */
+static void segments_put(struct exporting *x, const struct event_row *s, uint64_t track,
+			 const struct segments *segments)
+{
+	uint64_t ns = s->start_ns, first = x->first_ns;
+	double end = us(ns - first) + us(s->total_ns), to;
+
+	for (unsigned int i = 0; i < segments->n; i++) {
+		event_begin(x, "X", stratum_name(SEGMENT_STRATUM(segments->at[i])), "stratum",
+			    track, ns);
+		to = us(ns + SEGMENT_NS(segments->at[i]) - first);
+		to = to < end ? to : end;
+		json_put_real(&x->j, "dur", floor((to - us(ns - first)) * 1e6) / 1e6);
+		json_put_end(&x->j, '}');
+		ns += SEGMENT_NS(segments->at[i]);
+	}
+}
+
+static int op_put(void *arg, const struct recording *rec, const struct stored_event *ev,
 		  struct reason *why)
 {
-	struct stored_event ev = { .kind = CHUNK_OPS, .op = *op };
 	struct exporting *x = arg;
+	struct segments segments;
 	struct event_row s;
 	uint64_t track;
 
 	x->why = why;
-	if (op->kind == OP_HANDLE)
+	if (ev->op.kind == OP_HANDLE)
 		return 0;
 	if (room(x))
 		return -1;
-	row_fill(x, rec, &s, &ev);
+	row_fill(x, rec, &s, ev);
 	if (thread_track(x, s.who, &track))
 		return reason_no_memory(why);
+	segments_of(&s, &segments);
 	event_begin(x, "X", op_title(&s), s.op_name, track, s.start_ns);
 	put_us(&x->j, "dur", s.total_ns);
-	put_args(x, &s);
+	put_args(x, &s, segments.merged);
 	json_put_end(&x->j, '}');
+	segments_put(x, &s, track, &segments);
 	x->counts->ops++;
 	return x->j.out.err ? failed(x, -x->j.out.err) : 0;
 }
@@ -351,8 +407,7 @@ static int arrow_put(struct exporting *x, const struct event_row *s, const struc
 		return 0;
 	if (thread_track(x, s->who, &track))
 		return -ENOMEM;
-	async_put(x, "s", "submits", "submits", track, number, s->start_ns);
-	json_put_end(&x->j, '}');
+	async_whole(x, "s", "submits", "submits", track, number, s->start_ns);
 	async_put(x, "f", "submits", "submits", disk->id, number, s->start_ns);
 	json_put_string(&x->j, "bp", "e");
 	json_put_end(&x->j, '}');
@@ -393,6 +448,7 @@ static int step_put(void *arg, const struct recording *rec, const struct step_ev
 		return 0;
 	if (room(x))
 		return -1;
+	ev.segments = step->segments;
 	if (step->is_op)
 		ev.op = step->op;
 	else

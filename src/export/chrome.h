@@ -4,7 +4,8 @@
  * and chrome://tracing: trace.json.gz in the directory, and trace-2.json.gz and so on for a long
  * recording.
  *
- * A thread is a track of its calls, with strata as arguments. Requests are asynchronous slices of
+ * A thread is a track of its calls, with strata as arguments. If the order of a call's time is
+ * recorded, each segment is a slice in the slice of the call. Requests are asynchronous slices of
  * their disk, with an arrow from the call that submitted each request. Counters have the requests
  * and bytes in flight of each disk.
  */

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/names.h"
 #include "base/reason.h"
+#include "capture/segments.h"
 
 bool order_has_steps(const struct stored_op *op)
 {
@@ -127,14 +128,22 @@ void order_done(struct order *o)
 	*o = (struct order){};
 }
 
+/* A copy for free(). NULL: out of memory. */
+static uint8_t *memdup(const uint8_t *bytes, size_t len)
+{
+	uint8_t *copy = malloc(len);
+
+	return copy ? memcpy(copy, bytes, len) : NULL;
+}
+
 struct steps {
 	struct step_event *at;
 	size_t n, cap;
 };
 
-/* Events read, but not delivered yet. */
+/* Events read, but not delivered yet. The bytes of the segments of an operation are owned. */
 struct waiting {
-	struct stored_op *ops;
+	struct stored_event *ops;
 	size_t n_ops, ops_cap;
 	struct steps asyncs, requests;
 	uint64_t numbers; /* given so far */
@@ -142,12 +151,12 @@ struct waiting {
 
 static int by_end(const void *a, const void *b)
 {
-	const struct stored_op *x = a, *y = b;
-	uint64_t ex = x->start_ns + stored_op_total(x), ey = y->start_ns + stored_op_total(y);
+	const struct stored_event *x = a, *y = b;
+	uint64_t ex = stored_event_end(x), ey = stored_event_end(y);
 
 	if (ex != ey)
 		return ex < ey ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return (x->op.start_ns > y->op.start_ns) - (x->op.start_ns < y->op.start_ns);
 }
 
 /* Steps of one request at the same time stay in their order. */
@@ -172,11 +181,20 @@ static int ops_deliver(struct waiting *w, const struct recording *rec, uint64_t 
 	if (!w->n_ops)
 		return 0;
 	qsort(w->ops, w->n_ops, sizeof(*w->ops), by_end);
-	while (n < w->n_ops && !err && w->ops[n].start_ns + stored_op_total(&w->ops[n]) < safe_ns)
-		err = to->op(to->arg, rec, &w->ops[n++], why);
+	while (n < w->n_ops && !err && stored_event_end(&w->ops[n]) < safe_ns) {
+		err = to->op(to->arg, rec, &w->ops[n], why);
+		free((void *)w->ops[n++].segments);
+	}
 	memmove(w->ops, w->ops + n, (w->n_ops - n) * sizeof(*w->ops));
 	w->n_ops -= n;
 	return err;
+}
+
+/* The last step of an operation frees the segments. */
+static void step_free(const struct step_event *ev)
+{
+	if (ev->is_op && ev->step == STEP_END)
+		free((void *)ev->segments);
 }
 
 static int steps_deliver(struct steps *s, const struct recording *rec, uint64_t safe_ns,
@@ -188,8 +206,10 @@ static int steps_deliver(struct steps *s, const struct recording *rec, uint64_t 
 	if (!s->n)
 		return 0;
 	qsort(s->at, s->n, sizeof(*s->at), by_time);
-	while (n < s->n && !err && s->at[n].at_ns < safe_ns)
-		err = to->step(to->arg, rec, &s->at[n++], why);
+	while (n < s->n && !err && s->at[n].at_ns < safe_ns) {
+		err = to->step(to->arg, rec, &s->at[n], why);
+		step_free(&s->at[n++]);
+	}
 	memmove(s->at, s->at + n, (s->n - n) * sizeof(*s->at));
 	s->n -= n;
 	return err;
@@ -203,22 +223,47 @@ static int step_wait(struct steps *s, const struct step_event *ev)
 	return 0;
 }
 
-static int op_wait(struct waiting *w, const struct stored_op *op)
+/* Owns @segments. 0 or -ENOMEM. */
+static int async_wait(struct waiting *w, const struct stored_op *op, uint8_t *segments)
 {
-	struct step_event ev = { .at_ns = op->start_ns, .step = STEP_BEGIN, .is_op = true };
+	struct step_event ev = { .at_ns = op->start_ns,
+				 .number = w->numbers++,
+				 .step = STEP_BEGIN,
+				 .is_op = true,
+				 .segments = segments,
+				 .op = *op };
 
-	if (order_has_steps(op)) {
-		ev.number = w->numbers++;
-		ev.op = *op;
-		if (step_wait(&w->asyncs, &ev))
-			return -ENOMEM;
-		ev.at_ns += stored_op_total(op);
-		ev.step = STEP_END;
-		return step_wait(&w->asyncs, &ev);
-	}
-	if (list_reserve((void **)&w->ops, &w->ops_cap, w->n_ops, sizeof(*w->ops)))
+	if (step_wait(&w->asyncs, &ev)) {
+		free(segments);
 		return -ENOMEM;
-	w->ops[w->n_ops++] = *op;
+	}
+	ev.at_ns += stored_op_total(op);
+	ev.step = STEP_END;
+	if (!step_wait(&w->asyncs, &ev))
+		return 0;
+	w->asyncs.n--;
+	free(segments);
+	return -ENOMEM;
+}
+
+static int op_wait(struct waiting *w, const struct stored_event *ev)
+{
+	struct stored_event waits = { .kind = CHUNK_OPS, .op = ev->op };
+	uint8_t *segments = NULL;
+
+	/* a handle has none; more bytes are hostile */
+	if (ev->kind != CHUNK_OPS || ev->op.segments > SEGMENTS_BYTES)
+		waits.op.segments = 0;
+	if (waits.op.segments && !(segments = memdup(ev->segments, waits.op.segments)))
+		return -ENOMEM;
+	if (order_has_steps(&ev->op))
+		return async_wait(w, &waits.op, segments);
+	if (list_reserve((void **)&w->ops, &w->ops_cap, w->n_ops, sizeof(*w->ops))) {
+		free(segments);
+		return -ENOMEM;
+	}
+	waits.segments = segments;
+	w->ops[w->n_ops++] = waits;
 	return 0;
 }
 
@@ -267,6 +312,17 @@ static int all_deliver(struct waiting *w, const struct recording *rec,
 	return err ? err : steps_deliver(&w->requests, rec, UINT64_MAX, to, why);
 }
 
+static void waiting_done(struct waiting *w)
+{
+	for (size_t i = 0; i < w->n_ops; i++)
+		free((void *)w->ops[i].segments);
+	for (size_t i = 0; i < w->asyncs.n; i++)
+		step_free(&w->asyncs.at[i]);
+	free(w->ops);
+	free(w->asyncs.at);
+	free(w->requests.at);
+}
+
 int order_deliver(const struct order *o, struct recording *rec, const struct order_target *to,
 		  struct reason *why)
 {
@@ -285,17 +341,13 @@ int order_deliver(const struct order *o, struct recording *rec, const struct ord
 			err = chunk_begins(o, &w, rec, ev.kind, request_chunks++, to, why);
 		if (err)
 			break;
-		if (is_of_ops(ev.kind))
-			ev.op.segments = 0; /* their bytes do not wait */
 		if (ev.kind == CHUNK_LOSSES)
 			err = to->loss(to->arg, &ev.loss, why);
-		else if (is_of_ops(ev.kind) ? op_wait(&w, &ev.op) : request_wait(&w, &ev.request))
+		else if (is_of_ops(ev.kind) ? op_wait(&w, &ev) : request_wait(&w, &ev.request))
 			err = reason_no_memory(why);
 	}
 	if (!err)
 		err = all_deliver(&w, rec, to, why);
-	free(w.ops);
-	free(w.asyncs.at);
-	free(w.requests.at);
+	waiting_done(&w);
 	return err ? err : got < 0;
 }

@@ -26,6 +26,7 @@ struct step_event {
 	uint64_t number; /* the same in all steps of a request or operation */
 	enum step step;
 	bool is_op;
+	const uint8_t *segments; /* of an operation, op.segments bytes; hostile */
 	union {
 		struct stored_request rq;
 		struct stored_op op;
@@ -36,9 +37,10 @@ struct step_event {
  * moves or syncs data. */
 bool order_has_steps(const struct stored_op *op);
 
-/* Callbacks, called in order of time. Each returns 0; or -1 with @why, which ends the delivery. */
+/* Callbacks, called in order of time. Each returns 0; or -1 with @why, which ends the delivery.
+ * Events of .op are of kind CHUNK_OPS, also calls of kind OP_HANDLE. */
 struct order_target {
-	int (*op)(void *arg, const struct recording *rec, const struct stored_op *op,
+	int (*op)(void *arg, const struct recording *rec, const struct stored_event *ev,
 		  struct reason *why);
 	int (*step)(void *arg, const struct recording *rec, const struct step_event *ev,
 		    struct reason *why);

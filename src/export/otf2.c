@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/reason.h"
+#include "capture/segments.h"
 #include "export/order.h"
 #include "export/otf2_handles.h"
 
@@ -127,12 +128,78 @@ static int no_room_for(const struct exporting *x, const struct catalog_thread *t
 			  OTF2_Error_GetDescription(x->a.err));
 }
 
-static int op_put(void *arg, const struct recording *rec, const struct stored_op *op,
+static uint32_t stratum_region(struct exporting *x, unsigned int st)
+{
+	char name[48];
+
+	if (!x->st_regions[st]) {
+		snprintf(name, sizeof(name), "stratum %s", stratum_name(st));
+		x->st_regions[st] = 1 + otf2_region(&x->a, name, OTF2_REGION_ROLE_ARTIFICIAL);
+	}
+	return x->st_regions[st] - 1;
+}
+
+/* Writes the segments of a call, if they are recorded, as regions. @ret_merged: the number of
+ * segments without a region. */
+static void segments_put(struct exporting *x, size_t l, const struct stored_event *ev,
+			 unsigned int *ret_merged)
+{
+	OTF2_EvtWriter *w = x->a.locations[l].w;
+	uint64_t ns = ev->op.start_ns;
+	struct segments s;
+	uint32_t region;
+
+	*ret_merged = 0;
+	if (x->lean || !ev->op.segments ||
+	    !segments_unpack(&s, &ev->op, ev->segments, ev->op.segments))
+		return;
+	for (unsigned int i = 0; i < s.n; i++) {
+		region = stratum_region(x, SEGMENT_STRATUM(s.at[i]));
+		otf2_note(&x->a, OTF2_EvtWriter_Enter(w, NULL, otf2_time(&x->a, l, ns), region));
+		ns += SEGMENT_NS(s.at[i]);
+		otf2_note(&x->a, OTF2_EvtWriter_Leave(w, NULL, otf2_time(&x->a, l, ns), region));
+	}
+	*ret_merged = s.merged;
+}
+
+/* Writes the events of a call with an operation on @handle. */
+static void io_put(struct exporting *x, size_t l, const struct stored_event *ev, uint32_t handle)
+{
+	uint64_t id = 2 * x->a.operations++; /* operations with steps have odd ids */
+	unsigned int merged;
+
+	begin_put(x, l, &ev->op, handle, id);
+	segments_put(x, l, ev, &merged);
+	if (merged)
+		attr_u64(x, ATTR_MERGED, merged);
+	end_put(x, l, &ev->op, handle, id);
+}
+
+/* Writes the events of a call without an operation, up to the attributes of its end. A close
+ * changes its descriptor at its beginning, other calls at their end. */
+static void call_put(struct exporting *x, size_t l, const struct stored_event *ev, unsigned int pid)
+{
+	uint64_t end = stored_event_end(ev);
+	const struct stored_op *op = &ev->op;
+	unsigned int merged;
+
+	if (op->kind == OP_CLOSE)
+		handle_put(x, l, op, pid, end);
+	segments_put(x, l, ev, &merged);
+	if (op->kind != OP_CLOSE)
+		handle_put(x, l, op, pid, end);
+	attr_errno(x, op->ret);
+	attr_strata(x, op->strata);
+	if (merged)
+		attr_u64(x, ATTR_MERGED, merged);
+}
+
+static int op_put(void *arg, const struct recording *rec, const struct stored_event *ev,
 		  struct reason *why)
 {
 	struct exporting *x = arg;
+	const struct stored_op *op = &ev->op;
 	const struct catalog_thread *t = catalog_thread(&rec->catalog, op->owner);
-	uint64_t end = op->start_ns + stored_op_total(op), id;
 	uint32_t region, handle;
 	size_t l;
 
@@ -144,18 +211,13 @@ static int op_put(void *arg, const struct recording *rec, const struct stored_op
 	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
 					      otf2_time(&x->a, l, op->start_ns), region));
 	handle = op_handle(x, op, t->pid);
-	if (handle != NO_HANDLE) {
-		id = 2 * x->a.operations++; /* operations with steps have odd ids */
-		begin_put(x, l, op, handle, id);
-		end_put(x, l, op, handle, id);
-	} else {
-		handle_put(x, l, op, t->pid, end);
-		attr_errno(x, op->ret);
-		op_strata(x, op);
-	}
+	if (handle != NO_HANDLE)
+		io_put(x, l, ev, handle);
+	else
+		call_put(x, l, ev, t->pid);
 	otf2_note(&x->a,
 		  OTF2_EvtWriter_Leave(x->a.locations[l].w, handle == NO_HANDLE ? x->list : NULL,
-				       otf2_time(&x->a, l, end), region));
+				       otf2_time(&x->a, l, stored_event_end(ev)), region));
 	x->counts->ops += op->kind != OP_HANDLE;
 	return 0;
 }
@@ -215,8 +277,9 @@ static void begin_attrs(struct exporting *x, const struct stored_request *rq)
 
 	if (rq->sector != ~0ULL)
 		attr_u64(x, ATTR_OFFSET, rq->sector * 512);
-	attr_u64(x, ATTR_BLOCK_FLAGS, rq->cmd_flags);
-	if (rq->owner)
+	if (rq->cmd_flags)
+		attr_u64(x, ATTR_BLOCK_FLAGS, rq->cmd_flags);
+	if (rq->owner && !(x->lean && issuer != SIZE_MAX)) /* the issuer has its id in its name */
 		attr_u64(x, ATTR_THREAD, t->tid);
 	if (issuer != SIZE_MAX)
 		otf2_note(&x->a, OTF2_AttributeList_AddLocationRef(x->list, x->attrs[ATTR_ISSUER],
@@ -299,6 +362,8 @@ static int request_put(struct exporting *x, const struct step_event *ev, struct 
 	otf2_note(&x->a,
 		  OTF2_EvtWriter_IoOperationComplete(w, x->list, ns, disk->handle, bytes, id));
 	x->counts->requests++;
+	if (x->lean)
+		return 0;
 	return request_region_put(x, disk, &ev->rq) ? 0 : no_room_for_disk(x, why);
 }
 
@@ -453,7 +518,7 @@ static int archive_fill(struct exporting *x, const struct otf2_input *inputs,
 	return got;
 }
 
-int otf2_export(const struct otf2_input *inputs, size_t n, const char *dir,
+int otf2_export(const struct otf2_input *inputs, size_t n, const struct otf2_conf *conf,
 		struct otf2_counts *ret_counts, struct reason *why)
 {
 	struct exporting *x = calloc(1, sizeof(*x));
@@ -464,7 +529,8 @@ int otf2_export(const struct otf2_input *inputs, size_t n, const char *dir,
 		got = source_learn(&sources[i], &inputs[i], why);
 	if (!got) {
 		x->counts = ret_counts;
-		got = archive_fill(x, inputs, sources, n, dir, why);
+		x->lean = conf->lean;
+		got = archive_fill(x, inputs, sources, n, conf->dir, why);
 		names_done(x);
 	}
 	for (size_t i = 0; i < n && sources; i++)

@@ -6,6 +6,7 @@
 #ifndef IOSTRATA_OTF2_H
 #define IOSTRATA_OTF2_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,13 +26,18 @@ struct otf2_input {
 	const char *(*call_name)(unsigned short call);
 };
 
+struct otf2_conf {
+	const char *dir; /* an empty directory */
+	bool lean;       /* no strata, and of requests only their operation */
+};
+
 /*
- * Writes the archive "traces" into the empty directory @dir. The times of one recording are its
+ * Writes the archive "traces" into the directory. The times of one recording are its
  * CLOCK_MONOTONIC. The times of several are CLOCK_REALTIME, and the archive has a machine for each
  * recording. 0; 1 with @why: a recording is cut off, and the archive has all before the damage; -1
  * with @why.
  */
-int otf2_export(const struct otf2_input *inputs, size_t n, const char *dir,
+int otf2_export(const struct otf2_input *inputs, size_t n, const struct otf2_conf *conf,
 		struct otf2_counts *ret_counts, struct reason *why);
 
 #endif

@@ -82,6 +82,8 @@ static void attrs_define(struct exporting *x)
 		{ ATTR_CALL, "IOSTRATA::CALL", "system call or request", OTF2_TYPE_REGION },
 		{ ATTR_MERGES, "IOSTRATA::MERGES", "bios beside the first", OTF2_TYPE_UINT64 },
 		{ ATTR_REQUEUES, "IOSTRATA::REQUEUES", "how often", OTF2_TYPE_UINT64 },
+		{ ATTR_MERGED, "IOSTRATA::SEGMENTS_MERGED", "last segments, which have no region",
+		  OTF2_TYPE_UINT64 },
 	};
 	char name[48];
 
@@ -368,7 +370,7 @@ uint32_t handle_of_everything(struct exporting *x)
 
 void attr_strata(struct exporting *x, const uint64_t *strata)
 {
-	for (int st = 0; st < ST_N; st++)
+	for (int st = 0; st < ST_N && !x->lean; st++)
 		if (strata[st])
 			attr_u64(x, ATTR_STRATA + st, strata[st]);
 }
@@ -433,6 +435,7 @@ static void names_forget(struct exporting *x)
 	x->losses = 0;
 	memset(x->regions, 0, sizeof(x->regions));
 	memset(x->rq_regions, 0, sizeof(x->rq_regions));
+	memset(x->st_regions, 0, sizeof(x->st_regions));
 }
 
 void names_machine(struct exporting *x, const char *machine)

@@ -43,6 +43,7 @@ enum attr {
 	ATTR_CALL,
 	ATTR_MERGES,
 	ATTR_REQUEUES,
+	ATTR_MERGED,
 	ATTR_STRATA,
 	ATTR_N = ATTR_STRATA + ST_N,
 };
@@ -52,12 +53,14 @@ struct exporting {
 	const struct recording *rec; /* being read */
 	const char *(*call_name)(unsigned short call);
 	struct otf2_counts *counts;
+	bool lean; /* see struct otf2_conf */
 	uint32_t machine, posix, block;
 	uint32_t attrs[ATTR_N];
 	OTF2_AttributeList *list; /* the library empties it with each event */
 	/* 64-bit, 32-bit, io_uring's, libaio's, and a page fault, + 1; 0: none yet */
 	uint32_t regions[5][CALL_MAX];
 	uint32_t rq_regions[RQ_N]; /* of requests, + 1; 0: none yet */
+	uint32_t st_regions[ST_N]; /* of segments, likewise */
 	uint32_t everything;       /* handle of sync(), + 1 */
 	uint32_t *files;           /* by number in the recording, + 1 */
 	size_t files_cap;
@@ -81,8 +84,8 @@ void names_done(struct exporting *x);
 
 /* Attributes of the next event. */
 void attr_u64(struct exporting *x, int which, uint64_t v);
-void attr_errno(struct exporting *x, int64_t ret); /* if it is negative */
-void attr_strata(struct exporting *x, const uint64_t *strata);
+void attr_errno(struct exporting *x, int64_t ret);             /* if it is negative */
+void attr_strata(struct exporting *x, const uint64_t *strata); /* without those that are 0 */
 
 /* The location of a thread. SIZE_MAX: failed, and the archive has the error. */
 size_t thread_location(struct exporting *x, const struct catalog_thread *t);

@@ -51,6 +51,55 @@ teardown() {
 		([.args | to_entries[] | select(.key | endswith("_ns")) | .value] | add) == $d] | all' "$tmp/json"
 }
 
+@test "chrome: the segments of an operation are slices in its slice, one after the other" {
+	"$records" -o "$tmp/a.ios" 20011
+	expect 0 export "$tmp/a.ios" --to chrome -o "$tmp/t"
+	"$iostrata" report --events json "$tmp/a.ios" >"$tmp/events"
+	"$python" - "$tmp/t/trace.json.gz" "$tmp/events" <<-'END'
+		import collections, gzip, json, sys
+		want = collections.Counter()
+		for line in open(sys.argv[2]):
+		    e = json.loads(line)
+		    if e.get("type") == "op":
+		        want[e["pid"], e["tid"], e["start_ns"], e["total_ns"], e["segments"] or ""] += 1
+		def ns(us): return round(us * 1000)
+		found, op, overlapping = collections.Counter(), None, {}
+		def text(op):
+		    parts = [f"{name}:{length}" for name, length in op["segments"]]
+		    if "segments_merged" in op["args"]: parts.append("merged:%d" % op["args"]["segments_merged"])
+		    return " ".join(parts)
+		def over(op):
+		    if op: found[op["pid"], op["tid"], ns(op["ts"]) + 2000000, ns(op["dur"]), text(op)] += 1
+		for e in json.load(gzip.open(sys.argv[1]))["traceEvents"]:
+		    if e["ph"] in "be" and e["cat"] == "asynchronous":
+		        stack = overlapping.setdefault(e["id"], [])
+		        if e["ph"] == "b":
+		            stack.append(e | {"segments": []})
+		            continue
+		        begun = stack.pop()
+		        assert begun["name"] == e["name"], (begun, e)
+		        if stack:
+		            stack[-1]["segments"].append((e["name"], ns(e["ts"]) - ns(begun["ts"])))
+		        else:
+		            over(begun | {"dur": e["ts"] - begun["ts"]})
+		    if e["ph"] != "X" or e["cat"] == "lost": continue
+		    if e["cat"] != "stratum":
+		        over(op)
+		        op, at = e | {"segments": []}, e["ts"]
+		        continue
+		    # as a viewer adds numbers: begins where the one before ended, and ends within its operation
+		    assert (op["pid"], op["tid"]) == (e["pid"], e["tid"]) and at <= e["ts"] < at + 1e-5, (op, e, at)
+		    at = e["ts"] + e["dur"]
+		    assert at <= op["ts"] + op["dur"], (op, e)
+		    op["segments"].append((e["name"], ns(e["dur"])))
+		over(op)
+		assert found == want, (list((found - want).items())[:3], list((want - found).items())[:3])
+		assert sum("merged:7" in key[4] for key in want) > 100
+		assert sum(len(key[4].split()) > 5 for key in want) > 1000
+		assert overlapping
+	END
+}
+
 @test "chrome: speedscope shows each thread, and its slices nest" {
 	need_root
 	chromium=$(type -p chromium || type -p chromium-browser || type -p google-chrome) || skip "no Chromium"
@@ -76,6 +125,24 @@ for t in threads: t.join()' "$dir"
 	cat "$tmp/json"
 	command jq -e --argjson n "$tracks" \
 		'.title == "trace.json.gz - speedscope" and .profiles == $n and .complaints == []' "$tmp/json"
+}
+
+@test "a file of a trace or a job has its name when it is complete, however the export ends" {
+	need_root
+	"$records" "$tmp/a.ios" 200003
+	for after in 0.05 0.1 0.2 0.4; do
+		timeout -s KILL "$after" "$iostrata" export "$tmp/a.ios" --to chrome -o "$tmp/t" || true
+		find "$tmp/t" -name 'trace*' -exec gzip -t {} +
+		rm -rf "$tmp/t"
+	done
+	mkdir "$tmp/small"
+	mount -t tmpfs -o size=60k tmpfs "$tmp/small"
+	for to in chrome blktrace "fio -d loop3"; do
+		# shellcheck disable=SC2086 # words
+		expect 1 export "$tmp/a.ios" --to $to -o "$tmp/small/t"
+		says "cannot write .*'.*/small/t': No space left on device"
+		[[ -z $(ls -A "$tmp/small") ]]
+	done
 }
 
 @test "otf2: recordings of several machines are on one clock" {
@@ -120,6 +187,26 @@ for t in threads: t.join()' "$dir"
 	[[ $stderr == *"operations, "*"c.ios' "* ]]
 }
 
+@test "otf2: the segments of a call are regions in it; a lean archive has no strata" {
+	"$python" -c 'import otf2' 2>/dev/null || skip "no otf2 for $python"
+	"$records" -o -g 10000 "$tmp/a.ios" 2003
+	expect 0 export "$tmp/a.ios" --to otf2 -o "$tmp/t"
+	expect 0 export "$tmp/a.ios" --to otf2 --lean -o "$tmp/lean"
+	"$python" tests/otf2check.py "$tmp/t/traces.otf2" >"$tmp/json"
+	"$python" tests/otf2check.py "$tmp/lean/traces.otf2" lean >"$tmp/json.lean"
+	command jq -c '.first, .segment_ns' "$tmp/json" "$tmp/json.lean"
+	command jq -e '.problems == 0 and .count.segments > 500 and .count.merged % 7 == 0 and
+		.count.merged > 0 and .segment_ns."stratum device" > 100000' "$tmp/json"
+	# the same operations, with the same results
+	counts='del(.count["Enter", "Leave", "segments", "merged", "strata", "request regions"]) |
+		{bytes, count: (.count | with_entries(select(.key | startswith("Io") or contains(" "))))}'
+	diff <(command jq -S "$counts" "$tmp/json") <(command jq -S "$counts" "$tmp/json.lean")
+	size() { cat "$1"/traces/*.evt | wc -c; }
+	(($(size "$tmp/lean") * 10 < $(size "$tmp/t") * 7))
+	expect 2 export "$tmp/a.ios" --to chrome --lean -o "$tmp/none"
+	says "--lean is for --to otf2 only"
+}
+
 # Whether this machine wakes a sleeper within 2 % of the time that it asked for.
 keeps_time() {
 	"$python" -c 'import sys, time
@@ -127,24 +214,6 @@ began = time.monotonic()
 for _ in range(31): time.sleep(0.022)
 sys.exit(time.monotonic() - began > 31 * 0.022 * 1.02)'
 }
-@test "a file of a trace or a job has its name when it is complete, however the export ends" {
-	need_root
-	"$records" "$tmp/a.ios" 200003
-	for after in 0.05 0.1 0.2 0.4; do
-		timeout -s KILL "$after" "$iostrata" export "$tmp/a.ios" --to chrome -o "$tmp/t" || true
-		find "$tmp/t" -name 'trace*' -exec gzip -t {} +
-		rm -rf "$tmp/t"
-	done
-	mkdir "$tmp/small"
-	mount -t tmpfs -o size=60k tmpfs "$tmp/small"
-	for to in chrome blktrace "fio -d loop3"; do
-		# shellcheck disable=SC2086 # words
-		expect 1 export "$tmp/a.ios" --to $to -o "$tmp/small/t"
-		says "cannot write .*'.*/small/t': No space left on device"
-		[[ -z $(ls -A "$tmp/small") ]]
-	done
-}
-
 
 @test "otf2: threads and processes are called as they were last" {
 	[[ -n $(type -p otf2-print) ]] || skip "no otf2-print"

@@ -55,13 +55,15 @@ static void result_check(int got, const struct reason *why)
 	CHECK(!got || (why->exit == EXIT_FAILED && why->error[0]));
 }
 
-static void to_otf2(FILE *f)
+static void to_otf2(FILE *f, bool lean)
 {
+	const struct otf2_conf conf = { dir, lean };
 	struct otf2_input in = { f, "fuzz", no_call };
 	struct otf2_counts counts = {};
 	struct reason why = {};
 
-	result_check(otf2_export(&in, 1, dir, &counts, &why), &why);
+	rewind(f);
+	result_check(otf2_export(&in, 1, &conf, &counts, &why), &why);
 	contents_remove(dir);
 }
 
@@ -129,7 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!dir[0])
 		dir_make();
 	f = recording_make(data, size);
-	to_otf2(f);
+	to_otf2(f, false);
+	to_otf2(f, true);
 	to_parquet(f, false);
 	to_parquet(f, true);
 	to_chrome(f);

@@ -82,7 +82,7 @@ static struct otf2_counts exported(void (*ops)(struct writer *w))
 	struct reason why = {};
 
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(otf2_export(&in, 1, dir, &counts, &why), 0);
+	assert_int_equal(otf2_export(&in, 1, &(struct otf2_conf){ .dir = dir }, &counts, &why), 0);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	assert_int_equal(system(command), 0);
 	fclose(f);
@@ -271,6 +271,9 @@ static void hostile(struct writer *w)
 	writer_op(w, &op);
 	op.file = 3000000000;
 	writer_op(w, &op);
+	op.kind = OP_HANDLE;
+	op.segments = 40; /* without bytes */
+	writer_handle(w, &op);
 }
 
 static void ids_are_not_believed(void **state)
