@@ -195,6 +195,16 @@ static int budget_parse(const char *text, uint64_t *ret_bytes, struct reason *wh
 	return 0;
 }
 
+/* A typing error would be told at the first incident only. */
+static int run_check(const char *program, struct reason *why)
+{
+	int err = program ? program_check(program) : 0;
+
+	return err ? reason_set(why, EXIT_FAILED, "cannot execute '%.60s' (--run): %s", program,
+				strerror(-err))
+		   : 0;
+}
+
 static int resolve(struct run *r, struct reason *why)
 {
 	struct watch_run *w = watch_run_of(r);
@@ -214,7 +224,8 @@ static int resolve(struct run *r, struct reason *why)
 	conf->uncounted = true;
 	conf->buffer_bytes = w->buffer_kib * 1024;
 	r->usr1_asks = true;
-	if (recorder_until(&w->recorder, &w->until, why) || store_open(&w->store, why))
+	if (recorder_until(&w->recorder, &w->until, why) || run_check(w->store.run, why) ||
+	    store_open(&w->store, why))
 		return -1;
 	w->recorder.deputy = store_pid(&w->store);
 	return 0;

@@ -440,13 +440,16 @@ static int work(void *arg)
 static int prepare(void *arg)
 {
 	struct store *s = arg;
+	struct stat st;
 
 	s->made = !mkdir(s->dir, 0700);
 	if (s->made)
 		return 0;
-	if (errno != EEXIST || access(s->dir, W_OK | X_OK))
+	if (errno != EEXIST || stat(s->dir, &st))
 		return -errno;
-	return 0;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return access(s->dir, W_OK | X_OK) ? -errno : 0;
 }
 
 static void give_up(void *arg)

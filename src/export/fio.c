@@ -258,8 +258,9 @@ static int nothing(const struct exporting *x, struct reason *why)
 	else
 		reason_set(why, EXIT_FAILED, "process %llu did nothing that can be replayed",
 			   (unsigned long long)x->conf->pid);
-	return reason_hint(why, "'iostrata report --by %s' shows who did",
-			   x->conf->disk ? "dev" : "pid");
+	return reason_hint(why, "'iostrata report --by %s' shows the %s",
+			   x->conf->disk ? "dev" : "pid",
+			   x->conf->disk ? "disks with requests" : "processes with I/O");
 }
 
 /* Returns as the last recording_next() did, or -1 with @why. */

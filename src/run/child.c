@@ -185,6 +185,11 @@ static bool is_found(const char *name)
 	}
 }
 
+int program_check(const char *file)
+{
+	return !is_found(file) ? -ENOENT : nobody_may_execute(file) ? -EACCES : 0;
+}
+
 static int cannot(struct reason *why, const char *verb, int err)
 {
 	return reason_set(why, EXIT_TOOL, "cannot %s the command: %s", verb, strerror(err));
@@ -192,11 +197,11 @@ static int cannot(struct reason *why, const char *verb, int err)
 
 int child_prepare(struct child *c, const char *name, struct reason *why)
 {
+	int err = program_check(name);
+
 	c->name = name;
-	if (!is_found(name))
-		return cannot_execute(c, ENOENT, why);
-	if (nobody_may_execute(name))
-		return cannot_execute(c, EACCES, why);
+	if (err)
+		return cannot_execute(c, -err, why);
 	if (caller_find(&c->caller, why))
 		return -1;
 	c->go = eventfd(0, EFD_CLOEXEC);

@@ -121,6 +121,9 @@ enum copy_state { COPY_RUNS, COPY_WORKED, COPY_FAILED };
 /* @wait: until it has ended. Not to be called again after its end. */
 enum copy_state copy_look(pid_t pid, bool wait);
 
+/* Whether the program @file can be executed, as far as is known now: 0, -ENOENT or -EACCES. */
+int program_check(const char *file);
+
 /* For a deputy: starts the program @file with one argument and the signals of a new program, and
  * does not wait. 0, or -errno if there is no process for it; a failed exec is the status 126 or
  * 127. */

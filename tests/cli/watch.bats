@@ -383,6 +383,10 @@ for i in range(5):
 	says "watch prints no JSON"
 	expect 1 watch -o "$tmp/no/such"
 	says "cannot write to '.*such': No such file or directory"
+	expect 1 watch -o tests/cli/watch.bats
+	says "cannot write to 'tests/cli/watch.bats': Not a directory"
+	expect 1 watch -o "$dir" --run "$tmp/nothing"
+	says "cannot execute '.*/nothing' \(--run\): No such file or directory"
 	# a directory is not left behind by what did not begin
 	expect 1 watch -o "$dir" --file "$tmp/nothing"
 	[[ ! -e $dir ]]
