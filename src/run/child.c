@@ -282,13 +282,17 @@ void child_done(struct child *c)
 	close_fd(&c->failed);
 }
 
-/* SIGUSR1 is for the tool, but 'pkill -USR1' and 'systemctl kill' send it to all its processes. */
 static void deputy_signals(void (*action)(int))
 {
 	signal(SIGINT, action);
 	signal(SIGTERM, action);
 	signal(SIGHUP, action);
-	signal(SIGUSR1, action);
+}
+
+/* SIGUSR1 is for the tool, but 'pkill -USR1' and 'systemctl kill' send it to all its processes. */
+static void usr1_ignore(void)
+{
+	signal(SIGUSR1, SIG_IGN);
 }
 
 static void deputy_run(const struct deputy_work *w, int go, int ready)
@@ -300,6 +304,7 @@ static void deputy_run(const struct deputy_work *w, int go, int ready)
 	char any;
 
 	deputy_signals(SIG_IGN);
+	usr1_ignore();
 	err = caller_find(&caller, &why) ? -EPERM : caller_become(&caller) ? -errno : 0;
 	if (!err)
 		err = w->prepare(w->arg);
@@ -310,7 +315,6 @@ static void deputy_run(const struct deputy_work *w, int go, int ready)
 		;
 	if (!w->stays || n != 1)
 		deputy_signals(SIG_DFL);
-	signal(SIGUSR1, SIG_IGN);
 	if (n == 1)
 		_exit(w->work(w->arg));
 	w->give_up(w->arg);
@@ -422,6 +426,7 @@ int program_start(const char *file, const char *arg)
 	if (pid)
 		return pid < 0 ? -errno : 0;
 	deputy_signals(SIG_DFL);
+	signal(SIGUSR1, SIG_DFL);
 	execlp(file, file, arg, (char *)NULL);
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
@@ -467,6 +472,7 @@ int listener_start(struct listener *s, int (*serve)(void *arg, int feed), void *
 	if (!s->pid) {
 		close(ends[0]);
 		deputy_signals(SIG_IGN);
+		usr1_ignore();
 		_exit(serve(arg, ends[1]));
 	}
 	err = s->pid < 0 ? -errno : 0;

@@ -288,6 +288,16 @@ sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0
 	[[ -z $(find "$tmp/his" ! -uid 12345) && -e $tmp/his/t/operations.parquet ]]
 }
 
+@test "record --parquet: SIGUSR1 to all its processes ends it, and the tables are written" {
+	need_root
+	start record --comm nobody --parquet "$tmp/t"
+	# shellcheck disable=SC2046 # words
+	kill -USR1 "$pid" $(pgrep -P "$pid")
+	ends_within 60
+	((status == 0))
+	[[ $(head -c 4 "$tmp/t/operations.parquet") == PAR1 ]]
+}
+
 @test "parquet: what makes no sense is refused" {
 	"$records" "$tmp/a.ios" 11
 	for option in --append "--partition host"; do

@@ -111,6 +111,7 @@ assert [t["condition"] for t in r[0].header["trigger"]] == ["read>600ms", "any>6
 @test "SIGUSR1 may go to all its processes, as 'systemctl kill' sends it" {
 	start watch --comm planted -o "$dir"
 	for n in 1 2; do
+		# shellcheck disable=SC2046 # words
 		kill -USR1 "$pid" $(pgrep -P "$pid")
 		wait_until recordings "$n"
 	done
@@ -222,7 +223,7 @@ program_ran() { grep -qs SigIgn "$public"/*.says; }
 	[[ $(head -n 3 "$dir"/*.says) == daemon$'\n'daemon*$'\n'/* ]]
 	grep -q 'CapEff:.0000000000000000' "$dir"/*.says
 	not grep -q '/root' "$dir"/*.says
-	(((0x$(sed -n 's/^SigIgn:.//p' "$dir"/*.says) & 0x4003) == 0)) # HUP, INT, TERM end it
+	(((0x$(sed -n 's/^SigIgn:.//p' "$dir"/*.says) & 0x4203) == 0)) # HUP, INT, USR1, TERM end it
 	[[ $(stat -c %U "$dir"/*.ios) == daemon ]]
 	grep -q "^warning: '.*program' ended with status 3" "$tmp/err"
 }
