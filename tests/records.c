@@ -10,7 +10,7 @@
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
  * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
  * times between operations GAP times as long. -r sets the clock of the day SECONDS later. -x gives
- * files and the container hostile names. -o gives operations that waited their segments.
+ * files and the container hostile names. -o makes the strata of an operation take turns.
  *
  * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
  * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
