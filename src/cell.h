@@ -38,7 +38,8 @@ struct op_key {
 #define OP_SUMS(u64)                                                                               \
 	u64 count;                                                                                 \
 	u64 errors;                                                                                \
-	u64 bytes; /* returned, not requested */                                                   \
+	u64 io_errors; /* of .errors: see errno_is_io() */                                         \
+	u64 bytes;     /* returned, not requested */                                               \
 	u64 total_ns;                                                                              \
 	u64 max_ns;                                                                                \
 	u64 strata[ST_N];                                                                          \
@@ -270,17 +271,60 @@ static inline __attribute__((always_inline)) void cell_max(volatile unsigned lon
 	}
 }
 
-/* Adds one operation to its sums. @single_writer, here and below, is a constant; see cell_sum(). */
+/* Which errors are errors of I/O: of all operations, or only of those that move data. Elsewhere
+ * these say that a file has no device or attribute. By number, as on x86-64 and arm64, since
+ * programs have no names of errors. */
+enum { IO_ALWAYS = 1, IO_OF_DATA = 2, IO_ERRNOS = 128 };
+
+static const unsigned char io_errnos[IO_ERRNOS] = {
+	[5] = IO_ALWAYS,   /* EIO */
+	[6] = IO_OF_DATA,  /* ENXIO */
+	[19] = IO_OF_DATA, /* ENODEV */
+	[28] = IO_ALWAYS,  /* ENOSPC */
+	[30] = IO_ALWAYS,  /* EROFS */
+	[61] = IO_OF_DATA, /* ENODATA */
+	[67] = IO_ALWAYS,  /* ENOLINK */
+	[74] = IO_ALWAYS,  /* EBADMSG */
+	[84] = IO_ALWAYS,  /* EILSEQ */
+	[110] = IO_ALWAYS, /* ETIMEDOUT */
+	[116] = IO_ALWAYS, /* ESTALE */
+	[117] = IO_ALWAYS, /* EUCLEAN */
+	[121] = IO_ALWAYS, /* EREMOTEIO */
+	[122] = IO_ALWAYS, /* EDQUOT */
+	[123] = IO_ALWAYS, /* ENOMEDIUM */
+};
+
+/*
+ * Whether error @err (positive) of an operation of kind @acts (enum op_kind, of a request of
+ * io_uring or libaio that of a call which does the same) is an error of I/O: the machine or the
+ * network failed, or there was no room. Other failures are answers to what the process asked for:
+ * no such file, no permission, try again.
+ */
+static inline __attribute__((always_inline)) int errno_is_io(unsigned long long err, int acts)
+{
+	int moves_data = acts != OP_META && acts != OP_OPEN && acts != OP_CLOSE;
+
+	if (err >= IO_ERRNOS)
+		return 0;
+	/* the verifier must see the limit of the very value used as index */
+	__asm__ volatile("" : "+r"(err));
+	return !!(io_errnos[err % IO_ERRNOS] & (moves_data ? IO_ALWAYS | IO_OF_DATA : IO_ALWAYS));
+}
+
+/* Adds one operation of kind @acts to its sums. @ret: its result; below 0: its error. Only failed
+ * operations pay for their class. @single_writer, here and below, is a constant; see cell_sum(). */
 static inline __attribute__((always_inline)) void sums_add(struct op_sums *s,
 							   unsigned long long total_ns,
 							   long long ret, unsigned long long bytes,
-							   int single_writer)
+							   int acts, int single_writer)
 {
 	cell_sum(single_writer, s->count, 1);
 	cell_sum(single_writer, s->total_ns, total_ns);
 	cell_sum(single_writer, s->bytes, bytes);
-	if (ret < 0)
+	if (ret < 0) {
 		cell_sum(single_writer, s->errors, 1);
+		cell_sum(single_writer, s->io_errors, errno_is_io(-ret, acts));
+	}
 	cell_max(&s->max_ns, total_ns);
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/devices.h"
 #include "base/reason.h"
+#include "cell.h"
 #include "event.h"
 
 /* Records come within this time. */
@@ -18,32 +19,6 @@
 #define USUAL_NS ((uint64_t)300 * NS_PER_S)
 
 enum { USUAL_BEYOND = 10 }; /* a usual percentile needs so many values above it */
-
-/*
- * Errors of I/O. Other failures answer a question of the process: no such file, no permission, try
- * again.
- */
-static const int io_errors[] = { EIO,     ENOSPC, EROFS,     EDQUOT,  ETIMEDOUT, EUCLEAN,
-				 EBADMSG, EILSEQ, EREMOTEIO, ENOLINK, ESTALE,    ENOMEDIUM };
-/* These, too, where data is moved; elsewhere they mean a file without a device or attribute. */
-static const int data_errors[] = { ENXIO, ENODEV, ENODATA };
-
-static bool is_among(const int *list, size_t n, int err)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i] == err)
-			return true;
-	return false;
-}
-
-static bool is_io_error(unsigned int kind, int err)
-{
-	bool moves_data = kind != OP_META && kind != OP_OPEN && kind != OP_CLOSE;
-
-	return is_among(io_errors, sizeof(io_errors) / sizeof(*io_errors), err) ||
-	       (moves_data &&
-		is_among(data_errors, sizeof(data_errors) / sizeof(*data_errors), err));
-}
 
 /* Sets the number of the disk that the condition names. 0, or -1 with @why. */
 static int disk_find(struct until_cond *c, const struct devices *devices, struct reason *why)
@@ -144,7 +119,7 @@ static void window_see(struct until_cond *c, const struct until_event *e)
 	if (!s)
 		return;
 	s->count++;
-	s->errors += e->is_request ? e->failed : is_io_error(e->kind, e->error);
+	s->errors += e->is_request ? e->failed : errno_is_io(e->error, e->kind);
 	/* a request in flight for longer than the window was so for all of it */
 	s->sum_ns += e->took_ns < c->asked.over_ns ? e->took_ns : c->asked.over_ns;
 	s->max_ns = e->took_ns > s->max_ns ? e->took_ns : s->max_ns;

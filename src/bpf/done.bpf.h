@@ -108,13 +108,12 @@ static __always_inline bool returns_bytes(u8 op)
 }
 
 /* Adds an operation of kind @acts to @sums, but not to a histogram. It returned @ret and took
- * @total ns,
- * @cpu of them on the CPU. */
+ * @total ns, @cpu of them on the CPU. */
 static __always_inline void op_add(const struct op *op, u8 acts, struct op_sums *sums, u64 total,
 				   const u64 cpu[ST_FS + 1], long ret, bool single_writer)
 {
-	sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-		 ret > 0 && returns_bytes(acts) ? ret : 0, single_writer);
+	sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? ret : 0,
+		 ret > 0 && returns_bytes(acts) ? ret : 0, acts, single_writer);
 	if (CONF(layer) != LAYER_OPS)
 		return;
 	sums_add_strata(sums, cpu, ST_SYSCALL, ST_FS + 1, single_writer);

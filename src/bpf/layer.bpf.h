@@ -108,8 +108,8 @@ static __always_inline void frame_count(const struct file_info *f, u64 start, u6
 		row_hist_add(cell, &index, total, false);
 	sums = likely(cell) ? &cell->sums : row_hashed(f, what, total, who);
 	if (sums)
-		sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? -1 : 0,
-			 ret > 0 && returns_bytes(f->op) ? ret : 0, false);
+		sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? ret : 0,
+			 ret > 0 && returns_bytes(f->op) ? ret : 0, f->op, false);
 }
 
 /* Whether the end of I/O by @kiocb is traced: the I/O is a request of io_uring or libaio. */

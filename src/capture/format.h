@@ -144,8 +144,8 @@ static inline void stored_op_sums(const struct stored_op *op, struct op_sums *re
 	int64_t result = op->ret;
 
 	*ret = (struct op_sums){ .device_bytes = op->device_bytes };
-	sums_add(ret, stored_op_total(op), result < 0 && result >= -MAX_ERRNO ? -1 : 0,
-		 result > 0 && stored_op_returns_bytes(acts) ? result : 0, 1);
+	sums_add(ret, stored_op_total(op), result < 0 && result >= -MAX_ERRNO ? result : 0,
+		 result > 0 && stored_op_returns_bytes(acts) ? result : 0, acts, 1);
 #pragma GCC unroll 16
 	for (int i = 0; i < ST_N; i++)
 		ret->strata[i] = stored_op_stratum(op, i);

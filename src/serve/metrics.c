@@ -192,8 +192,13 @@ static void put_ops(struct writer *w)
 	put_family(w, "iostrata_operation_bytes", "counter",
 		   "Bytes read or written by operations.");
 	put_counts(w, ops, labels_of_op, offsetof(struct total, bytes));
-	put_family(w, "iostrata_operation_errors", "counter", "Operations that failed.");
-	put_counts(w, ops, labels_of_op, offsetof(struct total, errors));
+	put_family(w, "iostrata_operation_errors", "counter",
+		   "Operations that failed: by an error of I/O, or another.");
+	for (t = ops; t; t = t->hh.next) {
+		labels_of_op(w, t);
+		put_count(w, "_total", ",class=\"io\"", t->io_errors);
+		put_count(w, "_total", ",class=\"other\"", t->errors - t->io_errors);
+	}
 }
 
 static void put_parts(struct writer *w, const struct total *t)

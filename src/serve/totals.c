@@ -314,6 +314,7 @@ static int op_add(struct totals *s, const struct op_row *row, unsigned int measu
 		return -ENOMEM;
 	t->count += row->count;
 	t->errors += row->errors;
+	t->io_errors += row->io_errors;
 	t->bytes += row->bytes;
 	t->total_ns += row->total_ns;
 	for (int i = 0; i < ST_N; i++) {

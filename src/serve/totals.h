@@ -72,6 +72,7 @@ struct total {
 	UT_hash_handle hh;
 	union {
 		struct {
+			uint64_t io_errors; /* of .errors */
 			uint64_t total_ns, strata[ST_N];
 			unsigned int measured; /* set of 1 << stratum: measured, at least once */
 			/* in progress at the end of the last interval; only in the rows of

@@ -9,6 +9,7 @@ setup() { need_root; }
 teardown() {
 	end_spawned
 	[[ -z ${disk:-} ]] || losetup -d "$disk" 2>/dev/null || true
+	[[ -z ${full:-} ]] || umount "$full" 2>/dev/null || true
 }
 
 # serve ARGS...: leaves $url, without its last slash, and $server, the process that serves.
@@ -73,6 +74,22 @@ reads() {
 		        strata[*row] += Decimal(value)
 		assert sums and sums == strata and buckets == counts, (sums, strata, buckets, counts)
 	PY
+}
+
+@test "errors of I/O are told from other failures" {
+	mkdir "$tmp/full"
+	full=$tmp/full
+	mount -t tmpfs -o size=64k tmpfs "$full" || skip "no tmpfs"
+	serve --file "$full" --op write --op open
+	not dd if=/dev/zero of="$full/file" bs=4096 count=101 status=none 2>/dev/null
+	for _ in {1..23}; do
+		not cat "$full" "$full/file/none" 2>/dev/null
+	done
+	is_told() {
+		has 'iostrata_operation_errors_total{op="write",fs="tmpfs",class="io"}' 1 &&
+			has 'iostrata_operation_errors_total{op="write",fs="tmpfs",class="other"}' 0
+	}
+	wait_until is_told
 }
 
 @test "the requests of a disk are those that it counted" {
@@ -235,7 +252,7 @@ reads() {
 	}
 	wait_until all
 	printable "$tmp/metrics"
-	(($(grep '^iostrata_operation_errors_total' "$tmp/metrics" | sed 's/.*comm=//' | sort -u | wc -l) <= 7))
+	(($(grep '^iostrata_operation_bytes_total' "$tmp/metrics" | sed 's/.*comm=//' | sort -u | wc -l) <= 7))
 	grep -q 'comm="other"' "$tmp/metrics"
 }
 

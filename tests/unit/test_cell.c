@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include <stdlib.h>
 
 #include "cell.h"
@@ -87,7 +89,7 @@ static void add_sums_everything(void **state)
 		for (int s = 0; s < ST_N; s++)
 			t += strata[s] = i * (s + 1) % 97;
 		total += t;
-		sums_add(&c, t, 512, 512, i % 2);
+		sums_add(&c, t, 512, 512, OP_READ, i % 2);
 		sums_add_strata(&c, strata, ST_SYSCALL, ST_N, i % 2);
 	}
 	for (int s = 0; s < ST_N; s++)
@@ -104,15 +106,37 @@ static void add_counts_errors_and_keeps_the_maximum(void **state)
 	struct op_sums c = {};
 
 	(void)state;
-	sums_add(&c, 50, -5, 0, 0);
-	sums_add(&c, 700, 0, 0, 1);
-	sums_add(&c, 60, -28, 0, 1);
+	sums_add(&c, 50, -EIO, 0, OP_META, 0);
+	sums_add(&c, 700, 0, 0, OP_READ, 1);
+	sums_add(&c, 60, -ENOENT, 0, OP_OPEN, 1);
 	assert_int_equal(c.count, 3);
 	assert_int_equal(c.errors, 2);
+	assert_int_equal(c.io_errors, 1);
 	assert_int_equal(c.bytes, 0);
 	assert_int_equal(c.max_ns, 700);
 	for (int s = 0; s < ST_N; s++)
 		assert_int_equal(c.strata[s], 0);
+}
+
+/* By name, here where errors have names. */
+static void errors_of_io(void **state)
+{
+	static const int always[] = { EIO,     ENOSPC, EROFS,     EDQUOT,  ETIMEDOUT, EUCLEAN,
+				      EBADMSG, EILSEQ, EREMOTEIO, ENOLINK, ESTALE,    ENOMEDIUM };
+	static const int of_data[] = { ENXIO, ENODEV, ENODATA };
+	int n = 0, n_meta = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+		assert_true(errno_is_io(always[i], OP_READ) && errno_is_io(always[i], OP_OPEN));
+	for (size_t i = 0; i < sizeof(of_data) / sizeof(*of_data); i++)
+		assert_true(errno_is_io(of_data[i], OP_FSYNC) && !errno_is_io(of_data[i], OP_META));
+	for (int err = 0; err <= MAX_ERRNO; err++) {
+		n += errno_is_io(err, OP_WRITE);
+		n_meta += errno_is_io(err, OP_CLOSE);
+	}
+	assert_int_equal(n, (sizeof(always) + sizeof(of_data)) / sizeof(int));
+	assert_int_equal(n_meta, sizeof(always) / sizeof(int));
 }
 
 int main(void)
@@ -126,6 +150,7 @@ int main(void)
 		cmocka_unit_test(buckets_never_fall),
 		cmocka_unit_test(add_sums_everything),
 		cmocka_unit_test(add_counts_errors_and_keeps_the_maximum),
+		cmocka_unit_test(errors_of_io),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

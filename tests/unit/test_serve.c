@@ -36,7 +36,9 @@ static void sample(struct snapshot *sn, const char *const *comms, size_t n, uint
 	for (size_t i = 0; i < n; i++) {
 		struct op_row *r = &sn->ops[i];
 
-		*r = (struct op_row){ .key.op = OP_READ, .fs = "ext4", .count = 23, .errors = 2 };
+		*r = (struct op_row){
+			.key.op = OP_READ, .fs = "ext4", .count = 23, .errors = 2, .io_errors = 1
+		};
 		r->by = comms[i] ? strdup(comms[i]) : NULL;
 		r->bytes = 23 * 512;
 		r->total_ns = 23 * each_ns;
@@ -148,7 +150,10 @@ static void test_text(void **state)
 	assert_line(text, "iostrata_operation_duration_seconds_count{op=\"read\",fs=\"ext4\"} 46");
 	assert_line(text, "iostrata_operation_seconds_total{op=\"read\",fs=\"ext4\","
 			  "stratum=\"device\"} 0.000040940");
-	assert_line(text, "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\"} 4");
+	assert_line(text,
+		    "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\",class=\"io\"} 2");
+	assert_line(text,
+		    "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\",class=\"other\"} 2");
 	assert_line(text,
 		    "iostrata_request_seconds_total{disk=\"sda\",op=\"write\",part=\"device\"} "
 		    "6.000000000");
@@ -206,16 +211,16 @@ static void test_hostile(void **state)
 	totals_init(&t, BY_COMM, 25, 100);
 	add(&t, comms, 4, 1000, 1);
 	text = text_of(&t, false);
-	assert_line(text, "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\","
-			  "comm=\"a\\\"b\\\\c?d?[2J\"} 2");
-	assert_line(text, "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\","
-			  "comm=\"\xef\xbf\xbd?\"} 2");
+	assert_line(text, "iostrata_operation_duration_seconds_count{op=\"read\",fs=\"ext4\","
+			  "comm=\"a\\\"b\\\\c?d?[2J\"} 23");
+	assert_line(text, "iostrata_operation_duration_seconds_count{op=\"read\",fs=\"ext4\","
+			  "comm=\"\xef\xbf\xbd?\"} 23");
 	/* one that is called as all others are is one of them */
-	assert_line(text,
-		    "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\",comm=\"other\"} 2");
-	assert_line(text,
-		    "iostrata_operation_errors_total{op=\"read\",fs=\"ext4\",comm=\"unknown\"} "
-		    "2");
+	assert_line(text, "iostrata_operation_duration_seconds_count{op=\"read\",fs=\"ext4\",comm="
+			  "\"other\"} 23");
+	assert_line(text, "iostrata_operation_duration_seconds_count{op=\"read\",fs=\"ext4\",comm="
+			  "\"unknown\"} "
+			  "23");
 	assert_null(strchr(text, '\033'));
 	free(text);
 	totals_done(&t);
