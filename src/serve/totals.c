@@ -11,7 +11,7 @@
 
 enum {
 	KEY_FADES = 8,  /* thousandths in an interval: half remains after 87 intervals */
-	KEYS_WAIT = 16, /* at most this many waiting keys for each one shown; more are not noted */
+	KEYS_WAIT = 16, /* waiting keys for each one shown, at most: the least used are forgotten */
 	LABEL_CAP = 1024,
 };
 
@@ -72,13 +72,13 @@ void totals_init(struct totals *s, enum by_key by, unsigned int buckets, unsigne
 	bounds_set(&s->bounds, buckets);
 }
 
-/* Removes the sums of the key @id, or with 0 of all keys. */
-static void totals_remove(struct total **list, unsigned int id)
+/* Removes the sums of all keys, or only of those that are gone. */
+static void totals_remove(struct total **list, bool all)
 {
 	struct total *t, *next;
 
 	HASH_ITER (hh, *list, t, next) {
-		if (id && t->key.id != id)
+		if (!all && (!t->owner || t->owner->state != KEY_GONE))
 			continue;
 		HASH_DEL(*list, t);
 		free(t);
@@ -89,8 +89,8 @@ void totals_done(struct totals *s)
 {
 	struct key *key, *next_key;
 
-	totals_remove(&s->ops, 0);
-	totals_remove(&s->rqs, 0);
+	totals_remove(&s->ops, true);
+	totals_remove(&s->rqs, true);
 	HASH_ITER (hh, s->keys, key, next_key) {
 		HASH_DEL(s->keys, key);
 		free(key);
@@ -148,8 +148,8 @@ static void key_set_labels(struct key *key)
 	}
 }
 
-/* The key of a row, made if need be. NULL: it counts in KEY_OTHER. */
-static struct key *key_find(struct totals *s, const char *by, bool contained)
+/* The key of a row; with @make it is made if need be. NULL: the row counts in KEY_OTHER. */
+static struct key *key_find(struct totals *s, const char *by, bool contained, bool make)
 {
 	char text[KEY_LABELS * LABEL_CAP];
 	unsigned int len = labels_of(s, by, contained, text);
@@ -159,40 +159,44 @@ static struct key *key_find(struct totals *s, const char *by, bool contained)
 				  : !strcmp(text, other_text))
 		return NULL;
 	HASH_FIND(hh, s->keys, text, len, key);
-	if (key || HASH_COUNT(s->keys) >= (KEYS_WAIT + 1) * s->keys_max)
+	if (key || !make)
 		return key;
 	key = calloc(1, sizeof(*key) + len);
 	if (!key)
 		return NULL;
 	memcpy(key->text, text, len);
 	key->text_len = len;
-	key->id = ++s->last_id;
 	key_set_labels(key);
 	HASH_ADD(hh, s->keys, text, len, key);
 	return key;
 }
 
-/* Removes a key and its sums. */
-static void key_remove(struct totals *s, struct key *key)
+static void key_forget(struct totals *s, struct key *key)
 {
-	totals_remove(&s->ops, key->id);
-	totals_remove(&s->rqs, key->id);
-	s->n_leaving -= key->state == KEY_LEAVES;
 	HASH_DEL(s->keys, key);
 	free(key);
 }
 
-/* Fades the use of keys, and removes keys which have left, or are not used any more. */
+/* Fades the use of keys, and removes keys which have left. */
 static void keys_age(struct totals *s, uint64_t now)
 {
+	unsigned int leaving = s->n_leaving;
 	struct key *key, *next;
 
-	HASH_ITER (hh, s->keys, key, next) {
+	for (key = s->keys; key; key = key->hh.next) {
 		key->use -= key->use * KEY_FADES / 1000;
-		if (key->state == KEY_LEAVES ? now - key->left_ns >= KEY_LEAVES_NS
-					     : key->state == KEY_WAITS && key->use < 1)
-			key_remove(s, key);
+		if (key->state != KEY_LEAVES || now - key->left_ns < KEY_LEAVES_NS)
+			continue;
+		key->state = KEY_GONE;
+		s->n_leaving--;
 	}
+	if (s->n_leaving == leaving)
+		return;
+	totals_remove(&s->ops, false);
+	totals_remove(&s->rqs, false);
+	HASH_ITER (hh, s->keys, key, next)
+		if (key->state == KEY_GONE)
+			key_forget(s, key);
 }
 
 static void keys_use(struct totals *s, const struct snapshot *sn)
@@ -200,69 +204,86 @@ static void keys_use(struct totals *s, const struct snapshot *sn)
 	struct key *key;
 
 	for (size_t i = 0; i < sn->n_ops; i++) {
-		key = key_find(s, sn->ops[i].by, sn->ops[i].contained);
+		key = key_find(s, sn->ops[i].by, sn->ops[i].contained, true);
 		if (key)
 			key->use += sn->ops[i].total_ns + 1;
 	}
 	for (size_t i = 0; i < sn->n_rqs; i++) {
-		key = key_find(s, sn->rqs[i].by, sn->rqs[i].contained);
+		key = key_find(s, sn->rqs[i].by, sn->rqs[i].contained, true);
 		if (key)
 			key->use += sn->rqs[i].device_ns + 1;
 	}
 }
 
-/* The most used key not shown, and the least used key shown. NULL: there is none. */
-static void keys_compare(const struct totals *s, struct key **ret_most, struct key **ret_least)
+static int more_used_first(const struct key *a, const struct key *b)
 {
-	struct key *key;
+	return (a->use < b->use) - (a->use > b->use);
+}
 
-	*ret_most = *ret_least = NULL;
-	for (key = s->keys; key; key = key->hh.next) {
-		if (key->state == KEY_SHOWN) {
-			if (!*ret_least || key->use < (*ret_least)->use)
-				*ret_least = key;
-		} else if (!*ret_most || key->use > (*ret_most)->use) {
-			*ret_most = key;
-		}
-	}
+/* The least used key. NULL: there is none. */
+static struct key *key_last(const struct totals *s)
+{
+	return s->keys ? ELMT_FROM_HH(s->keys->hh.tbl, s->keys->hh.tbl->tail) : NULL;
 }
 
 /* A leaving key may come back, with its sums as they were. */
 static void key_show(struct totals *s, struct key *key)
 {
+	if (!key->id)
+		key->id = ++s->last_id;
 	s->n_leaving -= key->state == KEY_LEAVES;
 	key->state = KEY_SHOWN;
 	s->n_shown++;
 }
 
+static void key_leave(struct totals *s, struct key *key, uint64_t now)
+{
+	key->state = KEY_LEAVES;
+	key->left_ns = now;
+	s->n_leaving++;
+	s->n_shown--;
+}
+
 /* A key takes the place of another if it was used twice as much: places do not change all the
- * time. */
+ * time. Keys are in the order of their use. */
 static void keys_choose(struct totals *s, uint64_t now)
 {
-	struct key *most, *least;
+	struct key *key, *least = NULL;
 
-	for (;;) {
-		keys_compare(s, &most, &least);
-		if (!most || most->use < 1)
-			return;
-		if (s->n_shown < s->keys_max) {
-			key_show(s, most);
+	for (key = s->keys; key && key->use >= 1; key = key->hh.next) {
+		if (key->state == KEY_SHOWN)
 			continue;
+		if (s->n_shown >= s->keys_max) {
+			least = least ? least : key_last(s);
+			while (least && least->state != KEY_SHOWN)
+				least = least->hh.prev;
+			if (!least || key->use < 2 * least->use || s->n_leaving >= s->keys_max)
+				return;
+			key_leave(s, least, now);
 		}
-		if (!least || most->use < 2 * least->use || s->n_leaving >= s->keys_max)
+		key_show(s, key);
+	}
+}
+
+/* Forgets the least used of the keys that wait: all that are not used any more, and those beyond
+ * the limit. So a busy key finds its place however many others come and go. */
+static void keys_limit(struct totals *s)
+{
+	struct key *key, *before;
+
+	for (key = key_last(s); key; key = before) {
+		before = key->hh.prev;
+		if (key->use >= 1 && HASH_COUNT(s->keys) <= (KEYS_WAIT + 1) * s->keys_max)
 			return;
-		least->state = KEY_LEAVES;
-		least->left_ns = now;
-		s->n_leaving++;
-		s->n_shown--;
-		key_show(s, most);
+		if (key->state == KEY_WAITS)
+			key_forget(s, key);
 	}
 }
 
 /* The key whose labels a row counts under; NULL: it has none, or they are of KEY_OTHER. */
 static const struct key *owner_of(struct totals *s, const char *by, bool contained)
 {
-	const struct key *key = s->by == BY_NONE ? NULL : key_find(s, by, contained);
+	const struct key *key = s->by == BY_NONE ? NULL : key_find(s, by, contained, false);
 
 	return key && key->state == KEY_SHOWN ? key : NULL;
 }
@@ -388,7 +409,9 @@ int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measure
 	if (s->by != BY_NONE) {
 		keys_age(s, sn->taken_ns);
 		keys_use(s, sn);
+		HASH_SORT(s->keys, more_used_first);
 		keys_choose(s, sn->taken_ns);
+		keys_limit(s);
 	}
 	gauges_reset(s);
 	costs_add(s, sn);

@@ -37,7 +37,7 @@ unsigned int bounds_find(const struct bounds *b, unsigned int bucket);
  * their end. Then they are removed. So no sum ever decreases, and the additions to all sums in an
  * interval are always the whole.
  */
-enum key_state { KEY_WAITS, KEY_SHOWN, KEY_LEAVES };
+enum key_state { KEY_WAITS, KEY_SHOWN, KEY_LEAVES, KEY_GONE };
 
 #define KEY_LEAVES_NS (300ULL * 1000000000)
 
@@ -46,7 +46,7 @@ enum { KEY_OTHER = 1 }; /* an id; 0: without --by */
 enum { KEY_LABELS = 3 };
 
 struct key {
-	unsigned int id;
+	unsigned int id; /* 0: never shown */
 	enum key_state state;
 	double use;       /* ns of I/O, fading: by half in 87 intervals */
 	uint64_t left_ns; /* with KEY_LEAVES: since when, CLOCK_MONOTONIC */
