@@ -154,6 +154,18 @@ const struct device *devices_named(const struct devices *d, const char *name)
 	return NULL;
 }
 
+void devices_label(const struct devices *d, unsigned int dev, char ret_label[DEVICE_NAME])
+{
+	const struct device *known = d ? devices_find(d, dev) : NULL;
+
+	if (!dev)
+		ret_label[0] = '\0';
+	else if (known && known->name[0])
+		memcpy(ret_label, known->name, DEVICE_NAME);
+	else
+		snprintf(ret_label, DEVICE_NAME, "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
+}
+
 static void link_slaves(struct devices *d, unsigned int dev)
 {
 	char path[SYS_PATH], what[SYS_PATH];

@@ -55,6 +55,9 @@ void devices_link(struct devices *d, unsigned int upper, unsigned int lower);
 const struct device *devices_find(const struct devices *d, unsigned int dev);
 const struct device *devices_named(const struct devices *d, const char *name);
 
+/* The name of @dev, or "8:16" if no name is known; "" for 0. @d may be NULL. */
+void devices_label(const struct devices *d, unsigned int dev, char ret_label[DEVICE_NAME]);
+
 /* The disk of the partition @dev, else @dev. */
 unsigned int devices_disk(const struct devices *d, unsigned int dev);
 

@@ -913,6 +913,7 @@ function liveTables() {
 		busy: new LiveTable(busy, "in-progress", "Operations that have not ended, oldest first", [
 			{ name: "op", title: "operation", kind: "text" }, { name: "fs", title: "fs", kind: "text" },
 			{ name: "age_ns", title: "for", kind: "time" }, { name: "stratum", title: "in", kind: "text" },
+			{ name: "dev", title: "disk", kind: "text" },
 			{ name: "comm", title: "process", kind: "text" }, { name: "pid", title: "pid", kind: "id" },
 			{ name: "file", title: "file", kind: "text" }]),
 		ops: new LiveTable(tables, "ops", "Operations of the last second", [

@@ -229,65 +229,46 @@ static void put_rqs(struct writer *w)
 	put_counts(w, rqs, labels_of_rq, offsetof(struct total, errors));
 }
 
-/* Whether a row before @t is of the same disk. */
-static bool disk_is_told(const struct total *rqs, const struct total *t)
-{
-	for (; rqs != t; rqs = rqs->hh.next)
-		if (!strcmp(rqs->key.of, t->key.of))
-			return true;
-	return false;
-}
-
-/* Device time of a disk's requests in the last interval. */
-static uint64_t disk_time(const struct total *rqs, const char *disk)
-{
-	uint64_t ns = 0;
-
-	for (; rqs; rqs = rqs->hh.next)
-		ns += strcmp(rqs->key.of, disk) ? 0 : rqs->last_device_ns;
-	return ns;
-}
-
 /* By Little's law: the time spent at the device in an interval, divided by the interval. */
 static void put_depths(struct writer *w)
 {
-	const struct total *t, *rqs = w->totals->rqs;
+	const struct disk_total *t = w->totals->disks;
 
 	put_family(w, "iostrata_device_queue_depth", "gauge",
 		   "Mean number of requests at the device in the last interval, by the device "
 		   "time of those that ended.");
-	for (t = rqs; t && w->totals->duration_ns; t = t->hh.next) {
-		if (disk_is_told(rqs, t))
-			continue;
+	for (; t && w->totals->duration_ns; t = t->hh.next) {
 		labels_begin(w);
-		add_label(w, "disk", t->key.of);
+		add_label(w, "disk", t->disk);
 		text_put(&w->out, "%s{%s} %.6f\n", w->family, w->labels,
-			 (double)disk_time(t, t->key.of) / w->totals->duration_ns);
+			 (double)t->device_ns / w->totals->duration_ns);
 	}
 }
 
-/* The row of operations has those in progress: none of them has a key of --by. */
-static bool labels_of_unfinished(struct writer *w, const struct total *t)
+static void labels_of_busy(struct writer *w, const struct busy_total *t)
 {
 	labels_begin(w);
 	add_label(w, "op", op_name(t->key.op));
-	add_label(w, "fs", t->key.of);
-	return t->key.id <= KEY_OTHER;
+	add_label(w, "fs", t->key.fs);
+	if (t->key.disk[0])
+		add_label(w, "disk", t->key.disk);
 }
 
 static void put_in_progress(struct writer *w)
 {
-	const struct total *t, *ops = w->totals->ops;
+	const struct busy_total *t, *busy = w->totals->busy;
 
 	put_family(w, "iostrata_in_progress", "gauge", "Operations that have not ended.");
-	for (t = ops; t; t = t->hh.next)
-		if (labels_of_unfinished(w, t))
-			put_count(w, "", "", t->unfinished);
+	for (t = busy; t; t = t->hh.next) {
+		labels_of_busy(w, t);
+		put_count(w, "", "", t->count);
+	}
 	put_family(w, "iostrata_oldest_in_progress_seconds", "gauge",
 		   "Time since the oldest operation that has not ended began.");
-	for (t = ops; t; t = t->hh.next)
-		if (labels_of_unfinished(w, t))
-			put_seconds(w, "", "", t->oldest_ns);
+	for (t = busy; t; t = t->hh.next) {
+		labels_of_busy(w, t);
+		put_seconds(w, "", "", t->oldest_ns);
+	}
 }
 
 static void put_lost(struct writer *w, const char *kind, uint64_t n)

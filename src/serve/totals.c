@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/container.h"
+#include "base/devices.h"
 #include "base/hist.h"
 #include "base/text.h"
 
@@ -87,10 +88,20 @@ static void totals_remove(struct total **list, bool all)
 
 void totals_done(struct totals *s)
 {
+	struct disk_total *disk, *next_disk;
+	struct busy_total *busy, *next_busy;
 	struct key *key, *next_key;
 
 	totals_remove(&s->ops, true);
 	totals_remove(&s->rqs, true);
+	HASH_ITER (hh, s->disks, disk, next_disk) {
+		HASH_DEL(s->disks, disk);
+		free(disk);
+	}
+	HASH_ITER (hh, s->busy, busy, next_busy) {
+		HASH_DEL(s->busy, busy);
+		free(busy);
+	}
 	HASH_ITER (hh, s->keys, key, next_key) {
 		HASH_DEL(s->keys, key);
 		free(key);
@@ -288,17 +299,63 @@ static const struct key *owner_of(struct totals *s, const char *by, bool contain
 	return key && key->state == KEY_SHOWN ? key : NULL;
 }
 
+enum { OF_CAP = sizeof(((struct total_key *)0)->of) };
+
+/* text_label() as a part of a key: all bytes after the text are 0. */
+static void key_text(char dst[OF_CAP], const char *src, size_t len)
+{
+	char text[OF_CAP] = "";
+
+	text_label(text, sizeof(text), src, len);
+	memset(dst, 0, OF_CAP);
+	strcpy(dst, text);
+}
+
 /* The key of the sums of @owner for @op and @of: hostile, at most @len bytes. */
 static struct total_key total_key(const struct totals *s, const struct key *owner, unsigned int op,
 				  const char *of, size_t len)
 {
 	struct total_key key = { .op = op };
-	char text[sizeof(key.of)];
 
 	key.id = owner ? owner->id : s->by == BY_NONE ? 0 : KEY_OTHER;
-	text_label(text, sizeof(text), of, len);
-	strcpy(key.of, text);
+	key_text(key.of, of, len);
 	return key;
+}
+
+/* The entry of @disk (hostile), made if need be. NULL: out of memory. */
+static struct disk_total *disk_total(struct totals *s, const char *disk)
+{
+	struct disk_total *t, new = {};
+
+	key_text(new.disk, disk, DEVICE_NAME);
+	HASH_FIND_STR(s->disks, new.disk, t);
+	if (t)
+		return t;
+	t = malloc(sizeof(*t));
+	if (!t)
+		return NULL;
+	*t = new;
+	HASH_ADD_STR(s->disks, disk, t);
+	return t;
+}
+
+/* The same for operations @op on @fs that wait for @disk, both hostile. */
+static struct busy_total *busy_total(struct totals *s, unsigned int op, const char *fs,
+				     const char *disk)
+{
+	struct busy_total *t, new = { .key.op = op };
+
+	key_text(new.key.fs, fs, FS_NAME_LEN);
+	key_text(new.key.disk, disk, DEVICE_NAME);
+	HASH_FIND(hh, s->busy, &new.key, sizeof(new.key), t);
+	if (t)
+		return t;
+	t = malloc(sizeof(*t));
+	if (!t)
+		return NULL;
+	*t = new;
+	HASH_ADD(hh, s->busy, key, sizeof(t->key), t);
+	return t;
 }
 
 /* The sums of @key in @list, all 0 if new. NULL: out of memory. */
@@ -344,6 +401,8 @@ static int op_add(struct totals *s, const struct op_row *row, unsigned int measu
 			t->measured |= 1U << i;
 	}
 	t->measured |= measured & ~row->missing_layers;
+	if (!busy_total(s, row->key.op, row->fs, ""))
+		return -ENOMEM;
 	hist_sum(&s->bounds, &row->hist, t->buckets);
 	return 0;
 }
@@ -353,29 +412,32 @@ static int rq_add(struct totals *s, const struct rq_row *row)
 	const struct key *owner = owner_of(s, row->by, row->contained);
 	struct total_key key = total_key(s, owner, row->key.op, row->disk, sizeof(row->disk));
 	struct total *t = total_find(&s->rqs, &key, owner);
+	struct disk_total *disk = disk_total(s, row->disk);
 
-	if (!t)
+	if (!t || !disk)
 		return -ENOMEM;
+	disk->device_ns += row->device_ns;
 	t->count += row->count;
 	t->errors += row->errors;
 	t->bytes += row->bytes;
 	t->tag_ns += row->tag_ns;
 	t->queue_ns += row->queue_ns;
 	t->device_ns += row->device_ns;
-	t->last_device_ns += row->device_ns;
 	hist_sum(&s->bounds, &row->hist, t->buckets);
 	return 0;
 }
 
 /* Operations in progress have no key of --by. */
-static int unfinished_add(struct totals *s, const struct unfinished *u)
+static int unfinished_add(struct totals *s, const struct unfinished *u, const struct devices *d)
 {
-	struct total_key key = total_key(s, NULL, u->op, u->fs, sizeof(u->fs));
-	struct total *t = total_find(&s->ops, &key, NULL);
+	struct busy_total *t;
+	char disk[DEVICE_NAME];
 
+	devices_label(d, u->dev, disk);
+	t = busy_total(s, u->op, u->fs, disk);
 	if (!t)
 		return -ENOMEM;
-	t->unfinished++;
+	t->count++;
 	if (t->oldest_ns < u->age_ns)
 		t->oldest_ns = u->age_ns;
 	return 0;
@@ -384,10 +446,10 @@ static int unfinished_add(struct totals *s, const struct unfinished *u)
 /* Gauges are of the last interval. */
 static void gauges_reset(struct totals *s)
 {
-	for (struct total *t = s->ops; t; t = t->hh.next)
-		t->unfinished = t->oldest_ns = 0;
-	for (struct total *t = s->rqs; t; t = t->hh.next)
-		t->last_device_ns = 0;
+	for (struct busy_total *t = s->busy; t; t = t->hh.next)
+		t->count = t->oldest_ns = 0;
+	for (struct disk_total *t = s->disks; t; t = t->hh.next)
+		t->device_ns = 0;
 }
 
 static void costs_add(struct totals *s, const struct snapshot *sn)
@@ -422,6 +484,6 @@ int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measure
 		if (sn->rqs[i].count)
 			err = rq_add(s, &sn->rqs[i]);
 	for (size_t i = 0; i < sn->n_unfinished && !err; i++)
-		err = unfinished_add(s, &sn->unfinished[i]);
+		err = unfinished_add(s, &sn->unfinished[i], sn->devices);
 	return err;
 }

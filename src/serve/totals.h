@@ -75,15 +75,31 @@ struct total {
 			uint64_t io_errors; /* of .errors */
 			uint64_t total_ns, strata[ST_N];
 			unsigned int measured; /* set of 1 << stratum: measured, at least once */
-			/* in progress at the end of the last interval; only in the rows of
-			 * KEY_OTHER or 0 */
-			uint64_t unfinished, oldest_ns;
 		};
 		struct {
 			uint64_t tag_ns, queue_ns, device_ns;
-			uint64_t last_device_ns; /* of the last interval */
 		};
 	};
+};
+
+/* A disk, with the device time of its requests in the last interval. */
+struct disk_total {
+	char disk[32]; /* as total_key.of */
+	uint64_t device_ns;
+	UT_hash_handle hh;
+};
+
+/* Operations in progress at the end of the last interval. Those which were there once stay, with 0.
+ */
+struct busy_key {
+	unsigned int op;
+	char fs[32], disk[32]; /* as total_key.of; disk: see struct unfinished */
+};
+
+struct busy_total {
+	struct busy_key key;
+	uint64_t count, oldest_ns;
+	UT_hash_handle hh;
 };
 
 struct totals {
@@ -95,6 +111,8 @@ struct totals {
 	struct key *keys;
 	unsigned int last_id, n_shown, n_leaving;
 	struct total *ops, *rqs; /* in the order in which they came */
+	struct disk_total *disks;
+	struct busy_total *busy; /* also an entry without a disk for each operation on an fs */
 	uint64_t lost[LOST_N], missed;
 	bool has_overhead;
 	uint64_t bpf_run_ns, bpf_run_cnt;

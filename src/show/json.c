@@ -105,11 +105,10 @@ static void put_op(struct writer *w, const struct op_row *r)
 static void put_parent(struct writer *w, const struct rq_row *r)
 {
 	const struct devices *d = w->sn->devices;
-	const struct device *device;
 	struct json *j = &w->json;
+	char name[DEVICE_NAME];
 	unsigned int dev;
 	size_t at = 0;
-	char text[24];
 
 	if (!d) {
 		json_put_null(j, "parent");
@@ -117,9 +116,8 @@ static void put_parent(struct writer *w, const struct rq_row *r)
 	}
 	json_put_begin(j, "parent", '[');
 	while ((dev = devices_above(d, r->key.dev, &at))) {
-		device = devices_find(d, dev);
-		snprintf(text, sizeof(text), "%u:%u", DEV_MAJOR(dev), DEV_MINOR(dev));
-		json_put_string(j, NULL, device ? device->name : text);
+		devices_label(d, dev, name);
+		json_put_text(j, NULL, name, sizeof(name));
 	}
 	json_put_end(j, ']');
 }
@@ -470,12 +468,15 @@ static void put_unfinished(struct writer *w)
 	json_put_begin(j, "in_progress", '[');
 	for (size_t i = 0; i < w->sn->n_unfinished; i++) {
 		const struct unfinished *u = &w->sn->unfinished[i];
+		char disk[DEVICE_NAME];
 
+		devices_label(w->sn->devices, u->dev, disk);
 		json_put_begin(j, NULL, '{');
 		json_put_string(j, "op", op_name(u->op));
 		json_put_text(j, "fs", u->fs, sizeof(u->fs));
 		json_put_uint(j, "age_ns", u->age_ns);
 		json_put_string(j, "stratum", stratum_name(u->stratum));
+		json_put_text(j, "dev", disk, sizeof(disk));
 		json_put_uint(j, "pid", u->pid);
 		json_put_uint(j, "tid", u->tid);
 		json_put_text(j, "comm", u->comm, sizeof(u->comm));

@@ -123,6 +123,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ io, "d", &l->d },
 		{ io, "throttled", &l->io_throttled },
 		{ io, "bio_based", &l->bio_based },
+		{ io, "dev", &l->io_dev },
 		{ async, "task", &l->async_task },
 		{ async, "queued", &l->queued },
 		{ async, "op", &l->async_op },
@@ -203,24 +204,36 @@ static enum stratum io_stratum(const struct state_layout *l, const char *io)
 	return u8_at(io, l->bio_based) ? ST_DEVICE : ST_TAG;
 }
 
-/* The stratum of an operation waiting for the bio which its thread @tid submitted last. The bio may
- * be done, and its address be that of a bio of another thread. */
-static enum stratum bio_stratum(const struct state_layout *l, const char *bss, uint64_t bio,
-				unsigned int tid)
+/* What an operation waits for. */
+struct wait {
+	enum stratum stratum;
+	unsigned int dev;            /* as in struct unfinished */
+	const struct served *served; /* its request to a server; NULL: none */
+};
+
+static struct wait io_wait(const struct state_layout *l, const char *io)
+{
+	return (struct wait){ io_stratum(l, io), u32_at(io, l->io_dev), NULL };
+}
+
+/* The wait of an operation for the bio which its thread @tid submitted last. The bio may be done,
+ * and its address be that of a bio of another thread. */
+static struct wait bio_wait(const struct state_layout *l, const char *bss, uint64_t bio,
+			    unsigned int tid)
 {
 	char hashed[l->io_size];
 
 	if (!bio) /* asked a server instead; 0 is the key of free slots */
-		return ST_SLEEP;
+		return (struct wait){ .stratum = ST_SLEEP };
 	for (size_t i = 0; i < l->n_ios; i++) {
 		const char *io = bss + l->ios + i * l->io_size;
 
 		if (u64_at(io, l->key) == bio && u32_at(io, l->io_tid) == tid)
-			return io_stratum(l, io);
+			return io_wait(l, io);
 	}
 	if (!bpf_map_lookup_elem(l->io_hash, &bio, hashed) && u32_at(hashed, l->io_tid) == tid)
-		return io_stratum(l, hashed);
-	return ST_SLEEP;
+		return io_wait(l, hashed);
+	return (struct wait){ .stratum = ST_SLEEP };
 }
 
 enum { SERVED_MOST = 512 };
@@ -284,12 +297,11 @@ static char *server_name(const struct reading *r, const struct served *s)
 	return s->address[0] ? strdup(s->address) : NULL;
 }
 
-/* The stratum that is charged right now, as far as known before the wake-up. */
-static enum stratum stratum_now(const struct reading *r, const char *task)
+/* The stratum that is charged right now, if it is not that of a bio; ST_N: it is. As far as known
+ * before the wake-up. */
+static enum stratum stratum_now(const struct state_layout *l, const char *task)
 {
-	const struct state_layout *l = r->l;
 	uint64_t asleep = u64_at(task, l->asleep);
-	enum stratum now = ST_SLEEP;
 
 	if (!u64_at(task, l->off))
 		return u8_at(task, l->layer) <= ST_FS ? u8_at(task, l->layer) : ST_SYSCALL;
@@ -301,10 +313,21 @@ static enum stratum stratum_now(const struct reading *r, const char *task)
 		return ST_THROTTLE;
 	if (u8_at(task, l->locked))
 		return ST_LOCK;
-	if (u8_at(task, l->submitted))
-		now = bio_stratum(l, r->bss, u64_at(task, l->last_bio),
-				  u32_at(task, l->kernel_tid));
-	return now == ST_SLEEP && served_for(r, task) ? ST_SERVER : now;
+	return u8_at(task, l->submitted) ? ST_N : ST_SLEEP;
+}
+
+static struct wait wait_now(const struct reading *r, const char *task)
+{
+	const struct state_layout *l = r->l;
+	struct wait now = { .stratum = stratum_now(l, task) };
+
+	if (now.stratum == ST_N)
+		now = bio_wait(l, r->bss, u64_at(task, l->last_bio), u32_at(task, l->kernel_tid));
+	if (now.stratum == ST_SLEEP)
+		now.served = served_for(r, task);
+	if (now.served)
+		now.stratum = ST_SERVER;
+	return now;
 }
 
 /* Reads the name of the thread from /proc. */
@@ -378,14 +401,16 @@ static bool in_progress(const struct state_layout *l, const char *op)
 	       (progress == PROGRESS_FAULTS && u8_at(op, l->submitted));
 }
 
-/* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). @served: its request
- * to a server; NULL: none. 0 or -ENOMEM. */
-static int op_add(const struct reading *r, const char *op, enum stratum stratum, uint64_t id,
-		  const struct served *served)
+/* Adds the operation at @op, which belongs to thread @id (tgid << 32 | tid). 0 or -ENOMEM. */
+static int op_add(const struct reading *r, const char *op, struct wait wait, uint64_t id)
 {
 	uint64_t start = u64_at(op, r->l->start);
 	struct unfinished u = {
-		.op = u8_at(op, r->l->kind), .stratum = stratum, .pid = id >> 32, .tid = id
+		.op = u8_at(op, r->l->kind),
+		.stratum = wait.stratum,
+		.dev = wait.dev,
+		.pid = id >> 32,
+		.tid = id,
 	};
 
 	if (start >= r->now || r->now - start < r->min_ns || u.op == OP_HANDLE)
@@ -395,8 +420,8 @@ static int op_add(const struct reading *r, const char *op, enum stratum stratum,
 	collect_fs_name(r->types, u.op == OP_FAULT ? FS_UNKNOWN : u64_at(op, r->l->fs), u.fs);
 	if (u.op != OP_FAULT)
 		file_read(r->l, op, &u);
-	if (served)
-		u.server = server_name(r, served);
+	if (wait.served)
+		u.server = server_name(r, wait.served);
 	if (!add(r->sn, &u))
 		return 0;
 	free(u.server);
@@ -425,16 +450,15 @@ static int parked_add(const struct reading *r, const char *async)
 	const char *op = async + l->async_op;
 	uint64_t task = u64_at(async, l->async_task);
 	const char *thread = thread_of(r, task);
-	enum stratum now = ST_SLEEP;
+	struct wait now = { .stratum = ST_SLEEP };
 
 	if (!task || !in_progress(l, op))
 		return 0;
 	if (u8_at(async, l->queued))
-		now = ST_HELPER;
+		now.stratum = ST_HELPER;
 	else if (u8_at(op, l->submitted) && thread)
-		now = bio_stratum(l, r->bss, u64_at(op, l->last_bio),
-				  u32_at(thread, l->kernel_tid));
-	return op_add(r, op, now, thread ? u64_at(thread, l->id) : 0, NULL);
+		now = bio_wait(l, r->bss, u64_at(op, l->last_bio), u32_at(thread, l->kernel_tid));
+	return op_add(r, op, now, thread ? u64_at(thread, l->id) : 0);
 }
 
 enum { BATCH = 512 };
@@ -469,7 +493,6 @@ static int threads_read(const struct reading *r)
 {
 	const struct state_layout *l = r->l;
 	char task[l->task_size];
-	enum stratum now;
 	int err = 0;
 
 	for (size_t i = 0; i < l->n_tasks && !err; i++) {
@@ -480,11 +503,8 @@ static int threads_read(const struct reading *r)
 			continue;
 		memcpy(task, slot, sizeof(task));
 		/* while the state was copied, the operation may have ended and another begun */
-		if (!in_progress(l, slot) || u64_at(slot, l->start) != u64_at(task, l->start))
-			continue;
-		now = stratum_now(r, task);
-		err = op_add(r, task, now, u64_at(task, l->id),
-			     now == ST_SERVER ? served_for(r, task) : NULL);
+		if (in_progress(l, slot) && u64_at(slot, l->start) == u64_at(task, l->start))
+			err = op_add(r, task, wait_now(r, task), u64_at(task, l->id));
 	}
 	return err;
 }

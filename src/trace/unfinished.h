@@ -28,8 +28,8 @@ struct state_layout {
 	/* in an element of tasks, which begins with its operation */
 	size_t id, kernel_tid, task, collisions;
 	size_t off, asleep, waking_at, waking_asleep;
-	size_t key, io_tid, q, g, d, io_throttled,
-		bio_based; /* in an element of ios and of io_hash */
+	/* in an element of ios and of io_hash */
+	size_t key, io_tid, q, g, d, io_throttled, bio_based, io_dev;
 	/* in an element of async_ops */
 	size_t async_size, async_task, async_op, queued;
 	size_t served_size, server_task, server_dev, server_name; /* in an entry of served */

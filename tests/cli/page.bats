@@ -297,7 +297,7 @@ live_server() {
 @test "page: the live page shows what its server sends" {
 	need_browser
 	"$iostrata" report -j --by file "$a" | command jq -c '.duration_ns = 1000000000 |
-		.in_progress = [{op: "fsync", fs: "ext4", age_ns: 5000000000, stratum: "device", pid: 1, tid: 2,
+		.in_progress = [{op: "fsync", fs: "ext4", age_ns: 5000000000, stratum: "device", dev: "sda", pid: 1, tid: 2,
 		comm: "<b>\u202ex", file: null}]' >"$tmp/json"
 	live_server
 	ACTIONS='for (let i = 0; i < 200 && (!model || model.n < 10); i++) await new Promise(r => setTimeout(r, 100));

@@ -1575,7 +1575,8 @@ static const char every_member[] =
 	"\"hist\":[[868352,884735,510],"
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"minor_faults\":[],\"in_progress\":[{\"op\":\"close\","
-	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"pid\":202,\"tid\":203,"
+	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"dev\":\"8:16\",\"pid\":202,\"tid\":"
+	"203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
 	"home\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
@@ -1715,6 +1716,7 @@ static void json_has_every_member(void **state)
 	f.sn.unfinished = calloc(1, sizeof(hung));
 	assert_non_null(f.sn.unfinished);
 	*f.sn.unfinished = hung;
+	f.sn.unfinished->dev = 8 << 20 | 16;
 	f.sn.unfinished->pid = 202;
 	f.sn.unfinished->tid = 203;
 	strcpy(f.sn.unfinished->comm, "mv");

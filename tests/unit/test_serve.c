@@ -347,25 +347,39 @@ static void test_cost(void **state)
 
 static void test_in_progress(void **state)
 {
-	struct unfinished list[] = { { .age_ns = 2000000000, .op = OP_FSYNC, .fs = "ext4" },
-				     { .age_ns = 1, .op = OP_FSYNC, .fs = "ext4" } };
-	struct snapshot sn = { .unfinished = list, .n_unfinished = 2 }, none = {};
+	struct unfinished list[] = {
+		{ .age_ns = 2000000000, .op = OP_FSYNC, .fs = "ext4" },
+		{ .age_ns = 1, .op = OP_FSYNC, .fs = "ext4" },
+		{ .age_ns = 3000000000, .op = OP_FSYNC, .fs = "ext4", .dev = 8 << 20 },
+		{ .age_ns = 1, .op = OP_READ, .fs = "ext4", .dev = 7 << 20 | 1 },
+	};
+	const struct device disk = { .name = "sda", .dev = 8 << 20 };
+	struct devices devices = {};
+	struct snapshot sn = { .unfinished = list, .n_unfinished = 4, .devices = &devices },
+			none = {};
 	struct totals t;
 	char *text;
 
 	(void)state;
+	devices_add(&devices, &disk);
 	totals_init(&t, BY_COMM, 25, 2);
 	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
 	text = text_of(&t, false);
 	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\"} 2");
+	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\",disk=\"sda\"} 1");
+	assert_line(text, "iostrata_in_progress{op=\"read\",fs=\"ext4\",disk=\"7:1\"} 1");
+	assert_line(text, "iostrata_oldest_in_progress_seconds{op=\"fsync\",fs=\"ext4\","
+			  "disk=\"sda\"} 3.000000000");
 	assert_line(text, "iostrata_oldest_in_progress_seconds{op=\"fsync\",fs=\"ext4\"} "
 			  "2.000000000");
 	free(text);
 	assert_int_equal(totals_add(&t, &none, ALL_STRATA), 0);
 	text = text_of(&t, false);
 	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\"} 0");
+	assert_line(text, "iostrata_in_progress{op=\"fsync\",fs=\"ext4\",disk=\"sda\"} 0");
 	free(text);
 	totals_done(&t);
+	devices_done(&devices);
 }
 
 static void fill_feed(struct snapshot *sn, struct devices *d)
@@ -436,6 +450,61 @@ static void test_feed(void **state)
 		memcpy(frame, &whole, sizeof(whole));
 		assert_int_equal(feed_unpack(frame, cut, &f), -EBADMSG);
 	}
+	free(frame);
+	snapshot_free(&sn);
+	devices_done(&devices);
+}
+
+/* Unpacks @frame, and makes text of it. 0 or -errno. */
+static int feed_use(const char *frame, size_t len)
+{
+	struct totals t;
+	struct feed f;
+	int err = feed_unpack(frame, len, &f);
+
+	if (err)
+		return err;
+	totals_init(&t, BY_CONTAINER, 25, 100);
+	f.sn.devices = f.sn.devices ? &f.devices : NULL;
+	assert_int_equal(totals_add(&t, &f.sn, ALL_STRATA), 0);
+	free(text_of(&t, false));
+	totals_done(&t);
+	feed_done(&f);
+	return 0;
+}
+
+/* A frame with wrong bytes anywhere is refused, or gives other figures. Nothing is read or written
+ * outside of it, which a sanitizer would tell. */
+static void test_hostile_feed(void **state)
+{
+	const size_t counts = sizeof(uint64_t) + offsetof(struct snapshot, n_ops);
+	const size_t huge[] = { SIZE_MAX, SIZE_MAX / sizeof(struct op_row), 1 << 30, 3 };
+	static const unsigned char bytes[] = { 0, 1, 0x7f, 0xff };
+	const struct missing missing = { .aio = "none of it" };
+	const struct feed_self self = {};
+	struct devices devices = {};
+	struct snapshot sn;
+	char *frame, was;
+	size_t len;
+
+	(void)state;
+	fill_feed(&sn, &devices);
+	frame = feed_pack(&sn, &missing, &self, &len);
+	assert_non_null(frame);
+	for (size_t i = 0; i < sizeof(huge) / sizeof(*huge); i++) {
+		memcpy(frame + counts, &huge[i], sizeof(huge[i]));
+		assert_int_equal(feed_use(frame, len), -EBADMSG);
+	}
+	memcpy(frame + counts, &sn.n_ops, sizeof(sn.n_ops));
+	for (size_t at = 0; at < len; at++) {
+		was = frame[at];
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			frame[at] = (char)bytes[i];
+			assert_true(feed_use(frame, len) <= 0);
+		}
+		frame[at] = was;
+	}
+	assert_int_equal(feed_use(frame, len), 0);
 	free(frame);
 	snapshot_free(&sn);
 	devices_done(&devices);

@@ -37,7 +37,7 @@ struct a_task {
 struct an_io {
 	uint64_t key, q, g, d;
 	unsigned char io_throttled, bio_based;
-	unsigned int io_tid;
+	unsigned int io_tid, io_dev;
 };
 
 struct a_request {
@@ -151,6 +151,7 @@ static int start(void **state)
 		IO(d),
 		IO(io_throttled),
 		IO(bio_based),
+		IO(io_dev),
 		.io_hash = HASH_FD,
 		.async_size = sizeof(struct a_request),
 		.async_task = offsetof(struct a_request, task),
@@ -211,22 +212,25 @@ static void what_it_waits_for(void **state)
 		{ { .asleep = 50, .waking_asleep = 30, .waking_at = 60 }, {}, ST_SLEEP },
 		{ { .asleep = 50, .throttled = 1, .locked = 1 }, {}, ST_THROTTLE },
 		{ { .asleep = 50, .locked = 1, .submitted = 1, .last_bio = 9 },
-		  { 9, 1, 0, 0, 0, 0, 0 },
+		  { 9, 1, 0, 0, 0, 0, 0, 0 },
 		  ST_LOCK },
-		{ WAITS, { 9, 1, 0, 0, 0, 0, 0 }, ST_TAG },
-		{ WAITS, { 9, 1, 1, 0, 0, 0, 0 }, ST_QUEUE },
-		{ WAITS, { 9, 1, 1, 1, 0, 0, 0 }, ST_DEVICE },
-		{ WAITS, { 9, 1, 0, 0, 1, 0, 0 }, ST_TAG },
-		{ WAITS, { 9, 1, 0, 0, AGAIN, 0, 0 }, ST_THROTTLE },
-		{ WAITS, { 9, 0, 1, 0, 0, 0, 0 }, ST_THROTTLE },
-		{ WAITS, { 9, 0, 1, 1, 0, 0, 0 }, ST_DEVICE }, /* queued without an event */
-		{ WAITS, { 9, 1, 0, 0, 0, 1, 0 }, ST_DEVICE },
-		{ WAITS, { 9, 1, 1, 0, 0, 1, 0 }, ST_QUEUE },
-		{ WAITS, { 8, 1, 1, 1, 0, 0, 0 }, ST_SLEEP },
-		{ { .asleep = 50, .last_bio = 9 }, { 9, 1, 1, 1, 0, 0, 0 }, ST_SLEEP },
+		{ WAITS, { 9, 1, 0, 0, 0, 0, 0, 0 }, ST_TAG },
+		{ WAITS, { 9, 1, 1, 0, 0, 0, 0, 0 }, ST_QUEUE },
+		{ WAITS, { 9, 1, 1, 1, 0, 0, 0, 0 }, ST_DEVICE },
+		{ WAITS, { 9, 1, 0, 0, 1, 0, 0, 0 }, ST_TAG },
+		{ WAITS, { 9, 1, 0, 0, AGAIN, 0, 0, 0 }, ST_THROTTLE },
+		{ WAITS, { 9, 0, 1, 0, 0, 0, 0, 0 }, ST_THROTTLE },
+		{ WAITS, { 9, 0, 1, 1, 0, 0, 0, 0 }, ST_DEVICE }, /* queued without an event */
+		{ WAITS, { 9, 1, 0, 0, 0, 1, 0, 0 }, ST_DEVICE },
+		{ WAITS, { 9, 1, 1, 0, 0, 1, 0, 0 }, ST_QUEUE },
+		{ WAITS, { 8, 1, 1, 1, 0, 0, 0, 0 }, ST_SLEEP },
+		{ { .asleep = 50, .last_bio = 9 }, { 9, 1, 1, 1, 0, 0, 0, 0 }, ST_SLEEP },
 		/* its bio is done, and another thread uses the address */
-		{ WAITS, { 9, 1, 1, 1, 0, 0, 31 }, ST_SLEEP },
+		{ WAITS, { 9, 1, 1, 1, 0, 0, 31, 0 }, ST_SLEEP },
 	};
+
+	struct an_io *io;
+	bool waits;
 
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
 		start(state);
@@ -234,11 +238,18 @@ static void what_it_waits_for(void **state)
 		bss.tasks[1].off |= cases[i / 2].t.asleep;
 		bss.tasks[1].progress = ACTIVE;
 		bss.tasks[1].start = 7;
-		*(i % 2 ? &hashed : &bss.ios[2]) = cases[i / 2].io;
+		hashed.io_dev = bss.ios[2].io_dev = 0;
+		io = i % 2 ? &hashed : &bss.ios[2];
+		*io = cases[i / 2].io;
+		io->io_dev = 8 << 20;
 		read_them(0);
 		assert_int_equal(sn.n_unfinished, 1);
 		if (sn.unfinished[0].stratum != cases[i / 2].want)
 			fail_msg("case %zu.%zu: %u", i / 2, i % 2, sn.unfinished[0].stratum);
+		/* a disk if it waits for a bio of its own, and then only */
+		waits = sn.unfinished[0].stratum >= ST_THROTTLE &&
+			sn.unfinished[0].stratum <= ST_DEVICE && !bss.tasks[1].throttled;
+		assert_int_equal(sn.unfinished[0].dev, waits ? 8 << 20 : 0);
 		snapshot_free(&sn);
 	}
 }
@@ -310,7 +321,7 @@ static void requests_and_faults(void **state)
 	requests[0].queued = 1;
 	requests[1].op.submitted = 1;
 	requests[1].op.last_bio = 9;
-	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0, 0 };
+	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0, 0, 0 };
 	for (int i = 0; i < 4; i++) {
 		bss.tasks[i] = reading(20 + i, 11 + i);
 		bss.tasks[i].progress = i < 2 ? FAULTS : ASYNC;
@@ -343,7 +354,7 @@ static void for_a_server(void **state)
 	bss.tasks[1].submitted = 1; /* a read, which sets it */
 	bss.tasks[3].submitted = 1;
 	bss.tasks[3].last_bio = 9;
-	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0, 0 };
+	bss.ios[0] = (struct an_io){ 9, 1, 1, 1, 0, 0, 0, 0 };
 	read_them(0);
 	assert_int_equal(sn.n_unfinished, 4);
 	assert_int_equal(sn.unfinished[0].stratum, ST_SLEEP);
