@@ -104,21 +104,21 @@ static struct serve *serve_of(struct run *r)
 static int token_read(const char *path, char ret_token[TOKEN_CAP], struct reason *why)
 {
 	FILE *f = fopen(path, "re");
-	char *end;
+	char line[TOKEN_CAP + 2];
 
 	if (!f)
 		return reason_set(why, EXIT_FAILED, "cannot open '%.120s': %s", path,
 				  strerror(errno));
-	if (!fgets(ret_token, TOKEN_CAP, f))
-		ret_token[0] = '\0';
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
 	fclose(f);
-	end = strpbrk(ret_token, "\r\n");
-	if (end)
-		*end = '\0';
-	if (guard_is_token(ret_token))
+	line[strcspn(line, "\r\n")] = '\0';
+	if (guard_is_token(line)) {
+		strcpy(ret_token, line);
 		return 0;
+	}
 	reason_set(why, EXIT_FAILED, "no token in the first line of '%.120s'", path);
-	return reason_hint(why, "a token has 16 or more letters, digits, - and _: "
+	return reason_hint(why, "a token has 16 to 255 letters, digits, - and _: "
 				"'openssl rand -hex 16' makes one");
 }
 
@@ -229,7 +229,12 @@ static int report(struct run *r, struct snapshot *sn)
 		return -ENOMEM;
 	err = send_all(s->listener.feed, frame, len);
 	free(frame);
-	return err == -EPIPE || err == -ECONNRESET ? 0 : err;
+	if (err != -EAGAIN) /* else it is stopped, or has far too much to do */
+		return err == -EPIPE || err == -ECONNRESET ? 0 : err;
+	cmd_say("error: the process that serves has taken no figures for %d seconds", FEED_WAIT_S);
+	r->exit = EXIT_FAILED;
+	r->no_reader = true;
+	return 0;
 }
 
 static bool beat(struct run *r)

@@ -169,12 +169,46 @@ static char *take_text(struct reader *r)
 	return take_bytes(r, &len);
 }
 
+/* The key of --by, as put_by() wrote it. */
+static char *take_by(struct reader *r, bool contained)
+{
+	uint64_t len;
+	char *by = take_bytes(r, &len);
+
+	if (contained && len != sizeof(struct container))
+		r->err = r->err ? r->err : -EBADMSG;
+	return by;
+}
+
 static void take_hist(struct reader *r, struct hist *ret)
 {
 	uint64_t len;
 
 	ret->bins = take_bytes(r, &len);
-	ret->n = ret->cap = len / sizeof(*ret->bins);
+	len /= sizeof(*ret->bins);
+	if (len > HIST_N) {
+		r->err = -EBADMSG;
+		return;
+	}
+	ret->n = ret->cap = len;
+	for (unsigned int i = 0; i < ret->n; i++)
+		if (ret->bins[i].bucket >= HIST_N)
+			r->err = -EBADMSG;
+}
+
+/* Room for @n rows of @size bytes, all 0. NULL with r->err: the frame has not so many. */
+static void *rows_alloc(struct reader *r, size_t n, size_t size)
+{
+	void *rows;
+
+	if (n > r->left / size) {
+		r->err = -EBADMSG;
+		return NULL;
+	}
+	rows = calloc(n + 1, size);
+	if (!rows)
+		r->err = -ENOMEM;
+	return rows;
 }
 
 /* Reads as many rows as the snapshot @from of the frame says. The rows read are counted in @to, so
@@ -185,14 +219,15 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		struct op_row *row = &to->ops[to->n_ops];
 
 		take(r, row, sizeof(*row));
-		row->by = take_text(r);
+		row->title = NULL; /* no row of this command has one */
+		row->by = take_by(r, row->contained);
 		take_hist(r, &row->hist);
 	}
 	for (; !r->err && to->n_rqs < from->n_rqs; to->n_rqs++) {
 		struct rq_row *row = &to->rqs[to->n_rqs];
 
 		take(r, row, sizeof(*row));
-		row->by = take_text(r);
+		row->by = take_by(r, row->contained);
 		take_hist(r, &row->hist);
 	}
 	for (; !r->err && to->n_unfinished < from->n_unfinished; to->n_unfinished++) {
@@ -213,12 +248,10 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 	to->servers = NULL;
 	to->sites = NULL;
 	to->threads = NULL;
-	to->ops = calloc(from->n_ops + 1, sizeof(*to->ops));
-	to->rqs = calloc(from->n_rqs + 1, sizeof(*to->rqs));
-	to->unfinished = calloc(from->n_unfinished + 1, sizeof(*to->unfinished));
-	if (!to->ops || !to->rqs || !to->unfinished)
-		r->err = -ENOMEM;
-	else
+	to->ops = rows_alloc(r, from->n_ops, sizeof(*to->ops));
+	to->rqs = rows_alloc(r, from->n_rqs, sizeof(*to->rqs));
+	to->unfinished = rows_alloc(r, from->n_unfinished, sizeof(*to->unfinished));
+	if (!r->err)
 		take_rows(r, from, to);
 }
 
@@ -262,6 +295,8 @@ int feed_unpack(const void *frame, size_t len, struct feed *ret)
 	f.devices.n = f.devices.cap = n / sizeof(*f.devices.list);
 	f.devices.links = take_bytes(&r, &n);
 	f.devices.n_links = f.devices.links_cap = n / sizeof(*f.devices.links);
+	if (!r.err && r.left)
+		r.err = -EBADMSG;
 	if (r.err) {
 		feed_done(&f);
 		return r.err;

@@ -3,7 +3,8 @@
  * feed.h - snapshots on their way from the tracing process to the listener.
  *
  * Both are forks of one another, so a snapshot is sent as it is in memory, pointers to constant
- * text included. The reader trusts the writer, which has more privileges, but checks lengths.
+ * text included. The reader trusts these pointers, since the writer has more privileges, but checks
+ * all numbers and lengths.
  */
 #ifndef IOSTRATA_SERVE_FEED_H
 #define IOSTRATA_SERVE_FEED_H
@@ -36,7 +37,7 @@ struct feed {
 char *feed_pack(const struct snapshot *sn, const struct missing *missing,
 		const struct feed_self *self, size_t *ret_len);
 
-enum { FEED_HEAD = sizeof(uint64_t) };
+enum { FEED_HEAD = sizeof(uint64_t), FEED_MAX = 1 << 30 /* bytes of a frame */ };
 
 /* Length of the frame whose first FEED_HEAD bytes are @head. */
 uint64_t feed_frame_len(const void *head);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "serve/guard.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,21 +71,31 @@ static bool has_token(const struct guard *g, const struct http_request *rq)
 	return value && is_token(g, value, len);
 }
 
-/* Whether a Host header has one of this machine's names for itself, with any port. */
+/* Whether @port, the end of a Host header, is empty or ":9740". */
+static bool is_port(const char *port)
+{
+	return !*port || (*port == ':' && !port[1 + strspn(port + 1, "0123456789")]);
+}
+
+/* Whether a Host header is "localhost" or a loopback address, with any port. No name server is
+ * asked for these, so nobody else can give them to another machine, or take them. */
 static bool host_is_local(const char *host)
 {
-	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+	bool v6 = *host == '[';
+	const char *name = host + v6;
+	size_t len = strcspn(name, v6 ? "]" : ":");
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr addr6;
+	struct in_addr addr;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		size_t n = strlen(names[i]);
-
-		if (strncasecmp(host, names[i], n))
-			continue;
-		if (!host[n] ||
-		    (host[n] == ':' && !host[n + 1 + strspn(host + n + 1, "0123456789")]))
-			return true;
-	}
-	return false;
+	if (len >= sizeof(text) || (v6 && !name[len]) || !is_port(name + len + v6))
+		return false;
+	memcpy(text, name, len);
+	text[len] = '\0';
+	if (v6)
+		return inet_pton(AF_INET6, text, &addr6) == 1 && IN6_IS_ADDR_LOOPBACK(&addr6);
+	return !strcasecmp(text, "localhost") ||
+	       (inet_pton(AF_INET, text, &addr) == 1 && ntohl(addr.s_addr) >> 24 == IN_LOOPBACKNET);
 }
 
 /* Whether an Origin header ("http://host:port") names the page's own host. */

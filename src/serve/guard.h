@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * guard.h - who may ask. On a loopback address, only requests to this machine by its own names
- * count, so no web page reaches the tool under a name of its own (DNS rebinding). On any other
- * address, a request needs the token. No other web site may ask through a user's browser.
+ * guard.h - who may ask. On a loopback address, only requests to "localhost" and to loopback
+ * addresses count, so no web page reaches the tool under a name of its own (DNS rebinding). On any
+ * other address, a request needs the token. No other web site may ask through a user's browser.
  */
 #ifndef IOSTRATA_SERVE_GUARD_H
 #define IOSTRATA_SERVE_GUARD_H
@@ -27,8 +27,8 @@ bool guard_in_query(const struct guard *g, const struct http_request *rq);
 /* A random token: TOKEN_LEN hexadecimal digits. 0 or -errno. */
 int guard_new_token(char ret_token[TOKEN_CAP]);
 
-/* Whether @token may stand in URLs, headers and cookies: of letters, digits, - and _, 16 at
- * least. */
+/* Whether @token may stand in URLs, headers and cookies: of letters, digits, - and _, 16 to
+ * TOKEN_CAP - 1 of them. */
 bool guard_is_token(const char *token);
 
 #endif

@@ -93,8 +93,13 @@ static int parse_header(char *line, struct http_request *rq)
 	};
 	const char *value;
 
-	if (!strchr(line, ':') || *line == ' ' || *line == '\t')
+	size_t name = strcspn(line, ": \t"), len = strlen(line);
+
+	if (!name ||
+	    line[name] != ':') /* "Host : a" is Host for some proxies, and not for others */
 		return 400;
+	while (strchr(" \t", line[len - 1]))
+		line[--len] = '\0';
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		value = header_value(line, known[i].name);
 		if (!value)
@@ -137,7 +142,9 @@ int http_parse(char *text, struct http_request *ret_rq)
 
 	for (line = text; !status && (end = strstr(line, "\r\n")); line = end + 2) {
 		*end = '\0';
-		if (line == text)
+		if (line[strcspn(line, "\r\n")]) /* the end of a line for some proxies */
+			status = 400;
+		else if (line == text)
 			status = parse_first(line, &rq);
 		else if (*line)
 			status = parse_header(line, &rq);
@@ -149,6 +156,19 @@ int http_parse(char *text, struct http_request *ret_rq)
 	if (!status)
 		*ret_rq = rq;
 	return status;
+}
+
+bool http_accepts(const char *list, const char *name)
+{
+	const char *at = list ? strcasestr(list, name) : NULL, *q;
+
+	if (!at)
+		return false;
+	q = strstr(at, "q=");
+	if (!q || q >= at + strcspn(at, ","))
+		return true;
+	q += strspn(q + 2, "0.") + 2;
+	return *q >= '1' && *q <= '9';
 }
 
 static const char *status_text(int status)
@@ -420,6 +440,17 @@ bool http_may_stream(const struct http *h)
 bool http_has_streams(const struct http *h)
 {
 	return h->n_streams > 0;
+}
+
+bool http_drop_slow(struct http *h)
+{
+	struct http_client *c = h->clients;
+
+	while (c && !evbuffer_get_length(bufferevent_get_output(c->bev)))
+		c = c->next;
+	if (c)
+		client_free(c);
+	return c;
 }
 
 void http_send_event(struct http *h, struct evbuffer *line)

@@ -60,9 +60,17 @@ void http_answer(struct http_client *client, const struct http_answer *a);
 bool http_may_stream(const struct http *h);
 bool http_has_streams(const struct http *h);
 
+/* Closes the client that has waited longest of those with bytes of an answer or of events before
+ * them. False: there is none. */
+bool http_drop_slow(struct http *h);
+
 /* Sends an event to all streams, with the data @line: one line, with its newline, shared as in an
  * answer. A client who did not take the events before is closed. */
 void http_send_event(struct http *h, struct evbuffer *line);
+
+/* Whether @list, the value of an Accept or Accept-Encoding header ("gzip, br;q=0"; NULL: it was not
+ * given), names @name with a quality that is not 0. */
+bool http_accepts(const char *list, const char *name);
 
 /* Parses a request up to its empty line, in place: @rq points into @text. 0, or the status of the
  * refusal. */

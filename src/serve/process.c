@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,12 @@
 
 enum { GZIP = 16 }; /* for deflateInit2(): a header of gzip */
 
+/* Most bytes of old figures that wait for slow clients. */
+enum { HELD_MAX = 32 << 20 };
+
+/* Memory of this size and more is given back when it is freed. */
+enum { LARGE = 128 << 10 };
+
 /* Bytes made once in an interval, when they are first asked for. */
 struct made {
 	char *data; /* NULL: not made */
@@ -49,7 +56,8 @@ struct process {
 	struct feed last; /* of the last interval */
 	uint64_t fed_ns;  /* when it came, CLOCK_MONOTONIC; 0: never */
 	struct made json, metrics[METRICS_N], zipped[METRICS_N];
-	int err; /* of the feed */
+	size_t held; /* bytes made and sent, as long as a client or .json etc. has them */
+	int err;     /* of the feed */
 };
 
 static void made_free(struct made *m)
@@ -63,23 +71,29 @@ static void made_free(struct made *m)
 
 static void on_last_sent(const void *data, size_t len, void *arg)
 {
-	(void)len, (void)arg;
+	struct process *p = arg;
+
+	p->held -= len;
 	free((void *)data);
 }
 
 /* A reply made once and sent to many. NULL: it could not be made. */
-static struct evbuffer *made_share(struct made *m)
+static struct evbuffer *made_share(struct process *p, struct made *m)
 {
 	if (m->shared || !m->data)
 		return m->shared;
 	m->shared = evbuffer_new();
-	if (m->shared && evbuffer_add_reference(m->shared, m->data, m->len, on_last_sent, NULL)) {
+	if (m->shared && evbuffer_add_reference(m->shared, m->data, m->len, on_last_sent, p)) {
 		evbuffer_free(m->shared);
 		m->shared = NULL;
 	}
+	if (m->shared)
+		p->held += m->len;
 	return m->shared;
 }
 
+/* Slow clients take the figures of many seconds, one after the other: they must not fill the
+ * memory. */
 static void made_forget(struct process *p)
 {
 	made_free(&p->json);
@@ -87,6 +101,8 @@ static void made_forget(struct process *p)
 		made_free(&p->metrics[i]);
 		made_free(&p->zipped[i]);
 	}
+	while (p->held > HELD_MAX && http_drop_slow(p->http))
+		;
 }
 
 /* Closes the stream @f, whose bytes are in @m. Forgets them after an error. */
@@ -174,9 +190,10 @@ static void answer_text(struct http_client *c, int status, const char *text)
 		    &(struct http_answer){ .status = status, .body = text, .len = strlen(text) });
 }
 
-static void answer_made(struct http_client *c, struct made *m, const char *type, bool gzip)
+static void answer_made(struct process *p, struct http_client *c, struct made *m, const char *type,
+			bool gzip)
 {
-	struct evbuffer *shared = made_share(m);
+	struct evbuffer *shared = made_share(p, m);
 
 	if (!shared)
 		answer_text(c, 503, "out of memory\n");
@@ -198,13 +215,11 @@ static void answer_metrics(struct process *p, const struct http_request *rq, str
 		"text/plain; version=0.0.4; charset=utf-8",
 		"application/openmetrics-text; version=1.0.0; charset=utf-8",
 	};
-	bool gzip = rq->accept_encoding && strstr(rq->accept_encoding, "gzip") &&
-		    !strstr(rq->accept_encoding, "gzip;q=0");
-	int format = rq->accept && strstr(rq->accept, "application/openmetrics-text")
-			     ? METRICS_OPEN
-			     : METRICS_PLAIN;
+	bool gzip = http_accepts(rq->accept_encoding, "gzip");
+	int format = http_accepts(rq->accept, "application/openmetrics-text") ? METRICS_OPEN
+									      : METRICS_PLAIN;
 
-	answer_made(c, gzip ? zipped_made(p, format) : metrics_made(p, format), types[format],
+	answer_made(p, c, gzip ? zipped_made(p, format) : metrics_made(p, format), types[format],
 		    gzip);
 }
 
@@ -265,12 +280,12 @@ static void serve(void *arg, const struct http_request *rq, struct http_client *
 	else if (!strcmp(rq->path, "/metrics"))
 		answer_metrics(p, rq, c);
 	else
-		answer_made(c, json_made(p), "application/json", false);
+		answer_made(p, c, json_made(p), "application/json", false);
 }
 
 static void events_send(struct process *p)
 {
-	struct evbuffer *line = made_share(json_made(p));
+	struct evbuffer *line = made_share(p, json_made(p));
 
 	if (line)
 		http_send_event(p->http, line);
@@ -311,13 +326,17 @@ static void on_feed(struct bufferevent *bev, void *arg)
 	struct evbuffer *in = bufferevent_get_input(bev);
 	struct process *p = arg;
 	char head[FEED_HEAD];
+	const void *frame;
 	uint64_t len;
 
 	while (!p->err && evbuffer_copyout(in, head, sizeof(head)) == sizeof(head)) {
 		len = feed_frame_len(head);
-		if (evbuffer_get_length(in) < len)
-			return;
-		p->err = frame_take(p, evbuffer_pullup(in, len), len);
+		if (len < FEED_HEAD || len > FEED_MAX)
+			p->err = -EBADMSG;
+		if (p->err || evbuffer_get_length(in) < len)
+			break;
+		frame = evbuffer_pullup(in, len);
+		p->err = frame ? frame_take(p, frame, len) : -ENOMEM;
 		evbuffer_drain(in, len);
 	}
 	if (p->err)
@@ -353,10 +372,10 @@ static void process_done(struct process *p)
 {
 	if (p->feed_bev)
 		bufferevent_free(p->feed_bev);
+	made_forget(p);
 	http_free(p->http);
 	if (p->base)
 		event_base_free(p->base);
-	made_forget(p);
 	feed_done(&p->last);
 	totals_done(&p->totals);
 }
@@ -367,6 +386,8 @@ int serve_process(const struct serve_conf *conf, int feed, void (*warn)(const st
 	struct process p = { .conf = conf, .view = conf->view, .start_ns = clock_day_ns() };
 	int err;
 
+	/* else glibc keeps the memory of texts of megabytes, in pieces, when they are freed */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
 	p.view.missing = &p.last.missing;
 	totals_init(&p.totals, conf->view.by, conf->buckets, conf->keys_max);
 	tzset(); /* reads a file */

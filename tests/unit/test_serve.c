@@ -317,6 +317,47 @@ static void test_many_keys(void **state)
 	totals_done(&t);
 }
 
+/* Names that come once do not keep a busy one from its label, however many they are; and there is
+ * no work for each name and each row, which 20,000 names in one interval would show. */
+static void test_crowd(void **state)
+{
+	enum { CROWD = 20000, ROUNDS = 3, MAX = 10000, ALLOWED_NS = 1500000000 };
+	const char **comms = calloc(CROWD, sizeof(*comms)), *const busy[] = { "busy" };
+	char(*names)[16] = calloc(CROWD, sizeof(*names)), *text;
+	uint64_t now = 1, begin;
+	struct totals t;
+
+	(void)state;
+	assert_true(comms && names);
+	totals_init(&t, BY_COMM, 25, 3);
+	begin = clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < CROWD; i++) {
+			snprintf(names[i], sizeof(names[i]), "%d.%d", round, i);
+			comms[i] = names[i];
+		}
+		add(&t, comms, CROWD, 1000, now++);
+		assert_true(HASH_COUNT(t.keys) <= 100);
+	}
+	add(&t, busy, 1, 1000000000, now++);
+	text = text_of(&t, false);
+	assert_non_null(strstr(text, "comm=\"busy\""));
+	free(text);
+	totals_done(&t);
+	/* all of them have labels, and lose them to others */
+	totals_init(&t, BY_COMM, 25, MAX);
+	add(&t, comms, MAX, 1000, now++);
+	add(&t, comms + MAX, MAX, 10000, now++);
+	assert_int_equal(t.n_leaving, MAX - 1); /* the first has the requests, too */
+	now += KEY_LEAVES_NS;
+	add(&t, busy, 1, 1000000000, now++);
+	assert_in_range(t.n_leaving, 1, 1);
+	totals_done(&t);
+	assert_true(clock_read(CLOCK_PROCESS_CPUTIME_ID) - begin < ALLOWED_NS);
+	free(names);
+	free(comms);
+}
+
 /* More than 2,000 series in less than 20 ms of CPU time: usual is 1 ms. */
 static void test_cost(void **state)
 {
@@ -534,10 +575,17 @@ static void test_requests(void **state)
 		{ "GET / HTTP/1.1\r\n" HOST "\r\n", 0 },
 		{ "HEAD /metrics?a=b HTTP/1.0\r\nhost:localhost\r\n\r\n", 0 },
 		{ "GET /metrics HTTP/1.1\r\nHost: [::1]:1\r\n\r\n", 0 },
+		{ "GET /metrics HTTP/1.1\r\nHost: \t127.9.8.7:1 \t\r\n\r\n", 0 },
+		{ "GET /metrics HTTP/1.1\r\nHost: [0:0::1]\r\n\r\n", 0 },
 		{ "GET / HTTP/1.1\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\n" HOST HOST "\r\n", 400 },
 		{ "GET / HTTP/1.1\r\n" HOST " folded\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\n" HOST "nocolon\r\n\r\n", 400 },
+		/* lines and names that proxies read in other ways */
+		{ "GET / HTTP/1.1\r\n" HOST "Host : evil.example\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\n" HOST ": a\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\n" HOST "X: a\nHost: evil.example\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\n" HOST "X: a\rHost: evil.example\r\n\r\n", 400 },
 		{ "GET /\r\n" HOST "\r\n", 400 },
 		{ "GET http://127.0.0.1/ HTTP/1.1\r\n" HOST "\r\n", 400 },
 		{ "GET / HTTP/2.0\r\n" HOST "\r\n", 400 },
@@ -550,6 +598,11 @@ static void test_requests(void **state)
 		{ "GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 421 },
 		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:80.evil.example\r\n\r\n", 421 },
 		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: 128.0.0.1\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: [::2]\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", 421 },
+		{ "GET / HTTP/1.1\r\nHost: [::1].evil.example\r\n\r\n", 421 },
 		{ "GET / HTTP/1.1\r\nHost:\r\n\r\n", 421 },
 		/* another site asks through a browser */
 		{ "GET / HTTP/1.1\r\n" HOST "Sec-Fetch-Site: cross-site\r\n\r\n", 0 },
@@ -566,6 +619,18 @@ static void test_requests(void **state)
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
 		if (status_of(&none, asked[i].text) != asked[i].status)
 			fail_msg("%s: %d", asked[i].text, status_of(&none, asked[i].text));
+}
+
+static void test_accepts(void **state)
+{
+	(void)state;
+	assert_true(http_accepts("gzip", "gzip"));
+	assert_true(http_accepts("br, GZIP;q=0.001", "gzip"));
+	assert_true(http_accepts("gzip, br;q=0", "gzip"));
+	assert_false(http_accepts("gzip; q=0", "gzip"));
+	assert_false(http_accepts("gzip;q=0.000, br", "gzip"));
+	assert_false(http_accepts("br", "gzip"));
+	assert_false(http_accepts(NULL, "gzip"));
 }
 
 static void test_token(void **state)
@@ -609,8 +674,9 @@ int main(void)
 		cmocka_unit_test(test_text),      cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_hostile),   cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_many_keys), cmocka_unit_test(test_in_progress),
-		cmocka_unit_test(test_feed),      cmocka_unit_test(test_requests),
-		cmocka_unit_test(test_token),
+		cmocka_unit_test(test_feed),      cmocka_unit_test(test_hostile_feed),
+		cmocka_unit_test(test_requests),  cmocka_unit_test(test_accepts),
+		cmocka_unit_test(test_token),     cmocka_unit_test(test_crowd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
