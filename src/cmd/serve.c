@@ -224,6 +224,8 @@ static int report(struct run *r, struct snapshot *sn)
 	if (err || s->listener.pid <= 0)
 		return err;
 	feed_self(&self, s->statm);
+	/* the end of the interval, not now: intervals must not overlap on the page */
+	self.until_ns -= clock_ns() - sn->taken_ns;
 	frame = feed_pack(sn, session_missing(s->io.session), &self, &len);
 	if (!frame)
 		return -ENOMEM;

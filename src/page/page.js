@@ -929,7 +929,9 @@ function liveTables() {
 }
 
 function notesFill(b, lost) {
-	const items = Object.entries(lost).filter(([, n]) => n).map(([name, n]) => `lost since this page was opened: ${countText(n)} (${name})`);
+	// a call that ends, and was in progress before the run, is no loss
+	const items = Object.entries(lost).filter(([name, n]) => n && name !== "unmatched_end")
+		.map(([name, n]) => `lost since this page was opened: ${countText(n)} (${name})`);
 	if (b.missing.length)
 		items.push(`not measured: ${b.missing.join(", ")}`);
 	document.getElementById("notes").replaceChildren(...(items.length ? items : ["nothing lost"]).map(t => make("li", {}, t)));

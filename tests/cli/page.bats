@@ -320,6 +320,73 @@ live_server() {
 	[[ $(seen .notes -r) == "lost since this page was opened: 110 (ops)" ]]
 }
 
+# real_server ARGS...: of serve; leaves $url, with the token if one is printed
+real_server() {
+	start serve "$@"
+	url=$(sed -n 's,^serving ,,p' "$tmp/err")
+	[[ $url == http://* ]]
+}
+
+# again COMMAND...: until the test ends
+again() {
+	spawn bash -c 'while "$@"; do sleep 0.1; done' again "$@"
+}
+
+@test "page: the live page of a real server has the figures of the same second, and hostile names as text" {
+	need_root
+	need_browser
+	dir=$(disk_dir)
+	names=('<img src=x>' '"&d'\' '<b>0')
+	for name in "${names[@]}"; do
+		cp "$(command -v dd)" "$dir/$name"
+	done
+	mkfifo "$dir/never"
+	real_server --listen 127.0.0.1:0 --by comm --all-files --comm "${names[0]}" --comm "${names[1]}" \
+		--comm "${names[2]}"
+	again "$dir/${names[0]}" if=/proc/version of=/dev/null bs=1 count=20 status=none
+	again "$dir/${names[1]}" "if=$iostrata" of=/dev/null bs=4096 count=20 iflag=direct status=none
+	spawn "$dir/${names[2]}" if="$dir/never" of=/dev/null status=none
+	exec {writer}<>"$dir/never"
+	# tables stay as they are from the moment at which they show what /api/breakdown says
+	actions='for (let i = 0; i < 300; i++) {
+			await new Promise(r => setTimeout(r, 100));
+			const answer = model && model.n > 1 && await fetch("api/breakdown");
+			const b = answer && answer.ok && await answer.json();
+			if (b && b.ops.some(o => o.key === "<img src=x>") && b.requests.length && b.in_progress.length &&
+					document.getElementById("about").textContent.includes(b.time)) {
+				LiveTable.prototype.fill = () => {};
+				return b;
+			}
+		}'
+	for size in "360 740" "820 1180" "1440 900"; do
+		# shellcheck disable=SC2086 # words
+		ACTIONS=$actions CHROMIUM=$(command -v chromium) \
+			node tests/browser.js "$url" $size "${PICTURES:-$tmp}/live-${size% *}.png" >"$tmp/seen"
+		[[ $(seen .console) == '[]' && $(seen .wide) == 0 ]]
+		[[ $(seen '[.requests[] | select(startswith($url) | not)]' --arg url "$url") == '[]' ]]
+		figures='op, key, count, errors, bytes, mean_ns, p99_ns, max_ns, total_ns'
+		diff <(seen ".returned.ops[] | {$figures}") <(seen ".tables.ops[] | {$figures}")
+		figures='count, errors, bytes, device_mean_ns, p99_ns, max_ns'
+		diff <(seen ".returned.requests[] | {$figures}") <(seen ".tables.requests[] | {$figures}")
+		figures='op, age_ns, stratum, pid, comm'
+		diff <(seen ".returned.in_progress[] | {$figures}") <(seen '.tables["in-progress"][] | '"{$figures}")
+		[[ $(seen '.tables["in-progress"][] | select(.comm == "<b>0") | .op' -r) == read ]]
+	done
+	exec {writer}>&-
+	rm -r "$dir"
+}
+
+@test "page: a browser gets the live page of another machine with the token in the address" {
+	need_root
+	need_browser
+	real_server --listen 0.0.0.0:0
+	url=${url/0.0.0.0/127.0.0.1}
+	[[ $url == *token=* ]]
+	ACTIONS='for (let i = 0; i < 200 && (!model || model.n < 2); i++) await new Promise(r => setTimeout(r, 100));
+		return [model.n > 1, document.cookie]' CHROMIUM=$(command -v chromium) node tests/browser.js "$url" >"$tmp/seen"
+	# and no script reads the cookie
+	[[ $(seen .returned) == '[true,""]' && $(seen .console) == '[]' ]]
+
 @test "page: the slowest operations are drawn in order, with their requests" {
 	need_browser
 	"$iostrata" report -j --slowest 20 "$a" >"$tmp/json"

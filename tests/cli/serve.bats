@@ -254,7 +254,13 @@ reads() {
 	((status == 28 && ${#lines[@]} >= 3))
 	grep -v '^$' <<<"$output" | sed 's/^data: //' | head -n 2 >"$tmp/events" # the last one may be cut
 	json '.schema == "iostrata.breakdown/1"' "$tmp/events"
-	(($(grep -o '"time":"[^"]*"' "$tmp/events" | sort -u | wc -l) == 2))
+	# one begins where the other ended
+	"$python" - "$tmp/events" <<-'PY'
+		import datetime, json, sys
+		first, second = map(json.loads, open(sys.argv[1], encoding="utf-8"))
+		ends = [datetime.datetime.fromisoformat(s["time"]).timestamp() for s in (first, second)]
+		assert abs(ends[1] - second["duration_ns"] / 1e9 - ends[0]) < 0.0021, (ends, second["duration_ns"])
+	PY
 }
 
 @test "compressed it is the same, and so it is as OpenMetrics, but for its end" {
