@@ -544,9 +544,9 @@ static int copy_work(void *arg)
 int store_begin(struct store *s, const struct shot *shot, store_write_fn *write, void *arg)
 {
 	struct copy_job job = { s, *shot, write, arg, -1 };
-	int ends[2], err, unread = 0;
+	int ends[2], err, queued = 0;
 
-	if (!ioctl(s->control, SIOCOUTQ, &unread) && unread > QUEUE_BYTES)
+	if (!ioctl(s->control, SIOCOUTQ, &queued) && queued > QUEUE_BYTES)
 		return -EAGAIN;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;

@@ -226,7 +226,7 @@ static void json_has_parents(void **state)
 	print(&text, true, BY_NONE, &d);
 	assert_non_null(strstr(text, ",\"dev\":\"dm-0\","));
 	assert_non_null(strstr(text, "\"device_mean_ns\":30000000,\"own_mean_ns\":20000000,"));
-	assert_non_null(strstr(text, "\"parent\":[\"dm-1\"],\"hist\":[]},"));
+	assert_non_null(strstr(text, "\"parent\":[\"dm-1\"],\"pattern\":null,\"hist\":[]},"));
 	assert_non_null(strstr(text, "\"parent\":[\"dm-0\",\"dm-1\"],"));
 	assert_non_null(strstr(text, "\"parent\":[\"loop0\",\"dm-0\"],"));
 	assert_non_null(strstr(text, "\"parent\":[],"));
