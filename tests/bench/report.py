@@ -126,7 +126,8 @@ def native_text(got: dict) -> str:
 def checks_text(checks: list[dict], others: list[str] | None = None) -> str:
     """A line each, FAIL in front of what fails, and the sum, as tests/all wants it. @others fail."""
     failed, others = sum(c["fails"] for c in checks), others or []
-    return "".join(f"{'FAIL':6}{other}\n" for other in others) + "\n".join(f"{'FAIL' if c['fails'] else 'ok':6}{c['verdict']:8}{_number(c['figure']):>7}"
+    left_over = "".join(f"{'FAIL':6}{other}\n" for other in others)
+    return left_over + "\n".join(f"{'FAIL' if c['fails'] else 'ok':6}{c['verdict']:8}{_number(c['figure']):>7}"
                      f" of {_number(c['budget']):>7}  {c['name']} (goal {_number(c['goal'])},"
                      f" reached {_number(c['reached'])})" for c in checks) + \
         f"\n{len(checks) - failed} passed, {failed + len(others)} failed, 0 skipped"

@@ -34,7 +34,8 @@ adds_up() { # FILE
 	grep -qE '^  run queue .* not sure$' "$tmp/out"
 	expect 0 compare -j "$made/base.ios" "$made/slow.ios"
 	adds_up
-	json '.schema == "iostrata.compare/1" and .method.name == "blocks" and (.method.between_runs | not) and .doubts == [] and .one_side == [] and
+	json '.schema == "iostrata.compare/1" and .method.name == "blocks" and (.method.between_runs | not) and
+		.doubts == [] and .one_side == [] and
 		(.ops | map(select(.mean.sure) | .op)) == ["fsync"] and
 		(.ops[] | select(.op == "fsync") | .strata |
 			(to_entries | map(select(.value.sure) | .key)) == ["device"] and
