@@ -219,7 +219,8 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		struct op_row *row = &to->ops[to->n_ops];
 
 		take(r, row, sizeof(*row));
-		row->title = NULL; /* no row of this command has one */
+		row->title = NULL; /* no row of this command has one, nor a pattern */
+		row->pattern = NULL;
 		row->by = take_by(r, row->contained);
 		take_hist(r, &row->hist);
 	}
@@ -227,6 +228,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		struct rq_row *row = &to->rqs[to->n_rqs];
 
 		take(r, row, sizeof(*row));
+		row->pattern = NULL;
 		row->by = take_by(r, row->contained);
 		take_hist(r, &row->hist);
 	}
