@@ -233,25 +233,20 @@ static __always_inline bool lane_send(const struct op *op, u64 key, u8 cache,
 	return true;
 }
 
-/* The strata of an operation on the CPU. */
-struct on_cpu {
-	u64 ns[SENT_ON_CPU];
-};
-
-/* Sends an operation of @who (NULL: of current) through the ring of this CPU. For CONF(sent_ops)
- * see async_index(): it is for the verifier. */
-GLOBAL int ring_send(const struct op *op, const struct on_cpu *cpu, u32 cache, u64 ret,
-		     const struct sent_who *who)
+/* Sends an operation of @who (NULL: of current); for the rest see op_done(). @single_writer: as for
+ * op_keep(). This is no function of its own: the stack of the programs which end page faults is
+ * full. */
+static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
+				    long ret, const struct sent_who *who, bool single_writer)
 {
+	u64 key = file_key_of(&op->file);
 	struct sent_op_waited *w;
 	struct sent_op *s;
 	void *ring;
-	u64 key;
 	u8 fs;
 
-	if (!op_may_end() || !op || !cpu || !CONF(sent_ops))
-		return 0;
-	key = file_key_of(&op->file);
+	if (CONF(lane_mask) && single_writer && !op->flags && lane_send(op, key, cache, cpu, ret))
+		return;
 	ring = ring_here();
 	fs = fs_sent_as(&op->file);
 	if (op->file.ino)
@@ -260,36 +255,23 @@ GLOBAL int ring_send(const struct op *op, const struct on_cpu *cpu, u32 cache, u
 		s = bpf_ringbuf_reserve(ring, sizeof(*s), 0);
 		if (s) {
 			s->fs = fs;
-			op_fill_sent(s, SENT_OP, key, op, cache, cpu->ns, ret, who);
+			op_fill_sent(s, SENT_OP, key, op, cache, cpu, ret, who);
 			sent_submit(s, sizeof(*s));
-			return 0;
+			return;
 		}
 	} else if (ring && CONF(segments)) {
-		if (op_send_ordered(ring, op, fs, key, cache, cpu->ns, ret, who))
-			return 0;
+		if (op_send_ordered(ring, op, fs, key, cache, cpu, ret, who))
+			return;
 	} else if (ring) {
 		w = bpf_ringbuf_reserve(ring, sizeof(*w), 0);
 		if (w) {
 			w->op.fs = fs;
-			op_fill_waited(w, SENT_OP_WAITED, key, op, cache, cpu->ns, ret, who);
+			op_fill_waited(w, SENT_OP_WAITED, key, op, cache, cpu, ret, who);
 			sent_submit(w, sizeof(*w));
-			return 0;
+			return;
 		}
 	}
 	count_lost(op->kind == OP_HANDLE ? LOST_RING : LOST_OPS);
-	return 0;
-}
-
-/* Sends an operation of @who (NULL: of current); for the rest see op_done(). @single_writer: as for
- * op_keep(). */
-static __always_inline void op_send(const struct op *op, u8 cache, const u64 cpu[SENT_ON_CPU],
-				    long ret, const struct sent_who *who, bool single_writer)
-{
-	u64 key = file_key_of(&op->file);
-
-	if (CONF(lane_mask) && single_writer && !op->flags && lane_send(op, key, cache, cpu, ret))
-		return;
-	ring_send(op, (const struct on_cpu *)cpu, cache, ret, who);
 }
 
 /* Sends @io, which stands for @n requests. */
