@@ -39,6 +39,7 @@ class Checker:
         self.request_ns = 0  # of all regions of requests
         self.segments: dict[Any, Counter[str]] = defaultdict(Counter)  # of the call, by stratum
         self.segment_ns: Counter[str] = Counter()  # of all
+        self.entered: dict[Any, int] = {}
 
     def wrong(self, what: str) -> None:
         self.problems.append(what)
@@ -67,6 +68,8 @@ class Checker:
             self.segments[location][e.region.name] -= e.time
             if len(self.calls[location]) != 2:
                 self.wrong(f"{location.name}: {e.region.name} is in {len(self.calls[location]) - 1} regions")
+        else:
+            self.entered[location] = e.time
         if self.is_request(e.region):
             self.count["Enter"] -= 1  # the calls' alone
             self.count["request regions"] += 1
@@ -98,7 +101,10 @@ class Checker:
         for name, ns in segments.items():
             self.segment_ns[name] += ns
         want = {f"stratum {name[10:-3].lower()}": v for name, v in attributes.items() if name.endswith("_NS")}
-        if merged or segments == want:
+        # a call that began before the end of the one before begins late
+        late = e.time - self.entered[location] < sum(want.values())
+        self.count["late"] += late
+        if merged or late or segments == want:
             return
         self.wrong(f"{location.name}: segments {dict(segments)} are not {want}")
 

@@ -189,7 +189,7 @@ static void call_put(struct exporting *x, size_t l, const struct stored_event *e
 	if (op->kind != OP_CLOSE)
 		handle_put(x, l, op, pid, end);
 	attr_errno(x, op->ret);
-	attr_strata(x, op->strata);
+	op_strata(x, op);
 	if (merged)
 		attr_u64(x, ATTR_MERGED, merged);
 }
