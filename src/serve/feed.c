@@ -219,7 +219,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		struct op_row *row = &to->ops[to->n_ops];
 
 		take(r, row, sizeof(*row));
-		row->title = NULL; /* no row of this command has one, nor a pattern */
+		row->title = NULL; /* no row of this command has these */
 		row->pattern = NULL;
 		row->by = take_by(r, row->contained);
 		take_hist(r, &row->hist);

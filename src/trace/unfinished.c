@@ -204,7 +204,7 @@ static enum stratum io_stratum(const struct state_layout *l, const char *io)
 	return u8_at(io, l->bio_based) ? ST_DEVICE : ST_TAG;
 }
 
-/* The present wait of an operation. */
+/* The stratum for which an operation waits, and its disk. */
 struct wait {
 	enum stratum stratum;
 	unsigned int dev;            /* as in struct unfinished */

@@ -290,7 +290,7 @@ reads() {
 	}
 	wait_until all
 	printable "$tmp/metrics"
-	(($(grep '^iostrata_operation_bytes_total' "$tmp/metrics" | sed 's/.*comm=//' | sort -u | wc -l) <= 7))
+	(($(grep '^iostrata_operation_bytes_total' "$tmp/metrics" | sed 's/.*comm=//; s/} .*//' | sort -u | wc -l) <= 7))
 	grep -q 'comm="other"' "$tmp/metrics"
 }
 

@@ -386,6 +386,36 @@ static void test_cost(void **state)
 	totals_done(&t);
 }
 
+/* Losses are summed up, but calls which began before the run are none. Minor faults are no
+ * operations. The depth of a queue is a mean of the interval, however long. */
+static void test_losses(void **state)
+{
+	static const char *const nobody[] = { NULL };
+	struct snapshot sn;
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_NONE, 25, 100);
+	sample(&sn, nobody, 1, 1000);
+	sn.ops[0].key.op = OP_MINOR_FAULT;
+	sn.duration_ns = 2000000000;
+	sn.lost[LOST_RING] = 3;
+	sn.lost[LOST_UNMATCHED_END] = 101;
+	sn.missed = 5;
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	text = text_of(&t, false);
+	assert_line(text, "iostrata_lost_total{kind=\"ring\"} 6");
+	assert_line(text, "iostrata_lost_total{kind=\"missed\"} 10");
+	assert_null(strstr(text, "unmatched_end"));
+	assert_null(strstr(text, "iostrata_operation_duration_seconds_count{"));
+	assert_line(text, "iostrata_device_queue_depth{disk=\"sda\"} 1.500000");
+	free(text);
+	snapshot_free(&sn);
+	totals_done(&t);
+}
+
 static void test_in_progress(void **state)
 {
 	struct unfinished list[] = {
@@ -677,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_feed),      cmocka_unit_test(test_hostile_feed),
 		cmocka_unit_test(test_requests),  cmocka_unit_test(test_accepts),
 		cmocka_unit_test(test_token),     cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
