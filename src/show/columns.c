@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* columns.c - the columns of all tables of breakdown. One file: the tables share their figures and
+ * their words. */
 #include "show/columns.h"
 
 #include <stddef.h>
