@@ -24,7 +24,7 @@ static void servers_of_mounts(void **state)
 		{ "ceph", "ceph", "10.0.0.1,10.0.0.2:/", "10.0.0.1,10.0.0.2" },
 		{ "9p", "9p", "tag", "tag" },
 		{ "virtiofs", "virtiofs", "tag", "tag" },
-		{ "fuse", "fuse.sshfs", "ann@host:/home/ann", "sshfs ann@host" },
+		{ "fuse", "fuse.sshfs", "ann@host:/srv/ann", "sshfs ann@host" },
 		{ "fuse", "fuse.sshfs", "ann@host:", "sshfs ann@host" },
 		{ "fuse", "fuse.bindfs", "/srv/a", "bindfs /srv/a" },
 		{ "fuse", "fuse", "fuser", "fuser" },
