@@ -108,6 +108,8 @@ static void add_server(struct findings *l, const struct plan *plan, const char *
 
 		if (!row->module || strcmp(row->module, module) || !plan_is_for(plan, row) || !why)
 			continue;
+		if (row->hook == HOOK_FEXIT)
+			continue; /* it only tells that no more threads are woken */
 		add(l, what, false, why, "its waits for the server are in sleep");
 		return;
 	}

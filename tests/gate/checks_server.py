@@ -4,6 +4,7 @@ a network that does."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -40,6 +41,12 @@ class Fuser:
     @property
     def file(self) -> str:
         return str(self.point / "f")
+
+    def stop(self) -> None:
+        self._proc.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._proc.send_signal(signal.SIGCONT)
 
     def end(self) -> dict[str, tuple[int, int]]:
         """How often it has answered each kind of request, and the bytes."""
@@ -108,6 +115,27 @@ def fuse(gate: Gate) -> None:
         rows = [r for r in trace.json["servers"] if r["op"] == "READ" and r["mount"] == str(daemon.point)]
         gate.check(f"{mode}.count", [(r["count"], r["received_bytes"]) for r in rows] == [(READS, READS * (SIZE + 16))],
                    found=" ".join(f"{r['count']}/{r['received_bytes']}" for r in rows), wanted=READS)
+
+
+@suite("server.hung")
+def hung(gate: Gate) -> None:
+    """A daemon that does nothing any more is named."""
+    daemon = Fuser(gate, "sleep")
+    need_hooks("FUSE")
+    gate.stack.callback(daemon.go_on)
+    with Trace() as trace:
+        daemon.stop()
+        reader = subprocess.Popen(["head", "-c", "1", daemon.file], stdout=subprocess.DEVNULL)
+        where = Path(f"/proc/{reader.pid}/wchan")
+        for _ in range(100):  # an emulated machine takes its time to begin
+            time.sleep(0.1)
+            if where.read_text(encoding="ascii") == "request_wait_answer":
+                break
+    daemon.go_on()
+    reader.wait()
+    rows = [r for r in trace.json["in_progress"] if r["comm"] == "head"]
+    gate.check("named", [(r["stratum"], r["server"]) for r in rows] == [("server", str(daemon.point))],
+               found=" ".join(f"{r['op']}/{r['stratum']}/{r['server']}" for r in rows) or "none")
 
 
 @suite("server.9p")
