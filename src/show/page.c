@@ -328,9 +328,6 @@ static int put_live_tables(struct page_out *out)
 	snprintf(title, sizeof(title), "Operations by %s", by_name(v->by));
 	if (v->by)
 		err = put_table(out, &keys, &out->keys);
-	if (!err)
-		err = put_list(out, "servers", "Requests to servers", server_columns,
-			       (const void **)breakdown_servers(out->p->sn));
 	if (!err && v->sites)
 		err = put_list(out, "sleeps", "Sleeps", site_columns,
 			       (const void **)breakdown_sites(out->p->sn));
@@ -374,6 +371,9 @@ static int put_tables(struct page_out *out)
 	err = put_table(out, &ops, out->p->sn);
 	if (!err && breakdown_has_requests(out->p->view))
 		err = put_requests(out);
+	if (!err)
+		err = put_list(out, "servers", "Requests to servers", server_columns,
+			       (const void **)breakdown_servers(out->p->sn));
 	if (!err)
 		err = out->p->data ? put_recorded_tables(out) : put_live_tables(out);
 	text_put(&out->o, "</section>\n");
