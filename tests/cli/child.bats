@@ -155,10 +155,8 @@ for i in range(23): os.write(f, b\"x\"); os.fsync(f)" "$0")' "$dir/mine"
 }
 
 @test "the tool ends with the command, not with its children" {
-	begin=$SECONDS
-	expect 0 breakdown -- sh -c 'sleep 20 >/dev/null 2>&1 3>&- & echo $!'
-	((SECONDS - begin < 10))
-	kill "${output%%$'\n'*}"
+	expect 0 breakdown -- sh -c 'sleep 600 >/dev/null 2>&1 3>&- & echo $!'
+	kill "${output%%$'\n'*}" # fails if the tool waited for the end of the child
 }
 
 @test "-D ends the tracing; the command goes on" {

@@ -47,9 +47,8 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	spawn load
 	start breakdown --by file
 	sleep 1
-	begin=$SECONDS
 	finish INT
-	((status == 0 && SECONDS - begin < 10))
+	((status == 0))
 	grep -q '^traced' "$tmp/out"
 }
 
@@ -64,9 +63,11 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 }
 
 @test "INTERVAL COUNT prints COUNT times, and at their times" {
+	begin=$(date +%s%N)
 	expect 0 breakdown -j 0.3 3
+	took=$(($(date +%s%N) - begin))
 	((${#lines[@]} == 3))
-	jq -es 'map(.duration_ns) | min > 0 and (add > 0.85e9 and add < 5e9)' <<<"$output"
+	jq -es --argjson took "$took" 'map(.duration_ns) | min > 0 and (add > 0.85e9 and add < $took)' <<<"$output"
 	expect 0 breakdown 0.3 3
 	[[ $(grep -cE '^[0-9:]{8}[.][0-9]+, ' <<<"$output") == 3 ]]
 	# what never changes is told once
@@ -89,9 +90,10 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 	begin=$(date +%s%N)
 	expect 0 breakdown -D 700ms
 	took=$((($(date +%s%N) - begin) / 1000000))
-	((took >= 700 && took < 20000)) # an emulator takes some seconds to start
+	((took >= 700))
+	begin=$(date +%s%N)
 	expect 0 breakdown -j -D 0.5
-	json '.duration_ns > 0.45e9 and .duration_ns < 5e9'
+	json --argjson took "$(($(date +%s%N) - begin))" '.duration_ns > 0.45e9 and .duration_ns < $took'
 }
 
 @test "-D and INTERVAL: the last interval may be short" {
@@ -101,9 +103,7 @@ some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none
 
 @test "a process that ends, ends it" {
 	spawn sleep 1
-	begin=$SECONDS
-	expect 0 breakdown -p "$spawned_pid"
-	((SECONDS - begin < 10))
+	expect 0 breakdown -p "$spawned_pid" # which else has no end
 	[[ $output == traced* || $output == "no I/O seen "* ]] # it may have ended before
 }
 
@@ -196,9 +196,9 @@ call_in_flight() { # OPTIONS...
 	[[ ${lines[1]} == "${lines[0]%for *}for "*", in sleep, by cat ("*")" && ${lines[1]} != *"${lines[0]##*by}" ]]
 	expect 0 breakdown -j --all-files -D 2 -- sh -c 'timeout 5 cat "$0" & sleep 0.3; timeout 5 cat "$0"' "$dir/fifo"
 	json '.in_progress | map(select(.op == "open")) | length == 2 and all(.stratum == "sleep")
-		and .[0].age_ns > .[1].age_ns + 2e8 and .[1].age_ns > 4e8 and .[0].age_ns < 10e9
+		and .[0].age_ns > .[1].age_ns + 2e8 and .[1].age_ns > 0
 		and all(.comm == "cat" and .pid == .tid and .pid > 1) and .[0].pid != .[1].pid'
-	json '.unseen_threads <= 1'
+	json '.in_progress[0].age_ns < .duration_ns and .unseen_threads <= 1'
 	# younger than asked for, or of a kind that is not
 	for filter in "--min 60" "--op fsync"; do
 		# shellcheck disable=SC2086 # words

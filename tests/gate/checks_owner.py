@@ -120,6 +120,9 @@ def kept_back(gate: Gate) -> None:
                 continue
             ms = {name: ns / 1e6 for name, ns in trace.strata(op="read" if who == "plain" else "uring").items()}
             others = ms["sleep"] + ms["helper"] + ms["tag"]
+            if ms["throttle"] <= 500 and trace.json["duration_ns"] > 2 * READS * 10**7:
+                gate.skip(f"{who}.time", "not decided: this machine is slower than the limit")
+                continue
             gate.check(f"{who}.time", ms["throttle"] > 500 and others <= ms["throttle"] / (20 if who == "plain" else 4),
                        throttle_ms=ms["throttle"], sleep_helper_tag_ms=others)
     n = requests_of(by_cgroup, disk)
@@ -174,7 +177,8 @@ def kept_back_on_btrfs(gate: Gate) -> None:
     with Trace("-d", disk.name, "--fs", "btrfs", command=["sh", "-c", command]) as trace:
         pass
     ms = {name: ns / 1e6 for name, ns in trace.strata(op="read").items()}
-    gate.check("time", ms["throttle"] > 200 and ms["throttle"] >= 0.8 * sum(ms.values()), **ms)
+    done = trace.until_done(op="read") / 1e6
+    gate.check("time", ms["throttle"] > 200 and ms["throttle"] >= 0.8 * done, **ms)
 
 
 @suite("owner.many-throttled")

@@ -104,7 +104,7 @@ def throttled(gate: Gate, comm: str, limited: list[machine.Disk], starts: dict[s
             compare_left(gate, trace)
         mine = {"op": process.kind, "key": process.key}
         compare_calls(gate, trace, process, key=process.key)
-        spent, total, read = trace.strata(**mine), trace.total("total_ns", **mine), trace.total("bytes", **mine)
+        spent, total, read = trace.strata(**mine), trace.until_done(**mine), trace.total("bytes", **mine)
         gate.check("time", spent["throttle"] >= 0.8 * total and (spent["sleep"] + spent["helper"]) * 50 <= total,
                    total=total, **spent)
         gate.check("device-bytes", trace.total("device_bytes", **mine) == read > 0, bytes=read)
@@ -192,7 +192,7 @@ def device(gate: Gate) -> None:
         gate.prefix = f"uring.device.{mode}."
         compare_calls(gate, trace, ringer, key=ringer.key)
         spent = trace.strata(op="uring", key=ringer.key)
-        total = trace.total("total_ns", op="uring", key=ringer.key)
+        total = trace.until_done(op="uring", key=ringer.key)
         gate.check("time", spent["device"] >= 101 * 10 * MS and spent["device"] >= 0.5 * total,
                    mean_device_us=spent["device"] // 101_000, **spent)
 
@@ -244,7 +244,7 @@ def compare_joined(gate: Gate, trace: Trace, ringer: Ringer, disk: machine.Disk,
     gate.check("requests", requests["W"] == 2 * n <= 2 * requests["R"] <= 4 * n, **requests, wanted=n)
     for call, op, ops in ("write", "W", 2 * n), ("read", "R", 3 * n):
         spent = trace.strata(op="uring", key=ringer.key, call=call)
-        total = trace.total("total_ns", op="uring", key=ringer.key, call=call)
+        total = trace.until_done(op="uring", key=ringer.key, call=call)
         # each operation's is that of the request that it became part of
         device = trace.total("device_ns", "requests", dev=disk.name, op=op) * ops / max(1, requests[op])
         gate.check(f"time.{call}", (spent["sleep"] + spent["tag"]) * 50 <= total and

@@ -193,6 +193,12 @@ class Trace:
                     sums[name] = sums.get(name, 0) + ns
         return sums
 
+    def until_done(self, **match: Any) -> int:
+        """The time of operations without what a busy machine adds: the waits for a CPU, and those between the end
+        of a request and its thread."""
+        spent = self.strata(**match)
+        return sum(spent.values()) - sum(spent.get(name, 0) for name in ("complete", "runq", "preempt", "reap"))
+
     def lost(self) -> dict[str, int]:
         return {k: sum(o["lost"][k] for o in self.objects) for k in self.json["lost"]}
 
