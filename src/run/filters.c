@@ -264,11 +264,18 @@ int filters_ops(struct filters *f, struct reason *why)
 	return 0;
 }
 
-static int dev_add(struct filter_lists *lists, unsigned int dev, struct reason *why)
+static bool dev_listed(const struct filter_lists *lists, unsigned int dev)
 {
 	for (unsigned int i = 0; i < lists->n_devs; i++)
 		if (lists->devs[i] == dev)
-			return 0;
+			return true;
+	return false;
+}
+
+static int dev_add(struct filter_lists *lists, unsigned int dev, struct reason *why)
+{
+	if (dev_listed(lists, dev))
+		return 0;
 	if (lists->n_devs == MAX_DEVS)
 		return reason_set(why, EXIT_FAILED, "more than %d disks and partitions", MAX_DEVS);
 	lists->devs[lists->n_devs++] = dev;
@@ -310,10 +317,51 @@ static int partitions_add(struct filter_lists *lists, const char *sysfs, struct 
 	return err;
 }
 
+/* Whether the btrfs volume with the directory @devices has the device @dev, and one of @lists. */
+static bool volume_joins(const char *devices, unsigned int dev, const struct filter_lists *lists)
+{
+	bool has = false, listed = false;
+	DIR *dir = opendir(devices);
+	unsigned int found;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.' || !sysfs_dev(devices, e->d_name, &found))
+			continue;
+		has |= found == dev;
+		listed |= dev_listed(lists, found);
+	}
+	if (dir)
+		closedir(dir);
+	return has && listed;
+}
+
+/* Whether a btrfs on the device @dev is also on a device of @lists: mounts name only one device of
+ * a volume. */
+static bool volume_listed(unsigned int dev, const struct filter_lists *lists)
+{
+	static const char volumes[] = "/sys/fs/btrfs";
+	DIR *dir = opendir(volumes);
+	char devices[PATH_MAX];
+	bool listed = false;
+	struct dirent *e;
+
+	while (dir && !listed && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(devices, sizeof(devices), "%s/%s/devices", volumes, e->d_name);
+		listed = volume_joins(devices, dev, lists);
+	}
+	if (dir)
+		closedir(dir);
+	return listed;
+}
+
 /* Adds file systems on one of the devices which have no device number of their own (btrfs). */
 static int mounts_add(struct filter_lists *lists, struct reason *why)
 {
 	struct mounts mounts;
+	unsigned int dev;
 	struct stat st;
 	int err = 0;
 
@@ -325,9 +373,10 @@ static int mounts_add(struct filter_lists *lists, struct reason *why)
 		if (DEV_MAJOR(m->dev) || m->source[0] != '/' || stat(m->source, &st) ||
 		    !S_ISBLK(st.st_mode))
 			continue;
-		for (unsigned int d = 0; d < lists->n_devs && !err; d++)
-			if (lists->devs[d] == filter_kernel_dev(st.st_rdev))
-				err = dev_add(lists, m->dev, why);
+		dev = filter_kernel_dev(st.st_rdev);
+		if (dev_listed(lists, dev) ||
+		    (!strcmp(m->type, "btrfs") && volume_listed(dev, lists)))
+			err = dev_add(lists, m->dev, why);
 	}
 	mounts_free(&mounts);
 	return err;

@@ -386,6 +386,31 @@ for i in range(5): open(sys.argv[1]).close()' "$dir")
 	says "no file system type 'nosuch'"
 }
 
+@test "-d means files of btrfs, by each disk of the volume" {
+	command -v mkfs.btrfs losetup >/dev/null || skip "no mkfs.btrfs"
+	loops=()
+	for i in 0 1; do
+		truncate -s 128M "$tmp/disk$i"
+		loops[i]=$(losetup -f --show "$tmp/disk$i") || skip "no loop devices"
+	done
+	mkdir "$tmp/volume"
+	mkfs.btrfs -q -f -d raid0 -m raid1 "${loops[@]}" || true
+	if mount -t btrfs -o "device=${loops[0]},device=${loops[1]}" "${loops[0]}" "$tmp/volume"; then
+		for i in 0 1; do
+			"$iostrata" breakdown -j -d "${loops[i]}" -o "$tmp/out$i" -- "$python" -c "import os, sys
+f = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+for i in range(23): os.write(f, b\"x\")" "$tmp/volume/file$i" || true
+		done
+		umount "$tmp/volume"
+		mounted=1
+	fi
+	losetup -d "${loops[@]}"
+	[[ ${mounted:-} ]] || skip "no btrfs"
+	for i in 0 1; do
+		json '[.ops[] | select(.fs == "btrfs" and .op == "write") | .count] == [23]' "$tmp/out$i"
+	done
+}
+
 @test "-d means files on overlayfs, too, by the disk of their layer" {
 	disk=$(findmnt -no SOURCE -T "$dir" | sed 's|^/dev/||; s/\[.*//')
 	[[ -b /dev/$disk ]] || skip "$dir is on no disk"
