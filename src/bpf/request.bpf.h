@@ -54,6 +54,34 @@ static __always_inline u32 request_dev(struct request *rq)
 	return whole ? *whole : dev;
 }
 
+/* @io is a driver command (of SG_IO, an ioctl of NVMe, io_uring's command), which has no submitted
+ * bio. Its owner is current, which hands it to the driver; but a kernel thread does so for others.
+ */
+static __always_inline void command_own(struct io_state *io)
+{
+	struct task_state *t = current_lookup();
+	u64 id = bpf_get_current_pid_tgid();
+	struct file_info f = {};
+
+	if (io->op != RQ_OTHER || !id || current_flags() & PF_KTHREAD)
+		return;
+	io->tid = id;
+	io->counted = dev_wanted(io->dev) && current_wanted(id);
+	if (t)
+		op_file(&t->op, &f);
+	if (CONF(rq_by))
+		key_set_by(io->by, &f);
+	if (CONF(by) == BY_TASK)
+		current_name(&io->name, bpf_ktime_get_ns());
+	else if (CONF(rq_by) && BY_NAMES_TASKS(CONF(by)))
+		row_name_submitter(io->by[0]);
+	if (CONF(sent_requests)) {
+		who_set(&io->who, NULL);
+		io->file.key = file_key_of(&f);
+		io->file.ino = f.ino;
+	}
+}
+
 /* Creates a state for @rq, whose bio has none. NULL: no room. */
 static __always_inline struct io_state *request_new(struct request *rq)
 {
@@ -63,8 +91,9 @@ static __always_inline struct io_state *request_new(struct request *rq)
 		.op = rq_op(rq->cmd_flags),
 	};
 
-	/* only a bio has an owner: a flush, say, has none */
+	/* a flush, say, has no owner */
 	io.counted = dev_wanted(io.dev) && !CONF(process_filter);
+	command_own(&io);
 	io_hash(&io);
 	return io_hashed(io.key);
 }

@@ -362,6 +362,48 @@ static void test_no_disk(void **state)
 	is_over();
 }
 
+/* A driver command is of the thread which gives it to the driver; not of a worker, which does that
+ * for others. */
+static void test_command(void **state)
+{
+	(void)state;
+	for (int by_worker = 0; by_worker < 2; by_worker++) {
+		start_by_tid();
+		cpu_is(1, by_worker ? &kworker : &second);
+		request_init(&io[0].rq, &io[0].mq_ctx, &disk, &io[0].bio);
+		io[0].rq.cmd_flags = REQ_OP_DRV + 2;
+		io[0].rq.bio = NULL;
+		issue(0);
+		tick(3);
+		cpu_is(0, &first);
+		completes(0);
+		assert_int_equal(
+			requests_of(disk.dev, RQ_OTHER, (u64[2]){ by_worker ? 0 : second.t.pid })
+				.count,
+			1);
+		is_over();
+	}
+}
+
+/* The filters by process choose driver commands. */
+static void test_command_filtered(void **state)
+{
+	(void)state;
+	for (int of_first = 0; of_first < 2; of_first++) {
+		start();
+		conf.process_filter = conf.thread_filter = conf.issuers = conf.n_pids = 1;
+		lists.pids[0] = first.t.tgid;
+		cpu_is(1, of_first ? &first : &second);
+		request_init(&io[0].rq, &io[0].mq_ctx, &disk, &io[0].bio);
+		io[0].rq.cmd_flags = REQ_OP_DRV;
+		io[0].rq.bio = NULL;
+		issue(0);
+		completes(0);
+		assert_int_equal(requests_counted(disk.dev, RQ_OTHER).count, of_first);
+		is_over();
+	}
+}
+
 /* Requests that are merged, each for another request of libaio: all three know when their bio was
  * done, also that of a bio which had one put before it. */
 static void test_merged_for_others(void **state)
@@ -1642,6 +1684,8 @@ int main(void)
 		TEST(test_failover),
 		TEST(test_no_room_for_paths),
 		TEST(test_no_disk),
+		TEST(test_command),
+		TEST(test_command_filtered),
 		TEST(test_merged_for_others),
 		TEST(test_flush_at_the_same_time),
 		TEST(test_flush_alone_after_another),

@@ -433,8 +433,21 @@ static u64 flush_time(const struct kdisk *d, u64 g, u64 otherwise)
 	return f && f >= g && f < otherwise ? f : otherwise;
 }
 
+/* A command is given to its driver: it is the current thread's. */
+static void command_owned(struct r *r)
+{
+	for (u32 i = 0; i < PEOPLE; i++) {
+		if (machine.current != &people[i].task)
+			continue;
+		r->who = i;
+		r->counted = disk_listed(r->disk) && (!CONF(process_filter) || people[i].known);
+	}
+}
+
 static void rq_issue(struct r *r)
 {
+	if (r->no_bio && r->op == RQ_OTHER && !r->issued)
+		command_owned(r);
 	if (r->requeued) {
 		r->requeued = false;
 		r->d = machine.now;
@@ -487,7 +500,7 @@ static u64 data_of(u32 who)
 static void assert_sent(struct r *r)
 {
 	struct sent_request *s = (void *)messages->data;
-	u32 id = r->who == NOBODY || r->no_bio ? 0 : people[r->who].task.t.pid;
+	u32 id = r->who == NOBODY ? 0 : people[r->who].task.t.pid;
 
 	assert_int_equal(s->what, SENT_REQUEST);
 	assert_int_equal(s->op, r->op);
