@@ -53,6 +53,7 @@ enum stratum {
 	ST_SLEEP,    /* asleep for any other reason */
 	ST_LOCK,     /* asleep for a kernel lock held by another thread */
 	ST_SERVER,   /* asleep while a request was with a server or daemon, or on its way */
+	ST_REAP,     /* done, but the thread has not taken its completion from the ring yet */
 	ST_N,
 };
 
@@ -296,8 +297,8 @@ struct sent_file {
 
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
-_Static_assert(sizeof(struct sent_op_waited) == 216, "sent_op_waited has no holes");
-_Static_assert(sizeof(struct sent_slow_op) == 304 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
+_Static_assert(sizeof(struct sent_op_waited) == 224, "sent_op_waited has no holes");
+_Static_assert(sizeof(struct sent_slow_op) == 312 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 

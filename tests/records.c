@@ -38,7 +38,8 @@ static const char header[] =
 	"{\"schema\":\"iostrata.capture/1\",\"version\":\"0\",\"argv\":[\"record\"],"
 	"\"kernel\":\"%s\",\"machine\":\"x86_64\",\"host\":\"%s\",\"boot_id\":\"boot of %s\","
 	"\"monotonic_ns\":1000000,\"realtime_ns\":%llu,\"cpus\":2,\"ops\":true,\"requests\":true,"
-	"\"device_bytes\":false,\"server\":true,\"missing\":{},\"vfs_ops\":[\"read\",\"write\","
+	"\"device_bytes\":false,\"server\":true,\"reap\":true,\"missing\":{},\"vfs_ops\":[\"read\","
+	"\"write\","
 	"\"open\",\"fsync\"],"
 	"\"devices\":[{\"name\":\"loop3\",\"dev\":\"7:3\",\"on\":[]}],\"mounts\":[{\"dev\":\"7:3\","
 	"\"type\":\"ext4\",\"source\":\"/dev/loop3\",\"root\":\"/\",\"point\":\"/made\"}]}";
@@ -165,6 +166,7 @@ static struct stored_op op_make(uint64_t ns)
 	for (int i = ST_FS + 1; i < STORED_STRATA; i++)
 		op.strata[i] = any(3) ? 0 : any(50000);
 	op.server_ns = any(3) ? 0 : any(50000);
+	op.reap_ns = any(3) ? 0 : any(50000);
 	return op;
 }
 

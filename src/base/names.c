@@ -139,6 +139,9 @@ const struct opt_term strata_terms[] = {
 	[ST_SERVER] = { "server", "server",
 			"asleep while a file server or a daemon (NFS, SMB, 9p, FUSE, virtiofs ...) "
 			"worked on its request, or the request or the answer was on its way" },
+	[ST_REAP] = { "reap", "reap",
+		      "done, but its completion lay in the ring of io_uring until the thread, "
+		      "busy in the kernel, left it and could look" },
 	{}
 };
 
@@ -158,7 +161,7 @@ char stratum_letter(unsigned int st)
 		[ST_SYSCALL] = 'C', [ST_VFS] = 'C',     [ST_FS] = 'C',     [ST_THROTTLE] = 't',
 		[ST_TAG] = 'g',     [ST_QUEUE] = 'q',   [ST_DEVICE] = 'D', [ST_COMPLETE] = 'w',
 		[ST_RUNQ] = 'r',    [ST_PREEMPT] = 'p', [ST_HELPER] = 'k', [ST_SLEEP] = 's',
-		[ST_LOCK] = 'l',    [ST_SERVER] = 'S',
+		[ST_LOCK] = 'l',    [ST_SERVER] = 'S',  [ST_REAP] = 'R',
 	};
 
 	return st < ST_N && letters[st] ? letters[st] : '?';

@@ -320,8 +320,11 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 	u64 now;
 	u32 fd;
 
-	if (!op->stage)
+	if (!op->stage) {
+		if (CONF(reap_rings) && unlikely(t->ring_entered))
+			ring_left(t, bpf_ktime_get_ns());
 		return;
+	}
 	now = bpf_ktime_get_ns();
 
 	/* a call that reached neither vfs_read() nor vfs_write() has a bad descriptor, or nothing
@@ -334,6 +337,8 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 		}
 		if (CONF(async) && op->progress == OP_ASYNC) {
 			async_batch_ends();
+			if (CONF(reap_rings))
+				ring_left(t, now);
 			return;
 		}
 		fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;

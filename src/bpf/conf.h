@@ -33,6 +33,8 @@ enum {
 	HIST_CPUS = 32,       /* CPUs with histograms of operations, likewise; a power of two */
 	IO_SLOTS = 8192,      /* bios found without a search */
 	MAX_SEARCH = 256,     /* CPUs whose slots are searched; the verifier walks them all */
+	REAP_RINGS = 64,      /* at most, as conf.reap_rings */
+	REAP_PLACES = 128,    /* completions of a ring that are followed at once */
 	MARK_SLOTS = 256,     /* CPUs with marks of their own; a collision drops one */
 	MARK_LEVELS = 4,      /* threads, software and hardware interrupts; one is not used */
 	HANDLED_SLOTS = 4096, /* threads with notes of their last block events, for backups */
@@ -149,6 +151,8 @@ struct bpf_conf {
 	unsigned int cpus;        /* for user space: CPUs up to the last one online at the start */
 	unsigned int io_cpus;     /* CPUs whose slots are searched for a bio */
 	unsigned int async_slots; /* slots of async_ops beside the first; a power of two */
+	unsigned int reap_rings;  /* rings whose completions are followed until a thread takes
+				   * them; a power of two, or 0; see reap.bpf.h */
 	unsigned int io_slots_per_cpu; /* IO_SLOTS of each CPU; a power of two */
 	unsigned int op_rows_limit;    /* rows in the hash at which user space is woken to drain */
 	unsigned int rq_rows_limit;

@@ -178,6 +178,8 @@ struct task_state {
 	struct cpu_wait cpu_wait;
 	u16 async_batch; /* how often the thread began to submit requests */
 	u8 uring_polls;  /* the thread does not sleep while it waits for @async */
+	u8 ring_entered; /* the thread has entered @ring, and not left the kernel since */
+	u32 ring;        /* the ring entered last: its place in @uring_rings, + 1; 0: none */
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
 	u8 row_slot;     /* slot of the row to which an operation was added last */
 	u8 fault_slot;   /* slot of the row to which a minor fault was added last */
@@ -289,12 +291,25 @@ struct done {
 };
 #define DONE_READ (1ULL << 32)
 
+/* A ring of io_uring; see reap.bpf.h. io_uring orders the writers of @put and @tail, and those of
+ * the others may write at the same time. */
+struct uring_ring {
+	u64 ctx;  /* its struct io_ring_ctx *; 0: a free place */
+	u64 task; /* the thread which entered it last */
+	u64 left; /* when a thread which had entered it returned to user space last */
+	u32 put;  /* number of completions that came into the list */
+	u32 got;  /* number of those that were taken */
+	u32 tail; /* position of the next completion */
+	u32 pad;
+};
+
 /* Variables, not maps of their own: the address of a slot takes one multiplication. An element of
  * an array needs checks and a key on the stack. */
 static struct task_state tasks[TASK_SLOTS];
 static struct io_state io_slots[IO_SLOTS];
 static struct mark marks[MARK_SLOTS * MARK_LEVELS];
 static struct done dones[DONE_SLOTS];
+static struct uring_ring uring_rings[REAP_RINGS];
 
 /* The slots of @tasks that have an owner. The value is not used. */
 struct {
@@ -449,8 +464,11 @@ struct async_op {
 			u8 linked; /* to a request which must end first */
 			u8 polls;  /* its thread polls, for requests or for their completion */
 			u8 vague;  /* no event told when its thread stopped to execute it */
+			u8 posted; /* it is done, and its thread is to take the completion */
 		};
 	};
+	u32 position;        /* only if @posted: of the completion in its ring */
+	int ret;             /* only if @posted */
 	u64 private;         /* bi_private of its first bio; only if @polls */
 	u64 strays;          /* the last bio of its thread was not for it; only if @polls */
 	u64 worker_bios;     /* number of bios which the worker submitted */
@@ -467,7 +485,8 @@ enum { ASYNC_TRIES = 16, ASYNC_IDLE_NS = 10000000 };
  * read may have waited for such a bio; no other request has. */
 #define DONE_EARLIER (1ULL << 33)
 
-/* conf.async_slots + 1 slots. */
+/* conf.async_slots + 1 slots. With conf.reap_rings, REAP_PLACES more for each ring: its list of
+ * completions; see reap.bpf.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -281,6 +281,8 @@ int on_exit(u64 *ctx)
 
 	if (t && t->busy && !(CONF(faults) && t->op.progress == OP_FAULTS))
 		count_lost(LOST_UNMATCHED_START);
+	if (t && CONF(reap_rings) && t->ring)
+		ring_exits((u64)p);
 	if (t)
 		task_forget((u64)p);
 	/* whatever its flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */
@@ -642,8 +644,11 @@ int on_uring_queue(u64 *ctx)
 SEC("?tp_btf/io_uring_cqring_wait")
 int on_uring_wait(u64 *ctx)
 {
-	if (first_to_see(ctx, EV_URING_WAIT, (void *)ctx[0]))
-		async_batch_ends();
+	if (!first_to_see(ctx, EV_URING_WAIT, (void *)ctx[0]))
+		return 0;
+	async_batch_ends();
+	if (CONF(reap_rings))
+		ring_waits(number(ctx[0]));
 	return 0;
 }
 
@@ -656,7 +661,7 @@ int on_uring_complete(u64 *ctx)
 	if (CONF(layer) == LAYER_FS)
 		queued_call_ends(number(ctx[1]), uring_result(ctx[1]));
 	else
-		uring_completed(ctx[1]);
+		uring_completed(ctx[1], number(ctx[0]));
 	return 0;
 }
 
@@ -671,7 +676,7 @@ int on_uring_overflow(u64 *ctx)
 		return 0;
 	req = uring_overflown(ctx[0], ctx[1], ctx[2]);
 	if (req)
-		uring_completed(req);
+		uring_completed(req, 0);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "async.bpf.h"
 #include "backup.bpf.h"
+#include "reap.bpf.h"
 
 /* By opcode: the kind of the equivalent system call; 0: no operation on files. */
 const volatile unsigned char uring_kinds[URING_OPS] = {};
@@ -179,32 +180,45 @@ GLOBAL u64 async_bio_queued(u64 private, u64 read_bytes)
 	return async_executes(t) ? async_executed_bio(t, private) : 0;
 }
 
-/* Current submits @req with @opcode. @acts: the kind of the equivalent system call. @ring_polls:
- * current polls for the completion. */
-static __always_inline void uring_begins(u64 req, u32 opcode, u8 acts, bool ring_polls)
+/* Current submits @req with @opcode, in a ring with @ring_flags. @acts: the kind of the equivalent
+ * system call. (A function of its own: ring_enters() needs the stack.) */
+GLOBAL int uring_begins(u64 req, u32 opcode, u32 acts, u32 ring_flags)
 {
-	u64 now = bpf_ktime_get_ns();
+	struct task_state *t = CONF(uring) ? task_get(current_task()) : NULL;
 	struct io_close *close = (void *)req;
-	struct task_state *t = task_get(current_task());
+	u64 now = bpf_ktime_get_ns();
 	u32 at;
 
 	if (!t)
-		return;
+		return 0;
 	row_clear(&t->op.file);
 	if (acts == OP_CLOSE && !async_set_file(&t->op, uring_fd(BPF_CORE_READ(close, fd),
 								 BPF_CORE_READ(close, file_slot))))
-		return;
+		return 0;
 	at = async_new(req, now);
 	if (!at)
-		return;
+		return 0;
 	if (t->uring_ended) {
 		t->uring_ended = 0;
 		t->async_batch++;
 	}
 	if (CONF(records) || CONF(sent_ops))
 		uring_note_range(&t->op, req, opcode, acts);
-	t->uring_polls = ring_polls || current_flags() & PF_IO_WORKER;
+	t->uring_polls = ring_flags & IORING_SETUP_IOPOLL || current_flags() & PF_IO_WORKER;
 	async_begins(t, req, at, OP_URING, acts, CALL_URING | opcode, now);
+	return 0;
+}
+
+/* Current submits a request in @ring: it has entered the ring, unless a thread of the kernel polls.
+ */
+static __always_inline void uring_entered(struct io_ring_ctx *ring)
+{
+	struct task_state *t = current_lookup();
+
+	if (!t || t->ring_entered || ring->flags & IORING_SETUP_SQPOLL ||
+	    current_flags() & PF_IO_WORKER)
+		return;
+	ring_enters(number((u64)ring), ring->rings->cq.head, ring->cached_cq_tail);
 }
 
 /*
@@ -228,7 +242,9 @@ static __always_inline void uring_submitted(struct io_kiocb *req, bool failed)
 	if (!failed && uring_flags(req) & REQ_F_CQE_SKIP)
 		count_lost(LOST_UNMATCHED_START);
 	else
-		uring_begins(number((u64)req), opcode, acts, req->ctx->flags & IORING_SETUP_IOPOLL);
+		uring_begins(number((u64)req), opcode, acts, req->ctx->flags);
+	if (CONF(reap_rings))
+		uring_entered(req->ctx);
 }
 
 /* @req, which current has just submitted, is linked behind other requests, the first of which is
@@ -296,17 +312,20 @@ static __always_inline enum async_end uring_how(const struct async_op *u, u64 re
 	return same_batch ? ENDS_IN_BATCH : ENDS_LATER;
 }
 
-/* @req completes. @req 0: the completion is of no request, or is not the last of its request. If
- * current was executing a request, this has stopped by now. */
-static __always_inline void uring_completed(u64 req)
+/* @req completes. @req 0: the completion is of no request, or is not the last of its request. @ctx:
+ * its ring; 0: its completion has no room there. If current was executing a request, this has
+ * stopped by now. */
+static __always_inline void uring_completed(u64 req, u64 ctx)
 {
 	u64 now = bpf_ktime_get_ns(), task = current_task();
 	struct task_state *t = task_lookup(task);
 	struct async_op *u;
+	u32 at, ring = 0;
 	bool same;
-	u32 at;
 	int res;
 
+	if (CONF(reap_rings))
+		ring = ring_completes(ctx);
 	if (async_executes(t))
 		async_park(t, now, true);
 	if (t)
@@ -319,8 +338,12 @@ static __always_inline void uring_completed(u64 req)
 		return;
 	same = t && u->task == task && u->batch == t->async_batch;
 	res = uring_result(req);
-	if (u->op.stage && uring_learn_file(&u->op, req, res))
-		async_ends(at, uring_how(u, req, same), (int)number(res), now);
+	if (u->op.stage && uring_learn_file(&u->op, req, res)) {
+		/* number(): then the verifier need not follow each value */
+		async_charge(at, number(uring_how(u, req, same)), now);
+		if (!CONF(reap_rings) || !ring || !ring_put(at, ring, res, now))
+			async_keep(at, (int)number(res));
+	}
 	async_over(u, now);
 }
 

@@ -273,8 +273,18 @@ struct io_wq_work {
 	int cancel_seq;
 };
 
+struct io_uring {
+	u32 head;
+};
+
+struct io_rings {
+	struct io_uring cq;
+};
+
 struct io_ring_ctx {
 	unsigned int flags;
+	struct io_rings *rings;
+	unsigned int cached_cq_tail;
 	struct io_submit_state submit_state;
 };
 

@@ -264,8 +264,9 @@ STRATUM(helper, ST_HELPER)
 STRATUM(sleep, ST_SLEEP)
 STRATUM(lock, ST_LOCK)
 STRATUM(server, ST_SERVER)
+STRATUM(reap, ST_REAP)
 
-_Static_assert(ST_SERVER == ST_N - 1, "each stratum has a column");
+_Static_assert(ST_REAP == ST_N - 1, "each stratum has a column");
 
 #define COLUMN_OF(whose, col, which, what, text)                                                   \
 	{                                                                                          \
@@ -327,5 +328,6 @@ const struct column event_columns[] = {
 	OP_COLUMN("server_ns", VALUE_TIME, server, "time in the stratum server"),
 	COLUMN("container_name", VALUE_TEXT, container_name,
 	       "name that people gave to the container; in a pod NAMESPACE/POD/NAME"),
+	OP_COLUMN("reap_ns", VALUE_TIME, reap, "time in the stratum reap"),
 	{},
 };

@@ -66,8 +66,9 @@ struct stored_op {
 	uint64_t device_bytes; /* read from devices by its own bios */
 	uint64_t segments;     /* bytes of its segments, in the column of bytes; see segments.h */
 	uint64_t server_ns;    /* the stratum after those above */
-	uint64_t helper; /* the thread that ended its longest sleep with a helper at work for it,
-			  * NAME_THREAD; 0: none */
+	uint64_t helper;  /* the thread that ended its longest sleep with a helper at work for it,
+			   * NAME_THREAD; 0: none */
+	uint64_t reap_ns; /* the stratum after server_ns */
 };
 
 /* Sets all members of an operation but the ids of names. Returns its duration, ns. @waited: @s with
@@ -94,15 +95,16 @@ stored_op_set(struct stored_op *op, const struct sent_op *s, const struct sent_o
 	for (int i = SENT_ON_CPU; i < STORED_STRATA; i++)
 		total += op->strata[i] = waited ? waited->waits[i - SENT_ON_CPU] : 0;
 	op->server_ns = waited ? waited->waits[ST_SERVER - SENT_ON_CPU] : 0;
-	return total + op->server_ns;
+	op->reap_ns = waited ? waited->waits[ST_REAP - SENT_ON_CPU] : 0;
+	return total + op->server_ns + op->reap_ns;
 }
-
-_Static_assert(ST_N == STORED_STRATA + 1, "each stratum is stored");
 
 /* Where the time of a stratum is, ns. */
 static inline uint64_t *stored_op_at(struct stored_op *op, enum stratum st)
 {
-	return st < STORED_STRATA ? &op->strata[st] : &op->server_ns;
+	if (st < STORED_STRATA)
+		return &op->strata[st];
+	return st == ST_SERVER ? &op->server_ns : &op->reap_ns;
 }
 
 static inline uint64_t stored_op_stratum(const struct stored_op *op, enum stratum st)
@@ -116,6 +118,7 @@ static inline void stored_op_strata(const struct stored_op *op, uint64_t ret[ST_
 	for (int i = 0; i < STORED_STRATA; i++)
 		ret[i] = op->strata[i];
 	ret[ST_SERVER] = op->server_ns;
+	ret[ST_REAP] = op->reap_ns;
 }
 
 enum { STORED_FS_UNKNOWN, STORED_FS_BDEV, STORED_FS_FIRST };
@@ -128,7 +131,7 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 #pragma GCC unroll 16
 	for (int i = 0; i < STORED_STRATA; i++)
 		total += op->strata[i];
-	return total + op->server_ns;
+	return total + op->server_ns + op->reap_ns;
 }
 
 /* Whether the result of an operation of kind @acts is a number of bytes. */

@@ -17,6 +17,7 @@
 #include "base/mounts.h"
 #include "base/names.h"
 #include "base/snapshot.h"
+#include "capture/format.h"
 
 static void put_device(struct json *j, const struct devices *d, const struct device *device)
 {
@@ -232,7 +233,8 @@ static void put_header(struct json *j, const struct header_run *run)
 	json_put_bool(j, "ops", run->has_ops);
 	json_put_bool(j, "requests", run->has_requests);
 	json_put_bool(j, "device_bytes", !run->missing->device_bytes);
-	json_put_bool(j, "server", true);
+	for (int st = STORED_STRATA; st < ST_N; st++)
+		json_put_bool(j, stratum_name(st), true);
 	put_missing(j, run->missing);
 	put_kinds(j, "vfs_ops", run->vfs_kinds);
 	header_put_devices(j);
@@ -416,10 +418,12 @@ int header_parse(struct header *h, const char *text, size_t len)
 	header_parse_devices(&h->devices, json_object_get(j, "devices"));
 	for (int st = 0; st < ST_N && !err; st++)
 		err = member_text(missing, stratum_name(st), &h->stratum[st]);
-	if (!err && !h->stratum[ST_SERVER] && !json_is_true(json_object_get(j, "server"))) {
-		/* an older recording: this time is in sleep and helper */
-		h->stratum[ST_SERVER] = strdup("not recorded");
-		err = h->stratum[ST_SERVER] ? 0 : -ENOMEM;
+	/* in an older recording the time of these strata is in others, or in none */
+	for (int st = STORED_STRATA; st < ST_N && !err; st++) {
+		if (h->stratum[st] || json_is_true(json_object_get(j, stratum_name(st))))
+			continue;
+		h->stratum[st] = strdup("not recorded");
+		err = h->stratum[st] ? 0 : -ENOMEM;
 	}
 	for (int k = 0; k < MISSING_IN_N && !err; k++)
 		err = member_text(missing, header_missing_names[k], &h->missing[k]);

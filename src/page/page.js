@@ -4,7 +4,7 @@
 "use strict";
 
 const STRATA = ["syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt", "helper",
-	"sleep", "lock", "server"];
+	"sleep", "lock", "server", "reap"];
 // As src/show/parts.c has them.
 const SHARES = [
 	{ letter: "C", name: "cpu", strata: ["syscall", "vfs", "fs"] },
@@ -14,7 +14,7 @@ const SHARES = [
 	{ letter: "k", name: "kernel thread", strata: ["helper"] },
 	{ letter: "l", name: "lock", strata: ["lock"] },
 	{ letter: "S", name: "server", strata: ["server"] },
-	{ letter: "o", name: "other", strata: ["throttle", "complete", "sleep"] },
+	{ letter: "o", name: "other", strata: ["throttle", "complete", "sleep", "reap"] },
 ];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 5]];
 const LINES = ["--mark", "--l", "--k", "--r", "--D", "--soft"];

@@ -118,6 +118,7 @@ static const char *cause(const struct op_row *r)
 		[ST_THROTTLE] = ", mostly throttled",
 		[ST_COMPLETE] = ", mostly waiting for the wake-up",
 		[ST_SLEEP] = ", mostly asleep",
+		[ST_REAP] = ", mostly done and not yet taken from the ring",
 	};
 
 	for (int i = 0; i < ST_N; i++)

@@ -173,7 +173,8 @@ static const struct {
 	[SHARE_HELPER] = { "kernel thread", 'k', 1 << ST_HELPER },
 	[SHARE_LOCK] = { "lock", 'l', 1 << ST_LOCK },
 	[SHARE_SERVER] = { "server", 'S', 1 << ST_SERVER },
-	[SHARE_OTHER] = { "other", 'o', 1 << ST_THROTTLE | 1 << ST_COMPLETE | 1 << ST_SLEEP },
+	[SHARE_OTHER] = { "other", 'o',
+			  1 << ST_THROTTLE | 1 << ST_COMPLETE | 1 << ST_SLEEP | 1 << ST_REAP },
 };
 
 const char *share_name(enum share s)

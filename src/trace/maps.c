@@ -235,11 +235,12 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 			struct bpf_object *obj)
 {
 	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_TASK || sc->helpers;
+	unsigned int async = c->async ? c->async_slots + 1 + c->reap_rings * REAP_PLACES : 1;
 	unsigned int cpus = c->cpus < 2 ? 2 : c->cpus;
 
-	resize(obj, "async_ops", c->async_slots + 1);
+	resize(obj, "async_ops", async);
 	if (c->segments)
-		resize(obj, "op_segments", 1 + TASK_SLOTS + (c->async ? c->async_slots + 1 : 0));
+		resize(obj, "op_segments", 1 + TASK_SLOTS + async);
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "queued_calls", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);

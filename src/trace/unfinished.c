@@ -126,6 +126,7 @@ int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		{ io, "dev", &l->io_dev },
 		{ async, "task", &l->async_task },
 		{ async, "queued", &l->queued },
+		{ async, "posted", &l->posted },
 		{ async, "op", &l->async_op },
 		{ server, "task", &l->server_task },
 		{ server, "dev", &l->server_dev },
@@ -454,7 +455,9 @@ static int parked_add(const struct reading *r, const char *async)
 
 	if (!task || !in_progress(l, op))
 		return 0;
-	if (u8_at(async, l->queued))
+	if (u8_at(async, l->posted))
+		now.stratum = ST_REAP;
+	else if (u8_at(async, l->queued))
 		now.stratum = ST_HELPER;
 	else if (u8_at(op, l->submitted) && thread)
 		now = bio_wait(l, r->bss, u64_at(op, l->last_bio), u32_at(thread, l->kernel_tid));

@@ -31,7 +31,7 @@ struct state_layout {
 	/* in an element of ios and of io_hash */
 	size_t key, io_tid, q, g, d, io_throttled, bio_based, io_dev;
 	/* in an element of async_ops */
-	size_t async_size, async_task, async_op, queued;
+	size_t async_size, async_task, async_op, queued, posted;
 	size_t served_size, server_task, server_dev, server_name; /* in an entry of served */
 	int served;     /* map server_requests; -1: this run has none */
 	int async;      /* map async_ops; -1: this run has none */

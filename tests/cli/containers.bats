@@ -149,6 +149,6 @@ named() {
 	(($(awk '$2 == "shop/web-1/nginx" && $3 == 64 { print $1 }' "$tmp/names") >= 101))
 	(($(awk '/^ *[0-9]+ data.base 64$/ { print $1 }' "$tmp/names") >= 23))
 	expect 0 report --events csv --op read "$tmp/a.ios"
-	[[ $(grep -c '"shop/web-1/nginx"$' <<<"$output") -ge 101 ]]
+	[[ $(grep -c '"shop/web-1/nginx",' <<<"$output") -ge 101 ]]
 	[[ $(grep -cF '"data\x1bbase"' <<<"$output") -ge 23 ]]
 }

@@ -42,7 +42,7 @@ seen() { # FILTER [OPTIONS]: of that
 same() {
 	"$iostrata" report -j ${2:+--by "$2"} "$a" >"$tmp/json"
 	jq -c --arg by "${2:-}" 'def sums: [.syscall, .vfs, .fs, .throttle, .tag, .queue, .device, .complete, .runq,
-			.preempt, .helper, .sleep, .lock, .server];
+			.preempt, .helper, .sleep, .lock, .server, .reap];
 		[.ops | group_by(if $by == "" then [.op, .fs] else .key end)[] | {count: (map(.count) | add),
 			errors: (map(.errors) | add), bytes: (map(.bytes) | add), total_ns: (map(.total_ns) | add),
 			max_ns: (map(.max_ns) | max), strata: (map(.strata | sums) | transpose | map(add))}] | sort' \
@@ -143,8 +143,8 @@ same() {
 import csv, sys
 rows = list(csv.DictReader(sys.stdin))
 assert rows and all("<script>" in r["file"] for r in rows), rows
-strata = list(rows[0])[-14:]
-assert strata[0] == "syscall_ns" and strata[-1] == "server_ns"
+strata = list(rows[0])[-15:]
+assert strata[0] == "syscall_ns" and strata[-1] == "reap_ns"
 assert all(sum(int(r[s]) for s in strata) == int(r["total_ns"]) for r in rows)'
 }
 

@@ -43,7 +43,7 @@ added="'host', 'boot_id', 'kernel', 'time', 'cgroup_path', 'fs_disk'"
 not_ops="'type', 'disk', 'status', 'sector', 'cmd_flags', 'requeues', 'merges'"
 not_requests="'type', 'call', 'fs', 'cache', 'result', 'error', 'requests', 'device_bytes', 'segments', 'syscall_ns',
 	'vfs_ns', 'fs_ns', 'throttle_ns', 'complete_ns', 'runq_ns', 'preempt_ns', 'helper_ns', 'sleep_ns', 'lock_ns',
-	'server_ns'"
+	'server_ns', 'reap_ns'"
 
 # same DIR CSV: the rows of the tables are those of the CSV, each as often.
 same() {
@@ -67,7 +67,7 @@ same() {
 sum_of_strata="coalesce(syscall_ns, 0) + coalesce(vfs_ns, 0) + coalesce(fs_ns, 0) + coalesce(throttle_ns, 0)
 	+ coalesce(tag_ns, 0) + coalesce(queue_ns, 0) + coalesce(device_ns, 0) + coalesce(complete_ns, 0)
 	+ coalesce(runq_ns, 0) + coalesce(preempt_ns, 0) + coalesce(helper_ns, 0) + coalesce(sleep_ns, 0)
-	+ coalesce(lock_ns, 0) + coalesce(server_ns, 0)"
+	+ coalesce(lock_ns, 0) + coalesce(server_ns, 0) + coalesce(reap_ns, 0)"
 
 @test "parquet: the tables are 'report --events csv', row by row" {
 	need duckdb

@@ -16,7 +16,7 @@ from checks_storm import async_left
 from checks_zoo import delayed
 from harness import Gate, Skip, suite
 from maps import Maps
-from oracles import RINGER, Process, program
+from oracles import RINGER, Process, fio, program
 from tool import Trace, is_missing, shared
 
 MS = 1_000_000
@@ -400,3 +400,27 @@ def as_otf2(gate: Gate, ringer: Ringer, trace: Record) -> None:
                problems=said["problems"], bad=bad, first=str(said["first"][:1]), calls=len(ops))
     gate.check("operations", issued == ours > 0 and reads == count - errors,
                transfers=ours, non_blocking=issued, reads=reads, wanted=count - errors)
+
+
+@suite("uring.reap", 120)
+def taken(gate: Gate) -> None:
+    """An operation lasts until its thread takes the completion, as fio's latency does: so the two agree at any
+    depth. fio begins a little earlier, and ends a little later."""
+    need_uring()
+    file = fileio.make_file(f"{delayed(gate, 1)}/deep", 16)
+    os.sync()
+    for depth in (1, 8, 32, 128):
+        with Trace("--comm", "fio", "--op", "uring") as trace:
+            job = fio(f"--filename={file}", "--size=16m", "--rw=randread", "--bs=4k", "--direct=1",
+                      "--ioengine=io_uring", f"--iodepth={depth}", "--number_ios=4001", "--time_based", "--runtime=4",
+                      "--lat_percentiles=1")["read"]
+        gate.prefix = f"uring.reap.{depth}."
+        row, = trace.rows("ops", op="uring")
+        gate.check("count", row["count"] == job["total_ios"], ours=row["count"], fio=job["total_ios"])
+        mean, theirs = row["total_ns"] / row["count"], job["lat_ns"]["mean"]
+        late = job["lat_ns"]["percentile"]["99.000000"]
+        apart = 2 * machine.call_ns() + 5000 + 0.03 * theirs
+        gate.check("mean", theirs - apart <= mean <= theirs, ours_us=mean / 1000, fio_us=theirs / 1000,
+                   reap=f"{(row['strata']['reap'] or 0) / row['total_ns']:.1%}")
+        gate.check("p99", abs(row["p99_ns"] - late) <= apart + 0.03 * late, ours_us=row["p99_ns"] / 1000,
+                   fio_us=late / 1000)

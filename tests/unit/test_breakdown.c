@@ -833,7 +833,7 @@ static void only_terminals_are_narrow(void **state)
 	assert_has(f.text, path + 1);
 	assert_has(f.text, "\nnothing lost; not measured: syscall, vfs, fs, throttle, tag, queue, "
 			   "device, wake-up, run queue, preempted, kernel thread, sleep, lock, "
-			   "server, requests (this kernel); -v says why\n");
+			   "server, reap, requests (this kernel); -v says why\n");
 	f.sn.n_ops = f.sn.n_rqs = 0;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, path);
@@ -1544,24 +1544,25 @@ static void reads_are_amplified(void **state)
 static const char every_member[] =
 	"{\"schema\":\"iostrata.breakdown/1\",\"kernel\":\"6.1.0\",\"time\":null,"
 	"\"duration_ns\":5000000000,\"command\":\"sqlite3\",\"threads_ns\":320,"
-	"\"io_ns\":14091,\"thread_ns\":14091,\"in_flight\":0.000000,\"strata\":{\"syscall\":1000,"
+	"\"io_ns\":15105,\"thread_ns\":15105,\"in_flight\":0.000000,\"strata\":{\"syscall\":1000,"
 	"\"vfs\":1001,\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
-	"\"sleep\":1011,\"lock\":1012,\"server\":1013},\"missing\":[],\"ops\":[{\"comm\":\"dd\","
+	"\"sleep\":1011,\"lock\":1012,\"server\":1013,\"reap\":1014},\"missing\":[],\"ops\":[{"
+	"\"comm\":\"dd\","
 	"\"title\":null,"
 	"\"container\":\"12\",\"container_name\":null,\"runtime\":\"podman\",\"pod\":\"41\","
 	"\"op\":\"write\",\"fs\":\"ext4\",\"cache\":\"miss\",\"key\":\"12\","
 	"\"count\":1000,\"rate\":200.000000,\"errors\":3,\"bytes\":4097,"
 	"\"device_bytes\":4098,\"amplification\":null,"
-	"\"mean_ns\":14,\"p50_ns\":860160,\"p90_ns\":7405568,\"p99_ns\":17039360,"
-	"\"p999_ns\":63438848,\"max_ns\":100000000,\"total_ns\":14091,"
-	"\"io_share\":1.000000,\"thread_ns\":14091,\"thread_share\":1.000000,\"strata\":{"
+	"\"mean_ns\":15,\"p50_ns\":860160,\"p90_ns\":7405568,\"p99_ns\":17039360,"
+	"\"p999_ns\":63438848,\"max_ns\":100000000,\"total_ns\":15105,"
+	"\"io_share\":1.000000,\"thread_ns\":15105,\"thread_share\":1.000000,\"strata\":{"
 	"\"syscall\":1000,\"vfs\":1001,"
 	"\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
 	"\"complete\":1007,\"runq\":1008,\"preempt\":1009,\"helper\":1010,"
-	"\"sleep\":1011,\"lock\":1012,\"server\":1013},\"pattern\":null,"
+	"\"sleep\":1011,\"lock\":1012,\"server\":1013,\"reap\":1014},\"pattern\":null,"
 	"\"hist\":[[851968,868351,510],[7340032,"
 	"7471103,400],[16777216,17301503,85],[62914560,63963135,4],[100663296,"
 	"102760447,1]]}],\"layers\":[],\"requests\":[{\"key\":\"13\","
@@ -1586,7 +1587,7 @@ static const char every_member[] =
 	"\"fs\":\"ext4\",\"cache\":\"miss\",\"start_ns\":401,\"total_ns\":78000,"
 	"\"strata\":{\"syscall\":1000,\"vfs\":2000,\"fs\":3000,\"throttle\":4000,"
 	"\"tag\":5000,\"queue\":6000,\"device\":7000,\"complete\":8000,\"runq\":9000,"
-	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0,\"server\":0},"
+	"\"preempt\":10000,\"helper\":11000,\"sleep\":12000,\"lock\":0,\"server\":0,\"reap\":0},"
 	"\"segments\":[[\"syscall\",408],[\"device\",409]],\"segments_merged\":410,"
 	"\"path\":\"/a/b\",\"dev\":\"254:1\",\"ino\":12,\"offset\":8192,\"len\":4096,"
 	"\"disks\":null,\"result\":402,\"error\":null,\"requests\":1,\"device_bytes\":407,"

@@ -309,7 +309,7 @@ static void maps_do_not_grow_with_possible_cpus(void **state)
 {
 	static const struct {
 		unsigned int cpus, most_kb;
-	} bounds[] = { { 2, 3200 }, { 8, 10700 }, { 32, 31000 }, { 256, 36300 }, { 1024, 52000 } };
+	} bounds[] = { { 2, 3300 }, { 8, 10900 }, { 32, 31500 }, { 256, 37000 }, { 1024, 52000 } };
 	struct rowmaps r = { .ops = true, .requests = true, .disks = 9 };
 	struct rowmaps_size z;
 

@@ -42,7 +42,7 @@ struct an_io {
 
 struct a_request {
 	uint64_t task;
-	unsigned char queued;
+	unsigned char queued, posted;
 	struct a_task op;
 };
 
@@ -157,6 +157,7 @@ static int start(void **state)
 		.async_task = offsetof(struct a_request, task),
 		.async_op = offsetof(struct a_request, op),
 		.queued = offsetof(struct a_request, queued),
+		.posted = offsetof(struct a_request, posted),
 		.async = -1,
 		.served = -1,
 		.served_size = sizeof(struct a_served),

@@ -74,6 +74,7 @@ static void machine_start(void)
 	memset(io_slots, 0, sizeof(io_slots));
 	memset(marks, 0, sizeof(marks));
 	memset(dones, 0, sizeof(dones));
+	memset(uring_rings, 0, sizeof(uring_rings));
 	memset(handled, 0, sizeof(handled));
 	memset(cpu_offsets, 0, sizeof(cpu_offsets));
 	memset((void *)&live, 0, sizeof(live));
@@ -127,8 +128,8 @@ static void machine_start(void)
 	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
 	MAP(async_bios, 1024);
 	MAP(queued_calls, 8);
-	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1);
-	MAP_ARRAY(op_segments, 1 + TASK_SLOTS + ASYNC_SLOTS + 1);
+	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1 + REAP_PLACES);
+	MAP_ARRAY(op_segments, 1 + TASK_SLOTS + ASYNC_SLOTS + 1 + REAP_PLACES);
 	MAP(splits, 64);
 	MAP(paths, 64);
 	MAP(dirtiers, 64);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * reap.bpf.h - an operation of io_uring from its completion until its thread takes the completion
+ * out of the ring: the stratum reap.
+ *
+ * No event tells when a thread takes completions: it moves the head of the ring in memory which it
+ * shares with the kernel. So a finished operation waits in the list of its ring. When a thread
+ * enters the ring, the completions before the head have been taken since a thread last left it. The
+ * time from there to the entry is the thread's own, so reap ends where the thread left.
+ *
+ * If the ring is not known, or the list is full, an operation ends at its completion. So does one
+ * of a ring with a polling thread (IORING_SETUP_SQPOLL): its owner need not enter it at all.
+ *
+ * The head is memory of user space, and may be any number. A wrong one makes reap shorter or
+ * longer, and nothing else: a list has REAP_PLACES places, and each is taken once.
+ */
+#ifndef IOSTRATA_REAP_BPF_H
+#define IOSTRATA_REAP_BPF_H
+
+#include "async.bpf.h"
+
+#define IORING_SETUP_SQPOLL 2
+
+enum { RING_TRIES = 4, RING_IDLE_NS = 1000000000 };
+
+/* The ring of number @nr, which is not 0. */
+static __always_inline struct uring_ring *ring_at(u32 nr)
+{
+	u64 at = nr - 1;
+
+	barrier_var(at); /* the verifier of 6.1 needs the mask */
+	return &uring_rings[at % REAP_RINGS];
+}
+
+static __always_inline u32 ring_place(u64 ctx, u32 try)
+{
+	return (((u64)low_half(ctx) * HASH_FACTOR >> 32) + try) & (CONF(reap_rings) - 1);
+}
+
+/* The number of the ring @ctx; 0: it is not known. */
+static __always_inline u32 ring_find(u64 ctx)
+{
+	u32 nr;
+
+	for (u32 try = 0; try < RING_TRIES; try++) {
+		nr = ring_place(ctx, try) + 1;
+		if (ring_at(nr)->ctx == ctx)
+			return nr;
+	}
+	return 0;
+}
+
+/* The slot of async_ops for completion number @n of the ring @nr. */
+static __always_inline u32 ring_slot(u32 nr, u32 n)
+{
+	return CONF(async_slots) + 1 + (nr - 1) * REAP_PLACES + n % REAP_PLACES;
+}
+
+/* Whoever changes the owner of @e to none has taken it. */
+static __always_inline bool reap_claim(struct async_op *e)
+{
+	u64 task = e->task;
+
+	return task && __sync_val_compare_and_swap(&e->task, task, 0) == task;
+}
+
+/* The completions of ring @nr before @head were taken; with @all, all of them. */
+static __always_inline void ring_reap(u32 nr, u32 head, bool all)
+{
+	struct uring_ring *r = ring_at(nr);
+	u64 left = r->left;
+	struct async_op *e;
+	u32 got, at;
+
+	for (u32 i = 0; CONF(reap_rings) && i < REAP_PLACES; i++) {
+		got = r->got;
+		at = ring_slot(nr, got);
+		e = got == r->put ? NULL : async_at(at);
+		if (!e || (!all && (int)(head - e->position) <= 0))
+			break;
+		if (reap_claim(e)) {
+			op_charge(&e->op, ST_REAP, left);
+			async_keep(at, (long)e->ret);
+			e->op.stage = 0;
+		}
+		r->got = got + 1;
+	}
+}
+
+/* Counts all completions of ring @nr. */
+GLOBAL int ring_empty(u32 nr)
+{
+	ring_reap(nr, 0, true);
+	return 0;
+}
+
+/* Finds a place for the ring @ctx. 0: there is none. If the place was of an idle ring, its list may
+ * still have completions. */
+static __always_inline u32 ring_claim(u64 ctx, u64 now)
+{
+	struct uring_ring *r;
+	u64 former;
+	u32 nr;
+
+	for (u32 try = 0; try < RING_TRIES; try++) {
+		nr = ring_place(ctx, try) + 1;
+		r = ring_at(nr);
+		former = r->ctx;
+		if (former && (s64)(now - r->left) < RING_IDLE_NS)
+			continue;
+		if (__sync_val_compare_and_swap(&r->ctx, former, ctx) != former)
+			continue;
+		return nr;
+	}
+	return 0;
+}
+
+/* Current enters the ring @ctx, whose completions before @head were taken, and whose tail is @tail.
+ */
+GLOBAL int ring_enters(u64 ctx, u32 head, u32 tail)
+{
+	struct task_state *t = CONF(reap_rings) ? current_lookup() : NULL;
+	struct uring_ring *r;
+	u32 nr, all;
+
+	if (!t)
+		return 0;
+	nr = ring_find(ctx);
+	all = !nr;
+	if (!nr)
+		nr = ring_claim(ctx, bpf_ktime_get_ns());
+	t->ring = nr;
+	t->ring_entered = 1;
+	if (!nr)
+		return 0;
+	r = ring_at(nr);
+	r->task = t->task;
+	/* a tail that went back is of another ring at the same address */
+	all |= (int)(tail - r->tail) < 0;
+	r->tail = tail;
+	if (r->put != r->got)
+		ring_reap(nr, head, all);
+	return 0;
+}
+
+/* Current waits for completions of the ring @ctx. */
+static __always_inline void ring_waits(u64 ctx)
+{
+	struct io_ring_ctx *c = (void *)ctx;
+	struct task_state *t = current_lookup();
+
+	if (t && !t->ring_entered && !(BPF_CORE_READ(c, flags) & IORING_SETUP_SQPOLL))
+		ring_enters(ctx, BPF_CORE_READ(c, rings, cq.head),
+			    BPF_CORE_READ(c, cached_cq_tail));
+}
+
+/* Current, which had entered a ring, returns to user space. */
+static __always_inline void ring_left(struct task_state *t, u64 now)
+{
+	u32 nr = t->ring;
+
+	t->ring_entered = 0;
+	if (nr)
+		ring_at(nr)->left = now;
+}
+
+/* The thread @task ends. */
+static __always_inline void ring_exits(u64 task)
+{
+#pragma clang loop unroll(disable)
+	for (u32 nr = 1; nr <= REAP_RINGS; nr++)
+		if (ring_at(nr)->task == task && ring_at(nr)->put != ring_at(nr)->got)
+			ring_empty(nr);
+}
+
+/* A completion comes into the ring @ctx, of any request. The number of the ring; 0: it is not
+ * known. */
+static __always_inline u32 ring_completes(u64 ctx)
+{
+	u32 nr = ctx ? ring_find(ctx) : 0;
+
+	if (nr)
+		ring_at(nr)->tail++;
+	return nr;
+}
+
+/* The operation in slot @at has completed in the ring @nr at @now, with @res; it is charged until
+ * then. Puts it into the list of the ring. 0: the list is full. */
+GLOBAL u32 ring_put(u32 at, u32 nr, int res, u64 now)
+{
+	struct async_op *u = CONF(reap_rings) ? async_at(at) : NULL, *e;
+	struct uring_ring *r = ring_at(nr);
+	u32 slot = ring_slot(nr, r->put);
+
+	e = u && r->put - r->got < REAP_PLACES ? async_at(slot) : NULL;
+	if (!e)
+		return 0;
+	if (CONF(segments) && !e->op.segments)
+		e->op.segments = TASK_SLOTS + slot;
+	op_move(&e->op, &u->op);
+	if (CONF(op_owner))
+		e->who = u->who;
+	e->parked = now;
+	e->flags = 0;
+	e->posted = 1;
+	e->ret = res;
+	e->position = r->tail - 1;
+	e->task = u->task;
+	barrier();
+	r->put++;
+	return 1;
+}
+
+#endif

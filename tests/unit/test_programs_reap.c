@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completions of io_uring, by the programs of src/bpf in a machine that is made up: how long each
+ * lies in its ring until a thread takes it.
+ */
+#define FUNCTIONS
+#include "kernel/machine.h"
+
+enum { READ = 22, ENTER = 426, SIZE = 4096, SQPOLL = 2, MANY = REAP_PLACES + 7 };
+
+static struct ktask task, other;
+static struct kfile file;
+static struct io_rings shared;
+static struct io_ring_ctx uring = { .rings = &shared };
+static struct io_kiocb a, b, c;
+static bool counted_before; /* the tail counts a completion before its event */
+
+#define STRATA(...) ((u64[ST_N]){ __VA_ARGS__ })
+
+static void req_init(struct io_kiocb *r)
+{
+	*r = (struct io_kiocb){ .opcode = READ, .ctx = &uring, .file = &file.f };
+}
+
+static void start(bool before)
+{
+	static const u8 kinds[URING_OPS] = { [READ] = OP_READ };
+
+	machine_start();
+	conf.async = conf.uring = 1;
+	conf.reap_rings = 1;
+	data_set(uring_kinds, kinds, sizeof(kinds));
+	file_init(&file, "ext4", 8 << MINOR_BITS | 1, 23, S_IFREG);
+	task_init(&task, 1103, 1103, "submits", 0);
+	task_init(&other, 1103, 1109, "takes", 0);
+	counted_before = before;
+	shared.cq.head = 0;
+	uring.cached_cq_tail = 0;
+	uring.flags = 0;
+	req_init(&a);
+	req_init(&b);
+	req_init(&c);
+	cpu_is(1, &task);
+}
+
+static void submit(struct io_kiocb *r)
+{
+	sys_enter(ENTER, 5, 1, 0, 0);
+	uring_submit(r);
+}
+
+static void completes(struct io_kiocb *r)
+{
+	uring.cached_cq_tail += counted_before;
+	uring_complete(r, SIZE);
+	uring.cached_cq_tail += !counted_before;
+}
+
+static void takes(u32 n)
+{
+	shared.cq.head += n;
+}
+
+/* A thread submits two requests in two calls, and takes their completions after the second. */
+static void taken_after_another_submission(bool before)
+{
+	start(before);
+	submit(&a);
+	tick(7);
+	sys_exit(1);
+	tick(100);
+	submit(&b);
+	completes(&a);
+	tick(11);
+	sys_exit(1);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
+	tick(1000);
+	submit(&c); /* nothing is taken yet */
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 0);
+	tick(13);
+	sys_exit(1);
+	takes(1);
+	tick(1000); /* the thread's own time */
+	sys_enter(ENTER, 5, 0, 1, 1);
+	uring_wait(&uring);
+	assert_ops(OP_URING, 1, 107 + 11 + 1000 + 13,
+		   STRATA([ST_SYSCALL] = 7, [ST_SLEEP] = 100, [ST_REAP] = 11 + 1000 + 13));
+	assert_int_equal(ops_counted(OP_URING, NULL).bytes, SIZE);
+	assert_int_equal(lost_all(), 0);
+}
+
+static void test_taken(void **state)
+{
+	(void)state;
+	taken_after_another_submission(true);
+	taken_after_another_submission(false);
+}
+
+/* Two of three are taken. */
+static void test_some(void **state)
+{
+	(void)state;
+	for (int before = 0; before < 2; before++) {
+		start(before);
+		submit(&a);
+		uring_submit(&b);
+		uring_submit(&c);
+		uring_wait(&uring);
+		tick(7);
+		completes(&a);
+		completes(&b);
+		completes(&c);
+		tick(11);
+		sys_exit(3);
+		takes(2);
+		submit(&a);
+		assert_ops(OP_URING, 2, 18, STRATA([ST_SLEEP] = 2 * 7, [ST_REAP] = 2 * 11));
+		takes(1);
+		sys_exit(1);
+		tick(100);
+		submit(&b);
+		assert_int_equal(ops_counted(OP_URING, NULL).count, 3);
+		assert_int_equal(lost_all(), 0);
+	}
+}
+
+/* A completion that comes when its thread is in user space, and is taken there. */
+static void test_taken_in_user_space(void **state)
+{
+	(void)state;
+	start(true);
+	submit(&a);
+	sys_exit(1);
+	tick(7);
+	completes(&a);
+	tick(11);
+	takes(1);
+	submit(&b);
+	assert_ops(OP_URING, 1, 7, STRATA([ST_SLEEP] = 7));
+}
+
+/* A thread ends without a look, or another thread enters the ring. */
+static void test_ends(void **state)
+{
+	(void)state;
+	start(true);
+	submit(&a);
+	uring_wait(&uring);
+	tick(7);
+	completes(&a);
+	tick(11);
+	sys_exit(1);
+	tick(100);
+	EVENT(on_exit, &task.t);
+	assert_ops(OP_URING, 1, 18, STRATA([ST_SLEEP] = 7, [ST_REAP] = 11));
+	assert_int_equal(lost_all(), 0);
+}
+
+/* Without a place in the list, or with a thread of the kernel that polls, an operation ends at its
+ * completion. */
+static void test_not_followed(void **state)
+{
+	(void)state;
+	start(true);
+	for (int i = 0; i < MANY; i++) {
+		submit(&a);
+		tick(3);
+		sys_exit(1);
+		completes(&a);
+	}
+	assert_int_equal(ops_counted(OP_URING, NULL).count, MANY - REAP_PLACES);
+	takes(MANY);
+	submit(&a);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, MANY);
+
+	start(true);
+	uring.flags = SQPOLL;
+	submit(&a);
+	completes(&a);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+}
+
+/* Another ring at the address of a former one, which left a completion. */
+static void test_address_again(void **state)
+{
+	(void)state;
+	start(true);
+	submit(&a);
+	sys_exit(1);
+	completes(&a);
+	uring.cached_cq_tail = 0;
+	submit(&b);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 1);
+}
+
+/* User space owns the head: any value counts each operation once. */
+static void test_hostile_head(void **state)
+{
+	static const u32 heads[] = { 0x80000000, 0xffffffff, 1, 0, 0x7fffffff };
+
+	(void)state;
+	start(true);
+	for (int i = 0; i < 5; i++) {
+		shared.cq.head = heads[i];
+		submit(&a);
+		completes(&a);
+		sys_exit(1);
+	}
+	EVENT(on_exit, &task.t);
+	assert_int_equal(ops_counted(OP_URING, NULL).count, 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_taken, machine_stop),
+		cmocka_unit_test_teardown(test_some, machine_stop),
+		cmocka_unit_test_teardown(test_taken_in_user_space, machine_stop),
+		cmocka_unit_test_teardown(test_ends, machine_stop),
+		cmocka_unit_test_teardown(test_not_followed, machine_stop),
+		cmocka_unit_test_teardown(test_address_again, machine_stop),
+		cmocka_unit_test_teardown(test_hostile_head, machine_stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
