@@ -16,10 +16,13 @@ struct cgroup_known {
 	char path[];
 };
 
-static void note(struct cgroups *c, unsigned long long id, const char *path)
+void cgroups_note(struct cgroups *c, unsigned long long id, const char *path)
 {
 	struct cgroup_known *k;
 
+	HASH_FIND(hh, c->known, &id, sizeof(id), k);
+	if (k || !container_is_path(path))
+		return;
 	if (HASH_COUNT(c->known) >= KNOWN_MAX)
 		cgroups_done(c);
 	k = calloc(1, sizeof(*k) + strlen(path) + 1);
@@ -39,8 +42,8 @@ char *cgroups_path(struct cgroups *c, unsigned long long id)
 	if (k)
 		return strdup(k->path);
 	path = lookup_cgroup(id);
-	if (path && container_is_path(path))
-		note(c, id, path);
+	if (path)
+		cgroups_note(c, id, path);
 	return path;
 }
 

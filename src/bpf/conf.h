@@ -127,6 +127,12 @@ struct server_members {
 	unsigned short rpc_sent, rpc_transmits, rpc_rtt, rpc_sent_bytes, rpc_received;
 };
 
+/* A new cgroup, in the ring that also wakes user space. */
+struct made_cgroup {
+	unsigned long long id;
+	char path[504]; /* in its hierarchy */
+};
+
 struct bpf_conf {
 	/* the processes to trace */
 	unsigned int tool_tgid;       /* the tool, whose I/O is not traced */

@@ -384,7 +384,8 @@ struct {
 	__type(value, struct rq_sums);
 } rq_rows_even SEC(".maps"), rq_rows_odd SEC(".maps");
 
-/* Wakes user space to drain rows. */
+/* Wakes user space to drain rows. With rows by cgroup, also has a struct made_cgroup for each new
+ * cgroup. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);

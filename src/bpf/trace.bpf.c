@@ -296,6 +296,27 @@ int on_exit(u64 *ctx)
 	return 0;
 }
 
+/*
+ * cgroup_mkdir(cgroup, path): a cgroup may be gone before user space looks for its name. Without
+ * room, user space looks for it all the same.
+ */
+SEC("?tp_btf/cgroup_mkdir")
+int on_cgroup_made(u64 *ctx)
+{
+	struct cgroup *cgroup = (void *)ctx[0];
+	struct made_cgroup *m;
+
+	if (cgroup->root->hierarchy_id)
+		return 0;
+	m = bpf_ringbuf_reserve(&wakes, sizeof(*m), 0);
+	if (!m)
+		return 0;
+	m->id = cgroup->kn->id;
+	bpf_probe_read_kernel_str(m->path, sizeof(m->path), (void *)ctx[1]);
+	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 /* Current dirtied too many pages, and will sleep if the pause is positive. */
 SEC("?tp_btf/balance_dirty_pages")
 int on_throttle(u64 *ctx)

@@ -241,6 +241,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "async_ops", async);
 	if (c->segments)
 		resize(obj, "op_segments", 1 + TASK_SLOTS + async);
+	if (sc->by == BY_CGROUP)
+		resize(obj, "wakes", 1 << 16);
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "queued_calls", 2048 * (cpus > 8 ? 8 : cpus));
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);

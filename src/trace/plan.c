@@ -63,6 +63,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_CHILD;
 	if (conf->by == BY_TASK || conf->helpers)
 		asks |= ASK_BEHALF;
+	if (conf->by == BY_CGROUP)
+		asks |= ASK_CGROUPS;
 	if ((asks & ASK_REQUESTS) && (conf->follow || l->n_pids || l->n_comms || l->n_cgroups ||
 				      rowmaps_rq_by(conf->by) || conf->sent_requests))
 		asks |= ASK_ISSUERS;
@@ -243,6 +245,7 @@ const struct program programs[] = {
 		   .needs = NEED_LEVEL),
 	TRACEPOINT(on_work_begins_no_level, "workqueue_execute_start", .asks = ASK_BEHALF,
 		   .needs = NEED_NO_LEVEL),
+	TRACEPOINT(on_cgroup_made, "cgroup_mkdir", .asks = ASK_CGROUPS),
 	TRACEPOINT(on_exec, "sched_process_exec", .asks = ASK_CALLS),
 	TRACEPOINT(on_exit, "sched_process_exit", .asks = ASK_THREADS, .backup = true),
 

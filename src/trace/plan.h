@@ -39,6 +39,7 @@ enum ask {
 	ASK_FAULTS = 1 << 13,  /* page faults as operations */
 	ASK_TAG = 1 << 14,     /* when a bio gets its request, which separates tag from queue */
 	ASK_QUEUED = 1 << 15,  /* ends of reads and writes which outlive their function call */
+	ASK_CGROUPS = 1 << 17, /* paths of new cgroups */
 	ASK_SERVERS = 1 << 16, /* requests of file systems to servers and daemons */
 };
 

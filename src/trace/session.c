@@ -250,10 +250,15 @@ static int ring_record(void *ctx, void *data, size_t len)
 	return 0;
 }
 
-/* Rows must be drained. session_beat() checks this itself, so the record only wakes the poller. */
+/* A new cgroup. Or rows must be drained: session_beat() checks this itself, so such a record only
+ * wakes the poller. */
 static int wake_record(void *ctx, void *data, size_t len)
 {
-	(void)ctx, (void)data, (void)len;
+	const struct made_cgroup *made = data;
+	struct session *s = ctx;
+
+	if (len >= sizeof(*made))
+		cgroups_note(&s->drain.got.cgroups, made->id, made->path);
 	return 0;
 }
 

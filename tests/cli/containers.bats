@@ -152,3 +152,19 @@ named() {
 	[[ $(grep -c '"shop/web-1/nginx",' <<<"$output") -ge 101 ]]
 	[[ $(grep -cF '"data\x1bbase"' <<<"$output") -ge 23 ]]
 }
+
+@test "--by container names containers that live shorter than an interval" {
+	hierarchy=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
+	[[ -n $hierarchy && -w $hierarchy ]] || skip "no cgroup v2 can be written"
+	start breakdown -j --by container --all-files --comm dd -D 30
+	for i in 1 2 3; do
+		id=$(printf 'c0ffee%058x' "$i")
+		mkdir "$hierarchy/libpod-$id"
+		sh -c 'echo $$ >"$0/cgroup.procs"; exec dd if=/dev/zero of=/dev/null bs=512 count=23 status=none' \
+			"$hierarchy/libpod-$id"
+		rmdir "$hierarchy/libpod-$id"
+	done
+	finish INT
+	json '[.ops[] | select(.op == "read" and .bytes == 23 * 512 and (.key | startswith("c0ffee")))
+		| [.key[:64][-1:], .count]] | sort == [["1", 23], ["2", 23], ["3", 23]]' "$tmp/out"
+}
