@@ -96,6 +96,8 @@ static const struct opt_table table = {
 	.examples = examples,
 };
 
+enum { KEYS_MAX = 100 }; /* without --max-keys */
+
 static struct serve *serve_of(struct run *r)
 {
 	return (struct serve *)r; /* its first member */
@@ -173,6 +175,10 @@ static int resolve(struct run *r, struct reason *why)
 	struct session_conf *conf = &s->io.conf;
 	int err;
 
+	if (s->keys_max && s->by == BY_NONE)
+		return reason_set(why, EXIT_USAGE, "--max-keys has no meaning without --by");
+	if (!s->keys_max)
+		s->keys_max = KEYS_MAX;
 	if (filters_check_kinds(&r->opts.filters, LAYER_OPS, NULL, why) ||
 	    listen_open(s->listen, &s->listening, why))
 		return -1;
@@ -271,7 +277,6 @@ static int serve(int argc, char **argv)
 		.io.report = report,
 		.listen = "127.0.0.1:9740",
 		.buckets = 25,
-		.keys_max = 100,
 		.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC),
 	};
 

@@ -91,6 +91,9 @@ int listen_open(const char *text, struct listening *ret, struct reason *why)
 		reason_set(why, EXIT_FAILED, "cannot listen on '%.60s': %s", text, strerror(-err));
 		if (err == -EADDRINUSE)
 			reason_hint(why, "another process listens there: 'ss -ltnp' tells which");
+		if (err == -EADDRNOTAVAIL)
+			reason_hint(why, "no network device of this machine has this address: "
+					 "'ip address' lists those that have one");
 		return -1;
 	}
 	*ret = (struct listening){ .fd = fd, .loopback = is_loopback(&a) };

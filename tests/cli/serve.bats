@@ -186,7 +186,9 @@ reads() {
 		expect 2 serve --listen "$address"
 	done
 	expect 1 serve --listen 192.0.2.1:9740
-	says "cannot listen on '192.0.2.1:9740': Cannot assign requested address"
+	says "cannot listen on '192.0.2.1:9740': Cannot assign requested address" "'ip address'"
+	expect 2 serve --max-keys 7
+	says "--max-keys has no meaning without --by"
 	expect 1 serve --token-file "$tmp/none"
 	says "cannot open '$tmp/none': No such file"
 	echo short >"$tmp/token"
