@@ -87,7 +87,7 @@ holds() {
 	for counter in $counters; do
 		never "resets(iostrata_$counter[1h])" 0
 	done
-	# some kernels run no program while process 1 is current: the end of a request is not seen then (docs/design/state.md)
+	# some kernels run no program while process 1 is current, and miss the end of a request (docs/design/state.md)
 	never 'sum(iostrata_lost_total{kind!~"unmatched_start|unattributed|missed"})' 0
 }
 
