@@ -61,7 +61,7 @@ struct rq_key {
 	unsigned char bio_based;  /* the device has neither tag nor queue */
 	unsigned short bucket;    /* as in op_key, of the time which the histogram shows */
 	unsigned long long by[2]; /* as in op_key, of the submitter; 0: not known. With
-				   * BY_TASK the second is enum behalf */
+				   * BY_THREAD the second is enum behalf */
 };
 
 struct rq_sums {
@@ -75,8 +75,8 @@ struct rq_sums {
 	unsigned long long queue_ns;
 	unsigned long long device_ns;
 	unsigned long long max_ns; /* maximum of the time which the histogram shows */
-	unsigned long long name;   /* with BY_TASK, only for the programs: hash of the thread's name
-				    * in   this epoch */
+	unsigned long long name; /* with BY_THREAD, only for the programs: hash of the thread's name
+				  * in   this epoch */
 };
 
 /*

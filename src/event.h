@@ -92,7 +92,7 @@ enum by_key {
 	BY_DEV,
 	BY_CACHE,
 	BY_TID,
-	BY_TASK,      /* BY_TID with the process, and the threads of rows listed: struct thread */
+	BY_THREAD,    /* BY_TID with the process, and the threads of rows listed: struct thread */
 	BY_CONTAINER, /* only for tables: of rows that are BY_CGROUP */
 	BY_HOST,      /* only of recordings */
 	BY_SERVER,    /* only for tables: of rows that are BY_DEV in the programs */
@@ -149,7 +149,7 @@ struct file_name {
 	char names[PATH_BYTES];
 };
 
-/* The name of a thread. With BY_TASK, also the id of its cgroup and the time at which it had this
+/* The name of a thread. With BY_THREAD, also the id of its cgroup and the time at which it had this
  * name (CLOCK_MONOTONIC, ns): other CPUs may know an older name. */
 struct thread_name {
 	unsigned long long cgroup;

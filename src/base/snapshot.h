@@ -99,7 +99,7 @@ struct unfinished {
 		       * the mount point of a daemon; NULL: not known; likewise */
 };
 
-/* A thread with rows, with BY_TASK. */
+/* A thread with rows, with BY_THREAD. */
 struct thread {
 	unsigned long long id;     /* its process's id << 32 | its own */
 	unsigned long long cgroup; /* id; 0: not known */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * behalf.bpf.h - with conf.behalf: I/O which one thread submits on behalf of another. With BY_TASK
- * the I/O counts for the other thread; helper.bpf.h has the second use.
+ * behalf.bpf.h - with conf.behalf: I/O which one thread submits on behalf of another. With
+ * BY_THREAD the I/O counts for the other thread; helper.bpf.h has the second use.
  *
  * Writeback counts for the dirtier, whichever thread writes the page back: a kernel thread,
  * sync(1), or a thread in need of memory. The last dirtier of each inode is noted, unless the

@@ -77,7 +77,7 @@ static __always_inline void io_fill_issuer(struct io_state *io, struct bio *bio,
 	}
 	if (CONF(rq_by))
 		is_current = io_set_by(io, bio, id, throttled);
-	if (CONF(by) == BY_TASK)
+	if (CONF(by) == BY_THREAD)
 		behalf = io_set_behalf(io, bio, flags);
 	if (is_current && !behalf)
 		current_name(&io->name, io->q);

@@ -171,7 +171,7 @@ struct bpf_conf {
 					    * helpers */
 	unsigned char helpers;             /* the work of helpers has rows of its own */
 	unsigned char sites;               /* sites of sleeps without a known reason have rows */
-	unsigned char behalf;              /* clients and dirtiers are needed: BY_TASK, helpers */
+	unsigned char behalf;              /* clients and dirtiers are needed: BY_THREAD, helpers */
 	unsigned char row_slots;           /* rows are found by operation and file system alone */
 	unsigned char single_writer;       /* the end of a call is never preempted by another */
 	unsigned char fault_single_writer; /* nor the end of a page fault */
@@ -258,7 +258,7 @@ struct fs_entry {
 };
 
 /* Whether rows by this key have names of threads. */
-#define BY_NAMES_TASKS(by) ((by) == BY_PID || (by) == BY_TID || (by) == BY_TASK)
+#define BY_NAMES_THREADS(by) ((by) == BY_PID || (by) == BY_TID || (by) == BY_THREAD)
 
 /*
  * The total time of the tracked threads at time t is living * t + time. A thread subtracts the time

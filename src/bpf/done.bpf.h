@@ -226,7 +226,7 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 	}
 	sums = ROWS_LOOKUP(even, rq_rows, &key);
 	if (sums) {
-		if (CONF(by) == BY_TASK)
+		if (CONF(by) == BY_THREAD)
 			request_name_task(io, sums, even);
 		return sums;
 	}
@@ -235,7 +235,7 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 	sums = ROWS_LOOKUP(even, rq_rows, &key);
 	if (!sums)
 		count_lost_many(LOST_MAP_FULL, n);
-	else if (CONF(by) == BY_TASK)
+	else if (CONF(by) == BY_THREAD)
 		request_name_task(io, sums, even);
 	return sums;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * helper.bpf.h - with conf.helpers: the work of kernel helpers, how long it takes, and on behalf of
- * which thread it is done; behalf.bpf.h finds this thread as for BY_TASK. A worker of io_uring
+ * which thread it is done; behalf.bpf.h finds this thread as for BY_THREAD. A worker of io_uring
  * works for its own process.
  */
 #ifndef IOSTRATA_HELPER_BPF_H

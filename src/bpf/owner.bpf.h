@@ -148,14 +148,14 @@ static __always_inline void bio_key_by(u64 by[2], struct bio *bio, bool known, u
 		by[0] = cgroup;
 	} else if (known) {
 		key_set_by(by, &f);
-		if (BY_NAMES_TASKS(CONF(by)) && CONF(by) != BY_TASK)
+		if (BY_NAMES_THREADS(CONF(by)) && CONF(by) != BY_THREAD)
 			row_name_submitter(by[0]);
 	}
 }
 
 /* Sets the key of @io's row. Its @bio is queued in the context of thread @id (0: of an interrupt).
- * @throttled: kthrotld queues the bio. True: with BY_TASK the key is current, whose name is not set
- * yet. */
+ * @throttled: kthrotld queues the bio. True: with BY_THREAD the key is current, whose name is not
+ * set yet. */
 static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 id, bool throttled)
 {
 	struct io_state *before = throttled ? io_hashed(bio_key(bio)) : NULL;
@@ -164,13 +164,13 @@ static __always_inline bool io_set_by(struct io_state *io, struct bio *bio, u64 
 	if (before) {
 		io->by[0] = before->by[0];
 		io->by[1] = before->by[1];
-		if (CONF(by) == BY_TASK)
+		if (CONF(by) == BY_THREAD)
 			io->name = before->name;
 		return false;
 	}
 	if (!is_tool(id))
 		bio_key_by(io->by, bio, id && !throttled, io->async);
-	return CONF(by) == BY_TASK && io->by[0];
+	return CONF(by) == BY_THREAD && io->by[0];
 }
 
 /* Notes the submitter and the file of @bio for its record, by the rules for the key of its row. */

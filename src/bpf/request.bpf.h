@@ -71,9 +71,9 @@ static __always_inline void command_own(struct io_state *io)
 		op_file(&t->op, &f);
 	if (CONF(rq_by))
 		key_set_by(io->by, &f);
-	if (CONF(by) == BY_TASK)
+	if (CONF(by) == BY_THREAD)
 		current_name(&io->name, bpf_ktime_get_ns());
-	else if (CONF(rq_by) && BY_NAMES_TASKS(CONF(by)))
+	else if (CONF(rq_by) && BY_NAMES_THREADS(CONF(by)))
 		row_name_submitter(io->by[0]);
 	if (CONF(sent_requests)) {
 		who_set(&io->who, NULL);
@@ -112,7 +112,7 @@ static __always_inline void io_absorb(struct io_state *io, const struct io_state
 			io->by[0] = other->by[0];
 			io->by[1] = other->by[1];
 		}
-		if (CONF(by) == BY_TASK)
+		if (CONF(by) == BY_THREAD)
 			io->name = other->name;
 		if (CONF(helpers))
 			io->helper = other->helper;

@@ -170,7 +170,7 @@ static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 	case BY_TID:
 		by[0] = (u32)current_pid_tgid();
 		break;
-	case BY_TASK:
+	case BY_THREAD:
 		by[0] = current_pid_tgid();
 		break;
 	case BY_COMM:
@@ -199,7 +199,7 @@ static __always_inline bool key_set_owner(u64 by[2], const struct sent_who *who)
 	case BY_TID:
 		by[0] = who->tid;
 		return true;
-	case BY_TASK:
+	case BY_THREAD:
 		by[0] = (u64)who->pid << 32 | who->tid;
 		return true;
 	case BY_COMM:
@@ -256,11 +256,11 @@ static __always_inline void row_name_task(u64 id, const struct sent_who *who, bo
 	} else {
 		if (CONF(by) == BY_PID)
 			task = BPF_CORE_READ(task, group_leader);
-		if (CONF(by) == BY_TASK)
+		if (CONF(by) == BY_THREAD)
 			name.cgroup = bpf_get_current_cgroup_id();
 		BPF_CORE_READ_STR_INTO(&name.comm, task, comm);
 	}
-	if (CONF(by) == BY_TASK)
+	if (CONF(by) == BY_THREAD)
 		name.at = bpf_ktime_get_ns();
 	row_set_name(id, &name, even);
 }
@@ -326,7 +326,7 @@ static __always_inline struct op_sums *row_hashed(const struct file_info *f, u32
 	file_note_fs(f);
 	if (CONF(by) == BY_FILE)
 		row_name_file(f, key.by[0], key.by[1], even);
-	if (BY_NAMES_TASKS(CONF(by)))
+	if (BY_NAMES_THREADS(CONF(by)))
 		row_name_task(key.by[0], who, even);
 	if (!ROWS_INSERT(even, op_rows, &key))
 		row_made(&live.op_rows_made[!even], CONF(op_rows_limit));

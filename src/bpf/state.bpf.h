@@ -263,7 +263,7 @@ struct io_state {
 			u64 by[2]; /* key of its row, as in rq_key; only with conf.rq_by */
 			union {
 				struct sent_who who;
-				struct thread_name name; /* name of by[0]; only with BY_TASK */
+				struct thread_name name; /* name of by[0]; only with BY_THREAD */
 			};
 			struct sent_file_id file;
 		};

@@ -144,7 +144,7 @@ static int resolve(struct run *r, struct reason *why)
 	if (!t->screen && !r->opts.json &&
 	    filters_check_requests(&r->opts.filters, "top's text", why))
 		return reason_hint(why, "the full screen and --json have operations, too");
-	conf->by = t->view == TOP_FILE ? BY_FILE : BY_TASK;
+	conf->by = t->view == TOP_FILE ? BY_FILE : BY_THREAD;
 	conf->cpu_whole = true;
 	/* text shows requests alone; only the operation of a direct request tells its file */
 	if (!t->screen && !r->opts.json && t->view != TOP_FILE)
@@ -253,7 +253,7 @@ static void gone_look(struct top *t)
 		if (DEV_MAJOR(l->devs[i]) && access(path, F_OK))
 			gone_add(t, "disk", DEV_MAJOR(l->devs[i]), minor);
 	}
-	for (unsigned int i = 0; i < l->n_cgroups && t->io.conf.by == BY_TASK; i++) {
+	for (unsigned int i = 0; i < l->n_cgroups && t->io.conf.by == BY_THREAD; i++) {
 		char *cgroup = lookup_cgroup(l->cgroups[i]);
 
 		if (cgroup && cgroup[0] != '/')

@@ -56,7 +56,7 @@ static int open_session(struct run *r, struct reason *why)
 
 	conf_fill(io);
 	filters_of_ops(&r->opts.filters, io->of_ops, sizeof(io->of_ops));
-	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_TASK ||
+	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_THREAD ||
 			   io->conf.sent_ops || io->conf.sent_requests;
 	children_count(io); /* before privileges are dropped, which reading /proc needs */
 	return session_open(&io->conf, &io->session, why);
@@ -110,7 +110,7 @@ static void say_outsiders(const struct io_run *io)
 	enum by_key by = io->conf.by;
 
 	if (io->conf.follow || io->conf.lists.n_pids || pidns_is_first() ||
-	    !(by == BY_PID || by == BY_TID || by == BY_TASK))
+	    !(by == BY_PID || by == BY_TID || by == BY_THREAD))
 		return;
 	cmd_say("warning: processes outside of this pid namespace have no ids here: all of them "
 		"are 0, or nobody");

@@ -359,7 +359,7 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	if (!err && maps->by == BY_FILE && maps->live->op_rows_made[epoch])
 		err = hash_empty(&c, maps->file_names[epoch], 2 * sizeof(unsigned long long),
 				 sizeof(struct file_name), name_entry_add);
-	if (!err && BY_NAMES_TASKS(maps->by))
+	if (!err && BY_NAMES_THREADS(maps->by))
 		err = hash_empty(&c, maps->thread_names[epoch], sizeof(unsigned long long),
 				 sizeof(struct thread_name), thread_entry_add);
 	if (!err && maps->live->rq_rows_made[epoch])

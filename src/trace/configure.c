@@ -251,8 +251,8 @@ static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc)
 	c->waits = sc->layer == LAYER_OPS;
 	c->cpu_split = c->waits && !sc->cpu_whole;
 	c->sites = sc->sites;
-	c->marks = c->waits || sc->by == BY_TASK;
-	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_TASK ||
+	c->marks = c->waits || sc->by == BY_THREAD;
+	c->op_owner = sc->by == BY_PID || sc->by == BY_TID || sc->by == BY_THREAD ||
 		      sc->by == BY_COMM || sc->by == BY_CGROUP || sc->records || sc->sent_ops;
 }
 
@@ -263,7 +263,7 @@ static void conf_set_requests(struct bpf_conf *c, const struct session_conf *sc)
 	c->rq_sums_only = sc->rq_sums_only;
 	c->rq_by = rowmaps_rq_by(sc->by);
 	c->helpers = sc->helpers;
-	c->behalf = sc->by == BY_TASK || sc->helpers;
+	c->behalf = sc->by == BY_THREAD || sc->helpers;
 	c->issuers = c->rq_by || c->process_filter || c->sent_requests || c->helpers;
 }
 

@@ -96,9 +96,9 @@ int drain_take(struct drain *d, struct snapshot *sn)
 		return err;
 	rows_take(&d->got.rows, sn);
 	sn->devices = &d->got.devices;
-	if (d->maps.by == BY_TASK)
+	if (d->maps.by == BY_THREAD)
 		return threadnames_list(&d->got.threads, sn);
-	if (BY_NAMES_TASKS(d->maps.by))
+	if (BY_NAMES_THREADS(d->maps.by))
 		threadnames_name(&d->got.threads, sn);
 	if (d->maps.by == BY_PID)
 		titles_read(sn);

@@ -42,7 +42,7 @@ bool rowmaps_in_slots(const struct rowmaps *r)
 
 bool rowmaps_rq_by(enum by_key by)
 {
-	return BY_NAMES_TASKS(by) || by == BY_COMM || by == BY_FILE || by == BY_CGROUP;
+	return BY_NAMES_THREADS(by) || by == BY_COMM || by == BY_FILE || by == BY_CGROUP;
 }
 
 static unsigned int least(unsigned int a, unsigned int b)
@@ -59,9 +59,9 @@ void rowmaps_size(const struct rowmaps *r, struct rowmaps_size *ret_size)
 		z.op_rows = !rowmaps_in_slots(r) ? BY_ROWS : r->by_call ? CALL_ROWS : OP_ROWS;
 	if (r->by == BY_FILE)
 		z.file_names = names;
-	if (BY_NAMES_TASKS(r->by))
-		z.thread_names = r->by == BY_TASK ? BY_ROWS : names;
-	if (r->by == BY_TASK || r->helpers)
+	if (BY_NAMES_THREADS(r->by))
+		z.thread_names = r->by == BY_THREAD ? BY_ROWS : names;
+	if (r->by == BY_THREAD || r->helpers)
 		z.dirtiers = DIRTIERS;
 	if (r->helpers)
 		z.helper_rows = HELPER_ROWS;
@@ -234,7 +234,7 @@ unsigned int maps_lanes(unsigned int cpus)
 static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 			struct bpf_object *obj)
 {
-	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_TASK || sc->helpers;
+	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_THREAD || sc->helpers;
 	unsigned int async = c->async ? c->async_slots + 1 + c->reap_rings * REAP_PLACES : 1;
 	unsigned int cpus = c->cpus < 2 ? 2 : c->cpus;
 

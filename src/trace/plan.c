@@ -61,7 +61,7 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_FAULTS;
 	if (conf->follow || conf->children)
 		asks |= ASK_CHILD;
-	if (conf->by == BY_TASK || conf->helpers)
+	if (conf->by == BY_THREAD || conf->helpers)
 		asks |= ASK_BEHALF;
 	if (conf->by == BY_CGROUP)
 		asks |= ASK_CGROUPS;

@@ -35,7 +35,7 @@ static const struct session_conf variants[] = {
 	  .buffer_bytes = 1 },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_PID, .minor_faults = true },
 	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_CGROUP, .minor_faults = true },
-	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_TASK, .segments = true },
+	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_THREAD, .segments = true },
 	{ .follow = true,
 	  .kinds = ~0U,
 	  .sent_ops = true,

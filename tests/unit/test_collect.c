@@ -271,7 +271,7 @@ static void check_by(enum by_key by, const void *by_words, const char *text, con
 		assert_null(r->sn.rqs[known == r->sn.rqs].by);
 	assert_int_equal(has_mounts, by == BY_DEV || by == BY_SERVER);
 	assert_int_equal(maps[FILES].read, by == BY_FILE);
-	assert_int_equal(maps[TASKS].read, by == BY_PID || by == BY_TID || by == BY_TASK);
+	assert_int_equal(maps[TASKS].read, by == BY_PID || by == BY_TID || by == BY_THREAD);
 	run_free(r);
 }
 
@@ -284,7 +284,7 @@ static void keys_become_text(void **state)
 	check_by(BY_CACHE, pid, NULL, NULL);
 	check_by(BY_PID, pid, "4194304", "4194304");
 	check_by(BY_TID, pid, "4194304", "4194304");
-	check_by(BY_TASK, pid, NULL, NULL);
+	check_by(BY_THREAD, pid, NULL, NULL);
 	check_by(BY_DEV, dev, "disk 800000", NULL);
 	check_by(BY_SERVER, dev, "(no server)", NULL);
 	check_by(BY_COMM, "dd\0\0\0\0\0\0\0\0\0\0\0\0\0", "dd", "dd");

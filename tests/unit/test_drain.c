@@ -74,7 +74,7 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 	rows_rq(&to->rows, &rq)->count++;
 	if (maps->by == BY_FILE)
 		return filenames_add(&to->files, (unsigned long long[]){ 3, 4 }, &file);
-	return BY_NAMES_TASKS(maps->by) ? threadnames_add(&to->threads, 3, &task) : 0;
+	return BY_NAMES_THREADS(maps->by) ? threadnames_add(&to->threads, 3, &task) : 0;
 }
 
 void devices_read(struct devices *d)
@@ -162,7 +162,7 @@ static void it_drains_when_a_map_fills_up(void **state)
 
 static void names_are_those_of_the_key(void **state)
 {
-	static const enum by_key by[] = { BY_NONE, BY_COMM, BY_PID, BY_TID, BY_TASK, BY_FILE };
+	static const enum by_key by[] = { BY_NONE, BY_COMM, BY_PID, BY_TID, BY_THREAD, BY_FILE };
 	struct drain d;
 
 	(void)state;
@@ -173,7 +173,7 @@ static void names_are_those_of_the_key(void **state)
 		assert_int_equal(drain_take(&d, &sn), 0);
 		assert_int_equal(!!sn.ops[0].comm[0], by[i] == BY_PID || by[i] == BY_TID);
 		assert_int_equal(!!sn.ops[0].by, by[i] == BY_FILE);
-		assert_int_equal(sn.n_threads, by[i] == BY_TASK);
+		assert_int_equal(sn.n_threads, by[i] == BY_THREAD);
 		snapshot_free(&sn);
 		drain_done(&d);
 	}
@@ -182,7 +182,7 @@ static void names_are_those_of_the_key(void **state)
 /* Also of what nobody took. */
 static void nothing_is_left(void **state)
 {
-	static const enum by_key by[] = { BY_TID, BY_TASK, BY_FILE };
+	static const enum by_key by[] = { BY_TID, BY_THREAD, BY_FILE };
 	struct drain d;
 
 	(void)state;
@@ -310,8 +310,9 @@ static void maps_are_as_large_as_a_run_needs(void **state)
 	check_size((struct rowmaps){ .ops = true, .requests = true, .cpus = 64, .by = BY_FILE },
 		   (struct rowmaps_size){ 32768, 32768, 1, 1, 8192, 1, 1, 1, 1, 1, 0, 0 }, 4096,
 		   8192);
-	check_size((struct rowmaps){ .requests = true, .cpus = 2, .by = BY_TASK, .disks = 1 << 20 },
-		   (struct rowmaps_size){ 1, 8192, 1, 1, 1, 32768, 32768, 1, 1, 1, 0, 0 }, 0, 2048);
+	check_size(
+		(struct rowmaps){ .requests = true, .cpus = 2, .by = BY_THREAD, .disks = 1 << 20 },
+		(struct rowmaps_size){ 1, 8192, 1, 1, 1, 32768, 32768, 1, 1, 1, 0, 0 }, 0, 2048);
 	check_size((struct rowmaps){ .requests = true, .cpus = 7, .by = BY_TID, .allocates = true },
 		   (struct rowmaps_size){ 1, 28672, 1, 1, 1, 32768, 1, 1, 1, 1, 0, 0 }, 0, 7168);
 	check_size((struct rowmaps){ .ops = true, .cpus = 2, .by = BY_FILE, .allocates = true },
@@ -359,7 +360,7 @@ static void every_map_gets_its_size(void **state)
 static void requests_have_some_keys(void **state)
 {
 	(void)state;
-	for (int by = BY_NONE; by <= BY_TASK; by++)
+	for (int by = BY_NONE; by <= BY_THREAD; by++)
 		assert_int_equal(rowmaps_rq_by(by),
 				 by != BY_NONE && by != BY_DEV && by != BY_CACHE);
 }

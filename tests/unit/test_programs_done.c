@@ -332,7 +332,7 @@ static void test_uncounted(void **state)
 
 static void start_by_task(void)
 {
-	conf.by = BY_TASK;
+	conf.by = BY_THREAD;
 	conf.rq_by = conf.issuers = conf.behalf = 1;
 	conf.row_slots = 0;
 }

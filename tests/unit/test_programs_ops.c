@@ -544,7 +544,7 @@ static void test_by(void **state)
 		((struct thread_name *)bpf_map_lookup_elem(&thread_names_even, &(u64){ 1203 }))
 			->comm,
 		"bob");
-	by(BY_TASK, 1100ULL << 32 | 1101, 0, 1200ULL << 32 | 1203, 0);
+	by(BY_THREAD, 1100ULL << 32 | 1101, 0, 1200ULL << 32 | 1203, 0);
 	assert_int_equal(((struct thread_name *)bpf_map_lookup_elem(&thread_names_even,
 								    &(u64){ 1200ULL << 32 | 1203 }))
 				 ->cgroup,

@@ -45,7 +45,7 @@ static void start(enum by_key by)
 		};
 	conf.by = by;
 	conf.rq_by = conf.issuers = by != BY_NONE;
-	conf.behalf = by == BY_TASK;
+	conf.behalf = by == BY_THREAD;
 }
 
 static void submit(struct kio *io, struct ktask *by, u32 op)
@@ -134,7 +134,7 @@ static void test_keys(void **state)
 	strcpy((char *)comm, "writer");
 	assert_int_equal(n_for(RQ_READ, comm[0], comm[1]), 1);
 
-	start(BY_TASK);
+	start(BY_THREAD);
 	request_by(&writer, REQ_OP_READ);
 	assert_int_equal(n_for(RQ_READ, task_of(&writer), BEHALF_NONE), 1);
 	assert_string_equal(name_of(task_of(&writer)), "writer");
@@ -147,12 +147,12 @@ static void test_when_named(void **state)
 	struct kio io;
 
 	(void)state;
-	for (int by = BY_PID; by <= BY_TASK; by++) {
+	for (int by = BY_PID; by <= BY_THREAD; by++) {
 		start(by);
 		submit(&io, &writer, REQ_OP_READ);
 		assert_int_equal(map_count(&thread_names_even), by == BY_PID || by == BY_TID);
 		go_through(&io);
-		assert_int_equal(map_count(&thread_names_even), BY_NAMES_TASKS(by));
+		assert_int_equal(map_count(&thread_names_even), BY_NAMES_THREADS(by));
 		assert_int_equal(n_all(), 1);
 	}
 }
@@ -161,7 +161,7 @@ static void test_when_named(void **state)
 static void test_no_key(void **state)
 {
 	(void)state;
-	for (enum by_key by = BY_PID; by <= BY_TASK; by++) {
+	for (enum by_key by = BY_PID; by <= BY_THREAD; by++) {
 		if (by == BY_DEV || by == BY_CACHE || by == BY_FILE)
 			continue;
 		start(by);
@@ -345,7 +345,7 @@ static void test_throttled(void **state)
 	struct kio io;
 
 	(void)state;
-	for (int by = BY_TID; by <= BY_TASK; by++) {
+	for (int by = BY_TID; by <= BY_THREAD; by++) {
 		start(by);
 		strcpy(kworker.queue, "kthrotld");
 		bio_init(&io.bio, &disk, REQ_OP_READ, 8, BYTES);
@@ -361,7 +361,7 @@ static void test_throttled(void **state)
 		submit(&io, &kworker, REQ_OP_READ);
 		go_through(&io);
 		assert_int_equal(n_for(RQ_READ, by == BY_TID ? 2103 : task_of(&writer), 0), 1);
-		if (by == BY_TASK)
+		if (by == BY_THREAD)
 			assert_string_equal(name_of(task_of(&writer)), "writer");
 		assert_int_equal(requests_counted(disk.dev, RQ_READ).outside, 0);
 		/* one that was not seen to be kept back is nobody's */
@@ -602,7 +602,7 @@ static void dirty(struct ktask *by, struct kfile *f, struct page *page)
 static void test_writeback(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	dirty(&writer, &file, &pages[1]);
 	request_by(&kworker, REQ_OP_WRITE);
 	request_by(&reader, REQ_OP_WRITE);
@@ -633,7 +633,7 @@ static void test_writeback(void **state)
 static void test_writeback_filtered(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	filter_pid(2101);
 	dirty(&writer, &file, &pages[0]);
 	request_by(&kworker, REQ_OP_WRITE);
@@ -655,7 +655,7 @@ static void test_writeback_by_process(void **state)
 	struct ktask other;
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	task_init(&other, 2101, 2111, "other", 0);
 	dirty(&writer, &file, &pages[0]);
 	request_by(&other, REQ_OP_WRITE);
@@ -669,7 +669,7 @@ static void test_writeback_by_thread(void **state)
 	struct ktask other;
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	task_init(&other, 2101, 2111, "writer", 0);
 	dirty(&writer, &file, &pages[0]);
 	dirty(&other, &file, &pages[1]);
@@ -682,7 +682,7 @@ static void test_writeback_by_thread(void **state)
 static void test_writeback_name(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	dirty(&writer, &file, &pages[0]);
 	strcpy(writer.t.comm, "renamed");
 	dirty(&writer, &file, &pages[1]);
@@ -720,7 +720,7 @@ static void test_client(void **state)
 	struct ktask more[3];
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	request_by(&journal, REQ_OP_READ);
 	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 1);
 	wake_by(&writer, &journal);
@@ -762,7 +762,7 @@ static void test_client(void **state)
 static void test_client_dirties(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	dirty(&journal, &file, &pages[0]);
 	request_by(&kworker, REQ_OP_WRITE);
 	assert_int_equal(n_for(RQ_WRITE, task_of(&journal), BEHALF_WRITEBACK), 1);
@@ -772,7 +772,7 @@ static void test_client_dirties(void **state)
 	assert_int_equal(n_for(RQ_WRITE, task_of(&writer), BEHALF_WRITEBACK), 1);
 	assert_string_equal(name_of(task_of(&writer)), "writer");
 
-	start(BY_TASK);
+	start(BY_THREAD);
 	filter_pid(2101);
 	dirty(&journal, &file, &pages[0]);
 	assert_int_equal(map_count(&dirtiers), 0);
@@ -788,7 +788,7 @@ static void test_client_dirties(void **state)
 static void test_interrupted_client(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	wake_by(&writer, &journal);
 	machine.level = SOFT_INTERRUPT;
 	wake_by(&writer, &journal);
@@ -802,7 +802,7 @@ static void test_interrupted_client(void **state)
 static void test_client_replaced(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	conf.tracked = conf.all_young = conf.process_filter = conf.thread_filter = 1;
 	group_track(2101, true);
 	wake_by(&writer, &journal);
@@ -820,7 +820,7 @@ static void test_client_changes(void **state)
 	struct ktask other;
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	task_init(&other, 2101, 2111, "writer", 0);
 	other.cgroup = writer.cgroup;
 	wake_by(&writer, &journal);
@@ -843,7 +843,7 @@ static void test_client_changes(void **state)
 static void test_client_renamed(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	wake_by(&writer, &journal);
 	strcpy(writer.t.comm, "renamed");
 	wake_by(&writer, &journal);
@@ -869,7 +869,7 @@ static void test_for_interrupts(void **state)
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {
-		start(BY_TASK);
+		start(BY_THREAD);
 		strcpy(journal.t.comm, names[i]);
 		wake_by(&writer, &journal);
 		request_by(&journal, REQ_OP_READ);
@@ -881,7 +881,7 @@ static void test_for_interrupts(void **state)
 static void test_work(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	work_is_queued(&writer, 0x7001);
 	work_is_queued(&reader, 0x7003);
 	wake_by(&reader, &kworker);
@@ -909,7 +909,7 @@ static void test_work(void **state)
 static void test_work_again(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	for (int i = 1; i <= 2; i++) {
 		work_is_queued(&writer, 0x7001);
 		work_starts(0x7001);
@@ -945,7 +945,7 @@ static void test_work_kept(void **state)
 	struct kio io;
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	work_is_queued(&reader, 0x7003);
 	work_starts(0x7003);
 	work_is_queued(&writer, 0x7001);
@@ -977,7 +977,7 @@ static void test_client_kept(void **state)
 	struct kio io;
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	wake_by(&writer, &journal);
 	submit(&io, &journal, REQ_OP_READ);
 	request_init(&io.rq, &io.mq_ctx, &disk, &io.bio);
@@ -1001,7 +1001,7 @@ static void test_level_hidden(void **state)
 	u64 ctx[1] = { (u64)&journal };
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	cpu_is(1, &writer);
 	on_sched_waking_no_level(ctx);
 	assert_int_equal(map_count(&clients), 0);
@@ -1014,7 +1014,7 @@ static void test_level_hidden(void **state)
 	assert_int_equal(n_for(RQ_READ, task_of(&journal), BEHALF_NONE), 1);
 
 	/* without operations current is in none */
-	start(BY_TASK);
+	start(BY_THREAD);
 	conf.waits = 0;
 	cpu_is(1, &writer);
 	sys_enter(NR_STAT, 0, 0, 0, 0);
@@ -1032,7 +1032,7 @@ static void test_level_read(void **state)
 	for (int waits = 0; waits < 2; waits++) {
 		u64 offsets[CPUS] = {}, counts[2] = { 0x10000, 0 };
 
-		start(BY_TASK);
+		start(BY_THREAD);
 		conf.waits = waits;
 		conf.cpu_offsets = (u64)offsets;
 		conf.preempt_count = 4;
@@ -1057,7 +1057,7 @@ static void test_level_read(void **state)
 static void test_work_level_hidden(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	cpu_is(1, &writer);
 	on_work_queued_no_level((u64[3]){ 0, 0, 0x7001 }); /* perhaps by an interrupt */
 	work_starts(0x7001);
@@ -1081,7 +1081,7 @@ static void test_level_of_many_cpus(void **state)
 	u64 counts[2] = {}, others[2] = {};
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	conf.waits = 0;
 	conf.cpu_offsets = (u64)offsets;
 	conf.preempt_count = 4;
@@ -1116,7 +1116,7 @@ static void test_client_kept_for_a_time(void **state)
 	for (int i = 0; i < 4; i++) {
 		bool own = i & 1, in_interrupt = i & 2, long_kept = own && in_interrupt;
 
-		start(BY_TASK);
+		start(BY_THREAD);
 		conf.waits = 0;
 		conf.preempt_count = 4;
 		conf.cpu_offsets = (u64)offsets;
@@ -1150,7 +1150,7 @@ static void test_work_after_a_time(void **state)
 	struct kio io;
 
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	conf.waits = 0;
 	machine.level = SOFT_INTERRUPT;
 	submit(&io, &writer, REQ_OP_READ);
@@ -1470,7 +1470,7 @@ static void test_io_worker_time(void **state)
 static void test_no_helper_rows(void **state)
 {
 	(void)state;
-	start(BY_TASK);
+	start(BY_THREAD);
 	helper_sleeps(&journal, true);
 	wake_by(&writer, &journal);
 	helper_runs(&journal);

@@ -747,9 +747,9 @@ enum mode { BY_NAME, PROCESS, DEVICE, BACKUPS, SENT, NO_WAITS, ASYNC, MODES };
 static void mode_set(u32 modes)
 {
 	if (modes & 1 << BY_NAME) {
-		conf.by = modes & 1 << SENT ? BY_COMM : BY_TASK;
+		conf.by = modes & 1 << SENT ? BY_COMM : BY_THREAD;
 		conf.rq_by = conf.issuers = 1;
-		conf.behalf = conf.by == BY_TASK;
+		conf.behalf = conf.by == BY_THREAD;
 	}
 	if (modes & 1 << PROCESS) {
 		conf.process_filter = conf.thread_filter = conf.issuers = conf.n_pids = 1;
@@ -848,7 +848,7 @@ static void assert_counted(void)
 					continue;
 				key_of(who, by);
 				s = requests_of(disks[d].dev, op, by);
-				if (CONF(by) == BY_TASK && c->count && who < PEOPLE)
+				if (CONF(by) == BY_THREAD && c->count && who < PEOPLE)
 					assert_named(who, by[0]);
 				if (counts_differ(&s, c))
 					fail_msg("disk %u, op %u, who %u", d, op, who);

@@ -271,7 +271,7 @@ static void test_key_of_owner(void **state)
 	assert_string_equal(name_of(1301)->comm, "bob");
 	assert_key(key_of_bobs(BY_TID), 1303, 0);
 	assert_string_equal(name_of(1303)->comm, "bob");
-	assert_key(key_of_bobs(BY_TASK), 1301ULL << 32 | 1303, 0);
+	assert_key(key_of_bobs(BY_THREAD), 1301ULL << 32 | 1303, 0);
 	assert_string_equal(name_of(1301ULL << 32 | 1303)->comm, "bob");
 	assert_int_equal(name_of(1301ULL << 32 | 1303)->cgroup, 8301);
 	assert_key(key_of_bobs(BY_COMM), comm[0], comm[1]);
@@ -302,19 +302,19 @@ static void test_which_names(void **state)
 	struct thread_name *n;
 
 	(void)state;
-	for (int by = BY_NONE; by <= BY_TASK; by++) {
+	for (int by = BY_NONE; by <= BY_THREAD; by++) {
 		start(NULL);
 		conf.by = by;
 		conf.row_slots = 0;
 		read_file(&ext4, 600);
 		assert_int_equal(map_count(&op_rows_even), 1);
 		assert_int_equal(map_count(&file_names_even), by == BY_FILE);
-		assert_int_equal(map_count(&thread_names_even), BY_NAMES_TASKS(by));
-		if (!BY_NAMES_TASKS(by))
+		assert_int_equal(map_count(&thread_names_even), BY_NAMES_THREADS(by));
+		if (!BY_NAMES_THREADS(by))
 			continue;
 		n = (void *)map_of(&thread_names_even)->entries->value;
 		assert_string_equal(n->comm, by == BY_PID ? "leader" : "alice");
-		assert_int_equal(n->cgroup, by == BY_TASK ? 8103 : 0);
+		assert_int_equal(n->cgroup, by == BY_THREAD ? 8103 : 0);
 	}
 }
 
