@@ -30,7 +30,7 @@ class Fuser:
         if "\tfuse\n" not in Path("/proc/filesystems").read_text(encoding="ascii"):
             machine.need_module(gate.stack, "fuse")
         self.point = machine.scratch(gate.kept) / f"fuser-{mode}"
-        self.point.mkdir()
+        self.point.mkdir(exist_ok=True)  # natively suites share the directory
         argv = [oracles.program(oracles.FUSER), str(self.point), mode, str(DELAY_MS)]
         self._proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         gate.stack.callback(self.end)

@@ -422,5 +422,5 @@ def taken(gate: Gate) -> None:
         apart = 2 * machine.call_ns() + 5000 + 0.03 * theirs
         gate.check("mean", theirs - apart <= mean <= theirs, ours_us=mean / 1000, fio_us=theirs / 1000,
                    reap=f"{(row['strata']['reap'] or 0) / row['total_ns']:.1%}")
-        gate.check("p99", abs(row["p99_ns"] - late) <= apart + 0.03 * late, ours_us=row["p99_ns"] / 1000,
+        gate.check("p99", abs(row["p99_ns"] - late) <= apart + 0.1 * late, ours_us=row["p99_ns"] / 1000,
                    fio_us=late / 1000)
