@@ -211,8 +211,8 @@ static struct stored_request request_make(const struct stored_op *op)
 }
 
 /* Writes an operation; if it waited, with its helper, and with a segment for each stratum, or with
- * @turns with several. */
-static void op_put(struct writer *w, const struct stored_op *op, bool turns)
+ * several. @m: NULL with SEED. */
+static void op_put(struct writer *w, const struct stored_op *op, const struct made *m)
 {
 	struct stored_op *room = writer_op_room(w);
 	struct segments s = {};
@@ -228,9 +228,12 @@ static void op_put(struct writer *w, const struct stored_op *op, bool turns)
 		if (strata[st])
 			s.at[s.n++] = SEGMENT(st, strata[st]);
 	}
-	if (turns && op->requests)
+	if (m && m->ordered && op->requests)
 		segments_in_turns(&s, strata, op->file % 2);
-	room->helper = op->strata[ST_HELPER] ? 1 + op->owner % THREADS : 0;
+	if (op->strata[ST_HELPER]) /* the last thread is the hostile one */
+		room->helper = m && m->hostile ? THREADS : 1 + op->owner % THREADS;
+	else
+		room->helper = 0;
 	room->segments = waited ? segments_pack(writer_op_text(w), &s, strata) : 0;
 	writer_op_added(w, op->start_ns + stored_op_total(op), room->segments);
 }
@@ -243,7 +246,7 @@ static void records_put(struct writer *w, const struct made *m, uint64_t n)
 
 	for (uint64_t i = 0, ns = 2000000; i < n; i++, ns += m->gap * (200 + any(1000))) {
 		op = op_make(ns);
-		op_put(w, &op, m->ordered);
+		op_put(w, &op, m);
 		rq = request_make(&op);
 		if (i % 10 == 0)
 			writer_request(w, &rq);
@@ -310,7 +313,7 @@ static void steady_put(struct writer *w, uint64_t n, const struct planted *p)
 		/* after 100 operations, 50 ms, a third of it is left */
 		common += (1 - common) / 100 + ((int)any(2001) - 1000) / 1e5;
 		op = steady_make(ns, common, p);
-		op_put(w, &op, false);
+		op_put(w, &op, NULL);
 		if (op.requests) {
 			rq = request_make(&op);
 			rq.device_ns = op.strata[ST_DEVICE];
