@@ -117,7 +117,7 @@ load lib
 	expect 2 breakdown --op frob
 	says "no operation is called" "read, write, open, close, fsync, copy, meta, uring, aio and fault"
 	expect 2 breakdown --by frob
-	says "must be pid, tid, comm, file, cgroup, dev, cache, container or host"
+	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server or host"
 }
 
 @test "options that contradict each other" {

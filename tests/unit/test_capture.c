@@ -817,8 +817,7 @@ static void hostile_servers(void **state)
 {
 	static const char *const texts[] = {
 		"{\"servers\":[{\"server\":\"a\",\"count\":0}]}",
-		"{\"servers\":[{\"server\":\"a\",\"mount\":\"/mnt\",\"count\":1,"
-		"\"hist\":[[70000,1]]}]}",
+		"{\"servers\":[{\"mount\":\"/mnt\",\"count\":1,\"hist\":[[70000,1]]}]}",
 		"{\"servers\":[{\"count\":1},{\"count\":1,\"hist\":[[1,-1]]}]}",
 		"{\"servers\":[{\"count\":1,\"hist\":[7]},7]}",
 	};
