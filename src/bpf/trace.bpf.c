@@ -281,8 +281,6 @@ int on_exit(u64 *ctx)
 
 	if (t && t->busy && !(CONF(faults) && t->op.progress == OP_FAULTS))
 		count_lost(LOST_UNMATCHED_START);
-	if (t && CONF(reap_rings) && t->ring)
-		ring_exits((u64)p);
 	if (t)
 		task_forget((u64)p);
 	/* whatever its flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */
@@ -659,6 +657,16 @@ int on_uring_queue(u64 *ctx)
 {
 	if (first_to_see(ctx, EV_URING_QUEUE, (void *)ctx[0]))
 		uring_queued(number(ctx[0]));
+	return 0;
+}
+
+/* A program of its own: kernels without requests of io_uring as operations do not know all of its
+ * instructions. */
+SEC("?tp_btf/sched_process_exit")
+int on_uring_exit(u64 *ctx)
+{
+	if (CONF(reap_rings))
+		ring_exits(number(ctx[0]));
 	return 0;
 }
 

@@ -311,6 +311,7 @@ const struct program programs[] = {
 	TRACEPOINT(on_uring_overflow, "io_uring_cqe_overflow", .asks = ASK_URING,
 		   .needs = NEED_URING, .backup = true),
 	URING(on_uring_wait, "io_uring_cqring_wait", 0),
+	URING(on_uring_exit, "sched_process_exit", 0),
 	URING(on_uring_queue, "io_uring_queue_async_work", 0),
 	URING(on_uring_link, "io_uring_link", 0),
 	URING(on_uring_failed, "io_uring_req_failed", 0),

@@ -109,7 +109,7 @@ enum need {
 			    NEED_FUSE_FUNCTIONS,
 };
 
-enum { MAX_PROGRAMS = 152, MAX_REFUSED = 32 };
+enum { MAX_PROGRAMS = 160, MAX_REFUSED = 32 };
 
 /* The programs for one run. */
 struct plan {

@@ -151,7 +151,7 @@ static void test_ends(void **state)
 	tick(11);
 	sys_exit(1);
 	tick(100);
-	EVENT(on_exit, &task.t);
+	EVENT(on_uring_exit, &task.t);
 	assert_ops(OP_URING, 1, 18, STRATA([ST_SLEEP] = 7, [ST_REAP] = 11));
 	assert_int_equal(lost_all(), 0);
 }
@@ -206,7 +206,7 @@ static void test_hostile_head(void **state)
 		completes(&a);
 		sys_exit(1);
 	}
-	EVENT(on_exit, &task.t);
+	EVENT(on_uring_exit, &task.t);
 	assert_int_equal(ops_counted(OP_URING, NULL).count, 5);
 }
 
