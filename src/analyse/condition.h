@@ -31,7 +31,7 @@ enum condition_measure {
 	CONDITION_QUEUE,      /* requests in flight, the mean of a window */
 };
 
-/* Who asks: each judges some measures only, and has messages of its own. */
+/* The commands that ask. Each judges only some measures, and has its own messages. */
 enum condition_use {
 	CONDITION_LIVE,     /* --until: operations come one after the other */
 	CONDITION_RECORDED, /* explain: all operations are known */

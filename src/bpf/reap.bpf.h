@@ -56,7 +56,7 @@ static __always_inline u32 ring_slot(u32 nr, u32 n)
 	return CONF(async_slots) + 1 + (nr - 1) * REAP_PLACES + n % REAP_PLACES;
 }
 
-/* Whoever changes the owner of @e to none has taken it. */
+/* Takes @e out of its list. False: another CPU took @e first. */
 static __always_inline bool reap_claim(struct async_op *e)
 {
 	u64 task = e->task;

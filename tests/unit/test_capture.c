@@ -812,7 +812,7 @@ static void beginning_and_end_are_as_written(void **state)
 	free(text);
 }
 
-/* What no recording of ours has: refused, and nothing is leaked. */
+/* Servers which no recorder writes are refused, and nothing is leaked. */
 static void hostile_servers(void **state)
 {
 	static const char *const texts[] = {

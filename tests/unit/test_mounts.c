@@ -79,7 +79,7 @@ static void numbers_of_servers(void **state)
 	assert_true(mount_server_number("10.0.0.7") != mount_server_number("10.0.0.8"));
 }
 
-/* What a recording knows of the mounts of its machine. */
+/* The mounts of the recorded machine. */
 static void servers_in_recordings(void **state)
 {
 	static const char json[] =

@@ -9,7 +9,7 @@
 
 enum { SIZE = 4096 };
 
-/* What the programs read of the kernel's structures. */
+/* Members of the kernel's structures which the programs read. */
 struct connection {
 	u64 before;
 	u32 dev;
@@ -246,7 +246,7 @@ static void test_fuse_write(void **state)
 	assert_int_equal(ops_counted(OP_READ, NULL).strata[ST_SERVER], 17);
 }
 
-/* What the daemon wakes later is another matter. */
+/* A later wake-up by the daemon is not of the request. */
 static void test_fuse_daemon_goes_on(void **state)
 {
 	(void)state;
@@ -583,7 +583,7 @@ static void test_smb_error(void **state)
 	assert_ops(OP_READ, 1, 1322, STRATA([ST_SERVER] = 1000, [ST_SLEEP] = 300, [ST_RUNQ] = 22));
 }
 
-/* What is counted of FUSE: whose daemon, on which file system, how long. */
+/* The figures of FUSE requests: daemon, file system, times. */
 static void test_rows_of_fuse(void **state)
 {
 	struct server_sums sums;
@@ -625,7 +625,7 @@ static void test_rows_of_virtiofs(void **state)
 	assert_int_equal(key.pid, 0);
 }
 
-/* What is counted of NFS, as the kernel counts it. */
+/* The figures of NFS requests are those of the kernel. */
 static void test_rows_of_nfs(void **state)
 {
 	struct rpc_request request = { .received = 4200, .transmits = 3, .sent_bytes = 200 };
