@@ -59,8 +59,8 @@ static inline const struct container *container_of_row(const char *by, bool cont
 /*
  * Joins the rows of @sn, which were collected with BY_CGROUP. All cgroups outside of containers are
  * one row, CONTAINER_NONE. A cgroup that was gone before it could be named has a row of its own,
- * "cgroup 12", and is counted in unnamed_cgroups. @names: for the names of containers; NULL: none
- * are looked up. 0 or -ENOMEM; then @sn is as it was.
+ * "cgroup 12", and is counted in unnamed_cgroups. @names: for the names of containers; NULL: they
+ * have none. 0 or -ENOMEM; then @sn is as it was.
  */
 int container_rows(struct snapshot *sn, struct container_names *names);
 

@@ -163,11 +163,26 @@ static void names_read(struct container_names *n, const struct container *c,
 	podman_read(n);
 }
 
+void container_names_add(struct container_names *n, const char *id, const char *title)
+{
+	const char *pod = strchr(title, '/'), *name = pod ? strchr(pod + 1, '/') : NULL;
+	struct container_known *k = known_of(n, id);
+
+	if (!k)
+		return;
+	if (name) {
+		copy(k->space, sizeof(k->space), title, pod - title);
+		copy(k->pod, sizeof(k->pod), pod + 1, name - pod - 1);
+		title = name + 1;
+	}
+	copy(k->name, sizeof(k->name), title, strlen(title));
+}
+
 void container_names_find(struct container_names *n, struct container *c)
 {
 	struct container_known *k = c->name[0] ? NULL : known_of(n, c->id);
 
-	if (k && !k->name[0])
+	if (k && !k->name[0] && !n->no_files)
 		names_read(n, c, k);
 	if (!k || !k->name[0])
 		return;

@@ -11,6 +11,7 @@
 #ifndef IOSTRATA_BASE_CONTAINER_NAMES_H
 #define IOSTRATA_BASE_CONTAINER_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct container;
@@ -18,12 +19,17 @@ struct container;
 /* Names by id, once found. Initially all 0. */
 struct container_names {
 	const char *root; /* a prefix of the paths; NULL: none. For tests */
+	bool no_files;    /* only names of container_names_add() are known */
 	struct container_known *known;
 	uint64_t read_ns; /* when the lists were read last */
 };
 
 /* Directories, below which these files are; then NULL. */
 extern const char *const container_names_dirs[];
+
+/* Adds the name of the container @id: @title is "NAMESPACE/POD/NAME", or "NAME". Both are hostile.
+ * Without an entry left, or out of memory, the container has no name. */
+void container_names_add(struct container_names *n, const char *id, const char *title);
 
 /* Sets the names of @c, if they are known, by its id, pod and runtime. */
 void container_names_find(struct container_names *n, struct container *c);

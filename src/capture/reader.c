@@ -7,6 +7,8 @@
 #include <uthash.h>
 #include <zstd.h>
 
+#include "base/container.h"
+#include "base/container_names.h"
 #include "base/list.h"
 #include "base/reason.h"
 #include "capture/batch.h"
@@ -322,6 +324,19 @@ const char *catalog_cgroup(const struct catalog *c, uint64_t id)
 const char *catalog_container(const struct catalog *c, uint64_t cgroup)
 {
 	return text_find(c->containers, cgroup);
+}
+
+void catalog_container_names(const struct catalog *c, struct container_names *names)
+{
+	const struct catalog_text *t;
+	struct container one;
+	const char *path;
+
+	for (t = c->containers; t; t = t->hh.next) {
+		path = catalog_cgroup(c, t->id);
+		if (path && container_find(path, &one))
+			container_names_add(names, one.id, t->text);
+	}
 }
 
 const char *catalog_device(const struct catalog *c, uint64_t dev)

@@ -17,6 +17,7 @@
 #include "capture/rowpack.h"
 
 struct catalog_text;
+struct container_names;
 struct reason;
 
 struct reader {
@@ -92,6 +93,9 @@ const struct catalog_thread *catalog_thread(const struct catalog *c, uint64_t id
 const char *catalog_cgroup(const struct catalog *c, uint64_t id);
 const char *catalog_container(const struct catalog *c, uint64_t cgroup);
 const char *catalog_device(const struct catalog *c, uint64_t dev);
+
+/* Adds the names of all containers to @names. */
+void catalog_container_names(const struct catalog *c, struct container_names *names);
 
 /* Type of the file system @fs of a record; "": not known. */
 const char *catalog_fs(const struct catalog *c, uint64_t fs);

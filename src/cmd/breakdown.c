@@ -250,6 +250,7 @@ static int page_print(struct breakdown *b, struct snapshot *sn)
 				.sn = sn,
 				.slowest = b->slowest,
 				.n_slowest = b->n_slowest,
+				.names = &b->names,
 				.host = b->uts.nodename,
 				.begin_ns = b->view.until_ns - sn->duration_ns };
 	int err = b->opts.by == BY_CONTAINER ? container_rows(sn, &b->names) : 0;

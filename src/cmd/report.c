@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/container_names.h"
 #include "base/names.h"
 #include "base/path.h"
 #include "base/reason.h"
@@ -203,10 +204,11 @@ struct report {
 	FILE *out;                     /* the output */
 	struct breakdown_view view;
 	struct replay replay;
-	struct rows servers;      /* only requests to servers, of all recordings */
-	struct event_names names; /* of the recording being read */
-	struct header header;     /* of the first file */
-	struct missing missing;   /* of the first file */
+	struct rows servers;               /* only requests to servers, of all recordings */
+	struct event_names names;          /* of the recording being read */
+	struct container_names containers; /* of all recordings */
+	struct header header;              /* of the first file */
+	struct missing missing;            /* of the first file */
 	uint64_t lost[LOST_N], missed;
 	struct report_heat heats;
 	struct progress progress;
@@ -506,6 +508,7 @@ static int totals_add(struct report *r, const struct recording *rec, struct reas
 	if (servers_add(r, &rec->ending))
 		return reason_no_memory(why);
 	replay_end(&r->replay, rec);
+	catalog_container_names(&rec->catalog, &r->containers);
 	if (r->page.html && page_data_end(&r->page.data, rec))
 		return reason_no_memory(why);
 	return report_time_add(&r->time, rec) ? reason_no_memory(why) : 0;
@@ -575,6 +578,7 @@ static int page_print(struct report *r, struct snapshot *sn, const struct replay
 			  .sn = sn,
 			  .slowest = iv->slowest,
 			  .n_slowest = iv->n_slowest,
+			  .names = &r->containers,
 			  .host = r->header.host,
 			  .begin_ns = r->replay.conf.first_ns };
 
@@ -593,7 +597,7 @@ static void servers_take(struct report *r, struct snapshot *sn)
 
 static int interval_print(struct report *r, size_t i)
 {
-	const struct breakdown_output out = { r->out, r->json, &r->view, NULL };
+	const struct breakdown_output out = { r->out, r->json, &r->view, &r->containers };
 	struct replay_interval none = {}, *iv = &none;
 	struct snapshot sn = {};
 	int err = 0;
@@ -754,7 +758,7 @@ static int report_files(struct report *r, char **names, int n)
 
 static int report(int argc, char **argv)
 {
-	struct report r = {};
+	struct report r = { .containers.no_files = true };
 	struct opts_result res;
 	struct reason why;
 	int status = cmd_parse(&cmd_report, argc, argv, &r, &res);
@@ -766,6 +770,7 @@ static int report(int argc, char **argv)
 							 : report_files(&r, res.rest, res.n_rest);
 	replay_done(&r.replay);
 	rows_done(&r.servers);
+	container_names_done(&r.containers);
 	report_page_done(&r.page);
 	header_done(&r.header);
 	report_filter_done(&r.filter);

@@ -51,7 +51,7 @@ struct breakdown_output {
 	FILE *f;
 	bool json; /* else text */
 	const struct breakdown_view *view;
-	struct container_names *names; /* for --by container; NULL: none are looked up */
+	struct container_names *names; /* of containers, for --by container */
 };
 
 /* Prints @sn, whose rows were collected by breakdown_rows_by(). 0 or -errno. */

@@ -35,7 +35,7 @@ enum { BAR_COLUMNS = 13 };
 	  .help = "id or name of the container, with --by container; null: outside of "            \
 		  "containers, or not known" },                                                    \
 		{ "container_name", NULL, VALUE_TEXT, .get = of##_container_name,                  \
-		  .help = "name of the container in files of this machine, of a pod's with "       \
+		  .help = "name of the container when it was traced, of a pod's with "             \
 			  "namespace and pod before: shop/web-1/nginx; null: not known" },         \
 		{ "runtime",                                                                       \
 		  "runtime",                                                                       \

@@ -224,7 +224,7 @@ static int put_key_table(struct page_out *out, const struct page_table *table, s
 
 	sn->duration_ns = out->p->sn->duration_ns;
 	if (table->by == BY_CONTAINER)
-		err = container_rows(sn, NULL);
+		err = container_rows(sn, out->p->names);
 	if (table->by == BY_NONE)
 		err = calls_name(out->p->view, sn);
 	if (!err)

@@ -13,6 +13,8 @@
 #include "analyse/page_data.h"
 #include "show/view.h"
 
+struct container_names;
+
 /* A comparison, on top of the page. */
 struct page_compared {
 	const char *base; /* the recording compared with; NULL: none */
@@ -28,6 +30,7 @@ struct page {
 	struct page_data *data;        /* its rows are taken; NULL: not of a recording */
 	const struct slow_op *slowest; /* biggest first */
 	size_t n_slowest;
+	struct container_names *names;        /* of containers */
 	const struct page_compared *compared; /* NULL: none, as without a base in it */
 	const char *host;                     /* NULL: not known */
 	uint64_t begin_ns;                    /* since 1970 */

@@ -133,6 +133,15 @@ named() {
 		json '[.ops[] | select(.container_name == "shop/web-1/nginx") | .count] | add >= 101' "$tmp/out"
 		json '[.ops[] | select(.container_name == "data\u001bbase") | .container | length] | unique == [64]' "$tmp/out"
 	done
+	named "$iostrata" record --all-files --op read -o "$tmp/named.ios"
+	expect 0 report -j --by container "$tmp/named.ios"
+	json '[.ops[] | select(.container_name == "shop/web-1/nginx") | .count] | add >= 101'
+	expect 0 report --html "$tmp/named.html" "$tmp/named.ios"
+	for name in 'shop/web-1/nginx' 'data\x1bbase'; do
+		expect 0 report -n 50 --by container "$tmp/named.ios"
+		[[ $output == *"$name"* ]]
+		grep -qF "$name" "$tmp/named.html"
+	done
 	after='sleep 1.5; curl -sS "$(sed -n "s,^serving ,,p" "$TMP/err")metrics"' \
 		named "$iostrata" serve --listen 127.0.0.1:0 --by container --all-files --op read
 	for labels in 'namespace="shop",pod="web-1",container="nginx"' 'namespace="",pod="",container="data?base"'; do
