@@ -180,11 +180,17 @@ int newfile_dir(const char *path, struct reason *why)
 
 int newfile_rename(const char *from, const char *to)
 {
+	struct stat st;
+
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
 	/* the file system lacks RENAME_NOREPLACE */
+	if (lstat(from, &st))
+		return -errno;
+	if (S_ISDIR(st.st_mode)) /* replaces an empty directory, which must be a new one */
+		return mkdir(to, 0700) || rename(from, to) ? -errno : 0;
 	return link(from, to) || unlink(from) ? -errno : 0;
 }
 

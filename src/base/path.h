@@ -60,7 +60,7 @@ FILE *newfile_append(const char *path, struct reason *why);
  * there already; -1 with @why. */
 int newfile_dir(const char *path, struct reason *why);
 
-/* Renames a complete file, unless @to exists. 0 or -errno. */
+/* Renames a complete file or directory, unless @to exists. 0 or -errno. */
 int newfile_rename(const char *from, const char *to);
 
 /* A new file in a directory, which has its name only when it is complete: before, it is hidden as

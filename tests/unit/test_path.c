@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Paths from what the kernel side copies, whole, clipped and damaged. */
+/* Paths from what the kernel side copies, whole, clipped and damaged; names of new files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mounts.h"
 #include "base/path.h"
@@ -135,6 +140,55 @@ static void what_no_mount_leads_to_has_its_device(void **state)
 	full_path_is(whole, NAMES(""), "<8:1>/inode 7"); /* a pipe */
 }
 
+/* In place of the C library's: a file system without RENAME_NOREPLACE, like NFS. */
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags)
+{
+	(void)from_dir;
+	(void)from;
+	(void)to_dir;
+	(void)to;
+	assert_int_equal(flags, RENAME_NOREPLACE);
+	errno = EINVAL;
+	return -1;
+}
+
+static void file_make(const char *path)
+{
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void nothing_is_replaced_on_any_file_system(void **state)
+{
+	char dir[] = "/tmp/test_path-XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	file_make("file");
+	assert_int_equal(newfile_rename("file", "renamed"), 0);
+	file_make("file");
+	assert_int_equal(newfile_rename("file", "renamed"), -EEXIST);
+	assert_int_equal(newfile_rename("missing", "new"), -ENOENT);
+	assert_int_equal(access("new", F_OK), -1);
+
+	assert_int_equal(mkdir("tables", 0700), 0);
+	file_make("tables/one");
+	assert_int_equal(newfile_rename("tables", "tables.new"), 0);
+	assert_int_equal(access("tables.new/one", F_OK), 0);
+	assert_int_equal(mkdir("tables", 0700), 0);
+	assert_int_equal(mkdir("empty", 0700), 0);
+	assert_int_equal(newfile_rename("tables", "empty"), -EEXIST);
+	assert_int_equal(newfile_rename("tables", "renamed"), -EEXIST);
+
+	assert_int_equal(unlink("tables.new/one") | unlink("file") | unlink("renamed"), 0);
+	assert_int_equal(rmdir("tables.new") | rmdir("tables") | rmdir("empty"), 0);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +200,7 @@ int main(void)
 		cmocka_unit_test(damaged_records_do_no_harm),
 		cmocka_unit_test(full_paths_are_as_the_process_sees_them),
 		cmocka_unit_test(what_no_mount_leads_to_has_its_device),
+		cmocka_unit_test(nothing_is_replaced_on_any_file_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
