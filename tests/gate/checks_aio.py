@@ -74,7 +74,7 @@ def all_kinds(gate: Gate) -> None:
     gate.check("helper", spent["helper"] > 0, **spent)
 
 
-@suite("aio.storm", 120)
+@suite("aio.storm")
 def storm(gate: Gate) -> None:
     """Many queues at once, more than there are CPUs, of all kinds."""
     need_functions()
@@ -195,7 +195,7 @@ def cached(gate: Gate) -> None:
     gate.check("inline", on_cpu > 0 and not others, on_cpu=on_cpu, others=others)
 
 
-@suite("aio.fio", 120)
+@suite("aio.fio")
 def fio(gate: Gate) -> None:
     """fio's own counts and bytes."""
     need_functions()

@@ -69,7 +69,7 @@ def killed_in_a_call(gate: Gate) -> None:
                errors=trace.total("errors", op="read", fs="pipefs"), killed=KILLED, **lost)
 
 
-@suite("churn.crowd", 180)
+@suite("churn.crowd")
 def crowd(gate: Gate) -> None:
     """More threads in a read at once than there are slots for their states, and than a preallocated map of
     other things has room for."""

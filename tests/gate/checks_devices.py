@@ -78,8 +78,8 @@ def check_times(gate: Gate, trace: Trace, delay: Disk, slow: Disk) -> None:
     gate.check("counts", upper["count"] == lower["count"] == READS, upper=upper["count"],
                lower=lower["count"])
     own, below = upper["own_mean_ns"] or 0, lower["device_mean_ns"]
-    gate.check("time.upper", 16 * MS <= own <= 40 * MS, own_ms=own / MS, wanted="20")
-    gate.check("time.lower", 10 * MS <= below <= 20 * MS, device_ms=below / MS, wanted="10")
+    gate.check("time.upper", 16 * MS <= own, own_ms=own / MS, wanted=">=16")
+    gate.check("time.lower", 10 * MS <= below, device_ms=below / MS, wanted=">=10")
     gate.check("time.sum", abs(own + below + lower["tag_mean_ns"] + lower["queue_mean_ns"] -
                                upper["device_mean_ns"]) <= 2, upper_ms=upper["device_mean_ns"] / MS)
 

@@ -61,7 +61,7 @@ def classes(trace: Trace) -> dict[str, int]:
     return {c: trace.total("count", **MAPPED, cache=c) for c in ("hit", "miss", "readahead", "direct")}
 
 
-@suite("fault.counts", 120)
+@suite("fault.counts")
 def counts(gate: Gate) -> None:
     """As the kernel counts them itself, and as long as the program that has them finds them."""
     need_faults()
@@ -87,7 +87,7 @@ def counts(gate: Gate) -> None:
         compare_lost(gate, trace, 0)
 
 
-@suite("fault.classes", 120)
+@suite("fault.classes")
 def of_each_class(gate: Gate) -> None:
     """The device takes 10 ms: that is where the time is, whoever began to read."""
     need_faults()
@@ -130,7 +130,7 @@ def interrupted(gate: Gate) -> None:
                    trace.total("errors", **MAPPED) == 0, theirs=said["ns"], late=late, **spent)
 
 
-@suite("fault.place", 120)
+@suite("fault.place")
 def place(gate: Gate) -> None:
     """The slowest are told with file and offset, and whose they are."""
     need_faults()
@@ -170,7 +170,7 @@ def filters(gate: Gate) -> None:
         gate.check("count", got == wanted and min(faulted) >= FEW, count=got, wanted=wanted, faulted=str(faulted))
 
 
-@suite("fault.overlay", 120)
+@suite("fault.overlay")
 def overlay(gate: Gate) -> None:
     """What is mapped is the file of a layer below; it is named as it was opened, as for calls."""
     need_faults()
@@ -260,7 +260,7 @@ def preempted(gate: Gate) -> None:
                wanted=wanted, **lost, **said)
 
 
-@suite("fault.failed", 120)
+@suite("fault.failed")
 def failed(gate: Gate) -> None:
     """Beyond the end of the file there is no page: SIGBUS, a fault that failed."""
     need_faults()
@@ -307,7 +307,7 @@ def storm(gate: Gate) -> None:
     gate.check("lost", not sum(lost.values()) - lost["unattributed"] - lost["missed"], **lost)
 
 
-@suite("fault.record", 120)
+@suite("fault.record")
 def both_ways(gate: Gate) -> None:
     """Both sinks of the same run, row by row; and in an archive each is a read of its file."""
     need_faults()

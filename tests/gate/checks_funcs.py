@@ -248,7 +248,7 @@ def best(gate: Gate) -> None:
     histograms_agree(gate, "many", trace)
 
 
-@suite("funcs.instances", 180)
+@suite("funcs.instances")
 def instances(gate: Gate) -> None:
     w = worker(gate)
     with Funcs("-p", str(w.pid), *PATTERNS) as first, Funcs("-p", str(w.pid), *PATTERNS) as second:
@@ -303,7 +303,7 @@ def interrupts(gate: Gate) -> None:
                    functions=len(trace.json["functions"]), lost=trace.lost())
 
 
-@suite("funcs.user", 120)
+@suite("funcs.user")
 def user(gate: Gate) -> None:
     calls, said = oracles.program(oracles.CALLS), machine.scratch(gate.kept) / "said"
     tried = 0

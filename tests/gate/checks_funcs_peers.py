@@ -104,7 +104,7 @@ def profile(name: str) -> tuple[int, float]:
     return hits, 1000 * total_us / max(hits, 1)
 
 
-@suite("funcs.peers.profiler", 120)
+@suite("funcs.peers.profiler")
 def profiler(gate: Gate) -> None:
     """ftrace's own."""
     gate.not_native("ftrace's profiler is everybody's")

@@ -31,7 +31,7 @@ def requests_of(trace: Trace, disk: machine.Disk) -> int:
     return trace.total("count", "requests", dev=disk.name, op="R")
 
 
-@suite("owner.command", 180)
+@suite("owner.command")
 def of_a_command(gate: Gate) -> None:
     """All at the same time on one disk, so that each has the others for strangers."""
     disk = machine.loop(gate.stack, gate.kept, 16)

@@ -64,7 +64,7 @@ def tools() -> list[str]:
     return [f for f in found if f == copy()]
 
 
-@suite("run.prompt", 180)
+@suite("run.prompt")
 def prompt(gate: Gate) -> None:
     """The prompt is back soon after the result, and a little later nothing is left."""
     kept = str(machine.scratch(gate.kept) / "recording")

@@ -22,7 +22,7 @@ def idle(disk: machine.Disk) -> None:
     machine.wait_until(lambda: not int(machine.get(disk.sys / "stat").split()[8]))
 
 
-@suite("top.diskstats", 180)
+@suite("top.diskstats")
 def against_diskstats(gate: Gate) -> None:
     """The sum over all rows and intervals, by whatever key: direct, merged, split, flushed,
     discarded, written back, of a journal; and each request once, also if it spans two intervals."""

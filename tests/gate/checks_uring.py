@@ -151,7 +151,7 @@ def overflow(gate: Gate) -> None:
     follow(gate, "overflow")
 
 
-@suite("uring.storm", 120)
+@suite("uring.storm")
 def storm(gate: Gate) -> None:
     """Many rings at once, more than there are CPUs, of all kinds."""
     need_uring()
@@ -402,7 +402,7 @@ def as_otf2(gate: Gate, ringer: Ringer, trace: Record) -> None:
                transfers=ours, non_blocking=issued, reads=reads, wanted=count - errors)
 
 
-@suite("uring.reap", 120)
+@suite("uring.reap")
 def taken(gate: Gate) -> None:
     """An operation lasts until its thread takes the completion, as fio's latency does: so the two agree at any
     depth. fio begins a little earlier, and ends a little later."""

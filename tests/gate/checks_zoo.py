@@ -140,7 +140,7 @@ def every_engine(gate: Gate) -> None:
                 compare_times(gate, jobs, rows)
 
 
-@suite("zoo.waits", 180)
+@suite("zoo.waits")
 def what_is_waited_for(gate: Gate) -> None:
     """Threads that are in each other's way sleep for locks; next to no sleep is left that is for none of the
     known reasons, and what is left is named."""

@@ -121,7 +121,7 @@ class Suite:
 SUITES: list[Suite] = []
 
 
-def suite(name: str, limit_s: int = 120) -> Callable[[Callable[[Gate], None]], Callable[[Gate], None]]:
+def suite(name: str, limit_s: int = 240) -> Callable[[Callable[[Gate], None]], Callable[[Gate], None]]:
     """Registers a function that makes checks. What it skips or fails as a whole has its name."""
 
     def register(run: Callable[[Gate], None]) -> Callable[[Gate], None]:
