@@ -137,6 +137,17 @@ static void take(struct reader *r, void *to, size_t len)
 	r->left -= len;
 }
 
+/* Checks a bool that was read as part of a struct: other bytes than 0 and 1 are no bool in C. */
+static void check_bool(struct reader *r, bool *b)
+{
+	unsigned char byte;
+
+	memcpy(&byte, b, sizeof(byte));
+	if (byte > 1 && !r->err)
+		r->err = -EBADMSG;
+	*b = byte == 1;
+}
+
 /* Reads bytes of put_bytes(), and adds a NUL. NULL: NULL was written, or an error. */
 static void *take_bytes(struct reader *r, uint64_t *ret_len)
 {
@@ -219,6 +230,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		struct op_row *row = &to->ops[to->n_ops];
 
 		take(r, row, sizeof(*row));
+		check_bool(r, &row->contained);
 		row->title = NULL; /* no row of this command has these */
 		row->pattern = NULL;
 		row->by = take_by(r, row->contained);
@@ -228,6 +240,7 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		struct rq_row *row = &to->rqs[to->n_rqs];
 
 		take(r, row, sizeof(*row));
+		check_bool(r, &row->contained);
 		row->pattern = NULL;
 		row->by = take_by(r, row->contained);
 		take_hist(r, &row->hist);
@@ -286,6 +299,7 @@ int feed_unpack(const void *frame, size_t len, struct feed *ret)
 
 	take(&r, &whole, sizeof(whole));
 	take(&r, &from, sizeof(from));
+	check_bool(&r, &from.has_overhead);
 	take(&r, &f.self, sizeof(f.self));
 	if (whole != len)
 		r.err = -EBADMSG;

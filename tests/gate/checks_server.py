@@ -99,7 +99,7 @@ def compare_cold(gate: Gate, name: str, trace: Trace, fs: str) -> None:
     gate.check(f"{name}.device", all(r["device_bytes"] is r["amplification"] is None for r in rows))
 
 
-@suite("server.fuse", 300)
+@suite("server.fuse", 600)
 def fuse(gate: Gate) -> None:
     for mode in ("sleep", "spin"):
         daemon = Fuser(gate, mode)

@@ -63,9 +63,11 @@ static const struct connection connection = { .dev = 23 };
 static const struct fuse_mount_point mount_point = { .connection = &connection };
 static const struct transport transport = { .address = "10.0.0.7" };
 static struct fuse_request fuse_read, fuse_write;
-static const struct procedure read_procedure = { .name = "READ" },
-			      write_procedure = { .name = "WRITE" },
-			      readdir_procedure = { .name = "READDIR" };
+/* The kernel's names lie among others: a word of eight bytes can be read. */
+static const char read_name[8] = "READ", write_name[8] = "WRITE", readdir_name[8] = "READDIR";
+static const struct procedure read_procedure = { .name = read_name },
+			      write_procedure = { .name = write_name },
+			      readdir_procedure = { .name = readdir_name };
 
 static int start(void **state)
 {
