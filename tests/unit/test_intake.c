@@ -196,6 +196,43 @@ static void operations_are_as_they_were_sent(void **state)
 	end(&f);
 }
 
+/* A part of the recording, which begins while its operation runs, has that operation. */
+static void segments_are_no_more_than_the_record_has(void **state)
+{
+	struct sent_op_ordered sent = { .waited = an_op() };
+	const size_t none = offsetof(struct sent_op_ordered, segments.at);
+	const size_t one = sizeof(sent.segments.at[0]);
+	struct stored_event ev;
+	struct reason why;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	memset(sent.waited.waits, 0, sizeof(sent.waited.waits));
+	memset(sent.waited.op.on_cpu, 0, sizeof(sent.waited.op.on_cpu));
+	sent.waited.waits[ST_DEVICE - SENT_ON_CPU] = 3000;
+	sent.waited.waits[ST_RUNQ - SENT_ON_CPU] = 70;
+	sent.waited.op.what = SENT_OP_ORDERED;
+	sent.segments.n = 2;
+	sent.segments.at[0] = SEGMENT(ST_DEVICE, 3000);
+	sent.segments.at[1] = SEGMENT(ST_RUNQ, 70);
+	intake_record(&f.in, &sent, none + 2 * one);
+	intake_record(&f.in, &sent, none + 2 * one - 1);
+	intake_record(&f.in, &sent, none - 1);
+	sent.segments.n = SEGMENTS_MAX + 1;
+	intake_record(&f.in, &sent, sizeof(sent));
+	read_back(&f);
+	assert_int_equal(f.n, 1);
+	assert_true(f.events[0].op.segments);
+
+	recording_close(&f.rec);
+	rewind(f.f);
+	assert_int_equal(recording_open(&f.rec, f.f, "test", &why), 0);
+	f.rec.from_ns = 1001;
+	assert_int_equal(recording_next(&f.rec, &ev, &why), 1);
+	end(&f);
+}
+
 /* An operation that differs from the one before in some way, often in nothing but its times. */
 static struct sent_op another_op(struct sent_op op, unsigned int i)
 {
@@ -585,6 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_dropped_with_their_records),
 		cmocka_unit_test(operations_are_as_they_were_sent),
+		cmocka_unit_test(segments_are_no_more_than_the_record_has),
 		cmocka_unit_test(many_operations_are_what_each_alone_is),
 		cmocka_unit_test(what_is_behind_a_comm_is_no_other_thread),
 		cmocka_unit_test(calls_about_descriptors_are_not_counted),

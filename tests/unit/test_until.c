@@ -194,6 +194,24 @@ static void a_percentile_is_of_its_window(void **state)
 	until_done(&u);
 }
 
+static void a_window_waits_for_records_that_come_late(void **state)
+{
+	struct until u = {};
+	struct until_cond *c = added(&u, "fsync p50>50ms over 10s");
+	uint64_t now = 100 * S;
+
+	(void)state;
+	time_goes(&u, &now, 120 * S);
+	for (; now < 140 * S; now += 100 * MS) {
+		see_op(&u, OP_FSYNC, now, 60 * MS, 0);
+		for (unsigned int i = 0; i < 2 && now > 120 * S + 900 * MS; i++)
+			see_op(&u, OP_FSYNC, now - 900 * MS, MS, 0);
+		until_look(&u, now);
+	}
+	assert_false(c->met);
+	until_done(&u);
+}
+
 static void a_window_is_whole_before_it_counts(void **state)
 {
 	struct until u = {};
@@ -321,6 +339,7 @@ int main(void)
 		cmocka_unit_test(one_operation_is_enough),
 		cmocka_unit_test(a_percentile_is_of_its_window),
 		cmocka_unit_test(a_window_is_whole_before_it_counts),
+		cmocka_unit_test(a_window_waits_for_records_that_come_late),
 		cmocka_unit_test(failures_of_io_are_errors),
 		cmocka_unit_test(a_queue_is_as_long_as_its_requests_take),
 		cmocka_unit_test(slower_than_usual),
