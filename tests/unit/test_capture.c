@@ -18,8 +18,11 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/columns.h"
+#include "base/names.h"
 #include "base/reason.h"
 #include "capture/batch.h"
+#include "capture/event_row.h"
 #include "base/opts.h"
 #include "capture/replay.h"
 #include "capture/writer.h"
@@ -1201,6 +1204,72 @@ static void a_span_is_from_the_first_end_to_the_last(void **state)
 	assert_int_equal(span.last_ns, 2111);
 }
 
+static struct value column_of(const struct event_row *row, const char *name)
+{
+	const struct column *c = columns_find(event_columns, name);
+	struct value v = { .max = SIZE_MAX };
+
+	assert_non_null(c);
+	c->get(&v, row, NULL);
+	assert_false(v.unknown);
+	return v;
+}
+
+static void columns_of_events_are_what_they_say(void **state)
+{
+	struct stored_op op = { .ret = 11,
+				.requests = 12,
+				.device_bytes = 13,
+				.server_ns = 100 + ST_SERVER,
+				.reap_ns = 100 + ST_REAP };
+	struct stored_request rq = { .tag_ns = 21,
+				     .queue_ns = 22,
+				     .device_ns = 23,
+				     .sector = 24,
+				     .cmd_flags = 25,
+				     .requeues = 26,
+				     .merges = 27,
+				     .error = 28 };
+	const struct catalog_thread who = { 31, 32, 33, "dd" };
+	const struct recording rec = { .header.has_device_bytes = true };
+	const struct event_row of_op = { .rec = &rec,
+					 .op = &op,
+					 .who = &who,
+					 .start_ns = 41,
+					 .total_ns = 42,
+					 .offset = 43,
+					 .len = 44,
+					 .ino = 45 };
+	const struct event_row of_rq = { .rec = &rec, .rq = &rq, .who = &who };
+	const struct {
+		const struct event_row *row;
+		const char *column;
+		uint64_t wanted;
+	} all[] = {
+		{ &of_op, "result", 11 },       { &of_op, "requests", 12 },
+		{ &of_op, "device_bytes", 13 }, { &of_rq, "tag_ns", 21 },
+		{ &of_rq, "queue_ns", 22 },     { &of_rq, "device_ns", 23 },
+		{ &of_rq, "sector", 24 },       { &of_rq, "cmd_flags", 25 },
+		{ &of_rq, "requeues", 26 },     { &of_rq, "merges", 27 },
+		{ &of_rq, "status", 28 },       { &of_op, "pid", 31 },
+		{ &of_op, "tid", 32 },          { &of_op, "cgroup", 33 },
+		{ &of_op, "start_ns", 41 },     { &of_op, "total_ns", 42 },
+		{ &of_op, "offset", 43 },       { &of_op, "len", 44 },
+		{ &of_op, "ino", 45 },
+	};
+	char name[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		assert_int_equal(column_of(all[i].row, all[i].column).n, all[i].wanted);
+	for (int st = 0; st < STORED_STRATA; st++)
+		op.strata[st] = 100 + st;
+	for (int st = 0; st < ST_N; st++) {
+		snprintf(name, sizeof(name), "%s_ns", stratum_name(st));
+		assert_int_equal(column_of(&of_op, name).n, 100 + st);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1232,6 +1301,7 @@ int main(void)
 		cmocka_unit_test(the_slowest_are_whole),
 		cmocka_unit_test(requests_find_their_operation),
 		cmocka_unit_test(parts_of_the_time),
+		cmocka_unit_test(columns_of_events_are_what_they_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
