@@ -439,6 +439,8 @@ int load(struct plan *plan, const struct session_conf *sc, const struct bpf_conf
 						  plan_wants(plan, &programs[i]));
 		err = object_load(obj);
 		if (!err) {
+			if (conf->aio && f->map_alloc)
+				maps_fill_reserves(obj->obj);
 			*ret_obj = obj;
 			return 0;
 		}

@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/reason.h"
@@ -33,6 +35,7 @@ enum {
 	SERVER_REQUESTS = 2048, /* in flight */
 	SERVER_ROWS = 2048,
 	ROWS_PER_DISK = 64,
+	CPUS_MOST = 8192, /* NR_CPUS at most */
 };
 
 bool rowmaps_in_slots(const struct rowmaps *r)
@@ -264,9 +267,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
  * Lets maps allocate an entry when a program makes the entry, also in an interrupt: the kernel then
  * takes the entry from a reserve of the CPU, which is refilled at once when interrupts are on.
  *
- * This is for entries which are made outside of interrupts: an interrupt may find no more than 4 to
- * 32 entries in reserve. Only completions of libaio add rows of operations there. Rows of requests
- * are preallocated.
+ * This is for entries which are made outside of interrupts. Only completions of libaio add rows of
+ * operations there: see maps_fill_reserves(). Rows of requests are preallocated.
  */
 static void maps_allocate(struct bpf_object *obj)
 {
@@ -280,6 +282,41 @@ static void maps_allocate(struct bpf_object *obj)
 		bpf_map__set_type(map, BPF_MAP_TYPE_HASH);
 		bpf_map__set_map_flags(map, BPF_F_NO_PREALLOC);
 	}
+}
+
+/* Makes and removes an entry, and so refills the reserve of this CPU. */
+static void reserve_fill(const struct bpf_map *map)
+{
+	size_t key_len = bpf_map__key_size(map), value_len = bpf_map__value_size(map);
+	char *zeros = calloc(1, key_len > value_len ? key_len : value_len);
+
+	if (zeros && !bpf_map_update_elem(bpf_map__fd(map), zeros, zeros, BPF_ANY))
+		bpf_map_delete_elem(bpf_map__fd(map), zeros);
+	free(zeros);
+}
+
+void maps_fill_reserves(struct bpf_object *obj)
+{
+	const struct bpf_map *even = bpf_object__find_map_by_name(obj, "op_rows_even");
+	const struct bpf_map *odd = bpf_object__find_map_by_name(obj, "op_rows_odd");
+	size_t len = CPU_ALLOC_SIZE(CPUS_MOST);
+	cpu_set_t *allowed = CPU_ALLOC(CPUS_MOST), *one = CPU_ALLOC(CPUS_MOST);
+
+	if (allowed && one && !sched_getaffinity(0, len, allowed)) {
+		for (int cpu = 0; cpu < CPUS_MOST; cpu++) {
+			if (!CPU_ISSET_S(cpu, len, allowed))
+				continue;
+			CPU_ZERO_S(len, one);
+			CPU_SET_S(cpu, len, one);
+			if (sched_setaffinity(0, len, one))
+				continue;
+			reserve_fill(even);
+			reserve_fill(odd);
+		}
+		sched_setaffinity(0, len, allowed);
+	}
+	CPU_FREE(allowed);
+	CPU_FREE(one);
 }
 
 /* Makes maps preallocated. Kernels before 6.1 warn in their log when a program on a kprobe uses any

@@ -56,6 +56,14 @@ bool rowmaps_in_slots(const struct rowmaps *r);
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
 		    const struct feature *f);
 
+/*
+ * Fills each CPU's reserve of rows of operations, for programs which add rows in an interrupt: the
+ * kernel refills a reserve only between interrupts. It begins with one row, and is refilled to some
+ * 24 when one is taken (kernel/bpf/memalloc.c). CPUs on which this thread may not run keep one. For
+ * kernels with feature.map_alloc.
+ */
+void maps_fill_reserves(struct bpf_object *obj);
+
 /* Computes how many rows a run with @sc may have on this machine, which has @cpus: maps_cpus(). */
 void maps_rows_size(const struct session_conf *sc, const struct feature *f, unsigned int cpus,
 		    struct rowmaps_size *ret_size);
