@@ -78,76 +78,129 @@ static unsigned int array_find(const struct btf *btf, const char *name, size_t *
 	return 0;
 }
 
+/* Where a member of the programs' state is noted. */
+struct member_at {
+	const char *path;
+	size_t *ret_at;
+};
+
+/* Finds the offsets of all members in @list, which ends with an empty row. */
+static int members_find(const struct btf *btf, unsigned int type, const struct member_at *list)
+{
+	int err = 0;
+
+	for (; list->path && !err; list++)
+		err = path_find(btf, type, list->path, list->ret_at);
+	return err;
+}
+
+static int threads_layout(struct state_layout *l, const struct btf *btf)
+{
+	unsigned int type = array_find(btf, "tasks", &l->tasks, &l->task_size, &l->n_tasks);
+	const struct member_at list[] = {
+		{ "op.progress", &l->progress },
+		{ "op.layer", &l->layer },
+		{ "op.kind", &l->kind },
+		{ "op.pauses", &l->throttled },
+		{ "op.locked", &l->locked },
+		{ "op.submitted", &l->submitted },
+		{ "op.start", &l->start },
+		{ "op.last_bio", &l->last_bio },
+		{ "op.file.fs", &l->fs },
+		{ "op.file.dev", &l->dev },
+		{ "op.file.ino", &l->ino },
+		{ "op.file.mode", &l->mode },
+		{ "op.file.generation", &l->generation },
+		{ "op.file.file", &l->file },
+		{ "id", &l->id },
+		{ "kernel_tid", &l->kernel_tid },
+		{ "task", &l->task },
+		{ "collisions", &l->collisions },
+		{ "wait.off", &l->off },
+		{ "wait.asleep", &l->asleep },
+		{ "waking.at", &l->waking_at },
+		{ "waking.asleep", &l->waking_asleep },
+		{},
+	};
+
+	return type ? members_find(btf, type, list) : -ENOENT;
+}
+
+static int bios_layout(struct state_layout *l, const struct bpf_object *obj, const struct btf *btf)
+{
+	const struct bpf_map *hash = bpf_object__find_map_by_name(obj, "ios");
+	unsigned int type = array_find(btf, "io_slots", &l->ios, &l->io_size, &l->n_ios);
+	const struct member_at list[] = {
+		{ "key", &l->key },
+		{ "tid", &l->io_tid },
+		{ "q", &l->q },
+		{ "g", &l->g },
+		{ "d", &l->d },
+		{ "throttled", &l->io_throttled },
+		{ "bio_based", &l->bio_based },
+		{ "dev", &l->io_dev },
+		{},
+	};
+
+	if (!type || !hash)
+		return -ENOENT;
+	l->io_hash = bpf_map__fd(hash);
+	return members_find(btf, type, list);
+}
+
+/* Requests of io_uring and libaio not executed by any thread. */
+static int parked_layout(struct state_layout *l, const struct bpf_object *obj,
+			 const struct btf *btf, bool async)
+{
+	const struct bpf_map *parked = bpf_object__find_map_by_name(obj, "async_ops");
+	int type = btf__find_by_name_kind(btf, "async_op", BTF_KIND_STRUCT);
+	const struct member_at list[] = {
+		{ "task", &l->async_task },
+		{ "queued", &l->queued },
+		{ "posted", &l->posted },
+		{ "op", &l->async_op },
+		{},
+	};
+
+	if (type <= 0 || !parked)
+		return -ENOENT;
+	l->async = async ? bpf_map__fd(parked) : -1;
+	l->async_size = bpf_map__value_size(parked);
+	return members_find(btf, type, list);
+}
+
+static int servers_layout(struct state_layout *l, const struct bpf_object *obj,
+			  const struct btf *btf)
+{
+	const struct bpf_map *served = bpf_object__find_map_by_name(obj, "server_requests");
+	int type = btf__find_by_name_kind(btf, "server_request", BTF_KIND_STRUCT);
+	const struct member_at list[] = {
+		{ "task", &l->server_task },
+		{ "dev", &l->server_dev },
+		{ "server", &l->server_name },
+		{},
+	};
+
+	if (type <= 0 || !served)
+		return -ENOENT;
+	l->served = bpf_map__fd(served);
+	l->served_size = bpf_map__value_size(served);
+	return members_find(btf, type, list);
+}
+
 int state_layout_init(struct state_layout *l, const struct bpf_object *obj,
 		      const struct bpf_conf *conf)
 {
 	const struct btf *btf = bpf_object__btf(obj);
-	const struct bpf_map *parked = bpf_object__find_map_by_name(obj, "async_ops");
-	const struct bpf_map *hash = bpf_object__find_map_by_name(obj, "ios");
-	unsigned int task = array_find(btf, "tasks", &l->tasks, &l->task_size, &l->n_tasks);
-	unsigned int io = array_find(btf, "io_slots", &l->ios, &l->io_size, &l->n_ios);
-	unsigned int async = btf__find_by_name_kind(btf, "async_op", BTF_KIND_STRUCT);
-	unsigned int server = btf__find_by_name_kind(btf, "server_request", BTF_KIND_STRUCT);
-	const struct bpf_map *served = bpf_object__find_map_by_name(obj, "server_requests");
-	const struct {
-		unsigned int type;
-		const char *path;
-		size_t *at;
-	} all[] = {
-		{ task, "op.progress", &l->progress },
-		{ task, "op.layer", &l->layer },
-		{ task, "op.kind", &l->kind },
-		{ task, "op.pauses", &l->throttled },
-		{ task, "op.locked", &l->locked },
-		{ task, "op.submitted", &l->submitted },
-		{ task, "op.start", &l->start },
-		{ task, "op.last_bio", &l->last_bio },
-		{ task, "op.file.fs", &l->fs },
-		{ task, "op.file.dev", &l->dev },
-		{ task, "op.file.ino", &l->ino },
-		{ task, "op.file.mode", &l->mode },
-		{ task, "op.file.generation", &l->generation },
-		{ task, "op.file.file", &l->file },
-		{ task, "id", &l->id },
-		{ task, "kernel_tid", &l->kernel_tid },
-		{ task, "task", &l->task },
-		{ task, "collisions", &l->collisions },
-		{ task, "wait.off", &l->off },
-		{ task, "wait.asleep", &l->asleep },
-		{ task, "waking.at", &l->waking_at },
-		{ task, "waking.asleep", &l->waking_asleep },
-		{ io, "key", &l->key },
-		{ io, "tid", &l->io_tid },
-		{ io, "q", &l->q },
-		{ io, "g", &l->g },
-		{ io, "d", &l->d },
-		{ io, "throttled", &l->io_throttled },
-		{ io, "bio_based", &l->bio_based },
-		{ io, "dev", &l->io_dev },
-		{ async, "task", &l->async_task },
-		{ async, "queued", &l->queued },
-		{ async, "posted", &l->posted },
-		{ async, "op", &l->async_op },
-		{ server, "task", &l->server_task },
-		{ server, "dev", &l->server_dev },
-		{ server, "server", &l->server_name },
-	};
-	int err = task && io && (int)async > 0 && (int)server > 0 && parked && hash && served
-			  ? 0
-			  : -ENOENT;
+	int err = threads_layout(l, btf);
 
 	l->has_file = conf->file_details;
 	l->has_names = conf->by == BY_FILE;
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !err; i++)
-		err = path_find(btf, all[i].type, all[i].path, all[i].at);
-	if (err)
-		return err;
-	l->async = conf->async ? bpf_map__fd(parked) : -1;
-	l->async_size = bpf_map__value_size(parked);
-	l->io_hash = bpf_map__fd(hash);
-	l->served = bpf_map__fd(served);
-	l->served_size = bpf_map__value_size(served);
-	return 0;
+	if (!err)
+		err = bios_layout(l, obj, btf);
+	if (!err)
+		err = parked_layout(l, obj, btf, conf->async);
+	return err ? err : servers_layout(l, obj, btf);
 }
 
 /* Values of enum op_progress in state.bpf.h. */
