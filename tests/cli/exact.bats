@@ -4,15 +4,9 @@
 
 load lib
 
-setup() {
-	need_root
-	dir=$(disk_dir)
-}
+setup() { begin_in_dir; }
 
-teardown() {
-	end_spawned
-	rm -rf "${dir:?}"
-}
+teardown() { end_in_dir; }
 
 # Python that reads 1, 2, 3 ... bytes of a pipe, each after so many ms; and 101 times without waiting.
 delayed() { # OPTIONS... -- MS...

@@ -4,14 +4,10 @@
 
 load lib
 
-setup() {
-	need_root
-	dir=$(disk_dir)
-}
+setup() { begin_in_dir; }
 
 teardown() {
-	end_spawned
-	rm -rf "${dir:?}"
+	end_in_dir
 	[[ -z ${group:-} ]] || remove_groups
 	[[ -z ${one:-} ]] || rmdir "$one" "$two" 2>/dev/null || true
 }

@@ -20,30 +20,7 @@ teardown() {
 	end_spawned
 }
 
-# In the pane: takes the screen, and has shown an interval. Leaves the process in $funcs_pid.
-funcs() { # OPTIONS
-	rm -f "$tmp"/{after,status}
-	cat >"$tmp/funcs" <<-'EOT'
-		clear
-		stty -g >$T/before
-		sh -c 'echo $$ >$T/pid; exec "$IOSTRATA" funcs "$CALLS:calls_*" "$@" 2>$T/err' funcs "$@"
-		echo $? >$T/status
-		stty -g >$T/after
-		echo done
-	EOT
-	types ". \$T/funcs $*"
-	wait_until shows 'functions by uprobe.* in '
-	funcs_pid=$(<"$tmp/pid")
-}
-
-# It has ended with STATUS, and has left the terminal as it was.
-funcs_ended() { # STATUS
-	wait_until test -s "$tmp/after"
-	wait_until shows '^done'
-	cmp "$tmp/before" "$tmp/after"
-	is_restored || { terminal_state; false; }
-	[[ $(<"$tmp/status") == "$1" ]] || { cat "$tmp/status" "$tmp/err"; false; }
-}
+funcs() { full_screen 'functions by uprobe.* in ' funcs '"$CALLS:calls_*"' "$@"; } # OPTIONS
 
 first_row() { screen | sed -n 4p; }
 
@@ -56,14 +33,14 @@ begins_with() { [[ $(first_row) == "$1"* ]]; }
 		funcs 0.3
 		[[ $(terminal_state) == "alternate 1 cursor 0"* ]]
 		case $how in
-		q) keys q; funcs_ended 0 ;;
-		INT) keys C-c; funcs_ended 0 ;;
-		TERM) kill -TERM "$funcs_pid"; funcs_ended 0 ;;
-		SEGV) kill -SEGV "$funcs_pid"; funcs_ended 139 ;;
+		q) keys q; screen_ended 0 ;;
+		INT) keys C-c; screen_ended 0 ;;
+		TERM) kill -TERM "$screen_pid"; screen_ended 0 ;;
+		SEGV) kill -SEGV "$screen_pid"; screen_ended 139 ;;
 		esac
 	done
 	funcs 0.3 3 # the last of so many intervals
-	funcs_ended 0
+	screen_ended 0
 }
 
 @test "funcs: keys sort, reverse, scroll, pause, and show the tree" {
@@ -97,7 +74,7 @@ begins_with() { [[ $(first_row) == "$1"* ]]; }
 	keys Escape -
 	wait_until shows ' in 5[0-9][0-9] ms'
 	keys q
-	funcs_ended 0
+	screen_ended 0
 }
 
 @test "funcs: the screen at three sizes, and rows beyond its end" {
@@ -118,7 +95,7 @@ begins_with() { [[ $(first_row) == "$1"* ]]; }
 	keys Home
 	wait_until begins_with calls_again
 	keys q
-	funcs_ended 0
+	screen_ended 0
 }
 
 @test "funcs: text, where there is no interval, no terminal, or -b" {

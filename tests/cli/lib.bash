@@ -42,6 +42,17 @@ disk_dir() {
 	mktemp -d "$PWD/build/test/tmp/XXXXXX"
 }
 
+# For setup() and teardown() of a file whose tests are root's, and have such a directory: $dir.
+begin_in_dir() {
+	need_root
+	dir=$(disk_dir)
+}
+
+end_in_dir() {
+	end_spawned
+	[[ -z ${dir:-} ]] || rm -rf "$dir"
+}
+
 # expect STATUS ARGS...: runs iostrata; its exit status is STATUS. Leaves $output and $stderr.
 expect() {
 	local want=$1

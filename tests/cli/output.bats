@@ -4,12 +4,9 @@
 
 load lib
 
-setup() {
-	need_root
-	dir=$(disk_dir)
-}
+setup() { begin_in_dir; }
 
-teardown() { rm -rf "${dir:?}"; }
+teardown() { end_in_dir; }
 
 # A process that opens, writes, syncs, reads and closes 23 times.
 work() { # FILE [COMMAND...]: how to run python

@@ -4,15 +4,9 @@
 
 load lib
 
-setup() {
-	need_root
-	dir=$(disk_dir)
-}
+setup() { begin_in_dir; }
 
-teardown() {
-	end_spawned
-	rm -rf "${dir:?}"
-}
+teardown() { end_in_dir; }
 
 # Some I/O that all can see.
 some_io() { dd if=/dev/zero of="$dir/file" bs=4k count=23 conv=fsync status=none; }

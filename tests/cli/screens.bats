@@ -4,12 +4,9 @@
 
 load lib
 
-setup() {
-	need_root
-	dir=$(disk_dir)
-}
+setup() { begin_in_dir; }
 
-teardown() { rm -rf "${dir:?}"; }
+teardown() { end_in_dir; }
 
 @test "the screens of the documentation: at most 22 lines, and as wide as the terminal" {
 	for size in 40x24 80x24 200x50; do

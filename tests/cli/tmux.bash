@@ -39,6 +39,31 @@ terminal_state() {
 		"mouse $(flag mouse_any_flag)"
 }
 
+# full_screen REGEX ARGS...: iostrata takes the screen of the pane, and shows REGEX. Leaves its $screen_pid.
+full_screen() {
+	rm -f "$tmp"/{after,status}
+	cat >"$tmp/run" <<-'EOT'
+		clear
+		stty -g >$T/before
+		sh -c 'echo $$ >$T/pid; exec "$IOSTRATA" "$@" 2>$T/err' iostrata "$@"
+		echo $? >$T/status
+		stty -g >$T/after
+		echo done
+	EOT
+	types ". \$T/run ${*:2}"
+	wait_until shows "$1"
+	screen_pid=$(<"$tmp/pid")
+}
+
+# It has ended with STATUS, and has left the terminal as it was.
+screen_ended() { # STATUS
+	wait_until test -s "$tmp/after"
+	wait_until shows '^done'
+	cmp "$tmp/before" "$tmp/after"
+	is_restored || { terminal_state; false; }
+	[[ $(<"$tmp/status") == "$1" ]] || { cat "$tmp/status" "$tmp/err"; false; }
+}
+
 is_restored() { [[ $(terminal_state) == "alternate 0 cursor 1 keypad 0 mouse 0" ]]; }
 
 # No line of what is shown is wider than the pane, and nothing is in it that is no text.

@@ -25,28 +25,7 @@ data() {
 	sync "$dir/data"
 }
 
-# In the pane: takes the screen, and is there. Leaves the process in $top_pid.
-top() { # OPTIONS
-	cat >"$tmp/top" <<-'EOT'
-		stty -g >$T/before
-		sh -c 'echo $$ >$T/pid; exec "$IOSTRATA" top "$@" 2>$T/err' top "$@"
-		echo $? >$T/status
-		stty -g >$T/after
-		echo done
-	EOT
-	types ". \$T/top $*"
-	wait_until shows 'load .* in '
-	top_pid=$(<"$tmp/pid")
-}
-
-# It has ended with STATUS, and has left the terminal as it was.
-top_ended() { # STATUS
-	wait_until test -s "$tmp/after"
-	wait_until shows '^done'
-	cmp "$tmp/before" "$tmp/after"
-	is_restored || { terminal_state; false; }
-	[[ $(<"$tmp/status") == "$1" ]] || { cat "$tmp/status" "$tmp/err"; false; }
-}
+top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 
 @test "top: a column that there is not is a mistake, and the others are listed" {
 	expect 2 top --sort size
@@ -131,10 +110,10 @@ top_ended() { # STATUS
 		top
 		[[ $(terminal_state) == "alternate 1 cursor 0"* ]]
 		case $how in
-		q) keys q; top_ended 0 ;;
-		INT) keys C-c; top_ended 0 ;;
-		TERM | HUP) kill "-$how" "$top_pid"; top_ended 0 ;;
-		*) kill "-$how" "$top_pid"; top_ended $((128 + $(kill -l "$how"))) ;;
+		q) keys q; screen_ended 0 ;;
+		INT) keys C-c; screen_ended 0 ;;
+		TERM | HUP) kill "-$how" "$screen_pid"; screen_ended 0 ;;
+		*) kill "-$how" "$screen_pid"; screen_ended $((128 + $(kill -l "$how"))) ;;
 		esac
 	done
 }
@@ -171,7 +150,7 @@ top_ended() { # STATUS
 		[[ -n $(screen | tail -n 1) ]]
 	done
 	keys q
-	top_ended 0
+	screen_ended 0
 }
 
 @test "top: what is shown is what JSON says of the same I/O" {
@@ -193,7 +172,7 @@ top_ended() { # STATUS
 	wait_until shows 'reader .* 101 +404 KiB '
 	(($(screen | grep -c 'reader .*KiB') == 1))
 	keys q
-	top_ended 0
+	screen_ended 0
 }
 
 # In the pane: the screen of an interval that is made up, and its JSON in $tmp/json.
@@ -347,7 +326,7 @@ pid_at() { screen | sed -n "$1p" | awk '{ print $1 }'; }
 	keys Escape
 	wait_until shows 'BYTES\*'
 	keys q
-	top_ended 0
+	screen_ended 0
 }
 
 @test "top: hostile names are safe on the screen" {
@@ -368,7 +347,7 @@ PY
 	wait_until shows 'e.*\\xe2\\x80'
 	is_clean
 	keys q
-	top_ended 0
+	screen_ended 0
 }
 
 @test "top: random keys and sizes leave it alive" {
@@ -385,13 +364,13 @@ PY
 		((i % 50)) || in_tmux resize-window -x $((RANDOM % 200 + 2)) -y $((RANDOM % 60 + 1))
 	done
 	sleep 1
-	kill -0 "$top_pid"
+	kill -0 "$screen_pid"
 	in_tmux resize-window -x 80 -y 24
 	keys Enter Escape Escape h h Escape
 	wait_until shows 'load'
 	is_clean
 	keys q
-	top_ended 0
+	screen_ended 0
 }
 
 @test "top: what goes away while it runs is told in the foot, and the rest goes on" {
@@ -406,9 +385,9 @@ PY
 	kill "$one"
 	wait "$one" || true
 	wait_until shows "gone: process $one"
-	kill -0 "$top_pid"
+	kill -0 "$screen_pid"
 	keys q
-	top_ended 0
+	screen_ended 0
 	to=$tmp/out start top -b -p "$!" 0.2
 	kill "$!"
 	wait_until has_ended
@@ -441,5 +420,5 @@ PY
 	keys Escape
 	wait_until hides '^pid looked-into'
 	keys q
-	top_ended 0
+	screen_ended 0
 }
