@@ -3,19 +3,9 @@
 // gets the same data from its server, second by second. Text becomes part of the page as text only.
 "use strict";
 
-const STRATA = ["syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt", "helper",
-	"sleep", "lock", "server", "reap"];
-// As src/show/parts.c has them.
-const SHARES = [
-	{ letter: "C", name: "cpu", strata: ["syscall", "vfs", "fs"] },
-	{ letter: "D", name: "device", strata: ["device"] },
-	{ letter: "q", name: "queue", strata: ["tag", "queue"] },
-	{ letter: "r", name: "run queue", strata: ["runq", "preempt"] },
-	{ letter: "k", name: "kernel thread", strata: ["helper"] },
-	{ letter: "l", name: "lock", strata: ["lock"] },
-	{ letter: "S", name: "server", strata: ["server"] },
-	{ letter: "o", name: "other", strata: ["throttle", "complete", "sleep", "reap"] },
-];
+const data = JSON.parse(document.getElementById("data").textContent);
+const STRATA = data.strata, SHARES = data.shares;
+const KINDS = Object.fromEntries(data.kinds.map(k => [k.code, k.name]));
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 5]];
 const LINES = ["--mark", "--l", "--k", "--r", "--D", "--soft"];
 
@@ -782,12 +772,6 @@ function report(data) {
 /* The live page: a second after the other, as `iostrata breakdown --json` has it. */
 
 const KEPT = 600;
-const REQUESTS = { R: "read", W: "write", F: "flush", D: "discard", DE: "erase", WZ: "zeroes", Z: "zone", N: "other" };
-const MOSTLY = {
-	C: "on CPU", D: "waiting for the device", q: "waiting in the queues of the block layer", r: "waiting for a CPU",
-	k: "waiting for a kernel thread", l: "waiting for a lock", S: "waiting for the server",
-	o: "throttled or asleep",
-};
 
 function rowsGrow(rows) {
 	for (const r of rows) {
@@ -843,7 +827,7 @@ function secondAdd(b) {
 		rowAdd(model.all, { ...op, hist: null }, op.strata);
 	}
 	for (const r of b.requests || [])
-		rowAdd(rowOf({ isRequest: true, what: REQUESTS[r.op] || safe(r.op), where: safe(r.dev) }), r,
+		rowAdd(rowOf({ isRequest: true, what: KINDS[r.op] || safe(r.op), where: safe(r.dev) }), r,
 			{ tag: r.tag_ns || 0, queue: r.queue_ns || 0, device: r.device_ns });
 	if (model.n > KEPT) {
 		[model.start, model.length].forEach(list => list.shift());
@@ -862,7 +846,7 @@ function sentence() {
 		return `no I/O in ${timeText(time)}`;
 	const cause = SHARES.find(s => 2 * sum(s.strata.map(n => most.r.strata[n] ? most.r.within(most.r.strata[n], first, end) : 0)) > most.ns);
 	return `${wholeShown() ? "in the last" : "in these"} ${timeText(time)}: ${timeText(io)} in I/O, ${percentText(most.ns, io)} of it ${most.r.name}` +
-		(cause ? `, mostly ${MOSTLY[cause.letter]}` : "");
+		(cause ? `, mostly ${cause.mostly}` : "");
 }
 
 function sharesFill() {
@@ -922,7 +906,7 @@ function liveTables() {
 			...figures, { name: "mean_ns", title: "mean", kind: "time" }, ...times, { name: "total_ns", title: "total", kind: "time" },
 			{ name: "strata", title: "where it went", kind: "strata" }]),
 		requests: new LiveTable(tables, "requests", "Requests of the last second", [
-			{ name: "dev", title: "disk", kind: "text" }, { name: "op", title: "requests", kind: "text", value: r => REQUESTS[r.op] || r.op },
+			{ name: "dev", title: "disk", kind: "text" }, { name: "op", title: "requests", kind: "text", value: r => KINDS[r.op] || r.op },
 			...figures, { name: "tag_mean_ns", title: "tag", kind: "time" }, { name: "queue_mean_ns", title: "queue", kind: "time" },
 			{ name: "device_mean_ns", title: "device", kind: "time" }, ...times]),
 	};
@@ -976,7 +960,6 @@ function live() {
 
 for (const media of ["(prefers-color-scheme: dark)", "print"])
 	matchMedia(media).addEventListener("change", redraw);
-const data = JSON.parse(document.getElementById("data").textContent);
 if (data.live)
 	live();
 else

@@ -55,6 +55,8 @@ struct process {
 	struct totals totals;
 	struct feed last; /* of the last interval */
 	uint64_t fed_ns;  /* when it came, CLOCK_MONOTONIC; 0: never */
+	char *page;       /* the live page */
+	size_t page_len;
 	struct made json, metrics[METRICS_N], zipped[METRICS_N];
 	size_t held; /* bytes made and sent, as long as a client or .json etc. has them */
 	int err;     /* of the feed */
@@ -230,8 +232,6 @@ static void answer_page(struct process *p, const struct http_request *rq, struct
 	int n = snprintf(headers, sizeof(headers),
 			 "Content-Security-Policy: frame-ancestors 'none'; base-uri 'none'; "
 			 "form-action 'none'\r\n");
-	size_t len;
-	const char *page = page_live(&len);
 
 	if (guard_in_query(&p->conf->guard, rq))
 		snprintf(headers + n, sizeof(headers) - n,
@@ -240,8 +240,8 @@ static void answer_page(struct process *p, const struct http_request *rq, struct
 	http_answer(c, &(struct http_answer){ .status = 200,
 					      .type = "text/html; charset=utf-8",
 					      .headers = headers,
-					      .body = page,
-					      .len = len });
+					      .body = p->page,
+					      .len = p->page_len });
 }
 
 static void answer_events(struct process *p, struct http_client *c)
@@ -354,8 +354,9 @@ static void on_feed_end(struct bufferevent *bev, short what, void *arg)
 
 static int process_open(struct process *p, int feed)
 {
+	p->page = page_live(&p->page_len);
 	p->base = event_base_new();
-	if (p->base)
+	if (p->page && p->base)
 		p->http = http_open(p->base, p->conf->listener, serve, p);
 	if (!p->http || evutil_make_socket_nonblocking(feed))
 		return -ENOMEM;
@@ -374,6 +375,7 @@ static void process_done(struct process *p)
 		bufferevent_free(p->feed_bev);
 	made_forget(p);
 	http_free(p->http);
+	free(p->page);
 	if (p->base)
 		event_base_free(p->base);
 	feed_done(&p->last);

@@ -27,10 +27,37 @@ EMBEDDED(page_head);
 EMBEDDED(page_tail);
 EMBEDDED(page_live);
 
-const char *page_live(size_t *ret_len)
+/* Writes the data of a page without pictures, or of the live page. */
+static void put_words(struct text_out *o, bool live)
 {
-	*ret_len = page_live_end - page_live_begin;
-	return page_live_begin;
+	struct json j = { .out = *o };
+
+	json_put_begin(&j, NULL, '{');
+	json_put_bool(&j, "live", live);
+	page_words(&j);
+	json_put_end(&j, '}');
+	*o = j.out;
+}
+
+char *page_live(size_t *ret_len)
+{
+	static const char mark[] = "@data@";
+	const char *at =
+		memmem(page_live_begin, page_live_end - page_live_begin, mark, strlen(mark));
+	struct text_out o = {};
+	char *text = NULL;
+
+	o.f = open_memstream(&text, ret_len);
+	if (!o.f)
+		return NULL;
+	text_write(&o, page_live_begin, at - page_live_begin);
+	put_words(&o, true);
+	at += strlen(mark);
+	text_write(&o, at, page_live_end - at);
+	if (!fclose(o.f) && !o.err)
+		return text;
+	free(text);
+	return NULL;
 }
 
 enum {
@@ -755,24 +782,31 @@ static int put_slowest(struct page_out *out)
 	return err;
 }
 
-static int put_data(struct page_out *out)
+/* Writes the JSON of the pictures. 0 or -ENOMEM. */
+static int put_pictures_data(struct page_out *out)
 {
-	size_t len;
 	const struct page_names names = { &out->files, &out->disks };
-	char *json;
+	size_t len;
+	char *json = page_json(out->p, &names, PAGE_JSON_MAX, &len);
 
-	if (!out->p->data) { /* without pictures, the script only needs to know this */
-		text_put(&out->o, "<script type=\"application/json\" id=\"data\">{}</script>\n");
-		return 0;
-	}
-	json = page_json(out->p, &names, PAGE_JSON_MAX, &len);
 	if (!json)
 		return -ENOMEM;
-	text_put(&out->o, "<script type=\"application/json\" id=\"data\">");
 	text_script(&out->o, json, len);
-	text_put(&out->o, "</script>\n");
 	free(json);
 	return 0;
+}
+
+static int put_data(struct page_out *out)
+{
+	int err = 0;
+
+	text_put(&out->o, "<script type=\"application/json\" id=\"data\">");
+	if (out->p->data)
+		err = put_pictures_data(out);
+	else
+		put_words(&out->o, false);
+	text_put(&out->o, "</script>\n");
+	return err;
 }
 
 static int put_body(struct page_out *out)

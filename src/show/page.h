@@ -44,7 +44,8 @@ enum {
 /* Writes the page and flushes. 0 or -errno. */
 int page_put(FILE *f, const struct page *p);
 
-/* The live page: asks its server for /api/breakdown and /events. Not for free(). */
-const char *page_live(size_t *ret_len);
+/* The live page: asks its server for /api/breakdown and /events. For free(); NULL: out of memory.
+ */
+char *page_live(size_t *ret_len);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "show/page.h"
+#include "show/parts.h"
 
 enum {
 	ROWS_MOST = 32, /* rows with pictures of their own; the others are in the sums */
@@ -328,6 +329,41 @@ static void put_maps(struct json *j, const struct page *p, const struct page_nam
 	json_put_end(j, ']');
 }
 
+static void put_shares(struct json *j)
+{
+	json_put_begin(j, "shares", '[');
+	for (int s = 0; s < SHARE_N; s++) {
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "letter", (char[]){ share_letter(s), '\0' });
+		json_put_string(j, "name", share_name(s));
+		json_put_string(j, "mostly", share_mostly(s));
+		json_put_begin(j, "strata", '[');
+		for (int i = 0; i < ST_N; i++)
+			if (share_strata(s) >> i & 1)
+				json_put_string(j, NULL, stratum_name(i));
+		json_put_end(j, ']');
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
+void page_words(struct json *j)
+{
+	json_put_begin(j, "strata", '[');
+	for (int i = 0; i < ST_N; i++)
+		json_put_string(j, NULL, stratum_name(i));
+	json_put_end(j, ']');
+	put_shares(j);
+	json_put_begin(j, "kinds", '[');
+	for (int i = 0; i < RQ_N; i++) {
+		json_put_begin(j, NULL, '{');
+		json_put_string(j, "code", rq_op_code(i));
+		json_put_string(j, "name", rq_op_name(i));
+		json_put_end(j, '}');
+	}
+	json_put_end(j, ']');
+}
+
 static void put_head(struct json *j, const struct page *p)
 {
 	const struct series *s = &p->data->series;
@@ -337,10 +373,7 @@ static void put_head(struct json *j, const struct page *p)
 	json_put_string(j, "host", p->host);
 	json_put_uint(j, "begin_ns", p->begin_ns);
 	json_put_uint(j, "duration_ns", s->duration_ns);
-	json_put_begin(j, "strata", '[');
-	for (int i = 0; i < ST_N; i++)
-		json_put_string(j, NULL, stratum_name(i));
-	json_put_end(j, ']');
+	page_words(j);
 	json_put_uint(j, "interval_ns", 1ULL << s->shift);
 	json_put_uint(j, "intervals", s->intervals);
 }

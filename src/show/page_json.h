@@ -6,6 +6,8 @@
  *	schema, kernel, host, begin_ns
  *	duration_ns	length of the time axis
  *	strata		names of the strata, in their order
+ *	shares		groups of strata: letter, name, mostly, strata
+ *	kinds		kinds of requests: code (in JSON), name (in text)
  *	interval_ns	length of an interval; the last one may be shorter
  *	intervals	number of intervals
  *	all		sums of all operations for each interval: count, total, strata
@@ -25,6 +27,7 @@
 
 #include <stddef.h>
 
+struct json;
 struct page;
 struct page_map;
 struct snapshot;
@@ -45,6 +48,9 @@ const char *page_map_name(const struct page_names *names, const struct page_map 
 
 /* "92 % sequential reads of 128 KiB; 3 random writes of 4.00 KiB" */
 void page_map_words(char ret[PAGE_MAP_WORDS], const struct page_map *m);
+
+/* Writes the members strata, shares and kinds, which every page needs. */
+void page_words(struct json *j);
 
 /* For free(). Joins intervals of the page's series until the JSON without offsets has at most @max
  * bytes, or there is only one. NULL: out of memory. */

@@ -163,23 +163,30 @@ void view_requests(struct text_out *o, const struct breakdown_view *v,
 
 static const struct {
 	const char *name;
+	const char *mostly;
 	char letter;
 	unsigned int strata;
 } shares[SHARE_N] = {
-	[SHARE_CPU] = { "cpu", 'C', 1 << ST_SYSCALL | 1 << ST_VFS | 1 << ST_FS },
-	[SHARE_DEVICE] = { "device", 'D', 1 << ST_DEVICE },
-	[SHARE_QUEUE] = { "queue", 'q', 1 << ST_TAG | 1 << ST_QUEUE },
-	[SHARE_RUNQ] = { "run queue", 'r', 1 << ST_RUNQ | 1 << ST_PREEMPT },
-	[SHARE_HELPER] = { "kernel thread", 'k', 1 << ST_HELPER },
-	[SHARE_LOCK] = { "lock", 'l', 1 << ST_LOCK },
-	[SHARE_SERVER] = { "server", 'S', 1 << ST_SERVER },
-	[SHARE_OTHER] = { "other", 'o',
+	[SHARE_CPU] = { "cpu", "on CPU", 'C', 1 << ST_SYSCALL | 1 << ST_VFS | 1 << ST_FS },
+	[SHARE_DEVICE] = { "device", "waiting for the device", 'D', 1 << ST_DEVICE },
+	[SHARE_QUEUE] = { "queue", "waiting in the queues of the block layer", 'q',
+			  1 << ST_TAG | 1 << ST_QUEUE },
+	[SHARE_RUNQ] = { "run queue", "waiting for a CPU", 'r', 1 << ST_RUNQ | 1 << ST_PREEMPT },
+	[SHARE_HELPER] = { "kernel thread", "waiting for a kernel thread", 'k', 1 << ST_HELPER },
+	[SHARE_LOCK] = { "lock", "waiting for a lock", 'l', 1 << ST_LOCK },
+	[SHARE_SERVER] = { "server", "waiting for the server", 'S', 1 << ST_SERVER },
+	[SHARE_OTHER] = { "other", "throttled or asleep", 'o',
 			  1 << ST_THROTTLE | 1 << ST_COMPLETE | 1 << ST_SLEEP | 1 << ST_REAP },
 };
 
 const char *share_name(enum share s)
 {
 	return shares[s].name;
+}
+
+const char *share_mostly(enum share s)
+{
+	return shares[s].mostly;
 }
 
 char share_letter(enum share s)

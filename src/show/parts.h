@@ -81,6 +81,7 @@ enum share {
 };
 
 const char *share_name(enum share s);
+const char *share_mostly(enum share s);  /* "waiting for the device" */
 char share_letter(enum share s);         /* in the bars of the column "where it went" */
 unsigned int share_strata(enum share s); /* set of 1 << stratum */
 uint64_t share_ns(enum share s, const uint64_t strata[ST_N]);

@@ -267,8 +267,10 @@ data_of() { # PAGE: its JSON
 # live_server: serves the live page, and $tmp/json as one second after the other; leaves $url
 live_server() {
 	cat >"$tmp/server.py" <<-'PY'
-		import http.server, json, sys, time
-		page, second = open("build/page_live.html", "rb").read(), json.load(open(sys.argv[1]))
+		import http.server, json, re, sys, time
+		page, second, words = open("build/page_live.html").read(), json.load(open(sys.argv[1])), open(sys.argv[2]).read()
+		data = json.loads(re.search('id="data">(.*?)</script>', words)[1]) | {"live": True}
+		page = page.replace("@data@", json.dumps(data)).encode()
 		class Handler(http.server.BaseHTTPRequestHandler):
 		    def log_message(self, *args):
 		        pass
@@ -289,7 +291,7 @@ live_server() {
 		server.daemon_threads = True
 		server.serve_forever()
 	PY
-	spawn "$python" "$tmp/server.py" "$tmp/json" >"$tmp/port"
+	spawn "$python" "$tmp/server.py" "$tmp/json" "$page" >"$tmp/port"
 	for _ in {1..100}; do [[ -s $tmp/port ]] && break; sleep 0.1; done
 	url=http://127.0.0.1:$(cat "$tmp/port")/
 }

@@ -221,6 +221,10 @@ static void json_keeps_to_its_limit(void **state)
 	json = page_json(&page, &names, PAGE_JSON_MAX, &len);
 	assert_true(intervals > 90 && d.series.intervals == intervals);
 	assert_int_equal(count_of(json, "\"is_request\":false"), KINDS);
+	assert_non_null(strstr(json, "\"shares\":[{\"letter\":\"C\",\"name\":\"cpu\","
+				     "\"mostly\":\"on CPU\",\"strata\":[\"syscall\",\"vfs\","
+				     "\"fs\"]}"));
+	assert_non_null(strstr(json, "{\"code\":\"DE\",\"name\":\"erase\"}"));
 	json_seen(json);
 	free(json);
 	json = page_json(&page, &names, 20000, &shorter);
