@@ -141,13 +141,13 @@ GETS_PATTERN(rq)
 		  .get = of##_size_p50,                                                            \
 		  .max = 8,                                                                        \
 		  .rank = 3,                                                                       \
-		  .help = "half of them are at most this large" },                                 \
+		  .help = "half of the sizes are at most this" },                                  \
 		{ "size_max_bytes",          "max",    VALUE_BYTES,                                \
 		  .get = of##_size_max,      .max = 8, .rank = 4,                                  \
 		  .help = "the largest size" },                                                    \
 		{ "sequential", "sequential",                                                      \
 		  VALUE_SHARE,  .get = of##_sequential,                                            \
-		  .max = 10,    .help = "share that began where one of the last eight ended" },    \
+		  .max = 10,    .help = "share beginning where one of the last eight ended" },     \
 		{ "strided",                                                                       \
 		  "strided",                                                                       \
 		  VALUE_SHARE,                                                                     \
@@ -449,11 +449,11 @@ const struct column op_columns[] = {
 	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
 	  .help = "key of --by, as text; null without --by" },
 	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of operations that ended" },
+	  .help = "number of finished operations" },
 	{ "rate", "rate", VALUE_RATE, .get = op_rate, .max = 7, .rank = 17,
 	  .help = "operations per second" },
 	{ "errors", "failed", OP_SUM(errors, VALUE_COUNT), .max = 6, .rank = 6, .optional = true,
-	  .help = "number of operations that failed" },
+	  .help = "number of failed operations" },
 	{ "bytes", "bytes", OP_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 14,
 	  .help = "bytes read or written" },
 	{ "device_bytes", NULL, VALUE_BYTES, .get = op_device_bytes,
@@ -503,10 +503,11 @@ const struct column op_columns[] = {
 	{ NULL, "server", VALUE_SHARE, .get = op_server, .max = 6, .rank = 20, .optional = true,
 	  .help = "share of the stratum server" },
 	{ NULL, "other", VALUE_SHARE, .get = op_other, .max = 5, .rank = 20,
-	  .help = "share of the strata throttle, wake-up and sleep" },
+	  .help = "share of the strata throttle, wake-up, sleep and reap" },
 	{ NULL, "where it went", VALUE_TEXT, .get = op_bar, .max = BAR_COLUMNS, .rank = 11,
 	  .optional = true,
-	  .help = "bar of the shares, biggest first; the second line explains the letters" },
+	  .help = "bar of the shares, biggest first; the lines above the table explain the "
+		  "letters" },
 	{}
 };
 
@@ -699,10 +700,10 @@ const struct column rq_columns[] = {
 	{ NULL, "requests", VALUE_TEXT, .get = rq_operation, .max = 8,
 	  .help = "operation of the requests: read, write, flush ..." },
 	{ "count", "count", RQ_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of requests that are done" },
+	  .help = "number of finished requests" },
 	{ "rate", "rate", VALUE_RATE, .get = rq_rate, .max = 7, .rank = 6,
 	  .help = "requests per second" },
-	{ "errors", NULL, RQ_SUM(errors, VALUE_COUNT), .help = "number of requests that failed" },
+	{ "errors", NULL, RQ_SUM(errors, VALUE_COUNT), .help = "number of failed requests" },
 	{ "bytes", "bytes", RQ_SUM(bytes, VALUE_BYTES), .max = 8, .rank = 7,
 	  .help = "bytes of all requests" },
 	{ "requeues", NULL, RQ_SUM(requeues, VALUE_COUNT),
@@ -737,7 +738,7 @@ const struct column rq_columns[] = {
 	{ "max_ns", "max", RQ_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 4,
 	  .help = "the longest time in the device (with -Q: in tag, queue and device)" },
 	{ NULL, "failed", RQ_SUM(errors, VALUE_COUNT), .max = 6, .optional = true,
-	  .help = "number of requests that failed" },
+	  .help = "number of failed requests" },
 	{}
 };
 
@@ -899,9 +900,8 @@ const struct column helper_columns[] = {
 	{ NULL, "requests", VALUE_TEXT, .get = get_operation, .max = 8,
 	  .help = "operation of the requests" },
 	{ "count", "count", HELPER_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of requests that are done" },
-	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT),
-	  .help = "number of requests that failed" },
+	  .help = "number of finished requests" },
+	{ "errors", NULL, HELPER_SUM(errors, VALUE_COUNT), .help = "number of failed requests" },
 	{ "bytes", "bytes", HELPER_SUM(bytes, VALUE_BYTES), .max = 8,
 	  .help = "bytes of all requests" },
 	{ "total_ns", NULL, VALUE_TIME, .get = get_total,
@@ -1069,9 +1069,9 @@ const struct column server_columns[] = {
 	{ "op", "request", VALUE_TEXT, .get = server_op, .max = 16,
 	  .help = "kind of the request, as NFS or FUSE call it" },
 	{ "count", "count", SERVER_SUM(count, VALUE_COUNT), .max = 7,
-	  .help = "number of requests that ended" },
+	  .help = "number of finished requests" },
 	{ "errors", "failed", SERVER_SUM(errors, VALUE_COUNT), .max = 6, .rank = 8,
-	  .optional = true, .help = "number of requests that failed" },
+	  .optional = true, .help = "number of failed requests" },
 	{ "resent", "resent", SERVER_SUM(resent, VALUE_COUNT), .max = 6, .rank = 9,
 	  .optional = true, .help = "how often requests were sent again" },
 	{ "sent_bytes", "sent", SERVER_SUM(sent_bytes, VALUE_BYTES), .max = 8, .rank = 4,
@@ -1081,17 +1081,17 @@ const struct column server_columns[] = {
 	{ "tag_ns", NULL, VALUE_TIME, .get = server_tag,
 	  .help = "time that requests waited for a slot; null: not known for FUSE" },
 	{ "queue_ns", NULL, VALUE_TIME, .get = server_queue,
-	  .help = "time from there until they were sent; null: in server for FUSE" },
+	  .help = "time from the slot until the requests were sent; null: in server for FUSE" },
 	{ "server_ns", NULL, SERVER_SUM(server_ns, VALUE_TIME),
-	  .help = "time from there to the answer" },
+	  .help = "time from the sending to the answer" },
 	{ "tag_mean_ns", "tag", VALUE_TIME, .get = server_tag_mean, .max = 7, .rank = 3,
 	  .optional = true,
 	  .help = "mean time that a request waited for a slot; null: not known for FUSE" },
 	{ "queue_mean_ns", "queue", VALUE_TIME, .get = server_queue_mean, .max = 7, .rank = 2,
 	  .optional = true,
-	  .help = "mean time from there until it was sent; null: in server for FUSE" },
+	  .help = "mean time from the slot until the request was sent; null: in server for FUSE" },
 	{ "server_mean_ns", "mean", VALUE_TIME, .get = server_mean, .max = 7,
-	  .help = "mean time from there to the answer" },
+	  .help = "mean time from the sending to the answer" },
 	{ "p99_ns", "p99", VALUE_TIME, .get = server_p99, .max = 7, .rank = 1,
 	  .help = "99 % of the requests were answered in at most this long" },
 	{ "max_ns", "max", SERVER_SUM(max_ns, VALUE_TIME), .max = 7, .rank = 10,

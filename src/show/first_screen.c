@@ -20,6 +20,7 @@ enum {
 	SUBJECT_COLUMNS = 30,
 	TITLE_COLUMNS = 16, /* columns for the operation's name beside its strata */
 	NAME = TEXT_SAFE_CAP(2 * PATH_MAX),
+	CAUSE = 64 + TEXT_SAFE_CAP(32),
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -102,32 +103,36 @@ static const struct rq_row *disk_of(const struct breakdown_rows *rows, const str
 		       : NULL;
 }
 
-/* The end of a sentence about an operation: the cause of most of its time; "" if there is none. */
+/* The cause of most of an operation's time: "waiting for the device"; NULL: there is none. */
 static const char *cause(const struct op_row *r)
 {
-	static const char *const causes[SHARE_N] = {
-		[SHARE_CPU] = ", mostly on CPU",
-		[SHARE_DEVICE] = ", mostly waiting for the device",
-		[SHARE_QUEUE] = ", mostly waiting in the queues of the block layer",
-		[SHARE_RUNQ] = ", mostly waiting for a CPU",
-		[SHARE_HELPER] = ", mostly waiting for a kernel thread",
-		[SHARE_LOCK] = ", mostly waiting for a lock",
-		[SHARE_SERVER] = ", mostly waiting for the server",
-	};
 	static const char *const others[ST_N] = {
-		[ST_THROTTLE] = ", mostly throttled",
-		[ST_COMPLETE] = ", mostly waiting for the wake-up",
-		[ST_SLEEP] = ", mostly asleep",
-		[ST_REAP] = ", mostly done and not yet taken from the ring",
+		[ST_THROTTLE] = "throttled",
+		[ST_COMPLETE] = "waiting for the wake-up",
+		[ST_SLEEP] = "asleep",
+		[ST_REAP] = "done and not yet taken from the ring",
 	};
 
 	for (int i = 0; i < ST_N; i++)
 		if (others[i] && percent(r->strata[i], r->total_ns) > MOST_PERCENT)
 			return others[i];
 	for (int s = 0; s < SHARE_N; s++)
-		if (causes[s] && percent(share_ns(s, r->strata), r->total_ns) > MOST_PERCENT)
-			return causes[s];
-	return "";
+		if (percent(share_ns(s, r->strata), r->total_ns) > MOST_PERCENT)
+			return share_mostly(s);
+	return NULL;
+}
+
+/* Writes ", mostly waiting for the device vda", or nothing. */
+static void cause_text(char *dst, size_t cap, const struct breakdown_rows *rows,
+		       const struct op_row *r)
+{
+	bool device = percent(r->strata[ST_DEVICE], r->total_ns) > MOST_PERCENT;
+	const struct rq_row *rq = device ? disk_of(rows, r) : NULL;
+	const char *why = cause(r);
+	int n = snprintf(dst, cap, "%s%s%s", why ? ", mostly " : "", why ? why : "", rq ? " " : "");
+
+	if (rq)
+		text_safe_n(dst + n, cap - n, rq->disk, strnlen(rq->disk, sizeof(rq->disk)));
 }
 
 /* The operation with most time, whatever the rows are sorted by. */
@@ -140,11 +145,6 @@ static const struct op_row *most_of(const struct breakdown_rows *rows)
 		if (breakdown_counted_ns(w, rows->ops[i]) > breakdown_counted_ns(w, most))
 			most = rows->ops[i];
 	return most;
-}
-
-static void disk_name(char *dst, size_t cap, const struct rq_row *r)
-{
-	text_safe_n(dst, cap, r ? r->disk : "", r ? strnlen(r->disk, sizeof(r->disk)) : 0);
 }
 
 static bool is_async(const struct op_row *r)
@@ -173,31 +173,6 @@ static const struct op_row *async_most(const struct breakdown_rows *rows)
 	return most;
 }
 
-/* "asynchronous: 343 in flight on average, 98 % of their time uring read ext4, mostly waiting ..."
- * These overlap, so that the time of threads does not have theirs. */
-static void put_async(struct text_out *o, const struct breakdown_view *v, const struct snapshot *sn,
-		      const struct breakdown_rows *rows)
-{
-	char name[NAME], disk[TEXT_SAFE_CAP(32)] = "", text[2 * NAME + 256];
-	const struct op_row *most = async_most(rows);
-
-	if (!rows->whole.async_ns || !sn->duration_ns)
-		return;
-	snprintf(text, sizeof(text), "asynchronous: %.3g in flight on average",
-		 (double)rows->whole.async_ns / sn->duration_ns);
-	if (most) {
-		size_t n = strlen(text);
-
-		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
-		if (percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
-			disk_name(disk, sizeof(disk), disk_of(rows, most));
-		snprintf(text + n, sizeof(text) - n, ", %s of their time %s%s%s%s",
-			 text_percent_whole(most->total_ns, rows->whole.async_ns).s, name,
-			 cause(most), *disk ? " " : "", disk);
-	}
-	view_wrap(o, v, text);
-}
-
 static void put_pseudo(struct text_out *o, const struct breakdown_view *v,
 		       const struct breakdown_rows *rows)
 {
@@ -213,7 +188,7 @@ static void put_pseudo(struct text_out *o, const struct breakdown_view *v,
 void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char name[NAME], disk[TEXT_SAFE_CAP(32)] = "";
+	char name[NAME], why[CAUSE] = "";
 	const struct op_row *most = rows->n_ops ? most_of(rows) : NULL;
 	uint64_t io_ns = rows->whole.thread_ns;
 	int n;
@@ -235,13 +210,11 @@ void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 			      text_percent_whole(io_ns, sn->threads_ns).s);
 	if (most && io_ns) {
 		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
-		n += snprintf(text + n, cap - n, ", %s of it %s%s",
-			      text_percent_whole(breakdown_counted_ns(&rows->whole, most), io_ns).s,
-			      name, is_async(most) ? "" : cause(most));
-		if (!is_async(most) &&
-		    percent(most->strata[ST_DEVICE], most->total_ns) > MOST_PERCENT)
-			disk_name(disk, sizeof(disk), disk_of(rows, most));
-		snprintf(text + n, cap - n, "%s%s", *disk ? " " : "", disk);
+		if (!is_async(most))
+			cause_text(why, sizeof(why), rows, most);
+		snprintf(text + n, cap - n, ", %s of it %s%s",
+			 text_percent_whole(breakdown_counted_ns(&rows->whole, most), io_ns).s,
+			 name, why);
 	}
 }
 
@@ -257,60 +230,97 @@ static void put_answer(struct text_out *o, const struct breakdown_view *v,
 }
 
 /* Writes "o other 12 % (wake-up 9 %)", with the largest stratum of "other". */
-static int share_text(char *dst, size_t cap, enum share s, const struct breakdown_whole *whole)
+static int share_text(char *dst, size_t cap, enum share s, const uint64_t strata[ST_N],
+		      uint64_t total_ns)
 {
-	const uint64_t *ns = whole->thread_strata;
 	int most = -1, n;
 
 	n = snprintf(dst, cap, "%c %s %.0f %%", share_letter(s), share_name(s),
-		     percent(share_ns(s, ns), whole->thread_ns));
+		     percent(share_ns(s, strata), total_ns));
 	for (int i = 0; s == SHARE_OTHER && i < ST_N; i++)
-		if (share_strata(s) & 1U << i && (most < 0 || ns[i] > ns[most]))
+		if (share_strata(s) & 1U << i && (most < 0 || strata[i] > strata[most]))
 			most = i;
 	if (most >= 0)
 		n += snprintf(dst + n, cap - n, " (%s %.0f %%)", stratum_label(most),
-			      percent(ns[most], whole->thread_ns));
+			      percent(strata[most], total_ns));
+	return n;
+}
+
+/* Writes "D device 49 %, C cpu 40 %, rest 1.0 %". Returns the length. */
+static size_t shares_text(char *text, size_t cap, const uint64_t strata[ST_N], uint64_t total_ns)
+{
+	uint64_t ns, rest_ns = 0;
+	size_t n = 0;
+
+	for (enum share s = share_next(strata, SHARE_N); s < SHARE_N; s = share_next(strata, s)) {
+		ns = share_ns(s, strata);
+		if (percent(ns, total_ns) < LEAST_PERCENT) {
+			rest_ns += ns;
+			continue;
+		}
+		n += snprintf(text + n, cap - n, "%s", n ? ", " : "");
+		n += share_text(text + n, cap - n, s, strata, total_ns);
+	}
+	if (rest_ns)
+		n += snprintf(text + n, cap - n, ", rest %s", text_percent(rest_ns, total_ns).s);
 	return n;
 }
 
 void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct breakdown_whole *whole)
 {
-	uint64_t cpu = share_ns(SHARE_CPU, whole->thread_strata), ns, rest_ns = 0;
+	uint64_t cpu = share_ns(SHARE_CPU, whole->thread_strata);
 	size_t n = 0;
 
 	*text = '\0';
 	if (!whole->thread_ns)
 		return;
-	for (enum share s = share_next(whole->thread_strata, SHARE_N); s < SHARE_N;
-	     s = share_next(whole->thread_strata, s)) {
-		ns = share_ns(s, whole->thread_strata);
-		if (percent(ns, whole->thread_ns) < LEAST_PERCENT) {
-			rest_ns += ns;
-			continue;
-		}
-		n += snprintf(text + n, cap - n, "%s", n ? ", " : "");
-		n += share_text(text + n, cap - n, s, whole);
-	}
-	if (rest_ns)
-		n += snprintf(text + n, cap - n, ", rest %s",
-			      text_percent(rest_ns, whole->thread_ns).s);
-	if (n && v->cpus && !v->command)
+	if (whole->async_ns)
+		n = snprintf(text, cap, "time of threads: ");
+	n += shares_text(text + n, cap - n, whole->thread_strata, whole->thread_ns);
+	if (v->cpus && !v->command)
 		snprintf(text + n, cap - n, "; on CPU %s of %u CPU%s",
 			 text_percent(cpu, whole->duration_ns * v->cpus).s, v->cpus,
 			 text_plural(v->cpus));
 }
 
+void first_screen_async(char *text, size_t cap, const struct breakdown_view *v,
+			const struct snapshot *sn, const struct breakdown_rows *rows)
+{
+	const struct breakdown_whole *whole = &rows->whole;
+	const struct op_row *most = async_most(rows);
+	char name[NAME], why[CAUSE];
+	size_t n;
+
+	*text = '\0';
+	if (!whole->async_ns || !sn->duration_ns)
+		return;
+	n = snprintf(text, cap, "time of asynchronous requests: ");
+	n += shares_text(text + n, cap - n, whole->async_strata, whole->async_ns);
+	if (most) {
+		view_row_name(name, sizeof(name), v, most, columns_for(v, SUBJECT_COLUMNS));
+		cause_text(why, sizeof(why), rows, most);
+		n += snprintf(text + n, cap - n, "; %s of it %s%s",
+			      text_percent_whole(most->total_ns, whole->async_ns).s, name, why);
+	}
+	snprintf(text + n, cap - n, "; %.3g in flight on average",
+		 (double)whole->async_ns / sn->duration_ns);
+}
+
 /* Writes the shares of all operations' time, with the letters of the bars below. */
 static void put_shares(struct text_out *o, const struct breakdown_view *v,
-		       const struct breakdown_whole *whole)
+		       const struct snapshot *sn, const struct breakdown_rows *rows)
 {
-	char text[512];
+	char text[FIRST_SCREEN_ANSWER];
 
-	if (!whole->io_ns)
+	if (!rows->whole.io_ns)
 		return;
-	first_screen_shares(text, sizeof(text), v, whole);
-	view_wrap(o, v, text);
+	first_screen_shares(text, sizeof(text), v, &rows->whole);
+	if (*text)
+		view_wrap(o, v, text);
+	first_screen_async(text, sizeof(text), v, sn, rows);
+	if (*text)
+		view_wrap(o, v, text);
 }
 
 /* How many rows of operations to show, if all else takes @others lines. If one row would be left
@@ -459,8 +469,7 @@ static char *above_ops(const struct breakdown_view *v, const struct snapshot *sn
 	text_put(&m.o, "%s", v->later ? "\n" : "");
 	unfinished_put(&m.o, v, sn);
 	put_answer(&m.o, v, sn, rows);
-	put_shares(&m.o, v, &rows->whole);
-	put_async(&m.o, v, sn, rows);
+	put_shares(&m.o, v, sn, rows);
 	put_pseudo(&m.o, v, rows);
 	return memory_take(&m);
 }

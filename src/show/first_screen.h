@@ -28,9 +28,21 @@ int first_screen_put(struct text_out *o, const struct breakdown_view *v, const s
 void first_screen_answer(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct snapshot *sn, const struct breakdown_rows *rows);
 
-/* The shares of all operations' time: "D device 49 %, C cpu 40 %, rest 1.0 %"; "" without time.
- * At most 512 bytes. */
+/*
+ * The shares of the operations' time in which threads ran or were blocked: "D device 49 %, C cpu
+ * 40 %, rest 1.0 %". If there are requests of io_uring or libaio, too, "time of threads: " stands
+ * before. "" without such time. At most 512 bytes.
+ */
 void first_screen_shares(char *text, size_t cap, const struct breakdown_view *v,
 			 const struct breakdown_whole *whole);
+
+/*
+ * The same for the time of all requests of io_uring and libaio, from each one's submission to its
+ * end: "time of asynchronous requests: D device 97 %, q queue 3 %; 98 % of it uring read ext4,
+ * mostly waiting for the device vda; 343 in flight on average". "" without requests. Safe. @cap
+ * FIRST_SCREEN_ANSWER is enough.
+ */
+void first_screen_async(char *text, size_t cap, const struct breakdown_view *v,
+			const struct snapshot *sn, const struct breakdown_rows *rows);
 
 #endif

@@ -448,6 +448,26 @@ static char *notes_text(const struct page_out *out, const struct breakdown_rows 
 	return NULL;
 }
 
+/* The shares of the time of threads; and, in a paragraph of its own, of asynchronous requests. */
+static void put_shares(struct page_out *out, const struct breakdown_rows *rows)
+{
+	const struct breakdown_whole *whole = &rows->whole;
+	char text[FIRST_SCREEN_ANSWER];
+
+	first_screen_shares(text, sizeof(text), &out->view, whole);
+	if (*text)
+		put_bar(&out->o, whole->thread_strata, whole->thread_ns);
+	text_put(&out->o, " ");
+	text_html_safe(&out->o, text);
+	first_screen_async(text, sizeof(text), &out->view, out->p->sn, rows);
+	if (!*text)
+		return;
+	text_put(&out->o, "</p>\n<p class=shares>");
+	put_bar(&out->o, whole->async_strata, whole->async_ns);
+	text_put(&out->o, " ");
+	text_html_safe(&out->o, text);
+}
+
 static int put_answer(struct page_out *out)
 {
 	const struct snapshot *sn = out->p->sn;
@@ -465,12 +485,7 @@ static int put_answer(struct page_out *out)
 	text_put(o, "<h1 id=sentence>");
 	text_html_safe(o, text);
 	text_put(o, "</h1>\n<p class=shares id=shares>");
-	if (rows.whole.io_ns) {
-		first_screen_shares(text, sizeof(text), &out->view, &rows.whole);
-		put_bar(o, rows.whole.strata, rows.whole.io_ns);
-		text_put(o, " ");
-		text_html_safe(o, text);
-	}
+	put_shares(out, &rows);
 	text_put(o, "</p>\n<ul class=notes id=notes>\n");
 	if (notes && *notes)
 		put_items(o, notes);

@@ -72,6 +72,7 @@ static void whole_add(struct breakdown_whole *whole, const struct op_row *r)
 	whole->pseudo_ns += counts ? 0 : r->total_ns;
 	for (int i = 0; i < ST_N; i++) {
 		whole->strata[i] += r->strata[i];
+		whole->async_strata[i] += is_async(r) ? r->strata[i] : 0;
 		whole->thread_strata[i] += counts ? thread_stratum(r, i) : 0;
 	}
 }

@@ -53,11 +53,12 @@ struct breakdown_view {
 struct breakdown_whole {
 	const struct breakdown_view *v;
 	uint64_t duration_ns;
-	uint64_t io_ns;          /* total time of all operations shown */
-	uint64_t strata[ST_N];   /* the same by stratum */
-	uint64_t all_threads_ns; /* the part of it in which threads ran or were blocked */
-	uint64_t async_ns;       /* time of requests of io_uring and libaio, all added up */
-	/* the same as the two above, without pseudo file systems unless these were asked for */
+	uint64_t io_ns;              /* total time of all operations shown */
+	uint64_t strata[ST_N];       /* the same by stratum */
+	uint64_t all_threads_ns;     /* the part of it in which threads ran or were blocked */
+	uint64_t async_ns;           /* time of requests of io_uring and libaio, all added up */
+	uint64_t async_strata[ST_N]; /* the same by stratum */
+	/* the same as all_threads_ns, without pseudo file systems unless these were asked for */
 	uint64_t thread_ns, thread_strata[ST_N];
 	uint64_t pseudo_ns; /* time of operations on pseudo file systems that is left out there */
 	bool has_others;    /* there are operations on other file systems */

@@ -16,6 +16,7 @@
 #include "base/container.h"
 #include "base/hist.h"
 #include "base/mounts.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "capture/slow_requests.h"
 #include "json_seen.h"
@@ -626,6 +627,42 @@ static void a_waterfall_begins_behind_its_title(void **state)
 	}
 }
 
+/* The help of the column of a share, by its title. */
+static const char *share_help(enum share s)
+{
+	const struct column *c = op_columns;
+
+	while (column_is(c) && (c->name || !c->title || strcmp(c->title, share_name(s)) != 0))
+		c++;
+	assert_true(column_is(c));
+	return c->help;
+}
+
+static void every_table_has_each_stratum(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ST_N; i++) {
+		int shares = 0;
+
+		assert_true(*stratum_name(i) && *stratum_label(i) && *strata_terms[i].help);
+		assert_int_not_equal(stratum_letter(i), '?');
+		for (int k = 0; k < i; k++) {
+			assert_string_not_equal(stratum_name(i), stratum_name(k));
+			assert_string_not_equal(stratum_label(i), stratum_label(k));
+		}
+		for (int s = 0; s < SHARE_N; s++) {
+			if (!(share_strata(s) >> i & 1))
+				continue;
+			shares++;
+			assert_has(share_help(s), stratum_label(i));
+			if (s != SHARE_OTHER && s != SHARE_QUEUE && s != SHARE_RUNQ)
+				assert_int_equal(stratum_letter(i), share_letter(s));
+		}
+		assert_int_equal(shares, 1);
+	}
+	assert_null(strata_terms[ST_N].name);
+}
+
 static const uint64_t extremes[] = { 1, 999999, 99999999999, INT64_MAX, UINT64_MAX };
 enum { N_EXTREMES = sizeof(extremes) / sizeof(extremes[0]) };
 
@@ -995,10 +1032,11 @@ static void threads_come_before_requests_in_flight(void **state)
 	f.sn.ops[0].total_ns += 1715000000000;
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "106 ms in I/O, 74 % of it read ext4");
+	assert_has(f.text, "\ntime of threads: ");
 	assert_has(
 		f.text,
-		"\nasynchronous: 343 in flight on average, 100 % of their time uring call 16406\n"
-		"  ext4, mostly waiting for the device vda\n");
+		"\ntime of asynchronous requests: D device 100 %, rest <0.1 %; 100 % of it uring\n"
+		"  call 16406 ext4, mostly waiting for the device vda; 343 in flight on average\n");
 	assert_true(strstr(f.text, "\nread ") < strstr(f.text, "\nuring "));
 	print(&f, breakdown_json, &v, 0);
 	assert_has(f.text, "\"in_flight\":343.");
@@ -2115,6 +2153,7 @@ int main(void)
 		cmocka_unit_test(the_rest_is_in_one_line),
 		cmocka_unit_test(a_screen_is_full),
 		cmocka_unit_test(a_waterfall_begins_behind_its_title),
+		cmocka_unit_test(every_table_has_each_stratum),
 		cmocka_unit_test(helpers_of_one_kind_are_one_row_of_text),
 		cmocka_unit_test(where_threads_slept),
 		cmocka_unit_test(helpers_in_json_are_each_thread),
