@@ -115,14 +115,15 @@ const struct opt_term strata_terms[] = {
 		    "on CPU in the file system, shown under the file system's name, and in the "
 		    "functions it calls (page cache, copying, submission of I/O)" },
 	[ST_THROTTLE] = { "throttle", "throttle",
-			  "asleep because it had dirtied too much memory, or while a limit of its "
-			  "cgroup (io.max) held its I/O back" },
+			  "asleep because it had dirtied too much memory, or because a limit of "
+			  "its cgroup (io.max) held its I/O back" },
 	[ST_TAG] = { "tag", "tag",
-		     "asleep until its I/O got a request: no tag was free, or a limit held it "
-		     "back" },
+		     "asleep until there was a request for its I/O: no tag was free, or a limit "
+		     "held the I/O back" },
 	[ST_QUEUE] = { "queue", "queue",
-		       "asleep while its request waited to be given to the driver" },
-	[ST_DEVICE] = { "device", "device", "asleep while driver and device worked" },
+		       "asleep while its request waited in the queue before the driver" },
+	[ST_DEVICE] = { "device", "device",
+			"asleep while driver and device worked on its request" },
 	[ST_COMPLETE] = { "complete", "wake-up",
 			  "asleep from the request's completion (an interrupt) to the wake-up" },
 	[ST_RUNQ] = { "runq", "run queue", "woken, but waiting for a CPU" },
@@ -130,18 +131,17 @@ const struct opt_term strata_terms[] = {
 	[ST_HELPER] = { "helper", "kernel thread",
 			"asleep while a kernel thread worked for it (journal, loop device, device "
 			"mapper, workqueue); the kernel thread's own waits for a request or a CPU "
-			"are in the strata of these" },
+			"count as such" },
 	[ST_SLEEP] = { "sleep", "sleep", "asleep for any other reason" },
 	[ST_LOCK] = { "lock", "lock",
-		      "asleep for a kernel lock held by another thread (of an inode, a journal "
-		      "...); "
-		      "Linux 5.19 and later, on older kernels part of sleep" },
+		      "asleep for a kernel lock (of an inode, a journal ...) held by another "
+		      "thread; before Linux 5.19 part of sleep" },
 	[ST_SERVER] = { "server", "server",
-			"asleep while a file server or a daemon (NFS, SMB, 9p, FUSE, virtiofs ...) "
-			"worked on its request, or the request or the answer was on its way" },
+			"asleep from sending a request to a file server or a daemon (NFS, SMB, 9p, "
+			"FUSE, virtiofs ...) until the answer" },
 	[ST_REAP] = { "reap", "reap",
-		      "done, but its completion lay in the ring of io_uring until the thread, "
-		      "busy in the kernel, left it and could look" },
+		      "busy in the kernel, while the completion of its finished request of "
+		      "io_uring lay in the ring" },
 	{}
 };
 

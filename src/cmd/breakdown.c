@@ -37,15 +37,16 @@ struct breakdown {
 /* These options need a live run: a recording has no such rows. */
 static const struct opt more_opts[] = {
 	{ 0, "why", OPT_FLAG(struct breakdown, sites),
-	  .help = "where in the kernel threads slept for reasons that are not known otherwise" },
+	  .help = "where in the kernel threads slept, for sleeps without another explanation" },
 	{ 0, "helpers", OPT_FLAG(struct breakdown, helpers),
-	  .help = "work of kernel threads and io workers: its kind, its time, and its client" },
+	  .help = "the work of kernel threads and io_uring workers: requests, times, and the "
+		  "processes they worked for" },
 	{},
 };
 
 static const struct opt append_opts[] = {
 	{ 0, "append", OPT_FLAG(struct breakdown, append),
-	  .help = "with -o: write at the end of the file, if there is one" },
+	  .help = "with -o: add to the end of the file, if it exists" },
 	{ 0, "html", OPT_STRING(struct breakdown, html), .arg = "OUT.html",
 	  .help = "write a page for browsers to this new file: the answer, the slowest operations, "
 		  "tables" },
@@ -94,7 +95,7 @@ static const struct opt_table table = {
 	.examples = examples,
 	.columns = columns,
 	.terms = strata_terms,
-	.terms_title = "Strata: the activity of a thread",
+	.terms_title = "Strata, by the state of the thread",
 };
 
 static struct breakdown *breakdown_of(struct run *r)

@@ -60,7 +60,8 @@ static const struct opt form_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct compare_cmd, by, breakdown_by_choices), .arg = "KEY",
 	  .help = "a row per key" },
 	{ 0, "fail-if", OPT_PATHS(struct compare_cmd, fail_if), .arg = "CHANGE",
-	  .help = "exit with 6 if a change is as large and sure: 'fsync p99 +10%'" },
+	  .help = "exit with code 6 if a change is at least this large, and sure: 'fsync p99 "
+		  "+10%'" },
 	{ 'v', "verbose", OPT_TIMES(struct compare_cmd, detail),
 	  .help = "all figures of all rows, not only of those that changed" },
 	{ 'n', "rows", OPT_UINT(struct compare_cmd, rows_max), .arg = "N", .min = 1,

@@ -60,14 +60,16 @@ static const struct opt args[] = {
 	{ .arg = "CONDITION",
 	  OPT_STRING(struct explain_cmd, text),
 	  .required = true,
-	  .help = "which ones are slow: 'fsync>p99', 'read>5ms', 'any>p99.9', 'request vda>p99'" },
+	  .help = "which operations or requests are slow: 'fsync>p99', 'read>5ms', 'any>p99.9', "
+		  "'request vda>p99'" },
 	{},
 };
 
 static const struct opt_example examples[] = {
 	{ "iostrata explain trace.ios 'fsync>p99'", "the slowest hundredth of all fsyncs" },
 	{ "iostrata explain trace.ios 'read>5ms' --file /srv", "slow reads of files below /srv" },
-	{ "iostrata explain trace.ios 'any>p99.9' --from 10 --to 20", "in ten seconds of it" },
+	{ "iostrata explain trace.ios 'any>p99.9' --from 10 --to 20",
+	  "only ten seconds of the recording" },
 	{ "iostrata explain trace.ios 'request vda>p99'", "slow requests of a disk" },
 	{ "iostrata explain -j trace.ios 'fsync>p99' | jq '.findings[].text'", "for a program" },
 	{},

@@ -50,9 +50,9 @@ static const struct opt_choice partitions[] = {
 
 static const struct opt opts[] = {
 	{ 0, "to", OPT_CHOICE(struct export, format, formats), .arg = "FORMAT",
-	  .help = "format: Open Trace Format 2 for Vampir and Score-P's tools, tables for DuckDB "
-		  "and other engines, trace events for ui.perfetto.dev and speedscope, a job for "
-		  "fio, or files for blkparse and btt" },
+	  .help = "otf2: archive for Vampir and Score-P's tools; parquet: tables for DuckDB and "
+		  "other engines; chrome: events for ui.perfetto.dev and speedscope; fio: job for "
+		  "fio; blktrace: files for blkparse and btt; one of" },
 	{ 'o', "output", OPT_STRING(struct export, output), .arg = "DIR",
 	  .help = "make this directory and write into it" },
 	{},

@@ -176,13 +176,13 @@ static const struct opt file_opts[] = {
 	  .max = 1 << 30, .help = "end when the file reaches this size" },
 	{ 0, "max-files", OPT_UINT(struct record_run, files.max_files), .arg = "N", .min = 2,
 	  .max = 1000,
-	  .help = "with --max-size: continue in another file, FILE.1 to FILE.N; each replaces the "
-		  "oldest" },
+	  .help = "with --max-size: when a file is full, go on in the next of FILE.1 to FILE.N; "
+		  "after FILE.N, overwrite FILE.1" },
 	{ 0, "keep", OPT_DURATION(struct record_run, files.keep_ns), .arg = "DUR",
 	  .min = 1000000000,
 	  .help = "keep only the records of the last DUR in memory, and write them at the end" },
 	{ 0, "until", OPT_PATHS(struct record_run, until), .arg = "COND",
-	  .help = "end when an operation or request took longer, or another condition is met: "
+	  .help = "end when this condition is met, see iostrata(1): "
 		  "'fsync>100ms', 'any>1', 'request vda>50ms', 'errors>0', 'fsync p99>50ms over "
 		  "10s'" },
 	{},
@@ -193,7 +193,8 @@ static const struct opt what_opts[] = {
 	{ 0, "requests", OPT_FLAG(struct record_run, requests),
 	  .help = "only requests, no operations" },
 	{ 0, "breakdown", OPT_FLAG(struct record_run, breakdown),
-	  .help = "also print breakdown's tables of this run; implied by the options of tables" },
+	  .help = "also print breakdown's tables of this run; options of tables imply this "
+		  "option" },
 	{ 0, "by", OPT_CHOICE(struct record_run, opts.by, breakdown_by_choices), .arg = "KEY",
 	  .help = "breakdown's tables with a row per key" },
 	{ 0, "buffer", OPT_UINT(struct record_run, buffer_kib), .arg = "KIB", .min = 4,

@@ -60,8 +60,9 @@ static int file_create(struct record_files *f, unsigned int i, struct reason *wh
 		return 0;
 	if (lstat(path, &st))
 		return -1;
-	return reason_hint(why, f->replace ? "--force replaces files, not directories or devices"
-					   : "--force replaces it");
+	if (f->replace || !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)))
+		return reason_hint(why, "--force replaces files, not directories or devices");
+	return reason_hint(why, "--force replaces it");
 }
 
 /* Creates all files. 0, or -1 with @why: then none was created. */

@@ -239,7 +239,8 @@ void report_filter_done(struct report_filter *f)
 
 const struct opt recorded_part_opts[] = {
 	{ 0, "from", OPT_DURATION(struct recorded_part, from_ns), .arg = "DUR",
-	  .help = "ignore events that end before this time, counted from the beginning" },
+	  .help = "ignore events that end before this time, counted from the beginning of the "
+		  "recording" },
 	{ 0, "to", OPT_DURATION(struct recorded_part, to_ns), .arg = "DUR", .min = 1,
 	  .help = "ignore events that end at or after this time" },
 	{},

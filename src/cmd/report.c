@@ -226,10 +226,11 @@ static const struct opt what_opts[] = {
 	{ 0, "events", OPT_CHOICE(struct report, events, event_choices), .arg = "FORMAT",
 	  .help = "list the operations and requests one by one" },
 	{ 0, "heat", OPT_FLAG(struct report, heat),
-	  .help = "draw maps of their latency: time to the right, latency upwards" },
+	  .help = "draw maps of the latency of operations and requests: time to the right, latency "
+		  "upwards" },
 	{ 0, "pattern", OPT_FLAG(struct report, pattern),
-	  .help = "sizes, and shares of sequential, strided and random: requests by disk; with "
-		  "--by file, also reads and writes by file" },
+	  .help = "sizes, and shares of sequential, strided and random access: of requests by "
+		  "disk; with --by file, also of reads and writes by file" },
 	{ 0, "every", OPT_DURATION(struct report, time.every_ns), .arg = "DUR", .min = 1000000,
 	  .help = "a table for each interval of this length" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
@@ -280,9 +281,9 @@ static const struct opt_columns columns[] = { { "Events", event_columns },
 static const struct opt_table table = {
 	.name = "iostrata report",
 	.summary = "show a recording in breakdown's tables",
-	.about = "Adds up the records of 'iostrata record' with the code of breakdown, and prints "
-		 "breakdown's tables. A truncated or damaged recording is shown as far as it can "
-		 "be read; then the exit code is 1. Ctrl-C shows the records read so far.",
+	.about = "Prints the tables that 'iostrata breakdown' would have printed while 'iostrata "
+		 "record' made the recording. A truncated or damaged recording is shown as far as "
+		 "it can be read; then the exit code is 1. Ctrl-C shows the records read so far.",
 	.groups = groups,
 	.args = args,
 	.examples = examples,

@@ -15,7 +15,8 @@ const struct opt report_page_opts[] = {
 	  .help = "write a page for browsers to this new file, which needs no other file: the "
 		  "answer, pictures, tables" },
 	{ 0, "base", OPT_STRING(struct report_page, base), .arg = "FILE",
-	  .help = "with --html: what differs from this recording, by 'iostrata compare'" },
+	  .help = "with --html: begin the page with the differences from this recording, as "
+		  "'iostrata compare' tells them" },
 	{},
 };
 

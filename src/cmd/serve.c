@@ -51,7 +51,7 @@ static const struct opt_choice buckets_choices[] = { { "25", 25 }, { "50", 50 },
 static const struct opt serve_opts[] = {
 	{ 0, "listen", OPT_STRING(struct serve, listen), .arg = "ADDRESS:PORT",
 	  .help = "serve on this IP address and port (default: 127.0.0.1:9740); on an address that "
-		  "is not of this machine alone, requests need a token" },
+		  "other machines can reach, requests need a token" },
 	{ 0, "token-file", OPT_STRING(struct serve, token_file), .arg = "FILE",
 	  .help = "requests need the token in the first line of this file (default: a new one, "
 		  "which is printed)" },
@@ -60,7 +60,7 @@ static const struct opt serve_opts[] = {
 
 static const struct opt metrics_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct serve, by, by_choices), .arg = "KEY",
-	  .help = "more series: with labels for each command name, cgroup or container" },
+	  .help = "more series, with a label for each" },
 	{ 0, "max-keys", OPT_UINT(struct serve, keys_max), .arg = "N", .min = 1, .max = 10000,
 	  .help = "with --by: labels for at most so many keys, the most used; others count as "
 		  "\"other\" (default: 100)" },

@@ -42,27 +42,27 @@ static const struct opt_choice layers[] = {
 
 const struct opt breakdown_measure_opts[] = {
 	{ 'T', "layer", OPT_STRING(struct breakdown_opts, layer), .arg = "LAYER", .known = layers,
-	  .help = "this layer alone: syscall, vfs, fs, a file system type (ext4 ...) or blk; a "
-		  "histogram per operation and total time" },
+	  .help = "only this layer: syscall, vfs, fs, a file system type (ext4 ...) or blk; each "
+		  "operation has its total time and a histogram" },
 	{ 'Q', "queued", OPT_FLAG(struct breakdown_opts, queued),
 	  .help = "p99, max and histograms of requests include the time in tag and queue" },
 	{ 0, "by", OPT_CHOICE(struct breakdown_opts, by, breakdown_by_choices), .arg = "KEY",
 	  .help = "a row per key" },
 	{ 0, "slowest", OPT_UINT(struct breakdown_opts, slowest_max), .arg = "N", .min = 1,
 	  .max = SLOWEST_MAX,
-	  .help = "show the N slowest operations, each with all its strata by size" },
+	  .help = "show the N slowest operations, each with its strata, the longest first" },
 	{ 0, "timeline", OPT_FLAG(struct breakdown_opts, timeline),
-	  .help = "with --slowest: the strata of each operation in their order, to scale" },
+	  .help = "with --slowest: show the strata in the order of time, to scale" },
 	{},
 };
 
 const struct opt breakdown_output_opts[] = {
 	{ 'o', "output", OPT_STRING(struct breakdown_opts, output), .arg = "FILE",
-	  .help = "write to this new file; - is the standard output (default; with a command, "
-		  "tables go to the standard error unless the standard output is a terminal)" },
+	  .help = "write to this new file; - is the standard output (default, but with a command "
+		  "tables go to the standard error, unless the standard output is a terminal)" },
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
-	  .help = "all operations, each with its strata, and meta and fsync by call (stat, unlink, "
-		  "fdatasync ...), in JSON, too; given twice, with --by: for every key" },
+	  .help = "all operations, each with its strata; meta and fsync are split by call (stat, "
+		  "unlink, fdatasync ...), also in JSON; -vv with --by: the strata of each row" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
 	  .max = 1000000, .help = "at most this many rows of a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",

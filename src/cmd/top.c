@@ -54,11 +54,11 @@ static const struct opt_choice by_choices[] = {
 
 static const struct opt output_opts[] = {
 	{ 0, "by", OPT_CHOICE(struct top, view, by_choices), .arg = "KEY",
-	  .help = "a row per KEY (default pid); key presses change it on the screen" },
+	  .help = "a row per key (default: pid; keys of the screen change it)" },
 	{ 0, "sort", OPT_STRING(struct top, sort), .arg = "COLUMN", .columns = top_figure_columns,
-	  .help = "the biggest of this column first (default bytes); JSON is in no order" },
+	  .help = "the largest of this column first (default: bytes); JSON is in no order" },
 	{ 'r', "rows", OPT_UINT(struct top, max_rows), .arg = "ROWS", .min = 1,
-	  .help = "at most this many rows of text (default 20)" },
+	  .help = "at most this many rows of text (default: 20)" },
 	{ 'b', "batch", OPT_FLAG(struct top, batch), .help = "text, as without a terminal" },
 	{ 'C', "no-clear", OPT_FLAG(struct top, no_clear),
 	  .help = "do not clear the terminal before each table of text" },

@@ -77,13 +77,13 @@ struct watch_run {
 
 static const struct opt watch_opts[] = {
 	{ 0, "until", OPT_PATHS(struct watch_run, until), .arg = "COND",
-	  .help = "write a recording when this condition is met; several: when one of them is. "
-		  "Without conditions only SIGUSR1 does" },
+	  .help = "write a recording when this condition is met, or one of several conditions; "
+		  "without conditions, only SIGUSR1 writes one" },
 	{ 0, "keep", OPT_DURATION(struct watch_run, keep_ns), .arg = "DUR", .min = NS_PER_S,
 	  .help = "time before the condition was met (default: 60)" },
 	{ 0, "after", OPT_DURATION(struct watch_run, after_ns), .arg = "DUR", .min = NS_PER_S,
-	  .help = "time after it was met; also, time without it after which it is another incident "
-		  "(default: 5)" },
+	  .help = "time after the condition was met; if it is met again within this time, the "
+		  "incident goes on (default: 5)" },
 	{ 0, "at-most", OPT_STRING(struct watch_run, at_most_text), .arg = "N/TIME",
 	  .help = "write no more recordings than this: 10/h, 1/m, 50/d" },
 	{ 0, "ops", OPT_FLAG(struct watch_run, ops), .help = "only operations, no requests" },
@@ -94,10 +94,11 @@ static const struct opt watch_opts[] = {
 
 static const struct opt store_opts[] = {
 	{ 'o', "output", OPT_STRING(struct watch_run, store.dir), .arg = "DIR",
-	  .help = "write recordings into this directory (default: the current one); it is made if "
-		  "need be" },
+	  .help = "write recordings into this directory, which is made if need be (default: the "
+		  "current one)" },
 	{ 0, "budget", OPT_STRING(struct watch_run, budget_text), .arg = "SIZE",
-	  .help = "bytes of all recordings in DIR, as 500M or 5G; the oldest are removed first" },
+	  .help = "space for all recordings in DIR, such as 500M or 5G; the oldest are removed "
+		  "first" },
 	{ 0, "parquet", OPT_FLAG(struct watch_run, store.tables),
 	  .help = "write a directory of Parquet tables instead of each recording" },
 	{ 0, "run", OPT_STRING(struct watch_run, store.run), .arg = "CMD",
@@ -138,10 +139,10 @@ static const struct opt_example examples[] = {
 static const struct opt_table table = {
 	.name = "iostrata watch",
 	.summary = "trace always, and record what led to each incident",
-	.about = "Keeps the last records in memory. Each time a condition is met, they and the "
-		 "records of the next seconds are written as a recording of their own, with the "
-		 "condition in its header and name, and tracing goes on. 'iostrata report' shows "
-		 "the file. SIGUSR1 writes a recording now.",
+	.about = "Keeps the last records in memory. Each time a condition is met, writes these "
+		 "records and those of the next seconds as a recording, with the condition in its "
+		 "header and in its name. Then tracing goes on. 'iostrata report' shows a "
+		 "recording. SIGUSR1 writes a recording at once.",
 	.groups = groups,
 	.command = true,
 	.examples = examples,

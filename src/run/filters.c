@@ -195,17 +195,17 @@ const struct opt_choice filter_ops[] = {
 
 const struct opt filter_opts[] = {
 	{ 'p', "pid", OPT_UINTS(struct filters, pids), .arg = "PID", .min = 1, .max = INT_MAX,
-	  .help = "only this process, all its threads; also a list as pgrep and pidof print "
-		  "it, in one word or several" },
+	  .help = "only these processes, with all their threads; the output of pgrep or pidof "
+		  "will do" },
 	{ 0, "comm", OPT_STRINGS(struct filters, comms), .arg = "NAME",
 	  .help = "only threads with this name" },
 	{ 0, "cgroup", OPT_PATHS(struct filters, cgroups), .arg = "PATH",
 	  .help = "only this cgroup (v2) and its descendants" },
 	{ 0, "container", OPT_STRINGS(struct filters, containers), .arg = "ID",
-	  .help = "only the container whose id begins so, as tables show it" },
+	  .help = "only the container with this id, or whose id begins with this text" },
 	{ 'd', "disk", OPT_STRINGS(struct filters, disks), .arg = "DISK",
-	  .help = "only files on and requests of this disk or partition, or files of this "
-		  "mount or server" },
+	  .help = "only requests of this disk or partition, and operations on its files; or only "
+		  "operations on files of this mount or server" },
 	{ 0, "fs", OPT_STRINGS(struct filters, fs), .arg = "TYPE",
 	  .help = "only files of this file system type" },
 	{ 0, "op", OPT_STRINGS(struct filters, op_names), .arg = "OP", .known = filter_ops,
@@ -214,8 +214,8 @@ const struct opt filter_opts[] = {
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
-	  .help = "only operations that took at least this long; page faults that are only "
-		  "counted have no time, and stay" },
+	  .help = "only operations of at least this duration; minor page faults without a time "
+		  "are counted all the same" },
 	{},
 };
 

@@ -184,7 +184,7 @@ int heat_text(FILE *f, struct heat *h, const char *title, uint64_t end_ns)
 	}
 	columns_reach(h, end_ns);
 	heat_rows(h, HEAT_LOG2, &r); /* the map is not empty */
-	text_put(&o, "%s: each column %s, up to %s of them in a place\n", title,
+	text_put(&o, "%s: each column is %s; the densest place has %s\n", title,
 		 text_ns(h->column_ns).s, text_count(r.most).s);
 	for (int i = r.high; i >= r.low; i -= r.step) {
 		heat_row(h, &r, i, h->n, line);

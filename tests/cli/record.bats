@@ -42,6 +42,8 @@ recorded() {
 	mkdir "$tmp/dir"
 	expect 1 record --force -o "$tmp/dir" -D 0.1
 	says "cannot create '.*dir': File exists" "--force replaces files, not directories"
+	expect 1 record -o "$tmp/dir" -D 0.1
+	says "cannot create '.*dir': File exists" "--force replaces files, not directories"
 	expect 1 record -o "$tmp/none/file" -D 0.1
 	says "cannot create '.*none/file': No such file or directory" "choose a directory that exists"
 }

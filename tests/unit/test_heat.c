@@ -54,7 +54,7 @@ static void a_map_as_text(void **state)
 	assert_int_equal(heat_text(f, h, "things", 3000000), 0);
 	fclose(f);
 	assert_string_equal(text, "nothing: none\n\n"
-				  "things: each column 1.00 ms, up to 100 of them in a place\n"
+				  "things: each column is 1.00 ms; the densest place has 100\n"
 				  " 2.05 us |  :\n"
 				  " 1.02 us |   \n"
 				  "  512 ns |@  \n"
@@ -78,7 +78,7 @@ static void the_axis_is_of_all_the_time(void **state)
 	fclose(f);
 	assert_int_equal(h->column_ns, 32000000);
 	assert_int_equal(h->n, 32);
-	assert_non_null(strstr(text, "things: each column 32.0 ms, up to 2 of them"));
+	assert_non_null(strstr(text, "things: each column is 32.0 ms; the densest place has 2\n"));
 	row = strstr(text, "  512 ns |@  ");
 	assert_non_null(row);
 	end = strstr(text, "1.01 s\n");
