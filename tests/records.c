@@ -10,7 +10,7 @@
  * N operations of THREADS threads in FILES files, the kinds and the times all over the place, and a
  * request for each tenth. Always the same for the same arguments. FILE must not exist. -g makes the
  * times between operations GAP times as long. -r sets the clock of the day SECONDS later. -x gives
- * files and the container hostile names. -o makes the strata of an operation take turns.
+ * files, the container and servers hostile names. -o makes the strata of an operation take turns.
  *
  * With SEED: a steady load, whose times wander together for some 50 ms as on a real machine, with a
  * request for each operation; STRATUM of operations OP is longer by PERCENT, and if that is
@@ -334,18 +334,49 @@ static int usage(void)
 	return 2;
 }
 
+/* A server or daemon as JSON, with @n requests of 1 ms, one of which took 9 ms. */
+static int server_text(char *text, size_t cap, const char *names, uint64_t n)
+{
+	return snprintf(text, cap,
+			"{%s,\"count\":%lu,\"errors\":%lu,\"resent\":%lu,\"sent_bytes\":%lu,"
+			"\"received_bytes\":%lu,\"tag_ns\":%lu,\"queue_ns\":%lu,\"server_ns\":%lu,"
+			"\"max_ns\":9000000,\"hist\":[[%u,%lu],[%u,1]]}",
+			names, n, n / 7, n / 3, 160 * n, 4220 * n, 11 * n, 501 * n,
+			1000000 * (n + 8), hist_bucket(1000000), n - 1, hist_bucket(9000000));
+}
+
+/* Requests to servers and daemons, as the end of a recording has them. */
+static void servers_text(char *text, size_t cap)
+{
+	static const char *const names[] = {
+		"\"server\":\"10.0.0.7\",\"op\":\"READ\"",
+		"\"server\":\"<script>\\u001b\",\"op\":\"a,\\\"b\\\"\"",
+		"\"server\":\"sshfs<b>\",\"mount\":\"/mnt/<i>\\n\",\"pid\":1103,\"opcode\":15",
+		"\"server\":\"sshfs<b>\",\"mount\":\"/mnt/<i>\\n\",\"pid\":1103,\"opcode\":999",
+	};
+	size_t n = snprintf(text, cap, ",\"servers\":[");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		n += snprintf(text + n, cap - n, "%s", i ? "," : "");
+		n += server_text(text + n, cap - n, names[i], 1009 >> 2 * i);
+	}
+	snprintf(text + n, cap - n, "]");
+}
+
 static void end_put(struct writer *w, const struct made *m, uint64_t n)
 {
-	char end[512];
+	char end[4096], servers[3072] = "";
 
+	if (m->hostile)
+		servers_text(servers, sizeof(servers));
 	snprintf(end, sizeof(end),
 		 "{\"ended\":\"ended\",\"duration_ns\":%llu,\"ops\":%llu,"
 		 "\"requests\":%llu,\"lost\":{\"ring\":0,\"map_full\":0,"
 		 "\"unmatched_start\":0,\"unmatched_end\":0,\"names\":0,"
 		 "\"unattributed\":0,\"ops\":%d,\"requests\":0,\"missed\":0},"
-		 "\"dropped_ops\":0,\"dropped_requests\":0}",
+		 "\"dropped_ops\":0,\"dropped_requests\":0%s}",
 		 (m->steady || m->cause ? 500000ULL : 700ULL * m->gap) * n, w->ops + 0ULL,
-		 w->requests + 0ULL, m->steady || m->cause ? 0 : 11);
+		 w->requests + 0ULL, m->steady || m->cause ? 0 : 11, servers);
 	while (!writer_end(w, end))
 		;
 }

@@ -68,6 +68,13 @@ same() {
 		<(seen ".tables.ops[] | select(.operation == \"read\") | $figures")
 	figures='count, bytes, tag_mean_ns, queue_mean_ns, device_mean_ns, p99_ns, max_ns'
 	diff <(jq -c ".requests[] | {dev, $figures}" "$tmp/json") <(seen ".tables.requests[] | {dev: .disk, $figures}")
+	# requests to servers, whose names are hostile; the whole times of daemons have no parts
+	figures='[.op, .pid, .count, .errors, .resent, .sent_bytes, .received_bytes, .tag_mean_ns, .queue_mean_ns,
+		.server_mean_ns, .p99_ns, .max_ns]'
+	diff <(jq -c ".servers | map($figures) | sort[]" "$tmp/json") \
+		<(seen ".tables.servers | map($figures | map(if . == \"-\" then null else . end)) | sort[]")
+	[[ $(seen '.tables.servers | map([.server, .mount]) | unique') == \
+		'[["10.0.0.7","-"],["<script>\\x1b","-"],["sshfs<b>","/mnt/<i>\\x0a"]]' ]]
 	# calls: requests of io_uring and libaio, and page faults, are none
 	"$iostrata" report -j -T syscall "$a" >"$tmp/json"
 	seen '($json[0].layers | map(.call)) as $calls | [.tables["by-call"][] | select(.call | IN($calls[])) |
