@@ -412,6 +412,96 @@ static int disk_add(const struct stat *st, struct filter_lists *lists, struct re
 	return mounts_add(lists, why);
 }
 
+/* Names with commas between them; those without room are "...". */
+struct name_list {
+	char text[100];
+	size_t len;
+	bool full;
+};
+
+static void name_list_add(struct name_list *l, const char *name)
+{
+	size_t room = sizeof(l->text) - sizeof(", ...") - l->len;
+
+	if (l->full)
+		return;
+	l->full = strlen(name) + sizeof(", ") > room;
+	l->len += sprintf(l->text + l->len, "%s%s", l->len ? ", " : "", l->full ? "..." : name);
+}
+
+static bool name_list_has(const struct name_list *l, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = l->text;
+
+	while ((at = strstr(at, name))) {
+		if ((at == l->text || at[-1] == ' ') && (at[len] == ',' || !at[len]))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* Whether the disk with the directory @name in /sys/block has a size: unused loop devices have
+ * none. */
+static bool disk_has_size(const char *name)
+{
+	unsigned long long sectors = 0;
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/size", name);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%llu", &sectors) != 1)
+		sectors = 0;
+	fclose(f);
+	return sectors;
+}
+
+static void disks_list(struct name_list *l)
+{
+	DIR *dir = opendir("/sys/block");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && disk_has_size(e->d_name))
+			name_list_add(l, e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+static void servers_list(struct name_list *l, const struct mounts *mounts)
+{
+	char server[SERVER_TEXT];
+
+	for (size_t i = 0; i < mounts->n; i++) {
+		const struct mount *m = &mounts->list[i];
+
+		mount_server(server, m->type, m->type, m->source);
+		if (server[0] != '(' && !name_list_has(l, server))
+			name_list_add(l, server);
+	}
+}
+
+static int no_such_disk(const char *name, const struct mounts *mounts, struct reason *why)
+{
+	struct name_list disks = {}, servers = {};
+	struct stat st;
+
+	reason_set(why, EXIT_FAILED, "no disk, mount or server is called '%.100s'", name);
+	if (name[0] == '/' && !stat(name, &st) && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
+		return reason_hint(why, "nothing is mounted there; --file takes files, and "
+					"directories with all files below them");
+	disks_list(&disks);
+	servers_list(&servers, mounts);
+	return reason_hint(why,
+			   "disks here: %s; servers: %s; 'lsblk' and 'findmnt' list all disks, "
+			   "partitions and mounts",
+			   disks.len ? disks.text : "none", servers.len ? servers.text : "none");
+}
+
 /* Adds the disk @name, or the file systems which are mounted at @name or from it, or from server
  * @name. */
 static int add_disk(const char *name, struct filter_lists *lists, struct reason *why)
@@ -434,11 +524,10 @@ static int add_disk(const char *name, struct filter_lists *lists, struct reason 
 			      ? disk_add(&st, lists, why)
 			      : dev_add(lists, m->dev, why);
 	}
+	if (!found)
+		err = no_such_disk(name, &mounts, why);
 	mounts_free(&mounts);
-	if (found)
-		return err;
-	reason_set(why, EXIT_FAILED, "no such disk '%.100s'", name);
-	return reason_hint(why, "'lsblk' lists the disks, 'findmnt' mounts and their servers");
+	return err;
 }
 
 /* The process of thread @tid; 0 if /proc does not have it. */

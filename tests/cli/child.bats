@@ -60,7 +60,7 @@ writer() { # FILE
 
 @test "the tool itself failed: 125, and the command did not run" {
 	expect 125 breakdown -d nosuchdisk -- touch "$tmp/ran"
-	says "no such disk"
+	says "no disk, mount or server is called"
 	expect 125 breakdown -T nosuchlayer -- touch "$tmp/ran"
 	says "no layer"
 	[[ ! -e $tmp/ran ]]

@@ -95,7 +95,7 @@ threading.Thread(target=run).start()' "$tmp/tid"
 	[[ -n $disk ]] || skip "no disk"
 	expect 0 breakdown -j -D 0.1 -d "$disk" -d "$disk,/dev/$disk"
 	expect 1 breakdown -D 1 -d "$disk,nosuchdisk"
-	says "no such disk 'nosuchdisk'"
+	says "no disk, mount or server is called 'nosuchdisk'"
 }
 
 @test "a directory is all that is below it; several files" {
@@ -427,7 +427,7 @@ for i in range(7): os.write(f, b\"x\")" "$0/over"' "$dir" "$tmp/out"
 		== [["read", 23], ["write", 7]]' "$tmp/out"
 	json 'all(.slowest[] | select(.fs == "overlay"); .disks != null and (.disks | length) > 0)' "$tmp/out"
 	expect 1 breakdown -d nosuchdisk -D 1
-	says "no such disk"
+	says "no disk, mount or server is called"
 }
 
 @test "--container means a container's cgroup, by the beginning of its id, live and for recordings" {

@@ -13,11 +13,11 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=
 
 @test "an unknown disk" {
 	expect 1 breakdown -d nosuchdisk -D 1
-	says "no such disk 'nosuchdisk'" "lsblk"
+	says "no disk, mount or server is called 'nosuchdisk'" "lsblk"
 	expect 1 breakdown -d /dev/null -D 1
-	says "no such disk '/dev/null'"
+	says "no disk, mount or server is called '/dev/null'"
 	expect 1 breakdown -d $'\e[31m' -D 1
-	says "no such disk '.x1b"
+	says "no disk, mount or server is called '.x1b"
 	[[ $stderr != *$'\e'* ]]
 }
 

@@ -45,7 +45,10 @@ static const struct {
 				  "30 20 8:2 / /part rw - ext4 /dev/sda rw\n"
 				  "27 20 0:50 /part /part-of-cgroups rw - cgroup2 cgroup rw\n"
 				  "28 20 0:50 / /cgroups rw - cgroup2 cgroup rw\n"
-				  "29 20 0:50 / /later rw - cgroup2 cgroup rw\n" },
+				  "29 20 0:50 / /later rw - cgroup2 cgroup rw\n"
+				  "31 20 0:60 / /home rw - nfs4 10.0.0.7:/home rw\n"
+				  "32 20 0:61 / /data rw - nfs4 10.0.0.7:/data rw\n"
+				  "33 20 0:62 / /bind rw - fuse.bindfs /home rw\n" },
 	{ "/proc/filesystems", "nodev\tproc\n\text4\nnodev\tbtrfs-like\n\txfs\n" },
 	{ "/proc/70/status", "Name:\tdd\nUmask:\t0022\nTgid:\t70\nPid:\t70\nNSpid:\t70\t1\n" },
 	{ "/proc/71/status", "Name:\tTgid: 9\nTgid:\t70\nNgid:\t5\nPid:\t71\n" },
@@ -61,6 +64,8 @@ static const struct {
 	{ "/sys/dev/block/8:0/bad/dev", "8\n" },
 	{ "/sys/dev/block/8:0/queue/size", "1\n" },
 	{ "/sys/dev/block/8:16/dev", "8:16\n" },
+	{ "/sys/block/sda/size", "2048\n" },
+	{ "/sys/block/loop0/size", "0\n" },
 	{ "/part-of-cgroups/a/cgroup.procs", "" },
 	{ "/cgroups/a/cgroup.procs", "" },
 	{ "/cgroups/a/b/cgroup.procs", "" },
@@ -333,12 +338,31 @@ static void disks_have_partitions_and_file_systems(void **state)
 	assert_int_equal(lists.n_devs, 2);
 	assert_int_equal(lists.devs[0], SDD);
 	assert_int_equal(lists.devs[1], 46);
+}
+
+static void an_unknown_disk_is_told_with_disks_and_servers(void **state)
+{
+	static const char hint[] = "disks here: sda; servers: /files/f, 10.0.0.7, bindfs /home; "
+				   "'lsblk' and 'findmnt' list all disks, partitions and mounts";
+
+	(void)state;
 	refused((struct filters){ .disks = { { "sda", "nosuch" }, 2 } }, EXIT_FAILED,
-		"no such disk 'nosuch'",
-		"'lsblk' lists the disks, 'findmnt' mounts and their servers");
+		"no disk, mount or server is called 'nosuch'", hint);
 	refused((struct filters){ .disks = { { "notes" }, 1 } }, EXIT_FAILED,
-		"no such disk 'notes'",
-		"'lsblk' lists the disks, 'findmnt' mounts and their servers");
+		"no disk, mount or server is called 'notes'", hint);
+	/* the beginning of a server's name, and of a mount's */
+	refused((struct filters){ .disks = { { "10.0.0" }, 1 } }, EXIT_FAILED,
+		"no disk, mount or server is called '10.0.0'", hint);
+	refused((struct filters){ .disks = { { "/files/old" }, 1 } }, EXIT_FAILED,
+		"no disk, mount or server is called '/files/old'",
+		"nothing is mounted there; --file takes files, and directories with all files "
+		"below "
+		"them");
+	assert_int_equal(resolve((struct filters){ .disks = { { "10.0.0.7" }, 1 } }), 0);
+	assert_int_equal(lists.n_devs, 2);
+	assert_int_equal(resolve((struct filters){ .disks = { { "/bind/", "bindfs /home" }, 2 } }),
+			 0);
+	assert_int_equal(lists.n_devs, 1);
 }
 
 static void a_disk_has_only_so_many_partitions(void **state)
@@ -496,6 +520,7 @@ int main(void)
 		cmocka_unit_test(kernel_threads_are_told_by_their_flags),
 		cmocka_unit_test(names_fit_the_kernel),
 		cmocka_unit_test(disks_have_partitions_and_file_systems),
+		cmocka_unit_test(an_unknown_disk_is_told_with_disks_and_servers),
 		cmocka_unit_test(a_disk_has_only_so_many_partitions),
 		cmocka_unit_test(file_systems_are_known),
 		cmocka_unit_test(files_are_known_by_device_and_inode),
