@@ -5,7 +5,8 @@
 Every operation that begins completes once, on the same location and handle; one that does not block
 is issued; events of a location are in order of time, calls are entered and left; handles are open when
 they are used; counts are those of the definitions; a request is a region, too. The segments of a call are
-regions in it, one after the other, and add up to its strata. With lean there are neither. Prints a line of
+regions in it, one after the other, and add up to its strata. Times with a server are regions of the
+server, too. With lean there are none of these. Prints a line of
 JSON: bytes read and written per file, and counts.
 """
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Checker:
         self.bytes: dict[str, dict[str, int]] = defaultdict(lambda: {"READ": 0, "WRITE": 0, "FLUSH": 0})
         self.count: Counter[str] = Counter()
         self.request_ns = 0  # of all regions of requests
+        self.server_ns = 0  # of all regions of servers
         self.segments: dict[Any, Counter[str]] = defaultdict(Counter)  # of the call, by stratum
         self.segment_ns: Counter[str] = Counter()  # of all
         self.entered: dict[Any, int] = {}
@@ -74,6 +76,12 @@ class Checker:
             self.count["Enter"] -= 1  # the calls' alone
             self.count["request regions"] += 1
             self.request_ns -= e.time
+        if self.is_server(e.region):
+            self.count["Enter"] -= 1
+            self.count["server regions"] += 1
+            self.server_ns -= e.time
+            if not location.name.startswith(f"{location.group.name} wait "):
+                self.wrong(f"{location.name}: {e.region.name} is of no server")
 
     def Leave(self, location: Any, e: Any) -> None:  # pylint: disable=invalid-name
         if not self.calls[location] or self.calls[location].pop() != e.region:
@@ -84,6 +92,12 @@ class Checker:
             self.strata(location, e)
         if self.is_request(e.region):
             self.request_ns += e.time
+        if self.is_server(e.region):
+            self.server_ns += e.time
+
+    @staticmethod
+    def is_server(region: Any) -> bool:
+        return region.name.startswith("server ")
 
     @staticmethod
     def is_segment(region: Any) -> bool:
@@ -202,7 +216,7 @@ class Checker:
 
     def end(self, definitions: Any, lean: bool) -> None:
         blocks = 0 if lean else sum(n for what, n in self.count.items() if what.endswith(" BLOCK"))
-        if lean and (self.count["strata"] or self.count["segments"]):
+        if lean and (self.count["strata"] or self.count["segments"] or self.count["server regions"]):
             self.wrong("strata in a lean archive")
         if self.count["request regions"] != blocks:
             self.wrong(f"{self.count['request regions']} regions of {blocks} requests")
@@ -225,7 +239,7 @@ def main() -> int:
         checker.end(trace.definitions, sys.argv[2:] == ["lean"])
     print(json.dumps({"problems": len(checker.problems), "first": checker.problems[:3],
                       "bytes": checker.bytes, "count": checker.count, "request_ns": checker.request_ns,
-                      "segment_ns": checker.segment_ns}))
+                      "server_ns": checker.server_ns, "segment_ns": checker.segment_ns}))
     return bool(checker.problems)
 
 

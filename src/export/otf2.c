@@ -139,13 +139,40 @@ static uint32_t stratum_region(struct exporting *x, unsigned int st)
 	return x->st_regions[st] - 1;
 }
 
-/* Writes the segments of a call, if they are recorded, as regions. @ret_merged: the number of
- * segments without a region. */
+static uint32_t wait_region(struct exporting *x, uint64_t kind)
+{
+	unsigned int op = kind < OP_N ? kind : OP_NONE;
+	char name[48];
+
+	if (!x->wait_regions[op]) {
+		snprintf(name, sizeof(name), "server %s", op_name(op));
+		x->wait_regions[op] = 1 + otf2_region(&x->a, name, OTF2_REGION_ROLE_FILE_IO);
+	}
+	return x->wait_regions[op] - 1;
+}
+
+/* Writes @ns from @from_ns, in which @op waited for a server, as a region of this server. */
+static void server_put(struct exporting *x, const struct stored_op *op, uint64_t from_ns,
+		       uint64_t ns)
+{
+	size_t l = server_location(x, op, from_ns);
+	uint32_t region = wait_region(x, op->kind);
+
+	if (l == SIZE_MAX)
+		return; /* the archive has the error */
+	otf2_note(&x->a, OTF2_EvtWriter_Enter(x->a.locations[l].w, NULL,
+					      otf2_time(&x->a, l, from_ns), region));
+	otf2_note(&x->a, OTF2_EvtWriter_Leave(x->a.locations[l].w, NULL,
+					      otf2_time(&x->a, l, from_ns + ns), region));
+}
+
+/* Writes the segments of a call, if they are recorded, as regions; times with a server also at this
+ * server. @ret_merged: the number of segments without a region. */
 static void segments_put(struct exporting *x, size_t l, const struct stored_event *ev,
 			 unsigned int *ret_merged)
 {
-	OTF2_EvtWriter *w = x->a.locations[l].w;
 	uint64_t ns = ev->op.start_ns;
+	OTF2_EvtWriter *w;
 	struct segments s;
 	uint32_t region;
 
@@ -155,6 +182,9 @@ static void segments_put(struct exporting *x, size_t l, const struct stored_even
 		return;
 	for (unsigned int i = 0; i < s.n; i++) {
 		region = stratum_region(x, SEGMENT_STRATUM(s.at[i]));
+		if (SEGMENT_STRATUM(s.at[i]) == ST_SERVER) /* may add a location */
+			server_put(x, &ev->op, ns, SEGMENT_NS(s.at[i]));
+		w = x->a.locations[l].w;
 		otf2_note(&x->a, OTF2_EvtWriter_Enter(w, NULL, otf2_time(&x->a, l, ns), region));
 		ns += SEGMENT_NS(s.at[i]);
 		otf2_note(&x->a, OTF2_EvtWriter_Leave(w, NULL, otf2_time(&x->a, l, ns), region));

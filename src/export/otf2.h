@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * otf2.h - recordings as an OTF2 archive: threads and disks as locations, calls as regions with
- * I/O operations, requests as non-blocking operations of their disk, strata as attributes.
+ * otf2.h - recordings as an OTF2 archive: threads, disks and servers as locations, calls as regions
+ * with I/O operations, requests as non-blocking operations of their disk, waits for servers as
+ * regions of their server, strata as attributes.
  */
 #ifndef IOSTRATA_OTF2_H
 #define IOSTRATA_OTF2_H

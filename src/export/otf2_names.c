@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mounts.h"
 #include "base/names.h"
 #include "base/path.h"
 #include "cell.h"
@@ -195,25 +196,54 @@ size_t strand_location(struct exporting *x, const struct catalog_thread *t, uint
 	return location_of(x, &x->strands, (uint64_t[2]){ thread, strand }, t, suffix);
 }
 
-size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns)
+/* A location in @set of @of, which is free at @start_ns, in @group; named @name and its number. */
+static size_t strand_of(struct exporting *x, struct known **set, uint64_t of, uint64_t start_ns,
+			uint32_t group, const char *name)
 {
-	uint64_t dev = disk->key[0];
-	unsigned int strand = strand_find(x, &x->disk_strands, dev, start_ns);
-	const char *disk_name = catalog_device(&x->rec->catalog, dev);
-	struct known *k = known_find(&x->disk_strands, dev, strand);
-	char name[96];
+	unsigned int strand = strand_find(x, set, of, start_ns);
+	struct known *k = known_find(set, of, strand);
+	char text[SERVER_TEXT + 32];
 	size_t l;
 
 	if (k)
 		return k->ref;
-	snprintf(name, sizeof(name), "%.50s request %u", disk_name ? disk_name : "disk",
-		 strand + 1);
-	l = otf2_location(&x->a, name, disk->group);
-	k = l == SIZE_MAX ? NULL : known_new(x, &x->disk_strands, dev, strand);
+	snprintf(text, sizeof(text), "%.*s %u", SERVER_TEXT + 16, name, strand + 1);
+	l = otf2_location(&x->a, text, group);
+	k = l == SIZE_MAX ? NULL : known_new(x, set, of, strand);
 	if (!k)
 		return SIZE_MAX;
 	k->ref = l;
 	return l;
+}
+
+size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns)
+{
+	const char *disk_name = catalog_device(&x->rec->catalog, disk->key[0]);
+	char name[96];
+
+	snprintf(name, sizeof(name), "%.50s request", disk_name ? disk_name : "disk");
+	return strand_of(x, &x->disk_strands, disk->key[0], start_ns, disk->group, name);
+}
+
+size_t server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns)
+{
+	unsigned int dev = FILE_KEY_DEV(catalog_file(&x->rec->catalog, op->file)->key);
+	char server[SERVER_TEXT], name[SERVER_TEXT + 16];
+	struct known *k;
+	uint64_t number;
+
+	header_server(&x->rec->header, dev, catalog_fs(&x->rec->catalog, op->fs), server);
+	if (server[0] == '(') /* also a file on a loop device whose file is on NFS */
+		snprintf(server, sizeof(server), "unknown server");
+	number = mount_server_number(server);
+	k = known_find(&x->servers, number, 0);
+	if (!k && (k = known_new(x, &x->servers, number, 0)))
+		k->group = otf2_group(&x->a, server,
+				      otf2_node(&x->a, server, "file server", x->machine));
+	if (!k)
+		return SIZE_MAX;
+	snprintf(name, sizeof(name), "%s wait", server);
+	return strand_of(x, &x->server_strands, number, start_ns, k->group, name);
 }
 
 struct known *disk_known(struct exporting *x, uint64_t dev)
@@ -427,6 +457,8 @@ static void names_forget(struct exporting *x)
 	known_free(&x->asyncs);
 	known_free(&x->strands);
 	known_free(&x->disk_strands);
+	known_free(&x->servers);
+	known_free(&x->server_strands);
 	known_free(&x->async_files);
 	free(x->files);
 	x->files = NULL;
@@ -436,6 +468,7 @@ static void names_forget(struct exporting *x)
 	memset(x->regions, 0, sizeof(x->regions));
 	memset(x->rq_regions, 0, sizeof(x->rq_regions));
 	memset(x->st_regions, 0, sizeof(x->st_regions));
+	memset(x->wait_regions, 0, sizeof(x->wait_regions));
 }
 
 void names_machine(struct exporting *x, const char *machine)

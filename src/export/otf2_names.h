@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * otf2_names.h - the definitions in an archive of a recording's threads, processes, disks, files,
- * descriptors and attributes. Each is defined at its first use.
+ * otf2_names.h - the definitions in an archive of a recording's threads, processes, disks, servers,
+ * files, descriptors and attributes. Each is defined at its first use.
  *
  * Owns these tables, which grow with threads, files and open descriptors, not with events.
  */
@@ -59,20 +59,23 @@ struct exporting {
 	OTF2_AttributeList *list; /* the library empties it with each event */
 	/* 64-bit, 32-bit, io_uring's, libaio's, and a page fault, + 1; 0: none yet */
 	uint32_t regions[5][CALL_MAX];
-	uint32_t rq_regions[RQ_N]; /* of requests, + 1; 0: none yet */
-	uint32_t st_regions[ST_N]; /* of segments, likewise */
-	uint32_t everything;       /* handle of sync(), + 1 */
-	uint32_t *files;           /* by number in the recording, + 1 */
+	uint32_t rq_regions[RQ_N];   /* of requests, + 1; 0: none yet */
+	uint32_t st_regions[ST_N];   /* of segments, likewise */
+	uint32_t wait_regions[OP_N]; /* of waits for servers, likewise */
+	uint32_t everything;         /* handle of sync(), + 1 */
+	uint32_t *files;             /* by number in the recording, + 1 */
 	size_t files_cap;
 	struct known *threads, *processes, *disks, *descriptors;
 	struct known *asyncs;       /* locations, by thread */
 	struct known *strands;      /* by thread, and number */
 	struct known *disk_strands; /* by disk, and number */
-	struct known *async_files;  /* by process, and file */
-	size_t losses;              /* location, + 1 */
-	uint64_t numbers;           /* first number of a step of this recording in the archive */
-	uint64_t next_number;       /* above all numbers so far */
-	uint64_t lost[LOST_N];      /* in all recordings */
+	struct known *servers;      /* groups, by the number of the name */
+	struct known *server_strands;
+	struct known *async_files; /* by process, and file */
+	size_t losses;             /* location, + 1 */
+	uint64_t numbers;          /* first number of a step of this recording in the archive */
+	uint64_t next_number;      /* above all numbers so far */
+	uint64_t lost[LOST_N];     /* in all recordings */
 };
 
 /* Writes the definitions needed from the beginning. */
@@ -105,6 +108,9 @@ struct known *disk_known(struct exporting *x, uint64_t dev);
 /* As strand_location(), for a request of @disk: requests overlap, and readers of regions want to
  * see their times, too. */
 size_t disk_strand_location(struct exporting *x, const struct known *disk, uint64_t start_ns);
+
+/* As strand_location(), for the server of @op's file: operations wait for it at the same time. */
+size_t server_location(struct exporting *x, const struct stored_op *op, uint64_t start_ns);
 
 /* The handle used by an operation; NO_HANDLE: the file is not known. */
 uint32_t handle_of(struct exporting *x, const struct stored_op *op, unsigned int pid);

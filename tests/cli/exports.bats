@@ -198,8 +198,10 @@ for t in threads: t.join()' "$dir"
 	command jq -c '.first, .segment_ns' "$tmp/json" "$tmp/json.lean"
 	command jq -e '.problems == 0 and .count.late == 0 and .count.segments > 500 and .count.merged % 7 == 0 and
 		.count.merged > 0 and .segment_ns."stratum device" > 100000' "$tmp/json"
+	# the times with a server are also at the server
+	command jq -e '.server_ns > 100000 and .server_ns == .segment_ns."stratum server"' "$tmp/json"
 	# the same operations, with the same results
-	counts='del(.count["Enter", "Leave", "segments", "merged", "strata", "request regions"]) |
+	counts='del(.count["Enter", "Leave", "segments", "merged", "strata", "request regions", "server regions"]) |
 		{bytes, count: (.count | with_entries(select(.key | startswith("Io") or contains(" "))))}'
 	diff <(command jq -S "$counts" "$tmp/json") <(command jq -S "$counts" "$tmp/json.lean")
 	size() { cat "$1"/traces/*.evt | wc -c; }
