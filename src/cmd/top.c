@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * top.c - shows live which processes, files or disks have the I/O. The table and
- * the screen are in src/top/.
+ * top.c - shows live which processes, files, disks or servers have the I/O. The table and the
+ * screen are in src/top/.
  */
 #include <string.h>
 #include <stdlib.h>
@@ -42,14 +42,9 @@ struct top {
 };
 
 static const struct opt_choice by_choices[] = {
-	{ "pid", TOP_PROCESS },
-	{ "tid", TOP_THREAD },
-	{ "comm", TOP_COMM },
-	{ "file", TOP_FILE },
-	{ "dev", TOP_DISK },
-	{ "cgroup", TOP_CGROUP },
-	{ "container", TOP_CONTAINER },
-	{},
+	{ "pid", TOP_PROCESS },         { "tid", TOP_THREAD },    { "comm", TOP_COMM },
+	{ "file", TOP_FILE },           { "dev", TOP_DISK },      { "cgroup", TOP_CGROUP },
+	{ "container", TOP_CONTAINER }, { "server", TOP_SERVER }, {},
 };
 
 static const struct opt output_opts[] = {
@@ -76,6 +71,7 @@ static const struct opt_example examples[] = {
 	{ "iostrata top -b 5 3", "three tables of text, one every 5 seconds" },
 	{ "iostrata top --by cgroup --sort p99", "cgroups with slow requests first" },
 	{ "iostrata top -d nvme0n1 --by file", "the files in use on a busy disk" },
+	{ "iostrata top --by server", "how long file servers and FUSE daemons take to answer" },
 	{ "iostrata top --json 10 >top.json", "for a program to read" },
 	{},
 };
@@ -91,7 +87,8 @@ static const struct opt_table table = {
 	.name = "iostrata top",
 	.summary = "who makes the I/O, live",
 	.about = "Shows both sides of each process: its operations on files, and its requests to "
-		 "disks. On a terminal, top is a full screen with keys; elsewhere, and with "
+		 "disks; or the requests to file servers and FUSE daemons. On a terminal, top is a "
+		 "full screen with keys; elsewhere, and with "
 		 "-- CMD, it prints text like biotop(8): requests by process, disk and operation.",
 	.groups = groups,
 	.args = run_args,
@@ -141,13 +138,20 @@ static int resolve(struct run *r, struct reason *why)
 	t->clear = !t->no_clear && !r->opts.json && screen_possible(stdin, stdout);
 	if (sort_resolve(t, why))
 		return -1;
+	if (t->view == TOP_SERVER && r->opts.filters.disks.n) {
+		reason_set(why, EXIT_USAGE,
+			   "--by server is about requests to servers, which --disk cannot choose");
+		return reason_hint(why, "'iostrata breakdown --by server -d MOUNT' shows the "
+					"operations on a mount");
+	}
 	if (!t->screen && !r->opts.json &&
 	    filters_check_requests(&r->opts.filters, "top's text", why))
 		return reason_hint(why, "the full screen and --json have operations, too");
 	conf->by = t->view == TOP_FILE ? BY_FILE : BY_THREAD;
 	conf->cpu_whole = true;
-	/* text shows requests alone; only the operation of a direct request tells its file */
-	if (!t->screen && !r->opts.json && t->view != TOP_FILE)
+	/* text shows requests alone; only the operation of a direct request tells its file, and
+	 * requests to servers belong to operations */
+	if (!t->screen && !r->opts.json && t->view != TOP_FILE && t->view != TOP_SERVER)
 		conf->layer = LAYER_BLK;
 	conf->tag_in_queue = conf->layer == LAYER_BLK;
 	conf->queued = true; /* percentiles cover the same time as .total_ns */
@@ -195,6 +199,7 @@ static void ui_fill(struct top *t)
 	top_ui_init(ui, t->io.run.opts.interval_ns);
 	ui->view = t->view;
 	ui->by_file = t->names.by_file;
+	ui->no_servers = t->io.run.lists.n_devs;
 	snprintf(ui->sort, sizeof(ui->sort), "%s", t->sort);
 	ui->data.missing = session_missing(t->io.session);
 	ui->data.names = &t->names;

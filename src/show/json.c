@@ -406,21 +406,20 @@ static int put_helpers(struct writer *w, const char *name, bool times)
 	return 0;
 }
 
-/* Only there if there were requests to servers. */
-static int put_servers(struct writer *w)
+int breakdown_json_servers(struct json *j, const struct snapshot *sn)
 {
 	const struct columns columns = { .list = server_columns };
-	const struct server_row **rows = breakdown_servers(w->sn);
+	const struct server_row **rows = breakdown_servers(sn);
 
 	if (!rows)
 		return -ENOMEM;
-	json_put_begin(&w->json, "servers", '[');
+	json_put_begin(j, "servers", '[');
 	for (size_t i = 0; rows[i]; i++) {
-		json_put_begin(&w->json, NULL, '{');
-		columns_json(&w->json, &columns, rows[i]);
-		json_put_end(&w->json, '}');
+		json_put_begin(j, NULL, '{');
+		columns_json(j, &columns, rows[i]);
+		json_put_end(j, '}');
 	}
-	json_put_end(&w->json, ']');
+	json_put_end(j, ']');
 	free(rows);
 	return 0;
 }
@@ -525,7 +524,7 @@ int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapsho
 	if (v->sites && !err)
 		err = put_sites(&w);
 	if (sn->n_servers && !err)
-		err = put_servers(&w);
+		err = breakdown_json_servers(&w.json, sn);
 	json_put_end(&w.json, '}');
 	breakdown_rows_done(&rows);
 	return err ? err : json_end_line(&w.json);

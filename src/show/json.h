@@ -57,10 +57,14 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "show/view.h"
 
 /* Writes the line and flushes. @slowest NULL: no member "slowest". 0 or -errno. */
 int breakdown_json(FILE *f, const struct breakdown_view *v, const struct snapshot *sn,
 		   const struct slow_op *slowest, size_t n_slowest);
+
+/* Writes the member "servers" into the open object. 0 or -ENOMEM. */
+int breakdown_json_servers(struct json *j, const struct snapshot *sn);
 
 #endif

@@ -2,6 +2,7 @@
 #include "top/columns.h"
 
 #include "base/names.h"
+#include "show/columns.h"
 
 /* The kinds of key of a row. */
 #define TOP_WHO_COLUMNS(in_container)                                                              \
@@ -68,6 +69,9 @@ const char *top_row_name(enum top_view view, const struct top_row *r)
 	case TOP_CONTAINER:
 		name = container_name(r);
 		break;
+	case TOP_SERVER:
+		name = r->server ? r->server->key.server : NULL;
+		break;
 	default:
 		name = r->thread ? r->thread->comm : NULL;
 	}
@@ -81,11 +85,42 @@ static uint64_t thread_id(const struct top_row *r)
 	return r->thread ? r->thread->id : 0;
 }
 
+/* The figure @name of the server of @row. */
+static void get_of_server(struct value *v, const void *row, const char *name)
+{
+	const struct server_row *server = ((const struct top_row *)row)->server;
+
+	if (server)
+		columns_find(server_columns, name)->get(v, server, NULL);
+}
+
 /* Getters of struct column; each row is a struct top_row. */
+static void get_server(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	get_of_server(v, row, "server");
+}
+
+static void get_mount(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	get_of_server(v, row, "mount");
+}
+
+static void get_server_op(struct value *v, const void *row, const void *ctx)
+{
+	(void)ctx;
+	get_of_server(v, row, "op");
+}
+
 static void top_get_pid(struct value *v, const void *row, const void *ctx)
 {
 	const struct top_row *r = row;
 
+	if (r->server) {
+		get_of_server(v, row, "pid");
+		return;
+	}
 	v->n = thread_id(r) >> 32;
 	v->unknown = !r->thread || table_of(ctx)->view > TOP_THREAD;
 }
@@ -302,6 +337,7 @@ static void get_queue(struct value *v, const void *row, const void *ctx)
 
 	(void)ctx;
 	get_mean(v, &r->rqs, r->tag_ns + r->queue_ns);
+	v->unknown |= r->server && r->server->key.opcode; /* in the daemon's time */
 }
 
 static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
@@ -331,14 +367,28 @@ static void get_behalf_bytes(struct value *v, const void *row, const void *ctx)
 		.name = "p99_ns", .get = get_p99, .help = "99th percentile of their time"          \
 	}
 
-static const struct column keys[] = { TOP_WHO_COLUMNS(container_name), COLUMN_DISK, {} };
+static const struct column keys[] = {
+	TOP_WHO_COLUMNS(container_name),
+	COLUMN_DISK,
+	{ .name = "server",
+	  .title = "SERVER",
+	  .kind = VALUE_TEXT,
+	  .get = get_server,
+	  .cut = TEXT_CUT_TAIL },
+	{ .name = "mount",
+	  .title = "MOUNT",
+	  .kind = VALUE_TEXT,
+	  .get = get_mount,
+	  .cut = TEXT_CUT_MIDDLE },
+	{},
+};
 
 /* The names of the columns of a view's key. */
-static const char *const of_view[TOP_VIEWS][2] = {
+static const char *const of_view[TOP_VIEWS][3] = {
 	[TOP_PROCESS] = { "pid", "comm" }, [TOP_THREAD] = { "tid", "comm" },
 	[TOP_COMM] = { "comm" },           [TOP_FILE] = { "file" },
 	[TOP_DISK] = { "disk" },           [TOP_CGROUP] = { "cgroup" },
-	[TOP_CONTAINER] = { "container" },
+	[TOP_CONTAINER] = { "container" }, [TOP_SERVER] = { "server", "pid", "mount" },
 };
 
 /* On a narrow screen, columns with the highest rank are dropped first. */
@@ -382,7 +432,7 @@ const struct column top_figure_columns[] = {
 	  .get = get_rqs,
 	  .max = 7,
 	  .rank = 1,
-	  .help = "requests that disks completed" },
+	  .help = "requests that disks completed, or that servers answered" },
 	{ .name = "bytes",
 	  .title = "BYTES",
 	  .kind = VALUE_BYTES,
@@ -395,7 +445,8 @@ const struct column top_figure_columns[] = {
 	  .get = get_rqs_mean,
 	  .max = 7,
 	  .rank = 2,
-	  .help = "mean time of these requests from submission to completion" },
+	  .help = "mean time of these requests from submission to completion; with a server, "
+		  "from sending to answer" },
 	{ .name = "p99",
 	  .title = "P99",
 	  .kind = VALUE_TIME,
@@ -409,7 +460,8 @@ const struct column top_figure_columns[] = {
 	  .get = get_queue,
 	  .max = 7,
 	  .rank = 10,
-	  .help = "mean time of these requests from submission to the driver" },
+	  .help = "mean time of these requests from submission to the driver; until they were "
+		  "sent to a server, unknown for FUSE" },
 	{ .name = "for",
 	  .title = "FOR",
 	  .kind = VALUE_BYTES,
@@ -448,6 +500,15 @@ static const struct column text[] = {
 	{},
 };
 
+/* The same for servers. */
+static const struct column server_text[] = {
+	{ .title = "REQUEST", .kind = VALUE_TEXT, .get = get_server_op, .max = 16 },
+	{ .name = "io", .title = "I/O", .kind = VALUE_ID, .get = get_rqs },
+	{ .name = "bytes", .title = "Kbytes", .kind = VALUE_ID, .get = get_kbytes },
+	{ .name = "avg", .title = "AVGms", .kind = VALUE_TIME, .get = get_rqs_mean },
+	{},
+};
+
 static void add(struct top_columns *to, const struct column *list)
 {
 	size_t n = 0;
@@ -460,18 +521,24 @@ static void add(struct top_columns *to, const struct column *list)
 
 static void add_keys(struct top_columns *to, enum top_view view)
 {
-	for (int i = 0; i < 2 && of_view[view][i]; i++)
-		add(to, (const struct column[]){ *columns_find(keys, of_view[view][i]), {} });
+	struct column key[2] = {};
+
+	for (int i = 0; i < 3 && of_view[view][i]; i++) {
+		key[0] = *columns_find(keys, of_view[view][i]);
+		key[0].optional = view == TOP_SERVER; /* NFS has no process and no mount */
+		add(to, key);
+	}
 }
 
 struct top_columns top_columns_whole(enum top_view view)
 {
+	bool of_requests = view == TOP_DISK || view == TOP_SERVER;
 	struct top_columns c = {};
 
 	add_keys(&c, view);
 	/* the disk of an operation is not known */
-	add(&c, view == TOP_DISK ? columns_find(top_figure_columns, "io") : top_figure_columns);
-	if (view != TOP_DISK)
+	add(&c, of_requests ? columns_find(top_figure_columns, "io") : top_figure_columns);
+	if (!of_requests)
 		add(&c, (const struct column[]){ whole_disk, {} });
 	return c;
 }
@@ -483,7 +550,7 @@ struct top_columns top_columns_text(enum top_view view, const char *sort)
 
 	if (view != TOP_DISK)
 		add_keys(&c, view);
-	add(&c, text);
+	add(&c, view == TOP_SERVER ? server_text : text);
 	if (more && !columns_find(c.list, more->name))
 		add(&c, (const struct column[]){ *more, {} });
 	return c;

@@ -27,6 +27,8 @@ static bool passes(const struct top_table *t, const struct top_row *r, const cha
 	if (r->thread && t->view <= TOP_THREAD)
 		snprintf(ids, sizeof(ids), "%llu %llu", r->thread->id >> 32,
 			 r->thread->id & 0xffffffff);
+	if (r->server && has_text(r->server->mount, SIZE_MAX, filter))
+		return true;
 	return has_text(top_row_name(t->view, r), SIZE_MAX, filter) ||
 	       has_text(ids, sizeof(ids), filter) || has_text(r->disk, SIZE_MAX, filter) ||
 	       (t->view <= TOP_THREAD && has_text(r->cgroup, SIZE_MAX, filter));
@@ -131,6 +133,20 @@ static void cut_figures(char *text, size_t width)
 	strcpy(text + end, more);
 }
 
+static void add_servers(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_second_of)
+{
+	uint64_t count = 0, bytes = 0;
+
+	for (size_t i = 0; i < sn->n_servers; i++) {
+		count += sn->servers[i].sums.count;
+		bytes += sn->servers[i].sums.sent_bytes + sn->servers[i].sums.received_bytes;
+	}
+	if (count)
+		add(dst, ";  servers: %s requests, %s",
+		    text_count(top_per_second(per_second_of, count)).s,
+		    text_bytes(top_per_second(per_second_of, bytes)).s);
+}
+
 void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_second_of,
 		  size_t width)
 {
@@ -160,6 +176,7 @@ void top_sum_text(char dst[TOP_LINE], const struct snapshot *sn, uint64_t per_se
 		if (bytes[op])
 			add(dst, " %s", text_bytes(top_per_second(per_second_of, bytes[op])).s);
 	}
+	add_servers(dst, sn, per_second_of);
 	cut_figures(dst, width);
 	free(stacked);
 }
@@ -192,7 +209,7 @@ void top_foot_text(char dst[TOP_LINE], enum top_view view, const struct snapshot
 
 	dst[0] = '\0';
 	add_lost(dst, sn);
-	for (size_t i = 0; i < sn->n_rqs; i++) {
+	for (size_t i = 0; i < sn->n_rqs && view != TOP_SERVER; i++) {
 		const struct rq_row *r = &sn->rqs[i];
 
 		if (view != TOP_FILE && r->key.by[1]) {

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "show/json.h"
 
 static void put_table(struct text_out *o, const struct top_text *v, const struct columns *t,
 		      const struct top_list *l)
@@ -63,7 +64,7 @@ static void put_strata(struct json *j, const struct top_json *v, struct top_stra
 	json_put_end(j, '}');
 }
 
-/* Writes the rows of @sn as a list: of requests, or with TOP_OPS of operations. */
+/* Writes the rows of @sn as a list: of requests to disks, or with TOP_OPS of operations. */
 static int put_rows(struct json *j, const struct top_json *v, const struct snapshot *sn,
 		    enum top_split split)
 {
@@ -76,7 +77,7 @@ static int put_rows(struct json *j, const struct top_json *v, const struct snaps
 	if (err)
 		return err;
 	json_put_begin(j, split == TOP_OPS ? "ops" : "rows", '[');
-	for (size_t i = 0; i < table.n; i++) {
+	for (size_t i = 0; i < table.n && v->view != TOP_SERVER; i++) {
 		json_put_begin(j, NULL, '{');
 		columns_json(j, &t, &table.rows[i]);
 		if (split == TOP_OPS)
@@ -131,6 +132,8 @@ int top_json(FILE *f, const struct top_json *v, const struct snapshot *sn)
 	err = put_rows(&j, v, sn, TOP_REQUESTS);
 	if (!err)
 		err = put_rows(&j, v, sn, TOP_OPS);
+	if (!err && sn->n_servers)
+		err = breakdown_json_servers(&j, sn);
 	if (err)
 		return err;
 	put_missing(&j, v->missing);

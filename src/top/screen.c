@@ -131,6 +131,8 @@ static void view_set(struct top_ui *ui, enum top_view view)
 
 static bool view_possible(const struct top_ui *ui, enum top_view view)
 {
+	if (view == TOP_SERVER)
+		return !ui->no_servers;
 	return view == TOP_DISK || (view == TOP_FILE) == ui->by_file;
 }
 

@@ -39,8 +39,9 @@ struct top_ui {
 	struct presses presses;
 	/* set by the caller beforehand, who may read them later */
 	enum top_view view;
-	bool by_file;  /* only the views of files and disks are possible */
-	char sort[16]; /* name of a column */
+	bool by_file;    /* only the views of files, disks and servers are possible */
+	bool no_servers; /* requests to servers are not counted: their view is not possible */
+	char sort[16];   /* name of a column */
 	struct top_data data;
 	/* changed by presses */
 	enum top_page page;

@@ -15,12 +15,13 @@
 #include "base/container_names.h"
 #include "base/devices.h"
 #include "base/hist.h"
+#include "base/mounts.h"
 #include "event.h"
 
 const char *top_view_name(enum top_view view)
 {
-	static const char *const names[TOP_VIEWS] = { "pid", "tid",    "comm",     "file",
-						      "dev", "cgroup", "container" };
+	static const char *const names[TOP_VIEWS] = { "pid", "tid",    "comm",      "file",
+						      "dev", "cgroup", "container", "server" };
 
 	return names[view];
 }
@@ -319,6 +320,30 @@ static void rq_add(struct top_table *t, struct top_names *names, size_t i)
 	r->first_rq = i + 1;
 }
 
+static void server_add(struct top_table *t, size_t i)
+{
+	const struct server_row *s = &t->sn->servers[i];
+	const struct top_side side = { .count = s->sums.count,
+				       .errors = s->sums.errors,
+				       .bytes = s->sums.sent_bytes + s->sums.received_bytes,
+				       .total_ns = s->sums.server_ns,
+				       .max_ns = s->sums.max_ns };
+	struct top_key key = { .who = { mount_server_number(s->key.server),
+					(uint64_t)s->key.pid << 32 | s->key.dev } };
+	struct top_row *r;
+
+	if (t->split == TOP_REQUESTS)
+		key.op = s->key.opcode ? s->key.opcode : (uint32_t)mount_server_number(s->key.op);
+	r = row_of(t, NULL, &key, 0);
+	side_add(&r->rqs, &side);
+	r->tag_ns += s->sums.tag_ns;
+	r->queue_ns += s->sums.queue_ns;
+	if (!r->server)
+		r->server = s;
+	t->next_rq[i] = r->first_rq;
+	r->first_rq = i + 1;
+}
+
 static int table_alloc(struct top_table *t, size_t n_ops, size_t n_rqs)
 {
 	for (t->index_len = 64; t->index_len < 2 * (n_ops + n_rqs); t->index_len *= 2)
@@ -334,9 +359,10 @@ static int table_alloc(struct top_table *t, size_t n_ops, size_t n_rqs)
 int top_table_init(struct top_table *t, const struct snapshot *sn, enum top_view view,
 		   enum top_split split, struct top_names *names)
 {
-	/* the disk of an operation is not known */
-	size_t n_ops = split == TOP_REQUESTS || view == TOP_DISK ? 0 : sn->n_ops;
-	size_t n_rqs = split == TOP_OPS ? 0 : sn->n_rqs;
+	/* the disk of an operation is not known, and the server only from its file system */
+	bool no_ops = split == TOP_REQUESTS || view == TOP_DISK || view == TOP_SERVER;
+	size_t n_ops = no_ops ? 0 : sn->n_ops;
+	size_t n_rqs = split == TOP_OPS ? 0 : view == TOP_SERVER ? sn->n_servers : sn->n_rqs;
 	int err;
 
 	*t = (struct top_table){ .view = view, .split = split, .sn = sn };
@@ -348,9 +374,12 @@ int top_table_init(struct top_table *t, const struct snapshot *sn, enum top_view
 	for (size_t i = 0; i < n_ops; i++)
 		if (sn->ops[i].count)
 			op_add(t, names, i);
-	for (size_t i = 0; i < n_rqs; i++)
-		if (sn->rqs[i].count)
+	for (size_t i = 0; i < n_rqs; i++) {
+		if (view == TOP_SERVER)
+			server_add(t, i);
+		else if (sn->rqs[i].count)
 			rq_add(t, names, i);
+	}
 	return 0;
 }
 
@@ -373,7 +402,8 @@ int top_row_hists(const struct top_table *t, const struct top_row *r, struct his
 	for (unsigned int i = r->first_op; i && !err; i = t->next_op[i - 1])
 		err = hist_merge(&ops, &t->sn->ops[i - 1].hist);
 	for (unsigned int i = r->first_rq; i && !err; i = t->next_rq[i - 1])
-		err = hist_merge(&rqs, &t->sn->rqs[i - 1].hist);
+		err = hist_merge(&rqs,
+				 r->server ? &t->sn->servers[i - 1].hist : &t->sn->rqs[i - 1].hist);
 	if (err) {
 		free(ops.bins);
 		free(rqs.bins);
@@ -452,6 +482,16 @@ static int rq_merge(struct top_total *t, const struct rq_row *more)
 	return rq_row_merge(row, more);
 }
 
+static int server_merge(struct top_total *t, const struct server_row *more)
+{
+	struct server_row *row = rows_server(&t->rows, &more->key);
+
+	if (!row || text_copy(&row->mount, more->mount, !row->sums.count))
+		return -ENOMEM;
+	server_row_add(row, &more->sums);
+	return hist_merge(&row->hist, &more->hist);
+}
+
 /* Both lists are sorted by id; of a thread in both, the newer entry is taken. */
 static int threads_merge(struct snapshot *sum, const struct snapshot *sn)
 {
@@ -484,6 +524,8 @@ static void sum_show(struct top_total *t, const struct snapshot *sn)
 	sum->n_ops = t->rows.ops.n;
 	sum->rqs = (struct rq_row *)t->rows.rqs.rows;
 	sum->n_rqs = t->rows.rqs.n;
+	sum->servers = (struct server_row *)t->rows.servers.rows;
+	sum->n_servers = t->rows.servers.n;
 	sum->devices = sn->devices;
 	sum->duration_ns += sn->duration_ns;
 	sum->missed += sn->missed;
@@ -506,6 +548,12 @@ int top_total_add(struct top_total *t, const struct snapshot *sn)
 			err = rq_merge(t, &sn->rqs[i]);
 		else
 			t->sum.lost[LOST_MAP_FULL] += sn->rqs[i].count;
+	}
+	for (size_t i = 0; i < sn->n_servers && !err; i++) {
+		if (t->rows.servers.n < TOP_TOTAL_ROWS)
+			err = server_merge(t, &sn->servers[i]);
+		else
+			t->sum.lost[LOST_MAP_FULL] += sn->servers[i].sums.count;
 	}
 	if (!err)
 		err = threads_merge(&t->sum, sn);

@@ -2,7 +2,7 @@
 /*
  * table.h - who makes the I/O: the rows of a snapshot joined by process, thread, command, file,
  * disk, cgroup or container. The kernel side counts operations and requests in separate rows; here
- * they become the two sides of one row.
+ * they become the two sides of one row. By server, rows have requests to servers instead of disks.
  */
 #ifndef IOSTRATA_TOP_TABLE_H
 #define IOSTRATA_TOP_TABLE_H
@@ -26,6 +26,7 @@ enum top_view {
 	TOP_DISK,
 	TOP_CGROUP,
 	TOP_CONTAINER,
+	TOP_SERVER, /* a server, or a daemon's process with a mount */
 	TOP_VIEWS,
 };
 
@@ -35,14 +36,15 @@ const char *top_view_name(enum top_view view);
 /* How rows are split, besides by the key of the view. */
 enum top_split {
 	TOP_WHOLE,    /* nothing: operations and requests in one row */
-	TOP_REQUESTS, /* requests only, by disk and operation */
+	TOP_REQUESTS, /* requests only, by disk and operation; of servers by operation */
 	TOP_OPS,      /* operations only, by kind */
 };
 
 struct top_key {
 	uint64_t who[2]; /* process, thread, name, file ..., as the view has it */
 	uint32_t dev;    /* disk of requests, kernel dev_t; 0: any */
-	uint32_t op;     /* enum op_kind, or enum rq_op | behalf << 8; 0 with TOP_WHOLE */
+	uint32_t op;     /* enum op_kind, or enum rq_op | behalf << 8; 0 with TOP_WHOLE; of
+			  * servers any number */
 };
 
 /* The sums of one side. */
@@ -59,8 +61,9 @@ struct top_row {
 	const char *cgroup;                /* NULL: not known; hostile */
 	const struct container *container; /* NULL: none, or not known */
 	unsigned int major, minor;         /* of the disk */
+	const struct server_row *server;   /* with TOP_SERVER: the first of its rows */
 	struct top_side ops;
-	struct top_side rqs; /* total_ns: from submission to completion */
+	struct top_side rqs; /* total_ns: from submission to completion; of servers: server_ns */
 	uint64_t tag_ns, queue_ns, device_ns;
 	uint64_t behalf_bytes; /* of rqs.bytes, submitted by other threads for the row */
 	bool p99_known;

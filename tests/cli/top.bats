@@ -290,12 +290,12 @@ pid_at() { screen | sed -n "$1p" | awk '{ print $1 }'; }
 	keys h
 	wait_until hides 'iostrata top: keys'
 	local view
-	for view in tid comm dev cgroup container pid; do
+	for view in tid comm dev cgroup container server pid; do
 		keys v
 		wait_until shows "load .* by $view in "
 	done
 	keys V
-	wait_until shows 'by container in'
+	wait_until shows 'by server in'
 	keys v
 	wait_until shows 'BYTES\*'
 	keys '<'

@@ -133,6 +133,43 @@ static struct top_row *row(const struct fixture *f, uint64_t who)
 	return r;
 }
 
+static void fill_server(struct server_row *r, const char *server, const char *op,
+			unsigned int opcode, uint64_t count, uint64_t each_ns)
+{
+	snprintf(r->key.server, sizeof(r->key.server), "%s", server);
+	snprintf(r->key.op, sizeof(r->key.op), "%s", op);
+	r->key.opcode = opcode;
+	r->sums = (struct server_sums){ .count = count,
+					.errors = 1,
+					.sent_bytes = count * 100,
+					.received_bytes = count * 1000,
+					.tag_ns = count * 10,
+					.queue_ns = count * 20,
+					.server_ns = count * each_ns,
+					.max_ns = each_ns };
+	assert_int_equal(hist_add(&r->hist, hist_bucket(each_ns), count), 0);
+}
+
+enum { SERVERS = 4 };
+
+/* A server with two kinds of requests, and two mounts of the same daemon. */
+static void sample_servers(struct snapshot *sn)
+{
+	sample(sn);
+	sn->n_servers = SERVERS;
+	sn->servers = calloc(SERVERS, sizeof(*sn->servers));
+	assert_non_null(sn->servers);
+	fill_server(&sn->servers[0], "10.0.0.7", "READ", 0, 23, 1000000);
+	fill_server(&sn->servers[1], "10.0.0.7", "WRITE", 0, 7, 3000000);
+	fill_server(&sn->servers[2], HOSTILE, "", 15, 11, 2000000);
+	fill_server(&sn->servers[3], HOSTILE, "", 15, 13, 2000000);
+	for (int i = 2; i < SERVERS; i++) {
+		sn->servers[i].key.pid = 77;
+		sn->servers[i].key.dev = 50 + i;
+		sn->servers[i].mount = strdup(i == 2 ? "/two" : "/three");
+	}
+}
+
 /* Whatever the view, nothing is lost and nothing counted twice. */
 static void test_sums(void **state)
 {
@@ -147,6 +184,11 @@ static void test_sums(void **state)
 				ops += f.t.rows[i].ops.count;
 				rqs += f.t.rows[i].rqs.count;
 				bytes += f.t.rows[i].rqs.bytes;
+			}
+			if (view == TOP_SERVER) { /* sample() has no requests to servers */
+				assert_int_equal(f.t.n, 0);
+				end(&f);
+				continue;
 			}
 			assert_int_equal(ops, split == TOP_REQUESTS || view == TOP_DISK ? 0 : 44);
 			assert_int_equal(rqs, split == TOP_OPS ? 0 : 157);
@@ -269,6 +311,42 @@ static char *container_text(const struct fixture *f, uint64_t who)
 	return v.unknown ? NULL : strndup(v.text, v.max);
 }
 
+static void test_servers(void **state)
+{
+	struct top_row *nfs = NULL, *two = NULL;
+	struct fixture f = {};
+
+	(void)state;
+	sample_servers(&f.sn);
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_SERVER, TOP_WHOLE, &f.names), 0);
+	assert_int_equal(f.t.n, 3);
+	for (size_t i = 0; i < f.t.n; i++) {
+		struct top_row *r = &f.t.rows[i];
+
+		nfs = strcmp(top_row_name(TOP_SERVER, r), "10.0.0.7") ? nfs : r;
+		two = r->server->key.dev == 52 ? r : two;
+		assert_int_equal(r->ops.count, 0);
+	}
+	assert_true(nfs && two);
+	assert_int_equal(nfs->rqs.count, 30);
+	assert_int_equal(nfs->rqs.errors, 2);
+	assert_int_equal(nfs->rqs.bytes, 30 * 1100);
+	assert_int_equal(nfs->rqs.total_ns, 23 * 1000000 + 7 * 3000000);
+	assert_int_equal(nfs->rqs.max_ns, 3000000);
+	assert_int_equal(nfs->tag_ns + nfs->queue_ns, 30 * 30);
+	top_row_p99(&f.t, nfs);
+	assert_true(nfs->rqs.p99_ns > 2900000 && nfs->rqs.p99_ns <= 3000000);
+	assert_int_equal(two->rqs.count, 11);
+	assert_string_equal(top_row_name(TOP_SERVER, two), HOSTILE);
+	end(&f);
+	/* by kind of request */
+	f = (struct fixture){};
+	sample_servers(&f.sn);
+	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_SERVER, TOP_REQUESTS, &f.names), 0);
+	assert_int_equal(f.t.n, 4);
+	end(&f);
+}
+
 static void check_name(const struct fixture *f, uint64_t who, const char *shown, const char *name)
 {
 	char *text = container_text(f, who);
@@ -377,6 +455,11 @@ static void test_sum_text(void **state)
 	check_sum(&sn, 0, 65, "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, ...");
 	check_sum(&sn, 0, 30, "files: 44 ops, 176 KiB; ...");
 	snapshot_free(&sn);
+	sample_servers(&sn);
+	check_sum(&sn, 0, 120,
+		  "files: 44 ops, 176 KiB;  disks: 103 R 51.5 KiB, 49 W 24.5 KiB, 5 F;  "
+		  "servers: 54 requests, 58.0 KiB");
+	snapshot_free(&sn);
 }
 
 static char *text_of(const struct top_text *v, const struct snapshot *sn)
@@ -462,6 +545,41 @@ static void test_text(void **state)
 	snapshot_free(&sn);
 }
 
+static void test_text_servers(void **state)
+{
+	struct top_text v = { .view = TOP_SERVER,
+			      .names = &(struct top_names){},
+			      .head = "12:00:00 loadavg: 1 2 3",
+			      .sort = "avg",
+			      .max_rows = 20,
+			      .width = 300 };
+	struct snapshot sn;
+	char *text;
+
+	(void)state;
+	sample_servers(&sn);
+	text = text_of(&v, &sn);
+	assert_has(text, "PID  MOUNT   REQUEST  I/O  Kbytes  AVGms\n10.0.0.7 ");
+	assert_has(text, "  -  -       WRITE      7       8  3.000\n");
+	assert_has(text, "  77  /two    READ      11      12  2.000\n");
+	assert_has_not(text, "sda");
+	assert_has_not(text, "processes"); /* the requests to disks are in no row */
+	free(text);
+	/* the time before a request was sent; a daemon has none */
+	v.sort = "queue";
+	text = text_of(&v, &sn);
+	assert_has(text, "  3.000   0.00003\n");
+	assert_has(text, "  2.000         -\n");
+	free(text);
+	/* no column without a figure */
+	sn.n_servers = 2;
+	text = text_of(&v, &sn);
+	assert_has(text, "SERVER    REQUEST  I/O");
+	free(text);
+	sn.n_servers = SERVERS;
+	snapshot_free(&sn);
+}
+
 static void test_text_paths(void **state)
 {
 	static const char path[] = "/a/path/that/is/longer/than/a/line/of/the/text/can/be/if/it/is/"
@@ -519,6 +637,37 @@ static json_int_t number(const json_t *row, const char *member)
 }
 
 /* In a row by container: what it is called, and the container's id or null. */
+static void test_json_servers(void **state)
+{
+	json_t *j, *one;
+	struct snapshot sn;
+
+	(void)state;
+	sample_servers(&sn);
+	j = json_of(TOP_SERVER, &sn);
+	assert_string_equal(json_string_value(json_object_get(j, "by")), "server");
+	assert_int_equal(json_array_size(json_object_get(j, "rows")), 0);
+	assert_int_equal(json_array_size(json_object_get(j, "ops")), 0);
+	assert_int_equal(json_array_size(json_object_get(j, "servers")), SERVERS);
+	one = json_array_get(json_object_get(j, "servers"), 0); /* most time first */
+	assert_string_equal(json_string_value(json_object_get(one, "mount")), "/three");
+	assert_string_equal(json_string_value(json_object_get(one, "op")), "READ");
+	assert_int_equal(json_integer_value(json_object_get(one, "count")), 13);
+	json_decref(j);
+	/* other views have the same list */
+	j = json_of(TOP_PROCESS, &sn);
+	assert_int_equal(json_array_size(json_object_get(j, "servers")), SERVERS);
+	assert_int_equal(json_array_size(json_object_get(j, "rows")), 6);
+	json_decref(j);
+	snapshot_free(&sn);
+	/* without requests to servers there is no list */
+	sample(&sn);
+	j = json_of(TOP_SERVER, &sn);
+	assert_null(json_object_get(j, "servers"));
+	json_decref(j);
+	snapshot_free(&sn);
+}
+
 static void test_json_containers(void **state)
 {
 	static const char *const keys[][2] = {
@@ -757,7 +906,7 @@ static void test_total(void **state)
 	struct snapshot sn;
 
 	(void)state;
-	sample(&sn);
+	sample_servers(&sn);
 	strcpy(sn.ops[0].fs, "ext4");
 	sn.ops[0].errors = sn.rqs[0].errors = 3;
 	sn.rqs[0].requeues = 4;
@@ -778,6 +927,14 @@ static void test_total(void **state)
 		assert_doubled(&total.sum.ops[i], &sn.ops[i]);
 	for (size_t i = 0; i < RQS; i++)
 		assert_rq_doubled(&total.sum.rqs[i], &sn.rqs[i]);
+	assert_int_equal(total.sum.n_servers, SERVERS);
+	for (size_t i = 0; i < SERVERS; i++) {
+		assert_int_equal(total.sum.servers[i].sums.count, 2 * sn.servers[i].sums.count);
+		assert_int_equal(total.sum.servers[i].hist.n, sn.servers[i].hist.n);
+		assert_int_equal(total.sum.servers[i].hist.bins[0].count,
+				 2 * sn.servers[i].sums.count);
+	}
+	assert_string_equal(total.sum.servers[2].mount, "/two");
 	assert_int_equal(total.sum.n_threads, TASKS);
 	for (size_t i = 0; i < TASKS; i++)
 		assert_int_equal(total.sum.threads[i].id, threads[i].id);
@@ -816,14 +973,25 @@ static void test_full_total(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),         cmocka_unit_test(test_process),
-		cmocka_unit_test(test_views),        cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_files),        cmocka_unit_test(test_disk),
-		cmocka_unit_test(test_order),        cmocka_unit_test(test_sum_text),
-		cmocka_unit_test(test_text),         cmocka_unit_test(test_text_paths),
-		cmocka_unit_test(test_json),         cmocka_unit_test(test_json_containers),
-		cmocka_unit_test(test_total),        cmocka_unit_test(test_bytes_of_stacked_disks),
-		cmocka_unit_test(test_json_members), cmocka_unit_test(test_full_total),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_views),
+		cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_disk),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_sum_text),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_paths),
+		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_text_servers),
+		cmocka_unit_test(test_json_servers),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json_containers),
+		cmocka_unit_test(test_total),
+		cmocka_unit_test(test_bytes_of_stacked_disks),
+		cmocka_unit_test(test_json_members),
+		cmocka_unit_test(test_full_total),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
