@@ -12,12 +12,21 @@
 #include "base/clock.h"
 #include "base/container.h"
 
-#define PODS_DIR    "/var/log/containers"
-#define DOCKER_DIR  "/var/lib/docker/containers"
-#define PODMAN_DIR  "/var/lib/containers/storage/overlay-containers"
-#define PODMAN_FILE PODMAN_DIR "/containers.json"
+#define PODS_DIR   "/var/log/containers"
+#define DOCKER_DIR "/var/lib/docker/containers"
 
-const char *const container_names_dirs[] = { DOCKER_DIR, PODMAN_DIR, NULL };
+/* podman has a directory for each driver of its storage that was ever used. */
+#define PODMAN_DIR(driver) "/var/lib/containers/storage/" driver "-containers"
+
+const char *const container_names_dirs[] = {
+	DOCKER_DIR,          PODMAN_DIR("overlay"), PODMAN_DIR("vfs"),
+	PODMAN_DIR("btrfs"), PODMAN_DIR("zfs"),     NULL,
+};
+
+enum { PODMAN_FIRST = 1 }; /* of container_names_dirs */
+
+/* Newer versions of podman list containers of "podman run --rm" apart from others. */
+static const char *const podman_files[] = { "containers.json", "volatile-containers.json", NULL };
 
 enum {
 	ID_LEN = 64,
@@ -99,7 +108,7 @@ static void pods_read(struct container_names *n)
 		closedir(dir);
 }
 
-static void podman_read(struct container_names *n)
+static void podman_list_read(struct container_names *n, const char *file)
 {
 	struct container_known *k;
 	const char *id, *name;
@@ -107,7 +116,7 @@ static void podman_read(struct container_names *n)
 	json_t *list, *one;
 	size_t i;
 
-	path_of(n, PODMAN_FILE, path);
+	path_of(n, file, path);
 	list = json_load_file(path, 0, NULL);
 	json_array_foreach(list, i, one)
 	{
@@ -118,6 +127,18 @@ static void podman_read(struct container_names *n)
 			copy(k->name, sizeof(k->name), name, strlen(name));
 	}
 	json_decref(list);
+}
+
+static void podman_read(struct container_names *n)
+{
+	const char *const *dir = container_names_dirs + PODMAN_FIRST;
+	char file[PATH_LEN];
+
+	for (; *dir; dir++)
+		for (const char *const *name = podman_files; *name; name++) {
+			snprintf(file, sizeof(file), "%s/%s", *dir, *name);
+			podman_list_read(n, file);
+		}
 }
 
 static void docker_read(struct container_names *n, struct container_known *k)

@@ -5,8 +5,9 @@
  *
  * Pods of any runtime: the kubelet's links POD_NAMESPACE_CONTAINER-ID.log in /var/log/containers
  * (Kubernetes, pkg/kubelet/kuberuntime/legacy.go). docker: its config.v2.json (moby,
- * daemon/container). podman: the containers.json of its storage (containers/storage,
- * containers.go). Those of users without root, and of other directories, are not found.
+ * daemon/container). podman: containers.json and volatile-containers.json of its storage
+ * (containers/storage, containers.go). Containers of users without root, and of other directories,
+ * are not found.
  */
 #ifndef IOSTRATA_BASE_CONTAINER_NAMES_H
 #define IOSTRATA_BASE_CONTAINER_NAMES_H

@@ -323,8 +323,10 @@ static struct container name_of(struct container_names *n, const char *cgroup)
 	return c;
 }
 
-#define STORAGE "/var/lib/containers/storage/overlay-containers/containers.json"
+#define STORAGE "/var/lib/containers/storage"
 #define ID3     "00000000000000000000000000000000000000000000000000000000000000aa"
+#define ID4     "00000000000000000000000000000000000000000000000000000000000000ab"
+#define ID5     "00000000000000000000000000000000000000000000000000000000000000ac"
 
 static void test_names(void **state)
 {
@@ -341,7 +343,13 @@ static void test_names(void **state)
 	make_file(root, "/var/log/containers/web-1_shop_nginx-" ID ".log", "");
 	make_file(root, "/var/lib/docker/containers/" ID2 "/config.v2.json", "{\"Name\":\"/db\"}");
 	make_file(root, "/var/lib/docker/containers/" ID3 "/config.v2.json", "{\"Name\":[7]");
-	make_file(root, STORAGE, "[7,{\"id\":3},{\"id\":\"" ID3 "\",\"names\":[\"pod\",\"b\"]}]");
+	make_file(root, STORAGE "/overlay-containers/containers.json",
+		  "[7,{\"id\":3},{\"id\":\"" ID3 "\",\"names\":[\"pod\",\"b\"]}]");
+	/* as podman run --rm has it, and another driver */
+	make_file(root, STORAGE "/overlay-containers/volatile-containers.json",
+		  "[{\"id\":\"" ID4 "\",\"names\":[\"short\"]}]");
+	make_file(root, STORAGE "/vfs-containers/containers.json",
+		  "[{\"id\":\"" ID5 "\",\"names\":[\"copied\"]}]");
 	c = name_of(&n, "/kubepods/burstable/pod" UID "/" ID);
 	assert_string_equal(c.title, "shop/web-1/nginx");
 	assert_string_equal(c.space, "shop");
@@ -352,6 +360,10 @@ static void test_names(void **state)
 	assert_string_equal(c.pod_name, "");
 	c = name_of(&n, "/machine.slice/libpod-" ID3 ".scope");
 	assert_string_equal(c.title, "pod");
+	c = name_of(&n, "/libpod_parent/libpod-" ID4);
+	assert_string_equal(c.title, "short");
+	c = name_of(&n, "/libpod_parent/libpod-" ID5);
+	assert_string_equal(c.title, "copied");
 	/* one with a name of its own, and one without files */
 	c = name_of(&n, "/lxc.payload.mine");
 	assert_string_equal(c.title, "");
