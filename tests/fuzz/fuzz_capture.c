@@ -37,6 +37,7 @@ static void recording_read(FILE *f, bool pages)
 	if (!out)
 		out = fopen("/dev/null", "w");
 	if (!got) {
+		CHECK(!page_data_begin(&page, &rec));
 		while ((got = recording_next(&rec, &ev, &why)) > 0 && n++ < 2000) {
 			events_put(out, EVENTS_TEXT + n % 3, &rec, &ev, no_call, &names);
 			if (pages && (ev.kind == CHUNK_OPS || ev.kind == CHUNK_REQUESTS))
