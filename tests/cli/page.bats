@@ -275,7 +275,8 @@ data_of() { # PAGE: its JSON
 live_server() {
 	cat >"$tmp/server.py" <<-'PY'
 		import http.server, json, re, sys, time
-		page, second, words = open("build/page_live.html").read(), json.load(open(sys.argv[1])), open(sys.argv[2]).read()
+		page, second = open("build/page_live.html").read(), json.load(open(sys.argv[1]))
+		words = open(sys.argv[2]).read()
 		data = json.loads(re.search('id="data">(.*?)</script>', words)[1]) | {"live": True}
 		page = page.replace("@data@", json.dumps(data)).encode()
 		class Handler(http.server.BaseHTTPRequestHandler):
