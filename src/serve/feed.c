@@ -72,6 +72,11 @@ static void put_rows(FILE *f, const struct snapshot *sn)
 		put_text(f, sn->unfinished[i].file);
 		put_text(f, sn->unfinished[i].server);
 	}
+	for (size_t i = 0; i < sn->n_servers; i++) {
+		fwrite(&sn->servers[i], sizeof(sn->servers[i]), 1, f);
+		put_text(f, sn->servers[i].mount);
+		put_hist(f, &sn->servers[i].hist);
+	}
 }
 
 static void put_missing(FILE *f, const struct missing *missing)
@@ -252,6 +257,13 @@ static void take_rows(struct reader *r, const struct snapshot *from, struct snap
 		u->file = take_text(r);
 		u->server = take_text(r);
 	}
+	for (; !r->err && to->n_servers < from->n_servers; to->n_servers++) {
+		struct server_row *row = &to->servers[to->n_servers];
+
+		take(r, row, sizeof(*row));
+		row->mount = take_text(r);
+		take_hist(r, &row->hist);
+	}
 }
 
 static void take_snapshot(struct reader *r, const struct snapshot *from, struct snapshot *to)
@@ -260,12 +272,12 @@ static void take_snapshot(struct reader *r, const struct snapshot *from, struct 
 	to->n_ops = to->n_rqs = to->n_unfinished = 0;
 	to->n_helpers = to->n_servers = to->n_sites = to->n_threads = 0;
 	to->helpers = NULL;
-	to->servers = NULL;
 	to->sites = NULL;
 	to->threads = NULL;
 	to->ops = rows_alloc(r, from->n_ops, sizeof(*to->ops));
 	to->rqs = rows_alloc(r, from->n_rqs, sizeof(*to->rqs));
 	to->unfinished = rows_alloc(r, from->n_unfinished, sizeof(*to->unfinished));
+	to->servers = rows_alloc(r, from->n_servers, sizeof(*to->servers));
 	if (!r->err)
 		take_rows(r, from, to);
 }

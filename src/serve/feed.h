@@ -26,7 +26,8 @@ struct feed_self {
 void feed_self(struct feed_self *ret, int statm);
 
 struct feed {
-	struct snapshot sn; /* operations, requests, unfinished operations, devices, losses */
+	struct snapshot sn; /* operations, requests, also to servers, unfinished operations,
+			     * devices, losses */
 	struct devices devices;
 	struct missing missing; /* texts are owned by @text */
 	struct feed_self self;

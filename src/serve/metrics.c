@@ -76,15 +76,18 @@ static void labels_begin(struct writer *w)
 	w->labels[0] = '\0';
 }
 
-/* Adds the labels of the key of --by. An empty label is the same as none. */
-static void add_key(struct writer *w, const struct total_key *total, const struct key *key)
+/* Adds the labels @names of a key. An empty label is the same as none. */
+static void add_labels(struct writer *w, const char *const *names, const struct key *key)
 {
-	const char *const *names = key_label_names(w->totals->by);
-
-	if (!total->id)
-		return;
 	for (int i = 0; names[i]; i++)
 		add_label(w, names[i], key ? key->labels[i] : names[i + 1] ? "" : "other");
+}
+
+/* Adds the labels of the key of --by. */
+static void add_key(struct writer *w, const struct total_key *total, const struct key *key)
+{
+	if (total->id)
+		add_labels(w, key_label_names(w->totals->by), key);
 }
 
 static void labels_of_op(struct writer *w, const struct total *t)
@@ -101,6 +104,13 @@ static void labels_of_rq(struct writer *w, const struct total *t)
 	add_label(w, "disk", t->key.of);
 	add_label(w, "op", rq_op_name(t->key.op));
 	add_key(w, &t->key, t->owner);
+}
+
+static void labels_of_server(struct writer *w, const struct total *t)
+{
+	labels_begin(w);
+	add_labels(w, server_label_names, t->owner);
+	add_label(w, "op", t->key.of);
 }
 
 /* A line with the labels of the present row and @extra: ",le=...", or "". */
@@ -229,6 +239,49 @@ static void put_rqs(struct writer *w)
 	put_counts(w, rqs, labels_of_rq, offsetof(struct total, errors));
 }
 
+static void put_server_parts(struct writer *w, const struct total *t)
+{
+	labels_of_server(w, t);
+	if (t->served.has_tags) {
+		put_seconds(w, "_total", ",part=\"tag\"", t->served.tag_ns);
+		put_seconds(w, "_total", ",part=\"queue\"", t->served.queue_ns);
+	}
+	put_seconds(w, "_total", ",part=\"server\"", t->served.server_ns);
+}
+
+/* Nothing on a machine that asks no server. */
+static void put_servers(struct writer *w)
+{
+	const struct total *t, *list = w->totals->to_servers;
+
+	if (!list)
+		return;
+	put_family(w, "iostrata_server_request_duration_seconds", "histogram",
+		   "Time of requests to file servers and FUSE daemons, from sending to answer.");
+	for (t = list; t; t = t->hh.next) {
+		labels_of_server(w, t);
+		put_hist(w, t->buckets, t->served.server_ns);
+	}
+	put_family(w, "iostrata_server_request_seconds", "counter",
+		   "Time of requests to servers by part: waiting for a slot, not sent yet, with "
+		   "the server.");
+	for (t = list; t; t = t->hh.next)
+		put_server_parts(w, t);
+	put_family(w, "iostrata_server_request_bytes", "counter",
+		   "Bytes sent to servers and received from them, headers included.");
+	for (t = list; t; t = t->hh.next) {
+		labels_of_server(w, t);
+		put_count(w, "_total", ",direction=\"sent\"", t->bytes);
+		put_count(w, "_total", ",direction=\"received\"", t->served.received_bytes);
+	}
+	put_family(w, "iostrata_server_request_errors", "counter",
+		   "Requests to servers that were answered with an error.");
+	put_counts(w, list, labels_of_server, offsetof(struct total, errors));
+	put_family(w, "iostrata_server_request_resent", "counter",
+		   "Requests to servers that were sent again.");
+	put_counts(w, list, labels_of_server, offsetof(struct total, served.resent));
+}
+
 /* By Little's law: the time spent at the device in an interval, divided by the interval. */
 static void put_depths(struct writer *w)
 {
@@ -325,6 +378,7 @@ int metrics_write(FILE *f, const struct metrics *m, bool open)
 	put_count(&w, "", "", 1);
 	put_ops(&w);
 	put_rqs(&w);
+	put_servers(&w);
 	put_depths(&w);
 	put_in_progress(&w);
 	put_honesty(&w);

@@ -2,6 +2,7 @@
 #include "serve/totals.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,11 @@ void text_label(char *dst, size_t cap, const char *src, size_t len)
 
 void totals_init(struct totals *s, enum by_key by, unsigned int buckets, unsigned int keys_max)
 {
-	*s = (struct totals){ .by = by, .keys_max = keys_max, .last_id = KEY_OTHER };
+	*s = (struct totals){
+		.by = by,
+		.keys = { .max = keys_max, .last_id = KEY_OTHER },
+		.servers = { .max = SERVERS_MAX, .last_id = KEY_OTHER },
+	};
 	bounds_set(&s->bounds, buckets);
 }
 
@@ -86,14 +91,24 @@ static void totals_remove(struct total **list, bool all)
 	}
 }
 
+static void keys_done(struct keys *k)
+{
+	struct key *key, *next;
+
+	HASH_ITER (hh, k->list, key, next) {
+		HASH_DEL(k->list, key);
+		free(key);
+	}
+}
+
 void totals_done(struct totals *s)
 {
 	struct disk_total *disk, *next_disk;
 	struct busy_total *busy, *next_busy;
-	struct key *key, *next_key;
 
 	totals_remove(&s->ops, true);
 	totals_remove(&s->rqs, true);
+	totals_remove(&s->to_servers, true);
 	HASH_ITER (hh, s->disks, disk, next_disk) {
 		HASH_DEL(s->disks, disk);
 		free(disk);
@@ -102,10 +117,8 @@ void totals_done(struct totals *s)
 		HASH_DEL(s->busy, busy);
 		free(busy);
 	}
-	HASH_ITER (hh, s->keys, key, next_key) {
-		HASH_DEL(s->keys, key);
-		free(key);
-	}
+	keys_done(&s->keys);
+	keys_done(&s->servers);
 }
 
 const char *const *key_label_names(enum by_key by)
@@ -120,32 +133,62 @@ const char *const *key_label_names(enum by_key by)
 				    : none;
 }
 
-/* The labels of a row's key, each with its NUL, in @text. Returns their length. */
-static unsigned int labels_of(const struct totals *s, const char *by, bool contained,
-			      char text[KEY_LABELS * LABEL_CAP])
+const char *const server_label_names[] = { "mount", "server", NULL };
+
+/* Values of labels, not safe yet. */
+struct labels {
+	const char *values[KEY_LABELS];
+	size_t lens[KEY_LABELS]; /* at most so many bytes of each */
+	unsigned int n;
+};
+
+/* The labels of --by of a row. */
+static struct labels row_labels(const struct totals *s, const char *by, bool contained)
 {
 	const struct container *c = container_of_row(by, contained);
-	const char *values[KEY_LABELS] = { by ? by : unknown_text };
-	size_t lens[KEY_LABELS] = { LABEL_CAP, LABEL_CAP, LABEL_CAP };
-	unsigned int n = 0, labels = 1;
+	struct labels l = { { by ? by : unknown_text }, { LABEL_CAP, LABEL_CAP, LABEL_CAP }, 1 };
 
-	if (s->by == BY_CONTAINER) {
-		labels = KEY_LABELS;
-		values[0] = values[1] = "";
-		values[2] = c ? c->id : !by ? unknown_text : strcmp(by, CONTAINER_NONE) ? by : "";
-		if (c && c->name[0]) {
-			values[0] = c->space;
-			values[1] = c->pod_name;
-			values[2] = c->name;
-		} else if (c) {
-			lens[2] = c->shown;
-		}
+	if (s->by != BY_CONTAINER)
+		return l;
+	l.n = KEY_LABELS;
+	l.values[0] = l.values[1] = "";
+	l.values[2] = c ? c->id : !by ? unknown_text : strcmp(by, CONTAINER_NONE) ? by : "";
+	if (c && c->name[0]) {
+		l.values[0] = c->space;
+		l.values[1] = c->pod_name;
+		l.values[2] = c->name;
+	} else if (c) {
+		l.lens[2] = c->shown;
 	}
-	for (unsigned int i = 0; i < labels; i++) {
-		text_label(text + n, LABEL_CAP, values[i], lens[i]);
+	return l;
+}
+
+static struct labels server_labels(const struct server_row *row)
+{
+	return (struct labels){ { row->mount ? row->mount : "", row->key.server },
+				{ LABEL_CAP, SERVER_LEN },
+				2 };
+}
+
+/* Makes @l safe: in @text, each with its NUL. Returns the length of all. */
+static unsigned int labels_put(const struct labels *l, char text[KEY_LABELS * LABEL_CAP])
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < l->n; i++) {
+		text_label(text + n, LABEL_CAP, l->values[i], l->lens[i]);
 		n += strlen(text + n) + 1;
 	}
 	return n;
+}
+
+/* Whether labels are those of KEY_OTHER: the last one alone has a value. */
+static bool labels_are_other(const char *text, unsigned int n)
+{
+	for (; n > 1; n--, text++)
+		if (*text)
+			return false;
+	return !strcmp(text, other_text);
 }
 
 /* Sets key->labels, which point into key->text. */
@@ -159,17 +202,16 @@ static void key_set_labels(struct key *key)
 	}
 }
 
-/* The key of a row; with @make it is made if need be. NULL: the row counts in KEY_OTHER. */
-static struct key *key_find(struct totals *s, const char *by, bool contained, bool make)
+/* The key with the labels @l; with @make it is made if need be. NULL: KEY_OTHER. */
+static struct key *key_find(struct keys *k, const struct labels *l, bool make)
 {
 	char text[KEY_LABELS * LABEL_CAP];
-	unsigned int len = labels_of(s, by, contained, text);
+	unsigned int len = labels_put(l, text);
 	struct key *key;
 
-	if (s->by == BY_CONTAINER ? !memcmp(text, "\0\0other", sizeof("\0\0other"))
-				  : !strcmp(text, other_text))
+	if (labels_are_other(text, l->n))
 		return NULL;
-	HASH_FIND(hh, s->keys, text, len, key);
+	HASH_FIND(hh, k->list, text, len, key);
 	if (key || !make)
 		return key;
 	key = calloc(1, sizeof(*key) + len);
@@ -178,51 +220,69 @@ static struct key *key_find(struct totals *s, const char *by, bool contained, bo
 	memcpy(key->text, text, len);
 	key->text_len = len;
 	key_set_labels(key);
-	HASH_ADD(hh, s->keys, text, len, key);
+	HASH_ADD(hh, k->list, text, len, key);
 	return key;
 }
 
-static void key_forget(struct totals *s, struct key *key)
+static void key_use(struct keys *k, const struct labels *l, uint64_t ns)
 {
-	HASH_DEL(s->keys, key);
+	struct key *key = key_find(k, l, true);
+
+	if (key)
+		key->use += ns + 1;
+}
+
+static void key_forget(struct keys *k, struct key *key)
+{
+	HASH_DEL(k->list, key);
 	free(key);
 }
 
-/* Fades the use of keys, and removes keys which have left. */
-static void keys_age(struct totals *s, uint64_t now)
+/* Fades the use of keys. Returns whether some have left: they are KEY_GONE now. */
+static bool keys_age(struct keys *k, uint64_t now)
 {
-	unsigned int leaving = s->n_leaving;
-	struct key *key, *next;
+	unsigned int leaving = k->n_leaving;
 
-	for (key = s->keys; key; key = key->hh.next) {
+	for (struct key *key = k->list; key; key = key->hh.next) {
 		key->use -= key->use * KEY_FADES / 1000;
 		if (key->state != KEY_LEAVES || now - key->left_ns < KEY_LEAVES_NS)
 			continue;
 		key->state = KEY_GONE;
-		s->n_leaving--;
+		k->n_leaving--;
 	}
-	if (s->n_leaving == leaving)
-		return;
-	totals_remove(&s->ops, false);
-	totals_remove(&s->rqs, false);
-	HASH_ITER (hh, s->keys, key, next)
-		if (key->state == KEY_GONE)
-			key_forget(s, key);
+	return k->n_leaving != leaving;
 }
 
-static void keys_use(struct totals *s, const struct snapshot *sn)
+static void keys_remove_gone(struct keys *k)
 {
-	struct key *key;
+	struct key *key, *next;
+
+	HASH_ITER (hh, k->list, key, next)
+		if (key->state == KEY_GONE)
+			key_forget(k, key);
+}
+
+static void rows_use(struct totals *s, const struct snapshot *sn)
+{
+	struct labels l;
 
 	for (size_t i = 0; i < sn->n_ops; i++) {
-		key = key_find(s, sn->ops[i].by, sn->ops[i].contained, true);
-		if (key)
-			key->use += sn->ops[i].total_ns + 1;
+		l = row_labels(s, sn->ops[i].by, sn->ops[i].contained);
+		key_use(&s->keys, &l, sn->ops[i].total_ns);
 	}
 	for (size_t i = 0; i < sn->n_rqs; i++) {
-		key = key_find(s, sn->rqs[i].by, sn->rqs[i].contained, true);
-		if (key)
-			key->use += sn->rqs[i].device_ns + 1;
+		l = row_labels(s, sn->rqs[i].by, sn->rqs[i].contained);
+		key_use(&s->keys, &l, sn->rqs[i].device_ns);
+	}
+}
+
+static void servers_use(struct totals *s, const struct snapshot *sn)
+{
+	struct labels l;
+
+	for (size_t i = 0; i < sn->n_servers; i++) {
+		l = server_labels(&sn->servers[i]);
+		key_use(&s->servers, &l, sn->servers[i].sums.server_ns);
 	}
 }
 
@@ -232,71 +292,90 @@ static int more_used_first(const struct key *a, const struct key *b)
 }
 
 /* The least used key. NULL: there is none. */
-static struct key *key_last(const struct totals *s)
+static struct key *key_last(const struct keys *k)
 {
-	return s->keys ? ELMT_FROM_HH(s->keys->hh.tbl, s->keys->hh.tbl->tail) : NULL;
+	return k->list ? ELMT_FROM_HH(k->list->hh.tbl, k->list->hh.tbl->tail) : NULL;
 }
 
 /* A leaving key may come back, with its sums as they were. */
-static void key_show(struct totals *s, struct key *key)
+static void key_show(struct keys *k, struct key *key)
 {
 	if (!key->id)
-		key->id = ++s->last_id;
-	s->n_leaving -= key->state == KEY_LEAVES;
+		key->id = ++k->last_id;
+	k->n_leaving -= key->state == KEY_LEAVES;
 	key->state = KEY_SHOWN;
-	s->n_shown++;
+	k->n_shown++;
 }
 
-static void key_leave(struct totals *s, struct key *key, uint64_t now)
+static void key_leave(struct keys *k, struct key *key, uint64_t now)
 {
 	key->state = KEY_LEAVES;
 	key->left_ns = now;
-	s->n_leaving++;
-	s->n_shown--;
+	k->n_leaving++;
+	k->n_shown--;
 }
 
 /* A key takes the place of another if it was used twice as much: places do not change all the
  * time. Keys are in the order of their use. */
-static void keys_choose(struct totals *s, uint64_t now)
+static void keys_choose(struct keys *k, uint64_t now)
 {
 	struct key *key, *least = NULL;
 
-	for (key = s->keys; key && key->use >= 1; key = key->hh.next) {
+	for (key = k->list; key && key->use >= 1; key = key->hh.next) {
 		if (key->state == KEY_SHOWN)
 			continue;
-		if (s->n_shown >= s->keys_max) {
-			least = least ? least : key_last(s);
+		if (k->n_shown >= k->max) {
+			least = least ? least : key_last(k);
 			while (least && least->state != KEY_SHOWN)
 				least = least->hh.prev;
-			if (!least || key->use < 2 * least->use || s->n_leaving >= s->keys_max)
+			if (!least || key->use < 2 * least->use || k->n_leaving >= k->max)
 				return;
-			key_leave(s, least, now);
+			key_leave(k, least, now);
 		}
-		key_show(s, key);
+		key_show(k, key);
 	}
 }
 
 /* Forgets the least used of the keys that wait: all that are not used any more, and those beyond
  * the limit. So a busy key finds its place however many others come and go. */
-static void keys_limit(struct totals *s)
+static void keys_limit(struct keys *k)
 {
 	struct key *key, *before;
 
-	for (key = key_last(s); key; key = before) {
+	for (key = key_last(k); key; key = before) {
 		before = key->hh.prev;
-		if (key->use >= 1 && HASH_COUNT(s->keys) <= (KEYS_WAIT + 1) * s->keys_max)
+		if (key->use >= 1 && HASH_COUNT(k->list) <= (KEYS_WAIT + 1) * k->max)
 			return;
 		if (key->state == KEY_WAITS)
-			key_forget(s, key);
+			key_forget(k, key);
 	}
 }
 
-/* The key whose labels a row counts under; NULL: it has none, or they are of KEY_OTHER. */
-static const struct key *owner_of(struct totals *s, const char *by, bool contained)
+/* Chooses the keys of an interval, by the use of all up to its end. */
+static void keys_settle(struct keys *k, uint64_t now)
 {
-	const struct key *key = s->by == BY_NONE ? NULL : key_find(s, by, contained, false);
+	HASH_SORT(k->list, more_used_first);
+	keys_choose(k, now);
+	keys_limit(k);
+}
+
+/* The key whose labels a row with the labels @l counts under; NULL: those of KEY_OTHER. */
+static const struct key *key_shown(struct keys *k, const struct labels *l)
+{
+	const struct key *key = key_find(k, l, false);
 
 	return key && key->state == KEY_SHOWN ? key : NULL;
+}
+
+/* The same for a row of operations or requests; NULL without --by. */
+static const struct key *owner_of(struct totals *s, const char *by, bool contained)
+{
+	struct labels l;
+
+	if (s->by == BY_NONE)
+		return NULL;
+	l = row_labels(s, by, contained);
+	return key_shown(&s->keys, &l);
 }
 
 enum { OF_CAP = sizeof(((struct total_key *)0)->of) };
@@ -443,6 +522,41 @@ static int unfinished_add(struct totals *s, const struct unfinished *u, const st
 	return 0;
 }
 
+/* Names the kind of a request as NFS or FUSE does. */
+static struct total_key server_key(const struct server_key *of, const struct key *owner)
+{
+	struct total_key key = { .id = owner ? owner->id : KEY_OTHER };
+	const char *name = of->opcode ? fuse_op_name(of->opcode) : of->op;
+
+	if (name)
+		key_text(key.of, name, sizeof(of->op));
+	else
+		snprintf(key.of, sizeof(key.of), "opcode %u", of->opcode);
+	return key;
+}
+
+static int server_add(struct totals *s, const struct server_row *row)
+{
+	struct labels l = server_labels(row);
+	const struct key *owner = key_shown(&s->servers, &l);
+	struct total_key key = server_key(&row->key, owner);
+	struct total *t = total_find(&s->to_servers, &key, owner);
+
+	if (!t)
+		return -ENOMEM;
+	t->count += row->sums.count;
+	t->errors += row->sums.errors;
+	t->bytes += row->sums.sent_bytes;
+	t->served.received_bytes += row->sums.received_bytes;
+	t->served.resent += row->sums.resent;
+	t->served.tag_ns += row->sums.tag_ns;
+	t->served.queue_ns += row->sums.queue_ns;
+	t->served.server_ns += row->sums.server_ns;
+	t->served.has_tags |= !row->key.opcode;
+	hist_sum(&s->bounds, &row->hist, t->buckets);
+	return 0;
+}
+
 /* Gauges are of the last interval. */
 static void gauges_reset(struct totals *s)
 {
@@ -464,17 +578,30 @@ static void costs_add(struct totals *s, const struct snapshot *sn)
 	s->duration_ns = sn->duration_ns;
 }
 
+/* Decides which keys have labels of their own in this interval. */
+static void keys_turn(struct totals *s, const struct snapshot *sn)
+{
+	if (keys_age(&s->keys, sn->taken_ns)) {
+		totals_remove(&s->ops, false);
+		totals_remove(&s->rqs, false);
+		keys_remove_gone(&s->keys);
+	}
+	if (keys_age(&s->servers, sn->taken_ns)) {
+		totals_remove(&s->to_servers, false);
+		keys_remove_gone(&s->servers);
+	}
+	if (s->by != BY_NONE)
+		rows_use(s, sn);
+	servers_use(s, sn);
+	keys_settle(&s->keys, sn->taken_ns);
+	keys_settle(&s->servers, sn->taken_ns);
+}
+
 int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measured)
 {
 	int err = 0;
 
-	if (s->by != BY_NONE) {
-		keys_age(s, sn->taken_ns);
-		keys_use(s, sn);
-		HASH_SORT(s->keys, more_used_first);
-		keys_choose(s, sn->taken_ns);
-		keys_limit(s);
-	}
+	keys_turn(s, sn);
 	gauges_reset(s);
 	costs_add(s, sn);
 	for (size_t i = 0; i < sn->n_ops && !err; i++)
@@ -483,6 +610,8 @@ int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measure
 	for (size_t i = 0; i < sn->n_rqs && !err; i++)
 		if (sn->rqs[i].count)
 			err = rq_add(s, &sn->rqs[i]);
+	for (size_t i = 0; i < sn->n_servers && !err; i++)
+		err = server_add(s, &sn->servers[i]);
 	for (size_t i = 0; i < sn->n_unfinished && !err; i++)
 		err = unfinished_add(s, &sn->unfinished[i], sn->devices);
 	return err;

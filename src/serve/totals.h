@@ -31,11 +31,11 @@ void bounds_set(struct bounds *b, unsigned int buckets);
 unsigned int bounds_find(const struct bounds *b, unsigned int bucket);
 
 /*
- * A key of --by. Up to .keys_max keys are shown: they have labels of their own. The most used keys
- * of the last minutes are shown, all others count in KEY_OTHER. A key which loses its place counts
- * in KEY_OTHER from then on; its sums stay as they are for KEY_LEAVES_NS, so each scraper sees
- * their end. Then they are removed. So no sum ever decreases, and the additions to all sums in an
- * interval are always the whole.
+ * A key of --by; or a file server, or the mount of a FUSE daemon. Up to .max keys of a struct keys
+ * are shown: they have labels of their own. The most used keys of the last minutes are shown, all
+ * others count in KEY_OTHER. A key which loses its place counts in KEY_OTHER from then on; its sums
+ * stay as they are for KEY_LEAVES_NS, so each scraper sees their end. Then they are removed. So no
+ * sum ever decreases, and the additions to all sums in an interval are always the whole.
  */
 enum key_state { KEY_WAITS, KEY_SHOWN, KEY_LEAVES, KEY_GONE };
 
@@ -43,32 +43,42 @@ enum key_state { KEY_WAITS, KEY_SHOWN, KEY_LEAVES, KEY_GONE };
 
 enum { KEY_OTHER = 1 }; /* an id; 0: without --by */
 
-enum { KEY_LABELS = 3 };
+enum {
+	KEY_LABELS = 3,
+	SERVERS_MAX = 32, /* file servers and mounts of daemons with labels of their own */
+};
 
 struct key {
 	unsigned int id; /* 0: never shown */
 	enum key_state state;
 	double use;       /* ns of I/O, fading: by half in 87 intervals */
 	uint64_t left_ns; /* with KEY_LEAVES: since when, CLOCK_MONOTONIC */
-	/* Values of its labels, safe UTF-8 in @text; see key_label_names(). "" if it has none. */
+	/* Values of its labels, safe UTF-8 in @text; see key_label_names() and
+	 * server_label_names. "" if it has none. */
 	const char *labels[KEY_LABELS];
 	unsigned int text_len;
 	UT_hash_handle hh;
 	char text[]; /* the labels, each with its NUL: two keys with the same labels are one */
 };
 
-struct total_key {
-	unsigned int id; /* of a struct key */
-	unsigned int op; /* enum op_kind, or enum rq_op */
-	char of[32];     /* file system or disk; safe UTF-8, as text_label() makes it */
+struct keys {
+	struct key *list; /* most used first, once they are chosen */
+	unsigned int max, last_id, n_shown, n_leaving;
 };
 
-/* The sums of operations, or of requests. */
+struct total_key {
+	unsigned int id; /* of a struct key */
+	unsigned int op; /* enum op_kind, or enum rq_op; 0 for requests to servers */
+	char of[32];     /* file system or disk, or kind of requests to servers; safe UTF-8, as
+			  * text_label() makes it */
+};
+
+/* The sums of operations, of requests, or of requests to servers. */
 struct total {
 	struct total_key key;
 	const struct key *owner; /* NULL: without labels of its own */
 	uint64_t count, errors, bytes;
-	uint64_t buckets[BOUNDS_MAX + 1]; /* of elapsed times, or of device times */
+	uint64_t buckets[BOUNDS_MAX + 1]; /* of elapsed times, or of device or server times */
 	UT_hash_handle hh;
 	union {
 		struct {
@@ -79,6 +89,12 @@ struct total {
 		struct {
 			uint64_t tag_ns, queue_ns, device_ns;
 		};
+		struct {
+			uint64_t received_bytes, resent; /* .bytes: sent */
+			uint64_t tag_ns, queue_ns, server_ns;
+			bool has_tags; /* requests of NFS count here: FUSE's have no .tag_ns and
+					* .queue_ns */
+		} served;
 	};
 };
 
@@ -105,12 +121,10 @@ struct busy_total {
 struct totals {
 	/* set by totals_init() */
 	enum by_key by; /* BY_NONE, BY_COMM, BY_CGROUP or BY_CONTAINER */
-	unsigned int keys_max;
 	struct bounds bounds;
 	/* the rest is private to totals.c, and read by metrics.c */
-	struct key *keys;
-	unsigned int last_id, n_shown, n_leaving;
-	struct total *ops, *rqs; /* in the order in which they came */
+	struct keys keys, servers;            /* of --by; servers */
+	struct total *ops, *rqs, *to_servers; /* in the order in which they came */
 	struct disk_total *disks;
 	struct busy_total *busy; /* also an entry without a disk for each operation on an fs */
 	uint64_t lost[LOST_N], missed;
@@ -126,8 +140,9 @@ void totals_done(struct totals *s);
  * by this run, a set of 1 << stratum. 0 or -ENOMEM: then the interval is there in part. */
 int totals_add(struct totals *s, const struct snapshot *sn, unsigned int measured);
 
-/* Names of the labels of keys, then NULL. */
+/* Names of the labels of keys, then NULL; KEY_OTHER has only a value for the last one. */
 const char *const *key_label_names(enum by_key by);
+extern const char *const server_label_names[];
 
 /* Hostile text of at most @len bytes as the value of a label: well-formed UTF-8 without control
  * characters, which become '?'. At most @cap bytes with the NUL, whole characters only. */

@@ -93,6 +93,23 @@ end_spawned() {
 	for it in "${spawned[@]}"; do
 		kill -9 "$it" 2>/dev/null || true
 	done
+	[[ -z ${fused:-} ]] || umount -l "$fused" 2>/dev/null || true
+}
+
+# Whether requests to daemons of FUSE can be traced here.
+has_fuse() {
+	[[ -e /dev/fuse ]] &&
+		"$iostrata" doctor -j | command jq -e '.findings[] | select(.what == "FUSE") | .works' >/dev/null
+}
+
+# fuse: mounts a file system of the daemon "fuser" at $fused until the test ends; its file f has 16 MiB.
+fuse() {
+	fused=$tmp/fuse
+	cc -O2 -o "$tmp/fuser" tests/gate/fuser.c
+	mkdir "$fused"
+	mkfifo "$tmp/open" # its stdin, which never ends
+	spawn bash -c 'exec "$0" "$1" sleep 1 <>"$2"' "$tmp/fuser" "$fused" "$tmp/open" >"$tmp/fuser.said"
+	wait_until grep -q ^ready "$tmp/fuser.said"
 }
 
 # start ARGS...: runs iostrata in the background, waits until it traces. Leaves $pid; its output

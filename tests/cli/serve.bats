@@ -112,6 +112,28 @@ reads() {
 	losetup -d "$disk"
 }
 
+@test "requests to a daemon of FUSE are counted by mount and kind" {
+	has_fuse || skip "requests of FUSE cannot be traced here"
+	fuse
+	serve --comm dd --comm cat
+	not grep -q iostrata_server_ "$tmp/first"
+	dd if="$fused/f" of=/dev/null bs=4096 count=23 iflag=direct status=none
+	not cat "$fused/none" 2>/dev/null
+	of="mount=\"$fused\",server=\"fuser\""
+	counted() { has "iostrata_server_request_duration_seconds_count{$of,op=\"READ\"}" 23; }
+	wait_until counted
+	has "iostrata_server_request_bytes_total{$of,op=\"READ\",direction=\"received\"}" $((23 * (4096 + 16)))
+	has "iostrata_server_request_errors_total{$of,op=\"LOOKUP\"}" 1
+	# a second has them, too
+	shown() {
+		dd if="$fused/f" of=/dev/null bs=4096 count=23 iflag=direct status=none
+		fetch /api/breakdown >"$tmp/now"
+		command jq -e '.servers[]? | select(.op == "READ")' "$tmp/now" >/dev/null
+	}
+	wait_until shown
+	json --arg mount "$fused" '[.servers[].mount] | unique == [$mount]' "$tmp/now"
+}
+
 @test "who listens has no capability and no program, who traces does not listen" {
 	serve
 	of_server() { sed -n "s/^$1:\t//p" "/proc/$server/status"; }
@@ -410,6 +432,33 @@ slow_scrape_ms() {
 	echo "$most kB"
 	((most < 120000))
 	answers_all
+}
+
+# resident PID: KiB
+resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$1/status"; }
+
+@test "at 2,000 series both processes take less than 25 MB" {
+	echo text >"$tmp/file"
+	serve --by comm --op read --file "$tmp/file"
+	"$python" - "$tmp/file" <<-'PY'
+		import os, sys
+		fd = os.open(sys.argv[1], os.O_RDONLY)
+		for i in range(53):
+		    with open("/proc/self/comm", "w") as comm:
+		        comm.write(f"name{i}")
+		    os.pread(fd, 1, 0)
+	PY
+	series() { (($(fetch /metrics | grep -c '^[^#]') > 2000)); }
+	wait_until series
+	for _ in {1..7}; do
+		fetch /metrics -H 'Accept-Encoding: gzip' >"$tmp/zipped"
+		fetch /metrics -H 'Accept: application/openmetrics-text' >"$tmp/open"
+		fetch /api/breakdown >"$tmp/json"
+	done
+	listener=$(resident "$server") all=$(($(resident "$pid") + listener))
+	echo "$(fetch /metrics | grep -c '^[^#]') series, $all kB, $listener kB of the listener"
+	((all * 1024 < 25000000))
+	(($(fetch /metrics | sed -n 's/^process_resident_memory_bytes //p') < 25000000))
 }
 
 @test "1,500 connections keep nobody away" {

@@ -311,9 +311,9 @@ static void test_many_keys(void **state)
 		assert_float_equal(now_sum - before, 3 * 23 * 512, 0.1);
 		before = now_sum;
 		free(text);
-		assert_true(t.n_shown <= MAX && t.n_leaving <= MAX);
+		assert_true(t.keys.n_shown <= MAX && t.keys.n_leaving <= MAX);
 	}
-	assert_true(t.n_shown == MAX && t.n_leaving > 0);
+	assert_true(t.keys.n_shown == MAX && t.keys.n_leaving > 0);
 	totals_done(&t);
 }
 
@@ -337,7 +337,7 @@ static void test_crowd(void **state)
 			comms[i] = names[i];
 		}
 		add(&t, comms, CROWD, 1000, now++);
-		assert_true(HASH_COUNT(t.keys) <= 100);
+		assert_true(HASH_COUNT(t.keys.list) <= 100);
 	}
 	add(&t, busy, 1, 1000000000, now++);
 	text = text_of(&t, false);
@@ -348,10 +348,10 @@ static void test_crowd(void **state)
 	totals_init(&t, BY_COMM, 25, MAX);
 	add(&t, comms, MAX, 1000, now++);
 	add(&t, comms + MAX, MAX, 10000, now++);
-	assert_int_equal(t.n_leaving, MAX - 1); /* the first has the requests, too */
+	assert_int_equal(t.keys.n_leaving, MAX - 1); /* the first has the requests, too */
 	now += KEY_LEAVES_NS;
 	add(&t, busy, 1, 1000000000, now++);
-	assert_in_range(t.n_leaving, 1, 1);
+	assert_in_range(t.keys.n_leaving, 1, 1);
 	totals_done(&t);
 	assert_true(clock_read(CLOCK_PROCESS_CPUTIME_ID) - begin < ALLOWED_NS);
 	free(names);
@@ -453,6 +453,124 @@ static void test_in_progress(void **state)
 	devices_done(&devices);
 }
 
+/* Rows of @n servers, of requests of 2000 ns each: the first one is of NFS, others are mounts of
+ * daemons. */
+static void servers_sample(struct snapshot *sn, unsigned int n)
+{
+	char mount[32];
+
+	sn->servers = calloc(n, sizeof(*sn->servers));
+	sn->n_servers = n;
+	assert_non_null(sn->servers);
+	for (unsigned int i = 0; i < n; i++) {
+		struct server_row *r = &sn->servers[i];
+
+		r->sums = (struct server_sums){ .count = 7,
+						.errors = 3,
+						.resent = 2,
+						.sent_bytes = 101,
+						.received_bytes = 300,
+						.tag_ns = i ? 0 : 11,
+						.queue_ns = i ? 0 : 13,
+						.server_ns = 14000 };
+		assert_int_equal(hist_add(&r->hist, hist_bucket(2000), 7), 0);
+		if (!i) {
+			strcpy(r->key.server, "10.0.0.7");
+			strcpy(r->key.op, "READ");
+			continue;
+		}
+		strcpy(r->key.server, "sshfs");
+		r->key.opcode = 15; /* READ */
+		r->key.pid = i;
+		snprintf(mount, sizeof(mount), "/mnt/%u", i);
+		r->mount = strdup(mount);
+	}
+}
+
+#define NFS   "{mount=\"\",server=\"10.0.0.7\",op=\"READ\"}"
+#define SSHFS "{mount=\"/mnt/1\",server=\"sshfs\",op=\"READ\"}"
+
+/* Requests to servers: by mount, server and kind. A figure that is not known has no series. */
+static void test_servers(void **state)
+{
+	struct snapshot sn = { .taken_ns = 1 };
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_COMM, 25, 2);
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	text = text_of(&t, false);
+	assert_null(strstr(text, "iostrata_server_"));
+	free(text);
+	servers_sample(&sn, 2);
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	sn.servers[1].key.opcode = 99;
+	sn.servers[1].key.pid = 7; /* the daemon was started again */
+	strcpy(sn.servers[1].mount, "/\n\"1");
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	text = text_of(&t, false);
+	assert_line(text, "# TYPE iostrata_server_request_duration_seconds histogram");
+	assert_line(text, "iostrata_server_request_duration_seconds_count" NFS " 14");
+	assert_line(text, "iostrata_server_request_duration_seconds_sum" SSHFS " 0.000014000");
+	assert_line(text, "iostrata_server_request_duration_seconds_bucket{mount=\"/mnt/1\","
+			  "server=\"sshfs\",op=\"READ\",le=\"0.000002047\"} 7");
+	assert_line(text, "iostrata_server_request_seconds_total{mount=\"\",server=\"10.0.0.7\","
+			  "op=\"READ\",part=\"tag\"} 0.000000022");
+	assert_line(text, "iostrata_server_request_seconds_total{mount=\"\",server=\"10.0.0.7\","
+			  "op=\"READ\",part=\"queue\"} 0.000000026");
+	assert_line(text, "iostrata_server_request_seconds_total{mount=\"/mnt/1\","
+			  "server=\"sshfs\",op=\"READ\",part=\"server\"} 0.000014000");
+	assert_null(strstr(text, "server=\"sshfs\",op=\"READ\",part=\"tag\""));
+	assert_null(strstr(text, "server=\"sshfs\",op=\"READ\",part=\"queue\""));
+	assert_line(text, "iostrata_server_request_bytes_total{mount=\"/mnt/1\","
+			  "server=\"sshfs\",op=\"READ\",direction=\"sent\"} 101");
+	assert_line(text, "iostrata_server_request_bytes_total{mount=\"/mnt/1\","
+			  "server=\"sshfs\",op=\"READ\",direction=\"received\"} 300");
+	assert_line(text, "iostrata_server_request_errors_total" NFS " 6");
+	assert_line(text, "iostrata_server_request_resent_total" NFS " 4");
+	assert_line(text, "iostrata_server_request_errors_total{mount=\"/?\\\"1\","
+			  "server=\"sshfs\",op=\"opcode 99\"} 3");
+	free(text);
+	snapshot_free(&sn);
+	totals_done(&t);
+}
+
+/* However many servers there are, so many have labels, and all together count whole. */
+static void test_many_servers(void **state)
+{
+	enum { ROUNDS = 3, SERVERS = SERVERS_MAX + 5 };
+	const char *count = "iostrata_server_request_duration_seconds_count";
+	struct snapshot sn = {};
+	struct totals t;
+	char *text;
+
+	(void)state;
+	totals_init(&t, BY_NONE, 25, 100);
+	servers_sample(&sn, SERVERS);
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		sn.taken_ns = i;
+		assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	}
+	text = text_of(&t, false);
+	assert_int_equal(t.servers.n_shown, SERVERS_MAX);
+	assert_int_equal(HASH_COUNT(t.to_servers), SERVERS_MAX + 1);
+	assert_float_equal(sum_of(text, count), ROUNDS * SERVERS * 7, 0.1);
+	assert_line(text, "iostrata_server_request_duration_seconds_count{mount=\"\","
+			  "server=\"other\",op=\"READ\"} 105");
+	free(text);
+	/* a busy one takes the place of another, whose series ends after a while */
+	sn.servers[SERVERS - 1].sums.server_ns = 1000000000;
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(t.servers.n_leaving, 1);
+	assert_int_equal(HASH_COUNT(t.to_servers), SERVERS_MAX + 2);
+	sn.taken_ns += KEY_LEAVES_NS;
+	assert_int_equal(totals_add(&t, &sn, ALL_STRATA), 0);
+	assert_int_equal(HASH_COUNT(t.to_servers), SERVERS_MAX + 1);
+	snapshot_free(&sn);
+	totals_done(&t);
+}
+
 static void fill_feed(struct snapshot *sn, struct devices *d)
 {
 	static const char *const comms[] = { "a", NULL };
@@ -470,9 +588,7 @@ static void fill_feed(struct snapshot *sn, struct devices *d)
 	sn->n_unfinished = 1;
 	assert_non_null(sn->unfinished);
 	sn->unfinished[0] = (struct unfinished){ .age_ns = 23, .file = strdup("/a\nb") };
-	sn->servers = calloc(1, sizeof(*sn->servers)); /* which are not sent */
-	sn->n_servers = 1;
-	assert_non_null(sn->servers);
+	servers_sample(sn, 2);
 	sn->lost[LOST_RING] = 101;
 	devices_add(d, &disk);
 	devices_sort(d);
@@ -504,8 +620,12 @@ static void test_feed(void **state)
 	assert_int_equal(f.sn.ops[1].hist.bins[0].count, 23);
 	assert_string_equal(container_of_row(f.sn.rqs[0].by, true)->runtime, "docker");
 	assert_string_equal(f.sn.unfinished[0].file, "/a\nb");
-	assert_int_equal(f.sn.n_servers, 0);
-	assert_null(f.sn.servers);
+	assert_int_equal(f.sn.n_servers, 2);
+	assert_string_equal(f.sn.servers[0].key.op, "READ");
+	assert_null(f.sn.servers[0].mount);
+	assert_string_equal(f.sn.servers[1].mount, "/mnt/1");
+	assert_int_equal(f.sn.servers[1].sums.received_bytes, 300);
+	assert_int_equal(f.sn.servers[1].hist.bins[0].count, 7);
 	assert_int_equal(f.sn.lost[LOST_RING], 101);
 	assert_string_equal(devices_find(&f.devices, 8 << 20)->name, "sda");
 	assert_int_equal(f.devices.n_links, 1);
@@ -700,14 +820,15 @@ static void test_token(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cost),      cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_text),      cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_hostile),   cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_many_keys), cmocka_unit_test(test_in_progress),
-		cmocka_unit_test(test_feed),      cmocka_unit_test(test_hostile_feed),
-		cmocka_unit_test(test_requests),  cmocka_unit_test(test_accepts),
-		cmocka_unit_test(test_token),     cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_cost),         cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_text),         cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_hostile),      cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_in_progress),
+		cmocka_unit_test(test_feed),         cmocka_unit_test(test_hostile_feed),
+		cmocka_unit_test(test_requests),     cmocka_unit_test(test_accepts),
+		cmocka_unit_test(test_token),        cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_losses),       cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_many_servers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
