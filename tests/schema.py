@@ -66,12 +66,21 @@ def check(one: Any, name: str) -> None:
         raise Invalid(f"{name}: {what_is_wrong(error)}") from None
 
 
+def without_twins(members: list[tuple[str, Any]]) -> Json:
+    """An object that has each of its members once."""
+    found = dict(members)
+    if len(found) < len(members):
+        names = [name for name, _ in members]
+        raise Invalid(f"there is more than one {next(name for name in names if names.count(name) > 1)}")
+    return found
+
+
 def objects(text: str) -> list[Json]:
     """The objects of @text, one a line. All are valid, else Invalid is raised."""
     found: list[Json] = []
     name = None
     for line in text.splitlines():
-        one = json.loads(line)
+        one = json.loads(line, object_pairs_hook=without_twins)
         name = one.get("schema", name) if isinstance(one, dict) else name
         if not isinstance(name, str):
             raise Invalid(f"a line names no schema: {line[:300]}")

@@ -80,6 +80,19 @@ cmd base bpf trace capture analyse export show top funcs serve run
 	none finds '#include <bpf/' "${others[@]}"
 }
 
+@test "the map has each folder, below the folders from which it includes" {
+	sed -n '/^## Folders/,/^## The model/s/^| \(`src[^|]*`\) |.*/\1/p' docs/ARCHITECTURE.md |
+		awk '{ while (match($0, /`src\/[a-z]*/)) {
+			print NR, substr($0, RSTART + 5, RLENGTH - 5)
+			$0 = substr($0, RSTART + RLENGTH)
+		} }' >"$BATS_TEST_TMPDIR/map" # rows "PLACE FOLDER"; src itself has no name
+	diff <(awk 'NF == 2 { print $2 }' "$BATS_TEST_TMPDIR/map" | sort) <(cd src && ls -d -- */ | tr -d / | sort)
+	awk 'NR == FNR { place[$2] = $1; next }
+		$1 != "." { for (i = 2; i <= NF; i++) if (place[$i] >= place[$1]) print $1 ": " $i }
+		' "$BATS_TEST_TMPDIR/map" - <<<"$may_include" >"$BATS_TEST_TMPDIR/upwards"
+	none cat "$BATS_TEST_TMPDIR/upwards"
+}
+
 @test "a command's files begin with its name, and no command knows another" {
 	for file in src/cmd/*_*.[ch]; do
 		command=${file#src/cmd/}
@@ -110,16 +123,17 @@ cmd base bpf trace capture analyse export show top funcs serve run
 	none finds '(^|[^_a-z])session_[a-z]' "${others[@]}"
 }
 
-# Rows "FILE INCLUDED", both below src.
+# Rows "FILE INCLUDED", both below src. Programs do not name their own folder.
 includes() {
-	grep -HoE '^#include "[a-z_]+/[a-z_]+\.h"' "${sources[@]}" "${headers[@]}" |
-		sed -E 's,^src/([^:]*):#include "(.*)",\1 \2,'
+	grep -HE '^#[ \t]*include "' "${sources[@]}" "${headers[@]}" "${bpf[@]}" |
+		sed -E 's,^src/([^:]*):#[ \t]*include "(.*)",\1 \2,; s,^(bpf/[^ ]* )([^/]*)$,\1bpf/\2,; s,\.\./,,'
 }
 
 @test "no headers include one another in a circle" {
 	includes | grep -E '^[^ ]*\.h ' | tsort >"$BATS_TEST_TMPDIR/sorted" 2>"$BATS_TEST_TMPDIR/circles"
 	none cat "$BATS_TEST_TMPDIR/circles"
 	(($(wc -l <"$BATS_TEST_TMPDIR/sorted") > 50))
+	grep -q '^bpf/wait\.bpf\.h$' "$BATS_TEST_TMPDIR/sorted"
 }
 
 @test "a header has two includers, a test may be one" {

@@ -32,6 +32,32 @@ schemas() { # Python from stdin, with all schemas by their names
 	)
 }
 
+@test "each list of strata in a schema has all of them" {
+	mapfile -t strata < <(sed -n '/^const struct opt_term strata_terms/,/^};/s/.*\[ST_[A-Z]*\] = { "\([a-z]*\)".*/\1/p' \
+		src/base/names.c)
+	((${#strata[@]} > 9))
+	schemas < <(echo "strata = '${strata[*]}'.split()"; cat <<-'PY'
+		looked_at = set()
+		def lists(path, one):
+		    """Each list of texts, and the names of each object, with its path."""
+		    if isinstance(one, dict):
+		        yield path, set(one)
+		    elif isinstance(one, list):
+		        yield path, {text for text in one if isinstance(text, str)}
+		    for name, inner in one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ():
+		        yield from lists(f"{path}.{name}", inner)
+		for name, whole in SCHEMAS.items():
+		    for path, found in lists(name, whole):
+		        for suffix in ("", "_ns"):
+		            if len({s + suffix for s in strata} & found) > 3:
+		                lacking = {s + suffix for s in strata} - found
+		                assert not lacking, (path, lacking)
+		                looked_at.add(name)
+		assert len(looked_at) >= 7, looked_at
+	PY
+	)
+}
+
 @test "of each field a schema says type, unit and meaning, and of each object all fields" {
 	schemas <<-'PY'
 		for name, whole in SCHEMAS.items():
@@ -98,6 +124,9 @@ schemas() { # Python from stdin, with all schemas by their names
 		assert not told(events) and "data has no type, start_ns," in told(events, {"op": "read"})
 		assert "data has type, which" in told(events | {"type": "op"})
 	PY
+	printf '%s\n' '{"schema": "iostrata.events/1"}' '{"pid": 1, "pid": 1}' >"$BATS_TEST_TMPDIR/line"
+	run -1 tests/schema.py "$BATS_TEST_TMPDIR/line"
+	[[ $output == "line: there is more than one pid" ]]
 	echo '{"schema": "iostrata.events/1", "newer": 1}' >"$BATS_TEST_TMPDIR/line"
 	run -1 tests/schema.py "$BATS_TEST_TMPDIR/line"
 	[[ $output == "line: iostrata.events/1: data has newer, which its schema has not" ]]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The help, the manual and the documents name what is there, once, and in plain words. Needs build/iostrata.
+# shellcheck disable=SC2016 # backquotes of documents
+
+load lib
+
+iostrata=build/iostrata
+
+@test "each option that the manual and documents name is there, with its command" {
+	none python3 -B tests/house/options.py "$iostrata" $(commands)
+}
+
+@test "an option that is not there is found, wherever it is named" {
+	here=$PWD
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p man docs
+	cat >tool <<-'SH'
+		#!/bin/sh
+		echo "Options:"
+		echo "  -o, --output=FILE  write here"
+		[ "$1" != two ] || echo "      --slowest=N    these, but not --gone: see iostrata one --slowest"
+		echo "Examples:"
+		[ "$1" != one ] || echo "  iostrata one -o a --lost -- two --other"
+	SH
+	chmod +x tool
+	printf '%s\n' 'With *--slowest* and *--slowset*;' '*iostrata two --slowest 5* | *iostrata one -n*' '```' \
+		'docker --other' '```' >man/a.1.scd
+	printf '%s\n' '`iostrata one -o x -- cc --slowest`, `iostrata two -o x | jq --slurp`' \
+		'`iostrata two --outptu x`' >docs/a.md
+	run -0 python3 -B "$here/tests/house/options.py" ./tool one two
+	diff - <(sort <<<"$output") <<-'END'
+		docs/a.md:2: iostrata two has no --outptu
+		iostrata one --help: iostrata one has no --lost
+		iostrata two --help: iostrata one has no --slowest
+		man/a.1.scd:1: no command has --slowset
+		man/a.1.scd:2: iostrata one has no -n
+	END
+}
+
+# Rows "COMMAND PART: NAME" of all tables that the manual has.
+table_rows() {
+	for command in $(commands); do
+		"$iostrata" --scdoc "$command" | while read -r part; do
+			for what in columns members; do
+				"$iostrata" --scdoc "$command" "$what of $part" 2>/dev/null |
+					sed -n "s/^_.*_.*/$command $what of $part: &/p" || true
+			done
+		done
+	done
+}
+
+@test "no column is in a table twice" {
+	table_rows >"$BATS_TEST_TMPDIR/rows"
+	(($(wc -l <"$BATS_TEST_TMPDIR/rows") > 200))
+	# a name in JSON, a title; "_title_ (name)" is both
+	none awk -F ': ' '{ n = split($2, names, /[()]/); for (i = 1; i < 3 && i <= n; i++) {
+			gsub(/^ +| +$|^_|_ *$/, "", names[i])
+			if (names[i] != "" && seen[$1 ": " i ": " names[i]]++) print $1 ": " names[i]
+		} }' "$BATS_TEST_TMPDIR/rows"
+}
+
+@test "the help and the tables of columns say their nouns" {
+	mkdir "$BATS_TEST_TMPDIR/man"
+	for command in $(commands); do
+		"$iostrata" "$command" --help
+		"$iostrata" --scdoc "$command" | while read -r part; do
+			"$iostrata" --scdoc "$command" "columns of $part" 2>/dev/null || true
+		done
+	done >"$BATS_TEST_TMPDIR/man/help.scd"
+	(($(wc -w <"$BATS_TEST_TMPDIR/man/help.scd") > 5000))
+	none python3 -B tests/house/words.py "$BATS_TEST_TMPDIR"
+}
+
+@test "the manual has each exit status that there is" {
+	sed -n 's/^\tEXIT_[A-Z]* = \([0-9]*\),.*/\1/p' src/base/reason.h | sort -n >"$BATS_TEST_TMPDIR/codes"
+	(($(wc -l <"$BATS_TEST_TMPDIR/codes") > 5))
+	sed -n '/^# EXIT STATUS/,/^# SIGNALS/s/^\*\([0-9]*\)\*$/\1/p' man/iostrata.1.scd | sort -nu >"$BATS_TEST_TMPDIR/told"
+	none comm -23 <(sort "$BATS_TEST_TMPDIR/codes") <(sort "$BATS_TEST_TMPDIR/told")
+	# and no other but success, and those of a shell
+	[[ $(comm -13 <(sort "$BATS_TEST_TMPDIR/codes") <(sort "$BATS_TEST_TMPDIR/told") | tr '\n' ' ') == "0 126 127 " ]]
+}
+
+@test "the README has each command" {
+	for command in $(commands); do
+		grep -q "^| \`iostrata $command[ \`]" README.md || { echo "$command"; false; }
+	done
+}
