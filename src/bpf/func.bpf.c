@@ -118,6 +118,7 @@ int func_session(struct pt_regs *ctx)
 SEC("?tp_btf/sched_process_exit")
 int func_on_exit(u64 *ctx)
 {
+	func_killed_note(func_thread_find(ctx[0]));
 	func_calls_end(ctx[0]);
 	return 0;
 }

@@ -462,6 +462,22 @@ static __always_inline void func_frames_end(struct func_thread *t)
 	t->depth = 0;
 }
 
+/* Notes that the thread was killed by a signal of a fault, which a probed return may cause. A
+ * thread without a state called no traced function. */
+static __always_inline void func_killed_note(struct func_thread *t)
+{
+	const u64 faults = 1 << 4 /* SIGILL */ | 1 << 5 /* SIGTRAP */ | 1 << 6 /* SIGABRT */ |
+			   1 << 7 /* SIGBUS */ | 1 << 11 /* SIGSEGV */;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 by = BPF_CORE_READ(task, exit_code) & 0x7f;
+
+	if (!t || !FUNC_CONF(user_stacks) || by > 11 || !(faults >> by & 1) || !func_passes(0) ||
+	    func_live.killed_by)
+		return;
+	func_live.killed_tgid = func_pid_tgid() >> 32;
+	func_live.killed_by = by;
+}
+
 static __always_inline void func_calls_end(u64 task)
 {
 	struct func_thread *t = func_thread_find(task);
@@ -489,7 +505,23 @@ static __always_inline u64 func_frames_outlive(struct func_thread *t, u64 depth,
 	return keep;
 }
 
-/* @func is entered at @sp. False: the call is not counted, and its return need not be seen. */
+/* Counts a call without a time, where returns are not probed. */
+static __always_inline void func_count_call(u32 func)
+{
+	struct func_call c = { .func = func };
+	struct func_sums *s;
+
+	if (FUNC_CONF(rows) == FUNC_ROWS || func >= FUNC_CONF(n_funcs)) {
+		func_count_unreturned(func);
+		return;
+	}
+	s = func_row_find(&c);
+	if (s)
+		atomic_add(&s->count, 1);
+}
+
+/* @func is entered at @sp. False: the call is not counted, or counted already, and its return need
+ * not be seen. */
 static __always_inline bool func_enter(u32 func, u64 sp)
 {
 	u64 path = 0, was, depth;
@@ -498,6 +530,10 @@ static __always_inline bool func_enter(u32 func, u64 sp)
 
 	if (!func_passes(func))
 		return false;
+	if (FUNC_CONF(counted_only)) {
+		func_count_call(func);
+		return false;
+	}
 	t = func_thread_get(bpf_get_current_task(), &was);
 	if (!t)
 		return false;

@@ -42,6 +42,7 @@ struct func_conf {
 	unsigned char tracked;       /* only the tool's child and its descendants */
 	unsigned char n_pids;        /* only the thread groups in @pids; 0: all */
 	unsigned char hists_shared;  /* hists is less than the number of CPUs */
+	unsigned char counted_only;  /* returns are not probed */
 	unsigned int pids[MAX_PIDS]; /* in the tool's pid namespace */
 	unsigned int tool_tgid;
 	unsigned long long pidns_dev, pidns_ino; /* the tool's pid namespace; 0: the initial one */
@@ -108,8 +109,8 @@ enum func_lost {
 	FUNC_LOST_N,
 };
 
-/* Data changing while the programs run. The programs write @lost, @sp_seen and @learned, user space
- * the rest. */
+/* Data changing while the programs run. The programs write @lost, @sp_seen, @learned and @killed_*,
+ * user space the rest. */
 struct func_live {
 	unsigned long long since_ns;  /* when all probes were live; 0: not yet */
 	unsigned long long call_ns;   /* with conf.subtract: time added to the callers by a probe */
@@ -119,6 +120,9 @@ struct func_live {
 	unsigned int sp_seen;         /* @learned was written */
 	long long learned;
 	unsigned long long lost[FUNC_LOST_N];
+	/* thread group of a thread that called traced functions and was killed by a fault of its
+	 * own, and the signal; @killed_tgid is in the tool's pid namespace. 0: none was */
+	unsigned int killed_tgid, killed_by;
 };
 
 #endif

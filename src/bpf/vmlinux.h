@@ -82,6 +82,7 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	int exit_code;
 	u64 start_time;
 	int *set_child_tid;
 	struct task_struct *group_leader;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -28,7 +29,7 @@ struct funcs {
 	uint64_t most, max;
 	bool tree, folded, csv, list, histograms, milliseconds, batch;
 	/* state */
-	bool screen;
+	bool screen, killed_said;
 	struct func_session *session;
 	struct func_session_conf conf;
 	struct funcs_view view;
@@ -282,12 +283,42 @@ static void conf_fill(struct funcs *f)
 	f->run.names_cgroups = f->by == FUNC_ROWS_CGROUP;
 }
 
+static void say_no_times(const struct func_list *l)
+{
+	char safe[TEXT_SAFE_CAP(512)];
+
+	if (!l->no_times)
+		return;
+	text_safe(safe, sizeof(safe), l->no_times);
+	cmd_say("times are not measured, calls are only counted: %s", safe);
+}
+
+/* Says so once if a traced process was killed, probably by probes. */
+static void say_killed(struct funcs *f, const struct func_snapshot *sn)
+{
+	struct reason why;
+
+	if (!sn->killed_by || f->killed_said)
+		return;
+	f->killed_said = true;
+	reason_set(&why, EXIT_FAILED,
+		   "process %u was killed by SIG%s, perhaps because of the probes: %s",
+		   sn->killed_tgid, sigabbrev_np(sn->killed_by),
+		   sn->killed_by == SIGABRT
+			   ? "an exception thrown through a traced function ends a program"
+			   : "a program which switches stacks crashes when its returns are probed");
+	reason_hint(&why, "see FUNCTIONS OF PROGRAMS AND LIBRARIES in 'man iostrata-funcs'; "
+			  "functions of the kernel can be traced: 'vfs_*'");
+	cmd_warn(&why);
+}
+
 static int list(struct funcs *f, struct reason *why)
 {
 	struct func_list l;
 
 	if (func_session_list(&f->conf, &l, why))
 		return -1;
+	say_no_times(&l);
 	f->run.exit = cmd_written(funcs_list_text(stdout, &l));
 	func_list_free(&l);
 	return 1;
@@ -357,11 +388,12 @@ static int start(struct run *r, struct reason *why)
 	size_t n;
 
 	uname(&f->uts);
+	say_no_times(func_session_funcs(f->session));
 	v->funcs = func_session_funcs(f->session);
 	v->probe = func_session_probe(f->session);
 	v->cost = func_session_cost(f->session);
 	v->by = name_of(by_choices, f->by);
-	v->sort = name_of(sort_choices, f->sort);
+	v->sort = v->funcs->no_times ? "count" : name_of(sort_choices, f->sort);
 	v->most = f->most;
 	v->tree = f->tree || f->folded;
 	v->subtract = f->conf.subtract;
@@ -415,6 +447,7 @@ static int report(struct run *r, struct reason *why)
 	run_count_lost(r, lost);
 	f->view.until_ns = clock_day_ns();
 	err = print(f, &sn);
+	say_killed(f, &sn);
 	func_snapshot_free(&sn);
 	return run_written(r, err, why);
 }

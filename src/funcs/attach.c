@@ -283,13 +283,15 @@ static int end_attach(struct func_attached *a, const struct func_method *how, co
 
 /* Attaches the programs for entry and return, or neither. The return comes first, so every call
  * with a traced beginning has a traced end. A session program serves both ends and is attached
- * once. */
+ * once; it skips the return itself if only entries are traced. */
 static int pair_attach(struct func_attached *a, const struct func_method *how, const struct func *f,
 		       unsigned int id)
 {
 	size_t keep = a->n;
-	int err = end_attach(a, how, f, id, true);
+	int err = 0;
 
+	if (!a->entries_only || how->way == FUNC_EACH_SESSION)
+		err = end_attach(a, how, f, id, true);
 	if (!err && how->way != FUNC_EACH_SESSION)
 		err = end_attach(a, how, f, id, false);
 	if (err)
@@ -378,11 +380,15 @@ static int batch_link(const struct func_attached *a, const struct batch *b, size
 
 static int batch_attach(struct func_attached *a, const struct batch *b, size_t from, size_t n)
 {
+	bool session = a->probe->way == FUNC_SESSION;
 	size_t keep = a->n;
-	int err, fd = batch_link(a, b, from, n, true);
+	int err = 0, fd;
 
-	err = fd < 0 ? fd : fd_keep(a, fd, FD_LINK);
-	if (err || a->probe->way == FUNC_SESSION)
+	if (session || !a->entries_only) {
+		fd = batch_link(a, b, from, n, true);
+		err = fd < 0 ? fd : fd_keep(a, fd, FD_LINK);
+	}
+	if (err || session)
 		return err;
 	fd = batch_link(a, b, from, n, false);
 	err = fd < 0 ? fd : fd_keep(a, fd, FD_LINK);

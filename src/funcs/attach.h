@@ -29,9 +29,10 @@ struct func_attached {
 	struct feature *feat;
 	struct func_fd *fds; /* owned */
 	size_t n, cap;
-	size_t n_second;  /* functions probed by @second */
-	unsigned int pid; /* see func_only_in(); 0: trace all processes */
-	int err;          /* errno of the first refused function, or 0 */
+	size_t n_second;   /* functions probed by @second */
+	unsigned int pid;  /* see func_only_in(); 0: trace all processes */
+	bool entries_only; /* probe no returns */
+	int err;           /* errno of the first refused function, or 0 */
 };
 
 /* Called now and then with the progress of attaching. False: stop. */

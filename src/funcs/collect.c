@@ -218,7 +218,7 @@ static int entry_more(struct func_collect *c, const struct func_key *key,
 		return 0;
 	r->sum.parent = now.parent;
 	figures_more(&r->sum.sum, &e->last, &now, more);
-	if (c->mem.rows == FUNC_ROWS_TREE)
+	if (c->mem.rows == FUNC_ROWS_TREE || c->mem.counted_only)
 		return 0;
 	return hist_add(&r->sum.hist, key->bucket, more);
 }
@@ -270,6 +270,13 @@ static void row_move(struct func_row *to, struct func_row *from)
 	from->hist = (struct hist){};
 }
 
+/* Makes the calls of a row those of unknown time. */
+static void times_forget(struct func_row *r)
+{
+	r->unreturned = r->sum.count;
+	r->sum = (struct func_figures){};
+}
+
 static int functions_take(struct func_collect *c, struct func_snapshot *sn)
 {
 	sn->rows = calloc(c->mem.n_funcs, sizeof(*sn->rows));
@@ -300,6 +307,8 @@ static int keyed_take(struct func_collect *c, struct func_row **ret_rows, size_t
 		if (!r->sum.sum.count)
 			continue;
 		row_move(&rows[*ret_n], &r->sum);
+		if (c->mem.counted_only)
+			times_forget(&rows[*ret_n]);
 		if (tree)
 			func_figures_add(&c->funcs[r->sum.func].sum.sum, &rows[*ret_n].sum);
 		else

@@ -12,6 +12,7 @@
 #include "bpf/func.h"
 #include "funcs/attach.h"
 #include "funcs/load.h"
+#include "funcs/rows.h"
 
 enum { ROUNDS = 8, CALLS = 250 };
 
@@ -115,9 +116,22 @@ static uint64_t shortest_ns(const struct func_sums *cells, size_t stride, size_t
 	return ~inverse;
 }
 
+/* Measures the cost of entries alone, which count calls and measure no time. */
+static int measure_entries(const struct func_memory *m, unsigned int func, bool user,
+			   double without_ns, struct func_cost *ret_cost)
+{
+	double with_ns = call_ns(user);
+
+	if (!m->unreturned[func])
+		return -EOPNOTSUPP;
+	ret_cost->call_ns = with_ns > without_ns ? with_ns - without_ns : 0;
+	ret_cost->inside_ns = 0;
+	return 0;
+}
+
 /* Measures the cost. The first calls are for learning sp_shift, the next ones are timed. */
-static int measure(struct func_live *live, bool user, const struct func_sums *cells, size_t stride,
-		   size_t n, double without_ns, struct func_cost *ret_cost)
+static int measure(struct func_live *live, bool user, const struct func_memory *m,
+		   unsigned int func, double without_ns, struct func_cost *ret_cost)
 {
 	uint64_t inside_ns;
 	double with_ns;
@@ -128,7 +142,7 @@ static int measure(struct func_live *live, bool user, const struct func_sums *ce
 	if (live->sp_seen)
 		live->sp_shift = live->learned;
 	with_ns = call_ns(user);
-	inside_ns = shortest_ns(cells, stride, n);
+	inside_ns = shortest_ns(m->cells + func, m->n_funcs + 1, m->n_cpus);
 	if (inside_ns == UINT64_MAX)
 		return -EOPNOTSUPP;
 	ret_cost->call_ns = with_ns > without_ns ? with_ns - without_ns : 0;
@@ -139,8 +153,7 @@ static int measure(struct func_live *live, bool user, const struct func_sums *ce
 }
 
 int func_cost_measure(struct func_attached *a, struct func_live *live, unsigned int func,
-		      const struct func_sums *cells, size_t stride, size_t n,
-		      struct func_cost *ret_cost)
+		      const struct func_memory *m, struct func_cost *ret_cost)
 {
 	bool user = a->probe->user;
 	double without_ns = call_ns(user);
@@ -148,7 +161,8 @@ int func_cost_measure(struct func_attached *a, struct func_live *live, unsigned 
 	int got = user ? attach_own(a, func) : attach_kernel(a, func);
 
 	if (got > 0)
-		got = measure(live, user, cells, stride, n, without_ns, ret_cost);
+		got = a->entries_only ? measure_entries(m, func, user, without_ns, ret_cost)
+				      : measure(live, user, m, func, without_ns, ret_cost);
 	else if (!got)
 		got = -(a->err ? a->err : EOPNOTSUPP);
 	func_detach(a, keep);

@@ -7,17 +7,16 @@
 
 struct func_attached;
 struct func_live;
-struct func_sums;
+struct func_memory;
 
 /*
  * Measures the cost of a probe on an empty function; also tests whether this way to probe works.
  *
  * The first calls tell the programs how far from its entry a function returns (live->sp_shift). The
- * function has number @func; its sums are @n cells, one every @stride. The probe is gone on return.
- * 0 with @ret_cost, or -errno: this way to probe does not work.
+ * function has number @func, the last of @m. The probe is gone on return. If only entries are
+ * probed, ret_cost->inside_ns is 0. 0 with @ret_cost, or -errno: this way to probe does not work.
  */
 int func_cost_measure(struct func_attached *a, struct func_live *live, unsigned int func,
-		      const struct func_sums *cells, size_t stride, size_t n,
-		      struct func_cost *ret_cost);
+		      const struct func_memory *m, struct func_cost *ret_cost);
 
 #endif

@@ -182,6 +182,8 @@ static int list_patterns(const struct patterns *p, const struct func_session_con
 {
 	struct func_elf_conf elf = { .risk_exceptions = conf->risk_exceptions,
 				     .unused = conf->unused,
+				     .pids = conf->pids,
+				     .n_pids = conf->n_pids,
 				     .pid = conf->n_pids == 1 ? conf->pids[0] : 0 };
 	int err;
 

@@ -249,6 +249,15 @@ static void json_overhead(struct json *j, const struct func_snapshot *sn)
 	json_put_end(j, '}');
 }
 
+/* Why there are no times; null: there are. */
+static void put_no_times(struct json *j, const struct funcs_view *v)
+{
+	if (v->funcs->no_times)
+		json_put_string(j, "counted_only", v->funcs->no_times);
+	else
+		json_put_null(j, "counted_only");
+}
+
 int funcs_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *sn)
 {
 	struct json j = { .out = { .f = f } };
@@ -265,6 +274,7 @@ int funcs_json(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 	json_put_uint(&j, "inside_ns", v->cost->inside_ns);
 	json_put_bool(&j, "subtracted", v->subtract);
 	json_put_end(&j, '}');
+	put_no_times(&j, v);
 	err = put_functions(&j, v, sn);
 	if (!err)
 		err = json_tree(&j, v, sn);
@@ -356,11 +366,12 @@ static uint64_t unreturned(const struct func_snapshot *sn)
 	return sum;
 }
 
-static void put_unreturned(struct text_out *o, const struct func_snapshot *sn)
+static void put_unreturned(struct text_out *o, const struct funcs_view *v,
+			   const struct func_snapshot *sn)
 {
 	uint64_t n = unreturned(sn);
 
-	if (n)
+	if (n && !v->funcs->no_times)
 		text_put(o, "\n%s call%s not seen to return: included in count, but in no time\n",
 			 text_count(n).s, n == 1 ? " was" : "s were");
 }
@@ -377,7 +388,8 @@ static void put_table(struct text_out *o, const struct funcs_view *v, const stru
 	columns_text(o, &cols, (const void *const *)rows->at, n);
 	if (n < rows->n)
 		text_put(o, "%s more rows; -n 0 shows all\n", text_count(rows->n - n).s);
-	text_put(o, "\nself time of all: %s\n", text_ns(rows->self_ns).s);
+	if (!v->funcs->no_times)
+		text_put(o, "\nself time of all: %s\n", text_ns(rows->self_ns).s);
 }
 
 static void put_hists(struct text_out *o, const struct funcs_view *v, const struct funcs_rows *rows)
@@ -443,7 +455,7 @@ int funcs_text(FILE *f, const struct funcs_view *v, const struct func_snapshot *
 		err = put_tree(&o, v, sn);
 	if (v->histograms)
 		put_hists(&o, v, &rows);
-	put_unreturned(&o, sn);
+	put_unreturned(&o, v, sn);
 	put_refused(&o, v);
 	put_lost(&o, sn);
 	put_overhead(&o, sn);

@@ -46,6 +46,7 @@ int func_memory_open(struct func_memory *m, const struct func_bpf *obj)
 	const struct func_conf *c = (const struct func_conf *)&obj->rodata->func_conf;
 
 	*m = (struct func_memory){ .rows = c->rows,
+				   .counted_only = c->counted_only,
 				   .n_funcs = c->n_funcs,
 				   .n_cpus = libbpf_num_possible_cpus(),
 				   .n_hists = c->hists,

@@ -30,6 +30,8 @@ struct func_list {
 	size_t n, cap;
 	char **places; /* texts for func.where; owned */
 	size_t n_places;
+	const char *no_times; /* why calls are counted only, and no return is probed; NULL: times
+			       * are measured. Hostile text */
 };
 
 /* Adds a copy of @name. @where lives as long as the list. 0 or -ENOMEM. */
@@ -77,6 +79,9 @@ struct func_snapshot {
 	size_t n_tree;
 	uint64_t duration_ns;
 	uint64_t lost[FUNC_LOSS_N];
+	/* the first traced process that a signal of a fault killed, so far; 0: none, or returns are
+	 * not probed */
+	unsigned int killed_tgid, killed_by;
 	bool has_overhead;
 	uint64_t bpf_run_ns, bpf_run_cnt; /* time and runs of our programs, so far */
 };
@@ -92,6 +97,7 @@ struct func_cost {
 /* The counters of the programs on functions, mapped into our memory. */
 struct func_memory {
 	enum func_rows rows;
+	bool counted_only; /* no returns are probed */
 	unsigned int n_funcs, n_cpus, n_hists;
 	struct func_sums *cells;              /* mapped: [n_cpus][n_funcs + 1] */
 	const unsigned int *hists;            /* mapped: [n_hists][n_funcs + 1][HIST_N] */

@@ -87,9 +87,13 @@ static void put_head(const struct funcs_ui *ui, uint64_t self_ns)
 		 text_clock(ui->day_ns, ui->presses.interval_ns).s, text_count(n).s, text_plural(n),
 		 v->probe, text_ns(ui->sn->duration_ns).s, ui->presses.paused ? ", paused" : "");
 	screen_put(0, 0, screen_width(), STYLE_BOLD, text);
-	snprintf(text, sizeof(text), "self time of all: %s; a probe costs %s a call%s",
-		 text_ns(self_ns).s, text_ns(v->cost->call_ns).s,
-		 v->subtract ? ", which is subtracted" : "");
+	if (v->funcs->no_times)
+		snprintf(text, sizeof(text), "calls are only counted; a probe costs %s a call",
+			 text_ns(v->cost->call_ns).s);
+	else
+		snprintf(text, sizeof(text), "self time of all: %s; a probe costs %s a call%s",
+			 text_ns(self_ns).s, text_ns(v->cost->call_ns).s,
+			 v->subtract ? ", which is subtracted" : "");
 	screen_put(1, 0, screen_width(), STYLE_NORMAL, text);
 }
 

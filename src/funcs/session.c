@@ -194,6 +194,7 @@ static void conf_fill(struct func_session *s, bool user)
 	c->rows = s->conf.rows;
 	c->subtract = s->conf.subtract;
 	c->tracked = s->conf.follow;
+	c->counted_only = s->list.no_times != NULL;
 	c->n_pids = s->conf.n_pids;
 	memcpy(c->pids, s->conf.pids, s->conf.n_pids * sizeof(*c->pids));
 	c->tool_tgid = getpid();
@@ -213,7 +214,9 @@ static int try_load(struct func_session *s, const struct func_method *how,
 
 	if (err)
 		return err;
-	s->attached = (struct func_attached){ .obj = s->obj, .feat = &s->feat };
+	s->attached = (struct func_attached){ .obj = s->obj,
+					      .feat = &s->feat,
+					      .entries_only = s->bpf_conf.counted_only };
 	s->live = (struct func_live *)&s->obj->bss->func_live;
 	return func_memory_open(&s->mem, s->obj);
 }
@@ -229,8 +232,7 @@ static void try_undo(struct func_session *s)
 static int cost_measure(struct func_session *s, const struct func_method *how)
 {
 	s->attached.probe = how;
-	return func_cost_measure(&s->attached, s->live, s->list.n, s->mem.cells + s->list.n,
-				 s->list.n + 1, s->mem.n_cpus, &s->cost);
+	return func_cost_measure(&s->attached, s->live, s->list.n, &s->mem, &s->cost);
 }
 
 /* Loads the programs of one way to probe, and tries them on an empty function. */
@@ -336,6 +338,15 @@ static int tracepoints_attach(struct func_session *s, struct reason *why)
 	return reason_set(why, EXIT_KERNEL, "cannot trace threads: %s", strerror(errno));
 }
 
+/* A tree of calls is made of their returns. */
+static int tree_check(const struct func_session *s, struct reason *why)
+{
+	if (!s->list.no_times || s->conf.rows != FUNC_ROWS_TREE)
+		return 0;
+	return reason_set(why, EXIT_FAILED, "there is no tree where calls are only counted: %.200s",
+			  s->list.no_times);
+}
+
 static void probe_name_set(struct func_session *s, size_t n_live)
 {
 	const struct func_attached *a = &s->attached;
@@ -389,7 +400,7 @@ static int session_start(struct func_session *s, struct reason *why)
 
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	if (func_find(&s->conf, false, &s->list, &user, why) || limit_check(s, why) ||
-	    probe_check(s, user, why) || feature_probe(&s->feat, why))
+	    tree_check(s, why) || probe_check(s, user, why) || feature_probe(&s->feat, why))
 		return -1;
 	conf_fill(s, user);
 	if (probe_choose(s, user, why) || tracepoints_attach(s, why) || functions_attach(s, why))
@@ -489,6 +500,8 @@ int func_session_snapshot(struct func_session *s, struct func_snapshot *ret_sn, 
 	sn.duration_ns = now - s->since_ns;
 	s->since_ns = s->collected_ns = now;
 	losses_take(s, &sn);
+	sn.killed_tgid = s->live->killed_tgid;
+	sn.killed_by = s->bpf_conf.counted_only ? 0 : s->live->killed_by;
 	sn.has_overhead = s->stats_fd >= 0;
 	if (sn.has_overhead)
 		overhead_take(s, &sn);

@@ -128,7 +128,7 @@ load funcs
 }
 
 # The kernel keeps the returns of a thread in a list, and kills who does not come back in that order.
-@test "programs that switch stacks are not probed" {
+@test "calls of programs that switch stacks are counted, without times" {
 	cc -O1 -x c -o "$tmp/swap" - <<-'EOT'
 		#include <ucontext.h>
 		static ucontext_t a, b;
@@ -147,14 +147,31 @@ load funcs
 			return 0;
 		}
 	EOT
-	for strip in 0 1; do
-		expect 1 funcs "$tmp/swap:*" -D 0.1
-		says "swap' switches stacks \(swapcontext\)" 'the kernel functions it uses can be traced'
-		strip -s "$tmp/swap"
+	tried=0
+	for probe in uprobe.session uprobe.multi uprobe; do
+		has_probe "$probe" || continue
+		((++tried))
+		expect 0 funcs -j --probe "$probe" "$tmp/swap:/^(main|there|other|_start)$/" -- "$tmp/swap"
+		json '(.functions | map({(.name): .count}) | add) == {main: 1, there: 2, other: 1, _start: 1}
+			and (.functions | all(.unreturned == .count and .total_ns == null and .hist == []))
+			and (.counted_only | endswith("/swap\u0027 switches stacks (swapcontext)")) and all(.lost[]; . == 0)'
+		[[ $stderr == *"times are not measured, calls are only counted: '$tmp/swap' switches stacks (swapcontext)"* ]]
+		expect 0 funcs -j --probe "$probe" --by comm "$tmp/swap:there" -- "$tmp/swap"
+		json '[.functions[] | [.name, .key, .count, .unreturned, .mean_ns, .hist]] == [["there", "swap", 2, 2, null, []]]'
 	done
+	((tried > 0)) || skip "no uprobes here"
+	expect 0 funcs "$tmp/swap:there" "$tmp/swap:main" -- "$tmp/swap"
+	grep -qE '^there +(swap|[^ ]*/swap|[^ ]+) +2 +- ' <<<"$stderr$output"
+	not grep -q 'self time' <<<"$stderr$output"
+	expect 1 funcs --tree "$tmp/swap:there" -D 0.1
+	says "there is no tree where calls are only counted: '$tmp/swap' switches stacks"
+	cp "$tmp/swap" "$tmp/swap2"
+	strip -s "$tmp/swap2"
+	expect 1 funcs "$tmp/swap2:there" -D 0.1
+	says "swap2' has no symbols"
 	objcopy --add-section .gopclntab=/etc/passwd "$calls" "$tmp/go"
-	expect 1 funcs "$tmp/go:calls_top" -D 0.1
-	says "go' is a Go program: its stacks move" 'the kernel functions it uses can be traced'
+	expect 0 funcs --csv "$tmp/go:calls_top" -- "$tmp/go" /etc/passwd
+	[[ $stderr == *"'$tmp/go' is a Go program, whose stacks move"* && $output == *'calls_top(),23,0.000'* ]]
 	expect 0 funcs --list 'c:swapcontext' 'c:*setjmp' 'c:pread'
 	[[ $output == *'swapcontext ['*': not traced: it switches stacks'*', '?' of them not traced'* ]]
 	expect 0 funcs --list "$calls:_start" "$calls:calls_top"
@@ -234,4 +251,69 @@ load funcs
 	expect 0 funcs "$tmp/there/app:work" -p "$spawned_pid" -D 1
 	[[ $stderr == *"process $spawned_pid does not use '$tmp/there/app' now; /proc/$spawned_pid/maps lists its files"* ]]
 	kill "$app"
+}
+
+# The switch is in a library, as Python's greenlet is: nothing in the traced file tells of it.
+@test "-p: calls of a process that switches stacks are counted, without times" {
+	cc -O1 -shared -fPIC -o "$tmp/libco.so" -x c - <<-'EOT'
+		#include <ucontext.h>
+		static ucontext_t a, b;
+		static char stack[65536];
+		static void (*there)(void);
+		static void begin(void) { for (;;) there(); }
+		void co_begin(void (*f)(void))
+		{
+			there = f;
+			getcontext(&b);
+			b.uc_stack.ss_sp = stack;
+			b.uc_stack.ss_size = sizeof(stack);
+			makecontext(&b, begin, 0);
+		}
+		void co_to(void) { swapcontext(&a, &b); }
+		void co_back(void) { swapcontext(&b, &a); }
+	EOT
+	cc -O1 -fno-optimize-sibling-calls -o "$tmp/app" -L"$tmp" -Wl,-rpath,"$tmp" -x c - -lco <<-'EOT'
+		#include <unistd.h>
+		void co_begin(void (*f)(void)), co_to(void), co_back(void);
+		__attribute__((noinline)) void hop(void) { co_back(); __asm__ volatile(""); }
+		__attribute__((noinline)) void work(void) { co_to(); __asm__ volatile(""); }
+		int main(void)
+		{
+			co_begin(hop);
+			for (;;) {
+				work();
+				usleep(1000);
+			}
+		}
+	EOT
+	spawn "$tmp/app"
+	wait_until grep -q libco "/proc/$spawned_pid/maps"
+	expect 0 funcs -j "$tmp/app:work" "$tmp/app:hop" -p "$spawned_pid" -D 0.5
+	json '.functions | length == 2 and all(.count > 10 and .unreturned == .count)'
+	[[ $stderr == *"calls are only counted: process $spawned_pid switches stacks (libco.so: swapcontext)"* ]]
+	expect 0 funcs --list "$tmp/app:work" -p "$spawned_pid"
+	[[ $output == *'1 function' && $stderr == *"switches stacks (libco.so"* ]]
+	kill -0 "$spawned_pid"
+}
+
+@test "a traced program that a fault kills: the probes may be the cause" {
+	cc -O1 -o "$tmp/dies" -x c - <<-'EOT'
+		#include <signal.h>
+		#include <stdlib.h>
+		__attribute__((noinline)) void work(void) { __asm__ volatile("nop"); }
+		int main(int argc, char **argv) { work(); raise(argc > 1 ? atoi(argv[1]) : 0); return 0; }
+	EOT
+	run -132 --separate-stderr "$iostrata" funcs "$tmp/dies:work" -- "$tmp/dies" 4
+	grep -qE '^warning: process [0-9]+ was killed by SIGILL, perhaps because of the probes: a program which switches stacks' <<<"$stderr"
+	grep -qE "^hint: .*man iostrata-funcs" <<<"$stderr"
+	run -134 --separate-stderr "$iostrata" funcs "$tmp/dies:work" -- "$tmp/dies" 6
+	grep -qE '^warning: process [0-9]+ was killed by SIGABRT, .*: an exception thrown through a traced' <<<"$stderr"
+	run -143 --separate-stderr "$iostrata" funcs "$tmp/dies:work" -- "$tmp/dies" 15
+	[[ $stderr != *warning* ]]
+	# nothing was called, or no return was probed
+	run -132 --separate-stderr "$iostrata" funcs "$calls:calls_top" -- "$tmp/dies" 4
+	[[ $stderr != *warning* ]]
+	objcopy --add-section .gopclntab=/etc/passwd "$tmp/dies" "$tmp/go"
+	run -132 --separate-stderr "$iostrata" funcs "$tmp/go:work" -- "$tmp/go" 4
+	[[ $stderr == *'calls are only counted'* && $stderr != *warning* ]]
 }

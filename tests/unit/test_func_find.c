@@ -11,9 +11,9 @@
 
 #include "base/pattern.h"
 #include "base/reason.h"
-#include "funcs/find_elf.h"
 #include "funcs/find_kernel.h"
 #include "funcs/rows.h"
+#include "funcs/unsafe.h"
 
 enum { LONGEST = 511 };
 

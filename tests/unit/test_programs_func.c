@@ -909,6 +909,66 @@ static void test_slots_are_used(void **state)
 	assert_nobody_inside();
 }
 
+/* Where returns are not probed, calls are counted at their entry, and no thread has a state. */
+static void test_counted_only(void **state)
+{
+	(void)state;
+	for (u32 w = 0; w < WAYS; w++) {
+		funcs_start((struct func_conf){ .counted_only = 1, .user_stacks = 1 });
+		way = w;
+		for (int i = 0; i < 23; i++)
+			assert_int_equal(enter(A, STACK - 96), way != SESSION);
+		assert_int_equal(unreturned(A), 23);
+		assert_calls(A, 0, 0, 0);
+		assert_nobody_inside();
+		/* by key: with the count alone */
+		funcs_start((struct func_conf){ .counted_only = 1, .rows = FUNC_ROWS_PID });
+		way = w;
+		enter(B, STACK - 96);
+		enter(B, STACK - 96);
+		assert_by(B, 2003, 0, 2, 0);
+		assert_int_equal(unreturned(B) + lost_all(), 0);
+	}
+}
+
+static void assert_killed(unsigned int tgid, unsigned int by)
+{
+	assert_int_equal(func_live.killed_tgid, tgid);
+	assert_int_equal(func_live.killed_by, by);
+}
+
+/* A fault that ends a thread which called traced functions is noted: the first one. */
+static void test_killed(void **state)
+{
+	static const unsigned int faults[] = { 4, 5, 6, 7, 11 },
+				  others[] = { 0, 1, 2, 8, 9, 15, 31 };
+
+	(void)state;
+	for (u32 i = 0; i < 5; i++) {
+		funcs_start((struct func_conf){ .user_stacks = 1 });
+		thread_init(&threads[1], 3001, 3001, "another");
+		threads[0].t.exit_code = faults[i];
+		thread_exits(&threads[0]);
+		assert_killed(0, 0); /* it called nothing */
+		call(A, STACK - 96, 3);
+		threads[0].t.exit_code = faults[i] | 0x80; /* with a core dump */
+		thread_exits(&threads[0]);
+		assert_killed(2003, faults[i]);
+		machine.current = &threads[1];
+		call(A, STACK - 96, 3);
+		threads[1].t.exit_code = faults[4 - i];
+		thread_exits(&threads[1]);
+		assert_killed(2003, faults[i]);
+	}
+	for (u32 i = 0; i < 8; i++) {
+		funcs_start((struct func_conf){ .user_stacks = i < 7 });
+		call(A, STACK - 96, 3);
+		threads[0].t.exit_code = i < 7 ? others[i] : 11; /* of the kernel: not its fault */
+		thread_exits(&threads[0]);
+		assert_killed(0, 0);
+	}
+}
+
 /* By process, thread, name, cgroup. */
 static void test_rows_by(void **state)
 {
@@ -1768,6 +1828,8 @@ int main(void)
 		TEST(test_threads_of_one_slot),
 		TEST(test_no_room_for_thread),
 		TEST(test_slots_are_used),
+		TEST(test_counted_only),
+		TEST(test_killed),
 		TEST(test_rows_by),
 		TEST(test_rows_have_buckets),
 		TEST(test_no_room_for_row),

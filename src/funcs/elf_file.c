@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * elf_file.c - reads symbols from ELF files with libelf.
+ *
+ * A file may be written by anybody, and may change while it is read. So it is read, not mapped: a
+ * mapping of a file which shrinks kills its reader. Tables, names and their sum have limits.
+ */
+#include "funcs/elf_file.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <lzma.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/machine.h"
+
+enum {
+	MAX_SEGMENTS = 64, /* executable; linkers make one or two */
+	MAX_TABLE = 1 << 30,
+	MAX_NAME = 64 << 10,
+	MAX_DEBUGDATA = 256 << 20,
+	MAX_DEBUGDATA_GROWTH = 64,
+};
+
+struct segment {
+	uint64_t address, offset, len;
+};
+
+struct elf_file {
+	int fd;
+	Elf *elf;
+	struct segment code[MAX_SEGMENTS];
+	size_t n_code;
+};
+
+/* Whether the header of a file counts its sections itself. Files with 65,280 sections and more,
+ * which no linker makes of a program, count them elsewhere, and libelf believes any number there.
+ */
+static bool is_usual(const void *head, size_t len)
+{
+	const unsigned char *id = head;
+	Elf32_Ehdr h32;
+	Elf64_Ehdr h64;
+
+	if (len < sizeof(h64) || memcmp(head, ELFMAG, SELFMAG))
+		return false;
+	memcpy(&h32, head, sizeof(h32));
+	memcpy(&h64, head, sizeof(h64));
+	if (id[EI_CLASS] == ELFCLASS64)
+		return h64.e_shnum || !h64.e_shoff;
+	return id[EI_CLASS] == ELFCLASS32 && (h32.e_shnum || !h32.e_shoff);
+}
+
+static bool is_usual_file(int fd)
+{
+	char head[sizeof(Elf64_Ehdr)];
+	ssize_t len = pread(fd, head, sizeof(head), 0);
+
+	return len > 0 && is_usual(head, len);
+}
+
+static void segments_read(struct elf_file *f)
+{
+	GElf_Phdr ph;
+	size_t n;
+
+	if (elf_getphdrnum(f->elf, &n))
+		return;
+	for (size_t i = 0; i < n && f->n_code < MAX_SEGMENTS; i++)
+		if (gelf_getphdr(f->elf, i, &ph) && ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
+			f->code[f->n_code++] = (struct segment){ .address = ph.p_vaddr,
+								 .offset = ph.p_offset,
+								 .len = ph.p_filesz };
+}
+
+int elf_file_open(int fd, struct elf_file **ret_file)
+{
+	struct elf_file *f;
+
+	if (!is_usual_file(fd))
+		return -ENOEXEC;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	elf_version(EV_CURRENT);
+	f->fd = fd;
+	f->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF) {
+		elf_file_close(f);
+		return -ENOEXEC;
+	}
+	segments_read(f);
+	*ret_file = f;
+	return 0;
+}
+
+void elf_file_close(struct elf_file *f)
+{
+	if (!f)
+		return;
+	elf_end(f->elf);
+	free(f);
+}
+
+bool elf_file_is_foreign(const struct elf_file *f)
+{
+	GElf_Ehdr head;
+
+	return gelf_getehdr(f->elf, &head) && !MACHINE_IS_OWN(head.e_machine);
+}
+
+/* File offset of @address in executable code; 0: none. */
+static uint64_t file_offset(const struct elf_file *f, uint64_t address)
+{
+	const struct segment *s;
+
+	for (size_t i = 0; i < f->n_code; i++) {
+		s = &f->code[i];
+		if (address >= s->address && address - s->address < s->len)
+			return address - s->address + s->offset;
+	}
+	return 0;
+}
+
+/* The names of a table of sections or symbols: all end within the table. */
+struct names {
+	const char *at;
+	size_t len;
+	size_t left; /* of the sum of their lengths: names may share bytes, but not many */
+};
+
+static int names_open(Elf *elf, size_t section, struct names *ret_names)
+{
+	Elf_Scn *scn = elf_getscn(elf, section);
+	GElf_Shdr sh;
+	Elf_Data *d;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB || sh.sh_size > MAX_TABLE)
+		return -EBADMSG;
+	d = elf_rawdata(scn, NULL);
+	if (!d || !d->d_buf || !d->d_size || ((const char *)d->d_buf)[d->d_size - 1])
+		return -EBADMSG;
+	*ret_names = (struct names){ .at = d->d_buf, .len = d->d_size, .left = d->d_size * 4 };
+	return 0;
+}
+
+/* The name at @offset; NULL: none. 0 or -EBADMSG. */
+static int name_get(struct names *n, size_t offset, const char **ret_name)
+{
+	size_t len;
+
+	*ret_name = NULL;
+	if (offset >= n->len || !n->at[offset])
+		return 0;
+	len = strnlen(n->at + offset, MAX_NAME);
+	if (len > n->left)
+		return -EBADMSG;
+	n->left -= len;
+	if (len < MAX_NAME)
+		*ret_name = n->at + offset;
+	return 0;
+}
+
+/* Calls @fn for the sections until its result is not 0. */
+static int sections_look(Elf *elf,
+			 int (*fn)(void *arg, Elf_Scn *scn, const GElf_Shdr *sh, const char *name),
+			 void *arg)
+{
+	struct names names;
+	Elf_Scn *scn = NULL;
+	const char *name;
+	GElf_Shdr sh;
+	size_t at;
+	int err = 0;
+
+	if (elf_getshdrstrndx(elf, &at) || names_open(elf, at, &names))
+		names = (struct names){};
+	while (!err && (scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && !name_get(&names, sh.sh_name, &name))
+			err = fn(arg, scn, &sh, name ? name : "");
+	return err;
+}
+
+/* What a section is looked for by. */
+struct wanted {
+	const char *name, *part; /* NULL: any */
+	GElf_Word type;          /* SHT_NULL: any */
+	Elf_Scn *scn;
+	GElf_Shdr sh;
+};
+
+static int section_check(void *arg, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	struct wanted *w = arg;
+
+	if ((w->type != SHT_NULL && w->type != sh->sh_type) || (w->name && strcmp(w->name, name)) ||
+	    (w->part && !strstr(name, w->part)))
+		return 0;
+	w->scn = scn;
+	w->sh = *sh;
+	return 1;
+}
+
+static bool section_find(Elf *elf, struct wanted *w)
+{
+	return sections_look(elf, section_check, w) > 0;
+}
+
+bool elf_file_has_section(const struct elf_file *f, const char *part)
+{
+	struct wanted w = { .part = part };
+
+	return section_find(f->elf, &w);
+}
+
+bool elf_file_is_debug_file(const struct elf_file *f)
+{
+	struct wanted w = { .name = ".text", .type = SHT_NOBITS };
+
+	return section_find(f->elf, &w);
+}
+
+/* A symbol table of @elf, which may be another file than @f, where the code is. */
+static int table_read(const struct elf_file *f, Elf *elf, const struct wanted *table,
+		      elf_symbol_fn *fn, void *arg)
+{
+	struct elf_symbol s = {};
+	struct names names;
+	Elf_Data *data;
+	GElf_Sym sym;
+	int err;
+
+	if (table->sh.sh_size > MAX_TABLE)
+		return -EBADMSG;
+	err = names_open(elf, table->sh.sh_link, &names);
+	data = err ? NULL : elf_getdata(table->scn, NULL);
+	for (int i = 0; data && !err && gelf_getsym(data, i, &sym); i++) {
+		err = name_get(&names, sym.st_name, &s.name);
+		if (err || !s.name)
+			continue;
+		s.type = GELF_ST_TYPE(sym.st_info);
+		s.is_import = sym.st_shndx == SHN_UNDEF;
+		s.address = sym.st_value;
+		s.offset = s.is_import ? 0 : file_offset(f, sym.st_value);
+		err = fn(arg, &s);
+	}
+	return err;
+}
+
+/* Reads the first symbol table of @type. 0, 1: there is none, the result of @fn, or -EBADMSG. */
+static int tables_read(const struct elf_file *f, Elf *elf, GElf_Word type, elf_symbol_fn *fn,
+		       void *arg)
+{
+	struct wanted table = { .type = type };
+
+	return section_find(elf, &table) ? table_read(f, elf, &table, fn, arg) : 1;
+}
+
+int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg)
+{
+	int err = tables_read(f, f->elf, SHT_SYMTAB, fn, arg);
+
+	if (err == 0 || err == 1)
+		err = tables_read(f, f->elf, SHT_DYNSYM, fn, arg);
+	return err == 1 ? 0 : err;
+}
+
+/* Unpacks xz data; the caller frees the result. NULL: not xz, too large, or out of memory. */
+static char *unpack(const void *from, size_t len, size_t *ret_len)
+{
+	uint64_t limit = 64 << 20;
+	size_t in = 0, out = 0, cap = len * MAX_DEBUGDATA_GROWTH;
+	char *to;
+	lzma_ret err;
+
+	if (len > MAX_DEBUGDATA / MAX_DEBUGDATA_GROWTH)
+		cap = MAX_DEBUGDATA;
+	to = malloc(cap);
+	if (!to)
+		return NULL;
+	err = lzma_stream_buffer_decode(&limit, 0, NULL, from, &in, len, (uint8_t *)to, &out, cap);
+	if (err != LZMA_OK) {
+		free(to);
+		return NULL;
+	}
+	*ret_len = out;
+	return to;
+}
+
+/* Reads the small symbol table of a stripped file, as distributions make it (.gnu_debugdata).
+ * Results as tables_read(). */
+static int debugdata_read(const struct elf_file *f, elf_symbol_fn *fn, void *arg)
+{
+	struct wanted w = { .name = ".gnu_debugdata", .type = SHT_PROGBITS };
+	Elf_Data *data = section_find(f->elf, &w) && w.sh.sh_size <= MAX_DEBUGDATA
+				 ? elf_rawdata(w.scn, NULL)
+				 : NULL;
+	Elf *inner;
+	char *image;
+	size_t len;
+	int err = 1;
+
+	image = data && data->d_buf ? unpack(data->d_buf, data->d_size, &len) : NULL;
+	if (!image)
+		return 1;
+	inner = is_usual(image, len) ? elf_memory(image, len) : NULL;
+	if (inner)
+		err = tables_read(f, inner, SHT_SYMTAB, fn, arg);
+	elf_end(inner);
+	free(image);
+	return err;
+}
+
+int elf_file_best_symbols(struct elf_file *f, const char *path, elf_symbol_fn *fn, void *arg)
+{
+	int err = tables_read(f, f->elf, SHT_SYMTAB, fn, arg), more;
+
+	(void)path;
+	if (err != 1)
+		return err;
+	err = tables_read(f, f->elf, SHT_DYNSYM, fn, arg);
+	more = err < 0 ? 1 : debugdata_read(f, fn, arg);
+	return more == 1 ? err : more;
+}
