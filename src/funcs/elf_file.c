@@ -8,12 +8,17 @@
 #include "funcs/elf_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <lzma.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/machine.h"
 
@@ -23,6 +28,8 @@ enum {
 	MAX_NAME = 64 << 10,
 	MAX_DEBUGDATA = 256 << 20,
 	MAX_DEBUGDATA_GROWTH = 64,
+	MAX_BUILD_ID = 64,
+	MAX_NOTES = 64 << 10,
 };
 
 struct segment {
@@ -314,14 +321,185 @@ static int debugdata_read(const struct elf_file *f, elf_symbol_fn *fn, void *arg
 	return err;
 }
 
+/* A build id: its bytes are the same in a program and in its debug file. */
+struct build_id {
+	unsigned char at[MAX_BUILD_ID];
+	size_t len; /* 0: there is none */
+};
+
+static void build_id_read(Elf *elf, struct build_id *ret_id)
+{
+	struct wanted w = { .name = ".note.gnu.build-id", .type = SHT_NOTE };
+	size_t at = 0, name_at, bytes_at;
+	GElf_Nhdr note;
+	Elf_Data *data;
+
+	ret_id->len = 0;
+	data = section_find(elf, &w) && w.sh.sh_size <= MAX_NOTES ? elf_getdata(w.scn, NULL) : NULL;
+	while (data && (at = gelf_getnote(data, at, &note, &name_at, &bytes_at))) {
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_descsz > MAX_BUILD_ID)
+			continue;
+		ret_id->len = note.n_descsz;
+		memcpy(ret_id->at, (const char *)data->d_buf + bytes_at, ret_id->len);
+		return;
+	}
+}
+
+/* The section .gnu_debuglink: a file name, zeroes up to a multiple of 4, and the file's checksum.
+ */
+struct debug_link {
+	char name[NAME_MAX + 1]; /* "": there is none */
+	uint32_t crc;
+};
+
+static void debug_link_read(const struct elf_file *f, struct debug_link *ret_link)
+{
+	struct wanted w = { .name = ".gnu_debuglink", .type = SHT_PROGBITS };
+	Elf_Data *data;
+	size_t len;
+
+	ret_link->name[0] = '\0';
+	data = section_find(f->elf, &w) && w.sh.sh_size <= sizeof(ret_link->name) + 8
+		       ? elf_rawdata(w.scn, NULL)
+		       : NULL;
+	if (!data || !data->d_buf)
+		return;
+	len = strnlen(data->d_buf, data->d_size);
+	if (len > NAME_MAX || (len + 4) / 4 * 4 + sizeof(ret_link->crc) > data->d_size ||
+	    memchr(data->d_buf, '/', len))
+		return;
+	memcpy(ret_link->name, data->d_buf, len + 1);
+	memcpy(&ret_link->crc, (const char *)data->d_buf + (len + 4) / 4 * 4,
+	       sizeof(ret_link->crc));
+}
+
+static bool has_checksum(int fd, uint32_t crc)
+{
+	unsigned char buf[64 << 10];
+	uint32_t is = crc32(0, NULL, 0);
+	off_t at = 0;
+	ssize_t len;
+
+	while ((len = pread(fd, buf, sizeof(buf), at)) > 0) {
+		is = crc32(is, buf, len);
+		at += len;
+	}
+	return !len && is == crc;
+}
+
+/* What a debug file must have to belong to a program. */
+struct debug_wanted {
+	struct build_id id;
+	struct debug_link link;
+	bool by_id; /* else by the checksum of the link */
+};
+
+static bool debug_file_fits(int fd, Elf *elf, const struct debug_wanted *w)
+{
+	struct build_id id;
+
+	if (!w->by_id)
+		return has_checksum(fd, w->link.crc);
+	build_id_read(elf, &id);
+	return id.len == w->id.len && !memcmp(id.at, w->id.at, id.len);
+}
+
+/* Reads the symbols of the debug file @path, if it fits. Results as tables_read(). */
+static int debug_file_try(const struct elf_file *f, const char *path, const struct debug_wanted *w,
+			  elf_symbol_fn *fn, void *arg)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 1;
+	struct elf_file *debug;
+	struct stat st;
+
+	if (fd < 0)
+		return 1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !elf_file_open(fd, &debug)) {
+		if (debug_file_fits(fd, debug->elf, w))
+			err = tables_read(f, debug->elf, SHT_SYMTAB, fn, arg);
+		elf_file_close(debug);
+	}
+	close(fd);
+	return err;
+}
+
+#define DEBUG_DIR "/usr/lib/debug"
+
+/* Looks below @root, "" or "/proc/PID/root", by the build id. */
+static int debug_file_by_id(const struct elf_file *f, const char *root, struct debug_wanted *w,
+			    elf_symbol_fn *fn, void *arg)
+{
+	char path[PATH_MAX], hex[2 * MAX_BUILD_ID + 1] = "";
+
+	if (w->id.len < 2)
+		return 1;
+	for (size_t i = 0; i < w->id.len; i++)
+		sprintf(hex + 2 * i, "%02x", w->id.at[i]);
+	snprintf(path, sizeof(path), "%s" DEBUG_DIR "/.build-id/%.2s/%s.debug", root, hex, hex + 2);
+	w->by_id = true;
+	return debug_file_try(f, path, w, fn, arg);
+}
+
+/* Looks where debuggers do, for the file @dir in the file system @root. */
+static int debug_file_by_link(const struct elf_file *f, const char *root, const char *dir,
+			      struct debug_wanted *w, elf_symbol_fn *fn, void *arg)
+{
+	static const char *const places[] = { "%s%s/%s", "%s%s/.debug/%s", "%s" DEBUG_DIR "%s/%s" };
+	char path[PATH_MAX];
+	int err = 1;
+
+	w->by_id = false;
+	for (size_t i = 0; i < 3 && err == 1 && w->link.name[0]; i++)
+		if (snprintf(path, sizeof(path), places[i], root, dir, w->link.name) <
+		    (int)sizeof(path))
+			err = debug_file_try(f, path, w, fn, arg);
+	return err;
+}
+
+/* Splits @path into the root of a process, or "", and the directory below it. */
+static void path_split(const char *path, char root[64], char dir[PATH_MAX])
+{
+	char real[PATH_MAX];
+	int pid, len = 0;
+
+	root[0] = '\0';
+	if (sscanf(path, "/proc/%d/root/%n", &pid, &len) == 1 && len) {
+		snprintf(root, 64, "%.*s", len - 1, path);
+		path += len - 1;
+	} else if (realpath(path, real)) {
+		path = real;
+	}
+	snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') ? strrchr(path, '/') - path : 0),
+		 path);
+}
+
+/* Reads the symbol table of the debug file. Results as tables_read(). */
+static int debug_file_read(const struct elf_file *f, const char *path, elf_symbol_fn *fn, void *arg)
+{
+	char root[64], dir[PATH_MAX];
+	struct debug_wanted w;
+	int err;
+
+	build_id_read(f->elf, &w.id);
+	debug_link_read(f, &w.link);
+	path_split(path, root, dir);
+	err = debug_file_by_id(f, "", &w, fn, arg);
+	if (err == 1 && root[0])
+		err = debug_file_by_id(f, root, &w, fn, arg);
+	return err == 1 ? debug_file_by_link(f, root, dir, &w, fn, arg) : err;
+}
+
 int elf_file_best_symbols(struct elf_file *f, const char *path, elf_symbol_fn *fn, void *arg)
 {
 	int err = tables_read(f, f->elf, SHT_SYMTAB, fn, arg), more;
 
-	(void)path;
 	if (err != 1)
 		return err;
 	err = tables_read(f, f->elf, SHT_DYNSYM, fn, arg);
-	more = err < 0 ? 1 : debugdata_read(f, fn, arg);
+	if (err != 0 && err != 1)
+		return err;
+	more = debug_file_read(f, path, fn, arg);
+	if (more == 1)
+		more = debugdata_read(f, fn, arg);
 	return more == 1 ? err : more;
 }

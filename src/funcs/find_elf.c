@@ -101,13 +101,20 @@ static int file_failed(const char *path, int err, struct reason *why)
 {
 	if (err == 1) {
 		reason_set(why, EXIT_FAILED, "'%.200s' has no symbols", path);
-		return reason_hint(why, "install its debuginfo, or a build that is not stripped or "
-					"has .gnu_debugdata, and name that file");
+		return reason_hint(why,
+				   "install its debug symbols, in packages named -dbgsym, -dbg "
+				   "or -debuginfo, or trace a build that is not stripped");
 	}
 	if (err == -ENOEXEC)
 		return reason_set(why, EXIT_FAILED, "'%.200s' is no program or library", path);
 	if (err == -ELIBBAD)
 		return reason_set(why, EXIT_FAILED, "'%.200s' is for another architecture", path);
+	if (err == -ENOTSUP) {
+		reason_set(why, EXIT_FAILED, "'%.200s' is a debug file, which no process executes",
+			   path);
+		return reason_hint(why, "name its program or library: symbols are read from debug "
+					"files in /usr/lib/debug, and beside the program");
+	}
 	if (err == -EBADMSG)
 		return reason_set(why, EXIT_FAILED, "'%.200s' has a wrong table of symbols", path);
 	return reason_set(why, EXIT_FAILED, "cannot read '%.200s': %s", path, strerror(-err));
@@ -156,6 +163,8 @@ static int symbols_read(struct reading *r, struct elf_file *f, struct reason *wh
 
 	if (elf_file_is_foreign(f))
 		return file_failed(r->path, -ELIBBAD, why);
+	if (elf_file_is_debug_file(f))
+		return file_failed(r->path, -ENOTSUP, why);
 	if (!func_is_libc(r->path) && signs_check(r, f, why))
 		return -1;
 	err = elf_file_best_symbols(f, r->path, function_add, r);

@@ -22,6 +22,50 @@ load funcs
 	[[ $output == *'calls_leaf(),233,'* ]]
 }
 
+# no_debug_file PROGRAM: its debug file is not there, or not the right one.
+no_debug_file() {
+	expect 1 funcs --list "$1:calls_*"
+	says "stripped' has no symbols|no function matches" 'debug symbols|inlined'
+}
+
+@test "functions of a stripped program whose symbols are in a debug file" {
+	objcopy --only-keep-debug "$calls" "$tmp/calls.debug"
+	objcopy --strip-all --add-gnu-debuglink="$tmp/calls.debug" "$calls" "$tmp/stripped"
+	expect 0 funcs --list "$tmp/stripped:calls_*"
+	[[ $output == *'calls_leaf ['*'/stripped]'* && $output == *'9 functions'* ]]
+	run -0 --separate-stderr "$iostrata" funcs --csv "$tmp/stripped:calls_leaf" -- \
+		bash -c '"$0" /etc/passwd >/dev/null' "$tmp/stripped"
+	[[ $output == *'calls_leaf(),233,'* ]]
+	expect 1 funcs "$tmp/calls.debug:calls_leaf" -D 0.1
+	says "calls.debug' is a debug file, which no process executes" 'name its program or library'
+	mkdir "$tmp/.debug"
+	mv "$tmp/calls.debug" "$tmp/.debug"
+	expect 0 funcs --list "$tmp/stripped:calls_*"
+	printf x >>"$tmp/.debug/calls.debug" # its checksum is another
+	no_debug_file "$tmp/stripped"
+	truncate -s -1 "$tmp/.debug/calls.debug"
+	expect 0 funcs --list "$tmp/stripped:calls_*"
+	# by its build id, which the right file has, too
+	objcopy --remove-section=.gnu_debuglink "$tmp/stripped"
+	no_debug_file "$tmp/stripped"
+	id=$(readelf -n "$calls" | awk '/Build ID/ { print $3 }')
+	[[ -n $id ]] || skip "this compiler makes no build ids"
+	[[ -d /usr/lib/debug ]] || skip "no /usr/lib/debug here"
+	for debug in calls other; do
+		cc -O1 -x c -Wl,--build-id -o "$tmp/other" - <<<'void calls_leaf(void) {} int main(void) { return 0; }'
+		objcopy --only-keep-debug "$tmp/other" "$tmp/.debug/other.debug"
+		# shellcheck disable=SC2016 # of the inner shell
+		run --separate-stderr unshare --mount bash -c 'mount -t tmpfs none /usr/lib/debug &&
+			mkdir -p "/usr/lib/debug/.build-id/${1:0:2}" && cp "$2" "/usr/lib/debug/.build-id/${1:0:2}/${1:2}.debug" &&
+			exec "$3" funcs --list "$4:calls_*"' - "$id" "$tmp/.debug/$debug.debug" "$iostrata" "$tmp/stripped"
+		if [[ $debug == calls ]]; then
+			[[ $status == 0 && $output == *'9 functions'* ]]
+		else
+			[[ $status == 1 && $stderr == *"has no symbols"* ]]
+		fi
+	done
+}
+
 @test "--list says what is meant" {
 	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
 	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions"* ]]
@@ -68,7 +112,7 @@ load funcs
 	expect 1 funcs bpf_prog_load
 	says 'bpf_prog_load cannot be traced: BPF programs or probes'
 	expect 1 funcs "$BATS_FILE_TMPDIR/stripped:calls_top"
-	says 'has no symbols|no function matches' 'debuginfo|inlined'
+	says 'has no symbols|no function matches' 'debug symbols|inlined'
 	expect 1 funcs /nowhere/prog:x
 	says 'No such file'
 	expect 1 funcs /etc/passwd:x
