@@ -140,3 +140,17 @@ bool process_title(unsigned int pid, char *ret_title, size_t cap)
 	snprintf(ret_title, cap, "%s", text);
 	return true;
 }
+
+void process_thread_name(unsigned int pid, unsigned int tid, char ret_comm[COMM_LEN])
+{
+	char path[64];
+	FILE *f;
+
+	ret_comm[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	f = fopen(path, "re");
+	if (f && fgets(ret_comm, COMM_LEN, f))
+		ret_comm[strcspn(ret_comm, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event.h"
+
 struct process {
 	unsigned int pid, parent; /* parent 0: none, or outside of this pid namespace */
 	uint64_t began_ticks;     /* start after boot, as in /proc/PID/stat: in ticks of clock(3) */
@@ -34,5 +36,8 @@ int processes_below(const struct processes *all, const unsigned int *roots, unsi
  * Hostile; cut to PROCESS_TITLE bytes. False: it has none, or is gone. */
 enum { PROCESS_TITLE = 32 };
 bool process_title(unsigned int pid, char *ret_title, size_t cap);
+
+/* Sets @ret_comm to the name of thread @tid of process @pid; "" if it is gone. Hostile. */
+void process_thread_name(unsigned int pid, unsigned int tid, char ret_comm[COMM_LEN]);
 
 #endif

@@ -106,6 +106,14 @@ struct thread {
 	char comm[COMM_LEN];       /* its last name in the interval; as in op_row */
 };
 
+/* The thread of a traced command with most time in operations. */
+struct busiest {
+	uint64_t io_ns;    /* in calls and page faults; 0: no thread is known */
+	uint64_t lived_ns; /* of the interval */
+	unsigned int pid, tid;
+	char comm[COMM_LEN]; /* hostile text; "": not known */
+};
+
 struct snapshot {
 	struct op_row *ops; /* not sorted */
 	size_t n_ops;
@@ -127,6 +135,7 @@ struct snapshot {
 	uint64_t duration_ns;
 	uint64_t taken_ns;   /* when, CLOCK_MONOTONIC; 0 in a report */
 	uint64_t threads_ns; /* sum over the traced threads; 0: not known */
+	struct busiest busiest;
 	uint64_t lost[LOST_N];
 	uint64_t missed; /* hits for which no program ran (recursion, nmissed) */
 	bool has_overhead;

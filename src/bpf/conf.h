@@ -200,6 +200,7 @@ struct bpf_conf {
 	unsigned char faults;         /* page faults are operations */
 	unsigned char all_faults;     /* minor page faults are operations, too */
 	unsigned char minor_faults;   /* minor page faults are counted */
+	unsigned char busiest;        /* the thread with most time in operations is noted */
 	unsigned char page_shift;     /* log2 of a page's size */
 	unsigned char op_owner;       /* the submitter of async operations is needed at their end */
 	unsigned char backups;        /* programs on block tracepoints are attached twice */
@@ -271,6 +272,22 @@ struct threads {
 };
 
 /*
+ * The tracked thread with most time in calls and page faults, of those seen by one CPU in one
+ * interval. A thread takes its time along to other CPUs, so the largest time of all CPUs is right.
+ */
+struct busy_thread {
+	unsigned long long io_ns;   /* in this interval */
+	unsigned long long id;      /* as task_state.id */
+	unsigned long long born_ns; /* CLOCK_MONOTONIC */
+	unsigned long long gone_ns; /* likewise; 0: it lives */
+	char comm[COMM_LEN];        /* only if it is gone */
+	unsigned int interval;      /* live.interval */
+	unsigned int pad;
+	unsigned long long check; /* exclusive or of io_ns, id, born_ns and gone_ns: where programs
+				   * can be preempted, two may write at once */
+};
+
+/*
  * A lane: a ring of struct sent_op for one CPU, for operations that end where one program runs at a
  * time. It needs no locks, and user space reads it in place. The counts of records only grow.
  */
@@ -300,6 +317,7 @@ struct live {
 	unsigned int rq_rows_made[2];
 	unsigned int helper_rows_made[2], site_rows_made[2], server_rows_made[2];
 	unsigned int drain_wanted;   /* a hash of rows has reached its limit */
+	unsigned int interval;       /* number of the interval; with conf.busiest */
 	unsigned char paths, splits; /* the map of this name has, or had, entries */
 	unsigned char epoch;         /* 0 or 1: the rows to which programs add */
 };

@@ -162,22 +162,24 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 	return !CONF(uncounted) && !(CONF(sent_ops) && op->kind == OP_HANDLE);
 }
 
-/* An operation is done. @single_writer: no other program on this CPU can be in here meanwhile. */
-static __always_inline void op_keep(const struct op *op, struct op_end *end, u8 *slot,
+/* An operation is done. @single_writer: no other program on this CPU can be in here meanwhile.
+ * False: the operation counts in no row. */
+static __always_inline bool op_keep(const struct op *op, struct op_end *end, u8 *slot,
 				    bool single_writer)
 {
 	struct op_sums *sums;
 
 	if (CONF(op_extras) && !op_extras(op, end, single_writer))
-		return;
+		return false;
 	if (!CONF(row_slots) || unlikely(!op_add_in_slot(op, end, slot, single_writer))) {
 		sums = row_hashed(&op->file, end->what, end->total, end->who);
 		if (!sums)
-			return;
+			return false;
 		op_add(op, end->acts, sums, end->total, end->cpu, end->ret, false);
 	}
 	if (CONF(records) && end->total > live.slow_ns && record_fs_wanted(op->file.fs))
 		slow_op_send(op, end);
+	return true;
 }
 
 /* Current's operation @t->op is done: it returned @ret and took @total ns, @cpu of them on the CPU.
@@ -188,7 +190,9 @@ static __always_inline void op_done(struct task_state *t, u64 total, const u64 c
 	struct op *op = &t->op;
 	struct op_end end = { total, cpu, ret, ROW_WHAT(0, (u32)op->kind, 0), op->kind, NULL };
 
-	op_keep(op, &end, &t->row_slot, single_writer);
+	if (op_keep(op, &end, &t->row_slot, single_writer) && CONF(busiest) &&
+	    record_fs_wanted(op->file.fs))
+		busy_add(t, total);
 }
 
 /* Gives the epoch the name of @io's thread: its name when it submitted @io, or left @io to a

@@ -171,9 +171,9 @@ struct task_state {
 	};
 	u64 id;          /* for user space, as are the next: process << 32 | thread */
 	u32 kernel_tid;  /* the thread in the initial pid namespace, as io_state.tid */
+	u32 async_at;    /* slot of @async in async_ops */
 	u64 task;        /* the thread's struct task_struct *; 0: this slot is free */
 	u64 async;       /* the request which @op is, if op.progress is OP_ASYNC */
-	u32 async_at;    /* slot of @async in async_ops */
 	u64 uring_ended; /* the request which the thread completed last; 0: it submits now */
 	struct cpu_wait cpu_wait;
 	u16 async_batch; /* how often the thread began to submit requests */
@@ -183,6 +183,8 @@ struct task_state {
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
 	u8 row_slot;     /* slot of the row to which an operation was added last */
 	u8 fault_slot;   /* slot of the row to which a minor fault was added last */
+	u16 io_interval; /* the low half of live.interval when @io_ns was added to */
+	u64 io_ns;       /* time in operations in this interval; only with conf.busiest */
 };
 
 /* A wait of a helper: times off the CPU, of the waking, on the CPU again; and the request for which
@@ -345,6 +347,14 @@ struct {
 	__type(key, u32);
 	__type(value, u64);
 } tracked SEC(".maps");
+
+/* Of each CPU: the busiest thread of the even and of the odd interval. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct busy_thread);
+} busiest SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -162,6 +162,7 @@ static __always_inline struct task_state *task_create(u64 task)
 	t = &tasks[task_slot(task)];
 	if (!bpf_map_update_elem(&task_owners, &slot, &slot, BPF_NOEXIST)) {
 		t->busy = 0;
+		t->io_ns = 0;
 		if (CONF(segments) && !t->op.segments)
 			t->op.segments = slot + 1;
 		task_set_id(t);
@@ -177,6 +178,49 @@ static __always_inline struct task_state *task_create(u64 task)
 	else
 		count_lost(LOST_MAP_FULL);
 	return t;
+}
+
+/* Notes current's time in operations of this interval, if no other thread on this CPU had more.
+ * @gone: current ends. */
+static __always_inline void busy_note(const struct task_state *t, u32 interval, bool gone)
+{
+	u32 slot = interval & 1;
+	struct busy_thread *b = bpf_map_lookup_elem(&busiest, &slot);
+	u64 born, end = gone ? bpf_ktime_get_ns() : 0;
+
+	if (!b || (b->interval == interval && b->io_ns > t->io_ns))
+		return;
+	born = current_start_time();
+	b->interval = interval;
+	b->io_ns = t->io_ns;
+	b->id = t->id;
+	b->born_ns = born;
+	b->gone_ns = end;
+	b->check = t->io_ns ^ t->id ^ born ^ end;
+	if (gone)
+		bpf_get_current_comm(b->comm, sizeof(b->comm));
+}
+
+/* Current has spent @ns in an operation. */
+static __always_inline void busy_add(struct task_state *t, u64 ns)
+{
+	u32 interval = live.interval;
+
+	if (t->io_interval != (u16)interval) {
+		t->io_interval = interval;
+		t->io_ns = 0;
+	}
+	t->io_ns += ns;
+	busy_note(t, interval, false);
+}
+
+/* Current, a thread with operations in this interval, ends. */
+static __always_inline void busy_ends(const struct task_state *t)
+{
+	u32 interval = live.interval;
+
+	if (t->io_ns && t->io_interval == (u16)interval)
+		busy_note(t, interval, true);
 }
 
 static __always_inline struct task_state *task_get(u64 task)

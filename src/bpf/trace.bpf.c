@@ -281,6 +281,8 @@ int on_exit(u64 *ctx)
 
 	if (t && t->busy && !(CONF(faults) && t->op.progress == OP_FAULTS))
 		count_lost(LOST_UNMATCHED_START);
+	if (t && CONF(busiest))
+		busy_ends(t);
 	if (t)
 		task_forget((u64)p);
 	/* whatever its flags: io_worker_exit() clears PF_IO_WORKER first (5.15, 6.1) */

@@ -283,6 +283,24 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_end(j, '}');
 }
 
+static void put_busiest(struct json *j, const struct busiest *b)
+{
+	if (!b->io_ns) {
+		json_put_null(j, "busiest");
+		return;
+	}
+	json_put_begin(j, "busiest", '{');
+	json_put_uint(j, "pid", b->pid);
+	json_put_uint(j, "tid", b->tid);
+	if (b->comm[0])
+		json_put_text(j, "comm", b->comm, sizeof(b->comm));
+	else
+		json_put_null(j, "comm");
+	json_put_uint(j, "io_ns", b->io_ns);
+	json_put_uint(j, "lived_ns", b->lived_ns);
+	json_put_end(j, '}');
+}
+
 /* The figures of the first screen's first lines. */
 static void put_io(struct writer *w)
 {
@@ -290,6 +308,7 @@ static void put_io(struct writer *w)
 
 	json_put_string(j, "command", w->v->command);
 	put_known(j, "threads_ns", w->sn->threads_ns, w->sn->threads_ns);
+	put_busiest(j, &w->sn->busiest);
 	if (w->v->layer != LAYER_OPS) {
 		json_put_null(j, "io_ns");
 		json_put_null(j, "thread_ns");

@@ -10,6 +10,9 @@
  *	duration_ns	length of the interval
  *	command		name of the command, if only a command is traced; null: none
  *	threads_ns	time of all its threads, each from its beginning to its end; null: none
+ *	busiest		the one of these threads with most time in calls and page faults: pid, tid,
+ *			comm (null: not known), io_ns (this time), lived_ns (its life in the
+ *			interval); null: no such thread
  *	io_ns, strata	time of all operations, and by stratum. io_ns is null with a single layer.
  *			Both are null where operations are not traced
  *	missing		figures that could not be measured: names of strata, "requests", "calls"

@@ -242,6 +242,7 @@ static void conf_set_faults(struct bpf_conf *c, const struct session_conf *sc)
 static void conf_set_ops(struct bpf_conf *c, const struct session_conf *sc)
 {
 	c->layer = sc->layer;
+	c->busiest = sc->follow && sc->layer == LAYER_OPS && !sc->uncounted;
 	c->by = sc->by == BY_SERVER ? BY_DEV : sc->by;
 	c->meta_calls = sc->meta_calls;
 	c->call_noted = sc->records || sc->sent_ops || sc->meta_calls || c->aio_calls ||

@@ -148,6 +148,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return sc->layer == LAYER_OPS;
 	if (!strncmp(name, "server_rows", strlen("server_rows")))
 		return c->servers;
+	if (!strcmp(name, "busiest"))
+		return c->busiest;
 	if (!strcmp(name, "tracked"))
 		return sc->follow || sc->children;
 	if (!strcmp(name, "rings") || !strcmp(name, "sent_files") || !strcmp(name, "files_sent"))

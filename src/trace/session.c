@@ -484,10 +484,26 @@ static uint64_t threads_time(struct session *s, uint64_t now)
 	return s->threads_ns - before;
 }
 
+/* Reads the busiest thread of the interval which has ended; no program writes it any more. */
+static void busiest_read(const struct session *s, struct snapshot *sn)
+{
+	int n = libbpf_num_possible_cpus();
+	struct busy_thread *of_cpus = n > 0 ? calloc(n, sizeof(*of_cpus)) : NULL;
+	unsigned int interval = s->live->interval - 1, slot = interval & 1;
+
+	if (of_cpus && !bpf_map_lookup_elem(bpf_map__fd(s->trace->maps.busiest), &slot, of_cpus))
+		threads_busiest(of_cpus, n, interval, sn->taken_ns - sn->duration_ns, sn->taken_ns,
+				&sn->busiest);
+	free(of_cpus);
+}
+
 int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *why)
 {
 	struct snapshot sn = {};
-	int err = drain_take(&s->drain, &sn);
+	int err;
+
+	s->live->interval++; /* programs with the old number end while rows are drained */
+	err = drain_take(&s->drain, &sn);
 
 	if (!err && s->conf.layer == LAYER_OPS)
 		err = unfinished_read(&s->layout, s->trace->bss, s->live->fs_types, clock_ns(),
@@ -505,6 +521,8 @@ int session_snapshot(struct session *s, struct snapshot *ret_sn, struct reason *
 	s->since_ns = sn.taken_ns;
 	if (s->conf.follow)
 		sn.threads_ns = threads_time(s, sn.taken_ns);
+	if (s->trace->rodata->conf.busiest)
+		busiest_read(s, &sn);
 	counters_read(&s->counters, s->live, s->trace, &s->attached, &sn);
 	sn.has_overhead = s->stats_fd >=
 			  0; /* the kernel may also measure because another process asked for it */

@@ -13,6 +13,7 @@
 
 #include "base/mounts.h"
 #include "base/path.h"
+#include "base/processes.h"
 #include "trace/collect.h"
 
 /* Finds member @name of the struct or union @type, or of an anonymous one inside it, and adds its
@@ -384,20 +385,6 @@ static struct wait wait_now(const struct reading *r, const char *task)
 	return now;
 }
 
-/* Reads the name of the thread from /proc. */
-static void comm_read(struct unfinished *op)
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", op->pid, op->tid);
-	f = fopen(path, "re");
-	if (f && fgets(op->comm, sizeof(op->comm), f))
-		op->comm[strcspn(op->comm, "\n")] = '\0';
-	if (f)
-		fclose(f);
-}
-
 /* Sets the file of the operation in the state @task. */
 static void file_read(const struct state_layout *l, const char *task, struct unfinished *op)
 {
@@ -605,7 +592,8 @@ int unfinished_read(const struct state_layout *l, const void *bss, const struct 
 	if (sn->n_unfinished)
 		qsort(sn->unfinished, sn->n_unfinished, sizeof(*sn->unfinished), older_first);
 	for (size_t i = 0; i < sn->n_unfinished && i < NAMED_MOST; i++) {
-		comm_read(&sn->unfinished[i]);
+		process_thread_name(sn->unfinished[i].pid, sn->unfinished[i].tid,
+				    sn->unfinished[i].comm);
 		file_name(l, sn, &sn->unfinished[i]);
 	}
 	mounts_free(&r.mounts);

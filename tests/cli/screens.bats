@@ -121,9 +121,17 @@ for t in threads: t.join()'
 	"$iostrata" breakdown -j 0.4 -- sleep 1 >"$tmp/out"
 	jq -es 'length > 0 and length <= 3 and
 		all(.threads_ns > 0.5 * .duration_ns and .threads_ns < 1.5 * .duration_ns)' "$tmp/out"
+	# a shell that waits makes the share small: the busiest thread's share is larger
+	printf %65536s >"$dir/file"
+	reads=(sh -c "dd if='$dir/file' of=/dev/null bs=1 status=none; sleep 1")
+	expect 0 breakdown -j -- "${reads[@]}"
+	json '.busiest.comm == "dd" and .busiest.io_ns <= .thread_ns and .busiest.io_ns <= .busiest.lived_ns and
+		.busiest.lived_ns < .duration_ns - 0.9e9'
+	expect 0 breakdown -- "${reads[@]}"
+	tr -s '\n ' '  ' <<<"$stderr" | grep -qE "[0-9] % of its threads' time; busiest thread: dd, [0-9]+ %"
 	# nobody's command, nothing known
 	expect 0 breakdown -j -D 0.2
-	json '.threads_ns == null and .command == null'
+	json '.threads_ns == null and .command == null and .busiest == null'
 	expect 0 breakdown -o - -- sh -c 'sleep 0.5'
 	[[ $output =~ \((<?0\.[1-4]|[1-9])\ %\ of\ its\ threads\'\ time\) ]] # more on a slow machine
 }

@@ -337,6 +337,36 @@ static void a_small_share_is_not_none(void **state)
 	fixture_done(&f);
 }
 
+/* A parent that waits makes the share of all threads small: that of the busiest thread is told. */
+static void the_busiest_thread_is_told(void **state)
+{
+	struct breakdown_view v = plain;
+	struct fixture f;
+
+	(void)state;
+	v.detail = 0;
+	v.width = 120;
+	v.command = "make";
+	fixture_usual(&f);
+	f.sn.threads_ns = 1000000000;
+	f.sn.busiest = (struct busiest){ 98000000, 100000000, 7, 8, "cc\n1" };
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text,
+		   "106 ms in I/O (11 % of its threads' time; busiest thread: cc\\x0a1, 98 % of "
+		   "100 ms), 74 % of it");
+	f.sn.busiest.comm[0] = '\0';
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "busiest thread: tid 8, 98 %");
+	/* no more than all threads together; an operation that began before the interval; proc */
+	f.sn.busiest.lived_ns = 980000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "(11 % of its threads' time), 74 %");
+	f.sn.busiest.lived_ns = 97000000;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, "(11 % of its threads' time), 74 %");
+	fixture_done(&f);
+}
+
 /* Prints the first screen of operations that each took 1 ms, half or all of it in one stratum. */
 static void cause_is(enum stratum st, uint64_t ns, const char *expected)
 {
@@ -1582,6 +1612,7 @@ static void reads_are_amplified(void **state)
 static const char every_member[] =
 	"{\"schema\":\"iostrata.breakdown/1\",\"kernel\":\"6.1.0\",\"time\":null,"
 	"\"duration_ns\":5000000000,\"command\":\"sqlite3\",\"threads_ns\":320,"
+	"\"busiest\":{\"pid\":321,\"tid\":322,\"comm\":\"cp\",\"io_ns\":323,\"lived_ns\":324},"
 	"\"io_ns\":15105,\"thread_ns\":15105,\"in_flight\":0.000000,\"strata\":{\"syscall\":1000,"
 	"\"vfs\":1001,\"fs\":1002,"
 	"\"throttle\":1003,\"tag\":1004,\"queue\":1005,\"device\":1006,"
@@ -1768,6 +1799,7 @@ static void json_has_every_member(void **state)
 		f.sn.lost[i] = 301 + i;
 	f.sn.missed = 310;
 	f.sn.threads_ns = 320;
+	f.sn.busiest = (struct busiest){ 323, 324, 321, 322, "cp" };
 	f.sn.bpf_run_ns = 330;
 	f.sn.bpf_run_cnt = 331;
 	f.sn.has_overhead = true;
@@ -2147,6 +2179,7 @@ int main(void)
 		cmocka_unit_test(text_is_as_always),
 		cmocka_unit_test(the_answer_is_first),
 		cmocka_unit_test(one_is_told_as_one),
+		cmocka_unit_test(the_busiest_thread_is_told),
 		cmocka_unit_test(a_small_share_is_not_none),
 		cmocka_unit_test(the_answer_has_its_cause),
 		cmocka_unit_test(the_answer_is_of_what_was_asked),

@@ -922,6 +922,121 @@ static void test_time_of_threads_unsettled(void **state)
 	assert_int_equal(ns, 19);
 }
 
+/* @task reads for @ns, on CPU @cpu. */
+static void reads_for(struct ktask *task, u32 cpu, u64 ns)
+{
+	cpu_is(cpu, task);
+	sys_enter(NR_READ, 2, 0, 0, 0);
+	tick(ns);
+	sys_exit(1);
+}
+
+/* The busiest thread of the interval that began at @from and ends now, as the session reads it. */
+static struct busiest busiest_since(u64 from)
+{
+	u32 interval = live.interval++, slot = interval & 1;
+	struct busiest b;
+
+	threads_busiest(bpf_map_lookup_elem(&busiest, &slot), 1, interval, from, machine.now, &b);
+	return b;
+}
+
+/* Of three threads of a command, one has most time in reads, with pauses and on several CPUs. */
+static void test_busiest_thread(void **state)
+{
+	struct ktask idler, worker, other;
+	struct busiest b;
+	u64 from;
+
+	(void)state;
+	conf.busiest = 1;
+	conf.records = 0;
+	task_init(&idler, 2000, 2000, "idler", 0);
+	task_init(&worker, 2000, 2003, "worker", 0);
+	task_init(&other, 2000, 2005, "other", 0);
+	idler.fd[2] = worker.fd[2] = other.fd[2] = &ext4.f;
+	from = worker.t.start_time = machine.now;
+	assert_int_equal(busiest_since(from).io_ns, 0);
+	reads_for(&worker, 1, 13);
+	reads_for(&other, 1, 17);
+	tick(3);
+	reads_for(&worker, 2, 11);
+	reads_for(&idler, 1, 1);
+	b = busiest_since(from);
+	assert_int_equal(b.io_ns, 13 + 11);
+	assert_int_equal(b.lived_ns, 13 + 17 + 3 + 11 + 1);
+	assert_int_equal(b.pid, 2000);
+	assert_int_equal(b.tid, 2003);
+	/* the next interval begins at nothing, and the thread ends in it */
+	from = machine.now;
+	reads_for(&other, 1, 5);
+	reads_for(&worker, 1, 7);
+	EVENT(on_thread_exit, &worker);
+	tick(101);
+	b = busiest_since(from);
+	assert_int_equal(b.io_ns, 7);
+	assert_int_equal(b.lived_ns, 5 + 7);
+	assert_string_equal(b.comm, "worker");
+	/* another thread gets its state: its time is not that thread's */
+	from = machine.now;
+	worker.t.pid = 2007;
+	reads_for(&worker, 1, 2);
+	assert_int_equal(busiest_since(from).io_ns, 2);
+	from = machine.now;
+	assert_int_equal(busiest_since(from).io_ns, 0);
+}
+
+/* Operations that count in no row are not in it either: too short, or on another file system. */
+static void test_busiest_thread_of_what_counts(void **state)
+{
+	u64 from = machine.now;
+
+	(void)state;
+	conf.busiest = 1;
+	conf.records = 0;
+	conf.min_ns = 10;
+	conf.op_extras = 1;
+	reads_for(&alice, 1, 9);
+	assert_int_equal(busiest_since(from).io_ns, 0);
+	reads_for(&alice, 1, 10);
+	assert_int_equal(busiest_since(from).io_ns, 10);
+	conf.n_fs = 1;
+	memcpy(lists.fs[0], "xfs", 3);
+	reads_for(&alice, 1, 11);
+	assert_int_equal(busiest_since(from).io_ns, 0);
+	memcpy(lists.fs[0], "ext4", 4);
+	reads_for(&alice, 1, 12);
+	assert_int_equal(busiest_since(from).io_ns, 12);
+}
+
+/* Of several CPUs the largest time is right, and a record that two programs wrote is none. */
+static void test_busiest_thread_of_several_cpus(void **state)
+{
+	struct busy_thread cpus[] = {
+		{ .io_ns = 30, .id = 7ULL << 32 | 8, .born_ns = 5, .interval = 3 },
+		{ .io_ns = 40, .id = 9ULL << 32 | 9, .born_ns = 6, .gone_ns = 90, .interval = 3 },
+		{ .io_ns = 40, .id = 9ULL << 32 | 9, .born_ns = 6, .interval = 3 },
+		{ .io_ns = 50, .id = 9ULL << 32 | 9, .born_ns = 6, .interval = 2 },
+		{ .io_ns = 60, .id = 4ULL << 32 | 4, .born_ns = 6, .interval = 3 },
+	};
+	struct busiest b;
+
+	(void)state;
+	strcpy(cpus[1].comm, "gone");
+	for (int i = 0; i < 4; i++)
+		cpus[i].check = cpus[i].io_ns ^ cpus[i].id ^ cpus[i].born_ns ^ cpus[i].gone_ns;
+	threads_busiest(cpus, 5, 3, 20, 100, &b);
+	assert_int_equal(b.io_ns, 40);
+	assert_int_equal(b.lived_ns, 70);
+	assert_int_equal(b.pid, 9);
+	assert_string_equal(b.comm, "gone");
+	threads_busiest(cpus, 1, 3, 0, 100, &b);
+	assert_int_equal(b.tid, 8);
+	assert_int_equal(b.lived_ns, 95);
+	threads_busiest(cpus, 5, 4, 0, 100, &b);
+	assert_int_equal(b.io_ns, 0);
+}
+
 static struct io_ring_ctx ring_ctx;
 
 static void submit_read(struct io_kiocb *req)
@@ -1090,6 +1205,9 @@ int main(void)
 		TEST(test_time_of_threads),
 		TEST(test_time_of_many_threads),
 		TEST(test_time_of_threads_unsettled),
+		TEST(test_busiest_thread),
+		TEST(test_busiest_thread_of_what_counts),
+		TEST(test_busiest_thread_of_several_cpus),
 		TEST(test_uring_beside_another),
 		TEST(test_uring_thread_off_the_cpu),
 		TEST(test_functions_of_file_systems),

@@ -110,6 +110,7 @@ static void machine_start(void)
 	MAP(task_owners, TASK_SLOTS);
 	MAP(tasks_overflown, 1024);
 	MAP_ARRAY(tracked, 1024);
+	MAP_ARRAY(busiest, 2);
 	MAP(helpers, 64);
 	MAP(ios, 1024);
 	MAP(flushes, 16);
