@@ -264,7 +264,7 @@ struct sent_op_ordered {
 struct sent_slow_op {
 	struct sent_op_ordered op;
 	unsigned long long fs; /* identity of the file system type, see struct fs_entry */
-	/* dev_t of the file system which has the file of overlayfs; else 0 */
+	/* dev_t of the file system which has the file of overlayfs; of the whole btrfs; else 0 */
 	unsigned long long disk;
 	unsigned long long lock_ns; /* its longest wait for a lock; 0: none */
 	struct waker lock_holder;   /* the thread which released this lock */

@@ -215,6 +215,7 @@ void devices_read(struct devices *d)
 	struct device device = {};
 	struct dirent *e;
 
+	d->live = true;
 	while (dir && (e = readdir(dir))) {
 		device.dev = dev_parse(e->d_name);
 		if (device.dev)
@@ -311,4 +312,79 @@ unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *a
 unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at)
 {
 	return next_end(d, disk, true, at);
+}
+
+bool devices_sysfs(const char *dir, const char *entry, unsigned int *ret_dev)
+{
+	unsigned int major, minor;
+	char path[PATH_MAX];
+	int got;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/dev", dir, entry);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	got = fscanf(f, "%u:%u", &major, &minor);
+	fclose(f);
+	if (got != 2)
+		return false;
+	*ret_dev = major << 20 | minor;
+	return true;
+}
+
+/* The devices in directory @volume of sysfs, if @dev is one of them. */
+static size_t volume_read(const char *volume, unsigned int dev, unsigned int *ret_devs, size_t cap)
+{
+	DIR *dir = opendir(volume);
+	unsigned int found;
+	bool has = false;
+	struct dirent *e;
+	size_t n = 0;
+
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.' || !devices_sysfs(volume, e->d_name, &found))
+			continue;
+		has |= found == dev;
+		if (n < cap)
+			ret_devs[n++] = found;
+	}
+	if (dir)
+		closedir(dir);
+	return has ? n : 0;
+}
+
+size_t devices_of_volume(unsigned int dev, unsigned int *ret_devs, size_t cap)
+{
+	static const char volumes[] = "/sys/fs/btrfs";
+	DIR *dir = opendir(volumes);
+	char volume[PATH_MAX];
+	struct dirent *e;
+	size_t n = 0;
+
+	while (dir && !n && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(volume, sizeof(volume), "%s/%s/devices", volumes, e->d_name);
+		n = volume_read(volume, dev, ret_devs, cap);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+size_t devices_mounted(const struct devices *d, unsigned int dev, unsigned int *ret_devs,
+		       size_t cap)
+{
+	struct mounts mounts = {};
+	const struct mount *m;
+	size_t n = 0;
+
+	if (!d->live || !dev || DEV_MAJOR(dev) || mounts_read(&mounts))
+		return 0;
+	m = mounts_by_dev(&mounts, dev);
+	if (m && !strcmp(m->type, "btrfs"))
+		n = devices_of_volume(dev_of_node(m->source), ret_devs, cap);
+	mounts_free(&mounts);
+	return n;
 }

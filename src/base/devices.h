@@ -34,6 +34,7 @@ struct devices {
 	size_t n, cap;
 	struct device_link *links;
 	size_t n_links, links_cap;
+	bool live; /* of this machine, not of a recording */
 };
 
 /* Adds all block devices of this machine. */
@@ -67,5 +68,17 @@ unsigned int devices_disk(const struct devices *d, unsigned int dev);
  */
 unsigned int devices_above(const struct devices *d, unsigned int disk, size_t *at);
 unsigned int devices_below(const struct devices *d, unsigned int disk, size_t *at);
+
+/* Reads a device number from @dir/@entry/dev in sysfs. False: there is no such file. */
+bool devices_sysfs(const char *dir, const char *entry, unsigned int *ret_dev);
+
+/* The devices of the btrfs volume to which block device @dev belongs, @dev among them. Returns how
+ * many, at most @cap; 0: it belongs to none. */
+size_t devices_of_volume(unsigned int dev, unsigned int *ret_devs, size_t cap);
+
+/* The same for @dev, the device number which a mounted volume itself has. 0 also for a recording,
+ * which does not know these devices. */
+size_t devices_mounted(const struct devices *d, unsigned int dev, unsigned int *ret_devs,
+		       size_t cap);
 
 #endif

@@ -64,12 +64,16 @@ struct op_end {
 	const struct sent_who *who; /* its thread; NULL: current */
 };
 
-/* The device of the layer of overlayfs in which @file is; 0: @file is on another file system. */
+/* The device of the layer of overlayfs in which @file is, or of a btrfs volume, whose subvolumes
+ * have numbers of their own; 0: @file is on another file system. */
 static __always_inline u32 file_disk(u64 file, u16 mode)
 {
 	struct inode *inode = BPF_CORE_READ((struct file *)file, f_inode);
+	u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
 
-	if (BPF_CORE_READ(inode, i_sb, s_magic) != OVERLAYFS_SUPER_MAGIC)
+	if (magic == BTRFS_SUPER_MAGIC)
+		return BPF_CORE_READ(inode, i_sb, s_dev);
+	if (magic != OVERLAYFS_SUPER_MAGIC)
 		return 0;
 	return overlay_disk(file, (u64)inode, mode);
 }

@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 
 #include "base/container.h"
+#include "base/devices.h"
 #include "base/mounts.h"
 #include "base/privilege.h"
 #include "base/reason.h"
@@ -282,26 +283,6 @@ static int dev_add(struct filter_lists *lists, unsigned int dev, struct reason *
 	return 0;
 }
 
-/* Reads "8:1" from @dir/@entry/dev; false if there is no such file. */
-static bool sysfs_dev(const char *dir, const char *entry, unsigned int *ret_dev)
-{
-	unsigned int maj, min;
-	char path[PATH_MAX];
-	int got;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s/dev", dir, entry);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	got = fscanf(f, "%u:%u", &maj, &min);
-	fclose(f);
-	if (got != 2)
-		return false;
-	*ret_dev = maj << 20 | min;
-	return true;
-}
-
 static int partitions_add(struct filter_lists *lists, const char *sysfs, struct reason *why)
 {
 	DIR *dir = opendir(sysfs);
@@ -310,51 +291,25 @@ static int partitions_add(struct filter_lists *lists, const char *sysfs, struct 
 	int err = 0;
 
 	while (dir && !err && (e = readdir(dir)))
-		if (e->d_name[0] != '.' && e->d_type == DT_DIR && sysfs_dev(sysfs, e->d_name, &dev))
+		if (e->d_name[0] != '.' && e->d_type == DT_DIR &&
+		    devices_sysfs(sysfs, e->d_name, &dev))
 			err = dev_add(lists, dev, why);
 	if (dir)
 		closedir(dir);
 	return err;
 }
 
-/* Whether the btrfs volume with the directory @devices has the device @dev, and one of @lists. */
-static bool volume_joins(const char *devices, unsigned int dev, const struct filter_lists *lists)
-{
-	bool has = false, listed = false;
-	DIR *dir = opendir(devices);
-	unsigned int found;
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.' || !sysfs_dev(devices, e->d_name, &found))
-			continue;
-		has |= found == dev;
-		listed |= dev_listed(lists, found);
-	}
-	if (dir)
-		closedir(dir);
-	return has && listed;
-}
-
 /* Whether a btrfs on the device @dev is also on a device of @lists: mounts name only one device of
  * a volume. */
 static bool volume_listed(unsigned int dev, const struct filter_lists *lists)
 {
-	static const char volumes[] = "/sys/fs/btrfs";
-	DIR *dir = opendir(volumes);
-	char devices[PATH_MAX];
-	bool listed = false;
-	struct dirent *e;
+	unsigned int volume[MAX_DEVS];
+	size_t n = devices_of_volume(dev, volume, MAX_DEVS);
 
-	while (dir && !listed && (e = readdir(dir))) {
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(devices, sizeof(devices), "%s/%s/devices", volumes, e->d_name);
-		listed = volume_joins(devices, dev, lists);
-	}
-	if (dir)
-		closedir(dir);
-	return listed;
+	for (size_t i = 0; i < n; i++)
+		if (dev_listed(lists, volume[i]))
+			return true;
+	return false;
 }
 
 /* Adds file systems on one of the devices which have no device number of their own (btrfs). */

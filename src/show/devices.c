@@ -156,13 +156,20 @@ static void level_add(struct level *level, unsigned int disk)
 		level->disks[level->n++] = disk;
 }
 
-/* The disk of @dev as a level; empty if not known. */
+/* The disk of @dev as a level, or the disks of the btrfs volume @dev; empty if not known. */
 static struct level level_first(const struct devices *d, unsigned int dev)
 {
+	unsigned int volume[LEVEL_DISKS];
 	struct level level = {};
+	size_t n;
 
-	if (d && devices_find(d, dev))
+	if (d && devices_find(d, dev)) {
 		level_add(&level, devices_disk(d, dev));
+		return level;
+	}
+	n = d ? devices_mounted(d, dev, volume, LEVEL_DISKS) : 0;
+	for (size_t i = 0; i < n; i++)
+		level_add(&level, devices_disk(d, volume[i]));
 	return level;
 }
 
@@ -191,6 +198,7 @@ static const char *disk_name(const struct devices *d, unsigned int dev)
 bool device_chain_text(const struct devices *d, unsigned int dev, char *ret_text, size_t cap)
 {
 	struct level level = level_first(d, dev);
+	bool several = level.n > 1;
 	char safe[TEXT_SAFE_CAP(DEVICE_NAME)];
 	unsigned int levels = 0;
 	FILE *f = fmemopen(ret_text, cap, "w");
@@ -205,7 +213,7 @@ bool device_chain_text(const struct devices *d, unsigned int dev, char *ret_text
 			fprintf(f, "%s%s", i ? " and " : levels ? ", on " : "", safe);
 		}
 	fclose(f);
-	return levels > 1;
+	return levels > 1 || several;
 }
 
 void device_chain_json(struct json *j, const struct devices *d, unsigned int dev)

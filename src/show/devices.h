@@ -14,8 +14,8 @@
 struct devices;
 struct json;
 
-/* Writes "loop0, on dm-0, on sda and sdb", safe. False: the disk of @dev is not known, or has no
- * disks below. */
+/* Writes "loop0, on dm-0, on sda and sdb", safe. False: the disk of @dev is not known, or is one
+ * without disks below. @dev may also be that of a mounted btrfs. */
 bool device_chain_text(const struct devices *d, unsigned int dev, char *ret_text, size_t cap);
 
 /* Writes the member "disks": a list of levels, each a list of names; null: not known. */

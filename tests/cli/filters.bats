@@ -393,7 +393,7 @@ for i in range(5): open(sys.argv[1]).close()' "$dir")
 	mkfs.btrfs -q -f -d raid0 -m raid1 "${loops[@]}" || true
 	if mount -t btrfs -o "device=${loops[0]},device=${loops[1]}" "${loops[0]}" "$tmp/volume"; then
 		for i in 0 1; do
-			"$iostrata" breakdown -j -d "${loops[i]}" -o "$tmp/out$i" -- "$python" -c "import os, sys
+			"$iostrata" breakdown -j -d "${loops[i]}" --slowest 9 -o "$tmp/out$i" -- "$python" -c "import os, sys
 f = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
 for i in range(23): os.write(f, b\"x\")" "$tmp/volume/file$i" || true
 		done
@@ -404,6 +404,9 @@ for i in range(23): os.write(f, b\"x\")" "$tmp/volume/file$i" || true
 	[[ ${mounted:-} ]] || skip "no btrfs"
 	for i in 0 1; do
 		json '[.ops[] | select(.fs == "btrfs" and .op == "write") | .count] == [23]' "$tmp/out$i"
+		# slow operations name both disks of the volume
+		json "[.slowest[] | select(.fs == \"btrfs\").disks[0] | sort] | unique ==
+			[[\"${loops[0]#/dev/}\", \"${loops[1]#/dev/}\"] | sort]" "$tmp/out$i"
 	done
 }
 
