@@ -304,6 +304,19 @@ static void op_row_free(struct op_row *r)
 	free(r->hist.bins);
 }
 
+static void rq_row_free(struct rq_row *r)
+{
+	free(r->by);
+	access_pattern_free(r->pattern);
+	free(r->hist.bins);
+}
+
+static void unfinished_free(struct unfinished *u)
+{
+	free(u->file);
+	free(u->server);
+}
+
 uint64_t lost_sum(const uint64_t lost[LOST_N], uint64_t missed)
 {
 	uint64_t sum = missed;
@@ -329,9 +342,22 @@ void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs)
 		if (opt_strings_pass(fs, sn->unfinished[i].fs, FS_NAME_LEN))
 			sn->unfinished[n++] = sn->unfinished[i];
 		else
-			free(sn->unfinished[i].file);
+			unfinished_free(&sn->unfinished[i]);
 	}
 	sn->n_unfinished = n;
+}
+
+void snapshot_keep_rqs(struct snapshot *sn, snapshot_rq_fn *wanted, const void *ctx)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sn->n_rqs; i++) {
+		if (wanted(ctx, &sn->rqs[i].key))
+			sn->rqs[n++] = sn->rqs[i];
+		else
+			rq_row_free(&sn->rqs[i]);
+	}
+	sn->n_rqs = n;
 }
 
 void snapshot_keep_ops(struct snapshot *sn, unsigned int ops)
@@ -357,19 +383,14 @@ void snapshot_free(struct snapshot *sn)
 		return;
 	for (size_t i = 0; i < sn->n_ops; i++)
 		op_row_free(&sn->ops[i]);
-	for (size_t i = 0; i < sn->n_rqs; i++) {
-		free(sn->rqs[i].by);
-		access_pattern_free(sn->rqs[i].pattern);
-		free(sn->rqs[i].hist.bins);
-	}
+	for (size_t i = 0; i < sn->n_rqs; i++)
+		rq_row_free(&sn->rqs[i]);
 	for (size_t i = 0; i < sn->n_servers; i++) {
 		free(sn->servers[i].mount);
 		free(sn->servers[i].hist.bins);
 	}
-	for (size_t i = 0; i < sn->n_unfinished; i++) {
-		free(sn->unfinished[i].file);
-		free(sn->unfinished[i].server);
-	}
+	for (size_t i = 0; i < sn->n_unfinished; i++)
+		unfinished_free(&sn->unfinished[i]);
 	free(sn->unfinished);
 	free(sn->servers);
 	free(sn->helpers);

@@ -166,6 +166,10 @@ void snapshot_keep_fs(struct snapshot *sn, const struct opt_strings *fs);
  * traced alone, whose rows are of all its functions. */
 void snapshot_keep_ops(struct snapshot *sn, unsigned int ops);
 
+/* Drops requests for whose key @wanted is false. */
+typedef bool snapshot_rq_fn(const void *ctx, const struct rq_key *key);
+void snapshot_keep_rqs(struct snapshot *sn, snapshot_rq_fn *wanted, const void *ctx);
+
 void snapshot_free(struct snapshot *sn); /* frees rows and their text, leaves it empty */
 
 /*

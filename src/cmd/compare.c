@@ -148,7 +148,7 @@ static void filters_set(struct compare_cmd *o)
 	char looked_for[FILTERS_TEXT], of_ops[64];
 
 	filters_text(&o->given, looked_for, sizeof(looked_for));
-	filters_of_ops(&o->given, of_ops, sizeof(of_ops));
+	filters_of_ops(&o->given, false, of_ops, sizeof(of_ops));
 	if (of_ops[0])
 		run_say_of_ops(of_ops);
 	for (int side = 0; side < SIDES; side++) {

@@ -218,7 +218,8 @@ bool report_filter_passes(struct report_filter *f, const struct recording *rec,
 	if (ev->kind == CHUNK_OPS)
 		return op_passes(f, rec, &ev->op);
 	return ev->kind == CHUNK_REQUESTS && owner_passes(f, rec, ev->request.owner) &&
-	       dev_passes(f, rec, ev->request.dev);
+	       dev_passes(f, rec, ev->request.dev) &&
+	       (!f->by_file || file_passes(f, rec, ev->request.file));
 }
 
 void report_filter_begin(struct report_filter *f)

@@ -16,6 +16,7 @@ struct reason;
 
 struct report_filter {
 	struct filters given; /* options; report_filter_init() shortens cgroups and disks */
+	bool by_file;         /* given.files choose requests, too */
 	/* private */
 	char *real_files[OPT_LIST_MAX]; /* real paths of given.files on this machine; owned */
 	unsigned char *files;           /* by id: 0 not checked yet, 1 no, 2 yes; owned */

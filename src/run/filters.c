@@ -639,10 +639,11 @@ void filters_text(const struct filters *f, char *text, size_t cap)
 		text_add(text, cap, "--all-faults", "");
 }
 
-void filters_of_ops(const struct filters *f, char *text, size_t cap)
+void filters_of_ops(const struct filters *f, bool by_file, char *text, size_t cap)
 {
 	const char *const names[] = { f->fs.n ? "--fs" : NULL, f->op_names.n ? "--op" : NULL,
-				      f->files.n ? "--file" : NULL, f->min_ns ? "--min" : NULL };
+				      f->files.n && !by_file ? "--file" : NULL,
+				      f->min_ns ? "--min" : NULL };
 	size_t n = 0;
 
 	text[0] = '\0';
@@ -655,7 +656,7 @@ int filters_check_requests(const struct filters *f, const char *option, struct r
 {
 	char names[64];
 
-	filters_of_ops(f, names, sizeof(names));
+	filters_of_ops(f, false, names, sizeof(names));
 	if (!names[0] && !f->all_files && !f->all_faults)
 		return 0;
 	if (names[0])

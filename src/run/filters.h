@@ -43,8 +43,9 @@ int filters_resolve(const struct filters *f, struct filter_lists *lists, struct 
 bool filters_kernel_thread(uint64_t pid);
 
 /* Writes the given options which choose operations, but cannot choose requests, into @text:
- * "--op, --min"; "" if there are none. */
-void filters_of_ops(const struct filters *f, char *text, size_t cap);
+ * "--op, --min"; "" if there are none. @by_file: requests have a row for each file, so --file
+ * chooses them, too. */
+void filters_of_ops(const struct filters *f, bool by_file, char *text, size_t cap);
 
 /* For an @option ("-T blk") which leaves only requests: fails if a filter is about operations
  * alone. 0, or -1 with @why. */

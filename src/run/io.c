@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "run/io.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include <uthash.h>
 
 #include "base/privilege.h"
 #include "base/processes.h"
 #include "base/reason.h"
 #include "base/text.h"
+#include "cell.h"
 
 static struct io_run *io_of(struct run *r)
 {
@@ -50,12 +56,85 @@ static void children_count(struct io_run *io)
 	processes_free(&all);
 }
 
+/* A file on which an operation passed the filters; by its key of rows. */
+struct chosen_file {
+	unsigned long long by[2];
+	UT_hash_handle hh;
+};
+
+/* Whether --file chooses requests: where they are counted by file, and no record of each is sent.
+ */
+static bool chooses_files(const struct io_run *io)
+{
+	return io->conf.by == BY_FILE && io->run.lists.n_files && !io->conf.sent_requests;
+}
+
+static struct chosen_file *chosen_find(const struct io_run *io, const unsigned long long by[2])
+{
+	struct chosen_file *f;
+
+	HASH_FIND(hh, io->files, by, sizeof(f->by), f);
+	return f;
+}
+
+/* 0 or -ENOMEM. */
+static int chosen_add(struct io_run *io, const unsigned long long by[2])
+{
+	struct chosen_file *f;
+
+	if (!by[1] || chosen_find(io, by))
+		return 0;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	memcpy(f->by, by, sizeof(f->by));
+	HASH_ADD(hh, io->files, by, sizeof(f->by), f);
+	return 0;
+}
+
+static void chosen_free(struct io_run *io)
+{
+	struct chosen_file *f, *next;
+
+	HASH_ITER (hh, io->files, f, next) {
+		HASH_DEL(io->files, f);
+		free(f);
+	}
+}
+
+/* Whether --file names the file of a row of requests, or an operation of this run was on it. */
+static bool is_of_chosen(const void *ctx, const struct rq_key *key)
+{
+	const struct io_run *io = ctx;
+	const struct filter_lists *lists = &io->run.lists;
+
+	for (unsigned int i = 0; i < lists->n_files; i++)
+		if (lists->files[i].ino == key->by[1] &&
+		    lists->files[i].dev == FILE_KEY_DEV(key->by[0]))
+			return true;
+	return chosen_find(io, key->by);
+}
+
+/* Drops requests for files which --file does not choose. Programs know the path of a file only from
+ * its operations. 0 or -ENOMEM. */
+static int files_choose(struct io_run *io, struct snapshot *sn)
+{
+	int err = 0;
+
+	if (!chooses_files(io))
+		return 0;
+	for (size_t i = 0; i < sn->n_ops && !err; i++)
+		err = chosen_add(io, sn->ops[i].key.by);
+	snapshot_keep_rqs(sn, is_of_chosen, io);
+	return err;
+}
+
 static int open_session(struct run *r, struct reason *why)
 {
 	struct io_run *io = io_of(r);
 
 	conf_fill(io);
-	filters_of_ops(&r->opts.filters, io->of_ops, sizeof(io->of_ops));
+	filters_of_ops(&r->opts.filters, chooses_files(io), io->of_ops, sizeof(io->of_ops));
 	r->names_cgroups = io->conf.by == BY_CGROUP || io->conf.by == BY_THREAD ||
 			   io->conf.sent_ops || io->conf.sent_requests;
 	children_count(io); /* before privileges are dropped, which reading /proc needs */
@@ -155,6 +234,10 @@ static int report(struct run *r, struct reason *why)
 
 	if (session_snapshot(io->session, &sn, why))
 		return -1;
+	if (files_choose(io, &sn)) {
+		snapshot_free(&sn);
+		return reason_no_memory(why);
+	}
 	snapshot_keep_fs(&sn, &r->opts.filters.fs);
 	snapshot_keep_ops(&sn, r->opts.filters.ops);
 	run_count_lost(r, lost_sum(sn.lost, sn.missed));
@@ -170,6 +253,7 @@ static void close_session(struct run *r)
 	int hold = session_is_slow_to_close(s) ? child_hold_open() : -1;
 
 	session_close(s);
+	chosen_free(io_of(r));
 	child_let_go(hold);
 }
 

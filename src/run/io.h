@@ -23,8 +23,10 @@ struct io_run {
 	size_t children;   /* processes below those of --pid, when the source was opened; 0 with
 			      --children */
 	bool had_children; /* the only process of --pid had some that have ended */
-	char of_ops[64];   /* filters of operations alone, which choose no requests: "--op, --min";
-			      "": none */
+	struct chosen_file
+		*files;  /* with --file, and a row for each file: the files with operations */
+	char of_ops[64]; /* filters of operations alone, which choose no requests: "--op, --min";
+			    "": none */
 };
 
 /* The source for struct run_ops; run_main() gets a struct run inside of a struct io_run. */

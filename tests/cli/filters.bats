@@ -410,6 +410,32 @@ for i in range(23): os.write(f, b\"x\")" "$tmp/volume/file$i" || true
 	done
 }
 
+@test "--file chooses requests, too, where each file has a row; live and for recordings" {
+	printf %4096s >"$dir/mine"
+	cp "$dir/mine" "$dir/other"
+	writes=("$python" -c 'import os, sys
+for path in sys.argv[1:]:
+    f = os.open(path, os.O_WRONLY)
+    for i in range(7):
+        os.pwrite(f, b"x" * 4096, 0)
+        os.fsync(f)' "$dir/mine" "$dir/other")
+	expect 0 breakdown -j --by file -- "${writes[@]}"
+	json 'any(.requests[]; .key | endswith("/other"))' || skip "$dir is on no disk"
+	expect 0 breakdown -j --by file --file "$dir/mine" -- "${writes[@]}"
+	json '[.requests[].key | endswith("/mine")] | all and length > 0'
+	[[ $stderr != *"not chosen"* ]]
+	expect 0 breakdown -j --by file --file "$dir" -- "${writes[@]}"
+	json '[.requests[].key | (endswith("/mine") or endswith("/other"))] | all and length > 1'
+	expect 0 breakdown -j --by comm --file "$dir/mine" -- "${writes[@]}"
+	[[ $stderr == *"requests are not chosen by --file"* ]]
+	expect 0 record -o "$tmp/a.ios" -- "${writes[@]}"
+	expect 0 report -j --by file --file "$dir/mine" "$tmp/a.ios"
+	json '[.requests[].key | endswith("/mine")] | all and length > 0'
+	[[ $stderr != *"not chosen"* ]]
+	expect 0 report --by file --file "$dir/mine" "$tmp/a.ios"
+	[[ $output != *"not chosen"* ]]
+}
+
 @test "-d means files on overlayfs, too, by the disk of their layer" {
 	disk=$(findmnt -no SOURCE -T "$dir" | sed 's|^/dev/||; s/\[.*//')
 	[[ -b /dev/$disk ]] || skip "$dir is on no disk"

@@ -110,7 +110,7 @@ static void check_text(struct filters f, const char *all, const char *of_ops)
 
 	filters_text(&f, text, sizeof(text));
 	assert_string_equal(text, all);
-	filters_of_ops(&f, text, sizeof(text));
+	filters_of_ops(&f, false, text, sizeof(text));
 	assert_string_equal(text, of_ops);
 }
 
