@@ -90,6 +90,7 @@ struct unfinished {
 	unsigned int stratum; /* the stratum of its time now, as far as known */
 	unsigned int dev;     /* kernel dev_t of the disk whose bio of its own it waits for; 0: it
 			       * waits for none, or not known */
+	bool frozen;          /* with ST_LOCK: the file system is frozen */
 	unsigned int pid, tid;
 	char fs[FS_NAME_LEN];     /* as in struct op_row */
 	char comm[COMM_LEN];      /* of the thread, "" if not known; hostile text */

@@ -75,6 +75,13 @@ enum op_time { AT_CHARGED, AT_VFS_IN, AT_FS_IN, AT_FS_OUT, AT_VFS_OUT, AT_N };
  * request to a server whose answer its thread has not got. */
 enum { SUBMITTED_THROTTLED = 2, SUBMITTED_ASKED = 4 };
 
+/* The lock for which an operation waits. */
+enum locked {
+	LOCKED_NOT,
+	LOCKED,        /* some lock */
+	LOCKED_FROZEN, /* the one of a frozen file system */
+};
+
 /* Bits of op.noted: which members of an operation are valid. */
 enum { NOTED_LOCK = 1, NOTED_HELPER = 2 };
 
@@ -105,7 +112,7 @@ struct op {
 			u8 waited_read; /* waited for a read */
 			u8 submitted;   /* has submitted bios or asked a server; see above */
 			u8 own_reads;   /* has submitted bios that read, or asked for data */
-			u8 locked;      /* waits for @lock */
+			u8 locked;      /* waits for @lock: enum locked */
 			u8 noted;       /* set of NOTED_LOCK, NOTED_HELPER */
 		};
 	};

@@ -140,7 +140,24 @@ static __always_inline void split_charge(struct op *op, const struct split *s, u
  */
 
 /* flags of contention_begin(); see include/trace/events/lock.h */
-enum { LCB_F_SPIN = 1 };
+enum { LCB_F_SPIN = 1, LCB_F_READ = 2, LCB_F_PERCPU = 16 };
+
+/* Whether @lock, for which @op waits, is of a frozen file system: super_block.s_writers, the only
+ * locks of their kind in a super block. A call by path waits for no other lock of this kind, and
+ * overlayfs for that of another file system. */
+static __always_inline bool lock_is_freeze(const struct op *op, u64 lock, u32 flags)
+{
+	u64 file = op->file.file; /* local, or CO-RE would search the kernel for it */
+	struct super_block *sb;
+
+	if (!(flags & LCB_F_READ) || !(flags & LCB_F_PERCPU))
+		return false;
+	if (!file || !(op->progress == OP_ASYNC || op->progress > OP_BEGUN))
+		return true;
+	sb = BPF_CORE_READ((struct file *)file, f_inode, i_sb);
+	return lock - (u64)sb < bpf_core_type_size(struct super_block) ||
+	       BPF_CORE_READ(sb, s_magic) == OVERLAYFS_SUPER_MAGIC;
+}
 
 /*
  * Current begins to wait for @lock. Until it has the lock, it may sleep several times, and spin for
@@ -157,7 +174,7 @@ static __always_inline void lock_wanted(u64 lock, u32 flags)
 		return;
 	t->op.lock = lock;
 	barrier();
-	t->op.locked = 1;
+	t->op.locked = lock_is_freeze(&t->op, lock, flags) ? LOCKED_FROZEN : LOCKED;
 }
 
 static __always_inline void lock_taken(u64 lock)
@@ -165,7 +182,7 @@ static __always_inline void lock_taken(u64 lock)
 	struct task_state *t = current_lookup();
 
 	if (t && t->op.stage && t->op.locked && t->op.lock == lock)
-		t->op.locked = 0;
+		t->op.locked = LOCKED_NOT;
 }
 
 /* Notes the waker of a thread, and its operation: current, unless an interrupt wakes the thread. */
@@ -501,13 +518,21 @@ static __always_inline void op_charge_sum(struct op *op, u32 stratum, u64 sum, u
 	op_charge(op, stratum, end - positive(end - to));
 }
 
+/* The time of an operation in sleeps of which rows of sites tell. @frozen: that of its waits for
+ * locks, too. */
+static __always_inline u64 site_time(const struct op *op, bool frozen)
+{
+	return op->strata[ST_SLEEP] + (frozen ? op->strata[ST_LOCK] : 0);
+}
+
 /* Charges the sleep of @p, which ends now. The part up to the waking goes to the strata of the
  * reason, if this is known; the rest goes to the wait for a CPU. */
 static __always_inline void task_charge_sleep(struct task_state *t, struct task_struct *p, u64 now)
 {
 	struct waking wk = t->waking;
 	struct op *op = &t->op;
-	u64 from = t->wait.asleep, wake = now, unknown = op->strata[ST_SLEEP];
+	bool frozen = CONF(sites) && op->locked == LOCKED_FROZEN;
+	u64 from = t->wait.asleep, wake = now, unknown = site_time(op, frozen);
 	u32 tid = p->pid, rest;
 	struct done own;
 
@@ -545,8 +570,8 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		op->waited_read |= wk.is_read;
 	}
 	op_charge(op, rest, wake);
-	if (CONF(sites) && op->strata[ST_SLEEP] != unknown)
-		site_note(op, p, op->strata[ST_SLEEP] - unknown);
+	if (CONF(sites) && site_time(op, frozen) != unknown)
+		site_note(op, p, site_time(op, frozen) - unknown);
 	op_charge(op, ST_RUNQ, now);
 }
 

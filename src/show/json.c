@@ -494,6 +494,7 @@ static void put_unfinished(struct writer *w)
 		json_put_text(j, "fs", u->fs, sizeof(u->fs));
 		json_put_uint(j, "age_ns", u->age_ns);
 		json_put_string(j, "stratum", stratum_name(u->stratum));
+		json_put_bool(j, "frozen", u->frozen);
 		json_put_text(j, "dev", disk, sizeof(disk));
 		json_put_uint(j, "pid", u->pid);
 		json_put_uint(j, "tid", u->tid);

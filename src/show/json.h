@@ -32,7 +32,8 @@
  *	minor_faults	page faults that found their page in memory: a row per file system and key,
  *			the columns of minor_columns; null: not counted
  *	in_progress	operations that had not ended, oldest first (empty with a single layer): op,
- *			fs, age_ns, stratum (the present one, if known before its end), dev (null:
+ *			fs, age_ns, stratum (the present one, if known before its end), frozen (it
+ *			waits until its file system is thawed), dev (null:
  *			waits for no request of its own), pid, tid, comm (null: not known), file
  *	unseen_threads	threads whose operations in progress are not in in_progress
  *	unnamed_cgroups	with --by container: cgroups that were removed before their name was read;

@@ -458,13 +458,14 @@ static void file_fit(char *text, size_t cap, const char *file, int columns)
 	text_fit(text + n, cap - n, safe, columns - n, TEXT_CUT_MIDDLE);
 }
 
-/* "in sleep", or "waiting for the server 10.0.0.7:/home". */
+/* "in sleep", "in lock of a frozen file system", or "waiting for the server 10.0.0.7:/home". */
 static void where_now(char *text, size_t cap, const struct unfinished *u)
 {
 	char safe[160] = "";
 
 	if (u->stratum != ST_SERVER) {
-		snprintf(text, cap, "in %s", stratum_label(u->stratum));
+		snprintf(text, cap, "in %s%s", stratum_label(u->stratum),
+			 u->frozen ? " of a frozen file system" : "");
 		return;
 	}
 	if (u->server)

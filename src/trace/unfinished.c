@@ -211,8 +211,8 @@ enum {
 	PROGRESS_ACTIVE = 4, /* a system call whose file is known; from this value on */
 };
 
-/* See enum throttled in state.bpf.h. */
-enum { THROTTLED_AGAIN = 2 };
+/* See enum throttled and enum locked in state.bpf.h. */
+enum { THROTTLED_AGAIN = 2, LOCKED_FROZEN = 2 };
 
 /* Only the oldest operations get the names of their thread and file. */
 enum { NAMED_MOST = 64 };
@@ -263,12 +263,13 @@ static enum stratum io_stratum(const struct state_layout *l, const char *io)
 struct wait {
 	enum stratum stratum;
 	unsigned int dev;            /* as in struct unfinished */
+	bool frozen;                 /* likewise */
 	const struct served *served; /* its request to a server; NULL: none */
 };
 
 static struct wait io_wait(const struct state_layout *l, const char *io)
 {
-	return (struct wait){ io_stratum(l, io), u32_at(io, l->io_dev), NULL };
+	return (struct wait){ .stratum = io_stratum(l, io), .dev = u32_at(io, l->io_dev) };
 }
 
 /* The wait of an operation for the bio which its thread @tid submitted last. The bio may be done,
@@ -382,6 +383,7 @@ static struct wait wait_now(const struct reading *r, const char *task)
 		now.served = served_for(r, task);
 	if (now.served)
 		now.stratum = ST_SERVER;
+	now.frozen = now.stratum == ST_LOCK && u8_at(task, l->locked) == LOCKED_FROZEN;
 	return now;
 }
 
@@ -450,6 +452,7 @@ static int op_add(const struct reading *r, const char *op, struct wait wait, uin
 		.op = u8_at(op, r->l->kind),
 		.stratum = wait.stratum,
 		.dev = wait.dev,
+		.frozen = wait.frozen,
 		.pid = id >> 32,
 		.tid = id,
 	};

@@ -269,3 +269,24 @@ export -f files
 	LC_ALL=C "$iostrata" breakdown --by file --file "$file" -o "$dir/out" -- cat "$file" >/dev/null 2>&1
 	grep -qF "$file" "$dir/out"
 }
+
+@test "an operation that waits for a frozen file system says so, and --why has its wait" {
+	command -v fsfreeze losetup mkfs.ext4 >/dev/null || skip "no fsfreeze, losetup or mkfs.ext4"
+	expect 0 doctor -j
+	json '.findings[] | select(.what == "locks").works' || skip "this kernel does not tell of locks"
+	truncate -s 32M "$tmp/disk"
+	mkfs.ext4 -q "$tmp/disk"
+	mkdir "$tmp/m"
+	mount -o loop "$tmp/disk" "$tmp/m" || skip "no loop devices"
+	"$iostrata" breakdown -j --why --fs ext4 -o "$tmp/out" 0.3 -- "$python" -c 'import os, subprocess, sys
+f = os.open(sys.argv[1] + "/file", os.O_CREAT | os.O_WRONLY)
+for call in (lambda: os.write(f, b"x"), lambda: os.mkdir(sys.argv[1] + "/dir")):
+    subprocess.check_call(["fsfreeze", "-f", sys.argv[1]])
+    thaw = subprocess.Popen(["sh", "-c", "sleep 1; exec fsfreeze -u " + sys.argv[1]])
+    call()
+    thaw.wait()' "$tmp/m" || true
+	umount "$tmp/m"
+	jq -es '([.[].in_progress[] | select(.frozen) | [.op, .stratum]] | unique) as $told |
+		($told | index([["write", "lock"]])) and
+		any(.[].sleep_why[]; .op == "write" and .what == "frozen file system" and .total_ns > 0.5e9)' "$tmp/out"
+}

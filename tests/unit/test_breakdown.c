@@ -783,6 +783,12 @@ static void files_in_progress_fit_and_are_safe(void **state)
 	strcpy(u->server, "/mnt");
 	print(&f, breakdown_text, &v, 0);
 	assert_has(f.text, "waiting for the daemon of /mnt, by dd (7)");
+	u->stratum = ST_LOCK;
+	u->frozen = true;
+	print(&f, breakdown_text, &v, 0);
+	assert_has(f.text, ", in lock of a frozen file system, by dd (7)");
+	print(&f, breakdown_json, &v, 0);
+	assert_has(f.text, "\"stratum\":\"lock\",\"frozen\":true,");
 	fixture_done(&f);
 }
 
@@ -1645,7 +1651,8 @@ static const char every_member[] =
 	"\"hist\":[[868352,884735,510],"
 	"[7471104,7602175,400],[17301504,17825791,85],[63963136,65011711,4],"
 	"[102760448,104857599,1]]}],\"minor_faults\":[],\"in_progress\":[{\"op\":\"close\","
-	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"dev\":\"8:16\",\"pid\":202,\"tid\":"
+	"\"fs\":\"xfs\",\"age_ns\":201,\"stratum\":\"queue\",\"frozen\":false,\"dev\":\"8:16\","
+	"\"pid\":202,\"tid\":"
 	"203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
 	"home\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,"

@@ -818,6 +818,43 @@ static void test_why(void **state)
 	assert_int_equal(lost_all(), 0);
 }
 
+/* A wait for a lock is none of these sleeps, unless it is the lock of a frozen file system: one in
+ * the super block of the operation's file, taken for reading, of the kind for each CPU. */
+static void test_why_frozen(void **state)
+{
+	struct site_key key = why_key_of(OP_FSYNC, (u64)&file.type);
+	u64 inside = (u64)&file.sb, outside = (u64)&file.sb + sizeof(file.sb);
+	u64 locks[][2] = { { inside, 0 },
+			   { inside, LCB_F_PERCPU },
+			   { inside, LCB_F_READ },
+			   { outside, LCB_F_PERCPU | LCB_F_READ },
+			   { inside, LCB_F_PERCPU | LCB_F_READ } };
+	const struct site_sums *s;
+
+	(void)state;
+	why_start();
+	for (int i = 0; i < 5; i++) {
+		on_lock_wanted(locks[i]);
+		assert_int_equal(map_count(&site_rows_even), 0);
+		sleeps(13 + i);
+		on_lock_taken(locks[i]);
+	}
+	s = why_of(&site_rows_even, &key);
+	assert_non_null(s);
+	assert_int_equal(s->count, 1);
+	assert_int_equal(s->total_ns, 17);
+	/* a call by path has no file, and one on overlayfs waits for another file system */
+	file.sb.s_magic = OVERLAYFS_SUPER_MAGIC;
+	on_lock_wanted(locks[3]);
+	assert_int_equal(current_lookup()->op.locked, LOCKED_FROZEN);
+	sys_exit(0);
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	on_lock_wanted(locks[3]);
+	assert_int_equal(current_lookup()->op.locked, LOCKED_FROZEN);
+	on_lock_wanted(locks[0]);
+	assert_int_equal(current_lookup()->op.locked, LOCKED);
+}
+
 /* Where a read or a fault has no file yet, the row has none, whatever came before. */
 static void test_why_without_file(void **state)
 {
@@ -898,6 +935,7 @@ int main(void)
 		cmocka_unit_test(test_sent),
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_why),
+		cmocka_unit_test(test_why_frozen),
 		cmocka_unit_test(test_why_without_file),
 		cmocka_unit_test(test_why_limit),
 	};

@@ -255,6 +255,29 @@ static void what_it_waits_for(void **state)
 	}
 }
 
+/* Only a wait for the lock of a frozen file system, and only while the thread waits for it. */
+static void frozen_file_systems_are_told(void **state)
+{
+	static const struct {
+		unsigned char locked, throttled;
+		bool want;
+	} cases[] = { { 0, 0, false }, { 1, 0, false }, { 2, 0, true }, { 2, 1, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		start(state);
+		bss.tasks[1] = (struct a_task){ .asleep = 50,
+						.off = 50,
+						.progress = ACTIVE,
+						.start = 7,
+						.locked = cases[i].locked,
+						.throttled = cases[i].throttled };
+		read_them(0);
+		assert_int_equal(sn.n_unfinished, 1);
+		assert_int_equal(sn.unfinished[0].frozen, cases[i].want);
+		snapshot_free(&sn);
+	}
+}
+
 static void the_oldest_comes_first(void **state)
 {
 	(void)state;
@@ -391,11 +414,9 @@ static void for_a_daemon(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_it_waits_for),
-		TEST(the_oldest_comes_first),
-		TEST(files_are_named_as_in_rows),
-		TEST(requests_and_faults),
-		TEST(for_a_server),
+		TEST(what_it_waits_for),      TEST(frozen_file_systems_are_told),
+		TEST(the_oldest_comes_first), TEST(files_are_named_as_in_rows),
+		TEST(requests_and_faults),    TEST(for_a_server),
 		TEST(for_a_daemon),
 	};
 

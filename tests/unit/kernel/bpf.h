@@ -274,6 +274,7 @@ struct ktask {
 };
 
 #define bpf_core_field_offset(t, f) __builtin_offsetof(t, f)
+#define bpf_core_type_size(t)       sizeof(t)
 
 /* Up to four members; a null pointer on the way gives 0. */
 #define READ_1(p, a)                                                                               \
