@@ -65,6 +65,7 @@ enum cache_class {
 	CACHE_READAHEAD, /* waited for a read which another operation or thread started */
 	CACHE_DIRECT,    /* O_DIRECT */
 	CACHE_UNKNOWN,   /* slept, on a file system without a block device: not known what for */
+	CACHE_HIT_AHEAD, /* waited for no read; readahead for the same open file brought the data */
 	CACHE_N,
 };
 

@@ -169,14 +169,17 @@ char stratum_letter(unsigned int st)
 
 const char *cache_name(unsigned int cache)
 {
-	static const char *const names[CACHE_N] = { "-",         "hit",    "miss",
-						    "readahead", "direct", "not known" };
+	static const char *const names[CACHE_N] = {
+		"-", "hit", "miss", "readahead", "direct", "not known", "hit (read ahead)"
+	};
 
 	return NAME_OF(names, cache);
 }
 
 const char *cache_known(unsigned int cache)
 {
+	if (cache == CACHE_HIT_AHEAD)
+		return "hit_ahead";
 	return cache == CACHE_NONE || cache == CACHE_UNKNOWN ? NULL : cache_name(cache);
 }
 

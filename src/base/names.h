@@ -18,8 +18,8 @@ const char *op_name(unsigned int op);          /* read write open close fsync co
 const char *stratum_name(unsigned int st);     /* syscall vfs fs ... sleep */
 const char *stratum_label(unsigned int st);    /* in text: "run queue" for runq */
 char stratum_letter(unsigned int st);          /* in a bar; all layers on the CPU: 'C' */
-const char *cache_name(unsigned int cache);    /* hit miss readahead direct; "-": none */
-const char *cache_known(unsigned int cache);   /* the same; NULL: none, or not known */
+const char *cache_name(unsigned int cache);    /* hit miss ...; "-": none */
+const char *cache_known(unsigned int cache);   /* as in JSON; NULL: none, or not known */
 const char *rq_op_name(unsigned int op);       /* read write flush ... */
 const char *rq_op_code(unsigned int op);       /* as blkparse: R W F D DE WZ Z N */
 const char *fuse_op_name(unsigned int opcode); /* LOOKUP READ ...; NULL: not known */

@@ -21,6 +21,21 @@ static __always_inline bool op_may_have_read(const struct op *op)
 	       !BPF_CORE_READ((struct file *)file, f_inode, i_sb, s_bdev);
 }
 
+/* Whether readahead brought the data of a read which waited for no read. Such a read ends in the
+ * last window of readahead for its open file, or in the one before: the read of a window's first
+ * page makes the next one. The window of a read with bios of its own may be due to these. */
+static __always_inline bool op_read_ahead(const struct op *op)
+{
+	struct file *file = (struct file *)op->file.file;
+	u64 size = BPF_CORE_READ(file, f_ra.size), start, last;
+
+	if (likely(!size))
+		return false;
+	start = BPF_CORE_READ(file, f_ra.start);
+	last = (u64)(BPF_CORE_READ(file, f_ra.prev_pos) - 1) >> CONF(page_shift);
+	return last + size - start < (op->own_reads ? size : 2 * size);
+}
+
 /* The cache class of an operation. @acts: its kind; for a request of io_uring or libaio, the kind
  * of a call which does the same. */
 static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
@@ -29,8 +44,11 @@ static __always_inline u8 op_cache_class(const struct op *op, u8 acts)
 		return CACHE_NONE;
 	if (op->file.direct)
 		return CACHE_DIRECT;
-	if (!op->waited_read)
-		return acts != OP_WRITE && op_may_have_read(op) ? CACHE_UNKNOWN : CACHE_HIT;
+	if (!op->waited_read) {
+		if (acts != OP_WRITE && op_may_have_read(op))
+			return CACHE_UNKNOWN;
+		return acts == OP_READ && op_read_ahead(op) ? CACHE_HIT_AHEAD : CACHE_HIT;
+	}
 	return op->own_reads ? CACHE_MISS : CACHE_READAHEAD;
 }
 

@@ -210,6 +210,12 @@ struct fs_struct {
 	struct path root;
 };
 
+struct file_ra_state {
+	unsigned long start;
+	unsigned int size;
+	long long prev_pos;
+};
+
 struct file {
 	/* const in the kernel; newer compilers refuse to read into a const */
 	struct file_operations *f_op;
@@ -219,6 +225,7 @@ struct file {
 	long long f_pos;
 	void *private_data;
 	struct path f_path;
+	struct file_ra_state f_ra;
 };
 
 struct backing_file {

@@ -289,7 +289,7 @@ const struct column event_columns[] = {
 	RQ_COLUMN("disk", VALUE_TEXT, disk, "name of a request's disk"),
 	OP_COLUMN("fs", VALUE_TEXT, fs, "type of the file system"),
 	OP_COLUMN("cache", VALUE_TEXT, cache,
-		  "use of the page cache: hit, miss, readahead or direct"),
+		  "use of the page cache: hit, hit_ahead, miss, readahead or direct"),
 	COLUMN("path", VALUE_TEXT, path,
 	       "path of the file as the process saw it; for a request, of the file with the data"),
 	COLUMN("ino", VALUE_ID, ino, "inode of the file"),

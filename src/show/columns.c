@@ -443,9 +443,10 @@ const struct column op_columns[] = {
 	{ "fs", "fs", VALUE_TEXT, .get = op_fs, .max = 9, .rank = 3,
 	  .help = "type of the file system; null: not known" },
 	{ "cache", NULL, VALUE_TEXT, .get = op_cache,
-	  .help = "with --by cache: hit, miss (it waited for its own read), readahead (it "
-		  "waited for the read of another thread) or direct (O_DIRECT); null: no read, "
-		  "write or page fault, or not known" },
+	  .help = "with --by cache: hit, hit_ahead (a hit on what readahead brought), miss (it "
+		  "waited for its own read), readahead (it waited for the read of another "
+		  "thread) or direct (O_DIRECT); null: no read, write or page fault, or not "
+		  "known" },
 	{ "key", NULL, VALUE_TEXT, .get = op_json_key,
 	  .help = "key of --by, as text; null without --by" },
 	{ "count", "count", OP_SUM(count, VALUE_COUNT), .max = 7,

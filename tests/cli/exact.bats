@@ -159,3 +159,20 @@ PY
 	[[ $(chosen --op read --comm first --file "$dir/one" --fs proc) == "" ]]
 	[[ $(chosen --op write --comm first --file "$dir/one") == "" ]]
 }
+
+@test "--by cache: a hit on what readahead brought is told from one on what was there" {
+	[[ $(findmnt -no FSTYPE -T "$dir") != overlay ]] || skip "overlayfs reads by another open file"
+	head -c 4M /dev/urandom >"$dir/file"
+	sync "$dir/file"
+	read_all=("$python" -c 'import os, sys
+f = os.open(sys.argv[1], os.O_RDONLY)
+if sys.argv[2] == "cold": os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONTNEED)
+while os.read(f, 4096): pass' "$dir/file")
+	expect 0 breakdown -j --by cache --op read --file "$dir/file" -- "${read_all[@]}" cold
+	json '([.ops[].count] | add) == 1025 and ([.ops[] | select(.cache == "hit_ahead").count] | add) > 512'
+	expect 0 breakdown -j --by cache --op read --file "$dir/file" -- "${read_all[@]}" warm
+	json '[.ops[] | [.cache, .count]] == [["hit", 1025]]'
+	expect 0 record -o "$tmp/ahead.ios" --op read --file "$dir/file" -- "${read_all[@]}" cold
+	expect 0 report --by cache "$tmp/ahead.ios"
+	[[ $output == *"hit (read ahead)"* ]]
+}

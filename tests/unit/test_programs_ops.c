@@ -671,6 +671,48 @@ static void test_sleeps_without_device(void **state)
 			 CACHE_HIT);
 }
 
+/* The cache class of a read of ext4 which waits for nothing and ends before page @page, when the
+ * last window of readahead is [@start, @start + @size). @own: it submits a read. */
+static u32 class_of_a_hit(u64 page, u64 start, u32 size, bool own)
+{
+	struct kdisk disk;
+	struct bio bio;
+
+	disk_init(&disk, 8, 0, true);
+	ext4.f.f_ra = (struct file_ra_state){ start, size, (long long)page << 12 };
+	rows_drop();
+	sys_enter(NR_READ, 2, 0, 4096, 0);
+	vfs_in(OP_READ, &ext4);
+	if (own) {
+		bio_init(&bio, &disk, REQ_OP_READ, 0, 4096);
+		EVENT(on_bio_queue, &bio);
+	}
+	vfs_out(OP_READ, 1);
+	sys_exit(1);
+	return ((const struct op_key *)map_of(&op_rows_even)->entries->key)->cache;
+}
+
+/* What readahead brought: the last window, and the one before, while it is read. */
+static void test_hits_after_readahead(void **state)
+{
+	(void)state;
+	conf.by = BY_CACHE;
+	conf.row_slots = 0;
+	conf.file_details = conf.op_extras = 1;
+	assert_int_equal(class_of_a_hit(1, 0, 0, false), CACHE_HIT);
+	assert_int_equal(class_of_a_hit(65, 64, 32, false), CACHE_HIT_AHEAD);
+	assert_int_equal(class_of_a_hit(96, 64, 32, false), CACHE_HIT_AHEAD);
+	assert_int_equal(class_of_a_hit(97, 64, 32, false), CACHE_HIT);
+	assert_int_equal(class_of_a_hit(33, 64, 32, false), CACHE_HIT_AHEAD);
+	assert_int_equal(class_of_a_hit(32, 64, 32, false), CACHE_HIT);
+	/* a read of its own made the window, or the next one */
+	assert_int_equal(class_of_a_hit(65, 64, 32, true), CACHE_HIT);
+	assert_int_equal(class_of_a_hit(33, 64, 32, true), CACHE_HIT_AHEAD);
+	/* nothing was read before */
+	ext4.f.f_ra.prev_pos = -1;
+	assert_int_equal(class_of_a_hit(0, 0, 32, false), CACHE_HIT);
+}
+
 /* -T syscall, and the calls of kind meta with -v: a row for each call. */
 static void test_rows_by_call(void **state)
 {
@@ -1588,6 +1630,7 @@ int main(void)
 		TEST(test_by_file_identity),
 		TEST(test_by_cache),
 		TEST(test_sleeps_without_device),
+		TEST(test_hits_after_readahead),
 		TEST(test_rows_by_call),
 		TEST(test_min),
 		TEST(test_filter_pid),
