@@ -87,6 +87,11 @@ unsigned int async_layers(unsigned int kind, unsigned short call)
 	return acts;
 }
 
+unsigned int async_unmeasured(unsigned int kind, unsigned short call)
+{
+	return kind == OP_AIO && call & CALL_AIO ? 1U << ST_REAP : 0;
+}
+
 const char *async_call_name(unsigned short call)
 {
 	const struct request *r = find(call);

@@ -60,6 +60,10 @@ unsigned int async_layers(unsigned int kind, unsigned short call);
  * can overlap. */
 bool async_is_request(unsigned int kind, unsigned short call);
 
+/* The strata that no operation of @kind and @call can have, since nothing measures them: a set of 1
+ * << enum stratum. No event tells when io_getevents() returns the completion of a request. */
+unsigned int async_unmeasured(unsigned int kind, unsigned short call);
+
 /* Name of the opcode in @call, or of a page fault; NULL for a system call or an opcode without
  * operations. */
 const char *async_call_name(unsigned short call);

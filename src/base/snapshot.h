@@ -33,9 +33,9 @@ struct op_row {
 	char *title;          /* with BY_PID: its title; NULL: none; hostile text; owned */
 	/* the strata add up to total_ns; strata and device_bytes are 0 with a layer alone (-T) */
 	OP_SUMS(uint64_t);
-	/* set of 1 << stratum: layers whose functions are not probed for such operations, and the
-	 * server if its requests are not traced; if one of these strata is 0, it was not measured
-	 */
+	/* set of 1 << stratum: layers whose functions are not probed for such operations, the
+	 * server if its requests are not traced, and async_unmeasured(); if one of these strata is
+	 * 0, it was not measured */
 	unsigned int missing_layers;
 	unsigned short kinds; /* of several operations: set of 1 << enum op_kind; else 0 */
 	bool contained;       /* after container_rows(): see container_of_row() */

@@ -538,7 +538,7 @@ static unsigned int missing_layers(const struct replay *r, const struct op_row *
 		set |= 1U << ST_FS;
 	if (fs_has_server(row->fs) && !fs_server_module(row->fs))
 		set |= 1U << ST_SERVER;
-	return set;
+	return set | async_unmeasured(row->key.op, row->key.call);
 }
 
 /* Puts @host before the key @by, or in its place. 0 or -ENOMEM. */

@@ -472,7 +472,7 @@ static unsigned int missing_layers(const struct session *s, const struct op_row 
 		set |= 1U << ST_FS;
 	if (!server_is_traced(s, row->fs))
 		set |= 1U << ST_SERVER;
-	return set;
+	return set | async_unmeasured(row->key.op, row->key.call);
 }
 
 /* Lifetimes of the tracked threads since the last call, in ns, added up. */
