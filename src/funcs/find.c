@@ -177,6 +177,21 @@ static int unmatched_add(struct func_list *l, const struct patterns *p,
 	return 0;
 }
 
+/* Tells each of several processes that does not use a file of @l. Such files are looked for as this
+ * process sees them. Functions of one file are neighbours. */
+static void unused_tell(const struct func_session_conf *conf, const struct func_list *l)
+{
+	for (size_t i = 0; i < l->n && conf->unused; i++) {
+		const char *path = l->at[i].where;
+
+		if (!*path || (i && path == l->at[i - 1].where))
+			continue;
+		for (unsigned int p = 0; p < conf->n_pids; p++)
+			if (!func_elf_is_used(path, conf->pids[p]))
+				conf->unused(conf->pids[p], path);
+	}
+}
+
 static int list_patterns(const struct patterns *p, const struct func_session_conf *conf,
 			 bool explain, struct func_list *l, struct reason *why)
 {
@@ -193,6 +208,8 @@ static int list_patterns(const struct patterns *p, const struct func_session_con
 		err = func_kernel_list(l, p->at, p->n, explain, why);
 	if (err)
 		return err;
+	if (p->user && conf->n_pids > 1)
+		unused_tell(conf, l);
 	return l->n ? unmatched_add(l, p, conf, why) : nothing_matches(p, conf, why);
 }
 

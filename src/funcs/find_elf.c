@@ -64,9 +64,7 @@ static const char *path_of(struct func_list *l, const char *path, unsigned int p
 	return func_list_place(l, its, strlen(its));
 }
 
-/* Whether process @pid maps the file @path, or another with its inode number: the device in maps is
- * not always that of stat(2), as with btrfs and overlayfs. */
-static bool is_used(const char *path, unsigned int pid)
+bool func_elf_is_used(const char *path, unsigned int pid)
 {
 	struct mapping m;
 	bool found = false;
@@ -193,7 +191,7 @@ static int file_list(struct reading *r, struct reason *why)
 		r->path = libc_path(r->l, r->conf->pid);
 	else
 		r->path = path_of(r->l, r->scope, r->scope[0] == '/' ? r->conf->pid : 0);
-	if (r->path && r->conf->pid && r->conf->unused && !is_used(r->path, r->conf->pid))
+	if (r->path && r->conf->pid && r->conf->unused && !func_elf_is_used(r->path, r->conf->pid))
 		r->conf->unused(r->conf->pid, r->path);
 	if (!r->path && r->conf->pid)
 		return reason_set(why, EXIT_FAILED, "process %u uses no C library", r->conf->pid);

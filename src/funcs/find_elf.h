@@ -28,4 +28,8 @@ struct func_elf_conf {
 int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,
 		  const struct func_elf_conf *conf, struct reason *why);
 
+/* Whether process @pid maps the file @path, or another with its inode number: the device in maps is
+ * not always that of stat(2), as with btrfs and overlayfs. True if this is not known. */
+bool func_elf_is_used(const char *path, unsigned int pid);
+
 #endif

@@ -294,6 +294,10 @@ no_debug_file() {
 	spawn sleep 60
 	expect 0 funcs "$tmp/there/app:work" -p "$spawned_pid" -D 1
 	[[ $stderr == *"process $spawned_pid does not use '$tmp/there/app' now; /proc/$spawned_pid/maps lists its files"* ]]
+	# of several processes, each is told
+	expect 0 funcs -j "$tmp/there/app:work" -p "$app" -p "$spawned_pid" -D 1
+	json '.functions[0].count > 10'
+	[[ $stderr == *"process $spawned_pid does not use"* && $stderr != *"process $app does not use"* ]]
 	kill "$app"
 }
 
