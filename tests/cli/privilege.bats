@@ -239,3 +239,14 @@ for fd in range(0, 4096):
 	run --separate-stderr with_caps $enough "$iostrata" doctor
 	grep -q '^SYSLOG  *no  *--why has no names' <<<"$output"
 }
+
+@test "doctor tells a user without any capability what the kernel has, and who may trace" {
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all sh -c 'exec "$0" doctor' "$iostrata"
+	((status == 4))
+	grep -q '^syscall  *yes' <<<"$output"
+	[[ $output == *"for root"* ]]
+	[[ $stderr == "error: "*"hint: "* ]]
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all sh -c 'exec "$0" doctor -j' "$iostrata"
+	((status == 4))
+	json '.findings | length > 3'
+}

@@ -120,12 +120,14 @@ int stat(const char *path, struct stat *st)
 		{ "/dev/sdb", 16 },
 		{ "/dev/sdc", 32 },
 		{ "/dev/sdd", 48 },
+		{ "/dev/mapper/vg--data-lv--x", 32 },
+		{ "/dev/md/home", 32 },
 	};
 	char to[PATH_MAX];
 	int err = fstatat(AT_FDCWD, place(path, to), st, 0);
 
 	st->st_dev = makedev(8, 99);
-	for (int i = 0; i < 4; i++)
+	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++)
 		if (!strcmp(path, disks[i].path)) {
 			*st = (struct stat){ .st_mode = S_IFBLK | 0600,
 					     .st_ino = 5,
@@ -331,6 +333,13 @@ static void disks_have_partitions_and_file_systems(void **state)
 	assert_int_equal(lists.devs[5], 43);
 	/* not in /sys, and nothing is mounted from it */
 	assert_int_equal(resolve((struct filters){ .disks = { { "sdc" }, 1 } }), 0);
+	assert_int_equal(lists.n_devs, 1);
+	assert_int_equal(lists.devs[0], SDC);
+	/* as lsblk(8) calls device mapper and md */
+	assert_int_equal(resolve((struct filters){ .disks = { { "vg--data-lv--x" }, 1 } }), 0);
+	assert_int_equal(lists.n_devs, 1);
+	assert_int_equal(lists.devs[0], SDC);
+	assert_int_equal(resolve((struct filters){ .disks = { { "home" }, 1 } }), 0);
 	assert_int_equal(lists.n_devs, 1);
 	assert_int_equal(lists.devs[0], SDC);
 	/* not in /sys, but the first that is mounted is on it */
