@@ -328,7 +328,7 @@ static void test_file_identity(void **state)
 
 	start(BY_FILE);
 	file.sb.s_magic = BTRFS_SUPER_MAGIC;
-	file.f.f_path.dentry = (void *)root; /* just before the inode, see struct kfile */
+	file.f.f_ra.prev_pos = (uintptr_t)root; /* just before the inode, see struct kfile */
 	conf.btrfs_root = 8;
 	conf.btrfs_dev = 8;
 	request_by(&writer, REQ_OP_WRITE);
