@@ -271,6 +271,86 @@ static inline __attribute__((always_inline)) void cell_max(volatile unsigned lon
 	}
 }
 
+/*
+ * The pattern of the reads or the writes of a file, or of a disk: whether each continues one of the
+ * last ACCESS_STREAMS accesses (sequential), or is as far from the last one as that was from the
+ * one before (strided). All others are random.
+ */
+enum { ACCESS_STREAMS = 8, ACCESS_SIZES = 8 };
+
+/* The last accesses, in the order in which they were done. At first all 0. */
+struct access_past {
+	unsigned long long not_ends[ACCESS_STREAMS]; /* ~end of each; 0: none yet; a ring */
+	unsigned long long last;                     /* where the last access began */
+	long long stride;  /* from the one before to the last; 0 with fewer than two */
+	unsigned int next; /* place of the next access in @not_ends */
+	unsigned int pad;
+};
+
+enum access_step { ACCESS_RANDOM, ACCESS_SEQUENTIAL, ACCESS_STRIDED };
+
+/*
+ * Adds an access to @bytes bytes from @offset on; bytes > 0. @ret_distance: bytes from the end of
+ * the last access to @offset; 0: there was none.
+ *
+ * Two CPUs at once may both compare with the same earlier accesses, and one of the two ends may be
+ * forgotten. No count depends on it, only the class of these accesses.
+ */
+static inline __attribute__((always_inline)) enum access_step
+access_step(struct access_past *p, unsigned long long offset, unsigned long long bytes,
+	    unsigned long long *ret_distance)
+{
+	unsigned long long next = p->next, not_end, not_begin = ~offset;
+	unsigned long long stride = offset - p->last;
+	enum access_step step = ACCESS_RANDOM;
+
+	not_end = p->not_ends[(next + ACCESS_STREAMS - 1) % ACCESS_STREAMS];
+	*ret_distance = 0;
+	if (not_end)
+		*ret_distance = offset > ~not_end ? offset - ~not_end : ~not_end - offset;
+	else
+		stride = 0;
+#ifdef __clang__
+#pragma unroll
+#endif
+	for (int i = 0; i < ACCESS_STREAMS; i++)
+		if (p->not_ends[i] == not_begin)
+			step = ACCESS_SEQUENTIAL;
+	if (step == ACCESS_RANDOM && stride && (long long)stride == p->stride)
+		step = ACCESS_STRIDED;
+	p->stride = stride;
+	p->last = offset;
+	p->not_ends[next % ACCESS_STREAMS] = ~(offset + bytes);
+	p->next = (next + 1) % ACCESS_STREAMS;
+	return step;
+}
+
+/* Accesses of a row: operations with a file, or requests. The counts of one epoch. */
+struct access_sums {
+	unsigned long long count, bytes, max_bytes;
+	unsigned long long sequential, strided;
+	unsigned long long distance;              /* sum of access_step()'s */
+	unsigned long long of_size[ACCESS_SIZES]; /* accesses of each of access_slot.sizes */
+};
+
+/* The same for the whole run, with the row's key; its members are as in struct op_key and rq_key.
+ */
+struct access_slot {
+	unsigned long long fs; /* or SLOT_OF_DEV | disk */
+	unsigned long long by[2];
+	unsigned int what; /* as in struct row_slot; 0: a free slot */
+	unsigned int pad;
+	struct access_past past;
+	unsigned long long sizes[ACCESS_SIZES]; /* the first different ones, in bytes; 0: free */
+	struct access_sums sums[2];             /* by epoch */
+};
+
+/* The key of the accesses of a slot whose size has no place in access_slot.sizes. */
+struct access_size {
+	unsigned int slot;
+	unsigned int bucket; /* hist_bucket() of the size in bytes */
+};
+
 /* Which errors are errors of I/O: of all operations, or only of those that move data. Elsewhere
  * these say that a file has no device or attribute. By number, as on x86-64 and arm64, since
  * programs have no names of errors. */

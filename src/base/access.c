@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/access.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-
-static bool continues_one(const struct access *a, uint64_t offset)
-{
-	for (unsigned int i = 0; i < a->n; i++)
-		if (a->ends[i] == offset)
-			return true;
-	return false;
-}
 
 /* Adds @n accesses of @bytes. */
 static void size_add(struct access *a, uint64_t bytes, uint64_t n)
@@ -26,24 +17,16 @@ static void size_add(struct access *a, uint64_t bytes, uint64_t n)
 
 void access_add(struct access *a, uint64_t offset, uint64_t bytes)
 {
-	uint64_t end = a->ends[(a->next + ACCESS_STREAMS - 1) % ACCESS_STREAMS];
-	int64_t stride = offset - a->last;
+	unsigned long long distance;
+	enum access_step step = access_step(&a->past, offset, bytes, &distance);
 
 	a->count++;
 	a->bytes += bytes;
 	a->max_bytes = bytes > a->max_bytes ? bytes : a->max_bytes;
+	a->sequential += step == ACCESS_SEQUENTIAL;
+	a->strided += step == ACCESS_STRIDED;
+	a->distance += distance;
 	size_add(a, bytes, 1);
-	if (continues_one(a, offset))
-		a->sequential++;
-	else if (a->n > 1 && stride && stride == a->stride)
-		a->strided++;
-	if (a->n)
-		a->distance += offset > end ? offset - end : end - offset;
-	a->stride = stride;
-	a->last = offset;
-	a->ends[a->next] = offset + bytes;
-	a->next = (a->next + 1) % ACCESS_STREAMS;
-	a->n += a->n < ACCESS_STREAMS;
 }
 
 uint64_t access_size(const struct access *a, uint64_t *ret_count)
@@ -61,6 +44,27 @@ int access_pattern_add(struct access_pattern *p, uint64_t offset, uint64_t bytes
 {
 	access_add(&p->access, offset, bytes);
 	return hist_add(&p->sizes, hist_bucket(bytes), 1);
+}
+
+int access_pattern_add_sums(struct access_pattern *p, const struct access_sums *s,
+			    const unsigned long long sizes[ACCESS_SIZES])
+{
+	struct access *to = &p->access;
+	int err = 0;
+
+	to->count += s->count;
+	to->bytes += s->bytes;
+	to->max_bytes = s->max_bytes > to->max_bytes ? s->max_bytes : to->max_bytes;
+	to->sequential += s->sequential;
+	to->strided += s->strided;
+	to->distance += s->distance;
+	for (int i = 0; i < ACCESS_SIZES && !err; i++) {
+		if (!s->of_size[i])
+			continue;
+		size_add(to, sizes[i], s->of_size[i]);
+		err = hist_add(&p->sizes, hist_bucket(sizes[i]), s->of_size[i]);
+	}
+	return err;
 }
 
 int access_pattern_merge(struct access_pattern *p, const struct access_pattern *more)

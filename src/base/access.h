@@ -10,31 +10,21 @@
 #include <stdint.h>
 
 #include "base/hist.h"
+#include "cell.h"
 
-enum {
-	ACCESS_STREAMS = 8,
-	ACCESS_SIZES = 8,
-};
-
-/* Accesses of one direction; neither sequential nor strided ones are random. At first all 0. */
+/* Accesses of one direction, as access_step() has them. At first all 0. */
 struct access {
 	uint64_t count, bytes, max_bytes;
-	uint64_t sequential; /* began where one of the last ACCESS_STREAMS accesses ended */
-	uint64_t strided;    /* as far from the last access as that was from the one before */
-	uint64_t distance;   /* bytes from the end of the last access, summed up */
+	uint64_t sequential, strided; /* the others are random */
+	uint64_t distance;            /* bytes from the end of the last access, summed up */
 	/* the first different sizes; count 0: free */
 	struct {
 		uint64_t bytes, count;
 	} sizes[ACCESS_SIZES];
-	/* private */
-	uint64_t ends[ACCESS_STREAMS];
-	unsigned int n; /* accesses so far; stops at ACCESS_STREAMS */
-	unsigned int next;
-	uint64_t last; /* where the last access began */
-	int64_t stride;
+	struct access_past past; /* private */
 };
 
-/* Adds an access to @bytes bytes from @offset on. */
+/* Adds an access to @bytes bytes from @offset on; bytes > 0. */
 void access_add(struct access *a, uint64_t offset, uint64_t bytes);
 
 /* The size that most accesses of known sizes had, and how many; 0: none. */
@@ -48,6 +38,12 @@ struct access_pattern {
 
 /* 0 or -ENOMEM. */
 int access_pattern_add(struct access_pattern *p, uint64_t offset, uint64_t bytes);
+
+/* Adds the sums of a row in one epoch, as the programs have them; @sizes: access_slot.sizes. The
+ * other sizes are missing. Nothing can be added afterwards by access_pattern_add(). 0 or -ENOMEM.
+ */
+int access_pattern_add_sums(struct access_pattern *p, const struct access_sums *s,
+			    const unsigned long long sizes[ACCESS_SIZES]);
 
 /* Adds the figures of @more; nothing can be added afterwards by access_pattern_add(). 0 or -ENOMEM.
  */

@@ -129,6 +129,8 @@ struct snapshot {
 	struct unfinished *unfinished; /* oldest first; none if a layer is measured alone */
 	size_t n_unfinished;
 	uint64_t unfinished_lost; /* whose operations in progress are not among them */
+	uint64_t unpatterned;     /* reads, writes and requests in no pattern: no room for more
+				   * files or disks */
 	struct thread *threads;   /* by id */
 	size_t n_threads;
 	const struct devices *devices; /* of the machine; NULL: not known */

@@ -19,8 +19,8 @@
 
 enum { IOCB_CMD_PREAD = 0, IOCB_CMD_PWRITE = 1 };
 
-/* Notes descriptor, offset and length, which only records show. The kernel's copy of a vectored
- * iocb has no length in bytes. */
+/* Notes descriptor, offset and length, which only records and patterns need. The kernel's copy of a
+ * vectored iocb has no length in bytes. */
 static __always_inline void aio_note_range(struct op *op, const struct iocb *iocb, u32 opcode,
 					   u8 acts)
 {
@@ -62,7 +62,7 @@ GLOBAL int aio_begins(u64 key, u64 copy, u32 acts)
 	if (!at)
 		return 0;
 	opcode = BPF_CORE_READ(iocb, aio_lio_opcode);
-	if (CONF(records) || CONF(sent_ops))
+	if (offsets_wanted())
 		aio_note_range(&t->op, iocb, opcode, acts);
 	t->uring_polls = 0;
 	async_begins(t, key, at, OP_AIO, acts, CALL_AIO | opcode, now);

@@ -81,7 +81,7 @@ enum { RWF_APPEND = 0x10 }; /* a flag of one write, as in include/uapi/linux/fs.
 static __always_inline void async_set_flags(struct op *op, u32 flags)
 {
 	op->file.direct = !!(flags & O_DIRECT);
-	if ((CONF(records) || CONF(sent_ops)) && flags & O_APPEND && op->acts == OP_WRITE)
+	if (offsets_wanted() && flags & O_APPEND && op->acts == OP_WRITE)
 		op->offset = OFFSET_UNKNOWN;
 }
 

@@ -117,6 +117,8 @@ static __always_inline void io_fill(struct io_state *io, struct bio *bio, u32 de
 	io->outside = outside && !throttled;
 	if (CONF(async))
 		io->async = async;
+	if (CONF(rq_accesses))
+		io->sector = bio->bi_iter.bi_sector;
 	if (CONF(issuers)) {
 		io_fill_issuer(io, bio, dev, id, throttled, flags);
 		return;

@@ -131,7 +131,7 @@ static __always_inline void call_note_args(struct op *op, struct pt_regs *regs, 
 	}
 }
 
-/* Notes offset and length, which only records show. */
+/* Notes offset and length, which only records and patterns need. */
 static __always_inline void call_note_range(struct op *op, struct pt_regs *regs, u32 nr, u8 kind,
 					    bool compat, bool begun)
 {
@@ -170,7 +170,7 @@ static __always_inline void call_note(struct op *op, struct pt_regs *regs, u32 n
 	op->call = nr | (compat ? CALL_COMPAT : 0);
 	if (CONF(sent_ops))
 		op->fd = call_fd(regs, desc, compat);
-	if (CONF(records) || CONF(sent_ops))
+	if (offsets_wanted())
 		call_note_range(op, regs, nr % CALL_MAX, CALL_KIND(desc), compat, begun);
 }
 
@@ -344,7 +344,7 @@ static __always_inline void call_ends(struct task_state *t, void *ctx, bool perf
 		fd = late ? call_first_arg(call_regs(ctx, perf)) : ret;
 		wanted = CONF(rdonly_cast) ? fd_learn(op, fd, true) : fd_learn(op, fd, false);
 	}
-	if ((CONF(records) || CONF(sent_ops)) && unlikely(op->offset == OFFSET_LATER))
+	if (offsets_wanted() && unlikely(op->offset == OFFSET_LATER))
 		call_note_append(op, ret);
 	if (likely(wanted))
 		op_finish(t, ret, now, CONF(single_writer));

@@ -154,13 +154,15 @@ struct bpf_conf {
 	unsigned long long min_ns;
 	unsigned char n_files, n_devs, n_fs; /* lengths of struct filter_lists; 0: all pass */
 	unsigned char has_dirs;              /* struct filter_lists has directories */
-	unsigned int cpus;        /* for user space: CPUs up to the last one online at the start */
-	unsigned int io_cpus;     /* CPUs whose slots are searched for a bio */
-	unsigned int async_slots; /* slots of async_ops beside the first; a power of two */
-	unsigned int reap_rings;  /* rings whose completions are followed until a thread takes
-				   * them; a power of two, or 0; see reap.bpf.h */
-	unsigned int io_slots_per_cpu; /* IO_SLOTS of each CPU; a power of two */
-	unsigned int op_rows_limit;    /* rows in the hash at which user space is woken to drain */
+	unsigned int cpus;         /* for user space: CPUs up to the last one online at the start */
+	unsigned int io_cpus;      /* CPUs whose slots are searched for a bio */
+	unsigned int async_slots;  /* slots of async_ops beside the first; a power of two */
+	unsigned int reap_rings;   /* rings whose completions are followed until a thread takes
+				    * them; a power of two, or 0; see reap.bpf.h */
+	unsigned int access_slots; /* slots of access_slots; a power of two; 0: no patterns */
+	unsigned int access_sizes_limit; /* as op_rows_limit */
+	unsigned int io_slots_per_cpu;   /* IO_SLOTS of each CPU; a power of two */
+	unsigned int op_rows_limit; /* rows in the hash at which user space is woken to drain */
 	unsigned int rq_rows_limit;
 	unsigned int helper_rows_limit, site_rows_limit, server_rows_limit;
 	/* what to do with this I/O */
@@ -214,6 +216,8 @@ struct bpf_conf {
 				      * the open file of a layer */
 	unsigned char file_identity; /* one of these offsets is known */
 	unsigned char servers;       /* requests to servers have rows */
+	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
+						 * patterns; with access_slots */
 	struct server_members at;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */
@@ -307,6 +311,7 @@ struct live {
 	unsigned long long layers_ns; /* when the layers' last functions were probed, as above */
 	unsigned long long lost[LOST_N];
 	struct threads threads;
+	unsigned long long unpatterned;    /* accesses in no pattern: no slot was free */
 	unsigned long long returns_missed; /* returns of functions; 0 if the kernel counts them */
 	struct row_slot rows[ROW_SLOTS];
 	struct fs_entry fs_types[FS_SLOTS];
@@ -316,6 +321,7 @@ struct live {
 	unsigned int op_rows_made[2]; /* entries made in the hash, by epoch */
 	unsigned int rq_rows_made[2];
 	unsigned int helper_rows_made[2], site_rows_made[2], server_rows_made[2];
+	unsigned int access_sizes_made[2];
 	unsigned int drain_wanted;   /* a hash of rows has reached its limit */
 	unsigned int interval;       /* number of the interval; with conf.busiest */
 	unsigned char paths, splits; /* the map of this name has, or had, entries */

@@ -7,7 +7,7 @@
 #ifndef IOSTRATA_DONE_BPF_H
 #define IOSTRATA_DONE_BPF_H
 
-#include "row.bpf.h"
+#include "access.bpf.h"
 #include "send.bpf.h"
 
 /* Whether the operation slept for a reason that no event told, and its file system has no block
@@ -184,20 +184,36 @@ static __always_inline bool op_extras(const struct op *op, struct op_end *end, b
 	return !CONF(uncounted) && !(CONF(sent_ops) && op->kind == OP_HANDLE);
 }
 
+/* Adds an operation to the pattern of its file. Only reads and writes at a known offset count. */
+static __always_inline void op_access(const struct op *op, const struct op_end *end, bool even)
+{
+	if ((end->acts != OP_READ && end->acts != OP_WRITE) || end->ret <= 0 ||
+	    op->offset == OFFSET_UNKNOWN || !op->file.ino)
+		return;
+	access_note(
+		number(op->file.fs),
+		FILE_KEY(op->file.dev, (op->file.mode & S_IFMT) == S_IFBLK, op->file.generation),
+		op->file.ino, op->offset, ACCESS_OF(end->what, even, end->ret));
+}
+
 /* An operation is done. @single_writer: no other program on this CPU can be in here meanwhile.
  * False: the operation counts in no row. */
 static __always_inline bool op_keep(const struct op *op, struct op_end *end, u8 *slot,
 				    bool single_writer)
 {
 	struct op_sums *sums;
+	bool even;
 
 	if (CONF(op_extras) && !op_extras(op, end, single_writer))
 		return false;
 	if (!CONF(row_slots) || unlikely(!op_add_in_slot(op, end, slot, single_writer))) {
-		sums = row_hashed(&op->file, end->what, end->total, end->who);
+		even = !live.epoch;
+		sums = row_hashed(&op->file, end->what, end->total, end->who, even);
 		if (!sums)
 			return false;
 		op_add(op, end->acts, sums, end->total, end->cpu, end->ret, false);
+		if (CONF(op_accesses))
+			op_access(op, end, even);
 	}
 	if (CONF(records) && end->total > live.slow_ns && record_fs_wanted(op->file.fs))
 		slow_op_send(op, end);
@@ -234,16 +250,14 @@ static __always_inline void request_name_task(const struct io_state *io, struct 
 		row_set_name(id, &io->name, even);
 }
 
-/* The entry of @io's row in the hash for @bucket. NULL: no room, or refused, as in row_hashed();
- * then
- * @n requests are lost. */
+/* The entry of @io's row in the hash for @bucket, of the @even epoch or of the odd one. NULL: no
+ * room, or refused, as in row_hashed(); then @n requests are lost. */
 static __always_inline struct rq_sums *request_row_hashed(const struct io_state *io, u32 bucket,
-							  u32 n)
+							  u32 n, bool even)
 {
 	struct rq_key key = {
 		.dev = io->dev, .op = io->op, .bio_based = io->bio_based, .bucket = bucket
 	};
-	bool even = !live.epoch;
 	struct rq_sums *sums;
 
 	if (CONF(rq_by)) {
@@ -266,30 +280,40 @@ static __always_inline struct rq_sums *request_row_hashed(const struct io_state 
 	return sums;
 }
 
-/* The row of @io, of which @n requests are counted in @bucket of the histogram. */
-static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket, u32 n)
+/* The row of @io in the @even epoch or in the odd one. Counts @n requests in @bucket of its
+ * histogram. */
+static __always_inline struct rq_sums *request_row(const struct io_state *io, u32 bucket, u32 n,
+						   bool even)
 {
 	u64 dev = SLOT_OF_DEV | io->dev, slot;
 	struct rq_cell *cell = NULL;
 	u32 what, i;
 
 	if (CONF(rq_by))
-		return request_row_hashed(io, bucket, n);
+		return request_row_hashed(io, bucket, n, even);
 	what = REQUESTS_WHAT(io->op, io->bio_based);
 	slot = slot_first(dev, what);
 	if (!slot_is_of(slot, dev, what))
 		slot = slot_find(dev, what);
 	if (slot != ROW_SLOTS) {
-		i = SLOT_CELL(current_cpu() % RQ_CPUS, live.epoch, slot % ROW_SLOTS);
+		i = SLOT_CELL(current_cpu() % RQ_CPUS, !even, slot % ROW_SLOTS);
 		cell = CONF(rq_in_cells) ? bpf_map_lookup_elem(&slot_cells, &i)
 					 : bpf_map_lookup_elem(&slot_rq_cells, &i);
 	}
 	if (!cell)
-		return request_row_hashed(io, bucket, n);
+		return request_row_hashed(io, bucket, n, even);
 	barrier_var(bucket);
 	if (bucket < HIST_N) /* for the verifier: always true */
 		atomic_add(&cell->hist[bucket], n);
 	return &cell->sums;
+}
+
+/* Adds a read or write to the pattern of its disk. */
+static __always_inline void request_access(const struct io_state *io, bool even)
+{
+	if ((io->op == RQ_READ || io->op == RQ_WRITE) && io->bytes)
+		access_note(SLOT_OF_DEV | io->dev, 0, 0, io->sector << 9,
+			    ACCESS_OF(REQUESTS_WHAT(io->op, io->bio_based), even, io->bytes));
 }
 
 /* A request is done, or a bio of a bio-based device; which was split into @n parts, all with these
@@ -300,6 +324,7 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	u64 device = times->c - times->d, queue = times->d - times->g, tag = times->g - times->q,
 	    shown;
 	struct rq_sums *sums;
+	bool even;
 
 	if (CONF(sent_requests))
 		request_send(io, times, n);
@@ -308,7 +333,8 @@ static __always_inline void request_done(const struct io_state *io, const struct
 	if (CONF(uncounted) || (CONF(helpers) && io->counted == COUNTED_HELPER))
 		return;
 	shown = CONF(queued) ? times->c - times->q : device;
-	sums = request_row(io, CONF(rq_sums_only) ? 0 : hist_bucket(shown), n);
+	even = !live.epoch;
+	sums = request_row(io, CONF(rq_sums_only) ? 0 : hist_bucket(shown), n, even);
 	if (!sums)
 		return;
 	atomic_add(&sums->count, n);
@@ -325,6 +351,8 @@ static __always_inline void request_done(const struct io_state *io, const struct
 		atomic_add(&sums->errors, n);
 	else
 		cell_sum(false, sums->bytes, io->bytes);
+	if (CONF(rq_accesses))
+		request_access(io, even);
 }
 
 #endif

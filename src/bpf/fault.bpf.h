@@ -158,7 +158,7 @@ static __always_inline bool fault_learn_found(struct op *op, struct file *file)
 GLOBAL int fault_count_hashed(void)
 {
 	struct task_state *t = current_lookup();
-	struct op_sums *sums = t ? row_hashed(&t->op.file, FOUND_ROW, 0, NULL) : NULL;
+	struct op_sums *sums = t ? row_hashed(&t->op.file, FOUND_ROW, 0, NULL, !live.epoch) : NULL;
 
 	if (sums)
 		atomic_add(&sums->count, 1);

@@ -106,7 +106,7 @@ static __always_inline void frame_count(const struct file_info *f, u64 start, u6
 		cell = row_in_slot(f, what, slot, &index);
 	if (likely(cell))
 		row_hist_add(cell, &index, total, false);
-	sums = likely(cell) ? &cell->sums : row_hashed(f, what, total, who);
+	sums = likely(cell) ? &cell->sums : row_hashed(f, what, total, who, !live.epoch);
 	if (sums)
 		sums_add(sums, total, ret < 0 && ret >= -MAX_ERRNO ? ret : 0,
 			 ret > 0 && returns_bytes(f->op) ? ret : 0, f->op, false);

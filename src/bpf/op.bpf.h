@@ -26,7 +26,13 @@ static __always_inline void op_start(struct op *op, u32 kind, enum op_progress p
 	op->stage = STAGE(progress, ST_SYSCALL, 0, 0);
 }
 
-/* Sets the offset of a call of kind @acts, which only records show, now that its @file is known. An
+/* Whether the run needs the offsets of operations: for records, or for patterns. */
+static __always_inline bool offsets_wanted(void)
+{
+	return CONF(records) || CONF(sent_ops) || CONF(op_accesses);
+}
+
+/* Sets the offset of a call of kind @acts now that its @file is known. An
  * append has none before its end, and the offset argument of an append says nothing. */
 static __always_inline void op_learn_offset(struct op *op, u8 acts, struct file *file, bool typed)
 {

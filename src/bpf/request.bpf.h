@@ -312,6 +312,8 @@ static __always_inline void request_issued(struct request *rq)
 	io->d = now;
 	if (CONF(sent_requests))
 		request_note(io, rq, bio);
+	else if (CONF(rq_accesses))
+		io->sector = rq->__sector;
 	dev = io->dev;
 	if (io->op == RQ_FLUSH) {
 		if (bpf_map_update_elem(&flushes, &dev, &now, BPF_ANY))

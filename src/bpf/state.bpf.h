@@ -263,7 +263,7 @@ struct io_state {
 	u8 throttled; /* enum throttled */
 	u8 outside;   /* submitted outside of any operation */
 	int error;    /* the last one; this and most below only with conf.sent_requests */
-	u64 sector;   /* of the whole disk */
+	u64 sector;   /* of the whole disk; also with conf.rq_accesses */
 	u32 cmd_flags;
 	u32 merges; /* bios of the request beside the first, at its dispatch; for a bio of a device
 		     * without requests: the parts that were split off */
@@ -597,10 +597,10 @@ struct {
 	__type(value, struct client);
 } works SEC(".maps");
 
-enum { ASYNC_CLAIMS = 256 };
+enum { ASYNC_CLAIMS = 256, CLAIM_ACCESS = 1 << 24 };
 
 /* The taken slots of live.rows, then those of live.fs_types, then those of async_ops while they are
- * claimed. The value is not used. */
+ * claimed; and with CLAIM_ACCESS those of access_slots. The value is not used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
@@ -683,6 +683,24 @@ struct {
 	__type(key, struct server_key);
 	__type(value, struct server_sums);
 } server_rows_even SEC(".maps"), server_rows_odd SEC(".maps");
+
+/* With conf.access_slots: the patterns of files and disks; see access.bpf.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, 1 << 10 /* BPF_F_MMAPABLE */);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct access_slot);
+} access_slots SEC(".maps");
+
+/* The number of accesses whose size has no place in their slot, of the even and of the odd epoch.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct access_size);
+	__type(value, u64);
+} access_sizes_even SEC(".maps"), access_sizes_odd SEC(".maps");
 
 /* User space makes a ring for each group of CPUs. */
 struct sent_ring {

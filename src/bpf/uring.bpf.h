@@ -39,7 +39,7 @@ static __always_inline bool uring_is_vectored(u32 opcode)
 	       1; /* IORING_OP_READV, WRITEV, READV_FIXED, WRITEV_FIXED */
 }
 
-/* Notes descriptor, offset and length, which only records show. */
+/* Notes descriptor, offset and length, which only records and patterns need. */
 static __always_inline void uring_note_range(struct op *op, u64 req, u32 opcode, u8 acts)
 {
 	struct io_rw *rw = (void *)req;
@@ -202,7 +202,7 @@ GLOBAL int uring_begins(u64 req, u32 opcode, u32 acts, u32 ring_flags)
 		t->uring_ended = 0;
 		t->async_batch++;
 	}
-	if (CONF(records) || CONF(sent_ops))
+	if (offsets_wanted())
 		uring_note_range(&t->op, req, opcode, acts);
 	t->uring_polls = ring_flags & IORING_SETUP_IOPOLL || current_flags() & PF_IO_WORKER;
 	async_begins(t, req, at, OP_URING, acts, CALL_URING | opcode, now);

@@ -68,6 +68,8 @@ static const struct opt_example examples[] = {
 	{ "iostrata breakdown -p 6681 1", "the I/O of a process, every second" },
 	{ "iostrata breakdown --html page.html -- make", "a page to send to a colleague" },
 	{ "iostrata breakdown --by file -D 10", "a row per file, for 10 seconds" },
+	{ "iostrata breakdown --by file --pattern -p 6681",
+	  "how a process reads and writes each file: sizes, and sequential or random" },
 	{ "iostrata breakdown --slowest 5 --op fsync",
 	  "the five slowest fsyncs, each with its strata" },
 	{ "iostrata breakdown -T ext4",
@@ -77,10 +79,15 @@ static const struct opt_example examples[] = {
 };
 
 static const struct opt_columns columns[] = {
-	{ "Operations", op_columns },      { "Requests", rq_columns },
-	{ "Helpers", helper_columns },     { "Times of helpers", helper_time_columns },
-	{ "Sleeps", site_columns },        { "Servers", server_columns },
-	{ "Minor faults", minor_columns }, {},
+	{ "Operations", op_columns },
+	{ "Requests", rq_columns },
+	{ "Helpers", helper_columns },
+	{ "Times of helpers", helper_time_columns },
+	{ "Sleeps", site_columns },
+	{ "Servers", server_columns },
+	{ "Minor faults", minor_columns },
+	{ "Patterns", rq_pattern_columns },
+	{},
 };
 
 static const struct opt_table table = {
@@ -193,6 +200,7 @@ static int resolve(struct run *r, struct reason *why)
 	conf->meta_calls = breakdown_meta_calls(&b->opts, conf->layer);
 	conf->sites = b->sites;
 	conf->helpers = b->helpers;
+	conf->patterns = b->opts.pattern;
 	conf->minor_faults = true;
 	conf->records = conf->segments = b->opts.slowest_max;
 	return 0;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/container_names.h"
-#include "base/names.h"
 #include "base/path.h"
 #include "base/reason.h"
 #include "base/snapshot.h"
@@ -193,7 +192,7 @@ struct report {
 	struct report_filter filter;
 	struct report_page page;
 	int events; /* enum events_format */
-	bool json, strict, heat, pattern;
+	bool json, strict, heat;
 	/* state */
 	char looked_for[FILTERS_TEXT]; /* the filters as text; hostile */
 	char of_ops[64];               /* filters of operations alone: they choose no requests */
@@ -228,9 +227,6 @@ static const struct opt what_opts[] = {
 	{ 0, "heat", OPT_FLAG(struct report, heat),
 	  .help = "draw maps of the latency of operations and requests: time to the right, latency "
 		  "upwards" },
-	{ 0, "pattern", OPT_FLAG(struct report, pattern),
-	  .help = "sizes, and shares of sequential, strided and random access: of requests by "
-		  "disk; with --by file, also of reads and writes by file" },
 	{ 0, "every", OPT_DURATION(struct report, time.every_ns), .arg = "DUR", .min = 1000000,
 	  .help = "a table for each interval of this length" },
 	{ 'j', "json", OPT_FLAG(struct report, json),
@@ -294,17 +290,8 @@ static const struct opt_table table = {
 static int check(struct report *r, enum layer layer, struct reason *why)
 {
 	const char *of_table = breakdown_table_option(&r->opts);
-	int by = r->opts.by;
 
-	if (r->pattern && by && by != BY_FILE && by != BY_DEV) {
-		reason_set(why, EXIT_USAGE, "--pattern is about files and disks, --by %s is not",
-			   by_name(by));
-		return reason_hint(why, "with --by file, --by dev or no --by");
-	}
-	if (r->pattern && layer == LAYER_SYSCALL)
-		return reason_set(why, EXIT_USAGE,
-				  "--pattern is about files and disks, -T syscall is not");
-	if (r->pattern && r->json)
+	if (r->opts.pattern && r->json)
 		return reason_set(why, EXIT_USAGE,
 				  "--pattern is about text: JSON always has these figures");
 	if (filters_ops(&r->filter.given, why) || breakdown_check(&r->opts, layer, r->json, why))
@@ -314,10 +301,7 @@ static int check(struct report *r, enum layer layer, struct reason *why)
 	if (filters_check_kinds(&r->filter.given, layer, r->opts.layer, why))
 		return -1;
 	if (!of_table)
-		of_table = r->json            ? "--json"
-			   : r->time.every_ns ? "--every"
-			   : r->pattern       ? "--pattern"
-					      : NULL;
+		of_table = r->json ? "--json" : r->time.every_ns ? "--every" : NULL;
 	if (r->events && (of_table || r->heat))
 		return reason_set(why, EXIT_USAGE,
 				  "--events lists records, %s is about %s: choose one",
@@ -346,7 +330,6 @@ static const char *not_for_page(const struct report *r)
 	       : r->events        ? "--events"
 	       : r->heat          ? "--heat"
 	       : r->time.every_ns ? "--every"
-	       : r->pattern       ? "--pattern"
 	       : r->opts.output   ? "-o"
 				  : NULL;
 }
@@ -381,11 +364,10 @@ static int resolve(struct report *r, char **names, int n, struct reason *why)
 		.calls = r->page.html,
 		.every_ns = r->time.every_ns,
 		.slowest_max = r->opts.slowest_max,
-		.patterns = r->json || r->pattern,
+		.patterns = r->json || r->opts.pattern,
 		.slowest_fs = &r->filter.given.fs,
 	};
 	breakdown_view_fill(&r->view, &r->opts, layer, fileno(r->out));
-	r->view.pattern = r->pattern;
 	r->view.every_ns = r->time.every_ns;
 	r->view.min_ns = r->filter.given.min_ns;
 	r->view.fs_filter = r->filter.given.fs;

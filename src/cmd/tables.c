@@ -63,6 +63,9 @@ const struct opt breakdown_output_opts[] = {
 	{ 'v', "verbose", OPT_TIMES(struct breakdown_opts, detail),
 	  .help = "all operations, each with its strata; meta and fsync are split by call (stat, "
 		  "unlink, fdatasync ...), also in JSON; -vv with --by: the strata of each row" },
+	{ 0, "pattern", OPT_FLAG(struct breakdown_opts, pattern),
+	  .help = "sizes, and shares of sequential, strided and random access: of requests by "
+		  "disk; with --by file, also of reads and writes by file" },
 	{ 'n', "rows", OPT_UINT(struct breakdown_opts, rows_max), .arg = "N", .min = 1,
 	  .max = 1000000, .help = "at most this many rows of a table" },
 	{ 0, "sort", OPT_STRING(struct breakdown_opts, sort), .arg = "COLUMN",
@@ -111,6 +114,21 @@ static int check_sort(const struct breakdown_opts *o, enum layer layer, struct r
 		why, "columns are count, rate, bytes, p99, max ...: as in the title of the table");
 }
 
+/* Only rows of files and disks have patterns. 0, or -1 with @why. */
+static int check_pattern(const struct breakdown_opts *o, enum layer layer, struct reason *why)
+{
+	if (!o->pattern)
+		return 0;
+	if (layer != LAYER_OPS && layer != LAYER_BLK)
+		return reason_set(why, EXIT_USAGE,
+				  "--pattern is about files and disks, -T %.60s is not", o->layer);
+	if (!o->by || o->by == BY_FILE || o->by == BY_DEV)
+		return 0;
+	reason_set(why, EXIT_USAGE, "--pattern is about files and disks, --by %s is not",
+		   by_name(o->by));
+	return reason_hint(why, "with --by file, --by dev or no --by");
+}
+
 int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json, struct reason *why)
 {
 	if (o->slowest_max && layer != LAYER_OPS)
@@ -127,6 +145,8 @@ int breakdown_check(const struct breakdown_opts *o, enum layer layer, bool json,
 				  o->layer);
 	if (o->no_hist && !json)
 		return reason_set(why, EXIT_USAGE, "--no-hist is about JSON: --json is missing");
+	if (check_pattern(o, layer, why))
+		return -1;
 	return check_sort(o, layer, why);
 }
 
@@ -174,6 +194,7 @@ const char *breakdown_table_option(const struct breakdown_opts *o)
 		{ "--slowest", o->slowest_max },
 		{ "--timeline", o->timeline },
 		{ "--no-hist", o->no_hist },
+		{ "--pattern", o->pattern },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -193,6 +214,7 @@ void breakdown_view_fill(struct breakdown_view *v, const struct breakdown_opts *
 	v->milliseconds = o->milliseconds;
 	v->histograms = o->histograms;
 	v->no_hist = o->no_hist;
+	v->pattern = o->pattern;
 	v->detail = o->detail;
 	v->rows_max = o->rows_max;
 	v->sort = o->sort ? columns_find(sorted_columns(layer), o->sort) : NULL;

@@ -22,7 +22,7 @@ struct breakdown_opts {
 	const char *layer;    /* NULL: whole operations */
 	int by;               /* enum by_key */
 	uint64_t slowest_max; /* 0: none */
-	bool queued, milliseconds, histograms, timeline, no_hist;
+	bool queued, milliseconds, histograms, timeline, no_hist, pattern;
 	int detail;                /* how often -v is given */
 	uint64_t rows_max;         /* 0: not given */
 	const char *sort, *output; /* NULL: not given */

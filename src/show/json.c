@@ -506,6 +506,7 @@ static void put_unfinished(struct writer *w)
 	json_put_end(j, ']');
 	json_put_uint(j, "unseen_threads", w->sn->unfinished_lost);
 	json_put_uint(j, "unnamed_cgroups", w->sn->unnamed_cgroups);
+	json_put_uint(j, "unpatterned", w->sn->unpatterned);
 }
 
 static void put_slowest(struct writer *w, const struct slow_op *slowest, size_t n)

@@ -38,6 +38,7 @@
  *	unseen_threads	threads whose operations in progress are not in in_progress
  *	unnamed_cgroups	with --by container: cgroups that were removed before their name was read;
  *			each is a key of its own, "cgroup 12"
+ *	unpatterned	with --pattern: reads and writes in no pattern, for want of room
  *	lost		ring, map_full, unmatched_start, unmatched_end, names, unattributed, missed
  *	overhead	bpf_run_ns, bpf_run_cnt; null if not measured
  *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path,

@@ -602,6 +602,10 @@ void notes_put(struct text_out *o, const struct breakdown_view *v, const struct 
 	if (sn->unnamed_cgroups)
 		n += snprintf(text + n, sizeof(text) - n, "; %s cgroup%s gone without a name",
 			      text_count(sn->unnamed_cgroups).s, text_plural(sn->unnamed_cgroups));
+	if (sn->unpatterned)
+		n += snprintf(text + n, sizeof(text) - n, "; %s read%s or write%s in no pattern",
+			      text_count(sn->unpatterned).s, text_plural(sn->unpatterned),
+			      text_plural(sn->unpatterned));
 	if (sn->n_unfinished)
 		n += snprintf(text + n, sizeof(text) - n, "; %s operation%s in progress",
 			      text_count(sn->n_unfinished).s, text_plural(sn->n_unfinished));

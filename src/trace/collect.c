@@ -328,6 +328,64 @@ static int slot_rqs_add(struct collecting *c, int slot)
 	return err;
 }
 
+/* The pattern of the row to which the accesses of slot @s belong. NULL: out of memory. */
+static struct access_pattern *pattern_of(struct collecting *c, const struct access_slot *s)
+{
+	struct rq_key rq_key = { .dev = (unsigned int)s->fs,
+				 .op = WHAT_OP(s->what),
+				 .bio_based = WHAT_IS_BIO(s->what),
+				 .by = { s->by[0], s->by[1] } };
+	struct op_key op_key = { .fs = s->fs,
+				 .call = WHAT_CALL(s->what),
+				 .op = WHAT_OP(s->what),
+				 .by = { s->by[0], s->by[1] } };
+	struct access_pattern **pattern;
+	struct rq_row *rq = NULL;
+	struct op_row *op = NULL;
+
+	if (s->what & ROW_REQUESTS)
+		rq = rq_row(c, &rq_key);
+	else
+		op = op_row(c, &op_key);
+	if (!rq && !op)
+		return NULL;
+	pattern = rq ? &rq->pattern : &op->pattern;
+	if (!*pattern)
+		*pattern = calloc(1, sizeof(**pattern));
+	return *pattern;
+}
+
+static int accesses_empty(struct collecting *c)
+{
+	struct access_pattern *pattern;
+	struct access_sums *sums;
+	int err = 0;
+
+	for (unsigned int i = 0; i < c->maps->n_accesses && !err; i++) {
+		sums = &c->maps->accesses[i].sums[c->epoch];
+		if (!sums->count)
+			continue;
+		pattern = pattern_of(c, &c->maps->accesses[i]);
+		err = pattern ? access_pattern_add_sums(pattern, sums, c->maps->accesses[i].sizes)
+			      : -ENOMEM;
+		*sums = (struct access_sums){};
+	}
+	return err;
+}
+
+/* Adds accesses whose size has no place in their slot. */
+static int access_size_add(struct collecting *c, const void *key, const void *n)
+{
+	const struct access_size *k = key;
+	struct access_pattern *pattern;
+
+	if (k->slot >= c->maps->n_accesses)
+		return 0;
+	pattern = pattern_of(c, &c->maps->accesses[k->slot]);
+	return pattern ? hist_add(&pattern->sizes, k->bucket, *(const unsigned long long *)n)
+		       : -ENOMEM;
+}
+
 static int slots_empty(struct collecting *c)
 {
 	unsigned int what;
@@ -376,6 +434,11 @@ int collect(const struct cell_maps *maps, unsigned int epoch, struct collected *
 				 sizeof(struct server_sums), server_entry_add);
 	if (!err)
 		err = slots_empty(&c);
+	if (!err)
+		err = accesses_empty(&c);
+	if (!err && maps->n_accesses && maps->live->access_sizes_made[epoch])
+		err = hash_empty(&c, maps->access_sizes[epoch], sizeof(struct access_size),
+				 sizeof(unsigned long long), access_size_add);
 	mounts_free(&c.mounts);
 	return err;
 }

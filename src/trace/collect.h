@@ -22,6 +22,10 @@ struct live;
 struct cell_maps {
 	/* descriptors of hashes, by epoch */
 	int ops[2], rqs[2], helpers[2], sites[2], servers[2], file_names[2], thread_names[2];
+	int access_sizes[2];
+	struct access_slot *accesses; /* n_accesses; collect() takes their sums; NULL: there are
+				       * no patterns */
+	unsigned int n_accesses;
 	int n_cpus;
 	bool requests;            /* there may be rows of requests */
 	struct op_cell *slots;    /* SLOT_CELLS(), or NULL; collect() empties them; the cell of a

@@ -268,6 +268,18 @@ static void conf_set_requests(struct bpf_conf *c, const struct session_conf *sc)
 	c->issuers = c->rq_by || c->process_filter || c->sent_requests || c->helpers;
 }
 
+/* The patterns of files and disks. Needs conf_set_ops() and conf_set_requests(). */
+static void conf_set_patterns(struct bpf_conf *c, const struct session_conf *sc)
+{
+	if (!sc->patterns)
+		return;
+	c->access_slots = maps_access_slots(sc->by);
+	c->access_sizes_limit = ACCESS_SIZE_ROWS / 4;
+	c->op_accesses = sc->by == BY_FILE;
+	c->rq_accesses = !c->rq_by;
+	c->call_noted |= c->op_accesses;
+}
+
 /* How much of a file is noted. Needs conf_set_filters() and conf_set_ops(). */
 static void conf_set_files(struct bpf_conf *c, const struct session_conf *sc, struct feature *f)
 {
@@ -290,6 +302,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_faults(c, sc);
 	conf_set_ops(c, sc);
 	conf_set_requests(c, sc);
+	conf_set_patterns(c, sc);
 	conf_set_files(c, sc, f);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);

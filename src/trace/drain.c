@@ -49,7 +49,7 @@ static int drain(struct drain *d)
 
 	live->op_rows_made[!old] = live->rq_rows_made[!old] = 0;
 	live->helper_rows_made[!old] = live->site_rows_made[!old] = 0;
-	live->server_rows_made[!old] = 0;
+	live->server_rows_made[!old] = live->access_sizes_made[!old] = 0;
 	live->drain_wanted = 0;
 	__atomic_store_n(&live->epoch, !old, __ATOMIC_RELEASE);
 	d->drained_ns = clock_ns();
@@ -95,6 +95,8 @@ int drain_take(struct drain *d, struct snapshot *sn)
 	if (err)
 		return err;
 	rows_take(&d->got.rows, sn);
+	sn->unpatterned = d->live->unpatterned - d->unpatterned;
+	d->unpatterned += sn->unpatterned;
 	sn->devices = &d->got.devices;
 	if (d->maps.by == BY_THREAD)
 		return threadnames_list(&d->got.threads, sn);

@@ -22,6 +22,7 @@ struct drain {
 	struct grace grace;
 	struct collected got; /* drained rows, not yet taken by drain_take() */
 	uint64_t drained_ns;  /* when the epoch was last switched */
+	uint64_t unpatterned; /* live.unpatterned at the last drain_take() */
 	int err;              /* of drain_beat(), until drain_take() reports it */
 };
 

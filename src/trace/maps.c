@@ -140,6 +140,8 @@ static bool map_wanted(const struct session_conf *sc, const struct bpf_conf *c, 
 		return c->completes[0];
 	if (!strcmp(name, "lane_ops"))
 		return c->lane_mask;
+	if (!strncmp(name, "access_", strlen("access_")))
+		return c->access_slots;
 	if (!strncmp(name, "helper_rows", strlen("helper_rows")))
 		return sc->helpers;
 	if (!strncmp(name, "site_rows", strlen("site_rows")))
@@ -224,6 +226,13 @@ static unsigned int helpers_max(unsigned int cpus)
 	return 512 + 128 * busy + 16 * (cpus - busy);
 }
 
+unsigned int maps_access_slots(enum by_key by)
+{
+	enum { DISK_SLOTS = 1024, FILE_SLOTS = 16384 };
+
+	return by == BY_FILE ? FILE_SLOTS : DISK_SLOTS;
+}
+
 unsigned int maps_rings(unsigned int cpus)
 {
 	return cpus < MAX_RINGS ? cpus : MAX_RINGS;
@@ -232,6 +241,17 @@ unsigned int maps_rings(unsigned int cpus)
 unsigned int maps_lanes(unsigned int cpus)
 {
 	return cpus < MAX_LANES ? cpus : MAX_LANES;
+}
+
+/* The maps of patterns. */
+static void accesses_resize(const struct bpf_conf *c, struct bpf_object *obj)
+{
+	struct bpf_map *taken = bpf_object__find_map_by_name(obj, "slots_taken");
+
+	resize(obj, "access_slots", c->access_slots);
+	resize(obj, "access_sizes_even", ACCESS_SIZE_ROWS);
+	resize(obj, "access_sizes_odd", ACCESS_SIZE_ROWS);
+	bpf_map__set_max_entries(taken, bpf_map__max_entries(taken) + c->access_slots);
 }
 
 /* Sizes maps by the number of CPUs, as the I/O in flight grows with it. The kernel allocates these
@@ -246,6 +266,8 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "async_ops", async);
 	if (c->segments)
 		resize(obj, "op_segments", 1 + TASK_SLOTS + async);
+	if (c->access_slots)
+		accesses_resize(c, obj);
 	if (sc->by == BY_CGROUP)
 		resize(obj, "wakes", 1 << 16);
 	resize(obj, "async_bios", 2048 * (cpus > 8 ? 8 : cpus));

@@ -79,6 +79,12 @@ unsigned int maps_cpus_in(const char *list);
 /* Whether a run with @sc counts requests. */
 bool maps_have_requests(const struct session_conf *sc);
 
+/* Slots for patterns of files and disks: a power of two. */
+unsigned int maps_access_slots(enum by_key by);
+
+/* Entries for the sizes without a place in these slots. */
+enum { ACCESS_SIZE_ROWS = 8192 };
+
 /* Maps the array into our memory; the caller frees it with munmap() of *@ret_len bytes. 0, or -1
  * with @why. */
 int maps_map(const struct bpf_map *array, void **ret_map, size_t *ret_len, struct reason *why);

@@ -218,6 +218,8 @@ struct session {
 	struct live *live;     /* variables of all programs */
 	struct op_cell *slots; /* mapped, slots_len bytes; NULL: not in use */
 	size_t slots_len;
+	struct access_slot *accesses; /* mapped, accesses_len bytes; NULL: not in use */
+	size_t accesses_len;
 	unsigned int *hists; /* mapped, hists_len bytes; NULL: not in use */
 	size_t hists_len;
 	struct rq_cell *slot_rqs;
@@ -313,6 +315,10 @@ static int drain_start(struct session *s, struct reason *why)
 				bpf_map__fd(t->maps.file_names_odd) },
 		.thread_names = { bpf_map__fd(t->maps.thread_names_even),
 				  bpf_map__fd(t->maps.thread_names_odd) },
+		.access_sizes = { bpf_map__fd(t->maps.access_sizes_even),
+				  bpf_map__fd(t->maps.access_sizes_odd) },
+		.accesses = s->accesses,
+		.n_accesses = t->rodata->conf.access_slots,
 		.n_cpus = t->rodata->conf.cpus,
 		.requests = maps_have_requests(&s->conf),
 		.slots = s->slots,
@@ -340,6 +346,9 @@ static int cells_open(struct session *s, const struct bpf_conf *conf, struct rea
 		return -1;
 	if (conf->hists_apart &&
 	    maps_map(t->maps.slot_hists, (void **)&s->hists, &s->hists_len, why))
+		return -1;
+	if (conf->access_slots &&
+	    maps_map(t->maps.access_slots, (void **)&s->accesses, &s->accesses_len, why))
 		return -1;
 	if (!maps_have_requests(&s->conf) || conf->rq_in_cells)
 		return 0;
@@ -414,6 +423,8 @@ void session_close(struct session *s)
 		munmap(s->slots, s->slots_len);
 	if (s->hists)
 		munmap(s->hists, s->hists_len);
+	if (s->accesses)
+		munmap(s->accesses, s->accesses_len);
 	if (s->slot_rqs)
 		munmap(s->slot_rqs, s->slot_rqs_len);
 	drain_done(&s->drain);

@@ -43,6 +43,8 @@ struct session_conf {
 	bool meta_calls; /* operations of kind meta and fsync have a row for each system call */
 	bool sites; /* LAYER_OPS: also sum up where in the kernel threads slept for unknown reasons
 		     */
+	bool patterns; /* sizes and order of requests by disk; with BY_FILE, of operations by file
+			*/
 	bool helpers;  /* LAYER_OPS: also rows for the work of kernel helpers */
 	bool stats;    /* let the kernel measure the run time of our programs */
 	bool follow;   /* trace only the process forked next, and its descendants */

@@ -24,7 +24,12 @@ static void name_of(const struct trace_bpf *obj, const struct program *row, stru
 /* Which maps and members programs access depends on these settings. All settings are tried, with
  * all of their maps. */
 static const struct session_conf variants[] = {
-	{ .follow = true, .kinds = ~0U, .records = true, .by = BY_FILE, .minor_faults = true },
+	{ .follow = true,
+	  .kinds = ~0U,
+	  .records = true,
+	  .by = BY_FILE,
+	  .minor_faults = true,
+	  .patterns = true },
 	{ .follow = true,
 	  .kinds = ~0U,
 	  .records = true,
@@ -42,6 +47,7 @@ static const struct session_conf variants[] = {
 	  .segments = true,
 	  .sent_requests = true,
 	  .helpers = true,
+	  .patterns = true,
 	  .buffer_bytes = 4 << 20 },
 };
 

@@ -480,6 +480,57 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	done
 }
 
+@test "page: breakdown --pattern tells in the kernel what report tells of a recording" {
+	need_root
+	dir=$(disk_dir)
+	dd if=/dev/zero of="$dir/data" bs=1M count=8 status=none
+	# direct reads: one after the other; each 64 KiB further; then sizes of which there are many
+	cat >"$tmp/reads.py" <<-'END'
+		import mmap, os, sys
+		fd, room = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20)
+		for i in range(23):
+		    os.preadv(fd, [memoryview(room)[:4096]], i * 4096)
+		for i in range(101):
+		    os.preadv(fd, [memoryview(room)[:4096]], 131072 + i * 65536)
+		for i in range(1, 14):
+		    os.preadv(fd, [memoryview(room)[:i * 512]], 1048576 * (i % 2) + 4096 * i * i)
+	END
+	figures='[.ops[] | select(.op == "read" and (.key | endswith("/data"))) | .pattern][0]'
+	"$iostrata" record -o "$tmp/r.ios" -- "$python" "$tmp/reads.py" "$dir/data" 2>"$tmp/said"
+	"$iostrata" report -j --by file "$tmp/r.ios" | command jq -c "$figures" >"$tmp/report"
+	"$iostrata" breakdown -j --pattern --by file -o "$tmp/live" -- "$python" "$tmp/reads.py" "$dir/data" 2>"$tmp/said"
+	rm -r "$dir"
+	command jq -c "$figures" "$tmp/live" >"$tmp/breakdown"
+	diff "$tmp/report" "$tmp/breakdown"
+	command jq -e '.count == 137 and .sequential > 0.16 and .sequential < 0.2 and .strided > 0.7 and
+		.size_p50_bytes == 4096' "$tmp/breakdown"
+	command jq -e '.unpatterned == 0 and all(.requests[]; .pattern == null)' "$tmp/live"
+}
+
+@test "page: breakdown --pattern: requests by disk, and what it cannot do" {
+	need_root
+	dir=$(disk_dir)
+	COLUMNS=300 expect 0 breakdown --pattern -o "$tmp/text" -- \
+		dd if=/dev/zero of="$dir/data" bs=64K count=101 oflag=direct status=none
+	"$iostrata" breakdown -j --pattern --by dev -o "$tmp/json" -- \
+		dd if="$dir/data" of=/dev/null bs=64K iflag=direct status=none 2>"$tmp/said"
+	"$iostrata" breakdown -j -o "$tmp/off" -- dd if="$dir/data" of=/dev/null bs=64K iflag=direct status=none 2>"$tmp/said"
+	rm -r "$dir"
+	grep -E "disk +.*count +size" "$tmp/text"
+	command jq -e '[.requests[] | select(.op == "R" and .count >= 101)] | length == 1 and all(.[];
+		.pattern.count == .count and .pattern.size_mean_bytes * .count <= .bytes and
+		.pattern.sequential + .pattern.random + .pattern.strided > 0.999)' "$tmp/json"
+	command jq -e 'all(.ops[], .requests[]; .pattern == null)' "$tmp/off"
+	expect 2 breakdown --pattern --by pid -D 1
+	says "--pattern is about files and disks, --by pid is not"
+	for layer in syscall vfs ext4; do
+		expect 2 breakdown --pattern -T $layer -D 1
+		says "--pattern is about files and disks, -T $layer is not"
+	done
+	expect 2 breakdown --pattern --html "$tmp/no.html" -D 1
+	says "--html and --pattern exclude one another"
+}
+
 @test "page: report --pattern and JSON tell size and pattern, as the page does" {
 	need_root
 	dir=$(disk_dir)

@@ -1655,7 +1655,7 @@ static const char every_member[] =
 	"\"pid\":202,\"tid\":"
 	"203,"
 	"\"comm\":\"mv\",\"file\":\"/a/c\",\"server\":\"10.0.0.7:/"
-	"home\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,"
+	"home\"}],\"unseen_threads\":204,\"unnamed_cgroups\":205,\"unpatterned\":206,"
 	"\"lost\":{\"ring\":301,\"map_full\":302,\"unmatched_start\":303,"
 	"\"unmatched_end\":304,\"names\":305,\"unattributed\":306,\"ops\":307,"
 	"\"requests\":308,\"missed\":310},\"overhead\":{\"bpf_run_ns\":330,"
@@ -1802,6 +1802,7 @@ static void json_has_every_member(void **state)
 	assert_true(f.sn.unfinished->file && f.sn.unfinished->server);
 	f.sn.unfinished_lost = 204;
 	f.sn.unnamed_cgroups = 205;
+	f.sn.unpatterned = 206;
 	for (int i = 0; i < LOST_N; i++)
 		f.sn.lost[i] = 301 + i;
 	f.sn.missed = 310;

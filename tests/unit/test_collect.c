@@ -29,7 +29,7 @@ struct made_map {
 	bool read;
 };
 
-enum { OPS, RQS, HELPERS, WHYS, FILES, TASKS, MAPS };
+enum { OPS, RQS, HELPERS, WHYS, FILES, TASKS, SIZES, MAPS };
 
 static struct made_map maps[MAPS];
 
@@ -124,6 +124,8 @@ static void fill_map(struct run *r, int which, const void *keys, size_t key_size
 		r->live.helper_rows_made[1] = n;
 	else if (which == WHYS)
 		r->live.site_rows_made[1] = n;
+	else if (which == SIZES)
+		r->live.access_sizes_made[1] = n;
 }
 
 static struct run *run_new(enum by_key by)
@@ -141,11 +143,12 @@ static struct run *run_new(enum by_key by)
 				      .sites = { -1, WHYS },
 				      .file_names = { -1, FILES },
 				      .thread_names = { -1, TASKS },
+				      .access_sizes = { -1, SIZES },
 				      .n_cpus = CPUS,
 				      .live = &r->live,
 				      .by = by };
 	r->live.op_rows_made[0] = r->live.rq_rows_made[0] = r->live.helper_rows_made[0] = 7;
-	r->live.site_rows_made[0] = 7;
+	r->live.site_rows_made[0] = r->live.access_sizes_made[0] = 7;
 	r->live.fs_types[3] = (struct fs_entry){ .fs = EXT4, .name = "ext4" };
 	r->live.fs_types[FS_SLOTS - 1] = (struct fs_entry){ .fs = XFS };
 	memset(r->live.fs_types[FS_SLOTS - 1].name, 'x', FS_NAME_LEN);
@@ -605,6 +608,51 @@ static void slots_of_requests_are_emptied(void **state)
 	check_slots_of_requests(CPUS, RQ_CPUS);
 }
 
+/* The accesses of a slot are in the row with its key, and once. */
+static void accesses_are_patterns_of_rows(void **state)
+{
+	const struct op_key file = { .fs = EXT4, .op = OP_READ, .by = { 8, 23 } };
+	const struct op_sums ops = { .count = 30 };
+	const struct access_size size[] = { { 2, hist_bucket(9 << 10) }, { 7, 1 } };
+	const unsigned long long n[] = { 5, 1 };
+	struct access_slot slots[4] = {
+		[2] = { .fs = EXT4, .by = { 8, 23 }, .what = ROW_WHAT(0, OP_READ, 0) },
+		[3] = { .fs = SLOT_OF_DEV | SDB, .what = REQUESTS_WHAT(RQ_WRITE, 1) },
+	};
+	struct run *r = run_new(BY_FILE);
+	const struct access *a;
+
+	(void)state;
+	slots[2].sizes[0] = 512;
+	slots[2].sizes[1] = 4096;
+	slots[2].sums[0].count = 1000; /* of the other epoch */
+	slots[2].sums[1] = (struct access_sums){ 30, 90000, 9216, 11, 7, 12345, { 3, 22 } };
+	slots[3].sums[1].count = 1;
+	r->live.rq_rows_made[1] = 0;
+	r->maps.accesses = slots;
+	r->maps.n_accesses = 4;
+	fill_map(r, OPS, &file, sizeof(file), &ops, sizeof(ops), 1);
+	fill_map(r, SIZES, size, sizeof(*size), n, sizeof(*n), 2);
+	run_collect(r);
+	assert_int_equal(r->sn.n_ops, 1);
+	assert_int_equal(r->sn.ops->count, 30);
+	a = &r->sn.ops->pattern->access;
+	assert_int_equal(a->count, 30);
+	assert_int_equal(a->bytes, 90000);
+	assert_int_equal(a->max_bytes, 9216);
+	assert_int_equal(a->sequential, 11);
+	assert_int_equal(a->strided, 7);
+	assert_int_equal(a->distance, 12345);
+	assert_int_equal(r->sn.ops->pattern->sizes.n, 3);
+	assert_int_equal(access_pattern_median(r->sn.ops->pattern), 4096 + 64);
+	assert_int_equal(r->sn.n_rqs, 1);
+	assert_int_equal(r->sn.rqs->key.bio_based, 1);
+	assert_int_equal(r->sn.rqs->pattern->access.count, 1);
+	assert_int_equal(slots[2].sums[0].count, 1000);
+	assert_int_equal(slots[2].sums[1].count + slots[2].sums[1].of_size[1], 0);
+	run_free(r);
+}
+
 static void an_error_ends_it(void **state)
 {
 	struct run *r = run_new(BY_FILE);
@@ -643,6 +691,7 @@ int main(void)
 		cmocka_unit_test(slots_are_emptied),
 		cmocka_unit_test(slots_of_requests_are_emptied),
 		cmocka_unit_test(one_array_has_both_kinds_of_slots),
+		cmocka_unit_test(accesses_are_patterns_of_rows),
 		cmocka_unit_test(an_error_ends_it),
 	};
 

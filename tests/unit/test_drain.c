@@ -52,6 +52,7 @@ int grace_wait(const struct grace *g)
 	assert_int_equal(live.rq_rows_made[live.epoch], 0);
 	assert_int_equal(live.helper_rows_made[live.epoch], 0);
 	assert_int_equal(live.site_rows_made[live.epoch], 0);
+	assert_int_equal(live.access_sizes_made[live.epoch], 0);
 	assert_int_equal(live.op_rows_made[!live.epoch], 7);
 	waited++;
 	return wait_err;
@@ -95,7 +96,8 @@ static void fresh(struct drain *d, struct cell_maps maps)
 	live = (struct live){ .op_rows_made = { 7, 7 },
 			      .rq_rows_made = { 7, 7 },
 			      .helper_rows_made = { 7, 7 },
-			      .site_rows_made = { 7, 7 } };
+			      .site_rows_made = { 7, 7 },
+			      .access_sizes_made = { 7, 7 } };
 	now_ns = 1000 * (uint64_t)NS_PER_S;
 	assert_int_equal(drain_open(d, &maps, &live), 0);
 	assert_int_equal(d->drained_ns, now_ns);

@@ -18,6 +18,7 @@
 enum {
 	CPUS = 4,
 	ASYNC_SLOTS = 64,
+	ACCESS_SLOTS = 64,
 	TOOL = 1,
 	NR_READ = 0,
 	NR_WRITE = 1,
@@ -126,7 +127,10 @@ static void machine_start(void)
 	MAP(site_rows_odd, 64);
 	MAP(helper_rows_even, 64);
 	MAP(helper_rows_odd, 64);
-	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS);
+	MAP_ARRAY(access_slots, ACCESS_SLOTS);
+	MAP(access_sizes_even, 1024);
+	MAP(access_sizes_odd, 1024);
+	MAP(slots_taken, ROW_SLOTS + FS_SLOTS + ASYNC_CLAIMS + ACCESS_SLOTS);
 	MAP(async_bios, 1024);
 	MAP(queued_calls, 8);
 	MAP_ARRAY(async_ops, ASYNC_SLOTS + 1 + REAP_PLACES);
