@@ -267,8 +267,11 @@ struct sent_slow_op {
 	unsigned long long fs; /* identity of the file system type, see struct fs_entry */
 	/* dev_t of the file system which has the file of overlayfs; of the whole btrfs; else 0 */
 	unsigned long long disk;
-	unsigned long long lock_ns; /* its longest wait for a lock; 0: none */
-	struct waker lock_holder;   /* the thread which released this lock */
+	unsigned long long lock_ns;  /* its longest wait for a lock; 0: none */
+	struct waker lock_holder;    /* the thread which released this lock */
+	unsigned long long slept_ns; /* its longest sleep for an unknown reason; 0: none */
+	struct waker woken_by;       /* the thread which ended this sleep; tid 0: an interrupt or a
+				      * helper, or not known */
 	struct file_name file;
 };
 
@@ -299,7 +302,7 @@ struct sent_file {
 _Static_assert(sizeof(struct file_name) == 8 + PATH_BYTES, "file_name is stored");
 _Static_assert(sizeof(struct sent_op) == 120, "sent_op has no holes");
 _Static_assert(sizeof(struct sent_op_waited) == 224, "sent_op_waited has no holes");
-_Static_assert(sizeof(struct sent_slow_op) == 312 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
+_Static_assert(sizeof(struct sent_slow_op) == 352 + 8 + SEGMENTS_MAX * 8 + 8 + PATH_BYTES,
 	       "sent_slow_op has no holes");
 _Static_assert(sizeof(struct sent_request) == 120, "sent_request has no holes");
 

@@ -119,6 +119,8 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 	op_fill_helper(&s->op.helper, op);
 	s->lock_ns = op->noted & NOTED_LOCK ? op->lock_ns : 0;
 	s->lock_holder = op->lock_holder;
+	s->slept_ns = op->noted & NOTED_SLEEP ? op->slept_ns : 0;
+	s->woken_by = op->woken_by;
 	file_name_read(&s->file, &op->file);
 	bpf_ringbuf_submit(s, 0);
 }

@@ -229,6 +229,17 @@ static __always_inline void helper_waited(struct op *op, const struct waker *wak
 	op->noted |= NOTED_HELPER;
 }
 
+/* Notes the thread @waker, which ended a sleep of @slept ns for an unknown reason, if no such sleep
+ * was longer. */
+static __always_inline void sleep_waited(struct op *op, const struct waker *waker, u64 slept)
+{
+	if (op->noted & NOTED_SLEEP && op->slept_ns >= slept)
+		return;
+	op->slept_ns = slept;
+	op->woken_by = *waker;
+	op->noted |= NOTED_SLEEP;
+}
+
 /* The last wait of @h, if it was for a request still in flight after @since; else NULL. */
 static __always_inline const struct helper_wait *helper_last_request(struct helper *h, u64 since)
 {
@@ -570,6 +581,11 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		op->waited_read |= wk.is_read;
 	}
 	op_charge(op, rest, wake);
+	if (CONF(records) && op->strata[ST_SLEEP] != unknown)
+		sleep_waited(op,
+			     wk.at && !wk.helped && !wk.completed ? &t->waking.waker
+								  : (const struct waker *)zeroes,
+			     op->strata[ST_SLEEP] - unknown);
 	if (CONF(sites) && site_time(op, frozen) != unknown)
 		site_note(op, p, site_time(op, frozen) - unknown);
 	op_charge(op, ST_RUNQ, now);

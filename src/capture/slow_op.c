@@ -19,6 +19,8 @@ void slow_op_set_sent(struct slow_op *ret, const struct sent_slow_op *s)
 		.file = s->file,
 		.lock_ns = s->lock_ns,
 		.lock_holder = s->lock_holder,
+		.slept_ns = s->slept_ns,
+		.woken_by = s->woken_by,
 		.helper = s->op.helper,
 	};
 	ret->total_ns = stored_op_set(&ret->op, op, waited);

@@ -27,9 +27,13 @@ struct slow_op {
 	struct file_name file;
 	uint64_t lock_ns;         /* its longest wait for a lock; 0: none, or not recorded */
 	struct waker lock_holder; /* the thread which released this lock */
-	struct waker helper;      /* ended its longest sleep with a helper at work for it; tid 0:
-				   * none; op, stratum: not known */
-	unsigned int recording;   /* number of its recording, from 0 on */
+	uint64_t slept_ns;        /* its longest sleep for an unknown reason; 0: none, or not
+				   * recorded */
+	struct waker woken_by;  /* the thread which ended this sleep; tid 0: not known; op, stratum:
+				 * what it was doing, as of lock_holder */
+	struct waker helper;    /* ended its longest sleep with a helper at work for it; tid 0:
+				 * none; op, stratum: not known */
+	unsigned int recording; /* number of its recording, from 0 on */
 	struct slow_requests *requests; /* for free(); NULL: none. Only of recordings */
 };
 

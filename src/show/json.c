@@ -187,6 +187,19 @@ static void put_thread(struct json *j, unsigned int pid, unsigned int tid,
 		json_put_null(j, "comm");
 }
 
+/* Member "woken_by": the thread which ended its longest sleep for an unknown reason; null: none. */
+static void put_woken_by(struct json *j, const struct slow_op *r)
+{
+	if (!r->slept_ns || !r->woken_by.tid) {
+		json_put_null(j, "woken_by");
+		return;
+	}
+	json_put_begin(j, "woken_by", '{');
+	json_put_uint(j, "sleep_ns", r->slept_ns);
+	put_thread(j, r->woken_by.pid, r->woken_by.tid, r->woken_by.comm);
+	json_put_end(j, '}');
+}
+
 /* Member "helper": the helper of the operation; null: none, or not recorded. */
 static void put_helper_of(struct json *j, const struct slow_op *r)
 {
@@ -279,6 +292,7 @@ static void put_record(struct writer *w, const struct slow_op *r)
 	json_put_uint(j, "cgroup", r->who.cgroup);
 	put_lock(j, r);
 	put_helper_of(j, r);
+	put_woken_by(j, r);
 	put_requests_of(w, r);
 	json_put_end(j, '}');
 }

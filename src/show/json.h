@@ -44,7 +44,8 @@
  *	slowest		only with --slowest: op, call, fs, cache, start_ns, total_ns, strata, path,
  *			dev, ino, offset and len (null: none), disks, result, error (name, null:
  *			none), requests, device_bytes, pid, tid, comm, cgroup (id), lock,
- *			segments, segments_merged, helper, disk_requests, disk_requests_count
+ *			segments, segments_merged, helper, woken_by, disk_requests,
+ *			disk_requests_count
  *			path: as the process saw it, see path_full(); null: no file
  *			disks: a list of names per level, from the disk of the file system
  *			down; null: not known

@@ -146,6 +146,20 @@ static void put_helper(struct text_out *o, const struct breakdown_view *v, const
 	put_line(o, v, line);
 }
 
+/* "slept 20.1 ms until bindfs woke it (pid 1234, tid 1235)" */
+static void put_woken(struct text_out *o, const struct breakdown_view *v, const struct slow_op *r)
+{
+	const struct waker *w = &r->woken_by;
+	char comm[TEXT_SAFE_CAP(COMM_LEN)], line[192];
+
+	if (!r->slept_ns || !w->tid)
+		return;
+	text_safe_n(comm, sizeof(comm), w->comm, strnlen(w->comm, sizeof(w->comm)));
+	snprintf(line, sizeof(line), "slept %s until %s woke it (pid %u, tid %u)",
+		 view_time(v, r->slept_ns).s, comm, w->pid, w->tid);
+	put_line(o, v, line);
+}
+
 enum { TIMELINE_MAX = 200, TIMELINE_LINES = 16 };
 
 /* @i / @n of @total, without an overflow. */
@@ -251,6 +265,7 @@ void slowest_details(struct text_out *o, const struct breakdown_view *v, const s
 	put_who(o, v, r);
 	put_lock(o, v, r);
 	put_helper(o, v, r);
+	put_woken(o, v, r);
 }
 
 struct text_num slowest_request_at(const struct breakdown_view *v, const struct slow_request *rq)

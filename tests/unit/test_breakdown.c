@@ -1270,6 +1270,13 @@ static void the_slowest_are_shown_whole(void **state)
 		(struct waker){ .pid = 7, .tid = 8, .op = OP_FSYNC, .comm = "c\x1b[1m" };
 	print(&f, breakdown_text, &plain, 2);
 	assert_has(f.text, "for a lock that c\\x1b[1m had (pid 7, tid 8, in fsync)\n");
+	/* a sleep that nobody is known to have ended is told by its stratum alone */
+	f.records[0].slept_ns = 3000000;
+	print(&f, breakdown_text, &plain, 2);
+	assert_has_not(f.text, "slept");
+	f.records[0].woken_by = (struct waker){ .pid = 9, .tid = 10, .comm = "d\x1b[1m" };
+	print(&f, breakdown_text, &plain, 2);
+	assert_has(f.text, "\n   slept 3.00 ms until d\\x1b[1m woke it (pid 9, tid 10)\n");
 	fixture_done(&f);
 }
 
@@ -1671,6 +1678,7 @@ static const char every_member[] =
 	"\"comm\":\"dd\",\"cgroup\":403,\"lock\":{\"wait_ns\":404,\"pid\":405,"
 	"\"tid\":406,\"comm\":\"jbd2\",\"op\":\"fsync\",\"stratum\":\"fs\"},"
 	"\"helper\":{\"pid\":411,\"tid\":412,\"comm\":\"jbd2/sda\"},"
+	"\"woken_by\":{\"sleep_ns\":413,\"pid\":414,\"tid\":415,\"comm\":\"bindfs\"},"
 	"\"disk_requests\":null,\"disk_requests_count\":null}]}\n";
 
 static char *container(const char *id, const char *runtime, const char *pod)
@@ -1821,6 +1829,8 @@ static void json_has_every_member(void **state)
 		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"
 	};
 	f.records[0].helper = (struct waker){ .pid = 411, .tid = 412, .comm = "jbd2/sda" };
+	f.records[0].slept_ns = 413;
+	f.records[0].woken_by = (struct waker){ .pid = 414, .tid = 415, .comm = "bindfs" };
 	f.records[0].has_segments = true;
 	f.records[0].segments =
 		(struct segments){ 2, 410, { SEGMENT(ST_SYSCALL, 408), SEGMENT(ST_DEVICE, 409) } };

@@ -1174,6 +1174,58 @@ static void test_who_held_a_lock(void **state)
 	assert_int_equal(r->lock_holder.tid, 1201);
 }
 
+/* The thread that ends the longest sleep without a reason is told, unless it is a helper or an
+ * interrupt; and no sleep for a lock counts. */
+static void test_who_ended_a_sleep(void **state)
+{
+	const struct waker nobody = {};
+	const struct slow_op *r;
+
+	(void)state;
+	conf.records = conf.call_noted = 1;
+	sleeps(&alice, 0);
+	tick(13);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	sleeps(&alice, 0);
+	tick(7);
+	wakes_up(&kthread, 2, &alice, 0x10000);
+	runs(&alice, 0);
+	waits_for_lock(0x77, 17, &bob, 0);
+	r = recorded();
+	assert_int_equal(r->slept_ns, 13);
+	assert_int_equal(r->woken_by.pid, 1200);
+	assert_int_equal(r->woken_by.tid, 1201);
+	assert_string_equal(r->woken_by.comm, "bob");
+	/* a shorter one than in the operation before, and a longer one by an interrupt */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(7);
+	wakes_up(&bob, 1, &alice, 0);
+	runs(&alice, 0);
+	sleeps(&alice, 0);
+	tick(11);
+	wakes_up(&bob, 1, &alice, 0x10000);
+	runs(&alice, 0);
+	r = recorded();
+	assert_int_equal(r->slept_ns, 11);
+	assert_memory_equal(&r->woken_by, &nobody, sizeof(nobody));
+	/* a waking that was missed */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	sleeps(&alice, 0);
+	tick(19);
+	runs(&alice, 0);
+	r = recorded();
+	assert_int_equal(r->slept_ns, 19);
+	assert_memory_equal(&r->woken_by, &nobody, sizeof(nobody));
+	/* none */
+	sys_enter(NR_STAT, 0, 0, 0, 0);
+	tick(5);
+	r = recorded();
+	assert_int_equal(r->total_ns, 5);
+	assert_int_equal(r->slept_ns, 0);
+}
+
 /* By the numbers of the tool's own pid namespace; who is not in that is not known. */
 static void test_who_held_a_lock_in_a_namespace(void **state)
 {
@@ -1582,6 +1634,7 @@ int main(void)
 		TEST(test_helper_with_rows_of_its_own),
 		TEST(test_locks_of_others),
 		TEST(test_who_held_a_lock),
+		TEST(test_who_ended_a_sleep),
 		TEST(test_who_held_a_lock_in_a_namespace),
 		TEST(test_equally_long_waits_for_locks),
 		TEST(test_who_helped),
