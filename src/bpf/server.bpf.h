@@ -263,8 +263,9 @@ static __always_inline int rpc_begins(u64 task)
 	return 0;
 }
 
-/* Something for which @task waited has come. The answer, if one was received. Before @task is sent,
- * it waits for a slot; with a slot, for the connection. */
+/* Something for which @task waited has come: the answer, if one was received, else a timeout, after
+ * which @task is sent again. Before @task is sent, it waits for a slot; with a slot, for the
+ * connection. r->d is r->q until a timeout, then the time at which @task was sent first. */
 static __always_inline int rpc_woken(u64 task, bool level_known)
 {
 	struct server_request *r = bpf_map_lookup_elem(&server_requests, &task);
@@ -274,12 +275,16 @@ static __always_inline int rpc_woken(u64 task, bool level_known)
 	if (r && !rqst)
 		r->g = now;
 	sent = rqst ? word_at(rqst + CONF(at.rpc_sent)) : 0;
-	if (sent && !(u32)word_at(rqst + CONF(at.rpc_received)))
-		return 0; /* it will be sent again */
 	if (!sent && !r)
 		return 0;
 	times.d = sent ? sent : now;
-	times.c = sent ? sent + word_at(rqst + CONF(at.rpc_rtt)) : now;
+	times.c = now;
+	if (sent && (u32)word_at(rqst + CONF(at.rpc_received)))
+		times.c = sent + word_at(rqst + CONF(at.rpc_rtt));
+	else if (sent && r && r->d == r->q)
+		r->d = sent;
+	if (sent && r && r->d != r->q)
+		times.d = r->d;
 	times.q = r ? r->q : times.d;
 	times.g = r ? r->g : times.d;
 	server_announce(r, &times, level_known);
@@ -314,8 +319,11 @@ static __always_inline int rpc_done(u64 task, u64 backlog, u64 rtt, u64 execute,
 	struct rq_times times = { .q = now - execute };
 
 	times.d = times.q + backlog;
+	/* the kernel means the last time at which it was sent */
+	if (r && r->d != r->q && r->d < times.d)
+		times.d = r->d;
 	times.g = r && r->g > times.q && r->g < times.d ? r->g : times.q;
-	times.c = rtt ? times.d + rtt : now;
+	times.c = rtt ? times.q + backlog + rtt : now;
 	server_announce(r, &times, level_known);
 	if (server_request_counts(r))
 		rpc_count(task, &times);

@@ -544,6 +544,7 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 	struct op *op = &t->op;
 	bool frozen = CONF(sites) && op->locked == LOCKED_FROZEN;
 	u64 from = t->wait.asleep, wake = now, unknown = site_time(op, frozen);
+	u64 slept = op->strata[ST_SLEEP];
 	u32 tid = p->pid, rest;
 	struct done own;
 
@@ -581,11 +582,11 @@ static __always_inline void task_charge_sleep(struct task_state *t, struct task_
 		op->waited_read |= wk.is_read;
 	}
 	op_charge(op, rest, wake);
-	if (CONF(records) && op->strata[ST_SLEEP] != unknown)
+	if (CONF(records) && op->strata[ST_SLEEP] != slept)
 		sleep_waited(op,
 			     wk.at && !wk.helped && !wk.completed ? &t->waking.waker
 								  : (const struct waker *)zeroes,
-			     op->strata[ST_SLEEP] - unknown);
+			     op->strata[ST_SLEEP] - slept);
 	if (CONF(sites) && site_time(op, frozen) != unknown)
 		site_note(op, p, site_time(op, frozen) - unknown);
 	op_charge(op, ST_RUNQ, now);

@@ -204,6 +204,7 @@ struct report {
 	struct breakdown_view view;
 	struct replay replay;
 	struct rows servers;               /* only requests to servers, of all recordings */
+	uint64_t servers_hidden;           /* requests to servers which are not shown */
 	struct event_names names;          /* of the recording being read */
 	struct container_names containers; /* of all recordings */
 	struct header header;              /* of the first file */
@@ -467,9 +468,13 @@ static int servers_add(struct report *r, const struct ending *e)
 	struct server_row *row;
 	struct server_key key;
 
-	for (size_t i = 0; i < e->n_servers && is_whole(r); i++) {
+	for (size_t i = 0; i < e->n_servers; i++) {
 		const struct server_row *from = &e->servers[i];
 
+		if (!is_whole(r)) {
+			r->servers_hidden += from->sums.count;
+			continue;
+		}
 		key = from->key;
 		key.dev = from->mount ? mount_server_number(from->mount) : 0;
 		row = rows_server(&r->servers, &key);
@@ -669,6 +674,17 @@ static void say_interrupted(const struct report *r)
 	fprintf(stderr, "\n");
 }
 
+/* Tables have lost their rows of servers: says why. */
+static void say_hidden(const struct report *r)
+{
+	if (r->servers_hidden && !r->events && !r->heat)
+		cmd_say("warning: %s request%s to servers %s not shown: filters, times and -T do "
+			"not "
+			"choose them",
+			text_count(r->servers_hidden).s, text_plural(r->servers_hidden),
+			r->servers_hidden == 1 ? "is" : "are");
+}
+
 /* Several recordings are one table: says so, since their sums may mislead. */
 static void say_together(const struct report *r, enum together together, int n)
 {
@@ -726,6 +742,7 @@ static int report_files(struct report *r, char **names, int n)
 		r->replay.conf.hosts = false;
 	}
 	say_together(r, together, n);
+	say_hidden(r);
 	if (!err && !interrupt_came() && r->header.monotonic_ns &&
 	    report_time_reached(&r->time, &why))
 		return cmd_fail(&why);

@@ -464,7 +464,7 @@ static void test_nfs_resent(void **state)
 	wake(&alice);
 	machine.level = 0;
 	runs(&alice, 0);
-	assert_int_equal(current_lookup()->op.strata[ST_SLEEP], 500);
+	assert_int_equal(current_lookup()->op.strata[ST_SERVER], 500);
 	request.sent = machine.now;
 	sleeps(&alice, 0);
 	tick(70);
@@ -472,7 +472,7 @@ static void test_nfs_resent(void **state)
 	runs(&alice, 0);
 	returns(&alice, 0);
 	assert_ops(OP_READ, 1, 300 + 500 + 72,
-		   STRATA([ST_QUEUE] = 300, [ST_SLEEP] = 500, [ST_SERVER] = 70, [ST_COMPLETE] = 2));
+		   STRATA([ST_QUEUE] = 300, [ST_SERVER] = 500 + 70, [ST_COMPLETE] = 2));
 }
 
 /* A call that began before the tracing. */
@@ -660,6 +660,37 @@ static void test_rows_of_nfs(void **state)
 	assert_int_equal(sums.server_ns, 900);
 }
 
+/* The time with the server begins when the request was sent first. */
+static void test_rows_of_resent(void **state)
+{
+	struct rpc_request request = { .sent_bytes = 200 };
+	struct rpc_call call = { .procedure = &read_procedure,
+				 .request = &request,
+				 .transport = &transport };
+	struct server_sums sums;
+	struct server_key key;
+
+	(void)state;
+	tick(1000);
+	EVENT(on_rpc_begin, &call);
+	tick(30);
+	for (int i = 0; i < 3; i++) {
+		request.sent = machine.now;
+		request.transmits++;
+		tick(500);
+		if (i < 2)
+			EVENT(on_rpc_wakeup, &call); /* a timeout */
+	}
+	request.received = 4200;
+	RUN(on_rpc_done, ((u64[8]){ (u64)&call, 1030, 470, 1530 }));
+	sums = only_row(&key);
+	assert_int_equal(sums.resent, 2);
+	assert_int_equal(sums.tag_ns, 0);
+	assert_int_equal(sums.queue_ns, 30);
+	assert_int_equal(sums.server_ns, 2 * 500 + 470);
+	assert_int_equal(sums.max_ns, 2 * 500 + 470);
+}
+
 /* With a filter, requests of threads which pass it. */
 static void test_rows_of_filtered(void **state)
 {
@@ -697,6 +728,7 @@ int main(void)
 		TEST(test_order_of_idle_worker),
 		TEST(test_nfs_slot),
 		TEST(test_nfs_resent),
+		TEST(test_rows_of_resent),
 		TEST(test_nfs_of_before),
 		TEST(test_9p),
 		TEST(test_9p_write),
