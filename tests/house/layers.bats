@@ -130,7 +130,7 @@ includes() {
 }
 
 @test "no headers include one another in a circle" {
-	includes | grep -E '^[^ ]*\.h ' | tsort >"$BATS_TEST_TMPDIR/sorted" 2>"$BATS_TEST_TMPDIR/circles"
+	includes | grep -E '^[^ ]*\.h ' | tsort >"$BATS_TEST_TMPDIR/sorted" 2>"$BATS_TEST_TMPDIR/circles" || true
 	none cat "$BATS_TEST_TMPDIR/circles"
 	(($(wc -l <"$BATS_TEST_TMPDIR/sorted") > 50))
 	grep -q '^bpf/wait\.bpf\.h$' "$BATS_TEST_TMPDIR/sorted"
