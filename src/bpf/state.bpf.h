@@ -357,7 +357,7 @@ struct {
 	__type(value, u64);
 } tracked SEC(".maps");
 
-/* Of each CPU: the busiest thread of the even and of the odd interval. */
+/* The busiest thread of each CPU, in the even and in the odd interval. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);

@@ -191,7 +191,7 @@ static int sections_look(Elf *elf,
 	return err;
 }
 
-/* What a section is looked for by. */
+/* A section to look for. */
 struct wanted {
 	const char *name, *part; /* NULL: any */
 	GElf_Word type;          /* SHT_NULL: any */
@@ -387,7 +387,7 @@ static bool has_checksum(int fd, uint32_t crc)
 	return !len && is == crc;
 }
 
-/* What a debug file must have to belong to a program. */
+/* The marks by which a debug file belongs to a program. */
 struct debug_wanted {
 	struct build_id id;
 	struct debug_link link;
