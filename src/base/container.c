@@ -374,6 +374,7 @@ int container_rows(struct snapshot *sn, struct container_names *names)
 	struct snapshot old = {
 		.ops = sn->ops, .n_ops = sn->n_ops, .rqs = sn->rqs, .n_rqs = sn->n_rqs
 	};
+	struct snapshot joined = {};
 	struct joining j = { .names = names };
 	int err = 0;
 
@@ -386,7 +387,11 @@ int container_rows(struct snapshot *sn, struct container_names *names)
 		rows_done(&j.rows);
 		return err;
 	}
-	rows_take(&j.rows, sn);
+	rows_take(&j.rows, &joined);
+	sn->ops = joined.ops;
+	sn->n_ops = joined.n_ops;
+	sn->rqs = joined.rqs;
+	sn->n_rqs = joined.n_rqs;
 	sn->unnamed_cgroups = j.unnamed;
 	snapshot_free(&old);
 	return 0;

@@ -248,9 +248,18 @@ static void test_rows(void **state)
 
 	(void)state;
 	sample(&sn);
+	/* rows which have no key of --by stay as they are */
+	sn.servers = calloc(1, sizeof(*sn.servers));
+	sn.helpers = calloc(1, sizeof(*sn.helpers));
+	sn.sites = calloc(1, sizeof(*sn.sites));
+	assert_true(sn.servers && sn.helpers && sn.sites);
+	sn.n_servers = sn.n_helpers = sn.n_sites = 1;
+	sn.servers[0].sums.count = 13;
 	assert_int_equal(container_rows(&sn, NULL), 0);
 	assert_int_equal(sn.n_ops, 6);
 	assert_int_equal(sn.n_rqs, 5);
+	assert_true(sn.n_servers == 1 && sn.n_helpers == 1 && sn.n_sites == 1);
+	assert_int_equal(sn.servers[0].sums.count, 13);
 	assert_int_equal(sn.duration_ns, 1000);
 	assert_int_equal(sn.unnamed_cgroups, 2);
 	op = op_of(&sn, ID, OP_READ, true);
