@@ -163,6 +163,7 @@ guests times: all static
 
 test: # without the sanitizers, for its time and memory, test_many alone
 	$(Q)tests/setup --test
+	$(Q)tests/podman || true
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all man static
 	$(Q)tests/all "$(JOBS) unit SAN=1" "cli SAN=1" "mutants MUTANTS=--sample" house '&' times , \
 		guests + guests + live cli "unit UNIT=build/unit/test_many" "bench BENCH='--quick 6.1'"

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Containers made by hand, each of cgroups of its own, a mount namespace and a pid namespace, in which
-a file of the same path is another: told apart by cgroup and container, live, later and on top."""
+a file of the same path is another: told apart by cgroup and container, live, later and on top. And
+containers of podman, by their names."""
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 import fileio
 import machine
 from checks_record import Record, report
-from harness import Gate, suite
+from harness import Broken, Gate, Skip, suite
 from places import place
-from tool import Json, Top, Trace, Traces
+from tool import ROOT, Json, Top, Trace, Traces, copy
 
 OUTSIDE, NONE = 11, "(no container)"
 UID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -144,3 +148,79 @@ def gone(gate: Gate) -> None:
     gate.check("soon", found.pop(soon.id, 0) == 23, found=str(found))
     gate.check("once", found == {numbers["once"] if unnamed else once.id: 41}, found=str(found))
     gate.check("counted", trace.json["unnamed_cgroups"] == unnamed, unnamed=trace.json["unnamed_cgroups"])
+
+
+PODMAN = ROOT / "build/podman/usr"  # of tests/podman
+IMAGE = "localhost/iostrata-gate:1"
+SERVED = "127.0.0.1:9740"
+IN_CONTAINERS = {"gate-first": 101, "gate-second": 1009}  # reads of 4096 bytes
+SUM = re.compile(r'iostrata_operation_bytes_total\{.*container="([^"]*)".*\} (\d+)')
+
+
+class Serve(Trace):
+    """A run of `iostrata serve`, asked for its sums while it goes on."""
+
+    def __init__(self, *args: str) -> None:
+        super().__init__(*args)
+        self.argv = [copy(), "serve", "--listen", SERVED, *args]
+
+    def bytes_read(self) -> dict[str, int]:
+        """By container; empty as long as there are none."""
+        try:
+            with urllib.request.urlopen(f"http://{SERVED}/metrics", timeout=10) as answer:
+                found = SUM.findall(answer.read().decode())
+        except OSError:  # the first second is not over
+            return {}
+        return {name: int(n) for name, n in found}
+
+    def output_parse(self, text: str) -> None:
+        """It prints nothing."""
+
+
+class Podman:
+    """podman with a storage for any file system, and cgroups without systemd. One image, of dd alone."""
+
+    argv = ["podman", "--storage-driver=vfs", "--cgroup-manager=cgroupfs", "--events-backend=none"]
+
+    def __init__(self, gate: Gate) -> None:
+        files = (*PODMAN.glob("bin/*"), *PODMAN.glob("lib/*-linux-gnu/*.so*"))
+        for file in files if not shutil.which("podman") else ():
+            place_of = Path("/usr") / file.relative_to(PODMAN)
+            if not place_of.exists():
+                place_of.symlink_to(file)
+                gate.stack.callback(place_of.unlink)
+        if not shutil.which("podman"):
+            raise Skip("no podman: tests/podman fetches it")
+        policy = Path("/etc/containers/policy.json")
+        if not policy.exists():
+            policy.parent.mkdir(exist_ok=True)
+            policy.write_text('{"default": [{"type": "insecureAcceptAnything"}]}', encoding="ascii")
+        root = machine.scratch(gate.kept) / "image"
+        (root / "bin").mkdir(parents=True)
+        shutil.copy(str(shutil.which("busybox")), root / "bin/dd")
+        machine.run("tar", "-C", str(root), "-cf", f"{root}.tar", ".")
+        self.run("import", f"{root}.tar", IMAGE)
+
+    def run(self, *args: str) -> None:
+        done = subprocess.run([*self.argv, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=100, check=False)
+        if done.returncode:
+            raise Broken(f"podman {args[0]}: exit {done.returncode}: {done.stderr}")
+
+
+@suite("A1.containers.podman", 400)
+def podman(gate: Gate) -> None:
+    """Real containers have the names that podman gave them, and the bytes that dd has read in each."""
+    gate.not_native("images and containers of podman")
+    runtime = Podman(gate)
+    wanted = {name: n * 4096 for name, n in IN_CONTAINERS.items()}
+    serve = Serve("--by", "container", "--comm", "dd", "--op", "read", "--all-files").start()
+    try:
+        for name, n in IN_CONTAINERS.items():
+            runtime.run("run", "--name", name, "--network=none", "--security-opt=seccomp=unconfined", IMAGE, "/bin/dd",
+                        "if=/dev/zero", "of=/dev/null", "bs=4096", f"count={n}")
+        machine.wait_for(lambda: serve.bytes_read() == wanted, 10)
+        found = serve.bytes_read()
+    finally:
+        serve.stop()
+    gate.check("bytes", found == wanted, found=str(found), wanted=str(wanted))
