@@ -909,6 +909,11 @@ function liveTables() {
 			{ name: "dev", title: "disk", kind: "text" }, { name: "op", title: "requests", kind: "text", value: r => KINDS[r.op] || r.op },
 			...figures, { name: "tag_mean_ns", title: "tag", kind: "time" }, { name: "queue_mean_ns", title: "queue", kind: "time" },
 			{ name: "device_mean_ns", title: "device", kind: "time" }, ...times]),
+		// made with the first request: most machines have none
+		servers: () => new LiveTable(tables, "servers", "Requests to servers of the last second", [
+			{ name: "server", title: "server", kind: "text" }, { name: "mount", title: "mount", kind: "text" },
+			{ name: "op", title: "request", kind: "text" }, figures[0], figures[1], { name: "sent_bytes", title: "sent", kind: "bytes" },
+			{ name: "received_bytes", title: "received", kind: "bytes" }, { name: "server_mean_ns", title: "mean", kind: "time" }, ...times]),
 	};
 }
 
@@ -923,7 +928,7 @@ function notesFill(b, lost) {
 
 function live() {
 	const about = document.getElementById("about"), lost = {};
-	let tables = null, last = null;
+	let tables = null, served = null, last = null;
 	model = { n: 0, start: [], length: [], rows: [], all: new Row({ isRequest: false }, 0), end: 0 };
 	model.label = ns => new Date((model.zero + ns) / 1e6).toLocaleTimeString("en-GB");
 	const begin = () => {
@@ -951,6 +956,9 @@ function live() {
 		tables.busy.fill(b.in_progress);
 		tables.ops.fill(b.ops);
 		tables.requests.fill(b.requests || []);
+		served = served || (b.servers && tables.servers());
+		if (served)
+			served.fill(b.servers || []);
 		redraw();
 	};
 	const events = new EventSource("events");

@@ -308,7 +308,9 @@ live_server() {
 	need_browser
 	"$iostrata" report -j --by file "$a" | command jq -c '.duration_ns = 1000000000 |
 		.in_progress = [{op: "fsync", fs: "ext4", age_ns: 5000000000, stratum: "device", dev: "sda", pid: 1, tid: 2,
-		comm: "<b>\u202ex", file: null}]' >"$tmp/json"
+		comm: "<b>\u202ex", file: null}] |
+		.servers = [{server: "<b>fs", pid: 7, mount: "/m\u202ex", op: "READ", count: 23, errors: 2, resent: 0,
+		sent_bytes: 101, received_bytes: 4096, server_mean_ns: 1500, p99_ns: 2000, max_ns: 3000}]' >"$tmp/json"
 	live_server
 	ACTIONS='for (let i = 0; i < 200 && (!model || model.n < 10); i++) await new Promise(r => setTimeout(r, 100));
 		return [model.n, sum(model.all.count), sum(model.rows.filter(r => r.isRequest).map(r => sum(r.count)))]' \
@@ -324,6 +326,9 @@ live_server() {
 	diff <(command jq -c "[.requests[:100][] | {$figures}] | sort" "$tmp/json") \
 		<(seen "[.tables.requests[] | {$figures}] | sort")
 	[[ $(seen '.tables["in-progress"][0] | [.age_ns, .comm]') == '[5000000000,"<b>\\xe2\\x80\\xaex"]' ]]
+	figures='server, op, count, errors, sent_bytes, received_bytes, server_mean_ns, p99_ns, max_ns'
+	diff <(command jq -c "[.servers[] | {$figures}]" "$tmp/json") <(seen "[.tables.servers[] | {$figures}]")
+	[[ $(seen '.tables.servers[0].mount' -r) == '/m\xe2\x80\xaex' ]]
 	read -r share < <(command jq '[.ops[] | {op, total_ns}] | (map(select(.op == "read").total_ns) | add) /
 		(map(.total_ns) | add) * 100 | round' "$tmp/json")
 	[[ $(seen .sentence -r) == "in the last 10.0 s: "*" in I/O, $share % of it read ext4"* && $(seen .wide) == 0 ]]
