@@ -61,7 +61,7 @@ endif
 
 CFLAGS_ALL := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Isrc -I$(B) -g -ffunction-sections $(OPT) $(CPPFLAGS) $(CFLAGS)
 # Debian's name of OTF2's; the shared one costs every start 400 KB. libevent's is for serve alone.
-LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -l:libevent_core.a -lcap -lncursesw -ltinfo -lm
+LIBS := -lbpf -lelf -lz -llzma -lzstd -lpcre2-8 -ljansson -l:libopen-trace-format2.a -l:libevent_core.a -lcap -liberty -lncursesw -ltinfo -lm
 TERMS := linux xterm xterm-256color screen screen-256color tmux tmux-256color vt100 vt220
 # INLINED=1: with the lines of inlined functions, for the verifier's log; it takes half as long again.
 BPF_CFLAGS := -g $(if $(INLINED),,-gno-inline-line-tables) -O2 -target bpfel -D__TARGET_ARCH_$(BPF_ARCH) -mcpu=v3 -Wall -Wextra -Werror -Wno-unused-parameter

@@ -21,27 +21,48 @@ struct pattern {
 	pcre2_match_data *match;
 };
 
+static bool is_file(const char *path, size_t len)
+{
+	char *copy = strndup(path, len);
+	bool is = copy && !access(copy, F_OK);
+
+	free(copy);
+	return is;
+}
+
+/* The last colon that is alone: names of C++ have two ("ns::f"). NULL: there is none. */
+static const char *lone_colon(const char *text)
+{
+	for (size_t i = strlen(text); i-- > 0;)
+		if (text[i] == ':' && text[i + 1] != ':' && (!i || text[i - 1] != ':'))
+			return text + i;
+	return NULL;
+}
+
+/* Where the path before a name ends: at the last colon behind a file, since both may have colons.
+ * If there is no such file here, at the last colon that is alone. */
+static const char *path_end(const char *text)
+{
+	for (size_t i = strlen(text); i-- > 1;)
+		if (text[i] == ':' && is_file(text, i))
+			return text + i;
+	return lone_colon(text);
+}
+
 /* Where the scope ends, or NULL. A path may contain colons, and so may a regular expression. */
 static const char *scope_end(const char *text)
 {
 	size_t len = strlen(text);
 	const char *end;
-	char *path;
-	bool is_file;
 
 	if (text[0] != '/' && !strchr(text, '/'))
 		return strchr(text, ':');
 	if (text[0] != '/' && text[len - 1] == '/')
 		return strstr(text, ":/");
 	if (len < 2 || text[len - 1] != '/')
-		return strrchr(text, ':');
+		return path_end(text);
 	end = strstr(text, ":/");
-	if (!end)
-		return NULL;
-	path = strndup(text, end - text);
-	is_file = path && !access(path, F_OK);
-	free(path);
-	return is_file ? end : NULL;
+	return end && is_file(text, end - text) ? end : NULL;
 }
 
 static int regex_open(struct pattern *p, struct reason *why)
@@ -159,17 +180,32 @@ static bool is_in_scope(const struct pattern *p, const char *scope)
 	return !*p->scope || !strcmp(p->scope, scope);
 }
 
-bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name)
+static bool matches_any(struct pattern *p, const char *const names[], size_t n_names)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < n_names && !is; i++)
+		is = names[i] && pattern_matches(p, names[i]);
+	return is;
+}
+
+bool patterns_mean_any(struct pattern *const patterns[], size_t n, const char *scope,
+		       const char *const names[], size_t n_names)
 {
 	bool meant = false;
 
 	for (size_t i = 0; i < n; i++)
 		if (!patterns[i]->excludes && is_in_scope(patterns[i], scope))
-			meant |= pattern_matches(patterns[i], name);
+			meant |= matches_any(patterns[i], names, n_names);
 	for (size_t i = 0; i < n && meant; i++)
 		if (patterns[i]->excludes && is_in_scope(patterns[i], scope))
-			meant = !pattern_matches(patterns[i], name);
+			meant = !matches_any(patterns[i], names, n_names);
 	return meant;
+}
+
+bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name)
+{
+	return patterns_mean_any(patterns, n, scope, &name, 1);
 }
 
 bool pattern_has_matched(const struct pattern *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * pattern.h - patterns of functions to trace: "ext4_*", "/^ext4_(da_)?write/", "xfs:*", "c:pread*",
- * "/usr/bin/x:main", "!ext4_es_*". Knows no functions, only names.
+ * "/usr/bin/x:main", "./x:ns::Class::f", "!ext4_es_*". Knows no functions, only names.
  */
 #ifndef IOSTRATA_PATTERN_H
 #define IOSTRATA_PATTERN_H
@@ -43,6 +43,11 @@ bool pattern_matches(struct pattern *p, const char *name);
 /* Whether the patterns select function @name of module or file @scope: one matches, and none
  * excludes it. */
 bool patterns_mean(struct pattern *const patterns[], size_t n, const char *scope, const char *name);
+
+/* The same for a function with @n_names names, of which NULL is none: a pattern matches it if it
+ * matches one of them. */
+bool patterns_mean_any(struct pattern *const patterns[], size_t n, const char *scope,
+		       const char *const names[], size_t n_names);
 
 /* Whether any name has matched. For an excluding pattern: any name selected by the others. */
 bool pattern_has_matched(const struct pattern *p);

@@ -20,6 +20,16 @@ static void get_name(struct value *ret, const void *row, const void *ctx)
 	ret->text = func_of(row, ctx)->name;
 }
 
+static void get_shown(struct value *ret, const void *row, const void *ctx)
+{
+	ret->text = func_shown(func_of(row, ctx));
+}
+
+static void get_demangled(struct value *ret, const void *row, const void *ctx)
+{
+	ret->text = func_of(row, ctx)->demangled;
+}
+
 static void get_module(struct value *ret, const void *row, const void *ctx)
 {
 	ret->text = func_of(row, ctx)->where;
@@ -115,7 +125,11 @@ static void get_p99(struct value *ret, const void *row, const void *ctx)
 #define AT(member) offsetof(struct func_row, member)
 
 const struct column funcs_columns[] = {
-	{ "name", "function", VALUE_TEXT, .get = get_name, .help = "name of the function" },
+	{ NULL, "function", VALUE_TEXT, .get = get_shown,
+	  .help = "name of the function; of a C++ function with its parameters" },
+	{ "name", NULL, VALUE_TEXT, .get = get_name, .help = "name of the function's symbol" },
+	{ "demangled", NULL, VALUE_TEXT, .get = get_demangled,
+	  .help = "name of a C++ function, with its parameters; else null" },
 	{ "module", "module", VALUE_TEXT, .get = get_module, .max = 16, .rank = 3, .optional = true,
 	  .cut = TEXT_CUT_HEAD,
 	  .help = "module, program or library of the function; empty: the kernel itself" },

@@ -20,6 +20,7 @@
 
 #include "base/pattern.h"
 #include "base/reason.h"
+#include "funcs/demangle.h"
 #include "funcs/elf_file.h"
 #include "funcs/maps.h"
 #include "funcs/rows.h"
@@ -33,22 +34,42 @@ struct reading {
 	const char *scope, *path;
 	const struct func_elf_conf *conf;
 	size_t seen;
+	char demangled[DEMANGLED_LEN]; /* of the symbol looked at last; "": it is not of C++ */
 };
+
+/* Whether the patterns match a name: as it is in the file, or that of C++, with or without its
+ * parameters. Sets r->demangled. */
+static bool is_meant(struct reading *r, const char *name)
+{
+	char plain[DEMANGLED_LEN];
+	const char *const names[] = { name, r->demangled, plain };
+
+	if (!demangle(name, true, r->demangled))
+		r->demangled[0] = '\0';
+	if (!r->demangled[0] || !demangle(name, false, plain))
+		return patterns_mean_any(r->patterns, r->n, r->scope, names,
+					 r->demangled[0] ? 2 : 1);
+	return patterns_mean_any(r->patterns, r->n, r->scope, names, 3);
+}
 
 static int function_add(void *arg, const struct elf_symbol *s)
 {
 	struct reading *r = arg;
+	struct func *f;
 	int err;
 
 	if (s->type != STT_FUNC || !s->offset)
 		return 0;
 	r->seen++;
-	if (!patterns_mean(r->patterns, r->n, r->scope, s->name))
+	if (!is_meant(r, s->name))
 		return 0;
 	err = func_list_add(r->l, s->name, r->path, s->offset);
-	if (!err)
-		r->l->at[r->l->n - 1].refused = func_unsafe(s->name);
-	return err;
+	if (err)
+		return err;
+	f = &r->l->at[r->l->n - 1];
+	f->refused = func_unsafe(s->name);
+	f->demangled = r->demangled[0] ? strdup(r->demangled) : NULL;
+	return r->demangled[0] && !f->demangled ? -ENOMEM : 0;
 }
 
 /* Copy of @path as process @pid, which may be in a container, sees it. */
@@ -232,6 +253,7 @@ static void aliases_remove(struct func_list *l)
 		}
 		last->refused = last->refused ? last->refused : f->refused;
 		free(f->name);
+		free(f->demangled);
 	}
 	l->n = left;
 }

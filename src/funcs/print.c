@@ -55,7 +55,7 @@ static bool has_path(const struct func_snapshot *sn, uint64_t path)
 static int node_add(struct funcs_tree *t, const struct funcs_view *v, const struct func_row *row,
 		    int depth)
 {
-	const char *name = v->funcs->at[row->func].name;
+	const char *name = func_shown(&v->funcs->at[row->func]);
 	char *label;
 	int len;
 
@@ -181,6 +181,15 @@ static int put_functions(struct json *j, const struct funcs_view *v, const struc
 	return 0;
 }
 
+static void put_names(struct json *j, const struct func *f)
+{
+	json_put_string(j, "name", f->name);
+	if (f->demangled)
+		json_put_string(j, "demangled", f->demangled);
+	else
+		json_put_null(j, "demangled");
+}
+
 /* Writes the tree. The caller of a row is the last row before it with a depth less by one. */
 static int json_tree(struct json *j, const struct funcs_view *v, const struct func_snapshot *sn)
 {
@@ -200,7 +209,7 @@ static int json_tree(struct json *j, const struct funcs_view *v, const struct fu
 
 		json_put_begin(j, NULL, '{');
 		json_put_uint(j, "depth", tree.at[i].depth);
-		json_put_string(j, "name", v->funcs->at[r->func].name);
+		put_names(j, &v->funcs->at[r->func]);
 		json_put_uint(j, "count", r->sum.count);
 		json_put_uint(j, "total_ns", r->sum.total_ns);
 		json_put_uint(j, "self_ns", r->sum.self_ns);
@@ -220,7 +229,7 @@ static void json_refused(struct json *j, const struct funcs_view *v)
 		if (!f->refused)
 			continue;
 		json_put_begin(j, NULL, '{');
-		json_put_string(j, "name", f->name);
+		put_names(j, f);
 		json_put_string(j, "module", f->where);
 		json_put_string(j, "why", f->refused);
 		json_put_end(j, '}');
@@ -333,7 +342,7 @@ static void put_refused(struct text_out *o, const struct funcs_view *v)
 		return;
 	text_put(o, "\n%s of the requested functions %s not traced; ", text_count(n).s,
 		 n == 1 ? "is" : "are");
-	put_safe(o, first->name, NAME_COLUMNS);
+	put_safe(o, func_shown(first), NAME_COLUMNS);
 	text_put(o, ":\n  %s\n", first->refused);
 }
 
@@ -402,7 +411,7 @@ static void put_hists(struct text_out *o, const struct funcs_view *v, const stru
 		if (!r->sum.count)
 			continue;
 		text_put(o, "\n");
-		put_safe(o, v->funcs->at[r->func].name, NAME_COLUMNS);
+		put_safe(o, func_shown(&v->funcs->at[r->func]), NAME_COLUMNS);
 		if (r->by) {
 			text_put(o, ", %s ", v->by);
 			put_safe(o, r->by, NAME_COLUMNS / 2);
@@ -531,7 +540,7 @@ int funcs_list_text(FILE *f, const struct func_list *l)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct func *fn = &l->at[i];
 
-		put_name(&o, fn->name, "");
+		put_name(&o, func_shown(fn), "");
 		if (*fn->where) {
 			text_put(&o, " [");
 			put_safe(&o, fn->where, 1000);

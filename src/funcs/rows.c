@@ -71,6 +71,11 @@ int func_list_add(struct func_list *l, const char *name, const char *where, uint
 	return 0;
 }
 
+const char *func_shown(const struct func *f)
+{
+	return f->demangled ? f->demangled : f->name;
+}
+
 const char *func_list_place(struct func_list *l, const char *where, size_t len)
 {
 	char **places, *copy;
@@ -90,8 +95,10 @@ const char *func_list_place(struct func_list *l, const char *where, size_t len)
 
 void func_list_free(struct func_list *l)
 {
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++) {
 		free(l->at[i].name);
+		free(l->at[i].demangled);
+	}
 	for (size_t i = 0; i < l->n_places; i++)
 		free(l->places[i]);
 	free(l->at);

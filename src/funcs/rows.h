@@ -16,13 +16,17 @@
 
 struct func_bpf;
 
-/* A function. Its name is hostile text. */
+/* A function. Its names are hostile text. */
 struct func {
 	char *name;          /* owned */
+	char *demangled;     /* the name as C++ has it, or NULL; owned */
 	const char *where;   /* module, or path of the file; "": the kernel itself */
 	uint64_t addr;       /* address in the kernel, or offset in the file */
 	const char *refused; /* why the function cannot be traced, or NULL */
 };
+
+/* The name of a function for people. */
+const char *func_shown(const struct func *f);
 
 /* Functions by number; owned. */
 struct func_list {

@@ -12,7 +12,7 @@ enum { HEAD_LINES = 2, FOOT_LINES = 1, LINE = 256, COLUMNS_MAX = 16 };
 /* Whether rows can be sorted by @c: the column is shown if the screen is wide enough. */
 static bool is_sortable(const struct funcs_ui *ui, const struct column *c)
 {
-	return c->title && (ui->view->by || strcmp(c->name, "key") != 0);
+	return c->title && (ui->view->by || strcmp(c->title, "key") != 0);
 }
 
 static struct funcs_ui *ui_of(struct presses *p)
@@ -31,7 +31,7 @@ static void sort_move(struct presses *p, int step)
 	do
 		at = (at + n + step) % n;
 	while (!is_sortable(ui, &list[at]));
-	ui->view->sort = list[at].name;
+	ui->view->sort = list[at].title;
 }
 
 static void reverse(struct presses *p)

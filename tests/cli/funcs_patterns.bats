@@ -66,6 +66,47 @@ no_debug_file() {
 	done
 }
 
+@test "C++ functions: by the names that people write, and by those of the symbols" {
+	cat >"$tmp/m.cc" <<-'EOT'
+		#include <unistd.h>
+		namespace ns {
+		struct Class {
+			__attribute__((noinline)) int method(int i) { return getppid() + i; }
+			__attribute__((noinline)) int method(long i) { return getppid() - i; }
+		};
+		}
+		int main()
+		{
+			ns::Class c;
+			int s = 0;
+			for (int i = 0; i < 23; i++)
+				s += c.method(i) + (i < 11 ? c.method(7L) : 0);
+			return s == -1;
+		}
+	EOT
+	command -v c++ >/dev/null || skip "no C++ compiler here"
+	c++ -O1 -fno-inline -o "$tmp/m:n" "$tmp/m.cc"
+	for pattern in 'ns::Class::method(int)' '_ZN2ns5Class6methodEi' '/Class::method.int/' '*method(i*'; do
+		expect 0 funcs -j --risk-exceptions "$tmp/m:n:$pattern" -- "$tmp/m:n"
+		json '[.functions[] | [.name, .demangled, .count]] ==
+			[["_ZN2ns5Class6methodEi", "ns::Class::method(int)", 23]]'
+	done
+	expect 0 funcs -j --tree --risk-exceptions "$tmp/m:n:ns::Class::method" "$tmp/m:n:main" -- "$tmp/m:n"
+	json '[.functions[] | .demangled] | sort == [null, "ns::Class::method(int)", "ns::Class::method(long)"]'
+	json '.tree[1].demangled == "ns::Class::method(int)" and .tree[0].demangled == null'
+	expect 0 funcs --risk-exceptions --tree "$tmp/m:n:*method*" "$tmp/m:n:main" "!$tmp/m:n:*(long)" -- "$tmp/m:n"
+	grep -qE '^ns::Class::method\(int\) +([^ ]+ +)?23 ' <<<"$stderr$output"
+	grep -qE '^  ns::Class::method\(int\) +23 ' <<<"$stderr$output"
+	[[ $stderr$output != *long* ]]
+	expect 0 funcs --list --risk-exceptions "$tmp/m:n:ns::*"
+	[[ $output == *'ns::Class::method(int) ['*'2 functions' ]]
+	run -0 --separate-stderr "$iostrata" funcs --csv --risk-exceptions "$tmp/m:n:ns::*" -- "$tmp/m:n"
+	[[ $output == *'_ZN2ns5Class6methodEi(),23,'* ]]
+	# a file that is not there
+	expect 1 funcs "$tmp/no:where:ns::f"
+	says "cannot read '$tmp/no:where': No such file"
+}
+
 @test "--list says what is meant" {
 	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
 	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions"* ]]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which functions are meant, by several patterns and by long names; which must not be probed. */
+/* Which functions are meant, by several patterns and by long names; which must not be probed; names
+ * of C++. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include "base/pattern.h"
 #include "base/reason.h"
+#include "funcs/demangle.h"
 #include "funcs/find_kernel.h"
 #include "funcs/rows.h"
 #include "funcs/unsafe.h"
@@ -124,6 +126,40 @@ static void some_returns_are_not_probed(void **state)
 		assert_null(func_unsafe(safe[i]));
 }
 
+static void assert_demangled(const char *name, const char *full, const char *plain)
+{
+	char buf[DEMANGLED_LEN];
+
+	assert_true(demangle(name, true, buf));
+	assert_string_equal(buf, full);
+	assert_true(demangle(name, false, buf));
+	assert_string_equal(buf, plain);
+}
+
+static void names_of_cpp(void **state)
+{
+	static const char *const others[] = { "", "_", "_Z", "main", "_Zx", "Z1fv", "_ZN2ns" };
+	char buf[DEMANGLED_LEN], name[4096] = "_Z1f1AIiiE";
+
+	(void)state;
+	assert_demangled("_ZN2ns5Class6methodEi", "ns::Class::method(int)", "ns::Class::method");
+	assert_demangled("_ZN2ns1fEv@@V_1.2", "ns::f()", "ns::f");
+	assert_demangled("_Z1fIiEvT_", "f<int>(int)", "f<int>");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(demangle(others[i], true, buf));
+	/* each parameter is twice as long as the one before: the last has 2^31 parts */
+	for (int i = 0; i < 30; i++) {
+		char digit = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i];
+
+		snprintf(name + strlen(name), 16, "S_IS%c_S%c_E", digit, digit);
+		assert_int_equal(demangle(name, true, buf), i < 6);
+	}
+	assert_demangled("_Z1fv", "f()", "f");
+	memset(name, 'P', sizeof(name) - 1);
+	memcpy(name, "_Z1f", 4);
+	assert_false(demangle(name, true, buf));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +167,7 @@ int main(void)
 		cmocka_unit_test(exclusions_have_a_scope),
 		cmocka_unit_test(long_names_are_whole),
 		cmocka_unit_test(some_returns_are_not_probed),
+		cmocka_unit_test(names_of_cpp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "funcs/demangle.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+enum { MANGLED_LEN = 2048 }; /* libiberty takes half of this at most */
+
+struct text {
+	char *buf;
+	size_t len;
+	jmp_buf too_long;
+};
+
+/* A short name may repeat its parts so often that its text has no end in practice. The only way out
+ * of libiberty, which holds no memory here, is a jump. */
+static void text_add(const char *part, size_t len, void *arg)
+{
+	struct text *t = arg;
+
+	if (len >= DEMANGLED_LEN - t->len)
+		longjmp(t->too_long, 1);
+	memcpy(t->buf + t->len, part, len);
+	t->len += len;
+}
+
+bool demangle(const char *name, bool parameters, char buf[DEMANGLED_LEN])
+{
+	int options = DMGL_ANSI | DMGL_RET_DROP | (parameters ? DMGL_PARAMS : DMGL_NO_OPTS);
+	size_t len = strcspn(name, "@"); /* then comes a version */
+	struct text t = { .buf = buf };
+	char mangled[MANGLED_LEN];
+
+	if (strncmp(name, "_Z", 2) || len >= sizeof(mangled))
+		return false;
+	memcpy(mangled, name, len);
+	mangled[len] = '\0';
+	if (setjmp(t.too_long) || !cplus_demangle_v3_callback(mangled, options, text_add, &t))
+		return false;
+	buf[t.len] = '\0';
+	return true;
+}

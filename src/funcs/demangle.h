@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* demangle.h - names of C++ functions as people write them. */
+#ifndef IOSTRATA_FUNCS_DEMANGLE_H
+#define IOSTRATA_FUNCS_DEMANGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DEMANGLED_LEN = 4096 };
+
+/*
+ * Writes the C++ name of symbol @name to @buf: with parameters, "ns::Class::method(int)", or
+ * without, "ns::Class::method". False: @name is not of C++, or the result is longer. The name is
+ * hostile: the time is bounded by its length and by DEMANGLED_LEN.
+ */
+bool demangle(const char *name, bool parameters, char buf[DEMANGLED_LEN]);
+
+#endif
