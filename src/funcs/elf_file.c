@@ -275,6 +275,67 @@ int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg)
 	return err == 1 ? 0 : err;
 }
 
+struct choice {
+	const struct elf_file *f;
+	uint64_t resolver, place;
+};
+
+/* R_X86_64_IRELATIVE and R_AARCH64_IRELATIVE: the addend is the resolver. */
+static bool is_irelative(const struct elf_file *f, const GElf_Rela *rela)
+{
+	GElf_Ehdr head;
+	unsigned int type = GELF_R_TYPE(rela->r_info);
+
+	if (!gelf_getehdr(f->elf, &head))
+		return false;
+	return (head.e_machine == EM_X86_64 && type == R_X86_64_IRELATIVE) ||
+	       (head.e_machine == EM_AARCH64 && type == R_AARCH64_IRELATIVE);
+}
+
+static int relocations_look(void *arg, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	struct choice *c = arg;
+	GElf_Rela rela;
+	Elf_Data *data;
+
+	(void)name;
+	if (sh->sh_type != SHT_RELA || sh->sh_size > MAX_TABLE)
+		return 0;
+	data = elf_getdata(scn, NULL);
+	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
+		if ((uint64_t)rela.r_addend != c->resolver || !is_irelative(c->f, &rela))
+			continue;
+		c->place = rela.r_offset;
+		return 1;
+	}
+	return 0;
+}
+
+uint64_t elf_file_choice(const struct elf_file *f, uint64_t resolver)
+{
+	struct choice c = { .f = f, .resolver = resolver };
+
+	sections_look(f->elf, relocations_look, &c);
+	return c.place;
+}
+
+bool elf_file_address(const struct elf_file *f, uint64_t offset, uint64_t *ret_address)
+{
+	GElf_Phdr ph;
+	size_t n;
+
+	if (elf_getphdrnum(f->elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(f->elf, i, &ph) || ph.p_type != PT_LOAD || offset < ph.p_offset ||
+		    offset - ph.p_offset >= ph.p_filesz)
+			continue;
+		*ret_address = offset - ph.p_offset + ph.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
 /* Unpacks xz data; the caller frees the result. NULL: not xz, too large, or out of memory. */
 static char *unpack(const void *from, size_t len, size_t *ret_len)
 {

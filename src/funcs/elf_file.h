@@ -43,6 +43,13 @@ bool elf_file_is_debug_file(const struct elf_file *f);
  * -EBADMSG: a table is wrong or too large. */
 int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
 
+/* The address at which the dynamic linker stores the function chosen by the IFUNC resolver at
+ * address @resolver; 0: the file has no such place. */
+uint64_t elf_file_choice(const struct elf_file *f, uint64_t resolver);
+
+/* Address of @offset in the file, if the file is loaded where it says. False: it is not loaded. */
+bool elf_file_address(const struct elf_file *f, uint64_t offset, uint64_t *ret_address);
+
 /*
  * Calls @fn for the symbols of the best tables: .symtab; or else .dynsym, with .symtab of the debug
  * file or of .gnu_debugdata. @path is the file's, for the search of the debug file. 0, 1: there is

@@ -22,6 +22,7 @@
 #include "base/reason.h"
 #include "funcs/demangle.h"
 #include "funcs/elf_file.h"
+#include "funcs/ifunc.h"
 #include "funcs/maps.h"
 #include "funcs/rows.h"
 #include "funcs/unsafe.h"
@@ -33,6 +34,8 @@ struct reading {
 	size_t n;
 	const char *scope, *path;
 	const struct func_elf_conf *conf;
+	const struct elf_file *file;
+	int fd;
 	size_t seen;
 	char demangled[DEMANGLED_LEN]; /* of the symbol looked at last; "": it is not of C++ */
 };
@@ -54,20 +57,24 @@ static bool is_meant(struct reading *r, const char *name)
 
 static int function_add(void *arg, const struct elf_symbol *s)
 {
+	bool ifunc = s->type == STT_GNU_IFUNC;
 	struct reading *r = arg;
+	uint64_t chosen = 0;
 	struct func *f;
 	int err;
 
-	if (s->type != STT_FUNC || !s->offset)
+	if ((s->type != STT_FUNC && !ifunc) || !s->offset)
 		return 0;
 	r->seen++;
 	if (!is_meant(r, s->name))
 		return 0;
-	err = func_list_add(r->l, s->name, r->path, s->offset);
+	if (ifunc)
+		chosen = ifunc_chosen(r->file, r->fd, s->address);
+	err = func_list_add(r->l, s->name, r->path, chosen ? chosen : s->offset);
 	if (err)
 		return err;
 	f = &r->l->at[r->l->n - 1];
-	f->refused = func_unsafe(s->name);
+	f->refused = ifunc && !chosen ? ifunc_unknown : func_unsafe(s->name);
 	f->demangled = r->demangled[0] ? strdup(r->demangled) : NULL;
 	return r->demangled[0] && !f->demangled ? -ENOMEM : 0;
 }
@@ -178,6 +185,7 @@ static int signs_check(struct reading *r, struct elf_file *f, struct reason *why
 
 static int symbols_read(struct reading *r, struct elf_file *f, struct reason *why)
 {
+	size_t from = r->l->n;
 	int err;
 
 	if (elf_file_is_foreign(f))
@@ -189,6 +197,8 @@ static int symbols_read(struct reading *r, struct elf_file *f, struct reason *wh
 	err = elf_file_best_symbols(f, r->path, function_add, r);
 	if (!err && !r->seen)
 		err = 1;
+	if (!err)
+		err = ifunc_explain(r->l, from, f, r->path);
 	return err ? file_failed(r->path, err, why) : 0;
 }
 
@@ -199,6 +209,8 @@ static int file_read(struct reading *r, int fd, struct reason *why)
 
 	if (err)
 		return file_failed(r->path, err, why);
+	r->file = f;
+	r->fd = fd;
 	err = symbols_read(r, f, why);
 	elf_file_close(f);
 	return err;
@@ -274,7 +286,8 @@ static int processes_check(struct func_list *l, const struct func_elf_conf *conf
 static void unsafe_allow(struct func_list *l)
 {
 	for (size_t i = 0; i < l->n && l->no_times; i++)
-		l->at[i].refused = NULL;
+		if (l->at[i].refused == func_unsafe(l->at[i].name))
+			l->at[i].refused = NULL;
 }
 
 int func_elf_list(struct func_list *l, struct pattern *const patterns[], size_t n,

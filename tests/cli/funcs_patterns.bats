@@ -107,6 +107,37 @@ no_debug_file() {
 	says "cannot read '$tmp/no:where': No such file"
 }
 
+@test "functions whose implementation is chosen at run time (IFUNC)" {
+	cc -O0 -fno-builtin -o "$tmp/m" -x c - <<-'EOT'
+		#include <string.h>
+		int main(int argc, char **argv)
+		{
+			volatile size_t s = 0;
+			for (int i = 0; i < 1009; i++)
+				s += strlen(argv[0] + (i & 1)) + argc;
+			return 0;
+		}
+	EOT
+	if readelf --dyn-syms -W "$(ldd "$tmp/m" | awk '/libc\.so/ { print $3 }')" | grep -q ' IFUNC .* strlen@'; then
+		expect 0 funcs -j c:strlen -- "$tmp/m"
+		json '.functions | length == 1 and .[0].name == "strlen" and .[0].count >= 1009 and .[0].count < 1109'
+	fi
+	# of a library that the tool does not use itself, the choice is not known
+	cc -O1 -shared -fPIC -o "$tmp/libi.so" -x c - <<-'EOT'
+		static int __fast_avx(void) { __asm__ volatile("nop"); return 1; }
+		__attribute__((used)) static int __fast_sse(void) { __asm__ volatile("nop"); return 2; }
+		static int (*choose(void))(void) { return __fast_avx; }
+		int fast(void) __attribute__((ifunc("choose")));
+	EOT
+	expect 1 funcs "$tmp/libi.so:fast" -D 0.1
+	says 'fast cannot be traced: .*chosen at run time \(IFUNC\) from __fast_(avx, __fast_sse|sse, __fast_avx); name those'
+	expect 0 funcs --list "$tmp/libi.so:*fast*"
+	[[ $output == *'3 functions, 1 of them not traced' ]]
+	strip -s "$tmp/libi.so"
+	expect 1 funcs "$tmp/libi.so:fast" -D 0.1
+	says 'fast cannot be traced: .*chosen at run time \(IFUNC\), and is not known here: debug symbols'
+}
+
 @test "--list says what is meant" {
 	expect 0 funcs --list "$calls:/^calls_(top|mid)$/"
 	[[ $output == *"calls_mid [$calls]"* && $output == *"2 functions"* ]]
