@@ -36,6 +36,10 @@ top() { full_screen 'load .* in ' top "$@"; } # OPTIONS
 	says "no column 'size'" 'pid, comm, ops, .*bytes'
 	expect 2 top --by colour
 	says 'colour'
+	expect 2 top --by server -d vda
+	says 'requests to servers, which --disk cannot choose' 'breakdown --by server'
+	expect 2 top -b --by server --sort where
+	says "no column 'where'" 'server, pid, mount, io, bytes, avg, p99, queue'
 }
 
 @test "top: a table an interval, as text" {

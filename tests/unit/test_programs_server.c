@@ -405,6 +405,28 @@ static void test_order_of_idle_worker(void **state)
 	returns(&alice, 0);
 	ORDER(SEGMENT(ST_VFS, 5), SEGMENT(ST_SLEEP, 500), SEGMENT(ST_RUNQ, 7),
 	      SEGMENT(ST_HELPER, 70));
+	/* the worker is the helper, not the waker */
+	assert_int_equal(newest_record()->slept_ns, 500);
+	assert_int_equal(newest_record()->woken_by.tid, 0);
+}
+
+/* The end of a request is a better reason than the thread which woke. */
+static void test_sleep_before_request(void **state)
+{
+	(void)state;
+	conf.records = conf.segments = 1;
+	reads(&bob, 2);
+	sleeps(&bob, 2);
+	tick(300);
+	cpu_is(0, &alice);
+	EVENT(on_fuse_send, &fuse_read);
+	tick(100);
+	daemon_answers(&fuse_read, &bob);
+	runs(&bob, 2);
+	returns(&bob, 2);
+	ORDER(SEGMENT(ST_SLEEP, 300), SEGMENT(ST_SERVER, 107), SEGMENT(ST_COMPLETE, 3));
+	assert_int_equal(newest_record()->slept_ns, 300);
+	assert_int_equal(newest_record()->woken_by.tid, 0);
 }
 
 /* Her thread sends the call itself, after it waited for a slot. */
@@ -726,6 +748,7 @@ int main(void)
 		TEST(test_nfs),
 		TEST(test_order_of_fuse),
 		TEST(test_order_of_idle_worker),
+		TEST(test_sleep_before_request),
 		TEST(test_nfs_slot),
 		TEST(test_nfs_resent),
 		TEST(test_rows_of_resent),

@@ -311,6 +311,17 @@ static char *container_text(const struct fixture *f, uint64_t who)
 	return v.unknown ? NULL : strndup(v.text, v.max);
 }
 
+static void check_filtered(const struct fixture *f, const char *text, size_t rows)
+{
+	struct top_columns c = top_columns_whole(TOP_SERVER);
+	struct top_order order = { columns_find(c.list, "bytes"), false, text };
+	struct top_list list;
+
+	assert_int_equal(top_list_init(&list, &f->figures, &order), 0);
+	assert_int_equal(list.n, rows);
+	top_list_done(&list);
+}
+
 static void test_servers(void **state)
 {
 	struct top_row *nfs = NULL, *two = NULL;
@@ -319,6 +330,7 @@ static void test_servers(void **state)
 	(void)state;
 	sample_servers(&f.sn);
 	assert_int_equal(top_table_init(&f.t, &f.sn, TOP_SERVER, TOP_WHOLE, &f.names), 0);
+	f.figures.table = &f.t;
 	assert_int_equal(f.t.n, 3);
 	for (size_t i = 0; i < f.t.n; i++) {
 		struct top_row *r = &f.t.rows[i];
@@ -337,6 +349,9 @@ static void test_servers(void **state)
 	top_row_p99(&f.t, nfs);
 	assert_true(nfs->rqs.p99_ns > 2900000 && nfs->rqs.p99_ns <= 3000000);
 	assert_int_equal(two->rqs.count, 11);
+	check_filtered(&f, "10.0.0", 1);
+	check_filtered(&f, "thr", 1);
+	check_filtered(&f, "nfs", 0);
 	assert_string_equal(top_row_name(TOP_SERVER, two), HOSTILE);
 	end(&f);
 	/* by kind of request */
