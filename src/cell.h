@@ -31,7 +31,7 @@ struct op_key {
 	unsigned short bucket; /* in the hash of the programs: bucket of these operations; else 0 */
 	unsigned char pad[2];
 	unsigned long long by[2]; /* pid | tid | pid << 32 | tid | comm | FILE_KEY(), ino |
-				   * cgroup | dev */
+				   * cgroup | dev | IPv6 address, 0: none */
 };
 
 /* The members of struct op_sums, which rows of user space have, too. All but max_ns add up. */

@@ -8,8 +8,8 @@
 #ifndef IOSTRATA_EVENT_H
 #define IOSTRATA_EVENT_H
 
-/* The kind of an operation: one I/O call of one thread, one request of io_uring or libaio, or one
- * page fault. The table of system calls has the kind of each call. */
+/* The kind of an operation: one I/O call of one thread, one request of io_uring or libaio, one
+ * page fault, or one request served. The table of system calls has the kind of each call. */
 enum op_kind {
 	OP_NONE,
 	OP_READ,
@@ -19,10 +19,11 @@ enum op_kind {
 	OP_FSYNC,
 	OP_COPY,
 	OP_META,
-	OP_URING, /* a request of io_uring, from its submission to its completion */
-	OP_AIO,   /* a request of libaio, likewise; or calls of libaio, where its functions are not
-		     probed */
-	OP_FAULT, /* a page fault of user code on a mapped file, or which swaps in a page */
+	OP_URING,  /* a request of io_uring, from its submission to its completion */
+	OP_AIO,    /* a request of libaio, likewise; or calls of libaio, where its functions are not
+		      probed */
+	OP_FAULT,  /* a page fault of user code on a mapped file, or which swaps in a page */
+	OP_SERVED, /* a request of a client, which the kernel's NFS server serves */
 	OP_N,
 };
 
@@ -97,6 +98,7 @@ enum by_key {
 	BY_CONTAINER, /* only for tables: of rows that are BY_CGROUP */
 	BY_HOST,      /* only of recordings */
 	BY_SERVER,    /* only for tables: of rows that are BY_DEV in the programs */
+	BY_CLIENT,    /* address of the client whose request nfsd serves */
 };
 
 /* Why a request counts for a thread other than its submitter. */
@@ -169,12 +171,13 @@ struct waker {
 };
 
 /* Bits beside the number of a call. With CALL_URING or CALL_AIO the number is an opcode of io_uring
- * or libaio. CALL_FAULT: a page fault. */
+ * or libaio. CALL_FAULT: a page fault. CALL_SERVED: a request to nfsd. */
 enum {
 	CALL_COMPAT = 0x8000,
 	CALL_URING = 0x4000,
 	CALL_AIO = 0x2000,
 	CALL_FAULT = 0x1000,
+	CALL_SERVED = 0x0800,
 	CALL_MAX = 512,
 	URING_OPS = 64,
 };

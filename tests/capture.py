@@ -19,7 +19,8 @@ HEADER, NAMES, OPS, REQUESTS, LOSSES, END, INDEX, HANDLES = range(1, 9)
 STRATA = ("syscall", "vfs", "fs", "throttle", "tag", "queue", "device", "complete", "runq", "preempt",
           "helper", "sleep", "lock", "server", "reap")
 FORMAT = Path(__file__).resolve().parents[1] / "docs/FORMAT.md"
-OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio", "fault")
+OP_KINDS = ("", "read", "write", "open", "close", "fsync", "copy", "meta", "uring", "aio", "fault",
+            "served")
 LOST = ("ring", "map_full", "unmatched_start", "unmatched_end", "names", "unattributed", "ops",
         "requests")
 THREAD, FILE, CGROUP, DEVICE, FS = range(1, 6)

@@ -253,6 +253,7 @@ const char *condition_noun(const struct condition *c, uint64_t n)
 		[OP_URING] = { "request of io_uring", "requests of io_uring" },
 		[OP_AIO] = { "request of libaio", "requests of libaio" },
 		[OP_FAULT] = { "page fault", "page faults" },
+		[OP_SERVED] = { "served request", "served requests" },
 	};
 
 	if (c->requests)

@@ -17,7 +17,7 @@ enum { LOOK_EVENTS = 32768 };
 
 static bool returns_bytes(unsigned int kind)
 {
-	return kind <= OP_WRITE || kind == OP_COPY;
+	return kind <= OP_WRITE || kind == OP_COPY || kind == OP_SERVED;
 }
 
 /* The key of rows of which several may have the same text of @by. */

@@ -98,6 +98,8 @@ const char *async_call_name(unsigned short call)
 
 	if (call == CALL_FAULT)
 		return "page_fault";
+	if (call == CALL_SERVED)
+		return "nfs_request";
 	return r ? r->name : NULL;
 }
 
@@ -105,8 +107,10 @@ const char *async_call_name(unsigned short call)
 
 const char *op_name(unsigned int op)
 {
-	static const char *const names[OP_N] = { "none", "read", "write", "open", "close", "fsync",
-						 "copy", "meta", "uring", "aio",  "fault" };
+	static const char *const names[OP_N] = {
+		"none", "read", "write", "open", "close", "fsync",
+		"copy", "meta", "uring", "aio",  "fault", "served"
+	};
 
 	return NAME_OF(names, op);
 }
@@ -256,10 +260,9 @@ const char *rq_op_code(unsigned int op)
 
 const char *by_name(unsigned int by)
 {
-	static const char *const names[] = {
-		"-",     "pid", "comm", "file",      "cgroup", "dev",
-		"cache", "tid", "task", "container", "host",   "server"
-	};
+	static const char *const names[] = { "-",    "pid",    "comm",  "file", "cgroup",
+					     "dev",  "cache",  "tid",   "task", "container",
+					     "host", "server", "client" };
 
 	return NAME_OF(names, by);
 }

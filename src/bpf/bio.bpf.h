@@ -150,10 +150,10 @@ static __always_inline bool submitter_note(u32 tid, struct bio *bio, u32 cpu, u3
 		if (*ret_async)
 			*ret_outside = false;
 	}
-	if (!t) {
+	if (!t || (CONF(served) && t->op.kind == OP_SERVED)) {
 		h = bpf_map_lookup_elem(&helpers, &tid);
 		if (!h)
-			return false;
+			return t;
 		h->last_bio = bio_key(bio);
 		h->bio_cpu = cpu;
 		if (CONF(helpers))

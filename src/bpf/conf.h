@@ -125,6 +125,10 @@ struct server_members {
 	unsigned short rpc_address; /* of struct rpc_xprt: its addresses as text */
 	/* of struct rpc_rqst: when it was sent, how often, the time to the answer, the lengths */
 	unsigned short rpc_sent, rpc_transmits, rpc_rtt, rpc_sent_bytes, rpc_received;
+	/* of struct svc_rqst, a request to a server here: its service, version, result and client
+	 */
+	unsigned short svc_program, svc_version, svc_result, svc_client;
+	unsigned short nfsd_file; /* of struct nfsd_file: the open file */
 };
 
 /* A new cgroup, in the ring that also wakes user space. */
@@ -218,6 +222,7 @@ struct bpf_conf {
 	unsigned char servers;       /* requests to servers have rows */
 	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
 						 * patterns; with access_slots */
+	unsigned char served;        /* requests which nfsd serves are operations */
 	struct server_members at;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */

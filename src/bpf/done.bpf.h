@@ -128,7 +128,7 @@ static __always_inline void slow_op_send(const struct op *op, const struct op_en
 /* Whether the result of an operation of kind @op is a number of bytes. */
 static __always_inline bool returns_bytes(u8 op)
 {
-	return op <= OP_WRITE || op == OP_COPY;
+	return op <= OP_WRITE || op == OP_COPY || (CONF(served) && op == OP_SERVED);
 }
 
 /* Adds an operation of kind @acts to @sums, but not to a histogram. It returned @ret and took

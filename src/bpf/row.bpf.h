@@ -160,6 +160,17 @@ GLOBAL u32 bucket_of(u64 ns)
 	return hist_bucket(ns);
 }
 
+/* Sets @by to the address of the client whose request current has served; else @by stays 0. */
+static __always_inline void key_set_client(u64 by[2])
+{
+	struct task_state *t = current_lookup();
+
+	if (!t || t->op.kind != OP_SERVED)
+		return;
+	by[0] = t->client[0];
+	by[1] = t->client[1];
+}
+
 /* Sets @by, which is all 0, to the row's key for an operation of current on @f. */
 static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 {
@@ -185,6 +196,9 @@ static __always_inline void key_set_by(u64 by[2], const struct file_info *f)
 		break;
 	case BY_DEV:
 		by[0] = f->dev;
+		break;
+	case BY_CLIENT:
+		key_set_client(by);
 		break;
 	}
 }

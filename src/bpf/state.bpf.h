@@ -190,6 +190,7 @@ struct task_state {
 	u8 ring_entered; /* the thread has entered @ring, and not left the kernel since */
 	u32 ring;        /* the ring entered last: its place in @uring_rings, + 1; 0: none */
 	u32 collisions;  /* threads that hash to this slot and are in tasks_overflown */
+	u64 client[2];   /* of a thread of nfsd, with BY_CLIENT: the address of its client */
 	u8 row_slot;     /* slot of the row to which an operation was added last */
 	u8 fault_slot;   /* slot of the row to which a minor fault was added last */
 	u16 io_interval; /* the low half of live.interval when @io_ns was added to */

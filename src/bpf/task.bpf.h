@@ -23,11 +23,12 @@ static __always_inline bool is_helper(u32 flags)
 	return flags & (PF_KTHREAD | PF_IO_WORKER);
 }
 
-/* Whether a thread with these flags may be in an operation. The only such helper is the thread with
- * which io_uring polls for requests. */
+/* Whether a thread with these flags may be in an operation. The only such helpers are threads of
+ * nfsd, and the thread with which io_uring polls for requests. */
 static __always_inline bool may_have_op(u32 flags)
 {
-	return !is_helper(flags) || (CONF(uring) && flags & PF_IO_WORKER);
+	return !is_helper(flags) || (CONF(uring) && flags & PF_IO_WORKER) ||
+	       (CONF(served) && flags & PF_KTHREAD);
 }
 
 /* The state of @task in the map. Puts a copy of @task on the stack: the caller's stays in a

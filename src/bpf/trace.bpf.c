@@ -14,6 +14,7 @@
 #include "row.bpf.h"
 #include "layer.bpf.h"
 #include "request.bpf.h"
+#include "served.bpf.h"
 #include "server.bpf.h"
 #include "bio.bpf.h"
 #include "uring.bpf.h"
@@ -446,6 +447,71 @@ static __always_inline int rpc_stats(u64 *ctx, bool level_known)
 }
 
 LEVEL_PROGRAMS(on_rpc_done, "tp_btf/rpc_stats_latency", rpc_stats)
+
+/*
+ * Requests which nfsd serves.
+ */
+
+/* svc_process(rqst) */
+SEC("?fentry/svc_process")
+int on_serve(u64 *ctx)
+{
+	return served_begins();
+}
+
+SEC("?fexit/svc_process")
+int on_served(u64 *ctx)
+{
+	return served_ends(number(ctx[0]));
+}
+
+/* nfsd_dispatch(rqst, ...) */
+SEC("?fentry/nfsd_dispatch")
+int on_nfsd_dispatch(u64 *ctx)
+{
+	return served_dispatched();
+}
+
+/* Functions of nfsd: (rqst, handle, file, ...) */
+#define NFSD_FILE(func)                                                                            \
+	SEC("?fentry/" #func) int on_##func(u64 *ctx)                                              \
+	{                                                                                          \
+		return served_on((struct file *)number(ctx[2]));                                   \
+	}
+
+NFSD_FILE(nfsd_splice_read)
+NFSD_FILE(nfsd_readv)
+
+/* The same with a struct nfsd_file. */
+#define NFSD_OPEN_FILE(func)                                                                       \
+	SEC("?fentry/" #func) int on_##func(u64 *ctx)                                              \
+	{                                                                                          \
+		return served_on((struct file *)read_u64(number(ctx[2]) + CONF(at.nfsd_file)));    \
+	}
+
+NFSD_OPEN_FILE(nfsd_iter_read)
+NFSD_OPEN_FILE(nfsd_vfs_write)
+NFSD_OPEN_FILE(nfsd_commit)
+
+/* nfsd_read_io_done(rqst, handle, offset, bytes), and the same of a write. */
+SEC("?tp_btf/nfsd_read_io_done")
+int on_nfsd_read(u64 *ctx)
+{
+	return served_moved(ctx[3]);
+}
+
+SEC("?tp_btf/nfsd_write_io_done")
+int on_nfsd_wrote(u64 *ctx)
+{
+	return served_moved(ctx[3]);
+}
+
+/* nfsd_compound_status(operations, done, status, name): the last one is the reply's. */
+SEC("?tp_btf/nfsd_compound_status")
+int on_nfsd_status(u64 *ctx)
+{
+	return served_status(ctx[2]);
+}
 
 /*
  * For whom kernel threads work.

@@ -137,7 +137,7 @@ static inline uint64_t stored_op_total(const struct stored_op *op)
 /* Whether the result of an operation of kind @acts is a number of bytes. */
 static inline bool stored_op_returns_bytes(unsigned int acts)
 {
-	return acts <= OP_WRITE || acts == OP_COPY;
+	return acts <= OP_WRITE || acts == OP_COPY || acts == OP_SERVED;
 }
 
 /* The sums of one operation. */

@@ -94,7 +94,7 @@ static const struct opt_table table = {
 	.name = "iostrata breakdown",
 	.summary = "where every nanosecond of an I/O operation went",
 	.about = "Accounts for each operation (read, write, open, close, fsync, copy, meta, uring, "
-		 "aio, fault) as a whole: its time on CPU by layer, and its waits by their "
+		 "aio, fault, served) as a whole: its time on CPU by layer, and its waits by their "
 		 "cause. The parts are disjoint and add up to the operation's elapsed time.",
 	.groups = groups,
 	.args = run_args,

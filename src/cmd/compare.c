@@ -196,6 +196,8 @@ static int resolve(struct compare_cmd *o, char **rest, int n, struct reason *why
 			return -1;
 	if (o->by == BY_HOST)
 		return breakdown_no_hosts(why);
+	if (o->by == BY_CLIENT)
+		return breakdown_no_clients(why);
 	if (filters_ops(&o->given, why))
 		return -1;
 	if (compare_inputs_set(&o->inputs, rest, n, why))

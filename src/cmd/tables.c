@@ -19,17 +19,12 @@
 #include "trace/syscalls.h"
 
 const struct opt_choice breakdown_by_choices[] = {
-	{ "pid", BY_PID },
-	{ "tid", BY_TID },
-	{ "comm", BY_COMM },
-	{ "file", BY_FILE },
-	{ "cgroup", BY_CGROUP },
-	{ "dev", BY_DEV },
-	{ "cache", BY_CACHE },
-	{ "container", BY_CONTAINER },
-	{ "server", BY_SERVER },
-	{ "host", BY_HOST },
-	{},
+	{ "pid", BY_PID },       { "tid", BY_TID },
+	{ "comm", BY_COMM },     { "file", BY_FILE },
+	{ "cgroup", BY_CGROUP }, { "dev", BY_DEV },
+	{ "cache", BY_CACHE },   { "container", BY_CONTAINER },
+	{ "server", BY_SERVER }, { "host", BY_HOST },
+	{ "client", BY_CLIENT }, {},
 };
 
 static const struct opt_choice layers[] = {
@@ -154,6 +149,12 @@ int breakdown_no_hosts(struct reason *why)
 {
 	reason_set(why, EXIT_USAGE, "--by host is for recordings of several hosts");
 	return reason_hint(why, "'iostrata report --by host FILE...'");
+}
+
+int breakdown_no_clients(struct reason *why)
+{
+	reason_set(why, EXIT_USAGE, "--by client is not for recordings, which have no clients");
+	return reason_hint(why, "'iostrata breakdown --by client'");
 }
 
 enum by_key breakdown_rows_by(const struct breakdown_opts *o)

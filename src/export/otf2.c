@@ -25,11 +25,12 @@ static bool is_async(const struct stored_op *op)
 
 static uint32_t region_of(struct exporting *x, const struct stored_op *op)
 {
-	unsigned int table = op->call & CALL_COMPAT  ? 1
-			     : op->call & CALL_URING ? 2
-			     : op->call & CALL_AIO   ? 3
-			     : op->call & CALL_FAULT ? 4
-						     : 0;
+	unsigned int table = op->call & CALL_COMPAT   ? 1
+			     : op->call & CALL_URING  ? 2
+			     : op->call & CALL_AIO    ? 3
+			     : op->call & CALL_FAULT  ? 4
+			     : op->call & CALL_SERVED ? 5
+						      : 0;
 	uint32_t *r = &x->regions[table][op->call % CALL_MAX];
 	const char *name = x->call_name(op->call);
 	char text[32];

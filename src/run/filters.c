@@ -181,17 +181,10 @@ _Static_assert(MAX_PIDS == MAX_CGROUPS && MAX_PIDS == MAX_FILES && MAX_PIDS == M
 	       "lists");
 
 const struct opt_choice filter_ops[] = {
-	{ "read", OP_READ },
-	{ "write", OP_WRITE },
-	{ "open", OP_OPEN },
-	{ "close", OP_CLOSE },
-	{ "fsync", OP_FSYNC },
-	{ "copy", OP_COPY },
-	{ "meta", OP_META },
-	{ "uring", OP_URING },
-	{ "aio", OP_AIO },
-	{ "fault", OP_FAULT },
-	{},
+	{ "read", OP_READ },   { "write", OP_WRITE },   { "open", OP_OPEN },
+	{ "close", OP_CLOSE }, { "fsync", OP_FSYNC },   { "copy", OP_COPY },
+	{ "meta", OP_META },   { "uring", OP_URING },   { "aio", OP_AIO },
+	{ "fault", OP_FAULT }, { "served", OP_SERVED }, {},
 };
 
 const struct opt filter_opts[] = {
@@ -211,7 +204,7 @@ const struct opt filter_opts[] = {
 	  .help = "only files of this file system type" },
 	{ 0, "op", OPT_STRINGS(struct filters, op_names), .arg = "OP", .known = filter_ops,
 	  .help = "only operations of this kind, or of this system call (fdatasync, stat ...): "
-		  "read, write, open, close, fsync, copy, meta, uring, aio, fault" },
+		  "read, write, open, close, fsync, copy, meta, uring, aio, fault, served" },
 	{ 0, "file", OPT_PATHS(struct filters, files), .arg = "PATH",
 	  .help = "only operations on this file, or on all files below this directory" },
 	{ 0, "min", OPT_DURATION(struct filters, min_ns), .arg = "DUR",
@@ -244,8 +237,8 @@ static int no_such_op(const char *name, struct reason *why)
 	if (meant.name)
 		return reason_hint(why, "did you mean '%s'?", meant.name);
 	return reason_hint(why,
-			   "--op takes read, write, open, close, fsync, copy, meta, uring, aio "
-			   "and fault, and system calls such as fdatasync");
+			   "--op takes read, write, open, close, fsync, copy, meta, uring, aio, "
+			   "fault and served, and system calls such as fdatasync");
 }
 
 int filters_ops(struct filters *f, struct reason *why)
@@ -678,7 +671,7 @@ static unsigned int kinds_of_layer(enum layer layer)
 
 	switch (layer) {
 	case LAYER_SYSCALL:
-		return ~(1U << OP_URING | 1U << OP_FAULT);
+		return ~(1U << OP_URING | 1U << OP_FAULT | 1U << OP_SERVED);
 	case LAYER_VFS:
 		return fs | 1U << OP_COPY | 1U << OP_META;
 	case LAYER_FS:

@@ -668,7 +668,7 @@ static void rq_own_mean(struct value *ret, const void *row, const void *ctx)
 	const struct breakdown_whole *whole = ctx;
 	enum by_key by = whole->v->by;
 
-	ret->unknown = (by != BY_NONE && by != BY_DEV && by != BY_CACHE) ||
+	ret->unknown = (by != BY_NONE && by != BY_DEV && by != BY_CACHE && by != BY_CLIENT) ||
 		       !device_tree_own(&whole->tree, row, &ret->n);
 }
 

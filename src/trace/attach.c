@@ -177,7 +177,7 @@ static bool attach(struct attached *a, struct bpf_program *prog, const struct pr
 static bool is_entry(const struct program *row)
 {
 	return (row->hook == HOOK_FENTRY || row->hook == HOOK_KPROBE) && !row->is_template &&
-	       !row->entry_only;
+	       !row->alone;
 }
 
 /* Attaches a function's entry, and its return if the return program is loaded. The entry alone
@@ -237,7 +237,7 @@ static void tracepoints_attach(struct attached *a, const struct trace_bpf *obj,
 			       const struct feature *f, bool last)
 {
 	for (const struct program *row = programs; row < programs + programs_n; row++)
-		if ((row->hook <= HOOK_TP || row->entry_only) && !row->called && row->last == last)
+		if ((row->hook <= HOOK_TP || row->alone) && !row->called && row->last == last)
 			attach_alone(a, obj, row, f);
 }
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <bpf/bpf.h>
 
 #include "base/lookup.h"
@@ -38,6 +41,17 @@ struct collecting {
 	char server[SERVER_TEXT]; /* with BY_SERVER: of the last row of operations */
 };
 
+/* The address @by, as in struct op_key; an address of IPv4 as such. */
+static void address_text(const unsigned long long by[2], char ret[PATH_MAX])
+{
+	struct in6_addr address;
+	bool is_v4;
+
+	memcpy(&address, by, sizeof(address));
+	is_v4 = IN6_IS_ADDR_V4MAPPED(&address);
+	inet_ntop(is_v4 ? AF_INET : AF_INET6, address.s6_addr + (is_v4 ? 12 : 0), ret, PATH_MAX);
+}
+
 static char *by_text(struct collecting *c, const unsigned long long by[2])
 {
 	char text[PATH_MAX];
@@ -60,6 +74,9 @@ static char *by_text(struct collecting *c, const unsigned long long by[2])
 	case BY_DEV:
 		lookup_dev(&c->mounts, by[0], text, sizeof(text));
 		return strdup(by[0] ? text : "(no file)");
+	case BY_CLIENT:
+		address_text(by, text);
+		return strdup(by[0] | by[1] ? text : "(no client)");
 	default:
 		return NULL;
 	}

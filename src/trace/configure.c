@@ -162,6 +162,11 @@ static void conf_set_servers(struct server_members *at, struct feature *f)
 		{ "sunrpc", "rpc_rqst", "rq_rtt", &at->rpc_rtt },
 		{ "sunrpc", "rpc_rqst", "rq_xmit_bytes_sent", &at->rpc_sent_bytes },
 		{ "sunrpc", "rpc_rqst", "rq_reply_bytes_recvd", &at->rpc_received },
+		{ "sunrpc", "svc_rqst", "rq_prog", &at->svc_program },
+		{ "sunrpc", "svc_rqst", "rq_vers", &at->svc_version },
+		{ "sunrpc", "svc_rqst", "rq_resp", &at->svc_result },
+		{ "sunrpc", "svc_rqst", "rq_addr", &at->svc_client },
+		{ "nfsd", "nfsd_file", "nf_file", &at->nfsd_file },
 	};
 	int member;
 
@@ -307,6 +312,7 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
 	c->servers = c->waits && !c->n_devs;
+	c->served = plan_asked(sc) & ASK_SERVED && feature_nfsd(f);
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);
 	if (plan_asked(sc) & ASK_QUEUED)

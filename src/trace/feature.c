@@ -396,6 +396,15 @@ bool feature_aio(struct feature *f)
 	       feature_has_function(f, "aio_write") && feature_has_function(f, "aio_complete");
 }
 
+bool feature_nfsd(struct feature *f)
+{
+	unsigned int id;
+	int btf_fd;
+
+	return !f->no_fentry[0] && !feature_hook(f, "nfsd_dispatch", "nfsd", &id, &btf_fd) &&
+	       !feature_hook(f, "svc_process", "sunrpc", &id, &btf_fd);
+}
+
 static void names_probe(struct feature *f)
 {
 	feature_look_for(f, looked_for, sizeof(looked_for) / sizeof(*looked_for));

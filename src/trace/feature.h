@@ -55,6 +55,9 @@ bool feature_uring(struct feature *f);
 /* Whether the kernel functions behind libaio can be probed. */
 bool feature_aio(struct feature *f);
 
+/* Whether the kernel serves NFS now, and programs can trace this. */
+bool feature_nfsd(struct feature *f);
+
 /*
  * Whether this kernel preempts threads while our programs run in them.
  *

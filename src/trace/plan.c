@@ -59,6 +59,8 @@ unsigned int plan_asked(const struct session_conf *conf)
 		asks |= ASK_AIO;
 	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_FAULT)
 		asks |= ASK_FAULTS;
+	if (conf->layer == LAYER_OPS && conf->kinds & 1U << OP_SERVED)
+		asks |= ASK_SERVED;
 	if (conf->follow || conf->children)
 		asks |= ASK_CHILD;
 	if (conf->by == BY_THREAD || conf->helpers)
@@ -93,6 +95,7 @@ unsigned int plan_kinds(const struct session_conf *conf)
 		[OP_META] = ~0U,
 		[OP_URING] = ~0U,
 		[OP_AIO] = 1U << OP_READ | 1U << OP_WRITE | 1U << OP_FSYNC,
+		[OP_SERVED] = ~0U,
 	};
 	unsigned int kinds = 0;
 
@@ -161,20 +164,19 @@ static const char no_aborts[] =
 #define FAULT(tag, kind, name, need, why)                                                          \
 	{                                                                                          \
 		.at = PROG(tag), .hook = kind, .target = name, .asks = ASK_FAULTS, .without = why, \
-		.needs = NEED_FIND_VMA | (need), .backup = true,                                   \
-		.entry_only = (kind) == HOOK_FENTRY                                                \
+		.needs = NEED_FIND_VMA | (need), .backup = true, .alone = (kind) == HOOK_FENTRY    \
 	}
 
 #define THROTTLED(tag, need)                                                                       \
 	{                                                                                          \
 		.at = PROG(tag), .hook = HOOK_FENTRY, .target = "throtl_add_bio_tg",               \
-		.needs = need, .asks = ASK_ISSUERS | ASK_WAITS, .entry_only = true                 \
+		.needs = need, .asks = ASK_ISSUERS | ASK_WAITS, .alone = true                      \
 	}
 
 #define FUSE(prog, kind, name, need)                                                               \
 	{                                                                                          \
 		.at = PROG(prog), .hook = kind, .target = name, .module = "fuse",                  \
-		.asks = ASK_SERVERS, .needs = need, .entry_only = (kind) == HOOK_FENTRY            \
+		.asks = ASK_SERVERS, .needs = need, .alone = (kind) >= HOOK_FENTRY                 \
 	}
 
 #define RPC(prog, name, need)                                                                      \
@@ -185,6 +187,15 @@ static const char no_aborts[] =
 
 #define SMB(prog, name, need)                                                                      \
 	TRACEPOINT(prog, name, .module = "cifs", .asks = ASK_SERVERS, .needs = need)
+
+/* Requests to nfsd, which begin and end in SunRPC. */
+#define SERVED(prog, kind, name, in)                                                               \
+	{                                                                                          \
+		.at = PROG(prog), .hook = kind, .target = name, .module = in, .asks = ASK_SERVED,  \
+		.needs = NEED_NFSD, .alone = (kind) >= HOOK_FENTRY                                 \
+	}
+
+#define NFSD(func) SERVED(on_##func, HOOK_FENTRY, #func, "nfsd")
 
 #define FUNCTION(tag, func, kind, entry_asks)                                                      \
 	{ .at = PROG(leave_##tag),                                                                 \
@@ -219,7 +230,7 @@ static const char no_aborts[] =
 #define AIO_END(tag, kind, ...)                                                                    \
 	{                                                                                          \
 		.at = PROG(tag), .hook = kind, .target = "aio_complete",                           \
-		.asks = ASK_AIO | ASK_QUEUED, .needs = NEED_AIO, .entry_only = true, ##__VA_ARGS__ \
+		.asks = ASK_AIO | ASK_QUEUED, .needs = NEED_AIO, .alone = true, ##__VA_ARGS__      \
 	}
 
 #define TEMPLATE_OF(tag, type, stand_in, which)                                                    \
@@ -288,6 +299,18 @@ const struct program programs[] = {
 	SMB(on_smb_done_no_level, "smb3_cmd_done", NEED_NO_LEVEL),
 	SMB(on_smb_err, "smb3_cmd_err", NEED_LEVEL),
 	SMB(on_smb_err_no_level, "smb3_cmd_err", NEED_NO_LEVEL),
+
+	SERVED(on_served, HOOK_FEXIT, "svc_process", "sunrpc"),
+	NFSD(nfsd_dispatch),
+	NFSD(nfsd_splice_read),
+	NFSD(nfsd_readv),
+	NFSD(nfsd_iter_read),
+	NFSD(nfsd_vfs_write),
+	NFSD(nfsd_commit),
+	SERVED(on_nfsd_read, HOOK_TP_BTF, "nfsd_read_io_done", "nfsd"),
+	SERVED(on_nfsd_wrote, HOOK_TP_BTF, "nfsd_write_io_done", "nfsd"),
+	SERVED(on_nfsd_status, HOOK_TP_BTF, "nfsd_compound_status", "nfsd"),
+	SERVED(on_serve, HOOK_FENTRY, "svc_process", "sunrpc"),
 
 	BLOCK_VITAL(on_bio_queue, "block_bio_queue", .needs = NEED_LEVEL),
 	BLOCK_VITAL(on_bio_queue_no_level, "block_bio_queue", .needs = NEED_NO_LEVEL),
@@ -452,7 +475,8 @@ static unsigned int needs_met(struct feature *f)
 								   : NEED_FUSE_FUNCTIONS) |
 	       (perf ? NEED_PERF_CALLS : NEED_TP_CALLS) | (f->task_iter ? NEED_TASK_ITER : 0) |
 	       (pause == 6 || pause == 10 ? NEED_PAUSE : 0) | (feature_uring(f) ? NEED_URING : 0) |
-	       (feature_aio(f) ? NEED_AIO : 0) | (can_find_vma(f) ? NEED_FIND_VMA : 0) |
+	       (feature_aio(f) ? NEED_AIO : 0) | (feature_nfsd(f) ? NEED_NFSD : 0) |
+	       (can_find_vma(f) ? NEED_FIND_VMA : 0) |
 	       (feature_has_function(f, "do_mem_abort") ? NEED_ABORT : NEED_EXCEPTION) |
 	       (f->func == FUNC_FENTRY && feature_has_function(f, "handle_mm_fault")
 			? NEED_FAULT_EXIT
@@ -472,6 +496,8 @@ static const char *why_unmet(unsigned int needs)
 		return "this kernel's tracepoint does not identify its request";
 	if (needs & NEED_FIND_VMA)
 		return no_faults;
+	if (needs & NEED_NFSD)
+		return "nfsd is not loaded now, or its functions cannot be probed";
 	if (needs & NEED_AIO)
 		return "this kernel has no such functions, or has them inlined";
 	return other_fits;

@@ -41,6 +41,7 @@ enum ask {
 	ASK_QUEUED = 1 << 15,  /* ends of reads and writes which outlive their function call */
 	ASK_CGROUPS = 1 << 17, /* paths of new cgroups */
 	ASK_SERVERS = 1 << 16, /* requests of file systems to servers and daemons */
+	ASK_SERVED = 1 << 18,  /* requests which nfsd serves as operations */
 };
 
 enum hook {
@@ -73,9 +74,9 @@ struct program {
 	/* Has a second copy. On a tracepoint: where the kernel preempts tracepoint programs; on a
 	 * function's entry: always; on its return: where the kernel preempts. */
 	bool backup;
-	bool last;       /* attached after all others */
-	bool called;     /* tail-called by the program on the same hook, instead of attached */
-	bool entry_only; /* on a function, without a program at its return */
+	bool last;   /* attached after all others */
+	bool called; /* tail-called by the program on the same hook, instead of attached */
+	bool alone;  /* on a function, without a program at its other end */
 	bool is_template;
 	/* of a function or template: the kind of operation whose calls all pass through it, or
 	 * OP_NONE */
@@ -103,13 +104,14 @@ enum need {
 	NEED_FAULT_EVENT = 1 << 14, /* or software events are, where functions cannot be probed */
 	NEED_FUSE_EVENTS = 1 << 15, /* tracepoints report the requests of FUSE (6.11) */
 	NEED_FUSE_FUNCTIONS = 1 << 16, /* or functions do */
+	NEED_NFSD = 1 << 17,           /* nfsd is there, and its functions can be probed */
 	/* pairs: a kernel has one need of each pair */
 	NEED_ALTERNATIVES = NEED_URING_REQ | NEED_URING_SQE | NEED_EXCEPTION | NEED_ABORT |
 			    NEED_FAULT_EXIT | NEED_FAULT_EVENT | NEED_FUSE_EVENTS |
 			    NEED_FUSE_FUNCTIONS,
 };
 
-enum { MAX_PROGRAMS = 160, MAX_REFUSED = 32 };
+enum { MAX_PROGRAMS = 176, MAX_REFUSED = 32 };
 
 /* The programs for one run. */
 struct plan {

@@ -115,9 +115,9 @@ load lib
 
 @test "choices are listed" {
 	expect 2 breakdown --op frob
-	says "no operation is called" "read, write, open, close, fsync, copy, meta, uring, aio and fault"
+	says "no operation is called" "read, write, open, close, fsync, copy, meta, uring, aio, fault and served"
 	expect 2 breakdown --by frob
-	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server or host"
+	says "must be pid, tid, comm, file, cgroup, dev, cache, container, server, host or client"
 }
 
 @test "options that contradict each other" {

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import fileio
@@ -196,16 +197,24 @@ def served(gate: Gate, point: Path) -> None:
         raise Broken(f"nfsd does not come up: exit {proc.wait(5)}")
 
 
-def nfs_mounted(gate: Gate) -> Path:
-    """NFS v4.2 on a file of 16 MiB."""
-    for module in ("nfsd", "nfs", "nfsv4", "veth", "sch_netem"):
-        machine.need_module(gate.stack, module)
-    here = machine.scratch(gate.kept)
-    export, point = here / "export", here / "nfs"
-    for directory in (export, point):
-        directory.mkdir()
+def tmpfs(gate: Gate) -> Path:
+    """A file system which nfsd can export, unlike the guest's own."""
+    export = machine.scratch(gate.kept) / "export"
+    export.mkdir(exist_ok=True)
     machine.run("mount", "-t", "tmpfs", "export", str(export))
     gate.stack.callback(quietly, "umount", "-l", str(export))
+    return export
+
+
+def nfs_modules(gate: Gate) -> None:
+    for module in ("nfsd", "nfs", "nfsv4", "veth", "sch_netem"):
+        machine.need_module(gate.stack, module)
+
+
+def nfs_mounted(gate: Gate, export: Path) -> Path:
+    """NFS v4.2 on a file of 16 MiB."""
+    point = machine.scratch(gate.kept) / "nfs"
+    point.mkdir(exist_ok=True)
     (export / "f").write_bytes(os.urandom(1 << 20) * 16)
     served(gate, export)
     machine.run("mount", "-i", "-t", "nfs4", "-o", "vers=4.2,addr=10.99.0.1,clientaddr=10.99.0.2,sec=sys",
@@ -236,7 +245,8 @@ def mountstats(point: Path) -> dict[str, tuple[int, int, int]]:
 @suite("server.nfs", 600)
 def nfs(gate: Gate) -> None:
     gate.not_native("a file server and a network")
-    point = nfs_mounted(gate)
+    nfs_modules(gate)
+    point = nfs_mounted(gate, tmpfs(gate))
     need_hooks("NFS")
     file = str(point / "f")
     os.stat(file)
@@ -260,3 +270,74 @@ def nfs(gate: Gate) -> None:
         read_cold(file)
         time.sleep(0.1)
     compare_cold(gate, "cold", trace, "nfs4")
+
+
+def nfsd_counts() -> tuple[int, int, int]:
+    """Requests, bytes read and bytes written, as the kernel counts them for the server."""
+    text = machine.run("ip", "netns", "exec", "server", "cat", "/proc/net/rpc/nfsd")
+    lines = {words[0]: words[1:] for words in (line.split() for line in text.splitlines())}
+    return int(lines["rpc"][0]), int(lines["io"][0]), int(lines["io"][1])
+
+
+def drop_caches() -> None:
+    os.sync()  # pages that are dirty stay
+    Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
+
+
+def compare_served(gate: Gate, file: Path) -> None:
+    """Requests and their bytes are as many as the kernel counts; a name that is not there is an error."""
+    drop_caches()
+    with Trace("--op", "served") as trace:
+        before = nfsd_counts()
+        fileio.read_at(str(file), range(0, READS << 20, 1 << 20), SIZE, os.O_DIRECT)
+        fileio.write_at(str(file), range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT, sync=True)
+        for i in range(COLD):
+            with suppress(FileNotFoundError):
+                os.stat(file.parent / f"none{i}")
+        after = nfsd_counts()
+    requests, read, written = (b - a for a, b in zip(before, after))
+    rows = trace.rows("ops", op="served")
+    gate.check("count", trace.total("count", op="served") == requests >= 2 * READS + COLD,
+               ours=trace.total("count", op="served"), theirs=requests)
+    gate.check("bytes", trace.total("bytes", op="served") == read + written == 2 * READS * SIZE,
+               ours=trace.total("bytes", op="served"), theirs=f"{read}/{written}")
+    gate.check("errors", trace.total("errors", op="served") == COLD, found=trace.total("errors", op="served"),
+               wanted=COLD)
+    gate.check("sums", all(sum(ns or 0 for ns in r["strata"].values()) == r["total_ns"] for r in rows))
+    gate.check("alone", all(r["op"] == "served" for r in trace.rows("ops")) and not sum(trace.lost().values()),
+               lost=str(trace.lost()))
+    strata = trace.strata(op="served", fs="ext4")
+    gate.check("device", strata["device"] >= 0.9 * READS * DELAY_MS * MS, ms=strata["device"] / MS,
+               put_in_ms=READS * DELAY_MS)
+    gate.check("sleep", strata["sleep"] + strata["helper"] <= 0.1 * strata["device"],
+               ms=(strata["sleep"] + strata["helper"]) / MS)
+
+
+def compare_keys(gate: Gate, file: Path, name: str) -> None:
+    """Whose requests, and on which file."""
+    for key, wanted in (("client", "10.99.0.2"), ("file", name)):
+        with Trace("--by", key) as trace:
+            fileio.read_at(str(file), range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+        rows = [r for r in trace.rows("ops", op="served") if r["bytes"]]
+        gate.check(f"{key}.name", {(r["key"] or "").endswith(wanted) for r in rows} == {True},
+                   found=" ".join(sorted({str(r["key"]) for r in rows})), wanted=wanted)
+        gate.check(f"{key}.bytes", sum(r["bytes"] for r in rows) == READS * SIZE,
+                   found=sum(r["bytes"] for r in rows), wanted=READS * SIZE)
+        others = [r for r in trace.rows("ops", op="read", fs="nfs4") if r["bytes"]]
+        gate.check(f"{key}.local", key == "file" or {r["key"] for r in others} == {"(no client)"},
+                   found=" ".join(sorted({str(r["key"]) for r in others})))
+
+
+@suite("server.served", 600)
+def served_requests(gate: Gate) -> None:
+    """What nfsd does for a client of another network namespace."""
+    gate.not_native("a file server and a network")
+    nfs_modules(gate)
+    disk = machine.null_blk(gate.stack, gate.kept, queue_mode=2, irqmode=2, completion_nsec=DELAY_MS * MS,
+                            memory_backed=1, size=64)
+    export = machine.mounted(gate.stack, gate.kept, disk, "ext4")
+    file = nfs_mounted(gate, export) / "f"
+    need_hooks("NFS server")
+    os.stat(file)
+    compare_served(gate, file)
+    compare_keys(gate, file, f"{export.name}/f")
