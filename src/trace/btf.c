@@ -169,14 +169,18 @@ struct module_types {
 	UT_hash_handle hh;
 };
 
-/* Descriptor of the BTF object called @name, and its id; -ENOENT if there is none. */
+/* Descriptor of the BTF object called @name, and its id; -ENOENT if there is none. A module which
+ * is not loaded has no file in sysfs: then the objects of all others need not be opened. */
 static int module_types_open(const char *name, __u32 *ret_id)
 {
 	struct bpf_btf_info info;
 	__u32 id = 0, len;
-	char text[64];
+	char text[96];
 	int fd;
 
+	snprintf(text, sizeof(text), "/sys/kernel/btf/%s", name);
+	if (access(text, F_OK))
+		return -ENOENT;
 	while (!bpf_btf_get_next_id(id, &id)) {
 		fd = bpf_btf_get_fd_by_id(id);
 		if (fd < 0)
@@ -218,22 +222,41 @@ static struct module_types *module_types(struct feature *f, const char *name)
 	return m;
 }
 
-/* Searches only the module's own types: libbpf would search all of the kernel's first. */
-static int module_function(struct feature *f, const char *module, const char *function,
-			   int *ret_btf_fd)
+/* The id of @name, a struct or else a function or typedef, among the module's own types; 0: there
+ * is none. libbpf would search all of the kernel's first. */
+static __u32 module_type(struct feature *f, const struct module_types *m, const char *name,
+			 bool is_struct)
 {
-	const struct module_types *m = module_types(f, module);
 	const struct btf_type *t;
 
 	for (__u32 id = btf__type_cnt(types(f)); m && m->btf && id < btf__type_cnt(m->btf); id++) {
 		t = btf__type_by_id(m->btf, id);
-		if ((!btf_is_func(t) && !btf_is_typedef(t)) ||
-		    strcmp(btf__name_by_offset(m->btf, t->name_off), function))
-			continue;
-		*ret_btf_fd = m->fd;
-		return id;
+		if ((is_struct ? btf_is_struct(t) : btf_is_func(t) || btf_is_typedef(t)) &&
+		    !strcmp(btf__name_by_offset(m->btf, t->name_off), name))
+			return id;
 	}
-	return -ENOENT;
+	return 0;
+}
+
+static int module_function(struct feature *f, const char *module, const char *function,
+			   int *ret_btf_fd)
+{
+	const struct module_types *m = module_types(f, module);
+	__u32 id = module_type(f, m, function, false);
+
+	if (!id)
+		return -ENOENT;
+	*ret_btf_fd = m->fd;
+	return id;
+}
+
+/* Type id of the kernel's struct @type; 0: there is none. */
+static __u32 kernel_struct(struct feature *f, const char *type)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "struct %s", type);
+	return feature_type(f, name);
 }
 
 int feature_function(struct feature *f, const char *function, const char *module,
@@ -260,9 +283,9 @@ int feature_hook(struct feature *f, const char *hook, const char *module, unsign
 int feature_member(struct feature *f, const char *module, const char *type, const char *member)
 {
 	struct module_types *m = module_types(f, module);
-	const struct btf *btf = m && m->btf ? m->btf : types(f);
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	__u32 own = module_type(f, m, type, true), id = own ? own : kernel_struct(f, type);
+	const struct btf *btf = own ? m->btf : types(f);
+	const struct btf_type *t = id ? btf__type_by_id(btf, id) : NULL;
 
 	for (int i = 0; t && i < btf_vlen(t); i++) {
 		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
@@ -378,9 +401,9 @@ static int field_offset(const struct btf *btf, const struct btf_type *t, const c
 
 int feature_field_offset(struct feature *f, const char *type, const char *field)
 {
-	int id = types(f) ? btf__find_by_name_kind(types(f), type, BTF_KIND_STRUCT) : -1;
+	__u32 id = types(f) ? kernel_struct(f, type) : 0;
 
-	return id > 0 ? field_offset(types(f), btf__type_by_id(types(f), id), field) : -1;
+	return id ? field_offset(types(f), btf__type_by_id(types(f), id), field) : -1;
 }
 
 void feature_forget_types(struct feature *f)

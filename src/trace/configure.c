@@ -311,7 +311,8 @@ void configure(struct bpf_conf *c, const struct session_conf *sc, struct feature
 	conf_set_files(c, sc, f);
 	if (plan_asked(sc) & ASK_SERVERS)
 		conf_set_servers(&c->at, f);
-	c->servers = c->waits && !c->n_devs;
+	/* programs for a module that is not loaded now are not loaded either */
+	c->servers = c->waits && !c->n_devs && (c->at.fuse_in || c->at.rpc_msg);
 	c->served = plan_asked(sc) & ASK_SERVED && feature_nfsd(f);
 	if (c->behalf && !f->interrupt_level)
 		conf_set_level(c);

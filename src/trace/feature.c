@@ -364,6 +364,20 @@ static const char *const looked_for[] = {
 	"btf_trace_sys_enter",
 	"btf_trace_block_io_done",
 	"__traceiter_balance_dirty_pages",
+	"struct pcpu_hot",
+	"struct thread_info",
+	"struct rw_semaphore",
+	"struct btrfs_inode",
+	"struct btrfs_root",
+	"struct ovl_inode",
+	"struct ovl_file",
+	"struct fuse_req",
+	"struct fuse_mount",
+	"struct fuse_conn",
+	"struct rpc_task",
+	"struct rpc_procinfo",
+	"struct rpc_xprt",
+	"struct rpc_rqst",
 };
 
 /* Only developers of the BPF programs need these messages. */

@@ -15,6 +15,7 @@
 #include "base/reason.h"
 #include "bpf/conf.h"
 #include "cell.h"
+#include "trace/btf.h"
 #include "trace/feature.h"
 #include "trace/plan.h"
 #include "trace/session.h"
@@ -254,10 +255,24 @@ static void accesses_resize(const struct bpf_conf *c, struct bpf_object *obj)
 	bpf_map__set_max_entries(taken, bpf_map__max_entries(taken) + c->access_slots);
 }
 
+/* Whether a file system with a server is there, so that programs on its events are loaded. */
+static bool have_servers(const struct bpf_conf *c, struct feature *f)
+{
+	static const char *const hooks[][2] = { { "btf_trace_9p_client_req", "9pnet" },
+						{ "btf_trace_smb3_cmd_enter", "cifs" } };
+	bool have = c->at.fuse_in || c->at.rpc_msg;
+	unsigned int id;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks) && !have; i++)
+		have = !feature_hook(f, hooks[i][0], hooks[i][1], &id, &fd);
+	return have;
+}
+
 /* Sizes maps by the number of CPUs, as the I/O in flight grows with it. The kernel allocates these
  * maps at once. */
 static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
-			struct bpf_object *obj)
+			struct bpf_object *obj, struct feature *f)
 {
 	bool waits = sc->layer == LAYER_OPS, behalf = sc->by == BY_THREAD || sc->helpers;
 	unsigned int async = c->async ? c->async_slots + 1 + c->reap_rings * REAP_PLACES : 1;
@@ -275,7 +290,7 @@ static void maps_resize(const struct session_conf *sc, const struct bpf_conf *c,
 	resize(obj, "helpers", waits ? helpers_max(cpus) : 1);
 	resize(obj, "server_rows_even", SERVER_ROWS);
 	resize(obj, "server_rows_odd", SERVER_ROWS);
-	resize(obj, "server_requests", c->at.fuse_in || c->at.rpc_msg ? SERVER_REQUESTS : 1);
+	resize(obj, "server_requests", have_servers(c, f) ? SERVER_REQUESTS : 1);
 	resize(obj, "clients", behalf ? helpers_max(cpus) : 1);
 	/* an entry stays after a worker took the work; it must not push out waiting work */
 	resize(obj, "works", behalf ? 4 * helpers_max(cpus) : 1);
@@ -298,7 +313,8 @@ static void maps_allocate(struct bpf_object *obj)
 {
 	static const char *const names[] = { "op_rows_even",      "op_rows_odd",
 					     "file_names_even",   "file_names_odd",
-					     "thread_names_even", "thread_names_odd" };
+					     "thread_names_even", "thread_names_odd",
+					     "server_rows_even",  "server_rows_odd" };
 	struct bpf_map *map;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -366,14 +382,14 @@ static void maps_preallocate(struct bpf_object *obj)
 }
 
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
-		    const struct feature *f)
+		    struct feature *f)
 {
 	struct rowmaps_size rows;
 	struct bpf_map *map;
 
 	bpf_object__for_each_map (map, obj)
 		bpf_map__set_autocreate(map, map_wanted(sc, c, bpf_map__name(map)));
-	maps_resize(sc, c, obj);
+	maps_resize(sc, c, obj, f);
 	maps_rows_size(sc, f, c->cpus, &rows);
 	rowmaps_resize(&rows, obj);
 	if (f->map_alloc)

@@ -54,7 +54,7 @@ bool rowmaps_in_slots(const struct rowmaps *r);
 
 /* Chooses types and sizes of the maps of @obj, which is not loaded yet. */
 void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const struct bpf_conf *c,
-		    const struct feature *f);
+		    struct feature *f);
 
 /*
  * Fills each CPU's reserve of rows of operations, for programs which add rows in an interrupt: the
