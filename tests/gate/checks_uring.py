@@ -303,8 +303,8 @@ def owner(gate: Gate) -> None:
     ringer = Ringer(gate, "poll", file_on_ext4(gate))
     with shared(gate, *OF_RINGERS) as trace:
         ringer.go()
-    compare_calls(gate, trace, ringer, key=ringer.key)
-    compare_calls(gate, trace, ringer, comm="ringer")
+    # other ringers, whose requests end late, may be in the same interval of a shared run
+    compare_calls(gate, trace, ringer, key=ringer.key, comm="ringer")
 
 
 @suite("uring.file")
