@@ -241,12 +241,13 @@ for fd in range(0, 4096):
 }
 
 @test "doctor tells a user without any capability what the kernel has, and who may trace" {
-	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all sh -c 'exec "$0" doctor' "$iostrata"
+	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
+	run --separate-stderr "${nobody[@]}" sh -c 'exec "$0" doctor' "$iostrata"
 	((status == 4))
 	grep -q '^syscall  *yes' <<<"$output"
 	[[ $output == *"for root"* ]]
 	[[ $stderr == "error: "*"hint: "* ]]
-	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all sh -c 'exec "$0" doctor -j' "$iostrata"
+	run --separate-stderr "${nobody[@]}" sh -c 'exec "$0" doctor -j' "$iostrata"
 	((status == 4))
 	json '.findings | length > 3'
 }
