@@ -14,6 +14,8 @@ from pathlib import Path
 import fileio
 import machine
 import oracles
+import tool
+from checks_record import Record
 from harness import Broken, Gate, Skip, suite
 from tool import Trace, ask_doctor
 
@@ -116,6 +118,19 @@ def fuse(gate: Gate) -> None:
         rows = [r for r in trace.json["servers"] if r["op"] == "READ" and r["mount"] == str(daemon.point)]
         gate.check(f"{mode}.count", [(r["count"], r["received_bytes"]) for r in rows] == [(READS, READS * (SIZE + 16))],
                    found=" ".join(f"{r['count']}/{r['received_bytes']}" for r in rows), wanted=READS)
+    compare_recorded(gate, daemon)
+
+
+def compare_recorded(gate: Gate, daemon: Fuser) -> None:
+    """A report has the table of servers; if it cannot have the table, it says so."""
+    file = machine.scratch(gate.kept) / "server.ios"
+    with Record(file):
+        fileio.read_at(daemon.file, range(0, READS * SIZE, SIZE), SIZE, os.O_DIRECT)
+    whole, part = (subprocess.run([tool.copy(), "report", *filters, str(file)], capture_output=True, text=True,
+                                  check=False) for filters in ([], ["--op", "read"]))
+    hidden = "to servers are not shown"
+    gate.check("recorded", str(daemon.point) in whole.stdout and hidden not in whole.stderr, stderr=whole.stderr)
+    gate.check("hidden", str(daemon.point) not in part.stdout and hidden in part.stderr, stderr=part.stderr)
 
 
 @suite("server.hung")
