@@ -59,8 +59,8 @@ void maps_configure(struct bpf_object *obj, const struct session_conf *sc, const
 /*
  * Fills each CPU's reserve of rows of operations, for programs which add rows in an interrupt: the
  * kernel refills a reserve only between interrupts. It begins with one row, and is refilled to some
- * 24 when one is taken, see struct bpf_mem_alloc. CPUs on which this thread may not run keep one. For
- * kernels with feature.map_alloc.
+ * 24 when one is taken, see struct bpf_mem_alloc. CPUs on which this thread may not run keep one.
+ * For kernels with feature.map_alloc.
  */
 void maps_fill_reserves(struct bpf_object *obj);
 

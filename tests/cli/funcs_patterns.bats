@@ -273,7 +273,8 @@ no_debug_file() {
 			and (.counted_only | endswith("/swap\u0027 switches stacks (swapcontext)")) and all(.lost[]; . == 0)'
 		[[ $stderr == *"times are not measured, calls are only counted: '$tmp/swap' switches stacks (swapcontext)"* ]]
 		expect 0 funcs -j --probe "$probe" --by comm "$tmp/swap:there" -- "$tmp/swap"
-		json '[.functions[] | [.name, .key, .count, .unreturned, .mean_ns, .hist]] == [["there", "swap", 2, 2, null, []]]'
+		json '[.functions[] | [.name, .key, .count, .unreturned, .mean_ns, .hist]] ==
+			[["there", "swap", 2, 2, null, []]]'
 	done
 	((tried > 0)) || skip "no uprobes here"
 	expect 0 funcs "$tmp/swap:there" "$tmp/swap:main" -- "$tmp/swap"
@@ -424,7 +425,8 @@ no_debug_file() {
 		int main(int argc, char **argv) { work(); raise(argc > 1 ? atoi(argv[1]) : 0); return 0; }
 	EOT
 	run -132 --separate-stderr "$iostrata" funcs "$tmp/dies:work" -- "$tmp/dies" 4
-	grep -qE '^warning: process [0-9]+ was killed by SIGILL, perhaps because of the probes: a program which switches stacks' <<<"$stderr"
+	killed='^warning: process [0-9]+ was killed by SIGILL, perhaps because of the probes: a program which switches stacks'
+	grep -qE "$killed" <<<"$stderr"
 	grep -qE "^hint: .*man iostrata-funcs" <<<"$stderr"
 	run -134 --separate-stderr "$iostrata" funcs "$tmp/dies:work" -- "$tmp/dies" 6
 	grep -qE '^warning: process [0-9]+ was killed by SIGABRT, .*: an exception thrown through a traced' <<<"$stderr"

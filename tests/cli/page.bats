@@ -519,7 +519,8 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 		dd if=/dev/zero of="$dir/data" bs=64K count=101 oflag=direct status=none
 	"$iostrata" breakdown -j --pattern --by dev -o "$tmp/json" -- \
 		dd if="$dir/data" of=/dev/null bs=64K iflag=direct status=none 2>"$tmp/said"
-	"$iostrata" breakdown -j -o "$tmp/off" -- dd if="$dir/data" of=/dev/null bs=64K iflag=direct status=none 2>"$tmp/said"
+	"$iostrata" breakdown -j -o "$tmp/off" -- \
+		dd if="$dir/data" of=/dev/null bs=64K iflag=direct status=none 2>"$tmp/said"
 	rm -r "$dir"
 	grep -E "disk +.*count +size" "$tmp/text"
 	command jq -e '[.requests[] | select(.op == "R" and .count >= 101)] | length == 1 and all(.[];

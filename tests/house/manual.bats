@@ -74,7 +74,8 @@ table_rows() {
 @test "the manual has each exit status that there is" {
 	sed -n 's/^\tEXIT_[A-Z]* = \([0-9]*\),.*/\1/p' src/base/reason.h | sort -n >"$BATS_TEST_TMPDIR/codes"
 	(($(wc -l <"$BATS_TEST_TMPDIR/codes") > 5))
-	sed -n '/^# EXIT STATUS/,/^# SIGNALS/s/^\*\([0-9]*\)\*$/\1/p' man/iostrata.1.scd | sort -nu >"$BATS_TEST_TMPDIR/told"
+	sed -n '/^# EXIT STATUS/,/^# SIGNALS/s/^\*\([0-9]*\)\*$/\1/p' man/iostrata.1.scd |
+		sort -nu >"$BATS_TEST_TMPDIR/told"
 	none comm -23 <(sort "$BATS_TEST_TMPDIR/codes") <(sort "$BATS_TEST_TMPDIR/told")
 	# and no other but success, and those of a shell
 	[[ $(comm -13 <(sort "$BATS_TEST_TMPDIR/codes") <(sort "$BATS_TEST_TMPDIR/told") | tr '\n' ' ') == "0 126 127 " ]]

@@ -33,8 +33,8 @@ schemas() { # Python from stdin, with all schemas by their names
 }
 
 @test "each list of strata in a schema has all of them" {
-	mapfile -t strata < <(sed -n '/^const struct opt_term strata_terms/,/^};/s/.*\[ST_[A-Z]*\] = { "\([a-z]*\)".*/\1/p' \
-		src/base/names.c)
+	mapfile -t strata < <(sed -n '/^const struct opt_term strata_terms/,/^};/p' src/base/names.c |
+		sed -n 's/.*\[ST_[A-Z]*\] = { "\([a-z]*\)".*/\1/p')
 	((${#strata[@]} > 9))
 	schemas < <(echo "strata = '${strata[*]}'.split()"; cat <<-'PY'
 		looked_at = set()
@@ -44,7 +44,8 @@ schemas() { # Python from stdin, with all schemas by their names
 		        yield path, set(one)
 		    elif isinstance(one, list):
 		        yield path, {text for text in one if isinstance(text, str)}
-		    for name, inner in one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ():
+		    inside = one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ()
+		    for name, inner in inside:
 		        yield from lists(f"{path}.{name}", inner)
 		for name, whole in SCHEMAS.items():
 		    for path, found in lists(name, whole):

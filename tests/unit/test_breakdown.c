@@ -1747,6 +1747,26 @@ static void containers_have_short_names(void **state)
 	fixture_done(&f);
 }
 
+static void record_of_every_member(struct slow_op *r)
+{
+	fill_record(r);
+	r->op.start_ns = 401;
+	r->op.ret = 402;
+	r->who.cgroup = 403;
+	r->op.device_bytes = 407;
+	r->lock_ns = 404;
+	r->lock_holder = (struct waker){
+		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"
+	};
+	r->helper = (struct waker){ .pid = 411, .tid = 412, .comm = "jbd2/sda" };
+	r->slept_ns = 413;
+	r->woken_by = (struct waker){ .pid = 414, .tid = 415, .comm = "bindfs" };
+	r->has_segments = true;
+	r->segments =
+		(struct segments){ 2, 410, { SEGMENT(ST_SYSCALL, 408), SEGMENT(ST_DEVICE, 409) } };
+	r->fs = 1;
+}
+
 static void json_has_every_member(void **state)
 {
 	static const unsigned int bins[][2] = {
@@ -1819,22 +1839,7 @@ static void json_has_every_member(void **state)
 	f.sn.bpf_run_ns = 330;
 	f.sn.bpf_run_cnt = 331;
 	f.sn.has_overhead = true;
-	fill_record(&f.records[0]);
-	f.records[0].op.start_ns = 401;
-	f.records[0].op.ret = 402;
-	f.records[0].who.cgroup = 403;
-	f.records[0].op.device_bytes = 407;
-	f.records[0].lock_ns = 404;
-	f.records[0].lock_holder = (struct waker){
-		.pid = 405, .tid = 406, .op = OP_FSYNC, .stratum = ST_FS, .comm = "jbd2"
-	};
-	f.records[0].helper = (struct waker){ .pid = 411, .tid = 412, .comm = "jbd2/sda" };
-	f.records[0].slept_ns = 413;
-	f.records[0].woken_by = (struct waker){ .pid = 414, .tid = 415, .comm = "bindfs" };
-	f.records[0].has_segments = true;
-	f.records[0].segments =
-		(struct segments){ 2, 410, { SEGMENT(ST_SYSCALL, 408), SEGMENT(ST_DEVICE, 409) } };
-	f.records[0].fs = 1;
+	record_of_every_member(&f.records[0]);
 	v.command = "sqlite3";
 	v.by = BY_PID;
 	print(&f, breakdown_json, &v, 1);
