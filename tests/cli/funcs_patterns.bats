@@ -130,7 +130,8 @@ no_debug_file() {
 		int fast(void) __attribute__((ifunc("choose")));
 	EOT
 	expect 1 funcs "$tmp/libi.so:fast" -D 0.1
-	says 'fast cannot be traced: .*chosen at run time \(IFUNC\) from __fast_(avx, __fast_sse|sse, __fast_avx); name those'
+	both='__fast_(avx, __fast_sse|sse, __fast_avx)'
+	says "fast cannot be traced: .*chosen at run time \(IFUNC\) from $both; name those"
 	expect 0 funcs --list "$tmp/libi.so:*fast*"
 	[[ $output == *'3 functions, 1 of them not traced' ]]
 	strip -s "$tmp/libi.so"
@@ -425,7 +426,8 @@ no_debug_file() {
 		int main(int argc, char **argv) { work(); raise(argc > 1 ? atoi(argv[1]) : 0); return 0; }
 	EOT
 	run -132 --separate-stderr "$iostrata" funcs "$tmp/dies:work" -- "$tmp/dies" 4
-	killed='^warning: process [0-9]+ was killed by SIGILL, perhaps because of the probes: a program which switches stacks'
+	killed='^warning: process [0-9]+ was killed by SIGILL, perhaps because of the probes: '
+	killed+='a program which switches stacks'
 	grep -qE "$killed" <<<"$stderr"
 	grep -qE "^hint: .*man iostrata-funcs" <<<"$stderr"
 	run -134 --separate-stderr "$iostrata" funcs "$tmp/dies:work" -- "$tmp/dies" 6
