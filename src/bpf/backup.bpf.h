@@ -37,7 +37,7 @@ struct handled {
 	u8 event[2]; /* 0: none. The second is for an interrupt between the two programs. */
 	u32 tid;
 };
-static struct handled handled[HANDLED_SLOTS + IDLE_SLOTS];
+static struct handled handled[HANDLED_SLOTS + IDLE_SLOTS] SEC(MORE_VARIABLES);
 
 /*
  * Whether this program must handle the event @ev of @obj. Where programs can be preempted, each has

@@ -315,12 +315,16 @@ struct uring_ring {
 	u32 pad;
 };
 
+/* A second section of variables: one has no more than 4 MiB on 5.10, KMALLOC_MAX_SIZE. libbpf
+ * before 1.5 knows only one section .bss. */
+#define MORE_VARIABLES ".data.more"
+
 /* Variables, not maps of their own: the address of a slot takes one multiplication. An element of
  * an array needs checks and a key on the stack. */
 static struct task_state tasks[TASK_SLOTS];
 static struct io_state io_slots[IO_SLOTS];
 static struct mark marks[MARK_SLOTS * MARK_LEVELS];
-static struct done dones[DONE_SLOTS];
+static struct done dones[DONE_SLOTS] SEC(MORE_VARIABLES);
 static struct uring_ring uring_rings[REAP_RINGS];
 
 /* The slots of @tasks that have an owner. The value is not used. */
