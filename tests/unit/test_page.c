@@ -224,6 +224,7 @@ static void json_keeps_to_its_limit(void **state)
 	assert_non_null(strstr(json, "\"shares\":[{\"letter\":\"C\",\"name\":\"cpu\","
 				     "\"mostly\":\"on CPU\",\"strata\":[\"syscall\",\"vfs\","
 				     "\"fs\"]}"));
+	assert_non_null(strstr(json, "\"waiting for the device\",\"strata\":[\"device\"]}"));
 	assert_non_null(strstr(json, "{\"code\":\"DE\",\"name\":\"erase\"}"));
 	json_seen(json);
 	free(json);
