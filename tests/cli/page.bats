@@ -489,16 +489,16 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	need_root
 	dir=$(disk_dir)
 	dd if=/dev/zero of="$dir/data" bs=1M count=8 status=none
-	# direct reads: one after the other; each 64 KiB further; then sizes of which there are many
+	# reads one after the other; each 64 KiB further; then of many sizes, anywhere
 	cat >"$tmp/reads.py" <<-'END'
-		import mmap, os, sys
-		fd, room = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20)
+		import os, sys
+		fd = os.open(sys.argv[1], os.O_RDONLY)
 		for i in range(23):
-		    os.preadv(fd, [memoryview(room)[:4096]], i * 4096)
+		    os.pread(fd, 4096, i * 4096)
 		for i in range(101):
-		    os.preadv(fd, [memoryview(room)[:4096]], 131072 + i * 65536)
+		    os.pread(fd, 4096, 131072 + i * 65536)
 		for i in range(1, 14):
-		    os.preadv(fd, [memoryview(room)[:i * 512]], 1048576 * (i % 2) + 4096 * i * i)
+		    os.pread(fd, i * 512, 1048576 * (i % 2) + 4096 * i * i)
 	END
 	figures='[.ops[] | select(.op == "read" and (.key | endswith("/data"))) | .pattern][0]'
 	"$iostrata" record -o "$tmp/r.ios" -- "$python" "$tmp/reads.py" "$dir/data" 2>"$tmp/said"
@@ -506,9 +506,11 @@ assert seen <= keys and (len(keys) > 100 or seen == keys), (seen ^ keys)' "$tmp/
 	"$iostrata" breakdown -j --pattern --by file -o "$tmp/live" -- "$python" "$tmp/reads.py" "$dir/data" 2>"$tmp/said"
 	rm -r "$dir"
 	command jq -c "$figures" "$tmp/live" >"$tmp/breakdown"
-	diff "$tmp/report" "$tmp/breakdown"
-	command jq -e '.count == 137 and .sequential > 0.16 and .sequential < 0.2 and .strided > 0.7 and
-		.size_p50_bytes == 4096' "$tmp/breakdown"
+	# records of several CPUs come about in their order; the kernel sees the order itself
+	sizes='[.count, .size_mean_bytes, .size_p50_bytes, .size_max_bytes]'
+	diff <(command jq -c "$sizes" "$tmp/report") <(command jq -c "$sizes" "$tmp/breakdown")
+	command jq -e '.count == 137 and (.sequential * 137 | round) == 22 and (.strided * 137 | round) == 99' \
+		"$tmp/breakdown"
 	command jq -e '.unpatterned == 0 and all(.requests[]; .pattern == null)' "$tmp/live"
 }
 
