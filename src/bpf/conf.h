@@ -222,7 +222,7 @@ struct bpf_conf {
 	unsigned char servers;       /* requests to servers have rows */
 	unsigned char op_accesses, rq_accesses; /* operations by file, requests by disk have
 						 * patterns; with access_slots */
-	unsigned char served;        /* requests which nfsd serves are operations */
+	unsigned char served;                   /* requests which nfsd serves are operations */
 	struct server_members at;
 	/* for programs that may not refer to the interrupt level: its place, relative to the
 	 * address which @cpu_offsets has for each CPU; 0: not known, or not needed */
