@@ -316,7 +316,8 @@ def compare_served(gate: Gate, file: Path) -> None:
                ours=trace.total("count", op="served"), theirs=requests)
     gate.check("bytes", trace.total("bytes", op="served") == read + written == 2 * READS * SIZE,
                ours=trace.total("bytes", op="served"), theirs=f"{read}/{written}")
-    gate.check("errors", trace.total("errors", op="served") == COLD, found=trace.total("errors", op="served"),
+    # at first nfsd may refuse to open files, as clients of before may claim theirs; then it is asked again
+    gate.check("errors", trace.total("errors", op="served") >= COLD, found=trace.total("errors", op="served"),
                wanted=COLD)
     gate.check("sums", all(sum(ns or 0 for ns in r["strata"].values()) == r["total_ns"] for r in rows))
     gate.check("alone", all(r["op"] == "served" for r in trace.rows("ops")) and not sum(trace.lost().values()),
