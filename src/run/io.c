@@ -62,11 +62,13 @@ struct chosen_file {
 	UT_hash_handle hh;
 };
 
-/* Whether --file chooses requests: where they are counted by file, and no record of each is sent.
+/* Whether --file chooses requests: where they are counted by file, no record of each is sent, and
+ * there is one table. An interval may have the requests of an operation which ends in a later one.
  */
 static bool chooses_files(const struct io_run *io)
 {
-	return io->conf.by == BY_FILE && io->run.lists.n_files && !io->conf.sent_requests;
+	return io->conf.by == BY_FILE && io->run.lists.n_files && !io->conf.sent_requests &&
+	       !io->run.opts.interval_ns;
 }
 
 static struct chosen_file *chosen_find(const struct io_run *io, const unsigned long long by[2])

@@ -51,6 +51,7 @@ def _null_or_not(name: str, ns: int | None, missing: list[str], op: str) -> bool
     """fs is also missing in the rows of a file system whose functions are not probed, vfs in those
     of operations that have no function of the VFS that is."""
     return ((ns is None) == (name in missing) or (name == "fs" and ns is None) or
+            (name == "reap" and ns is None and op == "aio") or
             (name == "vfs" and ns is None and op in ("close", "meta", "uring", "aio", "fault", "served")))
 
 
