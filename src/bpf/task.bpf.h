@@ -428,7 +428,10 @@ static __always_inline void op_move(struct op *to, struct op *from)
 	u32 list = to->segments;
 	struct segments *s;
 
-	*to = *from;
+	__builtin_memcpy(to, from, offsetof(struct op, offset));
+	if (CONF(call_noted) || CONF(segments))
+		__builtin_memcpy(&to->offset, &from->offset,
+				 sizeof(*to) - offsetof(struct op, offset));
 	if (!CONF(segments))
 		return;
 	if (list && from->segments) {
