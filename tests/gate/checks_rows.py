@@ -27,7 +27,7 @@ KEYS, KEYS_EMULATED, PIDS = 100_003, 34_019, 2503
 MAX_RESIDENT_KB = 64 << 10
 MAX_OWN_KB = 6 << 10  # while it traces; the kernel's symbols and types, read at the start, are some MiB each
 # Maps that are allocated at once, by how many CPUs there may be; the last: as many as there are.
-THREADS_MB = 4.9
+THREADS_MB = 6.1
 MAX_MAPS_MB = ((2, 12.5), (8, 26), (1 << 20, 64))
 DRAIN_S = 10  # DRAIN_CELLS_S in drain.c
 BUCKETS = 1184  # HIST_N in cell.h
