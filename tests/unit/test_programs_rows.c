@@ -243,7 +243,7 @@ static const struct op_key *key_of_bobs(enum by_key by)
 	conf.by = by;
 	ext4.inode.i_generation = 31;
 	f = info_of(&ext4);
-	assert_non_null(row_hashed(&f, ROW_WHAT(17, OP_URING, CACHE_MISS), 600, &bob));
+	assert_non_null(row_hashed(&f, ROW_WHAT(17, OP_URING, CACHE_MISS), 600, &bob, !live.epoch));
 	return only_key();
 }
 
@@ -380,11 +380,11 @@ static void test_no_file_to_name(void **state)
 	conf.by = BY_FILE;
 	f = info_of(&ext4);
 	f.file = 0;
-	assert_non_null(row_hashed(&f, ROW_WHAT(0, OP_READ, 0), 600, NULL));
+	assert_non_null(row_hashed(&f, ROW_WHAT(0, OP_READ, 0), 600, NULL, !live.epoch));
 	assert_int_equal(map_count(&file_names_even), 0);
 	f = info_of(&ext4);
 	f.ino = 0;
-	assert_non_null(row_hashed(&f, ROW_WHAT(0, OP_READ, 0), 600, NULL));
+	assert_non_null(row_hashed(&f, ROW_WHAT(0, OP_READ, 0), 600, NULL, !live.epoch));
 	assert_int_equal(map_count(&file_names_even), 0);
 	assert_int_equal(map_count(&op_rows_even), 2);
 }
